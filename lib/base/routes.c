@@ -26,7 +26,7 @@ const struct route *routes_find(
 	for (uint32_t i = 0; i < nb; i++) {
 		if (found != NULL && r[i].to.len < found->to.len)
 			break;
-		if ((r[i].own && r[i].port != port) || !addr_prefix_contains(&r[i].to, dst))
+		if ((r[i].not_for >> port & 1) != 0 || !addr_prefix_contains(&r[i].to, dst))
 			continue;
 		if (r[i].port == port)
 			return &r[i];

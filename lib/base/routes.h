@@ -14,8 +14,12 @@ struct route {
 	struct addr via; // the router; not given when direct
 	uint8_t port;
 	bool direct; // on-link: the destination itself is the neighbour
-	bool own; // a gateway: only for what is sent from an address of this port
+	uint32_t not_for; // ports, by bit: it is not for what is sent from an address of these
 };
+
+#define ROUTES_PORTS_MAX 32
+// not_for of a route that serves the addresses of one port alone, as a gateway does.
+#define ROUTES_ONLY_FOR(port) (~(UINT32_C(1) << (port)))
 
 // Puts the routes into the order that routes_find searches: the longest prefix first.
 void routes_sort(struct route *r, uint32_t nb);

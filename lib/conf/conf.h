@@ -282,8 +282,8 @@ struct conf_at {
 	const char *key;
 };
 
-// Gathers turn.routes from ports: their subnets, routes and gateways. conf_load has done so. False
-// without memory; conf_free frees them.
+// Gathers turn.routes from ports: their subnets, routes and gateways; and turn.apart. conf_load has
+// done so. False without memory; conf_free frees them.
 bool conf_routes_gather(struct conf *c);
 // True when a listener needs the files of tls.
 bool conf_wants_tls(const struct conf *c);

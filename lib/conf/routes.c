@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of routes of a configuration: what is on-link, behind a route or behind a gateway.
+//
+// A port that realms have relay pools on is a network of its own ("apart"): its routes serve its
+// addresses alone, and its addresses have no others. So networks of tenants may have equal
+// addresses.
 #include <stdlib.h>
+#include <string.h>
 
 #include "conf.h"
 #include "reading/addrs.h"
@@ -41,8 +46,68 @@ static void add_port(struct turn_config *t, const struct conf_port *p, uint8_t p
 			(struct route){.to = conf_addrs_prefix(g, len),
 				.via = *g,
 				.port = port,
-				.own = true});
+				.not_for = ROUTES_ONLY_FOR(port)});
 	}
+}
+
+// --- ports apart ---------------------------------------------------------------------------------
+
+static bool is_named(char *const *names, uint32_t nb, const char *pool)
+{
+	for (uint32_t i = 0; i < nb; i++)
+		if (strcmp(names[i], pool) == 0)
+			return true;
+	return false;
+}
+
+// Whether some realm has a list of pools, and this one in it.
+static bool is_of_realms(const struct turn_config *t, const char *pool)
+{
+	bool is = is_named(t->relay_pool_names, t->nb_relay_pool_names, pool);
+
+	for (uint32_t i = 0; i < t->nb_realms && !is; i++) {
+		const struct turn_realm *r = &t->realms[i];
+
+		is = is_named(r->relay_pool_names, r->nb_relay_pool_names, pool);
+	}
+	return is;
+}
+
+// The port that has an own address, as a bit; 0 when none has.
+static uint32_t port_of(const struct conf *c, const struct addr *a)
+{
+	for (uint32_t i = 0; i < c->nb_ports; i++)
+		for (uint32_t k = 0; k < c->ports[i].nb_addresses; k++)
+			if (addr_eq(&c->ports[i].addresses[k].addr, a))
+				return UINT32_C(1) << i;
+	return 0;
+}
+
+// A port with relay addresses of all realms is nobody's own.
+static uint32_t ports_apart(const struct conf *c)
+{
+	const struct turn_config *t = &c->turn;
+	uint32_t apart = 0;
+
+	_Static_assert(CONF_PORTS_MAX <= ROUTES_PORTS_MAX, "a bit for each port");
+	for (uint32_t i = 0; i < t->nb_relay_pools && t->nb_realms > 0; i++) {
+		const struct turn_relay_pool *p = &t->relay_pools[i];
+
+		for (uint32_t k = 0; k < p->nb_addresses && is_of_realms(t, p->name); k++)
+			apart |= port_of(c, &p->addresses[k]);
+	}
+	for (uint32_t i = 0; i < t->nb_relay; i++)
+		apart &= ~port_of(c, &t->relay[i]);
+	return apart;
+}
+
+// --- all -----------------------------------------------------------------------------------------
+
+static void keep_apart(struct route *r, uint32_t apart)
+{
+	const bool is_apart = (apart >> r->port & 1) != 0;
+
+	r->not_for |= (is_apart ? UINT32_MAX : apart) & ROUTES_ONLY_FOR(r->port);
 }
 
 bool conf_routes_gather(struct conf *c)
@@ -58,6 +123,9 @@ bool conf_routes_gather(struct conf *c)
 		return false;
 	for (uint32_t i = 0; i < c->nb_ports; i++)
 		add_port(t, &c->ports[i], (uint8_t)i);
+	t->apart = ports_apart(c);
+	for (uint32_t i = 0; i < t->nb_routes; i++)
+		keep_apart(&t->routes[i], t->apart);
 	routes_sort(t->routes, t->nb_routes);
 	return true;
 }

@@ -375,6 +375,23 @@ static void relay_data_indication(struct turn_shard *s, const struct turn_view *
 	plan->front_len = route_data_indication(s, v, side->front);
 }
 
+// What is not asked where each allocation has a port of its own and all are of one realm. TURN_OK:
+// v->slot is whose the datagram is.
+static enum turn_drop ask_peer(struct turn_shard *s, struct turn_view *v)
+{
+	if (s->shared.nb > 0) {
+		// looked up again, because the burst may have registered the peer meanwhile
+		v->slot = shared_slot_of(s, v);
+		return v->slot != TURN_NONE ? TURN_OK : TURN_DROP_SHARED_UNKNOWN_PEER;
+	}
+	// tenants may have peers of equal addresses, each behind a pool of its own
+	if (!v->hairpin && slot_live(s, v->slot) && peers_permission_live(s, v->slot, &v->src) &&
+		!relay_pools_takes(&alloc_policy(s, v->slot)->relay_pools,
+			alloc_relay_index(s, v->slot), &v->src, v->source))
+		return TURN_DROP_PEER_OTHER_POOL;
+	return TURN_OK;
+}
+
 // A datagram from a peer to the relayed transport address of v->slot (RFC 8656 11.3, 12.5).
 static void route_peer(
 	struct turn_shard *s, struct turn_view *v, struct turn_plan *plan, struct turn_side *side)
@@ -382,11 +399,11 @@ static void route_peer(
 	const struct endpoint peer = {v->src, v->src_port};
 	uint32_t channel;
 
-	if (s->shared.nb > 0) {
-		// looked up again, because the burst may have registered the peer meanwhile
-		v->slot = shared_slot_of(s, v);
-		if (v->slot == TURN_NONE)
-			return route_drop(plan, TURN_DROP_SHARED_UNKNOWN_PEER);
+	if (unlikely(s->peers_asked)) {
+		const enum turn_drop reason = ask_peer(s, v);
+
+		if (reason != TURN_OK)
+			return route_drop(plan, reason);
 	}
 	if (line_has(s, v->slot, &peer) && alloc_at(s, v->slot)->channel == 0)
 		return relay_data_indication(s, v, plan, side);

@@ -171,6 +171,12 @@ static void shard_tables(struct turn_shard *s, const struct layout *l)
 	share_init(&s->channel_share, l->channel_users, l->nb_slots);
 }
 
+static void take_policy(struct turn_shard *s, const struct turn_policy *p)
+{
+	s->policy = p;
+	s->peers_asked = s->shared.nb > 0 || (p->realms != NULL && p->relay_pools.nb_pools > 0);
+}
+
 struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *p, uint64_t now_ms)
 {
 	const struct layout l = layout_make(p, mem);
@@ -202,7 +208,7 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	for (uint32_t i = 0; i < p->config->nb_listeners; i++)
 		s->listener[i] = p->config->listeners[i];
 	s->nb_listeners = (uint8_t)p->config->nb_listeners;
-	s->policy = p->policy;
+	take_policy(s, p->policy);
 	s->quota = p->quota;
 	s->tallies = p->tallies;
 	s->crypto = p->crypto;
@@ -260,7 +266,7 @@ void turn_shard_round(struct turn_shard *s, uint64_t now_ms, uint64_t wall_s)
 
 void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p)
 {
-	s->policy = p;
+	take_policy(s, p);
 	meters_policy(s);
 }
 

@@ -77,6 +77,9 @@ struct turn_shard {
 	const struct turn_alternates *alternates; // NULL = the box does not drain
 	struct turn_meters *meters; // NULL = no rate has been limited yet
 	struct tcp_table tcp;
+	// What a peer sends is asked more than its permission: there are shared addresses, or
+	// realms with pools.
+	bool peers_asked;
 	uint8_t worker, workers, nb_listeners;
 	unsigned int nb_notes;
 	struct turn_redirect_note note[TURN_NOTES_MAX];

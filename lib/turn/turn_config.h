@@ -201,6 +201,9 @@ struct turn_config {
 	struct turn_local *local; // all own addresses
 	struct addr *gateways; // and the routers of routes
 	struct route *routes; // sorted; NULL = nobody asks whether peers can be reached
+	// Ports, by bit, whose networks have nothing to do with those of other ports: realms have
+	// relay pools there. The routes know it too.
+	uint32_t apart;
 	struct addr *discovery; // own addresses that take part in NAT behaviour discovery
 	struct prefix *allow, *deny;
 	struct prefix *nat64; // prefixes of the operator's translators; see addr_nat64_prefix

@@ -22,6 +22,9 @@
 	X(TURN_DROP_PEER_NO_ALLOCATION, "peer-no-allocation",                                      \
 		"to a relay port without allocation")                                              \
 	X(TURN_DROP_PEER_NO_PERMISSION, "peer-no-permission", "from a peer without permission")    \
+	X(TURN_DROP_PEER_OTHER_POOL, "peer-other-pool",                                            \
+		"from a permitted peer to an address that is not the one by which "                \
+		"it sees the allocation, where realms have pools")                                 \
 	X(TURN_DROP_SHARED_UNKNOWN_PEER, "shared-unknown-peer",                                    \
 		"to a shared relay port from a peer "                                              \
 		"that no allocation there has registered")                                         \

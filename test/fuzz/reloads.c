@@ -40,6 +40,8 @@ static void pick_policy(struct conf *c)
 		c->turn.nb_users = 1;
 	if (reloads_below(3) == 0)
 		c->turn.nb_realms = c->turn.nb_realms > 0 ? 0 : c->turn.realms != NULL;
+	// with the realms goes what is apart
+	fuzz.rerouted = fuzz.rerouted || c->turn.nb_realms != fuzz.world.conf.turn.nb_realms;
 	c->lower_ends = reloads_below(2) == 0;
 	if (reloads_below(4) == 0)
 		l->per_user = 1 + reloads_below(20);

@@ -186,6 +186,19 @@ static void pick_pools(struct dp_world *w)
 		l->endpoints = PICK(2, 16);
 }
 
+// The pool is one realm's alone, and its network apart.
+static void pick_tenants(struct turn_config *t)
+{
+	static char *of_first[1], *of_other[1];
+	const bool first = chance(50);
+
+	of_first[0] = of_other[0] = t->relay_pools[0].name;
+	t->relay_pool_names = of_first;
+	t->nb_relay_pool_names = first;
+	fuzz.realms[0].relay_pool_names = of_other;
+	fuzz.realms[0].nb_relay_pool_names = !first;
+}
+
 // A second realm, with a user of the same name.
 static void pick_realms(struct dp_world *w)
 {
@@ -200,6 +213,8 @@ static void pick_realms(struct dp_world *w)
 		.allocations = PICK(0, 10, 100)};
 	w->conf.turn.realms = fuzz.realms;
 	w->conf.turn.nb_realms = 1;
+	if (w->conf.turn.nb_relay_pools > 0 && chance(70))
+		pick_tenants(&w->conf.turn);
 }
 
 // Few ports for TCP, so that they are used up.

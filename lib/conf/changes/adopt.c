@@ -216,6 +216,7 @@ void conf_adopt(struct conf *running, struct conf *fresh, struct conf *merged)
 	r->nb_local = m->nb_local;
 	r->nb_gateways = m->nb_gateways;
 	r->nb_routes = m->nb_routes;
+	r->apart = m->apart;
 	m->local = NULL;
 	m->gateways = NULL;
 	m->routes = NULL;

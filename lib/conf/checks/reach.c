@@ -271,21 +271,26 @@ static uint32_t pool_of(const struct turn_config *t, const struct prefix *peers)
 	return found;
 }
 
-// Whether a packet reaches some of these peers from the addresses that they see: by a subnet or a
-// route of any port, or by the gateway of the address's own.
-static bool is_reached(const struct judge *g, const struct prefix *peers)
+// Whether a route is for addresses that peers of this pool see.
+static bool serves(const struct judge *g, const struct route *r, uint32_t pool, bool is_v4)
+{
+	for (uint32_t i = 0; i < g->conf->nb_ports; i++)
+		if (g->sends[pool][i][is_v4] && (r->not_for >> i & 1) == 0)
+			return true;
+	return false;
+}
+
+// Whether a packet reaches some of these peers from the addresses of a pool: by a subnet or a route
+// of any port that serves them, or by the gateway of the address's own.
+static bool is_reached(const struct judge *g, const struct prefix *peers, uint32_t pool)
 {
 	const struct turn_config *t = &g->conf->turn;
 	const bool v4 = addr_is_v4(&peers->addr);
-	const uint32_t pool = pool_of(t, peers);
-	bool sends = false;
 
-	for (uint32_t i = 0; i < g->conf->nb_ports; i++)
-		sends = sends || g->sends[pool][i][v4];
-	for (uint32_t i = 0; i < t->nb_routes && sends; i++) {
+	for (uint32_t i = 0; i < t->nb_routes; i++) {
 		const struct route *r = &t->routes[i];
 
-		if (r->own && !g->sends[pool][r->port][v4])
+		if (!serves(g, r, pool, v4))
 			continue;
 		if (addr_is_v4(&r->to.addr) == v4 &&
 			(addr_prefix_contains(&r->to, &peers->addr) ||
@@ -316,7 +321,7 @@ static bool allow_fault(const struct judge *g, const struct prefix *p, char *tex
 			never);
 		return true;
 	}
-	if (is_reached(g, p))
+	if (is_reached(g, p, pool_of(&g->conf->turn, p)))
 		return false;
 	snprintf(text, len,
 		"is reached from no relay address: no port has these peers in a subnet or behind a "
@@ -341,16 +346,24 @@ static bool carrier_fault(
 	return true;
 }
 
-// Whether some of these peers may be peers: what is private only as far as peers.allow says.
-static bool is_allowed(const struct turn_config *t, const struct prefix *p)
+static bool is_among(const struct prefix *p, const struct prefix *list, uint32_t nb)
 {
-	if (private_text(&p->addr) == NULL)
-		return true;
-	for (uint32_t i = 0; i < t->nb_allow; i++)
-		if (addr_prefix_contains(&t->allow[i], &p->addr) ||
-			addr_prefix_contains(p, &t->allow[i].addr))
+	for (uint32_t i = 0; i < nb; i++)
+		if (addr_prefix_contains(&list[i], &p->addr) ||
+			addr_prefix_contains(p, &list[i].addr))
 			return true;
 	return false;
+}
+
+// Whether some of these peers may be peers in some realm: what is private only as far as
+// peers.allow says, or a realm's.
+static bool is_allowed(const struct turn_config *t, const struct prefix *p)
+{
+	bool is = private_text(&p->addr) == NULL || is_among(p, t->allow, t->nb_allow);
+
+	for (uint32_t i = 0; i < t->nb_realms && !is; i++)
+		is = is_among(p, t->realms[i].allow, t->realms[i].nb_allow);
+	return is;
 }
 
 // A pool says what peers see. It neither allows them nor leads to them.
@@ -367,7 +380,7 @@ static void warn_pools(const struct judge *g, struct conf_report *r)
 			if (!is_allowed(&c->turn, &pool->peers[k]))
 				conf_tell(r, CONF_WARNING, at,
 					"no peer in here is allowed: add them to peers.allow");
-			if (!is_reached(g, &pool->peers[k]))
+			if (!is_reached(g, &pool->peers[k], i + 1))
 				conf_tell(r, CONF_WARNING, at,
 					"no route leads to these peers from the pool's addresses: "
 					"add one to ports[].routes");

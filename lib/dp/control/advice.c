@@ -50,10 +50,13 @@ static const char *const advice[DP_DROP_END] = {
 		"a client that has not refreshed its channel in 10 minutes",
 	TURN(TURN_DROP_NO_PERMISSION) =
 		"a client that has not refreshed its permission in 5 minutes",
-	TURN(TURN_DROP_PEER_DENIED) = "name the peer under peers.allow if it is to be reached",
+	TURN(TURN_DROP_PEER_DENIED) =
+		"name the peer under peers.allow, or that of the realm, if it is to be reached",
 	TURN(TURN_DROP_PEER_NO_ALLOCATION) =
 		"usual just after an allocation has ended; else a scan",
 	TURN(TURN_DROP_PEER_NO_PERMISSION) = "usual while ICE tries its candidates",
+	TURN(TURN_DROP_PEER_OTHER_POOL) =
+		"spoofed, or a peer in the wrong pool: relay.pools[].for, realms[].relay-pools",
 	TURN(TURN_DROP_SHARED_UNKNOWN_PEER) = "usual while ICE tries its candidates",
 	TURN(TURN_DROP_SHARED_COLLISION) = "add relay addresses, or widen relay.ports",
 	TURN(TURN_DROP_SHARED_FULL) = "raise relay.peers-per-allocation, or limits.pool",

@@ -52,6 +52,7 @@ static int copy_routes(struct hot *h, const struct turn_config *t)
 	if (t->nb_routes > 0)
 		memcpy(h->routes, t->routes, t->nb_routes * sizeof(*h->routes));
 	h->nb_routes = t->nb_routes;
+	h->apart = t->apart;
 	return 0;
 }
 
@@ -99,6 +100,7 @@ static bool same_routes(const struct hot *a, const struct hot *b)
 	for (uint32_t i = 0; i < a->nb_routes && same; i++)
 		same = a->routes[i].port == b->routes[i].port &&
 			a->routes[i].direct == b->routes[i].direct &&
+			a->routes[i].not_for == b->routes[i].not_for &&
 			a->routes[i].to.len == b->routes[i].to.len &&
 			addr_eq(&a->routes[i].to.addr, &b->routes[i].to.addr) &&
 			addr_eq(&a->routes[i].via, &b->routes[i].via);

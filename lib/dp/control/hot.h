@@ -20,6 +20,7 @@ struct hot {
 	struct local_addrs *local; // with the external addresses
 	struct route *routes; // nb_routes, sorted (routes.h)
 	uint32_t nb_routes;
+	uint32_t apart; // ports, by bit, that have nothing to do with others (turn_config.h)
 	struct source *source[2]; // worker.source, with the DSCP of listeners
 	bool marks; // worker.marks
 	uint32_t echoes; // icmp.rate

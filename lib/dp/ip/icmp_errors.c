@@ -66,7 +66,18 @@ static bool find_home(const struct worker *w, const struct net_icmp_error *e,
 	return true;
 }
 
-bool icmp_errors_input(struct worker *w, struct rte_mbuf *m, const struct net_frame *f)
+// Whether a port tells of another one's packets, and one of the two is apart: nobody there knows
+// anything of these.
+static bool is_foreign(const struct worker *w, uint8_t port, const struct addr *src)
+{
+	const struct local_addr *from = local_addrs_find(w->local, src);
+	const uint32_t both = UINT32_C(1) << port | UINT32_C(1) << from->port;
+
+	return from->port != port && (w->hot->apart & both) != 0;
+}
+
+bool icmp_errors_input(
+	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f)
 {
 	const uint8_t *icmp = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off);
 	struct icmp_note note = {.off = f->payload_off, .len = f->payload_len, .is_v4 = f->is_v4};
@@ -78,6 +89,8 @@ bool icmp_errors_input(struct worker *w, struct rte_mbuf *m, const struct net_fr
 		return false;
 	if (local_addrs_find(w->local, &f->src) != NULL) {
 		worker_drop(w, m, drop_of_net(NET_DROP_MARTIAN_SOURCE));
+	} else if (unlikely(is_foreign(w, port, &e.src.addr))) {
+		worker_drop(w, m, drop_of_net(NET_DROP_NOT_FOR_US));
 	} else if (local_addrs_find(w->local, &e.dst.addr) != NULL) {
 		worker_drop(w, m, DP_DROP_ICMP_QUOTE); // what is for us never leaves us
 	} else if (home != w->id) {

@@ -21,6 +21,7 @@ struct icmp_note {
 
 // Takes an ICMP error about a datagram that claims to be from a listener or a relay port, whose
 // destination it was sent to. False: it is none, and still the caller's.
-bool icmp_errors_input(struct worker *w, struct rte_mbuf *m, const struct net_frame *f);
+bool icmp_errors_input(
+	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
 // Takes one that is this worker's: handed over, or its own.
 void icmp_errors_take(struct worker *w, struct rte_mbuf *m, const struct icmp_note *note);

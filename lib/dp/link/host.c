@@ -195,7 +195,7 @@ static void icmp_input(
 		return;
 	if (addr_class(&f->dst) == ADDR_MULTICAST)
 		worker_drop(w, m, DP_DROP_ICMP);
-	else if (icmp_errors_input(w, m, f)) // by whatever port: routes may be asymmetric
+	else if (icmp_errors_input(w, port, m, f)) // by nearly any port: routes may be asymmetric
 		return;
 	else if (!ours_on(w, port, &f->dst))
 		worker_drop(w, m, drop_of_net(NET_DROP_NOT_FOR_US));

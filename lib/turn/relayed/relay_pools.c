@@ -95,22 +95,36 @@ bool relay_pools_rules(
 	return true;
 }
 
+static bool is_apart(const struct turn_config *c, const struct addr *a)
+{
+	for (uint32_t i = 0; i < c->nb_local; i++)
+		if (addr_eq(&c->local[i].addr, a))
+			return (c->apart >> c->local[i].port & 1) != 0;
+	return false;
+}
+
 bool relay_pools_make(struct relay_pools *p, const struct turn_config *c)
 {
 	*p = (struct relay_pools){
 		.addr = calloc((c->nb_relay_pools + 1) * (size_t)c->nb_relay + 1, sizeof(*p->addr)),
+		.apart = calloc(
+			(c->nb_relay_pools + 1) * (size_t)c->nb_relay + 1, sizeof(*p->apart)),
 		.relay = calloc((size_t)c->nb_relay + 1, sizeof(*p->relay)),
 		.nb_relay = c->nb_relay,
 		.nb_pools = c->nb_relay_pools};
-	if (p->addr == NULL || p->relay == NULL ||
+	if (p->addr == NULL || p->apart == NULL || p->relay == NULL ||
 		!relay_pools_rules(p, c, c->relay_pool_names, c->nb_relay_pool_names))
 		return false;
 	for (uint32_t i = 0; i < c->nb_relay; i++)
 		p->relay[i] = c->relay[i];
 	qsort(p->relay, p->nb_relay, sizeof(*p->relay), by_addr);
 	for (uint32_t pool = 0; pool <= c->nb_relay_pools; pool++)
-		for (uint32_t i = 0; i < c->nb_relay; i++)
-			p->addr[pool * c->nb_relay + i] = turn_relay_pool_addr(c, pool, i);
+		for (uint32_t i = 0; i < c->nb_relay; i++) {
+			const uint32_t source = pool * c->nb_relay + i;
+
+			p->addr[source] = turn_relay_pool_addr(c, pool, i);
+			p->apart[source] = c->apart != 0 && is_apart(c, &p->addr[source]);
+		}
 	return true;
 }
 
@@ -118,6 +132,7 @@ void relay_pools_free(struct relay_pools *p)
 {
 	free(p->rule);
 	free(p->addr);
+	free(p->apart);
 	free(p->relay);
 	*p = (struct relay_pools){0};
 }
@@ -131,4 +146,12 @@ uint32_t relay_pools_source(const struct relay_pools *p, uint32_t relay, const s
 		if (addr_prefix_contains(&p->rule[i].to, peer))
 			return p->rule[i].pool * p->nb_relay + relay;
 	return relay;
+}
+
+bool relay_pools_takes(
+	const struct relay_pools *p, uint32_t relay, const struct addr *peer, uint32_t source)
+{
+	const uint32_t seen = relay_pools_source(p, relay, peer);
+
+	return source == seen || (source < p->nb_relay && !p->apart[seen]);
 }

@@ -20,6 +20,7 @@ struct relay_pools {
 	// By source: the relay addresses first, then those that stand for them in pool 1, and so
 	// on. A relay address that has none in a pool is there itself.
 	struct addr *addr; // (nb_pools + 1) * nb_relay
+	bool *apart; // by source, too: it is on a port apart (turn_config.h)
 	struct addr *relay; // nb_relay, sorted: other clients of the box are in no pool
 	uint32_t nb_rules, nb_relay, nb_pools;
 };
@@ -35,3 +36,7 @@ void relay_pools_free(struct relay_pools *p);
 // The source by which a peer sees the relay address with this index: an index into p->addr. It is
 // the index itself when the peer is of no pool.
 uint32_t relay_pools_source(const struct relay_pools *p, uint32_t relay, const struct addr *peer);
+// Whether this peer may send to a source of that relay address: to the one by which it sees it, and
+// to the relay address itself unless the peer's network is apart.
+bool relay_pools_takes(
+	const struct relay_pools *p, uint32_t relay, const struct addr *peer, uint32_t source);

@@ -9,14 +9,13 @@ import os
 import signal
 
 import lab as labs
-import turnlib
 import uclient
 from control import Control, ctl
-from lab import CLIENT4, PEER4, PEER6, SERVER4, SERVER6, until
+from lab import PEER4, PEER6, SERVER4, SERVER6, until
+from realms import challenge, client_of
 from server import merge
-from turnlib import ALLOCATE, NONCE, REALM, REFRESH, REQUEST, REQUESTED_TRANSPORT, SUCCESS, UDP, Auth
+from turnlib import REALM, REFRESH, SUCCESS, Auth
 
-ORIGIN = 0x802F
 A = {
     "name": "a.test",
     "origins": ["https://app.a.test"],
@@ -46,22 +45,6 @@ def reload(server, change):
 def relays(client):
     client.send_channel(0x4000, b"media")
     return client.wait("channel", timeout=1) == ("channel", 0x4000, b"media")
-
-
-def challenge(client, origin=None):
-    """The answer to an Allocate without credentials, with this ORIGIN."""
-    attrs = [(REQUESTED_TRANSPORT, UDP)] + ([(ORIGIN, origin.encode())] if origin else [])
-    answer = client.exchange(turnlib.build(REQUEST, ALLOCATE, attrs))
-    assert answer.code == 401 and answer.has(NONCE), answer
-    return answer
-
-
-def client_of(lab, realm, password, origin=None, ip=CLIENT4):
-    """A client that has been asked for credentials of a realm, or knows its own."""
-    client = lab.client(Auth("ivan", password), ip=ip)
-    client.auth.learn(challenge(client, origin))
-    client.auth.realm = realm
-    return client
 
 
 def origins(lab):

@@ -27,8 +27,8 @@ static struct route *add(const char *to, uint8_t port, const char *via)
 static int setup(void **state)
 {
 	nb = 0;
-	add("0.0.0.0/0", 0, "192.0.2.254")->own = true;
-	add("::/0", 0, "2001:db8::fe")->own = true;
+	add("0.0.0.0/0", 0, "192.0.2.254")->not_for = ROUTES_ONLY_FOR(0);
+	add("::/0", 0, "2001:db8::fe")->not_for = ROUTES_ONLY_FOR(0);
 	add("10.0.0.0/8", 1, "10.1.0.1");
 	add("10.1.0.0/24", 1, NULL);
 	add("10.9.0.0/16", 0, "192.0.2.9");
@@ -81,7 +81,7 @@ static void a_gateway_serves_its_own_port_alone(void **state)
 	reached(0, "2001:db8:9::1", 0, "2001:db8::fe");
 	not_reached(1, "198.51.100.1");
 	not_reached(1, "2001:db8:9::1");
-	add("0.0.0.0/0", 1, "10.1.0.254")->own = true;
+	add("0.0.0.0/0", 1, "10.1.0.254")->not_for = ROUTES_ONLY_FOR(1);
 	routes_sort(table, nb);
 	reached(0, "198.51.100.1", 0, "192.0.2.254");
 	reached(1, "198.51.100.1", 1, "10.1.0.254");
@@ -108,6 +108,25 @@ static void families_are_kept_apart(void **state)
 	not_reached(0, "198.51.100.1");
 }
 
+// As lib/conf has it where realms have pools: lan is apart from wan, whatever prefix is longer.
+static void a_route_may_serve_some_ports_alone(void **state)
+{
+	nb = 0;
+	add("0.0.0.0/0", 0, "192.0.2.254")->not_for = ROUTES_ONLY_FOR(0);
+	add("10.0.0.0/8", 1, "10.1.0.1")->not_for = ROUTES_ONLY_FOR(1);
+	add("10.1.0.0/24", 1, NULL)->not_for = ROUTES_ONLY_FOR(1);
+	add("10.1.0.0/25", 0, NULL)->not_for = 1 << 1;
+	routes_sort(table, nb);
+	reached(0, "10.1.0.7", 0, NULL);
+	reached(1, "10.1.0.7", 1, NULL);
+	reached(0, "10.1.0.200", 0, "192.0.2.254");
+	reached(1, "10.1.0.200", 1, NULL);
+	reached(1, "10.2.0.7", 1, "10.1.0.1");
+	not_reached(1, "198.51.100.1");
+	reached(2, "10.1.0.7", 0, NULL);
+	not_reached(2, "10.2.0.7");
+}
+
 static void an_empty_table_reaches_nobody(void **state)
 {
 	nb = 0;
@@ -121,6 +140,7 @@ int main(void)
 		cmocka_unit_test_setup(a_gateway_serves_its_own_port_alone, setup),
 		cmocka_unit_test_setup(among_equal_prefixes_the_own_port_wins, setup),
 		cmocka_unit_test_setup(families_are_kept_apart, setup),
+		cmocka_unit_test_setup(a_route_may_serve_some_ports_alone, setup),
 		cmocka_unit_test_setup(an_empty_table_reaches_nobody, setup),
 	};
 

@@ -5,6 +5,7 @@
 #include "datapath.h"
 #include "dp_world.h"
 #include "drop_of.h"
+#include "icmp_frames.h"
 
 #define CHANNEL 0x4000
 #define SIDE 1
@@ -43,6 +44,25 @@ static void lead_with_pool(struct dp_world *w)
 	w->conf.turn.nb_relay_pools = 1;
 }
 
+// The same, and this pool is of one realm alone: the network behind it is apart.
+static void lead_apart(struct dp_world *w)
+{
+	static char *of_first[] = {(char *)"side"}, *none[1];
+	static char *secrets[] = {(char *)"of another realm"};
+	static struct turn_realm other;
+
+	lead_with_pool(w);
+	other = (struct turn_realm){.name = (char *)"other.test",
+		.secrets = secrets,
+		.nb_secrets = 1,
+		.relay_pool_names = none,
+		.number = 1};
+	w->conf.turn.realms = &other;
+	w->conf.turn.nb_realms = 1;
+	w->conf.turn.relay_pool_names = of_first;
+	w->conf.turn.nb_relay_pool_names = 1;
+}
+
 static struct world_setup setups[] = {
 	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .two_ports = true, .change = lead},
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .two_ports = true, .change = lead},
@@ -74,6 +94,8 @@ static struct world_setup setups[] = {
 		.side_vlan = 1,
 		.nic = true,
 		.change = lead_with_pool},
+	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .two_ports = true, .change = lead_apart},
+	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .two_ports = true, .change = lead_apart},
 };
 
 static void open_with(const struct world_setup *s)
@@ -81,6 +103,7 @@ static void open_with(const struct world_setup *s)
 	channel = CHANNEL;
 	world_open(&world, s);
 	world_client(&world, &client, "10.99.0.20", 41000);
+	client.rfc8489 = true; // it is told of ICMP errors
 	assert_int_equal(client_allocate(&world, &client, 4), 0);
 }
 
@@ -258,6 +281,71 @@ static void nobody_comes_in_where_he_is_not_reached(void **state)
 	world_close(&world);
 }
 
+// Asserts that a datagram that names a peer as its source is dropped for this reason.
+static void refused(unsigned int port, const struct endpoint *peer, const struct endpoint *to,
+	unsigned int reason)
+{
+	const uint64_t before = world_dropped(&world, reason), all = world_drops(&world);
+	struct world_datagram got;
+
+	send_by(port, peer, to, "pong", 4);
+	assert_false(world_take(&world, &client.at, &got));
+	if (world_dropped(&world, reason) != before + 1)
+		fail_msg("port %u: not dropped as %s", port, dp_drop_name(reason));
+	assert_int_equal(world_drops(&world), all + 1);
+}
+
+// What is behind a port apart comes in by that port and to its addresses alone: to a line, to a
+// permission, and to nobody.
+static void a_network_apart_has_its_own_addresses_alone(void **state)
+{
+	const unsigned int not_for_us = drop_of_net(NET_DROP_NOT_FOR_US);
+	const unsigned int other = drop_of_turn(TURN_DROP_PEER_OTHER_POOL);
+	static const char *const hosts[] = {"10.98.0.30", "9.9.9.9"};
+
+	open_with(*state);
+	for (unsigned int i = 0; i < RTE_DIM(hosts); i++) {
+		struct endpoint peer = world_endpoint(hosts[i], 7000);
+		const struct endpoint pool = world_endpoint("10.98.0.1", client.relay.port);
+
+		both_ways(hosts[i], SIDE, "10.98.0.1");
+		for (unsigned int k = 0; k < 3; k++) { // of the channel's port, and of others
+			refused(SIDE, &peer, &client.relay, not_for_us);
+			refused(0, &peer, &pool, not_for_us);
+			// on the public side somebody else may have that address
+			refused(0, &peer, &client.relay, other);
+			peer.port++;
+		}
+	}
+	both_ways("198.51.100.9", 0, "10.99.0.1");
+	refused(SIDE, &(struct endpoint){world_endpoint("198.51.100.9", 0).addr, 7000},
+		&client.relay, not_for_us);
+	world_close(&world);
+}
+
+// The same for what somebody there says of what we have sent elsewhere.
+static void errors_are_of_the_own_network(void **state)
+{
+	const unsigned int reason = drop_of_net(NET_DROP_NOT_FOR_US);
+	struct icmp_frame e = {.from = "10.98.0.77", .type = 3, .code = 3};
+	struct world_datagram got;
+
+	open_with(*state);
+	for (unsigned int at = 0; at < 2; at++) {
+		e.dst = world_endpoint(at == SIDE ? "10.98.0.30" : "198.51.100.9", 7000);
+		e.src = world_endpoint(at == SIDE ? "10.98.0.1" : "10.99.0.1", client.relay.port);
+		assert_int_equal(client_permit(&world, &client, &e.dst), 0);
+		icmp_frame_send_by(&world, at ^ 1, &e);
+		world_run(&world);
+		assert_false(world_take(&world, &client.at, &got));
+		assert_int_equal(world_dropped(&world, reason), at + 1);
+		icmp_frame_send_by(&world, at, &e);
+		world_run(&world);
+		assert_true(world_take(&world, &client.at, &got));
+	}
+	world_close(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +381,12 @@ int main(void)
 		WORLD_CASE(peers_of_a_pool_see_its_address, setups, 7),
 		WORLD_CASE(a_pools_peer_may_send_to_the_relay_address, setups, 7),
 		WORLD_CASE(a_pools_address_without_an_allocation_is_a_named_drop, setups, 7),
+		WORLD_CASE(peers_of_a_pool_see_its_address, setups, 8),
+		WORLD_CASE(peers_of_a_pool_see_its_address, setups, 9),
+		WORLD_CASE(a_network_apart_has_its_own_addresses_alone, setups, 8),
+		WORLD_CASE(a_network_apart_has_its_own_addresses_alone, setups, 9),
+		WORLD_CASE(errors_are_of_the_own_network, setups, 8),
+		WORLD_CASE(errors_are_of_the_own_network, setups, 9),
 	};
 
 	world_eal();

@@ -65,10 +65,16 @@ size_t icmp_frame_write(struct dp_world *w, const struct icmp_frame *e, uint8_t 
 	return 14u + ip_len + icmp_len;
 }
 
-void icmp_frame_send(struct dp_world *w, const struct icmp_frame *e)
+void icmp_frame_send_by(struct dp_world *w, unsigned int port, const struct icmp_frame *e)
 {
 	uint8_t frame[2048];
 	const size_t len = icmp_frame_write(w, e, frame);
 
-	world_inject(w, 0, frame, len);
+	memcpy(frame, w->dp->port[port].port->mac, 6);
+	world_inject(w, port, frame, len);
+}
+
+void icmp_frame_send(struct dp_world *w, const struct icmp_frame *e)
+{
+	icmp_frame_send_by(w, 0, e);
 }

@@ -16,5 +16,6 @@ struct icmp_frame {
 
 // Writes the frame; it quotes 8 bytes of UDP. Returns its length.
 size_t icmp_frame_write(struct dp_world *w, const struct icmp_frame *e, uint8_t frame[2048]);
-// Sends it into port 0.
+// Sends it into a port, or into port 0.
+void icmp_frame_send_by(struct dp_world *w, unsigned int port, const struct icmp_frame *e);
 void icmp_frame_send(struct dp_world *w, const struct icmp_frame *e);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "conf_changes.h"
+#include "addr_text.h"
 #include "conf_file.h"
 #include "hash.h"
 
@@ -206,6 +207,82 @@ static void pools_of_two_realms_may_overlap(void **state)
 	free(three);
 }
 
+// Two tenants on ports lan and dmz, whose networks have equal addresses. Both have pools for one
+// relay address, or for two.
+static struct conf *tenants(const char *relay, const char *x, const char *y)
+{
+	static const char old[] = "  addresses: [10.0.0.1, 'fd00::1', 10.1.0.2-10.1.0.4]\n";
+	static const char dmz[] = "  - name: dmz\n    device: net_c\n"
+				  "    addresses: [10.2.0.2/16, 10.2.0.3/16]\n"
+				  "    routes: [{to: 10.5.0.0/24, via: 10.2.0.9}]\nlisteners:\n";
+	static const char realms[] = "realms: [{name: a, secrets: [hunter6], relay-pools: [x]}, "
+				     "{name: b, secrets: [hunter6], relay-pools: [y]}]\nlimits:\n";
+	static const char none[] = "  realm: turn.test\n  relay-pools: []\n";
+	char pools[512], error[CONF_ERROR_LEN] = "";
+	char *text[4];
+	struct conf *c;
+
+	snprintf(pools, sizeof(pools),
+		"  addresses: [10.0.0.1, %s]\n"
+		"  pools: [{name: x, addresses: [%s], for: [10.5.0.0/16]},\n"
+		"          {name: y, addresses: [%s], for: [10.5.0.0/16]}]\n",
+		relay, x, y);
+	text[0] = conf_file_edit("listeners:\n", dmz);
+	text[1] = conf_text_edit(text[0], old, pools);
+	text[2] = conf_text_edit(text[1], "limits:\n", realms);
+	text[3] = conf_text_edit(text[2], "  realm: turn.test\n", none);
+	c = conf_file_load(text[3], strlen(text[3]), error);
+	if (c == NULL)
+		fail_msg("%s", error);
+	for (int i = 0; i < 4; i++)
+		free(text[i]);
+	return c;
+}
+
+static int port_to(const struct conf *c, uint8_t from, const char *dst)
+{
+	const struct addr a = addr_text(dst);
+	const struct route *r = routes_find(c->turn.routes, c->turn.nb_routes, from, &a);
+
+	return r != NULL ? r->port : -1;
+}
+
+static void networks_of_realms_are_apart(void **state)
+{
+	struct conf *c = tenants("'fd00::1'", "10.1.0.5", "10.2.0.2");
+
+	assert_int_equal(c->turn.apart, 1 << 1 | 1 << 2);
+	assert_int_equal(port_to(c, 0, "10.0.0.9"), 0);
+	assert_int_equal(port_to(c, 0, "10.1.0.99"), 0); // by the gateway: lan is out of reach
+	assert_int_equal(port_to(c, 0, "10.5.0.9"), 0);
+	assert_int_equal(port_to(c, 1, "10.1.0.99"), 1);
+	assert_int_equal(port_to(c, 1, "10.5.0.9"), -1); // dmz has a route
+	assert_int_equal(port_to(c, 1, "10.0.0.9"), -1);
+	assert_int_equal(port_to(c, 2, "10.5.0.9"), 2);
+	assert_int_equal(port_to(c, 2, "10.1.0.99"), -1);
+	conf_free(c);
+}
+
+// Whoever shares a port with the relay addresses of all is not apart, nor is a pool of all realms.
+static void other_networks_are_not(void **state)
+{
+	struct conf *c = tenants("10.1.0.2", "10.1.0.5-10.1.0.6", "10.2.0.2-10.2.0.3");
+	struct conf *d =
+		conf_file_changed("relay:\n  addresses: [10.0.0.1, 'fd00::1', 10.1.0.2-10.1.0.4]\n",
+			"realms: [{name: a, secrets: [hunter6]}]\n"
+			"relay:\n  addresses: [10.0.0.1, 'fd00::1']\n"
+			"  pools: [{name: x, addresses: [10.1.0.5], for: [10.5.0.0/16]}]\n");
+
+	assert_int_equal(c->turn.apart, 1 << 2);
+	assert_int_equal(port_to(c, 0, "10.1.0.99"), 1);
+	assert_int_equal(port_to(c, 1, "10.0.0.9"), 0);
+	assert_int_equal(port_to(c, 2, "10.1.0.99"), -1);
+	conf_free(c);
+	assert_int_equal(d->turn.apart, 0);
+	assert_int_equal(port_to(d, 0, "10.1.0.99"), 1);
+	conf_free(d);
+}
+
 // --- warnings ------------------------------------------------------------------------------------
 
 static void keep(void *ctx, enum conf_weight weight, const char *line)
@@ -228,6 +305,30 @@ static void what_is_dubious_is_told(void **state)
 	assert_non_null(strstr(all, "30:46: realms[0].secrets[0]: shorter than 16"));
 	assert_non_null(strstr(all, "31:12: realms[1].name: is taken as it is"));
 	assert_non_null(strstr(all, "31:34: realms[1].secrets[0]: is the one of the examples"));
+	conf_free(c);
+}
+
+// Each pool is judged by its own addresses, and its peers by the rules of all realms.
+static void pools_of_realms_are_judged_apart(void **state)
+{
+	static char all[8192];
+	struct conf_report report = {.say = keep, .ctx = all};
+	struct conf *c = tenants("'fd00::1'", "10.1.0.5", "10.2.0.2");
+	struct prefix allow;
+
+	conf_warnings(c, &report);
+	assert_non_null(strstr(all, "relay.pools[0].for[0]: no peer in here is allowed"));
+	assert_non_null(strstr(all, "relay.pools[0].for[0]: no route leads to these peers"));
+	assert_non_null(strstr(all, "relay.pools[1].for[0]: no peer in here is allowed"));
+	assert_null(strstr(all, "relay.pools[1].for[0]: no route leads to these peers"));
+	allow = c->turn.relay_pools[1].peers[0];
+	c->turn.realms[1].allow = &allow;
+	c->turn.realms[1].nb_allow = 1;
+	all[0] = '\0';
+	conf_warnings(c, &report);
+	assert_null(strstr(all, "no peer in here is allowed"));
+	c->turn.realms[1].allow = NULL;
+	c->turn.realms[1].nb_allow = 0;
 	conf_free(c);
 }
 
@@ -337,7 +438,10 @@ int main(void)
 		cmocka_unit_test(mistakes_are_told_at_their_places),
 		cmocka_unit_test(realms_are_so_many_at_most),
 		cmocka_unit_test(pools_of_two_realms_may_overlap),
+		cmocka_unit_test(networks_of_realms_are_apart),
+		cmocka_unit_test(other_networks_are_not),
 		cmocka_unit_test(what_is_dubious_is_told),
+		cmocka_unit_test(pools_of_realms_are_judged_apart),
 		cmocka_unit_test(a_realm_that_nobody_serves_is_told),
 		cmocka_unit_test(realms_take_no_restart),
 		cmocka_unit_test(pools_of_a_realm_take_one),

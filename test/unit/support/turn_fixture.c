@@ -315,7 +315,7 @@ static const struct turn_plan *to_relay(struct fixture *f, const struct endpoint
 	v->leg = TURN_FROM_PEER;
 	v->via = TURN_NO_WORKER;
 	v->hairpin = hairpin;
-	v->source = (uint16_t)index;
+	v->source = (uint16_t)((uint32_t)index + f->to_pool * f->params.config->nb_relay);
 	assert_true(index >= 0);
 	assert_true(
 		turn_relay_map_home(f->map, (unsigned int)index, relay->port, &worker, &v->slot));

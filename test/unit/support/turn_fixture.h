@@ -61,6 +61,7 @@ struct fixture {
 	struct turn_shard *shard;
 	struct turn_shard_params params;
 	uint64_t now_ms, wall_s;
+	uint32_t to_pool; // peers send to the address of this pool, from 1; 0 = the relay address
 	uint8_t via; // worker whose redirect leads clients here; TURN_NO_WORKER at first
 	uint32_t lines_made; // calls of line_made so far
 	struct fixture_told told;

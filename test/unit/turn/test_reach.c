@@ -23,7 +23,7 @@ static struct turn_config routed(void)
 	assert_int_equal(addr_prefix_parse("9.9.9.0/24", &routes[nb].to), 0);
 	routes[nb++].port = 1;
 	assert_int_equal(addr_prefix_parse("0.0.0.0/0", &routes[nb].to), 0);
-	routes[nb].own = true;
+	routes[nb].not_for = ROUTES_ONLY_FOR(1);
 	routes[nb++].port = 1;
 	c.routes = routes;
 	c.nb_routes = nb;
