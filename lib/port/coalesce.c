@@ -13,7 +13,7 @@
 
 #include "bytes.h"
 #include "port.h"
-#include "super_shape.h"
+#include "super/super_shape.h"
 #include "udp.h"
 
 #define SLOTS 64 // twice the frames of a burst

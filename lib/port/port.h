@@ -170,7 +170,7 @@ struct port_ops {
 };
 
 // Super-frames that a port takes on transmit: many datagrams or segments of one flow in one chain
-// of mbufs (super.h). segments 0 = none.
+// of mbufs (super/super.h). segments 0 = none.
 struct port_super {
 	uint16_t segments; // most in one super-frame
 	uint16_t bufs; // most mbufs in a chain

@@ -10,7 +10,7 @@
 #include "link/nexthop.h"
 #include "nicmodel.h"
 #include "sender.h"
-#include "super.h"
+#include "super/super.h"
 #include "worker.h"
 
 #include <rte_mempool.h>

@@ -4,7 +4,7 @@
 #include "lanes/gso.h"
 
 #include "coalesce.h"
-#include "super.h"
+#include "super/super.h"
 
 _Static_assert(LANE_BURST <= PORT_COALESCE_MAX, "an outbox is coalesced in one call");
 

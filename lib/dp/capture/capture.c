@@ -13,7 +13,7 @@
 #include "capture/capture_look.h"
 #include "datapath.h"
 #include "secret.h"
-#include "super.h"
+#include "super/super.h"
 #include "turn_event.h"
 #include "turn_listing.h"
 #include "worker.h"

@@ -19,7 +19,7 @@
 #include "link/tx.h"
 #include "net.h"
 #include "port.h"
-#include "super.h"
+#include "super/super.h"
 #include "turn_relay_map.h"
 #include "worker.h"
 #include "workers/mbuf_meta.h"

@@ -21,7 +21,7 @@
 #include "link/local_addrs.h"
 #include "net.h"
 #include "port.h"
-#include "super.h"
+#include "super/super.h"
 #include "worker.h"
 #include "workers/mbuf_meta.h"
 

@@ -8,7 +8,7 @@
 #include "drop_of.h"
 #include "exception/exception.h"
 #include "net.h"
-#include "super.h"
+#include "super/super.h"
 #include "worker.h"
 
 static void super_drop(

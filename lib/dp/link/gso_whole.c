@@ -10,7 +10,7 @@
 #include "link/tx.h"
 #include "port.h"
 #include "stun.h"
-#include "super.h"
+#include "super/super.h"
 #include "turn_drop.h"
 #include "turn_line.h"
 #include "turn_meter.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "super_whole.h"
+#include "super/super_whole.h"
 
 struct port_super_info;
 struct rte_mbuf;

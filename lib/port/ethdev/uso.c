@@ -9,7 +9,7 @@
 #include "ethdev/uso.h"
 #include "port_log.h"
 #include "request.h"
-#include "super.h"
+#include "super/super.h"
 
 #define COMMON (RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_IPV4_CKSUM)
 #define UDP_OFFLOADS (COMMON | RTE_ETH_TX_OFFLOAD_UDP_TSO | RTE_ETH_TX_OFFLOAD_UDP_CKSUM)

@@ -11,7 +11,7 @@
 
 #include "port.h"
 #include "port_log.h"
-#include "super.h"
+#include "super/super.h"
 #include "vnet_hdr.h"
 
 #define BURST 32 // messages of one call

@@ -7,7 +7,7 @@
 
 #include "port.h"
 #include "port_log.h"
-#include "super.h"
+#include "super/super.h"
 #include "vnet_hdr.h"
 #include "vtap/vtap_tx.h"
 

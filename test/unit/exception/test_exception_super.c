@@ -6,7 +6,7 @@
 #include "exception/exception.h"
 #include "exception/exception_thread.h"
 #include "exception_world.h"
-#include "super.h"
+#include "super/super.h"
 #include "control/stats.h"
 #include "worker.h"
 

@@ -14,7 +14,7 @@
 #include "coalesce.h"
 #include "cutter.h"
 #include "port.h"
-#include "super.h"
+#include "super/super.h"
 #include "slow_sum.h"
 #include "test_rand.h"
 

@@ -18,7 +18,7 @@
 #include "ethdev/uso.h"
 #include "request.h"
 #include "slow_sum.h"
-#include "super.h"
+#include "super/super.h"
 
 #define SIZE 100
 #define SEEN 64

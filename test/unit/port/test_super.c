@@ -12,7 +12,7 @@
 #include <rte_eal.h>
 #include <rte_lcore.h>
 
-#include "super.h"
+#include "super/super.h"
 #include "slow_sum.h"
 #include "test_rand.h"
 

@@ -12,7 +12,7 @@
 #include <rte_spinlock.h>
 
 #include "cutter.h"
-#include "super.h"
+#include "super/super.h"
 
 // Marks a received packet. What the port says of that packet is not true of one made from it.
 #define RECEIVED RTE_MBUF_F_RX_FDIR

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Super-frames that come and leave whole. The payload is copied once, with its new fronts; nothing
 // is summed up, as the port that cuts the frame makes the checksums.
-#include "super_whole.h"
+#include "super/super_whole.h"
 
 #include "bytes.h"
 #include "net.h"
 #include "port.h"
-#include "super_shape.h"
+#include "super/super_shape.h"
 
 #define IP_LEN_MAX 65535
 #define BUFS_MAX 64 // 65535 bytes in buffers of 1024

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cuts super-frames in software, for ports that turn out not to take them and for those received
 // whole.
-#include "super.h"
+#include "super/super.h"
 
 #include "bytes.h"
 #include "net.h"
-#include "super_shape.h"
+#include "super/super_shape.h"
 
 #define SUPER (RTE_MBUF_F_TX_UDP_SEG | RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_RX_LRO)
 #define RX_GOOD (RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD)

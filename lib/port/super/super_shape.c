@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads super-frames. The code believes nothing in the frame: it may come from another host.
-#include "super_shape.h"
+#include "super/super_shape.h"
 
 #include "bytes.h"
 #include "net.h"
