@@ -141,6 +141,9 @@ struct port_ops {
 	// Once a millisecond, whether there are packets or not, on the worker lcore that alone uses
 	// the queues of that number; there may be none. NULL: the port has nothing to do.
 	void (*tick)(struct port *p, uint16_t queue);
+	// Whether the next tick has something to do, so that nobody sleeps over it. NULL: nobody
+	// knows, and it is to be called 20 times a second at least. On that lcore.
+	bool (*is_due)(struct port *p, uint16_t queue);
 	// The descriptor that wakes the worker of a receive queue: it is readable (EPOLLIN) while a
 	// frame waits there, and nobody but the port reads it. It stays the port's, and the same
 	// one until stop. -1, or NULL for all queues: this port cannot wake, and is polled between

@@ -68,6 +68,7 @@ struct exception {
 	struct bucket to_meter __rte_cache_aligned, from_meter; // packets each way
 	uint32_t queued; // buffers put into the ring
 	unsigned int next_lane; // served first the next time
+	uint64_t ticked_ms;
 	uint64_t to_lost, cut; // cut: super-frames that the port does not take as they are
 	struct rte_mbuf *pieces[EXCEPTION_PIECES]; // one of these, cut, waiting for room
 	unsigned int next_piece, nb_pieces;

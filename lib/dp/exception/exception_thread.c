@@ -347,11 +347,21 @@ static unsigned int read_all(struct exception *e, uint64_t now)
 
 // --- the thread ----------------------------------------------------------------------------------
 
+// What a kernel that was full has left of a super-frame goes out though nothing follows.
+static void tick(struct exception *e, uint64_t now_ms)
+{
+	if (e->kernel->ops->tick == NULL || now_ms == e->ticked_ms)
+		return;
+	e->ticked_ms = now_ms;
+	e->kernel->ops->tick(e->kernel, 0);
+}
+
 unsigned int exception_thread_turn(struct exception *e, uint64_t now_ns)
 {
 	const unsigned int written = write_all(e, now_ns), queued = e->queued,
 			   work = written + read_all(e, now_ns);
 
+	tick(e, now_ns / BUCKET_MS);
 	if (e->queued != queued)
 		waiter_kick(&e->dp->worker[e->server]->waiter);
 	return work;

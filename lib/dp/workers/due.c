@@ -16,17 +16,26 @@
 #include "turn_shard.h"
 #include "worker.h"
 
-static uint64_t longest_ms(const struct dp *d)
+static uint64_t ports_next_ms(const struct worker *w)
 {
-	for (unsigned int i = 0; i < d->nb_ports; i++)
-		if (d->port[i].port->ops->tick != NULL)
-			return DUE_PORTS_MS;
-	return DUE_MS;
+	uint64_t next = w->now_ms + DUE_MS;
+
+	for (unsigned int i = 0; i < w->dp->nb_ports; i++) {
+		struct port *p = w->dp->port[i].port;
+
+		if (p->ops->tick == NULL)
+			continue;
+		if (p->ops->is_due == NULL)
+			next = RTE_MIN(next, w->now_ms + DUE_PORTS_MS);
+		else if (p->ops->is_due(p, w->id))
+			next = w->now_ms;
+	}
+	return next;
 }
 
 uint64_t due_next_ms(const struct worker *w)
 {
-	uint64_t next = w->now_ms + longest_ms(w->dp);
+	uint64_t next = ports_next_ms(w);
 
 	if (w->nb_notes > 0) // a ring was full
 		next = w->now_ms;

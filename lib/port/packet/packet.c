@@ -58,6 +58,17 @@ static uint16_t packet_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, u
 	return packet_tx_burst(&of(p)->tx[queue], m, n);
 }
 
+static void packet_tick(struct port *p, uint16_t queue)
+{
+	if (queue < p->nb_txq)
+		super_kept_tick(&of(p)->tx[queue].kept);
+}
+
+static bool packet_is_due(struct port *p, uint16_t queue)
+{
+	return queue < p->nb_txq && of(p)->tx[queue].kept.nb > 0;
+}
+
 // --- starting ------------------------------------------------------------------------------------
 
 // Joins the sockets, which then have what is ours.
@@ -110,7 +121,7 @@ static void packet_close(struct port *p)
 	packet_stop(p);
 	for (unsigned int i = 0; i < p->nb_rxq; i++) {
 		packet_rx_free(&k->rx[i]);
-		packet_tx_free(&k->tx[i]);
+		super_kept_drop(&k->tx[i].kept);
 		if (k->rx[i].fd >= 0)
 			close(k->rx[i].fd);
 	}
@@ -154,7 +165,7 @@ static void packet_counters(struct port *p, struct port_counters *out)
 		out->rx_errors += counter(&k->rx[i].errors);
 		out->rx_nombuf += counter(&k->rx[i].nombuf);
 		out->tx_errors += counter(&k->tx[i].errors);
-		out->tx_cut += counter(&k->tx[i].cut);
+		out->tx_cut += counter(&k->tx[i].kept.cut);
 	}
 }
 
@@ -186,6 +197,8 @@ static const struct port_ops packet_ops = {
 	.counters = packet_counters,
 	.flow_create = packet_flow_create,
 	.flow_destroy = packet_flow_destroy,
+	.tick = packet_tick,
+	.is_due = packet_is_due,
 	.wake_fd = packet_wake_fd,
 };
 
@@ -242,7 +255,7 @@ static int open_queue(struct packet *k, unsigned int i, const struct port_reques
 	}
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)) != 0)
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
-	k->tx[i] = (struct packet_tx){.fd = fd, .port = &k->port, .pool = r->c->pool};
+	packet_tx_init(&k->tx[i], fd, r->c->pool, &k->port);
 	return 0;
 }
 

@@ -133,44 +133,22 @@ static uint16_t frames_send(struct packet_tx *q, struct rte_mbuf **m, uint16_t n
 	return sent;
 }
 
-// Sends the kept frames first, so that the order within a flow stays.
-static bool kept_send(struct packet_tx *q)
+// None of the kept frames is a super-frame.
+static uint16_t kept_send(void *queue, struct rte_mbuf **m, uint16_t n)
 {
-	bool cut; // none of them is a super-frame
-	const uint16_t sent = frames_send(q, q->keep + q->kept_at, q->kept, &cut);
+	bool cut;
 
-	q->kept_at = (uint16_t)(q->kept_at + sent);
-	q->kept = (uint16_t)(q->kept - sent);
-	return q->kept == 0;
+	return frames_send(queue, m, n, &cut);
 }
 
-// Sends a super-frame in pieces; no pieces of an earlier one are kept any more. Once the first
-// piece has gone the others have to follow, so those that cannot go now are kept. False: m is not
-// taken.
-static bool cut_send(struct packet_tx *q, struct rte_mbuf *m)
+void packet_tx_init(struct packet_tx *q, int fd, struct rte_mempool *pool, struct port *port)
 {
-	const unsigned int n = port_super_cut(m, q->pool, q->keep, PACKET_USO_SEGMENTS);
-
-	if (n == 0) {
-		const bool wrong =
-			port_super_frames(m) == 1 || port_super_frames(m) > PACKET_USO_SEGMENTS;
-
-		if (wrong) { // headers contradict it, or it is longer than we take
-			count(&q->errors);
-			rte_pktmbuf_free(m);
-		}
-		return wrong;
-	}
-	q->kept_at = 0;
-	q->kept = (uint16_t)n;
-	if (!kept_send(q) && q->kept == n) {
-		rte_pktmbuf_free_bulk(q->keep, n);
-		q->kept = 0;
-		return false;
-	}
-	count(&q->cut);
-	rte_pktmbuf_free(m);
-	return true;
+	*q = (struct packet_tx){.fd = fd, .port = port};
+	q->kept = (struct super_kept){.send = kept_send,
+		.queue = q,
+		.pool = pool,
+		.most = PACKET_USO_SEGMENTS,
+		.errors = &q->errors};
 }
 
 uint16_t packet_tx_burst(struct packet_tx *q, struct rte_mbuf **m, uint16_t n)
@@ -179,21 +157,13 @@ uint16_t packet_tx_burst(struct packet_tx *q, struct rte_mbuf **m, uint16_t n)
 	bool cut = true;
 
 	// frames behind a cut super-frame wait until all of it has gone
-	while (sent < n && cut && (likely(q->kept == 0) || kept_send(q))) {
+	while (sent < n && cut && (likely(q->kept.nb == 0) || super_kept_send(&q->kept))) {
 		sent = (uint16_t)(sent + frames_send(q, m + sent, (uint16_t)(n - sent), &cut));
 		if (unlikely(cut)) {
-			if (!cut_send(q, m[sent]))
+			if (!super_kept_cut(&q->kept, m[sent]))
 				break;
 			sent++;
 		}
 	}
 	return sent;
-}
-
-void packet_tx_free(struct packet_tx *q)
-{
-	for (; q->kept > 0; q->kept--) {
-		rte_pktmbuf_free(q->keep[q->kept_at++]);
-		count(&q->errors);
-	}
 }

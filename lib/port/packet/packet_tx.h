@@ -4,6 +4,8 @@
 
 #include <rte_mbuf.h>
 
+#include "super/super_kept.h"
+
 struct port;
 
 // Super-frames that we send: what every kernel with USO takes, and with headers within 64 KB.
@@ -15,14 +17,12 @@ struct port;
 struct packet_tx {
 	int fd;
 	struct port *port; // port whose super-frames are switched off here
-	struct rte_mempool *pool; // for the frames that a super-frame is cut into
-	// The rest of a super-frame that had to be cut; it is sent before anything else.
-	uint16_t kept_at, kept;
-	struct rte_mbuf *keep[PACKET_USO_SEGMENTS]; // no super-frame is cut into more
-	uint64_t errors, cut; // written by that lcore, read by any thread
+	uint64_t errors; // written by that lcore, read by any thread
+	struct super_kept kept;
 } __rte_cache_aligned;
 
-// Frees the frames that are kept, and counts them as errors.
-void packet_tx_free(struct packet_tx *q);
+// Sets up a queue, which stays where it is; fd, pool and port stay the caller's. super_kept_drop
+// gives up what is kept at the end.
+void packet_tx_init(struct packet_tx *q, int fd, struct rte_mempool *pool, struct port *port);
 // Returns how many frames it took; fewer than n when the kernel takes no more now.
 uint16_t packet_tx_burst(struct packet_tx *q, struct rte_mbuf **m, uint16_t n);

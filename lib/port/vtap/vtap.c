@@ -41,6 +41,17 @@ static uint16_t vtap_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uin
 	return vtap_tx_burst(&of(p)->tx[queue], m, n);
 }
 
+static void vtap_tick(struct port *p, uint16_t queue)
+{
+	if (queue < p->nb_txq)
+		super_kept_tick(&of(p)->tx[queue].kept);
+}
+
+static bool vtap_is_due(struct port *p, uint16_t queue)
+{
+	return queue < p->nb_txq && of(p)->tx[queue].kept.nb > 0;
+}
+
 static int vtap_start(struct port *p)
 {
 	return vtap_iface_up(&of(p)->iface, true);
@@ -60,7 +71,7 @@ static void vtap_close(struct port *p)
 
 	for (unsigned int i = 0; i < VTAP_QUEUES_MAX; i++) {
 		vtap_rx_free(&v->rx[i]);
-		vtap_tx_free(&v->tx[i]);
+		super_kept_drop(&v->tx[i].kept);
 	}
 	port_kernel_host_close(p);
 	vtap_iface_close(&v->iface);
@@ -89,7 +100,7 @@ static void vtap_counters(struct port *p, struct port_counters *out)
 		out->rx_errors += counter(&v->rx[i].errors);
 		out->rx_nombuf += counter(&v->rx[i].nombuf);
 		out->tx_errors += counter(&v->tx[i].errors);
-		out->tx_cut += counter(&v->tx[i].cut);
+		out->tx_cut += counter(&v->tx[i].kept.cut);
 	}
 }
 
@@ -121,6 +132,8 @@ static const struct port_ops vtap_ops = {
 	.counters = vtap_counters,
 	.flow_create = vtap_flow_create,
 	.flow_destroy = vtap_flow_destroy,
+	.tick = vtap_tick,
+	.is_due = vtap_is_due,
 	.wake_fd = vtap_wake_fd,
 	.host = port_kernel_host_start,
 	.reroute = port_kernel_host_reroute,

@@ -7,7 +7,6 @@
 
 #include "port.h"
 #include "port_log.h"
-#include "super/super.h"
 #include "vnet_hdr.h"
 #include "vtap/vtap_tx.h"
 
@@ -17,19 +16,6 @@ static void count(uint64_t *counter)
 }
 
 enum written { WRITTEN, LATER, REFUSED };
-
-void vtap_tx_init(struct vtap_tx *q, int fd, struct rte_mempool *pool, struct port *port)
-{
-	*q = (struct vtap_tx){.fd = fd, .pool = pool, .port = port};
-}
-
-void vtap_tx_free(struct vtap_tx *q)
-{
-	for (; q->kept > 0; q->kept--) {
-		rte_pktmbuf_free(q->keep[q->kept_at++]);
-		count(&q->errors);
-	}
-}
 
 static enum written frame_write(
 	const struct vtap_tx *q, const struct virtio_net_hdr *h, const struct rte_mbuf *m)
@@ -73,44 +59,23 @@ static bool plain_send(struct vtap_tx *q, struct rte_mbuf *m)
 	return true;
 }
 
-// Sends the kept frames first, so that the order within a flow stays.
-static bool kept_send(struct vtap_tx *q)
+static uint16_t kept_send(void *queue, struct rte_mbuf **m, uint16_t n)
 {
-	while (q->kept > 0) {
-		if (!plain_send(q, q->keep[q->kept_at]))
-			return false;
-		q->kept_at++;
-		q->kept--;
-	}
-	return true;
+	uint16_t sent = 0;
+
+	while (sent < n && plain_send(queue, m[sent]))
+		sent++;
+	return sent;
 }
 
-// Sends a super-frame in pieces; no pieces of an earlier one are kept any more. Once the first
-// piece has gone the others have to follow, so those that cannot go now are kept.
-static bool cut_send(struct vtap_tx *q, struct rte_mbuf *m)
+void vtap_tx_init(struct vtap_tx *q, int fd, struct rte_mempool *pool, struct port *port)
 {
-	const unsigned int n = port_super_cut(m, q->pool, q->keep, VTAP_TSO_SEGMENTS);
-
-	if (n == 0) {
-		const bool wrong =
-			port_super_frames(m) == 1 || port_super_frames(m) > VTAP_TSO_SEGMENTS;
-
-		if (wrong) { // headers contradict it, or it is longer than we take
-			count(&q->errors);
-			rte_pktmbuf_free(m);
-		}
-		return wrong;
-	}
-	q->kept_at = 0;
-	q->kept = (uint16_t)n;
-	if (!kept_send(q) && q->kept == n) {
-		rte_pktmbuf_free_bulk(q->keep, n);
-		q->kept = 0;
-		return false;
-	}
-	count(&q->cut);
-	rte_pktmbuf_free(m);
-	return true;
+	*q = (struct vtap_tx){.fd = fd, .port = port};
+	q->kept = (struct super_kept){.send = kept_send,
+		.queue = q,
+		.pool = pool,
+		.most = VTAP_TSO_SEGMENTS,
+		.errors = &q->errors};
 }
 
 static bool super_send(struct vtap_tx *q, struct rte_mbuf *m)
@@ -134,21 +99,21 @@ static bool super_send(struct vtap_tx *q, struct rte_mbuf *m)
 				"they are cut before they are sent, which is slower",
 				q->port->name, udp ? "UDP" : "TCP", strerror(errno));
 	}
-	return cut_send(q, m);
+	return super_kept_cut(&q->kept, m);
 }
 
 uint16_t vtap_tx_burst(struct vtap_tx *q, struct rte_mbuf **m, uint16_t n)
 {
 	uint16_t i;
 
-	if (unlikely(q->kept > 0) && !kept_send(q))
+	if (unlikely(q->kept.nb > 0) && !super_kept_send(&q->kept))
 		return 0;
 	for (i = 0; i < n; i++) {
 		const bool super =
 			(m[i]->ol_flags & (RTE_MBUF_F_TX_UDP_SEG | RTE_MBUF_F_TX_TCP_SEG)) != 0;
 
 		// frames behind a cut super-frame wait until all of it has gone
-		if (unlikely(q->kept > 0) ||
+		if (unlikely(q->kept.nb > 0) ||
 			!(unlikely(super) ? super_send(q, m[i]) : plain_send(q, m[i])))
 			break;
 	}

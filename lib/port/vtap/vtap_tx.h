@@ -4,6 +4,8 @@
 
 #include <rte_mbuf.h>
 
+#include "super/super_kept.h"
+
 struct port;
 
 // The most segments in a super-frame that we send. UDP: what every kernel with USO takes. TCP: 64
@@ -17,16 +19,12 @@ struct port;
 struct vtap_tx {
 	int fd;
 	struct port *port; // port whose super-frames are switched off here
-	struct rte_mempool *pool; // for the frames that a super-frame is cut into
-	// The rest of a super-frame that had to be cut; it is sent before anything else.
-	uint16_t kept_at, kept;
-	struct rte_mbuf *keep[VTAP_TSO_SEGMENTS]; // no super-frame is cut into more
-	uint64_t errors, cut; // written by that lcore, read by any thread
+	uint64_t errors; // written by that lcore, read by any thread
+	struct super_kept kept;
 } __rte_cache_aligned;
 
-// Sets up a queue; fd, pool and port stay the caller's. vtap_tx_free frees the frames that are
-// kept.
+// Sets up a queue, which stays where it is; fd, pool and port stay the caller's. super_kept_drop
+// gives up what is kept at the end.
 void vtap_tx_init(struct vtap_tx *q, int fd, struct rte_mempool *pool, struct port *port);
-void vtap_tx_free(struct vtap_tx *q);
 // Returns how many frames it took; fewer than n when the kernel takes no more now.
 uint16_t vtap_tx_burst(struct vtap_tx *q, struct rte_mbuf **m, uint16_t n);

@@ -223,6 +223,36 @@ static void in_vain(void **state)
 	world_close(&world);
 }
 
+static bool port_is_due;
+
+static void port_tick(struct port *p, uint16_t queue)
+{
+}
+
+static bool port_says(struct port *p, uint16_t queue)
+{
+	return port_is_due;
+}
+
+// A port that can say when its tick has something to do is woken for then alone.
+static void due_by_a_port(void **state)
+{
+	struct port_ops ops;
+	struct worker *w;
+
+	begin(SOFTPORT_LEVEL, &one_queue);
+	w = worker(0);
+	world_wait(&world, 4500);
+	ops = *world.dp->port[0].port->ops;
+	ops.tick = port_tick;
+	ops.is_due = port_says;
+	world.dp->port[0].port->ops = &ops;
+	assert_true(due_next_ms(w) > w->ticked_ms + 1);
+	port_is_due = true;
+	assert_int_equal(due_next_ms(w), w->ticked_ms + 1);
+	world_close(&world);
+}
+
 // The time of the next tick that has something to do.
 static void due_by_time(void **state)
 {
@@ -284,6 +314,7 @@ int main(void)
 		cmocka_unit_test(busy_is_busy),
 		cmocka_unit_test(in_vain),
 		cmocka_unit_test(due_by_time),
+		cmocka_unit_test(due_by_a_port),
 		cmocka_unit_test(nothing_to_announce),
 	};
 

@@ -83,7 +83,7 @@ static uint8_t bytes[70000];
 static int tx_open(void **state)
 {
 	port = (struct port){.name = "wan", .uso = {64, 64, 65535}};
-	tx = (struct packet_tx){.port = &port, .pool = vtap_world_pool};
+	packet_tx_init(&tx, -1, vtap_world_pool, &port);
 	nb_sent = nb_supers = 0;
 	room = 1000;
 	return 0;
@@ -91,7 +91,7 @@ static int tx_open(void **state)
 
 static int tx_close(void **state)
 {
-	packet_tx_free(&tx);
+	super_kept_drop(&tx.kept);
 	return vtap_world_whole(state);
 }
 
@@ -170,7 +170,7 @@ static void test_cut(void **state)
 		assert_int_equal(sent[2 * PIECES + 1], 'b');
 		assert_int_equal(nb_supers, 1);
 		assert_int_equal(port.uso.segments, 0);
-		assert_int_equal(tx.cut, 2);
+		assert_int_equal(tx.kept.cut, 2);
 		assert_int_equal(tx.errors, 0);
 	}
 }
@@ -194,7 +194,7 @@ static void test_cut_full(void **state)
 	assert_int_equal(nb_sent, PIECES + 1);
 	assert_pieces(&s, 0, PIECES, 0);
 	assert_int_equal(sent[PIECES], 'b');
-	assert_int_equal(tx.cut, 1);
+	assert_int_equal(tx.kept.cut, 1);
 	assert_int_equal(tx.errors, 0);
 }
 
@@ -208,7 +208,7 @@ static void test_cut_later(void **state)
 	room = 0;
 	assert_int_equal(packet_tx_burst(&tx, &m, 1), 0);
 	assert_int_equal(rte_mempool_in_use_count(vtap_world_pool), in_use);
-	assert_int_equal(tx.cut, 0);
+	assert_int_equal(tx.kept.cut, 0);
 	room = 100;
 	assert_int_equal(packet_tx_burst(&tx, &m, 1), 1);
 	assert_pieces(&s, 0, PIECES, 0);
@@ -242,12 +242,56 @@ static void test_cut_wrong(void **state)
 	assert_int_equal(packet_tx_burst(&tx, m, 3), 3);
 	assert_int_equal(nb_sent, 1);
 	assert_int_equal(tx.errors, 2);
-	assert_int_equal(tx.cut, 0);
+	assert_int_equal(tx.kept.cut, 0);
 	assert_int_equal(port.uso.segments, 64);
 	m[0] = super(&s);
 	m[0]->tso_segsz = 200; // more pieces than a port takes
 	assert_int_equal(packet_tx_burst(&tx, m, 1), 1);
 	assert_int_equal(tx.errors, 3);
+}
+
+// Nothing more is to be sent: they go all the same, as soon as the kernel takes them.
+static void test_cut_tick(void **state)
+{
+	const struct shape s = {.payload = PIECES * SIZE};
+	struct rte_mbuf *m = super(&s);
+
+	room = 5;
+	assert_int_equal(packet_tx_burst(&tx, &m, 1), 1);
+	for (unsigned int i = 0; i < SUPER_KEPT_TICKS - 1; i++)
+		super_kept_tick(&tx.kept);
+	room = 5;
+	super_kept_tick(&tx.kept); // that begins the second anew
+	assert_int_equal(nb_sent, 10);
+	for (unsigned int i = 0; i < SUPER_KEPT_TICKS - 2; i++)
+		super_kept_tick(&tx.kept);
+	room = 100;
+	super_kept_tick(&tx.kept);
+	assert_int_equal(nb_sent, PIECES);
+	assert_pieces(&s, 0, PIECES, 0);
+	assert_int_equal(tx.kept.cut, 1);
+	assert_int_equal(tx.errors, 0);
+	super_kept_tick(&tx.kept);
+	assert_int_equal(nb_sent, PIECES);
+}
+
+// What nobody takes for a second would come too late, and blocks the way.
+static void test_cut_given_up(void **state)
+{
+	const struct shape s = {.payload = PIECES * SIZE};
+	struct rte_mbuf *m[2] = {super(&s), plain('b')};
+
+	room = 5;
+	assert_int_equal(packet_tx_burst(&tx, m, 2), 1);
+	for (unsigned int i = 0; i < SUPER_KEPT_TICKS; i++) {
+		assert_int_equal(tx.errors, 0);
+		super_kept_tick(&tx.kept);
+	}
+	assert_int_equal(tx.errors, PIECES - 5);
+	assert_int_equal(rte_mempool_in_use_count(vtap_world_pool), 1);
+	room = 100;
+	assert_int_equal(packet_tx_burst(&tx, m + 1, 1), 1);
+	assert_int_equal(nb_sent, 6);
 }
 
 // Closing gives back what was half sent, and counts it.
@@ -258,7 +302,7 @@ static void test_cut_close(void **state)
 
 	room = 5;
 	assert_int_equal(packet_tx_burst(&tx, &m, 1), 1);
-	packet_tx_free(&tx);
+	super_kept_drop(&tx.kept);
 	assert_int_equal(tx.errors, PIECES - 5);
 	assert_int_equal(rte_mempool_in_use_count(vtap_world_pool), 0);
 }
@@ -336,6 +380,8 @@ int main(void)
 		SENDING(test_cut_later),
 		SENDING(test_cut_no_buffers),
 		SENDING(test_cut_wrong),
+		SENDING(test_cut_tick),
+		SENDING(test_cut_given_up),
 		SENDING(test_cut_close),
 		cmocka_unit_test_teardown(test_left_over, vtap_world_whole),
 	};

@@ -45,7 +45,7 @@ static int wire_open(void **state)
 static int wire_close(void **state)
 {
 	vtap_rx_free(&w.rx);
-	vtap_tx_free(&w.tx);
+	super_kept_drop(&w.tx.kept);
 	close(w.ours);
 	close(w.theirs);
 	return vtap_world_whole(state);
@@ -249,7 +249,7 @@ static void test_send_super(void **state)
 		assert_memory_equal(frame, bytes, shape_len(&s));
 	}
 	assert_int_equal(w.port.uso.segments, 64);
-	assert_int_equal(w.tx.cut, 0);
+	assert_int_equal(w.tx.kept.cut, 0);
 }
 
 // A refused one switches its kind off for good, and leaves in pieces; so does every later one.
@@ -274,7 +274,7 @@ static void test_refused(void **state)
 			assert_int_equal(vtap_tx_burst(&w.tx, &m, 1), 1);
 			assert_int_equal(super->segments, 0);
 			assert_int_not_equal(other->segments, 0);
-			assert_int_equal(w.tx.cut, round + 1);
+			assert_int_equal(w.tx.kept.cut, round + 1);
 			do {
 				for (; (len = kernel_take(&h)) > 0; got++) {
 					assert_int_equal(h.gso_type, 0);
@@ -359,7 +359,7 @@ static void test_full_at_once(void **state)
 	for (unsigned int off = 0; off < 2; off++) { // whole, and to be cut
 		assert_int_equal(vtap_tx_burst(&w.tx, &m[99], 1), 0);
 		assert_int_equal(rte_mempool_in_use_count(vtap_world_pool), in_use);
-		assert_int_equal(w.tx.cut, 0);
+		assert_int_equal(w.tx.kept.cut, 0);
 		assert_int_equal(w.port.uso.segments, off == 0 ? 64 : 0);
 		w.port.uso.segments = 0;
 	}
@@ -416,7 +416,37 @@ static void test_wrong(void **state)
 	m = chain_make(bytes, 60000, VTAP_WORLD_ROOM);
 	assert_int_equal(vtap_tx_burst(&w.tx, &m, 1), 1);
 	assert_int_equal(w.tx.errors, 4);
-	assert_int_equal(w.tx.cut, 0);
+	assert_int_equal(w.tx.kept.cut, 0);
+}
+
+// Nothing more is to be sent: what is half sent goes all the same, or is given up after a second.
+static void test_tick(void **state)
+{
+	const struct shape s = {.payload = 20000};
+
+	wire_narrow(10000);
+	w.port.uso.segments = 0;
+	for (unsigned int taken = 0; taken < 2; taken++) {
+		struct virtio_net_hdr h;
+		struct rte_mbuf *m;
+		unsigned int got = 0;
+		uint32_t len;
+
+		frame_make(&s, bytes, true);
+		m = super_make(&s, bytes, 1000, VTAP_WORLD_ROOM);
+		assert_int_equal(vtap_tx_burst(&w.tx, &m, 1), 1);
+		assert_true(w.tx.kept.nb > 0);
+		for (unsigned int i = 0; i < SUPER_KEPT_TICKS && w.tx.kept.nb > 0; i++) {
+			for (; taken == 0 && (len = kernel_take(&h)) > 0; got++)
+				assert_segment(&s, 1000, got, len);
+			super_kept_tick(&w.tx.kept);
+		}
+		assert_int_equal(w.tx.kept.nb, 0);
+		while ((len = kernel_take(&h)) > 0)
+			assert_segment(&s, 1000, got++, len);
+		assert_int_equal(got + w.tx.errors, 20);
+		assert_int_equal(w.tx.errors > 0, taken == 1);
+	}
 }
 
 // Closing gives back what was half sent, and counts it.
@@ -430,8 +460,8 @@ static void test_close_half_sent(void **state)
 	frame_make(&s, bytes, true);
 	m = super_make(&s, bytes, 1000, VTAP_WORLD_ROOM);
 	assert_int_equal(vtap_tx_burst(&w.tx, &m, 1), 1);
-	assert_true(w.tx.kept > 0 && w.tx.kept < 20);
-	vtap_tx_free(&w.tx);
+	assert_true(w.tx.kept.nb > 0 && w.tx.kept.nb < 20);
+	super_kept_drop(&w.tx.kept);
 	assert_true(w.tx.errors > 0 && w.tx.errors < 20);
 }
 
@@ -458,6 +488,7 @@ int main(void)
 		TEST(test_full_at_once),
 		TEST(test_no_buffers),
 		TEST(test_wrong),
+		TEST(test_tick),
 		TEST(test_close_half_sent),
 	};
 

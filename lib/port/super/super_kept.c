@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Cuts a super-frame for a queue, and keeps what does not go at once. Frames behind it wait until
+// all of it has gone, so that the order within a flow stays; what nobody takes for a second is
+// given up.
+#include "super/super_kept.h"
+
+#include "super/super.h"
+
+static void count(uint64_t *counter, uint64_t n)
+{
+	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+}
+
+bool super_kept_send(struct super_kept *k)
+{
+	while (k->nb > 0) {
+		const uint16_t sent = k->send(k->queue, k->frame + k->at, k->nb);
+
+		if (sent == 0)
+			return false;
+		k->at = (uint16_t)(k->at + sent);
+		k->nb = (uint16_t)(k->nb - sent);
+		k->ticks = 0;
+	}
+	return true;
+}
+
+bool super_kept_cut(struct super_kept *k, struct rte_mbuf *m)
+{
+	const unsigned int n = port_super_cut(m, k->pool, k->frame, k->most);
+
+	if (n == 0) {
+		const unsigned int frames = port_super_frames(m);
+		const bool wrong = frames == 1 || frames > k->most;
+
+		if (wrong) { // headers contradict it, or it is longer than we take
+			count(k->errors, 1);
+			rte_pktmbuf_free(m);
+		}
+		return wrong;
+	}
+	k->at = k->ticks = 0;
+	k->nb = (uint16_t)n;
+	if (!super_kept_send(k) && k->nb == n) {
+		rte_pktmbuf_free_bulk(k->frame, n);
+		k->nb = 0;
+		return false;
+	}
+	count(&k->cut, 1);
+	rte_pktmbuf_free(m);
+	return true;
+}
+
+void super_kept_tick(struct super_kept *k)
+{
+	if (likely(k->nb == 0) || super_kept_send(k))
+		return;
+	if (++k->ticks >= SUPER_KEPT_TICKS)
+		super_kept_drop(k);
+}
+
+void super_kept_drop(struct super_kept *k)
+{
+	if (k->nb == 0)
+		return;
+	count(k->errors, k->nb);
+	rte_pktmbuf_free_bulk(k->frame + k->at, k->nb);
+	k->nb = 0;
+}
