@@ -205,7 +205,8 @@ unsigned int turn_listing_kill(
 	unsigned int budget = TURN_WALK_BUDGET, n = 0, cost;
 	uint32_t slot;
 
-	while (budget >= COSTLY && n < max && (slot = walk_next(s, f, w, &budget)) != TURN_NONE) {
+	while (budget >= COSTLY && n < max && shard_has_notes(s) &&
+		(slot = walk_next(s, f, w, &budget)) != TURN_NONE) {
 		const uint32_t other = alloc_sibling(s, slot);
 
 		if (other != TURN_NONE && n + 2 > max) { // both, or none yet

@@ -47,7 +47,8 @@ void redirect_due(struct turn_shard *s, uint32_t index)
 
 void redirect_note(struct turn_shard *s, uint8_t via, const struct turn_view *v, uint64_t until_ms)
 {
-	// The notes are taken after every burst and every expiry, so there is always room.
+	// The notes are taken after every burst and every expiry, and who ends many asks for room
+	// (shard_has_notes).
 	if (via == TURN_NO_WORKER || s->nb_notes == TURN_NOTES_MAX)
 		return;
 	s->note[s->nb_notes++] = (struct turn_redirect_note){.client = {v->src, v->src_port},

@@ -109,6 +109,13 @@ static inline const struct turn_policy *alloc_policy(const struct turn_shard *s,
 					 : realms_policy(s->policy, alloc_realm(s, slot));
 }
 
+// Whether a client's allocations may be ended: there is room for a note of each of the two. If not,
+// whoever ends many goes on when the data path has taken the notes.
+static inline bool shard_has_notes(const struct turn_shard *s)
+{
+	return s->nb_notes + 2 <= TURN_NOTES_MAX;
+}
+
 // Whether an allocation that has `has` records of a share may have nb more. A refusal is counted.
 static inline bool share_allows(
 	struct turn_shard *s, const struct share *h, uint32_t slot, uint32_t has, uint32_t nb)

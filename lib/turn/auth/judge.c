@@ -291,7 +291,7 @@ unsigned int turn_judge_walk(
 	unsigned int budget = TURN_JUDGE_BUDGET, n = 0;
 
 	w->end = w->end || !(j->by_quotas || turn_judge_needed(j));
-	while (budget > 0 && n < max && !w->end) {
+	while (budget > 0 && n < max && !w->end && shard_has_notes(s)) {
 		const uint32_t slot = bitset_next(&s->live, w->slot, s->nb_slots);
 		unsigned int cost;
 		enum turn_end why;

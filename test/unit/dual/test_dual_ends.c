@@ -192,6 +192,55 @@ static void redirects_last_as_long_as_the_longer_one(void **state)
 	assert_int_equal(note[n - 1].until_ms, 0);
 }
 
+// Ends by the policy or by an operator, in pieces as workers make them. Returns how many have ended
+// in one.
+static unsigned int piece(const struct turn_judge *j, struct turn_walk *walk)
+{
+	const struct turn_filter all = {0};
+
+	return j != NULL ? turn_judge_walk(w.f.shard, j, walk, 1000)
+			 : turn_listing_kill(w.f.shard, &all, walk, 1000);
+}
+
+// Whoever holds a redirect hears of every end, however many there are at once and whatever was to
+// be told before.
+static void no_word_of_an_end_is_lost(void **state)
+{
+	static const uint8_t key[32];
+	struct turn_config c = w.f.config;
+	struct turn_redirect_note note[256];
+
+	c.nb_users = 0; // ivan is gone
+	for (unsigned int killed = 0; killed < 2; killed++) {
+		struct turn_policy *fresh = turn_policy_create(&c, w.f.crypto, key);
+		struct turn_judge *j = turn_judge_create(w.f.policy, fresh, w.f.quota, false);
+		struct turn_walk walk = {0};
+		unsigned int ended = 0, told = 0;
+
+		w.f.via = 3;
+		for (uint16_t i = 0; i < 100; i++) {
+			w.ivan = fixture_client("198.51.100.7", (uint16_t)(5000 + i));
+			assert_int_equal(dual_world_allocate(&w), 0);
+			if (i < 60)
+				turn_redirect_notes(w.f.shard, note, 256);
+		}
+		for (unsigned int calls = 0; !walk.end; calls++) {
+			unsigned int n;
+
+			assert_true(calls < 100);
+			ended += piece(killed == 0 ? j : NULL, &walk);
+			n = turn_redirect_notes(w.f.shard, note, 256);
+			for (unsigned int i = 0; i < n; i++)
+				told += note[i].until_ms == 0;
+		}
+		assert_int_equal(ended, 200);
+		assert_int_equal(told, 100);
+		turn_judge_free(j);
+		turn_policy_free(fresh);
+		fixture_advance(&w.f, 1);
+	}
+}
+
 // Shared relay ports have both families, too.
 static void shared_ports(void **state)
 {
@@ -232,6 +281,7 @@ int main(void)
 		TEST(a_lower_limit_ends_whole_ones),
 		TEST(a_client_that_is_gone_ends_both),
 		TEST(redirects_last_as_long_as_the_longer_one),
+		TEST(no_word_of_an_end_is_lost),
 		TEST(shared_ports),
 	};
 
