@@ -99,15 +99,18 @@ int dp_reload_begin(struct dp *d, const struct conf *c, bool renew, char *error,
 {
 	const char *small = too_small(d, &c->turn);
 	struct stun_crypto *crypto;
+	int rc;
 
 	if (d->reload != NULL || small != NULL) {
 		snprintf(error, len, "%s", small != NULL ? small : "the last reload has not ended");
 		return -1;
 	}
-	if (realms_number(d, c, d->conf) == EAGAIN) {
-		snprintf(error, len,
-			"realms: too many have come and gone: try again when allocations of those "
-			"that are gone have ended");
+	rc = realms_number(d, c, d->conf);
+	if (rc != 0) {
+		snprintf(error, len, "realms: %s",
+			rc == EAGAIN ? "too many have come and gone: try again when allocations of "
+				       "those that are gone have ended"
+				     : "no memory left for the counters of another");
 		return -1;
 	}
 	if (metering_create(d, c) != 0) {

@@ -7,6 +7,7 @@
 #include "datapath.h"
 #include "dp_world.h"
 #include "turn_event.h"
+#include "turn_tallies.h"
 #include "worker.h"
 
 #define CHANNEL 0x4000
@@ -44,6 +45,18 @@ static const struct world_setup plain[] = {
 	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .two_ports = true},
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .two_ports = true},
 };
+
+static int no_number; // why a realm gets none
+
+int __real_turn_tallies_number(struct turn_tallies *t, struct turn_config *c,
+	const struct turn_config *before, const struct turn_quota *q);
+int __wrap_turn_tallies_number(struct turn_tallies *t, struct turn_config *c,
+	const struct turn_config *before, const struct turn_quota *q);
+int __wrap_turn_tallies_number(struct turn_tallies *t, struct turn_config *c,
+	const struct turn_config *before, const struct turn_quota *q)
+{
+	return no_number != 0 ? no_number : __real_turn_tallies_number(t, c, before, q);
+}
 
 static void begin(const struct conf *c)
 {
@@ -375,6 +388,38 @@ static void numbers_reach_the_workers(void **state)
 	world_close(&world);
 }
 
+// A realm that cannot have a number is what is told, and nothing changes.
+static void a_realm_without_a_number_is_told(void **state)
+{
+	static const struct {
+		int why;
+		const char *text;
+	} cases[] = {{EAGAIN, "realms: too many have come and gone"},
+		{ENOMEM, "realms: no memory left for the counters of another"}};
+	struct turn_realm realm = {
+		.name = (char *)"other.test", .users = &world.user, .nb_users = 1};
+	const struct endpoint peer = world_endpoint(far_away, 7000);
+	struct conf c;
+
+	open_client(*state, &peer);
+	c = world.conf;
+	c.turn.realms = &realm;
+	c.turn.nb_realms = 1;
+	for (unsigned int i = 0; i < RTE_DIM(cases); i++) {
+		char error[256] = "";
+
+		no_number = cases[i].why;
+		assert_int_equal(dp_reload_begin(world.dp, &c, false, error, sizeof(error)), -1);
+		assert_non_null(strstr(error, cases[i].text));
+		assert_null(world.dp->reload);
+	}
+	no_number = 0;
+	reload(&c);
+	relayed(&peer, 0);
+	reload(&world.conf);
+	world_close(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,6 +436,7 @@ int main(void)
 		WORLD_CASE(marks_change_between_two_datagrams, setups, 1),
 		WORLD_CASE(numbers_reach_the_workers, setups, 0),
 		WORLD_CASE(numbers_reach_the_workers, setups, 1),
+		WORLD_CASE(a_realm_without_a_number_is_told, setups, 0),
 	};
 
 	world_eal();
