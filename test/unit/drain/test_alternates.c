@@ -20,9 +20,24 @@ static uint64_t now_ms;
 static struct mgmt_reload_state reloaded;
 static unsigned int clients;
 
+#define OTHER_REALM "other.test"
+
+// A realm beside the first, which has its users.
+static void two_realms(struct dp_world *w)
+{
+	static struct turn_realm realm;
+
+	realm = (struct turn_realm){
+		.name = (char *)OTHER_REALM, .users = &w->user, .nb_users = 1, .number = 1};
+	w->conf.turn.realms = &realm;
+	w->conf.turn.nb_realms = 1;
+}
+
 static const struct world_setup setups[] = {
 	{.workers = 1, .rx_queues = 1, .tx_queues = 1},
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3},
+	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .change = two_realms},
+	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .change = two_realms},
 };
 
 // A reload that has ended whenever the test says so.
@@ -128,15 +143,22 @@ static void from_so_many_allocations(void **state)
 	close_all();
 }
 
-// Relays n datagrams in a second. They are counted where a line spills, 64 at a time.
-static void second(struct world_client *c, const struct endpoint *peer, unsigned int n)
+// Relays n datagrams each way for each of some clients in a second. They are counted where a line
+// spills, 64 at a time.
+static void second_of(
+	struct world_client *c, unsigned int nb, const struct endpoint *peer, unsigned int n)
 {
 	const uint64_t end = now_ms + SECOND;
 
-	for (unsigned int i = 0; i < n; i++)
-		client_assert_relays(&world, c, 0x4000, peer); // one each way
+	for (unsigned int i = 0; i < n * nb; i++)
+		client_assert_relays(&world, &c[i % nb], 0x4000, peer); // one each way
 	while (now_ms < end)
 		settle();
+}
+
+static void second(struct world_client *c, const struct endpoint *peer, unsigned int n)
+{
+	second_of(c, 1, peer, n);
 }
 
 // From a second with as many on, until one with an eighth less.
@@ -167,6 +189,39 @@ static void from_so_many_datagrams(void **state)
 	assert_false(state_now().sends);
 	assert_int_equal(allocate(&next), 0);
 	assert_int_equal(world_stats(&world).turn.refused[TURN_REFUSED_ALTERNATE_DATAGRAMS], 2);
+	close_all();
+}
+
+// What one realm relays is not enough; what both do is, and whose it is does not matter.
+static void all_realms_count(void **state)
+{
+	const struct conf_alternate fast = {.nb_servers = 1, .datagrams = 1000};
+	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
+	struct world_client c[2], next;
+
+	open_with(*state, &fast);
+	for (unsigned int i = 0; i < 2; i++) {
+		world_client(&world, &c[i], "10.99.0.20", (uint16_t)(20000 + clients++));
+		if (i == 1)
+			client_realm(&world, &c[i], OTHER_REALM);
+		assert_int_equal(client_allocate(&world, &c[i], 4), 0);
+		assert_int_equal(client_bind(&world, &c[i], 0x4000, &peer), 0);
+	}
+	for (unsigned int i = 0; i < 2; i++) {
+		second_of(&c[i], 1, &peer, 64 * 6);
+		second_of(&c[i], 1, &peer, 64 * 6); // 768 both ways
+		assert_in_range(state_now().datagrams, 600, 900);
+		assert_int_equal(allocate(&next), 0);
+	}
+	second_of(c, 2, &peer, 64 * 5);
+	second_of(c, 2, &peer, 64 * 5); // 1280
+	assert_in_range(state_now().datagrams, 1000, 1400);
+	assert_int_equal(state_now().why, TURN_ALTERNATES_DATAGRAMS);
+	assert_int_equal(allocate(&next), 300);
+	second_of(&c[1], 1, &peer, 64 * 9);
+	second_of(&c[1], 1, &peer, 64 * 9); // 1152, all of the second realm
+	assert_true(state_now().sends);
+	assert_int_equal(allocate(&next), 300);
 	close_all();
 }
 
@@ -254,6 +309,8 @@ int main(void)
 		WORLD_CASE(from_so_many_allocations, setups, 0),
 		WORLD_CASE(from_so_many_allocations, setups, 1),
 		WORLD_CASE(from_so_many_datagrams, setups, 1),
+		WORLD_CASE(all_realms_count, setups, 2),
+		WORLD_CASE(all_realms_count, setups, 3),
 		WORLD_CASE(dropped_datagrams_do_not_count, setups, 1),
 		WORLD_CASE(a_reload, setups, 1),
 		WORLD_CASE(a_drain_goes_first, setups, 1),

@@ -128,6 +128,7 @@ struct world_client {
 	struct stun_msg reply; // points into answer
 	uint8_t nonce[STUN_TEXT_MAX];
 	size_t nonce_len;
+	const char *realm; // of its credentials
 	struct stun_key key;
 	uint8_t token[8];
 	bool rfc8489; // sends PASSWORD-ALGORITHMS back
@@ -196,6 +197,8 @@ uint64_t world_drops(struct dp_world *w);
 
 // Makes a client at an address and port.
 void world_client(struct dp_world *w, struct world_client *c, const char *addr, uint16_t port);
+// Gives it credentials of another realm, in which its password is pw, too.
+void client_realm(struct dp_world *w, struct world_client *c, const char *realm);
 // Makes a client over a stream. The world plays the stream thread: messages to this client are
 // taken like datagrams.
 void world_stream_client(

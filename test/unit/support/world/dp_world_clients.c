@@ -10,8 +10,14 @@ void world_client(struct dp_world *w, struct world_client *c, const char *addr, 
 {
 	*c = (struct world_client){.at = world_endpoint(addr, port)};
 	c->server = w->listeners[addr_is_v4(&c->at.addr) ? 0 : 1].at;
+	client_realm(w, c, WORLD_REALM);
+}
+
+void client_realm(struct dp_world *w, struct world_client *c, const char *realm)
+{
+	c->realm = realm;
 	assert_true(stun_key_make(w->crypto, STUN_ALG_MD5,
-		&(struct stun_credential){"ivan", 4, WORLD_REALM, "pw", 2}, &c->key));
+		&(struct stun_credential){"ivan", 4, realm, "pw", 2}, &c->key));
 }
 
 void world_stream_client(
@@ -116,7 +122,7 @@ unsigned int client_ask(struct dp_world *w, struct world_client *c)
 		nonce_get(w, c);
 	c->w = w0;
 	stun_put(&c->w, STUN_USERNAME, "ivan", 4);
-	stun_put(&c->w, STUN_REALM, WORLD_REALM, strlen(WORLD_REALM));
+	stun_put(&c->w, STUN_REALM, c->realm, strlen(c->realm));
 	stun_put(&c->w, STUN_NONCE, c->nonce, c->nonce_len);
 	client_algorithms(c);
 	stun_put_integrity(&c->w, w->crypto, STUN_ALG_MD5, &c->key);
