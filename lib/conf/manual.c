@@ -60,6 +60,8 @@ static void write_default(FILE *out, const struct conf_key *k)
 {
 	if ((k->flags & CONF_REQUIRED) != 0)
 		fputs("**required**", out);
+	else if (k->absent != NULL)
+		fputs(k->absent, out);
 	else if (k->def != NULL && conf_value_kind(k->type) == CONF_LIST)
 		fprintf(out, "`[%s]`", k->def);
 	else if (k->def != NULL)

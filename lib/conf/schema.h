@@ -59,6 +59,7 @@ struct conf_key {
 	uint32_t min, max; // bounds of a number, of a text's bytes, or of a list's elements
 	const struct conf_choice *choices;
 	const char *def; // default, as the file would spell it; NULL = none (zero, empty)
+	const char *absent; // what it means that the key is absent, where that is no value of it
 	const char *help;
 };
 

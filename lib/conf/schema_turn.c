@@ -30,7 +30,7 @@ static const struct conf_key rows[] = {
 	"too. 0 trusts nobody's. ECN is always as it came. TCP and TLS: the kernel's packets to "
 	"the client have it as well; with `copy` it is that of the client's SYN, both ways."},
 {"listeners[].realms", CONF_TEXTS, MANY(turn_listener, realms, nb_realms),
-	OPAQUE, RANGE(1, TURN_REALMS_MAX + 1),
+	OPAQUE, RANGE(1, TURN_REALMS_MAX + 1), .absent = "all",
 	.help = "Names of the realms that are served here: `auth.realm`, and those of `realms`. "
 	"Credentials of the first are asked for where a request names no realm and its ORIGIN "
 	"chooses none. Without it: all, and `auth.realm` is the first."},
@@ -43,7 +43,7 @@ static const struct conf_key rows[] = {
 {"listeners[].tls.key", CONF_TEXT, ONE(turn_listener, tls.key), RANGE(1, 4095),
 	.help = "PEM file with its private key. Both, or none of the two."},
 {"listeners[].tls.alpn", CONF_TEXTS, MANY(turn_listener, tls.alpn, tls.nb_alpn), RANGE(0, 16),
-	.help = "As `tls.alpn`, which it replaces."},
+	.absent = "`tls.alpn`", .help = "As `tls.alpn`, which it replaces."},
 {"listeners[].proxy", CONF_SECTION, .help = "For one listener with `transport: tcp`, `tls` or "
 	"`auto`: clients come by balancers, which write a header of the PROXY protocol, version 2, "
 	"in front of each connection. The address and port in it are the client's for all that "
@@ -219,8 +219,8 @@ static const struct conf_key rows[] = {
 {"relay.peer-share", CONF_NUMBER, ONE(conf, turn.limits.peer_share), RANGE(1, 100),
 	.help = "Shared ports: percent of a worker's shared addresses of a family on which the "
 	"allocations of one user may have one and the same peer, so that nobody can take a "
-	"conference server for himself. Without it: 50, but 100 where there is one configured user "
-	"and no secret."},
+	"conference server for himself. Users of one name in two realms are two. Without it: 50, "
+	"but 100 where there is one configured user, no secret and no `realms`."},
 {"relay.quarantine", CONF_NUMBER, ONE(conf, turn.quarantine_s), RANGE(0, 86400), .def = "120",
 	.help = "Seconds a freed relay port rests before it is given out again, so that late "
 	"packets of a former peer reach nobody. When no rested port is left, the one that has "
@@ -265,7 +265,7 @@ static const struct conf_key rows[] = {
 {"auth.origins", CONF_TEXTS, MANY(conf, turn.origins, turn.nb_origins), RANGE(0, 16),
 	.help = "As `realms[].origins`, for `auth.realm`."},
 {"auth.relay-pools", CONF_TEXTS, MANY(conf, turn.relay_pool_names, turn.nb_relay_pool_names),
-	RANGE(0, 15), .help = "As `realms[].relay-pools`, for `auth.realm`."},
+	RANGE(0, 15), .absent = "all", .help = "As `realms[].relay-pools`, for `auth.realm`."},
 {"auth.nonce", CONF_SECTION, .help = "Nonces hold no state: any server that has the secret takes "
 	"them."},
 {"auth.nonce.lifetime", CONF_NUMBER, ONE(conf, turn.nonce_lifetime_s), RANGE(1, 86400),
@@ -310,7 +310,7 @@ static const struct conf_key rows[] = {
 	.help = "Allocations of the realm in all. Without it: as many as `limits.allocations` "
 	"leaves."},
 {"realms[].limits.per-user", CONF_NUMBER, ONE(turn_realm, per_user), RANGE(1, 16777216),
-	.help = "Allocations of one user of the realm. Without it: `limits.per-user`."},
+	.absent = "`limits.per-user`", .help = "Allocations of one user of the realm."},
 {"realms[].peers", CONF_SECTION, .help = "Rules of the realm beside `peers`. The longest prefix "
 	"of both decides; at equal length deny wins."},
 {"realms[].peers.allow", CONF_PREFIXES, MANY(turn_realm, allow, nb_allow), RANGE(0, 65536),
@@ -318,9 +318,12 @@ static const struct conf_key rows[] = {
 {"realms[].peers.deny", CONF_PREFIXES, MANY(turn_realm, deny, nb_deny), RANGE(0, 65536),
 	.help = "As `peers.deny`."},
 {"realms[].relay-pools", CONF_TEXTS, MANY(turn_realm, relay_pool_names, nb_relay_pool_names),
-	RANGE(0, 15), .help = "Names of those `relay.pools` that the realm's peers can be in. "
+	RANGE(0, 15), .absent = "all",
+	.help = "Names of those `relay.pools` that the realm's peers can be in. "
 	"Without it: all; `[]`: none. Two pools that no realm has together may be for the same "
-	"peers. A restart changes it, as peers know allocations by these addresses."},
+	"peers. A port that has addresses of pools named here and none of `relay.addresses` is "
+	"apart: its subnets, routes and gateway are for its own addresses, and these have no "
+	"others. A restart changes the list, as peers know allocations by these addresses."},
 
 {"limits", CONF_SECTION, .help = "Quotas answer 486, caps of one allocation 508."},
 {"limits.allocations", CONF_NUMBER, ONE(conf, turn.limits.allocations), RANGE(0, 16777216),
@@ -356,7 +359,8 @@ static const struct conf_key rows[] = {
 	"that can exist."},
 {"limits.pool.per-user", CONF_NUMBER, ONE(conf, turn.pools.per_user), RANGE(1, 100),
 	.help = "Percent of each pool that one user's allocations may hold, on each worker. "
-	"Without it: 25, but 100 where there is one configured user and no secret."},
+	"Users of one name in two realms are two. Without it: 25, but 100 where there is one "
+	"configured user, no secret and no `realms`."},
 {"limits.lifetime", CONF_SECTION, .help = "Lifetimes of allocations, permissions and channels, "
 	"in seconds."},
 {"limits.lifetime.default", CONF_NUMBER, ONE(conf, turn.limits.lifetime_default_s),
@@ -398,8 +402,9 @@ static const struct conf_key rows[] = {
 	.def = "20", .help = "Per second; 0 = no limit."},
 {"limits.guesses.burst", CONF_NUMBER, ONE(conf, turn.limits.guesses.burst), RANGE(1, 1000000),
 	.def = "100", .help = "At once."},
-{"limits.binding", CONF_SECTION, .help = "Answers to STUN Binding requests, per source, "
-	"over all transports. Past it there is silence and a counter."},
+{"limits.binding", CONF_SECTION, .help = "Answers to STUN Binding requests over UDP, "
+	"per source. Past it there is silence and a counter. TCP, TLS and DTLS begin with a "
+	"handshake, which proves whose the source is, and are not counted."},
 {"limits.binding.rate", CONF_NUMBER, ONE(conf, turn.limits.binding.rate), RANGE(0, 1000000),
 	.def = "1000", .help = "Per second; 0 = no limit."},
 {"limits.binding.burst", CONF_NUMBER, ONE(conf, turn.limits.binding.burst), RANGE(1, 1000000),

@@ -29,8 +29,10 @@
 		"REALM is none that is served where the request came",                             \
 		"compare the client's realm with auth.realm, realms and listeners[].realms")       \
 	X(TURN_REFUSED_USER_UNKNOWN, 401, "user-unknown", "",                                      \
-		"no user has that name, and it is no REST name, or there are no auth.secrets",     \
-		"add the user under auth.users, or correct the name in the client")                \
+		"no user of the realm has that name, and it is no REST name, or the realm has no " \
+		"secrets",                                                                         \
+		"add the user under auth.users or realms[].users, or correct name and realm in "   \
+		"the client")                                                                      \
 	X(TURN_REFUSED_PASSWORD, 401, "password-wrong", "",                                        \
 		"the user is known, and the signature is not by that password",                    \
 		"correct the password in the client")                                              \
@@ -38,8 +40,9 @@
 		"the time in the REST name has passed",                                            \
 		"the application must hand out new credentials; compare the clocks of both boxes") \
 	X(TURN_REFUSED_REST_PASSWORD, 401, "rest-password-wrong", "",                              \
-		"the password of the REST name is by none of the secrets",                         \
-		"application and server have different secrets: compare auth.secrets")             \
+		"the password of the REST name is by none of the realm's secrets",                 \
+		"application and server have different secrets: compare auth.secrets, or "         \
+		"realms[].secrets")                                                                \
 	X(TURN_REFUSED_GUESSES, 0, "guesses", "",                                                  \
 		"wrongly signed too often from that address: not answered",                        \
 		"see the refusals before it; limits.guesses says how often")                       \
@@ -51,7 +54,8 @@
 		"a flood, or many clients behind one address: limits.binding")                     \
 	X(TURN_REFUSED_ATTRIBUTE, 420, "attribute-unknown", "",                                    \
 		"comprehension-required attribute that is not known here",                         \
-		"the client asks for an extension that this server does not have")                 \
+		"the client asks for an extension that this server does not have; those of RFC "   \
+		"5780 take nat-discovery")                                                         \
 	X(TURN_REFUSED_MALFORMED, 400, "malformed", "",                                            \
 		"attribute missing, of a wrong length, or not allowed beside another",             \
 		"the client is broken: see the method's section in RFC 8656")                      \
@@ -98,7 +102,8 @@
 		"this box drains, and no alternate is of the client's family",                     \
 		"name one in drain.alternates, or end the drain: slipringctl undrain")             \
 	X(TURN_REFUSED_QUOTA_USER, 486, "quota-user", "",                                          \
-		"the user has as many allocations as limits.per-user allows",                      \
+		"the user has as many allocations as limits.per-user, or that of his realm, "      \
+		"allows",                                                                          \
 		"raise the limit, or look for clients that leave allocations behind")              \
 	X(TURN_REFUSED_QUOTA_SOURCE, 486, "quota-source", "",                                      \
 		"the address has as many allocations as limits.per-source allows",                 \
@@ -126,7 +131,7 @@
 		"EVEN-PORT or RESERVATION-TOKEN where relay ports are shared",                     \
 		"such clients need relay.mode unique")                                             \
 	X(TURN_REFUSED_PEER_DENIED, 403, "peer-denied", "", "the peer is denied by the policy",    \
-		"if that peer is to be reached, name it under peers.allow")                        \
+		"if that peer is to be reached, name it under peers.allow, or that of the realm")  \
 	X(TURN_REFUSED_PEER_UNREACHABLE, 403, "peer-unreachable", "No Route To Peer",              \
 		"no route leads to the peer", "add a route or gateway to a port")                  \
 	X(TURN_REFUSED_PERMISSIONS, 508, "permissions-full", "",                                   \
