@@ -12,6 +12,7 @@
 #include "checks/reach.h"
 #include "checks/warn_files.h"
 #include "conf.h"
+#include "reading/node.h"
 #include "turn_relay_map.h"
 
 // Realm bytes up to which a 401 is at most 3 times as long as the shortest Allocate, counted in
@@ -291,6 +292,30 @@ static void warn_limits(const struct conf *c, struct conf_report *r)
 	}
 }
 
+// Addresses of IPv4 in the form of IPv6, which other servers have been told to deny: here they are
+// the IPv4 addresses, and so these are all of them.
+static void warn_mapped(
+	const struct conf *c, struct conf_report *r, struct prefix *const *field, uint32_t nb)
+{
+	for (uint32_t i = 0; i < nb; i++) {
+		const struct conf_node *n = conf_node_of(c->root, field, i);
+
+		if ((*field)[i].len != 96 || !addr_is_v4(&(*field)[i].addr) || n == NULL ||
+			!n->as_ipv6)
+			continue;
+		conf_tell(r, CONF_WARNING, (struct conf_at){c, field, i, "peers.deny"},
+			"denies all IPv4 peers, as an IPv4-mapped address is judged as the IPv4 "
+			"address: remove it, or write 0.0.0.0/0 if all are meant");
+	}
+}
+
+static void warn_denied(const struct conf *c, struct conf_report *r)
+{
+	warn_mapped(c, r, &c->turn.deny, c->turn.nb_deny);
+	for (uint32_t i = 0; i < c->turn.nb_realms; i++)
+		warn_mapped(c, r, &c->turn.realms[i].deny, c->turn.realms[i].nb_deny);
+}
+
 static void warn_log(const struct conf *c, struct conf_report *r)
 {
 	if (c->log.to == CONF_LOG_JOURNAL && c->log.format == CONF_LOG_JSON)
@@ -320,6 +345,7 @@ void conf_warnings(const struct conf *c, struct conf_report *r)
 	conf_proxies_warn(c, r);
 	conf_warn_files(c, r);
 	warn_auth(c, r);
+	warn_denied(c, r);
 	if (!conf_pending(c)) // conf_resolve does it
 		conf_reach_all(c, r);
 }

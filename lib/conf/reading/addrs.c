@@ -255,6 +255,7 @@ int conf_addrs_read_prefixes(
 
 	if (rc != 0)
 		return rc;
+	n->as_ipv6 = strchr(n->text, ':') != NULL;
 	nb = addr_range_prefixes(&r, prefixes, 254);
 	out = conf_value_grow(x, k, n, base, nb);
 	if (out == NULL)

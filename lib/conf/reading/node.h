@@ -16,6 +16,7 @@ enum conf_kind { CONF_SCALAR, CONF_LIST, CONF_MAP };
 struct conf_node {
 	enum conf_kind kind;
 	bool plain; // a scalar without quotes
+	bool as_ipv6; // an entry of a list of prefixes that is written as IPv6, whatever it is
 	uint32_t line, col; // where the value stands, from 1
 	uint32_t key_line, key_col; // where the key stands, when there is one
 	uint32_t index; // position among its siblings

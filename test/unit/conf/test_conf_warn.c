@@ -369,6 +369,10 @@ static void test_peers(void **state)
 	static const struct dubious list[] = {
 		{"'fd00:1::/32'", "'64:ff9b::/96'", "29:10: peers.deny[0]: 64:ff9b::/96 never ma"},
 		{"'fd00:1::/32'", "'::10.0.0.0/104'", "29:10: peers.deny[0]: ::10.0.0.0/104 nev"},
+		// all of IPv4, and nobody may have meant that
+		{"'fd00:1::/32'", "'::ffff:0:0/96'", "29:10: peers.deny[0]: denies all IPv4 peers"},
+		{"'fd00:1::/32'", "'::ffff:0.0.0.0-::ffff:255.255.255.255'",
+			"29:10: peers.deny[0]: denies all IPv4 peers"},
 		{"10.0.0.0/24", "'2a00:64::/96']\n  nat64: ['2a00:64::/96'] # ",
 			"28:11: peers.allow[0]: 2a00:64::/96 never matches: peers are judged by "
 			"the IPv4 address embedded in it, write that"},
