@@ -10,23 +10,16 @@
 #include <string.h>
 
 #include "addr_text.h"
-#include "conf_changes.h"
-#include "conf_file.h"
-#include "hash.h"
-
-#define LOG "log: {to: stderr, level: info}\n"
+#include "conf_section.h"
 
 static struct conf *with(const char *alternate)
 {
-	char text[1024];
-
-	snprintf(text, sizeof(text), LOG "alternate: {%s}\n", alternate);
-	return conf_file_changed(LOG, text);
+	return conf_section("alternate", alternate);
 }
 
 static void without_it_nobody_is_sent_away(void **state)
 {
-	struct conf *c = conf_file_changed(LOG, LOG);
+	struct conf *c = conf_file_changed(CONF_SECTION_AT, CONF_SECTION_AT);
 
 	assert_int_equal(c->alternate.nb_servers, 0);
 	assert_int_equal(c->alternate.allocations, 0);
@@ -54,9 +47,9 @@ static void what_it_says(void **state)
 	conf_free(c);
 }
 
-#define WRONG(text, error)                                \
-	{                                                 \
-		LOG, LOG "alternate: {" text "}\n", error \
+#define WRONG(text, error)                                                        \
+	{                                                                         \
+		CONF_SECTION_AT, CONF_SECTION_AT "alternate: {" text "}\n", error \
 	}
 
 static void mistakes_are_told_at_their_places(void **state)
@@ -97,94 +90,42 @@ static void mistakes_are_told_at_their_places(void **state)
 	conf_file_mistakes(list, sizeof(list) / sizeof(list[0]));
 }
 
-static char warned[1024];
-
-static void hear(void *ctx, enum conf_weight weight, const char *line)
-{
-	const size_t at = strlen(warned);
-
-	assert_int_equal(weight, CONF_WARNING);
-	if (strstr(line, "alternate") != NULL)
-		snprintf(warned + at, sizeof(warned) - at, "%s\n", line);
-}
-
 // conf_good has listeners of both families.
 static void doubts(void **state)
 {
-	static const struct {
-		const char *text, *want;
-	} t[] = {{"servers: [203.0.113.9]",
-			 "none is of IPv6: clients of the IPv6 listeners are served here, whatever "
-			 "the load, and get 508 while this server drains"},
+	static const struct conf_section_doubt t[] = {
+		{"servers: [203.0.113.9]",
+			"none is of IPv6: clients of the IPv6 listeners are served here, whatever "
+			"the load, and get 508 while this server drains"},
 		{"servers: ['2001:db8::9']", "none is of IPv4"},
 		{"servers: [203.0.113.9, '2001:db8::9']", ""},
 		{"servers: [203.0.113.9, '2001:db8::9'], when: {allocations: 1001}",
 			"1001 are more than limits.allocations (1000): clients get 486"},
-		{"servers: [203.0.113.9, '2001:db8::9'], when: {allocations: 1000}", ""}};
+		{"servers: [203.0.113.9, '2001:db8::9'], when: {allocations: 1000}", ""},
+	};
 
-	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		struct conf_report r = {.say = hear};
-		struct conf *c = with(t[i].text);
-
-		warned[0] = '\0';
-		conf_warnings(c, &r);
-		assert_non_null(strstr(warned, t[i].want));
-		assert_int_equal(warned[0] == '\0', t[i].want[0] == '\0');
-		conf_free(c);
-	}
+	conf_section_doubts("alternate", t, sizeof(t) / sizeof(t[0]));
 }
 
 // --- a file that is read again -------------------------------------------------------------------
 
-static struct conf *said(const char *alternate)
-{
-	static const struct hash_key hash = {{1, 2, 3, 4}};
-	char text[1024], *all;
-	struct conf *c;
-
-	snprintf(text, sizeof(text), LOG "alternate: {%s}\n", alternate);
-	all = conf_file_edit(LOG, text);
-	conf_file_write(all, strlen(all));
-	c = conf_load_said(conf_path, NULL, &hash);
-	assert_non_null(c);
-	free(all);
-	return c;
-}
-
-static unsigned int hot;
-
-static void count(void *ctx, const struct conf_change *c)
-{
-	assert_true(c->hot);
-	hot++;
-}
-
 static void assert_changes(const char *from, const char *to, unsigned int nb)
 {
-	struct conf *a = said(from), *b = said(to);
-
-	hot = 0;
-	conf_changes(a, b, count, NULL);
-	assert_int_equal(hot, nb);
-	conf_free(a);
-	conf_free(b);
+	conf_section_changes("alternate", from, to, nb, 0);
 }
 
 static void a_reload_takes_all_of_it(void **state)
 {
-	struct conf *running = said("servers: [203.0.113.9]"), *merged;
-	struct conf *fresh = said("servers: [203.0.113.8, 10.7.0.1], when: {allocations: 3}");
+	struct conf *running = conf_section_said("alternate", "servers: [203.0.113.9]");
+	struct conf *fresh = conf_section_said(
+		"alternate", "servers: [203.0.113.8, 10.7.0.1], when: {allocations: 3}");
 
 	assert_changes("servers: [203.0.113.9]", "servers: [{address: 203.0.113.9}]", 0);
 	assert_changes("servers: [203.0.113.9]", "servers: [203.0.113.9, 10.7.0.1]", 1);
 	assert_changes("servers: [203.0.113.9]", "servers: [{address: 203.0.113.9, port: 1}]", 1);
 	assert_changes("servers: [203.0.113.9], when: {allocations: 3}",
 		"servers: [203.0.113.9], when: {datagrams-per-second: 3}", 2);
-	merged = conf_merge(running, fresh);
-	assert_non_null(merged);
-	conf_adopt(running, fresh, merged);
-	conf_merge_free(merged);
-	conf_free(fresh);
+	conf_section_adopt(running, fresh);
 	assert_int_equal(running->alternate.nb_servers, 2);
 	assert_int_equal(running->alternate.allocations, 3);
 	conf_free(running);

@@ -10,18 +10,11 @@
 #include <string.h>
 
 #include "addr_text.h"
-#include "conf_changes.h"
-#include "conf_file.h"
-#include "hash.h"
-
-#define LOG "log: {to: stderr, level: info}\n"
+#include "conf_section.h"
 
 static struct conf *with(const char *drain)
 {
-	char text[1024];
-
-	snprintf(text, sizeof(text), LOG "drain: {%s}\n", drain);
-	return conf_file_changed(LOG, text);
+	return conf_section("drain", drain);
 }
 
 static void assert_alternate(const struct conf *c, uint32_t i, const char *addr)
@@ -34,7 +27,7 @@ static void assert_alternate(const struct conf *c, uint32_t i, const char *addr)
 
 static void without_it_there_are_defaults(void **state)
 {
-	struct conf *c = conf_file_changed(LOG, LOG);
+	struct conf *c = conf_file_changed(CONF_SECTION_AT, CONF_SECTION_AT);
 
 	assert_int_equal(c->drain.nb_alternates, 0);
 	assert_int_equal(c->drain.deadline_s, 3600);
@@ -101,9 +94,9 @@ static void commands(void **state)
 	conf_free(c);
 }
 
-#define WRONG(text, error)                            \
-	{                                             \
-		LOG, LOG "drain: {" text "}\n", error \
+#define WRONG(text, error)                                                    \
+	{                                                                     \
+		CONF_SECTION_AT, CONF_SECTION_AT "drain: {" text "}\n", error \
 	}
 #define MANY33 "a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a"
 
@@ -171,82 +164,36 @@ static void mistakes_are_told_at_their_places(void **state)
 	conf_file_mistakes(list, sizeof(list) / sizeof(list[0]));
 }
 
-static char warned[512];
-
-static void hear(void *ctx, enum conf_weight weight, const char *line)
-{
-	assert_int_equal(weight, CONF_WARNING);
-	if (strstr(line, "drain.") != NULL)
-		snprintf(warned, sizeof(warned), "%s", line);
-}
-
 // conf_good has listeners of both families.
 static void a_family_without_alternates_is_a_warning(void **state)
 {
-	static const struct {
-		const char *text, *want;
-	} t[] = {{"alternates: [203.0.113.9]",
-			 "none is of IPv6: clients of the IPv6 listeners get 508"},
+	static const struct conf_section_doubt t[] = {
+		{"alternates: [203.0.113.9]",
+			"none is of IPv6: clients of the IPv6 listeners get 508"},
 		{"alternates: ['2001:db8::9']", "none is of IPv4"},
-		{"alternates: [203.0.113.9, '2001:db8::9']", ""}, {"below: 0", ""}};
+		{"alternates: [203.0.113.9, '2001:db8::9']", ""},
+		{"below: 0", ""},
+	};
 
-	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		struct conf_report r = {.say = hear};
-		struct conf *c = with(t[i].text);
-
-		warned[0] = '\0';
-		conf_warnings(c, &r);
-		assert_non_null(strstr(warned, t[i].want));
-		assert_int_equal(warned[0] == '\0', t[i].want[0] == '\0');
-		conf_free(c);
-	}
+	conf_section_doubts("drain", t, sizeof(t) / sizeof(t[0]));
 }
 
 // --- a file that is read again -------------------------------------------------------------------
 
-static struct conf *said(const char *drain)
-{
-	static const struct hash_key hash = {{1, 2, 3, 4}};
-	char text[1024], *all;
-	struct conf *c;
-
-	snprintf(text, sizeof(text), LOG "drain: {%s}\n", drain);
-	all = conf_file_edit(LOG, text);
-	conf_file_write(all, strlen(all));
-	c = conf_load_said(conf_path, NULL, &hash);
-	assert_non_null(c);
-	free(all);
-	return c;
-}
-
-static unsigned int hot, cold;
-
-static void count(void *ctx, const struct conf_change *c)
-{
-	hot += c->hot;
-	cold += !c->hot;
-}
-
 static void assert_changes(
 	const char *from, const char *to, unsigned int nb_hot, unsigned int nb_cold)
 {
-	struct conf *a = said(from), *b = said(to);
-
-	hot = cold = 0;
-	conf_changes(a, b, count, NULL);
-	assert_int_equal(hot, nb_hot);
-	assert_int_equal(cold, nb_cold);
-	conf_free(a);
-	conf_free(b);
+	conf_section_changes("drain", from, to, nb_hot, nb_cold);
 }
 
 // All but the program: the process that runs it was told at the start.
 static void what_a_reload_takes(void **state)
 {
-	struct conf *running = said("alternates: [203.0.113.9], on-change: /bin/true");
-	struct conf *fresh = said("alternates: [203.0.113.8, 10.7.0.1], below: 3, deadline: 5m, "
-				  "on-change: /bin/true");
-	struct conf *merged;
+	struct conf *running =
+		conf_section_said("drain", "alternates: [203.0.113.9], on-change: /bin/true");
+	struct conf *fresh = conf_section_said("drain",
+		"alternates: [203.0.113.8, 10.7.0.1], below: 3, deadline: 5m, "
+		"on-change: /bin/true");
 
 	assert_changes("deadline: 600", "deadline: 10m", 0, 0);
 	assert_changes("deadline: 1h", "below: 0", 0, 0);
@@ -257,11 +204,7 @@ static void what_a_reload_takes(void **state)
 	assert_changes("below: 1", "below: 2, deadline: 5m", 2, 0);
 	assert_changes("on-change: /bin/true", "on-change: /bin/false", 0, 1);
 	assert_changes("on-change: /bin/true", "on-change-timeout: 5", 0, 2);
-	merged = conf_merge(running, fresh);
-	assert_non_null(merged);
-	conf_adopt(running, fresh, merged);
-	conf_merge_free(merged);
-	conf_free(fresh);
+	conf_section_adopt(running, fresh);
 	assert_int_equal(running->drain.nb_alternates, 2);
 	assert_alternate(running, 0, "203.0.113.8");
 	assert_int_equal(running->drain.below, 3);
