@@ -3,6 +3,7 @@
 // with the client. So nobody can use up memory by asking for nonces.
 #include "auth/nonce.h"
 #include "auth/policy.h"
+#include "base64.h"
 
 #define COOKIE_LEN 13 // "obMatJos2" and 4 characters of features (RFC 8489 9.2)
 #define STAMP_LEN 4
@@ -12,8 +13,6 @@
 
 _Static_assert(NONCE_LEN == COOKIE_LEN + (BODY_LEN * 8 + 5) / 6, "cookie, stamp and MAC");
 
-static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 // RFC 8489 18.1: bit 0 (password algorithms) is the most significant of 24, bit 1 is username
 // anonymity. Bit 1 obliges clients to send USERHASH (9.2.5), from which a REST name cannot be told:
 // with REST secrets, of whichever realm, we do not set it. So a nonce is good in all realms.
@@ -21,32 +20,6 @@ static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 static const char *cookie_of(const struct turn_policy *p)
 {
 	return p->has_rest ? "obMatJos2gAAA" : "obMatJos2wAAA";
-}
-
-// Unpadded base64 (RFC 4648); the bits left over in the last character are zero.
-static void base64_encode(const uint8_t *in, size_t len, uint8_t *out)
-{
-	uint32_t acc = 0;
-	unsigned int bits = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		acc = acc << 8 | in[i];
-		for (bits += 8; bits >= 6; bits -= 6)
-			*out++ = (uint8_t)base64[acc >> (bits - 6) & 63];
-	}
-	if (bits > 0)
-		*out = (uint8_t)base64[acc << (6 - bits) & 63];
-}
-
-static int base64_value(uint8_t c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
 static bool stamp_read(const uint8_t *nonce, uint32_t *stamp)
