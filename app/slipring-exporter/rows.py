@@ -57,6 +57,9 @@ port_reused_early     c ports_reused_early   Relay ports given out again before 
 pool_refused          c pool_refusals        Permissions, channels and peers refused: no room in pool or share.
 half_family           c half_family          Allocates for both families given one: no address of the other.
 half_capacity         c half_capacity        Allocates for both families given one: no room for the other.
+moves                 c moves                Clients that have moved to another 5-tuple by a ticket.
+moves_lapsed          c moves_lapsed         Moves that no client has completed in time.
+outlived              c outlived_connections Allocations with a ticket that have outlived their client's connection.
 unreachable           c unreachable_refusals Requests refused because no route leads to their peer.
 relay_lost            c relay_lost_refusals  Allocations refused because the network has taken the relay addresses.
 icmp_errors_sent      c icmp_errors_sent     ICMP errors sent.

@@ -221,6 +221,16 @@ static const struct conf_key rows[] = {
 	"allocations of one user may have one and the same peer, so that nobody can take a "
 	"conference server for himself. Users of one name in two realms are two. Without it: 50, "
 	"but 100 where there is one configured user, no secret and no `realms`."},
+{"relay.mobility", CONF_SECTION, .help = "Clients that change their address, port or connection "
+	"and keep their allocation (RFC 8016)."},
+{"relay.mobility.enabled", CONF_BOOL, ONE(conf, turn.mobility), .def = "false",
+	.help = "Whether a client that asks for a ticket (MOBILITY-TICKET) gets one. Else it gets "
+	"405. What there is memory for grows by 48 bytes for each relay port, and by "
+	"`limits.pool.moves`."},
+{"relay.mobility.grace", CONF_NUMBER, ONE(conf, turn.grace_s), RANGE(0, 3600), .def = "60",
+	.help = "Seconds that an allocation with a ticket outlives its client's connection (TCP, "
+	"TLS or DTLS), for the client to come back by another; 0: none. What peers send meanwhile "
+	"is lost."},
 {"relay.quarantine", CONF_NUMBER, ONE(conf, turn.quarantine_s), RANGE(0, 86400), .def = "120",
 	.help = "Seconds a freed relay port rests before it is given out again, so that late "
 	"packets of a former peer reach nobody. When no rested port is left, the one that has "
@@ -357,6 +367,10 @@ static const struct conf_key rows[] = {
 {"limits.pool.peers", CONF_NUMBER, ONE(conf, turn.pools.endpoints), RANGE(1, 268435456),
 	.help = "Peers on shared relay ports, 78 bytes each. Without it: two for each allocation "
 	"that can exist."},
+{"limits.pool.moves", CONF_NUMBER, ONE(conf, turn.pools.moves), RANGE(1, 268435456),
+	.help = "With `relay.mobility`: clients that have moved and whose new address is another "
+	"worker's, and moves under way, 95 bytes each. Without it: one for each allocation that "
+	"can exist."},
 {"limits.pool.per-user", CONF_NUMBER, ONE(conf, turn.pools.per_user), RANGE(1, 100),
 	.help = "Percent of each pool that one user's allocations may hold, on each worker. "
 	"Users of one name in two realms are two. Without it: 25, but 100 where there is one "

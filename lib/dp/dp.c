@@ -16,6 +16,7 @@
 #include "addr.h"
 #include "backlog.h"
 #include "capture/capture.h"
+#include "clients/client.h"
 #include "clients/sessions.h"
 #include "clients/streams.h"
 #include "conf.h"
@@ -198,6 +199,7 @@ static int worker_shard(struct worker *w, int socket)
 		.redirects = carry_redirects(d, w->id),
 		.state = carry_area(d),
 		.line_made = fastpath_line_made,
+		.moved = client_moved,
 		.event = events_put,
 		.ctx = w};
 	void *mem =

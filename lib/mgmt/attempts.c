@@ -84,6 +84,10 @@ struct turn_event attempts_event(const struct attempt *a)
 		.others = a->others,
 		.name_len = a->name_len};
 
+	if (a->kind == TURN_EVENT_ROAMED) {
+		e.from = a->peer;
+		e.peer = (struct endpoint){0};
+	}
 	memcpy(e.name, a->name, a->name_len);
 	return e;
 }
@@ -233,12 +237,18 @@ static void hold(struct attempts *a, const struct attempt *what)
 	hold_entry(find(set_of(a, PART_USERS, user), user), what);
 }
 
+// Whether an event has only what the allocation keeps of a name.
+static bool is_cut(const struct turn_event *e)
+{
+	return e->kind == TURN_EVENT_ENDED || e->kind == TURN_EVENT_ROAMED;
+}
+
 void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall_ms)
 {
 	struct attempt what = {.wall_ms = wall_ms,
 		.id = e->id,
 		.client = e->client,
-		.peer = e->peer,
+		.peer = e->kind == TURN_EVENT_ROAMED ? e->from : e->peer,
 		.kind = e->kind,
 		.listener = e->listener,
 		.worker = e->worker,
@@ -266,7 +276,7 @@ void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall
 	// A Binding is never signed, whatever name it gives. Of the name of an allocation that has
 	// ended there may be more than the event has.
 	if (who.len == 0 || (e->kind == TURN_EVENT_REFUSED && e->method == STUN_BINDING) ||
-		!what.proved || (e->kind == TURN_EVENT_ENDED && who.len >= TURN_NAME_LEN))
+		!what.proved || (is_cut(e) && who.len >= TURN_NAME_LEN))
 		return;
 	who.name = attempts_user(what.name, &who.len);
 	key = name_key(a, &who);

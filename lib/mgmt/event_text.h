@@ -17,8 +17,8 @@ struct event_text_why {
 	const char *advice; // what to do; "" = there is nothing wrong
 };
 
-// "made", "interim", "ended", "refused", "connection-refused", "moved"; "unknown" for one that is
-// none.
+// "made", "interim", "ended", "refused", "connection-refused", "roamed", "moved"; "unknown" for one
+// that is none.
 const char *event_text_kind(const struct turn_event *e);
 // "Allocate", "Refresh" and so on; "" where no request was made.
 const char *event_text_method(const struct turn_event *e);

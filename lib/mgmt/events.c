@@ -56,7 +56,7 @@ static uint64_t clock_ms(clockid_t clock)
 static bool is_session(const struct turn_event *e)
 {
 	return e->kind == TURN_EVENT_MADE || e->kind == TURN_EVENT_MOVED ||
-		e->kind == TURN_EVENT_ENDED;
+		e->kind == TURN_EVENT_ROAMED || e->kind == TURN_EVENT_ENDED;
 }
 
 // The events of a second have lines within bounds.
@@ -150,7 +150,7 @@ static void log_refusal(const struct mgmt_events *m, const struct turn_event *e)
 
 static void log_session(const struct mgmt_events *m, const struct turn_event *e)
 {
-	char relay[ADDR_TEXT_LEN + 8];
+	char relay[ADDR_TEXT_LEN + 8], from[ADDR_TEXT_LEN + 8];
 	struct about a;
 
 	about_event(m, e, &a);
@@ -165,7 +165,12 @@ static void log_session(const struct mgmt_events *m, const struct turn_event *e)
 		mgmt_log_fields(CONF_AREA_SESSIONS, LOG_DEBUG, a.field, a.nb,
 			"%s: allocation %" PRIu64 " taken up, which was %" PRIu64, a.who, e->id,
 			e->was);
-	else
+	else if (e->kind == TURN_EVENT_ROAMED) {
+		addr_format_endpoint(&e->from, from, sizeof(from));
+		about_add(&a, mgmt_log_text("from", from));
+		mgmt_log_fields(CONF_AREA_SESSIONS, LOG_DEBUG, a.field, a.nb,
+			"%s: allocation %" PRIu64 " moved here from %s", a.who, e->id, from);
+	} else
 		mgmt_log_fields(CONF_AREA_SESSIONS, LOG_DEBUG, a.field, a.nb,
 			"%s: allocation %" PRIu64 " ended after %u s: %s", a.who, e->id,
 			e->lifetime_s, event_text_why(e).text);

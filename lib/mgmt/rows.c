@@ -72,6 +72,9 @@ void mgmt_rows_add_stats(struct rte_tel_data *t, const struct dp_stats *s)
 		{"pool_refused", s->turn.pool_refused},
 		{"half_family", s->turn.half_family},
 		{"half_capacity", s->turn.half_capacity},
+		{"moves", s->turn.moves},
+		{"moves_lapsed", s->turn.moves_lapsed},
+		{"outlived", s->turn.outlived},
 		{"unreachable", s->turn.refused[TURN_REFUSED_PEER_UNREACHABLE]},
 		{"relay_lost", s->turn.refused[TURN_REFUSED_RELAY_LOST]},
 	};

@@ -67,7 +67,8 @@ enum stun_method {
 	X(STUN_FINGERPRINT, 0x8028)               \
 	X(STUN_RESPONSE_ORIGIN, 0x802B)           \
 	X(STUN_OTHER_ADDRESS, 0x802C)             \
-	X(STUN_ORIGIN, 0x802F)
+	X(STUN_ORIGIN, 0x802F)                    \
+	X(STUN_MOBILITY_TICKET, 0x8030)
 
 enum stun_attr {
 #define X(id, type) id,

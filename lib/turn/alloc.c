@@ -3,6 +3,7 @@
 #include "alloc.h"
 #include "events/tell.h"
 #include "limits/meters.h"
+#include "mobile/mobile.h"
 #include "relayed/relayed.h"
 #include "shard.h"
 #include "state/writer.h"
@@ -121,6 +122,8 @@ static void make(struct turn_shard *s, const struct turn_view *v, const struct a
 	else
 		line_make(s, n->slot);
 	cold_make(s, v, n);
+	if (n->may_move)
+		mobile_begin(s, n->slot, n->quota.source);
 	state_made(s, n, expires_ms);
 	bitset_put(&s->live, n->slot, true);
 	s->stats.allocations++;
@@ -205,8 +208,8 @@ void alloc_put_first(struct turn_shard *s, uint32_t slot)
 
 	if (!c->is_second)
 		return;
-	table_remove(&s->clients, v.hash, c->sibling);
-	table_insert(&s->clients, v.hash, slot); // where there is room now
+	if (table_remove(&s->clients, v.hash, c->sibling))
+		table_insert(&s->clients, v.hash, slot); // where there is room now
 	s->epoch++;
 	other = cold_at(s, c->sibling);
 	c->who = other->who;
@@ -249,6 +252,52 @@ uint32_t alloc_sweep(struct turn_shard *s, uint32_t slot)
 	return cold_at(s, slot)->is_second ? other : slot;
 }
 
+// --- clients that move ---------------------------------------------------------------------------
+
+static uint32_t first_of(const struct turn_shard *s, uint32_t slot)
+{
+	return cold_at(s, slot)->is_second ? cold_at(s, slot)->sibling : slot;
+}
+
+void alloc_unlist(struct turn_shard *s, uint32_t slot)
+{
+	const uint32_t first = first_of(s, slot), second = alloc_sibling(s, first);
+	const struct turn_view v = alloc_client_view(s, first);
+
+	table_remove(&s->clients, v.hash, first);
+	redirect_note(s, cold_at(s, first)->via, &v, 0);
+	cold_at(s, first)->via = TURN_NO_WORKER;
+	if (second != TURN_NONE)
+		cold_at(s, second)->via = TURN_NO_WORKER;
+}
+
+static void move_one(struct turn_shard *s, uint32_t slot, const struct turn_view *v)
+{
+	struct turn_line *l = alloc_at(s, slot);
+
+	l->end[TURN_FROM_CLIENT] = v->src;
+	l->mark[TURN_FROM_CLIENT] =
+		turn_mark_with_state(turn_mark_client(v->src_port, v->listener), ALLOC_LIVE);
+	l->hop[TURN_FROM_CLIENT] = 0;
+	cold_at(s, slot)->via = v->via;
+	state_moved(s, slot);
+	if (s->line_made != NULL)
+		s->line_made(s->ctx, slot);
+}
+
+void alloc_move(struct turn_shard *s, uint32_t slot, const struct turn_view *v)
+{
+	const uint32_t first = first_of(s, slot), second = alloc_sibling(s, first);
+
+	alloc_unlist(s, first);
+	table_insert(&s->clients, v->hash, first);
+	s->epoch++;
+	move_one(s, first, v);
+	if (second != TURN_NONE)
+		move_one(s, second, v);
+	note_expiry(s, first);
+}
+
 // -------------------------------------------------------------------------------------------------
 
 void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end why)
@@ -256,13 +305,15 @@ void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end why)
 	struct turn_line *l = alloc_at(s, slot);
 	const struct turn_cold *c = cold_at(s, slot);
 	const struct turn_view v = alloc_client_view(s, slot);
-	const struct quota_ref quota = {c->quota_user, quota_source(s->quota, &v.src)};
+	const struct quota_ref quota = mobile_quota(s, slot);
 	const uint32_t other = alloc_sibling(s, slot);
 
 	state_ended(s, slot);
 	tell_ended(s, slot, why);
 	peers_end(s, slot);
 	wheel_cancel(&s->wheel, slot);
+	if (s->mobile != NULL)
+		mobile_end(s, slot);
 	if (other != TURN_NONE) {
 		leave(s, slot);
 		note_expiry(s, other);

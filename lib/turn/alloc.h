@@ -80,6 +80,7 @@ struct alloc_new {
 	bool has_token; // a RESERVATION-TOKEN was given with it
 	bool is_tcp; // of TCP (RFC 6062), with the relay port of tcp_place
 	uint32_t tcp_place;
+	bool may_move; // its client has asked for a ticket
 };
 
 // Makes the allocation of v's client. False when the client table has no room; then nothing is
@@ -110,6 +111,13 @@ uint32_t alloc_sweep(struct turn_shard *s, uint32_t slot);
 // finds its line.
 void alloc_put_first(struct turn_shard *s, uint32_t slot);
 
+// Takes a client's allocations out of the table of clients, so that no 5-tuple finds them, and ends
+// the redirect that leads there. Nothing happens if they are not in it.
+void alloc_unlist(struct turn_shard *s, uint32_t slot);
+// Gives a client's allocations another 5-tuple, that of v, which has come by v->via and has just
+// left the table of clients: so there is room for it.
+void alloc_move(struct turn_shard *s, uint32_t slot, const struct turn_view *v);
+
 // Sees to it that the timer of a slot fires no later than at_ms.
 void alloc_timer(struct turn_shard *s, uint32_t slot, uint64_t at_ms);
 // What an allocation keeps of a transaction id and of an ident: 32 bits of a keyed hash. Both are
@@ -129,6 +137,17 @@ uint32_t alloc_number(const struct turn_shard *s, uint32_t slot);
 // restarts by a state area: until a slot has had 2^20 allocations in one process, or the area 2^12
 // processes.
 uint64_t alloc_id(const struct turn_shard *s, uint32_t slot);
+
+// The worker and slot of an id.
+static inline uint8_t alloc_id_worker(uint64_t id)
+{
+	return (uint8_t)(id >> 58);
+}
+
+static inline uint32_t alloc_id_slot(uint64_t id)
+{
+	return (uint32_t)(id >> 32) & ((UINT32_C(1) << 26) - 1);
+}
 
 // Adds the client of v with this index to the client table and starts the index's line anew. False
 // when the table has no room.

@@ -6,7 +6,14 @@
 #include "turn_line.h"
 
 // What is not datagrams comes last: the data path's way asks for that in one step.
-enum alloc_state { ALLOC_FREE, ALLOC_LIVE, ALLOC_RESERVED, ALLOC_REDIRECT, ALLOC_TCP };
+enum alloc_state {
+	ALLOC_FREE,
+	ALLOC_LIVE,
+	ALLOC_RESERVED,
+	ALLOC_REDIRECT,
+	ALLOC_PATH, // the 5-tuple that an allocation is about to move to (mobile/mobile.h)
+	ALLOC_TCP
+};
 _Static_assert(ALLOC_LIVE == TURN_MARK_STATE_LIVE, "the data path knows this state");
 
 static inline uint16_t line_port(const struct turn_line *l, enum turn_leg end)
@@ -34,6 +41,32 @@ static inline void line_set_state(struct turn_line *l, enum alloc_state state)
 static inline uint64_t *redirect_until(struct turn_line *l)
 {
 	return &l->end[TURN_FROM_PEER].d[0];
+}
+
+// The redirect of a client that moves counts for its user: see redirect_take.
+static inline uint64_t *redirect_user(struct turn_line *l)
+{
+	return &l->end[TURN_FROM_PEER].d[1];
+}
+
+// A path has a time as a redirect has, as channel the worker that leads there (TURN_NO_WORKER: it
+// is its client's home), and these two: the slot of its allocation, and what the view of the
+// Refresh had as stream.
+static inline uint32_t *line_path_slot(struct turn_line *l)
+{
+	return &l->sums;
+}
+
+static inline uint64_t *line_path_stream(struct turn_line *l)
+{
+	return &l->end[TURN_FROM_PEER].d[1];
+}
+
+// Whether a line is one of the client of a view.
+static inline bool line_is_client(const struct turn_line *l, const struct turn_view *v)
+{
+	return line_state(l) != ALLOC_FREE && addr_eq(&l->end[TURN_FROM_CLIENT], &v->src) &&
+		((l->mark[TURN_FROM_CLIENT] ^ v->mark) & TURN_MARK_CLIENT) == 0;
 }
 
 // What a line has counted for a leg and has not spilled.

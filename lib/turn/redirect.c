@@ -4,17 +4,34 @@
 #include "redirect.h"
 #include "shard.h"
 
-static bool make(struct turn_shard *s, const struct turn_view *v, uint8_t worker, uint64_t until_ms)
-{
-	const uint32_t r = pool_take(&s->redirects);
-	const uint32_t index = s->nb_slots + r;
+#define REDIRECT_COUNTS 1 // relay_port of a redirect that counts for a user
 
-	if (r == TURN_NONE)
-		return false;
-	if (!alloc_client_insert(s, v, index)) {
-		pool_give(&s->redirects, r);
-		return false;
+uint32_t redirect_take(struct turn_shard *s, uint64_t user)
+{
+	uint32_t r = TURN_NONE;
+
+	if (share_fits(&s->move_share, user, 0, 1))
+		r = pool_take(&s->redirects);
+	if (r == TURN_NONE) {
+		s->stats.pool_refused++;
+		return TURN_NONE;
 	}
+	share_take(&s->move_share, user, 0);
+	return s->nb_slots + r;
+}
+
+void redirect_give(struct turn_shard *s, uint32_t index, uint64_t user)
+{
+	share_give(&s->move_share, user, 1);
+	pool_give(&s->redirects, index - s->nb_slots);
+}
+
+// Begins the line of a redirect. False when the client table has no room.
+static bool begin(struct turn_shard *s, uint32_t index, const struct turn_view *v, uint8_t worker,
+	uint64_t until_ms)
+{
+	if (!alloc_client_insert(s, v, index))
+		return false;
 	line_set_state(alloc_at(s, index), ALLOC_REDIRECT);
 	alloc_at(s, index)->channel = worker;
 	*redirect_until(alloc_at(s, index)) = until_ms;
@@ -22,17 +39,49 @@ static bool make(struct turn_shard *s, const struct turn_view *v, uint8_t worker
 	return true;
 }
 
+static bool make(struct turn_shard *s, const struct turn_view *v, uint8_t worker, uint64_t until_ms)
+{
+	const uint32_t r = pool_take(&s->redirects);
+
+	if (r == TURN_NONE)
+		return false;
+	if (begin(s, s->nb_slots + r, v, worker, until_ms))
+		return true;
+	pool_give(&s->redirects, r);
+	return false;
+}
+
 bool redirect_make(struct turn_shard *s, const struct turn_view *v, uint8_t worker)
 {
 	return make(s, v, worker, s->now_ms + TURN_REDIRECT_PENDING_MS);
 }
 
+bool redirect_move(struct turn_shard *s, const struct turn_view *v, uint8_t worker, uint64_t user)
+{
+	const uint32_t index = redirect_take(s, user);
+
+	if (index == TURN_NONE)
+		return false;
+	if (!begin(s, index, v, worker, s->now_ms + TURN_REDIRECT_PENDING_MS)) {
+		redirect_give(s, index, user);
+		return false;
+	}
+	alloc_at(s, index)->relay_port = REDIRECT_COUNTS;
+	*redirect_user(alloc_at(s, index)) = user;
+	return true;
+}
+
 void redirect_end(struct turn_shard *s, uint32_t index)
 {
+	struct turn_line *l = alloc_at(s, index);
+
 	table_remove(&s->clients, alloc_client_view(s, index).hash, index);
 	wheel_cancel(&s->wheel, index);
-	line_set_state(alloc_at(s, index), ALLOC_FREE);
-	pool_give(&s->redirects, index - s->nb_slots);
+	line_set_state(l, ALLOC_FREE);
+	if (l->relay_port == REDIRECT_COUNTS)
+		redirect_give(s, index, *redirect_user(l));
+	else
+		pool_give(&s->redirects, index - s->nb_slots);
 }
 
 void redirect_due(struct turn_shard *s, uint32_t index)

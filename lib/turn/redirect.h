@@ -6,11 +6,20 @@
 #include "turn.h"
 
 #define TURN_REDIRECT_PENDING_MS (5 * 1000) // a new redirect's time until the new home confirms
-#define TURN_NOTES_MAX 128
+#define TURN_NOTES_MAX 256
+
+// Takes an index for a redirect or path of a user who moves, user being the half of a quota_ref;
+// TURN_NONE when there is none left for this user, which is counted.
+uint32_t redirect_take(struct turn_shard *s, uint64_t user);
+// Gives it back.
+void redirect_give(struct turn_shard *s, uint32_t index, uint64_t user);
 
 // Makes a redirect of v's client to another worker. It lasts until the allocation made there ends.
 // False when there is no room.
 bool redirect_make(struct turn_shard *s, const struct turn_view *v, uint8_t worker);
+// The same for a client of a user who moves there. It counts for the user, who may have only a part
+// of the room (limits.pool.per-user), and takes none of what other redirects have.
+bool redirect_move(struct turn_shard *s, const struct turn_view *v, uint8_t worker, uint64_t user);
 // Ends a redirect.
 void redirect_end(struct turn_shard *s, uint32_t index);
 // Called when the timer of a redirect fires: ends the redirect, or sets the timer again if its time

@@ -3,6 +3,7 @@
 // takes at most two look-ups; requests branch off to request.c.
 #include "route.h"
 #include "limits/meters.h"
+#include "mobile/mobile.h"
 #include "requests/method.h"
 #include "shard.h"
 
@@ -111,12 +112,6 @@ void turn_route_begin(struct turn_shard *s, struct turn_burst *b)
 		find_clients(s, b, false);
 }
 
-static bool line_is(const struct turn_line *l, const struct turn_view *v)
-{
-	return line_state(l) != ALLOC_FREE && addr_eq(&l->end[TURN_FROM_CLIENT], &v->src) &&
-		((l->mark[TURN_FROM_CLIENT] ^ v->mark) & TURN_MARK_CLIENT) == 0;
-}
-
 // The IPv4 one of a dual allocation, whichever was found: what is lost before it is clear which one
 // it is for counts there.
 static uint32_t settled(const struct turn_shard *s, uint32_t slot)
@@ -130,7 +125,7 @@ static uint32_t settled(const struct turn_shard *s, uint32_t slot)
 // outcome as its datagrams one by one.
 static uint32_t client_slot(const struct turn_shard *s, const struct turn_view *v, uint32_t epoch)
 {
-	if (v->slot != TURN_NONE && line_is(alloc_at(s, v->slot), v))
+	if (v->slot != TURN_NONE && line_is_client(alloc_at(s, v->slot), v))
 		return settled(s, v->slot);
 	if (v->slot == TURN_NONE && epoch == s->epoch)
 		return TURN_NONE;
@@ -140,7 +135,7 @@ static uint32_t client_slot(const struct turn_shard *s, const struct turn_view *
 bool turn_route_knows(const struct turn_shard *s, const struct turn_view *v)
 {
 	return v->slot != TURN_NONE &&
-		(line_is(alloc_at(s, v->slot), v) || alloc_lookup(s, v) != TURN_NONE);
+		(line_is_client(alloc_at(s, v->slot), v) || alloc_lookup(s, v) != TURN_NONE);
 }
 
 static bool slot_live(const struct turn_shard *s, uint32_t slot)
@@ -314,22 +309,10 @@ static void route_tcp(
 	route_stun(s, v, plan, side);
 }
 
-static void route_client(struct turn_shard *s, struct turn_view *v, uint32_t epoch,
-	struct turn_plan *plan, struct turn_side *side)
+// A datagram of a client to whom v->slot belongs, or who has no allocation.
+static void route_own(
+	struct turn_shard *s, struct turn_view *v, struct turn_plan *plan, struct turn_side *side)
 {
-	v->slot = client_slot(s, v, epoch);
-	if (v->slot != TURN_NONE && line_state(alloc_at(s, v->slot)) >= ALLOC_REDIRECT) {
-		struct turn_line *l = alloc_at(s, v->slot);
-
-		if (alloc_is_tcp(s, v->slot))
-			return route_tcp(s, v, plan, side);
-		if (v->via == TURN_NO_WORKER && *redirect_until(l) > s->now_ms) {
-			*plan = (struct turn_plan){.verdict = TURN_HANDOVER, .flow = l->channel};
-			return;
-		}
-		redirect_end(s, v->slot);
-		v->slot = TURN_NONE;
-	}
 	// RFC 8656 section 12, table 3: a first byte of 0..3 is STUN, 64..79 is ChannelData. Up to
 	// 127 it is ChannelData for clients of RFC 5766; such a channel may be bound or not, but
 	// the datagram can be nothing else.
@@ -341,6 +324,38 @@ static void route_client(struct turn_shard *s, struct turn_view *v, uint32_t epo
 	if (v->len > 0 && v->data[0] <= 3)
 		return route_stun(s, v, plan, side);
 	route_drop(plan, TURN_DROP_NOT_TURN);
+}
+
+// A datagram that came by the path of an allocation. If it is media, the client has moved there
+// (RFC 8016 3.2.2).
+static void route_path(
+	struct turn_shard *s, struct turn_view *v, struct turn_plan *plan, struct turn_side *side)
+{
+	v->slot = settled(s, mobile_path_slot(s, v->slot));
+	route_own(s, v, plan, side);
+	if (plan->verdict == TURN_RELAY || plan->verdict == TURN_SEND)
+		mobile_used(s, v->slot, v);
+}
+
+static void route_client(struct turn_shard *s, struct turn_view *v, uint32_t epoch,
+	struct turn_plan *plan, struct turn_side *side)
+{
+	v->slot = client_slot(s, v, epoch);
+	if (v->slot != TURN_NONE && line_state(alloc_at(s, v->slot)) >= ALLOC_REDIRECT) {
+		struct turn_line *l = alloc_at(s, v->slot);
+
+		if (alloc_is_tcp(s, v->slot))
+			return route_tcp(s, v, plan, side);
+		if (line_state(l) == ALLOC_PATH)
+			return route_path(s, v, plan, side);
+		if (v->via == TURN_NO_WORKER && *redirect_until(l) > s->now_ms) {
+			*plan = (struct turn_plan){.verdict = TURN_HANDOVER, .flow = l->channel};
+			return;
+		}
+		redirect_end(s, v->slot);
+		v->slot = TURN_NONE;
+	}
+	route_own(s, v, plan, side);
 }
 
 // Nobody answers an indication, so its transaction id need only be a new one each time that nobody

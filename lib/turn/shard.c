@@ -34,15 +34,16 @@ struct layout {
 	struct turn_permission *permission;
 	struct turn_channel *channel;
 	uint8_t *channel_form;
+	struct mobile *mobile;
 	struct wheel_node *node;
 	void *clients, *ports, *shared, *live, *unauthenticated, *stale, *guesses, *binding, *icmp,
 		*fold;
-	void *permission_users, *channel_users, *tcp;
+	void *permission_users, *channel_users, *move_users, *tcp;
 	struct trie_links *redirect_links;
 	uint32_t *reserved;
 	struct turn_listener *listener;
 	struct turn_pools pools;
-	struct share permission_share, channel_share;
+	struct share permission_share, channel_share, move_share;
 	uint32_t nb_slots, nb_permissions, nb_channels, nb_redirects, nb_reserved;
 	struct shared_sizes of_shared;
 	size_t size;
@@ -64,6 +65,7 @@ struct turn_pools turn_shard_pools(const struct turn_shard_params *p)
 		.sure_channels = c->sure_channels != 0 ? c->sure_channels : 1,
 		.permissions = part_of(c->permissions, n, slots),
 		.channels = part_of(c->channels, n, slots),
+		.moves = p->config->mobility ? part_of(c->moves, n, slots) : 0,
 		.endpoints = p->config->shared ? part_of(c->endpoints, n, 2 * slots) : 0,
 		.per_user = policy_percent(p->config, c->per_user, 25),
 	};
@@ -105,6 +107,10 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.nb_permissions = share_records(&l.permission_share, l.nb_slots);
 	l.nb_channels = share_records(&l.channel_share, l.nb_slots);
 	l.nb_redirects = p->redirects != 0 ? p->redirects : 1024;
+	if (p->config->mobility) {
+		l.move_share = share_of(0, l.pools.moves, l.pools.per_user);
+		l.nb_redirects += share_records(&l.move_share, 0);
+	}
 	l.nb_reserved = l.nb_slots / RESERVED_CHAIN + 1;
 
 	l.s = arena_take(&a, sizeof(*l.s));
@@ -115,6 +121,10 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.permission = arena_take(&a, sizeof(*l.permission) * l.nb_permissions);
 	l.channel = arena_take(&a, sizeof(*l.channel) * l.nb_channels);
 	l.channel_form = arena_take(&a, l.nb_channels);
+	if (p->config->mobility) {
+		l.mobile = arena_take(&a, sizeof(*l.mobile) * l.nb_slots);
+		l.move_users = arena_take(&a, share_size(l.nb_slots));
+	}
 	l.node = arena_take(&a, sizeof(*l.node) * (l.nb_slots + l.nb_redirects));
 	l.clients = arena_take(&a, table_size(l.nb_slots + l.nb_redirects));
 	layout_relay(&l, p, &a);
@@ -167,6 +177,10 @@ static void shard_tables(struct turn_shard *s, const struct layout *l)
 	pool_init(&s->redirects, l->redirect_links, sizeof(*l->redirect_links), l->nb_redirects);
 	s->permission_share = l->permission_share;
 	s->channel_share = l->channel_share;
+	s->move_share = l->move_share;
+	s->mobile = l->mobile;
+	if (l->mobile != NULL)
+		share_init(&s->move_share, l->move_users, l->nb_slots);
 	share_init(&s->permission_share, l->permission_users, l->nb_slots);
 	share_init(&s->channel_share, l->channel_users, l->nb_slots);
 }
@@ -216,6 +230,7 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	s->workers = (uint8_t)p->config->workers;
 	tcp_table_init(s, l.tcp, p->config);
 	s->line_made = p->line_made;
+	s->moved = p->moved;
 	s->event = p->event;
 	s->ctx = p->ctx;
 	s->now_ms = now_ms;
@@ -257,6 +272,7 @@ void turn_shard_round(struct turn_shard *s, uint64_t now_ms, uint64_t wall_s)
 	pool_round(&s->redirects);
 	share_round(&s->permission_share);
 	share_round(&s->channel_share);
+	share_round(&s->move_share);
 	if (s->shared.nb > 0) {
 		share_round(&s->shared.share);
 		pool_round(&s->shared.slots);
@@ -281,14 +297,16 @@ static unsigned int alloc_due(struct turn_shard *s, uint32_t slot)
 {
 	const struct turn_cold *c = cold_at(s, slot);
 	const unsigned int objects = 1u + c->nb_permissions + c->nb_channels;
-	const uint32_t left_ms = alloc_left(s, slot);
+	const uint32_t left_ms = alloc_left(s, slot), grace_ms = mobile_grace(s, slot);
 	uint32_t next_ms;
 
-	if (left_ms == 0) {
-		alloc_end(s, slot, TURN_END_EXPIRED);
+	if (left_ms == 0 || grace_ms == 0) {
+		alloc_end(s, slot, left_ms == 0 ? TURN_END_EXPIRED : TURN_END_CONNECTION);
 		return objects;
 	}
 	next_ms = peers_purge(s, slot);
+	if (grace_ms < next_ms)
+		next_ms = grace_ms;
 	line_copy_channel(s, slot);
 	wheel_set(&s->wheel, slot, s->now_ms + (next_ms < left_ms ? next_ms : left_ms));
 	return objects;
@@ -305,6 +323,9 @@ static unsigned int timer_due(struct turn_shard *s, uint32_t index)
 		break;
 	case ALLOC_REDIRECT:
 		redirect_due(s, index);
+		break;
+	case ALLOC_PATH:
+		mobile_path_due(s, index);
 		break;
 	case ALLOC_FREE:
 		break;
@@ -357,6 +378,34 @@ uint32_t turn_shard_client(const struct turn_shard *s, const struct turn_view *v
 	if (other != TURN_NONE && alloc_left(s, other) > *left_ms)
 		*left_ms = alloc_left(s, other);
 	return slot;
+}
+
+// Index of the path that a view's client is; TURN_NONE when it is none.
+static uint32_t path_of(const struct turn_shard *s, const struct turn_view *v)
+{
+	struct turn_view of = *v;
+	uint32_t i;
+
+	of.hash = shard_client_hash(s, &v->src, v->src_port, v->listener);
+	i = alloc_lookup(s, &of);
+	return i != TURN_NONE && line_state(alloc_at(s, i)) == ALLOC_PATH ? i : TURN_NONE;
+}
+
+uint32_t turn_shard_path(const struct turn_shard *s, const struct turn_view *v)
+{
+	const uint32_t path = path_of(s, v);
+
+	return path != TURN_NONE ? alloc_left(s, *line_path_slot(alloc_at(s, path))) : 0;
+}
+
+void turn_shard_lost(struct turn_shard *s, const struct turn_view *v, uint32_t slot)
+{
+	const uint32_t path = s->mobile != NULL && slot == TURN_NONE ? path_of(s, v) : TURN_NONE;
+
+	if (slot != TURN_NONE && !mobile_lost(s, slot))
+		alloc_end_client(s, slot, TURN_END_CONNECTION);
+	if (path != TURN_NONE && *line_path_stream(alloc_at(s, path)) == v->stream)
+		mobile_path_due(s, path);
 }
 
 uint32_t turn_shard_sibling(const struct turn_shard *s, uint32_t slot)

@@ -15,6 +15,7 @@
 #include "peers.h"
 #include "redirect.h"
 #include "relayed/shared.h"
+#include "mobile/mobile.h"
 #include "state/record.h"
 #include "tcp/tcp_table.h"
 #include "turn_relay_map.h"
@@ -36,6 +37,7 @@ struct turn_shard {
 	// By channel: the form in which the client has named the peer (external_form). Also where
 	// no address has several: a reload may bring the first that has.
 	uint8_t *channel_form;
+	struct mobile *mobile; // nb_slots; NULL = no allocation may move (relay.mobility)
 	uint32_t nb_slots, nb_redirects, nb_permissions, nb_channels;
 	struct table clients; // (client, port, listener) -> slot or redirect
 	// Trees: of permissions by address, of channels by number, of channels by port.
@@ -63,6 +65,7 @@ struct turn_shard {
 	struct wheel wheel; // node = slot or redirect
 	struct turn_pool permissions, channels, redirects;
 	struct share permission_share, channel_share;
+	struct share move_share; // of redirects and paths of clients that move
 	struct bitset live; // slots of live allocations
 	uint32_t *reserved; // heads of the chains of reserved slots, found by the hash of a token
 	uint32_t nb_reserved; // how many chains
@@ -72,6 +75,7 @@ struct turn_shard {
 	struct sums_ahead ahead; // of stats.sums
 	struct state_writer state; // where it writes what survives the process
 	void (*line_made)(void *ctx, uint32_t slot);
+	void (*moved)(void *ctx, uint32_t slot, uint64_t stream);
 	void (*event)(void *ctx, const struct turn_event *e);
 	void *ctx;
 	const struct turn_alternates *alternates; // NULL = the box does not drain

@@ -145,7 +145,8 @@ struct turn_limits {
 struct turn_pools {
 	uint32_t sure_permissions, sure_channels; // at most 16; peers get as many as permissions
 	uint32_t permissions, channels, endpoints;
-	uint32_t per_user; // percent of those three that one user may hold
+	uint32_t moves; // clients that have moved, or are about to; no memory without mobility
+	uint32_t per_user; // percent of those four that one user may hold
 };
 
 // Addresses that stand in for the relay addresses towards some peers: as many of a family as there
@@ -218,6 +219,8 @@ struct turn_config {
 	uint32_t quarantine_s;
 	uint8_t default_family; // enum turn_family
 	struct turn_tcp tcp;
+	bool mobility; // clients may move their allocations to another 5-tuple (RFC 8016)
+	uint32_t grace_s; // one that may move outlives its client's connection so long
 	bool hairpin;
 	bool rfc5766_channels; // clients of RFC 5766 may bind channel numbers up to 0x7FFF
 	uint8_t icmp_tell; // enum turn_icmp_tell

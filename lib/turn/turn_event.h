@@ -18,6 +18,7 @@ enum turn_event_kind {
 	// A connection over TCP, TLS or DTLS was refused or ended before its first message: why is
 	// an enum stream_refusal, client.port and listener (255) may be unknown.
 	TURN_EVENT_CONNECTION,
+	TURN_EVENT_ROAMED, // its client has moved to another 5-tuple (RFC 8016)
 	TURN_EVENT_MOVED, // a restart has taken the allocation up under another id
 };
 
@@ -62,15 +63,16 @@ struct turn_event {
 	// come since the last event, and the other members are those of the last of them. client is
 	// :: where they came from more unproved sources than are told apart.
 	uint32_t more;
-	uint32_t lifetime_s; // MADE, INTERIM, MOVED: until it expires; ENDED: how long it has lived
+	uint32_t lifetime_s; // ENDED: how long it has lived; of others: until it expires
 	union {
 		struct turn_usage usage; // INTERIM, ENDED
 		uint64_t was; // MOVED: the id that it had
+		struct endpoint from; // ROAMED: the client before
 	};
 	uint8_t realm; // number of the allocation's, or of that in which the request was judged
 	bool others; // REFUSED: not all that more counts were in this name
 	uint8_t name_len;
 	// USERNAME as the client sent it, any bytes, truncated; behind a USERHASH the configured
-	// name. ENDED, MOVED: what the allocation keeps of it, TURN_NAME_LEN bytes.
+	// name. ENDED, MOVED, ROAMED: what the allocation keeps of it, TURN_NAME_LEN bytes.
 	char name[TURN_EVENT_NAME_LEN];
 };

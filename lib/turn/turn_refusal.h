@@ -67,6 +67,16 @@
 	X(TURN_REFUSED_OTHER_USER, 441, "other-user", "",                                          \
 		"the allocation belongs to another user",                                          \
 		"the client must refresh with the credentials it has allocated with")              \
+	X(TURN_REFUSED_MOBILITY, 405, "mobility-forbidden", "",                                    \
+		"MOBILITY-TICKET, and relay.mobility is not on",                                   \
+		"usual with clients that can do without; else set relay.mobility.enabled")         \
+	X(TURN_REFUSED_TICKET, 437, "ticket-unknown", "",                                          \
+		"the ticket is none of this box, was replaced, or its allocation is gone",         \
+		"the client allocates anew; often: it was away for too long, or uses a ticket "    \
+		"twice")                                                                           \
+	X(TURN_REFUSED_MOVES, 508, "moves-full", "",                                               \
+		"no room for one more client that moves: of the user's share or the pool",         \
+		"see limits.pool.moves and limits.pool.per-user")                                  \
 	X(TURN_REFUSED_FAMILY, 440, "family", "",                                                  \
 		"no relay address of the family that is asked for",                                \
 		"add an address of that family to relay.addresses")                                \

@@ -40,6 +40,9 @@ struct turn_shard_params {
 	// Called for a line that is new, or has another copy (or the same again), and will soon be
 	// used. NULL = nobody wants to know.
 	void (*line_made)(void *ctx, uint32_t slot);
+	// Called when the client of an allocation has moved to another 5-tuple; stream is what the
+	// views of it have. NULL = nobody wants to know.
+	void (*moved)(void *ctx, uint32_t slot, uint64_t stream);
 	// Called for each event, which is the shard's again afterwards. NULL = nobody wants to
 	// know.
 	void (*event)(void *ctx, const struct turn_event *e);
@@ -56,7 +59,10 @@ struct turn_stats {
 	// Allocates that have asked for both families and were given one: there is no relay address
 	// of the other, or no room for it.
 	uint64_t half_family, half_capacity;
-	uint64_t pool_refused; // permissions, channels, peers refused: no room in pool or share
+	// Clients that have moved, moves that no client has completed, and allocations that have
+	// outlived their client's connection (relay.mobility).
+	uint64_t moves, moves_lapsed, outlived;
+	uint64_t pool_refused; // permissions, channels, peers, moves refused: no room
 	uint64_t refused[TURN_REFUSAL_END]; // requests, repeated ones too; by enum turn_refusal
 	struct turn_sums sums; // of the first realm; those of others are in turn_tallies.h
 };
@@ -78,6 +84,13 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 // one has which lives longer.
 uint32_t turn_shard_client(
 	const struct turn_shard *s, const struct turn_view *v, uint32_t *left_ms);
+// Milliseconds that the allocation has left which the client of a view is about to move to; 0 when
+// there is none.
+uint32_t turn_shard_path(const struct turn_shard *s, const struct turn_view *v);
+// The connection or session v->stream of a view's client has ended. slot: the client's allocation,
+// as turn_shard_client has it, if it is of that connection; else TURN_NONE. An allocation that may
+// move outlives it for relay.mobility.grace, any other ends. Call turn_redirect_notes afterwards.
+void turn_shard_lost(struct turn_shard *s, const struct turn_view *v, uint32_t slot);
 // Slot of the other one of a dual allocation; TURN_NONE when the live allocation of a slot is none.
 uint32_t turn_shard_sibling(const struct turn_shard *s, uint32_t slot);
 // Ends the allocation of a slot; of a dual allocation both. Call turn_redirect_notes afterwards.

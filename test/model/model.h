@@ -80,6 +80,17 @@ enum op_garbage {
 	GARBAGE_KINDS
 };
 
+#define MODEL_TICKET 32 // characters of a ticket
+#define MODEL_TICKETS 64 // that the world remembers
+
+// The MOBILITY-TICKET of an Allocate or Refresh.
+enum op_ticket {
+	TICKET_NONE,
+	TICKET_EMPTY, // as an Allocate asks for one
+	TICKET_WRONG, // of another length than any has
+	TICKET_TEXT // op.ticket_text
+};
+
 struct op_nonce {
 	uint8_t text[MODEL_NONCE_LEN];
 	struct endpoint client; // that got it
@@ -96,7 +107,9 @@ struct op {
 	enum op_style style;
 	struct op_nonce nonce;
 	bool unknown; // has an unknown comprehension-required attribute
-	bool optional; // has an unknown optional one: MOBILITY-TICKET
+	bool optional; // has one that belongs to other methods: MOBILITY-TICKET
+	enum op_ticket ticket;
+	char ticket_text[MODEL_TICKET + 1];
 	bool fingerprint;
 	bool padding_dirty; // its padding is not zero
 	enum op_malformed malformed;
@@ -156,6 +169,11 @@ struct model_world {
 	struct model_client client[MODEL_CLIENTS];
 	struct model_peer peer[MODEL_PEERS];
 	struct model_user user[MODEL_USERS];
+	struct model_ticket {
+		char text[MODEL_TICKET + 1];
+		unsigned int user;
+	} ticket[MODEL_TICKETS]; // the last ones seen; ticket i is at i % MODEL_TICKETS
+	uint32_t nb_tickets;
 	uint8_t token[8]; // last reservation token seen
 	bool has_token;
 	uint32_t tids;
@@ -176,6 +194,7 @@ struct outcome {
 	unsigned int address_error, error_family; // of ADDRESS-ERROR-CODE; 0 = there is none
 	uint8_t token[8];
 	bool has_token;
+	char ticket[MODEL_TICKET + 1]; // "" = none
 	uint32_t lifetime_s;
 	struct endpoint src, dst; // of a relayed datagram
 	uint16_t channel; // 0: sent to a peer, or in a Data indication

@@ -68,7 +68,7 @@ static struct naive_hold *reservation(struct naive *n, const uint8_t token[8])
 
 // --- Allocate, Refresh
 
-static uint32_t lifetime(const struct naive *n, const struct op *op)
+uint32_t naive_lifetime(const struct naive *n, const struct op *op)
 {
 	const struct turn_limits *l = &n->config->limits;
 	const uint32_t asked = !op->has_lifetime     ? 0
@@ -190,6 +190,8 @@ static void allocate_codes(struct naive *n, const struct op *op, struct naive_se
 		return naive_may(may, 400);
 	if (op->transport != IPPROTO_UDP && op->malformed != BAD_TRANSPORT)
 		return naive_may(may, 442);
+	if (!naive_ticket_codes(n, op, may))
+		return;
 	if (op->has_token && (op->even >= 0 || op->family != 0 || op->additional != 0))
 		return naive_may(may, 400);
 	if (op->additional != 0 && (op->additional != 2 || op->family != 0 || op->even == 1))
@@ -337,7 +339,7 @@ static const char *apply_allocate(struct naive *n, const struct op *op, const st
 
 	if (h != NULL)
 		return judge_again(n, op, h, o);
-	if (o->lifetime_s != lifetime(n, op))
+	if (o->lifetime_s != naive_lifetime(n, op))
 		return "wrong LIFETIME";
 	if (o->has_token != (op->even == 1))
 		return "RESERVATION-TOKEN missing or unasked for";
@@ -377,7 +379,7 @@ static const char *apply_refresh(struct naive *n, const struct op *op, const str
 {
 	const bool end = op->has_lifetime && op->lifetime_s == 0;
 
-	if (o->lifetime_s != (end ? 0 : lifetime(n, op)))
+	if (o->lifetime_s != (end ? 0 : naive_lifetime(n, op)))
 		return "wrong LIFETIME";
 	for (int v4 = 0; v4 < 2; v4++) {
 		struct naive_hold *h = naive_of_family(n, op->client, v4);
@@ -403,7 +405,7 @@ static bool nonce_good(const struct naive *n, const struct op *op)
 }
 
 // RFC 8489 9.2.4, with the nonce checked first. Returns 0 when the user has proved who they are.
-static unsigned int stranger_code(const struct naive *n, const struct op *op)
+unsigned int naive_stranger_code(const struct naive *n, const struct op *op)
 {
 	const struct model_user *u = &n->w->user[op->user];
 
@@ -434,7 +436,7 @@ static void request_codes(struct naive *n, const struct op *op, struct naive_set
 {
 	const struct model_user *u = &n->w->user[op->user];
 	struct naive_hold *h = naive_allocation(n, op->client);
-	const unsigned int stranger = op->kind == OP_BINDING ? 0 : stranger_code(n, op);
+	const unsigned int stranger = op->kind == OP_BINDING ? 0 : naive_stranger_code(n, op);
 
 	if (stranger != 0)
 		return naive_may(may, stranger);
@@ -444,6 +446,8 @@ static void request_codes(struct naive *n, const struct op *op, struct naive_set
 		naive_may(may, 0);
 	else if (op->kind == OP_ALLOCATE)
 		allocate_codes(n, op, may);
+	else if (op->kind == OP_REFRESH && op->ticket != TICKET_NONE)
+		naive_move_codes(n, op, may);
 	else if (h == NULL)
 		naive_may(may, 437);
 	else if (h->user != op->user)
@@ -480,8 +484,13 @@ static const char *judge_request(struct naive *n, const struct op *op, const str
 	if (o->code != 0 || op->kind == OP_BINDING)
 		return NULL;
 	n->successes++;
-	if (op->kind == OP_ALLOCATE)
-		return apply_allocate(n, op, o);
+	if (op->kind == OP_ALLOCATE) {
+		const char *wrong = apply_allocate(n, op, o);
+
+		return wrong != NULL ? wrong : naive_judge_ticket(n, op, o);
+	}
+	if (op->kind == OP_REFRESH && op->ticket != TICKET_NONE)
+		return naive_judge_move(n, op, o);
 	if (op->kind == OP_REFRESH)
 		return apply_refresh(n, op, o);
 	if (op->kind == OP_PERMIT)
@@ -521,7 +530,7 @@ static const char *judge_garbage(struct naive *n, const struct op *op, const str
 	return "garbage dropped for the wrong reason";
 }
 
-const char *naive_judge(struct naive *n, const struct op *op, const struct outcome *o)
+const char *naive_judge_own(struct naive *n, const struct op *op, const struct outcome *o)
 {
 	if (op->kind == OP_GARBAGE)
 		return judge_garbage(n, op, o);
@@ -542,6 +551,7 @@ unsigned int naive_restarted(struct naive *n, uint64_t now_ms, uint64_t wall_s, 
 
 	naive_clock(n, now_ms, wall_s);
 	n->adopted = adopted;
+	n->moves = 0; // counted anew
 	for (unsigned int i = 0; i < NAIVE_HOLDS; i++) {
 		struct naive_hold *h = &n->hold[i];
 
@@ -553,6 +563,8 @@ unsigned int naive_restarted(struct naive *n, uint64_t now_ms, uint64_t wall_s, 
 		}
 		if (!h->used || h->reservation)
 			continue;
+		h->mobile.has_path = false;
+		h->mobile.before[0] = '\0';
 		// An Allocate that comes again is answered without its token. Of what was relayed,
 		// whole batches of 64 datagrams and of 64 KiB are known.
 		h->has_token = false;
@@ -594,6 +606,8 @@ uint64_t naive_edge(const struct naive *n)
 		if (!h->used)
 			continue;
 		sooner(n, h->expires_ms, &edge);
+		if (h->mobile.has_path)
+			sooner(n, h->mobile.path_until_ms, &edge);
 		for (unsigned int k = 0; k < h->nb_permissions; k++)
 			sooner(n, h->permission[k].until_ms, &edge);
 		for (unsigned int k = 0; k < h->nb_channels; k++)

@@ -26,6 +26,18 @@ struct naive_channel {
 	bool public; // how the client has last named the peer
 };
 
+// What an allocation that may move has (RFC 8016).
+struct naive_mobile {
+	uint32_t group; // of its tickets; 0 = it may not move
+	char ticket[MODEL_TICKET + 1], before[MODEL_TICKET + 1]; // "" = none
+	uint64_t before_until_ms;
+	bool has_path;
+	unsigned int path; // client
+	uint64_t path_until_ms;
+};
+
+#define NAIVE_TICKETS 1024
+
 // An allocation or a reservation: it occupies a port and counts in the quota.
 struct naive_hold {
 	bool used, reservation;
@@ -40,6 +52,7 @@ struct naive_hold {
 	struct naive_permission permission[NAIVE_RECORDS];
 	struct naive_channel channel[NAIVE_RECORDS];
 	struct turn_usage usage;
+	struct naive_mobile mobile; // of a dual allocation both have the same
 	// It is or was one of a dual allocation: which of the two has lost what found neither is
 	// not said.
 	bool dual;
@@ -69,6 +82,13 @@ struct naive {
 	uint64_t refused[TURN_REFUSAL_END], fresh[TURN_REFUSAL_END];
 	uint32_t last_tid;
 	uint64_t adopted; // by naive_restarted
+	struct naive_ticket {
+		char text[MODEL_TICKET + 1];
+		uint32_t group;
+	} ticket[NAIVE_TICKETS]; // the last ones given; ticket i is at i % NAIVE_TICKETS
+	uint32_t nb_tickets, groups;
+	uint64_t moves; // of this process
+	uint64_t all_moves;
 	uint64_t duals, halves; // Allocates for both families that were given both, or one
 };
 
@@ -143,5 +163,25 @@ void naive_bind(struct naive *n, const struct op *op);
 // Forgets permissions and channels that the server has surely swept.
 void naive_purge(const struct naive *n, struct naive_hold *h);
 void naive_lost(struct naive_hold *h, unsigned int reason);
+// --- naive_mobile.c
+// The allocation that a client is about to move to by its 5-tuple; NULL = none.
+struct naive_hold *naive_path(struct naive *n, unsigned int client);
+// All of an allocation that may move is another client's from now on.
+void naive_give(struct naive *n, uint32_t group, unsigned int client);
+// The allocation has moved to its path.
+void naive_moved(struct naive *n, uint32_t group);
+// The ticket of an Allocate: codes, and what its success has to have.
+bool naive_ticket_codes(const struct naive *n, const struct op *op, struct naive_set *may);
+const char *naive_judge_ticket(struct naive *n, const struct op *op, const struct outcome *o);
+// A Refresh with a ticket: codes, and what its success does.
+void naive_move_codes(struct naive *n, const struct op *op, struct naive_set *may);
+const char *naive_judge_move(struct naive *n, const struct op *op, const struct outcome *o);
+// Judges what comes from a 5-tuple that has an allocation, or none.
+const char *naive_judge_own(struct naive *n, const struct op *op, const struct outcome *o);
+// The code for who has not proved who they are; 0 when they have.
+unsigned int naive_stranger_code(const struct naive *n, const struct op *op);
+// The lifetime that an Allocate or Refresh is granted.
+uint32_t naive_lifetime(const struct naive *n, const struct op *op);
+
 // Judges the outcome of Send, ChannelData and peer datagrams. Returns NULL, or what is wrong.
 const char *naive_judge_data(struct naive *n, const struct op *op, const struct outcome *o);

@@ -134,6 +134,8 @@ const char *naive_judge_told(struct naive *n, const struct op *op, const struct 
 		(t->made != after.allocations_total ||
 			t->made + n->adopted - ended != after.allocations))
 		wrong = "other allocations told than there are";
+	if (wrong == NULL && (after.moves != n->moves || t->roamed != n->moves))
+		wrong = "other moves counted, or told, than there were";
 	if (wrong == NULL && after.allocations_total != before->allocations_total)
 		wrong = judge_made(n, op, o, t);
 	return wrong;

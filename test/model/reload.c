@@ -47,7 +47,6 @@ static void toggle_realm(struct model_world *w)
 
 unsigned int model_reload(struct model_world *w, struct fixture *f)
 {
-	static const uint8_t key[32];
 	struct turn_policy *fresh;
 	struct turn_judge *j;
 	struct turn_walk walk = {0};
@@ -59,7 +58,7 @@ unsigned int model_reload(struct model_world *w, struct fixture *f)
 		toggle_user(w);
 	else
 		toggle_realm(w);
-	fresh = turn_policy_create(&w->config, f->crypto, key);
+	fresh = turn_policy_create(&w->config, f->crypto, f->boot_key);
 	assert_non_null(fresh);
 	j = turn_judge_create(f->policy, fresh, f->quota, false);
 	assert_non_null(j);

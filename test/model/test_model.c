@@ -22,7 +22,7 @@ struct run {
 	struct turn_alternates *alternates;
 	uint64_t ops, early, restarts, taken_up;
 	uint64_t reloads, ended; // by reloads
-	uint64_t duals, halves;
+	uint64_t duals, halves, moves;
 	uint64_t errors[700], drops[TURN_DROP_END], relayed, indications;
 	uint64_t refused[TURN_REFUSAL_END];
 };
@@ -188,6 +188,7 @@ static void sum_up(struct run *r)
 		r->refused[i] += r->n.refused[i];
 	r->duals += r->n.duals;
 	r->halves += r->n.halves;
+	r->moves += r->n.all_moves;
 	r->relayed += r->n.relayed;
 	r->indications += r->n.indications;
 }
@@ -287,7 +288,7 @@ static void check_refusals(const struct run *r)
 static void check_coverage(const struct run *r)
 {
 	static const unsigned int codes[] = {
-		0, 300, 400, 401, 403, 420, 437, 438, 440, 441, 442, 443, 486, 508};
+		0, 300, 400, 401, 403, 405, 420, 437, 438, 440, 441, 442, 443, 486, 508};
 	static const enum turn_drop not_here[] = {TURN_OK, TURN_DROP_UNAUTHENTICATED_RATE,
 		TURN_DROP_GUESS_RATE, TURN_DROP_BINDING_RATE, TURN_DROP_INTERNAL,
 		TURN_DROP_PEER_OVERSIZE, TURN_DROP_SHARED_SHARE, TURN_DROP_SHARED_UNKNOWN_PEER,
@@ -305,6 +306,7 @@ static void check_coverage(const struct run *r)
 		(unsigned long long)r->taken_up);
 	printf("  %llu dual allocations, %llu halves\n", (unsigned long long)r->duals,
 		(unsigned long long)r->halves);
+	printf("  %llu moves\n", (unsigned long long)r->moves);
 	printf("  %llu reloads have ended %llu\n", (unsigned long long)r->reloads,
 		(unsigned long long)r->ended);
 	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
@@ -327,6 +329,7 @@ static void check_coverage(const struct run *r)
 	assert_true(r->indications > 0 && r->indications < r->relayed);
 	assert_true(r->early > 0);
 	assert_true(r->duals > r->ops / 1000 && r->halves > 0);
+	assert_true(r->moves > r->ops / 2000);
 	assert_true(r->taken_up > r->restarts);
 	assert_true(r->reloads > r->ops / RELOAD_EVERY / 2 && r->ended > r->reloads / 10);
 }

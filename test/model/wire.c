@@ -5,7 +5,6 @@
 
 #include <netinet/in.h>
 
-#define TYPE_MOBILITY_TICKET 0x8030
 #define TYPE_UNKNOWN 0x7f01 // comprehension-required, not assigned
 
 static const uint8_t algorithms[8] = {0, 2, 0, 0, 0, 1, 0, 0}; // RFC 8489 14.11: SHA-256, MD5
@@ -141,8 +140,11 @@ static void put_body(struct model_world *m, struct stun_writer *w, const struct 
 		fill(data, op, op->len);
 		stun_put(w, STUN_DATA_ATTR, data, op->len);
 	}
-	if (op->optional)
-		put_raw(w, TYPE_MOBILITY_TICKET, NULL, 0);
+	if (op->optional || op->ticket == TICKET_EMPTY)
+		stun_put(w, STUN_MOBILITY_TICKET, NULL, 0);
+	else if (op->ticket != TICKET_NONE)
+		stun_put(w, STUN_MOBILITY_TICKET, op->ticket_text,
+			MODEL_TICKET - (op->ticket == TICKET_WRONG));
 	if (op->padding_dirty) {
 		stun_put(w, STUN_SOFTWARE, "x", 1);
 		w->buf[w->len - 1] = 0xee; // RFC 8489 14: ignored
@@ -459,6 +461,11 @@ static const char *read_success(
 		return "XOR-RELAYED-ADDRESS missing or out of place";
 	if (allocate && read_relayed(w, m, op, o) != NULL)
 		return read_relayed(w, m, op, o);
+	if (stun_has(m, STUN_MOBILITY_TICKET)) {
+		if (op->ticket == TICKET_NONE || m->alen[STUN_MOBILITY_TICKET] != MODEL_TICKET)
+			return "MOBILITY-TICKET unasked for or malformed";
+		memcpy(o->ticket, m->data + m->off[STUN_MOBILITY_TICKET], MODEL_TICKET);
+	}
 	o->has_token = stun_has(m, STUN_RESERVATION_TOKEN);
 	if (o->has_token && (!allocate || m->alen[STUN_RESERVATION_TOKEN] != 8))
 		return "RESERVATION-TOKEN out of place or malformed";

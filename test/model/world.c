@@ -123,6 +123,9 @@ static void config_init(struct model_world *w)
 		c->pools.per_user = 100;
 	c->limits.lifetime_default_s = ONE_OF(w, 30, 600, 600);
 	c->limits.lifetime_max_s = ONE_OF(w, 900, 3600);
+	c->mobility = percent(w, 70);
+	c->grace_s = 60;
+	c->pools.moves = ONE_OF(w, MODEL_POOL_AMPLE, 2);
 	c->rest_expiry = (uint8_t)ONE_OF(w, TURN_REST_REFRESH_REFUSED, TURN_REST_ENDS);
 	c->limits.permission_s = ONE_OF(w, 300, 300, 120);
 	c->limits.channel_s = ONE_OF(w, 600, 600, 200);
@@ -248,8 +251,29 @@ static void pick_allocate(struct model_world *w, struct op *op)
 	if (op->additional != 0 && op->even == 1 && percent(w, 80))
 		op->even = 0;
 	pick_lifetime(w, op);
+	if (percent(w, w->config.mobility ? 60 : 5))
+		op->ticket = percent(w, 98) ? TICKET_EMPTY : TICKET_WRONG;
 	if (percent(w, 2))
 		op->malformed = 1 + below(w, BAD_KINDS - 1);
+}
+
+// A Refresh with one of the tickets that there were: of whoever got it, mostly, and from any
+// client's 5-tuple.
+static void pick_ticket(struct model_world *w, struct op *op)
+{
+	const uint32_t back = below(w, percent(w, 80) ? 3 : MODEL_TICKETS);
+	const struct model_ticket *t;
+
+	op->ticket = TICKET_EMPTY;
+	if (w->nb_tickets <= back || percent(w, 2))
+		return;
+	t = &w->ticket[(w->nb_tickets - 1 - back) % MODEL_TICKETS];
+	op->ticket = percent(w, 97) ? TICKET_TEXT : TICKET_WRONG;
+	memcpy(op->ticket_text, t->text, sizeof(op->ticket_text));
+	if (percent(w, 3))
+		op->ticket_text[below(w, MODEL_TICKET)] ^= (char)(1 + below(w, 127));
+	if (percent(w, 93))
+		op->user = t->user;
 }
 
 // Picks a peer, mostly of the family of the client's relayed transport address.
@@ -375,7 +399,7 @@ struct op model_op(struct model_world *w)
 		return again(w, c);
 	op.tid = ++w->tids;
 	op.unknown = percent(w, 1);
-	op.optional = percent(w, 10);
+	op.optional = percent(w, 10) && op.kind != OP_ALLOCATE && op.kind != OP_REFRESH;
 	op.fingerprint = percent(w, 20);
 	op.padding_dirty = percent(w, 5);
 	op.garbage = below(w, GARBAGE_KINDS);
@@ -391,6 +415,8 @@ struct op model_op(struct model_world *w)
 	if (op.kind == OP_REFRESH) {
 		op.family = percent(w, 70) ? 0 : pick_family(w);
 		pick_lifetime(w, &op);
+		if (percent(w, w->config.mobility ? 50 : 5))
+			pick_ticket(w, &op);
 	}
 	if (op.kind >= OP_ALLOCATE && op.kind <= OP_BIND) {
 		c->last = op;
@@ -399,10 +425,21 @@ struct op model_op(struct model_world *w)
 	return op;
 }
 
+static void learn_ticket(struct model_world *w, const struct op *op, const struct outcome *o)
+{
+	struct model_ticket *t = &w->ticket[w->nb_tickets % MODEL_TICKETS];
+
+	w->nb_tickets++;
+	memcpy(t->text, o->ticket, sizeof(t->text));
+	t->user = op->user;
+}
+
 void model_learn(struct model_world *w, const struct op *op, const struct outcome *o)
 {
 	struct model_client *c = &w->client[op->client];
 
+	if (o->verdict == TURN_REPLY && o->code == 0 && o->ticket[0] != '\0')
+		learn_ticket(w, op, o);
 	if (o->verdict != TURN_REPLY || op->kind != OP_ALLOCATE || o->code != 0)
 		return;
 	c->relay[0] = c->relay[1] = o->relayed;
@@ -442,10 +479,10 @@ void model_print(const struct model_world *w, const struct op *op)
 		c->listener, op->tid, w->user[op->user].name, op->sign, op->style,
 		(unsigned long long)op->nonce.wall_s, op->nonce.junk ? " (junk)" : "");
 	printf("    transport %d, family %d, additional %d, even %d, lifetime %u%s, token %d, "
-	       "malformed %d, unknown %d, garbage %d\n",
+	       "malformed %d, unknown %d, garbage %d, ticket %d %s\n",
 		op->transport, op->family, op->additional, op->even, op->lifetime_s,
 		op->has_lifetime ? "" : " (not said)", op->has_token, op->malformed, op->unknown,
-		op->garbage);
+		op->garbage, op->ticket, op->ticket_text);
 	printf("    channel 0x%x, length %u, slack %d, DONT-FRAGMENT %d, relay %s\n", op->channel,
 		op->len, op->slack, op->df_attribute,
 		addr_format_endpoint(&op->relay, text, sizeof(text)));

@@ -23,6 +23,8 @@ def happened(row):
         return f"allocation {row['id']} made"
     if event == "ended":
         return f"allocation {row['id']} ended: {why}"
+    if event == "roamed":
+        return f"allocation {row['id']} moved here from {row['from']}"
     if event == "connection-refused":
         return f"connection refused: {why}{times}"
     peer = f" for peer {row['peer']}" if "peer" in row else ""
@@ -37,7 +39,7 @@ def attempt(row, told, style):
     if not row.get("proved", True):
         lines += wrapped("(the address is not proved: somebody else may have sent it)", TIME)
     reason = (row["event"], row.get("why"))
-    if reason not in told and row["event"] != "made":
+    if reason not in told and row["event"] not in ("made", "roamed"):
         told.add(reason)
         lines += wrapped(row["text"], TIME)
         if row["advice"]:

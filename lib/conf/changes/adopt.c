@@ -38,6 +38,7 @@ static void take_turn(struct turn_config *to, const struct turn_config *from)
 	to->rfc5766_channels = from->rfc5766_channels;
 	to->icmp_tell = from->icmp_tell;
 	to->default_family = from->default_family;
+	to->grace_s = from->grace_s;
 	to->interim_s = from->interim_s;
 	to->limits = from->limits;
 }

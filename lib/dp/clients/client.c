@@ -166,6 +166,14 @@ void client_indicate(
 	}
 }
 
+void client_moved(void *worker, uint32_t slot, uint64_t stream)
+{
+	const struct worker *w = worker;
+
+	if (w->stream_at != NULL)
+		w->stream_at[slot] = stream;
+}
+
 void client_went(struct worker *w, const struct turn_view *v, unsigned int to)
 {
 	if (unlikely((v->flags & DP_DTLS) != 0))

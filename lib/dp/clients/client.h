@@ -81,5 +81,8 @@ void client_forward(struct worker *w, struct rte_mbuf *m, const struct turn_view
 // of a live allocation, in the place of m. Takes the packet.
 void client_indicate(
 	struct worker *w, struct rte_mbuf *m, uint32_t slot, const uint8_t *message, uint16_t len);
+// To be told that the client of an allocation has moved to the connection or session `stream`, or
+// to UDP. turn_shard_params.moved.
+void client_moved(void *worker, uint32_t slot, uint64_t stream);
 // To be told that the client of v, whose request it is, has been redirected to another worker.
 void client_went(struct worker *w, const struct turn_view *v, unsigned int to);

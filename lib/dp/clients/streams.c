@@ -54,14 +54,14 @@ static void fill(struct worker *w, const struct stream_way *y)
 		rte_ring_sp_enqueue_bulk(y->fill, (void **)m, n, NULL);
 }
 
-// The allocation of a connection that has ended goes with it.
+// The allocation of a connection that has ended goes with it, unless it may move.
 void streams_end(struct worker *w, const struct turn_view *v)
 {
 	uint32_t left_ms;
 	const uint32_t slot = turn_shard_client(w->shard, v, &left_ms);
 
-	if (slot != TURN_NONE && w->stream_at[slot] == v->stream)
-		turn_shard_end(w->shard, slot, TURN_END_CONNECTION);
+	if (slot == TURN_NONE || w->stream_at[slot] == v->stream)
+		turn_shard_lost(w->shard, v, slot);
 }
 
 unsigned int streams_take(
@@ -165,15 +165,19 @@ uint32_t streams_lease(struct worker *w, const struct turn_view *v, bool alive)
 	uint32_t left_ms, sibling;
 	const uint32_t slot = turn_shard_client(w->shard, v, &left_ms);
 
-	if (slot == TURN_NONE)
+	if (slot == TURN_NONE && alive) // it may be about to move here
+		return (turn_shard_path(w->shard, v) + 999) / 1000;
+	if (slot == TURN_NONE) {
+		turn_shard_lost(w->shard, v, TURN_NONE);
 		return 0;
+	}
 	w->stream_at[slot] = v->stream;
 	sibling = turn_shard_sibling(w->shard, slot);
 	if (sibling != TURN_NONE)
 		w->stream_at[sibling] = v->stream;
 	if (alive)
 		return (left_ms + 999) / 1000;
-	turn_shard_end(w->shard, slot, TURN_END_CONNECTION);
+	turn_shard_lost(w->shard, v, slot);
 	return 0;
 }
 

@@ -59,9 +59,10 @@ void streams_forward(
 void streams_describe(const struct rte_mbuf *m, const struct turn_view *v, struct net_frame *f);
 // Notes the connection or DTLS session, v->stream, of a view's client beside its allocation, and
 // returns how many seconds the allocation has to live; 0: there is none. If the client is not alive
-// its allocation ends at once.
+// its allocation ends at once, or waits for the client to move.
 uint32_t streams_lease(struct worker *w, const struct turn_view *v, bool alive);
-// Ends the allocation of a view's client, if it is that of v->stream.
+// The connection or session v->stream has ended: so does the allocation of its client, unless that
+// may move.
 void streams_end(struct worker *w, const struct turn_view *v);
 // The cipher of a connection over TLS; NULL: it is plain, or has ended.
 const char *streams_cipher(const struct worker *w, uint64_t conn);

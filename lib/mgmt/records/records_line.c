@@ -112,6 +112,8 @@ struct json_t *records_line_object(const struct record *r, const struct turn_con
 	mgmt_escape(r->realm, strlen(r->realm), realm, sizeof(realm));
 	put_text(o, "realm", realm);
 	put_endpoint(o, "client", &e->client);
+	if (e->kind == TURN_EVENT_ROAMED)
+		put_endpoint(o, "from", &e->from);
 	put_text(o, "transport", event_text_transport(c, e));
 	if (e->kind != TURN_EVENT_CONNECTION)
 		put_number(o, "worker", e->worker);
@@ -122,7 +124,7 @@ struct json_t *records_line_object(const struct record *r, const struct turn_con
 	if (e->kind == TURN_EVENT_REFUSED || e->kind == TURN_EVENT_CONNECTION)
 		json_object_set_new_nocheck(o, "proved", json_boolean(e->proved));
 	if (e->kind == TURN_EVENT_MADE || e->kind == TURN_EVENT_INTERIM ||
-		e->kind == TURN_EVENT_MOVED)
+		e->kind == TURN_EVENT_MOVED || e->kind == TURN_EVENT_ROAMED)
 		put_number(o, "lifetime", e->lifetime_s);
 	if (e->kind == TURN_EVENT_ENDED)
 		put_number(o, "seconds", e->lifetime_s);

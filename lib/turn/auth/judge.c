@@ -7,6 +7,7 @@
 
 #include "auth/realms.h"
 #include "limits/quota.h"
+#include "mobile/mobile.h"
 #include "shard.h"
 #include "turn_listing.h"
 
@@ -256,8 +257,7 @@ static bool is_denied(const struct turn_shard *s, const struct turn_policy *poli
 static enum turn_end verdict(const struct turn_shard *s, const struct turn_judge *j, uint32_t slot)
 {
 	const struct turn_cold *c = cold_at(s, slot);
-	const struct quota_ref ref = {
-		c->quota_user, quota_source(s->quota, &alloc_at(s, slot)->end[TURN_FROM_CLIENT])};
+	const struct quota_ref ref = mobile_quota(s, slot);
 
 	if (j->by_quotas)
 		return quota_over(s->quota, &alloc_policy(s, slot)->limits, &ref) != TURN_GRANTED

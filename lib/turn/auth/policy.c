@@ -316,7 +316,8 @@ int policy_make_users(
 	return err == 0 ? copy_secrets(p, c) : err;
 }
 
-// The nonce key depends only on the fleet's secret, so that all servers of the fleet share it.
+// The keys of nonces and tickets depend only on the fleet's secret, so that all servers of the
+// fleet share them.
 static int derive_keys(struct turn_policy *p, const struct turn_config *c,
 	struct stun_crypto *crypto, const uint8_t boot_key[32])
 {
@@ -329,6 +330,7 @@ static int derive_keys(struct turn_policy *p, const struct turn_config *c,
 	_Static_assert(sizeof(p->key) == sizeof(table_key), "a hash key is one HMAC");
 	if (!stun_hmac_sha256(crypto, secret, secret_len, nonce_label, sizeof(nonce_label) - 1,
 		    p->nonce_key) ||
+		!ticket_keys_make(crypto, secret, secret_len, boot_key, &p->ticket) ||
 		!stun_hmac_sha256(
 			crypto, boot_key, 32, table_label, sizeof(table_label) - 1, table_key))
 		return EIO;
@@ -514,6 +516,7 @@ static int build(struct turn_policy *p, const struct turn_config *c, struct stun
 	p->default_family = c->default_family;
 	p->quarantine_s = c->quarantine_s;
 	p->interim_s = c->interim_s;
+	p->grace_s = c->grace_s;
 	p->has_rest = has_rest(c);
 	p->realm = strdup(c->realm != NULL ? c->realm : "");
 	err = p->realm == NULL ? ENOMEM : derive_keys(p, c, crypto, boot_key);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "hash.h"
+#include "mobile/ticket.h"
 #include "relayed/external.h"
 #include "relayed/relay_pools.h"
 #include "requests/discovery.h"
@@ -47,13 +48,14 @@ struct turn_policy {
 	uint32_t nb_secrets;
 	bool has_rest; // some realm has secrets
 	uint8_t nonce_key[32];
+	struct ticket_keys ticket;
 	uint8_t rest_expiry; // enum turn_rest_expiry
 	uint32_t nonce_lifetime_s;
 	struct turn_limits limits;
 	bool hairpin, rfc5766_channels;
 	uint8_t icmp_tell; // enum turn_icmp_tell
 	uint8_t default_family; // enum turn_family
-	uint32_t quarantine_s, interim_s;
+	uint32_t quarantine_s, interim_s, grace_s;
 	// One rule for each prefix, sorted by length and then address. Those of length len are at
 	// [rule_from[len], rule_from[len + 1]).
 	struct policy_rule *rules;

@@ -84,18 +84,33 @@ void tell_interim(struct turn_request *r)
 		tell_live(r, TURN_EVENT_INTERIM);
 }
 
-void tell_moved(struct turn_shard *s, uint32_t slot, uint64_t was)
+// Tells of an allocation that lives on, with the name that it keeps.
+static void tell_kept(struct turn_shard *s, uint32_t slot, struct turn_event *e)
 {
 	const struct turn_cold *c = cold_at(s, slot);
-	struct turn_event e = event_begin(s, TURN_EVENT_MOVED);
 
 	if (s->event == NULL)
 		return;
-	event_allocation(&e, s, slot);
+	event_allocation(e, s, slot);
+	e->lifetime_s = (alloc_left(s, slot) + 999) / 1000;
+	name_set(e, c->name, c->name_len);
+	s->event(s->ctx, e);
+}
+
+void tell_moved(struct turn_shard *s, uint32_t slot, uint64_t was)
+{
+	struct turn_event e = event_begin(s, TURN_EVENT_MOVED);
+
 	e.was = was;
-	e.lifetime_s = (alloc_left(s, slot) + 999) / 1000;
-	name_set(&e, c->name, c->name_len);
-	s->event(s->ctx, &e);
+	tell_kept(s, slot, &e);
+}
+
+void tell_roamed(struct turn_shard *s, uint32_t slot, const struct endpoint *from)
+{
+	struct turn_event e = event_begin(s, TURN_EVENT_ROAMED);
+
+	e.from = *from;
+	tell_kept(s, slot, &e);
 }
 
 void tell_ended(struct turn_shard *s, uint32_t slot, enum turn_end why)

@@ -58,7 +58,8 @@ static enum turn_refusal make(
 		.lifetime_ms = ms,
 		.tid = stun_tid(&r->m),
 		.cred = &r->cred,
-		.quota = first->quota};
+		.quota = first->quota,
+		.may_move = stun_has(&r->m, STUN_MOBILITY_TICKET)};
 
 	if (!alloc_make(s, r->v, &n)) {
 		give(r, first);
@@ -67,6 +68,7 @@ static enum turn_refusal make(
 	}
 	n.slot = second->slot;
 	n.quota = second->quota;
+	n.may_move = false; // it is the first's that says so for both
 	alloc_join(s, first->slot, &n);
 	r->slot = second->slot;
 	tell_made(r);

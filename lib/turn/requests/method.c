@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 
 #include "events/tell.h"
+#include "mobile/move.h"
 #include "requests/alternates.h"
 #include "requests/dual.h"
 #include "requests/method.h"
@@ -65,6 +66,7 @@ void method_put_allocation(struct turn_request *r, uint32_t slot)
 	dual_put_relayed(r, slot);
 	stun_put_u32(&r->w, STUN_LIFETIME, (dual_left(s, slot) + 999) / 1000);
 	stun_put_xor_addr(&r->w, STUN_XOR_MAPPED_ADDRESS, &client);
+	move_put_ticket(r, slot);
 	if (c->has_token && reservation_token(s, slot, c->made, token))
 		stun_put(&r->w, STUN_RESERVATION_TOKEN, token, TURN_TOKEN_LEN);
 }
@@ -137,12 +139,16 @@ static enum turn_refusal allocate_wanted(const struct turn_request *r, struct wa
 	const struct stun_msg *m = &r->m;
 	bool zero;
 
+	const enum turn_refusal why = move_wanted(r);
+
 	*w = (struct wanted){.kind = RELAY_PORTS_ANY};
 	if (m->alen[STUN_REQUESTED_TRANSPORT] != 4)
 		return TURN_REFUSED_MALFORMED;
 	w->is_tcp = r->s->tcp.on && m->data[m->off[STUN_REQUESTED_TRANSPORT]] == IPPROTO_TCP;
 	if (m->data[m->off[STUN_REQUESTED_TRANSPORT]] != IPPROTO_UDP && !w->is_tcp)
 		return TURN_REFUSED_TRANSPORT;
+	if (why != TURN_GRANTED)
+		return why;
 	if (!lifetime_of(r, &w->lifetime_s, &zero))
 		return TURN_REFUSED_MALFORMED;
 	if (w->is_tcp && !tcp_is_client(r))
@@ -195,7 +201,8 @@ enum turn_refusal method_allocate_on(struct turn_request *r, uint32_t slot, uint
 		.tid = stun_tid(&r->m),
 		.cred = &r->cred,
 		.quota = *quota,
-		.has_token = has_token};
+		.has_token = has_token,
+		.may_move = stun_has(&r->m, STUN_MOBILITY_TICKET)};
 
 	if (!alloc_make(s, r->v, &n)) {
 		quota_give(s->quota, quota);
@@ -316,6 +323,12 @@ enum turn_refusal method_allocate(struct turn_request *r)
 
 // --- Refresh -------------------------------------------------------------------------------------
 
+// Whether a Refresh of a family, 0 being both, is about all that the client has.
+static bool ends_all(const struct turn_request *r, uint8_t family)
+{
+	return family == 0 || alloc_sibling(r->s, r->slot) == TURN_NONE;
+}
+
 enum turn_refusal method_refresh(struct turn_request *r)
 {
 	const struct stun_msg *m = &r->m;
@@ -335,7 +348,11 @@ enum turn_refusal method_refresh(struct turn_request *r)
 	}
 	if (zero)
 		lifetime_s = 0;
-	why = dual_refresh(r, family, lifetime_s);
+	if (family != 0 && alloc_of_family(r->s, r->slot, family == FAMILY_IPV4) == TURN_NONE)
+		return TURN_REFUSED_PEER_FAMILY;
+	why = r->ticket != 0 ? move_begin(r, lifetime_s == 0 && ends_all(r, family)) : TURN_GRANTED;
+	if (why == TURN_GRANTED)
+		why = dual_refresh(r, family, lifetime_s);
 	if (why == TURN_GRANTED)
 		stun_put_u32(&r->w, STUN_LIFETIME, lifetime_s);
 	return why;

@@ -5,6 +5,8 @@
 #include "auth/nonce.h"
 #include "events/tell.h"
 #include "limits/stranger.h"
+#include "mobile/mobile.h"
+#include "mobile/move.h"
 #include "requests/alternates.h"
 #include "requests/discovery.h"
 #include "requests/method.h"
@@ -38,6 +40,7 @@ static const struct reason {
 	{300, "Try Alternate"},
 	{400, "Bad Request"},
 	{403, "Forbidden"},
+	{405, "Mobility Forbidden"},
 	{420, "Unknown Attribute"},
 	{437, "Allocation Mismatch"},
 	{440, "Address Family not Supported"},
@@ -257,6 +260,11 @@ static enum turn_refusal authenticate(struct turn_request *r)
 	return why;
 }
 
+static bool has_ticket(const struct turn_request *r)
+{
+	return r->m.method == STUN_REFRESH && stun_has(&r->m, STUN_MOBILITY_TICKET);
+}
+
 // Checks that every authenticated request has to pass before its handler (RFC 8489 6.3.1, RFC 8656
 // 5).
 static enum turn_refusal admit(struct turn_request *r, const struct method *method)
@@ -265,18 +273,24 @@ static enum turn_refusal admit(struct turn_request *r, const struct method *meth
 		return TURN_REFUSED_ATTRIBUTE;
 	if (!method->allocation)
 		return TURN_GRANTED;
+	if (has_ticket(r))
+		return move_find(r);
 	if (r->slot == TURN_NONE)
 		return TURN_REFUSED_NO_ALLOCATION;
 	if (cold_at(r->s, r->slot)->who != alloc_who(r->s, r->cred.ident) ||
 		alloc_realm(r->s, r->slot) != r->policy->number)
 		return TURN_REFUSED_OTHER_USER;
+	if (r->s->mobile != NULL)
+		mobile_used(r->s, r->slot, r->v);
 	return TURN_GRANTED;
 }
 
-// If an Allocate that came by a redirect has failed, the redirect is ended.
+// If an Allocate that came by a redirect has failed, or a Refresh of a client that moves, the
+// redirect is ended.
 static void drop_redirect(struct turn_request *r, const struct method *method)
 {
-	if (method->method == STUN_ALLOCATE && r->slot == TURN_NONE)
+	if ((method->method == STUN_ALLOCATE && r->slot == TURN_NONE) ||
+		(has_ticket(r) && r->own == TURN_NONE))
 		redirect_note(r->s, r->v->via, r->v, 0);
 }
 
@@ -285,7 +299,7 @@ static enum turn_refusal handle_signed(
 {
 	enum turn_refusal why = admit(r, method);
 
-	if (why == TURN_GRANTED) {
+	if (why == TURN_GRANTED && !r->handover) {
 		stun_begin(&r->w, r->w.buf, r->w.cap, STUN_SUCCESS, r->m.method, stun_tid(&r->m));
 		why = method->handle(r);
 	}
@@ -388,6 +402,7 @@ void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_m
 		.m = *m,
 		.policy = s->policy,
 		.slot = v->slot,
+		.own = v->slot,
 		.order = &side->order};
 	const struct method *method = method_find(s, m->method);
 	enum turn_refusal why;

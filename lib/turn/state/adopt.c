@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "events/tell.h"
+#include "mobile/mobile.h"
 #include "relayed/relayed.h"
 #include "relayed/reservation.h"
 #include "shard.h"
@@ -233,6 +234,12 @@ static void usage_take_up(const struct adopt *d, struct turn_shard *s, uint32_t 
 	memcpy(u->lost, was->lost, sizeof(u->lost));
 }
 
+// Tickets lead to the worker that has given them.
+static bool may_move(const struct turn_shard *s, const struct state_alloc *r)
+{
+	return s->mobile != NULL && r->handle != 0 && alloc_id_worker(r->handle) == s->worker;
+}
+
 // Makes the allocation on a slot that is taken and counted in the quota. False when there is no
 // room; then nothing is left.
 static bool alloc_take_up(struct adopt *d, const struct state_alloc *r, uint32_t old,
@@ -246,6 +253,8 @@ static bool alloc_take_up(struct adopt *d, const struct state_alloc *r, uint32_t
 	adopt_notes(d, s);
 	if (!made)
 		return false;
+	if (may_move(s, r))
+		mobile_take_up(s, n->slot, r->handle, r->serial, n->quota.source);
 	usage_take_up(d, s, n->slot, old);
 	s->stats.allocations_total--; // counts those that requests have made
 	if (!stays)
@@ -266,7 +275,8 @@ static enum turn_state_loss alloc_place(
 		.age_s = age_s(d, r),
 		.tid = r->tid,
 		.cred = &cred,
-		.quota = {quota_renumber(r->user, l->realm), quota_source(s->quota, &r->client)}};
+		.quota = {quota_renumber(r->user, l->realm),
+			may_move(s, r) ? r->counted : quota_source(s->quota, &r->client)}};
 
 	if (quota_take_ref(s->quota, l, &n.quota) != TURN_GRANTED)
 		return TURN_STATE_LOST_QUOTA;

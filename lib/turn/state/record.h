@@ -60,8 +60,18 @@ struct state_alloc {
 		};
 		uint32_t realm_tag; // state_realm_tag of its realm
 	};
-	uint8_t ticket[16];
-	uint8_t spare3[4];
+	// What an allocation that may move has (mobile/mobile.h): the handle of its tickets, as
+	// what quota has counted its client, the number of the last ticket. handle 0 = it may not.
+	union {
+		uint8_t ticket[16];
+		struct {
+			uint64_t handle, counted;
+		} __attribute__((packed, aligned(4)));
+	};
+	union {
+		uint8_t spare3[4];
+		uint32_t serial;
+	};
 };
 _Static_assert(sizeof(struct state_alloc) == 160, "what an allocation takes in the area");
 

@@ -46,6 +46,20 @@ static uint32_t realm_tag(const struct turn_shard *s, uint64_t user)
 	return state_realm_tag(&s->state.key, p->number, p->realm);
 }
 
+// What a record keeps of an allocation's client and tickets.
+static void put_client(const struct turn_shard *s, uint32_t slot, struct state_alloc *body)
+{
+	const struct turn_line *l = alloc_at(s, slot);
+	const struct mobile *m = mobile_of(s, slot);
+
+	body->client = l->end[TURN_FROM_CLIENT];
+	body->client_port = line_port(l, TURN_FROM_CLIENT);
+	body->listener = line_listener(l);
+	body->handle = m != NULL ? m->handle : 0;
+	body->counted = m != NULL ? m->source : 0;
+	body->serial = m != NULL ? m->serial : 0;
+}
+
 void state_made(struct turn_shard *s, const struct alloc_new *n, uint64_t expires_ms)
 {
 	const struct turn_cold *c = cold_at(s, n->slot);
@@ -56,12 +70,9 @@ void state_made(struct turn_shard *s, const struct alloc_new *n, uint64_t expire
 		return;
 	body = (struct state_alloc){.made_ms = boot_ms(s, s->now_ms) - n->age_s * UINT64_C(1000),
 		.user = c->quota_user,
-		.client = l->end[TURN_FROM_CLIENT],
 		.made = c->made,
-		.client_port = line_port(l, TURN_FROM_CLIENT),
 		.relay_port = __builtin_bswap16(l->relay_port),
 		.relay = (uint16_t)alloc_relay_index(s, n->slot),
-		.listener = line_listener(l),
 		.kind = STATE_ALLOCATION,
 		.flags = (c->rest ? STATE_REST : 0) | (c->rfc8489 ? STATE_RFC8489 : 0),
 		.alg = c->alg,
@@ -71,7 +82,19 @@ void state_made(struct turn_shard *s, const struct alloc_new *n, uint64_t expire
 	memcpy(body.tid, n->tid, sizeof(body.tid));
 	memcpy(body.mac, c->mac, sizeof(body.mac));
 	memcpy(body.name, c->name, sizeof(body.name));
+	put_client(s, n->slot, &body);
 	alloc_put(s, n->slot, &body, boot_ms(s, expires_ms));
+}
+
+void state_moved(struct turn_shard *s, uint32_t slot)
+{
+	struct state_alloc body;
+
+	if (s->state.alloc == NULL)
+		return;
+	body = s->state.alloc[slot];
+	put_client(s, slot, &body);
+	alloc_put(s, slot, &body, state_time(body.word));
 }
 
 void state_joined(struct turn_shard *s, uint32_t slot)
@@ -84,6 +107,7 @@ void state_joined(struct turn_shard *s, uint32_t slot)
 	body = s->state.alloc[slot];
 	body.relay2 = (uint16_t)alloc_relay_index(s, other);
 	body.relay2_port = __builtin_bswap16(alloc_at(s, other)->relay_port);
+	put_client(s, slot, &body);
 	alloc_put(s, slot, &body, state_time(body.word));
 }
 

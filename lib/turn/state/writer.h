@@ -10,6 +10,8 @@
 
 // The allocation that alloc_make has made of *n; it expires at expires_ms.
 void state_made(struct turn_shard *s, const struct alloc_new *n, uint64_t expires_ms);
+// The client of a live allocation has moved, or been given another ticket.
+void state_moved(struct turn_shard *s, uint32_t slot);
 // A live allocation has become one of a dual allocation.
 void state_joined(struct turn_shard *s, uint32_t slot);
 // A live allocation, or one that is being made, expires at this time now.

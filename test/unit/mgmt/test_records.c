@@ -221,6 +221,12 @@ static void test_taken_up(void **state)
 	assert_null(json_object_get(o, "why"));
 	assert_null(json_object_get(o, "lost"));
 	json_decref(o);
+	r.event.kind = TURN_EVENT_ROAMED; // by its client
+	r.event.from = (struct endpoint){r.event.client.addr, 6000};
+	o = object_of(&r);
+	assert_string_equal(text_of(o, "event"), "roamed");
+	assert_string_equal(text_of(o, "from"), "192.0.2.7:6000");
+	json_decref(o);
 }
 
 static void test_refused(void **state)

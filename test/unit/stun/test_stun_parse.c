@@ -293,6 +293,7 @@ static void test_known_types(void **state)
 		{STUN_RESPONSE_ORIGIN, 0x802B},
 		{STUN_OTHER_ADDRESS, 0x802C},
 		{STUN_ORIGIN, 0x802F}, // draft-ietf-tram-stun-origin
+		{STUN_MOBILITY_TICKET, 0x8030}, // RFC 8016
 		// integrity and fingerprint last, in their order
 		{STUN_MESSAGE_INTEGRITY, 0x0008},
 		{STUN_MESSAGE_INTEGRITY_SHA256, 0x001C},

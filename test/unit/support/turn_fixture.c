@@ -73,6 +73,14 @@ static void count_made(void *ctx, uint32_t slot)
 	f->lines_made++;
 }
 
+static void count_moved(void *ctx, uint32_t slot, uint64_t stream)
+{
+	struct fixture *f = ctx;
+
+	f->clients_moved++;
+	f->stream = stream;
+}
+
 static void keep_event(void *ctx, const struct turn_event *e)
 {
 	struct fixture_told *t = &((struct fixture *)ctx)->told;
@@ -84,6 +92,9 @@ static void keep_event(void *ctx, const struct turn_event *e)
 		break;
 	case TURN_EVENT_INTERIM:
 		t->interim++;
+		break;
+	case TURN_EVENT_ROAMED:
+		t->roamed++;
 		break;
 	case TURN_EVENT_MOVED:
 		t->moved++;
@@ -126,6 +137,7 @@ static void shard_open(struct fixture *f, uint8_t worker)
 	f->params.rng = &f->rng;
 	f->params.worker = worker;
 	f->params.line_made = count_made;
+	f->params.moved = count_moved;
 	f->params.event = keep_event;
 	f->params.ctx = f;
 	size = turn_shard_size(&f->params);
@@ -174,6 +186,7 @@ void fixture_open_sized(struct fixture *f, const struct turn_config *config,
 	}
 	f->crypto = stun_crypto_create();
 	assert_non_null(f->crypto);
+	memcpy(f->boot_key, keys.boot, sizeof(f->boot_key));
 	f->policy = turn_policy_create(&f->config, f->crypto, keys.boot);
 	stun_crypto_free(f->crypto);
 	assert_non_null(f->policy);

@@ -42,7 +42,7 @@
 
 // What the shard has told.
 struct fixture_told {
-	uint64_t made, interim, moved, ended[TURN_END_END]; // events of allocations
+	uint64_t made, interim, roamed, moved, ended[TURN_END_END]; // events of allocations
 	uint64_t refused[TURN_REFUSAL_END]; // refusals; a fold counts as many as it says
 	uint64_t connections[TURN_CONNECTION_REASONS]; // the same of those that have no requests
 	uint32_t nb; // events
@@ -64,6 +64,9 @@ struct fixture {
 	uint32_t to_pool; // peers send to the address of this pool, from 1; 0 = the relay address
 	uint8_t via; // worker whose redirect leads clients here; TURN_NO_WORKER at first
 	uint32_t lines_made; // calls of line_made so far
+	uint32_t clients_moved; // calls of moved so far
+	uint64_t stream; // of the last one
+	uint8_t boot_key[32]; // of its policies
 	struct fixture_told told;
 	const struct fixture *shares; // owner of the policy, map and quota; NULL = this one
 

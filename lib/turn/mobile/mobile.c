@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keeps what allocations that may move have: handle, number of the last ticket, path.
+#include "mobile/mobile.h"
+#include "events/tell.h"
+#include "shard.h"
+#include "state/writer.h"
+
+// --- records -------------------------------------------------------------------------------------
+
+struct mobile *mobile_of(const struct turn_shard *s, uint32_t slot)
+{
+	uint32_t other;
+
+	if (s->mobile == NULL)
+		return NULL;
+	if (s->mobile[slot].handle != 0)
+		return &s->mobile[slot];
+	other = alloc_sibling(s, slot);
+	return other != TURN_NONE && s->mobile[other].handle != 0 ? &s->mobile[other] : NULL;
+}
+
+void mobile_begin(struct turn_shard *s, uint32_t slot, uint64_t source)
+{
+	struct mobile *m = &s->mobile[slot];
+
+	*m = (struct mobile){.handle = alloc_id(s, slot),
+		.source = source,
+		.serial = 1,
+		.before = 1,
+		.path = TURN_NONE,
+		.heir = m->heir};
+}
+
+void mobile_take_up(
+	struct turn_shard *s, uint32_t slot, uint64_t handle, uint32_t serial, uint64_t source)
+{
+	const uint32_t of = alloc_id_slot(handle);
+	struct mobile *m = &s->mobile[slot];
+
+	if (mobile_of(s, slot) != NULL)
+		return state_moved(s, slot);
+	mobile_begin(s, slot, source);
+	m->handle = handle;
+	m->serial = m->before = serial;
+	if (of != slot && of < s->nb_slots)
+		s->mobile[of].heir = slot;
+	state_moved(s, slot);
+}
+
+void mobile_end(struct turn_shard *s, uint32_t slot)
+{
+	const uint32_t other = alloc_sibling(s, slot);
+	struct mobile *m = &s->mobile[slot], *to;
+
+	if (m->handle == 0)
+		return;
+	if (other == TURN_NONE) {
+		mobile_path_drop(s, m);
+		m->handle = 0;
+		return;
+	}
+	to = &s->mobile[other];
+	m->heir = to->heir;
+	*to = *m;
+	m->handle = 0;
+	m->heir = other;
+	if (to->path != TURN_NONE)
+		*line_path_slot(alloc_at(s, to->path)) = other;
+	state_moved(s, other);
+}
+
+struct quota_ref mobile_quota(const struct turn_shard *s, uint32_t slot)
+{
+	const struct mobile *m = mobile_of(s, slot);
+
+	return (struct quota_ref){cold_at(s, slot)->quota_user,
+		m != NULL ? m->source
+			  : quota_source(s->quota, &alloc_at(s, slot)->end[TURN_FROM_CLIENT])};
+}
+
+static bool has_handle(const struct turn_shard *s, uint32_t slot, uint64_t handle)
+{
+	return slot < s->nb_slots && s->mobile[slot].handle == handle &&
+		line_state(alloc_at(s, slot)) == ALLOC_LIVE;
+}
+
+uint32_t mobile_find(const struct turn_shard *s, uint64_t handle)
+{
+	const uint32_t slot = alloc_id_slot(handle);
+
+	if (handle == 0 || slot >= s->nb_slots)
+		return TURN_NONE;
+	if (has_handle(s, slot, handle))
+		return slot;
+	return has_handle(s, s->mobile[slot].heir, handle) ? s->mobile[slot].heir : TURN_NONE;
+}
+
+// --- connections that end ------------------------------------------------------------------------
+
+uint32_t mobile_grace(const struct turn_shard *s, uint32_t slot)
+{
+	const struct mobile *m = mobile_of(s, slot);
+	uint64_t until_ms;
+
+	if (m == NULL || m->lost_ms == 0)
+		return UINT32_MAX;
+	until_ms = m->lost_ms + s->policy->grace_s * UINT64_C(1000);
+	return until_ms > s->now_ms ? (uint32_t)(until_ms - s->now_ms) : 0;
+}
+
+// The client of no 5-tuple has it then. Another connection from the same one is another client's
+// until it shows the ticket.
+bool mobile_lost(struct turn_shard *s, uint32_t slot)
+{
+	struct mobile *m = mobile_of(s, slot);
+	const uint32_t other = alloc_sibling(s, slot);
+	uint64_t until_ms;
+
+	if (m == NULL)
+		return false;
+	if (m->path != TURN_NONE) {
+		mobile_move(s, slot, *line_path_stream(alloc_at(s, m->path)));
+		return true;
+	}
+	if (s->policy->grace_s == 0)
+		return false;
+	alloc_unlist(s, slot);
+	m->lost_ms = s->now_ms;
+	until_ms = s->now_ms + s->policy->grace_s * UINT64_C(1000);
+	alloc_timer(s, slot, until_ms);
+	if (other != TURN_NONE)
+		alloc_timer(s, other, until_ms);
+	s->stats.outlived++;
+	return true;
+}
+
+// --- paths ---------------------------------------------------------------------------------------
+
+static uint64_t user_of(const struct turn_shard *s, uint32_t path)
+{
+	return cold_at(s, *line_path_slot(alloc_at(s, path)))->quota_user;
+}
+
+// Takes a path out of all that knows it, except the worker that leads there.
+static void path_remove(struct turn_shard *s, uint32_t path)
+{
+	const uint64_t user = user_of(s, path);
+
+	table_remove(&s->clients, alloc_client_view(s, path).hash, path);
+	wheel_cancel(&s->wheel, path);
+	line_set_state(alloc_at(s, path), ALLOC_FREE);
+	redirect_give(s, path, user);
+}
+
+void mobile_path_drop(struct turn_shard *s, struct mobile *m)
+{
+	struct turn_view v;
+
+	if (m->path == TURN_NONE)
+		return;
+	v = alloc_client_view(s, m->path);
+	redirect_note(s, (uint8_t)alloc_at(s, m->path)->channel, &v, 0);
+	path_remove(s, m->path);
+	m->path = TURN_NONE;
+}
+
+bool mobile_path_make(struct turn_shard *s, uint32_t slot, const struct turn_view *v)
+{
+	const uint64_t user = cold_at(s, slot)->quota_user;
+	struct mobile *m = mobile_of(s, slot);
+	uint32_t path;
+
+	mobile_path_drop(s, m);
+	path = redirect_take(s, user);
+	if (path == TURN_NONE)
+		return false;
+	if (!alloc_client_insert(s, v, path)) {
+		redirect_give(s, path, user);
+		return false;
+	}
+	m->path = path;
+	line_set_state(alloc_at(s, path), ALLOC_PATH);
+	alloc_at(s, path)->channel = v->via;
+	*line_path_slot(alloc_at(s, path)) = slot;
+	*line_path_stream(alloc_at(s, path)) = v->stream;
+	*redirect_until(alloc_at(s, path)) = s->now_ms + MOBILE_PATH_MS;
+	wheel_set(&s->wheel, path, s->now_ms + MOBILE_PATH_MS);
+	redirect_note(s, v->via, v, s->now_ms + MOBILE_PATH_MS);
+	return true;
+}
+
+void mobile_path_due(struct turn_shard *s, uint32_t index)
+{
+	s->stats.moves_lapsed++;
+	mobile_path_drop(s, mobile_of(s, *line_path_slot(alloc_at(s, index))));
+}
+
+bool mobile_on_path(const struct turn_shard *s, const struct mobile *m, const struct turn_view *v)
+{
+	return m->path != TURN_NONE && line_is_client(alloc_at(s, m->path), v);
+}
+
+void mobile_move(struct turn_shard *s, uint32_t slot, uint64_t stream)
+{
+	struct mobile *m = mobile_of(s, slot);
+	const uint32_t other = alloc_sibling(s, slot);
+	const struct turn_view before = alloc_client_view(s, slot);
+	struct turn_view v = alloc_client_view(s, m->path);
+
+	v.via = (uint8_t)alloc_at(s, m->path)->channel;
+	path_remove(s, m->path);
+	m->path = TURN_NONE;
+	m->lost_ms = 0;
+	alloc_move(s, slot, &v);
+	if (s->moved != NULL) {
+		s->moved(s->ctx, slot, stream);
+		if (other != TURN_NONE)
+			s->moved(s->ctx, other, stream);
+	}
+	s->stats.moves++;
+	tell_roamed(s, slot, &(struct endpoint){before.src, before.src_port});
+}
+
+void mobile_used(struct turn_shard *s, uint32_t slot, const struct turn_view *v)
+{
+	struct mobile *m = mobile_of(s, slot);
+
+	if (m == NULL || !mobile_on_path(s, m, v))
+		return;
+	m->before = m->serial; // the client has the last ticket
+	mobile_move(s, slot, v->stream);
+}
+
+uint32_t mobile_path_slot(struct turn_shard *s, uint32_t path)
+{
+	const uint32_t slot = *line_path_slot(alloc_at(s, path));
+
+	if (*redirect_until(alloc_at(s, path)) > s->now_ms)
+		return slot;
+	mobile_path_due(s, path);
+	return TURN_NONE;
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests with a MOBILITY-TICKET. All of it is done for requests that are signed: nothing of a
+// ticket is looked at before.
+#include "mobile/move.h"
+#include "alloc.h"
+#include "auth/cred.h"
+#include "mobile/mobile.h"
+#include "mobile/ticket.h"
+#include "redirect.h"
+#include "shard.h"
+#include "state/writer.h"
+
+// --- Allocate ------------------------------------------------------------------------------------
+
+enum turn_refusal move_wanted(const struct turn_request *r)
+{
+	if (!stun_has(&r->m, STUN_MOBILITY_TICKET))
+		return TURN_GRANTED;
+	if (r->s->mobile == NULL)
+		return TURN_REFUSED_MOBILITY;
+	return r->m.alen[STUN_MOBILITY_TICKET] == 0 ? TURN_GRANTED : TURN_REFUSED_MALFORMED;
+}
+
+void move_put_ticket(struct turn_request *r, uint32_t slot)
+{
+	const struct turn_shard *s = r->s;
+	const struct mobile *m = mobile_of(s, slot);
+	uint8_t text[TICKET_LEN];
+
+	if (m != NULL &&
+		ticket_seal(s->crypto, &s->policy->ticket, &(struct ticket){m->handle, m->serial},
+			text))
+		stun_put(&r->w, STUN_MOBILITY_TICKET, text, sizeof(text));
+}
+
+// --- Refresh: finding ----------------------------------------------------------------------------
+
+// The 5-tuple's home has no part in an allocation of another worker but to lead there.
+static enum turn_refusal lead(struct turn_request *r, uint8_t worker)
+{
+	struct turn_shard *s = r->s;
+	uint8_t ident[TURN_IDENT_LEN];
+
+	if (worker >= s->workers || r->own != TURN_NONE || r->v->via != TURN_NO_WORKER)
+		return TURN_REFUSED_TICKET;
+	if (!cred_quota_ident(r->policy, s->crypto, &r->m, &r->cred, ident))
+		return TURN_REFUSED_INTERNAL;
+	if (!redirect_move(s, r->v, worker, quota_user(s->quota, r->policy->number, ident)))
+		return TURN_REFUSED_MOVES;
+	r->handover = true;
+	r->worker = worker;
+	return TURN_GRANTED;
+}
+
+// The last ticket, or that before it as long as the answer may be lost that had the last one.
+static bool is_good(const struct turn_shard *s, const struct mobile *m, uint32_t serial)
+{
+	return serial == m->serial || (serial == m->before && s->now_ms < m->until_ms);
+}
+
+enum turn_refusal move_find(struct turn_request *r)
+{
+	const struct stun_msg *m = &r->m;
+	struct turn_shard *s = r->s;
+	struct ticket t;
+	uint32_t slot;
+
+	if (s->mobile == NULL)
+		return TURN_REFUSED_MOBILITY;
+	if (m->alen[STUN_MOBILITY_TICKET] == 0)
+		return TURN_REFUSED_MALFORMED;
+	if (m->alen[STUN_MOBILITY_TICKET] != TICKET_LEN ||
+		!ticket_open(
+			s->crypto, &s->policy->ticket, m->data + m->off[STUN_MOBILITY_TICKET], &t))
+		return TURN_REFUSED_TICKET;
+	r->own = r->slot;
+	if (alloc_id_worker(t.handle) != s->worker)
+		return lead(r, alloc_id_worker(t.handle));
+	slot = mobile_find(s, t.handle);
+	if (slot != TURN_NONE)
+		slot = alloc_sweep(s, slot);
+	if (slot == TURN_NONE)
+		return TURN_REFUSED_TICKET;
+	if (cold_at(s, slot)->who != alloc_who(s, r->cred.ident) ||
+		alloc_realm(s, slot) != r->policy->number)
+		return TURN_REFUSED_OTHER_USER;
+	if (r->own != TURN_NONE && r->own != slot)
+		return TURN_REFUSED_ALLOCATED;
+	if (!is_good(s, mobile_of(s, slot), t.serial))
+		return TURN_REFUSED_TICKET;
+	r->slot = slot;
+	r->ticket = t.serial;
+	return TURN_GRANTED;
+}
+
+// --- Refresh: moving -----------------------------------------------------------------------------
+
+// Gives the allocation another ticket in the place of that which the request has.
+static void renew(struct turn_request *r, struct mobile *m)
+{
+	m->before = r->ticket;
+	m->serial++;
+	m->until_ms = r->s->now_ms + MOBILE_PATH_MS;
+}
+
+// The client comes from another 5-tuple than ever.
+static enum turn_refusal come(struct turn_request *r, struct mobile *m)
+{
+	if (!mobile_path_make(r->s, r->slot, r->v))
+		return TURN_REFUSED_MOVES;
+	renew(r, m);
+	if (m->lost_ms != 0) // nothing is sent to where it was
+		mobile_move(r->s, r->slot, r->v->stream);
+	return TURN_GRANTED;
+}
+
+// A ticket that comes again with its Refresh gets the same answer. One that is new to us says that
+// the client has the answer that it was in: then the path that it comes by has been used.
+static void go_on(struct turn_request *r, struct mobile *m)
+{
+	const bool again = r->ticket != m->serial;
+
+	if (!again)
+		renew(r, m);
+	if (!mobile_on_path(r->s, m, r->v))
+		mobile_path_drop(r->s, m); // it is where it was
+	else if (!again)
+		mobile_move(r->s, r->slot, r->v->stream);
+}
+
+enum turn_refusal move_begin(struct turn_request *r, bool ends)
+{
+	struct turn_shard *s = r->s;
+	struct mobile *m = mobile_of(s, r->slot);
+	enum turn_refusal why = TURN_GRANTED;
+
+	if (ends) {
+		if (r->own == TURN_NONE)
+			redirect_note(s, r->v->via, r->v, 0);
+		return TURN_GRANTED;
+	}
+	if (r->own == TURN_NONE)
+		why = come(r, m);
+	else
+		go_on(r, m);
+	if (why != TURN_GRANTED)
+		return why;
+	state_moved(s, r->slot);
+	if (alloc_sibling(s, r->slot) != TURN_NONE)
+		state_moved(s, alloc_sibling(s, r->slot));
+	move_put_ticket(r, r->slot);
+	return TURN_GRANTED;
+}

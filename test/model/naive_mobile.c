@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tickets and moves (RFC 8016 3): a ticket is a text that was given, and belongs to a group, which
+// is one allocation or the two of a dual one.
+#include "naive.h"
+
+#define PATH_MS 30000 // the RFC says nothing; ours waits so long
+
+// Holds of a group that live.
+static unsigned int members(struct naive *n, uint32_t group, struct naive_hold *out[2])
+{
+	unsigned int nb = 0;
+
+	for (unsigned int i = 0; i < NAIVE_HOLDS && group != 0; i++)
+		if (naive_live(n, &n->hold[i]) && n->hold[i].mobile.group == group) {
+			assert_true(nb < 2);
+			out[nb++] = &n->hold[i];
+		}
+	return nb;
+}
+
+static void spread(struct naive *n, const struct naive_mobile *m)
+{
+	for (unsigned int i = 0; i < NAIVE_HOLDS; i++)
+		if (n->hold[i].used && n->hold[i].mobile.group == m->group)
+			n->hold[i].mobile = *m;
+}
+
+struct naive_hold *naive_path(struct naive *n, unsigned int client)
+{
+	for (unsigned int i = 0; i < NAIVE_HOLDS; i++) {
+		struct naive_hold *h = &n->hold[i];
+
+		if (naive_live(n, h) && h->mobile.has_path && h->mobile.path == client &&
+			n->now_ms < h->mobile.path_until_ms)
+			return h;
+	}
+	return NULL;
+}
+
+void naive_give(struct naive *n, uint32_t group, unsigned int client)
+{
+	for (unsigned int i = 0; i < NAIVE_HOLDS; i++)
+		if (n->hold[i].used && n->hold[i].mobile.group == group)
+			n->hold[i].client = client;
+}
+
+static void arrive(struct naive *n, struct naive_mobile *m)
+{
+	naive_give(n, m->group, m->path);
+	m->has_path = false;
+	spread(n, m);
+	n->moves++;
+	n->all_moves++;
+}
+
+void naive_moved(struct naive *n, uint32_t group)
+{
+	struct naive_hold *h[2];
+	struct naive_mobile m;
+
+	assert_true(members(n, group, h) > 0);
+	m = h[0]->mobile;
+	m.before[0] = '\0';
+	arrive(n, &m);
+}
+
+static uint32_t group_of(const struct naive *n, const char *text)
+{
+	for (unsigned int i = 0; i < NAIVE_TICKETS; i++)
+		if (n->ticket[i].group != 0 && strcmp(n->ticket[i].text, text) == 0)
+			return n->ticket[i].group;
+	return 0;
+}
+
+// Keeps a ticket that was given. False when there was one of this text.
+static bool keep(struct naive *n, const char *text, uint32_t group)
+{
+	struct naive_ticket *t = &n->ticket[n->nb_tickets % NAIVE_TICKETS];
+
+	if (group_of(n, text) != 0)
+		return false;
+	n->nb_tickets++;
+	memcpy(t->text, text, sizeof(t->text));
+	t->group = group;
+	return true;
+}
+
+// --- Allocate
+
+bool naive_ticket_codes(const struct naive *n, const struct op *op, struct naive_set *may)
+{
+	if (op->ticket == TICKET_NONE || (op->ticket == TICKET_EMPTY && n->config->mobility))
+		return true;
+	naive_may(may, n->config->mobility ? 400 : 405);
+	return false;
+}
+
+const char *naive_judge_ticket(struct naive *n, const struct op *op, const struct outcome *o)
+{
+	struct naive_hold *h = naive_allocation(n, op->client), *other;
+
+	if (h->mobile.group != 0) // sent again
+		return strcmp(o->ticket, h->mobile.ticket) == 0 || op->ticket == TICKET_NONE
+			? NULL
+			: "retransmission got another ticket";
+	if ((o->ticket[0] != '\0') != (op->ticket == TICKET_EMPTY && n->config->mobility))
+		return "a ticket unasked for, or none where one was asked for";
+	if (o->ticket[0] == '\0')
+		return NULL;
+	h->mobile.group = ++n->groups;
+	memcpy(h->mobile.ticket, o->ticket, sizeof(h->mobile.ticket));
+	for (int v4 = 0; v4 < 2; v4++) {
+		other = naive_of_family(n, op->client, v4);
+		if (other != NULL)
+			other->mobile = h->mobile;
+	}
+	return keep(n, o->ticket, h->mobile.group) ? NULL : "a ticket that there was before";
+}
+
+// --- Refresh
+
+static bool is_family(const struct naive_hold *h, int family)
+{
+	return family == 0 || addr_is_v4(&h->relay.addr) == (family == 1);
+}
+
+// What the client of a 5-tuple has or is about to have.
+static struct naive_hold *own_of(struct naive *n, unsigned int client)
+{
+	struct naive_hold *h = naive_allocation(n, client);
+
+	return h != NULL ? h : naive_path(n, client);
+}
+
+void naive_move_codes(struct naive *n, const struct op *op, struct naive_set *may)
+{
+	const uint32_t group = op->ticket == TICKET_TEXT ? group_of(n, op->ticket_text) : 0;
+	const struct naive_hold *own = own_of(n, op->client);
+	struct naive_hold *h[2];
+	const unsigned int nb = members(n, group, h);
+
+	if (!n->config->mobility)
+		return naive_may(may, 405);
+	if (op->ticket == TICKET_EMPTY)
+		return naive_may(may, 400);
+	if (nb == 0)
+		return naive_may(may, 437);
+	if (h[0]->user != op->user)
+		return naive_may(may, 441);
+	if (own != NULL && own->mobile.group != group)
+		return naive_may(may, 437);
+	if (strcmp(op->ticket_text, h[0]->mobile.ticket) != 0 &&
+		(strcmp(op->ticket_text, h[0]->mobile.before) != 0 ||
+			n->now_ms >= h[0]->mobile.before_until_ms))
+		return naive_may(may, 437);
+	if (op->family > 2 ||
+		(!is_family(h[0], op->family) && (nb == 1 || !is_family(h[1], op->family))))
+		return naive_may(may, 443);
+	naive_may(may, 0);
+	if (own == NULL && n->config->pools.moves != MODEL_POOL_AMPLE)
+		naive_may(may, 508);
+}
+
+// The client of an allocation, or somebody at another 5-tuple, shows its ticket.
+static const char *shown(
+	struct naive *n, const struct op *op, const struct outcome *o, struct naive_mobile *m)
+{
+	const struct naive_hold *here = naive_allocation(n, op->client);
+	const struct naive_hold *on_path = here == NULL ? naive_path(n, op->client) : NULL;
+	const bool again = strcmp(op->ticket_text, m->ticket) != 0;
+
+	if (again && (here != NULL || on_path != NULL)) {
+		if (strcmp(o->ticket, m->ticket) != 0)
+			return "the same Refresh got another ticket";
+	} else {
+		if (!keep(n, o->ticket, m->group))
+			return "a ticket that there was before, or none";
+		memcpy(m->before, op->ticket_text, sizeof(m->before));
+		memcpy(m->ticket, o->ticket, sizeof(m->ticket));
+		m->before_until_ms = n->now_ms + PATH_MS;
+	}
+	if (here != NULL) {
+		m->has_path = false;
+	} else if (on_path == NULL) {
+		m->has_path = true;
+		m->path = op->client;
+		m->path_until_ms = n->now_ms + PATH_MS;
+	}
+	spread(n, m);
+	if (on_path != NULL && !again)
+		arrive(n, m);
+	return NULL;
+}
+
+const char *naive_judge_move(struct naive *n, const struct op *op, const struct outcome *o)
+{
+	const bool end = op->has_lifetime && op->lifetime_s == 0;
+	struct naive_hold *h[2];
+	const unsigned int nb = members(n, group_of(n, op->ticket_text), h);
+	struct naive_mobile m = h[0]->mobile;
+	const char *wrong = NULL;
+
+	if (o->lifetime_s != (end ? 0 : naive_lifetime(n, op)))
+		return "wrong LIFETIME";
+	if (!end || (op->family != 0 && nb == 2))
+		wrong = shown(n, op, o, &m);
+	else if (o->ticket[0] != '\0')
+		wrong = "a ticket of what has ended";
+	for (unsigned int i = 0; i < nb && wrong == NULL; i++) {
+		if (!is_family(h[i], op->family))
+			continue;
+		if (end) {
+			naive_release(n, h[i]);
+			continue;
+		}
+		h[i]->expires_ms = n->now_ms + o->lifetime_s * UINT64_C(1000);
+		h[i]->granted_s = o->lifetime_s;
+	}
+	return wrong;
+}
+
+// --- what comes by a path
+
+// Whether what came by the path of an allocation makes that its client's way: media that is
+// relayed, and requests of its user that need an allocation.
+static bool is_used(const struct naive *n, const struct op *op, const struct outcome *o,
+	const struct naive_hold *h)
+{
+	if (op->kind == OP_SEND || op->kind == OP_CHANNEL_DATA)
+		return o->verdict == TURN_RELAY || o->verdict == TURN_SEND;
+	if (op->kind != OP_REFRESH && op->kind != OP_PERMIT && op->kind != OP_BIND)
+		return false;
+	return naive_stranger_code(n, op) == 0 && !op->unknown && h->user == op->user &&
+		o->code != 401;
+}
+
+const char *naive_judge(struct naive *n, const struct op *op, const struct outcome *o)
+{
+	struct naive_hold *h = op->kind != OP_PEER ? naive_path(n, op->client) : NULL;
+	const bool by_ticket = op->kind == OP_REFRESH && op->ticket != TICKET_NONE;
+	const char *wrong;
+	unsigned int was;
+	uint32_t group;
+
+	if (h == NULL || by_ticket)
+		return naive_judge_own(n, op, o);
+	was = h->client;
+	group = h->mobile.group;
+	if (is_used(n, op, o, h)) {
+		naive_moved(n, group);
+		return naive_judge_own(n, op, o);
+	}
+	naive_give(n, group, op->client); // as long as this is looked at
+	wrong = naive_judge_own(n, op, o);
+	naive_give(n, group, was);
+	return wrong;
+}
