@@ -75,7 +75,8 @@ RELAY = (
     Key("allocation-default-address-family", HERE, "`client` for `keep`", str,
         "relay.default-family", family),
     Key("server-relay", NOT, "a peer needs a permission"),
-    Key("mobility", NOT, "RFC 8016 is not built"),
+    Key("mobility", HERE, "", to="relay.mobility.enabled",
+        take=lambda value: True if value else None),
 )  # fmt: skip
 USERS = (
     Key("realm", HERE, "", str, "auth.realm"),

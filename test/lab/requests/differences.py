@@ -113,8 +113,6 @@ DIFFERENCES = (
     Difference(("allocate with second family *", "allocate with both families"), "error 400",
         ("success",), "8656 7.2 (6)", "the second family is IPv6, and the first may not be named "
         "beside it; Debian's coturn knows the attribute by the number of a draft"),
-    Difference(("allocate with a ticket of RFC 8016",), "success", ("error 405",), "8489 6.3",
-        "an attribute that need not be understood is ignored; coturn has mobility, switched off"),
     Difference(("allocate after the end of another",), "success", ("error 437",), "8656 7.2 (2)",
         "the 5-tuple is free again; coturn waits for late answers", over="udp"),
     Difference(("refresh after the end",), "error 437", ("success",), "8656 5",
