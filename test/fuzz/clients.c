@@ -58,6 +58,7 @@ void fuzz_clients_open(void)
 {
 	fuzz.nb_clients = 0;
 	memset(fuzz.token, 0, sizeof(fuzz.token));
+	memset(fuzz.ticket, 0, sizeof(fuzz.ticket));
 	fuzz.next_port = 20000;
 	for (unsigned int i = 0; i < FUZZ_CLIENTS; i++) {
 		struct fuzz_client *c = &fuzz.client[fuzz.nb_clients];
@@ -132,6 +133,33 @@ static struct addr inside_of(const struct addr *told)
 	return *told;
 }
 
+// A client that has shown the ticket of any other, and whose it was before.
+static void has_moved(struct fuzz_client *c, const struct stun_msg *m)
+{
+	struct fuzz_ticket *t = &fuzz.ticket[c->shown];
+
+	if (!stun_has(m, STUN_MOBILITY_TICKET) || c->shown == FUZZ_TOKENS)
+		return;
+	keep(t->text, sizeof(t->text), NULL, m, STUN_MOBILITY_TICKET);
+	c->c.relay = t->relay;
+	c->second = t->second;
+	c->allocated = true;
+	memset(c->peer, 0, sizeof(c->peer));
+	fuzz.seen.shown++;
+}
+
+static void has_ticket(const struct fuzz_client *c, const struct stun_msg *m)
+{
+	struct fuzz_ticket *t = &fuzz.ticket[below(FUZZ_TOKENS)];
+
+	if (!stun_has(m, STUN_MOBILITY_TICKET))
+		return;
+	keep(t->text, sizeof(t->text), NULL, m, STUN_MOBILITY_TICKET);
+	t->relay = c->c.relay;
+	t->second = c->second;
+	fuzz.seen.tickets++;
+}
+
 static void succeeded(struct fuzz_client *c, const struct stun_msg *m)
 {
 	struct endpoint relay[2] = {0};
@@ -140,6 +168,8 @@ static void succeeded(struct fuzz_client *c, const struct stun_msg *m)
 	int family;
 
 	fuzz.seen.answer[0]++;
+	if (m->method == STUN_REFRESH)
+		has_moved(c, m);
 	if (m->method != STUN_ALLOCATE || !stun_has(m, STUN_XOR_RELAYED_ADDRESS))
 		return;
 	for (; stun_next(m, STUN_XOR_RELAYED_ADDRESS, &pos, &off, &alen); nb++) {
@@ -153,6 +183,7 @@ static void succeeded(struct fuzz_client *c, const struct stun_msg *m)
 	c->allocated = true;
 	memset(c->peer, 0, sizeof(c->peer));
 	keep(fuzz.token[below(FUZZ_TOKENS)], 8, NULL, m, STUN_RESERVATION_TOKEN);
+	has_ticket(c, m);
 }
 
 // Asserts that the padding of every attribute is zero.

@@ -35,6 +35,7 @@ struct fuzz_client {
 	uint8_t listener;
 	bool allocated, shaken;
 	struct endpoint second; // of a dual allocation: the relayed address beside c.relay; port 0
+	unsigned int shown; // ticket that its last Refresh had; FUZZ_TOKENS = none
 	struct endpoint peer[FUZZ_PEERS]; // channel 0x4000 + i is peer i's
 	struct dtls_client *end; // VIA_DTLS
 };
@@ -62,6 +63,7 @@ struct fuzz_seen {
 	uint64_t via[3]; // messages to clients, by enum fuzz_via
 	uint64_t echoes, neighbours, fragments, reloads;
 	uint64_t orders[5]; // to stream threads, by enum stream_order_kind
+	uint64_t tickets, shown; // given to Allocates, and to Refreshes with one
 	uint64_t duals; // dual allocations made, or answered again
 };
 
@@ -77,6 +79,10 @@ struct fuzz {
 	unsigned int nb_clients;
 	uint16_t next_port;
 	uint8_t token[FUZZ_TOKENS][8]; // of reservations of any client
+	struct fuzz_ticket {
+		uint8_t text[32];
+		struct endpoint relay, second;
+	} ticket[FUZZ_TOKENS]; // of allocations of any client
 	uint64_t ns, nb_frames, nb_before, configuration; // nb_before: in earlier configurations
 	bool is_open;
 	bool rerouted; // routes have changed

@@ -206,7 +206,7 @@ static void row(const char *what, const char *name, uint64_t n, bool expected)
 static void table(void)
 {
 	static const unsigned int codes[] = {
-		0, 400, 401, 403, 420, 437, 438, 440, 441, 442, 443, 486, 508};
+		0, 400, 401, 403, 405, 420, 437, 438, 440, 441, 442, 443, 486, 508};
 	const struct fuzz_seen *s = &fuzz.seen;
 	char code[16];
 
@@ -242,6 +242,11 @@ static void table(void)
 	row("orders", "to connect", s->orders[STREAM_ORDER_CONNECT], true);
 	row("orders", "to bind", s->orders[STREAM_ORDER_BIND], true);
 	row("orders", "to admit", s->orders[STREAM_ORDER_ADMIT], true);
+	row("turn", "tickets given", s->tickets, true);
+	row("turn", "tickets shown", s->shown, true);
+	row("turn", "clients moved", s->stats.turn.moves, true);
+	row("turn", "moves lapsed", s->stats.turn.moves_lapsed, false);
+	row("turn", "connections outlived", s->stats.turn.outlived, false);
 	row("turn", "redirects at the end", s->stats.turn.redirects, false);
 	row("turn", "ends on shared addresses", s->stats.turn.endpoints, true);
 	row("fragments", "kept", s->stats.fragments_in, true);

@@ -92,6 +92,8 @@ static void put_allocate(struct fuzz_client *c, struct stun_writer *w)
 		stun_put(w, STUN_RESERVATION_TOKEN, fuzz.token[below(FUZZ_TOKENS)], 8);
 	if (chance(10))
 		stun_put(w, STUN_DONT_FRAGMENT, NULL, 0);
+	if (chance(fuzz.world.conf.turn.mobility ? 40 : 2))
+		stun_put(w, STUN_MOBILITY_TICKET, NULL, 0);
 	if (chance(30))
 		stun_put_u32(w, STUN_LIFETIME, chance(80) ? 600 : fuzz_edge());
 }
@@ -119,6 +121,11 @@ static void put_body(struct fuzz_client *c, struct stun_writer *w, enum stun_met
 				chance(85)           ? 300
 					: chance(60) ? 0
 						     : fuzz_edge());
+		c->shown = FUZZ_TOKENS;
+		if (chance(fuzz.world.conf.turn.mobility ? 40 : 2)) {
+			c->shown = below(FUZZ_TOKENS);
+			stun_put(w, STUN_MOBILITY_TICKET, fuzz.ticket[c->shown].text, 32);
+		}
 		if (chance(c->second.port != 0 ? 50 : 10))
 			stun_put_u32(w, STUN_REQUESTED_ADDRESS_FAMILY, (1u + below(2)) << 24);
 		break;

@@ -178,6 +178,8 @@ static void pick_pools(struct dp_world *w)
 	if (chance(30))
 		w->conf.turn.pools =
 			(struct turn_pools){.permissions = 10, .channels = 5, .endpoints = 5};
+	if (chance(30))
+		w->conf.turn.pools.moves = PICK(2, 10);
 	if (chance(20) && !w->conf.turn.shared)
 		l->allocations = 10;
 	if (chance(20))
@@ -246,6 +248,8 @@ static void change(struct dp_world *w)
 	w->conf.turn.nonce_lifetime_s = PICK(30, 600);
 	w->conf.turn.quarantine_s = PICK(0, 0, 2);
 	w->conf.turn.hairpin = chance(90);
+	w->conf.turn.mobility = chance(60);
+	w->conf.turn.grace_s = PICK(0, 5, 60);
 	if (chance(30))
 		pick_externals(w);
 	if (chance(40))

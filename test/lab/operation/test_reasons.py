@@ -51,6 +51,8 @@ ELSEWHERE = {
     "internal": "libcrypto has to fail (unit test refusals)",
 }
 ASK = (REQUESTED_TRANSPORT, UDP)
+MOBILITY_TICKET = 0x8030
+ASKED = [(MOBILITY_TICKET, b"")]
 PEER = (PEER4, 5000)
 FAR = "198.51.100.7"  # behind no route
 PUBLIC4 = "203.0.113.1"
@@ -170,6 +172,25 @@ def other_user(me):
     client.auth = Auth("olga", "geheim", realm=client.auth.realm, nonce=client.auth.nonce)
     me.user = "olga"
     return client.refresh()
+
+
+@wide.case(405)
+def mobility_forbidden(me):
+    return me.client().allocate(ASKED)
+
+
+@shared.case(437, "Refresh")
+def ticket_unknown(me):
+    return me.client().request(REFRESH, [(MOBILITY_TICKET, b"x" * 32)])
+
+
+@shared.case(508, "Refresh")
+def moves_full(me):
+    """There is so little room that nobody's part of it is one."""
+    client, moved = me.client(), me.client()
+    ticket = client.allocate(ASKED).get(MOBILITY_TICKET)
+    moved.auth = client.auth
+    return moved.request(REFRESH, [(MOBILITY_TICKET, ticket)])
 
 
 @wide.case(440)
@@ -341,7 +362,8 @@ def main(lab):
     server.finish()
 
     relay = {"mode": "shared", "ports": "3480-3483", "peers-per-allocation": 2, "peer-share": 50}
-    limits = {"allocations": 200}
+    relay["mobility"] = {"enabled": True}
+    limits = {"allocations": 200, "pool": {"moves": 1}}
     server = lab.server(reasons.config(lab, "shared", ports=[whole], relay=relay, limits=limits))
     reasons.check(lab, server, shared)
     server.finish()
