@@ -10,19 +10,20 @@
 static struct dtls_client client;
 static struct datagram hello;
 static struct dtls_cookies *cookies;
+static struct test_rand keys; // no two are alike, also where the seed is given
 static const struct endpoint server = {{.b = {1}}, 3478};
 
-static void fill(struct test_rand *r, uint8_t *key)
+static void fill(uint8_t *key)
 {
-	test_rand_fill(r, key, DTLS_COOKIE_KEY_LEN);
+	test_rand_fill(&keys, key, DTLS_COOKIE_KEY_LEN);
 }
 
 static int setup(void **state)
 {
-	struct test_rand r = test_rand_start("dtls_cookie");
 	uint8_t key[DTLS_COOKIE_KEY_LEN];
 
-	fill(&r, key);
+	keys = test_rand_start("dtls_cookie");
+	fill(key);
 	cookies = dtls_cookies_create(key);
 	assert_non_null(cookies);
 	dtls_client_open(&client, NULL);
@@ -97,17 +98,16 @@ static void test_number(void **state)
 static void test_rotate(void **state)
 {
 	const struct endpoint from = addr_text_endpoint("192.0.2.1", 40000);
-	struct test_rand r = test_rand_start("dtls_cookie keys");
 	uint8_t key[DTLS_COOKIE_KEY_LEN];
 	struct datagram second;
 	struct dtls_hello h;
 
 	ask(&from, &second);
 	assert_true(dtls_hello_read(second.data, second.len, &h));
-	fill(&r, key);
+	fill(key);
 	assert_true(dtls_cookies_rotate(cookies, key));
 	assert_true(dtls_cookie_good(cookies, &h, &from, &server));
-	fill(&r, key);
+	fill(key);
 	assert_true(dtls_cookies_rotate(cookies, key));
 	assert_false(dtls_cookie_good(cookies, &h, &from, &server));
 }
