@@ -225,7 +225,7 @@ static const struct conf_key rows[] = {
 	"and keep their allocation (RFC 8016)."},
 {"relay.mobility.enabled", CONF_BOOL, ONE(conf, turn.mobility), .def = "false",
 	.help = "Whether a client that asks for a ticket (MOBILITY-TICKET) gets one. Else it gets "
-	"405. What there is memory for grows by 48 bytes for each relay port, and by "
+	"405. What there is memory for grows by 56 bytes for each relay port, and by "
 	"`limits.pool.moves`."},
 {"relay.mobility.grace", CONF_NUMBER, ONE(conf, turn.grace_s), RANGE(0, 3600), .def = "60",
 	.help = "Seconds that an allocation with a ticket outlives its client's connection (TCP, "

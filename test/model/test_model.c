@@ -267,6 +267,9 @@ static bool is_not_here(enum turn_refusal why)
 	case TURN_REFUSED_SHARED_PEER:
 	case TURN_REFUSED_SHARED_SHARE:
 	case TURN_REFUSED_SHARED_FULL:
+	case TURN_REFUSED_TCP_CLIENT:
+	case TURN_REFUSED_TCP_METHOD:
+	case TURN_REFUSED_TCP_OWN:
 	case TURN_REFUSED_INTERNAL:
 		return true;
 	default:

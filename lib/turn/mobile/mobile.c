@@ -19,6 +19,35 @@ struct mobile *mobile_of(const struct turn_shard *s, uint32_t slot)
 	return other != TURN_NONE && s->mobile[other].handle != 0 ? &s->mobile[other] : NULL;
 }
 
+// Where the chain begins that a record is in; NULL: it is at the slot of its handle.
+static uint32_t *chain_of(const struct turn_shard *s, uint32_t slot)
+{
+	const uint32_t of = alloc_id_slot(s->mobile[slot].handle);
+
+	return of != slot && of < s->nb_slots ? &s->mobile[of].heirs : NULL;
+}
+
+static void chain_add(struct turn_shard *s, uint32_t slot)
+{
+	uint32_t *link = chain_of(s, slot);
+
+	if (link == NULL)
+		return;
+	s->mobile[slot].next = *link;
+	*link = slot + 1;
+}
+
+static void chain_remove(struct turn_shard *s, uint32_t slot)
+{
+	uint32_t *link = chain_of(s, slot);
+
+	if (link == NULL)
+		return;
+	while (*link != slot + 1)
+		link = &s->mobile[*link - 1].next;
+	*link = s->mobile[slot].next;
+}
+
 void mobile_begin(struct turn_shard *s, uint32_t slot, uint64_t source)
 {
 	struct mobile *m = &s->mobile[slot];
@@ -28,13 +57,12 @@ void mobile_begin(struct turn_shard *s, uint32_t slot, uint64_t source)
 		.serial = 1,
 		.before = 1,
 		.path = TURN_NONE,
-		.heir = m->heir};
+		.heirs = m->heirs};
 }
 
 void mobile_take_up(
 	struct turn_shard *s, uint32_t slot, uint64_t handle, uint32_t serial, uint64_t source)
 {
-	const uint32_t of = alloc_id_slot(handle);
 	struct mobile *m = &s->mobile[slot];
 
 	if (mobile_of(s, slot) != NULL)
@@ -42,8 +70,7 @@ void mobile_take_up(
 	mobile_begin(s, slot, source);
 	m->handle = handle;
 	m->serial = m->before = serial;
-	if (of != slot && of < s->nb_slots)
-		s->mobile[of].heir = slot;
+	chain_add(s, slot);
 	state_moved(s, slot);
 }
 
@@ -51,19 +78,22 @@ void mobile_end(struct turn_shard *s, uint32_t slot)
 {
 	const uint32_t other = alloc_sibling(s, slot);
 	struct mobile *m = &s->mobile[slot], *to;
+	uint32_t heirs;
 
 	if (m->handle == 0)
 		return;
+	chain_remove(s, slot);
 	if (other == TURN_NONE) {
 		mobile_path_drop(s, m);
 		m->handle = 0;
 		return;
 	}
 	to = &s->mobile[other];
-	m->heir = to->heir;
+	heirs = to->heirs;
 	*to = *m;
+	to->heirs = heirs;
 	m->handle = 0;
-	m->heir = other;
+	chain_add(s, other);
 	if (to->path != TURN_NONE)
 		*line_path_slot(alloc_at(s, to->path)) = other;
 	state_moved(s, other);
@@ -86,13 +116,18 @@ static bool has_handle(const struct turn_shard *s, uint32_t slot, uint64_t handl
 
 uint32_t mobile_find(const struct turn_shard *s, uint64_t handle)
 {
-	const uint32_t slot = alloc_id_slot(handle);
+	uint32_t slot = alloc_id_slot(handle);
 
 	if (handle == 0 || slot >= s->nb_slots)
 		return TURN_NONE;
 	if (has_handle(s, slot, handle))
 		return slot;
-	return has_handle(s, s->mobile[slot].heir, handle) ? s->mobile[slot].heir : TURN_NONE;
+	for (uint32_t i = s->mobile[slot].heirs; i != 0; i = s->mobile[slot].next) {
+		slot = i - 1;
+		if (has_handle(s, slot, handle))
+			return slot;
+	}
+	return TURN_NONE;
 }
 
 // --- connections that end ------------------------------------------------------------------------

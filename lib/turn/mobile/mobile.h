@@ -20,11 +20,13 @@ struct mobile {
 	uint32_t serial; // of the ticket given last
 	uint32_t before; // of the one that it was given for, whose answer may be lost
 	uint32_t path; // index of its path; TURN_NONE = it has none
-	// Slot to which the record of a dual allocation went when the one of this slot ended. It
-	// holds where the record there has a handle of this slot.
-	uint32_t heir;
+	// A record goes to the other slot of a dual allocation when the one of its handle ends, and
+	// a restart may bring it elsewhere. All that have a handle of one slot and are not there
+	// are in a chain. Slots and 1; 0 = the end.
+	uint32_t heirs; // the chain of this slot's handles
+	uint32_t next; // in the chain that this record is in
 };
-_Static_assert(sizeof(struct mobile) == 48, "one for each relay port");
+_Static_assert(sizeof(struct mobile) == 56, "one for each relay port");
 
 // The record of an allocation; NULL when that may not move.
 struct mobile *mobile_of(const struct turn_shard *s, uint32_t slot);
