@@ -3,6 +3,7 @@
 // allows; after that nothing here allocates or takes a lock.
 #include "stun_int.h"
 
+#include "gcm.h"
 #include "hmac.h"
 
 #include <openssl/crypto.h>
@@ -16,6 +17,7 @@
 struct stun_crypto {
 	struct hmac_key message_sha1, message_sha256, secret_sha1, other_sha256;
 	bool has_md5; // false where policy forbids it (FIPS)
+	struct gcm *gcm; // of tokens; NULL when libcrypto has no AES-GCM
 };
 
 static bool is_allowed(const char *digest)
@@ -39,6 +41,7 @@ struct stun_crypto *stun_crypto_create(void)
 	// Its absence is no error: precomputed keys and SHA-256 still work.
 	ERR_set_mark();
 	c->has_md5 = is_allowed("MD5");
+	c->gcm = gcm_create(); // nor is this: there are no tokens then
 	ERR_pop_to_mark();
 	return c;
 }
@@ -47,8 +50,14 @@ void stun_crypto_free(struct stun_crypto *c)
 {
 	if (c == NULL)
 		return;
+	gcm_free(c->gcm);
 	OPENSSL_cleanse(c, sizeof(*c));
 	free(c);
+}
+
+struct gcm *stun_crypto_gcm(struct stun_crypto *c)
+{
+	return c->gcm;
 }
 
 static void md5_pieces(const struct piece *piece, size_t n, uint8_t out[MD5_DIGEST_LENGTH])

@@ -24,3 +24,7 @@ static inline size_t padded(size_t len)
 // attribute, which begins at covered. False when the key is empty or too long.
 bool stun_hmac_message(struct stun_crypto *c, enum stun_algorithm alg, const struct stun_key *key,
 	const uint8_t *msg, size_t covered, uint8_t *out);
+
+// The ciphers of tokens of this thread; NULL when libcrypto has no AES-GCM.
+struct gcm;
+struct gcm *stun_crypto_gcm(struct stun_crypto *c);
