@@ -58,13 +58,74 @@ bool alloc_cred(const struct turn_shard *s, uint32_t slot, const uint8_t ident[T
 	struct turn_cred *out)
 {
 	const struct turn_cold *c = cold_at(s, slot);
+	const bool token = alloc_by_token(s, slot);
 
-	if (!c->rest || c->who != alloc_who(s, ident))
+	if ((!c->rest && !token) || c->who != alloc_who(s, ident))
 		return false;
-	*out = (struct turn_cred){.alg = c->alg, .rest = true};
+	*out = (struct turn_cred){.alg = c->alg, .rest = c->rest};
 	memcpy(out->ident, ident, TURN_IDENT_LEN);
 	memcpy(out->mac, c->mac, sizeof(out->mac));
+	if (token)
+		out->key = cred_token_key(c->mac, c->name, c->name_len);
 	return true;
+}
+
+bool alloc_by_token(const struct turn_shard *s, uint32_t slot)
+{
+	return cold_at(s, slot)->alg == CRED_TOKEN;
+}
+
+uint32_t alloc_client_who(const struct turn_shard *s, uint32_t slot)
+{
+	const struct turn_cold *c = cold_at(s, slot);
+
+	return c->is_second ? cold_at(s, c->sibling)->who : c->who;
+}
+
+bool alloc_is_of(
+	const struct turn_shard *s, uint32_t slot, const struct turn_cred *cred, uint8_t realm)
+{
+	const bool token = cred_is_token(cred);
+
+	return token == alloc_by_token(s, slot) &&
+		(token || cold_at(s, slot)->who == alloc_who(s, cred->ident)) &&
+		alloc_realm(s, slot) == realm;
+}
+
+bool alloc_is_of_far(
+	const struct turn_shard *s, uint32_t slot, const struct turn_cred *cred, uint8_t realm)
+{
+	const struct turn_cold *c = cold_at(s, slot);
+	struct stun_key mine, its;
+
+	if (!alloc_is_of(s, slot, cred, realm) || c->who != alloc_who(s, cred->ident))
+		return false;
+	if (!cred_is_token(cred))
+		return true;
+	mine = cred_token_key(c->mac, c->name, c->name_len);
+	its = cred_token_key(cred->mac, cred->name, cred->name_len);
+	return stun_equal(mine.bytes, its.bytes, STUN_KEY_MAX);
+}
+
+static void rekey_one(struct turn_shard *s, uint32_t slot, const struct turn_cred *cred)
+{
+	struct turn_cold *c = cold_at(s, slot);
+
+	c->name_len = cred->name_len & ((1 << 5) - 1);
+	memcpy(c->mac, cred->mac, sizeof(c->mac));
+	memcpy(c->name, cred->name, sizeof(c->name));
+	if (!c->is_second)
+		c->who = alloc_who(s, cred->ident);
+	state_rekeyed(s, slot, cred);
+}
+
+void alloc_rekey(struct turn_shard *s, uint32_t slot, const struct turn_cred *cred)
+{
+	const uint32_t other = alloc_sibling(s, slot);
+
+	rekey_one(s, slot, cred);
+	if (other != TURN_NONE)
+		rekey_one(s, other, cred);
 }
 
 uint32_t alloc_number(const struct turn_shard *s, uint32_t slot)

@@ -23,7 +23,7 @@ struct turn_cold {
 	bool rfc8489 : 1; // the Allocate had PASSWORD-ALGORITHMS
 	uint8_t stale_s; // second (low 8 bits) in which stale_answers were counted
 	uint8_t stale_answers : 4; // 438s sent for a stale nonce, see stranger.c
-	uint8_t alg : 2; // enum stun_algorithm of the key
+	uint8_t alg : 2; // enum stun_algorithm of the key; CRED_TOKEN: its key is in mac and name
 	bool rest : 1; // the user has a REST name: mac is set
 	bool has_token : 1; // a RESERVATION-TOKEN was given with it
 	union {
@@ -126,10 +126,24 @@ void alloc_timer(struct turn_shard *s, uint32_t slot, uint64_t at_ms);
 // made the allocation. Nobody can work towards such a match without the hash's key.
 uint32_t alloc_tid(const struct turn_shard *s, const uint8_t tid[STUN_TID_LEN]);
 uint32_t alloc_who(const struct turn_shard *s, const uint8_t ident[TURN_IDENT_LEN]);
-// Copies to *out the REST credentials that made the allocation, as far as cred_verify needs them.
-// False when REST credentials did not make it, or those of another ident did.
+// Copies to *out the REST credentials that made the allocation, or the key of its access token, as
+// far as cred_verify needs them. False when neither made it, or those of another ident did.
 bool alloc_cred(const struct turn_shard *s, uint32_t slot, const uint8_t ident[TURN_IDENT_LEN],
 	struct turn_cred *out);
+// Whether an access token has made the allocation.
+bool alloc_by_token(const struct turn_shard *s, uint32_t slot);
+// Whether credentials are of the user and the realm that have made an allocation. On its 5-tuple
+// any access token that is good is as good as its own: keys have to change while sessions live.
+bool alloc_is_of(
+	const struct turn_shard *s, uint32_t slot, const struct turn_cred *cred, uint8_t realm);
+// The same from another 5-tuple: of access tokens only the one that the allocation has.
+bool alloc_is_of_far(
+	const struct turn_shard *s, uint32_t slot, const struct turn_cred *cred, uint8_t realm);
+// What alloc_who says of the user of the client of an allocation.
+uint32_t alloc_client_who(const struct turn_shard *s, uint32_t slot);
+// Makes an access token the one that an allocation, and its sibling, has from now on. It was made
+// by one, and goes on counting for that.
+void alloc_rekey(struct turn_shard *s, uint32_t slot, const struct turn_cred *cred);
 // The number that the next allocation of a slot gets: one more than the last, or than all that
 // processes before have given, where they have left a state area.
 uint32_t alloc_number(const struct turn_shard *s, uint32_t slot);

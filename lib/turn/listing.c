@@ -30,6 +30,17 @@ static bool user_of(const struct turn_quota *q, struct stun_crypto *c,
 	return true;
 }
 
+static bool ident_of(
+	struct turn_filter *f, struct stun_crypto *c, const struct turn_listing_name *who)
+{
+	uint8_t userhash[32];
+
+	if (!stun_userhash(c, who->user, strlen(who->user), who->realm, userhash))
+		return false;
+	memcpy(f->ident, userhash, sizeof(f->ident));
+	return true;
+}
+
 bool turn_listing_user(struct turn_filter *f, const struct turn_quota *q, struct stun_crypto *c,
 	const struct turn_listing_name *who)
 {
@@ -40,7 +51,8 @@ bool turn_listing_user(struct turn_filter *f, const struct turn_quota *q, struct
 		short_name.user = id;
 	f->wants |= TURN_FILTER_USER;
 	// a configured user may be called so: then the whole name is his
-	return user_of(q, c, who, &f->user[0]) && user_of(q, c, &short_name, &f->user[1]);
+	return user_of(q, c, who, &f->user[0]) && user_of(q, c, &short_name, &f->user[1]) &&
+		ident_of(f, c, who);
 }
 
 static uint8_t transport_of(const struct turn_shard *s, uint32_t slot)
@@ -57,6 +69,15 @@ static bool has_peer(const struct turn_shard *s, uint32_t slot, const struct end
 				: peers_channel_by_peer(s, slot, peer)) != TURN_NONE;
 }
 
+static bool has_user(const struct turn_shard *s, const struct turn_filter *f, uint32_t slot)
+{
+	const uint64_t user = cold_at(s, slot)->quota_user;
+
+	if (alloc_by_token(s, slot))
+		return alloc_client_who(s, slot) == alloc_who(s, f->ident);
+	return user == f->user[0] || user == f->user[1];
+}
+
 static bool matches(const struct turn_shard *s, const struct turn_filter *f, uint32_t slot)
 {
 	const uint64_t user = cold_at(s, slot)->quota_user;
@@ -65,7 +86,7 @@ static bool matches(const struct turn_shard *s, const struct turn_filter *f, uin
 		return false;
 	if ((f->wants & TURN_FILTER_REALM) != 0 && quota_realm(user) != f->realm)
 		return false;
-	if ((f->wants & TURN_FILTER_USER) != 0 && user != f->user[0] && user != f->user[1])
+	if ((f->wants & TURN_FILTER_USER) != 0 && !has_user(s, f, slot))
 		return false;
 	if ((f->wants & TURN_FILTER_CLIENT) != 0 &&
 		!addr_prefix_contains(&f->client, &alloc_at(s, slot)->end[TURN_FROM_CLIENT]))

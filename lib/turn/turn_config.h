@@ -17,6 +17,21 @@ struct turn_user {
 	struct stun_key md5, sha256; // len 0 = derived from the password, if there is one
 };
 
+// A key by which an authorization server seals access tokens for this one (RFC 7635).
+struct turn_oauth_key {
+	char *kid; // its name, and the USERNAME of requests
+	char *secret; // in hexadecimal or base64
+	uint8_t algorithm; // enum stun_token_alg
+	uint32_t timestamp_s, lifetime_s; // it is good for so long from then on; lifetime 0 = ever
+};
+
+#define TURN_OAUTH_KEYS_MAX 64
+struct turn_oauth {
+	char *server_name; // that tokens are made for; NULL = the realm
+	struct turn_oauth_key *keys;
+	uint32_t nb_keys; // 0 = no tokens are taken
+};
+
 // Transports of the client leg. All but UDP and DTLS are byte streams, and the kernel handles
 // those: they are not packets of a port.
 enum turn_transport {
@@ -169,6 +184,7 @@ struct turn_realm {
 	struct prefix *allow, *deny; // beside those of turn_config
 	char **relay_pool_names; // of those that its peers may be in; NULL = all
 	uint32_t nb_origins, nb_users, nb_secrets, nb_allow, nb_deny, nb_relay_pool_names;
+	struct turn_oauth oauth;
 	uint32_t allocations; // in all; 0 = no limit but that of all realms together
 	uint32_t per_user; // 0 = as in the first realm
 	// 1 to 255. Allocations keep it, so a realm has the same one as long as the process lives.
@@ -194,6 +210,7 @@ struct turn_config {
 	struct turn_realm *realms; // the others
 	uint32_t nb_users, nb_secrets, nb_origins, nb_relay_pool_names, nb_realms;
 	uint8_t rest_expiry; // enum turn_rest_expiry
+	struct turn_oauth oauth; // of the first realm
 	uint32_t nonce_lifetime_s;
 	char *nonce_secret; // "" = a random one for the life of the process
 	struct turn_listener *listeners;

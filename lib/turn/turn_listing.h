@@ -20,6 +20,7 @@ struct turn_filter {
 	unsigned int wants; // TURN_FILTER_*; 0 = all allocations
 	uint64_t id;
 	uint64_t user[2]; // users as quota counts them: either
+	uint8_t ident[TURN_IDENT_LEN]; // or who has come by tokens of the key with that name
 	struct prefix client;
 	struct endpoint peer; // has a permission, with a port a channel; live or not yet removed
 	uint8_t transport; // enum turn_transport
@@ -33,7 +34,8 @@ struct turn_listing_name {
 };
 
 // Makes a filter look for a user by name: a configured one, or who has REST credentials. Of a REST
-// name with its expiry the id behind it counts, as for limits. False when libcrypto fails.
+// name with its expiry the id behind it counts, as for limits. The name of a key of access tokens
+// means all who have come by it. False when libcrypto fails.
 bool turn_listing_user(struct turn_filter *f, const struct turn_quota *q, struct stun_crypto *c,
 	const struct turn_listing_name *who);
 
@@ -70,6 +72,8 @@ unsigned int turn_listing_keys(const struct turn_shard *s, const struct turn_fil
 unsigned int turn_listing_kill(
 	struct turn_shard *s, const struct turn_filter *f, struct turn_walk *w, unsigned int max);
 
+#define TURN_ALGORITHM_TOKEN 3 // signed with the key of an access token
+
 // Permissions and channels of one allocation.
 #define TURN_DETAIL_ROWS 64
 struct turn_detail {
@@ -77,7 +81,7 @@ struct turn_detail {
 	struct endpoint copy; // the peer that the line has a copy of; port 0 = none
 	uint16_t copy_channel; // by this channel; 0 = without one
 	uint8_t via; // worker that holds a redirect to it; TURN_NO_WORKER
-	uint8_t algorithm; // enum stun_algorithm of its requests
+	uint8_t algorithm; // enum stun_algorithm of its requests; TURN_ALGORITHM_TOKEN
 	bool rfc8489; // its client knows PASSWORD-ALGORITHMS
 	bool token; // a RESERVATION-TOKEN was given with it
 	unsigned int nb_permissions, nb_channels; // rows below; info has how many there are

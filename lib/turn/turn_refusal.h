@@ -43,6 +43,30 @@
 		"the password of the REST name is by none of the realm's secrets",                 \
 		"application and server have different secrets: compare auth.secrets, or "         \
 		"realms[].secrets")                                                                \
+	X(TURN_REFUSED_ACCESS_KEY, 401, "access-key-unknown", "",                                  \
+		"ACCESS-TOKEN whose USERNAME names no key of this realm",                          \
+		"compare the kid of the authorization server with auth.oauth.keys")                \
+	X(TURN_REFUSED_ACCESS_KEY_EXPIRED, 401, "access-key-expired", "",                          \
+		"the time of the key that the access token is sealed with has passed",             \
+		"give the authorization server and auth.oauth.keys a new key")                     \
+	X(TURN_REFUSED_ACCESS_MALFORMED, 401, "access-token-malformed", "",                        \
+		"ACCESS-TOKEN whose lengths are not those of a token",                             \
+		"the authorization server or the client is broken: RFC 7635 has the format")       \
+	X(TURN_REFUSED_ACCESS_FORGED, 401, "access-token-forged", "",                              \
+		"access token that does not open with the key of its name",                        \
+		"both servers must have the same key, algorithm and auth.oauth.server-name")       \
+	X(TURN_REFUSED_ACCESS_SIGNATURE, 401, "access-token-signature", "",                        \
+		"not signed with the key of its access token, or of that of its session",          \
+		"the client must sign with the key that it got beside the token")                  \
+	X(TURN_REFUSED_ACCESS_EXPIRED, 401, "access-token-expired", "",                            \
+		"the lifetime of the access token has passed",                                     \
+		"the client must get a new token; compare the clocks of both servers")             \
+	X(TURN_REFUSED_ACCESS_FUTURE, 401, "access-token-future", "",                              \
+		"the access token is from more than 5 seconds ahead",                              \
+		"compare the clocks of this box and of the authorization server")                  \
+	X(TURN_REFUSED_ACCESS_MISSING, 401, "access-token-missing", "",                            \
+		"Refresh without ACCESS-TOKEN, where a token has made the allocation",             \
+		"the client must send a token with every Refresh (RFC 7635)")                      \
 	X(TURN_REFUSED_GUESSES, 0, "guesses", "",                                                  \
 		"wrongly signed too often from that address: not answered",                        \
 		"see the refusals before it; limits.guesses says how often")                       \

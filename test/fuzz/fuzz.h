@@ -34,6 +34,7 @@ struct fuzz_client {
 	const char *realm; // of its credentials
 	uint8_t listener;
 	bool allocated, shaken;
+	bool by_token; // brings access tokens, whose MAC key is c.key
 	struct endpoint second; // of a dual allocation: the relayed address beside c.relay; port 0
 	unsigned int shown; // ticket that its last Refresh had; FUZZ_TOKENS = none
 	struct endpoint peer[FUZZ_PEERS]; // channel 0x4000 + i is peer i's
@@ -52,6 +53,7 @@ struct fuzz_frame {
 
 #define FUZZ_REALM "b.test"
 #define FUZZ_ORIGIN "https://app.b.test"
+#define FUZZ_KID "north"
 
 // What the run has reached, summed over all configurations.
 struct fuzz_seen {
@@ -89,6 +91,7 @@ struct fuzz {
 	struct turn_user users[2]; // ivan, and eve, who has no right to his allocations
 	struct turn_user others[1]; // another ivan, of the realm below
 	struct turn_realm realms[1]; // in some configurations
+	struct turn_oauth_key oauth[1]; // of the first realm, in some
 	struct fuzz_frame recent[FUZZ_RECENT]; // the last frames of this configuration
 	struct fuzz_seen seen;
 };

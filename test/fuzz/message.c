@@ -2,6 +2,9 @@
 // The messages of clients: requests of every method with every attribute, correctly signed, but
 // sometimes changed before they are signed; indications and ChannelData.
 #include "fuzz.h"
+#include "token_seal.h"
+
+#include <time.h>
 
 static const uint8_t algorithms[8] = {0, 2, 0, 0, 0, 1, 0, 0}; // RFC 8489 14.11: SHA-256, MD5
 
@@ -152,13 +155,45 @@ static void put_body(struct fuzz_client *c, struct stun_writer *w, enum stun_met
 
 // --- who it is -----------------------------------------------------------------------------------
 
-static void sign(struct fuzz_client *c, struct stun_writer *w)
+// A token that is nearly always good, with a method that needs none in some cases.
+static void put_token(struct fuzz_client *c, struct stun_writer *w, enum stun_method method)
+{
+	const struct token_seal t = {.key = (const uint8_t *)"kkkkkkkkkkkkkkkk",
+		.key_len = 16,
+		.name = chance(98) ? WORLD_REALM : FUZZ_REALM,
+		.mac = c->c.key.bytes,
+		.mac_len = c->c.key.len,
+		.says_mac_len = chance(1) ? (uint16_t)below(65536) : 0,
+		.nonce_len = chance(1) ? (uint16_t)below(129) : 0,
+		.says_nonce_len = chance(1) ? (uint16_t)below(65536) : 0,
+		.made_s = (uint64_t)time(NULL) + (chance(2) ? below(20) : 0),
+		.lifetime_s = chance(95) ? below(1000) : fuzz_edge(),
+		.seed = below(UINT32_MAX)};
+	uint8_t data[TOKEN_SEAL_MAX];
+	size_t len = token_seal(&t, data);
+
+	if ((method != STUN_ALLOCATE && method != STUN_REFRESH && chance(70)) || chance(1))
+		return;
+	if (chance(1))
+		len = below(sizeof(data));
+	if (chance(2))
+		data[below((uint32_t)len + 1)] ^= (uint8_t)below(256);
+	stun_put(w, STUN_ACCESS_TOKEN, data, len);
+}
+
+static void sign(struct fuzz_client *c, struct stun_writer *w, enum stun_method method)
 {
 	const bool sha256 = c->alg == STUN_ALG_SHA256;
 	const bool eve = chance(2);
 	uint8_t hash[32];
 
-	if (!eve && sha256 && chance(30) &&
+	if (c->by_token && method == STUN_REFRESH && chance(10)) // another token
+		test_rand_fill(&fuzz.rand, c->c.key.bytes, c->c.key.len);
+	if (c->by_token)
+		put_token(c, w, method);
+	if (c->by_token && !eve)
+		stun_put(w, STUN_USERNAME, FUZZ_KID, strlen(FUZZ_KID));
+	else if (!eve && sha256 && chance(30) &&
 		stun_userhash(fuzz.world.crypto, "ivan", 4, c->realm, hash))
 		stun_put(w, STUN_USERHASH, hash, sizeof(hash));
 	else
@@ -211,7 +246,7 @@ static size_t request(struct fuzz_client *c, uint8_t *buf, size_t cap)
 	if (chance(5))
 		stun_put(&w, STUN_ORIGIN, FUZZ_ORIGIN, strlen(FUZZ_ORIGIN));
 	if (c->c.nonce_len > 0 && method != STUN_BINDING)
-		sign(c, &w);
+		sign(c, &w, method);
 	return finish(&w);
 }
 

@@ -38,6 +38,8 @@ static void pick_policy(struct conf *c)
 	}
 	if (reloads_below(4) == 0)
 		c->turn.nb_users = 1;
+	if (reloads_below(4) == 0)
+		c->turn.oauth.nb_keys = 0;
 	if (reloads_below(3) == 0)
 		c->turn.nb_realms = c->turn.nb_realms > 0 ? 0 : c->turn.realms != NULL;
 	// with the realms goes what is apart

@@ -5,6 +5,7 @@
 #include "exception/exception.h"
 #include "fuzz.h"
 #include "nicmodel.h"
+#include "token.h"
 #include "control/stats.h"
 #include "worker.h"
 
@@ -227,6 +228,14 @@ static void pick_tcp(struct dp_world *w)
 		.ports_hi = (uint16_t)PICK(61000, 61005, 61050)};
 }
 
+static void pick_oauth(struct dp_world *w)
+{
+	fuzz.oauth[0] = (struct turn_oauth_key){.kid = FUZZ_KID,
+		.secret = "6b6b6b6b6b6b6b6b6b6b6b6b6b6b6b6b",
+		.algorithm = STUN_TOKEN_A128GCM};
+	w->conf.turn.oauth = (struct turn_oauth){NULL, fuzz.oauth, 1};
+}
+
 static void change(struct dp_world *w)
 {
 	w->conf.mbufs = fuzz.mbufs;
@@ -264,6 +273,8 @@ static void change(struct dp_world *w)
 	if (chance(40))
 		pick_realms(w);
 	pick_tcp(w);
+	if (chance(50))
+		pick_oauth(w);
 }
 
 // --- bounds of buffers ---------------------------------------------------------------------------

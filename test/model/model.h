@@ -8,9 +8,10 @@
 
 #define MODEL_CLIENTS 24
 #define MODEL_PEERS 18
-#define MODEL_USERS 6
+#define MODEL_USERS 9
 #define MODEL_REALM "b.test" // beside the fixture's; its one user is also called ivan
 #define MODEL_OTHER 5 // that user
+#define MODEL_TOKENS 6 // the first of those who bring access tokens
 #define MODEL_NONCE_LEN 32
 #define MODEL_OP_PEERS 4 // most peers in one CreatePermission
 #define MODEL_DATAGRAM 512 // longest datagram, bytes
@@ -53,6 +54,18 @@ enum op_style {
 	STYLE_SHA256, // PASSWORD-ALGORITHM SHA-256, MESSAGE-INTEGRITY-SHA256
 	STYLE_USERHASH, // as STYLE_SHA256, with USERHASH in place of USERNAME
 	STYLE_KINDS
+};
+
+// ACCESS-TOKEN of a request.
+enum op_access {
+	ACCESS_NONE,
+	ACCESS_GOOD,
+	ACCESS_CUT,
+	ACCESS_FORGED, // a bit is another
+	ACCESS_NAME, // made for another server
+	ACCESS_FUTURE,
+	ACCESS_EXPIRED,
+	ACCESS_KINDS
 };
 
 // An otherwise proper request may have one attribute of an impossible length.
@@ -105,6 +118,7 @@ struct op {
 	uint32_t tid;
 	enum op_sign sign;
 	enum op_style style;
+	enum op_access access;
 	struct op_nonce nonce;
 	bool unknown; // has an unknown comprehension-required attribute
 	bool optional; // has one that belongs to other methods: MOBILITY-TICKET
@@ -149,6 +163,9 @@ struct model_user {
 	const char *realm;
 	bool known;
 	uint64_t expires_s; // 0 = never
+	bool token; // brings access tokens; name is the kid
+	struct stun_key mac;
+	uint64_t token_end_s;
 };
 
 struct model_client {
@@ -211,6 +228,12 @@ static inline uint8_t model_data(const struct op *op, size_t i)
 {
 	return (uint8_t)(op->tid + 7 * i);
 }
+
+// --- tokens.c
+// Makes the keys of tokens, and those who bring them.
+void model_tokens_init(struct model_world *w);
+// Appends the token of an op, if it has any.
+void model_tokens_put(const struct model_world *w, struct stun_writer *to, const struct op *op);
 
 // --- world.c
 // Makes the world of a seed: configuration, clients, peers and users.

@@ -74,8 +74,7 @@ uint32_t naive_lifetime(const struct naive *n, const struct op *op)
 	const uint32_t asked = !op->has_lifetime     ? 0
 		: op->lifetime_s < l->lifetime_max_s ? op->lifetime_s
 						     : l->lifetime_max_s;
-
-	const uint32_t granted = asked > l->lifetime_default_s ? asked : l->lifetime_default_s;
+	const uint32_t granted = naive_token_lifetime(n, op, asked);
 	const uint64_t expires_s = n->w->user[op->user].expires_s;
 
 	// an allocation that lasts no longer than the time in its user's name
@@ -181,7 +180,7 @@ static void allocate_codes(struct naive *n, const struct op *op, struct naive_se
 	bool success = true;
 
 	if (h != NULL) {
-		naive_may(may, h->tid == op->tid && h->user == op->user ? 0 : 437);
+		naive_may(may, h->tid == op->tid && naive_is_same(n, h, op) ? 0 : 437);
 		return;
 	}
 	if (op->malformed != WELL_FORMED)
@@ -228,6 +227,7 @@ static struct naive_hold *hold_new(
 	*h = (struct naive_hold){.used = true,
 		.client = op->client,
 		.user = op->user,
+		.key = op->user,
 		.source = n->w->client[op->client].at.addr,
 		.relay = *relay,
 		.tid = op->tid};
@@ -393,6 +393,7 @@ static const char *apply_refresh(struct naive *n, const struct op *op, const str
 		h->expires_ms = n->now_ms + o->lifetime_s * UINT64_C(1000);
 		h->granted_s = o->lifetime_s;
 	}
+	naive_rekey(n, op, end);
 	return NULL;
 }
 
@@ -424,6 +425,8 @@ unsigned int naive_stranger_code(const struct naive *n, const struct op *op)
 	if (op->sign == SIGN_LIST_ONLY || op->sign == SIGN_CHOICE_ONLY ||
 		op->sign == SIGN_LIST_OTHER)
 		return 400;
+	if (naive_by_token(n, op))
+		return naive_token_reason(n, op) != TURN_GRANTED ? 401 : 0;
 	if (op->sign != SIGN_GOOD || !u->known)
 		return 401;
 	// REST users can prove who they are until they expire, and have no USERHASH.
@@ -450,7 +453,7 @@ static void request_codes(struct naive *n, const struct op *op, struct naive_set
 		naive_move_codes(n, op, may);
 	else if (h == NULL)
 		naive_may(may, 437);
-	else if (h->user != op->user)
+	else if (naive_is_other(n, h, op))
 		naive_may(may, 441);
 	else if (op->kind == OP_REFRESH)
 		refresh_codes(n, op, may);
@@ -632,7 +635,7 @@ static const char *judge_row(
 		return "listing: another client";
 	if (row->realm != (h->user == MODEL_OTHER))
 		return "listing: another realm";
-	if (strncmp(row->user, n->w->user[h->user].name, TURN_NAME_LEN) != 0)
+	if (strncmp(row->user, n->w->user[h->key].name, TURN_NAME_LEN) != 0)
 		return "listing: another user";
 	if (row->expires_s != (left_ms + 999) / 1000 && row->expires_s != left_ms / 1000)
 		return "listing: another expiry";

@@ -42,6 +42,7 @@ struct naive_mobile {
 struct naive_hold {
 	bool used, reservation;
 	unsigned int client, user;
+	unsigned int key; // whose password, or access token, it has now
 	struct addr source;
 	struct endpoint relay;
 	uint64_t expires_ms;
@@ -82,6 +83,7 @@ struct naive {
 	uint64_t refused[TURN_REFUSAL_END], fresh[TURN_REFUSAL_END];
 	uint32_t last_tid;
 	uint64_t adopted; // by naive_restarted
+	enum turn_refusal token_reason; // of the op that is judged
 	struct naive_ticket {
 		char text[MODEL_TICKET + 1];
 		uint32_t group;
@@ -118,6 +120,22 @@ const char *naive_judge_told(struct naive *n, const struct op *op, const struct 
 const char *naive_judge_end(const struct naive *n, const struct fixture_told *told);
 // Returns the next time at which something expires; UINT64_MAX = never.
 uint64_t naive_edge(const struct naive *n);
+
+// --- naive_tokens.c
+// Whether an op is judged by access tokens, and not by a password.
+bool naive_by_token(const struct naive *n, const struct op *op);
+// Looks at an op that is judged next: what comes of it may be another allocation of its client.
+void naive_token_look(struct naive *n, const struct op *op);
+// Why such an op is refused unsigned; TURN_GRANTED when it is not.
+enum turn_refusal naive_token_reason(const struct naive *n, const struct op *op);
+// A Refresh that does not end them has given the client's allocations another key.
+void naive_rekey(struct naive *n, const struct op *op, bool end);
+// What is granted of a lifetime.
+uint32_t naive_token_lifetime(const struct naive *n, const struct op *op, uint32_t asked);
+// Whether an Allocate that is sent again is of the name that an allocation has now.
+bool naive_is_same(const struct naive *n, const struct naive_hold *h, const struct op *op);
+// Whether an allocation is none of the user of an op.
+bool naive_is_other(const struct naive *n, const struct naive_hold *h, const struct op *op);
 
 // --- reload.c
 // Gives the shard another policy, at random, and has it judged. Returns how many have ended.

@@ -145,7 +145,7 @@ void naive_move_codes(struct naive *n, const struct op *op, struct naive_set *ma
 		return naive_may(may, 400);
 	if (nb == 0)
 		return naive_may(may, 437);
-	if (h[0]->user != op->user)
+	if (h[0]->key != op->user)
 		return naive_may(may, 441);
 	if (own != NULL && own->mobile.group != group)
 		return naive_may(may, 437);
@@ -230,7 +230,7 @@ static bool is_used(const struct naive *n, const struct op *op, const struct out
 		return o->verdict == TURN_RELAY || o->verdict == TURN_SEND;
 	if (op->kind != OP_REFRESH && op->kind != OP_PERMIT && op->kind != OP_BIND)
 		return false;
-	return naive_stranger_code(n, op) == 0 && !op->unknown && h->user == op->user &&
+	return naive_stranger_code(n, op) == 0 && !op->unknown && !naive_is_other(n, h, op) &&
 		o->code != 401;
 }
 

@@ -32,6 +32,8 @@ static enum turn_refusal stranger_reason(const struct naive *n, const struct op 
 		return TURN_REFUSED_ALGORITHMS;
 	if (!u->known && op->user == MODEL_OTHER) // and his realm is not, either
 		return TURN_REFUSED_REALM;
+	if (naive_by_token(n, op))
+		return naive_token_reason(n, op);
 	if (!u->known || (u->expires_s != 0 && op->style == STYLE_USERHASH))
 		return TURN_REFUSED_USER_UNKNOWN;
 	if (u->expires_s != 0 && u->expires_s < n->wall_s)

@@ -45,6 +45,14 @@ static void toggle_realm(struct model_world *w)
 	w->config.nb_realms = w->user[MODEL_OTHER].known;
 }
 
+static void toggle_key(struct model_world *w)
+{
+	const bool known = !w->user[MODEL_TOKENS].known;
+
+	w->user[MODEL_TOKENS].known = w->user[MODEL_TOKENS + 1].known = known;
+	w->config.oauth.nb_keys = known ? 2 : 1;
+}
+
 unsigned int model_reload(struct model_world *w, struct fixture *f)
 {
 	struct turn_policy *fresh;
@@ -54,8 +62,10 @@ unsigned int model_reload(struct model_world *w, struct fixture *f)
 
 	if (test_rand_below(&w->rand, 100) < 60)
 		toggle_peer(w);
-	else if (test_rand_below(&w->rand, 100) < 70)
+	else if (test_rand_below(&w->rand, 100) < 60)
 		toggle_user(w);
+	else if (test_rand_below(&w->rand, 100) < 40)
+		toggle_key(w);
 	else
 		toggle_realm(w);
 	fresh = turn_policy_create(&w->config, f->crypto, f->boot_key);
@@ -104,7 +114,7 @@ static bool is_denied(const struct naive *n, const struct addr *a)
 
 static bool has_to_end(const struct naive *n, const struct naive_hold *h)
 {
-	bool ends = !n->w->user[h->user].known;
+	bool ends = !n->w->user[h->key].known;
 
 	for (unsigned int k = 0; k < h->nb_permissions; k++)
 		ends = ends ||

@@ -144,6 +144,7 @@ static void step(struct run *r)
 	route(r, &op);
 	wrong = model_decode(&r->w, f_of(r), 0, &op, &o);
 	r->n.early = 0;
+	naive_token_look(&r->n, &op);
 	if (wrong == NULL)
 		wrong = naive_judge(&r->n, &op, &o);
 	if (wrong == NULL)
@@ -258,6 +259,7 @@ static bool is_not_here(enum turn_refusal why)
 	switch (why) {
 	case TURN_GRANTED:
 	case TURN_REFUSED_NAME_LONG:
+	case TURN_REFUSED_ACCESS_KEY_EXPIRED:
 	case TURN_REFUSED_GUESSES:
 	case TURN_REFUSED_UNANSWERED:
 	case TURN_REFUSED_BINDING_RATE:

@@ -172,6 +172,8 @@ static void op_key(
 		u->name, strlen(u->name), u->realm, password, strlen(password)};
 
 	assert_true(stun_key_make(f->crypto, style_key(op), &own, key));
+	if (u->token && op->sign != SIGN_PASSWORD)
+		*key = u->mac;
 }
 
 static void put_user(
@@ -213,6 +215,7 @@ static void put_auth(
 
 	if (op->sign == SIGN_NONE)
 		return;
+	model_tokens_put(m, w, op);
 	put_user(m, f, w, op);
 	if (op->sign != SIGN_NO_REALM)
 		stun_put(w, STUN_REALM, m->user[op->user].realm, strlen(m->user[op->user].realm));
@@ -353,6 +356,8 @@ static const char *check_challenge(
 	// without credentials it may be that of the allocation
 	if (op->sign != SIGN_NONE && other != (named && w->config.nb_realms > 0))
 		return "challenge with another REALM than the request's";
+	if (stun_has(m, STUN_THIRD_PARTY_AUTHORIZATION) == other) // that realm has no keys
+		return "THIRD-PARTY-AUTHORIZATION missing or out of place";
 	if (!stun_has(m, STUN_NONCE) || m->alen[STUN_NONCE] != MODEL_NONCE_LEN ||
 		memcmp(nonce, "obMatJos2", 9) != 0)
 		return "challenge without NONCE, or one without the cookie";

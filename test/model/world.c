@@ -153,7 +153,7 @@ static void users_init(struct model_world *w)
 	w->user[4] = (struct model_user){.name = "mallory", .password = "pw"};
 	w->user[MODEL_OTHER] =
 		(struct model_user){.name = "ivan", .password = "pw-b", .known = true};
-	for (unsigned int i = 0; i < MODEL_USERS; i++)
+	for (unsigned int i = 0; i < MODEL_TOKENS; i++)
 		w->user[i].realm = i == MODEL_OTHER ? MODEL_REALM : FIXTURE_REALM;
 }
 
@@ -176,6 +176,8 @@ static void clients_init(struct model_world *w)
 		c->user = below(w, 20) == 0 ? 4 : i % 4;
 		if (below(w, 6) == 0)
 			c->user = MODEL_OTHER;
+		if (below(w, 5) == 0)
+			c->user = MODEL_TOKENS + below(w, MODEL_USERS - MODEL_TOKENS);
 	}
 }
 
@@ -184,6 +186,7 @@ void model_world_init(struct model_world *w, uint64_t seed)
 	*w = (struct model_world){.rand = {seed}};
 	config_init(w);
 	users_init(w);
+	model_tokens_init(w);
 	clients_init(w);
 	for (unsigned int i = 0; i < MODEL_PEERS; i++) {
 		struct model_peer *p = &w->peer[i];
@@ -200,6 +203,13 @@ static void pick_auth(struct model_world *w, struct op *op)
 	const struct model_client *c = &w->client[op->client];
 
 	op->user = percent(w, 96) ? c->user : below(w, MODEL_USERS);
+	if (w->user[op->user].token) {
+		if (percent(w, 30)) // a token of another one, and often of another key
+			op->user = MODEL_TOKENS + below(w, MODEL_USERS - MODEL_TOKENS);
+		op->access = percent(w, 75) ? ACCESS_GOOD : below(w, ACCESS_KINDS);
+	} else if (op->user != MODEL_OTHER && percent(w, 1)) {
+		op->access = ACCESS_GOOD;
+	}
 	op->style = below(w, STYLE_KINDS);
 	op->sign = percent(w, 92) ? SIGN_GOOD : below(w, SIGN_KINDS);
 	op->nonce = c->nonce;
@@ -272,8 +282,10 @@ static void pick_ticket(struct model_world *w, struct op *op)
 	memcpy(op->ticket_text, t->text, sizeof(op->ticket_text));
 	if (percent(w, 3))
 		op->ticket_text[below(w, MODEL_TICKET)] ^= (char)(1 + below(w, 127));
-	if (percent(w, 93))
+	if (percent(w, 93)) {
 		op->user = t->user;
+		op->access = w->user[t->user].token ? ACCESS_GOOD : ACCESS_NONE;
+	}
 }
 
 // Picks a peer, mostly of the family of the client's relayed transport address.
@@ -387,6 +399,8 @@ static struct op again(struct model_world *w, const struct model_client *c)
 
 	if (percent(w, 5))
 		op.user = below(w, MODEL_USERS);
+	if (op.user == MODEL_OTHER) // whose realm knows no tokens
+		op.access = ACCESS_NONE;
 	return op;
 }
 

@@ -3,6 +3,7 @@
 // users and for REST credentials (draft-uberti-behave-turn-rest-00). Runs on the worker; the work
 // is bounded, and no look-up leaves the worker.
 #include "auth/cred.h"
+#include "auth/oauth.h"
 #include "auth/policy.h"
 
 const uint8_t cred_algorithms[8] = {0, STUN_ALG_SHA256, 0, 0, 0, STUN_ALG_MD5, 0, 0};
@@ -123,10 +124,41 @@ static enum turn_refusal user_verify(
 	return signed_with(k, &out->key) ? TURN_GRANTED : TURN_REFUSED_PASSWORD;
 }
 
-static void name_set(struct turn_cred *cred, const void *name, size_t len)
+void cred_name_set(struct turn_cred *c, const void *name, size_t len)
 {
-	cred->name_len = (uint8_t)(len < TURN_NAME_LEN ? len : TURN_NAME_LEN);
-	memcpy(cred->name, name, cred->name_len);
+	c->name_len = (uint8_t)(len < TURN_NAME_LEN ? len : TURN_NAME_LEN);
+	memcpy(c->name, name, c->name_len);
+}
+
+_Static_assert(STUN_REST_MAC_LEN + TURN_NAME_LEN - CRED_NAME_SHORT == STUN_KEY_MAX, "a key fits");
+
+void cred_token_set(struct turn_cred *c, const struct stun_key *mac)
+{
+	c->alg = CRED_TOKEN;
+	c->key = *mac;
+	memcpy(c->mac, mac->bytes, sizeof(c->mac));
+	if (mac->len <= sizeof(c->mac) && c->name_len > CRED_NAME_SHORT)
+		return;
+	if (c->name_len > CRED_NAME_SHORT)
+		c->name_len = CRED_NAME_SHORT;
+	memcpy(c->name + CRED_NAME_SHORT, mac->bytes + sizeof(c->mac),
+		TURN_NAME_LEN - CRED_NAME_SHORT);
+}
+
+struct stun_key cred_token_key(
+	const uint8_t mac[STUN_REST_MAC_LEN], const char name[TURN_NAME_LEN], uint8_t name_len)
+{
+	struct stun_key key = {.len = STUN_REST_MAC_LEN};
+
+	memcpy(key.bytes, mac, STUN_REST_MAC_LEN);
+	if (name_len > CRED_NAME_SHORT)
+		return key;
+	memcpy(key.bytes + STUN_REST_MAC_LEN, name + CRED_NAME_SHORT,
+		TURN_NAME_LEN - CRED_NAME_SHORT);
+	for (size_t i = STUN_REST_MAC_LEN; i < STUN_KEY_MAX; i++)
+		if (key.bytes[i] != 0)
+			key.len = STUN_KEY_MAX;
+	return key;
 }
 
 static const struct policy_user *user_of(const struct turn_policy *p, const struct stun_msg *m)
@@ -137,6 +169,23 @@ static const struct policy_user *user_of(const struct turn_policy *p, const stru
 	if (m->alen[STUN_USERHASH] != 32) // RFC 8489 14.4
 		return NULL;
 	return policy_user_by_hash(p, m->data + m->off[STUN_USERHASH]);
+}
+
+// A configured user hides a REST name of the same spelling, whoever holds a secret.
+static enum turn_refusal password_verify(const struct check *k, uint64_t wall_s,
+	const struct turn_cred *known, struct turn_cred *out)
+{
+	const struct policy_user *user = user_of(k->p, k->m);
+
+	out->alg = (uint8_t)k->alg;
+	out->guess = true;
+	if (user != NULL) {
+		cred_name_set(out, user->name, strlen(user->name));
+		return user_verify(k, user, out);
+	}
+	cred_name_set(out, k->name, k->name_len);
+	return stun_has(k->m, STUN_USERNAME) ? rest_verify(k, wall_s, known, out)
+					     : TURN_REFUSED_USER_UNKNOWN;
 }
 
 enum turn_refusal cred_verify(const struct turn_policy *p, struct stun_crypto *c,
@@ -150,8 +199,7 @@ enum turn_refusal cred_verify(const struct turn_policy *p, struct stun_crypto *c
 		.name = m->data + m->off[STUN_USERNAME],
 		.name_len = m->alen[STUN_USERNAME],
 	};
-	enum turn_refusal why = TURN_REFUSED_USER_UNKNOWN;
-	const struct policy_user *user;
+	enum turn_refusal why;
 
 	memset(out, 0, sizeof(*out));
 	if (!algorithm_of(m, &k.alg))
@@ -162,20 +210,13 @@ enum turn_refusal cred_verify(const struct turn_policy *p, struct stun_crypto *c
 	// with it.
 	if (!value_is(m, STUN_REALM, p->realm, strlen(p->realm)))
 		return TURN_REFUSED_REALM;
-	out->alg = (uint8_t)k.alg;
 	out->rfc8489 = stun_has(m, STUN_PASSWORD_ALGORITHMS);
-	user = user_of(p, m);
-	if (user != NULL) {
-		// A configured user hides a REST name of the same spelling, whoever holds a secret.
-		name_set(out, user->name, strlen(user->name));
-		out->guess = true;
-		why = user_verify(&k, user, out);
-	} else {
-		name_set(out, k.name, k.name_len);
-		out->guess = true;
-		if (stun_has(m, STUN_USERNAME))
-			why = rest_verify(&k, wall_s, known, out);
-	}
+	if (p->oauth != NULL && stun_has(m, STUN_ACCESS_TOKEN))
+		why = oauth_verify(p, c, m, wall_s, out);
+	else if (known != NULL && cred_is_token(known))
+		why = oauth_verify_known(c, m, known, out);
+	else
+		why = password_verify(&k, wall_s, known, out);
 	if (why != TURN_GRANTED) {
 		const bool guess = out->guess;
 
@@ -193,6 +234,12 @@ bool cred_quota_ident(const struct turn_policy *p, struct stun_crypto *c, const 
 	const uint8_t *colon = cred->rest ? memchr(name, ':', len) : NULL;
 	uint8_t userhash[32];
 
+	if (cred_is_token(cred)) {
+		if (!stun_userhash(c, cred->key.bytes, STUN_KEY_MAX, p->realm, userhash))
+			return false;
+		memcpy(out, userhash, TURN_IDENT_LEN);
+		return true;
+	}
 	memcpy(out, cred->ident, TURN_IDENT_LEN);
 	if (colon == NULL || colon + 1 == name + len)
 		return true;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "auth/oauth.h"
 #include "auth/realms.h"
 #include "limits/quota.h"
 #include "mobile/mobile.h"
@@ -17,6 +18,12 @@
 #define PEER_COST 2 // a look at a peer
 #define QUOTA_COST 2
 
+// A key of access tokens that is gone.
+struct gone_key {
+	uint8_t ident[TURN_IDENT_LEN];
+	uint8_t realm;
+};
+
 // What has changed for the users of one realm.
 struct realm_change {
 	bool all_gone; // the realm is gone
@@ -26,7 +33,8 @@ struct realm_change {
 
 struct turn_judge {
 	uint64_t *gone; // configured users of before, as quota counts them; sorted
-	uint32_t nb_gone;
+	struct gone_key *gone_keys;
+	uint32_t nb_gone, nb_gone_keys;
 	struct realm_change realm[TURN_REALM_NUMBERS]; // by number
 	bool any; // of realm
 	bool listeners; // one serves fewer realms
@@ -150,6 +158,21 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static void judge_keys(
+	struct turn_judge *j, const struct turn_policy *was, const struct turn_policy *is)
+{
+	for (uint32_t i = 0; was->oauth != NULL && i < was->oauth->nb_keys; i++) {
+		const uint8_t *ident = was->oauth->keys[i].ident;
+		struct gone_key *k = &j->gone_keys[j->nb_gone_keys];
+
+		if (oauth_has_ident(is, ident))
+			continue;
+		memcpy(k->ident, ident, sizeof(k->ident));
+		k->realm = was->number;
+		j->nb_gone_keys++;
+	}
+}
+
 // Compares a realm with what it is after; NULL: gone.
 static void judge_realm(struct turn_judge *j, const struct turn_policy *was,
 	const struct turn_policy *is, const struct turn_quota *quota)
@@ -161,6 +184,8 @@ static void judge_realm(struct turn_judge *j, const struct turn_policy *was,
 		if (policy_user_by_hash(is, was->users[i].userhash) == NULL)
 			j->gone[j->nb_gone++] =
 				quota_user(quota, was->number, was->users[i].userhash);
+	if (is != NULL)
+		judge_keys(j, was, is);
 	c->rest_gone = is != NULL && was->nb_secrets > 0 && is->nb_secrets == 0;
 	c->peers = is != NULL && !same_peers(was, is);
 	j->any |= c->all_gone || c->rest_gone || c->peers;
@@ -187,15 +212,26 @@ static size_t nb_users(const struct turn_policy *p)
 	return nb;
 }
 
+static size_t nb_keys(const struct turn_policy *p)
+{
+	size_t nb = 0;
+
+	for (uint32_t i = 0; i < nb_realms(p); i++)
+		nb += nth_realm(p, i)->oauth != NULL ? nth_realm(p, i)->oauth->nb_keys : 0;
+	return nb;
+}
+
 struct turn_judge *turn_judge_create(const struct turn_policy *before,
 	const struct turn_policy *after, const struct turn_quota *quota, bool lower)
 {
 	struct turn_judge *j = calloc(1, sizeof(*j));
 
-	if (j != NULL)
+	if (j != NULL) {
 		j->gone = calloc(nb_users(before) + 1, sizeof(*j->gone));
-	if (j == NULL || j->gone == NULL) {
-		free(j);
+		j->gone_keys = calloc(nb_keys(before) + 1, sizeof(*j->gone_keys));
+	}
+	if (j == NULL || j->gone == NULL || j->gone_keys == NULL) {
+		turn_judge_free(j);
 		return NULL;
 	}
 	j->by_quotas = lower;
@@ -209,7 +245,7 @@ struct turn_judge *turn_judge_create(const struct turn_policy *before,
 
 bool turn_judge_needed(const struct turn_judge *j)
 {
-	return j->nb_gone > 0 || j->any || j->listeners || j->lower;
+	return j->nb_gone > 0 || j->nb_gone_keys > 0 || j->any || j->listeners || j->lower;
 }
 
 void turn_judge_free(struct turn_judge *j)
@@ -217,12 +253,25 @@ void turn_judge_free(struct turn_judge *j)
 	if (j == NULL)
 		return;
 	free(j->gone);
+	free(j->gone_keys);
 	free(j);
 }
 
 static const struct realm_change *change_of(const struct turn_judge *j, const struct turn_cold *c)
 {
 	return &j->realm[quota_realm(c->quota_user)];
+}
+
+// Whether the key is gone whose token an allocation has.
+static bool is_key_gone(const struct turn_shard *s, const struct turn_judge *j, uint32_t slot)
+{
+	const uint32_t who = alloc_client_who(s, slot);
+
+	for (uint32_t i = 0; i < j->nb_gone_keys; i++)
+		if (j->gone_keys[i].realm == alloc_realm(s, slot) &&
+			alloc_who(s, j->gone_keys[i].ident) == who)
+			return true;
+	return false;
 }
 
 // Whether the user of an allocation is no longer one where its client came in.
@@ -235,6 +284,8 @@ static bool is_gone(const struct turn_shard *s, const struct turn_judge *j, uint
 			!realms_serves(
 				s->policy, line_listener(alloc_at(s, slot)), alloc_realm(s, slot))))
 		return true;
+	if (alloc_by_token(s, slot))
+		return is_key_gone(s, j, slot);
 	if (c->rest)
 		return change_of(j, c)->rest_gone;
 	return bsearch(&c->quota_user, j->gone, j->nb_gone, sizeof(*j->gone), by_value) != NULL;
@@ -278,6 +329,8 @@ static unsigned int cost_of(
 
 	if (j->by_quotas)
 		cost += QUOTA_COST;
+	if (c->alg == CRED_TOKEN)
+		cost += j->nb_gone_keys;
 	if (change_of(j, c)->peers)
 		cost += PEER_COST * c->nb_permissions;
 	if (why != TURN_END_END)

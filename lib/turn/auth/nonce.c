@@ -14,12 +14,13 @@
 _Static_assert(NONCE_LEN == COOKIE_LEN + (BODY_LEN * 8 + 5) / 6, "cookie, stamp and MAC");
 
 // RFC 8489 18.1: bit 0 (password algorithms) is the most significant of 24, bit 1 is username
-// anonymity. Bit 1 obliges clients to send USERHASH (9.2.5), from which a REST name cannot be told:
-// with REST secrets, of whichever realm, we do not set it. So a nonce is good in all realms.
+// anonymity. Bit 1 obliges clients to send USERHASH (9.2.5), from which a REST name cannot be told,
+// and USERNAME names the key of an access token: with REST secrets or such keys, of whichever
+// realm, we do not set it. So a nonce is good in all realms.
 // USERHASH is understood all the same.
 static const char *cookie_of(const struct turn_policy *p)
 {
-	return p->has_rest ? "obMatJos2gAAA" : "obMatJos2wAAA";
+	return p->needs_names ? "obMatJos2gAAA" : "obMatJos2wAAA";
 }
 
 static bool stamp_read(const uint8_t *nonce, uint32_t *stamp)

@@ -2,8 +2,8 @@
 // The nonce. It is stateless, bound to the client, and a fleet can share it:
 // "obMatJos2" and 4 base64 characters of security feature bits (RFC 8489 9.2, 18.1), then 19 base64
 // characters of a 32-bit wall-clock stamp and an 80-bit MAC over stamp, client address and port.
-// The feature bits are password algorithms and, unless there are REST secrets, username anonymity.
-// Username anonymity forbids clients to send the USERNAME that REST needs.
+// The feature bits are password algorithms and, unless there are REST secrets or keys of access
+// tokens, username anonymity. That forbids clients to send the USERNAME that both need.
 #pragma once
 
 #include "stun.h"

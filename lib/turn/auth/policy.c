@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "auth/oauth.h"
 #include "auth/realms.h"
 #include "peers.h"
 #include "secret.h"
@@ -313,7 +314,9 @@ int policy_make_users(
 
 	if (err == 0)
 		err = index_users(p);
-	return err == 0 ? copy_secrets(p, c) : err;
+	if (err == 0)
+		err = copy_secrets(p, c);
+	return err == 0 ? oauth_make(&p->oauth, &c->oauth, p->realm, crypto) : err;
 }
 
 // The keys of nonces and tickets depend only on the fleet's secret, so that all servers of the
@@ -452,7 +455,8 @@ uint32_t policy_percent(const struct turn_config *c, uint32_t given, uint32_t se
 {
 	if (given != 0)
 		return given;
-	return c->nb_users == 1 && c->nb_secrets == 0 && c->nb_realms == 0 ? 100 : several;
+	return c->nb_users == 1 && c->nb_secrets + c->oauth.nb_keys + c->nb_realms == 0 ? 100
+											: several;
 }
 
 static int copy_routes(struct turn_policy *p, const struct turn_config *c)
@@ -486,13 +490,13 @@ static int copy_nat64(struct turn_policy *p, const struct turn_config *c)
 
 // --- making: the whole --------------------------------------------------------------------------
 
-static bool has_rest(const struct turn_config *c)
+static bool needs_names(const struct turn_config *c)
 {
-	bool has = c->nb_secrets > 0;
+	bool needs = c->nb_secrets + c->oauth.nb_keys > 0;
 
 	for (uint32_t i = 0; i < c->nb_realms; i++)
-		has |= c->realms[i].nb_secrets > 0;
-	return has;
+		needs |= c->realms[i].nb_secrets + c->realms[i].oauth.nb_keys > 0;
+	return needs;
 }
 
 static int build(struct turn_policy *p, const struct turn_config *c, struct stun_crypto *crypto,
@@ -517,7 +521,7 @@ static int build(struct turn_policy *p, const struct turn_config *c, struct stun
 	p->quarantine_s = c->quarantine_s;
 	p->interim_s = c->interim_s;
 	p->grace_s = c->grace_s;
-	p->has_rest = has_rest(c);
+	p->needs_names = needs_names(c);
 	p->realm = strdup(c->realm != NULL ? c->realm : "");
 	err = p->realm == NULL ? ENOMEM : derive_keys(p, c, crypto, boot_key);
 	if (err == 0)
@@ -575,6 +579,7 @@ void turn_policy_free(struct turn_policy *p)
 		free(p->users[i].name);
 	for (uint32_t i = 0; i < p->nb_secrets; i++)
 		secret_free(p->secrets[i]);
+	oauth_free(p->oauth);
 	secret_free(p->users);
 	free(p->secrets);
 	free(p->realm);

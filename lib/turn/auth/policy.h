@@ -28,6 +28,7 @@ struct policy_rule {
 };
 
 struct realms;
+struct oauth;
 
 // The policy of a realm. That of the first realm stands for all: a shard has it, and finds the
 // others by it (realms.h).
@@ -46,7 +47,9 @@ struct turn_policy {
 	struct hash_key key; // of both tables
 	char **secrets;
 	uint32_t nb_secrets;
-	bool has_rest; // some realm has secrets
+	struct oauth *oauth; // keys of access tokens; NULL = there are none
+	// Some realm has secrets, or keys of tokens: their clients have to send USERNAME.
+	bool needs_names;
 	uint8_t nonce_key[32];
 	struct ticket_keys ticket;
 	uint8_t rest_expiry; // enum turn_rest_expiry

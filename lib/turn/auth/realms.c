@@ -146,6 +146,7 @@ static int make(struct turn_policy *p, const struct turn_config *all, const stru
 	c.nb_users = from->nb_users;
 	c.secrets = from->secrets;
 	c.nb_secrets = from->nb_secrets;
+	c.oauth = from->oauth;
 	p->realm = strdup(from->name);
 	err = p->realm != NULL ? policy_make_users(p, &c, crypto) : ENOMEM;
 	p->number = p->limits.realm = from->number;
@@ -177,6 +178,7 @@ static int make_one(struct realms *r, const struct turn_policy *first,
 	p->realm = NULL;
 	p->users = NULL;
 	p->secrets = NULL;
+	p->oauth = NULL;
 	p->table_mem = NULL;
 	p->nb_users = p->nb_secrets = 0;
 	p->relay_pools.rule = NULL;

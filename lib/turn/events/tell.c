@@ -141,7 +141,7 @@ static bool is_usual(enum turn_refusal why)
 
 static bool is_auth_failure(enum turn_refusal why)
 {
-	return why >= TURN_REFUSED_REALM && why <= TURN_REFUSED_REST_PASSWORD;
+	return why >= TURN_REFUSED_REALM && why <= TURN_REFUSED_ACCESS_MISSING;
 }
 
 // What makes up an attempt: the 5-tuple, every byte of the request, and the reason. What is sent

@@ -81,8 +81,7 @@ enum turn_refusal move_find(struct turn_request *r)
 		slot = alloc_sweep(s, slot);
 	if (slot == TURN_NONE)
 		return TURN_REFUSED_TICKET;
-	if (cold_at(s, slot)->who != alloc_who(s, r->cred.ident) ||
-		alloc_realm(s, slot) != r->policy->number)
+	if (!alloc_is_of_far(s, slot, &r->cred, r->policy->number))
 		return TURN_REFUSED_OTHER_USER;
 	if (r->own != TURN_NONE && r->own != slot)
 		return TURN_REFUSED_ALLOCATED;

@@ -27,8 +27,8 @@ enum turn_refusal method_binding(struct turn_request *r)
 
 // --- Allocate ------------------------------------------------------------------------------------
 
-// A lifetime that ends with the time in a REST name, which has not passed.
-static uint32_t rest_lifetime(const struct turn_request *r, uint32_t lifetime_s)
+// A lifetime that ends with the time of the credentials, which has not passed.
+static uint32_t bounded_lifetime(const struct turn_request *r, uint32_t lifetime_s)
 {
 	const uint64_t left_s = r->cred.expiry_s - r->s->wall_s;
 
@@ -51,8 +51,9 @@ static bool lifetime_of(const struct turn_request *r, uint32_t *lifetime_s, bool
 	if (asked > l->lifetime_max_s)
 		asked = l->lifetime_max_s;
 	*lifetime_s = asked > l->lifetime_default_s ? asked : l->lifetime_default_s;
-	if (r->s->policy->rest_expiry == TURN_REST_ENDS && r->cred.rest)
-		*lifetime_s = rest_lifetime(r, *lifetime_s);
+	if ((r->s->policy->rest_expiry == TURN_REST_ENDS && r->cred.rest) ||
+		cred_is_token(&r->cred))
+		*lifetime_s = bounded_lifetime(r, *lifetime_s);
 	return true;
 }
 
@@ -353,9 +354,12 @@ enum turn_refusal method_refresh(struct turn_request *r)
 	why = r->ticket != 0 ? move_begin(r, lifetime_s == 0 && ends_all(r, family)) : TURN_GRANTED;
 	if (why == TURN_GRANTED)
 		why = dual_refresh(r, family, lifetime_s);
-	if (why == TURN_GRANTED)
-		stun_put_u32(&r->w, STUN_LIFETIME, lifetime_s);
-	return why;
+	if (why != TURN_GRANTED)
+		return why;
+	if (!zero && cred_is_token(&r->cred))
+		alloc_rekey(r->s, r->slot, &r->cred);
+	stun_put_u32(&r->w, STUN_LIFETIME, lifetime_s);
+	return TURN_GRANTED;
 }
 
 // --- CreatePermission and ChannelBind ------------------------------------------------------------

@@ -3,6 +3,7 @@
 // 8489 6.3, 9.2.4; RFC 8656 5), the table of methods, and the three shapes of an answer.
 #include "requests/request.h"
 #include "auth/nonce.h"
+#include "auth/oauth.h"
 #include "events/tell.h"
 #include "limits/stranger.h"
 #include "mobile/mobile.h"
@@ -15,6 +16,7 @@
 #include "shard.h"
 
 #define SOFTWARE "slipring"
+#define ACCESS_TOKEN 0x001B
 
 static const struct method {
 	uint16_t method;
@@ -74,12 +76,23 @@ static const struct method *method_find(const struct turn_shard *s, uint16_t met
 	return NULL;
 }
 
+// RFC 7635: ACCESS-TOKEN is an unknown attribute wherever no challenge has asked for it.
+static bool is_token_unknown(const struct turn_request *r)
+{
+	return stun_has(&r->m, STUN_ACCESS_TOKEN) &&
+		(r->policy->oauth == NULL || r->m.method == STUN_BINDING);
+}
+
 static void put_unknown(struct turn_request *r)
 {
 	uint8_t list[TURN_SIDE_LEN / 2];
 	uint16_t pos = 0, type;
 	size_t len = 0;
 
+	if (is_token_unknown(r)) {
+		store_be16(list, ACCESS_TOKEN);
+		len = 2;
+	}
 	while (len + 2 <= sizeof(list) && stun_next_unknown(&r->m, &pos, &type)) {
 		if (discovery_knows(r, type))
 			continue;
@@ -89,8 +102,9 @@ static void put_unknown(struct turn_request *r)
 	stun_put(&r->w, STUN_UNKNOWN_ATTRIBUTES, list, len);
 }
 
-// Appends REALM, NONCE and PASSWORD-ALGORITHMS of a 401 or 438 (RFC 8489 9.2.4). Such an answer has
-// no SOFTWARE and no reason phrase: what strangers can ask for stays small.
+// Appends REALM, NONCE and PASSWORD-ALGORITHMS of a 401 or 438 (RFC 8489 9.2.4), and where tokens
+// are taken THIRD-PARTY-AUTHORIZATION (RFC 7635). Such an answer has no SOFTWARE and no reason
+// phrase: what strangers can ask for stays small.
 static bool put_challenge(struct turn_request *r)
 {
 	const struct turn_policy *p = r->policy;
@@ -102,6 +116,9 @@ static bool put_challenge(struct turn_request *r)
 	stun_put(&r->w, STUN_REALM, p->realm, strlen(p->realm));
 	stun_put(&r->w, STUN_NONCE, nonce, NONCE_LEN);
 	stun_put(&r->w, STUN_PASSWORD_ALGORITHMS, cred_algorithms, sizeof(cred_algorithms));
+	if (p->oauth != NULL)
+		stun_put(&r->w, STUN_THIRD_PARTY_AUTHORIZATION, p->oauth->name,
+			strlen(p->oauth->name));
 	return true;
 }
 
@@ -197,7 +214,7 @@ static enum turn_refusal answer_stranger(
 	return finish(r, why, false, plan);
 }
 
-// Calls cred_verify with what the allocation keeps of the REST name that made it.
+// Calls cred_verify with what the allocation keeps of the REST name, or the token, that made it.
 static enum turn_refusal verify(struct turn_request *r)
 {
 	struct turn_shard *s = r->s;
@@ -208,7 +225,8 @@ static enum turn_refusal verify(struct turn_request *r)
 	enum turn_refusal why;
 	bool has_known;
 
-	has_known = r->slot != TURN_NONE && cold_at(s, r->slot)->rest && len <= STUN_TEXT_MAX &&
+	has_known = r->slot != TURN_NONE &&
+		(cold_at(s, r->slot)->rest || alloc_by_token(s, r->slot)) && len <= STUN_TEXT_MAX &&
 		stun_userhash(s->crypto, m->data + m->off[STUN_USERNAME], len, r->policy->realm,
 			userhash) &&
 		alloc_cred(s, r->slot, userhash, &known);
@@ -257,7 +275,8 @@ static enum turn_refusal authenticate(struct turn_request *r)
 	why = verify(r);
 	if (why != TURN_GRANTED && why != TURN_REFUSED_INTERNAL && r->cred.guess)
 		stranger_guessed(r);
-	return why;
+	// a client that has nothing but a token will never sign in another way
+	return why != TURN_GRANTED && is_token_unknown(r) ? TURN_REFUSED_ATTRIBUTE : why;
 }
 
 static bool has_ticket(const struct turn_request *r)
@@ -269,7 +288,7 @@ static bool has_ticket(const struct turn_request *r)
 // 5).
 static enum turn_refusal admit(struct turn_request *r, const struct method *method)
 {
-	if (r->m.nb_unknown > 0)
+	if (r->m.nb_unknown > 0 || is_token_unknown(r))
 		return TURN_REFUSED_ATTRIBUTE;
 	if (!method->allocation)
 		return TURN_GRANTED;
@@ -277,8 +296,7 @@ static enum turn_refusal admit(struct turn_request *r, const struct method *meth
 		return move_find(r);
 	if (r->slot == TURN_NONE)
 		return TURN_REFUSED_NO_ALLOCATION;
-	if (cold_at(r->s, r->slot)->who != alloc_who(r->s, r->cred.ident) ||
-		alloc_realm(r->s, r->slot) != r->policy->number)
+	if (!alloc_is_of(r->s, r->slot, &r->cred, r->policy->number))
 		return TURN_REFUSED_OTHER_USER;
 	if (r->s->mobile != NULL)
 		mobile_used(r->s, r->slot, r->v);
@@ -332,6 +350,8 @@ static enum turn_refusal handle_binding(
 			limiter_source(s->binding, &r->v->src), s->now_ms))
 		return TURN_REFUSED_BINDING_RATE;
 	why = r->m.nb_unknown > 0 ? discovery_read(r) : TURN_GRANTED;
+	if (is_token_unknown(r))
+		why = TURN_REFUSED_ATTRIBUTE;
 	if (why != TURN_GRANTED) {
 		begin_error(r, why, false);
 		return finish(r, why, false, plan);

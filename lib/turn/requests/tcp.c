@@ -44,6 +44,8 @@ static struct turn_order *order_begin(struct turn_request *r, enum turn_order_ki
 	*o = (struct turn_order){
 		.kind = (uint8_t)kind, .realm = r->policy->number, .listener = r->v->listener};
 	memcpy(o->ident, r->cred.ident, sizeof(o->ident));
+	if (cred_is_token(&r->cred)) // many share the kid, so the token itself has to be the same
+		cred_quota_ident(r->policy, r->s->crypto, &r->m, &r->cred, o->ident);
 	return o;
 }
 

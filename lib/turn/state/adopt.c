@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "auth/oauth.h"
 #include "events/tell.h"
 #include "mobile/mobile.h"
 #include "relayed/relayed.h"
@@ -120,6 +121,14 @@ void adopt_end(struct adopt *d, struct adopt_place *p, enum turn_end why)
 
 // --- allocations --------------------------------------------------------------------------------
 
+// Whether those who made an allocation may still make one.
+static bool has_user(const struct turn_policy *p, const struct state_alloc *r)
+{
+	if (r->alg == CRED_TOKEN)
+		return oauth_has_ident(p, r->ident);
+	return (r->flags & STATE_REST) != 0 ? p->nb_secrets > 0 : policy_has_ident(p, r->ident);
+}
+
 // What keeps an allocation from being taken up that can be told before anything is taken;
 // TURN_STATE_LOST_END when nothing does.
 static enum turn_state_loss refused(
@@ -138,8 +147,7 @@ static enum turn_state_loss refused(
 	if (p == NULL ||
 		!realms_serves(
 			d->a->shards[0]->policy, (uint8_t)d->listener[r->listener], p->number) ||
-		((r->flags & STATE_REST) != 0 ? p->nb_secrets == 0
-					      : !policy_has_ident(p, r->ident)))
+		!has_user(p, r))
 		return TURN_STATE_LOST_USER;
 	return TURN_STATE_LOST_END;
 }

@@ -71,7 +71,7 @@ enum adopt_word adopt_read(struct adopt *d, uint32_t slot, struct state_alloc *r
 	if (word == ADOPT_NONE)
 		return ADOPT_NONE;
 	if (state_digest_alloc(&d->h->record_key, r) == r->digest && r->relay < d->h->nb_relay &&
-		r->name_len <= TURN_NAME_LEN && r->alg <= STUN_ALG_SHA256 &&
+		r->name_len <= TURN_NAME_LEN && r->alg <= CRED_TOKEN &&
 		((r->kind == STATE_ALLOCATION && r->listener < d->h->nb_listeners &&
 			 r->client_port != 0) ||
 			r->kind == STATE_RESERVATION))

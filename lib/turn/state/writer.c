@@ -97,6 +97,20 @@ void state_moved(struct turn_shard *s, uint32_t slot)
 	alloc_put(s, slot, &body, state_time(body.word));
 }
 
+void state_rekeyed(struct turn_shard *s, uint32_t slot, const struct turn_cred *cred)
+{
+	struct state_alloc body;
+
+	if (s->state.alloc == NULL)
+		return;
+	body = s->state.alloc[slot];
+	body.name_len = cred->name_len;
+	memcpy(body.ident, cred->ident, sizeof(body.ident));
+	memcpy(body.mac, cred->mac, sizeof(body.mac));
+	memcpy(body.name, cred->name, sizeof(body.name));
+	alloc_put(s, slot, &body, state_time(body.word));
+}
+
 void state_joined(struct turn_shard *s, uint32_t slot)
 {
 	const uint32_t other = alloc_sibling(s, slot);

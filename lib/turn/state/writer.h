@@ -12,6 +12,8 @@
 void state_made(struct turn_shard *s, const struct alloc_new *n, uint64_t expires_ms);
 // The client of a live allocation has moved, or been given another ticket.
 void state_moved(struct turn_shard *s, uint32_t slot);
+// A live allocation that an access token has made has another token's key now.
+void state_rekeyed(struct turn_shard *s, uint32_t slot, const struct turn_cred *cred);
 // A live allocation has become one of a dual allocation.
 void state_joined(struct turn_shard *s, uint32_t slot);
 // A live allocation, or one that is being made, expires at this time now.

@@ -420,6 +420,8 @@ static void client_key(struct fixture *f, const struct fixture_client *c, struct
 		c->user, strlen(c->user), realm_of(c), c->password, strlen(c->password)};
 
 	assert_true(stun_key_make(f->crypto, c->alg, &own, key));
+	if (c->mac.len > 0)
+		*key = c->mac;
 }
 
 bool fixture_signed(struct fixture *f, const struct fixture_client *c)
@@ -470,6 +472,8 @@ void fixture_sign(struct fixture *f, struct fixture_client *c)
 	if (c->nonce_len == 0)
 		ask_nonce(f, c);
 	client_key(f, c, &key);
+	if (c->access_len > 0)
+		stun_put(&f->w, STUN_ACCESS_TOKEN, c->access, c->access_len);
 	if (c->userhash) {
 		assert_true(stun_userhash(f->crypto, c->user, strlen(c->user), realm_of(c), hash));
 		stun_put(&f->w, STUN_USERHASH, hash, sizeof(hash));

@@ -87,6 +87,9 @@ struct fixture_client {
 	const char *origin; // that it sends where it asks for a nonce; NULL = none
 	enum stun_algorithm alg; // SHA256: sends PASSWORD-ALGORITHM(S) and MESSAGE-INTEGRITY-SHA256
 	bool userhash; // sends USERHASH in place of USERNAME
+	struct stun_key mac; // of an access token: signs in place of a password; len 0 = none
+	uint8_t access[512]; // ACCESS-TOKEN that it sends, access_len bytes; 0 = it sends none
+	size_t access_len;
 	uint8_t nonce[STUN_TEXT_MAX];
 	size_t nonce_len; // 0: fixture_sign() asks for one first
 	struct endpoint relay; // from the last Allocate that succeeded

@@ -109,14 +109,14 @@ static void test_features(void **state)
 	uint8_t nonce[NONCE_LEN], rest[NONCE_LEN];
 
 	make(&ivan, WALL, nonce);
-	policy.has_rest = true;
+	policy.needs_names = true;
 	make(&ivan, WALL, rest);
 	assert_memory_equal(rest, "obMatJos2gAAA", 13);
 	assert_memory_equal(rest + 13, nonce + 13, NONCE_LEN - 13);
 	assert_true(valid(&ivan, WALL, rest));
 	// Features that we did not send: somebody changed them on the way.
 	assert_false(valid(&ivan, WALL, nonce));
-	policy.has_rest = false;
+	policy.needs_names = false;
 	assert_true(valid(&ivan, WALL, nonce));
 	assert_false(valid(&ivan, WALL, rest));
 }

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Access tokens: RFC 7635 on the worker, without state before the signature is right.
+#include "auth/oauth.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "auth/policy.h"
+#include "secret.h"
+
+#define COTURN_MAC_LEN 16
+
+// --- keys ----------------------------------------------------------------------------------------
+
+static int make_key(struct oauth_key *k, const struct turn_oauth_key *from, const char *realm,
+	struct stun_crypto *crypto)
+{
+	uint8_t userhash[32];
+
+	k->kid = strdup(from->kid);
+	if (k->kid == NULL)
+		return ENOMEM;
+	if (!stun_userhash(crypto, k->kid, strlen(k->kid), realm, userhash))
+		return EIO;
+	memcpy(k->ident, userhash, sizeof(k->ident));
+	k->key.alg = from->algorithm;
+	k->until_s = from->lifetime_s != 0
+		? from->timestamp_s + (uint64_t)from->lifetime_s + OAUTH_DELTA_S
+		: UINT64_MAX;
+	return stun_token_key_read(from->secret, &k->key) == (int)stun_token_key_len(k->key.alg)
+		? 0
+		: EINVAL;
+}
+
+static const struct oauth_key *key_of(const struct oauth *o, const void *kid, size_t len)
+{
+	for (uint32_t i = 0; i < o->nb_keys; i++)
+		if (strlen(o->keys[i].kid) == len && memcmp(o->keys[i].kid, kid, len) == 0)
+			return &o->keys[i];
+	return NULL;
+}
+
+int oauth_make(struct oauth **out, const struct turn_oauth *from, const char *realm,
+	struct stun_crypto *crypto)
+{
+	const char *name = from->server_name != NULL ? from->server_name : realm;
+	struct oauth *o;
+	int err = 0;
+
+	*out = NULL;
+	if (from->nb_keys == 0)
+		return 0;
+	*out = o = calloc(1, sizeof(*o));
+	if (o == NULL)
+		return ENOMEM;
+	o->name = strdup(name);
+	o->keys = secret_alloc(from->nb_keys * sizeof(*o->keys));
+	if (o->name == NULL || o->keys == NULL)
+		return ENOMEM;
+	for (uint32_t i = 0; i < from->nb_keys && err == 0; i++) {
+		if (key_of(o, from->keys[i].kid, strlen(from->keys[i].kid)) != NULL)
+			return EEXIST;
+		err = make_key(&o->keys[o->nb_keys++], &from->keys[i], realm, crypto);
+	}
+	return err;
+}
+
+void oauth_free(struct oauth *o)
+{
+	if (o == NULL)
+		return;
+	for (uint32_t i = 0; i < o->nb_keys; i++)
+		free(o->keys[i].kid);
+	secret_free(o->keys);
+	free(o->name);
+	free(o);
+}
+
+bool oauth_has_ident(const struct turn_policy *p, const uint8_t ident[TURN_IDENT_LEN])
+{
+	for (uint32_t i = 0; p->oauth != NULL && i < p->oauth->nb_keys; i++)
+		if (memcmp(p->oauth->keys[i].ident, ident, TURN_IDENT_LEN) == 0)
+			return true;
+	return false;
+}
+
+// --- requests ------------------------------------------------------------------------------------
+
+// RFC 7635: a token is good from its time stamp on, for as long as it says, and for what clocks may
+// be apart on either side. A fraction of a second is left out.
+static enum turn_refusal time_of(const struct stun_token *t, uint64_t wall_s, struct turn_cred *out)
+{
+	const uint64_t end_s = t->made_s + t->lifetime_s;
+
+	if (t->made_s > wall_s + OAUTH_DELTA_S)
+		return TURN_REFUSED_ACCESS_FUTURE;
+	if (wall_s >= end_s + OAUTH_DELTA_S)
+		return TURN_REFUSED_ACCESS_EXPIRED;
+	out->expiry_s = end_s > wall_s ? end_s : wall_s;
+	return TURN_GRANTED;
+}
+
+static enum turn_refusal open_token(const struct oauth *o, const struct oauth_key *k,
+	struct stun_crypto *c, const struct stun_msg *m, struct stun_token *t)
+{
+	const struct stun_token_sealed sealed = {.data = m->data + m->off[STUN_ACCESS_TOKEN],
+		.len = m->alen[STUN_ACCESS_TOKEN],
+		.key = &k->key,
+		.name = o->name};
+
+	switch (stun_token_open(c, &sealed, t)) {
+	case STUN_TOKEN_GOOD:
+		return TURN_GRANTED;
+	case STUN_TOKEN_MALFORMED:
+		return TURN_REFUSED_ACCESS_MALFORMED;
+	case STUN_TOKEN_FORGED:
+		return TURN_REFUSED_ACCESS_FORGED;
+	default:
+		return TURN_REFUSED_INTERNAL;
+	}
+}
+
+// Whether a request is signed with a MAC key. coturn's server and client take 16 bytes of one of 20
+// for HMAC-SHA1; whoever works with them does so, too. *by is what signs the answer.
+static bool is_signed(struct stun_crypto *c, const struct stun_msg *m, const struct stun_key *mac,
+	struct stun_key *by)
+{
+	*by = *mac;
+	if (stun_integrity_ok(c, m, by))
+		return true;
+	by->len = COTURN_MAC_LEN;
+	return mac->len == STUN_REST_MAC_LEN && !stun_has(m, STUN_MESSAGE_INTEGRITY_SHA256) &&
+		stun_integrity_ok(c, m, by);
+}
+
+enum turn_refusal oauth_verify(const struct turn_policy *p, struct stun_crypto *c,
+	const struct stun_msg *m, uint64_t wall_s, struct turn_cred *out)
+{
+	const size_t len = stun_has(m, STUN_USERNAME) ? m->alen[STUN_USERNAME] : 0;
+	const struct oauth_key *k = key_of(p->oauth, m->data + m->off[STUN_USERNAME], len);
+	struct stun_token t;
+	struct stun_key by = {.len = 0};
+	enum turn_refusal why;
+
+	out->guess = true;
+	if (k == NULL)
+		return TURN_REFUSED_ACCESS_KEY;
+	if (wall_s >= k->until_s)
+		return TURN_REFUSED_ACCESS_KEY_EXPIRED;
+	why = open_token(p->oauth, k, c, m, &t);
+	if (why == TURN_GRANTED && !is_signed(c, m, &t.mac, &by))
+		why = TURN_REFUSED_ACCESS_SIGNATURE;
+	if (why == TURN_GRANTED) {
+		why = time_of(&t, wall_s, out);
+		out->guess = false;
+	}
+	if (why == TURN_GRANTED) {
+		cred_name_set(out, k->kid, len);
+		cred_token_set(out, &t.mac);
+		out->key = by;
+		memcpy(out->ident, k->ident, sizeof(out->ident));
+	}
+	explicit_bzero(&t, sizeof(t));
+	explicit_bzero(&by, sizeof(by));
+	return why;
+}
+
+// RFC 7635: Refresh comes with a token. Only that which ends the allocation needs none.
+static bool prolongs(const struct stun_msg *m)
+{
+	uint32_t lifetime_s;
+
+	return m->method == STUN_REFRESH &&
+		(!stun_get_u32(m, STUN_LIFETIME, &lifetime_s) || lifetime_s != 0);
+}
+
+enum turn_refusal oauth_verify_known(struct stun_crypto *c, const struct stun_msg *m,
+	const struct turn_cred *known, struct turn_cred *out)
+{
+	struct stun_key by;
+
+	out->guess = !is_signed(c, m, &known->key, &by);
+	if (out->guess)
+		return TURN_REFUSED_ACCESS_SIGNATURE;
+	if (prolongs(m))
+		return TURN_REFUSED_ACCESS_MISSING;
+	cred_name_set(out, m->data + m->off[STUN_USERNAME], m->alen[STUN_USERNAME]);
+	cred_token_set(out, &known->key);
+	out->key = by;
+	memcpy(out->ident, known->ident, sizeof(out->ident));
+	return TURN_GRANTED;
+}

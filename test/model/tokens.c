@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Users who bring access tokens (RFC 7635): two of one key, and one of another. Each has one token
+// as long as the world lives.
+#include "model.h"
+#include "token_seal.h"
+
+#include <stdio.h>
+
+#define NAME "model.test"
+
+static const char *const kids[] = {"north", "north", "south"};
+static const uint8_t keys[2][32] = {{1, 2, 3}, {4, 5, 6}};
+
+// north is the last, so that a reload can leave it out.
+void model_tokens_init(struct model_world *w)
+{
+	static struct turn_oauth_key of[2];
+
+	of[0] = (struct turn_oauth_key){.kid = (char *)"south",
+		.secret = (char *)"040506"
+				  "0000000000000000000000000000000000000000000000000000000000"};
+	of[1] = (struct turn_oauth_key){.kid = (char *)"north",
+		.secret = (char *)"010203"
+				  "0000000000000000000000000000000000000000000000000000000000"};
+	w->config.oauth = (struct turn_oauth){(char *)NAME, of, 2};
+	for (unsigned int i = MODEL_TOKENS; i < MODEL_USERS; i++) {
+		struct model_user *u = &w->user[i];
+
+		*u = (struct model_user){.known = true, .token = true, .realm = FIXTURE_REALM};
+		snprintf(u->name, sizeof(u->name), "%s", kids[i - MODEL_TOKENS]);
+		u->mac = (struct stun_key){.bytes = {7, (uint8_t)i}, .len = i % 2 == 0 ? 20 : 32};
+		u->token_end_s = FIXTURE_WALL_S + (i == MODEL_TOKENS ? 5400 : 100000000);
+	}
+}
+
+void model_tokens_put(const struct model_world *w, struct stun_writer *to, const struct op *op)
+{
+	const struct model_user *u = &w->user[op->user < MODEL_TOKENS ? MODEL_TOKENS : op->user];
+	uint8_t data[TOKEN_SEAL_MAX];
+	struct token_seal t = {.key = keys[strcmp(u->name, "south") != 0 ? 0 : 1],
+		.key_len = 32,
+		.name = op->access == ACCESS_NAME ? "other.test" : NAME,
+		.mac = u->mac.bytes,
+		.mac_len = u->mac.len,
+		.made_s = FIXTURE_WALL_S,
+		.lifetime_s = (uint32_t)(u->token_end_s - FIXTURE_WALL_S),
+		.seed = op->tid};
+	size_t len;
+
+	if (op->access == ACCESS_NONE)
+		return;
+	if (op->access == ACCESS_FUTURE)
+		t.made_s += 1000000000;
+	if (op->access == ACCESS_EXPIRED)
+		t.lifetime_s = 0;
+	len = token_seal(&t, data);
+	if (op->access == ACCESS_FORGED)
+		data[2 + op->tid % (len - 2)] ^= 1;
+	if (op->access == ACCESS_CUT)
+		len -= 1 + op->tid % (len - 1);
+	if (op->access == ACCESS_CUT && len == 64)
+		len--;
+	stun_put(to, STUN_ACCESS_TOKEN, data, len);
+}
