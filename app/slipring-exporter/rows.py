@@ -267,6 +267,7 @@ quarantine           g quarantine_seconds    How long a relay port rests (relay.
 realms               g realms                Realms.
 users                g users                 Users of auth.realm.
 secrets              g secrets               Secrets of REST names; how many, nothing else.
+token_keys           g token_keys            Keys of access tokens of auth.realm.
 nonce_lifetime       g nonce_lifetime_seconds How long a nonce is taken.
 hairpin              g hairpin               1 when peers may be own relay addresses.
 allow                g peer_rules{list=allow} Rules of peers.allow and peers.deny.

@@ -93,8 +93,15 @@ static void forget_users(struct turn_user *users, uint32_t nb)
 	}
 }
 
+static void forget_oauth(struct turn_oauth *o)
+{
+	for (uint32_t i = 0; i < o->nb_keys; i++)
+		wipe_text(o->keys[i].secret);
+}
+
 void conf_forget(struct conf *c)
 {
+	forget_oauth(&c->turn.oauth);
 	forget_users(c->turn.users, c->turn.nb_users);
 	for (uint32_t i = 0; i < c->turn.nb_secrets; i++)
 		wipe_text(c->turn.secrets[i]);
@@ -102,6 +109,7 @@ void conf_forget(struct conf *c)
 		struct turn_realm *r = &c->turn.realms[i];
 
 		forget_users(r->users, r->nb_users);
+		forget_oauth(&r->oauth);
 		for (uint32_t k = 0; k < r->nb_secrets; k++)
 			wipe_text(r->secrets[k]);
 	}

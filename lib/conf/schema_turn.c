@@ -237,8 +237,8 @@ static const struct conf_key rows[] = {
 	"rested longest (1 s at least) is taken and counted. Shared ports never rest."},
 
 {"auth", CONF_SECTION, REQUIRED,
-	.help = "Long-term credentials (RFC 8489 section 9.2). At least one user or one secret, "
-	"unless there are `realms`."},
+	.help = "Long-term credentials (RFC 8489 section 9.2). At least one user, one secret "
+	"or one key of `auth.oauth`, unless there are `realms`."},
 {"auth.realm", CONF_TEXT, ONE(conf, turn.realm), OPAQUE_REQUIRED, RANGE(1, 763),
 	.help = "The realm. Up to 16 bytes keep unauthenticated answers within 3 times their "
 	"request (amplification)."},
@@ -265,6 +265,32 @@ static const struct conf_key rows[] = {
 	"name is looked for in `$CREDENTIALS_DIRECTORY` where that is set (systemd's "
 	"`LoadCredential=`), else beside the configuration file that names it. The file is one "
 	"line; a line feed at its end is no part of the secret. A reload reads it again."},
+{"auth.oauth", CONF_SECTION, .help = "Third-party authorization (RFC 7635): clients bring access "
+	"tokens, which an authorization server has sealed with a key that this box has, too. "
+	"Beside users and secrets, or in their place."},
+{"auth.oauth.server-name", CONF_TEXT, ONE(conf, turn.oauth.server_name), RANGE(1, 255),
+	.help = "Name of this server: clients are told it (THIRD-PARTY-AUTHORIZATION), and tokens "
+	"are made for it alone. All servers of a fleet may have the same. Without it: the realm."},
+{"auth.oauth.keys", CONF_ITEMS, MANY(conf, turn.oauth.keys, turn.oauth.nb_keys),
+	RANGE(0, TURN_OAUTH_KEYS_MAX),
+	.help = "The keys: several, so that they can be rotated. A reload brings and takes keys; "
+	"sessions whose last token was of one that is gone end with `user-gone`. Without any no "
+	"token is taken."},
+{"auth.oauth.keys[].kid", CONF_TEXT, ONE(turn_oauth_key, kid), REQUIRED, RANGE(1, 508),
+	.help = "Name of the key, which clients send as USERNAME; unique, and no user's name."},
+{"auth.oauth.keys[].secret", CONF_TEXT, ONE(turn_oauth_key, secret), RANGE(1, 127),
+	.help = "The key: 32 bytes, or 16 for `A128GCM`, in base64 or hexadecimal."},
+{"auth.oauth.keys[].secret-file", CONF_SECRET_FILE, ONE(turn_oauth_key, secret), RANGE(1, 127),
+	.help = "Instead of `secret`: a file that has it, as `auth.secret-files`."},
+{"auth.oauth.keys[].algorithm", CONF_CHOICE, ONE(turn_oauth_key, algorithm),
+	.choices = conf_token_choices, .def = "A256GCM",
+	.help = "What seals the tokens: `A256GCM` or `A128GCM`, AES-GCM with such a key."},
+{"auth.oauth.keys[].timestamp", CONF_NUMBER, ONE(turn_oauth_key, timestamp_s),
+	RANGE(0, UINT32_MAX), .def = "0",
+	.help = "When the key was made, in seconds since 1970, for `lifetime`."},
+{"auth.oauth.keys[].lifetime", CONF_TIME, ONE(turn_oauth_key, lifetime_s), RANGE(0, UINT32_MAX),
+	.def = "0", .help = "Seconds from `timestamp` on, after which no token of the key is taken "
+	"any more; 0 = ever. Sessions that live go on until their tokens end."},
 {"auth.rest-expiry", CONF_CHOICE, ONE(conf, turn.rest_expiry),
 	.choices = conf_rest_expiry_choices, .def = "refresh-refused",
 	.help = "What the time in the name of a time-limited user means to an allocation that was "
@@ -299,7 +325,8 @@ static const struct conf_key rows[] = {
 	"whose ORIGIN is one of them is asked for those of this realm, if its listener serves "
 	"it. Letter case does not count, nor the usual port of http and https."},
 {"realms[].users", CONF_ITEMS, MANY(turn_realm, users, nb_users), RANGE(0, 65536),
-	.help = "Configured users, as `auth.users`. A realm has at least one user or one secret."},
+	.help = "Configured users, as `auth.users`. A realm has at least one user, one "
+	"secret or one key of `oauth`."},
 {"realms[].users[].name", CONF_TEXT, ONE(turn_user, name), OPAQUE_REQUIRED, RANGE(1, 508),
 	.help = "User name; unique in its realm."},
 {"realms[].users[].password", CONF_TEXT, ONE(turn_user, password), OPAQUE, RANGE(1, 1023),
@@ -315,6 +342,23 @@ static const struct conf_key rows[] = {
 	.help = "Secrets of the realm's web service, as `auth.secrets`."},
 {"realms[].secret-files", CONF_SECRET_FILES, MANY(turn_realm, secrets, nb_secrets), RANGE(0, 16),
 	.help = "Files with one more such secret each, as `auth.secret-files`."},
+{"realms[].oauth", CONF_SECTION, .help = "Access tokens of the realm, as `auth.oauth`."},
+{"realms[].oauth.server-name", CONF_TEXT, ONE(turn_realm, oauth.server_name), RANGE(1, 255),
+	.help = "As `auth.oauth.server-name`. Without it: the realm."},
+{"realms[].oauth.keys", CONF_ITEMS, MANY(turn_realm, oauth.keys, oauth.nb_keys),
+	RANGE(0, TURN_OAUTH_KEYS_MAX), .help = "As `auth.oauth.keys`."},
+{"realms[].oauth.keys[].kid", CONF_TEXT, ONE(turn_oauth_key, kid), REQUIRED, RANGE(1, 508),
+	.help = "Name of the key; unique in its realm, and no user's name there."},
+{"realms[].oauth.keys[].secret", CONF_TEXT, ONE(turn_oauth_key, secret), RANGE(1, 127),
+	.help = "The key."},
+{"realms[].oauth.keys[].secret-file", CONF_SECRET_FILE, ONE(turn_oauth_key, secret),
+	RANGE(1, 127), .help = "Instead of `secret`: a file that has it."},
+{"realms[].oauth.keys[].algorithm", CONF_CHOICE, ONE(turn_oauth_key, algorithm),
+	.choices = conf_token_choices, .def = "A256GCM", .help = "`A256GCM` or `A128GCM`."},
+{"realms[].oauth.keys[].timestamp", CONF_NUMBER, ONE(turn_oauth_key, timestamp_s),
+	RANGE(0, UINT32_MAX), .def = "0", .help = "When the key was made."},
+{"realms[].oauth.keys[].lifetime", CONF_TIME, ONE(turn_oauth_key, lifetime_s),
+	RANGE(0, UINT32_MAX), .def = "0", .help = "Seconds from then on; 0 = ever."},
 {"realms[].limits", CONF_SECTION, .help = "Quotas of the realm, beside those of all."},
 {"realms[].limits.allocations", CONF_NUMBER, ONE(turn_realm, allocations), RANGE(1, 16777216),
 	.help = "Allocations of the realm in all. Without it: as many as `limits.allocations` "

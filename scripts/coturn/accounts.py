@@ -6,7 +6,7 @@ import socket
 
 from coturn.document import Item
 
-NAME_MAX, TEXT_MAX, REALM_MAX, SECRETS_MAX = 508, 1023, 763, 16
+NAME_MAX, TEXT_MAX, REALM_MAX, SECRETS_MAX, SERVER_NAME_MAX = 508, 1023, 763, 16, 255
 KEY = re.compile(r"[0-9a-fA-F]{32}")
 DAY = 86400
 
@@ -91,12 +91,29 @@ def put_nonce(settings, document):
     document.put("auth.nonce.lifetime", lifetime, settings.where("stale-nonce"))
 
 
+def put_oauth(settings, document):
+    """The keys of access tokens are in coturn's database. Without them no token is taken."""
+    name, line = settings.get("server-name"), settings.line("server-name")
+    if not settings.get("oauth"):
+        if name:
+            settings.tell(line, "it is for access tokens, and there is no `oauth`", lost=False)
+        return
+    if name and len(name.encode()) > SERVER_NAME_MAX:
+        settings.tell(line, f"a server's name has {SERVER_NAME_MAX} bytes at most")
+    elif name:
+        document.put("auth.oauth.server-name", name, settings.where("server-name"))
+    document.put("auth.oauth.keys", [], "kid, ikm_key and as_rs_alg of each are in coturn's table oauth_key")
+    settings.tell(settings.line("oauth"), "the keys of access tokens are in a database, which is not"
+                  " read: write them as `auth.oauth.keys`")  # fmt: skip
+
+
 def put(settings, document):
     """The section `auth`. False when nobody may ask: then the result cannot be started yet."""
     put_realm(settings, document)
     with_secrets = put_secrets(settings, document)
     with_users = put_users(settings, document, with_secrets)
     put_nonce(settings, document)
+    put_oauth(settings, document)
     if with_users or document.has("auth.secrets"):
         return True
     document.put("auth.users", [], "required: a user, or a secret in `secrets`")

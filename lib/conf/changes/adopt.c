@@ -18,6 +18,7 @@ static void take_turn(struct turn_config *to, const struct turn_config *from)
 	to->secrets = from->secrets;
 	to->nb_secrets = from->nb_secrets;
 	to->rest_expiry = from->rest_expiry;
+	to->oauth = from->oauth;
 	to->origins = from->origins;
 	to->nb_origins = from->nb_origins;
 	to->realms = from->realms;

@@ -10,6 +10,7 @@
 static const char *const hot[] = {
 	"alternate",
 	"auth.nonce",
+	"auth.oauth",
 	"auth.origins",
 	"auth.rest-expiry",
 	"auth.secret-files",
@@ -80,7 +81,9 @@ static const char *const secrets[] = {"realms[].users[].password", "realms[].use
 	"realms[].users[].key", "realms[].users[].key-sha256", "realms[].secrets",
 	"realms[].secret-files", "auth.users[].password", "auth.users[].password-file",
 	"auth.users[].key", "auth.users[].key-sha256", "auth.secrets", "auth.secret-files",
-	"auth.nonce.secret", "auth.nonce.secret-file"};
+	"auth.nonce.secret", "auth.nonce.secret-file", "auth.oauth.keys[].secret",
+	"auth.oauth.keys[].secret-file", "realms[].oauth.keys[].secret",
+	"realms[].oauth.keys[].secret-file"};
 
 // Whether path is key, or below it.
 static bool is_in(const char *path, const char *key)

@@ -26,8 +26,10 @@ static const struct {
 	{"listeners", {"transport", "address", "port"}},
 	{"relay.pools", {"name"}},
 	{"auth.users", {"name"}},
+	{"auth.oauth.keys", {"kid"}},
 	{"realms", {"name"}},
 	{"realms[].users", {"name"}},
+	{"realms[].oauth.keys", {"kid"}},
 	{"alternate.servers", {"address"}},
 	{"drain.alternates", {"address"}},
 };

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checks/oauth.h"
 #include "conf.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
@@ -50,6 +51,7 @@ struct login {
 	const char *key; // where users and secrets stand, such as "auth"
 	struct turn_user *const *users; // the field of the array
 	uint32_t nb_users, nb_secrets;
+	const struct turn_oauth *oauth;
 	const struct conf_node *place; // of all of it
 };
 
@@ -86,21 +88,23 @@ static int check_login(struct conf_ctx *x, const struct login *l)
 			rc = conf_fail(x, conf_node_of(x->root, l->users, i),
 				"this user has both a password and a key: keep one of them");
 	}
-	if (l->nb_users == 0 && l->nb_secrets == 0)
+	if (l->nb_users + l->nb_secrets + l->oauth->nb_keys == 0)
 		rc = conf_fail(x, l->place,
 			"nobody could log in: give %s.users or %s.secrets at least one entry",
 			l->key, l->key);
-	return check_names(x, l) != 0 ? -EINVAL : rc;
+	if (check_names(x, l) != 0 || conf_oauth_check(x, l->oauth, *l->users, l->nb_users) != 0)
+		rc = -EINVAL;
+	return rc;
 }
 
 // Where there are other realms, the first may be nobody's.
 static int check_first(struct conf_ctx *x)
 {
 	const struct turn_config *t = &x->conf->turn;
-	const struct login l = {"auth", &t->users, t->nb_users, t->nb_secrets,
+	const struct login l = {"auth", &t->users, t->nb_users, t->nb_secrets, &t->oauth,
 		conf_node_of(x->root, &t->realm, 0)->parent};
 
-	if (t->nb_users + t->nb_secrets == 0 && t->nb_realms > 0)
+	if (t->nb_users + t->nb_secrets + t->oauth.nb_keys == 0 && t->nb_realms > 0)
 		return 0;
 	return check_login(x, &l);
 }
@@ -113,7 +117,7 @@ static int check_others(struct conf_ctx *x)
 	for (uint32_t i = 0; i < t->nb_realms && !conf_fail_enough(x); i++) {
 		const struct turn_realm *r = &t->realms[i];
 		char key[32];
-		const struct login l = {key, &r->users, r->nb_users, r->nb_secrets,
+		const struct login l = {key, &r->users, r->nb_users, r->nb_secrets, &r->oauth,
 			conf_node_of(x->root, &t->realms, i)};
 
 		snprintf(key, sizeof(key), "realms[%u]", i);

@@ -18,6 +18,8 @@
 // Realm bytes up to which a 401 is at most 3 times as long as the shortest Allocate, counted in
 // whole IP packets.
 #define REALM_SHORT 16
+// The same for the name in THIRD-PARTY-AUTHORIZATION, beside such a realm.
+#define SERVER_NAME_SHORT 32
 #define SECRET_SHORT 16
 #define RFC_PERMISSION_S 300u // RFC 8656 9
 #define RFC_CHANNEL_S 600u // RFC 8656 12
@@ -81,6 +83,21 @@ static void warn_realm(struct conf_report *r, struct conf_at at, const char *rea
 	warn_placeholder(r, at, realm);
 }
 
+static void warn_oauth(
+	const struct conf *c, struct conf_report *r, const struct turn_oauth *o, const char *key)
+{
+	const size_t len = o->server_name != NULL ? strlen(o->server_name) : 0;
+
+	if (len > SERVER_NAME_SHORT)
+		conf_tell(r, CONF_WARNING, (struct conf_at){c, &o->server_name, 0, key},
+			"%zu bytes: up to %u keep unauthenticated answers within 3 times their "
+			"request, longer ones amplify",
+			len, SERVER_NAME_SHORT);
+	if (len > 0 && o->nb_keys == 0)
+		conf_tell(r, CONF_WARNING, (struct conf_at){c, &o->server_name, 0, key},
+			"is told nobody: there are no keys beside it, so no token is taken");
+}
+
 static bool serves(const struct conf *c, const char *realm)
 {
 	for (uint32_t i = 0; i < c->turn.nb_listeners; i++) {
@@ -103,6 +120,7 @@ static void warn_realms(const struct conf *c, struct conf_report *r)
 
 		warn_realm(r, at, m->name);
 		warn_users(c, r, &m->users, m->nb_users, "realms");
+		warn_oauth(c, r, &m->oauth, "realms");
 		for (uint32_t k = 0; k < m->nb_secrets && !conf_warned(r); k++)
 			warn_secret(
 				r, (struct conf_at){c, &m->secrets, k, "realms"}, m->secrets[k]);
@@ -118,6 +136,7 @@ static void warn_auth(const struct conf *c, struct conf_report *r)
 
 	warn_realm(r, AT(c, turn.realm, 0, "auth.realm"), t->realm);
 	warn_users(c, r, &t->users, t->nb_users, "auth.users");
+	warn_oauth(c, r, &t->oauth, "auth.oauth");
 	warn_realms(c, r);
 	for (uint32_t i = 0; i < t->nb_secrets && !conf_warned(r); i++)
 		warn_secret(r, AT(c, turn.secrets, i, "auth.secrets"), t->secrets[i]);

@@ -77,13 +77,14 @@ def planted(lab):
     _, key = streams.certificate(lab, "turn")
     with open(key) as file:
         pem = [line for line in file.read().splitlines() if not line.startswith("-----")]
-    password, rest, nonce, md5, sha256 = (os.urandom(n).hex() for n in (12, 12, 12, 16, 32))
+    password, rest, nonce, md5, sha256, token = (os.urandom(n).hex() for n in (12, 12, 12, 16, 32, 32))
     config = {
         "auth": {
             "realm": "planted.realm",
             "users": [{"name": "ivan", "password": password}, {"name": "olga", "key": md5},
                 {"name": "yuri", "key-sha256": sha256}],
             "secrets": [rest],
+            "oauth": {"keys": [{"kid": "north", "secret": token}]},
             "nonce": {"secret": nonce},
         },
         "listeners": [*servers.CONFIG["listeners"],
@@ -93,7 +94,7 @@ def planted(lab):
         "records": {"file": os.path.join(lab.dir, "records.json"), "interim": 1},
         "control": {"socket": os.path.join(lab.dir, "control.sock")},
     }  # fmt: skip
-    return config, [password, rest, nonce, md5, sha256, *pem]
+    return config, [password, rest, nonce, md5, sha256, token, *pem]
 
 
 def assert_none(secrets, text, where):
@@ -153,7 +154,7 @@ def check_and_tell(lab, text, secrets):
     """What --check, --show-needs and a start say of a file with an error at each of its places."""
     path = os.path.join(lab.dir, "broken.yaml")
     spots = [m.start() for m in re.finditer(r'"(?:password|key|key-sha256|secrets?|nonce)"', text)]
-    spots += [m.end() for m in re.finditer("|".join(map(re.escape, secrets[:5])), text)]
+    spots += [m.end() for m in re.finditer("|".join(map(re.escape, secrets[:6])), text)]
     said = ""
     for at, args in [(at, ("--check",)) for at in spots] + [(0, ("--show-needs",)), (spots[0], ())]:
         for piece in ("", ":", '"', "}", "\n", "- x: ") if args else ("}",):

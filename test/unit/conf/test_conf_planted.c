@@ -15,7 +15,7 @@
 
 static const char *const secrets[] = {"Kestrel7Quartz", "9f8e7d6c5b4a39281706f5e4d3c2b1a0",
 	"0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f9", "Walnut3Cobalt:Zephyr",
-	"Juniper Granite", "Falcon5Marble#Indigo"};
+	"Juniper Granite", "Falcon5Marble#Indigo", "Osprey8Basalt9Lantern2Willow6Heron4PewterZA="};
 
 // As mappings in lines, and in braces: the two break in different ways.
 static const char *const files[] = {
@@ -37,6 +37,10 @@ static const char *const files[] = {
 	"  secrets:\n"
 	"    - Walnut3Cobalt:Zephyr\n"
 	"    - Juniper Granite\n"
+	"  oauth:\n"
+	"    keys:\n"
+	"      - kid: north\n"
+	"        secret: Osprey8Basalt9Lantern2Willow6Heron4PewterZA=\n"
 	"  nonce:\n"
 	"    lifetime: 600\n"
 	"    secret: Falcon5Marble#Indigo\n"

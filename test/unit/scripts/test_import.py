@@ -341,6 +341,16 @@ class Accounts(unittest.TestCase):
         self.assertRegex(made("user=ivan:pw\n"), r"realm: \S+")
         self.assertIn("keys are made for one", "\n".join(told("user=a:0x" + "1" * 32 + "\n")))
 
+    def test_access_tokens(self):
+        """Their keys are in a database."""
+        text = made("oauth\nserver-name=relay.test\n" + BASE)
+        self.assertIn("  oauth:\n    server-name: relay.test\n    keys: []", text)
+        self.assertIn("t.conf:1: oauth: the keys of access tokens are in a database", "\n".join(told("oauth\n" + BASE)))
+        for text in ("server-name=relay.test\n", "oauth=0\nserver-name=relay.test\n"):
+            self.assertNotIn("oauth:", made(text + BASE))
+            self.assertIn("server-name: it is for access tokens", "\n".join(told(text + BASE)))
+        self.assertNotIn("server-name:", made(f"oauth\nserver-name={'x' * 256}\n" + BASE))
+
     def test_nonces(self):
         self.assertIn("nonce:\n    lifetime: 600", made("stale-nonce\n" + BASE))
         self.assertIn("lifetime: 86400", made("stale-nonce=0\n" + BASE))
@@ -471,7 +481,7 @@ PORTS = {"listening-port": 3490, "tls-listening-port": 5350, "min-port": 50000, 
          "multiplex-peer-port": 4000}  # fmt: skip
 BESIDE = {
     "multiplex-peer-port": "multiplex-peer\n", "multiplex-peer-max-peers": "multiplex-peer\n",
-    "use-auth-secret": "static-auth-secret=abc\n",
+    "use-auth-secret": "static-auth-secret=abc\n", "server-name": "oauth\n",
     "unauthorized-ratelimit-rps": "unauthorized-ratelimit\n", "no-tlsv1_2": "TLS", "dtls": "TLS",
     "no-tls": "TLS", "no-dtls": "TLS", "cipher-list": "TLS", "tls-listening-port": "TLS", "cert": "TLS",
     "pkey": "TLS", "no-udp": "TLS",

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks the keys of access tokens (auth.oauth, realms[].oauth). Private to lib/conf.
+#pragma once
+
+#include <stdint.h>
+
+struct conf_ctx;
+struct turn_oauth;
+struct turn_user;
+
+// Those of one realm, whose users these are. 0, or -EINVAL with the errors told.
+int conf_oauth_check(struct conf_ctx *x, const struct turn_oauth *o, const struct turn_user *users,
+	uint32_t nb_users);

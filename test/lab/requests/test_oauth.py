@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Third-party authorization (RFC 7635): coturn's client brings access tokens that it seals itself, a
+client of our own brings those of turnutils_oauth; what is wrong is refused and counted, and a reload
+takes a key away."""
+
+import base64
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+
+import lab as labs
+import turnlib
+import uclient
+from control import Control, ctl
+from lab import PEER4, PEER6, SERVER4, SERVER6, until
+from server import merge
+from turnlib import SUCCESS, Auth
+
+ACCESS_TOKEN, THIRD_PARTY_AUTHORIZATION = 0x001B, 0x802E
+NAME = "relay.test"
+# Those that turnutils_uclient -J has, as coturn takes them: of 33 bytes and of 17 the first ones.
+KEYS = {
+    "north": b"01234567890123456789012345678901",
+    "union": b"1234567890123456",
+    "oldempire": b"12345678901234567890123456789012",
+}
+
+
+def key(kid):
+    algorithm = "A128GCM" if len(KEYS[kid]) == 16 else "A256GCM"
+    return {"kid": kid, "secret": base64.b64encode(KEYS[kid]).decode(), "algorithm": algorithm}
+
+
+OAUTH = {"server-name": NAME, "keys": [key(kid) for kid in KEYS]}
+
+
+@dataclass
+class Token(Auth):
+    """An access token and its key. Without access the key alone signs."""
+
+    access: bytes = b""
+    mac: bytes = b""
+
+    def key(self):
+        return self.mac
+
+    def attrs(self):
+        return ([(ACCESS_TOKEN, self.access)] if self.access else []) + super().attrs()
+
+    def bring(self, other):
+        self.user, self.access, self.mac = other.user, other.access, other.mac
+
+
+def token(kid, name=NAME, made=None, lifetime=3600):
+    """A token that turnutils_oauth has sealed."""
+    mac = os.urandom(20).replace(b"\0", b"\1")  # at which it would end
+    made = int(time.time()) if made is None else made
+    text = lambda value: base64.b64encode(value).decode()
+    out = subprocess.run(
+        ["turnutils_oauth", "-e", "-i", name, "-j", kid, "-k", text(KEYS[kid]), "-l", str(made),
+         "-m", "86400", "-n", "A128GCM" if len(KEYS[kid]) == 16 else "A256GCM", "-p", text(mac),
+         "-q", str(made << 16), "-r", str(lifetime)],
+        check=True, capture_output=True, timeout=20,
+    ).stdout  # fmt: skip
+    access = re.search(rb'"access_token":"([^"]+)"', out)[1]  # the key beside it is raw bytes
+    return Token(kid, "", access=base64.b64decode(access), mac=mac)
+
+
+def real_clients(lab):
+    """coturn's client: each Allocate and Refresh with another token, of a key that it draws. It signs
+    with 16 bytes of the 20, as its server does."""
+    uclient.start_peer(lab)
+    runs = [
+        uclient.start(lab, label, server, peer, *options, clients=2, messages=30, user=user)
+        for label, server, peer, options, user in (
+            ("tokens", SERVER4, PEER4, ("-c",), ("-J",)),
+            ("tokens, pairs", SERVER4, PEER4, (), ("-J",)),
+            ("tokens, indications, IPv6", SERVER6, PEER6, ("-c", "-x", "-s"), ("-J",)),
+            ("tokens, both families, extra requests", SERVER4, PEER4, ("-c", "-Z", "-G"), ("-J",)),
+            ("a password beside them", SERVER4, PEER4, ("-c",), uclient.USER),
+        )
+    ]
+    assert not uclient.finish(runs)
+
+
+def relays(client):
+    client.send_channel(0x4000, b"media")
+    return client.wait("channel") == ("channel", 0x4000, b"media")
+
+
+def session(lab, echo):
+    """A challenge names the server; the token bounds the allocation; the key alone signs what
+    prolongs nothing."""
+    client = lab.client(token("north", lifetime=60))
+    answer = client.challenge()
+    assert answer.get(THIRD_PARTY_AUTHORIZATION) == NAME.encode(), answer
+    assert client.allocate().cls == SUCCESS and 55 <= client.granted <= 60, client.granted
+    client.auth.access = b""
+    assert client.bind(0x4000, echo.address).cls == SUCCESS
+    assert relays(client)
+    answer = client.refresh(600)
+    assert answer.code == 401 and answer.has(THIRD_PARTY_AUTHORIZATION), answer
+    client.auth.bring(token("union"))
+    answer = client.refresh(600)
+    assert answer.cls == SUCCESS and answer.lifetime == 600, answer
+    client.auth.access = b""
+    assert client.permit(echo.address).cls == SUCCESS
+    assert relays(client)
+    return client
+
+
+def refusals(lab, server):
+    """Each reason once, by name."""
+    now = int(time.time())
+    old = token("north", made=now - 7200)
+    cases = {
+        "access-token-expired": old,
+        "access-token-future": token("north", made=now + 60),
+        "access-token-forged": token("north", name="other.test"),
+        "access-key-unknown": Token("east", "", access=old.access, mac=old.mac),
+        "access-token-malformed": Token("north", "", access=old.access[:-1], mac=old.mac),
+        "access-token-signature": Token("north", "", access=token("north").access, mac=old.mac),
+    }
+    before = server.refusals()
+    for auth in cases.values():
+        with lab.client(auth) as client:
+            answer = client.allocate()
+            assert answer.code == 401 and answer.has(THIRD_PARTY_AUTHORIZATION), answer
+    # more than once where a busy machine has had a client ask again
+    counted = lambda now: all(now.get(why, 0) > before.get(why, 0) for why in cases)
+    until(lambda: counted(server.refusals()), 10, "each reason is counted")
+
+
+def operator(path, client):
+    """A session is called as the key of its token."""
+    with Control(path) as ask:
+        rows = ask.ask("allocations", user="union")["rows"]
+        assert [row["user"] for row in rows] == ["union"], rows
+        assert not ask.ask("allocations", user="north")["rows"]
+        assert ask.ask("show", id=rows[0]["id"])["allocation"]["algorithm"] == "access-token"
+    assert "access-token" in ctl(path, "show", rows[0]["id"])
+
+
+def reload(server, change):
+    """What the log says of a reload of the file with these changes."""
+    told = lambda: [line for line in server.log().splitlines() if "reload by SIGHUP: " in line]
+    before = len(told())
+    with open(os.open(server.path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(server.lab.device(json.dumps(merge(server.config, change))))
+    os.rename(server.path + ".new", server.path)
+    server.process.send_signal(signal.SIGHUP)
+    return until(lambda: told()[before:], 10, "the reload ends")[0]
+
+
+def keys_go(lab, server, client, echo):
+    """The sessions of a key that is gone end; those of others do not notice."""
+    other = lab.client(token("oldempire"))
+    assert other.allocate().cls == SUCCESS and other.bind(0x4000, echo.address).cls == SUCCESS
+    line = reload(server, {"auth": {"oauth": {"keys": [key("north"), key("oldempire")]}}})
+    assert "1 allocation ended" in line, line
+    assert relays(other)
+    client.auth.bring(token("union"))
+    assert client.refresh(600).code == 401
+    other.auth.bring(token("oldempire"))
+    assert other.refresh(600).cls == SUCCESS
+    told = lambda: [line for line in open(server.config["records"]["file"]) if "user-gone" in line]
+    until(told, 10, "the record of its end")
+    assert json.loads(told()[0])["user"] == "union"
+
+
+def main(lab):
+    labs.need_own_server()
+    path = os.path.join(lab.dir, "control.sock")
+    config = {
+        "auth": {"oauth": OAUTH},
+        "control": {"socket": path},
+        "records": {"file": os.path.join(lab.dir, "records.json")},
+    }
+    server = lab.server(config, allow={"no-allocation", "peer-no-allocation"})
+    echo = lab.echo(PEER4)
+    client = session(lab, echo)
+    refusals(lab, server)
+    operator(path, client)
+    keys_go(lab, server, client, echo)
+    reload(server, {})  # back to all keys
+    real_clients(lab)
+
+
+if __name__ == "__main__":
+    labs.run(main)

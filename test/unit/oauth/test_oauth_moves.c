@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A session by an access token that moves (RFC 8016): only its own token brings it along, because
+// many have tokens of the same kid.
+#include "mobile_world.h"
+#include "oauth_world.h"
+
+static struct mobile_world w;
+
+static int setup(void **state)
+{
+	struct turn_config c = mobile_config();
+
+	*state = &w;
+	c.oauth = oauth_config().oauth;
+	mobile_open(&w, &c);
+	return 0;
+}
+
+// The same client elsewhere, with the token of that number.
+static struct mobile_client moved(
+	const struct mobile_client *c, uint16_t port, enum oauth_kid kid, uint32_t number)
+{
+	const struct fixture_client by = oauth_client(&w.f, kid, number, "198.51.100.9");
+	struct mobile_client to = mobile_at(c, "198.51.100.9", port);
+
+	to.c.user = by.user;
+	to.c.mac = by.mac;
+	memcpy(to.c.access, by.access, sizeof(to.c.access));
+	to.c.access_len = by.access_len;
+	return to;
+}
+
+static void a_session_moves_by_its_own_token(void **state)
+{
+	const struct fixture_client by = oauth_client(&w.f, OAUTH_NORTH, 1, "198.51.100.7");
+	struct mobile_client c = mobile_ivan("198.51.100.7", 5000), to;
+
+	c.c.user = by.user;
+	c.c.mac = by.mac;
+	memcpy(c.c.access, by.access, sizeof(c.c.access));
+	c.c.access_len = by.access_len;
+	assert_int_equal(mobile_allocate(&w, &c), 0);
+	to = moved(&c, 6001, OAUTH_NORTH, 2); // somebody else's of the same kid
+	assert_int_equal(mobile_show(&w, &to), 441);
+	to = moved(&c, 6002, OAUTH_SOUTH, 1);
+	assert_int_equal(mobile_show(&w, &to), 441);
+	to = mobile_at(&c, "198.51.100.9", 6003); // a password
+	to.c = fixture_client("198.51.100.9", 6003);
+	assert_int_equal(mobile_show(&w, &to), 441);
+	to = moved(&c, 6004, OAUTH_NORTH, 1);
+	assert_int_equal(mobile_show(&w, &to), 0);
+	to.c.access_len = 0; // and the key alone goes on signing
+	assert_int_equal(mobile_bind(&w, &to, 0x4000, "10.99.0.9", 7000), 0);
+	assert_int_equal(mobile_refresh(&w, &to, 0), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			a_session_moves_by_its_own_token, setup, mobile_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
