@@ -200,9 +200,14 @@ def unknown_attributes(lab):
     return answer
 
 
-@case(0, "8489 14: unknown optional attributes are ignored", coturn=DIFFERS)
+@case(0, "8489 14: unknown optional attributes are ignored")
 def optional_attributes(lab):
-    return lab.client().allocate([(0xFF01, b"?"), (0x8030, b"")])
+    return lab.client().allocate([(0xFF01, b"?"), (0xC0DE, b"")])
+
+
+@case(405, "8016: a ticket is asked for, and mobility is off here")
+def ticket(lab):
+    return lab.client().allocate([(0x8030, b"")])
 
 
 @case(0, "8489 14: padding ignored, the first of two attributes counts", coturn=DIFFERS)
