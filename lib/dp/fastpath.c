@@ -262,16 +262,15 @@ static bool follows(struct worker *w, struct rte_mbuf *m, const struct turn_view
 	return v->leg == TURN_FROM_CLIENT && !dp_view_is_request(v) && backlog_take(w, m, v);
 }
 
-// Relays the datagrams of a leg up to the first one that takes a plan. Returns how many. The other
-// leg has other flows, so the order within a flow remains.
+// Relays datagrams [from, to) of a leg, up to the first one that takes a plan. Returns up to where.
+// The other leg has other flows, so the order within a flow remains.
 static __rte_always_inline unsigned int relay_leg(
-	struct worker *w, unsigned int leg, struct relaying r)
+	struct worker *w, unsigned int leg, unsigned int from, unsigned int to, struct relaying r)
 {
 	const struct turn_burst *b = &w->burst.turn;
-	const unsigned int n = b->nb[leg];
 	unsigned int i;
 
-	for (i = 0; i < n; i++) {
+	for (i = from; i < to; i++) {
 		const unsigned int at = b->of[leg][i];
 		const struct turn_view *v = &b->view[at];
 
@@ -282,24 +281,42 @@ static __rte_always_inline unsigned int relay_leg(
 	return i;
 }
 
-static __rte_noinline unsigned int relay_clients(struct worker *w, uint32_t tick)
+static __rte_noinline unsigned int relay_clients(
+	struct worker *w, unsigned int from, unsigned int to, uint32_t tick)
 {
-	return relay_leg(w, TURN_FROM_CLIENT, (struct relaying){tick, false});
+	return relay_leg(w, TURN_FROM_CLIENT, from, to, (struct relaying){tick, false});
 }
 
-static __rte_noinline unsigned int relay_peers(struct worker *w, uint32_t tick)
+static __rte_noinline unsigned int relay_peers(
+	struct worker *w, unsigned int from, unsigned int to, uint32_t tick)
 {
-	return relay_leg(w, TURN_FROM_PEER, (struct relaying){tick, false});
+	return relay_leg(w, TURN_FROM_PEER, from, to, (struct relaying){tick, false});
 }
 
-static __rte_noinline unsigned int relay_clients_metered(struct worker *w, uint32_t tick)
+// The same for a datagram that has to ask whether it may be relayed.
+static __rte_noinline bool relay_asking(
+	struct worker *w, unsigned int leg, unsigned int i, uint32_t tick)
 {
-	return relay_leg(w, TURN_FROM_CLIENT, (struct relaying){tick, true});
+	return relay_leg(w, leg, i, i + 1, (struct relaying){tick, true}) > i;
 }
 
-static __rte_noinline unsigned int relay_peers_metered(struct worker *w, uint32_t tick)
+// Where rates are limited: those that have paid are relayed as all others are.
+static unsigned int relay_metered(struct worker *w, unsigned int leg, uint32_t tick)
 {
-	return relay_leg(w, TURN_FROM_PEER, (struct relaying){tick, true});
+	const unsigned int n = w->burst.turn.nb[leg];
+	unsigned int done = 0;
+
+	for (;;) {
+		const unsigned int paid = metering_take_leg(w, leg, done);
+
+		done = leg == TURN_FROM_CLIENT ? relay_clients(w, done, paid, tick)
+					       : relay_peers(w, done, paid, tick);
+		if (unlikely(done < paid))
+			metering_give_leg(w, leg, done, paid);
+		if (done < paid || done == n || !relay_asking(w, leg, done, tick))
+			return done;
+		done++;
+	}
 }
 
 // Relays the datagrams that relay_leg has left, in the order in which they came.
@@ -360,9 +377,11 @@ static __rte_always_inline unsigned int relay_burst(struct worker *w, bool may_w
 
 	// when a request waits, its client's datagrams wait behind it
 	if (likely(!may_wait || w->backlog.n == 0))
-		done[TURN_FROM_CLIENT] =
-			metered ? relay_clients_metered(w, tick) : relay_clients(w, tick);
-	done[TURN_FROM_PEER] = metered ? relay_peers_metered(w, tick) : relay_peers(w, tick);
+		done[TURN_FROM_CLIENT] = metered
+			? relay_metered(w, TURN_FROM_CLIENT, tick)
+			: relay_clients(w, 0, b->nb[TURN_FROM_CLIENT], tick);
+	done[TURN_FROM_PEER] = metered ? relay_metered(w, TURN_FROM_PEER, tick)
+				       : relay_peers(w, 0, b->nb[TURN_FROM_PEER], tick);
 	relayed = done[TURN_FROM_CLIENT] + done[TURN_FROM_PEER];
 	if (unlikely(relayed < b->nb[TURN_FROM_CLIENT] + b->nb[TURN_FROM_PEER]))
 		relayed += metered ? rest_metered(w, done, tick, may_wait)

@@ -47,6 +47,7 @@ _Static_assert(sizeof(struct turn_meter) == 64, "one cache line");
 struct turn_meters {
 	struct turn_meter *meter; // by slot
 	struct turn_party *party; // party 0 never has anything left
+	uint32_t nb_slots;
 	uint16_t serial; // changes with the rates; never 0
 	bool wide; // there are rates of users or realms
 	bool on; // there are rates

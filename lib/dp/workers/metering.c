@@ -11,6 +11,7 @@
 #include "csprng.h"
 #include "datapath.h"
 #include "drop_of.h"
+#include "turn_line.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
 #include "turn_usage.h"
@@ -74,6 +75,48 @@ void metering_take(struct worker *w)
 		turn_shard_set_meters(w->shard, t);
 	w->meters = turn_shard_meters(w->shard);
 	w->special = w->marks || w->meters != NULL;
+}
+
+// wide and leg are constants where this is inlined. The meters are looked at in a copy, which no
+// store to one of them can have changed for all that gcc knows.
+static __rte_always_inline unsigned int take_leg(
+	const struct worker *w, unsigned int leg, unsigned int from, bool wide)
+{
+	struct turn_meters t = *w->meters;
+	const struct turn_burst *b = &w->burst.turn;
+	const uint8_t *first = b->of[leg], *last = first + b->nb[leg], *at;
+
+	t.wide = wide;
+	for (at = first + from; at < last; at++) {
+		const struct turn_view *v = &b->view[*at];
+		const uint64_t cost = turn_meter_cost(1, turn_view_data(v, leg));
+
+		// nobody's, or a redirect; or it has to ask
+		if (unlikely(v->slot >= t.nb_slots) ||
+			unlikely(!turn_meter_take(&t, v->slot, leg, cost)))
+			break;
+	}
+	return (unsigned int)(at - first);
+}
+
+unsigned int metering_take_leg(const struct worker *w, unsigned int leg, unsigned int from)
+{
+	if (leg == TURN_FROM_CLIENT)
+		return w->meters->wide ? take_leg(w, TURN_FROM_CLIENT, from, true)
+				       : take_leg(w, TURN_FROM_CLIENT, from, false);
+	return w->meters->wide ? take_leg(w, TURN_FROM_PEER, from, true)
+			       : take_leg(w, TURN_FROM_PEER, from, false);
+}
+
+void metering_give_leg(struct worker *w, unsigned int leg, unsigned int from, unsigned int to)
+{
+	const struct turn_burst *b = &w->burst.turn;
+
+	for (unsigned int i = from; i < to; i++) {
+		const struct turn_view *v = &b->view[b->of[leg][i]];
+
+		turn_meter_give(w->shard, v->slot, leg, turn_meter_cost(1, turn_view_data(v, leg)));
+	}
 }
 
 bool metering_asks(struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint64_t cost)

@@ -74,6 +74,7 @@ struct turn_meters *turn_meters_create(void *mem, uint32_t slots, struct turn_ac
 
 	t->public = (struct turn_meters){.meter = (struct turn_meter *)at,
 		.accounts = a,
+		.nb_slots = slots,
 		.serial = 1,
 		.nb_parties = parties_for(slots),
 		.head = PARTY_NONE,

@@ -171,6 +171,36 @@ static void by_hairpin(void **state)
 	world_close(&world);
 }
 
+// A burst pays before it is relayed. What is dropped for another reason takes nothing all the same,
+// wherever it stands in the burst.
+static void what_is_not_relayed_costs_nothing(void **state)
+{
+	static const struct world_setup s = {
+		.workers = 1, .rx_queues = 1, .tx_queues = 1, .change = limit};
+	const struct endpoint p = world_endpoint("10.99.0.30", 7000);
+	struct world_client c;
+	unsigned int n = 0, lost = 0;
+
+	world_open(&world, &s);
+	world_client(&world, &c, "10.99.0.20", 5000);
+	assert_int_equal(client_allocate(&world, &c, 4), 0);
+	assert_int_equal(client_bind(&world, &c, GSO_CHANNEL, &p), 0);
+	for (unsigned int i = 0; i < 4 * OFFERED; i++) {
+		const bool junk =
+			i % 20 / 5 != i / 20 % 4; // three of four, in another place each time
+
+		client_channel_data(&world, &c, junk ? GSO_CHANNEL + 1 : GSO_CHANNEL, "x", 1);
+		lost += junk;
+		if (i % 20 == 19) // little time passes
+			world_run(&world);
+		n += i % 20 == 19 ? arrived(&p) : 0;
+	}
+	assert_in_range(n, RATE, RATE + RATE / 2);
+	assert_int_equal(world_dropped(&world, ALLOCATION_RATE), OFFERED - n);
+	assert_int_equal(world_drops(&world), OFFERED - n + lost);
+	world_close(&world);
+}
+
 // --- super-frames --------------------------------------------------------------------------------
 
 // All of a super-frame counts. What fits leaves whole; of what does not, as much as one by one.
@@ -306,6 +336,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_each_way),
 		cmocka_unit_test(by_hairpin),
+		cmocka_unit_test(what_is_not_relayed_costs_nothing),
 		cmocka_unit_test(in_super_frames),
 		cmocka_unit_test(longer_than_a_burst),
 		cmocka_unit_test(by_reload),
