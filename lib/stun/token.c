@@ -7,6 +7,7 @@
 #include <openssl/crypto.h>
 #include <string.h>
 
+#include "base64.h"
 #include "gcm.h"
 #include "stun_int.h"
 
@@ -92,17 +93,6 @@ static bool hex_read(const char *text, size_t len, uint8_t *out)
 	return true;
 }
 
-static int base64_value(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
 // How many bytes base64 text stands for, of which max are written; -1: it is none. Bits that are
 // left over in the last character have to be zero.
 static int base64_read(const char *text, uint8_t *out, size_t max)
@@ -115,7 +105,7 @@ static int base64_read(const char *text, uint8_t *out, size_t max)
 	if (text[chars + pad] != '\0' || chars % 4 == 1 || (pad != 0 && (chars + pad) % 4 != 0))
 		return -1;
 	for (size_t i = 0; i < chars; i++) {
-		const int v = base64_value(text[i]);
+		const int v = base64_value((uint8_t)text[i]);
 
 		if (v < 0)
 			return -1;
