@@ -173,9 +173,9 @@ static void test_led_twice(void **state)
 
 // --- dual allocations (RFC 8656 5) ---------------------------------------------------------------
 
-static struct mobile_client dual(struct endpoint *v4, struct endpoint *v6)
+static struct mobile_client dual_at(uint16_t port, struct endpoint *v4, struct endpoint *v6)
 {
-	struct mobile_client ivan = mobile_ivan("198.51.100.7", 5000);
+	struct mobile_client ivan = mobile_ivan("198.51.100.7", port);
 	struct stun_writer *out = mobile_begin_request(&w, &ivan, STUN_ALLOCATE);
 	uint16_t pos = 0, off, alen;
 	int family;
@@ -193,6 +193,11 @@ static struct mobile_client dual(struct endpoint *v4, struct endpoint *v6)
 	assert_int_equal(mobile_bind(&w, &ivan, 0x4004, PEER, 7000), 0);
 	assert_int_equal(mobile_bind(&w, &ivan, 0x4006, "fd99::10", 7000), 0);
 	return ivan;
+}
+
+static struct mobile_client dual(struct endpoint *v4, struct endpoint *v6)
+{
+	return dual_at(5000, v4, v6);
 }
 
 static void test_dual(void **state)
@@ -238,6 +243,44 @@ static void test_half(void **state)
 		assert_int_equal(mobile_refresh(&w, &moved, 0), 0);
 		assert_int_equal(fixture_stats(&w.f).allocations, 0);
 		mobile_advance(&w, 1);
+	}
+}
+
+// Leaves one port of IPv4 to the worker.
+static void fill(void)
+{
+	struct mobile_client one, last = {0};
+
+	for (uint16_t port = 10000;; port++) {
+		one = mobile_ivan("198.51.100.9", port);
+		if (mobile_allocate(&w, &one) != 0)
+			break;
+		last = one;
+	}
+	assert_int_equal(mobile_refresh(&w, &last, 0), 0);
+	mobile_advance(&w, 1);
+}
+
+// Each ticket leads to its allocation, however many have lost a half at one and the same port.
+static void test_one_after_another(void **state)
+{
+	struct endpoint v4[3] = {0}, v6[3] = {0};
+	struct mobile_client ivan[3];
+
+	fill();
+	for (uint16_t i = 0; i < 3; i++) {
+		ivan[i] = dual_at((uint16_t)(5000 + i), &v4[i], &v6[i]);
+		assert_true(endpoint_eq(&v4[i], &v4[0]));
+		assert_int_equal(end_half(&ivan[i], 4), 0);
+		mobile_advance(&w, 1);
+	}
+	for (uint16_t i = 1; i < 4; i++) { // one in the middle of them first
+		struct mobile_client moved = far_at(&ivan[i % 3], (uint16_t)(6000 + i));
+
+		assert_int_equal(mobile_show(&w, &moved), 0);
+		assert_sends(&w, &moved, 0x4006);
+		assert_hears(&w, &v6[i % 3], "fd99::10", 7000, &moved);
+		assert_int_equal(mobile_refresh(&w, &moved, 0), 0);
 	}
 }
 
@@ -421,6 +464,7 @@ int main(void)
 		T(test_led_twice),
 		T(test_dual),
 		T(test_half),
+		T(test_one_after_another),
 		T(test_half_under_way),
 		T(test_stolen),
 		T(test_replayed_elsewhere),
