@@ -138,7 +138,7 @@ static void questions_wake(void **state)
 	}
 	dp_halt(world.dp);
 	assert_true(stats_of(1).woken_by_kick >= TIMES / 2);
-	assert_int_equal(stats_of(0).woken_by_kick, 1); // the end
+	assert_true(stats_of(0).woken_by_kick <= 1); // the end, unless that comes between two waits
 	world_close(&world);
 }
 
@@ -205,7 +205,9 @@ static void in_vain(void **state)
 	assert_false(waiter_in_vain(w));
 	assert_true(waiter_arm(w));
 	assert_int_equal(write(w->waiter.fd[1].fd, &one, sizeof(one)), sizeof(one));
-	w->now_ms = w->ticked_ms = (rte_rdtsc() - world.dp->tsc_start) / world.dp->tsc_per_ms;
+	// what is due is due a minute from now, however long this thread has no CPU
+	w->now_ms = (rte_rdtsc() - world.dp->tsc_start) / world.dp->tsc_per_ms + 60000;
+	w->ticked_ms = w->now_ms;
 	waiter_block(w);
 	assert_false(is_armed(0));
 	assert_int_equal(w->live.woken_by_port, 1);
