@@ -179,7 +179,7 @@ def ends_at_the_deadline(lab):
     server.telemetry.close()
     assert server.process.wait(10 * labs.SLOW) == 0
     took = time.monotonic() - begin
-    assert took >= 1, took
+    assert took >= 1 - labs.GRAIN, took
     assert "drain by SIGUSR1: the end is at 0 allocations, or after 1 s" in server.log(), server.log()
     assert "the deadline is over, allocations left: 1" in server.log(), server.log()
     print(f"ended {took:.2f} s after the order, with a deadline of 1 s")

@@ -44,7 +44,7 @@ def ends(lab, server):
     client, begin = relaying(lab, echo)
     assert client.granted == 2, client.granted
     gone, last = end(server, client, begin, 8)
-    assert 2 <= gone <= 2 + LATE * labs.SLOW, f"ended after {gone:.2f} s, granted 2 s"
+    assert 2 - labs.GRAIN <= gone <= 2 + LATE * labs.SLOW, f"ended after {gone:.2f} s, granted 2 s"
     assert 1 < last < gone, f"relayed for {last:.2f} s"
     assert client.refresh().code == 437
     client.send_channel(0x4000, b"old allocation")
@@ -71,7 +71,7 @@ def refreshed(lab, server):
     answer = client.refresh(4)
     assert answer.lifetime == 4, answer.lifetime
     gone, last = end(server, client, begin, 9)
-    assert 4 <= gone <= 4 + LATE * labs.SLOW, f"ended after {gone:.2f} s, refreshed for 4 s"
+    assert 4 - labs.GRAIN <= gone <= 4 + LATE * labs.SLOW, f"ended after {gone:.2f} s, refreshed for 4 s"
     assert 3 < last < gone, f"relayed for {last:.2f} s"
     print(f"refreshed for 4 s, relayed for {last:.2f} s")
 
@@ -84,12 +84,12 @@ def exhaustion(lab):
     assert len({c.relayed for c in clients}) == 4
     extra = lab.client()
     assert extra.allocate().code == 508, "all ports are taken"
+    freed = time.monotonic()  # at the earliest
     assert clients[0].refresh(0).cls == SUCCESS
-    freed = time.monotonic()
     assert extra.allocate().code == 508, "the freed port rests"
     labs.until(lambda: extra.allocate().cls == SUCCESS, 4, "the resting port is given out")
     rested = time.monotonic() - freed
-    assert rested >= 1 and extra.relayed == clients[0].relayed, rested
+    assert rested > 1 - labs.GRAIN and extra.relayed == clients[0].relayed, rested
     print(f"the only freed port was given out again after {rested:.2f} s")
 
 

@@ -46,6 +46,7 @@ OFFLOAD = os.environ.get("LAB_OFFLOAD", "uso")
 LONG = bool(os.environ.get("LAB_LONG"))
 SANITIZED = "asan" in os.path.basename(BUILD)
 SLOW = 4 if SANITIZED else 1  # factor on time limits
+GRAIN = 0.002  # seconds that a time may seem too short: slipring counts whole milliseconds
 CLONE_NEWNET = 0x40000000
 
 SERVER4, SERVER6 = "10.99.0.1", "fd99::1"
