@@ -56,7 +56,7 @@ static const struct conf_key rows[] = {
 	.help = "Microseconds of the longest sleep of an `adaptive` worker, and of each of a "
 	"`saving` one and of busy stream threads beside it (200 there at least): what a datagram "
 	"may have to wait more, and the receive ring has to hold. Without it: 50, and up to 250 "
-	"for an `adaptive` worker where a sleep takes more than 5 us of the CPU; up to 500 for a "
+	"for an `adaptive` worker where a sleep takes more than 5 us of the CPU; up to 1000 for a "
 	"`saving` one whose ports can wake it."},
 
 {"ports", CONF_ITEMS, MANY(conf, ports, nb_ports), REQUIRED, RANGE(1, CONF_PORTS_MAX),

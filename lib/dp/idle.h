@@ -23,7 +23,7 @@
 #define IDLE_GATHER 16 // datagrams of one sleep that are worth it where a port would wake
 // The sleep of one that saves, where a port would wake, unless told otherwise; and no more than so
 // many datagrams are to come in it.
-#define IDLE_BATCH_US 500
+#define IDLE_BATCH_US 1000
 #define IDLE_BATCH 64
 #define IDLE_WAIT UINT64_MAX // no sleep: until a port or somebody else wakes
 

@@ -449,14 +449,15 @@ static void test_woken_end_of_stream(void **state)
 	}
 }
 
-// One that saves lets some gather, for no longer than told: 500 us where nothing is said, and no
+// One that saves lets some gather, for no longer than told: 1000 us where nothing is said, and no
 // more than 64 of them.
 static void test_woken_saving(void **state)
 {
 	static const struct {
 		uint32_t told, every, sleep;
-	} t[] = {{0, 5, 320}, {0, 20, 500}, {0, 100, 500}, {0, 200, 500}, {0, 400, 0}, {0, 5000, 0},
-		{1000, 5, 1000}, {1000, 400, 1000}, {1000, 800, 0}, {200, 50, 200}, {200, 180, 0}};
+	} t[] = {{0, 5, 320}, {0, 10, 640}, {0, 20, 1000}, {0, 100, 1000}, {0, 400, 1000},
+		{0, 800, 0}, {0, 5000, 0}, {1000, 5, 1000}, {1000, 400, 1000}, {1000, 800, 0},
+		{200, 50, 200}, {200, 180, 0}};
 
 	for (unsigned int i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		struct sim s = woken(t[i].told, true, 24 * US);
