@@ -164,7 +164,7 @@ static void peer_passed_over(struct turn_shard *s, uint32_t slot, const struct e
 // of this one is.
 static void slot_passed_over(struct turn_shard *s, uint32_t slot)
 {
-	if (cold_at(s, slot)->is_second && ++s->passed_over % TAKE_OVER == 0)
+	if (cold_at(s, slot)->is_second && ++s->seconds % TAKE_OVER == 0)
 		alloc_put_first(s, slot);
 }
 

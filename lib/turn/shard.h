@@ -50,6 +50,7 @@ struct turn_shard {
 	uint32_t epoch; // grows with every insert into clients
 	uint32_t tick; // now_ms in TURN_LINE_MS, as the lines count
 	uint32_t passed_over; // datagrams of peers that their line has no copy of
+	uint32_t seconds; // datagrams of the second one of a dual allocation
 	const struct turn_policy *policy; // the first realm's
 	const struct turn_relay_map *map;
 	struct turn_quota *quota;

@@ -74,29 +74,38 @@ void mobile_take_up(
 	state_moved(s, slot);
 }
 
-void mobile_end(struct turn_shard *s, uint32_t slot)
+// What the ticket of a dual allocation is good for goes to the half that is left.
+static void inherit(struct turn_shard *s, uint32_t slot, uint32_t other)
 {
-	const uint32_t other = alloc_sibling(s, slot);
-	struct mobile *m = &s->mobile[slot], *to;
-	uint32_t heirs;
+	struct mobile *m = &s->mobile[slot], *to = &s->mobile[other];
+	const uint32_t heirs = to->heirs;
 
-	if (m->handle == 0)
-		return;
-	chain_remove(s, slot);
-	if (other == TURN_NONE) {
-		mobile_path_drop(s, m);
-		m->handle = 0;
-		return;
-	}
-	to = &s->mobile[other];
-	heirs = to->heirs;
 	*to = *m;
 	to->heirs = heirs;
 	m->handle = 0;
 	chain_add(s, other);
-	if (to->path != TURN_NONE)
-		*line_path_slot(alloc_at(s, to->path)) = other;
 	state_moved(s, other);
+}
+
+void mobile_end(struct turn_shard *s, uint32_t slot)
+{
+	const uint32_t other = alloc_sibling(s, slot);
+	struct mobile *m = mobile_of(s, slot);
+
+	if (m == NULL)
+		return;
+	// a path leads to either half, whichever has the record
+	if (other == TURN_NONE)
+		mobile_path_drop(s, m);
+	else if (m->path != TURN_NONE)
+		*line_path_slot(alloc_at(s, m->path)) = other;
+	m = &s->mobile[slot];
+	if (m->handle == 0)
+		return;
+	chain_remove(s, slot);
+	if (other != TURN_NONE)
+		inherit(s, slot, other);
+	m->handle = 0;
 }
 
 struct quota_ref mobile_quota(const struct turn_shard *s, uint32_t slot)

@@ -309,6 +309,28 @@ static void test_half_under_way(void **state)
 	assert_sends(&w, &moved, 0x4006);
 }
 
+// The half that the path leads to need not be that which has the ticket: the one whose channels are
+// used is the first of the two.
+static void test_half_in_use_under_way(void **state)
+{
+	for (int ended = 4; ended <= 6; ended += 2) {
+		const uint16_t left = ended == 4 ? 0x4006 : 0x4004;
+		struct endpoint v4 = {0}, v6 = {0};
+		struct mobile_client ivan = dual(&v4, &v6), moved = far_at(&ivan, 6000);
+
+		for (unsigned int i = 0; i < 1000; i++)
+			assert_sends(&w, &ivan, 0x4006);
+		assert_int_equal(mobile_show(&w, &moved), 0);
+		assert_int_equal(end_half(&ivan, ended), 0);
+		assert_sends(&w, &moved, left);
+		assert_cut_off(&w, &ivan, left);
+		assert_int_equal(fixture_stats(&w.f).allocations, 1);
+		assert_int_equal(mobile_refresh(&w, &moved, 0), 0);
+		assert_int_equal(fixture_stats(&w.f).allocations, 0);
+		mobile_advance(&w, 1);
+	}
+}
+
 // --- those who mean harm -------------------------------------------------------------------------
 
 // A stolen ticket is of no use without the owner's password.
@@ -466,6 +488,7 @@ int main(void)
 		T(test_half),
 		T(test_one_after_another),
 		T(test_half_under_way),
+		T(test_half_in_use_under_way),
 		T(test_stolen),
 		T(test_replayed_elsewhere),
 		TX(test_quota, setup_quota),
