@@ -148,7 +148,7 @@ static void users_init(struct model_world *w)
 {
 	w->user[0] = (struct model_user){.name = "ivan", .password = "pw", .known = true};
 	w->user[1] = (struct model_user){.name = "eve", .password = "evil", .known = true};
-	rest_user(&w->user[2], FIXTURE_WALL_S + 5400, "bob");
+	rest_user(&w->user[2], FIXTURE_WALL_S + 2400, "bob");
 	rest_user(&w->user[3], FIXTURE_WALL_S + 100000000, "ann");
 	w->user[4] = (struct model_user){.name = "mallory", .password = "pw"};
 	w->user[MODEL_OTHER] =
