@@ -7,6 +7,7 @@
 
 #include "conn.h"
 #include "framing.h"
+#include "out/outgoing.h"
 #include "relay/splice.h"
 #include "stun.h"
 #include "tos.h"
@@ -228,7 +229,7 @@ void conn_judge(struct thread *t, struct conn *c)
 
 // Tells epoll what to wait for. While a client does not read our answers, we read no more requests
 // from it.
-static void conn_watch(struct thread *t, struct conn *c)
+void conn_watch(struct thread *t, struct conn *c)
 {
 	const bool writing =
 		c->out.first != NULL || (c->state == CONN_HANDSHAKE && SSL_want_write(c->ssl));
@@ -273,6 +274,7 @@ static bool give(struct thread *t, struct conn *c, const uint8_t *p, uint16_t le
 	m.len = len;
 	m.conn = from.conn;
 	conf->ops->send(conf->ctx, t->index, c->home, &m, &from);
+	t->kicks |= UINT64_C(1) << c->home;
 	c->given = true;
 	count(&t->stats.rx, 1);
 	return true;
@@ -434,56 +436,6 @@ void conn_resume_held(struct thread *t, unsigned int worker)
 
 // --- out -----------------------------------------------------------------------------------------
 
-bool conn_flush(struct thread *t, struct conn *c)
-{
-	const uint8_t *data;
-	uint16_t len;
-
-	while (queue_next(&c->out, &data, &len)) {
-		const int n = tls_io_write(c, data, len);
-
-		if (n < 0) {
-			conn_close(t, c, &t->stats.failed);
-			return false;
-		}
-		if (n == IO_LATER) {
-			c->out.begun |= c->ssl != NULL; // libssl wants the same bytes again
-			return false;
-		}
-		count(&t->stats.tx_bytes, n);
-		if (queue_wrote(&c->out, (uint16_t)n))
-			count(&t->stats.tx, 1);
-	}
-	return true;
-}
-
-static void send_now(struct thread *t, struct conn *c, const struct stream_message *m)
-{
-	int n = IO_LATER;
-	const bool first = c->out.first == NULL;
-	struct queue_message rest = {.data = m->data, .len = m->len, .media = m->media};
-
-	if (first)
-		n = tls_io_write(c, m->data, m->len);
-	if (n < 0) {
-		conn_close(t, c, &t->stats.failed);
-		return;
-	}
-	count(&t->stats.tx_bytes, n);
-	if (n == m->len) {
-		count(&t->stats.tx, 1);
-		return;
-	}
-	rest.done = (uint16_t)n;
-	rest.begun = n > 0 || (first && c->ssl != NULL); // libssl wants the same bytes again
-	count(&t->stats.queue_full, queue_put(&c->out, t->s->conf.queue, &rest));
-	// no memory for the rest of a message that is begun, so the stream cannot go on
-	if (rest.begun && c->out.first == NULL)
-		conn_close(t, c, &t->stats.failed);
-	else
-		conn_watch(t, c);
-}
-
 struct conn *conn_of(struct thread *t, uint64_t handle)
 {
 	const uint32_t i = (uint32_t)handle & 0xffffff;
@@ -493,40 +445,12 @@ struct conn *conn_of(struct thread *t, uint64_t handle)
 }
 
 // What a client has sent behind its ConnectionBind is read on in turn.
-static void answered(struct thread *t, struct conn *c)
+void conn_answered(struct thread *t, struct conn *c)
 {
 	if (!c->waits)
 		return;
 	c->waits = false;
 	hold(t, c);
-}
-
-void conn_send(struct thread *t, const struct stream_message *m)
-{
-	struct conn *c = conn_of(t, m->conn);
-
-	if (c == NULL) {
-		count(&t->stats.late, 1);
-		return;
-	}
-	if (!m->media) {
-		c->lease_ms = t->now_ms + m->lease_s * UINT64_C(1000);
-		answered(t, c);
-	}
-	send_now(t, c, m);
-}
-
-void conn_answer(struct thread *t, uint64_t handle, const uint8_t *data, uint16_t len)
-{
-	const struct stream_message m = {.data = (uint8_t *)(uintptr_t)data, .len = len};
-	struct conn *c = conn_of(t, handle);
-
-	if (c == NULL) {
-		count(&t->stats.late, 1);
-		return;
-	}
-	answered(t, c);
-	send_now(t, c, &m);
 }
 
 void conn_lease(struct thread *t, uint64_t handle, uint32_t lease_s)
@@ -579,7 +503,7 @@ void conn_event(struct thread *t, struct conn *c, uint32_t events)
 	if (c->state == CONN_HANDSHAKE)
 		shake(t, c);
 	if (c->state == CONN_OPEN && (events & EPOLLOUT) != 0)
-		conn_flush(t, c);
+		outgoing_flush(t, c);
 	if (c->state == CONN_OPEN && c->waits && (events & (EPOLLHUP | EPOLLERR)) != 0)
 		conn_close(t, c, &t->stats.failed);
 	if (c->state == CONN_OPEN &&

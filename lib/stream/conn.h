@@ -6,7 +6,7 @@
 #include <openssl/ssl.h>
 
 #include "addr.h"
-#include "queue.h"
+#include "out/queue.h"
 #include "thread.h"
 
 #define CONN_NONE UINT32_MAX
@@ -43,6 +43,7 @@ struct conn {
 	bool held; // its next message is a request, and its worker takes no more now
 	bool waits; // for the answer to a ConnectionBind: what follows may be no messages
 	bool fresh; // epoll has it among the connections that are not open yet
+	uint16_t gathered; // gather_add's: of the messages that are about to be written
 	uint32_t skip; // bytes of an oversize message that are still to come
 	uint32_t rest_len;
 	uint8_t *rest; // bytes received that are no whole message yet
@@ -70,16 +71,14 @@ void conn_event(struct thread *t, struct conn *c, uint32_t events);
 void conn_resume(struct thread *t, struct conn *c);
 // Goes on, in turn, with connections that waited to ask a worker.
 void conn_resume_held(struct thread *t, unsigned int worker);
-// Sends a worker's message to the client.
-void conn_send(struct thread *t, const struct stream_message *m);
 // The connection of a number, if it is open and not bound to a peer; else NULL.
 struct conn *conn_of(struct thread *t, uint64_t handle);
-// Sends the client a message that is not media. It answers a ConnectionBind, if one waits for that.
-void conn_answer(struct thread *t, uint64_t handle, const uint8_t *data, uint16_t len);
+// Reads on behind a ConnectionBind, if the connection waits for the answer to one.
+void conn_answered(struct thread *t, struct conn *c);
+// Tells epoll what the connection waits for.
+void conn_watch(struct thread *t, struct conn *c);
 // Notes how long the allocation of a connection lives.
 void conn_lease(struct thread *t, uint64_t handle, uint32_t lease_s);
-// Writes what waits for the client. True: nothing does any more. The connection may be closed.
-bool conn_flush(struct thread *t, struct conn *c);
 // Closes the connection if one of its deadlines has passed.
 void conn_judge(struct thread *t, struct conn *c);
 // Tells the workers that the connection has ended. True once all know; its slot is then free.

@@ -18,7 +18,7 @@
 
 #define STREAM_THREADS_MAX 16
 #define STREAM_CONNECTIONS_MAX (1u << 20)
-#define STREAM_BURST 32
+#define STREAM_BURST 256 // messages that a thread takes at a time
 #define STREAM_ROOM_MAX 16384 // limit of stream_config.room, in bytes
 #define STREAM_PROXIES_MAX 64 // prefixes of balancers of a listener
 
@@ -220,9 +220,12 @@ struct stream_ops {
 	// True when the worker has room for another request, which may have to wait there. A client
 	// over TCP does not repeat a request, so none may be dropped.
 	bool (*may_ask)(void *ctx, unsigned int t, unsigned int w);
-	// Gives the buffer just taken, now with m->len bytes, to the worker. Never fails.
+	// Gives the buffer just taken, now with m->len bytes, to the worker, and does not wake it.
+	// Never fails.
 	void (*send)(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
 		const struct stream_from *from);
+	// Wakes a worker, if it waits, behind all that a round has sent it.
+	void (*kick)(void *ctx, unsigned int w);
 	// Tells a worker that a connection has ended. False: not now.
 	bool (*ended)(void *ctx, unsigned int t, unsigned int w, const struct stream_from *from);
 	// Gets up to n messages for clients. The thread gives all of them back with release before
@@ -309,6 +312,7 @@ struct stream_config {
 	X(tx, "messages of workers written to clients")                                     \
 	X(rx_bytes, "received, TLS taken off")                                              \
 	X(tx_bytes, "written, before TLS")                                                  \
+	X(writes, "times that messages were written: those of one time in one write")       \
 	X(oversize, "messages from clients too long for any datagram, skipped")             \
 	X(queue_full, "messages to clients dropped: streams.queue")                         \
 	X(late, "messages to clients whose connection has ended")                           \

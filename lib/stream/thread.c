@@ -11,6 +11,7 @@
 #include "conn.h"
 #include "fatal.h"
 #include "listen.h"
+#include "out/outgoing.h"
 #include "proxy/proxy.h"
 #include "relay/hub.h"
 #include "relay/orders.h"
@@ -19,7 +20,6 @@
 #define TICK_MS 100 // longest sleep of a round, and time between two scans for deadlines
 #define SCAN_PARTS 5 // each tick looks at one part of all connections: at every one twice a second
 #define STALL_NS (200 * 1000) // until the thread asks workers for buffers again
-#define RECEIVE_ROUNDS 8 // bursts that one worker may send in a row
 #define PORTION_NS (1000 * 1000) // time for handshakes in a round; the last step may exceed it
 
 static uint64_t clock_ns(void)
@@ -35,33 +35,51 @@ static uint64_t clock_ms(void)
 	return clock_ns() / 1000000;
 }
 
+// Handles messages that a worker has left, n of them in t->gather. What is for one connection is
+// written together; orders find written what came before them.
+static void handle(struct thread *t, unsigned int w, unsigned int n)
+{
+	const struct stream_message *m = t->gather.m;
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (m[i].kind == STREAM_BYTES) {
+			outgoing_add(t, i);
+		} else if (m[i].kind == STREAM_ORDER) {
+			outgoing_write(t);
+			orders_take(t, &m[i]);
+		} else {
+			handshake_take(t, w, &m[i]);
+		}
+	}
+	outgoing_write(t);
+}
+
 // Takes the messages that workers have for clients. Returns how many there were.
 static unsigned int receive(struct thread *t)
 {
 	const struct stream_config *conf = &t->s->conf;
-	struct stream_message m[STREAM_BURST];
 	unsigned int total = 0;
 
 	for (unsigned int w = 0; w < conf->workers; w++) {
-		for (unsigned int round = 0; round < RECEIVE_ROUNDS; round++) {
-			const unsigned int n =
-				conf->ops->receive(conf->ctx, t->index, w, m, STREAM_BURST);
+		const unsigned int n =
+			conf->ops->receive(conf->ctx, t->index, w, t->gather.m, STREAM_BURST);
 
-			for (unsigned int i = 0; i < n; i++) {
-				if (m[i].kind == STREAM_BYTES)
-					conn_send(t, &m[i]);
-				else if (m[i].kind == STREAM_ORDER)
-					orders_take(t, &m[i]);
-				else
-					handshake_take(t, w, &m[i]);
-				conf->ops->release(conf->ctx, t->index, w, m[i].buf);
-			}
-			total += n;
-			if (n < STREAM_BURST)
-				break;
-		}
+		handle(t, w, n);
+		for (unsigned int i = 0; i < n; i++)
+			conf->ops->release(conf->ctx, t->index, w, t->gather.m[i].buf);
+		total += n;
 	}
 	return total;
+}
+
+// Wakes the workers that were sent messages: once for all of a round, so that one does not wake for
+// the first of them alone.
+static void kick(struct thread *t)
+{
+	const struct stream_config *conf = &t->s->conf;
+
+	for (; t->kicks != 0; t->kicks &= t->kicks - 1)
+		conf->ops->kick(conf->ctx, (unsigned int)__builtin_ctzll(t->kicks));
 }
 
 static void resume(struct thread *t)
@@ -152,6 +170,7 @@ static void shake_hands(struct thread *t)
 
 		t->shaking = handshake_work(t) || fresh;
 	} while (t->shaking && clock_ns() < until);
+	kick(t);
 	t->hungry |= t->shaking;
 }
 
@@ -181,6 +200,7 @@ static void round_of(struct thread *t)
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 		busy = receive(t);
 	}
+	kick(t);
 	if (t->stalled)
 		nanosleep(&pause, NULL);
 	at_once = busy > 0 || t->relay_untold > 0 || t->stalled || t->shaking || t->nap.on;
@@ -191,6 +211,7 @@ static void round_of(struct thread *t)
 	t->now_ms = clock_ms();
 	for (int i = 0; i < n; i++)
 		dispatch(t, &e[i]);
+	kick(t);
 	if (t->shaking || t->shakes.first != NULL)
 		shake_hands(t);
 	nap_see(&t->nap, t->now_ms, busy + (n > 0 ? (unsigned int)n : 0));

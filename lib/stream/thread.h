@@ -10,6 +10,7 @@
 
 #include "conn_limits.h"
 #include "dtls/handshake.h"
+#include "out/gather.h"
 #include "nap.h"
 #include "rates.h"
 #include "refused.h"
@@ -48,6 +49,7 @@ struct thread {
 	struct held { // connections that wait to ask a worker: first come, first served
 		uint32_t first, last;
 	} held[STREAM_WORKERS_MAX];
+	uint64_t kicks; // a bit for each worker that was sent something since it was woken last
 	bool untold; // workers have no room for the news of an end: nothing new is read till then
 	bool stalled; // some work of this round has to wait a little
 	struct handshakes shakes;
@@ -63,6 +65,8 @@ struct thread {
 	unsigned int relay_part; // ticks of what is relayed over TCP
 	uint32_t scan; // the next connection whose deadline to look at
 	struct stream_stats stats; // written by the thread, read by any thread
+	struct gather gather; // what a worker has for clients
+	uint8_t record[GATHER_BYTES]; // pieces of one write of TLS, put together
 	uint8_t scratch[STREAM_ROOM_MAX + 4 + STREAM_CHUNK]; // part of a message, and a chunk
 };
 

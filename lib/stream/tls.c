@@ -349,6 +349,22 @@ int tls_io_write(struct conn *c, const uint8_t *buf, size_t len)
 	return tls_result(c->ssl, SSL_write(c->ssl, buf, (int)len));
 }
 
+int tls_io_writev(struct conn *c, uint8_t *buf, const struct iovec *v, unsigned int n)
+{
+	const struct msghdr m = {.msg_iov = (struct iovec *)(uintptr_t)v, .msg_iovlen = n};
+	size_t len = 0;
+
+	if (n == 1)
+		return tls_io_write(c, v->iov_base, v->iov_len);
+	if (c->ssl == NULL)
+		return plain_result(sendmsg(c->fd, &m, MSG_NOSIGNAL));
+	for (unsigned int i = 0; i < n; i++) {
+		memcpy(buf + len, v[i].iov_base, v[i].iov_len);
+		len += v[i].iov_len;
+	}
+	return tls_io_write(c, buf, len);
+}
+
 int tls_io_handshake(struct conn *c)
 {
 	c->chunk = true;

@@ -73,6 +73,10 @@ static void ops_send(void *ctx, unsigned int t, unsigned int w, const struct str
 	const struct stream_from *from)
 {
 	put_up(stream_way_of(ctx, t, w), m, from, MBUF_META_STREAM);
+}
+
+static void ops_kick(void *ctx, unsigned int w)
+{
 	stream_way_kick(ctx, w);
 }
 
@@ -183,6 +187,7 @@ const struct stream_ops streams_ops = {.home = ops_home,
 	.may_ask = ops_may_ask,
 	.take = ops_take,
 	.send = ops_send,
+	.kick = ops_kick,
 	.ended = ops_ended,
 	.receive = ops_receive,
 	.release = ops_release,

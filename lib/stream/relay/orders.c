@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "conn.h"
+#include "out/outgoing.h"
 #include "relay/hub.h"
 #include "relay/orders.h"
 #include "relay/sockets.h"
@@ -43,7 +44,7 @@ static const uint8_t *answer_at(const struct ordered *d, enum stream_answer whic
 
 static void answer(struct thread *t, const struct ordered *d, enum stream_answer which)
 {
-	conn_answer(t, d->conn, answer_at(d, which), d->o.len[which]);
+	outgoing_answer(t, d->conn, answer_at(d, which), d->o.len[which]);
 }
 
 // Tells the worker how many connections an allocation has.
@@ -290,7 +291,7 @@ static void order_admit(struct thread *t, const struct ordered *d)
 	count(&t->stats.relay_accepted, 1);
 	if (--a->unjudged < HUB_UNJUDGED)
 		watch_port(t, a, false);
-	conn_answer(t, c->control, d->answers, d->o.len[STREAM_ANSWER_DONE]);
+	outgoing_answer(t, c->control, d->answers, d->o.len[STREAM_ANSWER_DONE]);
 }
 
 void orders_take(struct thread *t, const struct stream_message *m)
@@ -411,7 +412,7 @@ static void connected(struct thread *t, struct hub_conn *c, bool good)
 	struct epoll_event e = {.data.u64 = WATCH_PEER | hub_index(hub_of(t), c)};
 
 	count(good ? &t->stats.relay_connected : &t->stats.relay_failed, 1);
-	conn_answer(t, c->control, with, c->len[!good]);
+	outgoing_answer(t, c->control, with, c->len[!good]);
 	free(c->answers);
 	c->answers = NULL;
 	if (!good)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "conn.h"
+#include "out/outgoing.h"
 #include "relay/hub.h"
 #include "relay/orders.h"
 #include "relay/splice.h"
@@ -98,7 +99,7 @@ static int client_write(struct thread *t, struct conn *c, const uint8_t *buf, ui
 {
 	int n;
 
-	if (!conn_flush(t, c))
+	if (!outgoing_flush(t, c))
 		return c->state == CONN_SPLICED ? IO_LATER : IO_FAILED;
 	n = tls_io_write(c, buf, len);
 	return n == IO_CLOSED ? IO_FAILED : n;
@@ -170,7 +171,7 @@ static bool to_client(struct thread *t, struct conn *c, struct splice *s, bool *
 		!wrote_done(w, client_write(t, c, w->buf + w->at, w->len),
 			&t->stats.relay_to_clients, moved))
 		return false;
-	if (w->ended && w->len == 0 && !w->shut && conn_flush(t, c)) {
+	if (w->ended && w->len == 0 && !w->shut && outgoing_flush(t, c)) {
 		client_shut(c);
 		w->shut = true;
 	}

@@ -12,10 +12,11 @@
 
 #define POOL 6 // buffers that a worker has for all threads
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of the next three
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of the next four
 static struct stream_world_message *up, **up_end = &up;
 static struct stream_world_message *down[STREAM_WORLD_THREADS][STREAM_WORLD_WORKERS];
 static unsigned int taken[STREAM_WORLD_WORKERS];
+static bool held;
 
 static char dir[] = "/tmp/test-stream-XXXXXX", cert[64], key[64];
 
@@ -78,6 +79,10 @@ static void send_up(void *ctx, unsigned int t, unsigned int w, const struct stre
 	append(p, t, w, from);
 }
 
+static void kick(void *ctx, unsigned int w)
+{
+}
+
 static bool ended(void *ctx, unsigned int t, unsigned int w, const struct stream_from *from)
 {
 	struct stream_message m;
@@ -97,7 +102,7 @@ static unsigned int receive(
 	unsigned int i = 0;
 
 	pthread_mutex_lock(&lock);
-	for (; i < n && down[t][w] != NULL; i++) {
+	for (; i < n && down[t][w] != NULL && !held; i++) {
 		struct stream_world_message *p = down[t][w];
 
 		down[t][w] = p->next;
@@ -117,6 +122,7 @@ static const struct stream_ops ops = {.home = home,
 	.take = take,
 	.may_ask = may_ask,
 	.send = send_up,
+	.kick = kick,
 	.ended = ended,
 	.receive = receive,
 	.release = release};
@@ -153,6 +159,13 @@ void stream_world_answer(struct streams *s, struct stream_world_message *p)
 	*end = p;
 	pthread_mutex_unlock(&lock);
 	stream_wake(s, thread);
+}
+
+void stream_world_hold(bool yes)
+{
+	pthread_mutex_lock(&lock);
+	held = yes;
+	pthread_mutex_unlock(&lock);
 }
 
 void stream_world_drain(void)

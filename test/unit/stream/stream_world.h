@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,6 +42,8 @@ struct streams *stream_world_start(struct stream_config c, struct sockaddr_in *a
 struct stream_world_message *stream_world_take(void);
 // Sends it back to its client, padded.
 void stream_world_answer(struct streams *s, struct stream_world_message *p);
+// While it is set, threads find nothing of the workers'; what is left for them then comes together.
+void stream_world_hold(bool yes);
 // Frees what is on the way; the threads have ended.
 void stream_world_drain(void);
 // File descriptors that the process has open.

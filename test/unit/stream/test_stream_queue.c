@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "queue.h"
+#include "out/queue.h"
 #include "test_rand.h"
 
 #define LEN 100
@@ -28,17 +28,28 @@ static unsigned int put(struct queue *q, uint32_t max, uint8_t mark, bool media)
 static uint8_t take(struct queue *q)
 {
 	const uint8_t *data;
+	struct iovec v;
 	uint8_t mark;
-	uint16_t len;
 
-	if (!queue_next(q, &data, &len))
+	if (queue_pieces(q, &v, 1, SIZE_MAX) == 0)
 		return 0;
-	assert_int_equal(len, LEN);
+	data = v.iov_base;
+	assert_int_equal(v.iov_len, LEN);
 	mark = data[0];
 	for (unsigned int i = 0; i < LEN; i++)
 		assert_int_equal(data[i], mark);
-	assert_true(queue_wrote(q, len));
+	assert_int_equal(queue_wrote(q, LEN), 1);
 	return mark;
+}
+
+// Expects the next piece to begin with a mark, and to have so many bytes.
+static void expect_piece(const struct queue *q, uint8_t mark, size_t len)
+{
+	struct iovec v;
+
+	assert_int_equal(queue_pieces(q, &v, 1, SIZE_MAX), 1);
+	assert_int_equal(v.iov_len, len);
+	assert_int_equal(*(uint8_t *)v.iov_base, mark);
 }
 
 static void test_order(void **state)
@@ -92,22 +103,17 @@ static void test_begun_stays(void **state)
 {
 	struct queue q = {0};
 	uint8_t data[LEN];
-	const struct queue_message half = {data, LEN, .done = 30, .begun = true, .media = true};
-	const uint8_t *next;
-	uint16_t len;
+	const struct queue_message half = {data, LEN, .done = 30, .media = true};
 
 	memset(data, 1, sizeof(data));
 	assert_int_equal(queue_put(&q, 2 * WEIGHT, &half), 0);
 	put(&q, 2 * WEIGHT, 2, true);
 	assert_int_equal(put(&q, 2 * WEIGHT, 3, true), 1);
-	assert_true(queue_next(&q, &next, &len));
-	assert_int_equal(len, LEN - 30);
-	assert_int_equal(next[0], 1);
-	assert_false(queue_wrote(&q, 50));
+	expect_piece(&q, 1, LEN - 30);
+	assert_int_equal(queue_wrote(&q, 50), 0);
 	assert_int_equal(put(&q, 2 * WEIGHT, 4, true), 1);
-	assert_true(queue_next(&q, &next, &len));
-	assert_int_equal(len, LEN - 80);
-	assert_true(queue_wrote(&q, LEN - 80));
+	expect_piece(&q, 1, LEN - 80);
+	assert_int_equal(queue_wrote(&q, LEN - 80), 1);
 	assert_int_equal(take(&q), 4);
 	assert_int_equal(take(&q), 0);
 }
@@ -119,14 +125,88 @@ static void test_begun_later(void **state)
 
 	put(&q, 2 * WEIGHT, 1, true);
 	put(&q, 2 * WEIGHT, 2, true);
-	assert_false(queue_wrote(&q, 1));
+	assert_int_equal(queue_wrote(&q, 1), 0);
 	assert_int_equal(put(&q, 2 * WEIGHT, 3, true), 1);
-	assert_true(queue_wrote(&q, LEN - 1));
+	assert_int_equal(queue_wrote(&q, LEN - 1), 1);
 	assert_int_equal(take(&q), 3);
 	put(&q, 2 * WEIGHT, 4, true);
 	queue_clear(&q);
 	assert_int_equal(take(&q), 0);
 	assert_int_equal(q.bytes, 0);
+}
+
+// What is written together ends where it may: within a message, or behind several.
+static void test_pieces(void **state)
+{
+	struct queue q = {0};
+	struct iovec v[8];
+
+	assert_int_equal(queue_pieces(&q, v, 8, SIZE_MAX), 0);
+	for (uint8_t i = 1; i <= 5; i++)
+		put(&q, 10 * WEIGHT, i, true);
+	assert_int_equal(queue_pieces(&q, v, 8, SIZE_MAX), 5);
+	assert_int_equal(queue_pieces(&q, v, 3, SIZE_MAX), 3);
+	assert_int_equal(queue_pieces(&q, v, 8, 2 * LEN), 2);
+	assert_int_equal(queue_pieces(&q, v, 8, 2 * LEN + 1), 3);
+	assert_int_equal(v[2].iov_len, 1);
+	assert_int_equal(queue_wrote(&q, 2 * LEN + 10), 2);
+	assert_int_equal(queue_pieces(&q, v, 8, SIZE_MAX), 3);
+	assert_int_equal(v[0].iov_len, LEN - 10);
+	assert_int_equal(*(uint8_t *)v[0].iov_base, 3);
+	assert_int_equal(v[1].iov_len, LEN);
+	assert_int_equal(queue_wrote(&q, 3 * LEN - 10), 3);
+	assert_int_equal(q.bytes + q.kept, 0);
+}
+
+// libssl has three messages, and a half, in one record: it is offered these again, and no more, and
+// none of them goes for a newer one.
+static void test_offered(void **state)
+{
+	struct queue q = {0};
+	struct iovec v[8];
+	uint8_t data[LEN];
+
+	for (uint8_t i = 1; i <= 5; i++) {
+		const uint16_t offered = i <= 3 ? LEN : i == 4 ? LEN / 2 : 0;
+
+		memset(data, i, sizeof(data));
+		assert_int_equal(queue_put(&q, 5 * WEIGHT,
+					 &(struct queue_message){data, LEN, 0, offered, true}),
+			0);
+	}
+	assert_int_equal(put(&q, 5 * WEIGHT, 6, true), 1);
+	assert_int_equal(put(&q, 5 * WEIGHT, 7, false), 1);
+	assert_int_equal(put(&q, 5 * WEIGHT, 8, true), 1); // there is but this one
+	assert_int_equal(queue_pieces(&q, v, 8, SIZE_MAX), 4);
+	assert_int_equal(v[3].iov_len, LEN / 2);
+	assert_int_equal(queue_pieces(&q, v, 8, 1), 4);
+	assert_int_equal(queue_wrote(&q, 3 * LEN + LEN / 2), 3);
+	expect_piece(&q, 4, LEN / 2);
+	assert_int_equal(queue_pieces(&q, v, 8, SIZE_MAX), 2);
+	assert_int_equal(queue_wrote(&q, LEN / 2), 1);
+	assert_int_equal(take(&q), 7);
+	assert_int_equal(take(&q), 0);
+}
+
+// Offered in the queue, by a write that has to come again. It has room whatever there is.
+static void test_offered_later(void **state)
+{
+	struct queue q = {0};
+	uint8_t data[LEN] = {3};
+
+	put(&q, 2 * WEIGHT, 1, true);
+	put(&q, 2 * WEIGHT, 2, true);
+	q.offered = 2 * LEN;
+	assert_int_equal(put(&q, 2 * WEIGHT, 9, true), 1);
+	assert_int_equal(
+		queue_put(&q, 2 * WEIGHT, &(struct queue_message){data, LEN, 0, LEN, true}), 0);
+	assert_int_equal(q.bytes, 3 * WEIGHT);
+	assert_int_equal(queue_wrote(&q, LEN), 1); // a record shorter than what was offered
+	assert_int_equal(q.offered, 0);
+	assert_int_equal(put(&q, 2 * WEIGHT, 4, true), 1);
+	expect_piece(&q, 3, LEN);
+	queue_clear(&q);
+	assert_int_equal(q.bytes + q.offered, 0);
 }
 
 // Whatever is put and written: within the bound, in order, nothing counted away that is there.
@@ -165,6 +245,9 @@ int main(void)
 		cmocka_unit_test(test_full_of_answers),
 		cmocka_unit_test(test_begun_stays),
 		cmocka_unit_test(test_begun_later),
+		cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_offered),
+		cmocka_unit_test(test_offered_later),
 		cmocka_unit_test(test_random),
 	};
 

@@ -103,6 +103,10 @@ static void message(void *ctx, unsigned int t, unsigned int w, const struct stre
 	give(m->buf, ITEM_MESSAGE, m);
 }
 
+static void kick(void *ctx, unsigned int w)
+{
+}
+
 static bool ended(void *ctx, unsigned int t, unsigned int w, const struct stream_from *from)
 {
 	return true;
@@ -159,6 +163,7 @@ static const struct stream_ops ops = {.home = home,
 	.take = take,
 	.may_ask = may_ask,
 	.send = message,
+	.kick = kick,
 	.ended = ended,
 	.receive = receive,
 	.release = release,

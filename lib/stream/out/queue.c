@@ -25,15 +25,20 @@ static void take_out(struct queue *q, struct queue_item *prev)
 	free(i);
 }
 
-// Drops the oldest media that is not begun. False when there is none.
+// Drops the oldest media of which nothing was written or offered. False when there is none.
 static bool drop_oldest(struct queue *q)
 {
+	const uint32_t bound = q->done + q->offered;
 	struct queue_item *prev = NULL;
+	uint32_t at = 0; // of i, in all bytes
 
 	if (q->kept == q->bytes)
 		return false;
 	for (struct queue_item *i = q->first; i != NULL; prev = i, i = i->next) {
-		if (!i->media || (i == q->first && q->begun))
+		const bool bound_to_stay = at < bound;
+
+		at += i->len;
+		if (!i->media || bound_to_stay)
 			continue;
 		take_out(q, prev);
 		return true;
@@ -44,12 +49,13 @@ static bool drop_oldest(struct queue *q)
 unsigned int queue_put(struct queue *q, uint32_t max, const struct queue_message *m)
 {
 	const uint32_t more = weight(m->len);
+	const bool begun = m->done > 0 || m->offered > 0;
 	struct queue_item *i = NULL;
 	unsigned int dropped = 0;
 
-	while (!m->begun && q->bytes + more > max && drop_oldest(q))
+	while (!begun && q->bytes + more > max && drop_oldest(q))
 		dropped++;
-	if (m->begun || q->bytes + more <= max)
+	if (begun || q->bytes + more <= max)
 		i = malloc(sizeof(*i) + m->len);
 	if (i == NULL)
 		return dropped + 1;
@@ -60,36 +66,53 @@ unsigned int queue_put(struct queue *q, uint32_t max, const struct queue_message
 	if (q->first == NULL) {
 		q->first = i;
 		q->done = m->done;
-		q->begun = m->begun;
 	} else {
 		q->last->next = i;
 	}
 	q->last = i;
+	q->offered += m->offered;
 	q->bytes += more;
 	if (!m->media)
 		q->kept += more;
 	return dropped;
 }
 
-bool queue_next(const struct queue *q, const uint8_t **data, uint16_t *len)
+unsigned int queue_pieces(const struct queue *q, struct iovec *v, unsigned int max, size_t limit)
 {
-	if (q->first == NULL)
-		return false;
-	*data = q->first->data + q->done;
-	*len = (uint16_t)(q->first->len - q->done);
-	return true;
+	uint32_t skip = q->done;
+	unsigned int n = 0;
+
+	if (q->offered > 0)
+		limit = q->offered;
+	for (struct queue_item *i = q->first; i != NULL && n < max && limit > 0; i = i->next) {
+		const size_t len = i->len - skip;
+
+		v[n].iov_base = i->data + skip;
+		v[n].iov_len = len < limit ? len : limit;
+		limit -= v[n++].iov_len;
+		skip = 0;
+	}
+	return n;
 }
 
-bool queue_wrote(struct queue *q, uint16_t n)
+unsigned int queue_wrote(struct queue *q, size_t n)
 {
-	q->done = (uint16_t)(q->done + n);
-	q->begun = true;
-	if (q->done < q->first->len)
-		return false;
-	take_out(q, NULL);
-	q->done = 0;
-	q->begun = false;
-	return true;
+	unsigned int ended = 0;
+
+	q->offered = 0;
+	while (n > 0 && q->first != NULL) {
+		const size_t left = (size_t)q->first->len - q->done;
+
+		if (n < left) {
+			q->done = (uint16_t)(q->done + n);
+			break;
+		}
+		n -= left;
+		q->done = 0;
+		take_out(q, NULL);
+		ended++;
+	}
+	return ended;
 }
 
 void queue_clear(struct queue *q)

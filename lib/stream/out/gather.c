@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Chains of messages, one for each connection (gather.h).
+#include "gather.h"
+
+void gather_add(struct gather *g, unsigned int i, uint16_t *last)
+{
+	if (*last == 0)
+		g->first[g->nb++] = (uint16_t)i;
+	else
+		g->next[*last - 1] = (uint16_t)i;
+	g->next[i] = GATHER_END;
+	*last = (uint16_t)(i + 1);
+}
+
+unsigned int gather_pieces(const struct gather *g, struct gather_at at, struct iovec *v)
+{
+	size_t room = GATHER_BYTES;
+	unsigned int n = 0;
+
+	for (; at.i != GATHER_END && n < GATHER_PIECES && room > 0; at.i = g->next[at.i]) {
+		const struct stream_message *m = &g->m[at.i];
+		const size_t left = (size_t)m->len - at.done;
+
+		v[n].iov_base = m->data + at.done;
+		v[n].iov_len = left < room ? left : room;
+		room -= v[n++].iov_len;
+		at.done = 0;
+	}
+	return n;
+}
+
+unsigned int gather_wrote(const struct gather *g, struct gather_at *at, size_t n)
+{
+	unsigned int ended = 0;
+
+	while (n > 0 && at->i != GATHER_END) {
+		const size_t left = (size_t)g->m[at->i].len - at->done;
+
+		if (n < left) {
+			at->done = (uint16_t)(at->done + n);
+			break;
+		}
+		n -= left;
+		*at = (struct gather_at){.i = g->next[at->i]};
+		ended++;
+	}
+	return ended;
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writing to clients (outgoing.h).
+#include "out/gather.h"
+#include "out/outgoing.h"
+
+static size_t sum(const struct iovec *v, unsigned int n)
+{
+	size_t bytes = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		bytes += v[i].iov_len;
+	return bytes;
+}
+
+// Writes pieces as one. Returns the bytes written, or IO_LATER; IO_FAILED: the connection is closed
+// now.
+static int write_pieces(struct thread *t, struct conn *c, const struct iovec *v, unsigned int n)
+{
+	const int done = tls_io_writev(c, t->record, v, n);
+
+	if (done < 0) {
+		conn_close(t, c, &t->stats.failed);
+		return IO_FAILED;
+	}
+	count(&t->stats.tx_bytes, done);
+	count(&t->stats.writes, done > 0);
+	return done;
+}
+
+bool outgoing_flush(struct thread *t, struct conn *c)
+{
+	struct iovec v[GATHER_PIECES];
+	unsigned int n;
+
+	while ((n = queue_pieces(&c->out, v, GATHER_PIECES, GATHER_BYTES)) > 0) {
+		const int done = write_pieces(t, c, v, n);
+
+		if (done == IO_LATER && c->ssl != NULL)
+			c->out.offered = (uint32_t)sum(v, n);
+		if (done <= 0)
+			return false;
+		count(&t->stats.tx, queue_wrote(&c->out, (size_t)done));
+	}
+	return true;
+}
+
+// Queues what could not be written. libssl was offered so many bytes of it.
+static void keep(struct thread *t, struct conn *c, struct gather_at at, size_t offered)
+{
+	for (; at.i != GATHER_END; at = (struct gather_at){.i = t->gather.next[at.i]}) {
+		const struct stream_message *m = &t->gather.m[at.i];
+		const size_t left = (size_t)m->len - at.done;
+		const struct queue_message rest = {.data = m->data,
+			.len = m->len,
+			.done = at.done,
+			.offered = (uint16_t)(offered < left ? offered : left),
+			.media = m->media};
+		const unsigned int lost = queue_put(&c->out, t->s->conf.queue, &rest);
+
+		count(&t->stats.queue_full, lost);
+		// no memory for the rest of a message that is begun, so the stream cannot go on
+		if (lost > 0 && (rest.done > 0 || rest.offered > 0)) {
+			conn_close(t, c, &t->stats.failed);
+			return;
+		}
+		offered -= rest.offered;
+	}
+	conn_watch(t, c);
+}
+
+static void write_chain(struct thread *t, struct conn *c, struct gather_at at)
+{
+	struct iovec v[GATHER_PIECES];
+	size_t offered = 0;
+
+	while (c->out.first == NULL && at.i != GATHER_END) {
+		const unsigned int n = gather_pieces(&t->gather, at, v);
+		const int done = write_pieces(t, c, v, n);
+
+		if (done < 0)
+			return;
+		if (done == IO_LATER) {
+			offered = c->ssl != NULL ? sum(v, n) : 0;
+			break;
+		}
+		count(&t->stats.tx, gather_wrote(&t->gather, &at, (size_t)done));
+	}
+	if (at.i != GATHER_END)
+		keep(t, c, at, offered);
+}
+
+void outgoing_write(struct thread *t)
+{
+	struct gather *g = &t->gather;
+
+	for (unsigned int k = 0; k < g->nb; k++) {
+		const struct gather_at at = {.i = g->first[k]};
+		struct conn *c = conn_of(t, g->m[at.i].conn);
+
+		if (c == NULL) // closed since
+			continue;
+		c->gathered = 0;
+		write_chain(t, c, at);
+	}
+	g->nb = 0;
+}
+
+void outgoing_add(struct thread *t, unsigned int i)
+{
+	const struct stream_message *m = &t->gather.m[i];
+	struct conn *c = conn_of(t, m->conn);
+
+	if (c == NULL) {
+		count(&t->stats.late, 1);
+		return;
+	}
+	if (!m->media) {
+		c->lease_ms = t->now_ms + m->lease_s * UINT64_C(1000);
+		conn_answered(t, c);
+	}
+	gather_add(&t->gather, i, &c->gathered);
+}
+
+void outgoing_answer(struct thread *t, uint64_t handle, const uint8_t *data, uint16_t len)
+{
+	const struct queue_message m = {.data = data, .len = len};
+	struct conn *c = conn_of(t, handle);
+
+	if (c == NULL) {
+		count(&t->stats.late, 1);
+		return;
+	}
+	conn_answered(t, c);
+	count(&t->stats.queue_full, queue_put(&c->out, t->s->conf.queue, &m));
+	outgoing_flush(t, c);
+	conn_watch(t, c);
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What comes together for a client is written together: one system call, one record of TLS up to
+// its 16 KB. A socket that takes a part of it, or nothing now, loses none of it, and the order
+// stays.
+#include "stream_world.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "bytes.h"
+#include "test_rand.h"
+
+#define MESSAGE 28 // an indication with an attribute of 4 bytes
+#define FEW 100
+#define MANY 1500 // more than a thread takes at a time, more than fits two records
+#define RECORD 16384
+
+struct client {
+	int fd;
+	SSL *ssl;
+	struct stream_world_message like; // whose thread, worker and number it has
+};
+
+static struct sockaddr_in server;
+static struct streams *streams;
+static unsigned int writes; // by stream threads
+static bool cuts; // writes are cut short
+static __thread bool is_test;
+
+// --- what is wrapped -----------------------------------------------------------------------------
+
+// How many bytes of a write the kernel is to take, at random; 0: none now.
+static size_t cut(size_t len)
+{
+	static __thread unsigned int seed;
+
+	__atomic_fetch_add(&writes, 1, __ATOMIC_RELAXED);
+	if (!__atomic_load_n(&cuts, __ATOMIC_RELAXED))
+		return len;
+	switch (rand_r(&seed) % 4) {
+	case 0:
+		errno = EAGAIN;
+		return 0;
+	case 1:
+		return 1 + (size_t)rand_r(&seed) % len;
+	default:
+		return len;
+	}
+}
+
+ssize_t __real_send(int fd, const void *buf, size_t len, int flags);
+ssize_t __wrap_send(int fd, const void *buf, size_t len, int flags);
+ssize_t __real_sendmsg(int fd, const struct msghdr *m, int flags);
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *m, int flags);
+
+ssize_t __wrap_send(int fd, const void *buf, size_t len, int flags)
+{
+	const size_t n = is_test ? len : cut(len);
+
+	return n > 0 ? __real_send(fd, buf, n, flags) : -1;
+}
+
+// Cuts behind a piece, too: the pieces are tried one by one until they are full.
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *m, int flags)
+{
+	struct iovec v[1024];
+	struct msghdr part = *m;
+	size_t all = 0, n;
+
+	if (is_test)
+		return __real_sendmsg(fd, m, flags);
+	assert_in_range(m->msg_iovlen, 1, 1024);
+	for (size_t i = 0; i < m->msg_iovlen; i++)
+		all += m->msg_iov[i].iov_len;
+	n = cut(all);
+	if (n == 0)
+		return -1;
+	part.msg_iov = v;
+	for (part.msg_iovlen = 0; n > 0; n -= v[part.msg_iovlen++].iov_len) {
+		v[part.msg_iovlen] = m->msg_iov[part.msg_iovlen];
+		if (v[part.msg_iovlen].iov_len > n)
+			v[part.msg_iovlen].iov_len = n;
+	}
+	return __real_sendmsg(fd, &part, flags);
+}
+
+// --- a client ------------------------------------------------------------------------------------
+
+// The next message, past news of clients that have ended.
+static struct stream_world_message *wait_message(void)
+{
+	struct stream_world_message *p;
+
+	while ((p = stream_world_take()) == NULL || p->ended) {
+		if (p == NULL)
+			usleep(1000);
+		free(p);
+	}
+	return p;
+}
+
+static void begin(struct client *c, bool tls)
+{
+	const uint8_t m[MESSAGE] = {0, 0x11, 0, MESSAGE - 20, 0x21, 0x12, 0xa4, 0x42};
+	struct stream_world_message *p;
+
+	*c = (struct client){.fd = socket(AF_INET, SOCK_STREAM, 0)};
+	assert_int_equal(connect(c->fd, (const struct sockaddr *)&server, sizeof(server)), 0);
+	if (tls) {
+		c->ssl = SSL_new(stream_world_tls);
+		assert_int_equal(SSL_set_fd(c->ssl, c->fd), 1);
+		assert_int_equal(SSL_connect(c->ssl), 1);
+		assert_int_equal(SSL_write(c->ssl, m, sizeof(m)), sizeof(m));
+	} else {
+		assert_int_equal(send(c->fd, m, sizeof(m), 0), sizeof(m));
+	}
+	p = wait_message();
+	c->like = *p;
+	free(p);
+}
+
+static void end(struct client *c)
+{
+	SSL_free(c->ssl);
+	close(c->fd);
+}
+
+// Leaves numbered messages of len bytes for a client, together.
+static void leave(const struct client *c, unsigned int nb, uint16_t len)
+{
+	stream_world_hold(true);
+	for (uint32_t i = 0; i < nb; i++) {
+		struct stream_world_message *p = calloc(1, sizeof(*p) + len + 4u);
+
+		*p = c->like;
+		p->len = len;
+		store_be32(p->data, i);
+		stream_world_answer(streams, p);
+	}
+	stream_world_hold(false);
+	stream_wake(streams, c->like.thread);
+}
+
+static size_t read_some(const struct client *c, uint8_t *buf, size_t len)
+{
+	const ssize_t n =
+		c->ssl != NULL ? SSL_read(c->ssl, buf, (int)len) : recv(c->fd, buf, len, 0);
+
+	assert_true(n > 0);
+	return (size_t)n;
+}
+
+// Reads them all. Returns in how many reads: of records, over TLS.
+static unsigned int expect(const struct client *c, unsigned int nb, uint16_t len)
+{
+	static uint8_t buf[MANY * 64];
+	const size_t all = (size_t)nb * len;
+	unsigned int reads = 0;
+
+	assert_true(all <= sizeof(buf));
+	for (size_t n = 0; n < all; reads++)
+		n += read_some(c, buf + n, all - n);
+	for (uint32_t i = 0; i < nb; i++)
+		assert_int_equal(load_be32(buf + (size_t)i * len), i);
+	return reads;
+}
+
+// Waits until so many messages are counted: a client has them before they are.
+static void expect_counted(uint64_t messages)
+{
+	struct stream_stats s;
+
+	do {
+		usleep(1000);
+		stream_stats(streams, &s);
+	} while (s.tx < messages);
+	assert_int_equal(s.tx, messages);
+	assert_int_equal(s.queue_full + s.late, 0);
+}
+
+static unsigned int written(void)
+{
+	return __atomic_exchange_n(&writes, 0, __ATOMIC_RELAXED);
+}
+
+// --- the tests -----------------------------------------------------------------------------------
+
+static void start(void)
+{
+	const struct stream_config c = {
+		.connections = 4, .idle_s = 600, .handshake_s = 600, .queue = 1u << 20};
+
+	is_test = true;
+	streams = stream_world_start(c, &server);
+}
+
+static void stop(void)
+{
+	stream_stop(streams);
+	stream_world_drain();
+}
+
+static void test_together(void **state)
+{
+	struct client c[2];
+	struct stream_stats s;
+
+	start();
+	for (unsigned int i = 0; i < 2; i++) {
+		begin(&c[i], i == 1);
+		written();
+		leave(&c[i], FEW, 40);
+		assert_int_equal(expect(&c[i], FEW, 40), 1);
+		assert_int_equal(written(), 1);
+	}
+	expect_counted(2 * FEW);
+	stream_stats(streams, &s);
+	assert_int_equal(s.writes, 2);
+	assert_int_equal(s.tx_bytes, 2 * FEW * 40);
+	for (unsigned int i = 0; i < 2; i++)
+		end(&c[i]);
+	stop();
+}
+
+// Each of both has its own.
+static void test_two_clients(void **state)
+{
+	struct client c[2];
+
+	start();
+	for (unsigned int i = 0; i < 2; i++)
+		begin(&c[i], i == 1);
+	written();
+	stream_world_hold(true);
+	for (unsigned int i = 0; i < 2 * FEW; i++) {
+		struct stream_world_message *p = calloc(1, sizeof(*p) + 40u);
+
+		*p = c[i % 2].like;
+		p->len = 40;
+		store_be32(p->data, i / 2);
+		stream_world_answer(streams, p);
+	}
+	stream_world_hold(false);
+	for (unsigned int i = 0; i < 2; i++)
+		stream_wake(streams, c[i].like.thread);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(expect(&c[i], FEW, 40), 1);
+	assert_int_equal(written(), 2);
+	for (unsigned int i = 0; i < 2; i++)
+		end(&c[i]);
+	stop();
+}
+
+// Full records, and one with the rest of what a thread takes at a time.
+static void test_full_records(void **state)
+{
+	struct client c;
+	const size_t all = (size_t)STREAM_BURST * 200;
+
+	start();
+	begin(&c, true);
+	written();
+	leave(&c, STREAM_BURST, 200);
+	assert_int_equal(expect(&c, STREAM_BURST, 200), (all + RECORD - 1) / RECORD);
+	assert_int_equal(written(), (all + RECORD - 1) / RECORD);
+	end(&c);
+	stop();
+}
+
+static void test_cut_short(void **state)
+{
+	struct client c;
+
+	start();
+	for (unsigned int i = 0; i < 16; i++) {
+		begin(&c, i % 2 == 1);
+		written();
+		__atomic_store_n(&cuts, true, __ATOMIC_RELAXED);
+		leave(&c, MANY, 24 + 4 * (i / 2 % 8));
+		expect(&c, MANY, (uint16_t)(24 + 4 * (i / 2 % 8)));
+		__atomic_store_n(&cuts, false, __ATOMIC_RELAXED);
+		end(&c);
+	}
+	expect_counted(16 * MANY);
+	stop();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_together),
+		cmocka_unit_test(test_two_clients),
+		cmocka_unit_test(test_full_records),
+		cmocka_unit_test(test_cut_short),
+	};
+
+	return cmocka_run_group_tests_name(
+		"stream_writes", tests, stream_world_open, stream_world_close);
+}
