@@ -3,6 +3,10 @@
 // beside datagrams, and in the values returned. Addresses are found by a binary search over the
 // last word of each, written as jumps.
 //
+// Headers are copied to the program's stack by one call and looked at there. What lies behind IPv4
+// options or extension headers is loaded by itself, and each such load may be a call: of a frame
+// that the kernel keeps in pieces it is.
+//
 // Registers: r6 the frame, where loads expect it; r7 last word of the destination; r8 destination
 // port; r9 offset of the header that is looked at. Loads change r0 to r5. A load beyond the frame
 // ends the program with 0: the socket does not take such a frame, and the kernel gets it.
@@ -28,6 +32,9 @@
 #define TAKE_ALL (-1) // bytes of the frame that the socket is to have
 
 #define L3 NET_ETH_LEN
+#define HEAD4 (L3 + NET_IP4_LEN + NET_UDP_LEN) // bytes that are copied; an ARP frame has as many
+#define HEAD6 (L3 + NET_IP6_LEN + NET_UDP_LEN)
+#define HEAD_AT (-66) // on the stack; words of addresses are aligned there
 #define EXTENSIONS 4 // headers of IPv6 in front of UDP that are looked behind
 #define VLAN_ID 0x0fff
 #define IP4_OFFSET 0x1fff // fragment offset
@@ -111,12 +118,7 @@ static void land(struct writer *w, uint32_t from)
 		w->at[from].off = (int16_t)far;
 }
 
-// r0 = bytes of the frame at an offset, in host byte order; at r9 and the offset (indirect).
-static void load(struct writer *w, uint8_t size, int32_t at)
-{
-	put(w, (struct bpf_insn){.code = (uint8_t)(BPF_LD | BPF_ABS | size), .imm = at});
-}
-
+// r0 = bytes of the frame at r9 and an offset, in host byte order.
 static void load_behind(struct writer *w, uint8_t size, int32_t at)
 {
 	put(w,
@@ -136,6 +138,31 @@ static void move(struct writer *w, uint8_t to, uint8_t from)
 	put(w,
 		(struct bpf_insn){
 			.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = to, .src_reg = from});
+}
+
+// Copies the first so many bytes of the frame to the stack.
+static void copy_head(struct writer *w, int32_t bytes)
+{
+	move(w, 1, 6);
+	alu(w, BPF_MOV, 2, 0);
+	move(w, 3, 10);
+	alu(w, BPF_ADD, 3, HEAD_AT);
+	alu(w, BPF_MOV, 4, bytes);
+	put(w, (struct bpf_insn){.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_skb_load_bytes});
+	jump_if(w, BPF_JNE, 0, 0, THEIRS);
+}
+
+// r0 = bytes of what was copied, in host byte order.
+static void head(struct writer *w, uint8_t size, int32_t at)
+{
+	put(w,
+		(struct bpf_insn){.code = (uint8_t)(BPF_LDX | BPF_MEM | size),
+			.src_reg = 10,
+			.off = (int16_t)(HEAD_AT + at)});
+	if (size != BPF_B)
+		put(w,
+			(struct bpf_insn){.code = BPF_ALU | BPF_END | BPF_TO_BE,
+				.imm = size == BPF_H ? 16 : 32});
 }
 
 static void field(struct writer *w, size_t offset) // r0 = a field of the frame's description
@@ -165,7 +192,7 @@ static void put_address(struct writer *w, const struct port_own *own, uint32_t n
 
 	other[nb_other++] = skip_if(w, BPF_JNE, 7, word(own, 3));
 	for (unsigned int i = 0; i < 3 && !addr_is_v4(&own->addr); i++) {
-		load(w, BPF_W, L3 + NET_IP6_ADDRS_AT + 16 + 4 * (int32_t)i);
+		head(w, BPF_W, L3 + NET_IP6_ADDRS_AT + 16 + 4 * (int32_t)i);
 		other[nb_other++] = skip_if(w, BPF_JNE, 0, word(own, i));
 	}
 	for (uint32_t i = 0; i < nb; i++) {
@@ -259,8 +286,9 @@ static void put_ethernet(struct writer *w)
 	jump_if(w, BPF_JNE, 0, 0, THEIRS);
 	land(w, untagged);
 	field(w, offsetof(struct __sk_buff, len));
-	jump_if(w, BPF_JLT, 0, L3 + NET_IP4_LEN + NET_UDP_LEN, THEIRS); // ARP: 28 bytes, too
-	load(w, BPF_H, NET_ETH_TYPE_AT);
+	jump_if(w, BPF_JLT, 0, HEAD4, THEIRS);
+	copy_head(w, HEAD4);
+	head(w, BPF_H, NET_ETH_TYPE_AT);
 	jump_if(w, BPF_JEQ, 0, NET_ETHERTYPE_IP4, IP4);
 	jump_if(w, BPF_JEQ, 0, NET_ETHERTYPE_IP6, IP6);
 	if (for_socket(w))
@@ -270,25 +298,30 @@ static void put_ethernet(struct writer *w)
 
 static void put_ip4(struct writer *w)
 {
+	uint32_t no_options;
+
 	set_label(w, IP4);
-	load(w, BPF_B, L3);
+	head(w, BPF_B, L3);
 	alu(w, BPF_AND, 0, 0xf);
 	alu(w, BPF_LSH, 0, 2);
 	alu(w, BPF_ADD, 0, L3);
 	move(w, 9, 0);
-	load(w, BPF_W, L3 + NET_IP4_ADDRS_AT + 4);
+	head(w, BPF_W, L3 + NET_IP4_ADDRS_AT + 4);
 	move(w, 7, 0);
-	load(w, BPF_B, L3 + NET_IP4_PROTO_AT);
+	head(w, BPF_B, L3 + NET_IP4_PROTO_AT);
 	jump_if(w, BPF_JEQ, 0, NET_PROTO_UDP, UDP4);
 	if (for_socket(w))
 		jump_if(w, BPF_JEQ, 0, NET_PROTO_ICMP, ICMP4);
 	jump(w, THEIRS);
 
 	set_label(w, UDP4);
-	load(w, BPF_H, L3 + NET_IP4_FRAGMENT_AT);
+	head(w, BPF_H, L3 + NET_IP4_FRAGMENT_AT);
 	alu(w, BPF_AND, 0, IP4_OFFSET);
 	jump_if(w, BPF_JNE, 0, 0, LATER);
+	head(w, BPF_H, L3 + NET_IP4_LEN + 2);
+	no_options = skip_if(w, BPF_JEQ, 9, L3 + NET_IP4_LEN);
 	load_behind(w, BPF_H, 2);
+	land(w, no_options);
 	move(w, 8, 0);
 	jump(w, FIND4);
 }
@@ -313,10 +346,13 @@ static void put_extension(struct writer *w)
 
 static void put_ip6(struct writer *w)
 {
-	uint32_t whole;
+	uint32_t whole, no_extension;
 
 	set_label(w, IP6);
-	load(w, BPF_B, L3 + NET_IP6_NEXT_AT);
+	field(w, offsetof(struct __sk_buff, len));
+	jump_if(w, BPF_JLT, 0, HEAD6, THEIRS);
+	copy_head(w, HEAD6);
+	head(w, BPF_B, L3 + NET_IP6_NEXT_AT);
 	move(w, 8, 0);
 	alu(w, BPF_MOV, 9, L3 + NET_IP6_LEN);
 	for (unsigned int i = 0; i < EXTENSIONS; i++)
@@ -337,9 +373,12 @@ static void put_ip6(struct writer *w)
 	jump(w, THEIRS);
 
 	set_label(w, UDP6);
+	head(w, BPF_H, L3 + NET_IP6_LEN + 2);
+	no_extension = skip_if(w, BPF_JEQ, 9, L3 + NET_IP6_LEN);
 	load_behind(w, BPF_H, 2);
+	land(w, no_extension);
 	move(w, 8, 0);
-	load(w, BPF_W, L3 + NET_IP6_ADDRS_AT + 28);
+	head(w, BPF_W, L3 + NET_IP6_ADDRS_AT + 28);
 	move(w, 7, 0);
 	jump(w, FIND6);
 }
