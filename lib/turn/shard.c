@@ -73,8 +73,10 @@ struct turn_pools turn_shard_pools(const struct turn_shard_params *p)
 
 static struct share share_of(uint32_t sure, uint32_t pool, uint32_t percent)
 {
-	return (struct share){
-		.sure = sure, .size = pool, .most = (uint32_t)((uint64_t)pool * percent / 100)};
+	const uint32_t most = (uint32_t)((uint64_t)pool * percent / 100);
+
+	// a part of few is one of them at least, or nobody could have any
+	return (struct share){.sure = sure, .size = pool, .most = most > 0 ? most : 1};
 }
 
 // Lays out the relayed transport addresses: one for each slot, or shared ones.

@@ -438,6 +438,28 @@ static void test_room(void **state)
 		assert_int_equal(mobile_show(&w, &moved[i]), 0);
 }
 
+// A part of few is one: a user may move where the room is little.
+static int setup_little_room(void **state)
+{
+	struct turn_config c = mobile_config();
+
+	c.pools.moves = 6; // 3 for each worker, of which a quarter is none
+	c.pools.per_user = 25;
+	return open_with(state, &c);
+}
+
+static void test_little_room(void **state)
+{
+	struct mobile_client many[2], moved[2];
+
+	for (unsigned int i = 0; i < 2; i++) {
+		many[i] = mobile_ivan("198.51.100.7", (uint16_t)(5000 + i));
+		assert_int_equal(mobile_allocate(&w, &many[i]), 0);
+		moved[i] = mobile_at(&many[i], "203.0.113.9", (uint16_t)(6000 + i));
+		assert_int_equal(mobile_show(&w, &moved[i]), i == 0 ? 0 : 508);
+	}
+}
+
 // On the worker that leads them there, the moved count as long as they live.
 static void test_room_of_home(void **state)
 {
@@ -493,6 +515,7 @@ int main(void)
 		T(test_replayed_elsewhere),
 		TX(test_quota, setup_quota),
 		TX(test_room, setup_room),
+		TX(test_little_room, setup_little_room),
 		TX(test_room_of_home, setup_room),
 		T(test_jumping),
 	};
