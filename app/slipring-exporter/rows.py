@@ -225,6 +225,7 @@ relay_full        c relay_refused{{reason=full}}      .
 relay_unbound     c relay_refused{{reason=unbound}}   .
 relay_unknown     c relay_refused{{reason=unknown}}   .
 relay_unopened    c relay_refused{{reason=port}}      .
+relay_held        c relay_held            Times that bytes waited for limits.rates.
 relay_to_peers    c relay_bytes{{to=peer}}    Bytes relayed over TCP.
 relay_to_clients  c relay_bytes{{to=client}}  .
 """)

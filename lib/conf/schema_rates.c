@@ -11,10 +11,11 @@ static const struct conf_key rows[] = {
 	"allocation, a user and a realm; 0 = no limit. Bits are those of the data that clients "
 	"and peers send each other, without the headers of TURN, UDP and IP. What is more is "
 	"dropped at once and counted by whose limit it was: as drop, in the usage of its "
-	"allocation (`slipringctl show`) and in its records. A reload changes the rates of live "
-	"allocations. The first reload that limits one takes 140 bytes of memory for each relay "
-	"port; `slipring --show-needs` counts them where the file has a limit. Buckets begin "
-	"anew with a restart."},
+	"allocation (`slipringctl show`) and in its records. Over TCP (`relay.tcp`) it waits: the "
+	"box reads no more until it may go on. Limits in datagrams are none for it. A reload "
+	"changes the rates of live allocations. The first reload that limits one takes 140 bytes "
+	"of memory for each relay port; `slipring --show-needs` counts them where the file has a "
+	"limit. Buckets begin anew with a restart."},
 {"limits.rates.burst", CONF_NUMBER, ONE(conf, turn.limits.rates.burst_ms), RANGE(10, 10000),
 	.def = "100", .help = "Milliseconds of a rate that may come at once, after a pause; up "
 	"to half as much again where what came before the pause has left it. A key frame of "

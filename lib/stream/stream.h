@@ -256,6 +256,11 @@ struct stream_ops {
 	bool (*lives)(void *ctx, unsigned int w, const struct stream_place *p);
 	// Notes how many connections of peers it has now.
 	void (*counted)(void *ctx, unsigned int w, const struct stream_place *p, uint32_t n);
+	// Asks how many bytes, up to want, may be relayed now: 0 = none for a while. So many are
+	// then spoken for. Any thread, as relayed.
+	uint32_t (*allow)(void *ctx, const struct stream_flow *f, uint32_t want);
+	// Counts bytes that were relayed, and gives back what was allowed beyond them.
+	void (*relayed)(void *ctx, const struct stream_flow *f, uint32_t allowed, uint32_t bytes);
 	// Tells of refusals; NULL: nobody wants to know. False: there is no room for it.
 	bool (*refused)(void *ctx, unsigned int t, const struct stream_refused *r);
 };
@@ -337,6 +342,7 @@ struct stream_config {
 	X(relay_unbound, "connections of peers closed: bound by no client in time")         \
 	X(relay_unknown, "ConnectionBinds of no connection that waits for the user")        \
 	X(relay_unopened, "ports of TCP allocations that the kernel did not open")          \
+	X(relay_held, "times that bytes waited for limits.rates")                           \
 	X(relay_to_peers, "bytes written to peers")                                         \
 	X(relay_to_clients, "bytes of peers written to clients")
 

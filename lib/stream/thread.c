@@ -15,9 +15,11 @@
 #include "proxy/proxy.h"
 #include "relay/hub.h"
 #include "relay/orders.h"
+#include "relay/splice.h"
 
 #define EVENTS 64
 #define TICK_MS 100 // longest sleep of a round, and time between two scans for deadlines
+#define DRY_MS 5 // between two looks at what waits for rates
 #define SCAN_PARTS 5 // each tick looks at one part of all connections: at every one twice a second
 #define STALL_NS (200 * 1000) // until the thread asks workers for buffers again
 #define PORTION_NS (1000 * 1000) // time for handshakes in a round; the last step may exceed it
@@ -204,13 +206,17 @@ static void round_of(struct thread *t)
 	if (t->stalled)
 		nanosleep(&pause, NULL);
 	at_once = busy > 0 || t->relay_untold > 0 || t->stalled || t->shaking || t->nap.on;
-	n = epoll_wait(t->epoll, e, EVENTS, at_once ? 0 : TICK_MS);
+	n = epoll_wait(t->epoll, e, EVENTS, at_once ? 0 : t->dry != NULL ? DRY_MS : TICK_MS);
 	t->stalled = false;
 	t->hungry = n == EVENTS;
 	__atomic_store_n(&t->sleeping, 0, __ATOMIC_RELAXED);
 	t->now_ms = clock_ms();
 	for (int i = 0; i < n; i++)
 		dispatch(t, &e[i]);
+	if (t->dry != NULL && t->now_ms >= t->dry_ms + DRY_MS) {
+		t->dry_ms = t->now_ms;
+		splice_dry(t);
+	}
 	kick(t);
 	if (t->shaking || t->shakes.first != NULL)
 		shake_hands(t);

@@ -25,6 +25,7 @@ struct hub;
 struct identities;
 struct proxies;
 struct proxy;
+struct splice;
 
 struct thread {
 	// Written by any worker, and by the thread itself.
@@ -63,6 +64,8 @@ struct thread {
 	bool relay_off; // the thread opens no sockets towards peers
 	uint32_t relay_untold; // connections in process of which workers are still to be asked
 	unsigned int relay_part; // ticks of what is relayed over TCP
+	struct splice *dry; // list of those that wait for limits.rates
+	uint64_t dry_ms; // when they were looked at last
 	uint32_t scan; // the next connection whose deadline to look at
 	struct stream_stats stats; // written by the thread, read by any thread
 	struct gather gather; // what a worker has for clients

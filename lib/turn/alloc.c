@@ -370,6 +370,8 @@ void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end why)
 	const uint32_t other = alloc_sibling(s, slot);
 
 	state_ended(s, slot);
+	if (alloc_is_tcp(s, slot))
+		tcp_table_close(s, slot);
 	tell_ended(s, slot, why);
 	peers_end(s, slot);
 	wheel_cancel(&s->wheel, slot);

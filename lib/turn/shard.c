@@ -8,6 +8,7 @@
 #include "relayed/relayed.h"
 #include "relayed/reservation.h"
 #include "state/area.h"
+#include "tcp/tcp_usage.h"
 
 #define RESERVED_CHAIN 32 // slots for each chain of reserved slots
 #define EXPIRE_BUDGET 64 // objects a call: a round stays short, however much expires at once
@@ -343,7 +344,8 @@ bool turn_shard_expire(struct turn_shard *s)
 	// one at a time: an allocation may have several hundred permissions and channels
 	while (spent < EXPIRE_BUDGET && wheel_expire(&s->wheel, s->now_ms, &due, 1) == 1)
 		spent += timer_due(s, due);
-	return fold_expire(s->fold, s->now_ms) | wheel_behind(&s->wheel, s->now_ms);
+	return tcp_usage_tick(s) | fold_expire(s->fold, s->now_ms) |
+		wheel_behind(&s->wheel, s->now_ms);
 }
 
 uint64_t turn_shard_next_ms(const struct turn_shard *s)

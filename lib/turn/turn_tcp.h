@@ -11,11 +11,31 @@
 struct turn_shard;
 struct turn_side;
 
+// One way of what an allocation relays.
+struct turn_tcp_way {
+	uint64_t allocation;
+	uint32_t place;
+	uint8_t leg; // enum turn_leg
+};
+
+struct turn_tcp_bytes {
+	uint32_t taken; // of the rates, by turn_tcp_take
+	uint32_t moved; // and relayed; may be more, which then is owed
+};
+
 // Whether the allocation of an order still lives. Any thread.
 bool turn_tcp_table_lives(const struct turn_shard *s, uint32_t place, uint64_t allocation);
 // Notes how many connections the allocation has now. The thread that counts them.
 void turn_tcp_table_counted(
 	struct turn_shard *s, uint32_t place, uint64_t allocation, uint32_t connections);
+// Takes bytes that are about to be relayed from the rates of the allocation, its user and its realm
+// (limits.rates), up to want. 0: there is nothing left for now, or the allocation has ended. now_ms
+// is the worker's clock. Any thread, as turn_tcp_moved.
+uint32_t turn_tcp_take(
+	struct turn_shard *s, const struct turn_tcp_way *w, uint32_t want, uint64_t now_ms);
+// Counts what was relayed of that as the allocation's, and gives back the rest.
+void turn_tcp_moved(struct turn_shard *s, const struct turn_tcp_way *w,
+	const struct turn_tcp_bytes *n, uint64_t now_ms);
 // Ends an allocation whose port could not be opened. The worker.
 void turn_tcp_ended(struct turn_shard *s, uint32_t place, uint64_t allocation);
 // Judges a peer that has connected to the relayed transport address of an allocation (RFC 6062

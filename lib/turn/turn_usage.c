@@ -4,6 +4,7 @@
 #include "turn_usage.h"
 #include "limits/meters.h"
 #include "shard.h"
+#include "tcp/tcp_usage.h"
 #include "turn_drop.h"
 #include "usage.h"
 
@@ -80,7 +81,8 @@ void usage_of(const struct turn_shard *s, uint32_t slot, struct turn_usage *out)
 
 		out->leg[leg].datagrams =
 			u->datagrams[leg] * (uint64_t)TURN_SPILL_DATAGRAMS + c.datagrams;
-		out->leg[leg].bytes = u->bytes[leg] * (uint64_t)TURN_SPILL_BYTES + c.bytes;
+		out->leg[leg].bytes = u->bytes[leg] * (uint64_t)TURN_SPILL_BYTES + c.bytes +
+			tcp_usage_noted(s, slot, leg);
 	}
 	for (unsigned int i = 0; i < TURN_LOSS_KEPT; i++)
 		out->lost[i] = u->lost[i];

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Orders of shards to stream threads, and what these tell of peers.
 #include "clients/relay_tcp.h"
+
+#include <rte_cycles.h>
+
 #include "clients/stream_way.h"
 #include "clients/streams.h"
 #include "conf.h"
@@ -159,6 +162,36 @@ void relay_tcp_counted(void *ctx, unsigned int w, const struct stream_place *p, 
 	const struct dp *d = ctx;
 
 	turn_tcp_table_counted(d->worker[w]->shard, p->place, p->allocation, n);
+}
+
+// What the clock of workers says now.
+static uint64_t now_ms(const struct dp *d)
+{
+	return (rte_rdtsc() - d->tsc_start) / d->tsc_per_ms;
+}
+
+static struct turn_tcp_way way_of(const struct stream_flow *f)
+{
+	return (struct turn_tcp_way){.allocation = f->of.allocation,
+		.place = f->of.place,
+		.leg = f->to_client ? TURN_FROM_PEER : TURN_FROM_CLIENT};
+}
+
+uint32_t relay_tcp_allow(void *ctx, const struct stream_flow *f, uint32_t want)
+{
+	const struct dp *d = ctx;
+	const struct turn_tcp_way way = way_of(f);
+
+	return turn_tcp_take(d->worker[f->worker]->shard, &way, want, now_ms(d));
+}
+
+void relay_tcp_relayed(void *ctx, const struct stream_flow *f, uint32_t allowed, uint32_t bytes)
+{
+	const struct dp *d = ctx;
+	const struct turn_tcp_way way = way_of(f);
+	const struct turn_tcp_bytes n = {.taken = allowed, .moved = bytes};
+
+	turn_tcp_moved(d->worker[f->worker]->shard, &way, &n, now_ms(d));
 }
 
 // --- configuration -------------------------------------------------------------------------------

@@ -198,4 +198,6 @@ const struct stream_ops streams_ops = {.home = ops_home,
 	.device = relay_tcp_device,
 	.lives = relay_tcp_lives,
 	.counted = relay_tcp_counted,
+	.allow = relay_tcp_allow,
+	.relayed = relay_tcp_relayed,
 	.refused = ops_refused};

@@ -22,11 +22,14 @@ struct way {
 	uint32_t size, at, len; // [at, at + len) waits to be written
 	bool ended; // no more comes
 	bool shut; // and the other side knows
+	bool dry; // the rates allow no byte now
 };
 
 struct splice {
 	struct hub_conn *peer; // its fields are this thread's, except for chains
 	struct way to_peer, to_client;
+	struct conn *client;
+	struct splice *next, **link; // in a list of those that wait for rates; link NULL: in none
 };
 
 static bool way_make(struct way *w, uint32_t size)
@@ -45,6 +48,28 @@ static void splice_free(struct splice *s)
 	free(s);
 }
 
+static struct stream_flow flow_of(const struct splice *s, bool to_client)
+{
+	return (struct stream_flow){
+		.of = s->peer->of, .worker = s->peer->worker, .to_client = to_client};
+}
+
+// What came before the binding was not asked for: it is owed.
+static void rest_take(const struct thread *t, struct splice *s, struct conn *c)
+{
+	const struct stream_config *conf = &t->s->conf;
+	const struct stream_flow f = flow_of(s, false);
+
+	s->to_peer.len = c->rest_len;
+	if (c->rest_len > 0) {
+		memcpy(s->to_peer.buf, c->rest, c->rest_len);
+		conf->ops->relayed(conf->ctx, &f, 0, c->rest_len);
+	}
+	free(c->rest);
+	c->rest = NULL;
+	c->rest_len = 0;
+}
+
 bool splice_begin(struct thread *t, struct conn *c, struct hub_conn *p)
 {
 	const uint32_t size = t->s->hub->conf.buffer;
@@ -57,13 +82,9 @@ bool splice_begin(struct thread *t, struct conn *c, struct hub_conn *p)
 		splice_free(s);
 		return false;
 	}
-	s->to_peer.len = c->rest_len;
-	if (c->rest_len > 0)
-		memcpy(s->to_peer.buf, c->rest, c->rest_len);
-	free(c->rest);
-	c->rest = NULL;
-	c->rest_len = 0;
 	s->peer = p;
+	s->client = c;
+	rest_take(t, s, c);
 	p->splice = s;
 	p->client = (uint32_t)(c - t->conn);
 	c->splice = s;
@@ -128,6 +149,27 @@ static bool read_done(struct way *w, int n, bool *moved)
 	return n != IO_FAILED;
 }
 
+// Reads into a way that is empty what its allocation may relay. False: it has failed.
+static bool fill(struct thread *t, struct splice *s, struct way *w, bool *moved)
+{
+	const struct stream_config *conf = &t->s->conf;
+	const struct stream_flow f = flow_of(s, w == &s->to_client);
+	uint32_t may;
+	int n;
+
+	if (w->len > 0 || w->ended)
+		return true;
+	may = conf->ops->allow(conf->ctx, &f, w->size);
+	if (may == 0 && !w->dry && conf->ops->lives(conf->ctx, f.worker, &f.of))
+		count(&t->stats.relay_held, 1);
+	w->dry = may == 0; // the end of the allocation is found by the tick
+	if (w->dry)
+		return true;
+	n = f.to_client ? peer_read(s->peer->fd, w->buf, may) : tls_io_read(s->client, w->buf, may);
+	conf->ops->relayed(conf->ctx, &f, may, n > 0 ? (uint32_t)n : 0);
+	return read_done(w, n, moved);
+}
+
 static bool wrote_done(struct way *w, int n, uint64_t *counter, bool *moved)
 {
 	if (n < 0)
@@ -139,16 +181,13 @@ static bool wrote_done(struct way *w, int n, uint64_t *counter, bool *moved)
 	return true;
 }
 
-static bool to_peer(struct thread *t, struct conn *c, struct splice *s, bool *moved)
+static bool to_peer(struct thread *t, struct splice *s, bool *moved)
 {
 	struct way *w = &s->to_peer;
 	const int fd = s->peer->fd;
 
-	if (w->len == 0 && !w->ended) {
-		c->chunk = true;
-		if (!read_done(w, tls_io_read(c, w->buf, w->size), moved))
-			return false;
-	}
+	if (!fill(t, s, w, moved))
+		return false;
 	if (w->len > 0 &&
 		!wrote_done(
 			w, peer_write(fd, w->buf + w->at, w->len), &t->stats.relay_to_peers, moved))
@@ -160,12 +199,12 @@ static bool to_peer(struct thread *t, struct conn *c, struct splice *s, bool *mo
 	return true;
 }
 
-static bool to_client(struct thread *t, struct conn *c, struct splice *s, bool *moved)
+static bool to_client(struct thread *t, struct splice *s, bool *moved)
 {
 	struct way *w = &s->to_client;
+	struct conn *c = s->client;
 
-	if (w->len == 0 && !w->ended &&
-		!read_done(w, peer_read(s->peer->fd, w->buf, w->size), moved))
+	if (!fill(t, s, w, moved))
 		return false;
 	if (w->len > 0 &&
 		!wrote_done(w, client_write(t, c, w->buf + w->at, w->len),
@@ -190,16 +229,52 @@ static void rearm(struct thread *t, struct conn *c, struct splice *s)
 	epoll_ctl(t->epoll, EPOLL_CTL_MOD, s->peer->fd, &e);
 }
 
+static void dry_remove(struct splice *s)
+{
+	if (s->link == NULL)
+		return;
+	*s->link = s->next;
+	if (s->next != NULL)
+		s->next->link = s->link;
+	s->link = NULL;
+}
+
+static void dry_put(struct splice **list, struct splice *s)
+{
+	dry_remove(s);
+	s->next = *list;
+	s->link = list;
+	if (s->next != NULL)
+		s->next->link = &s->next;
+	*list = s;
+}
+
+void splice_dry(struct thread *t)
+{
+	struct splice *list = t->dry;
+
+	t->dry = NULL;
+	if (list != NULL)
+		list->link = &list;
+	while (list != NULL) {
+		struct splice *s = list;
+
+		dry_remove(s);
+		splice_work(t, s->client);
+	}
+}
+
 void splice_work(struct thread *t, struct conn *c)
 {
 	struct splice *s = c->splice;
 	bool moved = true;
+	unsigned int i;
 
-	// libssl may have bytes that epoll does not report
-	for (unsigned int i = 0; moved && (i < TURNS || (s->to_peer.len == 0 && tls_io_pending(c)));
-		i++) {
+	// libssl may have bytes that epoll does not report; of them no more are added by then
+	for (i = 0; moved && (i < TURNS || (s->to_peer.len == 0 && tls_io_pending(c))); i++) {
 		moved = false;
-		if (!to_peer(t, c, s, &moved) || !to_client(t, c, s, &moved)) {
+		c->chunk = i < TURNS;
+		if (!to_peer(t, s, &moved) || !to_client(t, s, &moved)) {
 			if (c->state == CONN_SPLICED)
 				conn_close(t, c, &t->stats.failed);
 			return;
@@ -209,7 +284,9 @@ void splice_work(struct thread *t, struct conn *c)
 		if (moved)
 			c->heard_ms = t->now_ms;
 	}
-	if (moved || c->events != EVENTS)
+	if (s->to_peer.dry || s->to_client.dry)
+		dry_put(&t->dry, s);
+	if (i >= TURNS || c->events != EVENTS)
 		rearm(t, c, s);
 }
 
@@ -224,6 +301,7 @@ void splice_closed(struct thread *t, struct conn *c)
 	struct splice *s = c->splice;
 
 	c->splice = NULL;
+	dry_remove(s);
 	pthread_mutex_lock(&h->lock);
 	orders_end(t, s->peer);
 	pthread_mutex_unlock(&h->lock);

@@ -17,6 +17,8 @@ struct thread;
 bool splice_begin(struct thread *t, struct conn *c, struct hub_conn *p);
 // Goes on after an event of either side; the connection may be closed then.
 void splice_work(struct thread *t, struct conn *c);
+// Goes on with those that wait for limits.rates.
+void splice_dry(struct thread *t);
 // Whether one way has ended.
 bool splice_is_ending(const struct splice *s);
 // The client's connection is closed: so is that of the peer.

@@ -59,6 +59,13 @@ struct stream_order {
 	uint16_t len[STREAM_ANSWER_END]; // of ADMIT DONE: the ConnectionAttempt
 };
 
+// One way of what an allocation relays.
+struct stream_flow {
+	struct stream_place of;
+	uint8_t worker; // the allocation's
+	bool to_client; // else to its peers
+};
+
 // A peer that has connected to the port of an allocation.
 struct stream_attempt {
 	struct stream_place of;

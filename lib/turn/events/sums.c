@@ -43,7 +43,7 @@ uint64_t turn_size_bound(unsigned int class)
 					     : UINT64_MAX;
 }
 
-static void add(uint64_t *sum, uint64_t *ahead, uint32_t n)
+static void add(uint64_t *sum, uint64_t *ahead, uint64_t n)
 {
 	const uint64_t known = *ahead < n ? *ahead : n;
 
@@ -78,7 +78,7 @@ struct sums_ahead *sums_ahead_of(struct turn_shard *s, uint32_t slot)
 	return t != NULL ? &t->ahead : &s->ahead;
 }
 
-void sums_bytes(struct turn_shard *s, uint32_t slot, unsigned int leg, uint32_t n)
+void sums_bytes(struct turn_shard *s, uint32_t slot, unsigned int leg, uint64_t n)
 {
 	struct tally *t = tally_of(s, slot);
 

@@ -17,7 +17,7 @@ struct sums_ahead {
 struct turn_sums *sums_of(struct turn_shard *s, uint32_t slot);
 struct sums_ahead *sums_ahead_of(struct turn_shard *s, uint32_t slot);
 // Adds what the line of an allocation has spilled.
-void sums_bytes(struct turn_shard *s, uint32_t slot, unsigned int leg, uint32_t n);
+void sums_bytes(struct turn_shard *s, uint32_t slot, unsigned int leg, uint64_t n);
 void sums_datagrams(struct turn_shard *s, uint32_t slot, unsigned int leg, uint32_t n);
 // Adds an allocation that was made, by a request or a restart.
 void sums_made(struct turn_shard *s, uint32_t slot);

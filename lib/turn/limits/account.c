@@ -25,6 +25,19 @@ void account_give(_Atomic uint64_t *due, enum account_kind kind, uint32_t rate, 
 		memory_order_relaxed);
 }
 
+void account_owe(
+	_Atomic uint64_t *due, enum account_kind kind, uint32_t rate, uint64_t now, uint64_t tokens)
+{
+	const uint64_t cost = time_of(tokens, unit[kind], rate);
+	uint64_t was = atomic_load_explicit(due, memory_order_relaxed);
+
+	for (unsigned int i = 0; i < TRIES && was < now; i++)
+		if (atomic_compare_exchange_weak_explicit(
+			    due, &was, now + cost, memory_order_relaxed, memory_order_relaxed))
+			return;
+	atomic_fetch_add_explicit(due, cost, memory_order_relaxed);
+}
+
 static uint64_t tokens_in(uint64_t units, uint64_t per, uint32_t rate)
 {
 	return (uint64_t)((unsigned __int128)units * rate / per);

@@ -32,5 +32,8 @@ struct account_terms {
 // need.
 uint64_t account_take(_Atomic uint64_t *due, enum account_kind kind, uint32_t rate,
 	const struct account_terms *t, const uint64_t need_most[2]);
+// Takes tokens whether or not there are so many: who comes later waits for it. now in units.
+void account_owe(_Atomic uint64_t *due, enum account_kind kind, uint32_t rate, uint64_t now,
+	uint64_t tokens);
 // Gives back tokens that were taken at that rate.
 void account_give(_Atomic uint64_t *due, enum account_kind kind, uint32_t rate, uint64_t tokens);

@@ -4,6 +4,7 @@
 #include "limits/accounts.h"
 #include "shard.h"
 #include "table.h"
+#include "tcp/tcp_usage.h"
 #include "turn_drop.h"
 
 // Parties that need no account: one that never has anything, so that a meter that names it is
@@ -91,11 +92,12 @@ void meters_policy(struct turn_shard *s)
 	const struct turn_rates *r = &s->policy->limits.rates;
 	struct turn_meters *t = s->meters;
 
-	if (t == NULL)
-		return;
-	t->on = turn_rates_any(r);
-	t->wide = is_limited(r, TURN_RATE_USER) || is_limited(r, TURN_RATE_REALM);
-	t->serial = t->serial == UINT16_MAX ? 1 : t->serial + 1;
+	if (t != NULL) {
+		t->on = turn_rates_any(r);
+		t->wide = is_limited(r, TURN_RATE_USER) || is_limited(r, TURN_RATE_REALM);
+		t->serial = t->serial == UINT16_MAX ? 1 : t->serial + 1;
+	}
+	tcp_usage_policy(s);
 }
 
 void turn_shard_set_meters(struct turn_shard *s, struct turn_meters *t)
@@ -202,6 +204,24 @@ static void meter_begin(struct turn_shard *s, uint32_t slot)
 	party_give(s, realm);
 	m->left[0] = m->left[1] = 0;
 	m->serial = t->serial;
+}
+
+static uint32_t account_of(const struct turn_meters *t, uint32_t party)
+{
+	if (party < PARTY_FIRST)
+		return party == PARTY_FREE ? METERS_NO_ACCOUNT : METERS_SHUT;
+	return t->party[party].account;
+}
+
+void meters_accounts(struct turn_shard *s, uint32_t slot, uint32_t account[2])
+{
+	const struct turn_meters *t = s->meters;
+	const struct turn_meter *m = &t->meter[slot];
+
+	if (m->serial != t->serial)
+		meter_begin(s, slot);
+	account[0] = account_of(t, m->user);
+	account[1] = account_of(t, m->realm);
 }
 
 void meters_end(struct turn_shard *s, uint32_t slot)

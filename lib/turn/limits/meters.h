@@ -12,6 +12,12 @@
 
 // Makes meters follow the policy that the shard has now.
 void meters_policy(struct turn_shard *s);
+#define METERS_NO_ACCOUNT UINT32_MAX // what is not limited
+#define METERS_SHUT (UINT32_MAX - 1) // nothing passes: there is no room to count it
+// The accounts (limits/accounts.h) of the user and the realm of a live allocation, by the rates
+// that hold now. They are open until its meter is given back, or the rates change. The shard has
+// meters.
+void meters_accounts(struct turn_shard *s, uint32_t slot, uint32_t account[2]);
 // Gives a slot's meter back; its allocation ends. The shard has meters.
 void meters_end(struct turn_shard *s, uint32_t slot);
 // Counts a datagram that a rate has held back; loss is TURN_LOSS_KEPT or above.

@@ -4,6 +4,7 @@
 #include "csprng.h"
 #include "relayed/relayed.h"
 #include "shard.h"
+#include "tcp/tcp_usage.h"
 
 #define ROUNDS 4
 #define WORKER_BITS 6
@@ -97,15 +98,19 @@ void tcp_table_made(struct turn_shard *s, uint32_t slot)
 
 	p->slot = slot;
 	__atomic_store_n(&p->connections, 0, __ATOMIC_RELAXED);
+	tcp_usage_begin(s, p);
 	__atomic_store_n(&p->allocation, alloc_id(s, slot), __ATOMIC_RELEASE);
+}
+
+void tcp_table_close(struct turn_shard *s, uint32_t slot)
+{
+	__atomic_store_n(&at(s, tcp_table_place(s, slot))->allocation, 0, __ATOMIC_RELEASE);
+	tcp_usage_fold(s, slot);
 }
 
 void tcp_table_end(struct turn_shard *s, uint32_t slot)
 {
-	const uint32_t place = tcp_table_place(s, slot);
-
-	__atomic_store_n(&at(s, place)->allocation, 0, __ATOMIC_RELEASE);
-	tcp_table_give(s, place);
+	tcp_table_give(s, tcp_table_place(s, slot));
 }
 
 uint32_t tcp_table_at(const struct turn_shard *s, uint16_t port)

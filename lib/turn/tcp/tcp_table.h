@@ -4,6 +4,7 @@
 // where the key is off.
 #pragma once
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "hash.h"
@@ -16,6 +17,19 @@ struct tcp_place {
 	uint64_t allocation; // its id; 0 = none. The worker writes it, stream threads read it
 	uint32_t slot; // of that allocation
 	uint32_t connections; // of it; a stream thread writes it, the worker reads it
+	// By enum turn_leg, bytes relayed that its usage record does not have yet: stream threads
+	// add, the worker takes.
+	uint64_t moved[2];
+	_Atomic uint64_t due[2]; // account.h: what it owes of its own rate; stream threads
+	uint32_t account[2]; // of its user, its realm; the worker writes them, stream threads read
+};
+_Static_assert(sizeof(struct tcp_place) == 56, "what a relay port for TCP costs");
+
+// The rates that hold now. The worker writes them, stream threads read them.
+struct tcp_rates {
+	uint32_t kbits[TURN_RATE_OF_END][2]; // by leg; 0 = not limited
+	uint32_t burst_ms;
+	struct turn_accounts *accounts; // does not change once it is there
 };
 
 struct tcp_table {
@@ -26,6 +40,10 @@ struct tcp_table {
 	bool on; // the box has such ports, whether or not this worker has one
 	uint32_t ids; // connections numbered so far
 	struct hash_key key; // for their numbers alone: these leave the process
+	struct tcp_rates rates;
+	uint32_t renew; // places from the first on whose accounts are to be looked up anew
+	uint32_t fold; // the place whose bytes are counted next
+	uint64_t folded_ms; // when places were looked at last for that
 };
 
 // Bytes of tcp_table_init's memory for a worker of so many, with ports from lo to hi.
@@ -41,7 +59,9 @@ void tcp_table_give(struct turn_shard *s, uint32_t place);
 void tcp_table_begin(struct turn_shard *s, uint32_t slot, uint32_t place);
 // Says that the allocation is made: alloc_id is good.
 void tcp_table_made(struct turn_shard *s, uint32_t slot);
-// The allocation of a slot ends: its sockets are closed soon.
+// The allocation of a slot is about to end: its sockets are closed soon, and relay no more.
+void tcp_table_close(struct turn_shard *s, uint32_t slot);
+// It has ended: its port rests.
 void tcp_table_end(struct turn_shard *s, uint32_t slot);
 // The place of the allocation of a slot, which is one of TCP.
 uint32_t tcp_table_place(const struct turn_shard *s, uint32_t slot);

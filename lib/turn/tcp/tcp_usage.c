@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Usage and rates of what is relayed over TCP. An allocation's own account lies beside its port,
+// and accounts of users and realms are shared by all threads anyway. So a stream thread takes from
+// them as a worker does, and only opening and closing them is left to the worker.
+#include "tcp/tcp_usage.h"
+#include "limits/accounts.h"
+#include "limits/meters.h"
+#include "shard.h"
+#include "tcp/tcp_table.h"
+
+#define LOOK_MS 256 // in which all places are looked at once
+#define RENEW_BUDGET 64
+#define LEAST 1024 // bytes that are worth a read, where so many are wanted
+
+// --- the worker's side ---------------------------------------------------------------------------
+
+// Opens the accounts that an allocation takes from, by the rates that hold now.
+static void accounts_set(struct turn_shard *s, struct tcp_place *p)
+{
+	uint32_t account[2] = {METERS_NO_ACCOUNT, METERS_NO_ACCOUNT};
+
+	if (turn_shard_meters(s) != NULL)
+		meters_accounts(s, p->slot, account);
+	for (unsigned int i = 0; i < 2; i++)
+		__atomic_store_n(&p->account[i], account[i], __ATOMIC_RELAXED);
+}
+
+void tcp_usage_begin(struct turn_shard *s, struct tcp_place *p)
+{
+	for (unsigned int leg = 0; leg < 2; leg++) {
+		__atomic_store_n(&p->moved[leg], 0, __ATOMIC_RELAXED);
+		atomic_store_explicit(&p->due[leg], 0, memory_order_relaxed);
+	}
+	accounts_set(s, p);
+}
+
+static struct tcp_place *place_of(const struct turn_shard *s, uint32_t slot)
+{
+	return &s->tcp.place[tcp_table_place(s, slot) / s->workers];
+}
+
+void tcp_usage_fold(struct turn_shard *s, uint32_t slot)
+{
+	struct tcp_place *p = place_of(s, slot);
+	struct turn_line *l = alloc_at(s, slot);
+
+	for (unsigned int leg = 0; leg < 2; leg++) {
+		struct line_count c = line_count(l, leg);
+		uint64_t bytes = c.bytes, spilled;
+
+		if (__atomic_load_n(&p->moved[leg], __ATOMIC_RELAXED) == 0)
+			continue;
+		bytes += __atomic_exchange_n(&p->moved[leg], 0, __ATOMIC_RELAXED);
+		spilled = bytes / TURN_SPILL_BYTES;
+		s->usage[slot].bytes[leg] += (uint32_t)spilled;
+		sums_bytes(s, slot, leg, spilled * TURN_SPILL_BYTES);
+		c.bytes = (uint32_t)(bytes % TURN_SPILL_BYTES);
+		line_set_count(l, leg, c);
+	}
+}
+
+uint64_t tcp_usage_noted(const struct turn_shard *s, uint32_t slot, unsigned int leg)
+{
+	return alloc_is_tcp(s, slot)
+		? __atomic_load_n(&place_of(s, slot)->moved[leg], __ATOMIC_RELAXED)
+		: 0;
+}
+
+void tcp_usage_policy(struct turn_shard *s)
+{
+	const struct turn_rates *r = &s->policy->limits.rates;
+	const struct turn_meters *t = turn_shard_meters(s);
+	struct tcp_rates *out = &s->tcp.rates;
+
+	if (t != NULL)
+		__atomic_store_n(&out->accounts, t->accounts, __ATOMIC_RELEASE);
+	__atomic_store_n(&out->burst_ms, r->burst_ms, __ATOMIC_RELAXED);
+	for (unsigned int of = 0; of < TURN_RATE_OF_END; of++)
+		for (unsigned int leg = 0; leg < 2; leg++)
+			__atomic_store_n(&out->kbits[of][leg], t != NULL ? r->of[of][leg].kbits : 0,
+				__ATOMIC_RELAXED);
+	s->tcp.renew = s->tcp.nb;
+}
+
+static bool renew(struct turn_shard *s)
+{
+	struct tcp_table *t = &s->tcp;
+
+	for (unsigned int i = 0; i < RENEW_BUDGET && t->renew > 0; i++)
+		if (t->place[--t->renew].allocation != 0)
+			accounts_set(s, &t->place[t->renew]);
+	return t->renew > 0;
+}
+
+bool tcp_usage_tick(struct turn_shard *s)
+{
+	struct tcp_table *t = &s->tcp;
+	const uint64_t passed_ms = s->now_ms - t->folded_ms;
+	uint64_t n = t->nb * passed_ms / LOOK_MS + (passed_ms > 0);
+
+	if (t->nb == 0)
+		return false;
+	t->folded_ms = s->now_ms;
+	for (n = n < t->nb ? n : t->nb; n > 0; n--) {
+		const struct tcp_place *p = &t->place[t->fold];
+
+		if (p->allocation != 0)
+			tcp_usage_fold(s, p->slot);
+		t->fold = (t->fold + 1) % t->nb;
+	}
+	return renew(s);
+}
+
+// --- the threads' side ---------------------------------------------------------------------------
+
+// A bucket, and what there is to know of it.
+struct bucket {
+	_Atomic uint64_t *due; // NULL: it is not limited
+	uint32_t kbits;
+	bool shut; // nothing passes
+	struct account_terms terms;
+};
+
+static struct bucket bucket_of(
+	struct turn_shard *s, const struct turn_tcp_way *w, enum turn_rate_of of, uint64_t now_ms)
+{
+	const struct tcp_rates *r = &s->tcp.rates;
+	struct tcp_place *p = &s->tcp.place[w->place / s->workers];
+	const uint64_t burst = (uint64_t)__atomic_load_n(&r->burst_ms, __ATOMIC_RELAXED)
+		<< ACCOUNT_MS;
+	struct bucket b = {.kbits = __atomic_load_n(&r->kbits[of][w->leg], __ATOMIC_RELAXED),
+		.terms = {.now = now_ms << ACCOUNT_MS,
+			.burst = burst,
+			.piece = burst,
+			.single = true}};
+	uint32_t account;
+
+	if (b.kbits == 0)
+		return b;
+	if (of == TURN_RATE_ALLOCATION) {
+		b.due = &p->due[w->leg];
+		return b;
+	}
+	account = __atomic_load_n(&p->account[of == TURN_RATE_REALM], __ATOMIC_RELAXED);
+	b.shut = account == METERS_SHUT;
+	if (account != METERS_NO_ACCOUNT && !b.shut)
+		b.due = &accounts_due(__atomic_load_n(&r->accounts, __ATOMIC_ACQUIRE),
+			account)[w->leg][ACCOUNT_BYTES];
+	return b;
+}
+
+uint32_t turn_tcp_take(
+	struct turn_shard *s, const struct turn_tcp_way *w, uint32_t want, uint64_t now_ms)
+{
+	uint32_t taken[TURN_RATE_OF_END] = {0}, n = want;
+	struct bucket b[TURN_RATE_OF_END];
+	unsigned int of;
+
+	if (!turn_tcp_table_lives(s, w->place, w->allocation))
+		return 0;
+	for (of = 0; of < TURN_RATE_OF_END && n > 0; of++) {
+		const uint64_t need_most[2] = {n < LEAST ? n : LEAST, n};
+
+		b[of] = bucket_of(s, w, of, now_ms);
+		if (b[of].shut)
+			n = 0;
+		else if (b[of].due != NULL)
+			n = (uint32_t)account_take(
+				b[of].due, ACCOUNT_BYTES, b[of].kbits, &b[of].terms, need_most);
+		taken[of] = n;
+	}
+	for (unsigned int i = 0; i < of; i++)
+		if (b[i].due != NULL && taken[i] > n)
+			account_give(b[i].due, ACCOUNT_BYTES, b[i].kbits, taken[i] - n);
+	return n;
+}
+
+void turn_tcp_moved(struct turn_shard *s, const struct turn_tcp_way *w,
+	const struct turn_tcp_bytes *n, uint64_t now_ms)
+{
+	if (!turn_tcp_table_lives(s, w->place, w->allocation))
+		return; // it has ended since
+	__atomic_fetch_add(
+		&s->tcp.place[w->place / s->workers].moved[w->leg], n->moved, __ATOMIC_RELAXED);
+	for (unsigned int of = 0; n->moved != n->taken && of < TURN_RATE_OF_END; of++) {
+		const struct bucket b = bucket_of(s, w, of, now_ms);
+
+		if (b.due != NULL && n->moved < n->taken)
+			account_give(b.due, ACCOUNT_BYTES, b.kbits, n->taken - n->moved);
+		else if (b.due != NULL)
+			account_owe(
+				b.due, ACCOUNT_BYTES, b.kbits, b.terms.now, n->moved - n->taken);
+	}
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stream threads that relay TCP over the loopback interface (RFC 6062), with the test as their
+// worker, and clients and peers of the kernel's.
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <netinet/in.h>
+#include <time.h>
+
+#include "stream.h"
+
+#define ROOM 1400
+#define PATIENCE_MS 20000 // until a test fails because nothing comes
+#define ALLOCATION 77
+
+// A message between threads and the worker.
+struct item {
+	struct item *next;
+	struct stream_message m;
+	struct stream_from from;
+	struct stream_attempt attempt;
+	enum { ITEM_MESSAGE, ITEM_ENDED, ITEM_ATTEMPT, ITEM_UNOPENED } what;
+	unsigned int thread;
+	uint8_t data[ROOM];
+};
+
+struct relay_world {
+	struct streams *streams;
+	struct sockaddr_in server, port, other_port;
+	uint64_t alive; // 0: no allocation lives any more
+	uint32_t connections; // as told
+	// Bytes that may be relayed, and those that were, to peers and to clients.
+	int64_t allowed[2], relayed[2];
+};
+extern struct relay_world world;
+
+// Waits until a condition holds.
+#define UNTIL(condition)                                                 \
+	for (int left_ = PATIENCE_MS; !(condition); left_--) {           \
+		assert_int_not_equal(left_, 0);                          \
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL); \
+	}
+
+// The next item of a kind.
+struct item *next(int what);
+// Gives an order to the thread of a connection; its answers are the numbers of their outcomes:
+// "done", "port", "same", "fail", "many", "deny", "what".
+void order(uint64_t conn, struct stream_order o);
+struct stream_stats stats(void);
+
+int dial(const struct sockaddr_in *to);
+void assert_reads(int fd, const char *text);
+// Waits until the other side has closed.
+void assert_closes(int fd);
+// A client whose connection the worker knows: *conn is its number. What it sends is a request of
+// this method, and more.
+int client(uint8_t method, const char *more, uint64_t *conn);
+// A control connection with an open port, of an allocation at a place.
+int control_at(uint64_t *conn, uint32_t place, const struct sockaddr_in *at);
+int control(uint64_t *conn);
+// A peer that has connected, and is admitted under a number.
+int admitted(uint64_t conn, uint32_t id);
+struct stream_order binding(uint32_t id, const char *user);
+extern const struct stream_order listening;
+
+// For cmocka_unit_test_setup_teardown.
+int relay_world_open(void **state);
+int relay_world_close(void **state);

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What stream threads relay over TCP is asked for and told byte by byte (limits.rates, usage).
+#include "relay_world.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int64_t relayed(unsigned int to_client)
+{
+	return __atomic_load_n(&world.relayed[to_client], __ATOMIC_RELAXED);
+}
+
+static void allow(unsigned int to_client, int64_t bytes)
+{
+	__atomic_fetch_add(&world.allowed[to_client], bytes, __ATOMIC_RELAXED);
+}
+
+static void only(unsigned int to_client, int64_t bytes)
+{
+	__atomic_store_n(&world.allowed[to_client], bytes, __ATOMIC_RELAXED);
+}
+
+// A client and a peer that are joined; what more is sent behind the ConnectionBind.
+static int joined(uint64_t *conn, int *peer, const char *more, int *data)
+{
+	const int c = control(conn);
+	uint64_t of_data;
+
+	*peer = admitted(*conn, 5);
+	assert_reads(c, "done");
+	*data = client(11, more, &of_data);
+	order(of_data, binding(5, "ivan"));
+	assert_reads(*data, "done");
+	return c;
+}
+
+// What is not allowed waits, and nothing of it is lost; the other way goes on.
+static void test_held(void **state)
+{
+	uint64_t conn;
+	int peer, data;
+	const int c = joined(&conn, &peer, "", &data);
+
+	only(0, 4);
+	assert_true(send(data, "1234567890", 10, 0) == 10);
+	assert_reads(peer, "1234");
+	UNTIL(stats().relay_held > 0);
+	assert_true(send(peer, "hello", 5, 0) == 5);
+	assert_reads(data, "hello");
+	assert_int_equal(relayed(0), 4);
+	assert_int_equal(relayed(1), 5);
+	allow(0, 2);
+	assert_reads(peer, "56");
+	allow(0, 100);
+	assert_reads(peer, "7890");
+	only(1, 0);
+	assert_true(send(peer, "there", 5, 0) == 5);
+	assert_int_equal(shutdown(peer, SHUT_WR), 0);
+	UNTIL(stats().relay_held > 1);
+	allow(1, 5);
+	assert_reads(data, "there");
+	assert_int_equal(relayed(0), 10);
+	assert_int_equal(__atomic_load_n(&world.allowed[0], __ATOMIC_RELAXED), 96);
+	close(peer);
+	close(data);
+	close(c);
+}
+
+// What came before the binding was not asked for, and is told all the same.
+static void test_owed(void **state)
+{
+	uint64_t conn;
+	int peer, data, c;
+
+	only(0, 0);
+	c = joined(&conn, &peer, "early", &data);
+	assert_reads(peer, "early");
+	UNTIL(relayed(0) == 5);
+	assert_int_equal(__atomic_load_n(&world.allowed[0], __ATOMIC_RELAXED), -5);
+	assert_true(send(data, "late", 4, 0) == 4);
+	UNTIL(stats().relay_held > 0);
+	allow(0, 9);
+	assert_reads(peer, "late");
+	close(peer);
+	close(data);
+	close(c);
+}
+
+// A connection that waits is closed with its allocation, or its client.
+static void test_held_ends(void **state)
+{
+	uint64_t conn, of_data;
+	int peer, data, other;
+	const int c = joined(&conn, &peer, "", &data), second = admitted(conn, 6);
+
+	other = client(11, "", &of_data);
+	order(of_data, binding(6, "ivan"));
+	assert_reads(other, "done");
+	only(0, 0);
+	assert_true(send(data, "1", 1, 0) == 1);
+	assert_true(send(other, "1", 1, 0) == 1);
+	UNTIL(stats().relay_held == 2);
+	close(other);
+	__atomic_store_n(&world.alive, 0, __ATOMIC_RELAXED);
+	assert_closes(peer);
+	assert_closes(data);
+	assert_closes(second);
+	UNTIL(stats().relay_connections == 0);
+	assert_int_equal(stats().relay_held, 2); // nothing waits for the rates of what is gone
+	close(c);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, relay_world_open, relay_world_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_held),
+		TEST(test_owed),
+		TEST(test_held_ends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
