@@ -13,6 +13,7 @@ enum turn_order_kind {
 	TURN_ORDER_CONNECT, // connect from it to a peer
 	TURN_ORDER_BIND, // join the client's connection with that of a peer
 	TURN_ORDER_ADMIT, // what becomes of a peer that has connected
+	TURN_ORDER_REKEY, // connections may be bound with another access token (RFC 7635)
 };
 
 // The answers that a request may get, by what comes of its order: X(enum, code of an error, or 0).

@@ -134,9 +134,19 @@ static void user_give(struct hub *h, uint32_t user)
 	h->free_user = user;
 }
 
-bool hub_is_user(const struct hub *h, const struct hub_conn *c, const struct stream_order *o)
+void hub_alloc_rekey(struct hub_alloc *a, const struct stream_order *o)
 {
-	return is_user(&h->user[c->user], o);
+	memcpy(a->binder[1], a->binder[0], STREAM_IDENT_LEN);
+	memcpy(a->binder[0], o->ident, STREAM_IDENT_LEN);
+}
+
+bool hub_is_user(struct hub *h, const struct hub_conn *c, const struct stream_order *o)
+{
+	const struct hub_alloc *a = hub_alloc_of(h, &c->of);
+
+	return a != NULL && h->user[a->user].realm == o->realm &&
+		(memcmp(a->binder[0], o->ident, STREAM_IDENT_LEN) == 0 ||
+			memcmp(a->binder[1], o->ident, STREAM_IDENT_LEN) == 0);
 }
 
 // --- allocations ---------------------------------------------------------------------------------
@@ -156,6 +166,8 @@ struct hub_alloc *hub_alloc_begin(struct hub *h, const struct stream_order *o)
 		.fd = -1,
 		.worker = o->worker,
 		.listener = o->listener};
+	hub_alloc_rekey(a, o);
+	hub_alloc_rekey(a, o);
 	h->user[a->user].allocations++;
 	return a;
 }

@@ -18,6 +18,9 @@ struct hub_alloc {
 	struct stream_place of; // allocation 0: there is none
 	uint64_t control; // the client's connection
 	struct endpoint at;
+	// Who may bind its connections: by the newest access token, and the one before it. The same
+	// where there are none.
+	uint8_t binder[2][STREAM_IDENT_LEN];
 	char device[STREAM_DEVICE_LEN]; // the kernel's interface; "" = whichever
 	uint32_t user; // index
 	uint32_t nb; // connections, those that wait to be judged included
@@ -107,8 +110,10 @@ bool hub_conn_name(struct hub *h, struct hub_conn *c, uint32_t id);
 struct hub_conn *hub_conn_find(struct hub *h, uint32_t id);
 // Closes a connection and forgets it.
 void hub_conn_end(struct hub *h, struct hub_conn *c);
-// Whether the user of an order is the one of a connection.
-bool hub_is_user(const struct hub *h, const struct hub_conn *c, const struct stream_order *o);
+// Takes the user of an order as one who may bind the allocation's connections.
+void hub_alloc_rekey(struct hub_alloc *a, const struct stream_order *o);
+// Whether the user of an order may bind a connection, whose allocation is there.
+bool hub_is_user(struct hub *h, const struct hub_conn *c, const struct stream_order *o);
 
 static inline uint32_t hub_index(const struct hub *h, const struct hub_conn *c)
 {

@@ -240,7 +240,7 @@ static struct hub_conn *to_bind(struct thread *t, const struct ordered *d)
 	struct hub_conn *p = hub_conn_find(h, d->o.id);
 
 	return p != NULL && p->state == HUB_PENDING && p->listener == d->o.listener &&
-			hub_is_user(h, p, &d->o) && hub_alloc_of(h, &p->of) != NULL
+			hub_is_user(h, p, &d->o)
 		? p
 		: NULL;
 }
@@ -294,6 +294,15 @@ static void order_admit(struct thread *t, const struct ordered *d)
 	outgoing_answer(t, c->control, d->answers, d->o.len[STREAM_ANSWER_DONE]);
 }
 
+static void order_rekey(struct thread *t, const struct ordered *d)
+{
+	struct hub_alloc *a = hub_alloc_of(hub_of(t), &d->o.of);
+
+	if (a != NULL)
+		hub_alloc_rekey(a, &d->o);
+	answer(t, d, STREAM_ANSWER_DONE);
+}
+
 void orders_take(struct thread *t, const struct stream_message *m)
 {
 	struct ordered d = {.conn = m->conn, .answers = m->data + sizeof(d.o)};
@@ -317,6 +326,9 @@ void orders_take(struct thread *t, const struct stream_message *m)
 		break;
 	case STREAM_ORDER_ADMIT:
 		order_admit(t, &d);
+		break;
+	case STREAM_ORDER_REKEY:
+		order_rekey(t, &d);
 		break;
 	}
 	pthread_mutex_unlock(&h->lock);

@@ -31,6 +31,7 @@ enum stream_order_kind {
 	STREAM_ORDER_CONNECT,
 	STREAM_ORDER_BIND,
 	STREAM_ORDER_ADMIT,
+	STREAM_ORDER_REKEY,
 };
 
 // What the client is answered, by the outcome. Not all orders have all.
@@ -53,7 +54,7 @@ struct stream_order {
 	uint64_t peer; // ADMIT: the number in struct stream_attempt
 	uint32_t to; // CONNECT: the place of the peer, if that is an allocation; else UINT32_MAX
 	uint32_t id; // of the connection for the client; of ADMIT 0 = it is to be closed
-	uint8_t ident[STREAM_IDENT_LEN]; // LISTEN, BIND: whose
+	uint8_t ident[STREAM_IDENT_LEN]; // LISTEN, BIND, REKEY: whose
 	uint8_t kind; // enum stream_order_kind
 	uint8_t realm, worker, listener; // the allocation's worker; the client's listener
 	uint16_t len[STREAM_ANSWER_END]; // of ADMIT DONE: the ConnectionAttempt

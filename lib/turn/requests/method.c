@@ -356,8 +356,11 @@ enum turn_refusal method_refresh(struct turn_request *r)
 		why = dual_refresh(r, family, lifetime_s);
 	if (why != TURN_GRANTED)
 		return why;
-	if (!zero && cred_is_token(&r->cred))
+	if (!zero && cred_is_token(&r->cred)) {
+		if (alloc_is_tcp(r->s, r->slot))
+			tcp_rekey(r);
 		alloc_rekey(r->s, r->slot, &r->cred);
+	}
 	stun_put_u32(&r->w, STUN_LIFETIME, lifetime_s);
 	return TURN_GRANTED;
 }

@@ -31,6 +31,7 @@ bool tcp_may_end(const struct turn_order *o, unsigned int answer)
 		[TURN_ORDER_CONNECT] = 1 << TURN_ANSWER_DONE | 1 << TURN_ANSWER_EXISTS |
 			1 << TURN_ANSWER_FAILED | 1 << TURN_ANSWER_QUOTA | 1 << TURN_ANSWER_DENIED,
 		[TURN_ORDER_BIND] = 1 << TURN_ANSWER_DONE | 1 << TURN_ANSWER_UNKNOWN,
+		[TURN_ORDER_REKEY] = 1 << TURN_ANSWER_DONE,
 	};
 
 	return (outcomes[o->kind] >> answer & 1) != 0;
@@ -57,6 +58,13 @@ static struct turn_order *order_of(struct turn_request *r, enum turn_order_kind 
 	o->allocation = alloc_id(r->s, r->slot);
 	o->place = tcp_table_place(r->s, r->slot);
 	return o;
+}
+
+// The threads know an allocation's token by what they have been told of it.
+void tcp_rekey(struct turn_request *r)
+{
+	if (!alloc_is_of_far(r->s, r->slot, &r->cred, r->policy->number))
+		order_of(r, TURN_ORDER_REKEY);
 }
 
 // --- Allocate ------------------------------------------------------------------------------------

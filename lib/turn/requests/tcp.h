@@ -11,5 +11,8 @@ bool tcp_is_client(const struct turn_request *r);
 bool tcp_may_ask(const struct turn_request *r);
 // Allocates a relayed transport address of TCP, of a family that is wanted. The order is to listen.
 enum turn_refusal tcp_allocate(struct turn_request *r, bool is_v4, uint32_t lifetime_s);
+// A Refresh with another access token than the allocation has: the order is to take that one from
+// now on.
+void tcp_rekey(struct turn_request *r);
 // Whether an order may have an outcome, enum turn_answer.
 bool tcp_may_end(const struct turn_order *o, unsigned int answer);

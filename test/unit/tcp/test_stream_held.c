@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stream threads relay over TCP is asked for and told byte by byte (limits.rates, usage).
+// What stream threads relay over TCP is asked for and told byte by byte (limits.rates, usage), and
+// who may bind it after another access token.
 #include "relay_world.h"
 
 #include <stdlib.h>
@@ -112,6 +113,44 @@ static void test_held_ends(void **state)
 	close(c);
 }
 
+// The newest token binds, and the one before it; an older one does not, nor anybody else's.
+static void test_rekeyed(void **state)
+{
+	uint64_t conn, of_data[3];
+	const int c = control(&conn);
+	struct stream_order o = {.of = {ALLOCATION, 0}, .kind = STREAM_ORDER_REKEY};
+	int peer[2], data;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		peer[i] = admitted(conn, 5 + i);
+		assert_reads(c, "done");
+	}
+	memcpy(o.ident, "second", 6);
+	order(conn, o);
+	assert_reads(c, "done");
+	data = client(11, "", &of_data[0]);
+	order(of_data[0], binding(5, "ivan"));
+	assert_reads(data, "done");
+	close(data);
+	memcpy(o.ident, "third.", 6);
+	order(conn, o);
+	assert_reads(c, "done");
+	data = client(11, "", &of_data[1]);
+	order(of_data[1], binding(6, "ivan"));
+	assert_reads(data, "what");
+	order(of_data[1], binding(6, "other"));
+	assert_reads(data, "what");
+	order(of_data[1], binding(6, "second"));
+	assert_reads(data, "done");
+	o.of.allocation++; // gone: answered all the same
+	order(conn, o);
+	assert_reads(c, "done");
+	for (uint32_t i = 0; i < 2; i++)
+		close(peer[i]);
+	close(data);
+	close(c);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, relay_world_open, relay_world_close)
 
 int main(void)
@@ -120,6 +159,7 @@ int main(void)
 		TEST(test_held),
 		TEST(test_owed),
 		TEST(test_held_ends),
+		TEST(test_rekeyed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
