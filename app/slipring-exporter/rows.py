@@ -222,6 +222,7 @@ relay_failed      c relay_refused{{reason=failed}}    Connects and connections o
 relay_refused     c relay_refused{{reason=limit}}     .
 relay_strangers   c relay_refused{{reason=permission}} .
 relay_full        c relay_refused{{reason=full}}      .
+relay_files       c relay_refused{{reason=files}}     .
 relay_unbound     c relay_refused{{reason=unbound}}   .
 relay_unknown     c relay_refused{{reason=unknown}}   .
 relay_unopened    c relay_refused{{reason=port}}      .

@@ -145,6 +145,23 @@ void listen_refuse(struct thread *t, int fd, const struct stream_from *from, uin
 	refused_by_counter(t, &from->client, from->listener, reason);
 }
 
+void listen_spare(struct thread *t)
+{
+	if (t->reserve >= 0)
+		close(t->reserve);
+	t->reserve = -1;
+}
+
+void listen_hold(struct thread *t)
+{
+	t->reserve = reserve_make(t);
+}
+
+bool listen_no_file(void)
+{
+	return errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+}
+
 // Refuses a connection when descriptors have run out. Without a descriptor we can neither accept
 // nor refuse, and a connection that waits would make epoll report it for ever. So one descriptor is
 // held back for refusing.
@@ -155,8 +172,7 @@ static void refuse_waiting(struct thread *t, unsigned int listener)
 	socklen_t len = sizeof(a);
 	int fd;
 
-	if (t->reserve >= 0)
-		close(t->reserve);
+	listen_spare(t);
 	fd = accept4(t->listen[listener], &a.any, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd >= 0) {
 		from.client = sockaddr_endpoint(&a);
@@ -164,7 +180,7 @@ static void refuse_waiting(struct thread *t, unsigned int listener)
 	} else {
 		t->stalled = true;
 	}
-	t->reserve = reserve_make(t);
+	listen_hold(t);
 }
 
 static void settle(const struct thread *t, int fd)
@@ -229,7 +245,7 @@ void listen_accept(struct thread *t, unsigned int listener)
 				listen_admit(t, fd, (uint8_t)listener, &client);
 			continue;
 		}
-		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+		if (listen_no_file())
 			refuse_waiting(t, listener);
 		if (errno != ECONNABORTED && errno != EINTR)
 			return;

@@ -19,6 +19,11 @@ void listen_mark(const struct thread *t);
 // or -1 with the reason in error.
 int listen_enter(const char *name, char *error, size_t len);
 void listen_close(struct thread *t);
+// When descriptors have run out: gives up the one that is held back, and makes it anew.
+void listen_spare(struct thread *t);
+void listen_hold(struct thread *t);
+// Whether errno says that there was no descriptor, or no memory of the kernel's.
+bool listen_no_file(void);
 // Accepts from a listener on which epoll has reported connections.
 void listen_accept(struct thread *t, unsigned int listener);
 // Makes a connection of a client, within the limits of clients. False: it was refused. The thread's

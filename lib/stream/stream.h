@@ -339,6 +339,7 @@ struct stream_config {
 	X(relay_refused, "Connects refused by relay.tcp or an address of this box")         \
 	X(relay_strangers, "connections of peers without a permission, closed")             \
 	X(relay_full, "connections of peers past relay.tcp, closed")                        \
+	X(relay_files, "connections with peers given up: no file descriptor left")          \
 	X(relay_unbound, "connections of peers closed: bound by no client in time")         \
 	X(relay_unknown, "ConnectionBinds of no connection that waits for the user")        \
 	X(relay_unopened, "ports of TCP allocations that the kernel did not open")          \

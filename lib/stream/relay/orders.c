@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "conn.h"
+#include "listen.h"
 #include "out/outgoing.h"
 #include "relay/hub.h"
 #include "relay/orders.h"
@@ -97,6 +98,12 @@ static void alloc_end(struct thread *t, struct hub_alloc *a)
 	hub_alloc_end(hub_of(t), a);
 }
 
+// Counts that a call has failed, if it is for want of descriptors.
+static void count_no_file(struct thread *t, bool failed)
+{
+	count(&t->stats.relay_files, failed && listen_no_file());
+}
+
 // --- orders --------------------------------------------------------------------------------------
 
 static void order_listen(struct thread *t, const struct ordered *d)
@@ -119,6 +126,7 @@ static void order_listen(struct thread *t, const struct ordered *d)
 		a->fd = -1;
 	}
 	if (a->fd < 0) {
+		count_no_file(t, !t->relay_off);
 		a->failed = true;
 		count(&t->stats.relay_unopened, 1);
 		return answer(t, d, STREAM_ANSWER_NO_PORT);
@@ -132,6 +140,7 @@ static enum stream_answer connect_judge(
 	struct thread *t, const struct hub_alloc *a, const struct ordered *d)
 {
 	const struct hub *h = hub_of(t);
+	int own;
 
 	if (a == NULL || a->fd < 0)
 		return STREAM_ANSWER_FAILED;
@@ -141,7 +150,11 @@ static enum stream_answer connect_judge(
 		return STREAM_ANSWER_QUOTA;
 	if (d->o.to != UINT32_MAX)
 		return STREAM_ANSWER_DONE;
-	return sockets_is_own(&d->o.at.addr) ? STREAM_ANSWER_DENIED : STREAM_ANSWER_DONE;
+	own = sockets_is_own(&d->o.at.addr);
+	count_no_file(t, own < 0);
+	return own == 0   ? STREAM_ANSWER_DONE
+		: own > 0 ? STREAM_ANSWER_DENIED
+			  : STREAM_ANSWER_FAILED;
 }
 
 // Keeps the two answers that are still possible. False without memory.
@@ -166,6 +179,7 @@ static bool connect_begin(struct thread *t, struct hub_alloc *a, const struct or
 	struct epoll_event e = {.events = EPOLLOUT};
 	struct hub_conn *c;
 
+	count_no_file(t, fd < 0);
 	if (fd < 0)
 		return false;
 	c = begin(t, a, &d->o.at, fd);
@@ -186,7 +200,8 @@ static struct hub_alloc *peer_alloc(
 
 	return b != NULL && b != a && b->fd >= 0 && endpoint_eq(&b->at, &d->o.at) &&
 			b->unjudged < HUB_UNJUDGED && hub_may(h, b) &&
-			h->nb + 2 <= h->conf.connections
+			h->nb + 2 <= h->conf.connections &&
+			(b->user != a->user || h->user[a->user].connections + 2 <= h->conf.per_user)
 		? b
 		: NULL;
 }
@@ -199,9 +214,12 @@ static bool connect_inside(struct thread *t, struct hub_alloc *a, const struct o
 	struct hub_conn *c, *p;
 	int fd[2];
 
-	if (b == NULL ||
-		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fd) != 0)
+	if (b == NULL)
 		return false;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fd) != 0) {
+		count_no_file(t, true);
+		return false;
+	}
 	c = begin(t, a, &d->o.at, fd[0]);
 	c->state = HUB_PENDING;
 	p = begin(t, b, &a->at, fd[1]);
@@ -372,6 +390,28 @@ void orders_ask(struct thread *t)
 	pthread_mutex_unlock(&h->lock);
 }
 
+// Without a descriptor no connection can be accepted, and one that waits would make epoll report it
+// for ever.
+static bool refuse_waiting(struct thread *t, const struct hub_alloc *a)
+{
+	struct endpoint peer;
+	int fd;
+
+	if (!listen_no_file())
+		return false;
+	listen_spare(t);
+	fd = sockets_accept(a->fd, &peer);
+	if (fd >= 0) {
+		sockets_reset(fd);
+		close(fd);
+		count(&t->stats.relay_files, 1);
+	} else {
+		t->stalled = true;
+	}
+	listen_hold(t);
+	return fd >= 0;
+}
+
 // Accepts one connection and asks the worker about it. False: there is none, or not now.
 static bool accept_one(struct thread *t, struct hub_alloc *a)
 {
@@ -379,6 +419,7 @@ static bool accept_one(struct thread *t, struct hub_alloc *a)
 	struct stream_message m;
 	struct endpoint peer;
 	struct hub_conn *c;
+	bool refused = false;
 	int fd;
 
 	if (!conf->ops->take(conf->ctx, t->index, a->worker, &m)) {
@@ -387,9 +428,11 @@ static bool accept_one(struct thread *t, struct hub_alloc *a)
 	}
 	fd = sockets_accept(a->fd, &peer);
 	if (fd < 0 || !hub_may(hub_of(t), a)) {
+		if (fd < 0)
+			refused = refuse_waiting(t, a);
 		conf->ops->release(conf->ctx, t->index, a->worker, m.buf);
 		if (fd < 0)
-			return false;
+			return refused;
 		count(&t->stats.relay_full, 1);
 		sockets_reset(fd);
 		close(fd);

@@ -109,16 +109,16 @@ int sockets_accept(int fd, struct endpoint *peer)
 }
 
 // The kernel lets nobody have an address that is not its own.
-bool sockets_is_own(const struct addr *a)
+int sockets_is_own(const struct addr *a)
 {
 	const struct endpoint e = {.addr = *a};
 	union sockaddr_any s;
 	const socklen_t len = sockaddr_of(&e, &s);
 	const int fd = socket(s.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	bool own;
+	int own;
 
 	if (fd < 0)
-		return true;
+		return -1;
 	own = bind(fd, &s.any, len) == 0 || errno != EADDRNOTAVAIL;
 	close(fd);
 	return own;

@@ -15,8 +15,8 @@ int sockets_connect(const struct endpoint *from, const char *device, const struc
 int sockets_connected(int fd);
 // Accepts a connection; *peer gets who made it. -1 with errno.
 int sockets_accept(int fd, struct endpoint *peer);
-// Whether an address is one of this namespace, whatever interface has it. Also where that cannot be
-// told (ip_nonlocal_bind).
-bool sockets_is_own(const struct addr *a);
+// Whether an address is one of this namespace, whatever interface has it: 1 or 0. Also where that
+// cannot be told (ip_nonlocal_bind). -1 with errno: there is no descriptor to find it out.
+int sockets_is_own(const struct addr *a);
 // Makes the close that follows a reset: the peer learns of it at once, the kernel keeps nothing.
 void sockets_reset(int fd);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stream threads relay over TCP is asked for and told byte by byte (limits.rates, usage), and
-// who may bind it after another access token.
+// What stream threads relay over TCP is asked for and told byte by byte (limits.rates, usage), who
+// may bind it after another access token, and what becomes of peers when descriptors run out.
 #include "relay_world.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "addr_text.h"
 
 static int64_t relayed(unsigned int to_client)
 {
@@ -151,15 +154,75 @@ static void test_rekeyed(void **state)
 	close(c);
 }
 
+// Without a descriptor a peer is reset, not left waiting for ever by a thread that never sleeps.
+static void test_no_files(void **state)
+{
+	uint64_t conn;
+	const int c = control(&conn), last = socket(AF_INET, SOCK_STREAM, 0);
+	struct stream_order o = {
+		.of = {ALLOCATION, 0}, .to = UINT32_MAX, .id = 9, .kind = STREAM_ORDER_CONNECT};
+	struct rlimit was, none;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+	none = was;
+	none.rlim_cur = (rlim_t)last + 1; // every descriptor below it is in use, or is taken here
+	for (int fd = 0; fd >= 0;)
+		fd = setrlimit(RLIMIT_NOFILE, &none) == 0 ? dup(c) : -1;
+	assert_int_equal(connect(last, (struct sockaddr *)&world.port, sizeof(world.port)), 0);
+	assert_closes(last);
+	UNTIL(stats().relay_files == 1);
+	assert_true(dup(c) >= 0); // the place of `last`
+	o.at = (struct endpoint){addr_text("192.0.2.1"), 80};
+	order(conn, o);
+	assert_reads(c, "fail");
+	assert_int_equal(stats().relay_files, 2);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+}
+
+// Both ends of a connection in process count for their users.
+static void test_inside_limit(void **state)
+{
+	uint64_t conn, other_conn;
+	const int c = control(&conn), d = control_at(&other_conn, 1, &world.other_port);
+	struct stream_order o = {
+		.of = {ALLOCATION, 0}, .to = 1, .id = 90, .kind = STREAM_ORDER_CONNECT};
+	int peer[5];
+
+	for (uint32_t i = 0; i < 3; i++) {
+		peer[i] = admitted(conn, 5 + i);
+		assert_reads(c, "done");
+	}
+	for (uint32_t i = 3; i < 5; i++) {
+		struct item *at;
+
+		peer[i] = dial(&world.other_port);
+		at = next(ITEM_ATTEMPT);
+		order(other_conn,
+			(struct stream_order){.of = at->attempt.of,
+				.peer = at->attempt.number,
+				.id = 50 + i,
+				.kind = STREAM_ORDER_ADMIT});
+		free(at);
+		assert_reads(d, "done");
+	}
+	o.at = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.other_port.sin_port)};
+	order(conn, o); // 5 of 6, and it takes 2
+	assert_reads(c, "fail");
+	assert_int_equal(stats().relay_connections, 5);
+	for (uint32_t i = 0; i < 5; i++)
+		close(peer[i]);
+	close(c);
+	close(d);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, relay_world_open, relay_world_close)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_held),
-		TEST(test_owed),
-		TEST(test_held_ends),
-		TEST(test_rekeyed),
+		TEST(test_held), TEST(test_owed), TEST(test_held_ends), TEST(test_rekeyed),
+		TEST(test_inside_limit),
+		TEST(test_no_files), // leaves descriptors open
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
