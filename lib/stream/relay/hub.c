@@ -205,7 +205,8 @@ bool hub_has_peer(const struct hub *h, const struct stream_place *p, const struc
 	uint32_t i = h->by_peer[peer_chain(h, p, peer)];
 
 	while (i != HUB_NONE &&
-		(h->conn[i].of.allocation != p->allocation || !endpoint_eq(&h->conn[i].peer, peer)))
+		(!h->conn[i].asked || h->conn[i].of.allocation != p->allocation ||
+			!endpoint_eq(&h->conn[i].peer, peer)))
 		i = h->conn[i].next_peer;
 	return i != HUB_NONE;
 }

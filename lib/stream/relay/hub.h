@@ -57,6 +57,7 @@ struct hub_conn {
 	uint32_t client; // BOUND: index of the client's connection on the thread
 	uint32_t next_id, next_peer; // chains; next_id also of what is free
 	int fd;
+	bool asked; // by a Connect; else the peer has connected
 	bool untold; // HUB_ACCEPTED: the worker is still to be asked
 	uint8_t state; // enum hub_state
 	uint8_t thread; // whose epoll has fd
@@ -98,7 +99,7 @@ struct hub_alloc *hub_alloc_of(struct hub *h, const struct stream_place *p);
 // Closes its port and forgets it. Its connections end when their threads see that it is gone.
 void hub_alloc_end(struct hub *h, struct hub_alloc *a);
 
-// Whether an allocation has a connection to or from a peer.
+// Whether a Connect of an allocation has a connection to a peer, or is about to have one.
 bool hub_has_peer(const struct hub *h, const struct stream_place *p, const struct endpoint *peer);
 // Whether an allocation may have one more.
 bool hub_may(const struct hub *h, const struct hub_alloc *a);

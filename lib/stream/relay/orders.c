@@ -184,6 +184,7 @@ static bool connect_begin(struct thread *t, struct hub_alloc *a, const struct or
 		return false;
 	c = begin(t, a, &d->o.at, fd);
 	c->state = HUB_CONNECTING;
+	c->asked = true;
 	e.data.u64 = WATCH_PEER | hub_index(hub_of(t), c);
 	if (hub_conn_name(hub_of(t), c, d->o.id) && keep_answers(c, d) &&
 		epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &e) == 0)
@@ -222,6 +223,7 @@ static bool connect_inside(struct thread *t, struct hub_alloc *a, const struct o
 	}
 	c = begin(t, a, &d->o.at, fd[0]);
 	c->state = HUB_PENDING;
+	c->asked = true;
 	p = begin(t, b, &a->at, fd[1]);
 	p->state = HUB_ACCEPTED;
 	b->unjudged++;

@@ -261,6 +261,15 @@ static void test_inside(void **state)
 	assert_reads(d, "done");
 	order(conn, o);
 	assert_reads(c, "same");
+	// the other one has connected to nobody yet (RFC 6062 5.2): both may do so at once
+	o.of = (struct stream_place){ALLOCATION + 1, 1};
+	o.to = 0;
+	o.id = 11;
+	o.at.port = ntohs(world.port.sin_port);
+	order(other_conn, o);
+	assert_reads(d, "done");
+	order(other_conn, o);
+	assert_reads(d, "same");
 	data = client(11, "", &data_conn);
 	order(data_conn, binding(9, "ivan"));
 	assert_reads(data, "done");
