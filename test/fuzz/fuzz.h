@@ -64,7 +64,8 @@ struct fuzz_seen {
 	uint64_t to_peers, to_kernel, from_ports, nic_full;
 	uint64_t via[3]; // messages to clients, by enum fuzz_via
 	uint64_t echoes, neighbours, fragments, reloads;
-	uint64_t orders[5]; // to stream threads, by enum stream_order_kind
+	uint64_t orders[STREAM_ORDER_REKEY + 1]; // to stream threads, by enum stream_order_kind
+	uint64_t relayed; // times that bytes of an allocation of TCP were
 	uint64_t tickets, shown; // given to Allocates, and to Refreshes with one
 	uint64_t duals; // dual allocations made, or answered again
 };

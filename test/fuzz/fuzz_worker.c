@@ -242,6 +242,8 @@ static void table(void)
 	row("orders", "to connect", s->orders[STREAM_ORDER_CONNECT], true);
 	row("orders", "to bind", s->orders[STREAM_ORDER_BIND], true);
 	row("orders", "to admit", s->orders[STREAM_ORDER_ADMIT], true);
+	row("orders", "to take another token", s->orders[STREAM_ORDER_REKEY], false);
+	row("tcp", "bytes relayed", s->relayed, true);
 	row("turn", "tickets given", s->tickets, true);
 	row("turn", "tickets shown", s->shown, true);
 	row("turn", "clients moved", s->stats.turn.moves, true);

@@ -78,6 +78,23 @@ static void to_connection(const struct stream_message *m)
 		fuzz_message(c, m->data, m->len);
 }
 
+// Bytes of some allocation are relayed, or would be. Nothing else is drawn differently for it.
+static void relay(void)
+{
+	static uint32_t turns;
+	const uint32_t n = turns++ * UINT32_C(0x9e3779b1), want = n >> 16;
+	const struct stream_flow f = {
+		.of = about.o.of, .worker = about.o.worker, .to_client = (n & 1) != 0};
+	uint32_t may;
+
+	if (f.worker >= fuzz.world.dp->nb_workers) // of a configuration before
+		return;
+	may = streams_ops.allow(fuzz.world.dp, &f, want);
+	assert_true(may <= want);
+	streams_ops.relayed(fuzz.world.dp, &f, may, (n & 6) != 0 ? may / 2 : want);
+	fuzz.seen.relayed += may > 0;
+}
+
 // A peer connects, or the port could not be opened.
 static void news(void)
 {
@@ -107,7 +124,7 @@ static void to_order(const struct stream_message *m)
 
 	assert_true(m->len >= sizeof(o));
 	memcpy(&o, m->data, sizeof(o));
-	assert_in_range(o.kind, STREAM_ORDER_LISTEN, STREAM_ORDER_ADMIT);
+	assert_in_range(o.kind, STREAM_ORDER_LISTEN, STREAM_ORDER_REKEY);
 	for (unsigned int i = 0; i < STREAM_ANSWER_END; i++)
 		nb += o.len[i] > 0;
 	assert_true(nb > 0 || (o.kind == STREAM_ORDER_ADMIT && o.id == 0));
@@ -149,6 +166,7 @@ void fuzz_threads_round(void)
 			streams_ops.release(d, 0, w, m[i].buf);
 		}
 	}
+	relay();
 	news();
 	if (thread == NULL)
 		return;
