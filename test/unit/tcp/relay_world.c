@@ -308,7 +308,7 @@ struct stream_order binding(uint32_t id, const char *user)
 	return o;
 }
 
-int relay_world_open(void **state)
+static int open_world(uint32_t timeout_s)
 {
 	struct stream_listener l = {.mode = STREAM_PLAIN};
 	struct stream_config c = {.listeners = &l,
@@ -324,7 +324,7 @@ int relay_world_open(void **state)
 			.connections = 8,
 			.per_user = 6,
 			.per_allocation = 4,
-			.timeout_s = 1,
+			.timeout_s = timeout_s,
 			.buffer = 16384},
 		.ops = &ops};
 	socklen_t len = sizeof(world.server);
@@ -349,6 +349,16 @@ int relay_world_open(void **state)
 	world.streams = stream_start(&c, error, sizeof(error));
 	assert_non_null(world.streams);
 	return 0;
+}
+
+int relay_world_open(void **state)
+{
+	return open_world(60);
+}
+
+int relay_world_open_hasty(void **state)
+{
+	return open_world(1);
 }
 
 int relay_world_close(void **state)

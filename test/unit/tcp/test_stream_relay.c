@@ -161,6 +161,7 @@ static void test_strangers(void **state)
 	UNTIL(__atomic_load_n(&world.connections, __ATOMIC_RELAXED) == 4);
 	assert_closes(dial(&world.port));
 	assert_int_equal(stats().relay_full, 1);
+	__atomic_store_n(&world.alive, 0, __ATOMIC_RELAXED);
 	close(c);
 	for (uint32_t i = 0; i < 4; i++)
 		assert_closes(peers[i]);
@@ -292,7 +293,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_bind),
 		TEST(test_bulk),
-		TEST(test_unknown),
+		cmocka_unit_test_setup_teardown(
+			test_unknown, relay_world_open_hasty, relay_world_close),
 		TEST(test_refused_behind),
 		TEST(test_strangers),
 		TEST(test_end),
