@@ -185,6 +185,38 @@ def virtio_user(lab):
     host.wait()
 
 
+def bond(lab, mode):
+    """Two links of af_packet as one port: what comes in on either wakes its worker."""
+    devices = [f"net_af_packet{i},iface=d{i},qpairs=2,framecnt=1024" for i in range(2)]
+    addresses = CONFIG["ports"][0]["addresses"]
+    port = {"name": "wan", "bond": {"members": devices, "mode": mode}, "addresses": addresses}
+    for ns, name in ((lab.cli, "c0"), (lab.peer, "p0")):
+        ns.ip("neigh", "flush", "dev", name)  # the server before had another MAC
+    before = {i: received(lab, i) for i in range(2)}
+    server = check(lab, f"bond, {mode}", {"ports": [port]})
+    took = [received(lab, i) - before[i] for i in range(2)]
+    print(f"bond, {mode}: frames of the links: {took}")
+    idle_box(server)
+    server.finish()
+
+
+def received(lab, link):
+    path = f"/sys/class/net/d{link}/statistics/rx_packets"
+    return int(lab.dut.run("cat", path))
+
+
+def bonds(lab):
+    lab.attach(lab.dut, "d1", 0x51)
+    lab.quiet(lab.dut, "d1")
+    lab.dut.ip("link", "set", "d1", "arp", "off", "up")
+    for name in ("d0", "d1"):  # links of one group: nothing goes from one to the other
+        lab.sw.run("bridge", "link", "set", "dev", name, "isolated", "on")
+    for mode in ("balance", "active-backup"):
+        bond(lab, mode)
+    lab.dut.ip("link", "del", "d1")
+    lab.sw.run("bridge", "link", "set", "dev", "d0", "isolated", "off")
+
+
 def main(lab):
     labs.need_own_server()
     for idle in ("adaptive", "saving"):
@@ -192,6 +224,7 @@ def main(lab):
         idle_box(server)
         server.finish()
     if not lab.vtap:
+        bonds(lab)
         if labs.LONG:
             virtio_user(lab)
         net_tap(lab)

@@ -154,7 +154,8 @@ class Slipring(Process):
         self.config = merge(CONFIG, config or {})
         self.config["eal"]["file-prefix"] = self.prefix
         port = self.config["ports"][0]
-        port["device"] = port["device"].replace("queues=2", f"queues={queues}")
+        if "device" in port:  # it is no bond
+            port["device"] = port["device"].replace("queues=2", f"queues={queues}")
         for address in more:
             port["addresses"].append(address)
             self.config["listeners"].append({"address": address.split("/")[0]})
