@@ -10,6 +10,7 @@ its TCP connection for the time that the file says. Tickets of others, and old o
 import json
 import os
 
+import dtls
 import lab as labs
 import streams
 import uclient
@@ -93,8 +94,11 @@ def over_udp(lab, server, echo):
 
 
 def between_transports(lab, server, echo):
-    """From UDP to TCP to TLS and back."""
-    ways = [lab.client(), streams.client(lab, "tcp"), lab.client(), streams.client(lab, "tcp")]
+    """From UDP to TCP, TLS and DTLS, from each to another connection of its own kind, and back."""
+    over_stream = lambda kind: streams.client(lab, kind)
+    ways = [lab.client(), over_stream("tcp"), lab.client(), over_stream("tcp"), over_stream("tcp")]
+    ways += [over_stream("tls"), over_stream("tls"), dtls.client(lab), dtls.client(lab)]
+    ways += [over_stream("tls"), dtls.client(lab), lab.client()]
     last, _ = streaming(lab, echo, ways)
     assert last.refresh(0).lifetime == 0
 
@@ -165,8 +169,10 @@ def main(lab):
     labs.need_own_server()
     streams.join(lab)
     path = os.path.join(lab.dir, "control.sock")
+    config = streams.config(lab, ("tcp", "tls"))
     config = {
-        **streams.config(lab),
+        **config,
+        "listeners": config["listeners"] + dtls.config(lab)["listeners"][2::3],
         "relay": {"mobility": {"enabled": True, "grace": 60}},
         "control": {"socket": path},
         "records": {"file": os.path.join(lab.dir, "records")},
