@@ -10,6 +10,7 @@ All of it goes through the exception port: clients' connections, and those of pe
 
 import contextlib
 import hashlib
+import json
 import os
 import select
 import socket
@@ -21,6 +22,7 @@ import lab as labs
 import server as servers
 import streams
 import uclient
+from control import ctl
 from lab import CLIENT4, PEER4, PEER6, SERVER4, SERVER6, until
 from turnlib import (
     CHANNEL_BIND, CONNECT, CONNECTION_ATTEMPT, CONNECTION_BIND, CONNECTION_ID, DONT_FRAGMENT,
@@ -34,14 +36,17 @@ BULK = 3 << 20
 
 
 def config(lab, host, **tcp):
-    """TCP and TLS on the addresses of the port itself, by its exception port."""
-    out = streams.config(lab, ("tcp", "tls"), netns=host.name, **{"per-source": 0})
+    """TCP and TLS on the addresses of the port itself, by its exception port. Beside a packet port
+    the kernel has the interface anyway."""
+    where = {} if lab.packet else {"netns": host.name}
+    out = streams.config(lab, ("tcp", "tls"), **{**where, "per-source": 0})
     for listener in out["listeners"]:
         listener["address"] = {streams.V4: SERVER4, streams.V6: SERVER6}.get(
             listener["address"], listener["address"]
         )
     port = dict(servers.CONFIG["ports"][0])
-    port["exception"] = {"name": "sr0", "netns": host.name, "allow": []}
+    if not lab.packet:
+        port["exception"] = {"name": "sr0", "netns": host.name, "allow": []}
     relay = dict(servers.CONFIG["relay"])
     relay["tcp"] = {"enabled": True, "ports": PORTS, **LIMITS, **tcp}
     return {**out, "ports": [port], "relay": relay, "limits": {"handshakes": {"rate": 0}}}
@@ -295,24 +300,66 @@ def own_services(lab, host):
 
 
 def patience(lab, server):
-    """What nobody binds is closed, and a peer that does not answer is given up."""
+    """What nobody binds is closed, and a peer that does not answer is given up; all at once."""
     before = streams.counters(server)
-    echo, control = Echo(lab, silent=True), allocated(lab)
-    began = time.monotonic()
+    least = LIMITS["timeout"] - labs.GRAIN
+    echo, control, other = Echo(lab, silent=True), allocated(lab), allocated(lab)
+    answers, began = [], time.monotonic()
+    asks = lambda: answers.append(connect(other, ("10.99.0.200", 999)))  # nobody is there
+    asking = threading.Thread(target=asks)
+    asking.start()
     number = connect(control, echo.address).get(CONNECTION_ID)
     until(lambda: echo.accepted, 3, "the peer has it")
-    assert streams.is_closed(echo.accepted[0][0], 10)
-    assert time.monotonic() - began >= LIMITS["timeout"] - labs.GRAIN
-    assert bind(lab, control, number)[1].code == 400
     assert control.permit(PEER4).cls == SUCCESS
     with lab.peer.enter():
         peer = socket.create_connection(control.relayed, 5 * labs.SLOW)
-    assert streams.is_closed(peer, 10)
+    for sock in (echo.accepted[0][0], peer):
+        assert streams.is_closed(sock, 10)
+        assert time.monotonic() - began >= least
+    assert bind(lab, control, number)[1].code == 400
     streams.counted(server, "relay_unbound", before["relay_unbound"] + 2)
-    began = time.monotonic()
-    answer = connect(control, ("10.99.0.200", 999))  # nobody is there
-    assert answer.code == 447, answer
-    assert time.monotonic() - began >= LIMITS["timeout"] - labs.GRAIN
+    asking.join()
+    assert answers[0].code == 447, answers
+    assert time.monotonic() - began >= least
+    control.close()
+    other.close()
+
+
+def row_of(server, control):
+    """The listed allocation of a client."""
+    port = control.relayed[1]
+    return next(r for r in server.allocations() if r["relay"].endswith(f":{port}"))
+
+
+def counted(lab, server):
+    """What an allocation relays over TCP is its usage, as over UDP."""
+    control = allocated(lab)
+    echoes(dialled(lab, control, Echo(lab).address), 100000)
+    has = lambda name: row_of(server, control)[name] == 100000
+    until(lambda: has("rx_bytes") and has("tx_bytes"), 5, "the bytes are counted")
+    control.close()
+
+
+def rated(lab, server, path):
+    """limits.rates holds TCP back, whole and in order, from the reload on that brings a rate."""
+    rate, size = 1_000_000, 1_500_000  # bytes a second; bytes
+    sink, control = Echo(lab, silent=True), allocated(lab)
+    sock = dialled(lab, control, sink.address)
+    server.config["limits"]["rates"] = {"allocation": {"to-peers": {"bits": "8M"}}}
+    with open(server.path, "w", encoding="utf-8") as file:
+        file.write(lab.device(json.dumps(server.config, indent=1)))
+    ctl(path, "config", "reload")
+    data, began = os.urandom(size), time.monotonic()
+    sock.settimeout(60 * labs.SLOW)
+    sender = threading.Thread(target=sock.sendall, args=(data,))
+    sender.start()
+    peer = sink.accepted[0][0]
+    peer.settimeout(60 * labs.SLOW)
+    assert read(peer, size) == data
+    took = time.monotonic() - began
+    sender.join()
+    assert took >= (size - 0.2 * rate) / rate, f"{took:.2f} s for {size} bytes"
+    assert streams.counters(server)["relay_held"] > 0
     control.close()
 
 
@@ -339,7 +386,9 @@ def limits(lab, server):
 def foreign(lab):
     """turnutils_uclient over TCP and TLS. Its peers speak UDP only, so its clients are each other's."""
     runs = [
-        uclient.start(lab, label, SERVER4, PEER4, *options, clients=4, messages=30)
+        # one pair: it has one nonce for all of its clients, repeats a Connect that gets 438 towards
+        # another peer, and where it wants more than one connection then waits for 35 seconds
+        uclient.start(lab, label, SERVER4, PEER4, *options, clients=2, messages=60)
         for label, options in (
             ("TCP to TCP", ("-T",)),
             ("TLS to TCP", ("-T", "-S", "-p", "5349")),
@@ -354,7 +403,11 @@ def main(lab):
     if not lab.vtap:
         raise labs.Skip("needs an exception port")
     host = lab.namespace(lab.cleanup, "host")
-    server = lab.server(config(lab, host), allow=("exception-foreign", "exception-rate"))
+    path = os.path.join(lab.dir, "control.sock")
+    server = lab.server(
+        {**config(lab, host), "control": {"socket": path}},
+        allow=("exception-foreign", "exception-rate"),
+    )
     dial(lab)
     accept(lab, server)
     pressure(lab)
@@ -362,7 +415,9 @@ def main(lab):
     own_services(lab, host)
     patience(lab, server)
     limits(lab, server)
+    counted(lab, server)
     foreign(lab)
+    rated(lab, server, path)
     seen = streams.counters(server)
     print({name: count for name, count in seen.items() if name.startswith("relay_")})
     assert seen["garbage"] == 0, seen
