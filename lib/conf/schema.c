@@ -51,13 +51,14 @@ static const struct conf_key rows[] = {
 	"clients. Where all ports of a worker can wake it (a vtap, `net_af_packet`, what a driver "
 	"profile says) it is woken by what comes in place of sleeping, except where so many "
 	"datagrams come in one sleep that this is cheaper: 16 and more with `adaptive`, two with "
-	"`saving`."},
+	"`saving`. Two messages of TCP and TLS clients are enough for `adaptive`, too; a stream "
+	"thread ends such a sleep that has something for the worker."},
 {"workers.idle-sleep", CONF_NUMBER, ONE(conf, idle_sleep_us), RANGE(10, 1000),
 	.help = "Microseconds of the longest sleep of an `adaptive` worker, and of each of a "
-	"`saving` one and of busy stream threads beside it (200 there at least): what a datagram "
-	"may have to wait more, and the receive ring has to hold. Without it: 50, and up to 250 "
-	"for an `adaptive` worker where a sleep takes more than 5 us of the CPU; up to 1000 for a "
-	"`saving` one whose ports can wake it."},
+	"`saving` one and of busy stream threads beside it (there at least what pays, 50 to 200): "
+	"what a datagram may have to wait more, and the receive ring has to hold. Without it: 50, "
+	"and up to 250 for an `adaptive` worker where a sleep takes more than 5 us of the CPU; up "
+	"to 1000 for a `saving` one whose ports can wake it."},
 
 {"ports", CONF_ITEMS, MANY(conf, ports, nb_ports), REQUIRED, RANGE(1, CONF_PORTS_MAX),
 	.help = "Network ports taken over from the kernel or shared with it, with the addresses "

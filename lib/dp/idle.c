@@ -7,19 +7,19 @@
 #define GAP_MAX 4 // sleeps; a longer silence is not remembered for longer
 #define WORTH 10 // a sleep lasts for so many times what it costs
 #define CHEAP_NS (IDLE_SLEEP_US * 1000 / WORTH) // and is worth IDLE_SLEEP_US if it costs that
-#define COST_SHARE 4 // the last cost is one part in so many of the average
-#define LEARN_FIRST 16 // sleeps: from CHEAP_NS to within 5 % of ten times as much
-#define LEARN_EVERY 64 // sleeps, from then on
 
 // Polling spares a datagram the wait for the end of a sleep, at the price of the CPU. Where
 // sleeping is costly the CPU is mostly shared, and more datagrams share the cost of a longer sleep.
 // So there a worker polls only through gaps that are shorter by as much.
 static void weigh(struct idle *i)
 {
-	const uint64_t cost_ns = i->cost_ns > CHEAP_NS ? i->cost_ns : CHEAP_NS;
+	const uint64_t cost_ns = i->cost.ns > CHEAP_NS ? i->cost.ns : CHEAP_NS;
 	const uint64_t worth = WORTH * cost_ns * i->per_us / 1000;
 
+	const uint64_t doze = worth / WORTH * IDLE_DOZE_WORTH;
+
 	i->sleep_min = worth < i->worth_max ? worth : i->worth_max;
+	i->doze = doze < i->worth_max ? doze : i->worth_max;
 	i->spin = IDLE_SPIN_US * i->per_us * CHEAP_NS / cost_ns;
 }
 
@@ -33,7 +33,9 @@ struct idle idle_init(uint64_t now, uint64_t per_us, uint32_t sleep_max_us)
 		.batch = sleep_max_us > 0 ? sleep_max : IDLE_BATCH_US * per_us,
 		.told = sleep_max_us > 0,
 		.gap = GAP_MAX * sleep_max,
-		.cost_ns = CHEAP_NS};
+		.stream_gap = GAP_MAX * sleep_max,
+		.streamed = now,
+		.cost.ns = CHEAP_NS};
 
 	weigh(&i);
 	return i;
@@ -41,15 +43,20 @@ struct idle idle_init(uint64_t now, uint64_t per_us, uint32_t sleep_max_us)
 
 // Datagrams that came while the worker slept are taken to have come evenly: as many gaps, all
 // alike.
-static void see(struct idle *i, uint64_t elapsed, uint64_t datagrams)
+static void see(uint64_t *average, uint64_t elapsed, uint64_t datagrams, uint64_t most)
 {
 	const uint64_t nb = datagrams < GAP_SHARE ? datagrams : GAP_SHARE;
-	const uint64_t most = GAP_MAX * (i->saving && i->wakes ? i->batch : i->sleep_max);
 	uint64_t gap = elapsed / datagrams;
 
 	if (gap > most)
 		gap = most;
-	i->gap = (i->gap * (GAP_SHARE - nb) + gap * nb) / GAP_SHARE;
+	*average = (*average * (GAP_SHARE - nb) + gap * nb) / GAP_SHARE;
+}
+
+void idle_streamed(struct idle *i, uint64_t now, uint64_t messages)
+{
+	see(&i->stream_gap, now - i->streamed, messages, GAP_MAX * i->doze);
+	i->streamed = now;
 }
 
 uint64_t idle_sleep(const struct idle *i)
@@ -63,10 +70,16 @@ uint64_t idle_sleep(const struct idle *i)
 
 // Sleeps only where enough come in a sleep. elapsed: since there was work; who has slept for that
 // long in vain waits.
-static uint64_t gather(const struct idle *i, uint64_t elapsed)
+static uint64_t gather(struct idle *i, uint64_t now)
 {
+	const uint64_t elapsed = now - i->worked;
 	const uint64_t enough = i->saving ? 2 : IDLE_GATHER;
 	uint64_t sleep = i->saving ? i->batch : i->sleep_min;
+
+	i->dozes = !i->saving && now - i->streamed < i->doze &&
+		IDLE_STREAMED * i->stream_gap <= i->doze;
+	if (i->dozes)
+		return i->doze;
 
 	if (i->saving && !i->told && sleep > IDLE_BATCH * i->gap)
 		sleep = IDLE_BATCH * i->gap > i->sleep_min ? IDLE_BATCH * i->gap : i->sleep_min;
@@ -77,34 +90,26 @@ uint64_t idle_after(struct idle *i, uint64_t now, bool busy, uint64_t datagrams)
 {
 	const uint64_t elapsed = now - i->worked;
 
+	i->dozes = false;
 	if (busy) {
 		i->worked = now;
 		if (datagrams > 0)
-			see(i, elapsed, datagrams);
+			see(&i->gap, elapsed, datagrams,
+				GAP_MAX * (i->saving && i->wakes ? i->batch : i->sleep_max));
 		return 0;
 	}
 	if (!i->saving && i->gap < i->spin && elapsed < i->spin)
 		return 0;
-	return i->wakes ? gather(i, elapsed) : idle_sleep(i);
+	return i->wakes ? gather(i, now) : idle_sleep(i);
 }
 
 bool idle_measures(struct idle *i)
 {
-	const uint32_t n = i->sleeps++;
-
-	return n < LEARN_FIRST || n % LEARN_EVERY == 0;
+	return sleep_cost_measures(&i->cost);
 }
 
-// Some measurements are far off, in both directions: interrupts and the hypervisor add to them, and
-// a sleep whose time is over before it has begun costs next to nothing. A minimum would believe the
-// latter, a plain average the former. So none counts for more than twice the average: one alone
-// moves it by a quarter at most, and those that follow take it back.
 void idle_learn(struct idle *i, uint64_t cost_ns)
 {
-	const uint64_t most = 2 * i->cost_ns + 1000; // from 0, it could not rise again
-
-	if (cost_ns > most)
-		cost_ns = most;
-	i->cost_ns = (i->cost_ns * (COST_SHARE - 1) + cost_ns) / COST_SHARE;
+	sleep_cost_learn(&i->cost, cost_ns);
 	weigh(i);
 }

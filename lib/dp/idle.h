@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sleep_cost.h"
+
 #define IDLE_SPIN_US 20 // about what a short sleep takes, falling asleep and waking up included
 #define IDLE_SLEEP_US 50 // a sleep as short as that takes up to a tenth of it on iron
 #define IDLE_COSTLY_US 250 // the longest where it takes more, unless told otherwise
@@ -25,12 +27,16 @@
 // many datagrams are to come in it.
 #define IDLE_BATCH_US 1000
 #define IDLE_BATCH 64
+// Messages of clients over streams in a doze (see idle_streamed), and how many times what a sleep
+// costs it lasts: a little longer than the nap of a stream thread, who then ends it.
+#define IDLE_STREAMED 2
+#define IDLE_DOZE_WORTH 25
 #define IDLE_WAIT UINT64_MAX // no sleep: until a port or somebody else wakes
 
 // One worker's. Times are in units of the caller's clock unless they say otherwise.
 struct idle {
 	uint64_t per_us; // units in a microsecond
-	uint64_t spin, sleep_min, sleep_max;
+	uint64_t spin, sleep_min, sleep_max, doze;
 	uint64_t worth_max; // however much a sleep costs, sleep_min is no longer
 	bool saving; // sleep_max whenever there is nothing; the owner may set it
 	bool never; // the owner does not ask: it polls on; the owner may set it
@@ -39,14 +45,21 @@ struct idle {
 	bool told; // that it is what the file says
 	uint64_t worked; // when there was work last
 	uint64_t gap; // between two datagrams of late: a moving average
-	uint64_t cost_ns; // CPU time of a sleep: a moving average
-	uint32_t sleeps; // how many have been asked about
+	struct sleep_cost cost;
+	uint64_t streamed; // when there were messages of streams last
+	uint64_t stream_gap; // between two of them: a moving average
+	bool dozes; // what idle_after has said is a doze: stream threads may end it
 };
 
 // per_us: units in a microsecond. sleep_max_us: the longest sleep, and so how much longer a
 // datagram may have to wait; 0: IDLE_SLEEP_US, and up to IDLE_COSTLY_US where sleeps are costly.
 struct idle idle_init(uint64_t now, uint64_t per_us, uint32_t sleep_max_us);
 
+// To be told, before idle_after, of messages from and to clients over streams in a round. Each
+// costs a wake of the worker and one of a stream thread, where both wait. So where they come in
+// numbers the worker dozes: ports do not wake it, but a stream thread does that has read all that
+// has come in its own nap, and answers are back before that thread sleeps on.
+void idle_streamed(struct idle *i, uint64_t now, uint64_t messages);
 // To be told of every round: the time at its begin, whether it found work, and how many datagrams.
 // Returns how long to sleep before the next; 0: not at all, IDLE_WAIT (only if wakes is set): until
 // something comes.

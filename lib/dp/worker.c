@@ -356,32 +356,37 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-// Sleeps, or with IDLE_WAIT waits, and measures what that takes of the CPU.
+// Sleeps, dozes, or with IDLE_WAIT waits, and measures what that takes of the CPU.
 static void rest(struct worker *w, uint64_t cycles)
 {
-	const struct timespec ts = {.tv_nsec = (long)(cycles * 1000000 / w->dp->tsc_per_ms)};
+	const uint64_t ns = cycles * 1000000 / w->dp->tsc_per_ms;
+	const struct timespec ts = {.tv_nsec = (long)ns};
 	const bool measure = idle_measures(&w->idle);
 	const uint64_t before = measure ? cpu_ns() : 0;
 
 	progress_at(&w->progress, DP_STAGE_SLEEP, 0, 0);
 	if (cycles == IDLE_WAIT)
 		waiter_block(w);
+	else if (w->waiter.up)
+		waiter_doze(w, ns);
 	else
 		nanosleep(&ts, NULL);
 	if (!measure)
 		return;
 	idle_learn(&w->idle, cpu_ns() - before);
-	w->live.sleep_cost_ns = w->idle.cost_ns;
+	w->live.sleep_cost_ns = w->idle.cost.ns;
 }
 
 // Waits, in two steps: the flag goes up, and if the next round finds nothing either, the worker
 // blocks.
 static void wait(struct worker *w)
 {
-	if (w->waiter.up)
+	if (w->waiter.up && !w->waiter.dozes) {
 		rest(w, IDLE_WAIT);
-	else if (waiter_in_vain(w) || !waiter_arm(w))
+	} else if (waiter_in_vain(w) || !waiter_arm(w)) {
+		waiter_disarm(w);
 		rest(w, idle_sleep(&w->idle));
+	}
 }
 
 // What a worker does behind a round that has found nothing. pause: as idle_after has said.
@@ -391,11 +396,27 @@ static void pass(struct worker *w, uint64_t pause)
 		wait(w);
 		return;
 	}
-	waiter_disarm(w);
+	if (w->idle.dozes && !waiter_drowse(w))
+		return; // looks once more
+	if (!w->idle.dozes)
+		waiter_disarm(w);
 	if (pause == 0)
 		rte_pause();
 	else
 		rest(w, pause);
+}
+
+// How long to rest behind a round that began at start.
+static uint64_t pause_after(struct worker *w, uint64_t start, bool busy, uint64_t got)
+{
+	const unsigned int streamed = w->streamed;
+
+	w->streamed = 0;
+	if (w->idle.never)
+		return 0;
+	if (streamed > 0)
+		idle_streamed(&w->idle, start, streamed);
+	return idle_after(&w->idle, start, busy, got);
 }
 
 int worker_run(void *worker)
@@ -410,7 +431,7 @@ int worker_run(void *worker)
 		const uint64_t before = w->live.rx + w->live.handed_in, start = rte_rdtsc();
 		const bool busy = worker_round(w, start);
 		const uint64_t got = w->live.rx + w->live.handed_in - before;
-		const uint64_t pause = w->idle.never ? 0 : idle_after(&w->idle, start, busy, got);
+		const uint64_t pause = pause_after(w, start, busy, got);
 
 		if (busy) {
 			waiter_disarm(w);

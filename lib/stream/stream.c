@@ -110,8 +110,6 @@ static struct streams *create(const struct stream_config *c)
 	if (s == NULL)
 		return NULL;
 	s->conf = *c;
-	if (s->conf.nap_us < NAP_US)
-		s->conf.nap_us = NAP_US;
 	s->netns = strdup(c->netns != NULL ? c->netns : "");
 	s->listener = calloc(c->nb_listeners + 1, sizeof(*s->listener));
 	if (s->netns == NULL || s->listener == NULL || rates_make(s) != 0 || caps_make(s) != 0) {
@@ -151,13 +149,22 @@ struct streams *stream_start(const struct stream_config *c, char *error, size_t 
 	return s;
 }
 
+// Wakes a thread that sleeps, or naps, or is about to.
+static void rouse(struct thread *t)
+{
+	static const uint64_t once = 1;
+
+	if (write(t->event, &once, sizeof(once)) < 0)
+		return; // write fails only by overflow, and then the thread is awake
+}
+
 void stream_stop(struct streams *s)
 {
 	__atomic_store_n(&s->stop, true, __ATOMIC_RELEASE);
 	for (unsigned int i = 0; i < s->nb_threads; i++) {
 		if (!s->thread[i]->started)
 			continue;
-		stream_wake(s, i);
+		rouse(s->thread[i]);
 		pthread_join(s->thread[i]->id, NULL);
 	}
 	for (unsigned int i = 0; i < s->nb_threads; i++)
@@ -222,7 +229,6 @@ const char *stream_cipher(const struct streams *s, uint64_t conn)
 
 void stream_wake(struct streams *s, unsigned int thread)
 {
-	static const uint64_t once = 1;
 	struct thread *t = s->thread[thread];
 
 	// order what was left for the thread before the look at whether it sleeps
@@ -230,6 +236,5 @@ void stream_wake(struct streams *s, unsigned int thread)
 	if (__atomic_load_n(&t->sleeping, __ATOMIC_RELAXED) == 0 ||
 		__atomic_exchange_n(&t->sleeping, 0, __ATOMIC_RELAXED) == 0)
 		return;
-	if (write(t->event, &once, sizeof(once)) < 0)
-		return; // write fails only by overflow, and then the thread is awake
+	rouse(t);
 }

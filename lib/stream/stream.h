@@ -275,7 +275,7 @@ struct stream_config {
 	uint32_t idle_s, handshake_s;
 	uint32_t rate,
 		burst; // of TLS handshakes, a second and at once, of a source; rate 0 = no limit
-	uint32_t nap_us; // microseconds a message may wait where there are many; NAP_US at least
+	uint32_t nap_us; // microseconds a message may wait where there are many; 0 = as nap.h says
 	uint32_t headers; // connections of a thread that wait for their PROXY header; 0 = 1
 	uint32_t queue; // bytes that may wait for a client that does not read
 	uint16_t room; // bytes of the longest message

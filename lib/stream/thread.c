@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One stream thread: waits for sockets and for messages from workers, and handles both in turn.
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +24,7 @@
 #define DRY_MS 5 // between two looks at what waits for rates
 #define SCAN_PARTS 5 // each tick looks at one part of all connections: at every one twice a second
 #define STALL_NS (200 * 1000) // until the thread asks workers for buffers again
+#define NAP_REST_NS 20000 // what is left of a nap that is worth to be slept
 #define PORTION_NS (1000 * 1000) // time for handshakes in a round; the last step may exceed it
 
 static uint64_t clock_ns(void)
@@ -35,6 +38,14 @@ static uint64_t clock_ns(void)
 static uint64_t clock_ms(void)
 {
 	return clock_ns() / 1000000;
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
 // Handles messages that a worker has left, n of them in t->gather. What is for one connection is
@@ -176,38 +187,58 @@ static void shake_hands(struct thread *t)
 	t->hungry |= t->shaking;
 }
 
-static void round_of(struct thread *t)
+// From here on workers wake this thread. What they left before is found by looking again. Returns
+// how many messages that were.
+static unsigned int fall_asleep(struct thread *t)
 {
-	static const struct timespec pause = {.tv_nsec = STALL_NS};
-	const struct timespec nap = {.tv_nsec = changing(&t->s->conf.nap_us) * 1000L};
-	struct epoll_event e[EVENTS];
-	unsigned int busy;
-	bool at_once;
-	int n;
+	__atomic_store_n(&t->sleeping, 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return receive(t);
+}
 
-	count(&t->progress.rounds, 1);
-	if (t->nap.on && !t->hungry)
-		nanosleep(&nap, NULL);
-	t->now_ms = clock_ms();
-	tell_ended(t);
-	t->stalled |= !handshake_tell(t);
-	resume(t);
-	if (t->relay_untold > 0)
-		orders_ask(t);
-	busy = receive(t);
-	if (busy == 0 && !t->nap.on) {
-		// From here on workers wake this thread. What they left before is found by looking
-		// again.
-		__atomic_store_n(&t->sleeping, 1, __ATOMIC_RELAXED);
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-		busy = receive(t);
+// Sleeps until a time, or until somebody wakes the thread.
+static void sleep_until(struct thread *t, uint64_t until_ns)
+{
+	struct pollfd event = {.fd = t->event, .events = POLLIN};
+	const uint64_t now = clock_ns(), ns = until_ns > now ? until_ns - now : 0;
+	const struct timespec most = {
+		.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+	const bool measure = sleep_cost_measures(&t->nap.cost);
+	const uint64_t before = measure ? cpu_ns() : 0;
+	uint64_t times;
+
+	if (ppoll(&event, 1, &most, NULL) > 0 && read(t->event, &times, sizeof(times)) < 0)
+		times = 0; // awake all the same
+	if (measure)
+		sleep_cost_learn(&t->nap.cost, cpu_ns() - before);
+}
+
+// Sleeps while more comes. Workers wake the thread once meanwhile, for what they have made of all
+// that it has read before: an answer does not wait for the end of the nap then, and yet the thread
+// does not wake for each. Returns how many messages there were.
+static unsigned int nap(struct thread *t)
+{
+	const uint64_t until = clock_ns() + t->nap.us * UINT64_C(1000);
+	unsigned int found = fall_asleep(t);
+
+	if (found == 0) {
+		sleep_until(t, until);
+		found = receive(t);
 	}
-	kick(t);
-	if (t->stalled)
-		nanosleep(&pause, NULL);
-	at_once = busy > 0 || t->relay_untold > 0 || t->stalled || t->shaking || t->nap.on;
-	n = epoll_wait(t->epoll, e, EVENTS, at_once ? 0 : t->dry != NULL ? DRY_MS : TICK_MS);
-	t->stalled = false;
+	__atomic_store_n(&t->sleeping, 0, __ATOMIC_RELAXED);
+	if (clock_ns() + NAP_REST_NS < until)
+		sleep_until(t, until);
+	return found;
+}
+
+// Looks at sockets, waiting for them if there is nothing else to do, and handles what there is.
+// Returns the number of events.
+static unsigned int look(struct thread *t, bool at_once)
+{
+	struct epoll_event e[EVENTS];
+	const int most_ms = t->dry != NULL ? DRY_MS : TICK_MS;
+	const int n = epoll_wait(t->epoll, e, EVENTS, at_once ? 0 : most_ms);
+
 	t->hungry = n == EVENTS;
 	__atomic_store_n(&t->sleeping, 0, __ATOMIC_RELAXED);
 	t->now_ms = clock_ms();
@@ -217,10 +248,37 @@ static void round_of(struct thread *t)
 		t->dry_ms = t->now_ms;
 		splice_dry(t);
 	}
+	return n > 0 ? (unsigned int)n : 0;
+}
+
+static void round_of(struct thread *t)
+{
+	static const struct timespec pause = {.tv_nsec = STALL_NS};
+	unsigned int busy = 0;
+	bool at_once;
+
+	count(&t->progress.rounds, 1);
+	if (t->nap.on && !t->hungry)
+		busy = nap(t);
+	t->now_ms = clock_ms();
+	tell_ended(t);
+	t->stalled |= !handshake_tell(t);
+	resume(t);
+	if (t->relay_untold > 0)
+		orders_ask(t);
+	busy += receive(t);
+	if (busy == 0 && !t->nap.on)
+		busy = fall_asleep(t);
+	kick(t);
+	if (t->stalled)
+		nanosleep(&pause, NULL);
+	at_once = busy > 0 || t->relay_untold > 0 || t->stalled || t->shaking || t->nap.on;
+	t->stalled = false;
+	busy += look(t, at_once);
 	kick(t);
 	if (t->shaking || t->shakes.first != NULL)
 		shake_hands(t);
-	nap_see(&t->nap, t->now_ms, busy + (n > 0 ? (unsigned int)n : 0));
+	nap_see(&t->nap, t->now_ms, busy, changing(&t->s->conf.nap_us));
 	scan(t);
 	handshake_tick(t);
 	proxy_tick(t);
@@ -250,6 +308,7 @@ static void *run(void *arg)
 	char error[256];
 
 	pthread_getcpuclockid(pthread_self(), &t->progress.clock);
+	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); // else a nap lasts 50 us longer
 	// sockets towards peers are made there, when privileges are gone
 	if (t->s->hub != NULL && listen_enter(t->s->conf.netns, error, sizeof(error)) != 0)
 		t->relay_off = true; // never in another namespace
@@ -315,6 +374,7 @@ struct thread *thread_create(struct streams *s, unsigned int index)
 		.oldest = CONN_NONE,
 		.youngest = CONN_NONE,
 		.reserve = -1};
+	nap_init(&t->nap);
 	memset(t->blocked, 0xff, sizeof(t->blocked)); // all bytes 0xff: CONN_NONE
 	memset(t->held, 0xff, sizeof(t->held));
 	t->listen = calloc(s->conf.nb_listeners + 1, sizeof(*t->listen));

@@ -35,5 +35,5 @@ static inline struct stream_way *stream_way_of(const struct dp *d, unsigned int 
 // Wakes a worker, which has been given something or is to give something.
 static inline void stream_way_kick(const struct dp *d, unsigned int w)
 {
-	waiter_kick(&d->worker[w]->waiter);
+	waiter_kick_stream(&d->worker[w]->waiter);
 }

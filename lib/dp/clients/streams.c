@@ -81,6 +81,7 @@ unsigned int streams_take(
 			w->live.rx++;
 			w->live.rx_bytes += p->datagram.len;
 			m[kept++] = m[i];
+			w->streamed++;
 			continue;
 		}
 		if (p->kind == MBUF_META_DTLS || p->kind == MBUF_META_DTLS_NOTE) {
@@ -147,6 +148,7 @@ static void put_down(struct worker *w, struct rte_mbuf *m, uint64_t conn, enum m
 	}
 	w->live.tx++;
 	w->live.tx_bytes += len;
+	w->streamed++;
 	w->stream_wake |= 1u << t;
 }
 

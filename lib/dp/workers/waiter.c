@@ -88,11 +88,12 @@ bool waiter_arm(struct worker *w)
 	struct waiter *k = &w->waiter;
 
 	k->up = true;
+	k->dozes = false;
 	if (k->arms && !ports_arm(w, true)) {
 		waiter_disarm(w);
 		return false;
 	}
-	__atomic_store_n(&k->armed, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&k->armed, WAITER_WAITS, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return true;
 }
@@ -104,8 +105,8 @@ void waiter_disarm(struct worker *w)
 	if (likely(!k->up))
 		return;
 	k->up = false;
-	__atomic_store_n(&k->armed, 0, __ATOMIC_RELAXED);
-	if (k->arms)
+	__atomic_store_n(&k->armed, WAITER_AWAKE, __ATOMIC_RELAXED);
+	if (k->arms && !k->dozes)
 		ports_arm(w, false);
 }
 
@@ -151,13 +152,34 @@ void waiter_block(struct worker *w)
 	waiter_disarm(w);
 }
 
+bool waiter_drowse(struct worker *w)
+{
+	struct waiter *k = &w->waiter;
+
+	if (k->up)
+		return true;
+	k->up = k->dozes = true;
+	__atomic_store_n(&k->armed, WAITER_DOZES, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return false;
+}
+
+void waiter_doze(struct worker *w, uint64_t ns)
+{
+	const struct timespec most = {
+		.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+
+	count(w, ppoll(w->waiter.fd, 1, &most, NULL)); // the first is that of the kicks
+	waiter_disarm(w);
+}
+
 // --- others --------------------------------------------------------------------------------------
 
 void waiter_wake(struct waiter *k)
 {
 	static const uint64_t one = 1;
 
-	if (__atomic_exchange_n(&k->armed, 0, __ATOMIC_SEQ_CST) == 0)
+	if (__atomic_exchange_n(&k->armed, WAITER_AWAKE, __ATOMIC_SEQ_CST) == WAITER_AWAKE)
 		return; // it is awake, or somebody else wakes it
 	while (write(k->event, &one, sizeof(one)) < 0 && errno == EINTR)
 		;

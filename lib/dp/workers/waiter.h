@@ -2,6 +2,9 @@
 // waiter.c: a worker that has nothing to do waits until a port has a frame for it, until somebody
 // has put something for it elsewhere and kicks it, or until something is due by time (due.h).
 //
+// It can doze, too: then ports do not wake it, nor do other workers, but a stream thread does that
+// has read all that has come in its own nap. A doze ends after some microseconds at the latest.
+//
 // No wake is lost. The worker raises its flag, makes one more round, which looks at all that there
 // may be, and blocks only if that has found nothing. Whoever puts something for it puts it first,
 // and looks at the flag then. Each of them has a full fence between its two steps, so one of them
@@ -21,16 +24,20 @@
 
 struct worker;
 
+// Values of the flag.
+enum { WAITER_AWAKE, WAITER_WAITS, WAITER_DOZES };
+
 #define WAITER_QUEUES_MAX (CONF_PORTS_MAX * 4) // receive queues of a worker
 
 struct waiter {
 	// The worker's own.
 	bool up; // it has raised its flag and not taken it back
+	bool dozes; // for a doze
 	bool vain; // a port has woken it, and no round has found anything since
 	bool arms; // there are ports with wake_arm
 	unsigned int nb; // descriptors; the first is that of the kicks
 	struct pollfd fd[1 + WAITER_QUEUES_MAX];
-	// Read by all. The flag: the worker raises it, who kicks takes it down.
+	// Read by all. The flag: the worker raises it, who wakes it takes it down.
 	uint32_t armed __rte_cache_aligned;
 	bool can; // set at start: all that the worker receives can wake it
 	int event; // set at start: descriptor of the kicks; -1 = none
@@ -56,12 +63,18 @@ bool waiter_in_vain(struct worker *w);
 // round behind that has found nothing.
 void waiter_block(struct worker *w);
 
-void waiter_wake(struct waiter *k); // waiter_look alone calls it
+// Raises the flag for a doze, if it is not up. True when it was up: another round has found nothing
+// since, and the worker may doze.
+bool waiter_drowse(struct worker *w);
+// Dozes for so many ns, until a stream thread kicks, and takes the flag back.
+void waiter_doze(struct worker *w, uint64_t ns);
+
+void waiter_wake(struct waiter *k); // for the next two
 
 // The second half of a kick, behind a full fence.
 static inline void waiter_look(struct waiter *k)
 {
-	if (unlikely(__atomic_load_n(&k->armed, __ATOMIC_RELAXED) != 0))
+	if (unlikely(__atomic_load_n(&k->armed, __ATOMIC_RELAXED) == WAITER_WAITS))
 		waiter_wake(k);
 }
 
@@ -72,6 +85,16 @@ static inline void waiter_kick(struct waiter *k)
 		return;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	waiter_look(k);
+}
+
+// The same of a stream thread, behind all that a round of it has read: it ends a doze, too.
+static inline void waiter_kick_stream(struct waiter *k)
+{
+	if (!k->can)
+		return;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&k->armed, __ATOMIC_RELAXED) != WAITER_AWAKE)
+		waiter_wake(k);
 }
 
 // Kicks the workers to whose rings a round of w has put something (w->kicks), at its end.

@@ -25,7 +25,7 @@ static void set_times(struct stream_config *own, const struct stream_config *c)
 	set(&own->idle_s, c->idle_s);
 	set(&own->handshake_s, c->handshake_s);
 	set(&own->dtls.handshake_s, c->dtls.handshake_s);
-	set(&own->nap_us, c->nap_us > NAP_US ? c->nap_us : NAP_US);
+	set(&own->nap_us, c->nap_us);
 }
 
 void stream_change(struct streams *s, const struct stream_config *c)

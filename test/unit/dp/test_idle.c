@@ -247,7 +247,7 @@ static void test_cost_learned(void **state)
 		struct sim s = start(t[i].max);
 
 		s.cost = t[i].cost * US;
-		while (s.idle.sleeps < 20)
+		while (s.idle.cost.sleeps < 20)
 			run(&s, 50 * US, SECOND, 1);
 		assert_in_range(shortest(s.idle), t[i].sleep * US * 9 / 10, t[i].sleep * US);
 	}
@@ -476,6 +476,79 @@ static void test_woken_saving(void **state)
 	}
 }
 
+// Runs with messages of streams among the datagrams: as idle_streamed and idle_after are told of.
+static void run_streamed(struct sim *s, uint64_t length, uint64_t every, unsigned int *dozes)
+{
+	const uint64_t end = s->now + length;
+
+	s->next = s->now + every;
+	s->waits = *dozes = 0;
+	while (s->now < end) {
+		const uint64_t begin = s->now;
+		uint64_t n = 0, sleep;
+
+		for (; s->next <= begin; s->next += every)
+			n++;
+		if (n > 0)
+			idle_streamed(&s->idle, begin, n);
+		sleep = idle_after(&s->idle, begin, n > 0, n);
+		if (sleep == IDLE_WAIT) {
+			assert_false(s->idle.dozes);
+			s->waits++;
+			s->now = s->next + WAKE;
+			continue;
+		}
+		assert_true(!s->idle.dozes || sleep > 0);
+		*dozes += s->idle.dozes;
+		s->longest = s->idle.dozes ? sleep : s->longest;
+		s->now += ROUND + sleep + (sleep > 0 ? WAKE : 0);
+	}
+}
+
+// Where clients over streams send enough, a worker that would be woken for each dozes, for 25 times
+// what that costs; between few it waits, and in a silence.
+static void test_streamed(void **state)
+{
+	static const struct {
+		uint32_t told, cost, every, doze; // us
+	} t[] = {{0, 1, 40, 125}, {0, 5, 40, 125}, {0, 8, 40, 200}, {0, 8, 70, 200},
+		{0, 24, 40, 250}, {100, 24, 20, 100}, {0, 5, 80, 0}, {0, 24, 300, 0},
+		{0, 24, 5000, 0}};
+
+	for (unsigned int i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct sim s = woken(t[i].told, false, 0);
+		unsigned int dozes;
+
+		for (unsigned int k = 0; k < 60; k++)
+			idle_learn(&s.idle, t[i].cost * US);
+		run_streamed(&s, SECOND / 10, t[i].every * US, &dozes);
+		run_streamed(&s, SECOND, t[i].every * US, &dozes);
+		if (t[i].doze == 0) {
+			assert_int_equal(dozes, 0);
+			assert_true(s.waits > 0);
+			continue;
+		}
+		assert_in_range(s.waits, 0, 1); // between the two
+		assert_true(dozes > 1000);
+		assert_in_range(s.longest, t[i].doze * US * 95 / 100, t[i].doze * US);
+		run_streamed(&s, SECOND, 2 * (uint64_t)SECOND, &dozes);
+		assert_in_range(dozes, 0, 1);
+		assert_int_equal(s.waits, 1);
+	}
+}
+
+// Others poll, or sleep as ever: one that saves, and one whose ports wake nobody.
+static void test_streamed_otherwise(void **state)
+{
+	for (unsigned int i = 0; i < 3; i++) {
+		struct sim s = i == 0 ? start(0) : woken(0, i == 1, 0);
+		unsigned int dozes;
+
+		run_streamed(&s, SECOND, i == 2 ? US : 40 * US, &dozes);
+		assert_in_range(dozes, 0, i == 2); // before it knows
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -501,6 +574,8 @@ int main(void)
 		cmocka_unit_test(test_woken_flood),
 		cmocka_unit_test(test_woken_end_of_stream),
 		cmocka_unit_test(test_woken_saving),
+		cmocka_unit_test(test_streamed),
+		cmocka_unit_test(test_streamed_otherwise),
 	};
 
 	return cmocka_run_group_tests_name("idle", tests, NULL, NULL);

@@ -303,6 +303,56 @@ static int start(void **state)
 	return 0;
 }
 
+// A doze is ended by stream threads, and not by whoever else kicks; or by time.
+static void doze_ends(void **state)
+{
+	struct worker *w;
+
+	begin(SOFTPORT_LEVEL, &two);
+	w = worker(0);
+	waiter_kick_stream(&w->waiter); // it is awake: nobody writes
+	assert_false(waiter_drowse(w));
+	assert_true(waiter_drowse(w));
+	waiter_doze(w, 1000);
+	assert_int_equal(w->live.woken_by_time, 1);
+	assert_false(is_armed(0));
+	assert_false(waiter_drowse(w));
+	put(0); // no port wakes it either
+	waiter_kick(&w->waiter);
+	assert_true(is_armed(0));
+	waiter_doze(w, 1000);
+	assert_int_equal(w->live.woken_by_time, 2);
+	assert_false(waiter_drowse(w));
+	waiter_kick_stream(&w->waiter);
+	assert_false(is_armed(0));
+	assert_true(waiter_drowse(w)); // it has not taken its flag back yet
+	waiter_doze(w, UINT64_C(3600) * 1000000000);
+	assert_int_equal(w->live.woken_by_kick, 1);
+	assert_int_equal(w->live.woken_by_port, 0);
+	assert_int_equal(w->live.waits, 3);
+	world_close(&world);
+}
+
+// One that has begun to doze waits, once that is better, and the other way round.
+static void doze_and_wait(void **state)
+{
+	struct worker *w;
+
+	begin(SOFTPORT_INTERRUPT, &two);
+	w = worker(0);
+	assert_false(waiter_drowse(w));
+	assert_true(waiter_arm(w));
+	waiter_kick(&w->waiter);
+	assert_false(is_armed(0));
+	waiter_disarm(w);
+	assert_true(waiter_arm(w));
+	assert_true(waiter_drowse(w));
+	waiter_doze(w, 1000); // of the kick before
+	assert_int_equal(w->live.woken_by_kick, 1);
+	assert_false(is_armed(0));
+	world_close(&world);
+}
+
 int main(void)
 {
 	static const enum softport_wake level = SOFTPORT_LEVEL, interrupt = SOFTPORT_INTERRUPT;
@@ -318,6 +368,8 @@ int main(void)
 		cmocka_unit_test(due_by_time),
 		cmocka_unit_test(due_by_a_port),
 		cmocka_unit_test(nothing_to_announce),
+		cmocka_unit_test(doze_ends),
+		cmocka_unit_test(doze_and_wait),
 	};
 
 	return cmocka_run_group_tests_name("waiter", tests, start, NULL);

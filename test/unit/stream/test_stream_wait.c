@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Connections of stream threads that wait: for workers that take nothing, for clients that do not
-// read. It costs nobody a message, and is held against nobody.
+// read, for a thread that naps. It costs nobody a message, and is held against nobody.
 #include "stream_world.h"
 
 #include <stdlib.h>
@@ -16,6 +16,8 @@
 #define QUEUED (QUEUE * 3 / 4 / MESSAGE)
 #define LOTS 300 // more messages than that and the kernel take
 #define HANDSHAKE_S 1
+#define NAP_US (2 * STREAM_WORLD_DEADLINE_S * 1000000u) // whoever waits for its end comes too late
+#define BATCH 5 // small messages, as many as workers have buffers
 
 static struct sockaddr_in server;
 static struct streams *streams;
@@ -172,11 +174,43 @@ static void test_reader_comes_back(void **state)
 
 // --- main ----------------------------------------------------------------------------------------
 
+// A thread that naps for longer than this test may take writes what a worker has for it meanwhile,
+// once, and ends when it is told to.
+static void test_nap_is_broken(void **state)
+{
+	const struct stream_config c = {.connections = 4,
+		.idle_s = 600,
+		.handshake_s = 600,
+		.queue = QUEUE,
+		.nap_us = NAP_US};
+	const uint8_t one[20] = {0, 0x11, 0, 0, 0x21, 0x12, 0xa4, 0x42};
+	uint8_t all[BATCH * sizeof(one)], back[sizeof(one)];
+	struct stream_world_message *p[BATCH];
+	int fd;
+
+	streams = stream_world_start(c, &server);
+	fd = connected();
+	for (unsigned int i = 0; i < BATCH; i++)
+		memcpy(all + i * sizeof(one), one, sizeof(one));
+	put(fd, all, sizeof(all));
+	for (unsigned int i = 0; i < BATCH; i++)
+		while ((p[i] = stream_world_take()) == NULL)
+			wait_ms(1);
+	stream_world_answer(streams, p[0]);
+	assert_int_equal(recv(fd, back, sizeof(back), MSG_WAITALL), sizeof(back));
+	assert_memory_equal(back, one, sizeof(one));
+	for (unsigned int i = 1; i < BATCH; i++)
+		free(p[i]);
+	stop();
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_garbage_behind_waiting),
 		cmocka_unit_test(test_reader_comes_back),
+		cmocka_unit_test(test_nap_is_broken),
 	};
 
 	return cmocka_run_group_tests(tests, stream_world_open, stream_world_close);
