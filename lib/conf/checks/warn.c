@@ -311,6 +311,21 @@ static void warn_limits(const struct conf *c, struct conf_report *r)
 	}
 }
 
+// What is relayed over TCP has no datagrams.
+static void warn_tcp_rates(const struct conf *c, struct conf_report *r)
+{
+	for (unsigned int i = 0; c->turn.tcp.enabled && i < 2 * TURN_RATE_OF_END; i++) {
+		const struct turn_flow_rate *rate = &c->turn.limits.rates.of[i / 2][i % 2];
+
+		if (rate->datagrams != 0 && rate->kbits == 0)
+			conf_tell(r, CONF_WARNING,
+				AT(c, turn.limits.rates.of[i / 2][i % 2].datagrams, 0,
+					"limits.rates"),
+				"what is relayed over TCP (relay.tcp) has no datagrams, and is not "
+				"limited: limit bits, too");
+	}
+}
+
 // Addresses of IPv4 in the form of IPv6, which other servers have been told to deny: here they are
 // the IPv4 addresses, and so these are all of them.
 static void warn_mapped(
@@ -361,6 +376,7 @@ void conf_warnings(const struct conf *c, struct conf_report *r)
 	warn_seen_twice(c, r);
 	warn_relay(c, r);
 	warn_limits(c, r);
+	warn_tcp_rates(c, r);
 	conf_proxies_warn(c, r);
 	conf_warn_files(c, r);
 	warn_auth(c, r);

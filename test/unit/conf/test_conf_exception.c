@@ -259,6 +259,43 @@ static void test_relaying_over_tcp(void **state)
 	free(text);
 }
 
+static void say_unlimited(void *ctx, enum conf_weight weight, const char *line)
+{
+	*(unsigned int *)ctx +=
+		strstr(line,
+			"limits.rates.user.to-peers.datagrams: what is relayed over "
+			"TCP (relay.tcp) has no datagrams") != NULL;
+}
+
+// A limit of datagrams does not hold what is relayed over TCP.
+static void test_rates_of_tcp(void **state)
+{
+#define RATES(of) "  allocations: 1000\n", "  rates: {user: {to-peers: {" of "}}}\n"
+	static const struct {
+		const char *pieces[11];
+		unsigned int warnings;
+	} list[] = {
+		{{ON, OVER(3478), BY_KERNEL, ONE_PORT, RATES("datagrams: 100")}, 1},
+		{{ON, OVER(3478), BY_KERNEL, ONE_PORT, RATES("datagrams: 100, bits: 1M")}, 0},
+		{{ON, OVER(3478), BY_KERNEL, ONE_PORT, RATES("bits: 1M")}, 0},
+		{{RATES("datagrams: 100")}, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		char *text = edited(list[i].pieces), error[CONF_ERROR_LEN];
+		struct conf *c = conf_file_load(text, strlen(text), error);
+		unsigned int n = 0;
+		struct conf_report r = {.say = say_unlimited, .ctx = &n};
+
+		if (c == NULL)
+			fail_msg("%s", error);
+		conf_warnings(c, &r);
+		assert_int_equal(n, list[i].warnings);
+		conf_free(c);
+		free(text);
+	}
+}
+
 static void say(void *ctx, enum conf_weight weight, const char *line)
 {
 	*(unsigned int *)ctx += strstr(line, ": buffers.mbufs: of 16384 buffers ") != NULL;
@@ -299,6 +336,7 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_streams_of_ports),
 		cmocka_unit_test(test_relaying_over_tcp),
+		cmocka_unit_test(test_rates_of_tcp),
 		cmocka_unit_test(test_warning),
 	};
 
