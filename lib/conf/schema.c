@@ -51,8 +51,8 @@ static const struct conf_key rows[] = {
 	"clients. Where all ports of a worker can wake it (a vtap, `net_af_packet`, what a driver "
 	"profile says) it is woken by what comes in place of sleeping, except where so many "
 	"datagrams come in one sleep that this is cheaper: 16 and more with `adaptive`, two with "
-	"`saving`. Two messages of TCP and TLS clients are enough for `adaptive`, too; a stream "
-	"thread ends such a sleep that has something for the worker."},
+	"`saving`. Two messages of clients over TCP, TLS or DTLS are enough for `adaptive`, too; a "
+	"stream thread ends such a sleep that has something for the worker."},
 {"workers.idle-sleep", CONF_NUMBER, ONE(conf, idle_sleep_us), RANGE(10, 1000),
 	.help = "Microseconds of the longest sleep of an `adaptive` worker, and of each of a "
 	"`saving` one and of busy stream threads beside it (there at least what pays, 50 to 200): "

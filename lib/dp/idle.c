@@ -6,6 +6,7 @@
 #define GAP_SHARE 8 // the last gap is one part in so many of the average
 #define GAP_MAX 4 // sleeps; a longer silence is not remembered for longer
 #define WORTH 10 // a sleep lasts for so many times what it costs
+#define THREADED 4 // dozes without a message of a stream thread, until one is shorter
 #define CHEAP_NS (IDLE_SLEEP_US * 1000 / WORTH) // and is worth IDLE_SLEEP_US if it costs that
 
 // Polling spares a datagram the wait for the end of a sleep, at the price of the CPU. Where
@@ -35,6 +36,7 @@ struct idle idle_init(uint64_t now, uint64_t per_us, uint32_t sleep_max_us)
 		.gap = GAP_MAX * sleep_max,
 		.stream_gap = GAP_MAX * sleep_max,
 		.streamed = now,
+		.threaded = now,
 		.cost.ns = CHEAP_NS};
 
 	weigh(&i);
@@ -53,10 +55,12 @@ static void see(uint64_t *average, uint64_t elapsed, uint64_t datagrams, uint64_
 	*average = (*average * (GAP_SHARE - nb) + gap * nb) / GAP_SHARE;
 }
 
-void idle_streamed(struct idle *i, uint64_t now, uint64_t messages)
+void idle_streamed(struct idle *i, uint64_t now, uint64_t messages, bool threads)
 {
 	see(&i->stream_gap, now - i->streamed, messages, GAP_MAX * i->doze);
 	i->streamed = now;
+	if (threads)
+		i->threaded = now;
 }
 
 uint64_t idle_sleep(const struct idle *i)
@@ -74,12 +78,12 @@ static uint64_t gather(struct idle *i, uint64_t now)
 {
 	const uint64_t elapsed = now - i->worked;
 	const uint64_t enough = i->saving ? 2 : IDLE_GATHER;
+	const uint64_t doze = now - i->threaded < THREADED * i->doze ? i->doze : i->sleep_min;
 	uint64_t sleep = i->saving ? i->batch : i->sleep_min;
 
-	i->dozes = !i->saving && now - i->streamed < i->doze &&
-		IDLE_STREAMED * i->stream_gap <= i->doze;
+	i->dozes = !i->saving && now - i->streamed < doze && IDLE_STREAMED * i->stream_gap <= doze;
 	if (i->dozes)
-		return i->doze;
+		return doze;
 
 	if (i->saving && !i->told && sleep > IDLE_BATCH * i->gap)
 		sleep = IDLE_BATCH * i->gap > i->sleep_min ? IDLE_BATCH * i->gap : i->sleep_min;

@@ -27,8 +27,8 @@
 // many datagrams are to come in it.
 #define IDLE_BATCH_US 1000
 #define IDLE_BATCH 64
-// Messages of clients over streams in a doze (see idle_streamed), and how many times what a sleep
-// costs it lasts: a little longer than the nap of a stream thread, who then ends it.
+// Messages of clients over TCP, TLS or DTLS in a doze (see idle_streamed), and how many times what
+// a sleep costs it lasts beside a stream thread: a little longer than that one's nap.
 #define IDLE_STREAMED 2
 #define IDLE_DOZE_WORTH 25
 #define IDLE_WAIT UINT64_MAX // no sleep: until a port or somebody else wakes
@@ -46,8 +46,8 @@ struct idle {
 	uint64_t worked; // when there was work last
 	uint64_t gap; // between two datagrams of late: a moving average
 	struct sleep_cost cost;
-	uint64_t streamed; // when there were messages of streams last
-	uint64_t stream_gap; // between two of them: a moving average
+	uint64_t streamed, threaded; // when there were such messages last, and of stream threads
+	uint64_t stream_gap; // between two of the former: a moving average
 	bool dozes; // what idle_after has said is a doze: stream threads may end it
 };
 
@@ -55,11 +55,12 @@ struct idle {
 // datagram may have to wait; 0: IDLE_SLEEP_US, and up to IDLE_COSTLY_US where sleeps are costly.
 struct idle idle_init(uint64_t now, uint64_t per_us, uint32_t sleep_max_us);
 
-// To be told, before idle_after, of messages from and to clients over streams in a round. Each
-// costs a wake of the worker and one of a stream thread, where both wait. So where they come in
-// numbers the worker dozes: ports do not wake it, but a stream thread does that has read all that
-// has come in its own nap, and answers are back before that thread sleeps on.
-void idle_streamed(struct idle *i, uint64_t now, uint64_t messages);
+// To be told, before idle_after, of messages from and to clients over TCP, TLS (threads) and DTLS
+// in a round. Each costs a wake, of the worker and of a stream thread, where both wait. So where
+// they come in numbers the worker dozes: ports do not wake it, but a stream thread does that has
+// read all that has come in its own nap, and answers are back before that thread sleeps on. With
+// DTLS alone a doze is as short as is worth it, since there is no nap.
+void idle_streamed(struct idle *i, uint64_t now, uint64_t messages, bool threads);
 // To be told of every round: the time at its begin, whether it found work, and how many datagrams.
 // Returns how long to sleep before the next; 0: not at all, IDLE_WAIT (only if wakes is set): until
 // something comes.

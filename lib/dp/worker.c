@@ -409,13 +409,15 @@ static void pass(struct worker *w, uint64_t pause)
 // How long to rest behind a round that began at start.
 static uint64_t pause_after(struct worker *w, uint64_t start, bool busy, uint64_t got)
 {
-	const unsigned int streamed = w->streamed;
+	const uint64_t sealed = w->live.dtls.rx + w->live.dtls.tx;
+	const uint64_t streamed = w->streamed, records = sealed - w->sealed;
 
 	w->streamed = 0;
+	w->sealed = sealed;
 	if (w->idle.never)
 		return 0;
-	if (streamed > 0)
-		idle_streamed(&w->idle, start, streamed);
+	if (streamed + records > 0)
+		idle_streamed(&w->idle, start, streamed + records, streamed > 0);
 	return idle_after(&w->idle, start, busy, got);
 }
 

@@ -121,6 +121,7 @@ struct worker {
 		*stream_at; // by slot: connection of the client, where it has one; NULL: nobody has
 	uint64_t kicks; // workers to whose rings the round has put something, as bits
 	unsigned int streamed; // messages from and to clients over streams in this round
+	uint64_t sealed; // records of DTLS up to this round
 	uint32_t stream_wake; // threads for which there is something new, as bits
 	unsigned int nb_ended;
 	struct turn_view ended[DP_BURST]; // connections of the burst under way

@@ -477,7 +477,8 @@ static void test_woken_saving(void **state)
 }
 
 // Runs with messages of streams among the datagrams: as idle_streamed and idle_after are told of.
-static void run_streamed(struct sim *s, uint64_t length, uint64_t every, unsigned int *dozes)
+static void run_streamed(
+	struct sim *s, uint64_t length, uint64_t every, bool threads, unsigned int *dozes)
 {
 	const uint64_t end = s->now + length;
 
@@ -490,7 +491,7 @@ static void run_streamed(struct sim *s, uint64_t length, uint64_t every, unsigne
 		for (; s->next <= begin; s->next += every)
 			n++;
 		if (n > 0)
-			idle_streamed(&s->idle, begin, n);
+			idle_streamed(&s->idle, begin, n, threads);
 		sleep = idle_after(&s->idle, begin, n > 0, n);
 		if (sleep == IDLE_WAIT) {
 			assert_false(s->idle.dozes);
@@ -506,14 +507,17 @@ static void run_streamed(struct sim *s, uint64_t length, uint64_t every, unsigne
 }
 
 // Where clients over streams send enough, a worker that would be woken for each dozes, for 25 times
-// what that costs; between few it waits, and in a silence.
+// what that costs, and with DTLS alone for ten times; between few it waits, and in a silence.
 static void test_streamed(void **state)
 {
 	static const struct {
 		uint32_t told, cost, every, doze; // us
-	} t[] = {{0, 1, 40, 125}, {0, 5, 40, 125}, {0, 8, 40, 200}, {0, 8, 70, 200},
-		{0, 24, 40, 250}, {100, 24, 20, 100}, {0, 5, 80, 0}, {0, 24, 300, 0},
-		{0, 24, 5000, 0}};
+		bool threads;
+	} t[] = {{0, 1, 40, 125, true}, {0, 5, 40, 125, true}, {0, 8, 40, 200, true},
+		{0, 8, 70, 200, true}, {0, 24, 40, 250, true}, {100, 24, 20, 100, true},
+		{0, 5, 80, 0, true}, {0, 24, 300, 0, true}, {0, 24, 5000, 0, true},
+		{0, 8, 22, 80, false}, {0, 8, 60, 0, false}, {0, 24, 40, 240, false},
+		{0, 24, 300, 0, false}};
 
 	for (unsigned int i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		struct sim s = woken(t[i].told, false, 0);
@@ -521,8 +525,8 @@ static void test_streamed(void **state)
 
 		for (unsigned int k = 0; k < 60; k++)
 			idle_learn(&s.idle, t[i].cost * US);
-		run_streamed(&s, SECOND / 10, t[i].every * US, &dozes);
-		run_streamed(&s, SECOND, t[i].every * US, &dozes);
+		run_streamed(&s, SECOND / 10, t[i].every * US, t[i].threads, &dozes);
+		run_streamed(&s, SECOND, t[i].every * US, t[i].threads, &dozes);
 		if (t[i].doze == 0) {
 			assert_int_equal(dozes, 0);
 			assert_true(s.waits > 0);
@@ -531,7 +535,7 @@ static void test_streamed(void **state)
 		assert_in_range(s.waits, 0, 1); // between the two
 		assert_true(dozes > 1000);
 		assert_in_range(s.longest, t[i].doze * US * 95 / 100, t[i].doze * US);
-		run_streamed(&s, SECOND, 2 * (uint64_t)SECOND, &dozes);
+		run_streamed(&s, SECOND, 2 * (uint64_t)SECOND, t[i].threads, &dozes);
 		assert_in_range(dozes, 0, 1);
 		assert_int_equal(s.waits, 1);
 	}
@@ -544,7 +548,7 @@ static void test_streamed_otherwise(void **state)
 		struct sim s = i == 0 ? start(0) : woken(0, i == 1, 0);
 		unsigned int dozes;
 
-		run_streamed(&s, SECOND, i == 2 ? US : 40 * US, &dozes);
+		run_streamed(&s, SECOND, i == 2 ? US : 40 * US, true, &dozes);
 		assert_in_range(dozes, 0, i == 2); // before it knows
 	}
 }
