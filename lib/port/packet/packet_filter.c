@@ -32,7 +32,7 @@
 #define TAKE_ALL (-1) // bytes of the frame that the socket is to have
 
 #define L3 NET_ETH_LEN
-#define HEAD4 (L3 + NET_IP4_LEN + NET_UDP_LEN) // bytes that are copied; an ARP frame has as many
+#define HEAD4 (L3 + NET_IP4_LEN + NET_UDP_LEN) // bytes that are copied
 #define HEAD6 (L3 + NET_IP6_LEN + NET_UDP_LEN)
 #define HEAD_AT (-66) // on the stack; words of addresses are aligned there
 #define EXTENSIONS 4 // headers of IPv6 in front of UDP that are looked behind
@@ -140,6 +140,13 @@ static void move(struct writer *w, uint8_t to, uint8_t from)
 			.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = to, .src_reg = from});
 }
 
+static void field(struct writer *w, size_t offset) // r0 = a field of the frame's description
+{
+	put(w,
+		(struct bpf_insn){
+			.code = BPF_LDX | BPF_MEM | BPF_W, .src_reg = 6, .off = (int16_t)offset});
+}
+
 // Copies the first so many bytes of the frame to the stack.
 static void copy_head(struct writer *w, int32_t bytes)
 {
@@ -150,6 +157,27 @@ static void copy_head(struct writer *w, int32_t bytes)
 	alu(w, BPF_MOV, 4, bytes);
 	put(w, (struct bpf_insn){.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_skb_load_bytes});
 	jump_if(w, BPF_JNE, 0, 0, THEIRS);
+}
+
+// The same up to the end of a UDP header over IPv4. The last fragment of a datagram may be shorter:
+// then there are zeros where one has its ports.
+static void copy_head4(struct writer *w)
+{
+	uint32_t whole, done;
+
+	put(w,
+		(struct bpf_insn){.code = BPF_ST | BPF_MEM | BPF_DW,
+			.dst_reg = 10,
+			.off = HEAD_AT + L3 + NET_IP4_LEN});
+	field(w, offsetof(struct __sk_buff, len));
+	jump_if(w, BPF_JLT, 0, L3 + NET_IP4_LEN, THEIRS);
+	whole = skip_if(w, BPF_JGE, 0, HEAD4);
+	copy_head(w, L3 + NET_IP4_LEN);
+	done = w->nb;
+	put(w, (struct bpf_insn){.code = BPF_JMP | BPF_JA});
+	land(w, whole);
+	copy_head(w, HEAD4);
+	land(w, done);
 }
 
 // r0 = bytes of what was copied, in host byte order.
@@ -163,13 +191,6 @@ static void head(struct writer *w, uint8_t size, int32_t at)
 		put(w,
 			(struct bpf_insn){.code = BPF_ALU | BPF_END | BPF_TO_BE,
 				.imm = size == BPF_H ? 16 : 32});
-}
-
-static void field(struct writer *w, size_t offset) // r0 = a field of the frame's description
-{
-	put(w,
-		(struct bpf_insn){
-			.code = BPF_LDX | BPF_MEM | BPF_W, .src_reg = 6, .off = (int16_t)offset});
 }
 
 static void end_with(struct writer *w, int32_t value)
@@ -285,9 +306,7 @@ static void put_ethernet(struct writer *w)
 	alu(w, BPF_AND, 0, VLAN_ID);
 	jump_if(w, BPF_JNE, 0, 0, THEIRS);
 	land(w, untagged);
-	field(w, offsetof(struct __sk_buff, len));
-	jump_if(w, BPF_JLT, 0, HEAD4, THEIRS);
-	copy_head(w, HEAD4);
+	copy_head4(w);
 	head(w, BPF_H, NET_ETH_TYPE_AT);
 	jump_if(w, BPF_JEQ, 0, NET_ETHERTYPE_IP4, IP4);
 	jump_if(w, BPF_JEQ, 0, NET_ETHERTYPE_IP6, IP6);

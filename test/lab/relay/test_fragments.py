@@ -99,8 +99,11 @@ def main(lab):
     server.check()
     drops = server.drops()
     assert not any(drops.get(reason) for reason in reasons), drops
-    flood(lab, server)
+    if not lab.packet:
+        flood(lab, server)
 
 
 if __name__ == "__main__":
-    labs.run(main)
+    for port in dict.fromkeys(("packet", labs.PORT)):
+        print(port)
+        labs.run(main, port=port)
