@@ -43,9 +43,7 @@ void table_init(struct table *t, void *mem, uint32_t capacity);
 
 static inline uint16_t table_tag(uint64_t hash)
 {
-	const uint16_t tag = (uint16_t)(hash >> 48);
-
-	return tag != 0 ? tag : 1;
+	return (uint16_t)(hash >> 48) | 1; // 0 is that of a free way
 }
 
 static inline struct table_bucket *table_first(const struct table *t, uint64_t hash)
@@ -62,13 +60,12 @@ static inline void table_prefetch(const struct table *t, uint64_t hash)
 static inline uint32_t table_match(const struct table_bucket *b, uint16_t tag)
 {
 #ifdef __SSE2__
-	const __m128i wanted = _mm_set1_epi16((short)tag);
-	const __m128i lo = _mm_load_si128((const __m128i *)b->tag);
-	const __m128i hi = _mm_loadu_si128((const __m128i *)(b->tag + TABLE_WAYS - 8));
-	const uint32_t eq = (uint32_t)_mm_movemask_epi8(
-		_mm_packs_epi16(_mm_cmpeq_epi16(lo, wanted), _mm_cmpeq_epi16(hi, wanted)));
+	// the second half has two tags, and what lies behind them in the bucket
+	const __m128i wanted = _mm_set1_epi16((short)tag), *half = (const __m128i *)b;
+	const __m128i lo = _mm_cmpeq_epi16(_mm_load_si128(half), wanted);
+	const __m128i hi = _mm_cmpeq_epi16(_mm_load_si128(half + 1), wanted);
 
-	return (eq & 0xff) | eq >> 8 << (TABLE_WAYS - 8);
+	return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(lo, hi)) & ((1u << TABLE_WAYS) - 1);
 #else
 	uint32_t bits = 0;
 
@@ -89,18 +86,19 @@ static inline struct table_bucket *table_second(const struct table *t, uint64_t 
 	return &t->bucket[at < t->nb_buckets ? at : at - t->nb_buckets];
 }
 
-// First candidate value for hash, or absent. The same as the first table_next gives, but inline.
-static inline uint32_t table_guess(const struct table *t, uint64_t hash, uint32_t absent)
+// First candidate value for hash, or absent. The same as the first table_next gives, but inline. b
+// is table_first(t, hash).
+static inline uint32_t table_guess(
+	const struct table *t, const struct table_bucket *b, uint64_t hash, uint32_t absent)
 {
 	const uint16_t tag = table_tag(hash);
-	const struct table_bucket *b = table_first(t, hash);
 	uint32_t hits = table_match(b, tag);
 
 	if (hits == 0 && b->displaced != 0) {
 		b = table_second(t, hash);
 		hits = table_match(b, tag);
 	}
-	return hits != 0 ? b->value[__builtin_ctz(hits)] : absent;
+	return hits != 0 ? b->value[(unsigned int)__builtin_ctz(hits)] : absent;
 }
 
 // Next candidate value for hash, or false when there are no more: at most 20 in all.

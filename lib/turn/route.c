@@ -30,16 +30,16 @@ static void split(struct turn_burst *b)
 {
 	uint8_t *of_client = b->of[TURN_FROM_CLIENT], *of_peer = b->of[TURN_FROM_PEER];
 	const struct turn_view *v = b->view;
-	const unsigned int n = b->n; // writing to of might change b's, for all that gcc knows
-	unsigned int nb_peer = 0;
+	const size_t n = b->n; // writing to of might change b's, for all that gcc knows
+	size_t nb_peer = 0;
 
 #pragma GCC unroll 4
-	for (unsigned int i = 0; i < n; i++, v++) {
+	for (size_t i = 0; i < n; i++, v++) {
 		of_client[i - nb_peer] = of_peer[nb_peer] = (uint8_t)i;
 		nb_peer += v->leg; // TURN_FROM_PEER is 1
 	}
-	b->nb[TURN_FROM_CLIENT] = n - nb_peer;
-	b->nb[TURN_FROM_PEER] = nb_peer;
+	b->nb[TURN_FROM_CLIENT] = (unsigned int)(n - nb_peer);
+	b->nb[TURN_FROM_PEER] = (unsigned int)nb_peer;
 }
 
 // Moves clients of other shards from the list of our clients to b->elsewhere. Only called when
@@ -69,14 +69,17 @@ static inline __attribute__((always_inline)) void find_clients(
 	const unsigned int homes = b->homes, worker = s->worker;
 	const struct table clients = s->clients; // copies: nothing written here changes them
 	const struct hash_key key = s->client_key;
+	const struct table_bucket *first[TURN_BURST]; // by view
 	unsigned int nb = b->nb[TURN_FROM_CLIENT];
 	uint32_t away = 0;
 
+#pragma GCC unroll 2
 	for (unsigned int i = 0; i < nb; i++) {
 		struct turn_view *v = &b->view[of_client[i]];
 
 		v->hash = turn_client_hash(&key, &v->src, v->mark & TURN_MARK_CLIENT);
-		table_prefetch(&clients, v->hash);
+		first[of_client[i]] = table_first(&clients, v->hash);
+		__builtin_prefetch(first[of_client[i]]);
 		if (dealt)
 			away |= turn_client_away(v->hash, homes, worker);
 	}
@@ -88,10 +91,9 @@ static inline __attribute__((always_inline)) void find_clients(
 	for (unsigned int i = 0; i < nb; i++) {
 		struct turn_view *v = &b->view[of_client[i]];
 
-		v->slot = table_guess(&clients, v->hash, TURN_NONE);
+		v->slot = table_guess(&clients, first[of_client[i]], v->hash, TURN_NONE);
 		v->state = ALLOC_LIVE;
-		if (likely(v->slot != TURN_NONE))
-			__builtin_prefetch(alloc_at(s, v->slot), 1);
+		__builtin_prefetch(alloc_at(s, v->slot), 1); // TURN_NONE does no harm
 	}
 }
 
@@ -104,6 +106,7 @@ void turn_route_begin(struct turn_shard *s, struct turn_burst *b)
 	if (unlikely(s->shared.nb > 0))
 		shared_look_up(s, b);
 	else
+#pragma GCC unroll 4
 		for (unsigned int i = 0; i < b->nb[TURN_FROM_PEER]; i++)
 			__builtin_prefetch(alloc_at(s, b->view[of_peer[i]].slot), 1);
 	if (b->homes > 1)

@@ -120,7 +120,8 @@ void shared_look_up(struct turn_shard *s, struct turn_burst *b)
 		table_prefetch(&h->table, v->hash);
 	}
 	for (unsigned int i = 0; i < nb; i++) {
-		const uint32_t guess = table_guess(&h->table, peers[i]->hash, TURN_NONE);
+		const uint32_t guess = table_guess(&h->table,
+			table_first(&h->table, peers[i]->hash), peers[i]->hash, TURN_NONE);
 
 		if (guess != TURN_NONE)
 			__builtin_prefetch(&h->endpoint[guess]);

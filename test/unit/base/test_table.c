@@ -60,6 +60,27 @@ static void test_basics(void **state)
 	free(t.bucket);
 }
 
+// What is compared at once is as way by way, whatever lies behind the tags.
+static void test_match(void **state)
+{
+	struct test_rand r = test_rand_start("match");
+
+	for (unsigned int i = 0; i < 10000; i++) {
+		struct table_bucket b;
+		const uint16_t tag = (uint16_t)test_rand_below(&r, 3);
+		uint32_t wanted = 0;
+
+		for (unsigned int k = 0; k < sizeof(b) / 2; k++) {
+			const uint16_t v = (uint16_t)test_rand_below(&r, 3);
+
+			memcpy((uint8_t *)&b + 2 * k, &v, 2);
+		}
+		for (unsigned int way = 0; way < TABLE_WAYS; way++)
+			wanted |= (uint32_t)(b.tag[way] == tag) << way;
+		assert_int_equal(table_match(&b, tag), wanted);
+	}
+}
+
 // Entries of one hash fill both of its buckets and not one more; all are found and can be removed.
 static void test_same_hash(void **state)
 {
@@ -141,6 +162,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_basics),
+		cmocka_unit_test(test_match),
 		cmocka_unit_test(test_same_hash),
 		cmocka_unit_test(test_property),
 		cmocka_unit_test(test_fill),
