@@ -9,6 +9,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef __SSE4_1__
+#include <smmintrin.h>
+#endif
+
 // An IP address in network byte order. IPv4 is held as ::ffff:a.b.c.d; such an IPv6 address is
 // never valid on a wire, so the two cannot be confused. All 16 bytes are always set, so addresses
 // may be compared byte by byte.
@@ -71,9 +75,36 @@ static inline struct addr addr_from_v6(const void *be16)
 	return a;
 }
 
+// addr_from_v4 for an address that is only stored.
+static inline void addr_store_v4(struct addr *to, const void *be4)
+{
+#ifdef __SSE4_1__
+	const __m128i mapped = _mm_set_epi32(0, (int)0xffff0000, 0, 0);
+	int v4;
+
+	memcpy(&v4, be4, 4);
+	_mm_storeu_si128((__m128i *)to, _mm_insert_epi32(mapped, v4, 3));
+#else
+	*to = addr_from_v4(be4);
+#endif
+}
+
 static inline bool addr_eq(const struct addr *a, const struct addr *b)
 {
 	return ((a->d[0] ^ b->d[0]) | (a->d[1] ^ b->d[1])) == 0;
+}
+
+// The same for two addresses that lie in memory.
+static inline bool addr_eq_stored(const struct addr *a, const struct addr *b)
+{
+#ifdef __SSE4_1__
+	const __m128i differs = _mm_xor_si128(
+		_mm_loadu_si128((const __m128i *)a), _mm_loadu_si128((const __m128i *)b));
+
+	return _mm_testz_si128(differs, differs) != 0;
+#else
+	return addr_eq(a, b);
+#endif
 }
 
 // True when the address is IPv4, that is in ::ffff:0:0/96.

@@ -348,15 +348,26 @@ struct accepting {
 	const struct worker *w;
 	const struct dp_port *p;
 	struct local_addrs local; // a copy
-	uint64_t looked_at; // flags of an mbuf: p->verified, and that a tag was taken off
+	uint64_t usual[2]; // by [is_v4]: flags of an mbuf whose checksums the port has verified
 	uint32_t shorter_than; // a frame is longer than SHORTEST by less than this
+	uint64_t port4; // local_addrs_plain4 without an address
+	uint64_t origin; // place of a view whose slot is 0
 	uint8_t port, id;
 	enum homes homes; // a constant where this is inlined
 	uint64_t *came; // 2, by [is_v4]: datagrams from peers; not with HOMES_ONE
 };
 
+// Those flags of an mbuf, and their value where all is verified. NEVER is the value where the port
+// is not believed.
+#define L4_MASK RTE_MBUF_F_RX_L4_CKSUM_MASK
+#define L4_GOOD RTE_MBUF_F_RX_L4_CKSUM_GOOD
+#define BOTH_MASK (L4_MASK | RTE_MBUF_F_RX_IP_CKSUM_MASK)
+#define BOTH_GOOD (L4_GOOD | RTE_MBUF_F_RX_IP_CKSUM_GOOD)
+#define NEVER UINT64_MAX
+
 // A frame whose payload has 4 bytes, so that it can be compared with any line.
 #define SHORTEST (NET_ETH_LEN + NET_IP4_LEN + NET_UDP_LEN + CHANNEL_HEADER_LEN)
+#define SHORTEST6 (NET_ETH_LEN + NET_IP6_LEN + NET_UDP_LEN + CHANNEL_HEADER_LEN)
 
 // steer_client_home for what classify_plain knows: no extension headers. It means nothing for a
 // peer's datagram but may be asked about one, as a branch on the leg would be mispredicted every
@@ -386,21 +397,19 @@ static __rte_always_inline int owner(const struct accepting *a, int home, const 
 }
 
 // Finds the leg, the listener or the slot, and whose the datagram is, without a branch on the leg.
-// Returns the worker's id xor ours, so that 0 is us. NOBODY: it takes a closer look.
+// It has this head of UDP and is to an address of ours that is on its port. Returns the worker's id
+// xor ours, so that 0 is us. NOBODY: it takes a closer look.
 static __rte_always_inline int classify_plain(const struct accepting *a, const struct rte_mbuf *m,
-	const struct addr *dst, struct turn_view *v)
+	const struct local_addr *to, uint64_t head, struct turn_view *v)
 {
-	const struct local_addr *to = local_addrs_guess(&a->local, dst);
 	const unsigned int is_v4 = (v->flags & DP_IPV4) != 0; // known where this is inlined
-	const uint32_t ports = udp_load32(v->data - NET_UDP_LEN);
-	const uint16_t dport = __builtin_bswap16((uint16_t)(ports >> 16));
-	const uint32_t from_peer = (uint16_t)(dport - to->run.lo) < to->run.nb;
+	const uint32_t dport = (uint16_t)(head >> 32);
+	uint32_t from_peer = dport - to->run.lo < to->run.nb;
 	unsigned int of_client;
 
-	if (unlikely(!addr_eq(&to->addr, dst) || to->plain_port[is_v4] != a->port))
-		return NOBODY;
-	v->mark = __builtin_bswap16((uint16_t)ports) | to->plain_mark[from_peer];
-	v->slot = to->run.base + dport;
+	__asm__("" : "+r"(from_peer)); // one register, or gcc compares for each use
+	v->mark = (uint32_t)(head >> 48) | to->plain_mark[from_peer];
+	v->place = a->origin | (to->run.base + dport);
 	v->leg = (uint8_t)from_peer;
 	// in one word, or gcc branches on the leg
 	if (unlikely(((dport ^ to->plain_listener) & (from_peer - 1)) != 0))
@@ -414,57 +423,68 @@ static __rte_always_inline int classify_plain(const struct accepting *a, const s
 	return (int)(of_client ^ ((of_client ^ to->run.worker) & -from_peer) ^ a->id);
 }
 
-// net_udp_scan4 or 6, according to what the port has verified, which is usually all. Also 0 when
-// the port has taken a tag off.
+// net_udp_scan4 or 6, for a frame of which the port has verified not all that it can. Also 0 when
+// it has taken a tag off.
+static __rte_noinline uint32_t scan_unusual(
+	const struct dp_port *p, const struct rte_mbuf *m, const uint8_t *data, bool is_v4)
+{
+	const bool l4_good = l4_verified(p, m);
+
+	if ((m->ol_flags & STRIPPED) != 0)
+		return 0;
+	return is_v4 ? net_udp_scan4(data, m->data_len, ip_verified(p, m), l4_good)
+		     : net_udp_scan6(data, m->data_len, l4_good);
+}
+
+// The same. Usually the port has verified all, or it never verifies anything.
 static __rte_always_inline uint32_t scan(
 	const struct accepting *a, const struct rte_mbuf *m, const uint8_t *data, bool is_v4)
 {
-	const uint64_t ip_mask = is_v4 ? RTE_MBUF_F_RX_IP_CKSUM_MASK : 0;
-	const uint64_t ip_good = is_v4 ? RTE_MBUF_F_RX_IP_CKSUM_GOOD : 0;
-	const uint64_t l4_mask = RTE_MBUF_F_RX_L4_CKSUM_MASK;
-	const uint64_t l4_good = RTE_MBUF_F_RX_L4_CKSUM_GOOD;
-	const uint64_t said = m->ol_flags & a->looked_at;
+	const uint64_t mask = is_v4 ? BOTH_MASK : L4_MASK;
 
-	if (likely((said & (ip_mask | l4_mask | STRIPPED)) == (ip_good | l4_good)))
+	if (likely((m->ol_flags & (mask | STRIPPED)) == a->usual[is_v4]))
 		return is_v4 ? net_udp_scan4(data, m->data_len, true, true)
 			     : net_udp_scan6(data, m->data_len, true);
-	if (unlikely((said & STRIPPED) != 0))
-		return 0;
-	return is_v4 ? net_udp_scan4(data, m->data_len, (said & ip_mask) == ip_good,
-			       (said & l4_mask) == l4_good)
-		     : net_udp_scan6(data, m->data_len, (said & l4_mask) == l4_good);
+	if (unlikely(a->p->verified != 0 || (m->ol_flags & STRIPPED) != 0))
+		return scan_unusual(a->p, m, data, is_v4);
+	return is_v4 ? net_udp_scan4(data, m->data_len, false, false)
+		     : net_udp_scan6(data, m->data_len, false);
 }
 
 static __rte_always_inline int accept_plain4(const struct accepting *a, const struct rte_mbuf *m,
 	const uint8_t *data, struct turn_view *v)
 {
 	const uint8_t *ip = data + NET_ETH_LEN;
-	const uint32_t len = scan(a, m, data, true);
-	const struct addr dst = addr_from_v4(ip + 16);
+	const uint32_t len = scan(a, m, data, true), dst = udp_load32(ip + 16);
+	const uint64_t head = udp_head(ip + NET_IP4_LEN);
+	const struct local_addr *to = local_addrs_guess4(&a->local, dst);
 
-	if (unlikely(len == 0 || ip[8] <= 1))
+	if (unlikely(len == 0 || ip[8] <= 1 || to->plain4 != (dst | a->port4)))
 		return NOBODY;
-	v->src = addr_from_v4(ip + 12);
+	addr_store_v4(&v->src, ip + 12);
 	v->data = ip + NET_IP4_LEN + NET_UDP_LEN;
 	v->len = (uint16_t)(len - NET_UDP_LEN);
 	v->flags = DP_PLAIN | DP_IPV4 | DP_UNJUDGED;
-	return classify_plain(a, m, &dst, v);
+	return classify_plain(a, m, to, head, v);
 }
 
 static __rte_always_inline int accept_plain6(const struct accepting *a, const struct rte_mbuf *m,
 	const uint8_t *data, struct turn_view *v)
 {
 	const uint8_t *ip = data + NET_ETH_LEN;
-	const uint32_t len = scan(a, m, data, false);
+	const uint32_t len = m->data_len >= SHORTEST6 ? scan(a, m, data, false) : 0;
+	const uint64_t head = udp_head(ip + NET_IP6_LEN);
 	const struct addr dst = addr_from_v6(ip + 24);
+	const struct local_addr *to = local_addrs_guess(&a->local, &dst);
 
-	if (unlikely(len < NET_UDP_LEN + CHANNEL_HEADER_LEN || ip[7] <= 1))
+	if (unlikely(len == 0 || ip[7] <= 1 || !addr_eq(&to->addr, &dst) ||
+		    to->plain_port6 != a->port))
 		return NOBODY;
 	v->src = addr_from_v6(ip + 8);
 	v->data = ip + NET_IP6_LEN + NET_UDP_LEN;
 	v->len = (uint16_t)(len - NET_UDP_LEN);
 	v->flags = DP_PLAIN | DP_UNJUDGED;
-	return classify_plain(a, m, &dst, v);
+	return classify_plain(a, m, to, head, v);
 }
 
 // The id of the worker that owns the datagram, xor ours, with v filled in; NOBODY: nothing is
@@ -479,6 +499,7 @@ static __rte_always_inline int accept_plain(
 		return NOBODY;
 	if (likely(udp_masked_eq(data, r->v4.value, r->v4.mask)))
 		return accept_plain4(a, m, data, v);
+	__asm__("" : "+r"(data)); // read again, or gcc keeps copies of what it has read
 	if (udp_masked_eq(data, r->v6.value, r->v6.mask))
 		return accept_plain6(a, m, data, v);
 	return NOBODY;
@@ -489,16 +510,19 @@ static __rte_always_inline void accept_frames(
 {
 	const struct dp_port *p = &w->dp->port[port];
 	uint64_t bytes = 0, came[2] = {0, 0}, elsewhere[2] = {0, 0}; // from peers
+	const struct turn_view fresh = {.via = TURN_NO_WORKER, .port = port};
 	const struct accepting a = {.w = w,
 		.p = p,
 		.local = *w->local,
-		.looked_at = p->verified | STRIPPED,
+		.usual = {(p->verified & L4_MASK) == L4_MASK ? L4_GOOD : NEVER,
+			(p->verified & BOTH_MASK) == BOTH_MASK ? BOTH_GOOD : NEVER},
 		.shorter_than = w->plain_max >= SHORTEST ? w->plain_max - SHORTEST + 1u : 0,
+		.port4 = local_addrs_plain4(0, port),
 		.port = port,
 		.id = w->id,
 		.homes = homes,
+		.origin = fresh.place,
 		.came = came};
-	const struct turn_view fresh = {.via = TURN_NO_WORKER, .port = port};
 	struct burst *b = &w->burst;
 	struct turn_view *v = b->turn.view;
 	struct rte_mbuf **kept = b->m;
@@ -508,7 +532,6 @@ static __rte_always_inline void accept_frames(
 		int away;
 
 		bytes += m->pkt_len;
-		v->origin = fresh.origin;
 		away = accept_plain(&a, m, v);
 		if (unlikely(away == NOBODY)) {
 			away = owner(&a, accept_any(w, port, &b->m[i], v), v);
@@ -537,9 +560,9 @@ void accept_burst(struct worker *w, uint8_t port, unsigned int n)
 	struct rte_mbuf *const *m = w->burst.m;
 
 	_Static_assert(TURN_FROM_CLIENT == 0 && TURN_FROM_PEER == 1, "a leg is a truth value");
-#pragma GCC unroll 4
+#pragma GCC unroll 8
 	for (unsigned int i = 0; i < n; i++)
-		rte_prefetch0(rte_pktmbuf_mtod(m[i], const void *));
+		rte_prefetch0((const uint8_t *)m[i]->buf_addr + RTE_PKTMBUF_HEADROOM);
 	if (w->dp->nb_workers == 1)
 		accept_frames(w, port, n, HOMES_ONE);
 	else if (w->dp->port[port].rss_home)

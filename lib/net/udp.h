@@ -181,11 +181,19 @@ static inline bool udp_sum_right(const uint8_t *udp, uint32_t addrs_len, uint32_
 	return udp_sum_is_good(udp_sum(fields, udp - addrs_len, addrs_len + l4_len));
 }
 
+// A header of UDP as a number: from the top 16 bits each of source port, destination port, length
+// and checksum.
+static inline uint64_t udp_head(const uint8_t *udp)
+{
+	return __builtin_bswap64(udp_load64(udp));
+}
+
 // Whether UDP has this length, and a checksum (RFC 768, RFC 8200 section 8.1).
 static inline bool udp_len_right(const uint8_t *udp, uint32_t l4_len)
 {
-	return udp_load16(udp + 4) == __builtin_bswap16((uint16_t)l4_len) &&
-		udp_load16(udp + 6) != 0;
+	const uint64_t head = udp_head(udp);
+
+	return (uint16_t)head != 0 && (uint16_t)(head >> 16) == (uint16_t)l4_len;
 }
 
 // Bytes of UDP, header included, in a frame of len >= 42 bytes that begins as r->v4 says; 0: the
@@ -211,11 +219,10 @@ static inline uint32_t net_udp_scan4(const uint8_t *data, size_t len, bool ip_go
 static inline uint32_t net_udp_scan6(const uint8_t *data, size_t len, bool l4_good)
 {
 	const uint8_t *ip = data + NET_ETH_LEN, *udp = ip + NET_IP6_LEN;
-	const uint32_t l4_len = (uint32_t)len - NET_ETH_LEN - NET_IP6_LEN;
+	const uint32_t headers = NET_ETH_LEN + NET_IP6_LEN, l4_len = (uint32_t)len - headers;
 
-	if (len < NET_ETH_LEN + NET_IP6_LEN + NET_UDP_LEN || l4_len > UINT16_MAX ||
-		udp_load16(ip + 4) != __builtin_bswap16((uint16_t)l4_len) ||
-		!udp_len_right(udp, l4_len))
+	if (len < headers + NET_UDP_LEN || len > headers + UINT16_MAX ||
+		!udp_len_right(udp, l4_len) || udp_load16(ip + 4) != udp_load16(udp + 4))
 		return 0;
 	return l4_good || udp_sum_right(udp, 32, l4_len) ? l4_len : 0;
 }

@@ -44,14 +44,14 @@ struct turn_view {
 	// that is a shared address, turn_route_begin replaces its number by the allocation's slot,
 	// or TURN_NONE. Client leg: turn_route_begin and turn_route_finish write the index of the
 	// allocation or redirect, or TURN_NONE.
-	uint32_t slot;
 	union {
 		struct {
+			uint32_t slot;
 			uint8_t via; // client leg: worker whose redirect led here, TURN_NO_WORKER
 			bool hairpin; // peer leg: came in process, from an allocation of ours
 			uint8_t port; // the data path's
 		};
-		uint32_t origin; // all three
+		uint64_t place; // all four
 	};
 	uint64_t hash; // hash of the key that is looked up; turn_route_begin writes it
 	uint32_t shared; // number of the shared address; turn_route_begin writes it

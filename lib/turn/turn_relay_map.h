@@ -46,8 +46,7 @@ uint32_t turn_relay_map_locate(
 // The ports [lo, lo + nb) of a relay address, when all of them are slots of one worker; then slot =
 // base + port (in 32 bits, which may wrap).
 struct turn_relay_map_run {
-	uint32_t base, nb;
-	uint16_t lo;
+	uint32_t base, nb, lo;
 	uint8_t worker;
 };
 // False when the ports of the address are not one run.

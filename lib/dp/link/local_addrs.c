@@ -99,7 +99,8 @@ static int add_listeners(struct local_addrs *t, const struct turn_config *c)
 	for (uint32_t i = 0; i <= t->mask; i++) {
 		struct local_addr *l = &t->slot[i];
 
-		l->plain_port[0] = l->plain_port[1] = UINT16_MAX;
+		l->plain4 = UINT64_MAX;
+		l->plain_port6 = UINT16_MAX;
 		l->plain_listener = UINT32_MAX;
 		if (l->kind != LOCAL_OWN)
 			continue;
@@ -112,7 +113,10 @@ static int add_listeners(struct local_addrs *t, const struct turn_config *c)
 			added++;
 		}
 		l->nb_listeners = (uint8_t)(n - l->listener_from);
-		l->plain_port[addr_is_v4(&l->addr)] = l->port;
+		if (addr_is_v4(&l->addr))
+			l->plain4 = local_addrs_plain4(l->addr.w[3], l->port);
+		else
+			l->plain_port6 = l->port;
 		if (l->nb_listeners > 0) {
 			l->plain_listener = t->listener[l->listener_from].port;
 			l->plain_mark[TURN_FROM_CLIENT] =

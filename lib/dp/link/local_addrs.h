@@ -17,19 +17,20 @@ enum local_kind { LOCAL_FREE, LOCAL_OWN, LOCAL_BROADCAST, LOCAL_EXTERNAL };
 // An own address, its external address, or the broadcast address of an on-link subnet.
 struct local_addr {
 	struct addr addr;
-	int32_t relay; // index of the relay address that it is or stands for, -1 = none
-	uint16_t listener_from; // its listeners: [from, from + nb) of local_addrs.listener
-	uint8_t nb_listeners;
-	uint8_t port;
-	uint8_t kind; // enum local_kind
+	uint64_t plain4; // local_addrs_plain4 of an own IPv4 address; of any other UINT64_MAX
 	// What nearly all packets are to: a relay address all of whose ports are slots of one
 	// worker (else run.nb is 0), and the first listener.
 	struct turn_relay_map_run run;
 	uint32_t plain_mark[2]; // by leg, our part of a view's mark: the listener, or the source
 	uint32_t plain_listener; // its UDP port; UINT32_MAX, which is none, without a listener
-	// port, by [is_v4] of the packet. UINT16_MAX when not OWN, and for packets of the other
-	// version: an IPv4-mapped address in IPv6 looks the same.
-	uint16_t plain_port[2];
+	int32_t relay; // index of the relay address that it is or stands for, -1 = none
+	uint16_t listener_from; // its listeners: [from, from + nb) of local_addrs.listener
+	// port of an own IPv6 address; of any other UINT16_MAX: an IPv4-mapped address in IPv6
+	// looks like an IPv4 address
+	uint16_t plain_port6;
+	uint8_t nb_listeners;
+	uint8_t port;
+	uint8_t kind; // enum local_kind
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct local_addr) == 64, "one cache line");
 
@@ -50,16 +51,27 @@ struct local_addrs {
 	struct local_addr *slot; // 1 << (64 - shift)
 	struct local_listener *listener;
 	uint32_t mask;
-	uint8_t shift;
+	uint8_t shift; // 33 to 60
 };
 
 // NULL with errno set.
 struct local_addrs *local_addrs_create(const struct conf *c, const struct turn_relay_map *map);
 void local_addrs_free(struct local_addrs *t);
 
+// An IPv4 address as it lies in a packet, and the port that it is on, in one word.
+static inline uint64_t local_addrs_plain4(uint32_t v4, uint8_t port)
+{
+	return v4 | (uint64_t)port << 32;
+}
+
+#define LOCAL_ADDRS_FACTOR UINT64_C(0x9e3779b97f4a7c15)
+#define LOCAL_ADDRS_MAPPED \
+	UINT64_C(0xffff0000) // what of an IPv4 address stands before the last word
+
 static inline uint32_t local_addrs_hash(const struct local_addrs *t, const struct addr *a)
 {
-	return (uint32_t)(((a->d[0] ^ (a->d[1] << 1)) * UINT64_C(0x9e3779b97f4a7c15)) >> t->shift);
+	return (uint32_t)((a->d[0] ^ a->d[1] ^ LOCAL_ADDRS_MAPPED) * LOCAL_ADDRS_FACTOR >>
+		t->shift);
 }
 
 // The only place where an address is likely to be, whether or not it is there.
@@ -67,6 +79,13 @@ static inline const struct local_addr *local_addrs_guess(
 	const struct local_addrs *t, const struct addr *a)
 {
 	return &t->slot[local_addrs_hash(t, a)];
+}
+
+// The same for an IPv4 address as it lies in a packet: its hash is all in the upper half of the
+// product, which takes the lower halves of the factors.
+static inline const struct local_addr *local_addrs_guess4(const struct local_addrs *t, uint32_t v4)
+{
+	return &t->slot[v4 * (uint32_t)LOCAL_ADDRS_FACTOR >> (t->shift & 31)];
 }
 
 static inline const struct local_addr *local_addrs_find(

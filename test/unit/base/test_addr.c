@@ -332,6 +332,28 @@ static void test_hash_bytes(void **state)
 	assert_int_equal(seen[40], hash_bytes(&key, zero, 40));
 }
 
+// What vectors do, beside the form without.
+static void test_stored(void **state)
+{
+	struct test_rand r = test_rand_start("stored");
+
+	for (unsigned int i = 0; i < 1000; i++) {
+		const uint32_t v4 = (uint32_t)test_rand(&r);
+		const struct addr wanted = addr_from_v4(&v4);
+		struct addr a = {.d = {~UINT64_C(0), ~UINT64_C(0)}};
+
+		addr_store_v4(&a, &v4);
+		assert_memory_equal(&a, &wanted, sizeof(a));
+		assert_true(addr_eq_stored(&a, &wanted) && addr_eq(&a, &wanted));
+		for (unsigned int bit = 0; bit < 128; bit++) {
+			struct addr b = a;
+
+			b.b[bit / 8] ^= (uint8_t)(1u << bit % 8);
+			assert_false(addr_eq_stored(&a, &b) || addr_eq(&a, &b));
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -346,6 +368,7 @@ int main(void)
 		cmocka_unit_test(test_range_property),
 		cmocka_unit_test(test_cmp_next),
 		cmocka_unit_test(test_hash_bytes),
+		cmocka_unit_test(test_stored),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,6 +115,12 @@ static void test_many(void **state)
 		assert_non_null(l);
 		assert_int_equal(l->port, i < 300 ? 0 : 1);
 	}
+	for (unsigned int i = 0; i < 1000; i++) { // by the short way of IPv4 as by the long one
+		const uint32_t v4 = (uint32_t)test_rand(&r);
+		const struct addr a = addr_from_v4(&v4);
+
+		assert_ptr_equal(local_addrs_guess4(t, v4), local_addrs_guess(t, &a));
+	}
 	for (unsigned int i = 0; i < 100000; i++) {
 		struct addr a = addresses[test_rand_below(&r, 400)].addr;
 
