@@ -59,6 +59,7 @@ bool fast_headers_relay(struct worker *w, struct rte_mbuf *m, const struct turn_
 	fast_headers_sums(&p, v, r);
 	memset(data + end, 0, r->pad);
 	ip = is_v4 ? fast_headers_write_ip4(w, &p) : fast_headers_write_ip6(&p);
+	fast_headers_write_udp(&p);
 	memcpy(front, r->front, r->front_len);
 	m->data_off = (uint16_t)(m->data_off + p.moved);
 	m->data_len = (uint16_t)(NET_ETH_LEN + headers + len);

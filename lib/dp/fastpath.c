@@ -176,6 +176,54 @@ static __rte_always_inline bool meter(
 		metering_asks(w, m, v, cost);
 }
 
+// By how much later the new frame begins: a ChannelData header is taken off or put on. The leg is a
+// constant where it matters.
+static inline int moved_by(unsigned int leg)
+{
+	return (int)((leg - 1) & 2 * CHANNEL_HEADER_LEN) - CHANNEL_HEADER_LEN;
+}
+
+static inline uint16_t new_udp_len(const struct turn_view *v, unsigned int leg)
+{
+	return (uint16_t)(v->len + NET_UDP_LEN - moved_by(leg));
+}
+
+// What the sum of an IPv4 header grows by. That of a line's sums is for its client's datagrams, and
+// for those of the peer it is taken off, with 0xffff in front so that nothing is below zero.
+static inline uint32_t ip_grows(const struct turn_line *l, unsigned int leg)
+{
+	const uint32_t by = l->sums >> 16;
+
+	return leg == TURN_FROM_CLIENT ? by : 0xffff - by;
+}
+
+static inline uint32_t udp_grows(const struct turn_line *l, uint32_t front, unsigned int leg)
+{
+	const uint32_t by = (uint16_t)l->sums + (front >> 16);
+
+	return leg == TURN_FROM_CLIENT ? by : 2 * 0xffff - by;
+}
+
+// Writes the new header of UDP, with a ChannelData header behind it if one is put on, and nothing
+// of the old IP header that the new one is made from. All it takes is read here and not sooner:
+// there are too few registers to keep it.
+static __rte_always_inline void write_udp(const struct turn_line *l, const struct turn_view *v,
+	uint8_t *data, const struct source *src, unsigned int leg)
+{
+	const struct fast_headers p = fast_headers_from_line(l, src, data, leg);
+	uint8_t *udp = data + moved_by(leg) - NET_UDP_LEN;
+	uint32_t sum = udp_load16(data - 2), front;
+
+	put16(udp, p.sport);
+	put16(udp + 2, p.dport);
+	put16(udp + 4, be16(new_udp_len(v, leg)));
+	front = turn_line_front(l, v, leg);
+	sum += udp_grows(l, front, leg);
+	put16(udp + 6, udp_fold32(sum));
+	if (leg == TURN_FROM_PEER)
+		memcpy(data - CHANNEL_HEADER_LEN, &front, CHANNEL_HEADER_LEN);
+}
+
 // Relays a datagram if the line that was found for it vouches, or drops it if it is past a rate.
 // False: the line does not vouch, or something about the datagram or its way is unusual, and
 // nothing has been touched.
@@ -183,13 +231,11 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	const struct turn_view *v, unsigned int leg, struct relaying r)
 {
 	const uint32_t to = leg ^ 1;
-	const uint32_t off = leg - 1, on = ~off; // all ones if a header is taken off; if put on
-	const int moved = (int)(off & 2 * CHANNEL_HEADER_LEN) - CHANNEL_HEADER_LEN;
+	const int moved = moved_by(leg);
 	struct turn_line *l = &w->lines[v->slot];
 	const struct neigh_hop *hop = &w->hops[(uint16_t)l->hop[to]];
 	const struct source *src = &w->source[leg][turn_mark_from(l->mark[to])];
 	uint8_t *data = (uint8_t *)(uintptr_t)v->data;
-	uint32_t front, sums;
 	struct fast_headers p;
 
 	// in this order: src may lie outside its array if the line is no allocation's
@@ -200,19 +246,17 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	if (r.metered && unlikely(!meter(w, m, v, leg)))
 		return true;
 	turn_line_add(l, leg, turn_view_data(v, leg));
-	front = turn_line_front(l, v, leg);
-	sums = l->sums ^ on;
-	p = fast_headers_from_line(l, src, data, leg);
-	p.moved = moved;
-	p.udp_len = (uint16_t)(v->len + NET_UDP_LEN - moved);
-	p.udp = (uint32_t)udp_load16(data - 2) + (uint16_t)sums + (uint16_t)(front >> 16 ^ on);
-	p.ip = sums >> 16;
-	// if the header is taken off, the new headers are written over this
-	memcpy(data - CHANNEL_HEADER_LEN, &front, CHANNEL_HEADER_LEN);
 	m->data_off = (uint16_t)(m->data_off + moved);
 	m->data_len = (uint16_t)(m->data_len - moved);
 	m->pkt_len -= (uint32_t)moved;
 	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
+	write_udp(l, v, data, src, leg);
+	p = (struct fast_headers){.src = &src->addr,
+		.dst = &l->end[to],
+		.payload = data,
+		.moved = moved,
+		.udp_len = new_udp_len(v, leg),
+		.ip = ip_grows(l, leg)};
 	if (likely((v->flags & DP_IPV4) != 0))
 		fast_headers_send(w, hop, m, fast_headers_write_ip4(w, &p), true);
 	else
@@ -268,17 +312,17 @@ static __rte_always_inline unsigned int relay_leg(
 	struct worker *w, unsigned int leg, unsigned int from, unsigned int to, struct relaying r)
 {
 	const struct turn_burst *b = &w->burst.turn;
-	unsigned int i;
+	const uint8_t *of = b->of[leg] + from, *const end = b->of[leg] + to;
 
-	for (i = from; i < to; i++) {
-		const unsigned int at = b->of[leg][i];
-		const struct turn_view *v = &b->view[at];
+	for (; of < end; of++) {
+		const struct turn_view *v = &b->view[*of];
 
+		__asm__("" : "+r"(v)); // one address, or gcc works out one more now and then
 		if (unlikely(v->slot == TURN_NONE) ||
-			unlikely(!relay_line(w, w->burst.m[at], v, leg, r)))
+			unlikely(!relay_line(w, w->burst.m[*of], v, leg, r)))
 			break;
 	}
-	return i;
+	return (unsigned int)(of - b->of[leg]);
 }
 
 static __rte_noinline unsigned int relay_clients(

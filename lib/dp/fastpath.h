@@ -21,7 +21,7 @@ struct source {
 	// A listener's traffic class: the bits that stay as they came, and what the others are. The
 	// latter is also the class of what is no relayed datagram.
 	uint8_t tos_kept, tos;
-};
+} __attribute__((aligned(32))); // a power of two: indexed for every packet
 
 #define SOURCE_STREAM 0xff
 #define SOURCE_DTLS 0xfe

@@ -40,6 +40,7 @@ static void write_and_send(struct worker *w, struct rte_mbuf *m, const struct tu
 	const bool is_v4 = (v->flags & DP_IPV4) != 0;
 	uint8_t *ip = is_v4 ? fast_headers_write_ip4(w, p) : fast_headers_write_ip6(p);
 
+	fast_headers_write_udp(p);
 	if (p->moved < 0)
 		memcpy(p->payload + p->moved, front, (size_t)-p->moved);
 	m->data_off = (uint16_t)(m->data_off + p->moved);

@@ -67,13 +67,12 @@ static inline bool turn_line_vouches(
 {
 	// no branch on the leg: it would be mispredicted every other time
 	const uint32_t only_client = leg - 1;
-	uint32_t header;
-	uint64_t differs;
+	uint32_t header, differs;
 
 	memcpy(&header, v->data, sizeof(header));
-	differs = (l->end[leg].d[0] ^ v->src.d[0]) | (l->end[leg].d[1] ^ v->src.d[1]);
-	differs |= (l->mark[leg] ^ v->mark) | ((header ^ turn_line_front(l, v, leg)) & only_client);
-	return differs == 0 && l->channel != 0 && turn_line_good(l, tick);
+	differs = (l->mark[leg] ^ v->mark) | ((header ^ turn_line_front(l, v, leg)) & only_client);
+	return l->channel != 0 && turn_line_good(l, tick) && differs == 0 &&
+		addr_eq_stored(&l->end[leg], &v->src);
 }
 
 // The same for a line that has a copy of a peer without a channel. True: what the end sends in the
