@@ -55,7 +55,7 @@
 #include "workers/mbuf_meta.h"
 #include "workers/messages.h"
 
-#define PUBLISH_ROUNDS 16 // busy rounds after which the counters are published at the latest
+#define PUBLISH_ROUNDS 64 // busy rounds after which the counters are published at the latest
 #define WALL_MS 100 // the time of day is read this often
 
 void worker_drop(struct worker *w, struct rte_mbuf *m, unsigned int reason)
@@ -68,6 +68,13 @@ void worker_drop(struct worker *w, struct rte_mbuf *m, unsigned int reason)
 	if (unlikely(m == w->timing.m))
 		w->timing.m = NULL;
 	rte_pktmbuf_free(m);
+}
+
+// Tells other workers what of their redirects has changed, which is rare.
+static inline void notes(struct worker *w)
+{
+	if (unlikely(w->nb_notes > 0 || turn_redirect_noted(w->shard)))
+		messages_notes(w);
 }
 
 static inline unsigned int relay_plain(struct worker *w, bool may_wait)
@@ -109,7 +116,7 @@ static void burst_once(struct worker *w, unsigned int of, unsigned int homes)
 		relayed = relay_plain(w, of > 0);
 	if (of > 0)
 		backlog_see(&w->backlog, of, relayed, w->now_ms);
-	messages_notes(w);
+	notes(w);
 }
 
 // burst_once, and again with the DTLS records that were among it, decrypted.
@@ -204,6 +211,8 @@ static unsigned int receive_ring(struct worker *w, unsigned int from)
 	const unsigned int n = handover_take(w, from, b->m);
 
 	progress_at(&w->progress, DP_STAGE_WORKER, from, n);
+	if (likely(n == 0))
+		return 0;
 	b->n = 0;
 	for (unsigned int i = 0; i < n; i++) {
 		struct rte_mbuf *m = b->m[i];
@@ -292,13 +301,13 @@ static void tick(struct worker *w, unsigned int work)
 {
 	if (unlikely(mailbox_is_asked(&w->mailbox)))
 		w->asked = mailbox_serve(w, work);
-	messages_notes(w);
+	notes(w);
 	if (likely(w->now_ms == w->ticked_ms && !w->more_due))
 		return;
 	w->ticked_ms = w->now_ms;
 	w->since_publish++; // at least once a millisecond
 	w->more_due = turn_shard_expire(w->shard);
-	messages_notes(w);
+	notes(w);
 	nexthop_tick(w);
 	mld_tick(w);
 	tick_ports(w);
@@ -312,7 +321,7 @@ static void tick(struct worker *w, unsigned int work)
 
 bool worker_round(struct worker *w, uint64_t tsc)
 {
-	unsigned int work = 0;
+	unsigned int work = 0, waited;
 
 	progress_round(&w->progress);
 	clock_set(w, tsc);
@@ -324,8 +333,10 @@ bool worker_round(struct worker *w, uint64_t tsc)
 	for (unsigned int thread = 0; thread < w->dp->nb_streams; thread++)
 		work += receive_stream(w, thread);
 	progress_at(&w->progress, DP_STAGE_BACKLOG, 0, 0);
-	work += backlog_fill(w);
-	burst_route(w, 0, 0);
+	waited = backlog_fill(w);
+	if (unlikely(waited > 0))
+		burst_route(w, 0, 0);
+	work += waited;
 	if (unlikely(w->dp->nb_exceptions > 0)) {
 		progress_at(&w->progress, DP_STAGE_EXCEPTION, 0, 0);
 		work += exception_round(w);

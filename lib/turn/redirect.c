@@ -107,6 +107,11 @@ void redirect_note(struct turn_shard *s, uint8_t via, const struct turn_view *v,
 		.until_ms = until_ms};
 }
 
+bool turn_redirect_noted(const struct turn_shard *s)
+{
+	return s->nb_notes > 0;
+}
+
 unsigned int turn_redirect_notes(
 	struct turn_shard *s, struct turn_redirect_note *out, unsigned int max)
 {

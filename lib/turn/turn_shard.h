@@ -161,6 +161,8 @@ struct turn_redirect_note {
 	uint64_t until_ms; // 0 = gone
 };
 
+// Whether notes wait.
+bool turn_redirect_noted(const struct turn_shard *s);
 // Moves up to max waiting notes to out and returns how many. Call it after each burst and each
 // turn_shard_expire.
 unsigned int turn_redirect_notes(

@@ -53,6 +53,7 @@ void stats_publish(struct worker *w)
 	turn_shard_stats(w->shard, &w->live.turn);
 	__atomic_store_n(&p->sequence, p->sequence + 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
+#pragma GCC unroll 8
 	for (size_t i = 0; i < STATS_WORDS; i++)
 		__atomic_store_n(&to[i], from[i], __ATOMIC_RELAXED);
 	__atomic_store_n(&p->sequence, p->sequence + 1, __ATOMIC_RELEASE);

@@ -82,7 +82,8 @@ static void flush_one(struct worker *w, uint8_t index)
 	if (o->n == 0)
 		return;
 	timed = unlikely(w->timing.m != NULL) && timing_goes(w, o);
-	for (unsigned int i = 0; i < o->n; i++)
+#pragma GCC unroll 8
+	for (unsigned int i = 0; i < frames; i++)
 		bytes += o->m[i]->pkt_len;
 	w->live.tx_bytes += bytes;
 	w->live.tx += o->n;

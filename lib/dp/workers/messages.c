@@ -75,8 +75,6 @@ void messages_notes(struct worker *w)
 
 	w->nb_notes +=
 		turn_redirect_notes(w->shard, w->note + w->nb_notes, DP_NOTES_MAX - w->nb_notes);
-	if (likely(w->nb_notes == 0))
-		return;
 	// in order: the last word on a client must come last
 	while (sent < w->nb_notes && note_send(w, &w->note[sent]))
 		sent++;

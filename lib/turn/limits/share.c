@@ -30,11 +30,6 @@ void share_init(struct share *s, void *of_user, uint32_t allocations)
 	s->mask = users(allocations) - 1;
 }
 
-void share_round(struct share *s)
-{
-	s->given = 0;
-}
-
 static uint32_t beyond(const struct share *s, uint32_t has)
 {
 	return has > s->sure ? has - s->sure : 0;
