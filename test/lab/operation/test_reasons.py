@@ -199,11 +199,13 @@ def ticket_unknown(me):
 
 @shared.case(508, "Refresh")
 def moves_full(me):
-    """There is so little room that nobody's part of it is one."""
-    client, moved = me.client(), me.client()
-    ticket = client.allocate(ASKED).get(MOBILITY_TICKET)
-    moved.auth = client.auth
-    return moved.request(REFRESH, [(MOBILITY_TICKET, ticket)])
+    """There is room for one move, and another client of the user has it."""
+    for _ in range(2):
+        client, moved = me.client(), me.client()
+        ticket = client.allocate(ASKED).get(MOBILITY_TICKET)
+        moved.auth = client.auth
+        answer = moved.request(REFRESH, [(MOBILITY_TICKET, ticket)])
+    return answer
 
 
 @wide.case(440)
