@@ -28,11 +28,16 @@ static inline uint16_t be16(uint16_t v)
 	return __builtin_bswap16(v);
 }
 
+// 16 bits at any address.
+struct word16 {
+	uint16_t v;
+} __rte_packed __rte_may_alias;
+
 // Writes a 16-bit value. gcc would put neighbours together in one word first, which takes more
 // instructions than writing each.
 static inline void put16(uint8_t *p, uint16_t v)
 {
-	*(volatile unaligned_uint16_t *)p = v;
+	((volatile struct word16 *)p)->v = v;
 }
 
 static inline uint16_t fast_headers_sum_addrs(const struct addr *a, const struct addr *b)
