@@ -210,7 +210,9 @@ static bool to_client(struct thread *t, struct splice *s, bool *moved)
 		!wrote_done(w, client_write(t, c, w->buf + w->at, w->len),
 			&t->stats.relay_to_clients, moved))
 		return false;
-	if (w->ended && w->len == 0 && !w->shut && outgoing_flush(t, c)) {
+	if (w->ended && w->len == 0 && !w->shut) {
+		if (!outgoing_flush(t, c))
+			return c->state == CONN_SPLICED; // else s is gone with it
 		client_shut(c);
 		w->shut = true;
 	}

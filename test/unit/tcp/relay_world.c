@@ -198,6 +198,17 @@ void order(uint64_t conn, struct stream_order o)
 	stream_wake(world.streams, stream_thread_of(conn));
 }
 
+void tell(uint64_t conn, uint16_t len)
+{
+	struct item *i = calloc(1, sizeof(*i));
+
+	assert_non_null(i);
+	i->m = (struct stream_message){
+		.kind = STREAM_BYTES, .conn = conn, .len = len, .lease_s = 60};
+	append(&down[stream_thread_of(conn)], i);
+	stream_wake(world.streams, stream_thread_of(conn));
+}
+
 struct stream_stats stats(void)
 {
 	struct stream_stats s;

@@ -51,6 +51,8 @@ struct item *next(int what);
 // Gives an order to the thread of a connection; its answers are the numbers of their outcomes:
 // "done", "port", "same", "fail", "many", "deny", "what".
 void order(uint64_t conn, struct stream_order o);
+// Sends a client a message of zeros that may not be dropped for others.
+void tell(uint64_t conn, uint16_t len);
 struct stream_stats stats(void);
 
 int dial(const struct sockaddr_in *to);

@@ -116,6 +116,25 @@ static void test_held_ends(void **state)
 	close(c);
 }
 
+// A client that reads nothing resets its connection, of which nothing is read either. The peer's
+// end is what finds that out, and it ends both, once.
+static void test_reset_unseen(void **state)
+{
+	uint64_t conn, of_data;
+	const int c = control(&conn), peer = admitted(conn, 5), data = client(11, "", &of_data);
+
+	only(0, 0);
+	while (stats().queue_full == 0)
+		tell(of_data, 1000);
+	order(of_data, binding(5, "ivan"));
+	UNTIL(stats().relay_bound == 1);
+	close(data); // with bytes that it has not read
+	assert_int_equal(shutdown(peer, SHUT_WR), 0);
+	UNTIL(stats().relay_connections == 0);
+	assert_closes(peer);
+	close(c);
+}
+
 // The newest token binds, and the one before it; an older one does not, nor anybody else's.
 static void test_rekeyed(void **state)
 {
@@ -220,8 +239,8 @@ static void test_inside_limit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_held), TEST(test_owed), TEST(test_held_ends), TEST(test_rekeyed),
-		TEST(test_inside_limit),
+		TEST(test_held), TEST(test_owed), TEST(test_held_ends), TEST(test_reset_unseen),
+		TEST(test_rekeyed), TEST(test_inside_limit),
 		TEST(test_no_files), // leaves descriptors open
 	};
 
