@@ -21,8 +21,13 @@ static uint64_t time_of(uint64_t tokens, uint64_t per, uint32_t rate)
 
 void account_give(_Atomic uint64_t *due, enum account_kind kind, uint32_t rate, uint64_t tokens)
 {
-	atomic_fetch_sub_explicit(due, (uint64_t)((unsigned __int128)tokens * unit[kind] / rate),
-		memory_order_relaxed);
+	const uint64_t cost = (uint64_t)((unsigned __int128)tokens * unit[kind] / rate);
+	uint64_t was = atomic_load_explicit(due, memory_order_relaxed);
+
+	// what was taken by another rate, or by none, may be less than this
+	while (!atomic_compare_exchange_weak_explicit(
+		due, &was, was > cost ? was - cost : 0, memory_order_relaxed, memory_order_relaxed))
+		;
 }
 
 void account_owe(

@@ -315,6 +315,21 @@ static void reload(const struct turn_rates *rates)
 	fixture_expire(&f);
 }
 
+// What was taken when nothing was counted may be more than was ever taken of the new rate.
+static void a_reload_between_taking_and_giving_back(void **state)
+{
+	struct turn_rates r = {.burst_ms = 100}, none = {0};
+	struct turn_tcp_way w;
+
+	open_with(&none);
+	w = allocate(&ivan);
+	assert_int_equal(turn_tcp_take(f.shard, &w, 16384, f.now_ms), 16384);
+	r.of[TURN_RATE_ALLOCATION][TURN_FROM_CLIENT].kbits = 8000;
+	reload(&r);
+	moved(&w, 16384, 1);
+	assert_in_range(relay_for(&w, 1000), 1000 * KB, 1110 * KB);
+}
+
 static void a_reload_holds_for_what_there_is(void **state)
 {
 	struct turn_rates r = {.burst_ms = 100}, none = {0};
@@ -346,6 +361,7 @@ int main(void)
 		TEST(a_realm_has_one_rate_for_all_users),
 		TEST(accounts_balance),
 		TEST(a_low_rate_is_no_standstill),
+		TEST(a_reload_between_taking_and_giving_back),
 		TEST(a_reload_holds_for_what_there_is),
 	};
 
