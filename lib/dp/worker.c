@@ -425,8 +425,10 @@ static uint64_t pause_after(struct worker *w, uint64_t start, bool busy, uint64_
 
 	w->streamed = 0;
 	w->sealed = sealed;
-	if (w->idle.never)
+	if (w->idle.never) {
+		w->idle.dozes = false;
 		return 0;
+	}
 	if (streamed + records > 0)
 		idle_streamed(&w->idle, start, streamed + records, streamed > 0);
 	return idle_after(&w->idle, start, busy, got);
