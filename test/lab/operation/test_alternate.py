@@ -52,11 +52,12 @@ def always(lab, server, path):
     assert wrong.code == 401 and alternate.named(wrong) == [], wrong
     six = lab.client(ip=CLIENT6)
     assert six.allocate().cls == SUCCESS and six.refresh(0).cls == SUCCESS
+    server.published()
     assert server.refusals()["alternate-always"] == 4
     out = control.ctl(path, "status")
     assert "1 servers, new clients are sent to them: always; 4 sent" in out, out
-    out = control.ctl(path, "explain", "ivan")
-    assert "Allocate answered 300: alternate-always" in out, out
+    explained = lambda: "Allocate answered 300: alternate-always" in control.ctl(path, "explain", "ivan")
+    until(explained, 5, "slipringctl explain has it")
 
 
 def followers(lab, server):

@@ -76,12 +76,16 @@ def refused(lab, server, path):
     drain = until(lambda: control_of(path, 3), 5, "three were refused at least")
     assert drain["draining"] is True and drain["below"] == 1 and 0 < drain["deadline"] <= 600, drain
     assert drain["since"] <= time.time() and drain["allocations"] in (2, 3), drain
-    out = control.ctl(path, "explain", "ivan")
-    assert "Allocate answered 300: alternate" in out and "this box drains" in out, out
+    until(lambda: explained(path), 5, "slipringctl explain has it")
     assert "drains" in control.ctl(path, "status")
     assert "this server drains" in control.ctl(path, "top", "--once")
     assert server.refusals()["draining"] >= 1
     return run
+
+
+def explained(path):
+    out = control.ctl(path, "explain", "ivan")
+    return "Allocate answered 300: alternate" in out and "this box drains" in out
 
 
 def control_of(path, refusals):
