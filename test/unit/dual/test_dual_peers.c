@@ -3,6 +3,7 @@
 // families on one 5-tuple, and what of them goes with the one half and stays with the other.
 #include "dual_world.h"
 
+#include "shard.h"
 #include "stun.h"
 
 #define PEER_V4 "10.99.0.9"
@@ -245,6 +246,21 @@ static void lines_follow_the_clients_datagrams(void **state)
 	}
 }
 
+// However many datagrams were passed over before, and if the client uses the second half alone.
+static void a_steady_second_becomes_the_first(void **state)
+{
+	assert_int_equal(fixture_bind(&w.f, &w.ivan, 0x4004, PEER_V4, 7000), 0);
+	assert_int_equal(fixture_bind(&w.f, &w.ivan, 0x4006, PEER_V6, 7000), 0);
+	for (uint32_t before = 0; before < 4; before++) {
+		const uint16_t number = before % 2 == 0 ? 0x4006 : 0x4004;
+
+		w.f.shard->passed_over = before / 2;
+		for (int i = 0; i < 100; i++)
+			fixture_channel_data(&w.f, &w.ivan, number, "media", 5);
+		assert_true(vouched(number));
+	}
+}
+
 static void a_retransmission_is_known_after_a_turn(void **state)
 {
 	static uint8_t message[1500];
@@ -277,6 +293,7 @@ int main(void)
 		TEST(deleting_one_leaves_the_others_peers),
 		TEST(what_has_expired_is_gone_at_once),
 		TEST(lines_follow_the_clients_datagrams),
+		TEST(a_steady_second_becomes_the_first),
 		TEST(a_retransmission_is_known_after_a_turn),
 	};
 
