@@ -55,7 +55,6 @@ static struct client {
 
 static struct fixture f;
 static struct test_rand rand_of;
-static struct turn_listener listeners[3];
 static uint32_t ids[IDS];
 static uint64_t done[16], ops, ended;
 static uint8_t ident[2][TURN_ORDER_IDENT_LEN]; // of ivan and eve
@@ -410,14 +409,8 @@ static void open_world(void)
 {
 	struct turn_config c = fixture_config();
 
-	listeners[0] = c.listeners[0];
-	listeners[1] = c.listeners[1];
-	listeners[2] = (struct turn_listener){c.listeners[0].at, TURN_OVER_TCP};
-	c.listeners = listeners;
-	c.nb_listeners = 3;
 	c.limits.per_user = PER_USER;
-	c.tcp = (struct turn_tcp){
-		.enabled = true, .ports_lo = PORT_LO, .ports_hi = PORT_LO + PORTS - 1};
+	fixture_add_tcp(&c, PORT_LO, PORT_LO + PORTS - 1);
 	fixture_open(&f, &c, test_rand(&rand_of));
 	for (unsigned int i = 0; i < CLIENTS; i++) {
 		const char *ip = "198.51.100.7";

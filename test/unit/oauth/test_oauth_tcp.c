@@ -8,19 +8,13 @@
 #define CLIENT "198.51.100.7"
 
 static struct fixture f;
-static struct turn_listener listeners[3];
 
 static int setup(void **state)
 {
 	struct turn_config c = oauth_config();
 
 	*state = &f;
-	listeners[0] = c.listeners[0];
-	listeners[1] = c.listeners[1];
-	listeners[2] = (struct turn_listener){c.listeners[0].at, TURN_OVER_TCP};
-	c.listeners = listeners;
-	c.nb_listeners = 3;
-	c.tcp = (struct turn_tcp){.enabled = true, .ports_lo = 61000, .ports_hi = 61003};
+	fixture_add_tcp(&c, 61000, 61003);
 	fixture_open(&f, &c, 1);
 	return 0;
 }

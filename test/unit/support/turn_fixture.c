@@ -60,6 +60,17 @@ struct turn_config fixture_config(void)
 			.lifetime_max_s = 3600}};
 }
 
+void fixture_add_tcp(struct turn_config *c, uint16_t lo, uint16_t hi)
+{
+	static struct turn_listener listeners[3];
+
+	memcpy(listeners, c->listeners, 2 * sizeof(listeners[0]));
+	listeners[2] = (struct turn_listener){c->listeners[0].at, TURN_OVER_TCP};
+	c->listeners = listeners;
+	c->nb_listeners = 3;
+	c->tcp = (struct turn_tcp){.enabled = true, .ports_lo = lo, .ports_hi = hi};
+}
+
 static void count_made(void *ctx, uint32_t slot)
 {
 	struct fixture *f = ctx;

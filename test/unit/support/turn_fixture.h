@@ -102,6 +102,8 @@ struct fixture_client {
 // 10.98.0.0/16 and fd99::/64 allowed as peers; quarantine 0; 16 permissions and 8 channels per
 // allocation; no limits per second.
 struct turn_config fixture_config(void);
+// Adds listener 2, where clients come over TCP, and allocations of TCP on ports lo to hi.
+void fixture_add_tcp(struct turn_config *c, uint16_t lo, uint16_t hi);
 
 // Makes the shard and everything around it.
 void fixture_open(struct fixture *f, const struct turn_config *config, uint64_t seed);

@@ -11,19 +11,13 @@
 
 static struct fixture f;
 static struct fixture_client ivan, eve;
-static struct turn_listener listeners[3];
 
 // The usual configuration, with a listener of TCP, which the clients of this test come to.
 static struct turn_config config(void)
 {
 	struct turn_config c = fixture_config();
 
-	listeners[0] = c.listeners[0];
-	listeners[1] = c.listeners[1];
-	listeners[2] = (struct turn_listener){c.listeners[0].at, TURN_OVER_TCP};
-	c.listeners = listeners;
-	c.nb_listeners = 3;
-	c.tcp = (struct turn_tcp){.enabled = true, .ports_lo = 61000, .ports_hi = 61003};
+	fixture_add_tcp(&c, 61000, 61003);
 	return c;
 }
 

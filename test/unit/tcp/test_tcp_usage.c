@@ -18,7 +18,6 @@
 
 static struct fixture f;
 static struct fixture_client ivan, eve;
-static struct turn_listener listeners[3];
 static struct turn_accounts *accounts;
 static struct turn_policy *fresh;
 static void *mem;
@@ -27,12 +26,7 @@ static struct turn_config config(const struct turn_rates *rates)
 {
 	struct turn_config c = fixture_config();
 
-	listeners[0] = c.listeners[0];
-	listeners[1] = c.listeners[1];
-	listeners[2] = (struct turn_listener){c.listeners[0].at, TURN_OVER_TCP};
-	c.listeners = listeners;
-	c.nb_listeners = 3;
-	c.tcp = (struct turn_tcp){.enabled = true, .ports_lo = 61000, .ports_hi = 61099};
+	fixture_add_tcp(&c, 61000, 61099);
 	c.limits.rates = *rates;
 	return c;
 }
