@@ -405,16 +405,15 @@ static void pass(struct worker *w, uint64_t pause)
 {
 	if (pause == IDLE_WAIT) {
 		wait(w);
-		return;
-	}
-	if (w->idle.dozes && !waiter_drowse(w))
-		return; // looks once more
-	if (!w->idle.dozes)
+	} else if (pause == 0) {
 		waiter_disarm(w);
-	if (pause == 0)
 		rte_pause();
-	else
+	} else if (!w->idle.dozes) {
+		waiter_disarm(w);
 		rest(w, pause);
+	} else if (waiter_drowse(w)) { // else it looks once more
+		rest(w, pause);
+	}
 }
 
 // How long to rest behind a round that began at start.
@@ -425,10 +424,8 @@ static uint64_t pause_after(struct worker *w, uint64_t start, bool busy, uint64_
 
 	w->streamed = 0;
 	w->sealed = sealed;
-	if (w->idle.never) {
-		w->idle.dozes = false;
+	if (w->idle.never)
 		return 0;
-	}
 	if (streamed + records > 0)
 		idle_streamed(&w->idle, start, streamed + records, streamed > 0);
 	return idle_after(&w->idle, start, busy, got);
