@@ -74,7 +74,7 @@ static void send_up(void *ctx, unsigned int t, unsigned int w, const struct stre
 {
 	struct stream_world_message *p = m->buf;
 
-	p->ended = false;
+	p->ended = p->media = false;
 	p->len = m->len;
 	append(p, t, w, from);
 }
@@ -106,8 +106,12 @@ static unsigned int receive(
 		struct stream_world_message *p = down[t][w];
 
 		down[t][w] = p->next;
-		m[i] = (struct stream_message){
-			.buf = p, .data = p->data, .len = p->len, .conn = p->conn, .lease_s = 600};
+		m[i] = (struct stream_message){.buf = p,
+			.data = p->data,
+			.len = p->len,
+			.conn = p->conn,
+			.lease_s = 600,
+			.media = p->media};
 	}
 	pthread_mutex_unlock(&lock);
 	return i;

@@ -23,6 +23,7 @@ struct stream_world_message {
 	struct stream_world_message *next;
 	unsigned int thread, worker;
 	bool ended; // news of that
+	bool media; // back to the client: may be dropped for newer ones
 	uint16_t len, port; // of the client
 	uint64_t conn;
 	uint8_t data[];

@@ -10,12 +10,16 @@
 #include <unistd.h>
 
 #include "bytes.h"
+#include "out/gather.h"
 #include "test_rand.h"
 
 #define MESSAGE 28 // an indication with an attribute of 4 bytes
 #define FEW 100
 #define MANY 1500 // more than a thread takes at a time, more than fits two records
 #define RECORD 16384
+#define OLD 40 // bytes of a message in the queue's test,
+#define NEW 52 // and of those that come behind: what stands for the others is cut
+#define TOO_MANY 150
 
 struct client {
 	int fd;
@@ -27,6 +31,7 @@ static struct sockaddr_in server;
 static struct streams *streams;
 static unsigned int writes; // by stream threads
 static bool cuts; // writes are cut short
+static bool full; // the kernel takes nothing
 static __thread bool is_test;
 
 // --- what is wrapped -----------------------------------------------------------------------------
@@ -37,6 +42,10 @@ static size_t cut(size_t len)
 	static __thread unsigned int seed;
 
 	__atomic_fetch_add(&writes, 1, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&full, __ATOMIC_RELAXED)) {
+		errno = EAGAIN;
+		return 0;
+	}
 	if (!__atomic_load_n(&cuts, __ATOMIC_RELAXED))
 		return len;
 	switch (rand_r(&seed) % 4) {
@@ -127,20 +136,32 @@ static void end(struct client *c)
 	close(c->fd);
 }
 
-// Leaves numbered messages of len bytes for a client, together.
-static void leave(const struct client *c, unsigned int nb, uint16_t len)
+// Messages of len bytes for a client, with numbers from first on.
+static void add(const struct client *c, uint32_t first, unsigned int nb, uint16_t len)
 {
-	stream_world_hold(true);
 	for (uint32_t i = 0; i < nb; i++) {
 		struct stream_world_message *p = calloc(1, sizeof(*p) + len + 4u);
 
 		*p = c->like;
 		p->len = len;
-		store_be32(p->data, i);
+		p->media = true;
+		store_be32(p->data, first + i);
 		stream_world_answer(streams, p);
 	}
+}
+
+// What was added while the threads were held comes together.
+static void release(const struct client *c)
+{
 	stream_world_hold(false);
 	stream_wake(streams, c->like.thread);
+}
+
+static void leave(const struct client *c, unsigned int nb, uint16_t len)
+{
+	stream_world_hold(true);
+	add(c, 0, nb, len);
+	release(c);
 }
 
 static size_t read_some(const struct client *c, uint8_t *buf, size_t len)
@@ -187,13 +208,18 @@ static unsigned int written(void)
 
 // --- the tests -----------------------------------------------------------------------------------
 
-static void start(void)
+static void start_with(uint32_t queue)
 {
 	const struct stream_config c = {
-		.connections = 4, .idle_s = 600, .handshake_s = 600, .queue = 1u << 20};
+		.connections = 4, .idle_s = 600, .handshake_s = 600, .queue = queue};
 
 	is_test = true;
 	streams = stream_world_start(c, &server);
+}
+
+static void start(void)
+{
+	start_with(1u << 20);
 }
 
 static void stop(void)
@@ -287,6 +313,65 @@ static void test_cut_short(void **state)
 	stop();
 }
 
+static uint64_t dropped(void)
+{
+	struct stream_stats s;
+
+	stream_stats(streams, &s);
+	return s.queue_full;
+}
+
+// Reads a message of len bytes. Returns its number.
+static uint32_t read_message(const struct client *c, uint16_t len)
+{
+	uint8_t m[64];
+
+	assert_true(len <= sizeof(m));
+	for (size_t n = 0; n < len;)
+		n += read_some(c, m + n, len - n);
+	return load_be32(m);
+}
+
+// What libssl has been offered is the client's: it has made a record of it. What is dropped for
+// newer media comes behind.
+static void offered_stays(bool together)
+{
+	struct client c;
+	uint32_t next;
+
+	start_with(GATHER_PIECES * 80);
+	begin(&c, true);
+	__atomic_store_n(&full, true, __ATOMIC_RELAXED);
+	written();
+	stream_world_hold(true);
+	add(&c, 0, GATHER_PIECES, OLD);
+	if (!together) {
+		release(&c);
+		while (__atomic_load_n(&writes, __ATOMIC_RELAXED) == 0)
+			usleep(1000);
+	}
+	add(&c, GATHER_PIECES, TOO_MANY, NEW);
+	release(&c);
+	while (dropped() == 0)
+		usleep(1000);
+	__atomic_store_n(&full, false, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < GATHER_PIECES; i++)
+		assert_int_equal(read_message(&c, OLD), i);
+	next = read_message(&c, NEW);
+	assert_in_range(next, GATHER_PIECES + 1, GATHER_PIECES + TOO_MANY - 1);
+	assert_int_equal(dropped(), next - GATHER_PIECES);
+	while (++next < GATHER_PIECES + TOO_MANY)
+		assert_int_equal(read_message(&c, NEW), next);
+	end(&c);
+	stop();
+}
+
+static void test_offered_stays(void **state)
+{
+	offered_stays(false);
+	offered_stays(true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -294,6 +379,7 @@ int main(void)
 		cmocka_unit_test(test_two_clients),
 		cmocka_unit_test(test_full_records),
 		cmocka_unit_test(test_cut_short),
+		cmocka_unit_test(test_offered_stays),
 	};
 
 	return cmocka_run_group_tests_name(
