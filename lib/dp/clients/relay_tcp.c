@@ -102,8 +102,7 @@ void relay_tcp_from_thread(struct worker *w, struct rte_mbuf *m)
 
 static void put_up(void *ctx, unsigned int t, unsigned int w, struct rte_mbuf *m)
 {
-	rte_ring_sp_enqueue(
-		stream_way_of(ctx, t, w)->up, m); // ops.take has seen that there is room
+	stream_way_put_up(stream_way_of(ctx, t, w), m);
 	stream_way_kick(ctx, w);
 }
 

@@ -23,6 +23,7 @@ struct stream_way {
 	uint32_t done __rte_cache_aligned;
 	// For the thread alone.
 	uint32_t asked; // requests given
+	uint32_t held; // buffers of the worker's that it has, spare ones apart: up has room for all
 	struct rte_mbuf *spare[STREAM_WAY_SPARE] __rte_cache_aligned;
 	unsigned int nb_spare;
 } __rte_cache_aligned;
@@ -30,6 +31,13 @@ struct stream_way {
 static inline struct stream_way *stream_way_of(const struct dp *d, unsigned int t, unsigned int w)
 {
 	return &d->stream_way[t * d->nb_workers + w];
+}
+
+// Gives the worker a buffer that the thread has. Thread.
+static inline void stream_way_put_up(struct stream_way *y, struct rte_mbuf *b)
+{
+	y->held--;
+	rte_ring_sp_enqueue(y->up, b); // ops.take and ops.receive have seen that there is room
 }
 
 // Wakes a worker, which has been given something or is to give something.

@@ -21,7 +21,7 @@ static bool ops_take(void *ctx, unsigned int t, unsigned int w, struct stream_me
 	struct stream_way *y = stream_way_of(ctx, t, w);
 	void *b;
 
-	if (rte_ring_free_count(y->up) == 0) {
+	if (rte_ring_free_count(y->up) <= y->held) {
 		stream_way_kick(ctx, w);
 		return false;
 	}
@@ -31,6 +31,7 @@ static bool ops_take(void *ctx, unsigned int t, unsigned int w, struct stream_me
 		stream_way_kick(ctx, w); // its rounds fill the ring
 		return false;
 	}
+	y->held++;
 	m->buf = b;
 	m->data = (uint8_t *)((struct rte_mbuf *)b)->buf_addr + STREAM_WAY_MESSAGE_AT;
 	return true;
@@ -66,7 +67,7 @@ static void put_up(struct stream_way *y, const struct stream_message *m,
 		.stream = from->conn};
 	rewrite_set_frame(b, m->data, m->len);
 	y->asked += dp_view_is_request(&p->datagram);
-	rte_ring_sp_enqueue(y->up, b); // ops_take has seen that there is room
+	stream_way_put_up(y, b);
 }
 
 static void ops_send(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
@@ -97,13 +98,14 @@ static unsigned int ops_receive(
 	void *ctx, unsigned int t, unsigned int w, struct stream_message *m, unsigned int n)
 {
 	struct stream_way *y = stream_way_of(ctx, t, w);
-	const unsigned int room = rte_ring_free_count(y->up);
+	const unsigned int room = rte_ring_free_count(y->up) - y->held;
 	struct rte_mbuf *b[STREAM_BURST];
 
 	if (unlikely(room == 0))
 		stream_way_kick(ctx, w);
 	n = rte_ring_sc_dequeue_burst(
 		y->down, (void **)b, RTE_MIN(RTE_MIN(n, room), (unsigned int)STREAM_BURST), NULL);
+	y->held += n;
 	for (unsigned int i = 0; i < n; i++) {
 		const struct mbuf_meta *p = mbuf_meta_of(b[i]);
 
@@ -138,7 +140,7 @@ static void put_dtls(void *ctx, unsigned int t, unsigned int w, const struct str
 	p->dtls.session = m->session;
 	p->dtls.kind = m->kind;
 	rewrite_set_frame(b, m->data, m->len);
-	rte_ring_sp_enqueue(stream_way_of(ctx, t, w)->up, b);
+	stream_way_put_up(stream_way_of(ctx, t, w), b);
 	stream_way_kick(ctx, w);
 }
 
@@ -172,10 +174,11 @@ static void ops_release(void *ctx, unsigned int t, unsigned int w, void *buf)
 	if (y->nb_spare < STREAM_WAY_SPARE && b->pool == d->pool && RTE_MBUF_DIRECT(b) &&
 		rte_mbuf_refcnt_read(b) == 1) {
 		y->spare[y->nb_spare++] = b;
+		y->held--;
 		return;
 	}
 	mbuf_meta_of(b)->kind = MBUF_META_BUFFER;
-	rte_ring_sp_enqueue(y->up, b);
+	stream_way_put_up(y, b);
 }
 
 static bool ops_refused(void *ctx, unsigned int t, const struct stream_refused *r)

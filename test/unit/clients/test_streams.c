@@ -412,38 +412,6 @@ static void test_worker_is_slow(void **state)
 	close_world();
 }
 
-// Buffers that are not the thread's alone (a NIC may have given a part of its own) go back by the
-// ring to the worker: no more are taken than it has room for.
-static void test_shared_buffers(void **state)
-{
-	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
-	struct stream_message m[STREAM_BURST];
-	struct world_client c;
-	unsigned int n = 0;
-
-	open_world(1);
-	world_stream_client(&world, &c, "203.0.113.5", 40000);
-	assert_int_equal(client_allocate(&world, &c, 4), 0);
-	assert_int_equal(client_bind(&world, &c, CHANNEL, &peer), 0);
-	for (unsigned int i = 0; i < 3; i++)
-		world_send_bytes(&world, &peer, &c.relay, "abc", 3);
-	worker_round(world.dp->worker[0], world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
-	while (world_stream_send(&world, &c, "\x40\x01\x00\x03yes", 7))
-		;
-	for (unsigned int i = 0; i < 2; i++) {
-		n = streams_ops.receive(world.dp, 0, 0, m, RTE_DIM(m));
-		for (unsigned int k = 0; k < n; k++) {
-			rte_mbuf_refcnt_update(m[k].buf, 1);
-			streams_ops.release(world.dp, 0, 0, m[k].buf);
-			rte_pktmbuf_free(m[k].buf);
-		}
-		worker_round(
-			world.dp->worker[0], world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
-	}
-	assert_int_equal(n, 3);
-	close_world();
-}
-
 // Empty buffers that wait for the threads leave the pool to packets, and each worker has some, even
 // where the pool is as small as the configuration allows.
 static void packets_find_buffers_beside_idle_threads(void **state)
@@ -652,7 +620,6 @@ int main(void)
 		cmocka_unit_test(test_end_elsewhere),
 		cmocka_unit_test(test_thread_is_slow),
 		cmocka_unit_test(test_worker_is_slow),
-		cmocka_unit_test(test_shared_buffers),
 		cmocka_unit_test(packets_find_buffers_beside_idle_threads),
 		cmocka_unit_test(test_pipelined),
 		cmocka_unit_test(test_pipelined_elsewhere),
