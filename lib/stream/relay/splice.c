@@ -272,11 +272,12 @@ void splice_work(struct thread *t, struct conn *c)
 	bool moved = true;
 	unsigned int i;
 
-	// libssl may have bytes that epoll does not report; of them no more are added by then
+	// libssl may have bytes that epoll does not report: behind all turns they go to the peer,
+	// and no more are added by then
 	for (i = 0; moved && (i < TURNS || (s->to_peer.len == 0 && tls_io_pending(c))); i++) {
 		moved = false;
 		c->chunk = i < TURNS;
-		if (!to_peer(t, s, &moved) || !to_client(t, s, &moved)) {
+		if (!to_peer(t, s, &moved) || (i < TURNS && !to_client(t, s, &moved))) {
 			if (c->state == CONN_SPLICED)
 				conn_close(t, c, &t->stats.failed);
 			return;

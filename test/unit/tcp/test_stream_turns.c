@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Connections that are joined to peers take turns with all others of their thread: whatever a
+// client has left half-sent and however fast its peer sends, nobody else waits for that.
+#include "relay_world.h"
+
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define OTHERS 16 // connections, more than can all be the other thread's
+
+static bool endless; // the peer sends for ever, the client takes all of it
+static in_port_t source, sink; // ports of these two
+
+// What libssl says of a part of a record: there are bytes, but none to be read.
+bool __wrap_tls_io_pending(const void *c);
+ssize_t __real_recv(int fd, void *buf, size_t len, int flags);
+ssize_t __wrap_recv(int fd, void *buf, size_t len, int flags);
+ssize_t __real_send(int fd, const void *buf, size_t len, int flags);
+ssize_t __wrap_send(int fd, const void *buf, size_t len, int flags);
+
+bool __wrap_tls_io_pending(const void *c)
+{
+	return __atomic_load_n(&endless, __ATOMIC_RELAXED);
+}
+
+static bool is_from(int fd, in_port_t port)
+{
+	struct sockaddr_in from;
+	socklen_t len = sizeof(from);
+
+	return __atomic_load_n(&endless, __ATOMIC_RELAXED) &&
+		getpeername(fd, (struct sockaddr *)&from, &len) == 0 && from.sin_port == port;
+}
+
+ssize_t __wrap_recv(int fd, void *buf, size_t len, int flags)
+{
+	if (!is_from(fd, source))
+		return __real_recv(fd, buf, len, flags);
+	memset(buf, 1, len);
+	return (ssize_t)len;
+}
+
+ssize_t __wrap_send(int fd, const void *buf, size_t len, int flags)
+{
+	return is_from(fd, sink) ? (ssize_t)len : __real_send(fd, buf, len, flags);
+}
+
+static in_port_t port_of(int fd)
+{
+	struct sockaddr_in at;
+	socklen_t len = sizeof(at);
+
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	return at.sin_port;
+}
+
+static int close_world(void **state)
+{
+	__atomic_store_n(&endless, false, __ATOMIC_RELAXED);
+	return relay_world_close(state);
+}
+
+static void test_turns(void **state)
+{
+	uint64_t conn, data_conn, other;
+	const int c = control(&conn), peer = admitted(conn, 5);
+	const int data = client(11, "", &data_conn);
+	int fd[OTHERS];
+
+	order(data_conn, binding(5, "ivan"));
+	assert_reads(data, "done");
+	source = port_of(peer);
+	sink = port_of(data);
+	__atomic_store_n(&endless, true, __ATOMIC_RELAXED);
+	assert_true(send(peer, "x", 1, 0) == 1);
+	UNTIL(stats().relay_to_clients > 1u << 20);
+	for (unsigned int i = 0; i < OTHERS; i++)
+		fd[i] = client(1, "", &other); // its message comes
+	for (unsigned int i = 0; i < OTHERS; i++)
+		close(fd[i]);
+	close(data);
+	close(peer);
+	close(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_turns, relay_world_open, close_world),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
