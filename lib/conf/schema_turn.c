@@ -104,7 +104,7 @@ static const struct conf_key rows[] = {
 	"have, with 65,536 of /64; 0 = no limit."},
 {"streams.handshake", CONF_NUMBER, ONE(conf, streams.handshake_s), RANGE(1, 3600), .def = "10",
 	.help = "Seconds for a TLS handshake and the first whole message, and for the rest of any "
-	"message that has begun."},
+	"message that has begun. So long is a ConnectionBind waited for whose answer is lost."},
 {"streams.headers", CONF_NUMBER, ONE(conf, streams.headers), RANGE(1, 65536), .def = "1024",
 	.help = "Connections of `listeners[].proxy` that may wait for the rest of their header, in "
 	"each thread, beside `connections`. For one more the oldest gives way. A header has "

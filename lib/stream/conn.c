@@ -221,6 +221,9 @@ void conn_judge(struct thread *t, struct conn *c)
 
 	if (c->state == CONN_FREE || c->state == CONN_ENDED || c->state == CONN_SPLICED)
 		return;
+	// its ConnectionBind, or the answer, was dropped
+	if (c->waits && t->now_ms > c->heard_ms + patience)
+		conn_answered(t, c);
 	if (owing && reading && t->now_ms > since + patience)
 		conn_close(t, c, &t->stats.slow);
 	else if (!c->held && t->now_ms > c->heard_ms + idle && t->now_ms > c->lease_ms)

@@ -319,7 +319,7 @@ struct stream_order binding(uint32_t id, const char *user)
 	return o;
 }
 
-static int open_world(uint32_t timeout_s)
+static int open_world(uint32_t timeout_s, uint32_t handshake_s)
 {
 	struct stream_listener l = {.mode = STREAM_PLAIN};
 	struct stream_config c = {.listeners = &l,
@@ -328,7 +328,7 @@ static int open_world(uint32_t timeout_s)
 		.workers = 1,
 		.connections = 64,
 		.idle_s = 60,
-		.handshake_s = 60,
+		.handshake_s = handshake_s,
 		.queue = 65536,
 		.room = ROOM,
 		.relay = {.ports = 4,
@@ -364,12 +364,17 @@ static int open_world(uint32_t timeout_s)
 
 int relay_world_open(void **state)
 {
-	return open_world(60);
+	return open_world(60, 60);
 }
 
 int relay_world_open_hasty(void **state)
 {
-	return open_world(1);
+	return open_world(1, 60);
+}
+
+int relay_world_open_curt(void **state)
+{
+	return open_world(60, 1);
 }
 
 int relay_world_close(void **state)

@@ -145,6 +145,30 @@ static void test_refused_behind(void **state)
 	close(data);
 }
 
+// A ConnectionBind that gets no answer (a worker drops it, or the answer): what stands behind it is
+// read in a second, and not before.
+static void test_bind_is_not_answered(void **state)
+{
+	uint8_t both[40] = {0, 11, 0, 0, 0x21, 0x12, 0xa4, 0x42};
+	const int data = dial(&world.server);
+	struct timespec sent, got;
+	struct item *i;
+
+	memcpy(both + 20, both, 20);
+	both[21] = 1; // a Binding
+	clock_gettime(CLOCK_MONOTONIC, &sent);
+	assert_true(send(data, both, 40, 0) == 40);
+	for (uint8_t n = 0; n < 2; n++) {
+		i = next(ITEM_MESSAGE);
+		assert_int_equal(i->data[1], n == 0 ? 11 : 1);
+		free(i);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &got);
+	assert_true(
+		(got.tv_sec - sent.tv_sec) * 1000 + (got.tv_nsec - sent.tv_nsec) / 1000000 >= 999);
+	close(data);
+}
+
 // A peer without a permission, and peers past what an allocation may have.
 static void test_strangers(void **state)
 {
@@ -296,6 +320,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_unknown, relay_world_open_hasty, relay_world_close),
 		TEST(test_refused_behind),
+		cmocka_unit_test_setup_teardown(
+			test_bind_is_not_answered, relay_world_open_curt, relay_world_close),
 		TEST(test_strangers),
 		TEST(test_end),
 		TEST(test_unopened),
