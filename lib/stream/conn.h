@@ -42,7 +42,8 @@ struct conn {
 	bool ended; // the last read found the end of the stream
 	bool held; // its next message is a request, and its worker takes no more now
 	bool waits; // for the answer to a ConnectionBind: what follows may be no messages
-	bool fresh; // epoll has it among the connections that are not open yet
+	bool fresh : 1; // epoll has it among the connections that are not open yet
+	bool follows : 1; // behind what libssl writes: the kernel waits for it
 	uint16_t gathered; // gather_add's: of the messages that are about to be written
 	uint32_t skip; // bytes of an oversize message that are still to come
 	uint32_t rest_len;

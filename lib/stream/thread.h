@@ -69,7 +69,6 @@ struct thread {
 	uint32_t scan; // the next connection whose deadline to look at
 	struct stream_stats stats; // written by the thread, read by any thread
 	struct gather gather; // what a worker has for clients
-	uint8_t record[GATHER_BYTES]; // pieces of one write of TLS, put together
 	uint8_t scratch[STREAM_ROOM_MAX + 4 + STREAM_CHUNK]; // part of a message, and a chunk
 };
 

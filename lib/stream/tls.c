@@ -227,7 +227,7 @@ static int socket_read(BIO *b, char *buf, int len)
 static int socket_write(BIO *b, const char *buf, int len)
 {
 	const struct conn *c = BIO_get_data(b);
-	const ssize_t n = send(c->fd, buf, (size_t)len, MSG_NOSIGNAL);
+	const ssize_t n = send(c->fd, buf, (size_t)len, MSG_NOSIGNAL | (c->follows ? MSG_MORE : 0));
 
 	BIO_clear_retry_flags(b);
 	if (again(n))
@@ -349,20 +349,32 @@ int tls_io_write(struct conn *c, const uint8_t *buf, size_t len)
 	return tls_result(c->ssl, SSL_write(c->ssl, buf, (int)len));
 }
 
-int tls_io_writev(struct conn *c, uint8_t *buf, const struct iovec *v, unsigned int n)
+// The kernel puts records together that are followed by others: they leave in as few segments as if
+// they had been one write.
+static int write_records(struct conn *c, const struct iovec *v, unsigned int n)
+{
+	int all = 0, done = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		c->follows = i + 1 < n;
+		done = tls_io_write(c, v[i].iov_base, v[i].iov_len);
+		if (done > 0)
+			all += done;
+		if (done < (int)v[i].iov_len)
+			break;
+	}
+	c->follows = false;
+	return all > 0 ? all : done;
+}
+
+int tls_io_writev(struct conn *c, const struct iovec *v, unsigned int n)
 {
 	const struct msghdr m = {.msg_iov = (struct iovec *)(uintptr_t)v, .msg_iovlen = n};
-	size_t len = 0;
 
-	if (n == 1)
-		return tls_io_write(c, v->iov_base, v->iov_len);
-	if (c->ssl == NULL)
-		return plain_result(sendmsg(c->fd, &m, MSG_NOSIGNAL));
-	for (unsigned int i = 0; i < n; i++) {
-		memcpy(buf + len, v[i].iov_base, v[i].iov_len);
-		len += v[i].iov_len;
-	}
-	return tls_io_write(c, buf, len);
+	if (c->ssl != NULL)
+		return write_records(c, v, n);
+	return n == 1 ? tls_io_write(c, v->iov_base, v->iov_len)
+		      : plain_result(sendmsg(c->fd, &m, MSG_NOSIGNAL));
 }
 
 int tls_io_handshake(struct conn *c)

@@ -38,8 +38,9 @@ int tls_io_read(struct conn *c, uint8_t *buf, size_t len);
 bool tls_io_pending(const struct conn *c);
 // Writes to a connection, plain or TLS. Returns the number of bytes written, or IO_*.
 int tls_io_write(struct conn *c, const uint8_t *buf, size_t len);
-// The same with n pieces, which have room at buf together: one write, one record of TLS.
-int tls_io_writev(struct conn *c, uint8_t *buf, const struct iovec *v, unsigned int n);
+// The same with n messages, which leave together. Over TLS each is a record of its own. Returns the
+// number of bytes written, maybe fewer than all, or IO_*. IO_LATER: libssl was offered the first.
+int tls_io_writev(struct conn *c, const struct iovec *v, unsigned int n);
 // Goes on with the TLS handshake. More than 0: it is complete; else IO_*.
 int tls_io_handshake(struct conn *c);
 // Looks at the first byte of a connection without taking it, to tell plain from TLS. More than 0,

@@ -14,16 +14,17 @@ void gather_add(struct gather *g, unsigned int i, uint16_t *last)
 
 unsigned int gather_pieces(const struct gather *g, struct gather_at at, struct iovec *v)
 {
-	size_t room = GATHER_BYTES;
+	size_t bytes = 0;
 	unsigned int n = 0;
 
-	for (; at.i != GATHER_END && n < GATHER_PIECES && room > 0; at.i = g->next[at.i]) {
+	for (; at.i != GATHER_END && n < GATHER_PIECES; at.i = g->next[at.i]) {
 		const struct stream_message *m = &g->m[at.i];
 		const size_t left = (size_t)m->len - at.done;
 
-		v[n].iov_base = m->data + at.done;
-		v[n].iov_len = left < room ? left : room;
-		room -= v[n++].iov_len;
+		bytes += left;
+		if (n > 0 && bytes > GATHER_BYTES)
+			break;
+		v[n++] = (struct iovec){m->data + at.done, left};
 		at.done = 0;
 	}
 	return n;

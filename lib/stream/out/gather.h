@@ -9,7 +9,7 @@
 
 #include "stream.h"
 
-#define GATHER_BYTES 16384 // of one write: what fits a record of TLS
+#define GATHER_BYTES 16384 // of one write
 #define GATHER_PIECES 128 // messages of one write
 
 struct gather {
@@ -30,8 +30,8 @@ struct gather_at {
 // Appends message i to the chain of its connection. last is the connection's: 1 + the number of its
 // last message in the gather, 0 = it has none.
 void gather_add(struct gather *g, unsigned int i, uint16_t *last);
-// The bytes from a place on, in up to GATHER_PIECES pieces and GATHER_BYTES bytes together. Returns
-// the number of pieces.
+// The messages from a place on: up to GATHER_PIECES, and more than one only within GATHER_BYTES
+// bytes together. Returns how many.
 unsigned int gather_pieces(const struct gather *g, struct gather_at at, struct iovec *v);
 // Moves a place on by n bytes that have been written. Returns how many messages they end.
 unsigned int gather_wrote(const struct gather *g, struct gather_at *at, size_t n);

@@ -3,20 +3,11 @@
 #include "out/gather.h"
 #include "out/outgoing.h"
 
-static size_t sum(const struct iovec *v, unsigned int n)
-{
-	size_t bytes = 0;
-
-	for (unsigned int i = 0; i < n; i++)
-		bytes += v[i].iov_len;
-	return bytes;
-}
-
-// Writes pieces as one. Returns the bytes written, or IO_LATER; IO_FAILED: the connection is closed
-// now.
+// Writes messages together. Returns the bytes written, or IO_LATER; IO_FAILED: the connection is
+// closed now.
 static int write_pieces(struct thread *t, struct conn *c, const struct iovec *v, unsigned int n)
 {
-	const int done = tls_io_writev(c, t->record, v, n);
+	const int done = tls_io_writev(c, v, n);
 
 	if (done < 0) {
 		conn_close(t, c, &t->stats.failed);
@@ -36,7 +27,7 @@ bool outgoing_flush(struct thread *t, struct conn *c)
 		const int done = write_pieces(t, c, v, n);
 
 		if (done == IO_LATER && c->ssl != NULL)
-			c->out.offered = (uint32_t)sum(v, n);
+			c->out.offered = true;
 		if (done <= 0)
 			return false;
 		count(&t->stats.tx, queue_wrote(&c->out, (size_t)done));
@@ -44,26 +35,25 @@ bool outgoing_flush(struct thread *t, struct conn *c)
 	return true;
 }
 
-// Queues what could not be written. libssl was offered so many bytes of it.
-static void keep(struct thread *t, struct conn *c, struct gather_at at, size_t offered)
+// Queues what could not be written. offered: libssl was, the first message.
+static void keep(struct thread *t, struct conn *c, struct gather_at at, bool offered)
 {
 	for (; at.i != GATHER_END; at = (struct gather_at){.i = t->gather.next[at.i]}) {
 		const struct stream_message *m = &t->gather.m[at.i];
-		const size_t left = (size_t)m->len - at.done;
 		const struct queue_message rest = {.data = m->data,
 			.len = m->len,
 			.done = at.done,
-			.offered = (uint16_t)(offered < left ? offered : left),
+			.offered = offered,
 			.media = m->media};
 		const unsigned int lost = queue_put(&c->out, t->s->conf.queue, &rest);
 
 		count(&t->stats.queue_full, lost);
 		// no memory for the rest of a message that is begun, so the stream cannot go on
-		if (lost > 0 && (rest.done > 0 || rest.offered > 0)) {
+		if (lost > 0 && (rest.done > 0 || rest.offered)) {
 			conn_close(t, c, &t->stats.failed);
 			return;
 		}
-		offered -= rest.offered;
+		offered = false;
 	}
 	conn_watch(t, c);
 }
@@ -71,7 +61,7 @@ static void keep(struct thread *t, struct conn *c, struct gather_at at, size_t o
 static void write_chain(struct thread *t, struct conn *c, struct gather_at at)
 {
 	struct iovec v[GATHER_PIECES];
-	size_t offered = 0;
+	bool offered = false;
 
 	while (c->out.first == NULL && at.i != GATHER_END) {
 		const unsigned int n = gather_pieces(&t->gather, at, v);
@@ -80,7 +70,7 @@ static void write_chain(struct thread *t, struct conn *c, struct gather_at at)
 		if (done < 0)
 			return;
 		if (done == IO_LATER) {
-			offered = c->ssl != NULL ? sum(v, n) : 0;
+			offered = c->ssl != NULL;
 			break;
 		}
 		count(&t->stats.tx, gather_wrote(&t->gather, &at, (size_t)done));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is written to clients: the messages that came together for a connection in one write, and in
-// one record of TLS; and the queue of one that does not read them. All functions run on the
-// connection's thread. Private to lib/stream.
+// What is written to clients: the messages that came together for a connection leave together, over
+// TLS each in a record of its own; and the queue of one that does not read them. All functions run
+// on the connection's thread. Private to lib/stream.
 #pragma once
 
 #include "conn.h"

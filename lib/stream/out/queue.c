@@ -28,17 +28,13 @@ static void take_out(struct queue *q, struct queue_item *prev)
 // Drops the oldest media of which nothing was written or offered. False when there is none.
 static bool drop_oldest(struct queue *q)
 {
-	const uint32_t bound = q->done + q->offered;
+	const bool begun = q->done > 0 || q->offered;
 	struct queue_item *prev = NULL;
-	uint32_t at = 0; // of i, in all bytes
 
 	if (q->kept == q->bytes)
 		return false;
 	for (struct queue_item *i = q->first; i != NULL; prev = i, i = i->next) {
-		const bool bound_to_stay = at < bound;
-
-		at += i->len;
-		if (!i->media || bound_to_stay)
+		if (!i->media || (i == q->first && begun))
 			continue;
 		take_out(q, prev);
 		return true;
@@ -49,7 +45,7 @@ static bool drop_oldest(struct queue *q)
 unsigned int queue_put(struct queue *q, uint32_t max, const struct queue_message *m)
 {
 	const uint32_t more = weight(m->len);
-	const bool begun = m->done > 0 || m->offered > 0;
+	const bool begun = m->done > 0 || m->offered;
 	struct queue_item *i = NULL;
 	unsigned int dropped = 0;
 
@@ -66,11 +62,11 @@ unsigned int queue_put(struct queue *q, uint32_t max, const struct queue_message
 	if (q->first == NULL) {
 		q->first = i;
 		q->done = m->done;
+		q->offered = m->offered;
 	} else {
 		q->last->next = i;
 	}
 	q->last = i;
-	q->offered += m->offered;
 	q->bytes += more;
 	if (!m->media)
 		q->kept += more;
@@ -82,14 +78,15 @@ unsigned int queue_pieces(const struct queue *q, struct iovec *v, unsigned int m
 	uint32_t skip = q->done;
 	unsigned int n = 0;
 
-	if (q->offered > 0)
-		limit = q->offered;
-	for (struct queue_item *i = q->first; i != NULL && n < max && limit > 0; i = i->next) {
+	if (q->offered && max > 1)
+		max = 1;
+	for (struct queue_item *i = q->first; i != NULL && n < max; i = i->next) {
 		const size_t len = i->len - skip;
 
-		v[n].iov_base = i->data + skip;
-		v[n].iov_len = len < limit ? len : limit;
-		limit -= v[n++].iov_len;
+		if (n > 0 && len > limit)
+			break;
+		v[n++] = (struct iovec){i->data + skip, len};
+		limit -= len < limit ? len : limit;
 		skip = 0;
 	}
 	return n;
@@ -99,7 +96,7 @@ unsigned int queue_wrote(struct queue *q, size_t n)
 {
 	unsigned int ended = 0;
 
-	q->offered = 0;
+	q->offered = false;
 	while (n > 0 && q->first != NULL) {
 		const size_t left = (size_t)q->first->len - q->done;
 

@@ -22,9 +22,7 @@ struct queue {
 	uint32_t bytes; // of all items, including their heads
 	uint32_t kept; // bytes of the items that are no media
 	uint16_t done; // bytes of the first item that are written: it has to be finished
-	// Bytes behind those that were offered to libssl, which wants exactly these again. Items
-	// that have some of them stay.
-	uint32_t offered;
+	bool offered; // the rest of it to libssl, which wants exactly that again: it stays
 };
 
 // A message to append.
@@ -32,7 +30,7 @@ struct queue_message {
 	const uint8_t *data; // is copied
 	uint16_t len;
 	uint16_t done; // bytes of it that were written already; the queue is empty then
-	uint16_t offered; // bytes behind those that were offered; all before them were, too
+	bool offered; // the rest of it was, to libssl; the queue is empty then
 	bool media; // may be dropped for a newer one
 };
 
@@ -40,10 +38,11 @@ struct queue_message {
 // some was written or offered always has room. Returns how many messages were dropped, this one
 // included when there is no room (or no memory) for it.
 unsigned int queue_put(struct queue *q, uint32_t max, const struct queue_message *m);
-// The bytes to write next, in up to max pieces and limit bytes together: those that were offered
-// and no more, if there are such. They stay the queue's. Returns the number of pieces.
+// The messages to write next, the first from where it was written to: up to max, and more than one
+// only within limit bytes together. Of one that was offered no more than that. They stay the
+// queue's. Returns how many.
 unsigned int queue_pieces(const struct queue *q, struct iovec *v, unsigned int max, size_t limit);
-// Call it when n of these bytes have been written; none are offered then. Returns how many messages
-// they end.
+// Call it when n of these bytes have been written; nothing is offered then. Returns how many
+// messages they end.
 unsigned int queue_wrote(struct queue *q, size_t n);
 void queue_clear(struct queue *q);

@@ -222,7 +222,7 @@ unsigned int stream_world_open_files(void)
 
 struct streams *stream_world_start(struct stream_config c, struct sockaddr_in *at)
 {
-	const int held = hold_port(at);
+	const int holder = hold_port(at);
 	struct stream_listener listener =
 		c.listeners != NULL ? *c.listeners : (struct stream_listener){0};
 	char *const paths[] = {strdup(cert), strdup(key)}; // they need not outlive the start
@@ -248,7 +248,7 @@ struct streams *stream_world_start(struct stream_config c, struct sockaddr_in *a
 	memset(paths[0], '?', strlen(paths[0]));
 	free(paths[0]);
 	free(paths[1]);
-	close(held);
+	close(holder);
 	return s;
 }
 

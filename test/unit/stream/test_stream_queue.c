@@ -135,7 +135,7 @@ static void test_begun_later(void **state)
 	assert_int_equal(q.bytes, 0);
 }
 
-// What is written together ends where it may: within a message, or behind several.
+// What is written together ends behind a message, and a write within any.
 static void test_pieces(void **state)
 {
 	struct queue q = {0};
@@ -147,8 +147,10 @@ static void test_pieces(void **state)
 	assert_int_equal(queue_pieces(&q, v, 8, SIZE_MAX), 5);
 	assert_int_equal(queue_pieces(&q, v, 3, SIZE_MAX), 3);
 	assert_int_equal(queue_pieces(&q, v, 8, 2 * LEN), 2);
-	assert_int_equal(queue_pieces(&q, v, 8, 2 * LEN + 1), 3);
-	assert_int_equal(v[2].iov_len, 1);
+	assert_int_equal(queue_pieces(&q, v, 8, 3 * LEN - 1), 2);
+	assert_int_equal(v[1].iov_len, LEN);
+	assert_int_equal(queue_pieces(&q, v, 8, 1), 1); // one is whole, however long
+	assert_int_equal(v[0].iov_len, LEN);
 	assert_int_equal(queue_wrote(&q, 2 * LEN + 10), 2);
 	assert_int_equal(queue_pieces(&q, v, 8, SIZE_MAX), 3);
 	assert_int_equal(v[0].iov_len, LEN - 10);
@@ -158,55 +160,47 @@ static void test_pieces(void **state)
 	assert_int_equal(q.bytes + q.kept, 0);
 }
 
-// libssl has three messages, and a half, in one record: it is offered these again, and no more, and
-// none of them goes for a newer one.
+// libssl has the rest of the first message: it is offered this again, and no more, and it does not
+// go for a newer one. It has room whatever there is.
 static void test_offered(void **state)
 {
+	const uint8_t data[LEN] = {1};
 	struct queue q = {0};
 	struct iovec v[8];
-	uint8_t data[LEN];
 
-	for (uint8_t i = 1; i <= 5; i++) {
-		const uint16_t offered = i <= 3 ? LEN : i == 4 ? LEN / 2 : 0;
-
-		memset(data, i, sizeof(data));
-		assert_int_equal(queue_put(&q, 5 * WEIGHT,
-					 &(struct queue_message){data, LEN, 0, offered, true}),
-			0);
-	}
-	assert_int_equal(put(&q, 5 * WEIGHT, 6, true), 1);
-	assert_int_equal(put(&q, 5 * WEIGHT, 7, false), 1);
-	assert_int_equal(put(&q, 5 * WEIGHT, 8, true), 1); // there is but this one
-	assert_int_equal(queue_pieces(&q, v, 8, SIZE_MAX), 4);
-	assert_int_equal(v[3].iov_len, LEN / 2);
-	assert_int_equal(queue_pieces(&q, v, 8, 1), 4);
-	assert_int_equal(queue_wrote(&q, 3 * LEN + LEN / 2), 3);
-	expect_piece(&q, 4, LEN / 2);
-	assert_int_equal(queue_pieces(&q, v, 8, SIZE_MAX), 2);
-	assert_int_equal(queue_wrote(&q, LEN / 2), 1);
-	assert_int_equal(take(&q), 7);
+	assert_int_equal(queue_put(&q, LEN, &(struct queue_message){data, LEN, 40, true, true}), 0);
+	put(&q, 2 * WEIGHT, 2, true);
+	assert_int_equal(put(&q, 2 * WEIGHT, 3, true), 1);
+	assert_int_equal(queue_pieces(&q, v, 8, SIZE_MAX), 1);
+	assert_int_equal(v[0].iov_len, LEN - 40);
+	assert_int_equal(queue_pieces(&q, v, 8, 1), 1);
+	assert_int_equal(v[0].iov_len, LEN - 40);
+	assert_int_equal(queue_wrote(&q, LEN - 40), 1);
+	assert_int_equal(take(&q), 3);
 	assert_int_equal(take(&q), 0);
 }
 
-// Offered in the queue, by a write that has to come again. It has room whatever there is.
+// Offered in the queue, by a write that has to come again, is no different.
 static void test_offered_later(void **state)
 {
 	struct queue q = {0};
-	uint8_t data[LEN] = {3};
+	struct iovec v[8];
 
 	put(&q, 2 * WEIGHT, 1, true);
 	put(&q, 2 * WEIGHT, 2, true);
-	q.offered = 2 * LEN;
-	assert_int_equal(put(&q, 2 * WEIGHT, 9, true), 1);
-	assert_int_equal(
-		queue_put(&q, 2 * WEIGHT, &(struct queue_message){data, LEN, 0, LEN, true}), 0);
-	assert_int_equal(q.bytes, 3 * WEIGHT);
-	assert_int_equal(queue_wrote(&q, LEN), 1); // a record shorter than what was offered
-	assert_int_equal(q.offered, 0);
-	assert_int_equal(put(&q, 2 * WEIGHT, 4, true), 1);
-	expect_piece(&q, 3, LEN);
+	q.offered = true;
+	assert_int_equal(put(&q, 2 * WEIGHT, 3, true), 1);
+	assert_int_equal(queue_pieces(&q, v, 8, SIZE_MAX), 1);
+	assert_int_equal(queue_wrote(&q, 10), 0); // a record shorter than what was offered
+	assert_false(q.offered);
+	assert_int_equal(queue_pieces(&q, v, 8, SIZE_MAX), 2);
+	expect_piece(&q, 1, LEN - 10);
+	assert_int_equal(queue_wrote(&q, LEN - 10), 1);
+	assert_int_equal(put(&q, WEIGHT, 4, true), 1);
+	assert_int_equal(take(&q), 4);
+	q.offered = true;
 	queue_clear(&q);
-	assert_int_equal(q.bytes + q.offered, 0);
+	assert_false(q.offered);
 }
 
 // Whatever is put and written: within the bound, in order, nothing counted away that is there.

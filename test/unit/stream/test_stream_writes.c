@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What comes together for a client is written together: one system call, one record of TLS up to
-// its 16 KB. A socket that takes a part of it, or nothing now, loses none of it, and the order
-// stays.
+// What comes together for a client is written together: one system call over TCP, and over TLS one
+// for each record, of which the kernel is told that others follow. A record has one message: there
+// are clients (turnutils_uclient) that take what one read gives for one. A socket that takes a part
+// of it, or nothing now, loses none of it, and the order stays.
 #include "stream_world.h"
 
 #include <errno.h>
@@ -15,11 +16,8 @@
 
 #define MESSAGE 28 // an indication with an attribute of 4 bytes
 #define FEW 100
-#define MANY 1500 // more than a thread takes at a time, more than fits two records
-#define RECORD 16384
-#define OLD 40 // bytes of a message in the queue's test,
-#define NEW 52 // and of those that come behind: what stands for the others is cut
-#define TOO_MANY 150
+#define MANY 1500 // more than a thread takes at a time
+#define MEDIA 150 // messages of a connection that has no room for them all
 
 struct client {
 	int fd;
@@ -29,12 +27,21 @@ struct client {
 
 static struct sockaddr_in server;
 static struct streams *streams;
-static unsigned int writes; // by stream threads
+static unsigned int writes, pushes; // by stream threads; those behind which nothing follows
 static bool cuts; // writes are cut short
-static bool full; // the kernel takes nothing
+static bool full; // the kernel takes nothing,
+static unsigned int takes; // but so many writes
 static __thread bool is_test;
 
 // --- what is wrapped -----------------------------------------------------------------------------
+
+static bool taken(void)
+{
+	if (__atomic_load_n(&takes, __ATOMIC_RELAXED) == 0)
+		return false;
+	__atomic_fetch_sub(&takes, 1, __ATOMIC_RELAXED);
+	return true;
+}
 
 // How many bytes of a write the kernel is to take, at random; 0: none now.
 static size_t cut(size_t len)
@@ -42,7 +49,7 @@ static size_t cut(size_t len)
 	static __thread unsigned int seed;
 
 	__atomic_fetch_add(&writes, 1, __ATOMIC_RELAXED);
-	if (__atomic_load_n(&full, __ATOMIC_RELAXED)) {
+	if (__atomic_load_n(&full, __ATOMIC_RELAXED) && !taken()) {
 		errno = EAGAIN;
 		return 0;
 	}
@@ -68,6 +75,8 @@ ssize_t __wrap_send(int fd, const void *buf, size_t len, int flags)
 {
 	const size_t n = is_test ? len : cut(len);
 
+	if (!is_test && (flags & MSG_MORE) == 0)
+		__atomic_fetch_add(&pushes, 1, __ATOMIC_RELAXED);
 	return n > 0 ? __real_send(fd, buf, n, flags) : -1;
 }
 
@@ -80,6 +89,7 @@ ssize_t __wrap_sendmsg(int fd, const struct msghdr *m, int flags)
 
 	if (is_test)
 		return __real_sendmsg(fd, m, flags);
+	__atomic_fetch_add(&pushes, 1, __ATOMIC_RELAXED);
 	assert_in_range(m->msg_iovlen, 1, 1024);
 	for (size_t i = 0; i < m->msg_iovlen; i++)
 		all += m->msg_iov[i].iov_len;
@@ -206,6 +216,17 @@ static unsigned int written(void)
 	return __atomic_exchange_n(&writes, 0, __ATOMIC_RELAXED);
 }
 
+static unsigned int pushed(void)
+{
+	return __atomic_exchange_n(&pushes, 0, __ATOMIC_RELAXED);
+}
+
+// Together, and over TLS in a record each.
+static void expect_together(const struct client *c, unsigned int nb, uint16_t len)
+{
+	assert_int_equal(expect(c, nb, len), c->ssl != NULL ? nb : 1);
+}
+
 // --- the tests -----------------------------------------------------------------------------------
 
 static void start_with(uint32_t queue)
@@ -237,9 +258,11 @@ static void test_together(void **state)
 	for (unsigned int i = 0; i < 2; i++) {
 		begin(&c[i], i == 1);
 		written();
+		pushed();
 		leave(&c[i], FEW, 40);
-		assert_int_equal(expect(&c[i], FEW, 40), 1);
-		assert_int_equal(written(), 1);
+		expect_together(&c[i], FEW, 40);
+		assert_int_equal(written(), i == 1 ? FEW : 1);
+		assert_int_equal(pushed(), 1);
 	}
 	expect_counted(2 * FEW);
 	stream_stats(streams, &s);
@@ -259,6 +282,7 @@ static void test_two_clients(void **state)
 	for (unsigned int i = 0; i < 2; i++)
 		begin(&c[i], i == 1);
 	written();
+	pushed();
 	stream_world_hold(true);
 	for (unsigned int i = 0; i < 2 * FEW; i++) {
 		struct stream_world_message *p = calloc(1, sizeof(*p) + 40u);
@@ -272,25 +296,28 @@ static void test_two_clients(void **state)
 	for (unsigned int i = 0; i < 2; i++)
 		stream_wake(streams, c[i].like.thread);
 	for (unsigned int i = 0; i < 2; i++)
-		assert_int_equal(expect(&c[i], FEW, 40), 1);
-	assert_int_equal(written(), 2);
+		expect_together(&c[i], FEW, 40);
+	assert_int_equal(written(), 1 + FEW);
+	assert_int_equal(pushed(), 2);
 	for (unsigned int i = 0; i < 2; i++)
 		end(&c[i]);
 	stop();
 }
 
-// Full records, and one with the rest of what a thread takes at a time.
-static void test_full_records(void **state)
+// As many as a thread takes at a time are more than a write has: none is cut for that.
+static void test_full_writes(void **state)
 {
+	enum { LONG = 200, EACH = GATHER_BYTES / LONG };
 	struct client c;
-	const size_t all = (size_t)STREAM_BURST * 200;
 
 	start();
 	begin(&c, true);
 	written();
-	leave(&c, STREAM_BURST, 200);
-	assert_int_equal(expect(&c, STREAM_BURST, 200), (all + RECORD - 1) / RECORD);
-	assert_int_equal(written(), (all + RECORD - 1) / RECORD);
+	pushed();
+	leave(&c, STREAM_BURST, LONG);
+	expect_together(&c, STREAM_BURST, LONG);
+	assert_int_equal(written(), STREAM_BURST);
+	assert_int_equal(pushed(), (STREAM_BURST + EACH - 1) / EACH);
 	end(&c);
 	stop();
 }
@@ -321,47 +348,83 @@ static uint64_t dropped(void)
 	return s.queue_full;
 }
 
-// Reads a message of len bytes. Returns its number.
-static uint32_t read_message(const struct client *c, uint16_t len)
+// No two messages in a row have the same length: what stands for another one is cut.
+static uint16_t length(uint32_t i)
+{
+	return (uint16_t)(40 + 4 * (i % 3));
+}
+
+static void add_media(const struct client *c, uint32_t first, unsigned int nb)
+{
+	for (uint32_t i = first; i < first + nb; i++)
+		add(c, i, 1, length(i));
+}
+
+static uint32_t read_number(const struct client *c)
 {
 	uint8_t m[64];
+	size_t n = 0;
 
-	assert_true(len <= sizeof(m));
-	for (size_t n = 0; n < len;)
-		n += read_some(c, m + n, len - n);
+	while (n < 4)
+		n += read_some(c, m + n, 4 - n);
+	while (n < length(load_be32(m)))
+		n += read_some(c, m + n, length(load_be32(m)) - n);
 	return load_be32(m);
 }
 
-// What libssl has been offered is the client's: it has made a record of it. What is dropped for
-// newer media comes behind.
-static void offered_stays(bool together)
+// Waits until the thread has tried to write so often since it was asked last.
+static void wait_written(unsigned int times)
 {
-	struct client c;
-	uint32_t next;
+	while (__atomic_load_n(&writes, __ATOMIC_RELAXED) < times)
+		usleep(1000);
+	written();
+}
 
-	start_with(GATHER_PIECES * 80);
-	begin(&c, true);
+static void begin_full(struct client *c)
+{
+	start_with(MEDIA * 20);
+	begin(c, true);
 	__atomic_store_n(&full, true, __ATOMIC_RELAXED);
 	written();
 	stream_world_hold(true);
-	add(&c, 0, GATHER_PIECES, OLD);
+}
+
+// Reads on behind number last until that of the last one of nb, of which those that are not there
+// were dropped.
+static void expect_rest(const struct client *c, uint32_t last, uint32_t nb)
+{
+	uint32_t missing = last > 0 ? last - 1 : 0;
+
+	__atomic_store_n(&full, false, __ATOMIC_RELAXED);
+	while (last + 1 < nb) {
+		const uint32_t i = read_number(c);
+
+		assert_in_range(i, last + 1, nb - 1);
+		missing += i - last - 1;
+		last = i;
+	}
+	assert_int_equal(dropped(), missing);
+}
+
+// What libssl has been offered is the client's: it has made a record of it. What is dropped for
+// newer media comes behind, whether it came together or not.
+static void offered_stays(bool together)
+{
+	struct client c;
+
+	begin_full(&c);
+	add_media(&c, 0, 1);
 	if (!together) {
 		release(&c);
-		while (__atomic_load_n(&writes, __ATOMIC_RELAXED) == 0)
-			usleep(1000);
+		wait_written(1);
 	}
-	add(&c, GATHER_PIECES, TOO_MANY, NEW);
+	add_media(&c, 1, MEDIA);
 	release(&c);
 	while (dropped() == 0)
 		usleep(1000);
 	__atomic_store_n(&full, false, __ATOMIC_RELAXED);
-	for (uint32_t i = 0; i < GATHER_PIECES; i++)
-		assert_int_equal(read_message(&c, OLD), i);
-	next = read_message(&c, NEW);
-	assert_in_range(next, GATHER_PIECES + 1, GATHER_PIECES + TOO_MANY - 1);
-	assert_int_equal(dropped(), next - GATHER_PIECES);
-	while (++next < GATHER_PIECES + TOO_MANY)
-		assert_int_equal(read_message(&c, NEW), next);
+	assert_int_equal(read_number(&c), 0);
+	expect_rest(&c, 0, 1 + MEDIA);
 	end(&c);
 	stop();
 }
@@ -372,14 +435,41 @@ static void test_offered_stays(void **state)
 	offered_stays(true);
 }
 
+// So is what was offered of the queue.
+static void test_offered_of_queue(void **state)
+{
+	struct client c;
+	uint32_t first;
+
+	begin_full(&c);
+	add_media(&c, 0, 1 + MEDIA);
+	release(&c);
+	while (dropped() == 0)
+		usleep(1000);
+	__atomic_store_n(&takes, 1, __ATOMIC_RELAXED);
+	assert_int_equal(read_number(&c), 0);
+	written();
+	wait_written(3); // one of them, at least, is of the next message
+	first = (uint32_t)dropped();
+	add_media(&c, 1 + MEDIA, MEDIA);
+	while (dropped() == first)
+		usleep(1000);
+	__atomic_store_n(&full, false, __ATOMIC_RELAXED);
+	assert_int_equal(read_number(&c), first + 1);
+	expect_rest(&c, first + 1, 1 + 2 * MEDIA);
+	end(&c);
+	stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_together),
 		cmocka_unit_test(test_two_clients),
-		cmocka_unit_test(test_full_records),
+		cmocka_unit_test(test_full_writes),
 		cmocka_unit_test(test_cut_short),
 		cmocka_unit_test(test_offered_stays),
+		cmocka_unit_test(test_offered_of_queue),
 	};
 
 	return cmocka_run_group_tests_name(
