@@ -8,8 +8,11 @@
 #define COOKIE_LEN 13 // "obMatJos2" and 4 characters of features (RFC 8489 9.2)
 #define STAMP_LEN 4
 #define MAC_LEN 10
+#define PORT_LEN 2
+#define TEXT_LEN (STAMP_LEN + 16 + PORT_LEN) // stamp, address, port
 #define BODY_LEN (STAMP_LEN + MAC_LEN)
 #define STAMP_CHARS 6 // base64 characters of the stamp and the first 4 bits of the MAC
+#define PORT_CHARS 3 // and of the last 16 bits of it
 
 _Static_assert(NONCE_LEN == COOKIE_LEN + (BODY_LEN * 8 + 5) / 6, "cookie, stamp and MAC");
 
@@ -38,17 +41,23 @@ static bool stamp_read(const uint8_t *nonce, uint32_t *stamp)
 	return true;
 }
 
+// RFC 8489 9.2.4: two source addresses or ports never get the same nonce.
 static bool nonce_stamped(const struct turn_policy *p, struct stun_crypto *c,
-	const struct endpoint *client, uint32_t stamp, uint8_t out[NONCE_LEN])
+	const struct nonce_client *client, uint32_t stamp, uint8_t out[NONCE_LEN])
 {
-	uint8_t text[STAMP_LEN + 16 + 2], mac[32], body[BODY_LEN];
+	uint8_t text[TEXT_LEN + 1] = {0}, mac[32], body[BODY_LEN];
+	uint8_t *const port =
+		client->stream ? mac + MAC_LEN - PORT_LEN : text + TEXT_LEN - PORT_LEN;
 
 	store_be32(text, stamp);
-	// RFC 8489 9.2.4: two source addresses or ports never get the same nonce.
-	memcpy(text + STAMP_LEN, client->addr.b, 16);
-	store_be16(text + STAMP_LEN + 16, client->port);
-	if (!stun_hmac_sha256(c, p->nonce_key, sizeof(p->nonce_key), text, sizeof(text), mac))
+	memcpy(text + STAMP_LEN, client->at.addr.b, 16);
+	if (!client->stream)
+		store_be16(port, client->at.port);
+	if (!stun_hmac_sha256(
+		    c, p->nonce_key, sizeof(p->nonce_key), text, TEXT_LEN + client->stream, mac))
 		return false;
+	if (client->stream)
+		store_be16(port, (uint16_t)(load_be16(port) + client->at.port));
 	memcpy(body, text, STAMP_LEN);
 	memcpy(body + STAMP_LEN, mac, MAC_LEN);
 	memcpy(out, cookie_of(p), COOKIE_LEN);
@@ -56,22 +65,24 @@ static bool nonce_stamped(const struct turn_policy *p, struct stun_crypto *c,
 	return true;
 }
 
-bool nonce_make(const struct turn_policy *p, struct stun_crypto *c, const struct endpoint *client,
-	uint64_t wall_s, uint8_t out[NONCE_LEN])
+bool nonce_make(const struct turn_policy *p, struct stun_crypto *c,
+	const struct nonce_client *client, uint64_t wall_s, uint8_t out[NONCE_LEN])
 {
 	return nonce_stamped(p, c, client, (uint32_t)wall_s, out);
 }
 
 enum nonce_state nonce_check(const struct turn_policy *p, struct stun_crypto *c,
-	const struct endpoint *client, uint64_t wall_s, const uint8_t nonce[NONCE_LEN])
+	const struct nonce_client *client, uint64_t wall_s, const uint8_t nonce[NONCE_LEN])
 {
+	const size_t len = NONCE_LEN - (client->stream && client->any_port ? PORT_CHARS : 0);
 	uint8_t expected[NONCE_LEN];
 	uint32_t stamp;
 
-	// The whole nonce is compared, so the feature bits are signed as well. A nonce whose bits
+	// All of the nonce but a port that does not matter is compared, so the feature bits are
+	// signed as well. A nonce whose bits
 	// were changed on the way (RFC 8489 9.2.1) does not count as ours.
 	if (!stamp_read(nonce, &stamp) || !nonce_stamped(p, c, client, stamp, expected) ||
-		!stun_equal(expected, nonce, NONCE_LEN))
+		!stun_equal(expected, nonce, len))
 		return NONCE_FOREIGN;
 	// A stamp from the future gives an age of almost 2^32.
 	return (uint32_t)wall_s - stamp <= p->nonce_lifetime_s ? NONCE_VALID : NONCE_STALE;

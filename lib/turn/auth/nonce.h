@@ -2,6 +2,8 @@
 // The nonce. It is stateless, bound to the client, and a fleet can share it:
 // "obMatJos2" and 4 base64 characters of security feature bits (RFC 8489 9.2, 18.1), then 19 base64
 // characters of a 32-bit wall-clock stamp and an 80-bit MAC over stamp, client address and port.
+// Over TCP and TLS the MAC is of stamp and address, and the port is added to its last 16 bits. So
+// the nonce of one connection can be known on another one from that address.
 // The feature bits are password algorithms and, unless there are REST secrets or keys of access
 // tokens, username anonymity. That forbids clients to send the USERNAME that both need.
 #pragma once
@@ -12,10 +14,19 @@ struct turn_policy;
 
 #define NONCE_LEN 32
 
+// Whose a nonce is.
+struct nonce_client {
+	struct endpoint at;
+	bool stream; // by TCP or TLS
+	// For nonce_check, of a stream: a nonce of another port of that address is as good, as
+	// clients have for RFC 6062's ConnectionBind that of their control connection.
+	bool any_port;
+};
+
 // Writes NONCE_LEN characters (no NUL) to out. wall_s is the time of day in seconds. False when
 // libcrypto fails.
-bool nonce_make(const struct turn_policy *p, struct stun_crypto *c, const struct endpoint *client,
-	uint64_t wall_s, uint8_t out[NONCE_LEN]);
+bool nonce_make(const struct turn_policy *p, struct stun_crypto *c,
+	const struct nonce_client *client, uint64_t wall_s, uint8_t out[NONCE_LEN]);
 enum nonce_state {
 	NONCE_FOREIGN, // we did not make it, or not for this client
 	// Ours (or the fleet's) for this client, but older than the lifetime, or from the future.
@@ -25,4 +36,4 @@ enum nonce_state {
 // Says what a nonce of NONCE_LEN characters is worth. Compares in constant time, and takes one HMAC
 // for any text that looks like a nonce.
 enum nonce_state nonce_check(const struct turn_policy *p, struct stun_crypto *c,
-	const struct endpoint *client, uint64_t wall_s, const uint8_t nonce[NONCE_LEN]);
+	const struct nonce_client *client, uint64_t wall_s, const uint8_t nonce[NONCE_LEN]);

@@ -102,13 +102,20 @@ static void put_unknown(struct turn_request *r)
 	stun_put(&r->w, STUN_UNKNOWN_ATTRIBUTES, list, len);
 }
 
+static struct nonce_client nonce_client_of(const struct turn_request *r)
+{
+	return (struct nonce_client){.at = {r->v->src, r->v->src_port},
+		.stream = turn_listener_is_stream(&r->s->listener[r->v->listener]),
+		.any_port = r->m.method == STUN_CONNECTION_BIND};
+}
+
 // Appends REALM, NONCE and PASSWORD-ALGORITHMS of a 401 or 438 (RFC 8489 9.2.4), and where tokens
 // are taken THIRD-PARTY-AUTHORIZATION (RFC 7635). Such an answer has no SOFTWARE and no reason
 // phrase: what strangers can ask for stays small.
 static bool put_challenge(struct turn_request *r)
 {
 	const struct turn_policy *p = r->policy;
-	const struct endpoint client = {r->v->src, r->v->src_port};
+	const struct nonce_client client = nonce_client_of(r);
 	uint8_t nonce[NONCE_LEN];
 
 	if (!nonce_make(p, r->s->crypto, &client, r->s->wall_s, nonce))
@@ -240,7 +247,7 @@ static enum turn_refusal verify(struct turn_request *r)
 static enum nonce_state prove(struct turn_request *r)
 {
 	const struct stun_msg *m = &r->m;
-	const struct endpoint client = {r->v->src, r->v->src_port};
+	const struct nonce_client client = nonce_client_of(r);
 	enum nonce_state state;
 
 	if (m->alen[STUN_NONCE] != NONCE_LEN)

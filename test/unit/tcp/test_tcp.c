@@ -369,6 +369,21 @@ static void connection_bind_says_who_asks(void **state)
 	assert_int_equal(fixture_stats(&f).allocations, 0); // and leaves nothing here
 }
 
+// pion's client signs it with the nonce of its control connection, and asks once.
+static void connection_bind_takes_the_nonce_of_the_control_connection(void **state)
+{
+	struct fixture_client data = fixture_client("198.51.100.7", 5001);
+
+	allocate(&ivan);
+	data.listener = 2;
+	data.nonce_len = ivan.nonce_len;
+	memcpy(data.nonce, ivan.nonce, ivan.nonce_len);
+	assert_int_equal(bind_id(&data, 77), UINT_MAX);
+	assert_int_equal(connect_to(&data, "10.99.0.9", 80), 438); // it alone
+	data.at.addr = eve.at.addr;
+	assert_int_equal(bind_id(&data, 77), 438); // from there alone
+}
+
 static void connection_bind_is_refused(void **state)
 {
 	fixture_begin(&f, STUN_REQUEST, STUN_CONNECTION_BIND);
@@ -382,6 +397,7 @@ static void connection_bind_is_refused(void **state)
 	assert_int_equal(bind_id(&ivan, 77), 400); // over UDP
 	ivan.password = "guess";
 	ivan.listener = 2;
+	ivan.nonce_len = 0;
 	assert_int_equal(bind_id(&ivan, 77), 401);
 }
 
@@ -442,6 +458,7 @@ int main(void)
 		TEST(connect_is_refused),
 		TEST(numbers_are_not_given_twice),
 		TEST(connection_bind_says_who_asks),
+		TEST(connection_bind_takes_the_nonce_of_the_control_connection),
 		TEST(connection_bind_is_refused),
 		TEST(a_peer_needs_a_permission),
 	};

@@ -44,12 +44,22 @@ static int teardown(void **state)
 static void make(const struct endpoint *client, uint64_t wall_s, uint8_t nonce[NONCE_LEN])
 {
 	memset(nonce, 0xA5, NONCE_LEN);
-	assert_true(nonce_make(&policy, crypto, client, wall_s, nonce));
+	assert_true(
+		nonce_make(&policy, crypto, &(struct nonce_client){.at = *client}, wall_s, nonce));
+}
+
+static enum nonce_state check(
+	const struct endpoint *client, uint64_t wall_s, const uint8_t nonce[NONCE_LEN])
+{
+	// over UDP a port matters to everybody
+	const struct nonce_client c = {.at = *client, .any_port = wall_s % 2};
+
+	return nonce_check(&policy, crypto, &c, wall_s, nonce);
 }
 
 static bool valid(const struct endpoint *client, uint64_t wall_s, const uint8_t nonce[NONCE_LEN])
 {
-	return nonce_check(&policy, crypto, client, wall_s, nonce) == NONCE_VALID;
+	return check(client, wall_s, nonce) == NONCE_VALID;
 }
 
 // What the nonce has to be, computed with libcrypto's one-shot calls.
@@ -142,9 +152,48 @@ static void test_bound_to_client(void **state)
 	}
 }
 
+// Over TCP and TLS a nonce is another one for another port, too, and good for its own only. For a
+// ConnectionBind (RFC 6062 4.3: with the credentials of the control connection) that of any
+// connection from the address is good.
+static void test_streams(void **state)
+{
+	uint8_t nonce[NONCE_LEN], udp[NONCE_LEN], other[NONCE_LEN];
+	struct nonce_client c = {.at = ivan, .stream = true}, e, any;
+
+	assert_true(nonce_make(&policy, crypto, &c, WALL, nonce));
+	make(&ivan, WALL, udp);
+	assert_false(valid(&ivan, WALL, nonce));
+	assert_int_equal(nonce_check(&policy, crypto, &c, WALL, udp), NONCE_FOREIGN);
+	for (int bit = 0; bit < 128 + 16; bit++) {
+		e = c;
+		if (bit < 128)
+			e.at.addr.b[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		else
+			e.at.port ^= (uint16_t)(1 << (bit - 128));
+		any = e;
+		any.any_port = true;
+		assert_true(nonce_make(&policy, crypto, &e, WALL, other));
+		assert_memory_not_equal(nonce, other, NONCE_LEN);
+		assert_int_equal(nonce_check(&policy, crypto, &e, WALL, other), NONCE_VALID);
+		assert_int_equal(nonce_check(&policy, crypto, &e, WALL, nonce), NONCE_FOREIGN);
+		assert_int_equal(nonce_check(&policy, crypto, &any, WALL, nonce),
+			bit < 128 ? NONCE_FOREIGN : NONCE_VALID);
+		assert_int_equal(nonce_check(&policy, crypto, &any, WALL + LIFETIME + 1, nonce),
+			bit < 128 ? NONCE_FOREIGN : NONCE_STALE);
+	}
+	any = c;
+	any.any_port = true;
+	assert_int_equal(nonce_check(&policy, crypto, &any, WALL, udp), NONCE_FOREIGN);
+	for (size_t i = 0; i < NONCE_LEN - 3; i++) {
+		nonce[i] ^= 1;
+		assert_int_equal(nonce_check(&policy, crypto, &any, WALL, nonce), NONCE_FOREIGN);
+		nonce[i] ^= 1;
+	}
+}
+
 static bool stale(const struct endpoint *client, uint64_t wall_s, const uint8_t nonce[NONCE_LEN])
 {
-	return nonce_check(&policy, crypto, client, wall_s, nonce) == NONCE_STALE;
+	return check(client, wall_s, nonce) == NONCE_STALE;
 }
 
 static void test_lifetime(void **state)
@@ -183,7 +232,7 @@ static void test_forged(void **state)
 
 		for (unsigned int c = 0; c < 256; c++) {
 			nonce[i] = (uint8_t)c;
-			assert_int_equal(nonce_check(&policy, crypto, &ivan, WALL, nonce),
+			assert_int_equal(check(&ivan, WALL, nonce),
 				c == right ? NONCE_VALID : NONCE_FOREIGN);
 			// nor is it one that was ours once
 			assert_int_equal(stale(&ivan, WALL + LIFETIME + 1, nonce), c == right);
@@ -247,6 +296,7 @@ static void test_fleet(void **state)
 		{"", "", 1, false},
 		{"", "", 0, true},
 	};
+	const struct nonce_client client = {.at = ivan};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		struct turn_policy *a, *b;
@@ -258,8 +308,8 @@ static void test_fleet(void **state)
 		b = turn_policy_create(&c, crypto, boot[t[i].boot_b]);
 		assert_non_null(a);
 		assert_non_null(b);
-		assert_true(nonce_make(a, crypto, &ivan, WALL, nonce));
-		assert_int_equal(nonce_check(b, crypto, &ivan, WALL + 1, nonce),
+		assert_true(nonce_make(a, crypto, &client, WALL, nonce));
+		assert_int_equal(nonce_check(b, crypto, &client, WALL + 1, nonce),
 			t[i].shared ? NONCE_VALID : NONCE_FOREIGN);
 		turn_policy_free(a);
 		turn_policy_free(b);
@@ -273,6 +323,7 @@ int main(void)
 		cmocka_unit_test(test_random_clients),
 		cmocka_unit_test(test_features),
 		cmocka_unit_test(test_bound_to_client),
+		cmocka_unit_test(test_streams),
 		cmocka_unit_test(test_lifetime),
 		cmocka_unit_test(test_forged),
 		cmocka_unit_test(test_garbage),
