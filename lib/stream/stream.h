@@ -259,8 +259,9 @@ struct stream_ops {
 	// Asks how many bytes, up to want, may be relayed now: 0 = none for a while. So many are
 	// then spoken for. Any thread, as relayed.
 	uint32_t (*allow)(void *ctx, const struct stream_flow *f, uint32_t want);
-	// Counts bytes that were relayed, and gives back what was allowed beyond them.
-	void (*relayed)(void *ctx, const struct stream_flow *f, uint32_t allowed, uint32_t bytes);
+	// Counts bytes that are about to be relayed, and gives back what was allowed beyond them.
+	// False: the allocation has ended, and none may be.
+	bool (*relayed)(void *ctx, const struct stream_flow *f, uint32_t allowed, uint32_t bytes);
 	// Tells of refusals; NULL: nobody wants to know. False: there is no room for it.
 	bool (*refused)(void *ctx, unsigned int t, const struct stream_refused *r);
 };

@@ -33,8 +33,9 @@ void turn_tcp_table_counted(
 // is the worker's clock. Any thread, as turn_tcp_moved.
 uint32_t turn_tcp_take(
 	struct turn_shard *s, const struct turn_tcp_way *w, uint32_t want, uint64_t now_ms);
-// Counts what was relayed of that as the allocation's, and gives back the rest.
-void turn_tcp_moved(struct turn_shard *s, const struct turn_tcp_way *w,
+// Counts what is about to be relayed of that as the allocation's, and gives back the rest. False:
+// the allocation has ended, nothing was counted, and so nothing may be relayed.
+bool turn_tcp_moved(struct turn_shard *s, const struct turn_tcp_way *w,
 	const struct turn_tcp_bytes *n, uint64_t now_ms);
 // Ends an allocation whose port could not be opened. The worker.
 void turn_tcp_ended(struct turn_shard *s, uint32_t place, uint64_t allocation);

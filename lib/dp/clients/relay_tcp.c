@@ -185,13 +185,13 @@ uint32_t relay_tcp_allow(void *ctx, const struct stream_flow *f, uint32_t want)
 	return turn_tcp_take(d->worker[f->worker]->shard, &way, want, now_ms(d));
 }
 
-void relay_tcp_relayed(void *ctx, const struct stream_flow *f, uint32_t allowed, uint32_t bytes)
+bool relay_tcp_relayed(void *ctx, const struct stream_flow *f, uint32_t allowed, uint32_t bytes)
 {
 	const struct dp *d = ctx;
 	const struct turn_tcp_way way = way_of(f);
 	const struct turn_tcp_bytes n = {.taken = allowed, .moved = bytes};
 
-	turn_tcp_moved(d->worker[f->worker]->shard, &way, &n, now_ms(d));
+	return turn_tcp_moved(d->worker[f->worker]->shard, &way, &n, now_ms(d));
 }
 
 // --- configuration -------------------------------------------------------------------------------

@@ -29,5 +29,5 @@ void relay_tcp_unopened(void *ctx, unsigned int t, unsigned int w, const struct 
 void relay_tcp_device(void *ctx, const struct addr *a, char name[STREAM_DEVICE_LEN]);
 bool relay_tcp_lives(void *ctx, unsigned int w, const struct stream_place *p);
 uint32_t relay_tcp_allow(void *ctx, const struct stream_flow *f, uint32_t want);
-void relay_tcp_relayed(void *ctx, const struct stream_flow *f, uint32_t allowed, uint32_t bytes);
+bool relay_tcp_relayed(void *ctx, const struct stream_flow *f, uint32_t allowed, uint32_t bytes);
 void relay_tcp_counted(void *ctx, unsigned int w, const struct stream_place *p, uint32_t n);

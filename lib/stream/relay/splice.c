@@ -54,16 +54,16 @@ static struct stream_flow flow_of(const struct splice *s, bool to_client)
 		.of = s->peer->of, .worker = s->peer->worker, .to_client = to_client};
 }
 
-// What came before the binding was not asked for: it is owed.
+// What came before the binding was not asked for: it is owed. What may not be relayed any more goes
+// nowhere: the tick finds that the allocation has ended.
 static void rest_take(const struct thread *t, struct splice *s, struct conn *c)
 {
 	const struct stream_config *conf = &t->s->conf;
 	const struct stream_flow f = flow_of(s, false);
 
-	s->to_peer.len = c->rest_len;
-	if (c->rest_len > 0) {
+	if (c->rest_len > 0 && conf->ops->relayed(conf->ctx, &f, 0, c->rest_len)) {
 		memcpy(s->to_peer.buf, c->rest, c->rest_len);
-		conf->ops->relayed(conf->ctx, &f, 0, c->rest_len);
+		s->to_peer.len = c->rest_len;
 	}
 	free(c->rest);
 	c->rest = NULL;
@@ -166,7 +166,10 @@ static bool fill(struct thread *t, struct splice *s, struct way *w, bool *moved)
 	if (w->dry)
 		return true;
 	n = f.to_client ? peer_read(s->peer->fd, w->buf, may) : tls_io_read(s->client, w->buf, may);
-	conf->ops->relayed(conf->ctx, &f, may, n > 0 ? (uint32_t)n : 0);
+	if (!conf->ops->relayed(conf->ctx, &f, may, n > 0 ? (uint32_t)n : 0) && n > 0) {
+		w->dry = true; // what is not counted goes nowhere
+		return true;
+	}
 	return read_done(w, n, moved);
 }
 

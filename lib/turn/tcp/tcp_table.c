@@ -105,7 +105,7 @@ void tcp_table_made(struct turn_shard *s, uint32_t slot)
 void tcp_table_close(struct turn_shard *s, uint32_t slot)
 {
 	__atomic_store_n(&at(s, tcp_table_place(s, slot))->allocation, 0, __ATOMIC_RELEASE);
-	tcp_usage_fold(s, slot);
+	tcp_usage_end(s, slot);
 }
 
 void tcp_table_end(struct turn_shard *s, uint32_t slot)

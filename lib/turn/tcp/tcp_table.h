@@ -17,8 +17,8 @@ struct tcp_place {
 	uint64_t allocation; // its id; 0 = none. The worker writes it, stream threads read it
 	uint32_t slot; // of that allocation
 	uint32_t connections; // of it; a stream thread writes it, the worker reads it
-	// By enum turn_leg, bytes relayed that its usage record does not have yet: stream threads
-	// add, the worker takes.
+	// By enum turn_leg: bytes relayed that its usage record does not have yet, below a number
+	// that grows with each allocation (tcp_usage.c). Stream threads add, the worker takes.
 	uint64_t moved[2];
 	_Atomic uint64_t due[2]; // account.h: what it owes of its own rate; stream threads
 	uint32_t account[2]; // of its user, its realm; the worker writes them, stream threads read

@@ -12,6 +12,12 @@
 #define RENEW_BUDGET 64
 #define LEAST 1024 // bytes that are worth a read, where so many are wanted
 
+// The two parts of tcp_place.moved: bytes since the last fold (17 TB are never so many), and a
+// number. The number grows when an allocation ends. So a thread that has seen the allocation live
+// adds nothing to the word once it is taken for the last time, nor to that of the next one.
+#define MOVED_BYTES ((UINT64_C(1) << 44) - 1)
+#define MOVED_NUMBER (UINT64_C(1) << 44)
+
 // --- the worker's side ---------------------------------------------------------------------------
 
 // Opens the accounts that an allocation takes from, by the rates that hold now.
@@ -27,10 +33,8 @@ static void accounts_set(struct turn_shard *s, struct tcp_place *p)
 
 void tcp_usage_begin(struct turn_shard *s, struct tcp_place *p)
 {
-	for (unsigned int leg = 0; leg < 2; leg++) {
-		__atomic_store_n(&p->moved[leg], 0, __ATOMIC_RELAXED);
+	for (unsigned int leg = 0; leg < 2; leg++) // of moved the last one has left no bytes
 		atomic_store_explicit(&p->due[leg], 0, memory_order_relaxed);
-	}
 	accounts_set(s, p);
 }
 
@@ -39,30 +43,49 @@ static struct tcp_place *place_of(const struct turn_shard *s, uint32_t slot)
 	return &s->tcp.place[tcp_table_place(s, slot) / s->workers];
 }
 
+static void fold(struct turn_shard *s, uint32_t slot, unsigned int leg, uint64_t more)
+{
+	struct turn_line *l = alloc_at(s, slot);
+	struct line_count c = line_count(l, leg);
+	const uint64_t bytes = c.bytes + more, spilled = bytes / TURN_SPILL_BYTES;
+
+	s->usage[slot].bytes[leg] += (uint32_t)spilled;
+	sums_bytes(s, slot, leg, spilled * TURN_SPILL_BYTES);
+	c.bytes = (uint32_t)(bytes % TURN_SPILL_BYTES);
+	line_set_count(l, leg, c);
+}
+
 void tcp_usage_fold(struct turn_shard *s, uint32_t slot)
 {
 	struct tcp_place *p = place_of(s, slot);
-	struct turn_line *l = alloc_at(s, slot);
+
+	for (unsigned int leg = 0; leg < 2; leg++)
+		if ((__atomic_load_n(&p->moved[leg], __ATOMIC_RELAXED) & MOVED_BYTES) != 0)
+			fold(s, slot, leg,
+				__atomic_fetch_and(&p->moved[leg], ~MOVED_BYTES, __ATOMIC_RELAXED) &
+					MOVED_BYTES);
+}
+
+void tcp_usage_end(struct turn_shard *s, uint32_t slot)
+{
+	struct tcp_place *p = place_of(s, slot);
 
 	for (unsigned int leg = 0; leg < 2; leg++) {
-		struct line_count c = line_count(l, leg);
-		uint64_t bytes = c.bytes, spilled;
+		uint64_t was = __atomic_load_n(&p->moved[leg], __ATOMIC_RELAXED);
 
-		if (__atomic_load_n(&p->moved[leg], __ATOMIC_RELAXED) == 0)
-			continue;
-		bytes += __atomic_exchange_n(&p->moved[leg], 0, __ATOMIC_RELAXED);
-		spilled = bytes / TURN_SPILL_BYTES;
-		s->usage[slot].bytes[leg] += (uint32_t)spilled;
-		sums_bytes(s, slot, leg, spilled * TURN_SPILL_BYTES);
-		c.bytes = (uint32_t)(bytes % TURN_SPILL_BYTES);
-		line_set_count(l, leg, c);
+		// whoever reads what this writes sees that the place has no allocation, too
+		while (!__atomic_compare_exchange_n(&p->moved[leg], &was,
+			(was & ~MOVED_BYTES) + MOVED_NUMBER, false, __ATOMIC_RELEASE,
+			__ATOMIC_RELAXED))
+			;
+		fold(s, slot, leg, was & MOVED_BYTES);
 	}
 }
 
 uint64_t tcp_usage_noted(const struct turn_shard *s, uint32_t slot, unsigned int leg)
 {
 	return alloc_is_tcp(s, slot)
-		? __atomic_load_n(&place_of(s, slot)->moved[leg], __ATOMIC_RELAXED)
+		? __atomic_load_n(&place_of(s, slot)->moved[leg], __ATOMIC_RELAXED) & MOVED_BYTES
 		: 0;
 }
 
@@ -175,13 +198,29 @@ uint32_t turn_tcp_take(
 	return n;
 }
 
-void turn_tcp_moved(struct turn_shard *s, const struct turn_tcp_way *w,
+// Adds bytes, unless the allocation has ended. Between the look at the word and the change of it
+// its number tells.
+static bool note(struct turn_shard *s, const struct turn_tcp_way *w, uint32_t bytes)
+{
+	uint64_t *word, was;
+
+	if (!turn_tcp_table_lives(s, w->place, w->allocation))
+		return false;
+	word = &s->tcp.place[w->place / s->workers].moved[w->leg];
+	do {
+		was = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+		if (!turn_tcp_table_lives(s, w->place, w->allocation))
+			return false;
+	} while (!__atomic_compare_exchange_n(
+		word, &was, was + bytes, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return true;
+}
+
+bool turn_tcp_moved(struct turn_shard *s, const struct turn_tcp_way *w,
 	const struct turn_tcp_bytes *n, uint64_t now_ms)
 {
-	if (!turn_tcp_table_lives(s, w->place, w->allocation))
-		return; // it has ended since
-	__atomic_fetch_add(
-		&s->tcp.place[w->place / s->workers].moved[w->leg], n->moved, __ATOMIC_RELAXED);
+	if (!note(s, w, n->moved))
+		return false;
 	for (unsigned int of = 0; n->moved != n->taken && of < TURN_RATE_OF_END; of++) {
 		const struct bucket b = bucket_of(s, w, of, now_ms);
 
@@ -191,4 +230,5 @@ void turn_tcp_moved(struct turn_shard *s, const struct turn_tcp_way *w,
 			account_owe(
 				b.due, ACCOUNT_BYTES, b.kbits, b.terms.now, n->moved - n->taken);
 	}
+	return true;
 }

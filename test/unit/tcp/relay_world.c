@@ -141,11 +141,15 @@ static uint32_t allow(void *ctx, const struct stream_flow *f, uint32_t want)
 	return n;
 }
 
-static void relayed(void *ctx, const struct stream_flow *f, uint32_t allowed, uint32_t bytes)
+static bool relayed(void *ctx, const struct stream_flow *f, uint32_t allowed, uint32_t bytes)
 {
+	const bool over = __atomic_load_n(&world.over, __ATOMIC_RELAXED);
+
 	__atomic_fetch_add(
 		&world.allowed[f->to_client], (int64_t)allowed - bytes, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&world.relayed[f->to_client], bytes, __ATOMIC_RELAXED);
+	__atomic_fetch_add(over ? &world.late[f->to_client] : &world.relayed[f->to_client], bytes,
+		__ATOMIC_RELAXED);
+	return !over;
 }
 
 static const struct stream_ops ops = {.home = home,
@@ -353,9 +357,10 @@ static int open_world(uint32_t timeout_s, uint32_t handshake_s)
 	}
 	l.at = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.server.sin_port)};
 	world.alive = 0;
+	world.over = false;
 	for (unsigned int i = 0; i < 2; i++) {
 		world.allowed[i] = INT64_MAX / 2;
-		world.relayed[i] = 0;
+		world.relayed[i] = world.late[i] = 0;
 	}
 	world.streams = stream_start(&c, error, sizeof(error));
 	assert_non_null(world.streams);

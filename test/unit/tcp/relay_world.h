@@ -36,6 +36,8 @@ struct relay_world {
 	uint32_t connections; // as told
 	// Bytes that may be relayed, and those that were, to peers and to clients.
 	int64_t allowed[2], relayed[2];
+	bool over; // what is told as relayed from now on is not: the allocation has just ended
+	int64_t late[2]; // such bytes
 };
 extern struct relay_world world;
 

@@ -72,6 +72,32 @@ static void test_held(void **state)
 	close(c);
 }
 
+// What is read when the allocation has just ended is in nobody's usage, and so goes nowhere. It is
+// the same for what came before the binding.
+static void test_uncounted(void **state)
+{
+	uint64_t conn, of_data;
+	int peer, data, other;
+	const int c = joined(&conn, &peer, "", &data), second = admitted(conn, 6);
+
+	assert_reads(c, "done");
+	__atomic_store_n(&world.over, true, __ATOMIC_RELAXED);
+	assert_true(send(data, "late", 4, 0) == 4);
+	assert_true(send(peer, "later", 5, 0) == 5);
+	other = client(11, "early", &of_data);
+	order(of_data, binding(6, "ivan"));
+	assert_reads(other, "done");
+	UNTIL(__atomic_load_n(&world.late[0], __ATOMIC_RELAXED) == 9 &&
+		__atomic_load_n(&world.late[1], __ATOMIC_RELAXED) == 5);
+	__atomic_store_n(&world.alive, 0, __ATOMIC_RELAXED);
+	assert_closes(peer); // without a byte
+	assert_closes(data);
+	assert_closes(second);
+	assert_closes(other);
+	assert_int_equal(stats().relay_to_peers + stats().relay_to_clients, 0);
+	close(c);
+}
+
 // What came before the binding was not asked for, and is told all the same.
 static void test_owed(void **state)
 {
@@ -239,8 +265,8 @@ static void test_inside_limit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_held), TEST(test_owed), TEST(test_held_ends), TEST(test_reset_unseen),
-		TEST(test_rekeyed), TEST(test_inside_limit),
+		TEST(test_held), TEST(test_uncounted), TEST(test_owed), TEST(test_held_ends),
+		TEST(test_reset_unseen), TEST(test_rekeyed), TEST(test_inside_limit),
 		TEST(test_no_files), // leaves descriptors open
 	};
 

@@ -3,6 +3,8 @@
 // the bytes.
 #include "turn_fixture.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "addr_text.h"
@@ -62,6 +64,8 @@ static int teardown(void **state)
 	free(mem);
 	turn_accounts_free(accounts);
 	turn_policy_free(fresh);
+	mem = NULL;
+	accounts = NULL;
 	fresh = NULL;
 	return 0;
 }
@@ -88,11 +92,11 @@ static struct turn_tcp_way allocate(struct fixture_client *c)
 		.leg = TURN_FROM_CLIENT};
 }
 
-static void moved(const struct turn_tcp_way *w, uint32_t taken, uint32_t bytes)
+static bool moved(const struct turn_tcp_way *w, uint32_t taken, uint32_t bytes)
 {
 	const struct turn_tcp_bytes n = {.taken = taken, .moved = bytes};
 
-	turn_tcp_moved(f.shard, w, &n, f.now_ms);
+	return turn_tcp_moved(f.shard, w, &n, f.now_ms);
 }
 
 // Takes and moves what there is, up to so many bytes.
@@ -138,7 +142,7 @@ static void bytes_are_the_allocations(void **state)
 	to_client.leg = TURN_FROM_PEER;
 	assert_int_equal(relay(&to_peer, MANY), MANY);
 	assert_int_equal(relay(&to_client, 70000), 70000);
-	moved(&to_peer, 5, 3); // what was not read is given back
+	assert_true(moved(&to_peer, 5, 3)); // what was not read is given back
 	u = usage_of_first();
 	assert_int_equal(u.leg[TURN_FROM_CLIENT].bytes, MANY + 3u);
 	assert_int_equal(u.leg[TURN_FROM_PEER].bytes, 70000);
@@ -168,11 +172,75 @@ static void what_comes_too_late_is_nobodys(void **state)
 	w = allocate(&ivan);
 	assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
 	assert_int_equal(relay(&w, 10), 0);
-	moved(&w, 10, 10);
+	assert_false(moved(&w, 10, 10)); // and is not relayed
 	w.place = 1000000;
 	assert_int_equal(relay(&w, 10), 0);
 	allocate(&eve);
 	assert_int_equal(usage_of_first().leg[TURN_FROM_CLIENT].bytes, 0);
+}
+
+// A thread that carries bytes of an allocation, and looks up late.
+struct carrier {
+	pthread_t id;
+	struct turn_tcp_way way;
+	uint64_t may; // bytes that it was told it may relay
+	uint32_t rounds;
+	bool stop;
+};
+
+static void *carry(void *arg)
+{
+	struct carrier *c = arg;
+
+	while (!__atomic_load_n(&c->stop, __ATOMIC_RELAXED)) {
+		c->may += moved(&c->way, 3, 3) ? 3 : 0;
+		__atomic_fetch_add(&c->rounds, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+static void until_round(const struct carrier *c, uint32_t more)
+{
+	const uint32_t from = __atomic_load_n(&c->rounds, __ATOMIC_RELAXED);
+
+	while (__atomic_load_n(&c->rounds, __ATOMIC_RELAXED) - from < more)
+		sched_yield();
+}
+
+// While threads carry bytes an allocation ends, and the next one gets its port: each byte that may
+// be relayed is in the usage that the end tells, and the next one has none of them.
+static void an_end_counts_to_the_byte(void **state)
+{
+	struct turn_config c = fixture_config();
+
+	fixture_add_tcp(&c, 61000, 61000);
+	fixture_open(&f, &c, 1);
+	ivan = fixture_client("198.51.100.7", 5000);
+	ivan.listener = 2;
+	for (unsigned int i = 0; i < 100; i++) {
+		struct carrier of[2] = {{.way = allocate(&ivan)}};
+		struct turn_usage u;
+
+		of[1].way = of[0].way;
+		for (unsigned int k = 0; k < 2; k++)
+			assert_int_equal(pthread_create(&of[k].id, NULL, carry, &of[k]), 0);
+		for (unsigned int k = 0; k < 2; k++)
+			until_round(&of[k], 10);
+		assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
+		u = fixture_event(&f, 0)->usage;
+		allocate(&ivan);
+		for (unsigned int k = 0; k < 2; k++)
+			until_round(&of[k], 10);
+		for (unsigned int k = 0; k < 2; k++) {
+			__atomic_store_n(&of[k].stop, true, __ATOMIC_RELAXED);
+			pthread_join(of[k].id, NULL);
+		}
+		assert_int_equal(u.leg[TURN_FROM_CLIENT].bytes, of[0].may + of[1].may);
+		assert_int_equal(usage_of_first().leg[TURN_FROM_CLIENT].bytes, 0);
+		assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
+		fixture_advance(&f, 1); // relay ports are free again
+		fixture_expire(&f);
+	}
 }
 
 // --- rates ---------------------------------------------------------------------------------------
@@ -349,6 +417,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(bytes_are_the_allocations),
 		TEST(what_comes_too_late_is_nobodys),
+		TEST(an_end_counts_to_the_byte),
 		TEST(an_allocation_keeps_to_its_rate),
 		TEST(a_user_has_one_rate_for_all_he_has),
 		TEST(a_rate_is_one_for_udp_and_tcp),
