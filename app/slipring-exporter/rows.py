@@ -225,6 +225,7 @@ relay_strangers   c relay_refused{{reason=permission}} .
 relay_full        c relay_refused{{reason=full}}      .
 relay_files       c relay_refused{{reason=files}}     .
 relay_unbound     c relay_refused{{reason=unbound}}   .
+relay_denied      c relay_refused{{reason=denied}}    .
 relay_unknown     c relay_refused{{reason=unknown}}   .
 relay_unopened    c relay_refused{{reason=port}}      .
 relay_held        c relay_held            Times that bytes waited for limits.rates.

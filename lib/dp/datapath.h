@@ -71,7 +71,8 @@ struct dp {
 	struct local_addrs *local; // of the start: own addresses and listeners stay the same
 	struct hot *hot; // that all workers have; mgmt lcore only
 	struct turn_relay_map *map;
-	struct turn_policy *policy;
+	struct turn_policy *policy; // mgmt lcore writes; stream threads read it with the lock
+	pthread_mutex_t policy_lock;
 	struct reload *reload; // under way, or NULL; management lcore
 	struct alternates alternates;
 	uint8_t boot_key[32]; // of nonces, the same for all policies, and of NICs' hashes

@@ -310,6 +310,7 @@ struct dp *dp_open(const struct conf *c, const unsigned int *lcores, dp_port_ope
 		snprintf(error, len, "not enough memory: about %zu MB are needed", dp_memory_mb(c));
 		return NULL;
 	}
+	pthread_mutex_init(&d->policy_lock, NULL);
 	d->conf = c;
 	d->nb_workers = c->workers;
 	d->tsc_per_ms = rte_get_tsc_hz() / 1000;
@@ -460,6 +461,7 @@ void dp_destroy(struct dp *d)
 	turn_quota_free(d->quota);
 	turn_tallies_free(d->tallies);
 	turn_policy_free(d->policy);
+	pthread_mutex_destroy(&d->policy_lock);
 	turn_relay_map_free(d->map);
 	stun_crypto_free(d->crypto);
 	rte_mempool_free(d->pool);

@@ -154,8 +154,9 @@ void conn_close(struct thread *t, struct conn *c, uint64_t *reason)
 		splice_closed(t, c);
 	if (c->ssl != NULL) {
 		// libssl forbids SSL_shutdown after an error, and without a handshake there is
-		// nothing to end
-		if (c->state >= CONN_OPEN && reason != &t->stats.failed)
+		// nothing to end. Who is cut off from a peer has not got all of its bytes.
+		if (c->state >= CONN_OPEN && reason != &t->stats.failed &&
+			reason != &t->stats.relay_denied)
 			SSL_shutdown(c->ssl);
 		SSL_free(c->ssl);
 		c->ssl = NULL;

@@ -254,6 +254,9 @@ struct stream_ops {
 	void (*device)(void *ctx, const struct addr *a, char name[STREAM_DEVICE_LEN]);
 	// Whether an allocation of TCP still lives. Any thread.
 	bool (*lives)(void *ctx, unsigned int w, const struct stream_place *p);
+	// Whether an endpoint may be a peer of allocations of a realm, by the rules that hold now;
+	// stream_change is called whenever they have changed. Any thread.
+	bool (*may_be_peer)(void *ctx, uint8_t realm, const struct endpoint *peer);
 	// Notes how many connections of peers it has now.
 	void (*counted)(void *ctx, unsigned int w, const struct stream_place *p, uint32_t n);
 	// Asks how many bytes, up to want, may be relayed now: 0 = none for a while. So many are
@@ -342,6 +345,7 @@ struct stream_config {
 	X(relay_full, "connections of peers past relay.tcp, closed")                        \
 	X(relay_files, "connections with peers given up: no file descriptor left")          \
 	X(relay_unbound, "connections of peers closed: bound by no client in time")         \
+	X(relay_denied, "connections with peers closed: denied by a reload")                \
 	X(relay_unknown, "ConnectionBinds of no connection that waits for the user")        \
 	X(relay_unopened, "ports of TCP allocations that the kernel did not open")          \
 	X(relay_held, "times that bytes waited for limits.rates")                           \

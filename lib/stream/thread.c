@@ -17,6 +17,7 @@
 #include "proxy/proxy.h"
 #include "relay/hub.h"
 #include "relay/orders.h"
+#include "relay/rules.h"
 #include "relay/splice.h"
 
 #define EVENTS 64
@@ -272,12 +273,17 @@ static void round_of(struct thread *t)
 	kick(t);
 	if (t->stalled)
 		nanosleep(&pause, NULL);
-	at_once = busy > 0 || t->relay_untold > 0 || t->stalled || t->shaking || t->nap.on;
+	at_once = busy > 0 || t->relay_untold > 0 || t->stalled || t->shaking || t->nap.on ||
+		rules_are_due(t);
 	t->stalled = false;
 	busy += look(t, at_once);
 	kick(t);
 	if (t->shaking || t->shakes.first != NULL)
 		shake_hands(t);
+	if (rules_are_due(t)) {
+		rules_review(t);
+		t->hungry |= rules_are_due(t);
+	}
 	nap_see(&t->nap, t->now_ms, busy, changing(&t->s->conf.nap_us));
 	scan(t);
 	handshake_tick(t);

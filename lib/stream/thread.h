@@ -64,6 +64,8 @@ struct thread {
 	bool relay_off; // the thread opens no sockets towards peers
 	uint32_t relay_untold; // connections in process of which workers are still to be asked
 	unsigned int relay_part; // ticks of what is relayed over TCP
+	uint32_t relay_rules; // by which (streams.rules) its connections with peers are judged
+	uint32_t relay_left, relay_at; // how many are still to be, and the next one
 	struct splice *dry; // list of those that wait for limits.rates
 	uint64_t dry_ms; // when they were looked at last
 	uint32_t scan; // the next connection whose deadline to look at
@@ -85,6 +87,7 @@ struct streams {
 	struct identities *identities;
 	struct proxies *proxies; // which balancers there are
 	struct hub *hub; // of what is relayed over TCP; NULL: nothing is
+	uint32_t rules; // grows whenever the rules of peers have changed; written by stream_change
 	bool stop; // written by stream_stop, read by the threads
 	struct thread *thread[STREAM_THREADS_MAX];
 	unsigned int nb_threads;

@@ -8,6 +8,7 @@
 
 #include "turn_order.h"
 
+struct turn_policy;
 struct turn_shard;
 struct turn_side;
 
@@ -25,6 +26,8 @@ struct turn_tcp_bytes {
 
 // Whether the allocation of an order still lives. Any thread.
 bool turn_tcp_table_lives(const struct turn_shard *s, uint32_t place, uint64_t allocation);
+// Whether an endpoint may be a peer of allocations of a realm. p is a shard's policy. Any thread.
+bool turn_tcp_may_be_peer(const struct turn_policy *p, uint8_t realm, const struct endpoint *peer);
 // Notes how many connections the allocation has now. The thread that counts them.
 void turn_tcp_table_counted(
 	struct turn_shard *s, uint32_t place, uint64_t allocation, uint32_t connections);

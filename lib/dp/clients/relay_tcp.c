@@ -157,6 +157,18 @@ bool relay_tcp_lives(void *ctx, unsigned int w, const struct stream_place *p)
 	return turn_tcp_table_lives(d->worker[w]->shard, p->place, p->allocation);
 }
 
+// Threads have no part in the taking over of a policy, so the lock keeps theirs alive meanwhile.
+bool relay_tcp_may_be_peer(void *ctx, uint8_t realm, const struct endpoint *peer)
+{
+	struct dp *d = ctx;
+	bool may;
+
+	pthread_mutex_lock(&d->policy_lock);
+	may = turn_tcp_may_be_peer(d->policy, realm, peer);
+	pthread_mutex_unlock(&d->policy_lock);
+	return may;
+}
+
 void relay_tcp_counted(void *ctx, unsigned int w, const struct stream_place *p, uint32_t n)
 {
 	const struct dp *d = ctx;

@@ -28,6 +28,7 @@ void relay_tcp_unopened(void *ctx, unsigned int t, unsigned int w, const struct 
 	const struct stream_place *p);
 void relay_tcp_device(void *ctx, const struct addr *a, char name[STREAM_DEVICE_LEN]);
 bool relay_tcp_lives(void *ctx, unsigned int w, const struct stream_place *p);
+bool relay_tcp_may_be_peer(void *ctx, uint8_t realm, const struct endpoint *peer);
 uint32_t relay_tcp_allow(void *ctx, const struct stream_flow *f, uint32_t want);
 bool relay_tcp_relayed(void *ctx, const struct stream_flow *f, uint32_t allowed, uint32_t bytes);
 void relay_tcp_counted(void *ctx, unsigned int w, const struct stream_place *p, uint32_t n);

@@ -168,14 +168,18 @@ static bool step_worker(struct dp *d, unsigned int worker)
 	return r->state[worker] == ANSWERED;
 }
 
-// All workers have what is new, and nobody what was.
+// All workers have what is new, and nobody what was once stream threads have it, too. These then
+// judge peers anew (stream_change).
 static void take_over(struct dp *d)
 {
 	struct reload *r = d->reload;
+	struct turn_policy *was = d->policy;
 
-	turn_policy_free(d->policy);
-	hot_free(d->hot);
+	pthread_mutex_lock(&d->policy_lock);
 	d->policy = r->policy;
+	pthread_mutex_unlock(&d->policy_lock);
+	turn_policy_free(was);
+	hot_free(d->hot);
 	d->hot = r->hot;
 	r->policy = NULL;
 	r->hot = NULL;

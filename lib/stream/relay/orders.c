@@ -11,6 +11,7 @@
 #include "out/outgoing.h"
 #include "relay/hub.h"
 #include "relay/orders.h"
+#include "relay/rules.h"
 #include "relay/sockets.h"
 #include "relay/splice.h"
 
@@ -146,6 +147,8 @@ static enum stream_answer connect_judge(
 		return STREAM_ANSWER_FAILED;
 	if (hub_has_peer(h, &d->o.of, &d->o.at))
 		return STREAM_ANSWER_EXISTS;
+	if (!rules_allow(t, a->user, &d->o.at))
+		return STREAM_ANSWER_DENIED;
 	if (!hub_may(h, a))
 		return STREAM_ANSWER_QUOTA;
 	if (d->o.to != UINT32_MAX)
@@ -259,10 +262,13 @@ static struct hub_conn *to_bind(struct thread *t, const struct ordered *d)
 	struct hub *h = hub_of(t);
 	struct hub_conn *p = hub_conn_find(h, d->o.id);
 
-	return p != NULL && p->state == HUB_PENDING && p->listener == d->o.listener &&
-			hub_is_user(h, p, &d->o)
-		? p
-		: NULL;
+	if (p == NULL || p->state != HUB_PENDING || p->listener != d->o.listener ||
+		!hub_is_user(h, p, &d->o))
+		return NULL;
+	if (rules_allow(t, p->user, &p->peer))
+		return p;
+	rules_end(t, p);
+	return NULL;
 }
 
 static void order_bind(struct thread *t, const struct ordered *d)
@@ -306,6 +312,8 @@ static void order_admit(struct thread *t, const struct ordered *d)
 		sockets_reset(c->fd);
 		return orders_end(t, c);
 	}
+	if (!rules_allow(t, c->user, &c->peer))
+		return rules_end(t, c);
 	c->state = HUB_PENDING;
 	c->since_ms = t->now_ms;
 	count(&t->stats.relay_accepted, 1);
@@ -479,6 +487,11 @@ static void connected(struct thread *t, struct hub_conn *c, bool good)
 	epoll_ctl(t->epoll, EPOLL_CTL_MOD, c->fd, &e); // what comes waits in the kernel
 }
 
+void orders_fail(struct thread *t, struct hub_conn *c)
+{
+	connected(t, c, false);
+}
+
 void orders_peer(struct thread *t, uint32_t index, uint32_t events)
 {
 	struct hub *h = hub_of(t);
@@ -528,7 +541,7 @@ static void judge_conn(struct thread *t, struct hub_conn *c)
 	if (!late && lives(t, c->worker, &c->of))
 		return;
 	if (c->state == HUB_CONNECTING)
-		return connected(t, c, false);
+		return orders_fail(t, c);
 	count(&t->stats.relay_unbound, 1);
 	orders_end(t, c);
 }

@@ -19,5 +19,7 @@ void orders_peer(struct thread *t, uint32_t index, uint32_t events);
 void orders_ask(struct thread *t);
 // Ends what has waited too long, and what is of allocations that are gone.
 void orders_tick(struct thread *t);
-// Ends a connection that is not bound any more, and counts it. With the hub's lock.
+// Ends a connection that is not bound any more, and counts it. With the hub's lock, as orders_fail.
 void orders_end(struct thread *t, struct hub_conn *c);
+// Answers a Connect that is under way by a failure, and ends it.
+void orders_fail(struct thread *t, struct hub_conn *c);

@@ -2,6 +2,7 @@
 // TCP allocations: what RFC 6062 asks of Allocate, Connect, ConnectionBind and ConnectionAttempt.
 // Requests are judged here; what is good becomes an order for the thread with the sockets.
 #include "turn_tcp.h"
+#include "auth/realms.h"
 #include "events/tell.h"
 #include "relayed/external.h"
 #include "relayed/relayed.h"
@@ -177,19 +178,29 @@ enum turn_refusal method_connection_bind(struct turn_request *r)
 
 // --- ConnectionAttempt ---------------------------------------------------------------------------
 
+// Whether a policy lets an endpoint be a peer. From an own address only another allocation
+// connects: the kernel's sockets are bound to an interface, and what is local comes by another.
+static bool may_be_peer(const struct turn_policy *p, const struct addr *a, uint16_t port)
+{
+	const enum turn_peer_class class = turn_policy_peer(p, a, port);
+
+	return class == TURN_PEER_ALLOW || class == TURN_PEER_OWN;
+}
+
+bool turn_tcp_may_be_peer(const struct turn_policy *p, uint8_t realm, const struct endpoint *peer)
+{
+	return may_be_peer(realms_policy(p, realm), &peer->addr, peer->port);
+}
+
 // Slot of the allocation that the peer has connected to, if it may.
 static uint32_t admitted(
 	struct turn_shard *s, uint32_t place, uint64_t allocation, const struct addr *peer)
 {
 	const uint32_t slot = tcp_table_slot(s, place, allocation);
-	enum turn_peer_class class;
 
 	if (slot == TURN_NONE || alloc_left(s, slot) == 0 || !peers_permission_live(s, slot, peer))
 		return TURN_NONE;
-	class = turn_policy_peer(alloc_policy(s, slot), peer, 1);
-	// from an own address only another allocation connects: the kernel's sockets are bound to
-	// an interface, and what is local comes by another
-	return class == TURN_PEER_ALLOW || class == TURN_PEER_OWN ? slot : TURN_NONE;
+	return may_be_peer(alloc_policy(s, slot), peer, 1) ? slot : TURN_NONE;
 }
 
 void turn_tcp_attempt(struct turn_shard *s, uint32_t place, uint64_t allocation,

@@ -11,7 +11,6 @@ All of it goes through the exception port: clients' connections, and those of pe
 import contextlib
 import copy
 import hashlib
-import json
 import os
 import select
 import socket
@@ -23,8 +22,8 @@ import lab as labs
 import server as servers
 import streams
 import uclient
-from control import ctl
 from lab import CLIENT4, PEER4, PEER6, SERVER4, SERVER6, until
+from rereads import reload
 from turnlib import (
     CHANNEL_BIND, CONNECT, CONNECTION_ATTEMPT, CONNECTION_BIND, CONNECTION_ID, DONT_FRAGMENT,
     EVEN_PORT, INDICATION, REQUESTED_ADDRESS_FAMILY, SUCCESS, TCP, UDP, XOR_PEER_ADDRESS, Auth, new_tid,
@@ -344,15 +343,49 @@ def counted(lab, server):
     control.close()
 
 
-def rated(lab, server, path):
+def denied(lab, server):
+    """A reload that denies a peer ends the connections with it, whoever has made them, and nothing
+    else: the allocations have no permission for it."""
+    until(lambda: streams.counters(server)["relay_connections"] == 0, 5, "what was before is closed")
+    gone, kept = Echo(lab), Echo(lab, CLIENT4, ns=lab.cli)
+    controls, cut, whole = [], [], []
+    for transport in ("tcp", "tls"):
+        controls.append(allocated(lab, transport))
+        cut.append(dialled(lab, controls[-1], gone.address, transport))
+        whole.append(dialled(lab, controls[-1], kept.address, transport))
+        echoes(cut[-1], 20000)
+    before = server.config["peers"]
+    server.config["peers"] = {**before, "deny": [PEER4 + "/32"]}
+    reload(server, {})
+    for sock in cut:
+        sock.settimeout(5 * labs.SLOW)
+        if isinstance(sock, ssl.SSLSocket):
+            sock.suppress_ragged_eofs = False  # an end without a word is told
+        with contextlib.suppress(ConnectionResetError, ssl.SSLEOFError):
+            assert not sock.recv(1), "bytes of a denied peer"
+            raise AssertionError("cut off, it looks as if the peer had said all")
+    until(lambda: all(conn.fileno() < 0 for conn, _ in gone.accepted), 5, "the peer has seen the ends")
+    streams.counted(server, "relay_denied", 2)
+    for control, sock in zip(controls, whole):
+        echoes(sock, 20000)
+        assert connect(control, gone.address).code == 403
+        has = lambda name: row_of(server, control)[name] == 40000  # noqa: B023
+        until(lambda: has("rx_bytes") and has("tx_bytes"), 5, "the bytes of both are counted")
+    server.config["peers"] = before
+    reload(server, {})
+    for control, transport in zip(controls, ("tcp", "tls")):
+        echoes(dialled(lab, control, gone.address, transport), 100)
+        control.close()
+    assert streams.counters(server)["relay_denied"] == 2
+
+
+def rated(lab, server):
     """limits.rates holds TCP back, whole and in order, from the reload on that brings a rate."""
     rate, size = 1_000_000, 1_500_000  # bytes a second; bytes
     sink, control = Echo(lab, silent=True), allocated(lab)
     sock = dialled(lab, control, sink.address)
     server.config["limits"]["rates"] = {"allocation": {"to-peers": {"bits": "8M"}}}
-    with open(server.path, "w", encoding="utf-8") as file:
-        file.write(lab.device(json.dumps(server.config, indent=1)))
-    ctl(path, "config", "reload")
+    reload(server, {})
     data, began = os.urandom(size), time.monotonic()
     sock.settimeout(60 * labs.SLOW)
     sender = threading.Thread(target=sock.sendall, args=(data,))
@@ -407,11 +440,7 @@ def main(lab):
     if not lab.vtap:
         raise labs.Skip("needs an exception port")
     host = lab.namespace(lab.cleanup, "host")
-    path = os.path.join(lab.dir, "control.sock")
-    server = lab.server(
-        {**config(lab, host), "control": {"socket": path}},
-        allow=("exception-foreign", "exception-rate"),
-    )
+    server = lab.server(config(lab, host), allow=("exception-foreign", "exception-rate"))
     dial(lab)
     accept(lab, server)
     pressure(lab)
@@ -420,8 +449,9 @@ def main(lab):
     patience(lab, server)
     limits(lab, server)
     counted(lab, server)
+    denied(lab, server)
     foreign(lab)
-    rated(lab, server, path)
+    rated(lab, server)
     seen = streams.counters(server)
     print({name: count for name, count in seen.items() if name.startswith("relay_")})
     assert seen["garbage"] == 0, seen

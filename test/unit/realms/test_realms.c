@@ -7,6 +7,7 @@
 
 #include "turn_listing.h"
 #include "turn_policy.h"
+#include "turn_tcp.h"
 
 static struct turn_config config;
 static struct fixture f;
@@ -278,6 +279,14 @@ static void what_ends_is_given_back(void **state)
 
 // --- peers and pools -----------------------------------------------------------------------------
 
+// As the threads ask who have a connection with it.
+static bool may_be_peer(uint8_t realm, const char *peer)
+{
+	const struct endpoint e = fixture_endpoint(peer, 80);
+
+	return turn_tcp_may_be_peer(f.policy, realm, &e);
+}
+
 static void peer_rules_are_of_the_realm(void **state)
 {
 	struct prefix allow[1], deny[1];
@@ -305,6 +314,10 @@ static void peer_rules_are_of_the_realm(void **state)
 	assert_int_equal(fixture_permit(&f, &a, "10.98.7.1"), 0);
 	assert_int_equal(fixture_permit(&f, &b, "10.98.7.1"), 403);
 	assert_int_equal(fixture_permit(&f, &b, "10.98.8.1"), 0);
+	assert_true(may_be_peer(0, "10.98.7.1") && may_be_peer(1, "10.98.7.1"));
+	assert_false(may_be_peer(2, "10.98.7.1"));
+	assert_false(may_be_peer(0, "10.97.0.1") || may_be_peer(2, "10.97.0.1"));
+	assert_true(may_be_peer(1, "10.97.0.1"));
 }
 
 // What the peer of a channel sees as the source of a client's data.

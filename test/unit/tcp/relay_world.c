@@ -6,10 +6,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "addr_text.h"
+#include "change/stream_change.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct item *up[2], *down[2]; // by thread of down; up has one list: up[0]
@@ -152,6 +154,31 @@ static bool relayed(void *ctx, const struct stream_flow *f, uint32_t allowed, ui
 	return !over;
 }
 
+// How often the calling thread has asked in a round.
+static void asked(void)
+{
+	struct stream_progress p;
+	unsigned int t = 0;
+
+	while (stream_progress(world.streams, t, &p) && p.tid != gettid())
+		t++;
+	if (t >= 2)
+		return; // before stream_start has returned
+	if (world.asked[t].round != p.rounds)
+		world.asked[t].now = 0;
+	world.asked[t].round = p.rounds;
+	if (++world.asked[t].now > world.asked[t].most)
+		world.asked[t].most = world.asked[t].now;
+}
+
+static bool may_be_peer(void *ctx, uint8_t realm, const struct endpoint *peer)
+{
+	asked();
+	__atomic_fetch_add(&world.judged, 1, __ATOMIC_RELAXED);
+	return !__atomic_load_n(&world.all_denied[realm], __ATOMIC_RELAXED) &&
+		!(realm == 0 && __atomic_load_n(&world.denied[peer->port], __ATOMIC_RELAXED));
+}
+
 static const struct stream_ops ops = {.home = home,
 	.take = take,
 	.may_ask = may_ask,
@@ -164,6 +191,7 @@ static const struct stream_ops ops = {.home = home,
 	.unopened = unopened,
 	.device = device,
 	.lives = lives,
+	.may_be_peer = may_be_peer,
 	.counted = counted,
 	.allow = allow,
 	.relayed = relayed};
@@ -323,29 +351,21 @@ struct stream_order binding(uint32_t id, const char *user)
 	return o;
 }
 
-static int open_world(uint32_t timeout_s, uint32_t handshake_s)
+static struct stream_listener listener;
+static struct stream_config config; // that world.streams has
+
+void rules_changed(void)
 {
-	struct stream_listener l = {.mode = STREAM_PLAIN};
-	struct stream_config c = {.listeners = &l,
-		.nb_listeners = 1,
-		.threads = 2,
-		.workers = 1,
-		.connections = 64,
-		.idle_s = 60,
-		.handshake_s = handshake_s,
-		.queue = 65536,
-		.room = ROOM,
-		.relay = {.ports = 4,
-			.connections = 8,
-			.per_user = 6,
-			.per_allocation = 4,
-			.timeout_s = timeout_s,
-			.buffer = 16384},
-		.ops = &ops};
+	stream_change(world.streams, &config);
+}
+
+static int open_world(const struct stream_relay *relay, uint32_t handshake_s)
+{
 	socklen_t len = sizeof(world.server);
 	struct sockaddr_in *const at[] = {&world.server, &world.port, &world.other_port};
 	char error[200];
 
+	memset(&world, 0, sizeof(world));
 	for (unsigned int i = 0; i < 3; i++) { // ports that are free
 		const int fd = socket(AF_INET, SOCK_STREAM, 0);
 
@@ -355,31 +375,60 @@ static int open_world(uint32_t timeout_s, uint32_t handshake_s)
 		assert_int_equal(getsockname(fd, (struct sockaddr *)at[i], &len), 0);
 		close(fd);
 	}
-	l.at = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.server.sin_port)};
-	world.alive = 0;
-	world.over = false;
-	for (unsigned int i = 0; i < 2; i++) {
-		world.allowed[i] = INT64_MAX / 2;
-		world.relayed[i] = world.late[i] = 0;
-	}
-	world.streams = stream_start(&c, error, sizeof(error));
+	listener = (struct stream_listener){
+		.mode = STREAM_PLAIN, .at = {addr_text("127.0.0.1"), ntohs(world.server.sin_port)}};
+	config = (struct stream_config){.listeners = &listener,
+		.nb_listeners = 1,
+		.threads = 2,
+		.workers = 1,
+		.connections = 64,
+		.idle_s = 60,
+		.handshake_s = handshake_s,
+		.queue = 65536,
+		.room = ROOM,
+		.relay = *relay,
+		.ops = &ops};
+	world.allowed[0] = world.allowed[1] = INT64_MAX / 2;
+	world.streams = stream_start(&config, error, sizeof(error));
 	assert_non_null(world.streams);
 	return 0;
 }
 
+static const struct stream_relay usual = {.ports = 4,
+	.connections = 8,
+	.per_user = 6,
+	.per_allocation = 4,
+	.timeout_s = 60,
+	.buffer = 16384};
+
 int relay_world_open(void **state)
 {
-	return open_world(60, 60);
+	return open_world(&usual, 60);
 }
 
 int relay_world_open_hasty(void **state)
 {
-	return open_world(1, 60);
+	struct stream_relay r = usual;
+
+	r.timeout_s = 1;
+	return open_world(&r, 60);
 }
 
 int relay_world_open_curt(void **state)
 {
-	return open_world(60, 1);
+	return open_world(&usual, 1);
+}
+
+int relay_world_open_many(void **state)
+{
+	struct stream_relay r = usual;
+	struct rlimit files;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	files.rlim_cur = files.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+	r.connections = r.per_user = r.per_allocation = RELAY_WORLD_MANY;
+	return open_world(&r, 60);
 }
 
 int relay_world_close(void **state)

@@ -17,6 +17,7 @@
 #define ROOM 1400
 #define PATIENCE_MS 20000 // until a test fails because nothing comes
 #define ALLOCATION 77
+#define RELAY_WORLD_MANY 1500
 
 // A message between threads and the worker.
 struct item {
@@ -38,6 +39,13 @@ struct relay_world {
 	int64_t allowed[2], relayed[2];
 	bool over; // what is told as relayed from now on is not: the allocation has just ended
 	int64_t late[2]; // such bytes
+	bool denied[65536]; // by port, peers of allocations of realm 0
+	bool all_denied[256]; // by realm
+	uint32_t judged; // how often that was asked
+	struct { // and by thread, how often in its busiest round
+		uint64_t round;
+		uint32_t now, most;
+	} asked[2];
 };
 extern struct relay_world world;
 
@@ -50,6 +58,8 @@ extern struct relay_world world;
 
 // The next item of a kind.
 struct item *next(int what);
+// What a reload does once another policy is in use.
+void rules_changed(void);
 // Gives an order to the thread of a connection; its answers are the numbers of their outcomes:
 // "done", "port", "same", "fail", "many", "deny", "what".
 void order(uint64_t conn, struct stream_order o);
@@ -74,7 +84,9 @@ extern const struct stream_order listening;
 
 // For cmocka_unit_test_setup_teardown. A connection that nobody binds is closed after more time
 // than a busy machine takes for a test; hasty: after a second. curt: so is one that asks nothing.
+// An allocation may have four connections; many: RELAY_WORLD_MANY.
 int relay_world_open(void **state);
 int relay_world_open_hasty(void **state);
 int relay_world_open_curt(void **state);
+int relay_world_open_many(void **state);
 int relay_world_close(void **state);

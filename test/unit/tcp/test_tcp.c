@@ -331,6 +331,38 @@ static void connect_is_refused(void **state)
 	assert_int_equal(order()->to, TURN_NONE);
 }
 
+// Threads that have a connection with a peer ask the same, whether or not it has a permission.
+static void rules_hold_for_connections(void **state)
+{
+	static const struct {
+		const char *peer;
+		uint16_t port;
+		bool may;
+	} t[] = {
+		{"10.99.0.9", 80, true}, {"fd99::9", 80, true},
+		{"192.0.2.1", 80, false}, // not allowed
+		{"127.0.0.1", 80, false}, {"10.99.0.9", 0, false},
+		{"10.99.0.1", 61003, true}, // a relayed transport address
+	};
+	struct turn_config c = f.config;
+
+	for (unsigned int i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		const struct endpoint e = fixture_endpoint(t[i].peer, t[i].port);
+
+		assert_int_equal(turn_tcp_may_be_peer(f.policy, 0, &e), t[i].may);
+	}
+	c.hairpin = false;
+	for (unsigned int i = 0; i < 2; i++) {
+		static const uint8_t key[32];
+		struct turn_policy *fresh = turn_policy_create(&c, f.crypto, key);
+		const struct endpoint e =
+			fixture_endpoint(i == 0 ? "10.99.0.9" : "10.99.0.1", 61003);
+
+		assert_int_equal(turn_tcp_may_be_peer(fresh, 0, &e), i == 0);
+		turn_policy_free(fresh);
+	}
+}
+
 // Numbers name no two connections.
 static void numbers_are_not_given_twice(void **state)
 {
@@ -456,6 +488,7 @@ int main(void)
 		TEST(a_port_that_was_not_opened_ends_it),
 		TEST(connect_orders_a_connection),
 		TEST(connect_is_refused),
+		TEST(rules_hold_for_connections),
 		TEST(numbers_are_not_given_twice),
 		TEST(connection_bind_says_who_asks),
 		TEST(connection_bind_takes_the_nonce_of_the_control_connection),

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Judges connections with peers by rules that are newer than they are.
+//
+// A connection is judged when it comes to a thread (a Connect, a word of the worker, a binding),
+// and whenever the rules have changed since. Both are by the rules that hold at that moment, so
+// none slips through between them: not one that the worker has judged by the rules of before, nor
+// one that goes from a thread which has not looked at it yet to one that is past its place.
+#include <pthread.h>
+
+#include "conn.h"
+#include "relay/hub.h"
+#include "relay/orders.h"
+#include "relay/rules.h"
+#include "relay/sockets.h"
+
+// What a round does at most: a look counts as 1. The looks of a round take about 100 us, and so do
+// the ends.
+#define PORTION 512
+#define END_COST 32
+
+bool rules_allow(const struct thread *t, uint32_t user, const struct endpoint *peer)
+{
+	const struct stream_config *c = &t->s->conf;
+
+	return c->ops->may_be_peer(c->ctx, t->s->hub->user[user].realm, peer);
+}
+
+// Both sides are reset. What the kernel still has for the peer is not sent any more, and the client
+// does not take the end for that of the peer's bytes.
+void rules_end(struct thread *t, struct hub_conn *c)
+{
+	sockets_reset(c->fd);
+	if (c->state == HUB_BOUND) {
+		struct conn *client = &t->conn[c->client];
+
+		sockets_reset(client->fd);
+		return conn_close(t, client, &t->stats.relay_denied);
+	}
+	count(&t->stats.relay_denied, 1);
+	if (c->state == HUB_CONNECTING)
+		return orders_fail(t, c);
+	orders_end(t, c);
+}
+
+static unsigned int review(struct thread *t, struct hub_conn *c)
+{
+	if (c->state == HUB_FREE || c->thread != t->index || rules_allow(t, c->user, &c->peer))
+		return 1;
+	rules_end(t, c);
+	return END_COST;
+}
+
+bool rules_are_due(const struct thread *t)
+{
+	return t->s->hub != NULL &&
+		(t->relay_left > 0 ||
+			t->relay_rules != __atomic_load_n(&t->s->rules, __ATOMIC_ACQUIRE));
+}
+
+// Rules that change during a look at all have it go once around from where it is, and not begin
+// anew: reloads that come one after the other do not keep it from the last places.
+void rules_review(struct thread *t)
+{
+	const uint32_t rules = __atomic_load_n(&t->s->rules, __ATOMIC_ACQUIRE);
+	struct hub *h = t->s->hub;
+	unsigned int cost = 0;
+
+	pthread_mutex_lock(&h->lock);
+	if (t->relay_rules != rules) {
+		t->relay_rules = rules;
+		t->relay_left = h->used;
+	}
+	for (; cost < PORTION && t->relay_left > 0; t->relay_left--) {
+		if (t->relay_at >= h->used)
+			t->relay_at = 0;
+		cost += review(t, &h->conn[t->relay_at++]);
+	}
+	pthread_mutex_unlock(&h->lock);
+}

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Peers that a reload denies while there are connections with them (RFC 6062): each state of a
+// connection, what a worker has judged by the rules of before, and many at once.
+#include "relay_world.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "addr_text.h"
+
+static uint16_t port_of(int fd)
+{
+	struct sockaddr_in at;
+	socklen_t len = sizeof(at);
+
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	return ntohs(at.sin_port);
+}
+
+static void set_denied(int peer, bool denied)
+{
+	__atomic_store_n(&world.denied[port_of(peer)], denied, __ATOMIC_RELAXED);
+}
+
+// Waits for a reset, before which no byte comes.
+static void assert_is_reset(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	char c;
+
+	assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
+	assert_int_equal(recv(fd, &c, 1, 0), -1);
+	assert_int_equal(errno, ECONNRESET);
+	close(fd);
+}
+
+// A client's data connection, joined with the peer that was admitted under a number.
+static int bound(uint32_t id)
+{
+	uint64_t conn;
+	const int data = client(11, "", &conn);
+
+	order(conn, binding(id, "ivan"));
+	assert_reads(data, "done");
+	return data;
+}
+
+static void assert_echoes(int one, int other)
+{
+	assert_true(send(one, "there", 5, 0) == 5);
+	assert_reads(other, "there");
+	assert_true(send(other, "again", 5, 0) == 5);
+	assert_reads(one, "again");
+}
+
+// Bytes go to no denied peer, and none of it come, after the reload; both sides learn of it. The
+// allocation and its other connections stay.
+static void test_bound(void **state)
+{
+	uint64_t conn;
+	const int c = control(&conn);
+	int peer[2], data[2];
+
+	for (uint32_t i = 0; i < 2; i++) {
+		peer[i] = admitted(conn, 5 + i);
+		assert_reads(c, "done");
+		data[i] = bound(5 + i);
+		assert_echoes(peer[i], data[i]);
+	}
+	set_denied(peer[0], true);
+	rules_changed();
+	assert_is_reset(peer[0]);
+	assert_is_reset(data[0]);
+	UNTIL(stats().relay_connections == 1);
+	assert_echoes(peer[1], data[1]);
+	assert_int_equal(stats().relay_denied, 1);
+	assert_int_equal(stats().relay_ports, 1);
+	assert_int_equal(stats().connections, 2);
+	assert_int_equal(stats().closed + stats().failed, 0);
+	UNTIL(__atomic_load_n(&world.connections, __ATOMIC_RELAXED) == 1);
+	assert_int_equal(__atomic_load_n(&world.relayed[0], __ATOMIC_RELAXED), 15);
+	assert_int_equal(__atomic_load_n(&world.relayed[1], __ATOMIC_RELAXED), 15);
+	close(peer[1]);
+	close(data[1]);
+	close(c);
+}
+
+#define BUFFER 16384 // of ours
+
+// What the kernel still had for the peer is not sent any more.
+static void test_unsent(void **state)
+{
+	static char much[1 << 20];
+	uint64_t conn;
+	const int c = control(&conn), peer = admitted(conn, 5), data = bound(5);
+	int64_t unsent;
+	ssize_t n, got = 0;
+
+	assert_reads(c, "done");
+	do { // until some of it is in nobody's buffer but the kernel's
+		int there;
+
+		while (send(data, much, sizeof(much), MSG_DONTWAIT) > 0)
+			;
+		assert_int_equal(ioctl(peer, FIONREAD, &there), 0);
+		unsent = __atomic_load_n(&world.relayed[0], __ATOMIC_RELAXED) - there - BUFFER;
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	} while (unsent < 65536);
+	set_denied(peer, true);
+	rules_changed();
+	UNTIL(stats().relay_connections == 0);
+	while ((n = recv(peer, much, sizeof(much), 0)) > 0)
+		got += n;
+	assert_int_equal(n, -1);
+	assert_int_equal(errno, ECONNRESET);
+	assert_true(got + BUFFER < world.relayed[0]);
+	close(peer);
+	close(data);
+	close(c);
+}
+
+// One that waits for its client is gone when that comes.
+static void test_pending(void **state)
+{
+	uint64_t conn, of_data;
+	const int c = control(&conn), peer = admitted(conn, 5), other = admitted(conn, 6);
+	int data;
+
+	assert_reads(c, "donedone");
+	set_denied(peer, true);
+	rules_changed();
+	assert_is_reset(peer);
+	UNTIL(stats().relay_denied == 1);
+	data = client(11, "", &of_data);
+	order(of_data, binding(5, "ivan"));
+	assert_reads(data, "what");
+	order(of_data, binding(6, "ivan"));
+	assert_reads(data, "done");
+	assert_echoes(data, other);
+	close(data);
+	close(other);
+	close(c);
+}
+
+// One that is being made is answered as one that has failed, and once more as a denied one.
+static void test_connecting(void **state)
+{
+	uint64_t conn;
+	const int c = control(&conn);
+	struct stream_order o = {
+		.of = {ALLOCATION, 0}, .to = UINT32_MAX, .id = 9, .kind = STREAM_ORDER_CONNECT};
+
+	o.at = (struct endpoint){addr_text("192.0.2.1"), 80}; // nobody answers on the loopback
+	order(conn, o);
+	UNTIL(stats().relay_connections == 1);
+	assert_int_equal(stats().relay_failed, 0);
+	world.denied[80] = true;
+	rules_changed();
+	assert_reads(c, "fail");
+	UNTIL(stats().relay_connections == 0);
+	assert_int_equal(stats().relay_denied, 1);
+	order(conn, o);
+	assert_reads(c, "deny");
+	assert_int_equal(stats().relay_refused, 1);
+	world.denied[80] = false;
+	rules_changed();
+	order(conn, o);
+	UNTIL(stats().relay_connections == 1);
+	close(c);
+}
+
+// A worker's word by the rules of before comes when the thread has looked at all by the new ones.
+static void test_late_word(void **state)
+{
+	uint64_t conn, of_data;
+	const int c = control(&conn), waits = dial(&world.port);
+	struct item *i = next(ITEM_ATTEMPT);
+	const int peer = admitted(conn, 5);
+	int data;
+
+	assert_reads(c, "done");
+	set_denied(waits, true);
+	set_denied(peer, true);
+	order(conn,
+		(struct stream_order){.of = i->attempt.of,
+			.peer = i->attempt.number,
+			.id = 6,
+			.kind = STREAM_ORDER_ADMIT});
+	free(i);
+	assert_is_reset(waits);
+	UNTIL(stats().relay_denied == 1);
+	data = client(11, "", &of_data);
+	order(of_data, binding(5, "ivan"));
+	assert_reads(data, "what");
+	assert_is_reset(peer);
+	assert_int_equal(stats().relay_denied, 2);
+	assert_int_equal(stats().relay_accepted, 1);
+	assert_int_equal(stats().relay_connections, 0);
+	close(data);
+	close(c);
+}
+
+// One of which the worker has not said anything yet is reset, and its word comes too late.
+static void test_unjudged(void **state)
+{
+	uint64_t conn;
+	const int c = control(&conn), peer = dial(&world.port);
+	struct item *i = next(ITEM_ATTEMPT);
+
+	set_denied(peer, true);
+	rules_changed();
+	assert_is_reset(peer);
+	UNTIL(stats().relay_denied == 1);
+	order(conn,
+		(struct stream_order){.of = i->attempt.of,
+			.peer = i->attempt.number,
+			.id = 6,
+			.kind = STREAM_ORDER_ADMIT});
+	free(i);
+	close(admitted(conn, 7));
+	assert_reads(c, "done"); // of 7 alone
+	assert_int_equal(stats().relay_accepted, 1);
+	close(c);
+}
+
+// Two allocations of this box are each other's peers no more: both ends are judged.
+static void test_inside(void **state)
+{
+	uint64_t conn, other_conn;
+	const int c = control(&conn), d = control_at(&other_conn, 1, &world.other_port);
+	struct stream_order o = {
+		.of = {ALLOCATION, 0}, .to = 1, .id = 9, .kind = STREAM_ORDER_CONNECT};
+
+	o.at = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.other_port.sin_port)};
+	order(conn, o);
+	assert_reads(c, "done");
+	free(next(ITEM_ATTEMPT));
+	assert_int_equal(stats().relay_connections, 2);
+	world.denied[ntohs(world.port.sin_port)] = true;
+	world.denied[ntohs(world.other_port.sin_port)] = true;
+	rules_changed();
+	UNTIL(stats().relay_connections == 0);
+	assert_int_equal(stats().relay_denied, 2);
+	close(c);
+	close(d);
+}
+
+// Rules are those of the allocation's realm.
+static void test_realm(void **state)
+{
+	uint64_t conn, other_conn;
+	const int c = control(&conn), peer = admitted(conn, 5), d = client(3, "", &other_conn);
+	struct stream_order o = listening;
+	struct item *i;
+	int other;
+
+	o.of = (struct stream_place){ALLOCATION + 1, 1};
+	o.at = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.other_port.sin_port)};
+	o.realm = 3;
+	order(other_conn, o);
+	assert_reads(d, "done");
+	other = dial(&world.other_port);
+	i = next(ITEM_ATTEMPT);
+	order(other_conn,
+		(struct stream_order){.of = i->attempt.of,
+			.peer = i->attempt.number,
+			.id = 6,
+			.kind = STREAM_ORDER_ADMIT});
+	free(i);
+	assert_reads(d, "done");
+	world.all_denied[3] = true;
+	rules_changed();
+	assert_is_reset(other);
+	UNTIL(stats().relay_connections == 1);
+	assert_int_equal(stats().relay_denied, 1);
+	close(bound(5));
+	close(peer);
+	close(c);
+	close(d);
+}
+
+#define KEPT(i) ((i) % 3 == 0)
+
+// Very many are looked at in portions, and reloads that come one after the other, faster than all
+// can be looked at, keep nobody from being looked at.
+static void test_many(void **state)
+{
+	static int peer[RELAY_WORLD_MANY];
+	const time_t until = time(NULL) + PATIENCE_MS / 1000;
+	uint64_t conn;
+	const int c = control(&conn);
+	uint64_t kept = 0;
+	int data;
+
+	for (uint32_t i = 0; i < RELAY_WORLD_MANY; i++) {
+		peer[i] = admitted(conn, 5 + i);
+		assert_reads(c, "done");
+		set_denied(peer[i], !KEPT(i));
+		kept += KEPT(i);
+	}
+	while (stats().relay_connections != kept) {
+		rules_changed();
+		assert_true(time(NULL) < until);
+	}
+	assert_int_equal(stats().relay_denied, RELAY_WORLD_MANY - kept);
+	for (unsigned int t = 0; t < 2; t++)
+		assert_in_range(world.asked[t].most, 0, 512);
+	data = bound(5);
+	assert_echoes(data, peer[0]);
+	for (uint32_t i = 1; i < RELAY_WORLD_MANY; i++) {
+		if (KEPT(i))
+			close(peer[i]);
+		else
+			assert_is_reset(peer[i]);
+	}
+	close(data);
+	close(peer[0]);
+	close(c);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, relay_world_open, relay_world_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_bound),
+		TEST(test_unsent),
+		TEST(test_pending),
+		TEST(test_connecting),
+		TEST(test_late_word),
+		TEST(test_unjudged),
+		TEST(test_inside),
+		TEST(test_realm),
+		cmocka_unit_test_setup_teardown(
+			test_many, relay_world_open_many, relay_world_close),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
