@@ -5,12 +5,11 @@ them and reads them again, and tells nothing of what they hold.
 """
 
 import os
-import signal
 
 import control
 import lab as labs
 import turnlib
-from lab import until
+from rereads import reload
 from turnlib import SUCCESS
 
 
@@ -19,14 +18,6 @@ def put(path, text, mode=0o600):
     with open(os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w") as file:
         file.write(text)
     os.rename(path + ".new", path)
-
-
-def reload(server):
-    """What the log says of it."""
-    told = lambda: [line for line in server.log().splitlines() if "reload by SIGHUP: " in line]
-    before = len(told())
-    server.process.send_signal(signal.SIGHUP)
-    return until(lambda: told()[before:], 10, "the reload ends")[0]
 
 
 def user(name):

@@ -8,7 +8,6 @@ import base64
 import json
 import os
 import re
-import signal
 import subprocess
 import time
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import turnlib
 import uclient
 from control import Control, ctl
 from lab import PEER4, PEER6, SERVER4, SERVER6, until
-from server import merge
+from rereads import reload
 from turnlib import SUCCESS, Auth
 
 ACCESS_TOKEN, THIRD_PARTY_AUTHORIZATION = 0x001B, 0x802E
@@ -144,17 +143,6 @@ def operator(path, client):
         assert not ask.ask("allocations", user="north")["rows"]
         assert ask.ask("show", id=rows[0]["id"])["allocation"]["algorithm"] == "access-token"
     assert "access-token" in ctl(path, "show", rows[0]["id"])
-
-
-def reload(server, change):
-    """What the log says of a reload of the file with these changes."""
-    told = lambda: [line for line in server.log().splitlines() if "reload by SIGHUP: " in line]
-    before = len(told())
-    with open(os.open(server.path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(server.lab.device(json.dumps(merge(server.config, change))))
-    os.rename(server.path + ".new", server.path)
-    server.process.send_signal(signal.SIGHUP)
-    return until(lambda: told()[before:], 10, "the reload ends")[0]
 
 
 def keys_go(lab, server, client, echo):

@@ -6,14 +6,13 @@ an operator sees tells them apart."""
 
 import json
 import os
-import signal
 
 import lab as labs
 import uclient
 from control import Control, ctl
 from lab import PEER4, PEER6, SERVER4, SERVER6, until
 from realms import challenge, client_of
-from server import merge
+from rereads import reload
 from turnlib import REALM, REFRESH, SUCCESS, Auth
 
 A = {
@@ -29,17 +28,6 @@ B = {
     "peers": {"deny": [f"{PEER4}/32"]},
 }
 C = {"name": "c.test", "users": [{"name": "ivan", "password": "of-c"}]}
-
-
-def reload(server, change):
-    """What the log says of a reload of the file with these changes."""
-    told = lambda: [line for line in server.log().splitlines() if "reload by SIGHUP: " in line]
-    before = len(told())
-    with open(os.open(server.path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(server.lab.device(json.dumps(merge(server.config, change))))
-    os.rename(server.path + ".new", server.path)
-    server.process.send_signal(signal.SIGHUP)
-    return until(lambda: told()[before:], 10, "the reload ends")[0]
 
 
 def relays(client):

@@ -9,11 +9,8 @@
 
 #include "conf_changes.h"
 #include "conf_file.h"
-#include "hash.h"
 
 #define MAX 16
-
-static const struct hash_key hash = {{1, 2, 3, 4}};
 
 static const char base[] =
 	"workers: {count: 1}\n"
@@ -54,21 +51,11 @@ static void hear(void *ctx, const struct conf_change *c)
 	t->hot = c->hot;
 }
 
-static struct conf *load(const char *text)
-{
-	struct conf *c;
-
-	conf_file_write(text, strlen(text));
-	c = conf_load_said(conf_path, NULL, &hash);
-	assert_non_null(c);
-	return c;
-}
-
 // Replaces a piece of base, and compares.
 static void change(const char *piece, const char *by)
 {
 	char *text = conf_text_edit(base, piece, by);
-	struct conf *before = load(base), *after = load(text);
+	struct conf *before = conf_file_said(base), *after = conf_file_said(text);
 	unsigned int nb;
 
 	nb_told = 0;
@@ -184,7 +171,7 @@ static void identities_are_hot(void **state)
 {
 	char *one = conf_text_edit(base, LISTENER, SECURE FILES "}}]");
 	char *two = conf_text_edit(base, LISTENER, SECURE "certificate: /c2, key: /k, alpn: []}}]");
-	struct conf *before = load(one), *after = load(two);
+	struct conf *before = conf_file_said(one), *after = conf_file_said(two);
 
 	nb_told = 0;
 	assert_int_equal(conf_changes(before, after, hear, NULL), 2);

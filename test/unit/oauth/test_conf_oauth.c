@@ -12,7 +12,6 @@
 #include "conf_changes.h"
 #include "conf_dir.h"
 #include "conf_file.h"
-#include "hash.h"
 #include "token.h"
 
 #define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
@@ -167,13 +166,9 @@ static void tell(void *ctx, const struct conf_change *c)
 
 static struct conf *load(const char *piece, const char *by)
 {
-	static const struct hash_key key = {{1, 2, 3, 4}};
 	char *text = conf_file_edit(piece, by);
-	struct conf *c;
+	struct conf *c = conf_file_said(text);
 
-	conf_file_write(text, strlen(text));
-	c = conf_load_said(conf_path, NULL, &key);
-	assert_non_null(c);
 	free(text);
 	return c;
 }

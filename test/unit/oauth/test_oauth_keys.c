@@ -6,9 +6,8 @@
 #include <netinet/in.h>
 #include <stdio.h>
 
+#include "judged.h"
 #include "restart_world.h"
-#include "turn_judge.h"
-#include "turn_listing.h"
 
 static struct turn_config config;
 static struct fixture f;
@@ -37,22 +36,10 @@ static int teardown(void **state)
 // Gives the shard a policy of config, and has it judged to the end; returns how many have ended.
 static unsigned int reload(void)
 {
-	static const uint8_t key[32];
 	struct turn_policy *before = fresh;
-	struct turn_judge *j;
-	struct turn_walk w = {0};
-	unsigned int ended = 0;
+	unsigned int ended;
 
-	fresh = turn_policy_create(&config, f.crypto, key);
-	assert_non_null(fresh);
-	j = turn_judge_create(before != NULL ? before : f.policy, fresh, f.quota, false);
-	assert_non_null(j);
-	turn_shard_set_policy(f.shard, fresh);
-	for (unsigned int calls = 0; !w.end; calls++) {
-		assert_true(calls < 1000);
-		ended += turn_judge_walk(f.shard, j, &w, 1000);
-	}
-	turn_judge_free(j);
+	fresh = judged_by(&f, before != NULL ? before : f.policy, &config, false, &ended);
 	turn_policy_free(before);
 	return ended;
 }

@@ -4,8 +4,7 @@
 
 #include <stdio.h>
 
-#include "turn_judge.h"
-#include "turn_listing.h"
+#include "judged.h"
 #include "turn_policy.h"
 
 static struct turn_config config, next;
@@ -36,23 +35,12 @@ static int teardown(void **state)
 // Gives the shard a policy of next, and has it judged; returns how many allocations have ended.
 static unsigned int reload(bool lower)
 {
-	static const uint8_t key[32];
-	const struct turn_policy *before = fresh != NULL ? fresh : f.policy;
-	struct turn_policy *old = fresh;
-	struct turn_judge *j;
-	struct turn_walk w = {0};
-	unsigned int ended = 0;
+	struct turn_policy *before = fresh;
+	unsigned int ended;
 
 	assert_int_equal(turn_tallies_number(f.tallies, &next, &f.config, f.quota), 0);
-	fresh = turn_policy_create(&next, f.crypto, key);
-	assert_non_null(fresh);
-	j = turn_judge_create(before, fresh, f.quota, lower);
-	assert_non_null(j);
-	turn_shard_set_policy(f.shard, fresh);
-	while (!w.end)
-		ended += turn_judge_walk(f.shard, j, &w, 1000);
-	turn_judge_free(j);
-	turn_policy_free(old);
+	fresh = judged_by(&f, before != NULL ? before : f.policy, &next, lower, &ended);
+	turn_policy_free(before);
 	f.config.realms = next.realms;
 	f.config.nb_realms = next.nb_realms;
 	return ended;

@@ -12,9 +12,6 @@
 #include "conf.h"
 #include "conf_changes.h"
 #include "conf_file.h"
-#include "hash.h"
-
-static const struct hash_key hash = {{1, 2, 3, 4}};
 
 #define WAN                                                                             \
 	"  - name: wan\n"                                                               \
@@ -39,16 +36,6 @@ static const struct hash_key hash = {{1, 2, 3, 4}};
 
 static const char base[] = "ports:\n" WAN LAN "listeners:\n" FIRST SECOND REST;
 
-static struct conf *load(const char *text)
-{
-	struct conf *c;
-
-	conf_file_write(text, strlen(text));
-	c = conf_load_said(conf_path, NULL, &hash);
-	assert_non_null(c);
-	return c;
-}
-
 static unsigned int nb_cold;
 static const char *running_text = base;
 
@@ -64,8 +51,8 @@ static unsigned int adopt(struct conf **running, const char *text)
 	struct conf *fresh, *merged;
 	unsigned int changes;
 
-	*running = load(running_text);
-	fresh = load(text);
+	*running = conf_file_said(running_text);
+	fresh = conf_file_said(text);
 	nb_cold = 0;
 	changes = conf_changes(*running, fresh, count_cold, NULL);
 	assert_int_equal(nb_cold, 0);
@@ -75,7 +62,7 @@ static unsigned int adopt(struct conf **running, const char *text)
 	conf_adopt(*running, fresh, merged);
 	conf_merge_free(merged);
 	conf_free(fresh);
-	fresh = load(text);
+	fresh = conf_file_said(text);
 	assert_int_equal(conf_changes(*running, fresh, NULL, NULL), 0);
 	conf_free(fresh);
 	return changes;
@@ -202,7 +189,7 @@ static void addresses_of_the_network_stay(void **state)
 		.prefix_len = 96 + 24,
 		.gateway = addr_text("10.0.0.254")};
 	char error[CONF_ERROR_LEN] = "";
-	struct conf *running = load(text), *fresh, *merged;
+	struct conf *running = conf_file_said(text), *fresh, *merged;
 
 	assert_int_equal(conf_resolve(running, &given, 1, NULL, error), 0);
 	fresh = conf_load_again(running, NULL);

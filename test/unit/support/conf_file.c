@@ -14,6 +14,9 @@
 
 #include <cmocka.h>
 
+#include "conf_changes.h"
+#include "hash.h"
+
 const char conf_good[] = "eal:\n" // 1
 			 "  lcores: 0@(0-1),1@0,2@1\n"
 			 "  args: []\n"
@@ -78,6 +81,17 @@ struct conf *conf_file_load(const char *text, size_t len, char *error)
 {
 	conf_file_write(text, len);
 	return conf_load(conf_path, error);
+}
+
+struct conf *conf_file_said(const char *text)
+{
+	static const struct hash_key key = {{1, 2, 3, 4}};
+	struct conf *c;
+
+	conf_file_write(text, strlen(text));
+	c = conf_load_said(conf_path, NULL, &key);
+	assert_non_null(c);
+	return c;
 }
 
 char *conf_text_edit(const char *text, const char *piece, const char *by)

@@ -23,6 +23,8 @@ void conf_file_write(const char *text, size_t len);
 // Writes len bytes to the file and loads it. The caller frees the result with conf_free. NULL with
 // the reason in error, which has CONF_ERROR_LEN bytes.
 struct conf *conf_file_load(const char *text, size_t len, char *error);
+// The same, for conf_changes and conf_merge: what is said is kept. Fails the test if it is refused.
+struct conf *conf_file_said(const char *text);
 // Returns a copy of text with the first occurrence of a piece replaced; the caller frees it. Aborts
 // when the piece does not occur.
 char *conf_text_edit(const char *text, const char *piece, const char *by);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "addr_text.h"
-#include "turn_fixture.h"
+#include "judged.h"
 #include "turn_judge.h"
 #include "turn_listing.h"
 
@@ -36,21 +36,9 @@ static int teardown(void **state)
 // Gives the shard a policy of c, and has it judged to the end; returns how many have ended.
 static unsigned int reload(const struct turn_config *c, bool lower)
 {
-	static const uint8_t key[32];
-	struct turn_judge *j;
-	struct turn_walk w = {0};
-	unsigned int ended = 0;
+	unsigned int ended;
 
-	fresh = turn_policy_create(c, f.crypto, key);
-	assert_non_null(fresh);
-	j = turn_judge_create(f.policy, fresh, f.quota, lower);
-	assert_non_null(j);
-	turn_shard_set_policy(f.shard, fresh);
-	for (unsigned int calls = 0; !w.end; calls++) {
-		assert_true(calls < 1000);
-		ended += turn_judge_walk(f.shard, j, &w, 1000);
-	}
-	turn_judge_free(j);
+	fresh = judged_by(&f, f.policy, c, lower, &ended);
 	return ended;
 }
 
