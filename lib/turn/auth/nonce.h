@@ -18,8 +18,7 @@ struct turn_policy;
 struct nonce_client {
 	struct endpoint at;
 	bool stream; // by TCP or TLS
-	// For nonce_check, of a stream: a nonce of another port of that address is as good, as
-	// clients have for RFC 6062's ConnectionBind that of their control connection.
+	// For nonce_check, of a stream: a nonce of another port of that address is as good.
 	bool any_port;
 };
 

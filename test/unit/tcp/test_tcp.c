@@ -411,7 +411,9 @@ static void connection_bind_takes_the_nonce_of_the_control_connection(void **sta
 	data.nonce_len = ivan.nonce_len;
 	memcpy(data.nonce, ivan.nonce, ivan.nonce_len);
 	assert_int_equal(bind_id(&data, 77), UINT_MAX);
-	assert_int_equal(connect_to(&data, "10.99.0.9", 80), 438); // it alone
+	assert_int_equal(connect_to(&data, "10.99.0.9", 80), 438); // it alone, and Allocate
+	begin_allocate();
+	assert_int_equal(ask(&data), UINT_MAX);
 	data.at.addr = eve.at.addr;
 	assert_int_equal(bind_id(&data, 77), 438); // from there alone
 }
