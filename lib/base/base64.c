@@ -4,18 +4,21 @@
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+// The nonce of every challenge and of every request goes through here.
 void base64_encode(const uint8_t *in, size_t len, uint8_t *out)
 {
-	uint32_t acc = 0;
-	unsigned int bits = 0;
+	uint32_t v;
 
-	for (size_t i = 0; i < len; i++) {
-		acc = acc << 8 | in[i];
-		for (bits += 8; bits >= 6; bits -= 6)
-			*out++ = (uint8_t)digits[acc >> (bits - 6) & 63];
+	for (; len >= 3; len -= 3, in += 3, out += 4) {
+		v = (uint32_t)in[0] << 16 | (uint32_t)in[1] << 8 | in[2];
+		for (unsigned int i = 0; i < 4; i++)
+			out[i] = (uint8_t)digits[v >> (18 - 6 * i) & 63];
 	}
-	if (bits > 0)
-		*out = (uint8_t)digits[acc << (6 - bits) & 63];
+	if (len == 0)
+		return;
+	v = (uint32_t)in[0] << 16 | (len > 1 ? (uint32_t)in[1] << 8 : 0);
+	for (unsigned int i = 0; i <= len; i++)
+		out[i] = (uint8_t)digits[v >> (18 - 6 * i) & 63];
 }
 
 int base64_value(uint8_t c)
