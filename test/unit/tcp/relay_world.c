@@ -174,7 +174,8 @@ static void asked(void)
 static bool may_be_peer(void *ctx, uint8_t realm, const struct endpoint *peer)
 {
 	asked();
-	__atomic_fetch_add(&world.judged, 1, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&world.restless, __ATOMIC_RELAXED))
+		rules_changed();
 	return !__atomic_load_n(&world.all_denied[realm], __ATOMIC_RELAXED) &&
 		!(realm == 0 && __atomic_load_n(&world.denied[peer->port], __ATOMIC_RELAXED));
 }

@@ -41,7 +41,7 @@ struct relay_world {
 	int64_t late[2]; // such bytes
 	bool denied[65536]; // by port, peers of allocations of realm 0
 	bool all_denied[256]; // by realm
-	uint32_t judged; // how often that was asked
+	bool restless; // the rules change whenever that is asked
 	struct { // and by thread, how often in its busiest round
 		uint64_t round;
 		uint32_t now, most;
