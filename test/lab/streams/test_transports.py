@@ -12,7 +12,9 @@ import shipped
 import streams
 import uclient
 from lab import CLIENT4, CLIENT6, PEER4, PEER6, SERVER4, SERVER6, until
-from turnlib import EVEN_PORT, REQUESTED_ADDRESS_FAMILY, SUCCESS
+from turnlib import (
+    EVEN_PORT, MESSAGE_INTEGRITY, REQUESTED_ADDRESS_FAMILY, SUCCESS, XOR_MAPPED_ADDRESS,
+)  # fmt: skip
 
 # Listener, port, TLS or not, options of turnutils_uclient.
 TRANSPORTS = (
@@ -67,10 +69,14 @@ def shared_ports(lab, server):
     for label, listener, port, tls, _, family in rows():
         echo = lab.echo(family[2])
         client = client_of(lab, listener, port, tls, family)
+        where = client.binding()
+        assert where.cls == SUCCESS and not where.has(MESSAGE_INTEGRITY), (label, where)
         wanted = (REQUESTED_ADDRESS_FAMILY, bytes([2 if ":" in family[2] else 1, 0, 0, 0]))
         assert client.allocate([wanted, (EVEN_PORT, b"\x00")]).code == 508, label
         assert client.allocate([wanted]).cls == SUCCESS, label
         assert client.relayed[1] in range(3480, 3488), client.relayed
+        assert where.address(XOR_MAPPED_ADDRESS) == client.mapped, (label, where)
+        assert client.mapped[0] == family[0], (label, client.mapped)
         assert client.bind(0x4000, echo.address).cls == SUCCESS, label
         payloads = [b"%d " % i + os.urandom(i) for i in range(MESSAGES)]
         client.send_channel(0x4000, b"the way is known")

@@ -273,6 +273,13 @@ static void test_reuse(void **state)
 		world_run(&world);
 		assert_true(world_take(&world, &peer, &got));
 		assert_true(world_take(&world, &c->at, &got));
+		// RFC 8445 11: one that comes alone waits for no other
+		client_channel_data(&world, c, CHANNEL, "", 0);
+		world_round(&world);
+		assert_true(world_take(&world, &peer, &got));
+		world_send_bytes(&world, &peer, &c->relay, "x", 1);
+		world_round(&world);
+		assert_true(world_take(&world, &c->at, &got));
 		assert_int_equal(world.nb_seen, 0);
 		client_begin(&world, c, STUN_REFRESH);
 		stun_put_u32(&c->w, STUN_LIFETIME, 0);

@@ -127,24 +127,32 @@ static void other_families_are_served(void **state)
 // token that nobody knows gets what it got before.
 static void a_reserved_port_is_given(void **state)
 {
-	struct fixture_client c = client(5000), second = client(5001), third = client(5002);
+	static const enum turn_alternates_when all[] = {
+		TURN_ALTERNATES_ALWAYS, TURN_ALTERNATES_DATAGRAMS, TURN_ALTERNATES_ALLOCATIONS};
 	const uint8_t even = 0x80;
 	uint8_t token[8];
 
-	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
-	stun_put_u32(&f.w, STUN_REQUESTED_TRANSPORT, (uint32_t)IPPROTO_UDP << 24);
-	stun_put(&f.w, STUN_EVEN_PORT, &even, 1);
-	assert_int_equal(fixture_ask(&f, &c), 0);
-	memcpy(token, f.answer.data + f.answer.off[STUN_RESERVATION_TOKEN], 8);
-	begin(TURN_ALTERNATES_ALLOCATIONS, 2, OTHER4); // the reservation counts
-	assert_int_equal(fixture_allocate(&f, &third, 4), 300);
-	for (unsigned int i = 0; i < 2; i++) {
+	for (uint16_t k = 0; k < 3; k++) {
+		struct fixture_client c = client(5000 + 3 * k), second = client(5001 + 3 * k),
+				      third = client(5002 + 3 * k);
+
+		turn_shard_set_alternates(f.shard, NULL);
 		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
 		stun_put_u32(&f.w, STUN_REQUESTED_TRANSPORT, (uint32_t)IPPROTO_UDP << 24);
-		stun_put(&f.w, STUN_RESERVATION_TOKEN, token, 8);
-		assert_int_equal(fixture_ask(&f, i == 0 ? &second : &third), i == 0 ? 0 : 508);
+		stun_put(&f.w, STUN_EVEN_PORT, &even, 1);
+		assert_int_equal(fixture_ask(&f, &c), 0);
+		memcpy(token, f.answer.data + f.answer.off[STUN_RESERVATION_TOKEN], 8);
+		begin(all[k], 2, OTHER4); // the reservation counts
+		assert_int_equal(fixture_allocate(&f, &third, 4), 300);
+		for (unsigned int i = 0; i < 2; i++) {
+			fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+			stun_put_u32(&f.w, STUN_REQUESTED_TRANSPORT, (uint32_t)IPPROTO_UDP << 24);
+			stun_put(&f.w, STUN_RESERVATION_TOKEN, token, 8);
+			assert_int_equal(
+				fixture_ask(&f, i == 0 ? &second : &third), i == 0 ? 0 : 508);
+		}
 	}
-	assert_refused(0, 1, 0);
+	assert_refused(1, 1, 1);
 }
 
 // An attacker without a password learns nothing of the other servers, and nobody is sent away by

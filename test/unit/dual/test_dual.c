@@ -30,10 +30,12 @@ static uint32_t answer_lifetime(void)
 
 static void both_addresses_in_one_answer(void **state)
 {
-	struct endpoint mapped;
+	struct endpoint mapped, first;
 	unsigned int family;
 
 	assert_int_equal(dual_world_allocate(&w), 0);
+	first = fixture_answer_addr(&w.f, STUN_XOR_RELAYED_ADDRESS);
+	assert_true(endpoint_eq(&first, &w.v4));
 	assert_true(addr_eq(&w.v4.addr, &w.f.config.relay[0]));
 	assert_true(addr_eq(&w.v6.addr, &w.f.config.relay[1]));
 	assert_in_range(w.v4.port, w.f.config.port_lo, w.f.config.port_hi);

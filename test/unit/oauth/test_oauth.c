@@ -203,6 +203,22 @@ static void the_key_as_coturn_has_it(void **state)
 	}
 }
 
+// A key of 32 bytes has no such part with coturn, and 16 bytes of it are no key.
+static void half_a_long_key_is_none(void **state)
+{
+	struct token_seal t = oauth_seal(&f, OAUTH_NORTH, 1);
+	struct fixture_client c = north();
+
+	t.mac_len = 32;
+	oauth_bring(&c, &t);
+	for (uint8_t len = 16; len <= 20; len += 4) {
+		c.mac.len = len;
+		assert_int_equal(fixture_allocate(&f, &c, 4), 401);
+	}
+	c.mac.len = 32;
+	assert_int_equal(fixture_allocate(&f, &c, 4), 0);
+}
+
 // A long kid leaves no room for a long key's end beside it: the name gives way.
 static void a_long_kid(void **state)
 {
@@ -649,6 +665,7 @@ int main(void)
 		TEST(a_token_where_it_does_not_belong),
 		TEST(every_kind_of_key),
 		TEST(the_key_as_coturn_has_it),
+		TEST(half_a_long_key_is_none),
 		TEST(a_long_kid),
 		TEST(a_token_bounds_lifetimes),
 		TEST(clocks_may_be_apart),

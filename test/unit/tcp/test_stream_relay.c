@@ -101,6 +101,7 @@ static void test_unknown(void **state)
 	uint64_t conn, data_conn;
 	const int c = control(&conn), peer = admitted(conn, 5);
 	const int data = client(11, "", &data_conn);
+	struct stream_order elsewhere = binding(5, "ivan");
 	struct item *i;
 	uint8_t request[20] = {0, 11, 0, 0, 0x21, 0x12, 0xa4, 0x42};
 
@@ -112,7 +113,10 @@ static void test_unknown(void **state)
 	free(i);
 	order(data_conn, binding(5, "eve"));
 	assert_reads(data, "what");
-	assert_int_equal(stats().relay_unknown, 2);
+	elsewhere.listener = 1; // of a client that has come to another listener
+	order(data_conn, elsewhere);
+	assert_reads(data, "what");
+	assert_int_equal(stats().relay_unknown, 3);
 	assert_closes(peer); // after a second
 	UNTIL(stats().relay_unbound == 1);
 	assert_true(send(data, request, 20, 0) == 20);
@@ -260,6 +264,23 @@ static void test_own(void **state)
 	close(c);
 }
 
+// A peer that does not answer is given up in time, and answered for.
+static void test_in_vain(void **state)
+{
+	uint64_t conn;
+	const int c = control(&conn);
+	struct stream_order o = {
+		.of = {ALLOCATION, 0}, .to = UINT32_MAX, .id = 9, .kind = STREAM_ORDER_CONNECT};
+
+	o.at = (struct endpoint){addr_text("192.0.2.1"), 80}; // nobody answers on the loopback
+	order(conn, o);
+	assert_reads(c, "fail"); // after a second
+	UNTIL(stats().relay_connections == 0);
+	assert_int_equal(stats().relay_failed, 1);
+	assert_int_equal(stats().relay_unbound, 0);
+	close(c);
+}
+
 // Two allocations of this box: the one connects, the other one is asked, and no kernel is between.
 static void test_inside(void **state)
 {
@@ -319,6 +340,8 @@ int main(void)
 		TEST(test_bulk),
 		cmocka_unit_test_setup_teardown(
 			test_unknown, relay_world_open_hasty, relay_world_close),
+		cmocka_unit_test_setup_teardown(
+			test_in_vain, relay_world_open_hasty, relay_world_close),
 		TEST(test_refused_behind),
 		cmocka_unit_test_setup_teardown(
 			test_bind_is_not_answered, relay_world_open_curt, relay_world_close),

@@ -35,6 +35,13 @@ static void begin_allocate(void)
 	put_transport(17);
 }
 
+static void put_send(const struct endpoint *peer)
+{
+	fixture_begin(&f, STUN_INDICATION, STUN_SEND);
+	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, peer);
+	stun_put(&f.w, STUN_DATA_ATTR, "x", 1);
+}
+
 static uint32_t answer_lifetime(void)
 {
 	uint32_t v;
@@ -130,6 +137,14 @@ static void retransmission_gets_the_same_answer(void **state)
 	assert_int_equal(fixture_code(&f), 0);
 	assert_int_equal(answer_lifetime(), 590);
 	assert_int_equal(fixture_stats(&f).allocations, 1);
+}
+
+// RFC 8656 7.2 (4): DF can be set, so DONT-FRAGMENT is no unknown attribute.
+static void dont_fragment_is_understood(void **state)
+{
+	begin_allocate();
+	stun_put(&f.w, STUN_DONT_FRAGMENT, NULL, 0);
+	assert_int_equal(fixture_ask(&f, &ivan), 0);
 }
 
 static void tuple_in_use_is_437(void **state)
@@ -246,6 +261,42 @@ static void expiry_is_exact(void **state)
 	assert_int_equal(fixture_refresh(&f, &ivan, 600), 437); // gone, swept or not
 	assert_int_equal(fixture_stats(&f).allocations, 0);
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+}
+
+// RFC 8656 3.2, 8: neither data nor any other request prolongs it. What comes when it has ended, on
+// time, is dropped.
+static void nothing_but_refresh_prolongs(void **state)
+{
+	const struct endpoint peer = fixture_endpoint("10.99.0.9", 7000);
+
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
+	for (unsigned int left = 600; left > 0; left -= 100) {
+		fixture_expire(&f);
+		ivan.nonce_len = 0;
+		assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000), 0);
+		assert_int_equal(
+			fixture_channel_data(&f, &ivan, 0x4000, "x", 1)->verdict, TURN_RELAY);
+		assert_int_equal(
+			fixture_from_peer(&f, &ivan.relay, &peer, "x", 1)->verdict, TURN_RELAY);
+		put_send(&peer);
+		assert_int_equal(fixture_send(&f, &ivan)->verdict, TURN_RELAY);
+		fixture_begin(&f, STUN_REQUEST, STUN_BINDING);
+		fixture_send(&f, &ivan);
+		assert_int_equal(fixture_code(&f), 0);
+		ivan.nonce_len = 0;
+		assert_int_equal(fixture_allocate(&f, &ivan, 4), 437);
+		assert_int_equal(fixture_stats(&f).allocations, 1);
+		fixture_advance(&f, 100000);
+	}
+	assert_int_equal(fixture_drop(fixture_channel_data(&f, &ivan, 0x4000, "x", 1)),
+		TURN_DROP_NO_ALLOCATION);
+	put_send(&peer);
+	assert_int_equal(fixture_drop(fixture_send(&f, &ivan)), TURN_DROP_NO_ALLOCATION);
+	fixture_expire(&f);
+	assert_int_equal(fixture_stats(&f).allocations, 0);
+	put_send(&peer);
+	assert_int_equal(fixture_drop(fixture_send(&f, &ivan)), TURN_DROP_NO_ALLOCATION);
 }
 
 // Whatever expires at once: a call ends about 64 objects, or one allocation with all its own.
@@ -494,11 +545,13 @@ int main(void)
 		T(families),
 		T(who_names_no_family_gets_the_default),
 		T(retransmission_gets_the_same_answer),
+		T(dont_fragment_is_understood),
 		T(tuple_in_use_is_437),
 		T(refusals),
 		T(family_without_addresses_is_440),
 		T(lifetimes),
 		T(expiry_is_exact),
+		T(nothing_but_refresh_prolongs),
 		T(expiry_is_bounded),
 		T(refresh_zero_frees_everything),
 		T(refresh_refusals),

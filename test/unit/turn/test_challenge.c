@@ -105,6 +105,20 @@ static void nonce_of_another_source_438(void **state)
 	assert_int_equal(fixture_allocate(&f, &thief, 0), 438);
 }
 
+// One that has a byte more or less than ours is not ours, whatever it begins with.
+static void nonce_of_another_length_438(void **state)
+{
+	assert_int_equal(fixture_allocate(&f, &ivan, 0), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct fixture_client c = ivan;
+
+		c.nonce[c.nonce_len] = 'A';
+		c.nonce_len += i == 0 ? 1 : -1;
+		assert_int_equal(fixture_refresh(&f, &c, 600), 438);
+	}
+	assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
+}
+
 static void sha256_and_userhash(void **state)
 {
 	struct fixture_client eve = fixture_client("198.51.100.8", 1);
@@ -417,6 +431,7 @@ int main(void)
 		T(wrong_password_or_user_401),
 		T(stale_nonce_438_and_the_new_one_is_good),
 		T(nonce_of_another_source_438),
+		T(nonce_of_another_length_438),
 		T(sha256_and_userhash),
 		T(answers_are_signed_as_requests_are),
 		T(unknown_attributes_420_after_authentication),
