@@ -186,9 +186,11 @@ static const struct conf_key rows[] = {
 	.help = "Whether REQUESTED-TRANSPORT may be TCP."},
 {"relay.tcp.ports", CONF_PORT_RANGE, .offset = offsetof(struct conf, turn.tcp.ports_lo),
 	.count = offsetof(struct conf, turn.tcp.ports_hi), .size = 2, RANGE(1024, 65535),
-	.def = "61000-61999", .help = "TCP ports to relay from, so many allocations at a time; "
-	"keep them out of `net.ipv4.ip_local_port_range`. Exception ports let them through, "
-	"without an entry in `allow`."},
+	.def = "61000-61999", .help = "TCP ports to relay from, so many allocations at a time. "
+	"They may be among `relay.ports`: TCP and UDP are apart. The kernel must not give them to "
+	"its own sockets: they are out of `net.ipv4.ip_local_port_range`, or in "
+	"`net.ipv4.ip_local_reserved_ports`. Exception ports let them through, without an entry in "
+	"`allow`."},
 {"relay.tcp.connections", CONF_NUMBER, ONE(conf, turn.tcp.connections), RANGE(1, 65536),
 	.def = "1024", .help = "Connections with peers at a time. Each takes an open file, and its "
 	"client's connection another one (`streams.connections`)."},

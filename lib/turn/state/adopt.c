@@ -138,7 +138,8 @@ static enum turn_state_loss refused(
 
 	if (adopt_left(d, r->word, UINT32_MAX) == 0)
 		return TURN_STATE_LOST_EXPIRED;
-	if (state_listener(d->h, r->listener)->transport != TURN_OVER_UDP)
+	if (state_listener(d->h, r->listener)->transport != TURN_OVER_UDP ||
+		(r->flags & STATE_TCP) != 0)
 		return TURN_STATE_LOST_STREAM;
 	if (d->listener[r->listener] < 0)
 		return TURN_STATE_LOST_LISTENER;
@@ -327,7 +328,8 @@ static bool reservation_place(struct adopt *d, const struct state_alloc *r,
 }
 
 // The port of what ended at ended_ms goes on resting: anew, so that the ports rest in
-// the order in which they are given back.
+// the order in which they are given back. A port of TCP does not: the number is another port's of
+// UDP, which may be in use.
 static void rest_on(struct adopt *d, const struct state_alloc *r, uint64_t ended_ms)
 {
 	const uint64_t rest_ms = d->a->shards[0]->policy->quarantine_s * UINT64_C(1000);
@@ -338,7 +340,7 @@ static void rest_on(struct adopt *d, const struct state_alloc *r, uint64_t ended
 	// as relay_ports.h says when a port has rested
 	if (d->a->boot_ms > ended_ms && d->a->boot_ms - ended_ms >= rest_ms)
 		return;
-	if (!adopt_home(d, r, &home))
+	if ((r->flags & STATE_TCP) != 0 || !adopt_home(d, r, &home))
 		return;
 	s = d->a->shards[home.worker];
 	if (s->shared.nb > 0 || relayed_take_at(s, home.at, &slot) != TURN_GRANTED)

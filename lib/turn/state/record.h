@@ -27,6 +27,7 @@ enum state_kind { STATE_ALLOCATION = 1, STATE_RESERVATION = 2 };
 
 #define STATE_REST 1 // flags of a state_alloc
 #define STATE_RFC8489 2
+#define STATE_TCP 4 // its relay_port is one of TCP (RFC 6062)
 
 // An allocation, or a reserved port. One for each slot of a shard.
 struct state_alloc {
