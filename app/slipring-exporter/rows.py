@@ -201,7 +201,7 @@ rx               c rx_messages           .
 tx               c tx_messages           .
 rx_bytes         c rx_bytes              Bytes received, TLS taken off.
 tx_bytes         c tx_bytes              Bytes written, before TLS.
-writes           c writes                Writes: those of one time are one write.
+writes           c writes                Writes: those of one time left together.
 oversize         c oversize_messages     .
 queue_full       c queue_full_messages   .
 untold           c untold_refusals       .

@@ -321,7 +321,7 @@ struct stream_config {
 	X(tx, "messages of workers written to clients")                                     \
 	X(rx_bytes, "received, TLS taken off")                                              \
 	X(tx_bytes, "written, before TLS")                                                  \
-	X(writes, "times that messages were written: those of one time in one write")       \
+	X(writes, "times that messages were written: those of one time left together")      \
 	X(oversize, "messages from clients too long for any datagram, skipped")             \
 	X(queue_full, "messages to clients dropped: streams.queue")                         \
 	X(late, "messages to clients whose connection has ended")                           \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The messages that a worker has for clients, in a chain for each connection: what comes together
-// for one leaves in one write. Pure. One thread at a time.
+// for one leaves together. Pure. One thread at a time.
 #pragma once
 
 #include <stddef.h>

@@ -78,9 +78,8 @@ enum nonce_state nonce_check(const struct turn_policy *p, struct stun_crypto *c,
 	uint8_t expected[NONCE_LEN];
 	uint32_t stamp;
 
-	// All of the nonce but a port that does not matter is compared, so the feature bits are
-	// signed as well. A nonce whose bits
-	// were changed on the way (RFC 8489 9.2.1) does not count as ours.
+	// All of the nonce except a port that does not matter is compared, so the feature bits are
+	// signed as well. A nonce whose bits were changed on the way (RFC 8489 9.2.1) is not ours.
 	if (!stamp_read(nonce, &stamp) || !nonce_stamped(p, c, client, stamp, expected) ||
 		!stun_equal(expected, nonce, len))
 		return NONCE_FOREIGN;

@@ -331,6 +331,7 @@ static int derive_keys(struct turn_policy *p, const struct turn_config *c,
 	uint8_t table_key[32];
 
 	_Static_assert(sizeof(p->key) == sizeof(table_key), "a hash key is one HMAC");
+	p->nonces_shared = fleet;
 	if (!stun_hmac_sha256(crypto, secret, secret_len, nonce_label, sizeof(nonce_label) - 1,
 		    p->nonce_key) ||
 		!ticket_keys_make(crypto, secret, secret_len, boot_key, &p->ticket) ||

@@ -51,6 +51,7 @@ struct turn_policy {
 	// Some realm has secrets, or keys of tokens: their clients have to send USERNAME.
 	bool needs_names;
 	uint8_t nonce_key[32];
+	bool nonces_shared; // by the servers of a fleet
 	struct ticket_keys ticket;
 	uint8_t rest_expiry; // enum turn_rest_expiry
 	uint32_t nonce_lifetime_s;

@@ -103,12 +103,13 @@ static void put_unknown(struct turn_request *r)
 }
 
 // Some clients take a nonce along to another connection, and ask there but once: for ConnectionBind
-// (pion), and for Allocate when a 300 has sent them (Chromium).
+// (pion), and for Allocate when a 300 has sent them to another server of the fleet (Chromium).
 static struct nonce_client nonce_client_of(const struct turn_request *r)
 {
 	return (struct nonce_client){.at = {r->v->src, r->v->src_port},
 		.stream = turn_listener_is_stream(&r->s->listener[r->v->listener]),
-		.any_port = r->m.method == STUN_CONNECTION_BIND || r->m.method == STUN_ALLOCATE};
+		.any_port = r->m.method == STUN_CONNECTION_BIND ||
+			(r->m.method == STUN_ALLOCATE && r->policy->nonces_shared)};
 }
 
 // Appends REALM, NONCE and PASSWORD-ALGORITHMS of a 401 or 438 (RFC 8489 9.2.4), and where tokens

@@ -411,11 +411,32 @@ static void connection_bind_takes_the_nonce_of_the_control_connection(void **sta
 	data.nonce_len = ivan.nonce_len;
 	memcpy(data.nonce, ivan.nonce, ivan.nonce_len);
 	assert_int_equal(bind_id(&data, 77), UINT_MAX);
-	assert_int_equal(connect_to(&data, "10.99.0.9", 80), 438); // it alone, and Allocate
+	assert_int_equal(connect_to(&data, "10.99.0.9", 80), 438); // it alone
 	begin_allocate();
-	assert_int_equal(ask(&data), UINT_MAX);
+	assert_int_equal(ask(&data), 438);
 	data.at.addr = eve.at.addr;
 	assert_int_equal(bind_id(&data, 77), 438); // from there alone
+}
+
+// Chromium goes by a 300 to another server of the fleet with the nonce of the first.
+static void allocate_in_a_fleet_takes_the_nonce_of_another_port(void **state)
+{
+	struct turn_config c = config();
+	struct fixture_client moved = fixture_client("198.51.100.7", 5001);
+
+	fixture_close(&f);
+	c.nonce_secret = (char *)"of the fleet";
+	fixture_open(&f, &c, 1);
+	allocate(&ivan);
+	moved.listener = 2;
+	moved.nonce_len = ivan.nonce_len;
+	memcpy(moved.nonce, ivan.nonce, ivan.nonce_len);
+	begin_allocate();
+	assert_int_equal(ask(&moved), UINT_MAX);
+	assert_int_equal(connect_to(&moved, "10.99.0.9", 80), 438); // it alone
+	moved.at.addr = eve.at.addr;
+	begin_allocate();
+	assert_int_equal(ask(&moved), 438); // from there alone
 }
 
 static void connection_bind_is_refused(void **state)
@@ -494,6 +515,7 @@ int main(void)
 		TEST(numbers_are_not_given_twice),
 		TEST(connection_bind_says_who_asks),
 		TEST(connection_bind_takes_the_nonce_of_the_control_connection),
+		TEST(allocate_in_a_fleet_takes_the_nonce_of_another_port),
 		TEST(connection_bind_is_refused),
 		TEST(a_peer_needs_a_permission),
 	};
