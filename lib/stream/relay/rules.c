@@ -13,8 +13,7 @@
 #include "relay/rules.h"
 #include "relay/sockets.h"
 
-// What a round does at most: a look counts as 1. The looks of a round take about 100 us, and so do
-// the ends.
+// What a round does at most: a look counts as 1, an end, which takes some system calls, as 32.
 #define PORTION 512
 #define END_COST 32
 

@@ -275,6 +275,9 @@ static void nothing_but_refresh_prolongs(void **state)
 		ivan.nonce_len = 0;
 		assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
 		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000), 0);
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4001, "10.99.0.9", 7001), 0);
+		assert_int_equal(
+			fixture_channel_data(&f, &ivan, 0x4001, "x", 1)->verdict, TURN_RELAY);
 		assert_int_equal(
 			fixture_channel_data(&f, &ivan, 0x4000, "x", 1)->verdict, TURN_RELAY);
 		assert_int_equal(
