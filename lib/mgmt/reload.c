@@ -207,8 +207,8 @@ static void begin(struct mgmt_reload *r)
 	memcpy(r->by, r->next_by, sizeof(r->by));
 	r->renews = r->to_renew;
 	r->to_renew = false;
+	r->step = LOADING; // at once with what was asked for: see mgmt_reload_ask
 	pthread_mutex_unlock(&r->lock);
-	r->step = LOADING;
 	rc = pthread_create(&r->thread, NULL, thread, r);
 	if (rc == 0)
 		return;

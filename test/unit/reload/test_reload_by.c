@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include <cmocka.h>
+#include <pthread.h>
 
 #include "conf.h"
 #include "conf_file.h"
@@ -21,6 +22,9 @@
 static const struct hash_key hash = {{1, 2, 3, 4}};
 static char told[8][160];
 static unsigned int nb_told;
+static struct mgmt_reload *reload;
+static struct conf *running;
+static bool asks; // somebody does, as soon as a lock is given back
 
 // Keeps what reloads say at their ends. Any thread logs; those lines come from the test's own.
 void __wrap_mgmt_log(enum conf_area area, int level, const char *fmt, ...);
@@ -36,25 +40,48 @@ void __wrap_mgmt_log(enum conf_area area, int level, const char *fmt, ...)
 	va_end(args);
 }
 
-static void test_each_by_its_own(void **state)
+int __real_pthread_mutex_unlock(pthread_mutex_t *lock);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock)
+{
+	const int rc = __real_pthread_mutex_unlock(lock);
+
+	if (asks) {
+		asks = false;
+		mgmt_reload_ask(reload, "the second", true);
+	}
+	return rc;
+}
+
+static int setup(void **state)
 {
 	struct conf_report quiet = {0};
 	struct own_parts nothing = {0}; // a refused file reaches no part
-	struct mgmt_reload_state now = {0};
-	struct mgmt_reload *reload;
-	struct conf *running;
 
+	conf_file_open(state);
+	nb_told = 0;
 	conf_file_write(conf_good, strlen(conf_good));
 	running = conf_load_said(conf_path, &quiet, &hash);
 	assert_non_null(running);
 	reload = mgmt_reload_open(&nothing, running);
 	assert_non_null(reload);
 	conf_file_write("realm", 5);
+	return 0;
+}
 
-	mgmt_reload_ask(reload, "the first", false);
-	mgmt_reload_tick(reload); // it begins
-	mgmt_reload_ask(reload, "the second", false);
-	while (now.ended < 2) {
+static int teardown(void **state)
+{
+	mgmt_reload_close(reload);
+	conf_free(running);
+	return conf_file_close(state);
+}
+
+// Goes on until nothing is under way; then both have been told.
+static void assert_both(void)
+{
+	struct mgmt_reload_state now = {.asked = 1};
+
+	while (now.ended != now.asked) {
 		const struct timespec pause = {.tv_nsec = 1000000};
 
 		mgmt_reload_tick(reload);
@@ -65,15 +92,31 @@ static void test_each_by_its_own(void **state)
 	assert_int_equal(nb_told, 2);
 	assert_non_null(strstr(told[0], "reload by the first: nothing has changed"));
 	assert_non_null(strstr(told[1], "reload by the second: nothing has changed"));
-	mgmt_reload_close(reload);
-	conf_free(running);
+}
+
+static void test_each_by_its_own(void **state)
+{
+	mgmt_reload_ask(reload, "the first", false);
+	mgmt_reload_tick(reload); // it begins
+	mgmt_reload_ask(reload, "the second", false);
+	assert_both();
+}
+
+// One that is asked for while another begins is another one: that one may not do what was asked.
+static void test_as_it_begins(void **state)
+{
+	mgmt_reload_ask(reload, "the first", false);
+	asks = true;
+	mgmt_reload_tick(reload);
+	assert_false(asks);
+	assert_both();
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			test_each_by_its_own, conf_file_open, conf_file_close),
+		cmocka_unit_test_setup_teardown(test_each_by_its_own, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_as_it_begins, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
