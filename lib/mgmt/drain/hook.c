@@ -19,6 +19,9 @@ static struct {
 	int fd;
 	const char *program; // the configuration's, which outlives this; NULL = no command
 	unsigned int told, done; // so many changes
+	uint8_t last; // state that was told last, if one was
+	uint8_t owed; // state that is to be told once there is room, if one is
+	bool owes;
 } hook;
 
 int mgmt_hook_fork(void)
@@ -50,6 +53,7 @@ static void bury(void)
 	hook.pid = 0;
 	hook.program = NULL;
 	hook.done = hook.told;
+	hook.owes = false;
 }
 
 int mgmt_hook_command(const struct conf_drain *d)
@@ -87,9 +91,34 @@ void mgmt_hook_close(void)
 	close(hook.fd);
 	hook.pid = 0;
 	hook.program = NULL;
+	hook.owes = false;
 }
 
 // --- management lcore ----------------------------------------------------------------------------
+
+// Whether an error of send() says that there is no room just now.
+static bool is_for_now(int error)
+{
+	return error == EAGAIN || error == EINTR || error == ENOBUFS || error == ENOMEM;
+}
+
+// Tells a state, or owes it.
+static void tell(uint8_t state)
+{
+	const bool again = hook.owes;
+
+	hook.owes = false;
+	if (send(hook.fd, &state, sizeof(state), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(state)) {
+		hook.told++;
+		hook.last = state;
+		return;
+	}
+	hook.owes = is_for_now(errno);
+	hook.owed = state;
+	if (!again || !hook.owes)
+		LOG(CONFIG, ERR, "drain.on-change: %s cannot be told %s%s: %s", hook.program,
+			helper_state_name(state), hook.owes ? " yet" : "", strerror(errno));
+}
 
 void mgmt_hook_tell(bool draining)
 {
@@ -97,11 +126,10 @@ void mgmt_hook_tell(bool draining)
 
 	if (hook.program == NULL)
 		return;
-	if (send(hook.fd, &state, sizeof(state), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(state))
-		hook.told++;
+	if (hook.owes && hook.told > 0 && hook.last == state)
+		hook.owes = false; // what it has not heard of is over
 	else
-		LOG(CONFIG, ERR, "drain.on-change: %s cannot be told %s: %s", hook.program,
-			helper_state_name(state), strerror(errno));
+		tell(state);
 }
 
 static void tell_report(const struct helper_report *r)
@@ -145,8 +173,11 @@ void mgmt_hook_tick(void)
 		tell_report(&r);
 		hook.done++;
 	}
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+		if (hook.owes)
+			tell(hook.owed);
 		return;
+	}
 	LOG(CONFIG, ERR,
 		"drain.on-change: the process that runs %s is gone: nobody is told of changes "
 		"until a restart",
@@ -156,5 +187,5 @@ void mgmt_hook_tick(void)
 
 bool mgmt_hook_busy(void)
 {
-	return hook.done != hook.told;
+	return hook.done != hook.told || hook.owes;
 }

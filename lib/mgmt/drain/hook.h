@@ -19,8 +19,8 @@ void mgmt_hook_close(void);
 
 // --- management lcore ----------------------------------------------------------------------------
 
-// Has the program told that the appliance drains, or that it is ready. Without a command it does
-// nothing.
+// Has the program told that the appliance drains, or that it is ready: by the next ticks, where
+// there is no room now. Without a command it does nothing.
 void mgmt_hook_tell(bool draining);
 // Logs what has become of runs, and of the process.
 void mgmt_hook_tick(void);
