@@ -617,7 +617,7 @@ void dtls_clients_reply_for(struct worker *w, struct rte_mbuf *m)
 			.stream = p->seal.conn};
 
 		// its allocation was made, or used, after its worker had been told of the end
-		messages_client_ended(w, p->seal.from, &v);
+		sessions_tell_end(w, p->seal.from, &v);
 		worker_drop(w, m, DP_DROP_DTLS_ENDED);
 		return;
 	}

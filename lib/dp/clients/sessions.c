@@ -32,7 +32,9 @@
 #define ROTATE_MS 60000 // a cookie is good for one to two of these
 #define SCAN_PARTS 1000 // each millisecond one part of all sessions: each once a second
 #define SCAN_MS 16 // between two looks of a worker that rests, at most
-#define GIVE_UP_MS 10000 // how much longer than it may take a handshake is believed in
+// How much longer than it may take a handshake is believed in, and after how long a thread that has
+// been told that one is given up is told again.
+#define GIVE_UP_MS 10000
 #define FAIR_MS 500 // that a handshake has before it may have to give way
 #define SPENT 4096 // places for clients with spent cookies
 #define SPENT_TAG 16 // bits of a place that tell whose it is
@@ -232,6 +234,44 @@ static bool tell_worker(struct worker *w, const struct session *c, unsigned int 
 	return messages_client_ended(w, to, &v);
 }
 
+static bool tell_owed(struct worker *w, const struct owed_end *e)
+{
+	const struct turn_view v = {.src = e->client,
+		.src_port = e->port,
+		.listener = e->listener,
+		.leg = TURN_FROM_CLIENT,
+		.via = TURN_NO_WORKER,
+		.stream = e->conn};
+
+	return messages_client_ended(w, e->to, &v);
+}
+
+static void tell_all_owed(struct worker *w)
+{
+	struct sessions *s = w->sessions;
+	unsigned int left = 0;
+
+	for (unsigned int i = 0; i < s->nb_owed; i++)
+		if (!tell_owed(w, &s->owed[i]))
+			s->owed[left++] = s->owed[i];
+	s->nb_owed = left;
+}
+
+void sessions_tell_end(struct worker *w, unsigned int to, const struct turn_view *v)
+{
+	struct sessions *s = w->sessions;
+
+	for (unsigned int i = 0; i < s->nb_owed; i++)
+		if (s->owed[i].conn == v->stream && s->owed[i].to == to)
+			return;
+	if (!messages_client_ended(w, to, v) && s->nb_owed < OWED_ENDS)
+		s->owed[s->nb_owed++] = (struct owed_end){.client = v->src,
+			.conn = v->stream,
+			.port = v->src_port,
+			.listener = v->listener,
+			.to = (uint8_t)to};
+}
+
 // Tells who has to know of the end of a session. It is free once all do.
 static void close_on(struct worker *w, struct session *c)
 {
@@ -277,8 +317,9 @@ void sessions_refused(struct worker *w, uint64_t conn, struct dtls_session *s)
 {
 	struct session *c = sessions_of(w, conn);
 
-	if (c == NULL)
-		return; // given up for good: its slot may be another's
+	// given up for good: its slot may be another's; or its end has been told before
+	if (c == NULL || c->state == SESSION_CLOSED)
+		return;
 	if (c->state == SESSION_SHAKING) {
 		half_open_drop(w, c);
 		table_drop(w->sessions, c);
@@ -289,12 +330,19 @@ void sessions_refused(struct worker *w, uint64_t conn, struct dtls_session *s)
 	close_on(w, c);
 }
 
+// Its thread answers by the outcome, which it tells once: where it could not, it answers again.
+static void give_up_note(struct worker *w, struct session *c)
+{
+	c->told = sessions_note(w, c, NULL);
+	c->heard_ms = w->now_ms;
+}
+
 void sessions_give_up(struct worker *w, struct session *c)
 {
 	half_open_drop(w, c);
 	table_drop(w->sessions, c);
 	c->state = SESSION_GIVEN_UP;
-	c->told = sessions_note(w, c, NULL);
+	give_up_note(w, c);
 }
 
 // Whether its client has an allocation, here or elsewhere.
@@ -318,7 +366,8 @@ static void judge(struct worker *w, struct session *c)
 			sessions_give_up(w, c);
 		break;
 	case SESSION_GIVEN_UP:
-		c->told = c->told || sessions_note(w, c, NULL);
+		if (!c->told || w->now_ms > c->heard_ms + GIVE_UP_MS)
+			give_up_note(w, c);
 		break;
 	case SESSION_OPEN:
 		if (w->now_ms > c->heard_ms + h->dtls_idle_s * UINT64_C(1000) && !allocated(w, c)) {
@@ -355,6 +404,7 @@ void sessions_tick(struct worker *w)
 	uint32_t n = (s->used / SCAN_PARTS + 1) * (uint32_t)RTE_MIN(passed, (uint64_t)SCAN_MS);
 
 	s->ticked_ms = w->now_ms;
+	tell_all_owed(w);
 	if (n > s->used)
 		n = s->used;
 	for (; n > 0; n--) {

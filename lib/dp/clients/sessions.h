@@ -53,7 +53,7 @@ enum session_state {
 struct session {
 	struct addr client;
 	struct dtls_session *dtls; // OPEN, CLOSED
-	uint64_t heard_ms; // SHAKING, GIVEN_UP: when it began
+	uint64_t heard_ms; // SHAKING: when it began; GIVEN_UP: when its thread was last told
 	uint64_t lease_ms; // until when it has an allocation on another worker, as that has said
 	uint64_t away; // workers, as bits, that may have its allocation
 	uint64_t hello; // what its ClientHello is known by
@@ -82,6 +82,16 @@ struct sealed {
 	uint8_t *in; // what is left of it
 };
 
+// A session's end of which a worker could not be told yet.
+struct owed_end {
+	struct addr client;
+	uint64_t conn;
+	uint16_t port;
+	uint8_t listener;
+	uint8_t to; // that worker
+};
+#define OWED_ENDS 256
+
 // One worker's.
 struct sessions {
 	struct session *session; // max of them
@@ -94,6 +104,8 @@ struct sessions {
 	struct rates rates; // handshakes begun
 	uint64_t *spent; // for the last clients whose cookies are spent: see sessions_spend
 	uint64_t rotated_ms, ticked_ms;
+	unsigned int nb_owed;
+	struct owed_end owed[OWED_ENDS];
 	unsigned int n, at;
 	struct sealed sealed[DP_BURST];
 };
@@ -141,6 +153,10 @@ void sessions_give_up(struct worker *w, struct session *c);
 // Ends one that is OPEN, and its allocation; reason: the counter of such ends. Its client has been
 // told.
 void sessions_end(struct worker *w, struct session *c, uint64_t *reason);
+// Tells a worker that a session of this one, which is no more, has ended. Where that cannot be now
+// it is done by the tick; of more than OWED_ENDS at once the last are forgotten, until their worker
+// has something for them again.
+void sessions_tell_end(struct worker *w, unsigned int to, const struct turn_view *v);
 // Gives a note on a session to its thread. False: not now.
 bool sessions_note(struct worker *w, const struct session *c, struct dtls_session *s);
 // A view of the session's client, without a datagram.

@@ -260,7 +260,7 @@ static void begin(struct thread *t, unsigned int w, const struct stream_message 
 	struct handshake **at = bucket_of(t, w, m->conn);
 	struct handshake *s = calloc(1, sizeof(*s));
 
-	if (s == NULL) {
+	if (s == NULL) { // what cannot be told now is told when the worker gives it up
 		conf->ops->shaken(conf->ctx, t->index, w, m->conn, NULL);
 		return;
 	}
@@ -280,6 +280,7 @@ static void begin(struct thread *t, unsigned int w, const struct stream_message 
 void handshake_take(struct thread *t, unsigned int w, const struct stream_message *m)
 {
 	const struct stream_message back = {.kind = STREAM_BYTES, .conn = m->conn};
+	const struct stream_config *conf = &t->s->conf;
 	struct handshake **at = find(t, w, m->conn);
 
 	switch ((enum stream_kind)m->kind) {
@@ -298,6 +299,8 @@ void handshake_take(struct thread *t, unsigned int w, const struct stream_messag
 			session_gone(t, &m->source);
 		} else if (*at != NULL) {
 			end(t, at, false);
+		} else if (handshake_tell(t)) { // in the order of their ends
+			conf->ops->shaken(conf->ctx, t->index, w, m->conn, NULL);
 		}
 		break;
 	case STREAM_BYTES:

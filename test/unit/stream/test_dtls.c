@@ -637,8 +637,8 @@ static void test_abandoned(void **state)
 	assert_false(handshake_tell(thread));
 	full = false;
 	assert_true(handshake_tell(thread));
-	assert_int_equal(ended, 1);
-	handshake_take(thread, 3, &gone); // nothing is there any more
+	handshake_take(thread, 3, &gone); // nothing is there any more: its worker may not know
+	assert_int_equal(ended, 2);
 	assert_int_equal(thread->stats.dtls_failed, 0);
 	close_world();
 }

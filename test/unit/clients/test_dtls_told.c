@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ends of sessions and handshakes that cannot be told at once, to another worker or by the thread:
+// they are told later, and nothing is left behind.
+#include "clients/dtls_clients.h"
+#include "clients/sessions.h"
+#include "clients/streams.h"
+#include "datapath.h"
+#include "dtls_clients_world.h"
+#include "thread.h"
+#include "turn_mark.h"
+#include "worker.h"
+#include "workers/mbuf_meta.h"
+#include "workers/messages.h"
+
+#define CLIENTS 12
+#define REPLIES 3
+#define SCAN_MS 1100 // in which every session is looked at
+#define GIVEN_UP_MS 20000 // after its beginning a handshake is given up; the thread is told again
+#define AGAIN_MS 10000 // so long after that
+
+static void open_world(void **state, unsigned int clients)
+{
+	clients_world_open(*state);
+	for (unsigned int i = 0; i < clients; i++)
+		client_place("10.99.0.20", world.dtls + 2);
+}
+
+// --- an allocation on another worker -------------------------------------------------------------
+
+// A session whose allocation is on another worker.
+static struct session *find_away(struct worker **home)
+{
+	for (unsigned int i = 0; i < world.dp->nb_workers; i++) {
+		struct worker *w = world.dp->worker[i];
+
+		for (uint32_t k = 0; k < w->sessions->used; k++) {
+			if (w->sessions->session[k].away == 0)
+				continue;
+			*home = w;
+			return &w->sessions->session[k];
+		}
+	}
+	return NULL;
+}
+
+static void fill_ring(struct worker *w, unsigned int to)
+{
+	const struct turn_view nobody = {.src = world_endpoint("203.0.113.9", 0).addr,
+		.src_port = 9,
+		.leg = TURN_FROM_CLIENT,
+		.via = TURN_NO_WORKER,
+		.stream = 9};
+
+	while (messages_client_ended(w, to, &nobody))
+		;
+}
+
+// An answer that comes from the worker with the allocation.
+static void reply(struct worker *w, const struct turn_view *of, unsigned int from)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(world.dp->pool);
+	struct mbuf_meta *p;
+
+	assert_non_null(m);
+	w->live.made++;
+	p = mbuf_meta_of(m);
+	p->kind = MBUF_META_SEAL;
+	p->seal.client = of->src;
+	p->seal.port = of->src_port;
+	p->seal.listener = of->listener;
+	p->seal.conn = of->stream;
+	p->seal.from = (uint8_t)from;
+	p->seal.media = false;
+	p->seal.lease_s = 600;
+	dtls_clients_reply_for(w, m);
+}
+
+// An allocation that was made after its worker had been told of the session's end.
+static void test_end_owed(void **state)
+{
+	struct worker *w = NULL;
+	struct turn_view of;
+	struct session *c;
+	uint64_t dropped;
+	unsigned int to;
+
+	open_world(state, CLIENTS);
+	shake_all();
+	for (unsigned int i = 0; i < CLIENTS; i += 2)
+		allocate_next(i);
+	c = find_away(&w);
+	assert_non_null(c);
+	of = sessions_view(w, c);
+	to = (unsigned int)__builtin_ctzll(c->away);
+	c->away = 0;
+	sessions_end(w, c, &w->live.dtls.idle);
+	settle(4);
+	assert_int_equal(world_stats(&world).turn.allocations, CLIENTS);
+
+	dropped = world_dropped(&world, DP_DROP_DTLS_ENDED);
+	fill_ring(w, to);
+	for (unsigned int i = 0; i < REPLIES; i++)
+		reply(w, &of, to);
+	assert_int_equal(w->sessions->nb_owed, 1);
+	settle(60); // what lies in the ring before it comes in bursts
+	assert_int_equal(w->sessions->nb_owed, 0);
+	assert_int_equal(world_dropped(&world, DP_DROP_DTLS_ENDED), dropped + REPLIES);
+	assert_int_equal(world_stats(&world).turn.allocations, CLIENTS - 1);
+	clients_world_close();
+}
+
+// However many there are, no more are kept than there is room for.
+static void test_many_owed(void **state)
+{
+	struct worker *w;
+	struct turn_view of = {.src = world_endpoint("203.0.113.9", 0).addr,
+		.src_port = 9,
+		.leg = TURN_FROM_CLIENT,
+		.via = TURN_NO_WORKER};
+
+	open_world(state, 1);
+	w = world.dp->worker[0];
+	fill_ring(w, 1);
+	for (unsigned int i = 0; i < 2 * OWED_ENDS; i++) {
+		of.stream = UINT64_C(1) << 48 | i; // a session of the first worker
+		reply(w, &of, 1);
+	}
+	assert_int_equal(w->sessions->nb_owed, OWED_ENDS);
+	shake_all(); // a worker that has never had a session has no ticks
+	settle(60);
+	assert_int_equal(w->sessions->nb_owed, 0);
+	clients_world_close();
+}
+
+// --- the thread ----------------------------------------------------------------------------------
+
+// The thread loses what has been given to it.
+static void forget(void)
+{
+	struct stream_message m[STREAM_BURST];
+	const unsigned int n = streams_ops.receive(world.dp, 0, 0, m, STREAM_BURST);
+
+	assert_in_range(n, 1, STREAM_BURST);
+	for (unsigned int i = 0; i < n; i++)
+		streams_ops.release(world.dp, 0, 0, m[i].buf);
+}
+
+// A handshake of which the thread knows nothing, and whose end it could not tell.
+static void test_never_told(void **state)
+{
+	const struct session *c;
+
+	open_world(state, 1);
+	c = world.dp->worker[0]->sessions->session;
+	thread_asleep = true;
+	for (unsigned int i = 0; i < 4; i++) {
+		dtls_client_shake(&end[0]);
+		step();
+	}
+	assert_int_equal(c->state, SESSION_SHAKING);
+	forget();
+	world_wait(&world, GIVEN_UP_MS + SCAN_MS);
+	assert_int_equal(c->state, SESSION_GIVEN_UP);
+	forget(); // in place of an answer that found no room
+	world_wait(&world, AGAIN_MS + SCAN_MS);
+	assert_int_equal(c->state, SESSION_GIVEN_UP);
+	thread_asleep = false;
+	settle(2);
+	assert_int_equal(c->state, SESSION_FREE);
+	clients_world_close();
+}
+
+// A thread may tell an end twice. The session that it has given goes back to it all the same.
+static void test_told_twice(void **state)
+{
+	struct rte_mbuf *m;
+	struct session *c;
+	struct worker *w;
+	uint64_t conn;
+
+	open_world(state, 1);
+	shake_all();
+	w = world.dp->worker[0];
+	c = w->sessions->session;
+	conn = sessions_conn(w, c);
+	do { // until there is no room for it to go back
+		m = rte_pktmbuf_alloc(world.dp->pool);
+		assert_non_null(m);
+		mbuf_meta_of(m)->kind = MBUF_META_DTLS_NOTE;
+		mbuf_meta_of(m)->dtls.kind = STREAM_GONE;
+		mbuf_meta_of(m)->dtls.conn = 0; // nobody's
+		mbuf_meta_of(m)->dtls.session = NULL;
+	} while (streams_give(w, 0, m));
+	rte_pktmbuf_free(m);
+	sessions_end(w, c, &w->live.dtls.idle);
+	assert_int_equal(c->state, SESSION_CLOSED);
+	sessions_refused(w, conn, NULL);
+	settle(4);
+	world_wait(&world, SCAN_MS);
+	settle(4);
+	assert_int_equal(c->state, SESSION_FREE);
+	assert_int_equal(thread->stats.dtls_sessions, 0);
+	clients_world_close();
+}
+
+static struct world_setup setups[] = {
+	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .dtls = true},
+	{.workers = 3, .rx_queues = 2, .tx_queues = 3, .dtls = true},
+};
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_CASE(test_end_owed, setups, 1),
+		WORLD_CASE(test_many_owed, setups, 1),
+		WORLD_CASE(test_never_told, setups, 0),
+		WORLD_CASE(test_told_twice, setups, 0),
+	};
+
+	world_eal();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
