@@ -398,7 +398,8 @@ static void read_some(struct thread *t, struct conn *c)
 	}
 	c->chunk = true;
 	c->more = false;
-	while (read_one(t, c))
+	// libssl is not asked once more for what it says it does not have
+	while (read_one(t, c) && tls_io_pending(c))
 		;
 	t->hungry |= c->more;
 }

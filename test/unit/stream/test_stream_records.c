@@ -16,6 +16,7 @@
 static struct sockaddr_in server;
 static struct streams *streams;
 static unsigned int reads; // of sockets, by stream threads
+static unsigned int asked; // libssl for a record, by them
 
 ssize_t __real_recv(int fd, void *buf, size_t len, int flags);
 ssize_t __wrap_recv(int fd, void *buf, size_t len, int flags);
@@ -25,6 +26,15 @@ ssize_t __wrap_recv(int fd, void *buf, size_t len, int flags)
 	if ((flags & MSG_PEEK) == 0)
 		__atomic_fetch_add(&reads, 1, __ATOMIC_RELAXED);
 	return __real_recv(fd, buf, len, flags);
+}
+
+int __real_SSL_read(SSL *ssl, void *buf, int len);
+int __wrap_SSL_read(SSL *ssl, void *buf, int len);
+
+int __wrap_SSL_read(SSL *ssl, void *buf, int len)
+{
+	__atomic_fetch_add(&asked, 1, __ATOMIC_RELAXED);
+	return __real_SSL_read(ssl, buf, len);
 }
 
 // A client whose records go to memory from now on.
@@ -77,7 +87,7 @@ static void test_records(void **state)
 	const struct stream_config c = {
 		.connections = 4, .idle_s = 600, .handshake_s = 600, .queue = 65536};
 	const int fd = socket(AF_INET, SOCK_STREAM, 0);
-	unsigned int before;
+	unsigned int before, before_asked;
 	SSL *ssl;
 
 	streams = stream_world_start(c, &server);
@@ -85,9 +95,14 @@ static void test_records(void **state)
 	send_records(ssl, fd, 0, 1);
 	expect(0, 1);
 	before = __atomic_load_n(&reads, __ATOMIC_RELAXED);
+	before_asked = __atomic_load_n(&asked, __ATOMIC_RELAXED);
 	send_records(ssl, fd, 1, FEW);
 	expect(1, FEW);
-	assert_in_range(__atomic_load_n(&reads, __ATOMIC_RELAXED) - before, 1, 2);
+	before = __atomic_load_n(&reads, __ATOMIC_RELAXED) - before;
+	assert_in_range(before, 1, 2);
+	// once for each record, and no more than once for each read that brought a part of one
+	before_asked = __atomic_load_n(&asked, __ATOMIC_RELAXED) - before_asked;
+	assert_in_range(before_asked, FEW, FEW + before - 1);
 	send_records(ssl, fd, 1 + FEW, MANY); // the worker has no room for so many at a time
 	expect(1 + FEW, MANY);
 	SSL_free(ssl);
