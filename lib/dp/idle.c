@@ -18,9 +18,11 @@ static void weigh(struct idle *i)
 	const uint64_t worth = WORTH * cost_ns * i->per_us / 1000;
 
 	const uint64_t doze = worth / WORTH * IDLE_DOZE_WORTH;
+	const uint64_t alone = worth / WORTH * IDLE_ALONE_WORTH;
 
 	i->sleep_min = worth < i->worth_max ? worth : i->worth_max;
 	i->doze = doze < i->worth_max ? doze : i->worth_max;
+	i->alone = alone < i->worth_max ? alone : i->worth_max;
 	i->spin = IDLE_SPIN_US * i->per_us * CHEAP_NS / cost_ns;
 }
 
@@ -72,27 +74,44 @@ uint64_t idle_sleep(const struct idle *i)
 	return sleep > i->sleep_min ? sleep : i->sleep_min;
 }
 
+// How long to doze; 0: not at all. Where a thread has the clock it ends the doze. The worker's own
+// timer is only for the case that it does not, and late: a CPU's first timer costs, others do not.
+static uint64_t doze(const struct idle *i, uint64_t now)
+{
+	const bool threaded = now - i->threaded < THREADED * i->doze;
+	uint64_t worth = threaded ? i->doze : i->alone;
+
+	if (i->saving || !i->wakes || IDLE_STREAMED * i->stream_gap > worth)
+		return 0;
+	if (threaded && !i->told)
+		worth *= IDLE_DOZE_LATE;
+	return now - i->streamed < worth ? worth : 0;
+}
+
 // Sleeps only where enough come in a sleep. elapsed: since there was work; who has slept for that
 // long in vain waits.
-static uint64_t gather(struct idle *i, uint64_t now)
+static uint64_t gather(const struct idle *i, uint64_t now)
 {
 	const uint64_t elapsed = now - i->worked;
 	const uint64_t enough = i->saving ? 2 : IDLE_GATHER;
-	const uint64_t doze = now - i->threaded < THREADED * i->doze ? i->doze : i->sleep_min;
 	uint64_t sleep = i->saving ? i->batch : i->sleep_min;
-
-	i->dozes = !i->saving && now - i->streamed < doze && IDLE_STREAMED * i->stream_gap <= doze;
-	if (i->dozes)
-		return doze;
 
 	if (i->saving && !i->told && sleep > IDLE_BATCH * i->gap)
 		sleep = IDLE_BATCH * i->gap > i->sleep_min ? IDLE_BATCH * i->gap : i->sleep_min;
 	return elapsed < sleep && enough * i->gap <= sleep ? sleep : IDLE_WAIT;
 }
 
+// Whether a doze is better than polling between two datagrams: for most of them, and no more come
+// in it than there is room for.
+static bool gathers(const struct idle *i)
+{
+	return i->stream_gap <= IDLE_MOSTLY * i->gap && i->doze <= IDLE_BATCH * i->gap;
+}
+
 uint64_t idle_after(struct idle *i, uint64_t now, bool busy, uint64_t datagrams)
 {
 	const uint64_t elapsed = now - i->worked;
+	uint64_t dozes;
 
 	i->dozes = false;
 	if (busy) {
@@ -102,8 +121,12 @@ uint64_t idle_after(struct idle *i, uint64_t now, bool busy, uint64_t datagrams)
 				GAP_MAX * (i->saving && i->wakes ? i->batch : i->sleep_max));
 		return 0;
 	}
-	if (!i->saving && i->gap < i->spin && elapsed < i->spin)
+	dozes = doze(i, now);
+	if (!i->saving && i->gap < i->spin && elapsed < i->spin && (dozes == 0 || !gathers(i)))
 		return 0;
+	i->dozes = dozes > 0;
+	if (i->dozes)
+		return dozes;
 	return i->wakes ? gather(i, now) : idle_sleep(i);
 }
 

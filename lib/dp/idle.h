@@ -31,12 +31,15 @@
 // a sleep costs it lasts beside a stream thread: a little longer than that one's nap.
 #define IDLE_STREAMED 2
 #define IDLE_DOZE_WORTH 25
+#define IDLE_DOZE_LATE 2 // times that: when a doze ends by time that a thread should have ended
+#define IDLE_ALONE_WORTH 20 // the same without a thread beside it, which ends by time
+#define IDLE_MOSTLY 2 // gaps: messages that come as close are at least about half of all datagrams
 #define IDLE_WAIT UINT64_MAX // no sleep: until a port or somebody else wakes
 
 // One worker's. Times are in units of the caller's clock unless they say otherwise.
 struct idle {
 	uint64_t per_us; // units in a microsecond
-	uint64_t spin, sleep_min, sleep_max, doze;
+	uint64_t spin, sleep_min, sleep_max, doze, alone;
 	uint64_t worth_max; // however much a sleep costs, sleep_min is no longer
 	bool saving; // sleep_max whenever there is nothing; the owner may set it
 	bool never; // the owner does not ask: it polls on; the owner may set it

@@ -17,14 +17,15 @@ static uint32_t length(const struct nap *n, uint32_t told_us)
 	return us > told_us ? us : told_us;
 }
 
-void nap_see(struct nap *n, uint64_t now_ms, uint32_t messages, uint32_t told_us)
+bool nap_see(struct nap *n, uint64_t now_ms, uint32_t messages, uint32_t told_us)
 {
 	n->seen += messages;
 	if (now_ms == n->since_ms)
-		return;
+		return false;
 	n->us = length(n, told_us);
 	// seen / elapsed >= GATHERS / us, in whole numbers
 	n->on = (uint64_t)n->seen * n->us >= NAP_GATHERS * 100 * (now_ms - n->since_ms);
 	n->seen = 0;
 	n->since_ms = now_ms;
+	return true;
 }

@@ -11,7 +11,7 @@
 #include "sleep_cost.h"
 
 #define NAP_MIN_US 50 // of the microseconds that a nap lasts
-#define NAP_MAX_US 200 // unless told otherwise
+#define NAP_MAX_US 300 // unless told otherwise
 #define NAP_WORTH 20 // times what it costs: each wakes a worker, too, and is broken by its answers
 #define NAP_GATHERS 16 // tenths of a message in a nap from which it saves more than it costs
 
@@ -26,5 +26,6 @@ struct nap {
 
 void nap_init(struct nap *n);
 // Call it in every round, with the time, the number of messages that the round found, and how long
-// a nap may last in any case, in microseconds; 0 = no longer than it is worth.
-void nap_see(struct nap *n, uint64_t now_ms, uint32_t messages, uint32_t told_us);
+// a nap may last in any case, in microseconds; 0 = no longer than it is worth. True in the first
+// round of a millisecond, in which it decides.
+bool nap_see(struct nap *n, uint64_t now_ms, uint32_t messages, uint32_t told_us);

@@ -226,6 +226,8 @@ struct stream_ops {
 		const struct stream_from *from);
 	// Wakes a worker, if it waits, behind all that a round has sent it.
 	void (*kick)(void *ctx, unsigned int w);
+	// Ends the doze of a worker, if it dozes: the thread that has its clock goes round.
+	void (*rouse)(void *ctx, unsigned int w);
 	// Tells a worker that a connection has ended. False: not now.
 	bool (*ended)(void *ctx, unsigned int t, unsigned int w, const struct stream_from *from);
 	// Gets up to n messages for clients. The thread gives all of them back with release before

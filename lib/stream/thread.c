@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,7 +26,6 @@
 #define DRY_MS 5 // between two looks at what waits for rates
 #define SCAN_PARTS 5 // each tick looks at one part of all connections: at every one twice a second
 #define STALL_NS (200 * 1000) // until the thread asks workers for buffers again
-#define NAP_REST_NS 20000 // what is left of a nap that is worth to be slept
 #define PORTION_NS (1000 * 1000) // time for handshakes in a round; the last step may exceed it
 
 static uint64_t clock_ns(void)
@@ -78,6 +78,8 @@ static unsigned int receive(struct thread *t)
 		const unsigned int n =
 			conf->ops->receive(conf->ctx, t->index, w, t->gather.m, STREAM_BURST);
 
+		if (n > 0)
+			t->met |= UINT64_C(1) << w;
 		handle(t, w, n);
 		for (unsigned int i = 0; i < n; i++)
 			conf->ops->release(conf->ctx, t->index, w, t->gather.m[i].buf);
@@ -92,8 +94,19 @@ static void kick(struct thread *t)
 {
 	const struct stream_config *conf = &t->s->conf;
 
+	t->met |= t->kicks;
 	for (; t->kicks != 0; t->kicks &= t->kicks - 1)
 		conf->ops->kick(conf->ctx, (unsigned int)__builtin_ctzll(t->kicks));
+}
+
+// A thread that naps is the clock of the workers beside it: it ends the dozes of those that it has
+// nothing for, too.
+static void tick(struct thread *t)
+{
+	const struct stream_config *conf = &t->s->conf;
+
+	for (uint64_t left = t->beside & ~t->kicks; left != 0; left &= left - 1)
+		conf->ops->rouse(conf->ctx, (unsigned int)__builtin_ctzll(left));
 }
 
 static void resume(struct thread *t)
@@ -197,21 +210,34 @@ static unsigned int fall_asleep(struct thread *t)
 	return receive(t);
 }
 
-// Sleeps until a time, or until somebody wakes the thread.
-static void sleep_until(struct thread *t, uint64_t until_ns)
+// Sets the timer that ends a nap, so that a round that kicks workers has set its timer before
+// theirs: the hardware is told only of the first timer of a CPU, and in a virtual machine that
+// costs more than all else of a sleep. So the timer is set once for both parts of a nap, too.
+static void nap_set(struct thread *t)
 {
-	struct pollfd event = {.fd = t->event, .events = POLLIN};
-	const uint64_t now = clock_ns(), ns = until_ns > now ? until_ns - now : 0;
-	const struct timespec most = {
-		.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
-	const bool measure = sleep_cost_measures(&t->nap.cost);
-	const uint64_t before = measure ? cpu_ns() : 0;
+	const struct itimerspec at = {
+		.it_value = {.tv_sec = t->nap.us / 1000000, .tv_nsec = t->nap.us % 1000000 * 1000}};
+	const uint64_t before = sleep_cost_measures(&t->nap.cost) ? cpu_ns() : 0;
+
+	t->nap_set = timerfd_settime(t->timer, 0, &at, NULL) == 0;
+	t->measures = before != 0;
+	t->nap_ns = before != 0 ? cpu_ns() - before : 0;
+}
+
+// Sleeps until the timer ends the nap, or until somebody wakes the thread. True: the nap is over.
+static bool sleep_on(struct thread *t)
+{
+	struct pollfd p[2] = {
+		{.fd = t->event, .events = POLLIN}, {.fd = t->timer, .events = POLLIN}};
+	const uint64_t before = t->measures ? cpu_ns() : 0;
+	const int n = ppoll(p, 2, NULL, NULL);
 	uint64_t times;
 
-	if (ppoll(&event, 1, &most, NULL) > 0 && read(t->event, &times, sizeof(times)) < 0)
+	if (n > 0 && p[0].revents != 0 && read(t->event, &times, sizeof(times)) < 0)
 		times = 0; // awake all the same
-	if (measure)
-		sleep_cost_learn(&t->nap.cost, cpu_ns() - before);
+	if (t->measures)
+		t->nap_ns += cpu_ns() - before;
+	return n <= 0 || p[1].revents != 0;
 }
 
 // Sleeps while more comes. Workers wake the thread once meanwhile, for what they have made of all
@@ -219,16 +245,23 @@ static void sleep_until(struct thread *t, uint64_t until_ns)
 // does not wake for each. Returns how many messages there were.
 static unsigned int nap(struct thread *t)
 {
-	const uint64_t until = clock_ns() + t->nap.us * UINT64_C(1000);
 	unsigned int found = fall_asleep(t);
+	bool over = false;
 
-	if (found == 0) {
-		sleep_until(t, until);
+	if (!t->nap_set)
+		nap_set(t);
+	over = !t->nap_set;
+	t->nap_set = false;
+	if (found == 0 && !over) {
+		over = sleep_on(t);
 		found = receive(t);
 	}
 	__atomic_store_n(&t->sleeping, 0, __ATOMIC_RELAXED);
-	if (clock_ns() + NAP_REST_NS < until)
-		sleep_until(t, until);
+	if (!over)
+		sleep_on(t);
+	if (t->measures)
+		sleep_cost_learn(&t->nap.cost, t->nap_ns);
+	t->measures = false;
 	return found;
 }
 
@@ -250,6 +283,25 @@ static unsigned int look(struct thread *t, bool at_once)
 		splice_dry(t);
 	}
 	return n > 0 ? (unsigned int)n : 0;
+}
+
+// Wakes workers, behind all that the round has read.
+static void go_round(struct thread *t)
+{
+	if (t->nap.on && !t->hungry) {
+		nap_set(t);
+		tick(t);
+	}
+	kick(t);
+}
+
+static void see(struct thread *t, unsigned int messages)
+{
+	if (!nap_see(&t->nap, t->now_ms, messages, changing(&t->s->conf.nap_us)))
+		return;
+	t->beside = t->nap.on ? t->met : 0;
+	t->met = 0;
+	t->nap_set &= t->nap.on;
 }
 
 static void round_of(struct thread *t)
@@ -277,14 +329,14 @@ static void round_of(struct thread *t)
 		rules_are_due(t);
 	t->stalled = false;
 	busy += look(t, at_once);
-	kick(t);
+	go_round(t);
 	if (t->shaking || t->shakes.first != NULL)
 		shake_hands(t);
 	if (rules_are_due(t)) {
 		rules_review(t);
 		t->hungry |= rules_are_due(t);
 	}
-	nap_see(&t->nap, t->now_ms, busy, changing(&t->s->conf.nap_us));
+	see(t, busy);
 	scan(t);
 	handshake_tick(t);
 	proxy_tick(t);
@@ -390,10 +442,11 @@ struct thread *thread_create(struct streams *s, unsigned int index)
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
 	t->fresh = epoll_create1(EPOLL_CLOEXEC);
 	t->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	t->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 	for (unsigned int i = 0; t->listen != NULL && i < s->conf.nb_listeners; i++)
 		t->listen[i] = -1;
 	if (t->listen != NULL && t->conn != NULL && t->live != NULL && t->cipher != NULL &&
-		t->epoll >= 0 && t->event >= 0 &&
+		t->epoll >= 0 && t->event >= 0 && t->timer >= 0 &&
 		epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->event, &e) == 0 && t->fresh >= 0 &&
 		epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->fresh, &fresh) == 0 &&
 		(s->conf.nb_listeners == 0 || proxy_open(t)))
@@ -417,6 +470,8 @@ void thread_free(struct thread *t)
 		close(t->fresh);
 	if (t->event >= 0)
 		close(t->event);
+	if (t->timer >= 0)
+		close(t->timer);
 	free(t->listen);
 	free(t->conn);
 	free(t->live);

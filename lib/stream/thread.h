@@ -51,6 +51,9 @@ struct thread {
 		uint32_t first, last;
 	} held[STREAM_WORKERS_MAX];
 	uint64_t kicks; // a bit for each worker that was sent something since it was woken last
+	// The same for those that were sent or have left something in this millisecond, and in the
+	// last.
+	uint64_t met, beside;
 	bool untold; // workers have no room for the news of an end: nothing new is read till then
 	bool stalled; // some work of this round has to wait a little
 	struct handshakes shakes;
@@ -58,6 +61,10 @@ struct thread {
 	bool hungry; // this round left something undone: no nap
 	bool shaking; // handshakes have to go on
 	struct nap nap;
+	int timer; // timerfd that ends a nap
+	bool nap_set; // it is set for the next one
+	bool measures; // what this nap takes of the CPU, nap_ns until now
+	uint64_t nap_ns;
 	struct refused_place refused[REFUSED_PLACES]; // what was refused of late
 	uint64_t refused_ms; // when those that were left out were told last
 	uint64_t now_ms, scanned_ms;

@@ -81,6 +81,13 @@ static void ops_kick(void *ctx, unsigned int w)
 	stream_way_kick(ctx, w);
 }
 
+static void ops_rouse(void *ctx, unsigned int w)
+{
+	const struct dp *d = ctx;
+
+	waiter_rouse(&d->worker[w]->waiter);
+}
+
 static bool ops_ended(void *ctx, unsigned int t, unsigned int w, const struct stream_from *from)
 {
 	struct stream_message m;
@@ -191,6 +198,7 @@ const struct stream_ops streams_ops = {.home = ops_home,
 	.take = ops_take,
 	.send = ops_send,
 	.kick = ops_kick,
+	.rouse = ops_rouse,
 	.ended = ops_ended,
 	.receive = ops_receive,
 	.release = ops_release,

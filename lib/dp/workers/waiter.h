@@ -97,5 +97,12 @@ static inline void waiter_kick_stream(struct waiter *k)
 		waiter_wake(k);
 }
 
+// Ends a doze alone, behind nothing: who has its clock gives the time.
+static inline void waiter_rouse(struct waiter *k)
+{
+	if (__atomic_load_n(&k->armed, __ATOMIC_RELAXED) == WAITER_DOZES)
+		waiter_wake(k);
+}
+
 // Kicks the workers to whose rings a round of w has put something (w->kicks), at its end.
 void waiter_kick_others(struct worker *w);

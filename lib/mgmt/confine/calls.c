@@ -63,6 +63,7 @@ static const int of_streams[] = {
 	SYS_getpeername, SYS_socket, SYS_socketpair, SYS_connect, SYS_bind, SYS_listen, SYS_ioctl,
 	SYS_fcntl, SYS_epoll_ctl, SYS_epoll_pwait, SYS_epoll_create1, SYS_eventfd2, SYS_sysinfo,
 	SYS_sched_getaffinity, SYS_membarrier, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid,
+	SYS_timerfd_settime,
 #ifdef SYS_poll
 	SYS_poll, SYS_epoll_wait,
 #endif

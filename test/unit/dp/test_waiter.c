@@ -330,6 +330,16 @@ static void doze_ends(void **state)
 	assert_int_equal(w->live.woken_by_kick, 1);
 	assert_int_equal(w->live.woken_by_port, 0);
 	assert_int_equal(w->live.waits, 3);
+	waiter_rouse(&w->waiter); // it is awake
+	assert_false(waiter_drowse(w));
+	waiter_rouse(&w->waiter);
+	assert_false(is_armed(0));
+	waiter_doze(w, UINT64_C(3600) * 1000000000);
+	assert_int_equal(w->live.woken_by_kick, 2);
+	assert_true(waiter_arm(w));
+	waiter_rouse(&w->waiter); // it waits, and does not doze
+	assert_true(is_armed(0));
+	waiter_disarm(w);
 	world_close(&world);
 }
 

@@ -16,6 +16,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of the next four
 static struct stream_world_message *up, **up_end = &up;
 static struct stream_world_message *down[STREAM_WORLD_THREADS][STREAM_WORLD_WORKERS];
 static unsigned int taken[STREAM_WORLD_WORKERS];
+static unsigned int roused[STREAM_WORLD_WORKERS];
 static bool held;
 
 static char dir[] = "/tmp/test-stream-XXXXXX", cert[64], key[64];
@@ -83,6 +84,11 @@ static void kick(void *ctx, unsigned int w)
 {
 }
 
+static void rouse(void *ctx, unsigned int w)
+{
+	__atomic_fetch_add(&roused[w], 1, __ATOMIC_RELAXED);
+}
+
 static bool ended(void *ctx, unsigned int t, unsigned int w, const struct stream_from *from)
 {
 	struct stream_message m;
@@ -127,6 +133,7 @@ static const struct stream_ops ops = {.home = home,
 	.may_ask = may_ask,
 	.send = send_up,
 	.kick = kick,
+	.rouse = rouse,
 	.ended = ended,
 	.receive = receive,
 	.release = release};
@@ -170,6 +177,11 @@ void stream_world_hold(bool yes)
 	pthread_mutex_lock(&lock);
 	held = yes;
 	pthread_mutex_unlock(&lock);
+}
+
+unsigned int stream_world_roused(unsigned int worker)
+{
+	return __atomic_load_n(&roused[worker], __ATOMIC_RELAXED);
 }
 
 void stream_world_drain(void)

@@ -45,6 +45,8 @@ struct stream_world_message *stream_world_take(void);
 void stream_world_answer(struct streams *s, struct stream_world_message *p);
 // While it is set, threads find nothing of the workers'; what is left for them then comes together.
 void stream_world_hold(bool yes);
+// How often a thread has ended the doze of a worker that it had nothing for.
+unsigned int stream_world_roused(unsigned int worker);
 // Frees what is on the way; the threads have ended.
 void stream_world_drain(void);
 // File descriptors that the process has open.

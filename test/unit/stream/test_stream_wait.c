@@ -17,6 +17,7 @@
 #define LOTS 300 // more messages than that and the kernel take
 #define HANDSHAKE_S 1
 #define NAP_US (2 * STREAM_WORLD_DEADLINE_S * 1000000u) // whoever waits for its end comes too late
+#define CLOCK_US 20000 // enough for some answers, one behind the other, in a nap
 #define BATCH 5 // small messages, as many as workers have buffers
 
 static struct sockaddr_in server;
@@ -205,12 +206,49 @@ static void test_nap_is_broken(void **state)
 	close(fd);
 }
 
+// A thread that naps ends the dozes of the worker that has messages for its clients, though it has
+// none for the worker; and of no other.
+static void test_nap_is_a_clock(void **state)
+{
+	const struct stream_config c = {.connections = 4,
+		.idle_s = 600,
+		.handshake_s = 600,
+		.queue = QUEUE,
+		.nap_us = CLOCK_US};
+	const uint8_t one[20] = {0, 0x11, 0, 0, 0x21, 0x12, 0xa4, 0x42};
+	uint8_t back[sizeof(one)];
+	struct stream_world_message *like;
+	unsigned int other;
+	int fd;
+
+	streams = stream_world_start(c, &server);
+	fd = connected();
+	put(fd, one, sizeof(one));
+	while ((like = stream_world_take()) == NULL)
+		wait_ms(1);
+	other = stream_world_roused(!like->worker);
+	for (const unsigned int before = stream_world_roused(like->worker);
+		stream_world_roused(like->worker) == before;) {
+		struct stream_world_message *p = calloc(1, sizeof(*p) + sizeof(one));
+
+		memcpy(p, like, sizeof(*p) + sizeof(one));
+		stream_world_answer(streams, p);
+		assert_int_equal(recv(fd, back, sizeof(back), MSG_WAITALL), sizeof(back));
+	}
+	assert_int_equal(stream_world_roused(!like->worker), other);
+	assert_int_equal(stats().rx, 1);
+	free(like);
+	stop();
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_garbage_behind_waiting),
 		cmocka_unit_test(test_reader_comes_back),
 		cmocka_unit_test(test_nap_is_broken),
+		cmocka_unit_test(test_nap_is_a_clock),
 	};
 
 	return cmocka_run_group_tests(tests, stream_world_open, stream_world_close);
