@@ -212,6 +212,7 @@ static int worker_shard(struct worker *w, int socket)
 	if (w->shard == NULL)
 		return -ENOMEM;
 	w->lines = turn_shard_lines(w->shard);
+	w->tids = turn_shard_tids(w->shard);
 	if (metering_create(w->dp, w->dp->conf) != 0)
 		return -ENOMEM;
 	metering_take(w);

@@ -363,6 +363,16 @@ static unsigned int relay_metered(struct worker *w, unsigned int leg, uint32_t t
 	}
 }
 
+// Relays datagram i, which is that one of its leg, by a line without a channel.
+static inline bool relay_indication(
+	struct worker *w, unsigned int i, unsigned int at, struct relaying r)
+{
+	const struct turn_view *v = &w->burst.turn.view[i];
+
+	return r.metered ? indication_relay_metered(w, w->burst.m[i], v, r.tick)
+			 : indication_relay_leg(w, v->leg, at, at + 1, r.tick) > at;
+}
+
 // Relays the datagrams that relay_leg has left, in the order in which they came.
 static __rte_always_inline unsigned int relay_rest(
 	struct worker *w, const unsigned int done[2], struct relaying r, bool may_wait)
@@ -383,6 +393,9 @@ static __rte_always_inline unsigned int relay_rest(
 		const struct turn_view *v = &b->view[i];
 		struct rte_mbuf *m = w->burst.m[i];
 		const unsigned int leg = v->leg;
+		const unsigned int at =
+			(unsigned int)(leg == TURN_FROM_CLIENT ? of_client - b->of[TURN_FROM_CLIENT]
+							       : of_peer - b->of[TURN_FROM_PEER]);
 
 		of_client += leg == TURN_FROM_CLIENT;
 		of_peer += leg == TURN_FROM_PEER;
@@ -390,8 +403,7 @@ static __rte_always_inline unsigned int relay_rest(
 			continue;
 		if (v->slot != TURN_NONE &&
 			(w->lines[v->slot].channel != 0 ? relay_line(w, m, v, leg, r)
-					: r.metered     ? indication_relay_metered(w, m, v, r.tick)
-							: indication_relay(w, m, v, r.tick))) {
+							: relay_indication(w, i, at, r))) {
 			relayed++;
 		} else {
 			relayed += relay_planned(w, i, may_wait);
@@ -401,10 +413,35 @@ static __rte_always_inline unsigned int relay_rest(
 	return relayed;
 }
 
-static __rte_noinline unsigned int rest_plain(
-	struct worker *w, const unsigned int done[2], uint32_t tick, bool may_wait)
+// Goes on with a leg where relay_leg has stopped, as far as lines vouch: those of peers without a
+// channel, and those of channels, by turns. Returns up to where.
+static unsigned int relay_on(struct worker *w, unsigned int leg, unsigned int done, uint32_t tick)
 {
-	return relay_rest(w, done, (struct relaying){tick, false}, may_wait);
+	const unsigned int n = w->burst.turn.nb[leg];
+
+	while (done < n) {
+		const unsigned int from = done;
+
+		done = indication_relay_leg(w, leg, from, n, tick);
+		if (done == n || done == from)
+			break;
+		done = leg == TURN_FROM_CLIENT ? relay_clients(w, done, n, tick)
+					       : relay_peers(w, done, n, tick);
+	}
+	return done;
+}
+
+static __rte_noinline unsigned int rest_plain(
+	struct worker *w, unsigned int done[2], uint32_t tick, bool may_wait)
+{
+	const unsigned int before = done[TURN_FROM_CLIENT] + done[TURN_FROM_PEER];
+
+	if (likely(!may_wait || w->backlog.n == 0))
+		done[TURN_FROM_CLIENT] =
+			relay_on(w, TURN_FROM_CLIENT, done[TURN_FROM_CLIENT], tick);
+	done[TURN_FROM_PEER] = relay_on(w, TURN_FROM_PEER, done[TURN_FROM_PEER], tick);
+	return done[TURN_FROM_CLIENT] + done[TURN_FROM_PEER] - before +
+		relay_rest(w, done, (struct relaying){tick, false}, may_wait);
 }
 
 static __rte_noinline unsigned int rest_metered(

@@ -7,6 +7,7 @@
 #include "fast_headers.h"
 #include "net.h"
 #include "stun.h"
+#include "stun_usual.h"
 #include "turn.h"
 #include "turn_line.h"
 #include "turn_mark.h"
@@ -15,12 +16,18 @@
 #include "worker.h"
 #include "workers/metering.h"
 
+// How a datagram is relayed: constants, wherever they are used.
+struct relaying {
+	bool is_v4, metered;
+};
+
 // Notes by how many bytes the payload becomes shorter (from the client) or longer (from the peer).
-static void change_len(struct fast_headers *p, const struct turn_view *v, unsigned int by)
+static __rte_always_inline void change_len(
+	struct fast_headers *p, const struct turn_view *v, unsigned int leg, unsigned int by)
 {
 	const uint16_t change = be16((uint16_t)by);
 
-	if (v->leg == TURN_FROM_CLIENT) {
+	if (leg == TURN_FROM_CLIENT) {
 		p->udp_len = (uint16_t)(v->len + NET_UDP_LEN - by);
 		p->udp += 2u * change; // taken from the length that stands twice under the sum
 		p->ip += (uint16_t)~change;
@@ -31,112 +38,202 @@ static void change_len(struct fast_headers *p, const struct turn_view *v, unsign
 	}
 }
 
-// Writes the new headers, then the front, which may lie where the old headers were.
-static void write_and_send(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	const struct fast_headers *p, const uint8_t *front)
+static __rte_always_inline uint8_t *write_ip(
+	struct worker *w, const struct fast_headers *p, bool is_v4)
 {
-	const struct turn_line *l = &w->lines[v->slot];
-	const struct neigh_hop *hop = &w->hops[(uint16_t)l->hop[v->leg ^ 1]];
-	const bool is_v4 = (v->flags & DP_IPV4) != 0;
-	uint8_t *ip = is_v4 ? fast_headers_write_ip4(w, p) : fast_headers_write_ip6(p);
+	return is_v4 ? fast_headers_write_ip4(w, p) : fast_headers_write_ip6(p);
+}
 
-	fast_headers_write_udp(p);
-	if (p->moved < 0)
-		memcpy(p->payload + p->moved, front, (size_t)-p->moved);
+static __rte_always_inline void resize(
+	struct rte_mbuf *m, const struct turn_view *v, const struct fast_headers *p)
+{
 	m->data_off = (uint16_t)(m->data_off + p->moved);
 	m->data_len = (uint16_t)(m->data_len - v->len - NET_UDP_LEN + p->udp_len);
 	m->pkt_len = m->data_len;
 	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
-	fast_headers_send(w, hop, m, ip, is_v4);
 }
 
 // False: the datagram is past a rate, and dropped.
-static inline bool meter(
-	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint16_t len)
+static inline bool meter(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	unsigned int leg, uint32_t len)
 {
 	const uint64_t cost = turn_meter_cost(1, len);
 
-	return turn_meter_take(w->meters, v->slot, v->leg, cost) || metering_asks(w, m, v, cost);
+	return turn_meter_take(w->meters, v->slot, leg, cost) || metering_asks(w, m, v, cost);
+}
+
+// Headers for what goes by a line, without what depends on a length.
+static __rte_always_inline struct fast_headers headers(const struct worker *w,
+	const struct turn_line *l, const struct turn_view *v, unsigned int leg)
+{
+	const struct source *src = &w->source[leg][turn_mark_from(l->mark[leg ^ 1])];
+	const uint32_t sums = leg == TURN_FROM_CLIENT ? l->sums : ~l->sums;
+	uint8_t *payload = (uint8_t *)(uintptr_t)v->data;
+	struct fast_headers p = fast_headers_from_line(l, src, payload, leg);
+
+	p.udp = (uint32_t)udp_load16(payload - 2) + (uint16_t)sums;
+	p.ip = sums >> 16;
+	return p;
+}
+
+// Sum of the first 36 or 48 bytes.
+static __rte_always_inline uint16_t sum_front(const uint8_t *p, bool is_v4)
+{
+	const uint64_t sum = udp_sum32(0, p);
+
+	return is_v4 ? udp_fold(udp_add(sum, udp_load32(p + 32)))
+		     : udp_fold(udp_add(udp_add(sum, udp_load64(p + 32)), udp_load64(p + 40)));
 }
 
 static __rte_always_inline bool relay_send(struct worker *w, struct rte_mbuf *m,
-	const struct turn_view *v, struct fast_headers *p, bool metered)
+	const struct turn_view *v, const struct neigh_hop *hop, struct relaying r)
 {
+	const uint32_t front = r.is_v4 ? STUN_FRONT4 : STUN_FRONT6;
 	struct turn_line *l = &w->lines[v->slot];
-	uint16_t len = 0;
-	const uint16_t front = turn_line_send(l, v, &len), end = front + len;
+	struct fast_headers p;
+	uint32_t len, by;
+	uint8_t *ip;
 
-	if (unlikely(front == 0))
+	if (unlikely(!turn_line_send(l, v, r.is_v4, &len)))
 		return false;
-	if (metered && !meter(w, m, v, len))
+	if (r.metered && !meter(w, m, v, TURN_FROM_CLIENT, len))
 		return true;
 	turn_line_add(l, TURN_FROM_CLIENT, len);
-	p->moved = front;
-	p->udp += fast_headers_sum(v->data, front, false) +
-		fast_headers_sum(v->data + end, v->len - end, (end & 1) != 0);
-	change_len(p, v, v->len - (unsigned int)len);
+	by = v->len - len;
+	p = headers(w, l, v, TURN_FROM_CLIENT);
+	p.moved = (int)front;
+	p.udp += sum_front(v->data, r.is_v4);
+	if (by != front) // padding, which may be anything
+		p.udp += fast_headers_sum(v->data + front + len, by - front, (len & 1) != 0);
+	change_len(&p, v, TURN_FROM_CLIENT, by);
+	ip = write_ip(w, &p, r.is_v4);
+	fast_headers_write_udp(&p);
+	resize(m, v, &p);
+	fast_headers_send(w, hop, m, ip, r.is_v4);
 	turn_line_added(w->shard, l, v->slot, TURN_FROM_CLIENT);
-	write_and_send(w, m, v, p, NULL);
 	return true;
 }
 
-static __rte_always_inline bool relay_data(struct worker *w, struct rte_mbuf *m,
-	const struct turn_view *v, struct fast_headers *p, bool metered)
+static __rte_always_inline uint16_t sum_data(const struct stun_usual_front *f, bool is_v4)
 {
-	const unsigned int pad = -v->len & 3; // RFC 8489 14
+	const uint64_t ends = f->tid_end | (uint64_t)f->data << 32;
+	const uint64_t sum = udp_sum4(f->head, f->tid, f->peer, ends);
+
+	return udp_fold(
+		is_v4 ? udp_add(sum, f->addr[0]) : udp_add(udp_add(sum, f->addr[0]), f->addr[1]));
+}
+
+// Puts zeros behind the payload up to a multiple of 4 bytes, for which there is room.
+static inline void pad_out(uint8_t *payload, uint32_t len)
+{
+	uint8_t *last = payload + (len & ~3u);
+	const uint32_t kept = udp_load32(last) & ((1u << 8 * (len & 3)) - 1);
+
+	memcpy(last, &kept, 4);
+}
+
+static __rte_always_inline bool relay_data(struct worker *w, struct rte_mbuf *m,
+	const struct turn_view *v, const struct neigh_hop *hop, struct relaying r)
+{
+	const uint32_t front_len = r.is_v4 ? STUN_FRONT4 : STUN_FRONT6;
+	const uint32_t pad = -v->len & 3; // RFC 8489 14
 	struct turn_line *l = &w->lines[v->slot];
-	uint8_t front[STUN_DATA_FRONT_MAX];
-	uint16_t front_len;
+	struct stun_usual_front front;
+	struct fast_headers p;
+	uint8_t *ip;
 
 	// plain frames leave room for a ChannelData header
-	if (m->data_len + sizeof(front) + pad > w->plain_max + (unsigned int)CHANNEL_HEADER_LEN ||
-		m->data_off < sizeof(front) || pad > rte_pktmbuf_tailroom(m))
+	if (unlikely(!turn_line_data_fits(v) ||
+
+		    m->data_len + STUN_FRONT6 + pad > w->plain_max + (uint32_t)CHANNEL_HEADER_LEN ||
+		    m->data_off < STUN_FRONT6 || (pad != 0 && pad > rte_pktmbuf_tailroom(m))))
 		return false;
-	front_len = turn_line_data(w->shard, v, front);
-	if (unlikely(front_len == 0))
-		return false;
-	if (metered && !meter(w, m, v, v->len))
+	if (r.metered && !meter(w, m, v, TURN_FROM_PEER, v->len))
 		return true;
 	turn_line_add(l, TURN_FROM_PEER, v->len);
-	p->moved = -front_len;
-	p->udp += (uint16_t)~fast_headers_sum(front, front_len, false);
-	change_len(p, v, front_len + pad);
-	memset(p->payload + v->len, 0, pad);
+	p = headers(w, l, v, TURN_FROM_PEER);
+	p.moved = -(int)front_len;
+	change_len(&p, v, TURN_FROM_PEER, front_len + pad);
+	ip = write_ip(w, &p, r.is_v4);
+	// only now: it may lie where the old headers were
+	front = turn_line_data(w->tids, l, v, r.is_v4);
+	p.udp += (uint16_t)~sum_data(&front, r.is_v4);
+	stun_usual_write(&front, r.is_v4, p.payload);
+	fast_headers_write_udp(&p);
+	if (pad != 0)
+		pad_out(p.payload, v->len);
+	resize(m, v, &p);
+	fast_headers_send(w, hop, m, ip, r.is_v4);
 	turn_line_added(w->shard, l, v->slot, TURN_FROM_PEER);
-	write_and_send(w, m, v, p, front);
 	return true;
 }
 
 static __rte_always_inline bool relay(struct worker *w, struct rte_mbuf *m,
-	const struct turn_view *v, uint32_t tick, bool metered)
+	const struct turn_view *v, unsigned int leg, struct relaying r)
 {
 	const struct turn_line *l = &w->lines[v->slot];
-	const unsigned int leg = v->leg, to = leg ^ 1;
-	const struct neigh_hop *hop = &w->hops[(uint16_t)l->hop[to]];
-	const struct source *src = &w->source[leg][turn_mark_from(l->mark[to])];
-	const uint32_t sums = leg == TURN_FROM_CLIENT ? l->sums : ~l->sums;
-	uint8_t *payload = (uint8_t *)(uintptr_t)v->data;
-	struct fast_headers p;
+	const struct neigh_hop *hop = &w->hops[(uint16_t)l->hop[leg ^ 1]];
 
-	// in this order: src may lie outside its array if the line is no allocation's
-	if (!turn_line_vouches_peer(l, v, leg, tick) || hop->serial != l->hop[to] >> 16 ||
-		(v->flags & (DP_PLAIN | DP_IPV4)) != src->flags)
-		return false;
-	p = fast_headers_from_line(l, src, payload, leg);
-	p.udp = (uint32_t)udp_load16(payload - 2) + (uint16_t)sums;
-	p.ip = sums >> 16;
-	return leg == TURN_FROM_CLIENT ? relay_send(w, m, v, &p, metered)
-				       : relay_data(w, m, v, &p, metered);
+	return leg == TURN_FROM_CLIENT ? relay_send(w, m, v, hop, r) : relay_data(w, m, v, hop, r);
 }
 
-bool indication_relay(
-	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint32_t tick)
+// Relays a datagram if the line that was found for it vouches. leg and metered are constants.
+static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
+	const struct turn_view *v, unsigned int leg, uint32_t tick, bool metered)
 {
-	return relay(w, m, v, tick, false);
+	const unsigned int to = leg ^ 1;
+	const struct turn_line *l = &w->lines[v->slot];
+	const struct neigh_hop *hop = &w->hops[(uint16_t)l->hop[to]];
+	const struct source *src = &w->source[leg][turn_mark_from(l->mark[to])];
+
+	// in this order: src may lie outside its array if the line is no allocation's
+	if (unlikely(!turn_line_vouches_peer(l, v, leg, tick) || hop->serial != l->hop[to] >> 16 ||
+		    (v->flags & (DP_PLAIN | DP_IPV4)) != src->flags))
+		return false;
+	if (likely((v->flags & DP_IPV4) != 0))
+		return relay(w, m, v, leg, (struct relaying){true, metered});
+	return relay(w, m, v, leg, (struct relaying){false, metered});
+}
+
+static __rte_always_inline unsigned int relay_leg(
+	struct worker *w, unsigned int leg, unsigned int from, unsigned int to, uint32_t tick)
+{
+	const struct turn_burst *b = &w->burst.turn;
+	const uint8_t *of = b->of[leg] + from, *const end = b->of[leg] + to;
+
+	for (; of < end; of++) {
+		const struct turn_view *v = &b->view[*of];
+
+		__asm__("" : "+r"(v)); // one address, or gcc works out one more now and then
+		if (unlikely(v->slot == TURN_NONE) ||
+			unlikely(!relay_line(w, w->burst.m[*of], v, leg, tick, false)))
+			break;
+	}
+	return (unsigned int)(of - b->of[leg]);
+}
+
+static __rte_noinline unsigned int relay_clients(
+	struct worker *w, unsigned int from, unsigned int to, uint32_t tick)
+{
+	return relay_leg(w, TURN_FROM_CLIENT, from, to, tick);
+}
+
+static __rte_noinline unsigned int relay_peers(
+	struct worker *w, unsigned int from, unsigned int to, uint32_t tick)
+{
+	return relay_leg(w, TURN_FROM_PEER, from, to, tick);
+}
+
+unsigned int indication_relay_leg(
+	struct worker *w, unsigned int leg, unsigned int from, unsigned int to, uint32_t tick)
+{
+	return leg == TURN_FROM_CLIENT ? relay_clients(w, from, to, tick)
+				       : relay_peers(w, from, to, tick);
 }
 
 bool indication_relay_metered(
 	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint32_t tick)
 {
-	return relay(w, m, v, tick, true);
+	return v->leg == TURN_FROM_CLIENT ? relay_line(w, m, v, TURN_FROM_CLIENT, tick, true)
+					  : relay_line(w, m, v, TURN_FROM_PEER, tick, true);
 }

@@ -9,11 +9,13 @@ struct rte_mbuf;
 struct turn_view;
 struct worker;
 
-// Relays a datagram that turn_route_begin has found a line without a channel for, if the line
-// vouches: a Send indication to its peer, or the peer's datagram as a Data indication. False: it
-// does not, or something about the datagram or its way is unusual, and nothing has been touched.
-bool indication_relay(
-	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint32_t tick);
-// The same where the worker has meters. True also when it was past a rate, and was dropped.
+// Relays datagrams [from, to) of a leg that turn_route_begin has found lines without a channel for:
+// Send indications to the peer of their line, the peers' datagrams as Data indications. Returns up
+// to where: the first for which no such line vouches, or about which or whose way something is
+// unusual. Nothing of that has been touched.
+unsigned int indication_relay_leg(
+	struct worker *w, unsigned int leg, unsigned int from, unsigned int to, uint32_t tick);
+// The same for one datagram, where the worker has meters. True also when it was past a rate, and
+// was dropped.
 bool indication_relay_metered(
 	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint32_t tick);

@@ -46,6 +46,7 @@ struct rte_ring;
 struct sessions;
 struct source;
 struct stun_crypto;
+struct turn_tids;
 
 #define DP_RX_QUEUES_MAX (CONF_PORTS_MAX * 4)
 #define DP_NOTES_MAX 256
@@ -74,6 +75,7 @@ struct worker {
 	// For this worker alone.
 	struct turn_shard *shard;
 	struct turn_line *lines; // the shard's
+	struct turn_tids *tids; // the shard's
 	const struct neigh_hop *hops; // neigh's
 	// Replaced between two rounds (control/hot.h), and what of it is met most.
 	const struct hot *hot;

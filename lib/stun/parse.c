@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads STUN messages: one walk settles every length, after that values are only decoded.
 #include "stun_int.h"
+#include "stun_usual.h"
 
 #include <errno.h>
 
 #define COMPREHENSION_OPTIONAL 0x8000
-#define SEND_INDICATION 0x0016u // the whole message type
 // What ADDITIONAL-ADDRESS-FAMILY was before RFC 8656, and is in coturn's client of Debian 12.
 // Nothing else has that number.
 #define ADDITIONAL_BEFORE_RFC8656 0x8032
@@ -175,22 +175,15 @@ uint16_t stun_send_indication(
 	const uint8_t *data, uint16_t len, const struct endpoint *peer, uint16_t *payload_len)
 {
 	const bool is_v4 = addr_is_v4(&peer->addr);
-	const uint16_t addr_len = is_v4 ? 8 : 20, front = STUN_DATA_FRONT_MAX - 20 + addr_len;
-	const uint8_t *const value = data + STUN_HEADER_LEN + ATTR_HEADER_LEN;
-	struct endpoint got;
+	uint32_t got;
 
-	if (len < front || load_be32(data) != (SEND_INDICATION << 16 | (len - STUN_HEADER_LEN)) ||
-		load_be32(data + 4) != STUN_COOKIE ||
-		load_be32(value - 4) !=
-			((uint32_t)wire_type[STUN_XOR_PEER_ADDRESS] << 16 | addr_len) ||
-		load_be16(data + front - 4) != wire_type[STUN_DATA_ATTR])
+	if (is_v4 ? !stun_usual_send(data, len,
+			    (struct stun_usual_peer){&peer->addr, peer->port, true}, &got)
+		  : !stun_usual_send(data, len,
+			    (struct stun_usual_peer){&peer->addr, peer->port, false}, &got))
 		return 0;
-	xor_addr_decode(value, data + 4, is_v4 ? 4 : 16, &got);
-	*payload_len = load_be16(data + front - 2);
-	if (value[1] != (is_v4 ? 1 : 2) || got.port != peer->port ||
-		!addr_eq(&got.addr, &peer->addr) || front + padded(*payload_len) != len)
-		return 0;
-	return front;
+	*payload_len = (uint16_t)got;
+	return is_v4 ? STUN_FRONT4 : STUN_FRONT6;
 }
 
 // Offset where the attributes that count as content end.

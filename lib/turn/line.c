@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Keeps the copy in the line of an allocation: of one channel, or of one peer without a channel.
 #include "line.h"
-#include "route.h"
 #include "shard.h"
 
 static bool copy_is_of(const struct turn_line *l, const struct endpoint *peer)
@@ -107,16 +106,4 @@ void line_forget_all(struct turn_shard *s)
 	for (uint32_t slot = 0; slot < s->nb_slots; slot++)
 		if (line_state(alloc_at(s, slot)) == ALLOC_LIVE)
 			line_copy(s, slot, TURN_NONE);
-}
-
-uint16_t turn_line_send(const struct turn_line *l, const struct turn_view *v, uint16_t *len)
-{
-	const struct endpoint peer = {l->end[TURN_FROM_PEER], line_port(l, TURN_FROM_PEER)};
-
-	return stun_send_indication(v->data, v->len, &peer, len);
-}
-
-uint16_t turn_line_data(struct turn_shard *s, const struct turn_view *v, uint8_t *front)
-{
-	return v->len <= TURN_DATA_MAX ? route_data_indication(s, v, front) : 0;
 }

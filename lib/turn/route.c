@@ -361,25 +361,16 @@ static void route_client(struct turn_shard *s, struct turn_view *v, uint32_t epo
 	route_own(s, v, plan, side);
 }
 
-// Nobody answers an indication, so its transaction id need only be a new one each time that nobody
-// can foresee (RFC 8489 section 5): a counter under a keyed hash.
-void route_indication_tid(struct turn_shard *s, uint8_t tid[16])
+// Writes to front (48 bytes at most) what goes before the data of a peer's datagram in a Data
+// indication; returns its length, 36 or 48.
+static uint16_t data_indication(struct turn_shard *s, const struct turn_view *v, uint8_t *front)
 {
-	const struct addr count = {.d = {++s->tids, 0}};
-
-	hash_addr_wide(&s->tid_key, &count, 0, tid);
-}
-
-// As inlined by gcc, route_indication_tid would take an instruction more here.
-uint16_t route_data_indication(struct turn_shard *s, const struct turn_view *v, uint8_t *front)
-{
-	const struct addr count = {.d = {++s->tids, 0}};
 	struct endpoint peer = {v->src, v->src_port};
 	uint8_t tid[16];
 
 	if (v->hairpin) // the peer is a relayed transport address of ours
 		peer.addr = external_told(&s->policy->external, &peer.addr);
-	hash_addr_wide(&s->tid_key, &count, 0, tid);
+	turn_tids_next(&s->tids, tid);
 	return stun_data_indication(front, tid, &peer, v->len);
 }
 
@@ -390,7 +381,7 @@ static void relay_data_indication(struct turn_shard *s, const struct turn_view *
 	if (v->len > TURN_DATA_MAX)
 		return route_drop(plan, TURN_DROP_PEER_OVERSIZE);
 	plan_relay(plan, v->slot | FLOW_CLIENT, 0, v->len);
-	plan->front_len = route_data_indication(s, v, side->front);
+	plan->front_len = data_indication(s, v, side->front);
 }
 
 // What is not asked where each allocation has a port of its own and all are of one realm. TURN_OK:

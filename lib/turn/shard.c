@@ -207,7 +207,7 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	if (p->client_key != NULL)
 		s->client_key = *p->client_key;
 	csprng_bytes(p->rng, s->token_key, sizeof(s->token_key));
-	csprng_bytes(p->rng, &s->tid_key, sizeof(s->tid_key));
+	csprng_bytes(p->rng, &s->tids.key, sizeof(s->tids.key));
 	shard_tables(s, &l);
 	if (p->state != NULL)
 		state_open(s, p->state);
@@ -259,6 +259,11 @@ void turn_shard_keep(struct turn_shard *s)
 struct turn_line *turn_shard_lines(struct turn_shard *s)
 {
 	return s->alloc;
+}
+
+struct turn_tids *turn_shard_tids(struct turn_shard *s)
+{
+	return &s->tids;
 }
 
 void turn_shard_round(struct turn_shard *s, uint64_t now_ms, uint64_t wall_s)

@@ -20,6 +20,7 @@
 #include "tcp/tcp_table.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
+#include "turn_tids.h"
 #include "usage.h"
 #include "wheel.h"
 
@@ -45,8 +46,7 @@ struct turn_shard {
 	struct hash_key key; // for the hashes of trees and limiters
 	struct hash_key client_key; // for the hashes of the table of clients
 	uint8_t token_key[32]; // HMAC key of reservation tokens
-	struct hash_key tid_key; // makes the transaction ids of Data indications
-	uint64_t tids; // transaction ids made so far
+	struct turn_tids tids; // of Data indications
 	uint32_t epoch; // grows with every insert into clients
 	uint32_t tick; // now_ms in TURN_LINE_MS, as the lines count
 	uint32_t passed_over; // datagrams of peers that their line has no copy of

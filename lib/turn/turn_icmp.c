@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whose an ICMP error is, and the Data indication that tells its client.
 #include "turn_icmp.h"
-#include "route.h"
 #include "shard.h"
 
 // The slot that is looked up must be one that a live allocation has.
@@ -59,7 +58,7 @@ uint16_t turn_icmp_indication(
 	uint8_t tid[16], value[8] = {0}; // RFC 8656 18.13: two reserved bytes
 	struct stun_writer w;
 
-	route_indication_tid(s, tid);
+	turn_tids_next(&s->tids, tid);
 	value[2] = e->type;
 	value[3] = e->code;
 	store_be32(value + 4, e->data);

@@ -3,7 +3,9 @@
 // that it can be relayed without a plan (doc/decisions/0007-line.md).
 #pragma once
 
+#include "stun_usual.h"
 #include "turn.h"
+#include "turn_tids.h"
 
 // All that a relayed datagram of the usual kind touches: one cache line, indexed by slot. The usual
 // kind is ChannelData of the one channel that the line holds a copy of, in either direction. The
@@ -81,17 +83,45 @@ static inline bool turn_line_vouches_peer(
 	const struct turn_line *l, const struct turn_view *v, unsigned int leg, uint32_t tick)
 {
 	return l->channel == 0 && l->until != 0 && turn_line_good(l, tick) &&
-		addr_eq(&l->end[leg], &v->src) && l->mark[leg] == v->mark;
+		l->mark[leg] == v->mark && addr_eq_stored(&l->end[leg], &v->src);
 }
 
-// Whether the client's message is a Send indication of the usual kind. Returns where the data
-// begins, 36 or 48, and its length in *len; the caller sends the data to the peer and counts it. 0:
-// it is no such indication, and needs a plan.
-uint16_t turn_line_send(const struct turn_line *l, const struct turn_view *v, uint16_t *len);
-// For a datagram of the peer: writes the front of the Data indication for the client, 36 or 48
-// bytes, and returns its length; the caller puts it in front, pads the datagram to 4 bytes and
-// counts it. 0: it is too long, and needs a plan.
-uint16_t turn_line_data(struct turn_shard *s, const struct turn_view *v, uint8_t *front);
+// The peer that the line has a copy of; is_v4 is its family.
+static inline struct stun_usual_peer turn_line_peer(const struct turn_line *l, bool is_v4)
+{
+	return (struct stun_usual_peer){
+		&l->end[TURN_FROM_PEER], turn_mark_port(l->mark[TURN_FROM_PEER]), is_v4};
+}
+
+// Whether the client's message is a Send indication of the usual form, by a line that vouches. Its
+// data begins behind 36 bytes (is_v4: the peer is of IPv4) or 48, and is *len bytes long; the
+// caller sends that to the peer and counts it. If not, it needs a plan.
+static inline __attribute__((always_inline)) bool turn_line_send(
+	const struct turn_line *l, const struct turn_view *v, bool is_v4, uint32_t *len)
+{
+	return stun_usual_send(v->data, v->len, turn_line_peer(l, is_v4), len);
+}
+
+// Longest datagram that fits a Data indication, whose 16-bit length field counts attributes and
+// padding.
+#define TURN_DATA_MAX (UINT16_MAX - 64)
+
+static inline bool turn_line_data_fits(const struct turn_view *v)
+{
+	return v->len <= TURN_DATA_MAX;
+}
+
+// For a datagram of the peer that fits, by a line that vouches: the front of the Data indication
+// for the client. The caller puts it in front, pads the datagram to 4 bytes with zeros and counts
+// it.
+static inline __attribute__((always_inline)) struct stun_usual_front turn_line_data(
+	struct turn_tids *t, const struct turn_line *l, const struct turn_view *v, bool is_v4)
+{
+	uint8_t tid[16];
+
+	turn_tids_next(t, tid);
+	return stun_usual_data(tid, turn_line_peer(l, is_v4), v->len);
+}
 
 // Each leg has 24 bits of counts: bytes of data in the lower ones, datagrams above. The top bit of
 // both is free: when one is set, turn_line_spill moves it to the allocation's usage record, before

@@ -19,6 +19,7 @@ struct turn_quota;
 struct turn_relay_map;
 struct turn_state;
 struct turn_tallies;
+struct turn_tids;
 
 // --- shard.c -------------------------------------------------------------------------------------
 
@@ -100,6 +101,8 @@ void turn_shard_end(struct turn_shard *s, uint32_t slot, enum turn_end why);
 void turn_shard_close(struct turn_shard *s);
 // The lines of all slots; the pointer is good as long as the shard.
 struct turn_line *turn_shard_lines(struct turn_shard *s);
+// What makes the transaction ids of its Data indications; good for as long.
+struct turn_tids *turn_shard_tids(struct turn_shard *s);
 
 // Opens a round: sets the clocks and makes reusable what was freed in earlier rounds. now_ms is
 // monotonic; wall_s is the time of day, for REST expiry and nonces.

@@ -8,7 +8,6 @@
 #include "relayed/relayed.h"
 #include "requests/method.h"
 #include "requests/tcp.h"
-#include "route.h"
 #include "shard.h"
 
 bool tcp_is_client(const struct turn_request *r)
@@ -216,7 +215,7 @@ void turn_tcp_attempt(struct turn_shard *s, uint32_t place, uint64_t allocation,
 	if (admitted(s, place, allocation, &peer->addr) == TURN_NONE)
 		return;
 	o->id = tcp_table_number(s);
-	route_indication_tid(s, tid);
+	turn_tids_next(&s->tids, tid);
 	stun_begin(&w, side->front, sizeof(side->front), STUN_INDICATION, STUN_CONNECTION_ATTEMPT,
 		tid);
 	stun_put_u32(&w, STUN_CONNECTION_ID, o->id);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "stun.h"
+#include "stun_usual.h"
 #include "stun_vectors.h"
 #include "test_rand.h"
 
@@ -498,10 +499,38 @@ static void test_data_indication_parses(void **state)
 	}
 }
 
+// What is written by words is what is written by attributes: any peer, any length, any transaction
+// id, not a byte more.
+static void test_usual_data(void **state)
+{
+	struct test_rand r = test_rand_start("stun_build");
+
+	for (unsigned int n = 0; n < 20000; n++) {
+		const bool is_v4 = n % 2 == 0;
+		const uint16_t len = (uint16_t)(n < 4000 ? n / 2 : test_rand_below(&r, 65480));
+		struct endpoint e = {.port = (uint16_t)test_rand(&r)};
+		uint8_t id[STUN_TID_LEN], ip[16], expect[64], got[64];
+		struct stun_usual_front f;
+		uint16_t front;
+
+		test_rand_fill(&r, id, sizeof(id));
+		test_rand_fill(&r, ip, sizeof(ip));
+		e.addr = is_v4 ? addr_from_v4(ip) : addr_from_v6(ip);
+		memset(expect, 0xa5, sizeof(expect));
+		memset(got, 0xa5, sizeof(got));
+		front = stun_data_indication(expect + 8, id, &e, len);
+		f = stun_usual_data(id, (struct stun_usual_peer){&e.addr, e.port, is_v4}, len);
+		stun_usual_write(&f, is_v4, got + 8 + front);
+		assert_int_equal(front, is_v4 ? STUN_FRONT4 : STUN_FRONT6);
+		assert_memory_equal(got, expect, sizeof(got));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_header),
+		cmocka_unit_test(test_usual_data),
 		cmocka_unit_test(test_types_round_trip),
 		cmocka_unit_test(test_padding),
 		cmocka_unit_test(test_error_code),

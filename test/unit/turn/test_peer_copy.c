@@ -46,23 +46,24 @@ static struct turn_line *line(void)
 
 static bool sends(const struct turn_line *l, const struct turn_view *v, uint32_t at)
 {
-	uint16_t len = 0;
-	const uint16_t front =
-		turn_line_vouches_peer(l, v, v->leg, at) ? turn_line_send(l, v, &len) : 0;
+	uint32_t len = 0;
+	const bool usual =
+		turn_line_vouches_peer(l, v, v->leg, at) && turn_line_send(l, v, true, &len);
 
-	assert_true(front == 0 || (front == 36 && len == DATA_LEN));
-	return front != 0;
+	assert_true(!usual || len == DATA_LEN);
+	return usual;
 }
 
 static bool answers(const struct turn_view *v, uint32_t at)
 {
-	uint8_t front[STUN_DATA_FRONT_MAX];
 	const struct turn_line *l = &turn_shard_lines(f.shard)[v->slot];
-	const uint16_t len =
-		turn_line_vouches_peer(l, v, v->leg, at) ? turn_line_data(f.shard, v, front) : 0;
+	struct stun_usual_front front;
 
-	assert_true(len == 0 || len == 36);
-	return len != 0;
+	if (!turn_line_vouches_peer(l, v, v->leg, at) || !turn_line_data_fits(v))
+		return false;
+	front = turn_line_data(turn_shard_tids(f.shard), l, v, true);
+	assert_int_equal(front.data, STUN_DATA_WORD | (uint32_t)__builtin_bswap16(v->len) << 16);
+	return true;
 }
 
 static int setup(void **state)
