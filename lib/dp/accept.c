@@ -348,6 +348,7 @@ struct accepting {
 	const struct worker *w;
 	const struct dp_port *p;
 	struct local_addrs local; // a copy
+	uint64_t verified; // the port's
 	uint64_t usual[2]; // by [is_v4]: flags of an mbuf whose checksums the port has verified
 	uint32_t shorter_than; // a frame is longer than SHORTEST by less than this
 	uint64_t port4; // local_addrs_plain4 without an address
@@ -445,7 +446,7 @@ static __rte_always_inline uint32_t scan(
 	if (likely((m->ol_flags & (mask | STRIPPED)) == a->usual[is_v4]))
 		return is_v4 ? net_udp_scan4(data, m->data_len, true, true)
 			     : net_udp_scan6(data, m->data_len, true);
-	if (unlikely(a->p->verified != 0 || (m->ol_flags & STRIPPED) != 0))
+	if (unlikely(((m->ol_flags & STRIPPED) | a->verified) != 0))
 		return scan_unusual(a->p, m, data, is_v4);
 	return is_v4 ? net_udp_scan4(data, m->data_len, false, false)
 		     : net_udp_scan6(data, m->data_len, false);
@@ -514,6 +515,7 @@ static __rte_always_inline void accept_frames(
 	const struct accepting a = {.w = w,
 		.p = p,
 		.local = *w->local,
+		.verified = p->verified,
 		.usual = {(p->verified & L4_MASK) == L4_MASK ? L4_GOOD : NEVER,
 			(p->verified & BOTH_MASK) == BOTH_MASK ? BOTH_GOOD : NEVER},
 		.shorter_than = w->plain_max >= SHORTEST ? w->plain_max - SHORTEST + 1u : 0,

@@ -53,7 +53,7 @@ static inline uint16_t fast_headers_sum(const uint8_t *p, size_t len, bool odd)
 	if (len < 8)
 		sum = len > 0 ? be16(csum_fold(csum_add(0, p, len))) : 0;
 	else
-		sum = udp_fold(udp_sum(0, p, len));
+		sum = udp_fold(udp_sum(0, 0, p, len));
 	return odd ? be16(sum) : sum;
 }
 

@@ -61,8 +61,26 @@ static inline bool udp_sum_is_good(uint64_t sum)
 
 static inline uint64_t udp_add(uint64_t sum, uint64_t v)
 {
+#ifdef __x86_64__
+	__asm__("addq %[v], %[sum]\n\tadcq $0, %[sum]" : [sum] "+r"(sum) : [v] "rm"(v) : "cc");
+	return sum;
+#else
 	sum += v;
 	return sum + (sum < v);
+#endif
+}
+
+static inline uint64_t udp_sum3(uint64_t a, uint64_t b, uint64_t c)
+{
+#ifdef __x86_64__
+	__asm__("addq %[b], %[a]\n\tadcq %[c], %[a]\n\tadcq $0, %[a]"
+		: [a] "+r"(a)
+		: [b] "rm"(b), [c] "rm"(c)
+		: "cc");
+	return a;
+#else
+	return udp_add(udp_add(a, b), c);
+#endif
 }
 
 static inline uint64_t udp_sum4(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
@@ -95,45 +113,64 @@ static inline uint64_t udp_sum32(uint64_t sum, const uint8_t *p)
 #endif
 }
 
-static inline uint64_t udp_sum64(uint64_t sum, const uint8_t *p)
-{
-#ifdef __x86_64__
-	__asm__("addq %[a], %[sum]\n\tadcq %[b], %[sum]\n\tadcq %[c], %[sum]\n\t"
-		"adcq %[d], %[sum]\n\tadcq %[e], %[sum]\n\tadcq %[f], %[sum]\n\t"
-		"adcq %[g], %[sum]\n\tadcq %[h], %[sum]\n\tadcq $0, %[sum]"
-		: [sum] "+r"(sum)
-		: [a] "m"(*(const uint64_t(*)[1])p), [b] "m"(*(const uint64_t(*)[1])(p + 8)),
-		[c] "m"(*(const uint64_t(*)[1])(p + 16)), [d] "m"(*(const uint64_t(*)[1])(p + 24)),
-		[e] "m"(*(const uint64_t(*)[1])(p + 32)), [f] "m"(*(const uint64_t(*)[1])(p + 40)),
-		[g] "m"(*(const uint64_t(*)[1])(p + 48)), [h] "m"(*(const uint64_t(*)[1])(p + 56))
-		: "cc");
-	return sum;
-#else
-	return udp_sum32(udp_sum32(sum, p), p + 32);
-#endif
-}
-
-// Adds len bytes at p, an odd last one padded with zero; len >= 8.
-static inline uint64_t udp_sum(uint64_t sum, const uint8_t *p, size_t len)
+// Adds a number and len bytes at p, an odd last one padded with zero; len >= 8. The last bytes are
+// taken as they would lie in memory followed by zeros.
+static inline uint64_t udp_sum_plain(uint64_t sum, uint64_t more, const uint8_t *p, size_t len)
 {
 	const uint8_t *const end = p + len;
-	const unsigned int tail = len & 7;
 
-	for (const uint8_t *whole = p + (len & ~(size_t)63); p != whole; p += 64)
-		sum = udp_sum64(sum, p);
+	sum = udp_add(sum, more);
+	for (size_t nb = len / 64; nb > 0; p += 64, nb--)
+		sum = udp_sum32(udp_sum32(sum, p), p + 32);
 	if (len & 32) {
 		sum = udp_sum32(sum, p);
 		p += 32;
 	}
 	if (len & 16) {
-		sum = udp_add(udp_add(sum, udp_load64(p)), udp_load64(p + 8));
+		sum = udp_sum3(sum, udp_load64(p), udp_load64(p + 8));
 		p += 16;
 	}
 	if (len & 8)
 		sum = udp_add(sum, udp_load64(p));
-	if (tail != 0) // the last bytes as they would lie in memory followed by zeros
-		sum = udp_add(sum, udp_load64(end - 8) >> (64 - 8 * tail));
+	if (len & 7)
+		sum = udp_add(sum, udp_load64(end - 8) >> (-8 * len & 63));
 	return sum;
+}
+
+// The same. The carry is kept from block to block (neither lea nor dec change it), and gcc has no
+// way of putting values into other registers in between.
+static inline uint64_t udp_sum(uint64_t sum, uint64_t more, const uint8_t *p, size_t len)
+{
+#ifdef __x86_64__
+	size_t nb = len / 64;
+	const uint8_t *at = p;
+
+	__asm__("addq %[more], %[sum]\n\tjrcxz 2f\n"
+		"1:\tadcq (%[at]), %[sum]\n\tadcq 8(%[at]), %[sum]\n\t"
+		"adcq 16(%[at]), %[sum]\n\tadcq 24(%[at]), %[sum]\n\t"
+		"adcq 32(%[at]), %[sum]\n\tadcq 40(%[at]), %[sum]\n\t"
+		"adcq 48(%[at]), %[sum]\n\tadcq 56(%[at]), %[sum]\n\t"
+		"leaq 64(%[at]), %[at]\n\tdecq %[nb]\n\tjnz 1b\n"
+		"2:\tadcq $0, %[sum]\n\ttestb $32, %b[len]\n\tjz 3f\n\t"
+		"addq (%[at]), %[sum]\n\tadcq 8(%[at]), %[sum]\n\t"
+		"adcq 16(%[at]), %[sum]\n\tadcq 24(%[at]), %[sum]\n\t"
+		"adcq $0, %[sum]\n\taddq $32, %[at]\n"
+		"3:\ttestb $16, %b[len]\n\tjz 4f\n\t"
+		"addq (%[at]), %[sum]\n\tadcq 8(%[at]), %[sum]\n\t"
+		"adcq $0, %[sum]\n\taddq $16, %[at]\n"
+		"4:\ttestb $8, %b[len]\n\tjz 5f\n\t"
+		"addq (%[at]), %[sum]\n\tadcq $0, %[sum]\n\taddq $8, %[at]\n"
+		"5:\tmovl %k[len], %k[nb]\n\tandl $7, %k[nb]\n\tjz 6f\n\t"
+		"movq -8(%[at],%[nb]), %[at]\n\tshll $3, %k[nb]\n\tnegl %k[nb]\n\t"
+		"shrq %b[nb], %[at]\n\taddq %[at], %[sum]\n\tadcq $0, %[sum]\n"
+		"6:"
+		: [sum] "+&r"(sum), [at] "+&r"(at), [nb] "+&c"(nb)
+		: [more] "er"(more), [len] "r"(len), "m"(*(const uint8_t(*)[])p)
+		: "cc");
+	return sum;
+#else
+	return udp_sum_plain(sum, more, p, len);
+#endif
 }
 
 // Whether an address with this first byte is of this network, loopback, multicast, reserved or
@@ -173,12 +210,12 @@ static inline bool udp_masked_eq(const uint8_t *data, const uint8_t *value, cons
 #endif
 }
 
-// The checksum of UDP with its pseudo-header, addresses of addrs_len bytes in front.
+// The checksum of UDP with its pseudo-header, addresses of addrs_len bytes in front. The length of
+// UDP is right.
 static inline bool udp_sum_right(const uint8_t *udp, uint32_t addrs_len, uint32_t l4_len)
 {
-	const uint64_t fields = __builtin_bswap16((uint16_t)l4_len) + (17u << 8);
-
-	return udp_sum_is_good(udp_sum(fields, udp - addrs_len, addrs_len + l4_len));
+	return udp_sum_is_good(
+		udp_sum(udp_load16(udp + 4), 17 << 8, udp - addrs_len, addrs_len + l4_len));
 }
 
 // A header of UDP as a number: from the top 16 bits each of source port, destination port, length
@@ -209,8 +246,7 @@ static inline uint32_t net_udp_scan4(const uint8_t *data, size_t len, bool ip_go
 	if (__builtin_expect(ip_good && l4_good, 1))
 		return l4_len;
 	if (!ip_good &&
-		!udp_sum_is_good(
-			udp_add(udp_add(udp_load64(ip), udp_load64(ip + 8)), udp_load32(ip + 16))))
+		!udp_sum_is_good(udp_sum3(udp_load64(ip), udp_load64(ip + 8), udp_load32(ip + 16))))
 		return 0;
 	return l4_good || udp_sum_right(udp, 8, l4_len) ? l4_len : 0;
 }

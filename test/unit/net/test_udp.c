@@ -189,9 +189,33 @@ static void test_sum(void **state)
 			test_rand_fill(&r, buf, sizeof(buf));
 			if (off % 4 == 0)
 				memset(buf, 0xff, sizeof(buf));
-			assert_int_equal(__builtin_bswap16(udp_fold(udp_sum(0, buf + off, len))),
+			assert_int_equal(__builtin_bswap16(udp_fold(udp_sum(0, 0, buf + off, len))),
 				slow_sum(0, buf + off, len));
 		}
+	}
+}
+
+// On top of other sums, all carries among them.
+static void test_sum_more(void **state)
+{
+	struct test_rand r = test_rand_start("udp");
+	uint8_t buf[320];
+
+	for (unsigned int n = 0; n < ROUNDS; n++) {
+		const size_t len = 8 + test_rand_below(&r, 300);
+		const uint64_t sum = n % 3 == 0 ? UINT64_MAX : test_rand(&r);
+		const uint64_t more = n % 5 == 0 ? UINT64_MAX : test_rand(&r);
+		uint32_t expect;
+
+		memset(buf, 0xff, sizeof(buf));
+		if (n % 2 == 0)
+			test_rand_fill(&r, buf, sizeof(buf));
+		expect = slow_sum(0, (const uint8_t *)&sum, sizeof(sum));
+		expect = slow_sum(expect, (const uint8_t *)&more, sizeof(more));
+		expect = slow_sum(expect, buf, len);
+		assert_int_equal(__builtin_bswap16(udp_fold(udp_sum(sum, more, buf, len))), expect);
+		expect = udp_fold(udp_sum_plain(sum, more, buf, len));
+		assert_int_equal(udp_fold(udp_sum(sum, more, buf, len)), expect);
 	}
 }
 
@@ -221,6 +245,7 @@ int main(void)
 		cmocka_unit_test(test_mutated),
 		cmocka_unit_test(test_vlan),
 		cmocka_unit_test(test_sum),
+		cmocka_unit_test(test_sum_more),
 		cmocka_unit_test(test_sum_is_good),
 	};
 
