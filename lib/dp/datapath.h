@@ -87,6 +87,7 @@ struct dp {
 	int socket; // NUMA node of the pool, and of ports that do not say theirs
 	struct hash_key quota_key;
 	struct hash_key client_key; // steer_client_home's and the shards'
+	bool homes_hashed; // no NIC says whose a client is: on no port
 	struct streams *streams; // NULL: not running, or nobody listens
 	struct stream_way *stream_way; // between each stream thread and each worker
 	unsigned int nb_streams; // threads

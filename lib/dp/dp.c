@@ -414,6 +414,7 @@ static void ring_drain(struct worker *w, unsigned int from)
 		return;
 	while ((n = handover_take(w, from, m)) > 0) {
 		for (unsigned int i = 0; i < n; i++) {
+			handover_no_packet(w, mbuf_meta_of(m[i]));
 			if (mbuf_meta_is_packet(mbuf_meta_of(m[i])->kind))
 				worker_drop(w, m[i], DP_DROP_STOPPING);
 			else

@@ -96,8 +96,7 @@ static __rte_noinline unsigned int relay_special(struct worker *w, bool may_wait
 }
 
 // Routes and relays what is in the burst. of: how many packets were received for it; 0: it comes
-// from the backlog, and nothing goes back there. homes: how many workers' clients can be among it;
-// 0: only ours.
+// from the backlog, and nothing goes back there. homes: as in struct turn_burst.
 static void burst_once(struct worker *w, unsigned int of, unsigned int homes)
 {
 	struct burst *b = &w->burst;
@@ -108,9 +107,9 @@ static void burst_once(struct worker *w, unsigned int of, unsigned int homes)
 	b->turn.n = b->n;
 	b->turn.homes = homes;
 	turn_route_begin(w->shard, &b->turn);
-	if (unlikely(b->turn.nb_elsewhere > 0))
-		handover_clients(w);
-	if (unlikely(w->special))
+	if (unlikely(b->turn.nb_elsewhere > 0) && !handover_clients(w))
+		relayed = 0;
+	else if (unlikely(w->special))
 		relayed = relay_special(w, of > 0);
 	else
 		relayed = relay_plain(w, of > 0);
@@ -205,51 +204,66 @@ static unsigned int receive_port(struct worker *w, const struct rx_queue *q)
 	return n;
 }
 
+// What another worker has sent that is no datagram as received.
+static __rte_noinline void take_other(struct worker *w, struct rte_mbuf *m)
+{
+	struct mbuf_meta *p = mbuf_meta_of(m);
+
+	handover_no_packet(w, p);
+	switch ((enum mbuf_meta_kind)p->kind) {
+	case MBUF_META_FRAME:
+		tx_put(w, p->port, m);
+		break;
+	case MBUF_META_ICMP:
+		icmp_errors_take(w, m, &p->icmp);
+		break;
+	case MBUF_META_SEAL:
+		dtls_clients_reply_for(w, m);
+		break;
+	case MBUF_META_NEIGHBOUR:
+	case MBUF_META_REDIRECT:
+	case MBUF_META_CLIENT_ENDED:
+		messages_apply(w, m);
+		break;
+	case MBUF_META_DATAGRAM:
+	case MBUF_META_STREAM: // these kinds are on other rings
+	case MBUF_META_STREAM_ENDED:
+	case MBUF_META_BUFFER:
+	case MBUF_META_DTLS:
+	case MBUF_META_DTLS_NOTE:
+	case MBUF_META_ATTEMPT:
+	case MBUF_META_UNOPENED:
+		break;
+	}
+}
+
 static unsigned int receive_ring(struct worker *w, unsigned int from)
 {
 	struct burst *b = &w->burst;
 	const unsigned int n = handover_take(w, from, b->m);
+	// plain where it came from is not plain here
+	const uint8_t flags = w->plain_max != 0 ? UINT8_MAX : (uint8_t)~DP_PLAIN;
+	struct turn_view *v = b->turn.view;
+	struct rte_mbuf **kept = b->m;
 
 	progress_at(&w->progress, DP_STAGE_WORKER, from, n);
 	if (likely(n == 0))
 		return 0;
-	b->n = 0;
 	for (unsigned int i = 0; i < n; i++) {
 		struct rte_mbuf *m = b->m[i];
 		const struct mbuf_meta *p = mbuf_meta_of(m);
 
-		switch ((enum mbuf_meta_kind)p->kind) {
-		case MBUF_META_DATAGRAM:
-			b->turn.view[b->n] = p->datagram;
-			if (w->plain_max == 0) // plain where it came from is not plain here
-				b->turn.view[b->n].flags &= (uint8_t)~DP_PLAIN;
-			b->m[b->n++] = m;
-			break;
-		case MBUF_META_FRAME:
-			tx_put(w, p->port, m);
-			break;
-		case MBUF_META_ICMP:
-			icmp_errors_take(w, m, &mbuf_meta_of(m)->icmp);
-			break;
-		case MBUF_META_SEAL:
-			dtls_clients_reply_for(w, m);
-			break;
-		case MBUF_META_NEIGHBOUR:
-		case MBUF_META_REDIRECT:
-		case MBUF_META_CLIENT_ENDED:
-			messages_apply(w, m);
-			break;
-		case MBUF_META_STREAM: // these kinds are on other rings
-		case MBUF_META_STREAM_ENDED:
-		case MBUF_META_BUFFER:
-		case MBUF_META_DTLS:
-		case MBUF_META_DTLS_NOTE:
-		case MBUF_META_ATTEMPT:
-		case MBUF_META_UNOPENED:
-			break;
+		if (unlikely(p->kind != MBUF_META_DATAGRAM)) {
+			take_other(w, m);
+			continue;
 		}
+		*v = p->datagram;
+		v->flags &= flags;
+		v++;
+		*kept++ = m;
 	}
-	burst_route(w, n, 0);
+	b->n = (unsigned int)(kept - b->m);
+	burst_route(w, n, w->dp->homes_hashed ? TURN_HASHED : 0);
 	return n;
 }
 

@@ -61,9 +61,9 @@ static void sort_out(struct turn_burst *b, unsigned int worker)
 }
 
 // Looks up the clients of a burst. dealt: there can be clients of other shards, which are sorted
-// out first.
+// out first. hashed: views have their hashes.
 static inline __attribute__((always_inline)) void find_clients(
-	struct turn_shard *s, struct turn_burst *b, bool dealt)
+	struct turn_shard *s, struct turn_burst *b, bool dealt, bool hashed)
 {
 	const uint8_t *of_client = b->of[TURN_FROM_CLIENT];
 	const unsigned int homes = b->homes, worker = s->worker;
@@ -77,7 +77,8 @@ static inline __attribute__((always_inline)) void find_clients(
 	for (unsigned int i = 0; i < nb; i++) {
 		struct turn_view *v = &b->view[of_client[i]];
 
-		v->hash = turn_client_hash(&key, &v->src, v->mark & TURN_MARK_CLIENT);
+		if (!hashed)
+			v->hash = turn_client_hash(&key, &v->src, v->mark & TURN_MARK_CLIENT);
 		first[of_client[i]] = table_first(&clients, v->hash);
 		__builtin_prefetch(first[of_client[i]]);
 		if (dealt)
@@ -109,10 +110,12 @@ void turn_route_begin(struct turn_shard *s, struct turn_burst *b)
 #pragma GCC unroll 4
 		for (unsigned int i = 0; i < b->nb[TURN_FROM_PEER]; i++)
 			__builtin_prefetch(alloc_at(s, b->view[of_peer[i]].slot), 1);
-	if (b->homes > 1)
-		find_clients(s, b, true);
+	if (b->homes <= 1)
+		find_clients(s, b, false, false);
+	else if (b->homes == TURN_HASHED)
+		find_clients(s, b, false, true);
 	else
-		find_clients(s, b, false);
+		find_clients(s, b, true, false);
 }
 
 // The IPv4 one of a dual allocation, whichever was found: what is lost before it is clear which one

@@ -12,6 +12,7 @@
 #define TURN_BURST 32
 #define TURN_NONE UINT32_MAX
 #define TURN_NO_WORKER 0xff
+#define TURN_HASHED UINT32_MAX
 
 struct turn_shard;
 
@@ -108,8 +109,9 @@ struct turn_burst {
 	struct turn_view view[TURN_BURST];
 	struct turn_plan plan; // the plan that was made last
 	struct turn_side side; // what that plan needs beside it
-	// How many shards turn_client_home deals clients over; 0 = all clients are ours. Views of
-	// clients of other shards are then listed in elsewhere and not in of.
+	// How many shards turn_client_home deals clients over; 0 = all clients are ours;
+	// TURN_HASHED = and their views have their hashes. Views of clients of other shards are
+	// then listed in elsewhere and not in of.
 	unsigned int homes;
 	unsigned int nb_elsewhere;
 	uint8_t elsewhere[TURN_BURST + 1];

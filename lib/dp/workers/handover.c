@@ -35,6 +35,9 @@ int handover_create(struct dp *d, int socket)
 {
 	const unsigned int count = rte_align32pow2(RTE_MAX(d->conf->handover_ring, 2u * DP_BURST));
 
+	d->homes_hashed = true;
+	for (unsigned int i = 0; i < d->nb_ports; i++)
+		d->homes_hashed &= !d->port[i].rss_home;
 	for (unsigned int from = 0; from < d->nb_workers; from++) {
 		for (unsigned int to = 0; to < d->nb_workers; to++) {
 			struct rte_ring *r = handover_ring(count, socket);
@@ -55,7 +58,7 @@ void handover_free(struct dp *d)
 			rte_free(d->worker[from]->out[to]);
 }
 
-static void flush_one(struct worker *w, unsigned int to)
+void handover_flush_one(struct worker *w, unsigned int to)
 {
 	struct outbox *o = &w->hand[to];
 	unsigned int n;
@@ -70,35 +73,18 @@ static void flush_one(struct worker *w, unsigned int to)
 	o->n = 0;
 }
 
-static void put(struct worker *w, unsigned int to, struct rte_mbuf *m)
-{
-	struct outbox *o = &w->hand[to];
-
-	o->m[o->n++] = m;
-	if (o->n == DP_BURST)
-		flush_one(w, to);
-}
-
-void handover_datagram(
-	struct worker *w, unsigned int to, struct rte_mbuf *m, const struct turn_view *v)
-{
-	struct mbuf_meta *p = mbuf_meta_of(m);
-
-	p->kind = MBUF_META_DATAGRAM;
-	p->datagram = *v;
-	put(w, to, m);
-}
-
-void handover_clients(struct worker *w)
+bool handover_clients(struct worker *w)
 {
 	const struct turn_burst *b = &w->burst.turn;
+	const unsigned int homes = b->homes; // written through w it might change, for all gcc knows
+	const uint8_t *at = b->elsewhere, *const end = at + b->nb_elsewhere;
 
-	for (unsigned int i = 0; i < b->nb_elsewhere; i++) {
-		const unsigned int at = b->elsewhere[i];
-		const struct turn_view *v = &b->view[at];
+	for (; at < end; at++) {
+		const struct turn_view *v = &b->view[*at];
 
-		handover_datagram(w, turn_client_home(v->hash, b->homes), w->burst.m[at], v);
+		handover_datagram(w, turn_client_home(v->hash, homes), w->burst.m[*at], v);
 	}
+	return (b->nb[TURN_FROM_CLIENT] | b->nb[TURN_FROM_PEER]) != 0;
 }
 
 void handover_frame(struct worker *w, unsigned int to, struct rte_mbuf *m, uint8_t port)
@@ -107,25 +93,25 @@ void handover_frame(struct worker *w, unsigned int to, struct rte_mbuf *m, uint8
 
 	p->kind = MBUF_META_FRAME;
 	p->port = port;
-	put(w, to, m);
+	handover_put(w, to, m);
 }
 
 void handover_seal(struct worker *w, unsigned int to, struct rte_mbuf *m)
 {
 	mbuf_meta_of(m)->kind = MBUF_META_SEAL;
-	put(w, to, m);
+	handover_put(w, to, m);
 }
 
 void handover_icmp(struct worker *w, unsigned int to, struct rte_mbuf *m)
 {
 	mbuf_meta_of(m)->kind = MBUF_META_ICMP;
-	put(w, to, m);
+	handover_put(w, to, m);
 }
 
 void handover_flush(struct worker *w)
 {
 	for (unsigned int to = 0; to < w->dp->nb_workers; to++)
-		flush_one(w, to);
+		handover_flush_one(w, to);
 }
 
 unsigned int handover_take(struct worker *w, unsigned int from, struct rte_mbuf **m)
@@ -134,7 +120,6 @@ unsigned int handover_take(struct worker *w, unsigned int from, struct rte_mbuf 
 
 	if (n > 0)
 		w->live.hand_hist[stats_class(n)]++;
-	for (unsigned int i = 0; i < n; i++)
-		w->live.handed_in += mbuf_meta_is_packet(mbuf_meta_of(m[i])->kind);
+	w->live.handed_in += n;
 	return n;
 }

@@ -45,7 +45,7 @@ static void check_sorted(const struct turn_burst *b, const struct hash_key *key,
 
 		if (v->leg == TURN_FROM_CLIENT)
 			assert_int_equal(v->hash, hash);
-		if (v->leg == TURN_FROM_CLIENT && b->homes > 1 &&
+		if (v->leg == TURN_FROM_CLIENT && b->homes > 1 && b->homes != TURN_HASHED &&
 			turn_client_home(hash, b->homes) != worker)
 			assert_int_equal(b->elsewhere[away++], i);
 		else
@@ -58,7 +58,7 @@ static void check_sorted(const struct turn_burst *b, const struct hash_key *key,
 
 static void test_sorted(void **state)
 {
-	static const unsigned int homes[] = {0, 1, 2, 3, 16, TURN_WORKERS_MAX};
+	static const unsigned int homes[] = {0, 1, 2, 3, 16, TURN_WORKERS_MAX, TURN_HASHED};
 	struct test_rand r = test_rand_start("dealt");
 	const struct turn_config config = fixture_config();
 	const struct hash_key key = random_key(&r);
@@ -68,10 +68,13 @@ static void test_sorted(void **state)
 	fixture_open_sized(
 		&f, &config, &(struct turn_shard_params){.client_key = &key}, test_rand(&r));
 	for (unsigned int n = 0; n < 6000; n++, bursts++) {
-		f.burst.homes = homes[n % 6];
+		f.burst.homes = homes[n % 7];
 		f.burst.n = (unsigned int)test_rand_below(&r, TURN_BURST + 1);
 		for (unsigned int i = 0; i < f.burst.n; i++)
 			random_view(&r, &f, &f.burst.view[i]);
+		for (unsigned int i = 0; f.burst.homes == TURN_HASHED && i < f.burst.n; i++)
+			f.burst.view[i].hash =
+				turn_client_hash(&key, &f.burst.view[i].src, f.burst.view[i].mark);
 		turn_route_begin(f.shard, &f.burst);
 		check_sorted(&f.burst, &key, 0);
 		away += f.burst.nb_elsewhere;
