@@ -220,7 +220,9 @@ SERVER("drain.alternates")
 	"half for peers on the link. Either half is cut into eight shares, by the client's address "
 	"(IPv6: /64), each of which has a second's worth at once: a client that asks for many "
 	"spends one share. Past it packets are dropped and counted as `neighbour-rate`. Known "
-	"neighbours and gateways are asked again without it."},
+	"neighbours and gateways are asked again without it. Neighbours whose address another host "
+	"claims are asked once a second each, and out of a share of their own, a sixteenth of the "
+	"rate more."},
 
 {"fragments", CONF_SECTION, .help = "Datagrams of clients and peers that come in fragments of IP. "
 	"They are put together and relayed whole, or in fragments again where they are longer than "

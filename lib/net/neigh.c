@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The neighbour table (net.h): entries of ARP and ND with their states, queues by what is due next,
 // packets that wait for an answer, and the bounds on questions.
+#include "neigh_shares.h"
 #include "net_int.h"
 #include "table.h"
 
 #define RETRY_MS 1000 // between questions for one target, and the life of a failure
-#define TRIES 3
+// What the known owner of a contested address has for its answer, before all are asked.
+#define OWNER_MS 250
 // Bound on the entries that one call looks at in one queue.
 #define WORK 64
 // How far a queue is searched for an entry that may be given to another target.
@@ -18,7 +20,9 @@ enum queue {
 	Q_PROBE, // PROBE, question to be sent; before Q_ASK, so that a scan cannot delay a gateway
 	Q_ASK, // INCOMPLETE, first question to be sent
 	Q_WAIT, // INCOMPLETE and PROBE, question sent; due after RETRY_MS
+	Q_OWNER, // PROBE, contested: its owner alone has been asked; due after OWNER_MS
 	Q_REACHABLE, // due after reachable_ms
+	Q_CLAIMED, // REACHABLE, contested again too soon; due after RETRY_MS
 	Q_STALE, // the head has been out of use for longest
 	Q_FAILED, // due after RETRY_MS: may be asked for again
 	NB_QUEUES
@@ -28,6 +32,7 @@ struct entry {
 	struct addr target;
 	uint64_t hash;
 	uint64_t due_ms;
+	uint64_t contest_ms; // a claim heard earlier has to wait for its probe
 	uint16_t next, prev; // in the queue; NEIGH_NONE at the ends
 	uint16_t first_held, last_held; // in held[]; NEIGH_NONE when there is none
 	uint16_t nb_held;
@@ -35,10 +40,11 @@ struct entry {
 	uint8_t state; // enum neigh_state
 	uint8_t queue; // enum queue
 	uint8_t port;
-	uint8_t tries; // questions sent since INCOMPLETE or PROBE began
-	uint8_t share; // whose the questions are while INCOMPLETE, or SHARE_NONE
+	uint8_t tries; // questions since INCOMPLETE or PROBE began; RETRY_MS spent in Q_CLAIMED
+	uint8_t share; // whose the questions are while INCOMPLETE
 	uint16_t serial; // 1..65534, another for each target
 	bool kept; // never given to another target
+	bool contested; // somebody else has claimed the address since its owner answered
 };
 
 struct held {
@@ -46,18 +52,9 @@ struct held {
 	uint16_t next;
 };
 
-// What a question costs. A millisecond gives each share config.asks, so all shares together can ask
-// config.asks questions a second.
-#define QUESTION (1000 * NEIGH_SHARES)
-#define SHARE_NONE NEIGH_SHARES
-
-struct share {
-	uint64_t left, filled_ms;
-};
-
 struct neigh_table {
 	struct neigh_config config;
-	struct share share[NEIGH_SHARES];
+	struct neigh_shares shares;
 	struct hash_key key;
 	struct table index; // (target, port) -> entry
 	struct entry *entry;
@@ -127,6 +124,7 @@ struct neigh_table *neigh_create(
 
 	memset(mem, 0, neigh_size(c));
 	t->config = complete(c);
+	t->shares.asks = t->config.asks;
 	t->key = *key;
 	p += -(uintptr_t)p & (ALIGN - 1); // mem is aligned for pointers only
 	table_init(&t->index, p, t->config.entries);
@@ -197,6 +195,7 @@ static void enter(struct neigh_table *t, uint16_t i, enum neigh_state state, uin
 	queue_remove(t, i);
 	e->state = (uint8_t)state;
 	e->tries = 0;
+	e->contested &= state == NEIGH_STALE || state == NEIGH_PROBE;
 	e->due_ms = now_ms + (state == NEIGH_REACHABLE ? t->config.reachable_ms : RETRY_MS);
 	queue_add(t, i, queue_of[state]);
 	hop_update(t, i);
@@ -210,52 +209,30 @@ static bool usable(const struct entry *e)
 // A question of ours for this entry is on the wire, so an answer can be one to it.
 static bool asked(const struct entry *e)
 {
-	return e->queue == Q_WAIT;
+	return e->queue == Q_WAIT || e->queue == Q_OWNER;
 }
 
-// --- whose questions they are --------------------------------------------------------------------
-
-static uint8_t share_of(
-	const struct neigh_table *t, const struct addr *asker, const struct addr *target)
+// Moves an entry to a queue for what is to come in so many ms; its state stays.
+static void wait_on(struct neigh_table *t, uint16_t i, enum queue queue, uint64_t due_ms)
 {
-	const unsigned int half = NEIGH_SHARES / 2;
-	struct addr a;
-
-	if (asker == NULL || t->config.asks == 0)
-		return SHARE_NONE;
-	a = *asker;
-	if (!addr_is_v4(&a))
-		a.d[1] = 0;
-	return (uint8_t)(hash_addr(&t->key, &a, NEIGH_SHARES) % half +
-		(addr_eq(asker, target) ? 0 : half));
+	queue_remove(t, i);
+	t->entry[i].due_ms = due_ms;
+	queue_add(t, i, queue);
 }
 
-// All questions that it may take to find a target are paid for at once, so that the bound holds for
-// the tries that follow the first too.
-static bool share_pays(struct neigh_table *t, uint8_t share, uint64_t now_ms)
+// Whose the questions for an entry are; nobody's when it is a router's.
+static uint8_t payer(const struct entry *e, uint8_t share)
 {
-	struct share *s = &t->share[share];
-	uint64_t most;
-
-	if (share == SHARE_NONE)
-		return true;
-	most = (uint64_t)t->config.asks * 1000; // what a second gives a share
-	if (most < 2 * TRIES * QUESTION)
-		most = 2 * TRIES * QUESTION;
-	s->left += (now_ms - s->filled_ms) * t->config.asks;
-	s->left = s->left < most ? s->left : most;
-	s->filled_ms = now_ms;
-	if (s->left < TRIES * QUESTION)
-		return false;
-	s->left -= TRIES * QUESTION;
-	return true;
+	return e->kept ? NEIGH_SHARE_NONE : share;
 }
 
 // An entry that becomes known gives back what it has not asked.
-static void share_back(struct neigh_table *t, const struct entry *e)
+static void give_back(struct neigh_table *t, const struct entry *e)
 {
-	if (e->state == NEIGH_INCOMPLETE && e->share != SHARE_NONE)
-		t->share[e->share].left += (uint64_t)(TRIES - e->tries) * QUESTION;
+	if (e->state == NEIGH_INCOMPLETE)
+		neigh_shares_back(&t->shares, e->share, NEIGH_TRIES - e->tries);
+	else if (e->state == NEIGH_PROBE && e->contested)
+		neigh_shares_back(&t->shares, payer(e, NEIGH_SHARE_CLAIMS), NEIGH_TRIES - e->tries);
 }
 
 // A failure is believed for a while (negative cache), then a use asks anew, if it may.
@@ -265,9 +242,9 @@ static void retry_failed(struct neigh_table *t, uint16_t i, uint8_t share, uint6
 
 	if (e->state != NEIGH_FAILED || now_ms < e->due_ms)
 		return;
-	if (!share_pays(t, e->kept ? SHARE_NONE : share, now_ms))
+	if (!neigh_shares_pay(&t->shares, payer(e, share), now_ms))
 		return;
-	e->share = e->kept ? SHARE_NONE : share;
+	e->share = payer(e, share);
 	enter(t, i, NEIGH_INCOMPLETE, now_ms);
 }
 
@@ -333,7 +310,8 @@ static uint16_t make(struct neigh_table *t, uint64_t hash, const struct addr *ta
 	e->hash = hash;
 	e->port = port;
 	e->serial = next_serial(e);
-	e->kept = false;
+	e->kept = e->contested = false;
+	e->contest_ms = 0;
 	e->state = NEIGH_FREE; // until the caller enters another
 	memset(e->mac, 0, sizeof(e->mac));
 	return i;
@@ -343,14 +321,14 @@ uint16_t neigh_use_for(struct neigh_table *t, const struct addr *target, uint8_t
 	const struct addr *asker, uint64_t now_ms)
 {
 	const uint64_t hash = hash_addr(&t->key, target, port);
-	const uint8_t share = share_of(t, asker, target);
+	const uint8_t share = neigh_shares_of(&t->shares, &t->key, asker, target);
 	uint16_t i = find(t, hash, target, port);
 
 	if (i != NEIGH_NONE) {
 		retry_failed(t, i, share, now_ms);
 		return i;
 	}
-	if (!share_pays(t, share, now_ms))
+	if (!neigh_shares_pay(&t->shares, share, now_ms))
 		return NEIGH_REFUSED;
 	i = make(t, hash, target, port);
 	if (i != NEIGH_NONE) {
@@ -448,11 +426,31 @@ static bool assign(struct neigh_table *t, uint16_t i, const uint8_t *mac, enum n
 	const bool was_usable = usable(e);
 	const bool moved = memcmp(e->mac, mac, sizeof(e->mac)) != 0;
 
-	share_back(t, e);
+	give_back(t, e);
 	if (moved) // or mac may be the entry's own
 		memcpy(e->mac, mac, sizeof(e->mac));
 	enter(t, i, state, now_ms);
 	return !was_usable || moved;
+}
+
+// Somebody else claims a known address. Its owner is asked, and when it is silent everybody. Each
+// entry has this once a RETRY_MS, so that a flood of claims is no flood of questions.
+static void contest(struct neigh_table *t, uint16_t i, uint64_t now_ms)
+{
+	struct entry *e = &t->entry[i];
+	const bool now = now_ms >= e->contest_ms &&
+		neigh_shares_pay(&t->shares, payer(e, NEIGH_SHARE_CLAIMS), now_ms);
+
+	if (now) {
+		e->contested = true;
+		e->contest_ms = now_ms + RETRY_MS;
+		if (e->state == NEIGH_REACHABLE)
+			enter(t, i, NEIGH_STALE, now_ms);
+		else if (e->queue == Q_WAIT) // the owner has been asked
+			wait_on(t, i, Q_OWNER, now_ms + OWNER_MS);
+	} else if (e->queue == Q_REACHABLE) {
+		wait_on(t, i, Q_CLAIMED, now_ms + RETRY_MS);
+	}
 }
 
 // Something said without being asked, by whoever it was. It makes an address known (RFC 4861
@@ -463,8 +461,8 @@ static bool learn_claim(struct neigh_table *t, uint16_t i, const uint8_t *mac, u
 
 	if (!usable(e))
 		return assign(t, i, mac, NEIGH_STALE, now_ms);
-	if (e->state == NEIGH_REACHABLE && memcmp(e->mac, mac, sizeof(e->mac)) != 0)
-		enter(t, i, NEIGH_STALE, now_ms);
+	if (!e->contested && memcmp(e->mac, mac, sizeof(e->mac)) != 0)
+		contest(t, i, now_ms);
 	return false;
 }
 
@@ -494,8 +492,10 @@ uint16_t neigh_learn(struct neigh_table *t, const struct net_neigh_msg *msg, uin
 	if (i == NEIGH_NONE)
 		return NEIGH_NONE;
 	e = &t->entry[i];
-	// the sender's word that it was asked is not enough: we must have
-	if (!from_ask && msg->solicited && asked(e))
+	// The sender's word that it was asked is not enough: we must have, and while an address is
+	// contested its owner alone has been.
+	if (!from_ask && msg->solicited && asked(e) &&
+		(e->queue != Q_OWNER || !has_mac || memcmp(e->mac, msg->mac, 6) == 0))
 		changed = learn_answer(t, i, has_mac ? msg->mac : NULL, msg->override, now_ms);
 	// unasked answers are not needed to find someone: the asked one is on its way
 	else if (has_mac && (from_ask || msg->solicited || usable(e)))
@@ -516,23 +516,59 @@ static void age_reachable(struct neigh_table *t, uint64_t now_ms)
 	}
 }
 
+// Claims that had to wait. If there are still too many, the entry ages as it would have.
+static void age_claimed(struct neigh_table *t, uint64_t now_ms)
+{
+	for (unsigned int n = 0; n < WORK; n++) {
+		const uint16_t i = t->head[Q_CLAIMED];
+		struct entry *e = t->entry + (i != NEIGH_NONE ? i : 0);
+
+		if (i == NEIGH_NONE || e->due_ms > now_ms)
+			break;
+		contest(t, i, now_ms);
+		if (e->contested)
+			continue;
+		if (++e->tries == UINT8_MAX || e->tries * RETRY_MS >= t->config.reachable_ms)
+			enter(t, i, NEIGH_STALE, now_ms);
+		else
+			wait_on(t, i, Q_CLAIMED, now_ms + RETRY_MS);
+	}
+}
+
 static void ask(struct neigh_table *t, uint16_t i, uint64_t now_ms, struct neigh_ask *out)
 {
 	struct entry *e = &t->entry[i];
+	const bool first = e->tries == 0;
 
-	*out = (struct neigh_ask){
-		.target = e->target, .unicast = e->state == NEIGH_PROBE, .port = e->port};
+	*out = (struct neigh_ask){.target = e->target,
+		.unicast = e->state == NEIGH_PROBE && (first || !e->contested),
+		.port = e->port};
 	memcpy(out->mac, e->mac, sizeof(out->mac));
-	queue_remove(t, i);
 	e->tries++;
-	e->due_ms = now_ms + RETRY_MS;
-	queue_add(t, i, Q_WAIT);
+	if (first && e->contested)
+		wait_on(t, i, Q_OWNER, now_ms + OWNER_MS);
+	else
+		wait_on(t, i, Q_WAIT, now_ms + RETRY_MS);
 }
 
-static void fail(struct neigh_table *t, uint16_t i, uint64_t now_ms)
+// No question was answered. Who was known is looked for anew, by asking all (RFC 4861 section
+// 7.3.3). False when the caller has no room to be told.
+static bool fail(struct neigh_table *t, uint16_t i, uint64_t now_ms, struct neigh_due *due)
 {
-	memset(t->entry[i].mac, 0, sizeof(t->entry[i].mac));
+	struct entry *e = &t->entry[i];
+	const uint8_t share = payer(e, e->share);
+
+	if (due->nb_failed == NEIGH_DUE_MAX)
+		return false;
+	memset(e->mac, 0, sizeof(e->mac));
+	if (e->state == NEIGH_PROBE && neigh_shares_pay(&t->shares, share, now_ms)) {
+		e->share = share;
+		enter(t, i, NEIGH_INCOMPLETE, now_ms);
+		return true;
+	}
 	enter(t, i, NEIGH_FAILED, now_ms);
+	due->failed[due->nb_failed++] = i;
+	return true;
 }
 
 // First questions of a queue, as many as there is room for.
@@ -543,33 +579,40 @@ static void ask_first(
 		ask(t, t->head[queue], now_ms, &due->ask[due->nb_asks++]);
 }
 
+// What is due on a queue of questions that nobody has answered.
+static void ask_again(
+	struct neigh_table *t, enum queue queue, uint64_t now_ms, struct neigh_due *due)
+{
+	for (unsigned int work = 0; work < WORK; work++) {
+		const uint16_t i = t->head[queue];
+
+		if (i == NEIGH_NONE || t->entry[i].due_ms > now_ms)
+			break;
+		if (t->entry[i].tries >= NEIGH_TRIES) {
+			if (!fail(t, i, now_ms, due))
+				break;
+		} else {
+			if (due->nb_asks == NEIGH_DUE_MAX)
+				break;
+			ask(t, i, now_ms, &due->ask[due->nb_asks++]);
+		}
+	}
+}
+
 void neigh_tick(struct neigh_table *t, uint64_t now_ms, struct neigh_due *due)
 {
 	due->nb_asks = due->nb_failed = 0;
 	age_reachable(t, now_ms);
+	age_claimed(t, now_ms);
 	ask_first(t, Q_PROBE, now_ms, due);
-	for (unsigned int work = 0; work < WORK; work++) {
-		const uint16_t i = t->head[Q_WAIT];
-
-		if (i == NEIGH_NONE || t->entry[i].due_ms > now_ms)
-			break;
-		if (t->entry[i].tries < TRIES) {
-			if (due->nb_asks == NEIGH_DUE_MAX)
-				break;
-			ask(t, i, now_ms, &due->ask[due->nb_asks++]);
-		} else {
-			if (due->nb_failed == NEIGH_DUE_MAX)
-				break;
-			fail(t, i, now_ms);
-			due->failed[due->nb_failed++] = i;
-		}
-	}
+	ask_again(t, Q_OWNER, now_ms, due);
+	ask_again(t, Q_WAIT, now_ms, due);
 	ask_first(t, Q_ASK, now_ms, due);
 }
 
 uint64_t neigh_next_ms(const struct neigh_table *t)
 {
-	static const enum queue timed[] = {Q_WAIT, Q_REACHABLE};
+	static const enum queue timed[] = {Q_WAIT, Q_OWNER, Q_REACHABLE, Q_CLAIMED};
 	uint64_t next = UINT64_MAX;
 
 	if (t->head[Q_PROBE] != NEIGH_NONE || t->head[Q_ASK] != NEIGH_NONE)

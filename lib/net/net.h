@@ -209,7 +209,7 @@ enum neigh_state {
 	NEIGH_INCOMPLETE,
 	NEIGH_REACHABLE,
 	NEIGH_STALE, // usable; probed when used
-	NEIGH_PROBE, // usable; unicast probes under way
+	NEIGH_PROBE, // usable; unicast probes under way. Without an answer: INCOMPLETE
 	NEIGH_FAILED, // negative cache, 1 s
 };
 
@@ -244,7 +244,8 @@ uint16_t neigh_use(struct neigh_table *t, const struct addr *target, uint8_t por
 // that are asked for because they are to be answered (asker and target are the same), half for whom
 // they want to reach. In each half the address (the /64 for IPv6) says which share, under the key.
 // So nobody who has one address takes more than one share. Known targets and gateways are asked
-// again without a share.
+// again without a share. Known targets that somebody else claims have a share of their own, which
+// is a sixteenth of asks more.
 #define NEIGH_SHARES 16
 uint16_t neigh_use_for(struct neigh_table *t, const struct addr *target, uint8_t port,
 	const struct addr *asker, uint64_t now_ms);
@@ -262,8 +263,9 @@ unsigned int neigh_room(const struct neigh_table *t, uint16_t index);
 unsigned int neigh_held(struct neigh_table *t, uint16_t index, void **packets, unsigned int max);
 unsigned int neigh_held_total(const struct neigh_table *t);
 // An answer (or, with from_ask, what a question to us told about the asker): updates an existing
-// entry only; an unsolicited answer never overwrites a REACHABLE one (it makes it STALE for a
-// probe). Returns the entry's index when its MAC or usability changed, else NEIGH_NONE.
+// entry only. An unsolicited answer never overwrites a REACHABLE one. With another MAC it makes it
+// STALE, once a second: on its next use the known owner is asked, and after 250 ms of silence all
+// are. Returns the entry's index when its MAC or usability changed, else NEIGH_NONE.
 uint16_t neigh_learn(struct neigh_table *t, const struct net_neigh_msg *msg, uint8_t port,
 	bool from_ask, uint64_t now_ms);
 

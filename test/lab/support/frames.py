@@ -84,10 +84,10 @@ def solicitation(target, src=labs.CLIENT6, source_mac=labs.MAC.format(2), hops=2
     return eth(icmp6(message, src, group, hops), 0x86DD, dst=to, src=source_mac, vlan=vlan)
 
 
-def advertisement(target, dst, source_mac=labs.MAC.format(2), vlan=None):
-    """A solicited neighbour advertisement (RFC 4861 4.4)."""
+def advertisement(target, dst, source_mac=labs.MAC.format(2), vlan=None, flags=0x60):
+    """A neighbour advertisement (RFC 4861 4.4): solicited, with override, or by flags."""
     message = (
-        struct.pack("!BBHI", 136, 0, 0, 0x60000000) + packed(target) + b"\2\1" + mac(source_mac)
+        struct.pack("!BBHI", 136, 0, 0, flags << 24) + packed(target) + b"\2\1" + mac(source_mac)
     )
     return eth(icmp6(message, target, dst), 0x86DD, src=source_mac, vlan=vlan)
 

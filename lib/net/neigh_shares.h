@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whose the questions of the neighbour table are, and how many each may cause (neigh_use_for).
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "addr.h"
+#include "net.h"
+
+#define NEIGH_TRIES 3 // questions that it may take to find a target
+#define NEIGH_SHARE_CLAIMS NEIGH_SHARES // of known addresses that somebody else claims
+#define NEIGH_SHARE_NONE (NEIGH_SHARES + 1) // nobody's: there is no bound
+
+struct neigh_share {
+	uint64_t left, filled_ms;
+};
+
+struct neigh_shares {
+	uint32_t asks; // questions a second of the NEIGH_SHARES together; 0: no bound
+	struct neigh_share one[NEIGH_SHARE_NONE];
+};
+
+uint8_t neigh_shares_of(const struct neigh_shares *s, const struct hash_key *key,
+	const struct addr *asker, const struct addr *target);
+// Pays for NEIGH_TRIES questions, or says that there is too little left.
+bool neigh_shares_pay(struct neigh_shares *s, uint8_t share, uint64_t now_ms);
+// Gives back questions that were paid for and not asked.
+void neigh_shares_back(struct neigh_shares *s, uint8_t share, unsigned int questions);

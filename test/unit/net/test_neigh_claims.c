@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The neighbour table and who claims the address of a known neighbour: a new owner is found soon, a
+// living one keeps it, and a flood of claims is no flood of questions.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "neigh_hosts.h"
+
+// Ticks and uses an entry each 10 ms. The host has mac, and hears what is asked of that or of all;
+// NULL: nobody answers. Returns the time when mac is in use, or the end.
+static uint64_t live(
+	struct neigh_table *t, uint16_t i, const uint8_t *mac, uint64_t from, uint64_t until)
+{
+	for (uint64_t now = from; now < until; now += 10) {
+		const uint8_t *used = neigh_mac(t, i, now);
+
+		if (used != NULL && mac != NULL && memcmp(used, mac, 6) == 0)
+			return now;
+		tick(t, now);
+		for (unsigned int n = 0; mac != NULL && n < due.nb_asks; n++)
+			if (!due.ask[n].unicast || memcmp(due.ask[n].mac, mac, 6) == 0)
+				answer(t, load_host(&due.ask[n].target), mac, now);
+	}
+	return until;
+}
+
+// The host is another from now on, as when a router hands its address over.
+static void test_moves(void **state)
+{
+	struct neigh_table *t = make_default();
+	const uint16_t i = reach(t, 1, mac1, 0);
+
+	assert_int_equal(claim(t, 1, mac2, 5000), NEIGH_NONE);
+	assert_in_range(live(t, i, mac2, 5000, 20000), 5000, 6500);
+	assert_hop(t, neigh_note(t, i), mac2);
+	// and back soon after: the claim is not forgotten
+	assert_int_equal(claim(t, 1, mac1, 5600), NEIGH_NONE);
+	assert_in_range(live(t, i, mac1, 5600, 20000), 5600, 7100);
+	// the same of a question of the new owner
+	assert_int_equal(asked_by(t, 1, mac2, 15000), NEIGH_NONE);
+	assert_in_range(live(t, i, mac2, 15000, 30000), 15000, 16500);
+	free(t);
+}
+
+// It claims its address while the old one is being asked, or before that is asked for its age.
+static void test_moves_under_probe(void **state)
+{
+	struct neigh_table *t = make_default();
+	const uint16_t i = reach(t, 1, mac1, 0);
+
+	tick(t, 30000);
+	assert_int_equal(live(t, i, NULL, 30000, 30500), 30500);
+	assert_int_equal(neigh_state(t, i), NEIGH_PROBE);
+	assert_int_equal(claim(t, 1, mac2, 30500), NEIGH_NONE);
+	assert_in_range(live(t, i, mac2, 30500, 50000), 30500, 32000);
+	tick(t, 70000);
+	assert_int_equal(neigh_state(t, i), NEIGH_STALE);
+	assert_int_equal(claim(t, 1, mac1, 70000), NEIGH_NONE);
+	assert_in_range(live(t, i, mac1, 75000, 90000), 75000, 76500);
+	free(t);
+}
+
+// A claim, and an answer to a question that nobody but the owner has heard: it stays the owner's.
+static void test_claim_fails(void **state)
+{
+	struct neigh_table *t = make_default();
+	const uint16_t i = reach(t, 1, mac1, 0);
+
+	for (uint64_t now = 10; now < 60000; now += 10) {
+		claim(t, 1, mac2, now);
+		assert_memory_equal(neigh_mac(t, i, now), mac1, 6);
+		tick(t, now);
+		answer(t, 1, mac2, now); // before the owner's
+		for (unsigned int n = 0; n < due.nb_asks; n++) {
+			assert_true(due.ask[n].unicast);
+			assert_memory_equal(due.ask[n].mac, mac1, 6);
+			answer(t, 1, mac1, now);
+		}
+		answer(t, 1, mac2, now); // and after it
+		assert_memory_equal(neigh_mac(t, i, now), mac1, 6);
+	}
+	free(t);
+}
+
+// Nobody answers a claim: the entry is looked for, fails, and is believed to have failed.
+static void test_claim_silence(void **state)
+{
+	struct neigh_table *t = make_default();
+	const uint16_t i = reach(t, 1, mac1, 0);
+	unsigned int asks = 0, failed = 0;
+
+	claim(t, 1, mac2, 1000);
+	for (uint64_t now = 1000; now < 6500 && failed == 0; now += 10) {
+		neigh_mac(t, i, now);
+		tick(t, now);
+		asks += due.nb_asks;
+		failed += due.nb_failed;
+	}
+	assert_int_equal(asks, 3 + 3);
+	assert_int_equal(failed, 1);
+	assert_int_equal(neigh_state(t, i), NEIGH_FAILED);
+	free(t);
+}
+
+// Claims for many hosts, all of them in use: how many questions that makes of ours in ten seconds.
+static unsigned int asked_by_claims(struct neigh_table *t, uint32_t hosts, bool answered)
+{
+	unsigned int n = 0;
+	uint16_t index[256];
+
+	for (uint32_t h = 0; h < hosts; h++)
+		index[h] = reach(t, h, mac1, 1000000);
+	for (uint64_t now = 1000001; now < 1010000; now++) {
+		for (uint32_t h = 0; h < hosts; h++) {
+			claim(t, h, mac2, now);
+			neigh_mac(t, index[h], now);
+		}
+		tick(t, now);
+		n += due.nb_asks;
+		for (unsigned int k = 0; k < due.nb_asks && answered; k++)
+			answer(t, load_host(&due.ask[k].target), mac1, now);
+	}
+	return n;
+}
+
+static void test_claim_flood(void **state)
+{
+	struct neigh_table *t = make_default();
+
+	assert_in_range(asked_by_claims(t, 1, true), 5, 11); // one a second
+	free(t);
+	t = make(&(struct neigh_config){.asks = 1600});
+	assert_in_range(asked_by_claims(t, 256, true), 500, 10 * 100 + 103);
+	free(t);
+	t = make(&(struct neigh_config){.asks = 1600});
+	// what fails is looked for on account of who wants it, and here of nobody
+	assert_in_range(asked_by_claims(t, 256, false), 100, 10 * 100 + 103 + 256 * 6);
+	free(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_moves),
+		cmocka_unit_test(test_moves_under_probe),
+		cmocka_unit_test(test_claim_fails),
+		cmocka_unit_test(test_claim_silence),
+		cmocka_unit_test(test_claim_flood),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
