@@ -159,17 +159,19 @@ static void set_done(struct scan *s)
 static const struct scan_kind set_kind = {
 	.orders = true, .take = set_take, .end = set_end, .done = set_done};
 
-// Tells all workers what is wanted from now on; NULL: nothing.
-static void set(struct control *k, const struct capture_filter *f)
+// Tells all workers what is wanted from now on, or that nothing is. False without memory: the next
+// tick tries again. No filter is written until it can be given out: workers have the one before.
+static bool set(struct control *k, bool wanted)
 {
 	struct command nobody = {.control = k};
 	struct scan *s = scans_new(&nobody, &set_kind, -1);
 
 	if (s == NULL)
-		return; // the next tick tries again
-	s->question = set_question(f);
+		return false;
+	s->question = set_question(wanted ? dp_capture_filter(k->dp) : NULL);
 	k->captures.asking = true;
 	scans_begin(s);
+	return true;
 }
 
 // --- while it runs -------------------------------------------------------------------------------
@@ -215,12 +217,10 @@ int64_t captures_step(struct control *k)
 
 	if (s->state == CAPTURES_RUNS)
 		watch(k, now_ms);
-	if (s->state == CAPTURES_RUNS && s->dirty && !s->asking) {
-		s->dirty = false;
-		set(k, dp_capture_filter(k->dp));
-	}
+	if (s->state == CAPTURES_RUNS && s->dirty && !s->asking)
+		s->dirty = !set(k, true);
 	if (s->state == CAPTURES_ENDS && !s->asking && now_ms >= s->retry_ms)
-		set(k, NULL);
+		set(k, false);
 	if (s->state == CAPTURES_LEFT && (s->client == NULL || now_ms - s->heard_ms >= HEARD_MS))
 		close_all(k);
 	return s->state != CAPTURES_NONE ? TICK_US : -1;
