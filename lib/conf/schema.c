@@ -134,9 +134,10 @@ static const struct conf_key rows[] = {
 {"ports[].vlans", CONF_ITEMS, MANY(conf_port, vlans, nb_vlans), RANGE(0, CONF_PORTS_MAX - 1),
 	.help = "802.1Q VLANs that the device carries beside the port's own addresses, which are "
 	"untagged, or without any. Each is a network like another port: listeners, relay "
-	"addresses and routes name its addresses, logs and telemetry its name. Nothing of one "
-	"comes in on another. Not together with `vlan`; at most 16 ports and VLANs in all. "
-	"`addresses-wait`, `steering`, `uso` and the rings are those of the port."},
+	"addresses and routes name its addresses, logs and telemetry its name. No frame "
+	"with another's tag is one of its own; a datagram for an address of one may come in by "
+	"another, by which its source is reached. Not together with `vlan`; at most 16 ports and "
+	"VLANs in all. `addresses-wait`, `steering`, `uso` and the rings are those of the port."},
 {"ports[].vlans[].id", CONF_NUMBER, ONE(conf_port, vlan), REQUIRED, RANGE(1, 4094),
 	.help = "802.1Q VLAN id."},
 {"ports[].vlans[].name", CONF_TEXT, ONE(conf_port, name), .flags = CONF_WORD, RANGE(1, 32),

@@ -3,10 +3,12 @@
 """Two VLANs beside the untagged addresses of one device, with kernel hosts on each of them."""
 
 import contextlib
+import os
 import socket
 
 import lab as labs
 import server as servers
+import shipped
 import turnlib
 from capture import Capture, from_server
 from frames import arp, udp4
@@ -35,6 +37,35 @@ def config():
         "listeners": listeners,
         "peers": {"allow": allow},
     }
+
+
+CONFERENCE, ROUTER = "10.20.0.70", "10.20.0.1"
+
+
+def shipped_file(lab, v200):
+    """conf/vlans.yaml: a conference server that has no route but its subnet, and not on the VLAN of
+    the relay address.
+    """
+    with open(os.path.join(labs.TOP, "conf/vlans.yaml")) as file:
+        text = file.read()
+    for old, new in (
+        ("0000:3b:00.0", "vtap:d0,queues=2"), ("192.0.2.254", labs.GATEWAY4), ("192.0.2.1", SERVER4),
+        ("2001:db8:1::1", SERVER6),
+    ):  # fmt: skip
+        assert old in text, old
+        text = text.replace(old, new)
+    text += f"eal: {{file-prefix: {lab.prefix}n{len(lab.servers)}}}\n"
+    text += f"drivers: {labs.TOP}/drivers-config\nlog: {{to: stderr, level: info}}\n"
+    lab.add_address(v200, "h0", CONFERENCE)
+    server = lab.server(text=text)
+    echo = lab.echo(CONFERENCE, ns=v200)
+    client = lab.client(shipped.credentials())
+    assert client.allocate().cls == SUCCESS
+    client.relay(echo, 1000)
+    assert {source for source, _ in echo.seen} == {("10.20.0.5", client.relayed[1])}, echo.seen
+    assert client.permit((ROUTER, 9)).code == 403
+    assert client.refresh(0).cls == SUCCESS
+    server.finish()
 
 
 def client_on(lab, ns, ip, server):
@@ -133,6 +164,7 @@ def main(lab):
     trunk = Trunk(lab)
     v100 = trunk.host(100, 0x64, (HOST100, HOST100_6))
     v200 = trunk.host(200, 0xC8, (HOST200, ROUTER200))
+    shipped_file(lab, v200)
     server = lab.server(config(), allow=("vlan", "martian-source", "exception-foreign"))
     rows = {row["name"]: row for row in server.telemetry.ask("/slipring/ports")}
     assert {name: row["vlan"] for name, row in rows.items()} == {"wan": 0, "wan.100": 100, "lab": 200}
