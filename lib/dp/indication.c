@@ -144,7 +144,6 @@ static __rte_always_inline bool relay_data(struct worker *w, struct rte_mbuf *m,
 
 	// plain frames leave room for a ChannelData header
 	if (unlikely(!turn_line_data_fits(v) ||
-
 		    m->data_len + STUN_FRONT6 + pad > w->plain_max + (uint32_t)CHANNEL_HEADER_LEN ||
 		    m->data_off < STUN_FRONT6 || (pad != 0 && pad > rte_pktmbuf_tailroom(m))))
 		return false;

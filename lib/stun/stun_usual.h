@@ -52,18 +52,18 @@ struct stun_usual_peer {
 };
 
 // XOR-PEER-ADDRESS up to its port, which is under the first half of the cookie.
-static inline uint64_t stun_usual_attr(struct stun_usual_peer peer)
+static inline uint64_t stun_usual_attr(struct stun_usual_peer p)
 {
-	const uint16_t xored = __builtin_bswap16(peer.port) ^ (uint16_t)STUN_COOKIE_WORD;
+	const uint16_t xored = __builtin_bswap16(p.port) ^ (uint16_t)STUN_COOKIE_WORD;
 
-	return STUN_PEER_WORD(peer.is_v4) | (uint64_t)xored << 48;
+	return STUN_PEER_WORD(p.is_v4) | (uint64_t)xored << 48;
 }
 
 // stun_send_indication: the data begins behind 36 or 48 bytes.
 static inline __attribute__((always_inline)) bool stun_usual_send(
-	const uint8_t *data, uint32_t len, struct stun_usual_peer peer, uint32_t *payload_len)
+	const uint8_t *data, uint32_t len, struct stun_usual_peer p, uint32_t *payload_len)
 {
-	const uint32_t front = peer.is_v4 ? STUN_FRONT4 : STUN_FRONT6;
+	const uint32_t front = p.is_v4 ? STUN_FRONT4 : STUN_FRONT6;
 	uint32_t last, got_len;
 	uint64_t differs;
 
@@ -71,19 +71,19 @@ static inline __attribute__((always_inline)) bool stun_usual_send(
 		return false;
 	last = stun_usual_load32(data + front - 4);
 	got_len = __builtin_bswap16((uint16_t)(last >> 16));
-	differs = stun_usual_load64(data + STUN_PEER_AT) ^ stun_usual_attr(peer);
+	differs = stun_usual_load64(data + STUN_PEER_AT) ^ stun_usual_attr(p);
 	differs &= ~STUN_RESERVED;
 	differs |= stun_usual_load64(data) ^ stun_usual_head(STUN_SEND_HEAD, len - STUN_HEADER_LEN);
 	differs |= (uint16_t)last ^ STUN_DATA_WORD;
 	differs |= (len - front) ^ ((got_len + 3) & ~3u);
-	if (peer.is_v4) {
+	if (p.is_v4) {
 		differs |= stun_usual_load32(data + STUN_PEER_ADDR_AT) ^ STUN_COOKIE_WORD ^
-			peer.addr->w[3];
+			p.addr->w[3];
 	} else {
 		differs |= stun_usual_load64(data + STUN_PEER_ADDR_AT) ^
-			stun_usual_load64(data + 4) ^ peer.addr->d[0];
+			stun_usual_load64(data + 4) ^ p.addr->d[0];
 		differs |= stun_usual_load64(data + STUN_PEER_ADDR_AT + 8) ^
-			stun_usual_load64(data + 12) ^ peer.addr->d[1];
+			stun_usual_load64(data + 12) ^ p.addr->d[1];
 	}
 	*payload_len = got_len;
 	return differs == 0;
@@ -98,23 +98,23 @@ struct stun_usual_front {
 
 // Makes what stun_data_indication writes.
 static inline __attribute__((always_inline)) struct stun_usual_front stun_usual_data(
-	const uint8_t tid[STUN_TID_LEN], struct stun_usual_peer peer, uint16_t len)
+	const uint8_t tid[STUN_TID_LEN], struct stun_usual_peer p, uint16_t len)
 {
-	const uint32_t front = peer.is_v4 ? STUN_FRONT4 : STUN_FRONT6;
+	const uint32_t front = p.is_v4 ? STUN_FRONT4 : STUN_FRONT6;
 	struct stun_usual_front f = {
 		.head = stun_usual_head(
 			STUN_DATA_HEAD, front - STUN_HEADER_LEN + ((len + 3u) & ~3u)),
 		.tid = stun_usual_load64(tid),
 		.tid_end = stun_usual_load32(tid + 8),
-		.peer = stun_usual_attr(peer),
+		.peer = stun_usual_attr(p),
 		.data = STUN_DATA_WORD | (uint32_t)__builtin_bswap16(len) << 16,
 	};
 
-	if (peer.is_v4) {
-		f.addr[0] = peer.addr->w[3] ^ STUN_COOKIE_WORD;
+	if (p.is_v4) {
+		f.addr[0] = p.addr->w[3] ^ STUN_COOKIE_WORD;
 	} else {
-		f.addr[0] = peer.addr->d[0] ^ STUN_COOKIE_WORD ^ f.tid << 32;
-		f.addr[1] = peer.addr->d[1] ^ f.tid >> 32 ^ (uint64_t)f.tid_end << 32;
+		f.addr[0] = p.addr->d[0] ^ STUN_COOKIE_WORD ^ f.tid << 32;
+		f.addr[1] = p.addr->d[1] ^ f.tid >> 32 ^ (uint64_t)f.tid_end << 32;
 	}
 	return f;
 }
