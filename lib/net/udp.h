@@ -138,10 +138,11 @@ static inline uint64_t udp_sum_plain(uint64_t sum, uint64_t more, const uint8_t 
 }
 
 // The same. The carry is kept from block to block (neither lea nor dec change it), and gcc has no
-// way of putting values into other registers in between.
+// way of putting values into other registers in between. clang has no operand for bytes of unknown
+// number.
 static inline uint64_t udp_sum(uint64_t sum, uint64_t more, const uint8_t *p, size_t len)
 {
-#ifdef __x86_64__
+#if defined(__x86_64__) && !defined(__clang__)
 	size_t nb = len / 64;
 	const uint8_t *at = p;
 

@@ -345,12 +345,15 @@ bool turn_shard_expire(struct turn_shard *s)
 {
 	unsigned int spent = 0;
 	uint32_t due;
+	bool more;
 
 	// one at a time: an allocation may have several hundred permissions and channels
 	while (spent < EXPIRE_BUDGET && wheel_expire(&s->wheel, s->now_ms, &due, 1) == 1)
 		spent += timer_due(s, due);
-	return tcp_usage_tick(s) | fold_expire(s->fold, s->now_ms) |
-		wheel_behind(&s->wheel, s->now_ms);
+	more = tcp_usage_tick(s);
+	more |= fold_expire(s->fold, s->now_ms);
+	more |= wheel_behind(&s->wheel, s->now_ms);
+	return more;
 }
 
 uint64_t turn_shard_next_ms(const struct turn_shard *s)

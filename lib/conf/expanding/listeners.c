@@ -93,11 +93,13 @@ static bool copy_prefixes(struct prefix **list, uint32_t *nb)
 static bool own_lists(struct turn_listener *l)
 {
 	struct turn_listener_tls *t = &l->tls;
+	bool all = t->certificate == NULL || copy_text(&t->certificate);
 
-	return (t->certificate == NULL || copy_text(&t->certificate)) &
-		(t->key == NULL || copy_text(&t->key)) & copy_texts(&t->alpn, &t->nb_alpn) &
-		copy_texts(&l->realms, &l->nb_realms) &
-		copy_prefixes(&l->proxy.from, &l->proxy.nb_from);
+	all &= t->key == NULL || copy_text(&t->key);
+	all &= copy_texts(&t->alpn, &t->nb_alpn);
+	all &= copy_texts(&l->realms, &l->nb_realms);
+	all &= copy_prefixes(&l->proxy.from, &l->proxy.nb_from);
+	return all;
 }
 
 static uint32_t put_all(
