@@ -15,6 +15,7 @@
 
 #include "addr.h"
 #include "relay/stream_relay.h"
+#include "stream_refusals.h"
 
 #define STREAM_THREADS_MAX 16
 #define STREAM_CONNECTIONS_MAX (1u << 20)
@@ -79,109 +80,6 @@ enum stream_kind {
 	STREAM_SHAKE, // another datagram of that session, without the packet's headers
 	STREAM_GONE, // session is to be freed; NULL: its handshake is given up
 	STREAM_ORDER, // data begins with a struct stream_order; conn is the client's connection
-};
-
-// Why a connection, or the handshake of a session, came to nothing: X(enum, name, meaning, advice).
-#define STREAM_REFUSALS(X)                                                                        \
-	X(STREAM_REFUSED_TOTAL, "connections-total", "as many connections as there may be",       \
-		"raise streams.connections, or add a box")                                        \
-	X(STREAM_REFUSED_SOURCE, "connections-source", "as many of the address as it may have",   \
-		"raise streams.per-source where many clients share an address")                   \
-	X(STREAM_REFUSED_NETWORK, "connections-network", "as many of the /48 as it may have",     \
-		"raise streams.per-network where many clients share a network")                   \
-	X(STREAM_REFUSED_RATE, "handshake-rate", "past the handshakes that an address may begin", \
-		"a flood, or many clients behind one address: limits.handshakes")                 \
-	X(STREAM_REFUSED_FILES, "files", "no file descriptor, or no memory of the kernel, left",  \
-		"raise the limit of open files (LimitNOFILE=)")                                   \
-	X(STREAM_REFUSED_HANDSHAKE, "handshake-failed", "the TLS handshake has failed",           \
-		"the client does not trust the certificate, has no version or cipher in "         \
-		"common, or speaks no TLS: compare with tls")                                     \
-	X(STREAM_REFUSED_SLOW, "slow", "no whole message in time",                                \
-		"a port scan, or a client that waits: streams.handshake")                         \
-	X(STREAM_REFUSED_GAVE_WAY, "gave-way", "the oldest without a message gave way to others", \
-		"a flood of connections, or too few: streams.connections")                        \
-	X(STREAM_REFUSED_GARBAGE, "garbage", "neither STUN nor ChannelData",                      \
-		"it is no TURN client, or speaks TLS to a port without")                          \
-	STREAM_PROXY_REFUSALS(X)                                                                  \
-	X(STREAM_REFUSED_DTLS_TOTAL, "dtls-total", "as many DTLS sessions as there may be",       \
-		"raise dtls.sessions, or add a box")                                              \
-	X(STREAM_REFUSED_DTLS_SOURCE, "dtls-source", "as many sessions as the address may have",  \
-		"raise dtls.per-source where many clients share an address")                      \
-	X(STREAM_REFUSED_DTLS_NETWORK, "dtls-network", "as many sessions as the /48 may have",    \
-		"raise dtls.per-network where many clients share a network")                      \
-	X(STREAM_REFUSED_DTLS_HANDSHAKE, "dtls-handshake-failed",                                 \
-		"the DTLS handshake has failed, or was not complete in time",                     \
-		"as of handshake-failed, or datagrams of it are lost on the way")                 \
-	STREAM_DTLS_REFUSALS(X)
-
-// Those of listeners[].proxy. The client is the balancer, but that of the last one the header's.
-#define STREAM_PROXY_REFUSALS(X)                                                                   \
-	X(STREAM_REFUSED_PROXY_SOURCE, "proxy-source", "from no balancer of the listener",         \
-		"a client that goes past the balancer, or a balancer that is missing in "          \
-		"listeners[].proxy.from")                                                          \
-	X(STREAM_REFUSED_PROXY_NONE, "proxy-none", "no PROXY header of version 2 in front",        \
-		"have the balancer send version 2 (haproxy: send-proxy-v2); one that sends "       \
-		"version 1 alone cannot be used")                                                  \
-	X(STREAM_REFUSED_PROXY_BAD, "proxy-bad",                                                   \
-		"a PROXY header against the specification, or with an address that no client "     \
-		"can have",                                                                        \
-		"a fault of the balancer: capture what it sends")                                  \
-	X(STREAM_REFUSED_PROXY_LONG, "proxy-long", "a PROXY header longer than is taken",          \
-		"raise listeners[].proxy.size, or have the balancer send fewer TLVs")              \
-	X(STREAM_REFUSED_PROXY_SLOW, "proxy-slow", "no whole PROXY header in time",                \
-		"a client that says nothing, where the balancer waits for its first bytes (NLB), " \
-		"or health checks without a header: streams.handshake")                            \
-	X(STREAM_REFUSED_PROXY_GAVE_WAY, "proxy-gave-way",                                         \
-		"the oldest without a whole PROXY header gave way to others",                      \
-		"a flood by way of the balancer, or too few: streams.headers")                     \
-	X(STREAM_REFUSED_PROXY_TAKEN, "proxy-taken",                                               \
-		"a connection with the same address and port of a client is open",                 \
-		"the client comes by two addresses of balancers to one listener: give each a "     \
-		"listener of its own")
-
-// Those that workers find, before a stream thread has the handshake. Of the last three the sender
-// has not shown that its address is its own.
-#define STREAM_DTLS_REFUSALS(X)                                                                   \
-	X(STREAM_REFUSED_DTLS_RATE, "dtls-rate", "past the handshakes that an address may begin", \
-		"a flood, or many clients behind one address: limits.handshakes")                 \
-	X(STREAM_REFUSED_DTLS_FULL, "dtls-full", "as many DTLS handshakes as there may be",       \
-		"a flood of handshakes, or too few: dtls.half-open, dtls.sessions")               \
-	X(STREAM_REFUSED_DTLS_GAVE_WAY, "dtls-gave-way",                                          \
-		"the oldest DTLS handshake gave way to another",                                  \
-		"a flood of handshakes, or too few: dtls.half-open")                              \
-	X(STREAM_REFUSED_DTLS_HELLO, "dtls-hello",                                                \
-		"ClientHello malformed, in fragments, or not alone in its datagram",              \
-		"a broken client, or one whose ClientHello is too long for a datagram")           \
-	X(STREAM_REFUSED_DTLS_UNKNOWN, "dtls-unknown", "DTLS record of no session",               \
-		"usual after a restart, or when the client's address has changed: it has to "     \
-		"make a new session")                                                             \
-	X(STREAM_REFUSED_DTLS_PLAIN, "dtls-plain", "STUN in the clear where only DTLS is spoken", \
-		"a client set up for UDP: it has to use DTLS there, or another port")
-
-enum stream_refusal {
-#define X(id, name, text, advice) id,
-	STREAM_REFUSALS(X)
-#undef X
-		STREAM_REFUSAL_END
-};
-
-struct stream_refusal_info {
-	const char *name, *text, *advice; // for people
-};
-
-// What is to be known of a reason; NULL for a number that is none. Any thread.
-const struct stream_refusal_info *stream_refusal_info(unsigned int refusal);
-
-#define STREAM_NO_LISTENER 255
-
-// News of connections and handshakes refused: one, and those like it.
-struct stream_refused {
-	struct endpoint client; // port 0 where it is not known
-	uint8_t listener; // stream_listener.index; STREAM_NO_LISTENER where it is not known
-	uint8_t why; // enum stream_refusal
-	// 0 = this one. Else so many of the source have come since the last was told, for this
-	// reason, and this is the last of them.
-	uint32_t more;
 };
 
 struct dtls_session; // dtls.h
