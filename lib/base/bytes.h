@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Unaligned big-endian loads and stores: the only way wire bytes are read and written.
+// Unaligned big-endian loads and stores: the only way wire bytes are read and written. Raw loads
+// take words as they lie in memory, for sums and for comparing.
 #pragma once
 
 #include <stdint.h>
@@ -27,6 +28,30 @@ static inline uint64_t load_be64(const void *p)
 
 	memcpy(&v, p, 8);
 	return __builtin_bswap64(v);
+}
+
+static inline uint16_t load_raw16(const void *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, 2);
+	return v;
+}
+
+static inline uint32_t load_raw32(const void *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, 4);
+	return v;
+}
+
+static inline uint64_t load_raw64(const void *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, 8);
+	return v;
 }
 
 static inline void store_be16(void *p, uint16_t v)

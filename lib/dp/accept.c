@@ -456,7 +456,7 @@ static __rte_always_inline int accept_plain4(const struct accepting *a, const st
 	const uint8_t *data, struct turn_view *v)
 {
 	const uint8_t *ip = data + NET_ETH_LEN;
-	const uint32_t len = scan(a, m, data, true), dst = udp_load32(ip + 16);
+	const uint32_t len = scan(a, m, data, true), dst = load_raw32(ip + 16);
 	const uint64_t head = udp_head(ip + NET_IP4_LEN);
 	const struct local_addr *to = local_addrs_guess4(&a->local, dst);
 

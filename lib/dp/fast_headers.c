@@ -19,13 +19,13 @@ static void fast_headers_sums(
 	const uint16_t end = (uint16_t)(r->off + r->len),
 		       ends = fast_headers_sum_addrs(p->src, p->dst);
 	const uint32_t taken = fast_headers_sum(udp - addrs, addrs + NET_PORTS_LEN, false) +
-		2u * udp_load16(udp + NET_UDP_LENGTH_AT) + fast_headers_sum(data, r->off, false) +
+		2u * load_raw16(udp + NET_UDP_LENGTH_AT) + fast_headers_sum(data, r->off, false) +
 		fast_headers_sum(data + end, v->len - end, (end & 1) != 0);
 	const uint32_t added = (uint32_t)ends + p->sport + p->dport + 2u * be16(p->udp_len) +
 		fast_headers_sum(r->front, r->front_len, false);
-	const uint16_t old_total = udp_load16(udp - NET_IP4_LEN + NET_IP4_LENGTH_AT);
+	const uint16_t old_total = load_raw16(udp - NET_IP4_LEN + NET_IP4_LENGTH_AT);
 
-	p->udp = (uint32_t)udp_load16(udp + NET_UDP_CHECKSUM_AT) + udp_fold32(taken) +
+	p->udp = (uint32_t)load_raw16(udp + NET_UDP_CHECKSUM_AT) + udp_fold32(taken) +
 		(uint16_t)~udp_fold32(added);
 	p->ip = (uint32_t)ends + be16(p->udp_len + NET_IP4_LEN) +
 		(uint16_t)~udp_fold32(

@@ -85,10 +85,10 @@ static __rte_always_inline uint8_t *fast_headers_write_ip4(
 	struct worker *w, const struct fast_headers *p)
 {
 	const uint8_t *old = p->payload - NET_UDP_LEN - NET_IP4_LEN;
-	const uint16_t tos = udp_load16(old), hops = udp_load16(old + 8) - 1;
+	const uint16_t tos = load_raw16(old), hops = load_raw16(old + 8) - 1;
 	const uint16_t total = be16(p->udp_len + NET_IP4_LEN);
 	// 0xfffe: one hop less
-	uint32_t id = udp_load32(old + 4), sum = p->ip + 0xffff + 0xfffe - udp_load16(old + 10);
+	uint32_t id = load_raw32(old + 4), sum = p->ip + 0xffff + 0xfffe - load_raw16(old + 10);
 	uint8_t *ip = p->payload + p->moved - NET_UDP_LEN - NET_IP4_LEN;
 	uint16_t checksum;
 
@@ -112,7 +112,7 @@ static __rte_always_inline uint8_t *fast_headers_write_ip6(const struct fast_hea
 {
 	const uint8_t *old = p->payload - NET_UDP_LEN - NET_IP6_LEN;
 	const uint64_t first =
-		(udp_load32(old) & 0x0000f0ff) | // no flow label: its flow is another
+		(load_raw32(old) & 0x0000f0ff) | // no flow label: its flow is another
 		(uint64_t)be16(p->udp_len) << 32 | (uint64_t)17 << 48 |
 		(uint64_t)(uint8_t)(old[7] - 1) << 56;
 	uint8_t *ip = p->payload + p->moved - NET_UDP_LEN - NET_IP6_LEN;

@@ -212,7 +212,7 @@ static __rte_always_inline void write_udp(const struct turn_line *l, const struc
 {
 	const struct fast_headers p = fast_headers_from_line(l, src, data, leg);
 	uint8_t *udp = data + moved_by(leg) - NET_UDP_LEN;
-	uint32_t sum = udp_load16(data - 2), front;
+	uint32_t sum = load_raw16(data - 2), front;
 
 	put16(udp, p.sport);
 	put16(udp + 2, p.dport);

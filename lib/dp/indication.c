@@ -71,7 +71,7 @@ static __rte_always_inline struct fast_headers headers(const struct worker *w,
 	uint8_t *payload = (uint8_t *)(uintptr_t)v->data;
 	struct fast_headers p = fast_headers_from_line(l, src, payload, leg);
 
-	p.udp = (uint32_t)udp_load16(payload - 2) + (uint16_t)sums;
+	p.udp = (uint32_t)load_raw16(payload - 2) + (uint16_t)sums;
 	p.ip = sums >> 16;
 	return p;
 }
@@ -81,8 +81,8 @@ static __rte_always_inline uint16_t sum_front(const uint8_t *p, bool is_v4)
 {
 	const uint64_t sum = udp_sum32(0, p);
 
-	return is_v4 ? udp_fold(udp_add(sum, udp_load32(p + 32)))
-		     : udp_fold(udp_add(udp_add(sum, udp_load64(p + 32)), udp_load64(p + 40)));
+	return is_v4 ? udp_fold(udp_add(sum, load_raw32(p + 32)))
+		     : udp_fold(udp_add(udp_add(sum, load_raw64(p + 32)), load_raw64(p + 40)));
 }
 
 static __rte_always_inline bool relay_send(struct worker *w, struct rte_mbuf *m,
@@ -127,7 +127,7 @@ static __rte_always_inline uint16_t sum_data(const struct stun_usual_front *f, b
 static inline void pad_out(uint8_t *payload, uint32_t len)
 {
 	uint8_t *last = payload + (len & ~3u);
-	const uint32_t kept = udp_load32(last) & ((1u << 8 * (len & 3)) - 1);
+	const uint32_t kept = load_raw32(last) & ((1u << 8 * (len & 3)) - 1);
 
 	memcpy(last, &kept, 4);
 }

@@ -30,18 +30,18 @@ uint32_t csum_add(uint32_t sum, const void *data, size_t len)
 	uint64_t a = 0, b = 0, c = 0, d = 0;
 
 	for (; len >= 32; p += 32, len -= 32) {
-		a = udp_add(a, udp_load64(p));
-		b = udp_add(b, udp_load64(p + 8));
-		c = udp_add(c, udp_load64(p + 16));
-		d = udp_add(d, udp_load64(p + 24));
+		a = udp_add(a, load_raw64(p));
+		b = udp_add(b, load_raw64(p + 8));
+		c = udp_add(c, load_raw64(p + 16));
+		d = udp_add(d, load_raw64(p + 24));
 	}
 	if (len & 16) {
-		a = udp_add(a, udp_load64(p));
-		b = udp_add(b, udp_load64(p + 8));
+		a = udp_add(a, load_raw64(p));
+		b = udp_add(b, load_raw64(p + 8));
 		p += 16;
 	}
 	if (len & 8) {
-		c = udp_add(c, udp_load64(p));
+		c = udp_add(c, load_raw64(p));
 		p += 8;
 	}
 	d = udp_add(d, load_tail(p, len & 7));

@@ -12,30 +12,6 @@
 #include "bytes.h"
 #include "net.h"
 
-static inline uint16_t udp_load16(const uint8_t *p)
-{
-	uint16_t v;
-
-	memcpy(&v, p, 2);
-	return v;
-}
-
-static inline uint32_t udp_load32(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, 4);
-	return v;
-}
-
-static inline uint64_t udp_load64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, 8);
-	return v;
-}
-
 // One's complement sum of words as they lie in memory, folded to 16 bits: 0 only for 0. The order
 // of bytes does not matter to a sum that is compared with all ones or stored back as it is (RFC
 // 1071 2.B). A sum is added to itself with its halves exchanged: the upper half is then the sum of
@@ -108,8 +84,8 @@ static inline uint64_t udp_sum32(uint64_t sum, const uint8_t *p)
 		: "cc");
 	return sum;
 #else
-	sum = udp_add(udp_add(sum, udp_load64(p)), udp_load64(p + 8));
-	return udp_add(udp_add(sum, udp_load64(p + 16)), udp_load64(p + 24));
+	sum = udp_add(udp_add(sum, load_raw64(p)), load_raw64(p + 8));
+	return udp_add(udp_add(sum, load_raw64(p + 16)), load_raw64(p + 24));
 #endif
 }
 
@@ -127,13 +103,13 @@ static inline uint64_t udp_sum_plain(uint64_t sum, uint64_t more, const uint8_t 
 		p += 32;
 	}
 	if (len & 16) {
-		sum = udp_sum3(sum, udp_load64(p), udp_load64(p + 8));
+		sum = udp_sum3(sum, load_raw64(p), load_raw64(p + 8));
 		p += 16;
 	}
 	if (len & 8)
-		sum = udp_add(sum, udp_load64(p));
+		sum = udp_add(sum, load_raw64(p));
 	if (len & 7)
-		sum = udp_add(sum, udp_load64(end - 8) >> (-8 * len & 63));
+		sum = udp_add(sum, load_raw64(end - 8) >> (-8 * len & 63));
 	return sum;
 }
 
@@ -206,7 +182,7 @@ static inline bool udp_masked_eq(const uint8_t *data, const uint8_t *value, cons
 	uint64_t differs = 0;
 
 	for (unsigned int i = 0; i < 32; i += 8)
-		differs |= (udp_load64(data + i) & udp_load64(mask + i)) ^ udp_load64(value + i);
+		differs |= (load_raw64(data + i) & load_raw64(mask + i)) ^ load_raw64(value + i);
 	return differs == 0;
 #endif
 }
@@ -216,14 +192,14 @@ static inline bool udp_masked_eq(const uint8_t *data, const uint8_t *value, cons
 static inline bool udp_sum_right(const uint8_t *udp, uint32_t addrs_len, uint32_t l4_len)
 {
 	return udp_sum_is_good(
-		udp_sum(udp_load16(udp + 4), 17 << 8, udp - addrs_len, addrs_len + l4_len));
+		udp_sum(load_raw16(udp + 4), 17 << 8, udp - addrs_len, addrs_len + l4_len));
 }
 
 // A header of UDP as a number: from the top 16 bits each of source port, destination port, length
 // and checksum.
 static inline uint64_t udp_head(const uint8_t *udp)
 {
-	return __builtin_bswap64(udp_load64(udp));
+	return __builtin_bswap64(load_raw64(udp));
 }
 
 // Whether UDP has this length, and a checksum (RFC 768, RFC 8200 section 8.1).
@@ -241,13 +217,13 @@ static inline uint32_t net_udp_scan4(const uint8_t *data, size_t len, bool ip_go
 	const uint8_t *ip = data + NET_ETH_LEN, *udp = ip + NET_IP4_LEN;
 	const uint32_t total = (uint32_t)len - NET_ETH_LEN, l4_len = total - NET_IP4_LEN;
 
-	if (udp_load16(ip + 2) != __builtin_bswap16((uint16_t)total) || total > UINT16_MAX ||
+	if (load_raw16(ip + 2) != __builtin_bswap16((uint16_t)total) || total > UINT16_MAX ||
 		!udp_len_right(udp, l4_len))
 		return 0;
 	if (__builtin_expect(ip_good && l4_good, 1))
 		return l4_len;
 	if (!ip_good &&
-		!udp_sum_is_good(udp_sum3(udp_load64(ip), udp_load64(ip + 8), udp_load32(ip + 16))))
+		!udp_sum_is_good(udp_sum3(load_raw64(ip), load_raw64(ip + 8), load_raw32(ip + 16))))
 		return 0;
 	return l4_good || udp_sum_right(udp, 8, l4_len) ? l4_len : 0;
 }
@@ -259,7 +235,7 @@ static inline uint32_t net_udp_scan6(const uint8_t *data, size_t len, bool l4_go
 	const uint32_t headers = NET_ETH_LEN + NET_IP6_LEN, l4_len = (uint32_t)len - headers;
 
 	if (len < headers + NET_UDP_LEN || len > headers + UINT16_MAX ||
-		!udp_len_right(udp, l4_len) || udp_load16(ip + 4) != udp_load16(udp + 4))
+		!udp_len_right(udp, l4_len) || load_raw16(ip + 4) != load_raw16(udp + 4))
 		return 0;
 	return l4_good || udp_sum_right(udp, 32, l4_len) ? l4_len : 0;
 }

@@ -112,8 +112,8 @@ static unsigned int flow_hash(const struct head *h)
 	uint64_t x = 0;
 
 	for (; len > 4; key += 8, len -= 8)
-		x = (x ^ udp_load64(key)) * odd;
-	return (unsigned int)(((x ^ udp_load32(key)) * odd) >> 58);
+		x = (x ^ load_raw64(key)) * odd;
+	return (unsigned int)(((x ^ load_raw32(key)) * odd) >> 58);
 }
 
 // Compares, for datagrams of one flow, all header fields that a datagram cut from a run takes from
@@ -123,9 +123,9 @@ static bool same_headers(const struct head *a, const struct head *b)
 	if (memcmp(a->ip - a->l2, b->ip - b->l2, a->l2) != 0)
 		return false;
 	if (a->is_v4) // type of service; DF, TTL and protocol
-		return a->ip[1] == b->ip[1] && udp_load32(a->ip + 6) == udp_load32(b->ip + 6);
+		return a->ip[1] == b->ip[1] && load_raw32(a->ip + 6) == load_raw32(b->ip + 6);
 	// traffic class and flow label; next header and hop limit
-	return udp_load32(a->ip) == udp_load32(b->ip) && a->ip[7] == b->ip[7];
+	return load_raw32(a->ip) == load_raw32(b->ip) && a->ip[7] == b->ip[7];
 }
 
 static bool joins(const struct run *r, const struct head *h, const struct port_super *limits)

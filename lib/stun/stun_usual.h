@@ -22,22 +22,6 @@
 #define STUN_COOKIE_WORD UINT32_C(0x42a41221)
 #define STUN_RESERVED (UINT64_C(0xff) << 32) // of the attribute: RFC 8489 14.1 has it ignored
 
-static inline uint32_t stun_usual_load32(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, 4);
-	return v;
-}
-
-static inline uint64_t stun_usual_load64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, 8);
-	return v;
-}
-
 // The first 8 bytes of a message with so many bytes behind its header.
 static inline uint64_t stun_usual_head(uint64_t head, uint32_t len)
 {
@@ -69,21 +53,20 @@ static inline __attribute__((always_inline)) bool stun_usual_send(
 
 	if (__builtin_expect(len < front, 0))
 		return false;
-	last = stun_usual_load32(data + front - 4);
+	last = load_raw32(data + front - 4);
 	got_len = __builtin_bswap16((uint16_t)(last >> 16));
-	differs = stun_usual_load64(data + STUN_PEER_AT) ^ stun_usual_attr(p);
+	differs = load_raw64(data + STUN_PEER_AT) ^ stun_usual_attr(p);
 	differs &= ~STUN_RESERVED;
-	differs |= stun_usual_load64(data) ^ stun_usual_head(STUN_SEND_HEAD, len - STUN_HEADER_LEN);
+	differs |= load_raw64(data) ^ stun_usual_head(STUN_SEND_HEAD, len - STUN_HEADER_LEN);
 	differs |= (uint16_t)last ^ STUN_DATA_WORD;
 	differs |= (len - front) ^ ((got_len + 3) & ~3u);
 	if (p.is_v4) {
-		differs |= stun_usual_load32(data + STUN_PEER_ADDR_AT) ^ STUN_COOKIE_WORD ^
-			p.addr->w[3];
+		differs |= load_raw32(data + STUN_PEER_ADDR_AT) ^ STUN_COOKIE_WORD ^ p.addr->w[3];
 	} else {
-		differs |= stun_usual_load64(data + STUN_PEER_ADDR_AT) ^
-			stun_usual_load64(data + 4) ^ p.addr->d[0];
-		differs |= stun_usual_load64(data + STUN_PEER_ADDR_AT + 8) ^
-			stun_usual_load64(data + 12) ^ p.addr->d[1];
+		differs |=
+			load_raw64(data + STUN_PEER_ADDR_AT) ^ load_raw64(data + 4) ^ p.addr->d[0];
+		differs |= load_raw64(data + STUN_PEER_ADDR_AT + 8) ^ load_raw64(data + 12) ^
+			p.addr->d[1];
 	}
 	*payload_len = got_len;
 	return differs == 0;
@@ -104,8 +87,8 @@ static inline __attribute__((always_inline)) struct stun_usual_front stun_usual_
 	struct stun_usual_front f = {
 		.head = stun_usual_head(
 			STUN_DATA_HEAD, front - STUN_HEADER_LEN + ((len + 3u) & ~3u)),
-		.tid = stun_usual_load64(tid),
-		.tid_end = stun_usual_load32(tid + 8),
+		.tid = load_raw64(tid),
+		.tid_end = load_raw32(tid + 8),
 		.peer = stun_usual_attr(p),
 		.data = STUN_DATA_WORD | (uint32_t)__builtin_bswap16(len) << 16,
 	};
