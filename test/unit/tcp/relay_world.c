@@ -328,20 +328,35 @@ int control(uint64_t *conn)
 	return control_at(conn, 0, &world.port);
 }
 
-// A peer that has connected, and is admitted under a number.
-int admitted(uint64_t conn, uint32_t id)
+void admit(struct item *i, uint32_t id)
 {
-	const int fd = dial(&world.port);
-	struct item *i = next(ITEM_ATTEMPT);
-
-	assert_int_equal(i->attempt.of.allocation, ALLOCATION);
-	assert_true(i->attempt.conn == conn);
 	order(i->attempt.conn,
 		(struct stream_order){.of = i->attempt.of,
 			.peer = i->attempt.number,
 			.id = id,
 			.kind = STREAM_ORDER_ADMIT});
 	free(i);
+}
+
+static uint64_t judged(void)
+{
+	const struct stream_stats s = stats();
+
+	return s.relay_accepted + s.relay_strangers + s.relay_denied;
+}
+
+// A peer that has connected, and is admitted under a number. Another thread than the one of `conn`
+// may bind it at once: the order has been carried out.
+int admitted(uint64_t conn, uint32_t id)
+{
+	const uint64_t before = judged();
+	const int fd = dial(&world.port);
+	struct item *i = next(ITEM_ATTEMPT);
+
+	assert_int_equal(i->attempt.of.allocation, ALLOCATION);
+	assert_true(i->attempt.conn == conn);
+	admit(i, id);
+	UNTIL(judged() != before);
 	return fd;
 }
 

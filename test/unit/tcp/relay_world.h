@@ -77,6 +77,8 @@ int client(uint8_t method, const char *more, uint64_t *conn);
 // A control connection with an open port, of an allocation at a place.
 int control_at(uint64_t *conn, uint32_t place, const struct sockaddr_in *at);
 int control(uint64_t *conn);
+// Admits the peer of an attempt under a number, and frees the item.
+void admit(struct item *i, uint32_t id);
 // A peer that has connected, and is admitted under a number.
 int admitted(uint64_t conn, uint32_t id);
 struct stream_order binding(uint32_t id, const char *user);

@@ -298,12 +298,7 @@ static void test_inside(void **state)
 	assert_int_equal(i->attempt.of.place, 1);
 	assert_int_equal(i->attempt.peer.port, ntohs(world.port.sin_port));
 	assert_true(i->attempt.conn == other_conn);
-	order(other_conn,
-		(struct stream_order){.of = i->attempt.of,
-			.peer = i->attempt.number,
-			.id = 10,
-			.kind = STREAM_ORDER_ADMIT});
-	free(i);
+	admit(i, 10);
 	assert_reads(d, "done");
 	order(conn, o);
 	assert_reads(c, "same");

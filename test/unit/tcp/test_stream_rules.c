@@ -186,12 +186,7 @@ static void test_late_word(void **state)
 	assert_reads(c, "done");
 	set_denied(waits, true);
 	set_denied(peer, true);
-	order(conn,
-		(struct stream_order){.of = i->attempt.of,
-			.peer = i->attempt.number,
-			.id = 6,
-			.kind = STREAM_ORDER_ADMIT});
-	free(i);
+	admit(i, 6);
 	assert_is_reset(waits);
 	UNTIL(stats().relay_denied == 1);
 	data = client(11, "", &of_data);
@@ -216,12 +211,7 @@ static void test_unjudged(void **state)
 	rules_changed();
 	assert_is_reset(peer);
 	UNTIL(stats().relay_denied == 1);
-	order(conn,
-		(struct stream_order){.of = i->attempt.of,
-			.peer = i->attempt.number,
-			.id = 6,
-			.kind = STREAM_ORDER_ADMIT});
-	free(i);
+	admit(i, 6);
 	close(admitted(conn, 7));
 	assert_reads(c, "done"); // of 7 alone
 	assert_int_equal(stats().relay_accepted, 1);
@@ -266,12 +256,7 @@ static void test_realm(void **state)
 	assert_reads(d, "done");
 	other = dial(&world.other_port);
 	i = next(ITEM_ATTEMPT);
-	order(other_conn,
-		(struct stream_order){.of = i->attempt.of,
-			.peer = i->attempt.number,
-			.id = 6,
-			.kind = STREAM_ORDER_ADMIT});
-	free(i);
+	admit(i, 6);
 	assert_reads(d, "done");
 	world.all_denied[3] = true;
 	rules_changed();
