@@ -202,8 +202,8 @@ static const char *const addresses[] = {"", "addresses: [10.0.0.1/24], ", "addre
 	"addresses: ['fd00::1/64', slaac], "};
 static const char *const vlans[] = {"", "vlans: [], ", "vlans: [{id: 7}], ",
 	"vlans: [{id: 7, addresses: [10.7.0.1/24]}], ",
-	"vlans: [{id: 7, addresses: [dhcp, slaac], exception: {name: sr7}}, "
-	"{id: 8, name: wan, addresses: ['fd08::1/64']}], "};
+	("vlans: [{id: 7, addresses: [dhcp, slaac], exception: {name: sr7}}, "
+	 "{id: 8, name: wan, addresses: ['fd08::1/64']}], ")};
 static const char *const exceptions[] = {
 	"", "exception: {}, ", "exception: {name: sr0}, ", "exception: {device: net_tap7}, "};
 static const char *const seconds[] = {"",

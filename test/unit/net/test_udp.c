@@ -112,6 +112,7 @@ static void test_describe(void **state)
 	struct net_frame full, again; // padding included: both are zero there
 
 	memset(&full, 0, sizeof(full));
+	memset(&again, 0, sizeof(again));
 	memcpy(rx.mac, mac_a, 6);
 	for (unsigned int i = 0; i < ROUNDS / 100; i++) {
 		const size_t len = valid(&r, buf);
