@@ -4,6 +4,7 @@
 #include "control/fault.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/personality.h>
 #include <time.h>
 
