@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sleep_cost.h"
+#include "threads/sleep_cost.h"
 
 #define IDLE_SPIN_US 20 // about what a short sleep takes, falling asleep and waking up included
 #define IDLE_SLEEP_US 50 // a sleep as short as that takes up to a tenth of it on iron

@@ -16,7 +16,6 @@
 // threads. It does not always publish the counters: the first round that finds nothing to do does,
 // and while there is work every PUBLISH_ROUNDS-th, where a millisecond that passes counts as one
 // round more. Nothing on this way allocates memory, logs, locks or waits.
-#include <sys/prctl.h>
 #include <time.h>
 
 #include <rte_cycles.h>
@@ -49,6 +48,7 @@
 #include "link/tx.h"
 #include "link/vlans.h"
 #include "port.h"
+#include "threads/prompt_wakes.h"
 #include "turn.h"
 #include "turn_shard.h"
 #include "workers/handover.h"
@@ -451,8 +451,7 @@ int worker_run(void *worker)
 	const struct dp *d = w->dp;
 
 	w->idle.worked = rte_rdtsc();
-	// without this every short sleep lasts 50 us longer
-	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
+	prompt_wakes();
 	while (likely(!__atomic_load_n(&d->stopping, __ATOMIC_ACQUIRE))) {
 		const uint64_t before = w->live.rx + w->live.handed_in, start = rte_rdtsc();
 		const bool busy = worker_round(w, start);

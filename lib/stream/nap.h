@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sleep_cost.h"
+#include "threads/sleep_cost.h"
 
 #define NAP_MIN_US 50 // of the microseconds that a nap lasts
 #define NAP_MAX_US 300 // unless told otherwise

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +19,7 @@
 #include "relay/orders.h"
 #include "relay/rules.h"
 #include "relay/splice.h"
+#include "threads/prompt_wakes.h"
 
 #define EVENTS 64
 #define TICK_MS 100 // longest sleep of a round, and time between two scans for deadlines
@@ -366,7 +366,7 @@ static void *run(void *arg)
 	char error[256];
 
 	pthread_getcpuclockid(pthread_self(), &t->progress.clock);
-	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); // else a nap lasts 50 us longer
+	prompt_wakes();
 	// sockets towards peers are made there, when privileges are gone
 	if (t->s->hub != NULL && listen_enter(t->s->conf.netns, error, sizeof(error)) != 0)
 		t->relay_off = true; // never in another namespace

@@ -4,7 +4,6 @@
 // nothing into the workers' pool: what they gave goes back to them.
 #include <errno.h>
 #include <pthread.h>
-#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +21,7 @@
 #include "net.h"
 #include "port.h"
 #include "super/super.h"
+#include "threads/prompt_wakes.h"
 #include "worker.h"
 #include "workers/mbuf_meta.h"
 
@@ -372,7 +372,7 @@ static dpdk_thread_result thread_run(void *arg)
 	struct dp *d = arg;
 	unsigned int idle = 0;
 
-	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
+	prompt_wakes();
 	__atomic_store_n(&d->exception_tid, gettid(), __ATOMIC_RELEASE);
 	while (!__atomic_load_n(&d->exception_stop, __ATOMIC_ACQUIRE)) {
 		struct timespec pause = {.tv_nsec = SLEEP_NS_MIN};

@@ -115,14 +115,25 @@ static void put_list(struct calls *c, const int *list, size_t nb, uint32_t what)
 
 #define PUT_LIST(c, list, what) put_list(c, list, sizeof(list) / sizeof((list)[0]), what)
 
-// A worker sets the slack of its timers when it begins, which may be later than its filter, and a
-// report of a crash has the name of the thread.
+// A thread asks to be woken promptly when it begins (prompt_wakes), which may be later than its
+// filter: the slack of its timers here, its own time slice below. A report of a crash has the name
+// of the thread.
 static void put_prctl(struct calls *c)
 {
 	put(c, BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 5);
 	put(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]), 0, 0);
 	put(c, BPF_JMP | BPF_JEQ | BPF_K, PR_SET_TIMERSLACK, 1, 0);
 	put(c, BPF_JMP | BPF_JEQ | BPF_K, PR_GET_NAME, 0, 1);
+	put_return(c, SECCOMP_RET_ALLOW);
+	put(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+}
+
+static void put_slice(struct calls *c)
+{
+	put(c, BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_getattr, 1, 0);
+	put(c, BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_setattr, 0, 4);
+	put(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]), 0, 0);
+	put(c, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1);
 	put_return(c, SECCOMP_RET_ALLOW);
 	put(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
 }
@@ -171,6 +182,7 @@ void calls_make(struct calls *c, enum calls_role role, unsigned int kinds, bool 
 	put_memory(c, SYS_mmap, refuse);
 	put_memory(c, SYS_mprotect, refuse);
 	put_prctl(c);
+	put_slice(c);
 	put_return(c, refuse);
 }
 

@@ -5,13 +5,16 @@ port needs, no way to new ones, a filter of system calls; with process.user anot
 reloads and renews certificates as far as that user may read the files, and says so where not.
 """
 
+import ctypes
 import glob
 import json
 import os
+import platform
 import pwd
 import re
 import shutil
 import signal
+import struct
 import subprocess
 
 import lab as labs
@@ -23,6 +26,8 @@ from turnlib import SUCCESS
 
 NET_ADMIN, NET_RAW, SYS_PTRACE = 1 << 12, 1 << 13, 1 << 19
 USER = "nobody"
+SCHED_GETATTR = 315 if platform.machine() == "x86_64" else 275
+SLICES = tuple(int(n) for n in re.findall(r"\d+", platform.release())[:2]) >= (6, 12)
 
 
 def threads(process):
@@ -45,6 +50,21 @@ def keeps(name, s):
     return int(name.split()[-1]) == s.process.pid or name.startswith(("eal-intr", "dpdk-intr"))
 
 
+def slice_ns(thread):
+    """How long a thread runs before others of its CPU have their turn; 0: as long as any."""
+    attributes = ctypes.create_string_buffer(48)
+    assert ctypes.CDLL(None).syscall(SCHED_GETATTR, thread, attributes, 48, 0) == 0, thread
+    return struct.unpack_from("=24xQ", attributes)[0]
+
+
+def check_slices(found):
+    """Threads that packets wake are asked to be woken promptly, filter of calls or not."""
+    for name in found:
+        prompt = any(kind in name for kind in ("worker", "stream-", "exception"))
+        short = slice_ns(int(name.split()[-1])) == 100_000
+        assert short == prompt or not SLICES, name
+
+
 def check_threads(s, uid, need, records=True):
     found = confined(s)
     assert len(found) > 5, found.keys()
@@ -54,6 +74,7 @@ def check_threads(s, uid, need, records=True):
         assert not any(int(fields[cap], 16) for cap in ("CapInh", "CapBnd", "CapAmb")), (name, fields)
         assert fields["NoNewPrivs"] == "1" and fields["Seccomp"] == "2", (name, fields)
         assert set(fields["Uid"].split()) == {str(uid)}, (name, fields)
+    check_slices(found)
     names = sorted(found)
     print(f"{len(names)} threads: {', '.join(name.split()[0] for name in names)}", flush=True)
     assert any("worker" in name for name in names) and any("stream-" in name for name in names)

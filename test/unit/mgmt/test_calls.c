@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "confine/calls.h"
+#include "threads/prompt_wakes.h"
 
 static struct calls calls;
 
@@ -124,6 +125,25 @@ static long sets_timer_slack(void)
 	return prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
 }
 
+static long of_slice(pid_t whose)
+{
+	struct prompt_wakes_attr a;
+
+	if (syscall(SYS_sched_getattr, whose, &a, sizeof(a), 0) != 0)
+		return -1;
+	return syscall(SYS_sched_setattr, whose, &a, 0);
+}
+
+static long sets_its_slice(void)
+{
+	return of_slice(0);
+}
+
+static long sets_slice_of_another(void)
+{
+	return of_slice(getppid());
+}
+
 static long names_itself(void)
 {
 	return prctl(PR_SET_NAME, "another", 0, 0, 0);
@@ -151,6 +171,8 @@ static void a_worker_may_do_what_its_ports_do(void **state)
 		calls_make(&calls, CALLS_WORKER, kinds[i], false);
 		assert_may(sleeps, true);
 		assert_may(sets_timer_slack, true);
+		assert_may(sets_its_slice, true);
+		assert_may(sets_slice_of_another, false);
 		assert_may(writes_to_a_vtap, (kinds[i] & (CALLS_VTAP | CALLS_TAP)) != 0);
 		assert_may(receives, (kinds[i] & CALLS_SOCKET) != 0);
 		assert_may(sends, true); // a line of DPDK's to the log
@@ -172,6 +194,9 @@ static void a_stream_thread_may_do_what_sockets_take(void **state)
 {
 	calls_make(&calls, CALLS_STREAM, 0, false);
 	assert_may(sleeps, true);
+	assert_may(sets_timer_slack, true);
+	assert_may(sets_its_slice, true);
+	assert_may(sets_slice_of_another, false);
 	assert_may(sends, true);
 	assert_may(maps, true);
 	assert_may(maps_code, false);
