@@ -112,7 +112,7 @@ static const struct conf_key rows[] = {
 	"addresses. Clients are told it in place of a relay address. Listeners and "
 	"`relay.addresses` go on to name the port's own addresses. It counts as an address of this "
 	"box: clients reach each other by either, and nothing is sent to it."},
-{"ports[].addresses-wait", CONF_NUMBER, ONE(conf_port, learn_wait_s), RANGE(0, 86400), .def = "60",
+{"ports[].addresses-wait", CONF_TIME, ONE(conf_port, learn_wait_s), RANGE(0, 86400), .def = "60",
 	.help = "Seconds that the start waits for the addresses `dhcp` and `slaac`, and then "
 	"fails; 0 = it waits until they come."},
 {"ports[].gateway", CONF_ADDRS, MANY(conf_port, gateways, nb_gateways), RANGE(0, 2),

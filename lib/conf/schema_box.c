@@ -42,7 +42,7 @@ CONF_AREAS(AREA)
 {"log.rate", CONF_NUMBER, ONE(conf, log.rate), RANGE(0, 100000), .def = "200",
 	.help = "Lines a second of each area; 0 = no limit. More are left out, and a line tells "
 	"how many."},
-{"log.bursts", CONF_NUMBER, ONE(conf, log.bursts_s), RANGE(0, 86400), .def = "0",
+{"log.bursts", CONF_TIME, ONE(conf, log.bursts_s), RANGE(0, 86400), .def = "0",
 	.help = "Seconds between two lines of each worker, at level `info`, on how full its bursts "
 	"were in between; 0 = none. Telemetry counts them always (`/slipring/bursts`)."},
 
@@ -59,7 +59,7 @@ CONF_AREAS(AREA)
 	.help = "Also to journald, with native fields (`journalctl SLIPRING_EVENT=ended`)."},
 {"records.syslog", CONF_BOOL, ONE(conf, records.syslog), .def = "false",
 	.help = "Also to syslog (`/dev/log`), facility daemon, level info."},
-{"records.interim", CONF_NUMBER, ONE(conf, turn.interim_s), RANGE(0, 65535), .def = "300",
+{"records.interim", CONF_TIME, ONE(conf, turn.interim_s), RANGE(0, 65535), .def = "300",
 	.help = "Seconds after which the refresh of an allocation makes a record; 0 = none does."},
 {"records.refusals", CONF_BOOL, ONE(conf, records.refusals), .def = "true",
 	.help = "Whether what was refused makes records too; a source's repetitions make one."},

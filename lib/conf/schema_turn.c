@@ -102,14 +102,14 @@ static const struct conf_key rows[] = {
 {"streams.per-network", CONF_NUMBER, ONE(conf, streams.per_network), RANGE(0, 1048576),
 	.def = "1000", .help = "Connections at a time of one IPv6 /48, which is what one site may "
 	"have, with 65,536 of /64; 0 = no limit."},
-{"streams.handshake", CONF_NUMBER, ONE(conf, streams.handshake_s), RANGE(1, 3600), .def = "10",
+{"streams.handshake", CONF_TIME, ONE(conf, streams.handshake_s), RANGE(1, 3600), .def = "10",
 	.help = "Seconds for a TLS handshake and the first whole message, and for the rest of any "
 	"message that has begun. So long is a ConnectionBind waited for whose answer is lost."},
 {"streams.headers", CONF_NUMBER, ONE(conf, streams.headers), RANGE(1, 65536), .def = "1024",
 	.help = "Connections of `listeners[].proxy` that may wait for the rest of their header, in "
 	"each thread, beside `connections`. For one more the oldest gives way. A header has "
 	"`handshake` seconds, and what follows it has them again."},
-{"streams.idle", CONF_NUMBER, ONE(conf, streams.idle_s), RANGE(1, 86400), .def = "120",
+{"streams.idle", CONF_TIME, ONE(conf, streams.idle_s), RANGE(1, 86400), .def = "120",
 	.help = "Seconds without a message after which a connection without an allocation is "
 	"closed; one with an allocation stays until that has expired."},
 {"streams.queue", CONF_NUMBER, ONE(conf, streams.queue), RANGE(8192, 16777216), .def = "65536",
@@ -137,9 +137,9 @@ static const struct conf_key rows[] = {
 	.help = "Handshakes at a time, of clients whose address has been verified by a cookie. "
 	"Divided by the number of workers, at least 1 each. For one more the oldest gives way, "
 	"once it is half a second old; before, what is more is dropped and comes again."},
-{"dtls.handshake", CONF_NUMBER, ONE(conf, dtls.handshake_s), RANGE(1, 3600), .def = "10",
+{"dtls.handshake", CONF_TIME, ONE(conf, dtls.handshake_s), RANGE(1, 3600), .def = "10",
 	.help = "Seconds for a handshake."},
-{"dtls.idle", CONF_NUMBER, ONE(conf, dtls.idle_s), RANGE(1, 86400), .def = "120",
+{"dtls.idle", CONF_TIME, ONE(conf, dtls.idle_s), RANGE(1, 86400), .def = "120",
 	.help = "Seconds without a message of the client after which a session without an "
 	"allocation is closed; one with an allocation stays until that has expired."},
 
@@ -199,7 +199,7 @@ static const struct conf_key rows[] = {
 {"relay.tcp.per-allocation", CONF_NUMBER, ONE(conf, turn.tcp.per_allocation), RANGE(1, 65536),
 	.def = "32", .help = "Of these, of one allocation. For one more a Connect gets 486, and a "
 	"peer is refused by a reset."},
-{"relay.tcp.timeout", CONF_NUMBER, ONE(conf, turn.tcp.timeout_s), RANGE(1, 3600), .def = "30",
+{"relay.tcp.timeout", CONF_TIME, ONE(conf, turn.tcp.timeout_s), RANGE(1, 3600), .def = "30",
 	.help = "Seconds in which a peer has to answer a Connect, and a client to bind a "
 	"connection; and that a connection lives on when one side has ended it and the other one "
 	"is silent. RFC 6062 wants 30."},
@@ -229,11 +229,11 @@ static const struct conf_key rows[] = {
 	.help = "Whether a client that asks for a ticket (MOBILITY-TICKET) gets one. Else it gets "
 	"405. What there is memory for grows by 56 bytes for each relay port, and by "
 	"`limits.pool.moves`."},
-{"relay.mobility.grace", CONF_NUMBER, ONE(conf, turn.grace_s), RANGE(0, 3600), .def = "60",
+{"relay.mobility.grace", CONF_TIME, ONE(conf, turn.grace_s), RANGE(0, 3600), .def = "60",
 	.help = "Seconds that an allocation with a ticket outlives its client's connection (TCP, "
 	"TLS or DTLS), for the client to come back by another; 0: none. What peers send meanwhile "
 	"is lost."},
-{"relay.quarantine", CONF_NUMBER, ONE(conf, turn.quarantine_s), RANGE(0, 86400), .def = "120",
+{"relay.quarantine", CONF_TIME, ONE(conf, turn.quarantine_s), RANGE(0, 86400), .def = "120",
 	.help = "Seconds a freed relay port rests before it is given out again, so that late "
 	"packets of a former peer reach nobody. When no rested port is left, the one that has "
 	"rested longest (1 s at least) is taken and counted. Shared ports never rest."},
@@ -306,7 +306,7 @@ static const struct conf_key rows[] = {
 	RANGE(0, 15), .absent = "all", .help = "As `realms[].relay-pools`, for `auth.realm`."},
 {"auth.nonce", CONF_SECTION, .help = "Nonces hold no state: any server that has the secret takes "
 	"them."},
-{"auth.nonce.lifetime", CONF_NUMBER, ONE(conf, turn.nonce_lifetime_s), RANGE(1, 86400),
+{"auth.nonce.lifetime", CONF_TIME, ONE(conf, turn.nonce_lifetime_s), RANGE(1, 86400),
 	.def = "600", .help = "Seconds until a nonce is stale and the client is told a new one."},
 {"auth.nonce.secret", CONF_TEXT, ONE(conf, turn.nonce_secret), RANGE(0, 1023), .def = "\"\"",
 	.help = "The same on all servers of a fleet, or to keep nonces good over a restart. "
@@ -423,16 +423,16 @@ static const struct conf_key rows[] = {
 	"configured user, no secret and no `realms`."},
 {"limits.lifetime", CONF_SECTION, .help = "Lifetimes of allocations, permissions and channels, "
 	"in seconds."},
-{"limits.lifetime.default", CONF_NUMBER, ONE(conf, turn.limits.lifetime_default_s),
+{"limits.lifetime.default", CONF_TIME, ONE(conf, turn.limits.lifetime_default_s),
 	RANGE(1, 86400), .def = "600", .help = "For clients that ask for none, or for less."},
-{"limits.lifetime.max", CONF_NUMBER, ONE(conf, turn.limits.lifetime_max_s), RANGE(1, 86400),
+{"limits.lifetime.max", CONF_TIME, ONE(conf, turn.limits.lifetime_max_s), RANGE(1, 86400),
 	.def = "3600", .help = "The longest a client is granted."},
-{"limits.lifetime.permission", CONF_NUMBER, ONE(conf, turn.limits.permission_s), RANGE(1, 86400),
+{"limits.lifetime.permission", CONF_TIME, ONE(conf, turn.limits.permission_s), RANGE(1, 86400),
 	.def = "300", .help = "Of a permission, from its last CreatePermission or ChannelBind on. "
 	"Clients are not told it: they know the 300 of RFC 8656, section 9, and most refresh a "
 	"minute sooner. With less their media stops between two refreshes. With more a peer that "
 	"a client has done with can send for longer."},
-{"limits.lifetime.channel", CONF_NUMBER, ONE(conf, turn.limits.channel_s), RANGE(1, 86400),
+{"limits.lifetime.channel", CONF_TIME, ONE(conf, turn.limits.channel_s), RANGE(1, 86400),
 	.def = "600", .help = "Of a channel, from its last ChannelBind on. Clients know the 600 of "
 	"RFC 8656, section 12. A client that believes a channel to be gone may bind its number or "
 	"its peer anew after 5 minutes more, and with a longer life is refused (400)."},

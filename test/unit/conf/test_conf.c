@@ -12,6 +12,7 @@
 
 #include "addr_text.h"
 #include "conf_file.h"
+#include "schema.h"
 
 static struct conf *load(const char *path)
 {
@@ -490,6 +491,51 @@ static void test_values(void **state)
 }
 
 // An area has its own level, or that of all.
+// One unit for all times: what is true of one key in seconds is true of all.
+static void test_seconds_take_units(void **state)
+{
+	struct conf *c = load_edit("  quarantine: 120",
+		"  quarantine: 3m\n"
+		"  mobility: {grace: 2m}\n"
+		"  tcp: {timeout: 45s}");
+
+	assert_int_equal(c->turn.quarantine_s, 180);
+	assert_int_equal(c->turn.grace_s, 120);
+	assert_int_equal(c->turn.tcp.timeout_s, 45);
+	conf_free(c);
+	c = load_edit("{default: 600, max: 3600}",
+		"{default: 20m, max: 2h, permission: 5m, channel: 10m}");
+	assert_int_equal(c->turn.limits.lifetime_default_s, 1200);
+	assert_int_equal(c->turn.limits.lifetime_max_s, 7200);
+	assert_int_equal(c->turn.limits.permission_s, 300);
+	assert_int_equal(c->turn.limits.channel_s, 600);
+	conf_free(c);
+	c = load_edit("log:",
+		"records: {interim: 10m}\nstreams: {handshake: 5s, idle: 1h}\n"
+		"dtls: {handshake: 6s, idle: 1d}\nlog:");
+	assert_int_equal(c->turn.interim_s, 600);
+	assert_int_equal(c->streams.handshake_s, 5);
+	assert_int_equal(c->streams.idle_s, 3600);
+	assert_int_equal(c->dtls.handshake_s, 6);
+	assert_int_equal(c->dtls.idle_s, 86400);
+	conf_free(c);
+	c = load_edit("lifetime: 600", "lifetime: 1h");
+	assert_int_equal(c->turn.nonce_lifetime_s, 3600);
+	conf_free(c);
+	c = load_edit("level: info", "bursts: 1m");
+	assert_int_equal(c->log.bursts_s, 60);
+	conf_free(c);
+}
+
+static void test_no_number_is_of_seconds(void **state)
+{
+	const struct conf_key *k;
+
+	for (unsigned int i = 0; (k = conf_schema_at(&conf_file_keys, i)) != NULL; i++)
+		if (k->type == CONF_NUMBER && strncmp(k->help, "Seconds ", 8) == 0)
+			fail_msg("%s has seconds, and no CONF_TIME", k->path);
+}
+
 static void test_areas(void **state)
 {
 	struct conf *c =
@@ -546,6 +592,8 @@ int main(void)
 		cmocka_unit_test(test_many_addresses),
 		cmocka_unit_test(test_link_local_gateway),
 		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_seconds_take_units),
+		cmocka_unit_test(test_no_number_is_of_seconds),
 		cmocka_unit_test(test_areas),
 		cmocka_unit_test(test_lcores_forms),
 		cmocka_unit_test(test_realm_lengths),

@@ -201,7 +201,7 @@ static void after_two_versions_it_is_refused(void **state)
 static void what_is_wrong_is_told_at_its_place(void **state)
 {
 	refused("  quarantine: 120\n", "  rest: long\n",
-		"error:21:9: relay.quarantine: must be a decimal number");
+		"error:21:9: relay.quarantine: must be a number of seconds");
 }
 
 static void a_slip_of_the_pen_is_told_the_new_name(void **state)
