@@ -18,7 +18,7 @@ except ImportError:
 from build import VERSION
 from metrics import Families, Slipring
 from share import share
-from telemetry import socket_path
+from telemetry import UNIT, USUAL, socket_paths
 from web import TEXT, Shared, Web, listener
 
 DEFAULT = ("127.0.0.1:9641", "[::1]:9641")
@@ -59,8 +59,8 @@ def options(argv):
         help=f"where to answer HTTP; more than once for several (default: {', '.join(DEFAULT)})")
     parser.add_argument("--file-prefix", metavar="NAME", type=prefix, default="slipring",
         help="eal.file-prefix of the slipring to ask (default: slipring)")
-    parser.add_argument("--socket-dir", metavar="DIR", default="/var/run/dpdk",
-        help="EAL's runtime directory (default: /var/run/dpdk)")
+    parser.add_argument("--socket-dir", metavar="DIR",
+        help=f"EAL's runtime directory (default: {UNIT}, of the unit, or {USUAL})")
     parser.add_argument("--timeout", metavar="SECONDS", type=seconds, default=2.0,
         help="for all of slipring's answers to one scrape (default: 2)")
     parser.add_argument("--coturn-names", action="store_true",
@@ -120,8 +120,8 @@ def main(argv):
     given = options(argv)
     if given.share:
         return share(given.socket_dir, given.file_prefix, given.share, SHARE_S)
-    path = socket_path(given.socket_dir, given.file_prefix)
-    slipring = Slipring(path, given.timeout, VERSION, given.coturn_names)
+    paths = socket_paths(given.socket_dir, given.file_prefix)
+    slipring = Slipring(paths, given.timeout, VERSION, given.coturn_names)
     web = Web(pages(slipring, lambda: web))
     ends = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)  # before there are threads

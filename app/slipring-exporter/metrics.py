@@ -271,8 +271,8 @@ def why_not_ready(telemetry, info):
 class Slipring:
     """All that is asked of one slipring, whether it lives or not."""
 
-    def __init__(self, path, timeout, version, with_coturn=False):
-        self.path, self.timeout, self.version = path, timeout, version
+    def __init__(self, paths, timeout, version, with_coturn=False):
+        self.paths, self.timeout, self.version = paths, timeout, version
         self.with_coturn = with_coturn
         self.known, self.bad, self.error = {}, {}, ""
 
@@ -283,7 +283,7 @@ class Slipring:
         """Never fails. slipring_up tells whether the rest is there."""
         begin, found = time.monotonic(), []
         try:
-            with Telemetry(self.path, self.timeout) as telemetry:
+            with Telemetry(self.paths, self.timeout) as telemetry:
                 found = Fetch(telemetry, self.known, self.note_bad).all(self.with_coturn)
                 self.error = ""
         except (Dead, Bad) as dead:
@@ -301,7 +301,7 @@ class Slipring:
     def health(self):
         """(whether the socket answers, why slipring is not ready): "" when it is."""
         try:
-            with Telemetry(self.path, self.timeout) as telemetry:
+            with Telemetry(self.paths, self.timeout) as telemetry:
                 try:
                     info = telemetry.ask("/slipring/info")
                     if isinstance(info, dict) and info.get("ready") == 1:

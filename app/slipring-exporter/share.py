@@ -8,7 +8,7 @@ import os
 import sys
 import time
 
-from telemetry import Dead, Telemetry, socket_path
+from telemetry import Dead, Telemetry, socket_paths
 
 PAUSE = 0.1  # seconds between two looks
 
@@ -38,20 +38,21 @@ def share(directory, prefix, group, timeout):
     except KeyError:
         print(f"--share: no such group: {group}; groupadd --system {group}", file=sys.stderr)
         return 1
-    path, end = socket_path(directory, prefix), time.monotonic() + timeout
+    paths, end = socket_paths(directory, prefix), time.monotonic() + timeout
     while True:
         try:
-            with Telemetry(path, 1):
+            with Telemetry(paths, 1) as telemetry:
                 break
         except Dead as dead:
             if has_ended() or time.monotonic() > end:
                 print(f"--share: {dead}", file=sys.stderr)
                 return 1
         time.sleep(PAUSE)
+    own = os.path.dirname(telemetry.path)
     try:
-        open_to(path, gid, 0o060)
-        open_to(os.path.dirname(path), gid, 0o010)
-        open_to(directory, gid, 0o010)
+        open_to(telemetry.path, gid, 0o060)
+        open_to(own, gid, 0o010)
+        open_to(os.path.dirname(own), gid, 0o010)
     except OSError as error:
         print(f"--share: {error.filename}: {error.strerror}", file=sys.stderr)
         return 1

@@ -3,10 +3,12 @@
 one deadline, nothing taken on trust."""
 
 import json
+import os
 import socket
 import time
 
 ANSWER_MAX = 1 << 17  # bytes; DPDK sends 16 KiB at most
+UNIT, USUAL = "/run/slipring/dpdk", "/var/run/dpdk"  # EAL's directories: of conf/slipring.service, and else
 
 
 class Dead(Exception):
@@ -17,15 +19,29 @@ class Bad(Exception):
     """One answer is of no use; the next one may be."""
 
 
-def socket_path(directory, prefix):
-    return f"{directory}/{prefix}/dpdk_telemetry.v2"
+def socket_paths(directory, prefix):
+    """Where the socket may be, best first. EAL goes by $RUNTIME_DIRECTORY, which systemd sets for a unit
+    with RuntimeDirectory=; --share in that unit has the same."""
+    places = [directory] if directory else [UNIT, USUAL]
+    if not directory and os.environ.get("RUNTIME_DIRECTORY"):
+        places.insert(0, os.environ["RUNTIME_DIRECTORY"] + "/dpdk")
+    return [f"{place}/{prefix}/dpdk_telemetry.v2" for place in dict.fromkeys(places)]
 
 
 class Telemetry:
-    """One connection. Use as a context manager."""
+    """One connection, to the first of these paths where somebody answers. Use as a context manager."""
 
-    def __init__(self, path, timeout):
+    def __init__(self, paths, timeout):
         self.deadline = time.monotonic() + timeout
+        failed = []
+        for self.path in paths:
+            try:
+                return self.connect(self.path)
+            except Dead as dead:
+                failed.append(str(dead))
+        raise Dead("; ".join(failed))
+
+    def connect(self, path):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             self.limit()
@@ -37,9 +53,9 @@ class Telemetry:
         except OSError as error:
             self.sock.close()
             raise Dead(f"{path}: {error.strerror or error}") from None
-        except Dead:
+        except Dead as dead:
             self.sock.close()
-            raise
+            raise Dead(f"{path}: {dead}") from None
 
     def __enter__(self):
         return self

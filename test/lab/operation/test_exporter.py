@@ -402,6 +402,29 @@ def check_revived(lab, server, exporter):
     return revived
 
 
+def check_unit(lab, server):
+    """By RuntimeDirectory= of the unit EAL makes its directory elsewhere: nobody has to be told."""
+    with open(os.path.join(labs.TOP, "conf/slipring.service")) as file:
+        assert "\nRuntimeDirectory=slipring\n" in file.read()
+    server.stop()
+    exporters.keep(lab, exporters.UNIT_RUN)
+    own = f"{exporters.UNIT_RUN}/{server.prefix}"
+    lab.cleanup.callback(shutil.rmtree, own, ignore_errors=True)
+    server.telemetry.path = f"{own}/dpdk_telemetry.v2"
+    os.environ["RUNTIME_DIRECTORY"] = os.path.dirname(exporters.UNIT_RUN)  # as systemd sets it
+    try:
+        server.start()
+    finally:
+        del os.environ["RUNTIME_DIRECTORY"]
+    done = exporters.share(server.prefix)
+    assert done.returncode == 0, done
+    check_access(server)
+    exporter = Exporter(lab, "--file-prefix", server.prefix)
+    assert exporter.scrape()["slipring_up", ""] == 1, exporter.log()
+    assert exporter.get("/readyz") == (200, "ready\n")
+    return exporter
+
+
 def main(lab):
     labs.need_own_server()
     exporters.need()
@@ -433,6 +456,9 @@ def main(lab):
     assert found["turn_packet_processed", ""] == found["slipring_rx_datagrams_total", ""]
     check_restart(lab, server, exporter)
     exporter = check_revived(lab, server, exporter)
+    exporter.process.terminate()
+    assert exporter.process.wait(10) == 0, exporter.log()
+    exporter = check_unit(lab, server)
     for one in (small, exporter):
         one.process.terminate()
         assert one.process.wait(10) == 0, one.log()

@@ -16,6 +16,7 @@ BINARY = os.path.join(labs.BUILD, "app/slipring-exporter/slipring-exporter")
 CONFINE = os.path.join(labs.TOP, "test/lab/operation/confine.py")
 UNIT = os.path.join(labs.TOP, "conf/slipring-exporter.service")
 RUN = "/var/run/dpdk"
+UNIT_RUN = "/run/slipring/dpdk"  # by RuntimeDirectory= of slipring.service
 LOCK = "/run/slipring-lab.lock"
 GROUP = "64999"  # confine.py's for groups that this machine does not have
 PORT = 9641
@@ -32,28 +33,28 @@ def need():
         raise labs.Skip(done.stderr)
 
 
-def give_back(file):
+def give_back(file, run):
     with file, contextlib.suppress(BlockingIOError):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         file.seek(0)
         uid, gid, mode = map(int, file.read().split())
-        os.chown(RUN, uid, gid)
-        os.chmod(RUN, mode)
+        os.chown(run, uid, gid)
+        os.chmod(run, mode)
 
 
-def keep(lab):
+def keep(lab, run=RUN):
     """Gives EAL's directory back at the end as it was: of tests that run at the same time the last one
     does.
     """
-    os.makedirs(RUN, mode=0o700, exist_ok=True)
-    file = open(LOCK, "a+")
+    os.makedirs(run, mode=0o700, exist_ok=True)
+    file = open(LOCK + run.replace("/", "-"), "a+")
     with contextlib.suppress(BlockingIOError):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # it is nobody's: so it was
-        was = os.stat(RUN)
+        was = os.stat(run)
         file.truncate(0)
         print(was.st_uid, was.st_gid, stat.S_IMODE(was.st_mode), file=file, flush=True)
     fcntl.flock(file, fcntl.LOCK_SH)
-    lab.cleanup.callback(give_back, file)
+    lab.cleanup.callback(give_back, file, run)
 
 
 def share(prefix, *options):
