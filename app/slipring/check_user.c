@@ -113,20 +113,43 @@ static void check_crash(const struct who *w, const struct conf *c, struct conf_r
 			w->name, dir);
 }
 
+// Whether root may become that user. Root of a unit has what its CapabilityBoundingSet= leaves.
+static bool may_become(const struct passwd *p, const struct conf *c, struct conf_report *r)
+{
+	const pid_t child = fork();
+	int status = 0;
+
+	if (child == 0)
+		_exit(become(p) ? 0 : 1);
+	if (child < 0 || waitpid(child, &status, 0) != child || status == 0)
+		return true;
+	conf_tell(r, CONF_ERROR, AT(c, process.user, "process.user"),
+		"this root may not become user %s, which takes CAP_SETUID and CAP_SETGID: see "
+		"process-user.conf of conf/slipring.service.d; or have the unit start it as that "
+		"user, by own-user.conf",
+		c->process.user);
+	return false;
+}
+
 void check_user(const struct conf *c, struct conf_report *r)
 {
 	const char *name = c->process.user;
 	const struct passwd *p = name != NULL ? getpwnam(name) : NULL;
 	char text[64] = "root without capabilities";
-	const struct who who = {p, text};
+	struct who who = {p, text};
 
 	if (name != NULL && p == NULL)
 		conf_tell(r, CONF_ERROR, AT(c, process.user, "process.user"),
 			"there is no user %s: make it with `useradd --system %s`", name, name);
 	if ((name != NULL && p == NULL) || geteuid() != 0)
 		return;
-	if (p != NULL)
+	if (p != NULL && p->pw_uid == 0) {
+		who.p = NULL; // root goes on as root
+	} else if (p != NULL) {
+		if (!may_become(p, c, r))
+			return;
 		snprintf(text, sizeof(text), "user %s", name);
+	}
 	check_file(&who, c->path, (struct conf_at){.conf = c, .key = "file"}, r);
 	for (uint32_t i = 0; i < c->nb_included; i++)
 		check_file(&who, c->included[i], AT(c, include, "include"), r);

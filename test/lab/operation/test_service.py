@@ -25,6 +25,7 @@ PORTS, QUEUES, NAMESPACES = "ports-below-1024", "vtap-queues", "namespaces"
 PACKET = "packet"  # programs of the kernel beside packet sockets
 METRICS = "metrics"  # what it does is for test_exporter
 USER = "own-user"
+BECOME = "process-user"  # root becomes another
 EXPOSED_MOST = 3.0
 LEAKS = ("env", "ASAN_OPTIONS=detect_leaks=0")  # to look for them takes ptrace(2), which the unit refuses
 NEEDS = {  # drop-ins of each file, which are all that there are
@@ -45,6 +46,7 @@ NEEDS = {  # drop-ins of each file, which are all that there are
     "packet.yaml": (PACKET,),
 }
 NAMES = {PORTS: "CAP_NET_BIND_SERVICE", QUEUES: "CAP_BPF", NAMESPACES: "CAP_SYS_ADMIN", PACKET: "CAP_BPF"}
+NAMES[BECOME] = "CAP_SETUID"
 # To the place, and to the size of a machine of the lab
 CHANGES = (
     ("0000:3b:00.0", "vtap:s0,queues=1"),
@@ -172,6 +174,17 @@ def as_a_user(lab):
     s.stop()
 
 
+def becomes_a_user(lab):
+    """process.user under the unit: refused with the way out, or done."""
+    config = text(lab, "minimal.yaml") + "process: {user: nobody}\n"
+    refused(lab, "process.user", config, (), NAMES[BECOME])
+    assert "process-user.conf" in lab.servers[-1].log()
+    starts(lab, "process.user", config, (BECOME,))
+    uid = pwd.getpwnam("nobody").pw_uid
+    assert f"privileges: user {uid}, capabilities: CAP_NET_ADMIN" in lab.servers[-1].log()
+    starts(lab, "process.user: root", config.replace("nobody", "root"), ())
+
+
 def exposure(*drop_ins):
     """What systemd-analyze says of the unit with these."""
     with tempfile.TemporaryDirectory() as folder:
@@ -224,6 +237,7 @@ def main(lab):
         starts(lab, name, text(lab, name), drop_ins)
         assert not any(cap in lab.servers[-1].log() for cap in NAMES.values())
     as_a_user(lab)
+    becomes_a_user(lab)
     device = f"vtap:s0,netns={lab.sw.name}"
     config = text(lab, "minimal.yaml", device)
     refused(lab, device, config, (), NAMES[NAMESPACES])
