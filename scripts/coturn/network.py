@@ -11,6 +11,7 @@ LOW, HIGH = 49152, 65535
 RELAY_LOWEST = 1024
 THREADS_MAX = 128
 RESERVED = "ip_local_reserved_ports"
+DROP_INS = "conf/slipring.service.d"
 
 
 class Network:
@@ -243,10 +244,12 @@ class Network:
             at = self.document.sections["relay"]["ports"].value
             out.append(f"packet:{kernels[0]} takes Linux 6.6, and relay ports that the kernel gives to"
                 f" no socket of its own: `sysctl -w net.ipv4.{RESERVED}={at}`, and the same in"
-                " /etc/sysctl.d.")  # fmt: skip
+                f" /etc/sysctl.d. The unit takes packet.conf of {DROP_INS}.")  # fmt: skip
         low = sorted({pair[1] for pair in self.transports() if pair[1] < 1024})
         if low:
-            out.append(f"Port {low[0]} is below 1024: see conf/slipring.service.d for the unit.")
+            out.append(f"Port {low[0]} is below 1024: the unit takes ports-below-1024.conf of {DROP_INS}.")
+        if self.settings.get("proc-user", "root") != "root":
+            out.append(f"To become another user the unit takes process-user.conf of {DROP_INS}.")
         if self.left_out:
             out.append(f"coturn also listens at the addresses of {' and '.join(self.left_out)}, which are"
                 " not taken over: name those that are meant, with listening-ip.")  # fmt: skip

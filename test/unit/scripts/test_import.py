@@ -200,12 +200,17 @@ class Network(unittest.TestCase):
     def test_what_to_do_beside_the_file(self):
         said = "\n".join(imported(BASE).reminders)
         self.assertIn("`sysctl -w net.ipv4.ip_local_reserved_ports=49152-65535`", said)
+        self.assertIn("The unit takes packet.conf of conf/slipring.service.d", said)
+        self.assertNotIn("process-user.conf", said)
         self.assertIn("coturn also listens at the addresses of eth1", said)
         text = "listening-ip=10.0.0.5\ncert=/c\npkey=/k\ntls-listening-port=443\n" + BASE
         said = "\n".join(imported(text).reminders)
-        self.assertIn("Port 443 is below 1024", said)
+        self.assertIn("Port 443 is below 1024: the unit takes ports-below-1024.conf of", said)
         self.assertIn("packet:eth1 has no gateway", said)
         self.assertNotIn("also listens", said)
+        said = "\n".join(imported("proc-user=turnserver\n" + BASE).reminders)
+        self.assertIn("the unit takes process-user.conf of conf/slipring.service.d", said)
+        self.assertNotIn("process-user", "\n".join(imported("proc-user=root\n" + BASE).reminders))
         header = "\n".join(imported(BASE).lines())
         self.assertIn("# Private peers are denied here", header)
         self.assertNotIn("are denied here", "\n".join(imported(BASE, private_peers=True).lines()))
