@@ -127,6 +127,27 @@ class Names(unittest.TestCase):
         self.assertFalse(docs.has_opening(spdx))
 
 
+class Rooms(unittest.TestCase):
+    TEXT = "| lib/a | |\n|---|---|\n| one.c, two.c | x |\n| in/ | y |\n\n| lib/b | |\n|---|---|\n| top | z |\n"
+    TREE = ["lib/a/one.c", "lib/a/two.c", "lib/a/in/three.c", "lib/b/four.c", "lib/b/four.h", "test/c/five.c"]
+
+    def found(self, text=TEXT, tree=()):
+        return list(docs.unlike_rooms(text, [*self.TREE, *tree]))
+
+    def test_what_is_there(self):
+        self.assertEqual(self.found(), [])
+        self.assertEqual(self.found(self.TEXT + "lib/b/d has it all\n", ["lib/b/d/six.c"]), [])
+
+    def test_what_is_gone(self):
+        text = self.TEXT.replace("two.c", "two.c, old.c").replace("in/", "in/ |\n| out/")
+        self.assertEqual(self.found(text), ["lib/a/old.c is gone", "lib/a/out/ is gone"])
+
+    def test_what_is_not_named(self):
+        self.assertEqual(self.found(tree=["lib/a/new.c"]), ["lib/a/new.c is not in the table of lib/a"])
+        self.assertEqual(self.found(tree=["lib/b/d/six.c"]), ["the folder lib/b/d is not named"])
+        self.assertEqual(self.found(self.TEXT + "lib/b/deep\n", ["lib/b/d/six.c"]), ["the folder lib/b/d is not named"])
+
+
 class Sentences(unittest.TestCase):
     def found(self, text):
         return [sentence for _, sentence in prose.sentences(text)]
