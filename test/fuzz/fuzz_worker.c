@@ -17,6 +17,7 @@
 #include <dlfcn.h>
 #include <getopt.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -2,6 +2,7 @@
 // The commands of the control socket: their names, their fields, and the form of requests and
 // answers.
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "drain/drains.h"

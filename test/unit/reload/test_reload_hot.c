@@ -2,6 +2,7 @@
 // What else of a configuration changes while workers relay: limits of answers, DSCP, the idle mode,
 // routes, external addresses. Nothing is lost meanwhile.
 #include <errno.h>
+#include <stdlib.h>
 
 #include "control/hot.h"
 #include "datapath.h"
