@@ -195,6 +195,7 @@ slow             c {CLOSED}{{reason=slow}}     .
 gave_way         c {CLOSED}{{reason=gave_way}} .
 idle             c {CLOSED}{{reason=idle}}     .
 garbage          c {CLOSED}{{reason=garbage}}  .
+rekeys           c {CLOSED}{{reason=rekeys}}   .
 failed           c {CLOSED}{{reason=failed}}   .
 closed           c {CLOSED}{{reason=closed}}   .
 rx               c rx_messages           .

@@ -156,7 +156,7 @@ void conn_close(struct thread *t, struct conn *c, uint64_t *reason)
 		// libssl forbids SSL_shutdown after an error, and without a handshake there is
 		// nothing to end. Who is cut off from a peer has not got all of its bytes.
 		if (c->state >= CONN_OPEN && reason != &t->stats.failed &&
-			reason != &t->stats.relay_denied)
+			reason != &t->stats.rekeys && reason != &t->stats.relay_denied)
 			SSL_shutdown(c->ssl);
 		SSL_free(c->ssl);
 		c->ssl = NULL;
@@ -181,6 +181,11 @@ void conn_close(struct thread *t, struct conn *c, uint64_t *reason)
 	c->told = 0;
 	c->next = t->ended;
 	t->ended = i;
+}
+
+uint64_t *conn_failure(struct thread *t, const struct conn *c)
+{
+	return c->rekeys > TLS_REKEYS ? &t->stats.rekeys : &t->stats.failed;
 }
 
 bool conn_give_way(struct thread *t)
@@ -220,6 +225,8 @@ void conn_judge(struct thread *t, struct conn *c)
 	const bool reading = t->blocked[c->home] == CONN_NONE && !c->held && !c->waits &&
 		(c->events & EPOLLIN) != 0;
 
+	if (c->rekeys > 0 && c->rekeys <= TLS_REKEYS)
+		c->rekeys--; // so many more in a second as it is looked at
 	if (c->state == CONN_FREE || c->state == CONN_ENDED || c->state == CONN_SPLICED)
 		return;
 	// its ConnectionBind, or the answer, was dropped
@@ -375,7 +382,7 @@ static bool read_one(struct thread *t, struct conn *c)
 	if (got == IO_LATER)
 		return false;
 	if (got < 0) {
-		conn_close(t, c, got == IO_CLOSED ? &t->stats.closed : &t->stats.failed);
+		conn_close(t, c, got == IO_CLOSED ? &t->stats.closed : conn_failure(t, c));
 		return false;
 	}
 	count(&t->stats.rx_bytes, got);

@@ -44,6 +44,7 @@ struct conn {
 	bool waits; // for the answer to a ConnectionBind: what follows may be no messages
 	bool fresh : 1; // epoll has it among the connections that are not open yet
 	bool follows : 1; // behind what libssl writes: the kernel waits for it
+	uint8_t rekeys; // messages of handshakes since it is open, of late: past TLS_REKEYS it ends
 	uint16_t gathered; // gather_add's: of the messages that are about to be written
 	uint32_t skip; // bytes of an oversize message that are still to come
 	uint32_t rest_len;
@@ -64,6 +65,8 @@ static inline uint64_t conn_handle(const struct thread *t, const struct conn *c)
 bool conn_open(struct thread *t, int fd, uint8_t listener, const struct endpoint *client);
 // Closes a connection; reason is the counter to raise.
 void conn_close(struct thread *t, struct conn *c, uint64_t *reason);
+// The counter to raise for a connection that has failed.
+uint64_t *conn_failure(struct thread *t, const struct conn *c);
 // Closes the oldest connection from which no message has come. False: there is none.
 bool conn_give_way(struct thread *t);
 // Handles the events (EPOLLIN and so on) that epoll reports.

@@ -215,6 +215,7 @@ struct stream_config {
 	X(gave_way, "closed, the oldest without a message: streams.connections")            \
 	X(idle, "closed: streams.idle")                                                     \
 	X(garbage, "closed: neither STUN nor ChannelData")                                  \
+	X(rekeys, "closed: new keys of TLS asked for too often")                            \
 	X(failed, "closed: reset, or an error of TCP or TLS")                               \
 	X(closed, "closed by the client")                                                   \
 	X(rx, "messages from clients given to workers")                                     \

@@ -134,6 +134,20 @@ bool tls_fill(SSL_CTX *c, const struct stream_tls *tls, char *error, size_t len)
 	return false;
 }
 
+// After its handshake a client may ask for new keys (RFC 8446 4.6.3), as often as it likes for all
+// that libssl minds, or greet again, which is refused (RFC 5246 7.4.1). Either takes as long as
+// many messages, and one read brings 600 of them. So libssl is told that the client has ended,
+// and it handles no more records.
+static void look_at_handshake(const SSL *ssl, int where, int ret)
+{
+	struct conn *c = SSL_get_app_data(ssl);
+
+	if (where == SSL_CB_ACCEPT_EXIT && c != NULL && c->state >= CONN_OPEN &&
+		c->rekeys <= TLS_REKEYS && ++c->rekeys > TLS_REKEYS)
+		SSL_set_shutdown(
+			(SSL *)(uintptr_t)ssl, SSL_get_shutdown(ssl) | SSL_RECEIVED_SHUTDOWN);
+}
+
 SSL_CTX *tls_load(const struct stream_tls *tls, char *error, size_t len)
 {
 	SSL_CTX *c = SSL_CTX_new(TLS_server_method());
@@ -143,6 +157,7 @@ SSL_CTX *tls_load(const struct stream_tls *tls, char *error, size_t len)
 		return NULL;
 	}
 	SSL_CTX_set_min_proto_version(c, tls->only_13 ? TLS1_3_VERSION : TLS1_2_VERSION);
+	SSL_CTX_set_info_callback(c, look_at_handshake);
 	if (tls_fill(c, tls, error, len))
 		return c;
 	SSL_CTX_free(c);
@@ -287,6 +302,7 @@ SSL *tls_open(struct streams *s, struct conn *c)
 		return NULL;
 	}
 	SSL_set_bio(ssl, b, b);
+	SSL_set_app_data(ssl, c);
 	SSL_set_accept_state(ssl);
 	return ssl;
 }
@@ -325,8 +341,11 @@ int tls_io_read(struct conn *c, uint8_t *buf, size_t len)
 	ssize_t n;
 
 	if (c->ssl != NULL) {
+		int rc;
+
 		ERR_clear_error();
-		return tls_result(c->ssl, SSL_read(c->ssl, buf, (int)len));
+		rc = tls_result(c->ssl, SSL_read(c->ssl, buf, (int)len));
+		return c->rekeys <= TLS_REKEYS ? rc : IO_FAILED;
 	}
 	if (!c->chunk)
 		return IO_LATER;

@@ -14,6 +14,8 @@
 #include "dtls/dtls.h"
 #include "stream.h"
 
+#define TLS_REKEYS 8 // messages of handshakes, as new keys take one, that a client may send at once
+
 struct conn;
 struct thread;
 struct streams;
@@ -32,7 +34,8 @@ BIO_METHOD *tls_io_method(const char *name, int (*in)(BIO *b, char *buf, int len
 	int (*out)(BIO *b, const char *buf, int len), long (*ctrl)(BIO *b, int, long, void *));
 
 // Reads from a connection, plain or TLS. Returns the number of bytes, or IO_* (dtls.h). IO_LATER:
-// it would block, or the one read that c->chunk allows is done.
+// it would block, or the one read that c->chunk allows is done. IO_FAILED with c->rekeys past
+// TLS_REKEYS: the client has sent too many messages of handshakes.
 int tls_io_read(struct conn *c, uint8_t *buf, size_t len);
 // True when libssl has bytes that tls_io_read may return and epoll does not report.
 bool tls_io_pending(const struct conn *c);

@@ -282,7 +282,7 @@ void splice_work(struct thread *t, struct conn *c)
 		c->chunk = i < TURNS;
 		if (!to_peer(t, s, &moved) || (i < TURNS && !to_client(t, s, &moved))) {
 			if (c->state == CONN_SPLICED)
-				conn_close(t, c, &t->stats.failed);
+				conn_close(t, c, conn_failure(t, c));
 			return;
 		}
 		if (s->to_peer.shut && s->to_client.shut)

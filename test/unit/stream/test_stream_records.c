@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Records of TLS that come together: they are read together, and none is left in libssl, of which
-// epoll tells nothing, whatever its worker has room for.
+// epoll tells nothing, whatever its worker has room for. Those that ask for new keys are few, or
+// the connection ends.
 #include "stream_world.h"
 
 #include <stdlib.h>
@@ -12,6 +13,9 @@
 #define FEW 6 // messages that a worker has buffers for
 #define MANY 200
 #define MESSAGE 28 // an indication with an attribute of 4 bytes
+#define REKEYS_FEW 3 // new keys that a client may well ask for at once
+#define REKEYS_MANY 500
+#define RECORDS_MAX 16384 // bytes of one read
 
 static struct sockaddr_in server;
 static struct streams *streams;
@@ -111,9 +115,71 @@ static void test_records(void **state)
 	stream_world_drain();
 }
 
+// Has libssl write so many KeyUpdates to memory.
+static void rekey(SSL *ssl, unsigned int nb, int kind)
+{
+	char *sealed;
+
+	for (unsigned int i = 0; i < nb; i++) {
+		assert_int_equal(SSL_key_update(ssl, kind), 1);
+		assert_int_equal(SSL_do_handshake(ssl), 1);
+	}
+	assert_true(BIO_get_mem_data(SSL_get_wbio(ssl), &sealed) < RECORDS_MAX - 2 * MESSAGE);
+}
+
+static struct stream_stats counters(void)
+{
+	struct stream_stats s;
+
+	stream_stats(streams, &s);
+	return s;
+}
+
+// New keys cost a thread more than messages do, and nobody needs them often.
+static void rekeys(int kind)
+{
+	const struct stream_config c = {
+		.connections = 4, .idle_s = 600, .handshake_s = 600, .queue = 65536};
+	const int fd = socket(AF_INET, SOCK_STREAM, 0);
+	struct stream_world_message *p;
+	SSL *ssl;
+
+	streams = stream_world_start(c, &server);
+	ssl = connected(fd);
+	send_records(ssl, fd, 0, 1);
+	expect(0, 1);
+	rekey(ssl, REKEYS_FEW, kind);
+	send_records(ssl, fd, 1, 1);
+	expect(1, 1);
+	assert_int_equal(counters().rekeys, 0);
+	rekey(ssl, REKEYS_MANY, kind);
+	send_records(ssl, fd, 2, 1); // behind them, in the same read
+	while ((p = stream_world_take()) == NULL)
+		usleep(1000);
+	assert_true(p->ended);
+	free(p);
+	assert_int_equal(counters().rekeys, 1);
+	assert_int_equal(counters().connections, 0);
+	SSL_free(ssl);
+	close(fd);
+	stream_stop(streams);
+	stream_world_drain();
+}
+
+static void test_rekeys(void **state)
+{
+	rekeys(SSL_KEY_UPDATE_NOT_REQUESTED);
+}
+
+static void test_rekeys_of_both(void **state)
+{
+	rekeys(SSL_KEY_UPDATE_REQUESTED);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_records)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_records),
+		cmocka_unit_test(test_rekeys), cmocka_unit_test(test_rekeys_of_both)};
 
 	return cmocka_run_group_tests_name(
 		"stream_records", tests, stream_world_open, stream_world_close);
