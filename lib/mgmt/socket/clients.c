@@ -166,10 +166,15 @@ static void read_some(struct clients *cs, struct client *c)
 
 static void client_ready(struct clients *cs, struct client *c, uint32_t events)
 {
+	// lines that have come have their turn first: no more is kept than a read brings
+	const bool waits_turn = c->out == NULL && !c->waits && lines_wait(&c->in);
+
 	if (c->dead)
 		return;
 	if (c->out != NULL && (events & EPOLLOUT) != 0)
 		send_more(cs, c);
+	else if (waits_turn)
+		cs->more = true; // as it may have been before
 	else if ((events & EPOLLIN) != 0 && !c->waits && c->out == NULL)
 		read_some(cs, c);
 	else if ((events & (EPOLLHUP | EPOLLERR)) != 0)

@@ -43,10 +43,19 @@ enum lines_put lines_put(struct lines *l, const void *data, size_t len)
 	return LINES_OK;
 }
 
+static char *end_of_next(const struct lines *l)
+{
+	return l->len > l->taken ? memchr(l->buf + l->taken, '\n', l->len - l->taken) : NULL;
+}
+
+bool lines_wait(const struct lines *l)
+{
+	return end_of_next(l) != NULL;
+}
+
 char *lines_next(struct lines *l, size_t *len)
 {
-	char *line = l->buf + l->taken;
-	char *end = l->len > l->taken ? memchr(line, '\n', l->len - l->taken) : NULL;
+	char *line = l->buf + l->taken, *end = end_of_next(l);
 
 	if (end == NULL)
 		return NULL;

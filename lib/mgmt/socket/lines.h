@@ -22,6 +22,8 @@ enum lines_put lines_put(struct lines *l, const void *data, size_t len);
 // Takes a line out: its bytes, without newline, with a NUL behind them; NULL when there is no whole
 // one. Good until the next call of lines_put.
 char *lines_next(struct lines *l, size_t *len);
+// Whether there is a whole one.
+bool lines_wait(const struct lines *l);
 void lines_free(struct lines *l);
 // How deep objects and arrays are nested in a text of JSON, without parsing it: no less than a
 // parser would find.

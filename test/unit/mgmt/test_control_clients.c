@@ -20,6 +20,7 @@
 #define MAX 3 // connections
 #define DESCRIPTORS 64
 #define WAIT_MS 20
+#define PIPELINED 20000 // requests that do not wait for answers: more than two buffers of them
 
 static char dir[] = "/tmp/clients.XXXXXX", path[64];
 static struct clients clients;
@@ -175,6 +176,34 @@ static void without_descriptors_it_sleeps(void **state)
 	assert_int_equal(got(sock[0]), 5);
 }
 
+// Who sends faster than it is answered, and reads all answers, has no line that is too long.
+static void requests_may_be_many(void **state)
+{
+	static const char request[] = "answer\n";
+	const size_t all_bytes = PIPELINED * (sizeof(request) - 1);
+	size_t sent = 0, answered = 0;
+
+	sock[0] = join();
+	while (answered < PIPELINED * 5u) {
+		const size_t at = sent % (sizeof(request) - 1);
+		char some[4096 + 64], buf[65536];
+		size_t n = 0;
+		ssize_t rc;
+
+		for (size_t i = at; n < 4096 && sent + n < all_bytes; i = (i + 1) % 7)
+			some[n++] = request[i];
+		rc = n > 0 ? send(sock[0], some, n, MSG_DONTWAIT | MSG_NOSIGNAL) : 0;
+		sent += rc > 0 ? (size_t)rc : 0;
+		if (sent % 3 == 0 || rc <= 0)
+			clients_serve(&clients, 0, -1);
+		rc = recv(sock[0], buf, sizeof(buf), MSG_DONTWAIT);
+		assert_int_not_equal(rc, 0);
+		answered += rc > 0 ? (size_t)rc : 0;
+		assert_int_equal(clients.broken, 0);
+	}
+	assert_int_equal(clients.nb, 1);
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -182,6 +211,7 @@ int main(void)
 		CASE(the_longest_idle_gives_way),
 		CASE(who_is_served_does_not_give_way),
 		CASE(without_descriptors_it_sleeps),
+		CASE(requests_may_be_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
