@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define ROOM_MS 10 // between two tries to tell something, when there is no room for it
 #define FIRST_FD 3 // behind standard input, output and error
 
 struct helper {
@@ -119,6 +120,11 @@ static int spawn(struct helper *h)
 	return rc;
 }
 
+static bool no_room(int error)
+{
+	return error == ENOBUFS || error == ENOMEM || error == EAGAIN || error == EINTR;
+}
+
 static void report(const struct helper *h, uint8_t state, enum helper_end how, int code)
 {
 	const struct helper_report r = {.state = state,
@@ -126,7 +132,9 @@ static void report(const struct helper *h, uint8_t state, enum helper_end how, i
 		.code = code,
 		.took_ms = how == HELPER_SKIPPED ? 0 : (uint32_t)(now_ms() - h->since_ms)};
 
-	send(h->fd, &r, sizeof(r), MSG_NOSIGNAL | MSG_DONTWAIT); // whoever is gone need not know
+	// who is gone need not know, but who is there waits for it
+	while (send(h->fd, &r, sizeof(r), MSG_NOSIGNAL) < 0 && no_room(errno))
+		poll(NULL, 0, ROOM_MS);
 }
 
 static void start(struct helper *h)
@@ -209,6 +217,7 @@ static void serve(struct helper *h)
 		if (h->child != 0 && !h->late && patience(h) == 0) {
 			h->late = true;
 			kill(-h->child, SIGKILL);
+			kill(h->child, SIGKILL); // it may have left its group
 		}
 	}
 }

@@ -8,11 +8,14 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "conf_drain.h"
 #include "drain/helper.h"
 #include "log.h"
+
+#define SLACK_MS 3000 // for the process itself
 
 static struct {
 	pid_t pid; // 0 = there is none
@@ -22,7 +25,18 @@ static struct {
 	uint8_t last; // state that was told last, if one was
 	uint8_t owed; // state that is to be told once there is room, if one is
 	bool owes;
+	uint64_t since_ms; // that it was told last, or has been owed
+	uint64_t patience_ms; // that is longer than all it was told may take
+	bool late; // and was not enough
 } hook;
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
 
 int mgmt_hook_fork(void)
 {
@@ -81,6 +95,7 @@ int mgmt_hook_command(const struct conf_drain *d)
 	if (n < 0)
 		return -errno;
 	hook.program = d->on_change[0];
+	hook.patience_ms = 2 * d->on_change_s * UINT64_C(1000) + SLACK_MS; // one runs, one waits
 	return 0;
 }
 
@@ -102,13 +117,22 @@ static bool is_for_now(int error)
 	return error == EAGAIN || error == EINTR || error == ENOBUFS || error == ENOMEM;
 }
 
+static void wait_anew(void)
+{
+	hook.since_ms = now_ms();
+	hook.late = false;
+}
+
 // Tells a state, or owes it.
 static void tell(uint8_t state)
 {
 	const bool again = hook.owes;
 
 	hook.owes = false;
+	if (!again)
+		wait_anew();
 	if (send(hook.fd, &state, sizeof(state), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(state)) {
+		wait_anew();
 		hook.told++;
 		hook.last = state;
 		return;
@@ -162,6 +186,18 @@ static void tell_report(const struct helper_report *r)
 	}
 }
 
+// Gives up waiting for what takes longer than it can: the process hangs, or has lost something.
+static void lose_patience(void)
+{
+	if (!mgmt_hook_busy() || now_ms() - hook.since_ms < hook.patience_ms)
+		return;
+	hook.late = true;
+	LOG(CONFIG, ERR,
+		"drain.on-change: nobody knows what has become of %s after %ju ms: it is not "
+		"waited for",
+		hook.program, (uintmax_t)hook.patience_ms);
+}
+
 void mgmt_hook_tick(void)
 {
 	struct helper_report r;
@@ -176,6 +212,7 @@ void mgmt_hook_tick(void)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
 		if (hook.owes)
 			tell(hook.owed);
+		lose_patience();
 		return;
 	}
 	LOG(CONFIG, ERR,
@@ -187,5 +224,5 @@ void mgmt_hook_tick(void)
 
 bool mgmt_hook_busy(void)
 {
-	return hook.done != hook.told || hook.owes;
+	return !hook.late && (hook.done != hook.told || hook.owes);
 }

@@ -24,5 +24,6 @@ void mgmt_hook_close(void);
 void mgmt_hook_tell(bool draining);
 // Logs what has become of runs, and of the process.
 void mgmt_hook_tick(void);
-// Whether something that was told has not been run to its end.
+// Whether something that was told has not been run to its end. After twice the time that a run may
+// take, and 3 seconds, nobody waits any more.
 bool mgmt_hook_busy(void);

@@ -137,6 +137,16 @@ static void the_word_is_its_last_argument(void **state)
 	assert_string_equal(written(), "ready|0|ready|" PATH "\ndraining|0|draining|" PATH "\n");
 }
 
+// It has gone to another process group, where the signal for its own does not reach it.
+static void who_leaves_its_group_is_killed(void **state)
+{
+	command(1,
+		(const char *const[]){"/usr/bin/env", "python3", "-c",
+			"import os, time; os.setpgid(0, os.getppid()); time.sleep(1000)", NULL});
+	tell(HELPER_DRAINING);
+	assert_report(HELPER_DRAINING, HELPER_TIMEOUT, 0);
+}
+
 // No capability is left to it or to be had, nor is any descriptor of the server's; signals are as
 // they are for a program.
 static void it_has_no_more_than_it_needs(void **state)
@@ -295,6 +305,7 @@ int main(void)
 		T(the_word_is_its_last_argument),
 		T(it_has_no_more_than_it_needs),
 		T(a_program_that_hangs_is_killed),
+		T(who_leaves_its_group_is_killed),
 		T(other_ends_are_told),
 		T(a_signal_is_told),
 		T(the_last_state_counts),

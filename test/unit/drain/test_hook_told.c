@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the program of drain.on-change is told when its process has no room for a while: in the end
-// it knows the last state, and a drain waits for that.
+// it knows the last state, and a drain waits for that. News of its end may be late, too; a drain
+// waits for them, but not for ever.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +10,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +24,7 @@
 static char dir[] = "/tmp/test_hook_XXXXXX";
 static char out[64]; // what the program has been told, a line each
 static unsigned int fails; // so many times there is no room
+static unsigned int fails_there; // the same in the process that runs the program
 static int failure;
 
 ssize_t __real_send(int fd, const void *data, size_t len, int flags);
@@ -35,20 +38,41 @@ ssize_t __wrap_send(int fd, const void *data, size_t len, int flags)
 	return -1;
 }
 
-static int setup(void **state)
+static int start(uint32_t timeout_s)
 {
 	char shell[] = "/bin/sh", c[] = "-c", script[128], *words[] = {shell, c, script};
-	const struct conf_drain d = {.on_change = words, .nb_on_change = 3, .on_change_s = 60};
+	const struct conf_drain d = {
+		.on_change = words, .nb_on_change = 3, .on_change_s = timeout_s};
 	static char program[sizeof(shell)]; // the configuration's outlives this
 
 	snprintf(script, sizeof(script), "echo $0 >>%s", out);
 	words[0] = strcpy(program, shell);
 	unlink(out);
+	fails = fails_there;
+	failure = ENOBUFS;
+	assert_int_equal(mgmt_hook_fork(), 0);
 	fails = 0;
 	failure = EAGAIN;
-	assert_int_equal(mgmt_hook_fork(), 0);
 	assert_int_equal(mgmt_hook_command(&d), 0);
 	return 0;
+}
+
+static int setup(void **state)
+{
+	fails_there = 0;
+	return start(60);
+}
+
+static int setup_without_room(void **state)
+{
+	fails_there = 3;
+	return start(60);
+}
+
+static int setup_hasty(void **state)
+{
+	fails_there = 0;
+	return start(1);
 }
 
 static int teardown(void **state)
@@ -127,6 +151,52 @@ static void other_errors_are_final(void **state)
 	assert_told("ready\n");
 }
 
+static void news_of_its_end_come_late(void **state)
+{
+	mgmt_hook_tell(false);
+	assert_told("ready\n");
+	mgmt_hook_tell(true);
+	assert_told("ready\ndraining\n");
+}
+
+// The process that runs the program: our only child.
+static pid_t child(void)
+{
+	char path[64];
+	int pid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%d", &pid), 1);
+	fclose(f);
+	return pid;
+}
+
+// As where a program lies on a file system that does not answer.
+static void it_is_not_waited_for_for_ever(void **state)
+{
+	const pid_t pid = child();
+
+	mgmt_hook_tell(false);
+	assert_told("ready\n");
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	mgmt_hook_tell(true);
+	assert_true(mgmt_hook_busy());
+	while (mgmt_hook_busy()) {
+		mgmt_hook_tick();
+		poll(NULL, 0, 10);
+	}
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	mgmt_hook_tell(false); // what comes after is waited for again
+	assert_true(mgmt_hook_busy());
+	while (mgmt_hook_busy()) {
+		mgmt_hook_tick();
+		poll(NULL, 0, 1);
+	}
+}
+
 static int group_setup(void **state)
 {
 	if (mkdtemp(dir) == NULL)
@@ -150,6 +220,10 @@ int main(void)
 		T(it_is_told_once_there_is_room),
 		T(the_last_state_counts),
 		T(other_errors_are_final),
+		cmocka_unit_test_setup_teardown(
+			news_of_its_end_come_late, setup_without_room, teardown),
+		cmocka_unit_test_setup_teardown(
+			it_is_not_waited_for_for_ever, setup_hasty, teardown),
 	};
 
 	return cmocka_run_group_tests_name("hook_told", tests, group_setup, group_teardown);
