@@ -6,6 +6,7 @@
 #include <openssl/ssl.h>
 
 #include "addr.h"
+#include "identity/tls_hello.h"
 #include "out/queue.h"
 #include "thread.h"
 
@@ -49,6 +50,7 @@ struct conn {
 	uint32_t skip; // bytes of an oversize message that are still to come
 	uint32_t rest_len;
 	uint8_t *rest; // bytes received that are no whole message yet
+	struct tls_hello hello; // of its handshake
 	struct queue out;
 	struct splice *splice; // CONN_SPLICED
 	uint64_t opened_ms, heard_ms, rest_ms, lease_ms; // rest_ms: since when there is a rest

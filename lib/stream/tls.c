@@ -134,16 +134,20 @@ bool tls_fill(SSL_CTX *c, const struct stream_tls *tls, char *error, size_t len)
 	return false;
 }
 
-// After its handshake a client may ask for new keys (RFC 8446 4.6.3), as often as it likes for all
-// that libssl minds, or greet again, which is refused (RFC 5246 7.4.1). Either takes as long as
-// many messages, and one read brings 600 of them. So libssl is told that the client has ended,
-// and it handles no more records.
+// After its handshake a client of TLS 1.3 may ask for new keys (RFC 8446 4.6.3), as often as it
+// likes for all that libssl minds. Each takes as long as ten messages, and one read brings 600 of
+// them. A client of TLS 1.2 may begin another handshake, which libssl refuses once it has all of
+// the ClientHello, and makes room for that. So libssl is told that the client has ended, and it
+// handles no more records.
 static void look_at_handshake(const SSL *ssl, int where, int ret)
 {
 	struct conn *c = SSL_get_app_data(ssl);
 
-	if (where == SSL_CB_ACCEPT_EXIT && c != NULL && c->state >= CONN_OPEN &&
-		c->rekeys <= TLS_REKEYS && ++c->rekeys > TLS_REKEYS)
+	if (where != SSL_CB_ACCEPT_EXIT || c == NULL || c->state < CONN_OPEN ||
+		c->rekeys > TLS_REKEYS)
+		return;
+	c->rekeys = SSL_version(ssl) == TLS1_3_VERSION ? c->rekeys + 1 : TLS_REKEYS + 1;
+	if (c->rekeys > TLS_REKEYS)
 		SSL_set_shutdown(
 			(SSL *)(uintptr_t)ssl, SSL_get_shutdown(ssl) | SSL_RECEIVED_SHUTDOWN);
 }
@@ -236,6 +240,10 @@ static int socket_read(BIO *b, char *buf, int len)
 	c->ended = n == 0;
 	if (again(n))
 		BIO_set_retry_read(b);
+	if (n > 0 && c->state == CONN_HANDSHAKE &&
+		!tls_hello_fits(&c->hello, (const uint8_t *)buf, (size_t)n,
+			SSL_version(c->ssl) == TLS1_2_VERSION))
+		return -1;
 	return (int)n;
 }
 

@@ -12,6 +12,9 @@
 
 #include <openssl/err.h>
 
+#include "bytes.h"
+#include "identity/tls_hello.h"
+
 #define TRIES 40
 #define BURST 8
 #define SHAKERS 128
@@ -135,7 +138,7 @@ static unsigned int ping(int fd)
 static void shake_all(const int *fd)
 {
 	for (unsigned int i = 0; i < SHAKERS; i++)
-		assert_int_equal(write(fd[i], "x", 1), 1);
+		assert_int_equal(write(fd[i], "\0", 1), 1);
 }
 
 static int by_size(const void *a, const void *b)
@@ -223,12 +226,170 @@ static void test_gives_way(void **state)
 	stream_world_drain();
 }
 
+// Sends what a client has written to memory, a byte at a time.
+static void carry(SSL *ssl, int fd)
+{
+	uint8_t buf[16384];
+	int n;
+
+	while ((n = BIO_read(SSL_get_wbio(ssl), buf, sizeof(buf))) > 0)
+		for (int i = 0; i < n; i++)
+			assert_int_equal(send(fd, buf + i, 1, MSG_NOSIGNAL), 1);
+}
+
+// A Binding request over TLS, and its echo.
+static void ping_over(SSL *ssl, int fd)
+{
+	static const uint8_t request[20] = {0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42};
+	struct stream_world_message *p;
+	uint8_t buf[4096];
+
+	assert_int_equal(SSL_write(ssl, request, sizeof(request)), sizeof(request));
+	carry(ssl, fd);
+	while ((p = stream_world_take()) == NULL || p->ended) {
+		free(p);
+		usleep(100);
+	}
+	stream_world_answer(streams, p);
+	while (SSL_read(ssl, buf, sizeof(buf)) != sizeof(request)) {
+		const ssize_t n = recv(fd, buf, sizeof(buf), 0);
+
+		assert_true(n > 0);
+		assert_int_equal(BIO_write(SSL_get_rbio(ssl), buf, (int)n), n);
+	}
+}
+
+// --- long ones -----------------------------------------------------------------------------------
+
+// A record of a handshake that begins a ClientHello of so many bytes.
+static void begin_hello(uint8_t out[9], uint32_t len)
+{
+	static const uint8_t record[] = {0x16, 3, 1, 0x40, 0};
+
+	memcpy(out, record, sizeof(record));
+	store_be32(out + 5, 1u << 24 | len);
+}
+
+// Goes on with a client's handshake until it has nothing more to say: true once it is complete.
+static bool goes_on(SSL *ssl, int fd)
+{
+	uint8_t buf[16384];
+	ssize_t n;
+	int rc;
+
+	ERR_clear_error();
+	rc = SSL_connect(ssl);
+	carry(ssl, fd);
+	if (rc == 1)
+		return true;
+	assert_int_equal(SSL_get_error(ssl, rc), SSL_ERROR_WANT_READ);
+	n = recv(fd, buf, sizeof(buf), 0);
+	assert_true(n > 0);
+	assert_int_equal(BIO_write(SSL_get_rbio(ssl), buf, (int)n), n);
+	return false;
+}
+
+static SSL *client(int version, const char *groups)
+{
+	SSL *ssl = SSL_new(stream_world_tls);
+
+	SSL_set_bio(ssl, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
+	BIO_set_nbio(SSL_get_rbio(ssl), 1);
+	assert_int_equal(SSL_set_max_proto_version(ssl, version), 1);
+	assert_int_equal(SSL_set1_groups_list(ssl, groups), 1);
+	return ssl;
+}
+
+static void start_for_hellos(void)
+{
+	const struct stream_config c = {.connections = 8,
+		.idle_s = STREAM_WORLD_DEADLINE_S,
+		.handshake_s = STREAM_WORLD_DEADLINE_S,
+		.queue = 1u << 20};
+
+	streams = stream_world_start(c, &server);
+}
+
+// In pieces, of either version, resumed or not, and where the first ClientHello had not the right
+// key (RFC 8446 4.1.4).
+static void test_pieces(void **state)
+{
+	static const struct {
+		int version;
+		const char *groups;
+	} kinds[] = {{TLS1_3_VERSION, "X25519"}, {TLS1_2_VERSION, "X25519:P-256"},
+		{TLS1_3_VERSION, "P-521:P-256"}};
+
+	start_for_hellos();
+	for (unsigned int i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		SSL_SESSION *session = NULL;
+
+		for (unsigned int again = 0; again < 2; again++) {
+			SSL *ssl = client(kinds[i].version, kinds[i].groups);
+			const int fd = dial();
+
+			if (session != NULL)
+				assert_int_equal(SSL_set_session(ssl, session), 1);
+			while (!goes_on(ssl, fd))
+				continue;
+			ping_over(ssl, fd);
+			SSL_SESSION_free(session);
+			session = SSL_get1_session(ssl);
+			SSL_free(ssl);
+			close(fd);
+		}
+		SSL_SESSION_free(session);
+	}
+	assert_int_equal(counters().handshake_failed, 0);
+	stream_stop(streams);
+	stream_world_drain();
+}
+
+// Nobody waits for the rest of a ClientHello that no client has, nor makes room for it: neither of
+// the first nor of the second.
+static void test_long(void **state)
+{
+	uint8_t hello[9];
+	SSL *ssl;
+	int fd;
+
+	start_for_hellos();
+	begin_hello(hello, TLS_HELLO_MAX);
+	fd = dial();
+	assert_int_equal(write(fd, hello, sizeof(hello)), sizeof(hello));
+	begin_hello(hello, TLS_HELLO_MAX + 1);
+	for (unsigned int i = 0; i < 2; i++) {
+		const int other = dial();
+
+		for (unsigned int at = 0; at < sizeof(hello); at += i == 0 ? sizeof(hello) : 1)
+			assert_true(send(other, hello + at, i == 0 ? sizeof(hello) : 1,
+					    MSG_NOSIGNAL) > 0);
+		while (counters().handshake_failed < i + 1)
+			usleep(1000);
+		close(other);
+	}
+	assert_false(is_closed(fd));
+	close(fd);
+	ssl = client(TLS1_3_VERSION, "P-521:P-256");
+	fd = dial();
+	assert_false(goes_on(ssl, fd)); // a HelloRetryRequest has come
+	assert_int_equal(write(fd, hello, sizeof(hello)), sizeof(hello));
+	while (counters().handshake_failed < 3)
+		usleep(1000);
+	SSL_free(ssl);
+	close(fd);
+	stream_stop(streams);
+	stream_world_drain();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_first),
 		cmocka_unit_test(test_gives_way),
+		cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_long),
 	};
 
 	return cmocka_run_group_tests(tests, stream_world_open, stream_world_close);

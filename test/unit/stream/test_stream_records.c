@@ -4,6 +4,7 @@
 // the connection ends.
 #include "stream_world.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -176,10 +177,41 @@ static void test_rekeys_of_both(void **state)
 	rekeys(SSL_KEY_UPDATE_REQUESTED);
 }
 
+// TLS 1.2 has no new keys without another handshake, which nobody gets.
+static void test_another_handshake(void **state)
+{
+	const struct stream_config c = {
+		.connections = 4, .idle_s = 600, .handshake_s = 600, .queue = 65536};
+	const int fd = socket(AF_INET, SOCK_STREAM, 0);
+	struct stream_world_message *p;
+	SSL *ssl;
+
+	assert_int_equal(SSL_CTX_set_max_proto_version(stream_world_tls, TLS1_2_VERSION), 1);
+	streams = stream_world_start(c, &server);
+	ssl = connected(fd);
+	send_records(ssl, fd, 0, 1);
+	expect(0, 1);
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(SSL_renegotiate(ssl), 1);
+	assert_int_equal(SSL_do_handshake(ssl), -1); // it waits for an answer
+	send_records(ssl, fd, 1, 0); // the ClientHello
+	while ((p = stream_world_take()) == NULL)
+		usleep(1000);
+	assert_true(p->ended);
+	free(p);
+	assert_int_equal(counters().rekeys, 1);
+	SSL_free(ssl);
+	close(fd);
+	stream_stop(streams);
+	stream_world_drain();
+	assert_int_equal(SSL_CTX_set_max_proto_version(stream_world_tls, 0), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_records),
-		cmocka_unit_test(test_rekeys), cmocka_unit_test(test_rekeys_of_both)};
+		cmocka_unit_test(test_rekeys), cmocka_unit_test(test_rekeys_of_both),
+		cmocka_unit_test(test_another_handshake)};
 
 	return cmocka_run_group_tests_name(
 		"stream_records", tests, stream_world_open, stream_world_close);
