@@ -15,6 +15,8 @@ NAMES = {  # of servers, as a reader knows them
     "null": "forwarding alone",
     "processes": "as many processes",
 }
+BESIDE = "beside-coturn"  # the picture of README.md: all transports, of these benchmarks
+BESIDE_OF = ("coturn", "streams")
 
 
 @dataclass
@@ -44,7 +46,8 @@ def spread(line):
 
 
 def of_bench(name, lines):
-    return [line for line in lines if line.get("bench") == name and "metric" in line]
+    benches = BESIDE_OF if name == BESIDE else (name,)
+    return [line for line in lines if line.get("bench") in benches and "metric" in line]
 
 
 # --- relay-core ---------------------------------------------------------------------------------
@@ -122,20 +125,42 @@ def coturn_version(lines):
     return "coturn " + " and ".join(found) if found else "coturn"
 
 
+def bars(lines, place_of):
+    """Bars of quoted ratios at their places, in the colours of the servers."""
+    places = list(dict.fromkeys(map(place_of, lines)))
+    series = {}
+    for line in lines:
+        name = NAMES.get(line["server"], line["server"])
+        one = series.setdefault(name, Points(name))
+        one.values.append((places.index(place_of(line)), *spread(line)))
+    title = f"datagrams relayed for each second of CPU, times what {coturn_version(lines)} relays"
+    return [Chart("bars", title, "ratio", "", list(series.values()), places)] if lines else []
+
+
 def coturn(lines):
     """For each second of CPU, by the less favourable of the two ways to count."""
-    quoted = [line for line in lines if is_ratio(line) and line.get("quoted")]
-    places = list(dict.fromkeys(line["load"] for line in quoted))
-    versions = len({line.get("version") for line in quoted})
-    series = {}
-    for line in quoted:
-        name = NAMES.get(line["server"], line["server"])
-        if versions > 1:
-            name += f" / coturn {line['version']}"
-        one = series.setdefault(name, Points(name))
-        one.values.append((places.index(line["load"]), *spread(line)))
-    title = f"datagrams relayed for each second of CPU, times what {coturn_version(quoted)} relays"
-    return [Chart("bars", title, "ratio", "", list(series.values()), places)] if quoted else []
+    return bars([line for line in lines if is_ratio(line) and line.get("quoted")],
+        lambda line: line["load"])  # fmt: skip
+
+
+def beside_lines(lines):
+    """The lines of README's picture: every transport by default, and what UDP has besides."""
+    return [
+        line for line in of_bench(BESIDE, lines)
+        if is_ratio(line) and line.get("quoted") and line["of"] == "relay_pps_per_cpu_s"
+        and line.get("idle") != "saving"
+    ]  # fmt: skip
+
+
+def beside_place(line):
+    if line["bench"] == "coturn":
+        return f"UDP, {line['load']}"
+    transport = f"{line['transport'].upper()} {line.get('tls', '')}".strip()
+    return f"{transport}, {line['pps']:,} a second"
+
+
+def beside(lines):
+    return bars(beside_lines(lines), beside_place)
 
 
 def ratios(lines):
@@ -157,7 +182,7 @@ def ratios(lines):
     return [Chart("bars", "", "ratio", "", list(series.values()), places)] if found else []
 
 
-MAKERS = {"relay-core": relay_core, "scale": scale, "coturn": coturn}
+MAKERS = {"relay-core": relay_core, "scale": scale, "coturn": coturn, BESIDE: beside}
 
 
 def charts(name, lines):
@@ -206,10 +231,21 @@ def draw_lines(axes, chart):
     axes.set_ylabel(chart.up)
 
 
+def heights(series):
+    """Where bars are, [[y]] of each series: those that a place has lie around it. And how high."""
+    height = 0.8 / len(series)
+    at = {place: [one for one in series if place in [v[0] for v in one.values]]
+        for place in {v[0] for one in series for v in one.values}}  # fmt: skip
+    found = [
+        [v[0] + (at[v[0]].index(one) - (len(at[v[0]]) - 1) / 2) * height for v in one.values]
+        for one in series
+    ]
+    return found, height
+
+
 def draw_bars(axes, chart):
-    height = 0.8 / len(chart.series)
-    for index, one in enumerate(chart.series):
-        ys = [v[0] + (index - (len(chart.series) - 1) / 2) * height for v in one.values]
+    places, height = heights(chart.series)
+    for index, (one, ys) in enumerate(zip(chart.series, places)):
         values = [v[1] for v in one.values]
         axes.barh(ys, values, height * 0.9, xerr=errors(one.values), label=one.name,
             color=COLOURS[index % len(COLOURS)], error_kw={"elinewidth": 0.7, "capsize": 2})  # fmt: skip

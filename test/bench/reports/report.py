@@ -7,12 +7,14 @@ the pictures are made of it. So an interrupted run keeps what it has, and the sa
 where it was. It does so only for the same machine, programs and options.
 """
 
+import contextlib
 import datetime
 import json
 import os
 import subprocess
 import sys
 
+import headline
 import pictures
 import stats
 from machine import TOP, BenchError
@@ -23,6 +25,11 @@ PYTHON = "/usr/bin/python3"
 PLOT = os.path.join(TOP, "scripts/plot")
 VERSION = 1
 REASONS_TOLD = 3
+FAILURE_TOLD = 400  # characters
+
+
+class Unkept(Exception):
+    """A report cannot be written any more: nothing that is measured from now on would stay."""
 
 
 def is_result(line):
@@ -48,7 +55,7 @@ def noise_of(seen):
 def load(path):
     """Objects of a file. A last line that was cut off is not there."""
     found = []
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8", errors="replace") as file:
         for number, text in enumerate(file, 1):
             try:
                 line = json.loads(text)
@@ -119,13 +126,15 @@ def noise_text(noise):
     return f"{text}. Reasons: {reasons}" if reasons else text
 
 
-def chapter(name, lines, end, picture):
-    """The part of one benchmark."""
+def chapter(name, told, lines, end, picture):
+    """The part of one benchmark. told: what it measures."""
     yield from ("", f"## {name}", "")
+    if told:
+        yield from (f"{told[0].upper()}{told[1:]}.", "")
     if end is None:
         yield from ("**Not finished.** The same command runs it anew.", "")
     elif end.get("failed"):
-        yield from (f"**Failed:** {end['failed']}", "")
+        yield from (f"**Failed:** {' '.join(end['failed'].split())[:FAILURE_TOLD]}", "")
     if picture:
         yield from (f"![{name}]({picture})", "")
     found = [line for line in lines if is_result(line) and line["bench"] == name]
@@ -139,23 +148,60 @@ def chapter(name, lines, end, picture):
         yield f"Noise: {noise_text(end.get('noise'))}."
 
 
+def first_table(lines):
+    """What a reader looks for first."""
+    try:
+        found = headline.rows([line for line in lines if is_result(line)])
+    except (KeyError, TypeError, AttributeError):  # lines of another version
+        return
+    if found:
+        yield from ("", "## In short", "", *table(found))
+
+
+def facts_of(head):
+    yield from table([("", ""), *head["machine"].items(),
+        ("options", " ".join(f"{k}={v}" for k, v in head["options"].items() if v) or "none")])  # fmt: skip
+
+
+READING = """
+## How to read it
+
+* A figure is the median of the rounds, with the least and the most of them; `n` is their number.
+* What is compared took turns in the same rounds. A ratio is the median of the rounds' ratios, not a
+  ratio of medians. Figures of two benchmarks, or of two machines, say nothing beside each other.
+* An interval that contains 1 is no difference.
+* "For each second of CPU" counts in two ways: busy time of the server's CPU, and all CPUs but for
+  the generator's threads (streams: the server's own threads). The one that is less favourable for
+  slipring says `quoted` and stands in the first table.
+* On veths most of the work is the kernel's, the same for all servers. `relay-core` has no kernel.
+* `noisy`: rounds in which something else disturbed the machine are among them. `lossy`: more than
+  0.1 % was lost or held back, so a ratio means nothing. `generator_bound`: the generator was the
+  limit, not the server. `missing`: flags that this coturn does not know.
+* `results.jsonl` beside this page has every line; doc/performance.md has the method.
+""".strip()
+
+
 def page(lines, shown=()):
     """report.md. shown: names of pictures that there are."""
     head = lines[0]
     names = dict.fromkeys(line.get("end", line.get("bench")) for line in lines[1:])
     ends = {line["end"]: line for line in lines if "end" in line}
     yield from ("# Measurements of slipring", "")
-    yield f"By `scripts/bench` of {head['begun']}; doc/performance.md has the method."
+    yield f"By `scripts/bench`, begun {head['begun']}."
     if any(line.get("noisy") for line in lines):
         yield "Lines that say `noisy` have rounds in which something else disturbed the machine."
     if head["options"].get("quick"):
         yield "**A quick run: it tries the way, not the machine.**"
     yield ""
-    yield from table([("", ""), *head["machine"].items(),
-        ("options", " ".join(f"{k}={v}" for k, v in head["options"].items() if v) or "none")])  # fmt: skip
+    yield from facts_of(head)
+    yield from first_table(lines)
+    if f"{pictures.BESIDE}.svg" in shown:
+        yield from ("", f"![beside coturn]({pictures.BESIDE}.svg)")
     for name in filter(None, names):
         picture = f"{name}.svg"
-        yield from chapter(name, lines, ends.get(name), picture if picture in shown else None)
+        told = head.get("benchmarks", {}).get(name, "")
+        yield from chapter(name, told, lines, ends.get(name), picture if picture in shown else None)
+    yield from ("", *READING.splitlines())
 
 
 # --- the directory ------------------------------------------------------------------------------
@@ -203,9 +249,12 @@ class Report:
     def keep(self, line):
         """Takes a line; it is on disk when this returns."""
         self.lines.append(line)
-        self.file.write(json.dumps(line) + "\n")
-        self.file.flush()
-        os.fsync(self.file.fileno())
+        try:
+            self.file.write(json.dumps(line) + "\n")
+            self.file.flush()
+            os.fsync(self.file.fileno())
+        except OSError as error:
+            raise Unkept(f"--report: {self.path}: {error.strerror}") from None
 
     def end(self, name, noise, failed=None):
         """A benchmark is over."""
@@ -214,14 +263,18 @@ class Report:
 
     def write(self):
         """report.md of what there is."""
-        shown = [name for name in os.listdir(self.folder) if name.endswith(".svg")]
-        replace(os.path.join(self.folder, PAGE), page(self.lines, shown))
+        try:
+            shown = [name for name in os.listdir(self.folder) if name.endswith(".svg")]
+            replace(os.path.join(self.folder, PAGE), page(self.lines, shown))
+        except OSError as error:
+            raise Unkept(f"--report: {error.filename or self.folder}: {error.strerror}") from None
 
     def close(self):
         """Pictures and page."""
-        self.file.close()
+        with contextlib.suppress(OSError):  # what could not be written has been said
+            self.file.close()
         results = [line for line in self.lines if is_result(line)]
-        for name in dict.fromkeys(line["bench"] for line in results):
+        for name in (*dict.fromkeys(line["bench"] for line in results), pictures.BESIDE):
             if pictures.has_picture(name, results):
                 self.draw(name)
         self.write()
@@ -229,21 +282,30 @@ class Report:
 
     def draw(self, name):
         out = os.path.join(self.folder, f"{name}.svg")
-        done = None
+        why = ""
         # Debian's matplotlib is of Debian's Python, which another one may stand before
         for python in dict.fromkeys((sys.executable, PYTHON)):
             argv = [python, PLOT, "--bench", name, out, self.path]
-            done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120)
+            try:
+                done = subprocess.run(
+                    argv, capture_output=True, text=True, check=False, timeout=120
+                )
+            except (OSError, subprocess.TimeoutExpired) as error:
+                why = str(error)
+                continue
             if done.returncode == 0:
                 return
-        self.say(f"no picture of {name}: {done.stderr.strip()[-500:]}")
+            why = done.stderr.strip()[-500:]
+        self.say(f"no picture of {name}: {why}")
 
 
-def header(machine, options):
+def header(machine, options, benchmarks=None):
+    """benchmarks: what each measures."""
     now = datetime.datetime.now(datetime.timezone.utc)
     return {
         "report": VERSION,
         "begun": now.strftime("%Y-%m-%d %H:%M UTC"),
         "machine": machine,
         "options": options,
+        "benchmarks": benchmarks or {},
     }

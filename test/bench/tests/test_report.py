@@ -47,7 +47,17 @@ def workers(count, mpps, relay="own", server="slipring", **more):
 def ratio(load, value, server="slipring", quoted=True, **more):
     mark = {"quoted": True} if quoted else {}
     return line("coturn", "ratio_coturn", value, server=server, version="4.17.1", load=load,
-        **mark, **more)  # fmt: skip
+        of="relay_pps_per_cpu_s", cpu="cpu0", **mark, **more)  # fmt: skip
+
+
+def stream(transport, value, tls="", pps=40_000, idle="adaptive", quoted=True, **more):
+    """A line of the streams benchmark: of what a second of CPU relays, if nothing else is said."""
+    mark = {"quoted": True} if quoted else {}
+    more = {"of": "relay_pps_per_cpu_s", **more}
+    if "load" not in more and more["of"] == "relay_pps_per_cpu_s":
+        more = {"load": f"10 x {pps // 20} pps", "pps": pps, **more}
+    return line("streams", "ratio_coturn", value, server="slipring", version="4.17.1", idle=idle,
+        transport=transport, cpu="cpu0", **({"tls": tls} if tls else {}), **mark, **more)  # fmt: skip
 
 
 CANNED = [
@@ -62,6 +72,9 @@ CANNED = [
     line("workers", "ratio_processes", 0.95, allocations=2000, noisy=True),
     line("workers", "ratio_processes", 1.0, allocations=200000),
     line("alloc", "bytes_per_allocation", 420),
+    stream("tcp", 1.6), stream("tls", 1.3, "1.2"), stream("tls", 1.4, "1.3"), stream("dtls", 2.0),
+    stream("dtls", 3.0, idle="saving"), stream("dtls", 2.1, quoted=False),
+    stream("tls", 1.04, "1.3", of="handshakes_per_cpu_s"),
 ]  # fmt: skip
 
 
@@ -148,9 +161,31 @@ class Keeping(Folder):
             with open(path) as file:
                 self.assertEqual(file.read(), text)
 
-    def test_not_beside_against(self):
-        with contextlib.redirect_stderr(io.StringIO()), self.assertRaises(SystemExit):
-            bench.parse(["--report", "x", "--against", "HEAD"])
+    def test_files_that_were_cut_off(self):
+        """What was written whole stays. Without a header, or with rubbish, nothing is touched."""
+        kept = self.open()
+        kept.keep(line("workers", "mpps", 30))
+        kept.end("workers", {"measurements": 0})
+        kept.file.close()
+        with open(kept.path, "rb") as file:
+            whole = file.read()
+        for cut in range(1, len(whole)):
+            with open(kept.path, "wb") as file:
+                file.write(whole[:-cut])
+            if len(whole) - cut >= whole.index(b"\n"):  # the header is whole
+                again = self.open()
+                again.file.close()
+                self.assertEqual(again.done, ["workers"] if cut == 1 else [])  # the newline
+            else:
+                with self.assertRaises(BenchError):
+                    self.open()
+        for rubbish in (b"", b"\xff\xfe\n", whole + b"\0\0\n", whole + b"[1]\n"):
+            with open(kept.path, "wb") as file:
+                file.write(rubbish)
+            with self.assertRaises(BenchError):
+                self.open()
+            with open(kept.path, "rb") as file:
+                self.assertEqual(file.read(), rubbish)
 
     def test_what_is_done_is_left_out(self):
         args = bench.parse(["workers", "scale", "--report", "x"])
@@ -165,7 +200,7 @@ class Page(Folder):
             kept.keep(one)
         seen = [(0.01, 0.0, 120.0, None), (0.5, 0.2, 2000.0, "make took it"), (0.02, 0, 130, None)]
         kept.end("coturn", report.noise_of(seen))
-        kept.end("alloc", {"measurements": 0}, "no | turnserver")
+        kept.end("alloc", {"measurements": 0}, "no |\n  turnserver")
         self.shut(kept)
         text = self.page()
         self.assertIn("| CPU | AMD \\| Zen |", text)
@@ -176,7 +211,20 @@ class Page(Folder):
         self.assertIn("Lines that say `noisy`", text)
         for row in text.splitlines():  # a table's rows have as many cells as its head
             if row.startswith("| "):
-                self.assertIn(row.replace("\\|", "").count("|"), (3, 8), row)
+                self.assertIn(row.replace("\\|", "").count("|"), (3, 5, 8), row)
+
+    def test_first_table(self):
+        lines = [report.header(MACHINE, OPTIONS, {"scale": "many workers"}), *CANNED]
+        text = "\n".join(report.page(lines))
+        for one in (
+            "## In short", "Many workers.", "## How to read it",
+            "| UDP, 8 flows, `packet:` port |  | 3.4 (3.06-4.08) noisy times coturn 4.17.1 | coturn |",
+            "| TLS 1.3, 40,000 a second |  | 1.4 (1.26-1.68) times coturn 4.17.1 | streams |",
+            "| DTLS, 40,000 a second, `idle: saving` |  | 3 (2.7-3.6) times coturn 4.17.1 | streams |",
+        ):  # fmt: skip
+            self.assertIn(one, text)
+        self.assertLess(text.index("In short"), text.index("## scale"))
+        self.assertNotIn("In short", "\n".join(report.page(lines[:1])))  # nothing yet
 
     def test_pictures_that_there_are(self):
         lines = [report.header(MACHINE, OPTIONS), *CANNED]
@@ -247,6 +295,18 @@ class Charts(unittest.TestCase):
         self.assertIn("noisy", pictures.remark("coturn", CANNED))
         self.assertNotIn("noisy", pictures.remark("relay-core", CANNED))
 
+    def test_beside(self):
+        (chart,) = self.chart(pictures.BESIDE)
+        self.assertEqual(chart.places, ["UDP, one flow", "UDP, 8 flows", "TCP, 40,000 a second",
+            "TLS 1.2, 40,000 a second", "TLS 1.3, 40,000 a second",
+            "DTLS, 40,000 a second"])  # fmt: skip
+        found = {one.name: [value[:2] for value in one.values] for one in chart.series}
+        self.assertEqual(found["slipring"], [(0, 1.5), (1, 2.5), (2, 1.6), (3, 1.3), (4, 1.4), (5, 2)])
+        ys, height = pictures.heights(chart.series)
+        self.assertAlmostEqual(height, 0.4)
+        self.assertAlmostEqual(ys[0][0], 0)  # alone at its place
+        self.assertAlmostEqual(ys[1][0] - ys[0][1], height)
+
     def test_others(self):
         (chart,) = self.chart("workers")
         self.assertEqual(chart.places, ["allocations=2000", "allocations=200000"])
@@ -286,6 +346,9 @@ class Plot(Folder):
             (("--bench", "nonsense", out, self.source), "no lines"),
             (("--bench", "scale", out, "/nonexistent"), "No such file"),
             (("--bench", "scale"), "not a name"),
+            (("--report",), "not a name"),
+            (("--report", self.folder), "not a name"),
+            (("--report", self.folder, out), "No such file"),
             ((out, self.source), "no result of slipring-loadgen"),
         ):
             done = self.plot(*arguments)
@@ -305,18 +368,34 @@ class Plot(Folder):
         python = with_matplotlib()
         if python is None:
             self.skipTest("no matplotlib")
-        for name in ("relay-core", "scale", "coturn", "workers"):
+        for name in ("relay-core", "scale", "coturn", "workers", pictures.BESIDE):
             first = self.drawn(python, name, self.source)
             self.assertEqual(first, self.drawn(python, name, self.source))
             self.assertIn(b"<svg", first)
             self.assertLess(len(first), 60_000)
+
+    def test_of_a_report(self):
+        """README's picture by one command. Its lines lie beside it, and draw it again."""
+        python = with_matplotlib()
+        if python is None:
+            self.skipTest("no matplotlib")
+        with open(os.path.join(self.folder, report.RESULTS), "w") as file:
+            file.writelines(json.dumps(one) + "\n" for one in [report.header({}, {}), *CANNED])
+        out = os.path.join(self.folder, "out.svg")
+        done = self.plot("--report", self.folder, out, python=python)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = report_lines(os.path.join(self.folder, "out.jsonl"))
+        self.assertEqual(lines, pictures.beside_lines(CANNED))
+        with open(out, "rb") as file:
+            self.assertEqual(file.read(),
+                self.drawn(python, pictures.BESIDE, os.path.join(self.folder, "out.jsonl")))  # fmt: skip
 
     def test_published(self):
         """The picture in doc/ is small and speaks of what lies beside it."""
         with open(f"{PUBLISHED}.svg", encoding="utf-8") as file:
             text = file.read()
         self.assertLess(len(text.encode()), 60_000)
-        (chart,) = pictures.charts("coturn", report_lines(f"{PUBLISHED}.jsonl"))
+        (chart,) = pictures.charts(pictures.BESIDE, report_lines(f"{PUBLISHED}.jsonl"))
         for word in (*chart.places, *(one.name for one in chart.series)):
             self.assertIn(word, text)
 
