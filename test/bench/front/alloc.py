@@ -4,21 +4,25 @@
 An allocation here is Allocate and Refresh with lifetime 0 by a client that has its nonce already.
 slipring-loadgen sends them to the servers. request_core sends them to a worker on a replay port,
 frames in and frames out. alloc_core gives them to the state machine alone. The latter two sign
-their requests beforehand.
+their requests beforehand. What a million allocations take is model_memory's to say.
 """
 
 import json
+import re
 
 import generator
 import servers
-from machine import run
-from rounds import Alternation
+import stats
+from machine import BenchError, run
+from relaycore import callgrind
+from rounds import Alternation, each_part, persistent
 from servers import Slipring
 from veths import Road, resident_bytes
 
 NAME = "alloc"
 CLIENTS = 8192  # coturn keeps a client's address and port for a second after the release
 WINDOW = 256  # in set-up at a time
+TEARDOWN_S = 45  # all clients leave at once, and those that are not heard wait up to 16 s
 HELD = 10_000
 CORE = "test/bench/alloc_core"
 CORE_CYCLES = 40
@@ -26,6 +30,8 @@ WORKER = "test/bench/request_core"
 WORKER_CYCLES = 24
 WORKER_MB = 512
 CORE_QUARANTINES = (0, 120)
+COUNTED, COUNTED_CYCLES, COUNTED_IN = 200, (2, 6), "route_all"  # by callgrind
+MEMORY = "test/model/model_memory"
 RELAYS, RELAY_PORTS, QUARANTINE = 32, 16384, 120  # of slipring: ports for a run, all rest
 DENOMINATORS = ("process", "cpu0")
 
@@ -40,6 +46,7 @@ def alloc_case(bench, road, make):
     def one():
         with make().started() as server:
             load = generator.on_road(bench, road, *options)
+            load.late = TEARDOWN_S
             result, cost = generator.measured(bench, road, load, server, duration, 0)
         rate = result["allocations_per_s"]
         return {
@@ -74,11 +81,15 @@ def report_held(bench, road, makers):
     for name, make in makers.items():
         if name == "slipring":
             continue
-        with make().started() as server:
-            values = [held_bytes(bench, road, server)]
+
+        def held(make=make):
+            with make().started() as server:
+                return held_bytes(bench, road, server)
+
+        values = [persistent(held, bench.say)]
         bench.results.add(
             NAME, "bytes_per_allocation", values, "bytes", allocations=HELD, how="resident memory",
-            **server.parameters(),
+            **make().parameters(),
         )  # fmt: skip
 
 
@@ -111,6 +122,40 @@ def report_core(bench):
         NAME, "bytes_per_allocation", [last["bytes_shard"]], "bytes",
         server="slipring", how="pools of fixed size, for each relay port",
     )  # fmt: skip
+
+
+def report_ir(bench):
+    """Instructions of the state machine for a request: those of two run lengths subtracted."""
+
+    def counted(cycles):
+        return callgrind(COUNTED_IN, bench.machine.binary(CORE), "--quarantine", "0",
+            "--allocations", str(COUNTED), "--cycles", str(cycles))  # fmt: skip
+
+    ends = [(2 * COUNTED * cycles, counted(cycles)) for cycles in COUNTED_CYCLES]
+    bench.results.add(
+        NAME, "ir_per_request", [stats.per_unit(*ends)], "instructions", server="slipring",
+        driver="state machine alone",
+    )  # fmt: skip
+
+
+def memory_of(text):
+    """({workers: bytes that a million allocations have been given, each}, by what a process grew)."""
+    workers = re.search(r"^workers((?: +\d+)+)$", text, re.MULTILINE)
+    sums = re.search(r"^together((?: +[\d.]+)+)$", text, re.MULTILINE)
+    grown = re.search(r"grown by ([\d.]+) bytes each", text)
+    if not (workers and sums and grown):
+        raise BenchError(f"{MEMORY} said: {text[-500:]}")
+    numbers = zip(map(int, workers[1].split()), map(float, sums[1].split()))
+    return dict(numbers), float(grown[1])
+
+
+def report_memory(bench):
+    """All that a shard has and the quotas, of a million allocations."""
+    sums, grown = memory_of(run(bench.machine.binary(MEMORY), timeout=300).stdout)
+    add, more = bench.results.add, {"server": "slipring", "allocations": 1_000_000}
+    for workers, value in sums.items():
+        add(NAME, "bytes_per_allocation", [value], "bytes", how="all parts", workers=workers, **more)
+    add(NAME, "bytes_per_allocation", [grown], "bytes", how="growth of the process", **more)
 
 
 def worker(bench):
@@ -163,7 +208,7 @@ def report(bench, makers, series):
                 add(NAME, "ratio_coturn", values, "ratio", of="allocs_per_cpu_s", cpu=cpu, **more)
 
 
-def main(bench):
+def report_servers(bench):
     with Road(bench.rest_cpu, bench.work_cpu) as road:
         makers = {**servers.all_servers(bench, road), "slipring": maker_of_ours(bench, road)}
         makers = servers.able(bench, makers)
@@ -171,5 +216,11 @@ def main(bench):
         found = Alternation({"alloc": cases}, bench.gate, bench.plan(300), bench.say).run()
         report(bench, makers, found["alloc"])
         report_held(bench, road, makers)
-    report_worker(bench)
-    report_core(bench)
+
+
+def main(bench):
+    parts = {
+        "servers": report_servers, "worker": report_worker, "state machine": report_core,
+        "instructions": report_ir, "memory": report_memory,
+    }  # fmt: skip
+    each_part({name: lambda part=part: part(bench) for name, part in parts.items()}, bench.say)

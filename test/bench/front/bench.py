@@ -9,6 +9,8 @@ import argparse
 import os
 import sys
 import time
+import traceback
+from dataclasses import dataclass
 
 import against
 import alloc
@@ -18,6 +20,7 @@ import latency
 import relaycore
 import relaywire
 import scale
+import servers
 import streams
 import uso
 import workers
@@ -31,18 +34,52 @@ sys.path.append(os.path.join(TOP, "test/bench/reports"))
 import facts  # noqa: E402
 import report  # noqa: E402
 
-BENCHES = {
-    relaycore.NAME: (relaycore.main, "one core, beside testpmd and beside forwarding alone"),
-    workers.NAME: (workers.main, "two workers on two CPUs, beside two processes"),
-    scale.NAME: (scale.main, "1, 2, 4 ... workers on as many CPUs, with and without hand-over"),
-    relaywire.NAME: (relaywire.main, "end to end over shared memory, beside testpmd"),
-    coturn.NAME: (coturn.main, "what one CPU relays over veths, beside coturn"),
-    uso.NAME: (uso.main, "super-frames to clients, with and without, beside coturn"),
-    streams.NAME: (streams.main, "TCP, TLS and DTLS clients, beside coturn"),
-    dtlscore.NAME: (dtlscore.main, "a DTLS client's datagram on one core, beside its records alone"),
-    alloc.NAME: (alloc.main, "allocations per second of CPU, and their memory"),
-    latency.NAME: (latency.main, "at shares of what each server can take"),
-}
+
+@dataclass(frozen=True)
+class Entry:
+    """A benchmark, and how long it takes on two quiet CPUs: in seconds, so roughly."""
+
+    main: object
+    text: str
+    once: int  # set-up, searches of rates, counting of instructions
+    each: int  # a round
+    quick: int  # all of it, with --quick
+
+    def seconds(self, args):
+        rounds = (args.rounds or ROUNDS) + 1  # the first one only warms up
+        return self.quick if args.quick else self.once + rounds * self.each
+
+
+ROUNDS = 7
+BENCHES = {  # in this order: what README.md speaks of comes first
+    relaycore.NAME: Entry(
+        relaycore.main, "one core, beside testpmd and beside forwarding alone", 180, 33, 60),
+    scale.NAME: Entry(
+        scale.main, "1, 2, 4 ... workers on as many CPUs, with and without hand-over", 60, 32, 30),
+    coturn.NAME: Entry(
+        coturn.main, "what one CPU relays over veths, beside coturn", 200, 105, 190),
+    streams.NAME: Entry(
+        streams.main, "TCP, TLS and DTLS clients, beside coturn", 360, 232, 540),
+    latency.NAME: Entry(
+        latency.main, "at shares of what each server can take", 120, 50, 150),
+    alloc.NAME: Entry(
+        alloc.main, "allocations per second of CPU, and their memory", 60, 20, 60),
+    uso.NAME: Entry(
+        uso.main, "super-frames to clients, with and without, beside coturn", 360, 156, 200),
+    dtlscore.NAME: Entry(
+        dtlscore.main, "a DTLS client's datagram on one core, beside its records alone", 5, 15, 15),
+    workers.NAME: Entry(
+        workers.main, "two workers on two CPUs, beside two processes", 20, 8, 20),
+    relaywire.NAME: Entry(
+        relaywire.main, "end to end over shared memory, beside testpmd", 60, 15, 40),
+}  # fmt: skip
+
+
+def spoken(seconds):
+    """A time as one says it."""
+    minutes = max(1, round(seconds / 60))
+    hours, rest = divmod(minutes, 60)
+    return f"{hours} h {rest:02} min" if hours else f"{rest} min"
 
 
 class Bench:
@@ -70,8 +107,8 @@ class Bench:
         if self.quick:
             keep = least = 2
         return Plan(
-            keep=keep or self.rounds or 7,
-            repeats=1 if self.quick else 10,
+            keep=keep or self.rounds or ROUNDS,
+            repeats=1 if self.quick else 3 if self.accept_noise else 10,
             tolerant=self.quick or self.accept_noise,
             seconds=seconds,
             least=least,
@@ -79,24 +116,29 @@ class Bench:
         )
 
 
-def table(indent=""):
-    """Names and descriptions."""
+def table(args, indent=""):
+    """Names, about how long each takes, and descriptions."""
     width = max(map(len, BENCHES))
-    return "\n".join(f"{indent}{name:<{width}}  {text}" for name, (_, text) in BENCHES.items())
+    return "\n".join(
+        f"{indent}{name:<{width}}  {spoken(one.seconds(args)):>6}  {one.text}"
+        for name, one in BENCHES.items()
+    )
 
 
 def parse(argv):
     parser = argparse.ArgumentParser(
         prog="scripts/bench",
         description=__doc__,
-        epilog=f"benchmarks, in this order:\n{table('  ')}\n\n"
-        "environment: COTURN=FILE adds rows for another turnserver (uso: in its place); BENCH_BUILD=DIR uses the "
-        "programs of that\nbuild (default build/).",
+        epilog="benchmarks, in this order, with the time that each takes on two quiet CPUs:\n"
+        f"{table(argparse.Namespace(rounds=None, quick=False), '  ')}\n\n"
+        "environment: COTURN=FILE is the turnserver to compare with (default: the system's);\n"
+        "BENCH_BUILD=DIR uses the programs of that build (default: build/).",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("names", metavar="NAME", nargs="*", help="only these (default: all)")
-    add("--list", action="store_true", help="names of the benchmarks and what each measures")
+    add("--list", action="store_true",
+        help="names of the benchmarks, how long each takes and what it measures")  # fmt: skip
     add("--full", action="store_true", help="the whole matrix where there is one; takes long")
     add("--quick", action="store_true",
         help='two short rounds: tries the way, not the machine (lines say "quick")')  # fmt: skip
@@ -130,7 +172,9 @@ def open_report(args, results, build):
     if not args.report:
         return None
     options = {name: getattr(args, name) for name in OPTIONS}
-    kept = report.Report(args.report, report.header(facts.gather(build), options), results.say)
+    told = {name: one.text for name, one in BENCHES.items()}
+    header = report.header(facts.gather(build), options, told)
+    kept = report.Report(args.report, header, results.say)
     results.keepers.append(kept.keep)
     return kept
 
@@ -141,45 +185,82 @@ def work_of(args, bench, done):
         names = args.names or list(against.SUPPORTED)
         return {"against": lambda: against.main(bench, args.against, names)}
     names = [name for name in args.names or BENCHES if name not in done]
-    return {name: lambda name=name: BENCHES[name][0](bench) for name in names}
+    return {name: lambda name=name: BENCHES[name].main(bench) for name in names}
+
+
+def forecast(args, names):
+    """What is going to be done, and how long that takes."""
+    if args.against:
+        return "the working tree beside a revision: half an hour at most"
+    times = [BENCHES[name].seconds(args) for name in names]
+    longer = ", much longer with --full" if args.full else ""
+    each = ", ".join(f"{name} ({spoken(time)})" for name, time in zip(names, times))
+    return f"{len(names)} benchmarks, about {spoken(sum(times))}{longer}: {each}"
+
+
+def progress(args, names, at):
+    """Where one is, when a benchmark begins."""
+    if args.against:
+        return f"--- {names[at]}"
+    left = sum(BENCHES[name].seconds(args) for name in names[at:])
+    return f"--- {names[at]}: {at + 1} of {len(names)}, about {spoken(left)} left"
 
 
 def attempt(name, function, results):
-    """Runs one benchmark; why it could not be done, or None."""
-    results.say(f"--- {name}")
+    """Runs one benchmark; why it could not be done, or None. No error of one ends the others."""
     try:
         function()
+    except report.Unkept:
+        raise
     except (BenchError, Noisy, RuntimeError) as error:
         results.say(f"{name} FAILED: {error}")
         return error
+    except Exception as error:  # a fault of ours, whose place is wanted
+        traceback.print_exc()
+        results.say(f"{name} FAILED: {type(error).__name__}: {error}")
+        return f"{type(error).__name__}: {error}"
     return None
+
+
+def run_all(args, results, bench, kept):
+    """{name: why it could not be done} of all that is to be done."""
+    work = work_of(args, bench, kept.done if kept else ())
+    names, failed = list(work), {}
+    if names:
+        results.say(forecast(args, names))
+    for at, (name, function) in enumerate(work.items()):
+        results.say(progress(args, names, at))
+        error = attempt(name, function, results)
+        if error is not None:
+            failed[name] = error
+        if kept:
+            kept.end(name, report.noise_of(bench.gate.log), error)
+        bench.gate.log.clear()
+    return failed
 
 
 def perform(args, results):
     """Runs what was asked for; False when a benchmark could not be done."""
     build = os.path.abspath(os.environ.get("BENCH_BUILD", os.path.join(TOP, "build")))
+    if os.environ.get("COTURN"):
+        servers.version_of(os.environ["COTURN"])  # better now than after minutes
     kept = open_report(args, results, build)
-    good = True
     try:
         with Machine(build) as machine:
-            bench = Bench(machine, results, args)
-            for name, function in work_of(args, bench, kept.done if kept else ()).items():
-                failed = attempt(name, function, results)
-                good = good and failed is None
-                if kept:
-                    kept.end(name, report.noise_of(bench.gate.log), failed)
-                bench.gate.log.clear()
+            failed = run_all(args, results, Bench(machine, results, args), kept)
             results.tables()
     finally:
         if kept:
             kept.close()
-    return good
+    if failed:
+        results.say(f"not done: {', '.join(failed)}")
+    return not failed
 
 
 def main(argv):
     args = parse(argv)
     if args.list:
-        print(table())
+        print(table(args))
         return 0
     if os.geteuid() != 0:
         print("scripts/bench: must run as root (hugepages, namespaces)", file=sys.stderr)
@@ -187,7 +268,7 @@ def main(argv):
     results = Results(common={"quick": True} if args.quick else {})
     try:
         return 0 if perform(args, results) else 1
-    except BenchError as error:
+    except (BenchError, report.Unkept) as error:
         print(f"scripts/bench: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -18,7 +18,7 @@ import generator
 import servers
 import stats
 from machine import Disturbed
-from rounds import Alternation, Noisy
+from rounds import Alternation, Noisy, each_part
 from veths import Road
 
 NAME = "coturn"
@@ -72,7 +72,7 @@ def trial(bench, road, server, workload, rate, duration):
         # of what was delivered: came in super-frames
         "whole": result["super_received"]["datagrams"] / max(result["total_recv"], 1),
         "bound": float(result["generator"]["bound"]),
-        **{q: max(way["latency_us"][q] for way in result["ways"].values()) for q in QUANTILES},
+        **{q: max(generator.latency(w, q) for w in result["ways"].values()) for q in QUANTILES},
     }
 
 
@@ -118,7 +118,7 @@ def find_knee(bench, road, make, workload):
             reason = watch.reason
         except Disturbed as error:
             reason = str(error)
-        if reason is None or (trials and bench.quick):
+        if reason is None or (trials and (bench.quick or bench.accept_noise)):
             break
         bench.say(f"once more: {reason}")
     if not trials:
@@ -169,7 +169,7 @@ def report(bench, workload, named, series):
         for what in DENOMINATORS:
             values = series.values(name, what)
             add(NAME, "relay_pps_per_cpu_s", values, "1/s", cpu=what, **more)
-        for key, quantile in QUANTILES.items() if workload.fixed else ():
+        for key, quantile in QUANTILES.items():
             add(NAME, "latency_us", series.values(name, key), "us", quantile=quantile, **more)
     ours = [name for name in named if named[name]["server"] != "coturn"]
     for one, other in itertools.product(ours, [name for name in named if name not in ours]):
@@ -202,7 +202,8 @@ def main(bench):
         }
         makers = servers.able(bench, {**servers.all_servers(bench, road), **beside})
         named = {name: make().parameters() for name, make in makers.items()}
-        for workload in WORKLOADS[1:] if bench.quick else WORKLOADS:
+
+        def measure(workload):
             cases = {}
             for name, make in makers.items():
                 if name == SAVING and not workload.fixed:
@@ -212,3 +213,6 @@ def main(bench):
             plan = bench.plan(seconds=150 * len(cases))
             found = Alternation({workload.name: cases}, bench.gate, plan, bench.say).run()
             report(bench, workload, {name: named[name] for name in cases}, found[workload.name])
+
+        loads = WORKLOADS[1:] if bench.quick else WORKLOADS
+        each_part({load.name: lambda load=load: measure(load) for load in loads}, bench.say)

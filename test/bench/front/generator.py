@@ -51,6 +51,8 @@ def parse_result(text):
 class Run:
     """One slipring-loadgen, from its start to its result."""
 
+    late = 0  # seconds that it may take beside what it is expected to
+
     def __init__(self, bench, *options, netns=(), eal_args=None, plugged=None):
         self.machine = bench.machine
         self.json_path = bench.machine.path("loadgen.json")
@@ -80,9 +82,10 @@ class Run:
     def result(self, timeout):
         """Waits for its end."""
         try:
-            code = self.child.wait(timeout)
+            code = self.child.wait(timeout + self.late)
         except subprocess.TimeoutExpired:
-            raise Disturbed(f"slipring-loadgen is not done in {timeout:g} s") from None
+            text = f"slipring-loadgen is not done in {timeout + self.late:g} s"
+            raise Disturbed(text) from None
         if code != 0:
             raise BenchError(f"slipring-loadgen ended with {code}: {self.said()}")
         with open(self.json_path) as file:
@@ -93,6 +96,8 @@ class Run:
             return file.read().strip()[-1500:]
 
     def alive(self):
+        if self.child.poll() == 0:
+            raise Disturbed("slipring-loadgen was done before its traffic was seen to begin")
         if self.child.poll() is not None:
             raise BenchError(f"slipring-loadgen ended early: {self.said()}")
         return True
@@ -119,6 +124,14 @@ def measured(bench, road, run, server, duration, clients):
         cost = meter.cost()
         server.running()
         return run.result(duration + SETUP_S), cost
+
+
+def latency(way, name):
+    """A quantile of a way of a result, us. Where nothing has come there is none."""
+    found = way["latency_us"][name]
+    if found is None:
+        raise Disturbed("no datagram has come through")
+    return found
 
 
 def plain(bench, run, duration):

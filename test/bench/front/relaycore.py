@@ -18,7 +18,7 @@ import stats
 import testpmd
 from machine import BenchError
 from dialogue import Dialogue
-from rounds import Alternation
+from rounds import Alternation, each_part
 
 NAME = "relay-core"
 BINARY = "test/bench/relay_core"
@@ -98,13 +98,24 @@ def matrix():
     groups.append([Load(count, family=6, verified=True) for count in COUNTS])
     groups.append([Load(count) for count in COUNTS[2:]])
     # both workers' sides on one core: what step T4 of the steering ladder costs
-    groups.append(
-        [
-            Load(max(count, 2), workers=2, handover=True, one_lcore=True, verified=True)
-            for count in COUNTS
-        ]
-    )
+    groups.append([handed_over(max(count, 2)) for count in COUNTS])
     return groups
+
+
+def handed_over(count):
+    """Two workers on one core, each with what belongs to the other."""
+    return Load(count, workers=2, handover=True, one_lcore=True, verified=True)
+
+
+def counted():
+    """Loads whose instructions are counted, without --full too."""
+    return [
+        *(Load(count, verified=True) for count in IR_COUNTS),
+        Load(1, family=6, verified=True),
+        Load(1),
+        Load(1, mode="indication", verified=True),
+        handed_over(2),
+    ]
 
 
 def parse_answer(text, binary):
@@ -168,20 +179,26 @@ def driver(machine, binary, load, *cpus):
                     raise BenchError(f"{error}\n{file.read()[-1000:]}".strip()) from None
 
 
-def instructions(binary, load, what, packets):
-    """Instructions that callgrind counts in the measured rounds of one run."""
-    need = memory_mb(binary, load) + 64
+def callgrind(function, *argv):
+    """Instructions that callgrind counts in a function and all that it calls."""
     done = machines.run(
         "valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
-        "--toggle-collect=measure_rounds", binary, "--lcores", "0@0", "--no-huge", "-m", str(need),
-        "--no-shconf", "--iova-mode=va", "--no-pci", "--no-telemetry", "--log-level=error", "--",
-        *load.options(), "--clock", "fixed", "--run", what, "--packets", str(packets),
-        timeout=300,
+        f"--toggle-collect={function}", *argv, timeout=300,
     )  # fmt: skip
     found = re.search(r"Collected : (\d+)", done.stderr)
     if not found or int(found[1]) == 0:
-        raise BenchError(f"callgrind counted nothing in {binary}: {done.stderr.strip()[-500:]}")
+        raise BenchError(f"callgrind counted nothing in {argv[0]}: {done.stderr.strip()[-500:]}")
     return int(found[1])
+
+
+def instructions(binary, load, what, packets):
+    """Instructions that callgrind counts in the measured rounds of one run."""
+    need = memory_mb(binary, load) + 64
+    return callgrind(
+        "measure_rounds", binary, "--lcores", "0@0", "--no-huge", "-m", str(need),
+        "--no-shconf", "--iova-mode=va", "--no-pci", "--no-telemetry", "--log-level=error", "--",
+        *load.options(), "--clock", "fixed", "--run", what, "--packets", str(packets),
+    )  # fmt: skip
 
 
 def ir_per_packet(binary, load):
@@ -253,7 +270,7 @@ def report_others(bench, load, series):
 
 
 def report_ir(bench, load):
-    bench.say(f"counting instructions at {load.allocations:,} allocations (callgrind)")
+    bench.say(f"counting instructions: {label(load)} (callgrind)")
     counts = ir_per_packet(bench.machine.binary(BINARY), load)
     add, parameters = bench.results.add, {**load.parameters(), "server": "slipring"}
     alone = counts["relay"] - counts["forward"]
@@ -275,16 +292,11 @@ def measure(bench, loads):
 
 def main(bench):
     """The headline; with --full the whole matrix behind it."""
-    loads = headline()[:2] if bench.quick else headline()
-    measure(bench, loads)
-    for load in loads:
-        if load.allocations in IR_COUNTS[: 1 if bench.quick else None]:
-            report_ir(bench, load)
-    if not bench.quick:
-        measure(bench, software())
-        report_ir(bench, software()[0])
-    if not bench.full:
-        return
-    for one in matrix():
-        measure(bench, one)
-        report_ir(bench, one[0])
+    times = [headline()[:2]] if bench.quick else [headline(), software()]
+    counts = counted()[:1] if bench.quick else counted()
+    if bench.full:
+        times += matrix()
+        counts += [group[0] for group in matrix() if group[0] not in counts]
+    parts = {f"times {label(some[0])}": lambda some=some: measure(bench, some) for some in times}
+    parts |= {f"count {label(one)}": lambda one=one: report_ir(bench, one) for one in counts}
+    each_part(parts, bench.say)

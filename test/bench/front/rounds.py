@@ -11,7 +11,9 @@ import time
 from dataclasses import dataclass
 
 import stats
-from machine import Disturbed
+from machine import BenchError, Disturbed
+
+TRIES = 3  # of a measurement without rounds
 
 
 class Noisy(Exception):
@@ -29,6 +31,31 @@ class Plan:
     seconds: float = 600  # no round begins after this time
     least: int = 5  # rounds that will do when the time is over
     quiet_s: float = 30  # how long to wait for a quiet moment before a round
+
+
+def each_part(parts, say):
+    """Runs all of {name: function}. One that fails is said and does not keep the others from it."""
+    failed = []
+    for name, function in parts.items():
+        try:
+            function()
+        except (BenchError, Noisy, RuntimeError) as error:
+            failed.append(str(error) if str(error).startswith(f"{name}:") else f"{name}: {error}")
+            if len(parts) > 1:
+                say(f"{failed[-1]}: goes on with the next part")
+    if failed:
+        raise BenchError("; ".join(failed))
+
+
+def persistent(measure, say, tries=TRIES):
+    """What a measurement without rounds finds. One that is disturbed is tried again."""
+    for left in reversed(range(tries)):
+        try:
+            return measure()
+        except Disturbed as error:
+            if not left:
+                raise
+            say(f"once more: {error}")
 
 
 class Series:
@@ -132,5 +159,6 @@ class Alternation:
     def show(self, name, number, figures, reason):
         label = "warm-up" if number < self.plan.discard else f"round {number}"
         cells = [f"{case} {brief(values)}" for case, values in (figures or {}).items()]
-        fate = f"  DROPPED: {reason}" if reason and number >= self.plan.discard else ""
+        told = reason and (number >= self.plan.discard or figures is None)
+        fate = f"  DROPPED: {reason}" if told else ""
         self.say(f"{name}: {label}: {'; '.join(cells)}{fate}")

@@ -15,7 +15,7 @@ import machine as machines
 import topology
 from machine import BenchError
 from relaycore import BINARY, Load, driver, memory_mb
-from rounds import Alternation
+from rounds import Alternation, each_part
 from workers import at_once
 
 NAME = "scale"
@@ -173,8 +173,12 @@ def main(bench):
     numbers = topology.counts(turn)
     if bench.quick:
         numbers = numbers[:2]
-    for workers in numbers:
-        cpus, some = turn[:workers], cases(workers)
-        for each in EACH[: 1 if bench.quick else None]:
-            if has_memory(bench, cpus, some, each):
-                report(bench, cpus, each, *measure(bench, cpus, some, each))
+
+    def part(cpus, each):
+        some = cases(len(cpus))
+        if has_memory(bench, cpus, some, each):
+            report(bench, cpus, each, *measure(bench, cpus, some, each))
+
+    places = [(turn[:n], each) for n in numbers for each in EACH[: 1 if bench.quick else None]]
+    parts = {label(*place): lambda place=place: part(*place) for place in places}
+    each_part(parts, bench.say)

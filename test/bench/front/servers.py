@@ -2,6 +2,7 @@
 """The servers that are compared on a Road: slipring, and turnserver on the kernel's network."""
 
 import contextlib
+import functools
 import json
 import os
 import re
@@ -151,27 +152,19 @@ class SlipringBeside(Slipring):
 
 
 class Coturn(Server):
-    """turnserver with one relay thread."""
+    """turnserver with one relay thread, and the flags that are fastest where it knows them."""
 
     kind = "coturn"
     patience = 0.5  # it takes some seconds, and has nothing to tell
     tls = ("--no-tls", "--no-dtls")
 
-    def __init__(self, bench, road, binary="turnserver", best=False):
-        """best: with the flags that are fastest where there are such."""
+    def __init__(self, bench, road):
         super().__init__(bench, road)
-        self.binary = binary
-        self.version = version_of(binary)
+        self.binary = turnserver()
+        self.version = version_of(self.binary)
         self.name = f"coturn-{self.version}"
-        self.missing = []  # of the best flags
-        self.flags = self.best_flags() if best else []
-
-    def best_flags(self):
         self.missing = missing_flags(help_of(self.binary))
-        if self.missing:
-            self.bench.say(f"{self.name} does not know {' '.join(self.missing)}")
-            return []
-        return [*BEST_FLAGS, "--multiplex-peer-port=40000"]
+        self.flags = [] if self.missing else [*BEST_FLAGS, "--multiplex-peer-port=40000"]
 
     @contextlib.contextmanager
     def started(self):
@@ -200,6 +193,7 @@ class Coturn(Server):
         return {"server": self.kind, "version": self.version, **more}
 
 
+@functools.cache
 def help_of(binary):
     told = subprocess.run([binary, "-h"], capture_output=True, text=True, check=False)
     return told.stdout + told.stderr
@@ -215,6 +209,7 @@ def missing_flags(text):
     return [flag for flag in BEST_FLAGS if flag not in flags_of(text)]
 
 
+@functools.cache
 def version_of(binary):
     try:
         done = subprocess.run(
@@ -232,37 +227,34 @@ def files_limit():
     return min(hard, FILES_MAX)
 
 
-def newer_coturn():
-    """Another turnserver to compare with, as the environment names it; None without."""
-    newer = os.environ.get("COTURN")
-    if newer:
-        version_of(newer)  # better now than after minutes
-    return newer
+def turnserver():
+    """The turnserver to compare with: as the environment names it, else the system's."""
+    return os.environ.get("COTURN") or "turnserver"
 
 
-def able(bench, makers):
-    """The servers that start. Who does not is said and left out; slipring has to."""
+def able(bench, makers, look=lambda server: None):
+    """The servers that start and bear a look. Who does not is said and left out; slipring has to."""
     found = {}
     for name, make in makers.items():
-        server = make()
+        server = None
         try:
+            server = make()
             with server.started():
-                found[name] = make
+                look(server)
+            found[name] = make
         except BenchError as error:
-            if server.kind == "slipring":
+            if server.kind == Slipring.kind if server else name != Coturn.kind:
                 raise
-            bench.say(f"{name}: left out, it does not start: {error}")
+            bench.say(f"{name}: left out: {error}")
+            continue
+        if getattr(server, "missing", None):
+            bench.say(f"{server.name} does not know {' '.join(server.missing)}")
     return found
 
 
 def all_servers(bench, road):
     """Every server to compare: {name: function that makes one}."""
-    servers = {
+    return {
         "slipring": lambda: Slipring(bench, road),
         "coturn": lambda: Coturn(bench, road),
     }
-    newer = newer_coturn()
-    if newer:
-        servers["coturn-best"] = lambda: Coturn(bench, road, newer, best=True)
-    return servers
-

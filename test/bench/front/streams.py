@@ -31,8 +31,8 @@ import generator
 import servers
 import stats
 import veths
-from machine import run
-from rounds import Alternation
+from machine import BenchError, run
+from rounds import Alternation, each_part
 from servers import Coturn, Slipring, Telemetry
 from veths import CLIENT_NET, PEER_NET, SERVER, Road
 
@@ -48,6 +48,31 @@ DENOMINATORS = ("process", "cpu0")
 SECONDS = 240  # for the rounds of one load
 FETCH_NS = 100_000
 ALWAYS = 0x7FFFFFFF  # times that nothing has come before there are interrupts again
+
+
+@dataclass(frozen=True)
+class Way:
+    """How clients come. tls: the latest version that they speak, where that is to be chosen."""
+
+    transport: str
+    tls: str = ""
+
+    @property
+    def name(self):
+        return f"{self.transport} {self.tls}".strip()
+
+    def parameters(self):
+        return {"transport": self.transport, **({"tls": self.tls} if self.tls else {})}
+
+    def options(self):
+        return [
+            *(("--tls-max", self.tls) if self.tls else ()), "--transport", self.transport,
+            "--server", f"{SERVER}:{PORTS[self.transport]}", "--client-addr",
+            f"{CLIENT_NET}.2/24", "--user", servers.USER, "--password", servers.PASSWORD,
+        ]  # fmt: skip
+
+
+WAYS = (Way("tcp"), Way("tls", "1.2"), Way("tls", "1.3"), Way("dtls"))
 
 
 @dataclass(frozen=True)
@@ -187,14 +212,14 @@ class StreamSlipring(Slipring):
 class StreamCoturn(Coturn):
     """turnserver with TLS and DTLS."""
 
-    def __init__(self, bench, road, transport, certificate, binary="turnserver", best=False):
-        super().__init__(bench, road, binary, best)
+    def __init__(self, bench, road, transport, certificate):
+        super().__init__(bench, road)
         self.transport = transport
         cert, key = certificate
         port = PORTS["tls"]
         self.tls = (f"--cert={cert}", f"--pkey={key}", f"--tls-listening-port={port}")
         # 4.17.1 listens for DTLS only when told to
-        if transport == "dtls" and "--dtls" in servers.flags_of(servers.help_of(binary)):
+        if transport == "dtls" and "--dtls" in servers.flags_of(servers.help_of(self.binary)):
             self.tls += ("--dtls",)
 
     def ready(self):
@@ -227,39 +252,27 @@ def make_certificate(bench):
 def all_servers(bench, road, transport, certificate):
     """{name: function that makes one}; only coturn where slipring has no such listener."""
     args = bench, road, transport, certificate
-    makers = {
+    return {
         "slipring": lambda: StreamSlipring(*args),
         "slipring-saving": lambda: StreamSlipring(*args, saving=True),
         "coturn": lambda: StreamCoturn(*args),
     }
-    newer = servers.newer_coturn()
-    if newer:
-        makers["coturn-best"] = lambda: StreamCoturn(*args, newer, best=True)
-    return makers
 
 
 # --- runs -----------------------------------------------------------------------------------------
 
 
-def client_options(transport):
-    return [
-        *(("--tls-max", "1.2") if transport == "tls" else ()),  # Debian's coturn goes no further
-        "--transport", transport, "--server", f"{SERVER}:{PORTS[transport]}", "--client-addr",
-        f"{CLIENT_NET}.2/24", "--user", servers.USER, "--password", servers.PASSWORD,
-    ]  # fmt: skip
-
-
-def start(bench, road, transport, *options):
+def start(bench, road, way, *options):
     """A run with peers."""
     peers = ("--peer-port", "net_af_packet0,iface=p0", "--peer-addr",
         f"{PEER_NET}.100-{PEER_NET}.107/24")  # fmt: skip
-    argv = (*client_options(transport), *peers, *options)
+    argv = (*way.options(), *peers, *options)
     return generator.Run(bench, *argv, netns=road.gen.argv(), plugged=road.plugged)
 
 
-def alone(bench, road, transport, *options):
+def alone(bench, road, way, *options):
     """A run of clients without peers."""
-    argv = (*client_options(transport), *options)
+    argv = (*way.options(), *options)
     return generator.Run(bench, *argv, netns=road.gen.argv(), plugged=road.plugged)
 
 
@@ -283,21 +296,39 @@ def relay_figures(result, cost):
         "unfit": unfit(result),
         "threads": cost.server,
         "busy": cost.cpu,
-        "p99_us": result["ways"]["down"]["latency_us"]["p99"],
+        "p99_us": generator.latency(result["ways"]["down"], "p99"),
         "bound": float(result["generator"]["bound"]),
         **per_cpu("relay_pps", result["recv_pps"], cost),
         **per_cpu("relay_bytes", payload, cost),
     }
 
 
-def relay_case(bench, road, make, transport, load, seen):
+def check_version(way, cipher):
+    """Servers are compared at the same version of TLS. cipher: "TLSv1.3 NAME", as it was agreed."""
+    if way.tls and not (cipher or "").startswith(f"TLSv{way.tls} "):
+        raise BenchError(f"it speaks no TLS {way.tls}, but {cipher}")
+
+
+def looked_at(bench, road, way, ciphers):
+    """A function that looks at a server that has just started, and notes its cipher."""
+
+    def look(server):
+        run = start(bench, road, way, *LOADS[0].options(0.3))
+        found = generator.plain(bench, run, 0.3)["links"]["cipher"]
+        check_version(way, found)
+        ciphers[server.kind] = {"cipher": found} if found else {}
+
+    return look
+
+
+def relay_case(bench, road, make, way, load):
     duration = bench.window * 1.5 + 1
 
     def one():
         with make().started() as server:
-            warm = start(bench, road, transport, *load.options(0.3))
-            seen[server.kind] = generator.plain(bench, warm, 0.3)["links"]["cipher"]
-            again = start(bench, road, transport, *load.options(duration))
+            warm = start(bench, road, way, *load.options(0.3))
+            generator.plain(bench, warm, 0.3)
+            again = start(bench, road, way, *load.options(duration))
             figures = {}
             with busy_share(server, figures):
                 result, cost = generator.measured(
@@ -308,7 +339,7 @@ def relay_case(bench, road, make, transport, load, seen):
     return one
 
 
-def knock_case(bench, road, make, transport):
+def knock_case(bench, road, make, way):
     duration = bench.window * 1.5 + 1
     options = [
         "--mode", "handshake", "--clients", str(KNOCKERS), "--duration", str(duration),
@@ -317,7 +348,7 @@ def knock_case(bench, road, make, transport):
 
     def one():
         with make().started() as server:
-            knocks = alone(bench, road, transport, *options)
+            knocks = alone(bench, road, way, *options)
             result, cost = generator.measured(bench, road, knocks, server, duration, 0)
         return {
             "rate": result["recv_pps"],
@@ -329,16 +360,16 @@ def knock_case(bench, road, make, transport):
     return one
 
 
-def held_case(bench, road, make, transport, count):
+def held_case(bench, road, make, way, count):
     """Growth of a server's memory by idle clients, for one of them."""
     options = ["--mode", "alloc-hold", "--setup-rate", "500", "--warmup", "0"]
 
     def one():
         with make().started() as server:
-            few = alone(bench, road, transport, *options, "--clients", "20", "--duration", "0.3")
+            few = alone(bench, road, way, *options, "--clients", "20", "--duration", "0.3")
             generator.plain(bench, few, 0.3)
             before = most = veths.anonymous_bytes(server.pid)
-            many = alone(bench, road, transport, *options, "--clients", str(count),
+            many = alone(bench, road, way, *options, "--clients", str(count),
                 "--duration", "1.5")  # fmt: skip
             with many.started():
                 while many.child.poll() is None:
@@ -356,6 +387,12 @@ def held_case(bench, road, make, transport, count):
 # --- lines ----------------------------------------------------------------------------------------
 
 
+def pairs(named):
+    """Each of ours and each other."""
+    ours = [name for name in named if name.startswith("slipring")]
+    return [(mine, other) for mine in ours for other in named if other not in ours]
+
+
 def report_costs(bench, series, named, metric, common):
     """Lines of what a second of CPU does, by both denominators, and the ratios to every other."""
     add = bench.results.add
@@ -363,8 +400,7 @@ def report_costs(bench, series, named, metric, common):
         for cpu in DENOMINATORS:
             values = series.values(name, (metric, cpu))
             add(NAME, f"{metric}_per_cpu_s", values, "1/s", cpu=cpu, **server, **common)
-    ours = [name for name in named if name.startswith("slipring")]
-    for mine, other in ((a, b) for a in ours for b in named if b not in ours):
+    for mine, other in pairs(named):
         found = {c: series.ratios(mine, other, (metric, c)) for c in DENOMINATORS}
         worst = min(DENOMINATORS, key=lambda cpu: stats.median(found[cpu]))
         more = {**named[other], **named[mine], "against": named[other]["server"], **common}
@@ -391,6 +427,10 @@ def report_relay(bench, series, named, common):
             add(NAME, "worker_busy", series.values(name, "worker_busy"), "share", **more)
     for metric in ("relay_pps", "relay_bytes"):
         report_costs(bench, series, named, metric, common)
+    for mine, other in pairs(named):
+        more = {**named[other], **named[mine], "against": named[other]["server"], **common}
+        bench.results.add(NAME, "ratio_coturn", series.ratios(mine, other, "p99_us"), "ratio",
+            of="latency_p99", direction="down", **more)  # fmt: skip
 
 
 def report_knocks(bench, series, named, common):
@@ -419,40 +459,65 @@ def rounds_of(bench, name, cases, plan):
     return Alternation({name: cases}, bench.gate, plan, bench.say).run()[name]
 
 
-def measure(bench, road, transport, makers):
+@dataclass(frozen=True)
+class Compared:
+    """Who is compared, on which road and way."""
+
+    bench: object
+    road: Road
+    way: Way
+    makers: dict
+    named: dict
+
+    def rounds(self, what, case, plan, *more):
+        cases = {
+            name: case(self.bench, self.road, make, self.way, *more)
+            for name, make in self.makers.items()
+        }
+        return rounds_of(self.bench, f"{self.way.name}: {what}", cases, plan)
+
+    def relay(self, load):
+        series = self.rounds(load.name, relay_case, self.bench.plan(SECONDS), load)
+        more = {"load": load.name, "pps": load.pps, "size": SIZE, "clients": load.clients}
+        report_relay(self.bench, series, self.named, parameters(self.way, series, **more))
+
+    def knocks(self):
+        series = self.rounds("handshakes", knock_case, self.bench.plan(SECONDS))
+        common = parameters(self.way, series, clients=KNOCKERS)
+        report_knocks(self.bench, series, self.named, common)
+
+    def held(self):
+        count = HELD // 5 if self.bench.quick else HELD
+        plan = self.bench.plan(SECONDS, keep=3, least=3)
+        series = self.rounds("memory", held_case, plan, count)
+        report_held(self.bench, series, self.named, parameters(self.way, series, clients=count))
+
+
+def parameters(way, series, **more):
+    return {**way.parameters(), **more, **({"noisy": True} if series.noisy else {})}
+
+
+def measure(bench, road, way, certificate):
+    """All that is asked of one way in which clients come."""
+    makers = all_servers(bench, road, way.transport, certificate)
+    why = makers["slipring"]().refused()
+    if why:
+        bench.say(f"{way.name}: left out, slipring has no such listener: {why}")
+        return
+    ciphers = {}
+    makers = servers.able(bench, makers, looked_at(bench, road, way, ciphers))
     named = {name: make().parameters() for name, make in makers.items()}
-    for load in loads(bench):
-        seen = {}
-        cases = {n: relay_case(bench, road, m, transport, load, seen) for n, m in makers.items()}
-        name = f"{transport}: {load.name}"
-        series = rounds_of(bench, name, cases, bench.plan(SECONDS))
-        common = parameters(transport, series, load=load.name, size=SIZE, clients=load.clients)
-        whom = {n: {**p, **cipher(seen.get(p["server"]))} for n, p in named.items()}
-        report_relay(bench, series, whom, common)
-    cases = {name: knock_case(bench, road, make, transport) for name, make in makers.items()}
-    series = rounds_of(bench, f"{transport}: handshakes", cases, bench.plan(SECONDS))
-    report_knocks(bench, series, named, parameters(transport, series, clients=KNOCKERS))
-    count = HELD // 5 if bench.quick else HELD
-    cases = {n: held_case(bench, road, m, transport, count) for n, m in makers.items()}
-    series = rounds_of(bench, f"{transport}: memory", cases, bench.plan(SECONDS, keep=3, least=3))
-    report_held(bench, series, named, parameters(transport, series, clients=count))
-
-
-def parameters(transport, series, **more):
-    return {"transport": transport, **more, **({"noisy": True} if series.noisy else {})}
-
-
-def cipher(name):
-    return {"cipher": name} if name else {}
+    named = {name: {**found, **ciphers[found["server"]]} for name, found in named.items()}
+    compared = Compared(bench, road, way, makers, named)
+    parts = {load.name: lambda load=load: compared.relay(load) for load in loads(bench)}
+    parts |= {"handshakes": compared.knocks, "memory": compared.held}
+    each_part({f"{way.name}: {name}": part for name, part in parts.items()}, bench.say)
 
 
 def main(bench):
     certificate = make_certificate(bench)
     with StreamRoad(bench.rest_cpu, bench.work_cpu) as road:
-        for transport in PORTS:
-            makers = all_servers(bench, road, transport, certificate)
-            why = makers["slipring"]().refused()
-            if why:
-                bench.say(f"{transport}: left out, slipring has no such listener: {why}")
-                continue
-            measure(bench, road, transport, servers.able(bench, makers))
+        each_part(
+            {way.name: lambda way=way: measure(bench, road, way, certificate) for way in WAYS},
+            bench.say,
+        )

@@ -9,14 +9,13 @@ datagram by datagram.
 """
 
 import contextlib
-import os
 from dataclasses import dataclass
 
 import coturn
 import stats
 from machine import wait_until
-from rounds import Alternation
-from servers import READY_S, Coturn, Slipring, SlipringBeside, able, version_of
+from rounds import Alternation, each_part
+from servers import READY_S, Coturn, Slipring, SlipringBeside, able
 from taps import INGRESS, LEGS, MAC, TapRoad
 
 NAME = "uso"
@@ -26,7 +25,7 @@ RATIOS = (
     ("auto", "coturn", "ratio_coturn"),
     ("packet", "coturn", "ratio_coturn"),
 )
-SECONDS = 300  # for the rounds of one load
+SECONDS = 150  # for the rounds of one load, for each server
 
 
 @dataclass(frozen=True)
@@ -105,14 +104,12 @@ class TapBeside(SlipringBeside):
 
 
 def all_servers(bench, road):
-    """{name: function that makes one}. COTURN names a turnserver in place of the system's."""
-    binary = os.environ.get("COTURN") or "turnserver"
-    version_of(binary)  # better now than after minutes
+    """{name: function that makes one}."""
     return {
         "auto": lambda: TapSlipring(bench, road, "auto"),
         "off": lambda: TapSlipring(bench, road, "off"),
         "packet": lambda: TapBeside(bench, road),
-        "coturn": lambda: Coturn(bench, road, binary, best=True),
+        "coturn": lambda: Coturn(bench, road),
     }
 
 
@@ -131,7 +128,7 @@ def report(bench, workload, named, series):
             add(NAME, "relay_pps_per_cpu_s", values, "1/s", cpu=what, **more)
         add(NAME, "whole_share", series.values(name, "whole"), "share", **more)
     for one, other, metric in RATIOS:
-        if one not in named:  # it could not be had
+        if not {one, other} <= set(named):  # one could not be had
             continue
         more = {**named[other], **named[one], "against": named[other]["server"], **common}
         for of in ("relay_pps", *coturn.DENOMINATORS):
@@ -143,12 +140,16 @@ def main(bench):
     with TapRoad(bench.rest_cpu, bench.work_cpu) as road:
         makers = able(bench, all_servers(bench, road))
         named = {name: make().parameters() for name, make in makers.items()}
-        for workload in loads(bench.quick, bench.full):
+
+        def measure(workload):
             road.wire = workload.wire
             cases = {}
             for name, make in makers.items():
                 knee = coturn.find_knee(bench, road, make, workload)
                 cases[name] = coturn.case(bench, road, make, workload, knee)
-            plan = bench.plan(seconds=SECONDS)
+            plan = bench.plan(seconds=SECONDS * len(cases))
             found = Alternation({workload.name: cases}, bench.gate, plan, bench.say).run()
             report(bench, workload, named, found[workload.name])
+
+        some = loads(bench.quick, bench.full)
+        each_part({load.name: lambda load=load: measure(load) for load in some}, bench.say)

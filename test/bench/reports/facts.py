@@ -3,7 +3,6 @@
 
 import glob
 import json
-import os
 import platform
 import re
 
@@ -75,15 +74,14 @@ def openssl(text):
     return found[1] if found else UNKNOWN
 
 
-def coturns():
-    """Versions of the turnservers that are compared with."""
-    found = []
-    for binary in filter(None, ["turnserver", os.environ.get("COTURN")]):
-        try:
-            found.append(servers.version_of(binary))
-        except BenchError:
-            continue
-    return ", ".join(found) or "none"
+def coturn():
+    """Version of the turnserver that is compared with, and what it lacks of the fastest flags."""
+    try:
+        version = servers.version_of(servers.turnserver())
+    except BenchError:
+        return "none"
+    missing = servers.missing_flags(servers.help_of(servers.turnserver()))
+    return f"{version} without {' '.join(missing)}" if missing else version
 
 
 def build(folder):
@@ -117,6 +115,6 @@ def gather(folder):
         "kernel": platform.release(),
         "DPDK": said("pkg-config", "--modversion", "libdpdk") or UNKNOWN,
         "OpenSSL": openssl(said("openssl", "version")),
-        "coturn": coturns(),
+        "coturn": coturn(),
         "build": build(folder),
     }
