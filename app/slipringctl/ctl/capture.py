@@ -240,9 +240,9 @@ def run(server, args):
         for answer in rows(server, first, stop):
             print(json.dumps(answer), flush=True)
         return 0
-    begun(fields, first)
     try:
         with opened(path) as file:
+            begun(fields, first)
             write(rows(server, first, stop), fields, file)
     except BrokenPipeError:
         raise

@@ -96,7 +96,7 @@ class Server:
             try:
                 more = self.sock.recv(65536)
             except OSError as error:
-                raise NoServer(f"{self.path}: no answer: {error}") from error
+                raise NoServer(f"{self.path}: no answer: {error.strerror or error}") from error
             if not more or len(self.rest) > LONGEST:
                 raise NoServer(f"{self.path}: the server has closed the connection")
             self.rest += more

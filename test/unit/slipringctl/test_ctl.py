@@ -132,6 +132,20 @@ class ExitCodes(unittest.TestCase):
             for command in ("status", "top"):
                 self.assertEqual(run(box.path, command).returncode, 3)
 
+    def test_a_page_behind_the_last_is_not_nothing(self):
+        empty = {"rows": [], "users": 7, "realms": 1}
+        with world.Box(allocations=empty, users=empty, neighbours=empty) as box:
+            for command in ("allocations", "users", "neighbours"):
+                done = run(box.path, command, "--page", "9")
+                self.assertEqual((done.returncode, done.stdout), (0, b"there is no page 9\n"))
+                self.assertNotIn(b"page", run(box.path, command).stdout)
+
+    def test_a_capture_has_begun_once_its_file_is_there(self):
+        with world.Box(capture={"allocations": [], "left_out": 0, "shared": False, "rows": []}) as box:
+            done = run(box.path, "capture", "1", "-w", "/nowhere/x")
+        self.assertEqual((done.returncode, done.stderr),
+            (1, b"slipringctl: /nowhere/x: No such file or directory\n"))  # fmt: skip
+
     def test_kill_by_peer_asks_for_it(self):
         with world.Box(kill={"killed": 2}) as box:
             self.assertEqual(run(box.path, "kill", "--peer", "[2001:db8::1]:5000").returncode, 0)
