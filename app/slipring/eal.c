@@ -2,6 +2,7 @@
 // Finds the CPUs and hugepages for EAL, starts EAL and ends it.
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
@@ -63,6 +64,25 @@ size_t eal_hugepages_free_mb(const char *dir)
 	return kb / 1024;
 }
 
+size_t eal_memory_mb(void)
+{
+	const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 && size > 0 ? ((size_t)pages * (size_t)size) >> 20 : SIZE_MAX;
+}
+
+// Normal pages are had one by one, until the machine has none left for others.
+static bool has_room(const struct eal *e, const struct eal_params *p, char *error, size_t len)
+{
+	if (e->args.memory != EAL_MEMORY_NORMAL || p->need_mb <= p->all_mb)
+		return true;
+	snprintf(error, len,
+		"%zu MB are needed, and this machine has %zu MB: lower limits.allocations, "
+		"limits.pool or buffers, see `slipring --show-needs`",
+		p->need_mb, p->all_mb);
+	return false;
+}
+
 static void tell_memory(struct eal *e, const struct eal_params *p)
 {
 	switch (e->args.memory) {
@@ -103,6 +123,38 @@ static int take_lcores(struct eal *e, const struct conf *c, char *error, size_t 
 	return -1;
 }
 
+static bool asks_for_help(const struct eal_args *a)
+{
+	for (unsigned int i = 1; i < a->argc; i++)
+		if (strcmp(a->argv[i], "--help") == 0 || strcmp(a->argv[i], "-h") == 0 ||
+			strcmp(a->argv[i], "-v") == 0 || strcmp(a->argv[i], "--version") == 0)
+			return true;
+	return false;
+}
+
+// At an argument that it does not know EAL prints all that it knows, a hundred lines, to standard
+// output, and the reason is lost among them. Reasons go to standard error.
+static int init_quietly(struct eal *e)
+{
+	const int none = asks_for_help(&e->args) ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
+	const int out = none >= 0 ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
+	int rc;
+
+	if (out >= 0) {
+		fflush(stdout);
+		dup2(none, STDOUT_FILENO);
+	}
+	rc = rte_eal_init((int)e->args.argc, e->argv);
+	if (out >= 0) {
+		fflush(stdout);
+		dup2(out, STDOUT_FILENO);
+		close(out);
+	}
+	if (none >= 0)
+		close(none);
+	return rc;
+}
+
 // Starts EAL with a copy of the vector, because EAL sorts it and writes into it.
 static int init(struct eal *e, char *error, size_t len)
 {
@@ -116,7 +168,7 @@ static int init(struct eal *e, char *error, size_t len)
 		return -1;
 	}
 	memcpy(e->argv, a->argv, (a->argc + 1) * sizeof(*e->argv));
-	if (rte_eal_init((int)a->argc, e->argv) < 0) {
+	if (init_quietly(e) < 0) {
 		snprintf(error, len, "DPDK does not start: %s (its own words are above)",
 			rte_strerror(rte_errno));
 		return -1;
@@ -139,8 +191,8 @@ int eal_start(struct eal *e, const struct eal_params *p, char *error, size_t len
 		snprintf(error, len, "out of memory");
 		return -1;
 	}
-	e->lock = instance_lock(e->args.file_prefix, error, len);
-	if (e->lock < 0) {
+	if (!has_room(e, p, error, len) ||
+		(e->lock = instance_lock(e->args.file_prefix, error, len)) < 0) {
 		release(e);
 		return -1;
 	}

@@ -24,6 +24,7 @@ struct eal_params {
 	unsigned int nb_cpus;
 	size_t need_mb; // megabytes that the data path will ask for
 	size_t free_mb; // megabytes free in hugepages
+	size_t all_mb; // megabytes of the machine
 };
 
 struct eal_args {
@@ -60,6 +61,8 @@ struct eal {
 unsigned int eal_cpus_allowed(unsigned int cpus[RTE_MAX_LCORE]);
 // Free megabytes in hugepages of all sizes under dir (/sys/kernel/mm/hugepages).
 size_t eal_hugepages_free_mb(const char *dir);
+// All megabytes of the machine.
+size_t eal_memory_mb(void);
 // Starts EAL with an lcore for each worker of conf. 0, or -1 with a reason in error. Call it once
 // per process.
 int eal_start(struct eal *e, const struct eal_params *p, char *error, size_t len);

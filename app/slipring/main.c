@@ -71,14 +71,41 @@ static struct conf *load(const struct opts *o, struct conf_report *r)
 	return NULL;
 }
 
+static unsigned int count_workers(const struct conf *c, unsigned int nb_cpus)
+{
+	const int lcores = c->eal_lcores != NULL ? conf_lcores_count(c->eal_lcores) : 0;
+
+	return c->workers != 0
+		? c->workers
+		: eal_workers_default(nb_cpus, lcores > 0 ? (unsigned int)lcores : 0);
+}
+
+// The file may be meant for another machine.
+static void check_memory(struct conf *c, struct conf_report *r)
+{
+	unsigned int cpus[RTE_MAX_LCORE];
+	const struct conf_at at = {c, &c->turn.limits.allocations, 0, "limits.allocations"};
+	size_t need_mb;
+
+	c->turn.workers = c->workers = count_workers(c, eal_cpus_allowed(cpus));
+	need_mb = dp_memory_mb(c);
+	if (need_mb > eal_memory_mb())
+		conf_tell(r, CONF_WARNING, at,
+			"%zu MB are needed in all, and this machine has %zu MB: lower it, or "
+			"limits.pool or buffers, see `slipring --show-needs`",
+			need_mb, eal_memory_mb());
+}
+
 static int check(const struct opts *o)
 {
 	struct conf_report r = {.say = print_problem};
 	struct conf *c = load(o, &r);
 	const char *errors, *warnings;
 
-	if (c != NULL)
+	if (c != NULL) {
 		check_all(c, true, &r);
+		check_memory(c, &r);
+	}
 	if (c != NULL && conf_pending(c))
 		printf("%s: what the network gives for dhcp and slaac is checked at the start\n",
 			o->config);
@@ -138,11 +165,7 @@ static void log_warning(void *ctx, enum conf_weight weight, const char *line)
 
 static void resolve_workers(struct conf *c, unsigned int nb_cpus)
 {
-	const int lcores = c->eal_lcores != NULL ? conf_lcores_count(c->eal_lcores) : 0;
-
-	if (c->workers == 0)
-		c->workers = eal_workers_default(nb_cpus, lcores > 0 ? (unsigned int)lcores : 0);
-	c->turn.workers = c->workers;
+	c->turn.workers = c->workers = count_workers(c, nb_cpus);
 	if (c->workers > nb_cpus)
 		LOG(WORKERS, WARNING, "%u workers share %u CPUs", c->workers, nb_cpus);
 }
@@ -309,6 +332,7 @@ static int run_configured(const struct opts *o, struct conf *c)
 	resolve_workers(c, p.nb_cpus);
 	p.need_mb = dp_memory_mb(c);
 	p.free_mb = eal_hugepages_free_mb("/sys/kernel/mm/hugepages");
+	p.all_mb = eal_memory_mb();
 	if (mgmt_stop_asked()) { // while the file was read
 		LOG(START, NOTICE, "stopped before the start");
 		return EXIT_SUCCESS;

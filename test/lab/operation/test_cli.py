@@ -137,6 +137,16 @@ def machine(lab):
     print("ok     ", done.stderr.splitlines()[-1])
 
 
+def eal_argument(lab):
+    """One that DPDK does not know is told alone; what it does know, where that is asked for."""
+    good = GOOD + f"eal: {{file-prefix: {lab.prefix}, args: [ARGUMENT]}}\n"
+    done = slipring("-c", write(lab, good.replace("ARGUMENT", "--no-such-thing")))
+    assert done.returncode == 1 and "unrecognized option '--no-such-thing'" in done.stderr, done
+    assert "DPDK does not start" in done.stderr and "Usage" not in done.stdout + done.stderr, done
+    done = slipring("-c", write(lab, good.replace("ARGUMENT", "--help")))
+    assert "EAL common options" in done.stdout, done
+
+
 def journal(lab):
     """Where standard error is the journal each line has its level, and no time of its own."""
     path = write(lab, GOOD + 'eal: {lcores: "0@0,1@1000"}\nworkers: {count: 1}\n')
@@ -173,6 +183,7 @@ def main(lab):
         print("ok    ", done.stderr.splitlines()[0])
     several(lab)
     machine(lab)
+    eal_argument(lab)
     journal(lab)
     # 8489: a realm beyond 16 bytes amplifies; it works, and --check says so.
     done = slipring("--check", "-c", write(lab, GOOD.replace("turn.test", "r" * 40)))

@@ -153,6 +153,23 @@ static void test_no_hugepages(void **state)
 	eal_args_free(&a);
 }
 
+// Nothing is opened then: there is no EAL, and no lock of its prefix.
+static void test_more_memory_than_there_is(void **state)
+{
+	struct conf c = base_conf();
+	struct eal_params p = base_params(&c);
+	char error[256] = "";
+	struct eal e;
+
+	p.free_mb = 0;
+	p.all_mb = 299;
+	assert_int_equal(eal_start(&e, &p, error, sizeof(error)), -1);
+	assert_string_equal(error,
+		"300 MB are needed, and this machine has 299 MB: lower limits.allocations, "
+		"limits.pool or buffers, see `slipring --show-needs`");
+	assert_true(eal_memory_mb() > 16);
+}
+
 static void test_pci(void **state)
 {
 	struct conf_port ports[] = {{.name = "a", .device = "0000:03:00.0"},
@@ -359,6 +376,7 @@ int main(void)
 		cmocka_unit_test(test_workers_default),
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_no_hugepages),
+		cmocka_unit_test(test_more_memory_than_there_is),
 		cmocka_unit_test(test_pci),
 		cmocka_unit_test(test_bond),
 		cmocka_unit_test(test_vtap),
