@@ -74,12 +74,12 @@ size_t eal_memory_mb(void)
 // Normal pages are had one by one, until the machine has none left for others.
 static bool has_room(const struct eal *e, const struct eal_params *p, char *error, size_t len)
 {
-	if (e->args.memory != EAL_MEMORY_NORMAL || p->need_mb <= p->all_mb)
+	if (e->args.memory != EAL_MEMORY_NORMAL || p->normal_mb <= p->all_mb)
 		return true;
 	snprintf(error, len,
 		"%zu MB are needed, and this machine has %zu MB: lower limits.allocations, "
 		"limits.pool or buffers, see `slipring --show-needs`",
-		p->need_mb, p->all_mb);
+		p->normal_mb, p->all_mb);
 	return false;
 }
 
@@ -91,7 +91,7 @@ static void tell_memory(struct eal *e, const struct eal_params *p)
 			p->need_mb, p->free_mb);
 		break;
 	case EAL_MEMORY_NORMAL:
-		snprintf(e->memory, sizeof(e->memory), "normal pages, %zu MB", p->need_mb);
+		snprintf(e->memory, sizeof(e->memory), "normal pages, %zu MB", p->normal_mb);
 		LOG(START, WARNING,
 			"%zu MB needed but %zu MB free in hugepages: normal pages are used, which "
 			"is slower (sysctl vm.nr_hugepages=%zu helps)",

@@ -22,7 +22,8 @@ struct eal_params {
 	unsigned int nb_extra;
 	const unsigned int *cpus; // CPUs allowed to this process, ascending
 	unsigned int nb_cpus;
-	size_t need_mb; // megabytes that the data path will ask for
+	size_t need_mb; // megabytes that the data path will ask for in hugepages
+	size_t normal_mb; // the same in normal pages
 	size_t free_mb; // megabytes free in hugepages
 	size_t all_mb; // megabytes of the machine
 };

@@ -156,7 +156,7 @@ static int add_memory(struct eal_args *a, const struct eal_params *p, bool pci)
 		// Without hugepages there are only virtual addresses.
 		a->memory = EAL_MEMORY_NORMAL;
 		return add(a, "--no-huge") != 0 || add(a, "-m") != 0 ||
-				add(a, "%zu", p->need_mb) != 0 || add(a, "--no-shconf") != 0 ||
+				add(a, "%zu", p->normal_mb) != 0 || add(a, "--no-shconf") != 0 ||
 				add(a, "--iova-mode=va") != 0
 			? -1
 			: 0;

@@ -27,6 +27,8 @@
 #include "turn_state.h"
 #include "watch/watch.h"
 
+#define HUGEPAGES "/sys/kernel/mm/hugepages"
+
 static void print_problem(void *ctx, enum conf_weight weight, const char *line)
 {
 	fprintf(stderr, "%s%s%s\n", mgmt_log_prefix(weight == CONF_WARNING ? LOG_WARNING : LOG_ERR),
@@ -88,8 +90,8 @@ static void check_memory(struct conf *c, struct conf_report *r)
 	size_t need_mb;
 
 	c->turn.workers = c->workers = count_workers(c, eal_cpus_allowed(cpus));
-	need_mb = dp_memory_mb(c);
-	if (need_mb > eal_memory_mb())
+	need_mb = dp_memory_normal_mb(c);
+	if (dp_memory_mb(c) > eal_hugepages_free_mb(HUGEPAGES) && need_mb > eal_memory_mb())
 		conf_tell(r, CONF_WARNING, at,
 			"%zu MB are needed in all, and this machine has %zu MB: lower it, or "
 			"limits.pool or buffers, see `slipring --show-needs`",
@@ -331,7 +333,8 @@ static int run_configured(const struct opts *o, struct conf *c)
 
 	resolve_workers(c, p.nb_cpus);
 	p.need_mb = dp_memory_mb(c);
-	p.free_mb = eal_hugepages_free_mb("/sys/kernel/mm/hugepages");
+	p.normal_mb = dp_memory_normal_mb(c);
+	p.free_mb = eal_hugepages_free_mb(HUGEPAGES);
 	p.all_mb = eal_memory_mb();
 	if (mgmt_stop_asked()) { // while the file was read
 		LOG(START, NOTICE, "stopped before the start");

@@ -296,7 +296,7 @@ no_memory:
 	snprintf(error, len,
 		"not enough memory for %u workers: about %zu MB are needed in all (hugepages, or "
 		"-m)",
-		d->nb_workers, dp_memory_mb(d->conf));
+		d->nb_workers, dp_memory_here_mb(d->conf));
 	return -1;
 }
 
@@ -308,7 +308,8 @@ struct dp *dp_open(const struct conf *c, const unsigned int *lcores, dp_port_ope
 	struct dp *d = rte_zmalloc("dp", sizeof(*d), RTE_CACHE_LINE_SIZE);
 
 	if (d == NULL) {
-		snprintf(error, len, "not enough memory: about %zu MB are needed", dp_memory_mb(c));
+		snprintf(error, len, "not enough memory: about %zu MB are needed",
+			dp_memory_here_mb(c));
 		return NULL;
 	}
 	pthread_mutex_init(&d->policy_lock, NULL);
@@ -323,7 +324,7 @@ struct dp *dp_open(const struct conf *c, const unsigned int *lcores, dp_port_ope
 		snprintf(error, len,
 			"packet pool of %u buffers: %s; about %zu MB are needed in all (hugepages, "
 			"or -m)",
-			c->mbufs, rte_strerror(rte_errno), dp_memory_mb(c));
+			c->mbufs, rte_strerror(rte_errno), dp_memory_here_mb(c));
 		dp_destroy(d);
 		return NULL;
 	}

@@ -9,9 +9,12 @@
 
 struct conf;
 
-// Megabytes of memory dp_start will ask EAL for, with room to spare: for -m without hugepages.
-// Computed from the configuration alone, before EAL is up.
+// Megabytes of memory dp_start will ask EAL for, with room to spare, in hugepages and, for -m, in
+// normal pages, of which it takes more. Computed from the configuration alone, before EAL is up.
 size_t dp_memory_mb(const struct conf *c);
+size_t dp_memory_normal_mb(const struct conf *c);
+// The one or the other, by the pages that EAL has. Once EAL is up.
+size_t dp_memory_here_mb(const struct conf *c);
 
 // What there is for allocations over all workers.
 struct dp_pools {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How much memory the data path will ask EAL for, and the sizes that it is made of. Told before
 // there is an EAL, so that one without hugepages can be given enough.
+#include <rte_eal.h>
+
 #include "backlog.h"
 #include "clients/sessions.h"
 #include "clients/streams.h"
@@ -22,6 +24,7 @@
 #include "workers/metering.h"
 
 #define MB (1024 * 1024)
+#define PAGE 4096 // bytes of a normal one
 #define EAL_MB 32 // its own tables, drivers, fragmentation at the ends
 #define DESCRIPTOR 64 // bytes of driver memory for one, generously
 #define SLOW_BUFFER 576 // bytes of a buffer for a frame of LACP, with its header and headroom
@@ -149,6 +152,31 @@ static size_t exceptions_size(const struct conf *c)
 		sum += exception_pool_bytes(
 			c, i, c->ports[i].tx_ring != 0 ? c->ports[i].tx_ring : tx);
 	return sum;
+}
+
+// Packet buffers cross no border of a page (rte_mempool_op_populate_helper). In hugepages that is
+// nothing; of normal pages each may hold one.
+static size_t lost_in_pages(const struct conf *c)
+{
+	const uint32_t element =
+		(uint32_t)(sizeof(struct rte_mbuf) + DP_PRIV_SIZE) + dp_data_room(c);
+	const size_t size = rte_mempool_calc_obj_size(element, 0, NULL);
+	const size_t n = (packets_size(c) + exceptions_size(c)) / (size + sizeof(void *));
+	const size_t room = size > PAGE ? RTE_ALIGN_CEIL(size, (size_t)PAGE) : PAGE / (PAGE / size);
+
+	return n * (room - size);
+}
+
+size_t dp_memory_normal_mb(const struct conf *c)
+{
+	const size_t lost = lost_in_pages(c) / MB;
+
+	return dp_memory_mb(c) + lost + lost / 8;
+}
+
+size_t dp_memory_here_mb(const struct conf *c)
+{
+	return rte_eal_has_hugepages() ? dp_memory_mb(c) : dp_memory_normal_mb(c);
 }
 
 size_t dp_memory_mb(const struct conf *c)

@@ -125,7 +125,7 @@ int exception_open(struct dp *d, uint32_t port, exception_opener *open, char *er
 	rc = pool_make(e, p);
 	if (rc != 0) {
 		snprintf(error, len, "port %s: exception port: %s; about %zu MB are needed in all",
-			c->ports[port].name, rte_strerror(-rc), dp_memory_mb(c));
+			c->ports[port].name, rte_strerror(-rc), dp_memory_here_mb(c));
 		return -1;
 	}
 	return kernel_open(e, open, error, len);

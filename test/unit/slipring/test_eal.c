@@ -34,8 +34,12 @@ static struct conf base_conf(void)
 
 static struct eal_params base_params(const struct conf *c)
 {
-	return (struct eal_params){
-		.conf = c, .cpus = four, .nb_cpus = 4, .need_mb = 300, .free_mb = 512};
+	return (struct eal_params){.conf = c,
+		.cpus = four,
+		.nb_cpus = 4,
+		.need_mb = 300,
+		.normal_mb = 400,
+		.free_mb = 512};
 }
 
 static bool has(const struct eal_args *a, const char *arg)
@@ -141,7 +145,7 @@ static void test_no_hugepages(void **state)
 	assert_int_equal(a.memory, EAL_MEMORY_NORMAL);
 	assert_true(has(&a, "--no-huge"));
 	assert_true(has(&a, "-m"));
-	assert_true(has(&a, "300"));
+	assert_true(has(&a, "400"));
 	assert_true(has(&a, "--no-shconf"));
 	assert_true(has(&a, "--iova-mode=va"));
 	// EAL refuses the two together.
@@ -162,10 +166,10 @@ static void test_more_memory_than_there_is(void **state)
 	struct eal e;
 
 	p.free_mb = 0;
-	p.all_mb = 299;
+	p.all_mb = 399;
 	assert_int_equal(eal_start(&e, &p, error, sizeof(error)), -1);
 	assert_string_equal(error,
-		"300 MB are needed, and this machine has 299 MB: lower limits.allocations, "
+		"400 MB are needed, and this machine has 399 MB: lower limits.allocations, "
 		"limits.pool or buffers, see `slipring --show-needs`");
 	assert_true(eal_memory_mb() > 16);
 }

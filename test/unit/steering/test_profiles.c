@@ -156,6 +156,17 @@ static void test_memory(void **state)
 	assert_in_range(dp_memory_mb(&c), before - 2, before);
 }
 
+// A buffer is longer than half a page, and crosses none.
+static void test_memory_in_normal_pages(void **state)
+{
+	struct conf c = world.conf;
+
+	c.mbufs = 131072;
+	assert_in_range(
+		dp_memory_normal_mb(&c), 512 + dp_memory_mb(&c) - 131072 * 2560 / 1048576, 700);
+	assert_true(dp_memory_mb(&c) < 512);
+}
+
 #define WITH_WORLD(f) cmocka_unit_test_setup(f, setup)
 
 int main(void)
@@ -166,6 +177,7 @@ int main(void)
 		WITH_WORLD(test_rings_and_pool),
 		WITH_WORLD(test_port_wins),
 		WITH_WORLD(test_devargs),
+		WITH_WORLD(test_memory_in_normal_pages),
 		WITH_WORLD(test_profile),
 		WITH_WORLD(test_memory),
 	};
