@@ -328,6 +328,16 @@ struct turn_event;
 // Moves up to max events of workers and stream threads to out, those of each in their order.
 // Returns how many. Management lcore.
 unsigned int dp_events(struct dp *d, struct turn_event *out, unsigned int max);
+
+// A host that claims an address of ours, by ARP or ND.
+struct dp_conflict {
+	struct addr addr;
+	uint8_t mac[6], port;
+};
+
+// Takes one that a worker (its index, below dp_workers) has noted: at most eight wait at a time, of
+// eight addresses. False: there is none. Management lcore only.
+bool dp_conflict(struct dp *d, unsigned int worker, struct dp_conflict *out);
 // The time of turn_event.at_ms now. Any thread.
 uint64_t dp_clock_ms(const struct dp *d);
 // Names who is to get, once workers have stopped, the events that are left then, and those of

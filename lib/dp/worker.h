@@ -27,6 +27,7 @@
 #include "link/vlans.h"
 #include "pmtu.h"
 #include "rates.h"
+#include "link/conflicts.h"
 #include "steering/steer_counts.h"
 #include "turn.h"
 #include "turn_config.h"
@@ -140,6 +141,7 @@ struct worker {
 	// Shared with other threads.
 	struct steer_counts steer[CONF_PORTS_MAX] __rte_cache_aligned; // they only read
 	struct stats_page page;
+	struct conflicts conflicts;
 	struct mailbox mailbox __rte_cache_aligned;
 	struct waiter waiter;
 } __rte_cache_aligned;

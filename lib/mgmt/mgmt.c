@@ -18,6 +18,7 @@
 #include "control.h"
 #include "drain/drain.h"
 #include "events.h"
+#include "link/conflicts_told.h"
 #include "log.h"
 #include "mgmt.h"
 #include "reload.h"
@@ -43,6 +44,7 @@ struct loop {
 	struct mgmt_reload *reload;
 	struct mgmt_drain *drain;
 	struct mgmt_bonds bonds;
+	struct mgmt_conflicts conflicts;
 	struct mgmt_bursts bursts;
 	struct mgmt_addresses addresses;
 };
@@ -187,6 +189,7 @@ static void take_tick(struct loop *l)
 	l->soon = mgmt_events_tick(l->events);
 	watch_links(l);
 	mgmt_bonds_tick(&l->bonds, l->dp);
+	mgmt_conflicts_tick(&l->conflicts, l->dp, now_ms());
 	for (unsigned int i = 0; i < 2 * dp_ports(l->dp); i++)
 		watch_steering(l, i / 2, i % 2 == 0);
 	mgmt_addresses_tick(&l->addresses, l->dp);

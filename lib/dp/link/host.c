@@ -11,6 +11,7 @@
 #include "exception/exception.h"
 #include "icmp_error.h"
 #include "ip/icmp_errors.h"
+#include "link/conflicts.h"
 #include "link/local_addrs.h"
 #include "link/mld.h"
 #include "link/nexthop.h"
@@ -149,10 +150,12 @@ static void neighbour_input(struct worker *w, uint8_t port, struct rte_mbuf *m,
 
 	if (msg->type == NET_NEIGH_NONE)
 		worker_drop(w, m, reason);
-	else if (ours(w, port, claimed) || // another host has, or says it has, our address
-		memcmp(msg->mac, w->dp->port[port].l2.src, 6) == 0) // or our MAC
+	else if (memcmp(msg->mac, w->dp->port[port].l2.src, 6) == 0) // it says that it has our MAC
 		worker_drop(w, m, drop_of_net(NET_DROP_MARTIAN_SOURCE));
-	else {
+	else if (ours(w, port, claimed)) {
+		conflicts_note(w, port, claimed, msg->mac);
+		worker_drop(w, m, drop_of_net(NET_DROP_MARTIAN_SOURCE));
+	} else {
 		if (msg->type == NET_NEIGH_ANSWER || ours_on(w, port, &msg->target))
 			exception_neighbour(w, port, m, f);
 		learn(w, port, m, msg, reason);
