@@ -72,7 +72,9 @@ struct dp {
 	struct hot *hot; // that all workers have; mgmt lcore only
 	struct turn_relay_map *map;
 	struct turn_policy *policy; // mgmt lcore writes; stream threads read it with the lock
-	pthread_mutex_t policy_lock;
+	// That workers take one after the other; NULL: no reload is there. As policy.
+	const struct turn_policy *policy_next;
+	pthread_mutex_t policy_lock; // of both
 	struct reload *reload; // under way, or NULL; management lcore
 	struct alternates alternates;
 	uint8_t boot_key[32]; // of nonces, the same for all policies, and of NICs' hashes

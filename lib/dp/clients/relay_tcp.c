@@ -157,14 +157,17 @@ bool relay_tcp_lives(void *ctx, unsigned int w, const struct stream_place *p)
 	return turn_tcp_table_lives(d->worker[w]->shard, p->place, p->allocation);
 }
 
-// Threads have no part in the taking over of a policy, so the lock keeps theirs alive meanwhile.
+// Threads have no part in the taking over of a policy, so the lock keeps theirs alive meanwhile. A
+// worker may have granted by the next one what the old one denies. What only the old one allows is
+// found when all have the next one: threads then look at all their connections.
 bool relay_tcp_may_be_peer(void *ctx, uint8_t realm, const struct endpoint *peer)
 {
 	struct dp *d = ctx;
 	bool may;
 
 	pthread_mutex_lock(&d->policy_lock);
-	may = turn_tcp_may_be_peer(d->policy, realm, peer);
+	may = turn_tcp_may_be_peer(d->policy, realm, peer) ||
+		(d->policy_next != NULL && turn_tcp_may_be_peer(d->policy_next, realm, peer));
 	pthread_mutex_unlock(&d->policy_lock);
 	return may;
 }

@@ -168,6 +168,17 @@ static bool step_worker(struct dp *d, unsigned int worker)
 	return r->state[worker] == ANSWERED;
 }
 
+// What stream threads judge by: the next policy is there before the first worker has it, and the
+// old one is gone when all have.
+static void show_policies(
+	struct dp *d, struct turn_policy *policy, const struct turn_policy *policy_next)
+{
+	pthread_mutex_lock(&d->policy_lock);
+	d->policy = policy;
+	d->policy_next = policy_next;
+	pthread_mutex_unlock(&d->policy_lock);
+}
+
 // All workers have what is new, and nobody what was once stream threads have it, too. These then
 // judge peers anew (stream_change).
 static void take_over(struct dp *d)
@@ -175,9 +186,7 @@ static void take_over(struct dp *d)
 	struct reload *r = d->reload;
 	struct turn_policy *was = d->policy;
 
-	pthread_mutex_lock(&d->policy_lock);
-	d->policy = r->policy;
-	pthread_mutex_unlock(&d->policy_lock);
+	show_policies(d, r->policy, NULL);
 	turn_policy_free(was);
 	hot_free(d->hot);
 	d->hot = r->hot;
@@ -195,6 +204,8 @@ int dp_reload_step(struct dp *d)
 	struct reload *r = d->reload;
 	unsigned int answered = 0, ended;
 
+	if (r->phase == TAKE)
+		show_policies(d, d->policy, r->policy);
 	for (unsigned int i = 0; i < d->nb_workers && (r->phase != LOWER || answered == i); i++)
 		answered += step_worker(d, i);
 	if (answered < d->nb_workers)
@@ -218,6 +229,7 @@ void reload_free(struct dp *d)
 
 	if (r == NULL)
 		return;
+	show_policies(d, d->policy, NULL);
 	for (unsigned int i = 0; i < d->nb_made; i++) {
 		if (r->state[i] == ASKED)
 			dp_answer_done(d, i, DP_ASK_JUDGE);

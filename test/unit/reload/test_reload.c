@@ -3,6 +3,7 @@
 // judged by one policy at a time, and the old one is freed when nobody can read it.
 #include <errno.h>
 
+#include "clients/relay_tcp.h"
 #include "datapath.h"
 #include "dp_world.h"
 #include "turn_event.h"
@@ -112,6 +113,48 @@ static void who_is_denied_ends(void **state)
 	client_begin(&world, &c[0], STUN_REFRESH);
 	assert_int_equal(client_ask(&world, &c[0]), 437);
 	client_assert_relays(&world, &c[1], 0x4000, &good);
+	world_close(&world);
+}
+
+static void reload_denying(const struct endpoint *peer, struct prefix *deny)
+{
+	struct turn_config t = world.conf.turn;
+
+	*deny = (struct prefix){peer->addr, 128};
+	t.deny = deny;
+	t.nb_deny = 1;
+	begin(&t, false);
+}
+
+// A stream thread is asked for a peer (RFC 6062) whom a worker may have granted by the old rules or
+// by those that come: it denies him only if both do. Once all workers have the new rules they alone
+// hold.
+static void a_thread_denies_nobody_whom_a_worker_may_have_granted(void **state)
+{
+	const struct endpoint was_denied = world_endpoint("10.99.0.30", 7000);
+	const struct endpoint is_denied = world_endpoint("10.99.0.31", 7000);
+	const struct endpoint never = world_endpoint("192.0.2.1", 7000);
+	struct prefix deny[2];
+
+	world_open(&world, *state);
+	reload_denying(&was_denied, &deny[0]);
+	finish();
+	assert_false(relay_tcp_may_be_peer(world.dp, 0, &was_denied));
+	assert_true(relay_tcp_may_be_peer(world.dp, 0, &is_denied));
+	reload_denying(&is_denied, &deny[1]);
+	assert_false(relay_tcp_may_be_peer(world.dp, 0, &was_denied));
+	for (unsigned int i = 0; i < 3; i++) { // workers are asked, they answer, and nobody looks
+		if (i == 0)
+			assert_int_equal(dp_reload_step(world.dp), -EAGAIN);
+		else
+			world_round(&world);
+		assert_true(relay_tcp_may_be_peer(world.dp, 0, &was_denied));
+		assert_true(relay_tcp_may_be_peer(world.dp, 0, &is_denied));
+		assert_false(relay_tcp_may_be_peer(world.dp, 0, &never));
+	}
+	finish();
+	assert_true(relay_tcp_may_be_peer(world.dp, 0, &was_denied));
+	assert_false(relay_tcp_may_be_peer(world.dp, 0, &is_denied));
 	world_close(&world);
 }
 
@@ -281,6 +324,8 @@ int main(void)
 		WORLD_CASE(nothing_is_lost, setups, 2),
 		WORLD_CASE(who_is_denied_ends, setups, 0),
 		WORLD_CASE(who_is_denied_ends, setups, 2),
+		WORLD_CASE(a_thread_denies_nobody_whom_a_worker_may_have_granted, setups, 0),
+		WORLD_CASE(a_thread_denies_nobody_whom_a_worker_may_have_granted, setups, 2),
 		WORLD_CASE(a_lower_quota_ends_so_many, setups, 0),
 		WORLD_CASE(a_lower_quota_ends_so_many, setups, 2),
 		cmocka_unit_test(a_full_worker_ends_a_crowd_in_time),
