@@ -141,9 +141,23 @@ bool conn_open(struct thread *t, int fd, uint8_t listener, const struct endpoint
 	return true;
 }
 
+// libssl forbids SSL_shutdown after an error, and without a handshake there is nothing to end. Who
+// is cut off from a peer has not got all of its bytes.
+static void tls_end(struct thread *t, struct conn *c, bool in_order)
+{
+	if (c->ssl == NULL)
+		return;
+	if (c->state >= CONN_OPEN && in_order)
+		SSL_shutdown(c->ssl);
+	SSL_free(c->ssl);
+	c->ssl = NULL;
+	count(&t->stats.tls, -1);
+}
+
 void conn_close(struct thread *t, struct conn *c, uint64_t *reason)
 {
 	const uint32_t i = (uint32_t)(c - t->conn);
+	bool whole = true;
 
 	count(reason, 1);
 	count(&t->stats.connections, -1);
@@ -151,17 +165,10 @@ void conn_close(struct thread *t, struct conn *c, uint64_t *reason)
 	// before the workers are told: see stream_alive
 	__atomic_store_n(&t->live[i], 0, __ATOMIC_SEQ_CST);
 	if (c->state == CONN_SPLICED)
-		splice_closed(t, c);
-	if (c->ssl != NULL) {
-		// libssl forbids SSL_shutdown after an error, and without a handshake there is
-		// nothing to end. Who is cut off from a peer has not got all of its bytes.
-		if (c->state >= CONN_OPEN && reason != &t->stats.failed &&
-			reason != &t->stats.rekeys && reason != &t->stats.relay_denied)
-			SSL_shutdown(c->ssl);
-		SSL_free(c->ssl);
-		c->ssl = NULL;
-		count(&t->stats.tls, -1);
-	}
+		whole = splice_closed(t, c);
+	tls_end(t, c,
+		whole && reason != &t->stats.failed && reason != &t->stats.rekeys &&
+			reason != &t->stats.relay_denied);
 	young_drop(t, c);
 	close(c->fd);
 	free(c->rest);

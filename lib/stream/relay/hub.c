@@ -235,6 +235,7 @@ struct hub_conn *hub_conn_begin(
 		.user = a->user,
 		.next_id = HUB_NONE,
 		.next_peer = *head,
+		.mate = HUB_NONE,
 		.fd = fd,
 		.thread = a->thread,
 		.worker = a->worker,
@@ -271,6 +272,22 @@ bool hub_conn_name(struct hub *h, struct hub_conn *c, uint32_t id)
 	c->next_id = *head;
 	*head = hub_index(h, c);
 	return true;
+}
+
+void hub_conn_pair(struct hub *h, struct hub_conn *a, struct hub_conn *b)
+{
+	a->mate = hub_index(h, b);
+	a->mate_serial = b->serial;
+	b->mate = hub_index(h, a);
+	b->mate_serial = a->serial;
+}
+
+void hub_conn_cut(struct hub *h, const struct hub_conn *c)
+{
+	struct hub_conn *mate = c->mate != HUB_NONE ? &h->conn[c->mate] : NULL;
+
+	if (mate != NULL && mate->state != HUB_FREE && mate->serial == c->mate_serial)
+		__atomic_store_n(&mate->cut, true, __ATOMIC_RELEASE);
 }
 
 void hub_conn_end(struct hub *h, struct hub_conn *c)

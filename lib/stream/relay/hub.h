@@ -56,9 +56,12 @@ struct hub_conn {
 	uint32_t user;
 	uint32_t client; // BOUND: index of the client's connection on the thread
 	uint32_t next_id, next_peer; // chains; next_id also of what is free
+	// The other end in process, and its serial; HUB_NONE: it is in no process of ours.
+	uint32_t mate, mate_serial;
 	int fd;
 	bool asked; // by a Connect; else the peer has connected
 	bool untold; // HUB_ACCEPTED: the worker is still to be asked
+	bool cut; // in process, what comes ends too early: the mate's thread says so
 	uint8_t state; // enum hub_state
 	uint8_t thread; // whose epoll has fd
 	uint8_t worker, listener;
@@ -109,6 +112,10 @@ struct hub_conn *hub_conn_begin(
 // Gives it the number that the client knows. False: another one has that.
 bool hub_conn_name(struct hub *h, struct hub_conn *c, uint32_t id);
 struct hub_conn *hub_conn_find(struct hub *h, uint32_t id);
+// Makes two of them the ends of one connection in process, which no kernel resets.
+void hub_conn_pair(struct hub *h, struct hub_conn *a, struct hub_conn *b);
+// Tells the other end in process, if there is one, that what comes to it ends too early.
+void hub_conn_cut(struct hub *h, const struct hub_conn *c);
 // Closes a connection and forgets it.
 void hub_conn_end(struct hub *h, struct hub_conn *c);
 // Takes the user of an order as one who may bind the allocation's connections.

@@ -229,6 +229,7 @@ static bool connect_inside(struct thread *t, struct hub_alloc *a, const struct o
 	c->asked = true;
 	p = begin(t, b, &a->at, fd[1]);
 	p->state = HUB_ACCEPTED;
+	hub_conn_pair(hub_of(t), c, p);
 	b->unjudged++;
 	if (!hub_conn_name(hub_of(t), c, d->o.id)) {
 		orders_end(t, c);

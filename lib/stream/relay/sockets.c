@@ -130,3 +130,10 @@ void sockets_reset(int fd)
 
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
 }
+
+void sockets_finish(int fd)
+{
+	static const struct linger none = {.l_onoff = 0};
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+}

@@ -18,5 +18,8 @@ int sockets_accept(int fd, struct endpoint *peer);
 // Whether an address is one of this namespace, whatever interface has it: 1 or 0. Also where that
 // cannot be told (ip_nonlocal_bind). -1 with errno: there is no descriptor to find it out.
 int sockets_is_own(const struct addr *a);
-// Makes the close that follows a reset: the peer learns of it at once, the kernel keeps nothing.
+// Makes the close that follows a reset, even if it is the process that ends: the other side learns
+// of it at once, and the kernel keeps nothing.
 void sockets_reset(int fd);
+// Undoes sockets_reset: the kernel sends on what it has, and behind it the end.
+void sockets_finish(int fd);

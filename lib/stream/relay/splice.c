@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Carries bytes between a client and a peer, over TLS or not. An end of stream is passed on behind
-// what came before it; when both ways have ended, or one side has failed, both are closed.
+// what came before it; when both ways have ended, or one side has failed, both are closed. Who has
+// not been passed the end of the other's bytes is reset by that: he may not have got all of them,
+// and must not take a cut for the end.
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -11,6 +13,7 @@
 #include "out/outgoing.h"
 #include "relay/hub.h"
 #include "relay/orders.h"
+#include "relay/sockets.h"
 #include "relay/splice.h"
 
 #define EVENTS (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)
@@ -76,6 +79,8 @@ bool splice_begin(struct thread *t, struct conn *c, struct hub_conn *p)
 	struct splice *s = calloc(1, sizeof(*s));
 	struct epoll_event e = {.data.u64 = WATCH_PEER | hub_index(t->s->hub, p)};
 
+	sockets_reset(c->fd);
+	sockets_reset(p->fd);
 	if (s == NULL || !way_make(&s->to_peer, c->rest_len > size ? c->rest_len : size) ||
 		!way_make(&s->to_client, size) ||
 		epoll_ctl(t->epoll, EPOLL_CTL_ADD, p->fd, &e) != 0) {
@@ -99,12 +104,12 @@ static bool later(void)
 	return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
 
-static int peer_read(int fd, uint8_t *buf, uint32_t len)
+static int peer_read(const struct hub_conn *p, uint8_t *buf, uint32_t len)
 {
-	const ssize_t n = recv(fd, buf, len, 0);
+	const ssize_t n = recv(p->fd, buf, len, 0);
 
 	if (n == 0)
-		return IO_CLOSED;
+		return __atomic_load_n(&p->cut, __ATOMIC_ACQUIRE) ? IO_FAILED : IO_CLOSED;
 	return n > 0 ? (int)n : later() ? IO_LATER : IO_FAILED;
 }
 
@@ -128,6 +133,7 @@ static int client_write(struct thread *t, struct conn *c, const uint8_t *buf, ui
 
 static void client_shut(struct conn *c)
 {
+	sockets_finish(c->fd);
 	if (c->ssl != NULL)
 		SSL_shutdown(c->ssl);
 	else
@@ -165,7 +171,7 @@ static bool fill(struct thread *t, struct splice *s, struct way *w, bool *moved)
 	w->dry = may == 0; // the end of the allocation is found by the tick
 	if (w->dry)
 		return true;
-	n = f.to_client ? peer_read(s->peer->fd, w->buf, may) : tls_io_read(s->client, w->buf, may);
+	n = f.to_client ? peer_read(s->peer, w->buf, may) : tls_io_read(s->client, w->buf, may);
 	if (!conf->ops->relayed(conf->ctx, &f, may, n > 0 ? (uint32_t)n : 0) && n > 0) {
 		w->dry = true; // what is not counted goes nowhere
 		return true;
@@ -196,6 +202,7 @@ static bool to_peer(struct thread *t, struct splice *s, bool *moved)
 			w, peer_write(fd, w->buf + w->at, w->len), &t->stats.relay_to_peers, moved))
 		return false;
 	if (w->ended && w->len == 0 && !w->shut) {
+		sockets_finish(fd);
 		shutdown(fd, SHUT_WR);
 		w->shut = true;
 	}
@@ -301,15 +308,19 @@ bool splice_is_ending(const struct splice *s)
 	return s->to_peer.ended || s->to_client.ended;
 }
 
-void splice_closed(struct thread *t, struct conn *c)
+bool splice_closed(struct thread *t, struct conn *c)
 {
 	struct hub *h = t->s->hub;
 	struct splice *s = c->splice;
+	const bool whole = s->to_client.shut;
 
 	c->splice = NULL;
 	dry_remove(s);
 	pthread_mutex_lock(&h->lock);
+	if (!s->to_peer.shut)
+		hub_conn_cut(h, s->peer);
 	orders_end(t, s->peer);
 	pthread_mutex_unlock(&h->lock);
 	splice_free(s);
+	return whole;
 }

@@ -21,5 +21,6 @@ void splice_work(struct thread *t, struct conn *c);
 void splice_dry(struct thread *t);
 // Whether one way has ended.
 bool splice_is_ending(const struct splice *s);
-// The client's connection is closed: so is that of the peer.
-void splice_closed(struct thread *t, struct conn *c);
+// The client's connection is closed: so is that of the peer. False: the client has not been passed
+// the end of the peer's bytes, and its socket is reset when it is closed.
+bool splice_closed(struct thread *t, struct conn *c);

@@ -343,6 +343,35 @@ def counted(lab, server):
     control.close()
 
 
+def assert_cut(sock):
+    """It ends as what is not whole: by a reset, over TLS without close_notify."""
+    sock.settimeout(5 * labs.SLOW)
+    if isinstance(sock, ssl.SSLSocket):
+        sock.suppress_ragged_eofs = False  # an end without a word is told
+    with contextlib.suppress(ConnectionResetError, ssl.SSLEOFError):
+        assert not sock.recv(1), "bytes that nobody has sent"
+        raise AssertionError("cut off, it looks as if the peer had said all")
+
+
+def ended(lab):
+    """RFC 6062 5.5: the end of an allocation closes what it has, and no download is a whole one by
+    that; nor is an upload, for the peer."""
+    for transport in ("tcp", "tls"):
+        echo, control = Echo(lab), allocated(lab, transport)
+        silent = Echo(lab, silent=True)
+        sock, other = (dialled(lab, control, to.address, transport) for to in (echo, silent))
+        echoes(sock, 20000)
+        other.sendall(b"upload")
+        peer = silent.accepted[0][0]
+        peer.settimeout(5 * labs.SLOW)
+        assert read(peer, 6) == b"upload"
+        assert control.refresh(0).cls == SUCCESS
+        for one in (sock, other, peer):
+            assert_cut(one)
+        control.close()
+        silent.close()
+
+
 def denied(lab, server):
     """A reload that denies a peer ends the connections with it, whoever has made them, and nothing
     else: the allocations have no permission for it."""
@@ -358,12 +387,7 @@ def denied(lab, server):
     server.config["peers"] = {**before, "deny": [PEER4 + "/32"]}
     reload(server, {})
     for sock in cut:
-        sock.settimeout(5 * labs.SLOW)
-        if isinstance(sock, ssl.SSLSocket):
-            sock.suppress_ragged_eofs = False  # an end without a word is told
-        with contextlib.suppress(ConnectionResetError, ssl.SSLEOFError):
-            assert not sock.recv(1), "bytes of a denied peer"
-            raise AssertionError("cut off, it looks as if the peer had said all")
+        assert_cut(sock)
     until(lambda: all(conn.fileno() < 0 for conn, _ in gone.accepted), 5, "the peer has seen the ends")
     streams.counted(server, "relay_denied", 2)
     for control, sock in zip(controls, whole):
@@ -449,6 +473,7 @@ def main(lab):
     patience(lab, server)
     limits(lab, server)
     counted(lab, server)
+    ended(lab)
     denied(lab, server)
     foreign(lab)
     rated(lab, server)

@@ -2,6 +2,7 @@
 // The worker, clients and peers of stream threads that relay TCP.
 #include "relay_world.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -289,6 +290,28 @@ void assert_closes(int fd)
 	close(fd);
 }
 
+static void assert_last(int fd, int want)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	char c;
+
+	assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
+	assert_int_equal(recv(fd, &c, 1, 0), want == 0 ? 0 : -1);
+	if (want != 0)
+		assert_int_equal(errno, want);
+	close(fd);
+}
+
+void assert_ends(int fd)
+{
+	assert_last(fd, 0);
+}
+
+void assert_is_reset(int fd)
+{
+	assert_last(fd, ECONNRESET);
+}
+
 // A client whose connection the worker knows: *conn is its number. What it sends is a request of
 // this method, and more.
 int client(uint8_t method, const char *more, uint64_t *conn)
@@ -452,7 +475,8 @@ int relay_world_close(void **state)
 {
 	struct item *i;
 
-	stream_stop(world.streams);
+	if (world.streams != NULL)
+		stream_stop(world.streams);
 	while ((i = first(&up[0])) != NULL || (i = first(&down[0])) != NULL ||
 		(i = first(&down[1])) != NULL)
 		free(i);

@@ -71,6 +71,9 @@ int dial(const struct sockaddr_in *to);
 void assert_reads(int fd, const char *text);
 // Waits until the other side has closed.
 void assert_closes(int fd);
+// The same, before which no byte comes: in order, or by a reset.
+void assert_ends(int fd);
+void assert_is_reset(int fd);
 // A client whose connection the worker knows: *conn is its number. What it sends is a request of
 // this method, and more.
 int client(uint8_t method, const char *more, uint64_t *conn);

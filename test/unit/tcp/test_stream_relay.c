@@ -32,8 +32,8 @@ static void test_bind(void **state)
 	assert_int_equal(shutdown(data, SHUT_WR), 0);
 	assert_true(send(peer, "still", 5, 0) == 5);
 	assert_reads(data, "still");
-	assert_closes(peer);
-	assert_closes(data);
+	assert_ends(peer);
+	assert_ends(data);
 	UNTIL(stats().relay_connections == 0 &&
 		__atomic_load_n(&world.connections, __ATOMIC_RELAXED) == 0);
 	assert_int_equal(stats().relay_bound, 1);
@@ -195,7 +195,8 @@ static void test_strangers(void **state)
 		assert_closes(peers[i]);
 }
 
-// The end of the allocation closes its port and all connections.
+// The end of the allocation closes its port and all connections. Who is joined with another is
+// reset: he may not have got all of the other's bytes.
 static void test_end(void **state)
 {
 	uint64_t conn, data_conn;
@@ -205,10 +206,85 @@ static void test_end(void **state)
 	order(data_conn, binding(5, "ivan"));
 	assert_reads(data, "done");
 	__atomic_store_n(&world.alive, 0, __ATOMIC_RELAXED);
-	assert_closes(peer);
+	assert_is_reset(peer);
 	assert_closes(waits);
-	assert_closes(data);
+	assert_is_reset(data);
 	UNTIL(stats().relay_ports == 0 && stats().relay_connections == 0);
+	close(c);
+}
+
+// A client and a peer that are joined.
+static int joined(uint64_t *conn, int *peer, int *data)
+{
+	const int c = control(conn);
+	uint64_t data_conn;
+
+	*peer = admitted(*conn, 5);
+	assert_reads(c, "done");
+	*data = client(11, "", &data_conn);
+	order(data_conn, binding(5, "ivan"));
+	assert_reads(*data, "done");
+	return c;
+}
+
+// Closes by a reset.
+static void reset(int fd)
+{
+	const struct linger now = {.l_onoff = 1};
+
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now)), 0);
+	close(fd);
+}
+
+// Who has got all of the other's bytes, and their end, has an end and no reset when the allocation
+// ends: the client of what it has loaded, and the peer of what it was sent.
+static void test_end_of_halves(void **state)
+{
+	uint64_t conn;
+	int end[2]; // a peer and a client
+
+	for (unsigned int i = 0; i < 2; i++) {
+		const int c = joined(&conn, &end[0], &end[1]);
+
+		assert_true(send(end[i], "all", 3, 0) == 3);
+		assert_int_equal(shutdown(end[i], SHUT_WR), 0);
+		assert_reads(end[!i], "all");
+		assert_ends(dup(end[!i]));
+		__atomic_store_n(&world.alive, 0, __ATOMIC_RELAXED);
+		assert_is_reset(end[i]);
+		assert_ends(end[!i]);
+		UNTIL(stats().relay_ports == 0 && stats().relay_connections == 0);
+		close(c);
+	}
+}
+
+// A reset of one side is one of the other.
+static void test_reset(void **state)
+{
+	uint64_t conn;
+	int end[2];
+
+	for (unsigned int i = 0; i < 2; i++) {
+		const int c = joined(&conn, &end[0], &end[1]);
+
+		reset(end[i]);
+		assert_is_reset(end[!i]);
+		UNTIL(stats().relay_connections == 0);
+		close(c);
+	}
+}
+
+// Threads that stop reset what they carry.
+static void test_stop(void **state)
+{
+	uint64_t conn;
+	int peer, data;
+	const int c = joined(&conn, &peer, &data);
+
+	stream_stop(world.streams);
+	world.streams = NULL;
+	assert_is_reset(peer);
+	assert_is_reset(data);
 	close(c);
 }
 
@@ -282,14 +358,13 @@ static void test_in_vain(void **state)
 }
 
 // Two allocations of this box: the one connects, the other one is asked, and no kernel is between.
-static void test_inside(void **state)
+static void join_inside(int *data, int *other)
 {
 	uint64_t conn, other_conn, data_conn, other_data;
 	const int c = control(&conn), d = control_at(&other_conn, 1, &world.other_port);
 	struct stream_order o = {
 		.of = {ALLOCATION, 0}, .to = 1, .id = 9, .kind = STREAM_ORDER_CONNECT};
 	struct item *i;
-	int data, other;
 
 	o.at = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.other_port.sin_port)};
 	order(conn, o);
@@ -311,19 +386,36 @@ static void test_inside(void **state)
 	assert_reads(d, "done");
 	order(other_conn, o);
 	assert_reads(d, "same");
-	data = client(11, "", &data_conn);
+	*data = client(11, "", &data_conn);
 	order(data_conn, binding(9, "ivan"));
-	assert_reads(data, "done");
-	assert_true(send(data, "hello", 5, 0) == 5);
-	other = client(11, "", &other_data);
+	assert_reads(*data, "done");
+	assert_true(send(*data, "hello", 5, 0) == 5);
+	*other = client(11, "", &other_data);
 	order(other_data, binding(10, "ivan"));
-	assert_reads(other, "donehello");
-	assert_true(send(other, "there", 5, 0) == 5);
-	assert_reads(data, "there");
-	close(data);
-	assert_closes(other);
+	assert_reads(*other, "donehello");
+	assert_true(send(*other, "there", 5, 0) == 5);
+	assert_reads(*data, "there");
 	close(c);
 	close(d);
+}
+
+static void test_inside(void **state)
+{
+	int data, other;
+
+	join_inside(&data, &other);
+	close(data);
+	assert_ends(other);
+}
+
+// No kernel passes a reset on.
+static void test_inside_reset(void **state)
+{
+	int data, other;
+
+	join_inside(&data, &other);
+	reset(data);
+	assert_is_reset(other);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, relay_world_open, relay_world_close)
@@ -342,9 +434,13 @@ int main(void)
 			test_bind_is_not_answered, relay_world_open_curt, relay_world_close),
 		TEST(test_strangers),
 		TEST(test_end),
+		TEST(test_end_of_halves),
+		TEST(test_reset),
+		TEST(test_stop),
 		TEST(test_unopened),
 		TEST(test_own),
 		TEST(test_inside),
+		TEST(test_inside_reset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

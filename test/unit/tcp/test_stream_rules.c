@@ -27,18 +27,6 @@ static void set_denied(int peer, bool denied)
 	__atomic_store_n(&world.denied[port_of(peer)], denied, __ATOMIC_RELAXED);
 }
 
-// Waits for a reset, before which no byte comes.
-static void assert_is_reset(int fd)
-{
-	struct pollfd p = {.fd = fd, .events = POLLIN};
-	char c;
-
-	assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
-	assert_int_equal(recv(fd, &c, 1, 0), -1);
-	assert_int_equal(errno, ECONNRESET);
-	close(fd);
-}
-
 // A client's data connection, joined with the peer that was admitted under a number.
 static int bound(uint32_t id)
 {
