@@ -304,6 +304,16 @@ static void see(struct thread *t, unsigned int messages)
 	t->nap_set &= t->nap.on;
 }
 
+// Looks at portions of what is relayed over TCP.
+static void review(struct thread *t)
+{
+	if (rules_are_due(t))
+		rules_review(t);
+	if (orders_are_due(t))
+		orders_review(t);
+	t->hungry |= rules_are_due(t) || orders_are_due(t);
+}
+
 static void round_of(struct thread *t)
 {
 	static const struct timespec pause = {.tv_nsec = STALL_NS};
@@ -326,18 +336,15 @@ static void round_of(struct thread *t)
 	if (t->stalled)
 		nanosleep(&pause, NULL);
 	at_once = busy > 0 || t->relay_untold > 0 || t->stalled || t->shaking || t->nap.on ||
-		rules_are_due(t);
+		rules_are_due(t) || orders_are_due(t);
 	t->stalled = false;
 	busy += look(t, at_once);
 	go_round(t);
 	if (t->shaking || t->shakes.first != NULL)
 		shake_hands(t);
-	if (rules_are_due(t)) {
-		rules_review(t);
-		t->hungry |= rules_are_due(t);
-	}
 	see(t, busy);
 	scan(t);
+	review(t);
 	handshake_tick(t);
 	proxy_tick(t);
 	refused_tick(t);

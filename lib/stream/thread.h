@@ -70,7 +70,9 @@ struct thread {
 	uint64_t now_ms, scanned_ms;
 	bool relay_off; // the thread opens no sockets towards peers
 	uint32_t relay_untold; // connections in process of which workers are still to be asked
-	unsigned int relay_part; // ticks of what is relayed over TCP
+	struct relay_look { // at what is relayed over TCP
+		uint32_t left, at; // how many are to be looked at, and the next one
+	} relay_conns, relay_allocs;
 	uint32_t relay_rules; // by which (streams.rules) its connections with peers are judged
 	uint32_t relay_left, relay_at; // how many are still to be, and the next one
 	struct splice *dry; // list of those that wait for limits.rates

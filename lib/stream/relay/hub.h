@@ -12,6 +12,10 @@
 
 #define HUB_NONE UINT32_MAX
 #define HUB_UNJUDGED 8 // connections to a port that wait for a worker's word, at most
+// What a thread does at most in one go with the lock: a look counts as 1, an end, which takes some
+// system calls, as END_COST.
+#define HUB_PORTION 512
+#define HUB_END_COST 32
 
 // An allocation. Its place is its index.
 struct hub_alloc {

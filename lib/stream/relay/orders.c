@@ -524,53 +524,94 @@ static bool lives(const struct thread *t, uint8_t worker, const struct stream_pl
 	return c->ops->lives(c->ctx, worker, p);
 }
 
-static void judge_conn(struct thread *t, struct hub_conn *c)
+// Returns what it has cost.
+static unsigned int judge_conn(struct thread *t, struct hub_conn *c)
 {
 	const bool late = t->now_ms > c->since_ms + timeout_ms(t);
 
 	if (c->state == HUB_FREE || c->thread != t->index)
-		return;
+		return 1;
 	if (c->state == HUB_BOUND) {
 		struct conn *client = &t->conn[c->client];
 
-		if (!lives(t, c->worker, &c->of) ||
-			(splice_is_ending(c->splice) &&
+		if (lives(t, c->worker, &c->of) &&
+			!(splice_is_ending(c->splice) &&
 				t->now_ms > client->heard_ms + timeout_ms(t)))
-			conn_close(t, client, &t->stats.closed);
-		return;
+			return 1;
+		conn_close(t, client, &t->stats.closed);
+		return HUB_END_COST;
 	}
 	if (!late && lives(t, c->worker, &c->of))
-		return;
-	if (c->state == HUB_CONNECTING)
-		return orders_fail(t, c);
+		return 1;
+	if (c->state == HUB_CONNECTING) {
+		orders_fail(t, c);
+		return HUB_END_COST;
+	}
 	count(&t->stats.relay_unbound, 1);
 	orders_end(t, c);
+	return HUB_END_COST;
 }
 
-static void judge_alloc(struct thread *t, struct hub_alloc *a)
+// Returns what it has cost.
+static unsigned int judge_alloc(struct thread *t, struct hub_alloc *a)
 {
 	const struct stream_config *conf = &t->s->conf;
 	struct stream_message m;
 
 	if (a->of.allocation == 0 || a->thread != t->index)
-		return;
-	if (!lives(t, a->worker, &a->of))
-		return alloc_end(t, a);
+		return 1;
+	if (!lives(t, a->worker, &a->of)) {
+		alloc_end(t, a);
+		return HUB_END_COST;
+	}
 	if (a->failed && conf->ops->take(conf->ctx, t->index, a->worker, &m)) {
 		conf->ops->unopened(conf->ctx, t->index, a->worker, &m, &a->of);
 		a->failed = false;
 	}
+	return 1;
+}
+
+// A tick asks for a look at one part of all. What a round does not come to is left to the next.
+static void look_ask(struct relay_look *l, uint32_t nb)
+{
+	l->left += nb / SCAN_PARTS + 1;
+	if (l->left > nb)
+		l->left = nb;
+}
+
+// The next one of nb.
+static uint32_t look_next(struct relay_look *l, uint32_t nb)
+{
+	if (l->at >= nb)
+		l->at = 0;
+	l->left--;
+	return l->at++;
 }
 
 void orders_tick(struct thread *t)
 {
 	struct hub *h = hub_of(t);
-	const unsigned int part = t->relay_part++ % SCAN_PARTS;
 
 	pthread_mutex_lock(&h->lock);
-	for (uint32_t i = part; i < h->used; i += SCAN_PARTS)
-		judge_conn(t, &h->conn[i]);
-	for (uint32_t i = part; i < h->conf.ports; i += SCAN_PARTS)
-		judge_alloc(t, &h->alloc[i]);
+	look_ask(&t->relay_conns, h->used);
+	look_ask(&t->relay_allocs, h->conf.ports);
+	pthread_mutex_unlock(&h->lock);
+}
+
+bool orders_are_due(const struct thread *t)
+{
+	return t->relay_conns.left > 0 || t->relay_allocs.left > 0;
+}
+
+// Neither has to wait until there is no more to be ended of the other.
+void orders_review(struct thread *t)
+{
+	struct hub *h = hub_of(t);
+
+	pthread_mutex_lock(&h->lock);
+	for (unsigned int cost = 0; cost < HUB_PORTION && t->relay_conns.left > 0;)
+		cost += judge_conn(t, &h->conn[look_next(&t->relay_conns, h->used)]);
+	for (unsigned int cost = 0; cost < HUB_PORTION && t->relay_allocs.left > 0;)
+		cost += judge_alloc(t, &h->alloc[look_next(&t->relay_allocs, h->conf.ports)]);
 	pthread_mutex_unlock(&h->lock);
 }

@@ -3,6 +3,7 @@
 // made, accepted, judged and bound, and those that nobody has bound in time. Private to lib/stream.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct hub_conn;
@@ -17,8 +18,13 @@ void orders_port(struct thread *t, uint32_t place);
 void orders_peer(struct thread *t, uint32_t index, uint32_t events);
 // Asks workers about connections between allocations. Not between ops.receive and ops.release.
 void orders_ask(struct thread *t);
-// Ends what has waited too long, and what is of allocations that are gone.
+// Asks for a look at a part of all, five times for one at each: it ends what has waited too long,
+// and what is of allocations that are gone.
 void orders_tick(struct thread *t);
+// Looks at a portion of what was asked for.
+void orders_review(struct thread *t);
+// Whether there is more to be looked at at once.
+bool orders_are_due(const struct thread *t);
 // Ends a connection that is not bound any more, and counts it. With the hub's lock, as orders_fail.
 void orders_end(struct thread *t, struct hub_conn *c);
 // Answers a Connect that is under way by a failure, and ends it.

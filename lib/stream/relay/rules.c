@@ -13,10 +13,6 @@
 #include "relay/rules.h"
 #include "relay/sockets.h"
 
-// What a round does at most: a look counts as 1, an end, which takes some system calls, as 32.
-#define PORTION 512
-#define END_COST 32
-
 bool rules_allow(const struct thread *t, uint32_t user, const struct endpoint *peer)
 {
 	const struct stream_config *c = &t->s->conf;
@@ -46,7 +42,7 @@ static unsigned int review(struct thread *t, struct hub_conn *c)
 	if (c->state == HUB_FREE || c->thread != t->index || rules_allow(t, c->user, &c->peer))
 		return 1;
 	rules_end(t, c);
-	return END_COST;
+	return HUB_END_COST;
 }
 
 bool rules_are_due(const struct thread *t)
@@ -69,7 +65,7 @@ void rules_review(struct thread *t)
 		t->relay_rules = rules;
 		t->relay_left = h->used;
 	}
-	for (; cost < PORTION && t->relay_left > 0; t->relay_left--) {
+	for (; cost < HUB_PORTION && t->relay_left > 0; t->relay_left--) {
 		if (t->relay_at >= h->used)
 			t->relay_at = 0;
 		cost += review(t, &h->conn[t->relay_at++]);

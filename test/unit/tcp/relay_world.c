@@ -124,9 +124,29 @@ static void device(void *ctx, const struct addr *a, char name[STREAM_DEVICE_LEN]
 	strcpy(name, "lo");
 }
 
+// Counts for the calling thread's round.
+static void tally(struct relay_tally of[2])
+{
+	struct stream_progress p;
+	unsigned int t = 0;
+
+	while (stream_progress(world.streams, t, &p) && p.tid != gettid())
+		t++;
+	if (t >= 2)
+		return; // before stream_start has returned
+	if (of[t].round != p.rounds)
+		of[t].now = 0;
+	of[t].round = p.rounds;
+	if (++of[t].now > of[t].most)
+		of[t].most = of[t].now;
+}
+
 static bool lives(void *ctx, unsigned int w, const struct stream_place *p)
 {
-	return __atomic_load_n(&world.alive, __ATOMIC_RELAXED) != 0;
+	if (__atomic_load_n(&world.alive, __ATOMIC_RELAXED) != 0)
+		return true;
+	tally(world.gone);
+	return false;
 }
 
 static void counted(void *ctx, unsigned int w, const struct stream_place *p, uint32_t n)
@@ -155,26 +175,9 @@ static bool relayed(void *ctx, const struct stream_flow *f, uint32_t allowed, ui
 	return !over;
 }
 
-// How often the calling thread has asked in a round.
-static void asked(void)
-{
-	struct stream_progress p;
-	unsigned int t = 0;
-
-	while (stream_progress(world.streams, t, &p) && p.tid != gettid())
-		t++;
-	if (t >= 2)
-		return; // before stream_start has returned
-	if (world.asked[t].round != p.rounds)
-		world.asked[t].now = 0;
-	world.asked[t].round = p.rounds;
-	if (++world.asked[t].now > world.asked[t].most)
-		world.asked[t].most = world.asked[t].now;
-}
-
 static bool may_be_peer(void *ctx, uint8_t realm, const struct endpoint *peer)
 {
-	asked();
+	tally(world.asked);
 	if (__atomic_load_n(&world.restless, __ATOMIC_RELAXED))
 		rules_changed();
 	return !__atomic_load_n(&world.all_denied[realm], __ATOMIC_RELAXED) &&

@@ -30,6 +30,11 @@ struct item {
 	uint8_t data[ROOM];
 };
 
+struct relay_tally {
+	uint64_t round;
+	uint32_t now, most;
+};
+
 struct relay_world {
 	struct streams *streams;
 	struct sockaddr_in server, port, other_port;
@@ -42,10 +47,9 @@ struct relay_world {
 	bool denied[65536]; // by port, peers of allocations of realm 0
 	bool all_denied[256]; // by realm
 	bool restless; // the rules change whenever that is asked
-	struct { // and by thread, how often in its busiest round
-		uint64_t round;
-		uint32_t now, most;
-	} asked[2];
+	// By thread, how often it has asked that, and was told that an allocation is gone, in its
+	// busiest round.
+	struct relay_tally asked[2], gone[2];
 };
 extern struct relay_world world;
 

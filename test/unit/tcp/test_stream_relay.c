@@ -288,6 +288,27 @@ static void test_stop(void **state)
 	close(c);
 }
 
+// Very many of an allocation end in portions, a few in each round, and all of them do.
+static void test_end_of_many(void **state)
+{
+	static int peer[RELAY_WORLD_MANY];
+	uint64_t conn;
+	const int c = control(&conn);
+
+	for (uint32_t i = 0; i < RELAY_WORLD_MANY; i++) {
+		peer[i] = admitted(conn, 5 + i);
+		assert_reads(c, "done");
+	}
+	__atomic_store_n(&world.alive, 0, __ATOMIC_RELAXED);
+	UNTIL(stats().relay_connections == 0 && stats().relay_ports == 0);
+	assert_int_equal(stats().relay_unbound, RELAY_WORLD_MANY);
+	for (unsigned int t = 0; t < 2; t++)
+		assert_in_range(world.gone[t].most, 0, 2 * 16);
+	for (uint32_t i = 0; i < RELAY_WORLD_MANY; i++)
+		assert_closes(peer[i]);
+	close(c);
+}
+
 // A port that somebody else has, and one that is none.
 static void test_unopened(void **state)
 {
@@ -437,6 +458,8 @@ int main(void)
 		TEST(test_end_of_halves),
 		TEST(test_reset),
 		TEST(test_stop),
+		cmocka_unit_test_setup_teardown(
+			test_end_of_many, relay_world_open_many, relay_world_close),
 		TEST(test_unopened),
 		TEST(test_own),
 		TEST(test_inside),
