@@ -195,7 +195,8 @@ def forecast(args, names):
     times = [BENCHES[name].seconds(args) for name in names]
     longer = ", much longer with --full" if args.full else ""
     each = ", ".join(f"{name} ({spoken(time)})" for name, time in zip(names, times))
-    return f"{len(names)} benchmarks, about {spoken(sum(times))}{longer}: {each}"
+    number = f"{len(names)} benchmark{'s' if len(names) > 1 else ''}"
+    return f"{number}, about {spoken(sum(times))}{longer}: {each}"
 
 
 def progress(args, names, at):

@@ -144,12 +144,13 @@ def coturn(lines):
 
 
 def beside_lines(lines):
-    """The lines of README's picture: every transport by default, and what UDP has besides."""
-    return [
+    """The lines of README's picture: UDP first, then every other transport as it is by default."""
+    found = [
         line for line in of_bench(BESIDE, lines)
         if is_ratio(line) and line.get("quoted") and line["of"] == "relay_pps_per_cpu_s"
         and line.get("idle") != "saving"
     ]  # fmt: skip
+    return sorted(found, key=lambda line: BESIDE_OF.index(line["bench"]))
 
 
 def beside_place(line):

@@ -126,6 +126,7 @@ class Runs(unittest.TestCase):
         entries["bad"] = working(self.results)
         again = self.opened()
         self.assertEqual(self.run_all(entries, kept=again), {})
+        self.assertIn("1 benchmark, about 1 min: bad (1 min)", self.err.getvalue())
         self.assertIn("--- bad: 1 of 1", self.err.getvalue())
         self.assertEqual(report.finished(again.lines), ["good", "bad"])
 

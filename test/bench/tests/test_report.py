@@ -302,6 +302,7 @@ class Charts(unittest.TestCase):
             "DTLS, 40,000 a second"])  # fmt: skip
         found = {one.name: [value[:2] for value in one.values] for one in chart.series}
         self.assertEqual(found["slipring"], [(0, 1.5), (1, 2.5), (2, 1.6), (3, 1.3), (4, 1.4), (5, 2)])
+        self.assertEqual(pictures.beside_lines(CANNED[::-1])[0]["bench"], "coturn")
         ys, height = pictures.heights(chart.series)
         self.assertAlmostEqual(height, 0.4)
         self.assertAlmostEqual(ys[0][0], 0)  # alone at its place
