@@ -5,11 +5,15 @@ Two workers on two CPUs, each with a queue of one replay port and half of the al
 compared with two processes of one worker each on the same CPUs with the same halves. The difference
 is the cost of what two workers share (packet pool, relay map, quota, counters side by side). No
 packet is handed over here; relay-core's `handover` measures the cost of that.
+
+The same is asked of DTLS records alone (record_core), as a frame of a replay port is the same each
+time and a record is not.
 """
 
 import contextlib
 
 import machine as machines
+import records
 from machine import BenchError
 from relaycore import BINARY, Load, driver, memory_mb
 from rounds import Alternation
@@ -22,11 +26,11 @@ def label(count):
     return f"2 workers x {count:,}"
 
 
-def at_once(drivers, seconds):
-    """All of them relay at the same time: the sum of their rates."""
+def at_once(drivers, seconds, what="relay", figure="mpps"):
+    """All of them work at the same time: the sum of their rates."""
     for one in drivers:
-        one.start("relay", seconds)
-    return {"mpps": sum(one.finish(seconds)["mpps"] for one in drivers)}
+        one.start(what, seconds)
+    return {figure: sum(one.finish(seconds)[figure] for one in drivers)}
 
 
 @contextlib.contextmanager
@@ -63,9 +67,47 @@ def report(bench, count, series):
     add(NAME, "ratio_processes", ratios, "ratio", server="workers", **parameters)
 
 
+# --- DTLS records --------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def record_group(bench):
+    """The cases of the loads, as group() has those of the counts."""
+    cpus = (bench.rest_cpu, bench.work_cpu)
+    with contextlib.ExitStack() as stack:
+        one, *two = (
+            stack.enter_context(records.driver(bench.machine, *some))
+            for some in (cpus, cpus[:1], cpus[1:])
+        )
+        yield {
+            records.name(load): {
+                "workers": lambda load=load: one.run(load, bench.window),
+                "processes": lambda load=load: at_once(two, bench.window, load, "mrps"),
+                "alone": lambda load=load: two[1].run(load, bench.window),
+            }
+            for load in records.LOADS
+        }
+
+
+def report_records(bench, load, series):
+    cipher, size = load
+    parameters = {"transport": "dtls", "size": size, "cipher": cipher}
+    if series.noisy:
+        parameters["noisy"] = True
+    for case in ("workers", "processes", "alone"):
+        values = series.values(case, "mrps")
+        bench.results.add(NAME, "records", values, "M/s", server=case, **parameters)
+    ratios = series.ratios("workers", "processes", "mrps")
+    bench.results.add(NAME, "ratio_processes", ratios, "ratio", server="workers", **parameters)
+
+
 def main(bench):
     if bench.rest_cpu == bench.work_cpu:
         raise BenchError("two CPUs are needed")
+    with record_group(bench) as cases:
+        found = Alternation(cases, bench.gate, bench.plan(seconds=240), bench.say).run()
+    for load in records.LOADS:
+        report_records(bench, load, found[records.name(load)])
     counts = COUNTS[: 1 if bench.quick else None]
     with group(bench, counts) as cases:
         found = Alternation(cases, bench.gate, bench.plan(seconds=240), bench.say).run()

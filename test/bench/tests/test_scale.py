@@ -3,6 +3,7 @@
 """Which CPUs the scale benchmark takes on machines of all sizes, and what it says of a run."""
 
 import io
+import json
 import os
 import sys
 import tempfile
@@ -10,10 +11,12 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../front"))
 
+import records
 import relaycore
 import rounds
 import scale
 import topology
+import workers
 from machine import BenchError
 from results import Results
 from topology import Cpu
@@ -38,6 +41,44 @@ def made(sockets, cores, threads, far=True, allowed=None):
 
 def numbers(cpus):
     return [cpu.number for cpu in cpus]
+
+
+class Records(unittest.TestCase):
+    """DTLS records of two workers beside two processes (scripts/bench workers)."""
+
+    def test_processes_at_the_same_time(self):
+        said = []
+
+        class Driver:
+            def start(self, load, seconds):
+                said.append(records.name(load))
+
+            def finish(self, seconds):
+                self.started = len(said)
+                return {"mrps": 4.5}
+
+        two = [Driver(), Driver()]
+        found = workers.at_once(two, 0.1, ("aes128", 124), "mrps")
+        self.assertEqual(found, {"mrps": 9})
+        self.assertEqual(said, ["aes128/124"] * 2)
+        self.assertEqual([one.started for one in two], [2, 2])
+
+    def test_lines(self):
+        series = rounds.Series()
+        for rate in (7.6, 8.0, 9.6):
+            series.rounds.append(
+                {"workers": {"mrps": rate}, "processes": {"mrps": 8.0}, "alone": {"mrps": 5.0}}
+            )
+        out = io.StringIO()
+
+        class Bench:
+            results = Results(out=out, err=io.StringIO())
+
+        workers.report_records(Bench, ("aes256", 1204), series)
+        *rates, ratio = map(json.loads, out.getvalue().splitlines())
+        self.assertEqual([line["server"] for line in rates], ["workers", "processes", "alone"])
+        self.assertEqual((ratio["cipher"], ratio["size"]), ("aes256", 1204))
+        self.assertEqual((ratio["min"], ratio["value"], ratio["max"]), (0.95, 1, 1.2))
 
 
 class Lists(unittest.TestCase):
