@@ -15,6 +15,7 @@
 #include "test_rand.h"
 
 #define LEN_MAX 1500
+#define LONG_MAX_LEN 16384 // of a record
 
 struct vector {
 	enum aead aead;
@@ -136,6 +137,51 @@ static void test_all_lengths(void **state)
 	}
 }
 
+// Messages of this length, of every place in a block, with as much along as there may be. Nothing
+// around them is touched, and an opened one still has its tag.
+static void try_places(enum aead a, size_t len)
+{
+	static uint8_t plain[LONG_MAX_LEN], sealed[LONG_MAX_LEN + AEAD_TAG_LEN];
+	static uint8_t space[LONG_MAX_LEN + 64], data[LONG_MAX_LEN + 64];
+
+	for (uint8_t n = 0; n <= AEAD_AAD_MAX; n++) {
+		struct aead_with with = {.aad_len = n};
+		uint8_t key[AEAD_KEY_MAX];
+		struct aead_key *k;
+		const size_t at = 16 + n % 16, end = at + len;
+
+		test_rand_fill(&rnd, key, sizeof(key));
+		test_rand_fill(&rnd, with.nonce, sizeof(with.nonce));
+		test_rand_fill(&rnd, with.aad, sizeof(with.aad));
+		test_rand_fill(&rnd, plain, len);
+		test_rand_fill(&rnd, space, len + 64);
+		memcpy(sealed, plain, len);
+		reference(a, key, &with, sealed, len);
+		memcpy(data, space, len + 64);
+		memcpy(data + at, plain, len);
+		k = aead_key_create(a, key);
+		assert_true(aead_seal(k, &with, data + at, len));
+		assert_memory_equal(data + at, sealed, len + AEAD_TAG_LEN);
+		assert_true(aead_open(k, &with, data + at, len));
+		assert_memory_equal(data + at, plain, len);
+		assert_memory_equal(data + end, sealed + len, AEAD_TAG_LEN);
+		assert_memory_equal(data, space, at);
+		assert_memory_equal(data + end + AEAD_TAG_LEN, space + end + AEAD_TAG_LEN,
+			len + 64 - end - AEAD_TAG_LEN);
+		aead_key_free(k);
+	}
+}
+
+static void test_places(void **state)
+{
+	const size_t lens[] = {0, 1, 15, 16, 17, 112, 113, 128, 129, 143, 256, 257, 1200, 4063,
+		4064, 4065, 4081, LONG_MAX_LEN};
+
+	for (enum aead a = 0; a < AEAD_NB; a++)
+		for (unsigned int i = 0; i < sizeof(lens) / sizeof(lens[0]); i++)
+			try_places(a, lens[i]);
+}
+
 // One bit of what is sealed, of what goes along, or of the nonce.
 static void test_any_bit(void **state)
 {
@@ -171,6 +217,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_vectors),
 		cmocka_unit_test(test_all_lengths),
+		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_any_bit),
 	};
 
