@@ -108,15 +108,17 @@ static void end_one(struct adopt *d, struct adopt_place *p, enum turn_end why)
 void adopt_end(struct adopt *d, struct adopt_place *p, enum turn_end why)
 {
 	const uint32_t other = alloc_sibling(d->a->shards[p->worker], p->slot);
-	struct adopt_place *q = d->place;
+	struct adopt_place *q = d->place, *const end = q + d->part->nb_slots;
 
 	end_one(d, p, why);
 	if (other == TURN_NONE)
 		return;
-	// rare enough to be searched: both are of the old worker whose records are gone through
-	while (!q->is_taken_up || q->worker != p->worker || q->slot != other)
+	// rare enough to be searched: both are of the old worker whose records are gone through, or
+	// no server has written them so
+	while (q < end && (!q->is_taken_up || q->worker != p->worker || q->slot != other))
 		q++;
-	end_one(d, q, why);
+	if (q < end)
+		end_one(d, q, why);
 }
 
 // --- allocations --------------------------------------------------------------------------------

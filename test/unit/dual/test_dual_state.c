@@ -3,6 +3,8 @@
 // the next process has other workers, or has lost the place of one of them.
 #include "dual_world.h"
 #include "restart_world.h"
+#include "state/area.h"
+#include "state/record.h"
 
 #define CLIENTS 24
 
@@ -195,6 +197,66 @@ static void a_denied_peer(void **state)
 	assert_int_equal(turn_quota_total(r.worker[0].quota), 1);
 }
 
+// A record of the area, once its word is made anew for another place.
+static void permission_write(
+	const struct state_header *h, struct state_permission *to, uint32_t index)
+{
+	const uint64_t digest = state_digest_permission(&h->record_key, to);
+
+	to->word = state_word(
+		&h->record_key, digest, STATE_PLACE_PERMISSION | index, state_time(to->word));
+}
+
+// Moves what an area has of the IPv6 half of a client, and its permission, from one worker to the
+// other, as no server has ever written it. False: there is no such client, or no place.
+static bool part_from_its_half(const struct state_part *from, const struct state_part *to)
+{
+	struct state_header *h = &r.area->header;
+	uint8_t *at = (uint8_t *)h;
+	struct state_alloc *a = (struct state_alloc *)(at + from->alloc_at);
+	struct state_alloc *b = (struct state_alloc *)(at + to->alloc_at);
+	struct state_permission *p = (struct state_permission *)(at + from->permission_at);
+	struct state_permission *q = (struct state_permission *)(at + to->permission_at);
+
+	for (uint32_t i = 0; i < from->nb_slots && i < to->nb_slots; i++) {
+		uint32_t k = 0;
+
+		if (a[i].word == 0 || a[i].relay2_port == 0 || b[i].word != 0 ||
+			addr_is_v4(state_relay(h, a[i].relay)))
+			continue;
+		while (k < from->nb_permissions &&
+			(p[k].word == 0 || p[k].slot != i || p[k].made != a[i].made))
+			k++;
+		if (k == from->nb_permissions)
+			continue;
+		b[i] = a[i];
+		memset(&a[i], 0, sizeof(a[i]));
+		q[0] = p[k];
+		permission_write(h, &q[0], 0);
+		return true;
+	}
+	return false;
+}
+
+// Whoever has written such a file, it is no more than a file.
+static void halves_of_two_workers(void **state)
+{
+	static struct prefix deny;
+	const struct state_header *h;
+
+	populate();
+	config.workers = 2;
+	restart_again(&r, &config, 1000);
+	h = &r.area->header;
+	assert_true(part_from_its_half(state_part(h, 0), state_part(h, 1)));
+	assert_int_equal(addr_prefix_parse("fd99::10", &deny), 0);
+	config.deny = &deny;
+	config.nb_deny = 1;
+	config.workers = 1; // both come to one worker again
+	restart_again(&r, &config, 1000);
+	assert_true(r.adopted.lost[TURN_STATE_LOST_PEER] > 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -205,6 +267,7 @@ int main(void)
 		TEST(other_workers),
 		TEST(a_relay_address_less),
 		TEST(a_denied_peer),
+		TEST(halves_of_two_workers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
