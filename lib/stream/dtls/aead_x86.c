@@ -35,7 +35,8 @@ static void start(void)
 	mgr = alloc_mb_mgr(0);
 	if (mgr != NULL)
 		init_mb_mgr_auto(mgr, NULL);
-	short_max = imb_get_version() < SHARES_NOTHING ? SHORT_MAX : 0;
+	if (imb_get_version() < SHARES_NOTHING && __builtin_cpu_supports("pclmul"))
+		short_max = SHORT_MAX;
 }
 
 struct aead_key *aead_key_create(enum aead a, const uint8_t *key)
@@ -53,7 +54,7 @@ struct aead_key *aead_key_create(enum aead a, const uint8_t *key)
 		IMB_AES256_GCM_PRE(mgr, key, &k->gcm);
 	else
 		memcpy(k->chacha, key, sizeof(k->chacha));
-	if (a != AEAD_CHACHA20_POLY1305)
+	if (short_max > 0 && a != AEAD_CHACHA20_POLY1305)
 		aes_gcm_key(&k->brief, k->gcm.expanded_keys, a == AEAD_AES_128_GCM ? 10 : 14);
 	return k;
 }

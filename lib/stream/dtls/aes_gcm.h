@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // AES-GCM (NIST SP 800-38D) of short messages by the CPU's instructions for AES and carry-less
 // multiplication, with nonces of 12 bytes and tags of 16. It has no state but the key, looks
-// nothing up by secrets and does not branch on them. A CPU that has the instructions for AES, which
-// all of slipring is compiled for, has the others.
+// nothing up by secrets and does not branch on them. All of slipring is compiled for the
+// instructions for AES. For the others ask the CPU first: a hypervisor may hide them.
 #pragma once
 
 #include <stdbool.h>
