@@ -80,8 +80,8 @@ static bool add_endpoint(EVP_MAC_CTX *mac, const struct endpoint *e)
 		EVP_MAC_update(mac, port, sizeof(port)) == 1;
 }
 
-// Writes the MAC behind the number of a cookie. The MAC covers both ends, and what a client may not
-// change in its second ClientHello.
+// Writes the MAC behind the number of a cookie. The MAC covers both ends, and the random that a
+// client repeats in its second ClientHello. Some offer other cipher suites there (doc/protocol.md).
 static bool make(EVP_MAC_CTX *mac, const struct dtls_hello *h, const struct endpoint *client,
 	const struct endpoint *server, uint8_t cookie[NUMBER_LEN + MAC_LEN])
 {
@@ -90,7 +90,6 @@ static bool make(EVP_MAC_CTX *mac, const struct dtls_hello *h, const struct endp
 	return EVP_MAC_init(mac, NULL, 0, NULL) == 1 &&
 		EVP_MAC_update(mac, cookie, NUMBER_LEN) == 1 && add_endpoint(mac, client) &&
 		add_endpoint(mac, server) && EVP_MAC_update(mac, h->random, DTLS_RANDOM_LEN) == 1 &&
-		EVP_MAC_update(mac, h->suites, h->suites_len) == 1 &&
 		EVP_MAC_final(mac, cookie + NUMBER_LEN, &len, MAC_LEN) == 1;
 }
 

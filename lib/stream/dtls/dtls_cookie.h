@@ -32,7 +32,8 @@ static inline uint64_t dtls_cookie_number(const struct dtls_hello *h)
 {
 	return load_be64(h->cookie);
 }
-// True when the ClientHello brings back a cookie that was made for it and these endpoints.
+// True when the ClientHello brings back a cookie that was made for one of its random, and for these
+// endpoints.
 bool dtls_cookie_good(struct dtls_cookies *c, const struct dtls_hello *h,
 	const struct endpoint *client, const struct endpoint *server);
 // Writes the HelloVerifyRequest that answers h: DTLS_VERIFY_LEN bytes at out, which must not

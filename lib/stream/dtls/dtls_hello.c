@@ -43,11 +43,8 @@ static bool read_body(const uint8_t *p, const uint8_t *end, struct dtls_hello *h
 	if (!step(&p, end, 1, UINT8_MAX))
 		return false;
 	h->cookie_len = h->cookie[-1];
-	h->suites = p;
-	if (!step(&p, end, 2, UINT16_MAX) || !step(&p, end, 1, UINT8_MAX))
-		return false;
-	h->suites_len = (uint16_t)(p - h->suites);
-	return true;
+	// cipher suites, and compression methods
+	return step(&p, end, 2, UINT16_MAX) && step(&p, end, 1, UINT8_MAX);
 }
 
 bool dtls_hello_read(const uint8_t *data, size_t len, struct dtls_hello *h)

@@ -26,8 +26,6 @@ struct dtls_hello {
 	const uint8_t *record; // the datagram
 	const uint8_t *random; // DTLS_RANDOM_LEN bytes
 	const uint8_t *cookie;
-	const uint8_t *suites; // cipher suites and compression methods, with their lengths
-	uint16_t suites_len;
 	uint8_t cookie_len;
 };
 
