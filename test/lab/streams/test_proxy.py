@@ -255,7 +255,7 @@ def main(lab):
         real_clients(lab)
         real_balancer(lab, server, ask)
     reasons.check(lab, server, faults, "connection-refused")
-    reasons.complete("lib/stream/stream.h", "STREAM_PROXY_REFUSALS", (faults,), ELSEWHERE)
+    reasons.complete("lib/stream/stream_refusals.h", "STREAM_PROXY_REFUSALS", (faults,), ELSEWHERE)
     changed(lab, server)
     assert server.ready()
 
