@@ -27,6 +27,8 @@ class TapRoad(Road):
     def make(self):
         srv = self.srv
         srv.run("sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1")
+        # else a TAP that is not plugged in yet answers for the bridge's address, with its own MAC
+        srv.run("sysctl", "-qw", "net.ipv4.conf.all.arp_ignore=1")
         for table in ("iptables", "ip6tables", "arptables"):
             srv.run("sysctl", "-qw", f"net.bridge.bridge-nf-call-{table}=0", check=False)
         for number, (_, _, bridge, _) in enumerate(LEGS):
