@@ -394,6 +394,26 @@ struct stream_order binding(uint32_t id, const char *user)
 	return o;
 }
 
+int bound(uint32_t id, const char *more)
+{
+	uint64_t conn;
+	const int data = client(11, more, &conn);
+
+	order(conn, binding(id, "ivan"));
+	assert_reads(data, "done");
+	return data;
+}
+
+int joined(uint64_t *conn, int *peer, const char *more, int *data)
+{
+	const int c = control(conn);
+
+	*peer = admitted(*conn, 5);
+	assert_reads(c, "done");
+	*data = bound(5, more);
+	return c;
+}
+
 static struct stream_listener listener;
 static struct stream_config config; // that world.streams has
 

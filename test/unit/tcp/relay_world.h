@@ -89,6 +89,11 @@ void admit(struct item *i, uint32_t id);
 // A peer that has connected, and is admitted under a number.
 int admitted(uint64_t conn, uint32_t id);
 struct stream_order binding(uint32_t id, const char *user);
+// A client's data connection, joined with the peer that was admitted under a number; what more is
+// sent behind the ConnectionBind.
+int bound(uint32_t id, const char *more);
+// A control connection, which is returned, and a client and a peer that are joined.
+int joined(uint64_t *conn, int *peer, const char *more, int *data);
 extern const struct stream_order listening;
 
 // For cmocka_unit_test_setup_teardown. A connection that nobody binds is closed after more time

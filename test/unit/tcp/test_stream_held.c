@@ -28,20 +28,6 @@ static void only(unsigned int to_client, int64_t bytes)
 	UNTIL(__atomic_load_n(&world.allowed[to_client], __ATOMIC_RELAXED) == bytes);
 }
 
-// A client and a peer that are joined; what more is sent behind the ConnectionBind.
-static int joined(uint64_t *conn, int *peer, const char *more, int *data)
-{
-	const int c = control(conn);
-	uint64_t of_data;
-
-	*peer = admitted(*conn, 5);
-	assert_reads(c, "done");
-	*data = client(11, more, &of_data);
-	order(of_data, binding(5, "ivan"));
-	assert_reads(*data, "done");
-	return c;
-}
-
 // What is not allowed waits, and nothing of it is lost; the other way goes on.
 static void test_held(void **state)
 {
@@ -78,7 +64,7 @@ static void test_held(void **state)
 // the same for what came before the binding.
 static void test_uncounted(void **state)
 {
-	uint64_t conn, of_data;
+	uint64_t conn;
 	int peer, data, other;
 	const int c = joined(&conn, &peer, "", &data), second = admitted(conn, 6);
 
@@ -86,9 +72,7 @@ static void test_uncounted(void **state)
 	__atomic_store_n(&world.over, true, __ATOMIC_RELAXED);
 	assert_true(send(data, "late", 4, 0) == 4);
 	assert_true(send(peer, "later", 5, 0) == 5);
-	other = client(11, "early", &of_data);
-	order(of_data, binding(6, "ivan"));
-	assert_reads(other, "done");
+	other = bound(6, "early");
 	UNTIL(__atomic_load_n(&world.late[0], __ATOMIC_RELAXED) == 9 &&
 		__atomic_load_n(&world.late[1], __ATOMIC_RELAXED) == 5);
 	__atomic_store_n(&world.alive, 0, __ATOMIC_RELAXED);
@@ -123,13 +107,11 @@ static void test_owed(void **state)
 // A connection that waits is closed with its allocation, or its client.
 static void test_held_ends(void **state)
 {
-	uint64_t conn, of_data;
+	uint64_t conn;
 	int peer, data, other;
 	const int c = joined(&conn, &peer, "", &data), second = admitted(conn, 6);
 
-	other = client(11, "", &of_data);
-	order(of_data, binding(6, "ivan"));
-	assert_reads(other, "done");
+	other = bound(6, "");
 	only(0, 0);
 	assert_true(send(data, "1", 1, 0) == 1);
 	assert_true(send(other, "1", 1, 0) == 1);

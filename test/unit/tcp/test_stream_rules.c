@@ -27,17 +27,6 @@ static void set_denied(int peer, bool denied)
 	__atomic_store_n(&world.denied[port_of(peer)], denied, __ATOMIC_RELAXED);
 }
 
-// A client's data connection, joined with the peer that was admitted under a number.
-static int bound(uint32_t id)
-{
-	uint64_t conn;
-	const int data = client(11, "", &conn);
-
-	order(conn, binding(id, "ivan"));
-	assert_reads(data, "done");
-	return data;
-}
-
 static void assert_echoes(int one, int other)
 {
 	assert_true(send(one, "there", 5, 0) == 5);
@@ -57,7 +46,7 @@ static void test_bound(void **state)
 	for (uint32_t i = 0; i < 2; i++) {
 		peer[i] = admitted(conn, 5 + i);
 		assert_reads(c, "done");
-		data[i] = bound(5 + i);
+		data[i] = bound(5 + i, "");
 		assert_echoes(peer[i], data[i]);
 	}
 	set_denied(peer[0], true);
@@ -85,7 +74,7 @@ static void test_unsent(void **state)
 {
 	static char much[1 << 20];
 	uint64_t conn;
-	const int c = control(&conn), peer = admitted(conn, 5), data = bound(5);
+	const int c = control(&conn), peer = admitted(conn, 5), data = bound(5, "");
 	int64_t unsent;
 	ssize_t n, got = 0;
 
@@ -251,7 +240,7 @@ static void test_realm(void **state)
 	assert_is_reset(other);
 	UNTIL(stats().relay_connections == 1);
 	assert_int_equal(stats().relay_denied, 1);
-	close(bound(5));
+	close(bound(5, ""));
 	close(peer);
 	close(c);
 	close(d);
@@ -282,7 +271,7 @@ static void test_many(void **state)
 	assert_int_equal(stats().relay_denied, RELAY_WORLD_MANY - kept);
 	for (unsigned int t = 0; t < 2; t++)
 		assert_in_range(world.asked[t].most, 0, 512);
-	data = bound(5);
+	data = bound(5, "");
 	assert_echoes(data, peer[0]);
 	for (uint32_t i = 1; i < RELAY_WORLD_MANY; i++) {
 		if (KEPT(i))

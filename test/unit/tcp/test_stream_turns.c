@@ -63,13 +63,10 @@ static int close_world(void **state)
 
 static void test_turns(void **state)
 {
-	uint64_t conn, data_conn, other;
-	const int c = control(&conn), peer = admitted(conn, 5);
-	const int data = client(11, "", &data_conn);
+	uint64_t conn, other;
+	const int c = control(&conn), peer = admitted(conn, 5), data = bound(5, "");
 	int fd[OTHERS];
 
-	order(data_conn, binding(5, "ivan"));
-	assert_reads(data, "done");
 	source = port_of(peer);
 	sink = port_of(data);
 	__atomic_store_n(&endless, true, __ATOMIC_RELAXED);
