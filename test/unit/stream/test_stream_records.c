@@ -177,6 +177,41 @@ static void test_rekeys_of_both(void **state)
 	rekeys(SSL_KEY_UPDATE_REQUESTED);
 }
 
+// Waits until the thread has made so many rounds. Where nothing comes, each is a tenth of a second.
+static void go_round(uint64_t nb)
+{
+	struct stream_progress begun, now;
+
+	assert_true(stream_progress(streams, 0, &begun));
+	do {
+		usleep(10000);
+		assert_true(stream_progress(streams, 0, &now));
+	} while (now.rounds < begun.rounds + nb);
+}
+
+// A connection of days may have new keys every hour.
+static void test_rekeys_in_time(void **state)
+{
+	const struct stream_config c = {
+		.connections = 4, .idle_s = 600, .handshake_s = 600, .queue = 65536};
+	const int fd = socket(AF_INET, SOCK_STREAM, 0);
+	SSL *ssl;
+
+	streams = stream_world_start(c, &server);
+	ssl = connected(fd);
+	for (uint32_t i = 0; i < 4; i++) {
+		rekey(ssl, REKEYS_FEW, SSL_KEY_UPDATE_NOT_REQUESTED);
+		send_records(ssl, fd, i, 1);
+		expect(i, 1);
+		go_round(2 * REKEYS_FEW + 4);
+	}
+	assert_int_equal(counters().rekeys, 0);
+	SSL_free(ssl);
+	close(fd);
+	stream_stop(streams);
+	stream_world_drain();
+}
+
 // TLS 1.2 has no new keys without another handshake, which nobody gets.
 static void test_another_handshake(void **state)
 {
@@ -211,7 +246,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_records),
 		cmocka_unit_test(test_rekeys), cmocka_unit_test(test_rekeys_of_both),
-		cmocka_unit_test(test_another_handshake)};
+		cmocka_unit_test(test_rekeys_in_time), cmocka_unit_test(test_another_handshake)};
 
 	return cmocka_run_group_tests_name(
 		"stream_records", tests, stream_world_open, stream_world_close);
