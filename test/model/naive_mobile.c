@@ -132,6 +132,13 @@ static struct naive_hold *own_of(struct naive *n, unsigned int client)
 	return h != NULL ? h : naive_path(n, client);
 }
 
+// Whether a ticket of an allocation is its last one, or that before it for some time.
+static bool is_good(const struct naive *n, const struct naive_hold *h, const char *text)
+{
+	return strcmp(text, h->mobile.ticket) == 0 ||
+		(strcmp(text, h->mobile.before) == 0 && n->now_ms < h->mobile.before_until_ms);
+}
+
 void naive_move_codes(struct naive *n, const struct op *op, struct naive_set *may)
 {
 	const uint32_t group = op->ticket == TICKET_TEXT ? group_of(n, op->ticket_text) : 0;
@@ -149,9 +156,7 @@ void naive_move_codes(struct naive *n, const struct op *op, struct naive_set *ma
 		return naive_may(may, 441);
 	if (own != NULL && own->mobile.group != group)
 		return naive_may(may, 437);
-	if (strcmp(op->ticket_text, h[0]->mobile.ticket) != 0 &&
-		(strcmp(op->ticket_text, h[0]->mobile.before) != 0 ||
-			n->now_ms >= h[0]->mobile.before_until_ms))
+	if (!is_good(n, h[0], op->ticket_text))
 		return naive_may(may, 437);
 	if (op->family > 2 ||
 		(!is_family(h[0], op->family) && (nb == 1 || !is_family(h[1], op->family))))
@@ -234,14 +239,37 @@ static bool is_used(const struct naive *n, const struct op *op, const struct out
 		o->code != 401;
 }
 
+// Whether a request asks, where the client of own is, for another allocation.
+static bool asks_for_another(
+	struct naive *n, const struct op *op, const struct outcome *o, const struct naive_hold *own)
+{
+	struct naive_hold *h[2];
+
+	if ((op->kind != OP_ALLOCATE && op->kind != OP_REFRESH) || op->unknown ||
+		naive_stranger_code(n, op) != 0 || o->code == 401)
+		return false;
+	if (op->kind == OP_ALLOCATE)
+		return own->tid != op->tid || !naive_is_same(n, own, op);
+	return op->ticket == TICKET_TEXT && members(n, group_of(n, op->ticket_text), h) > 0 &&
+		h[0]->key == op->user && h[0]->mobile.group != own->mobile.group &&
+		is_good(n, h[0], op->ticket_text);
+}
+
 const char *naive_judge(struct naive *n, const struct op *op, const struct outcome *o)
 {
 	struct naive_hold *h = op->kind != OP_PEER ? naive_path(n, op->client) : NULL;
 	const bool by_ticket = op->kind == OP_REFRESH && op->ticket != TICKET_NONE;
+	const struct naive_hold *own = op->kind != OP_PEER ? naive_allocation(n, op->client) : NULL;
+	struct naive_mobile left;
 	const char *wrong;
 	unsigned int was;
 	uint32_t group;
 
+	if (own != NULL && own->mobile.has_path && n->now_ms < own->mobile.path_until_ms &&
+		asks_for_another(n, op, o, own)) {
+		left = own->mobile;
+		arrive(n, &left);
+	}
 	if (h == NULL || by_ticket)
 		return naive_judge_own(n, op, o);
 	was = h->client;

@@ -275,6 +275,17 @@ void mobile_used(struct turn_shard *s, uint32_t slot, const struct turn_view *v)
 	mobile_move(s, slot, v->stream);
 }
 
+bool mobile_leave(struct turn_shard *s, uint32_t slot, const struct turn_view *v)
+{
+	const struct mobile *m = mobile_of(s, slot);
+
+	if (m == NULL || m->path == TURN_NONE || mobile_on_path(s, m, v) ||
+		mobile_path_slot(s, m->path) == TURN_NONE)
+		return false;
+	mobile_move(s, slot, *line_path_stream(alloc_at(s, m->path)));
+	return true;
+}
+
 uint32_t mobile_path_slot(struct turn_shard *s, uint32_t path)
 {
 	const uint32_t slot = *line_path_slot(alloc_at(s, path));

@@ -35,14 +35,24 @@ void move_put_ticket(struct turn_request *r, uint32_t slot)
 
 // --- Refresh: finding ----------------------------------------------------------------------------
 
+// Whether the 5-tuple is nobody's, or is from now on.
+static bool is_free(struct turn_request *r)
+{
+	if (r->own != TURN_NONE && mobile_leave(r->s, r->own, r->v))
+		r->own = TURN_NONE;
+	return r->own == TURN_NONE;
+}
+
 // The 5-tuple's home has no part in an allocation of another worker but to lead there.
 static enum turn_refusal lead(struct turn_request *r, uint8_t worker)
 {
 	struct turn_shard *s = r->s;
 	uint8_t ident[TURN_IDENT_LEN];
 
-	if (worker >= s->workers || r->own != TURN_NONE || r->v->via != TURN_NO_WORKER)
+	if (worker >= s->workers || r->v->via != TURN_NO_WORKER)
 		return TURN_REFUSED_TICKET;
+	if (!is_free(r))
+		return TURN_REFUSED_ALLOCATED;
 	if (!cred_quota_ident(r->policy, s->crypto, &r->m, &r->cred, ident))
 		return TURN_REFUSED_INTERNAL;
 	if (!redirect_move(s, r->v, worker, quota_user(s->quota, r->policy->number, ident)))
@@ -83,10 +93,10 @@ enum turn_refusal move_find(struct turn_request *r)
 		return TURN_REFUSED_TICKET;
 	if (!alloc_is_of_far(s, slot, &r->cred, r->policy->number))
 		return TURN_REFUSED_OTHER_USER;
-	if (r->own != TURN_NONE && r->own != slot)
-		return TURN_REFUSED_ALLOCATED;
 	if (!is_good(s, mobile_of(s, slot), t.serial))
 		return TURN_REFUSED_TICKET;
+	if (r->own != slot && !is_free(r))
+		return TURN_REFUSED_ALLOCATED;
 	r->slot = slot;
 	r->ticket = t.serial;
 	return TURN_GRANTED;

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 
 #include "events/tell.h"
+#include "mobile/mobile.h"
 #include "mobile/move.h"
 #include "requests/alternates.h"
 #include "requests/dual.h"
@@ -72,17 +73,13 @@ void method_put_allocation(struct turn_request *r, uint32_t slot)
 		stun_put(&r->w, STUN_RESERVATION_TOKEN, token, TURN_TOKEN_LEN);
 }
 
-// The 5-tuple is in use. A retransmission gets the same answer again (RFC 8489 6.3.1), every other
-// Allocate a 437.
-static enum turn_refusal allocate_again(struct turn_request *r)
+// The 5-tuple is in use. A retransmission gets the same answer again (RFC 8489 6.3.1).
+static bool is_sent_again(const struct turn_request *r)
 {
 	const struct turn_cold *c = cold_at(r->s, r->slot);
 	const uint32_t tid = c->is_dual ? cold_at(r->s, c->sibling)->who : c->tid;
 
-	if (tid != alloc_tid(r->s, stun_tid(&r->m)) || c->who != alloc_who(r->s, r->cred.ident))
-		return TURN_REFUSED_ALLOCATED;
-	method_put_allocation(r, r->slot);
-	return TURN_GRANTED;
+	return tid == alloc_tid(r->s, stun_tid(&r->m)) && c->who == alloc_who(r->s, r->cred.ident);
 }
 
 // What an Allocate asks for, checked.
@@ -305,8 +302,13 @@ enum turn_refusal method_allocate(struct turn_request *r)
 	enum turn_refusal why;
 	struct wanted w;
 
-	if (r->slot != TURN_NONE)
-		return allocate_again(r);
+	if (r->slot != TURN_NONE && is_sent_again(r)) {
+		method_put_allocation(r, r->slot);
+		return TURN_GRANTED;
+	}
+	if (r->slot != TURN_NONE && !mobile_leave(r->s, r->slot, r->v))
+		return TURN_REFUSED_ALLOCATED;
+	r->slot = TURN_NONE;
 	why = allocate_wanted(r, &w);
 	if (why == TURN_GRANTED)
 		why = alternates_refusal(r, w.token != NULL);

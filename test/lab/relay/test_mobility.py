@@ -93,6 +93,30 @@ def over_udp(lab, server, echo):
     labs.until(lambda: server.stats()["redirects"] == 0, 10, "no redirect is left")
 
 
+def left_ports(lab, server, echo):
+    """The kernel gives a port that a client has left to the next, who gets an allocation or comes
+    there with one, before the first has sent from where it is now. Ports of every home worker."""
+    for turn in range(16):
+        first, moved = lab.client(), lab.client(ip=(CLIENT4, CLIENT6)[turn % 2])
+        ticket = ready(first, echo)
+        port = first.sock.getsockname()[1]
+        move(moved, ticket)
+        first.close()
+        if turn % 4 < 2:
+            second = lab.client(port=port)
+            ready(second, echo)
+        else:
+            old = lab.client()
+            ticket = ready(old, echo)
+            second = lab.client(port=port)
+            move(second, ticket)
+        exchange(second, b"mine")
+        exchange(moved, b"mine, too")
+        assert second.refresh(0).lifetime == 0
+        assert moved.refresh(0).lifetime == 0
+    labs.until(lambda: server.stats()["redirects"] == 0, 10, "no redirect is left")
+
+
 def between_transports(lab, server, echo):
     """From UDP to TCP, TLS and DTLS, from each to another connection of its own kind, and back."""
     over_stream = lambda kind: streams.client(lab, kind)
@@ -180,6 +204,7 @@ def main(lab):
     server = lab.server(config)
     echo = lab.echo(PEER4)
     over_udp(lab, server, echo)
+    left_ports(lab, server, echo)
     between_transports(lab, server, echo)
     lost_connections(lab, server, echo, path)
     told(lab, path, server)

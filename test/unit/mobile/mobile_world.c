@@ -198,7 +198,8 @@ unsigned int mobile_allocate(struct mobile_world *w, struct mobile_client *c)
 	stun_put(out, STUN_MOBILITY_TICKET, NULL, 0);
 	code = mobile_ask(w, c);
 	if (code == 0)
-		c->c.relay = fixture_answer_addr(home_of(w, c), STUN_XOR_RELAYED_ADDRESS);
+		c->c.relay = fixture_answer_addr(
+			w->answer == &w->f.answer ? &w->f : &w->far, STUN_XOR_RELAYED_ADDRESS);
 	return code;
 }
 

@@ -332,6 +332,75 @@ static void test_occupied(void **state)
 	assert_hears_ivan(&ivan);
 }
 
+// An address and port that a client has left may be another's before the first has used its new
+// ones: kernels and NATs hand them out again.
+static void test_left_to_another(void **state)
+{
+	struct mobile_client ivan = ready(), moved = elsewhere(&ivan), eve = ivan;
+
+	eve.c.user = "eve";
+	eve.c.password = "evil";
+	assert_int_equal(mobile_allocate(&w, &eve), 437);
+	assert_int_equal(mobile_show(&w, &moved), 0);
+	assert_int_equal(mobile_allocate(&w, &eve), 0);
+	assert_int_equal(fixture_stats(&w.f).moves, 1);
+	assert_int_equal(mobile_bind(&w, &eve, CHANNEL, PEER, 7000), 0);
+	assert_hears_ivan(&moved);
+	assert_hears(&w, &eve.c.relay, PEER, 7000, &eve);
+	assert_int_equal(mobile_refresh(&w, &eve, 0), 0);
+	assert_sends(&w, &moved, CHANNEL);
+}
+
+// The same for one who moves there. Only a ticket that is good frees it.
+static void test_left_to_a_mover(void **state)
+{
+	struct mobile_client ivan = ready(), moved = elsewhere(&ivan), olga, there;
+
+	olga = mobile_ivan("203.0.113.77", 7777);
+	assert_int_equal(mobile_allocate(&w, &olga), 0);
+	there = mobile_at(&olga, "198.51.100.7", 5000);
+	assert_int_equal(mobile_show(&w, &there), 437);
+	assert_int_equal(mobile_show(&w, &moved), 0);
+	assert_int_equal(mobile_refresh(&w, &olga, 0), 0);
+	assert_int_equal(mobile_show(&w, &there), 437);
+	assert_hears_ivan(&ivan);
+	assert_int_equal(mobile_allocate(&w, &olga), 0);
+	there = mobile_at(&olga, "198.51.100.7", 5000);
+	assert_int_equal(mobile_show(&w, &there), 0);
+	assert_hears_ivan(&moved);
+	assert_int_equal(mobile_bind(&w, &there, CHANNEL, PEER, 7001), 0);
+	assert_hears(&w, &olga.c.relay, PEER, 7001, &there);
+}
+
+// An Allocate that comes twice is the client's own, however late.
+static void test_left_and_sent_again(void **state)
+{
+	struct mobile_client ivan = mobile_ivan("198.51.100.7", 5000), moved;
+	uint8_t copy[2048];
+	uint16_t len;
+
+	assert_int_equal(mobile_allocate(&w, &ivan), 0);
+	len = stun_end(&w.f.w);
+	memcpy(copy, w.f.message, len);
+	moved = elsewhere(&ivan);
+	assert_int_equal(mobile_show(&w, &moved), 0);
+	fixture_from_client(&w.f, &ivan.c, copy, len);
+	assert_int_equal(fixture_code(&w.f), 0);
+	assert_int_equal(fixture_stats(&w.f).moves, 0);
+	assert_int_equal(fixture_stats(&w.f).allocations, 1);
+}
+
+// What nobody has used in time is no way: the allocation is where it was.
+static void test_left_in_vain(void **state)
+{
+	struct mobile_client ivan = ready(), moved = elsewhere(&ivan);
+
+	assert_int_equal(mobile_show(&w, &moved), 0);
+	fixture_advance(&w.f, 30000); // and no timer has fired
+	assert_int_equal(fixture_allocate(&w.f, &ivan.c, 4), 437);
+	assert_hears_ivan(&ivan);
+}
+
 // The path is the allocation's: its client gets none beside it.
 static void test_allocate_on_path(void **state)
 {
@@ -448,6 +517,10 @@ int main(void)
 		T(test_refused_leaves_nothing),
 		T(test_lifetime_0),
 		T(test_occupied),
+		T(test_left_to_another),
+		T(test_left_to_a_mover),
+		T(test_left_and_sent_again),
+		T(test_left_in_vain),
 		T(test_allocate_on_path),
 		T(test_silent_path),
 		T(test_silent_path_swept),

@@ -171,6 +171,63 @@ static void test_led_twice(void **state)
 	assert_int_equal(redirects(&w.far), 0);
 }
 
+// A 5-tuple that was led to the allocation which has left it leads on to the next one made there,
+// and not when that fails.
+static void test_led_and_left(void **state)
+{
+	struct mobile_client ivan = ready(), b = far_at(&ivan, 6000), c, eve, again;
+
+	assert_int_equal(mobile_show(&w, &b), 0);
+	assert_sends(&w, &b, CHANNEL);
+	c = mobile_at(&b, "203.0.113.9", 6001);
+	assert_int_equal(mobile_show(&w, &c), 0);
+	eve = b;
+	eve.c.user = "eve";
+	eve.c.password = "evil";
+	assert_int_equal(mobile_allocate(&w, &eve), 0);
+	assert_hears_ivan(&c);
+	assert_int_equal(redirects(&w.far), 2);
+	mobile_advance(&w, 590000);
+	assert_int_equal(mobile_refresh(&w, &eve, 600), 0);
+	assert_int_equal(mobile_refresh(&w, &c, 600), 0);
+	assert_int_equal(mobile_bind(&w, &c, CHANNEL, PEER, 7000), 0);
+
+	again = mobile_at(&eve, "203.0.113.9", 6002);
+	assert_int_equal(mobile_show(&w, &again), 0);
+	eve.c.user = "nobody's";
+	assert_int_equal(mobile_allocate(&w, &eve), 401);
+	assert_sends(&w, &c, CHANNEL);
+	eve.c.user = "ivan";
+	eve.c.password = "pw";
+	assert_int_equal(fixture_stats(&w.f).moves, 2);
+	stun_put_u32(
+		mobile_begin_request(&w, &eve, STUN_ALLOCATE), STUN_REQUESTED_TRANSPORT, 99u << 24);
+	assert_int_equal(mobile_ask(&w, &eve), 442);
+	assert_int_equal(fixture_stats(&w.f).moves, 3);
+	assert_int_equal(redirects(&w.far), 2); // c and again
+	assert_int_equal(mobile_refresh(&w, &c, 0), 0);
+	assert_int_equal(redirects(&w.far), 1);
+}
+
+// One who moves to a home where somebody has just left the 5-tuple is led on.
+static void test_left_to_one_led(void **state)
+{
+	struct mobile_client ivan = ready(), there, away, far_one = far_at(&ivan, 5005);
+
+	far_one.c.user = "eve";
+	far_one.c.password = "evil";
+	assert_int_equal(mobile_allocate(&w, &far_one), 0); // lives on the other worker
+	there = far_at(&ivan, 5005);
+	assert_int_equal(mobile_show(&w, &there), 437);
+	away = far_at(&far_one, 5006);
+	assert_int_equal(mobile_show(&w, &away), 0);
+	assert_int_equal(mobile_show(&w, &there), 0);
+	assert_sends(&w, &there, CHANNEL);
+	assert_hears_ivan(&there);
+	assert_int_equal(mobile_refresh(&w, &away, 0), 0);
+	assert_sends(&w, &there, CHANNEL);
+}
+
 // --- dual allocations (RFC 8656 5) ---------------------------------------------------------------
 
 static struct mobile_client dual_at(uint16_t port, struct endpoint *v4, struct endpoint *v6)
@@ -506,6 +563,8 @@ int main(void)
 		T(test_led_to_end),
 		T(test_ended_under_way),
 		T(test_led_twice),
+		T(test_led_and_left),
+		T(test_left_to_one_led),
 		T(test_dual),
 		T(test_half),
 		T(test_one_after_another),
