@@ -397,7 +397,7 @@ def run(main, **kwargs):
             print(skip)
             sys.exit(77)
         except Exception:
-            traceback.print_exc()
             for server in lab.servers:
                 print(f"--- log of {server.name}\n{server.log()[-6000:]}", file=sys.stderr)
+            traceback.print_exc()  # last: who sees only the end of a long output sees this
             sys.exit(1)

@@ -80,7 +80,7 @@ def start(lab, label, server, peer, *options, clients=1, messages=50, interval=2
 
 
 def finish(runs):
-    """Waits for runs and tells of each; the labels of those that are not complete."""
+    """Waits for runs and tells of each; those that are not complete, with the end of their output."""
     bad = []
     for run in runs:
         run.finish(60 * labs.SLOW)
@@ -90,8 +90,8 @@ def finish(runs):
         verdict = "ok" if run.complete else "NOT COMPLETE"
         print(f"{run.label}: sent {run.sent}, received {run.received}: {verdict}", flush=True)
         if not run.complete:
-            bad.append(run.label)
             print(run.output[-2000:])
+            bad.append(f"{run.label}: {run.output[-300:]}")
     return bad
 
 
