@@ -28,12 +28,15 @@ static bool arrays_make(struct hub *h)
 	h->mask = nb - 1;
 	h->alloc = calloc(c->ports, sizeof(*h->alloc));
 	h->conn = calloc(c->connections, sizeof(*h->conn));
+	h->untold_mem = calloc(1, bitset_size(c->connections));
 	h->user = calloc((size_t)c->ports + c->connections, sizeof(*h->user));
 	h->by_id = chains(nb);
 	h->by_peer = chains(nb);
 	h->by_user = chains(nb);
-	return h->alloc != NULL && h->conn != NULL && h->user != NULL && h->by_id != NULL &&
-		h->by_peer != NULL && h->by_user != NULL &&
+	if (h->untold_mem != NULL)
+		bitset_init(&h->untold, h->untold_mem, c->connections);
+	return h->alloc != NULL && h->conn != NULL && h->untold_mem != NULL && h->user != NULL &&
+		h->by_id != NULL && h->by_peer != NULL && h->by_user != NULL &&
 		getrandom(&h->key, sizeof(h->key), 0) == sizeof(h->key);
 }
 
@@ -74,6 +77,7 @@ void hub_free(struct hub *h)
 	pthread_mutex_destroy(&h->lock);
 	free(h->alloc);
 	free(h->conn);
+	free(h->untold_mem);
 	free(h->user);
 	free(h->by_id);
 	free(h->by_peer);
@@ -309,6 +313,7 @@ void hub_conn_end(struct hub *h, struct hub_conn *c)
 		a->nb--;
 		a->unjudged -= c->state == HUB_ACCEPTED;
 	}
+	bitset_put(&h->untold, i, false);
 	h->user[c->user].connections--;
 	user_give(h, c->user);
 	close(c->fd);

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "bitset.h"
 #include "hash.h"
 #include "relay/stream_relay.h"
 
@@ -64,7 +65,6 @@ struct hub_conn {
 	uint32_t mate, mate_serial;
 	int fd;
 	bool asked; // by a Connect; else the peer has connected
-	bool untold; // HUB_ACCEPTED: the worker is still to be asked
 	bool cut; // in process, what comes ends too early: the mate's thread says so
 	uint8_t state; // enum hub_state
 	uint8_t thread; // whose epoll has fd
@@ -85,6 +85,8 @@ struct hub {
 	struct hash_key key;
 	struct hub_alloc *alloc; // conf.ports
 	struct hub_conn *conn; // conf.connections
+	struct bitset untold; // of these, HUB_ACCEPTED: whose worker is still to be asked
+	void *untold_mem;
 	struct hub_user *user; // as many as both together
 	uint32_t *by_id, *by_peer, *by_user; // heads of chains
 	uint32_t mask; // of these

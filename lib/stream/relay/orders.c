@@ -236,7 +236,7 @@ static bool connect_inside(struct thread *t, struct hub_alloc *a, const struct o
 		orders_end(t, p);
 		return false;
 	}
-	p->untold = true;
+	bitset_put(&hub_of(t)->untold, hub_index(hub_of(t), p), true);
 	t->relay_untold++;
 	count(&t->stats.relay_connected, 1);
 	answer(t, d, STREAM_ANSWER_DONE);
@@ -382,16 +382,17 @@ void orders_ask(struct thread *t)
 	const struct stream_config *conf = &t->s->conf;
 	struct hub *h = hub_of(t);
 	struct stream_message m;
+	uint32_t i = 0;
 
 	pthread_mutex_lock(&h->lock);
 	t->relay_untold = 0;
-	for (uint32_t i = 0; i < h->used; i++) {
-		struct hub_conn *c = &h->conn[i];
+	while ((i = bitset_next(&h->untold, i, h->used)) < h->used) {
+		struct hub_conn *c = &h->conn[i++];
 
-		if (!c->untold || c->thread != t->index)
+		if (c->thread != t->index)
 			continue;
 		if (conf->ops->take(conf->ctx, t->index, c->worker, &m)) {
-			c->untold = false;
+			bitset_put(&h->untold, hub_index(h, c), false);
 			ask(t, c, &m);
 		} else {
 			t->relay_untold++; // once more, in the next round
