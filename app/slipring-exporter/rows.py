@@ -65,6 +65,7 @@ relay_lost            c relay_lost_refusals  Allocations refused because the net
 icmp_errors_sent      c icmp_errors_sent     ICMP errors sent.
 icmp_errors_held_back c icmp_errors_held_back ICMP errors not sent: past icmp.errors-out or icmp.errors-out-each.
 path_mtus             c path_mtus_learnt     Paths whose MTU was found to be less than what was known.
+path_mtus_refused     c path_mtus_refused    Paths whose MTU was not learnt, as their user has had too many new ones.
 events_lost           c events_lost          Events for the log that found their ring full.
 session_events_lost   c session_events_lost  Events of sessions that found their ring full.
 """)

@@ -190,6 +190,7 @@ struct dp_stats {
 	uint64_t busy_cycles, total_cycles;
 	uint64_t errors_sent, errors_held_back; // ICMP errors of ours, and those past their limits
 	uint64_t path_mtus; // paths whose MTU was found to be less than what was known
+	uint64_t path_mtus_refused; // and those not learnt, as their user has had too many new ones
 	// Events that found no room for them on the way to management, and those among them that
 	// were of allocations.
 	uint64_t events_lost, session_events_lost;

@@ -21,6 +21,7 @@
 #include "dp_burst.h"
 #include "hash.h"
 #include "idle.h"
+#include "ip/path_mtu.h"
 #include "link/gso_rx.h"
 #include "link/host.h"
 #include "link/mld.h"
@@ -107,7 +108,8 @@ struct worker {
 	uint16_t ip_id, ip_id_key[3];
 	struct timing timing;
 	struct idle idle;
-	struct bucket echo, facts, errors_in, errors_out, learns, unproved;
+	struct bucket echo, facts, errors_in, errors_out, unproved;
+	struct bucket learns[PATH_MTU_BUCKETS]; // by user
 	struct announcement announce[CONF_PORTS_MAX];
 	struct mld mld[CONF_PORTS_MAX];
 	unsigned int nb_notes;

@@ -61,6 +61,7 @@ void mgmt_rows_add_stats(struct rte_tel_data *t, const struct dp_stats *s)
 		{"icmp_errors_sent", s->errors_sent},
 		{"icmp_errors_held_back", s->errors_held_back},
 		{"path_mtus", s->path_mtus},
+		{"path_mtus_refused", s->path_mtus_refused},
 		{"permissions", s->turn.permissions},
 		{"channels", s->turn.channels},
 		{"endpoints", s->turn.endpoints},

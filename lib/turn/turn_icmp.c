@@ -17,6 +17,11 @@ static uint32_t slot_of(const struct turn_shard *s, const struct turn_icmp *e)
 	return e->slot < s->shared.nb ? shared_find(s, e->slot, &e->peer) : TURN_NONE;
 }
 
+uint64_t turn_icmp_user(const struct turn_shard *s, uint32_t slot)
+{
+	return cold_at(s, slot)->quota_user;
+}
+
 bool turn_icmp_allows(struct turn_shard *s, uint32_t slot)
 {
 	static const struct addr none;

@@ -239,7 +239,7 @@ static void pick_oauth(struct dp_world *w)
 static void change(struct dp_world *w)
 {
 	w->conf.mbufs = fuzz.mbufs;
-	fuzz.users[0] = w->user;
+	fuzz.users[0] = w->user[0];
 	fuzz.users[1] = (struct turn_user){.name = "eve", .password = "evil"};
 	w->conf.turn.users = fuzz.users;
 	w->conf.turn.nb_users = 2;

@@ -19,10 +19,12 @@
 #include "icmp_error.h"
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
+#include "turn_icmp.h"
 #include "turn_line.h"
 #include "worker.h"
 
-// New flows a second and at once. Each may push out another one.
+// New flows of a user a second and at once. Each may push out another one, which the next error
+// about it brings back.
 #define LEARN_RATE 10
 #define LEARN_BURST 50
 
@@ -93,6 +95,17 @@ bool path_mtu_lowered(
 	return known(w, src, dst) != PMTU_NONE;
 }
 
+// Nobody's lies keep others from learning, unless their users share a bucket.
+static bool may_learn(struct worker *w, uint32_t slot)
+{
+	struct bucket *b = &w->learns[turn_icmp_user(w->shard, slot) % PATH_MTU_BUCKETS];
+
+	if (bucket_take(b, LEARN_RATE, LEARN_BURST, w->now_ms * BUCKET_MS))
+		return true;
+	w->live.path_mtus_refused++;
+	return false;
+}
+
 void path_mtu_learn(
 	struct worker *w, const struct net_icmp_error *e, uint32_t slot, unsigned int to)
 {
@@ -104,8 +117,7 @@ void path_mtu_learn(
 	if (mtu == PMTU_NONE || !nexthop_find(w->hot, &e->src.addr, &e->dst.addr, &port, &via) ||
 		mtu >= path_mtu(w, port, &e->src, &e->dst))
 		return;
-	if (!path_mtu_lowered(w, &e->src, &e->dst) &&
-		!bucket_take(&w->learns, LEARN_RATE, LEARN_BURST, w->now_ms * BUCKET_MS))
+	if (!path_mtu_lowered(w, &e->src, &e->dst) && !may_learn(w, slot))
 		return;
 	if (!pmtu_lower(&w->pmtu, &flow, mtu, w->now_ms))
 		return;

@@ -8,6 +8,8 @@
 
 #include "pmtu.h"
 
+#define PATH_MTU_BUCKETS 64 // for users, who are dealt over them by hash
+
 struct conf;
 struct endpoint;
 struct net_icmp_error;

@@ -28,7 +28,7 @@ static void two_realms(struct dp_world *w)
 	static struct turn_realm realm;
 
 	realm = (struct turn_realm){
-		.name = (char *)OTHER_REALM, .users = &w->user, .nb_users = 1, .number = 1};
+		.name = (char *)OTHER_REALM, .users = w->user, .nb_users = 1, .number = 1};
 	w->conf.turn.realms = &realm;
 	w->conf.turn.nb_realms = 1;
 }

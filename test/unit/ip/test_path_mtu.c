@@ -399,12 +399,15 @@ static void a_user_who_fills_the_table_makes_others_learn_again(void **state)
 static void permit_many(struct dp_world *w)
 {
 	w->conf.turn.limits.permissions = 256;
+	w->conf.turn.nb_users = 2;
 }
 
-// New paths are learnt at 10 a second, 50 at once: each may push out another one.
+// New paths of a user are learnt at 10 a second, 50 at once: each may push out another one. What
+// others need to know is learnt all the same.
 static void new_paths_are_learnt_at_a_bounded_rate(void **state)
 {
 	struct world_setup s = *(const struct world_setup *)*state;
+	uint64_t before;
 
 	s.change = permit_many;
 	open_with(&s, true, 1);
@@ -423,7 +426,16 @@ static void new_paths_are_learnt_at_a_bounded_rate(void **state)
 		for (unsigned int again = 0; again < 2; again++) // lower: not new
 			too_big(&client[0].relay, &to, 1400 - again, 1490);
 	}
-	assert_in_range(learnt(), 2 * 50, 2 * 60);
+	before = learnt();
+	assert_in_range(before, 2 * 50, 2 * 60);
+	assert_int_equal(world_stats(&world).path_mtus_refused, 2 * 100 - before);
+	world_client(&world, &client[1], "10.99.0.20", 5001);
+	client_user(&world, &client[1], "olga");
+	assert_int_equal(client_allocate(&world, &client[1], 4), 0);
+	assert_int_equal(client_bind(&world, &client[1], CHANNEL, &peer), 0);
+	too_big(&client[1].relay, &peer, 1400, 1490);
+	assert_int_equal(learnt(), before + 1);
+	assert_false(reaches(&client[1], 1490, true));
 	world_close(&world);
 }
 

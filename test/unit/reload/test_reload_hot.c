@@ -398,7 +398,7 @@ static void a_realm_without_a_number_is_told(void **state)
 	} cases[] = {{EAGAIN, "realms: too many have come and gone"},
 		{ENOMEM, "realms: no memory left for the counters of another"}};
 	struct turn_realm realm = {
-		.name = (char *)"other.test", .users = &world.user, .nb_users = 1};
+		.name = (char *)"other.test", .users = world.user, .nb_users = 1};
 	const struct endpoint peer = world_endpoint(far_away, 7000);
 	struct conf c;
 

@@ -140,9 +140,10 @@ static void conf_turn(struct dp_world *w, const struct world_setup *s)
 
 	for (unsigned int i = 0; i < 4; i++)
 		assert_int_equal(addr_prefix_parse(allow[i], &w->allow[i]), 0);
-	w->user = (struct turn_user){.name = "ivan", .password = "pw"};
+	w->user[0] = (struct turn_user){.name = "ivan", .password = "pw"};
+	w->user[1] = (struct turn_user){.name = "olga", .password = "pw"};
 	*t = (struct turn_config){.realm = WORLD_REALM,
-		.users = &w->user,
+		.users = w->user,
 		.nb_users = 1,
 		.nonce_lifetime_s = 600,
 		.nonce_secret = "",

@@ -95,7 +95,7 @@ struct dp_world {
 	struct turn_local locals[3 + 2 * WORLD_RELAYS];
 	struct addr relay[2 * WORLD_RELAYS];
 	struct prefix allow[5];
-	struct turn_user user;
+	struct turn_user user[2]; // ivan and, where nb_users is 2, olga
 	char device[32];
 	bool nic;
 	struct dp *dp;
@@ -128,7 +128,7 @@ struct world_client {
 	struct stun_msg reply; // points into answer
 	uint8_t nonce[STUN_TEXT_MAX];
 	size_t nonce_len;
-	const char *realm; // of its credentials
+	const char *user, *realm; // of its credentials
 	struct stun_key key;
 	uint8_t token[8];
 	bool rfc8489; // sends PASSWORD-ALGORITHMS back
@@ -197,6 +197,8 @@ uint64_t world_drops(struct dp_world *w);
 
 // Makes a client at an address and port.
 void world_client(struct dp_world *w, struct world_client *c, const char *addr, uint16_t port);
+// Makes it another user's, whose password is pw, too.
+void client_user(struct dp_world *w, struct world_client *c, const char *user);
 // Gives it credentials of another realm, in which its password is pw, too.
 void client_realm(struct dp_world *w, struct world_client *c, const char *realm);
 // Makes a client over a stream. The world plays the stream thread: messages to this client are

@@ -8,7 +8,7 @@
 
 void world_client(struct dp_world *w, struct world_client *c, const char *addr, uint16_t port)
 {
-	*c = (struct world_client){.at = world_endpoint(addr, port)};
+	*c = (struct world_client){.at = world_endpoint(addr, port), .user = "ivan"};
 	c->server = w->listeners[addr_is_v4(&c->at.addr) ? 0 : 1].at;
 	client_realm(w, c, WORLD_REALM);
 }
@@ -17,7 +17,13 @@ void client_realm(struct dp_world *w, struct world_client *c, const char *realm)
 {
 	c->realm = realm;
 	assert_true(stun_key_make(w->crypto, STUN_ALG_MD5,
-		&(struct stun_credential){"ivan", 4, realm, "pw", 2}, &c->key));
+		&(struct stun_credential){c->user, strlen(c->user), realm, "pw", 2}, &c->key));
+}
+
+void client_user(struct dp_world *w, struct world_client *c, const char *user)
+{
+	c->user = user;
+	client_realm(w, c, c->realm);
 }
 
 void world_stream_client(
@@ -121,7 +127,7 @@ unsigned int client_ask(struct dp_world *w, struct world_client *c)
 	if (c->nonce_len == 0)
 		nonce_get(w, c);
 	c->w = w0;
-	stun_put(&c->w, STUN_USERNAME, "ivan", 4);
+	stun_put(&c->w, STUN_USERNAME, c->user, strlen(c->user));
 	stun_put(&c->w, STUN_REALM, c->realm, strlen(c->realm));
 	stun_put(&c->w, STUN_NONCE, c->nonce, c->nonce_len);
 	client_algorithms(c);
