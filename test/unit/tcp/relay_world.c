@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -48,10 +49,20 @@ static unsigned int home(void *ctx, const struct endpoint *client, uint8_t liste
 	return 0;
 }
 
+static atomic_bool dry;
+
+void buffers_run_out(bool out)
+{
+	atomic_store(&dry, out);
+}
+
 static bool take(void *ctx, unsigned int t, unsigned int w, struct stream_message *m)
 {
-	struct item *i = calloc(1, sizeof(*i));
+	struct item *i;
 
+	if (atomic_load(&dry))
+		return false;
+	i = calloc(1, sizeof(*i));
 	assert_non_null(i);
 	i->thread = t;
 	m->buf = i;

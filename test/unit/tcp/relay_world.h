@@ -64,6 +64,8 @@ extern struct relay_world world;
 struct item *next(int what);
 // What a reload does once another policy is in use.
 void rules_changed(void);
+// Whether threads get no buffer to ask the worker by.
+void buffers_run_out(bool out);
 // Gives an order to the thread of a connection; its answers are the numbers of their outcomes:
 // "done", "port", "same", "fail", "many", "deny", "what".
 void order(uint64_t conn, struct stream_order o);

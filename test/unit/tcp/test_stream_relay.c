@@ -417,6 +417,9 @@ static void join_inside(int *data, int *other)
 	o.at.port = ntohs(world.port.sin_port);
 	order(other_conn, o);
 	assert_reads(d, "done");
+	i = next(ITEM_ATTEMPT); // and not once more about the first
+	assert_int_equal(i->attempt.of.place, 0);
+	free(i);
 	order(other_conn, o);
 	assert_reads(d, "same");
 	*data = bound(9, "");
@@ -437,6 +440,39 @@ static void test_inside(void **state)
 	join_inside(&data, &other);
 	close(data);
 	assert_ends(other);
+}
+
+// The worker hears nothing of a connection that ends before there is a buffer to ask by.
+static void test_inside_untold(void **state)
+{
+	uint64_t conn, other_conn;
+	const int c = control(&conn), d = control_at(&other_conn, 1, &world.other_port);
+	struct stream_order o = {
+		.of = {ALLOCATION, 0}, .to = 1, .id = 9, .kind = STREAM_ORDER_CONNECT};
+	struct item *i;
+	int peer[2];
+
+	o.at = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.other_port.sin_port)};
+	buffers_run_out(true);
+	order(conn, o);
+	assert_reads(c, "done");
+	UNTIL(stats().relay_unbound > 0); // a second later
+	UNTIL(stats().relay_connections == 0);
+	buffers_run_out(false);
+	for (uint32_t k = 0; k < 2; k++) { // in the places of its ends
+		peer[k] = admitted(conn, 10 + k);
+		assert_reads(c, "done");
+	}
+	o.id = 12;
+	order(conn, o);
+	assert_reads(c, "done");
+	i = next(ITEM_ATTEMPT);
+	assert_true(i->attempt.conn == other_conn);
+	free(i);
+	for (uint32_t k = 0; k < 2; k++)
+		close(peer[k]);
+	close(c);
+	close(d);
 }
 
 // No kernel passes a reset on.
@@ -475,6 +511,8 @@ int main(void)
 		TEST(test_own),
 		TEST(test_inside),
 		TEST(test_inside_reset),
+		cmocka_unit_test_setup_teardown(
+			test_inside_untold, relay_world_open_hasty, relay_world_close),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
