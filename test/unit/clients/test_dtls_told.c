@@ -12,7 +12,7 @@
 #include "workers/mbuf_meta.h"
 #include "workers/messages.h"
 
-#define CLIENTS 12
+#define CLIENTS 36 // of half as many pairs at least one has its ends apart
 #define REPLIES 3
 #define SCAN_MS 1100 // in which every session is looked at
 #define GIVEN_UP_MS 20000 // after its beginning a handshake is given up; the thread is told again

@@ -495,7 +495,9 @@ static void *list_thread(void *arg)
 {
 	struct lister *l = arg;
 
-	l->result = dp_list(world.dp, 0, 0, l->rows);
+	do // a worker that gets no CPU does not answer in time
+		l->result = dp_list(world.dp, 0, 0, l->rows);
+	while (l->result == -EBUSY);
 	__atomic_store_n(&l->done, true, __ATOMIC_RELEASE);
 	return NULL;
 }

@@ -319,9 +319,11 @@ static void *renew(void *arg)
 {
 	char error[256];
 
-	while (__atomic_load_n(&renewing, __ATOMIC_RELAXED))
+	while (__atomic_load_n(&renewing, __ATOMIC_RELAXED)) {
 		if (stream_tls_reload(streams, error, sizeof(error)) != 0)
 			abort();
+		usleep(100); // the lock is not fair
+	}
 	return NULL;
 }
 

@@ -83,7 +83,7 @@ static void test_sorted(void **state)
 	fixture_close(&f);
 }
 
-// Every home gets its part, to five standard deviations.
+// Every home gets its part, to six standard deviations.
 static void test_even(void **state)
 {
 	static const unsigned int homes[] = {2, 3, 7, 64};
@@ -100,7 +100,7 @@ static void test_even(void **state)
 			count[turn_client_home(turn_client_hash(&key, &a, 3478), homes[k])]++;
 		}
 		for (unsigned int h = 0; h < homes[k]; h++)
-			assert_in_range(count[h], each - 500, each + 500);
+			assert_in_range(count[h], each - 600, each + 600);
 	}
 }
 
