@@ -53,8 +53,10 @@ def no_route(lab, server):
     assert client.allocate([(REQUESTED_ADDRESS_FAMILY, b"\2\0\0\0")]).cls == SUCCESS
     for answer in (client.bind(0x4000, ("fd98::1", 9)), client.permit(("fd98::1", 9))):
         assert answer.code == 403 and answer.reason == "No Route To Peer", answer
-    labs.until(lambda: server.stats()["unreachable"] == 2, 2, "both are counted")
-    assert server.refusals()["peer-unreachable"] == 2
+    labs.until(lambda: server.stats()["unreachable"] >= 2, 2, "both are counted")
+    server.published()
+    # one that is asked again counts again
+    assert 2 <= server.refusals()["peer-unreachable"] <= 2 + client.retransmissions
 
 
 def header_fields(lab):

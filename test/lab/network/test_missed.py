@@ -39,14 +39,14 @@ def steady(lab, server):
 
 @contextlib.contextmanager
 def trickle(lab):
-    """A frame to the port every millisecond: some arrive between the opening of the driver's
-    sockets and everything else the start does."""
+    """A frame to the port every millisecond, where the start is not slow: some arrive between the
+    opening of the driver's sockets and everything else the start does, and a queue holds them."""
     stop = threading.Event()
     sock = lab.cli.raw("c0")
     frame = bytes.fromhex("029900000001 029900000002 88b5") + bytes(50)
 
     def send():
-        while not stop.wait(0.001):
+        while not stop.wait(0.001 * labs.SLOW):
             sock.send(frame)
 
     thread = threading.Thread(target=send)

@@ -178,6 +178,8 @@ def silent(lab, server):
 def neighbours(lab, server):
     """One answer to each ARP request and solicitation: the kernel's."""
     wire = lab.cli.raw("c0")
+    for ip in (SERVER4, SERVER6):  # the client's kernel asks nothing itself
+        lab.cli.ip("neigh", "replace", ip, "lladdr", labs.DUT_MAC, "dev", "c0", "nud", "permanent")
     with Capture(lab, lab.sw, "d0") as capture:
         wire.send(frames.arp(1, labs.MAC.format(2), CLIENT4, SERVER4))
         wire.send(frames.solicitation(SERVER6))
@@ -189,6 +191,8 @@ def neighbours(lab, server):
     shown = [f for f in capture.frames if f.data[12:14] == b"\x86\xdd" and f.data[6:12] == own
              and f.data[20] == 58 and f.data[54] == 136]  # fmt: skip
     assert len(answers) == 1 and len(shown) == 1, (len(answers), len(shown))
+    for ip in (SERVER4, SERVER6):
+        lab.cli.ip("neigh", "del", ip, "dev", "c0")
 
 
 def fragments(lab, server):

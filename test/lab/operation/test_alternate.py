@@ -53,7 +53,8 @@ def always(lab, server, path):
     six = lab.client(ip=CLIENT6)
     assert six.allocate().cls == SUCCESS and six.refresh(0).cls == SUCCESS
     server.published()
-    assert server.refusals()["alternate-always"] == 4
+    # one that is asked again counts again
+    assert 4 <= server.refusals()["alternate-always"] <= 4 + clients["udp"].retransmissions
     out = control.ctl(path, "status")
     assert "1 servers, new clients are sent to them: always; 4 sent" in out, out
     explained = lambda: "Allocate answered 300: alternate-always" in control.ctl(path, "explain", "ivan")
@@ -81,7 +82,7 @@ def from_allocations(lab, server):
     assert second.refresh(0).cls == SUCCESS
     assert third.allocate().cls == SUCCESS
     assert third.refresh(0).cls == SUCCESS
-    assert server.refusals()["alternate-allocations"] == 1
+    assert 1 <= server.refusals()["alternate-allocations"] <= 1 + third.retransmissions
     return first
 
 
@@ -100,13 +101,14 @@ def from_datagrams(lab, server, client):
 
     until(busy, 10, "so many are relayed")
     assert state(server)["datagrams"] >= 100, state(server)
-    assert lab.client().allocate().code == 300
+    other = lab.client()
+    assert other.allocate().code == 300
     assert "alternate: relays " in server.log()
     until(lambda: state(server)["sends"] == 0, 10, "fewer are relayed")
     after = lab.client()
     assert after.allocate().cls == SUCCESS and after.refresh(0).cls == SUCCESS
     assert "new clients are served here again" in server.log()
-    assert server.refusals()["alternate-datagrams"] == 1
+    assert 1 <= server.refusals()["alternate-datagrams"] <= 1 + other.retransmissions
 
 
 def measured(lab, server):

@@ -128,7 +128,8 @@ def empties(lab):
     until(lambda: told(note) == ["ready ready 1"], 10, "it is told at the start")
     wrong(path)
     uclient.start_peer(lab)
-    media = uclient.start(lab, "before the drain", SERVER4, PEER4, "-c", messages=150, interval=20)
+    media = uclient.start(lab, "before the drain", SERVER4, PEER4, "-c", messages=150 * labs.SLOW,
+        interval=20)  # fmt: skip
     client = lab.client()
     assert client.allocate().cls == SUCCESS
     echo = lab.echo()

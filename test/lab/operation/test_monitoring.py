@@ -6,12 +6,14 @@ query of every panel and rule has an answer. What needs more than the lab has is
 lose no datagram.
 """
 
+import contextlib
 import glob
 import json
 import os
 import re
 import shutil
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -128,6 +130,28 @@ class Prometheus:
         return bool(result) and int(result[0]["value"][1]) >= times
 
 
+@contextlib.contextmanager
+def going_on(traffic):
+    """Has it go on by a thread: queries are about the last seconds, and so many take some."""
+    stop, wrong = threading.Event(), []
+
+    def run():
+        try:
+            while not stop.wait(0.2):
+                traffic()
+        except Exception as error:  # noqa: BLE001: told below
+            wrong.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+    assert not wrong, wrong
+
+
 def check_queries(server, prometheus):
     elsewhere = {name for name, why in ELSEWHERE.items() if why not in server.telemetry.ask("/")}
     seen, empty = set(), []
@@ -193,7 +217,7 @@ def main(lab):
         assert client.allocate().cls == SUCCESS
         assert client.bind(0x4000, echo.address).cls == SUCCESS
 
-    def scraped():
+    def traffic():
         with lab.client(ip=CLIENT4) as brief:  # a lifetime
             assert brief.allocate().cls == SUCCESS and brief.refresh(0).cls == SUCCESS
         for _ in range(200):
@@ -201,10 +225,10 @@ def main(lab):
                 client.send_channel(0x4000, b"x" * 100)
             assert all(client.wait("channel") for client in steady)
         stranger.sendto(b"\xffnothing that is known", (SERVER4, 3478))  # something to be dropped
-        return prometheus.has_scraped(SCRAPES)
 
-    labs.until(scraped, 30, "Prometheus has scraped", pause=0.2)
-    check_queries(server, prometheus)
+    with going_on(traffic):
+        labs.until(lambda: prometheus.has_scraped(SCRAPES), 30, "Prometheus has scraped", pause=0.2)
+        check_queries(server, prometheus)
     check_rules(prometheus)
     check_target(prometheus)
     check_cost(lab, exporter)

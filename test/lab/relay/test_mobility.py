@@ -72,7 +72,7 @@ def streaming(lab, echo, ways):
             echo.sock.sendto(b"new%d.%d" % (turn, i), relay)
             assert new.wait("channel") == ("channel", CHANNEL, b"new%d.%d" % (turn, i))
         assert old.refresh(600).code == 437
-        assert not old.inbox and not new.inbox, (old.inbox, new.inbox)
+        assert not (left := old.fence() + new.fence()), left
         old = new
     assert {source for source, _ in echo.seen[seen:]} == {relay}
     return old, ticket

@@ -55,7 +55,8 @@ def planned(lab, server, calls):
     media.close()
     print(f"planned: media after {took:.2f} s, {keep.told(server)}")
     until(lambda: keep.shown(server) >= calls.relayed(), 1, "the same relayed addresses")
-    assert not keep.ended(server), keep.ended(server)
+    # a slow restart outlives the allocation that nobody refreshes
+    assert keep.ended(server) in ([], ["expired"]), keep.ended(server)
     use_reservation(lab, even)
     calls.check()
     assert even.refresh(0).cls == SUCCESS

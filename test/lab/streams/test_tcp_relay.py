@@ -31,7 +31,8 @@ from turnlib import (
 )  # fmt: skip
 
 PORTS = "61000-61015"
-LIMITS = {"connections": 24, "per-user": 16, "per-allocation": 6, "timeout": 2, "buffer": 16384}
+LIMITS = {"connections": 24, "per-user": 16, "per-allocation": 6, "timeout": 2 + labs.SLOW // 2,
+          "buffer": 16384}  # fmt: skip
 BULK = 3 << 20
 
 

@@ -94,15 +94,18 @@ listen turn
 
 
 def haproxy(lab, ns, own, server):
-    """haproxy between an address of a namespace and the server, which it checks all the time."""
+    """haproxy between an address of a namespace and the server, which it checks all the time. Returns
+    the process.
+    """
     path = os.path.join(lab.dir, f"haproxy-{own[1]}.cfg")
     with open(path, "w") as file:
         file.write(HAPROXY.format(bind=f"{own[0]}:{own[1]}", server=f"{server[0]}:{server[1]}"))
     log = open(path + ".log", "wb")  # noqa: SIM115: it is the process's
-    lab.popen(ns, "haproxy", "-db", "-f", path, stdout=log, stderr=log)
+    process = lab.popen(ns, "haproxy", "-db", "-f", path, stdout=log, stderr=log)
 
     def listens():
         with ns.enter(), socket.socket() as sock:
             return sock.connect_ex(own) == 0
 
     labs.until(listens, 5, "haproxy listens")
+    return process

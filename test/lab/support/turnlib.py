@@ -371,11 +371,11 @@ class Client:
         return None
 
     def drain(self):
-        """Empties the inbox and the socket; returns what was there."""
+        """Empties the inbox and the socket; returns what was there, without what is_late."""
         while (item := self.receive(0)) is not None:
             self.inbox.append(item)
         items, self.inbox = self.inbox, []
-        return items
+        return [item for item in items if not self.is_late(item)]
 
     def is_late(self, item):
         """Whether it is one more answer to a request that was sent again."""
@@ -472,7 +472,8 @@ class Client:
         return self.exchange(build(REQUEST, BINDING, attrs, tid), waits)
 
     def fence(self, timeout=3.0):
-        """Everything that arrived before the answer to a Binding request sent now.
+        """Everything that arrived before the answer to a Binding request sent now, without what
+        is_late.
 
         What the server would have answered earlier on this 5-tuple has then been answered, so an
         absence is proved without waiting.
@@ -487,7 +488,7 @@ class Client:
                 raise Silence(f"no answer to a Binding request from {self.server}")
             if item[0] == "stun" and item[1].tid == tid:
                 items, self.inbox = self.inbox + items, []
-                return items
+                return [item for item in items if not self.is_late(item)]
             items.append(item)
 
     # -- TURN
