@@ -246,7 +246,7 @@ def limits(lab, path, row, client, echo):
     begin = time.monotonic()
     ours = Running(lab, path, row["id"], "--seconds", "1")
     assert ours.end(None) == 0 and "0 frames" in ours.said and "--seconds" in ours.said, ours.said
-    assert 0.9 < time.monotonic() - begin < 4 * labs.SLOW
+    assert 0.9 < time.monotonic() - begin < 30  # and not the 60 without that
     ours = Running(lab, path, row["id"], "--payload", "--bytes", "100", "--snap", "64")
     talk(client, echo, PLANTED)
     assert ours.end(None) == 0 and "--bytes" in ours.said, ours.said

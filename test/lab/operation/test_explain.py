@@ -103,9 +103,7 @@ def killed(ask, path, file, client):
     assert "operator" in page(path, "olga")[1]
 
     def recorded():
-        with open(file) as lines:
-            rows = [json.loads(line) for line in lines.read().splitlines()]
-        return [r for r in rows if r["event"] == "ended" and r["id"] == row["id"]]
+        return [r for r in labs.records(file) if r["event"] == "ended" and r["id"] == row["id"]]
 
     (ended,) = until(recorded, 15, "the record of the end")
     assert ended["why"] == "killed", ended

@@ -6,7 +6,6 @@ takes the directory away; and no secret in any of it. Records of sessions: test_
 """
 
 import contextlib
-import json
 import os
 import stat
 
@@ -21,19 +20,11 @@ PASSWORD, REST, NONCE = "planted-password-0a1b", "planted-rest-secret-2c3d", "pl
 PER_SOURCE = 4
 
 
-def records(path):
-    """All records of a file; each line has to be one whole JSON object."""
-    with open(path) as file:
-        lines = file.read().split("\n")
-    assert lines.pop() == "", "the last line is not whole"
-    return [json.loads(line) for line in lines]
-
-
 def wanted(path, **fields):
     """Waits for records with these fields, and returns them."""
 
     def found():
-        return [r for r in records(path) if all(r.get(k) == v for k, v in fields.items())]
+        return [r for r in labs.records(path) if all(r.get(k) == v for k, v in fields.items())]
 
     return until(found, 15, f"a record with {fields}")
 
@@ -58,7 +49,7 @@ def garbage(lab, ip=None):
 
 def of(path, ip):
     """Records of a client's address."""
-    return [row for row in records(path) if row["client"].startswith(ip + ":")]
+    return [row for row in labs.records(path) if row["client"].startswith(ip + ":")]
 
 
 def refusal(lab, path, why, provoke):
@@ -129,7 +120,7 @@ def datagrams(lab, path, control):
     def refused():
         with contextlib.suppress(Silence):  # whoever is refused asks again, for some seconds
             dtls.client(lab, CLIENT4, dtls.PORT).close()
-        return [row for row in records(path) if row.get("why") == "dtls-rate"]
+        return [row for row in labs.records(path) if row.get("why") == "dtls-rate"]
 
     row = until(refused, 20, "handshakes are refused")[0]
     assert row["transport"] == "dtls" and row["proved"] is True, row

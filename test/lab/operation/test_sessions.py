@@ -6,7 +6,6 @@ refreshed and ended, whose numbers are those of the client; one for each reason 
 refused for, with its line in the log; and none lost at the stop of a server with many allocations.
 """
 
-import json
 import os
 import time
 
@@ -21,16 +20,11 @@ MANY = 500
 LIFETIME = 2
 
 
-def records(path):
-    with open(path) as file:
-        return [json.loads(line) for line in file.read().splitlines()]
-
-
 def wanted(path, count=1, **fields):
     """Waits for records with these fields, and returns them."""
 
     def found():
-        rows = [r for r in records(path) if all(r.get(k) == v for k, v in fields.items())]
+        rows = [r for r in labs.records(path) if all(r.get(k) == v for k, v in fields.items())]
         return len(rows) >= count and rows
 
     return until(found, 15, f"a record with {fields}")
@@ -126,7 +120,7 @@ def refusals(lab, server, path):
 
 def coturns_client(lab, server, path):
     """turnutils_uclient: as many sessions as it makes, and all of them end."""
-    before = len([r for r in records(path) if r["event"] == "made"])
+    before = len([r for r in labs.records(path) if r["event"] == "made"])
     uclient.start_peer(lab)
     run = uclient.start(lab, "records", SERVER4, PEER4, "-c", clients=2)
     assert not uclient.finish([run])
@@ -147,7 +141,7 @@ def stop(lab, path):
         clients.append(lab.client(Auth(*user)))
         assert clients[-1].allocate().cls == SUCCESS
     server.finish()
-    rows = records(path)
+    rows = labs.records(path)
     ended = [r for r in rows if r["event"] == "ended"]
     assert len(ended) == MANY and {r["why"] for r in ended} == {"stopped"}, len(ended)
     assert {r["id"] for r in ended} == {r["id"] for r in rows if r["event"] == "made"}

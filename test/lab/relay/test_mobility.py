@@ -165,8 +165,7 @@ def told(lab, path, server):
     """The records have every move, and slipringctl explain the last ones."""
 
     def roamed():
-        with open(os.path.join(lab.dir, "records")) as file:
-            rows = [json.loads(line) for line in file if line.endswith("\n")]
+        rows = labs.records(os.path.join(lab.dir, "records"))
         return [row for row in rows if row["event"] == "roamed"]
 
     labs.until(lambda: len(roamed()) == server.stats()["moves"], 10, "each move has a record")

@@ -32,16 +32,15 @@ def certificate_name(lab):
 
 def log_and_records(lab, server, path, client):
     first, second = (os.path.join(lab.dir, f"{name}.json") for name in ("first", "second"))
-    lines = lambda file: [json.loads(line) for line in open(file)] if os.path.exists(file) else []
     order(server, path, {"log": {"areas": {"sessions": "debug"}}, "records": {"file": first}})
     with lab.client() as other:
         assert other.allocate().cls == SUCCESS
-        until(lambda: [line for line in lines(first) if line["event"] == "made"], 5, "it has a record")
+        until(lambda: [line for line in labs.records(first) if line["event"] == "made"], 5, "it has a record")
         until(lambda: "allocation" in server.log().rsplit("reload", 1)[1], 5, "and a line")
         order(server, path, {"log": {"format": "json"}, "records": {"file": second}})
         assert other.refresh(0).cls == SUCCESS
-    until(lambda: [line for line in lines(second) if line["event"] == "ended"], 5, "it has a record")
-    assert not [line for line in lines(first) if line["event"] == "ended"]
+    until(lambda: [line for line in labs.records(second) if line["event"] == "ended"], 5, "it has a record")
+    assert not [line for line in labs.records(first) if line["event"] == "ended"]
     assert json.loads(server.log().splitlines()[-1])["area"]
     assert json.loads(control.ctl(path, "records", "--json"))["file"] == second
     away = os.path.join(lab.dir, "away", "records.json")

@@ -5,7 +5,6 @@
 """A user of very many allocations is gone with a reload: all of them end, within a second of the order,
 each with that reason in its record, and the calls of others go on."""
 
-import json
 import os
 import signal
 import time
@@ -46,8 +45,7 @@ def gone(server):
 
 
 def why(path):
-    with open(path) as file:
-        return [row["why"] for row in map(json.loads, file) if row["event"] == "ended"]
+    return [row["why"] for row in labs.records(path) if row["event"] == "ended"]
 
 
 def main(lab):

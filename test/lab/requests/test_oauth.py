@@ -5,7 +5,6 @@ client of our own brings those of turnutils_oauth; what is wrong is refused and 
 takes a key away."""
 
 import base64
-import json
 import os
 import re
 import subprocess
@@ -156,9 +155,10 @@ def keys_go(lab, server, client, echo):
     assert client.refresh(600).code == 401
     other.auth.bring(token("oldempire"))
     assert other.refresh(600).cls == SUCCESS
-    told = lambda: [line for line in open(server.config["records"]["file"]) if "user-gone" in line]
+    rows = lambda: labs.records(server.config["records"]["file"])
+    told = lambda: [row for row in rows() if row.get("why") == "user-gone"]
     until(told, 10, "the record of its end")
-    assert json.loads(told()[0])["user"] == "union"
+    assert told()[0]["user"] == "union"
 
 
 def main(lab):

@@ -4,7 +4,6 @@
 ORIGIN for the right one's, requests of our own cross realms, a reload brings and takes one, and what
 an operator sees tells them apart."""
 
-import json
 import os
 
 import lab as labs
@@ -124,9 +123,10 @@ def reloads(lab, server, first, a):
     assert "reload: realms[a.test]: gone" in server.log()
     assert not relays(a) and a.refresh().code == 401, "nobody knows him"
     assert relays(first) and c.refresh().cls == SUCCESS
-    told = lambda: [line for line in open(server.config["records"]["file"]) if "user-gone" in line]
+    rows = lambda: labs.records(server.config["records"]["file"])
+    told = lambda: [row for row in rows() if row.get("why") == "user-gone"]
     until(told, 10, "the record of his end")
-    assert json.loads(told()[0])["realm"] == "a.test", "it tells the realm that is gone"
+    assert told()[0]["realm"] == "a.test", "it tells the realm that is gone"
     reload(server, {"realms": [A, B]})
     assert "there is no such realm" in reload(server, {"realms": [A]}), "the listener's"
     assert relays(first)

@@ -4,7 +4,6 @@
 that they are kept, or that they end."""
 
 import collections
-import json
 import os
 
 import keep
@@ -15,12 +14,11 @@ from control import ctl
 def followed(server):
     """Ids of the allocations that live, by the records alone: made, moved and ended."""
     ids = collections.Counter()
-    with open(server.records_path) as file:
-        for row in map(json.loads, file):
-            if row["event"] in ("made", "moved"):
-                ids[row["id"]] += 1
-            if row["event"] in ("moved", "ended"):
-                ids[row.get("was", row["id"])] -= 1
+    for row in labs.records(server.records_path):
+        if row["event"] in ("made", "moved"):
+            ids[row["id"]] += 1
+        if row["event"] in ("moved", "ended"):
+            ids[row.get("was", row["id"])] -= 1
     return +ids
 
 

@@ -87,9 +87,7 @@ def told(server):
 
 def ended(server):
     """Reasons of the records of allocations that have ended."""
-    with contextlib.suppress(FileNotFoundError), open(server.records_path) as file:
-        return [row["why"] for row in map(json.loads, file) if row["event"] == "ended"]
-    return []
+    return [row["why"] for row in labs.records(server.records_path) if row["event"] == "ended"]
 
 
 def first(client, method=REFRESH, attrs=()):

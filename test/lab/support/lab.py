@@ -25,6 +25,7 @@ directory).
 
 import contextlib
 import ctypes
+import json
 import os
 import re
 import shutil
@@ -92,6 +93,14 @@ def until(condition, timeout, what, pause=0.01):
             raise AssertionError(f"not within {timeout * SLOW} s: {what}")
         time.sleep(pause)
     return value
+
+
+def records(path):
+    """All records of a file, none where there is no file yet. Each line has to be one whole JSON object,
+    apart from the last while it is being written."""
+    with contextlib.suppress(FileNotFoundError), open(path) as file:
+        return [json.loads(line) for line in file if line.endswith("\n")]
+    return []
 
 
 class Namespace:
