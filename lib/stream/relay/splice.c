@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <openssl/err.h>
+
 #include "conn.h"
 #include "out/outgoing.h"
 #include "relay/hub.h"
@@ -131,13 +133,27 @@ static int client_write(struct thread *t, struct conn *c, const uint8_t *buf, ui
 	return n == IO_CLOSED ? IO_FAILED : n;
 }
 
-static void client_shut(struct conn *c)
+// Passes an end on, behind what was written. False: the other side is gone, as a reset says that
+// nothing has read yet.
+static bool peer_shut(int fd)
 {
+	sockets_finish(fd);
+	return shutdown(fd, SHUT_WR) == 0;
+}
+
+static bool client_shut(struct conn *c)
+{
+	bool good;
+	int rc;
+
+	if (c->ssl == NULL)
+		return peer_shut(c->fd);
 	sockets_finish(c->fd);
-	if (c->ssl != NULL)
-		SSL_shutdown(c->ssl);
-	else
-		shutdown(c->fd, SHUT_WR);
+	ERR_clear_error();
+	rc = SSL_shutdown(c->ssl);
+	good = rc >= 0 || SSL_get_error(c->ssl, rc) == SSL_ERROR_WANT_WRITE;
+	ERR_clear_error();
+	return good;
 }
 
 // --- both ways -----------------------------------------------------------------------------------
@@ -201,11 +217,8 @@ static bool to_peer(struct thread *t, struct splice *s, bool *moved)
 		!wrote_done(
 			w, peer_write(fd, w->buf + w->at, w->len), &t->stats.relay_to_peers, moved))
 		return false;
-	if (w->ended && w->len == 0 && !w->shut) {
-		sockets_finish(fd);
-		shutdown(fd, SHUT_WR);
-		w->shut = true;
-	}
+	if (w->ended && w->len == 0 && !w->shut)
+		return w->shut = peer_shut(fd);
 	return true;
 }
 
@@ -223,8 +236,7 @@ static bool to_client(struct thread *t, struct splice *s, bool *moved)
 	if (w->ended && w->len == 0 && !w->shut) {
 		if (!outgoing_flush(t, c))
 			return c->state == CONN_SPLICED; // else s is gone with it
-		client_shut(c);
-		w->shut = true;
+		return w->shut = client_shut(c);
 	}
 	return true;
 }

@@ -9,6 +9,7 @@
 #include <openssl/pem.h>
 
 #include "stream_world.h"
+#include "held_port.h"
 
 #define POOL 6 // buffers that a worker has for all threads
 
@@ -206,20 +207,6 @@ void stream_world_drain(void)
 
 // --- start -------------------------------------------------------------------------------------
 
-// A port for all threads: held by a socket that does not listen until theirs are bound.
-static int hold_port(struct sockaddr_in *at)
-{
-	const int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
-	socklen_t len = sizeof(*at);
-
-	*at = (struct sockaddr_in){
-		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)), 0);
-	assert_int_equal(bind(fd, (struct sockaddr *)at, sizeof(*at)), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)at, &len), 0);
-	return fd;
-}
-
 unsigned int stream_world_open_files(void)
 {
 	DIR *d = opendir("/proc/self/fd");
@@ -234,7 +221,7 @@ unsigned int stream_world_open_files(void)
 
 struct streams *stream_world_start(struct stream_config c, struct sockaddr_in *at)
 {
-	const int holder = hold_port(at);
+	const int holder = held_port(at); // until theirs are bound
 	struct stream_listener listener =
 		c.listeners != NULL ? *c.listeners : (struct stream_listener){0};
 	char *const paths[] = {strdup(cert), strdup(key)}; // they need not outlive the start

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "addr_text.h"
+#include "held_port.h"
 #include "change/stream_change.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -435,23 +436,16 @@ void rules_changed(void)
 	stream_change(world.streams, &config);
 }
 
+static int holder[3]; // of the world's ports
+
 static int open_world(const struct stream_relay *relay, uint32_t handshake_s)
 {
-	socklen_t len = sizeof(world.server);
 	struct sockaddr_in *const at[] = {&world.server, &world.port, &world.other_port};
 	char error[200];
-	int fd[3];
 
 	memset(&world, 0, sizeof(world));
-	for (unsigned int i = 0; i < 3; i++) { // ports that are free, none of them twice
-		fd[i] = socket(AF_INET, SOCK_STREAM, 0);
-		*at[i] = (struct sockaddr_in){
-			.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-		assert_int_equal(bind(fd[i], (struct sockaddr *)at[i], sizeof(world.server)), 0);
-		assert_int_equal(getsockname(fd[i], (struct sockaddr *)at[i], &len), 0);
-	}
 	for (unsigned int i = 0; i < 3; i++)
-		close(fd[i]);
+		holder[i] = held_port(at[i]);
 	listener = (struct stream_listener){
 		.mode = STREAM_PLAIN, .at = {addr_text("127.0.0.1"), ntohs(world.server.sin_port)}};
 	config = (struct stream_config){.listeners = &listener,
@@ -515,6 +509,8 @@ int relay_world_close(void **state)
 
 	if (world.streams != NULL)
 		stream_stop(world.streams);
+	for (unsigned int k = 0; k < 3; k++)
+		close(holder[k]);
 	while ((i = first(&up[0])) != NULL || (i = first(&down[0])) != NULL ||
 		(i = first(&down[1])) != NULL)
 		free(i);

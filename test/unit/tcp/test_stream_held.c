@@ -4,6 +4,8 @@
 #include "relay_world.h"
 
 #include <errno.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -127,22 +129,82 @@ static void test_held_ends(void **state)
 	close(c);
 }
 
+// The server's end of a client's connection: it is one of this process.
+static int far_end(int fd)
+{
+	struct sockaddr_in own, other;
+	socklen_t len = sizeof(own);
+
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&own, &len), 0);
+	for (int i = 0; i < 1024; i++) {
+		len = sizeof(other);
+		if (getpeername(i, (struct sockaddr *)&other, &len) == 0 && len == sizeof(other) &&
+			other.sin_port == own.sin_port)
+			return i;
+	}
+	fail();
+	return -1;
+}
+
+static bool is_reset(int fd)
+{
+	struct tcp_info info;
+	socklen_t len = sizeof(info);
+
+	assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len), 0);
+	return info.tcpi_state == TCP_CLOSE;
+}
+
 // A client that reads nothing resets its connection, of which nothing is read either. The peer's
-// end is what finds that out, and it ends both, once.
-static void test_reset_unseen(void **state)
+// end is what finds that out, and it ends both, once: whether there is more to write or not.
+static void reset_unseen(bool full)
 {
 	uint64_t conn, of_data;
 	const int c = control(&conn), peer = admitted(conn, 5), data = client(11, "", &of_data);
+	struct pollfd answered = {.fd = data, .events = POLLIN};
+	int far;
 
 	only(0, 0);
-	while (stats().queue_full == 0)
+	while (full && stats().queue_full == 0)
 		tell(of_data, 1000);
 	order(of_data, binding(5, "ivan"));
 	UNTIL(stats().relay_bound == 1);
+	assert_int_equal(poll(&answered, 1, PATIENCE_MS), 1);
+	far = far_end(data);
 	close(data); // with bytes that it has not read
+	UNTIL(is_reset(far)); // a busy kernel would have it come after the peer's end
 	assert_int_equal(shutdown(peer, SHUT_WR), 0);
 	UNTIL(stats().relay_connections == 0);
 	assert_closes(peer);
+	close(c);
+}
+
+static void test_reset_unseen(void **state)
+{
+	reset_unseen(true);
+}
+
+static void test_reset_unseen_idle(void **state)
+{
+	reset_unseen(false);
+}
+
+// The same of a peer, of whom nothing is read: the client's end finds it out.
+static void test_peer_reset_unseen(void **state)
+{
+	uint64_t conn;
+	int peer, data, far;
+	const int c = joined(&conn, &peer, "early", &data);
+	struct pollfd sent = {.fd = peer, .events = POLLIN};
+
+	assert_int_equal(poll(&sent, 1, PATIENCE_MS), 1);
+	only(1, 0);
+	far = far_end(peer);
+	close(peer); // with bytes that it has not read
+	UNTIL(is_reset(far));
+	assert_int_equal(shutdown(data, SHUT_WR), 0);
+	UNTIL(stats().relay_connections == 0);
+	assert_is_reset(data);
 	close(c);
 }
 
@@ -202,7 +264,7 @@ static void test_no_files(void **state)
 		assert_int_equal(errno, ECONNRESET);
 	assert_closes(last);
 	UNTIL(stats().relay_files == 1);
-	assert_true(dup(c) >= 0); // the place of `last`
+	UNTIL(dup(c) >= 0); // the place of `last`, which accept() may have for a moment
 	o.at = (struct endpoint){addr_text("192.0.2.1"), 80};
 	order(conn, o);
 	assert_reads(c, "fail");
@@ -247,7 +309,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_held), TEST(test_uncounted), TEST(test_owed), TEST(test_held_ends),
-		TEST(test_reset_unseen), TEST(test_rekeyed), TEST(test_inside_limit),
+		TEST(test_reset_unseen), TEST(test_reset_unseen_idle), TEST(test_peer_reset_unseen),
+		TEST(test_rekeyed), TEST(test_inside_limit),
 		TEST(test_no_files), // leaves descriptors open
 	};
 

@@ -326,13 +326,16 @@ static void test_unopened(void **state)
 {
 	uint64_t conn;
 	const int c = client(3, "", &conn), other = socket(AF_INET, SOCK_STREAM, 0);
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	struct stream_order o = listening;
+	socklen_t len = sizeof(at);
 	struct item *i;
 
-	assert_int_equal(bind(other, (struct sockaddr *)&world.port, sizeof(world.port)), 0);
+	assert_int_equal(bind(other, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(getsockname(other, (struct sockaddr *)&at, &len), 0);
 	assert_int_equal(listen(other, 1), 0);
 	__atomic_store_n(&world.alive, ALLOCATION, __ATOMIC_RELAXED);
-	o.at = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.port.sin_port)};
+	o.at = (struct endpoint){addr_text("127.0.0.1"), ntohs(at.sin_port)};
 	order(conn, o);
 	assert_reads(c, "port");
 	i = next(ITEM_UNOPENED);
