@@ -404,6 +404,17 @@ int tls_io_writev(struct conn *c, const struct iovec *v, unsigned int n)
 		      : plain_result(sendmsg(c->fd, &m, MSG_NOSIGNAL));
 }
 
+bool tls_io_finish(struct conn *c)
+{
+	int rc;
+
+	if (c->ssl == NULL)
+		return shutdown(c->fd, SHUT_WR) == 0;
+	ERR_clear_error();
+	rc = SSL_shutdown(c->ssl);
+	return rc >= 0 || tls_result(c->ssl, rc) == IO_LATER;
+}
+
 int tls_io_handshake(struct conn *c)
 {
 	c->chunk = true;

@@ -44,6 +44,9 @@ int tls_io_write(struct conn *c, const uint8_t *buf, size_t len);
 // The same with n messages, which leave together. Over TLS each is a record of its own. Returns the
 // number of bytes written, maybe fewer than all, or IO_*. IO_LATER: libssl was offered the first.
 int tls_io_writev(struct conn *c, const struct iovec *v, unsigned int n);
+// Says that no more is written, by a close_notify or a FIN. False: the client has reset the
+// connection, or libssl has failed. What the kernel has no room for is not said.
+bool tls_io_finish(struct conn *c);
 // Goes on with the TLS handshake. More than 0: it is complete; else IO_*.
 int tls_io_handshake(struct conn *c);
 // Looks at the first byte of a connection without taking it, to tell plain from TLS. More than 0,

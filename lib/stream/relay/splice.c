@@ -9,8 +9,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <openssl/err.h>
-
 #include "conn.h"
 #include "out/outgoing.h"
 #include "relay/hub.h"
@@ -143,17 +141,8 @@ static bool peer_shut(int fd)
 
 static bool client_shut(struct conn *c)
 {
-	bool good;
-	int rc;
-
-	if (c->ssl == NULL)
-		return peer_shut(c->fd);
 	sockets_finish(c->fd);
-	ERR_clear_error();
-	rc = SSL_shutdown(c->ssl);
-	good = rc >= 0 || SSL_get_error(c->ssl, rc) == SSL_ERROR_WANT_WRITE;
-	ERR_clear_error();
-	return good;
+	return tls_io_finish(c);
 }
 
 // --- both ways -----------------------------------------------------------------------------------

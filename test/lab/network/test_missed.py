@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Frames that found the port's ring full: nobody has read them, and still they are counted."""
 
-import contextlib
 import signal
-import threading
 
 import lab as labs
 from lab import SERVER4, until
@@ -37,26 +35,13 @@ def steady(lab, server):
     return until(read, 10, "no frame moves")
 
 
-@contextlib.contextmanager
 def trickle(lab):
     """A frame to the port every millisecond, where the start is not slow: some arrive between the
     opening of the driver's sockets and everything else the start does, and a queue holds them."""
-    stop = threading.Event()
     sock = lab.cli.raw("c0")
+    lab.cleanup.callback(sock.close)
     frame = bytes.fromhex("029900000001 029900000002 88b5") + bytes(50)
-
-    def send():
-        while not stop.wait(0.001 * labs.SLOW):
-            sock.send(frame)
-
-    thread = threading.Thread(target=send)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-        sock.close()
+    return labs.meanwhile(lambda: sock.send(frame), 0.001 * labs.SLOW)
 
 
 def main(lab):

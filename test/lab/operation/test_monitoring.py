@@ -6,14 +6,12 @@ query of every panel and rule has an answer. What needs more than the lab has is
 lose no datagram.
 """
 
-import contextlib
 import glob
 import json
 import os
 import re
 import shutil
 import subprocess
-import threading
 import time
 import urllib.error
 import urllib.parse
@@ -130,28 +128,6 @@ class Prometheus:
         return bool(result) and int(result[0]["value"][1]) >= times
 
 
-@contextlib.contextmanager
-def going_on(traffic):
-    """Has it go on by a thread: queries are about the last seconds, and so many take some."""
-    stop, wrong = threading.Event(), []
-
-    def run():
-        try:
-            while not stop.wait(0.2):
-                traffic()
-        except Exception as error:  # noqa: BLE001: told below
-            wrong.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-    assert not wrong, wrong
-
-
 def check_queries(server, prometheus):
     elsewhere = {name for name, why in ELSEWHERE.items() if why not in server.telemetry.ask("/")}
     seen, empty = set(), []
@@ -226,7 +202,7 @@ def main(lab):
             assert all(client.wait("channel") for client in steady)
         stranger.sendto(b"\xffnothing that is known", (SERVER4, 3478))  # something to be dropped
 
-    with going_on(traffic):
+    with labs.meanwhile(traffic, 0.2):  # queries are about the last seconds, and so many take some
         labs.until(lambda: prometheus.has_scraped(SCRAPES), 30, "Prometheus has scraped", pause=0.2)
         check_queries(server, prometheus)
     check_rules(prometheus)

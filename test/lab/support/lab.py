@@ -95,6 +95,30 @@ def until(condition, timeout, what, pause=0.01):
     return value
 
 
+@contextlib.contextmanager
+def meanwhile(work, pause):
+    """Calls work() again and again by a thread, with so many seconds in between. What it raises is
+    raised at the end."""
+    stop, wrong = threading.Event(), []
+
+    def run():
+        try:
+            while not stop.wait(pause):
+                work()
+        except Exception as error:  # noqa: BLE001: raised below
+            wrong.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+    if wrong:
+        raise wrong[0]
+
+
 def records(path):
     """All records of a file, none where there is no file yet. Each line has to be one whole JSON object,
     apart from the last while it is being written."""
