@@ -313,8 +313,7 @@ def wrong(lab, path, row):
     ctl(path, "capture", "1", "--user", "ivan", code=2)
     ctl(path, "capture", "1", "--bytes", "0", code=2)
     ctl(path, "capture", row["id"], "-w", "/nowhere/x", code=1)
-    os.chmod(lab.dir, 0o755)
-    member = ["setpriv", "--reuid=65534", "--regid=1", "--clear-groups", control.PROGRAM, "--socket"]
+    member = ["setpriv", "--reuid=65534", "--regid=1", "--clear-groups", control.for_everybody(lab), "--socket"]
     said = lambda *args: subprocess.run(
         [*member, path, "capture", row["id"], "-w", "/dev/null", "--seconds", "1", *args],
         capture_output=True, text=True, check=False

@@ -288,7 +288,7 @@ def deaf(path, ask):
         assert slowest < 1 * labs.SLOW, slowest
 
 
-def program(path, row):
+def program(lab, path, row):
     """slipringctl: tables of 80 columns, JSON, exit codes, what to do about errors."""
     for word in (*WORDS, "show", "drops", "explain"):
         args = [word, *{"show": [row["id"]], "explain": ["ivan"]}.get(word, [])]
@@ -311,9 +311,8 @@ def program(path, row):
     assert "--sort" in ctl(path, "allocations", "--help")
     mode = os.stat(path).st_mode
     assert stat.S_IMODE(mode) == 0o600 and stat.S_ISSOCK(mode), oct(mode)
-    os.chmod(os.path.dirname(path), 0o755)  # that of the work directory
     nobody = subprocess.run(
-        ["setpriv", "--reuid=65534", "--clear-groups", control.PROGRAM, "--socket", path, "status"],
+        ["setpriv", "--reuid=65534", "--clear-groups", control.for_everybody(lab), "--socket", path, "status"],
         capture_output=True, text=True, check=False
     )  # fmt: skip
     assert nobody.returncode == 3 and "control.group" in nobody.stderr, nobody
@@ -354,7 +353,7 @@ def main(lab):
         shown(ask, row, echo)
         boxed(lab, ask, server, echo)
         dropped(lab, ask, who["ivan4"].relayed)
-        program(path, row)
+        program(lab, path, row)
         killed(ask, who, rows)
         wrong(path)
         crowd(path, ask)

@@ -407,11 +407,14 @@ def check_unit(lab, server):
     with open(os.path.join(labs.TOP, "conf/slipring.service")) as file:
         assert "\nRuntimeDirectory=slipring\n" in file.read()
     server.stop()
+    runtime = os.path.dirname(exporters.UNIT_RUN)
+    exporters.keep(lab, runtime)
+    os.chmod(runtime, 0o755)  # as systemd makes it, whoever has made it here
     exporters.keep(lab, exporters.UNIT_RUN)
     own = f"{exporters.UNIT_RUN}/{server.prefix}"
     lab.cleanup.callback(shutil.rmtree, own, ignore_errors=True)
     server.telemetry.path = f"{own}/dpdk_telemetry.v2"
-    os.environ["RUNTIME_DIRECTORY"] = os.path.dirname(exporters.UNIT_RUN)  # as systemd sets it
+    os.environ["RUNTIME_DIRECTORY"] = runtime  # as systemd sets it
     try:
         server.start()
     finally:

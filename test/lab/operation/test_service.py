@@ -153,11 +153,11 @@ def as_a_user(lab):
     print(f"minimal.yaml: starts as another user with {USER}", flush=True)
     nobody = pwd.getpwnam("nobody")
     under = (*LEAKS, sys.executable, CONFINE, UNIT, drop_in(USER), "--")
-    drivers = os.path.join(labs.TOP, "drivers-config")
+    drivers = lab.public(os.path.join(labs.TOP, "drivers-config"))
     s = server.Slipring(lab, text=text(lab, "minimal.yaml"), args=("--drivers", drivers), under=under)
+    s.binary = lab.public(s.binary)
     lab.servers.append(s)
     lab.cleanup.callback(s.kill)
-    os.chmod(lab.dir, 0o711)  # mkdtemp makes it for root alone
     runtime = os.path.join(lab.dir, "runtime")  # as RuntimeDirectory= makes it
     os.mkdir(runtime, 0o755)
     open(s.path, "w").close()

@@ -11,6 +11,11 @@ import lab as labs
 PROGRAM = os.path.join(labs.BUILD, "app/slipringctl/slipringctl")
 
 
+def for_everybody(lab):
+    """slipringctl where every user may run it; it looks for its modules beside itself."""
+    return os.path.join(lab.public(os.path.dirname(PROGRAM)), os.path.basename(PROGRAM))
+
+
 class Control:
     """A client of the socket."""
 

@@ -71,7 +71,7 @@ class Exporter:
         self.log_path = os.path.join(lab.dir, f"exporter-{port}.log")
         with open(self.log_path, "wb") as log:
             self.process = lab.popen(
-                lab.dut, sys.executable, CONFINE, UNIT, "--", BINARY, "--listen",
+                lab.dut, sys.executable, CONFINE, UNIT, "--", lab.public(BINARY), "--listen",
                 f"127.0.0.1:{port}", "--listen", f"[::1]:{port}", *options, stderr=log,
             )  # fmt: skip
         labs.until(lambda: self.running() and self.get("/")[0] == 200, 20, "the exporter answers")

@@ -345,6 +345,19 @@ class Lab:
         self.cleanup.callback(peer.close)
         return peer
 
+    def public(self, path):
+        """A copy of a file or folder of this tree that every user may read and run. Another user cannot be
+        given the tree itself: it may lie in a home that only its owner may enter.
+        """
+        os.chmod(self.dir, 0o711)  # mkdtemp makes it for root alone
+        copy = os.path.join(self.dir, os.path.basename(path))
+        if os.path.isdir(path):
+            shutil.copytree(path, copy, dirs_exist_ok=True)
+        else:
+            shutil.copy(path, copy)
+        command("chmod", "-R", "a+rX", copy)
+        return copy
+
     def client(self, auth=None, ip=CLIENT4, port=0, **kwargs):
         """A TURN client towards the server's listener of the same family."""
         server = (SERVER6 if ":" in ip else SERVER4, 3478)
