@@ -428,14 +428,15 @@ static const struct conf_key rows[] = {
 {"limits.lifetime.max", CONF_TIME, ONE(conf, turn.limits.lifetime_max_s), RANGE(1, 86400),
 	.def = "3600", .help = "The longest a client is granted."},
 {"limits.lifetime.permission", CONF_TIME, ONE(conf, turn.limits.permission_s), RANGE(1, 86400),
-	.def = "300", .help = "Of a permission, from its last CreatePermission or ChannelBind on. "
+	.def = "300", .help = "Of a permission, from its last CreatePermission on. "
 	"Clients are not told it: they know the 300 of RFC 8656, section 9, and most refresh a "
 	"minute sooner. With less their media stops between two refreshes. With more a peer that "
 	"a client has done with can send for longer."},
 {"limits.lifetime.channel", CONF_TIME, ONE(conf, turn.limits.channel_s), RANGE(1, 86400),
-	.def = "600", .help = "Of a channel, from its last ChannelBind on. Clients know the 600 of "
-	"RFC 8656, section 12. A client that believes a channel to be gone may bind its number or "
-	"its peer anew after 5 minutes more, and with a longer life is refused (400)."},
+	.def = "600", .help = "Of a channel and its permission, from its last ChannelBind on. "
+	"Clients know the 600 of RFC 8656, section 12. A client that believes a channel to be "
+	"gone may bind its number or its peer anew after 5 minutes more, and with a longer life "
+	"is refused (400)."},
 {"limits.unauthenticated", CONF_SECTION, .help = "Answers over UDP to requests that prove "
 	"nothing, not even that their source address is their own, per source (IPv4 address, IPv6 "
 	"/64): what is reflected to an address that somebody spoofs. Past it there is silence and "

@@ -57,14 +57,14 @@ void line_copy(struct turn_shard *s, uint32_t slot, uint32_t channel)
 
 	l->channel = 0;
 	l->until = 0;
-	if (channel == TURN_NONE || peers_left(s, channel) == 0)
+	if (channel == TURN_NONE || peers_channel_time(s, channel) == 0)
 		return;
 	peer = (struct endpoint){
 		s->permission[s->channel[channel].permission].peer, s->channel[channel].port};
 	if (!copy_make(s, slot, &peer))
 		return;
 	l->channel = __builtin_bswap16(s->channel[channel].number);
-	copy_made(s, slot, peers_left(s, channel));
+	copy_made(s, slot, peers_channel_time(s, channel));
 }
 
 void line_copy_peer(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)

@@ -7,11 +7,6 @@
 #include "shard.h"
 #include "state/writer.h"
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 static uint32_t permission_left(const struct turn_shard *s, uint32_t i)
 {
 	return ms_left(s->permission[i].until, s->now_ms);
@@ -82,17 +77,9 @@ uint32_t peers_channel_by_peer(
 	return permission != TURN_NONE ? *port_link(s, permission, peer->port) : TURN_NONE;
 }
 
-bool peers_channel_bound(const struct turn_shard *s, uint32_t channel)
-{
-	return channel_left(s, channel) > 0;
-}
-
 bool peers_channel_live(const struct turn_shard *s, uint32_t channel)
 {
-	// A channel may outlive its permission; data then stops until the permission is renewed
-	// (RFC 8656 12: the binding lasts 600 s; section 9: the permission lasts 300 s).
-	return peers_channel_bound(s, channel) &&
-		permission_left(s, s->channel[channel].permission) > 0;
+	return channel_left(s, channel) > 0;
 }
 
 // --- making and refreshing -----------------------------------------------------------------------
@@ -144,6 +131,15 @@ static uint32_t permission_new(
 	return i;
 }
 
+// The permission expires in left_ms, whatever it has had until now.
+static void permission_until(
+	struct turn_shard *s, uint32_t slot, uint32_t i, uint32_t left_ms, bool is_new)
+{
+	s->permission[i].until = (uint32_t)(s->now_ms + left_ms);
+	state_permission(s, slot, i, left_ms, is_new);
+	alloc_timer(s, slot, s->now_ms + left_ms);
+}
+
 uint32_t peers_permission_put(
 	struct turn_shard *s, uint32_t slot, const struct addr *peer, uint32_t left_ms)
 {
@@ -151,11 +147,8 @@ uint32_t peers_permission_put(
 	const bool is_new = *link == TURN_NONE;
 	const uint32_t i = is_new ? permission_new(s, slot, peer, link) : *link;
 
-	if (i == TURN_NONE)
-		return TURN_NONE;
-	s->permission[i].until = (uint32_t)(s->now_ms + left_ms);
-	state_permission(s, slot, i, left_ms, is_new);
-	alloc_timer(s, slot, s->now_ms + left_ms);
+	if (i != TURN_NONE && (is_new || permission_left(s, i) < left_ms))
+		permission_until(s, slot, i, left_ms, is_new);
 	return i;
 }
 
@@ -210,26 +203,31 @@ static enum turn_refusal channel_put(struct turn_shard *s, uint32_t slot,
 enum turn_refusal peers_channel_put(
 	struct turn_shard *s, uint32_t slot, const struct peers_channel *want, uint32_t left_ms)
 {
-	const struct place at = {peers_permission_find(s, slot, &want->peer.addr),
-		peers_channel_by_number(s, slot, want->number), left_ms};
+	struct place at = {
+		.channel = peers_channel_by_number(s, slot, want->number), .left_ms = left_ms};
 
 	if (at.channel == TURN_NONE && !channel_fits(s, slot))
 		return TURN_REFUSED_CHANNELS;
+	at.permission = peers_permission_put(s, slot, &want->peer.addr, left_ms);
 	return channel_put(s, slot, want, &at);
 }
 
+// Clients that bind their channel anew and refresh no permission are heard all the time: a
+// permission that a ChannelBind makes lives as long as the channel (doc/protocol.md, deviations).
 enum turn_refusal peers_channel_set(
 	struct turn_shard *s, uint32_t slot, const struct peers_channel *want)
 {
 	const bool known = peers_permission_find(s, slot, &want->peer.addr) != TURN_NONE;
+	const struct turn_limits *l = &s->policy->limits;
 	struct place at = {.channel = peers_channel_by_number(s, slot, want->number),
-		.left_ms = s->policy->limits.channel_s * 1000};
+		.left_ms = l->channel_s * 1000};
 
 	if (!known && !peers_permissions_fit(s, slot, 1))
 		return TURN_REFUSED_PERMISSIONS;
 	if (at.channel == TURN_NONE && !channel_fits(s, slot))
 		return TURN_REFUSED_CHANNELS;
-	at.permission = peers_permission_set(s, slot, &want->peer.addr);
+	at.permission = peers_permission_put(s, slot, &want->peer.addr,
+		(l->channel_s > l->permission_s ? l->channel_s : l->permission_s) * 1000);
 	if (at.permission == TURN_NONE)
 		return TURN_REFUSED_PERMISSIONS;
 	return channel_put(s, slot, want, &at);
@@ -242,9 +240,9 @@ uint32_t peers_permission_time(const struct turn_shard *s, uint32_t slot, const 
 	return i != TURN_NONE ? permission_left(s, i) : 0;
 }
 
-uint32_t peers_left(const struct turn_shard *s, uint32_t channel)
+uint32_t peers_channel_time(const struct turn_shard *s, uint32_t channel)
 {
-	return least(channel_left(s, channel), permission_left(s, s->channel[channel].permission));
+	return channel_left(s, channel);
 }
 
 // --- ending: children before their parent, which one of them may replace -------------------------
@@ -263,8 +261,7 @@ static void channels_purge(struct turn_shard *s, uint32_t slot, uint32_t *link, 
 	channels_purge(s, slot, &s->channel[i].by_number.child[1], next_ms);
 	left_ms = channel_left(s, i);
 	if (left_ms > 0) {
-		// Its permission may have expired: the channel keeps that record all the same.
-		*next_ms = least(left_ms, *next_ms);
+		*next_ms = left_ms < *next_ms ? left_ms : *next_ms;
 		return;
 	}
 	trie_remove(&s->by_number, link);
@@ -274,7 +271,7 @@ static void channels_purge(struct turn_shard *s, uint32_t slot, uint32_t *link, 
 	pool_give(&s->channels, i);
 }
 
-// The same for permissions, except those that a channel names.
+// The same for permissions. A channel's ends no sooner than the channel, which is freed already.
 static void permissions_purge(
 	struct turn_shard *s, uint32_t slot, uint32_t *link, uint32_t *next_ms)
 {
@@ -287,10 +284,10 @@ static void permissions_purge(
 	permissions_purge(s, slot, &s->permission[i].links.child[0], next_ms);
 	permissions_purge(s, slot, &s->permission[i].links.child[1], next_ms);
 	left_ms = permission_left(s, i);
-	if (left_ms > 0)
-		*next_ms = least(left_ms, *next_ms);
-	if (left_ms > 0 || s->permission[i].channels != TURN_NONE)
+	if (left_ms > 0) {
+		*next_ms = left_ms < *next_ms ? left_ms : *next_ms;
 		return;
+	}
 	shared_forget(s, i);
 	trie_remove(&s->by_address, link);
 	share_give(&s->permission_share, c->quota_user, c->nb_permissions--);

@@ -6,11 +6,11 @@
 #include "turn.h"
 #include "turn_refusal.h"
 
-#define TURN_PERMISSION_S 300 // RFC 8656 9: exactly 300 seconds; limits.lifetime.permission
+#define TURN_PERMISSION_S 300 // RFC 8656 9; limits.lifetime.permission
 #define TURN_CHANNEL_S 600 // RFC 8656 12; limits.lifetime.channel
 
-// A permission: a peer's address, whatever the port (RFC 8656 9). The record stays beyond its time
-// while channels name it.
+// A permission: a peer's address, whatever the port (RFC 8656 9). It lives as long as each of its
+// channels, or longer.
 struct turn_permission {
 	struct addr peer;
 	uint32_t until;
@@ -41,11 +41,9 @@ uint32_t peers_channel_by_peer(
 	const struct turn_shard *s, uint32_t slot, const struct endpoint *peer);
 // Milliseconds until the permission of an address expires; 0 when there is none or it has expired.
 uint32_t peers_permission_time(const struct turn_shard *s, uint32_t slot, const struct addr *peer);
-// Milliseconds until a channel or its permission expires, whichever is first.
-uint32_t peers_left(const struct turn_shard *s, uint32_t channel);
-// Whether a channel's own time has not passed.
-bool peers_channel_bound(const struct turn_shard *s, uint32_t channel);
-// Whether neither the channel's time nor its permission's time has passed.
+// Milliseconds until a channel expires.
+uint32_t peers_channel_time(const struct turn_shard *s, uint32_t channel);
+// Whether a channel's time has not passed; its permission's has not, then.
 bool peers_channel_live(const struct turn_shard *s, uint32_t channel);
 // Whether nb more permissions fit the allocation's limit and the share of the pool that its user
 // may have. A refusal for want of share is counted in the statistics.
@@ -54,9 +52,9 @@ bool peers_permissions_fit(struct turn_shard *s, uint32_t slot, uint32_t nb);
 // which is 0 where there is none.
 bool peers_permissions_fit_both(struct turn_shard *s, uint32_t slot, const uint32_t nb[2]);
 // Installs or refreshes a permission; the caller has asked peers_permissions_fit. Returns its
-// index, or TURN_NONE when the pool is empty.
+// index, or TURN_NONE when the pool is empty. One that has more time left keeps it.
 uint32_t peers_permission_set(struct turn_shard *s, uint32_t slot, const struct addr *peer);
-// The same, with the time that it has left; 0 = it has passed.
+// The same for left_ms at least; 0 = a new one's time has passed.
 uint32_t peers_permission_put(
 	struct turn_shard *s, uint32_t slot, const struct addr *peer, uint32_t left_ms);
 
@@ -66,16 +64,16 @@ struct peers_channel {
 	uint16_t number;
 	uint8_t form;
 };
-// Binds or refreshes a channel and its permission. TURN_REFUSED_PERMISSIONS or
-// TURN_REFUSED_CHANNELS when there is no room; the caller has checked that number and peer do not
-// clash with another binding.
+// Binds or refreshes a channel, and its permission for as long at least.
+// TURN_REFUSED_PERMISSIONS or TURN_REFUSED_CHANNELS when there is no room; the caller has checked
+// that number and peer do not clash with another binding.
 enum turn_refusal peers_channel_set(
 	struct turn_shard *s, uint32_t slot, const struct peers_channel *want);
-// Binds a channel that has left_ms left. Its permission is there, and stays as it is.
+// The same with the time that the channel has left. Its permission is there.
 enum turn_refusal peers_channel_put(
 	struct turn_shard *s, uint32_t slot, const struct peers_channel *want, uint32_t left_ms);
-// Frees expired channels, and expired permissions that no channel names. Returns the milliseconds
-// to the earliest expiry that is left (UINT32_MAX: none).
+// Frees expired channels and permissions. Returns the milliseconds to the earliest expiry that is
+// left (UINT32_MAX: none).
 uint32_t peers_purge(struct turn_shard *s, uint32_t slot);
 // The same for requests: does nothing while the slot's timer shows that nothing can have expired.
 void peers_settle(struct turn_shard *s, uint32_t slot);

@@ -204,10 +204,8 @@ static void relay_channel_data(struct turn_shard *s, struct turn_view *v, struct
 	v->slot = slot_of_channel(s, v->slot, number, &channel);
 	if (!slot_live(s, v->slot))
 		return route_drop(plan, TURN_DROP_NO_ALLOCATION);
-	if (channel == TURN_NONE || !peers_channel_bound(s, channel))
+	if (channel == TURN_NONE || !peers_channel_live(s, channel))
 		return route_drop(plan, TURN_DROP_CHANNEL_UNBOUND);
-	if (!peers_channel_live(s, channel))
-		return route_drop(plan, TURN_DROP_NO_PERMISSION);
 	passed_over(s, v->slot, channel);
 	slot_passed_over(s, v->slot);
 	plan_relay(plan, channel | FLOW_CHANNEL, CHANNEL_HEADER_LEN, len);

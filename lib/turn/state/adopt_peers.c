@@ -28,6 +28,14 @@ static struct adopt_place *place_of(struct adopt *d, uint32_t slot, uint32_t mad
 
 // --- permissions --------------------------------------------------------------------------------
 
+// How long a permission can live: one that a ChannelBind has made lives as long as the channel.
+static uint64_t most_ms(const struct turn_shard *s)
+{
+	const struct turn_limits *l = &s->policy->limits;
+
+	return (l->channel_s > l->permission_s ? l->channel_s : l->permission_s) * UINT64_C(1000);
+}
+
 static void permission_take_up(struct adopt *d, uint32_t i)
 {
 	const struct state_permission r = *permission_at(d, i);
@@ -50,8 +58,7 @@ static void permission_take_up(struct adopt *d, uint32_t i)
 	}
 	if (why != TURN_GRANTED || peers_permission_find(s, p->slot, &r.peer) != TURN_NONE ||
 		!peers_permissions_fit(s, p->slot, 1) ||
-		peers_permission_put(s, p->slot, &r.peer,
-			adopt_left(d, r.word, s->policy->limits.permission_s * UINT64_C(1000))) ==
+		peers_permission_put(s, p->slot, &r.peer, adopt_left(d, r.word, most_ms(s))) ==
 			TURN_NONE)
 		return adopt_lost(d, TURN_STATE_LOST_PERMISSION);
 	d->out->permissions++;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# long: a call of eleven minutes, past the refresh of a channel; test_lifetimes has the times
 """A WebRTC data channel between two endpoints that may use nothing but the relay (aiortc)."""
 
 import fcntl
@@ -17,6 +18,7 @@ from lab import SERVER4
 from turnlib import rest_credentials
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+CALL_S = "660"  # aioice binds its channel anew after 500 s, and refreshes no permission
 CACHE = os.environ.get("LAB_CACHE", "/var/cache/slipring-lab")
 
 
@@ -65,13 +67,13 @@ def main(lab):
         runs.append((udp, *rest_credentials("s3cret", time.time() + 600, "browser")))
         runs.append((f"turn:{streams.V4}:3478?transport=tcp", "ivan", "pw"))
         runs.append((f"turns:{streams.V4}:5349?transport=tcp", "ivan", "pw"))
-    for url, user, password in runs:
+    runs = [(*run, "0") for run in runs]
+    if labs.LONG:
+        runs.append((udp, "ivan", "pw", CALL_S))
+    for run in runs:
         with Capture(lab, lab.sw, "d0") as capture:
-            print(
-                lab.cli.run(
-                    python, os.path.join(HERE, "webrtc_pair.py"), url, user, password, env=trusting
-                ).strip()
-            )
+            pair = os.path.join(HERE, "webrtc_pair.py")
+            print(lab.cli.run(python, pair, *run, env=trusting).strip())
         stray = [f for f in from_server(capture.frames) if f.sport and f.sport != 3478]
         assert not stray, f"relayed frames left the process: {stray[:3]}"
     if own:

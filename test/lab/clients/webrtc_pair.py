@@ -2,7 +2,8 @@
 """Two WebRTC endpoints (aiortc) that may use nothing but the relay, joined by a data channel.
 
 Run by test_webrtc.py with the python of its virtual environment, inside the client namespace:
-webrtc_pair.py URL USER PASSWORD. Prints what it did; exit 1 with the reason otherwise.
+webrtc_pair.py URL USER PASSWORD SECONDS. Prints what it did; exit 1 with the reason otherwise. The
+call lasts for so many seconds more, with an echo each second; 0: it is over at once.
 """
 
 import asyncio
@@ -48,7 +49,18 @@ async def talk(channel, done):
     assert got == [f"message {i}" for i in range(MESSAGES)] + ["x" * LARGE], len(got)
 
 
-async def main(url, user, password):
+async def stay(channel, seconds, got):
+    """Goes on for so long: each second's message is back in time, by the channels that ICE has."""
+    for second in range(seconds):
+        assert channel.readyState == "open", f"{channel.readyState} after {second} s"
+        channel.send(f"second {second}")
+        await asyncio.sleep(1)
+    async with asyncio.timeout(5):
+        while f"second {seconds - 1}" not in got:
+            await asyncio.sleep(0.1)
+
+
+async def main(url, user, password, seconds):
     server = RTCIceServer(urls=url, username=user, credential=password)
     config = RTCConfiguration([server], RTCIceTransportPolicy.RELAY)
     one, other = RTCPeerConnection(config), RTCPeerConnection(config)
@@ -73,6 +85,8 @@ async def main(url, user, password):
     await connect(one, other)
     await asyncio.wait_for(opened, 30)
     await talk(channel, done)
+    if int(seconds):
+        await stay(channel, int(seconds), got)
     print(f"{url}: {MESSAGES} messages and {LARGE} bytes each way over a data channel, relay only")
     await one.close()
     await other.close()

@@ -134,7 +134,7 @@ def shown(ask, row, echo):
     answer = ask.ask("show", id=row["id"])["allocation"]
     assert answer["relay"] == row["relay"] and answer["id"] == row["id"]
     (permission,), (channel,) = answer["permissions"], answer["bound"]
-    assert permission["peer"] == echo.address[0] and 0 < permission["left"] <= 300, permission
+    assert permission["peer"] == echo.address[0] and 300 < permission["left"] <= 600, permission
     assert permission["port"] == "wan" and permission["via"] == echo.address[0], permission
     assert channel["peer"] == "%s:%d" % echo.address and channel["channel"] == "0x4001", channel
     assert 300 < channel["left"] <= 600, channel

@@ -286,32 +286,43 @@ static unsigned int watch_end(uint64_t from, uint64_t to)
 	return by_line;
 }
 
+static void refresh(void)
+{
+	client_begin(&world, &client[0], STUN_REFRESH);
+	stun_put_u32(&client[0].w, STUN_LIFETIME, 3600);
+	assert_int_equal(client_ask(&world, &client[0]), 0);
+}
+
 static void test_permission_ends(void **state)
 {
 	uint64_t start;
 
 	line_open(&line_one, 1);
 	start = world.ms;
-	world.ms += 200 * 1000;
-	world_run(&world);
-	line_settle(0); // asks the neighbours again
-	// 300 s after the binding (RFC 8656 9), which was a few rounds before
-	watch_end(start + 300 * 1000 - 300, start + 300 * 1000 + 100);
-	assert_int_equal(client_permit(&world, &client[0], &peer[0]), 0);
+	refresh();
+	for (unsigned int n = 1; n <= 2; n++) {
+		world.ms = start + n * 250 * 1000;
+		world_run(&world);
+		line_settle(0); // asks the neighbours again
+	}
+	// 600 s after the binding (RFC 8656 12), which was a few rounds before
+	watch_end(start + 600 * 1000 - 300, start + 600 * 1000 + 100);
+	assert_int_equal(client_bind(&world, &client[0], LINE_CHANNEL, &peer[0]), 0);
 	line_settle(0);
 	world_close(&world);
 }
 
-// A renewed permission goes on by the line where the first one would have ended.
+// A renewed channel and permission go on by the line where the first ones would have ended.
 static void test_permission_renewed(void **state)
 {
 	uint64_t start;
 
 	line_open(&line_one, 1);
 	start = world.ms;
-	world.ms += 200 * 1000;
-	assert_int_equal(client_permit(&world, &client[0], &peer[0]), 0);
-	world.ms = start + 310 * 1000;
+	refresh();
+	world.ms += 500 * 1000;
+	assert_int_equal(client_bind(&world, &client[0], LINE_CHANNEL, &peer[0]), 0);
+	world.ms = start + 610 * 1000;
 	line_settle(0); // asks the neighbours again
 	for (unsigned int leg = 0; leg < 2; leg++) {
 		struct world_datagram d = leg == 0 ? line_up(0) : line_down(0);
@@ -335,9 +346,7 @@ static void test_channel_ends(void **state)
 	start = world.ms;
 	for (unsigned int n = 1; n <= 3; n++) {
 		world.ms = start + n * 190 * 1000;
-		client_begin(&world, &client[0], STUN_REFRESH);
-		stun_put_u32(&client[0].w, STUN_LIFETIME, 3600);
-		assert_int_equal(client_ask(&world, &client[0]), 0);
+		refresh();
 		assert_int_equal(client_permit(&world, &client[0], &peer[0]), 0);
 		line_settle(0);
 	}

@@ -143,10 +143,16 @@ static void pass_time(void)
 		meet(i);
 }
 
+// Nothing shortens a permission.
+static void lasts_until(uint64_t *until, uint64_t ms)
+{
+	*until = RTE_MAX(*until, ms);
+}
+
 static void permit(unsigned int i, unsigned int k)
 {
 	assert_int_equal(client_permit(&world, &client[i], &belief[i].peer[k]), 0);
-	belief[i].permitted[k / 2] = world.ms + PERMITTED_S * 1000;
+	lasts_until(&belief[i].permitted[k / 2], world.ms + PERMITTED_S * 1000);
 	meet(i);
 }
 
@@ -164,7 +170,7 @@ static void bind(unsigned int i, unsigned int k)
 	assert_int_equal(client_bind(&world, &client[i], number, &b->peer[k]), 0);
 	b->number[k] = number;
 	b->bound[k] = world.ms + BOUND_S * 1000;
-	b->permitted[k / 2] = world.ms + PERMITTED_S * 1000;
+	lasts_until(&b->permitted[k / 2], b->bound[k]);
 	meet(i);
 }
 

@@ -237,7 +237,7 @@ static void judge_allocation(const struct turn_shard *s, const struct turn_info 
 
 		assert_true(class == TURN_PEER_ALLOW || class == TURN_PEER_OWN);
 		assert_int_equal(addr_is_v4(&d.permission[i].peer), addr_is_v4(&row->relay.addr));
-		assert_in_range(d.permission[i].left_s, 0, 300);
+		assert_in_range(d.permission[i].left_s, 0, 600); // a ChannelBind's
 	}
 	for (unsigned int i = 0; i < d.nb_channels; i++) {
 		assert_in_range(d.channel[i].number, 0x4000, 0x4fff);
