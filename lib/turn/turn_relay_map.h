@@ -11,12 +11,12 @@ struct turn_config;
 struct turn_relay_map;
 
 // Makes the map. If a family has at least as many relay addresses as there are workers, whole
-// addresses are dealt over the workers; else every address is cut into 64 slices, which are dealt.
-// Ports that listeners use on a relay address belong to no slot. Shared ports (c->shared) are dealt
-// over the workers one by one, family by family. Slots are then no addresses, but every worker has
-// as many as it may need for limits.allocations, which must not be 0. NULL with errno ENOMEM or
-// EINVAL; EINVAL also when a family has fewer shared addresses than there are workers, or when
-// there are more than TURN_SHARED_MAX.
+// addresses are dealt over the workers; else every address is cut into 64 slices, which the workers
+// take in turn. Ports that listeners use on a relay address belong to no slot. Shared ports
+// (c->shared) are dealt over the workers one by one, family by family. Slots are then no addresses,
+// but every worker has as many as it may need for limits.allocations, which must not be 0. NULL
+// with errno ENOMEM or EINVAL; EINVAL also when a family has fewer shared addresses than there are
+// workers, or when there are more than TURN_SHARED_MAX.
 #define TURN_SHARED_MAX 4096
 struct turn_relay_map *turn_relay_map_create(const struct turn_config *c);
 void turn_relay_map_free(struct turn_relay_map *m);

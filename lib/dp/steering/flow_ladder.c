@@ -51,33 +51,12 @@ static int flows_create(struct port *p, struct steering *s, const struct flow_ru
 	return rc;
 }
 
-static bool try_t1(struct port *p, struct steering *s, const struct flow_rules_want *want)
+static bool try_step(struct port *p, struct steering *s, const struct flow_rules_want *want,
+	enum flow_rules_step step, char why[FLOW_RULES_WHY_LEN])
 {
 	struct flow_rules r;
-	int rc = flow_rules_make(want, FLOW_RULES_T1, &r, s->why[STEER_T1]);
+	int rc = flow_rules_make(want, step, &r, why);
 
-	if (rc == 0)
-		rc = flows_create(p, s, &r, s->why[STEER_T1]);
-	free(r.rule);
-	return rc == 0;
-}
-
-// Tries few rules first. If their masks differ and they are refused, it tries many rules with one
-// mask.
-static bool try_t2(struct port *p, struct steering *s, const struct flow_rules_want *want)
-{
-	char *why = s->why[STEER_T2];
-	bool again;
-	struct flow_rules r;
-	int rc = flow_rules_make(want, FLOW_RULES_T2, &r, why);
-
-	if (rc == 0)
-		rc = flows_create(p, s, &r, why);
-	again = rc != 0 && r.nb > 0 && !r.one_mask;
-	free(r.rule);
-	if (!again)
-		return rc == 0;
-	rc = flow_rules_make(want, FLOW_RULES_T2_SLICED, &r, why);
 	if (rc == 0)
 		rc = flows_create(p, s, &r, why);
 	free(r.rule);
@@ -116,12 +95,12 @@ static void climb(struct dp_port *p, struct steering *s, const struct flow_rules
 	const enum conf_steering wish = wish_of(p);
 
 	s->step = STEER_T1;
-	if (wish != CONF_STEERING_T2 && try_t1(p->port, s, want))
+	if (wish != CONF_STEERING_T2 && try_step(p->port, s, want, FLOW_RULES_T1, s->why[STEER_T1]))
 		return;
 	s->step = STEER_T2;
 	if (wish == CONF_STEERING_T2)
 		set_why(s, STEER_T1, "t2 is configured");
-	if (wish != CONF_STEERING_T1 && try_t2(p->port, s, want))
+	if (wish != CONF_STEERING_T1 && try_step(p->port, s, want, FLOW_RULES_T2, s->why[STEER_T2]))
 		return;
 	s->step = STEER_T4;
 }

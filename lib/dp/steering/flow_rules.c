@@ -53,12 +53,27 @@ static bool has_listener(const struct turn_config *t, const struct addr *a)
 	return false;
 }
 
-static bool is_whole(const struct flow_rules_want *w, int relay)
+static unsigned int owner_of(const struct flow_rules_want *w, int relay, unsigned int slice)
 {
-	const unsigned int first = turn_relay_map_slice_worker(w->map, (unsigned int)relay, 0);
+	return turn_relay_map_slice_worker(w->map, (unsigned int)relay, slice);
+}
 
-	// slices are dealt in order
-	return turn_relay_map_slice_worker(w->map, (unsigned int)relay, TURN_SLICES - 1) == first;
+// One rule can name all slices with the same low bits as this one. How many values these bits have:
+// as few as leave all of those slices to one worker. Slices are dealt in turn, so for a power of
+// two of workers that is their number, else each slice has a rule. All look at the same bits.
+static unsigned int period_of(const struct flow_rules_want *w, int relay, unsigned int slice)
+{
+	unsigned int period = 1, s = 0;
+
+	while (s < TURN_SLICES && period < TURN_SLICES) {
+		if (owner_of(w, relay, (slice + s) % TURN_SLICES) == owner_of(w, relay, slice)) {
+			s += period;
+			continue;
+		}
+		period *= 2;
+		s = 0;
+	}
+	return period;
 }
 
 // --- the list -----------------------------------------------------------------------------------
@@ -81,7 +96,6 @@ static int rule_add(
 		}
 		r->rule = more;
 	}
-	r->one_mask = r->nb == 0 || (r->one_mask && r->rule[0].mask == rule->mask);
 	r->rule[r->nb++] = *rule;
 	return 0;
 }
@@ -100,7 +114,7 @@ static int make_whole(
 
 		if (relay < 0)
 			continue;
-		if (!is_whole(w, relay)) {
+		if (period_of(w, relay, 0) != 1) {
 			snprintf(why, FLOW_RULES_WHY_LEN, "fewer relay addresses than workers (%u)",
 				w->turn->workers);
 			return -EINVAL;
@@ -113,8 +127,7 @@ static int make_whole(
 		rc = rule_add(out,
 			&(struct port_rule){.dst = *a,
 				.vlan = w->port->vlan,
-				.queue = (uint16_t)turn_relay_map_slice_worker(
-					w->map, (unsigned int)relay, 0)},
+				.queue = (uint16_t)owner_of(w, relay, 0)},
 			why);
 	}
 	return rc;
@@ -193,22 +206,6 @@ static void cover_make(struct cover *c, const struct flow_rules_want *w)
 	cover_add(c, 0, 0);
 }
 
-// Slices from `slice` on that one rule can name: an aligned power of two of them, all of one
-// worker.
-static unsigned int block_len(const struct flow_rules_want *w, int relay, unsigned int slice)
-{
-	const unsigned int owner = turn_relay_map_slice_worker(w->map, (unsigned int)relay, slice);
-	unsigned int len = 1;
-
-	while (len < TURN_SLICES && slice % (2 * len) == 0) {
-		for (unsigned int s = slice + len; s < slice + 2 * len; s++)
-			if (turn_relay_map_slice_worker(w->map, (unsigned int)relay, s) != owner)
-				return len;
-		len *= 2;
-	}
-	return len;
-}
-
 static int add_block(const struct cover *c, struct flow_rules *out, const struct port_rule *slices,
 	char why[FLOW_RULES_WHY_LEN])
 {
@@ -224,8 +221,8 @@ static int add_block(const struct cover *c, struct flow_rules *out, const struct
 	return rc;
 }
 
-static int make_sliced(const struct flow_rules_want *w, bool merge, struct flow_rules *out,
-	char why[FLOW_RULES_WHY_LEN])
+static int make_sliced(
+	const struct flow_rules_want *w, struct flow_rules *out, char why[FLOW_RULES_WHY_LEN])
 {
 	struct cover c;
 	int rc = 0;
@@ -238,16 +235,16 @@ static int make_sliced(const struct flow_rules_want *w, bool merge, struct flow_
 	for (uint32_t i = 0; i < w->port->nb_addresses; i++) {
 		const int relay = relay_index(w, i);
 
-		for (unsigned int s = 0, len; s < TURN_SLICES && relay >= 0 && rc == 0; s += len) {
-			struct port_rule r = {.dst = w->port->addresses[i].addr,
+		for (unsigned int s = 0; s < TURN_SLICES && relay >= 0 && rc == 0; s++) {
+			const unsigned int period = period_of(w, relay, s);
+			const struct port_rule r = {.dst = w->port->addresses[i].addr,
 				.vlan = w->port->vlan,
 				.port = (uint16_t)(s << SLICE_SHIFT),
-				.queue = (uint16_t)turn_relay_map_slice_worker(
-					w->map, (unsigned int)relay, s)};
+				.mask = (uint16_t)((period - 1) << SLICE_SHIFT),
+				.queue = (uint16_t)owner_of(w, relay, s)};
 
-			len = merge ? block_len(w, relay, s) : 1;
-			r.mask = (uint16_t)((TURN_SLICES - len) << SLICE_SHIFT);
-			rc = add_block(&c, out, &r, why);
+			if (s < period)
+				rc = add_block(&c, out, &r, why);
 		}
 	}
 	return rc;
@@ -268,7 +265,7 @@ int flow_rules_make(const struct flow_rules_want *w, enum flow_rules_step step,
 	else if (step == FLOW_RULES_T1)
 		rc = make_whole(w, out, why);
 	else
-		rc = make_sliced(w, step == FLOW_RULES_T2, out, why);
+		rc = make_sliced(w, out, why);
 	if (rc == 0)
 		return 0;
 	free(out->rule);

@@ -13,7 +13,6 @@
 enum flow_rules_step {
 	FLOW_RULES_T1, // destination address alone
 	FLOW_RULES_T2, // and bits of the destination port
-	FLOW_RULES_T2_SLICED, // the same, a rule for every slice: all have one mask
 };
 
 // A family on a port. Queue n of the port belongs to worker n.
@@ -27,7 +26,6 @@ struct flow_rules_want {
 struct flow_rules {
 	struct port_rule *rule; // the caller frees it
 	uint32_t nb;
-	bool one_mask; // all rules look at the same bits
 };
 
 // Relay addresses of the family on the port.

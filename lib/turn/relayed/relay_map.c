@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Says which worker owns which relayed transport address, and under what slot number. A block is
-// 128 ports: 64 slices of two. Either one worker owns a whole address, or each worker has a run of
-// its slices. The slots of a worker on one address are its slices of the first block, then those of
-// the next, and so on.
+// 128 ports: 64 slices of two. Either one worker owns a whole address, or the workers take its
+// slices in turn, beginning with that of the lowest port: so each has its part of few ports, too.
+// The slots of a worker on one address are its slices of the first block, then those of the next,
+// and so on.
 #include "relayed/relay_map.h"
 #include "relayed/shared_map.h"
 #include "turn_config.h"
@@ -37,6 +38,7 @@ struct turn_relay_map {
 	struct place *place; // one for each address, in the order of the configuration
 	uint16_t port_lo, port_hi;
 	uint32_t first_block, nb_blocks;
+	uint32_t first_slice; // of the lowest port
 	struct slice slice[2][TURN_SLICES]; // [0] of a whole address, [1] of a cut one
 	// For the control path.
 	struct addr *addr;
@@ -121,27 +123,28 @@ unsigned int turn_relay_map_slice_worker(
 	return at->worker + m->slice[at->cut][slice].worker;
 }
 
-// First slice of a worker on a cut address: the smallest s with s * workers / 64 == worker.
-static uint32_t first_slice(const struct turn_relay_map *m, unsigned int worker)
-{
-	return (worker * TURN_SLICES + m->workers - 1) / m->workers;
-}
-
 // How many slices of an address belong to a worker.
 static uint32_t nb_slices(
 	const struct turn_relay_map *m, const struct place *at, unsigned int worker)
 {
 	if (at->cut)
-		return first_slice(m, worker + 1) - first_slice(m, worker);
+		return (TURN_SLICES - worker + m->workers - 1) / m->workers;
 	return at->worker == worker ? TURN_SLICES : 0;
+}
+
+// The slice that is number `rank` of a worker's.
+static uint32_t slice_of(
+	const struct turn_relay_map *m, const struct place *at, unsigned int worker, uint32_t rank)
+{
+	return at->cut ? (m->first_slice + rank * m->workers + worker) % TURN_SLICES : rank;
 }
 
 uint32_t turn_relay_map_locate(
 	const struct turn_relay_map *m, unsigned int worker, uint32_t slot, uint16_t *port)
 {
 	uint32_t lo = m->segment_from[worker], hi = m->segment_from[worker + 1];
-	uint32_t pair, first, nb;
 	const struct place *at;
+	uint32_t pair, nb;
 
 	// the last segment that does not begin behind the slot
 	while (hi - lo > 1) {
@@ -154,10 +157,9 @@ uint32_t turn_relay_map_locate(
 	}
 	at = &m->place[m->segment[lo].addr];
 	nb = nb_slices(m, at, worker);
-	first = at->cut ? first_slice(m, worker) : 0;
 	pair = (slot - m->segment[lo].base) >> 1;
-	*port = (uint16_t)((m->first_block + pair / nb) << BLOCK_SHIFT | (first + pair % nb) << 1 |
-		(slot & 1));
+	*port = (uint16_t)((m->first_block + pair / nb) << BLOCK_SHIFT |
+		slice_of(m, at, worker, pair % nb) << 1 | (slot & 1));
 	return m->segment[lo].addr;
 }
 
@@ -206,15 +208,16 @@ bool turn_relay_map_usable(const struct turn_relay_map *m, unsigned int worker, 
 
 static void deal_slices(struct turn_relay_map *m)
 {
-	for (uint32_t s = 0; s < TURN_SLICES; s++) {
-		const uint32_t w = s * m->workers / TURN_SLICES;
-		const uint32_t first = first_slice(m, w);
+	const struct place cut = {.cut = true};
 
-		m->slice[false][s] = (struct slice){.rank = (uint8_t)s, .nb = TURN_SLICES};
-		m->slice[true][s] = (struct slice){
+	for (uint32_t i = 0; i < TURN_SLICES; i++) {
+		const uint32_t w = i % m->workers;
+
+		m->slice[false][i] = (struct slice){.rank = (uint8_t)i, .nb = TURN_SLICES};
+		m->slice[true][slice_of(m, &cut, w, i / m->workers)] = (struct slice){
 			.worker = (uint8_t)w,
-			.rank = (uint8_t)(s - first),
-			.nb = (uint8_t)(first_slice(m, w + 1) - first),
+			.rank = (uint8_t)(i / m->workers),
+			.nb = (uint8_t)nb_slices(m, &cut, w),
 		};
 	}
 }
@@ -369,6 +372,7 @@ static int build(struct turn_relay_map *m, const struct turn_config *c)
 	m->port_lo = c->port_lo;
 	m->port_hi = c->port_hi;
 	m->first_block = c->port_lo >> BLOCK_SHIFT;
+	m->first_slice = (c->port_lo >> 1) % TURN_SLICES;
 	m->nb_blocks = (c->port_hi >> BLOCK_SHIFT) - m->first_block + 1;
 	deal_slices(m);
 	err = copy_addrs(m, c);

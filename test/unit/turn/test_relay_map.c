@@ -47,11 +47,12 @@ static void fill(struct turn_config *c, struct addr *relay, uint32_t nb_v4, uint
 }
 
 // Who should own a port, by the words of the contract; i: number of the address in its family.
-static unsigned int expected_worker(uint32_t nb, uint32_t i, unsigned int workers, uint16_t port)
+static unsigned int expected_worker(
+	const struct turn_config *c, uint32_t nb, uint32_t i, uint16_t port)
 {
-	if (nb >= workers)
-		return i % workers;
-	return ((port >> 1) & 63) * workers / 64;
+	if (nb >= c->workers)
+		return i % c->workers;
+	return ((port >> 1) - (c->port_lo >> 1)) % 64 % c->workers;
 }
 
 struct case_counts {
@@ -74,7 +75,7 @@ static void check_port(const struct turn_relay_map *m, const struct turn_config 
 		return;
 	}
 	assert_in_range(port, c->port_lo, c->port_hi);
-	assert_int_equal(worker, expected_worker(n->nb[is_v4], n->i[is_v4], c->workers, port));
+	assert_int_equal(worker, expected_worker(c, n->nb[is_v4], n->i[is_v4], port));
 	assert_true(slot < turn_relay_map_slots(m, worker));
 	assert_int_equal(n->seen[worker][slot], 0);
 	n->seen[worker][slot] = 1;
@@ -189,6 +190,71 @@ static void test_fair(void **state)
 			assert_in_range(
 				turn_relay_map_slots(m, i), 64 / w * 2, (64 + w - 1) / w * 2);
 		turn_relay_map_free(m);
+	}
+}
+
+// How many ports of a range each of some workers has.
+static void count_ports(const struct turn_config *c, uint32_t nb[TURN_WORKERS_MAX])
+{
+	struct turn_relay_map *m = turn_relay_map_create(c);
+	unsigned int worker;
+	uint32_t slot;
+
+	assert_non_null(m);
+	memset(nb, 0, sizeof(nb[0]) * TURN_WORKERS_MAX);
+	for (uint32_t port = c->port_lo; port <= c->port_hi; port++) {
+		assert_true(turn_relay_map_home(m, 0, (uint16_t)port, &worker, &slot));
+		nb[worker]++;
+	}
+	turn_relay_map_free(m);
+}
+
+// However few ports there are, and wherever they begin: no worker has more than a pair more than
+// another, or what a slice more makes of many ports.
+static void test_fair_few(void **state)
+{
+	struct addr relay[ADDRS_MAX];
+	uint32_t nb[TURN_WORKERS_MAX];
+
+	for (uint16_t lo = 49990; lo < 50130; lo += 7)
+		for (uint16_t n = 1; n <= 400; n = (uint16_t)(n < 140 ? n + 1 : n + 13))
+			for (uint32_t w = 2; w <= 9; w++) {
+				struct turn_config c = {.workers = w,
+					.port_lo = lo,
+					.port_hi = (uint16_t)(lo + n - 1)};
+				uint32_t least = UINT32_MAX, most = 0;
+
+				fill(&c, relay, 1, 0);
+				count_ports(&c, nb);
+				for (unsigned int i = 0; i < w; i++) {
+					least = nb[i] < least ? nb[i] : least;
+					most = nb[i] > most ? nb[i] : most;
+				}
+				assert_true(most - least <= 2u + 2u * (n / 128u));
+			}
+}
+
+// What containers and routers publish.
+static void test_fair_small(void **state)
+{
+	static const struct {
+		uint32_t workers;
+		uint16_t lo, hi;
+		uint32_t least;
+	} cases[] = {{2, 50000, 50040, 20}, {4, 50000, 50040, 9}, {4, 50000, 50015, 4},
+		{4, 49160, 49200, 9}, {3, 49152, 49155, 0}};
+	struct addr relay[ADDRS_MAX];
+	uint32_t nb[TURN_WORKERS_MAX];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct turn_config c = {.workers = cases[i].workers,
+			.port_lo = cases[i].lo,
+			.port_hi = cases[i].hi};
+
+		fill(&c, relay, 1, 0);
+		count_ports(&c, nb);
+		for (unsigned int w = 0; w < c.workers; w++)
+			assert_true(nb[w] >= cases[i].least);
 	}
 }
 
@@ -349,6 +415,8 @@ int main(void)
 		cmocka_unit_test(test_bijection),
 		cmocka_unit_test(test_bijection_wide),
 		cmocka_unit_test(test_fair),
+		cmocka_unit_test(test_fair_few),
+		cmocka_unit_test(test_fair_small),
 		cmocka_unit_test(test_listeners),
 		cmocka_unit_test(test_runs),
 		cmocka_unit_test(test_runs_beside_listeners),
