@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "changes/hot.h"
+#include "changes/lacking.h"
 #include "changes/said.h"
 #include "conf.h"
 #include "reading/value.h"
 #include "schema.h"
 
-#define SHOWN 256 // bytes of a value that are told
+#define SHOWN LACKING_LEN // bytes of a value that are told
 
 struct telling {
 	void (*tell)(void *ctx, const struct conf_change *c);
@@ -19,37 +20,6 @@ struct telling {
 	unsigned int nb;
 	const char *under; // an entry that is new or gone: nothing below it is told
 };
-
-// Whether a list of '\n' between its elements has this one.
-static bool has(const char *list, const char *element, size_t len)
-{
-	for (const char *at = list; *at != '\0'; at += strcspn(at, "\n"), at += *at == '\n')
-		if (strcspn(at, "\n") == len && memcmp(at, element, len) == 0)
-			return true;
-	return false;
-}
-
-// Writes the elements of list that other lacks, as far as there is room. NULL when there are none.
-static const char *lacking(const char *list, const char *other, char buf[SHOWN])
-{
-	size_t used = 0, more = 0;
-
-	for (const char *at = list; *at != '\0'; at += *at == '\n') {
-		const size_t len = strcspn(at, "\n");
-
-		if (!has(other, at, len)) {
-			if (used + len + 24 < SHOWN && more == 0)
-				used += (size_t)snprintf(buf + used, SHOWN - used, "%s%.*s",
-					used > 0 ? ", " : "", (int)len, at);
-			else
-				more++;
-		}
-		at += len;
-	}
-	if (more > 0)
-		snprintf(buf + used, SHOWN - used, "%s%zu more", used > 0 ? " and " : "", more);
-	return used > 0 || more > 0 ? buf : NULL;
-}
 
 static const char *cut(const char *text, char buf[SHOWN])
 {

@@ -105,38 +105,6 @@ static char *spell(const struct conf_key *k, const char *text)
 	return strdup(spelled ? buf : text);
 }
 
-// Appends a text and a '\n' before it to *list; takes text.
-static bool join(char **list, char *text)
-{
-	const size_t before = *list != NULL ? strlen(*list) + 1 : 0;
-	char *both = text != NULL ? realloc(*list, before + strlen(text) + 1) : NULL;
-
-	if (both != NULL) {
-		if (before > 0)
-			both[before - 1] = '\n';
-		strcpy(both + before, text);
-		*list = both;
-	}
-	free(text);
-	return both != NULL;
-}
-
-// The list that a key has where the file says nothing; the caller frees it.
-static char *spell_default(const struct conf_key *k)
-{
-	char *rest = strdup(k->def), *save, *list = NULL;
-	const char *item = rest != NULL ? strtok_r(rest, CONF_VALUE_COMMAS, &save) : NULL;
-	bool good = item != NULL;
-
-	for (; item != NULL && good; item = strtok_r(NULL, CONF_VALUE_COMMAS, &save))
-		good = join(&list, spell(k, item));
-	free(rest);
-	if (good)
-		return list;
-	free(list);
-	return NULL;
-}
-
 // --- notes ---------------------------------------------------------------------------------------
 
 // Takes text.
@@ -169,6 +137,68 @@ static char *hashed(const struct conf_said *s, const char *text)
 	return hex;
 }
 
+// A list that grows: elements with a '\n' between them.
+struct text {
+	char *at; // NULL: there is no element yet
+	size_t len, room;
+};
+
+// Appends an element; takes it. False without memory.
+static bool join(struct text *list, char *element)
+{
+	const size_t len = element != NULL ? strlen(element) : 0;
+	bool good = element != NULL;
+
+	if (good && list->room - list->len < len + 2) {
+		const size_t room = 2 * list->room + len + 2;
+		char *grown = realloc(list->at, room);
+
+		good = grown != NULL;
+		list->at = good ? grown : list->at;
+		list->room = good ? room : list->room;
+	}
+	if (good) {
+		if (list->len > 0)
+			list->at[list->len++] = '\n';
+		memcpy(list->at + list->len, element, len + 1);
+		list->len += len;
+	}
+	free(element);
+	return good;
+}
+
+// The list that a key has where the file says nothing; the caller frees it.
+static char *spell_default(const struct conf_key *k)
+{
+	struct text list = {0};
+	char *rest = strdup(k->def), *save;
+	const char *item = rest != NULL ? strtok_r(rest, CONF_VALUE_COMMAS, &save) : NULL;
+	bool good = item != NULL;
+
+	for (; item != NULL && good; item = strtok_r(NULL, CONF_VALUE_COMMAS, &save))
+		good = join(&list, spell(k, item));
+	free(rest);
+	if (good)
+		return list.at;
+	free(list.at);
+	return NULL;
+}
+
+// The list that the file has for a key; the caller frees it. NULL without memory.
+static char *spell_list(
+	const struct conf_said *s, const struct conf_key *k, const struct conf_node *list)
+{
+	struct text all = {0};
+	bool good = true;
+
+	for (const struct conf_node *n = list->child; n != NULL && good; n = n->next)
+		good = join(&all, hot_is_secret(k->path) ? hashed(s, n->text) : spell(k, n->text));
+	if (good)
+		return all.at != NULL ? all.at : strdup("");
+	free(all.at);
+	return NULL;
+}
+
 static void note_value(
 	struct conf_said *s, const struct conf_key *k, const struct conf_node *n, const char *path)
 {
@@ -186,11 +216,7 @@ static void note_value(
 		text = secret ? hashed(s, said) : spell(k, said);
 		s->failed |= text == NULL;
 	} else {
-		for (n = n->child; n != NULL; n = n->next)
-			if (!join(&text, secret ? hashed(s, n->text) : spell(k, n->text)))
-				s->failed = true;
-		if (text == NULL)
-			text = strdup("");
+		text = spell_list(s, k, n);
 		s->failed |= text == NULL;
 	}
 	note(s, k, path, text);

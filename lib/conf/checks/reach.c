@@ -407,8 +407,9 @@ static void reach_peers(const struct conf *c, struct conf_report *r)
 			(i >= t->nb_allow || !allow_fault(&g, p, text, sizeof(text))))
 			continue;
 		// a range is many prefixes; tell of one of them only
-		if (last == NULL || last != conf_node_of(c->root, at.field, k))
-			conf_tell(r, CONF_WARNING, at, "%s", text);
+		if (last != NULL && last->field == at.field && k - last->first < last->count)
+			continue;
+		conf_tell(r, CONF_WARNING, at, "%s", text);
 		last = conf_node_of(c->root, at.field, k);
 	}
 	warn_pools(&g, r);

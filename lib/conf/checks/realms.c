@@ -203,13 +203,24 @@ static int check_listeners(struct conf_ctx *x)
 
 // --- origins -------------------------------------------------------------------------------------
 
+// Where one stands: its node is looked for when it is told of, as that takes all of the tree.
+struct origin_place {
+	const void *field;
+	uint32_t index;
+};
+
 // All origins of the file, in the form in which they compare.
 struct origins {
 	struct named *list;
 	char (*text)[TURN_ORIGIN_MAX + 1];
-	const struct conf_node **place; // by index
+	struct origin_place *place; // by index
 	uint32_t nb;
 };
+
+static const struct conf_node *place_node(const struct conf_ctx *x, const struct origin_place *p)
+{
+	return conf_node_of(x->root, p->field, p->index);
+}
 
 static int add_origins(
 	struct conf_ctx *x, struct origins *o, char *const *const *field, uint32_t nb)
@@ -218,16 +229,15 @@ static int add_origins(
 
 	for (uint32_t i = 0; i < nb; i++) {
 		const char *text = (*field)[i];
-		const struct conf_node *n = conf_node_of(x->root, field, i);
 
 		if (!turn_origin_canonical(text, strlen(text), o->text[o->nb])) {
-			rc = conf_fail(x, n,
+			rc = conf_fail(x, conf_node_of(x->root, field, i),
 				"must be an origin like https://app.example.org or "
 				"https://app.example.org:8443, of up to %u bytes",
 				TURN_ORIGIN_MAX);
 			continue;
 		}
-		o->place[o->nb] = n;
+		o->place[o->nb] = (struct origin_place){field, i};
 		o->list[o->nb] = (struct named){o->text[o->nb], o->nb};
 		o->nb++;
 	}
@@ -246,9 +256,9 @@ static int fill_origins(struct conf_ctx *x, struct origins *o)
 			rc = -EINVAL;
 	twin = twin_of(o->list, o->nb);
 	if (twin != NULL)
-		return conf_fail(x, o->place[twin->index],
+		return conf_fail(x, place_node(x, &o->place[twin->index]),
 			"is there already, at line %u: an origin has one realm, remove one",
-			o->place[twin[-1].index]->line);
+			place_node(x, &o->place[twin[-1].index])->line);
 	return rc;
 }
 

@@ -331,11 +331,12 @@ static void warn_tcp_rates(const struct conf *c, struct conf_report *r)
 static void warn_mapped(
 	const struct conf *c, struct conf_report *r, struct prefix *const *field, uint32_t nb)
 {
-	for (uint32_t i = 0; i < nb; i++) {
-		const struct conf_node *n = conf_node_of(c->root, field, i);
+	for (uint32_t i = 0; i < nb && !conf_warned(r); i++) {
+		const struct prefix *p = &(*field)[i];
+		const bool all = p->len == 96 && addr_is_v4(&p->addr);
+		const struct conf_node *n = all ? conf_node_of(c->root, field, i) : NULL;
 
-		if ((*field)[i].len != 96 || !addr_is_v4(&(*field)[i].addr) || n == NULL ||
-			!n->as_ipv6)
+		if (n == NULL || !n->as_ipv6)
 			continue;
 		conf_tell(r, CONF_WARNING, (struct conf_at){c, field, i, "peers.deny"},
 			"denies all IPv4 peers, as an IPv4-mapped address is judged as the IPv4 "

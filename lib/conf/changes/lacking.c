@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Looks the elements of one list up in a sorted copy of the other: either may have many thousands.
+#include "changes/lacking.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// An element where it stands: it ends with '\n' or the text.
+struct element {
+	const char *at;
+	size_t len;
+};
+
+static int by_text(const void *a, const void *b)
+{
+	const struct element *x = a, *y = b;
+	const int order = memcmp(x->at, y->at, x->len < y->len ? x->len : y->len);
+
+	return order != 0 ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+// The next element, from at on; at is then behind it. False at the end.
+static bool next(const char **at, struct element *e)
+{
+	if (**at == '\0')
+		return false;
+	e->at = *at;
+	e->len = strcspn(*at, "\n");
+	*at += e->len;
+	*at += **at == '\n';
+	return true;
+}
+
+// Of the elements of a text, which the caller frees; NULL without memory.
+static struct element *sorted(const char *text, size_t *nb)
+{
+	struct element e, *list;
+	const char *at = text;
+
+	for (*nb = 0; next(&at, &e);)
+		++*nb;
+	list = calloc(*nb + 1, sizeof(*list));
+	at = text;
+	for (size_t i = 0; list != NULL && next(&at, &list[i]);)
+		i++;
+	if (list != NULL)
+		qsort(list, *nb, sizeof(*list), by_text);
+	return list;
+}
+
+const char *lacking(const char *list, const char *other, char buf[LACKING_LEN])
+{
+	size_t nb, used = 0, more = 0;
+	struct element *has = sorted(other, &nb), e;
+
+	if (has == NULL)
+		return "(no memory to compare)";
+	while (next(&list, &e)) {
+		if (bsearch(&e, has, nb, sizeof(e), by_text) != NULL)
+			continue;
+		if (used + e.len + 24 < LACKING_LEN && more == 0)
+			used += (size_t)snprintf(buf + used, LACKING_LEN - used, "%s%.*s",
+				used > 0 ? ", " : "", (int)e.len, e.at);
+		else
+			more++;
+	}
+	free(has);
+	if (more > 0)
+		snprintf(buf + used, LACKING_LEN - used, "%s%zu more", used > 0 ? " and " : "",
+			more);
+	return used > 0 || more > 0 ? buf : NULL;
+}
