@@ -33,7 +33,7 @@ static bool next(const char **at, struct element *e)
 	return true;
 }
 
-// Of the elements of a text, which the caller frees; NULL without memory.
+// Sorts the elements of a text. The caller frees the result; NULL without memory.
 static struct element *sorted(const char *text, size_t *nb)
 {
 	struct element e, *list;

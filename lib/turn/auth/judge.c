@@ -53,13 +53,17 @@ static bool same_prefix(const struct prefix *a, const struct prefix *b)
 	return a->len == b->len && addr_eq(&a->addr, &b->addr);
 }
 
+// NULL: a realm adds no rules.
+static bool same_own_rules(const struct prefixes *a, const struct prefixes *b)
+{
+	return a == b || (a != NULL && b != NULL && prefixes_same(a, b));
+}
+
 static bool same_rules(const struct turn_policy *a, const struct turn_policy *b)
 {
-	bool same = a->nb_rules == b->nb_rules && a->nb_nat64 == b->nb_nat64;
+	bool same = a->nb_nat64 == b->nb_nat64 && prefixes_same(a->rules, b->rules) &&
+		same_own_rules(a->own_rules, b->own_rules);
 
-	for (uint32_t i = 0; same && i < a->nb_rules; i++)
-		same = a->rules[i].origin == b->rules[i].origin &&
-			same_prefix(&a->rules[i].prefix, &b->rules[i].prefix);
 	for (uint32_t i = 0; same && i < a->nb_nat64; i++)
 		same = same_prefix(&a->nat64[i], &b->nat64[i]);
 	return same;

@@ -11,8 +11,6 @@
 #include "peers.h"
 #include "secret.h"
 
-#define V4_BITS 96 // an IPv4 prefix is this much longer in the 128-bit form
-
 // These prefixes are denied unless the operator allows the same or a longer prefix. They are not on
 // the Internet, and would be reached inside the operator's network instead (IANA special-purpose
 // registries).
@@ -49,43 +47,18 @@ static bool listed(const struct addr *list, uint32_t nb, const struct addr *a)
 	return bsearch(a, list, nb, sizeof(*list), by_addr) != NULL;
 }
 
-// The first len bits of an address.
-static struct addr truncated(const struct addr *a, unsigned int len)
+// The rule with the longest prefix that holds an address, of all realms and of the realm's own.
+// False when there is none.
+static bool find_rule(const struct turn_policy *p, const struct addr *a, struct prefixes_hit *rule)
 {
-	struct addr t = {.d = {0, 0}};
+	const bool found = prefixes_find(p->rules, a, rule);
+	struct prefixes_hit own;
 
-	memcpy(t.b, a->b, len / 8);
-	if (len % 8 != 0)
-		t.b[len / 8] = a->b[len / 8] & (uint8_t)(0xff00 >> len % 8);
-	return t;
-}
-
-static int rule_to_addr(const void *addr, const void *rule)
-{
-	return addr_cmp(addr, &((const struct policy_rule *)rule)->prefix.addr);
-}
-
-// The rule with the longest prefix that holds an address; NULL when there is none. It takes one
-// binary search for each length in use. ::/0 is all of IPv6, so IPv4 addresses are compared with
-// IPv4 prefixes only.
-static const struct policy_rule *longest_match(const struct turn_policy *p, const struct addr *a)
-{
-	const int shortest = addr_is_v4(a) ? V4_BITS : 0;
-
-	for (int len = 128; len >= shortest; len--) {
-		const uint32_t from = p->rule_from[len];
-		const uint32_t nb = p->rule_from[len + 1] - from;
-		const struct policy_rule *rule;
-		struct addr t;
-
-		if (nb == 0)
-			continue;
-		t = truncated(a, (unsigned int)len);
-		rule = bsearch(&t, p->rules + from, nb, sizeof(*rule), rule_to_addr);
-		if (rule != NULL)
-			return rule;
-	}
-	return NULL;
+	if (p->own_rules == NULL || !prefixes_find(p->own_rules, a, &own))
+		return found;
+	if (!found || own.len > rule->len || (own.len == rule->len && own.value < rule->value))
+		*rule = own;
+	return true;
 }
 
 // Judges an address that is under no translator's prefix, or the IPv4 address that a translator
@@ -93,7 +66,7 @@ static const struct policy_rule *longest_match(const struct turn_policy *p, cons
 static enum turn_peer_class judge(const struct turn_policy *p, const struct addr *peer)
 {
 	const struct addr own = external_meant(&p->external, peer), *a = &own;
-	const struct policy_rule *rule;
+	struct prefixes_hit rule;
 
 	if (addr_class(a) != ADDR_UNICAST || listed(p->broadcasts, p->nb_broadcasts, a))
 		return TURN_PEER_NEVER;
@@ -101,8 +74,8 @@ static enum turn_peer_class judge(const struct turn_policy *p, const struct addr
 		return p->hairpin ? TURN_PEER_OWN : TURN_PEER_DENY;
 	if (listed(p->local, p->nb_local, a))
 		return TURN_PEER_NEVER;
-	rule = longest_match(p, a);
-	return rule == NULL || rule->origin == POLICY_ALLOW ? TURN_PEER_ALLOW : TURN_PEER_DENY;
+	return !find_rule(p, a, &rule) || rule.value == POLICY_ALLOW ? TURN_PEER_ALLOW
+								     : TURN_PEER_DENY;
 }
 
 // Judges an address under a translator's prefix (len bits): like v4, the IPv4 address that it
@@ -113,17 +86,17 @@ static enum turn_peer_class judge(const struct turn_policy *p, const struct addr
 static enum turn_peer_class judge_behind(
 	const struct turn_policy *p, uint8_t len, const struct addr *a, const struct addr *v4)
 {
-	const struct policy_rule *rule = longest_match(p, a);
 	const enum addr_class class = addr_class(a);
 	enum turn_peer_class is;
+	struct prefixes_hit rule;
 
 	if ((class != ADDR_UNICAST && class != ADDR_TRANSITION) || a->b[8] != 0)
 		return TURN_PEER_NEVER;
 	is = judge(p, v4);
 	if (is != TURN_PEER_ALLOW)
 		return is == TURN_PEER_DENY ? TURN_PEER_DENY : TURN_PEER_NEVER;
-	if (rule != NULL && rule->origin != POLICY_ALLOW &&
-		(rule->origin == POLICY_DENY || rule->prefix.len > len))
+	if (find_rule(p, a, &rule) && rule.value != POLICY_ALLOW &&
+		(rule.value == POLICY_DENY || rule.len > len))
 		return TURN_PEER_DENY;
 	return TURN_PEER_ALLOW;
 }
@@ -382,74 +355,48 @@ static int copy_own(struct turn_policy *p, const struct turn_config *c)
 
 // --- making: rules ------------------------------------------------------------------------------
 
-// Orders rules by length, address and then origin, so that the rule that wins on a prefix comes
-// first.
-static int by_prefix(const void *a, const void *b)
+// The operator's deny wins over the operator's allow of the same prefix, and that over the built-in
+// deny: allow: [10.0.0.0/8] opens 10/8, and a gateway's own /32 opens the gateway.
+static uint32_t add_rules(struct prefixes_entry *to, const struct prefix *list, uint32_t nb,
+	enum policy_origin origin)
 {
-	const struct policy_rule *ra = a, *rb = b;
-	int order = ra->prefix.len - rb->prefix.len;
-
-	if (order == 0)
-		order = addr_cmp(&ra->prefix.addr, &rb->prefix.addr);
-	return order != 0 ? order : ra->origin - rb->origin;
+	for (uint32_t i = 0; i < nb; i++)
+		to[i] = (struct prefixes_entry){.prefix = list[i], .value = (uint8_t)origin};
+	return nb;
 }
 
-static void add_rule(struct turn_policy *p, const struct prefix *prefix, enum policy_origin origin)
+static int add_builtin(struct prefixes_entry *to, const struct turn_config *c)
 {
-	// host bits are cleared again: a deny with a stray host bit would never match
-	p->rules[p->nb_rules++] = (struct policy_rule){
-		.prefix = {.addr = truncated(&prefix->addr, prefix->len), .len = prefix->len},
-		.origin = (uint8_t)origin,
-	};
-}
-
-// Keeps one rule for each prefix: the operator's deny wins, then the operator's allow (allow:
-// [10.0.0.0/8] opens 10/8, and a gateway's own /32 opens the gateway), then the built-in deny.
-static void settle_rules(struct turn_policy *p)
-{
-	uint32_t nb = 0;
-	unsigned int len = 0;
-
-	qsort(p->rules, p->nb_rules, sizeof(*p->rules), by_prefix);
-	for (uint32_t i = 0; i < p->nb_rules; i++) {
-		const struct prefix *prefix = &p->rules[i].prefix;
-
-		if (nb > 0 && p->rules[nb - 1].prefix.len == prefix->len &&
-			addr_eq(&p->rules[nb - 1].prefix.addr, &prefix->addr))
-			continue;
-		for (; len <= prefix->len; len++)
-			p->rule_from[len] = nb;
-		p->rules[nb++] = p->rules[i];
-	}
-	p->nb_rules = nb;
-	for (; len < sizeof(p->rule_from) / sizeof(p->rule_from[0]); len++)
-		p->rule_from[len] = nb;
-}
-
-int policy_make_rules(struct turn_policy *p, const struct turn_config *c)
-{
-	p->rules = calloc((size_t)c->nb_deny + c->nb_allow + c->nb_gateways + NB_DENIED_BY_DEFAULT,
-		sizeof(*p->rules));
-	if (p->rules == NULL)
-		return ENOMEM;
-	for (uint32_t i = 0; i < c->nb_deny; i++)
-		add_rule(p, &c->deny[i], POLICY_DENY);
-	for (uint32_t i = 0; i < c->nb_allow; i++)
-		add_rule(p, &c->allow[i], POLICY_ALLOW);
 	for (uint32_t i = 0; i < c->nb_gateways; i++) {
 		const struct prefix host = {.addr = c->gateways[i], .len = 128};
 
-		add_rule(p, &host, POLICY_BUILTIN_DENY);
+		to += add_rules(to, &host, 1, POLICY_BUILTIN_DENY);
 	}
 	for (size_t i = 0; i < NB_DENIED_BY_DEFAULT; i++) {
 		struct prefix prefix;
 
 		if (addr_prefix_parse(denied_by_default[i], &prefix) != 0)
 			return EINVAL;
-		add_rule(p, &prefix, POLICY_BUILTIN_DENY);
+		to += add_rules(to, &prefix, 1, POLICY_BUILTIN_DENY);
 	}
-	settle_rules(p);
 	return 0;
+}
+
+static int make_rules(struct turn_policy *p, const struct turn_config *c)
+{
+	const uint32_t builtin = c->nb_gateways + (uint32_t)NB_DENIED_BY_DEFAULT;
+	const size_t nb = (size_t)c->nb_deny + c->nb_allow + builtin;
+	struct prefixes_entry *list = calloc(nb, sizeof(*list)), *to = list;
+	int err;
+
+	if (list == NULL)
+		return ENOMEM;
+	to += add_rules(to, c->deny, c->nb_deny, POLICY_DENY);
+	to += add_rules(to, c->allow, c->nb_allow, POLICY_ALLOW);
+	err = add_builtin(to, c);
+	p->rules = err == 0 ? prefixes_make(list, (uint32_t)nb) : NULL;
+	free(list);
+	return err == 0 && p->rules == NULL ? ENOMEM : err;
 }
 
 uint32_t policy_percent(const struct turn_config *c, uint32_t given, uint32_t several)
@@ -530,7 +477,7 @@ static int build(struct turn_policy *p, const struct turn_config *c, struct stun
 	if (err == 0)
 		err = copy_own(p, c);
 	if (err == 0)
-		err = policy_make_rules(p, c);
+		err = make_rules(p, c);
 	if (err == 0)
 		err = copy_nat64(p, c);
 	if (err == 0)
@@ -565,7 +512,7 @@ static void free_shared(struct turn_policy *p)
 	relay_pools_free(&p->relay_pools);
 	discovery_free(&p->discovery);
 	free(p->broadcasts);
-	free(p->rules);
+	prefixes_free(p->rules);
 	free(p->nat64);
 	free(p->own);
 	free(p->routes);
@@ -585,12 +532,10 @@ void turn_policy_free(struct turn_policy *p)
 	free(p->secrets);
 	free(p->realm);
 	free(p->table_mem);
-	if (p->first == NULL) {
+	prefixes_free(p->own_rules);
+	if (p->first == NULL)
 		free_shared(p);
-	} else {
+	else
 		free(p->relay_pools.rule);
-		if (p->rules != p->first->rules)
-			free(p->rules);
-	}
 	secret_free(p);
 }

@@ -4,6 +4,7 @@
 
 #include "hash.h"
 #include "mobile/ticket.h"
+#include "prefixes.h"
 #include "relayed/external.h"
 #include "relayed/relay_pools.h"
 #include "requests/discovery.h"
@@ -22,11 +23,6 @@ struct policy_user {
 // Where a rule comes from. If two are on the same prefix, the origin named first here wins.
 enum policy_origin { POLICY_DENY, POLICY_ALLOW, POLICY_BUILTIN_DENY };
 
-struct policy_rule {
-	struct prefix prefix;
-	uint8_t origin; // enum policy_origin
-};
-
 struct realms;
 struct oauth;
 
@@ -36,8 +32,8 @@ struct turn_policy {
 	char *realm;
 	uint8_t number; // of the realm: 0 is the first
 	struct realms *realms; // of the first realm's; NULL = there are no others
-	// The first realm's, where this is another one's. That one owns all but users, secrets, the
-	// rules of peers, if these are others, and relay_pools.rule.
+	// The first realm's, where this is another one's. That one owns all but users, secrets,
+	// own_rules and relay_pools.rule.
 	const struct turn_policy *first;
 	struct policy_user *users; // nb_users
 	uint32_t nb_users;
@@ -60,10 +56,8 @@ struct turn_policy {
 	uint8_t icmp_tell; // enum turn_icmp_tell
 	uint8_t default_family; // enum turn_family
 	uint32_t quarantine_s, interim_s, grace_s;
-	// One rule for each prefix, sorted by length and then address. Those of length len are at
-	// [rule_from[len], rule_from[len + 1]).
-	struct policy_rule *rules;
-	uint32_t nb_rules, rule_from[130];
+	struct prefixes *rules; // of all realms, with enum policy_origin
+	struct prefixes *own_rules; // what the realm adds to them; NULL = nothing
 	struct addr *relay, *local; // sorted by addr_cmp
 	struct external external;
 	struct relay_pools relay_pools;
@@ -82,11 +76,10 @@ const struct policy_user *policy_user_by_hash(const struct turn_policy *p, const
 // Whether there is a user with this ident.
 bool policy_has_ident(const struct turn_policy *p, const uint8_t ident[TURN_IDENT_LEN]);
 
-// Make the users and secrets of *c, of the realm p->realm, and the rules of peers of *c. 0 or an
-// errno value; turn_policy_free frees what was made in either case.
+// Makes the users and secrets of *c, of the realm p->realm. 0 or an errno value; turn_policy_free
+// frees what was made in either case.
 int policy_make_users(
 	struct turn_policy *p, const struct turn_config *c, struct stun_crypto *crypto);
-int policy_make_rules(struct turn_policy *p, const struct turn_config *c);
 
 // Whether there is a route to a peer for what a relay address (its index) sends to it.
 bool policy_reaches(const struct turn_policy *p, uint32_t relay, const struct addr *peer);

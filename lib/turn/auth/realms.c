@@ -98,41 +98,21 @@ const struct turn_policy *realms_asked(
 
 // --- making: one realm ---------------------------------------------------------------------------
 
-// Both lists of rules together. The caller frees *out.
-static bool both(struct prefix **out, uint32_t *nb, const struct prefix *more, uint32_t nb_more)
+// What the realm adds to the rules of all.
+static int add_rules(struct turn_policy *p, const struct turn_realm *from)
 {
-	struct prefix *all = calloc((size_t)*nb + nb_more + 1, sizeof(*all));
+	const uint32_t nb = from->nb_allow + from->nb_deny;
+	struct prefixes_entry *list = nb > 0 ? calloc(nb, sizeof(*list)) : NULL;
 
-	if (all == NULL)
-		return false;
-	for (uint32_t i = 0; i < *nb; i++)
-		all[i] = (*out)[i];
-	for (uint32_t i = 0; i < nb_more; i++)
-		all[*nb + i] = more[i];
-	*out = all;
-	*nb += nb_more;
-	return true;
-}
-
-// What the realm adds to the rules of all. Without any it shares the first realm's.
-static int add_rules(
-	struct turn_policy *p, const struct turn_config *all, const struct turn_realm *from)
-{
-	struct turn_config c = *all;
-	int err = ENOMEM;
-
-	if (from->nb_allow + from->nb_deny == 0)
-		return 0;
-	p->rules = NULL;
-	p->nb_rules = 0;
-	if (!both(&c.allow, &c.nb_allow, from->allow, from->nb_allow))
-		return ENOMEM;
-	if (both(&c.deny, &c.nb_deny, from->deny, from->nb_deny)) {
-		err = policy_make_rules(p, &c);
-		free(c.deny);
-	}
-	free(c.allow);
-	return err;
+	if (list == NULL)
+		return nb > 0 ? ENOMEM : 0;
+	for (uint32_t i = 0; i < nb; i++)
+		list[i] = i < from->nb_allow
+			? (struct prefixes_entry){from->allow[i], POLICY_ALLOW}
+			: (struct prefixes_entry){from->deny[i - from->nb_allow], POLICY_DENY};
+	p->own_rules = prefixes_make(list, nb);
+	free(list);
+	return p->own_rules != NULL ? 0 : ENOMEM;
 }
 
 // Makes *p, a copy of the first realm's policy, the one of a realm.
@@ -154,7 +134,7 @@ static int make(struct turn_policy *p, const struct turn_config *all, const stru
 	if (from->per_user != 0)
 		p->limits.per_user = from->per_user;
 	if (err == 0)
-		err = add_rules(p, all, from);
+		err = add_rules(p, from);
 	if (err == 0 &&
 		!relay_pools_rules(
 			&p->relay_pools, all, from->relay_pool_names, from->nb_relay_pool_names))

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes prefixes into ranges: sorted, those that hold each other are open at the same time, and the
+// innermost of them says what a range has.
+#include "prefixes.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+
+#define V4_BITS 96 // an IPv4 prefix is this much longer in the 128-bit form
+#define DEPTH_MAX 129 // prefixes that hold each other
+
+// The ranges of one family cover it from its first address to its last. Where each begins stands
+// apart from what is in it, so that a search touches little memory.
+struct family {
+	uint32_t nb;
+	struct prefixes_hit *in;
+	uint32_t *v4; // IPv4 alone, host byte order
+	struct addr *v6; // IPv6 alone
+};
+
+struct prefixes {
+	struct family of[2]; // [is_v4]
+};
+
+// No prefix has this value.
+static const struct prefixes_hit nothing = {0, UINT8_MAX};
+
+static bool same_hit(const struct prefixes_hit *a, const struct prefixes_hit *b)
+{
+	return a->len == b->len && a->value == b->value;
+}
+
+// --- making --------------------------------------------------------------------------------------
+
+// A prefix comes before those that it holds, and the entry that wins before others of its prefix.
+static int by_prefix(const void *a, const void *b)
+{
+	const struct prefixes_entry *x = a, *y = b;
+	int order = addr_cmp(&x->prefix.addr, &y->prefix.addr);
+
+	if (order == 0)
+		order = x->prefix.len - y->prefix.len;
+	return order != 0 ? order : x->value - y->value;
+}
+
+static void clear_host_bits(struct prefix *p)
+{
+	for (unsigned int i = p->len / 8; i < 16; i++)
+		p->addr.b[i] &= i == p->len / 8 ? (uint8_t)(0xff00 >> p->len % 8) : 0;
+}
+
+static bool is_v4(const struct prefix *p)
+{
+	return p->len >= V4_BITS && addr_is_v4(&p->addr);
+}
+
+static uint32_t host_order(const struct addr *v4)
+{
+	return ntohl(v4->w[3]);
+}
+
+static bool begins_at(const struct family *f, const struct addr *at)
+{
+	if (f->nb == 0)
+		return false;
+	return f->v4 != NULL ? f->v4[f->nb - 1] == host_order(at) : addr_eq(&f->v6[f->nb - 1], at);
+}
+
+// From this address on there is this. It stands in the place of what was to begin there.
+static void begin(struct family *f, const struct addr *at, struct prefixes_hit in)
+{
+	if (begins_at(f, at))
+		f->nb--;
+	if (f->nb > 0 && same_hit(&f->in[f->nb - 1], &in))
+		return;
+	if (f->v4 != NULL)
+		f->v4[f->nb] = host_order(at);
+	else
+		f->v6[f->nb] = *at;
+	f->in[f->nb++] = in;
+}
+
+// The prefixes that are open at an address, each in the one before it.
+struct open {
+	struct addr last[DEPTH_MAX];
+	struct prefixes_hit in[DEPTH_MAX];
+	unsigned int depth;
+};
+
+// Ends the innermost: behind it there is what holds it.
+static void close_one(struct family *f, struct open *o)
+{
+	static const struct addr end = {.d = {UINT64_MAX, UINT64_MAX}};
+	const struct addr last = o->last[--o->depth];
+	const bool at_end = f->v4 != NULL ? last.w[3] == UINT32_MAX : addr_eq(&last, &end);
+	const struct addr next = at_end ? last : addr_next(&last);
+
+	if (!at_end)
+		begin(f, &next, o->depth > 0 ? o->in[o->depth - 1] : nothing);
+}
+
+static void sweep(struct family *f, const struct prefixes_entry *list, uint32_t nb)
+{
+	static const struct addr zero;
+	struct open o = {.depth = 0};
+
+	begin(f, &zero, nothing);
+	for (uint32_t i = 0; i < nb; i++) {
+		const struct prefix *p = &list[i].prefix;
+		const struct addr_range r = addr_prefix_range(p);
+
+		if (is_v4(p) != (f->v4 != NULL))
+			continue;
+		while (o.depth > 0 && addr_cmp(&o.last[o.depth - 1], &r.lo) < 0)
+			close_one(f, &o);
+		if (o.depth > 0 && o.in[o.depth - 1].len == p->len)
+			continue; // it is there already
+		o.last[o.depth] = r.hi;
+		o.in[o.depth] = (struct prefixes_hit){p->len, list[i].value};
+		begin(f, &r.lo, o.in[o.depth++]);
+	}
+	while (o.depth > 0)
+		close_one(f, &o);
+}
+
+// Gives back what a family has too much of. Shrinking cannot do harm: where it fails, all stays.
+static void shrink(struct family *f)
+{
+	void *in = realloc(f->in, f->nb * sizeof(*f->in));
+	void *at = f->v4 != NULL ? realloc(f->v4, f->nb * sizeof(*f->v4))
+				 : realloc(f->v6, f->nb * sizeof(*f->v6));
+
+	f->in = in != NULL ? in : f->in;
+	if (f->v4 != NULL)
+		f->v4 = at != NULL ? at : f->v4;
+	else
+		f->v6 = at != NULL ? at : f->v6;
+}
+
+static bool make_room(struct prefixes *p, const struct prefixes_entry *list, uint32_t nb)
+{
+	size_t room[2] = {1, 1}; // ranges: one more for each end of a prefix
+
+	for (uint32_t i = 0; i < nb; i++)
+		room[is_v4(&list[i].prefix)] += 2;
+	for (unsigned int v4 = 0; v4 < 2; v4++)
+		p->of[v4].in = calloc(room[v4], sizeof(*p->of[v4].in));
+	p->of[1].v4 = calloc(room[1], sizeof(*p->of[1].v4));
+	p->of[0].v6 = calloc(room[0], sizeof(*p->of[0].v6));
+	return p->of[0].in != NULL && p->of[1].in != NULL && p->of[1].v4 != NULL &&
+		p->of[0].v6 != NULL;
+}
+
+struct prefixes *prefixes_make(struct prefixes_entry *list, uint32_t nb)
+{
+	struct prefixes *p = calloc(1, sizeof(*p));
+
+	if (p == NULL || !make_room(p, list, nb)) {
+		prefixes_free(p);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < nb; i++)
+		clear_host_bits(&list[i].prefix);
+	qsort(list, nb, sizeof(*list), by_prefix);
+	for (unsigned int v4 = 0; v4 < 2; v4++) {
+		sweep(&p->of[v4], list, nb);
+		shrink(&p->of[v4]);
+	}
+	return p;
+}
+
+void prefixes_free(struct prefixes *p)
+{
+	if (p == NULL)
+		return;
+	for (unsigned int v4 = 0; v4 < 2; v4++) {
+		free(p->of[v4].in);
+		free(p->of[v4].v4);
+		free(p->of[v4].v6);
+	}
+	free(p);
+}
+
+// --- finding -------------------------------------------------------------------------------------
+
+// The range that holds an address: the last one that does not begin behind it. Ranges halve until
+// one is left, without a branch that a CPU would have to guess.
+static uint32_t find_v4(const struct family *f, uint32_t a)
+{
+	uint32_t from = 0;
+
+	for (uint32_t nb = f->nb; nb > 1;) {
+		const uint32_t half = nb / 2;
+
+		from = f->v4[from + half] <= a ? from + half : from;
+		nb -= half;
+	}
+	return from;
+}
+
+static uint32_t find_v6(const struct family *f, const struct addr *a)
+{
+	uint32_t from = 0;
+
+	for (uint32_t nb = f->nb; nb > 1;) {
+		const uint32_t half = nb / 2;
+
+		from = addr_cmp(&f->v6[from + half], a) <= 0 ? from + half : from;
+		nb -= half;
+	}
+	return from;
+}
+
+bool prefixes_find(const struct prefixes *p, const struct addr *a, struct prefixes_hit *hit)
+{
+	const bool v4 = addr_is_v4(a);
+	const struct family *f = &p->of[v4];
+
+	*hit = f->in[v4 ? find_v4(f, host_order(a)) : find_v6(f, a)];
+	return hit->value != nothing.value;
+}
+
+static bool same_family(const struct family *a, const struct family *b)
+{
+	bool same = a->nb == b->nb;
+
+	for (uint32_t i = 0; i < a->nb && same; i++)
+		same = same_hit(&a->in[i], &b->in[i]) &&
+			(a->v4 != NULL ? a->v4[i] == b->v4[i] : addr_eq(&a->v6[i], &b->v6[i]));
+	return same;
+}
+
+bool prefixes_same(const struct prefixes *a, const struct prefixes *b)
+{
+	return same_family(&a->of[0], &b->of[0]) && same_family(&a->of[1], &b->of[1]);
+}
