@@ -34,15 +34,28 @@ bool conf_value_none(const struct conf_node *n)
 		(n->text[0] == '\0' || strcmp(n->text, "~") == 0 || strcmp(n->text, "null") == 0);
 }
 
+// Elements that there is room for where there are so many: a list that grows one by one is copied
+// seldom.
+static size_t room_of(uint32_t nb)
+{
+	size_t room = nb > 0 ? 1 : 0;
+
+	while (room < nb)
+		room *= 2;
+	return room;
+}
+
 void *conf_value_grow(struct conf_ctx *x, const struct conf_key *k, struct conf_node *node,
 	void *base, uint32_t n)
 {
 	char **array = (char **)((char *)base + k->offset);
 	uint32_t *count = (uint32_t *)((char *)base + k->count);
-	// One byte more: an empty list then is not NULL, which would look like a failure
-	char *grown = realloc(*array, ((size_t)*count + n) * k->size + 1);
-	char *fresh;
+	const size_t room = room_of(*count + n);
+	char *grown = *array, *fresh;
 
+	// One byte more: an empty list then is not NULL, which would look like a failure
+	if (grown == NULL || room != room_of(*count))
+		grown = realloc(*array, room * k->size + 1);
 	if (grown == NULL) {
 		conf_fail_memory(x);
 		return NULL;
