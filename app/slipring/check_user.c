@@ -16,6 +16,7 @@
 
 #define USUAL_CRASHES "/var/log/slipring" // crash.directory, if it is there
 
+#define WHY_SIZE (PATH_MAX + 128)
 #define AT(c, f, key) ((struct conf_at){c, &(c)->f, 0, key})
 
 struct who {
@@ -48,10 +49,43 @@ static bool may(const struct who *w, const char *path, int mode)
 	return !WIFEXITED(status) || WEXITSTATUS(status) == 0;
 }
 
+// Puts the first directory of an absolute path that somebody may not enter into dir, if any.
+static bool is_kept_out(const struct who *w, const char *path, char dir[PATH_MAX])
+{
+	const char *end = path;
+
+	while ((end = strchr(end + 1, '/')) != NULL) {
+		snprintf(dir, PATH_MAX, "%.*s", (int)(end - path), path);
+		if (!may(w, dir, X_OK))
+			return true;
+	}
+	return false;
+}
+
+// Puts ", because it may not enter DIRECTORY ..." into text if that keeps somebody from a file,
+// else nothing. Links are followed: the directories that they lead through count.
+static void why_not(const struct who *w, const char *path, char text[WHY_SIZE])
+{
+	char real[PATH_MAX], dir[PATH_MAX];
+
+	text[0] = '\0';
+	if (realpath(path, real) != NULL &&
+		((path[0] == '/' && is_kept_out(w, path, dir)) || is_kept_out(w, real, dir)))
+		snprintf(text, WHY_SIZE,
+			", because it may not enter %s (chmod o+x, or move the file away)", dir);
+}
+
 static void check_file(
 	const struct who *w, const char *path, struct conf_at at, struct conf_report *r)
 {
-	if (path != NULL && access(path, R_OK) == 0 && !may(w, path, R_OK))
+	char why[WHY_SIZE];
+
+	if (path == NULL || access(path, R_OK) != 0 || may(w, path, R_OK))
+		return;
+	why_not(w, path, why);
+	if (why[0] != '\0')
+		conf_tell(r, CONF_WARNING, at, "%s cannot read %s again%s", w->name, path, why);
+	else
 		conf_tell(r, CONF_WARNING, at,
 			"%s cannot read %s, which will not be read again: give it to that user, or "
 			"to one of its groups with mode 0640, or make it a credential "
@@ -93,12 +127,14 @@ static bool may_change(const struct who *w, const char *file, char dir[PATH_MAX]
 static void check_records(const struct who *w, const struct conf *c, struct conf_report *r)
 {
 	const char *file = c->records.file;
-	char dir[PATH_MAX];
+	char dir[PATH_MAX], why[WHY_SIZE];
 
-	if (file != NULL && !may_change(w, file, dir))
-		conf_tell(r, CONF_WARNING, AT(c, records.file, "records.file"),
-			"%s cannot make files in %s, so records are not rotated: chown it", w->name,
-			dir);
+	if (file == NULL || may_change(w, file, dir))
+		return;
+	why_not(w, dir, why);
+	conf_tell(r, CONF_WARNING, AT(c, records.file, "records.file"),
+		"%s cannot make files in %s%s, so records are not rotated%s", w->name, dir, why,
+		why[0] == '\0' ? ": chown it" : "");
 }
 
 // The reports themselves become that user's.
@@ -106,11 +142,15 @@ static void check_crash(const struct who *w, const struct conf *c, struct conf_r
 {
 	const char *dir = c->crash.directory != NULL ? c->crash.directory : USUAL_CRASHES;
 
-	if (dir[0] != '\0' && access(dir, F_OK) == 0 && !may(w, dir, R_OK | W_OK | X_OK))
-		conf_tell(r, CONF_WARNING, AT(c, crash.directory, "crash.directory"),
-			"%s cannot list %s and remove files there, so slipringctl crash may "
-			"show nothing, and a stop leaves an empty report: chown it",
-			w->name, dir);
+	char why[WHY_SIZE];
+
+	if (dir[0] == '\0' || access(dir, F_OK) != 0 || may(w, dir, R_OK | W_OK | X_OK))
+		return;
+	why_not(w, dir, why);
+	conf_tell(r, CONF_WARNING, AT(c, crash.directory, "crash.directory"),
+		"%s cannot list %s and remove files there%s, so slipringctl crash may show "
+		"nothing, and a stop leaves an empty report%s",
+		w->name, dir, why, why[0] == '\0' ? ": chown it" : "");
 }
 
 // Whether root may become that user. Root of a unit has what its CapabilityBoundingSet= leaves.

@@ -249,6 +249,13 @@ def check_says(lab, folder, user):
     assert f"{USER} cannot read {folder}/tls.pem" not in out, out
     for path in (*files, folder):
         os.chown(path, user.pw_uid, user.pw_gid)
+    os.chmod(lab.dir, 0o700)  # a home
+    out = check()
+    kept_out = f"because it may not enter {lab.dir} (chmod o+x, or move the file away)"
+    for path in (*files, f"{folder}/tls.pem"):
+        assert f"user {USER} cannot read {path} again, {kept_out}" in out, out
+    assert f"cannot make files in {folder}/, {kept_out}, so records" in out, out
+    os.chmod(lab.dir, 0o711)
     out = check()
     os.chown(folder, 0, 0)
     assert f"user {USER}" not in out, out
