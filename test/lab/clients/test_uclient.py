@@ -3,6 +3,8 @@
 """turnutils_uclient, an unmodified client: channels, indications, both families, many clients."""
 
 import os
+import re
+import shlex
 from unittest import mock
 
 import lab as labs
@@ -48,8 +50,22 @@ def talkative(lab):
     assert run.finish(5).complete, run.output[-2000:]
 
 
+def first_call(lab):
+    """README's command works as it is printed, by README's secret and the default rules for peers."""
+    with open(os.path.join(labs.TOP, "README.md")) as file:
+        text = file.read()
+    argv = shlex.split(re.search(r"^turnutils_uclient .*$", text, re.M)[0], comments=True)
+    auth = {"users": [], "secrets": [argv[argv.index("-W") + 1]]}
+    assert argv.pop() == "192.0.2.1" and 'secrets: ["change me"]' in text
+    server = lab.server({"auth": auth, "peers": {"allow": []}})
+    said = lab.cli.run(*argv, SERVER4)
+    assert "tot_send_msgs=20, tot_recv_msgs=20" in said and "Total lost packets 0 " in said, said
+    server.stop()
+
+
 def main(lab):
     talkative(lab)
+    first_call(lab)
     lab.server()
     uclient.start_peer(lab)
     bad = []
