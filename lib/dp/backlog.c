@@ -14,6 +14,7 @@
 #include "dp_view.h"
 #include "drop_of.h"
 #include "hash.h"
+#include "link/local_addrs.h"
 #include "turn.h"
 #include "turn_mark.h"
 #include "worker.h"
@@ -139,6 +140,12 @@ static bool has_many(const struct backlog_queue *q, uint64_t hash, uint32_t tag,
 
 // --- in -----------------------------------------------------------------------------------------
 
+// Whether a packet that waits, or is to wait, asks: ClientHellos alone have that listener.
+static bool is_request(const struct turn_view *v)
+{
+	return dp_view_is_request(v) || v->listener == LOCAL_ONLY_DTLS;
+}
+
 // Nobody can feign this except by sending from the 5-tuple of a client who is known. A client that
 // talks over a stream or a session has shown that it is there.
 static bool is_known(const struct worker *w, const struct turn_view *v)
@@ -174,7 +181,7 @@ static unsigned int refusal(const struct worker *w, const struct rte_mbuf *m, en
 {
 	const struct backlog *b = &w->backlog;
 	const struct backlog_queue *q = &b->queue[to];
-	const bool request = dp_view_is_request(v);
+	const bool request = is_request(v);
 	const uint32_t left = b->max - q->waiting[request];
 	const uint32_t share = RTE_MIN(RTE_MAX(left / CLIENT_SHARE, 1u), b->client_max);
 
@@ -193,7 +200,7 @@ static void append(struct backlog *b, struct backlog_queue *q, struct rte_mbuf *
 	const struct turn_view *v = &mbuf_meta_of(m)->datagram;
 	const uint16_t at = (uint16_t)((q->head + q->n++) & (q->nb_slots - 1));
 	struct backlog_bucket *to = bucket_of(q, hash);
-	const bool request = dp_view_is_request(v);
+	const bool request = is_request(v);
 
 	q->ring[at] = m;
 	q->tag[at] = tag_of(hash, request);
@@ -209,11 +216,28 @@ static void append(struct backlog *b, struct backlog_queue *q, struct rte_mbuf *
 		q->waiting[request]++;
 }
 
-bool backlog_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
+// Has a packet wait in a queue, or drops it.
+static void put(struct worker *w, struct rte_mbuf *m, enum backlog_whose to,
+	const struct turn_view *v, uint64_t hash)
 {
 	struct backlog *b = &w->backlog;
+	const unsigned int bad = refusal(w, m, to, v, hash);
+
+	if (bad != DP_SENT) {
+		if (!is_request(v))
+			turn_usage_unplanned(w->shard, v, (enum turn_loss)losses_of(bad));
+		worker_drop(w, m, bad);
+		return;
+	}
+	mbuf_meta_of(m)->datagram = *v;
+	b->queue[to].longs += is_long(w, m);
+	append(b, &b->queue[to], m, hash);
+}
+
+bool backlog_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
+{
+	const struct backlog *b = &w->backlog;
 	enum backlog_whose to;
-	unsigned int bad;
 	uint64_t hash;
 
 	if (likely(!backlog_concerns(&w->backlog, v)) || has_waited(v))
@@ -227,17 +251,16 @@ bool backlog_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 		to = BACKLOG_STRANGERS;
 	else
 		return false;
-	bad = refusal(w, m, to, v, hash);
-	if (bad != DP_SENT) {
-		if (!dp_view_is_request(v))
-			turn_usage_unplanned(w->shard, v, (enum turn_loss)losses_of(bad));
-		worker_drop(w, m, bad);
-		return true;
-	}
-	mbuf_meta_of(m)->datagram = *v;
-	b->queue[to].longs += is_long(w, m);
-	append(b, &b->queue[to], m, hash);
+	put(w, m, to, v, hash);
 	return true;
+}
+
+void backlog_hello(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
+{
+	struct turn_view of = *v;
+
+	of.listener = LOCAL_ONLY_DTLS;
+	put(w, m, BACKLOG_STRANGERS, &of, hash_of(&w->backlog, &of));
 }
 
 // --- out ----------------------------------------------------------------------------------------
@@ -249,7 +272,7 @@ static struct rte_mbuf *pop(struct worker *w, struct backlog_queue *q)
 	struct rte_mbuf *m = q->ring[q->head];
 	const struct turn_view *v = &mbuf_meta_of(m)->datagram;
 	struct backlog_bucket *from = bucket_of(q, hash_of(b, v));
-	const bool request = dp_view_is_request(v);
+	const bool request = is_request(v);
 
 	// the oldest of all is the oldest of its bucket
 	from->head = q->next[q->head];

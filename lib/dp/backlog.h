@@ -79,6 +79,9 @@ static inline bool backlog_concerns(const struct backlog *b, const struct turn_v
 // True when it took, or dropped, a datagram that backlog_concerns; false when that may be routed at
 // once.
 bool backlog_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v);
+// Takes a ClientHello of DTLS, which waits as a request of a stranger does, whoever its client is:
+// it may be in anybody's name. Nothing that its client sends waits behind it.
+void backlog_hello(struct worker *w, struct rte_mbuf *m, const struct turn_view *v);
 // To be told of each burst: how many packets were received for it and how many were relayed.
 static inline void backlog_see(
 	struct backlog *b, unsigned int received, unsigned int relayed, uint64_t now_ms)

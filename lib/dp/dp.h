@@ -54,6 +54,8 @@
 	X(DP_DROP_DTLS_RATE, "dtls-rate", "ClientHello with its cookie, past limits.handshakes")  \
 	X(DP_DROP_DTLS_RECORD, "dtls-record",                                                     \
 		"DTLS record forged, replayed, or of no use to its session")                      \
+	X(DP_DROP_DTLS_MANY, "dtls-many",                                                         \
+		"rest of a datagram with more DTLS records than fit a turn")                      \
 	X(DP_DROP_DTLS_ENDED, "dtls-ended", "from or to a client whose DTLS session has ended")   \
 	X(DP_DROP_DTLS_CIPHER, "dtls-cipher", "to a DTLS client: it could not be encrypted")      \
 	X(DP_DROP_SUPER, "super-frame",                                                           \

@@ -291,7 +291,7 @@ static bool relay_planned(struct worker *w, unsigned int i, bool may_wait)
 
 	if ((v->flags & DP_UNJUDGED) != 0 && !accept_again(w, i))
 		return false;
-	if (unlikely(client_concerns(w, v)) && client_take(w, b->m[i], v))
+	if (unlikely(client_concerns(w, v)) && client_take(w, b->m[i], v, may_wait))
 		return false;
 	if (may_wait && backlog_concerns(&w->backlog, v) && backlog_take(w, b->m[i], v))
 		return false;
@@ -300,10 +300,12 @@ static bool relay_planned(struct worker *w, unsigned int i, bool may_wait)
 	return b->turn.plan.verdict == TURN_RELAY || b->turn.plan.verdict == TURN_SEND;
 }
 
-// True when a datagram waits behind a request of its client.
+// True when a datagram waits behind a request of its client. One that is still to be decrypted does
+// not: what comes of it does.
 static bool follows(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 {
-	return v->leg == TURN_FROM_CLIENT && !dp_view_is_request(v) && backlog_take(w, m, v);
+	return v->leg == TURN_FROM_CLIENT && !dp_view_is_request(v) && !client_concerns(w, v) &&
+		backlog_take(w, m, v);
 }
 
 // Relays datagrams [from, to) of a leg, up to the first one that takes a plan. Returns up to where.

@@ -122,7 +122,10 @@ static void burst_once(struct worker *w, unsigned int of, unsigned int homes)
 static void burst_route(struct worker *w, unsigned int of, unsigned int homes)
 {
 	burst_once(w, of, homes);
-	while (unlikely(dtls_clients_waiting(w))) {
+	if (likely(!dtls_clients_waiting(w)))
+		return;
+	dtls_clients_begin(w);
+	while (dtls_clients_waiting(w)) {
 		const unsigned int opened = dtls_clients_open_burst(w);
 
 		if (unlikely(w->capture != NULL))

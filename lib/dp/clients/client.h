@@ -50,10 +50,11 @@ static inline bool client_concerns(const struct worker *w, const struct turn_vie
 }
 
 // Takes a datagram for which client_concerns is true, if it is still to be decrypted. False: it is
-// as its client has written it, and still the caller's.
-static inline bool client_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
+// as its client has written it, and still the caller's. may_wait: unless it comes from the backlog.
+static inline bool client_take(
+	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, bool may_wait)
 {
-	return dtls_clients_take(w, m, v);
+	return dtls_clients_take(w, m, v, may_wait);
 }
 
 // The datagram of a view as net_frame_parse would fill f; a message over a stream as if it had come

@@ -3,6 +3,7 @@
 // have been over UDP, headers and checksums right, so that all that follows is as for any other.
 #include "clients/dtls_clients.h"
 #include "addr.h"
+#include "backlog.h"
 #include "bytes.h"
 #include "capture/capture.h"
 #include "clients/sessions.h"
@@ -92,10 +93,7 @@ static void ask(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct endpoint client = {v->src, v->src_port};
 	uint8_t answer[DTLS_VERIFY_LEN];
 
-	if (!dtls_cookie_ask(w->sessions->cookies, h, &client, server, answer)) {
-		worker_drop(w, m, drop_of_turn(TURN_DROP_INTERNAL));
-		return;
-	}
+	dtls_cookie_ask(&w->sessions->cookies, h, &client, server, answer);
 	w->live.dtls.verify++;
 	memcpy((uint8_t *)m->buf_addr + REWRITE_ANSWER_AT, answer, sizeof(answer));
 	rewrite_answer(w, m, v->listener, &client, sizeof(answer));
@@ -189,7 +187,7 @@ static void hello(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 
 	if (!dtls_hello_read(v->data, v->len, &h))
 		refuse(w, m, v, DP_DROP_DTLS_HELLO, STREAM_REFUSED_DTLS_HELLO);
-	else if (dtls_cookie_good(w->sessions->cookies, &h, &client, server))
+	else if (dtls_cookie_good(&w->sessions->cookies, &h, &client, server))
 		cookied(w, m, v, &h, server);
 	else
 		ask(w, m, v, &h, server);
@@ -227,7 +225,8 @@ static void record(struct worker *w, struct rte_mbuf *m, const struct turn_view 
 		refuse(w, m, v, DP_DROP_DTLS_UNKNOWN, STREAM_REFUSED_DTLS_UNKNOWN);
 }
 
-bool dtls_clients_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
+bool dtls_clients_take(
+	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, bool may_wait)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
 	struct turn_view of = *v;
@@ -245,6 +244,8 @@ bool dtls_clients_take(struct worker *w, struct rte_mbuf *m, const struct turn_v
 		worker_drop(w, m, DP_DROP_DTLS_PLAIN);
 	else if (v->len < DTLS_RECORD_LEN)
 		worker_drop(w, m, DP_DROP_DTLS_UNKNOWN);
+	else if (dtls_hello_is(v->data, v->len) && may_wait)
+		backlog_hello(w, m, v);
 	else if (dtls_hello_is(v->data, v->len))
 		hello(w, m, &of, &(struct endpoint){f.dst, f.dport});
 	else
@@ -384,19 +385,47 @@ static void finish(struct worker *w, struct session *c, const struct sealed *s)
 	}
 }
 
-// Takes one message out of a datagram. Returns what there was; IO_LATER when nothing is left in it.
-static int open_one(struct worker *w, struct session *c, struct sealed *s)
+// Drops what is left of a datagram where there is no time for more.
+static void cut(struct worker *w, struct sealed *s)
+{
+	if (s->in_len < DTLS_RECORD_LEN)
+		return;
+	s->in_len = 0;
+	w->live.made++;
+	w->live.drop[DP_DROP_DTLS_MANY]++;
+}
+
+// Decrypts the next message of a datagram. One record of each is its own, the others share
+// SESSIONS_MORE a burst.
+static int read_one(struct worker *w, struct session *c, struct sealed *s, uint8_t **message)
 {
 	struct outlet o = {w, c};
-	struct dtls_wire wire = {.in = s->in, .in_len = s->in_len, .out = send_made, .ctx = &o};
-	uint8_t *message;
-	const int n = dtls_session_read(c->dtls, &wire, &message);
+	const uint16_t own = s->begun ? 0 : 1;
+	struct dtls_wire wire = {.in = s->in,
+		.in_len = s->in_len,
+		.most = (uint16_t)(own + w->sessions->more),
+		.out = send_made,
+		.ctx = &o};
+	const int n = dtls_session_read(c->dtls, &wire, message);
 
+	w->sessions->more -= wire.opened > own ? wire.opened - own : 0;
+	s->begun = true;
 	s->in = wire.in;
 	s->in_len = wire.in_len;
 	w->live.dtls.again += wire.outs;
 	w->live.dtls.unsealed += wire.unsealed;
 	s->used |= wire.outs > 0 || n > 0;
+	if (w->sessions->more == 0)
+		cut(w, s);
+	return n;
+}
+
+// Takes one message out of a datagram. Returns what there was; IO_LATER when nothing is left in it.
+static int open_one(struct worker *w, struct session *c, struct sealed *s)
+{
+	uint8_t *message;
+	const int n = read_one(w, c, s, &message);
+
 	if (n <= 0)
 		return n;
 	if (s->in_len == 0 && !s->bare)

@@ -12,9 +12,15 @@
 struct rewrite;
 struct rte_mbuf;
 
-// Takes a datagram for which sessions_concern is true. False: it is for no DTLS listener, and still
-// the caller's.
-bool dtls_clients_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v);
+// Takes a datagram for which sessions_concern is true. A ClientHello waits in the backlog if it
+// may. False: it is for no DTLS listener, and still the caller's.
+bool dtls_clients_take(
+	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, bool may_wait);
+// To be called once for a burst, when dtls_clients_take has seen all of it.
+static inline void dtls_clients_begin(struct worker *w)
+{
+	w->sessions->more = SESSIONS_MORE;
+}
 // Decrypts what dtls_clients_take has kept, up to a whole burst, into w->burst, and returns how
 // many datagrams are in it. To be called again while dtls_clients_waiting.
 unsigned int dtls_clients_open_burst(struct worker *w);

@@ -159,7 +159,7 @@ struct session *sessions_add(
 		.listener = listener,
 		.generation = c->generation + 1 != 0 ? c->generation + 1 : 1,
 		.heard_ms = w->now_ms,
-		.number = dtls_cookies_count(s->cookies),
+		.number = dtls_cookies_count(&s->cookies),
 		.state = SESSION_SHAKING};
 	if (!table_insert(
 		    &s->table, hash_of(s, client, port, listener), (uint32_t)(c - s->session))) {
@@ -185,7 +185,7 @@ void sessions_spend(struct worker *w, struct session *c)
 		return;
 	c->spent = true;
 	*spent_of(w->sessions, hash) =
-		dtls_cookies_count(w->sessions->cookies) << SPENT_TAG | hash >> (64 - SPENT_TAG);
+		dtls_cookies_count(&w->sessions->cookies) << SPENT_TAG | hash >> (64 - SPENT_TAG);
 }
 
 bool sessions_is_fresh(const struct worker *w, const struct turn_view *v, uint64_t number)
@@ -386,8 +386,8 @@ static void rotate(struct worker *w)
 	uint8_t key[DTLS_COOKIE_KEY_LEN];
 
 	csprng_bytes(&w->rng, key, sizeof(key));
-	if (dtls_cookies_rotate(w->sessions->cookies, key)) // else it is tried again
-		w->sessions->rotated_ms = w->now_ms;
+	dtls_cookies_rotate(&w->sessions->cookies, key);
+	w->sessions->rotated_ms = w->now_ms;
 	explicit_bzero(key, sizeof(key));
 }
 
@@ -498,9 +498,9 @@ static int create(struct worker *w)
 	s->session = (struct session *)mem;
 	csprng_bytes(&w->rng, &s->key, sizeof(s->key));
 	csprng_bytes(&w->rng, key, sizeof(key));
-	s->cookies = dtls_cookies_create(key);
+	dtls_cookies_init(&s->cookies, key);
 	explicit_bzero(key, sizeof(key));
-	return s->cookies != NULL ? 0 : -ENOMEM;
+	return 0;
 }
 
 int sessions_create(struct dp *d)
@@ -521,7 +521,7 @@ void sessions_free(struct worker *w)
 		return;
 	for (uint32_t i = 0; i < s->used; i++)
 		dtls_session_free(s->session[i].dtls);
-	dtls_cookies_free(s->cookies);
+	explicit_bzero(&s->cookies, sizeof(s->cookies));
 	rte_free(s);
 	w->sessions = NULL;
 }

@@ -28,6 +28,7 @@
 #include "dp_burst.h"
 #include "dp_view.h"
 #include "dtls/dtls.h"
+#include "dtls/dtls_cookie.h"
 #include "dtls/dtls_hello.h"
 #include "hash.h"
 #include "link/local_addrs.h"
@@ -38,7 +39,6 @@
 #include "worker.h"
 
 struct conf;
-struct dtls_cookies;
 
 #define SESSION_NONE UINT32_MAX
 
@@ -78,6 +78,7 @@ struct sealed {
 	int outcome; // what the last try has come to; below 0: its session ends
 	bool bare; // there are no headers of a frame in front of it
 	bool used; // a message has come of it, or an answer
+	bool begun; // its first record has been read
 	uint16_t in_len;
 	uint8_t *in; // what is left of it
 };
@@ -91,6 +92,9 @@ struct owed_end {
 	uint8_t to; // that worker
 };
 #define OWED_ENDS 256
+// Records that may be decrypted for a burst besides one of each datagram: so it brings no more
+// messages than two bursts of datagrams would.
+#define SESSIONS_MORE DP_BURST
 
 // One worker's.
 struct sessions {
@@ -100,12 +104,13 @@ struct sessions {
 	uint32_t oldest, youngest; // handshakes
 	struct hash_key key;
 	struct table table; // all except FREE, GIVEN_UP and CLOSED
-	struct dtls_cookies *cookies;
+	struct dtls_cookies cookies;
 	struct rates rates; // handshakes begun
 	uint64_t *spent; // for the last clients whose cookies are spent: see sessions_spend
 	uint64_t rotated_ms, ticked_ms;
 	unsigned int nb_owed;
 	struct owed_end owed[OWED_ENDS];
+	uint16_t more; // records that may still be decrypted besides one of each datagram
 	unsigned int n, at;
 	struct sealed sealed[DP_BURST];
 };

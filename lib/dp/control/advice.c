@@ -116,6 +116,7 @@ static const char *const advice[DP_DROP_END] = {
 	[DP_DROP_DTLS_FULL] = "raise dtls.sessions or dtls.half-open, or look for a flood",
 	[DP_DROP_DTLS_RATE] = "a flood, or many clients behind one address: limits.handshakes",
 	[DP_DROP_DTLS_RECORD] = "",
+	[DP_DROP_DTLS_MANY] = "a client that sends many small records in a datagram, or a flood",
 	[DP_DROP_DTLS_ENDED] = "",
 	[DP_DROP_DTLS_CIPHER] = "report it, with the log",
 	[DP_DROP_SUPER] = "report it, with the kind of port; its offloads can be switched off",

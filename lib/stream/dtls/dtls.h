@@ -26,6 +26,8 @@ struct ssl_ctx_st; // libssl's SSL_CTX
 struct dtls_wire {
 	uint8_t *in; // the rest of a datagram; the call writes over it
 	uint16_t in_len;
+	uint16_t most; // records of a session that may be decrypted; 0: all
+	uint16_t opened; // that were
 	uint16_t outs; // datagrams that went out
 	uint16_t unsealed; // records that did not go out: the cipher failed
 	// Sends one datagram.
@@ -60,9 +62,9 @@ void dtls_handshake_free(struct dtls_handshake *h); // NULL is fine
 
 // Decrypts the next message in w->in in place. Returns its length, with *message pointing at it,
 // and takes all up to the end of its record out of w->in. IO_LATER: there is no more, and w->in is
-// done with. IO_CLOSED, IO_FAILED: an alert has ended the session. Forged, replayed and empty
-// records leave no other trace. Handshake messages are answered, up to a limit: a repeated Finished
-// by our last flight, a ClientHello by a refusal.
+// done with, or w->most were opened. IO_CLOSED, IO_FAILED: an alert has ended the session. Forged,
+// replayed and empty records leave no other trace. Handshake messages are answered, up to a limit:
+// a repeated Finished by our last flight, a ClientHello by a refusal.
 int dtls_session_read(struct dtls_session *s, struct dtls_wire *w, uint8_t **message);
 // Bytes that a record of the session has more than its message.
 uint16_t dtls_session_overhead(const struct dtls_session *s);

@@ -1,69 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes and checks the cookies of ClientHellos. A cookie is an HMAC over what a client must repeat.
-#include <stdlib.h>
-
-#include <openssl/core_names.h>
+// Makes and checks the cookies of ClientHellos. A cookie is a MAC over what a client must repeat.
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/params.h>
 
 #include "dtls/dtls_cookie.h"
 
 #define HELLO_VERIFY_REQUEST 3
 #define DTLS_1_0 0xfeff
-#define MAC_LEN 32 // bytes; a cookie has the first DTLS_COOKIE_MAC_LEN of them
 #define NUMBER_LEN 8
+#define TEXT_LEN (NUMBER_LEN + 2 * (16 + 2) + DTLS_RANDOM_LEN)
 
-struct dtls_cookies {
-	EVP_MAC_CTX *now, *before;
-	uint64_t number; // of the cookies that are made now
-};
-
-static bool set_key(EVP_MAC_CTX *c, const uint8_t key[DTLS_COOKIE_KEY_LEN])
+void dtls_cookies_init(struct dtls_cookies *c, const uint8_t key[DTLS_COOKIE_KEY_LEN])
 {
-	char digest[] = "SHA256";
-	const OSSL_PARAM params[] = {
-		OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
-		OSSL_PARAM_construct_end()};
-
-	return EVP_MAC_init(c, key, DTLS_COOKIE_KEY_LEN, params) == 1;
+	*c = (struct dtls_cookies){.number = 0};
+	memcpy(c->key[0], key, DTLS_COOKIE_KEY_LEN);
+	memcpy(c->key[1], key, DTLS_COOKIE_KEY_LEN);
 }
 
-struct dtls_cookies *dtls_cookies_create(const uint8_t key[DTLS_COOKIE_KEY_LEN])
+void dtls_cookies_rotate(struct dtls_cookies *c, const uint8_t key[DTLS_COOKIE_KEY_LEN])
 {
-	struct dtls_cookies *c = calloc(1, sizeof(*c));
-	EVP_MAC *mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
-
-	if (c != NULL && mac != NULL) {
-		c->now = EVP_MAC_CTX_new(mac);
-		c->before = EVP_MAC_CTX_new(mac);
-	}
-	EVP_MAC_free(mac);
-	if (c != NULL && c->now != NULL && c->before != NULL && set_key(c->now, key) &&
-		set_key(c->before, key))
-		return c;
-	dtls_cookies_free(c);
-	return NULL;
-}
-
-void dtls_cookies_free(struct dtls_cookies *c)
-{
-	if (c == NULL)
-		return;
-	EVP_MAC_CTX_free(c->now);
-	EVP_MAC_CTX_free(c->before);
-	free(c);
-}
-
-bool dtls_cookies_rotate(struct dtls_cookies *c, const uint8_t key[DTLS_COOKIE_KEY_LEN])
-{
-	EVP_MAC_CTX *fresh = c->before;
-
-	if (!set_key(fresh, key))
-		return false;
-	c->before = c->now;
-	c->now = fresh;
-	return true;
+	c->now ^= 1;
+	memcpy(c->key[c->now], key, DTLS_COOKIE_KEY_LEN);
 }
 
 uint64_t dtls_cookies_count(struct dtls_cookies *c)
@@ -71,51 +27,46 @@ uint64_t dtls_cookies_count(struct dtls_cookies *c)
 	return ++c->number;
 }
 
-static bool add_endpoint(EVP_MAC_CTX *mac, const struct endpoint *e)
+static void add_endpoint(uint8_t *to, const struct endpoint *e)
 {
-	uint8_t port[2];
-
-	store_be16(port, e->port);
-	return EVP_MAC_update(mac, e->addr.b, sizeof(e->addr.b)) == 1 &&
-		EVP_MAC_update(mac, port, sizeof(port)) == 1;
+	memcpy(to, e->addr.b, sizeof(e->addr.b));
+	store_be16(to + sizeof(e->addr.b), e->port);
 }
 
-// Writes the MAC behind the number of a cookie. The MAC covers both ends, and the random that a
-// client repeats in its second ClientHello. Some offer other cipher suites there (doc/protocol.md).
-static bool make(EVP_MAC_CTX *mac, const struct dtls_hello *h, const struct endpoint *client,
-	const struct endpoint *server, uint8_t cookie[NUMBER_LEN + MAC_LEN])
+// Writes the MAC behind the number of a cookie, which says the key. The MAC covers both ends, and
+// the random that a client repeats in its second ClientHello. Some offer other cipher suites there
+// (doc/protocol.md).
+static void make(const struct dtls_cookies *c, const struct dtls_hello *h,
+	const struct endpoint *client, const struct endpoint *server,
+	uint8_t cookie[DTLS_COOKIE_LEN])
 {
-	size_t len;
+	uint8_t text[TEXT_LEN], *p = text;
 
-	return EVP_MAC_init(mac, NULL, 0, NULL) == 1 &&
-		EVP_MAC_update(mac, cookie, NUMBER_LEN) == 1 && add_endpoint(mac, client) &&
-		add_endpoint(mac, server) && EVP_MAC_update(mac, h->random, DTLS_RANDOM_LEN) == 1 &&
-		EVP_MAC_final(mac, cookie + NUMBER_LEN, &len, MAC_LEN) == 1;
+	memcpy(p, cookie, NUMBER_LEN);
+	add_endpoint(p += NUMBER_LEN, client);
+	add_endpoint(p += 18, server);
+	memcpy(p + 18, h->random, DTLS_RANDOM_LEN);
+	siphash(c->key[cookie[NUMBER_LEN - 1] & 1], text, sizeof(text), cookie + NUMBER_LEN);
 }
 
-bool dtls_cookie_good(struct dtls_cookies *c, const struct dtls_hello *h,
+bool dtls_cookie_good(const struct dtls_cookies *c, const struct dtls_hello *h,
 	const struct endpoint *client, const struct endpoint *server)
 {
-	uint8_t cookie[NUMBER_LEN + MAC_LEN];
+	uint8_t cookie[DTLS_COOKIE_LEN];
 
 	if (h->cookie_len != DTLS_COOKIE_LEN)
 		return false;
 	memcpy(cookie, h->cookie, NUMBER_LEN);
-	return (make(c->now, h, client, server, cookie) &&
-		       CRYPTO_memcmp(cookie, h->cookie, DTLS_COOKIE_LEN) == 0) ||
-		(make(c->before, h, client, server, cookie) &&
-			CRYPTO_memcmp(cookie, h->cookie, DTLS_COOKIE_LEN) == 0);
+	make(c, h, client, server, cookie);
+	return CRYPTO_memcmp(cookie, h->cookie, DTLS_COOKIE_LEN) == 0;
 }
 
-bool dtls_cookie_ask(struct dtls_cookies *c, const struct dtls_hello *h,
+void dtls_cookie_ask(const struct dtls_cookies *c, const struct dtls_hello *h,
 	const struct endpoint *client, const struct endpoint *server, uint8_t *out)
 {
 	const uint16_t body = DTLS_VERIFY_LEN - DTLS_RECORD_LEN - DTLS_HANDSHAKE_LEN;
-	uint8_t *message = out + DTLS_RECORD_LEN, cookie[NUMBER_LEN + MAC_LEN];
+	uint8_t *message = out + DTLS_RECORD_LEN, *cookie = message + DTLS_HANDSHAKE_LEN + 3;
 
-	store_be64(cookie, c->number);
-	if (!make(c->now, h, client, server, cookie))
-		return false;
 	memset(out, 0, DTLS_VERIFY_LEN);
 	out[0] = DTLS_HANDSHAKE;
 	store_be16(out + 1, DTLS_1_0); // whatever version is negotiated (RFC 6347 4.2.1)
@@ -126,6 +77,6 @@ bool dtls_cookie_ask(struct dtls_cookies *c, const struct dtls_hello *h,
 	store_be16(message + 10, body);
 	store_be16(message + DTLS_HANDSHAKE_LEN, DTLS_1_0);
 	message[DTLS_HANDSHAKE_LEN + 2] = DTLS_COOKIE_LEN;
-	memcpy(message + DTLS_HANDSHAKE_LEN + 3, cookie, DTLS_COOKIE_LEN);
-	return true;
+	store_be64(cookie, c->number << 1 | c->now);
+	make(c, h, client, server, cookie);
 }

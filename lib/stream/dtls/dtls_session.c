@@ -234,6 +234,7 @@ static int input(
 
 	if (h.version != VERSION || h.number >> 48 != EPOCH || !is_new(s, seq))
 		return IO_LATER;
+	w->opened++;
 	n = unseal(s, CLIENT, h, p, message);
 	if (n < 0)
 		return IO_LATER;
@@ -250,11 +251,16 @@ static int input(
 	return IO_LATER;
 }
 
+static bool has_time(const struct dtls_wire *w)
+{
+	return w->most == 0 || w->opened < w->most;
+}
+
 int dtls_session_read(struct dtls_session *s, struct dtls_wire *w, uint8_t **message)
 {
 	int n = IO_LATER;
 
-	while (n == IO_LATER && w->in_len >= DTLS_RECORD_LEN) {
+	while (n == IO_LATER && has_time(w) && w->in_len >= DTLS_RECORD_LEN) {
 		const struct header h = header_read(w->in);
 		uint8_t *body = w->in + DTLS_RECORD_LEN;
 
@@ -264,7 +270,7 @@ int dtls_session_read(struct dtls_session *s, struct dtls_wire *w, uint8_t **mes
 		w->in_len = (uint16_t)(w->in_len - DTLS_RECORD_LEN - h.len);
 		n = input(s, w, h, body, message);
 	}
-	if (n <= 0)
+	if (n < 0 || (n == IO_LATER && has_time(w)))
 		w->in_len = 0;
 	return n;
 }

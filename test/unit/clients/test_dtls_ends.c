@@ -98,9 +98,14 @@ static void test_none(void **state)
 	clients_world_close();
 }
 
-// Three bursts' worth of messages in a few datagrams of one round.
+// Three bursts' worth of messages in a few datagrams of one burst: each has one, and all of them
+// SESSIONS_MORE.
 static void test_many(void **state)
 {
+	static const uint8_t last[] = {40, 60, 80};
+	const struct endpoint peer = peer_of(0);
+	struct world_datagram d;
+
 	open_world(state);
 	for (unsigned int n = 0; n < 5; n++) {
 		joined.len = 0;
@@ -109,8 +114,64 @@ static void test_many(void **state)
 		client_sends(0, &joined);
 	}
 	settle(4);
-	take_data(0, 100);
+	for (unsigned int i = 0; i < 2 + SESSIONS_MORE; i++) {
+		assert_true(world_take(&world, &peer, &d));
+		assert_int_equal(d.data[3], i);
+	}
+	for (unsigned int i = 0; i < sizeof(last); i++) {
+		assert_true(world_take(&world, &peer, &d));
+		assert_int_equal(d.data[3], last[i]);
+	}
+	assert_false(world_take(&world, &peer, &d));
+	assert_int_equal(world_dropped(&world, DP_DROP_DTLS_MANY), 4);
 	clients_world_close();
+}
+
+static uint64_t sum_rx(void)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i < world.dp->nb_workers; i++)
+		n += world.dp->worker[i]->live.dtls.rx;
+	return n;
+}
+
+// A burst full of datagrams that are full of records, which are good or forged, costs no more
+// than two of datagrams, and another client's message behind them arrives.
+static void test_flood(void **state)
+{
+	enum { GOOD, FORGED, KINDS };
+	struct endpoint peer;
+	struct world_datagram got;
+	uint64_t before;
+
+	for (unsigned int kind = 0; kind < KINDS; kind++) {
+		open_world(state);
+		client_place("10.99.0.20", world.dtls + 2);
+		shake_all();
+		allocate(1);
+		settle(4);
+		peer = peer_of(1);
+		before = sum_rx();
+		for (unsigned int n = 0; n < DP_BURST - 1; n++) {
+			joined.len = 0;
+			for (unsigned int i = 0; i < 30; i++)
+				join_data((uint8_t)i);
+			for (unsigned int at = 0; kind == FORGED && at < joined.len;
+				at += joined.len / 30)
+				joined.data[at + joined.len / 30 - 1] ^= 1;
+			client_sends(0, &joined);
+		}
+		assert_int_equal(SSL_write(end[1].ssl, "\x40\0\0\4last", 8), 8);
+		step();
+		settle(3);
+		assert_true(sum_rx() - before <= DP_BURST + SESSIONS_MORE);
+		// all but the first are cut short
+		assert_int_equal(world_dropped(&world, DP_DROP_DTLS_MANY), DP_BURST - 2);
+		assert_true(world_take(&world, &peer, &got));
+		assert_memory_equal(got.data, "last", 4);
+		clients_world_close();
+	}
 }
 
 // What came before close_notify is relayed, and close_notify is answered (RFC 5246 7.2.1).
@@ -173,6 +234,7 @@ int main(void)
 		WORLD_CASE(test_none, setups, 1),
 		WORLD_CASE(test_many, setups, 0),
 		WORLD_CASE(test_many, setups, 1),
+		WORLD_CASE(test_flood, setups, 0),
 		WORLD_CASE(test_last_words, setups, 0),
 		WORLD_CASE(test_last_words, setups, 1),
 		WORLD_CASE(test_came_back, setups, 0),

@@ -65,7 +65,7 @@ static void *count_realloc(void *p, size_t len, const char *file, int line)
 static struct streams streams;
 static struct thread *thread;
 static struct dtls_client client;
-static struct dtls_cookies *cookies;
+static struct dtls_cookies cookies;
 static struct dtls_session *session; // the worker's
 static struct datagram opened; // by it, the last one
 static struct dtls_wire left; // of that
@@ -167,13 +167,13 @@ static void serve(const struct datagram *d)
 		return;
 	}
 	assert_true(dtls_hello_read(d->data, d->len, &h));
-	if (dtls_cookie_good(cookies, &h, &client_at, &server_at)) {
+	if (dtls_cookie_good(&cookies, &h, &client_at, &server_at)) {
 		if (session == NULL)
 			to_thread(d, begun ? STREAM_SHAKE : STREAM_HELLO);
 		begun = true;
 		return;
 	}
-	assert_true(dtls_cookie_ask(cookies, &h, &client_at, &server_at, answer));
+	dtls_cookie_ask(&cookies, &h, &client_at, &server_at, answer);
 	wire_put(&client.in, answer, sizeof(answer));
 }
 
@@ -203,7 +203,7 @@ static void open_world(const char *ciphers)
 	assert_non_null(streams.identities);
 	thread = thread_create(&streams, 0);
 	assert_non_null(thread);
-	cookies = dtls_cookies_create(key);
+	dtls_cookies_init(&cookies, key);
 	conn = CONN;
 	begun = full = false;
 	ended = bounced = 0;
@@ -231,7 +231,6 @@ static void close_world(void)
 	identities_free(streams.identities);
 	conn_limits_fini(&streams.caps);
 	conn_limits_fini(&streams.sessions);
-	dtls_cookies_free(cookies);
 	dtls_client_close(&client);
 }
 

@@ -9,7 +9,7 @@
 
 static struct dtls_client client;
 static struct datagram hello;
-static struct dtls_cookies *cookies;
+static struct dtls_cookies cookies;
 static struct test_rand keys; // no two are alike, also where the seed is given
 static const struct endpoint server = {{.b = {1}}, 3478};
 
@@ -24,8 +24,7 @@ static int setup(void **state)
 
 	keys = test_rand_start("dtls_cookie");
 	fill(key);
-	cookies = dtls_cookies_create(key);
-	assert_non_null(cookies);
+	dtls_cookies_init(&cookies, key);
 	dtls_client_open(&client, NULL);
 	assert_false(dtls_client_shake(&client));
 	assert_true(wire_take(&client.out, &hello));
@@ -34,7 +33,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	dtls_cookies_free(cookies);
 	dtls_client_close(&client);
 	return 0;
 }
@@ -47,7 +45,7 @@ static void ask(const struct endpoint *from, struct datagram *second)
 	struct dtls_hello h;
 
 	assert_true(dtls_hello_read(hello.data, hello.len, &h));
-	assert_true(dtls_cookie_ask(cookies, &h, from, &server, answer));
+	dtls_cookie_ask(&cookies, &h, from, &server, answer);
 	wire_put(&client.in, answer, sizeof(answer));
 	assert_false(dtls_client_shake(&client));
 	do
@@ -67,16 +65,16 @@ static void test_exchange(void **state)
 
 	assert_true(dtls_hello_read(hello.data, hello.len, &h));
 	assert_int_equal(h.cookie_len, 0);
-	assert_false(dtls_cookie_good(cookies, &h, &from, &server));
+	assert_false(dtls_cookie_good(&cookies, &h, &from, &server));
 	assert_true(DTLS_VERIFY_LEN < hello.len); // no amplification
 	ask(&from, &second);
 	assert_true(dtls_hello_read(second.data, second.len, &h));
 	assert_int_equal(h.cookie_len, DTLS_COOKIE_LEN);
-	assert_true(dtls_cookie_good(cookies, &h, &from, &server));
-	assert_true(dtls_cookie_good(cookies, &h, &from, &server)); // and nothing is used up
-	assert_false(dtls_cookie_good(cookies, &h, &from, &elsewhere));
+	assert_true(dtls_cookie_good(&cookies, &h, &from, &server));
+	assert_true(dtls_cookie_good(&cookies, &h, &from, &server)); // and nothing is used up
+	assert_false(dtls_cookie_good(&cookies, &h, &from, &elsewhere));
 	for (unsigned int i = 0; i < 3; i++)
-		assert_false(dtls_cookie_good(cookies, &h, &others[i], &server));
+		assert_false(dtls_cookie_good(&cookies, &h, &others[i], &server));
 }
 
 // The answer has the number of what it answers: nobody has counted.
@@ -88,7 +86,7 @@ static void test_number(void **state)
 	hello.data[9] = 0x12;
 	hello.data[10] = 0x34;
 	assert_true(dtls_hello_read(hello.data, hello.len, &h));
-	assert_true(dtls_cookie_ask(cookies, &h, &server, &server, answer));
+	dtls_cookie_ask(&cookies, &h, &server, &server, answer);
 	assert_int_equal(load_be64(answer + 3), 0x1234);
 	assert_int_equal(answer[0], DTLS_HANDSHAKE);
 	assert_int_equal(load_be16(answer + 1), 0xfeff);
@@ -105,11 +103,11 @@ static void test_rotate(void **state)
 	ask(&from, &second);
 	assert_true(dtls_hello_read(second.data, second.len, &h));
 	fill(key);
-	assert_true(dtls_cookies_rotate(cookies, key));
-	assert_true(dtls_cookie_good(cookies, &h, &from, &server));
+	dtls_cookies_rotate(&cookies, key);
+	assert_true(dtls_cookie_good(&cookies, &h, &from, &server));
 	fill(key);
-	assert_true(dtls_cookies_rotate(cookies, key));
-	assert_false(dtls_cookie_good(cookies, &h, &from, &server));
+	dtls_cookies_rotate(&cookies, key);
+	assert_false(dtls_cookie_good(&cookies, &h, &from, &server));
 }
 
 // Its number tells whether a cookie was made before or after a moment.
@@ -121,13 +119,13 @@ static void test_count(void **state)
 	uint64_t then;
 
 	assert_true(dtls_hello_read(hello.data, hello.len, &h));
-	assert_true(dtls_cookie_ask(cookies, &h, &from, &server, answer[0]));
-	then = dtls_cookies_count(cookies);
-	assert_true(dtls_cookie_ask(cookies, &h, &from, &server, answer[1]));
+	dtls_cookie_ask(&cookies, &h, &from, &server, answer[0]);
+	then = dtls_cookies_count(&cookies);
+	dtls_cookie_ask(&cookies, &h, &from, &server, answer[1]);
 	for (unsigned int i = 0; i < 2; i++) {
 		h.cookie = answer[i] + DTLS_VERIFY_LEN - DTLS_COOKIE_LEN;
 		h.cookie_len = DTLS_COOKIE_LEN;
-		assert_true(dtls_cookie_good(cookies, &h, &from, &server));
+		assert_true(dtls_cookie_good(&cookies, &h, &from, &server));
 		assert_true(
 			i == 0 ? dtls_cookie_number(&h) < then : dtls_cookie_number(&h) == then);
 	}
@@ -149,10 +147,10 @@ static void test_changed(void **state)
 	for (unsigned int i = 0; i < 3; i++) {
 		*bytes[i] ^= 1;
 		assert_true(dtls_hello_read(second.data, second.len, &h));
-		assert_false(dtls_cookie_good(cookies, &h, &from, &server));
+		assert_false(dtls_cookie_good(&cookies, &h, &from, &server));
 		*bytes[i] ^= 1;
 	}
-	assert_true(dtls_cookie_good(cookies, &h, &from, &server));
+	assert_true(dtls_cookie_good(&cookies, &h, &from, &server));
 }
 
 // dimpl 0.7.6 offers the suites of DTLS 1.3 and 1.2 at first, and those of 1.2 alone with the
@@ -189,14 +187,14 @@ static void test_fewer_suites(void **state)
 	struct dtls_hello h;
 
 	assert_true(dtls_hello_read(first, sizeof(first), &h));
-	assert_true(dtls_cookie_ask(cookies, &h, &from, &server, answer));
+	dtls_cookie_ask(&cookies, &h, &from, &server, answer);
 	memcpy(second, with_cookie, sizeof(second));
 	assert_true(dtls_hello_read(second, sizeof(second), &h));
 	assert_int_equal(h.cookie_len, DTLS_COOKIE_LEN);
-	assert_false(dtls_cookie_good(cookies, &h, &from, &server)); // it is another server's
+	assert_false(dtls_cookie_good(&cookies, &h, &from, &server)); // it is another server's
 	memcpy(second + (h.cookie - second), answer + DTLS_VERIFY_LEN - DTLS_COOKIE_LEN,
 		DTLS_COOKIE_LEN);
-	assert_true(dtls_cookie_good(cookies, &h, &from, &server));
+	assert_true(dtls_cookie_good(&cookies, &h, &from, &server));
 }
 
 // In memory that ends where the datagram does.
