@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rates of relayed datagrams, in bits and in datagrams a second, for each way of an allocation, of
-// a user and of a realm (limits.rates, doc/decisions/0039-rates.md). Beside every slot of a shard
+// a user and of a realm (limits.rates, doc/decisions/0039). Beside every slot of a shard
 // there is a meter, in memory of its own that is there only where rates are configured.
 //
 // Whoever relays a datagram takes its cost first: by turn_meter_take, and where that says no, by

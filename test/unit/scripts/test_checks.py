@@ -120,6 +120,17 @@ class Names(unittest.TestCase):
         self.assertEqual(docs.same_number(pages), {"0002": ["d/0002-b.md", "d/0002-c.md"]})
         self.assertEqual(docs.same_number(pages[:2]), {})
 
+    def test_pages_that_sources_name(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = os.path.join(folder, "one.c")
+            with open(source, "w") as file:
+                file.write("// doc/datapath.md, doc/decisions/0007\n// doc/lost.md\n// (doc/decisions/0007-lost.md, doc/decisions/9999)\n")
+            lost = [reason.split(": ", 1) for reason in docs.lost_pages([source])]
+        self.assertEqual([page for _, page in lost], [
+            "no such page: doc/lost.md", "no such page: doc/decisions/0007-lost.md",
+            "no such page: doc/decisions/9999"])  # fmt: skip
+        self.assertEqual([at.split(":")[1] for at, _ in lost], ["2", "3", "3"])
+
     def test_opening_comment(self):
         spdx = "// SPDX-License-Identifier: BSD-3-Clause\n"
         self.assertTrue(docs.has_opening(spdx + "// What it is for.\n#include <a.h>\n"))
