@@ -28,7 +28,7 @@ struct conn {
 	struct endpoint client;
 	int fd;
 	uint32_t generation;
-	uint32_t next, prev; // in the list of free, of ended or of held connections
+	uint32_t next, prev; // in the list of free, of ended or of connections that wait for a turn
 	uint32_t younger, older; // in the list of connections without a message yet
 	uint32_t events; // events that epoll watches for
 	uint8_t state; // enum conn_state
@@ -41,15 +41,17 @@ struct conn {
 	bool chunk; // the socket may be read once more
 	bool more; // the last read filled its buffer, so there may be more
 	bool ended; // the last read found the end of the stream
-	bool held; // its next message is a request, and its worker takes no more now
+	uint8_t queued; // enum turns_list: where it waits for its turn
+	uint8_t turn, asked; // messages and requests of its turn until now
 	bool waits; // for the answer to a ConnectionBind: what follows may be no messages
 	bool fresh : 1; // epoll has it among the connections that are not open yet
 	bool follows : 1; // behind what libssl writes: the kernel waits for it
 	uint8_t rekeys; // messages of handshakes since it is open, of late: past TLS_REKEYS it ends
 	uint16_t gathered; // gather_add's: of the messages that are about to be written
 	uint32_t skip; // bytes of an oversize message that are still to come
-	uint32_t rest_len;
-	uint8_t *rest; // bytes received that are no whole message yet
+	// Bytes received that have not been taken: rest_len of them, from rest_at on.
+	uint32_t rest_at, rest_len;
+	uint8_t *rest;
 	struct tls_hello hello; // of its handshake
 	struct queue out;
 	struct splice *splice; // CONN_SPLICED
@@ -73,19 +75,22 @@ uint64_t *conn_failure(struct thread *t, const struct conn *c);
 bool conn_give_way(struct thread *t);
 // Handles the events (EPOLLIN and so on) that epoll reports.
 void conn_event(struct thread *t, struct conn *c, uint32_t events);
-// Goes on with messages that waited for a buffer of the worker.
-void conn_resume(struct thread *t, struct conn *c);
-// Goes on, in turn, with connections that waited to ask a worker.
-void conn_resume_held(struct thread *t, unsigned int worker);
 // The connection of a number, if it is open and not bound to a peer; else NULL.
 struct conn *conn_of(struct thread *t, uint64_t handle);
 // Reads on behind a ConnectionBind, if the connection waits for the answer to one.
 void conn_answered(struct thread *t, struct conn *c);
+// False while a client does not read our answers: no more requests are read from it then.
+bool conn_may_be_read(const struct thread *t, const struct conn *c);
 // Tells epoll what the connection waits for.
 void conn_watch(struct thread *t, struct conn *c);
 // Notes how long the allocation of a connection lives.
 void conn_lease(struct thread *t, uint64_t handle, uint32_t lease_s);
 // Closes the connection if one of its deadlines has passed.
 void conn_judge(struct thread *t, struct conn *c);
-// Tells the workers that the connection has ended. True once all know; its slot is then free.
-bool conn_tell(struct thread *t, struct conn *c);
+// Tells workers of connections that have ended, as far as they have room for it. What every worker
+// knows of is free for others. t->untold: a bit for each worker that is still to be told.
+void conn_tell_ends(struct thread *t);
+// What workers are to know of a connection.
+struct stream_from conn_from(const struct thread *t, const struct conn *c);
+// The connection does not have to give way any more: a message of it has come.
+void conn_young_drop(struct thread *t, struct conn *c);

@@ -18,6 +18,7 @@
 #include "stream_refusals.h"
 
 #define STREAM_THREADS_MAX 16
+#define STREAM_WORKERS_MAX 64
 #define STREAM_CONNECTIONS_MAX (1u << 20)
 #define STREAM_BURST 256 // messages that a thread takes at a time
 #define STREAM_ROOM_MAX 16384 // limit of stream_config.room, in bytes

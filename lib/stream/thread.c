@@ -28,7 +28,7 @@
 #define STALL_NS (200 * 1000) // until the thread asks workers for buffers again
 #define PORTION_NS (1000 * 1000) // time for handshakes in a round; the last step may exceed it
 
-static uint64_t clock_ns(void)
+uint64_t thread_clock_ns(void)
 {
 	struct timespec ts;
 
@@ -38,7 +38,7 @@ static uint64_t clock_ns(void)
 
 static uint64_t clock_ms(void)
 {
-	return clock_ns() / 1000000;
+	return thread_clock_ns() / 1000000;
 }
 
 static uint64_t cpu_ns(void)
@@ -109,31 +109,6 @@ static void tick(struct thread *t)
 		conf->ops->rouse(conf->ctx, (unsigned int)__builtin_ctzll(left));
 }
 
-static void resume(struct thread *t)
-{
-	for (unsigned int w = 0; w < t->s->conf.workers && !t->untold; w++) {
-		if (t->blocked[w] != CONN_NONE)
-			conn_resume(t, &t->conn[t->blocked[w]]);
-		conn_resume_held(t, w);
-		t->stalled |= t->held[w].first != CONN_NONE;
-	}
-}
-
-static void tell_ended(struct thread *t)
-{
-	while (t->ended != CONN_NONE) {
-		struct conn *c = &t->conn[t->ended];
-		const uint32_t next = c->next;
-
-		t->untold = !conn_tell(t, c);
-		if (t->untold) {
-			t->stalled = true; // tries again soon
-			return;
-		}
-		t->ended = next;
-	}
-}
-
 static void scan(struct thread *t)
 {
 	uint32_t n = t->used / SCAN_PARTS + 1;
@@ -190,13 +165,13 @@ static bool fresh_work(struct thread *t)
 // Serves strangers, one step of each kind in turn, for a time that delays nobody else for long.
 static void shake_hands(struct thread *t)
 {
-	const uint64_t until = clock_ns() + PORTION_NS;
+	const uint64_t until = thread_clock_ns() + PORTION_NS;
 
 	do {
 		const bool fresh = fresh_work(t);
 
 		t->shaking = handshake_work(t) || fresh;
-	} while (t->shaking && clock_ns() < until);
+	} while (t->shaking && thread_clock_ns() < until);
 	kick(t);
 	t->hungry |= t->shaking;
 }
@@ -282,6 +257,7 @@ static unsigned int look(struct thread *t, bool at_once)
 		t->dry_ms = t->now_ms;
 		splice_dry(t);
 	}
+	turns_run(t);
 	return n > 0 ? (unsigned int)n : 0;
 }
 
@@ -324,9 +300,8 @@ static void round_of(struct thread *t)
 	if (t->nap.on && !t->hungry)
 		busy = nap(t);
 	t->now_ms = clock_ms();
-	tell_ended(t);
+	conn_tell_ends(t);
 	t->stalled |= !handshake_tell(t);
-	resume(t);
 	if (t->relay_untold > 0)
 		orders_ask(t);
 	busy += receive(t);
@@ -336,7 +311,7 @@ static void round_of(struct thread *t)
 	if (t->stalled)
 		nanosleep(&pause, NULL);
 	at_once = busy > 0 || t->relay_untold > 0 || t->stalled || t->shaking || t->nap.on ||
-		rules_are_due(t) || orders_are_due(t);
+		t->turns.busy != 0 || rules_are_due(t) || orders_are_due(t);
 	t->stalled = false;
 	busy += look(t, at_once);
 	go_round(t);
@@ -435,13 +410,12 @@ struct thread *thread_create(struct streams *s, unsigned int index)
 		.index = index,
 		.max = s->conf.connections,
 		.free = CONN_NONE,
-		.ended = CONN_NONE,
 		.oldest = CONN_NONE,
 		.youngest = CONN_NONE,
 		.reserve = -1};
 	nap_init(&t->nap);
-	memset(t->blocked, 0xff, sizeof(t->blocked)); // all bytes 0xff: CONN_NONE
-	memset(t->held, 0xff, sizeof(t->held));
+	memset(&t->ended, 0xff, sizeof(t->ended)); // all bytes 0xff: CONN_NONE
+	turns_init(&t->turns);
 	t->listen = calloc(s->conf.nb_listeners + 1, sizeof(*t->listen));
 	t->conn = calloc(t->max, sizeof(*t->conn));
 	t->live = calloc(t->max, sizeof(*t->live));

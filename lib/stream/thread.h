@@ -10,6 +10,7 @@
 
 #include "conn_limits.h"
 #include "dtls/handshake.h"
+#include "in/turns.h"
 #include "out/gather.h"
 #include "nap.h"
 #include "rates.h"
@@ -18,7 +19,6 @@
 #include "tls.h"
 
 #define STREAM_CHUNK 16384 // bytes of one read: a whole TLS record, so that libssl keeps no rest
-#define STREAM_WORKERS_MAX 64
 
 struct conn;
 struct hub;
@@ -42,19 +42,20 @@ struct thread {
 	int *listen; // descriptor of each listener
 	struct conn *conn; // max of them
 	uint32_t max, used; // max: entries; [0, used) were used at some time
-	uint32_t free, ended; // heads of lists
+	uint32_t free; // head of a list
+	struct {
+		uint32_t first, last; // list of connections of whose end not every worker knows
+		uint32_t of[STREAM_WORKERS_MAX]; // the first that a worker does not know of
+	} ended;
+	uint64_t untold; // a bit for each worker that has no room for such news: its clients wait
 	uint32_t oldest, youngest; // list of the connections that may have to give way
 	uint32_t *live; // by connection: generation while it is open, else 0; workers read it
 	const char **cipher; // by connection: of its TLS, in libssl's text; workers read it
-	uint32_t blocked[STREAM_WORKERS_MAX]; // the connection that waits for a worker's buffers
-	struct held { // connections that wait to ask a worker: first come, first served
-		uint32_t first, last;
-	} held[STREAM_WORKERS_MAX];
+	struct turns turns; // of connections to be read
 	uint64_t kicks; // a bit for each worker that was sent something since it was woken last
 	// The same for those that were sent or have left something in this millisecond, and in the
 	// last.
 	uint64_t met, beside;
-	bool untold; // workers have no room for the news of an end: nothing new is read till then
 	bool stalled; // some work of this round has to wait a little
 	struct handshakes shakes;
 	struct proxy *proxy; // connections of balancers; NULL: there is no listener
@@ -122,6 +123,8 @@ static inline uint32_t changing(const uint32_t *number)
 #define WATCH_PORT (UINT64_C(16) << 32) // the port of a TCP allocation, by its place
 #define WATCH_PEER (UINT64_C(32) << 32) // a peer's connection, by its index
 
+// CLOCK_MONOTONIC, in nanoseconds.
+uint64_t thread_clock_ns(void);
 // Makes a thread that does not run yet. NULL with errno set.
 struct thread *thread_create(struct streams *s, unsigned int index);
 // Frees a thread that does not run.

@@ -18,20 +18,25 @@ static int write_pieces(struct thread *t, struct conn *c, const struct iovec *v,
 	return done;
 }
 
-bool outgoing_flush(struct thread *t, struct conn *c)
+bool outgoing_portion(struct thread *t, struct conn *c)
 {
 	struct iovec v[GATHER_PIECES];
-	unsigned int n;
+	const unsigned int n = queue_pieces(&c->out, v, GATHER_PIECES, GATHER_BYTES);
+	const int done = n > 0 ? write_pieces(t, c, v, n) : IO_LATER;
 
-	while ((n = queue_pieces(&c->out, v, GATHER_PIECES, GATHER_BYTES)) > 0) {
-		const int done = write_pieces(t, c, v, n);
+	if (done == IO_LATER && n > 0 && c->ssl != NULL)
+		c->out.offered = true;
+	if (done <= 0)
+		return false;
+	count(&t->stats.tx, queue_wrote(&c->out, (size_t)done));
+	return true;
+}
 
-		if (done == IO_LATER && c->ssl != NULL)
-			c->out.offered = true;
-		if (done <= 0)
+bool outgoing_flush(struct thread *t, struct conn *c)
+{
+	while (c->out.first != NULL)
+		if (!outgoing_portion(t, c))
 			return false;
-		count(&t->stats.tx, queue_wrote(&c->out, (size_t)done));
-	}
 	return true;
 }
 

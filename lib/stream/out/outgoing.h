@@ -12,5 +12,8 @@ void outgoing_add(struct thread *t, unsigned int i);
 void outgoing_write(struct thread *t);
 // Sends the client a message that is not media. It answers a ConnectionBind, if one waits for that.
 void outgoing_answer(struct thread *t, uint64_t handle, const uint8_t *data, uint16_t len);
+// Writes a portion of what waits for the client. False: there is nothing, or the socket takes no
+// more now, or the connection is closed.
+bool outgoing_portion(struct thread *t, struct conn *c);
 // Writes what waits for the client. True: nothing does any more. The connection may be closed.
 bool outgoing_flush(struct thread *t, struct conn *c);

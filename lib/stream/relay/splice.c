@@ -65,7 +65,7 @@ static void rest_take(const struct thread *t, struct splice *s, struct conn *c)
 	const struct stream_flow f = flow_of(s, false);
 
 	if (c->rest_len > 0 && conf->ops->relayed(conf->ctx, &f, 0, c->rest_len)) {
-		memcpy(s->to_peer.buf, c->rest, c->rest_len);
+		memcpy(s->to_peer.buf, c->rest + c->rest_at, c->rest_len);
 		s->to_peer.len = c->rest_len;
 	}
 	free(c->rest);

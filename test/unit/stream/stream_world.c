@@ -19,6 +19,7 @@ static struct stream_world_message *down[STREAM_WORLD_THREADS][STREAM_WORLD_WORK
 static unsigned int taken[STREAM_WORLD_WORKERS];
 static unsigned int roused[STREAM_WORLD_WORKERS];
 static bool held;
+static int left = -1; // the worker whose messages stay where they are
 
 static char dir[] = "/tmp/test-stream-XXXXXX", cert[64], key[64];
 
@@ -143,18 +144,27 @@ static const struct stream_ops ops = {.home = home,
 
 struct stream_world_message *stream_world_take(void)
 {
-	struct stream_world_message *p;
+	struct stream_world_message **at = &up, *p;
 
 	pthread_mutex_lock(&lock);
-	p = up;
+	while (*at != NULL && (int)(*at)->worker == left)
+		at = &(*at)->next;
+	p = *at;
 	if (p != NULL) {
-		up = p->next;
-		if (up == NULL)
-			up_end = &up;
+		*at = p->next;
+		if (p->next == NULL)
+			up_end = at;
 		taken[p->worker]--;
 	}
 	pthread_mutex_unlock(&lock);
 	return p;
+}
+
+void stream_world_leave(int worker)
+{
+	pthread_mutex_lock(&lock);
+	left = worker;
+	pthread_mutex_unlock(&lock);
 }
 
 void stream_world_answer(struct streams *s, struct stream_world_message *p)
@@ -193,6 +203,7 @@ void stream_world_drain(void)
 	}
 	up = NULL;
 	up_end = &up;
+	left = -1;
 	memset(taken, 0, sizeof(taken));
 	for (unsigned int i = 0; i < STREAM_WORLD_THREADS * STREAM_WORLD_WORKERS; i++) {
 		struct stream_world_message **p =

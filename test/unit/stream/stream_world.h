@@ -41,6 +41,8 @@ int stream_world_close(void **state);
 struct streams *stream_world_start(struct stream_config c, struct sockaddr_in *at);
 // The oldest message for any worker, to be answered or freed; NULL: none.
 struct stream_world_message *stream_world_take(void);
+// From here on messages for a worker stay where they are, until stream_world_drain.
+void stream_world_leave(int worker);
 // Sends it back to its client, padded.
 void stream_world_answer(struct streams *s, struct stream_world_message *p);
 // While it is set, threads find nothing of the workers'; what is left for them then comes together.

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From bytes to messages (incoming.h).
+#include "in/incoming.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "conn.h"
+#include "framing.h"
+#include "in/turns.h"
+#include "stun.h"
+#include "thread.h"
+#include "tls.h"
+
+#define CONNECTION_BIND 0x0b // second byte of a ConnectionBind request; the first is 0
+
+// Gives a message to the worker. False: the worker has no buffer for it now.
+static bool give(struct thread *t, struct conn *c, const uint8_t *p, uint16_t len)
+{
+	const struct stream_config *conf = &t->s->conf;
+	const struct stream_from from = conn_from(t, c);
+	struct stream_message m;
+
+	if (!conf->ops->take(conf->ctx, t->index, c->home, &m))
+		return false;
+	memcpy(m.data, p, len);
+	m.len = len;
+	m.conn = from.conn;
+	conf->ops->send(conf->ctx, t->index, c->home, &m, &from);
+	t->kicks |= UINT64_C(1) << c->home;
+	c->given = true;
+	count(&t->stats.rx, 1);
+	return true;
+}
+
+// A ConnectionBind request, behind which there may be bytes for a peer (RFC 6062 4.5).
+static bool is_bind(const struct thread *t, const uint8_t *message)
+{
+	return t->s->hub != NULL && message[0] == 0 && message[1] == CONNECTION_BIND;
+}
+
+static bool may_ask(const struct thread *t, const struct conn *c)
+{
+	const struct stream_config *conf = &t->s->conf;
+
+	return c->asked < TURNS_ASKS && conf->ops->may_ask(conf->ctx, t->index, c->home);
+}
+
+// Takes the whole message at p. A client that has to wait for us has asked.
+static enum incoming take_message(
+	struct thread *t, struct conn *c, const uint8_t *p, const struct stun_framing *f)
+{
+	const bool asks = stun_framing_is_request(p);
+
+	if (asks && !may_ask(t, c)) {
+		count(&t->stats.stalled, 1);
+		conn_young_drop(t, c);
+		return INCOMING_ASKS;
+	}
+	if (!give(t, c, p, (uint16_t)f->len)) {
+		count(&t->stats.stalled, 1);
+		conn_young_drop(t, c);
+		return INCOMING_NO_ROOM;
+	}
+	c->asked += asks;
+	c->waits = is_bind(t, p);
+	return INCOMING_DRY;
+}
+
+// Goes past bytes of a message that is too long. Returns how many.
+static size_t skip(struct conn *c, size_t n)
+{
+	const uint32_t k = c->skip < n ? c->skip : (uint32_t)n;
+
+	c->skip -= k;
+	return k;
+}
+
+// Gives the worker whole messages in n bytes. Returns how many bytes are done with, and in *end
+// what keeps it from the rest. The connection may be closed by then.
+static size_t take_frames(
+	struct thread *t, struct conn *c, const uint8_t *p, size_t n, enum incoming *end)
+{
+	size_t at = skip(c, n);
+
+	for (*end = INCOMING_DRY; at < n && !c->waits; at += skip(c, n - at)) {
+		struct stun_framing f;
+		const enum stun_framing_state state =
+			stun_framing_scan(p + at, n - at, CHANNEL_MAX_RFC5766, &f);
+		const bool is_long = f.len > t->s->conf.room && n - at >= STUN_FRAMING_JUDGED;
+
+		// no client begins with ChannelData, but HTTP's GET looks like it
+		if (state == STUN_FRAMING_BAD || (!c->heard && p[at] > STUN_FIRST_MAX)) {
+			conn_close(t, c, &t->stats.garbage);
+			return n;
+		}
+		if (!is_long && state == STUN_FRAMING_SHORT)
+			break;
+		if (c->turn >= TURNS_MESSAGES)
+			*end = INCOMING_MORE;
+		else if (!is_long)
+			*end = take_message(t, c, p + at, &f);
+		if (*end != INCOMING_DRY)
+			break;
+		if (is_long) {
+			count(&t->stats.oversize, 1);
+			c->skip = f.size;
+		} else {
+			at += f.size;
+		}
+		c->turn++;
+		conn_young_drop(t, c);
+		c->heard = true;
+		c->heard_ms = c->rest_ms = t->now_ms;
+	}
+	return at;
+}
+
+// Keeps the bytes that were not taken.
+static void keep_rest(struct thread *t, struct conn *c, const uint8_t *p, size_t len)
+{
+	uint8_t *rest = NULL;
+
+	if (c->state != CONN_OPEN)
+		return;
+	if (len > 0) {
+		rest = malloc(len);
+		if (rest == NULL) {
+			conn_close(t, c, &t->stats.failed);
+			return;
+		}
+		memcpy(rest, p, len);
+		if (c->rest_len == 0 && c->skip == 0)
+			c->rest_ms = t->now_ms;
+	}
+	free(c->rest);
+	c->rest = rest;
+	c->rest_at = 0;
+	c->rest_len = (uint32_t)len;
+}
+
+// Takes messages of what was read before.
+static enum incoming take_rest(struct thread *t, struct conn *c)
+{
+	enum incoming end;
+	const size_t used = take_frames(t, c, c->rest + c->rest_at, c->rest_len, &end);
+
+	if (c->state != CONN_OPEN)
+		return INCOMING_DRY;
+	c->rest_at += (uint32_t)used;
+	c->rest_len -= (uint32_t)used;
+	if (c->rest_len == 0) {
+		free(c->rest);
+		c->rest = NULL;
+	}
+	return end;
+}
+
+// Reads one TLS record, or what has come over TCP, behind a part of a message at most. False: there
+// was nothing to be read, or the connection is closed.
+static bool read_one(struct thread *t, struct conn *c, enum incoming *end)
+{
+	size_t n = c->rest_len, used;
+	const int got = tls_io_read(c, t->scratch + n, STREAM_CHUNK);
+
+	if (got == IO_LATER)
+		return false;
+	if (got < 0) {
+		conn_close(t, c, got == IO_CLOSED ? &t->stats.closed : conn_failure(t, c));
+		return false;
+	}
+	count(&t->stats.rx_bytes, got);
+	if (n > 0)
+		memcpy(t->scratch, c->rest + c->rest_at, n);
+	n += (size_t)got;
+	used = take_frames(t, c, t->scratch, n, end);
+	keep_rest(t, c, t->scratch + used, n - used);
+	return c->state == CONN_OPEN;
+}
+
+enum incoming incoming_turn(struct thread *t, struct conn *c)
+{
+	enum incoming end = INCOMING_DRY;
+	bool more = true;
+
+	if (c->turn == 0)
+		c->chunk = true; // one read of the socket in a turn
+	c->more = false;
+	if (c->rest_len > 0)
+		end = take_rest(t, c);
+	// libssl is not asked once more for what it says it does not have
+	while (end == INCOMING_DRY && more && c->state == CONN_OPEN && !c->waits &&
+		conn_may_be_read(t, c)) {
+		if (c->turn >= TURNS_MESSAGES)
+			return INCOMING_MORE;
+		more = read_one(t, c, &end) && tls_io_pending(c);
+		c->turn++;
+	}
+	t->hungry |= c->more;
+	return end;
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lists of connections, by worker (turns.h).
+#include "in/turns.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "conn.h"
+#include "in/incoming.h"
+#include "thread.h"
+
+#define PORTION_NS (1000 * 1000) // time for turns in a round; the last one may exceed it
+
+void turns_init(struct turns *q)
+{
+	*q = (struct turns){0};
+	memset(q->list, 0xff, sizeof(q->list)); // all bytes 0xff: CONN_NONE
+}
+
+void turns_add(struct thread *t, struct conn *c, enum turns_list list)
+{
+	struct turns_ends *l = &t->turns.list[c->home][list];
+	const uint32_t i = (uint32_t)(c - t->conn);
+
+	if (c->queued != TURNS_NONE)
+		return;
+	c->queued = (uint8_t)list;
+	c->next = CONN_NONE;
+	c->prev = l->last;
+	*(l->last != CONN_NONE ? &t->conn[l->last].next : &l->first) = i;
+	l->last = i;
+	t->turns.busy |= UINT64_C(1) << c->home;
+}
+
+void turns_remove(struct thread *t, struct conn *c)
+{
+	struct turns_ends *lists = t->turns.list[c->home];
+	struct turns_ends *l = &lists[c->queued];
+
+	if (c->queued == TURNS_NONE)
+		return;
+	*(c->prev != CONN_NONE ? &t->conn[c->prev].next : &l->first) = c->next;
+	*(c->next != CONN_NONE ? &t->conn[c->next].prev : &l->last) = c->prev;
+	c->queued = TURNS_NONE;
+	c->turn = c->asked = 0;
+	if (lists[TURNS_READ].first == CONN_NONE && lists[TURNS_ASK].first == CONN_NONE)
+		t->turns.busy &= ~(UINT64_C(1) << c->home);
+}
+
+// Gives the first of a list his turn. False: there is none, or the worker has no room.
+static bool serve(struct thread *t, unsigned int w, enum turns_list list)
+{
+	const struct stream_config *conf = &t->s->conf;
+	const uint32_t i = t->turns.list[w][list].first;
+	enum incoming left = INCOMING_DRY;
+	struct conn *c = &t->conn[i];
+
+	if (i == CONN_NONE)
+		return false;
+	if (list == TURNS_ASK && !conf->ops->may_ask(conf->ctx, t->index, w)) {
+		t->stalled = true;
+		return false;
+	}
+	if (c->state == CONN_OPEN)
+		left = incoming_turn(t, c);
+	if (left == INCOMING_NO_ROOM) {
+		t->stalled = true;
+		return false;
+	}
+	turns_remove(t, c); // which one that is closed now is out of already
+	if (left == INCOMING_MORE)
+		turns_add(t, c, TURNS_READ);
+	else if (left == INCOMING_ASKS)
+		turns_add(t, c, TURNS_ASK);
+	else
+		conn_watch(t, c);
+	return true;
+}
+
+// The next worker that has a list, behind the one before.
+static unsigned int next_of(const struct turns *q, uint64_t busy)
+{
+	const uint64_t behind = busy & UINT64_MAX << q->next;
+
+	return (unsigned int)__builtin_ctzll(behind != 0 ? behind : busy);
+}
+
+void turns_run(struct thread *t)
+{
+	const uint64_t until_ns = t->turns.busy != 0 ? thread_clock_ns() + PORTION_NS : 0;
+	uint64_t stuck = t->untold; // workers that have no room
+
+	while ((t->turns.busy & ~stuck) != 0 && thread_clock_ns() < until_ns) {
+		const unsigned int w = next_of(&t->turns, t->turns.busy & ~stuck);
+		const bool asked = serve(t, w, TURNS_ASK);
+
+		t->turns.next = (w + 1) % STREAM_WORKERS_MAX;
+		if (!serve(t, w, TURNS_READ) && !asked)
+			stuck |= UINT64_C(1) << w;
+	}
+	t->hungry |= (t->turns.busy & ~stuck) != 0;
+}

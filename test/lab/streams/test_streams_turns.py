@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Beside 100 connections of strangers that send empty ChannelData as fast as they can, a client
+over TCP has its answers at once: it waits for a turn of each of them and not for all that they send.
+
+test_stream_fair counts the messages that it waits for. Here is what that is in time; the limit has
+room for a machine that does other things.
+"""
+
+import statistics
+import subprocess
+import time
+
+import lab as labs
+import streams
+from lab import until
+from turnlib import SUCCESS
+
+HOSTILE = 100
+ASKED = 100
+SLOWEST_MS = 200  # at the 90th percentile
+
+FLOOD = f"""
+import select, socket
+first = bytes.fromhex("00110000 2112a442 0102030405060708090a0b0c")
+empty = bytes.fromhex("40000000") * 16384
+of = {{}}
+poll = select.poll()
+for _ in range({HOSTILE}):
+    s = socket.create_connection(("{streams.V4}", 3478))
+    s.sendall(first)
+    s.setblocking(False)
+    of[s.fileno()] = s
+    poll.register(s, select.POLLOUT)
+print("ready", flush=True)
+while True:
+    for fd, _ in poll.poll():
+        of[fd].send(empty)
+"""
+
+
+def waits(client):
+    """Milliseconds that Bindings take."""
+    out = []
+    for _ in range(ASKED):
+        begin = time.monotonic()
+        assert client.binding().cls == SUCCESS
+        out.append((time.monotonic() - begin) * 1e3)
+        time.sleep(0.002)
+    return out
+
+
+def percentile_90(values):
+    return statistics.quantiles(values, n=10)[-1]
+
+
+def main(lab):
+    labs.need_own_server()
+    streams.join(lab)
+    server = lab.server(streams.config(lab, **{"per-source": 0}), allow={"keepalive", "no-allocation"})
+    client = streams.client(lab)
+    alone = waits(client)
+    flood = lab.popen(lab.cli, "python3", "-c", FLOOD, stdout=subprocess.PIPE, text=True)
+    assert flood.stdout.readline() == "ready\n"
+    sent = streams.counters(server)["rx"]
+    until(lambda: streams.counters(server)["rx"] > sent + 100 * HOSTILE, 20, "the flood comes")
+    beside = waits(client)
+    labs.end_process(flood)
+    print(f"a Binding alone {statistics.median(alone):.1f} ms, beside {HOSTILE} that flood "
+          f"{statistics.median(beside):.1f} ms, {percentile_90(beside):.1f} at the 90th "
+          f"percentile, {max(beside):.1f} at most")  # fmt: skip
+    assert percentile_90(beside) <= SLOWEST_MS * labs.SLOW
+
+
+if __name__ == "__main__":
+    labs.run(main)
