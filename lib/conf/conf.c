@@ -11,6 +11,7 @@
 #include "changes/said.h"
 #include "checks/bonds.h"
 #include "checks/validate.h"
+#include "expanding/beside.h"
 #include "expanding/vlans.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
@@ -32,6 +33,8 @@ struct conf *conf_load_by(struct conf_ctx *x)
 		rc = conf_bonds_decide(x);
 	if (rc == 0)
 		rc = conf_vlans_expand(x);
+	if (rc == 0)
+		rc = conf_beside_expand(x);
 	if (rc == 0)
 		rc = conf_validate(x);
 	if (rc == 0 && x->hash != NULL) {

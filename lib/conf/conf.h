@@ -105,6 +105,9 @@ struct conf_port {
 	uint32_t nb_vlans;
 	bool shares; // an entry of vlans: the device is that of port `on`, which stands before it
 	uint8_t on;
+	// Not of the file: the loopback, by which programs of this machine are reached at addresses
+	// of packet ports, of which port `on` is the first.
+	bool loopback;
 	bool tagged_only; // there are vlans, and no addresses without a tag
 	enum conf_steering steering;
 	enum conf_uso uso;

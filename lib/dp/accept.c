@@ -95,6 +95,14 @@ static bool is_taken_in(
 	return nexthop_find(w->hot, &to->addr, src, &way, &via) ? way == port : to->port == port;
 }
 
+// Whether what came by the loopback is from a program of this machine at an own address.
+static bool is_program(const struct worker *w, const struct addr *src)
+{
+	const struct local_addr *from = local_addrs_find(w->local, src);
+
+	return from != NULL && from->kind == LOCAL_OWN;
+}
+
 unsigned int accept_ends(const struct worker *w, const struct addr *src, const struct addr *dst,
 	uint8_t port, const struct local_addr **to)
 {
@@ -103,6 +111,8 @@ unsigned int accept_ends(const struct worker *w, const struct addr *src, const s
 		return drop_of_net(*to != NULL && (*to)->kind == LOCAL_BROADCAST
 				? NET_DROP_MARTIAN_DESTINATION
 				: NET_DROP_NOT_FOR_US);
+	if (w->dp->port[port].port->loopback)
+		return is_program(w, src) ? DP_SENT : drop_of_net(NET_DROP_MARTIAN_SOURCE);
 	if (local_addrs_find(w->local, src) != NULL) // ours, or a broadcast address
 		return drop_of_net(NET_DROP_MARTIAN_SOURCE);
 	if (!is_taken_in(w, *to, src, port))
@@ -124,6 +134,10 @@ static unsigned int classify(struct worker *w, const struct rte_mbuf *m, const s
 	if (bad != DP_SENT)
 		return bad;
 	listener = local_addrs_listener(w->local, to, f->dport);
+	if (dp->port[v->port].port->loopback) { // by it come peers alone
+		listener = -1;
+		v->inside = TURN_INSIDE_PROGRAM;
+	}
 	if (listener >= 0) {
 		v->leg = TURN_FROM_CLIENT;
 		v->listener = (uint8_t)listener;

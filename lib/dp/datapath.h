@@ -67,6 +67,7 @@ struct dp {
 	struct dp_port port[CONF_PORTS_MAX];
 	struct worker *worker[TURN_WORKERS_MAX];
 	unsigned int nb_ports, nb_workers;
+	int loopback; // port by which programs of this machine are reached; -1 = none is
 	unsigned int nb_started, nb_made, nb_launched; // ports and workers so far; mgmt lcore only
 	struct local_addrs *local; // of the start: own addresses and listeners stay the same
 	struct hot *hot; // that all workers have; mgmt lcore only

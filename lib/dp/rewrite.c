@@ -17,11 +17,13 @@
 #include "ip/path_mtu.h"
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
+#include "link/tx.h"
 #include "net.h"
 #include "stun.h"
 #include "turn.h"
 #include "turn_drop.h"
 #include "turn_relay_map.h"
+#include "turn_shard.h"
 #include "worker.h"
 #include "workers/handover.h"
 
@@ -124,19 +126,28 @@ unsigned int rewrite_frame(struct rte_mbuf *m, struct net_frame *f, const struct
 
 // --- the way ------------------------------------------------------------------------------------
 
-// Where a datagram to one of our own addresses goes: to a live relayed address or nowhere; never to
-// a listener, the kernel or the wire.
-static void aim_inside(struct worker *w, struct rewrite_way *way, const struct local_addr *to)
+// Where a datagram to one of our own addresses goes: to a live relayed address, to a program of
+// this machine where the policy says so, or nowhere; never to a listener or the wire. DP_SENT or a
+// reason.
+static unsigned int aim_inside(
+	struct worker *w, struct rewrite_way *way, const struct local_addr *to)
 {
 	const uint16_t port = way->path.dst.port;
+	enum turn_inside inside = TURN_INSIDE_PROGRAM;
 	unsigned int home;
 
-	way->hop = REWRITE_NOWHERE;
-	if (to->kind != LOCAL_OWN || to->relay < 0 ||
-		!turn_relay_map_home(w->dp->map, (unsigned int)to->relay, port, &home, &way->slot))
-		return;
-	way->hop = REWRITE_HAIRPIN;
-	way->place = (uint8_t)home;
+	if (to->kind != LOCAL_OWN)
+		return drop_of_turn(TURN_DROP_HAIRPIN_NO_ALLOCATION);
+	if (to->relay >= 0 &&
+		turn_relay_map_home(w->dp->map, (unsigned int)to->relay, port, &home, &way->slot))
+		inside = TURN_INSIDE_RELAYED;
+	else if (w->dp->loopback < 0 || local_addrs_listener(w->local, to, port) >= 0)
+		return drop_of_turn(TURN_DROP_PEER_OWN);
+	if (!turn_shard_inside(w->shard, way->from, &to->addr, inside))
+		return drop_of_turn(TURN_DROP_PEER_OWN);
+	way->hop = inside == TURN_INSIDE_RELAYED ? REWRITE_HAIRPIN : REWRITE_PROGRAM;
+	way->place = (uint8_t)(inside == TURN_INSIDE_RELAYED ? (int)home : w->dp->loopback);
+	return DP_SENT;
 }
 
 unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *way)
@@ -155,10 +166,8 @@ unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *way)
 		}
 	}
 	inside = local_addrs_find(w->local, &path->dst.addr);
-	if (inside != NULL) {
-		aim_inside(w, way, inside);
-		return DP_SENT;
-	}
+	if (inside != NULL)
+		return aim_inside(w, way, inside);
 	reason = nexthop_resolve(w, &to, &way->place, &way->neigh);
 	if (reason == DP_SENT && path->hop != NULL && !path_mtu_lowered(w, &path->src, &path->dst))
 		*path->hop = neigh_note(w->neigh, way->neigh);
@@ -201,7 +210,7 @@ static void give_inside(struct worker *w, struct rte_mbuf *m, const struct net_f
 		.leg = TURN_FROM_PEER,
 		.flags = flags,
 		.via = TURN_NO_WORKER,
-		.hairpin = true};
+		.inside = TURN_INSIDE_RELAYED};
 
 	handover_datagram(w, way->place, m, &v);
 }
@@ -210,15 +219,13 @@ void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_vie
 	struct rewrite_way *way, struct rewrite *r)
 {
 	unsigned int reason = rewrite_find_way(w, way);
-	// in process there is no wire, and so no MTU; the port that the frame would have left by
-	// lends its header
-	const bool wire = way->hop == REWRITE_WIRE;
-	const struct dp_port *port = &w->dp->port[wire && reason == DP_SENT ? way->place : 0];
+	// in process and to programs here there is no wire, and so no MTU; in process, the port
+	// that the frame would have left by lends its header
+	const bool wire = way->hop == REWRITE_WIRE, inside = way->hop == REWRITE_HAIRPIN;
+	const struct dp_port *port = &w->dp->port[inside || reason != DP_SENT ? 0 : way->place];
 	struct net_frame f;
 	bool cut = false;
 
-	if (reason == DP_SENT && way->hop == REWRITE_NOWHERE)
-		reason = drop_of_turn(TURN_DROP_HAIRPIN_NO_ALLOCATION);
 	if (reason == DP_SENT) {
 		r->src = &way->path.src;
 		r->dst = &way->path.dst;
@@ -241,6 +248,8 @@ void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_vie
 		worker_drop(w, m, reason);
 	} else if (likely(wire)) {
 		rewrite_send(w, m, &f, way, r->mtu);
+	} else if (way->hop == REWRITE_PROGRAM) {
+		tx_put(w, way->place, m);
 	} else {
 		give_inside(w, m, &f, way, cut ? DP_FRAGMENTED : 0);
 	}
@@ -262,6 +271,7 @@ static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_vi
 	else
 		turn_route_path(w->shard, plan->flow, &way.path);
 	way.client = v->leg == TURN_FROM_CLIENT ? &v->src : &way.path.dst.addr;
+	way.from = v->slot;
 	if (plan->front_len == CHANNEL_HEADER_LEN) {
 		store_be16(channel, plan->channel);
 		store_be16(channel + 2, plan->len);

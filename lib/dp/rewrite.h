@@ -43,17 +43,18 @@ static inline void rewrite_set_frame(struct rte_mbuf *m, const uint8_t *frame, u
 enum rewrite_hop {
 	REWRITE_WIRE,
 	REWRITE_HAIRPIN, // to a relayed address of ours: to its home, never to the wire
-	REWRITE_NOWHERE, // to an own address that is no slot of any worker
+	REWRITE_PROGRAM, // to a program of this machine at an own address: by the loopback
 };
 
 // Where a datagram goes.
 struct rewrite_way {
 	struct turn_path path;
 	const struct addr *client; // on whose account
+	uint32_t from; // slot of the allocation whose datagram it is
 	uint32_t slot; // REWRITE_HAIRPIN
 	uint16_t neigh; // REWRITE_WIRE
 	uint8_t hop; // enum rewrite_hop
-	uint8_t place; // REWRITE_WIRE: port; REWRITE_HAIRPIN: worker
+	uint8_t place; // REWRITE_HAIRPIN: worker; else the port
 };
 
 // Finds the way along way->path, or follows its note. DP_SENT or a reason.

@@ -63,7 +63,7 @@ static inline enum net_drop parse_link(
 		return NET_DROP_VLAN;
 	if ((data[0] & 1) == 0 && !mac_eq(data, rx->mac))
 		return NET_DROP_NOT_FOR_US;
-	if ((data[6] & 1) != 0 || mac_eq(data + 6, rx->mac))
+	if ((data[6] & 1) != 0 || (mac_eq(data + 6, rx->mac) && !rx->loopback))
 		return NET_DROP_MARTIAN_SOURCE;
 	return NET_OK;
 }
@@ -154,7 +154,7 @@ static inline enum net_drop parse_ip4(const uint8_t *data, size_t room, const st
 	f->ttl = ip[8];
 	f->df = (fragment & 0x4000) != 0;
 	f->is_v4 = true;
-	if (udp_martian4(ip[12]) || f->src.w[3] == f->dst.w[3]) // equal: LAND
+	if (udp_martian4(ip[12]) || (f->src.w[3] == f->dst.w[3] && !rx->loopback)) // equal: LAND
 		return NET_DROP_MARTIAN_SOURCE;
 	if (udp_martian4(ip[16]) || f->l2_multicast) // RFC 1122 section 3.3.6
 		return NET_DROP_MARTIAN_DESTINATION;
@@ -246,13 +246,15 @@ static inline bool martian6(const struct addr *a)
 	return a->d[0] == 0 && (load_be64(a->b + 8) == 1 || addr_is_v4(a));
 }
 
-static inline enum net_drop check_addrs6(const struct net_frame *f, uint8_t proto)
+static inline enum net_drop check_addrs6(
+	const struct net_rx *rx, const struct net_frame *f, uint8_t proto)
 {
 	const bool from_none = (f->src.d[0] | f->src.d[1]) == 0;
 	const bool from_link = f->src.b[0] == 0xfe && f->src.b[1] >> 6 == 2;
 	const bool to_group = f->dst.b[0] == 0xff;
 
-	if (martian6(&f->src) || f->src.b[0] == 0xff || addr_eq(&f->src, &f->dst))
+	if (martian6(&f->src) || f->src.b[0] == 0xff ||
+		(addr_eq(&f->src, &f->dst) && !rx->loopback))
 		return NET_DROP_MARTIAN_SOURCE;
 	// neighbour discovery needs them, nothing else may
 	if ((from_none || from_link) && proto != NET_PROTO_ICMP6)
@@ -293,7 +295,7 @@ static inline enum net_drop parse_ip6(const uint8_t *data, size_t room, const st
 	f->ttl = ip[7];
 	f->df = false;
 	f->is_v4 = false;
-	bad = check_addrs6(f, proto);
+	bad = check_addrs6(rx, f, proto);
 	if (bad != NET_OK)
 		return bad;
 	if (drop != NET_OK) {

@@ -68,6 +68,7 @@ struct net_rx {
 	bool ip_checksum_good; // the port has verified the IPv4 header
 	bool l4_checksum_good; // the port has verified UDP
 	bool tcp; // somebody takes TCP; else it is NET_DROP_PROTOCOL
+	bool loopback; // source and destination may be the same host: MACs, and addresses
 };
 
 // A parsed frame. Offsets count from the first byte of the frame. For ARP only kind, l3_off and

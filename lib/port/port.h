@@ -71,6 +71,7 @@ struct port_config {
 	// What a port that shares an interface with the kernel takes from it; in any order. Copied.
 	const struct port_own *own;
 	uint32_t nb_own;
+	bool loopback; // packet:lo, by which programs of this machine are reached
 	const char *devargs; // NULL, or "key=value,..." to add when the device is hot-plugged
 	// Fills out with values for a driver, where this struct leaves them open. May be NULL when
 	// it leaves none open.
@@ -201,6 +202,9 @@ struct port {
 	// The kernel is the host at the addresses of the port: it answers ARP, neighbour
 	// solicitations and pings, and reports groups. The port's own frames have its MAC.
 	bool kernel_is_host;
+	// What is sent goes to programs of this machine, to addresses of its own. What comes in is
+	// from them.
+	bool loopback;
 	bool shared; // there are VLANs on its device (tagged.h): it receives their frames, too
 	struct port *on; // it is such a VLAN: the port that has the device; else NULL
 	struct kernel_host *kernel_host; // of ops->host, once that was called; else NULL

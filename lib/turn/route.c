@@ -369,7 +369,7 @@ static uint16_t data_indication(struct turn_shard *s, const struct turn_view *v,
 	struct endpoint peer = {v->src, v->src_port};
 	uint8_t tid[16];
 
-	if (v->hairpin) // the peer is a relayed transport address of ours
+	if (v->inside == TURN_INSIDE_RELAYED) // the peer is a relayed transport address of ours
 		peer.addr = external_told(&s->policy->external, &peer.addr);
 	turn_tids_next(&s->tids, tid);
 	return stun_data_indication(front, tid, &peer, v->len);
@@ -395,7 +395,8 @@ static enum turn_drop ask_peer(struct turn_shard *s, struct turn_view *v)
 		return v->slot != TURN_NONE ? TURN_OK : TURN_DROP_SHARED_UNKNOWN_PEER;
 	}
 	// tenants may have peers of equal addresses, each behind a pool of its own
-	if (!v->hairpin && slot_live(s, v->slot) && peers_permission_live(s, v->slot, &v->src) &&
+	if (v->inside == TURN_INSIDE_NO && slot_live(s, v->slot) &&
+		peers_permission_live(s, v->slot, &v->src) &&
 		!relay_pools_takes(&alloc_policy(s, v->slot)->relay_pools,
 			alloc_relay_index(s, v->slot), &v->src, v->source))
 		return TURN_DROP_PEER_OTHER_POOL;
@@ -419,10 +420,13 @@ static void route_peer(
 		return relay_data_indication(s, v, plan, side);
 	if (!slot_live(s, v->slot))
 		return route_drop(plan,
-			v->hairpin ? TURN_DROP_HAIRPIN_NO_ALLOCATION
-				   : TURN_DROP_PEER_NO_ALLOCATION);
+			v->inside == TURN_INSIDE_RELAYED ? TURN_DROP_HAIRPIN_NO_ALLOCATION
+							 : TURN_DROP_PEER_NO_ALLOCATION);
 	if (!peers_permission_live(s, v->slot, &v->src))
 		return route_drop(plan, TURN_DROP_PEER_NO_PERMISSION);
+	if (v->inside == TURN_INSIDE_PROGRAM &&
+		!turn_shard_inside(s, v->slot, &v->src, TURN_INSIDE_PROGRAM))
+		return route_drop(plan, TURN_DROP_PEER_OWN);
 	channel = peers_channel_by_peer(s, v->slot, &peer);
 	if (channel == TURN_NONE)
 		peer_passed_over(s, v->slot, &peer);

@@ -256,6 +256,14 @@ void turn_shard_keep(struct turn_shard *s)
 	fold_flush(s->fold);
 }
 
+bool turn_shard_inside(
+	const struct turn_shard *s, uint32_t slot, const struct addr *own, enum turn_inside way)
+{
+	const struct turn_policy *p = alloc_policy(s, slot);
+
+	return way == TURN_INSIDE_RELAYED ? p->hairpin : policy_beside(p, own);
+}
+
 struct turn_line *turn_shard_lines(struct turn_shard *s)
 {
 	return s->alloc;

@@ -19,6 +19,13 @@ struct turn_shard;
 enum turn_leg { TURN_FROM_CLIENT, TURN_FROM_PEER };
 
 // One datagram as the shard sees it. The data path fills the first part.
+// Where a peer's datagram came from if not from the network: by what lets it in, or a client's out.
+enum turn_inside {
+	TURN_INSIDE_NO,
+	TURN_INSIDE_RELAYED, // in process, from an allocation of ours
+	TURN_INSIDE_PROGRAM, // by the loopback, from a program of this machine at an own address
+};
+
 struct turn_view {
 	struct addr src;
 	union {
@@ -49,7 +56,7 @@ struct turn_view {
 		struct {
 			uint32_t slot;
 			uint8_t via; // client leg: worker whose redirect led here, TURN_NO_WORKER
-			bool hairpin; // peer leg: came in process, from an allocation of ours
+			uint8_t inside; // peer leg: enum turn_inside
 			uint8_t port; // the data path's
 		};
 		uint64_t place; // all four

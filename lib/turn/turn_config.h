@@ -97,6 +97,7 @@ struct turn_local {
 	struct prefix subnet;
 	uint8_t port; // index of the port it is on
 	struct addr external; // what the network translates addr to, of its family; :: = nothing
+	bool beside; // this machine's programs can be reached there, beside us, by the loopback
 };
 
 struct turn_rate {

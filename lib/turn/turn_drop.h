@@ -42,6 +42,9 @@
 	X(TURN_DROP_HAIRPIN_NO_ALLOCATION, "hairpin-no-allocation",                                \
 		"client to an own relay "                                                          \
 		"address without live allocation")                                                 \
+	X(TURN_DROP_PEER_OWN, "peer-own",                                                          \
+		"client to a port of this box that is no relay port, or from one of its "          \
+		"programs, where peers.allow does not name the address")                           \
 	X(TURN_DROP_UNAUTHENTICATED_RATE, "unauthenticated-rate",                                  \
 		"request that would get an "                                                       \
 		"unauthenticated answer, past limits.unauthenticated")                             \

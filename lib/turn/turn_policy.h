@@ -11,7 +11,9 @@ struct turn_policy;
 
 enum turn_peer_class {
 	TURN_PEER_NEVER, // no configuration key opens it: 403
-	TURN_PEER_OWN, // own relay address: the datagram is delivered in process
+	// Own address, and a relay port or one of this machine's programs: the datagram goes there
+	// in process, or by the loopback.
+	TURN_PEER_OWN,
 	TURN_PEER_DENY, // by deny list or default: 403
 	TURN_PEER_ALLOW,
 };
@@ -23,7 +25,9 @@ struct turn_policy *turn_policy_create(
 	const struct turn_config *c, struct stun_crypto *crypto, const uint8_t boot_key[32]);
 // Wipes the keys and frees the policy. NULL is fine.
 void turn_policy_free(struct turn_policy *p);
-// Judges a peer by its canonical address and its port in host order (only port 0 makes a
-// difference: it is never allowed).
+// Judges a peer by its canonical address and its port in host order. Port 0 is never allowed; at an
+// own address relay ports are, and where an entry of peers.allow names the address, other ports
+// that are no listener's. TURN_PORT_ANY: whether some port is.
+#define TURN_PORT_ANY 1
 enum turn_peer_class turn_policy_peer(
 	const struct turn_policy *p, const struct addr *a, uint16_t port);

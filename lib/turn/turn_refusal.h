@@ -166,6 +166,10 @@
 		"such clients need relay.mode unique")                                             \
 	X(TURN_REFUSED_PEER_DENIED, 403, "peer-denied", "", "the peer is denied by the policy",    \
 		"if that peer is to be reached, name it under peers.allow, or that of the realm")  \
+	X(TURN_REFUSED_PEER_OWN, 403, "peer-own", "",                                              \
+		"the peer is this box, and no relay port of it",                                   \
+		"if it is a program of this machine: give the address a packet: port, and name "   \
+		"it under peers.allow; relay ports take peers.hairpin")                            \
 	X(TURN_REFUSED_PEER_UNREACHABLE, 403, "peer-unreachable", "No Route To Peer",              \
 		"no route leads to the peer", "add a route or gateway to a port")                  \
 	X(TURN_REFUSED_PERMISSIONS, 508, "permissions-full", "",                                   \

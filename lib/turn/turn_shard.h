@@ -99,6 +99,10 @@ void turn_shard_end(struct turn_shard *s, uint32_t slot, enum turn_end why);
 // Ends every allocation and reservation, and gives their quota back. All of it is told by events.
 // The memory is the caller's to free.
 void turn_shard_close(struct turn_shard *s);
+// Whether what an allocation sends to an own address, or gets from it, may go that way: to relay
+// ports, or to programs of this machine.
+bool turn_shard_inside(
+	const struct turn_shard *s, uint32_t slot, const struct addr *own, enum turn_inside way);
 // The lines of all slots; the pointer is good as long as the shard.
 struct turn_line *turn_shard_lines(struct turn_shard *s);
 // What makes the transaction ids of its Data indications; good for as long.

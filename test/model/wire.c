@@ -330,7 +330,7 @@ void model_view(const struct model_world *m, const struct fixture *f, const stru
 	v->src_port = p->at.port;
 	v->leg = TURN_FROM_PEER;
 	v->source = (uint16_t)index;
-	v->hairpin = op->hairpin;
+	v->inside = op->hairpin ? TURN_INSIDE_RELAYED : TURN_INSIDE_NO;
 }
 
 // --- from the wire

@@ -9,6 +9,7 @@
 #include "changes/lacking.h"
 #include "changes/said.h"
 #include "conf.h"
+#include "expanding/beside.h"
 #include "reading/value.h"
 #include "schema.h"
 
@@ -76,6 +77,20 @@ static void only_in(struct telling *t, const struct said *from, const struct sai
 		tell(t, from, to);
 }
 
+// peers.allow is hot, except for what it takes of the start: a port on the loopback.
+static void tell_beside(struct telling *t, const struct conf *before, const struct conf *after)
+{
+	const struct conf_change c = {.key = "peers.allow",
+		.to = "(an address of this box, as the first one)",
+		.hot = false};
+
+	if (conf_beside_loopback(before) >= 0 || conf_beside_loopback(after) < 0)
+		return;
+	t->nb++;
+	if (t->tell != NULL)
+		t->tell(t->ctx, &c);
+}
+
 unsigned int conf_changes(const struct conf *before, const struct conf *after,
 	void (*to_tell)(void *ctx, const struct conf_change *c), void *ctx)
 {
@@ -100,5 +115,6 @@ unsigned int conf_changes(const struct conf *before, const struct conf *after,
 			j++;
 		}
 	}
+	tell_beside(&t, before, after);
 	return t.nb;
 }

@@ -13,6 +13,7 @@
 #include "checks/routers.h"
 #include "conf.h"
 #include "devices/packet_spec.h"
+#include "expanding/beside.h"
 #include "expanding/listeners.h"
 #include "expanding/relay_all.h"
 #include "reading/addrs.h"
@@ -92,6 +93,7 @@ static int check_port_names(struct conf_ctx *x, uint32_t port)
 // Addresses and routers in the order of the file.
 bool conf_ports_list(struct conf *c)
 {
+	const bool beside = conf_beside_loopback(c) >= 0;
 	uint32_t local = 0, gateways = 0;
 
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
@@ -112,7 +114,8 @@ bool conf_ports_list(struct conf *c)
 			c->turn.local[c->turn.nb_local++] = (struct turn_local){.addr = a->addr,
 				.port = (uint8_t)i,
 				.subnet = conf_addrs_prefix(&a->addr, a->prefix_len),
-				.external = a->external};
+				.external = a->external,
+				.beside = beside && conf_beside_may(p)};
 		}
 		for (uint32_t j = 0; j < p->nb_gateways; j++)
 			c->turn.gateways[c->turn.nb_gateways++] = p->gateways[j];

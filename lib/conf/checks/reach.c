@@ -169,10 +169,10 @@ static bool is_behind(const struct turn_config *t, const struct prefix *p)
 	return behind;
 }
 
-static bool is_relay(const struct conf *c, const struct addr *a)
+static bool is_own(const struct conf *c, const struct addr *a)
 {
-	for (uint32_t i = 0; i < c->turn.nb_relay; i++)
-		if (addr_eq(&c->turn.relay[i], a))
+	for (uint32_t i = 0; i < c->turn.nb_local; i++)
+		if (addr_eq(&c->turn.local[i].addr, a) || addr_eq(&c->turn.local[i].external, a))
 			return true;
 	return false;
 }
@@ -196,7 +196,7 @@ static const char *never_text(const struct conf *c, const struct prefix *p)
 	for (uint32_t i = 0; addr_eq(&r.lo, &r.hi) && i < c->turn.nb_local; i++)
 		if (addr_eq(&c->turn.local[i].addr, &r.lo) ||
 			addr_eq(&c->turn.local[i].external, &r.lo))
-			return is_relay(c, &c->turn.local[i].addr) ? NULL : "this box itself is";
+			return c->turn.local[i].beside ? NULL : "this box itself is";
 	return NULL;
 }
 
@@ -317,8 +317,12 @@ static bool allow_fault(const struct judge *g, const struct prefix *p, char *tex
 		return true;
 	}
 	if (never != NULL) {
-		snprintf(text, len, "never applies: %s no peers, whatever is allowed: remove it",
-			never);
+		snprintf(text, len, "never applies: %s no peers, whatever is allowed%s: remove it",
+			never,
+			is_own(g->conf, &p->addr)
+				? " (programs of this machine are where the port is a packet: "
+				  "port, relay ports by peers.hairpin)"
+				: "");
 		return true;
 	}
 	if (is_reached(g, p, pool_of(&g->conf->turn, p)))

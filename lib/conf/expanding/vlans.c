@@ -152,15 +152,29 @@ static bool append(struct conf_ctx *x, uint32_t port)
 	return ok;
 }
 
-int conf_vlans_expand(struct conf_ctx *x)
+int conf_vlans_grow(struct conf_ctx *x, uint32_t nb)
 {
 	struct conf *c = x->conf;
 	const struct move m = {.old = c->ports, .nb = c->nb_ports};
-	uint32_t nb = c->nb_ports;
-	struct conf_port *grown;
+	struct conf_port *grown = calloc(nb, sizeof(*grown));
+
+	if (grown == NULL)
+		return conf_fail_memory(x);
+	memcpy(grown, m.old, m.nb * sizeof(*grown));
+	c->ports = grown;
+	move_places(x->root, c, &m);
+	free((void *)(uintptr_t)m.old);
+	return 0;
+}
+
+int conf_vlans_expand(struct conf_ctx *x)
+{
+	struct conf *c = x->conf;
+	const uint32_t nb_old = c->nb_ports;
+	uint32_t nb = nb_old;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < m.nb; i++) {
+	for (uint32_t i = 0; i < nb_old; i++) {
 		if (check_port(x, i) != 0)
 			rc = -EINVAL;
 		nb += c->ports[i].nb_vlans;
@@ -169,16 +183,12 @@ int conf_vlans_expand(struct conf_ctx *x)
 				"there are %u ports and VLANs up to here: at most %u are possible",
 				nb, CONF_PORTS_MAX);
 	}
-	if (rc != 0 || nb == m.nb)
+	if (rc != 0 || nb == nb_old)
 		return rc;
-	grown = calloc(nb, sizeof(*grown));
-	if (grown == NULL)
-		return conf_fail_memory(x);
-	memcpy(grown, m.old, m.nb * sizeof(*grown));
-	c->ports = grown;
-	move_places(x->root, c, &m);
-	free((void *)(uintptr_t)m.old);
-	for (uint32_t i = 0; i < m.nb; i++)
+	rc = conf_vlans_grow(x, nb);
+	if (rc != 0)
+		return rc;
+	for (uint32_t i = 0; i < nb_old; i++)
 		if (!append(x, i))
 			return conf_fail_memory(x);
 	return 0;

@@ -63,6 +63,9 @@ static const char *const advice[DP_DROP_END] = {
 	TURN(TURN_DROP_SHARED_SHARE) = "raise relay.peer-share, or add relay addresses",
 	TURN(TURN_DROP_PEER_OVERSIZE) = "the client should bind a channel to that peer",
 	TURN(TURN_DROP_HAIRPIN_NO_ALLOCATION) = "usual just after the other allocation has ended",
+	TURN(TURN_DROP_PEER_OWN) =
+		"if it is a program of this machine: give the address a packet: port, and name "
+		"it under peers.allow",
 	TURN(TURN_DROP_UNAUTHENTICATED_RATE) =
 		"a flood, or many clients behind one address: limits.unauthenticated",
 	TURN(TURN_DROP_GUESS_RATE) =

@@ -34,7 +34,8 @@ static void port_learn(struct dp *d, unsigned int i, struct port *port)
 		p->rx[good] = (struct net_rx){.vlan = c->tagged_only ? NET_VLAN_NONE : port->vlan,
 			.ip_checksum_good = (good & 1) != 0,
 			.l4_checksum_good = (good & 2) != 0,
-			.tcp = c->exception.name != NULL};
+			.tcp = c->exception.name != NULL,
+			.loopback = port->loopback};
 		memcpy(p->rx[good].mac, port->mac, 6);
 	}
 	net_udp_rules_init(&p->udp, &p->rx[0]);
@@ -152,6 +153,7 @@ static struct port_config port_wanted(struct dp *d, uint32_t i, struct wanted *w
 		.rss_key = keep_key ? w->rss_key : NULL,
 		.own = w->own,
 		.nb_own = w->nb_own,
+		.loopback = p->loopback,
 		.devargs = devargs_of(d, p->device),
 		.by_driver = decide_by_driver,
 		.ctx = d,
@@ -189,6 +191,7 @@ int ports_open(struct dp *d, dp_port_opener *open, char *error, size_t len)
 {
 	const struct conf *c = d->conf;
 
+	d->loopback = -1;
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
 		struct port *port = port_make(d, i, open, error, len);
 		int rc;
@@ -197,6 +200,8 @@ int ports_open(struct dp *d, dp_port_opener *open, char *error, size_t len)
 			return -1;
 		port_learn(d, i, port);
 		d->nb_ports = i + 1;
+		if (port->loopback)
+			d->loopback = (int)i;
 		rc = port->ops->start(port);
 		if (rc != 0) {
 			snprintf(error, len, "port %s: cannot be started: %s", port->name,

@@ -82,16 +82,17 @@ bool icmp_errors_input(
 	const uint8_t *icmp = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off);
 	struct icmp_note note = {.off = f->payload_off, .len = f->payload_len, .is_v4 = f->is_v4};
 	struct net_icmp_error e;
+	const bool loopback = w->dp->port[port].port->loopback; // the kernel's word on a program
 	unsigned int home;
 
 	if (!net_icmp_error_is(f, icmp) || !net_icmp_error_parse(f, icmp, &e) ||
 		!addr_eq(&e.src.addr, &f->dst) || !find_home(w, &e, &note, &home))
 		return false;
-	if (local_addrs_find(w->local, &f->src) != NULL) {
+	if (local_addrs_find(w->local, &f->src) != NULL && !loopback) {
 		worker_drop(w, m, drop_of_net(NET_DROP_MARTIAN_SOURCE));
 	} else if (unlikely(is_foreign(w, port, &e.src.addr))) {
 		worker_drop(w, m, drop_of_net(NET_DROP_NOT_FOR_US));
-	} else if (local_addrs_find(w->local, &e.dst.addr) != NULL) {
+	} else if (local_addrs_find(w->local, &e.dst.addr) != NULL && !loopback) {
 		worker_drop(w, m, DP_DROP_ICMP_QUOTE); // what is for us never leaves us
 	} else if (home != w->id) {
 		mbuf_meta_of(m)->icmp = note;

@@ -95,7 +95,7 @@ void icmp_out_relayed(struct worker *w, const struct rte_mbuf *m, const struct t
 	struct net_frame f;
 
 	if ((reason != DP_DROP_TTL && reason != DP_DROP_MTU) || client_is_connected(v) ||
-		(v->leg == TURN_FROM_PEER && v->hairpin))
+		(v->leg == TURN_FROM_PEER && v->inside == TURN_INSIDE_RELAYED))
 		return;
 	client_describe(m, v, &f);
 	if (reason == DP_DROP_MTU) {

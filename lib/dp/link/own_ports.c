@@ -7,26 +7,30 @@
 #include "conf.h"
 #include "port.h"
 
-static bool is_on(const struct conf_port *p, const struct addr *a)
+// Whether what comes to an address comes in by a port: as the port's own, or from programs of this
+// machine by the loopback.
+static bool comes_by(const struct conf *c, uint32_t port, const struct addr *a)
 {
-	for (uint32_t i = 0; i < p->nb_addresses; i++)
-		if (addr_eq(&p->addresses[i].addr, a))
-			return true;
+	const struct turn_config *t = &c->turn;
+
+	for (uint32_t i = 0; i < t->nb_local; i++)
+		if (addr_eq(&t->local[i].addr, a))
+			return c->ports[port].loopback ? t->local[i].beside
+						       : t->local[i].port == port;
 	return false;
 }
 
-static void add_relay(const struct turn_config *t, const struct conf_port *p,
-	const struct addr *list, uint32_t n, struct port_own *own, uint32_t *nb)
+static void add_relay(const struct conf *c, uint32_t port, const struct addr *list, uint32_t n,
+	struct port_own *own, uint32_t *nb)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (is_on(p, &list[i]))
-			own[(*nb)++] = (struct port_own){list[i], t->port_lo, t->port_hi};
+		if (comes_by(c, port, &list[i]))
+			own[(*nb)++] = (struct port_own){list[i], c->turn.port_lo, c->turn.port_hi};
 }
 
 struct port_own *own_ports_list(const struct conf *c, uint32_t port, uint32_t *nb)
 {
 	const struct turn_config *t = &c->turn;
-	const struct conf_port *p = &c->ports[port];
 	size_t room = (size_t)t->nb_listeners + t->nb_relay + 1;
 	struct port_own *own;
 
@@ -39,12 +43,13 @@ struct port_own *own_ports_list(const struct conf *c, uint32_t port, uint32_t *n
 	for (uint32_t i = 0; i < t->nb_listeners; i++) {
 		const struct turn_listener *l = &t->listeners[i];
 
-		if (!turn_listener_is_stream(l) && is_on(p, &l->at.addr))
+		if (!turn_listener_is_stream(l) && !c->ports[port].loopback &&
+			comes_by(c, port, &l->at.addr))
 			own[(*nb)++] = (struct port_own){l->at.addr, l->at.port, l->at.port};
 	}
-	add_relay(t, p, t->relay, t->nb_relay, own, nb);
+	add_relay(c, port, t->relay, t->nb_relay, own, nb);
 	for (uint32_t i = 0; i < t->nb_relay_pools; i++)
-		add_relay(
-			t, p, t->relay_pools[i].addresses, t->relay_pools[i].nb_addresses, own, nb);
+		add_relay(c, port, t->relay_pools[i].addresses, t->relay_pools[i].nb_addresses, own,
+			nb);
 	return own;
 }

@@ -108,7 +108,10 @@ static void climb(struct dp_port *p, struct steering *s, const struct flow_rules
 static void install_family(struct dp *d, struct dp_port *p, bool is_v4)
 {
 	const struct flow_rules_want want = {
-		.port = p->conf, .turn = &d->conf->turn, .map = d->map, .is_v4 = is_v4};
+		.port = p->conf->loopback ? &d->conf->ports[p->conf->on] : p->conf,
+		.turn = &d->conf->turn,
+		.map = d->map,
+		.is_v4 = is_v4};
 	struct steering *s = &p->steering[is_v4];
 	char text[FLOW_RULES_WHY_LEN];
 	const char *why;

@@ -17,6 +17,7 @@
 #include "packet/packet_fanout.h"
 #include "packet/packet_filter.h"
 #include "packet/packet_iface.h"
+#include "packet/packet_loop.h"
 #include "packet/packet_rx.h"
 #include "packet/packet_tx.h"
 #include "port_log.h"
@@ -35,9 +36,11 @@ struct packet {
 	struct packet_iface iface;
 	struct packet_rx rx[PACKET_QUEUES_MAX];
 	struct packet_tx tx[PACKET_QUEUES_MAX];
+	struct packet_loop loop[PACKET_QUEUES_MAX]; // of the loopback
 	int program[2]; // by enum packet_filter_for; -1 = none
 	struct port_steer steer;
 	int chooses; // the program of several queues; -1 = the kernel chooses
+	int raw; // socket of the loopback; -1 = the port is another interface's
 	int link; // of the program at the ingress; -1 = it is not attached
 };
 
@@ -55,7 +58,10 @@ static uint16_t packet_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, u
 
 static uint16_t packet_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
 {
-	return packet_tx_burst(&of(p)->tx[queue], m, n);
+	struct packet *k = of(p);
+
+	return unlikely(p->loopback) ? packet_loop_burst(&k->loop[queue], &k->tx[queue], m, n)
+				     : packet_tx_burst(&k->tx[queue], m, n);
 }
 
 static void packet_tick(struct port *p, uint16_t queue)
@@ -130,6 +136,8 @@ static void packet_close(struct port *p)
 			close(k->program[i]);
 	if (k->chooses >= 0)
 		close(k->chooses);
+	if (k->raw >= 0)
+		close(k->raw);
 	port_steer_close(&k->steer);
 	packet_iface_close(&k->iface);
 	free((char *)(uintptr_t)p->name);
@@ -164,7 +172,7 @@ static void packet_counters(struct port *p, struct port_counters *out)
 		out->rx_missed += packet_rx_missed(&k->rx[i]);
 		out->rx_errors += counter(&k->rx[i].errors);
 		out->rx_nombuf += counter(&k->rx[i].nombuf);
-		out->tx_errors += counter(&k->tx[i].errors);
+		out->tx_errors += counter(&k->tx[i].errors) + counter(&k->loop[i].errors);
 		out->tx_cut += counter(&k->tx[i].kept.cut);
 	}
 }
@@ -272,6 +280,8 @@ static int choose_mtu(struct packet *k, const struct port_request *r)
 		return -1;
 	}
 	k->port.mtu = RTE_MIN(r->c->mtu, k->iface.mtu);
+	if (r->c->loopback)
+		return 0;
 	if (k->iface.mtu < r->c->mtu)
 		PORT_LOG(NOTICE, "port %s: mtu %u, that of interface %s", k->port.name,
 			k->iface.mtu, k->spec.name);
@@ -299,6 +309,20 @@ static void steer(struct packet *k, const struct port_request *r)
 	k->chooses = -1;
 }
 
+// Makes the socket by which programs of this machine are reached.
+static int open_raw(struct packet *k, const struct port_request *r)
+{
+	k->raw = packet_loop_open(k->spec.name, SEND_BUFFER);
+	if (k->raw < 0) {
+		port_request_fail(r, "raw socket: %s%s", strerror(-k->raw),
+			k->raw == -EPERM ? CAPABILITIES : "");
+		return -1;
+	}
+	for (unsigned int i = 0; i < k->port.nb_txq; i++)
+		k->loop[i] = (struct packet_loop){.fd = k->raw};
+	return 0;
+}
+
 static int setup(struct packet *k, const struct port_request *r, uint16_t queues)
 {
 	port_request_rings(r, &k->port);
@@ -310,6 +334,8 @@ static int setup(struct packet *k, const struct port_request *r, uint16_t queues
 	for (unsigned int i = 0; i < queues; i++)
 		if (open_queue(k, i, r) != 0)
 			return -1;
+	if (r->c->loopback && open_raw(k, r) != 0)
+		return -1;
 	steer(k, r);
 	return 0;
 }
@@ -330,18 +356,21 @@ struct port *port_packet_open(const struct port_request *r)
 		return NULL;
 	}
 	k->spec = spec;
-	k->iface.control = k->link = k->program[0] = k->program[1] = k->chooses = -1;
+	k->iface.control = k->link = k->program[0] = k->program[1] = k->chooses = k->raw = -1;
 	k->port = (struct port){
 		.ops = &packet_ops,
 		.priv = k,
 		.name = strdup(r->c->name),
 		.driver = "packet",
 		.kernel_is_host = true,
+		.loopback = r->c->loopback,
 		.l4_checksum_good = true,
 		.rx_super = true,
 		.uso = {PACKET_USO_SEGMENTS, PACKET_SUPER_BUFS, PACKET_SUPER_BYTES},
 		.dpdk_id = RTE_MAX_ETHPORTS,
 	};
+	if (r->c->loopback) // a raw socket sends none
+		k->port.uso = (struct port_super){0};
 	if (k->port.name == NULL ||
 		setup(k, r,
 			RTE_MIN(r->c->queues,

@@ -43,7 +43,7 @@ static int check_flags(const struct port_request *r, const char *name, short fla
 {
 	char whole[PATH_MAX];
 
-	if ((flags & IFF_LOOPBACK) != 0)
+	if ((flags & IFF_LOOPBACK) != 0 && !r->c->loopback)
 		port_request_fail(r, "%s is the loopback: name an interface with a network", name);
 	else if (is_part(name, whole))
 		port_request_fail(r, "%s is a part of %s, which has its addresses: write packet:%s",
@@ -75,7 +75,7 @@ int packet_iface_open(struct packet_iface *f, const struct port_request *r, cons
 		f->mtu = (uint16_t)(q.ifr_mtu < UINT16_MAX ? q.ifr_mtu : UINT16_MAX);
 		rc = ask(f, name, SIOCGIFHWADDR, &q);
 	}
-	if (rc == 0 && q.ifr_hwaddr.sa_family != ARPHRD_ETHER) {
+	if (rc == 0 && q.ifr_hwaddr.sa_family != ARPHRD_ETHER && !r->c->loopback) {
 		port_request_fail(r,
 			"interface %s is no Ethernet (type %d of `ip link`): its frames have no "
 			"MACs",

@@ -86,6 +86,7 @@ static bool same_peers(const struct turn_policy *a, const struct turn_policy *b)
 		same_external(&a->external, &b->external) &&
 		same_addrs(a->relay, a->nb_relay, b->relay, b->nb_relay) &&
 		same_addrs(a->local, a->nb_local, b->local, b->nb_local) &&
+		same_addrs(a->beside, a->nb_beside, b->beside, b->nb_beside) &&
 		same_addrs(a->broadcasts, a->nb_broadcasts, b->broadcasts, b->nb_broadcasts);
 }
 
@@ -303,7 +304,7 @@ static bool is_denied(const struct turn_shard *s, const struct turn_policy *poli
 
 	if (p == NULL)
 		return false;
-	class = turn_policy_peer(policy, &p->peer, 1);
+	class = turn_policy_peer(policy, &p->peer, TURN_PORT_ANY);
 	return class == TURN_PEER_NEVER || class == TURN_PEER_DENY ||
 		is_denied(s, policy, p->links.child[0]) || is_denied(s, policy, p->links.child[1]);
 }

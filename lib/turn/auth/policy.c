@@ -61,9 +61,51 @@ static bool find_rule(const struct turn_policy *p, const struct addr *a, struct 
 	return true;
 }
 
+bool policy_beside(const struct turn_policy *p, const struct addr *own)
+{
+	struct prefixes_hit rule;
+
+	// as with gateways: who allows a network has not thought of this one host in it
+	return listed(p->beside, p->nb_beside, own) && find_rule(p, own, &rule) &&
+		rule.len == 128 && rule.value == POLICY_ALLOW;
+}
+
+bool policy_is_own(const struct turn_policy *p, const struct addr *a)
+{
+	const struct addr own = external_meant(&p->external, a);
+
+	return listed(p->relay, p->nb_relay, &own) || listed(p->local, p->nb_local, &own);
+}
+
+static int by_endpoint(const void *a, const void *b)
+{
+	const struct endpoint *l = a, *r = b;
+	const int order = addr_cmp(&l->addr, &r->addr);
+
+	return order != 0 ? order : l->port - r->port;
+}
+
+// Judges a port of an own address, which is a relay address if relay is set.
+static enum turn_peer_class judge_own(
+	const struct turn_policy *p, const struct addr *own, uint16_t port, bool relay)
+{
+	const struct endpoint at = {*own, port};
+	const bool any = port == TURN_PORT_ANY;
+	const bool relayed = relay && (any || (port >= p->port_lo && port <= p->port_hi));
+
+	if (bsearch(&at, p->listener, p->nb_listener, sizeof(at), by_endpoint) != NULL)
+		return TURN_PEER_NEVER;
+	if (relayed && p->hairpin)
+		return TURN_PEER_OWN;
+	if ((any || !relayed) && policy_beside(p, own))
+		return TURN_PEER_OWN;
+	return relayed ? TURN_PEER_DENY : TURN_PEER_NEVER;
+}
+
 // Judges an address that is under no translator's prefix, or the IPv4 address that a translator
 // leads to. An external address is judged as the own address that it stands for.
-static enum turn_peer_class judge(const struct turn_policy *p, const struct addr *peer)
+static enum turn_peer_class judge(
+	const struct turn_policy *p, const struct addr *peer, uint16_t port)
 {
 	const struct addr own = external_meant(&p->external, peer), *a = &own;
 	struct prefixes_hit rule;
@@ -71,9 +113,9 @@ static enum turn_peer_class judge(const struct turn_policy *p, const struct addr
 	if (addr_class(a) != ADDR_UNICAST || listed(p->broadcasts, p->nb_broadcasts, a))
 		return TURN_PEER_NEVER;
 	if (listed(p->relay, p->nb_relay, a))
-		return p->hairpin ? TURN_PEER_OWN : TURN_PEER_DENY;
+		return judge_own(p, a, port, true);
 	if (listed(p->local, p->nb_local, a))
-		return TURN_PEER_NEVER;
+		return judge_own(p, a, port, false);
 	return !find_rule(p, a, &rule) || rule.value == POLICY_ALLOW ? TURN_PEER_ALLOW
 								     : TURN_PEER_DENY;
 }
@@ -92,7 +134,7 @@ static enum turn_peer_class judge_behind(
 
 	if ((class != ADDR_UNICAST && class != ADDR_TRANSITION) || a->b[8] != 0)
 		return TURN_PEER_NEVER;
-	is = judge(p, v4);
+	is = judge(p, v4, TURN_PORT_ANY);
 	if (is != TURN_PEER_ALLOW)
 		return is == TURN_PEER_DENY ? TURN_PEER_DENY : TURN_PEER_NEVER;
 	if (find_rule(p, a, &rule) && rule.value != POLICY_ALLOW &&
@@ -120,7 +162,7 @@ enum turn_peer_class turn_policy_peer(
 		strictest = is < strictest ? is : strictest;
 	}
 	if (!behind || listed(p->relay, p->nb_relay, a) || listed(p->local, p->nb_local, a))
-		return judge(p, a);
+		return judge(p, a, port);
 	return strictest;
 }
 
@@ -335,20 +377,31 @@ static int copy_own(struct turn_policy *p, const struct turn_config *c)
 	p->relay = calloc(c->nb_relay + 1, sizeof(*p->relay));
 	p->local = calloc((size_t)c->nb_local + c->nb_listeners + 1, sizeof(*p->local));
 	p->broadcasts = calloc(2 * (size_t)c->nb_local + 1, sizeof(*p->broadcasts));
-	if (p->relay == NULL || p->local == NULL || p->broadcasts == NULL ||
-		!external_make(&p->external, c) || !relay_pools_make(&p->relay_pools, c) ||
-		!discovery_make(&p->discovery, c))
+	p->beside = calloc((size_t)c->nb_local + 1, sizeof(*p->beside));
+	p->listener = calloc((size_t)c->nb_listeners + 1, sizeof(*p->listener));
+	if (p->relay == NULL || p->local == NULL || p->broadcasts == NULL || p->beside == NULL ||
+		p->listener == NULL || !external_make(&p->external, c) ||
+		!relay_pools_make(&p->relay_pools, c) || !discovery_make(&p->discovery, c))
 		return ENOMEM;
 	for (uint32_t i = 0; i < c->nb_relay; i++)
 		p->relay[p->nb_relay++] = c->relay[i];
-	for (uint32_t i = 0; i < c->nb_listeners; i++)
+	for (uint32_t i = 0; i < c->nb_listeners; i++) {
 		p->local[p->nb_local++] = c->listeners[i].at.addr;
+		if (!turn_listener_is_stream(&c->listeners[i]))
+			p->listener[p->nb_listener++] = c->listeners[i].at;
+	}
+	p->port_lo = c->port_lo;
+	p->port_hi = c->port_hi;
 	for (uint32_t i = 0; i < c->nb_local; i++) {
 		p->local[p->nb_local++] = c->local[i].addr;
+		if (c->local[i].beside)
+			p->beside[p->nb_beside++] = c->local[i].addr;
 		add_broadcasts(p, &c->local[i].subnet);
 	}
 	qsort(p->relay, p->nb_relay, sizeof(*p->relay), by_addr);
 	qsort(p->local, p->nb_local, sizeof(*p->local), by_addr);
+	qsort(p->beside, p->nb_beside, sizeof(*p->beside), by_addr);
+	qsort(p->listener, p->nb_listener, sizeof(*p->listener), by_endpoint);
 	qsort(p->broadcasts, p->nb_broadcasts, sizeof(*p->broadcasts), by_addr);
 	return 0;
 }
@@ -508,6 +561,8 @@ static void free_shared(struct turn_policy *p)
 	realms_free(p->realms);
 	free(p->relay);
 	free(p->local);
+	free(p->beside);
+	free(p->listener);
 	external_free(&p->external);
 	relay_pools_free(&p->relay_pools);
 	discovery_free(&p->discovery);

@@ -59,6 +59,10 @@ struct turn_policy {
 	struct prefixes *rules; // of all realms, with enum policy_origin
 	struct prefixes *own_rules; // what the realm adds to them; NULL = nothing
 	struct addr *relay, *local; // sorted by addr_cmp
+	struct addr
+		*beside; // those of local at which programs of this machine may be peers; sorted
+	struct endpoint *listener; // over UDP and DTLS, sorted: no peers, whatever is allowed
+	uint16_t port_lo, port_hi; // of relay addresses
 	struct external external;
 	struct relay_pools relay_pools;
 	struct discovery discovery;
@@ -66,7 +70,8 @@ struct turn_policy {
 	struct turn_local *own; // own addresses with their ports, sorted by address
 	struct route *routes; // sorted; NULL = nobody asks whether peers can be reached
 	struct prefix *nat64; // of translators: a peer behind one is judged by its IPv4 address
-	uint32_t nb_relay, nb_local, nb_own, nb_routes, nb_broadcasts, nb_nat64;
+	uint32_t nb_relay, nb_local, nb_beside, nb_listener, nb_own, nb_routes, nb_broadcasts,
+		nb_nat64;
 };
 
 // The user with this USERNAME or USERHASH; NULL when there is none.
@@ -81,6 +86,11 @@ bool policy_has_ident(const struct turn_policy *p, const uint8_t ident[TURN_IDEN
 int policy_make_users(
 	struct turn_policy *p, const struct turn_config *c, struct stun_crypto *crypto);
 
+// Whether programs of this machine are peers at an own address: they can be reached there, and an
+// entry of peers.allow is that one address.
+bool policy_beside(const struct turn_policy *p, const struct addr *own);
+// Whether an address is one of this box, and no peer but by hairpin or policy_beside.
+bool policy_is_own(const struct turn_policy *p, const struct addr *a);
 // Whether there is a route to a peer for what a relay address (its index) sends to it.
 bool policy_reaches(const struct turn_policy *p, uint32_t relay, const struct addr *peer);
 // How much one user may have of what users share, in percent: `given` if not 0; else 100 when there

@@ -418,7 +418,8 @@ enum turn_refusal method_peer_admit(
 	switch (turn_policy_peer(p, &peer->addr, port)) {
 	case TURN_PEER_NEVER:
 	case TURN_PEER_DENY:
-		return TURN_REFUSED_PEER_DENIED;
+		return policy_is_own(p, &peer->addr) ? TURN_REFUSED_PEER_OWN
+						     : TURN_REFUSED_PEER_DENIED;
 	case TURN_PEER_OWN:
 		return is_same ? TURN_GRANTED : TURN_REFUSED_PEER_FAMILY;
 	case TURN_PEER_ALLOW:
@@ -455,7 +456,7 @@ static enum turn_refusal peers_wanted(struct turn_request *r)
 		// 0.
 		if (why == TURN_GRANTED) {
 			peer.addr = external_meant(&r->s->policy->external, &peer.addr);
-			why = method_peer_admit(r->s, r->slot, &peer, 1);
+			why = method_peer_admit(r->s, r->slot, &peer, TURN_PORT_ANY);
 		}
 		if (why != TURN_GRANTED)
 			return why;

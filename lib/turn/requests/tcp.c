@@ -118,6 +118,15 @@ enum turn_refusal tcp_allocate(struct turn_request *r, bool is_v4, uint32_t life
 
 // --- Connect and ConnectionBind ------------------------------------------------------------------
 
+// Judges a peer over TCP. Programs of this machine are none: nobody has a way to them.
+static enum turn_peer_class peer_class(
+	const struct turn_policy *p, const struct addr *a, uint16_t port)
+{
+	const enum turn_peer_class class = turn_policy_peer(p, a, port != 0 ? TURN_PORT_ANY : port);
+
+	return class == TURN_PEER_OWN && !p->hairpin ? TURN_PEER_NEVER : class;
+}
+
 // Judges the peer of a Connect. Of the addresses of this box only relayed transport addresses of
 // TCP are peers: *to is the place of one. Nobody has a way to what else listens here.
 static enum turn_refusal peer_admit(struct turn_request *r, struct endpoint *peer, uint32_t *to)
@@ -125,17 +134,22 @@ static enum turn_refusal peer_admit(struct turn_request *r, struct endpoint *pee
 	const struct turn_shard *s = r->s;
 	const uint16_t off = r->m.off[STUN_XOR_PEER_ADDRESS];
 	const enum turn_refusal why = method_peer_decode(s, &r->slot, &r->m, off, peer);
+	enum turn_peer_class class;
 
 	*to = TURN_NONE;
 	if (why != TURN_GRANTED)
 		return why;
 	r->peer = *peer;
-	if (turn_policy_peer(alloc_policy(s, r->slot), &peer->addr, peer->port) == TURN_PEER_OWN) {
+	class = peer_class(alloc_policy(s, r->slot), &peer->addr, peer->port);
+	if (class == TURN_PEER_OWN) {
 		*to = tcp_table_at(s, peer->port);
 		if (*to == TURN_NONE)
 			return TURN_REFUSED_TCP_OWN;
+		return method_peer_admit(s, r->slot, peer, TURN_PORT_ANY);
 	}
-	return method_peer_admit(s, r->slot, peer, peer->port);
+	return class == TURN_PEER_NEVER && policy_is_own(alloc_policy(s, r->slot), &peer->addr)
+		? TURN_REFUSED_PEER_OWN
+		: method_peer_admit(s, r->slot, peer, peer->port);
 }
 
 enum turn_refusal method_connect(struct turn_request *r)
@@ -181,7 +195,7 @@ enum turn_refusal method_connection_bind(struct turn_request *r)
 // connects: the kernel's sockets are bound to an interface, and what is local comes by another.
 static bool may_be_peer(const struct turn_policy *p, const struct addr *a, uint16_t port)
 {
-	const enum turn_peer_class class = turn_policy_peer(p, a, port);
+	const enum turn_peer_class class = peer_class(p, a, port);
 
 	return class == TURN_PEER_ALLOW || class == TURN_PEER_OWN;
 }

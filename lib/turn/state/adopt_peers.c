@@ -51,8 +51,8 @@ static void permission_take_up(struct adopt *d, uint32_t i)
 	if (p == NULL)
 		return;
 	s = d->a->shards[p->worker];
-	why = method_peer_admit(s, p->slot, &peer, 1);
-	if (why == TURN_REFUSED_PEER_DENIED) { // as after a reload
+	why = method_peer_admit(s, p->slot, &peer, TURN_PORT_ANY);
+	if (why == TURN_REFUSED_PEER_DENIED || why == TURN_REFUSED_PEER_OWN) { // as after a reload
 		adopt_lost(d, TURN_STATE_LOST_PEER);
 		return adopt_end(d, p, TURN_END_PEER);
 	}

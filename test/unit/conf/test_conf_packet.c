@@ -29,6 +29,7 @@ static void test_wrong(void **state)
 			"7:13: ports[0].device: interface name 'a234567890123456' is too long"},
 		{"net_a", "'packet:e0,queues=65'",
 			"7:13: ports[0].device: queues=65: must be a number from 1 to 64"},
+		{"net_a", "'packet:lo'", "7:13: ports[0].device: lo is the loopback: name an"},
 		{"net_b", "'packet:e0,iface=e1'",
 			"13:13: ports[1].device: a packet port has no option 'iface=e1'"},
 		{TWO_PORTS, PORTS("packet:e0", "packet:e0,queues=1"),
@@ -115,12 +116,40 @@ static void test_streams(void **state)
 		"of the process: remove streams.netns"));
 }
 
+// Whose address peers.allow is, alone, has a port on the loopback; a network does not name it.
+static void test_beside(void **state)
+{
+	static const char *const allow[] = {"10.0.0.0/24", "10.0.0.0/24, 10.0.0.9", "10.0.0.1"};
+	char error[CONF_ERROR_LEN];
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		char *device = conf_file_edit("net_a", "'packet:e0'");
+		char *text = conf_text_edit(device, "10.0.0.0/24, 10.1.0.1-10.1.0.6", allow[i]);
+		struct conf *c = conf_file_load(text, strlen(text), error);
+
+		free(device);
+		free(text);
+		if (c == NULL)
+			fail_msg("%s", error);
+		assert_int_equal(c->nb_ports, i == 2 ? 3 : 2);
+		assert_int_equal(c->turn.local[0].beside, i == 2);
+		if (i == 2) {
+			assert_string_equal(c->ports[2].name, "lo");
+			assert_true(c->ports[2].loopback);
+			assert_int_equal(c->ports[2].nb_addresses, 0);
+		}
+		conf_free(c);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_wrong),
 		cmocka_unit_test(test_right),
 		cmocka_unit_test(test_streams),
+		cmocka_unit_test(test_beside),
 	};
 
 	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);

@@ -138,8 +138,6 @@ static void test_none_without_reason(void **state)
 		"device: net_af_packet0,iface=e\n    exception: {name: sr0, netns: ns}\n");
 	// a realm of 16 bytes is still short enough
 	assert_silent("turn.test", "turn.example.org");
-	// its own relay addresses are peers by hairpin
-	assert_silent("10.0.0.0/24", "198.51.100.1");
 	// what is next to what is refused, or holds more than that
 	assert_silent("10.0.0.0/24", "169.253.0.0/16, 0.0.0.0/1, '::/1', 'fe00::/9', 168.0.0.0/6");
 	// behind a translator: what is denied is, except what is taken out of it; and what is none
@@ -389,6 +387,10 @@ static void test_peers(void **state)
 		{"'fd00:1::/32'", "10.0.0.0/24", "28:11: peers.allow[0]: is in peers.deny too, w"},
 		{"'fd00:1::/32'", "10.1.0.1-10.1.0.6", "28:24: peers.allow[1]: is in peers.deny "},
 		// refused whatever is allowed
+		{"10.0.0.0/24", "198.51.100.1",
+			"28:11: peers.allow[0]: never applies: this box itself is no peers, "
+			"whatever is allowed (programs of this machine are where the port is a "
+			"packet: port, relay ports by peers.hairpin): remove it"},
 		{"10.0.0.0/24", "127.0.0.0/8", "28:11: peers.allow[0]: never applies: loopback a"},
 		{"10.0.0.0/24", "127.0.0.1", "28:11: peers.allow[0]: never applies: loopback add"},
 		{"10.0.0.0/24", "'::1'", "28:11: peers.allow[0]: never applies: loopback address"},

@@ -104,20 +104,23 @@ static void clients_reach_each_other_in_process_by_either_form(void **state)
 // A public address with a port that nobody relays for: a free relay port, a listener, ssh.
 static void nothing_leaves_for_a_public_address_of_the_box(void **state)
 {
-	const unsigned int reason = drop_of_turn(TURN_DROP_HAIRPIN_NO_ALLOCATION);
 	const struct endpoint side = world_endpoint("203.0.113.2", 22);
 	struct endpoint to;
 	uint64_t tx;
 
 	open_pair(*state, "10.99.0.20", "10.99.0.21", 4);
 	for (unsigned int i = 0; i < 3; i++) {
+		const unsigned int reason =
+			drop_of_turn(i == 0 ? TURN_DROP_HAIRPIN_NO_ALLOCATION : TURN_DROP_PEER_OWN);
+
 		to = client[1].relay;
-		to.port = i == 0 ? (uint16_t)(to.port ^ 0x80) : i == 1 ? 3478 : 22;
-		assert_int_equal(client_bind(&world, &client[0], (uint16_t)(CHANNEL + i), &to), 0);
+		to.port = i == 0 ? client_free_port(&world, client) : i == 1 ? 3478 : 22;
+		assert_int_equal(
+			client_bind(&world, &client[0], CHANNEL + 5, &to), i == 0 ? 0 : 403);
 		tx = world_stats(&world).tx;
-		client_channel_data(&world, &client[0], (uint16_t)(CHANNEL + i), "lost", 4);
+		client_indication(&world, &client[0], &to, "lost", 4);
 		world_run(&world);
-		assert_int_equal(drops(reason), i + 1);
+		assert_int_equal(drops(reason), i == 2 ? 2 : 1);
 		assert_int_equal(world_stats(&world).tx, tx);
 		assert_int_equal(world.nb_seen, 0);
 	}

@@ -440,23 +440,7 @@ static void peer_family(void)
 	fixture_permit(&f, &ivan, "fd99::9");
 }
 
-static void peer_denied(void)
-{
-	open_ivan();
-	fixture_permit(&f, &ivan, "192.168.1.1");
-}
-
-static void peer_unreachable(void)
-{
-	static struct route route;
-
-	assert_int_equal(addr_prefix_parse("10.99.0.0/24", &route.to), 0);
-	route.direct = true;
-	c.routes = &route;
-	c.nb_routes = 1;
-	open_ivan();
-	fixture_bind(&f, &ivan, 0x4000, "10.98.0.1", 7000);
-}
+#include "provoke_peers.inc"
 
 static void permissions(void)
 {
@@ -499,8 +483,8 @@ static void channel_form(void)
 	local[0].external = addr_text("203.0.113.1");
 	c.local = local;
 	open_ivan();
-	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.1", 7000), 0);
-	fixture_bind(&f, &ivan, 0x4001, "203.0.113.1", 7000);
+	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.1", 50001), 0);
+	fixture_bind(&f, &ivan, 0x4001, "203.0.113.1", 50001);
 }
 
 static void shared_peer(void)
@@ -591,6 +575,7 @@ static const struct refusal {
 	{TURN_REFUSED_SHARED_PORT, shared_port, STUN_ALLOCATE, 508, IVAN, true},
 	{TURN_REFUSED_PEER_DENIED, peer_denied, STUN_CREATE_PERMISSION, 403, IVAN, true,
 		"192.168.1.1"},
+	{TURN_REFUSED_PEER_OWN, peer_own, STUN_CHANNEL_BIND, 403, IVAN, true, "10.99.0.1", 7000},
 	{TURN_REFUSED_PEER_UNREACHABLE, peer_unreachable, STUN_CHANNEL_BIND, 403, IVAN, true,
 		"10.98.0.1", 7000},
 	{TURN_REFUSED_PERMISSIONS, permissions, STUN_CREATE_PERMISSION, 508, IVAN, true,
@@ -600,7 +585,7 @@ static const struct refusal {
 	{TURN_REFUSED_CHANNEL_CLASH, channel_clash, STUN_CHANNEL_BIND, 400, IVAN, true, "10.99.0.8",
 		7000},
 	{TURN_REFUSED_CHANNEL_FORM, channel_form, STUN_CHANNEL_BIND, 508, IVAN, true, "203.0.113.1",
-		7000},
+		50001},
 	{TURN_REFUSED_SHARED_PEER, shared_peer, STUN_CHANNEL_BIND, 508, IVAN, true, "10.99.0.9",
 		7000},
 	{TURN_REFUSED_SHARED_SHARE, shared_share, STUN_CHANNEL_BIND, 508, IVAN, true, "10.99.0.9",

@@ -327,7 +327,7 @@ const struct turn_plan *fixture_from_client(
 
 // Routes a datagram to a relayed transport address: off the wire, or in process.
 static const struct turn_plan *to_relay(struct fixture *f, const struct endpoint *relay,
-	const struct endpoint *peer, const void *data, size_t len, bool hairpin)
+	const struct endpoint *peer, const void *data, size_t len, enum turn_inside inside)
 {
 	struct turn_view *v = &f->burst.view[0];
 	const int index = turn_relay_map_find(f->map, &relay->addr);
@@ -338,7 +338,7 @@ static const struct turn_plan *to_relay(struct fixture *f, const struct endpoint
 	v->src_port = peer->port;
 	v->leg = TURN_FROM_PEER;
 	v->via = TURN_NO_WORKER;
-	v->hairpin = hairpin;
+	v->inside = inside;
 	v->source = (uint16_t)((uint32_t)index + f->to_pool * f->params.config->nb_relay);
 	assert_true(index >= 0);
 	assert_true(
@@ -350,13 +350,19 @@ static const struct turn_plan *to_relay(struct fixture *f, const struct endpoint
 const struct turn_plan *fixture_from_peer(struct fixture *f, const struct endpoint *relay,
 	const struct endpoint *peer, const void *data, size_t len)
 {
-	return to_relay(f, relay, peer, data, len, false);
+	return to_relay(f, relay, peer, data, len, TURN_INSIDE_NO);
 }
 
 const struct turn_plan *fixture_hairpin(struct fixture *f, const struct endpoint *relay,
 	const struct endpoint *peer, const void *data, size_t len)
 {
-	return to_relay(f, relay, peer, data, len, true);
+	return to_relay(f, relay, peer, data, len, TURN_INSIDE_RELAYED);
+}
+
+const struct turn_plan *fixture_from_program(struct fixture *f, const struct endpoint *relay,
+	const struct endpoint *peer, const void *data, size_t len)
+{
+	return to_relay(f, relay, peer, data, len, TURN_INSIDE_PROGRAM);
 }
 
 const struct turn_plan *fixture_channel_data(struct fixture *f, const struct fixture_client *c,

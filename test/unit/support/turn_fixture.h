@@ -154,6 +154,9 @@ const struct turn_plan *fixture_from_peer(struct fixture *f, const struct endpoi
 // The same for a datagram that comes in process, from another allocation of the server.
 const struct turn_plan *fixture_hairpin(struct fixture *f, const struct endpoint *relay,
 	const struct endpoint *peer, const void *data, size_t len);
+// The same for one of a program of this machine, by the loopback.
+const struct turn_plan *fixture_from_program(struct fixture *f, const struct endpoint *relay,
+	const struct endpoint *peer, const void *data, size_t len);
 // Sends ChannelData.
 const struct turn_plan *fixture_channel_data(struct fixture *f, const struct fixture_client *c,
 	uint16_t channel, const void *data, size_t len);

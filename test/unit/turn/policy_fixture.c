@@ -51,6 +51,8 @@ void policy_fixture_box(struct policy_fixture_box *b)
 		.allow = b->allow,
 		.nb_allow = 2,
 		.hairpin = true,
+		.port_lo = 49152,
+		.port_hi = 65535,
 		.workers = 1,
 	};
 }

@@ -5,7 +5,8 @@
 #include "turn_config.h"
 #include "turn_policy.h"
 
-#define POLICY_FIXTURE_PORT 4000 // of a peer, where it does not matter
+#define POLICY_FIXTURE_PORT \
+	50000 // of a peer, where it does not matter: a relay port of own addresses
 
 // A box's addresses, and its configuration, which points at them. There is room for a test's own.
 struct policy_fixture_box {

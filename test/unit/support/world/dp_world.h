@@ -225,6 +225,11 @@ unsigned int client_permit(struct dp_world *w, struct world_client *c, const str
 // Sends ChannelData, unpadded.
 void client_channel_data(
 	struct dp_world *w, struct world_client *c, uint16_t channel, const void *data, size_t len);
+// A relay port that neither of two clients has.
+uint16_t client_free_port(const struct dp_world *w, const struct world_client c[2]);
+// Sends a Send indication.
+void client_indication(struct dp_world *w, struct world_client *c, const struct endpoint *peer,
+	const void *data, size_t len);
 // A datagram each way between a client over UDP and the peer that has this channel arrives.
 void client_assert_relays(
 	struct dp_world *w, struct world_client *c, uint16_t channel, const struct endpoint *peer);

@@ -182,6 +182,29 @@ void client_channel_data(
 		world_send(w, &d);
 }
 
+uint16_t client_free_port(const struct dp_world *w, const struct world_client c[2])
+{
+	uint16_t port = w->conf.turn.port_lo;
+
+	while (port == c[0].relay.port || port == c[1].relay.port)
+		port++;
+	return port;
+}
+
+void client_indication(struct dp_world *w, struct world_client *c, const struct endpoint *peer,
+	const void *data, size_t len)
+{
+	static const uint8_t tid[12] = "indications";
+	struct world_datagram d = {.src = c->at, .dst = c->server};
+	struct stun_writer sw;
+
+	stun_begin(&sw, d.data, sizeof(d.data), STUN_INDICATION, STUN_SEND, tid);
+	stun_put_xor_addr(&sw, STUN_XOR_PEER_ADDRESS, peer);
+	stun_put(&sw, STUN_DATA_ATTR, data, len);
+	d.len = stun_end(&sw);
+	world_send(w, &d);
+}
+
 void client_assert_relays(
 	struct dp_world *w, struct world_client *c, uint16_t channel, const struct endpoint *peer)
 {

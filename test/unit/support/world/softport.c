@@ -366,6 +366,8 @@ struct port *softport_open(const struct port_config *c, char *error, size_t len)
 		.nb_txq = (uint16_t)txq,
 		.mtu = c->mtu,
 		.vlan = c->vlan,
+		.loopback = c->loopback,
+		.kernel_is_host = c->loopback,
 		.dpdk_id = RTE_MAX_ETHPORTS};
 	if (strcmp(rss, "rss") == 0)
 		rss_fill(&s->port, c->rss_key);

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sends to programs of this machine. IPv6 frames go in by the loopback as any frame goes out by an
+// interface. With IPv4 the kernel takes nothing that comes in from an address of its own, if it has
+// not found the way there itself: a raw socket sends those, as packets. It is bound to the
+// loopback, so that what is to nobody here goes nowhere else.
+#include "packet/packet_loop.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "bytes.h"
+#include "net.h"
+#include "packet/packet_tx.h"
+
+#define BURST 32 // messages of one call
+#define PIECES 64 // of a packet
+
+static void count(uint64_t *counter)
+{
+	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
+}
+
+int packet_loop_open(const char *interface, int send_buffer)
+{
+	const int fd = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW);
+	struct ifreq name = {.ifr_ifindex = 0};
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	memcpy(name.ifr_name, interface, strnlen(interface, IFNAMSIZ - 1));
+	if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, &name, sizeof(name)) != 0) {
+		rc = -errno;
+		close(fd);
+		return rc;
+	}
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &send_buffer, sizeof(send_buffer)) != 0)
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof(send_buffer));
+	return fd;
+}
+
+static bool is_v4(const struct rte_mbuf *m)
+{
+	return load_be16(rte_pktmbuf_mtod(m, const uint8_t *) + NET_ETH_TYPE_AT) ==
+		NET_ETHERTYPE_IP4;
+}
+
+// How many of n frames are of the family of the first.
+static uint16_t run(struct rte_mbuf *const *m, uint16_t n)
+{
+	const bool first = is_v4(m[0]);
+	uint16_t i = 1;
+
+	while (i < n && i < BURST && is_v4(m[i]) == first)
+		i++;
+	return i;
+}
+
+// The packet in a frame, as pieces. Returns how many; 0: it has too many.
+static unsigned int pieces(const struct rte_mbuf *m, struct iovec iov[PIECES])
+{
+	unsigned int n = 0;
+
+	if (m->nb_segs > PIECES)
+		return 0;
+	iov[n++] = (struct iovec){
+		rte_pktmbuf_mtod_offset(m, void *, NET_ETH_LEN), (size_t)m->data_len - NET_ETH_LEN};
+	for (m = m->next; m != NULL; m = m->next)
+		iov[n++] = (struct iovec){rte_pktmbuf_mtod(m, void *), m->data_len};
+	return n;
+}
+
+static bool is_later(int error)
+{
+	return error == EAGAIN || error == ENOMEM || error == EINTR;
+}
+
+// Sends a run of IPv4 frames. Returns how many are taken: sent, or given up.
+static uint16_t send4(struct packet_loop *q, struct rte_mbuf **m, uint16_t n)
+{
+	struct sockaddr_in to[BURST];
+	struct mmsghdr msg[BURST];
+	struct iovec iov[BURST][PIECES];
+	uint16_t done = 0;
+
+	for (uint16_t i = 0; i < n; i++) {
+		const uint8_t *ip = rte_pktmbuf_mtod_offset(m[i], const uint8_t *, NET_ETH_LEN);
+
+		to[i] = (struct sockaddr_in){.sin_family = AF_INET};
+		memcpy(&to[i].sin_addr, ip + NET_IP4_ADDRS_AT + 4, 4);
+		msg[i].msg_hdr = (struct msghdr){.msg_name = &to[i],
+			.msg_namelen = sizeof(to[i]),
+			.msg_iov = iov[i],
+			.msg_iovlen = pieces(m[i], iov[i])};
+	}
+	while (done < n) {
+		const int sent =
+			sendmmsg(q->fd, msg + done, (unsigned int)(n - done), MSG_DONTWAIT);
+
+		if (sent > 0) {
+			rte_pktmbuf_free_bulk(m + done, (unsigned int)sent);
+			done = (uint16_t)(done + sent);
+		} else if (sent < 0 && is_later(errno)) {
+			break;
+		} else { // the address is not the kernel's, or a rule refuses it
+			count(&q->errors);
+			rte_pktmbuf_free(m[done++]);
+		}
+	}
+	return done;
+}
+
+uint16_t packet_loop_burst(
+	struct packet_loop *q, struct packet_tx *tx, struct rte_mbuf **m, uint16_t n)
+{
+	uint16_t sent = 0;
+
+	while (sent < n) {
+		const uint16_t of = run(m + sent, (uint16_t)(n - sent));
+		const uint16_t more =
+			is_v4(m[sent]) ? send4(q, m + sent, of) : packet_tx_burst(tx, m + sent, of);
+
+		sent = (uint16_t)(sent + more);
+		if (more < of)
+			break;
+	}
+	return sent;
+}
