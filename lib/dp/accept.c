@@ -71,6 +71,33 @@ static inline bool l4_verified(const struct dp_port *p, const struct rte_mbuf *m
 		RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 }
 
+// Whether the sender has left the checksum of TCP or UDP to a NIC that there is none of: a virtual
+// machine on the same host. Then the port vouches for the data, and the field has the sum of the
+// pseudo-header alone.
+static inline bool l4_unfinished(const struct dp_port *p, const struct rte_mbuf *m)
+{
+	return (m->ol_flags & p->verified & RTE_MBUF_F_RX_L4_CKSUM_MASK) ==
+		RTE_MBUF_F_RX_L4_CKSUM_NONE;
+}
+
+// Writes the checksum that such a frame is to have where it goes on.
+static __rte_noinline void finish(struct rte_mbuf *m, struct net_frame *f)
+{
+	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *), *l4 = data + f->l4_off;
+	const uint16_t len = (uint16_t)(f->payload_off + f->payload_len - f->l4_off);
+	const bool tcp = f->kind == NET_TCP;
+	uint8_t *field = l4 + (tcp ? NET_TCP_CHECKSUM_AT : NET_UDP_CHECKSUM_AT);
+	uint16_t sum;
+
+	store_be16(field, 0);
+	sum = (uint16_t)~csum_fold(csum_add(csum_addrs(&f->src, &f->dst) + len +
+			(uint32_t)(tcp ? NET_PROTO_TCP : NET_PROTO_UDP),
+		l4, len));
+	f->l4_checksum = sum != 0 || tcp ? sum : 0xffff;
+	store_be16(field, f->l4_checksum);
+	m->ol_flags = (m->ol_flags & ~RTE_MBUF_F_RX_L4_CKSUM_MASK) | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+}
+
 // --- any frame ----------------------------------------------------------------------------------
 
 // Worker of a client where the NIC says which. Where our hash does, that is left to
@@ -169,7 +196,9 @@ static bool parse_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct
 	struct rte_mbuf **whole)
 {
 	const struct dp_port *p = &w->dp->port[port];
-	const struct net_rx *rules = &p->rx[ip_verified(p, m) | l4_verified(p, m) << 1];
+	const bool unfinished = l4_unfinished(p, m);
+	const struct net_rx *rules =
+		&p->rx[ip_verified(p, m) | (l4_verified(p, m) || unfinished) << 1];
 	unsigned int tag = DP_SENT;
 	enum net_drop bad;
 
@@ -197,6 +226,8 @@ static bool parse_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct
 		worker_drop(w, m, DP_DROP_RX_OVERSIZE);
 		return false;
 	}
+	if (unlikely(unfinished) && (f->kind == NET_UDP || f->kind == NET_TCP))
+		finish(m, f);
 	if (f->kind == NET_UDP)
 		return true;
 	if (f->kind == NET_TCP)
@@ -445,7 +476,7 @@ static __rte_noinline uint32_t scan_unusual(
 {
 	const bool l4_good = l4_verified(p, m);
 
-	if ((m->ol_flags & STRIPPED) != 0)
+	if ((m->ol_flags & STRIPPED) != 0 || l4_unfinished(p, m))
 		return 0;
 	return is_v4 ? net_udp_scan4(data, m->data_len, ip_verified(p, m), l4_good)
 		     : net_udp_scan6(data, m->data_len, l4_good);

@@ -216,6 +216,47 @@ static void test_ip_checksum(void **state)
 	world_close(&world);
 }
 
+// Leaves a frame's UDP checksum as the sum of the pseudo-header, as a host does for its NIC.
+static void unfinish(uint8_t *frame, size_t len, bool is_v4)
+{
+	uint8_t *udp = frame + NET_ETH_LEN + (is_v4 ? NET_IP4_LEN : NET_IP6_LEN);
+	const uint16_t udp_len = (uint16_t)(frame + len - udp);
+	const struct addr src = is_v4 ? addr_from_v4(udp - 8) : addr_from_v6(udp - 32);
+	const struct addr dst = is_v4 ? addr_from_v4(udp - 4) : addr_from_v6(udp - 16);
+
+	store_be16(udp + NET_UDP_CHECKSUM_AT,
+		csum_fold(csum_addrs(&src, &dst) + NET_PROTO_UDP + (uint32_t)udp_len));
+}
+
+// What another virtual machine of the same host has sent. It leaves with a whole checksum, which
+// the peers and clients of the world look at.
+static void test_unfinished(void **state)
+{
+	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
+	const unsigned int wrong = drop_of_net(NET_DROP_UDP_CHECKSUM);
+	const uint64_t none = RTE_MBUF_F_RX_L4_CKSUM_NONE, bad = RTE_MBUF_F_RX_L4_CKSUM_BAD;
+	uint8_t frame[2048];
+
+	open(&s);
+	for (unsigned int i = 0; i < 8; i++) {
+		const bool is_v4 = (i & 2) != 0;
+		size_t len = media((i & 1) != 0, is_v4, frame);
+
+		unfinish(frame, len, is_v4);
+		if ((i & 4) != 0) { // padded
+			memset(frame + len, 0, 8);
+			len += 8;
+		}
+		world.dp->port[0].verified = RTE_MBUF_F_RX_L4_CKSUM_MASK;
+		judged(frame, len, none, 0, DP_SENT);
+		judged(frame, len, bad, 0, wrong);
+		judged(frame, len, 0, 0, wrong);
+		world.dp->port[0].verified = 0; // such a port vouches for nothing
+		judged(frame, len, none, 0, wrong);
+	}
+	world_close(&world);
+}
+
 // --- tags that the port has taken off -----------------------------------------------------------
 
 static void test_stripped_untagged(void **state)
@@ -432,6 +473,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_source_mac),
 		cmocka_unit_test(test_ip_checksum),
+		cmocka_unit_test(test_unfinished),
 		cmocka_unit_test(test_stripped_untagged),
 		cmocka_unit_test(test_stripped_tagged),
 		cmocka_unit_test(test_stripped_others),
