@@ -223,6 +223,7 @@ relay_accepted    c relay_connections_made{{by=peer}}   .
 relay_bound       c relay_bound           Connections with peers that a client has bound.
 relay_failed      c relay_refused{{reason=failed}}    Connects and connections of peers that came to nothing, and why.
 relay_refused     c relay_refused{{reason=limit}}     .
+relay_hasty       c relay_refused{{reason=rate}}      .
 relay_strangers   c relay_refused{{reason=permission}} .
 relay_full        c relay_refused{{reason=full}}      .
 relay_files       c relay_refused{{reason=files}}     .

@@ -199,6 +199,12 @@ static const struct conf_key rows[] = {
 {"relay.tcp.per-allocation", CONF_NUMBER, ONE(conf, turn.tcp.per_allocation), RANGE(1, 65536),
 	.def = "32", .help = "Of these, of one allocation. For one more a Connect gets 486, and a "
 	"peer is refused by a reset."},
+{"relay.tcp.connects", CONF_SECTION, .help = "Connects of one user, in all allocations: what he "
+	"may have the box send to others. For one more he gets 486 (`relay_hasty`)."},
+{"relay.tcp.connects.rate", CONF_NUMBER, ONE(conf, turn.tcp.connects.rate), RANGE(0, 1000000),
+	.def = "20", .help = "Per second; 0 = no limit."},
+{"relay.tcp.connects.burst", CONF_NUMBER, ONE(conf, turn.tcp.connects.burst),
+	RANGE(1, 1000000), .def = "100", .help = "At once."},
 {"relay.tcp.timeout", CONF_TIME, ONE(conf, turn.tcp.timeout_s), RANGE(1, 3600), .def = "30",
 	.help = "Seconds in which a peer has to answer a Connect, and a client to bind a "
 	"connection; and that a connection lives on when one side has ended it and the other one "

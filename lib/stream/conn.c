@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "conn.h"
+#include "framing.h"
 #include "out/outgoing.h"
 #include "relay/splice.h"
 #include "tos.h"
@@ -286,6 +287,12 @@ struct conn *conn_of(struct thread *t, uint64_t handle)
 }
 
 // What a client has sent behind its ConnectionBind is read on in turn.
+bool conn_waits_for(const struct conn *c, const uint8_t *message, size_t len)
+{
+	return c->waits && len >= STUN_HEADER_LEN && message[0] <= STUN_FIRST_MAX &&
+		memcmp(c->bind_tid, message + CONN_TID_AT, STUN_TID_LEN) == 0;
+}
+
 void conn_answered(struct thread *t, struct conn *c)
 {
 	if (!c->waits)

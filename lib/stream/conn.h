@@ -8,9 +8,11 @@
 #include "addr.h"
 #include "identity/tls_hello.h"
 #include "out/queue.h"
+#include "stun.h"
 #include "thread.h"
 
 #define CONN_NONE UINT32_MAX
+#define CONN_TID_AT 8 // in a message of STUN
 
 enum conn_state {
 	CONN_FREE,
@@ -44,6 +46,7 @@ struct conn {
 	uint8_t queued; // enum turns_list: where it waits for its turn
 	uint8_t turn, asked; // messages and requests of its turn until now
 	bool waits; // for the answer to a ConnectionBind: what follows may be no messages
+	uint8_t bind_tid[STUN_TID_LEN]; // of that
 	bool fresh : 1; // epoll has it among the connections that are not open yet
 	bool follows : 1; // behind what libssl writes: the kernel waits for it
 	uint8_t rekeys; // messages of handshakes since it is open, of late: past TLS_REKEYS it ends
@@ -77,6 +80,8 @@ bool conn_give_way(struct thread *t);
 void conn_event(struct thread *t, struct conn *c, uint32_t events);
 // The connection of a number, if it is open and not bound to a peer; else NULL.
 struct conn *conn_of(struct thread *t, uint64_t handle);
+// Whether a message is the answer to the ConnectionBind that the connection waits for, if any.
+bool conn_waits_for(const struct conn *c, const uint8_t *message, size_t len);
 // Reads on behind a ConnectionBind, if the connection waits for the answer to one.
 void conn_answered(struct thread *t, struct conn *c);
 // False while a client does not read our answers: no more requests are read from it then.

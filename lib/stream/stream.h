@@ -243,6 +243,7 @@ struct stream_config {
 	X(relay_bound, "of both, joined with one of a client")                              \
 	X(relay_failed, "Connects answered with 447")                                       \
 	X(relay_refused, "Connects refused by relay.tcp or an address of this box")         \
+	X(relay_hasty, "Connects refused: past relay.tcp.connects")                         \
 	X(relay_strangers, "connections of peers without a permission, closed")             \
 	X(relay_full, "connections of peers past relay.tcp, closed")                        \
 	X(relay_files, "connections with peers given up: no file descriptor left")          \

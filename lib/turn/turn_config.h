@@ -199,6 +199,7 @@ struct turn_tcp {
 	bool enabled;
 	uint16_t ports_lo, ports_hi; // of relayed transport addresses
 	uint32_t connections, per_user, per_allocation; // of peers, at a time
+	struct turn_rate connects; // Connects of a user
 	uint32_t timeout_s; // for a Connect, and for a connection that nobody binds
 	uint32_t buffer; // bytes that wait on the way, each way of each connection
 };

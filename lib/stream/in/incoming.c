@@ -64,6 +64,8 @@ static enum incoming take_message(
 	}
 	c->asked += asks;
 	c->waits = is_bind(t, p);
+	if (c->waits)
+		memcpy(c->bind_tid, p + CONN_TID_AT, STUN_TID_LEN);
 	return INCOMING_DRY;
 }
 

@@ -111,7 +111,8 @@ void outgoing_add(struct thread *t, unsigned int i)
 	}
 	if (!m->media) {
 		c->lease_ms = t->now_ms + m->lease_s * UINT64_C(1000);
-		conn_answered(t, c);
+		if (conn_waits_for(c, m->data, m->len)) // an answer to another request says nothing
+			conn_answered(t, c);
 	}
 	gather_add(&t->gather, i, &c->gathered);
 }
@@ -125,7 +126,6 @@ void outgoing_answer(struct thread *t, uint64_t handle, const uint8_t *data, uin
 		count(&t->stats.late, 1);
 		return;
 	}
-	conn_answered(t, c);
 	count(&t->stats.queue_full, queue_put(&c->out, t->s->conf.queue, &m));
 	outgoing_flush(t, c);
 	conn_watch(t, c);

@@ -37,7 +37,8 @@ static bool arrays_make(struct hub *h)
 		bitset_init(&h->untold, h->untold_mem, c->connections);
 	return h->alloc != NULL && h->conn != NULL && h->untold_mem != NULL && h->user != NULL &&
 		h->by_id != NULL && h->by_peer != NULL && h->by_user != NULL &&
-		getrandom(&h->key, sizeof(h->key), 0) == sizeof(h->key);
+		getrandom(&h->key, sizeof(h->key), 0) == sizeof(h->key) &&
+		getrandom(&h->connects.key, sizeof(h->connects.key), 0) == sizeof(h->connects.key);
 }
 
 struct hub *hub_create(const struct stream_relay *conf)
@@ -53,6 +54,8 @@ struct hub *hub_create(const struct stream_relay *conf)
 	pthread_mutexattr_destroy(&recursive);
 	h->conf = *conf;
 	h->free = h->free_user = HUB_NONE;
+	rates_init(
+		&h->connects, h->connects_due, HUB_RATES, conf->connect_rate, conf->connect_burst);
 	if (!arrays_make(h)) {
 		hub_free(h);
 		return NULL;
@@ -204,7 +207,8 @@ static uint32_t peer_chain(
 	return (uint32_t)hash_addr(&h->key, &peer->addr, extra) & h->mask;
 }
 
-bool hub_has_peer(const struct hub *h, const struct stream_place *p, const struct endpoint *peer)
+struct hub_conn *hub_conn_of_peer(
+	struct hub *h, const struct stream_place *p, const struct endpoint *peer)
 {
 	uint32_t i = h->by_peer[peer_chain(h, p, peer)];
 
@@ -212,13 +216,23 @@ bool hub_has_peer(const struct hub *h, const struct stream_place *p, const struc
 		(!h->conn[i].asked || h->conn[i].of.allocation != p->allocation ||
 			!endpoint_eq(&h->conn[i].peer, peer)))
 		i = h->conn[i].next_peer;
-	return i != HUB_NONE;
+	return i != HUB_NONE ? &h->conn[i] : NULL;
 }
 
 bool hub_may(const struct hub *h, const struct hub_alloc *a)
 {
 	return h->nb < h->conf.connections && a->nb < h->conf.per_allocation &&
 		h->user[a->user].connections < h->conf.per_user;
+}
+
+// A user without allocations is forgotten by the table, and not by the rates. An ident is a hash:
+// the half of it that they go by tells users apart.
+bool hub_may_connect(struct hub *h, const struct hub_alloc *a, uint64_t now_ms)
+{
+	struct addr ident;
+
+	memcpy(&ident, h->user[a->user].ident, sizeof(ident));
+	return rates_take(&h->connects, &ident, now_ms);
 }
 
 struct hub_conn *hub_conn_begin(
@@ -251,10 +265,10 @@ struct hub_conn *hub_conn_begin(
 	return c;
 }
 
-// Numbers are spread by whoever gives them, except for some bits.
+// Numbers are drawn by chance.
 static uint32_t id_chain(const struct hub *h, uint32_t id)
 {
-	return (id * UINT32_C(0x9e3779b1)) >> 7 & h->mask;
+	return id & h->mask;
 }
 
 struct hub_conn *hub_conn_find(struct hub *h, uint32_t id)

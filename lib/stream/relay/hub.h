@@ -9,9 +9,11 @@
 
 #include "bitset.h"
 #include "hash.h"
+#include "rates.h"
 #include "relay/stream_relay.h"
 
 #define HUB_NONE UINT32_MAX
+#define HUB_RATES 8192 // places for the rates of users
 #define HUB_UNJUDGED 8 // connections to a port that wait for a worker's word, at most
 // What a thread does at most in one go with the lock: a look counts as 1, an end, which takes some
 // system calls, as END_COST.
@@ -39,6 +41,7 @@ struct hub_alloc {
 
 enum hub_state {
 	HUB_FREE,
+	HUB_WAITING, // until another one with the peer has ended (again.h)
 	HUB_CONNECTING, // to the peer
 	HUB_ACCEPTED, // and to be judged by the worker
 	HUB_PENDING, // the client is to bind it
@@ -53,7 +56,9 @@ struct hub_conn {
 	struct endpoint peer;
 	uint64_t control; // the client's connection that asked for it
 	uint64_t since_ms; // that it is in its state
-	uint8_t *answers; // CONNECTING: those to the Connect, len[DONE] and len[FAILED] bytes
+	// CONNECTING: those to the Connect, len[DONE] and len[FAILED] bytes. WAITING: its order
+	// with all answers.
+	uint8_t *answers;
 	struct splice *splice; // BOUND
 	uint16_t len[2];
 	uint32_t id; // CONNECTION-ID; 0 = none yet
@@ -63,9 +68,10 @@ struct hub_conn {
 	uint32_t next_id, next_peer; // chains; next_id also of what is free
 	// The other end in process, and its serial; HUB_NONE: it is in no process of ours.
 	uint32_t mate, mate_serial;
-	int fd;
+	int fd; // WAITING: an eventfd, to be told that it may go on
 	bool asked; // by a Connect; else the peer has connected
 	bool cut; // in process, what comes ends too early: the mate's thread says so
+	bool wanted; // a Connect waits for its end; its thread reads that
 	uint8_t state; // enum hub_state
 	uint8_t thread; // whose epoll has fd
 	uint8_t worker, listener;
@@ -88,6 +94,8 @@ struct hub {
 	struct bitset untold; // of these, HUB_ACCEPTED: whose worker is still to be asked
 	void *untold_mem;
 	struct hub_user *user; // as many as both together
+	struct rates connects; // by user
+	uint64_t connects_due[HUB_RATES];
 	uint32_t *by_id, *by_peer, *by_user; // heads of chains
 	uint32_t mask; // of these
 	uint32_t used, free, nb; // of connections: were used at some time, head of free, number
@@ -108,10 +116,14 @@ struct hub_alloc *hub_alloc_of(struct hub *h, const struct stream_place *p);
 // Closes its port and forgets it. Its connections end when their threads see that it is gone.
 void hub_alloc_end(struct hub *h, struct hub_alloc *a);
 
-// Whether a Connect of an allocation has a connection to a peer, or is about to have one.
-bool hub_has_peer(const struct hub *h, const struct stream_place *p, const struct endpoint *peer);
+// The newest connection that a Connect of an allocation has made to a peer, or is about to make;
+// NULL: there is none.
+struct hub_conn *hub_conn_of_peer(
+	struct hub *h, const struct stream_place *p, const struct endpoint *peer);
 // Whether an allocation may have one more.
 bool hub_may(const struct hub *h, const struct hub_alloc *a);
+// Whether the user of an allocation may have one more Connect now; if so it is counted.
+bool hub_may_connect(struct hub *h, const struct hub_alloc *a, uint64_t now_ms);
 // Begins a connection of an allocation that may have it, in state with fd.
 struct hub_conn *hub_conn_begin(
 	struct hub *h, struct hub_alloc *a, const struct endpoint *peer, int fd);

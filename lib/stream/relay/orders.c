@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What orders ask for is done at once, except for a Connect: its answers wait with the connection.
 // All of this is rare beside the bytes, and is done with the hub's lock.
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -9,6 +10,7 @@
 #include "conn.h"
 #include "listen.h"
 #include "out/outgoing.h"
+#include "relay/again.h"
 #include "relay/hub.h"
 #include "relay/orders.h"
 #include "relay/rules.h"
@@ -17,13 +19,6 @@
 
 #define ACCEPT_BURST 8
 #define SCAN_PARTS 5 // each tick looks at one part of all
-
-// An order with its answers.
-struct ordered {
-	struct stream_order o;
-	const uint8_t *answers;
-	uint64_t conn; // the client's
-};
 
 static struct hub *hub_of(const struct thread *t)
 {
@@ -71,9 +66,14 @@ static void watch_port(const struct thread *t, struct hub_alloc *a, bool paused)
 void orders_end(struct thread *t, struct hub_conn *c)
 {
 	struct hub_alloc *a = hub_alloc_of(hub_of(t), &c->of);
+	const struct stream_place of = c->of;
+	const struct endpoint peer = c->peer;
+	const bool wanted = c->wanted;
 
 	hub_conn_end(hub_of(t), c);
 	count(&t->stats.relay_connections, -1);
+	if (wanted)
+		again_ended(hub_of(t), &of, &peer);
 	if (a == NULL)
 		return;
 	publish(t, a);
@@ -81,7 +81,7 @@ void orders_end(struct thread *t, struct hub_conn *c)
 		watch_port(t, a, false);
 }
 
-static struct hub_conn *begin(
+struct hub_conn *orders_begin(
 	struct thread *t, struct hub_alloc *a, const struct endpoint *peer, int fd)
 {
 	struct hub_conn *c = hub_conn_begin(hub_of(t), a, peer, fd);
@@ -136,21 +136,25 @@ static void order_listen(struct thread *t, const struct ordered *d)
 	answer(t, d, STREAM_ANSWER_DONE);
 }
 
-// What is in the way of a connection to a peer; STREAM_ANSWER_DONE: nothing.
+// What is in the way of a connection to a peer; STREAM_ANSWER_DONE: nothing. *counter: of refusals.
 static enum stream_answer connect_judge(
-	struct thread *t, const struct hub_alloc *a, const struct ordered *d)
+	struct thread *t, const struct hub_alloc *a, const struct ordered *d, uint64_t **counter)
 {
-	const struct hub *h = hub_of(t);
+	struct hub *h = hub_of(t);
 	int own;
 
 	if (a == NULL || a->fd < 0)
 		return STREAM_ANSWER_FAILED;
-	if (hub_has_peer(h, &d->o.of, &d->o.at))
+	if (hub_conn_of_peer(h, &d->o.of, &d->o.at) != NULL)
 		return STREAM_ANSWER_EXISTS;
 	if (!rules_allow(t, a->user, &d->o.at))
 		return STREAM_ANSWER_DENIED;
 	if (!hub_may(h, a))
 		return STREAM_ANSWER_QUOTA;
+	if (d->since_ms == 0 && !hub_may_connect(h, a, t->now_ms)) {
+		*counter = &t->stats.relay_hasty;
+		return STREAM_ANSWER_QUOTA;
+	}
 	if (d->o.to != UINT32_MAX)
 		return STREAM_ANSWER_DONE;
 	own = sockets_is_own(&d->o.at.addr);
@@ -175,7 +179,8 @@ static bool keep_answers(struct hub_conn *c, const struct ordered *d)
 	return true;
 }
 
-// Begins a connection; its end will be told by epoll. False: it has failed already.
+// Begins a connection; its end will be told by epoll. False: it has failed already. Where the
+// kernel still has the last one between these ends it may wait.
 static bool connect_begin(struct thread *t, struct hub_alloc *a, const struct ordered *d)
 {
 	const int fd = sockets_connect(&a->at, a->device, &d->o.at);
@@ -184,8 +189,8 @@ static bool connect_begin(struct thread *t, struct hub_alloc *a, const struct or
 
 	count_no_file(t, fd < 0);
 	if (fd < 0)
-		return false;
-	c = begin(t, a, &d->o.at, fd);
+		return errno == EADDRNOTAVAIL && again_wait(t, a, d, NULL);
+	c = orders_begin(t, a, &d->o.at, fd);
 	c->state = HUB_CONNECTING;
 	c->asked = true;
 	e.data.u64 = WATCH_PEER | hub_index(hub_of(t), c);
@@ -224,10 +229,10 @@ static bool connect_inside(struct thread *t, struct hub_alloc *a, const struct o
 		count_no_file(t, true);
 		return false;
 	}
-	c = begin(t, a, &d->o.at, fd[0]);
+	c = orders_begin(t, a, &d->o.at, fd[0]);
 	c->state = HUB_PENDING;
 	c->asked = true;
-	p = begin(t, b, &a->at, fd[1]);
+	p = orders_begin(t, b, &a->at, fd[1]);
 	p->state = HUB_ACCEPTED;
 	hub_conn_pair(hub_of(t), c, p);
 	b->unjudged++;
@@ -243,17 +248,21 @@ static bool connect_inside(struct thread *t, struct hub_alloc *a, const struct o
 	return true;
 }
 
-static void order_connect(struct thread *t, const struct ordered *d)
+void orders_connect(struct thread *t, const struct ordered *d)
 {
 	struct hub_alloc *a = hub_alloc_of(hub_of(t), &d->o.of);
-	enum stream_answer why = connect_judge(t, a, d);
+	uint64_t *refused = &t->stats.relay_refused;
+	enum stream_answer why = connect_judge(t, a, d, &refused);
 
+	if (why == STREAM_ANSWER_EXISTS &&
+		again_wait(t, a, d, hub_conn_of_peer(hub_of(t), &d->o.of, &d->o.at)))
+		return;
 	if (why == STREAM_ANSWER_DONE) {
 		if (d->o.to != UINT32_MAX ? connect_inside(t, a, d) : connect_begin(t, a, d))
 			return;
 		why = STREAM_ANSWER_FAILED;
 	}
-	count(why == STREAM_ANSWER_FAILED ? &t->stats.relay_failed : &t->stats.relay_refused, 1);
+	count(why == STREAM_ANSWER_FAILED ? &t->stats.relay_failed : refused, 1);
 	answer(t, d, why);
 }
 
@@ -281,6 +290,7 @@ static void order_bind(struct thread *t, const struct ordered *d)
 		return;
 	if (p == NULL) {
 		count(&t->stats.relay_unknown, 1);
+		conn_answered(t, c);
 		return answer(t, d, STREAM_ANSWER_UNKNOWN);
 	}
 	epoll_ctl(t->s->thread[p->thread]->epoll, EPOLL_CTL_DEL, p->fd, NULL);
@@ -308,6 +318,11 @@ static void order_admit(struct thread *t, const struct ordered *d)
 	if (c == NULL || c->serial != d->o.peer >> 32 || c->state != HUB_ACCEPTED)
 		return;
 	a = hub_alloc_of(h, &c->of);
+	if (a != NULL && hub_conn_find(h, d->o.id) != NULL) { // the worker draws another one
+		bitset_put(&h->untold, i, true);
+		t->relay_untold++;
+		return;
+	}
 	if (a == NULL || d->o.id == 0 || !hub_conn_name(h, c, d->o.id)) {
 		count(&t->stats.relay_strangers, 1);
 		sockets_reset(c->fd);
@@ -348,7 +363,7 @@ void orders_take(struct thread *t, const struct stream_message *m)
 		order_listen(t, &d);
 		break;
 	case STREAM_ORDER_CONNECT:
-		order_connect(t, &d);
+		orders_connect(t, &d);
 		break;
 	case STREAM_ORDER_BIND:
 		order_bind(t, &d);
@@ -428,6 +443,7 @@ static bool refuse_waiting(struct thread *t, const struct hub_alloc *a)
 static bool accept_one(struct thread *t, struct hub_alloc *a)
 {
 	const struct stream_config *conf = &t->s->conf;
+	struct epoll_event e = {.events = 0};
 	struct stream_message m;
 	struct endpoint peer;
 	struct hub_conn *c;
@@ -450,8 +466,10 @@ static bool accept_one(struct thread *t, struct hub_alloc *a)
 		close(fd);
 		return true;
 	}
-	c = begin(t, a, &peer, fd);
+	c = orders_begin(t, a, &peer, fd);
 	c->state = HUB_ACCEPTED;
+	e.data.u64 = WATCH_PEER | hub_index(hub_of(t), c);
+	epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &e); // for its end; what comes waits in the kernel
 	a->unjudged++;
 	ask(t, c, &m);
 	return true;
@@ -503,11 +521,13 @@ void orders_peer(struct thread *t, uint32_t index, uint32_t events)
 
 	pthread_mutex_lock(&h->lock);
 	bound = c->state == HUB_BOUND && c->thread == t->index;
-	if (c->thread == t->index && c->state == HUB_CONNECTING) {
+	if (c->thread == t->index && c->state == HUB_WAITING) {
+		again_go_on(t, c);
+	} else if (c->thread == t->index && c->state == HUB_CONNECTING) {
 		rc = sockets_connected(c->fd);
 		if (rc != 0)
 			connected(t, c, rc > 0);
-	} else if (c->thread == t->index && c->state == HUB_PENDING &&
+	} else if (c->thread == t->index && (c->state == HUB_PENDING || c->state == HUB_ACCEPTED) &&
 		(events & (EPOLLERR | EPOLLHUP)) != 0) {
 		orders_end(t, c); // reset: there is nothing to be bound
 	}
@@ -540,6 +560,10 @@ static unsigned int judge_conn(struct thread *t, struct hub_conn *c)
 				t->now_ms > client->heard_ms + timeout_ms(t)))
 			return 1;
 		conn_close(t, client, &t->stats.closed);
+		return HUB_END_COST;
+	}
+	if (c->state == HUB_WAITING) {
+		again_go_on(t, c);
 		return HUB_END_COST;
 	}
 	if (!late && lives(t, c->worker, &c->of))

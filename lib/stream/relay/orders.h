@@ -6,9 +6,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "relay/stream_relay.h"
+
+struct hub_alloc;
 struct hub_conn;
 struct stream_message;
 struct thread;
+
+// An order with its answers.
+struct ordered {
+	struct stream_order o;
+	const uint8_t *answers;
+	uint64_t conn; // the client's
+	uint64_t since_ms; // when its Connect has begun to wait (again.h); 0: it has not
+};
 
 // Carries out a message of kind STREAM_ORDER.
 void orders_take(struct thread *t, const struct stream_message *m);
@@ -29,3 +40,8 @@ bool orders_are_due(const struct thread *t);
 void orders_end(struct thread *t, struct hub_conn *c);
 // Answers a Connect that is under way by a failure, and ends it.
 void orders_fail(struct thread *t, struct hub_conn *c);
+// Begins a connection of an allocation. With the hub's lock.
+struct hub_conn *orders_begin(
+	struct thread *t, struct hub_alloc *a, const struct endpoint *peer, int fd);
+// Carries out a Connect. With the hub's lock.
+void orders_connect(struct thread *t, const struct ordered *d);

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "conn.h"
+#include "relay/again.h"
 #include "relay/hub.h"
 #include "relay/orders.h"
 #include "relay/rules.h"
@@ -24,6 +25,8 @@ bool rules_allow(const struct thread *t, uint32_t user, const struct endpoint *p
 // does not take the end for that of the peer's bytes.
 void rules_end(struct thread *t, struct hub_conn *c)
 {
+	if (c->state == HUB_WAITING)
+		return again_go_on(t, c); // it is judged again
 	sockets_reset(c->fd);
 	if (c->state == HUB_BOUND) {
 		struct conn *client = &t->conn[c->client];

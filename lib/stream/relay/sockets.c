@@ -2,7 +2,9 @@
 // Sockets towards peers. All of one allocation have its relayed transport address at our end, so
 // they share a port with the one that listens (SO_REUSEPORT).
 #include <errno.h>
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -122,6 +124,13 @@ int sockets_is_own(const struct addr *a)
 	own = bind(fd, &s.any, len) == 0 || errno != EADDRNOTAVAIL;
 	close(fd);
 	return own;
+}
+
+bool sockets_unsent(int fd)
+{
+	int n = 0;
+
+	return ioctl(fd, SIOCOUTQ, &n) == 0 && n > 0;
 }
 
 void sockets_reset(int fd)

@@ -18,6 +18,8 @@ int sockets_accept(int fd, struct endpoint *peer);
 // Whether an address is one of this namespace, whatever interface has it: 1 or 0. Also where that
 // cannot be told (ip_nonlocal_bind). -1 with errno: there is no descriptor to find it out.
 int sockets_is_own(const struct addr *a);
+// Whether the other side has not acknowledged all that was written, the end included.
+bool sockets_unsent(int fd);
 // Makes the close that follows a reset, even if it is the process that ends: the other side learns
 // of it at once, and the kernel keeps nothing.
 void sockets_reset(int fd);

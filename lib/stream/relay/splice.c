@@ -120,6 +120,15 @@ static int peer_write(int fd, const uint8_t *buf, uint32_t len)
 	return n >= 0 ? (int)n : later() ? IO_LATER : IO_FAILED;
 }
 
+// Over TLS the end of the connection alone is a cut: the client's end is close_notify (RFC 8446,
+// 6.1).
+static int client_read(struct conn *c, uint8_t *buf, uint32_t len)
+{
+	const int n = tls_io_read(c, buf, len);
+
+	return n == IO_CLOSED && c->ssl != NULL && c->ended ? IO_FAILED : n;
+}
+
 // What was answered before comes first.
 static int client_write(struct thread *t, struct conn *c, const uint8_t *buf, uint32_t len)
 {
@@ -176,7 +185,7 @@ static bool fill(struct thread *t, struct splice *s, struct way *w, bool *moved)
 	w->dry = may == 0; // the end of the allocation is found by the tick
 	if (w->dry)
 		return true;
-	n = f.to_client ? peer_read(s->peer, w->buf, may) : tls_io_read(s->client, w->buf, may);
+	n = f.to_client ? peer_read(s->peer, w->buf, may) : client_read(s->client, w->buf, may);
 	if (!conf->ops->relayed(conf->ctx, &f, may, n > 0 ? (uint32_t)n : 0) && n > 0) {
 		w->dry = true; // what is not counted goes nowhere
 		return true;
@@ -277,6 +286,29 @@ void splice_dry(struct thread *t)
 	}
 }
 
+void splice_want(const struct thread *t, struct hub_conn *p)
+{
+	struct epoll_event e = {.events = EVENTS, .data.u64 = WATCH_PEER | hub_index(t->s->hub, p)};
+
+	__atomic_store_n(&p->wanted, true, __ATOMIC_RELEASE);
+	epoll_ctl(t->s->thread[p->thread]->epoll, EPOLL_CTL_MOD, p->fd, &e); // its thread looks
+}
+
+// Ends a connection that stands in the way of a Connect, once its client has ended it and the peer
+// has all of that. Nobody reads what the peer still has to say, and the reset leaves its ends free.
+static bool give_way(struct thread *t, struct splice *s)
+{
+	if (!s->to_peer.shut || !__atomic_load_n(&s->peer->wanted, __ATOMIC_ACQUIRE))
+		return false;
+	if (sockets_unsent(s->peer->fd)) {
+		dry_put(&t->dry, s); // looks again in some milliseconds
+		return false;
+	}
+	sockets_reset(s->peer->fd);
+	conn_close(t, s->client, &t->stats.closed);
+	return true;
+}
+
 void splice_work(struct thread *t, struct conn *c)
 {
 	struct splice *s = c->splice;
@@ -298,6 +330,8 @@ void splice_work(struct thread *t, struct conn *c)
 		if (moved)
 			c->heard_ms = t->now_ms;
 	}
+	if (give_way(t, s))
+		return;
 	if (s->to_peer.dry || s->to_client.dry)
 		dry_put(&t->dry, s);
 	if (i >= TURNS || c->events != EVENTS)

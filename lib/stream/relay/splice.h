@@ -24,3 +24,6 @@ bool splice_is_ending(const struct splice *s);
 // The client's connection is closed: so is that of the peer. False: the client has not been passed
 // the end of the peer's bytes, and its socket is reset when it is closed.
 bool splice_closed(struct thread *t, struct conn *c);
+// Has a connection that is bound end as soon as its client has ended it: a Connect to its peer
+// waits (again.h). Of any thread, with the hub's lock.
+void splice_want(const struct thread *t, struct hub_conn *p);

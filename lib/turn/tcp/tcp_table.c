@@ -6,12 +6,6 @@
 #include "shard.h"
 #include "tcp/tcp_usage.h"
 
-#define ROUNDS 4
-#define WORKER_BITS 6
-#define HALF_BITS 13
-#define HALF ((UINT32_C(1) << HALF_BITS) - 1)
-_Static_assert(TURN_WORKERS_MAX <= 1 << WORKER_BITS, "a number names its worker");
-
 // How many of n ports a worker has.
 static uint32_t part_of(const struct turn_config *c, unsigned int worker)
 {
@@ -40,8 +34,6 @@ void tcp_table_init(struct turn_shard *s, void *mem, const struct turn_config *c
 	t->on = c->tcp.enabled;
 	for (uint32_t i = 0; i < t->nb; i++)
 		t->rest[i] = i;
-	if (t->on)
-		csprng_bytes(s->rng, &t->key, sizeof(t->key));
 }
 
 // Places are numbered over all workers.
@@ -142,20 +134,12 @@ void turn_tcp_table_counted(
 		__atomic_store_n(&at(s, place)->connections, connections, __ATOMIC_RELAXED);
 }
 
-// A counter of 26 bits in a permutation of these by a keyed hash (Luby and Rackoff), and the
-// worker.
 uint32_t tcp_table_number(struct turn_shard *s)
 {
-	const uint32_t n = s->tcp.ids++;
-	uint32_t left = n >> HALF_BITS & HALF, right = n & HALF, id;
+	uint32_t id;
 
-	for (unsigned int i = 0; i < ROUNDS; i++) {
-		const struct addr in = {.d = {i, right}};
-		const uint32_t next = left ^ ((uint32_t)hash_addr(&s->tcp.key, &in, i) & HALF);
-
-		left = right;
-		right = next;
-	}
-	id = (left << HALF_BITS | right) << WORKER_BITS | s->worker;
-	return id != 0 ? id : tcp_table_number(s); // 0 is no connection
+	do
+		csprng_bytes(s->rng, &id, sizeof(id));
+	while (id == 0); // is no connection
+	return id;
 }

@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "hash.h"
 #include "line.h"
 #include "turn_config.h"
 #include "turn_tcp.h"
@@ -38,8 +37,6 @@ struct tcp_table {
 	uint32_t nb, first, free;
 	uint16_t port_lo, port_hi;
 	bool on; // the box has such ports, whether or not this worker has one
-	uint32_t ids; // connections numbered so far
-	struct hash_key key; // for their numbers alone: these leave the process
 	struct tcp_rates rates;
 	uint32_t renew; // places from the first on whose accounts are to be looked up anew
 	uint32_t fold; // the place whose bytes are counted next
@@ -71,6 +68,5 @@ uint32_t tcp_table_at(const struct turn_shard *s, uint16_t port);
 uint32_t tcp_table_connections(const struct turn_shard *s, uint32_t slot);
 // Slot of the allocation that has a place, if it still has that id; else TURN_NONE.
 uint32_t tcp_table_slot(const struct turn_shard *s, uint32_t place, uint64_t allocation);
-// A new CONNECTION-ID: a shard gives none twice within 2^26, and no two shards of a box the same.
-// Nobody can tell the next one from those before.
+// A CONNECTION-ID, by chance. The threads know whether another connection has it.
 uint32_t tcp_table_number(struct turn_shard *s);

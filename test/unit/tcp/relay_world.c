@@ -438,6 +438,8 @@ void rules_changed(void)
 
 static int holder[3]; // of the world's ports
 
+static const struct stream_identities *identities; // NULL: clients are plain
+
 static int open_world(const struct stream_relay *relay, uint32_t handshake_s)
 {
 	struct sockaddr_in *const at[] = {&world.server, &world.port, &world.other_port};
@@ -446,8 +448,8 @@ static int open_world(const struct stream_relay *relay, uint32_t handshake_s)
 	memset(&world, 0, sizeof(world));
 	for (unsigned int i = 0; i < 3; i++)
 		holder[i] = held_port(at[i]);
-	listener = (struct stream_listener){
-		.mode = STREAM_PLAIN, .at = {addr_text("127.0.0.1"), ntohs(world.server.sin_port)}};
+	listener = (struct stream_listener){.mode = identities != NULL ? STREAM_TLS : STREAM_PLAIN,
+		.at = {addr_text("127.0.0.1"), ntohs(world.server.sin_port)}};
 	config = (struct stream_config){.listeners = &listener,
 		.nb_listeners = 1,
 		.threads = 2,
@@ -458,10 +460,12 @@ static int open_world(const struct stream_relay *relay, uint32_t handshake_s)
 		.queue = 65536,
 		.room = ROOM,
 		.relay = *relay,
+		.identities = identities,
 		.ops = &ops};
 	world.allowed[0] = world.allowed[1] = INT64_MAX / 2;
 	world.streams = stream_start(&config, error, sizeof(error));
-	assert_non_null(world.streams);
+	if (world.streams == NULL)
+		fail_msg("%s", error);
 	return 0;
 }
 
@@ -490,6 +494,21 @@ int relay_world_open_curt(void **state)
 	return open_world(&usual, 1);
 }
 
+int relay_world_open_slow(void **state)
+{
+	struct stream_relay r = usual;
+
+	r.connect_rate = 1;
+	r.connect_burst = RELAY_WORLD_BURST;
+	return open_world(&r, 60);
+}
+
+int relay_world_open_tls(const struct stream_identities *of)
+{
+	identities = of;
+	return open_world(&usual, 60);
+}
+
 int relay_world_open_many(void **state)
 {
 	struct stream_relay r = usual;
@@ -509,6 +528,7 @@ int relay_world_close(void **state)
 
 	if (world.streams != NULL)
 		stream_stop(world.streams);
+	identities = NULL;
 	for (unsigned int k = 0; k < 3; k++)
 		close(holder[k]);
 	while ((i = first(&up[0])) != NULL || (i = first(&down[0])) != NULL ||

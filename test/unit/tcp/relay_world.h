@@ -18,6 +18,7 @@
 #define PATIENCE_MS 20000 // until a test fails because nothing comes
 #define ALLOCATION 77
 #define RELAY_WORLD_MANY 1500
+#define RELAY_WORLD_BURST 3
 
 // A message between threads and the worker.
 struct item {
@@ -105,4 +106,8 @@ int relay_world_open(void **state);
 int relay_world_open_hasty(void **state);
 int relay_world_open_curt(void **state);
 int relay_world_open_many(void **state);
+// slow: a user may have one Connect a second, and RELAY_WORLD_BURST at once.
+int relay_world_open_slow(void **state);
+// Clients come over TLS.
+int relay_world_open_tls(const struct stream_identities *of);
 int relay_world_close(void **state);

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How connections with peers end, and what may begin then: a Connect to the peer of a connection
+// that its client ends at the same time, a cut of TLS, peers that connect and reset, and answers
+// that come while a ConnectionBind waits for its own.
+#include "relay_world.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <openssl/ssl.h>
+
+#include "addr_text.h"
+#include "dtls_world.h"
+
+#define TIMES 20
+#define HASTE 100 // Connects at once
+
+static uint64_t conn, other_conn; // control connections of two allocations of this box
+static int control_fd[2];
+static uint32_t ids;
+
+static void open_two(void)
+{
+	control_fd[0] = control(&conn);
+	control_fd[1] = control_at(&other_conn, 1, &world.other_port);
+	ids = 100;
+}
+
+static void close_two(void)
+{
+	for (unsigned int i = 0; i < 2; i++)
+		close(control_fd[i]);
+}
+
+// A Connect from the first to the second.
+static uint32_t connect_inside(void)
+{
+	struct stream_order o = {
+		.of = {ALLOCATION, 0}, .to = 1, .id = ++ids, .kind = STREAM_ORDER_CONNECT};
+
+	o.at = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.other_port.sin_port)};
+	order(conn, o);
+	return o.id;
+}
+
+// Both sides of what a Connect has made: data connections.
+static void join_both(uint32_t id, int fd[2])
+{
+	const uint32_t other = ++ids;
+
+	assert_reads(control_fd[0], "done");
+	admit(next(ITEM_ATTEMPT), other);
+	assert_reads(control_fd[1], "done");
+	fd[0] = bound(id, "");
+	fd[1] = bound(other, "");
+}
+
+// The client's end has been seen, and its peer says nothing: it does not stand in the way.
+static void test_end_first(void **state)
+{
+	int fd[2];
+
+	open_two();
+	join_both(connect_inside(), fd);
+	for (unsigned int i = 0; i < TIMES; i++) {
+		const int peer = fd[1];
+
+		assert_true(send(fd[0], "all", 3, 0) == 3);
+		close(fd[0]);
+		assert_reads(peer, "all");
+		assert_ends(dup(peer));
+		join_both(connect_inside(), fd);
+		assert_closes(peer);
+	}
+	assert_int_equal(stats().relay_refused, 0);
+	close(fd[0]);
+	close(fd[1]);
+	close_two();
+}
+
+// The Connect comes first: it is answered when the end has come. Another one meanwhile is told that
+// there is one under way.
+static void test_connect_first(void **state)
+{
+	int fd[2];
+
+	open_two();
+	join_both(connect_inside(), fd);
+	for (unsigned int i = 0; i < TIMES; i++) {
+		const int peer = fd[1];
+		const uint32_t id = connect_inside();
+
+		connect_inside();
+		assert_reads(control_fd[0], "same");
+		close(fd[0]);
+		assert_ends(dup(peer));
+		join_both(id, fd);
+		assert_closes(peer);
+	}
+	assert_int_equal(stats().relay_refused, TIMES);
+	close(fd[0]);
+	close(fd[1]);
+	close_two();
+}
+
+// A connection that lives on: the Connect is told so after a second, and nothing happens to it.
+static void test_lives_on(void **state)
+{
+	int fd[2];
+
+	open_two();
+	join_both(connect_inside(), fd);
+	connect_inside();
+	assert_reads(control_fd[0], "same");
+	assert_int_equal(stats().relay_connections, 2);
+	assert_int_equal(shutdown(fd[1], SHUT_WR), 0); // its peer's end is no end of the client's
+	assert_ends(dup(fd[0]));
+	connect_inside();
+	assert_reads(control_fd[0], "same");
+	assert_true(send(fd[0], "still", 5, 0) == 5);
+	assert_reads(fd[1], "still");
+	close(fd[0]);
+	close(fd[1]);
+	close_two();
+}
+
+// Peers that connect and reset at once keep no place.
+static void test_reset_unbound(void **state)
+{
+	const struct linger now = {.l_onoff = 1};
+	int c;
+
+	c = control(&conn);
+	for (unsigned int i = 0; i < TIMES; i++) {
+		const int peer = i % 2 == 0 ? admitted(conn, 10 + i) : dial(&world.port);
+
+		if (i % 2 == 0)
+			assert_reads(c, "done");
+		else
+			free(next(ITEM_ATTEMPT)); // and the worker says nothing
+		assert_int_equal(setsockopt(peer, SOL_SOCKET, SO_LINGER, &now, sizeof(now)), 0);
+		close(peer);
+		UNTIL(stats().relay_connections == 0);
+	}
+	UNTIL(__atomic_load_n(&world.connections, __ATOMIC_RELAXED) == 0);
+	close(c);
+}
+
+// A number that another connection has got by chance: the worker is asked for another one.
+static void test_taken(void **state)
+{
+	const int c = control(&conn), peer = admitted(conn, 5), other = dial(&world.port);
+	int data;
+
+	assert_reads(c, "done");
+	admit(next(ITEM_ATTEMPT), 5);
+	admit(next(ITEM_ATTEMPT), 6);
+	assert_reads(c, "done");
+	data = bound(6, "hello");
+	assert_reads(other, "hello");
+	assert_int_equal(stats().relay_strangers, 0);
+	close(data);
+	close(other);
+	close(peer);
+	close(c);
+}
+
+// An answer to a request that was sent before the ConnectionBind does not end its wait: what stands
+// behind it is the peer's.
+static void test_other_answer(void **state)
+{
+	const int c = control(&conn), peer = admitted(conn, 5), data = dial(&world.server);
+	uint8_t sent[50] = {0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42, 1};
+	uint64_t of;
+
+	assert_reads(c, "done");
+	memcpy(sent + 20, (const uint8_t[]){0, 11, 0, 0, 0x21, 0x12, 0xa4, 0x42, 2}, 9);
+	memcpy(sent + 40, "early data", 10);
+	assert_true(send(data, sent, sizeof(sent), 0) == sizeof(sent));
+	for (unsigned int i = 0; i < 2; i++) {
+		struct item *m = next(ITEM_MESSAGE);
+
+		of = m->from.conn;
+		free(m);
+	}
+	tell(of, 20); // the Binding's
+	order(of, binding(5, "ivan"));
+	assert_reads(peer, "early data");
+	assert_int_equal(stats().garbage, 0);
+	close(data);
+	close(peer);
+	close(c);
+}
+
+// A user's Connects, whatever becomes of them: past the rate none is tried.
+static void test_hasty(void **state)
+{
+	struct stream_order o = {
+		.of = {ALLOCATION, 0}, .to = 2, .id = 9, .kind = STREAM_ORDER_CONNECT};
+	struct timespec begun, now;
+	const int c = control(&conn);
+	char got[4 * HASTE + 1] = "";
+	unsigned int tried = 0;
+
+	o.at = (struct endpoint){addr_text("192.0.2.1"), 80};
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	for (unsigned int i = 0; i < HASTE; i++)
+		order(conn, o);
+	assert_int_equal(recv(c, got, sizeof(got) - 1, MSG_WAITALL), sizeof(got) - 1);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	for (unsigned int i = 0; i < HASTE; i++)
+		tried += memcmp(got + 4 * i, "fail", 4) == 0;
+	assert_in_range(tried, RELAY_WORLD_BURST,
+		RELAY_WORLD_BURST + (uint64_t)(now.tv_sec - begun.tv_sec + 1));
+	assert_memory_equal(got + 4 * (RELAY_WORLD_BURST - 1), "fail", 4);
+	assert_int_equal(stats().relay_failed, tried);
+	assert_int_equal(stats().relay_hasty, HASTE - tried);
+	close(c);
+}
+
+// --- TLS -----------------------------------------------------------------------------------------
+
+static SSL *tls_dial(SSL_CTX *ctx, const uint8_t *message, int len)
+{
+	SSL *s = SSL_new(ctx);
+
+	assert_true(s != NULL && SSL_set_fd(s, dial(&world.server)) == 1);
+	assert_int_equal(SSL_connect(s), 1);
+	assert_int_equal(SSL_write(s, message, len), len);
+	return s;
+}
+
+static void tls_reads(SSL *s, const char *text)
+{
+	char got[16] = "";
+
+	assert_int_equal(SSL_read(s, got, (int)strlen(text)), (int)strlen(text));
+	assert_string_equal(got, text);
+}
+
+// The end of the connection without close_notify is a cut, and so a reset for the peer; with it, it
+// is an end.
+static void test_cut(void **state)
+{
+	static const uint8_t request[20] = {0, 3, 0, 0, 0x21, 0x12, 0xa4, 0x42};
+	static const uint8_t bind[20] = {0, 11, 0, 0, 0x21, 0x12, 0xa4, 0x42};
+	SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+	struct stream_order o = listening;
+	struct item *i;
+	SSL *c;
+
+	c = tls_dial(ctx, request, sizeof(request));
+	i = next(ITEM_MESSAGE);
+	conn = i->from.conn;
+	free(i);
+	__atomic_store_n(&world.alive, ALLOCATION, __ATOMIC_RELAXED);
+	o.at = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.port.sin_port)};
+	order(conn, o);
+	tls_reads(c, "done");
+	for (uint32_t cut = 0; cut < 2; cut++) {
+		const int peer = admitted(conn, 5 + cut);
+		SSL *data;
+
+		tls_reads(c, "done");
+		data = tls_dial(ctx, bind, sizeof(bind));
+		i = next(ITEM_MESSAGE);
+		order(i->from.conn, binding(5 + cut, "ivan"));
+		free(i);
+		tls_reads(data, "done");
+		assert_int_equal(SSL_write(data, "some", 4), 4);
+		assert_reads(peer, "some");
+		if (cut == 0)
+			assert_int_equal(SSL_shutdown(data), 0);
+		assert_int_equal(shutdown(SSL_get_fd(data), SHUT_WR), 0);
+		if (cut == 0)
+			assert_ends(peer);
+		else
+			assert_is_reset(peer);
+		close(SSL_get_fd(data));
+		SSL_free(data);
+	}
+	close(SSL_get_fd(c));
+	SSL_free(c);
+	SSL_CTX_free(ctx);
+}
+
+static int open_tls(void **state)
+{
+	static struct stream_identities all = {.nb = 1};
+
+	all.list[0] = dtls_files();
+	all.list[0].for_tls = true;
+	return relay_world_open_tls(&all);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, relay_world_open, relay_world_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_end_first),
+		TEST(test_connect_first),
+		TEST(test_lives_on),
+		TEST(test_reset_unbound),
+		TEST(test_taken),
+		TEST(test_other_answer),
+		cmocka_unit_test_setup_teardown(
+			test_hasty, relay_world_open_slow, relay_world_close),
+		cmocka_unit_test_setup_teardown(test_cut, open_tls, relay_world_close),
+	};
+
+	return cmocka_run_group_tests_name("stream_again", tests, NULL, NULL);
+}
