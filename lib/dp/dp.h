@@ -14,59 +14,60 @@
 #include "turn_shard.h"
 
 // Drop reasons of the data path itself: X(enum, counter name, meaning).
-#define DP_DROPS(X)                                                                               \
-	X(DP_DROP_NO_LISTENER, "no-listener", "to an own address and port nobody listens on")     \
-	X(DP_DROP_TTL, "ttl-expired", "TTL or hop limit used up")                                 \
-	X(DP_DROP_MTU, "mtu-exceeded", "larger than the MTU of its path, or the port it goes by") \
-	X(DP_DROP_RX_OVERSIZE, "rx-oversize", "larger than the MTU of the port it came in on")    \
-	X(DP_DROP_NO_ROUTE, "no-route", "destination neither on-link nor behind a gateway")       \
-	X(DP_DROP_NEIGH_HELD, "neighbour-hold-full",                                              \
-		"no room to hold it until the neighbour "                                         \
-		"answers")                                                                        \
-	X(DP_DROP_NEIGH_FULL, "neighbour-table-full", "no free neighbour entry")                  \
-	X(DP_DROP_NEIGH_RATE, "neighbour-rate",                                                   \
-		"to who would have to be asked for, past neighbours.ask-rate")                    \
-	X(DP_DROP_NEIGH_FAILED, "neighbour-failed", "the neighbour did not answer")               \
-	X(DP_DROP_HANDOVER_FULL, "handover-full", "ring to the home worker full")                 \
-	X(DP_DROP_TX_FULL, "tx-full", "the port did not take it")                                 \
-	X(DP_DROP_ICMP, "icmp", "ICMP or ND message that asks for nothing we do")                 \
-	X(DP_DROP_ICMP_RATE, "icmp-rate", "echo request past the rate limit")                     \
-	X(DP_DROP_ICMP_QUOTE, "icmp-quote",                                                       \
-		"ICMP error that quotes no datagram that we can have sent")                       \
-	X(DP_DROP_ICMP_TOTAL, "icmp-error-total",                                                 \
-		"ICMP error that a client could be told of, past icmp.errors-in")                 \
-	X(DP_DROP_ARP, "arp", "ARP that asks for nothing we have (learned from, if valid)")       \
-	X(DP_DROP_HEADROOM, "headroom", "no room in front of the payload for the new headers")    \
-	X(DP_DROP_NO_MBUF, "no-mbuf", "packet pool empty, or that for long datagrams")            \
-	X(DP_DROP_SEGMENTED, "segmented", "received in several buffers")                          \
-	X(DP_DROP_BACKLOG, "request-backlog",                                                     \
-		"more requests than may wait, of clients without allocation")                     \
-	X(DP_DROP_BACKLOG_KNOWN, "request-known",                                                 \
-		"more requests than may wait, of clients with an allocation or a connection")     \
-	X(DP_DROP_BACKLOG_CLIENT, "request-client", "more requests of one client than may wait")  \
-	X(DP_DROP_STREAM_FULL, "stream-full", "ring to a stream thread full")                     \
-	X(DP_DROP_DTLS_PLAIN, "dtls-plain", "in the clear to a port where only DTLS is spoken")   \
-	X(DP_DROP_DTLS_UNKNOWN, "dtls-unknown", "DTLS record of no session, and no ClientHello")  \
-	X(DP_DROP_DTLS_HELLO, "dtls-hello",                                                       \
-		"ClientHello malformed, in fragments, or not alone in its datagram")              \
-	X(DP_DROP_DTLS_FULL, "dtls-full",                                                         \
-		"ClientHello with its cookie, past dtls.half-open or dtls.sessions")              \
-	X(DP_DROP_DTLS_RATE, "dtls-rate", "ClientHello with its cookie, past limits.handshakes")  \
-	X(DP_DROP_DTLS_RECORD, "dtls-record",                                                     \
-		"DTLS record forged, replayed, or of no use to its session")                      \
-	X(DP_DROP_DTLS_MANY, "dtls-many",                                                         \
-		"rest of a datagram with more DTLS records than fit a turn")                      \
-	X(DP_DROP_DTLS_ENDED, "dtls-ended", "from or to a client whose DTLS session has ended")   \
-	X(DP_DROP_DTLS_CIPHER, "dtls-cipher", "to a DTLS client: it could not be encrypted")      \
-	X(DP_DROP_SUPER, "super-frame",                                                           \
-		"super-frame that is not what it says, or too many in one")                       \
-	X(DP_DROP_EXC_DENIED, "exception-denied",                                                 \
-		"for the kernel, but nothing that exception.allow names")                         \
-	X(DP_DROP_EXC_FOREIGN, "exception-foreign",                                               \
-		"from the kernel: not its address, or nothing that exception.allow names")        \
-	X(DP_DROP_EXC_RATE, "exception-rate",                                                     \
-		"for the kernel: past exception.rate, or faster than it takes it")                \
-	X(DP_DROP_FRAGMENT_RATE, "fragment-rate", "fragment of a source past fragments.rate")     \
+#define DP_DROPS(X)                                                                                \
+	X(DP_DROP_NO_LISTENER, "no-listener", "to an own address and port nobody listens on")      \
+	X(DP_DROP_TTL, "ttl-expired", "TTL or hop limit used up")                                  \
+	X(DP_DROP_MTU, "mtu-exceeded", "larger than the MTU of its path, or the port it goes by")  \
+	X(DP_DROP_RX_OVERSIZE, "rx-oversize", "larger than the MTU of the port it came in on")     \
+	X(DP_DROP_NO_ROUTE, "no-route", "destination neither on-link nor behind a gateway")        \
+	X(DP_DROP_NEIGH_HELD, "neighbour-hold-full",                                               \
+		"no room to hold it until the neighbour "                                          \
+		"answers")                                                                         \
+	X(DP_DROP_NEIGH_FULL, "neighbour-table-full", "no free neighbour entry")                   \
+	X(DP_DROP_NEIGH_RATE, "neighbour-rate",                                                    \
+		"to who would have to be asked for, past neighbours.ask-rate")                     \
+	X(DP_DROP_NEIGH_FAILED, "neighbour-failed", "the neighbour did not answer")                \
+	X(DP_DROP_HANDOVER_FULL, "handover-full", "ring to the home worker full")                  \
+	X(DP_DROP_TX_FULL, "tx-full", "the port did not take it")                                  \
+	X(DP_DROP_ICMP, "icmp", "ICMP or ND message that asks for nothing we do")                  \
+	X(DP_DROP_ICMP_RATE, "icmp-rate", "echo request past the rate limit")                      \
+	X(DP_DROP_ICMP_QUOTE, "icmp-quote",                                                        \
+		"ICMP error that quotes no datagram that we can have sent")                        \
+	X(DP_DROP_ICMP_TOTAL, "icmp-error-total",                                                  \
+		"ICMP error that a client could be told of, past icmp.errors-in")                  \
+	X(DP_DROP_ARP, "arp", "ARP that asks for nothing we have (learned from, if valid)")        \
+	X(DP_DROP_HEADROOM, "headroom", "no room in front of the payload for the new headers")     \
+	X(DP_DROP_NO_MBUF, "no-mbuf", "packet pool empty, or that for long datagrams")             \
+	X(DP_DROP_SEGMENTED, "segmented", "received in several buffers")                           \
+	X(DP_DROP_BACKLOG, "request-backlog",                                                      \
+		"more requests than may wait, of clients without allocation")                      \
+	X(DP_DROP_BACKLOG_KNOWN, "request-known",                                                  \
+		"more requests than may wait, of clients with an allocation or a connection")      \
+	X(DP_DROP_BACKLOG_CLIENT, "request-client", "more requests of one client than may wait")   \
+	X(DP_DROP_STREAM_FULL, "stream-full", "ring to a stream thread full")                      \
+	X(DP_DROP_DTLS_PLAIN, "dtls-plain", "in the clear to a port where only DTLS is spoken")    \
+	X(DP_DROP_DTLS_UNKNOWN, "dtls-unknown", "DTLS record of no session, and no ClientHello")   \
+	X(DP_DROP_DTLS_HELLO, "dtls-hello", "ClientHello malformed, or not alone in its datagram") \
+	X(DP_DROP_DTLS_FRAGMENT, "dtls-fragment",                                                  \
+		"fragment of a ClientHello that follows none with a cookie")                       \
+	X(DP_DROP_DTLS_FULL, "dtls-full",                                                          \
+		"ClientHello with its cookie, past dtls.half-open or dtls.sessions")               \
+	X(DP_DROP_DTLS_RATE, "dtls-rate", "ClientHello with its cookie, past limits.handshakes")   \
+	X(DP_DROP_DTLS_RECORD, "dtls-record",                                                      \
+		"DTLS record forged, replayed, or of no use to its session")                       \
+	X(DP_DROP_DTLS_MANY, "dtls-many",                                                          \
+		"rest of a datagram with more DTLS records than fit a turn")                       \
+	X(DP_DROP_DTLS_ENDED, "dtls-ended", "from or to a client whose DTLS session has ended")    \
+	X(DP_DROP_DTLS_CIPHER, "dtls-cipher", "to a DTLS client: it could not be encrypted")       \
+	X(DP_DROP_SUPER, "super-frame",                                                            \
+		"super-frame that is not what it says, or too many in one")                        \
+	X(DP_DROP_EXC_DENIED, "exception-denied",                                                  \
+		"for the kernel, but nothing that exception.allow names")                          \
+	X(DP_DROP_EXC_FOREIGN, "exception-foreign",                                                \
+		"from the kernel: not its address, or nothing that exception.allow names")         \
+	X(DP_DROP_EXC_RATE, "exception-rate",                                                      \
+		"for the kernel: past exception.rate, or faster than it takes it")                 \
+	X(DP_DROP_FRAGMENT_RATE, "fragment-rate", "fragment of a source past fragments.rate")      \
 	X(DP_DROP_STOPPING, "stopping", "in flight when the appliance stopped")
 
 // All reasons in one numbering: net's, then turn's, then the data path's.

@@ -76,8 +76,7 @@
 		"the oldest DTLS handshake gave way to another",                                  \
 		"a flood of handshakes, or too few: dtls.half-open")                              \
 	X(STREAM_REFUSED_DTLS_HELLO, "dtls-hello",                                                \
-		"ClientHello malformed, in fragments, or not alone in its datagram",              \
-		"a broken client, or one whose ClientHello is too long for a datagram")           \
+		"ClientHello malformed, or not alone in its datagram", "a broken client")         \
 	X(STREAM_REFUSED_DTLS_UNKNOWN, "dtls-unknown", "DTLS record of no session",               \
 		"usual after a restart, or when the client's address has changed: it has to "     \
 		"make a new session")                                                             \

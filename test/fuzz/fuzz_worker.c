@@ -185,7 +185,8 @@ static bool drop_is_rare(unsigned int reason)
 {
 	static const unsigned int rare[] = {DP_DROP_TURN + TURN_DROP_INTERNAL - 1,
 		DP_DROP_TURN + TURN_DROP_PEER_OVERSIZE - 1, DP_DROP_HEADROOM, DP_DROP_NEIGH_FAILED,
-		DP_DROP_DTLS_ENDED, DP_DROP_DTLS_CIPHER, DP_DROP_STOPPING};
+		DP_DROP_DTLS_ENDED, DP_DROP_DTLS_CIPHER, DP_DROP_DTLS_MANY, DP_DROP_DTLS_FRAGMENT,
+		DP_DROP_STOPPING};
 
 	for (size_t i = 0; i < RTE_DIM(rare); i++)
 		if (rare[i] == reason)

@@ -179,18 +179,36 @@ static void cookied(struct worker *w, struct rte_mbuf *m, const struct turn_view
 		ask(w, m, v, h, server);
 }
 
+// A fragment of a ClientHello that no cookie can be made or told of: it is of use only behind one
+// with a good cookie. The client of any other sends all of it again, with the cookie that its first
+// fragment is answered with.
+static void part(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
+{
+	struct session *c = sessions_find(w, &v->src, v->src_port, v->listener, SESSION_SHAKING);
+
+	if (c != NULL)
+		give(w, m, v, c, STREAM_SHAKE);
+	else
+		worker_drop(w, m, DP_DROP_DTLS_FRAGMENT);
+}
+
 static void hello(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct endpoint *server)
 {
 	const struct endpoint client = {v->src, v->src_port};
+	struct dtls_fragment f;
 	struct dtls_hello h;
 
-	if (!dtls_hello_read(v->data, v->len, &h))
-		refuse(w, m, v, DP_DROP_DTLS_HELLO, STREAM_REFUSED_DTLS_HELLO);
-	else if (dtls_cookie_good(&w->sessions->cookies, &h, &client, server))
+	if (!dtls_hello_read(v->data, v->len, &h)) {
+		if (dtls_hello_fragment(v->data, v->len, &f) && f.len < f.of)
+			part(w, m, v);
+		else
+			refuse(w, m, v, DP_DROP_DTLS_HELLO, STREAM_REFUSED_DTLS_HELLO);
+	} else if (dtls_cookie_good(&w->sessions->cookies, &h, &client, server)) {
 		cookied(w, m, v, &h, server);
-	else
+	} else {
 		ask(w, m, v, &h, server);
+	}
 }
 
 static void keep(

@@ -114,8 +114,8 @@ static const char *const advice[DP_DROP_END] = {
 	[DP_DROP_STREAM_FULL] = "overload of the stream threads: give management more CPUs",
 	[DP_DROP_DTLS_PLAIN] = "a client set up for UDP where only DTLS is spoken",
 	[DP_DROP_DTLS_UNKNOWN] = "usual after a restart: the client makes a new session",
-	[DP_DROP_DTLS_HELLO] =
-		"a broken client, or one whose ClientHello is too long for a datagram",
+	[DP_DROP_DTLS_HELLO] = "a broken client",
+	[DP_DROP_DTLS_FRAGMENT] = "usual where ClientHellos are longer than a datagram",
 	[DP_DROP_DTLS_FULL] = "raise dtls.sessions or dtls.half-open, or look for a flood",
 	[DP_DROP_DTLS_RATE] = "a flood, or many clients behind one address: limits.handshakes",
 	[DP_DROP_DTLS_RECORD] = "",

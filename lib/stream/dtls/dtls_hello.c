@@ -31,35 +31,52 @@ static bool step(const uint8_t **p, const uint8_t *end, unsigned int prefix, siz
 	return true;
 }
 
-static bool read_body(const uint8_t *p, const uint8_t *end, struct dtls_hello *h)
+// Reads what a cookie needs, and steps over it.
+static bool read_front(const uint8_t **p, const uint8_t *end, struct dtls_hello *h)
 {
-	if (end - p < 2 + DTLS_RANDOM_LEN || p[0] != 0xfe)
+	if (end - *p < 2 + DTLS_RANDOM_LEN || (*p)[0] != 0xfe)
 		return false;
-	h->random = p + 2;
-	p += 2 + DTLS_RANDOM_LEN;
-	if (!step(&p, end, 1, SESSION_MAX))
+	h->random = *p + 2;
+	*p += 2 + DTLS_RANDOM_LEN;
+	if (!step(p, end, 1, SESSION_MAX))
 		return false;
-	h->cookie = p + 1;
-	if (!step(&p, end, 1, UINT8_MAX))
+	h->cookie = *p + 1;
+	if (!step(p, end, 1, UINT8_MAX))
 		return false;
 	h->cookie_len = h->cookie[-1];
-	// cipher suites, and compression methods
-	return step(&p, end, 2, UINT16_MAX) && step(&p, end, 1, UINT8_MAX);
+	return true;
+}
+
+bool dtls_hello_fragment(const uint8_t *data, size_t len, struct dtls_fragment *f)
+{
+	const uint8_t *message = data + DTLS_RECORD_LEN;
+
+	if (!dtls_hello_is(data, len) || len < DTLS_RECORD_LEN + DTLS_HANDSHAKE_LEN ||
+		data[1] != 0xfe || load_be16(data + 11) > len - DTLS_RECORD_LEN)
+		return false;
+	*f = (struct dtls_fragment){.data = message + DTLS_HANDSHAKE_LEN,
+		.of = load_be24(message + 1),
+		.number = load_be16(message + 4),
+		.off = load_be24(message + 6),
+		.len = load_be24(message + 9)};
+	return f->of <= DTLS_HELLO_MAX && f->len <= f->of && f->off <= f->of - f->len &&
+		load_be16(data + 11) == DTLS_HANDSHAKE_LEN + f->len;
 }
 
 bool dtls_hello_read(const uint8_t *data, size_t len, struct dtls_hello *h)
 {
-	const uint8_t *message = data + DTLS_RECORD_LEN;
-	uint32_t body;
+	struct dtls_fragment f;
+	const uint8_t *p, *end;
 
 	*h = (struct dtls_hello){.record = data};
-	if (!dtls_hello_is(data, len) || len < DTLS_RECORD_LEN + DTLS_HANDSHAKE_LEN ||
-		data[1] != 0xfe || load_be16(data + 11) != len - DTLS_RECORD_LEN)
+	if (!dtls_hello_fragment(data, len, &f) || f.off != 0)
 		return false;
-	body = load_be24(message + 1);
-	// a fragmented ClientHello would take state to put together
-	if (body != len - DTLS_RECORD_LEN - DTLS_HANDSHAKE_LEN || load_be24(message + 6) != 0 ||
-		load_be24(message + 9) != body)
+	h->whole = f.len == f.of;
+	p = f.data;
+	end = p + f.len;
+	if (!read_front(&p, end, h))
 		return false;
-	return read_body(message + DTLS_HANDSHAKE_LEN, data + len, h);
+	// alone in its datagram, with cipher suites, and compression methods
+	return !h->whole ||
+		(end == data + len && step(&p, end, 2, UINT16_MAX) && step(&p, end, 1, UINT8_MAX));
 }

@@ -12,6 +12,8 @@
 // Bytes of the shortest ClientHello: version, random and four empty vectors.
 #define DTLS_HELLO_MIN (DTLS_RECORD_LEN + DTLS_HANDSHAKE_LEN + 2 + DTLS_RANDOM_LEN + 1 + 1 + 2 + 1)
 
+#define DTLS_HELLO_MAX 8192 // bytes of the message that is put together of fragments
+
 // Content types of a record.
 enum { DTLS_CCS = 20, DTLS_ALERT = 21, DTLS_HANDSHAKE = 22, DTLS_APPLICATION = 23 };
 
@@ -27,10 +29,22 @@ struct dtls_hello {
 	const uint8_t *random; // DTLS_RANDOM_LEN bytes
 	const uint8_t *cookie;
 	uint8_t cookie_len;
+	bool whole; // else the first fragment of one
+};
+
+// A fragment of a ClientHello (RFC 6347 4.2.3), or all of it.
+struct dtls_fragment {
+	const uint8_t *data; // len bytes: [off, off + len) of `of`
+	uint32_t off, len, of;
+	uint16_t number; // of the message
 };
 
 // True when the datagram's first record is in the clear and begins with a ClientHello, good or not.
 bool dtls_hello_is(const uint8_t *data, size_t len);
-// Reads a ClientHello that is whole and alone in its datagram. It may be of any version: libssl
-// knows how to refuse. False when the datagram is no such ClientHello.
+// Reads the fragment of a ClientHello that is a datagram's first record. False: it is malformed, or
+// of one longer than DTLS_HELLO_MAX.
+bool dtls_hello_fragment(const uint8_t *data, size_t len, struct dtls_fragment *f);
+// Reads a ClientHello that is whole and alone in its datagram, or its first fragment, if that has
+// all that a cookie needs. It may be of any version: libssl knows how to refuse. False when the
+// datagram is neither.
 bool dtls_hello_read(const uint8_t *data, size_t len, struct dtls_hello *h);

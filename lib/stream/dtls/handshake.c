@@ -3,6 +3,8 @@
 // the news of their outcome for the workers.
 #include <stdlib.h>
 
+#include "dtls/dtls_hello.h"
+#include "dtls/dtls_pieces.h"
 #include "identity/identities.h"
 #include "thread.h"
 
@@ -11,6 +13,7 @@
 // comes too early takes 17 KB in libssl.
 #define SEALED_MAX 8
 #define WAITING_MAX 8 // datagrams of one handshake; a flight has one to four
+#define PIECES_MAX 32 // of its ClientHello, where that comes in fragments
 
 // A datagram of a client that waits.
 struct later {
@@ -23,7 +26,8 @@ struct handshake {
 	struct handshake *next; // in its bucket, or in the list of ended ones
 	struct handshake *after, *before; // in the turn of those with datagrams that wait
 	struct later *waiting; // oldest first; the very first is the ClientHello
-	struct dtls_handshake *handshake; // NULL once it has ended
+	struct dtls_pieces *pieces; // of its ClientHello, which is not whole yet; else NULL
+	struct dtls_handshake *handshake; // NULL before it has begun, and once it has ended
 	struct dtls_session *session; // its outcome; NULL = none
 	uint64_t conn;
 	struct addr source;
@@ -31,6 +35,7 @@ struct handshake {
 	uint8_t worker;
 	uint8_t listener; // that its client came by
 	uint8_t sealed; // datagrams with records not in the clear
+	bool in_pieces; // its ClientHello comes in fragments
 	bool counted; // the limits count it
 	bool ended;
 };
@@ -119,11 +124,12 @@ static void step_out(struct thread *t, struct handshake *s)
 static void keep(struct thread *t, struct handshake *s, const struct stream_message *m)
 {
 	struct later **end = &s->waiting, *l = malloc(sizeof(*l) + m->len);
+	const unsigned int most = s->in_pieces && s->handshake == NULL ? PIECES_MAX : WAITING_MAX;
 	unsigned int n = 0;
 
 	for (; *end != NULL; end = &(*end)->next)
 		n++;
-	if (l == NULL || n == WAITING_MAX) {
+	if (l == NULL || n >= most) {
 		count(&t->stats.dtls_overrun, 1);
 		free(l);
 		return;
@@ -164,6 +170,8 @@ static void end(struct thread *t, struct handshake **at, bool complete)
 		s->session = dtls_settle(s->handshake);
 	dtls_handshake_free(s->handshake);
 	s->handshake = NULL;
+	dtls_pieces_free(s->pieces);
+	s->pieces = NULL;
 	if (s->session != NULL) {
 		count(&t->stats.dtls_handshakes, 1);
 		return;
@@ -214,18 +222,41 @@ static bool admit(struct thread *t, struct handshake *s)
 	return true;
 }
 
-// Opens a handshake with its ClientHello.
-static void open_with(struct thread *t, struct handshake **at, struct later *hello)
+// The ClientHello that a datagram is or completes, in w->in; else w->in_len is 0. False without
+// memory.
+static bool hello_whole(struct handshake *s, struct later *l, struct dtls_wire *w)
+{
+	w->in = l->data;
+	w->in_len = l->len;
+	if (!s->in_pieces)
+		return true; // libssl says what is wrong with it
+	if (s->pieces == NULL)
+		s->pieces = dtls_pieces_begin(l->data, l->len);
+	if (s->pieces == NULL)
+		return false;
+	w->in_len = 0;
+	if (dtls_pieces_add(s->pieces, l->data, l->len))
+		w->in = dtls_pieces_record(s->pieces, &w->in_len);
+	return true;
+}
+
+// Opens a handshake with its ClientHello, once that is whole.
+static void open_with(struct thread *t, struct handshake **at, struct later *l)
 {
 	struct way way = {t, *at};
-	struct dtls_wire w = {
-		.in = hello->data, .in_len = hello->len, .out = send_out, .ctx = &way};
+	struct dtls_wire w = {.out = send_out, .ctx = &way};
+	const bool kept = hello_whole(*at, l, &w);
 
+	if (kept && w.in_len == 0)
+		return;
 	pthread_mutex_lock(&t->s->tls_lock);
-	(*at)->handshake =
-		dtls_open(identities_dtls(t->s->identities, (*at)->listener), &t->s->conf.dtls, &w);
+	if (kept)
+		(*at)->handshake = dtls_open(
+			identities_dtls(t->s->identities, (*at)->listener), &t->s->conf.dtls, &w);
 	pthread_mutex_unlock(&t->s->tls_lock);
 	if ((*at)->handshake != NULL) {
+		dtls_pieces_free((*at)->pieces);
+		(*at)->pieces = NULL;
 		feed(t, at, NULL, 0);
 		return;
 	}
@@ -259,6 +290,7 @@ static void begin(struct thread *t, unsigned int w, const struct stream_message 
 	const struct stream_config *conf = &t->s->conf;
 	struct handshake **at = bucket_of(t, w, m->conn);
 	struct handshake *s = calloc(1, sizeof(*s));
+	struct dtls_hello h;
 
 	if (s == NULL) { // what cannot be told now is told when the worker gives it up
 		conf->ops->shaken(conf->ctx, t->index, w, m->conn, NULL);
@@ -269,7 +301,8 @@ static void begin(struct thread *t, unsigned int w, const struct stream_message 
 		.source = m->source,
 		.until_ms = t->now_ms + changing(&conf->dtls.handshake_s) * UINT64_C(1000),
 		.worker = (uint8_t)w,
-		.listener = m->listener};
+		.listener = m->listener,
+		.in_pieces = dtls_hello_read(m->data, m->len, &h) && !h.whole};
 	*at = s;
 	if (admit(t, s))
 		keep(t, s, m);
@@ -368,6 +401,7 @@ static void free_list(struct thread *t, struct handshake *s)
 			session_gone(t, &s->source);
 		free_waiting(s);
 		dtls_handshake_free(s->handshake);
+		dtls_pieces_free(s->pieces);
 		dtls_session_free(s->session);
 		free(s);
 		s = next;

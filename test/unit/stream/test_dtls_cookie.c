@@ -230,11 +230,26 @@ static void test_malformed(void **state)
 	}
 }
 
-// RFC 6347 4.2.3: it may come in pieces, which would take state before there is a cookie.
+// RFC 6347 4.2.3: it may come in pieces. The first one is read if it has the cookie, or its place.
 static void test_fragment(void **state)
 {
+	struct dtls_fragment f;
 	struct dtls_hello h;
 
+	for (uint8_t len = 1; len < 100; len++) {
+		struct datagram d = hello;
+
+		d.len = (uint16_t)(DTLS_RECORD_LEN + DTLS_HANDSHAKE_LEN + len);
+		store_be16(d.data + 11, (uint16_t)(DTLS_HANDSHAKE_LEN + len));
+		d.data[13 + 11] = len;
+		assert_int_equal(dtls_hello_read(d.data, d.len, &h), len >= 36);
+		assert_false(h.whole);
+		assert_true(dtls_hello_fragment(d.data, d.len, &f));
+		assert_true(f.off == 0 && f.len == len && f.of == hello.len - 25u);
+		d.data[13 + 8] = 1; // fragment_offset
+		assert_false(dtls_hello_read(d.data, d.len, &h));
+		assert_true(dtls_hello_fragment(d.data, d.len, &f));
+	}
 	hello.data[13 + 11] -= 1; // fragment_length
 	assert_false(dtls_hello_read(hello.data, hello.len, &h));
 	hello.data[13 + 11] += 1;
