@@ -195,6 +195,29 @@ def dial(lab):
             control.close()
 
 
+def redial(lab):
+    """The same peer again as soon as its connection is closed, and in the same moment: a peer that
+    closes, too, and one that keeps its side open."""
+    for transport in ("tcp", "tls"):
+        for silent in (False, True):
+            echo = Echo(lab, silent=silent)
+            control = allocated(lab, transport)
+            sock = dialled(lab, control, echo.address, transport)
+            for turn in range(6):
+                sock.sendall(b"hello")
+                assert silent or read(sock, 5) == b"hello"
+                if turn % 2:
+                    closer = threading.Timer(0.05, sock.close)
+                    closer.start()
+                else:
+                    sock.close()
+                sock = dialled(lab, control, echo.address, transport)
+            sock.close()
+            control.close()
+            for conn, _ in echo.accepted:
+                conn.close()
+
+
 def accept(lab, server):
     """RFC 6062 4.4: a peer with a permission connects, one without is reset."""
     for transport in ("tcp", "tls"):
@@ -467,6 +490,7 @@ def main(lab):
     host = lab.namespace(lab.cleanup, "host")
     server = lab.server(config(lab, host), allow=("exception-foreign", "exception-rate"))
     dial(lab)
+    redial(lab)
     accept(lab, server)
     pressure(lab)
     refused(lab)
