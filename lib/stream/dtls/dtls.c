@@ -297,7 +297,7 @@ static bool key_block(SSL *ssl, uint8_t *out, size_t len)
 	const size_t n = SSL_SESSION_get_master_key(SSL_get_session(ssl), master, sizeof(master));
 	EVP_KDF *kdf = EVP_KDF_fetch(NULL, "TLS1-PRF", NULL);
 	EVP_KDF_CTX *c = EVP_KDF_CTX_new(kdf); // NULL when kdf is NULL
-	char digest[32];
+	char *digest = (char *)(uintptr_t)EVP_MD_get0_name(md);
 	OSSL_PARAM params[] = {
 		OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest, 0),
 		OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SECRET, master, n),
@@ -310,7 +310,6 @@ static bool key_block(SSL *ssl, uint8_t *out, size_t len)
 
 	SSL_get_client_random(ssl, random[0], SSL3_RANDOM_SIZE);
 	SSL_get_server_random(ssl, random[1], SSL3_RANDOM_SIZE);
-	snprintf(digest, sizeof(digest), "%s", EVP_MD_get0_name(md));
 	good = c != NULL && EVP_KDF_derive(c, out, len, params) == 1;
 	EVP_KDF_CTX_free(c);
 	EVP_KDF_free(kdf);
