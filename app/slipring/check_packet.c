@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "devices/packet_spec.h"
+#include "link/kernel_ports.h"
 
 #define AT(c, f, k) ((struct conf_at){c, &(c)->f, 0, k})
-#define RESERVED_LEN 65536 // of the kernel's list as text, at most
 
 // --- addresses -----------------------------------------------------------------------------------
 
@@ -58,43 +58,6 @@ static void check_addresses(
 
 // --- ports that the kernel chooses ---------------------------------------------------------------
 
-// Whether a list of the kernel's, "1000,2000-2999", has all of [lo, hi].
-static bool covers(const char *list, unsigned int lo, unsigned int hi)
-{
-	unsigned int from, to;
-	int n;
-
-	// the kernel writes it in order, and joins what touches
-	while (lo <= hi && sscanf(list, "%u%n", &from, &n) == 1) {
-		list += n;
-		to = from;
-		if (*list == '-' && sscanf(list, "-%u%n", &to, &n) == 1)
-			list += n;
-		list += *list == ',';
-		if (from > lo)
-			return false;
-		if (to >= lo)
-			lo = to + 1;
-	}
-	return lo > hi;
-}
-
-static bool read_line(const char *dir, const char *name, char *buf, int len)
-{
-	char path[PATH_MAX];
-	bool found = false;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	f = fopen(path, "re");
-	buf[0] = '\0';
-	if (f != NULL) {
-		found = fgets(buf, len, f) != NULL;
-		fclose(f);
-	}
-	return found;
-}
-
 static bool is_relay_port(const struct turn_config *t, unsigned int port)
 {
 	return t->nb_relay > 0 && port >= t->port_lo && port <= t->port_hi;
@@ -102,34 +65,9 @@ static bool is_relay_port(const struct turn_config *t, unsigned int port)
 
 // What the kernel chooses from, and what would keep it off our ports.
 struct chosen {
-	unsigned int lo, hi;
-	const char *reserved; // that it leaves out now, as text
-	char list[256]; // and what it is to leave out
+	struct kernel_ports from;
+	char list[256]; // what it is to leave out besides
 };
-
-// False: nobody can say.
-static bool read_chosen(const char *sysctl, struct chosen *k)
-{
-	static char reserved[RESERVED_LEN]; // too long for a stack; management lcore only
-	char range[64];
-
-	if (!read_line(sysctl, "ip_local_port_range", range, sizeof(range)) ||
-		sscanf(range, "%u %u", &k->lo, &k->hi) != 2)
-		return false;
-	read_line(sysctl, "ip_local_reserved_ports", reserved, sizeof(reserved));
-	reserved[strcspn(reserved, "\n")] = '\0';
-	k->reserved = reserved;
-	k->list[0] = '\0';
-	return true;
-}
-
-// Whether it may choose one of [lo, hi].
-static bool may_choose(const struct chosen *k, unsigned int lo, unsigned int hi)
-{
-	const unsigned int from = k->lo > lo ? k->lo : lo, to = k->hi < hi ? k->hi : hi;
-
-	return from <= to && !covers(k->reserved, from, to);
-}
 
 // Adds [lo, hi] to what it is to leave out. True: it may choose one of them now.
 static bool leave_out(struct chosen *k, unsigned int lo, unsigned int hi)
@@ -138,7 +76,7 @@ static bool leave_out(struct chosen *k, unsigned int lo, unsigned int hi)
 	const char *comma = at > 0 ? "," : "";
 	int n;
 
-	if (!may_choose(k, lo, hi))
+	if (!kernel_ports_may(&k->from, lo, hi))
 		return false;
 	if (lo == hi)
 		n = snprintf(k->list + at, room, "%s%u", comma, lo);
@@ -156,7 +94,8 @@ static void tell_chosen(const struct chosen *k, enum conf_weight weight, struct 
 		"the kernel gives ports %u to %u to its own sockets, DNS clients for instance, and "
 		"%s: `sysctl -w net.ipv4.ip_local_reserved_ports=%s%s%s`, and the same in "
 		"/etc/sysctl.d",
-		k->lo, k->hi, lost, k->reserved, k->reserved[0] != '\0' ? "," : "", k->list);
+		k->from.lo, k->from.hi, lost, k->from.reserved,
+		k->from.reserved[0] != '\0' ? "," : "", k->list);
 }
 
 static bool is_packet(const struct conf_port *p, struct packet_spec *spec)
@@ -186,7 +125,7 @@ static bool is_exposed(const struct conf *c, const struct chosen *k, uint32_t i)
 	const unsigned int port = l[i].at.port;
 
 	if (turn_listener_is_stream(&l[i]) || is_relay_port(&c->turn, port) ||
-		!may_choose(k, port, port) || !is_on_packet(c, &l[i].at.addr))
+		!kernel_ports_may(&k->from, port, port) || !is_on_packet(c, &l[i].at.addr))
 		return false;
 	for (uint32_t j = 0; j < i; j++)
 		if (l[j].at.port == port && is_exposed(c, k, j))
@@ -200,10 +139,10 @@ static bool is_exposed(const struct conf *c, const struct chosen *k, uint32_t i)
 static void check_range(const struct conf *c, const char *sysctl, struct conf_report *r)
 {
 	const struct turn_config *t = &c->turn;
-	struct chosen k;
+	struct chosen k = {.list = ""};
 	bool relay, tcp;
 
-	if (!read_chosen(sysctl, &k))
+	if (!kernel_ports_read(sysctl, &k.from))
 		return;
 	relay = t->nb_relay > 0 && leave_out(&k, t->port_lo, t->port_hi);
 	tcp = t->tcp.enabled && leave_out(&k, t->tcp.ports_lo, t->tcp.ports_hi);
@@ -220,6 +159,7 @@ static void check_range(const struct conf *c, const char *sysctl, struct conf_re
 		if (is_exposed(c, &k, i))
 			tell_chosen(&k, CONF_WARNING, AT(c, turn.listeners[i].at.port, "listeners"),
 				"would lose what comes to this one, if it gives that away", r);
+	kernel_ports_free(&k.from);
 }
 
 // --- ports that programs have --------------------------------------------------------------------

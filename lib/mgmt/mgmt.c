@@ -19,6 +19,7 @@
 #include "drain/drain.h"
 #include "events.h"
 #include "link/conflicts_told.h"
+#include "link/kernel_ports.h"
 #include "log.h"
 #include "mgmt.h"
 #include "reload.h"
@@ -45,6 +46,7 @@ struct loop {
 	struct mgmt_drain *drain;
 	struct mgmt_bonds bonds;
 	struct mgmt_conflicts conflicts;
+	struct kernel_ports_told kernel_ports;
 	struct mgmt_bursts bursts;
 	struct mgmt_addresses addresses;
 };
@@ -190,6 +192,7 @@ static void take_tick(struct loop *l)
 	watch_links(l);
 	mgmt_bonds_tick(&l->bonds, l->dp);
 	mgmt_conflicts_tick(&l->conflicts, l->dp, now_ms());
+	kernel_ports_tick(&l->kernel_ports, l->conf, KERNEL_PORTS_SYSCTL, now_ms());
 	for (unsigned int i = 0; i < 2 * dp_ports(l->dp); i++)
 		watch_steering(l, i / 2, i % 2 == 0);
 	mgmt_addresses_tick(&l->addresses, l->dp);

@@ -10,6 +10,7 @@
 #include "dp_memory.h"
 #include "dp_realms.h"
 #include "drain/drains.h"
+#include "link/kernel_ports.h"
 #include "reload/in_use.h"
 #include "socket/commands.h"
 #include "socket/fields.h"
@@ -157,7 +158,7 @@ static void add_rates(json_t *o, const struct control *k, int worker)
 
 __attribute__((format(printf, 2, 3))) static void warn(json_t *list, const char *fmt, ...)
 {
-	char text[384];
+	char text[512];
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -182,6 +183,14 @@ static void warn_ports(const struct control *k, json_t *list)
 					p->name, is_v4 ? "IPv4" : "IPv6");
 		}
 	}
+}
+
+static void warn_kernel_ports(const struct control *k, json_t *list)
+{
+	char text[512];
+
+	if (kernel_ports_wrong(k->conf, KERNEL_PORTS_SYSCTL, text, sizeof(text)))
+		warn(list, "%s", text);
 }
 
 static void warn_addresses(const struct control *k, json_t *list)
@@ -233,6 +242,7 @@ static json_t *warnings(const struct control *k, uint64_t allocations, uint64_t 
 		warn(list, "%s", text);
 	warn_ports(k, list);
 	warn_addresses(k, list);
+	warn_kernel_ports(k, list);
 	if (most > 0 && allocations * 10 >= most * 9)
 		warn(list,
 			"%" PRIu64 " of %" PRIu64

@@ -288,6 +288,7 @@ def ranges(lab, server):
         capture_output=True, text=True, check=False)  # fmt: skip
     said = done.stdout + done.stderr
     assert done.returncode == 1 and "ip_local_reserved_ports=49152-65535" in said, said
+    until(lambda: "gives ports 32768 to 60999" in server.log(), 30, "the warning of one that runs")
     sysctl("ip_local_reserved_ports=49152-65535")
     done = subprocess.run(lab.dut.argv(servers.BINARY, "--check", "-c", server.path),
         capture_output=True, text=True, check=False)  # fmt: skip

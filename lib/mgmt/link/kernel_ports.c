@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads the range and the reserved list of the kernel, which another package may change while we
+// run.
+#include "link/kernel_ports.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf.h"
+#include "devices/packet_spec.h"
+#include "log.h"
+
+#define RESERVED_LEN 65536 // of the kernel's list as text, at most
+
+// Whether a list of the kernel's, "1000,2000-2999", has all of [lo, hi].
+static bool covers(const char *list, unsigned int lo, unsigned int hi)
+{
+	unsigned int from, to;
+	int n;
+
+	// the kernel writes it in order, and joins what touches
+	while (lo <= hi && sscanf(list, "%u%n", &from, &n) == 1) {
+		list += n;
+		to = from;
+		if (*list == '-' && sscanf(list, "-%u%n", &to, &n) == 1)
+			list += n;
+		list += *list == ',';
+		if (from > lo)
+			return false;
+		if (to >= lo)
+			lo = to + 1;
+	}
+	return lo > hi;
+}
+
+static bool read_line(const char *dir, const char *name, char *buf, int len)
+{
+	char path[PATH_MAX];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "re");
+	buf[0] = '\0';
+	if (f != NULL) {
+		found = fgets(buf, len, f) != NULL;
+		fclose(f);
+	}
+	return found;
+}
+
+bool kernel_ports_read(const char *sysctl, struct kernel_ports *k)
+{
+	char range[64];
+
+	k->reserved = NULL;
+	if (!read_line(sysctl, "ip_local_port_range", range, sizeof(range)) ||
+		sscanf(range, "%u %u", &k->lo, &k->hi) != 2)
+		return false;
+	k->reserved = malloc(RESERVED_LEN);
+	if (k->reserved == NULL)
+		return false;
+	read_line(sysctl, "ip_local_reserved_ports", k->reserved, RESERVED_LEN);
+	k->reserved[strcspn(k->reserved, "\n")] = '\0';
+	return true;
+}
+
+void kernel_ports_free(struct kernel_ports *k)
+{
+	free(k->reserved);
+	k->reserved = NULL;
+}
+
+bool kernel_ports_may(const struct kernel_ports *k, unsigned int lo, unsigned int hi)
+{
+	const unsigned int from = k->lo > lo ? k->lo : lo, to = k->hi < hi ? k->hi : hi;
+
+	return from <= to && !covers(k->reserved, from, to);
+}
+
+// --- while we run --------------------------------------------------------------------------------
+
+static bool has_packet_port(const struct conf *c)
+{
+	for (uint32_t i = 0; i < c->nb_ports; i++)
+		if (!c->ports[i].shares && c->ports[i].bond.nb_members == 0 &&
+			packet_spec_is(c->ports[i].device))
+			return true;
+	return false;
+}
+
+bool kernel_ports_wrong(const struct conf *c, const char *sysctl, char *text, size_t len)
+{
+	const struct turn_config *t = &c->turn;
+	struct kernel_ports k;
+	bool wrong;
+
+	if (t->nb_relay == 0 || !has_packet_port(c) || !kernel_ports_read(sysctl, &k))
+		return false;
+	wrong = kernel_ports_may(&k, t->port_lo, t->port_hi);
+	if (wrong)
+		snprintf(text, len,
+			"the kernel gives ports %u to %u to its own sockets, DNS clients for "
+			"instance, and relay ports are among them: what comes back to those is "
+			"lost; see who has changed net.ipv4.ip_local_port_range or "
+			"ip_local_reserved_ports (%u-%u has to be in that), and --check",
+			k.lo, k.hi, t->port_lo, t->port_hi);
+	kernel_ports_free(&k);
+	return wrong;
+}
+
+void kernel_ports_tick(
+	struct kernel_ports_told *t, const struct conf *c, const char *sysctl, uint64_t now_ms)
+{
+	char text[512];
+	bool wrong;
+
+	if (now_ms < t->next_ms)
+		return;
+	t->next_ms = now_ms + KERNEL_PORTS_MS;
+	wrong = kernel_ports_wrong(c, sysctl, text, sizeof(text));
+	if (wrong && !t->wrong)
+		LOG(PORTS, WARNING, "%s", text);
+	else if (!wrong && t->wrong)
+		LOG(PORTS, INFO, "the kernel keeps its own sockets off the relay ports again");
+	t->wrong = wrong;
+}
