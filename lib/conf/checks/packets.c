@@ -60,9 +60,6 @@ static int check_port(struct conf_ctx *x, uint32_t port)
 
 	if (!packet_spec_parse(p->device, &spec, reason, sizeof(reason)))
 		return conf_fail(x, conf_node_of(x->root, &p->device, 0), "%s", reason);
-	if (strcmp(spec.name, "lo") == 0 && !p->loopback)
-		return conf_fail(x, conf_node_of(x->root, &p->device, 0),
-			"lo is the loopback: name an interface with a network");
 	if (p->exception.name != NULL)
 		return conf_fail(x, conf_node_of(x->root, &p->exception.name, 0),
 			"the kernel has %s, and all on it that is not ours: remove the exception "

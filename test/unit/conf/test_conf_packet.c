@@ -29,7 +29,6 @@ static void test_wrong(void **state)
 			"7:13: ports[0].device: interface name 'a234567890123456' is too long"},
 		{"net_a", "'packet:e0,queues=65'",
 			"7:13: ports[0].device: queues=65: must be a number from 1 to 64"},
-		{"net_a", "'packet:lo'", "7:13: ports[0].device: lo is the loopback: name an"},
 		{"net_b", "'packet:e0,iface=e1'",
 			"13:13: ports[1].device: a packet port has no option 'iface=e1'"},
 		{TWO_PORTS, PORTS("packet:e0", "packet:e0,queues=1"),
