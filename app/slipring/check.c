@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -176,6 +177,22 @@ static void check_links(const struct conf *c, uint32_t port, struct conf_report 
 			"other member takes over then");
 }
 
+// With several queues the driver has the kernel put fragments together. What comes of that is
+// longer than the MTU, and often than a slot of the ring, which cuts it.
+static void check_af_packet(struct conf_at at, const char *device, struct conf_report *r)
+{
+	const char *queues = strstr(device, ",qpairs=");
+	const char *iface = strstr(device, ",iface=");
+	const int len = iface != NULL ? (int)strcspn(iface + 7, ",") : 0;
+
+	if (strncmp(device, "net_af_packet", 13) != 0 || queues == NULL || atoi(queues + 8) < 2)
+		return;
+	conf_tell(r, CONF_WARNING, at,
+		"with several queues (qpairs) the kernel puts fragments together, and datagrams "
+		"that come in fragments are lost: qpairs=1 takes them, or packet:%.*s",
+		len > 0 ? len : 4, len > 0 ? iface + 7 : "NAME");
+}
+
 void check_devices(const struct conf *c, const char *pci, struct conf_report *r)
 {
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
@@ -189,6 +206,7 @@ void check_devices(const struct conf *c, const char *pci, struct conf_report *r)
 				k, "ports"};
 
 			check_device(at, conf_port_device(p, k), pci, r);
+			check_af_packet(at, conf_port_device(p, k), r);
 		}
 	}
 }

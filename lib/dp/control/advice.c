@@ -16,7 +16,9 @@ static const char *const advice[DP_DROP_END] = {
 	NET(NET_DROP_IP_VERSION) = "",
 	NET(NET_DROP_IP_HEADER) = "",
 	NET(NET_DROP_IP_OPTIONS) = "",
-	NET(NET_DROP_IP_LENGTH) = "a faulty sender or link on that segment, or an attack",
+	NET(NET_DROP_IP_LENGTH) =
+		"with net_af_packet and several queues, fragments that the kernel has put "
+		"together: qpairs=1, or device packet:NAME; else a faulty sender, or an attack",
 	NET(NET_DROP_IP_CHECKSUM) = "a faulty link, NIC or router; see rx_errors of the ports",
 	NET(NET_DROP_FRAGMENT) = "",
 	NET(NET_DROP_FRAGMENT_MALFORMED) = "an attack, if there are many",
@@ -92,7 +94,9 @@ static const char *const advice[DP_DROP_END] = {
 				"exception.allow if the kernel is to have it",
 	[DP_DROP_TTL] = "a loop of routers, if there are many",
 	[DP_DROP_MTU] = "clients or peers that ignore path MTU discovery; or ports[].mtu is wrong",
-	[DP_DROP_RX_OVERSIZE] = "raise ports[].mtu to that of the network",
+	[DP_DROP_RX_OVERSIZE] =
+		"raise ports[].mtu to that of the network; with net_af_packet and several queues "
+		"the kernel puts fragments together: qpairs=1, or device packet:NAME",
 	[DP_DROP_NO_ROUTE] = "add ports[].gateway or ports[].routes",
 	[DP_DROP_NEIGH_HELD] = "see neighbours: who does not answer; neighbours.held",
 	[DP_DROP_NEIGH_FULL] = "raise neighbours.entries, or look for a scan of the subnet",

@@ -245,6 +245,15 @@ static void test_devices(void **state)
 	assert_heard(&h, 0, 1, "7:13: ports[0].device: there is no PCI device 0000:af:00.0");
 	h = device("net_null0");
 	assert_heard(&h, 0, 0, "");
+	h = device("'net_af_packet0,iface=eth1,qpairs=1'");
+	assert_heard(&h, 0, 0, "");
+	h = device("'net_af_packet0,iface=eth1'");
+	assert_heard(&h, 0, 0, "");
+	h = device("'net_af_packet0,iface=eth1,qpairs=2,framecnt=1024'");
+	assert_heard(&h, 0, 1,
+		"7:13: ports[0].device: with several queues (qpairs) the kernel puts fragments "
+		"together, and datagrams that come in fragments are lost: qpairs=1 takes them, or "
+		"packet:eth1");
 }
 
 static void test_members(void **state)
