@@ -25,7 +25,6 @@
 #include "stream.h"
 #include "stun.h"
 #include "turn.h"
-#include "turn_drop.h"
 #include "worker.h"
 #include "workers/handover.h"
 #include "workers/mbuf_meta.h"
@@ -179,9 +178,8 @@ static void cookied(struct worker *w, struct rte_mbuf *m, const struct turn_view
 		ask(w, m, v, h, server);
 }
 
-// A fragment of a ClientHello that no cookie can be made or told of: it is of use only behind one
-// with a good cookie. The client of any other sends all of it again, with the cookie that its first
-// fragment is answered with.
+// A fragment of a ClientHello that has no room for a cookie: it is of use only behind one with a
+// good cookie. Any other's client sends all of it again, with the cookie that it is asked for.
 static void part(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 {
 	struct session *c = sessions_find(w, &v->src, v->src_port, v->listener, SESSION_SHAKING);
