@@ -4,6 +4,14 @@
 
 #define USERS_MIN 1024u
 #define USERS_MAX 16384u
+#define SECOND_SHIFT 16 // other bits of a user's hash, beside those that tell his realm
+
+struct share share_part(uint32_t sure, uint32_t size, uint32_t percent)
+{
+	const uint32_t most = (uint32_t)((uint64_t)size * percent / 100);
+
+	return (struct share){.sure = sure, .size = size, .most = most > 0 ? most : 1};
+}
 
 uint32_t share_records(const struct share *s, uint32_t allocations)
 {
@@ -21,7 +29,7 @@ static uint32_t users(uint32_t allocations)
 
 size_t share_size(uint32_t allocations)
 {
-	return users(allocations) * sizeof(uint32_t);
+	return 2 * users(allocations) * sizeof(uint32_t);
 }
 
 void share_init(struct share *s, void *of_user, uint32_t allocations)
@@ -35,9 +43,29 @@ static uint32_t beyond(const struct share *s, uint32_t has)
 	return has > s->sure ? has - s->sure : 0;
 }
 
-static uint32_t *count_of(const struct share *s, uint64_t user)
+// The two places of a user.
+static uint32_t *first_of(const struct share *s, uint64_t user)
 {
 	return &s->of_user[user & s->mask];
+}
+
+static uint32_t *second_of(const struct share *s, uint64_t user)
+{
+	return &s->of_user[s->mask + 1 + (user >> SECOND_SHIFT & s->mask)];
+}
+
+// What a user holds, or more where he meets others in both places.
+static uint32_t held_by(const struct share *s, uint64_t user)
+{
+	const uint32_t a = *first_of(s, user), b = *second_of(s, user);
+
+	return a < b ? a : b;
+}
+
+static void count(struct share *s, uint64_t user, uint32_t more)
+{
+	*first_of(s, user) += more;
+	*second_of(s, user) += more;
 }
 
 // Records that were given back in this round beyond the slack, and cannot be taken yet.
@@ -56,7 +84,7 @@ bool share_fits(const struct share *s, uint64_t user, uint32_t has, uint32_t nb)
 	const uint32_t more = share_more(s, has, nb);
 
 	return more == 0 ||
-		(more + s->held + not_back(s) <= s->size && *count_of(s, user) + more <= s->most);
+		(more + s->held + not_back(s) <= s->size && held_by(s, user) + more <= s->most);
 }
 
 void share_take(struct share *s, uint64_t user, uint32_t has)
@@ -64,7 +92,7 @@ void share_take(struct share *s, uint64_t user, uint32_t has)
 	if (has < s->sure)
 		return;
 	s->held++;
-	++*count_of(s, user);
+	count(s, user, 1);
 }
 
 void share_give(struct share *s, uint64_t user, uint32_t has)
@@ -73,12 +101,12 @@ void share_give(struct share *s, uint64_t user, uint32_t has)
 		return;
 	s->given++;
 	s->held--;
-	--*count_of(s, user);
+	count(s, user, UINT32_MAX); // one less
 }
 
 void share_give_all(struct share *s, uint64_t user, uint32_t has)
 {
 	s->given += beyond(s, has);
 	s->held -= beyond(s, has);
-	*count_of(s, user) -= beyond(s, has);
+	count(s, user, 0 - beyond(s, has));
 }

@@ -23,13 +23,17 @@ struct share {
 	uint32_t most; // records of the rest that one user may hold
 	uint32_t held; // records of the rest that are held
 	uint32_t given; // records of the rest given back in this round, not to be taken in it
-	uint32_t mask; // size of of_user - 1
-	// How many records of the rest each user holds, found by a keyed hash, without a tag. Users
-	// whose hashes fall on one place count as one, which costs them nothing that they are sure
-	// of.
+	uint32_t mask; // half the size of of_user - 1
+	// How many records of the rest each user holds, in two places that a keyed hash finds,
+	// without a tag. Each also counts for whoever shares it. So a user who meets one that holds
+	// much in one place loses nothing, and nobody can choose whom he meets in both: one in a
+	// million, or fewer where there is more room.
 	uint32_t *of_user;
 };
 
+// A share of a pool of so many records of the rest, of which one user may hold so many percent: one
+// at least, or nobody could have any.
+struct share share_part(uint32_t sure, uint32_t size, uint32_t percent);
 // Number of records that a pool needs for so many allocations.
 uint32_t share_records(const struct share *s, uint32_t allocations);
 // Bytes of memory that of_user takes for so many allocations. share_init sets up s with such

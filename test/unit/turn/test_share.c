@@ -56,6 +56,20 @@ static void sure_ones_are_always_there(void **state)
 	close_share();
 }
 
+// One place of two is no matter, neither the first nor the second. Both are, and nobody can aim at
+// that.
+static void who_meets_a_greedy_one_loses_nothing(void **state)
+{
+	const uint64_t greedy = 5 | 7 << 16;
+
+	open_share(0, 100, 40);
+	assert_int_equal(take_all(greedy, 0), 40);
+	assert_int_equal(take_all(5 | 8 << 16, 0), 40);
+	assert_true(share_fits(&s, 6 | 7 << 16, 0, 1));
+	assert_false(share_fits(&s, greedy | UINT64_C(1) << 40, 0, 1));
+	close_share();
+}
+
 // By one allocation or by many: it is the user's share.
 static void many_allocations_are_one_user(void **state)
 {
@@ -168,6 +182,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sure_ones_are_always_there),
+		cmocka_unit_test(who_meets_a_greedy_one_loses_nothing),
 		cmocka_unit_test(many_allocations_are_one_user),
 		cmocka_unit_test(several_at_once),
 		cmocka_unit_test(given_back_in_a_round),
