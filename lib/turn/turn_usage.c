@@ -128,6 +128,9 @@ void turn_usage_lost(struct turn_shard *s, const struct turn_relayed *r, enum tu
 	struct usage *u = usage_at(s, r->slot);
 	struct line_count c = line_count(l, r->leg);
 
+	// of one that has ended everything has been told, and nobody knows its realm any more
+	if (line_state(l) != ALLOC_LIVE)
+		return;
 	if (c.bytes < r->bytes) {
 		u->bytes[r->leg]--;
 		c.bytes += TURN_SPILL_BYTES;

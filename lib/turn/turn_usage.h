@@ -72,8 +72,8 @@ struct turn_relayed {
 };
 
 // Takes back that a datagram was relayed, by the allocation that has its slot, and counts it as
-// lost: its plan could not be carried out. Worker's lcore only, as the
-// following ones.
+// lost: its plan could not be carried out. Nothing happens when the allocation has ended. Worker's
+// lcore only, as the following ones.
 void turn_usage_lost(struct turn_shard *s, const struct turn_relayed *r, enum turn_loss loss);
 // Counts a loss that was no plan's: of a client's datagram, if the line that turn_route_begin found
 // is its client's.

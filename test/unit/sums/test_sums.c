@@ -103,6 +103,26 @@ static void check_ended(void)
 	assert_int_equal(s.ended_bytes, expected.bytes[0] + expected.bytes[1]);
 }
 
+// What was relayed and has waited for a neighbour may be dropped when its allocation has ended.
+// That has been told then, and whose it was is known no more: it is nobody's loss.
+static void what_comes_late_is_nobodys(void **state)
+{
+	struct sums_ahead none = {0};
+	struct turn_relayed r;
+	struct turn_sums s;
+
+	relay(0, TURN_FROM_CLIENT, 500);
+	r = (struct turn_relayed){.slot = f.burst.view[0].slot, .bytes = 500};
+	assert_int_equal(fixture_refresh(&f, &client[0], 0), 0);
+	s = sums();
+	turn_usage_lost(f.shard, &r, TURN_LOSS_WAY);
+	fixture_advance(&f, 5000);
+	turn_usage_lost(f.shard, &r, TURN_LOSS_WAY);
+	before = sums();
+	assert_memory_equal(&s, &before, sizeof(s));
+	assert_memory_equal(&f.shard->ahead, &none, sizeof(none));
+}
+
 static void nothing_is_missing_in_the_end(void **state)
 {
 	for (unsigned int n = 0; n < 20000; n++) {
@@ -257,6 +277,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			nothing_is_missing_in_the_end, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(
+			what_comes_late_is_nobodys, setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(spilled_and_taken_back, setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(
 			losses_are_counted_at_once, setup, fixture_teardown),
