@@ -202,7 +202,7 @@ bool alloc_make(struct turn_shard *s, const struct turn_view *v, const struct al
 	if (!alloc_client_insert(s, v, n->slot))
 		return false;
 	make(s, v, n);
-	redirect_note(s, v->via, v, s->now_ms + n->lifetime_ms);
+	redirect_note(s, v->via, v, s->now_ms + n->lifetime_ms, n->quota.user);
 	return true;
 }
 
@@ -227,7 +227,8 @@ static void note_expiry(struct turn_shard *s, uint32_t slot)
 
 	if (other != TURN_NONE && alloc_left(s, other) > left_ms)
 		left_ms = alloc_left(s, other);
-	redirect_note(s, cold_at(s, slot)->via, &v, s->now_ms + left_ms);
+	redirect_note(
+		s, cold_at(s, slot)->via, &v, s->now_ms + left_ms, cold_at(s, slot)->quota_user);
 }
 
 void alloc_refresh(struct turn_shard *s, uint32_t slot, uint32_t lifetime_s)
@@ -326,7 +327,7 @@ void alloc_unlist(struct turn_shard *s, uint32_t slot)
 	const struct turn_view v = alloc_client_view(s, first);
 
 	table_remove(&s->clients, v.hash, first);
-	redirect_note(s, cold_at(s, first)->via, &v, 0);
+	redirect_gone(s, cold_at(s, first)->via, &v);
 	cold_at(s, first)->via = TURN_NO_WORKER;
 	if (second != TURN_NONE)
 		cold_at(s, second)->via = TURN_NO_WORKER;
@@ -382,7 +383,7 @@ void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end why)
 		note_expiry(s, other);
 	} else {
 		table_remove(&s->clients, v.hash, slot);
-		redirect_note(s, c->via, &v, 0);
+		redirect_gone(s, c->via, &v);
 	}
 	quota_give(s->quota, &quota);
 	bitset_put(&s->live, slot, false);
@@ -390,9 +391,9 @@ void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end why)
 		meters_end(s, slot);
 	s->stats.allocations--;
 	if (alloc_is_tcp(s, slot))
-		tcp_table_end(s, slot);
+		tcp_table_end(s, slot, quota.user);
 	line_set_state(l, ALLOC_FREE);
 	l->channel = 0;
 	l->until = 0;
-	relayed_give(s, slot);
+	relayed_give(s, slot, quota.user);
 }

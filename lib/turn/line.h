@@ -43,7 +43,7 @@ static inline uint64_t *redirect_until(struct turn_line *l)
 	return &l->end[TURN_FROM_PEER].d[0];
 }
 
-// The redirect of a client that moves counts for its user: see redirect_take.
+// A redirect counts for its user: see redirect_lead.
 static inline uint64_t *redirect_user(struct turn_line *l)
 {
 	return &l->end[TURN_FROM_PEER].d[1];

@@ -4,71 +4,100 @@
 #include "redirect.h"
 #include "shard.h"
 
-#define REDIRECT_COUNTS 1 // relay_port of a redirect that counts for a user
+// The share that a redirect counts in: relay_port of its line.
+enum redirect_kind { REDIRECT_LEADS, REDIRECT_MOVES };
 
-uint32_t redirect_take(struct turn_shard *s, uint64_t user)
+static struct share *share_of(struct turn_shard *s, enum redirect_kind kind)
 {
-	uint32_t r = TURN_NONE;
-
-	if (share_fits(&s->move_share, user, 0, 1))
-		r = pool_take(&s->redirects);
-	if (r == TURN_NONE) {
-		s->stats.pool_refused++;
-		return TURN_NONE;
-	}
-	share_take(&s->move_share, user, 0);
-	return s->nb_slots + r;
+	return kind == REDIRECT_MOVES ? &s->move_share : &s->lead_share;
 }
 
-void redirect_give(struct turn_shard *s, uint32_t index, uint64_t user)
-{
-	share_give(&s->move_share, user, 1);
-	pool_give(&s->redirects, index - s->nb_slots);
-}
-
-// Begins the line of a redirect. False when the client table has no room.
-static bool begin(struct turn_shard *s, uint32_t index, const struct turn_view *v, uint8_t worker,
-	uint64_t until_ms)
-{
-	if (!alloc_client_insert(s, v, index))
-		return false;
-	line_set_state(alloc_at(s, index), ALLOC_REDIRECT);
-	alloc_at(s, index)->channel = worker;
-	*redirect_until(alloc_at(s, index)) = until_ms;
-	wheel_set(&s->wheel, index, until_ms);
-	return true;
-}
-
-static bool make(struct turn_shard *s, const struct turn_view *v, uint8_t worker, uint64_t until_ms)
+// Takes an index that counts in a share. TURN_NONE when none is left.
+static uint32_t take(struct turn_shard *s, enum redirect_kind kind, uint64_t user)
 {
 	const uint32_t r = pool_take(&s->redirects);
 
 	if (r == TURN_NONE)
-		return false;
-	if (begin(s, s->nb_slots + r, v, worker, until_ms))
-		return true;
-	pool_give(&s->redirects, r);
-	return false;
+		return TURN_NONE;
+	share_take(share_of(s, kind), user, 0);
+	return s->nb_slots + r;
 }
 
-bool redirect_make(struct turn_shard *s, const struct turn_view *v, uint8_t worker)
+static void give(struct turn_shard *s, enum redirect_kind kind, uint32_t index, uint64_t user)
 {
-	return make(s, v, worker, s->now_ms + TURN_REDIRECT_PENDING_MS);
+	share_give(share_of(s, kind), user, 1);
+	pool_give(&s->redirects, index - s->nb_slots);
+}
+
+// Takes an index as far as the user's share goes. One more that is refused is counted.
+static uint32_t take_fair(struct turn_shard *s, enum redirect_kind kind, uint64_t user)
+{
+	const bool fits = share_fits(share_of(s, kind), user, 0, 1);
+	const uint32_t index = fits ? take(s, kind, user) : TURN_NONE;
+
+	s->stats.pool_refused += index == TURN_NONE;
+	return index;
+}
+
+uint32_t redirect_take(struct turn_shard *s, uint64_t user)
+{
+	return take_fair(s, REDIRECT_MOVES, user);
+}
+
+void redirect_give(struct turn_shard *s, uint32_t index, uint64_t user)
+{
+	give(s, REDIRECT_MOVES, index, user);
+}
+
+// Makes a redirect on an index that was taken. False when there is none, or no room in the table of
+// clients.
+static bool begin(struct turn_shard *s, enum redirect_kind kind, uint32_t index,
+	const struct turn_view *v, const struct turn_redirect_note *to)
+{
+	struct turn_line *l;
+
+	if (index == TURN_NONE)
+		return false;
+	if (!alloc_client_insert(s, v, index)) {
+		give(s, kind, index, to->user);
+		return false;
+	}
+	l = alloc_at(s, index);
+	line_set_state(l, ALLOC_REDIRECT);
+	l->channel = to->from;
+	l->relay_port = kind;
+	*redirect_user(l) = to->user;
+	*redirect_until(l) = to->until_ms;
+	wheel_set(&s->wheel, index, to->until_ms);
+	return true;
+}
+
+// What a redirect begins with until the worker that it leads to has its say.
+static struct turn_redirect_note pending(const struct turn_shard *s, uint8_t worker, uint64_t user)
+{
+	return (struct turn_redirect_note){
+		.from = worker, .user = user, .until_ms = s->now_ms + TURN_REDIRECT_PENDING_MS};
+}
+
+bool redirect_keep(struct turn_shard *s, const struct turn_view *v, uint8_t worker, uint64_t user)
+{
+	const struct turn_redirect_note to = pending(s, worker, user);
+
+	return begin(s, REDIRECT_LEADS, take(s, REDIRECT_LEADS, user), v, &to);
+}
+
+bool redirect_lead(struct turn_shard *s, const struct turn_view *v, uint8_t worker, uint64_t user)
+{
+	const struct turn_redirect_note to = pending(s, worker, user);
+
+	return begin(s, REDIRECT_LEADS, take_fair(s, REDIRECT_LEADS, user), v, &to);
 }
 
 bool redirect_move(struct turn_shard *s, const struct turn_view *v, uint8_t worker, uint64_t user)
 {
-	const uint32_t index = redirect_take(s, user);
+	const struct turn_redirect_note to = pending(s, worker, user);
 
-	if (index == TURN_NONE)
-		return false;
-	if (!begin(s, index, v, worker, s->now_ms + TURN_REDIRECT_PENDING_MS)) {
-		redirect_give(s, index, user);
-		return false;
-	}
-	alloc_at(s, index)->relay_port = REDIRECT_COUNTS;
-	*redirect_user(alloc_at(s, index)) = user;
-	return true;
+	return begin(s, REDIRECT_MOVES, take_fair(s, REDIRECT_MOVES, user), v, &to);
 }
 
 void redirect_end(struct turn_shard *s, uint32_t index)
@@ -78,10 +107,7 @@ void redirect_end(struct turn_shard *s, uint32_t index)
 	table_remove(&s->clients, alloc_client_view(s, index).hash, index);
 	wheel_cancel(&s->wheel, index);
 	line_set_state(l, ALLOC_FREE);
-	if (l->relay_port == REDIRECT_COUNTS)
-		redirect_give(s, index, *redirect_user(l));
-	else
-		pool_give(&s->redirects, index - s->nb_slots);
+	give(s, (enum redirect_kind)l->relay_port, index, *redirect_user(l));
 }
 
 void redirect_due(struct turn_shard *s, uint32_t index)
@@ -94,7 +120,8 @@ void redirect_due(struct turn_shard *s, uint32_t index)
 		wheel_set(&s->wheel, index, until_ms);
 }
 
-void redirect_note(struct turn_shard *s, uint8_t via, const struct turn_view *v, uint64_t until_ms)
+void redirect_note(struct turn_shard *s, uint8_t via, const struct turn_view *v, uint64_t until_ms,
+	uint64_t user)
 {
 	// The notes are taken after every burst and every expiry, and who ends many asks for room
 	// (shard_has_notes).
@@ -104,6 +131,7 @@ void redirect_note(struct turn_shard *s, uint8_t via, const struct turn_view *v,
 		.listener = v->listener,
 		.from = s->worker,
 		.to = via,
+		.user = user,
 		.until_ms = until_ms};
 }
 
@@ -137,7 +165,7 @@ void turn_redirect_apply(struct turn_shard *s, const struct turn_redirect_note *
 	if (i == TURN_NONE) {
 		// Without room, what the client sends finds no allocation.
 		if (note->until_ms > s->now_ms)
-			make(s, &v, note->from, note->until_ms);
+			begin(s, REDIRECT_LEADS, take(s, REDIRECT_LEADS, note->user), &v, note);
 		return;
 	}
 	if (line_state(alloc_at(s, i)) != ALLOC_REDIRECT || alloc_at(s, i)->channel != note->from)

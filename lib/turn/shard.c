@@ -11,6 +11,8 @@
 #include "tcp/tcp_usage.h"
 
 #define RESERVED_CHAIN 32 // slots for each chain of reserved slots
+#define LEADS 1024 // redirects, and one for so many slots:
+#define LEADS_PART 8
 #define EXPIRE_BUDGET 64 // objects a call: a round stays short, however much expires at once
 
 // Cuts the shard's memory into its arrays. With base NULL it only measures their size.
@@ -39,12 +41,12 @@ struct layout {
 	struct wheel_node *node;
 	void *clients, *ports, *shared, *live, *unauthenticated, *stale, *guesses, *binding, *icmp,
 		*fold;
-	void *permission_users, *channel_users, *move_users, *tcp;
+	void *permission_users, *channel_users, *port_users[2], *lead_users, *move_users, *tcp;
 	struct trie_links *redirect_links;
 	uint32_t *reserved;
 	struct turn_listener *listener;
 	struct turn_pools pools;
-	struct share permission_share, channel_share, move_share;
+	struct share permission_share, channel_share, lead_share, move_share;
 	uint32_t nb_slots, nb_permissions, nb_channels, nb_redirects, nb_reserved;
 	struct shared_sizes of_shared;
 	size_t size;
@@ -72,12 +74,13 @@ struct turn_pools turn_shard_pools(const struct turn_shard_params *p)
 	};
 }
 
-static struct share share_of(uint32_t sure, uint32_t pool, uint32_t percent)
+// Clients whose allocations are made on other workers: those that RESERVATION-TOKENs lead there,
+// those that were taken up from a state area, and as many as find no port while every worker has
+// about as many clients as others.
+static uint32_t leads_of(const struct turn_shard_params *p, uint32_t slots)
 {
-	const uint32_t most = (uint32_t)((uint64_t)pool * percent / 100);
-
-	// a part of few is one of them at least, or nobody could have any
-	return (struct share){.sure = sure, .size = pool, .most = most > 0 ? most : 1};
+	return (p->redirects != 0 ? p->redirects : LEADS) +
+		(p->config->workers > 1 ? slots / LEADS_PART : 0);
 }
 
 // Lays out the relayed transport addresses: one for each slot, or shared ones.
@@ -92,8 +95,8 @@ static void layout_relay(struct layout *l, const struct turn_shard_params *p, st
 	l->of_shared = (struct shared_sizes){.addresses = shared_map_count(shared, p->worker),
 		.slots = l->nb_slots,
 		.permissions = l->nb_permissions,
-		.share =
-			share_of(l->pools.sure_permissions, l->pools.endpoints, l->pools.per_user)};
+		.share = share_part(
+			l->pools.sure_permissions, l->pools.endpoints, l->pools.per_user)};
 	l->of_shared.endpoints = share_records(&l->of_shared.share, l->nb_slots);
 	l->shared = arena_take(a, shared_size(&l->of_shared));
 }
@@ -105,13 +108,14 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 		.nb_slots = turn_relay_map_slots(p->map, p->worker), .pools = turn_shard_pools(p)};
 
 	l.permission_share =
-		share_of(l.pools.sure_permissions, l.pools.permissions, l.pools.per_user);
-	l.channel_share = share_of(l.pools.sure_channels, l.pools.channels, l.pools.per_user);
+		share_part(l.pools.sure_permissions, l.pools.permissions, l.pools.per_user);
+	l.channel_share = share_part(l.pools.sure_channels, l.pools.channels, l.pools.per_user);
 	l.nb_permissions = share_records(&l.permission_share, l.nb_slots);
 	l.nb_channels = share_records(&l.channel_share, l.nb_slots);
-	l.nb_redirects = p->redirects != 0 ? p->redirects : 1024;
+	l.nb_redirects = leads_of(p, l.nb_slots);
+	l.lead_share = share_part(0, l.nb_redirects, l.pools.per_user);
 	if (p->config->mobility) {
-		l.move_share = share_of(0, l.pools.moves, l.pools.per_user);
+		l.move_share = share_part(0, l.pools.moves, l.pools.per_user);
 		l.nb_redirects += share_records(&l.move_share, 0);
 	}
 	l.nb_reserved = l.nb_slots / RESERVED_CHAIN + 1;
@@ -139,6 +143,9 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.fold = arena_take(&a, fold_size());
 	l.permission_users = arena_take(&a, share_size(l.nb_slots));
 	l.channel_users = arena_take(&a, share_size(l.nb_slots));
+	l.port_users[0] = arena_take(&a, share_size(l.nb_slots));
+	l.port_users[1] = arena_take(&a, share_size(l.nb_slots));
+	l.lead_users = arena_take(&a, share_size(l.nb_redirects));
 	l.live = arena_take(&a, bitset_size(l.nb_slots));
 	l.reserved = arena_take(&a, sizeof(*l.reserved) * l.nb_reserved);
 	l.redirect_links = arena_take(&a, sizeof(*l.redirect_links) * l.nb_redirects);
@@ -180,6 +187,12 @@ static void shard_tables(struct turn_shard *s, const struct layout *l)
 	pool_init(&s->redirects, l->redirect_links, sizeof(*l->redirect_links), l->nb_redirects);
 	s->permission_share = l->permission_share;
 	s->channel_share = l->channel_share;
+	s->lead_share = l->lead_share;
+	share_init(&s->lead_share, l->lead_users, l->nb_redirects);
+	for (unsigned int i = 0; i < 2; i++) {
+		s->port_share[i] = (struct share){.size = UINT32_MAX / 2, .most = UINT32_MAX / 2};
+		share_init(&s->port_share[i], l->port_users[i], l->nb_slots);
+	}
 	s->move_share = l->move_share;
 	s->mobile = l->mobile;
 	if (l->mobile != NULL)
@@ -231,7 +244,9 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	s->crypto = p->crypto;
 	s->rng = p->rng;
 	s->workers = (uint8_t)p->config->workers;
+	s->percent = (uint8_t)l.pools.per_user;
 	tcp_table_init(s, l.tcp, p->config);
+	relayed_tell(s);
 	s->line_made = p->line_made;
 	s->moved = p->moved;
 	s->event = p->event;

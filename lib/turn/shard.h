@@ -66,6 +66,8 @@ struct turn_shard {
 	struct wheel wheel; // node = slot or redirect
 	struct turn_pool permissions, channels, redirects;
 	struct share permission_share, channel_share;
+	struct share port_share[2]; // of relay ports, [is_v4]; with shared ports of slots: [0]
+	struct share lead_share; // of redirects to allocations made on another worker
 	struct share move_share; // of redirects and paths of clients that move
 	struct bitset live; // slots of live allocations
 	uint32_t *reserved; // heads of the chains of reserved slots, found by the hash of a token
@@ -86,6 +88,7 @@ struct turn_shard {
 	// realms with pools.
 	bool peers_asked;
 	uint8_t worker, workers, nb_listeners;
+	uint8_t percent; // of a pool that one user may hold
 	unsigned int nb_notes;
 	struct turn_redirect_note note[TURN_NOTES_MAX];
 };

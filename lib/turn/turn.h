@@ -58,8 +58,11 @@ struct turn_view {
 			uint8_t via; // client leg: worker whose redirect led here, TURN_NO_WORKER
 			uint8_t inside; // peer leg: enum turn_inside
 			uint8_t port; // the data path's
+			// Client leg: 1 + the worker that was to make an allocation, had no relay
+			// port left and has given the request back to its home; 0 = none has.
+			uint8_t tried;
 		};
-		uint64_t place; // all four
+		uint64_t place; // all five
 	};
 	uint64_t hash; // hash of the key that is looked up; turn_route_begin writes it
 	uint32_t shared; // number of the shared address; turn_route_begin writes it
@@ -71,12 +74,18 @@ struct turn_view {
 };
 _Static_assert(sizeof(struct turn_view) == 64, "one cache line");
 
+// Whether a datagram of a client has come from a worker that has given it back.
+static inline bool turn_view_is_back(const struct turn_view *v)
+{
+	return v->tried != 0 && v->via == v->tried - 1;
+}
+
 enum turn_verdict {
 	TURN_DROP, // reason says why
 	TURN_REPLY, // send side->front[0..front_len) back, from the address the request came to
 	TURN_RELAY, // send front + payload[off..off+len) on `flow`
 	TURN_SEND, // send payload[off..off+len) from side->src to side->dst
-	TURN_HANDOVER, // give the datagram to worker `flow` (a redirect)
+	TURN_HANDOVER, // give the datagram to worker `flow` (a redirect, or back to where it was)
 };
 
 #define TURN_PLAN_DF 1 // set DF where the outgoing packet is IPv4, whatever it was before

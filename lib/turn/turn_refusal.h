@@ -151,6 +151,14 @@
 	X(TURN_REFUSED_QUOTA_PAIR, 508, "quota-pair", "",                                          \
 		"EVEN-PORT asks for two, and only one more is allowed",                            \
 		"raise the limit that is met, or let the client ask for one port")                 \
+	X(TURN_REFUSED_PORT_SHARE, 486, "port-share", "",                                          \
+		"the user has as many relay ports of a worker as one user may have",               \
+		"see limits.per-user; for relay.tcp.ports limits.pool.per-user")                   \
+	X(TURN_REFUSED_REDIRECTS, 508, "redirects-full", "",                                       \
+		"no room for one more client whose allocation another worker makes: of the "       \
+		"user's share or the pool",                                                        \
+		"widen relay.ports: ports of the client's worker are used up; limits.pool."        \
+		"per-user has the share")                                                          \
 	X(TURN_REFUSED_NO_PORT, 508, "no-port", "", "no relay port is free",                       \
 		"add relay addresses, widen relay.ports, or shorten relay.quarantine")             \
 	X(TURN_REFUSED_RELAY_LOST, 508, "relay-lost", "",                                          \

@@ -35,7 +35,7 @@ struct turn_shard_params {
 	// Key that clients are hashed with, the same for all shards that they are dealt over. NULL:
 	// a random one.
 	const struct hash_key *client_key;
-	uint32_t redirects; // 0 = 1024
+	uint32_t redirects; // to allocations of other workers that requests make; 0 = 1024
 	// Where the shard writes what is to survive the process (turn_state.h). NULL = nothing is.
 	struct turn_state *state;
 	// Called for a line that is new, or has another copy (or the same again), and will soon be
@@ -166,6 +166,7 @@ struct turn_redirect_note {
 	uint8_t listener;
 	uint8_t from, to; // workers: of the allocation; with the redirect, to which the note goes
 	uint64_t until_ms; // 0 = gone
+	uint64_t user; // of the allocation: the half of a quota_ref
 };
 
 // Whether notes wait.

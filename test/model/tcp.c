@@ -410,6 +410,7 @@ static void open_world(void)
 	struct turn_config c = fixture_config();
 
 	c.limits.per_user = PER_USER;
+	c.pools.per_user = 100;
 	fixture_add_tcp(&c, PORT_LO, PORT_LO + PORTS - 1);
 	fixture_open(&f, &c, test_rand(&rand_of));
 	for (unsigned int i = 0; i < CLIENTS; i++) {

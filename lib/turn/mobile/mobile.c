@@ -203,7 +203,7 @@ void mobile_path_drop(struct turn_shard *s, struct mobile *m)
 	if (m->path == TURN_NONE)
 		return;
 	v = alloc_client_view(s, m->path);
-	redirect_note(s, (uint8_t)alloc_at(s, m->path)->channel, &v, 0);
+	redirect_gone(s, (uint8_t)alloc_at(s, m->path)->channel, &v);
 	path_remove(s, m->path);
 	m->path = TURN_NONE;
 }
@@ -229,7 +229,7 @@ bool mobile_path_make(struct turn_shard *s, uint32_t slot, const struct turn_vie
 	*line_path_stream(alloc_at(s, path)) = v->stream;
 	*redirect_until(alloc_at(s, path)) = s->now_ms + MOBILE_PATH_MS;
 	wheel_set(&s->wheel, path, s->now_ms + MOBILE_PATH_MS);
-	redirect_note(s, v->via, v, s->now_ms + MOBILE_PATH_MS);
+	redirect_note(s, v->via, v, s->now_ms + MOBILE_PATH_MS, user);
 	return true;
 }
 

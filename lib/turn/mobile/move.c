@@ -145,7 +145,7 @@ enum turn_refusal move_begin(struct turn_request *r, bool ends)
 
 	if (ends) {
 		if (r->own == TURN_NONE)
-			redirect_note(s, r->v->via, r->v, 0);
+			redirect_gone(s, r->v->via, r->v);
 		return TURN_GRANTED;
 	}
 	if (r->own == TURN_NONE)

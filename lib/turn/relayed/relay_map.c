@@ -6,10 +6,12 @@
 // and so on.
 #include "relayed/relay_map.h"
 #include "relayed/shared_map.h"
+#include "relayed/vacancy.h"
 #include "turn_config.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define BLOCK_SHIFT 7
 #define BITMAP_LEN (65536 / 8)
@@ -48,6 +50,10 @@ struct turn_relay_map {
 	struct segment *segment; // worker after worker, by base
 	uint32_t segment_from[TURN_WORKERS_MAX + 1]; // where each worker's segments begin
 	uint32_t slots[TURN_WORKERS_MAX], slots_v4[TURN_WORKERS_MAX];
+	uint32_t ports[2]; // that may be given out, [is_v4]
+	struct vacancy *vacancies; // by worker, TURN_WORKERS_MAX of them; workers write
+	// How many addresses of a family a worker has that are not lost, [is_v4]; management writes
+	uint32_t *living[2];
 	// What place points into.
 	uint32_t *bases;
 	uint8_t *bitmaps;
@@ -163,9 +169,27 @@ uint32_t turn_relay_map_locate(
 	return m->segment[lo].addr;
 }
 
+static void count_living(struct turn_relay_map *m, bool is_v4)
+{
+	uint32_t nb[TURN_WORKERS_MAX] = {0};
+
+	for (uint32_t a = 0; a < m->nb_addrs; a++)
+		for (unsigned int w = 0; w < m->workers && m->place[a].is_v4 == is_v4; w++)
+			nb[w] += !m->lost[a] && nb_slices(m, &m->place[a], w) > 0;
+	for (unsigned int w = 0; w < m->workers; w++)
+		__atomic_store_n(&m->living[is_v4][w], nb[w], __ATOMIC_RELAXED);
+}
+
 void turn_relay_map_lose(struct turn_relay_map *m, unsigned int addr_index, bool lost)
 {
 	__atomic_store_n(&m->lost[addr_index], lost, __ATOMIC_RELAXED);
+	count_living(m, m->place[addr_index].is_v4);
+}
+
+bool relay_map_living(const struct turn_relay_map *m, unsigned int worker, bool is_v4)
+{
+	return m->shared != NULL ||
+		__atomic_load_n(&m->living[is_v4][worker], __ATOMIC_RELAXED) > 0;
 }
 
 bool turn_relay_map_lost(const struct turn_relay_map *m, uint32_t addr_index)
@@ -181,6 +205,16 @@ struct addr turn_relay_map_addr(const struct turn_relay_map *m, uint32_t index)
 const struct shared_map *relay_map_shared(const struct turn_relay_map *m)
 {
 	return m->shared;
+}
+
+uint32_t relay_map_ports(const struct turn_relay_map *m, bool is_v4)
+{
+	return m->ports[is_v4];
+}
+
+struct vacancy *relay_map_vacancies(const struct turn_relay_map *m)
+{
+	return m->vacancies;
 }
 
 uint32_t turn_relay_map_slots(const struct turn_relay_map *m, unsigned int worker)
@@ -348,6 +382,32 @@ static int mark_listeners(struct turn_relay_map *m, const struct turn_config *c)
 	return 0;
 }
 
+static void count_ports(struct turn_relay_map *m)
+{
+	for (uint32_t a = 0; a < m->nb_addrs; a++) {
+		const struct place *at = &m->place[a];
+
+		m->ports[at->is_v4] += (uint32_t)m->port_hi - m->port_lo + 1;
+		for (uint32_t i = 0; at->listening != NULL && i < BITMAP_LEN; i++)
+			m->ports[at->is_v4] -= (uint32_t)__builtin_popcount(at->listening[i]);
+	}
+}
+
+// What changes while the process lives.
+static int make_changing(struct turn_relay_map *m)
+{
+	m->vacancies =
+		aligned_alloc(_Alignof(struct vacancy), TURN_WORKERS_MAX * sizeof(*m->vacancies));
+	m->living[0] = calloc((size_t)2 * TURN_WORKERS_MAX, sizeof(*m->living[0]));
+	if (m->vacancies == NULL || m->living[0] == NULL)
+		return ENOMEM;
+	memset(m->vacancies, 0, TURN_WORKERS_MAX * sizeof(*m->vacancies));
+	m->living[1] = m->living[0] + TURN_WORKERS_MAX;
+	count_living(m, true);
+	count_living(m, false);
+	return 0;
+}
+
 // Makes the ports shared: the slices then have none.
 static int share(struct turn_relay_map *m, const struct turn_config *c)
 {
@@ -383,7 +443,13 @@ static int build(struct turn_relay_map *m, const struct turn_config *c)
 	err = number_all(m);
 	if (err == 0)
 		err = mark_listeners(m, c);
-	return err == 0 && c->shared ? share(m, c) : err;
+	if (err == 0)
+		err = make_changing(m);
+	if (err == 0 && c->shared)
+		return share(m, c);
+	if (err == 0)
+		count_ports(m);
+	return err;
 }
 
 struct turn_relay_map *turn_relay_map_create(const struct turn_config *c)
@@ -410,6 +476,8 @@ void turn_relay_map_free(struct turn_relay_map *m)
 	free(m->addr);
 	free(m->by_addr);
 	free(m->lost);
+	free(m->vacancies);
+	free(m->living[0]);
 	free(m->segment);
 	free(m->bases);
 	free(m->bitmaps);

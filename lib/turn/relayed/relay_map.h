@@ -5,6 +5,7 @@
 #include "turn_relay_map.h"
 
 struct shared_map;
+struct vacancy;
 
 // The slots of a worker below this number are IPv4, the others IPv6. The parity of a slot is that
 // of its port, and slot ^ 1 is the other port of its pair.
@@ -12,3 +13,10 @@ uint32_t relay_map_slots_v4(const struct turn_relay_map *m, unsigned int worker)
 // The map of shared relay ports; NULL when every allocation has a relayed transport address of its
 // own.
 const struct shared_map *relay_map_shared(const struct turn_relay_map *m);
+// How many ports of a family may be given out, by all workers. 0 for shared ports.
+uint32_t relay_map_ports(const struct turn_relay_map *m, bool is_v4);
+// What each worker has free, by worker. The map is shared, so all look at the same place.
+struct vacancy *relay_map_vacancies(const struct turn_relay_map *m);
+// Whether a worker has a relay address of a family that this box still has; with shared ports as
+// far as is known. Any thread.
+bool relay_map_living(const struct turn_relay_map *m, unsigned int worker, bool is_v4);

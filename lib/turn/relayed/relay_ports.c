@@ -276,14 +276,34 @@ void relay_ports_give_unused(struct relay_ports *p, uint32_t slot)
 	pool_of(p, slot)->nb_free++;
 }
 
-bool relay_ports_has_family(const struct relay_ports *p, bool is_v4)
-{
-	return p->pool[!is_v4].nb_usable > 0;
-}
-
 uint32_t relay_ports_free(const struct relay_ports *p, bool is_v4)
 {
 	return p->pool[!is_v4].nb_free;
+}
+
+uint32_t relay_ports_all(const struct relay_ports *p, bool is_v4)
+{
+	return p->pool[!is_v4].nb_usable;
+}
+
+// When the port of a parity may be taken again that has rested longest.
+static uint64_t reusable_ms(const struct relay_ports *p, const struct pool *o, int odd)
+{
+	const uint32_t slot = o->resting[odd].head;
+
+	return slot != NONE ? rest_at(p, slot)->freed_ms + REUSE_MIN_MS : VACANCY_NEVER;
+}
+
+void relay_ports_vacant(const struct relay_ports *p, bool is_v4, struct vacancy_family *out)
+{
+	const struct pool *o = &p->pool[!is_v4];
+	const uint64_t even = reusable_ms(p, o, 0), odd = reusable_ms(p, o, 1);
+	const uint64_t any = even < odd ? even : odd;
+
+	*out = (struct vacancy_family){.nb = o->nb_free,
+		.from_ms = {[RELAY_PORTS_ANY] = o->rested > 0 ? 0 : any,
+			[RELAY_PORTS_EVEN] = o->even > 0 ? 0 : even,
+			[RELAY_PORTS_PAIR] = o->both > 0 ? 0 : any}};
 }
 
 // --- making -------------------------------------------------------------------------------------

@@ -5,9 +5,11 @@
 #pragma once
 
 #include "csprng.h"
+#include "relayed/vacancy.h"
 #include "turn_relay_map.h"
 
 enum relay_ports_kind { RELAY_PORTS_ANY, RELAY_PORTS_EVEN, RELAY_PORTS_PAIR };
+_Static_assert(RELAY_PORTS_PAIR + 1 == VACANCY_KINDS, "each is told");
 
 struct relay_ports;
 
@@ -30,8 +32,6 @@ size_t relay_ports_size(const struct turn_relay_map *map, unsigned int worker);
 // Makes the ports in *mem, all of them rested. rng is kept and must outlive them.
 struct relay_ports *relay_ports_create(const struct relay_ports_memory *mem,
 	const struct turn_relay_map *map, unsigned int worker, struct csprng *rng);
-// True when the shard owns at least one port of the family.
-bool relay_ports_has_family(const struct relay_ports *p, bool is_v4);
 
 // What relay_ports_take is to take.
 struct relay_ports_want {
@@ -54,3 +54,8 @@ void relay_ports_give(struct relay_ports *p, uint32_t slot, uint64_t now_ms);
 void relay_ports_give_unused(struct relay_ports *p, uint32_t slot);
 // Number of ports that are not taken, resting ones included. Ports outside the map do not count.
 uint32_t relay_ports_free(const struct relay_ports *p, bool is_v4);
+// Number of ports of the map that the shard owns.
+uint32_t relay_ports_all(const struct relay_ports *p, bool is_v4);
+// What may be taken, and from when on. For a pair it is no more than likely that there is one then,
+// if two ports that rest have to make it.
+void relay_ports_vacant(const struct relay_ports *p, bool is_v4, struct vacancy_family *out);

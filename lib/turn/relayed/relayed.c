@@ -2,18 +2,88 @@
 // Takes and gives relayed transport addresses: one for each allocation (relay_ports.c), or a few
 // that all of a shard's allocations share (shared.c).
 #include "relayed/relayed.h"
+#include "relayed/relay_map.h"
 #include "relayed/relay_ports.h"
 #include "shard.h"
 
 #define TRIES 64
+#define SHARE_LEAST 2 // what nobody is refused for his share: a pair
 
 bool relayed_has_family(const struct turn_shard *s, bool is_v4)
 {
-	for (uint32_t i = 0; i < s->shared.nb; i++)
-		if (s->shared.address[i].at.is_v4 == is_v4)
-			return true;
-	return s->shared.nb == 0 && relay_ports_has_family(s->ports, is_v4);
+	// every worker has a shared address of each family that there is
+	return s->shared.nb > 0 ? s->shared.nb_family[is_v4] > 0
+				: relay_map_ports(s->map, is_v4) > 0;
 }
+
+// --- what a user may have, what others know -----------------------------------------------------
+
+// With shared ports one slot is as good as another.
+static struct share *share_at(struct turn_shard *s, bool is_v4)
+{
+	return &s->port_share[s->shared.nb == 0 && is_v4];
+}
+
+static struct share *share_of(struct turn_shard *s, uint32_t slot)
+{
+	return share_at(s, slot < relay_map_slots_v4(s->map, s->worker));
+}
+
+// Whether a user may have nb more of what this worker has. He may have the part of it that his
+// limit is of all, and in any case the part that he may have of pools: so a few allocations find
+// room wherever their clients come, and nobody fills a worker whose clients he has found out.
+static bool share_allows_ports(struct turn_shard *s, const struct relayed_want *want, uint32_t nb)
+{
+	struct share *h = share_at(s, want->is_v4);
+	const uint64_t mine =
+		s->shared.nb > 0 ? s->nb_slots : relay_ports_all(s->ports, want->is_v4);
+	const uint64_t all =
+		s->shared.nb > 0 ? mine * s->workers : relay_map_ports(s->map, want->is_v4);
+	const uint64_t part = (want->per_user * mine + all - 1) / all;
+	const uint64_t least = mine * s->percent / 100;
+
+	if (want->per_user == 0)
+		return true;
+	h->most = (uint32_t)(part > least ? part : least);
+	h->most = h->most > SHARE_LEAST ? h->most : SHARE_LEAST;
+	return share_fits(h, want->user, 0, nb);
+}
+
+void relayed_tell(struct turn_shard *s)
+{
+	struct vacancy *v = &relay_map_vacancies(s->map)[s->worker];
+
+	for (unsigned int is_v4 = 0; is_v4 < 2; is_v4++) {
+		struct vacancy_family f = {.nb = s->shared.slots.free + s->shared.slots.limbo};
+
+		if (s->shared.nb == 0)
+			relay_ports_vacant(s->ports, is_v4, &f);
+		vacancy_tell(v, is_v4, &f);
+	}
+}
+
+static void count_taken(struct turn_shard *s, uint32_t slot, uint64_t user)
+{
+	share_take(share_of(s, slot), user, 0);
+	relayed_tell(s);
+}
+
+static void count_given(struct turn_shard *s, uint32_t slot, uint64_t user)
+{
+	struct share *h = share_of(s, slot);
+
+	share_give(h, user, 1);
+	share_round(h); // when a port may be taken again is not for the share to say
+	relayed_tell(s);
+}
+
+void relayed_pass(struct turn_shard *s, uint32_t slot, uint64_t from, uint64_t to)
+{
+	count_given(s, slot, from);
+	count_taken(s, slot, to);
+}
+
+// --- taking and giving --------------------------------------------------------------------------
 
 static int load_cmp(const struct shared_address *a, const struct shared_address *b)
 {
@@ -85,23 +155,29 @@ static enum turn_refusal take_shared(struct turn_shard *s, uint32_t number, uint
 }
 
 enum turn_refusal relayed_take(
-	struct turn_shard *s, bool is_v4, enum relay_ports_kind kind, uint32_t *slot)
+	struct turn_shard *s, const struct relayed_want *want, uint32_t *slot)
 {
-	const struct relay_ports_want want = {.is_v4 = is_v4,
-		.kind = kind,
+	const struct relay_ports_want ports = {.is_v4 = want->is_v4,
+		.kind = want->kind,
 		.quarantine_s = s->policy->quarantine_s,
 		.now_ms = s->now_ms};
+	const uint32_t nb = want->kind == RELAY_PORTS_PAIR ? 2 : 1;
+	enum turn_refusal why;
 	uint32_t number;
 
-	if (s->shared.nb == 0)
-		return take_unique(s, &want, slot);
-	number = choose(s, is_v4);
+	if (!share_allows_ports(s, want, nb))
+		return TURN_REFUSED_PORT_SHARE;
+	number = s->shared.nb > 0 ? choose(s, want->is_v4) : 0;
 	if (number == TURN_NONE) // there are some of each family that is asked for
 		return TURN_REFUSED_RELAY_LOST;
-	return take_shared(s, number, slot);
+	why = s->shared.nb > 0 ? take_shared(s, number, slot) : take_unique(s, &ports, slot);
+	for (uint32_t i = 0; i < nb && why == TURN_GRANTED; i++)
+		count_taken(s, *slot + i, want->user);
+	return why;
 }
 
-enum turn_refusal relayed_take_at(struct turn_shard *s, uint32_t at, uint32_t *slot)
+// The same without counting.
+static enum turn_refusal take_at(struct turn_shard *s, uint32_t at, uint32_t *slot)
 {
 	uint16_t port;
 
@@ -115,14 +191,39 @@ enum turn_refusal relayed_take_at(struct turn_shard *s, uint32_t at, uint32_t *s
 	return relay_ports_take_slot(s->ports, at) ? TURN_GRANTED : TURN_REFUSED_NO_PORT;
 }
 
-void relayed_give(struct turn_shard *s, uint32_t slot)
+enum turn_refusal relayed_take_at(struct turn_shard *s, uint32_t at, uint64_t user, uint32_t *slot)
+{
+	const enum turn_refusal why = take_at(s, at, slot);
+
+	if (why == TURN_GRANTED)
+		count_taken(s, *slot, user);
+	return why;
+}
+
+static void give_shared(struct turn_shard *s, uint32_t slot)
 {
 	struct shared *h = &s->shared;
 
-	if (h->nb == 0)
-		return relay_ports_give(s->ports, slot, s->now_ms);
 	h->address[h->slot[slot].number].allocations--;
 	pool_give(&h->slots, slot);
+}
+
+void relayed_give(struct turn_shard *s, uint32_t slot, uint64_t user)
+{
+	if (s->shared.nb > 0)
+		give_shared(s, slot);
+	else
+		relay_ports_give(s->ports, slot, s->now_ms);
+	count_given(s, slot, user);
+}
+
+void relayed_give_unused(struct turn_shard *s, uint32_t slot, uint64_t user)
+{
+	if (s->shared.nb > 0)
+		give_shared(s, slot);
+	else
+		relay_ports_give_unused(s->ports, slot);
+	count_given(s, slot, user);
 }
 
 uint32_t relayed_locate(const struct turn_shard *s, uint32_t slot, uint16_t *port)

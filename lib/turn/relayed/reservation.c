@@ -2,6 +2,7 @@
 // Reservations: the odd port of an EVEN-PORT pair is kept for whoever has its token (RFC 8656 7.2).
 #include "relayed/reservation.h"
 #include "bytes.h"
+#include "relayed/relayed.h"
 #include "shard.h"
 #include "state/writer.h"
 
@@ -89,6 +90,8 @@ void reservation_end(struct turn_shard *s, uint32_t slot)
 
 void reservation_lapse(struct turn_shard *s, uint32_t slot)
 {
+	const uint64_t user = cold_at(s, slot)->reserved.quota.user;
+
 	reservation_end(s, slot);
-	relay_ports_give(s->ports, slot, s->now_ms);
+	relayed_give(s, slot, user);
 }

@@ -4,6 +4,7 @@
 #include "events/tell.h"
 #include "relayed/external.h"
 #include "relayed/relayed.h"
+#include "requests/elsewhere.h"
 #include "requests/method.h"
 #include "shard.h"
 
@@ -20,33 +21,36 @@ enum turn_refusal dual_wanted(const struct turn_request *r, enum relay_ports_kin
 
 // --- Allocate ------------------------------------------------------------------------------------
 
-// A relayed transport address that is taken and counted.
+// A relayed transport address that is taken and counted, or why it is not.
 struct taken {
+	enum turn_refusal why;
 	uint32_t slot;
 	struct quota_ref quota;
 };
 
-static enum turn_refusal take(
-	const struct turn_request *r, bool is_v4, enum relay_ports_kind kind, struct taken *t)
+static struct taken take(const struct turn_request *r, bool is_v4, enum relay_ports_kind kind)
 {
 	struct turn_shard *s = r->s;
-	enum turn_refusal why;
+	struct taken t = {.why = TURN_REFUSED_FAMILY};
+	struct relayed_want want = {
+		.is_v4 = is_v4, .kind = kind, .per_user = r->policy->limits.per_user};
 
 	if (!relayed_has_family(s, is_v4))
-		return TURN_REFUSED_FAMILY;
-	why = method_count_one(r, &t->quota);
-	if (why != TURN_GRANTED)
-		return why;
-	why = relayed_take(s, is_v4, kind, &t->slot);
-	if (why != TURN_GRANTED)
-		quota_give(s->quota, &t->quota);
-	return why;
+		return t;
+	t.why = method_count_one(r, &t.quota);
+	if (t.why != TURN_GRANTED)
+		return t;
+	want.user = t.quota.user;
+	t.why = relayed_take(s, &want, &t.slot);
+	if (t.why != TURN_GRANTED)
+		quota_give(s->quota, &t.quota);
+	return t;
 }
 
 static void give(const struct turn_request *r, const struct taken *t)
 {
 	quota_give(r->s->quota, &t->quota);
-	relayed_give(r->s, t->slot);
+	relayed_give_unused(r->s, t->slot, t->quota.user);
 }
 
 // Makes both allocations. If that fails, what was taken is given back.
@@ -87,24 +91,62 @@ static void count_half(struct turn_shard *s, bool has_family)
 		s->stats.half_family++;
 }
 
+// Asks for another worker that has what this one has not: both, or that of the two alone.
+static void elsewhere(
+	struct turn_request *r, enum relay_ports_kind kind, bool v4, bool v6, enum turn_refusal why)
+{
+	const struct elsewhere_want want = {.family = {v6, v4}, .kind = (uint8_t)kind};
+
+	elsewhere_allocate(r, &want, why);
+}
+
+// There is neither here. A worker that has both is better than one that has one of them.
+static enum turn_refusal neither(struct turn_request *r, enum relay_ports_kind kind,
+	enum turn_refusal why_v4, enum turn_refusal why_v6)
+{
+	const bool v4 = elsewhere_may_help(why_v4), v6 = elsewhere_may_help(why_v6);
+
+	if (v4 && v6)
+		elsewhere(r, kind, true, true, why_v4);
+	if (v4 && !r->handover)
+		elsewhere(r, kind, true, false, why_v4);
+	if (v6 && !r->handover)
+		elsewhere(r, kind, false, true, why_v6);
+	if (r->handover)
+		return TURN_GRANTED;
+	// a family that the box does not have is no reason to wait
+	return why_v4 != TURN_REFUSED_FAMILY ? why_v4 : why_v6;
+}
+
+// One of the two is taken. Where the other one can be had, too, the client's home has both made
+// there.
+static enum turn_refusal half(struct turn_request *r, enum relay_ports_kind kind,
+	const struct taken *one, enum turn_refusal other)
+{
+	if (r->v->via == TURN_NO_WORKER && elsewhere_may_help(other))
+		elsewhere(r, kind, true, true, other);
+	if (r->handover)
+		give(r, one);
+	return r->handover ? TURN_GRANTED : other;
+}
+
 enum turn_refusal dual_allocate(
 	struct turn_request *r, enum relay_ports_kind kind, uint32_t lifetime_s)
 {
-	struct turn_shard *s = r->s;
-	struct taken v4, v6;
-	const enum turn_refusal why_v4 = take(r, true, kind, &v4);
-	const enum turn_refusal why_v6 = take(r, false, kind, &v6);
-	const bool has_v4 = why_v4 == TURN_GRANTED, has_v6 = why_v6 == TURN_GRANTED;
+	const struct taken v4 = take(r, true, kind), v6 = take(r, false, kind);
+	const bool has_v4 = v4.why == TURN_GRANTED, has_v6 = v6.why == TURN_GRANTED;
 	const struct taken *one = has_v4 ? &v4 : &v6;
 	enum turn_refusal why;
 
-	if (!has_v4 && !has_v6) // a family that the box does not have is no reason to wait
-		return why_v4 != TURN_REFUSED_FAMILY ? why_v4 : why_v6;
+	if (!has_v4 && !has_v6)
+		return neither(r, kind, v4.why, v6.why);
 	if (has_v4 && has_v6)
 		return make(r, &v4, &v6, lifetime_s * 1000);
+	if (half(r, kind, one, has_v4 ? v6.why : v4.why) == TURN_GRANTED)
+		return TURN_GRANTED;
 	why = method_allocate_on(r, one->slot, lifetime_s, &one->quota, false);
 	if (why == TURN_GRANTED)
-		count_half(s, relayed_has_family(s, !has_v4));
+		count_half(r->s, relayed_has_family(r->s, !has_v4));
 	return why;
 }
 

@@ -8,6 +8,7 @@
 #include "mobile/move.h"
 #include "requests/alternates.h"
 #include "requests/dual.h"
+#include "requests/elsewhere.h"
 #include "requests/method.h"
 #include "requests/tcp.h"
 #include "relayed/relay_map.h"
@@ -126,8 +127,6 @@ static enum turn_refusal family_wanted(const struct turn_request *r, struct want
 			return TURN_REFUSED_FAMILY;
 		w->is_v4 = value[0] == FAMILY_IPV4;
 	}
-	// A shard may own ports of one family only. It still knows whether the box has the other
-	// family, because every family is dealt over all workers.
 	return relayed_has_family(r->s, w->is_v4) ? TURN_GRANTED : TURN_REFUSED_FAMILY;
 }
 
@@ -204,7 +203,7 @@ enum turn_refusal method_allocate_on(struct turn_request *r, uint32_t slot, uint
 
 	if (!alloc_make(s, r->v, &n)) {
 		quota_give(s->quota, quota);
-		relayed_give(s, slot);
+		relayed_give(s, slot, quota->user);
 		return TURN_REFUSED_NO_MEMORY;
 	}
 	r->slot = slot;
@@ -225,11 +224,7 @@ static enum turn_refusal allocate_reserved(struct turn_request *r, const struct 
 	if (home != s->worker) {
 		if (home >= s->workers || r->v->via != TURN_NO_WORKER)
 			return TURN_REFUSED_TOKEN;
-		if (!redirect_make(s, r->v, home))
-			return TURN_REFUSED_NO_MEMORY;
-		r->handover = true;
-		r->worker = home;
-		return TURN_GRANTED;
+		return elsewhere_lead(r, home);
 	}
 	slot = reservation_find(s, w->token);
 	if (slot == TURN_NONE)
@@ -243,6 +238,7 @@ static enum turn_refusal allocate_reserved(struct turn_request *r, const struct 
 		why = method_count_one(r, &quota);
 		if (why != TURN_GRANTED)
 			return why;
+		relayed_pass(s, slot, cold_at(s, slot)->reserved.quota.user, quota.user);
 		reservation_end(s, slot);
 	}
 	return method_allocate_on(r, slot, w->lifetime_s, &quota, false);
@@ -259,7 +255,7 @@ static enum turn_refusal allocate_pair(struct turn_request *r, uint32_t slot,
 	if (!reservation_make(s, slot + 1, &quota[1])) {
 		for (int i = 0; i < 2; i++) {
 			quota_give(s->quota, &quota[i]);
-			relay_ports_give(s->ports, slot + i, s->now_ms);
+			relayed_give(s, slot + i, quota[i].user);
 		}
 		return TURN_REFUSED_INTERNAL;
 	}
@@ -288,13 +284,17 @@ static enum turn_refusal allocate_fresh(struct turn_request *r, const struct wan
 	if (counted == 1 && why != TURN_GRANTED)
 		why = TURN_REFUSED_QUOTA_PAIR;
 	if (why == TURN_GRANTED)
-		why = relayed_take(s, w->is_v4, w->kind, &slot);
+		why = relayed_take(s,
+			&(struct relayed_want){
+				w->is_v4, w->kind, quota[0].user, r->policy->limits.per_user},
+			&slot);
 	if (why == TURN_GRANTED)
 		return nb == 2 ? allocate_pair(r, slot, w, quota)
 			       : method_allocate_on(r, slot, w->lifetime_s, &quota[0], false);
 	while (counted > 0)
 		quota_give(s->quota, &quota[--counted]);
-	return why;
+	return elsewhere_allocate(
+		r, &(struct elsewhere_want){{!w->is_v4, w->is_v4}, .kind = (uint8_t)w->kind}, why);
 }
 
 enum turn_refusal method_allocate(struct turn_request *r)

@@ -319,7 +319,7 @@ static void drop_redirect(struct turn_request *r, const struct method *method)
 {
 	if ((method->method == STUN_ALLOCATE && r->slot == TURN_NONE) ||
 		(has_ticket(r) && r->own == TURN_NONE))
-		redirect_note(r->s, r->v->via, r->v, 0);
+		redirect_gone(r->s, r->v->via, r->v);
 }
 
 static enum turn_refusal handle_signed(
@@ -439,6 +439,8 @@ void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_m
 
 	if (method == NULL)
 		return route_drop(plan, TURN_DROP_METHOD);
+	if (turn_view_is_back(v)) // this is the home of its client
+		v->via = TURN_NO_WORKER;
 	side->order.kind = TURN_ORDER_NONE;
 	r.w.buf = side->front;
 	r.w.cap = sizeof(side->front);

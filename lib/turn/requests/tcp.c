@@ -6,6 +6,7 @@
 #include "events/tell.h"
 #include "relayed/external.h"
 #include "relayed/relayed.h"
+#include "requests/elsewhere.h"
 #include "requests/method.h"
 #include "requests/tcp.h"
 #include "shard.h"
@@ -75,7 +76,7 @@ static enum turn_refusal make(struct turn_request *r, const struct alloc_new *n)
 	struct turn_shard *s = r->s;
 
 	if (!alloc_make(s, r->v, n)) {
-		tcp_table_give(s, n->tcp_place);
+		tcp_table_give(s, n->tcp_place, n->quota.user);
 		return TURN_REFUSED_NO_MEMORY;
 	}
 	r->slot = n->slot;
@@ -85,7 +86,25 @@ static enum turn_refusal make(struct turn_request *r, const struct alloc_new *n)
 	return TURN_GRANTED;
 }
 
-// The slot is one of a relay address like any other; its port for UDP is nobody's meanwhile.
+// Takes the port, and a slot of a relay address like any other; its port for UDP is nobody's
+// meanwhile. It takes both or neither.
+static enum turn_refusal take(const struct turn_request *r, bool is_v4, struct alloc_new *n)
+{
+	struct turn_shard *s = r->s;
+	const struct relayed_want want = {.is_v4 = is_v4,
+		.kind = RELAY_PORTS_ANY,
+		.user = n->quota.user,
+		.per_user = r->policy->limits.per_user};
+	enum turn_refusal why = tcp_table_take(s, n->quota.user, &n->tcp_place);
+
+	if (why != TURN_GRANTED)
+		return why;
+	why = relayed_take(s, &want, &n->slot);
+	if (why != TURN_GRANTED)
+		tcp_table_give(s, n->tcp_place, n->quota.user);
+	return why;
+}
+
 enum turn_refusal tcp_allocate(struct turn_request *r, bool is_v4, uint32_t lifetime_s)
 {
 	struct turn_shard *s = r->s;
@@ -97,21 +116,17 @@ enum turn_refusal tcp_allocate(struct turn_request *r, bool is_v4, uint32_t life
 
 	if (why != TURN_GRANTED)
 		return why;
-	n.tcp_place = tcp_table_take(s);
-	if (n.tcp_place == TURN_NONE) {
-		quota_give(s->quota, &n.quota);
-		return TURN_REFUSED_NO_PORT;
-	}
-	why = relayed_take(s, is_v4, RELAY_PORTS_ANY, &n.slot);
+	why = take(r, is_v4, &n);
 	if (why != TURN_GRANTED) {
-		tcp_table_give(s, n.tcp_place);
+		const struct elsewhere_want want = {.family = {!is_v4, is_v4}, .is_tcp = true};
+
 		quota_give(s->quota, &n.quota);
-		return why;
+		return elsewhere_allocate(r, &want, why);
 	}
 	why = make(r, &n);
 	if (why != TURN_GRANTED) {
 		quota_give(s->quota, &n.quota);
-		relayed_give(s, n.slot);
+		relayed_give(s, n.slot, n.quota.user);
 	}
 	return why;
 }

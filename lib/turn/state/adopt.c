@@ -184,12 +184,13 @@ static struct turn_view view_of(
 }
 
 // Makes the redirect that leads the client to its allocation, if it needs one.
-static bool redirect(struct adopt *d, const struct turn_view *v, const struct turn_shard *s)
+static bool redirect(
+	struct adopt *d, const struct turn_view *v, const struct turn_shard *s, uint64_t user)
 {
 	struct turn_shard *home = v->via != TURN_NO_WORKER ? d->a->shards[v->via] : NULL;
 
 	return home == NULL ||
-		(alloc_lookup(home, v) == TURN_NONE && redirect_make(home, v, s->worker));
+		(alloc_lookup(home, v) == TURN_NONE && redirect_keep(home, v, s->worker, user));
 }
 
 // The allocation on s that was one dual allocation with that of a record, and was taken up before
@@ -224,10 +225,10 @@ static bool place_make(struct adopt *d, const struct state_alloc *r, const struc
 		alloc_join(s, first, n);
 		return true;
 	}
-	if (alloc_lookup(s, &v) != TURN_NONE || !redirect(d, &v, s))
+	if (alloc_lookup(s, &v) != TURN_NONE || !redirect(d, &v, s, n->quota.user))
 		return false;
 	if (!alloc_make(s, &v, n)) {
-		redirect_note(s, v.via, &v, 0);
+		redirect_gone(s, v.via, &v);
 		return false;
 	}
 	d->out->redirects += v.via != TURN_NO_WORKER;
@@ -291,12 +292,12 @@ static enum turn_state_loss alloc_place(
 
 	if (quota_take_ref(s->quota, l, &n.quota) != TURN_GRANTED)
 		return TURN_STATE_LOST_QUOTA;
-	if (relayed_take_at(s, home->at, &n.slot) != TURN_GRANTED) {
+	if (relayed_take_at(s, home->at, n.quota.user, &n.slot) != TURN_GRANTED) {
 		quota_give(s->quota, &n.quota);
 		return TURN_STATE_LOST_PORT;
 	}
 	if (!alloc_take_up(d, r, old, &n, s)) {
-		relayed_give(s, n.slot);
+		relayed_give(s, n.slot, n.quota.user);
 		quota_give(s->quota, &n.quota);
 		return r->relay2_port != 0 ? TURN_STATE_LOST_SIBLING : TURN_STATE_LOST_ROOM;
 	}
@@ -320,7 +321,7 @@ static bool reservation_place(struct adopt *d, const struct state_alloc *r,
 	if (p == NULL || r->token[0] != s->worker || s->shared.nb > 0 ||
 		quota_take_ref(s->quota, &p->limits, &made.quota) != TURN_GRANTED)
 		return false;
-	if (relayed_take_at(s, home->at, &slot) != TURN_GRANTED) {
+	if (relayed_take_at(s, home->at, made.quota.user, &slot) != TURN_GRANTED) {
 		quota_give(s->quota, &made.quota);
 		return false;
 	}
@@ -345,9 +346,9 @@ static void rest_on(struct adopt *d, const struct state_alloc *r, uint64_t ended
 	if ((r->flags & STATE_TCP) != 0 || !adopt_home(d, r, &home))
 		return;
 	s = d->a->shards[home.worker];
-	if (s->shared.nb > 0 || relayed_take_at(s, home.at, &slot) != TURN_GRANTED)
+	if (s->shared.nb > 0 || relayed_take_at(s, home.at, r->user, &slot) != TURN_GRANTED)
 		return;
-	relayed_give(s, slot);
+	relayed_give(s, slot, r->user);
 	state_resting(s, slot); // the next process wants to know it, too
 	d->out->resting++;
 }

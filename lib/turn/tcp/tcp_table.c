@@ -2,6 +2,7 @@
 // Relay ports for TCP, and the numbers of connections.
 #include "tcp/tcp_table.h"
 #include "csprng.h"
+#include "relayed/relay_map.h"
 #include "relayed/relayed.h"
 #include "shard.h"
 #include "tcp/tcp_usage.h"
@@ -19,7 +20,15 @@ static uint32_t part_of(const struct turn_config *c, unsigned int worker)
 
 size_t tcp_table_size(const struct turn_config *c, unsigned int worker)
 {
-	return part_of(c, worker) * (sizeof(struct tcp_place) + sizeof(uint32_t));
+	const uint32_t nb = part_of(c, worker);
+
+	return nb > 0 ? nb * (sizeof(struct tcp_place) + sizeof(uint32_t)) + share_size(nb) : 0;
+}
+
+// Tells the other workers how many ports are free.
+static void tell(const struct turn_shard *s)
+{
+	vacancy_tell_tcp(&relay_map_vacancies(s->map)[s->worker], s->tcp.free);
 }
 
 void tcp_table_init(struct turn_shard *s, void *mem, const struct turn_config *c)
@@ -29,6 +38,11 @@ void tcp_table_init(struct turn_shard *s, void *mem, const struct turn_config *c
 	t->nb = t->free = part_of(c, s->worker);
 	t->place = mem;
 	t->rest = (uint32_t *)(t->place + t->nb);
+	if (t->nb > 0) {
+		t->share = share_part(0, t->nb, s->percent);
+		share_init(&t->share, t->rest + t->nb, t->nb);
+	}
+	tell(s);
 	t->port_lo = c->tcp.ports_lo;
 	t->port_hi = c->tcp.ports_hi;
 	t->on = c->tcp.enabled;
@@ -47,24 +61,30 @@ static struct tcp_place *at(const struct turn_shard *s, uint32_t place)
 	return &s->tcp.place[place / s->workers];
 }
 
-uint32_t tcp_table_take(struct turn_shard *s)
+enum turn_refusal tcp_table_take(struct turn_shard *s, uint64_t user, uint32_t *place)
 {
 	struct tcp_table *t = &s->tcp;
-	uint32_t i;
 
 	if (t->free == 0)
-		return TURN_NONE;
-	i = t->rest[t->first];
+		return TURN_REFUSED_NO_PORT;
+	if (!share_fits(&t->share, user, 0, 1))
+		return TURN_REFUSED_PORT_SHARE;
+	share_take(&t->share, user, 0);
+	*place = place_of(s, t->rest[t->first]);
 	t->first = (t->first + 1) % t->nb;
 	t->free--;
-	return place_of(s, i);
+	tell(s);
+	return TURN_GRANTED;
 }
 
-void tcp_table_give(struct turn_shard *s, uint32_t place)
+void tcp_table_give(struct turn_shard *s, uint32_t place, uint64_t user)
 {
 	struct tcp_table *t = &s->tcp;
 
+	share_give(&t->share, user, 1);
+	share_round(&t->share); // it may be taken again at once
 	t->rest[(t->first + t->free++) % t->nb] = place / s->workers;
+	tell(s);
 }
 
 // A TCP allocation has no copy of a peer, so the peer's place in its line is free.
@@ -100,9 +120,9 @@ void tcp_table_close(struct turn_shard *s, uint32_t slot)
 	tcp_usage_end(s, slot);
 }
 
-void tcp_table_end(struct turn_shard *s, uint32_t slot)
+void tcp_table_end(struct turn_shard *s, uint32_t slot, uint64_t user)
 {
-	tcp_table_give(s, tcp_table_place(s, slot));
+	tcp_table_give(s, tcp_table_place(s, slot), user);
 }
 
 uint32_t tcp_table_at(const struct turn_shard *s, uint16_t port)

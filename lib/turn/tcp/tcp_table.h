@@ -7,8 +7,10 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "limits/share.h"
 #include "line.h"
 #include "turn_config.h"
+#include "turn_refusal.h"
 #include "turn_tcp.h"
 
 // One relay port. Ports are dealt over the workers one by one: the first worker has the lowest.
@@ -35,6 +37,7 @@ struct tcp_table {
 	struct tcp_place *place; // nb
 	uint32_t *rest; // ring of places that are free: the one that has rested longest comes first
 	uint32_t nb, first, free;
+	struct share share; // of the ports
 	uint16_t port_lo, port_hi;
 	bool on; // the box has such ports, whether or not this worker has one
 	struct tcp_rates rates;
@@ -47,10 +50,11 @@ struct tcp_table {
 size_t tcp_table_size(const struct turn_config *c, unsigned int worker);
 void tcp_table_init(struct turn_shard *s, void *mem, const struct turn_config *c);
 
-// Takes a port. Its place among all of the box, or TURN_NONE.
-uint32_t tcp_table_take(struct turn_shard *s);
-// Gives a port back that no allocation has got.
-void tcp_table_give(struct turn_shard *s, uint32_t place);
+// Takes a port for a user, the half of a quota_ref; *place gets its place among all of the box.
+// TURN_REFUSED_NO_PORT when there is none left, TURN_REFUSED_PORT_SHARE when he has his share.
+enum turn_refusal tcp_table_take(struct turn_shard *s, uint64_t user, uint32_t *place);
+// Gives a port of a user back that no allocation has got.
+void tcp_table_give(struct turn_shard *s, uint32_t place, uint64_t user);
 // Begins the line of a TCP allocation, on a slot of a relay address. Nothing of the data path takes
 // it for one: its state is ALLOC_TCP.
 void tcp_table_begin(struct turn_shard *s, uint32_t slot, uint32_t place);
@@ -59,7 +63,7 @@ void tcp_table_made(struct turn_shard *s, uint32_t slot);
 // The allocation of a slot is about to end: its sockets are closed soon, and relay no more.
 void tcp_table_close(struct turn_shard *s, uint32_t slot);
 // It has ended: its port rests.
-void tcp_table_end(struct turn_shard *s, uint32_t slot);
+void tcp_table_end(struct turn_shard *s, uint32_t slot, uint64_t user);
 // The place of the allocation of a slot, which is one of TCP.
 uint32_t tcp_table_place(const struct turn_shard *s, uint32_t slot);
 // The place of a port, whichever worker has it; TURN_NONE: it is no relay port for TCP.

@@ -303,11 +303,17 @@ static void test_half(void **state)
 	}
 }
 
-// Leaves one port of IPv4 to the worker.
+// Leaves one port of IPv4 to the worker, and none to the other one, which has half of them.
 static void fill(void)
 {
+	const unsigned int half = (w.f.config.port_hi - w.f.config.port_lo + 1u) / 2;
 	struct mobile_client one, last = {0};
 
+	for (unsigned int i = 0; i < half; i++) {
+		struct fixture_client c = fixture_client("203.0.113.9", (uint16_t)(10000 + i));
+
+		assert_int_equal(fixture_allocate(&w.far, &c, 4), 0);
+	}
 	for (uint16_t port = 10000;; port++) {
 		one = mobile_ivan("198.51.100.9", port);
 		if (mobile_allocate(&w, &one) != 0)

@@ -398,18 +398,6 @@ static void with_token(struct fixture_client *client, uint8_t home)
 	fixture_send(&f, client);
 }
 
-// Two clients with a token of the other worker, and one redirect.
-static void no_memory(void)
-{
-	const struct turn_shard_params one = {.redirects = 1};
-
-	c.workers = 2;
-	fixture_open_sized(&f, &c, &one, 1);
-	with_token(&eve, 1);
-	assert_int_equal(f.burst.plan.verdict, TURN_HANDOVER);
-	with_token(&ivan, 1);
-}
-
 static void token(void)
 {
 	open();
@@ -424,6 +412,8 @@ static void shared(void)
 	c.limits.endpoints = 1;
 	c.limits.peer_share = 100;
 }
+
+#include "provoke_places.inc"
 
 static void shared_port(void)
 {
@@ -570,7 +560,7 @@ static const struct refusal {
 	{TURN_REFUSED_QUOTA_PAIR, quota_pair, STUN_ALLOCATE, 508, IVAN, true},
 	{TURN_REFUSED_NO_PORT, no_port, STUN_ALLOCATE, 508, "eve", true},
 	{TURN_REFUSED_RELAY_LOST, relay_lost, STUN_ALLOCATE, 508, IVAN, true},
-	{TURN_REFUSED_NO_MEMORY, no_memory, STUN_ALLOCATE, 508, IVAN, true},
+	PROVOKE_PLACES,
 	{TURN_REFUSED_TOKEN, token, STUN_ALLOCATE, 508, IVAN, true},
 	{TURN_REFUSED_SHARED_PORT, shared_port, STUN_ALLOCATE, 508, IVAN, true},
 	{TURN_REFUSED_PEER_DENIED, peer_denied, STUN_CREATE_PERMISSION, 403, IVAN, true,

@@ -48,6 +48,38 @@ static struct turn_config random_config(bool shared)
 	return c;
 }
 
+static struct stun_writer *begin(const struct fixture_client *c, enum stun_method method)
+{
+	struct fixture *f = restart_first(&r, c);
+
+	fixture_begin(f, STUN_REQUEST, method);
+	return &f->w;
+}
+
+static void allocate(struct fixture_client *c, bool pair, int family)
+{
+	struct stun_writer *w = begin(c, STUN_ALLOCATE);
+
+	stun_put_u32(w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+	if (pair)
+		stun_put(w, STUN_EVEN_PORT, (const uint8_t[]){0x80}, 1);
+	else
+		stun_put_u32(w, STUN_REQUESTED_ADDRESS_FAMILY, family == 4 ? 1u << 24 : 2u << 24);
+	restart_ask(&r, c, NULL);
+}
+
+static void ask_peer(
+	struct fixture_client *c, enum stun_method method, const char *peer, uint32_t n)
+{
+	const struct endpoint e = fixture_endpoint(peer, 7000);
+	struct stun_writer *w = begin(c, method);
+
+	if (method == STUN_CHANNEL_BIND)
+		stun_put_u32(w, STUN_CHANNEL_NUMBER, n << 16);
+	stun_put_xor_addr(w, STUN_XOR_PEER_ADDRESS, &e);
+	restart_ask(&r, c, NULL);
+}
+
 // Requests of all kinds, whatever their answers.
 static void populate(void)
 {
@@ -56,20 +88,10 @@ static void populate(void)
 		const char *const peer = family == 4 ? "10.98.0.1" : "fd99::10";
 		struct fixture_client c = (i % 2 ? fixture_eve : fixture_client)(
 			"198.51.100.1", (uint16_t)(5000 + i));
-		struct fixture *f = restart_at(&r, &c);
-		const uint8_t even[1] = {0x80};
 
-		if (i % 5 == 0) {
-			fixture_begin(f, STUN_REQUEST, STUN_ALLOCATE);
-			stun_put_u32(&f->w, STUN_REQUESTED_TRANSPORT, 17u << 24);
-			stun_put(&f->w, STUN_EVEN_PORT, even, sizeof(even));
-			fixture_ask(f, &c);
-		} else {
-			fixture_allocate(f, &c, family);
-		}
-		fixture_bind(f, &c, (uint16_t)(0x4000 + i % 3), peer, 7000);
-		fixture_permit(f, &c, family == 4 ? "10.98.0.2" : "fd99::11");
-		restart_notes(&r);
+		allocate(&c, i % 5 == 0, family);
+		ask_peer(&c, STUN_CHANNEL_BIND, peer, 0x4000 + i % 3);
+		ask_peer(&c, STUN_CREATE_PERMISSION, family == 4 ? "10.98.0.2" : "fd99::11", 0);
 	}
 }
 

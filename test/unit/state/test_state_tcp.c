@@ -33,6 +33,7 @@ static int setup(void **state)
 	config = fixture_config();
 	fixture_add_tcp(&config, config.port_hi - CLIENTS + 1, config.port_hi);
 	config.quarantine_s = 60;
+	config.pools.per_user = 100; // it is one user who has all of them
 	restart_open(&r, &config, 5);
 	for (unsigned int i = 0; i < CLIENTS; i++) {
 		tcp[i] = fixture_client("198.51.100.2", (uint16_t)(5000 + i));

@@ -233,6 +233,56 @@ struct fixture *restart_at(struct restart *r, const struct fixture_client *c)
 	return &r->worker[at];
 }
 
+struct fixture *restart_first(struct restart *r, const struct fixture_client *c)
+{
+	return &r->worker[home_of(r, &c->at, c->listener)];
+}
+
+struct fixture *restart_carry(struct restart *r, struct fixture *f, const struct fixture_client *c)
+{
+	for (unsigned int hops = 0; f->burst.plan.verdict == TURN_HANDOVER; hops++) {
+		struct fixture *to = &r->worker[f->burst.plan.flow];
+
+		assert_true(hops < 4);
+		to->via = f->params.worker;
+		to->tried = f->burst.view[0].tried;
+		fixture_from_client(to, c, f->datagram, f->burst.view[0].len);
+		to->via = TURN_NO_WORKER;
+		to->tried = 0;
+		f = to;
+	}
+	return f;
+}
+
+unsigned int restart_ask(struct restart *r, struct fixture_client *c, struct fixture **at)
+{
+	struct fixture *f = restart_first(r, c);
+	unsigned int code;
+
+	fixture_sign(f, c);
+	fixture_send(f, c);
+	f = restart_carry(r, f, c);
+	code = fixture_code(f);
+	restart_notes(r);
+	if (at != NULL)
+		*at = f;
+	return code;
+}
+
+unsigned int restart_allocate(struct restart *r, struct fixture_client *c, int family)
+{
+	struct fixture *f = restart_first(r, c);
+	unsigned int code;
+
+	fixture_begin(f, STUN_REQUEST, STUN_ALLOCATE);
+	stun_put_u32(&f->w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+	stun_put_u32(&f->w, STUN_REQUESTED_ADDRESS_FAMILY, family == 4 ? 1u << 24 : 2u << 24);
+	code = restart_ask(r, c, &f);
+	if (code == 0)
+		c->relay = fixture_answer_addr(f, STUN_XOR_RELAYED_ADDRESS);
+	return code;
+}
+
 struct fixture *restart_owner(struct restart *r, const struct endpoint *relay)
 {
 	const struct turn_relay_map *map = r->worker[0].map;

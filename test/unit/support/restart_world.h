@@ -44,6 +44,16 @@ void restart_close(struct restart *r);
 void restart_advance(struct restart *r, uint64_t ms);
 // Hands notes about redirects to whom they are for. Call it after each request.
 void restart_notes(struct restart *r);
+// The worker that is home to a client: what the client sends comes there first.
+struct fixture *restart_first(struct restart *r, const struct fixture_client *c);
+// Sends the request begun there, signed, and hands it over as the data path does; notes arrive.
+// Returns the answer's code; *at, unless NULL, gets the worker that has answered.
+unsigned int restart_ask(struct restart *r, struct fixture_client *c, struct fixture **at);
+// The same for an Allocate of a family, 4 or 6; notes the relayed transport address.
+unsigned int restart_allocate(struct restart *r, struct fixture_client *c, int family);
+// Takes what the client's home hands over to the worker that it is for, until one has an answer.
+// Returns that worker.
+struct fixture *restart_carry(struct restart *r, struct fixture *f, const struct fixture_client *c);
 // The worker that is home to a client; where a redirect leads it, that worker. restart_at has it
 // take what the client sends next as led there.
 unsigned int restart_home(const struct restart *r, const struct fixture_client *c);

@@ -322,6 +322,7 @@ const struct turn_plan *fixture_from_client(
 	v->leg = TURN_FROM_CLIENT;
 	v->listener = c->listener;
 	v->via = f->via;
+	v->tried = f->tried;
 	return route(f);
 }
 

@@ -63,6 +63,7 @@ struct fixture {
 	uint64_t now_ms, wall_s;
 	uint32_t to_pool; // peers send to the address of this pool, from 1; 0 = the relay address
 	uint8_t via; // worker whose redirect leads clients here; TURN_NO_WORKER at first
+	uint8_t tried; // as turn_view.tried of what clients send next
 	uint32_t lines_made; // calls of line_made so far
 	uint32_t clients_moved; // calls of moved so far
 	uint64_t stream; // of the last one

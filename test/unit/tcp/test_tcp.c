@@ -18,6 +18,7 @@ static struct turn_config config(void)
 	struct turn_config c = fixture_config();
 
 	fixture_add_tcp(&c, 61000, 61003);
+	c.pools.per_user = 100; // it is one user who has all of them
 	return c;
 }
 

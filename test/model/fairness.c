@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// For everything that one user can fill: he takes what he can get, with clients that he has picked
+// so that all of them come to one worker. A hundred other users of that worker then ask for their
+// part, and lose nothing. The table is printed.
+#include <netinet/in.h>
+#include <stdio.h>
+
+#include "relayed/relay_map.h"
+#include "restart_world.h"
+
+#define OTHERS 100
+#define WORKERS 2
+#define AIMED 0 // the worker that the greedy user has picked
+#define IN_VAIN 40 // so many refusals in a row, and he has all that he can get
+#define MUCH 100000
+
+static struct restart r;
+static struct turn_config config;
+static struct {
+	char name[32], password[32];
+} other[OTHERS];
+static uint16_t next_port; // of clients
+static unsigned int refused_in_a_row;
+static uint64_t held; // by the greedy user
+
+// --- clients -------------------------------------------------------------------------------------
+
+static void make_others(void)
+{
+	struct stun_crypto *crypto = stun_crypto_create();
+
+	assert_non_null(crypto);
+	for (unsigned int i = 0; i < OTHERS; i++) {
+		snprintf(other[i].name, sizeof(other[i].name), "1800000000:u%u", i);
+		assert_true(stun_rest_password(
+			crypto, "s3cret", other[i].name, strlen(other[i].name), other[i].password));
+	}
+	stun_crypto_free(crypto);
+}
+
+// A new client of eve's, or of one of the others, whose home is a worker.
+static struct fixture_client client_of(int who, unsigned int home)
+{
+	struct fixture_client c;
+
+	do {
+		c = fixture_eve(who < 0 ? "198.51.100.66" : "198.51.100.7", next_port++);
+	} while (restart_first(&r, &c)->params.worker != home);
+	if (who >= 0) {
+		c.user = other[who].name;
+		c.password = other[who].password;
+	}
+	return c;
+}
+
+static struct fixture *begin(const struct fixture_client *c, uint8_t protocol)
+{
+	struct fixture *f = restart_first(&r, c);
+
+	fixture_begin(f, STUN_REQUEST, STUN_ALLOCATE);
+	stun_put_u32(&f->w, STUN_REQUESTED_TRANSPORT, (uint32_t)protocol << 24);
+	return f;
+}
+
+static unsigned int finish(struct fixture_client *c, struct fixture **f)
+{
+	const unsigned int code = restart_ask(&r, c, f);
+
+	if (code == 0)
+		c->relay = fixture_answer_addr(*f, STUN_XOR_RELAYED_ADDRESS);
+	return code;
+}
+
+static bool allocate(struct fixture_client *c)
+{
+	struct fixture *f;
+
+	begin(c, IPPROTO_UDP);
+	return finish(c, &f) == 0;
+}
+
+// Whether the greedy user goes on after such an attempt.
+static bool goes_on(bool got)
+{
+	held += got;
+	refused_in_a_row = got ? 0 : refused_in_a_row + 1;
+	return refused_in_a_row < IN_VAIN && held < MUCH;
+}
+
+// --- relay ports ---------------------------------------------------------------------------------
+
+static void ports_config(void)
+{
+	config.port_hi = (uint16_t)(config.port_lo + 255);
+	config.limits.per_user = 64;
+}
+
+static bool takes_port(int who)
+{
+	struct fixture_client c = client_of(who, AIMED);
+
+	return allocate(&c);
+}
+
+static bool takes_pair(int who)
+{
+	struct fixture_client c = client_of(who, AIMED);
+	struct fixture *f;
+
+	stun_put(&begin(&c, IPPROTO_UDP)->w, STUN_EVEN_PORT, (const uint8_t[]){0x80}, 1);
+	return finish(&c, &f) == 0;
+}
+
+static void pairs_config(void)
+{
+	config.port_hi = (uint16_t)(config.port_lo + 511);
+	config.limits.per_user = 128;
+}
+
+static void both_config(void)
+{
+	config.port_hi = (uint16_t)(config.port_lo + 255);
+	config.limits.per_user = 64;
+}
+
+static bool takes_both(int who)
+{
+	struct fixture_client c = client_of(who, AIMED);
+	struct fixture *f;
+	unsigned int n = 0;
+	uint16_t pos = 0, off, alen;
+
+	stun_put_u32(&begin(&c, IPPROTO_UDP)->w, STUN_ADDITIONAL_ADDRESS_FAMILY, 2u << 24);
+	if (finish(&c, &f) != 0)
+		return false;
+	while (stun_next(&f->answer, STUN_XOR_RELAYED_ADDRESS, &pos, &off, &alen))
+		n++;
+	return n == 2;
+}
+
+// --- redirects -----------------------------------------------------------------------------------
+
+// No limit of allocations: all ports of the worker go, and then redirects.
+static void redirects_config(void)
+{
+	config.port_hi = (uint16_t)(config.port_lo + 2047);
+	config.limits.per_user = 0;
+}
+
+static bool takes_token(int who)
+{
+	struct fixture_client owner, c = client_of(who, AIMED);
+	uint8_t token[8] = {1, 1, 2, 3, 4, 5, 6, 7}; // of the other worker, and of nobody
+	struct fixture *f;
+
+	if (who >= 0) {
+		owner = client_of(who, 1);
+		stun_put(
+			&begin(&owner, IPPROTO_UDP)->w, STUN_EVEN_PORT, (const uint8_t[]){0x80}, 1);
+		assert_int_equal(finish(&owner, &f), 0);
+		memcpy(token, f->answer.data + f->answer.off[STUN_RESERVATION_TOKEN], 8);
+	}
+	f = begin(&c, IPPROTO_UDP);
+	stun_put(&f->w, STUN_RESERVATION_TOKEN, token, 8);
+	if (who >= 0)
+		return finish(&c, &f) == 0;
+	fixture_sign(f, &c); // the other worker's no is on its way for as long as it takes
+	return fixture_send(f, &c)->verdict == TURN_HANDOVER;
+}
+
+// --- ports for TCP -------------------------------------------------------------------------------
+
+static void tcp_config(void)
+{
+	redirects_config();
+	fixture_add_tcp(&config, 40000, 40399);
+}
+
+static bool takes_tcp(int who)
+{
+	struct fixture_client c;
+	struct fixture *f;
+
+	do {
+		c = client_of(who, AIMED);
+		c.listener = 2;
+	} while (restart_first(&r, &c)->params.worker != AIMED);
+	f = begin(&c, IPPROTO_TCP);
+	fixture_sign(f, &c);
+	fixture_send(f, &c);
+	f = restart_carry(&r, f, &c);
+	restart_notes(&r);
+	return (f->burst.plan.flags & TURN_PLAN_ORDER) != 0;
+}
+
+// --- permissions, channels, peers on shared ports ------------------------------------------------
+
+static void records_config(void)
+{
+	redirects_config();
+	config.limits.permissions = config.limits.channels = 1000;
+	config.pools.sure_permissions = config.pools.sure_channels = 1;
+	config.pools.permissions = config.pools.channels = WORKERS * 400;
+}
+
+static void shared_config(void)
+{
+	records_config();
+	config.shared = true;
+	config.port_hi = (uint16_t)(config.port_lo + 7);
+	config.limits.allocations = 2048;
+	config.limits.endpoints = 1000;
+	config.limits.peer_share = 100;
+	config.pools.permissions = config.pools.channels = WORKERS * 4000;
+	config.pools.endpoints = WORKERS * 400;
+}
+
+static uint32_t next_peer;
+
+static bool permits(struct fixture_client *c)
+{
+	const uint8_t ip[4] = {10, 98, (uint8_t)(next_peer >> 8), (uint8_t)next_peer};
+	const struct endpoint peer = {.addr = addr_from_v4(ip)};
+	struct fixture *f = restart_first(&r, c);
+
+	next_peer++;
+	fixture_begin(f, STUN_REQUEST, STUN_CREATE_PERMISSION);
+	stun_put_xor_addr(&f->w, STUN_XOR_PEER_ADDRESS, &peer);
+	return restart_ask(&r, c, NULL) == 0;
+}
+
+static bool binds(struct fixture_client *c, unsigned int n)
+{
+	const uint8_t ip[4] = {10, 98, 0, 1};
+	const struct endpoint peer = {addr_from_v4(ip), (uint16_t)(1000 + next_peer++)};
+	struct fixture *f = restart_first(&r, c);
+
+	fixture_begin(f, STUN_REQUEST, STUN_CHANNEL_BIND);
+	stun_put_u32(&f->w, STUN_CHANNEL_NUMBER, (CHANNEL_MIN + n) << 16);
+	stun_put_xor_addr(&f->w, STUN_XOR_PEER_ADDRESS, &peer);
+	return restart_ask(&r, c, NULL) == 0;
+}
+
+// Eve has one allocation for all of it, the others one each, with three.
+static bool takes_permission(int who)
+{
+	static struct fixture_client eve;
+	struct fixture_client c;
+
+	if (who < 0) {
+		if (held == 0) {
+			eve = client_of(-1, AIMED);
+			assert_true(allocate(&eve));
+		}
+		return permits(&eve);
+	}
+	c = client_of(who, AIMED);
+	return allocate(&c) && permits(&c) && permits(&c) && permits(&c);
+}
+
+static bool takes_channel(int who)
+{
+	static struct fixture_client eve;
+	struct fixture_client c;
+
+	if (who < 0) {
+		if (held == 0) {
+			eve = client_of(-1, AIMED);
+			assert_true(allocate(&eve));
+		}
+		return binds(&eve, (unsigned int)held);
+	}
+	c = client_of(who, AIMED);
+	return allocate(&c) && binds(&c, 0) && binds(&c, 1) && binds(&c, 2);
+}
+
+// --- clients that move ---------------------------------------------------------------------------
+
+static void moves_config(void)
+{
+	redirects_config();
+	config.mobility = true;
+	config.grace_s = 60;
+	config.pools.moves = WORKERS * 400;
+}
+
+static bool takes_move(int who)
+{
+	struct fixture_client c = client_of(who, AIMED), to = client_of(who, AIMED);
+	uint8_t ticket[32];
+	struct fixture *f;
+
+	stun_put(&begin(&c, IPPROTO_UDP)->w, STUN_MOBILITY_TICKET, NULL, 0);
+	if (finish(&c, &f) != 0)
+		return false;
+	memcpy(ticket, f->answer.data + f->answer.off[STUN_MOBILITY_TICKET], sizeof(ticket));
+	f = restart_first(&r, &to);
+	fixture_begin(f, STUN_REQUEST, STUN_REFRESH);
+	stun_put(&f->w, STUN_MOBILITY_TICKET, ticket, sizeof(ticket));
+	return restart_ask(&r, &to, NULL) == 0;
+}
+
+// --- the table -----------------------------------------------------------------------------------
+
+static const struct row {
+	const char *pool;
+	void (*config)(void);
+	bool (*takes)(int who); // one more; who: one of the others, or eve (-1). False: refused
+} rows[] = {
+	{"relay ports", ports_config, takes_port},
+	{"relay ports of both families", both_config, takes_both},
+	{"relay ports, reserved", pairs_config, takes_pair},
+	{"redirects, for want of a port", redirects_config, takes_port},
+	{"redirects, by RESERVATION-TOKEN", redirects_config, takes_token},
+	{"relay ports for TCP", tcp_config, takes_tcp},
+	{"permissions", records_config, takes_permission},
+	{"channels", records_config, takes_channel},
+	{"peers on shared ports", shared_config, takes_channel},
+	{"moves", moves_config, takes_move},
+};
+
+static void test_fairness(void **state)
+{
+	make_others();
+	printf("%-34s %8s %8s\n", "one user fills", "he has", "others lost");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		unsigned int lost = 0;
+
+		config = fixture_config();
+		config.nonce_lifetime_s = 3600;
+		config.workers = WORKERS;
+		rows[i].config();
+		next_port = 1024;
+		next_peer = 0;
+		held = refused_in_a_row = 0;
+		restart_open(&r, &config, 11);
+		while (goes_on(rows[i].takes(-1)))
+			;
+		for (int who = 0; who < OTHERS; who++)
+			lost += !rows[i].takes(who);
+		printf("%-34s %8llu %8u\n", rows[i].pool, (unsigned long long)held, lost);
+		assert_in_range(held, 1, MUCH - 1);
+		assert_int_equal(lost, 0);
+		restart_close(&r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_fairness)};
+
+	return cmocka_run_group_tests_name("fairness", tests, NULL, NULL);
+}
