@@ -295,6 +295,9 @@ bool conf_wants_tls(const struct conf *c);
 void conf_tell(struct conf_report *r, enum conf_weight weight, struct conf_at at, const char *fmt,
 	...) __attribute__((format(printf, 4, 5)));
 
+// How many ports of the relay range listeners leave on a relay address.
+uint32_t conf_relay_left(const struct turn_config *t, const struct addr *a);
+
 // Reads and checks the file at path. Returns the configuration, to be freed with conf_free. Returns
 // NULL on error, with the text of the first error in error.
 struct conf *conf_load(const char *path, char error[CONF_ERROR_LEN]);

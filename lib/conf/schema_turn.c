@@ -389,10 +389,15 @@ static const struct conf_key rows[] = {
 
 {"limits", CONF_SECTION, .help = "Quotas answer 486, caps of one allocation 508."},
 {"limits.allocations", CONF_NUMBER, ONE(conf, turn.limits.allocations), RANGE(0, 16777216),
-	.def = "100000", .help = "Allocations in all, of all realms; 0 = no limit but the memory, "
-	"which shared relay ports do not allow."},
-{"limits.per-user", CONF_NUMBER, ONE(conf, turn.limits.per_user), RANGE(0, 16777216), .def = "0",
-	.help = "Allocations of one user; 0 = no limit."},
+	.absent = "relay ports", .help = "Allocations in all, of all realms. Without it: as many "
+	"as there are relay ports, of both families, and 100000 where these are shared. 0 = no "
+	"limit but the memory, which shared relay ports do not allow."},
+{"limits.per-user", CONF_NUMBER, ONE(conf, turn.limits.per_user), RANGE(0, 16777216),
+	.absent = "a quarter", .help = "Allocations of one user; 0 = no limit. Without it: a "
+	"quarter of the relay ports of the family that has fewer, or, with shared ports, of "
+	"`limits.allocations`; no limit where there is one configured user, no secret and no "
+	"`realms`. On each worker a user may have the same part of the ports, and at least "
+	"`limits.pool.per-user` of them."},
 {"limits.per-source", CONF_NUMBER, ONE(conf, turn.limits.per_source), RANGE(0, 16777216),
 	.def = "0", .help = "Allocations of one client address (IPv6: of its /64); 0 = no limit."},
 {"limits.on-lower", CONF_CHOICE, ONE(conf, lower_ends), .choices = conf_lower_choices,
@@ -424,7 +429,8 @@ static const struct conf_key rows[] = {
 	"worker's, and moves under way, 95 bytes each. Without it: one for each allocation that "
 	"can exist."},
 {"limits.pool.per-user", CONF_NUMBER, ONE(conf, turn.pools.per_user), RANGE(1, 100),
-	.help = "Percent of each pool that one user's allocations may hold, on each worker. "
+	.help = "Percent of each pool that one user's allocations may hold, on each worker, and of "
+	"`relay.tcp.ports`. "
 	"Users of one name in two realms are two. Without it: 25, but 100 where there is one "
 	"configured user, no secret and no `realms`."},
 {"limits.lifetime", CONF_SECTION, .help = "Lifetimes of allocations, permissions and channels, "

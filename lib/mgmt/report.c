@@ -147,29 +147,13 @@ static void report_listeners(const struct turn_config *t)
 }
 
 // The number of ports of a relay address in the relay range that no listener has.
-static uint32_t ports_left(const struct turn_config *t, const struct addr *a)
-{
-	uint32_t n = (uint32_t)t->port_hi - t->port_lo + 1;
-
-	for (uint32_t i = 0; i < t->nb_listeners; i++) {
-		const struct endpoint *at = &t->listeners[i].at;
-		bool again = false;
-
-		for (uint32_t j = 0; j < i; j++)
-			again = again || endpoint_eq(&t->listeners[j].at, at);
-		n -= addr_eq(&at->addr, a) && at->port >= t->port_lo && at->port <= t->port_hi &&
-			!again;
-	}
-	return n;
-}
-
 const char *mgmt_report_relay(const struct turn_config *t, char *buf, size_t len)
 {
 	const uint32_t range = (uint32_t)t->port_hi - t->port_lo + 1;
 	uint64_t most = 0;
 
 	for (uint32_t i = 0; i < t->nb_relay; i++)
-		most += ports_left(t, &t->relay[i]);
+		most += conf_relay_left(t, &t->relay[i]);
 	// with shared ports no allocation has a port of its own
 	if (t->shared || (t->limits.allocations != 0 && t->limits.allocations < most))
 		most = t->limits.allocations;

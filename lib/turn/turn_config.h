@@ -248,3 +248,9 @@ struct turn_config {
 	struct turn_limits limits;
 	struct turn_pools pools;
 };
+
+// Whether all clients are one user, whom nobody needs to be protected from.
+static inline bool turn_config_one_user(const struct turn_config *c)
+{
+	return c->nb_users == 1 && c->nb_secrets + c->oauth.nb_keys + c->nb_realms == 0;
+}

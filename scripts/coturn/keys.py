@@ -114,8 +114,8 @@ USERS = (
     Key("secret-key-file", NOT, "it is for the password of a database", str),
 )  # fmt: skip
 LIMITS = (
-    Key("user-quota", HERE, "", number, "limits.per-user", within(0, 16777216)),
-    Key("total-quota", HERE, "0: as many as there is memory for; without the key 100000", number,
+    Key("user-quota", HERE, "0: no limit; without the key a quarter of the relay ports", number, "limits.per-user", within(0, 16777216)),
+    Key("total-quota", HERE, "0: as many as there is memory for; without the key one per relay port", number,
         "limits.allocations", within(0, 16777216)),
     Key("max-bps", HERE, BITS, number, EACH, bits),
     Key("bps-capacity", HERE, BITS + "; past it all lose, where coturn refuses new sessions", number,

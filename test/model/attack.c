@@ -32,6 +32,7 @@ static struct turn_config config(void)
 
 	assert_non_null(defaults);
 	c.limits = defaults->turn.limits;
+	c.limits.per_user = 0; // all clients are one user here
 	c.nonce_lifetime_s = defaults->turn.nonce_lifetime_s;
 	conf_free(defaults);
 	for (size_t i = 0; i < TRANSPORTS; i++)

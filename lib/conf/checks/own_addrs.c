@@ -188,16 +188,9 @@ static int check_relay_ports(struct conf_ctx *x)
 
 	// There are at most 255 listeners
 	for (uint32_t i = 0; i < t->nb_relay && range <= t->nb_listeners; i++) {
-		uint32_t taken = 0;
 		char text[ADDR_TEXT_LEN];
 
-		for (uint32_t j = 0; j < t->nb_listeners; j++) {
-			const struct endpoint *at = &t->listeners[j].at;
-
-			taken += addr_eq(&at->addr, &t->relay[i]) && at->port >= t->port_lo &&
-				at->port <= t->port_hi && !conf_ports_listener_again(t, j);
-		}
-		if (taken >= range)
+		if (conf_relay_left(t, &t->relay[i]) == 0)
 			return conf_fail(x, n,
 				"listeners take every port of the range on %s: make it larger",
 				conf_addrs_nobodys(&t->relay[i])

@@ -11,6 +11,7 @@
 #include "checks/exceptions.h"
 #include "checks/identities.h"
 #include "checks/packets.h"
+#include "checks/places.h"
 #include "checks/pools.h"
 #include "checks/ports.h"
 #include "checks/realms.h"
@@ -97,13 +98,7 @@ static uint32_t shared_count(const struct turn_config *t, bool is_v4, bool *any)
 		if (addr_is_v4(&t->relay[i]) != is_v4)
 			continue;
 		*any = true;
-		nb += (uint32_t)t->port_hi - t->port_lo + 1;
-		for (uint32_t j = 0; j < t->nb_listeners; j++) {
-			const struct endpoint *at = &t->listeners[j].at;
-
-			nb -= addr_eq(&at->addr, &t->relay[i]) && at->port >= t->port_lo &&
-				at->port <= t->port_hi && !conf_ports_listener_again(t, j);
-		}
+		nb += conf_relay_left(t, &t->relay[i]);
 	}
 	return nb;
 }
@@ -121,7 +116,7 @@ static int check_shared(struct conf_ctx *x)
 		t->port_lo = SHARED_PORT_LO;
 		t->port_hi = SHARED_PORT_HI;
 	}
-	if (t->limits.allocations == 0)
+	if (t->limits.allocations == 0 && conf_node_of(x->root, &t->limits.allocations, 0) != NULL)
 		return conf_fail(x, conf_node_of(x->root, &t->limits.allocations, 0),
 			"relay.mode is shared: say how many there are to be memory for");
 	if ((uint64_t)t->nb_relay * (t->port_hi - t->port_lo + 1u) > TURN_SHARED_MAX)
@@ -251,10 +246,11 @@ static int check_crash(struct conf_ctx *x)
 int conf_validate(struct conf_ctx *x)
 {
 	static int (*const checks[])(struct conf_ctx *) = {check_lcores, check_eal_args,
-		conf_ports_gather, check_shared, check_family, conf_ports_check, conf_packets_check,
-		conf_identities_check, conf_pools_check, conf_exceptions_check, conf_realms_check,
-		check_lifetime, check_neighbours, check_fragments, check_records, check_control,
-		check_state, check_watch, check_crash, conf_alternates_check, conf_discovery_check};
+		conf_ports_gather, check_shared, conf_places_fill, check_family, conf_ports_check,
+		conf_packets_check, conf_identities_check, conf_pools_check, conf_exceptions_check,
+		conf_realms_check, check_lifetime, check_neighbours, check_fragments, check_records,
+		check_control, check_state, check_watch, check_crash, conf_alternates_check,
+		conf_discovery_check};
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && !conf_fail_enough(x); i++)

@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "checks/alternates.h"
+#include "checks/places.h"
 #include "checks/proxies.h"
 #include "checks/reach.h"
 #include "checks/warn_files.h"
 #include "conf.h"
 #include "reading/node.h"
-#include "turn_relay_map.h"
 
 // Realm bytes up to which a 401 is at most 3 times as long as the shortest Allocate, counted in
 // whole IP packets.
@@ -259,27 +259,6 @@ static void warn_seen_twice(const struct conf *c, struct conf_report *r)
 	}
 }
 
-// Warns when a family has fewer relay addresses than there are workers: the addresses are then cut
-// into slices by port bits 1 to 6.
-static void warn_relay(const struct conf *c, struct conf_report *r)
-{
-	const struct turn_config *t = &c->turn;
-	const uint32_t range = (uint32_t)t->port_hi - t->port_lo + 1;
-	uint32_t nb[2] = {0, 0};
-
-	if (t->shared)
-		return;
-	for (uint32_t i = 0; i < t->nb_relay; i++)
-		nb[addr_is_v4(&t->relay[i])]++;
-	for (unsigned int v4 = 0; v4 < 2; v4++) {
-		if (nb[v4] > 0 && nb[v4] < c->workers && range < 2 * TURN_SLICES)
-			conf_tell(r, CONF_WARNING, AT(c, turn.port_lo, 0, "relay.ports"),
-				"%u ports are too few for every worker to have some of IPv%c: use "
-				"at least %u ports, or as many addresses as workers",
-				range, v4 != 0 ? '4' : '6', 2 * TURN_SLICES);
-	}
-}
-
 // Warns of what clients do not expect, and of a limit that one user can use up for all.
 static void warn_limits(const struct conf *c, struct conf_report *r)
 {
@@ -375,7 +354,7 @@ void conf_warnings(const struct conf *c, struct conf_report *r)
 	warn_workers(c, r);
 	warn_exceptions(c, r);
 	warn_seen_twice(c, r);
-	warn_relay(c, r);
+	conf_places_warn(c, r);
 	warn_limits(c, r);
 	warn_tcp_rates(c, r);
 	conf_proxies_warn(c, r);

@@ -456,8 +456,7 @@ uint32_t policy_percent(const struct turn_config *c, uint32_t given, uint32_t se
 {
 	if (given != 0)
 		return given;
-	return c->nb_users == 1 && c->nb_secrets + c->oauth.nb_keys + c->nb_realms == 0 ? 100
-											: several;
+	return turn_config_one_user(c) ? 100 : several;
 }
 
 static int copy_routes(struct turn_policy *p, const struct turn_config *c)

@@ -30,7 +30,10 @@ def peak_kb(process):
 
 def main(lab):
     labs.need_own_server()
-    config = {"relay": {"addresses": [*RELAYS, SERVER6], "quarantine": 1}}
+    config = {
+        "relay": {"addresses": [*RELAYS, SERVER6], "quarantine": 1},
+        "limits": {"per-user": 0},
+    }
     server = lab.server(config, more=[f"{address}/24" for address in RELAYS])
     gen = loadgen.Generator(lab)
     run = gen.start(

@@ -94,7 +94,7 @@ def main(lab):
     records = os.path.join(lab.dir, "records.json")
     config = {
         "relay": {"addresses": [*RELAYS, SERVER6], "ports": "1025-65535", "quarantine": 1},
-        "limits": {"allocations": COUNT},
+        "limits": {"allocations": COUNT, "per-user": 0},
         "control": {"socket": path},
         "records": {"file": records, "rotate": 0},
     }

@@ -17,7 +17,7 @@ COUNT = 12_000 if labs.LONG else 3000
 def main(lab):
     labs.need_own_server()
     resource.setrlimit(resource.RLIMIT_NOFILE, (COUNT + 1000,) * 2)
-    server = lab.server()
+    server = lab.server({"limits": {"per-user": 0}})
     echo = lab.echo()
     clients = []
     for i in range(COUNT):

@@ -58,7 +58,7 @@ def main(lab):
         "workers": {"count": 1},
         "auth": {"users": [{"name": "ivan", "password": "pw"}, OLGA]},
         "relay": {"addresses": [*RELAYS, SERVER6], "ports": "1025-65535"},
-        "limits": {"allocations": 2 * COUNT},
+        "limits": {"allocations": 2 * COUNT, "per-user": 0},
     }
     server = lab.server(config, queues=1, more=[f"{address}/24" for address in RELAYS])
     olga = client_of(lab, "olga", OLGA["password"], lab.echo())

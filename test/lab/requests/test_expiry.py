@@ -101,7 +101,8 @@ def main(lab):
     ends(lab, server)
     refreshed(lab, server)
     server.finish()
-    lab.server({"workers": {"count": 1}, "relay": {"ports": "50000-50003", "quarantine": 60}})
+    few = {"ports": "50000-50003", "quarantine": 60}
+    lab.server({"workers": {"count": 1}, "relay": few, "limits": {"per-user": 0}})
     exhaustion(lab)
 
 

@@ -74,7 +74,7 @@ def over(server, calls, end, before):
 def campaign(lab):
     config = {
         "relay": {"addresses": [*RELAYS, SERVER6], "ports": "1025-65535", "quarantine": 1},
-        "limits": {"allocations": 4 * COUNT},
+        "limits": {"allocations": 4 * COUNT, "per-user": 0},
     }
     server = keep.start(lab, config, more=[f"{address}/24" for address in RELAYS])
     calls = keep.Calls(lab, 0)

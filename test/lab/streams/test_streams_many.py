@@ -42,7 +42,7 @@ def main(lab):
     streams.join(lab)
     limits = {"connections": CLIENTS + 10, "per-source": 0, "idle": 3600}
     config = streams.config(lab, ("tls",), **limits)
-    config["limits"] = {"binding": {"rate": 0}}
+    config["limits"] = {"binding": {"rate": 0}, "per-user": 0}
     server = lab.server(config)
     echo = lab.echo(PEER4)
     active = streams.client(lab, "tls")

@@ -125,7 +125,7 @@ static void assert_same_limits(const struct conf *c, const struct conf *d)
 {
 	const struct turn_limits *l = &c->turn.limits, *m = &d->turn.limits;
 
-	assert_int_equal(l->allocations, m->allocations);
+	assert_int_equal(l->allocations, 2 * m->allocations); // one address, and one of each family
 	assert_int_equal(l->per_user, m->per_user);
 	assert_int_equal(l->per_source, m->per_source);
 	assert_int_equal(l->permissions, m->permissions);
@@ -250,7 +250,8 @@ static void test_defaults(void **state)
 	assert_int_equal(d->turn.limits.channels, 256);
 	assert_int_equal(d->turn.limits.lifetime_default_s, 600); // RFC 8656 section 3.2
 	assert_int_equal(d->turn.limits.lifetime_max_s, 3600); // RFC 8656 section 7.2
-	assert_int_equal(d->turn.limits.allocations, 100000);
+	assert_int_equal(d->turn.limits.allocations, 16384); // as many as relay ports
+	assert_int_equal(d->turn.limits.per_user, 4096); // a quarter
 	assert_int_equal(d->turn.listeners[0].at.port, 3478); // RFC 8656 section 6
 	assert_int_equal(d->turn.port_lo, 49152); // RFC 6335 section 6
 	assert_true(d->turn.hairpin);

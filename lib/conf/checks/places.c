@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Limits that follow from the relay ports and from who there is.
+#include "checks/places.h"
+#include "checks/ports.h"
+#include "conf.h"
+#include "reading/ctx.h"
+#include "reading/node.h"
+#include "tell.h"
+
+#define SHARED_PLACES 100000 // allocations that shared ports have memory for
+#define PLACES_MOST 16777216 // of limits.allocations
+#define USER_PART 4 // one user may have one part in so many,
+#define USER_LEAST 2 // and a pair, or one of each family, in any case
+
+uint32_t conf_relay_left(const struct turn_config *t, const struct addr *a)
+{
+	uint32_t nb = (uint32_t)t->port_hi - t->port_lo + 1;
+
+	for (uint32_t i = 0; i < t->nb_listeners; i++) {
+		const struct endpoint *at = &t->listeners[i].at;
+
+		nb -= addr_eq(&at->addr, a) && at->port >= t->port_lo && at->port <= t->port_hi &&
+			!conf_ports_listener_again(t, i);
+	}
+	return nb;
+}
+
+static uint64_t ports_of(const struct turn_config *t, bool is_v4)
+{
+	uint64_t nb = 0;
+
+	for (uint32_t i = 0; i < t->nb_relay; i++)
+		if (addr_is_v4(&t->relay[i]) == is_v4)
+			nb += conf_relay_left(t, &t->relay[i]);
+	return nb;
+}
+
+// What users share: the allocations of the family that has fewest, or all where ports are shared.
+static uint64_t places(const struct turn_config *t)
+{
+	const uint64_t v4 = ports_of(t, true), v6 = ports_of(t, false);
+
+	if (t->shared)
+		return t->limits.allocations;
+	return v4 == 0 || (v6 > 0 && v6 < v4) ? v6 : v4;
+}
+
+static uint32_t user_default(const struct turn_config *t)
+{
+	const uint64_t part = places(t) / USER_PART;
+
+	if (turn_config_one_user(t))
+		return 0;
+	return part > USER_LEAST ? (uint32_t)part : USER_LEAST;
+}
+
+int conf_places_fill(struct conf_ctx *x)
+{
+	struct turn_config *t = &x->conf->turn;
+	const uint64_t all = ports_of(t, true) + ports_of(t, false);
+
+	if (conf_node_of(x->root, &t->limits.allocations, 0) == NULL)
+		t->limits.allocations = t->shared ? SHARED_PLACES
+			: all < PLACES_MOST       ? (uint32_t)all
+						  : PLACES_MOST;
+	if (conf_node_of(x->root, &t->limits.per_user, 0) == NULL)
+		t->limits.per_user = user_default(t);
+	return 0;
+}
+
+void conf_places_warn(const struct conf *c, struct conf_report *r)
+{
+	const struct turn_config *t = &c->turn;
+	const uint64_t all = places(t);
+
+	if (turn_config_one_user(t) || (t->limits.per_user != 0 && t->limits.per_user < all))
+		return;
+	conf_tell(r, CONF_WARNING, (struct conf_at){c, &t->limits.per_user, 0, "limits.per-user"},
+		"one user can have all %llu %s, and then nobody else gets one: leave it out, for a "
+		"quarter of them, or set less",
+		(unsigned long long)all, t->shared ? "allocations" : "relay ports of a family");
+}

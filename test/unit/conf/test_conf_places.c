@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How many allocations there may be and how many of them one user may have, where the file does not
+// say it; and that it is told when one of several users may have all.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf_file.h"
+
+#define ALLOCATIONS "  allocations: 1000\n"
+#define SECRETS "  secrets: [hunter3]\n"
+#define OLGA "    - {name: olga, key: 0123456789abcdef0123456789abcdef}\n"
+#define PORTS "  ports: 49152-65535\n"
+
+// Edits a text once more.
+static char *with(char *text, const char *piece, const char *by)
+{
+	char *out = conf_text_edit(text, piece, by);
+
+	free(text);
+	return out;
+}
+
+static struct conf *load(char *text)
+{
+	char error[CONF_ERROR_LEN] = "";
+	struct conf *c = conf_file_load(text, strlen(text), error);
+
+	free(text);
+	if (c == NULL)
+		fail_msg("%s", error);
+	return c;
+}
+
+static void assert_limits(char *text, uint32_t allocations, uint32_t per_user)
+{
+	struct conf *c = load(text);
+
+	assert_int_equal(c->turn.limits.allocations, allocations);
+	assert_int_equal(c->turn.limits.per_user, per_user);
+	conf_free(c);
+}
+
+// Four addresses of IPv4; one of IPv6, of whose ports a listener has one.
+static void as_many_as_there_are_ports(void **state)
+{
+	assert_limits(conf_file_edit(ALLOCATIONS, ""), 4 * 16384 + 16383, 16383 / 4);
+	assert_limits(strdup(conf_good), 1000, 16383 / 4);
+	assert_limits(conf_file_edit(ALLOCATIONS, "  allocations: 0\n  per-user: 0\n"), 0, 0);
+	assert_limits(conf_file_edit(ALLOCATIONS, "  per-user: 7\n"), 4 * 16384 + 16383, 7);
+}
+
+// Nobody needs to be protected from the only user.
+static void no_limit_for_the_only_user(void **state)
+{
+	char *one = with(conf_file_edit(SECRETS, ""), OLGA, "");
+
+	assert_limits(one, 1000, 0);
+	assert_limits(conf_file_edit(OLGA, ""), 1000, 16383 / 4); // beside a secret
+	assert_limits(conf_file_edit(SECRETS, ""), 1000, 16383 / 4); // two users
+}
+
+static void few_ports(void **state)
+{
+	assert_limits(conf_file_edit(PORTS, "  ports: 49152-49192\n"), 1000, 10);
+	assert_limits(conf_file_edit(PORTS, "  ports: 49152-49153\n"), 1000, 2);
+}
+
+static void shared_ports(void **state)
+{
+	const char *mode = "  mode: shared\n";
+
+	assert_limits(conf_file_edit(PORTS, mode), 1000, 250);
+	assert_limits(with(conf_file_edit(PORTS, mode), ALLOCATIONS, ""), 100000, 25000);
+}
+
+// --- what is told --------------------------------------------------------------------------------
+
+static void hear(void *ctx, enum conf_weight weight, const char *line)
+{
+	if (strstr(line, "limits.per-user") != NULL)
+		snprintf(ctx, 512, "%s", line);
+}
+
+static void assert_told(char *text, const char *want)
+{
+	char told[512] = "";
+	struct conf_report r = {.say = hear, .ctx = told};
+	struct conf *c = load(text);
+
+	conf_warnings(c, &r);
+	if (want != NULL)
+		assert_non_null(strstr(told, want));
+	else
+		assert_string_equal(told, "");
+	conf_free(c);
+}
+
+static void one_who_can_have_all_is_told(void **state)
+{
+	assert_told(strdup(conf_good), NULL);
+	assert_told(conf_file_edit(ALLOCATIONS, "  per-user: 16382\n"), NULL);
+	assert_told(conf_file_edit(ALLOCATIONS, "  per-user: 16383\n"),
+		"30:13: limits.per-user: one user can have all 16383 relay ports");
+	assert_told(conf_file_edit(ALLOCATIONS, "  per-user: 0\n"), "one user can have all 16383");
+	assert_told(
+		with(with(conf_file_edit(SECRETS, ""), OLGA, ""), ALLOCATIONS, "  per-user: 0\n"),
+		NULL);
+	assert_told(with(conf_file_edit(PORTS, "  mode: shared\n"), ALLOCATIONS,
+			    "  per-user: 100000\n"),
+		"one user can have all 100000 allocations");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(as_many_as_there_are_ports),
+		cmocka_unit_test(no_limit_for_the_only_user),
+		cmocka_unit_test(few_ports),
+		cmocka_unit_test(shared_ports),
+		cmocka_unit_test(one_who_can_have_all_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);
+}
