@@ -300,12 +300,12 @@ static const struct conf_key rows[] = {
 	.def = "0", .help = "Seconds from `timestamp` on, after which no token of the key is taken "
 	"any more; 0 = ever. Sessions that live go on until their tokens end."},
 {"auth.rest-expiry", CONF_CHOICE, ONE(conf, turn.rest_expiry),
-	.choices = conf_rest_expiry_choices, .def = "refresh-refused",
+	.choices = conf_rest_expiry_choices, .def = "ignored",
 	.help = "What the time in the name of a time-limited user means to an allocation that was "
-	"made before: `refresh-refused`: requests get 401 from then on, so that it ends with the "
-	"lifetime that it has; `ignored`: as coturn, it is refreshed for ever, and no more "
-	"allocations are made with that name; `ends-session`: it is granted no lifetime beyond. A "
-	"reload holds for the next request of each client."},
+	"made before: `ignored`: nothing, as with coturn and eturnal, so that no call ends by it; "
+	"only new allocations are refused with that name; `refresh-refused`: requests get 401 from "
+	"then on, so that it ends with the lifetime that it has; `ends-session`: it is granted no "
+	"lifetime beyond. A reload holds for the next request of each client."},
 {"auth.origins", CONF_TEXTS, MANY(conf, turn.origins, turn.nb_origins), RANGE(0, 16),
 	.help = "As `realms[].origins`, for `auth.realm`."},
 {"auth.relay-pools", CONF_TEXTS, MANY(conf, turn.relay_pool_names, turn.nb_relay_pool_names),

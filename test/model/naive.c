@@ -430,14 +430,13 @@ unsigned int naive_stranger_code(const struct naive *n, const struct op *op)
 	if (op->sign != SIGN_GOOD || !u->known)
 		return 401;
 	// REST users can prove who they are until they expire, and have no USERHASH.
-	if (u->expires_s != 0 && (u->expires_s < n->wall_s || op->style == STYLE_USERHASH))
+	if (naive_rest_past(n, op) || (u->expires_s != 0 && op->style == STYLE_USERHASH))
 		return 401;
 	return 0;
 }
 
 static void request_codes(struct naive *n, const struct op *op, struct naive_set *may)
 {
-	const struct model_user *u = &n->w->user[op->user];
 	struct naive_hold *h = naive_allocation(n, op->client);
 	const unsigned int stranger = op->kind == OP_BINDING ? 0 : naive_stranger_code(n, op);
 
@@ -461,8 +460,7 @@ static void request_codes(struct naive *n, const struct op *op, struct naive_set
 		naive_permit_codes(n, op, may);
 	else
 		naive_bind_codes(n, op, may);
-	// The REST user expires in this very second: both answers are allowed.
-	if (u->expires_s == n->wall_s && op->kind != OP_BINDING)
+	if (naive_rest_unsure(n, op) && op->kind != OP_BINDING)
 		naive_may(may, 401);
 }
 

@@ -122,6 +122,9 @@ const char *naive_judge_end(const struct naive *n, const struct fixture_told *to
 uint64_t naive_edge(const struct naive *n);
 
 // --- naive_tokens.c
+// Whether an op is refused because the time in its REST name has passed, and whether that is open.
+bool naive_rest_past(const struct naive *n, const struct op *op);
+bool naive_rest_unsure(const struct naive *n, const struct op *op);
 // Whether an op is judged by access tokens, and not by a password.
 bool naive_by_token(const struct naive *n, const struct op *op);
 // Looks at an op that is judged next: what comes of it may be another allocation of its client.

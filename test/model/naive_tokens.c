@@ -92,3 +92,27 @@ bool naive_is_other(const struct naive *n, const struct naive_hold *h, const str
 
 	return token != n->w->user[h->user].token || (!token && h->user != op->user);
 }
+
+// --- REST names
+
+// Whether it is open if a REST name is past its time: it ends in this very second; or the Allocate
+// may be one that is sent again, which the server tells by how it is signed.
+bool naive_rest_unsure(const struct naive *n, const struct op *op)
+{
+	const struct model_user *u = &n->w->user[op->user];
+	const struct naive_hold *h = naive_allocation((struct naive *)n, op->client);
+
+	return u->expires_s == n->wall_s ||
+		(u->expires_s != 0 && u->expires_s < n->wall_s && op->kind == OP_ALLOCATE &&
+			n->config->rest_expiry == TURN_REST_IGNORED && h != NULL &&
+			h->user == op->user);
+}
+
+// Whether an op is refused because the time in its REST name has passed.
+bool naive_rest_past(const struct naive *n, const struct op *op)
+{
+	const uint64_t expires_s = n->w->user[op->user].expires_s;
+
+	return expires_s != 0 && expires_s < n->wall_s && !naive_rest_unsure(n, op) &&
+		(op->kind == OP_ALLOCATE || n->config->rest_expiry != TURN_REST_IGNORED);
+}

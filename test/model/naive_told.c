@@ -36,7 +36,7 @@ static enum turn_refusal stranger_reason(const struct naive *n, const struct op 
 		return naive_token_reason(n, op);
 	if (!u->known || (u->expires_s != 0 && op->style == STYLE_USERHASH))
 		return TURN_REFUSED_USER_UNKNOWN;
-	if (u->expires_s != 0 && u->expires_s < n->wall_s)
+	if (naive_rest_past(n, op))
 		return TURN_REFUSED_REST_EXPIRED;
 	if (op->sign != SIGN_GOOD)
 		return u->expires_s != 0 ? TURN_REFUSED_REST_PASSWORD : TURN_REFUSED_PASSWORD;
@@ -50,7 +50,7 @@ static bool reason_fits(const struct naive *n, const struct op *op, enum turn_re
 	const enum turn_refusal stranger =
 		op->kind == OP_BINDING ? TURN_GRANTED : stranger_reason(n, op);
 
-	if (n->w->user[op->user].expires_s == n->wall_s)
+	if (naive_rest_unsure(n, op))
 		return true;
 	if (stranger != TURN_GRANTED)
 		return why == stranger;

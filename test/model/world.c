@@ -126,7 +126,8 @@ static void config_init(struct model_world *w)
 	c->mobility = percent(w, 70);
 	c->grace_s = 60;
 	c->pools.moves = ONE_OF(w, MODEL_POOL_AMPLE, 2);
-	c->rest_expiry = (uint8_t)ONE_OF(w, TURN_REST_REFRESH_REFUSED, TURN_REST_ENDS);
+	c->rest_expiry =
+		(uint8_t)ONE_OF(w, TURN_REST_IGNORED, TURN_REST_REFRESH_REFUSED, TURN_REST_ENDS);
 	c->limits.permission_s = ONE_OF(w, 300, 300, 120);
 	c->limits.channel_s = ONE_OF(w, 600, 600, 200);
 	c->nonce_lifetime_s = ONE_OF(w, 300, 600, 3600);

@@ -80,21 +80,30 @@ static bool rest_signed(
 	return ok;
 }
 
+// Whether a REST name is good although its time has passed. Where that is ignored it is Allocate's
+// alone to ask, and one that is sent again is known by its allocation. Other requests may come by
+// another 5-tuple: a Refresh with a ticket, a ConnectionBind.
+static bool is_past_ignored(const struct check *k, const struct turn_cred *known)
+{
+	return k->p->rest_expiry == TURN_REST_IGNORED &&
+		(known != NULL || k->m->method != STUN_ALLOCATE);
+}
+
 static enum turn_refusal rest_verify(const struct check *k, uint64_t wall_s,
 	const struct turn_cred *known, struct turn_cred *out)
 {
 	uint8_t userhash[32];
 	uint64_t expiry_s;
+	bool past;
 
-	// The expiry is checked before anything that costs, and also when the password is known:
-	// the credentials of an allocation end, and with them its refreshes. Where the policy
-	// ignores the expiry, that of the user who has the allocation is no matter; known tells of
-	// an allocation whose user has the same name, as far as a hash of it says.
+	// The expiry is checked before anything that costs, and also when the password is known.
+	// known tells of an allocation whose user has the same name, as far as a hash of it says.
 	if (k->p->nb_secrets == 0 || !rest_expiry(k->name, k->name_len, &expiry_s))
 		return TURN_REFUSED_USER_UNKNOWN;
+	past = expiry_s < wall_s;
 	out->expiry_s = expiry_s;
-	out->guess = expiry_s >= wall_s;
-	if (!out->guess && (known == NULL || k->p->rest_expiry != TURN_REST_IGNORED))
+	out->guess = !past;
+	if (past && !is_past_ignored(k, known))
 		return TURN_REFUSED_REST_EXPIRED;
 	if (!stun_userhash(k->c, k->name, k->name_len, k->p->realm, userhash))
 		return TURN_REFUSED_INTERNAL;
@@ -106,8 +115,9 @@ static enum turn_refusal rest_verify(const struct check *k, uint64_t wall_s,
 		memcpy(out->mac, known->mac, sizeof(out->mac));
 		return TURN_GRANTED;
 	}
-	if (!out->guess) // the allocation is of somebody else, or signed by another algorithm
+	if (past && k->m->method == STUN_ALLOCATE) // of somebody else, or by another algorithm
 		return TURN_REFUSED_REST_EXPIRED;
+	out->guess = true;
 	for (uint32_t i = 0; i < k->p->nb_secrets; i++)
 		if (stun_rest_mac(k->c, k->p->secrets[i], k->name, k->name_len, out->mac) &&
 			rest_signed(k, out->mac, &out->key))

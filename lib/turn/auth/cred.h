@@ -49,11 +49,12 @@ struct stun_key cred_token_key(
 // Authenticates a request whose nonce is valid and which has MESSAGE-INTEGRITY or -SHA256, USERNAME
 // or USERHASH, REALM and NONCE (RFC 8489 9.2.4, from "password algorithms" on). known is the cred
 // of the allocation on the 5-tuple, or NULL: it spares a REST user the derivation of the MAC from
-// the secrets, never the check of the expiry. wall_s is the time of day in seconds. Returns
+// the secrets. wall_s is the time of day in seconds. Returns
 // TURN_GRANTED or why not. TURN_REFUSED_ALGORITHMS is a bid-down: PASSWORD-ALGORITHMS differs from
 // what we sent, only one of the pair is there, or the algorithm is not in the list. A configured
 // user of the name is tried first. A REST name is "expiry" or "expiry:id" (decimal seconds): it
-// costs at most nb_secrets derivations, and none when expired. Where the realm has keys of tokens,
+// costs at most nb_secrets derivations. One that has expired is refused before that; where the
+// policy ignores the expiry, only in an Allocate. Where the realm has keys of tokens,
 // a request with ACCESS-TOKEN is judged by that alone (oauth.h). Without one, on the 5-tuple of an
 // allocation that was made by a token, its key is known.
 enum turn_refusal cred_verify(const struct turn_policy *p, struct stun_crypto *c,

@@ -508,6 +508,7 @@ static void test_seconds_take_units(void **state)
 		"{default: 20m, max: 2h, permission: 5m, channel: 10m}");
 	assert_int_equal(c->turn.limits.lifetime_default_s, 1200);
 	assert_int_equal(c->turn.limits.lifetime_max_s, 7200);
+	assert_int_equal(c->turn.rest_expiry, TURN_REST_IGNORED);
 	assert_int_equal(c->turn.limits.permission_s, 300);
 	assert_int_equal(c->turn.limits.channel_s, 600);
 	conf_free(c);

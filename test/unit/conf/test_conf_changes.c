@@ -108,8 +108,8 @@ static void values_are_told_as_the_files_have_them(void **state)
 	assert_one("ports[wan].device", "net_a", "net_b", false);
 	change("bits: 2M", "bits: 64k");
 	assert_one("limits.rates.user.to-peers.bits", "2000000", "64000", true);
-	change("realm: turn.test", "realm: turn.test\n  rest-expiry: ignored");
-	assert_one("auth.rest-expiry", "refresh-refused", "ignored", true);
+	change("realm: turn.test", "realm: turn.test\n  rest-expiry: ends-session");
+	assert_one("auth.rest-expiry", "ignored", "ends-session", true);
 	change("rotate: 64M", "rotate: 1M, journal: true");
 	assert_int_equal(nb_told, 2);
 	assert_told(0, "records.journal", "false", "true", true);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // RFC 8016 rule by rule, on the worker that has the allocation: who gets a ticket, what a Refresh
 // with one does, and when the old 5-tuple goes.
+#include <stdio.h>
+#include <string.h>
+
 #include "mobile_world.h"
 
 #define PEER "10.98.0.1"
@@ -101,6 +104,29 @@ static void test_plain_refresh(void **state)
 	assert_int_equal(mobile_refresh(&w, &ivan, 900), 0);
 	assert_string_equal(ivan.ticket, first);
 	assert_false(stun_has(w.answer, STUN_MOBILITY_TICKET));
+}
+
+// A client moves although the time in its REST name has passed since the Allocate, to a 5-tuple of
+// another worker, too.
+static void test_expired_name(void **state)
+{
+	struct mobile_client ann = mobile_ivan("198.51.100.7", 5000), moved;
+	char name[40], password[STUN_REST_PASSWORD_SIZE];
+
+	snprintf(name, sizeof(name), "%u:ann", FIXTURE_WALL_S + 300);
+	assert_true(stun_rest_password(w.f.crypto, "s3cret", name, strlen(name), password));
+	ann.c.user = name;
+	ann.c.password = password;
+	assert_int_equal(mobile_allocate(&w, &ann), 0);
+	mobile_advance(&w, 302 * 1000);
+	moved = elsewhere(&ann);
+	assert_int_equal(mobile_show(&w, &moved), 0);
+	ann = mobile_at(&moved, "203.0.113.10", 6001);
+	ann.far = true;
+	assert_int_equal(mobile_show(&w, &ann), 0);
+	moved = mobile_at(&moved, "203.0.113.11", 6001);
+	assert_int_equal(mobile_allocate(&w, &moved), 401);
+	assert_int_equal(mobile_refresh(&w, &ann, 0), 0);
 }
 
 // 3.2.2: the old 5-tuple is heard and spoken to until the client has sent on the new one.
@@ -503,6 +529,7 @@ int main(void)
 		T(test_not_empty),
 		cmocka_unit_test_setup_teardown(test_forbidden, setup_off, mobile_teardown),
 		T(test_plain_refresh),
+		T(test_expired_name),
 		T(test_old_stays_until_used),
 		T(test_by_send),
 		T(test_by_request),

@@ -41,6 +41,7 @@ struct turn_config fixture_config(void)
 		.secrets = secrets,
 		.nb_secrets = 1,
 		.nonce_lifetime_s = 600,
+		.rest_expiry = TURN_REST_IGNORED,
 		.nonce_secret = (char *)"",
 		.listeners = listeners,
 		.nb_listeners = 2,

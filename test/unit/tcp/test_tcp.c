@@ -4,6 +4,7 @@
 #include "turn_fixture.h"
 
 #include <limits.h>
+#include <stdio.h>
 
 #include "addr_text.h"
 #include "turn_listing.h"
@@ -440,6 +441,26 @@ static void allocate_in_a_fleet_takes_the_nonce_of_another_port(void **state)
 	assert_int_equal(ask(&moved), 438); // from there alone
 }
 
+// A call whose REST name has expired opens connections for data, too.
+static void an_expired_name_binds(void **state)
+{
+	struct fixture_client ann = ivan, data = ivan;
+	char name[40], password[STUN_REST_PASSWORD_SIZE];
+
+	snprintf(name, sizeof(name), "%u:ann", FIXTURE_WALL_S + 300);
+	assert_true(stun_rest_password(f.crypto, "s3cret", name, strlen(name), password));
+	ann.user = data.user = name;
+	ann.password = data.password = password;
+	data.at.port++;
+	allocate(&ann);
+	fixture_advance(&f, 302 * 1000);
+	ann.nonce_len = 0;
+	assert_int_equal(connect_to(&ann, "10.99.0.9", 80), UINT_MAX);
+	assert_int_equal(bind_id(&data, 77), UINT_MAX);
+	begin_allocate();
+	assert_int_equal(ask(&data), 401);
+}
+
 static void connection_bind_is_refused(void **state)
 {
 	fixture_begin(&f, STUN_REQUEST, STUN_CONNECTION_BIND);
@@ -517,6 +538,7 @@ int main(void)
 		TEST(connection_bind_says_who_asks),
 		TEST(connection_bind_takes_the_nonce_of_the_control_connection),
 		TEST(allocate_in_a_fleet_takes_the_nonce_of_another_port),
+		TEST(an_expired_name_binds),
 		TEST(connection_bind_is_refused),
 		TEST(a_peer_needs_a_permission),
 	};

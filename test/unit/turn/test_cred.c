@@ -87,6 +87,7 @@ static struct turn_policy *policy_with(uint32_t nb_secrets)
 		.nb_secrets = nb_secrets,
 		.nonce_secret = (char *)"",
 		.nonce_lifetime_s = 600,
+		.rest_expiry = TURN_REST_IGNORED,
 		.workers = 1};
 
 	users[1].md5 = key_of(STUN_ALG_MD5, "onlymd5", REALM, "pw");
@@ -123,6 +124,7 @@ struct request {
 	bool sha256; // MESSAGE-INTEGRITY-SHA256
 	uint64_t wall_s; // 0 = WALL
 	const struct turn_cred *known;
+	enum stun_method method; // 0 = Allocate
 };
 
 static struct turn_cred cred; // result of the last one
@@ -137,7 +139,8 @@ static enum turn_refusal verify_with(const struct turn_policy *p, const struct r
 	enum turn_refusal why;
 	uint8_t *exact;
 
-	stun_begin(&w, bytes, sizeof(bytes), STUN_REQUEST, STUN_ALLOCATE, tid);
+	stun_begin(&w, bytes, sizeof(bytes), STUN_REQUEST,
+		r->method != 0 ? r->method : STUN_ALLOCATE, tid);
 	if (r->user != NULL)
 		stun_put(&w, STUN_USERNAME, r->user, strlen(r->user));
 	if (r->userhash != NULL)
@@ -474,6 +477,28 @@ static void test_rest_expired(void **state)
 	assert_int_equal(derivations, 0);
 }
 
+// Past its time a name makes no allocation. What else it asks for is judged by the password, and
+// counts as a try.
+static void test_rest_past(void **state)
+{
+	struct request r = rest_request("1700000000:bob", "south", false);
+
+	r.wall_s = 1700000001;
+	assert_int_equal(verify(&r), TURN_REFUSED_REST_EXPIRED);
+	assert_false(cred.guess);
+	r.method = STUN_REFRESH;
+	assert_int_equal(verify(&r), 0);
+	assert_int_equal(derivations, 2);
+	r = rest_request("1700000000:bob", "west", false);
+	r.wall_s = 1700000001;
+	r.method = STUN_CONNECTION_BIND;
+	assert_int_equal(verify(&r), TURN_REFUSED_REST_PASSWORD);
+	assert_true(cred.guess);
+	policy->rest_expiry = TURN_REST_ENDS;
+	assert_int_equal(verify(&r), TURN_REFUSED_REST_EXPIRED);
+	policy->rest_expiry = TURN_REST_IGNORED;
+}
+
 // What is not a number of seconds is not a REST name, whoever signs it.
 static void test_rest_malformed(void **state)
 {
@@ -545,9 +570,14 @@ static void test_known(void **state)
 		assert_cred(&r, modern ? STUN_ALG_SHA256 : STUN_ALG_MD5, "1800000000:bob");
 		r.wall_s = 1800000000;
 		assert_int_equal(verify(&r), 0);
-		r.wall_s = 1800000001; // the expiry counts for a Refresh too
+		r.wall_s = 1800000001; // an Allocate that is sent again
+		assert_int_equal(verify(&r), 0);
+		assert_int_equal(derivations, 0);
+		policy->rest_expiry = TURN_REST_REFRESH_REFUSED;
+		r.method = STUN_REFRESH;
 		assert_int_equal(verify(&r), TURN_REFUSED_REST_EXPIRED);
 		assert_int_equal(derivations, 0);
+		policy->rest_expiry = TURN_REST_IGNORED;
 
 		// A new password of the same name (a secret was added), and a wrong one.
 		r = rest_request("1800000000:bob", "north", modern);
@@ -658,6 +688,7 @@ int main(void)
 		cmocka_unit_test(test_wrong_algorithm),
 		cmocka_unit_test(test_rest),
 		cmocka_unit_test(test_rest_expired),
+		cmocka_unit_test(test_rest_past),
 		cmocka_unit_test(test_rest_malformed),
 		cmocka_unit_test(test_no_secrets),
 		cmocka_unit_test(test_shadowed),

@@ -201,6 +201,38 @@ static void refresh_is_refused(void **state)
 	fixture_close(&f);
 }
 
+// Unless the configuration says otherwise a call goes on whose name has expired two seconds ago.
+static void calls_outlive_the_name(void **state)
+{
+	struct fixture_client n = open_rest(TURN_REST_IGNORED);
+
+	(void)state;
+	assert_int_equal(fixture_allocate(&f, &n, 4), 0);
+	pass(&n, EXPIRES_S + 2);
+	assert_int_equal(fixture_permit(&f, &n, PEER), 0);
+	assert_int_equal(fixture_bind(&f, &n, CHANNEL, PEER, PEER_PORT), 0);
+	assert_int_equal(fixture_refresh(&f, &n, 600), 0);
+	assert_int_equal(to_peer(&n), TURN_OK);
+	assert_int_equal(fixture_refresh(&f, &n, 0), 0);
+	fixture_close(&f);
+}
+
+// Without an allocation such a name is good for nothing, and a wrong password is wrong.
+static void an_expired_name_makes_nothing(void **state)
+{
+	struct fixture_client n = open_rest(TURN_REST_IGNORED);
+
+	(void)state;
+	pass(&n, EXPIRES_S + 2);
+	assert_int_equal(fixture_allocate(&f, &n, 4), 401);
+	assert_int_equal(fixture_permit(&f, &n, PEER), 437);
+	assert_int_equal(fixture_refresh(&f, &n, 600), 437);
+	n.password = "guessed";
+	assert_int_equal(fixture_refresh(&f, &n, 600), 401);
+	assert_int_equal(fixture_stats(&f).allocations, 0);
+	fixture_close(&f);
+}
+
 // The allocation goes on as long as it is refreshed, with all that it can ask for. No other is made
 // with the name, neither here nor by another client, and nobody else's password serves it.
 static void expiry_is_ignored(void **state)
@@ -270,6 +302,8 @@ int main(void)
 		cmocka_unit_test(the_longer_permission_counts),
 		cmocka_unit_test(lives_as_the_rfc_says),
 		cmocka_unit_test(refresh_is_refused),
+		cmocka_unit_test(calls_outlive_the_name),
+		cmocka_unit_test(an_expired_name_makes_nothing),
 		cmocka_unit_test(expiry_is_ignored),
 		cmocka_unit_test(session_ends),
 	};
