@@ -10,8 +10,28 @@ BALANCERS = ["127.0.0.1", "::1"]  # of tcp-proxy-port: coturn does not name them
 LOW, HIGH = 49152, 65535
 RELAY_LOWEST = 1024
 THREADS_MAX = 128
-RESERVED = "ip_local_reserved_ports"
+FILL_IN = "PUBLIC-ADDRESS"
+RESERVED, RANGE = "ip_local_reserved_ports", "ip_local_port_range"
+KERNELS = (32768, 60999)  # that Linux gives to its own sockets, if it is told nothing
+LEAST_LEFT = 4096  # of these a machine needs for itself
+LEAST_USUAL = 10000  # many services listen below
 DROP_INS = "conf/slipring.service.d"
+
+
+def keep_off(low, high):
+    """How the kernel is kept off relay ports, and what is left to it."""
+    left = sum(not low <= port <= high for port in range(KERNELS[0], KERNELS[1] + 1))
+    if left >= LEAST_LEFT:
+        return f"`sysctl -w net.ipv4.{RESERVED}={low}-{high}`, which leaves it {left}"
+    below, above = (RELAY_LOWEST, low - 1), (high + 1, HIGH)
+    first, last = max(below, above, key=lambda gap: gap[1] - gap[0])
+    if first < LEAST_USUAL and last >= LEAST_USUAL + LEAST_LEFT:
+        first = LEAST_USUAL
+    first += (last - first) % 2 == 0  # the kernel wants one even, one odd
+    if last + 1 - first >= LEAST_LEFT:
+        return (f'`sysctl -w net.ipv4.{RANGE}="{first} {last}"`, which leaves it {last + 1 - first}; to'
+            f" reserve them would leave it {left}")  # fmt: skip
+    return f"make relay.ports smaller, which leave it {left}: it needs {LEAST_LEFT} in a row"
 
 
 class Network:
@@ -97,8 +117,24 @@ class Network:
 
     # -- ports
 
+    def asked_external(self):
+        """The address whose external one coturn asks somebody for, or None."""
+        line = self.settings.detects
+        if not line or self.external:
+            return None
+        own = next((a for a in self.needed() or self.at_hand if a.version == 4), None)
+        if own is None or own.is_global:
+            self.settings.tell(line, "no own address needs an external one", lost=False)
+            return None
+        self.settings.tell(line, f"nobody is asked: write the address that {own} has outside into"
+            f" external, in the place of {FILL_IN}")  # fmt: skip
+        return own, line
+
     def put_ports(self, streams):
         external = self.external_of()
+        asked = self.asked_external()
+        if asked:
+            external[asked[0]] = (FILL_IN, asked[1])
         for number, port in enumerate(self.ports):
             name = "wan" if number == 0 else f"wan{number + 1}"
             entry = {"name": Item(name), "device": Item(port.device, port.why)}
@@ -109,7 +145,7 @@ class Network:
                     rows.append(Item(f"{own}/{length}"))
                 else:
                     value = {"address": f"{own}/{length}", "external": str(public)}
-                    rows.append(Item(value, f"external-ip in line {line.number}"))
+                    rows.append(Item(value, f"{line.name} in line {line.number}"))
             entry["addresses"] = Item(rows)
             if port.gateways:
                 entry["gateway"] = Item([Item(str(gateway)) for gateway in port.gateways])
@@ -243,7 +279,7 @@ class Network:
         if kernels:
             at = self.document.sections["relay"]["ports"].value
             out.append(f"packet:{kernels[0]} takes Linux 6.6, and relay ports that the kernel gives to"
-                f" no socket of its own: `sysctl -w net.ipv4.{RESERVED}={at}`, and the same in"
+                f" no socket of its own: {keep_off(*map(int, at.split('-')))}; and the same in"
                 f" /etc/sysctl.d. The unit takes packet.conf of {DROP_INS}.")  # fmt: skip
         low = sorted({pair[1] for pair in self.transports() if pair[1] < 1024})
         if low:

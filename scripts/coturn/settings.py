@@ -2,11 +2,16 @@
 """What a file asks for: its settings by key, and what is to be told of each."""
 
 import difflib
+import re
 from dataclasses import dataclass
 
 from coturn.key import ALWAYS, NOT
 from coturn.keys import GONE, KEYS
-from coturn.syntax import Line, Refused
+from coturn.syntax import Line, Refused, span
+
+DETECT = "detect-external-ip"  # a program of coturn's container
+# As shells, container files and templates write them.
+VARIABLE = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)|\{\{.*?\}\}|^\$[A-Za-z_]\w*$|^%[A-Za-z_]+%$")
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,7 @@ class Settings:
 
     def __init__(self, lines):
         self.found, self.told = {}, []
+        self.detects = None  # the line that has coturn's container ask for its public address
         for line in lines:
             self.take(line)
         for name, pairs in self.found.items():
@@ -49,12 +55,21 @@ class Settings:
         """Sorts one line in, or says why not."""
         if line.cut:
             self.tell(line, "coturn reads at most 1023 bytes of a line, and the rest as another")
+        if line.name == DETECT or (line.name == "external-ip" and DETECT in line.value):
+            self.detects = line
+            return
         if line.name not in KEYS:
             self.tell(line, unknown(line.name), lost=line.name not in GONE)
+            return
+        if VARIABLE.search(line.value):
+            self.tell(line, "it is a variable of whatever starts coturn, not a value: write what it stands"
+                " for")  # fmt: skip
             return
         try:
             if not line.value.isascii():
                 line.value.encode()
+            if KEYS[line.name].kind is span and "/" in line.value:
+                self.tell(line, "coturn ends at a prefix: what is meant is taken", lost=False)
             self.found.setdefault(line.name, []).append((line, KEYS[line.name].read(line.value)))
         except UnicodeEncodeError:
             self.tell(line, "it is not UTF-8, which the file of slipring has to be")

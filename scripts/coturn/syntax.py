@@ -11,8 +11,11 @@ import re
 import socket
 from dataclasses import dataclass
 
+from coturn import commandline
+
 PIECE = 1023  # bytes that coturn reads at a time
 BLANKS = b" \t\n"
+GOES_ON = re.compile(rb"\s*(?:-|[^#=]*turnserver\b).*\\\s*", re.S)
 TRUE, FALSE = ("on", "ON", "On"), ("off", "OFF", "Off")
 
 
@@ -28,6 +31,7 @@ class Line:
     name: str
     value: str  # "" where there is none
     cut: bool = False  # the line is longer than coturn reads at a time, or what is left of such a one
+    option: bool = False  # of a command line
 
 
 def pieces(raw):
@@ -46,14 +50,38 @@ def setting(piece):
     return name, value
 
 
+def whole(raw):
+    """The bytes with command lines that go on behind a backslash as one line each: coturn's files have no
+    such lines. Empty ones stand for what has moved up."""
+    out, after = [], 0
+    for line in raw.split(b"\n"):
+        if after:
+            out[-after] = out[-after].rstrip()[:-1] + b" " + line.strip()
+            out.append(b"")
+            after += 1
+        else:
+            out.append(line)
+            after = 1
+        if not GOES_ON.fullmatch(out[-after]):
+            after = 0
+    return b"\n".join(out)
+
+
 def read(raw):
-    """The settings of a file's bytes. What is not UTF-8 has surrogates in it."""
-    found = []
-    for number, piece, cut in pieces(raw):
-        piece = piece.lstrip(BLANKS)
-        if piece.startswith(b"#") or not piece.rstrip(b" \t\r\n\v\f"):
+    """The settings of a file's bytes. What is not UTF-8 has surrogates in it. A byte order mark, which
+    would lose the first key with coturn, is none; a line of several options of the command line is read
+    as one."""
+    found, raw = [], raw.removeprefix(b"\xef\xbb\xbf")
+    for number, piece, cut in pieces(whole(raw)):
+        piece = piece.lstrip(BLANKS).rstrip(b" \t\r\n\v\f")
+        if piece.startswith(b"#") or not piece:
             continue
-        name, value = setting(piece.rstrip(b" \t\r\n\v\f"))
+        text = piece.decode(errors="surrogateescape")
+        if commandline.is_one(text):
+            options = commandline.split(text)
+            found += [Line(number, name, value, cut, True) for name, value in options]
+            continue
+        name, value = setting(piece)
         decode = lambda part: part.decode(errors="surrogateescape")
         found.append(Line(number, decode(name), decode(value), cut))
     return found
@@ -108,9 +136,13 @@ def address(text):
 
 
 def span(text):
-    """(first, last) of "a" or "a-b". There are no prefixes."""
+    """(first, last) of "a" or "a-b"; and of "a/8", at which coturn ends."""
     if "/" in text:
-        raise Refused(f"coturn ends at '{text}': it takes an address or FIRST-LAST, and no prefixes")
+        try:
+            network = ipaddress.ip_network(text.strip(), strict=False)
+        except ValueError:
+            raise Refused(f"coturn ends at '{text}': it takes an address or FIRST-LAST") from None
+        return network[0], network[-1]
     low, dash, high = text.partition("-")
     first = address(low)
     last = address(high) if dash else first

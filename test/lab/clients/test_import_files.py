@@ -9,6 +9,7 @@ turnutils_uclient calls through it.
 
 import os
 import re
+import shlex
 import subprocess
 
 import lab as labs
@@ -159,8 +160,10 @@ def taken_over(lab, name, text, options, code, says, pair):
 
 def prepare(lab, text):
     """Does what a comment of the file asks for: the kernel keeps off the relay ports."""
-    command = re.search(r"`(sysctl -w net\.ipv4\.ip_local_reserved_ports=\S+)`", text)
-    lab.dut.run(*command[1].split())
+    text = re.sub(r"\n# ?", " ", text)
+    command = re.search(r"`(sysctl -w net\.ipv4\.ip_local_\w+=[^`]+)`", text)
+    lab.dut.run("sysctl", "-w", "net.ipv4.ip_local_port_range=32768 60999")  # as on any machine
+    lab.dut.run(*shlex.split(command[1]))
 
 
 def check(lab, name, text):

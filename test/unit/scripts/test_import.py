@@ -123,7 +123,8 @@ class Values(unittest.TestCase):
         self.assertEqual(str(syntax.address(" ::1 ")), "::1")
         self.refused(syntax.address, "256.0.0.1.invalid", "a b")
         self.assertEqual([str(a) for a in syntax.span("10.0.0.1-10.0.0.9")], ["10.0.0.1", "10.0.0.9"])
-        self.refused(syntax.span, "10.0.0.0/8", "10.0.0.9-10.0.0.1", "10.0.0.1-::1")
+        self.assertEqual([str(a) for a in syntax.span("10.1.0.0/8")], ["10.0.0.0", "10.255.255.255"])
+        self.refused(syntax.span, "10.0.0.0/x", "10.0.0.9-10.0.0.1", "10.0.0.1-::1")
         self.assertEqual(syntax.endpoint("[::1]:9", 0), (ipaddress.ip_address("::1"), 9))
         self.assertEqual(syntax.endpoint("10.0.0.1", 5), (ipaddress.ip_address("10.0.0.1"), 5))
 
@@ -145,13 +146,63 @@ class Lines(unittest.TestCase):
     def test_lines_that_coturn_ignores(self):
         self.has("--no-tcp\n", "t.conf:1: --no-tcp: coturn ignores this line", "'no-tcp', without dashes")
         self.has("no-tcpp\n", "'no-tcp' is one")
-        self.has("\ufeffno-tcp\n", "t.conf:1: \\ufeffno-tcp: coturn ignores")
         self.has("no-loopback-peers\n", "coturn 4.17 has no such key. Always so here")
 
     def test_a_value_at_which_coturn_ends(self):
         self.has("lt-cred-mech # for old ones\n", "coturn ends at the value", "in a line of its own")
         self.has("listening-port=70000\n", "coturn ends at '70000'")
-        self.has("denied-peer-ip=10.0.0.0/8\n", "coturn ends at '10.0.0.0/8'")
+        self.has("denied-peer-ip=10.0.0.0/99\n", "coturn ends at '10.0.0.0/99'")
+
+    def test_what_is_plainly_meant_is_taken(self):
+        text = "denied-peer-ip=10.0.0.0/8\nallowed-peer-ip=10.1.2.0/24\n" + BASE
+        self.assertIn("deny:\n    - 10.0.0.0/8\n", made(text))
+        self.assertIn("allow:\n    - 10.1.2.0/24\n", made(text))
+        self.assertIn("coturn ends at a prefix: what is meant is taken", told(text)[0])
+        self.assertFalse(imported(text).lost)
+        # a byte order mark, which with coturn loses the first key
+        self.assertNotIn("transport: tcp", made("\ufeffno-tcp\n" + BASE))
+        self.assertEqual(told("\ufeff" + BASE), [])
+        self.assertIn("realm: turn.test\n", made("\ufeff" + BASE))
+
+    def test_variables_ask(self):
+        for name, value in (("static-auth-secret", "${TURN_SECRET}"), ("realm", "${REALM:-x}"),
+                ("realm", "$REALM"), ("static-auth-secret", "{{ turn_secret }}"),
+                ("user", "ivan:${PASSWORD}"), ("listening-ip", "$(hostname -i)")):  # fmt: skip
+            text = f"{name}={value}\n" + BASE.replace("realm=turn.test\n", "" if name == "realm" else
+                "realm=turn.test\n")  # fmt: skip
+            done = imported(text)
+            self.assertIn(f"t.conf:1: {name}: it is a variable", done.told[0].shown("t.conf"))
+            self.assertTrue(done.lost)
+            self.assertNotIn(value, made(text))
+        self.assertIn("password: \"a$b\"", made("realm=x\nuser=ivan:a$b\n"))
+
+    def test_a_public_address_is_left_to_fill_in(self):
+        links = [{"ifname": "eth0", "flags": [], "addr_info": [{"local": "10.0.0.5", "prefixlen": 24}]}]
+        for text in ("external-ip=$(detect-external-ip)\n", "detect-external-ip\n"):
+            done = imported(text + BASE, links=links)
+            self.assertTrue(done.lost)
+            self.assertIn("external: PUBLIC-ADDRESS", "\n".join(done.lines()))
+            self.assertIn("write the address that 10.0.0.5 has outside", done.told[0].text)
+
+    def test_command_lines(self):
+        for raw, found in (
+            (b"-a -v -L 192.0.2.5 -r turn.test -u ivan:pw", "lt-cred-mech verbose listening-ip=192.0.2.5"
+                " realm=turn.test user=ivan:pw"),
+            (b"--lt-cred-mech --realm=turn.test --min-port 50000 -f", "lt-cred-mech realm=turn.test"
+                " min-port=50000 fingerprint"),
+            (b"turnserver -n --no-tcp", "no-tcp"),
+            (b"exec /usr/bin/turnserver -avf -X192.0.2.7/10.0.0.5 -c /etc/x -o", "lt-cred-mech verbose"
+                " fingerprint external-ip=192.0.2.7/10.0.0.5"),
+            (b"command: --realm='a b' --no-cli", "realm=a b no-cli"),
+            (b"-a -w", "lt-cred-mech -w"),
+            (b"--no-tcp", "--no-tcp"),
+            (b"user=a:-b -c", "user=a:-b -c"),
+        ):  # fmt: skip
+            lines = syntax.read(raw + b"\n")
+            self.assertEqual(" ".join(l.name + (f"={l.value}" if l.value else "") for l in lines), found)
+        lines = syntax.read(b"# a unit's\nturnserver -n \\\n  --realm=x \\\n  --no-udp\nno-tcp\n")
+        self.assertEqual([(l.number, l.name) for l in lines], [(2, "realm"), (2, "no-udp"), (5, "no-tcp")])
+        self.assertIn("bad quotes", told("-a -u 'x\n" + BASE)[0])
 
     def test_keys_given_again(self):
         self.has("min-port=50000\nmin-port=51000\n", "t.conf:1: min-port: line 2 says it again")
@@ -199,7 +250,14 @@ class Network(unittest.TestCase):
 
     def test_what_to_do_beside_the_file(self):
         said = "\n".join(imported(BASE).reminders)
-        self.assertIn("`sysctl -w net.ipv4.ip_local_reserved_ports=49152-65535`", said)
+        self.assertIn("`sysctl -w net.ipv4.ip_local_reserved_ports=49152-65535`, which leaves it 16384",
+            said)  # fmt: skip
+        for low, high, what in ((32769, 65535, '=`sysctl -w net.ipv4.ip_local_port_range="10001 32768"`'
+                ", which leaves it 22768; to reserve them would leave it 1;"),
+                (1024, 63000, "=make relay.ports smaller, which leave it 0"),
+                (40000, 40100, "=`sysctl -w net.ipv4.ip_local_reserved_ports=40000-40100`")):
+            said_of = "\n".join(imported(f"min-port={low}\nmax-port={high}\n" + BASE).reminders)
+            self.assertIn(what[1:], said_of)  # fmt: skip
         self.assertIn("The unit takes packet.conf of conf/slipring.service.d", said)
         self.assertNotIn("process-user.conf", said)
         self.assertIn("coturn also listens at the addresses of eth1", said)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Options of turnserver's command line that stand where a file was expected: copied from a unit, a
+container or a script.
+"""
+
+import re
+import shlex
+
+LETTERS = {
+    "d": "listening-device", "p": "listening-port", "L": "listening-ip", "i": "relay-device",
+    "E": "relay-ip", "X": "external-ip", "m": "relay-threads", "u": "user", "r": "realm",
+    "q": "user-quota", "Q": "total-quota", "s": "max-bps", "B": "bps-capacity", "b": "userdb",
+    "e": "psql-userdb", "M": "mysql-userdb", "N": "redis-userdb", "O": "redis-statsdb", "l": "log-file",
+    "C": "rest-api-separator", "A": "allocation-default-address-family", "c": "c",
+}  # fmt: skip
+FLAGS = {
+    "v": "verbose", "V": "Verbose", "o": "daemon", "f": "fingerprint", "a": "lt-cred-mech",
+    "z": "no-auth", "S": "stun-only", "K": "keep-address-family", "n": "n",
+}  # fmt: skip
+ALONE = {"n", "c", "daemon"}  # say which file is read, and how: nothing to be taken over
+BEGIN = re.compile(r"\s*(?:command:|exec)?\s*(?:\S*turnserver\s+)?(?=--?[A-Za-z])")
+
+
+def is_one(text):
+    """Whether a line of a file has several options, or the program's name before one."""
+    begin = BEGIN.match(text)
+    return bool(begin) and ("turnserver" in begin[0] or len(re.findall(r"(?:^|\s)--?[A-Za-z]", text)) > 1)
+
+
+def letters(word, following):
+    """(name, value, whether the next word was taken) of "-av", "-L1.2.3.4" and "-L", in turn."""
+    for at, letter in enumerate(word[1:], 2):
+        if letter in FLAGS:
+            yield FLAGS[letter], "", False
+        elif letter in LETTERS:
+            value, rest = word[at:].removeprefix("="), bool(word[at:])
+            yield LETTERS[letter], value if rest else following or "", not rest and following is not None
+            return
+        else:
+            yield "-" + letter, "", False
+
+
+def split(text):
+    """[(name, value)] of all options."""
+    begin = BEGIN.match(text)
+    try:
+        words = shlex.split(text[begin.end() :])
+    except ValueError:
+        return [("bad quotes", "")]
+    found, at = [], 0
+    while at < len(words):
+        word, following = words[at], words[at + 1] if at + 1 < len(words) else None
+        at += 1
+        if following is not None and re.match(r"--?[A-Za-z]", following):
+            following = None
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            if not equals and following is not None:
+                value, at = following, at + 1
+            found.append((name, value))
+        elif word.startswith("-") and len(word) > 1:
+            for name, value, taken in letters(word, following):
+                at += taken
+                found.append((name, value))
+        else:
+            found.append((word, ""))
+    return [(name, value) for name, value in found if name not in ALONE]
