@@ -10,6 +10,7 @@
 #include "stream.h"
 #include "stun.h"
 #include "turn_refusal.h"
+#include "turn_rest.h"
 
 #define WAYS 16
 #define USERS 4096
@@ -96,14 +97,12 @@ struct turn_event attempts_event(const struct attempt *a)
 
 const char *attempts_user(const char *name, size_t *len)
 {
-	size_t at = 0;
+	struct turn_rest_name rest;
 
-	while (at < *len && name[at] >= '0' && name[at] <= '9')
-		at++;
-	if (at == 0 || at + 1 >= *len || name[at] != ':')
+	if (!turn_rest_read(name, *len, &rest) || rest.id_len == 0)
 		return name;
-	*len -= at + 1;
-	return name + at + 1;
+	*len = rest.id_len;
+	return rest.id;
 }
 
 static uint64_t name_key(const struct attempts *a, const struct attempts_who *who)

@@ -5,6 +5,7 @@
 #include "auth/cred.h"
 #include "auth/oauth.h"
 #include "auth/policy.h"
+#include "turn_rest.h"
 
 const uint8_t cred_algorithms[8] = {0, STUN_ALG_SHA256, 0, 0, 0, STUN_ALG_MD5, 0, 0};
 
@@ -40,20 +41,6 @@ static bool algorithm_of(const struct stun_msg *m, enum stun_algorithm *alg)
 	if (chosen == (uint32_t)STUN_ALG_SHA256 << 16)
 		*alg = STUN_ALG_SHA256;
 	return chosen == (uint32_t)*alg << 16;
-}
-
-// Reads the expiry of a REST name: "expiry" or "expiry:id", decimal seconds. A number beyond 64
-// bits is no time.
-static bool rest_expiry(const uint8_t *name, size_t len, uint64_t *expiry_s)
-{
-	size_t i;
-
-	*expiry_s = 0;
-	for (i = 0; i < len && name[i] >= '0' && name[i] <= '9'; i++)
-		if (__builtin_mul_overflow(*expiry_s, 10, expiry_s) ||
-			__builtin_add_overflow(*expiry_s, name[i] - '0', expiry_s))
-			return false;
-	return i > 0 && (i == len || name[i] == ':');
 }
 
 static bool signed_with(const struct check *k, const struct stun_key *key)
@@ -93,15 +80,17 @@ static enum turn_refusal rest_verify(const struct check *k, uint64_t wall_s,
 	const struct turn_cred *known, struct turn_cred *out)
 {
 	uint8_t userhash[32];
-	uint64_t expiry_s;
+	struct turn_rest_name rest;
 	bool past;
 
 	// The expiry is checked before anything that costs, and also when the password is known.
 	// known tells of an allocation whose user has the same name, as far as a hash of it says.
-	if (k->p->nb_secrets == 0 || !rest_expiry(k->name, k->name_len, &expiry_s))
+	if (k->p->nb_secrets == 0)
 		return TURN_REFUSED_USER_UNKNOWN;
-	past = expiry_s < wall_s;
-	out->expiry_s = expiry_s;
+	if (!turn_rest_read(k->name, k->name_len, &rest))
+		return TURN_REFUSED_USER_UNKNOWN;
+	past = rest.expiry_s < wall_s;
+	out->expiry_s = rest.expiry_s;
 	out->guess = !past;
 	if (past && !is_past_ignored(k, known))
 		return TURN_REFUSED_REST_EXPIRED;
@@ -239,9 +228,7 @@ enum turn_refusal cred_verify(const struct turn_policy *p, struct stun_crypto *c
 bool cred_quota_ident(const struct turn_policy *p, struct stun_crypto *c, const struct stun_msg *m,
 	const struct turn_cred *cred, uint8_t out[TURN_IDENT_LEN])
 {
-	const uint8_t *name = m->data + m->off[STUN_USERNAME];
-	const size_t len = m->alen[STUN_USERNAME];
-	const uint8_t *colon = cred->rest ? memchr(name, ':', len) : NULL;
+	struct turn_rest_name rest = {0};
 	uint8_t userhash[32];
 
 	if (cred_is_token(cred)) {
@@ -251,9 +238,11 @@ bool cred_quota_ident(const struct turn_policy *p, struct stun_crypto *c, const 
 		return true;
 	}
 	memcpy(out, cred->ident, TURN_IDENT_LEN);
-	if (colon == NULL || colon + 1 == name + len)
+	if (!cred->rest ||
+		!turn_rest_read(m->data + m->off[STUN_USERNAME], m->alen[STUN_USERNAME], &rest) ||
+		rest.id_len == 0)
 		return true;
-	if (!stun_userhash(c, colon + 1, (size_t)(name + len - colon - 1), p->realm, userhash))
+	if (!stun_userhash(c, rest.id, rest.id_len, p->realm, userhash))
 		return false;
 	memcpy(out, userhash, TURN_IDENT_LEN);
 	return true;

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads REST names as applications write them. All of a name is what its password is made of, so
+// reading it leniently lets nobody in whom a secret does not.
+#include <string.h>
+
+#include "turn_rest.h"
+
+#define LEAST_DIGITS 9 // of a time since 1973
+#define SINCE_2001_S UINT64_C(1000000000)
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+// Reads digits and perhaps a fraction, up to the end. False when there is anything else, or more
+// than milliseconds could be.
+static bool read_time(const char *at, const char *end, uint64_t *s)
+{
+	const char *begin = at;
+
+	for (*s = 0; at < end && is_digit(*at); at++) {
+		*s = 10 * *s + (uint64_t)(*at - '0');
+		if (*s >= TURN_REST_TIME_END)
+			return false;
+	}
+	if (at == begin)
+		return false;
+	if (at < end && *at == '.')
+		for (at++; at < end && is_digit(*at); at++)
+			;
+	return at == end;
+}
+
+bool turn_rest_read(const void *name, size_t len, struct turn_rest_name *out)
+{
+	const char *begin = name, *end = begin + len;
+	const char *colon = len > 0 ? memchr(name, ':', len) : NULL;
+	const char *first = colon != NULL ? colon : end;
+	const char *second = colon != NULL ? colon + 1 : end;
+	uint64_t s, other;
+
+	if (read_time(begin, first, &s)) {
+		// a number in the place of the time: the id stands before the time
+		if (s > 0 && s < SINCE_2001_S && read_time(second, end, &other) &&
+			other >= SINCE_2001_S)
+			return false;
+		*out = (struct turn_rest_name){s, second, (size_t)(end - second)};
+		return true;
+	}
+	if (first == begin || !read_time(second, end, &s))
+		return false;
+	*out = (struct turn_rest_name){s, begin, (size_t)(first - begin)};
+	return true;
+}
