@@ -119,6 +119,7 @@ on        -
 offloads  -
 members   -
 link      g link_up        1 when the link is up.
+trouble   g trouble        1 when something else keeps the port from its work; status says what.
 mtu       g mtu_bytes      MTU of the port.
 vlan      g vlan           VLAN id of the port; 0 = untagged.
 rx_queues g rx_queues      Receive queues.

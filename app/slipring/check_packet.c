@@ -12,6 +12,7 @@
 
 #include "devices/packet_spec.h"
 #include "link/kernel_ports.h"
+#include "packet/ingress.h"
 
 #define AT(c, f, k) ((struct conf_at){c, &(c)->f, 0, k})
 
@@ -54,6 +55,20 @@ static void check_addresses(
 					(addr_is_v4(&p->addresses[i].addr) ? 96 : 0),
 				name);
 	freeifaddrs(list);
+}
+
+// --- programs of others --------------------------------------------------------------------------
+
+static void check_ingress(
+	const struct conf *c, uint32_t port, const char *name, struct conf_report *r)
+{
+	char names[160];
+
+	if (port_ingress_others(name, names, sizeof(names)) > 0)
+		conf_tell(r, CONF_WARNING, AT(c, ports[port].device, "ports"),
+			"others have programs at the ingress of %s (%s): ours goes before them, so "
+			"that they neither see nor judge the UDP that is ours (see `bpftool net`)",
+			name, names);
 }
 
 // --- ports that the kernel chooses ---------------------------------------------------------------
@@ -215,6 +230,13 @@ static void check_sockets(
 
 // --- all -----------------------------------------------------------------------------------------
 
+static void check_interface(
+	const struct conf *c, uint32_t port, const char *name, struct conf_report *r)
+{
+	check_addresses(c, port, name, r);
+	check_ingress(c, port, name, r);
+}
+
 void check_packets(const struct conf *c, const char *sysctl, const char *net, struct conf_report *r)
 {
 	bool any = false;
@@ -229,7 +251,7 @@ void check_packets(const struct conf *c, const char *sysctl, const char *net, st
 			conf_tell(r, CONF_WARNING, AT(c, ports[i].device, "ports"),
 				"there is no interface %s (yet): see `ip link`", spec.name);
 		else
-			check_addresses(c, i, spec.name, r);
+			check_interface(c, i, spec.name, r);
 	}
 	if (!any)
 		return;

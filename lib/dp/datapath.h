@@ -38,7 +38,8 @@ struct turn_quota;
 struct turn_relay_map;
 struct worker;
 
-// A port and what workers need to know about it. Immutable while they run, except announce.
+// A port and what workers need to know about it. Immutable while they run, except announce, and
+// what the MAC is in where the kernel's interface changes it (ports_watch).
 struct dp_port {
 	struct port *port;
 	const struct conf_port *conf;
@@ -58,6 +59,7 @@ struct dp_port {
 	// Written by the mgmt lcore while workers read what is above.
 	bool link_up __rte_cache_aligned; // mgmt lcore only
 	uint32_t used; // members of a bond that carry packets, as bits; mgmt lcore only
+	uint16_t mtu; // of the port, as workers were told; mgmt lcore only
 	struct steering steering[2]; // [is_v4]
 } __rte_cache_aligned;
 
@@ -96,6 +98,7 @@ struct dp {
 	unsigned int nb_streams; // threads
 	uint64_t tsc_start, tsc_per_ms; // one clock for all workers: notes carry times
 	bool stopping; // mgmt writes, workers read
+	uint32_t wires; // grows when a port's MAC or MTU has changed; mgmt writes, workers read
 	uint64_t waiters; // workers that kicks may have to wake, as bits (workers/waiter.h)
 	struct exception *exception[CONF_PORTS_MAX]; // by port, NULL = none
 	unsigned int nb_exceptions;

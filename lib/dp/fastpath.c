@@ -87,6 +87,7 @@ void fastpath_wires_init(struct worker *w)
 {
 	uint32_t mtu = UINT16_MAX;
 
+	w->wires = __atomic_load_n(&w->dp->wires, __ATOMIC_ACQUIRE);
 	for (unsigned int p = 0; p < w->dp->nb_ports; p++) {
 		const struct dp_port *port = &w->dp->port[p];
 		uint8_t tail[8];

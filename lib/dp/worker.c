@@ -328,6 +328,8 @@ static void tick(struct worker *w, unsigned int work)
 	nexthop_tick(w);
 	mld_tick(w);
 	tick_ports(w);
+	if (unlikely(w->wires != __atomic_load_n(&w->dp->wires, __ATOMIC_RELAXED)))
+		fastpath_wires_init(w);
 	if (w->fragments != NULL)
 		fragments_tick(w);
 	if (w->sessions != NULL)

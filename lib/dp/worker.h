@@ -99,6 +99,7 @@ struct worker {
 	struct csprng rng;
 	uint64_t now_ms, wall_s;
 	struct progress progress; // others read it
+	uint32_t wires; // the value of dp.wires that tails and plain_max are made for
 	uint64_t ticked_ms, gateways_ms, wall_ms; // when each was last done
 	uint32_t since_publish; // rounds and ticks that counted something
 	bool more_due; // expiry stopped at its budget

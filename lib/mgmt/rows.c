@@ -201,6 +201,8 @@ void mgmt_rows_add_port(struct rte_tel_data *t, struct port *p)
 		p->mac[2], p->mac[3], p->mac[4], p->mac[5]);
 	rte_tel_data_add_dict_string(t, "mac", text);
 	rte_tel_data_add_dict_u64(t, "link", p->ops->link(p));
+	rte_tel_data_add_dict_u64(
+		t, "trouble", p->ops->trouble != NULL && p->ops->trouble(p, text, sizeof(text)));
 	rte_tel_data_add_dict_u64(t, "mtu", p->mtu);
 	rte_tel_data_add_dict_u64(t, "vlan", p->vlan);
 	rte_tel_data_add_dict_string(

@@ -161,6 +161,13 @@ struct port_ops {
 	// members of a bond, in the order of the configuration, and returns their number. NULL when
 	// the port is no bond.
 	unsigned int (*members)(struct port *p, struct port_member out[PORT_MEMBERS_MAX]);
+	// Ten times a second on the management lcore, between start and stop: sees what has become
+	// of what is under the port, does about it what can be done, and logs it. NULL: nothing
+	// there changes.
+	void (*watch)(struct port *p);
+	// Whether something keeps the port from its work that its link does not tell, in the words
+	// of a warning in buf (len bytes). On any thread, between start and stop. NULL: never.
+	bool (*trouble)(struct port *p, char *buf, size_t len);
 	// Called instead of start, on the management lcore. It starts the port, and makes a host of
 	// the kernel's interface behind it. All settings go with the interface when the port is
 	// closed. NULL when no kernel is behind this kind of port. 0, or -1 with the reason in

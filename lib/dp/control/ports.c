@@ -21,6 +21,27 @@
 #include "udp.h"
 #include "worker.h"
 
+// What is to be found in frames for a port, and stands in its own: by its MAC.
+static void port_learn_mac(struct dp_port *p, const struct port *port)
+{
+	struct net_rx rx = p->rx[0];
+	struct net_udp_rules udp;
+	const struct addr link_local = net_link_local(port->mac);
+
+	memcpy(rx.mac, port->mac, sizeof(rx.mac));
+	net_udp_rules_init(&udp, &rx);
+	// workers may be looking: a frame at this moment is judged or sent by a part of each
+	for (unsigned int i = 0; i < sizeof(rx.mac); i++) {
+		for (unsigned int good = 0; good < RTE_DIM(p->rx); good++)
+			__atomic_store_n(&p->rx[good].mac[i], rx.mac[i], __ATOMIC_RELAXED);
+		__atomic_store_n(&p->udp.v4.value[i], udp.v4.value[i], __ATOMIC_RELAXED);
+		__atomic_store_n(&p->udp.v6.value[i], udp.v6.value[i], __ATOMIC_RELAXED);
+		__atomic_store_n(&p->l2.src[i], rx.mac[i], __ATOMIC_RELAXED);
+	}
+	for (unsigned int i = 0; i < RTE_DIM(link_local.d); i++)
+		__atomic_store_n(&p->link_local.d[i], link_local.d[i], __ATOMIC_RELAXED);
+}
+
 static void port_learn(struct dp *d, unsigned int i, struct port *port)
 {
 	struct dp_port *p = &d->port[i];
@@ -39,6 +60,7 @@ static void port_learn(struct dp *d, unsigned int i, struct port *port)
 		memcpy(p->rx[good].mac, port->mac, 6);
 	}
 	net_udp_rules_init(&p->udp, &p->rx[0]);
+	p->mtu = port->mtu;
 	p->verified = (port->ip_checksum_good ? RTE_MBUF_F_RX_IP_CKSUM_MASK : 0) |
 		(port->l4_checksum_good ? RTE_MBUF_F_RX_L4_CKSUM_MASK : 0);
 	p->l2 = (struct net_l2){.vlan = port->vlan};
@@ -228,6 +250,18 @@ void ports_close(struct dp *d)
 	d->nb_started = d->nb_ports = 0;
 }
 
+// Follows a port whose MAC or MTU has changed.
+static void port_follow(struct dp *d, struct dp_port *p)
+{
+	if (memcmp(p->l2.src, p->port->mac, sizeof(p->l2.src)) == 0 && p->mtu == p->port->mtu)
+		return;
+	port_learn_mac(p, p->port);
+	p->mtu = p->port->mtu;
+	__atomic_store_n(&d->wires, d->wires + 1, __ATOMIC_RELEASE);
+	for (unsigned int w = 0; w < d->nb_made; w++)
+		waiter_kick(&d->worker[w]->waiter);
+}
+
 // The members that carry packets, as bits, of a bond or of the bond that a VLAN is on; 0 for other
 // ports.
 static uint32_t members_used(struct port *p)
@@ -246,6 +280,11 @@ void ports_watch(struct dp *d)
 {
 	for (unsigned int i = 0; i < d->nb_ports; i++) {
 		struct dp_port *p = &d->port[i];
+
+		if (p->port->ops->watch != NULL)
+			p->port->ops->watch(p->port);
+		port_follow(d, p);
+
 		const bool up = p->port->ops->link(p->port);
 		const uint32_t used = members_used(p->port);
 

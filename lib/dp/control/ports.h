@@ -13,5 +13,5 @@ int ports_open(struct dp *d, dp_port_opener *open, char *error, size_t len);
 // closed.
 void ports_close(struct dp *d);
 // Notes links and bonds that have changed: worker 0 announces the addresses of a port that has come
-// up. Ten times a second.
+// up. Follows MACs and MTUs that change. Ten times a second.
 void ports_watch(struct dp *d);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/audit.h>
+#include <linux/bpf.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -138,6 +139,16 @@ static void put_slice(struct calls *c)
 	put(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
 }
 
+// A packet port puts its program before others again, which it does by its descriptor.
+static void put_link(struct calls *c)
+{
+	put(c, BPF_JMP | BPF_JEQ | BPF_K, SYS_bpf, 0, 4);
+	put(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]), 0, 0);
+	put(c, BPF_JMP | BPF_JEQ | BPF_K, BPF_LINK_CREATE, 0, 1);
+	put_return(c, SECCOMP_RET_ALLOW);
+	put(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+}
+
 // Memory that is no code.
 static void put_memory(struct calls *c, int number, uint32_t refuse)
 {
@@ -163,6 +174,8 @@ void calls_make(struct calls *c, enum calls_role role, unsigned int kinds, bool 
 		put(c, BPF_JMP | BPF_JGE | BPF_K, CALLS_END, 0, 1);
 		put_return(c, refuse);
 	}
+	if (role == CALLS_OTHER && (kinds & CALLS_PACKET) != 0)
+		put_link(c);
 	if (wide) {
 		PUT_LIST(c, never, refuse);
 		put_return(c, SECCOMP_RET_ALLOW);

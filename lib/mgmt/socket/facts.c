@@ -171,7 +171,10 @@ static void warn_ports(const struct control *k, json_t *list)
 {
 	for (unsigned int i = 0; i < dp_ports(k->dp); i++) {
 		struct port *p = dp_port(k->dp, i);
+		char trouble[256];
 
+		if (p->ops->trouble != NULL && p->ops->trouble(p, trouble, sizeof(trouble)))
+			warn(list, "port %s: %s", p->name, trouble);
 		if (!p->ops->link(p))
 			warn(list, "port %s: its link is down: see the cable or the switch",
 				p->name);

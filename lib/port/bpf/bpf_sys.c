@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bpf(2) by itself: three commands are no reason for a library.
+// bpf(2) by itself: a handful of commands is no reason for a library.
 #include "bpf/bpf_sys.h"
 
 #include <errno.h>
@@ -50,4 +50,42 @@ int bpf_sys_share(size_t bytes, void **memory)
 	rc = -errno;
 	close(fd);
 	return rc;
+}
+
+int bpf_sys_attached(int index, uint32_t type, uint32_t *id, uint32_t max)
+{
+	union bpf_attr query;
+	int rc;
+
+	memset(&query, 0, sizeof(query));
+	query.query.target_fd = (uint32_t)index;
+	query.query.attach_type = type;
+	query.query.prog_ids = (uintptr_t)id;
+	query.query.prog_cnt = max;
+	rc = bpf(BPF_PROG_QUERY, &query);
+	if (rc < 0 && rc != -ENOSPC) // there are more
+		return rc;
+	return (int)(query.query.prog_cnt < max ? query.query.prog_cnt : max);
+}
+
+int bpf_sys_name(uint32_t id, char name[BPF_OBJ_NAME_LEN])
+{
+	struct bpf_prog_info info;
+	union bpf_attr attr;
+	int fd, rc;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.prog_id = id;
+	fd = bpf(BPF_PROG_GET_FD_BY_ID, &attr);
+	if (fd < 0)
+		return fd;
+	memset(&info, 0, sizeof(info));
+	memset(&attr, 0, sizeof(attr));
+	attr.info.bpf_fd = (uint32_t)fd;
+	attr.info.info_len = sizeof(info);
+	attr.info.info = (uintptr_t)&info;
+	rc = bpf(BPF_OBJ_GET_INFO_BY_FD, &attr);
+	close(fd);
+	snprintf(name, BPF_OBJ_NAME_LEN, "%s", info.name);
+	return rc < 0 ? rc : 0;
 }

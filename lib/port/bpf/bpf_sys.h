@@ -16,3 +16,8 @@ int bpf_sys_load(
 // Makes memory that programs and this process share: an array map of one value (Linux 5.5), zero.
 // A descriptor that programs name it by, with *memory to be unmapped (munmap(2), bytes), or -errno.
 int bpf_sys_share(size_t bytes, void **memory);
+// Writes the ids of the programs that are attached to an interface, the first one first. How many,
+// or -errno: -EPERM without CAP_NET_ADMIN, -ENOENT where there are none.
+int bpf_sys_attached(int index, uint32_t type, uint32_t *id, uint32_t max);
+// The name of a program, maybe empty. 0 or -errno: -EPERM without CAP_SYS_ADMIN.
+int bpf_sys_name(uint32_t id, char name[BPF_OBJ_NAME_LEN]);

@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <linux/bpf.h>
 #include <linux/if_packet.h>
 
 #include <rte_ether.h>
@@ -16,33 +15,15 @@
 #include "packet/packet_bpf.h"
 #include "packet/packet_fanout.h"
 #include "packet/packet_filter.h"
-#include "packet/packet_iface.h"
-#include "packet/packet_loop.h"
-#include "packet/packet_rx.h"
-#include "packet/packet_tx.h"
+#include "packet/packet_port.h"
 #include "port_log.h"
 #include "request.h"
-#include "steer/port_steer.h"
 
 #define SEND_BUFFER (4 << 20) // bytes on their way out of one queue
 
 #define CAPABILITIES                                                                   \
 	" (run as root, or with CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF; of the unit: " \
 	"conf/slipring.service.d/packet.conf)"
-
-struct packet {
-	struct port port;
-	struct packet_spec spec;
-	struct packet_iface iface;
-	struct packet_rx rx[PACKET_QUEUES_MAX];
-	struct packet_tx tx[PACKET_QUEUES_MAX];
-	struct packet_loop loop[PACKET_QUEUES_MAX]; // of the loopback
-	int program[2]; // by enum packet_filter_for; -1 = none
-	struct port_steer steer;
-	int chooses; // the program of several queues; -1 = the kernel chooses
-	int raw; // socket of the loopback; -1 = the port is another interface's
-	int link; // of the program at the ingress; -1 = it is not attached
-};
 
 static struct packet *of(struct port *p)
 {
@@ -66,8 +47,10 @@ static uint16_t packet_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, u
 
 static void packet_tick(struct port *p, uint16_t queue)
 {
-	if (queue < p->nb_txq)
-		super_kept_tick(&of(p)->tx[queue].kept);
+	if (queue >= p->nb_txq)
+		return;
+	packet_rx_tick(&of(p)->rx[queue]);
+	super_kept_tick(&of(p)->tx[queue].kept);
 }
 
 static bool packet_is_due(struct port *p, uint16_t queue)
@@ -77,47 +60,41 @@ static bool packet_is_due(struct port *p, uint16_t queue)
 
 // --- starting ------------------------------------------------------------------------------------
 
-// Joins the sockets, which then have what is ours.
-static int listen_to(struct packet *k)
+int packet_listen(struct packet *k)
 {
 	const struct packet_fanout f = {.index = k->iface.index,
-		.filter = k->program[PACKET_FILTER_SOCKET],
-		.chooses = k->chooses};
-	int fd[PACKET_QUEUES_MAX], rc;
+		.filter = k->filter,
+		.chooses = k->chooses,
+		.alone = k->alone};
+	int fd[PACKET_QUEUES_MAX];
 
 	for (unsigned int i = 0; i < k->port.nb_rxq; i++)
 		fd[i] = k->rx[i].fd;
-	rc = packet_fanout_start(&f, fd, k->port.nb_rxq);
-	if (rc == 0 && k->chooses >= 0)
-		port_steer_tell(&k->steer, &k->port);
-	return rc;
+	return packet_fanout_start(&f, fd, k->port.nb_rxq);
 }
 
 static int packet_start(struct port *p)
 {
 	struct packet *k = of(p);
-	const int rc = listen_to(k);
+	int rc = packet_listen(k);
 
 	if (rc != 0)
 		return rc;
-	k->link = packet_bpf_attach(k->iface.index, k->program[PACKET_FILTER_KERNEL]);
-	if (k->link >= 0)
-		return 0;
-	PORT_LOG(ERR, "port %s: interface %s: no program at its ingress: %s%s", p->name,
-		k->spec.name, strerror(-k->link),
-		k->link == -EINVAL ? " (this takes Linux 6.6 or later, with CONFIG_NET_XGRESS)"
-			: k->link == -EPERM ? CAPABILITIES
-					    : "");
-	return k->link;
+	if (k->chooses >= 0)
+		port_steer_tell(&k->steer, p);
+	rc = packet_chain_attach(&k->chain, k->iface.index);
+	if (rc != 0)
+		PORT_LOG(ERR, "port %s: interface %s: no program at its ingress: %s%s", p->name,
+			k->spec.name, strerror(-rc),
+			rc == -EINVAL ? " (this takes Linux 6.6 or later, with CONFIG_NET_XGRESS)"
+				: rc == -EPERM ? CAPABILITIES
+					       : "");
+	return rc;
 }
 
 static void packet_stop(struct port *p)
 {
-	struct packet *k = of(p);
-
-	if (k->link >= 0)
-		close(k->link);
-	k->link = -1;
+	packet_chain_detach(&of(p)->chain);
 }
 
 static void packet_close(struct port *p)
@@ -131,9 +108,14 @@ static void packet_close(struct port *p)
 		if (k->rx[i].fd >= 0)
 			close(k->rx[i].fd);
 	}
-	for (unsigned int i = 0; i < RTE_DIM(k->program); i++)
-		if (k->program[i] >= 0)
-			close(k->program[i]);
+	for (unsigned int i = 0; i < PACKET_SPARES * PACKET_QUEUES_MAX; i++)
+		if (k->spare[i / PACKET_QUEUES_MAX][i % PACKET_QUEUES_MAX] >= 0)
+			close(k->spare[i / PACKET_QUEUES_MAX][i % PACKET_QUEUES_MAX]);
+	for (unsigned int i = 0; i < RTE_DIM(k->chain.program); i++)
+		if (k->chain.program[i] >= 0)
+			close(k->chain.program[i]);
+	if (k->filter >= 0)
+		close(k->filter);
 	if (k->chooses >= 0)
 		close(k->chooses);
 	if (k->raw >= 0)
@@ -203,6 +185,8 @@ static const struct port_ops packet_ops = {
 	.close = packet_close,
 	.link = packet_link,
 	.counters = packet_counters,
+	.watch = packet_watch,
+	.trouble = packet_trouble,
 	.flow_create = packet_flow_create,
 	.flow_destroy = packet_flow_destroy,
 	.tick = packet_tick,
@@ -212,58 +196,98 @@ static const struct port_ops packet_ops = {
 
 // --- opening -------------------------------------------------------------------------------------
 
-// Loads the programs of what is ours.
+// Loads a program of what is ours, which is sorted. A descriptor or -errno.
+static int load(enum packet_filter_for whom, const struct port_own *own, uint32_t nb_own)
+{
+	uint32_t nb;
+	struct bpf_insn *code = packet_filter_make(whom, own, nb_own, &nb);
+	const int fd = code == NULL
+		? -errno
+		: packet_bpf_load(
+			  whom == PACKET_FILTER_SOCKET ? PACKET_BPF_SOCKET : PACKET_BPF_INGRESS,
+			  code, nb);
+
+	free(code);
+	return fd;
+}
+
 static int load_programs(struct packet *k, const struct port_request *r)
 {
-	static const enum packet_bpf_as as[] = {[PACKET_FILTER_SOCKET] = PACKET_BPF_SOCKET,
-		[PACKET_FILTER_KERNEL] = PACKET_BPF_INGRESS};
 	struct port_own *own = calloc(r->c->nb_own + 1, sizeof(*own));
 	int rc = own != NULL ? 0 : -ENOMEM;
 
 	if (rc == 0 && r->c->nb_own > 0)
 		memcpy(own, r->c->own, r->c->nb_own * sizeof(*own));
-	if (rc == 0)
+	if (rc == 0) {
 		packet_filter_sort(own, r->c->nb_own);
-	for (unsigned int i = 0; i < RTE_DIM(as) && rc == 0; i++) {
-		uint32_t nb;
-		struct bpf_insn *code = packet_filter_make(i, own, r->c->nb_own, &nb);
-
-		k->program[i] = code != NULL ? packet_bpf_load(as[i], code, nb) : -errno;
-		rc = k->program[i] < 0 ? k->program[i] : 0;
-		free(code);
+		rc = k->filter = load(PACKET_FILTER_SOCKET, own, r->c->nb_own);
 	}
+	for (unsigned int i = 0; i < RTE_DIM(k->chain.program) && rc >= 0; i++)
+		rc = k->chain.program[i] = load(PACKET_FILTER_KERNEL, own, r->c->nb_own);
 	free(own);
 	if (rc == -E2BIG)
 		port_request_fail(r,
 			"it has too many addresses and ports for a program of the "
 			"kernel: use ranges, or a port of its own");
-	else if (rc != 0)
+	else if (rc < 0)
 		port_request_fail(r, "program of what is ours: %s%s", strerror(-rc),
 			rc == -EPERM ? CAPABILITIES : "");
-	return rc != 0 ? -1 : 0;
+	return rc < 0 ? -1 : 0;
 }
 
-// Makes a queue's socket, which hears nothing before it is bound.
-static int open_queue(struct packet *k, unsigned int i, const struct port_request *r)
+// Makes a socket, which hears nothing before it is bound. Its descriptor or -errno.
+static int open_socket(void)
 {
 	const int on = 1, bytes = SEND_BUFFER;
 	const int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-	int rc = fd < 0 ? -errno : 0;
+	int rc = fd < 0 ? -errno : packet_rx_prepare(fd);
+
+	if (rc == 0 && setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)) != 0)
+		rc = -errno;
+	if (rc != 0) {
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)) != 0)
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	return fd;
+}
+
+static int open_queue(struct packet *k, unsigned int i, const struct port_request *r)
+{
+	const int fd = open_socket();
+	int rc = fd < 0 ? fd : 0;
 
 	k->rx[i].fd = fd;
 	k->port.nb_rxq = k->port.nb_txq = (uint16_t)(i + 1);
 	if (rc == 0)
 		rc = packet_rx_init(&k->rx[i], fd, k->port.rx_ring, k->port.mtu, r->c->pool);
-	if (rc == 0 && setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)) != 0)
-		rc = -errno;
 	if (rc != 0) {
 		port_request_fail(r, "packet socket with a ring of %u frames: %s%s",
 			k->port.rx_ring, strerror(-rc), rc == -EPERM ? CAPABILITIES : "");
 		return -1;
 	}
-	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)) != 0)
-		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 	packet_tx_init(&k->tx[i], fd, r->c->pool, &k->port);
+	return 0;
+}
+
+// Makes the sockets for later. One by itself can be bound anew.
+static int open_spares(struct packet *k, const struct port_request *r)
+{
+	const unsigned int nb = k->port.nb_rxq > 1 && !r->c->loopback ? PACKET_SPARES : 0;
+
+	for (; k->nb_spares < nb; k->nb_spares++) {
+		for (unsigned int i = 0; i < k->port.nb_rxq; i++) {
+			const int fd = open_socket();
+
+			k->spare[k->nb_spares][i] = fd;
+			if (fd >= 0)
+				continue;
+			port_request_fail(r, "spare packet socket: %s", strerror(-fd));
+			return -1;
+		}
+	}
 	return 0;
 }
 
@@ -279,7 +303,8 @@ static int choose_mtu(struct packet *k, const struct port_request *r)
 			frame, room);
 		return -1;
 	}
-	k->port.mtu = RTE_MIN(r->c->mtu, k->iface.mtu);
+	k->mtu_most = r->c->mtu;
+	k->port.mtu = k->mtu_start = RTE_MIN(r->c->mtu, k->iface.mtu);
 	if (r->c->loopback)
 		return 0;
 	if (k->iface.mtu < r->c->mtu)
@@ -337,7 +362,7 @@ static int setup(struct packet *k, const struct port_request *r, uint16_t queues
 	if (r->c->loopback && open_raw(k, r) != 0)
 		return -1;
 	steer(k, r);
-	return 0;
+	return open_spares(k, r);
 }
 
 struct port *port_packet_open(const struct port_request *r)
@@ -356,7 +381,9 @@ struct port *port_packet_open(const struct port_request *r)
 		return NULL;
 	}
 	k->spec = spec;
-	k->iface.control = k->link = k->program[0] = k->program[1] = k->chooses = k->raw = -1;
+	k->iface.control = k->filter = k->chooses = k->raw = -1;
+	packet_chain_init(&k->chain);
+	memset(k->spare, -1, sizeof(k->spare));
 	k->port = (struct port){
 		.ops = &packet_ops,
 		.priv = k,

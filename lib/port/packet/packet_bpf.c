@@ -9,7 +9,7 @@
 
 #include "bpf/bpf_sys.h"
 
-#define TCX_INGRESS 46 // enum bpf_attach_type; Debian 12's headers lack it (Linux 6.6)
+#define BEFORE (1u << 3) // of all, where no other is named; Debian 12's headers lack it (Linux 6.6)
 
 // BPF_LINK_CREATE as Linux 6.6 knows it.
 struct link_create {
@@ -23,7 +23,7 @@ int packet_bpf_load(enum packet_bpf_as as, const struct bpf_insn *code, uint32_t
 {
 	return bpf_sys_load(
 		as == PACKET_BPF_SOCKET ? BPF_PROG_TYPE_SOCKET_FILTER : BPF_PROG_TYPE_SCHED_CLS,
-		"slipring_packet", code, nb);
+		PACKET_BPF_NAME, code, nb);
 }
 
 int packet_bpf_filter(int socket, int program)
@@ -33,10 +33,13 @@ int packet_bpf_filter(int socket, int program)
 		: -errno;
 }
 
-int packet_bpf_attach(int index, int program)
+int packet_bpf_attach(int index, int program, uint64_t revision)
 {
-	struct link_create link = {
-		.program = (uint32_t)program, .index = (uint32_t)index, .type = TCX_INGRESS};
+	struct link_create link = {.program = (uint32_t)program,
+		.index = (uint32_t)index,
+		.type = PACKET_BPF_TCX_INGRESS,
+		.flags = BEFORE,
+		.revision = revision};
 	const int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof(link));
 
 	return fd >= 0 ? fd : -errno;

@@ -24,12 +24,13 @@
 
 // Binds a socket and has it take nothing. ETH_P_ALL: only such a socket has its copy before the
 // program at the ingress drops the frame for the kernel.
-static int bind_deaf(int fd, int index)
+static int bind_deaf(int fd, int index, bool sends_only)
 {
 	struct sock_filter none = BPF_STMT(BPF_RET | BPF_K, 0);
 	const struct sock_fprog filter = {.len = 1, .filter = &none};
-	const struct sockaddr_ll at = {
-		.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = index};
+	const struct sockaddr_ll at = {.sll_family = AF_PACKET,
+		.sll_protocol = sends_only ? 0 : htons(ETH_P_ALL),
+		.sll_ifindex = index};
 
 	if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) != 0 ||
 		bind(fd, (const struct sockaddr *)(const void *)&at, sizeof(at)) != 0)
@@ -62,7 +63,9 @@ int packet_fanout_start(const struct packet_fanout *f, const int fd[], unsigned 
 	int rc = 0;
 
 	for (unsigned int i = 0; i < nb && rc == 0; i++)
-		rc = bind_deaf(fd[i], f->index);
+		rc = bind_deaf(fd[i], f->index, f->alone && i > 0);
+	if (f->alone && nb > 1)
+		nb = 1;
 	if (nb > 1 && rc == 0)
 		rc = make_group(fd[0], f->chooses, &group);
 	for (unsigned int i = 1; i < nb && rc == 0; i++)

@@ -56,10 +56,28 @@ static int check_flags(const struct port_request *r, const char *name, short fla
 	return -1;
 }
 
+// Reads what may change about an interface that exists. 0 or -errno.
+static int read_rest(struct packet_iface *f, const char *name, int *type)
+{
+	struct ifreq q;
+	int rc = ask(f, name, SIOCGIFMTU, &q);
+
+	if (rc != 0)
+		return rc;
+	f->mtu = (uint16_t)(q.ifr_mtu < UINT16_MAX ? q.ifr_mtu : UINT16_MAX);
+	rc = ask(f, name, SIOCGIFHWADDR, &q);
+	if (rc != 0)
+		return rc;
+	*type = q.ifr_hwaddr.sa_family;
+	if (*type == ARPHRD_ETHER)
+		memcpy(f->mac, q.ifr_hwaddr.sa_data, sizeof(f->mac));
+	return 0;
+}
+
 int packet_iface_open(struct packet_iface *f, const struct port_request *r, const char *name)
 {
 	struct ifreq q;
-	int rc;
+	int rc, type = 0;
 
 	*f = (struct packet_iface){.control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
 	rc = f->control < 0 ? -errno : ask(f, name, SIOCGIFINDEX, &q);
@@ -70,22 +88,40 @@ int packet_iface_open(struct packet_iface *f, const struct port_request *r, cons
 	f->index = q.ifr_ifindex;
 	if (ask(f, name, SIOCGIFFLAGS, &q) == 0 && check_flags(r, name, q.ifr_flags) != 0)
 		return -1;
-	rc = ask(f, name, SIOCGIFMTU, &q);
-	if (rc == 0) {
-		f->mtu = (uint16_t)(q.ifr_mtu < UINT16_MAX ? q.ifr_mtu : UINT16_MAX);
-		rc = ask(f, name, SIOCGIFHWADDR, &q);
-	}
-	if (rc == 0 && q.ifr_hwaddr.sa_family != ARPHRD_ETHER && !r->c->loopback) {
+	rc = read_rest(f, name, &type);
+	if (rc != 0)
+		port_request_fail(r, "interface %s: %s", name, strerror(-rc));
+	else if (type != ARPHRD_ETHER && !r->c->loopback)
 		port_request_fail(r,
 			"interface %s is no Ethernet (type %d of `ip link`): its frames have no "
 			"MACs",
-			name, q.ifr_hwaddr.sa_family);
-		return -1;
-	}
-	memcpy(f->mac, q.ifr_hwaddr.sa_data, sizeof(f->mac));
-	if (rc != 0)
-		port_request_fail(r, "interface %s: %s", name, strerror(-rc));
-	return rc != 0 ? -1 : 0;
+			name, type);
+	return rc == 0 && (type == ARPHRD_ETHER || r->c->loopback) ? 0 : -1;
+}
+
+bool packet_iface_look(struct packet_iface *f)
+{
+	struct ifreq q = {.ifr_ifindex = f->index};
+	int type;
+
+	return ioctl(f->control, SIOCGIFNAME, &q) == 0 && read_rest(f, q.ifr_name, &type) == 0 &&
+		type == ARPHRD_ETHER;
+}
+
+bool packet_iface_find(struct packet_iface *f, const char *name)
+{
+	struct packet_iface found = *f;
+	char whole[PATH_MAX];
+	struct ifreq q;
+	int type;
+
+	if (ask(f, name, SIOCGIFINDEX, &q) != 0 || is_part(name, whole))
+		return false;
+	found.index = q.ifr_ifindex;
+	if (read_rest(&found, name, &type) != 0 || type != ARPHRD_ETHER)
+		return false;
+	*f = found;
+	return true;
 }
 
 void packet_iface_close(struct packet_iface *f)

@@ -18,5 +18,10 @@ struct packet_iface {
 // in either case. Management lcore.
 int packet_iface_open(struct packet_iface *f, const struct port_request *r, const char *name);
 void packet_iface_close(struct packet_iface *f);
+// Reads MAC and MTU again. False: there is no such interface at the moment. Management lcore.
+bool packet_iface_look(struct packet_iface *f);
+// Looks for an interface of that name in the place of one that is gone. False, and nothing is
+// changed: there is none, or none that can be shared. Management lcore.
+bool packet_iface_find(struct packet_iface *f, const char *name);
 // Whether it is up and has a carrier. Any thread.
 bool packet_iface_running(const struct packet_iface *f);

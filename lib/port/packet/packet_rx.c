@@ -6,10 +6,12 @@
 #include "packet/packet_rx.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <linux/if_packet.h>
 
@@ -39,38 +41,101 @@ static uint32_t slot_len(uint16_t mtu)
 	return len;
 }
 
-int packet_rx_init(
-	struct packet_rx *q, int fd, uint32_t frames, uint16_t mtu, struct rte_mempool *pool)
+int packet_rx_prepare(int fd)
 {
 	const int version = TPACKET_V2, on = 1;
-	const uint32_t len = slot_len(mtu), block = RTE_MAX(BLOCK, len);
-	const struct tpacket_req req = {.tp_block_size = block,
-		.tp_block_nr = (frames + block / len - 1) / (block / len),
-		.tp_frame_size = len,
-		.tp_frame_nr = (frames + block / len - 1) / (block / len) * (block / len)};
 	const int super = 32 * (int)FRAME_MAX; // that may wait beside the ring
 
-	*q = (struct packet_rx){.fd = fd, .pool = pool, .slots = req.tp_frame_nr, .slot_len = len};
 	if (setsockopt(fd, SOL_PACKET, PACKET_VERSION, &version, sizeof(version)) != 0 ||
 		setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof(on)) != 0 ||
-		setsockopt(fd, SOL_PACKET, PACKET_COPY_THRESH, &on, sizeof(on)) != 0 ||
-		setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &req, sizeof(req)) != 0)
+		setsockopt(fd, SOL_PACKET, PACKET_COPY_THRESH, &on, sizeof(on)) != 0)
 		return -errno;
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &super, sizeof(super)) != 0)
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &super, sizeof(super));
-	q->ring = mmap(NULL, (size_t)q->slots * len, PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_POPULATE, fd, 0);
-	if (q->ring != MAP_FAILED)
-		return 0;
-	q->ring = NULL;
-	return -errno;
+	return 0;
+}
+
+// Makes a ring of so many slots for a socket. NULL with errno.
+static uint8_t *ring_make(int fd, uint32_t slots, uint32_t len)
+{
+	const uint32_t block = RTE_MAX(BLOCK, len);
+	const struct tpacket_req req = {.tp_block_size = block,
+		.tp_block_nr = slots / (block / len),
+		.tp_frame_size = len,
+		.tp_frame_nr = slots};
+	void *ring;
+
+	if (setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &req, sizeof(req)) != 0)
+		return NULL;
+	ring = mmap(NULL, (size_t)slots * len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+		fd, 0);
+	return ring != MAP_FAILED ? ring : NULL;
+}
+
+int packet_rx_init(
+	struct packet_rx *q, int fd, uint32_t frames, uint16_t mtu, struct rte_mempool *pool)
+{
+	const uint32_t len = slot_len(mtu), of_block = RTE_MAX(BLOCK, len) / len;
+
+	*q = (struct packet_rx){.fd = fd,
+		.pool = pool,
+		.slots = (frames + of_block - 1) / of_block * of_block,
+		.slot_len = len};
+	q->ring = q->mapped = ring_make(fd, q->slots, len);
+	return q->ring != NULL ? 0 : -errno;
+}
+
+static void ring_free(const struct packet_rx *q, uint8_t *ring)
+{
+	if (ring != NULL)
+		munmap(ring, (size_t)q->slots * q->slot_len);
 }
 
 void packet_rx_free(struct packet_rx *q)
 {
-	if (q->ring != NULL)
-		munmap(q->ring, (size_t)q->slots * q->slot_len);
-	q->ring = NULL;
+	if (q->next != q->mapped)
+		ring_free(q, q->next);
+	ring_free(q, q->mapped);
+	q->ring = q->mapped = q->next = NULL;
+}
+
+// --- another socket ------------------------------------------------------------------------------
+
+int packet_rx_replace(struct packet_rx *q, int fd)
+{
+	uint8_t *ring;
+
+	if (q->next != NULL && q->next != q->mapped) // it has been given already
+		return 0;
+	ring = ring_make(fd, q->slots, q->slot_len);
+	if (ring == NULL)
+		return -errno;
+	__atomic_store_n(&q->next, ring, __ATOMIC_RELEASE);
+	return 0;
+}
+
+bool packet_rx_is_taken(const struct packet_rx *q)
+{
+	return __atomic_load_n(&q->taken, __ATOMIC_ACQUIRE) == q->next;
+}
+
+int packet_rx_replaced(struct packet_rx *q, int fd)
+{
+	// nobody looks at the old one any more, and it goes with its mapping
+	ring_free(q, q->mapped);
+	q->mapped = q->next;
+	return dup3(fd, q->fd, O_CLOEXEC) >= 0 ? 0 : -errno;
+}
+
+void packet_rx_tick(struct packet_rx *q)
+{
+	uint8_t *next = __atomic_load_n(&q->next, __ATOMIC_ACQUIRE);
+
+	if (likely(next == q->taken))
+		return;
+	q->ring = next;
+	q->at = 0;
+	__atomic_store_n(&q->taken, next, __ATOMIC_RELEASE);
 }
 
 // --- one frame -----------------------------------------------------------------------------------

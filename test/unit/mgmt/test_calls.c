@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +104,16 @@ static long makes_code(void)
 static long runs_a_program(void)
 {
 	return syscall(SYS_execve, "/nonexistent", NULL, NULL);
+}
+
+static long attaches_a_program(void)
+{
+	return syscall(SYS_bpf, BPF_LINK_CREATE, NULL, 0);
+}
+
+static long loads_a_program(void)
+{
+	return syscall(SYS_bpf, BPF_PROG_LOAD, NULL, 0);
 }
 
 static long leaves_the_namespace(void)
@@ -223,6 +234,20 @@ static void nobody_may_go_further(void **state)
 #endif
 }
 
+// They keep a program before others, and neither load one nor ask for those of others.
+static void a_packet_port_may_attach_what_it_has(void **state)
+{
+	calls_make(&calls, CALLS_OTHER, CALLS_PACKET, false);
+	assert_may(attaches_a_program, true);
+	assert_may(loads_a_program, false);
+	assert_may(opens, true);
+	assert_may(runs_a_program, false);
+	calls_make(&calls, CALLS_OTHER, CALLS_VTAP, false);
+	assert_may(attaches_a_program, false);
+	calls_make(&calls, CALLS_WORKER, CALLS_PACKET, false);
+	assert_may(attaches_a_program, false);
+}
+
 // A driver of which nothing is known: its worker may do what all others may.
 static void a_worker_of_an_unknown_driver_may_do_more(void **state)
 {
@@ -259,6 +284,7 @@ int main(void)
 		cmocka_unit_test(a_worker_may_do_what_its_ports_do),
 		cmocka_unit_test(a_stream_thread_may_do_what_sockets_take),
 		cmocka_unit_test(nobody_may_go_further),
+		cmocka_unit_test(a_packet_port_may_attach_what_it_has),
 		cmocka_unit_test(a_worker_of_an_unknown_driver_may_do_more),
 		cmocka_unit_test(with_kill_the_process_ends),
 		cmocka_unit_test(another_way_to_call_is_none),

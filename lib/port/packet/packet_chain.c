@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keeps a program the first at the ingress of an interface. Another instance of it is attached
+// before all, and only then the one that was there is taken away: no frame comes by in between.
+#include "packet/packet_chain.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "packet/packet_bpf.h"
+
+#define CREDIT_MAX 8
+#define CREDIT_LOOKS 10 // looks after which there is one more
+#define FRESH 32 // a chain that was empty meanwhile begins with revision 1
+#define AHEAD 256 // revisions that a look tries; the next one goes on
+#define START_MOST 65536
+
+void packet_chain_init(struct packet_chain *c)
+{
+	*c = (struct packet_chain){.program = {-1, -1}, .link = -1, .credit = CREDIT_MAX};
+}
+
+static void set_behind(struct packet_chain *c, bool behind)
+{
+	__atomic_store_n(&c->behind, behind, __ATOMIC_RELAXED);
+}
+
+// Takes the place that a link has just got, for a chain that had that revision before.
+static void settle(struct packet_chain *c, int link, uint64_t revision)
+{
+	c->revision = revision + 1;
+	if (c->link >= 0 && close(c->link) == 0)
+		c->revision++;
+	c->link = link;
+	set_behind(c, false);
+}
+
+// Tries to attach the program that should be there, for each revision of [from, to). -EEXIST with
+// the revision in *at: it is there, and the chain has that one. 0: it was not, and is the first
+// now. -ESTALE: the chain has another revision.
+static int seek(struct packet_chain *c, uint64_t from, uint64_t to, uint64_t *at)
+{
+	for (uint64_t r = from; r < to; r++) {
+		const int link = packet_bpf_attach(c->index, c->program[c->at], r);
+
+		*at = r;
+		if (link >= 0)
+			settle(c, link, r);
+		if (link != -ESTALE)
+			return link < 0 ? link : 0;
+	}
+	return -ESTALE;
+}
+
+int packet_chain_attach(struct packet_chain *c, int index)
+{
+	uint64_t at;
+	int rc;
+
+	packet_chain_detach(c);
+	c->index = index;
+	rc = seek(c, 1, START_MOST, &at);
+	set_behind(c, rc != 0);
+	return rc;
+}
+
+void packet_chain_detach(struct packet_chain *c)
+{
+	if (c->link >= 0)
+		close(c->link);
+	c->link = -1;
+	set_behind(c, false);
+}
+
+static enum packet_chain_news stay_behind(struct packet_chain *c)
+{
+	const bool news = !c->behind;
+
+	set_behind(c, true);
+	return news ? PACKET_CHAIN_BEHIND : PACKET_CHAIN_SAME;
+}
+
+// The chain is another one, of that revision, and ours is in it.
+static enum packet_chain_news go_first(struct packet_chain *c, uint64_t revision)
+{
+	int link;
+
+	if (c->credit == 0)
+		return stay_behind(c);
+	link = packet_bpf_attach(c->index, c->program[c->at ^ 1], revision);
+	if (link == -ESTALE) // it has changed again
+		return PACKET_CHAIN_SAME;
+	if (link < 0)
+		return stay_behind(c);
+	c->credit--;
+	c->at ^= 1;
+	settle(c, link, revision);
+	return PACKET_CHAIN_FIRST;
+}
+
+enum packet_chain_news packet_chain_look(struct packet_chain *c)
+{
+	uint64_t at;
+	int rc;
+
+	if (c->link < 0)
+		return packet_chain_attach(c, c->index) == 0 ? PACKET_CHAIN_FIRST
+							     : PACKET_CHAIN_SAME;
+	if (++c->looks % CREDIT_LOOKS == 0 && c->credit < CREDIT_MAX)
+		c->credit++;
+	rc = seek(c, c->revision, c->revision + 1, &at);
+	if (rc == -EEXIST) {
+		set_behind(c, false);
+		return PACKET_CHAIN_SAME;
+	}
+	if (rc == -ESTALE)
+		rc = seek(c, 1, FRESH, &at);
+	if (rc == -ESTALE)
+		rc = seek(c, c->revision + 1, c->revision + 1 + AHEAD, &at);
+	if (rc == 0)
+		return PACKET_CHAIN_FIRST;
+	if (rc == -EEXIST)
+		return go_first(c, at);
+	if (rc != -ESTALE) // nothing can be attached, and nobody knows what is
+		return rc == -ENODEV ? PACKET_CHAIN_SAME : stay_behind(c);
+	c->revision += AHEAD;
+	return PACKET_CHAIN_SAME;
+}

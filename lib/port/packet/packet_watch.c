@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Follows what becomes of the interface under a packet port: another MAC or MTU, programs of others
+// at its ingress, and another interface of its name in the place of one that is gone.
+//
+// All that takes a capability was made at the start. A socket is bound anew, and a program is
+// attached, without one. Sockets of a group can never be bound anew, though: others that were made
+// at the start take their places. There are a few sets of them. The last one makes no group.
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <linux/if_packet.h>
+
+#include "packet/packet_port.h"
+#include "port_log.h"
+
+#define CHAIN_TICKS 10 // between two looks at the programs of the ingress
+
+static struct packet *of(struct port *p)
+{
+	return p->priv;
+}
+
+static void set_phase(struct packet *k, enum packet_phase phase)
+{
+	__atomic_store_n(&k->phase, phase, __ATOMIC_RELAXED);
+}
+
+// --- MAC and MTU ---------------------------------------------------------------------------------
+
+static void take_mac(struct packet *k)
+{
+	const uint8_t *m = k->iface.mac;
+
+	if (memcmp(k->port.mac, m, sizeof(k->port.mac)) == 0)
+		return;
+	for (unsigned int i = 0; i < sizeof(k->port.mac); i++)
+		__atomic_store_n(&k->port.mac[i], m[i], __ATOMIC_RELAXED);
+	PORT_LOG(WARNING, "port %s: interface %s has another MAC, %02x:%02x:%02x:%02x:%02x:%02x",
+		k->port.name, k->spec.name, m[0], m[1], m[2], m[3], m[4], m[5]);
+}
+
+static void take_mtu(struct packet *k)
+{
+	const uint16_t mtu = RTE_MIN(k->mtu_most, k->iface.mtu);
+
+	if (mtu == k->port.mtu)
+		return;
+	__atomic_store_n(&k->port.mtu, mtu, __ATOMIC_RELAXED);
+	PORT_LOG(WARNING, "port %s: interface %s has another MTU, %u: mtu %u from now on",
+		k->port.name, k->spec.name, k->iface.mtu, mtu);
+}
+
+// --- another interface ---------------------------------------------------------------------------
+
+// Whether the kernel has taken the sockets off their interface, as it does when that is removed or
+// moved to another namespace.
+static bool is_gone(const struct packet *k)
+{
+	struct sockaddr_ll at;
+	socklen_t len = sizeof(at);
+
+	return getsockname(k->rx[0].fd, (struct sockaddr *)(void *)&at, &len) == 0 &&
+		at.sll_ifindex != k->iface.index;
+}
+
+// Begins to put other sockets in the place of those that cannot be bound anew.
+static int take_spares(struct packet *k)
+{
+	const unsigned int set = k->nb_spares - 1;
+
+	for (unsigned int i = 0; i < k->port.nb_rxq; i++) {
+		const int rc = packet_rx_replace(&k->rx[i], k->spare[set][i]);
+
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
+// Ends it, once all queues have the rings of the others. False: not yet.
+static bool spares_are_taken(struct packet *k)
+{
+	const unsigned int set = k->nb_spares - 1;
+
+	for (unsigned int i = 0; i < k->port.nb_rxq; i++)
+		if (!packet_rx_is_taken(&k->rx[i]))
+			return false;
+	for (unsigned int i = 0; i < k->port.nb_rxq; i++) {
+		packet_rx_replaced(&k->rx[i], k->spare[set][i]);
+		close(k->spare[set][i]);
+		k->spare[set][i] = -1;
+	}
+	k->nb_spares = set;
+	k->alone = set == 0;
+	return true;
+}
+
+// Goes back to an interface that is there again. What fails is tried again at the next tick.
+static void bind_anew(struct packet *k)
+{
+	int rc = packet_listen(k);
+
+	if (rc != 0) {
+		PORT_LOG(ERR, "port %s: interface %s is there again, and cannot be used: %s",
+			k->port.name, k->spec.name, strerror(-rc));
+		set_phase(k, PACKET_GONE);
+		return;
+	}
+	set_phase(k, PACKET_BOUND);
+	rc = packet_chain_attach(&k->chain, k->iface.index); // else looks do
+	if (rc != 0)
+		PORT_LOG(ERR, "port %s: interface %s: no program at its ingress: %s", k->port.name,
+			k->spec.name, strerror(-rc));
+	PORT_LOG(WARNING, "port %s: interface %s is there again: bound to it%s", k->port.name,
+		k->spec.name,
+		k->alone && k->port.nb_rxq > 1
+			? ", by one queue, the last time that it could be by several: "
+			  "datagrams are handed over between workers until a restart"
+			: "");
+}
+
+// There is an interface for a port that has none.
+static void begin(struct packet *k)
+{
+	int rc = 0;
+
+	if (k->port.nb_rxq == 1 || k->alone) {
+		bind_anew(k);
+		return;
+	}
+	rc = take_spares(k);
+	if (rc == 0)
+		set_phase(k, PACKET_TAKING);
+	else
+		PORT_LOG(ERR, "port %s: other packet sockets: %s", k->port.name, strerror(-rc));
+}
+
+static void follow(struct packet *k)
+{
+	if (k->phase == PACKET_BOUND && is_gone(k)) {
+		set_phase(k, PACKET_GONE);
+		packet_chain_detach(&k->chain);
+		PORT_LOG(WARNING, "port %s: interface %s is gone: waiting for one of that name",
+			k->port.name, k->spec.name);
+	}
+	if (k->phase == PACKET_GONE && packet_iface_find(&k->iface, k->spec.name))
+		begin(k);
+	if (k->phase == PACKET_TAKING && spares_are_taken(k))
+		bind_anew(k);
+}
+
+// --- programs of others --------------------------------------------------------------------------
+
+static void look_at_chain(struct packet *k)
+{
+	switch (packet_chain_look(&k->chain)) {
+	case PACKET_CHAIN_SAME:
+		break;
+	case PACKET_CHAIN_FIRST:
+		PORT_LOG(WARNING,
+			"port %s: interface %s: programs at its ingress were attached or taken "
+			"away: ours is the first again",
+			k->port.name, k->spec.name);
+		break;
+	case PACKET_CHAIN_BEHIND:
+		PORT_LOG(WARNING,
+			"port %s: interface %s: other programs are at its ingress, and ours cannot "
+			"stay the first: one that lets frames pass gives the kernel what is ours, "
+			"which tells clients that their port is unreachable (see `bpftool net`)",
+			k->port.name, k->spec.name);
+	}
+}
+
+// --- all -----------------------------------------------------------------------------------------
+
+void packet_watch(struct port *p)
+{
+	struct packet *k = of(p);
+
+	follow(k);
+	if (k->phase != PACKET_BOUND)
+		return;
+	if (packet_iface_look(&k->iface)) {
+		take_mac(k);
+		take_mtu(k);
+	}
+	if (++k->ticks % CHAIN_TICKS == 0)
+		look_at_chain(k);
+}
+
+bool packet_trouble(struct port *p, char *buf, size_t len)
+{
+	const struct packet *k = of(p);
+	const uint16_t mtu = __atomic_load_n(&k->port.mtu, __ATOMIC_RELAXED);
+	const char *name = k->spec.name;
+
+	if (__atomic_load_n(&k->phase, __ATOMIC_RELAXED) != PACKET_BOUND)
+		snprintf(buf, len,
+			"interface %s is gone: the port goes on when there is one of that name",
+			name);
+	else if (__atomic_load_n(&k->chain.behind, __ATOMIC_RELAXED))
+		snprintf(buf, len,
+			"other programs are before ours at the ingress of %s: the kernel may get "
+			"what is ours; see bpftool net",
+			name);
+	else if (mtu < k->mtu_start)
+		snprintf(buf, len,
+			"the MTU of interface %s is lower than it was at the start, %u: longer "
+			"packets are dropped as mtu-exceeded; see ip link",
+			name, mtu);
+	else
+		return false;
+	return true;
+}

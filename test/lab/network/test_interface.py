@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The life of an interface that server and kernel share, while media flow: another MAC, another MTU,
+down and up, away to another namespace and back, removed and made again, by one queue and by two. Each
+is followed within a second and told by its name, and allocations live on.
+"""
+
+import contextlib
+import os
+import threading
+import time
+
+import lab as labs
+import tcx
+from capture import Capture
+from control import Control
+from lab import CLIENT4, CLIENT6, PEER4, PEER6, SERVER4, SERVER6, until
+from turnlib import IPV4, IPV6, REQUESTED_ADDRESS_FAMILY, SUCCESS
+
+OURS = "slipring_packet"
+OTHER_MAC = labs.MAC.format(0x77)
+
+
+def family(ip):
+    return (REQUESTED_ADDRESS_FAMILY, bytes([IPV6 if ":" in ip else IPV4, 0, 0, 0]))
+
+
+class Media(threading.Thread):
+    """A datagram each 5 ms by a client's channel to a peer that sends it back."""
+
+    def __init__(self, lab, ip=CLIENT4, peer=PEER4):
+        super().__init__(daemon=True)
+        self.client, self.stop, self.sent, self.got = lab.client(ip=ip), False, 0, 0
+        assert self.client.allocate([family(peer)]).cls == SUCCESS
+        assert self.client.bind(0x4001, lab.echo(peer).address).cls == SUCCESS
+        self.sock, self.server = self.client.sock, self.client.server
+
+    def run(self):
+        self.sock.setblocking(False)
+        while not self.stop:
+            with contextlib.suppress(OSError):  # also that the way is not there at the moment
+                self.sock.sendto(b"\x40\x01\x00\x08%08d" % self.sent, self.server)
+                self.sent += 1
+            with contextlib.suppress(OSError):
+                while self.sock.recv(2048).startswith(b"\x40\x01"):
+                    self.got += 1
+            time.sleep(0.005)
+
+    def __enter__(self):
+        self.start()
+        self.flows("at first")
+        return self
+
+    def __exit__(self, *_):
+        self.stop = True
+        self.join()
+        self.sock.setblocking(True)
+
+    def flows(self, when, timeout=5):
+        before = self.got
+        until(lambda: self.got > before + 20, timeout, f"media flow {when}")
+
+
+def port(server):
+    return server.telemetry.ask("/slipring/ports")[0]
+
+
+def warnings(server):
+    control = Control(server.config["control"]["socket"])
+    with contextlib.closing(control.sock):
+        return control.ask("status")["warnings"]
+
+
+def forget(lab):
+    """Client and peer learn the server's MAC anew, as from an announcement."""
+    for ns, interface in ((lab.cli, "c0"), (lab.peer, "p0")):
+        for family in ("-4", "-6"):
+            ns.ip(family, "neigh", "flush", "dev", interface)
+
+
+def mac(lab, server, media):
+    told = server.log().count("has another MAC")
+    for address in (OTHER_MAC, labs.DUT_MAC):
+        lab.dut.ip("link", "set", "d0", "address", address)
+        until(lambda a=address: port(server)["mac"] == a, 1, "the port has the MAC")
+        forget(lab)
+        for each in media:
+            each.flows("with another MAC")
+        with Capture(lab, lab.dut, "d0") as capture:
+            media[0].flows("with another MAC")
+        own = bytes.fromhex(address.replace(":", ""))
+        relayed = [f for f in capture.frames if f.data[12:14] == b"\x08\x00" and f.data[23] == 17]
+        assert {own in (f.data[:6], f.data[6:12]) for f in relayed} == {True}
+    assert server.log().count("has another MAC") == told + 2, server.log()
+
+
+def arrives(lab, client_ip, peer_ip, size):
+    """Whether a datagram of a peer arrives at a new client by a channel, whose header makes it longer."""
+    client, peer = lab.client(ip=client_ip), lab.peer.udp(peer_ip)
+    with client, peer:
+        assert client.allocate([family(peer_ip)]).cls == SUCCESS
+        assert client.bind(0x4001, peer.getsockname()[:2]).cls == SUCCESS
+        payload = os.urandom(size)
+        peer.sendto(payload, client.relayed)
+        item = client.wait("channel", 1)
+        assert client.refresh(0).cls == SUCCESS
+    return item == ("channel", 0x4001, payload)
+
+
+def mtu(lab, server, media):
+    """A lower MTU is obeyed: what is longer goes in fragments or is a drop by its name, and nothing is
+    lost without one."""
+    errors = port(server)["tx_errors"]
+    lab.dut.ip("link", "set", "d0", "mtu", "1400")
+    until(lambda: port(server)["mtu"] == 1400, 1, "the port has the MTU")
+    assert any("MTU of interface d0" in w for w in warnings(server))
+    assert port(server)["trouble"] == 1
+    for ips, headers in (((CLIENT4, PEER4), 28), ((CLIENT6, PEER6), 48)):
+        assert arrives(lab, *ips, 1400 - headers - 4)  # whole
+        assert arrives(lab, *ips, 1400 - headers) or server.drops().get("mtu-exceeded"), ips
+    assert port(server)["tx_errors"] == errors
+    lab.dut.ip("link", "set", "d0", "mtu", "1500")
+    until(lambda: port(server)["mtu"] == 1500 and not port(server)["trouble"], 1, "1500 again")
+    assert arrives(lab, CLIENT4, PEER4, 1400)
+    for each in media:
+        each.flows("at both")
+
+
+def down(lab, server, media):
+    lab.dut.ip("link", "set", "d0", "down")
+    until(lambda: not port(server)["link"], 1, "the link is down")
+    lab.dut.ip("link", "set", "d0", "up")
+    lab.dut.ip("-6", "addr", "replace", SERVER6 + "/64", "dev", "d0", "nodad")
+    for each in media:
+        each.flows("after the link was down")
+
+
+def removed(lab, server, media, number):
+    """A number of times: removed, and made again."""
+    for _ in range(number):
+        lab.dut.ip("link", "del", "d0")
+        until(lambda: port(server)["trouble"] and not port(server)["link"], 1, "it is missed")
+        assert any("d0 is gone" in w for w in warnings(server))
+        lab.share(lab.dut, "d0")
+        until(lambda: tcx.programs(lab.dut, "d0") == [OURS], 2, "the program is at its ingress")
+        for each in media:
+            each.flows("by the new interface")
+        assert port(server)["link"] == 1 and port(server)["trouble"] == 0
+
+
+def moved(lab, server, media):
+    """Into another namespace and back: the index may be the same."""
+    lab.dut.ip("link", "set", "d0", "netns", lab.peer.name)
+    lab.peer.ip("link", "set", "d0", "netns", lab.dut.name)
+    for address in (SERVER4, SERVER6):
+        lab.add_address(lab.dut, "d0", address)
+    lab.dut.ip("link", "set", "d0", "up")
+    for each in media:
+        each.flows("after it was away")
+
+
+def life(lab, queues):
+    path = os.path.join(lab.dir, f"control{queues}.sock")
+    server = lab.server({"control": {"socket": path}}, queues=queues, allow=["tx-full"])
+    before = []
+    with Media(lab) as first, Media(lab, CLIENT6, PEER6) as second:
+        media = (first, second)
+        before = sorted(a["relay"] for a in server.allocations())
+        mac(lab, server, media)
+        mtu(lab, server, media)
+        down(lab, server, media)
+        removed(lab, server, media, 2)
+        moved(lab, server, media)
+        removed(lab, server, media, 2)
+        mac(lab, server, media)
+        assert sorted(a["relay"] for a in server.allocations()) == before
+    for each in media:
+        assert each.client.refresh(0).cls == SUCCESS
+        each.client.close()
+    log = server.log()
+    assert ("by one queue" in log) == (queues > 1), "with the last spare sockets there is no group"
+    server.check(allow=["peer-no-allocation", "mtu-exceeded", "neighbour-unreachable"])
+    server.stop()
+
+
+def main(lab):
+    labs.need_own_server()
+    try:
+        assert tcx.programs(lab.dut, "d0") == []
+    except OSError:
+        raise labs.Skip("this kernel has no TCX") from None
+    for queues in (1, 2):
+        life(lab, queues)
+
+
+if __name__ == "__main__":
+    labs.run(main, port="packet")
