@@ -46,7 +46,7 @@ static void check_addresses(
 	if (getifaddrs(&list) != 0)
 		return;
 	for (uint32_t i = 0; i < p->nb_addresses; i++)
-		if (!has(list, name, &p->addresses[i].addr))
+		if (!p->addresses[i].pending && !has(list, name, &p->addresses[i].addr))
 			conf_tell(r, CONF_WARNING, AT(c, ports[port].addresses, "ports"),
 				"%s is not on interface %s (yet), and nobody answers for it: add "
 				"it there (`ip addr add %s/%u dev %s`)",

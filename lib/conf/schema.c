@@ -102,9 +102,10 @@ static const struct conf_key rows[] = {
 	"**Required**, unless there are `vlans`."},
 {"ports[].addresses[].address", CONF_PORT_RUN, ONE(conf_port_run, own), REQUIRED,
 	.help = "The port's own address, or a run of them, with the prefix length. Or what the "
-	"network gives to the kernel's interface of the port, which needs `exception`: `dhcp`, its "
-	"IPv4 address, for which a DHCP client has to run on that interface; `slaac`, its IPv6 "
-	"address, by router advertisements or from a DHCPv6 client. Each at most once a port. The "
+	"kernel's interface of the port has, of `exception` or `packet:`: `dhcp`, its IPv4 "
+	"address, for which a DHCP client has to run on that interface; `slaac`, its IPv6 "
+	"address, by router advertisements or from a DHCPv6 client. On `packet:` it does not "
+	"matter how the interface has got it. Each at most once a port. The "
 	"default router that comes with it is taken where `gateway` names none of its family. "
 	"Listeners and `relay.addresses` mean the address by `all`."},
 {"ports[].addresses[].external", CONF_EXTERNAL, ONE(conf_port_run, external),

@@ -23,6 +23,7 @@ struct carry;
 struct dp_capture;
 struct exception;
 struct hot;
+struct kernel_addrs;
 struct learn;
 struct local_addrs;
 struct rte_mempool;
@@ -107,6 +108,7 @@ struct dp {
 	pid_t exception_tid; // the thread writes, any thread reads; so the next one
 	uint64_t exception_rounds;
 	struct learn *learn; // NULL: no address is the network's
+	struct kernel_addrs *kernel_addrs; // of packet ports; NULL: not begun
 	bool exception_stop; // mgmt writes, the thread reads
 	struct rte_ring *stream_events[STREAM_THREADS_MAX]; // of each stream thread
 	unsigned int events_next; // ring that dp_events takes from next; mgmt lcore only

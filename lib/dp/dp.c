@@ -39,6 +39,7 @@
 #include "ip/fragments.h"
 #include "ip/icmp_out.h"
 #include "ip/path_mtu.h"
+#include "link/kernel_addrs.h"
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
 #include "link/vlans.h"
@@ -380,14 +381,18 @@ int dp_launch(struct dp *d)
 struct dp *dp_start(const struct conf *c, const unsigned int *lcores,
 	const struct dp_learning *learning, char *error, size_t len)
 {
-	struct dp *d = dp_open(c, lcores, port_open, error, len);
+	struct dp *d;
 	int rc;
 
+	if (learning != NULL && kernel_addrs_learn(learning, error, len) != 0)
+		return NULL;
+	d = dp_open(c, lcores, port_open, error, len);
 	if (d == NULL)
 		return NULL;
 	carry_watch(d, learning != NULL ? learning->state : NULL);
 	if (learn_addresses(d, learning, error, len) != 0 ||
-		dp_complete(d, lcores, error, len) != 0) {
+		dp_complete(d, lcores, error, len) != 0 ||
+		(kernel_addrs_open(d) != 0 && snprintf(error, len, "out of memory") > 0)) {
 		dp_quiesce(d);
 		dp_destroy(d);
 		return NULL;
@@ -450,6 +455,7 @@ void dp_destroy(struct dp *d)
 	reload_free(d);
 	alternates_free(d);
 	learn_free(d);
+	kernel_addrs_free(d);
 	exception_free_all(d);
 	handover_free(d);
 	streams_free(d);
@@ -531,5 +537,6 @@ void dp_tick(struct dp *d)
 	carry_tick(d);
 	ports_watch(d);
 	learn_tick(d);
+	kernel_addrs_tick(d);
 	flow_ladder_watch(d, (rte_rdtsc() - d->tsc_start) / d->tsc_per_ms);
 }

@@ -126,10 +126,12 @@ struct dp_learning {
 
 #define DP_LEARNED_MAX (2 * CONF_PORTS_MAX)
 
-// What has become of an address that the network has given.
+// What has become of an address that the network has given, or that is on an interface which stays
+// the kernel's.
 struct dp_learned {
 	const char *port, *interface; // names; of the configuration
 	bool is_v4;
+	bool taken; // from the interface; else the file names it, and a packet port has it
 	bool lost; // the interface has it no longer: it gets no new allocations
 	struct addr addr; // in use
 	struct addr gateway; // in use; :: = none, or the file names it
@@ -137,8 +139,8 @@ struct dp_learned {
 	struct addr router; // the default router that the interface has now; :: = none
 };
 
-// Writes the addresses that the network has given to out (DP_LEARNED_MAX). Returns how many. Any
-// thread.
+// Writes them to out, those that the network has given first, and no more than DP_LEARNED_MAX.
+// Returns how many. Any thread.
 unsigned int dp_learned(const struct dp *d, struct dp_learned *out);
 
 // --- control/stats.c -----------------------------------------------------------------------------

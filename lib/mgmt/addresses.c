@@ -17,9 +17,11 @@ void mgmt_addresses_start(struct mgmt_addresses *a, const struct dp *d)
 		const struct dp_learned *l = &a->told[i];
 		char addr[ADDR_TEXT_LEN], router[ADDR_TEXT_LEN];
 
-		LOG(ADDRESSES, INFO, "port %s: address %s of interface %s, gateway from there: %s",
-			l->port, text_of(&l->addr, addr, sizeof(addr)), l->interface,
-			text_of(&l->gateway, router, sizeof(router)));
+		if (l->taken)
+			LOG(ADDRESSES, INFO,
+				"port %s: address %s of interface %s, gateway from there: %s",
+				l->port, text_of(&l->addr, addr, sizeof(addr)), l->interface,
+				text_of(&l->gateway, router, sizeof(router)));
 	}
 }
 
@@ -40,8 +42,10 @@ static void tell_address(const struct dp_learned *l)
 	else
 		LOG(ADDRESSES, ERR,
 			"port %s: interface %s has %s now, no longer %s: there are no new "
-			"allocations on that, a restart takes the new one",
-			l->port, l->interface, text_of(&l->other, other, sizeof(other)), addr);
+			"allocations on that, %s",
+			l->port, l->interface, text_of(&l->other, other, sizeof(other)), addr,
+			l->taken ? "a restart takes the new one"
+				 : "the file and a restart take the new one");
 }
 
 static void tell_router(const struct dp_learned *l)

@@ -52,12 +52,8 @@ int conf_learns_check(struct conf_ctx *x, uint32_t port)
 		if (seen[learn])
 			return conf_fail(x, n, "a second '%s': a port has one", words[learn]);
 		seen[learn] = true;
-		if (!p->shares && packet_spec_is(conf_port_device(p, 0)))
-			return conf_fail(x, n,
-				"'%s' is for a port with an exception port: write the address that "
-				"the kernel's interface has",
-				words[learn]);
-		if (p->exception.name == NULL)
+		if (p->exception.name == NULL &&
+			(p->shares || !packet_spec_is(conf_port_device(p, 0))))
 			return conf_fail(x, n,
 				"'%s' is for an address that the kernel's interface of the port "
 				"gets: add exception: {name: sr0} to the port%s",

@@ -17,6 +17,7 @@
 #include "exception/learn_carry.h"
 #include "exception/learn_choose.h"
 #include "kernel_watch.h"
+#include "link/kernel_addrs.h"
 #include "port.h"
 #include "turn_relay_map.h"
 
@@ -115,7 +116,8 @@ static int learner_open(struct dp *d, struct learn *k, uint32_t port, char *erro
 					.router_wanted = wants_router(p, is_v4),
 					.state = {.port = p->name,
 						.interface = p->exception.name,
-						.is_v4 = is_v4}};
+						.is_v4 = is_v4,
+						.taken = true}};
 	}
 	l->watch = port_kernel_watch_open(p->exception.netns, p->exception.name, error, len);
 	return l->watch != NULL ? 0 : -1;
@@ -132,8 +134,9 @@ static int learn_open(struct dp *d, char *error, size_t len)
 	pthread_mutex_init(&k->lock, NULL);
 	d->learn = k;
 	for (uint32_t i = 0; i < d->nb_ports; i++)
-		if ((conf_learns(&d->conf->ports[i], true) ||
-			    conf_learns(&d->conf->ports[i], false)) &&
+		if (d->exception[i] != NULL &&
+			(conf_learns(&d->conf->ports[i], true) ||
+				conf_learns(&d->conf->ports[i], false)) &&
 			learner_open(d, k, i, error, len) != 0)
 			return -1;
 	return 0;
@@ -365,14 +368,15 @@ void learn_tick(struct dp *d)
 unsigned int dp_learned(const struct dp *d, struct dp_learned *out)
 {
 	struct learn *k = d->learn;
+	unsigned int n = 0;
 
-	if (k == NULL)
-		return 0;
-	pthread_mutex_lock(&k->lock);
-	for (unsigned int i = 0; i < k->nb_addrs; i++)
-		out[i] = k->addr[i].state;
-	pthread_mutex_unlock(&k->lock);
-	return k->nb_addrs;
+	if (k != NULL) {
+		pthread_mutex_lock(&k->lock);
+		for (; n < k->nb_addrs; n++)
+			out[n] = k->addr[n].state;
+		pthread_mutex_unlock(&k->lock);
+	}
+	return n + kernel_addrs_told(d, out + n, DP_LEARNED_MAX - n);
 }
 
 void learn_free(struct dp *d)

@@ -205,9 +205,10 @@ static void warn_addresses(const struct control *k, json_t *list)
 	for (unsigned int i = 0; i < n; i++)
 		if (rows[i].lost)
 			warn(list,
-				"port %s: the network has taken the address %s away: it gets no "
-				"new allocations; see the DHCP server or router",
-				rows[i].port, addr_format(&rows[i].addr, text, sizeof(text)));
+				"port %s: interface %s has lost the address %s: it gets no new "
+				"allocations; see ip addr, and the DHCP server or router",
+				rows[i].port, rows[i].interface,
+				addr_format(&rows[i].addr, text, sizeof(text)));
 }
 
 // Only drops about which somebody can do something.

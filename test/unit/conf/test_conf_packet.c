@@ -54,9 +54,9 @@ static void test_wrong(void **state)
 			"9:23: ports[0].exception.name: the kernel has e0, and all on it that is "
 			"not ours: remove the exception port"},
 		{TWO_PORTS,
-			"'packet:e0'\n    addresses: [10.0.0.1/24, 'fd00::1/64', dhcp]\n"
+			"'packet:e0'\n    addresses: [dhcp, slaac, dhcp]\n"
 			"  - name: lan\n    device: net_b",
-			"8:44: ports[0].addresses[2]: 'dhcp' is for a port with an exception port"},
+			"8:30: ports[0].addresses[2]: a second 'dhcp': a port has one"},
 		{"device: net_a", "bond: {members: ['packet:e0']}",
 			"7:22: ports[0].bond.members[0]: 'packet:e0' can be no member of a bond"},
 	};

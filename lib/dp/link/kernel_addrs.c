@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads what addresses the kernel's interface of a packet port has. The kernel has DHCP and router
+// advertisements whether there is a data path or not, so nothing has to be carried to get them.
+//
+// An address of the file that the interface has never had may be routed to this box all the same.
+// It is lost only once the interface has had it.
+#include "link/kernel_addrs.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "conf.h"
+#include "datapath.h"
+#include "devices/packet_spec.h"
+#include "dp.h"
+#include "exception/learn_choose.h"
+#include "kernel_watch.h"
+#include "turn_relay_map.h"
+
+#define LOOK_MS 100
+#define TELL_MS 5000 // between two lines about the waiting
+#define ROUTER_MS 3000 // for a default router, once there is an address
+#define FIND_TICKS 10 // between two looks whether the interface is another one
+
+struct row {
+	struct dp_learned state; // under the lock
+	bool seen; // the interface has had it
+	bool there; // it has it, by the look under way
+};
+
+struct of_port {
+	char interface[PACKET_NAME_LEN];
+	unsigned int index; // of the interface that is watched; 0 = there is none
+	struct port_kernel_watch *watch;
+	struct row *row;
+	uint32_t nb_rows;
+	// By the look under way, by [is_v4]: the first address that is none of the file's.
+	struct addr other[2];
+};
+
+struct kernel_addrs {
+	struct of_port port[CONF_PORTS_MAX];
+	unsigned int nb_ports;
+	uint32_t ticks;
+	pthread_mutex_t lock;
+};
+
+static bool is_packet(const struct conf_port *p, struct packet_spec *spec)
+{
+	char reason[160];
+
+	return !p->shares && !p->loopback && p->bond.nb_members == 0 && packet_spec_is(p->device) &&
+		packet_spec_parse(p->device, spec, reason, sizeof(reason));
+}
+
+// --- before ports are open -----------------------------------------------------------------------
+
+// A port whose addresses are waited for.
+struct waiting {
+	const struct conf_port *port;
+	const char *interface;
+	struct learn_choice choice;
+	struct addr router[2];
+	uint64_t begun_ms, since_ms, told_ms; // since all addresses have been there; 0 = not yet
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static bool wants_router(const struct conf_port *p, bool is_v4)
+{
+	for (uint32_t i = 0; i < p->nb_gateways; i++)
+		if (addr_is_v4(&p->gateways[i]) == is_v4)
+			return false;
+	return true;
+}
+
+// Whether an address of a family is missing, or with router a default router for one.
+static bool misses(const struct waiting *w, bool is_v4, bool router)
+{
+	const struct addr *r = &w->router[is_v4];
+
+	if (!conf_learns(w->port, is_v4))
+		return false;
+	return !w->choice.any[is_v4] ||
+		(router && wants_router(w->port, is_v4) && (r->d[0] | r->d[1]) == 0);
+}
+
+static bool is_there(struct waiting *w, uint64_t now)
+{
+	if (misses(w, true, false) || misses(w, false, false))
+		w->since_ms = 0;
+	else if (w->since_ms == 0)
+		w->since_ms = now;
+	return w->since_ms != 0 &&
+		(now - w->since_ms >= ROUTER_MS ||
+			(!misses(w, true, true) && !misses(w, false, true)));
+}
+
+static void describe(const struct waiting *w, char *buf, size_t len)
+{
+	const bool v4 = misses(w, true, false), v6 = misses(w, false, false);
+
+	snprintf(buf, len, "port %s: waiting for %s on interface %s", w->port->name,
+		v4 && v6     ? "an IPv4 and an IPv6 address"
+			: v4 ? "an IPv4 address"
+			: v6 ? "an IPv6 address"
+			     : "a default router",
+		w->interface);
+}
+
+// One look at the interface. 1: all is there; 0: not yet; -1: given up, with the reason.
+static int look(struct waiting *w, struct port_kernel_watch *watch, const struct dp_learning *l,
+	char *error, size_t len)
+{
+	const struct learn_choice none = {.port = w->port};
+	const uint64_t now = now_ms(), limit_ms = w->port->learn_wait_s * UINT64_C(1000);
+	char text[200];
+
+	if (port_kernel_watch_news(watch)) {
+		w->choice = none;
+		if (port_kernel_watch_read(watch, learn_choose, &w->choice, w->router) != 0)
+			w->choice = none;
+	}
+	if (is_there(w, now))
+		return 1;
+	describe(w, text, sizeof(text));
+	if (limit_ms != 0 && now - w->begun_ms >= limit_ms && w->since_ms == 0) {
+		snprintf(error, len, "%s: given up after %u s (ports[].addresses-wait)", text,
+			w->port->learn_wait_s);
+		return -1;
+	}
+	if (l->stop(l->ctx)) {
+		snprintf(error, len, "stopped while waiting for addresses");
+		return -1;
+	}
+	if (now - w->told_ms >= TELL_MS)
+		l->tell(l->ctx, text);
+	if (now - w->told_ms >= TELL_MS)
+		w->told_ms = now;
+	return 0;
+}
+
+static int wait_for(struct waiting *w, const struct dp_learning *l, char *error, size_t len)
+{
+	const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000};
+	struct port_kernel_watch *watch = port_kernel_watch_open(NULL, w->interface, error, len);
+	int rc;
+
+	if (watch == NULL)
+		return -1;
+	while ((rc = look(w, watch, l, error, len)) == 0)
+		nanosleep(&pause, NULL);
+	port_kernel_watch_close(watch);
+	return rc > 0 ? 0 : -1;
+}
+
+static int learn_port(
+	const struct dp_learning *l, uint32_t port, const char *interface, char *error, size_t len)
+{
+	const struct conf_port *p = &l->conf->ports[port];
+	struct waiting w = {.port = p,
+		.interface = interface,
+		.choice = {.port = p},
+		.begun_ms = now_ms(),
+		.told_ms = now_ms()};
+	struct conf_learned list[2];
+	char why[CONF_ERROR_LEN] = "";
+	uint32_t nb = 0;
+
+	if (wait_for(&w, l, error, len) != 0)
+		return -1;
+	for (uint32_t i = 0; i < p->nb_addresses && nb < 2; i++) {
+		const bool is_v4 = p->addresses[i].learn == CONF_LEARN_DHCP;
+
+		if (p->addresses[i].pending)
+			list[nb++] = (struct conf_learned){.port = port,
+				.index = i,
+				.addr = w.choice.first[is_v4].addr,
+				.prefix_len = w.choice.first[is_v4].len,
+				.gateway = w.router[is_v4]};
+	}
+	if (conf_resolve(l->conf, list, nb, l->report, why) == 0)
+		return 0;
+	snprintf(error, len, "%s", why);
+	return -1;
+}
+
+int kernel_addrs_learn(const struct dp_learning *l, char *error, size_t len)
+{
+	for (uint32_t i = 0; i < l->conf->nb_ports; i++) {
+		const struct conf_port *p = &l->conf->ports[i];
+		struct packet_spec spec;
+
+		if ((conf_learns(p, true) || conf_learns(p, false)) && is_packet(p, &spec) &&
+			learn_port(l, i, spec.name, error, len) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+// --- watching ------------------------------------------------------------------------------------
+
+// The gateway in use of a family; :: = none.
+static struct addr gateway_of(const struct conf_port *p, bool is_v4)
+{
+	for (uint32_t i = 0; i < p->nb_gateways; i++)
+		if (addr_is_v4(&p->gateways[i]) == is_v4)
+			return p->gateways[i];
+	return (struct addr){.b = {0}};
+}
+
+static int add_port(struct kernel_addrs *k, const struct conf_port *p, const char *interface)
+{
+	struct of_port *o = &k->port[k->nb_ports];
+
+	snprintf(o->interface, sizeof(o->interface), "%s", interface);
+	o->row = calloc(p->nb_addresses, sizeof(*o->row));
+	if (o->row == NULL)
+		return -ENOMEM;
+	o->nb_rows = p->nb_addresses;
+	k->nb_ports++;
+	for (uint32_t i = 0; i < p->nb_addresses; i++) {
+		const struct conf_address *a = &p->addresses[i];
+		const struct addr gateway = gateway_of(p, addr_is_v4(&a->addr));
+
+		o->row[i] = (struct row){.state = {.port = p->name,
+						 .interface = o->interface,
+						 .is_v4 = addr_is_v4(&a->addr),
+						 .taken = a->learn != CONF_LEARN_NONE,
+						 .gateway = gateway,
+						 .router = gateway,
+						 .addr = a->addr}};
+	}
+	return 0;
+}
+
+int kernel_addrs_open(struct dp *d)
+{
+	struct kernel_addrs *k = calloc(1, sizeof(*k));
+	int rc = 0;
+
+	if (k == NULL)
+		return -ENOMEM;
+	pthread_mutex_init(&k->lock, NULL);
+	d->kernel_addrs = k;
+	for (uint32_t i = 0; i < d->conf->nb_ports && rc == 0; i++) {
+		struct packet_spec spec;
+
+		if (is_packet(&d->conf->ports[i], &spec))
+			rc = add_port(k, &d->conf->ports[i], spec.name);
+	}
+	kernel_addrs_tick(d);
+	return rc;
+}
+
+static void see(void *ctx, const struct port_kernel_address *a)
+{
+	struct of_port *o = ctx;
+	struct addr *other = &o->other[addr_is_v4(&a->at.addr)];
+	bool ours = false;
+
+	for (uint32_t i = 0; i < o->nb_rows; i++) {
+		if (addr_eq(&o->row[i].state.addr, &a->at.addr))
+			ours = o->row[i].there = true;
+	}
+	if (!ours && !a->deprecated && (other->d[0] | other->d[1]) == 0)
+		*other = a->at.addr;
+}
+
+static void judge(struct dp *d, const struct of_port *o, struct row *r)
+{
+	static const struct addr none;
+	const int relay = turn_relay_map_find(d->map, &r->state.addr);
+	const bool lost = r->seen && !r->there;
+
+	r->seen = r->seen || r->there;
+	if (lost != r->state.lost && relay >= 0)
+		turn_relay_map_lose(d->map, (unsigned int)relay, lost);
+	pthread_mutex_lock(&d->kernel_addrs->lock);
+	r->state.lost = lost;
+	r->state.other = lost ? o->other[r->state.is_v4] : none;
+	pthread_mutex_unlock(&d->kernel_addrs->lock);
+}
+
+// An interface that is made again has another index.
+static void find(struct of_port *o)
+{
+	const unsigned int index = if_nametoindex(o->interface);
+	char error[200];
+
+	if (index == o->index && (index == 0 || o->watch != NULL))
+		return;
+	port_kernel_watch_close(o->watch);
+	o->watch = index != 0 ? port_kernel_watch_open(NULL, o->interface, error, sizeof(error))
+			      : NULL;
+	o->index = o->watch != NULL ? index : 0;
+}
+
+static void watch_port(struct dp *d, struct of_port *o)
+{
+	struct addr router[2];
+
+	if (o->watch != NULL && !port_kernel_watch_news(o->watch))
+		return;
+	for (uint32_t i = 0; i < o->nb_rows; i++)
+		o->row[i].there = false;
+	memset(o->other, 0, sizeof(o->other));
+	// what has not been seen to the end is asked for again
+	if (o->watch != NULL && port_kernel_watch_read(o->watch, see, o, router) != 0)
+		return;
+	for (uint32_t i = 0; i < o->nb_rows; i++)
+		judge(d, o, &o->row[i]);
+}
+
+void kernel_addrs_tick(struct dp *d)
+{
+	struct kernel_addrs *k = d->kernel_addrs;
+
+	if (k == NULL)
+		return;
+	for (unsigned int i = 0; i < k->nb_ports; i++) {
+		if (k->ticks % FIND_TICKS == 0)
+			find(&k->port[i]);
+		watch_port(d, &k->port[i]);
+	}
+	k->ticks++;
+}
+
+unsigned int kernel_addrs_told(const struct dp *d, struct dp_learned *out, unsigned int most)
+{
+	struct kernel_addrs *k = d->kernel_addrs;
+	unsigned int n = 0;
+
+	if (k == NULL)
+		return 0;
+	pthread_mutex_lock(&k->lock);
+	for (unsigned int i = 0; i < k->nb_ports; i++)
+		for (uint32_t j = 0; j < k->port[i].nb_rows && n < most; j++)
+			out[n++] = k->port[i].row[j].state;
+	pthread_mutex_unlock(&k->lock);
+	return n;
+}
+
+void kernel_addrs_free(struct dp *d)
+{
+	struct kernel_addrs *k = d->kernel_addrs;
+
+	if (k == NULL)
+		return;
+	for (unsigned int i = 0; i < k->nb_ports; i++) {
+		port_kernel_watch_close(k->port[i].watch);
+		free(k->port[i].row);
+	}
+	pthread_mutex_destroy(&k->lock);
+	free(k);
+	d->kernel_addrs = NULL;
+}
