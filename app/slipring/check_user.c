@@ -195,6 +195,9 @@ void check_user(const struct conf *c, struct conf_report *r)
 		check_file(&who, c->included[i], AT(c, include, "include"), r);
 	for (uint32_t i = 0; i < c->nb_secret_files; i++)
 		check_file(&who, c->secret_files[i], (struct conf_at){.conf = c, .key = "auth"}, r);
+	for (uint32_t i = 0; i < c->nb_prefix_files; i++)
+		check_file(&who, c->prefix_files[i],
+			(struct conf_at){.conf = c, .key = "peers.deny-files"}, r);
 	check_certificates(&who, c, r);
 	check_records(&who, c, r);
 	check_crash(&who, c, r);

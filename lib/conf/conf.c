@@ -139,6 +139,9 @@ void conf_free(struct conf *c)
 	for (uint32_t i = 0; i < c->nb_secret_files; i++)
 		free(c->secret_files[i]);
 	free(c->secret_files);
+	for (uint32_t i = 0; i < c->nb_prefix_files; i++)
+		free(c->prefix_files[i]);
+	free(c->prefix_files);
 	free(c->turn.local);
 	free(c->turn.gateways);
 	free(c->turn.routes);

@@ -204,6 +204,8 @@ struct conf {
 	uint32_t nb_included;
 	char **secret_files; // paths of those that were read
 	uint32_t nb_secret_files;
+	char **prefix_files; // the same of files of prefixes
+	uint32_t nb_prefix_files;
 	// eal:
 	char *eal_lcores; // NULL = lcores are dealt over the allowed CPUs
 	char *eal_file_prefix; // default "slipring"

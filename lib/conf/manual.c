@@ -51,6 +51,9 @@ static void write_range(FILE *out, const struct conf_key *k)
 	case CONF_SECRET_FILES:
 		fprintf(out, "%s, %u to %u", conf_value_form(k->type), k->min, k->max);
 		break;
+	case CONF_PREFIX_FILES:
+		fprintf(out, "%s, up to %u entries in them", conf_value_form(k->type), k->max);
+		break;
 	default:
 		fputs(conf_value_form(k->type), out);
 	}

@@ -29,6 +29,7 @@ enum conf_type {
 	CONF_EXTERNAL, // a or a-b
 	CONF_PREFIX, // one prefix, or one address
 	CONF_PREFIXES, // single addresses, a-b and prefixes, as prefixes
+	CONF_PREFIX_FILES, // names of files that hold them
 	CONF_NAT64, // prefixes of NAT64 translators
 	CONF_PORT_RANGE, // lo-hi
 	CONF_HEX, // into a struct stun_key

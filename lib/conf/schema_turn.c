@@ -528,6 +528,10 @@ static const struct conf_key rows[] = {
 	.help = "Single addresses, `a-b` ranges and prefixes."},
 {"peers.deny", CONF_PREFIXES, MANY(conf, turn.deny, turn.nb_deny), RANGE(0, 65536),
 	.help = "Single addresses, `a-b` ranges and prefixes."},
+{"peers.deny-files", CONF_PREFIX_FILES, MANY(conf, turn.deny_listed, turn.nb_deny_listed),
+	RANGE(0, 4194304), .help = "Files with more of them, for lists that programs write: one "
+	"address, range or prefix a line; `#` begins a comment. A relative name is one beside the "
+	"file that has it. A reload reads them again."},
 {"peers.nat64", CONF_NAT64, MANY(conf, turn.nat64, turn.nb_nat64), RANGE(0, 16),
 	.help = "IPv6 prefixes of NAT64 translators that relayed datagrams can reach, of 32, 40, "
 	"48, 56, 64 or 96 bits. Whoever is behind one is judged by the IPv4 address that "

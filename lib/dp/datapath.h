@@ -80,6 +80,7 @@ struct dp {
 	const struct turn_policy *policy_next;
 	pthread_mutex_t policy_lock; // of both
 	struct reload *reload; // under way, or NULL; management lcore
+	struct reload *reload_left; // of the last one: to be freed, or NULL
 	struct alternates alternates;
 	uint8_t boot_key[32]; // of nonces, the same for all policies, and of NICs' hashes
 	struct turn_quota *quota; // atomic inside; written by all workers

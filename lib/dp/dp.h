@@ -320,6 +320,9 @@ int dp_reload_routes(struct dp *d, const struct conf *c, char *error, size_t len
 // again, some milliseconds later. Else it has ended, and the result says how many allocations were.
 // Management lcore.
 int dp_reload_step(struct dp *d);
+// Frees what nobody needs any more once one has ended, which grows with the file. Before the next
+// one; any thread.
+void dp_reload_clear(struct dp *d);
 
 // --- control/advice.c ----------------------------------------------------------------------------
 

@@ -25,7 +25,6 @@
 #include "reload.h"
 #include "reload/own_change.h"
 #include "report.h"
-#include "review.h"
 #include "state/stop.h"
 #include "telemetry.h"
 #include "watch/watch.h"
@@ -87,35 +86,6 @@ bool mgmt_stop_asked(void)
 	return sigpending(&set) == 0 && (sigismember(&set, SIGTERM) || sigismember(&set, SIGINT));
 }
 
-static void say_review(void *ctx, const struct stream_tls *tls, enum stream_tls_key key, bool fatal,
-	const char *reason)
-{
-	char name[STREAM_REVIEW_NAME_LEN];
-
-	mgmt_log(CONF_AREA_STREAMS, fatal ? LOG_ERR : LOG_WARNING, "%s: %s: %s", (const char *)ctx,
-		stream_review_key_name(tls, key, name), reason);
-}
-
-// Reads the certificates again; connections that are open keep the old ones.
-static void renew(struct loop *l, const char *signal)
-{
-	const struct stream_review to = {
-		.now = time(NULL), .say = say_review, .ctx = (void *)(uintptr_t)signal};
-	struct stream_identities all;
-	char error[CONF_ERROR_LEN];
-
-	if (!conf_wants_tls(l->conf)) {
-		LOG(STREAMS, INFO, "%s: no listener has a certificate to be renewed", signal);
-		return;
-	}
-	dp_identities(l->conf, &all);
-	stream_review_all(&all, &to);
-	if (dp_streams_reload(l->dp, error, sizeof(error)) != 0)
-		LOG(STREAMS, ERR, "%s: the certificate stays as it was: %s", signal, error);
-	else
-		LOG(STREAMS, INFO, "%s: TLS files read again, for connections from now on", signal);
-}
-
 static void take_signal(struct loop *l)
 {
 	struct signalfd_siginfo s;
@@ -124,11 +94,11 @@ static void take_signal(struct loop *l)
 		return;
 	switch (s.ssi_signo) {
 	case SIGHUP:
-		renew(l, "SIGHUP");
+		mgmt_reload_certificates(l->reload, "SIGHUP");
 		mgmt_reload_ask(l->reload, "SIGHUP", false);
 		break;
 	case SIGUSR2:
-		renew(l, "SIGUSR2");
+		mgmt_reload_certificates(l->reload, "SIGUSR2");
 		break;
 	case SIGUSR1:
 		mgmt_drain_ask(l->drain, "SIGUSR1", &(struct mgmt_drain_order){0});

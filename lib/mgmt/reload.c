@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the file again. A thread loads it and makes the policy, which may take a while; the tick of
-// the management lcore hands that to the workers, and then what is in use is the file's.
+// Reads the file again. What grows with the file is the work of a thread: it loads the file, makes
+// the policy and writes what is to be logged, and in the end frees what nobody needs any more. The
+// tick of the management lcore hands to the workers what is ready, and then what is in use is the
+// file's.
 #include "reload.h"
 
 #include <errno.h>
@@ -18,25 +20,28 @@
 #include "log.h"
 #include "reload/in_use.h"
 #include "reload/own_change.h"
+#include "reload/told.h"
 #include "review.h"
 #include "stream.h"
 
-#define TOLD 100 // changes that the log tells one by one
-
-enum step { IDLE, LOADING, LOADED, TAKING };
+enum step { IDLE, LOADING, LOADED, TAKING, TAKEN, CLEARING, CLEARED };
 
 struct mgmt_reload {
 	struct own_parts parts;
 	struct own_change own;
 	struct conf *running, *fresh, *merged;
 	pthread_t thread;
-	enum step step; // LOADED is written by the thread
+	enum step step; // LOADED and CLEARED are written by the thread
 	bool good; // of what the thread has loaded: the workers can take it
+	bool reads; // the file; else certificates alone
+	bool certificates; // those in use are read before the file is, as it may be refused
 	bool renews; // certificates are read, whatever the file says
 	bool tls; // its tls, or that of a listener, has changed
 	unsigned int changes, cold;
+	unsigned int ended; // allocations
+	struct told told;
 	pthread_mutex_t lock; // of what follows
-	bool to_renew; // renews, of the next one
+	bool to_read, to_renew, to_certificates; // reads, renews and certificates of the next one
 	struct mgmt_reload_state state;
 	char next_by[96]; // who has asked for the next one
 	char by[96]; // and for the one under way; management lcore
@@ -80,23 +85,8 @@ static void tell_cold(void *ctx, const struct conf_change *c)
 		conf_restart_keeps(&r->running->state) ? "keeps calls"
 						       : "ends calls without state.file");
 	refuse(r, why);
-	if (r->cold++ < TOLD)
+	if (r->cold++ < TOLD_MAX)
 		LOG(CONFIG, ERR, "reload: %s: nothing of the file is taken", why);
-}
-
-static void tell_change(void *ctx, const struct conf_change *c)
-{
-	unsigned int *told = ctx;
-
-	if ((*told)++ >= TOLD)
-		return;
-	if (c->entry)
-		LOG(CONFIG, NOTICE, "reload: %s: %s", c->key, c->to != NULL ? "new" : "gone");
-	else if (c->secret)
-		LOG(CONFIG, NOTICE, "reload: %s: changed", c->key);
-	else
-		LOG(CONFIG, NOTICE, "reload: %s: %s -> %s", c->key,
-			c->from != NULL ? c->from : "(none)", c->to != NULL ? c->to : "(none)");
 }
 
 // --- the thread ----------------------------------------------------------------------------------
@@ -119,6 +109,28 @@ static bool certificates(const struct mgmt_reload *r)
 		return false;
 	dp_identities(r->fresh, &all);
 	stream_review_all(&all, &to);
+	return true;
+}
+
+// Reads the certificates in use again; connections that are open keep the old ones.
+static bool renew_in_use(struct mgmt_reload *r)
+{
+	const struct stream_review to = {.now = time(NULL), .say = say_review};
+	struct stream_identities all;
+	char error[CONF_ERROR_LEN];
+
+	if (!conf_wants_tls(r->running)) {
+		LOG(STREAMS, INFO, "%s: no listener has a certificate to be renewed", r->by);
+		return true;
+	}
+	dp_identities(r->running, &all);
+	stream_review_all(&all, &to);
+	if (dp_streams_reload(r->parts.dp, error, sizeof(error)) != 0) {
+		LOG(STREAMS, ERR, "%s: the certificate stays as it was: %s", r->by, error);
+		refuse(r, error);
+		return false;
+	}
+	LOG(STREAMS, INFO, "%s: TLS files read again, for connections from now on", r->by);
 	return true;
 }
 
@@ -149,8 +161,12 @@ static bool load(struct mgmt_reload *r)
 		return false;
 	if (r->changes > 0)
 		conf_warnings(r->fresh, &report);
-	if (prepare(r, error))
+	if (prepare(r, error)) {
+		if (r->changes > 0)
+			conf_changes(r->running, r->fresh, told_write, &r->told);
+		conf_forget(r->fresh); // what is made of it has copies
 		return true;
+	}
 	LOG(CONFIG, ERR, "reload: %s", error);
 	refuse(r, error);
 	return false;
@@ -161,8 +177,31 @@ static void *thread(void *arg)
 	struct mgmt_reload *r = arg;
 
 	confine_thread();
-	r->good = load(r);
+	r->good = !r->certificates || renew_in_use(r) || r->reads;
+	r->good = r->good && (!r->reads || load(r));
 	__atomic_store_n(&r->step, LOADED, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void clear(struct mgmt_reload *r)
+{
+	own_change_free(&r->own);
+	if (r->changes > 0)
+		dp_reload_clear(r->parts.dp);
+	r->changes = 0;
+	conf_merge_free(r->merged);
+	conf_free(r->fresh);
+	r->fresh = r->merged = NULL;
+	told_free(&r->told);
+}
+
+static void *clear_thread(void *arg)
+{
+	struct mgmt_reload *r = arg;
+
+	confine_thread();
+	clear(r);
+	__atomic_store_n(&r->step, CLEARED, __ATOMIC_RELEASE);
 	return NULL;
 }
 
@@ -173,7 +212,7 @@ static void end(struct mgmt_reload *r, enum mgmt_reload_end how, unsigned int al
 	struct mgmt_reload_state *s = &r->state;
 
 	pthread_mutex_lock(&r->lock);
-	r->step = IDLE; // at once with the next line: see mgmt_reload_ask
+	r->step = CLEARING; // at once with the next line: see mgmt_reload_ask
 	s->ended++;
 	s->how = how;
 	s->at_s = (uint64_t)time(NULL);
@@ -184,16 +223,17 @@ static void end(struct mgmt_reload *r, enum mgmt_reload_end how, unsigned int al
 			r->changes, r->changes == 1 ? " is" : "s are", allocations,
 			allocations == 1 ? "" : "s");
 	else if (how == MGMT_RELOAD_SAME)
-		snprintf(s->text, sizeof(s->text), "the file says what is in use");
+		snprintf(s->text, sizeof(s->text), "%s",
+			r->reads ? "the file says what is in use" : "certificates alone were read");
 	else
 		snprintf(s->text, sizeof(s->text), "nothing has changed: %s", r->first);
 	pthread_mutex_unlock(&r->lock);
 	mgmt_log(CONF_AREA_CONFIG, how == MGMT_RELOAD_REFUSED ? LOG_ERR : LOG_NOTICE,
 		"reload by %s: %s", r->by, s->text);
-	own_change_free(&r->own);
-	conf_merge_free(r->merged);
-	conf_free(r->fresh);
-	r->fresh = r->merged = NULL;
+	if (pthread_create(&r->thread, NULL, clear_thread, r) == 0)
+		return;
+	clear(r);
+	r->step = IDLE;
 }
 
 static void begin(struct mgmt_reload *r)
@@ -205,8 +245,10 @@ static void begin(struct mgmt_reload *r)
 	r->first[0] = '\0';
 	pthread_mutex_lock(&r->lock);
 	memcpy(r->by, r->next_by, sizeof(r->by));
+	r->reads = r->to_read;
 	r->renews = r->to_renew;
-	r->to_renew = false;
+	r->certificates = r->to_certificates;
+	r->to_read = r->to_renew = r->to_certificates = false;
 	r->step = LOADING; // at once with what was asked for: see mgmt_reload_ask
 	pthread_mutex_unlock(&r->lock);
 	rc = pthread_create(&r->thread, NULL, thread, r);
@@ -231,19 +273,23 @@ static bool ready(struct mgmt_reload *r)
 static void take(struct mgmt_reload *r)
 {
 	const int ended = dp_reload_step(r->parts.dp);
-	unsigned int told = 0;
 
 	if (ended < 0)
 		return;
-	conf_changes(r->running, r->fresh, tell_change, &told);
-	if (told > TOLD)
-		LOG(CONFIG, NOTICE, "reload: and %u changes more", told - TOLD);
+	r->ended = (unsigned int)ended;
+	r->step = TAKEN;
+}
+
+// What is in use is the file's, unless somebody looks at it just now.
+static void adopt(struct mgmt_reload *r)
+{
+	if (!in_use_change())
+		return;
+	told_log(&r->told);
 	own_change_take(&r->own, &r->parts, r->running, r->fresh);
-	in_use_change();
 	conf_adopt(r->running, r->fresh, r->merged);
-	conf_forget(r->running);
 	in_use_done();
-	end(r, MGMT_RELOAD_DONE, (unsigned int)ended);
+	end(r, MGMT_RELOAD_DONE, r->ended);
 }
 
 bool mgmt_reload_tick(struct mgmt_reload *r)
@@ -266,6 +312,15 @@ bool mgmt_reload_tick(struct mgmt_reload *r)
 		break;
 	case TAKING:
 		take(r);
+		break;
+	case TAKEN:
+		adopt(r);
+		break;
+	case CLEARING:
+		break;
+	case CLEARED:
+		pthread_join(r->thread, NULL);
+		r->step = IDLE;
 		break;
 	}
 	return r->step != IDLE || r->state.asked != r->state.ended;
@@ -304,14 +359,30 @@ int mgmt_reload_diff(struct mgmt_reload *r, void (*tell)(void *ctx, const struct
 	return n;
 }
 
+// With the lock: one that has begun may have read already, unless it has ended.
+static void ask(struct mgmt_reload *r, const char *by)
+{
+	const enum step step = __atomic_load_n(&r->step, __ATOMIC_RELAXED);
+	const bool under_way = step != IDLE && step != CLEARING && step != CLEARED;
+
+	r->state.asked = r->state.ended + (under_way ? 2 : 1);
+	snprintf(r->next_by, sizeof(r->next_by), "%s", by);
+}
+
 void mgmt_reload_ask(struct mgmt_reload *r, const char *by, bool renew)
 {
 	pthread_mutex_lock(&r->lock);
+	r->to_read = true;
 	r->to_renew |= renew;
-	// one that has begun may have read the file already
-	r->state.asked =
-		r->state.ended + (__atomic_load_n(&r->step, __ATOMIC_RELAXED) == IDLE ? 1 : 2);
-	snprintf(r->next_by, sizeof(r->next_by), "%s", by);
+	ask(r, by);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void mgmt_reload_certificates(struct mgmt_reload *r, const char *by)
+{
+	pthread_mutex_lock(&r->lock);
+	r->to_certificates = true;
+	ask(r, by);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -339,11 +410,9 @@ void mgmt_reload_close(struct mgmt_reload *r)
 {
 	if (r == NULL)
 		return;
-	if (r->step == LOADING || r->step == LOADED)
+	if (r->step != IDLE && r->step != TAKING && r->step != TAKEN)
 		pthread_join(r->thread, NULL);
-	own_change_free(&r->own);
-	conf_merge_free(r->merged);
-	conf_free(r->fresh);
+	clear(r);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
 }

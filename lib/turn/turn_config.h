@@ -226,9 +226,10 @@ struct turn_config {
 	uint32_t apart;
 	struct addr *discovery; // own addresses that take part in NAT behaviour discovery
 	struct prefix *allow, *deny;
+	struct prefix *deny_listed; // as deny, out of files: there may be millions
 	struct prefix *nat64; // prefixes of the operator's translators; see addr_nat64_prefix
 	uint32_t nb_listeners, nb_relay, nb_relay_pools, nb_local, nb_gateways, nb_routes, nb_allow,
-		nb_deny, nb_nat64;
+		nb_deny, nb_deny_listed, nb_nat64;
 	uint32_t nb_discovery; // two of a family; 0 = the usage is off
 	uint16_t discovery_ports[2];
 	uint16_t port_lo, port_hi; // relay ports

@@ -29,6 +29,8 @@ static void take_turn(struct turn_config *to, const struct turn_config *from)
 	to->nb_allow = from->nb_allow;
 	to->deny = from->deny;
 	to->nb_deny = from->nb_deny;
+	to->deny_listed = from->deny_listed;
+	to->nb_deny_listed = from->nb_deny_listed;
 	to->nat64 = from->nat64;
 	to->nb_nat64 = from->nb_nat64;
 	to->discovery = from->discovery;

@@ -100,7 +100,7 @@ static char *spell(const struct conf_key *k, const char *text)
 	else if (k->type == CONF_TIME)
 		spelled = spell_time(text, buf, sizeof(buf));
 	else if (k->type != CONF_TEXT && k->type != CONF_TEXTS && k->type != CONF_COMMAND &&
-		k->type != CONF_CHOICE)
+		k->type != CONF_PREFIX_FILES && k->type != CONF_CHOICE)
 		spelled = spell_addr(text, buf, sizeof(buf));
 	return strdup(spelled ? buf : text);
 }

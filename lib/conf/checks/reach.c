@@ -204,7 +204,8 @@ static const char *never_text(const struct conf *c, const struct prefix *p)
 struct judge {
 	const struct conf *conf;
 	bool sends[POOLS_MAX + 1][CONF_PORTS_MAX][2]; // by pool (0: none), port and [is_v4]
-	struct prefix *deny; // sorted
+	struct prefix *deny; // of peers.deny and of files, sorted; nobody asks without peers.allow
+	uint32_t nb_deny;
 };
 
 static int prefix_cmp(const void *a, const void *b)
@@ -237,12 +238,16 @@ static bool sends_from(const struct conf *c, uint32_t pool, const struct conf_po
 
 static bool judge_make(struct judge *g, const struct conf *c)
 {
-	*g = (struct judge){.conf = c, .deny = calloc(c->turn.nb_deny + 1, sizeof(*g->deny))};
+	const struct turn_config *t = &c->turn;
+	const uint32_t nb = t->nb_allow > 0 ? t->nb_deny + t->nb_deny_listed : 0;
+
+	*g = (struct judge){
+		.conf = c, .deny = calloc((size_t)nb + 1, sizeof(*g->deny)), .nb_deny = nb};
 	if (g->deny == NULL)
 		return false;
-	for (uint32_t i = 0; i < c->turn.nb_deny; i++)
-		g->deny[i] = c->turn.deny[i];
-	qsort(g->deny, c->turn.nb_deny, sizeof(*g->deny), prefix_cmp);
+	for (uint32_t i = 0; i < nb; i++)
+		g->deny[i] = i < t->nb_deny ? t->deny[i] : t->deny_listed[i - t->nb_deny];
+	qsort(g->deny, nb, sizeof(*g->deny), prefix_cmp);
 	for (uint32_t pool = 0; pool <= c->turn.nb_relay_pools; pool++)
 		for (uint32_t i = 0; i < c->nb_ports; i++)
 			for (unsigned int v4 = 0; v4 < 2; v4++)
@@ -305,7 +310,7 @@ static bool allow_fault(const struct judge *g, const struct prefix *p, char *tex
 {
 	const char *never = never_text(g->conf, p);
 
-	if (bsearch(p, g->deny, g->conf->turn.nb_deny, sizeof(*p), prefix_cmp) != NULL) {
+	if (bsearch(p, g->deny, g->nb_deny, sizeof(*p), prefix_cmp) != NULL) {
 		snprintf(text, len, "is in peers.deny too, which wins: remove one of them");
 		return true;
 	}

@@ -126,8 +126,8 @@ bool conf_addrs_split(const char *text, struct addr *a, uint8_t *len)
 	return *end == '\0' && v <= 128;
 }
 
-// Reads "a", "a-b" or a prefix. One easy mistake gets an error of its own.
-static int parse_range(struct conf_ctx *x, const struct conf_node *n, struct addr_range *r)
+// One easy mistake gets an error of its own.
+int conf_addrs_range(struct conf_ctx *x, const struct conf_node *n, struct addr_range *r)
 {
 	char shown[CONF_SHOWN_LEN], text[ADDR_TEXT_LEN];
 	struct prefix p;
@@ -166,7 +166,7 @@ int conf_addrs_read_list(
 	struct addr_range r;
 	struct addr *out;
 	uint32_t nb;
-	int rc = parse_range(x, n, &r);
+	int rc = conf_addrs_range(x, n, &r);
 
 	if (rc != 0)
 		return rc;
@@ -238,7 +238,7 @@ int conf_addrs_read_prefix(
 {
 	struct prefix *out = (struct prefix *)((char *)base + k->offset);
 	struct addr_range r;
-	int rc = strchr(n->text, '-') == NULL ? parse_range(x, n, &r)
+	int rc = strchr(n->text, '-') == NULL ? conf_addrs_range(x, n, &r)
 					      : conf_addrs_fail(x, n, "a prefix or an address");
 
 	return rc != 0 || addr_range_prefixes(&r, out, 1) == 1 ? rc : -EINVAL;
@@ -251,7 +251,7 @@ int conf_addrs_read_prefixes(
 	struct addr_range r;
 	struct prefix *out;
 	unsigned int nb;
-	int rc = parse_range(x, n, &r);
+	int rc = conf_addrs_range(x, n, &r);
 
 	if (rc != 0)
 		return rc;

@@ -27,6 +27,8 @@ int conf_addrs_read_prefix(
 int conf_addrs_read_prefixes(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
 
+// Reads the text of a node: "a", "a-b" or a prefix. 0, or -EINVAL with the reason told.
+int conf_addrs_range(struct conf_ctx *x, const struct conf_node *n, struct addr_range *r);
 // Fails at a node whose text is not `form`, in words. -EINVAL.
 int conf_addrs_fail(struct conf_ctx *x, const struct conf_node *n, const char *form);
 // Splits "addr/len"; len is that of the 128-bit form. False when text is not of that form.

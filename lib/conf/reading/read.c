@@ -316,7 +316,8 @@ void conf_read_free(const struct conf_table *t, const struct conf_key *parent, v
 		if (k->type == CONF_TEXT || k->type == CONF_ITEMS || is_texts(k) ||
 			k->type == CONF_ADDRS || k->type == CONF_RELAY_ADDRS ||
 			k->type == CONF_PORT_ADDRS || k->type == CONF_PREFIXES ||
-			k->type == CONF_NAT64 || k->type == CONF_SERVICES)
+			k->type == CONF_PREFIX_FILES || k->type == CONF_NAT64 ||
+			k->type == CONF_SERVICES)
 			secret_wipe(*(void **)field);
 	}
 }

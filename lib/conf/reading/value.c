@@ -13,6 +13,7 @@
 #include "reading/fail.h"
 #include "reading/opaque.h"
 #include "reading/port_addrs.h"
+#include "reading/prefix_file.h"
 #include "reading/secret_file.h"
 #include "reading/services.h"
 #include "stun.h"
@@ -440,6 +441,7 @@ static const struct value_type {
 	[CONF_PORT_RANGE] = {CONF_SCALAR, "a range of port numbers", read_port_range},
 	[CONF_HEX] = {CONF_SCALAR, "hexadecimal digits", read_hex},
 	[CONF_SECRET_FILE] = {CONF_SCALAR, "the name of a file", conf_secret_file_read},
+	[CONF_PREFIX_FILES] = {CONF_LIST, "a list of names of files", conf_prefix_file_read},
 	[CONF_SECRET_FILES] = {CONF_LIST, "a list of names of files", conf_secret_file_read_list},
 	[CONF_COMMAND] = {CONF_LIST, "a command, or a list of its words", read_command,
 		.word = true},

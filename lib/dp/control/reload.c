@@ -30,8 +30,9 @@ enum phase { TAKE, JUDGE, LOWER, DONE };
 enum state { TO_ASK, ASKED, ANSWERED };
 
 struct reload {
-	struct turn_policy *policy; // NULL once all workers have it, as hot
+	struct turn_policy *policy; // once all workers have it: the one that they had, as hot
 	struct hot *hot;
+	bool taken; // all workers have it
 	struct streams_listeners listeners; // of streams
 	struct stream_config streams;
 	struct stream_renewal *certificates; // NULL: those in use stay
@@ -105,6 +106,7 @@ int dp_reload_begin(struct dp *d, const struct conf *c, bool renew, char *error,
 		snprintf(error, len, "%s", small != NULL ? small : "the last reload has not ended");
 		return -1;
 	}
+	dp_reload_clear(d);
 	rc = realms_number(d, c, d->conf);
 	if (rc != 0) {
 		snprintf(error, len, "realms: %s",
@@ -139,7 +141,7 @@ int dp_reload_routes(struct dp *d, const struct conf *c, char *error, size_t len
 {
 	if (exception_host_reroute(d, c, error, len) == 0)
 		return 0;
-	made_free(d->reload);
+	d->reload_left = d->reload;
 	d->reload = NULL;
 	return -1;
 }
@@ -185,13 +187,13 @@ static void take_over(struct dp *d)
 {
 	struct reload *r = d->reload;
 	struct turn_policy *was = d->policy;
+	struct hot *hot = r->hot;
 
 	show_policies(d, r->policy, NULL);
-	turn_policy_free(was);
-	hot_free(d->hot);
-	d->hot = r->hot;
-	r->policy = NULL;
-	r->hot = NULL;
+	r->policy = was;
+	r->hot = d->hot;
+	d->hot = hot;
+	r->taken = true;
 	if (d->streams != NULL)
 		stream_change(d->streams, &r->streams);
 	if (r->certificates != NULL)
@@ -219,21 +221,30 @@ int dp_reload_step(struct dp *d)
 	if (r->phase == LOWER && r->lowers)
 		return -EAGAIN;
 	ended = r->ended;
-	reload_free(d);
+	d->reload_left = r;
+	d->reload = NULL;
 	return (int)ended;
+}
+
+void dp_reload_clear(struct dp *d)
+{
+	if (d->reload_left != NULL)
+		made_free(d->reload_left);
+	d->reload_left = NULL;
 }
 
 void reload_free(struct dp *d)
 {
 	struct reload *r = d->reload;
 
+	dp_reload_clear(d);
 	if (r == NULL)
 		return;
 	show_policies(d, d->policy, NULL);
 	for (unsigned int i = 0; i < d->nb_made; i++) {
 		if (r->state[i] == ASKED)
 			dp_answer_done(d, i, DP_ASK_JUDGE);
-		if (r->policy != NULL && d->worker[i]->shard != NULL) { // it may have taken it
+		if (!r->taken && d->worker[i]->shard != NULL) { // it may have taken it
 			turn_shard_set_policy(d->worker[i]->shard, d->policy);
 			hot_take(d->worker[i], d->hot);
 			metering_take(d->worker[i]);

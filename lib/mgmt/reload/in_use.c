@@ -11,9 +11,9 @@ void in_use_read(void)
 	pthread_rwlock_rdlock(&lock);
 }
 
-void in_use_change(void)
+bool in_use_change(void)
 {
-	pthread_rwlock_wrlock(&lock);
+	return pthread_rwlock_trywrlock(&lock) == 0;
 }
 
 void in_use_done(void)

@@ -438,13 +438,14 @@ static int add_builtin(struct prefixes_entry *to, const struct turn_config *c)
 static int make_rules(struct turn_policy *p, const struct turn_config *c)
 {
 	const uint32_t builtin = c->nb_gateways + (uint32_t)NB_DENIED_BY_DEFAULT;
-	const size_t nb = (size_t)c->nb_deny + c->nb_allow + builtin;
+	const size_t nb = (size_t)c->nb_deny + c->nb_deny_listed + c->nb_allow + builtin;
 	struct prefixes_entry *list = calloc(nb, sizeof(*list)), *to = list;
 	int err;
 
 	if (list == NULL)
 		return ENOMEM;
 	to += add_rules(to, c->deny, c->nb_deny, POLICY_DENY);
+	to += add_rules(to, c->deny_listed, c->nb_deny_listed, POLICY_DENY);
 	to += add_rules(to, c->allow, c->nb_allow, POLICY_ALLOW);
 	err = add_builtin(to, c);
 	p->rules = err == 0 ? prefixes_make(list, (uint32_t)nb) : NULL;

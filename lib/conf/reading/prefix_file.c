@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads a file of prefixes: one a line, '#' begins a comment, empty lines are skipped.
+#include "reading/prefix_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "addr.h"
+#include "conf.h"
+#include "hash.h"
+#include "reading/addrs.h"
+#include "reading/fail.h"
+#include "reading/node.h"
+#include "reading/value.h"
+#include "schema.h"
+
+#define BYTES_MAX (64u << 20) // of a file
+#define BLANKS " \t\r"
+#define PER_LINE_MAX 254 // prefixes that one range can need
+
+// --- the file ------------------------------------------------------------------------------------
+
+// A relative name is one beside the file that has it.
+static bool find(const struct conf_ctx *x, const struct conf_node *n, char path[PATH_MAX])
+{
+	const char *in = n->file != NULL ? n->file : x->path, *slash = strrchr(in, '/');
+	const int dir = n->text[0] != '/' && slash != NULL ? (int)(slash + 1 - in) : 0;
+
+	return snprintf(path, PATH_MAX, "%.*s%s", dir, in, n->text) < PATH_MAX;
+}
+
+// Opens a file that can be one; -1 with the reason told.
+static int open_file(struct conf_ctx *x, const struct conf_node *n, const char *path, off_t *size)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); // FIFOs wait
+	struct stat st;
+
+	if (fd < 0) {
+		conf_fail(x, n, "%s: %s", path, strerror(errno));
+		return -1;
+	}
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+		conf_fail(x, n, "%s is no regular file: name one", path);
+	else if (st.st_size > (off_t)BYTES_MAX)
+		conf_fail(x, n, "%s is larger than %u bytes: is it a list of prefixes?", path,
+			BYTES_MAX);
+	else {
+		*size = st.st_size;
+		return fd;
+	}
+	close(fd);
+	return -1;
+}
+
+// Reads all of it; the caller frees the text. NULL with the reason told.
+static char *read_text(struct conf_ctx *x, const struct conf_node *n, const char *path)
+{
+	off_t size = 0, len = 0;
+	const int fd = open_file(x, n, path, &size);
+	char *text = fd >= 0 ? malloc((size_t)size + 1) : NULL;
+	ssize_t got = 1;
+
+	if (fd >= 0 && text == NULL)
+		conf_fail_memory(x);
+	while (text != NULL && len < size && got > 0) {
+		got = read(fd, text + len, (size_t)(size - len));
+		len += got > 0 ? got : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (text == NULL)
+		return NULL;
+	text[len] = '\0';
+	if (got >= 0 && strlen(text) == (size_t)len)
+		return text;
+	conf_fail(x, n, "%s: %s", path,
+		got < 0 ? strerror(errno) : "holds NUL bytes: is it a list of prefixes?");
+	free(text);
+	return NULL;
+}
+
+// --- its lines -----------------------------------------------------------------------------------
+
+// What is read of a file. It grows by doubling.
+struct list {
+	struct prefix *at;
+	uint32_t nb, room, most;
+};
+
+static bool make_room(struct list *l)
+{
+	const uint32_t room = 2 * l->room + PER_LINE_MAX;
+	struct prefix *grown;
+
+	if (l->room - l->nb >= PER_LINE_MAX)
+		return true;
+	grown = realloc(l->at, room * sizeof(*grown));
+	if (grown == NULL)
+		return false;
+	l->at = grown;
+	l->room = room;
+	return true;
+}
+
+// Whether a line of an IPv6 list means all of IPv4 to us.
+static bool is_all_mapped(const char *text, const struct addr_range *r)
+{
+	return strchr(text, ':') != NULL && addr_is_v4(&r->lo) && r->lo.w[3] == 0 &&
+		r->hi.w[3] == UINT32_MAX;
+}
+
+// Appends what a line has. at: the line, with its place.
+static int add_line(struct conf_ctx *x, struct list *l, const struct conf_node *at)
+{
+	struct addr_range r;
+
+	if (conf_addrs_range(x, at, &r) != 0)
+		return -EINVAL;
+	if (!make_room(l))
+		return conf_fail_memory(x);
+	if (is_all_mapped(at->text, &r))
+		return conf_fail(x, at,
+			"'%s' would deny all IPv4 peers, as an IPv4-mapped address is judged as "
+			"the IPv4 address: remove the line, or write 0.0.0.0/0 if all are meant",
+			at->text);
+	l->nb += addr_range_prefixes(&r, l->at + l->nb, PER_LINE_MAX);
+	return l->nb <= l->most
+		? 0
+		: conf_fail(x, at, "one too many, at most %u prefixes are allowed", l->most);
+}
+
+static int read_lines(struct conf_ctx *x, struct list *l, struct conf_node *at, char *text)
+{
+	char *rest = text, *line;
+	int rc = 0;
+
+	for (at->line = 1; (line = strsep(&rest, "\n")) != NULL && !conf_fail_enough(x);
+		at->line++) {
+		size_t len;
+
+		line[strcspn(line, "#")] = '\0';
+		at->text = line + strspn(line, BLANKS);
+		at->col = (uint32_t)(at->text - line) + 1;
+		for (len = strlen(at->text); len > 0 && strchr(BLANKS, at->text[len - 1]) != NULL;)
+			at->text[--len] = '\0';
+		if (len > 0 && add_line(x, l, at) != 0)
+			rc = -EINVAL;
+		if (l->nb > l->most)
+			break;
+	}
+	return rc;
+}
+
+// --- the key -------------------------------------------------------------------------------------
+
+static uint64_t hash_of(const struct list *l)
+{
+	static const struct hash_key key; // everybody may know which prefixes there are
+	uint64_t hash = 0;
+
+	for (uint32_t i = 0; i < l->nb; i++) {
+		const struct {
+			struct addr addr;
+			uint64_t len, before;
+		} one = {l->at[i].addr, l->at[i].len, hash};
+
+		hash = hash_bytes(&key, &one, sizeof(one));
+	}
+	return hash;
+}
+
+// Adds to the name how many prefixes the file has, and which: a comparison of texts then finds that
+// they are others.
+static int summarize(struct conf_ctx *x, struct conf_node *n, const struct list *l)
+{
+	char *text;
+
+	if (asprintf(&text, "%s (%u prefixes, %016llx)", n->text, l->nb,
+		    (unsigned long long)hash_of(l)) < 0)
+		return conf_fail_memory(x);
+	free(n->text);
+	n->text = text;
+	return 0;
+}
+
+static bool note_path(struct conf *c, const char *path)
+{
+	char **paths = realloc(c->prefix_files, (c->nb_prefix_files + 1) * sizeof(*paths));
+
+	if (paths == NULL)
+		return false;
+	c->prefix_files = paths;
+	paths[c->nb_prefix_files] = strdup(path);
+	return paths[c->nb_prefix_files] != NULL && ++c->nb_prefix_files > 0;
+}
+
+int conf_prefix_file_read(
+	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
+{
+	struct list l = {.most = k->max};
+	struct conf_node at = *n;
+	struct prefix *out = NULL;
+	char path[PATH_MAX];
+	char *text;
+	int rc;
+
+	if (!find(x, n, path))
+		return conf_fail(x, n, "the name is too long");
+	text = read_text(x, n, path);
+	if (text == NULL)
+		return -EINVAL;
+	at.file = path;
+	rc = note_path(x->conf, path) ? read_lines(x, &l, &at, text) : conf_fail_memory(x);
+	if (rc == 0)
+		rc = summarize(x, n, &l);
+	if (rc == 0)
+		out = conf_value_grow(x, k, n, base, l.nb);
+	if (out != NULL && l.nb > 0)
+		memcpy(out, l.at, l.nb * sizeof(*out));
+	free(l.at);
+	free(text);
+	return out != NULL ? 0 : -EINVAL;
+}

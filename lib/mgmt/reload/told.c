@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes what has changed, and tells it later.
+#include "reload/told.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf_changes.h"
+#include "log.h"
+
+void told_write(void *ctx, const struct conf_change *c)
+{
+	struct told *t = ctx;
+	char **line = &t->line[t->nb];
+	int rc;
+
+	t->all++;
+	if (t->nb == TOLD_MAX)
+		return;
+	if (c->entry)
+		rc = asprintf(line, "%s: %s", c->key, c->to != NULL ? "new" : "gone");
+	else if (c->secret)
+		rc = asprintf(line, "%s: changed", c->key);
+	else
+		rc = asprintf(line, "%s: %s -> %s", c->key, c->from != NULL ? c->from : "(none)",
+			c->to != NULL ? c->to : "(none)");
+	t->nb += rc >= 0;
+}
+
+void told_log(const struct told *t)
+{
+	for (unsigned int i = 0; i < t->nb; i++)
+		LOG(CONFIG, NOTICE, "reload: %s", t->line[i]);
+	if (t->all > t->nb)
+		LOG(CONFIG, NOTICE, "reload: and %u changes more", t->all - t->nb);
+}
+
+void told_free(struct told *t)
+{
+	for (unsigned int i = 0; i < t->nb; i++)
+		free(t->line[i]);
+	memset(t, 0, sizeof(*t));
+}
