@@ -20,11 +20,14 @@
 
 enum part { PART_USERS, PART_NAMES, PART_SOURCES, PART_OTHERS, PART_END };
 
+// A client that calls again and again makes and ends allocations, and what was refused to it is to
+// be found all the same: each kind has places of its own.
 struct entry {
 	uint64_t key; // keyed hash; 0 = free
 	uint64_t used; // the clock of the store when it was used last
-	uint32_t nb; // attempts so far: the newest is at (nb - 1) % ATTEMPTS_EACH
-	struct attempt attempt[ATTEMPTS_EACH];
+	// So many so far: the newest is at (nb - 1) % ATTEMPTS_EACH, or ATTEMPTS_LIVES.
+	uint32_t nb_refused, nb_lives;
+	struct attempt refused[ATTEMPTS_EACH], lives[ATTEMPTS_LIVES];
 };
 
 struct attempts {
@@ -144,12 +147,25 @@ static struct entry *set_of(const struct attempts *a, enum part part, uint64_t h
 
 // --- notes ---------------------------------------------------------------------------------------
 
+static bool is_refusal(uint8_t kind)
+{
+	return kind == TURN_EVENT_REFUSED || kind == TURN_EVENT_CONNECTION;
+}
+
 static struct entry *find(struct entry *set, uint64_t key)
 {
 	for (unsigned int i = 0; i < WAYS; i++)
 		if (set[i].key == key)
 			return &set[i];
 	return NULL;
+}
+
+// Puts an attempt in the place of the oldest of a ring.
+static void push(struct attempt *ring, uint32_t places, uint32_t *nb, const struct attempt *what)
+{
+	ring[(*nb)++ % places] = *what;
+	if (*nb == 2 * places) // the same place, and no end to count to
+		*nb = places;
 }
 
 static void put(struct attempts *a, struct entry *set, uint64_t key, const struct attempt *what)
@@ -162,12 +178,13 @@ static void put(struct attempts *a, struct entry *set, uint64_t key, const struc
 			if (set[i].used < e->used)
 				e = &set[i];
 		e->key = key;
-		e->nb = 0;
+		e->nb_refused = e->nb_lives = 0;
 	}
 	e->used = ++a->clock;
-	e->attempt[e->nb++ % ATTEMPTS_EACH] = *what;
-	if (e->nb == 2 * ATTEMPTS_EACH) // the same place, and no end to count to
-		e->nb = ATTEMPTS_EACH;
+	if (is_refusal(what->kind))
+		push(e->refused, ATTEMPTS_EACH, &e->nb_refused, what);
+	else
+		push(e->lives, ATTEMPTS_LIVES, &e->nb_lives, what);
 }
 
 // Whether the name of an event is that of a user: nobody can invent one.
@@ -196,11 +213,6 @@ static bool is_user(const struct turn_event *e)
 	}
 }
 
-static bool is_refusal(const struct turn_event *e)
-{
-	return e->kind == TURN_EVENT_REFUSED || e->kind == TURN_EVENT_CONNECTION;
-}
-
 // The rates that have held back datagrams of an allocation, as bits.
 static uint8_t held_of(const struct turn_event *e)
 {
@@ -216,9 +228,9 @@ static uint8_t held_of(const struct turn_event *e)
 // Adds to the making of an allocation, where it is kept, what has held it back since.
 static void hold_entry(struct entry *e, const struct attempt *what)
 {
-	for (unsigned int i = 0; e != NULL && i < ATTEMPTS_EACH; i++)
-		if (e->attempt[i].kind == TURN_EVENT_MADE && e->attempt[i].id == what->id)
-			e->attempt[i].held |= what->held;
+	for (unsigned int i = 0; e != NULL && i < ATTEMPTS_LIVES; i++)
+		if (e->lives[i].kind == TURN_EVENT_MADE && e->lives[i].id == what->id)
+			e->lives[i].held |= what->held;
 }
 
 static void hold(struct attempts *a, const struct attempt *what)
@@ -246,13 +258,16 @@ void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall
 {
 	struct attempt what = {.wall_ms = wall_ms,
 		.id = e->id,
+		.order = (uint32_t)a->clock,
 		.client = e->client,
 		.peer = e->kind == TURN_EVENT_ROAMED ? e->from : e->peer,
 		.kind = e->kind,
 		.listener = e->listener,
 		.worker = e->worker,
 		.realm = e->realm,
-		.proved = e->proved || !is_refusal(e),
+		.proved = e->proved || !is_refusal(e->kind),
+		.relayed = e->kind == TURN_EVENT_ENDED && e->usage.leg[0].datagrams > 0 &&
+			e->usage.leg[1].datagrams > 0,
 		.method = e->method,
 		.why = e->why,
 		.more = e->more,
@@ -293,25 +308,30 @@ struct found {
 	unsigned int n, max;
 };
 
+static bool is_older(const struct attempt *a, const struct attempt *b)
+{
+	return a->wall_ms != b->wall_ms ? a->wall_ms < b->wall_ms
+					: (int32_t)(a->order - b->order) < 0;
+}
+
 static void insert(struct found *f, const struct attempt *what)
 {
-	unsigned int i = f->n;
+	unsigned int i;
 
-	if (f->n == f->max && (f->max == 0 || f->out[f->max - 1].wall_ms >= what->wall_ms))
+	if (f->n == f->max && (f->max == 0 || !is_older(&f->out[f->max - 1], what)))
 		return;
 	i = f->n < f->max ? f->n++ : f->max - 1;
-	for (; i > 0 && f->out[i - 1].wall_ms < what->wall_ms; i--)
+	for (; i > 0 && is_older(&f->out[i - 1], what); i--)
 		f->out[i] = f->out[i - 1];
 	f->out[i] = *what;
 }
 
-// The newest first, so that of two of one time the later one stays in front.
 static void gather(struct found *f, const struct entry *e)
 {
-	const uint32_t nb = e->nb < ATTEMPTS_EACH ? e->nb : ATTEMPTS_EACH;
-
-	for (uint32_t i = 1; i <= nb; i++)
-		insert(f, &e->attempt[(e->nb - i) % ATTEMPTS_EACH]);
+	for (uint32_t i = 0; i < ATTEMPTS_EACH && i < e->nb_refused; i++)
+		insert(f, &e->refused[i]);
+	for (uint32_t i = 0; i < ATTEMPTS_LIVES && i < e->nb_lives; i++)
+		insert(f, &e->lives[i]);
 }
 
 unsigned int attempts_of_user(const struct attempts *a, const struct attempts_who *who,

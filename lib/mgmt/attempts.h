@@ -21,14 +21,17 @@
 #include "turn_event.h"
 #include "turn_usage.h"
 
-#define ATTEMPTS_EACH 8 // that are kept of a key
+#define ATTEMPTS_EACH 8 // refusals that are kept of a key
+#define ATTEMPTS_LIVES 4 // and what was made or has ended: that pushes out no refusal
 
 // One attempt: the event's fields that explain it.
 struct attempt {
 	uint64_t wall_ms, id;
+	uint32_t order; // among those of one time: grows with every note
 	struct endpoint client, peer;
 	uint8_t kind, listener, worker, realm; // as turn_event's
 	bool proved;
+	bool relayed; // what has ended: datagrams both ways
 	uint16_t method, why;
 	uint32_t more; // 0 = once; else so many times since the attempt before
 	uint8_t held; // rates that have held back datagrams of the allocation: attempts_held

@@ -54,8 +54,12 @@ def explain(answer, style):
         out += attempt(row, told, style)
     if not out:
         return wrapped(answer["cause"], 0) + wrapped("-> " + answer["advice"], 0)
-    cause = answer["cause"] + (f"; {answer['advice']}" if answer["advice"] else "")
     row = answer["rows"][answer.get("row", 0)]
     whose = row.get("user") or row.get("client", "many addresses")
-    lines = wrapped(f"likely cause ({row['time'][11:19]}, {whose}): {cause}", 0)
+    advice = f"; {answer['advice']}" if answer["advice"] else ""
+    if answer["cause"] is None:
+        what = "last: " + row["text"] + advice if row["event"] != "made" else answer["advice"]
+        lines = wrapped(f"no cause ({row['time'][11:19]}, {whose}): {what}", 0)
+    else:
+        lines = wrapped(f"likely cause ({row['time'][11:19]}, {whose}): {answer['cause']}{advice}", 0)
     return [*out, "", *(style("yellow", line) for line in lines)]

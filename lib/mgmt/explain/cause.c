@@ -40,7 +40,8 @@ static enum weight weight_of(const struct attempt *a)
 	case TURN_EVENT_MADE:
 		return WEIGHT_GOOD;
 	case TURN_EVENT_ENDED:
-		if (a->why == TURN_END_CLIENT)
+		// somebody has hung up, by a Refresh or with the connection
+		if (a->why == TURN_END_CLIENT || (a->why == TURN_END_CONNECTION && a->relayed))
 			return a->held != 0 ? WEIGHT_ENDED : WEIGHT_GOOD;
 		return a->why == TURN_END_KILLED ? WEIGHT_REFUSED : WEIGHT_ENDED;
 	case TURN_EVENT_REFUSED:
@@ -122,7 +123,7 @@ const char *cause_advice(const struct attempt *a)
 }
 
 // Nothing is kept of who was asked for credentials and has given none: all clients begin so.
-static const struct cause nothing = {-1,
+static const struct cause nothing = {-1, true,
 	"nothing is known: no attempt was granted or refused since the start, or the room for it "
 	"went to others",
 	"slipringctl ports and drops tell whether packets arrive at all, and whether "
@@ -147,6 +148,8 @@ struct cause cause_find(const struct attempt *a, unsigned int n)
 		return nothing;
 	e = attempts_event(&a[of]);
 	if (e.kind == TURN_EVENT_MADE)
-		return (struct cause){of, "an allocation was made", cause_advice(&a[of])};
-	return (struct cause){of, event_text_why(&e).text, cause_advice(&a[of])};
+		return (struct cause){
+			of, a[of].held != 0, "an allocation was made", cause_advice(&a[of])};
+	return (struct cause){of, most > WEIGHT_GOOD || a[of].held != 0, event_text_why(&e).text,
+		cause_advice(&a[of])};
 }

@@ -56,7 +56,7 @@ static enum command_end answer(struct command *c, const struct attempt *a, unsig
 		json_array_append_new(rows, row_of(c->control, &a[i], now));
 	json_object_set_new(c->out, "rows", rows);
 	json_object_set_new(c->out, "realms", shown_number(fields_realms(c->control) + 1));
-	json_object_set_new(c->out, "cause", json_string(why.text));
+	json_object_set_new(c->out, "cause", why.wrong ? json_string(why.text) : json_null());
 	json_object_set_new(c->out, "advice", json_string(why.advice));
 	if (why.of >= 0)
 		json_object_set_new(c->out, "row", json_integer(why.of));

@@ -242,6 +242,42 @@ static void test_users_full(void **state)
 	assert_int_equal(of_user("user0"), 0);
 }
 
+static void note_life(enum turn_event_kind kind, uint64_t id, uint64_t at)
+{
+	struct turn_event e = event_of("192.0.2.7", "ivan", TURN_REFUSED_CHALLENGE);
+
+	e.kind = (uint8_t)kind;
+	e.id = id;
+	e.why = TURN_END_CONNECTION;
+	attempts_note(store, &e, at);
+}
+
+// Who tries again and again makes and ends allocations: what was refused in between stays known.
+static void test_ends_push_out_no_refusal(void **state)
+{
+	bool found = false;
+	unsigned int n;
+
+	note("192.0.2.7", "ivan", TURN_REFUSED_PEER_DENIED, 1);
+	for (unsigned int i = 1; i <= 100; i++) {
+		note_life(TURN_EVENT_MADE, i, 1000 * i);
+		note_life(TURN_EVENT_ENDED, i, 1000 * i); // of the same time, and later
+	}
+	n = of_user("ivan");
+	assert_int_equal(n, 1 + ATTEMPTS_LIVES);
+	assert_int_equal(out[0].kind, TURN_EVENT_ENDED);
+	assert_int_equal(out[1].kind, TURN_EVENT_MADE);
+	for (unsigned int i = 0; i < n; i++)
+		found |=
+			out[i].kind == TURN_EVENT_REFUSED && out[i].why == TURN_REFUSED_PEER_DENIED;
+	assert_true(found);
+	assert_int_equal(of_source("192.0.2.7"), 1 + ATTEMPTS_LIVES);
+	// and refusals push out nothing that was made
+	for (unsigned int i = 0; i < 100; i++)
+		note("192.0.2.7", "ivan", TURN_REFUSED_PASSWORD, 200000 + i);
+	assert_int_equal(of_user("ivan"), ATTEMPTS_EACH + ATTEMPTS_LIVES);
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, open_store, close_store)
@@ -254,6 +290,7 @@ int main(void)
 		CASE(test_binding_names_nobody),
 		CASE(test_invented),
 		CASE(test_users_full),
+		CASE(test_ends_push_out_no_refusal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,6 +114,22 @@ static void test_held(void **state)
 	assert_string_equal(CAUSE(ended).advice, "");
 }
 
+// A call that was had and has ended is no fault, however it was hung up.
+static void test_nothing_wrong(void **state)
+{
+	struct attempt closed = ENDED("ivan", CONNECTION);
+
+	assert_false(CAUSE(MADE("ivan")).wrong);
+	assert_false(CAUSE(ENDED("ivan", CLIENT), MADE("ivan")).wrong);
+	assert_false(CAUSE(REFUSED("", CHALLENGE)).wrong);
+	assert_false(CAUSE(ENDED("ivan", CLIENT), MADE("ivan"), REFUSED("ivan", PASSWORD)).wrong);
+	assert_true(CAUSE(closed, MADE("ivan")).wrong);
+	closed.relayed = true;
+	assert_false(CAUSE(closed, MADE("ivan")).wrong);
+	assert_true(CAUSE(REFUSED("ivan", PASSWORD), MADE("ivan")).wrong);
+	assert_true(CAUSE(ENDED("ivan", KILLED)).wrong);
+}
+
 // What follows from something else gives way to it.
 static void test_follows(void **state)
 {
@@ -152,6 +168,7 @@ int main(void)
 		cmocka_unit_test(test_overcome),
 		cmocka_unit_test(test_peers),
 		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_nothing_wrong),
 		cmocka_unit_test(test_follows),
 		cmocka_unit_test(test_ended),
 	};
