@@ -159,6 +159,18 @@ static uint32_t backlog_packets(const struct conf *c)
 	return 4 * c->backlog;
 }
 
+// An lcore too many costs a thread that waits, and perhaps somebody counted wrong.
+static void warn_lcores(const struct conf *c, struct conf_report *r)
+{
+	const int lcores = c->eal_lcores != NULL ? conf_lcores_count(c->eal_lcores) : 0;
+
+	if (c->workers != 0 && lcores > (int)c->workers + 1)
+		conf_tell(r, CONF_WARNING, AT(c, eal_lcores, 0, "eal.lcores"),
+			"names %d lcores, and %u are used, by management and %u worker%s: the last "
+			"ones are idle, name fewer, or set workers.count to %d",
+			lcores, c->workers + 1, c->workers, c->workers == 1 ? "" : "s", lcores - 1);
+}
+
 static void warn_workers(const struct conf *c, struct conf_report *r)
 {
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -351,6 +363,7 @@ void conf_warnings(const struct conf *c, struct conf_report *r)
 	warn_log(c, r);
 	warn_debug(c, r);
 	conf_alternates_warn(c, r);
+	warn_lcores(c, r);
 	warn_workers(c, r);
 	warn_exceptions(c, r);
 	warn_seen_twice(c, r);

@@ -238,7 +238,8 @@ int confine_enter(const struct conf *c)
 		give_files(c, x.uid, x.gid);
 	if (rc == 0)
 		rc = broadcast_run(give_up, &x, error, sizeof(error));
-	if (rc == 0 && x.filters && x.workers != c->workers) {
+	// eal.lcores may name more than workers.count: those lcores are confined, too
+	if (rc == 0 && x.filters && x.workers < c->workers) {
 		snprintf(error, sizeof(error), "%u of %u workers have names of EAL", x.workers,
 			c->workers);
 		rc = -ENOENT;

@@ -168,6 +168,26 @@ static void test_workers(void **state)
 	assert_int_equal(told, sysconf(_SC_NPROCESSORS_ONLN) < 64);
 }
 
+static void hear_lcores(void *ctx, enum conf_weight weight, const char *line)
+{
+	*(bool *)ctx |= strstr(line,
+				":2:11: eal.lcores: names 4 lcores, and 3 are used, by "
+				"management and 2 workers: the last ones are idle") != NULL;
+}
+
+// An lcore that nobody uses.
+static void test_lcores(void **state)
+{
+	static const struct edit edits[] = {{"0@(0-1),1@0,2@1", "0@(0-1),1@0,2@1,3@0"}};
+	bool told = false;
+	struct conf_report r = {.say = hear_lcores, .ctx = &told};
+	struct conf *c = load(edits, 1);
+
+	conf_warnings(c, &r);
+	conf_free(c);
+	assert_true(told);
+}
+
 static void test_sizes(void **state)
 {
 	static const struct dubious list[] = {
@@ -510,6 +530,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_none_without_reason),
 		cmocka_unit_test(test_workers),
+		cmocka_unit_test(test_lcores),
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_one_of_each),
 		cmocka_unit_test(test_taken),

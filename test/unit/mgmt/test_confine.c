@@ -253,6 +253,15 @@ static void a_worker_that_is_not_found_is_an_error(void **state)
 	assert_int_equal(result(&c, geteuid()), 100);
 }
 
+// eal.lcores may name more lcores than there are workers for.
+static void an_idle_lcore_is_none(void **state)
+{
+	struct conf c = conf_with(CONF_SECCOMP_LOG);
+
+	c.workers = 1;
+	assert_int_equal(result(&c, geteuid()), 0);
+}
+
 static void a_thread_that_does_not_answer_is_an_error(void **state)
 {
 	const struct conf c = conf_with(CONF_SECCOMP_LOG);
@@ -271,6 +280,7 @@ int main(void)
 		cmocka_unit_test(a_thread_of_one_that_has_given_up_has_nothing_to_give),
 		cmocka_unit_test(who_is_not_root_becomes_nobody_else),
 		cmocka_unit_test(a_worker_that_is_not_found_is_an_error),
+		cmocka_unit_test(an_idle_lcore_is_none),
 		cmocka_unit_test(a_thread_that_does_not_answer_is_an_error),
 	};
 
