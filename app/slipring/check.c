@@ -17,6 +17,7 @@
 
 #include "check.h"
 #include "check_packet.h"
+#include "check_taken.h"
 #include "check_user.h"
 #include "dp.h"
 #include "dp_state.h"
@@ -310,7 +311,8 @@ void check_records(const struct conf *c, struct conf_report *r)
 	snprintf(dir, sizeof(dir), "%s", file);
 	*(strrchr(dir, '/') + 1) = '\0';
 	if (stat(dir, &st) != 0)
-		conf_tell(r, CONF_ERROR, at, "%s: %s: make the directory first", dir,
+		conf_tell(r, CONF_WARNING, at,
+			"%s: %s: records are lost until it is there, make the directory", dir,
 			strerror(errno));
 	else if (lstat(file, &st) == 0 && !S_ISREG(st.st_mode))
 		conf_tell(r, CONF_ERROR, at, "%s is no regular file: name one", file);
@@ -402,6 +404,7 @@ void check_all(const struct conf *c, bool lcores, struct conf_report *r)
 	check_devices(c, check_system.pci, r);
 	check_namespaces(c, check_system.netns, r);
 	check_listeners(c, r);
+	check_taken(c, r);
 	check_packets(c, check_system.sysctl, check_system.net, r);
 	check_records(c, r);
 	check_state(c, r);

@@ -204,15 +204,17 @@ static void check_sockets(
 	const struct conf *c, const char *net, const char *name, struct conf_report *r)
 {
 	char path[PATH_MAX], line[512];
-	unsigned int port;
+	unsigned int port, last = 0;
 	bool loopback;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/%s", net, name);
 	f = fopen(path, "re");
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
-		if (!read_socket(line, &port, &loopback) || loopback)
+		// a program with many sockets of one port is told once; so it is of both families
+		if (!read_socket(line, &port, &loopback) || loopback || port == last)
 			continue;
+		last = port;
 		if (is_relay_port(&c->turn, port))
 			conf_tell(r, CONF_WARNING, AT(c, turn.port_lo, "relay.ports"),
 				"a program or tunnel of this machine has udp port %u, and will get "

@@ -12,6 +12,7 @@
 #include <rte_version.h>
 
 #include "check.h"
+#include "check_said.h"
 #include "conf.h"
 #include "cores.h"
 #include "dp.h"
@@ -29,10 +30,15 @@
 
 #define HUGEPAGES "/sys/kernel/mm/hugepages"
 
+static const char *prefix_of(enum conf_weight weight)
+{
+	return mgmt_log_prefix(weight == CONF_WARNING ? LOG_WARNING : LOG_ERR);
+}
+
 static void print_problem(void *ctx, enum conf_weight weight, const char *line)
 {
-	fprintf(stderr, "%s%s%s\n", mgmt_log_prefix(weight == CONF_WARNING ? LOG_WARNING : LOG_ERR),
-		weight == CONF_WARNING ? "warning: " : "", line);
+	fprintf(stderr, "%s%s: %s\n", prefix_of(weight),
+		weight == CONF_WARNING ? "warning" : "error", line);
 }
 
 // Loads the driver profiles that are asked for, or else those of the installation. The
@@ -98,30 +104,36 @@ static void check_memory(struct conf *c, struct conf_report *r)
 			need_mb, eal_memory_mb());
 }
 
+// All that is said goes to standard error, so that it stays in order.
 static int check(const struct opts *o)
 {
-	struct conf_report r = {.say = print_problem};
+	const char *note = mgmt_log_prefix(LOG_NOTICE);
+	struct check_said said = {0};
+	struct conf_report r = {.say = check_said_keep, .ctx = &said};
 	struct conf *c = load(o, &r);
-	const char *errors, *warnings;
+	unsigned int nb[2] = {0, 0};
 
 	if (c != NULL) {
 		check_all(c, true, &r);
 		check_memory(c, &r);
 	}
+	check_said_print(&said, o->config, stderr, prefix_of, nb);
 	if (c != NULL && conf_pending(c))
-		printf("%s: what the network gives for dhcp and slaac is checked at the start\n",
-			o->config);
-	conf_free(c);
-	errors = r.nb[CONF_ERROR] == 1 ? "error" : "errors";
-	warnings = r.nb[CONF_WARNING] == 1 ? "warning" : "warnings";
-	if (r.nb[CONF_ERROR] > 0)
-		printf("%s: %u %s, %u %s\n", o->config, r.nb[CONF_ERROR], errors,
-			r.nb[CONF_WARNING], warnings);
-	else if (r.nb[CONF_WARNING] > 0)
-		printf("%s: no errors, %u %s\n", o->config, r.nb[CONF_WARNING], warnings);
+		fprintf(stderr,
+			"%s%s: what the network gives for dhcp and slaac is checked at the start\n",
+			note, o->config);
+	fprintf(stderr, "%s%s: ", note, o->config);
+	if (nb[CONF_ERROR] > 0)
+		fprintf(stderr, "%u error%s", nb[CONF_ERROR], nb[CONF_ERROR] == 1 ? "" : "s");
 	else
-		printf("%s: no errors\n", o->config);
-	return r.nb[CONF_ERROR] > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+		fprintf(stderr, "no errors");
+	if (nb[CONF_ERROR] + nb[CONF_WARNING] > 0)
+		fprintf(stderr, ", %u warning%s", nb[CONF_WARNING],
+			nb[CONF_WARNING] == 1 ? "" : "s");
+	fprintf(stderr, "\n");
+	check_said_free(&said);
+	conf_free(c);
+	return nb[CONF_ERROR] > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int show_driver(const struct opts *o)

@@ -172,7 +172,7 @@ def check(lab, name, text):
         file.write(text)
     argv = lab.dut.argv(servers.BINARY, "--check", "-c", path)
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    print(f"{name}: {done.stdout.splitlines()[-1]}", flush=True)
+    print(f"{name}: {done.stderr.splitlines()[-1]}", flush=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -62,7 +62,7 @@ def refused(lab, old, new, line, key, word):
     path = write(lab, GOOD.replace(old, new))
     for args in (("--check", "-c", path), ("-c", path)):
         done = slipring(*args)
-        found = re.search(rf"^{re.escape(path)}:(\d+):(\d+): (.+)", done.stderr, re.M)
+        found = re.search(rf"^(?:error: )?{re.escape(path)}:(\d+):(\d+): (.+)", done.stderr, re.M)
         assert done.returncode == 1 and found, (new, done)
         assert line is None or int(found[1]) == line, (new, found[0])
         assert key in found[3] and word in found[3], (new, found[0])
@@ -75,7 +75,7 @@ def example(lab, name):
     with open(path) as file:
         text = file.read()
     if "\ntls:" in text:
-        errors = problems(slipring("--check", "-c", path), "")
+        errors = problems(slipring("--check", "-c", path), "error")
         assert errors or os.path.exists("/etc/slipring"), errors
         assert all(": No such file or directory" in e for e in errors), errors
         cert, key = streams.certificate(lab, "turn.example")
@@ -83,14 +83,17 @@ def example(lab, name):
         text = text.replace("/etc/slipring/privkey.pem", key)
         path = write(lab, text)
     done = slipring("--check", "-c", path)
-    assert done.returncode == 0 and not problems(done, ""), (name, done)
+    assert done.returncode == 0 and not problems(done, "error"), (name, done)
     print(f"ok     conf/{name}")
 
 
 def problems(done, weight):
-    """Errors ("") or warnings ("warning: ") told by --check, from the line number on."""
-    found = (re.match(r"(warning: )?[^:]+:(\d+:\d+: .+)", s) for s in done.stderr.splitlines())
-    return [m[2] for m in found if m and (m[1] or "") == weight]
+    """Errors or warnings told by --check, from the line number on, in the order of the lines."""
+    rows = [re.match(r"(error|warning): ([^:]+:(\d+):(\d+): .+)", s) for s in done.stderr.splitlines()]
+    places = [(int(m[3]), int(m[4])) for m in rows if m]
+    assert places == sorted(places), done.stderr
+    assert len({m[2] for m in rows if m}) == len(places), done.stderr
+    return [m[2].split(":", 1)[1] for m in rows if m and m[1] == weight]
 
 
 # What starts, or seems to, and will not do what it should.
@@ -110,17 +113,17 @@ WARNINGS = (
 def several(lab):
     """All problems are told in one run, and at a start as well."""
     done = slipring("--check", "-c", write(lab, DUBIOUS))
-    told = problems(done, "warning: ")
-    assert done.returncode == 0 and not problems(done, ""), done
-    assert done.stdout.endswith("no errors, 6 warnings\n"), done
+    told = problems(done, "warning")
+    assert done.returncode == 0 and not problems(done, "error"), done
+    assert done.stderr.endswith("no errors, 6 warnings\n") and not done.stdout, done
     for want in WARNINGS:
         assert any(t.startswith(want) for t in told), (want, told)
     text = GOOD.replace("udp", "sctp").replace("10.99.0.1/24", "10.99.0.1/33").replace(
         "turn.test,", "turn.test, colour: red,")
     done = slipring("--check", "-c", write(lab, text))
-    assert [e.split(": ")[1] for e in problems(done, "")] == [
+    assert [e.split(": ")[1] for e in problems(done, "error")] == [
         "ports[0].addresses[0]", "listeners[0].transport", "auth.?"], done
-    assert done.returncode == 1 and done.stdout.endswith("3 errors, 0 warnings\n"), done
+    assert done.returncode == 1 and done.stderr.endswith("3 errors, 0 warnings\n"), done
 
 
 def machine(lab):

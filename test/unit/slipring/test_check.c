@@ -6,10 +6,14 @@
 
 #include <cmocka.h>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +22,8 @@
 
 #include "check.h"
 #include "check_packet.h"
+#include "check_said.h"
+#include "check_taken.h"
 #include "conf_file.h"
 
 static char dir[] = "/tmp/check.XXXXXX";
@@ -548,9 +554,9 @@ static void test_records(void **state)
 
 	c = load("listeners:", "records: {file: /nonexistent/r.json}\nlisteners:");
 	check_records(c, &r);
-	assert_heard(&h, 1, 0,
-		"15:17: records.file: /nonexistent/: No such file or directory: make the directory "
-		"first");
+	assert_heard(&h, 0, 1,
+		"15:17: records.file: /nonexistent/: No such file or directory: records are lost "
+		"until it is there, make the directory");
 	conf_free(c);
 	c = load("listeners:", "records: {file: /dev/null}\nlisteners:");
 	h = (struct heard){{0}};
@@ -586,9 +592,81 @@ static void test_state(void **state)
 	conf_free(c);
 }
 
+// --- ports that others have ----------------------------------------------------------------------
+
+static struct conf *load_tcp(unsigned int port)
+{
+	char by[128];
+
+	snprintf(by, sizeof(by), "{transport: tcp, address: 127.0.0.1, port: %u}", port);
+	return load("{transport: udp, address: 10.0.0.1, port: 3478}", by);
+}
+
+static void a_tcp_port_that_another_program_has_is_an_error(void **state)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t len = sizeof(at);
+	struct heard h = {0};
+	struct conf *c;
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	c = load_tcp(ntohs(at.sin_port));
+	check_taken(c, &(struct conf_report){.say = hear, .ctx = &h});
+	assert_heard(&h, 1, 0, "16:");
+	assert_non_null(strstr(h.text, "test_check (pid "));
+	assert_non_null(strstr(h.text, "has tcp port"));
+	// a slipring that runs is none
+	prctl(PR_SET_NAME, "slipring");
+	h = (struct heard){0};
+	check_taken(c, &(struct conf_report){.say = hear, .ctx = &h});
+	assert_heard(&h, 0, 0, "");
+	close(fd);
+	check_taken(c, &(struct conf_report){.say = hear, .ctx = &h});
+	assert_heard(&h, 0, 0, "");
+	conf_free(c);
+}
+
+// --- what is said --------------------------------------------------------------------------------
+
+static const char *no_prefix(enum conf_weight weight)
+{
+	return "";
+}
+
+static void problems_are_sorted_marked_and_told_once(void **state)
+{
+	struct check_said s = {0};
+	unsigned int nb[2] = {0, 0};
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	check_said_keep(&s, CONF_WARNING, "b.yaml:1:1: x: in another file");
+	check_said_keep(&s, CONF_WARNING, "a.yaml:10:2: x: late");
+	check_said_keep(&s, CONF_ERROR, "a.yaml:9:30: x: wrong");
+	check_said_keep(&s, CONF_WARNING, "a.yaml:9:4: x: twice");
+	check_said_keep(&s, CONF_WARNING, "a.yaml:9:4: x: twice");
+	check_said_print(&s, "a.yaml", f, no_prefix, nb);
+	fclose(f);
+	assert_string_equal(text,
+		"warning: a.yaml:9:4: x: twice\n"
+		"error: a.yaml:9:30: x: wrong\n"
+		"warning: a.yaml:10:2: x: late\n"
+		"warning: b.yaml:1:1: x: in another file\n");
+	assert_int_equal(nb[CONF_ERROR], 1);
+	assert_int_equal(nb[CONF_WARNING], 3);
+	check_said_free(&s);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_tcp_port_that_another_program_has_is_an_error),
+		cmocka_unit_test(problems_are_sorted_marked_and_told_once),
 		cmocka_unit_test(test_lcores),
 		cmocka_unit_test(test_lcore_numbers),
 		cmocka_unit_test(test_affinity),
