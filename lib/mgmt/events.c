@@ -258,6 +258,7 @@ bool mgmt_events_tick(struct mgmt_events *m)
 
 struct mgmt_events *mgmt_events_open(const struct conf *c, char *error, size_t len)
 {
+	static const struct records_hooks start = {.later = true};
 	struct mgmt_events *m = calloc(1, sizeof(*m));
 	struct hash_key key;
 
@@ -268,7 +269,7 @@ struct mgmt_events *mgmt_events_open(const struct conf *c, char *error, size_t l
 	pthread_mutex_init(&m->lock, NULL);
 	if (getrandom(&key, sizeof(key), 0) == sizeof(key))
 		m->attempts = attempts_create(&key);
-	if (m->attempts != NULL && records_open(c, NULL, &m->records, error, len) == 0)
+	if (m->attempts != NULL && records_open(c, &start, &m->records, error, len) == 0)
 		return m;
 	mgmt_events_close(m);
 	return NULL;

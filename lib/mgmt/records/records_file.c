@@ -62,19 +62,6 @@ static int open_path(struct records_file *f)
 	return 0;
 }
 
-int records_file_open(struct records_file *f, char *error, size_t len)
-{
-	int rc;
-
-	f->fd = -1;
-	if (f->write == NULL)
-		f->write = write;
-	rc = open_path(f);
-	if (rc != 0)
-		snprintf(error, len, "%s: %s", f->path, why_not(rc));
-	return rc == 0 ? 0 : -1;
-}
-
 static void fail(struct records_file *f, int error)
 {
 	if (f->failed == error)
@@ -84,6 +71,30 @@ static void fail(struct records_file *f, int error)
 	f->failed = error;
 	LOG(SESSIONS, ERR, "records: %s: %s: records are lost until that is mended", f->path,
 		why_not(error));
+}
+
+// Whether a file that cannot be opened now may be opened later, though nobody changes what is
+// configured.
+static bool may_pass(int error)
+{
+	return error != ELOOP && error != EISDIR && error != ENXIO && error != EINVAL;
+}
+
+int records_file_open(struct records_file *f, char *error, size_t len)
+{
+	int rc;
+
+	f->fd = -1;
+	if (f->write == NULL)
+		f->write = write;
+	rc = open_path(f);
+	if (rc != 0 && f->later && may_pass(rc)) {
+		fail(f, rc);
+		return 0;
+	}
+	if (rc != 0)
+		snprintf(error, len, "%s: %s", f->path, why_not(rc));
+	return rc == 0 ? 0 : -1;
 }
 
 static void works(struct records_file *f)

@@ -14,6 +14,7 @@ struct records_file {
 	const char *path; // the caller's
 	uint64_t rotate; // bytes; 0 = never
 	uint32_t keep; // files beside the present one
+	bool later; // what may pass (no directory, a full disk) is no error of records_file_open
 	// write(2), unless a test has put something else here.
 	ssize_t (*write)(int fd, const void *data, size_t len);
 	int fd; // -1 = not open

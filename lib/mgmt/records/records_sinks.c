@@ -38,6 +38,7 @@ static int open_file(struct records_sinks *s, const struct conf_records *k,
 	s->file.rotate = k->rotate;
 	s->file.keep = k->keep;
 	s->file.write = h->write;
+	s->file.later = h->later;
 	return records_file_open(&s->file, error, len);
 }
 

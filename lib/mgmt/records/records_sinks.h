@@ -19,6 +19,7 @@ struct records_hooks {
 	const char *journal, *syslog; // paths of their sockets
 	unsigned int patience_ms; // with them
 	uint32_t queue; // records
+	bool later; // a file that cannot be opened now is opened later
 	const struct turn_config *turn; // in the place of the configuration's
 };
 

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -274,10 +275,35 @@ static void sinks_that_cannot_be_opened_are_refused(void **state)
 	assert_non_null(strstr(error, away));
 }
 
+// A disk that is not there, or may not be written, does not keep anybody from starting: the file is
+// made as soon as it can be. What somebody has mistaken is an error.
+static void a_file_is_opened_later(void **state)
+{
+	static const struct records_hooks later = {.later = true};
+	char path[128], error[CONF_ERROR_LEN];
+
+	snprintf(path, sizeof(path), "%s/disk", dir);
+	snprintf(file, sizeof(file), "%s/disk/records.json", dir);
+	start(&later);
+	put(1, 1);
+	while (records_counters(records).lost == 0)
+		nap();
+	assert_int_equal(mkdir(path, 0700), 0);
+	for (uint64_t id = 2; records_counters(records).written == 0; id++) {
+		put(id, id);
+		nap();
+	}
+	assert_int_equal(access(file, F_OK), 0);
+	records_close(records, DEADLINE_MS);
+	snprintf(file, sizeof(file), "/dev/null");
+	assert_int_equal(records_open(&conf, &later, &records, error, sizeof(error)), -1);
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)
 	const struct CMUnitTest tests[] = {
+		CASE(a_file_is_opened_later),
 		CASE(a_daemon_may_take_its_time),
 		CASE(a_stuck_daemon_is_waited_for_once),
 		CASE(the_file_is_opened_anew_where_it_was_ordered),
