@@ -194,12 +194,16 @@ struct conf_control {
 	uint32_t connections;
 };
 
+// What included files may hold.
+enum conf_include_holds { CONF_INCLUDE_ACCOUNTS, CONF_INCLUDE_ALL };
+
 struct conf {
 	char *path; // the file that was read
 	struct conf_node *root; // for lib/conf alone: where each value stands in the file
 	struct conf_said *said; // for lib/conf alone: what it says; NULL = nobody has asked
 	uint32_t version; // of the file
 	char *include; // as the file has it; NULL = nothing
+	uint8_t include_holds; // enum conf_include_holds
 	char **included; // the files that were included, in their order
 	uint32_t nb_included;
 	char **secret_files; // paths of those that were read

@@ -19,6 +19,11 @@ static const struct conf_key rows[] = {
 	"this file: lists are appended, behind those of this file, and what can be there only "
 	"once is an error if it is given twice. A relative name is one beside this file. An "
 	"included file includes none. At most 256 files, 1 MiB each and 16 MiB in all."},
+{"include-holds", CONF_CHOICE, ONE(conf, include_holds), .choices = conf_include_choices,
+	.def = "accounts", .help = "What included files may hold. `accounts`: `auth.users`, "
+	"`auth.secrets`, and `realms` with name, users and secrets; a `password-file` without '/'. "
+	"A program that makes accounts can write there and change nothing else. `all`: every key; "
+	"whoever can write there has what slipring has at its start, which may be root."},
 
 {"eal", CONF_SECTION, .help = "DPDK's environment. The whole section may be left out."},
 {"eal.lcores", CONF_TEXT, ONE(conf, eal_lcores), RANGE(1, 1023),

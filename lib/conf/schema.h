@@ -90,6 +90,7 @@ const struct conf_key *conf_schema_at(const struct conf_table *t, unsigned int i
 extern const struct conf_table conf_file_keys; // the configuration
 extern const struct conf_choice conf_level_choices[]; // conf_log.c
 // schema_choices.c
+extern const struct conf_choice conf_include_choices[];
 extern const struct conf_choice conf_idle_choices[];
 extern const struct conf_choice conf_uso_choices[];
 extern const struct conf_choice conf_steering_choices[];

@@ -16,6 +16,8 @@ const struct conf_choice conf_bond_choices[] = {{"lacp", CONF_BOND_LACP},
 	{"active-backup", CONF_BOND_ACTIVE_BACKUP}, {"balance", CONF_BOND_BALANCE}, {NULL, 0}};
 const struct conf_choice conf_tls_choices[] = {
 	{"1.2", CONF_TLS_1_2}, {"1.3", CONF_TLS_1_3}, {NULL, 0}};
+const struct conf_choice conf_include_choices[] = {
+	{"accounts", CONF_INCLUDE_ACCOUNTS}, {"all", CONF_INCLUDE_ALL}, {NULL, 0}};
 const struct conf_choice conf_relay_choices[] = {{"unique", false}, {"shared", true}, {NULL, 0}};
 const struct conf_choice conf_lower_choices[] = {{"keep", false}, {"end", true}, {NULL, 0}};
 const struct conf_choice conf_family_choices[] = {{"ipv4", TURN_FAMILY_IPV4},

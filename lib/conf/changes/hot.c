@@ -30,6 +30,7 @@ static const char *const hot[] = {
 	"icmp.tell",
 	"icmp.unreachable",
 	"include", // what is included is compared itself
+	"include-holds",
 	"limits.allocations",
 	"limits.binding",
 	"limits.channels",

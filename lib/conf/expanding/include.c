@@ -80,18 +80,70 @@ static int join(struct conf_ctx *x, struct conf_node *into, struct conf_node *fr
 
 // --- the files -----------------------------------------------------------------------------------
 
+// Whether a key of accounts, by the names above it: sections as auth, lists as realms.
+static bool is_account(const char *section, const char *key)
+{
+	static const char *const keys[][2] = {{"", "auth"}, {"", "realms"}, {"auth", "users"},
+		{"auth", "secrets"}, {"realms", "name"}, {"realms", "users"}, {"realms", "secrets"},
+		{"users", "name"}, {"users", "password"}, {"users", "key"}, {"users", "key-sha256"},
+		{"users", "password-file"}};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (strcmp(keys[i][0], section) == 0 && strcmp(keys[i][1], key) == 0)
+			return true;
+	return false;
+}
+
+// Whether a file anywhere is named: not a credential, nor one beside the file that has the name.
+static bool is_path(const struct conf_node *n)
+{
+	return strcmp(n->key, "password-file") == 0 && n->kind == CONF_SCALAR &&
+		strchr(n->text, '/') != NULL;
+}
+
+// Fails on the keys below a node that are none of accounts. DEPTH_MAX of yaml.c bounds it.
+static int check_accounts(struct conf_ctx *x, const struct conf_node *n, const char *section)
+{
+	int rc = 0;
+
+	for (const struct conf_node *c = n->child; c != NULL && !conf_fail_enough(x); c = c->next) {
+		if (c->key != NULL && (!is_account(section, c->key) || is_path(c)))
+			rc = conf_fail_unknown(x, c, "?",
+				"included files hold accounts alone (auth.users, auth.secrets, and "
+				"realms with these; a password-file without '/'): move the key to "
+				"the file that includes this one, or write include-holds: all "
+				"there");
+		else if (check_accounts(x, c, c->key != NULL ? c->key : section) != 0)
+			rc = -EINVAL;
+	}
+	return rc;
+}
+
+// Whether the file itself says that others may hold all.
+static bool may_hold_all(const struct conf_ctx *x)
+{
+	const struct conf_node *n = conf_node_child(x->root, "include-holds");
+
+	return n != NULL && n->kind == CONF_SCALAR && strcmp(n->text, "all") == 0;
+}
+
 // Fails on what only the file itself may have.
 static int check_keys(struct conf_ctx *x, const struct conf_node *root)
 {
 	const struct conf_node *include = conf_node_child(root, "include");
 	const struct conf_node *version = conf_node_child(root, "version");
+	const struct conf_node *holds = conf_node_child(root, "include-holds");
 
 	if (include != NULL)
 		conf_fail(x, include,
 			"an included file includes none: put all of them in one directory");
 	if (version != NULL)
 		conf_fail(x, version, "stands in the file that includes this one, for all of them");
-	return include != NULL || version != NULL ? -EINVAL : 0;
+	if (holds != NULL)
+		conf_fail(x, holds, "stands in the file that includes this one, for all of them");
+	if (include != NULL || version != NULL || holds != NULL)
+		return -EINVAL;
+	return may_hold_all(x) ? 0 : check_accounts(x, root, "");
 }
 
 // Notes the name of an included file, which nodes and reports refer to. NULL without memory.

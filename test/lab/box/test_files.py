@@ -73,7 +73,7 @@ def credentials(lab, folder):
     put(os.path.join(given, "nonce"), "fleet-nonce-of-this-test-0001", 0o400)
     os.environ["CREDENTIALS_DIRECTORY"] = given
     try:
-        config = {"include": folder, "auth": {"users": [], "secrets": [], "nonce": {"secret-file": "nonce"}}}
+        config = {"include": folder, "include-holds": "all", "auth": {"users": [], "secrets": [], "nonce": {"secret-file": "nonce"}}}
         server = lab.server(config)
     finally:
         del os.environ["CREDENTIALS_DIRECTORY"]

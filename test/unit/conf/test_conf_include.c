@@ -19,6 +19,7 @@
 static const struct hash_key hash = {{1, 2, 3, 4}};
 static char main_text[4096]; // conf_good, and what it includes in line 39
 static char lines[8192]; // what was told last
+static const char *holds = "all";
 
 static void hear(void *ctx, enum conf_weight weight, const char *line)
 {
@@ -35,7 +36,8 @@ static struct conf *load_with(const char *include)
 	struct conf_report r = {.say = hear};
 
 	lines[0] = '\0';
-	snprintf(main_text, sizeof(main_text), "%sinclude: %s\n", conf_good, include);
+	snprintf(main_text, sizeof(main_text), "%sinclude: %s\ninclude-holds: %s\n", conf_good,
+		include, holds);
 	conf_file_write(main_text, strlen(main_text));
 	return conf_load_said(conf_path, &r, &hash);
 }
@@ -407,9 +409,39 @@ static void damaged_files_tell_no_password(void **state)
 		}
 }
 
+// What a program that makes accounts can write, it can only make accounts with.
+static void accounts_alone_by_default(void **state)
+{
+	static const char *const good[] = {HUNTER_FILE,
+		"auth: {secrets: [hunter6hunter6hunter6]}\n",
+		"realms: [{name: a.test, users: [{name: anna, key: "
+		"0123456789abcdef0123456789abcdef}], secrets: [hunter7hunter7hunter7]}]\n"};
+	static const char *const bad[] = {"eal: {args: [-d, /tmp/x.so]}\n",
+		"drain: {on-change: [/tmp/x]}\n", "peers: {allow: [10.0.0.0/8]}\n",
+		"auth: {realm: other}\n",
+		"auth: {users: [{name: petr, password-file: /etc/shadow}]}\n",
+		"auth: {secret-files: [/etc/shadow]}\n",
+		"realms: [{name: a.test, peers: {allow: [10.0.0.0/8]}}]\n", "include-holds: all\n"};
+
+	holds = "accounts";
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		conf_dir_put("d/a.yaml", good[i]);
+		conf_free(load());
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		conf_dir_put("d/a.yaml", bad[i]);
+		assert_null(load_with(conf_dir_path("d")));
+		assert_non_null(strstr(lines, "d/a.yaml:1:"));
+		assert_true(strstr(lines, "include-holds: all there") != NULL ||
+			strstr(lines, "stands in the file that includes") != NULL);
+	}
+	holds = "all";
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(accounts_alone_by_default),
 		cmocka_unit_test_setup(files_come_in_the_order_of_their_names, clean),
 		cmocka_unit_test_setup(other_files_are_left_out, clean),
 		cmocka_unit_test_setup(empty_ones_are_fine, clean),
