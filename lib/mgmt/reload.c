@@ -18,6 +18,7 @@
 #include "confine/confine.h"
 #include "dp.h"
 #include "log.h"
+#include "reload/files.h"
 #include "reload/in_use.h"
 #include "reload/own_change.h"
 #include "reload/told.h"
@@ -104,10 +105,19 @@ static bool certificates(const struct mgmt_reload *r)
 {
 	struct stream_identities all;
 	const struct stream_review to = {.now = time(NULL), .say = say_review};
+	const char *denied;
 
 	if (!conf_wants_tls(r->fresh) || (!r->renews && !r->tls))
 		return false;
 	dp_identities(r->fresh, &all);
+	denied = r->tls ? NULL : files_unreadable(&all);
+	if (denied != NULL) {
+		LOG(STREAMS, WARNING,
+			"reload: certificates stay as they are: %s may no longer be read: give it "
+			"to the user that slipring runs as",
+			denied);
+		return false;
+	}
 	stream_review_all(&all, &to);
 	return true;
 }
