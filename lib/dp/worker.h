@@ -47,6 +47,7 @@ struct rte_mbuf;
 struct rte_ring;
 struct sessions;
 struct source;
+struct stream_share;
 struct stun_crypto;
 struct turn_tids;
 
@@ -125,6 +126,7 @@ struct worker {
 	struct backlog backlog;
 	uint64_t
 		*stream_at; // by slot: connection of the client, where it has one; NULL: nobody has
+	struct stream_share *stream_share; // by slot: of the way to its thread; with stream_at
 	uint64_t kicks; // workers to whose rings the round has put something, as bits
 	unsigned int streamed; // messages from and to clients over streams in this round
 	uint64_t sealed; // records of DTLS up to this round

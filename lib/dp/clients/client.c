@@ -2,6 +2,7 @@
 // The one place that tells clients over UDP, over a stream and over DTLS apart when there is
 // something for them: an answer, a peer's datagram, the news that they have moved.
 #include "clients/client.h"
+#include "clients/streams.h"
 #include "datapath.h"
 #include "drop_of.h"
 #include "fastpath.h"
@@ -168,10 +169,10 @@ void client_indicate(
 
 void client_moved(void *worker, uint32_t slot, uint64_t stream)
 {
-	const struct worker *w = worker;
+	struct worker *w = worker;
 
 	if (w->stream_at != NULL)
-		w->stream_at[slot] = stream;
+		streams_connect(w, slot, stream);
 }
 
 void client_went(struct worker *w, const struct turn_view *v, unsigned int to)

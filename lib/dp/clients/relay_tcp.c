@@ -74,16 +74,11 @@ void relay_tcp_order(struct worker *w, struct rte_mbuf *m, const struct turn_vie
 // The answer to an attempt is no datagram of a client: it is not counted, as the question is not.
 static void attempted(struct worker *w, struct rte_mbuf *m, const struct stream_attempt *a)
 {
-	struct mbuf_meta *p = mbuf_meta_of(m);
 	struct turn_side side;
 
 	turn_tcp_attempt(w->shard, a->of.place, a->of.allocation, &a->peer, &side);
-	p->kind = MBUF_META_STREAM;
-	p->to_stream.conn = a->conn;
-	p->to_stream.lease_s = 0;
-	p->to_stream.what = MBUF_META_ORDER;
-	// without room the thread waits in vain, and closes the connection when its time is over
-	if (!order_put(m, w, &side, a->number) || !streams_give(w, stream_thread_of(a->conn), m))
+	// without room the thread asks again
+	if (!order_put(m, w, &side, a->number) || !streams_admit(w, m, a->conn))
 		rte_pktmbuf_free(m);
 }
 

@@ -33,6 +33,7 @@
 #define FILL 480 // empty buffers that wait for a thread, at most
 #define FILL_BULK 32
 #define FILL_PART 8 // those of all threads are no more than one part in so many of the pool
+#define MEDIA_SHARE 2 // what of the way down that is left an allocation's media may have: one part
 #define REPLY_TTL 64
 
 // --- the worker's side ---------------------------------------------------------------------------
@@ -129,23 +130,40 @@ static void capture(struct worker *w, const struct rte_mbuf *m, const struct tur
 	capture_message(w, DP_CAPTURE_STREAM_OUT, &v);
 }
 
-static void put_down(struct worker *w, struct rte_mbuf *m, uint64_t conn, enum mbuf_meta_down what,
-	uint32_t lease_s)
+// Whether the media of an allocation has room on the way down: half of what is left there. So any
+// number of them that send too much leave room for who sends little.
+static bool may_put(const struct stream_way *y, struct stream_share *s)
 {
-	const unsigned int t = stream_thread_of(conn);
-	const struct stream_way *y = stream_way_of(w->dp, t, w->id);
+	const uint32_t there = rte_ring_count(y->down);
+
+	if (there >= y->media_max)
+		return false;
+	if (y->put - there >= s->since) {
+		s->before = s->now; // what was put before s->since has been taken
+		s->now = 0;
+		s->since = y->put;
+	}
+	return s->before + s->now < RTE_MAX((y->media_max - there) / MEDIA_SHARE, 1u);
+}
+
+// Puts a message on the way down. share: whose media it is; NULL: it is none.
+static void put_down(struct worker *w, struct rte_mbuf *m, const struct stream_down *to,
+	struct stream_share *share)
+{
+	const unsigned int t = stream_thread_of(to->conn);
+	struct stream_way *y = stream_way_of(w->dp, t, w->id);
 	struct mbuf_meta *p = mbuf_meta_of(m);
 	const uint32_t len = m->pkt_len;
 
 	p->kind = MBUF_META_STREAM;
-	p->to_stream.conn = conn;
-	p->to_stream.what = (uint8_t)what;
-	p->to_stream.lease_s = lease_s;
-	if ((what == MBUF_META_MEDIA && rte_ring_count(y->down) >= y->rest_max) ||
-		rte_ring_sp_enqueue(y->down, m) != 0) {
+	p->to_stream = *to;
+	if ((share != NULL && !may_put(y, share)) || rte_ring_sp_enqueue(y->down, m) != 0) {
 		worker_drop(w, m, DP_DROP_STREAM_FULL);
 		return;
 	}
+	y->put++;
+	if (share != NULL)
+		share->now++;
 	w->live.tx++;
 	w->live.tx_bytes += len;
 	w->streamed++;
@@ -155,11 +173,37 @@ static void put_down(struct worker *w, struct rte_mbuf *m, uint64_t conn, enum m
 bool streams_give(struct worker *w, unsigned int thread, struct rte_mbuf *m)
 {
 	const struct stream_way *y = stream_way_of(w->dp, thread, w->id);
+	const bool note = mbuf_meta_of(m)->kind == MBUF_META_DTLS_NOTE;
 
-	if (rte_ring_count(y->down) >= y->rest_max || rte_ring_sp_enqueue(y->down, m) != 0)
+	if ((!note && rte_ring_count(y->shakes) >= STREAM_WAY_SHAKES) ||
+		rte_ring_sp_enqueue(y->shakes, m) != 0)
 		return false;
 	w->stream_wake |= 1u << thread;
 	return true;
+}
+
+bool streams_admit(struct worker *w, struct rte_mbuf *m, uint64_t conn)
+{
+	const unsigned int thread = stream_thread_of(conn);
+	struct stream_way *y = stream_way_of(w->dp, thread, w->id);
+	struct mbuf_meta *p = mbuf_meta_of(m);
+
+	p->kind = MBUF_META_STREAM;
+	p->to_stream = (struct stream_down){.conn = conn, .what = MBUF_META_ORDER};
+	if (rte_ring_count(y->down) >= y->media_max + STREAM_WAY_ADMITS ||
+		rte_ring_sp_enqueue(y->down, m) != 0)
+		return false;
+	y->put++;
+	w->stream_wake |= 1u << thread;
+	return true;
+}
+
+void streams_connect(struct worker *w, uint32_t slot, uint64_t conn)
+{
+	if (w->stream_at[slot] == conn)
+		return;
+	w->stream_at[slot] = conn;
+	w->stream_share[slot] = (struct stream_share){0};
 }
 
 uint32_t streams_lease(struct worker *w, const struct turn_view *v, bool alive)
@@ -173,10 +217,10 @@ uint32_t streams_lease(struct worker *w, const struct turn_view *v, bool alive)
 		turn_shard_lost(w->shard, v, TURN_NONE);
 		return 0;
 	}
-	w->stream_at[slot] = v->stream;
+	streams_connect(w, slot, v->stream);
 	sibling = turn_shard_sibling(w->shard, slot);
 	if (sibling != TURN_NONE)
-		w->stream_at[sibling] = v->stream;
+		streams_connect(w, sibling, v->stream);
 	if (alive)
 		return (left_ms + 999) / 1000;
 	turn_shard_lost(w->shard, v, slot);
@@ -206,12 +250,18 @@ void streams_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view 
 	rewrite_set_frame(m, at, len);
 	if (unlikely(w->capture != NULL))
 		capture(w, m, v);
-	put_down(w, m, v->stream, MBUF_META_ANSWER, lease_s);
+	put_down(w, m,
+		&(struct stream_down){
+			.conn = v->stream, .lease_s = lease_s, .what = MBUF_META_ANSWER},
+		NULL);
 }
 
 void streams_order(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 {
-	put_down(w, m, v->stream, MBUF_META_ORDER, lease_of(w, v));
+	put_down(w, m,
+		&(struct stream_down){
+			.conn = v->stream, .lease_s = lease_of(w, v), .what = MBUF_META_ORDER},
+		NULL);
 }
 
 void streams_forward(
@@ -234,7 +284,9 @@ void streams_forward(
 		capture(w, m,
 			&(struct turn_view){.src = l->end[TURN_FROM_CLIENT],
 				.mark = l->mark[TURN_FROM_CLIENT] & TURN_MARK_CLIENT});
-	put_down(w, m, w->stream_at[v->slot], MBUF_META_MEDIA, 0);
+	put_down(w, m,
+		&(struct stream_down){.conn = w->stream_at[v->slot], .what = MBUF_META_MEDIA},
+		&w->stream_share[v->slot]);
 }
 
 void streams_describe(const struct rte_mbuf *m, const struct turn_view *v, struct net_frame *f)
@@ -287,10 +339,10 @@ static struct rte_ring *ring(uint32_t count, int socket)
 	return handover_ring(rte_align32pow2(count + 1), socket);
 }
 
-// Entries of a ring down: media and what belongs to DTLS, and answers beyond them.
+// Entries of a ring down: media, beyond that orders to admit peers, and answers beyond both.
 static uint32_t down_of(const struct conf *c)
 {
-	return rte_align32pow2(c->streams.ring) + asks_max(c) + DP_BURST;
+	return rte_align32pow2(c->streams.ring) + STREAM_WAY_ADMITS + asks_max(c) + DP_BURST;
 }
 
 // Empty buffers that wait on one of so many ways. Where there are many workers and threads, all of
@@ -319,19 +371,23 @@ int streams_create(struct dp *d, int socket)
 
 		y->up = ring(c->streams.ring, socket);
 		y->down = ring(down_of(c), socket);
+		y->shakes = ring(STREAM_WAY_SHAKES + STREAM_WAY_NOTES, socket);
 		y->fill = ring(FILL, socket);
 		y->fill_max = fill_max(c, nb);
 		y->asks_max = asks_max(c);
-		y->rest_max = rte_align32pow2(c->streams.ring);
-		if (y->up == NULL || y->down == NULL || y->fill == NULL)
+		y->media_max = rte_align32pow2(c->streams.ring);
+		if (y->up == NULL || y->down == NULL || y->shakes == NULL || y->fill == NULL)
 			return -ENOMEM;
 	}
 	for (unsigned int w = 0; w < d->nb_workers; w++) {
 		const uint32_t slots = turn_relay_map_slots(d->map, w);
+		const int near = (int)rte_lcore_to_socket_id(d->worker[w]->lcore);
 
-		d->worker[w]->stream_at = rte_zmalloc_socket("streams", slots * sizeof(uint64_t),
-			RTE_CACHE_LINE_SIZE, (int)rte_lcore_to_socket_id(d->worker[w]->lcore));
-		if (d->worker[w]->stream_at == NULL)
+		d->worker[w]->stream_at = rte_zmalloc_socket(
+			"streams", slots * sizeof(uint64_t), RTE_CACHE_LINE_SIZE, near);
+		d->worker[w]->stream_share = rte_zmalloc_socket(
+			"streams", slots * sizeof(struct stream_share), RTE_CACHE_LINE_SIZE, near);
+		if (d->worker[w]->stream_at == NULL || d->worker[w]->stream_share == NULL)
 			return -ENOMEM;
 	}
 	return 0;
@@ -414,6 +470,7 @@ void streams_drain(struct dp *d)
 
 		ring_drain(y->up);
 		ring_drain(y->down);
+		ring_drain(y->shakes);
 		fill_drain(y->fill);
 		while (y->nb_spare > 0)
 			rte_pktmbuf_free(y->spare[--y->nb_spare]);
@@ -425,10 +482,13 @@ void streams_free(struct dp *d)
 	for (unsigned int i = 0; i < d->nb_streams * d->nb_workers; i++) {
 		rte_free(d->stream_way[i].up);
 		rte_free(d->stream_way[i].down);
+		rte_free(d->stream_way[i].shakes);
 		rte_free(d->stream_way[i].fill);
 	}
-	for (unsigned int w = 0; w < d->nb_made; w++)
+	for (unsigned int w = 0; w < d->nb_made; w++) {
 		rte_free(d->worker[w]->stream_at);
+		rte_free(d->worker[w]->stream_share);
+	}
 	rte_free(d->stream_way);
 }
 
@@ -436,12 +496,20 @@ size_t streams_size(const struct conf *c)
 {
 	const ssize_t up = rte_ring_get_memsize(rte_align32pow2(c->streams.ring + 1));
 	const ssize_t down = rte_ring_get_memsize(rte_align32pow2(down_of(c) + 1));
+	const ssize_t shakes =
+		rte_ring_get_memsize(rte_align32pow2(STREAM_WAY_SHAKES + STREAM_WAY_NOTES + 1));
 	const ssize_t empty = rte_ring_get_memsize(rte_align32pow2(FILL + 1));
 
 	if (!streams_wanted(c))
 		return 0;
 	return (size_t)c->streams.threads * c->workers *
-		((size_t)up + (size_t)down + (size_t)empty + sizeof(struct stream_way));
+		((size_t)up + (size_t)down + (size_t)shakes + (size_t)empty +
+			sizeof(struct stream_way));
+}
+
+size_t streams_slots_size(const struct conf *c, uint32_t slots)
+{
+	return streams_wanted(c) ? slots * (sizeof(uint64_t) + sizeof(struct stream_share)) : 0;
 }
 
 // --- for the management lcore --------------------------------------------------------------------

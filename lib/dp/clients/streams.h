@@ -34,8 +34,10 @@ void streams_stop(struct dp *d);
 // Frees what is on the rings; neither threads nor workers run any more.
 void streams_drain(struct dp *d);
 void streams_free(struct dp *d);
-// Bytes of memory that streams_create asks for, without the tables by slot.
+// Bytes of memory that streams_create asks for, without the tables by slot; and of these, for a
+// worker with so many.
 size_t streams_size(const struct conf *c);
+size_t streams_slots_size(const struct conf *c, uint32_t slots);
 extern const struct stream_ops streams_ops; // ctx is the struct dp
 
 // Up to DP_BURST messages of clients from a thread, counted as received. *taken: how many entries
@@ -57,6 +59,8 @@ void streams_forward(
 	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, const struct rewrite *r);
 // Describes a client's message as if it had come in a datagram, for rewrite_frame.
 void streams_describe(const struct rte_mbuf *m, const struct turn_view *v, struct net_frame *f);
+// Notes the connection or DTLS session of the client of a slot; 0: it has none.
+void streams_connect(struct worker *w, uint32_t slot, uint64_t conn);
 // Notes the connection or DTLS session, v->stream, of a view's client beside its allocation, and
 // returns how many seconds the allocation has to live; 0: there is none. If the client is not alive
 // its allocation ends at once, or waits for the client to move.
@@ -66,9 +70,11 @@ uint32_t streams_lease(struct worker *w, const struct turn_view *v, bool alive);
 void streams_end(struct worker *w, const struct turn_view *v);
 // The cipher of a connection over TLS; NULL: it is plain, or has ended.
 const char *streams_cipher(const struct worker *w, uint64_t conn);
-// Gives a packet of kind MBUF_META_DTLS or MBUF_META_DTLS_NOTE to a thread; false: there is only
-// the room left on the ring that is for answers to TCP and TLS clients, and the packet is the
-// caller's.
+// Gives a packet of kind MBUF_META_DTLS or MBUF_META_DTLS_NOTE to a thread; false: there is no room
+// for it, and the packet is the caller's. Notes have room that datagrams have not.
 bool streams_give(struct worker *w, unsigned int thread, struct rte_mbuf *m);
+// Gives the thread of a connection the order to admit a peer. False: there is no room for it, and
+// the packet is the caller's.
+bool streams_admit(struct worker *w, struct rte_mbuf *m, uint64_t conn);
 // Wakes the threads that this round has left something for.
 void streams_wake(struct worker *w);

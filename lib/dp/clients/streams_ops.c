@@ -11,6 +11,8 @@
 #include "stream.h"
 #include "workers/mbuf_meta.h"
 
+#define SHAKES_PART 8 // of what is taken at a time what belongs to handshakes has one part
+
 static unsigned int ops_home(void *ctx, const struct endpoint *client, uint8_t listener)
 {
 	return steer_keyed_home(ctx, &client->addr, client->port, listener);
@@ -100,6 +102,15 @@ static bool ops_ended(void *ctx, unsigned int t, unsigned int w, const struct st
 	return true;
 }
 
+// What there is on the way down. Handshakes have a part of what is taken, media the rest.
+static unsigned int take_down(const struct stream_way *y, struct rte_mbuf **b, unsigned int n)
+{
+	const unsigned int part = RTE_MAX(n / SHAKES_PART, RTE_MIN(n, 1u));
+	const unsigned int shakes = rte_ring_sc_dequeue_burst(y->shakes, (void **)b, part, NULL);
+
+	return shakes + rte_ring_sc_dequeue_burst(y->down, (void **)(b + shakes), n - shakes, NULL);
+}
+
 // Takes no more than can be given back, even if none can be kept here.
 static unsigned int ops_receive(
 	void *ctx, unsigned int t, unsigned int w, struct stream_message *m, unsigned int n)
@@ -110,8 +121,7 @@ static unsigned int ops_receive(
 
 	if (unlikely(room == 0))
 		stream_way_kick(ctx, w);
-	n = rte_ring_sc_dequeue_burst(
-		y->down, (void **)b, RTE_MIN(RTE_MIN(n, room), (unsigned int)STREAM_BURST), NULL);
+	n = take_down(y, b, RTE_MIN(RTE_MIN(n, room), (unsigned int)STREAM_BURST));
 	y->held += n;
 	for (unsigned int i = 0; i < n; i++) {
 		const struct mbuf_meta *p = mbuf_meta_of(b[i]);

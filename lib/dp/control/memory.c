@@ -192,8 +192,7 @@ size_t dp_memory_mb(const struct conf *c)
 	size += (size_t)c->workers * descriptors(c) * DESCRIPTOR;
 	size += streams_size(c) + events_size(c) + sessions_size(c) + bonds_size(c);
 	for (unsigned int w = 0; map != NULL && w < c->workers; w++)
-		size += shard_size(c, map, w) +
-			(streams_size(c) > 0 ? turn_relay_map_slots(map, w) * sizeof(uint64_t) : 0);
+		size += shard_size(c, map, w) + streams_slots_size(c, turn_relay_map_slots(map, w));
 	size += metering_size(c, map);
 	turn_relay_map_free(map);
 	return size / MB + size / MB / 8 + EAL_MB;

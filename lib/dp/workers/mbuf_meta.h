@@ -34,6 +34,13 @@ enum mbuf_meta_kind {
 // What a message is that goes down to a stream thread.
 enum mbuf_meta_down { MBUF_META_ANSWER, MBUF_META_MEDIA, MBUF_META_ORDER };
 
+// A message to a client on its way to a stream thread, as in struct stream_message.
+struct stream_down {
+	uint64_t conn;
+	uint32_t lease_s;
+	uint8_t what; // enum mbuf_meta_down
+};
+
 // Packets on the rings between workers, which counters count; those that follow are messages.
 static inline bool mbuf_meta_is_packet(uint8_t kind)
 {
@@ -53,11 +60,7 @@ struct mbuf_meta {
 		struct turn_redirect_note redirect;
 		struct exception_note exception; // on the way to or from the kernel
 		struct losses_held held; // of packets that a neighbour entry holds
-		struct {
-			uint64_t conn;
-			uint32_t lease_s;
-			uint8_t what; // enum mbuf_meta_down
-		} to_stream; // STREAM on its way down: as in struct stream_message
+		struct stream_down to_stream; // STREAM on its way down
 		struct stream_attempt attempt;
 		struct stream_place unopened;
 		struct {

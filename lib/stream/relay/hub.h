@@ -56,6 +56,7 @@ struct hub_conn {
 	struct endpoint peer;
 	uint64_t control; // the client's connection that asked for it
 	uint64_t since_ms; // that it is in its state
+	uint64_t asked_ms; // HUB_ACCEPTED: when its worker was asked last
 	// CONNECTING: those to the Connect, len[DONE] and len[FAILED] bytes. WAITING: its order
 	// with all answers.
 	uint8_t *answers;

@@ -18,6 +18,7 @@
 #include "relay/splice.h"
 
 #define ACCEPT_BURST 8
+#define ASK_AGAIN_MS 400 // until a worker that has not answered is asked once more
 #define SCAN_PARTS 5 // each tick looks at one part of all
 
 static struct hub *hub_of(const struct thread *t)
@@ -381,7 +382,7 @@ void orders_take(struct thread *t, const struct stream_message *m)
 // --- peers ---------------------------------------------------------------------------------------
 
 // Asks the worker about a connection, with a buffer that is taken.
-static void ask(struct thread *t, const struct hub_conn *c, const struct stream_message *m)
+static void ask(struct thread *t, struct hub_conn *c, const struct stream_message *m)
 {
 	const struct stream_config *conf = &t->s->conf;
 	const struct stream_attempt a = {.of = c->of,
@@ -389,6 +390,7 @@ static void ask(struct thread *t, const struct hub_conn *c, const struct stream_
 		.number = (uint64_t)c->serial << 32 | hub_index(hub_of(t), c),
 		.conn = c->control};
 
+	c->asked_ms = t->now_ms;
 	conf->ops->attempt(conf->ctx, t->index, c->worker, m, &a);
 }
 
@@ -545,6 +547,15 @@ static bool lives(const struct thread *t, uint8_t worker, const struct stream_pl
 	return c->ops->lives(c->ctx, worker, p);
 }
 
+// The answer of a worker whose way here was full is lost, so it is asked again.
+static void ask_again(struct thread *t, struct hub_conn *c)
+{
+	if (c->state != HUB_ACCEPTED || t->now_ms < c->asked_ms + ASK_AGAIN_MS)
+		return;
+	bitset_put(&hub_of(t)->untold, hub_index(hub_of(t), c), true);
+	t->relay_untold++;
+}
+
 // Returns what it has cost.
 static unsigned int judge_conn(struct thread *t, struct hub_conn *c)
 {
@@ -566,8 +577,10 @@ static unsigned int judge_conn(struct thread *t, struct hub_conn *c)
 		again_go_on(t, c);
 		return HUB_END_COST;
 	}
-	if (!late && lives(t, c->worker, &c->of))
+	if (!late && lives(t, c->worker, &c->of)) {
+		ask_again(t, c);
 		return 1;
+	}
 	if (c->state == HUB_CONNECTING) {
 		orders_fail(t, c);
 		return HUB_END_COST;

@@ -303,6 +303,21 @@ static void test_inside_limit(void **state)
 	close(d);
 }
 
+// The word of a worker whose way back was full is lost: it is asked again, and the client told.
+static void test_lost_word(void **state)
+{
+	uint64_t conn;
+	const int c = control(&conn), peer = dial(&world.port);
+	struct item *lost = next(ITEM_ATTEMPT), *again = next(ITEM_ATTEMPT);
+
+	assert_true(again->attempt.number == lost->attempt.number);
+	free(lost);
+	admit(again, 5);
+	assert_reads(c, "done");
+	close(peer);
+	close(c);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, relay_world_open, relay_world_close)
 
 int main(void)
@@ -310,7 +325,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_held), TEST(test_uncounted), TEST(test_owed), TEST(test_held_ends),
 		TEST(test_reset_unseen), TEST(test_reset_unseen_idle), TEST(test_peer_reset_unseen),
-		TEST(test_rekeyed), TEST(test_inside_limit),
+		TEST(test_rekeyed), TEST(test_inside_limit), TEST(test_lost_word),
 		TEST(test_no_files), // leaves descriptors open
 	};
 
