@@ -45,15 +45,15 @@ static const struct conf_key rows[] = {
 {"listeners[].tls.alpn", CONF_TEXTS, MANY(turn_listener, tls.alpn, tls.nb_alpn), RANGE(0, 16),
 	.absent = "`tls.alpn`", .help = "As `tls.alpn`, which it replaces."},
 {"listeners[].proxy", CONF_SECTION, .help = "For one listener with `transport: tcp`, `tls` or "
-	"`auto`: clients come by balancers, which write a header of the PROXY protocol, version 2, "
-	"in front of each connection. The address and port in it are the client's for all that "
+	"`auto`: clients come by balancers, which write a header of the PROXY protocol, of version "
+	"1 or 2, in front of each connection. The address and port in it are the client's for all that "
 	"the server does and tells. Nobody else may connect. Connections that are open stay as "
 	"they are when a reload changes it."},
 {"listeners[].proxy.from", CONF_PREFIXES, MANY(turn_listener, proxy.from, proxy.nb_from),
 	RANGE(0, 4096), .help = "Addresses that balancers connect from: single ones, `a-b` and "
 	"prefixes, 64 prefixes at most. Whoever connects from there can say whose address he has."},
 {"listeners[].proxy.size", CONF_NUMBER, ONE(turn_listener, proxy.size), RANGE(52, 4096),
-	.def = "536", .help = "Bytes of the longest header that is taken. The default is what the "
+	.def = "536", .help = "Bytes of the longest header of version 2 that is taken. The default is what the "
 	"specification has every sender keep to; more only where a balancer adds long TLVs."},
 
 {"tls", CONF_SECTION, .help = "For listeners with `transport: tls`, `auto` or `dtls`. SIGUSR2, "

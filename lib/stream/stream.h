@@ -203,7 +203,7 @@ struct stream_config {
 	X(refused_files, "refused: no file descriptor, or no memory of the kernel's, left") \
 	X(refused_proxy, "refused: from none of listeners[].proxy.from")                    \
 	X(proxy_own, "by balancers for themselves: LOCAL, or addresses of another kind")    \
-	X(proxy_none, "refused: no PROXY header of version 2")                              \
+	X(proxy_none, "refused: no PROXY header")                                           \
 	X(proxy_bad, "refused: PROXY header against the specification")                     \
 	X(proxy_long, "refused: listeners[].proxy.size")                                    \
 	X(proxy_slow, "closed: no whole PROXY header in streams.handshake seconds")         \

@@ -45,9 +45,8 @@
 	X(STREAM_REFUSED_PROXY_SOURCE, "proxy-source", "from no balancer of the listener",         \
 		"a client that goes past the balancer, or a balancer that is missing in "          \
 		"listeners[].proxy.from")                                                          \
-	X(STREAM_REFUSED_PROXY_NONE, "proxy-none", "no PROXY header of version 2 in front",        \
-		"have the balancer send version 2 (haproxy: send-proxy-v2); one that sends "       \
-		"version 1 alone cannot be used")                                                  \
+	X(STREAM_REFUSED_PROXY_NONE, "proxy-none", "no PROXY header in front",                     \
+		"have the balancer send one (haproxy: send-proxy-v2, nginx: proxy_protocol on)")   \
 	X(STREAM_REFUSED_PROXY_BAD, "proxy-bad",                                                   \
 		"a PROXY header against the specification, or with an address that no client "     \
 		"can have",                                                                        \

@@ -325,7 +325,7 @@ static void await(
 	i = p->free;
 	w = &p->waiting[i];
 	e.data.u64 = WATCH_PROXY | i;
-	w->header = malloc(room);
+	w->header = malloc(room > PROXY_TEXT_LONGEST ? room : PROXY_TEXT_LONGEST);
 	if (w->header == NULL || epoll_ctl(t->fresh, EPOLL_CTL_ADD, fd, &e) != 0) {
 		free(w->header);
 		w->header = NULL;
@@ -391,15 +391,12 @@ static void settle(struct thread *t, struct waiting *w, enum proxy_header_answer
 // Reads what there is of a header, and nothing behind it: that is the client's.
 static void read_header(struct thread *t, struct waiting *w)
 {
-	struct proxy_header h = {.len = PROXY_HEADER_FIRST};
+	struct proxy_header h;
 
+	proxy_header_read(w->header, w->have, w->room, &h);
 	for (;;) {
 		enum proxy_header_answer answer;
-		ssize_t n;
-
-		if (w->have >= PROXY_HEADER_FIRST)
-			proxy_header_read(w->header, w->have, w->room, &h);
-		n = recv(w->fd, w->header + w->have, h.len - w->have, 0);
+		const ssize_t n = recv(w->fd, w->header + w->have, h.len - w->have, 0);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n <= 0) {

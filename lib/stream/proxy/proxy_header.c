@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads a PROXY header of version 2: lengths before contents, and no byte behind its end.
+// Reads a PROXY header, of version 2 here: lengths before contents, and no byte behind its end.
 #include "proxy/proxy_header.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "bytes.h"
+#include "proxy/proxy_text.h"
 
 #define SIGNATURE_LEN 12
 #define VERSION_2 0x20
@@ -66,7 +66,7 @@ static bool tlvs_are_good(const uint8_t *p, size_t at, size_t len)
 	return true;
 }
 
-static bool can_be_client(const struct endpoint *e)
+bool proxy_header_can_be_client(const struct endpoint *e)
 {
 	const struct addr a = addr_canonical(e->addr);
 
@@ -88,7 +88,7 @@ static enum proxy_header_answer read_client(
 
 	out->client.addr = is_v4 ? addr_from_v4(a) : addr_from_v6(a);
 	out->client.port = load_be16(a + (is_v4 ? 8 : 32));
-	return can_be_client(&out->client) ? PROXY_HEADER_CLIENT : PROXY_HEADER_BAD;
+	return proxy_header_can_be_client(&out->client) ? PROXY_HEADER_CLIENT : PROXY_HEADER_BAD;
 }
 
 enum proxy_header_answer proxy_header_read(
@@ -97,7 +97,9 @@ enum proxy_header_answer proxy_header_read(
 	unsigned int command, family, protocol;
 	bool ignored; // what stands behind the first part
 
-	out->len = PROXY_HEADER_FIRST;
+	out->len = n > 0 ? PROXY_HEADER_FIRST : PROXY_TEXT_LEAST;
+	if (n > 0 && p[0] == PROXY_TEXT_FIRST)
+		return proxy_text_read(p, n, out);
 	if (memcmp(p, signature, n < SIGNATURE_LEN ? n : SIGNATURE_LEN) != 0 ||
 		(n > SIGNATURE_LEN && (p[SIGNATURE_LEN] & 0xf0) != VERSION_2))
 		return PROXY_HEADER_NONE;

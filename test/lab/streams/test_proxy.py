@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Clients behind balancers that speak the PROXY protocol, version 2: they are told, counted, limited
+"""Clients behind balancers that speak the PROXY protocol: they are told, counted, limited
 and listed by their own addresses, and who is no balancer is nobody."""
 
 import shutil
@@ -55,13 +55,14 @@ def proxy_source(me):
 
 @faults.case(named=False)
 def proxy_none(me):
-    is_refused(me, b"PROXY TCP4 203.0.113.1 203.0.113.2 1 3478\r\n")
+    is_refused(me, b"POST / HTTP/1.1\r\n")
     is_refused(me, build(REQUEST, BINDING))
 
 
 @faults.case(named=False)
 def proxy_bad(me):
     is_refused(me, header(("203.0.113.1", 1), ("203.0.113.2", 2), tlvs=b"\x04\0\x09"))
+    is_refused(me, b"PROXY TCP4 203.0.113.1 203.0.113.2 1 3478 \r\n")
 
 
 @faults.case(named=False)
@@ -198,15 +199,18 @@ def real_clients(lab):
     uclient.check(lab, [("TCP, by a balancer", PEER4, PEER4, options, 2, 30)])
 
 
-def real_balancer(lab, server, ask):
-    """haproxy, with a checksum and TLVs, which looks all the time whether the server is there."""
+def real_balancer(lab, server, ask, send, port):
+    """haproxy, with a checksum and TLVs in version 2, which looks all the time whether the server is
+    there.
+    """
     if not shutil.which("haproxy"):
         print("no haproxy: left out")
         return
     before = streams.counters(server)["proxy_own"]
-    address = (PEER4, 13478)
-    process = proxy.haproxy(lab, lab.peer, address, (streams.V4, PLAIN))
-    until(lambda: streams.counters(server)["proxy_own"] > before + 2, 5, "it is checked")
+    address = (PEER4, port)
+    process = proxy.haproxy(lab, lab.peer, address, (streams.V4, PLAIN), send)
+    if send == proxy.V2:  # of version 1 its checks look like a client's
+        until(lambda: streams.counters(server)["proxy_own"] > before + 2, 5, "it is checked")
 
     class At:
         pass
@@ -254,7 +258,8 @@ def main(lab):
         limits(lab, server)
         own(lab, server)
         real_clients(lab)
-        real_balancer(lab, server, ask)
+        real_balancer(lab, server, ask, proxy.V2, 13478)
+        real_balancer(lab, server, ask, proxy.V1, 13479)
     reasons.check(lab, server, faults, "connection-refused")
     reasons.complete("lib/stream/stream_refusals.h", "STREAM_PROXY_REFUSALS", (faults,), ELSEWHERE)
     changed(lab, server)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Balancers for the lab that speak the PROXY protocol, version 2: one of its own, and haproxy."""
+"""Balancers for the lab that speak the PROXY protocol: one of its own, and haproxy."""
 
 import contextlib
 import os
@@ -89,17 +89,21 @@ defaults
     unique-id-format %ci:%cp
 listen turn
     bind {bind}
-    server turn {server} send-proxy-v2 proxy-v2-options crc32c,unique-id check check-send-proxy inter 100
+    server turn {server} {send} check check-send-proxy inter 100
 """
 
 
-def haproxy(lab, ns, own, server):
+V1, V2 = "send-proxy", "send-proxy-v2 proxy-v2-options crc32c,unique-id"
+
+
+def haproxy(lab, ns, own, server, send=V2):
     """haproxy between an address of a namespace and the server, which it checks all the time. Returns
     the process.
     """
     path = os.path.join(lab.dir, f"haproxy-{own[1]}.cfg")
     with open(path, "w") as file:
-        file.write(HAPROXY.format(bind=f"{own[0]}:{own[1]}", server=f"{server[0]}:{server[1]}"))
+        ends = {"bind": f"{own[0]}:{own[1]}", "server": f"{server[0]}:{server[1]}"}
+        file.write(HAPROXY.format(send=send, **ends))
     log = open(path + ".log", "wb")  # noqa: SIM115: it is the process's
     process = lab.popen(ns, "haproxy", "-db", "-f", path, stdout=log, stderr=log)
 

@@ -113,7 +113,10 @@ static enum proxy_header_answer read_text(const struct text *t)
 
 	for (size_t n = 0; n <= t->len && answer == PROXY_HEADER_SHORT; n++) {
 		answer = read_in(t->b, n, ROOM, &h);
-		assert_int_equal(h.len, n < FIRST ? FIRST : FIRST + (size_t)load_be16(t->b + 14));
+		assert_int_equal(h.len,
+			n == 0              ? PROXY_TEXT_LEAST
+				: n < FIRST ? FIRST
+					    : FIRST + (size_t)load_be16(t->b + 14));
 		assert_true(answer != PROXY_HEADER_SHORT || n < h.len);
 	}
 	// what follows the header is the client's, whatever it is
@@ -167,7 +170,6 @@ static void test_no_client(void **state)
 // Whatever does not begin as it should is told by the first byte that is wrong.
 static void test_signature(void **state)
 {
-	static const char v1[] = "PROXY TCP4 203.0.113.9 10.0.0.5 40000 443\r\n";
 	static const uint8_t stun[] = {0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42}, tls[] = {0x16, 3, 1};
 	struct proxy_header h;
 	struct text t;
@@ -179,8 +181,6 @@ static void test_signature(void **state)
 			assert_int_equal(read_in(t.b, n, ROOM, &h),
 				n <= i ? PROXY_HEADER_SHORT : PROXY_HEADER_NONE);
 	}
-	assert_int_equal(read_in((const uint8_t *)v1, 1, ROOM, &h), PROXY_HEADER_NONE);
-	assert_int_equal(read_in((const uint8_t *)v1, sizeof(v1) - 1, ROOM, &h), PROXY_HEADER_NONE);
 	assert_int_equal(read_in(stun, sizeof(stun), ROOM, &h), PROXY_HEADER_NONE);
 	assert_int_equal(read_in(tls, sizeof(tls), ROOM, &h), PROXY_HEADER_NONE);
 }

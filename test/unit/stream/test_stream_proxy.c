@@ -318,9 +318,9 @@ static void test_stranger(void **state)
 
 static void test_no_header(void **state)
 {
-	static const char v1[] = "PROXY TCP4 203.0.113.9 10.0.0.5 40000 443\r\n";
+	static const char http[] = "POST /turn HTTP/1.1\r\n";
 
-	refused(v1, sizeof(v1) - 1, COUNTER(proxy_none));
+	refused(http, sizeof(http) - 1, COUNTER(proxy_none));
 }
 
 static void test_direct(void **state)
