@@ -132,6 +132,8 @@ static inline const char *conf_port_device(const struct conf_port *p, uint32_t i
 // Limits of TCP and TLS clients. Times are in seconds.
 struct conf_streams {
 	uint32_t threads, connections, per_source, per_network;
+	struct prefix *trusted; // nb_trusted of them: per_source and per_network do not count them
+	uint32_t nb_trusted;
 	uint32_t idle_s, handshake_s;
 	uint32_t headers; // connections of a thread that may wait for their PROXY header
 	uint32_t queue; // bytes that may wait to be sent to one client

@@ -46,15 +46,16 @@ static const struct conf_key rows[] = {
 	.absent = "`tls.alpn`", .help = "As `tls.alpn`, which it replaces."},
 {"listeners[].proxy", CONF_SECTION, .help = "For one listener with `transport: tcp`, `tls` or "
 	"`auto`: clients come by balancers, which write a header of the PROXY protocol, of version "
-	"1 or 2, in front of each connection. The address and port in it are the client's for all that "
-	"the server does and tells. Nobody else may connect. Connections that are open stay as "
-	"they are when a reload changes it."},
+	"1 or 2, in front of each connection. The address and port in it are the client's for all "
+	"that the server does and tells. Nobody else may connect. Connections that are open stay "
+	"as they are when a reload changes it."},
 {"listeners[].proxy.from", CONF_PREFIXES, MANY(turn_listener, proxy.from, proxy.nb_from),
 	RANGE(0, 4096), .help = "Addresses that balancers connect from: single ones, `a-b` and "
 	"prefixes, 64 prefixes at most. Whoever connects from there can say whose address he has."},
 {"listeners[].proxy.size", CONF_NUMBER, ONE(turn_listener, proxy.size), RANGE(52, 4096),
-	.def = "536", .help = "Bytes of the longest header of version 2 that is taken. The default is what the "
-	"specification has every sender keep to; more only where a balancer adds long TLVs."},
+	.def = "536", .help = "Bytes of the longest header of version 2 that is taken. The default "
+	"is what the specification has every sender keep to; more only where a balancer adds long "
+	"TLVs."},
 
 {"tls", CONF_SECTION, .help = "For listeners with `transport: tls`, `auto` or `dtls`. SIGUSR2, "
 	"SIGHUP and `slipringctl config reload` read the files again, for connections and "
@@ -97,11 +98,18 @@ static const struct conf_key rows[] = {
 	"the unit must be higher. For one more the oldest gives way that has not sent a whole "
 	"message yet; where there is none it is refused by a reset."},
 {"streams.per-source", CONF_NUMBER, ONE(conf, streams.per_source), RANGE(0, 1048576),
-	.def = "100", .help = "Connections at a time of one client address (IPv6: of its /64); "
-	"0 = no limit."},
+	.def = "500", .help = "Connections at a time of one client address (IPv6: of its /64) that "
+	"have no allocation; 0 = no limit. So whole offices come from one address; what it "
+	"bounds is who connects and does nothing."},
 {"streams.per-network", CONF_NUMBER, ONE(conf, streams.per_network), RANGE(0, 1048576),
-	.def = "1000", .help = "Connections at a time of one IPv6 /48, which is what one site may "
-	"have, with 65,536 of /64; 0 = no limit."},
+	.def = "1000", .help = "The same of one IPv6 /48, which is what one site may have, with "
+	"65,536 of /64; 0 = no limit."},
+{"streams.trusted", CONF_PREFIXES, MANY(conf, streams.trusted, streams.nb_trusted),
+	RANGE(0, 4096), .help = "Addresses whose connections `per-source` and `per-network` do not "
+	"count: single ones, `a-b` and prefixes, 64 prefixes at most. For what connects for many "
+	"clients and cannot say for whom: a multiplexer by SNI, a carrier's NAT. A balancer that "
+	"speaks the PROXY protocol wants `listeners[].proxy` instead. `connections` and "
+	"`limits.handshakes` hold for them, too."},
 {"streams.handshake", CONF_TIME, ONE(conf, streams.handshake_s), RANGE(1, 3600), .def = "10",
 	.help = "Seconds for a TLS handshake and the first whole message, and for the rest of any "
 	"message that has begun. So long is a ConnectionBind waited for whose answer is lost."},

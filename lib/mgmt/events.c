@@ -18,6 +18,7 @@
 #include "log.h"
 #include "records/event_time.h"
 #include "records/records.h"
+#include "stream_refusals.h"
 
 #define TICK_EVENTS 8192 // taken in one tick at most
 #define PIECE 64
@@ -34,8 +35,12 @@ struct mgmt_events {
 	struct dp *dp;
 	struct records *records; // NULL: nobody has asked for any
 	struct event_time time;
-	pthread_mutex_t lock; // of attempts
+	pthread_mutex_t lock; // of attempts and refused
 	struct attempts *attempts;
+	struct {
+		uint64_t wall_ms;
+		struct addr client;
+	} refused[STREAM_REFUSAL_END]; // the newest for each reason
 	uint64_t stopped_ms; // when the first event came that is told at the stop; 0 = it runs
 	bool stuck; // since then: records are not written, so nothing waits for them
 	uint64_t second; // that the counts below are of
@@ -211,6 +216,10 @@ static void take(struct mgmt_events *m, const struct turn_event *e)
 	log_event(m, e);
 	pthread_mutex_lock(&m->lock);
 	attempts_note(m->attempts, e, r.wall_ms);
+	if (e->kind == TURN_EVENT_CONNECTION && e->why < STREAM_REFUSAL_END) {
+		m->refused[e->why].wall_ms = r.wall_ms;
+		m->refused[e->why].client = e->client.addr;
+	}
 	pthread_mutex_unlock(&m->lock);
 	if (!is_recorded(m, e))
 		return;
@@ -338,6 +347,18 @@ void mgmt_events_change_free(struct mgmt_events_change *change)
 }
 
 // --- for others ----------------------------------------------------------------------------------
+
+bool mgmt_events_refused(
+	struct mgmt_events *m, unsigned int why, uint64_t since_ms, struct addr *client)
+{
+	bool yes;
+
+	pthread_mutex_lock(&m->lock);
+	yes = m->refused[why].wall_ms >= since_ms;
+	*client = m->refused[why].client;
+	pthread_mutex_unlock(&m->lock);
+	return yes;
+}
 
 unsigned int mgmt_events_of_user(struct mgmt_events *m, const struct attempts_who *who,
 	struct attempt *out, unsigned int max)

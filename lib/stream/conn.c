@@ -76,7 +76,8 @@ static bool start_tls(struct thread *t, struct conn *c)
 	return c->ssl != NULL;
 }
 
-bool conn_open(struct thread *t, int fd, uint8_t listener, const struct endpoint *client)
+bool conn_open(
+	struct thread *t, int fd, uint8_t listener, const struct endpoint *client, bool trusted)
 {
 	const struct stream_listener *l = &t->s->listener[listener];
 	const uint32_t i = slot_take(t);
@@ -93,6 +94,7 @@ bool conn_open(struct thread *t, int fd, uint8_t listener, const struct endpoint
 		.listener = listener,
 		.tos = tos_accepted(fd, l),
 		.fresh = l->mode != STREAM_PLAIN,
+		.trusted = trusted,
 		.events = EPOLLIN,
 		.opened_ms = t->now_ms,
 		.heard_ms = t->now_ms};
@@ -162,7 +164,10 @@ void conn_close(struct thread *t, struct conn *c, uint64_t *reason)
 	c->rest = NULL;
 	c->rest_len = 0;
 	queue_clear(&c->out);
-	conn_limits_give(&t->s->caps, &c->client.addr);
+	if (c->trusted || c->spared)
+		conn_limits_give_total(&t->s->caps);
+	else
+		conn_limits_give(&t->s->caps, &c->client.addr);
 	turns_remove(t, c);
 	if (c->given)
 		ended_add(t, c);
@@ -230,6 +235,8 @@ void conn_judge(struct thread *t, struct conn *c)
 		c->rekeys--; // so many more in a second as it is looked at
 	if (c->state == CONN_FREE || c->state == CONN_ENDED || c->state == CONN_SPLICED)
 		return;
+	if (c->spared && t->now_ms > c->lease_ms)
+		conn_spare(t, c, false);
 	// its ConnectionBind, or the answer, was dropped
 	if (c->waits && t->now_ms > c->heard_ms + patience)
 		conn_answered(t, c);
@@ -301,12 +308,18 @@ void conn_answered(struct thread *t, struct conn *c)
 	turns_add(t, c, TURNS_READ);
 }
 
-void conn_lease(struct thread *t, uint64_t handle, uint32_t lease_s)
+void conn_spare(struct thread *t, struct conn *c, bool spared)
 {
-	struct conn *c = conn_of(t, handle);
+	if (c->trusted || c->spared == spared)
+		return;
+	c->spared = spared;
+	conn_limits_spare(&t->s->caps, &c->client.addr, spared);
+}
 
-	if (c != NULL)
-		c->lease_ms = t->now_ms + lease_s * UINT64_C(1000);
+void conn_lease(struct thread *t, struct conn *c, uint32_t lease_s)
+{
+	c->lease_ms = t->now_ms + lease_s * UINT64_C(1000);
+	conn_spare(t, c, lease_s > 0);
 }
 
 // --- events --------------------------------------------------------------------------------------

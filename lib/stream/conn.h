@@ -47,6 +47,9 @@ struct conn {
 	uint8_t turn, asked; // messages and requests of its turn until now
 	bool waits; // for the answer to a ConnectionBind: what follows may be no messages
 	uint8_t bind_tid[STUN_TID_LEN]; // of that
+	// It does not count in the limits by source and network: while it has an allocation; or its
+	// address is trusted.
+	bool spared : 1, trusted : 1;
 	bool fresh : 1; // epoll has it among the connections that are not open yet
 	bool follows : 1; // behind what libssl writes: the kernel waits for it
 	uint8_t rekeys; // messages of handshakes since it is open, of late: past TLS_REKEYS it ends
@@ -68,8 +71,9 @@ static inline uint64_t conn_handle(const struct thread *t, const struct conn *c)
 }
 
 // Takes over a socket that was accepted and counted by the limits. False: no room or memory; the
-// socket then stays the caller's.
-bool conn_open(struct thread *t, int fd, uint8_t listener, const struct endpoint *client);
+// socket then stays the caller's. trusted: it was counted by conn_limits_take_total.
+bool conn_open(
+	struct thread *t, int fd, uint8_t listener, const struct endpoint *client, bool trusted);
 // Closes a connection; reason is the counter to raise.
 void conn_close(struct thread *t, struct conn *c, uint64_t *reason);
 // The counter to raise for a connection that has failed.
@@ -88,8 +92,11 @@ void conn_answered(struct thread *t, struct conn *c);
 bool conn_may_be_read(const struct thread *t, const struct conn *c);
 // Tells epoll what the connection waits for.
 void conn_watch(struct thread *t, struct conn *c);
-// Notes how long the allocation of a connection lives.
-void conn_lease(struct thread *t, uint64_t handle, uint32_t lease_s);
+// Notes how long the allocation of a connection lives; 0 = it has none. While it has one it does
+// not count for its source.
+void conn_lease(struct thread *t, struct conn *c, uint32_t lease_s);
+// Has it count in the limits by source and network, or not.
+void conn_spare(struct thread *t, struct conn *c, bool spared);
 // Closes the connection if one of its deadlines has passed.
 void conn_judge(struct thread *t, struct conn *c);
 // Tells workers of connections that have ended, as far as they have room for it. What every worker

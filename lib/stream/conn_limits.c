@@ -156,3 +156,49 @@ void conn_limits_give(struct conn_limits *c, const struct addr *source)
 	change(c, CONN_LIMITS_BY_NETWORK, source, -1);
 	pthread_mutex_unlock(&c->lock);
 }
+
+void conn_limits_trust(struct conn_limits *c, const struct prefix *trusted, unsigned int n)
+{
+	pthread_mutex_lock(&c->lock);
+	c->nb_trusted = n < STREAM_TRUSTED_MAX ? n : STREAM_TRUSTED_MAX;
+	if (c->nb_trusted > 0)
+		memcpy(c->trusted, trusted, c->nb_trusted * sizeof(*trusted));
+	pthread_mutex_unlock(&c->lock);
+}
+
+bool conn_limits_trusts(struct conn_limits *c, const struct addr *source)
+{
+	bool yes = false;
+
+	pthread_mutex_lock(&c->lock);
+	for (unsigned int i = 0; i < c->nb_trusted && !yes; i++)
+		yes = addr_prefix_contains(&c->trusted[i], source);
+	pthread_mutex_unlock(&c->lock);
+	return yes;
+}
+
+bool conn_limits_take_total(struct conn_limits *c)
+{
+	bool yes;
+
+	pthread_mutex_lock(&c->lock);
+	yes = c->total < c->max;
+	c->total += yes;
+	pthread_mutex_unlock(&c->lock);
+	return yes;
+}
+
+void conn_limits_give_total(struct conn_limits *c)
+{
+	pthread_mutex_lock(&c->lock);
+	c->total--;
+	pthread_mutex_unlock(&c->lock);
+}
+
+void conn_limits_spare(struct conn_limits *c, const struct addr *source, bool spared)
+{
+	pthread_mutex_lock(&c->lock);
+	for (unsigned int level = 0; level < CONN_LIMITS_LEVELS; level++)
+		change(c, level, source, spared ? -1 : 1);
+	pthread_mutex_unlock(&c->lock);
+}

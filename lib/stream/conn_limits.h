@@ -7,6 +7,7 @@
 
 #include "addr.h"
 #include "hash.h"
+#include "stream.h"
 #include "table.h"
 
 struct conn_limits_source {
@@ -29,6 +30,8 @@ enum { CONN_LIMITS_BY_SOURCE, CONN_LIMITS_BY_NETWORK, CONN_LIMITS_LEVELS };
 
 struct conn_limits {
 	pthread_mutex_t lock;
+	struct prefix trusted[STREAM_TRUSTED_MAX]; // whose connections count in all alone
+	unsigned int nb_trusted;
 	struct hash_key key;
 	struct conn_limits_level level[CONN_LIMITS_LEVELS];
 	uint32_t max, total;
@@ -48,7 +51,17 @@ int conn_limits_init(
 void conn_limits_fini(struct conn_limits *c);
 // Changes the limits of a source and of a network; nobody who is past them is ended.
 void conn_limits_set(struct conn_limits *c, uint32_t per_source, uint32_t per_network);
+// Changes whose connections are only counted in all: of n prefixes the first STREAM_TRUSTED_MAX.
+void conn_limits_trust(struct conn_limits *c, const struct prefix *trusted, unsigned int n);
+// Whether the connections of a source are.
+bool conn_limits_trusts(struct conn_limits *c, const struct addr *source);
+// Counts such a connection, and takes it back. False: there are as many as there may be.
+bool conn_limits_take_total(struct conn_limits *c);
+void conn_limits_give_total(struct conn_limits *c);
 // Counts a connection of a source, unless a limit forbids it.
 enum conn_limits_answer conn_limits_take(struct conn_limits *c, const struct addr *source);
 // Takes back one counted connection of a source.
 void conn_limits_give(struct conn_limits *c, const struct addr *source);
+// Counts a connection, which is counted in any case, by its source and network no more; or does so
+// again, whatever the limits are.
+void conn_limits_spare(struct conn_limits *c, const struct addr *source, bool spared);

@@ -19,6 +19,11 @@
 
 #define BACKLOG 1024 // connections that wait to be accepted; the kernel cuts this to somaxconn
 #define ACCEPT_BURST 16
+// Who is gone is found within 30 seconds: by what it was sent last, and if that was nothing, by
+// being asked.
+#define GONE_MS 29000
+#define SILENT_S 15
+#define ASK_S 5
 
 // --- opening -------------------------------------------------------------------------------------
 
@@ -185,23 +190,43 @@ static void refuse_waiting(struct thread *t, unsigned int listener)
 
 static void settle(const struct thread *t, int fd)
 {
-	const int on = 1, unsent = (int)t->s->conf.queue;
-	const unsigned int patience_ms = changing(&t->s->conf.idle_s) * 1000;
+	const int on = 1, unsent = (int)t->s->conf.queue, silent_s = SILENT_S, ask_s = ASK_S;
+	const unsigned int gone_ms = GONE_MS;
 
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	// bound the kernel's queue like ours, so that media does not grow old there
 	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
-	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof(patience_ms));
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &gone_ms, sizeof(gone_ms));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &silent_s, sizeof(silent_s));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &ask_s, sizeof(ask_s));
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+}
+
+static enum conn_limits_answer take(
+	struct conn_limits *caps, const struct addr *source, bool trusted)
+{
+	if (!trusted)
+		return conn_limits_take(caps, source);
+	return conn_limits_take_total(caps) ? CONN_LIMITS_OK : CONN_LIMITS_TOTAL;
+}
+
+static void give(struct conn_limits *caps, const struct addr *source, bool trusted)
+{
+	if (trusted)
+		conn_limits_give_total(caps);
+	else
+		conn_limits_give(caps, source);
 }
 
 bool listen_admit(struct thread *t, int fd, uint8_t listener, const struct endpoint *client)
 {
 	const struct stream_from from = {
 		.client = *client, .listener = t->s->listener[listener].index};
-	enum conn_limits_answer answer = conn_limits_take(&t->s->caps, &client->addr);
+	const bool trusted = conn_limits_trusts(&t->s->caps, &client->addr);
+	enum conn_limits_answer answer = take(&t->s->caps, &client->addr, trusted);
 
 	if (answer == CONN_LIMITS_TOTAL && conn_give_way(t))
-		answer = conn_limits_take(&t->s->caps, &client->addr);
+		answer = take(&t->s->caps, &client->addr, trusted);
 	switch (answer) {
 	case CONN_LIMITS_TOTAL:
 		listen_refuse(t, fd, &from, &t->stats.refused_total);
@@ -216,16 +241,16 @@ bool listen_admit(struct thread *t, int fd, uint8_t listener, const struct endpo
 		break;
 	}
 	if (t->s->listener[listener].mode == STREAM_TLS && !tls_allowed(t, &client->addr)) {
-		conn_limits_give(&t->s->caps, &client->addr);
+		give(&t->s->caps, &client->addr, trusted);
 		listen_refuse(t, fd, &from, &t->stats.refused_rate);
 		return false;
 	}
 	settle(t, fd);
-	if (conn_open(t, fd, listener, client)) {
+	if (conn_open(t, fd, listener, client, trusted)) {
 		count(&t->stats.accepted, 1);
 		return true;
 	}
-	conn_limits_give(&t->s->caps, &client->addr);
+	give(&t->s->caps, &client->addr, trusted);
 	listen_refuse(t, fd, &from, &t->stats.refused_files);
 	return false;
 }

@@ -97,6 +97,8 @@ static int caps_make(struct streams *s)
 
 	if (conn_limits_init(&s->caps, c->connections, c->per_source, c->per_network) != 0)
 		return -1;
+	conn_limits_trust(&s->caps, c->trusted, c->nb_trusted);
+	s->conf.trusted = NULL; // the caller's
 	if (conn_limits_init(&s->sessions, sessions, c->dtls.per_source, c->dtls.per_network) == 0)
 		return 0;
 	conn_limits_fini(&s->caps);

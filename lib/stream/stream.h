@@ -23,6 +23,7 @@
 #define STREAM_BURST 256 // messages that a thread takes at a time
 #define STREAM_ROOM_MAX 16384 // limit of stream_config.room, in bytes
 #define STREAM_PROXIES_MAX 64 // prefixes of balancers of a listener
+#define STREAM_TRUSTED_MAX 64 // prefixes of stream_config.trusted
 
 enum stream_mode {
 	STREAM_PLAIN,
@@ -177,6 +178,8 @@ struct stream_config {
 	uint32_t connections; // at a time, up to STREAM_CONNECTIONS_MAX
 	uint32_t per_source; // at a time, of an IPv4 address or an IPv6 /64; 0 = no limit
 	uint32_t per_network; // at a time, of an IPv6 /48; 0 = no limit
+	const struct prefix *trusted; // whose connections these two do not count
+	unsigned int nb_trusted; // up to STREAM_TRUSTED_MAX
 	uint32_t idle_s, handshake_s;
 	uint32_t rate,
 		burst; // of TLS handshakes, a second and at once, of a source; rate 0 = no limit

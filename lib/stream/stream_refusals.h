@@ -11,9 +11,12 @@
 #define STREAM_REFUSALS(X)                                                                        \
 	X(STREAM_REFUSED_TOTAL, "connections-total", "as many connections as there may be",       \
 		"raise streams.connections, or add a box")                                        \
-	X(STREAM_REFUSED_SOURCE, "connections-source", "as many of the address as it may have",   \
-		"raise streams.per-source where many clients share an address")                   \
-	X(STREAM_REFUSED_NETWORK, "connections-network", "as many of the /48 as it may have",     \
+	X(STREAM_REFUSED_SOURCE, "connections-source",                                            \
+		"as many without an allocation as its address may have",                          \
+		"many clients behind one address, or a multiplexer: name it in streams.trusted, " \
+		"or raise streams.per-source; else somebody who connects and does nothing")       \
+	X(STREAM_REFUSED_NETWORK, "connections-network",                                          \
+		"as many without an allocation as its /48 may have",                              \
 		"raise streams.per-network where many clients share a network")                   \
 	X(STREAM_REFUSED_RATE, "handshake-rate", "past the handshakes that an address may begin", \
 		"a flood, or many clients behind one address: limits.handshakes")                 \

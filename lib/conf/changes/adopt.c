@@ -62,6 +62,8 @@ static void take_values(struct conf *to, const struct conf *from)
 	to->icmp_unreachable = from->icmp_unreachable;
 	to->streams.per_source = from->streams.per_source;
 	to->streams.per_network = from->streams.per_network;
+	to->streams.trusted = from->streams.trusted;
+	to->streams.nb_trusted = from->streams.nb_trusted;
 	to->streams.handshake_s = from->streams.handshake_s;
 	to->streams.idle_s = from->streams.idle_s;
 	to->dtls.per_source = from->dtls.per_source;

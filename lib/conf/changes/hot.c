@@ -69,6 +69,7 @@ static const char *const hot[] = {
 	"streams.idle",
 	"streams.per-network",
 	"streams.per-source",
+	"streams.trusted",
 	"tls",
 	"version",
 	"workers.idle",

@@ -171,7 +171,7 @@ static int check_listener(struct conf_ctx *x, const struct owned *own, uint32_t 
 
 static int check_listeners(struct conf_ctx *x, const struct owned *own)
 {
-	int rc = 0;
+	int rc = conf_proxies_check_trusted(x);
 
 	for (uint32_t i = 0; i < x->conf->turn.nb_listeners; i++)
 		if (check_listener(x, own, i) != 0)

@@ -37,6 +37,17 @@ int conf_proxies_check_listener(struct conf_ctx *x, uint32_t i)
 	return 0;
 }
 
+int conf_proxies_check_trusted(struct conf_ctx *x)
+{
+	const struct conf_node *streams = conf_node_child(x->root, "streams");
+
+	if (x->conf->streams.nb_trusted <= PROXIES_MAX)
+		return 0;
+	return conf_fail(x, conf_node_child(streams, "trusted"),
+		"comes to %u prefixes, at most %u are possible: write larger ones",
+		x->conf->streams.nb_trusted, PROXIES_MAX);
+}
+
 void conf_proxies_warn(const struct conf *c, struct conf_report *r)
 {
 	const struct turn_config *t = &c->turn;

@@ -406,6 +406,8 @@ void streams_config(
 		.connections = c->streams.connections,
 		.per_source = c->streams.per_source,
 		.per_network = c->streams.per_network,
+		.trusted = c->streams.trusted,
+		.nb_trusted = c->streams.nb_trusted,
 		.headers = c->streams.headers,
 		.idle_s = c->streams.idle_s,
 		.handshake_s = c->streams.handshake_s,

@@ -69,6 +69,28 @@ static bool is_same(const struct attempt *made, const struct attempt *a)
 		memcmp(name, other, of_a) == 0;
 }
 
+// So long after it another one of the address says that it is over.
+#define OTHERS_MS 600000
+
+// Whether it was refused for what others of its address have: one of them that gets through soon
+// after says nothing about it.
+static bool is_for_others(const struct attempt *a)
+{
+	if (a->kind != TURN_EVENT_CONNECTION)
+		return false;
+	switch ((enum stream_refusal)a->why) {
+	case STREAM_REFUSED_TOTAL:
+	case STREAM_REFUSED_SOURCE:
+	case STREAM_REFUSED_NETWORK:
+	case STREAM_REFUSED_DTLS_TOTAL:
+	case STREAM_REFUSED_DTLS_SOURCE:
+	case STREAM_REFUSED_DTLS_NETWORK:
+		return true;
+	default:
+		return false;
+	}
+}
+
 // Whether an allocation was made after what a[i] tells, so that it is no longer in the way.
 static bool is_overcome(const struct attempt *a, unsigned int i)
 {
@@ -78,7 +100,8 @@ static bool is_overcome(const struct attempt *a, unsigned int i)
 				a[i].method == STUN_CHANNEL_BIND)))
 		return false;
 	for (unsigned int k = 0; k < i; k++)
-		if (a[k].kind == TURN_EVENT_MADE && is_same(&a[k], &a[i]))
+		if (a[k].kind == TURN_EVENT_MADE && is_same(&a[k], &a[i]) &&
+			a[k].wall_ms >= a[i].wall_ms + (is_for_others(&a[i]) ? OTHERS_MS : 0))
 			return true;
 	return false;
 }

@@ -4,19 +4,24 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "crash/crash_files.h"
 #include "dp_memory.h"
 #include "dp_realms.h"
 #include "drain/drains.h"
+#include "events.h"
 #include "link/kernel_ports.h"
 #include "reload/in_use.h"
 #include "socket/commands.h"
 #include "socket/fields.h"
 #include "socket/shown.h"
 #include "state/state_facts.h"
+#include "stream_refusals.h"
 #include "watch/watch.h"
+
+#define REFUSED_S 60 // that a refusal is told in the status
 
 // --- looks at the counters -----------------------------------------------------------------------
 
@@ -223,6 +228,25 @@ static void warn_drops(const struct control *k, json_t *list)
 	}
 }
 
+// Clients that are refused for what they share with others: nobody tells them why.
+static void warn_refused(const struct control *k, json_t *list)
+{
+	static const enum stream_refusal about[] = {STREAM_REFUSED_TOTAL, STREAM_REFUSED_SOURCE,
+		STREAM_REFUSED_NETWORK, STREAM_REFUSED_FILES, STREAM_REFUSED_DTLS_TOTAL,
+		STREAM_REFUSED_DTLS_SOURCE, STREAM_REFUSED_DTLS_NETWORK};
+	const uint64_t since_ms = (uint64_t)(time(NULL) - REFUSED_S) * 1000;
+	char text[ADDR_TEXT_LEN];
+	struct addr client;
+
+	for (unsigned int i = 0; i < sizeof(about) / sizeof(about[0]); i++) {
+		const struct stream_refusal_info *r = stream_refusal_info(about[i]);
+
+		if (mgmt_events_refused(k->events, about[i], since_ms, &client))
+			warn(list, "connections are refused (%s), of %s at last: %s: %s", r->name,
+				addr_format(&client, text, sizeof(text)), r->text, r->advice);
+	}
+}
+
 static void warn_watch(json_t *list)
 {
 	struct watch_counters n;
@@ -257,6 +281,7 @@ static json_t *warnings(const struct control *k, uint64_t allocations, uint64_t 
 			warn(list, "worker %u: busy for %.1f %% of its time: add workers", w,
 				load_of(k, (int)w));
 	warn_drops(k, list);
+	warn_refused(k, list);
 	warn_watch(list);
 	return list;
 }

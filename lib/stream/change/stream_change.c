@@ -32,6 +32,7 @@ void stream_change(struct streams *s, const struct stream_config *c)
 {
 	set_times(&s->conf, c);
 	conn_limits_set(&s->caps, c->per_source, c->per_network);
+	conn_limits_trust(&s->caps, c->trusted, c->nb_trusted);
 	conn_limits_set(&s->sessions, c->dtls.per_source, c->dtls.per_network);
 	pthread_mutex_lock(&s->rates_lock);
 	rates_set(&s->rates, c->rate, c->burst);

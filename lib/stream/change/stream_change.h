@@ -8,11 +8,11 @@ struct stream_config;
 struct stream_renewal; // certificates, read and ready for use
 struct streams;
 
-// Takes the limits by source and network, idle_s, handshake_s, rate, burst and nap_us of c, and the
-// DSCP and the balancers of its listeners, which are those of stream_start in their order.
-// Connections keep the DSCP that they have, and their client; all else holds for them, too. Peers
-// over TCP are judged anew by ops.may_be_peer, which follows the new rules by now. One thread at a
-// time, which may be any.
+// Takes the limits by source and network, trusted, idle_s, handshake_s, rate, burst and nap_us of
+// c, and the DSCP and the balancers of its listeners, which are those of stream_start in their
+// order. Connections keep the DSCP that they have, their client, and whether they are trusted; all
+// else holds for them, too. Peers over TCP are judged anew by ops.may_be_peer, which follows the
+// new rules by now. One thread at a time, which may be any.
 void stream_change(struct streams *s, const struct stream_config *c);
 
 // Reads the TLS files that c names for its listeners, which are those of stream_start. NULL with a

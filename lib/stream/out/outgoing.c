@@ -110,7 +110,7 @@ void outgoing_add(struct thread *t, unsigned int i)
 		return;
 	}
 	if (!m->media) {
-		c->lease_ms = t->now_ms + m->lease_s * UINT64_C(1000);
+		conn_lease(t, c, m->lease_s);
 		if (conn_waits_for(c, m->data, m->len)) // an answer to another request says nothing
 			conn_answered(t, c);
 	}

@@ -305,6 +305,7 @@ static void order_bind(struct thread *t, const struct ordered *d)
 	}
 	p->state = HUB_BOUND;
 	c->heard_ms = t->now_ms;
+	conn_spare(t, c, true); // it is of an allocation
 	count(&t->stats.relay_bound, 1);
 	splice_work(t, c);
 }
@@ -356,8 +357,8 @@ void orders_take(struct thread *t, const struct stream_message *m)
 	if (h == NULL || m->len < sizeof(d.o))
 		return;
 	memcpy(&d.o, m->data, sizeof(d.o));
-	if (d.o.kind != STREAM_ORDER_ADMIT)
-		conn_lease(t, m->conn, m->lease_s);
+	if (d.o.kind != STREAM_ORDER_ADMIT && conn_of(t, m->conn) != NULL)
+		conn_lease(t, conn_of(t, m->conn), m->lease_s);
 	pthread_mutex_lock(&h->lock);
 	switch (d.o.kind) {
 	case STREAM_ORDER_LISTEN:

@@ -84,7 +84,10 @@ static void test_overcome(void **state)
 	assert_int_equal(
 		CAUSE(MADE("1700000600:anna"), REFUSED("1700000000:olga", REST_EXPIRED)).of, 1);
 	// a connection has not told its user
-	assert_int_equal(CAUSE(MADE("ivan"), row("192.0.2.7", "", TURN_EVENT_CONNECTION, 0)).of, 0);
+	assert_int_equal(CAUSE(MADE("ivan"),
+				 row("192.0.2.7", "", TURN_EVENT_CONNECTION, STREAM_REFUSED_SLOW))
+				 .of,
+		0);
 }
 
 // A new allocation does not make a denied peer reachable.
@@ -145,6 +148,22 @@ static void test_follows(void **state)
 		1);
 }
 
+// Who is refused for what others of his address have is not told that all is well, because one of
+// these has got through since; nor that somebody else has gone.
+static void test_shared_address(void **state)
+{
+	const struct attempt refused =
+		row("192.0.2.7", "", TURN_EVENT_CONNECTION, STREAM_REFUSED_SOURCE);
+	struct attempt made = MADE("ivan");
+
+	made.wall_ms = refused.wall_ms + 30000;
+	assert_int_equal(CAUSE(made, refused).of, 1);
+	assert_non_null(strstr(CAUSE(made, refused).advice, "streams.trusted"));
+	assert_int_equal(CAUSE(ENDED("ivan", CONNECTION), made, refused).of, 2);
+	made.wall_ms = refused.wall_ms + 3600000;
+	assert_int_equal(CAUSE(made, refused).of, 0);
+}
+
 static void test_ended(void **state)
 {
 	assert_int_equal(CAUSE(REFUSED("ivan", NO_ALLOCATION), ENDED("ivan", KILLED),
@@ -170,6 +189,7 @@ int main(void)
 		cmocka_unit_test(test_held),
 		cmocka_unit_test(test_nothing_wrong),
 		cmocka_unit_test(test_follows),
+		cmocka_unit_test(test_shared_address),
 		cmocka_unit_test(test_ended),
 	};
 

@@ -132,6 +132,52 @@ static void test_random(void **state)
 	conn_limits_fini(&c);
 }
 
+// Who has an allocation makes room for others of his address, and counts again without one, even
+// past the limit.
+static void test_spared(void **state)
+{
+	const struct addr a = addr_text("192.0.2.7");
+	struct conn_limits c;
+
+	assert_int_equal(conn_limits_init(&c, 100, 2, 0), 0);
+	for (unsigned int i = 0; i < 10; i++) {
+		assert_int_equal(conn_limits_take(&c, &a), CONN_LIMITS_OK);
+		conn_limits_spare(&c, &a, true);
+	}
+	assert_int_equal(conn_limits_take(&c, &a), CONN_LIMITS_OK);
+	assert_int_equal(conn_limits_take(&c, &a), CONN_LIMITS_OK);
+	assert_int_equal(conn_limits_take(&c, &a), CONN_LIMITS_SOURCE);
+	for (unsigned int i = 0; i < 10; i++)
+		conn_limits_spare(&c, &a, false);
+	for (unsigned int i = 0; i < 10; i++)
+		conn_limits_give(&c, &a);
+	assert_int_equal(conn_limits_take(&c, &a), CONN_LIMITS_SOURCE);
+	conn_limits_give(&c, &a);
+	assert_int_equal(conn_limits_take(&c, &a), CONN_LIMITS_OK);
+	conn_limits_fini(&c);
+}
+
+// Those of a trusted address count in all alone.
+static void test_trusted(void **state)
+{
+	const struct prefix trusted[] = {{addr_text("192.0.2.0"), 96 + 24}};
+	const struct addr a = addr_text("192.0.2.7"), b = addr_text("192.0.3.7");
+	struct conn_limits c;
+
+	assert_int_equal(conn_limits_init(&c, 3, 1, 0), 0);
+	assert_false(conn_limits_trusts(&c, &a));
+	conn_limits_trust(&c, trusted, 1);
+	assert_true(conn_limits_trusts(&c, &a));
+	assert_false(conn_limits_trusts(&c, &b));
+	for (unsigned int i = 0; i < 3; i++)
+		assert_true(conn_limits_take_total(&c));
+	assert_false(conn_limits_take_total(&c));
+	assert_int_equal(conn_limits_take(&c, &b), CONN_LIMITS_TOTAL);
+	conn_limits_give_total(&c);
+	assert_int_equal(conn_limits_take(&c, &b), CONN_LIMITS_OK);
+	conn_limits_fini(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +185,8 @@ int main(void)
 		cmocka_unit_test(test_source),
 		cmocka_unit_test(test_network),
 		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_spared),
+		cmocka_unit_test(test_trusted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
