@@ -289,8 +289,9 @@ void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall
 	put(a, set_of(a, source, network), source_key(a, &e->client.addr), &what);
 	// A Binding is never signed, whatever name it gives. Of the name of an allocation that has
 	// ended there may be more than the event has.
-	if (who.len == 0 || (e->kind == TURN_EVENT_REFUSED && e->method == STUN_BINDING) ||
-		!what.proved || (is_cut(e) && who.len >= TURN_NAME_LEN))
+	if (who.len == 0 || e->kind == TURN_EVENT_CONNECTION ||
+		(e->kind == TURN_EVENT_REFUSED && e->method == STUN_BINDING) || !what.proved ||
+		(is_cut(e) && who.len >= TURN_NAME_LEN))
 		return;
 	who.name = attempts_user(what.name, &who.len);
 	key = name_key(a, &who);

@@ -3,6 +3,7 @@
 #include "event_text.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "escape.h"
 #include "stream.h"
@@ -71,11 +72,24 @@ const char *event_text_transport(const struct turn_config *c, const struct turn_
 	return names[c->listeners[e->listener].transport];
 }
 
+static unsigned int name_len(const struct turn_event *e)
+{
+	return e->name_len < TURN_EVENT_NAME_LEN ? e->name_len : TURN_EVENT_NAME_LEN;
+}
+
 char *event_text_user(const struct turn_event *e, char buf[EVENT_TEXT_USER_LEN])
 {
-	const unsigned int len =
-		e->name_len < TURN_EVENT_NAME_LEN ? e->name_len : TURN_EVENT_NAME_LEN;
+	const bool has_user = e->kind != TURN_EVENT_CONNECTION;
 
-	mgmt_escape(e->name, len, buf, EVENT_TEXT_USER_LEN);
+	mgmt_escape(e->name, has_user ? name_len(e) : 0, buf, EVENT_TEXT_USER_LEN);
+	return buf;
+}
+
+char *event_text_offered(const struct turn_event *e, char buf[EVENT_TEXT_USER_LEN])
+{
+	const unsigned int len = e->kind == TURN_EVENT_CONNECTION ? name_len(e) : 0;
+
+	memcpy(buf, e->name, len); // which is plain text
+	buf[len] = '\0';
 	return buf;
 }

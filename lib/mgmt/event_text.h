@@ -29,3 +29,5 @@ const char *event_text_transport(const struct turn_config *c, const struct turn_
 // The user's name, safe in any line: bytes that are not printable ASCII, '%', '"' and '\' become
 // %XX. Returns buf.
 char *event_text_user(const struct turn_event *e, char buf[EVENT_TEXT_USER_LEN]);
+// What a client of TLS whose connection was refused has offered, in the same way; "" = unknown.
+char *event_text_offered(const struct turn_event *e, char buf[EVENT_TEXT_USER_LEN]);

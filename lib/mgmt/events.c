@@ -115,7 +115,7 @@ static void about_event(const struct mgmt_events *m, const struct turn_event *e,
 		addr_format(&e->client.addr, a->client, sizeof(a->client));
 	snprintf(a->who, sizeof(a->who), "%s%s%s%s (%s)", a->user, e->others ? " and others" : "",
 		a->user[0] != '\0' || e->others ? " at " : "", a->client, transport);
-	if (e->name_len > 0)
+	if (e->name_len > 0 && e->kind != TURN_EVENT_CONNECTION)
 		about_add(a, mgmt_log_bytes("user", e->name, e->name_len));
 	about_add(a, mgmt_log_text("client", a->client));
 	about_add(a, mgmt_log_text("transport", transport));
@@ -126,7 +126,8 @@ static void log_refusal(const struct mgmt_events *m, const struct turn_event *e)
 	const struct event_text_why why = event_text_why(e);
 	// what every client goes through is no news
 	const int level = why.advice != NULL && why.advice[0] != '\0' ? LOG_INFO : LOG_DEBUG;
-	char more[48] = "", answer[32], to[80] = "", peer[ADDR_TEXT_LEN + 8];
+	char offered[EVENT_TEXT_USER_LEN], more[48] = "", answer[32], to[80] = "",
+					   peer[ADDR_TEXT_LEN + 8];
 	static const struct addr none;
 	struct about a;
 
@@ -135,9 +136,12 @@ static void log_refusal(const struct mgmt_events *m, const struct turn_event *e)
 	if (e->more > 0)
 		snprintf(more, sizeof(more), " (%u times since the last)", e->more);
 	if (e->kind == TURN_EVENT_CONNECTION) {
+		event_text_offered(e, offered);
+		if (offered[0] != '\0')
+			about_add(&a, mgmt_log_text("offered", offered));
 		mgmt_log_fields(CONF_AREA_AUTH, level, a.field, a.nb,
-			"%s: connection refused: %s: %s; %s%s", a.who, why.name, why.text,
-			why.advice, more);
+			"%s: connection refused: %s: %s; %s%s%s%s", a.who, why.name, why.text,
+			why.advice, offered[0] != '\0' ? "; it offers TLS " : "", offered, more);
 		return;
 	}
 	about_add(&a, mgmt_log_text("method", event_text_method(e)));

@@ -7,6 +7,7 @@
 
 #include "conn.h"
 #include "framing.h"
+#include "identity/tls_offer.h"
 #include "out/outgoing.h"
 #include "relay/splice.h"
 #include "tos.h"
@@ -163,6 +164,8 @@ void conn_close(struct thread *t, struct conn *c, uint64_t *reason)
 	free(c->rest);
 	c->rest = NULL;
 	c->rest_len = 0;
+	free(c->offered);
+	c->offered = NULL;
 	queue_clear(&c->out);
 	if (c->trusted || c->spared)
 		conn_limits_give_total(&t->s->caps);
@@ -347,10 +350,17 @@ static void shake(struct thread *t, struct conn *c)
 
 	if (rc > 0) {
 		c->state = CONN_OPEN;
+		free(c->offered);
+		c->offered = NULL;
 		__atomic_store_n(
 			&t->cipher[c - t->conn], SSL_get_cipher_name(c->ssl), __ATOMIC_RELAXED);
 		count(&t->stats.handshakes, 1);
 	} else if (rc != IO_LATER) {
+		refused_note(t,
+			&(struct stream_refused){.client = c->client,
+				.listener = t->s->listener[c->listener].index,
+				.why = (uint8_t)tls_offer_why(c->ended || rc == IO_CLOSED),
+				.offered = c->offered != NULL ? c->offered : ""});
 		conn_close(t, c, &t->stats.handshake_failed);
 	}
 }

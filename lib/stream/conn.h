@@ -59,6 +59,7 @@ struct conn {
 	uint32_t rest_at, rest_len;
 	uint8_t *rest;
 	struct tls_hello hello; // of its handshake
+	char *offered; // in its ClientHello, in words; NULL before, and behind the handshake
 	struct queue out;
 	struct splice *splice; // CONN_SPLICED
 	uint64_t opened_ms, heard_ms, rest_ms, lease_ms; // rest_ms: since when there is a rest

@@ -2,6 +2,8 @@
 // Folds refusals by source and reason, so that whoever is refused often causes few events.
 #include "refused.h"
 
+#include <stdio.h>
+
 #include "thread.h"
 
 #define TICK_MS 1000
@@ -30,17 +32,27 @@ static struct addr source_of(const struct addr *a)
 static void tell(struct thread *t, const struct refused_place *p, uint32_t more)
 {
 	const struct stream_config *conf = &t->s->conf;
-	const struct stream_refused r = {
-		.client = p->client, .listener = p->listener, .why = p->why, .more = more};
+	const struct stream_refused r = {.client = p->client,
+		.listener = p->listener,
+		.why = p->why,
+		.offered = p->offered,
+		.more = more};
 
 	if (!conf->ops->refused(conf->ctx, t->index, &r))
 		count(&t->stats.untold, more > 0 ? more : 1);
 }
 
-void refused_note(
-	struct thread *t, const struct endpoint *client, uint8_t listener, enum stream_refusal why)
+static void remember(struct refused_place *p, const struct stream_refused *r)
 {
-	const struct addr source = source_of(&client->addr);
+	p->client = r->client;
+	p->listener = r->listener;
+	snprintf(p->offered, sizeof(p->offered), "%s", r->offered);
+}
+
+void refused_note(struct thread *t, const struct stream_refused *r)
+{
+	const enum stream_refusal why = r->why;
+	const struct addr source = source_of(&r->client.addr);
 	// the key of the rates serves here too: no hash leaves the process
 	const uint64_t hash = hash_addr(&t->s->rates.key, &source, (uint64_t)why + 1);
 	struct refused_place *p = &t->refused[hash % REFUSED_PLACES];
@@ -53,8 +65,7 @@ void refused_note(
 	if (t->now_ms < p->until_ms) {
 		if (same) {
 			p->more++;
-			p->client = *client;
-			p->listener = listener;
+			remember(p, r);
 		} else {
 			count(&t->stats.untold, 1);
 		}
@@ -62,10 +73,8 @@ void refused_note(
 	}
 	if (!same && p->until_ms != 0 && p->more > 0)
 		tell(t, p, p->more);
-	*p = (struct refused_place){.client = *client,
-		.until_ms = t->now_ms + REFUSED_PERIOD_MS,
-		.listener = listener,
-		.why = (uint8_t)why};
+	*p = (struct refused_place){.until_ms = t->now_ms + REFUSED_PERIOD_MS, .why = (uint8_t)why};
+	remember(p, r);
 	tell(t, p, more);
 }
 
@@ -81,7 +90,6 @@ void refused_by_counter(
 		{&t->stats.refused_network, STREAM_REFUSED_NETWORK},
 		{&t->stats.refused_rate, STREAM_REFUSED_RATE},
 		{&t->stats.refused_files, STREAM_REFUSED_FILES},
-		{&t->stats.handshake_failed, STREAM_REFUSED_HANDSHAKE},
 		{&t->stats.slow, STREAM_REFUSED_SLOW},
 		{&t->stats.gave_way, STREAM_REFUSED_GAVE_WAY},
 		{&t->stats.garbage, STREAM_REFUSED_GARBAGE},
@@ -100,7 +108,11 @@ void refused_by_counter(
 
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].counter == counter)
-			refused_note(t, client, listener, rows[i].why);
+			refused_note(t,
+				&(struct stream_refused){.client = *client,
+					.listener = listener,
+					.why = (uint8_t)rows[i].why,
+					.offered = ""});
 }
 
 void refused_tick(struct thread *t)

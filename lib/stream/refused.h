@@ -16,12 +16,11 @@ struct refused_place {
 	uint64_t until_ms; // its period; 0 = the place is free
 	uint32_t more; // left out in this period
 	uint8_t listener, why;
+	char offered[STREAM_OFFERED_LEN]; // of the last one
 };
 
-// Tells of a client refused, or counts it beside one that is told already. listener: the
-// workers' number.
-void refused_note(
-	struct thread *t, const struct endpoint *client, uint8_t listener, enum stream_refusal why);
+// Tells of a client refused, or counts it beside one that is told already. more is not looked at.
+void refused_note(struct thread *t, const struct stream_refused *r);
 // The same for one whose counter, in t->stats, says why; for other counters it does nothing.
 void refused_by_counter(
 	struct thread *t, const struct endpoint *client, uint8_t listener, const uint64_t *counter);

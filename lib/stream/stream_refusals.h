@@ -22,9 +22,7 @@
 		"a flood, or many clients behind one address: limits.handshakes")                 \
 	X(STREAM_REFUSED_FILES, "files", "no file descriptor, or no memory of the kernel, left",  \
 		"raise the limit of open files (LimitNOFILE=)")                                   \
-	X(STREAM_REFUSED_HANDSHAKE, "handshake-failed", "the TLS handshake has failed",           \
-		"the client does not trust the certificate, has no version or cipher in "         \
-		"common, or speaks no TLS: compare with tls")                                     \
+	STREAM_TLS_REFUSALS(X)                                                                    \
 	X(STREAM_REFUSED_SLOW, "slow", "no whole message in time",                                \
 		"a port scan, or a client that waits: streams.handshake")                         \
 	X(STREAM_REFUSED_GAVE_WAY, "gave-way", "the oldest without a message gave way to others", \
@@ -40,8 +38,41 @@
 		"raise dtls.per-network where many clients share a network")                      \
 	X(STREAM_REFUSED_DTLS_HANDSHAKE, "dtls-handshake-failed",                                 \
 		"the DTLS handshake has failed, or was not complete in time",                     \
-		"as of handshake-failed, or datagrams of it are lost on the way")                 \
+		"the client does not trust the certificate, has no cipher in common, or "         \
+		"datagrams of it are lost on the way: compare with tls")                          \
 	STREAM_DTLS_REFUSALS(X)
+
+// Handshakes of TLS that have failed. What the client has offered is told beside them.
+#define STREAM_TLS_REFUSALS(X)                                                                     \
+	X(STREAM_REFUSED_TLS_CA, "tls-unknown-ca",                                                 \
+		"the client does not trust the certificate's CA (alert 48)",                       \
+		"have a certificate from a CA that clients know, give them yours, or add those "   \
+		"between it and the certificate: tls.chain")                                       \
+	X(STREAM_REFUSED_TLS_BAD, "tls-bad-certificate",                                           \
+		"the client finds the certificate bad (alert 42)",                                 \
+		"often it is for another name than the client has asked for")                      \
+	X(STREAM_REFUSED_TLS_EXPIRED, "tls-expired",                                               \
+		"the client says that the certificate has expired (alert 45)",                     \
+		"renew it, and have it read again (SIGUSR2); or the client's clock is wrong")      \
+	X(STREAM_REFUSED_TLS_CERTIFICATE, "tls-certificate",                                       \
+		"the client refuses the certificate (alert 46, 44 or 43)",                         \
+		"browsers say no more than that where they do not trust it: openssl s_client, "    \
+		"with the client's CAs, tells why")                                                \
+	X(STREAM_REFUSED_TLS_VERSION, "tls-version", "no version of TLS in common (alert 70)",     \
+		"the client is older than TLS 1.2, or than tls.min-version")                       \
+	X(STREAM_REFUSED_TLS_ALPN, "tls-alpn", "no name of ALPN in common (alert 120)",            \
+		"add the client's to tls.alpn, or have it offer stun.turn; tls.alpn: [] looks at " \
+		"none")                                                                            \
+	X(STREAM_REFUSED_TLS_CIPHER, "tls-cipher",                                                 \
+		"no cipher, group or signature in common (alert 40)",                              \
+		"the client is old: tls.ciphers; or the key is of a kind that it does not know")   \
+	X(STREAM_REFUSED_TLS_PLAIN, "tls-plain", "no TLS where only TLS is spoken",                \
+		"a client set up without TLS, or HTTP: another port, or transport: auto")          \
+	X(STREAM_REFUSED_TLS_LEFT, "tls-left", "the client has closed it amid the TLS handshake",  \
+		"a port scan, or a client that does not trust the certificate and does not say "   \
+		"so")                                                                              \
+	X(STREAM_REFUSED_HANDSHAKE, "handshake-failed", "the TLS handshake has failed",            \
+		"a broken client, or somebody who tries: capture it")
 
 // Those of listeners[].proxy. The client is the balancer, but that of the last one the header's.
 #define STREAM_PROXY_REFUSALS(X)                                                                   \
@@ -100,12 +131,15 @@ struct stream_refusal_info {
 const struct stream_refusal_info *stream_refusal_info(unsigned int refusal);
 
 #define STREAM_NO_LISTENER 255
+#define STREAM_OFFERED_LEN 64 // bytes of stream_refused.offered, with the 0 at its end
 
 // News of connections and handshakes refused: one, and those like it.
 struct stream_refused {
 	struct endpoint client; // port 0 where it is not known
 	uint8_t listener; // stream_listener.index; STREAM_NO_LISTENER where it is not known
 	uint8_t why; // enum stream_refusal
+	// What its ClientHello has offered, plain text that strangers have chosen; "" = unknown.
+	const char *offered;
 	// 0 = this one. Else so many of the source have come since the last was told, for this
 	// reason, and this is the last of them.
 	uint32_t more;

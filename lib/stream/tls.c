@@ -10,6 +10,7 @@
 #include "dtls/dtls.h"
 #include "identity/alpn.h"
 #include "identity/identities.h"
+#include "identity/tls_offer.h"
 #include "review.h"
 #include "tickets.h"
 
@@ -162,6 +163,7 @@ SSL_CTX *tls_load(const struct stream_tls *tls, char *error, size_t len)
 	}
 	SSL_CTX_set_min_proto_version(c, tls->only_13 ? TLS1_3_VERSION : TLS1_2_VERSION);
 	SSL_CTX_set_info_callback(c, look_at_handshake);
+	SSL_CTX_set_client_hello_cb(c, tls_offer_note, NULL);
 	if (tls_fill(c, tls, error, len))
 		return c;
 	SSL_CTX_free(c);
@@ -419,5 +421,6 @@ int tls_io_handshake(struct conn *c)
 {
 	c->chunk = true;
 	ERR_clear_error();
+	errno = 0;
 	return tls_result(c->ssl, SSL_accept(c->ssl));
 }

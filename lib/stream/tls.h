@@ -47,7 +47,8 @@ int tls_io_writev(struct conn *c, const struct iovec *v, unsigned int n);
 // Says that no more is written, by a close_notify or a FIN. False: the client has reset the
 // connection, or libssl has failed. What the kernel has no room for is not said.
 bool tls_io_finish(struct conn *c);
-// Goes on with the TLS handshake. More than 0: it is complete; else IO_*.
+// Goes on with the TLS handshake. More than 0: it is complete; else IO_*; libssl's errors
+// are in the thread's queue.
 int tls_io_handshake(struct conn *c);
 // Looks at the first byte of a connection without taking it, to tell plain from TLS. More than 0,
 // or IO_*.

@@ -22,7 +22,7 @@ enum turn_event_kind {
 	TURN_EVENT_MOVED, // a restart has taken the allocation up under another id
 };
 
-#define TURN_CONNECTION_REASONS 32 // reasons of TURN_EVENT_CONNECTION are below this
+#define TURN_CONNECTION_REASONS 48 // reasons of TURN_EVENT_CONNECTION are below this
 
 // Why an allocation has ended: X(enum, name, meaning).
 #define TURN_ENDS(X)                                                                           \
@@ -74,5 +74,6 @@ struct turn_event {
 	uint8_t name_len;
 	// USERNAME as the client sent it, any bytes, truncated; behind a USERHASH the configured
 	// name. ENDED, MOVED, ROAMED: what the allocation keeps of it, TURN_NAME_LEN bytes.
+	// CONNECTION: what its ClientHello has offered, as plain text.
 	char name[TURN_EVENT_NAME_LEN];
 };

@@ -26,7 +26,8 @@ def happened(row):
     if event == "roamed":
         return f"allocation {row['id']} moved here from {row['from']}"
     if event == "connection-refused":
-        return f"connection refused: {why}{times}"
+        offered = f"; it offers TLS {row['offered']}" if row.get("offered") else ""
+        return f"connection refused: {why}{times}{offered}"
     peer = f" for peer {row['peer']}" if "peer" in row else ""
     answer = f"answered {row['code']}" if row["code"] else "not answered"
     return f"{row['method']}{peer} {answer}: {why}{times}"

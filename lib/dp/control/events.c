@@ -138,15 +138,17 @@ void events_refused(
 
 bool events_put_refused(struct dp *d, unsigned int t, const struct stream_refused *r)
 {
-	const struct turn_event e = {.at_ms = dp_clock_ms(d),
+	struct turn_event e = {.at_ms = dp_clock_ms(d),
 		.wall_s = (uint64_t)time(NULL),
 		.kind = TURN_EVENT_CONNECTION,
 		.client = r->client,
 		.listener = r->listener,
 		.proved = true, // by TCP's handshake, or the cookie of DTLS
 		.why = r->why,
-		.more = r->more};
+		.more = r->more,
+		.name_len = (uint8_t)strnlen(r->offered, sizeof(e.name))};
 
+	memcpy(e.name, r->offered, e.name_len);
 	return rte_ring_sp_enqueue_elem(d->stream_events[t], (void *)(uintptr_t)&e, sizeof(e)) == 0;
 }
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # long: unit tests provoke each reason under ASan (test_stream_refused, test_dtls_limits)
 """Each reason for which a connection over TCP, TLS or DTLS is refused, provoked by a real client, and
-found by the operator by its address, and in the records. Reasons of requests: test_reasons.
+found by the operator by its address, and in the records. Reasons of requests: test_reasons; of
+handshakes of TLS: test_reasons_tls.
 """
 
 import contextlib
@@ -63,13 +64,6 @@ def subnets(lab, count):
 def garbage(me):
     sock = streams.connect(me.lab, ip=me.ip)
     sock.sendall(b"GET / HTTP/1.1\r\n\r\n")
-    assert streams.is_closed(sock)
-
-
-@tcp.case(named=False)
-def handshake_failed(me):
-    sock = streams.connect(me.lab, "tls", ip=me.ip)
-    sock.sendall(b"\x16\x03\x01\0\x05hello")
     assert streams.is_closed(sock)
 
 

@@ -46,7 +46,9 @@ static void note(const char *client, uint16_t port, enum stream_refusal why)
 {
 	const struct endpoint e = {addr_text(client), port};
 
-	refused_note(&thread, &e, 4, why);
+	refused_note(&thread,
+		&(struct stream_refused){
+			.client = e, .listener = 4, .why = (uint8_t)why, .offered = "1.2"});
 }
 
 static void test_folded(void **state)
@@ -105,7 +107,11 @@ static void test_many(void **state)
 		const uint8_t be[4] = {10, (uint8_t)(i >> 16), (uint8_t)(i >> 8), (uint8_t)i};
 		const struct endpoint e = {addr_from_v4(be), 1};
 
-		refused_note(&thread, &e, 4, STREAM_REFUSED_SOURCE);
+		refused_note(&thread,
+			&(struct stream_refused){.client = e,
+				.listener = 4,
+				.why = STREAM_REFUSED_SOURCE,
+				.offered = ""});
 	}
 	assert_in_range(nb_got, REFUSED_PLACES / 2, REFUSED_PLACES);
 	for (unsigned int i = 0; i < 30; i++, thread.now_ms += 1000)
@@ -120,9 +126,29 @@ static void test_many(void **state)
 	assert_int_equal(thread.stats.untold, 1);
 }
 
-// By the counter that was raised: every refusal has one, and no other counter is one.
+// Handshakes of TLS that have failed have one counter, and their reasons are told with what the
+// client has offered.
+static bool has_counter(unsigned int why)
+{
+	return why < STREAM_REFUSED_TLS_CA ||
+		(why > STREAM_REFUSED_HANDSHAKE && why < STREAM_REFUSED_DTLS_RATE);
+}
+
+static void test_offered(void **state)
+{
+	note("192.0.2.7", 1000, STREAM_REFUSED_TLS_CA);
+	note("192.0.2.7", 1001, STREAM_REFUSED_TLS_VERSION); // each reason has a place of its own
+	assert_int_equal(nb_got, 2);
+	assert_string_equal(got[0].offered, "1.2");
+	assert_string_equal(got[1].offered, "1.2");
+}
+
+// By the counter that was raised: every other refusal has one, and no other counter is one.
 static void test_counters(void **state)
 {
+	const unsigned int counted =
+		STREAM_REFUSED_DTLS_RATE - 1 - (STREAM_REFUSED_HANDSHAKE - STREAM_REFUSED_TLS_CA);
+
 	const struct endpoint e = {addr_text("192.0.2.7"), 9};
 	uint64_t *counter = (uint64_t *)&thread.stats;
 	unsigned int seen[STREAM_REFUSAL_END] = {0};
@@ -131,11 +157,11 @@ static void test_counters(void **state)
 		memset(thread.refused, 0, sizeof(thread.refused));
 		refused_by_counter(&thread, &e, 4, &counter[i]);
 	}
-	assert_int_equal(nb_got, STREAM_REFUSED_DTLS_RATE); // from there on they are workers'
+	assert_int_equal(nb_got, counted); // from DTLS_RATE on they are workers'
 	for (unsigned int i = 0; i < nb_got; i++)
 		seen[got[i].why]++;
 	for (unsigned int i = 0; i < STREAM_REFUSAL_END; i++) {
-		assert_int_equal(seen[i], i < STREAM_REFUSED_DTLS_RATE);
+		assert_int_equal(seen[i], has_counter(i));
 		assert_non_null(stream_refusal_info(i));
 		assert_true(strlen(stream_refusal_info(i)->advice) > 0);
 	}
@@ -143,14 +169,14 @@ static void test_counters(void **state)
 	// nobody wants to know
 	streams.conf.ops = &deaf;
 	note("192.0.2.9", 1, STREAM_REFUSED_SOURCE);
-	assert_int_equal(nb_got, STREAM_REFUSED_DTLS_RATE);
+	assert_int_equal(nb_got, counted);
 }
 
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup(test, begin)
-	const struct CMUnitTest tests[] = {
-		CASE(test_folded), CASE(test_tick), CASE(test_many), CASE(test_counters)};
+	const struct CMUnitTest tests[] = {CASE(test_folded), CASE(test_tick), CASE(test_many),
+		CASE(test_counters), CASE(test_offered)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
