@@ -89,7 +89,8 @@ char *event_text_offered(const struct turn_event *e, char buf[EVENT_TEXT_USER_LE
 {
 	const unsigned int len = e->kind == TURN_EVENT_CONNECTION ? name_len(e) : 0;
 
-	memcpy(buf, e->name, len); // which is plain text
+	for (unsigned int i = 0; i < len; i++) // stream threads have made it plain text
+		buf[i] = e->name[i] >= ' ' && e->name[i] < 0x7f ? e->name[i] : '?';
 	buf[len] = '\0';
 	return buf;
 }

@@ -33,7 +33,6 @@
 #define FILL 480 // empty buffers that wait for a thread, at most
 #define FILL_BULK 32
 #define FILL_PART 8 // those of all threads are no more than one part in so many of the pool
-#define MEDIA_SHARE 2 // what of the way down that is left an allocation's media may have: one part
 #define REPLY_TTL 64
 
 // --- the worker's side ---------------------------------------------------------------------------
@@ -130,7 +129,7 @@ static void capture(struct worker *w, const struct rte_mbuf *m, const struct tur
 	capture_message(w, DP_CAPTURE_STREAM_OUT, &v);
 }
 
-// Whether the media of an allocation has room on the way down: half of what is left there. So any
+// Whether the media of an allocation has room on the way down: as much as is left there. So any
 // number of them that send too much leave room for who sends little.
 static bool may_put(const struct stream_way *y, struct stream_share *s)
 {
@@ -143,7 +142,7 @@ static bool may_put(const struct stream_way *y, struct stream_share *s)
 		s->now = 0;
 		s->since = y->put;
 	}
-	return s->before + s->now < RTE_MAX((y->media_max - there) / MEDIA_SHARE, 1u);
+	return s->before + s->now < y->media_max - there;
 }
 
 // Puts a message on the way down. share: whose media it is; NULL: it is none.

@@ -102,13 +102,15 @@ static bool ops_ended(void *ctx, unsigned int t, unsigned int w, const struct st
 	return true;
 }
 
-// What there is on the way down. Handshakes have a part of what is taken, media the rest.
+// What there is on the way down. Handshakes have a part of what is taken, and what media leaves.
 static unsigned int take_down(const struct stream_way *y, struct rte_mbuf **b, unsigned int n)
 {
 	const unsigned int part = RTE_MAX(n / SHAKES_PART, RTE_MIN(n, 1u));
-	const unsigned int shakes = rte_ring_sc_dequeue_burst(y->shakes, (void **)b, part, NULL);
+	unsigned int got = rte_ring_sc_dequeue_burst(y->shakes, (void **)b, part, NULL);
 
-	return shakes + rte_ring_sc_dequeue_burst(y->down, (void **)(b + shakes), n - shakes, NULL);
+	got += rte_ring_sc_dequeue_burst(y->down, (void **)(b + got), n - got, NULL);
+	got += rte_ring_sc_dequeue_burst(y->shakes, (void **)(b + got), n - got, NULL);
+	return got;
 }
 
 // Takes no more than can be given back, even if none can be kept here.

@@ -136,6 +136,7 @@ static void test_streams(void **state)
 	const struct stream_refused r = {.client = world_endpoint("10.99.0.20", 4000),
 		.listener = 2,
 		.why = STREAM_REFUSED_GARBAGE,
+		.offered = "",
 		.more = 7};
 	unsigned int n = 0;
 
