@@ -44,7 +44,7 @@ LISTENERS = (
     Key("relay-device", HERE, "the same", str, "ports[].device"),
     Key("alt-listening-port", NOT, NO_5780, port, same=0),
     Key("alt-tls-listening-port", NOT, "`nat-discovery` is over UDP alone", port, same=0),
-    Key("tcp-proxy-port", HERE, "a listener of TCP on that port with `proxy`, of version 2 alone. "
+    Key("tcp-proxy-port", HERE, "a listener of TCP on that port with `proxy`. "
         "coturn believes whoever connects: name the balancers in `from`", port, "listeners[].proxy"),
     Key("udp-self-balance", ALWAYS, "workers share the clients of every listener"),
     Key("acme-redirect", NOT, "listeners speak no HTTP: let the web server answer for the "
