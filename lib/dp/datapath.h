@@ -89,6 +89,7 @@ struct dp {
 	struct turn_meters *meters[TURN_WORKERS_MAX]; // each its worker's
 	struct turn_tallies *tallies; // of realms beside the first; each worker writes its own
 	struct stun_crypto *crypto; // mgmt lcore only
+	struct neigh_asked *asked; // whom workers have asked for; atomic inside, all write it
 	struct rte_mempool *pool;
 	struct rte_mempool *datagrams; // of long buffers; NULL: fragments.flows is 0
 	int socket; // NUMA node of the pool, and of ports that do not say theirs

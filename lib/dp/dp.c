@@ -43,6 +43,7 @@
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
 #include "link/vlans.h"
+#include "neigh_asked.h"
 #include "port.h"
 #include "state/carry.h"
 #include "steering/flow_ladder.h"
@@ -281,8 +282,22 @@ static void worker_free(struct worker *w)
 	rte_free(w);
 }
 
+static int asked_create(struct dp *d)
+{
+	struct hash_key key;
+	void *mem = rte_zmalloc_socket("asked", neigh_asked_size(), RTE_CACHE_LINE_SIZE, d->socket);
+
+	if (mem == NULL)
+		return -ENOMEM;
+	random_fill(NULL, &key, sizeof(key));
+	d->asked = neigh_asked_create(mem, &key);
+	return 0;
+}
+
 static int workers_create(struct dp *d, const unsigned int *lcores, char *error, size_t len)
 {
+	if (asked_create(d) != 0)
+		goto no_memory;
 	for (unsigned int i = 0; i < d->nb_workers; i++)
 		if (worker_make(d, i, lcores[i]) != 0)
 			goto no_memory;
@@ -462,6 +477,7 @@ void dp_destroy(struct dp *d)
 	events_free(d);
 	for (unsigned int i = d->nb_made; i-- > 0;)
 		worker_free(d->worker[i]);
+	rte_free(d->asked);
 	metering_free(d);
 	carry_free(d);
 	vlans_free(d);

@@ -110,7 +110,7 @@ struct worker {
 	uint16_t ip_id, ip_id_key[3];
 	struct timing timing;
 	struct idle idle;
-	struct bucket echo, facts, errors_in, errors_out, unproved;
+	struct bucket echo, errors_in, errors_out, unproved;
 	struct bucket learns[PATH_MTU_BUCKETS]; // by user
 	struct announcement announce[CONF_PORTS_MAX];
 	struct mld mld[CONF_PORTS_MAX];

@@ -13,6 +13,7 @@
 #include "exception/exception.h"
 #include "ip/fragments.h"
 #include "ip/path_mtu.h"
+#include "neigh_asked.h"
 #include "net.h"
 #include "state/carry.h"
 #include "turn_config.h"
@@ -184,7 +185,8 @@ size_t dp_memory_mb(const struct conf *c)
 	const struct neigh_config nc = dp_neigh_config(c);
 	struct turn_relay_map *map = turn_relay_map_create(&c->turn);
 	const ssize_t ring = rte_ring_get_memsize(rte_align32pow2(c->handover_ring));
-	size_t size = packets_size(c) + exceptions_size(c) + fragments_bytes(c);
+	size_t size =
+		packets_size(c) + exceptions_size(c) + fragments_bytes(c) + neigh_asked_size();
 
 	size += (size_t)c->workers * c->workers * (ring > 0 ? (size_t)ring : 0);
 	size += (size_t)c->workers *

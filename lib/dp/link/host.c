@@ -16,6 +16,7 @@
 #include "link/mld.h"
 #include "link/nexthop.h"
 #include "link/tx.h"
+#include "neigh_asked.h"
 #include "net.h"
 #include "worker.h"
 #include "workers/messages.h"
@@ -97,6 +98,7 @@ void host_ask(struct worker *w, const struct neigh_ask *ask)
 
 	if (m == NULL)
 		return;
+	neigh_asked_note(w->dp->asked, ask, w->now_ms);
 	frame_send(w, ask->port, m,
 		net_write_ask(rte_pktmbuf_mtod(m, uint8_t *), &p->l2, &sender, &ask->target,
 			ask->unicast ? ask->mac : NULL));
@@ -126,17 +128,18 @@ static void learn(struct worker *w, uint8_t port, struct rte_mbuf *m,
 	const struct net_neigh_msg *msg, unsigned int reason)
 {
 	const bool from_ask = msg->type == NET_NEIGH_ASK;
-	const bool changed = nexthop_learn(w, port, msg, from_ask);
+	// It may be what another worker waits for; each replica judges it by its own state.
+	const bool wanted = neigh_asked_for(w->dp->asked, msg, port, from_ask, w->now_ms);
 
-	// An answer may be to another worker's question; each replica judges it by its own state.
-	if (changed || !from_ask)
+	nexthop_learn(w, port, msg, from_ask);
+	if (wanted)
 		messages_neighbour(w, port, msg, from_ask);
 	if (from_ask && ours_on(w, port, &msg->target)) {
 		if (w->dp->port[port].port->kernel_is_host)
 			consume(w, m); // the kernel answers
 		else
 			answer(w, port, m, msg);
-	} else if (!from_ask && (changed || msg->solicited))
+	} else if (!from_ask && wanted)
 		consume(w, m);
 	else
 		worker_drop(w, m, reason);

@@ -11,6 +11,7 @@
 #include "link/host.h"
 #include "link/local_addrs.h"
 #include "link/tx.h"
+#include "neigh_asked.h"
 #include "net.h"
 #include "routes.h"
 #include "worker.h"
@@ -104,14 +105,15 @@ static void release(struct worker *w, uint16_t neigh)
 	}
 }
 
-bool nexthop_learn(struct worker *w, uint8_t port, const struct net_neigh_msg *msg, bool from_ask)
+void nexthop_learn(struct worker *w, uint8_t port, const struct net_neigh_msg *msg, bool from_ask)
 {
 	const uint16_t neigh = neigh_learn(w->neigh, msg, port, from_ask, w->now_ms);
 
 	if (neigh == NEIGH_NONE)
-		return false;
+		return;
+	neigh_asked_owner(w->dp->asked, from_ask ? &msg->sender : &msg->target, port,
+		neigh_hops(w->neigh)[neigh].mac, w->now_ms);
 	release(w, neigh);
-	return true;
 }
 
 // If a router were forgotten, the first packets of the next burst would have to wait in the hold.

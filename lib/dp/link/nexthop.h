@@ -27,9 +27,8 @@ unsigned int nexthop_resolve(
 unsigned int nexthop_takes(struct worker *w, uint16_t neigh, unsigned int n);
 // Fills in the destination MAC and sends, or holds until there is one. Takes the packet.
 void nexthop_send(struct worker *w, struct rte_mbuf *m, uint8_t port, uint16_t neigh);
-// Learns what an ARP or ND packet told that came in here or on another worker. True when it changed
-// anything.
-bool nexthop_learn(struct worker *w, uint8_t port, const struct net_neigh_msg *msg, bool from_ask);
+// Learns what an ARP or ND packet told that came in here or on another worker.
+void nexthop_learn(struct worker *w, uint8_t port, const struct net_neigh_msg *msg, bool from_ask);
 // Ages, asks, gives up; keeps the gateways known. Once a millisecond at most.
 void nexthop_tick(struct worker *w);
 // When nexthop_tick has something to do next, as things are now.

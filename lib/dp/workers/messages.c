@@ -33,9 +33,6 @@ static bool send(struct worker *w, unsigned int to, struct rte_mbuf *m)
 void messages_neighbour(
 	struct worker *w, uint8_t port, const struct net_neigh_msg *msg, bool from_ask)
 {
-	if (w->dp->nb_workers == 1 ||
-		!bucket_take(&w->facts, MESSAGES_RATE, MESSAGES_RATE, w->now_ms * BUCKET_MS))
-		return;
 	for (unsigned int to = 0; to < w->dp->nb_workers; to++) {
 		struct rte_mbuf *m = to != w->id ? make(w, MBUF_META_NEIGHBOUR) : NULL;
 

@@ -10,9 +10,7 @@ struct rte_mbuf;
 struct turn_view;
 struct worker;
 
-#define MESSAGES_RATE 1000 // neighbour facts a worker tells the others, per second
-
-// Tells every other worker what an ARP or ND packet said.
+// Tells every other worker what an ARP or ND packet said, if neigh_asked_for says that it matters.
 void messages_neighbour(
 	struct worker *w, uint8_t port, const struct net_neigh_msg *msg, bool from_ask);
 // Tells a worker that the session v->stream of a DTLS client has ended. False: not now.

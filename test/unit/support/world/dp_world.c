@@ -244,9 +244,9 @@ void world_close(struct dp_world *w)
 
 // --- the link -----------------------------------------------------------------------------------
 
-static void mac_of(const struct addr *a, uint8_t mac[6])
+static void mac_of(const struct dp_world *w, const struct addr *a, uint8_t mac[6])
 {
-	mac[0] = 0x02;
+	mac[0] = addr_eq(a, &w->moved) ? 0x06 : 0x02;
 	mac[1] = addr_is_v4(a) ? 0xaa : 0xbb;
 	memcpy(mac + 2, a->b + 12, 4);
 }
@@ -260,17 +260,17 @@ void world_mac(const struct dp_world *w, const struct addr *a, uint8_t mac[6])
 	for (unsigned int i = 0; i < RTE_DIM(nets); i++) {
 		assert_int_equal(addr_prefix_parse(nets[i], &p), 0);
 		if (addr_prefix_contains(&p, a)) {
-			mac_of(a, mac);
+			mac_of(w, a, mac);
 			return;
 		}
 	}
 	for (uint32_t i = 0; i < w->ports[1].nb_routes; i++) {
 		if (addr_prefix_contains(&w->ports[1].routes[i].to, a)) {
-			mac_of(&w->ports[1].routes[i].via, mac);
+			mac_of(w, &w->ports[1].routes[i].via, mac);
 			return;
 		}
 	}
-	mac_of(&w->gateways[addr_is_v4(a) ? 0 : 1], mac);
+	mac_of(w, &w->gateways[addr_is_v4(a) ? 0 : 1], mac);
 }
 
 void world_inject(struct dp_world *w, unsigned int port, const void *frame, size_t len)
@@ -336,10 +336,11 @@ static void answer_ask(struct dp_world *w, unsigned int port, const struct net_n
 	uint8_t frame[NET_ND_FRAME_MAX];
 
 	w->asks++;
-	if (w->deaf)
+	mac_of(w, &msg->target, l2.src);
+	// what is asked of one host is heard by that host
+	if (w->deaf || ((w->last[0] & 1) == 0 && memcmp(w->last, l2.src, 6) != 0))
 		return;
 	memcpy(l2.dst, w->dp->port[port].port->mac, 6);
-	mac_of(&msg->target, l2.src);
 	world_inject(w, port, frame, net_write_answer(frame, &l2, &msg->target, &msg->sender));
 }
 

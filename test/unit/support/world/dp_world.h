@@ -105,6 +105,7 @@ struct dp_world {
 	uint64_t ms; // the data path's clock
 	bool deaf; // nobody answers ARP or ND
 	bool rerouted; // routes change: nobody but the test knows the right neighbour
+	struct addr moved; // a host that has another MAC than its address says; "::" = none
 	unsigned int asks, answers, announcements, echoes; // ARP and ND frames, echo replies seen
 	unsigned int segments; // TCP segments seen
 	unsigned int nb_seen;

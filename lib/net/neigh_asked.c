@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whom the workers have asked for of late: a word for each target, in sets of a few words. There is
+// no lock; a word is replaced as a whole, and in a full set the oldest goes. A word that is lost,
+// or taken for another target's, costs a worker one answer or one message: it asks again.
+#include "neigh_asked.h"
+#include "net_int.h"
+
+#define SETS 16384
+#define WAYS 4
+#define TICK_MS 16
+#define ANSWER_TICKS (1024 / TICK_MS) // how long an answer is waited for, until the next question
+#define CLAIM_TICKS (65536 / TICK_MS) // and claims are heard: entries in use are asked twice in it
+#define CLAIMS 3 // that a question is worth
+#define TRIES 4 // to replace a word that others write
+#define TAG_SHIFT 46
+#define ANSWERS 15 // most answers, of each kind, that are waited for at a time
+
+struct neigh_asked {
+	struct hash_key key;
+	uint64_t word[SETS][WAYS];
+};
+
+// A word in its parts.
+struct asked {
+	uint32_t tag; // 18 bits: of the target
+	uint32_t ticks; // 20 bits: of the last question; they come again after four hours
+	uint16_t owner; // of the MAC that is known
+	uint8_t any, own; // answers that are waited for: of whoever it is, of the owner
+	uint8_t claims; // that are still told
+};
+
+static uint64_t pack(const struct asked *k)
+{
+	return (uint64_t)k->tag << TAG_SHIFT | (uint64_t)k->ticks << 26 | (uint64_t)k->owner << 10 |
+		(uint64_t)k->any << 6 | (uint64_t)k->own << 2 | k->claims;
+}
+
+static struct asked unpack(uint64_t word)
+{
+	return (struct asked){.tag = (uint32_t)(word >> TAG_SHIFT),
+		.ticks = (uint32_t)(word >> 26) & 0xfffff,
+		.owner = (uint16_t)(word >> 10),
+		.any = (uint8_t)(word >> 6 & 15),
+		.own = (uint8_t)(word >> 2 & 15),
+		.claims = (uint8_t)(word & 3)};
+}
+
+size_t neigh_asked_size(void)
+{
+	return sizeof(struct neigh_asked);
+}
+
+struct neigh_asked *neigh_asked_create(void *mem, const struct hash_key *key)
+{
+	struct neigh_asked *a = mem;
+
+	memset(a, 0, sizeof(*a));
+	a->key = *key;
+	return a;
+}
+
+static uint32_t ticks_of(uint64_t now_ms)
+{
+	return (uint32_t)(now_ms / TICK_MS) & 0xfffff;
+}
+
+// Clocks of workers differ by the length of a round, so a question may be of the next tick.
+static uint32_t age(const struct asked *k, uint32_t now)
+{
+	const uint32_t ticks = (now - k->ticks) & 0xfffff;
+
+	return ticks < 0xffff0 ? ticks : 0;
+}
+
+static uint16_t owner_of(const struct neigh_asked *a, const uint8_t mac[6])
+{
+	const struct addr m = {.b = {mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]}};
+
+	return (uint16_t)hash_addr(&a->key, &m, 1);
+}
+
+// The set of a target, and its tag there. No tag is that of a word nobody has written.
+static uint64_t *set_of(
+	struct neigh_asked *a, const struct addr *target, uint8_t port, uint32_t *tag)
+{
+	const uint64_t h = hash_addr(&a->key, target, (uint64_t)port << 8);
+
+	*tag = (uint32_t)(h >> TAG_SHIFT);
+	*tag += *tag == 0;
+	return a->word[h % SETS];
+}
+
+// The word of a tag as it is now; NULL: there is none.
+static uint64_t *find(uint64_t *set, uint32_t tag, uint64_t *seen)
+{
+	for (unsigned int i = 0; i < WAYS; i++) {
+		*seen = __atomic_load_n(&set[i], __ATOMIC_RELAXED);
+		if (*seen >> TAG_SHIFT == tag)
+			return &set[i];
+	}
+	return NULL;
+}
+
+static uint64_t *oldest(uint64_t *set, uint32_t now, uint64_t *seen)
+{
+	uint64_t *at = set;
+	uint32_t most = 0;
+
+	for (unsigned int i = 0; i < WAYS; i++) {
+		const uint64_t word = __atomic_load_n(&set[i], __ATOMIC_RELAXED);
+		const struct asked k = unpack(word);
+		const uint32_t ticks = word == 0 ? UINT32_MAX : age(&k, now);
+
+		if (i == 0 || ticks > most) {
+			most = ticks;
+			at = &set[i];
+			*seen = word;
+		}
+	}
+	return at;
+}
+
+static bool replace(uint64_t *at, uint64_t seen, const struct asked *k)
+{
+	return __atomic_compare_exchange_n(
+		at, &seen, pack(k), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+// What a question adds: answers that are waited for, and who is known to have the target.
+struct added {
+	const uint8_t *owner; // NULL: as before
+	uint8_t own, any;
+};
+
+static void note(struct neigh_asked *a, const struct addr *target, uint8_t port,
+	const struct added *add, uint64_t now_ms)
+{
+	const uint32_t now = ticks_of(now_ms);
+	uint32_t tag;
+	uint64_t *set = set_of(a, target, port, &tag), *at, seen;
+
+	for (unsigned int i = 0; i < TRIES; i++) {
+		struct asked k = {.tag = tag};
+
+		at = find(set, tag, &seen);
+		if (at != NULL)
+			k = unpack(seen);
+		else
+			at = oldest(set, now, &seen);
+		if (age(&k, now) > ANSWER_TICKS)
+			k.own = k.any = 0;
+		if (add->owner != NULL)
+			k.owner = owner_of(a, add->owner);
+		k.own = k.own + add->own < ANSWERS ? k.own + add->own : ANSWERS;
+		k.any = k.any + add->any < ANSWERS ? k.any + add->any : ANSWERS;
+		k.claims = CLAIMS;
+		k.ticks = now;
+		if (replace(at, seen, &k))
+			return;
+	}
+}
+
+void neigh_asked_note(struct neigh_asked *a, const struct neigh_ask *ask, uint64_t now_ms)
+{
+	const struct added add = {
+		.owner = ask->unicast ? ask->mac : NULL, .own = ask->unicast, .any = !ask->unicast};
+
+	note(a, &ask->target, ask->port, &add, now_ms);
+}
+
+void neigh_asked_owner(struct neigh_asked *a, const struct addr *target, uint8_t port,
+	const uint8_t mac[6], uint64_t now_ms)
+{
+	note(a, target, port, &(struct added){.owner = mac}, now_ms);
+}
+
+// Takes from a word what a message uses up; false: nothing of it is left, or wanted.
+static bool take(struct asked *k, bool answer, bool claim, uint32_t ticks)
+{
+	if (answer && ticks <= ANSWER_TICKS && !claim && k->own > 0)
+		k->own--;
+	else if (answer && ticks <= ANSWER_TICKS && k->any > 0)
+		k->any--;
+	else if (claim && ticks <= CLAIM_TICKS && k->claims > 0)
+		return k->claims-- > 0;
+	else
+		return false;
+	k->claims = CLAIMS; // whoever it was who has answered, others may claim it again
+	return true;
+}
+
+bool neigh_asked_for(struct neigh_asked *a, const struct net_neigh_msg *msg, uint8_t port,
+	bool from_ask, uint64_t now_ms)
+{
+	static const uint8_t none[6];
+	const struct addr *target = from_ask ? &msg->sender : &msg->target;
+	const bool has_mac = memcmp(msg->mac, none, sizeof(none)) != 0;
+	const uint32_t now = ticks_of(now_ms);
+	uint32_t tag;
+	uint64_t *set = set_of(a, target, port, &tag), *at, seen;
+
+	for (unsigned int i = 0; i < TRIES && (at = find(set, tag, &seen)) != NULL; i++) {
+		struct asked k = unpack(seen);
+		// an answer without a MAC says that the owner has still the same
+		const bool claim = has_mac && owner_of(a, msg->mac) != k.owner;
+
+		if (!take(&k, !from_ask && msg->solicited, claim, age(&k, now)))
+			return false;
+		if (replace(at, seen, &k))
+			return true;
+	}
+	return false;
+}
