@@ -459,11 +459,11 @@ static const struct conf_key rows[] = {
 	"is refused (400)."},
 {"limits.unauthenticated", CONF_SECTION, .help = "Answers over UDP to requests that prove "
 	"nothing, not even that their source address is their own, per source (IPv4 address, IPv6 "
-	"/64): what is reflected to an address that somebody spoofs. Past it there is silence and "
-	"a counter. Requests with a nonce of ours, and all over TCP, TLS and DTLS, do without. "
-	"With the defaults 5,000 clients of one address are back within 15 seconds, and a spoofed "
-	"address is sent 60 KB a second (doc/security.md). Rates are divided by the number of "
-	"workers."},
+	"/64; a /48 has 100 times that): what is reflected to an address that somebody spoofs. "
+	"Past it there is silence and a counter. Requests with a nonce of ours, and all over TCP, "
+	"TLS and DTLS, do without. With the defaults 5,000 clients of one address are back within "
+	"15 seconds, and a spoofed address is sent 60 KB a second (doc/security.md). Rates are "
+	"divided by the number of workers."},
 {"limits.unauthenticated.rate", CONF_NUMBER, ONE(conf, turn.limits.unauthenticated.rate),
 	RANGE(0, 1000000), .def = "500", .help = "Per second; 0 = no limit."},
 {"limits.unauthenticated.burst", CONF_NUMBER, ONE(conf, turn.limits.unauthenticated.burst),
@@ -476,9 +476,12 @@ static const struct conf_key rows[] = {
 {"limits.stale-nonce.burst", CONF_NUMBER, ONE(conf, turn.limits.stale_nonce.burst),
 	RANGE(1, 1000000), .def = "20", .help = "At once."},
 {"limits.guesses", CONF_SECTION, .help = "Requests with a good nonce and a wrong password or user, "
-	"per source (IPv4 address, IPv6 /64), over all transports. Past it all requests of the "
-	"source are dropped unread, except those in the name of the user whose allocation they "
-	"are for. Rates are divided by the number of workers."},
+	"per source (IPv4 address, IPv6 /64), over all transports. A source that is past it has a "
+	"tenth of it more for each user name, so that clients of other names are served whatever "
+	"one gets wrong. An IPv4 address or IPv6 /48 has 20 times that for all names, and a name "
+	"100 times from all sources. Past these requests are dropped unread, except those in the "
+	"name of the user whose allocation they are for, and of a name past its limit those from "
+	"where it has signed well of late. Rates are divided by the number of workers."},
 {"limits.guesses.rate", CONF_NUMBER, ONE(conf, turn.limits.guesses.rate), RANGE(0, 1000000),
 	.def = "20", .help = "Per second; 0 = no limit."},
 {"limits.guesses.burst", CONF_NUMBER, ONE(conf, turn.limits.guesses.burst), RANGE(1, 1000000),

@@ -39,8 +39,8 @@ struct layout {
 	uint8_t *channel_form;
 	struct mobile *mobile;
 	struct wheel_node *node;
-	void *clients, *ports, *shared, *live, *unauthenticated, *stale, *guesses, *binding, *icmp,
-		*fold;
+	void *clients, *ports, *shared, *live, *limiter[TURN_LIMIT_END], *fold;
+	uint64_t *good;
 	void *permission_users, *channel_users, *port_users[2], *lead_users, *move_users, *tcp;
 	struct trie_links *redirect_links;
 	uint32_t *reserved;
@@ -135,11 +135,9 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.node = arena_take(&a, sizeof(*l.node) * (l.nb_slots + l.nb_redirects));
 	l.clients = arena_take(&a, table_size(l.nb_slots + l.nb_redirects));
 	layout_relay(&l, p, &a);
-	l.unauthenticated = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
-	l.stale = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
-	l.guesses = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
-	l.binding = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
-	l.icmp = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
+	for (unsigned int i = 0; i < TURN_LIMIT_END; i++)
+		l.limiter[i] = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
+	l.good = arena_take(&a, sizeof(*l.good) * TURN_LIMITER_BUCKETS);
 	l.fold = arena_take(&a, fold_size());
 	l.permission_users = arena_take(&a, share_size(l.nb_slots));
 	l.channel_users = arena_take(&a, share_size(l.nb_slots));
@@ -229,11 +227,9 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 		shared_init(s, l.shared, &l.of_shared);
 	else
 		s->ports = relay_ports_create(&ports, p->map, p->worker, p->rng);
-	s->unauthenticated = limiter_create(l.unauthenticated, TURN_LIMITER_BUCKETS, &s->key);
-	s->stale = limiter_create(l.stale, TURN_LIMITER_BUCKETS, &s->key);
-	s->guesses = limiter_create(l.guesses, TURN_LIMITER_BUCKETS, &s->key);
-	s->binding = limiter_create(l.binding, TURN_LIMITER_BUCKETS, &s->key);
-	s->icmp = limiter_create(l.icmp, TURN_LIMITER_BUCKETS, &s->key);
+	for (unsigned int i = 0; i < TURN_LIMIT_END; i++)
+		s->limiter[i] = limiter_create(l.limiter[i], TURN_LIMITER_BUCKETS, &s->key);
+	s->good = l.good;
 	s->fold = fold_create(l.fold, &s->key, p->event, p->ctx);
 	for (uint32_t i = 0; i < p->config->nb_listeners; i++)
 		s->listener[i] = p->config->listeners[i];

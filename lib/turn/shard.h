@@ -26,6 +26,22 @@
 
 #define TURN_LIMITER_BUCKETS 8192
 
+// What is limited by a bucket for each (limits/limiter.h), and by whom it is counted. A network is
+// an IPv6 /48, or one IPv4 address.
+enum turn_limiter {
+	TURN_LIMIT_STRANGERS, // answers to those who prove nothing: by source
+	TURN_LIMIT_STRANGERS_NETWORK,
+	TURN_LIMIT_STALE, // answers to stale nonces: by 5-tuple
+	TURN_LIMIT_GUESSES, // failed verifications: by source
+	TURN_LIMIT_GUESSES_NETWORK,
+	TURN_LIMIT_GUESSES_NAME, // by user name
+	TURN_LIMIT_GUESSES_PAIR, // by user name and source
+	TURN_LIMIT_BINDING, // answers to Binding requests: by source
+	TURN_LIMIT_BINDING_NETWORK,
+	TURN_LIMIT_ICMP, // ICMP errors: by allocation
+	TURN_LIMIT_END
+};
+
 struct relay_ports;
 
 struct turn_shard {
@@ -58,10 +74,10 @@ struct turn_shard {
 	struct stun_crypto *crypto;
 	struct csprng *rng;
 	struct relay_ports *ports;
-	// stranger.c limits answers by source (unauthenticated), answers to stale nonces by 5-tuple
-	// (stale) and failed verifications by source (guesses). binding limits answers to Binding
-	// requests by source, icmp ICMP errors by allocation.
-	struct limiter *unauthenticated, *stale, *guesses, *binding, *icmp;
+	struct limiter *limiter[TURN_LIMIT_END];
+	// Pairs of a user name and a source that have signed well of late, as hashes, each in the
+	// place that its hash says (stranger.c).
+	uint64_t *good;
 	struct fold *fold; // of refusals
 	struct wheel wheel; // node = slot or redirect
 	struct turn_pool permissions, channels, redirects;

@@ -82,7 +82,8 @@ static void parts_add(
 		(pools.permissions + SHARE_SLACK) * TURN_RECORD_BYTES +
 			(pools.channels + SHARE_SLACK) * TURN_CHANNEL_BYTES + 2 * share_size(slots),
 		table_size(slots), relay_ports_size(map, worker),
-		4 * limiter_size(TURN_LIMITER_BUCKETS)};
+		TURN_LIMIT_END * limiter_size(TURN_LIMITER_BUCKETS) +
+			TURN_LIMITER_BUCKETS * sizeof(uint64_t)};
 
 	for (int i = 0; i < PART_REST; i++) {
 		part[i] += own[i];

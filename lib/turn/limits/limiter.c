@@ -48,6 +48,17 @@ uint64_t limiter_source(const struct limiter *l, const struct addr *source)
 	return hash_addr(&l->key, &a, 0);
 }
 
+uint64_t limiter_network(const struct limiter *l, const struct addr *source)
+{
+	struct addr a = *source;
+
+	if (!addr_is_v4(&a)) {
+		a.d[1] = 0;
+		a.b[6] = a.b[7] = 0;
+	}
+	return hash_addr(&l->key, &a, 1);
+}
+
 static struct bucket *bucket_of(struct limiter *l, uint64_t who)
 {
 	return &l->bucket[who & l->mask];

@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+#include "shard.h"
+
 struct turn_request;
 
 // What a request has shown about its source address, before any credentials are looked at.
@@ -15,14 +17,22 @@ enum proof {
 	PROOF_ADDRESS, // a nonce that is good, or a transport that begins with a handshake
 };
 
+// Whether a source has anything left of a limit and, where it is IPv6, its network of a hundred
+// times that; if so one is taken of both. limiter is one that has its network's behind it.
+bool stranger_within(struct turn_shard *s, enum turn_limiter limiter, const struct turn_rate *r,
+	const struct addr *source);
 // Whether one more answer without integrity may go to the source of a request; if so it is counted.
 // A request that proves nothing counts against limits.unauthenticated of its address. One with a
 // stale nonce counts against limits.stale-nonce of its 5-tuple; if that has an allocation, the
 // allocation's own record counts, so that nobody else can spend its budget. Worker lcore.
 bool stranger_answers(struct turn_request *r);
-// Whether to verify the credentials of a request. False when its address has failed too often of
-// late (limits.guesses), unless the request names the user of its allocation. The nonce is good
-// already, so the failures did come from that address.
+// Whether to verify the credentials of a request. The nonce is good already, so the failures that
+// count did come from its address. False when its address has failed too often of late
+// (limits.guesses) and so has this name from this address; when its network has; or when the name
+// has, from all addresses together, unless it has signed well from this one. A request that names
+// the user of its allocation is verified always.
 bool stranger_may_guess(struct turn_request *r);
-// Counts a request with wrong integrity or an unknown user as a failure of its address.
+// Counts a request with wrong integrity or an unknown user as a failure of its address and name.
 void stranger_guessed(struct turn_request *r);
+// Notes that the name of a request has signed well from its address.
+void stranger_passed(struct turn_request *r);

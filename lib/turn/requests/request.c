@@ -285,6 +285,8 @@ static enum turn_refusal authenticate(struct turn_request *r)
 	why = verify(r);
 	if (why != TURN_GRANTED && why != TURN_REFUSED_INTERNAL && r->cred.guess)
 		stranger_guessed(r);
+	else if (why == TURN_GRANTED && r->slot == TURN_NONE)
+		stranger_passed(r);
 	// a client that has nothing but a token will never sign in another way
 	return why != TURN_GRANTED && is_token_unknown(r) ? TURN_REFUSED_ATTRIBUTE : why;
 }
@@ -356,8 +358,7 @@ static enum turn_refusal handle_binding(
 	enum turn_refusal why;
 
 	if (r->proof != PROOF_ADDRESS &&
-		!limiter_allow(s->binding, &s->policy->limits.binding, s->workers,
-			limiter_source(s->binding, &r->v->src), s->now_ms))
+		!stranger_within(s, TURN_LIMIT_BINDING, &s->policy->limits.binding, &r->v->src))
 		return TURN_REFUSED_BINDING_RATE;
 	why = r->m.nb_unknown > 0 ? discovery_read(r) : TURN_GRANTED;
 	if (is_token_unknown(r))

@@ -255,6 +255,39 @@ static void spoofed_requests_lock_nobody_out(void **state)
 	assert_int_equal(fixture_code(&f), 0);
 }
 
+// All of one IPv6 /48 have a hundred times what a source has, and take nothing from another one.
+static void a_network_of_strangers(void **state)
+{
+	struct turn_config c = fixture_config();
+	unsigned int answered[2] = {0};
+
+	fixture_close(&f);
+	c.limits.unauthenticated = c.limits.binding = (struct turn_rate){.rate = 10, .burst = 20};
+	fixture_open(&f, &c, 8);
+	for (unsigned int i = 0; i < 40000; i++) {
+		char addr[64];
+		struct fixture_client one;
+
+		snprintf(addr, sizeof(addr), "2a00:db8:1:%x::1", i);
+		one = fixture_client(addr, 5000);
+		fixture_begin(&f, STUN_REQUEST, i % 2 == 0 ? STUN_ALLOCATE : STUN_BINDING);
+		answered[i % 2] += fixture_send(&f, &one)->verdict == TURN_REPLY;
+		if (i % 40 == 0)
+			fixture_advance(&f, 1);
+	}
+	for (unsigned int i = 0; i < 2; i++)
+		assert_in_range(answered[i], 2900, 100 * 20 + 100 * 10);
+	for (unsigned int i = 0; i < 100; i++) {
+		char addr[64];
+		struct fixture_client other;
+
+		snprintf(addr, sizeof(addr), "2a00:db8:2:%x::1", i);
+		other = fixture_client(addr, 5000);
+		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
+		assert_int_equal(fixture_send(&f, &other)->verdict, TURN_REPLY);
+	}
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
 
 int main(void)
@@ -268,6 +301,7 @@ int main(void)
 		T(handshakes_prove_the_address),
 		T(expired_names_are_no_guesses),
 		T(spoofed_requests_lock_nobody_out),
+		T(a_network_of_strangers),
 	};
 
 	return cmocka_run_group_tests_name("strangers", tests, NULL, NULL);
