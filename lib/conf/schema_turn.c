@@ -531,10 +531,12 @@ static const struct conf_key rows[] = {
 
 {"peers", CONF_SECTION, .help = "Peers that clients may reach. The longest prefix that holds the "
 	"peer decides; at equal length deny wins. Private, shared, documentation and benchmark "
-	"addresses are denied unless allowed here; loopback, link-local, multicast and reserved "
-	"addresses are never reached. Of own addresses relay ports are, by `peers.hairpin`, and "
-	"programs of this machine where an entry of `peers.allow` is such an address of a "
-	"`packet:` port, alone (the first such entry takes a restart). These go by the port `lo`."},
+	"addresses, gateways, the anycast addresses of own IPv6 subnets and what clouds answer to "
+	"their instances are denied unless allowed here by the same or a longer prefix; loopback, "
+	"link-local, multicast and reserved addresses are never reached. Of own addresses relay "
+	"ports are, by `peers.hairpin`, and programs of this machine where an entry of "
+	"`peers.allow` is such an address of a `packet:` port, alone (the first such entry takes a "
+	"restart). These go by the port `lo`."},
 {"peers.allow", CONF_PREFIXES, MANY(conf, turn.allow, turn.nb_allow), RANGE(0, 65536),
 	.help = "Single addresses, `a-b` ranges and prefixes."},
 {"peers.deny", CONF_PREFIXES, MANY(conf, turn.deny, turn.nb_deny), RANGE(0, 65536),

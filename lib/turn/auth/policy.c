@@ -6,34 +6,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "auth/denied.h"
 #include "auth/oauth.h"
 #include "auth/realms.h"
 #include "peers.h"
 #include "secret.h"
-
-// These prefixes are denied unless the operator allows the same or a longer prefix. They are not on
-// the Internet, and would be reached inside the operator's network instead (IANA special-purpose
-// registries).
-static const char *const denied_by_default[] = {
-	"10.0.0.0/8", // RFC 1918
-	"172.16.0.0/12", "192.168.0.0/16",
-	"100.64.0.0/10", // carrier-grade NAT, RFC 6598
-	"192.0.0.0/24", // IETF protocol assignments
-	"192.0.2.0/24", // documentation, RFC 5737
-	"198.51.100.0/24", "203.0.113.0/24",
-	"192.88.99.0/24", // 6to4 relays, RFC 7526
-	"198.18.0.0/15", // benchmarking, RFC 2544
-	"::/8", // reserved: only other forms of IPv4 addresses, like ::ffff:0:0:0/96 of RFC 2765
-	"100::/64", // discard-only, RFC 6666
-	"100:0:0:1::/64", // dummy, RFC 9780
-	"2001::/23", // IETF protocol assignments
-	"2001:db8::/32", // documentation, RFC 3849
-	"3fff::/20", // documentation, RFC 9637
-	"5f00::/16", // segment routing, RFC 9602
-	"fc00::/7", // unique local, RFC 4193
-};
-
-#define NB_DENIED_BY_DEFAULT (sizeof(denied_by_default) / sizeof(denied_by_default[0]))
 
 // --- peers --------------------------------------------------------------------------------------
 
@@ -418,39 +395,58 @@ static uint32_t add_rules(struct prefixes_entry *to, const struct prefix *list, 
 	return nb;
 }
 
-static int add_builtin(struct prefixes_entry *to, const struct turn_config *c)
+// The anycast addresses of an own IPv6 subnet, which its routers answer: that of all routers (RFC
+// 4291 section 2.6.1; RFC 6164: a link of two has none) and the 128 highest (RFC 2526). Returns how
+// many prefixes these are.
+static uint32_t add_anycast(struct prefixes_entry *to, const struct prefix *subnet)
+{
+	const struct addr_range all = addr_prefix_range(subnet);
+	struct prefix anycast[] = {{.addr = all.lo, .len = 128}, {.addr = all.hi, .len = 128 - 7}};
+
+	if (addr_is_v4(&subnet->addr) || subnet->len > 126)
+		return 0;
+	if (subnet->len == 64)
+		anycast[1].addr.b[8] = 0xfd; // an identifier by EUI-64, of local scope
+	return add_rules(to, anycast, subnet->len <= anycast[1].len ? 2 : 1, POLICY_BUILTIN_DENY);
+}
+
+// Returns the end of what it has added; NULL: a prefix of ours is none.
+static struct prefixes_entry *add_builtin(struct prefixes_entry *to, const struct turn_config *c)
 {
 	for (uint32_t i = 0; i < c->nb_gateways; i++) {
 		const struct prefix host = {.addr = c->gateways[i], .len = 128};
 
 		to += add_rules(to, &host, 1, POLICY_BUILTIN_DENY);
 	}
-	for (size_t i = 0; i < NB_DENIED_BY_DEFAULT; i++) {
+	for (uint32_t i = 0; i < c->nb_local; i++)
+		to += add_anycast(to, &c->local[i].subnet);
+	for (size_t i = 0; i < nb_denied_by_default; i++) {
 		struct prefix prefix;
 
 		if (addr_prefix_parse(denied_by_default[i], &prefix) != 0)
-			return EINVAL;
+			return NULL;
 		to += add_rules(to, &prefix, 1, POLICY_BUILTIN_DENY);
 	}
-	return 0;
+	return to;
 }
 
 static int make_rules(struct turn_policy *p, const struct turn_config *c)
 {
-	const uint32_t builtin = c->nb_gateways + (uint32_t)NB_DENIED_BY_DEFAULT;
-	const size_t nb = (size_t)c->nb_deny + c->nb_deny_listed + c->nb_allow + builtin;
-	struct prefixes_entry *list = calloc(nb, sizeof(*list)), *to = list;
-	int err;
+	const size_t most = (size_t)c->nb_deny + c->nb_deny_listed + c->nb_allow + c->nb_gateways +
+		2 * (size_t)c->nb_local + nb_denied_by_default;
+	struct prefixes_entry *list = calloc(most, sizeof(*list)), *to = list;
 
 	if (list == NULL)
 		return ENOMEM;
 	to += add_rules(to, c->deny, c->nb_deny, POLICY_DENY);
 	to += add_rules(to, c->deny_listed, c->nb_deny_listed, POLICY_DENY);
 	to += add_rules(to, c->allow, c->nb_allow, POLICY_ALLOW);
-	err = add_builtin(to, c);
-	p->rules = err == 0 ? prefixes_make(list, (uint32_t)nb) : NULL;
+	to = add_builtin(to, c);
+	p->rules = to != NULL ? prefixes_make(list, (uint32_t)(to - list)) : NULL;
 	free(list);
-	return err == 0 && p->rules == NULL ? ENOMEM : err;
+	if (to == NULL)
+		return EINVAL;
+	return p->rules == NULL ? ENOMEM : 0;
 }
 
 uint32_t policy_percent(const struct turn_config *c, uint32_t given, uint32_t several)

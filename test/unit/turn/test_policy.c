@@ -14,6 +14,7 @@
 #include "addr_text.h"
 #include "policy_fixture.h"
 #include "test_rand.h"
+#include "auth/denied.h"
 #include "auth/policy.h"
 
 // The configuration of the issue, with a second own address, a public subnet, and a public gateway.
@@ -174,6 +175,33 @@ static const struct target {
 	{"5f00::1", TURN_PEER_DENY},
 	{"::1:0:0:1", TURN_PEER_DENY},
 	{"ff:ffff::1", TURN_PEER_DENY},
+	// anycast addresses of own subnets: of routers, and RFC 2526's
+	{"fd99::", TURN_PEER_DENY},
+	{"fd99::fdff:ffff:ffff:ff7f", TURN_PEER_ALLOW},
+	{"fd99::fdff:ffff:ffff:ff80", TURN_PEER_DENY},
+	{"fd99::fdff:ffff:ffff:ffff", TURN_PEER_DENY},
+	{"fd99::fe00:0:0:0", TURN_PEER_ALLOW},
+	// what clouds answer to their instances
+	{"168.63.129.15", TURN_PEER_ALLOW},
+	{"168.63.129.16", TURN_PEER_DENY},
+	{"168.63.129.17", TURN_PEER_ALLOW},
+	{"161.25.255.255", TURN_PEER_ALLOW},
+	{"161.26.0.0", TURN_PEER_DENY},
+	{"161.26.255.255", TURN_PEER_DENY},
+	{"161.27.0.0", TURN_PEER_ALLOW},
+	{"166.7.255.255", TURN_PEER_ALLOW},
+	{"166.8.0.0", TURN_PEER_DENY},
+	{"166.11.255.255", TURN_PEER_DENY},
+	{"166.12.0.0", TURN_PEER_ALLOW},
+	{"199.36.153.3", TURN_PEER_ALLOW},
+	{"199.36.153.4", TURN_PEER_DENY},
+	{"199.36.153.11", TURN_PEER_DENY},
+	{"199.36.153.12", TURN_PEER_ALLOW},
+	{"2600:2d00:2:1000::1", TURN_PEER_DENY},
+	{"2600:2d00:2:3000::1", TURN_PEER_ALLOW},
+	{"100.100.100.200", TURN_PEER_DENY},
+	{"192.0.0.192", TURN_PEER_DENY},
+	{"fd00:ec2::254", TURN_PEER_DENY},
 	// everyone else, and what the operator allows
 	{"8.8.8.8", TURN_PEER_ALLOW},
 	{"8.8.8.16", TURN_PEER_ALLOW},
@@ -314,10 +342,62 @@ static void test_equal_length(void **state)
 	turn_policy_free(p);
 }
 
-static const char *const builtin[] = {"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16",
-	"100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24",
-	"192.88.99.0/24", "198.18.0.0/15", "::/8", "100::/64", "100:0:0:1::/64", "2001::/23",
-	"2001:db8::/32", "3fff::/20", "5f00::/16", "fc00::/7"};
+// Who allows a prefix for the sake of his peers opens no cloud's services in it, nor an anycast
+// address of his own subnet; who names them does.
+static void test_services(void **state)
+{
+	static const char *const services[] = {"168.63.129.16", "161.26.0.10", "166.9.1.1",
+		"100.100.100.200", "100.100.2.136", "100.100.2.138", "192.0.0.192", "199.36.153.10",
+		"fd00:ec2::254", "fd20:ce::254", "fd00:c1::a9fe:a9fe", "fd00:42::42",
+		"fd99::", "fd99::fdff:ffff:ffff:fffe"};
+	struct prefix wide[] = {addr_text_prefix("0.0.0.0/0"), addr_text_prefix("100.64.0.0/10"),
+		addr_text_prefix("192.0.0.0/24"), addr_text_prefix("fc00::/7"),
+		addr_text_prefix("fd99::/64")};
+	struct prefix named[sizeof(services) / sizeof(services[0])];
+	struct policy_fixture_box b;
+	struct turn_policy *p[2];
+
+	box_init(&b);
+	for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++)
+		named[i] = addr_text_prefix(services[i]);
+	b.c.allow = wide;
+	b.c.nb_allow = sizeof(wide) / sizeof(wide[0]);
+	p[0] = policy_fixture_create(&b.c);
+	b.c.allow = named;
+	b.c.nb_allow = sizeof(named) / sizeof(named[0]);
+	p[1] = policy_fixture_create(&b.c);
+	for (size_t i = 0; i < sizeof(services) / sizeof(services[0]); i++) {
+		const struct addr a = addr_text(services[i]);
+
+		if (policy_fixture_judge(p[0], a) != TURN_PEER_DENY ||
+			policy_fixture_judge(p[1], a) != TURN_PEER_ALLOW)
+			fail_msg("%s", services[i]);
+	}
+	assert_int_equal(policy_fixture_judge(p[0], addr_text("100.100.100.201")), TURN_PEER_ALLOW);
+	turn_policy_free(p[0]);
+	turn_policy_free(p[1]);
+}
+
+// A link of two routers has no anycast address of its own, a longer subnet than /121 none reserved.
+static void test_anycast(void **state)
+{
+	struct policy_fixture_box b;
+	struct turn_policy *p;
+
+	box_init(&b);
+	b.local[4] = (struct turn_local){addr_text("2a00::1"), addr_text_prefix("2a00::/127")};
+	b.local[5] = (struct turn_local){addr_text("2a01::11"), addr_text_prefix("2a01::10/124")};
+	p = policy_fixture_create(&b.c);
+	assert_int_equal(policy_fixture_judge(p, addr_text("2a00::")), TURN_PEER_ALLOW);
+	assert_int_equal(policy_fixture_judge(p, addr_text("2a01::10")), TURN_PEER_DENY);
+	assert_int_equal(policy_fixture_judge(p, addr_text("2a01::1f")), TURN_PEER_ALLOW);
+	turn_policy_free(p);
+	b.local[4] = (struct turn_local){addr_text("2a00::1"), addr_text_prefix("2a00::/112")};
+	p = policy_fixture_create(&b.c);
+	assert_int_equal(policy_fixture_judge(p, addr_text("2a00::ff7f")), TURN_PEER_ALLOW);
+	assert_int_equal(policy_fixture_judge(p, addr_text("2a00::ff80")), TURN_PEER_DENY);
+	turn_policy_free(p);
+}
 
 #define NB_RULES 600
 
@@ -344,8 +424,8 @@ static bool naive_allows(const struct turn_config *c, const struct addr *a)
 		weigh(&v, &c->deny[i], a, 0);
 	for (uint32_t i = 0; i < c->nb_allow; i++)
 		weigh(&v, &c->allow[i], a, 1);
-	for (size_t i = 0; i < sizeof(builtin) / sizeof(builtin[0]); i++) {
-		const struct prefix p = addr_text_prefix(builtin[i]);
+	for (size_t i = 0; i < nb_denied_by_default; i++) {
+		const struct prefix p = addr_text_prefix(denied_by_default[i]);
 
 		weigh(&v, &p, a, 2);
 	}
@@ -521,6 +601,8 @@ int main(void)
 		cmocka_unit_test(test_never_is_never),
 		cmocka_unit_test(test_encodings_property),
 		cmocka_unit_test(test_equal_length),
+		cmocka_unit_test(test_services),
+		cmocka_unit_test(test_anycast),
 		cmocka_unit_test(test_longest_match),
 		cmocka_unit_test(test_users),
 		cmocka_unit_test(test_bad_users),
