@@ -515,8 +515,8 @@ static const struct conf_key rows[] = {
 
 {"limits.requests", CONF_NUMBER, ONE(conf, requests), RANGE(1, 32), .def = "8",
 	.help = "STUN and TURN requests that a worker which relays answers before it turns to its "
-	"queues again, a few microseconds each; the others wait. While a queue gives full bursts "
-	"nearly all of them wait."},
+	"queues again, a few microseconds each; the others wait. Each 256 bytes that one has count "
+	"as another one. While a queue gives full bursts nearly all of them wait."},
 
 {"nat-discovery", CONF_SECTION, .help = "NAT behaviour discovery (RFC 5780): Binding requests over "
 	"UDP may ask to be answered from the other address, the other port, or to another port of "

@@ -25,6 +25,7 @@
 #define STRANGERS_TURN 4 // while both wait, one request in so many is a stranger's
 #define PRESSED_ROUNDS 32
 #define RELAYING_MS 1000 // a worker that relays is one that has within this time
+#define COST_BYTES 256 // of a request; so many more count as another one
 #define KIND 1u // the bit of a tag that tells a request
 
 _Static_assert(BACKLOG_BURST == DP_BURST, "what a queue gives at most");
@@ -327,6 +328,13 @@ static struct backlog_queue *next(struct backlog *b)
 	return b->turn < STRANGERS_TURN - 1 ? known : strangers;
 }
 
+// What a request takes of the budget. A CreatePermission may name a hundred peers, or one a hundred
+// times: its length tells what it costs.
+static unsigned int cost(const struct backlog_queue *q)
+{
+	return 1 + mbuf_meta_of(q->ring[q->head])->datagram.len / COST_BYTES;
+}
+
 unsigned int backlog_fill(struct worker *w)
 {
 	struct backlog *b = &w->backlog;
@@ -343,9 +351,10 @@ unsigned int backlog_fill(struct worker *w)
 		struct rte_mbuf *m;
 
 		if (asks(q)) {
-			if (left-- == 0)
+			if (left == 0)
 				break;
-			b->turn = q == &b->queue[BACKLOG_KNOWN] ? b->turn + 1 : 0;
+			left -= RTE_MIN(left, cost(q));
+			b->turn = q == &b->queue[BACKLOG_KNOWN] ? b->turn + cost(q) : 0;
 		}
 		m = pop(w, q);
 		w->burst.turn.view[w->burst.n] = mbuf_meta_of(m)->datagram;

@@ -478,6 +478,34 @@ static void test_pressed(void **state)
 	world_close(&world);
 }
 
+// A request that names a peer a hundred times counts as as many as it takes the time of.
+static void test_long(void **state)
+{
+	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1, .requests = 8};
+	unsigned int answers = 0;
+
+	open(&s, 1);
+	for (unsigned int i = 0; i < PACE; i++) {
+		world_client(&world, &storm[i], "10.99.0.22", (uint16_t)(41000 + i));
+		assert_int_equal(client_allocate(&world, &storm[i], 4), 0);
+	}
+	for (unsigned int i = 0; i < PACE; i++) {
+		client_begin(&world, &storm[i], STUN_CREATE_PERMISSION);
+		for (unsigned int n = 0; n < 105; n++)
+			stun_put_xor_addr(&storm[i].w, STUN_XOR_PEER_ADDRESS, &peer);
+		sign(&storm[i]);
+		post(&storm[i]);
+	}
+	while (answers < PACE) {
+		const unsigned int n = round_with_call();
+
+		assert_in_range(n, 1, 2); // 1,400 bytes each count six times
+		answers += n;
+	}
+	assert_int_equal(world_drops(&world), 0);
+	world_close(&world);
+}
+
 // Packets that wait when it ends go back to the pool.
 static void test_stop(void **state)
 {
@@ -509,6 +537,7 @@ int main(void)
 		cmocka_unit_test(test_rooms),
 		cmocka_unit_test(test_known_full),
 		cmocka_unit_test(test_pressed),
+		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_stop),
 	};
 
