@@ -22,6 +22,11 @@ uint64_t turn_icmp_user(const struct turn_shard *s, uint32_t slot)
 	return cold_at(s, slot)->quota_user;
 }
 
+uint32_t turn_icmp_sibling(const struct turn_shard *s, uint32_t slot)
+{
+	return alloc_sibling(s, slot);
+}
+
 bool turn_icmp_allows(struct turn_shard *s, uint32_t slot)
 {
 	static const struct addr none;

@@ -34,5 +34,7 @@ uint16_t turn_icmp_indication(
 	struct turn_shard *s, const struct turn_icmp *e, uint8_t out[TURN_ICMP_LEN_MAX]);
 // Whose a live allocation is: a keyed hash, the same for all of a user's.
 uint64_t turn_icmp_user(const struct turn_shard *s, uint32_t slot);
+// The other one of a client's dual allocation, or TURN_NONE.
+uint32_t turn_icmp_sibling(const struct turn_shard *s, uint32_t slot);
 // Takes one from limits.icmp of a live allocation; false when there is none left.
 bool turn_icmp_allows(struct turn_shard *s, uint32_t slot);

@@ -5,7 +5,8 @@
 // What is known is known of one allocation's packets alone: from its relayed transport address to a
 // peer's address, or from a listener to its client. So nobody has another's path made short. While
 // nothing is known nobody looks at the table. What is learnt takes away the note of the one line
-// that it is about, which gets none, and so does not vouch, as long as the entry lives.
+// that it is about (of both of a dual allocation, where it is about their client), which gets none,
+// and so does not vouch, as long as the entry lives.
 #include <errno.h>
 
 #include <rte_malloc.h>
@@ -112,6 +113,7 @@ void path_mtu_learn(
 	const uint16_t mtu = pmtu_reported(addr_is_v4(&e->src.addr), e->mtu, e->len);
 	const struct pmtu_flow flow = flow_of(w, &e->src, &e->dst);
 	struct addr via;
+	uint32_t other;
 	uint8_t port;
 
 	if (mtu == PMTU_NONE || !nexthop_find(w->hot, &e->src.addr, &e->dst.addr, &port, &via) ||
@@ -122,5 +124,8 @@ void path_mtu_learn(
 	if (!pmtu_lower(&w->pmtu, &flow, mtu, w->now_ms))
 		return;
 	w->lines[slot].hop[to] = 0;
+	other = to == TURN_FROM_CLIENT ? turn_icmp_sibling(w->shard, slot) : TURN_NONE;
+	if (other != TURN_NONE) // both send to the client, by one path
+		w->lines[other].hop[to] = 0;
 	w->live.path_mtus++;
 }
