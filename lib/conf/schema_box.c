@@ -211,18 +211,19 @@ SERVER("drain.alternates")
 {"neighbours.entries", CONF_NUMBER, ONE(conf, neigh_entries), RANGE(16, 65535), .def = "4096",
 	.help = "Neighbours known at a time."},
 {"neighbours.held", CONF_NUMBER, ONE(conf, neigh_held), RANGE(1, 65535), .def = "1024",
-	.help = "Packets held in all until a neighbour answers."},
+	.help = "Packets held in all until a neighbour answers. A share of `ask-rate` may hold a "
+	"quarter of the room that is left."},
 {"neighbours.held-each", CONF_NUMBER, ONE(conf, neigh_held_each), RANGE(1, 1024), .def = "16",
 	.help = "Packets held for one neighbour."},
 {"neighbours.ask-rate", CONF_NUMBER, ONE(conf, neigh_ask_rate), RANGE(0, 1000000), .def = "1000",
 	.help = "Questions (ARP and ND) a second, of all workers, for addresses that nobody has "
 	"answered for yet; 0 = no limit. Half is for clients on the link that are to be answered, "
-	"half for peers on the link. Either half is cut into eight shares, by the client's address "
-	"(IPv6: /64), each of which has a second's worth at once: a client that asks for many "
-	"spends one share. Past it packets are dropped and counted as `neighbour-rate`. Known "
-	"neighbours and gateways are asked again without it. Neighbours whose address another host "
-	"claims are asked once a second each, and out of a share of their own, a sixteenth of the "
-	"rate more."},
+	"half for peers on the link. Either half is cut into eight shares, the one by the client's "
+	"address (IPv6: /64), the other by user, each of which has a second's worth at once: a "
+	"user who asks for many spends one share. Past it packets are dropped and counted as "
+	"`neighbour-rate`. Known neighbours and gateways are asked again without it. Neighbours "
+	"whose address another host claims are asked once a second each, and out of a share of "
+	"their own, a sixteenth of the rate more."},
 
 {"fragments", CONF_SECTION, .help = "Datagrams of clients and peers that come in fragments of IP. "
 	"They are put together and relayed whole, or in fragments again where they are longer than "

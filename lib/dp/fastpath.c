@@ -25,6 +25,7 @@
 #include "stun.h"
 #include "turn.h"
 #include "turn_config.h"
+#include "turn_icmp.h"
 #include "turn_line.h"
 #include "turn_mark.h"
 #include "turn_meter.h"
@@ -136,7 +137,8 @@ static void line_way(struct worker *w, struct turn_line *l, unsigned int to)
 	const uint16_t sport = to == TURN_FROM_PEER ? l->relay_port : src->port;
 	const struct endpoint from = {src->addr, be16(sport)};
 	const struct endpoint at = {l->end[to], turn_mark_port(l->mark[to])};
-	const struct nexthop_way way = {&src->addr, &l->end[to], &l->end[TURN_FROM_CLIENT]};
+	const struct nexthop_way way = {&src->addr, &l->end[to], &l->end[TURN_FROM_CLIENT],
+		turn_icmp_user(w->shard, (uint32_t)(l - w->lines))};
 	uint16_t neigh;
 	uint8_t port;
 

@@ -22,6 +22,7 @@
 #include "stun.h"
 #include "turn.h"
 #include "turn_drop.h"
+#include "turn_icmp.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
 #include "worker.h"
@@ -153,7 +154,7 @@ static unsigned int aim_inside(
 unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *way)
 {
 	const struct turn_path *path = &way->path;
-	const struct nexthop_way to = {&path->src.addr, &path->dst.addr, way->client};
+	struct nexthop_way to = {&path->src.addr, &path->dst.addr, way->client, 0};
 	const struct local_addr *inside;
 	unsigned int reason;
 
@@ -168,6 +169,7 @@ unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *way)
 	inside = local_addrs_find(w->local, &path->dst.addr);
 	if (inside != NULL)
 		return aim_inside(w, way, inside);
+	to.user = turn_icmp_user(w->shard, way->from);
 	reason = nexthop_resolve(w, &to, &way->place, &way->neigh);
 	if (reason == DP_SENT && path->hop != NULL && !path_mtu_lowered(w, &path->src, &path->dst))
 		*path->hop = neigh_note(w->neigh, way->neigh);
@@ -297,7 +299,7 @@ void rewrite_answer(struct worker *w, struct rte_mbuf *m, uint8_t listener,
 	const struct source *from = fastpath_listener_source(w, listener);
 	const struct endpoint src = {from->addr, __builtin_bswap16(from->port)};
 	const struct net_ip ip = {.tos = from->tos, .ttl = REPLY_TTL, .id = rewrite_ip_id(w)};
-	const struct nexthop_way to = {&src.addr, &client->addr, &client->addr};
+	const struct nexthop_way to = {&src.addr, &client->addr, &client->addr, 0};
 	uint8_t *payload = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT, *frame;
 	struct rewrite_way way = {.neigh = NEIGH_NONE};
 	const unsigned int reason = nexthop_resolve(w, &to, &way.place, &way.neigh);

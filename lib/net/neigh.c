@@ -10,6 +10,8 @@
 #define OWNER_MS 250
 // Bound on the entries that one call looks at in one queue.
 #define WORK 64
+// A share may hold one part in so many of the room that is left.
+#define HELD_PART 4
 // How far a queue is searched for an entry that may be given to another target.
 #define REUSE_SEARCH 16
 
@@ -50,6 +52,7 @@ struct entry {
 struct held {
 	void *packet;
 	uint16_t next;
+	uint8_t share;
 };
 
 struct neigh_table {
@@ -63,6 +66,7 @@ struct neigh_table {
 	uint16_t head[NB_QUEUES], tail[NB_QUEUES];
 	uint16_t free_held;
 	uint16_t nb_held;
+	uint16_t held_by[NEIGH_SHARE_NONE + 1]; // of nb_held, by share
 };
 
 // --- memory --------------------------------------------------------------------------------------
@@ -318,10 +322,10 @@ static uint16_t make(struct neigh_table *t, uint64_t hash, const struct addr *ta
 }
 
 uint16_t neigh_use_for(struct neigh_table *t, const struct addr *target, uint8_t port,
-	const struct addr *asker, uint64_t now_ms)
+	const struct neigh_asker *asker, uint64_t now_ms)
 {
 	const uint64_t hash = hash_addr(&t->key, target, port);
-	const uint8_t share = neigh_shares_of(&t->shares, &t->key, asker, target);
+	const uint8_t share = neigh_shares_of(&t->key, asker, target);
 	uint16_t i = find(t, hash, target, port);
 
 	if (i != NEIGH_NONE) {
@@ -361,15 +365,30 @@ const uint8_t *neigh_mac(struct neigh_table *t, uint16_t index, uint64_t now_ms)
 
 // --- held packets --------------------------------------------------------------------------------
 
+unsigned int neigh_room(const struct neigh_table *t, uint16_t index)
+{
+	const struct entry *e = &t->entry[index];
+	const unsigned int each = t->config.held_each - e->nb_held;
+	unsigned int all = t->config.held_total - t->nb_held, by = t->held_by[e->share];
+
+	if (e->state != NEIGH_INCOMPLETE)
+		return 0;
+	// Taking n more leaves all - n, of which by + n may be a quarter.
+	if (e->share != NEIGH_SHARE_NONE)
+		all = all > HELD_PART * by ? (all - HELD_PART * by + HELD_PART) / (HELD_PART + 1)
+					   : 0;
+	return each < all ? each : all;
+}
+
 bool neigh_hold(struct neigh_table *t, uint16_t index, void *packet)
 {
 	struct entry *e = &t->entry[index];
 	const uint16_t h = t->free_held;
 
-	if (e->state != NEIGH_INCOMPLETE || h == NEIGH_NONE || e->nb_held >= t->config.held_each)
+	if (neigh_room(t, index) == 0)
 		return false;
 	t->free_held = t->held[h].next;
-	t->held[h] = (struct held){packet, NEIGH_NONE};
+	t->held[h] = (struct held){packet, NEIGH_NONE, e->share};
 	if (e->nb_held == 0)
 		e->first_held = h;
 	else
@@ -377,18 +396,8 @@ bool neigh_hold(struct neigh_table *t, uint16_t index, void *packet)
 	e->last_held = h;
 	e->nb_held++;
 	t->nb_held++;
+	t->held_by[e->share]++;
 	return true;
-}
-
-unsigned int neigh_room(const struct neigh_table *t, uint16_t index)
-{
-	const struct entry *e = &t->entry[index];
-	const unsigned int each = t->config.held_each - e->nb_held;
-	const unsigned int all = t->config.held_total - t->nb_held;
-
-	if (e->state != NEIGH_INCOMPLETE)
-		return 0;
-	return each < all ? each : all;
 }
 
 unsigned int neigh_held(struct neigh_table *t, uint16_t index, void **packets, unsigned int max)
@@ -403,7 +412,8 @@ unsigned int neigh_held(struct neigh_table *t, uint16_t index, void **packets, u
 
 		packets[n++] = t->held[h].packet;
 		e->first_held = t->held[h].next;
-		t->held[h] = (struct held){NULL, t->free_held};
+		t->held_by[t->held[h].share]--;
+		t->held[h] = (struct held){NULL, t->free_held, 0};
 		t->free_held = h;
 		e->nb_held--;
 		t->nb_held--;

@@ -6,19 +6,22 @@
 // many questions a second.
 #define QUESTION (UINT64_C(1000) * NEIGH_SHARES)
 
-uint8_t neigh_shares_of(const struct neigh_shares *s, const struct hash_key *key,
-	const struct addr *asker, const struct addr *target)
+uint8_t neigh_shares_of(
+	const struct hash_key *key, const struct neigh_asker *asker, const struct addr *target)
 {
 	const unsigned int half = NEIGH_SHARES / 2;
 	struct addr a;
 
-	if (asker == NULL || s->asks == 0)
+	if (asker == NULL)
 		return NEIGH_SHARE_NONE;
-	a = *asker;
+	a = *asker->client;
 	if (!addr_is_v4(&a))
 		a.d[1] = 0;
-	return (uint8_t)(hash_addr(key, &a, NEIGH_SHARES) % half +
-		(addr_eq(asker, target) ? 0 : half));
+	if (addr_eq(asker->client, target))
+		return (uint8_t)(hash_addr(key, &a, NEIGH_SHARES) % half);
+	if (asker->user != 0)
+		a = (struct addr){.d = {asker->user, 0}};
+	return (uint8_t)(hash_addr(key, &a, NEIGH_SHARES) % half + half);
 }
 
 // All questions that it may take to find a target are paid for at once, so that the bound holds for

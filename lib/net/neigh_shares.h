@@ -21,8 +21,9 @@ struct neigh_shares {
 	struct neigh_share one[NEIGH_SHARE_NONE];
 };
 
-uint8_t neigh_shares_of(const struct neigh_shares *s, const struct hash_key *key,
-	const struct addr *asker, const struct addr *target);
+// Whose share: never NEIGH_SHARE_NONE for an asker, whether asks has a bound or not.
+uint8_t neigh_shares_of(
+	const struct hash_key *key, const struct neigh_asker *asker, const struct addr *target);
 // Pays for NEIGH_TRIES questions, or says that there is too little left.
 bool neigh_shares_pay(struct neigh_shares *s, uint8_t share, uint64_t now_ms);
 // Gives back questions that were paid for and not asked.

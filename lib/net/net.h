@@ -240,23 +240,32 @@ struct neigh_table *neigh_create(
 // Index of the entry for target on port, made (INCOMPLETE, to be asked at once) when there is none;
 // NEIGH_NONE when the table is full of entries in use. Only for gateways and on-link targets.
 uint16_t neigh_use(struct neigh_table *t, const struct addr *target, uint8_t port, uint64_t now_ms);
-// The same on behalf of somebody: if his share of neigh_config.asks allows no question now, the
-// result is NEIGH_REFUSED for a target that has no entry. Half of the NEIGH_SHARES are for clients
-// that are asked for because they are to be answered (asker and target are the same), half for whom
-// they want to reach. In each half the address (the /64 for IPv6) says which share, under the key.
-// So nobody who has one address takes more than one share. Known targets and gateways are asked
+// On whose account a neighbour is asked for.
+struct neigh_asker {
+	const struct addr *client; // who may be the target himself
+	uint64_t user; // a hash, the same for all of a user's allocations; 0 = none is known
+};
+
+// The same on behalf of somebody (NULL = nobody): if his share of neigh_config.asks allows no
+// question now, the result is NEIGH_REFUSED for a target that has no entry. Half of the
+// NEIGH_SHARES are for clients that are asked for because they are to be answered (client and
+// target are the same), half for whom users want to reach. In the one half the address (the /64 for
+// IPv6) says which share, in the other the user, or the address where there is none, under the key.
+// So nobody who has many addresses takes more than one share of the second. What is held until
+// targets answer is counted by share as well (neigh_hold). Known targets and gateways are asked
 // again without a share. Known targets that somebody else claims have a share of their own, which
 // is a sixteenth of asks more.
 #define NEIGH_SHARES 16
 uint16_t neigh_use_for(struct neigh_table *t, const struct addr *target, uint8_t port,
-	const struct addr *asker, uint64_t now_ms);
+	const struct neigh_asker *asker, uint64_t now_ms);
 // The entry is never given to another target, whatever its state. This is for the few gateways:
 // nothing else would keep a scan from taking the entry of one that is STALE or FAILED, and then
 // every place that comes free.
 void neigh_keep(struct neigh_table *t, uint16_t index);
 // MAC of an entry when it is usable, else NULL. Notes the use (a STALE entry goes to PROBE).
 const uint8_t *neigh_mac(struct neigh_table *t, uint16_t index, uint64_t now_ms);
-// Holds a packet until the entry resolves; false when a bound is reached or it has FAILED.
+// Holds a packet until the entry resolves; false when a bound is reached or it has FAILED. One
+// share may hold a quarter of the room that is left: never all of it.
 bool neigh_hold(struct neigh_table *t, uint16_t index, void *packet);
 // How many packets neigh_hold would take for an entry now.
 unsigned int neigh_room(const struct neigh_table *t, uint16_t index);

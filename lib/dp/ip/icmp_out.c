@@ -48,7 +48,7 @@ static bool may_send(struct worker *w, const struct addr *to)
 static void report(struct worker *w, const struct rte_mbuf *m, const struct net_frame *f,
 	struct net_icmp_report *r)
 {
-	const struct nexthop_way way = {&f->dst, &f->src, &f->src};
+	const struct nexthop_way way = {&f->dst, &f->src, &f->src, 0};
 	const uint8_t *packet = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->l3_off);
 	struct rte_mbuf *error;
 	uint16_t neigh;

@@ -39,11 +39,12 @@ bool nexthop_find(const struct hot *h, const struct addr *src, const struct addr
 unsigned int nexthop_resolve(
 	struct worker *w, const struct nexthop_way *to, uint8_t *port, uint16_t *neigh)
 {
+	const struct neigh_asker asker = {to->client, to->user};
 	struct addr via;
 
 	if (!nexthop_find(w->hot, to->src, to->dst, port, &via))
 		return DP_DROP_NO_ROUTE;
-	*neigh = neigh_use_for(w->neigh, &via, *port, to->client, w->now_ms);
+	*neigh = neigh_use_for(w->neigh, &via, *port, &asker, w->now_ms);
 	if (*neigh == NEIGH_REFUSED)
 		return DP_DROP_NEIGH_RATE;
 	return *neigh != NEIGH_NONE ? DP_SENT : DP_DROP_NEIGH_FULL;

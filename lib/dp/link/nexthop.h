@@ -16,9 +16,10 @@ struct worker;
 bool nexthop_find(const struct hot *h, const struct addr *src, const struct addr *dst,
 	uint8_t *port, struct addr *via);
 // From one of our addresses to a destination, on account of a client, who may be the destination
-// himself: if the neighbour has to be asked for, that is taken from the client's share.
+// himself, and of his user: if the neighbour has to be asked for, that is taken from their share.
 struct nexthop_way {
 	const struct addr *src, *dst, *client;
+	uint64_t user; // turn_icmp_user, 0 = there is no allocation
 };
 // Finds the entry of the neighbour on the way, and the port. DP_SENT or a reason.
 unsigned int nexthop_resolve(

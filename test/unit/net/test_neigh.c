@@ -390,12 +390,14 @@ static struct addr client(uint32_t n)
 static unsigned int ask_for(
 	struct neigh_table *t, uint32_t from, uint32_t nb, const struct addr *asker, uint64_t now)
 {
+	const struct neigh_asker by = {asker, 0};
 	unsigned int refused = 0;
 
 	for (uint32_t n = from; n < from + nb; n++) {
 		const struct addr a = host(n);
 
-		refused += neigh_use_for(t, &a, PORT, asker, now) == NEIGH_REFUSED;
+		refused += neigh_use_for(t, &a, PORT, asker != NULL ? &by : NULL, now) ==
+			NEIGH_REFUSED;
 	}
 	return refused;
 }
@@ -475,6 +477,74 @@ static void test_share_v6(void **state)
 	free(t);
 }
 
+// A user is one, however many addresses he has; others of his addresses are others.
+static void test_share_of_users(void **state)
+{
+	struct neigh_table *t = make(&(struct neigh_config){.asks = 1600});
+	unsigned int got = 0, others = 0;
+
+	for (uint32_t n = 0; n < 500; n++) {
+		const struct addr a = host(n), from = client(n % 100);
+		const struct neigh_asker by = {&from, 4711};
+
+		got += neigh_use_for(t, &a, PORT, &by, 1000) != NEIGH_REFUSED;
+	}
+	assert_int_equal(got, 33);
+	for (uint64_t user = 1; user < 100; user++) {
+		const struct addr a = host(1000 + (uint32_t)user), from = client(0);
+		const struct neigh_asker by = {&from, user};
+
+		others += neigh_use_for(t, &a, PORT, &by, 1000) != NEIGH_REFUSED;
+	}
+	assert_in_range(others, 70, 98); // seven of eight
+	free(t);
+}
+
+// Those who send to many that do not answer fill no more than is theirs to fill: whoever has
+// another share finds room.
+static void test_held_by_share(void **state)
+{
+	struct neigh_table *t = make_default();
+	static int packet;
+	unsigned int least = UINT16_MAX, held = 0;
+
+	for (unsigned int hogs = 0; hogs < 7; hogs++) {
+		for (uint32_t n = 0; n < 200; n++) {
+			const struct addr a = host(1000 * hogs + n), from = client(n);
+			const struct neigh_asker by = {&from, 1 + hogs};
+			const uint16_t i = neigh_use_for(t, &a, PORT, &by, 1000);
+
+			for (unsigned int k = 0; k < 16 && neigh_hold(t, i, &packet); k++)
+				held++;
+		}
+	}
+	assert_int_equal(neigh_held_total(t), held);
+	assert_in_range(held, 500, 1000);
+	for (uint32_t n = 0; n < 64; n++) { // who is to be answered
+		const struct addr a = host(50000 + n);
+		const struct neigh_asker by = {&a, 0};
+		const uint16_t i = neigh_use_for(t, &a, PORT, &by, 1000);
+
+		least = neigh_room(t, i) < least ? neigh_room(t, i) : least;
+		if (n % 8 == 0)
+			assert_true(neigh_hold(t, i, &packet));
+	}
+	assert_in_range(least, 4, 16);
+	// what is taken back makes room again
+	for (uint64_t now = 1000; now < 6000; now += 1) {
+		void *out[16];
+		unsigned int got;
+
+		tick(t, now);
+		for (unsigned int i = 0; i < due.nb_failed; i++)
+			while ((got = neigh_held(t, due.failed[i], out, 16)) > 0)
+				held -= got;
+	}
+	assert_int_equal(held, (unsigned int)-8);
+	assert_int_equal(neigh_held_total(t), 0);
+	free(t);
+}
+
 // What was not asked for in the end is given back; a failure is paid for again, but not a
 // gateway's.
 static void test_share_back(void **state)
@@ -502,7 +572,9 @@ static void test_share_back(void **state)
 	ask_for(t, 3, 1, &one, t0 + 5200); // no question to be had
 	tick(t, t0 + 5200);
 	assert_int_equal(due.nb_asks, 0);
-	neigh_keep(t, neigh_use_for(t, (struct addr[]){host(3)}, PORT, &one, t0 + 5201));
+	neigh_keep(t,
+		neigh_use_for(t, (struct addr[]){host(3)}, PORT, &(struct neigh_asker){&one, 0},
+			t0 + 5201));
 	ask_for(t, 3, 1, &one, t0 + 5202);
 	tick(t, t0 + 5202);
 	assert_int_equal(due.nb_asks, 1);
@@ -589,6 +661,8 @@ int main(void)
 		cmocka_unit_test(test_share),
 		cmocka_unit_test(test_share_of_others),
 		cmocka_unit_test(test_share_v6),
+		cmocka_unit_test(test_share_of_users),
+		cmocka_unit_test(test_held_by_share),
 		cmocka_unit_test(test_share_back),
 		cmocka_unit_test(test_property),
 	};
