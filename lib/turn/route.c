@@ -499,7 +499,7 @@ static void path_to_client(struct turn_shard *s, uint32_t slot, struct turn_path
 
 	out->src = s->listener[line_listener(l)].at;
 	out->dst = (struct endpoint){l->end[TURN_FROM_CLIENT], line_port(l, TURN_FROM_CLIENT)};
-	out->hop = &l->hop[TURN_FROM_CLIENT];
+	out->hop = turn_has_roamed(s, slot) ? NULL : &l->hop[TURN_FROM_CLIENT];
 }
 
 static void path_to_peer(struct turn_shard *s, uint32_t slot, struct turn_path *out)

@@ -105,6 +105,9 @@ bool turn_shard_inside(
 	const struct turn_shard *s, uint32_t slot, const struct addr *own, enum turn_inside way);
 // The lines of all slots; the pointer is good as long as the shard.
 struct turn_line *turn_shard_lines(struct turn_shard *s);
+// Whether a live allocation has moved (relay.mobility), as far as is known after a restart. What
+// goes to its client loses more hops than one, and no line vouches for it.
+bool turn_has_roamed(const struct turn_shard *s, uint32_t slot);
 // What makes the transaction ids of its Data indications; good for as long.
 struct turn_tids *turn_shard_tids(struct turn_shard *s);
 

@@ -6,11 +6,13 @@
 #include "datapath.h"
 #include "drop_of.h"
 #include "fastpath.h"
+#include "ip/hops.h"
 #include "ip/icmp_out.h"
 #include "ip/path_mtu.h"
 #include "rewrite.h"
 #include "turn.h"
 #include "turn_mark.h"
+#include "turn_shard.h"
 #include "worker.h"
 
 // What the client of a live allocation speaks: its line names the listener.
@@ -94,6 +96,8 @@ static void forward_sealed(struct worker *w, struct rte_mbuf *m, const struct tu
 void client_forward(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	struct rewrite_way *way, struct rewrite *r)
 {
+	if (unlikely(turn_has_roamed(w->shard, v->slot)))
+		hops_spend(m, v);
 	switch (transport_of_slot(w, v->slot)) {
 	case CLIENT_UDP:
 		rewrite_forward(w, m, v, way, r);

@@ -70,6 +70,7 @@ void mobile_take_up(
 	mobile_begin(s, slot, source);
 	m->handle = handle;
 	m->serial = m->before = serial;
+	m->roamed = source != quota_source(s->quota, &alloc_at(s, slot)->end[TURN_FROM_CLIENT]);
 	chain_add(s, slot);
 	state_moved(s, slot);
 }
@@ -255,6 +256,7 @@ void mobile_move(struct turn_shard *s, uint32_t slot, uint64_t stream)
 	path_remove(s, m->path);
 	m->path = TURN_NONE;
 	m->lost_ms = 0;
+	m->roamed = true;
 	alloc_move(s, slot, &v);
 	if (s->moved != NULL) {
 		s->moved(s->ctx, slot, stream);
@@ -263,6 +265,13 @@ void mobile_move(struct turn_shard *s, uint32_t slot, uint64_t stream)
 	}
 	s->stats.moves++;
 	tell_roamed(s, slot, &(struct endpoint){before.src, before.src_port});
+}
+
+bool turn_has_roamed(const struct turn_shard *s, uint32_t slot)
+{
+	const struct mobile *m = mobile_of(s, slot);
+
+	return m != NULL && m->roamed;
 }
 
 void mobile_used(struct turn_shard *s, uint32_t slot, const struct turn_view *v)

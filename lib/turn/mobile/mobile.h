@@ -25,6 +25,7 @@ struct mobile {
 	// are in a chain. Slots and 1; 0 = the end.
 	uint32_t heirs; // the chain of this slot's handles
 	uint32_t next; // in the chain that this record is in
+	bool roamed; // it has moved, as far as is known after a restart
 };
 _Static_assert(sizeof(struct mobile) == 56, "one for each relay port");
 

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two servers that are each other's peers, and a client who closes a cycle: it makes an allocation
+// on the second through that on the first, and moves the first one to the relayed address of the
+// second. What goes round ends after a few datagrams.
+#include "bytes.h"
+#include "drop_of.h"
+#include "dp_world.h"
+
+#define CHANNEL 0x4000
+
+static struct dp_world world;
+
+static void with_mobility(struct dp_world *w)
+{
+	w->conf.turn.mobility = true;
+	w->conf.turn.pools.moves = 16;
+}
+
+// Allocates with a ticket. Returns its length.
+static uint16_t allocate(struct world_client *c, bool is_v4, uint8_t ticket[64])
+{
+	int family;
+
+	client_begin(&world, c, STUN_ALLOCATE);
+	stun_put_u32(&c->w, STUN_REQUESTED_TRANSPORT, 17u << 24);
+	stun_put_u32(&c->w, STUN_REQUESTED_ADDRESS_FAMILY, is_v4 ? 1u << 24 : 2u << 24);
+	stun_put(&c->w, STUN_MOBILITY_TICKET, "", 0);
+	assert_int_equal(client_ask(&world, c), 0);
+	assert_true(stun_decode_xor_addr(&c->reply, c->reply.off[STUN_XOR_RELAYED_ADDRESS],
+		c->reply.alen[STUN_XOR_RELAYED_ADDRESS], &c->relay, &family));
+	assert_in_range(c->reply.alen[STUN_MOBILITY_TICKET], 1, 64);
+	memcpy(ticket, c->answer + c->reply.off[STUN_MOBILITY_TICKET],
+		c->reply.alen[STUN_MOBILITY_TICKET]);
+	return c->reply.alen[STUN_MOBILITY_TICKET];
+}
+
+// The client of the allocation is at another address from now on.
+static void move(
+	struct world_client *to, const uint8_t *ticket, uint16_t len, const struct endpoint *peer)
+{
+	struct world_datagram got;
+
+	client_begin(&world, to, STUN_REFRESH);
+	stun_put(&to->w, STUN_MOBILITY_TICKET, ticket, len);
+	assert_int_equal(client_ask(&world, to), 0);
+	client_channel_data(&world, to, CHANNEL, "here", 4);
+	world_run(&world);
+	assert_true(world_take(&world, peer, &got));
+	assert_int_equal(world_stats(&world).turn.moves, 1);
+}
+
+// Sends one datagram to the moved allocation, and plays the second server: what comes to its
+// relayed address it gives to the client there, which is the relayed address of the first. Returns
+// how many datagrams that makes.
+static unsigned int goes_round(
+	const struct world_client *c, const struct endpoint *second, uint8_t ttl)
+{
+	struct world_datagram d = {.src = *second, .dst = c->relay, .len = 4, .ttl = ttl}, got;
+	unsigned int n = 0;
+
+	for (; n < 1000; n += 2) {
+		world_send(&world, &d);
+		world_run(&world);
+		if (!world_take(&world, &c->at, &got))
+			break;
+		d.ttl = (uint8_t)(got.ttl - 1);
+		memcpy(d.data + 4, got.data, got.len);
+		store_be16(d.data, CHANNEL);
+		store_be16(d.data + 2, got.len);
+		d.len = (uint16_t)(got.len + 4);
+		if (d.ttl == 0)
+			return n + 1;
+	}
+	return n;
+}
+
+static void cycle(const char *client, const char *server)
+{
+	static const uint8_t ttls[] = {64, 255, 128, 63};
+	const struct world_setup s = {
+		.workers = 2, .rx_queues = 2, .tx_queues = 2, .change = with_mobility};
+	const struct endpoint second = world_endpoint(server, 3478);
+	struct world_client c, moved;
+	struct world_datagram d, got;
+	uint8_t ticket[64];
+	uint16_t len;
+
+	world_open(&world, &s);
+	world_client(&world, &c, addr_is_v4(&second.addr) ? "10.99.0.20" : "fd99::20", 5000);
+	len = allocate(&c, addr_is_v4(&second.addr), ticket);
+	assert_int_equal(client_bind(&world, &c, CHANNEL, &second), 0);
+	d = (struct world_datagram){.src = second, .dst = c.relay, .len = 4, .ttl = 64};
+	world_send(&world, &d);
+	world_run(&world);
+	assert_true(world_take(&world, &c.at, &got));
+	assert_int_equal(got.ttl, 63); // who has not moved has one hop less
+	world_client(&world, &moved, client, 6000);
+	move(&moved, ticket, len, &second);
+	moved.relay = c.relay;
+	for (size_t i = 0; i < sizeof(ttls); i++) {
+		const unsigned int n = goes_round(&moved, &second, ttls[i]);
+
+		printf("TTL %u: %u datagrams\n", ttls[i], n);
+		assert_in_range(n, 2, 19);
+	}
+	// a client far away is reached
+	d.ttl = 40;
+	world_send(&world, &d);
+	world_run(&world);
+	assert_true(world_take(&world, &moved.at, &got));
+	assert_int_equal(got.ttl, 32);
+	// the other way is as ever
+	d = (struct world_datagram){.src = moved.at, .dst = moved.server, .len = 8, .ttl = 64};
+	store_be16(d.data, CHANNEL);
+	store_be16(d.data + 2, 4);
+	world_send(&world, &d);
+	world_run(&world);
+	assert_true(world_take(&world, &second, &got));
+	assert_int_equal(got.ttl, 63);
+	world_close(&world);
+}
+
+static void a_cycle_ends_soon(void **state)
+{
+	cycle("10.99.0.31", "10.99.0.30");
+	cycle("198.51.100.31", "198.51.100.30");
+	cycle("fd99::31", "fd99::30");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(a_cycle_ends_soon)};
+
+	world_eal();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
