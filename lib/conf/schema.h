@@ -95,6 +95,7 @@ extern const struct conf_choice conf_idle_choices[];
 extern const struct conf_choice conf_uso_choices[];
 extern const struct conf_choice conf_steering_choices[];
 extern const struct conf_choice conf_transport_choices[];
+extern const struct conf_choice conf_binding_choices[];
 extern const struct conf_choice conf_bond_choices[];
 extern const struct conf_choice conf_tls_choices[];
 extern const struct conf_choice conf_relay_choices[];

@@ -12,6 +12,8 @@ const struct conf_choice conf_steering_choices[] = {{"auto", CONF_STEERING_AUTO}
 	{"t1", CONF_STEERING_T1}, {"t2", CONF_STEERING_T2}, {"t4", CONF_STEERING_T4}, {NULL, 0}};
 const struct conf_choice conf_transport_choices[] = {{"udp", TURN_OVER_UDP}, {"tcp", TURN_OVER_TCP},
 	{"tls", TURN_OVER_TLS}, {"auto", TURN_OVER_AUTO}, {"dtls", TURN_OVER_DTLS}, {NULL, 0}};
+const struct conf_choice conf_binding_choices[] = {{"all", TURN_BINDING_ALL},
+	{"rfc8489", TURN_BINDING_RFC8489}, {"none", TURN_BINDING_NONE}, {NULL, 0}};
 const struct conf_choice conf_bond_choices[] = {{"lacp", CONF_BOND_LACP},
 	{"active-backup", CONF_BOND_ACTIVE_BACKUP}, {"balance", CONF_BOND_BALANCE}, {NULL, 0}};
 const struct conf_choice conf_tls_choices[] = {

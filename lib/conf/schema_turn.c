@@ -29,6 +29,13 @@ static const struct conf_key rows[] = {
 	"0. A number, 46 (EF) or 34 (AF41) for media: all has this one, answers and handshakes "
 	"too. 0 trusts nobody's. ECN is always as it came. TCP and TLS: the kernel's packets to "
 	"the client have it as well; with `copy` it is that of the client's SYN, both ways."},
+{"listeners[].binding", CONF_CHOICE, ONE(turn_listener, binding),
+	.choices = conf_binding_choices, .def = "all",
+	.help = "Binding requests that are answered here, within `limits.binding`: `all`, over UDP "
+	"also those of RFC 3489, which have no magic cookie (Asterisk, desk phones); `rfc8489`: "
+	"with the cookie alone; `none`: this is no STUN server. Then clients get no server "
+	"reflexive address here, and those that send Binding requests to keep an allocation's NAT "
+	"open need another way."},
 {"listeners[].realms", CONF_TEXTS, MANY(turn_listener, realms, nb_realms),
 	OPAQUE, RANGE(1, TURN_REALMS_MAX + 1), .absent = "all",
 	.help = "Names of the realms that are served here: `auth.realm`, and those of `realms`. "

@@ -77,6 +77,12 @@ void stun_begin(struct stun_writer *w, void *buf, size_t cap, enum stun_class cl
 	w->len = STUN_HEADER_LEN;
 }
 
+void stun_echo_rfc3489(struct stun_writer *w, const struct stun_msg *m)
+{
+	if (!w->overflow)
+		memcpy(w->buf + 4, m->data + 4, 4);
+}
+
 void stun_put(struct stun_writer *w, enum stun_attr a, const void *value, size_t len)
 {
 	uint8_t *const p = attr_append(w, a, len);

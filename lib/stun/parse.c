@@ -107,18 +107,17 @@ static bool fingerprint_ok(const struct stun_msg *m)
 		load_be32(m->data + off) == stun_fingerprint(m->data, off - ATTR_HEADER_LEN);
 }
 
-int stun_parse(const uint8_t *data, size_t len, struct stun_msg *m)
+// RFC 8489 6.3: a sensible length; over UDP the datagram is the message, so nothing may follow it.
+static bool length_ok(const uint8_t *data, size_t len)
 {
-	uint16_t type;
+	return len >= STUN_HEADER_LEN && len <= UINT16_MAX && len % 4 == 0 &&
+		load_be16(data + 2) == len - STUN_HEADER_LEN;
+}
 
-	// RFC 8489 6.3: top bits zero, magic cookie, a sensible length; over UDP the datagram is
-	// the message, so nothing may follow it.
-	if (len < STUN_HEADER_LEN || len > UINT16_MAX || len % 4 != 0)
-		return -EBADMSG;
-	type = load_be16(data);
-	if ((type & 0xC000) != 0 || load_be16(data + 2) != len - STUN_HEADER_LEN ||
-		load_be32(data + 4) != STUN_COOKIE)
-		return -EBADMSG;
+// Reads a message whose header is right.
+static int read_body(const uint8_t *data, size_t len, struct stun_msg *m)
+{
+	const uint16_t type = load_be16(data);
 
 	*m = (struct stun_msg){
 		.data = data,
@@ -131,6 +130,21 @@ int stun_parse(const uint8_t *data, size_t len, struct stun_msg *m)
 		return -EBADMSG;
 	m->fingerprint_bad = stun_has(m, STUN_FINGERPRINT) && !fingerprint_ok(m);
 	return 0;
+}
+
+int stun_parse(const uint8_t *data, size_t len, struct stun_msg *m)
+{
+	if (!length_ok(data, len) || (data[0] & 0xC0) != 0 || load_be32(data + 4) != STUN_COOKIE)
+		return -EBADMSG;
+	return read_body(data, len, m);
+}
+
+int stun_parse_rfc3489(const uint8_t *data, size_t len, struct stun_msg *m)
+{
+	if (!length_ok(data, len) || load_be16(data) != STUN_BINDING || // the type of a request
+		load_be32(data + 4) == STUN_COOKIE)
+		return -EBADMSG;
+	return read_body(data, len, m);
 }
 
 bool stun_get_u32(const struct stun_msg *m, enum stun_attr a, uint32_t *v)

@@ -100,6 +100,14 @@ struct stun_msg {
 // attributes are ignored (RFC 8489 14.5). The first of duplicates wins. 0, or -EBADMSG when it is
 // not a STUN message or its structure is broken (top bits, cookie, length, attribute overrun).
 int stun_parse(const uint8_t *data, size_t len, struct stun_msg *m);
+// The same for a Binding request of RFC 3489, which has no magic cookie: the transaction id are the
+// 16 bytes from there on (RFC 5389 12.2). -EBADMSG for every other message.
+int stun_parse_rfc3489(const uint8_t *data, size_t len, struct stun_msg *m);
+// Whether a message is one of RFC 3489.
+static inline bool stun_is_rfc3489(const struct stun_msg *m)
+{
+	return load_be32(m->data + 4) != STUN_COOKIE;
+}
 
 // Whether the message has an attribute.
 static inline bool stun_has(const struct stun_msg *m, enum stun_attr a)
@@ -209,6 +217,9 @@ struct stun_writer {
 // Begins a message of cap bytes at most in buf: writes the header, with the 12 bytes of tid.
 void stun_begin(struct stun_writer *w, void *buf, size_t cap, enum stun_class cls, uint16_t method,
 	const uint8_t tid[STUN_TID_LEN]);
+// Makes a message that has just begun the answer to one of RFC 3489: all 16 bytes of its transaction
+// id are echoed.
+void stun_echo_rfc3489(struct stun_writer *w, const struct stun_msg *m);
 // Appends an attribute with len bytes of value.
 void stun_put(struct stun_writer *w, enum stun_attr a, const void *value, size_t len);
 // Appends PADDING (RFC 5780 7.6) with len bytes of value. The parser does not know it.

@@ -66,12 +66,20 @@ struct turn_listener_proxy {
 	uint32_t size; // bytes of the longest header
 };
 
+// Which Binding requests a listener answers.
+enum turn_binding {
+	TURN_BINDING_ALL, // over UDP also those of RFC 3489, which have no magic cookie
+	TURN_BINDING_RFC8489,
+	TURN_BINDING_NONE
+};
+
 struct turn_listener {
 	struct endpoint at;
 	uint8_t transport; // enum turn_transport
 	uint8_t on; // enum turn_listen_on
 	uint8_t dscp; // of its clients' traffic: TURN_DSCP_COPY, or the value and 1
 	uint8_t entry; // number of the entry in the file
+	uint8_t binding; // enum turn_binding
 	char **realms; // names of those that are served, the first of them by default
 	uint32_t nb_realms; // 0 = all, the first of the file by default
 	struct turn_listener_tls tls;

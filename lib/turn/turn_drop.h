@@ -51,6 +51,8 @@
 	X(TURN_DROP_GUESS_RATE, "guess-rate",                                                      \
 		"request of an address that has signed wrongly more often than limits.guesses")    \
 	X(TURN_DROP_BINDING_RATE, "binding-rate", "Binding request past limits.binding")           \
+	X(TURN_DROP_BINDING_OFF, "binding-off",                                                    \
+		"Binding request of a kind that listeners[].binding does not answer")              \
 	X(TURN_DROP_ICMP_NO_ALLOCATION, "icmp-no-allocation",                                      \
 		"ICMP error about a datagram that no live allocation can have sent")               \
 	X(TURN_DROP_ICMP_NO_PERMISSION, "icmp-no-permission",                                      \

@@ -159,13 +159,13 @@ MESSAGES = (
     Key("include-reason-string", NOT, "reason phrases are the usual ones; `slipringctl explain` tells "
         "why"),
     Key("stun-only", NOT, "there is no server of Binding requests alone"),
-    Key("no-stun", NOT, "Binding requests are answered; `limits.binding` bounds the answers"),
+    Key("no-stun", HERE, "`none`, on every listener", to="listeners[].binding"),
     Key("rfc5780", NOT, NO_5780, set=True),
     Key("no-rfc5780", ALWAYS, OFF_5780, set=True),
     Key("response-origin-only-with-rfc5780", ALWAYS, OFF_5780, set=True),
-    Key("stun-backward-compatibility", NOT, "MAPPED-ADDRESS is only in answers of listeners that "
-        "take part in `nat-discovery`"),
-    Key("rfc3489-compatibility", NOT, "a request without the magic cookie is dropped"),
+    Key("stun-backward-compatibility", NOT, "MAPPED-ADDRESS is in answers to requests of RFC 3489, "
+        "and of listeners that take part in `nat-discovery`"),
+    Key("rfc3489-compatibility", HERE, "so without it; `rfc8489` for `no`", to="listeners[].binding"),
     Key("drop-invalid-packets", ALWAYS, "what is malformed is dropped, and counted by its reason"),
     Key("drop-invalid-packets-log", ALWAYS, "it is counted (`slipringctl drops`), not logged"),
 )  # fmt: skip

@@ -207,6 +207,12 @@ class Network:
         words = [f"all-ipv{version}" for version in sorted(versions)]
         return words + [str(a) for a in found if a.version not in versions]
 
+    def binding(self):
+        """Which Binding requests are answered; None = all."""
+        if self.settings.get("no-stun", False):
+            return "none"
+        return None if self.settings.get("rfc3489-compatibility", True) else "rfc8489"
+
     def put_listeners(self):
         """True when there are some over TCP."""
         rows = [(word, pair) for word in self.words(self.listening) for pair in self.transports()]
@@ -228,6 +234,8 @@ class Network:
             row = {"transport": transport, "address": word, "port": at}
             if transport == "tcp" and self.proxied():
                 row["proxy"] = {"from": BALANCERS}
+            if self.binding():
+                row["binding"] = self.binding()
             self.document.add("listeners", row)
         return any(transport in ("tcp", "tls", "auto") for _, (transport, _) in rows)
 

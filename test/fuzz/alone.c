@@ -25,7 +25,7 @@ static void stun(const uint8_t *data, size_t len)
 	struct stun_msg m;
 	int family;
 
-	if (stun_parse(data, len, &m) != 0)
+	if (stun_parse(data, len, &m) != 0 && stun_parse_rfc3489(data, len, &m) != 0)
 		return;
 	while (stun_next(&m, STUN_XOR_PEER_ADDRESS, &pos, &off, &alen))
 		stun_decode_xor_addr(&m, off, alen, &at, &family);

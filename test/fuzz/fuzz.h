@@ -60,7 +60,7 @@ struct fuzz_seen {
 	struct dp_stats stats;
 	uint64_t to[EXC_CLASSES], from[EXC_CLASSES], to_supers, from_supers, from_answered;
 	uint64_t answer[700]; // by error code; [0]: success
-	uint64_t channel_data, data_indications, icmp_told; // to clients
+	uint64_t channel_data, data_indications, icmp_told, rfc3489; // to clients
 	uint64_t to_peers, to_kernel, from_ports, nic_full;
 	uint64_t via[3]; // messages to clients, by enum fuzz_via
 	uint64_t echoes, neighbours, fragments, reloads;

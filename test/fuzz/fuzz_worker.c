@@ -230,6 +230,7 @@ static void table(void)
 	row("relayed", "as ChannelData", s->channel_data, true);
 	row("relayed", "as Data indications", s->data_indications, true);
 	row("relayed", "as ICMP errors", s->icmp_told, true);
+	row("answered", "without a cookie", s->rfc3489, true);
 	row("reloads", "of the configuration", s->reloads, true);
 	row("path MTU", "lowered", s->stats.path_mtus, true);
 	row("clients", "messages over UDP", s->via[VIA_UDP], true);

@@ -243,6 +243,8 @@ static size_t request(struct fuzz_client *c, uint8_t *buf, size_t cap)
 	test_rand_fill(&fuzz.rand, tid, sizeof(tid));
 	stun_begin(&w, buf, cap, class, method, tid);
 	put_body(c, &w, method);
+	if (method == STUN_BINDING && chance(40)) // RFC 3489: the cookie is a part of the id
+		store_be32(buf + 4, below(UINT32_MAX));
 	if (chance(5))
 		stun_put(&w, STUN_ORIGIN, FUZZ_ORIGIN, strlen(FUZZ_ORIGIN));
 	if (c->c.nonce_len > 0 && method != STUN_BINDING)

@@ -57,11 +57,14 @@ static void pick_nic(struct world_setup *s)
 		.misdeliver = chance(20)};
 }
 
-// Some listeners have a DSCP.
+// Some listeners have a DSCP, and answer fewer kinds of Binding requests.
 static void pick_dscp(struct dp_world *w)
 {
-	for (unsigned int i = 0; i < w->conf.turn.nb_listeners; i++)
+	for (unsigned int i = 0; i < w->conf.turn.nb_listeners; i++) {
 		w->listeners[i].dscp = (uint8_t)PICK(TURN_DSCP_COPY, TURN_DSCP_COPY, 1, 46 + 1, 64);
+		w->listeners[i].binding = (uint8_t)PICK(TURN_BINDING_ALL, TURN_BINDING_ALL,
+			TURN_BINDING_ALL, TURN_BINDING_RFC8489, TURN_BINDING_NONE);
+	}
 }
 
 // Some addresses are translated 1:1 by the network.

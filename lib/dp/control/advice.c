@@ -74,6 +74,7 @@ static const char *const advice[DP_DROP_END] = {
 		"guessed passwords, or a client with a wrong one: limits.guesses",
 	TURN(TURN_DROP_BINDING_RATE) =
 		"a flood, or many clients behind one address: limits.binding",
+	TURN(TURN_DROP_BINDING_OFF) = "as configured: listeners[].binding",
 	TURN(TURN_DROP_ICMP_NO_ALLOCATION) = "",
 	TURN(TURN_DROP_ICMP_NO_PERMISSION) = "",
 	TURN(TURN_DROP_ICMP_UNTOLD) = "",

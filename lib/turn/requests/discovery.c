@@ -96,10 +96,22 @@ static const uint8_t *from_of(const struct turn_request *r)
 	return d->from[r->v->listener];
 }
 
+// Clients of RFC 3489 send CHANGE-REQUEST also where they want nothing changed.
+static bool is_no_change(const struct turn_request *r)
+{
+	uint16_t off, alen;
+
+	return stun_is_rfc3489(&r->m) && stun_find(&r->m, CHANGE_REQUEST, &off, &alen) &&
+		alen == 4 && load_be32(r->m.data + off) == 0;
+}
+
 bool discovery_knows(const struct turn_request *r, uint16_t type)
 {
-	return r->m.method == STUN_BINDING && from_of(r) != NULL &&
-		(type == CHANGE_REQUEST || type == PADDING || type == RESPONSE_PORT);
+	if (r->m.method != STUN_BINDING)
+		return false;
+	if (from_of(r) == NULL)
+		return type == CHANGE_REQUEST && is_no_change(r);
+	return type == CHANGE_REQUEST || type == PADDING || type == RESPONSE_PORT;
 }
 
 // --- what is asked -------------------------------------------------------------------------------
@@ -157,7 +169,8 @@ void discovery_put(struct turn_request *r)
 
 	if (from == NULL)
 		return;
-	stun_put_addr(&r->w, STUN_MAPPED_ADDRESS, &client);
+	if (!stun_is_rfc3489(&r->m)) // which has it already
+		stun_put_addr(&r->w, STUN_MAPPED_ADDRESS, &client);
 	put_listener(r, STUN_RESPONSE_ORIGIN, from[r->ask.flags]);
 	put_listener(r, STUN_OTHER_ADDRESS, from[DISCOVERY_IP | DISCOVERY_PORT]);
 	if (r->ask.has_padding)

@@ -22,7 +22,10 @@ enum turn_refusal method_binding(struct turn_request *r)
 {
 	const struct endpoint client = {r->v->src, r->v->src_port};
 
-	stun_put_xor_addr(&r->w, STUN_XOR_MAPPED_ADDRESS, &client);
+	if (stun_is_rfc3489(&r->m))
+		stun_put_addr(&r->w, STUN_MAPPED_ADDRESS, &client);
+	else
+		stun_put_xor_addr(&r->w, STUN_XOR_MAPPED_ADDRESS, &client);
 	discovery_put(r);
 	return TURN_GRANTED;
 }

@@ -132,12 +132,19 @@ static bool put_challenge(struct turn_request *r)
 	return true;
 }
 
-// Begins an error response in the writer's buffer, over anything that is there.
+// Begins an answer in the writer's buffer, over anything that is there.
+static void begin(struct turn_request *r, enum stun_class cls)
+{
+	stun_begin(&r->w, r->w.buf, r->w.cap, cls, r->m.method, stun_tid(&r->m));
+	if (stun_is_rfc3489(&r->m))
+		stun_echo_rfc3489(&r->w, &r->m);
+}
+
 static void begin_error(struct turn_request *r, enum turn_refusal why, bool signed_)
 {
 	const struct turn_refusal_info *info = turn_refusal_info(why);
 
-	stun_begin(&r->w, r->w.buf, r->w.cap, STUN_ERROR, r->m.method, stun_tid(&r->m));
+	begin(r, STUN_ERROR);
 	stun_put_error(&r->w, info->code, signed_ ? phrase_of(info) : "");
 	if (why == TURN_REFUSED_ATTRIBUTE)
 		put_unknown(r);
@@ -190,8 +197,7 @@ static enum turn_refusal finish_order(struct turn_request *r, struct turn_plan *
 		if (!tcp_may_end(r->order, i))
 			continue;
 		if (codes[i] != 0) {
-			stun_begin(&r->w, r->w.buf, r->w.cap, STUN_ERROR, r->m.method,
-				stun_tid(&r->m));
+			begin(r, STUN_ERROR);
 			stun_put_error(&r->w, codes[i], usual_phrase(codes[i]));
 		}
 		len = sign(r, true);
@@ -330,7 +336,7 @@ static enum turn_refusal handle_signed(
 	enum turn_refusal why = admit(r, method);
 
 	if (why == TURN_GRANTED && !r->handover) {
-		stun_begin(&r->w, r->w.buf, r->w.cap, STUN_SUCCESS, r->m.method, stun_tid(&r->m));
+		begin(r, STUN_SUCCESS);
 		why = method->handle(r);
 	}
 	if (r->handover) {
@@ -350,6 +356,15 @@ static enum turn_refusal handle_signed(
 	return finish(r, why, true, plan);
 }
 
+// Whether the listener of a Binding request answers such ones.
+static bool is_answered(const struct turn_request *r)
+{
+	const uint8_t binding = r->s->listener[r->v->listener].binding;
+
+	return binding == TURN_BINDING_ALL ||
+		(binding == TURN_BINDING_RFC8489 && !stun_is_rfc3489(&r->m));
+}
+
 // Binding is never authenticated (RFC 8489 12). Over UDP its answers have a budget of their own.
 static enum turn_refusal handle_binding(
 	struct turn_request *r, const struct method *method, struct turn_plan *plan)
@@ -367,7 +382,7 @@ static enum turn_refusal handle_binding(
 		begin_error(r, why, false);
 		return finish(r, why, false, plan);
 	}
-	stun_begin(&r->w, r->w.buf, r->w.cap, STUN_SUCCESS, r->m.method, stun_tid(&r->m));
+	begin(r, STUN_SUCCESS);
 	why = finish(r, method->handle(r), false, plan);
 	if (why == TURN_GRANTED)
 		discovery_plan(r, plan);
@@ -440,6 +455,8 @@ void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_m
 
 	if (method == NULL)
 		return route_drop(plan, TURN_DROP_METHOD);
+	if (method->method == STUN_BINDING && !is_answered(&r))
+		return route_drop(plan, TURN_DROP_BINDING_OFF);
 	if (turn_view_is_back(v)) // this is the home of its client
 		v->via = TURN_NO_WORKER;
 	side->order.kind = TURN_ORDER_NONE;
