@@ -6,14 +6,10 @@
 #include "table.h"
 
 #define RETRY_MS 1000 // between questions for one target, and the life of a failure
-// What the known owner of a contested address has for its answer, before all are asked.
-#define OWNER_MS 250
-// Bound on the entries that one call looks at in one queue.
-#define WORK 64
-// A share may hold one part in so many of the room that is left.
-#define HELD_PART 4
-// How far a queue is searched for an entry that may be given to another target.
-#define REUSE_SEARCH 16
+#define OWNER_MS 250 // for the answer of a contested address's known owner, before all are asked
+#define WORK 64 // entries that one call looks at in one queue, at most
+#define HELD_PART 4 // a share may hold one part in so many of the room that is left
+#define REUSE_SEARCH 16 // entries of a queue that are searched for one to give to another target
 
 // Each entry is on exactly one queue. All entries of a timed queue wait equally long from when they
 // join its tail, so the head is always the next that is due and nothing is ever scanned.
@@ -32,8 +28,7 @@ enum queue {
 
 struct entry {
 	struct addr target;
-	uint64_t hash;
-	uint64_t due_ms;
+	uint64_t hash, due_ms;
 	uint64_t contest_ms; // a claim heard earlier has to wait for its probe
 	uint16_t next, prev; // in the queue; NEIGH_NONE at the ends
 	uint16_t first_held, last_held; // in held[]; NEIGH_NONE when there is none
@@ -64,15 +59,13 @@ struct neigh_table {
 	struct neigh_hop *hop; // one an entry
 	struct held *held;
 	uint16_t head[NB_QUEUES], tail[NB_QUEUES];
-	uint16_t free_held;
-	uint16_t nb_held;
+	uint16_t free_held, nb_held;
 	uint16_t held_by[NEIGH_SHARE_NONE + 1]; // of nb_held, by share
 };
 
 // --- memory --------------------------------------------------------------------------------------
 
 #define ALIGN 64
-
 static size_t aligned(size_t len)
 {
 	return (len + ALIGN - 1) & ~(size_t)(ALIGN - 1);
@@ -89,10 +82,8 @@ static struct neigh_config complete(const struct neigh_config *c)
 		.asks = c->asks,
 	};
 
-	if (full.entries == NEIGH_NONE) // nor NEIGH_REFUSED
-		full.entries--;
-	if (full.held_total == NEIGH_NONE)
-		full.held_total--;
+	full.entries -= full.entries == NEIGH_NONE; // nor NEIGH_REFUSED
+	full.held_total -= full.held_total == NEIGH_NONE;
 	return full;
 }
 

@@ -217,8 +217,8 @@ struct stun_writer {
 // Begins a message of cap bytes at most in buf: writes the header, with the 12 bytes of tid.
 void stun_begin(struct stun_writer *w, void *buf, size_t cap, enum stun_class cls, uint16_t method,
 	const uint8_t tid[STUN_TID_LEN]);
-// Makes a message that has just begun the answer to one of RFC 3489: all 16 bytes of its transaction
-// id are echoed.
+// Makes a message that has just begun the answer to one of RFC 3489: it echoes all 16 bytes of the
+// transaction id.
 void stun_echo_rfc3489(struct stun_writer *w, const struct stun_msg *m);
 // Appends an attribute with len bytes of value.
 void stun_put(struct stun_writer *w, enum stun_attr a, const void *value, size_t len);

@@ -292,8 +292,7 @@ static void route_stun(
 	struct stun_msg m;
 
 	if (stun_parse(v->data, v->len, &m) != 0 &&
-		(shard_handshakes(s, v->listener) ||
-			stun_parse_rfc3489(v->data, v->len, &m) != 0))
+		(shard_handshakes(s, v->listener) || stun_parse_rfc3489(v->data, v->len, &m) != 0))
 		return route_drop(plan, TURN_DROP_MALFORMED);
 	if (m.fingerprint_bad)
 		return route_drop(plan, TURN_DROP_FINGERPRINT);

@@ -215,7 +215,7 @@ static void nothing_is_unknown(const struct stun_msg *m)
 	}
 }
 
-// An answer to a client of RFC 3489: as any, but for the id in the place of the cookie.
+// An answer to a client of RFC 3489: as any, except for the id in the place of the cookie.
 static void without_cookie(const uint8_t *data, size_t len)
 {
 	uint8_t copy[TURN_SIDE_LEN];

@@ -234,7 +234,8 @@ class Lines(unittest.TestCase):
 # only uses beside another key.
 SHOWN_OTHERWISE = {
     "no-udp", "no-tcp", "no-tls", "dtls", "no-dtls", "listening-port", "tls-listening-port",
-    "listening-device", "relay-device", "user", "allowed-peer-ip", "denied-peer-ip",
+    "listening-device", "relay-device", "user", "allowed-peer-ip", "denied-peer-ip", "no-stun",
+    "rfc3489-compatibility",
 }  # fmt: skip
 
 
