@@ -108,7 +108,7 @@ static int check_accounts(struct conf_ctx *x, const struct conf_node *n, const c
 
 	for (const struct conf_node *c = n->child; c != NULL && !conf_fail_enough(x); c = c->next) {
 		if (c->key != NULL && (!is_account(section, c->key) || is_path(c)))
-			rc = conf_fail_unknown(x, c, "?",
+			rc = conf_fail_unknown(x, c, c->key,
 				"included files hold accounts alone (auth.users, auth.secrets, and "
 				"realms with these; a password-file without '/'): move the key to "
 				"the file that includes this one, or write include-holds: all "

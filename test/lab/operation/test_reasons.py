@@ -371,7 +371,8 @@ def main(lab):
     port = {**whole, "addresses": [own]}
     config = reasons.config(lab, "narrow", ports=[port],
         listeners=[{"transport": "udp", "address": SERVER4}],
-        relay={"addresses": [SERVER4], "ports": "49152-49159"})  # fmt: skip
+        relay={"addresses": [SERVER4], "ports": "49152-49159"},
+        limits={"pool": {"per-user": 100}, "per-user": 0})  # fmt: skip
     server = lab.server(config)
     reasons.check(lab, server, narrow)
     server.finish()

@@ -222,8 +222,8 @@ def dtls_unknown(me):
 
 @workers.case(named=False, proved=False)
 def dtls_hello(me):
-    """The first of its fragments."""
-    hello = b"\x01\0\x01\0" + bytes(5) + b"\0\0\x30" + bytes(48)
+    """Too short to be one."""
+    hello = b"\x01\0\0\x20" + bytes(5) + b"\0\0\x20" + bytes(32)
     sent(me, b"\x16\xfe\xff" + bytes(9) + bytes([len(hello)]) + hello)
 
 

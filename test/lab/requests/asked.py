@@ -147,7 +147,9 @@ def framing():
         name = f"framing: attribute of length {length} where four bytes are"
         yield Case(name, "", patched(22, struct.pack("!H", length)))
     for cookie in (b"\0\0\0\0", b"\x21\x12\xa4\x43", b"\xff\xff\xff\xff"):
-        yield Case(f"framing: magic cookie {cookie.hex()}", "", patched(4, cookie), True)
+        other = build(REQUEST, ALLOCATE)  # Binding may come without: RFC 3489
+        other = other[:4] + cookie + other[8:]
+        yield Case(f"framing: magic cookie {cookie.hex()}", "", plain(other), True)
     for first in (0x04, 0x10, 0x40, 0x80, 0xC0, 0xFF):
         name = f"framing: first byte {first:#04x}"
         yield Case(name, "", patched(0, bytes([first])), True)

@@ -71,6 +71,8 @@ DIFFERENCES = (
         "an attribute that goes on behind the message is an error; coturn stops reading there"),
     Difference(("framing: first byte 0x04", "framing: first byte 0x10"), "silence", ("error 401",),
         "7983 7, 8656 12", "a first byte above 3 is not STUN's"),
+    Difference(("channel to own",), "error 403", ("success",), "8656 12",
+        "a port of ours that no allocation can have is no peer here; coturn asks its kernel", over="udp"),
     Difference(("binding with PRIORITY of ICE",), "error 420", ("success",), "8489 6.3.1",
         "PRIORITY has to be understood, and is of ICE's usage alone"),
     Difference(("binding with CHANGE-REQUEST 0", "binding with RESPONSE-PORT", "binding with PADDING"),

@@ -49,11 +49,17 @@ def broken(at, value):
     return data[:at] + value + data[at + len(value) :]
 
 
+def uncooked(method):
+    """A request without the magic cookie, which only Binding of RFC 3489 may be."""
+    data = build(REQUEST, method)
+    return data[:4] + b"\0\0\0\1" + data[8:]
+
+
 # (name, datagram, counter). The client has an allocation, a permission and a channel to PEER.
 MALFORMED = (
     ("a short header", build(REQUEST, BINDING)[:19], "stun-malformed"),
     ("one byte", b"\0", "stun-malformed"),
-    ("another cookie", broken(4, b"\0\0\0\1"), "stun-malformed"),
+    ("an Allocate with another cookie", uncooked(ALLOCATE), "stun-malformed"),
     ("a length that is no multiple of 4", broken(2, b"\0\7"), "stun-malformed"),
     ("a length beyond the datagram", broken(2, b"\0\x0c"), "stun-malformed"),
     ("a length short of the datagram", broken(2, b"\0\4"), "stun-malformed"),

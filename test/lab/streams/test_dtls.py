@@ -341,8 +341,10 @@ def shared_ports(lab):
         relaying(lab, *args)[0].close()
     before = dtls.counters(server)["verify"]
     with lab.cli.udp(CLIENT4) as sock:
-        for _ in range(200):
+        sock.settimeout(5 * labs.SLOW)
+        for _ in range(200):  # one after the other: they wait as strangers' requests do
             sock.sendto(dtls.hello(), (SERVER4, dtls.PORT))
+            sock.recv(2048)
         seen = lambda: dtls.counters(server)["verify"]
         until(lambda: seen() == 200 + before, 3, "all are answered")
         relaying(lab, CLIENT4, dtls.PORT, PEER4)[0].close()

@@ -109,7 +109,7 @@ def reload(lab, server):
     assert certificate_name(lab) == "first", "not before it is told"
     server.process.send_signal(signal.SIGUSR2)
     until(lambda: certificate_name(lab) == "second", 5, "the new certificate is used")
-    assert "reload by" not in server.log(), "nobody has asked for more than certificates"
+    assert "the file says what is in use" not in server.log(), "nobody has asked for the file"
     for text in ("no certificate", None, "key of another"):
         spoil(lab, text)
         for sig in (signal.SIGUSR2, signal.SIGHUP):
@@ -136,7 +136,7 @@ def renew_again(lab, server):
     os.chmod(os.path.join(lab.dir, "cert.key"), 0o644)
     server.process.send_signal(signal.SIGUSR2)
     until(lambda: certificate_name(lab) == "fifth", 5, "it is used")
-    told = "warn  streams: SIGUSR2: tls.key: " + os.path.join(lab.dir, "cert.key") + ": everyone on this host"
+    told = "warn  streams: reload: tls.key: " + os.path.join(lab.dir, "cert.key") + ": everyone on this host"
     assert told in server.log(), server.log()
 
 

@@ -50,7 +50,7 @@ def config(lab, host, **tcp):
         port["exception"] = {"name": "sr0", "netns": host.name, "allow": []}
     relay = dict(servers.CONFIG["relay"])
     relay["tcp"] = {"enabled": True, "ports": PORTS, **LIMITS, **tcp}
-    return {**out, "ports": [port], "relay": relay, "limits": {"handshakes": {"rate": 0}}}
+    return {**out, "ports": [port], "relay": relay, "limits": {"handshakes": {"rate": 0}, "pool": {"per-user": 100}}}
 
 
 class Echo:
