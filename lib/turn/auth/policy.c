@@ -496,6 +496,15 @@ static bool needs_names(const struct turn_config *c)
 	return needs;
 }
 
+// Whether there are no more relay ports than allocations allowed. Who finds none free is told so
+// then (508), not that a quota is used up.
+static bool limits_nothing(const struct turn_config *c)
+{
+	const uint64_t ports = (uint64_t)c->nb_relay * ((uint32_t)c->port_hi - c->port_lo + 1);
+
+	return !c->shared && c->nb_relay > 0 && c->limits.allocations + c->nb_listeners >= ports;
+}
+
 static int build(struct turn_policy *p, const struct turn_config *c, struct stun_crypto *crypto,
 	const uint8_t boot_key[32])
 {
@@ -503,6 +512,8 @@ static int build(struct turn_policy *p, const struct turn_config *c, struct stun
 
 	p->nonce_lifetime_s = c->nonce_lifetime_s;
 	p->limits = c->limits;
+	if (limits_nothing(c))
+		p->limits.allocations = 0;
 	p->limits.peer_share = policy_percent(c, c->limits.peer_share, 50);
 	if (p->limits.permission_s == 0)
 		p->limits.permission_s = TURN_PERMISSION_S;

@@ -344,6 +344,30 @@ static void test_equal_length(void **state)
 
 // Who allows a prefix for the sake of his peers opens no cloud's services in it, nor an anycast
 // address of his own subnet; who names them does.
+// As many allocations as there are relay ports, or more, are no quota: who comes when the ports are
+// used up finds none (508, not 486).
+static void test_as_many_as_ports(void **state)
+{
+	static const struct {
+		uint32_t allowed, quota;
+		bool shared;
+	} cases[] = {{2 * 16384, 0}, {100000, 0}, {2 * 16384 - 1, 2 * 16384 - 1},
+		{100000, 100000, true}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct policy_fixture_box b;
+		struct turn_policy *p;
+
+		policy_fixture_box(&b);
+		b.c.limits.allocations = cases[i].allowed;
+		b.c.shared = cases[i].shared;
+		p = policy_fixture_create(&b.c);
+		assert_non_null(p);
+		assert_int_equal(p->limits.allocations, cases[i].quota);
+		turn_policy_free(p);
+	}
+}
+
 static void test_services(void **state)
 {
 	static const char *const services[] = {"168.63.129.16", "161.26.0.10", "166.9.1.1",
@@ -604,6 +628,7 @@ int main(void)
 		cmocka_unit_test(test_services),
 		cmocka_unit_test(test_anycast),
 		cmocka_unit_test(test_longest_match),
+		cmocka_unit_test(test_as_many_as_ports),
 		cmocka_unit_test(test_users),
 		cmocka_unit_test(test_bad_users),
 		cmocka_unit_test(test_nonce_key),
