@@ -60,6 +60,9 @@ ELSEWHERE = {
     "tcp-client": "relay.tcp has to be on (test_tcp_relay)",
     "tcp-method": "relay.tcp has to be on (test_tcp_relay)",
     "tcp-own": "relay.tcp has to be on (test_tcp_relay)",
+    "port-share": "one worker's share, which the quota hides (unit test refusals)",
+    "redirects-full": "more redirects than a worker has room for (unit test refusals)",
+    "peer-own": "a port of the box that is no relay port (lab test beside)",
     "no-memory": "a table that is full before limits are (unit test refusals)",
     "internal": "libcrypto has to fail (unit test refusals)",
 }
