@@ -35,7 +35,7 @@ die() {
 }
 
 need_root() {
-	[ "$(id -u)" -eq 0 ] || die "must run as root (network namespaces, packages): sudo $0"
+	[ "$(id -u)" -eq 0 ] || die "must run as root (network namespaces, packages${missing:+: $missing}): sudo $0"
 }
 
 # Runs a command quietly; its output is shown only when it fails.
@@ -57,6 +57,8 @@ missing_packages() {
 	done
 }
 
+missing=
+
 # Installs what is missing. Services of the packages (coturn has one) are kept from starting: a
 # policy-rc.d that says no is in place meanwhile, unless the machine has one already.
 install_packages() {
@@ -65,6 +67,7 @@ install_packages() {
 			"scripts/common.sh names, build with meson, and run the tests with --no-build"
 	missing=$(missing_packages)
 	[ -n "$missing" ] || return 0
+	need_root
 	say "installing: $missing"
 	policy=/usr/sbin/policy-rc.d
 	made_policy=
@@ -83,15 +86,20 @@ install_packages() {
 	[ "$status" -eq 0 ] || die "apt-get could not install: $missing"
 }
 
+# configure DIR [meson options]: once.
+configure() {
+	dir=$1
+	shift
+	[ ! -f "$top/$dir/build.ninja" ] || return 0
+	rm -rf "${top:?}/$dir"
+	quietly meson setup "$top/$dir" "$top" "$@"
+}
+
 # build DIR [meson options]: configures once, then compiles: all, or what targets names.
 targets=
 build() {
 	dir=$1
-	shift
-	if [ ! -f "$top/$dir/build.ninja" ]; then
-		rm -rf "${top:?}/$dir"
-		quietly meson setup "$top/$dir" "$top" "$@" || return 1
-	fi
+	configure "$@" || return 1
 	# shellcheck disable=SC2086 # a list of names
 	quietly nice ninja -C "$top/$dir" $targets
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: it paces datagrams, and none may be missed or late
 # long: the same against coturn; under ASan it is only the pace that changes
+# full: loadgen_transports has each of its ways, against one server
 """The load generator against coturn, and beside turnutils_uclient: the same load, the same count."""
 
 import re

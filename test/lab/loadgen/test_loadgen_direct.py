@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: it paces datagrams, and none may be missed or late
 # long: a trial of each kind; under ASan it is the generator's pace that is tested, loadgen_transports the rest
+# full: its parts have unit tests (loadgen_track, loadgen_stamp), loadgen_transports the whole
 """The load generator against its own peers, no server between: every datagram is accounted for."""
 
 import re

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # long: 100,000 clients; under ASan loadgen_transports starts it
+# full: loadgen_transports has the same with few clients
 """100,000 clients of the load generator: set up, relaying and released, in less than 1 GiB."""
 
 import contextlib

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: it paces datagrams, and none may be missed or late
 # long: every mode by turns; under ASan it is the generator's pace that is tested
+# full: loadgen_transports has the usual mode
 """Every mode of the load generator against the server, and nothing left of it afterwards."""
 
 import lab as labs

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: it paces datagrams, and none may be missed or late
 # long: many trials; under ASan it is the generator's pace that is searched for
+# full: searches have unit tests (loadgen_search, loadgen_search_noise)
 """Searches of the load generator: within their bounds, and the result says what it found."""
 
 import lab as labs

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: it paces datagrams, and none may be missed or late
 # long: processes one after another; under ASan it is the generator's pace that is tested
+# full: loadgen_transports has both halves in one process
 """Clients and peers of the load generator as two processes, ended by signals; uclient's peer."""
 
 import re

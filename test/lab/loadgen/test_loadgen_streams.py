@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: two that start programs beside polling lcores wait for the kernel, minutes for half a minute
 # long: many trials; under ASan it is the generator's pace that is tested, loadgen_transports the rest
+# full: loadgen_transports has each transport once
 """The load generator over TCP, TLS and DTLS: every datagram is accounted for, whoever the server is.
 
         gen: g0 10.99.0.30, fd99::30 (clients: its kernel)   dut: k0 (slipring's TCP and TLS, coturn)

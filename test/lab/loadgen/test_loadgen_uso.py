@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: it paces datagrams, and none may be missed or late
 # long: a trial of each kind; under ASan it is the generator's pace that is tested
+# full: loadgen_super and coalesce are its unit tests
 """Super-frames of the load generator: bursts that leave as one frame, and what it receives whole.
 
         sw: br0 ── t0 (clients), t1 (peers): the kernel's ends of the generator's vtaps

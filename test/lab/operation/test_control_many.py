@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: times are taken
 # long: a million allocations
+# full: control has the same with few allocations
 """Listings of many allocations while they relay: complete, in time, and at no datagram's cost; and the
 end of all by one order, each with its record.
 """

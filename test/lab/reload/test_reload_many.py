@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: a time is taken
 # long: 100,000 allocations
+# full: reload has the same with few allocations
 """A user of very many allocations is gone with a reload: all of them end, within a second of the order,
 each with that reason in its record, and the calls of others go on."""
 

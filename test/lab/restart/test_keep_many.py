@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # long: 100,000 allocations
+# full: keep has the same with few allocations
 """Many allocations over a stop and over kill -9: all are taken up, by the same relayed addresses, and
 relay again within the time that is promised."""
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # long: a build with another layout
+# full: it builds the tree twice; keep and upgrade have the rule
 """An upgrade to another version with the same layout, and back, keeps calls; over another layout they
 end, with a reason. scripts/upgrade-check says so before."""
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # long: ten times as many
+# full: streams has the same with few clients
 """Many TLS clients at a time: what an idle one costs, and that all others are served meanwhile.
 
 LAB_CLIENTS=5000 makes it as many (default 1000, 10000 when LAB_LONG is set).
