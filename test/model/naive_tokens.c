@@ -105,6 +105,7 @@ bool naive_rest_unsure(const struct naive *n, const struct op *op)
 	return u->expires_s == n->wall_s ||
 		(u->expires_s != 0 && u->expires_s < n->wall_s && op->kind == OP_ALLOCATE &&
 			n->config->rest_expiry == TURN_REST_IGNORED && h != NULL &&
+			!(h->mobile.has_path && n->now_ms < h->mobile.path_until_ms) &&
 			h->user == op->user);
 }
 

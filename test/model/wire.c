@@ -241,10 +241,14 @@ static void begin(struct stun_writer *w, uint8_t *buf, const struct op *op, enum
 // Writes a message that differs from a proper one in one thing.
 static uint16_t encode_garbage(struct model_world *m, const struct op *op, uint8_t *buf)
 {
+	// only Binding may come without the cookie (RFC 3489)
+	const uint16_t method = op->garbage == GARBAGE_METHOD ? 0x00b
+		: op->garbage == GARBAGE_COOKIE               ? STUN_ALLOCATE
+							      : STUN_BINDING;
 	struct stun_writer w;
 
 	begin(&w, buf, op, op->garbage == GARBAGE_KEEPALIVE ? STUN_INDICATION : STUN_REQUEST,
-		op->garbage == GARBAGE_METHOD ? 0x00b : STUN_BINDING);
+		method);
 	if (op->garbage == GARBAGE_CLASS)
 		begin(&w, buf, op, op->tid % 3 == 0 ? STUN_SUCCESS : STUN_REQUEST,
 			op->tid % 3 == 1 ? STUN_SEND : STUN_DATA);

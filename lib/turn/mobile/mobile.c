@@ -284,6 +284,13 @@ void mobile_used(struct turn_shard *s, uint32_t slot, const struct turn_view *v)
 	mobile_move(s, slot, v->stream);
 }
 
+bool mobile_moves(const struct turn_shard *s, uint32_t slot)
+{
+	const struct mobile *m = mobile_of(s, slot);
+
+	return m != NULL && m->path != TURN_NONE;
+}
+
 bool mobile_leave(struct turn_shard *s, uint32_t slot, const struct turn_view *v)
 {
 	const struct mobile *m = mobile_of(s, slot);

@@ -62,6 +62,8 @@ bool mobile_on_path(const struct turn_shard *s, const struct mobile *m, const st
 // The client of an allocation has used v's 5-tuple, by media or by a signed request other than a
 // Refresh with its ticket: the allocation moves there if that is its path.
 void mobile_used(struct turn_shard *s, uint32_t slot, const struct turn_view *v);
+// Whether an allocation has a path.
+bool mobile_moves(const struct turn_shard *s, uint32_t slot);
 // Somebody at v's 5-tuple, which is that of a slot's allocation, asks for another one. A client
 // that has shown its ticket elsewhere has left: the allocation moves to its path, and the 5-tuple
 // is nobody's. False: it stays, as the allocation has no path, or that is what v came by.

@@ -241,8 +241,12 @@ static enum turn_refusal verify(struct turn_request *r)
 	enum turn_refusal why;
 	bool has_known;
 
+	// while a client moves, either 5-tuple may be another's: an Allocate is not known by it
 	has_known = r->slot != TURN_NONE &&
-		(cold_at(s, r->slot)->rest || alloc_by_token(s, r->slot)) && len <= STUN_TEXT_MAX &&
+		((cold_at(s, r->slot)->rest &&
+			 (m->method != STUN_ALLOCATE || !mobile_moves(s, r->slot))) ||
+			alloc_by_token(s, r->slot)) &&
+		len <= STUN_TEXT_MAX &&
 		stun_userhash(s->crypto, m->data + m->off[STUN_USERNAME], len, r->policy->realm,
 			userhash) &&
 		alloc_cred(s, r->slot, userhash, &known);
