@@ -34,8 +34,11 @@ def threads(process):
     """{name and number: fields of /proc/.../status} of all threads."""
     found = {}
     for path in glob.glob(f"/proc/{process.pid}/task/*/status"):
-        with open(path) as file:
-            fields = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+        try:
+            with open(path) as file:
+                fields = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+        except (FileNotFoundError, ProcessLookupError):  # it has ended
+            continue
         found[f"{fields['Name']} {fields['Pid']}"] = fields
     return found
 

@@ -31,7 +31,8 @@ class Fake:
     def __init__(self, lab, prefix):
         self.directory = os.path.join(lab.dir, prefix)
         os.makedirs(self.directory)
-        os.chmod(lab.dir, 0o755)
+        for directory in (lab.dir, self.directory):  # whatever the umask
+            os.chmod(directory, 0o755)
         self.path = os.path.join(self.directory, "dpdk_telemetry.v2")
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.sock.bind(self.path)

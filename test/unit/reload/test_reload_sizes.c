@@ -23,8 +23,13 @@
 #include "stun.h"
 #include "turn_policy.h"
 
-#define AWAY_US 20000 // 50 ms are allowed; this is without what else has the CPU meanwhile
-#define ALL_MS 3000
+#ifdef __SANITIZE_ADDRESS__
+#define SLOW 4
+#else
+#define SLOW 1
+#endif
+#define AWAY_US (20000 * SLOW) // 50 ms are allowed; this is without what else has the CPU meanwhile
+#define ALL_MS (3000 * SLOW)
 
 static const char base[] =
 	"workers: {count: 1}\n"

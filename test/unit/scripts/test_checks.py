@@ -125,7 +125,10 @@ class Names(unittest.TestCase):
             source = os.path.join(folder, "one.c")
             with open(source, "w") as file:
                 file.write("// doc/datapath.md, doc/decisions/0007\n// doc/lost.md\n// (doc/decisions/0007-lost.md, doc/decisions/9999)\n")
+            home = os.getcwd()
+            os.chdir(os.path.join(SCRIPTS, ".."))  # where the pages are
             lost = [reason.split(": ", 1) for reason in docs.lost_pages([source])]
+            os.chdir(home)
         self.assertEqual([page for _, page in lost], [
             "no such page: doc/lost.md", "no such page: doc/decisions/0007-lost.md",
             "no such page: doc/decisions/9999"])  # fmt: skip
