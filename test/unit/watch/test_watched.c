@@ -108,12 +108,15 @@ static void test_states(void **state)
 	assert_false(first.asked || first.answered);
 }
 
+// One that sleeps is asked while it does: the signal ends its sleep, and it begins another.
 static void assert_answers(struct watched *t, const char *function)
 {
 	struct watch_sample s = {0};
 	char text[512];
 
 	for (unsigned int i = 0; i < 3; i++) {
+		if (function != NULL)
+			look(t, 'S');
 		watched_ask(t, i == 1);
 		do {
 			watched_look(t, &s);
