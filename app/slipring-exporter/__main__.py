@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """slipring-exporter: metrics of a running slipring for Prometheus, asked of DPDK's telemetry socket by
-a process of its own that needs no privilege (doc/operations.md).
+a process of its own that needs no privilege (doc/monitoring.md).
 """
 
 import argparse

@@ -61,11 +61,11 @@ def queries():
         text = file.read()
     with_names = re.findall(r"- alert: (\w+)\n +expr: (?:>-\n)?((?:.*\n)+?) +(?:for|labels):", text)
     assert len(with_names) == text.count("- alert:"), "rules that this does not read"
-    with open(os.path.join(labs.TOP, "doc/operations.md")) as file:
+    with open(os.path.join(labs.TOP, "doc/monitoring.md")) as file:
         runbook = file.read()
     for name, expr in with_names:
-        assert f"| {name} |" in runbook, f"doc/operations.md has no line for {name}"
-        assert f'"doc/operations.md: {name}"' in text, name
+        assert f"| {name} |" in runbook, f"doc/monitoring.md has no line for {name}"
+        assert f'"doc/monitoring.md: {name}"' in text, name
         found.append((name, " ".join(expr.split()), True))
     return found
 
