@@ -36,6 +36,10 @@
 	X(TURN_REFUSED_PASSWORD, 401, "password-wrong", "",                                        \
 		"the user is known, and the signature is not by that password",                    \
 		"correct the password in the client")                                              \
+	X(TURN_REFUSED_REST_NAME, 401, "rest-name-wrong", "",                                      \
+		"no user of the realm has that name, and it looks like a REST name, but is none",  \
+		"the application must write TIME:ID or ID:TIME, a colon between, and TIME in "     \
+		"seconds since 1970, not in milliseconds; an ID of digits stands behind")          \
 	X(TURN_REFUSED_REST_EXPIRED, 401, "rest-expired", "",                                      \
 		"the time in the REST name has passed",                                            \
 		"the application must hand out new credentials; compare the clocks of both boxes") \
@@ -178,6 +182,11 @@
 		"the peer is this box, and no relay port of it",                                   \
 		"if it is a program of this machine: give the address a packet: port, and name "   \
 		"it under peers.allow; relay ports take peers.hairpin")                            \
+	X(TURN_REFUSED_PEER_NEVER, 403, "peer-never", "",                                          \
+		"no rule can allow it: port 0, loopback, link-local, multicast, broadcast, "       \
+		"reserved, transition",                                                            \
+		"usual with clients that try all candidates; else the application names a wrong "  \
+		"address")                                                                         \
 	X(TURN_REFUSED_PEER_UNREACHABLE, 403, "peer-unreachable", "No Route To Peer",              \
 		"no route leads to the peer", "add a route or gateway to a port")                  \
 	X(TURN_REFUSED_PERMISSIONS, 508, "permissions-full", "",                                   \

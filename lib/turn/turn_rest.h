@@ -18,3 +18,5 @@ struct turn_rest_name {
 // sides of the first colon are times, it is the one before it. False when it is no such name; *out
 // is then not set.
 bool turn_rest_read(const void *name, size_t len, struct turn_rest_name *out);
+// Whether a name that is none looks as if it was to be one: it has nine digits in a row.
+bool turn_rest_looks_like(const void *name, size_t len);

@@ -53,7 +53,7 @@ static const char *const advice[DP_DROP_END] = {
 	TURN(TURN_DROP_NO_PERMISSION) =
 		"a client that has not refreshed its permission in 5 minutes",
 	TURN(TURN_DROP_PEER_DENIED) =
-		"name the peer under peers.allow, or that of the realm, if it is to be reached",
+		"a Send to port 0, or to the other family: usual while ICE tries its candidates",
 	TURN(TURN_DROP_PEER_NO_ALLOCATION) =
 		"usual just after an allocation has ended; else a scan",
 	TURN(TURN_DROP_PEER_NO_PERMISSION) = "usual while ICE tries its candidates",

@@ -88,7 +88,8 @@ static enum turn_refusal rest_verify(const struct check *k, uint64_t wall_s,
 	if (k->p->nb_secrets == 0)
 		return TURN_REFUSED_USER_UNKNOWN;
 	if (!turn_rest_read(k->name, k->name_len, &rest))
-		return TURN_REFUSED_USER_UNKNOWN;
+		return turn_rest_looks_like(k->name, k->name_len) ? TURN_REFUSED_REST_NAME
+								  : TURN_REFUSED_USER_UNKNOWN;
 	past = rest.expiry_s < wall_s;
 	out->expiry_s = rest.expiry_s;
 	out->guess = !past;

@@ -53,3 +53,13 @@ bool turn_rest_read(const void *name, size_t len, struct turn_rest_name *out)
 	*out = (struct turn_rest_name){s, begin, (size_t)(first - begin)};
 	return true;
 }
+
+bool turn_rest_looks_like(const void *name, size_t len)
+{
+	const char *c = name;
+	unsigned int digits = 0;
+
+	for (size_t i = 0; i < len && digits < LEAST_DIGITS; i++)
+		digits = is_digit(c[i]) ? digits + 1 : 0;
+	return digits == LEAST_DIGITS;
+}

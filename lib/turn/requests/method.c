@@ -420,6 +420,8 @@ enum turn_refusal method_peer_admit(
 
 	switch (turn_policy_peer(p, &peer->addr, port)) {
 	case TURN_PEER_NEVER:
+		return policy_is_own(p, &peer->addr) && port != 0 ? TURN_REFUSED_PEER_OWN
+								  : TURN_REFUSED_PEER_NEVER;
 	case TURN_PEER_DENY:
 		return policy_is_own(p, &peer->addr) ? TURN_REFUSED_PEER_OWN
 						     : TURN_REFUSED_PEER_DENIED;

@@ -52,7 +52,8 @@ static void permission_take_up(struct adopt *d, uint32_t i)
 		return;
 	s = d->a->shards[p->worker];
 	why = method_peer_admit(s, p->slot, &peer, TURN_PORT_ANY);
-	if (why == TURN_REFUSED_PEER_DENIED || why == TURN_REFUSED_PEER_OWN) { // as after a reload
+	if (why == TURN_REFUSED_PEER_DENIED || why == TURN_REFUSED_PEER_OWN ||
+		why == TURN_REFUSED_PEER_NEVER) { // as after a reload
 		adopt_lost(d, TURN_STATE_LOST_PEER);
 		return adopt_end(d, p, TURN_END_PEER);
 	}

@@ -132,6 +132,13 @@ def rest_expired(me):
 
 
 @wide.case(401)
+def rest_name_wrong(me):
+    """The time is in milliseconds."""
+    me.user = "1795911616000:rest-name-wrong"
+    return me.client(auth=Auth(me.user, "pw")).allocate()
+
+
+@wide.case(401)
 def rest_password_wrong(me):
     answer = me.client(auth=rest("rest-password-wrong", secret="another")).allocate()
     me.user = "rest-password-wrong"
@@ -232,6 +239,11 @@ def reservation_unknown(me):
 
 
 # --- peers ----------------------------------------------------------------------------------------
+
+
+@wide.case(403, "CreatePermission")
+def peer_never(me):
+    return me.allocated().permit(("0.0.0.0", 9))
 
 
 @wide.case(403, "CreatePermission")

@@ -111,31 +111,22 @@ static void realm(void)
 	fixture_allocate(&f, &ivan, 4);
 }
 
-static void user_unknown(void)
-{
-	open();
-	ivan.user = "nobody";
-	fixture_allocate(&f, &ivan, 4);
-}
+#define AS(name, by)                            \
+	static void name(void)                  \
+	{                                       \
+		open();                         \
+		ivan.user = by;                 \
+		fixture_allocate(&f, &ivan, 4); \
+	}
+AS(user_unknown, "nobody")
+AS(rest_name, "1795911616000:ivan") // milliseconds
+AS(rest_expired, "1699999999:ivan") // a second before now
+AS(rest_password, "1800000000:ivan")
 
 static void password(void)
 {
 	open();
 	ivan.password = "wrong";
-	fixture_allocate(&f, &ivan, 4);
-}
-
-static void rest_expired(void)
-{
-	open();
-	ivan.user = "1699999999:ivan"; // a second before now
-	fixture_allocate(&f, &ivan, 4);
-}
-
-static void rest_password(void)
-{
-	open();
-	ivan.user = "1800000000:ivan";
 	fixture_allocate(&f, &ivan, 4);
 }
 
@@ -531,6 +522,7 @@ static const struct refusal {
 	{TURN_REFUSED_REALM, realm, STUN_ALLOCATE, 401, IVAN, true},
 	{TURN_REFUSED_USER_UNKNOWN, user_unknown, STUN_ALLOCATE, 401, "nobody", true},
 	{TURN_REFUSED_PASSWORD, password, STUN_ALLOCATE, 401, IVAN, true},
+	{TURN_REFUSED_REST_NAME, rest_name, STUN_ALLOCATE, 401, "1795911616000:ivan", true},
 	{TURN_REFUSED_REST_EXPIRED, rest_expired, STUN_ALLOCATE, 401, "1699999999:ivan", true},
 	{TURN_REFUSED_REST_PASSWORD, rest_password, STUN_ALLOCATE, 401, "1800000000:ivan", true},
 	{TURN_REFUSED_GUESSES, guesses, STUN_ALLOCATE, 0, IVAN, true},
@@ -566,6 +558,7 @@ static const struct refusal {
 	{TURN_REFUSED_PEER_DENIED, peer_denied, STUN_CREATE_PERMISSION, 403, IVAN, true,
 		"192.168.1.1"},
 	{TURN_REFUSED_PEER_OWN, peer_own, STUN_CHANNEL_BIND, 403, IVAN, true, "10.99.0.1", 7000},
+	{TURN_REFUSED_PEER_NEVER, peer_never, STUN_CREATE_PERMISSION, 403, IVAN, true, "0.0.0.0"},
 	{TURN_REFUSED_PEER_UNREACHABLE, peer_unreachable, STUN_CHANNEL_BIND, 403, IVAN, true,
 		"10.98.0.1", 7000},
 	{TURN_REFUSED_PERMISSIONS, permissions, STUN_CREATE_PERMISSION, 508, IVAN, true,

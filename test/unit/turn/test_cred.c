@@ -509,7 +509,8 @@ static void test_rest_malformed(void **state)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct request r = rest_request(names[i], "north", false);
 
-		assert_int_equal(verify(&r), TURN_REFUSED_USER_UNKNOWN);
+		assert_int_equal(
+			verify(&r), i < 6 ? TURN_REFUSED_USER_UNKNOWN : TURN_REFUSED_REST_NAME);
 		assert_int_equal(derivations, 0);
 	}
 }

@@ -45,37 +45,42 @@ static void test_names(void **state)
 	}
 }
 
-// A time in milliseconds would be good for 50,000 years.
+// A time in milliseconds would be good for 50,000 years. What looks like a REST name is told as
+// such.
 static void test_no_names(void **state)
 {
-	static const char *const rows[] = {
-		"",
-		":",
-		"ivan",
-		"ivan:",
-		"1795911616000:ivan",
-		"ivan:1795911616000",
-		"100000000000:ivan",
-		"18446744073709551617:ivan",
-		"99999999999999999999999999:ivan",
-		"42:1795911616", // with coturn, too, expired in 1970
-		":1795911616",
-		"a:b:1795911616",
-		"ivan:1795911616:x",
-		"ivan-1795911616",
-		"1795911616_ivan",
-		" 1795911616:ivan",
-		"+1795911616:ivan",
-		"1795911616.5.5:ivan",
-		"1.7e9:ivan",
+	static const struct {
+		const char *name;
+		bool looks;
+	} rows[] = {
+		{"", false},
+		{":", false},
+		{"ivan", false},
+		{"ivan:", false},
+		{"1795911616000:ivan", true},
+		{"ivan:1795911616000", true},
+		{"100000000000:ivan", true},
+		{"18446744073709551617:ivan", true},
+		{"99999999999999999999999999:ivan", true},
+		{"42:1795911616", true}, // with coturn, too, expired in 1970
+		{":1795911616", true},
+		{"a:b:1795911616", true},
+		{"ivan:1795911616:x", true},
+		{"ivan-1795911616", true},
+		{"1795911616_ivan", true},
+		{" 1795911616:ivan", true},
+		{"+1795911616:ivan", true},
+		{"1795911616.5.5:ivan", true},
+		{"1.7e9:ivan", false},
 	};
 	struct turn_rest_name n;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const char *name = rows[i];
+		const char *name = rows[i].name;
 
 		assert_false(turn_rest_read(name, strlen(name), &n));
+		assert_int_equal(turn_rest_looks_like(name, strlen(name)), rows[i].looks);
 	}
 }
 
