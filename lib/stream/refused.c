@@ -49,30 +49,56 @@ static void remember(struct refused_place *p, const struct stream_refused *r)
 	snprintf(p->offered, sizeof(p->offered), "%s", r->offered);
 }
 
+static bool is_of(const struct refused_place *p, const struct addr *source, enum stream_refusal why)
+{
+	const struct addr there = source_of(&p->client.addr);
+
+	return p->until_ms != 0 && p->why == why && addr_eq(&there, source);
+}
+
+// The place of a source and reason, or one whose period is over. NULL where neither is there.
+static struct refused_place *place_of(
+	struct thread *t, const struct addr *source, enum stream_refusal why)
+{
+	// the key of the rates serves here too: no hash leaves the process
+	const uint64_t hash = hash_addr(&t->s->rates.key, source, (uint64_t)why + 1);
+	struct refused_place *over = NULL;
+
+	for (unsigned int i = 0; i < REFUSED_WAYS; i++) {
+		struct refused_place *p = &t->refused[(hash + i) % REFUSED_PLACES];
+
+		if (is_of(p, source, why))
+			return p;
+		if (over == NULL && t->now_ms >= p->until_ms)
+			over = p;
+	}
+	return over;
+}
+
 void refused_note(struct thread *t, const struct stream_refused *r)
 {
 	const enum stream_refusal why = r->why;
 	const struct addr source = source_of(&r->client.addr);
-	// the key of the rates serves here too: no hash leaves the process
-	const uint64_t hash = hash_addr(&t->s->rates.key, &source, (uint64_t)why + 1);
-	struct refused_place *p = &t->refused[hash % REFUSED_PLACES];
-	const struct addr there = source_of(&p->client.addr);
-	const bool same = p->until_ms != 0 && p->why == why && addr_eq(&there, &source);
-	const uint32_t more = same && p->more > 0 ? p->more + 1 : 0;
+	struct refused_place *p;
+	bool same;
+	uint32_t more;
 
 	if (t->s->conf.ops->refused == NULL)
 		return;
-	if (t->now_ms < p->until_ms) {
-		if (same) {
-			p->more++;
-			remember(p, r);
-		} else {
-			count(&t->stats.untold, 1);
-		}
+	p = place_of(t, &source, why);
+	if (p == NULL) {
+		count(&t->stats.untold, 1);
 		return;
 	}
-	if (!same && p->until_ms != 0 && p->more > 0)
+	same = is_of(p, &source, why);
+	if (t->now_ms < p->until_ms) {
+		p->more++;
+		remember(p, r);
+		return;
+	}
+	if (!same && p->more > 0)
 		tell(t, p, p->more);
+	more = same && p->more > 0 ? p->more + 1 : 0;
 	*p = (struct refused_place){.until_ms = t->now_ms + REFUSED_PERIOD_MS, .why = (uint8_t)why};
 	remember(p, r);
 	tell(t, p, more);

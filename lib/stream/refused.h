@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // News of what a stream thread has refused, one event for each source and reason in ten seconds.
-// There is a fixed number of places for them, by a keyed hash. Where sources are so many that they
-// meet in one place, the first has it, and the others are only counted. Private to lib/stream.
+// There is a fixed number of places for them. A keyed hash says which eight of them a source and
+// reason may have. Where others have all eight, the refusal is only counted. Private to lib/stream.
 #pragma once
 
 #include "stream.h"
 
 #define REFUSED_PLACES 256
+#define REFUSED_WAYS 8
 #define REFUSED_PERIOD_MS 10000
 
 struct thread;
