@@ -119,7 +119,8 @@ static const char output[] =
 static const char examples[] =
 	"\n"
 	"Examples\n"
-	"  Two veth ends of ours, c0 towards the server and p0 on its far side:\n"
+	"  Two veth ends of ours, c0 towards the server and p0 on its far side; at the server's\n"
+	"  ends, `ethtool -K NAME tx off`, or it sends checksums that are not finished:\n"
 	"    slipring-loadgen --client-port net_af_packet0,iface=c0 \\\n"
 	"      --peer-port net_af_packet1,iface=p0 --server 10.99.0.1 \\\n"
 	"      --client-addr 10.99.0.2/24 --peer-addr 10.98.0.2/24 --peer-gateway 10.98.0.1 \\\n"
