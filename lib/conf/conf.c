@@ -12,6 +12,7 @@
 #include "checks/bonds.h"
 #include "checks/validate.h"
 #include "expanding/beside.h"
+#include "expanding/state_place.h"
 #include "expanding/vlans.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
@@ -35,6 +36,8 @@ struct conf *conf_load_by(struct conf_ctx *x)
 		rc = conf_vlans_expand(x);
 	if (rc == 0)
 		rc = conf_beside_expand(x);
+	if (rc == 0)
+		rc = conf_state_place(x);
 	if (rc == 0)
 		rc = conf_validate(x);
 	if (rc == 0 && x->hash != NULL) {

@@ -80,12 +80,13 @@ CONF_AREAS(AREA)
 {"state", CONF_SECTION, .help = "What lets a restart keep calls: allocations, permissions, "
 	"channels and reservations of UDP clients lie in a file in memory, which the next process "
 	"takes up ([operations.md](operations.md))."},
-{"state.file", CONF_TEXT, ONE(conf, state.file), RANGE(2, 1023),
+{"state.file", CONF_TEXT, ONE(conf, state.file), RANGE(0, 1023),
 	.help = "Path of the file, from `/` on, in a directory of root or of the user that "
 	"slipring runs as, where nobody else may write, on a file system in memory (tmpfs, "
 	"hugetlbfs): it holds keys, which do not belong on a disk. Made with mode 0600. Beside it "
-	"lie FILE.lock and, while a process starts, FILE.new. Without this key calls end with the "
-	"process."},
+	"lie FILE.lock and, while a process starts, FILE.new. Without this key: "
+	"`$RUNTIME_DIRECTORY/state` where that is set and on tmpfs, as in the unit; else, and "
+	"where it is empty, calls end with the process."},
 {"state.on-stop", CONF_CHOICE, ONE(conf, state.on_stop), .choices = conf_on_stop_choices,
 	.def = "keep", .help = "What an ordinary stop does to calls. `keep`: the next process "
 	"takes them up, if it starts in time. `forget`: they end. `slipringctl stop` can say "

@@ -158,8 +158,9 @@ def as_a_user(lab):
     s.binary = lab.public(s.binary)
     lab.servers.append(s)
     lab.cleanup.callback(s.kill)
-    runtime = os.path.join(lab.dir, "runtime")  # as RuntimeDirectory= makes it
-    os.mkdir(runtime, 0o755)
+    # as RuntimeDirectory= makes it, in memory
+    runtime = lab.cleanup.enter_context(tempfile.TemporaryDirectory(dir="/dev/shm"))
+    os.chmod(runtime, 0o755)
     open(s.path, "w").close()
     for path in (runtime, s.path):
         os.chown(path, nobody.pw_uid, nobody.pw_gid)
@@ -171,6 +172,7 @@ def as_a_user(lab):
         del os.environ["RUNTIME_DIRECTORY"]
     want = f"privileges: user {nobody.pw_uid}, capabilities: CAP_NET_ADMIN"
     labs.until(lambda: s.running() and want in s.log(), 10, want)
+    assert f"state: {runtime}/state, " in s.log(), "calls outlive the process, without a key for it"
     s.stop()
 
 

@@ -577,6 +577,39 @@ static void test_realm_lengths(void **state)
 	conf_free(load_edit("realm: turn.test", realm));
 }
 
+// systemd sets the variable for a unit with RuntimeDirectory=. /dev/shm is on tmpfs as /run is.
+static void test_state_of_the_unit(void **state)
+{
+	struct conf *c;
+
+	unsetenv("RUNTIME_DIRECTORY");
+	c = load_text(conf_good);
+	assert_null(c->state.file);
+	assert_false(conf_restart_keeps(&c->state));
+	conf_free(c);
+	setenv("RUNTIME_DIRECTORY", "/dev/shm:/nowhere", 1);
+	c = load_text(conf_good);
+	assert_string_equal(c->state.file, "/dev/shm/state");
+	assert_true(conf_restart_keeps(&c->state));
+	conf_free(c);
+	c = load_edit("log: {", "state: {file: /run/slipring/other}\nlog: {");
+	assert_string_equal(c->state.file, "/run/slipring/other");
+	conf_free(c);
+	c = load_edit("log: {", "state: {file: ''}\nlog: {");
+	assert_null(c->state.file);
+	conf_free(c);
+	// a disk keeps no keys, and what is not there keeps nothing
+	setenv("RUNTIME_DIRECTORY", "/proc", 1);
+	c = load_text(conf_good);
+	assert_null(c->state.file);
+	conf_free(c);
+	setenv("RUNTIME_DIRECTORY", "/dev/shm/not/there", 1);
+	c = load_text(conf_good);
+	assert_null(c->state.file);
+	conf_free(c);
+	unsetenv("RUNTIME_DIRECTORY");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -599,6 +632,7 @@ int main(void)
 		cmocka_unit_test(test_areas),
 		cmocka_unit_test(test_lcores_forms),
 		cmocka_unit_test(test_realm_lengths),
+		cmocka_unit_test(test_state_of_the_unit),
 	};
 
 	return cmocka_run_group_tests(tests, conf_file_open, conf_file_close);

@@ -209,7 +209,7 @@ static void test_state(void **state)
 			"37:15: state.file: must be the whole path of a file"},
 		{"log: {", "state: {file: /run/..}\nlog: {",
 			"37:15: state.file: must be the whole path of a file"},
-		{"log: {", "state: {file: ''}\nlog: {", "37:15: state.file: must not be empty"},
+		{"log: {", "state: {file: x}\nlog: {", "37:15: state.file: must be the whole path"},
 		{"log: {", "state: {on-stop: drop}\nlog: {",
 			"37:18: state.on-stop: 'drop' is not one of: keep, forget"},
 		{"log: {", "state: {crashes: 201}\nlog: {",
