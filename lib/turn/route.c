@@ -4,7 +4,7 @@
 #include "route.h"
 #include "limits/meters.h"
 #include "mobile/mobile.h"
-#include "requests/method.h"
+#include "requests/permit.h"
 #include "shard.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -252,7 +252,7 @@ static void relay_send(struct turn_shard *s, struct turn_view *v, const struct s
 	slot = v->slot != TURN_NONE ? alloc_living(s, v->slot) : TURN_NONE;
 	if (slot == TURN_NONE)
 		return route_drop(plan, TURN_DROP_NO_ALLOCATION);
-	switch (method_peer_decode(s, &slot, m, m->off[STUN_XOR_PEER_ADDRESS], &peer)) {
+	switch (permit_decode(s, &slot, m, m->off[STUN_XOR_PEER_ADDRESS], &peer)) {
 	case TURN_GRANTED:
 		break;
 	case TURN_REFUSED_MALFORMED:

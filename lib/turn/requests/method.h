@@ -10,6 +10,7 @@
 enum turn_refusal method_binding(struct turn_request *r);
 enum turn_refusal method_allocate(struct turn_request *r);
 enum turn_refusal method_refresh(struct turn_request *r);
+// permit.c
 enum turn_refusal method_create_permission(struct turn_request *r);
 enum turn_refusal method_channel_bind(struct turn_request *r);
 // RFC 6062 (tcp.c). The request has got an order then.
@@ -24,13 +25,3 @@ void method_put_allocation(struct turn_request *r, uint32_t slot);
 enum turn_refusal method_count_one(const struct turn_request *r, struct quota_ref *ref);
 enum turn_refusal method_allocate_on(struct turn_request *r, uint32_t slot, uint32_t lifetime_s,
 	const struct quota_ref *quota, bool has_token);
-
-// Decodes the XOR-PEER-ADDRESS whose value is at offset off of m into *peer, in canonical form.
-// *slot is an allocation of the client; it becomes the one whose relayed transport address is of
-// the peer's family. TURN_REFUSED_MALFORMED; TURN_REFUSED_PEER_FAMILY when the client has none.
-enum turn_refusal method_peer_decode(const struct turn_shard *s, uint32_t *slot,
-	const struct stun_msg *m, uint16_t off, struct endpoint *peer);
-// Judges a peer that an allocation asks for: its address in canonical form, and a port for the
-// policy.
-enum turn_refusal method_peer_admit(
-	const struct turn_shard *s, uint32_t slot, const struct endpoint *peer, uint16_t port);

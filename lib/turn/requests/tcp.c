@@ -8,6 +8,7 @@
 #include "relayed/relayed.h"
 #include "requests/elsewhere.h"
 #include "requests/method.h"
+#include "requests/permit.h"
 #include "requests/tcp.h"
 #include "shard.h"
 
@@ -148,7 +149,7 @@ static enum turn_refusal peer_admit(struct turn_request *r, struct endpoint *pee
 {
 	const struct turn_shard *s = r->s;
 	const uint16_t off = r->m.off[STUN_XOR_PEER_ADDRESS];
-	const enum turn_refusal why = method_peer_decode(s, &r->slot, &r->m, off, peer);
+	const enum turn_refusal why = permit_decode(s, &r->slot, &r->m, off, peer);
 	enum turn_peer_class class;
 
 	*to = TURN_NONE;
@@ -160,11 +161,11 @@ static enum turn_refusal peer_admit(struct turn_request *r, struct endpoint *pee
 		*to = tcp_table_at(s, peer->port);
 		if (*to == TURN_NONE)
 			return TURN_REFUSED_TCP_OWN;
-		return method_peer_admit(s, r->slot, peer, TURN_PORT_ANY);
+		return permit_admit(s, r->slot, peer, TURN_PORT_ANY);
 	}
 	return class == TURN_PEER_NEVER && policy_is_own(alloc_policy(s, r->slot), &peer->addr)
 		? TURN_REFUSED_PEER_OWN
-		: method_peer_admit(s, r->slot, peer, peer->port);
+		: permit_admit(s, r->slot, peer, peer->port);
 }
 
 enum turn_refusal method_connect(struct turn_request *r)

@@ -5,7 +5,7 @@
 
 #include "peers.h"
 #include "relayed/shared.h"
-#include "requests/method.h"
+#include "requests/permit.h"
 #include "shard.h"
 
 static const struct state_permission *permission_at(const struct adopt *d, uint32_t i)
@@ -51,7 +51,7 @@ static void permission_take_up(struct adopt *d, uint32_t i)
 	if (p == NULL)
 		return;
 	s = d->a->shards[p->worker];
-	why = method_peer_admit(s, p->slot, &peer, TURN_PORT_ANY);
+	why = permit_admit(s, p->slot, &peer, TURN_PORT_ANY);
 	if (why == TURN_REFUSED_PEER_DENIED || why == TURN_REFUSED_PEER_OWN ||
 		why == TURN_REFUSED_PEER_NEVER) { // as after a reload
 		adopt_lost(d, TURN_STATE_LOST_PEER);
@@ -113,7 +113,7 @@ static bool channel_place(
 	const uint16_t max = s->policy->rfc5766_channels ? CHANNEL_MAX_RFC5766 : CHANNEL_MAX;
 
 	return want->number >= CHANNEL_MIN && want->number <= max &&
-		method_peer_admit(s, slot, &want->peer, want->peer.port) == TURN_GRANTED &&
+		permit_admit(s, slot, &want->peer, want->peer.port) == TURN_GRANTED &&
 		peers_channel_by_number(s, slot, want->number) == TURN_NONE &&
 		peers_channel_by_peer(s, slot, &want->peer) == TURN_NONE &&
 		(s->shared.nb == 0 || shared_ask(s, slot, &want->peer) == SHARED_OURS) &&

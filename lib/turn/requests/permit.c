@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// CreatePermission and ChannelBind (RFC 8656 sections 10.2 and 12.2): which peers a client asks for,
+// whether it may have them, and room for them.
+#include "requests/permit.h"
+#include "peers.h"
+#include "relayed/external.h"
+#include "relayed/shared.h"
+#include "requests/method.h"
+#include "shard.h"
+
+#define NAMED_MAX ((UINT16_MAX + 1) / 8)
+
+// Decodes a peer in the form in which the client names it; *slot as in permit_decode.
+static enum turn_refusal peer_named(const struct turn_shard *s, uint32_t *slot,
+	const struct stun_msg *m, uint16_t off, struct endpoint *peer)
+{
+	const uint16_t alen = load_be16(m->data + off - 2);
+	uint32_t of_family;
+	int family;
+
+	if (!stun_decode_xor_addr(m, off, alen, peer, &family))
+		return TURN_REFUSED_MALFORMED;
+	of_family = alloc_of_family(s, *slot, family == 4);
+	if (of_family == TURN_NONE)
+		return TURN_REFUSED_PEER_FAMILY;
+	*slot = of_family;
+	peer->addr = addr_canonical(peer->addr);
+	return TURN_GRANTED;
+}
+
+enum turn_refusal permit_decode(const struct turn_shard *s, uint32_t *slot,
+	const struct stun_msg *m, uint16_t off, struct endpoint *peer)
+{
+	const enum turn_refusal why = peer_named(s, slot, m, off, peer);
+
+	if (why == TURN_GRANTED)
+		peer->addr = external_meant(&s->policy->external, &peer->addr);
+	return why;
+}
+
+// Decodes a peer that a request asks for, in the form in which the client names it. r->slot becomes
+// the client's allocation of its family. If the request is refused, the event will have both.
+static enum turn_refusal peer_asked(struct turn_request *r, uint16_t off, struct endpoint *peer)
+{
+	const enum turn_refusal why = peer_named(r->s, &r->slot, &r->m, off, peer);
+
+	r->peer = why != TURN_REFUSED_MALFORMED ? *peer : (struct endpoint){0};
+	return why;
+}
+
+// Also when its canonical form is of the other family, it is of the wrong one. (An IPv6 address
+// that carries an IPv4 address is judged as that IPv4 address first.)
+enum turn_refusal permit_admit(
+	const struct turn_shard *s, uint32_t slot, const struct endpoint *peer, uint16_t port)
+{
+	const bool is_same = addr_is_v4(&peer->addr) == alloc_is_v4(s, slot);
+	const struct turn_policy *p = alloc_policy(s, slot);
+
+	switch (turn_policy_peer(p, &peer->addr, port)) {
+	case TURN_PEER_NEVER:
+		return policy_is_own(p, &peer->addr) && port != 0 ? TURN_REFUSED_PEER_OWN
+								  : TURN_REFUSED_PEER_NEVER;
+	case TURN_PEER_DENY:
+		return policy_is_own(p, &peer->addr) ? TURN_REFUSED_PEER_OWN
+						     : TURN_REFUSED_PEER_DENIED;
+	case TURN_PEER_OWN:
+		return is_same ? TURN_GRANTED : TURN_REFUSED_PEER_FAMILY;
+	case TURN_PEER_ALLOW:
+		break;
+	}
+	if (!is_same)
+		return TURN_REFUSED_PEER_FAMILY;
+	if (policy_reaches(p, alloc_relay_index(s, slot), &peer->addr))
+		return TURN_GRANTED;
+	return TURN_REFUSED_PEER_UNREACHABLE;
+}
+
+// Forgets what has expired of all allocations of a client.
+static void settle(struct turn_shard *s, uint32_t slot)
+{
+	const uint32_t other = alloc_sibling(s, slot);
+
+	peers_settle(s, slot);
+	if (other != TURN_NONE)
+		peers_settle(s, other);
+}
+
+// Decodes and judges all peers of a CreatePermission.
+static enum turn_refusal peers_wanted(struct turn_request *r)
+{
+	uint16_t pos = 0, off, alen;
+	struct endpoint peer;
+	bool any = false;
+
+	while (stun_next(&r->m, STUN_XOR_PEER_ADDRESS, &pos, &off, &alen)) {
+		enum turn_refusal why = peer_asked(r, off, &peer);
+
+		// RFC 8656 10.2 ignores the port, so the policy is asked about any port that is not
+		// 0.
+		if (why == TURN_GRANTED) {
+			peer.addr = external_meant(&r->s->policy->external, &peer.addr);
+			why = permit_admit(r->s, r->slot, &peer, TURN_PORT_ANY);
+		}
+		if (why != TURN_GRANTED)
+			return why;
+		any = true;
+	}
+	return any ? TURN_GRANTED : TURN_REFUSED_MALFORMED;
+}
+
+// Addresses that a request has named, each once: a table of where they stand in it, 0 = free. It
+// has an entry for every 8 bytes of the message. An address takes 12, so that a third is always
+// free. Nobody without the key of the hash can make the look-up long.
+struct named {
+	const struct turn_request *r;
+	uint32_t mask;
+	uint16_t off[NAMED_MAX];
+};
+
+static void named_begin(struct named *n, const struct turn_request *r)
+{
+	n->r = r;
+	n->mask = 7;
+	while (n->mask < r->m.len / 8u)
+		n->mask = 2 * n->mask + 1;
+	memset(n->off, 0, (n->mask + 1) * sizeof(n->off[0]));
+}
+
+// Adds the address that stands at off. False when it is there already.
+static bool named_add(struct named *n, uint16_t off, const struct addr *a)
+{
+	const struct turn_request *r = n->r;
+	uint64_t i = hash_addr(&r->s->key, a, r->slot);
+	uint32_t slot = r->slot;
+	struct endpoint other;
+
+	for (;; i++) {
+		uint16_t *entry = &n->off[i & n->mask];
+
+		if (*entry == 0) {
+			*entry = off;
+			return true;
+		}
+		permit_decode(r->s, &slot, &r->m, *entry, &other);
+		if (addr_eq(&other.addr, a))
+			return false;
+	}
+}
+
+// How many addresses a request names that have no permission, each counted once: nb[0] for the
+// allocation of r->slot, nb[1] for its sibling. peers_wanted has found nothing wrong with them.
+static void peers_new(const struct turn_request *r, uint32_t nb[2])
+{
+	uint16_t pos = 0, off, alen;
+	struct endpoint peer;
+	struct named n;
+
+	named_begin(&n, r);
+	while (stun_next(&r->m, STUN_XOR_PEER_ADDRESS, &pos, &off, &alen)) {
+		uint32_t slot = r->slot;
+
+		permit_decode(r->s, &slot, &r->m, off, &peer);
+		if (peers_permission_find(r->s, slot, &peer.addr) == TURN_NONE)
+			nb[slot != r->slot] += named_add(&n, off, &peer.addr);
+	}
+}
+
+enum turn_refusal method_create_permission(struct turn_request *r)
+{
+	struct turn_shard *s = r->s;
+	uint16_t pos = 0, off, alen;
+	struct endpoint peer;
+	uint32_t nb[2] = {0}, slot;
+	const enum turn_refusal why = peers_wanted(r);
+
+	if (why != TURN_GRANTED)
+		return why;
+	settle(s, r->slot);
+	peers_new(r, nb);
+	if (!peers_permissions_fit_both(s, r->slot, nb))
+		return TURN_REFUSED_PERMISSIONS;
+	while (stun_next(&r->m, STUN_XOR_PEER_ADDRESS, &pos, &off, &alen)) {
+		slot = r->slot;
+		permit_decode(s, &slot, &r->m, off, &peer);
+		if (peers_permission_set(s, slot, &peer.addr) == TURN_NONE)
+			return TURN_REFUSED_PERMISSIONS;
+	}
+	line_copy_channel(s, r->slot);
+	slot = alloc_sibling(s, r->slot);
+	if (slot != TURN_NONE)
+		line_copy_channel(s, slot);
+	return TURN_GRANTED;
+}
+
+// RFC 8656 12.2: a number is bound to one peer, and a peer to one number; else 400, at which a
+// client starts afresh with a new allocation (12.3). A client that has named the peer in another
+// form before cannot know that it has a channel to it. It has asked for nothing wrong, and can do
+// without.
+static enum turn_refusal binding_clash(
+	const struct turn_request *r, const struct peers_channel *want)
+{
+	const struct turn_shard *s = r->s;
+	const uint32_t by_number = peers_channel_by_number(s, r->slot, want->number);
+	const uint32_t by_peer = peers_channel_by_peer(s, r->slot, &want->peer);
+	const uint32_t other = alloc_sibling(s, r->slot);
+
+	// numbers are the client's, whichever allocation the peer is of
+	if (other != TURN_NONE && peers_channel_by_number(s, other, want->number) != TURN_NONE)
+		return TURN_REFUSED_CHANNEL_CLASH;
+	if (by_number == by_peer)
+		return TURN_GRANTED;
+	if (by_number != TURN_NONE || s->channel_form[by_peer] == want->form)
+		return TURN_REFUSED_CHANNEL_CLASH;
+	return TURN_REFUSED_CHANNEL_FORM;
+}
+
+// RFC 8656 12 ends the channel numbers at 0x4FFF. RFC 5766 11 ended them at 0x7FFF, and its clients
+// draw from all of them. A client that has got our PASSWORD-ALGORITHMS and does not send it back is
+// such a client, because RFC 8489 9.2.5 makes newer clients send it (doc/decisions/0004).
+static bool number_valid(const struct turn_request *r, uint16_t number)
+{
+	const bool old = !r->cred.rfc8489;
+	const uint16_t max =
+		old && r->s->policy->rfc5766_channels ? CHANNEL_MAX_RFC5766 : CHANNEL_MAX;
+
+	return number >= CHANNEL_MIN && number <= max;
+}
+
+// Binds the channel and, on a shared address, registers its peer: it does both or neither.
+static enum turn_refusal bind_channel(struct turn_request *r, const struct peers_channel *want)
+{
+	struct turn_shard *s = r->s;
+	uint32_t endpoint;
+	enum turn_refusal why;
+
+	if (s->shared.nb == 0)
+		return peers_channel_set(s, r->slot, want);
+	switch (shared_ask(s, r->slot, &want->peer)) {
+	case SHARED_OURS:
+		return peers_channel_set(s, r->slot, want);
+	case SHARED_COLLISION:
+		// not 400, at which a client would give up all its other peers (RFC 8656 12.3)
+		return TURN_REFUSED_SHARED_PEER;
+	case SHARED_SHARE:
+		return TURN_REFUSED_SHARED_SHARE;
+	case SHARED_FULL:
+		return TURN_REFUSED_SHARED_FULL;
+	case SHARED_FREE:
+		break;
+	}
+	endpoint = shared_register(s, r->slot, &want->peer);
+	if (endpoint == TURN_NONE)
+		return TURN_REFUSED_SHARED_FULL;
+	why = peers_channel_set(s, r->slot, want);
+	if (why == TURN_GRANTED)
+		shared_keep(s, endpoint);
+	else
+		shared_withdraw(s, endpoint);
+	return why;
+}
+
+enum turn_refusal method_channel_bind(struct turn_request *r)
+{
+	const struct stun_msg *m = &r->m;
+	struct peers_channel want;
+	uint32_t value;
+	enum turn_refusal why;
+
+	if (!stun_get_u32(m, STUN_CHANNEL_NUMBER, &value) || !stun_has(m, STUN_XOR_PEER_ADDRESS))
+		return TURN_REFUSED_MALFORMED;
+	if (alloc_is_tcp(r->s, r->slot))
+		return TURN_REFUSED_TCP_METHOD;
+	want.number = (uint16_t)(value >> 16);
+	if (!number_valid(r, want.number))
+		return TURN_REFUSED_CHANNEL_NUMBER;
+	why = peer_asked(r, m->off[STUN_XOR_PEER_ADDRESS], &want.peer);
+	if (why != TURN_GRANTED)
+		return why;
+	want.form = external_form(&r->s->policy->external, &want.peer.addr);
+	want.peer.addr = external_meant(&r->s->policy->external, &want.peer.addr);
+	why = permit_admit(r->s, r->slot, &want.peer, want.peer.port);
+	if (why != TURN_GRANTED)
+		return why;
+	settle(r->s, r->slot);
+	why = binding_clash(r, &want);
+	return why == TURN_GRANTED ? bind_channel(r, &want) : why;
+}
