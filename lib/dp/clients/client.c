@@ -96,8 +96,11 @@ static void forward_sealed(struct worker *w, struct rte_mbuf *m, const struct tu
 void client_forward(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	struct rewrite_way *way, struct rewrite *r)
 {
-	if (unlikely(turn_has_roamed(w->shard, v->slot)))
-		hops_spend(m, v);
+	if (unlikely(turn_has_roamed(w->shard, v->slot)) && !hops_spend(m, v)) {
+		icmp_out_relayed(w, m, v, r, DP_DROP_TTL);
+		worker_drop(w, m, DP_DROP_TTL);
+		return;
+	}
 	switch (transport_of_slot(w, v->slot)) {
 	case CLIENT_UDP:
 		rewrite_forward(w, m, v, way, r);

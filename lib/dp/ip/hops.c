@@ -10,7 +10,7 @@
 #define HOPS_MOST 64 // what hosts send with; no path is so long
 #define HOPS_MOVED 8
 
-void hops_spend(struct rte_mbuf *m, const struct turn_view *v)
+bool hops_spend(struct rte_mbuf *m, const struct turn_view *v)
 {
 	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *), *ip;
 	uint16_t before;
@@ -20,12 +20,15 @@ void hops_spend(struct rte_mbuf *m, const struct turn_view *v)
 	net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
 	ip = data + f.l3_off;
 	left = f.ttl < HOPS_MOST ? f.ttl : HOPS_MOST;
-	left = left > HOPS_MOVED ? left - (HOPS_MOVED - 1) : 1; // rewriting takes the last
+	if (left <= HOPS_MOVED)
+		return false;
+	left -= HOPS_MOVED - 1; // rewriting takes the last
 	if (!f.is_v4) {
 		ip[7] = left;
-		return;
+		return true;
 	}
 	before = load_be16(ip + 8);
 	ip[8] = left;
 	store_be16(ip + 10, csum_update(load_be16(ip + 10), before, load_be16(ip + 8)));
+	return true;
 }

@@ -83,6 +83,7 @@ static void cycle(const char *client, const char *server)
 	struct world_client c, moved;
 	struct world_datagram d, got;
 	uint8_t ticket[64];
+	uint64_t ended;
 	uint16_t len;
 
 	world_open(&world, &s);
@@ -109,6 +110,16 @@ static void cycle(const char *client, const char *server)
 	world_run(&world);
 	assert_true(world_take(&world, &moved.at, &got));
 	assert_int_equal(got.ttl, 32);
+	// what has no more hops than it is to lose ends here
+	ended = world_stats(&world).drop[DP_DROP_TTL];
+	for (unsigned int ttl = 9; ttl > 0; ttl--) {
+		d.ttl = (uint8_t)ttl;
+		world_send(&world, &d);
+		world_run(&world);
+		assert_int_equal(world_take(&world, &moved.at, &got), ttl == 9);
+		assert_true(ttl != 9 || got.ttl == 1);
+		assert_int_equal(world_stats(&world).drop[DP_DROP_TTL], ended + 9 - ttl);
+	}
 	// the other way is as ever
 	d = (struct world_datagram){.src = moved.at, .dst = moved.server, .len = 8, .ttl = 64};
 	store_be16(d.data, CHANNEL);
