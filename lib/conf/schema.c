@@ -117,7 +117,9 @@ static const struct conf_key rows[] = {
 	.help = "What the network translates the address to: `203.0.113.5`, or a run of as many "
 	"addresses. Clients are told it in place of a relay address. Listeners and "
 	"`relay.addresses` go on to name the port's own addresses. It counts as an address of this "
-	"box: clients reach each other by either, and nothing is sent to it."},
+	"box: clients reach each other by either, and nothing is sent to it. Where an entry of "
+	"`peers.allow` is this one address, hosts that share it by port forwards are peers at its "
+	"ports that are none of the box's."},
 {"ports[].addresses-wait", CONF_TIME, ONE(conf_port, learn_wait_s), RANGE(0, 86400), .def = "60",
 	.help = "Seconds that the start waits for the addresses `dhcp` and `slaac`, and then "
 	"fails; 0 = it waits until they come."},

@@ -543,7 +543,8 @@ static const struct conf_key rows[] = {
 	"link-local, multicast and reserved addresses are never reached. Of own addresses relay "
 	"ports are, by `peers.hairpin`, and programs of this machine where an entry of "
 	"`peers.allow` is such an address of a `packet:` port, alone (the first such entry takes a "
-	"restart). These go by the port `lo`."},
+	"restart). These go by the port `lo`. Of an external address see "
+	"`ports[].addresses[].external`."},
 {"peers.allow", CONF_PREFIXES, MANY(conf, turn.allow, turn.nb_allow), RANGE(0, 65536),
 	.help = "Single addresses, `a-b` ranges and prefixes."},
 {"peers.deny", CONF_PREFIXES, MANY(conf, turn.deny, turn.nb_deny), RANGE(0, 65536),

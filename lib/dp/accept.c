@@ -130,6 +130,12 @@ static bool is_program(const struct worker *w, const struct addr *src)
 	return from != NULL && from->kind == LOCAL_OWN;
 }
 
+// Whether a datagram that came by a port has a source that nobody else can have.
+static inline bool is_ours(const struct worker *w, const struct turn_view *v)
+{
+	return local_addrs_ours_at(w->local, w->dp->map, &v->src, v->src_port);
+}
+
 unsigned int accept_ends(const struct worker *w, const struct addr *src, const struct addr *dst,
 	uint8_t port, const struct local_addr **to)
 {
@@ -140,7 +146,7 @@ unsigned int accept_ends(const struct worker *w, const struct addr *src, const s
 				: NET_DROP_NOT_FOR_US);
 	if (w->dp->port[port].port->loopback)
 		return is_program(w, src) ? DP_SENT : drop_of_net(NET_DROP_MARTIAN_SOURCE);
-	if (local_addrs_find(w->local, src) != NULL) // ours, or a broadcast address
+	if (local_addrs_ours(w->local, src)) // or a broadcast address
 		return drop_of_net(NET_DROP_MARTIAN_SOURCE);
 	if (!is_taken_in(w, *to, src, port))
 		return drop_of_net(
@@ -160,6 +166,8 @@ static unsigned int classify(struct worker *w, const struct rte_mbuf *m, const s
 
 	if (bad != DP_SENT)
 		return bad;
+	if (!dp->port[v->port].port->loopback && is_ours(w, v))
+		return drop_of_net(NET_DROP_MARTIAN_SOURCE);
 	listener = local_addrs_listener(w->local, to, f->dport);
 	if (dp->port[v->port].port->loopback) { // by it come peers alone
 		listener = -1;
@@ -331,7 +339,7 @@ static bool source_is_fine(
 		(v->flags & DP_IPV4) != 0 ? udp_martian4(first) : first == 0 || first >= 0xfe;
 
 	return !martian && v->src_port != 0 && (data[6] & 1) == 0 &&
-		memcmp(data + 6, src, 6) != 0 && local_addrs_find(w->local, &v->src) == NULL &&
+		memcmp(data + 6, src, 6) != 0 && !is_ours(w, v) &&
 		(w->dp->nb_ports == 1 || comes_its_way(w, v));
 }
 

@@ -145,7 +145,7 @@ static void line_way(struct worker *w, struct turn_line *l, unsigned int to)
 	if (to == TURN_FROM_CLIENT && turn_has_roamed(w->shard, (uint32_t)(l - w->lines)))
 		return;
 	if (l->hop[to] == 0 && src->flags != SOURCE_STREAM && !path_mtu_lowered(w, &from, &at) &&
-		local_addrs_find(w->local, &l->end[to]) == NULL &&
+		!local_addrs_ours(w->local, &l->end[to]) &&
 		nexthop_resolve(w, &way, &port, &neigh) == DP_SENT)
 		l->hop[to] = neigh_note(w->neigh, neigh);
 }

@@ -167,7 +167,7 @@ unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *way)
 		}
 	}
 	inside = local_addrs_find(w->local, &path->dst.addr);
-	if (inside != NULL)
+	if (inside != NULL && inside->kind != LOCAL_COMMON)
 		return aim_inside(w, way, inside);
 	to.user = turn_icmp_user(w->shard, way->from);
 	reason = nexthop_resolve(w, &to, &way->place, &way->neigh);

@@ -157,6 +157,16 @@ uint32_t peers_permission_set(struct turn_shard *s, uint32_t slot, const struct 
 	return peers_permission_put(s, slot, peer, s->policy->limits.permission_s * 1000);
 }
 
+// Clients that bind their channel anew and refresh no permission are heard all the time: a
+// permission that a ChannelBind makes lives as long as the channel (doc/protocol.md, deviations).
+uint32_t peers_permission_bind(struct turn_shard *s, uint32_t slot, const struct addr *peer)
+{
+	const struct turn_limits *l = &s->policy->limits;
+
+	return peers_permission_put(s, slot, peer,
+		(l->channel_s > l->permission_s ? l->channel_s : l->permission_s) * 1000);
+}
+
 // Makes a channel of an allocation that has room for it. TURN_NONE when the pool is empty.
 static uint32_t channel_new(
 	struct turn_shard *s, uint32_t slot, uint16_t number, uint16_t port, uint32_t permission)
@@ -212,22 +222,18 @@ enum turn_refusal peers_channel_put(
 	return channel_put(s, slot, want, &at);
 }
 
-// Clients that bind their channel anew and refresh no permission are heard all the time: a
-// permission that a ChannelBind makes lives as long as the channel (doc/protocol.md, deviations).
 enum turn_refusal peers_channel_set(
 	struct turn_shard *s, uint32_t slot, const struct peers_channel *want)
 {
 	const bool known = peers_permission_find(s, slot, &want->peer.addr) != TURN_NONE;
-	const struct turn_limits *l = &s->policy->limits;
 	struct place at = {.channel = peers_channel_by_number(s, slot, want->number),
-		.left_ms = l->channel_s * 1000};
+		.left_ms = s->policy->limits.channel_s * 1000};
 
 	if (!known && !peers_permissions_fit(s, slot, 1))
 		return TURN_REFUSED_PERMISSIONS;
 	if (at.channel == TURN_NONE && !channel_fits(s, slot))
 		return TURN_REFUSED_CHANNELS;
-	at.permission = peers_permission_put(s, slot, &want->peer.addr,
-		(l->channel_s > l->permission_s ? l->channel_s : l->permission_s) * 1000);
+	at.permission = peers_permission_bind(s, slot, &want->peer.addr);
 	if (at.permission == TURN_NONE)
 		return TURN_REFUSED_PERMISSIONS;
 	return channel_put(s, slot, want, &at);

@@ -57,6 +57,8 @@ uint32_t peers_permission_set(struct turn_shard *s, uint32_t slot, const struct 
 // The same for left_ms at least; 0 = a new one's time has passed.
 uint32_t peers_permission_put(
 	struct turn_shard *s, uint32_t slot, const struct addr *peer, uint32_t left_ms);
+// The same for as long as a channel that is bound now.
+uint32_t peers_permission_bind(struct turn_shard *s, uint32_t slot, const struct addr *peer);
 
 // A channel that is asked for, and the form in which the client has named its peer (external_form).
 struct peers_channel {

@@ -25,9 +25,10 @@ struct turn_policy *turn_policy_create(
 	const struct turn_config *c, struct stun_crypto *crypto, const uint8_t boot_key[32]);
 // Wipes the keys and frees the policy. NULL is fine.
 void turn_policy_free(struct turn_policy *p);
-// Judges a peer by its canonical address and its port in host order. Port 0 is never allowed; at an
-// own address relay ports are, and where an entry of peers.allow names the address, other ports
-// that are no listener's. TURN_PORT_ANY: whether some port is.
+// Judges a peer by its canonical address and its port in host order, in the form that they have
+// inside: an external address is a peer only where others have it, too, and at their ports. Port 0
+// is never allowed; at an own address relay ports are, and where an entry of peers.allow names the
+// address, other ports that are no listener's. TURN_PORT_ANY: whether some port is.
 #define TURN_PORT_ANY 1
 enum turn_peer_class turn_policy_peer(
 	const struct turn_policy *p, const struct addr *a, uint16_t port);

@@ -180,8 +180,8 @@
 		"if that peer is to be reached, name it under peers.allow, or that of the realm")  \
 	X(TURN_REFUSED_PEER_OWN, 403, "peer-own", "",                                              \
 		"the peer is this box, and no relay port of it",                                   \
-		"if it is a program of this machine: give the address a packet: port, and name "   \
-		"it under peers.allow; relay ports take peers.hairpin")                            \
+		"programs of this machine take a packet: port and its address under peers.allow, " \
+		"others behind the external address that under it; relay ports: peers.hairpin")    \
 	X(TURN_REFUSED_PEER_NEVER, 403, "peer-never", "",                                          \
 		"no rule can allow it: port 0, loopback, link-local, multicast, broadcast, "       \
 		"reserved, transition",                                                            \

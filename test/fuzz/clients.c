@@ -123,14 +123,15 @@ static struct addr inside_of(const struct addr *told)
 {
 	static const struct addr none;
 	const struct local_addr *l = local_addrs_find(fuzz.world.dp->hot->local, told);
+	bool external;
 
 	assert_non_null(l);
+	external = l->kind == LOCAL_EXTERNAL || l->kind == LOCAL_COMMON;
 	for (unsigned int i = 0; i < fuzz.world.conf.turn.nb_local; i++) {
 		const struct turn_local *own = &fuzz.world.locals[i];
 
-		if (l->kind == LOCAL_EXTERNAL ? addr_eq(&own->external, told)
-					      : addr_eq(&own->addr, told)) {
-			assert_true(l->kind == LOCAL_EXTERNAL || addr_eq(&own->external, &none));
+		if (external ? addr_eq(&own->external, told) : addr_eq(&own->addr, told)) {
+			assert_true(external || addr_eq(&own->external, &none));
 			return own->addr;
 		}
 	}

@@ -29,8 +29,13 @@ struct endpoint fuzz_peer(void)
 	if (chance(15) && other->allocated)
 		// relayed inside the process, without a wire
 		return either_form(*fuzz_relay_of(other));
-	if (chance(4))
-		return either_form(other->c.server);
+	if (chance(4)) {
+		struct endpoint box = either_form(other->c.server);
+
+		if (chance(50)) // others', if they have the external address, too
+			box.port = (uint16_t)(7000 + below(4));
+		return box;
+	}
 	return (struct endpoint){fuzz_host(chance(60)), (uint16_t)(7000 + below(4))};
 }
 

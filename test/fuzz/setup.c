@@ -67,9 +67,15 @@ static void pick_dscp(struct dp_world *w)
 	}
 }
 
-// Some addresses are translated 1:1 by the network.
+// Some addresses are translated 1:1 by the network, and some of what they are translated to is
+// others' as well.
 static void pick_externals(struct dp_world *w)
 {
+	static struct prefix allowed[64];
+	const bool common = chance(50);
+
+	memcpy(allowed, w->conf.turn.allow, w->conf.turn.nb_allow * sizeof(*allowed));
+	w->conf.turn.allow = allowed;
 	for (unsigned int i = 0; i < w->conf.turn.nb_local; i++) {
 		struct turn_local *l = &w->locals[i];
 
@@ -77,6 +83,8 @@ static void pick_externals(struct dp_world *w)
 			continue;
 		l->external = l->addr;
 		l->external.b[addr_is_v4(&l->addr) ? 12 : 0] ^= 0x20;
+		if (common && w->conf.turn.nb_allow < RTE_DIM(allowed))
+			allowed[w->conf.turn.nb_allow++] = (struct prefix){l->external, 128};
 		for (unsigned int k = 0; k < RTE_DIM(w->addresses); k++)
 			if (addr_eq(&w->addresses[k].addr, &l->addr))
 				w->addresses[k].external = l->external;

@@ -154,7 +154,8 @@ static void judge_datagram(const struct port *p, const uint8_t *frame, size_t le
 			port == p->index));
 	assert_int_equal(f->payload_off + f->payload_len, len);
 	assert_true(f->ttl > 0);
-	assert_null(local_addrs_find(fuzz.world.dp->hot->local, &f->dst));
+	assert_false(local_addrs_ours_at(
+		fuzz.world.dp->hot->local, fuzz.world.dp->map, &f->dst, f->dport));
 	fuzz_datagram(&src, &dst, frame + f->payload_off, f->payload_len);
 }
 
@@ -189,7 +190,7 @@ static void judge_fragment(
 	assert_int_equal(p.data + p.len - frame, len);
 	assert_in_range(len - f->l3_off, 0, fuzz_port(port)->mtu);
 	assert_true(f->ttl > 0 && !f->df);
-	assert_null(local_addrs_find(fuzz.world.dp->hot->local, &f->dst));
+	assert_false(local_addrs_ours(fuzz.world.dp->hot->local, &f->dst));
 	fuzz.seen.fragments++;
 }
 

@@ -172,7 +172,7 @@ static bool is_behind(const struct turn_config *t, const struct prefix *p)
 static bool is_own(const struct conf *c, const struct addr *a)
 {
 	for (uint32_t i = 0; i < c->turn.nb_local; i++)
-		if (addr_eq(&c->turn.local[i].addr, a) || addr_eq(&c->turn.local[i].external, a))
+		if (addr_eq(&c->turn.local[i].addr, a))
 			return true;
 	return false;
 }
@@ -194,8 +194,7 @@ static const char *never_text(const struct conf *c, const struct prefix *p)
 	if (class != ADDR_UNICAST && class == addr_class(&r.hi))
 		return text[class];
 	for (uint32_t i = 0; addr_eq(&r.lo, &r.hi) && i < c->turn.nb_local; i++)
-		if (addr_eq(&c->turn.local[i].addr, &r.lo) ||
-			addr_eq(&c->turn.local[i].external, &r.lo))
+		if (addr_eq(&c->turn.local[i].addr, &r.lo))
 			return c->turn.local[i].beside ? NULL : "this box itself is";
 	return NULL;
 }

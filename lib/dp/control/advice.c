@@ -66,8 +66,8 @@ static const char *const advice[DP_DROP_END] = {
 	TURN(TURN_DROP_PEER_OVERSIZE) = "the client should bind a channel to that peer",
 	TURN(TURN_DROP_HAIRPIN_NO_ALLOCATION) = "usual just after the other allocation has ended",
 	TURN(TURN_DROP_PEER_OWN) =
-		"if it is a program of this machine: give the address a packet: port, and name "
-		"it under peers.allow",
+		"programs of this machine take a packet: port and its address under peers.allow, "
+		"others behind the external address that under it",
 	TURN(TURN_DROP_UNAUTHENTICATED_RATE) =
 		"a flood, or many clients behind one address: limits.unauthenticated",
 	TURN(TURN_DROP_GUESS_RATE) =

@@ -295,8 +295,7 @@ static unsigned int check_addresses(const struct worker *w, uint8_t port, const 
 		return drop_of_net(to != NULL && to->kind == LOCAL_BROADCAST
 				? NET_DROP_MARTIAN_DESTINATION
 				: NET_DROP_NOT_FOR_US);
-	return local_addrs_find(w->local, &f->src) == NULL ? DP_SENT
-							   : drop_of_net(NET_DROP_MARTIAN_SOURCE);
+	return local_addrs_ours(w->local, &f->src) ? drop_of_net(NET_DROP_MARTIAN_SOURCE) : DP_SENT;
 }
 
 // DP_SENT when the kernel is to have a segment.
@@ -347,14 +346,9 @@ bool exception_udp(struct worker *w, uint8_t port, struct rte_mbuf *m, const str
 bool exception_is_data_path(const struct dp *d, const struct addr *a, uint16_t port)
 {
 	const struct local_addr *l = local_addrs_find(d->local, a);
-	unsigned int worker;
-	uint32_t slot;
 
-	if (l == NULL) // the port's link-local address, on which nothing is but the kernel
-		return false;
-	return local_addrs_listener(d->local, l, port) >= 0 ||
-		(l->relay >= 0 &&
-			turn_relay_map_home(d->map, (unsigned int)l->relay, port, &worker, &slot));
+	// not found: the port's link-local address, on which nothing is but the kernel
+	return l != NULL && local_addrs_is_data_path(d->local, d->map, l, port);
 }
 
 bool exception_learning(struct worker *w, uint8_t port, struct rte_mbuf *m)

@@ -88,11 +88,11 @@ bool icmp_errors_input(
 	if (!net_icmp_error_is(f, icmp) || !net_icmp_error_parse(f, icmp, &e) ||
 		!addr_eq(&e.src.addr, &f->dst) || !find_home(w, &e, &note, &home))
 		return false;
-	if (local_addrs_find(w->local, &f->src) != NULL && !loopback) {
+	if (local_addrs_ours(w->local, &f->src) && !loopback) {
 		worker_drop(w, m, drop_of_net(NET_DROP_MARTIAN_SOURCE));
 	} else if (unlikely(is_foreign(w, port, &e.src.addr))) {
 		worker_drop(w, m, drop_of_net(NET_DROP_NOT_FOR_US));
-	} else if (local_addrs_find(w->local, &e.dst.addr) != NULL && !loopback) {
+	} else if (local_addrs_ours(w->local, &e.dst.addr) && !loopback) {
 		worker_drop(w, m, DP_DROP_ICMP_QUOTE); // what is for us never leaves us
 	} else if (home != w->id) {
 		mbuf_meta_of(m)->icmp = note;

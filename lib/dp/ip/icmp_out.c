@@ -54,7 +54,7 @@ static void report(struct worker *w, const struct rte_mbuf *m, const struct net_
 	uint16_t neigh;
 	uint8_t port;
 
-	if (local_addrs_find(w->local, &f->src) != NULL || !may_send(w, &f->src) ||
+	if (local_addrs_ours(w->local, &f->src) || !may_send(w, &f->src) ||
 		nexthop_resolve(w, &way, &port, &neigh) != DP_SENT)
 		return;
 	error = rte_pktmbuf_alloc(w->dp->pool);

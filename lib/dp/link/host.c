@@ -205,7 +205,7 @@ static void icmp_input(
 		return;
 	else if (!ours_on(w, port, &f->dst))
 		worker_drop(w, m, drop_of_net(NET_DROP_NOT_FOR_US));
-	else if (local_addrs_find(w->local, &f->src) != NULL)
+	else if (local_addrs_ours(w->local, &f->src))
 		worker_drop(w, m, drop_of_net(NET_DROP_MARTIAN_SOURCE));
 	else if (!exception_icmp(w, port, m, f))
 		echo(w, port, m, f);

@@ -61,14 +61,37 @@ static void add_broadcast(struct local_addrs *t, const struct conf_address *a, u
 			.addr = b, .kind = LOCAL_BROADCAST, .port = port, .relay = -1};
 }
 
-static void add_external(struct local_addrs *t, const struct conf_address *a, uint8_t port)
+static bool is_among(const struct prefix *list, uint32_t nb, const struct addr *a)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < nb; i++)
+		found |= list[i].len == 128 && addr_eq(&list[i].addr, a);
+	return found;
+}
+
+// Whether an entry of peers.allow, or of a realm's, is this one address.
+static bool is_named(const struct turn_config *c, const struct addr *a)
+{
+	bool found = is_among(c->allow, c->nb_allow, a);
+
+	for (uint32_t i = 0; i < c->nb_realms; i++)
+		found |= is_among(c->realms[i].allow, c->realms[i].nb_allow, a);
+	return found;
+}
+
+static void add_external(struct local_addrs *t, const struct turn_config *c,
+	const struct conf_address *a, uint8_t port)
 {
 	static const struct addr none;
+	const struct local_addr *own = slot_for(t, &a->addr);
 	struct local_addr *l = slot_for(t, &a->external);
 
 	if (!addr_eq(&a->external, &none) && l->kind == LOCAL_FREE)
-		*l = (struct local_addr){
-			.addr = a->external, .kind = LOCAL_EXTERNAL, .port = port, .relay = -1};
+		*l = (struct local_addr){.addr = a->external,
+			.kind = is_named(c, &a->external) ? LOCAL_COMMON : LOCAL_EXTERNAL,
+			.port = port,
+			.relay = own->relay};
 }
 
 // A UDP and a DTLS listener on one port are one here.
@@ -141,7 +164,24 @@ static void add_addresses(
 			add_broadcast(t, &c->ports[p].addresses[i], (uint8_t)p);
 	for (uint32_t p = 0; p < c->nb_ports; p++)
 		for (uint32_t i = 0; i < c->ports[p].nb_addresses; i++)
-			add_external(t, &c->ports[p].addresses[i], (uint8_t)p);
+			add_external(t, &c->turn, &c->ports[p].addresses[i], (uint8_t)p);
+}
+
+// Common addresses have the listeners of what they are translated to.
+static void add_common_listeners(struct local_addrs *t, const struct conf *c)
+{
+	for (uint32_t p = 0; p < c->nb_ports; p++) {
+		for (uint32_t i = 0; i < c->ports[p].nb_addresses; i++) {
+			const struct conf_address *a = &c->ports[p].addresses[i];
+			const struct local_addr *own = slot_for(t, &a->addr);
+			struct local_addr *l = slot_for(t, &a->external);
+
+			if (l->kind != LOCAL_COMMON)
+				continue;
+			l->listener_from = own->listener_from;
+			l->nb_listeners = own->nb_listeners;
+		}
+	}
 }
 
 static struct local_addrs *table_make(uint32_t entries, uint32_t listeners)
@@ -185,7 +225,27 @@ struct local_addrs *local_addrs_create(const struct conf *c, const struct turn_r
 		errno = EINVAL;
 		return NULL;
 	}
+	add_common_listeners(t, c);
 	return t;
+}
+
+bool local_addrs_is_data_path(const struct local_addrs *t, const struct turn_relay_map *map,
+	const struct local_addr *l, uint16_t port)
+{
+	unsigned int home;
+	uint32_t slot;
+
+	return local_addrs_listener(t, l, port) >= 0 ||
+		(l->relay >= 0 &&
+			turn_relay_map_home(map, (unsigned int)l->relay, port, &home, &slot));
+}
+
+bool local_addrs_ours_at(const struct local_addrs *t, const struct turn_relay_map *map,
+	const struct addr *a, uint16_t port)
+{
+	const struct local_addr *l = local_addrs_find(t, a);
+
+	return l != NULL && (l->kind != LOCAL_COMMON || local_addrs_is_data_path(t, map, l, port));
 }
 
 void local_addrs_free(struct local_addrs *t)

@@ -11,8 +11,10 @@
 struct conf;
 
 // EXTERNAL: what the network translates an own address to. Nobody else has it, so nothing comes
-// from it. Nothing comes to it either, and nothing is sent there.
-enum local_kind { LOCAL_FREE, LOCAL_OWN, LOCAL_BROADCAST, LOCAL_EXTERNAL };
+// from it. Nothing comes to it either, and nothing is sent there. COMMON: the same, except that
+// others have it, too, at ports that are none of ours: an entry of peers.allow, or of a realm's, is
+// that one address.
+enum local_kind { LOCAL_FREE, LOCAL_OWN, LOCAL_BROADCAST, LOCAL_EXTERNAL, LOCAL_COMMON };
 
 // An own address, its external address, or the broadcast address of an on-link subnet.
 struct local_addr {
@@ -24,7 +26,9 @@ struct local_addr {
 	uint32_t plain_mark[2]; // by leg, our part of a view's mark: the listener, or the source
 	uint32_t plain_listener; // its UDP port; UINT32_MAX, which is none, without a listener
 	int32_t relay; // index of the relay address that it is or stands for, -1 = none
-	uint16_t listener_from; // its listeners: [from, from + nb) of local_addrs.listener
+	// its listeners, or those of what it is translated to: [from, from + nb) of
+	// local_addrs.listener
+	uint16_t listener_from;
 	// port of an own IPv6 address; of any other UINT16_MAX: an IPv4-mapped address in IPv6
 	// looks like an IPv4 address
 	uint16_t plain_port6;
@@ -100,6 +104,21 @@ static inline const struct local_addr *local_addrs_find(
 	}
 	return NULL;
 }
+
+// Whether an address is nobody else's.
+static inline bool local_addrs_ours(const struct local_addrs *t, const struct addr *a)
+{
+	const struct local_addr *l = local_addrs_find(t, a);
+
+	return l != NULL && l->kind != LOCAL_COMMON;
+}
+
+// Whether a port of an address is a listener's or a relay port.
+bool local_addrs_is_data_path(const struct local_addrs *t, const struct turn_relay_map *map,
+	const struct local_addr *l, uint16_t port);
+// Whether a port of an address is nobody else's.
+bool local_addrs_ours_at(const struct local_addrs *t, const struct turn_relay_map *map,
+	const struct addr *a, uint16_t port);
 
 // Index of the listener on a port of an own address, or LOCAL_ONLY_DTLS, or -1.
 static inline int local_addrs_listener(

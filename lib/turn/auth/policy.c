@@ -38,13 +38,23 @@ static bool find_rule(const struct turn_policy *p, const struct addr *a, struct 
 	return true;
 }
 
-bool policy_beside(const struct turn_policy *p, const struct addr *own)
+// Whether peers.allow names an address: as with gateways, who allows a network has not thought of
+// this one host in it.
+static bool is_named(const struct turn_policy *p, const struct addr *a)
 {
 	struct prefixes_hit rule;
 
-	// as with gateways: who allows a network has not thought of this one host in it
-	return listed(p->beside, p->nb_beside, own) && find_rule(p, own, &rule) &&
-		rule.len == 128 && rule.value == POLICY_ALLOW;
+	return find_rule(p, a, &rule) && rule.len == 128 && rule.value == POLICY_ALLOW;
+}
+
+bool policy_beside(const struct turn_policy *p, const struct addr *own)
+{
+	return listed(p->beside, p->nb_beside, own) && is_named(p, own);
+}
+
+bool policy_is_common(const struct turn_policy *p, const struct addr *a)
+{
+	return external_find_outside(&p->external, a) != NULL && is_named(p, a);
 }
 
 bool policy_is_own(const struct turn_policy *p, const struct addr *a)
@@ -62,15 +72,54 @@ static int by_endpoint(const void *a, const void *b)
 	return order != 0 ? order : l->port - r->port;
 }
 
+static bool is_listener(const struct turn_policy *p, const struct endpoint *at, bool over_tcp)
+{
+	return bsearch(at, p->listener[over_tcp], p->nb_listener[over_tcp], sizeof(*at),
+		       by_endpoint) != NULL;
+}
+
+static bool is_relay_port(const struct turn_policy *p, uint16_t port, bool over_tcp)
+{
+	return port >= p->port_lo[over_tcp] && port <= p->port_hi[over_tcp];
+}
+
+// Whether a port of an external address is one of ours, where it comes to.
+static bool is_our_port(
+	const struct turn_policy *p, const struct external_pair *e, uint16_t port, bool over_tcp)
+{
+	return is_listener(p, &(struct endpoint){e->at, port}, over_tcp) ||
+		(is_relay_port(p, port, over_tcp) && listed(p->relay, p->nb_relay, &e->own));
+}
+
+struct endpoint policy_meant(
+	const struct turn_policy *p, const struct endpoint *named, bool over_tcp)
+{
+	const struct external_pair *e = external_find(&p->external, &named->addr);
+
+	if (e == NULL ||
+		(policy_is_common(p, &named->addr) && !is_our_port(p, e, named->port, over_tcp)))
+		return *named;
+	return (struct endpoint){e->own, named->port};
+}
+
+// Judges an external address of ours: what it stands for is judged in its place, except at ports of
+// others who have it, too.
+static enum turn_peer_class judge_external(
+	const struct turn_policy *p, const struct external_pair *e, uint16_t port)
+{
+	const bool ours = port != TURN_PORT_ANY && is_our_port(p, e, port, false);
+
+	return policy_is_common(p, &e->public) && !ours ? TURN_PEER_ALLOW : TURN_PEER_NEVER;
+}
+
 // Judges a port of an own address, which is a relay address if relay is set.
 static enum turn_peer_class judge_own(
 	const struct turn_policy *p, const struct addr *own, uint16_t port, bool relay)
 {
-	const struct endpoint at = {*own, port};
 	const bool any = port == TURN_PORT_ANY;
-	const bool relayed = relay && (any || (port >= p->port_lo && port <= p->port_hi));
+	const bool relayed = relay && (any || is_relay_port(p, port, false));
 
-	if (bsearch(&at, p->listener, p->nb_listener, sizeof(at), by_endpoint) != NULL)
+	if (is_listener(p, &(struct endpoint){*own, port}, false))
 		return TURN_PEER_NEVER;
 	if (relayed && p->hairpin)
 		return TURN_PEER_OWN;
@@ -80,15 +129,18 @@ static enum turn_peer_class judge_own(
 }
 
 // Judges an address that is under no translator's prefix, or the IPv4 address that a translator
-// leads to. An external address is judged as the own address that it stands for.
+// leads to. An address of a pool is judged as the relay address that it stands for.
 static enum turn_peer_class judge(
 	const struct turn_policy *p, const struct addr *peer, uint16_t port)
 {
+	const struct external_pair *outside = external_find_outside(&p->external, peer);
 	const struct addr own = external_meant(&p->external, peer), *a = &own;
 	struct prefixes_hit rule;
 
-	if (addr_class(a) != ADDR_UNICAST || listed(p->broadcasts, p->nb_broadcasts, a))
+	if (addr_class(peer) != ADDR_UNICAST || listed(p->broadcasts, p->nb_broadcasts, a))
 		return TURN_PEER_NEVER;
+	if (outside != NULL)
+		return judge_external(p, outside, port);
 	if (listed(p->relay, p->nb_relay, a))
 		return judge_own(p, a, port, true);
 	if (listed(p->local, p->nb_local, a))
@@ -109,7 +161,8 @@ static enum turn_peer_class judge_behind(
 	enum turn_peer_class is;
 	struct prefixes_hit rule;
 
-	if ((class != ADDR_UNICAST && class != ADDR_TRANSITION) || a->b[8] != 0)
+	if ((class != ADDR_UNICAST && class != ADDR_TRANSITION) || a->b[8] != 0 ||
+		policy_is_own(p, v4))
 		return TURN_PEER_NEVER;
 	is = judge(p, v4, TURN_PORT_ANY);
 	if (is != TURN_PEER_ALLOW)
@@ -355,20 +408,25 @@ static int copy_own(struct turn_policy *p, const struct turn_config *c)
 	p->local = calloc((size_t)c->nb_local + c->nb_listeners + 1, sizeof(*p->local));
 	p->broadcasts = calloc(2 * (size_t)c->nb_local + 1, sizeof(*p->broadcasts));
 	p->beside = calloc((size_t)c->nb_local + 1, sizeof(*p->beside));
-	p->listener = calloc((size_t)c->nb_listeners + 1, sizeof(*p->listener));
+	for (int i = 0; i < 2; i++)
+		p->listener[i] = calloc((size_t)c->nb_listeners + 1, sizeof(*p->listener[i]));
 	if (p->relay == NULL || p->local == NULL || p->broadcasts == NULL || p->beside == NULL ||
-		p->listener == NULL || !external_make(&p->external, c) ||
-		!relay_pools_make(&p->relay_pools, c) || !discovery_make(&p->discovery, c))
+		p->listener[0] == NULL || p->listener[1] == NULL ||
+		!external_make(&p->external, c) || !relay_pools_make(&p->relay_pools, c) ||
+		!discovery_make(&p->discovery, c))
 		return ENOMEM;
 	for (uint32_t i = 0; i < c->nb_relay; i++)
 		p->relay[p->nb_relay++] = c->relay[i];
 	for (uint32_t i = 0; i < c->nb_listeners; i++) {
+		const bool over_tcp = turn_listener_is_stream(&c->listeners[i]);
+
 		p->local[p->nb_local++] = c->listeners[i].at.addr;
-		if (!turn_listener_is_stream(&c->listeners[i]))
-			p->listener[p->nb_listener++] = c->listeners[i].at;
+		p->listener[over_tcp][p->nb_listener[over_tcp]++] = c->listeners[i].at;
 	}
-	p->port_lo = c->port_lo;
-	p->port_hi = c->port_hi;
+	p->port_lo[0] = c->port_lo;
+	p->port_hi[0] = c->port_hi;
+	p->port_lo[1] = c->tcp.enabled ? c->tcp.ports_lo : 1;
+	p->port_hi[1] = c->tcp.enabled ? c->tcp.ports_hi : 0;
 	for (uint32_t i = 0; i < c->nb_local; i++) {
 		p->local[p->nb_local++] = c->local[i].addr;
 		if (c->local[i].beside)
@@ -378,7 +436,8 @@ static int copy_own(struct turn_policy *p, const struct turn_config *c)
 	qsort(p->relay, p->nb_relay, sizeof(*p->relay), by_addr);
 	qsort(p->local, p->nb_local, sizeof(*p->local), by_addr);
 	qsort(p->beside, p->nb_beside, sizeof(*p->beside), by_addr);
-	qsort(p->listener, p->nb_listener, sizeof(*p->listener), by_endpoint);
+	for (int i = 0; i < 2; i++)
+		qsort(p->listener[i], p->nb_listener[i], sizeof(*p->listener[i]), by_endpoint);
 	qsort(p->broadcasts, p->nb_broadcasts, sizeof(*p->broadcasts), by_addr);
 	return 0;
 }
@@ -569,7 +628,8 @@ static void free_shared(struct turn_policy *p)
 	free(p->relay);
 	free(p->local);
 	free(p->beside);
-	free(p->listener);
+	free(p->listener[0]);
+	free(p->listener[1]);
 	external_free(&p->external);
 	relay_pools_free(&p->relay_pools);
 	discovery_free(&p->discovery);

@@ -61,8 +61,10 @@ struct turn_policy {
 	struct addr *relay, *local; // sorted by addr_cmp
 	struct addr
 		*beside; // those of local at which programs of this machine may be peers; sorted
-	struct endpoint *listener; // over UDP and DTLS, sorted: no peers, whatever is allowed
-	uint16_t port_lo, port_hi; // of relay addresses
+	// By whether they are over TCP and TLS, sorted: no peers, whatever is allowed.
+	struct endpoint *listener[2];
+	// The relay ports, in the same way; there is no port from 1 to 0.
+	uint16_t port_lo[2], port_hi[2];
 	struct external external;
 	struct relay_pools relay_pools;
 	struct discovery discovery;
@@ -70,7 +72,7 @@ struct turn_policy {
 	struct turn_local *own; // own addresses with their ports, sorted by address
 	struct route *routes; // sorted; NULL = nobody asks whether peers can be reached
 	struct prefix *nat64; // of translators: a peer behind one is judged by its IPv4 address
-	uint32_t nb_relay, nb_local, nb_beside, nb_listener, nb_own, nb_routes, nb_broadcasts,
+	uint32_t nb_relay, nb_local, nb_beside, nb_listener[2], nb_own, nb_routes, nb_broadcasts,
 		nb_nat64;
 };
 
@@ -89,7 +91,16 @@ int policy_make_users(
 // Whether programs of this machine are peers at an own address: they can be reached there, and an
 // entry of peers.allow is that one address.
 bool policy_beside(const struct turn_policy *p, const struct addr *own);
-// Whether an address is one of this box, and no peer but by hairpin or policy_beside.
+// Whether an address is common: an external one of ours that others behind the same translation
+// have, too, because an entry of peers.allow is that one address. They are peers at its ports that
+// are none of ours.
+bool policy_is_common(const struct turn_policy *p, const struct addr *a);
+// What a client means by a peer: its address has the form that everything inside has, which is
+// itself at others' ports of a common address.
+struct endpoint policy_meant(
+	const struct turn_policy *p, const struct endpoint *named, bool over_tcp);
+// Whether an address is one of this box, and no peer but by hairpin, policy_beside or
+// policy_is_common.
 bool policy_is_own(const struct turn_policy *p, const struct addr *a);
 // Whether there is a route to a peer for what a relay address (its index) sends to it.
 bool policy_reaches(const struct turn_policy *p, uint32_t relay, const struct addr *peer);

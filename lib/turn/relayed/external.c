@@ -43,10 +43,10 @@ static void add_meant(struct external *e, const struct turn_config *c, const str
 
 	if (!addr_eq(&own, &l->addr))
 		e->by_public[e->nb_public++] =
-			(struct external_pair){own, l->addr, (uint8_t)(2 * pool)};
+			(struct external_pair){own, l->addr, l->addr, (uint8_t)(2 * pool)};
 	if (!addr_eq(&l->external, &none))
 		e->by_public[e->nb_public++] =
-			(struct external_pair){own, l->external, (uint8_t)(2 * pool + 1)};
+			(struct external_pair){own, l->external, l->addr, (uint8_t)(2 * pool + 1)};
 }
 
 bool external_make(struct external *e, const struct turn_config *c)
@@ -62,7 +62,8 @@ bool external_make(struct external *e, const struct turn_config *c)
 
 		add_meant(e, c, l);
 		if (!addr_eq(&l->external, &none))
-			e->by_own[e->nb_own++] = (struct external_pair){l->addr, l->external, 1};
+			e->by_own[e->nb_own++] =
+				(struct external_pair){l->addr, l->external, l->addr, 1};
 	}
 	qsort(e->by_own, e->nb_own, sizeof(*e->by_own), by_own);
 	qsort(e->by_public, e->nb_public, sizeof(*e->by_public), by_public);
@@ -85,7 +86,7 @@ struct addr external_told(const struct external *e, const struct addr *a)
 	return found != NULL ? found->public : *a;
 }
 
-static const struct external_pair *meant(const struct external *e, const struct addr *a)
+const struct external_pair *external_find(const struct external *e, const struct addr *a)
 {
 	const struct external_pair key = {.public = *a};
 
@@ -94,16 +95,23 @@ static const struct external_pair *meant(const struct external *e, const struct 
 	return bsearch(&key, e->by_public, e->nb_public, sizeof(key), by_public);
 }
 
+const struct external_pair *external_find_outside(const struct external *e, const struct addr *a)
+{
+	const struct external_pair *found = external_find(e, a);
+
+	return found != NULL && found->form % 2 == 1 ? found : NULL;
+}
+
 struct addr external_meant(const struct external *e, const struct addr *a)
 {
-	const struct external_pair *found = meant(e, a);
+	const struct external_pair *found = external_find(e, a);
 
 	return found != NULL ? found->own : *a;
 }
 
 uint8_t external_form(const struct external *e, const struct addr *a)
 {
-	const struct external_pair *found = meant(e, a);
+	const struct external_pair *found = external_find(e, a);
 
 	return found != NULL ? found->form : 0;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Own addresses that the network translates 1:1, and the public ones that others know them by. The
 // public form stands only in messages: whatever comes in is turned into the own form at once, and
-// everything inside has that form alone.
+// everything inside has that form alone. A common address (policy.h) is others' besides: at their
+// ports it has no other form.
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +11,9 @@
 
 struct external_pair {
 	struct addr own, public;
-	uint8_t form; // of own that public is; unlike for every public one of an own address
+	struct addr at; // what public is translated to, or itself if it is of a pool
+	// of own that public is; unlike for every public one of an own address; odd: external
+	uint8_t form;
 };
 
 // Immutable once made, as a part of the policy. Empty where nothing is translated.
@@ -26,6 +29,10 @@ struct external {
 // without memory. external_free frees what was made in either case.
 bool external_make(struct external *e, const struct turn_config *c);
 void external_free(struct external *e);
+// The pair of a public address; NULL when it is none.
+const struct external_pair *external_find(const struct external *e, const struct addr *a);
+// The same for external addresses only, without those of pools.
+const struct external_pair *external_find_outside(const struct external *e, const struct addr *a);
 // What a client is told in place of an address: its public form when it is an own address that has
 // one, else the address itself.
 struct addr external_told(const struct external *e, const struct addr *a);

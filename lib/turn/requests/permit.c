@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CreatePermission and ChannelBind (RFC 8656 sections 10.2 and 12.2): which peers a client asks for,
-// whether it may have them, and room for them.
+// CreatePermission and ChannelBind (RFC 8656 sections 10.2 and 12.2): which peers a client asks
+// for, whether it may have them, and room for them.
 #include "requests/permit.h"
 #include "peers.h"
 #include "relayed/external.h"
@@ -33,8 +33,8 @@ enum turn_refusal permit_decode(const struct turn_shard *s, uint32_t *slot,
 {
 	const enum turn_refusal why = peer_named(s, slot, m, off, peer);
 
-	if (why == TURN_GRANTED)
-		peer->addr = external_meant(&s->policy->external, &peer->addr);
+	if (why == TURN_GRANTED && s->policy->external.nb_public > 0)
+		*peer = policy_meant(alloc_policy(s, *slot), peer, alloc_is_tcp(s, *slot));
 	return why;
 }
 
@@ -85,6 +85,41 @@ static void settle(struct turn_shard *s, uint32_t slot)
 		peers_settle(s, other);
 }
 
+// RFC 8656 9: a permission is for an address, whatever the port. That of a common address is two
+// inside: one of what it stands for, one of itself. Says which address the nth is for; false when
+// there is none.
+#define PERMISSIONS 2
+static bool permission_nth(const struct turn_shard *s, uint32_t slot, const struct addr *named,
+	unsigned int nth, struct addr *out)
+{
+	const bool common = policy_is_common(alloc_policy(s, slot), named);
+	struct endpoint peer = {*named, TURN_PORT_ANY};
+
+	if (nth == 0)
+		peer.addr = external_meant(&s->policy->external, named);
+	*out = peer.addr;
+	return common ? permit_admit(s, slot, &peer, TURN_PORT_ANY) == TURN_GRANTED : nth == 0;
+}
+
+// How many permissions the address of a peer may take.
+static unsigned int permissions_most(const struct turn_shard *s)
+{
+	return s->policy->external.nb_public > 0 ? PERMISSIONS : 1;
+}
+
+// Judges the address of a peer as the client names it. RFC 8656 10.2 ignores the port, so the
+// policy is asked about any port that is not 0.
+static enum turn_refusal address_admit(
+	const struct turn_shard *s, uint32_t slot, const struct endpoint *named)
+{
+	const struct endpoint meant = {external_meant(&s->policy->external, &named->addr), 0};
+	const enum turn_refusal why = permit_admit(s, slot, &meant, TURN_PORT_ANY);
+
+	return why != TURN_GRANTED && policy_is_common(alloc_policy(s, slot), &named->addr)
+		? permit_admit(s, slot, named, TURN_PORT_ANY)
+		: why;
+}
+
 // Decodes and judges all peers of a CreatePermission.
 static enum turn_refusal peers_wanted(struct turn_request *r)
 {
@@ -95,12 +130,8 @@ static enum turn_refusal peers_wanted(struct turn_request *r)
 	while (stun_next(&r->m, STUN_XOR_PEER_ADDRESS, &pos, &off, &alen)) {
 		enum turn_refusal why = peer_asked(r, off, &peer);
 
-		// RFC 8656 10.2 ignores the port, so the policy is asked about any port that is not
-		// 0.
-		if (why == TURN_GRANTED) {
-			peer.addr = external_meant(&r->s->policy->external, &peer.addr);
-			why = permit_admit(r->s, r->slot, &peer, TURN_PORT_ANY);
-		}
+		if (why == TURN_GRANTED)
+			why = address_admit(r->s, r->slot, &peer);
 		if (why != TURN_GRANTED)
 			return why;
 		any = true;
@@ -113,13 +144,15 @@ static enum turn_refusal peers_wanted(struct turn_request *r)
 // free. Nobody without the key of the hash can make the look-up long.
 struct named {
 	const struct turn_request *r;
+	unsigned int nth; // of the permissions of each
 	uint32_t mask;
 	uint16_t off[NAMED_MAX];
 };
 
-static void named_begin(struct named *n, const struct turn_request *r)
+static void named_begin(struct named *n, const struct turn_request *r, unsigned int nth)
 {
 	n->r = r;
+	n->nth = nth;
 	n->mask = 7;
 	while (n->mask < r->m.len / 8u)
 		n->mask = 2 * n->mask + 1;
@@ -141,50 +174,67 @@ static bool named_add(struct named *n, uint16_t off, const struct addr *a)
 			*entry = off;
 			return true;
 		}
-		permit_decode(r->s, &slot, &r->m, *entry, &other);
+		peer_named(r->s, &slot, &r->m, *entry, &other);
+		permission_nth(r->s, slot, &other.addr, n->nth, &other.addr);
 		if (addr_eq(&other.addr, a))
 			return false;
 	}
 }
 
-// How many addresses a request names that have no permission, each counted once: nb[0] for the
+// How many permissions a request asks for that are not there, each counted once: nb[0] for the
 // allocation of r->slot, nb[1] for its sibling. peers_wanted has found nothing wrong with them.
-static void peers_new(const struct turn_request *r, uint32_t nb[2])
+static void peers_new(const struct turn_request *r, unsigned int nth, uint32_t nb[2])
 {
 	uint16_t pos = 0, off, alen;
 	struct endpoint peer;
 	struct named n;
 
-	named_begin(&n, r);
+	named_begin(&n, r, nth);
 	while (stun_next(&r->m, STUN_XOR_PEER_ADDRESS, &pos, &off, &alen)) {
 		uint32_t slot = r->slot;
 
-		permit_decode(r->s, &slot, &r->m, off, &peer);
-		if (peers_permission_find(r->s, slot, &peer.addr) == TURN_NONE)
+		peer_named(r->s, &slot, &r->m, off, &peer);
+		if (permission_nth(r->s, slot, &peer.addr, nth, &peer.addr) &&
+			peers_permission_find(r->s, slot, &peer.addr) == TURN_NONE)
 			nb[slot != r->slot] += named_add(&n, off, &peer.addr);
 	}
+}
+
+// Makes or refreshes the permissions that a request asks for.
+static enum turn_refusal peers_permit(const struct turn_request *r, unsigned int nth)
+{
+	uint16_t pos = 0, off, alen;
+	struct endpoint peer;
+
+	while (stun_next(&r->m, STUN_XOR_PEER_ADDRESS, &pos, &off, &alen)) {
+		uint32_t slot = r->slot;
+
+		peer_named(r->s, &slot, &r->m, off, &peer);
+		if (permission_nth(r->s, slot, &peer.addr, nth, &peer.addr) &&
+			peers_permission_set(r->s, slot, &peer.addr) == TURN_NONE)
+			return TURN_REFUSED_PERMISSIONS;
+	}
+	return TURN_GRANTED;
 }
 
 enum turn_refusal method_create_permission(struct turn_request *r)
 {
 	struct turn_shard *s = r->s;
-	uint16_t pos = 0, off, alen;
-	struct endpoint peer;
+	const unsigned int most = permissions_most(s);
 	uint32_t nb[2] = {0}, slot;
-	const enum turn_refusal why = peers_wanted(r);
+	enum turn_refusal why = peers_wanted(r);
 
 	if (why != TURN_GRANTED)
 		return why;
 	settle(s, r->slot);
-	peers_new(r, nb);
+	for (unsigned int i = 0; i < most; i++)
+		peers_new(r, i, nb);
 	if (!peers_permissions_fit_both(s, r->slot, nb))
 		return TURN_REFUSED_PERMISSIONS;
-	while (stun_next(&r->m, STUN_XOR_PEER_ADDRESS, &pos, &off, &alen)) {
-		slot = r->slot;
-		permit_decode(s, &slot, &r->m, off, &peer);
-		if (peers_permission_set(s, slot, &peer.addr) == TURN_NONE)
-			return TURN_REFUSED_PERMISSIONS;
-	}
+	for (unsigned int i = 0; i < most && why == TURN_GRANTED; i++)
+		why = peers_permit(r, i);
+	if (why != TURN_GRANTED)
+		return why;
 	line_copy_channel(s, r->slot);
 	slot = alloc_sibling(s, r->slot);
 	if (slot != TURN_NONE)
@@ -259,10 +309,24 @@ static enum turn_refusal bind_channel(struct turn_request *r, const struct peers
 	return why;
 }
 
+// A channel permits its peer's address, whatever the port. Of a common address, where there is
+// room, that is what the channel itself has not permitted.
+static void permit_common(struct turn_shard *s, uint32_t slot, const struct addr *named)
+{
+	struct addr a;
+
+	for (unsigned int i = 0; i < PERMISSIONS; i++)
+		if (permission_nth(s, slot, named, i, &a) &&
+			(peers_permission_find(s, slot, &a) != TURN_NONE ||
+				peers_permissions_fit(s, slot, 1)))
+			peers_permission_bind(s, slot, &a);
+}
+
 enum turn_refusal method_channel_bind(struct turn_request *r)
 {
 	const struct stun_msg *m = &r->m;
 	struct peers_channel want;
+	struct endpoint named;
 	uint32_t value;
 	enum turn_refusal why;
 
@@ -276,12 +340,19 @@ enum turn_refusal method_channel_bind(struct turn_request *r)
 	why = peer_asked(r, m->off[STUN_XOR_PEER_ADDRESS], &want.peer);
 	if (why != TURN_GRANTED)
 		return why;
-	want.form = external_form(&r->s->policy->external, &want.peer.addr);
-	want.peer.addr = external_meant(&r->s->policy->external, &want.peer.addr);
+	named = want.peer;
+	want.peer = policy_meant(alloc_policy(r->s, r->slot), &named, false);
+	want.form = addr_eq(&want.peer.addr, &named.addr)
+		? 0
+		: external_form(&r->s->policy->external, &named.addr);
 	why = permit_admit(r->s, r->slot, &want.peer, want.peer.port);
 	if (why != TURN_GRANTED)
 		return why;
 	settle(r->s, r->slot);
 	why = binding_clash(r, &want);
-	return why == TURN_GRANTED ? bind_channel(r, &want) : why;
+	if (why == TURN_GRANTED)
+		why = bind_channel(r, &want);
+	if (why == TURN_GRANTED && policy_is_common(alloc_policy(r->s, r->slot), &named.addr))
+		permit_common(r->s, r->slot, &named.addr);
+	return why;
 }

@@ -165,7 +165,7 @@ static enum turn_refusal peer_admit(struct turn_request *r, struct endpoint *pee
 	}
 	return class == TURN_PEER_NEVER && policy_is_own(alloc_policy(s, r->slot), &peer->addr)
 		? TURN_REFUSED_PEER_OWN
-		: permit_admit(s, r->slot, peer, peer->port);
+		: permit_admit(s, r->slot, peer, peer->port != 0 ? TURN_PORT_ANY : 0);
 }
 
 enum turn_refusal method_connect(struct turn_request *r)

@@ -147,9 +147,62 @@ def foreign_clients(lab):
     page.close()
 
 
+# The conference server of the site, on PEER4: the gateway forwards a port of the box's public
+# address to it, for those beyond and, with a public source, for those behind.
+SFU = 10000
+FORWARDS = f"""
+table ip forwards {{
+	chain in {{ type nat hook prerouting priority dstnat - 1; ip daddr {PUBLIC4} udp dport {SFU} dnat to {PEER4}; }}
+	chain out {{ type nat hook postrouting priority srcnat - 1;
+		iifname g0 oifname g0 ip saddr {{ {SERVER4}, {PEER4} }} snat to {PUBLIC4}; }}
+}}
+"""
+
+
+def forwarded(lab, sfu):
+    """A port that is none of the box's at its public address: by the gateway, there and back; the
+    relayed address there is still the box's."""
+    one, other = client(lab, FAR4), client(lab, CLIENT4)
+    at = (PUBLIC4, SFU)
+    with Capture(lab, lab.sw, "d0") as capture:
+        assert one.permit(at).cls == SUCCESS
+        one.send(at, b"indication")
+        assert one.wait("data") == ("data", at, b"indication")
+        assert one.bind(0x4000, at).cls == SUCCESS
+        for i in range(20):
+            one.send_channel(0x4000, b"%d" % i)
+            assert one.wait("channel") == ("channel", 0x4000, b"%d" % i)
+        assert sfu.seen[-1][0] == (PUBLIC4, one.relayed[1]), sfu.seen[-1]
+        # another client of the box has the same address, and the one permission is for both
+        assert other.permit(one.relayed).cls == SUCCESS
+        one.send(other.relayed, b"across")
+        assert other.wait("data") == ("data", one.relayed, b"across")
+        assert one.bind(0x4001, (PUBLIC4, 3478)).code == 403, "a listener"
+        assert one.bind(0x4001, (SERVER4, SFU)).code == 403, "the own address is nobody else's"
+    out = {f.dport for f in from_server(capture.frames) if f.dst == PUBLIC4 and f.dport}
+    assert out == {SFU}, out
+    print("ok     a conference server behind the same public address")
+
+
+def beside(lab):
+    """Without an entry of its own the public address is the box's alone."""
+    lab.gw.run("nft", "-f", "-", input=FORWARDS)
+    lab.peer.ip("route", "add", PUBLIC4, "via", labs.GATEWAY4)
+    sfu = lab.echo(PEER4, SFU)
+    server = lab.server({"ports": [PORT], "peers": {"allow": ALLOW}}, allow=EXPECTED)
+    assert client(lab, FAR4).bind(0x4000, (PUBLIC4, SFU)).code == 403
+    server.finish()
+    assert not sfu.seen, sfu.seen
+    allow = [*ALLOW, PUBLIC4]
+    server = lab.server({"ports": [PORT], "peers": {"allow": allow}}, allow=EXPECTED)
+    forwarded(lab, sfu)
+    server.finish()
+
+
 def main(lab):
     labs.need_own_server()
     lab.gw.run("nft", "-f", "-", input=RULES)
+    beside(lab)
     server = lab.server({"ports": [PORT], "peers": {"allow": ALLOW}}, allow=EXPECTED)
     peers(lab)
     pairs(lab)

@@ -427,6 +427,19 @@ static void test_peers(void **state)
 	CHECK(list);
 }
 
+// An external address may be others' as well.
+static void a_shared_external_address_may_be_allowed(void **state)
+{
+	const struct edit edits[] = {{"[203.0.113.1-203.0.113.9/24]",
+					     "[{address: 203.0.113.1-203.0.113.9/24, "
+					     "external: 9.9.9.1-9.9.9.9}]"},
+		{"10.0.0.0/24", "9.9.9.2"}};
+	const struct heard h = warned_all(edits, 2);
+
+	if (h.nb != 0)
+		fail_msg("unwanted: %s", h.text);
+}
+
 // A subnet or route of any port is reached, and what is behind the gateway of a port that has relay
 // addresses.
 // A pool neither allows its peers nor leads to them.
@@ -540,6 +553,7 @@ int main(void)
 		cmocka_unit_test(test_private_range),
 		cmocka_unit_test(test_peers),
 		cmocka_unit_test(test_unreached),
+		cmocka_unit_test(a_shared_external_address_may_be_allowed),
 		cmocka_unit_test(a_pools_peers_are_allowed_and_reached),
 		cmocka_unit_test(test_enough),
 		cmocka_unit_test(test_log),

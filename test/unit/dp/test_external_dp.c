@@ -155,9 +155,120 @@ static void a_public_address_of_the_box_is_no_source_and_no_destination(void **s
 	world_close(&world);
 }
 
+// --- a public address that others have, too ------------------------------------------------------
+
+static struct prefix named[3];
+
+// As translate, and peers.allow names 203.0.113.1 and 2001:db8:5::1.
+static void name_the_addresses(struct dp_world *w)
+{
+	translate(w);
+	for (unsigned int i = 0; i < 2; i++)
+		named[i] = (struct prefix){w->addresses[i].external, 128};
+	assert_int_equal(addr_prefix_parse("10.99.0.0/24", &named[2]), 0);
+	w->conf.turn.allow = named;
+	w->conf.turn.nb_allow = RTE_DIM(named);
+}
+
+static struct world_setup common_setups[] = {
+	{.workers = 1,
+		.rx_queues = 1,
+		.tx_queues = 1,
+		.two_ports = true,
+		.change = name_the_addresses},
+	{.workers = 3,
+		.rx_queues = 3,
+		.tx_queues = 3,
+		.two_ports = true,
+		.change = name_the_addresses},
+};
+
+// A client behind the translation asks: its source is the public address.
+static void a_client_has_the_public_address(const char *public, int family)
+{
+	struct world_client behind;
+
+	world_client(&world, &behind, public, 40001);
+	assert_int_equal(client_allocate(&world, &behind, family), 0);
+}
+
+// By indication, by channel and by the line that the channel makes.
+static void others(const struct world_setup *s, const char *a, const char *public, int family)
+{
+	const struct endpoint peer = world_endpoint(public, 10000);
+	struct world_datagram got;
+	struct endpoint own;
+
+	open_pair(s, a, a, family);
+	own = own_relay(&client[0]);
+	assert_int_equal(client_permit(&world, &client[0], &peer), 0);
+	client_indication(&world, &client[0], &peer, "ping", 4);
+	world_run(&world);
+	assert_true(world_take(&world, &peer, &got));
+	assert_true(endpoint_eq(&got.src, &own));
+	assert_int_equal(client_bind(&world, &client[0], CHANNEL, &peer), 0);
+	for (unsigned int i = 0; i < 20; i++) {
+		client_channel_data(&world, &client[0], CHANNEL, &i, sizeof(i));
+		world_run(&world);
+		assert_true(world_take(&world, &peer, &got));
+		assert_true(endpoint_eq(&got.src, &own));
+		world_send_bytes(&world, &peer, &own, &i, sizeof(i));
+		world_run(&world);
+		assert_true(world_take(&world, &client[0].at, &got));
+		assert_memory_equal(got.data + CHANNEL_HEADER_LEN, &i, sizeof(i));
+	}
+	a_client_has_the_public_address(public, family);
+	world_close(&world);
+}
+
+static void others_at_a_public_address_are_peers(void **state)
+{
+	others(*state, "10.99.0.20", "203.0.113.1", 4);
+	others(*state, "fd99::20", "2001:db8:5::1", 6);
+}
+
+// To relay ports in process and to listeners not at all, and from neither: whoever says so lies.
+static void ports_of_the_box_are_not_others(void **state)
+{
+	const struct endpoint listener = world_endpoint("203.0.113.1", 3478);
+	const unsigned int martian = drop_of_net(NET_DROP_MARTIAN_SOURCE);
+	struct endpoint own, from;
+	struct world_datagram got;
+	uint64_t before;
+
+	open_pair(*state, "10.99.0.20", "10.99.0.21", 4);
+	own = own_relay(&client[0]);
+	assert_int_equal(client_bind(&world, &client[0], CHANNEL, &listener), 403);
+	assert_int_equal(client_bind(&world, &client[0], CHANNEL, &client[1].relay), 0);
+	assert_int_equal(client_permit(&world, &client[1], &client[0].relay), 0);
+	client_channel_data(&world, &client[0], CHANNEL, "over", 4);
+	world_run(&world);
+	assert_true(world_take(&world, &client[1].at, &got));
+	assert_int_equal(world.nb_seen, 0);
+	client_indication(&world, &client[0], &listener, "lost", 4);
+	world_run(&world);
+	assert_int_equal(drops(drop_of_turn(TURN_DROP_PEER_OWN)), 1);
+	assert_int_equal(world.nb_seen, 0);
+	for (unsigned int i = 0; i < 4; i++) {
+		const struct endpoint to = i < 2 ? own : world_endpoint("10.99.0.1", 3478);
+
+		from = i % 2 == 0 ? listener : client[1].relay;
+		before = drops(martian);
+		world_send_bytes(&world, &from, &to, "\0\1\0\0\x21\x12\xa4\x42............", 20);
+		world_run(&world);
+		assert_int_equal(drops(martian), before + 1);
+		assert_int_equal(world.nb_seen, 0);
+	}
+	world_close(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		WORLD_CASE(others_at_a_public_address_are_peers, common_setups, 0),
+		WORLD_CASE(others_at_a_public_address_are_peers, common_setups, 1),
+		WORLD_CASE(ports_of_the_box_are_not_others, common_setups, 0),
+		WORLD_CASE(ports_of_the_box_are_not_others, common_setups, 1),
 		WORLD_CASE(packets_have_the_own_address_and_messages_the_public_one, setups, 0),
 		WORLD_CASE(packets_have_the_own_address_and_messages_the_public_one, setups, 1),
 		WORLD_CASE(clients_reach_each_other_in_process_by_either_form, setups, 0),

@@ -88,6 +88,51 @@ static void test_few(void **state)
 	turn_relay_map_free(map);
 }
 
+// Named by peers.allow, or a realm's, an external address is others' where no port of ours is.
+static void test_common(void **state)
+{
+	const struct addr a = addr_text("10.99.0.1"), b = addr_text("10.99.0.2"),
+			  external_a = addr_text("203.0.113.1"),
+			  external_b = addr_text("203.0.113.2");
+	struct prefix allow[2] = {addr_text_prefix("203.0.113.1/32"), addr_text_prefix("::/0")};
+	struct turn_realm realm = {0};
+	struct turn_relay_map *map;
+	struct local_addrs *t;
+
+	conf_init(2, 0);
+	addresses[0] = (struct conf_address){.addr = a, .prefix_len = 128, .external = external_a};
+	addresses[1] = (struct conf_address){.addr = b, .prefix_len = 128, .external = external_b};
+	relays[0] = b;
+	conf.turn.nb_relay = 1;
+	listeners[0] = (struct turn_listener){{a, 3478}, TURN_OVER_UDP};
+	listeners[1] = (struct turn_listener){{a, 443}, TURN_OVER_TLS};
+	conf.turn.nb_listeners = 2;
+	map = turn_relay_map_create(&conf.turn);
+	for (int i = 0; i < 4; i++) { // none, the first by all realms, both, the second by one
+		conf.turn.allow = allow;
+		conf.turn.nb_allow = i == 1 || i == 2 ? 2 : 0;
+		realm.allow = &allow[1];
+		realm.nb_allow = 1;
+		allow[1] = addr_text_prefix(i >= 2 ? "203.0.113.2/32" : "203.0.113.0/24");
+		conf.turn.realms = &realm;
+		conf.turn.nb_realms = 1;
+		t = local_addrs_create(&conf, map);
+		assert_non_null(t);
+		assert_int_equal(local_addrs_ours(t, &external_a), i == 0 || i == 3);
+		assert_int_equal(local_addrs_ours_at(t, map, &external_a, 50000), i == 0 || i == 3);
+		assert_int_equal(local_addrs_ours_at(t, map, &external_a, 443), i == 0 || i == 3);
+		assert_true(local_addrs_ours_at(t, map, &external_a, 3478));
+		assert_int_equal(local_addrs_ours(t, &external_b), i < 2);
+		assert_int_equal(local_addrs_ours_at(t, map, &external_b, 3478), i < 2);
+		assert_true(local_addrs_ours_at(t, map, &external_b, 50000));
+		assert_true(local_addrs_ours_at(t, map, &a, 1));
+		assert_false(local_addrs_ours_at(t, map, &(struct addr){.d = {1, 1}}, 3478));
+		local_addrs_free(t);
+	}
+	conf.turn.nb_realms = conf.turn.nb_allow = 0;
+	turn_relay_map_free(map);
+}
+
 static void test_many(void **state)
 {
 	struct test_rand r = test_rand_start("local");
@@ -191,6 +236,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_few),
+		cmocka_unit_test(test_common),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_dtls),

@@ -333,6 +333,42 @@ static void connect_is_refused(void **state)
 	assert_int_equal(order()->to, TURN_NONE);
 }
 
+// Others who share an external address of the box (peers.allow names it) are peers over TCP, too,
+// at ports that are neither listeners of TCP nor relay ports of TCP; those of UDP are theirs.
+static void connect_to_others_at_an_external_address(void **state)
+{
+	const struct endpoint peer = fixture_endpoint("203.0.113.1", 50001);
+	struct turn_local local = {
+		.addr = addr_text("10.99.0.1"), .external = addr_text("203.0.113.1")};
+	struct prefix allow = addr_text_prefix("203.0.113.1/32");
+	struct turn_config c = config();
+
+	fixture_close(&f);
+	local.subnet = (struct prefix){.addr = local.addr, .len = 128};
+	c.local = &local;
+	c.nb_local = 1;
+	for (int named = 0; named < 2; named++) {
+		c.allow = &allow;
+		c.nb_allow = (uint32_t)named;
+		fixture_open(&f, &c, 1);
+		ivan = fixture_client("198.51.100.7", 5000);
+		ivan.listener = 2;
+		allocate(&ivan);
+		assert_int_equal(turn_tcp_may_be_peer(f.policy, 0, &peer), named);
+		assert_int_equal(connect_to(&ivan, "203.0.113.1", 50001), named ? UINT_MAX : 403);
+		if (named) {
+			assert_int_equal(order()->to, TURN_NONE);
+			assert_true(endpoint_eq(&order()->at, &peer));
+		}
+		assert_int_equal(connect_to(&ivan, "203.0.113.1", 0), 403);
+		assert_int_equal(connect_to(&ivan, "203.0.113.1", 3478), 403);
+		assert_int_equal(connect_to(&ivan, "203.0.113.1", 61003), UINT_MAX);
+		assert_int_equal(order()->to, 3);
+		if (named == 0)
+			fixture_close(&f);
+	}
+}
+
 // Threads that have a connection with a peer ask the same, whether or not it has a permission.
 static void rules_hold_for_connections(void **state)
 {
@@ -533,6 +569,7 @@ int main(void)
 		TEST(a_port_that_was_not_opened_ends_it),
 		TEST(connect_orders_a_connection),
 		TEST(connect_is_refused),
+		TEST(connect_to_others_at_an_external_address),
 		TEST(rules_hold_for_connections),
 		TEST(numbers_are_not_given_twice),
 		TEST(connection_bind_says_who_asks),
