@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "check_range.h"
 #include "devices/packet_spec.h"
 #include "link/kernel_ports.h"
 #include "packet/ingress.h"
@@ -71,113 +72,12 @@ static void check_ingress(
 			name, names);
 }
 
-// --- ports that the kernel chooses ---------------------------------------------------------------
+// --- ports that programs have --------------------------------------------------------------------
 
 static bool is_relay_port(const struct turn_config *t, unsigned int port)
 {
 	return t->nb_relay > 0 && port >= t->port_lo && port <= t->port_hi;
 }
-
-// What the kernel chooses from, and what would keep it off our ports.
-struct chosen {
-	struct kernel_ports from;
-	char list[256]; // what it is to leave out besides
-};
-
-// Adds [lo, hi] to what it is to leave out. True: it may choose one of them now.
-static bool leave_out(struct chosen *k, unsigned int lo, unsigned int hi)
-{
-	const size_t at = strlen(k->list), room = sizeof(k->list) - at;
-	const char *comma = at > 0 ? "," : "";
-	int n;
-
-	if (!kernel_ports_may(&k->from, lo, hi))
-		return false;
-	if (lo == hi)
-		n = snprintf(k->list + at, room, "%s%u", comma, lo);
-	else
-		n = snprintf(k->list + at, room, "%s%u-%u", comma, lo, hi);
-	if (n < 0 || (size_t)n >= room)
-		k->list[at] = '\0'; // the next look tells of it
-	return true;
-}
-
-static void tell_chosen(const struct chosen *k, enum conf_weight weight, struct conf_at at,
-	const char *lost, struct conf_report *r)
-{
-	conf_tell(r, weight, at,
-		"the kernel gives ports %u to %u to its own sockets, DNS clients for instance, and "
-		"%s: `sysctl -w net.ipv4.ip_local_reserved_ports=%s%s%s`, and the same in "
-		"/etc/sysctl.d",
-		k->from.lo, k->from.hi, lost, k->from.reserved,
-		k->from.reserved[0] != '\0' ? "," : "", k->list);
-}
-
-static bool is_packet(const struct conf_port *p, struct packet_spec *spec)
-{
-	char reason[160];
-
-	return !p->shares && p->bond.nb_members == 0 && packet_spec_is(p->device) &&
-		packet_spec_parse(p->device, spec, reason, sizeof(reason));
-}
-
-static bool is_on_packet(const struct conf *c, const struct addr *a)
-{
-	struct packet_spec spec;
-
-	for (uint32_t i = 0; i < c->nb_ports; i++)
-		for (uint32_t j = 0; j < c->ports[i].nb_addresses; j++)
-			if (addr_eq(&c->ports[i].addresses[j].addr, a))
-				return is_packet(&c->ports[i], &spec);
-	return false;
-}
-
-// Whether what comes to a listener over UDP or DTLS may be lost to the kernel's choice, where the
-// relay ports and listeners before it are not told of for the same port.
-static bool is_exposed(const struct conf *c, const struct chosen *k, uint32_t i)
-{
-	const struct turn_listener *l = c->turn.listeners;
-	const unsigned int port = l[i].at.port;
-
-	if (turn_listener_is_stream(&l[i]) || is_relay_port(&c->turn, port) ||
-		!kernel_ports_may(&k->from, port, port) || !is_on_packet(c, &l[i].at.addr))
-		return false;
-	for (uint32_t j = 0; j < i; j++)
-		if (l[j].at.port == port && is_exposed(c, k, j))
-			return false;
-	return true;
-}
-
-// Its own sockets as a client (DNS, NTP) get ports out of a range. What comes back to one of ours
-// would be lost to them. Relay ports are so many that it is sure to happen; a listener is one port.
-// Over TCP the relay ports are the kernel's as ours: one that it has given away cannot be opened.
-static void check_range(const struct conf *c, const char *sysctl, struct conf_report *r)
-{
-	const struct turn_config *t = &c->turn;
-	struct chosen k = {.list = ""};
-	bool relay, tcp;
-
-	if (!kernel_ports_read(sysctl, &k.from))
-		return;
-	relay = t->nb_relay > 0 && leave_out(&k, t->port_lo, t->port_hi);
-	tcp = t->tcp.enabled && leave_out(&k, t->tcp.ports_lo, t->tcp.ports_hi);
-	for (uint32_t i = 0; i < t->nb_listeners; i++)
-		if (is_exposed(c, &k, i))
-			leave_out(&k, t->listeners[i].at.port, t->listeners[i].at.port);
-	if (relay)
-		tell_chosen(&k, CONF_ERROR, AT(c, turn.port_lo, "relay.ports"),
-			"would lose what comes to relay ports", r);
-	if (tcp)
-		tell_chosen(&k, CONF_WARNING, AT(c, turn.tcp.ports_lo, "relay.tcp.ports"),
-			"no client can be given one that it has given away", r);
-	for (uint32_t i = 0; i < t->nb_listeners; i++)
-		if (is_exposed(c, &k, i))
-			tell_chosen(&k, CONF_WARNING, AT(c, turn.listeners[i].at.port, "listeners"),
-				"would lose what comes to this one, if it gives that away", r);
-	kernel_ports_free(&k.from);
-}
-
-// --- ports that programs have --------------------------------------------------------------------
 
 static bool is_listener_port(const struct turn_config *t, unsigned int port)
 {
@@ -245,8 +145,10 @@ void check_packets(const struct conf *c, const char *sysctl, const char *net, st
 
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
 		struct packet_spec spec;
+		char reason[160];
 
-		if (!is_packet(&c->ports[i], &spec))
+		if (!kernel_ports_shared(&c->ports[i]) ||
+			!packet_spec_parse(c->ports[i].device, &spec, reason, sizeof(reason)))
 			continue;
 		any = true;
 		if (if_nametoindex(spec.name) == 0)

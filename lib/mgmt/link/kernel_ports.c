@@ -14,19 +14,29 @@
 
 #define RESERVED_LEN 65536 // of the kernel's list as text, at most
 
-// Whether a list of the kernel's, "1000,2000-2999", has all of [lo, hi].
+// The next range of a list of the kernel's, "1000,2000-2999"; the list then begins behind it.
+// False: there is none.
+static bool next_range(const char **list, unsigned int *from, unsigned int *to)
+{
+	int n;
+
+	if (sscanf(*list, "%u%n", from, &n) != 1)
+		return false;
+	*list += n;
+	*to = *from;
+	if (**list == '-' && sscanf(*list, "-%u%n", to, &n) == 1)
+		*list += n;
+	*list += **list == ',';
+	return true;
+}
+
+// Whether a list has all of [lo, hi].
 static bool covers(const char *list, unsigned int lo, unsigned int hi)
 {
 	unsigned int from, to;
-	int n;
 
 	// the kernel writes it in order, and joins what touches
-	while (lo <= hi && sscanf(list, "%u%n", &from, &n) == 1) {
-		list += n;
-		to = from;
-		if (*list == '-' && sscanf(list, "-%u%n", &to, &n) == 1)
-			list += n;
-		list += *list == ',';
+	while (lo <= hi && next_range(&list, &from, &to)) {
 		if (from > lo)
 			return false;
 		if (to >= lo)
@@ -80,13 +90,33 @@ bool kernel_ports_may(const struct kernel_ports *k, unsigned int lo, unsigned in
 	return from <= to && !covers(k->reserved, from, to);
 }
 
+unsigned int kernel_ports_left(const char *reserved, const char *more, const unsigned int range[2])
+{
+	static bool out[UINT16_MAX + 1]; // too long for a stack; management lcore only
+	const char *const lists[] = {reserved, more};
+	unsigned int from, to, nb = 0;
+
+	memset(out, 0, sizeof(out));
+	for (size_t i = 0; i < 2; i++)
+		for (const char *list = lists[i]; next_range(&list, &from, &to);)
+			for (; from <= to && from <= UINT16_MAX; from++)
+				out[from] = true;
+	for (unsigned int port = range[0]; port <= range[1] && port <= UINT16_MAX; port++)
+		nb += !out[port];
+	return nb;
+}
+
+bool kernel_ports_shared(const struct conf_port *p)
+{
+	return !p->shares && p->bond.nb_members == 0 && packet_spec_is(p->device);
+}
+
 // --- while we run --------------------------------------------------------------------------------
 
 static bool has_packet_port(const struct conf *c)
 {
 	for (uint32_t i = 0; i < c->nb_ports; i++)
-		if (!c->ports[i].shares && c->ports[i].bond.nb_members == 0 &&
-			packet_spec_is(c->ports[i].device))
+		if (kernel_ports_shared(&c->ports[i]))
 			return true;
 	return false;
 }
@@ -105,7 +135,8 @@ bool kernel_ports_wrong(const struct conf *c, const char *sysctl, char *text, si
 			"the kernel gives ports %u to %u to its own sockets, DNS clients for "
 			"instance, and relay ports are among them: what comes back to those is "
 			"lost; see who has changed net.ipv4.ip_local_port_range or "
-			"ip_local_reserved_ports (%u-%u has to be in that), and --check",
+			"ip_local_reserved_ports (%u-%u has to be out of the one, or in the "
+			"other), and --check",
 			k.lo, k.hi, t->port_lo, t->port_hi);
 	kernel_ports_free(&k);
 	return wrong;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct conf;
+struct conf_port;
 
 #define KERNEL_PORTS_SYSCTL "/proc/sys/net/ipv4"
 #define KERNEL_PORTS_MS 10000 // between two looks
@@ -23,6 +24,11 @@ bool kernel_ports_read(const char *sysctl, struct kernel_ports *k);
 void kernel_ports_free(struct kernel_ports *k);
 // Whether the kernel may choose one of [lo, hi].
 bool kernel_ports_may(const struct kernel_ports *k, unsigned int lo, unsigned int hi);
+// How many ports of a range, first and last, are in neither of two lists in the kernel's form,
+// "1000,2000-2999". Management lcore.
+unsigned int kernel_ports_left(const char *reserved, const char *more, const unsigned int range[2]);
+// Whether a port is on an interface that stays the kernel's (packet:eth0).
+bool kernel_ports_shared(const struct conf_port *p);
 
 // Whether the kernel may choose a relay port of a packet port, as things are now; text (len bytes)
 // then says what to do. A file or two are read.

@@ -25,41 +25,9 @@
 #include "check_said.h"
 #include "check_taken.h"
 #include "conf_file.h"
+#include "heard.h"
 
 static char dir[] = "/tmp/check.XXXXXX";
-
-struct heard {
-	unsigned int nb[2];
-	char text[2048];
-};
-
-static void hear(void *ctx, enum conf_weight weight, const char *line)
-{
-	struct heard *h = ctx;
-
-	h->nb[weight]++;
-	snprintf(h->text + strlen(h->text), sizeof(h->text) - strlen(h->text), "%s\n",
-		line + strlen(conf_path) + 1);
-}
-
-static struct conf *load(const char *piece, const char *by)
-{
-	char *text = conf_file_edit(piece, by), error[CONF_ERROR_LEN];
-	struct conf *c = conf_file_load(text, strlen(text), error);
-
-	free(text);
-	if (c == NULL)
-		fail_msg("%s", error);
-	return c;
-}
-
-static void assert_heard(
-	const struct heard *h, unsigned int errors, unsigned int warnings, const char *text)
-{
-	if (h->nb[CONF_ERROR] != errors || h->nb[CONF_WARNING] != warnings ||
-		strncmp(h->text, text, strlen(text)) != 0)
-		fail_msg("wanted: %s\n   got: %s", text, h->text);
-}
 
 // --- a made-up /sys ------------------------------------------------------------------------------
 
@@ -349,9 +317,10 @@ static void test_listeners(void **state)
 
 // What is told of a port on an interface, with a range and reserved ports of the kernel's, and a
 // line of its list of sockets.
-static struct heard packets_of(
-	struct conf *c, const char *range, const char *reserved, const char *socket)
+static struct heard packets(
+	const char *device, const char *range, const char *reserved, const char *socket)
 {
+	struct conf *c = load("net_a", device);
 	struct heard h = {{0}};
 	struct conf_report r = {.say = hear, .ctx = &h};
 
@@ -363,112 +332,8 @@ static struct heard packets_of(
 	return h;
 }
 
-static struct heard packets(
-	const char *device, const char *range, const char *reserved, const char *socket)
-{
-	return packets_of(load("net_a", device), range, reserved, socket);
-}
-
 #define NO_SUCH "'packet:slipring-none'"
 #define MISSING "there is no interface slipring-none (yet): see `ip link`\n"
-
-static void test_packet_ranges(void **state)
-{
-	static const struct {
-		const char *range, *reserved;
-		unsigned int errors;
-	} rows[] = {
-		{"32768\t60999\n", "\n", 1},
-		{"32768\t49151\n", "\n", 0},
-		{"32768\t49152\n", "\n", 1},
-		{"32768\t60999\n", "49152-65535\n", 0},
-		{"32768\t60999\n", "49152-60999\n", 0},
-		{"32768\t60999\n", "49152-60998\n", 1},
-		{"32768\t60999\n", "49153-65535\n", 1},
-		{"32768\t60999\n", "80,8000-9000,49152-65535\n", 0},
-		{"32768\t60999\n", "49152-50000,50002-65535\n", 1},
-		{"32768\t60999\n", "49152-50000,50001,50002-65535\n", 0},
-		{"50000\t50000\n", "50000\n", 0},
-		{"", "", 0},
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct heard h = packets(NO_SUCH, rows[i].range, rows[i].reserved, "");
-
-		if (h.nb[CONF_ERROR] != rows[i].errors || h.nb[CONF_WARNING] != 1 ||
-			strstr(h.text, MISSING) == NULL)
-			fail_msg("row %zu: %s", i, h.text);
-	}
-	// nobody else's concern
-	struct heard h = packets("net_a", "32768\t60999\n", "\n", "");
-	assert_heard(&h, 0, 0, "");
-	h = packets(NO_SUCH, "32768\t60999\n", "8000\n", "");
-	assert_non_null(strstr(h.text, "relay.ports: the kernel gives ports 32768 to 60999"));
-	assert_non_null(strstr(h.text, "ip_local_reserved_ports=8000,49152-65535`"));
-}
-
-#define LISTENER "  - {transport: udp, address: 10.0.0.1, port: 3478}\n"
-#define ALSO(listener) LISTENER "  - {" listener "}\n"
-#define RELAYS "10.0.0.1, 'fd00::1', 10.1.0.2-10.1.0.4]\n"
-#define TCP(ports) "10.0.0.1]\n  tcp: {enabled: true, ports: " ports "}\n"
-
-// conf_good on an interface, with two further changes.
-static struct conf *load_packet(const char *listeners, const char *relays)
-{
-	char *on = conf_file_edit("net_a", NO_SUCH),
-	     *with = conf_text_edit(on, LISTENER, listeners);
-	char *text = conf_text_edit(with, RELAYS, relays), error[CONF_ERROR_LEN];
-	struct conf *c = conf_file_load(text, strlen(text), error);
-
-	free(on);
-	free(with);
-	free(text);
-	if (c == NULL)
-		fail_msg("%s", error);
-	return c;
-}
-
-// Listeners, and ports to relay TCP from, may be the kernel's choice no less than relay ports.
-static void test_packet_other_ports(void **state)
-{
-	static const struct {
-		const char *listeners, *relays, *range;
-		unsigned int warnings; // beside that on the interface
-		const char *at, *list;
-	} rows[] = {
-		{ALSO("address: 10.0.0.1, port: 40000"), RELAYS, "32768 60999\n", 1,
-			"\n17:31: listeners[1].port: the kernel gives ports 32768 to 60999 to its "
-			"own sockets",
-			"=80,49152-65535,40000`"},
-		{ALSO("address: 10.0.0.1, port: 40000"), RELAYS, "40000 40000\n", 1,
-			"listeners[1].port: ", "=80,49152-65535,40000`"},
-		{ALSO("address: 10.0.0.1, port: 40000"), RELAYS, "32768 39999\n", 0, "", ""},
-		{ALSO("address: 10.0.0.1, port: 80"), RELAYS, "32 3000\n", 0, "",
-			""}, // it leaves that out
-		{ALSO("address: 10.0.0.1, port: 4000"), RELAYS, "3000 4000\n", 2,
-			"listeners[1].port: ", "=80,49152-65535,3478,4000`"},
-		{ALSO("address: 'fd00::1', port: 3478"), RELAYS, "3478 3478\n", 1,
-			"listeners[0].port: ", "=80,49152-65535,3478`"}, // told once
-		// another port's, and the kernel's own
-		{ALSO("address: 10.1.0.1, port: 40000"), RELAYS, "32768 60999\n", 0, "", ""},
-		{ALSO("transport: tcp, address: 10.0.0.1, port: 40000"), RELAYS, "32768 60999\n", 0,
-			"", ""},
-		{ALSO("transport: tcp, address: 10.0.0.1, port: 40000"), TCP("60000-60999"),
-			"32768 60999\n", 0, "", ""}, // within what it leaves out
-		{ALSO("transport: tcp, address: 10.0.0.1, port: 40000"), TCP("41000-41999"),
-			"32768 60999\n", 1, "\n21:31: relay.tcp.ports: the kernel gives ports ",
-			"=80,49152-65535,41000-41999`"},
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct heard h = packets_of(load_packet(rows[i].listeners, rows[i].relays),
-			rows[i].range, "80,49152-65535\n", "");
-
-		if (h.nb[CONF_ERROR] != 0 || h.nb[CONF_WARNING] != 1 + rows[i].warnings ||
-			strstr(h.text, rows[i].at) == NULL || strstr(h.text, rows[i].list) == NULL)
-			fail_msg("row %zu: %s", i, h.text);
-	}
-}
 
 static void test_packet_sockets(void **state)
 {
@@ -502,6 +367,8 @@ static void test_packet_addresses(void **state)
 	assert_non_null(strstr(h.text, "10.0.0.1 is not on interface lo (yet)"));
 	if (strstr(h.text, "`ip addr add 10.0.0.1/24 dev lo`") == NULL)
 		fail_msg("%s", h.text);
+	h = packets("net_a", "32768\t60999\n", "\n", ""); // no packet port: nobody's concern
+	assert_heard(&h, 0, 0, "");
 }
 
 // Both files are told of, each at its key.
@@ -675,8 +542,6 @@ int main(void)
 		cmocka_unit_test(test_members),
 		cmocka_unit_test(test_namespaces),
 		cmocka_unit_test(test_listeners),
-		cmocka_unit_test(test_packet_ranges),
-		cmocka_unit_test(test_packet_other_ports),
 		cmocka_unit_test(test_packet_sockets),
 		cmocka_unit_test(test_packet_addresses),
 		cmocka_unit_test(test_tls),
