@@ -39,14 +39,17 @@ def prefix(text):
     return text
 
 
-def seconds(text):
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0
-    if not 0.05 <= value <= 60:
-        raise argparse.ArgumentTypeError(f"{text!r} is not from 0.05 to 60 seconds")
-    return value
+def seconds(least):
+    def parse(text):
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1
+        if not least <= value <= 60:
+            raise argparse.ArgumentTypeError(f"{text!r} is not from {least} to 60 seconds")
+        return value
+
+    return parse
 
 
 def options(argv):
@@ -61,8 +64,11 @@ def options(argv):
         help="eal.file-prefix of the slipring to ask (default: slipring)")
     parser.add_argument("--socket-dir", metavar="DIR",
         help=f"EAL's runtime directory (default: {UNIT}, of the unit, or {USUAL})")
-    parser.add_argument("--timeout", metavar="SECONDS", type=seconds, default=2.0,
+    parser.add_argument("--timeout", metavar="SECONDS", type=seconds(0.05), default=2.0,
         help="for all of slipring's answers to one scrape (default: 2)")
+    parser.add_argument("--cache", metavar="SECONDS", type=seconds(0), default=1.0,
+        help="how long slipring's answers to one scrape serve others: a storm of scrapes costs it"
+        " nothing (default: 1)")
     parser.add_argument("--coturn-names", action="store_true",
         help="also coturn's names for what slipring counts too")
     parser.add_argument("--share", metavar="GROUP",
@@ -82,8 +88,8 @@ class Registry(CollectorRegistry):
         return iter(self.metrics)
 
 
-def pages(slipring, web):
-    fetched, probed = Shared(slipring.metrics), Shared(slipring.health)
+def pages(slipring, web, cache):
+    fetched, probed = Shared(slipring.metrics, cache), Shared(slipring.health, cache)
 
     def metrics(accept):
         own = Families()
@@ -122,7 +128,7 @@ def main(argv):
         return share(given.socket_dir, given.file_prefix, given.share, SHARE_S)
     paths = socket_paths(given.socket_dir, given.file_prefix)
     slipring = Slipring(paths, given.timeout, VERSION, given.coturn_names)
-    web = Web(pages(slipring, lambda: web))
+    web = Web(pages(slipring, lambda: web, given.cache))
     ends = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)  # before there are threads
     for sock in listeners(given.listen):

@@ -3,14 +3,19 @@
 alone, and anew at every start. So root does this after each (ExecStartPost of slipring.service).
 """
 
+import contextlib
+import errno
 import grp
 import os
+import stat
 import sys
 import time
 
 from telemetry import Dead, Telemetry, socket_paths
 
 PAUSE = 0.1  # seconds between two looks
+LINKS_MAX = 40  # on the way to a directory, as for the kernel
+FOLLOW_NOT = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def group_id(name):
@@ -18,11 +23,61 @@ def group_id(name):
     return int(name) if name.isdigit() else grp.getgrnam(name).gr_gid
 
 
-def open_to(path, gid, bits):
+def target(link, directory):
+    """Where a link leads, if it is root's alone; the server's user may put others where it may write."""
+    inside = os.fstat(directory)
+    if os.fstat(link).st_uid != 0 or inside.st_uid != 0 or inside.st_mode & 0o022:
+        raise OSError(errno.ELOOP, "a link on the way is not root's alone")
+    return os.readlink("", dir_fd=link)
+
+
+def find(path, files):
+    """A descriptor of a directory, found step by step, so that nobody but root says where it is."""
+    fd, links = os.open("/", FOLLOW_NOT | os.O_DIRECTORY), 0
+    files.callback(os.close, fd)
+    steps = path.split("/")
+    while steps:
+        step = steps.pop(0)
+        found = os.open(step or ".", FOLLOW_NOT, dir_fd=fd)
+        files.callback(os.close, found)
+        if not stat.S_ISLNK(os.fstat(found).st_mode):
+            fd = found
+            continue
+        links += 1
+        if links > LINKS_MAX:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        to = target(found, fd)
+        if to.startswith("/"):
+            fd = os.open("/", FOLLOW_NOT | os.O_DIRECTORY)
+            files.callback(os.close, fd)
+        steps = to.split("/") + steps
+    return fd
+
+
+def open_to(fd, gid, bits):
     """Gives a file to the group, with these bits and no others beside the owner's."""
-    mode = os.stat(path).st_mode & 0o700
+    mode, path = os.fstat(fd).st_mode & 0o700, f"/proc/self/fd/{fd}"
     os.chown(path, -1, gid)
     os.chmod(path, mode | bits)
+
+
+def give(path, gid):
+    """Gives the group a socket, its directory and the one around it. They are the server's user's, so
+    they have to be what EAL makes: no links, and a socket that has no other name."""
+    own, name = os.path.split(path)
+    around, prefix = os.path.split(own)
+    with contextlib.ExitStack() as files:
+        outer = find(os.path.abspath(around), files)
+        inner = os.open(prefix, FOLLOW_NOT | os.O_DIRECTORY, dir_fd=outer)
+        files.callback(os.close, inner)
+        sock = os.open(name, FOLLOW_NOT, dir_fd=inner)
+        files.callback(os.close, sock)
+        found = os.fstat(sock)
+        if not stat.S_ISSOCK(found.st_mode) or found.st_nlink != 1:
+            raise OSError(errno.ENOTSOCK, "no socket that EAL has made")
+        open_to(sock, gid, 0o060)
+        open_to(inner, gid, 0o010)
+        open_to(outer, gid, 0o010)
 
 
 def has_ended():
@@ -48,12 +103,9 @@ def share(directory, prefix, group, timeout):
                 print(f"--share: {dead}", file=sys.stderr)
                 return 1
         time.sleep(PAUSE)
-    own = os.path.dirname(telemetry.path)
     try:
-        open_to(telemetry.path, gid, 0o060)
-        open_to(own, gid, 0o010)
-        open_to(os.path.dirname(own), gid, 0o010)
+        give(telemetry.path, gid)
     except OSError as error:
-        print(f"--share: {error.filename}: {error.strerror}", file=sys.stderr)
+        print(f"--share: {telemetry.path}: {error.strerror}", file=sys.stderr)
         return 1
     return 0

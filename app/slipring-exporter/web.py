@@ -17,25 +17,28 @@ PHRASES |= {500: "Internal Server Error", 503: "Service Unavailable"}
 
 
 class Shared:
-    """One call serves all who ask while it is under way."""
+    """One call serves all who ask while it is under way, and those who ask so many seconds later."""
 
-    def __init__(self, call):
-        self.call, self.changed = call, threading.Condition()
-        self.running, self.serial, self.value = False, 0, None
+    def __init__(self, call, seconds):
+        self.call, self.seconds, self.changed = call, seconds, threading.Condition()
+        self.running, self.serial, self.value, self.ended = False, 0, None, None
 
     def get(self):
         with self.changed:
+            if self.ended is not None and time.monotonic() < self.ended + self.seconds:
+                return self.value
             if self.running:
                 serial = self.serial
                 self.changed.wait_for(lambda: self.serial != serial)
                 return self.value
             self.running = True
-        value = None
+        value = ended = None
         try:
             value = self.call()
+            ended = time.monotonic()
         finally:
             with self.changed:
-                self.running, self.value = False, value
+                self.running, self.value, self.ended = False, value, ended
                 self.serial += 1
                 self.changed.notify_all()
         return value

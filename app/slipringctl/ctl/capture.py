@@ -4,6 +4,7 @@
 import argparse
 import base64
 import contextlib
+import errno
 import ipaddress
 import json
 import os
@@ -49,7 +50,7 @@ def add(command):
     )
     what.add_argument("--drop", metavar="REASON", help="what is dropped for this reason")
     capture.add_argument("--realm", metavar="REALM", help="of the user, where there are several")
-    capture.add_argument("-w", "--write", metavar="FILE", help="- is standard output, the default")
+    capture.add_argument("-w", "--write", metavar="FILE", help="a new file; - is standard output, the default")
     capture.add_argument("--payload", action="store_true", default=None, help="whole frames")
     capture.add_argument(
         "--decrypted",
@@ -182,8 +183,12 @@ def opened(path):
     if path == "-":
         yield sys.stdout.buffer
         return
-    # what is captured is nobody else's to read
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+    # what is captured is nobody else's to read: neither by a link nor in a file that is theirs
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    except FileExistsError:
+        raise OSError(errno.EEXIST, "is there already: remove it, or name a new file") from None
+    with os.fdopen(fd, "wb") as file:
         yield file
 
 

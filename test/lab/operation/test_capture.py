@@ -4,6 +4,7 @@
 """slipringctl capture: the same frames as tcpdump has on the wire, no payload unless it is asked for,
 what is within DTLS and TLS, drops, limits, and captures whose client is gone."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -83,6 +84,8 @@ class Running:
 
     def __init__(self, lab, path, *args, name="capture"):
         self.file = os.path.join(lab.dir, name + ".pcapng")
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.file)
         self.process = subprocess.Popen(
             [control.PROGRAM, "--socket", path, "capture", "-w", self.file, *args],
             stderr=subprocess.PIPE, text=True
@@ -313,14 +316,32 @@ def wrong(lab, path, row):
     ctl(path, "capture", "1", "--user", "ivan", code=2)
     ctl(path, "capture", "1", "--bytes", "0", code=2)
     ctl(path, "capture", row["id"], "-w", "/nowhere/x", code=1)
+    new_only(lab, path, row)
     member = ["setpriv", "--reuid=65534", "--regid=1", "--clear-groups", control.for_everybody(lab), "--socket"]
     said = lambda *args: subprocess.run(
-        [*member, path, "capture", row["id"], "-w", "/dev/null", "--seconds", "1", *args],
-        capture_output=True, text=True, check=False
+        [*member, path, "capture", row["id"], "--seconds", "1", *args],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False
     )  # fmt: skip
     until(lambda: said().returncode == 0, 5, "a member of the group may have headers")
     for option in ("--payload", "--decrypted"):
         assert said(option).returncode == 1 and "only root" in said(option).stderr, option
+
+
+def new_only(lab, path, row):
+    """Who may write in the directory, as in /tmp, has put a link or a file of his own there."""
+    victim, planted = os.path.join(lab.dir, "victim"), os.path.join(lab.dir, "planted")
+    with open(victim, "w") as file:
+        file.write("precious")
+    for plant in (os.symlink, os.link, shutil.copy):
+        plant(victim, planted)
+        said = ctl(path, "capture", row["id"], "-w", planted, "--seconds", "1", code=1)
+        assert "is there already" in said, said
+        with open(planted) as file:
+            assert file.read() == "precious", plant
+        os.unlink(planted)
+    os.symlink(os.path.join(lab.dir, "nowhere"), planted)
+    assert "is there already" in ctl(path, "capture", row["id"], "-w", planted, code=1)
+    assert not os.path.exists(os.path.join(lab.dir, "nowhere"))
 
 
 def main(lab):

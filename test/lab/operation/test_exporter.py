@@ -247,6 +247,23 @@ def check_slow(fake, exporter):
     assert exporter.scrape()["slipring_up", ""] == 1
 
 
+def check_storm(lab, fake):
+    """Scrapes one after the other for a second and a half: slipring is asked once a second at most."""
+    exporter = Exporter(lab, "--socket-dir", lab.dir, "--file-prefix", "fake", port=9643, cache=1)
+    for path in ("/metrics", "/livez"):
+        before, begin, asked = fake.conversations, time.monotonic(), 0
+        while time.monotonic() - begin < 1.5:
+            assert exporter.get(path)[0] == 200
+            asked += 1
+        told = fake.conversations - before
+        assert told <= 2 + (time.monotonic() - begin), (path, asked, told)
+    fake.answers = good() | {"/slipring/info": {"version": "9", "ready": 0}}
+    labs.until(lambda: exporter.get("/readyz")[0] == 503, 5, "what is new is told after that time")
+    fake.answers = good()
+    exporter.process.terminate()
+    exporter.process.wait()
+
+
 def check_rude(exporter):
     """Requests that are none, and clients that say nothing."""
     for request, status in (
@@ -276,7 +293,7 @@ def check_options():
     """Errors name the option; exit codes."""
     for arguments, code, word in (
         (("--listen", "localhost"), 2, "--listen"), (("--listen", "1.2.3.4:99999"), 2, "--listen"),
-        (("--timeout", "0"), 2, "--timeout"), (("--file-prefix", "../x"), 2, "--file-prefix"),
+        (("--timeout", "0"), 2, "--timeout"), (("--cache", "61"), 2, "--cache"), (("--file-prefix", "../x"), 2, "--file-prefix"),
         (("--what",), 2, "--what"), (("--listen", "192.0.2.77:9641"), 1, "192.0.2.77"),
         (("--share", "no-such-group"), 1, "groupadd"), (("--version",), 0, "slipring-exporter 0"),
         (("--help",), 0, "--coturn-names"),
@@ -297,6 +314,44 @@ def check_share(fake):
     del os.environ["MAINPID"]
     assert done.returncode == 1 and "--share:" in done.stderr, done
     assert time.monotonic() - begin < 10 * labs.SLOW, "its slipring is gone"
+    check_links(fake, where)
+
+
+def check_links(fake, where):
+    """Root gives nobody what a link of the server's user leads to, nor what is no socket of its own."""
+    socket_path = os.path.join(fake.directory, "dpdk_telemetry.v2")
+    name = os.path.basename(fake.directory)
+    around = os.path.dirname(fake.directory)
+    elsewhere = os.path.join(around, "elsewhere")
+    os.mkdir(elsewhere, 0o700)
+    os.rename(socket_path, elsewhere + "/dpdk_telemetry.v2")
+
+    def refused(prefix, *options):
+        done = exporters.share(prefix, *(options or where))
+        assert done.returncode == 1 and "--share:" in done.stderr, done
+        assert "Traceback" not in done.stderr, done
+        assert as_it_is() == before, done
+
+    def as_it_is():
+        found = [os.stat(p) for p in (around, elsewhere, elsewhere + "/dpdk_telemetry.v2")]
+        return [(f.st_uid, f.st_gid, f.st_mode) for f in found]
+
+    before = as_it_is()
+    os.symlink(elsewhere + "/dpdk_telemetry.v2", socket_path)
+    refused(name)
+    os.unlink(socket_path)
+    os.link(elsewhere + "/dpdk_telemetry.v2", socket_path)
+    refused(name)
+    os.unlink(socket_path)
+    os.symlink("elsewhere", os.path.join(around, "linked"))
+    refused("linked")
+    # a directory on the way that is a link of somebody's
+    os.mkdir(os.path.join(around, "open"), 0o755)
+    os.chown(os.path.join(around, "open"), 65534, -1)
+    os.symlink(around, os.path.join(around, "open/dpdk"))
+    os.lchown(os.path.join(around, "open/dpdk"), 65534, -1)
+    refused("elsewhere", "--socket-dir", os.path.join(around, "open/dpdk"))
+    os.rename(elsewhere + "/dpdk_telemetry.v2", socket_path)
 
 
 def relay(lab):
@@ -441,6 +496,7 @@ def main(lab):
     check_meanings(fake, small)
     check_nonsense(fake, small)
     check_slow(fake, small)
+    check_storm(lab, fake)
     check_rude(small)
     check_options()
     check_share(fake)

@@ -66,13 +66,14 @@ def share(prefix, *options):
 class Exporter:
     """One process in the namespace of the server, under its unit."""
 
-    def __init__(self, lab, *options, port=PORT):
+    def __init__(self, lab, *options, port=PORT, cache=0):
         self.lab, self.port = lab, port
         self.log_path = os.path.join(lab.dir, f"exporter-{port}.log")
         with open(self.log_path, "wb") as log:
             self.process = lab.popen(
                 lab.dut, sys.executable, CONFINE, UNIT, "--", lab.public(BINARY), "--listen",
-                f"127.0.0.1:{port}", "--listen", f"[::1]:{port}", *options, stderr=log,
+                f"127.0.0.1:{port}", "--listen", f"[::1]:{port}", "--cache", str(cache), *options,
+                stderr=log,
             )  # fmt: skip
         labs.until(lambda: self.running() and self.get("/")[0] == 200, 20, "the exporter answers")
 
