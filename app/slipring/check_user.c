@@ -4,9 +4,11 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <pwd.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,11 +21,23 @@
 #define WHY_SIZE (PATH_MAX + 128)
 #define AT(c, f, key) ((struct conf_at){c, &(c)->f, 0, key})
 
+// Somebody, and a process that has become that one and answers what it may, because nothing else
+// knows all rules.
 struct who {
-	const struct passwd *p; // NULL = root goes on as root, but what others alone may it may not
 	const char *name;
+	pid_t child;
+	int fd; // -1: there is no such process, and nothing is found
+	bool became;
 };
 
+// A question; its answer is one byte, whether that is so.
+struct question {
+	int mode;
+	char path[PATH_MAX];
+};
+#define QUESTION_LEN(path) (offsetof(struct question, path) + strlen(path) + 1)
+
+// p: NULL = root goes on as root, but what others alone may it may not.
 static bool become(const struct passwd *p)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -36,21 +50,74 @@ static bool become(const struct passwd *p)
 		setresuid(p->pw_uid, p->pw_uid, p->pw_uid) == 0;
 }
 
-// Whether somebody may: by a process that becomes that one, because nothing else knows all rules.
-static bool may(const struct who *w, const char *path, int mode)
+static void tell(int fd, bool is_so)
 {
-	const pid_t child = fork();
-	int status = 0;
+	const char answer = (char)is_so;
 
-	if (child == 0)
-		_exit(become(w->p) && access(path, mode) != 0 ? 1 : 0);
-	if (child < 0 || waitpid(child, &status, 0) != child)
+	if (send(fd, &answer, 1, MSG_NOSIGNAL) != 1)
+		_exit(1);
+}
+
+static _Noreturn void answer_all(int fd, const struct passwd *p)
+{
+	static struct question q;
+	const bool became = become(p);
+
+	tell(fd, became);
+	while (recv(fd, &q, sizeof(q), 0) > 0)
+		tell(fd, !became || access(q.path, q.mode) == 0);
+	_exit(0);
+}
+
+static bool hear(struct who *w)
+{
+	char answer = 1;
+
+	if (recv(w->fd, &answer, 1, 0) == 1)
+		return answer != 0;
+	close(w->fd);
+	w->fd = -1;
+	return true;
+}
+
+static void who_begin(struct who *w, const struct passwd *p)
+{
+	int fd[2];
+
+	w->fd = -1;
+	w->became = true;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) != 0)
+		return;
+	w->child = fork();
+	if (w->child == 0) {
+		close(fd[0]);
+		answer_all(fd[1], p);
+	}
+	close(fd[1]);
+	w->fd = fd[0];
+	w->became = hear(w);
+}
+
+static void who_end(struct who *w)
+{
+	if (w->fd >= 0)
+		close(w->fd);
+	if (w->child > 0)
+		waitpid(w->child, NULL, 0);
+}
+
+static bool may(struct who *w, const char *path, int mode)
+{
+	struct question q = {.mode = mode};
+
+	if (w->fd < 0 || strlen(path) >= sizeof(q.path))
 		return true;
-	return !WIFEXITED(status) || WEXITSTATUS(status) == 0;
+	strcpy(q.path, path);
+	return send(w->fd, &q, QUESTION_LEN(path), MSG_NOSIGNAL) < 0 || hear(w);
 }
 
 // Puts the first directory of an absolute path that somebody may not enter into dir, if any.
-static bool is_kept_out(const struct who *w, const char *path, char dir[PATH_MAX])
+static bool is_kept_out(struct who *w, const char *path, char dir[PATH_MAX])
 {
 	const char *end = path;
 
@@ -64,7 +131,7 @@ static bool is_kept_out(const struct who *w, const char *path, char dir[PATH_MAX
 
 // Puts ", because it may not enter DIRECTORY ..." into text if that keeps somebody from a file,
 // else nothing. Links are followed: the directories that they lead through count.
-static void why_not(const struct who *w, const char *path, char text[WHY_SIZE])
+static void why_not(struct who *w, const char *path, char text[WHY_SIZE])
 {
 	char real[PATH_MAX], dir[PATH_MAX];
 
@@ -75,8 +142,7 @@ static void why_not(const struct who *w, const char *path, char text[WHY_SIZE])
 			", because it may not enter %s (chmod o+x, or move the file away)", dir);
 }
 
-static void check_file(
-	const struct who *w, const char *path, struct conf_at at, struct conf_report *r)
+static void check_file(struct who *w, const char *path, struct conf_at at, struct conf_report *r)
 {
 	char why[WHY_SIZE];
 
@@ -94,7 +160,7 @@ static void check_file(
 }
 
 // Certificates and keys, of all listeners and of one.
-static void check_certificates(const struct who *w, const struct conf *c, struct conf_report *r)
+static void check_certificates(struct who *w, const struct conf *c, struct conf_report *r)
 {
 	check_file(w, c->tls.certificate, AT(c, tls.certificate, "tls.certificate"), r);
 	check_file(w, c->tls.key, AT(c, tls.key, "tls.key"), r);
@@ -111,7 +177,7 @@ static void check_certificates(const struct who *w, const struct conf *c, struct
 }
 
 // Whether a user may make and remove files where a file is, if that directory is there.
-static bool may_change(const struct who *w, const char *file, char dir[PATH_MAX])
+static bool may_change(struct who *w, const char *file, char dir[PATH_MAX])
 {
 	char *slash;
 
@@ -124,7 +190,7 @@ static bool may_change(const struct who *w, const char *file, char dir[PATH_MAX]
 	return access(dir, F_OK) != 0 || may(w, dir, W_OK | X_OK);
 }
 
-static void check_records(const struct who *w, const struct conf *c, struct conf_report *r)
+static void check_records(struct who *w, const struct conf *c, struct conf_report *r)
 {
 	const char *file = c->records.file;
 	char dir[PATH_MAX], why[WHY_SIZE];
@@ -138,7 +204,7 @@ static void check_records(const struct who *w, const struct conf *c, struct conf
 }
 
 // The reports themselves become that user's.
-static void check_crash(const struct who *w, const struct conf *c, struct conf_report *r)
+static void check_crash(struct who *w, const struct conf *c, struct conf_report *r)
 {
 	const char *dir = c->crash.directory != NULL ? c->crash.directory : USUAL_CRASHES;
 
@@ -153,22 +219,19 @@ static void check_crash(const struct who *w, const struct conf *c, struct conf_r
 		w->name, dir, why, why[0] == '\0' ? ": chown it" : "");
 }
 
-// Whether root may become that user. Root of a unit has what its CapabilityBoundingSet= leaves.
-static bool may_become(const struct passwd *p, const struct conf *c, struct conf_report *r)
+static void check_all(struct who *w, const struct conf *c, struct conf_report *r)
 {
-	const pid_t child = fork();
-	int status = 0;
-
-	if (child == 0)
-		_exit(become(p) ? 0 : 1);
-	if (child < 0 || waitpid(child, &status, 0) != child || status == 0)
-		return true;
-	conf_tell(r, CONF_ERROR, AT(c, process.user, "process.user"),
-		"this root may not become user %s, which takes CAP_SETUID and CAP_SETGID: see "
-		"process-user.conf of conf/slipring.service.d; or have the unit start it as that "
-		"user, by own-user.conf",
-		c->process.user);
-	return false;
+	check_file(w, c->path, (struct conf_at){.conf = c, .key = "file"}, r);
+	for (uint32_t i = 0; i < c->nb_included; i++)
+		check_file(w, c->included[i], AT(c, include, "include"), r);
+	for (uint32_t i = 0; i < c->nb_secret_files; i++)
+		check_file(w, c->secret_files[i], (struct conf_at){.conf = c, .key = "auth"}, r);
+	for (uint32_t i = 0; i < c->nb_prefix_files; i++)
+		check_file(w, c->prefix_files[i],
+			(struct conf_at){.conf = c, .key = "peers.deny-files"}, r);
+	check_certificates(w, c, r);
+	check_records(w, c, r);
+	check_crash(w, c, r);
 }
 
 void check_user(const struct conf *c, struct conf_report *r)
@@ -176,29 +239,26 @@ void check_user(const struct conf *c, struct conf_report *r)
 	const char *name = c->process.user;
 	const struct passwd *p = name != NULL ? getpwnam(name) : NULL;
 	char text[64] = "root without capabilities";
-	struct who who = {p, text};
+	struct who who = {.name = text};
 
 	if (name != NULL && p == NULL)
 		conf_tell(r, CONF_ERROR, AT(c, process.user, "process.user"),
 			"there is no user %s: make it with `useradd --system %s`", name, name);
 	if ((name != NULL && p == NULL) || geteuid() != 0)
 		return;
-	if (p != NULL && p->pw_uid == 0) {
-		who.p = NULL; // root goes on as root
-	} else if (p != NULL) {
-		if (!may_become(p, c, r))
-			return;
+	if (p != NULL && p->pw_uid == 0)
+		p = NULL; // root goes on as root
+	if (p != NULL)
 		snprintf(text, sizeof(text), "user %s", name);
-	}
-	check_file(&who, c->path, (struct conf_at){.conf = c, .key = "file"}, r);
-	for (uint32_t i = 0; i < c->nb_included; i++)
-		check_file(&who, c->included[i], AT(c, include, "include"), r);
-	for (uint32_t i = 0; i < c->nb_secret_files; i++)
-		check_file(&who, c->secret_files[i], (struct conf_at){.conf = c, .key = "auth"}, r);
-	for (uint32_t i = 0; i < c->nb_prefix_files; i++)
-		check_file(&who, c->prefix_files[i],
-			(struct conf_at){.conf = c, .key = "peers.deny-files"}, r);
-	check_certificates(&who, c, r);
-	check_records(&who, c, r);
-	check_crash(&who, c, r);
+	who_begin(&who, p);
+	// root of a unit has what its CapabilityBoundingSet= leaves
+	if (p != NULL && !who.became)
+		conf_tell(r, CONF_ERROR, AT(c, process.user, "process.user"),
+			"this root may not become user %s, which takes CAP_SETUID and CAP_SETGID: "
+			"see process-user.conf of conf/slipring.service.d; or have the unit start "
+			"it as that user, by own-user.conf",
+			name);
+	else
+		check_all(&who, c, r);
+	who_end(&who);
 }
