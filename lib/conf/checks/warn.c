@@ -12,6 +12,7 @@
 #include "checks/proxies.h"
 #include "checks/reach.h"
 #include "checks/warn_files.h"
+#include "checks/writable.h"
 #include "conf.h"
 #include "reading/node.h"
 
@@ -372,6 +373,7 @@ void conf_warnings(const struct conf *c, struct conf_report *r)
 	warn_tcp_rates(c, r);
 	conf_proxies_warn(c, r);
 	conf_warn_files(c, r);
+	conf_warn_writable(c, r);
 	warn_auth(c, r);
 	warn_denied(c, r);
 	if (!conf_pending(c)) // conf_resolve does it

@@ -242,10 +242,19 @@ static int add_directory(struct conf_ctx *x, const struct conf_node *n, const ch
 	return rc;
 }
 
+bool conf_include_path(const char *file, const char *name, char path[PATH_MAX])
+{
+	const char *slash = strrchr(file, '/');
+
+	return name != NULL && name[0] != '\0' &&
+		(size_t)snprintf(path, PATH_MAX, "%.*s%s",
+			name[0] != '/' && slash != NULL ? (int)(slash + 1 - file) : 0, file,
+			name) < PATH_MAX;
+}
+
 int conf_include(struct conf_ctx *x)
 {
 	const struct conf_node *n = conf_node_child(x->root, "include");
-	const char *slash = strrchr(x->path, '/');
 	char path[PATH_MAX];
 	off_t total = 0;
 	struct stat st;
@@ -253,9 +262,7 @@ int conf_include(struct conf_ctx *x)
 	// What is no text is told when the key is read
 	if (n == NULL || n->kind != CONF_SCALAR || n->text[0] == '\0')
 		return 0;
-	if ((size_t)snprintf(path, sizeof(path), "%.*s%s",
-		    n->text[0] != '/' && slash != NULL ? (int)(slash + 1 - x->path) : 0, x->path,
-		    n->text) >= sizeof(path))
+	if (!conf_include_path(x->path, n->text, path))
 		return conf_fail(x, n, "the name is too long");
 	if (stat(path, &st) != 0)
 		return conf_fail(x, n, "%s: %s", path, strerror(errno));

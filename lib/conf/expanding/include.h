@@ -2,6 +2,9 @@
 // What a file includes.
 #pragma once
 
+#include <limits.h>
+#include <stdbool.h>
+
 struct conf_ctx;
 
 #define CONF_INCLUDES_MAX 256 // files
@@ -11,3 +14,6 @@ struct conf_ctx;
 // joined, lists appended, and what can be there only once is an error that names both places. The
 // names of the files are kept in x->conf. 0 or -EINVAL.
 int conf_include(struct conf_ctx *x);
+// Writes to path where what a file includes by a name is. False when it includes nothing (NULL or
+// ""), or when path has no room.
+bool conf_include_path(const char *file, const char *name, char path[PATH_MAX]);

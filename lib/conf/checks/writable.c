@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Warns of files that others may change. Whoever writes the configuration has what slipring has at
+// its start, which is root's as a rule.
+#include "checks/writable.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "checks/warn.h"
+#include "conf.h"
+#include "expanding/include.h"
+
+#define AT(c, f, key) ((struct conf_at){c, &(c)->f, 0, key})
+
+struct looking {
+	const struct conf *c;
+	struct conf_report *r;
+	char told[PATH_MAX]; // what the last warning is about
+};
+
+static bool is_others(const struct stat *st)
+{
+	return !S_ISLNK(st->st_mode) &&
+		((st->st_mode & S_IWOTH) != 0 || ((st->st_mode & S_IWGRP) != 0 && st->st_gid != 0));
+}
+
+// Whether others may change what a directory has under a name. In a sticky one that is for the
+// owner of that alone.
+static bool may_change(const struct stat *dir, const struct stat *entry)
+{
+	return is_others(dir) &&
+		((dir->st_mode & S_ISVTX) == 0 ||
+			(entry->st_uid != 0 && entry->st_uid != geteuid()));
+}
+
+// Puts what others may write, of an absolute path and the directories on the way, into what.
+static bool find(const char *path, char what[PATH_MAX])
+{
+	struct stat entry, dir;
+	char *slash;
+
+	snprintf(what, PATH_MAX, "%s", path);
+	if (lstat(what, &entry) != 0)
+		return false;
+	if (is_others(&entry))
+		return true;
+	while ((slash = strrchr(what, '/')) != NULL && strcmp(what, "/") != 0) {
+		slash[slash == what] = '\0';
+		if (lstat(what, &dir) != 0)
+			return false;
+		if (may_change(&dir, &entry))
+			return true;
+		entry = dir;
+	}
+	return false;
+}
+
+static void tell(struct looking *l, struct conf_at at, const char *what, const char *path)
+{
+	if (strcmp(what, l->told) == 0 || conf_warned(l->r))
+		return;
+	snprintf(l->told, sizeof(l->told), "%s", what);
+	conf_tell(l->r, CONF_WARNING, at, "others may write %s, and so change %s: chmod go-w", what,
+		path);
+}
+
+// A link's directories count, and those of what it leads to.
+static void look(struct looking *l, struct conf_at at, const char *path)
+{
+	char real[PATH_MAX], what[PATH_MAX];
+
+	if (path[0] == '/' && find(path, what))
+		return tell(l, at, what, path);
+	if (realpath(path, real) != NULL && find(real, what))
+		tell(l, at, what, path);
+}
+
+// Whoever may add to an included directory need not change what is there.
+static void look_at_included(struct looking *l)
+{
+	const struct conf_at at = AT(l->c, include, "include");
+	char path[PATH_MAX];
+	struct stat st;
+
+	for (uint32_t i = 0; i < l->c->nb_included; i++)
+		look(l, at, l->c->included[i]);
+	if (!conf_include_path(l->c->path, l->c->include, path) || stat(path, &st) != 0)
+		return;
+	look(l, at, path);
+	if (is_others(&st))
+		tell(l, at, path, path);
+}
+
+void conf_warn_writable(const struct conf *c, struct conf_report *r)
+{
+	struct looking l = {.c = c, .r = r};
+
+	look(&l, (struct conf_at){.conf = c, .key = "file"}, c->path);
+	look_at_included(&l);
+	for (uint32_t i = 0; i < c->nb_secret_files; i++)
+		look(&l, (struct conf_at){.conf = c, .key = "auth"}, c->secret_files[i]);
+}
