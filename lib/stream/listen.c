@@ -21,7 +21,7 @@
 #define ACCEPT_BURST 16
 // Who is gone is found within 30 seconds: by what it was sent last, and if that was nothing, by
 // being asked.
-#define GONE_MS 29000
+#define GONE_MS 24000 // the kernel looks when it asks, so up to 5 s later
 #define SILENT_S 15
 #define ASK_S 5
 
