@@ -144,7 +144,7 @@ static const struct conf_key rows[] = {
 	"ChaCha20-Poly1305 are used."},
 {"dtls.sessions", CONF_NUMBER, ONE(conf, dtls.sessions), RANGE(1, 1048576), .def = "10000",
 	.help = "Sessions at a time, handshakes included. What is more is not answered."},
-{"dtls.per-source", CONF_NUMBER, ONE(conf, dtls.per_source), RANGE(0, 1048576), .def = "100",
+{"dtls.per-source", CONF_NUMBER, ONE(conf, dtls.per_source), RANGE(0, 1048576), .def = "500",
 	.help = "Sessions at a time of one client address (IPv6: of its /64); 0 = no limit."},
 {"dtls.per-network", CONF_NUMBER, ONE(conf, dtls.per_network), RANGE(0, 1048576),
 	.def = "1000", .help = "Sessions at a time of one IPv6 /48; 0 = no limit."},
