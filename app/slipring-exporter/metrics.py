@@ -13,6 +13,7 @@ from telemetry import Bad, Dead, Telemetry
 TYPES = {"c": "counter", "g": "gauge", "u": "unknown", "h": "histogram"}
 MOST = 512  # rows of one answer that are taken: workers, ports, reasons, statistics of a device
 REALMS = 16  # rows of a page of /slipring/realms
+CERTIFICATES = 32  # of one of /slipring/certificates
 WAYS = (("rx", "rx"), ("tx", "tx"), ("hand", "handed_in"))  # histogram, the sum of its bursts
 
 
@@ -177,14 +178,8 @@ class Fetch:
             self.on_bad("/slipring/histograms")
 
     def add_realms(self):
-        found = self.objects("/slipring/realms")
-        while found and len(found) % REALMS == 0 and len(found) < MOST:
-            more = self.objects(f"/slipring/realms,{len(found) // REALMS}")
-            if not more:
-                break
-            found += more
-        self.answers["realms"] = found
-        for row in found:
+        self.answers["realms"] = self.pages("/slipring/realms", REALMS)
+        for row in self.answers["realms"]:
             realm = row.get("realm", "")
             self.add_table(row, rows.REALM, "", "/slipring/realms", realm=realm)
 
@@ -205,6 +200,22 @@ class Fetch:
 
     def objects(self, command):
         return [row for row in self.ask(command, list)[:MOST] if isinstance(row, dict) and row]
+
+    def pages(self, command, size):
+        """All rows of a command that answers with so many at a time."""
+        found = self.objects(command)
+        while found and len(found) % size == 0 and len(found) < MOST:
+            more = self.objects(f"{command},{len(found) // size}")
+            if not more:
+                break
+            found += more
+        return found
+
+    def add_certificates(self):
+        for row in self.pages("/slipring/certificates", CERTIFICATES):
+            path = row.get("certificate", "")
+            self.add_table(row, rows.CERTIFICATE, "certificate_", "/slipring/certificates",
+                certificate=path)  # fmt: skip
 
     def add_ports(self):
         ports = self.objects("/slipring/ports")
@@ -250,6 +261,7 @@ class Fetch:
         self.add_workers()
         self.add_histograms("/slipring/histograms", False)
         self.add_realms()
+        self.add_certificates()
         self.add_ports()
         found = list(self.out.metrics.values())
         return found + (coturn.families(self.answers) if with_coturn else [])

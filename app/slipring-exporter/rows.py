@@ -355,6 +355,11 @@ lost_channel       g state_lost{reason=channel} .
 lost_half_written  g state_lost{reason=half-written} .
 lost_damaged       g state_lost{reason=damaged} .
 """)
+CERTIFICATE = table("""
+certificate -
+not_after   g not_after_seconds Unix time at which a certificate in use ends, or what stands behind it.
+renew       g renew_seconds     Unix time by which it should have been renewed and read again.
+""")
 WATCHDOG = table("""
 alarms_workers    c alarms{of=workers}    Times that workers, management or other threads made no progress.
 alarms_management c alarms{of=management} .
@@ -393,5 +398,5 @@ PLAIN = {
 }
 # Commands that are told otherwise, and why not at all
 HANDLED = {"info", "drops", "refusals", "workers", "worker", "bursts", "ports", "steering"}
-HANDLED |= {"exception", "addresses", "meanings", "histograms", "realms"}
+HANDLED |= {"exception", "addresses", "meanings", "histograms", "realms", "certificates"}
 LEFT_OUT = {"/slipring/allocations"}  # walks what there is, and names users

@@ -67,10 +67,10 @@ static const struct conf_key rows[] = {
 {"tls", CONF_SECTION, .help = "For listeners with `transport: tls`, `auto` or `dtls`. SIGUSR2, "
 	"SIGHUP and `slipringctl config reload` read the files again, for connections and "
 	"sessions from then on; where they are of no use, the old ones stay and the log says why. "
-	"`--check`, each start and each "
-	"renewal tell of a certificate that has expired or will in 30 days. Session tickets have "
-	"another key every hour, and from each renewal on; the one of the hour before is still "
-	"taken."},
+	"`--check`, each start and each renewal tell of a certificate that has expired, or of "
+	"which less than a third of its validity is left, and less than 30 days. So does the log "
+	"once a day, and `status`. Session tickets have another key every hour, and from "
+	"each renewal on; the one of the hour before is still taken."},
 {"tls.certificate", CONF_TEXT, ONE(conf, tls.certificate), RANGE(1, 4095),
 	.help = "PEM file with the certificate of the server, and behind it those between it and "
 	"the root. Required where there is TLS."},

@@ -382,6 +382,8 @@ bool dp_streams(const struct dp *d, struct stream_stats *out);
 // Reads the certificates again, for connections from now on. 0, or -1 with the reason in error, and
 // then nothing has changed.
 int dp_streams_reload(struct dp *d, char *error, size_t len);
+// Tells a certificate in use, by 0 and up. Any thread. False: there are no more.
+bool dp_certificate(const struct dp *d, unsigned int index, struct stream_certificate *out);
 
 // --- exception/exception.c -----------------------------------------------------------------------
 

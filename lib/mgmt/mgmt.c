@@ -23,6 +23,7 @@
 #include "log.h"
 #include "mgmt.h"
 #include "reload.h"
+#include "reload/expiry_told.h"
 #include "reload/own_change.h"
 #include "report.h"
 #include "state/stop.h"
@@ -48,6 +49,7 @@ struct loop {
 	struct kernel_ports_told kernel_ports;
 	struct mgmt_bursts bursts;
 	struct mgmt_addresses addresses;
+	struct expiry_told expiry;
 };
 
 static uint64_t now_ms(void)
@@ -167,6 +169,7 @@ static void take_tick(struct loop *l)
 		watch_steering(l, i / 2, i % 2 == 0);
 	mgmt_addresses_tick(&l->addresses, l->dp);
 	mgmt_bursts_tick(&l->bursts, l->dp, now_ms());
+	expiry_told_tick(&l->expiry, l->dp, now_ms(), time(NULL));
 	mgmt_log_tick();
 }
 
@@ -276,6 +279,7 @@ static int serve(struct loop *l, const struct conf *c, const char *memory)
 		l->link[i] = dp_port(d, i)->ops->link(dp_port(d, i));
 	mgmt_report_start(d, c, memory);
 	mgmt_addresses_start(&l->addresses, d);
+	expiry_told_start(&l->expiry, now_ms());
 	watch_ready(d);
 	rc = mgmt_telemetry_start(d, c, l->events, l->drain);
 	if (rc != 0) {

@@ -306,6 +306,15 @@ void mgmt_rows_add_learned(struct rte_tel_data *t, const struct dp_learned *l)
 	add_addr(t, "router", &l->router);
 }
 
+void mgmt_rows_add_certificate(struct rte_tel_data *t, const struct stream_certificate *c)
+{
+	char text[128];
+
+	rte_tel_data_add_dict_string(t, "certificate", mgmt_rows_text(c->path, text, sizeof(text)));
+	rte_tel_data_add_dict_u64(t, "not_after", (uint64_t)c->validity.until);
+	rte_tel_data_add_dict_u64(t, "renew", (uint64_t)c->validity.renew);
+}
+
 static void add_usage(struct rte_tel_data *t, const struct turn_usage *u)
 {
 	static const char *const lost[] = {[TURN_LOSS_PERMISSION] = "lost_permission",

@@ -29,6 +29,7 @@ void mgmt_rows_add_steering(
 	struct rte_tel_data *t, const struct dp *d, unsigned int port, bool is_v4);
 void mgmt_rows_add_exception(
 	struct rte_tel_data *t, const char *port, const struct dp_exception *e);
+void mgmt_rows_add_certificate(struct rte_tel_data *t, const struct stream_certificate *c);
 void mgmt_rows_add_learned(struct rte_tel_data *t, const struct dp_learned *l);
 void mgmt_rows_add_allocation(struct rte_tel_data *t, const struct turn_info *i, const char *realm);
 void mgmt_rows_add_config(struct rte_tel_data *t, const struct conf *c);

@@ -365,6 +365,29 @@ static int handle_streams(const char *params, struct rte_tel_data *out)
 	return 0;
 }
 
+// A reply of DPDK has 16 KB: more do not fit, whatever their paths are.
+#define CERTIFICATES_PAGE 32
+
+static int handle_certificates(const char *params, struct rte_tel_data *out)
+{
+	struct stream_certificate c;
+	unsigned int page = 0;
+
+	if (numbers(params, &page, 1) < 0 || page > STREAM_LISTENERS_MAX)
+		return answer_error(
+			out, "usage: /slipring/certificates or /slipring/certificates,PAGE");
+	rte_tel_data_start_array(out, RTE_TEL_CONTAINER);
+	for (unsigned int i = 0; i < CERTIFICATES_PAGE; i++) {
+		struct rte_tel_data *o = dp_certificate(state.dp, page * CERTIFICATES_PAGE + i, &c)
+			? array_object(out)
+			: NULL;
+
+		if (o != NULL)
+			mgmt_rows_add_certificate(o, &c);
+	}
+	return 0;
+}
+
 // Answers with the workers' counters of sessions and the stream threads' counters of handshakes.
 static int handle_dtls(const char *params, struct rte_tel_data *out)
 {
@@ -484,6 +507,8 @@ static const struct command {
 	{"/slipring/allocations", handle_allocations,
 		"Live allocations, 32 a page. Parameters: worker, page."},
 	{"/slipring/streams", handle_streams, "TCP and TLS clients: connections and counters."},
+	{"/slipring/certificates", handle_certificates,
+		"Certificates in use, and when they end, 32 a page. Parameter: page."},
 	{"/slipring/dtls", handle_dtls, "DTLS clients: sessions, handshakes and counters."},
 	{"/slipring/records", handle_records, "Records of sessions: written, lost, waiting."},
 	{"/slipring/state", handle_state, "The state area, and what was taken up at the start."},

@@ -13,10 +13,10 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include "identity/expiry.h"
 #include "review.h"
 
 #define FILE_MAX 1000000 // bytes
-#define DAYS_SOON 30
 #define BITS_WEAK 112 // bits of security, as many as RSA of 2048 bits has
 
 struct review {
@@ -122,27 +122,17 @@ static void tell_format(struct review *r, enum stream_tls_key key, const char *p
 
 // --- certificates --------------------------------------------------------------------------------
 
-static void check_dates(struct review *r, enum stream_tls_key key, const char *path, const X509 *x)
+// first: the server's certificate, if x stands behind it.
+static void check_dates(struct review *r, enum stream_tls_key key, const char *path, const X509 *x,
+	const X509 *first)
 {
-	time_t now = r->to->now, soon = now + DAYS_SOON * 86400;
-	struct tm tm;
-	char date[32] = "?";
-	const bool early = X509_cmp_time(X509_get0_notBefore(x), &now) > 0;
-	const ASN1_TIME *edge = early ? X509_get0_notBefore(x) : X509_get0_notAfter(x);
+	struct stream_validity v, of_first;
+	char text[160];
+	const bool behind = first != NULL && stream_expiry_read(first, NULL, &of_first);
 
-	if (ASN1_TIME_to_tm(edge, &tm) == 1)
-		strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &tm);
-	if (early)
-		tell(r, key, false,
-			"%s: is not valid before %s: clients refuse it until then (or is the clock "
-			"wrong?)",
-			path, date);
-	else if (X509_cmp_time(edge, &now) < 0)
-		tell(r, key, false, "%s: has expired on %s: clients refuse it, renew it", path,
-			date);
-	else if (X509_cmp_time(edge, &soon) < 0)
-		tell(r, key, false, "%s: expires on %s, in less than %d days: renew it", path, date,
-			DAYS_SOON);
+	if (stream_expiry_read(x, behind ? &of_first : NULL, &v) &&
+		stream_expiry_text(&v, r->to->now, text, sizeof(text)))
+		tell(r, key, false, "%s: %s", path, text);
 }
 
 // Refuses to ask for a key's pass phrase: nobody is there to type it.
@@ -165,7 +155,7 @@ static X509 *check_certificates(
 	while ((x = PEM_read_bio_X509(file, NULL, NULL, NULL)) != NULL) {
 		const X509 *issued = first == NULL ? below : NULL;
 
-		check_dates(r, key, path, x);
+		check_dates(r, key, path, x, below != NULL ? below : first);
 		if (issued != NULL && X509_check_issued(x, (X509 *)issued) != X509_V_OK)
 			tell(r, key, false,
 				"%s: its first certificate is not of the issuer of "

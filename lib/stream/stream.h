@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "addr.h"
+#include "identity/expiry.h"
 #include "relay/stream_relay.h"
 #include "stream_refusals.h"
 
@@ -278,6 +279,18 @@ void stream_stop(struct streams *s);
 int stream_tls_reload(struct streams *s, char *error, size_t len);
 // Checks whether the files can be used. 0, or -1 with the reason in error.
 int stream_tls_check(const struct stream_tls *tls, char *error, size_t len);
+
+#define STREAM_PATH_LEN 128
+
+// A certificate that new connections and sessions meet.
+struct stream_certificate {
+	char path[STREAM_PATH_LEN]; // its end, if it is longer
+	struct stream_validity validity; // of it and what stands behind it: of the first to end
+};
+
+// Tells one that is in use, by 0 and up. A file that several listeners have is one. False: there
+// are no more. Any thread.
+bool stream_certificate(struct streams *s, unsigned int index, struct stream_certificate *out);
 // Copies the counters: each is a snapshot, but not all of one moment. Any thread.
 void stream_stats(const struct streams *s, struct stream_stats *out);
 

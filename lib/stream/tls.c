@@ -199,6 +199,16 @@ int stream_tls_reload(struct streams *s, char *error, size_t len)
 	return fresh != NULL ? 0 : -1;
 }
 
+bool stream_certificate(struct streams *s, unsigned int index, struct stream_certificate *out)
+{
+	bool found;
+
+	pthread_mutex_lock(&s->tls_lock); // they are not freed meanwhile
+	found = identities_certificate(s->identities, index, out);
+	pthread_mutex_unlock(&s->tls_lock);
+	return found;
+}
+
 // --- a BIO that is a socket, read a chunk at a time ----------------------------------------------
 
 static int create(BIO *b)

@@ -527,3 +527,8 @@ int dp_streams_reload(struct dp *d, char *error, size_t len)
 {
 	return d->streams != NULL ? stream_tls_reload(d->streams, error, len) : 0;
 }
+
+bool dp_certificate(const struct dp *d, unsigned int index, struct stream_certificate *out)
+{
+	return d->streams != NULL && stream_certificate(d->streams, index, out);
+}

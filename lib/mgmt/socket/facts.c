@@ -216,6 +216,17 @@ static void warn_addresses(const struct control *k, json_t *list)
 				addr_format(&rows[i].addr, text, sizeof(text)));
 }
 
+// Those in use: a file that was renewed may not have been read.
+static void warn_certificates(const struct control *k, json_t *list)
+{
+	struct stream_certificate c;
+	char text[160];
+
+	for (unsigned int i = 0; dp_certificate(k->dp, i, &c); i++)
+		if (stream_expiry_text(&c.validity, time(NULL), text, sizeof(text)))
+			warn(list, "certificate in use: %s: %s", c.path, text);
+}
+
 // Only drops about which somebody can do something.
 static void warn_drops(const struct control *k, json_t *list)
 {
@@ -271,6 +282,7 @@ static json_t *warnings(const struct control *k, uint64_t allocations, uint64_t 
 	warn_ports(k, list);
 	warn_addresses(k, list);
 	warn_kernel_ports(k, list);
+	warn_certificates(k, list);
 	if (most > 0 && allocations * 10 >= most * 9)
 		warn(list,
 			"%" PRIu64 " of %" PRIu64

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <openssl/ssl.h>
 
@@ -83,4 +84,50 @@ struct ssl_ctx_st *identities_tls(const struct identities *i, uint8_t listener)
 struct ssl_ctx_st *identities_dtls(const struct identities *i, uint8_t listener)
 {
 	return i->dtls[i->from.of[listener]];
+}
+
+static bool is_first(const struct stream_identities *all, unsigned int n)
+{
+	for (unsigned int k = 0; k < n; k++)
+		if (strcmp(all->list[k].certificate, all->list[n].certificate) == 0)
+			return false;
+	return true;
+}
+
+static void validity_of(SSL_CTX *c, struct stream_validity *out)
+{
+	STACK_OF(X509) *chain = NULL;
+	struct stream_validity first;
+
+	SSL_CTX_get0_chain_certs(c, &chain);
+	*out = (struct stream_validity){0};
+	if (!stream_expiry_read(SSL_CTX_get0_certificate(c), NULL, &first))
+		return; // it is told as one that has expired
+	*out = first;
+	for (int k = 0; k < sk_X509_num(chain); k++) {
+		const X509 *x = sk_X509_value(chain, k);
+		struct stream_validity v;
+
+		if (stream_expiry_read(x, &first, &v) && v.until < out->until) {
+			out->until = v.until;
+			out->renew = v.renew;
+		}
+	}
+}
+
+bool identities_certificate(
+	const struct identities *i, unsigned int index, struct stream_certificate *out)
+{
+	for (unsigned int n = 0; n < i->from.nb; n++) {
+		const char *path = i->from.list[n].certificate;
+		const size_t len = strlen(path);
+
+		if (!is_first(&i->from, n) || index-- > 0)
+			continue;
+		snprintf(out->path, sizeof(out->path), "%s",
+			len < sizeof(out->path) ? path : path + len - sizeof(out->path) + 1);
+		validity_of(i->tls[n] != NULL ? i->tls[n] : i->dtls[n], &out->validity);
+		return true;
+	}
+	return false;
 }

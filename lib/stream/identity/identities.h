@@ -6,10 +6,12 @@
 // one identity is resumed with another, which its client has never checked.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct identities;
+struct stream_certificate;
 struct ssl_ctx_st; // libssl's SSL_CTX
 struct stream_dtls;
 struct stream_identities;
@@ -25,3 +27,7 @@ const struct stream_identities *identities_from(const struct identities *i);
 // The context of a listener, by the workers' number for it; NULL: it has none.
 struct ssl_ctx_st *identities_tls(const struct identities *i, uint8_t listener);
 struct ssl_ctx_st *identities_dtls(const struct identities *i, uint8_t listener);
+// Tells of a certificate by 0 and up; one that several listeners have is told once. False: there
+// are no more.
+bool identities_certificate(
+	const struct identities *i, unsigned int index, struct stream_certificate *out);

@@ -73,7 +73,7 @@ def good():
     """Answers of a small slipring."""
     commands = ["/", "/slipring/info", "/slipring/stats", "/slipring/workers", "/slipring/bursts"]
     commands += ["/slipring/drops", "/slipring/worker", "/slipring/ports", "/slipring/refusals"]
-    commands += ["/slipring/histograms", "/slipring/realms"]
+    commands += ["/slipring/histograms", "/slipring/realms", "/slipring/certificates"]
     commands += ["/slipring/meanings", "/slipring/steering", "/slipring/exception"]
     commands += ["/slipring/addresses", "/slipring/allocations", "/ethdev/list", "/ethdev/info"]
     return {
@@ -94,6 +94,9 @@ def good():
             "time_sum_ns": 5500},
         "/slipring/realms": [{"realm": "turn.test", "rx": 21, "tx": 22, "rx_bytes": 2100,
             "tx_bytes": 2200, "lost_way": 3, "allocations": 1}],
+        "/slipring/certificates": [{"certificate": f"/{i}", "not_after": 9000 + i, "renew": 6000}
+            for i in range(32)],
+        "/slipring/certificates,1": [{"certificate": "/32", "not_after": 4, "renew": 2}],
         "/slipring/drops": {"no_route": 2},
         "/slipring/refusals": {"challenge": 6, "guesses": 1},
         "/slipring/meanings,refusals": {"challenge": "401 asked", "guesses": "0 not answered"},
@@ -148,6 +151,8 @@ def check_values(fake, exporter):
         ("slipring_realm_datagrams_total", 'from="client",realm="turn.test"'): 21,
         ("slipring_realm_bytes_total", 'from="peers",realm="turn.test"'): 2200,
         ("slipring_realm_lost_datagrams_total", 'class="way",realm="turn.test"'): 3,
+        ("slipring_certificate_not_after_seconds", 'certificate="/31"'): 9031,
+        ("slipring_certificate_renew_seconds", 'certificate="/32"'): 2,
         ("slipring_other",
             'command="/slipring/stats",field="novelty",port="",worker=""'): 4,
         ("slipring_steering_degraded", 'family="ipv6",port="wan"'): 1,

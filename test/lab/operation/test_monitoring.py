@@ -32,6 +32,8 @@ ELSEWHERE = {
     "slipring_refusals_total": "/slipring/refusals",
     "slipring_refusal_reason_info": "/slipring/refusals",
     "slipring_address_lost": "dhcp or slaac",
+    "slipring_certificate_not_after_seconds": "tls",
+    "slipring_certificate_renew_seconds": "tls",
 }
 MEASURED = "slipring_exporter_fetch_seconds"
 SCRAPE_S = 0.1  # at most, the best of some

@@ -9,7 +9,9 @@ import shutil
 import signal
 import ssl
 import threading
+import time
 
+import control
 import dtls
 import lab as labs
 import streams
@@ -147,6 +149,29 @@ def renewed(lab, server):
     server.process.send_signal(signal.SIGUSR2)
     until(lambda: name(lab, OWN[0]) == "fourth", 5, "it is used")
     assert name(lab, ALL[0]) == "first"
+    expired(lab, server)
+
+
+def expired(lab, server):
+    """A certificate in use that has ended is told of by status and telemetry, until another is read."""
+    own = files(lab, "third")
+    box = control.Control(os.path.join(lab.dir, "control.sock"))
+    wrong = lambda: [w for w in box.ask("status")["warnings"] if "certificate" in w]
+    told = lambda: {row["certificate"]: row for row in server.telemetry.ask("/slipring/certificates")}
+    days = (told()[own["certificate"]]["not_after"] - time.time()) / 86400
+    assert 1.9 < days < 2.1 and len(told()) == 2 and not wrong(), (days, told(), wrong())
+    good = f"{own['certificate']}.good"
+    shutil.copy(own["certificate"], good)
+    labs.command(*("openssl", "x509", "-in", good, "-signkey", own["key"], "-days", "0"),
+        *("-out", own["certificate"]))  # fmt: skip
+    assert not wrong(), "not in use yet"
+    server.process.send_signal(signal.SIGUSR2)
+    until(wrong, 5, "it is used")
+    assert f"certificate in use: {own['certificate']}: has expired on " in wrong()[0], wrong()
+    assert told()[own["certificate"]]["renew"] <= time.time() + 1
+    shutil.move(good, own["certificate"])
+    server.process.send_signal(signal.SIGUSR2)
+    until(lambda: not wrong(), 5, "it is renewed")
 
 
 def refused(lab, server, path, running):

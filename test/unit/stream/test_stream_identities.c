@@ -29,7 +29,7 @@ static char cert[FILES][64], key[FILES][64];
 static const struct stream_dtls dtls = {.sessions = 1, .mtu = 1232, .message = 1459};
 static const char *const turn[] = {"stun.turn", "stun.nat-discovery"}, *const other[] = {"h2"};
 
-static void write_files(unsigned int i)
+static void write_until(unsigned int i, unsigned int days)
 {
 	EVP_PKEY *k = EVP_EC_gen("P-256");
 	X509 *x = X509_new();
@@ -41,7 +41,7 @@ static void write_files(unsigned int i)
 	snprintf(name, sizeof(name), "%u", i);
 	assert_true(k != NULL && x != NULL);
 	X509_gmtime_adj(X509_getm_notBefore(x), -60);
-	X509_gmtime_adj(X509_getm_notAfter(x), 90 * 86400);
+	X509_gmtime_adj(X509_getm_notAfter(x), days * 86400L);
 	X509_set_pubkey(x, k);
 	X509_NAME_add_entry_by_txt(X509_get_subject_name(x), "CN", MBSTRING_ASC,
 		(const unsigned char *)name, -1, -1, 0);
@@ -61,7 +61,7 @@ static int setup(void **state)
 	if (mkdtemp(dir) == NULL)
 		return -1;
 	for (unsigned int i = 0; i < FILES; i++)
-		write_files(i);
+		write_until(i, 90);
 	return 0;
 }
 
@@ -300,6 +300,43 @@ static void test_refused(void **state)
 	refused(&all, "tls.chain: /nonexistent: ");
 }
 
+// What is in use is told, with its dates: each file once, and by what ends first.
+static void test_in_use(void **state)
+{
+	struct stream_identities all = two();
+	struct stream_certificate c;
+	struct identities *i;
+	time_t now;
+
+	all.list[2] = all.list[0]; // another listener's, with other names of ALPN
+	all.list[2].alpn = other;
+	all.list[2].nb_alpn = 1;
+	all.nb = 3;
+	i = load(&all);
+	now = time(NULL);
+	for (unsigned int n = 0; n < 2; n++) {
+		assert_true(identities_certificate(i, n, &c));
+		assert_string_equal(c.path, cert[n]);
+		assert_in_range(c.validity.until, now + 89 * 86400, now + 90 * 86400);
+		assert_int_equal(c.validity.renew, c.validity.until - 30 * 86400);
+	}
+	assert_false(identities_certificate(i, 2, &c));
+	identities_free(i);
+	all = two();
+	all.nb = 1;
+	write_until(2, 20); // stands behind the first
+	all.list[0].chain = cert[2];
+	i = load(&all);
+	assert_true(identities_certificate(i, 0, &c));
+	assert_in_range(c.validity.until, now + 19 * 86400, now + 20 * 86400);
+	assert_int_equal(c.validity.renew, c.validity.until - 30 * 86400);
+	identities_free(i);
+	i = load(NULL);
+	assert_false(identities_certificate(i, 0, &c));
+	identities_free(i);
+	write_until(2, 90);
+}
+
 struct heard {
 	unsigned int fatal;
 	char text[2048];
@@ -361,6 +398,7 @@ int main(void)
 		cmocka_unit_test(test_tickets_stay),
 		cmocka_unit_test(test_sessions_have_names),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_in_use),
 		cmocka_unit_test(test_review),
 	};
 

@@ -334,18 +334,64 @@ static void test_dates(void **state)
 		"tls.certificate: %s: has expired on 2030-03-17 16:46 UTC: clients refuse it, "
 		"renew it",
 		cert);
-	write_pair(k, -90 * DAY, 30 * DAY - 3600);
-	ASSERT_ONE(false,
-		"tls.certificate: %s: expires on 2030-04-16 16:46 UTC, in less than 30 days: renew "
-		"it",
-		cert);
-	write_pair(k, -90 * DAY, 30 * DAY + 3600);
-	assert_int_equal(reviewed().nb, 0);
 	write_pair(k, 3600, 90 * DAY);
 	ASSERT_ONE(false,
 		"tls.certificate: %s: is not valid before 2030-03-17 18:46 UTC: clients refuse it "
 		"until then (or is the clock wrong?)",
 		cert);
+	EVP_PKEY_free(k);
+}
+
+// From a third of what a certificate is valid for on; of long ones not earlier than 30 days.
+static void test_soon(void **state)
+{
+	static const struct {
+		long days, left; // valid for; left when it is told, in hours
+		const char *told;
+	} rows[] = {{6, 48, "2030-03-19 16:46 UTC, in less than 48 hours"},
+		{20, 160, "2030-03-24 08:46 UTC, in less than 7 days"},
+		{45, 360, "2030-04-01 16:46 UTC, in less than 15 days"},
+		{90, 720, "2030-04-16 16:46 UTC, in less than 30 days"},
+		{398, 720, "2030-04-16 16:46 UTC, in less than 30 days"}};
+	EVP_PKEY *k = new_key();
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const long until = rows[i].left * 3600, from = until - rows[i].days * DAY;
+
+		write_pair(k, from + 3600, until + 3600);
+		assert_int_equal(reviewed().nb, 0);
+		write_pair(k, from - 3600, until - 3600);
+		ASSERT_ONE(
+			false, "tls.certificate: %s: expires on %s: renew it", cert, rows[i].told);
+	}
+	EVP_PKEY_free(k);
+}
+
+// What stands behind a certificate is valid for years: it is soon too late for it when it is for
+// the certificate.
+static void test_soon_behind(void **state)
+{
+	EVP_PKEY *k = new_key();
+	X509 *x = make(k, -900 * DAY, 31 * DAY);
+	char want[512];
+	FILE *f;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		write_pair(k, -DAY, 89 * DAY);
+		f = fopen(cert, "a");
+		assert_int_equal(PEM_write_X509(f, x), 1);
+		fclose(f);
+		if (i == 0)
+			assert_int_equal(reviewed().nb, 0);
+		X509_free(x);
+		x = make(k, -900 * DAY, 30 * DAY - 3600);
+	}
+	X509_free(x);
+	snprintf(want, sizeof(want),
+		"tls.certificate: %s: expires on 2030-04-16 16:46 UTC, in less than 30 days: renew "
+		"it",
+		cert);
+	assert_one(reviewed(), false, want);
 	EVP_PKEY_free(k);
 }
 
@@ -430,6 +476,8 @@ int main(void)
 		cmocka_unit_test(test_mismatch),
 		cmocka_unit_test(test_weak),
 		cmocka_unit_test(test_dates),
+		cmocka_unit_test(test_soon),
+		cmocka_unit_test(test_soon_behind),
 		cmocka_unit_test(test_mode),
 		cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_ciphers),

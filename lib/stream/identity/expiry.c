@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads and judges dates; the clock is handed in.
+#define _DEFAULT_SOURCE // timegm
+#include "identity/expiry.h"
+
+#include <stdio.h>
+
+#include <openssl/x509.h>
+
+#define DAY 86400
+#define HOUR 3600
+
+time_t stream_expiry_renew(const struct stream_validity *first, time_t until)
+{
+	const time_t third = (first->until - first->from) / 3;
+
+	return until - (third < STREAM_EXPIRES_S ? third : STREAM_EXPIRES_S);
+}
+
+enum stream_expiry stream_expiry(const struct stream_validity *v, time_t now)
+{
+	if (now < v->from)
+		return STREAM_NOT_VALID_YET;
+	if (now > v->until)
+		return STREAM_EXPIRED;
+	return now > v->renew ? STREAM_EXPIRES_SOON : STREAM_VALID;
+}
+
+static void tell_soon(time_t left, const char *date, char *text, size_t len)
+{
+	const bool days = left >= 2 * DAY;
+
+	snprintf(text, len, "expires on %s, in less than %ld %s: renew it", date,
+		(long)(left / (days ? DAY : HOUR) + 1), days ? "days" : "hours");
+}
+
+bool stream_expiry_text(const struct stream_validity *v, time_t now, char *text, size_t len)
+{
+	const enum stream_expiry e = stream_expiry(v, now);
+	const time_t edge = e == STREAM_NOT_VALID_YET ? v->from : v->until;
+	char date[32] = "?";
+	struct tm tm;
+
+	if (gmtime_r(&edge, &tm) != NULL)
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &tm);
+	if (e == STREAM_EXPIRES_SOON)
+		tell_soon(v->until - now, date, text, len);
+	else if (e == STREAM_EXPIRED)
+		snprintf(text, len, "has expired on %s: clients refuse it, renew it", date);
+	else if (e == STREAM_NOT_VALID_YET)
+		snprintf(text, len,
+			"is not valid before %s: clients refuse it until then (or is the clock "
+			"wrong?)",
+			date);
+	return e != STREAM_VALID;
+}
+
+bool stream_expiry_read(
+	const X509 *x, const struct stream_validity *first, struct stream_validity *out)
+{
+	struct tm from, until;
+
+	if (ASN1_TIME_to_tm(X509_get0_notBefore(x), &from) != 1 ||
+		ASN1_TIME_to_tm(X509_get0_notAfter(x), &until) != 1)
+		return false;
+	out->from = timegm(&from);
+	out->until = timegm(&until);
+	out->renew = stream_expiry_renew(first != NULL ? first : out, out->until);
+	return true;
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Certificates that end while the server runs: a line a day, from the day on which a third of what
+// they are valid for is left.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dp.h"
+#include "log.h"
+#include "reload/expiry_told.h"
+
+#define DAY 86400
+#define TICK_S 60 // between two ticks; the server has shorter ones
+#define START 1900000000 // of the time of day
+
+bool __wrap_dp_certificate(const struct dp *d, unsigned int index, struct stream_certificate *out);
+void __wrap_mgmt_log_fields(enum conf_area area, int level, const struct mgmt_log_field *fields,
+	unsigned int nb, const char *fmt, ...);
+
+static struct stream_certificate own[2];
+static unsigned int nb_own, lines;
+static char line[512];
+
+bool __wrap_dp_certificate(const struct dp *d, unsigned int index, struct stream_certificate *out)
+{
+	if (index >= nb_own)
+		return false;
+	*out = own[index];
+	return true;
+}
+
+void __wrap_mgmt_log_fields(enum conf_area area, int level, const struct mgmt_log_field *fields,
+	unsigned int nb, const char *fmt, ...)
+{
+	va_list ap;
+
+	assert_int_equal(area, CONF_AREA_STREAMS);
+	assert_int_equal(level, LOG_WARNING);
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	lines++;
+}
+
+// A certificate in the middle of nothing: just issued at the start, for so many days.
+static void has(unsigned int i, const char *path, unsigned int days)
+{
+	struct stream_certificate *c = &own[i];
+
+	snprintf(c->path, sizeof(c->path), "%s", path);
+	c->validity = (struct stream_validity){.from = START, .until = START + (time_t)days * DAY};
+	c->validity.renew = stream_expiry_renew(&c->validity, c->validity.until);
+}
+
+// Runs from one day to another, and returns how many lines there were.
+static unsigned int run(struct expiry_told *t, unsigned int from, unsigned int to)
+{
+	lines = 0;
+	for (uint64_t s = (uint64_t)from * DAY; s < (uint64_t)to * DAY; s += TICK_S)
+		expiry_told_tick(t, NULL, s * 1000, (time_t)(START + s));
+	return lines;
+}
+
+static void a_line_a_day_from_a_third_on(void **state)
+{
+	static const struct {
+		unsigned int days, quiet; // valid for; days without a word
+	} rows[] = {{6, 4}, {20, 13}, {45, 30}, {90, 60}, {398, 368}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct expiry_told t;
+
+		nb_own = 1;
+		has(0, "/etc/turn.pem", rows[i].days);
+		expiry_told_start(&t, 0);
+		assert_int_equal(run(&t, 0, rows[i].quiet + 1), 0);
+		assert_int_equal(
+			run(&t, rows[i].quiet + 1, rows[i].days + 1), rows[i].days - rows[i].quiet);
+		assert_non_null(strstr(line, "certificate in use: /etc/turn.pem: expires on "));
+		assert_int_equal(run(&t, rows[i].days + 1, rows[i].days + 4), 3);
+		assert_non_null(strstr(line, "has expired on "));
+		has(0, "/etc/turn.pem", 2000); // renewed
+		assert_int_equal(run(&t, rows[i].days + 4, rows[i].days + 9), 0);
+	}
+}
+
+static void each_is_told(void **state)
+{
+	struct expiry_told t;
+
+	(void)state;
+	nb_own = 2;
+	has(0, "/etc/long.pem", 90);
+	has(1, "/etc/short.pem", 6);
+	expiry_told_start(&t, 0);
+	assert_int_equal(run(&t, 0, 10), 5);
+	assert_non_null(strstr(line, "/etc/short.pem"));
+	assert_int_equal(run(&t, 70, 75), 10);
+	nb_own = 0; // no listener has one
+	assert_int_equal(run(&t, 75, 90), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_line_a_day_from_a_third_on),
+		cmocka_unit_test(each_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
