@@ -2,7 +2,18 @@
 // Escapes strangers' bytes by %XX, in one way for telemetry and the log.
 #include "escape.h"
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "hash.h"
+
+#define TAIL 9 // "~" and eight digits
+
+static bool is_plain(unsigned char c)
+{
+	return c >= 0x20 && c <= 0x7e && c != '%' && c != '"' && c != '\\';
+}
 
 size_t mgmt_escape(const char *bytes, size_t n, char *buf, size_t len)
 {
@@ -11,11 +22,31 @@ size_t mgmt_escape(const char *bytes, size_t n, char *buf, size_t len)
 	for (size_t i = 0; i < n && at + 3 < len; i++) {
 		const unsigned char c = (unsigned char)bytes[i];
 
-		if (c < 0x20 || c > 0x7e || c == '%' || c == '"' || c == '\\')
+		if (!is_plain(c))
 			at += (size_t)snprintf(buf + at, 4, "%%%02X", c);
 		else
 			buf[at++] = bytes[i];
 	}
 	buf[at] = '\0';
 	return at;
+}
+
+uint32_t mgmt_label_digits(const char *name)
+{
+	static const struct hash_key key;
+
+	return (uint32_t)hash_bytes(&key, name, strlen(name));
+}
+
+void mgmt_label(const char *name, char *buf, size_t len)
+{
+	const size_t n = strlen(name);
+	size_t whole = 0, at;
+
+	for (size_t i = 0; i < n; i++)
+		whole += is_plain((unsigned char)name[i]) ? 1 : 3;
+	if (mgmt_escape(name, n, buf, len) == whole)
+		return;
+	at = mgmt_escape(name, n, buf, len - TAIL);
+	snprintf(buf + at, len - at, "~%08x", mgmt_label_digits(name));
 }

@@ -33,7 +33,7 @@ char *mgmt_rows_name(const char *name, char *buf, size_t len)
 
 char *mgmt_rows_text(const char *text, char *buf, size_t len)
 {
-	mgmt_escape(text, strlen(text), buf, len);
+	mgmt_label(text, buf, len);
 	return buf;
 }
 

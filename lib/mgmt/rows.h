@@ -10,8 +10,8 @@ struct rte_tel_data;
 // Writes a counter's name to buf for telemetry, where names must not have dashes. Returns buf.
 char *mgmt_rows_name(const char *name, char *buf, size_t len);
 // Writes a text from outside so that it is safe inside JSON and nothing is lost. Bytes that are not
-// printable ASCII, '%', '"' and '\' become %XX. buf holds three times the text's length. Returns
-// buf.
+// printable ASCII, '%', '"' and '\' become %XX. Where buf does not hold three times the text's
+// length and a NUL, a text may be cut as mgmt_label does it. Returns buf.
 char *mgmt_rows_text(const char *text, char *buf, size_t len);
 
 // Adds an array of numbers to the dictionary t.

@@ -89,8 +89,13 @@ static void put_why(json_t *o, const struct turn_event *e)
 
 void records_line_realm(struct record *r, const char *name)
 {
-	if (r->event.kind != TURN_EVENT_CONNECTION) // nobody has named one yet
-		snprintf(r->realm, sizeof(r->realm), "%s", name);
+	if (r->event.kind == TURN_EVENT_CONNECTION) // nobody has named one yet
+		return;
+	if (strlen(name) < sizeof(r->realm))
+		strcpy(r->realm, name);
+	else
+		snprintf(r->realm, sizeof(r->realm), "%.*s~%08x", RECORD_REALM_LEN - 10, name,
+			mgmt_label_digits(name));
 }
 
 struct json_t *records_line_object(const struct record *r, const struct turn_config *c)

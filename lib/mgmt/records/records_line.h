@@ -20,7 +20,7 @@ struct record {
 	char realm[RECORD_REALM_LEN];
 };
 
-// Gives a record the name of its realm, as far as it has one.
+// Gives a record the name of its realm, as far as it has one; a long one is cut as by mgmt_label.
 void records_line_realm(struct record *r, const char *name);
 
 // The object of a record, the caller's; NULL without memory. Any thread.

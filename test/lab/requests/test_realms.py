@@ -127,6 +127,10 @@ def reloads(lab, server, first, a):
     told = lambda: [row for row in rows() if row.get("why") == "user-gone"]
     until(told, 10, "the record of his end")
     assert told()[0]["realm"] == "a.test", "it tells the realm that is gone"
+    alike = [{"name": "x" * 700 + last, "users": C["users"]} for last in "yz"]
+    reload(server, {"realms": [*alike, B]})
+    names = [row["realm"] for row in server.telemetry.ask("/slipring/realms")]
+    assert len(set(names)) == 4, f"metrics have one label a realm: {names}"
     reload(server, {"realms": [A, B]})
     assert "there is no such realm" in reload(server, {"realms": [A]}), "the listener's"
     assert relays(first)

@@ -12,6 +12,7 @@
 
 #include "../loadgen/support/json_reader.h"
 #include "escape.h"
+#include "records/records_line.h"
 #include "logging/log_form.h"
 #include "logging/log_journal.h"
 #include "test_rand.h"
@@ -177,6 +178,37 @@ static void test_escape(void **state)
 	assert_string_equal(buf, "");
 }
 
+// Names of which there is one row each, as realms in telemetry: no two are told alike.
+static void test_labels(void **state)
+{
+	char a[764], b[764], la[128], lb[128];
+	struct record ra = {0}, rb = {0};
+
+	mgmt_label("a.test", la, sizeof(la));
+	assert_string_equal(la, "a.test");
+	for (unsigned int i = 1; i < sizeof(a); i++) {
+		const char last = i % 2 == 0 ? '"' : 'y';
+
+		memset(a, i % 3 == 0 ? '"' : 'x', i);
+		a[i] = '\0';
+		memcpy(b, a, sizeof(b));
+		b[i - 1] = last;
+		mgmt_label(a, la, sizeof(la));
+		mgmt_label(b, lb, sizeof(lb));
+		assert_int_equal(strcmp(a, b) != 0, strcmp(la, lb) != 0);
+		assert_true(strlen(la) < sizeof(la));
+		mgmt_label(a, lb, sizeof(lb));
+		assert_string_equal(la, lb);
+		records_line_realm(&ra, a);
+		records_line_realm(&rb, b);
+		assert_int_equal(strcmp(a, b) != 0, strcmp(ra.realm, rb.realm) != 0);
+	}
+	memset(a, 'x', sizeof(a));
+	a[125] = '\0'; // as much as is left as it is
+	mgmt_label(a, la, sizeof(la));
+	assert_string_equal(la, a);
+}
+
 // --- the journal ---------------------------------------------------------------------------------
 
 // Reads a datagram as the protocol says, and finds a field's value. NULL when it is not there.
@@ -289,6 +321,7 @@ int main(void)
 		cmocka_unit_test(test_json_full),
 		cmocka_unit_test(test_clean),
 		cmocka_unit_test(test_escape),
+		cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_journal),
 		cmocka_unit_test(test_journal_full),
 	};
