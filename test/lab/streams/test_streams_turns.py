@@ -3,8 +3,9 @@
 """Beside 100 connections of strangers that send empty ChannelData as fast as they can, a client
 over TCP has its answers at once: it waits for a turn of each of them and not for all that they send.
 
-test_stream_fair counts the messages that it waits for. Here is what that is in time; the limit has
-room for a machine that does other things.
+test_stream_fair counts the messages that it waits for. Here is what that is in time. A machine that
+does other things meanwhile has five goes: the fault that this is about made all of them ten times as
+long.
 """
 
 import statistics
@@ -18,7 +19,8 @@ from turnlib import SUCCESS
 
 HOSTILE = 100
 ASKED = 100
-SLOWEST_MS = 200  # at the 90th percentile
+SLOWEST_MS = 40  # at the 90th percentile
+GOES = 5
 
 FLOOD = f"""
 import select, socket
@@ -64,7 +66,10 @@ def main(lab):
     assert flood.stdout.readline() == "ready\n"
     sent = streams.counters(server)["rx"]
     until(lambda: streams.counters(server)["rx"] > sent + 100 * HOSTILE, 20, "the flood comes")
-    beside = waits(client)
+    for _ in range(GOES):
+        beside = waits(client)
+        if percentile_90(beside) <= SLOWEST_MS * labs.SLOW:
+            break
     labs.end_process(flood)
     print(f"a Binding alone {statistics.median(alone):.1f} ms, beside {HOSTILE} that flood "
           f"{statistics.median(beside):.1f} ms, {percentile_90(beside):.1f} at the 90th "
