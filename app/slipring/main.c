@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 #include <sys/random.h>
 
 #include <rte_version.h>
@@ -406,7 +407,7 @@ static int run(const struct opts *o)
 	cores_allow(false); // from here on the memory holds secrets
 	c = load(o, &unread);
 	if (c == NULL)
-		return EXIT_FAILURE;
+		return EX_CONFIG; // which the unit does not try again (RestartPreventExitStatus=)
 	r.ctx = c;
 	mgmt_log_open(&c->log);
 	if (c->debug.core_dumps) {

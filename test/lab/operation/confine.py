@@ -16,8 +16,8 @@ import sys
 
 # What starts and ends the service, and the texts about it
 NO_RESTRICTION = set(
-    """Description After Wants StartLimitIntervalSec StartLimitBurst Type ExecStartPre ExecStart
-    ExecStartPost ExecReload WatchdogSec Restart RestartSec RuntimeDirectory RuntimeDirectoryPreserve LogsDirectory
+    """Description After Wants StartLimitIntervalSec StartLimitBurst Type ExecStart
+    ExecStartPost RestartPreventExitStatus ExecReload WatchdogSec Restart RestartSec RuntimeDirectory RuntimeDirectoryPreserve LogsDirectory
     TimeoutStopSec WantedBy""".split()
 )
 # Views of the file system, which take a mount namespace: not applied here

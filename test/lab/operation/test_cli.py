@@ -10,6 +10,7 @@ import lab as labs
 import streams
 from server import BINARY
 
+NO_RESTART = 78  # EX_CONFIG of sysexits.h: an error of the file
 GOOD = """\
 ports:
   - {name: wan, device: "net_null0", addresses: [10.99.0.1/24, "fd99::1/64"]}
@@ -57,13 +58,13 @@ def write(lab, text):
 
 
 def refused(lab, old, new, line, key, word):
-    """The changed file is refused with exit code 1 and the place of the error."""
+    """The changed file is refused, with the place of the error and the exit code."""
     assert old in GOOD
     path = write(lab, GOOD.replace(old, new))
     for args in (("--check", "-c", path), ("-c", path)):
         done = slipring(*args)
         found = re.search(rf"^(?:error: )?{re.escape(path)}:(\d+):(\d+): (.+)", done.stderr, re.M)
-        assert done.returncode == 1 and found, (new, done)
+        assert done.returncode == (1 if "--check" in args else NO_RESTART) and found, (new, done)
         assert line is None or int(found[1]) == line, (new, found[0])
         assert key in found[3] and word in found[3], (new, found[0])
     return found[0]
@@ -180,10 +181,20 @@ def main(lab):
             example(lab, name)
     for row in BAD:
         print("ok    ", os.path.basename(refused(lab, *row)))
-    for args in ((), ("--colour",), ("-c",), ("-c", "/nowhere/slipring.yaml"), ("-c", lab.dir)):
+    broken = write(lab, GOOD + "colour: red\n")
+    for code, args in (
+        (1, ()), (1, ("--colour",)), (1, ("-c",)),
+        # the file is at fault: the unit does not try again
+        (NO_RESTART, ("-c", "/nowhere/slipring.yaml")), (NO_RESTART, ("-c", lab.dir)),
+        (NO_RESTART, ("-c", broken)), (1, ("--check", "-c", broken)),
+    ):  # fmt: skip
         done = slipring(*args)
-        assert done.returncode == 1 and done.stderr.strip(), (args, done)
+        assert done.returncode == code and done.stderr.strip(), (args, done)
         print("ok    ", done.stderr.splitlines()[0])
+    with open(os.path.join(labs.TOP, "conf/slipring.service")) as file:
+        unit = file.read()
+    assert f"\nRestartPreventExitStatus={NO_RESTART}\n" in unit
+    assert "\nExecStartPre=" not in unit, "a start checks all that --check does: machine(), several()"
     several(lab)
     machine(lab)
     eal_argument(lab)
