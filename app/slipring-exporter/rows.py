@@ -52,6 +52,10 @@ permissions           g permissions          Live permissions.
 channels              g channels             Live channels.
 endpoints             g shared_peers         Peers registered on shared relay ports.
 redirects             g redirects            Notes that a client's allocation lives on another worker.
+relay_ports_ipv4      g relay_ports{family=ipv4}      Relay ports that there are; none where ports are shared.
+relay_ports_ipv6      g relay_ports{family=ipv6}      .
+relay_ports_free_ipv4 g relay_ports_free{family=ipv4} Relay ports that no allocation has; those that rest are among them.
+relay_ports_free_ipv6 g relay_ports_free{family=ipv6} .
 auth_failures         c auth_failures        Requests whose credentials were wrong.
 port_reused_early     c ports_reused_early   Relay ports given out again before relay.quarantine has passed.
 pool_refused          c pool_refusals        Permissions, channels and peers refused: no room in pool or share.
@@ -68,6 +72,8 @@ path_mtus             c path_mtus_learnt     Paths whose MTU was found to be les
 path_mtus_refused     c path_mtus_refused    Paths whose MTU was not learnt, as their user has had too many new ones.
 events_lost           c events_lost          Events for the log that found their ring full.
 session_events_lost   c session_events_lost  Events of sessions that found their ring full.
+buffers               g buffers              Packet buffers that there are (buffers.mbufs).
+buffers_free          g buffers_free         Packet buffers that nobody has.
 """)
 # One worker only
 WORKER = table("""
@@ -283,6 +289,8 @@ deny                 g peer_rules{list=deny}  .
 limit_allocations    g limit_allocations     limits.allocations.
 limit_per_user       g limit_per_user        limits.per-user; 0 = no limit.
 limit_per_source     g limit_per_source      limits.per-source; 0 = no limit.
+limit_connections    g limit_connections     streams.connections.
+limit_sessions       g limit_sessions        dtls.sessions.
 lifetime_default     g lifetime_default_seconds Lifetime of an allocation whose client asks for none.
 lifetime_max         g lifetime_max_seconds  Longest lifetime of an allocation.
 unauthenticated_rate g limit_unauthenticated_per_second limits.unauthenticated; 0 = no limit.

@@ -213,6 +213,8 @@ struct dp_stats {
 
 // Counters of a worker (any thread). False when the worker id is out of range.
 bool dp_worker_stats(const struct dp *d, unsigned int worker, struct dp_stats *out);
+// Packet buffers (buffers.mbufs) that nobody has now. Any thread.
+uint32_t dp_buffers_free(const struct dp *d);
 // Sum over the workers.
 void dp_total_stats(const struct dp *d, struct dp_stats *out);
 // How much each counter has grown. For those that can fall (held, live allocations) the difference

@@ -69,6 +69,10 @@ void mgmt_rows_add_stats(struct rte_tel_data *t, const struct dp_stats *s)
 		{"events_lost", s->events_lost},
 		{"session_events_lost", s->session_events_lost},
 		{"redirects", s->turn.redirects},
+		{"relay_ports_ipv4", s->turn.ports[1]},
+		{"relay_ports_ipv6", s->turn.ports[0]},
+		{"relay_ports_free_ipv4", s->turn.ports_free[1]},
+		{"relay_ports_free_ipv6", s->turn.ports_free[0]},
 		{"port_reused_early", s->turn.port_reused_early},
 		{"pool_refused", s->turn.pool_refused},
 		{"half_family", s->turn.half_family},
@@ -419,4 +423,6 @@ void mgmt_rows_add_config(struct rte_tel_data *t, const struct conf *c)
 	rte_tel_data_add_dict_u64(t, "allow", c->turn.nb_allow);
 	rte_tel_data_add_dict_u64(t, "deny", c->turn.nb_deny);
 	add_limits(t, &c->turn.limits);
+	rte_tel_data_add_dict_u64(t, "limit_connections", c->streams.connections);
+	rte_tel_data_add_dict_u64(t, "limit_sessions", c->dtls.sessions);
 }

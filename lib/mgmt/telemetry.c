@@ -155,6 +155,8 @@ static int handle_stats(const char *params, struct rte_tel_data *out)
 	dp_total_stats(state.dp, &s);
 	rte_tel_data_start_dict(out);
 	mgmt_rows_add_stats(out, &s);
+	rte_tel_data_add_dict_u64(out, "buffers", state.conf->mbufs);
+	rte_tel_data_add_dict_u64(out, "buffers_free", dp_buffers_free(state.dp));
 	return 0;
 }
 

@@ -389,6 +389,10 @@ void turn_shard_stats(const struct turn_shard *s, struct turn_stats *out)
 	out->channels = pool_used(&s->channels);
 	out->redirects = pool_used(&s->redirects);
 	out->endpoints = pool_used(&s->shared.endpoints);
+	for (unsigned int is_v4 = 0; s->ports != NULL && is_v4 < 2; is_v4++) {
+		out->ports[is_v4] = relay_ports_all(s->ports, is_v4);
+		out->ports_free[is_v4] = relay_ports_free(s->ports, is_v4);
+	}
 }
 
 uint32_t turn_shard_client(const struct turn_shard *s, const struct turn_view *v, uint32_t *left_ms)

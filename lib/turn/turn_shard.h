@@ -53,6 +53,8 @@ struct turn_shard_params {
 struct turn_stats {
 	uint64_t allocations, permissions, channels, redirects; // live
 	uint64_t endpoints; // registered on shared addresses
+	uint64_t ports[2],
+		ports_free[2]; // for relaying, by [is_v4]; resting ones are free; 0: shared
 	uint64_t allocations_total, port_reused_early;
 	// Attempts whose credentials were wrong. A request that comes again, on the same 5-tuple
 	// with the same transaction id, is the same attempt.

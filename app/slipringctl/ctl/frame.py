@@ -8,6 +8,7 @@ import time
 
 from ctl.feed import KEPT, LISTS
 from ctl.tables import count, cut, seconds, table
+from ctl.views import places
 
 BLOCKS, LETTERS = "▁▂▃▄▅▆▇█", "_.:-=+*#"
 BAR = 10  # columns of a load
@@ -108,7 +109,7 @@ def notices(known, look):
 def totals(known, look):
     s, rates = known.status, known.status["rates"]
     lines = [
-        (None, f"{s['allocations']} of {s['allocations_most']} allocations, "
+        (None, f"{places(s)} allocations, "
                f"{rates['allocations']} new/s; {count(s['permissions'])} permissions, "
                f"{count(s['channels'])} channels"),
     ]  # fmt: skip

@@ -17,6 +17,16 @@ def of_realm(realm, named):
     )
 
 
+def places(answer):
+    """How many allocations there are, and of how many where limits.allocations says that."""
+    most = f" of {answer['allocations_most']}" if "allocations_most" in answer else ""
+    return f"{answer['allocations']}{most}"
+
+
+def ports_left(answer):
+    return ", ".join(f"{p['family']} {p['free']} of {p['all']} free" for p in answer["relay_ports"])
+
+
 def status(answer, style):
     rates, links = answer["rates"], answer["links"]
     load = " ".join(f"{percent:.0f}%" for percent in answer["load"])
@@ -32,10 +42,10 @@ def status(answer, style):
         ("load", f"{load}  (workers)"),
         (
             "allocations",
-            f"{answer['allocations']} of {answer['allocations_most']}, "
-            f"{rates['allocations']} new/s; {answer['permissions']} permissions, "
+            f"{places(answer)}, {rates['allocations']} new/s; {answer['permissions']} permissions, "
             f"{answer['channels']} channels",
         ),
+        *([("relay ports", ports_left(answer))] if answer.get("relay_ports") else []),
         ("clients", f"{answer['streams']} over TCP and TLS, {answer['dtls']} over DTLS"),
         ("received", f"{count(rates['rx'])}/s, {count(8 * rates['rx_bytes'])}bit/s"),
         ("sent", f"{count(rates['tx'])}/s, {count(8 * rates['tx_bytes'])}bit/s"),

@@ -82,6 +82,11 @@ bool dp_worker_stats(const struct dp *d, unsigned int worker, struct dp_stats *o
 	return true;
 }
 
+uint32_t dp_buffers_free(const struct dp *d)
+{
+	return rte_mempool_avail_count(d->pool);
+}
+
 void dp_total_stats(const struct dp *d, struct dp_stats *out)
 {
 	uint64_t *sum = (uint64_t *)out;

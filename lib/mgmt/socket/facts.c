@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "crash/crash_files.h"
-#include "dp_memory.h"
 #include "dp_realms.h"
 #include "drain/drains.h"
 #include "events.h"
@@ -21,6 +20,7 @@
 #include "stream_refusals.h"
 #include "watch/watch.h"
 
+#define BUFFERS_FEW 20 // of so many packet buffers one is free
 #define REFUSED_S 60 // that a refusal is told in the status
 
 // --- looks at the counters -----------------------------------------------------------------------
@@ -42,10 +42,7 @@ int facts_open(struct control *k)
 {
 	const unsigned int n = dp_workers(k->dp);
 	struct facts *f = &k->facts;
-	struct dp_pools pools;
 
-	dp_pools(k->conf, &pools); // a reload does not change them
-	f->most = pools.allocations;
 	if (!look_make(&f->last, n) || !look_make(&f->before, n) || !look_make(&f->now, n))
 		return -ENOMEM;
 	f->started_ms = clients_now_ms();
@@ -157,6 +154,15 @@ static void add_rates(json_t *o, const struct control *k, int worker)
 		json_object_set_new(rates, rows[i].name, shown_number(rate(k, worker, rows[i].at)));
 	json_object_set_new(rates, "drops", shown_number(drops_rate(k, worker)));
 	json_object_set_new(o, "rates", rates);
+}
+
+// How many allocations limits.allocations lets be. 0: as many as there are relay ports, of which
+// one family may have none left long before.
+static uint64_t allocations_most(const struct control *k, const struct dp_stats *s)
+{
+	const uint64_t most = k->conf->turn.limits.allocations;
+
+	return k->conf->turn.shared || most < s->turn.ports[0] + s->turn.ports[1] ? most : 0;
 }
 
 // --- warnings ------------------------------------------------------------------------------------
@@ -272,7 +278,30 @@ static void warn_watch(json_t *list)
 			n.workers, n.management, n.threads);
 }
 
-static json_t *warnings(const struct control *k, uint64_t allocations, uint64_t most)
+// What there is no more of soon: relay ports of a family, places, packet buffers.
+static void warn_full(const struct control *k, const struct dp_stats *s, json_t *list)
+{
+	const uint64_t most = allocations_most(k, s);
+
+	for (unsigned int is_v4 = 0; is_v4 < 2; is_v4++)
+		if (s->turn.ports_free[is_v4] * 10 < s->turn.ports[is_v4])
+			warn(list,
+				"%" PRIu64 " of %" PRIu64
+				" relay ports of %s are free: more relay.addresses, or a larger "
+				"relay.ports",
+				s->turn.ports_free[is_v4], s->turn.ports[is_v4],
+				is_v4 ? "IPv4" : "IPv6");
+	if (most > 0 && s->turn.allocations * 10 >= most * 9)
+		warn(list,
+			"%" PRIu64 " of %" PRIu64
+			" allocations: the limit is near; see limits.allocations",
+			s->turn.allocations, most);
+	if (dp_buffers_free(k->dp) < k->conf->mbufs / BUFFERS_FEW)
+		warn(list, "%u of %u packet buffers are free: more buffers.mbufs",
+			dp_buffers_free(k->dp), k->conf->mbufs);
+}
+
+static json_t *warnings(const struct control *k, const struct dp_stats *s)
 {
 	json_t *list = json_array();
 	char text[256];
@@ -283,11 +312,7 @@ static json_t *warnings(const struct control *k, uint64_t allocations, uint64_t 
 	warn_addresses(k, list);
 	warn_kernel_ports(k, list);
 	warn_certificates(k, list);
-	if (most > 0 && allocations * 10 >= most * 9)
-		warn(list,
-			"%" PRIu64 " of %" PRIu64
-			" allocations: the limit is near; see limits.allocations",
-			allocations, most);
+	warn_full(k, s, list);
 	for (unsigned int w = 0; w < dp_workers(k->dp); w++)
 		if (load_of(k, (int)w) >= 90)
 			warn(list, "worker %u: busy for %.1f %% of its time: add workers", w,
@@ -360,6 +385,20 @@ static json_t *realms(const struct control *k, const struct dp_stats *s)
 	return list;
 }
 
+// By family; none where they are shared.
+static json_t *relay_ports(const struct dp_stats *s)
+{
+	json_t *list = json_array();
+
+	for (int is_v4 = 1; is_v4 >= 0; is_v4--)
+		if (s->turn.ports[is_v4] > 0)
+			json_array_append_new(list,
+				json_pack("{s:s, s:o, s:o}", "family", is_v4 ? "ipv4" : "ipv6",
+					"free", shown_number(s->turn.ports_free[is_v4]), "all",
+					shown_number(s->turn.ports[is_v4])));
+	return list;
+}
+
 static json_t *links(const struct control *k)
 {
 	json_t *list = json_array();
@@ -393,21 +432,20 @@ enum command_end facts_status(struct command *c)
 	const struct facts_look *now = look_now(c);
 	struct dp_stats total;
 	struct stream_stats streams = {0};
-	uint64_t most;
 	json_t *o = c->out, *load = json_array();
 
 	dp_total_stats(k->dp, &total);
 	dp_streams(k->dp, &streams);
-	most = k->conf->turn.limits.allocations;
-	if (most == 0 || most > k->facts.most)
-		most = k->facts.most;
 	json_object_set_new(o, "version", json_string(SLIPRING_VERSION));
 	json_object_set_new(o, "pid", shown_number((uint64_t)getpid()));
 	json_object_set_new(o, "configuration", shown_text(k->conf->path));
 	json_object_set_new(o, "realm", shown_text(k->conf->turn.realm));
 	json_object_set_new(o, "uptime", shown_number((now->at_ms - k->facts.started_ms) / 1000));
 	add_counters(o, &total);
-	json_object_set_new(o, "allocations_most", shown_number(most));
+	if (allocations_most(k, &total) > 0)
+		json_object_set_new(
+			o, "allocations_most", shown_number(allocations_most(k, &total)));
+	json_object_set_new(o, "relay_ports", relay_ports(&total));
 	json_object_set_new(o, "streams", shown_number(streams.connections));
 	json_object_set_new(o, "dtls", shown_number(total.dtls.open));
 	add_rates(o, k, -1);
@@ -420,7 +458,7 @@ enum command_end facts_status(struct command *c)
 	json_object_set_new(o, "state", state_facts_shown(k->dp));
 	json_object_set_new(o, "alternate", drains_alternate(k->drain));
 	json_object_set_new(o, "drain", drains_shown(k->drain));
-	json_object_set_new(o, "warnings", warnings(k, total.turn.allocations, most));
+	json_object_set_new(o, "warnings", warnings(k, &total));
 	return COMMAND_DONE;
 }
 

@@ -17,7 +17,6 @@ struct facts_look {
 
 struct facts {
 	uint64_t started_ms;
-	uint64_t most; // allocations that there is room for
 	struct facts_look last, before; // a second apart
 	struct facts_look now; // for the request under way
 };

@@ -35,7 +35,7 @@ def status(**more):
     counters = dict.fromkeys(("allocations", "permissions", "channels", "drops", "streams", "dtls"), 3)
     return {
         "version": "0.1.0", "pid": 1, "configuration": "/etc/slipring.yaml", "realm": "turn.test",
-        "uptime": 60, "allocations_most": 100, "rates": RATES, "load": [5.0], "links": [],
+        "uptime": 60, "relay_ports": [{"family": "ipv4", "free": 97, "all": 100}], "rates": RATES, "load": [5.0], "links": [],
         "control": {}, "warnings": [], "realms": realms, **counters, **more,
     }  # fmt: skip
 

@@ -169,6 +169,17 @@ class Drain(unittest.TestCase):
             self.assertEqual(box.asked, [{"v": 1, "cmd": "drain"}, {"v": 1, "cmd": "undrain"}])
             self.assertEqual(done.stdout, b"new allocations are made\n")
 
+    def test_status_tells_what_is_left(self):
+        """By family; limits.allocations only where that says how many there may be."""
+        with world.Box() as box:
+            said = run(box.path, "status").stdout
+            self.assertIn(b"allocations  3, ", said)
+            self.assertIn(b"relay ports  ipv4 97 of 100 free\n", said)
+            box.answers["status"] = world.status(allocations_most=20, relay_ports=[])
+            said = run(box.path, "status").stdout
+            self.assertIn(b"allocations  3 of 20, ", said)
+            self.assertNotIn(b"relay ports", said)
+
     def test_status_tells_it(self):
         with world.Box(status=world.status(drain=ANSWERS["drain"]["drain"])) as box:
             self.assertIn(b"2 allocations left", run(box.path, "status").stdout)

@@ -53,7 +53,7 @@ class Frames(unittest.TestCase):
 
     def test_all_is_there_at_80_by_24(self):
         text = "\n".join(texts(frames.frame(known(), frames.Look(80, 24, blocks=BLOCKS, keys=True))))
-        for word in ("turn.test", "3 of 100", "in  ", "out ", "drop", "WORKER", "DROP ", "USER", "ID ", "q quit"):
+        for word in ("turn.test", "3 allocations", "in  ", "out ", "drop", "WORKER", "DROP ", "USER", "ID ", "q quit"):
             self.assertIn(word, text)
         self.assertIn("reason-2", text)
         self.assertIn("talkers by rate: users 10s old; allocations 10s old", text)

@@ -50,6 +50,22 @@ static uint32_t answer_lifetime(void)
 	return v;
 }
 
+// By family, as one may have none left while the other has many.
+static void free_ports_are_told_by_family(void **state)
+{
+	const struct turn_stats before = fixture_stats(&f);
+
+	assert_true(before.ports[0] > 0 && before.ports[1] > 0);
+	for (unsigned int is_v4 = 0; is_v4 < 2; is_v4++)
+		assert_int_equal(before.ports_free[is_v4], before.ports[is_v4]);
+	begin_allocate();
+	put_family(2);
+	assert_int_equal(fixture_ask(&f, &ivan), 0);
+	assert_int_equal(fixture_stats(&f).ports_free[0], before.ports[0] - 1);
+	assert_int_equal(fixture_stats(&f).ports_free[1], before.ports[1]);
+	assert_int_equal(fixture_stats(&f).ports[0], before.ports[0]);
+}
+
 static void success_has_what_section_7_2_lists(void **state)
 {
 	struct endpoint relay, mapped;
@@ -544,6 +560,7 @@ static void rest_credentials_do_not_prolong_themselves(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		T(free_ports_are_told_by_family),
 		T(success_has_what_section_7_2_lists),
 		T(families),
 		T(who_names_no_family_gets_the_default),
