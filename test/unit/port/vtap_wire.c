@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A wire between two vtaps, for test/lab/network/test_vtap.py: what comes out of one goes into the
-// other, super-frames whole if that one takes them. The kernels at the ends are the test.
+// A wire between two ports, for test_vtap, test_wake and test_virtio of the lab: what comes out of
+// one goes into the other, super-frames whole if that one takes them. The kernels at the ends are
+// the test.
 //
-//	vtap_wire PREFIX DEVICE DEVICE [SIZE]
+//	vtap_wire PREFIX DEVICE DEVICE [SIZE | unfinished]
 //
 // SIZE: super-frames go on with segments of that size, whatever theirs was: more of them than a
-// kernel takes in one, so that it refuses. Every line on stdin is answered with one of JSON; the
-// end of it is the end.
+// kernel takes in one, so that it refuses. unfinished: UDP goes into the first device as a virtual
+// machine sends it, with the checksum left to a NIC. Every line on stdin is answered with one of
+// JSON; the end of it is the end.
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
+#include <rte_ip.h>
 #include <rte_lcore.h>
+#include <rte_udp.h>
 
 #include "bytes.h"
 #include "vtap.h"
@@ -28,9 +33,12 @@
 static struct rte_mempool *pool;
 static uint16_t size; // of the segments sent; 0 = as they came
 
+static bool unfinished;
+
 static struct end {
 	struct port *port;
-	uint64_t frames, supers, longest, unsent; // received; unsent towards the other end
+	uint64_t frames, supers, longest; // received
+	uint64_t unsent, left; // towards the other end; left: their checksums were
 	uint64_t queue[QUEUES]; // of the frames
 } end[2];
 
@@ -50,6 +58,24 @@ static void turn_round(struct rte_mbuf *m)
 		m->tso_segsz = size;
 }
 
+// Leaves the checksum of UDP to whoever sends the frame on: the field has the pseudo-header's.
+static bool leave(struct rte_mbuf *m)
+{
+	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *), *ip = data + 14;
+	const bool v4 = load_be16(data + 12) == 0x0800;
+
+	if ((!v4 && load_be16(data + 12) != 0x86dd) || ip[v4 ? 9 : 6] != 17 ||
+		(v4 && (load_be16(ip + 6) & 0x3fff) != 0))
+		return false;
+	m->l2_len = 14;
+	m->l3_len = v4 ? 20 : 40;
+	m->ol_flags = RTE_MBUF_F_TX_UDP_CKSUM | (v4 ? RTE_MBUF_F_TX_IPV4 : RTE_MBUF_F_TX_IPV6);
+	((struct rte_udp_hdr *)(ip + m->l3_len))->dgram_cksum = v4
+		? rte_ipv4_phdr_cksum((struct rte_ipv4_hdr *)ip, 0)
+		: rte_ipv6_phdr_cksum((struct rte_ipv6_hdr *)ip, 0);
+	return true;
+}
+
 static void pass(struct end *from, struct end *to, uint16_t queue)
 {
 	struct rte_mbuf *m[BURST];
@@ -62,6 +88,8 @@ static void pass(struct end *from, struct end *to, uint16_t queue)
 	for (uint16_t i = 0; i < n; i++) {
 		from->frames++;
 		from->longest = RTE_MAX(from->longest, (uint64_t)m[i]->pkt_len);
+		if (unfinished && to == &end[0])
+			from->left += leave(m[i]);
 		if ((m[i]->ol_flags & RTE_MBUF_F_RX_LRO) == 0)
 			continue;
 		from->supers++;
@@ -84,13 +112,13 @@ static void show(void)
 
 		p->ops->counters(p, &k);
 		printf("%s{\"frames\": %" PRIu64 ", \"supers\": %" PRIu64 ", \"longest\": %" PRIu64
-		       ", \"unsent\": %" PRIu64 ", \"rx_missed\": %" PRIu64
+		       ", \"unsent\": %" PRIu64 ", \"left\": %" PRIu64 ", \"rx_missed\": %" PRIu64
 		       ", \"rx_errors\": %" PRIu64 ", \"tx_errors\": %" PRIu64
 		       ", \"tx_cut\": %" PRIu64
 		       ", \"link\": %d, \"queues\": %u, \"queue\": [%" PRIu64 ", %" PRIu64
 		       "], \"role\": %d, \"offloads\": \"%s\"}",
 			i > 0 ? ", " : "", end[i].frames, end[i].supers, end[i].longest,
-			end[i].unsent, k.rx_missed, k.rx_errors, k.tx_errors, k.tx_cut,
+			end[i].unsent, end[i].left, k.rx_missed, k.rx_errors, k.tx_errors, k.tx_cut,
 			p->ops->link(p), p->nb_rxq, end[i].queue[0], end[i].queue[1],
 			port_vtap_role(p), port_offloads(p, offloads, sizeof(offloads)));
 	}
@@ -98,7 +126,7 @@ static void show(void)
 	fflush(stdout);
 }
 
-static bool listen(void)
+static bool hear(void)
 {
 	char line[64];
 	const ssize_t n = read(STDIN_FILENO, line, sizeof(line));
@@ -148,7 +176,7 @@ static void run(void)
 
 	fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);
 	show();
-	while (listen()) {
+	while (hear()) {
 		const uint64_t before = end[0].frames + end[1].frames;
 
 		for (unsigned int i = 0; i < 1000; i++)
@@ -167,7 +195,8 @@ int main(int argc, char **argv)
 
 	if (argc < 4 || rte_eal_init(RTE_DIM(eal), eal) < 0)
 		return 2;
-	size = argc > 4 ? (uint16_t)atoi(argv[4]) : 0;
+	unfinished = argc > 4 && strcmp(argv[4], "unfinished") == 0;
+	size = argc > 4 && !unfinished ? (uint16_t)atoi(argv[4]) : 0;
 	pool = rte_pktmbuf_pool_create(
 		"wire", BUFFERS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
 	if (pool == NULL)
