@@ -4,6 +4,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define MS_NS UINT64_C(1000000)
+#define NETWORK 100 // sources, whose events an IPv6 /48 may cause
 
 void rates_set(struct rates *r, uint32_t rate, uint32_t burst)
 {
@@ -20,21 +21,36 @@ void rates_init(struct rates *r, void *mem, uint32_t places, uint32_t rate, uint
 	r->due_ns = mem;
 }
 
+// The place of a source, or of a network, which owes nothing from the past.
+static uint64_t *place(struct rates *r, const struct addr *a, bool network, uint64_t now_ns)
+{
+	uint64_t *due = &r->due_ns[hash_addr(&r->key, a, network) & r->mask];
+
+	if (*due < now_ns)
+		*due = now_ns;
+	return due;
+}
+
 bool rates_take(struct rates *r, const struct addr *source, uint64_t now_ms)
 {
-	const uint64_t now_ns = now_ms * MS_NS;
+	const uint64_t now_ns = now_ms * MS_NS, gap_ns = (r->gap_ns + NETWORK - 1) / NETWORK;
+	uint64_t *due, *network = NULL;
 	struct addr a = *source;
-	uint64_t *due;
 
 	if (r->gap_ns == 0)
 		return true;
 	if (!addr_is_v4(&a)) // an IPv6 host can use its whole /64
 		a.d[1] = 0;
-	due = &r->due_ns[hash_addr(&r->key, &a, 0) & r->mask];
-	if (*due < now_ns)
-		*due = now_ns;
+	due = place(r, &a, false, now_ns);
 	if (*due - now_ns > r->most_ns)
 		return false;
+	if (!addr_is_v4(&a)) {
+		a.b[6] = a.b[7] = 0;
+		network = place(r, &a, true, now_ns);
+		if (*network - now_ns > r->most_ns + r->gap_ns - gap_ns)
+			return false;
+		*network += gap_ns;
+	}
 	*due += r->gap_ns;
 	return true;
 }

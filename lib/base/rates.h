@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Limits how many events a second each source (an IPv4 address, an IPv6 /64) may cause, with a
-// burst. A keyed hash finds the source's place in a fixed array of times. There is no tag and no
+// burst. An IPv6 /48, which one site may have all of, may cause as many as a hundred sources. A
+// keyed hash finds the source's place in a fixed array of times. There is no tag and no
 // eviction, so nobody's debt can be pushed out; two sources whose hashes fall on one place share
 // it. Pure; one thread at a time.
 #pragma once

@@ -509,12 +509,13 @@ static const struct conf_key rows[] = {
 {"limits.icmp.burst", CONF_NUMBER, ONE(conf, turn.limits.icmp.burst), RANGE(1, 1000000),
 	.def = "20", .help = "At once."},
 {"limits.handshakes", CONF_SECTION, .help = "Handshakes of TLS, and as many of DTLS, that may be "
-	"begun by a source (IPv4 address, IPv6 /64). It has shown by then that its address is its "
-	"own: nobody can use up another's, but those behind one address share. With the defaults "
-	"5,000 clients of one address are back within 15 seconds, where `streams.per-source` and "
-	"`dtls.per-source` allow them. Past it a connection of TLS is reset (`refused_rate`), and "
-	"a client of DTLS not answered (`dtls-rate`): it asks again by itself. The rate of DTLS "
-	"is divided by the number of workers."},
+	"begun by a source (IPv4 address, IPv6 /64; an IPv6 /48 as many as 100). It has shown by "
+	"then that its address is its own: nobody can use up another's, but those behind one "
+	"address share. With the defaults 5,000 clients of one address are back within 15 "
+	"seconds, where `streams.per-source` and `dtls.per-source` allow them. Past it a "
+	"connection of TLS is reset (`refused_rate`), and a client of DTLS not answered "
+	"(`dtls-rate`): it asks again by itself. The rate of DTLS is divided by the number of "
+	"workers."},
 {"limits.handshakes.rate", CONF_NUMBER, ONE(conf, handshakes.rate), RANGE(0, 1000000),
 	.def = "200", .help = "Per second; 0 = no limit."},
 {"limits.handshakes.burst", CONF_NUMBER, ONE(conf, handshakes.burst), RANGE(1, 1000000),

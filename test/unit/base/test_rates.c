@@ -65,6 +65,25 @@ static void test_source(void **state)
 	assert_int_equal(tries(&r, &other, BEGIN, 1, 5), 3);
 }
 
+// Who has a /48 has 65,536 of /64: a hundred times what one may, and the places of a hundred.
+static void test_network(void **state)
+{
+	const struct addr other = addr_text("2001:db8:2::1"), v4 = addr_text("192.0.2.1");
+	struct addr a = addr_text("2001:db8:1::1");
+	struct rates r = make(1, 10, 10);
+	unsigned int n = 0, again = 0;
+
+	for (unsigned int i = 0; i < 2 * 65536; i++) {
+		a.b[6] = (uint8_t)(i >> 8);
+		a.b[7] = (uint8_t)i;
+		*(i < 65536 ? &n : &again) += tries(&r, &a, BEGIN + (i < 65536 ? 0 : 100), 1, 5);
+	}
+	assert_int_equal(n, 1000);
+	assert_int_equal(again, 100); // a tenth of a second of a hundred
+	assert_int_equal(tries(&r, &other, BEGIN + 100, 1, 20), 10);
+	assert_int_equal(tries(&r, &v4, BEGIN + 100, 1, 20), 10);
+}
+
 static void test_edges(void **state)
 {
 	const struct addr a = addr_text("192.0.2.1");
@@ -121,6 +140,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_storm),
 		cmocka_unit_test(test_source),
+		cmocka_unit_test(test_network),
 		cmocka_unit_test(test_edges),
 		cmocka_unit_test(test_random),
 	};
