@@ -196,6 +196,17 @@ static void cut(struct records_file *f)
 	f->torn = ftruncate(f->fd, (off_t)f->size) != 0;
 }
 
+// Somebody may have shortened the file (logrotate with copytruncate).
+static void measure(struct records_file *f)
+{
+	struct stat st;
+
+	if (f->fd < 0 || fstat(f->fd, &st) != 0 || (uint64_t)st.st_size >= f->size)
+		return;
+	f->size = (uint64_t)st.st_size;
+	f->torn &= f->size > 0;
+}
+
 void records_file_flush(struct records_file *f)
 {
 	const uint64_t lines = lines_in(f->buffer, f->at);
@@ -203,6 +214,7 @@ void records_file_flush(struct records_file *f)
 	uint64_t written;
 	int why = ENOSPC;
 
+	measure(f);
 	if (f->at == 0)
 		return;
 	errno = 0;
@@ -232,7 +244,7 @@ void records_file_put(struct records_file *f, const char *line, size_t len)
 {
 	if (f->rotate > 0 && f->size + f->at > 0 && f->size + f->at + len > f->rotate) {
 		records_file_flush(f);
-		if (f->fd >= 0 && f->size > 0)
+		if (f->fd >= 0 && f->size > 0 && f->size + len > f->rotate)
 			rotate(f);
 	}
 	if (f->at + len > sizeof(f->buffer))
