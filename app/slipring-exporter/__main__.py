@@ -4,6 +4,7 @@ a process of its own that needs no privilege (doc/monitoring.md).
 """
 
 import argparse
+import errno
 import re
 import signal
 import sys
@@ -21,6 +22,7 @@ from share import share
 from telemetry import UNIT, USUAL, socket_paths
 from web import TEXT, Shared, Web, listener
 
+TAKEN = "; coturn's exporter has port 9641, too: give another to --listen, or to prometheus-port of coturn"
 DEFAULT = ("127.0.0.1:9641", "[::1]:9641")
 SHARE_S = 60  # how long --share waits for a socket that answers
 
@@ -117,6 +119,8 @@ def listeners(wanted):
             sockets.append(listener(host, port))
         except OSError as error:
             missing = f"--listen: {host} port {port}: {error.strerror}"
+            if error.errno == errno.EADDRINUSE:
+                missing += TAKEN
             if wanted or ":" not in host:
                 sys.exit(f"slipring-exporter: {missing}")
     return sockets

@@ -294,6 +294,20 @@ def check_rude(exporter):
         sock.close()
 
 
+def check_taken():
+    """A port that somebody has: who may have it, and what to do."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        done = subprocess.run(
+            [BINARY, "--listen", f"127.0.0.1:{port}"], capture_output=True, text=True, check=False,
+            timeout=20,
+        )  # fmt: skip
+    assert done.returncode == 1 and f"127.0.0.1 port {port}: Address already in use" in done.stderr, done
+    assert "coturn's exporter has port 9641, too: give another to --listen" in done.stderr, done
+
+
 def check_options():
     """Errors name the option; exit codes."""
     for arguments, code, word in (
@@ -504,6 +518,7 @@ def main(lab):
     check_storm(lab, fake)
     check_rude(small)
     check_options()
+    check_taken()
     check_share(fake)
     server = lab.server()
     exporter = Exporter(lab, "--file-prefix", server.prefix, "--coturn-names")
