@@ -97,6 +97,7 @@ struct conf_port {
 	struct addr *gateways; // at most one per family
 	struct conf_route *routes;
 	uint32_t nb_addresses, nb_gateways, nb_routes;
+	bool gateway_learned[2]; // [is_v4]: the file names none where the network gives the address
 	uint32_t learn_wait_s; // for addresses that the network gives; 0 = without end
 	uint16_t vlan; // 0 = untagged
 	uint16_t mtu;

@@ -43,3 +43,18 @@ void conf_merge_free(struct conf *merged); // NULL is fine
 // these two, and only to be freed afterwards, before them. It cannot fail. Whoever reads these
 // members of running in another thread has to bear that numbers change.
 void conf_adopt(struct conf *running, struct conf *fresh, struct conf *merged);
+
+// --- move.c: other addresses that the network gives ----------------------------------------------
+
+struct conf_learned;
+
+// Running with other addresses, and routers where the file names none, in the place of nb of those
+// that the network has given; an entry may name what it has. It needs running, as conf_merge.
+// conf_moved_free frees it. NULL with the reason in error (CONF_ERROR_LEN bytes): out of memory, or
+// a box cannot have these.
+struct conf *conf_move(
+	const struct conf *running, const struct conf_learned *list, uint32_t nb, char *error);
+void conf_moved_free(struct conf *moved); // NULL is fine
+// Gives running the addresses and routers of moved, which is only to be freed afterwards. As
+// conf_adopt.
+void conf_moved_adopt(struct conf *running, struct conf *moved);

@@ -43,16 +43,18 @@ static void replace(struct turn_config *t, const struct addr *old, const struct 
 			t->relay[i] = *new;
 }
 
-static int add_gateway(struct conf_ctx *x, struct conf_port *p, const struct addr *gateway)
+static int add_gateway(
+	struct conf_ctx *x, struct conf_port *p, const struct addr *gateway, bool is_v4)
 {
 	static const struct addr none;
 	struct addr *grown;
 
+	for (uint32_t i = 0; i < p->nb_gateways; i++)
+		if (addr_is_v4(&p->gateways[i]) == is_v4)
+			return 0;
+	p->gateway_learned[is_v4] = true;
 	if (addr_eq(gateway, &none))
 		return 0;
-	for (uint32_t i = 0; i < p->nb_gateways; i++)
-		if (addr_is_v4(&p->gateways[i]) == addr_is_v4(gateway))
-			return 0;
 	grown = realloc(p->gateways, (p->nb_gateways + (size_t)1) * sizeof(*grown));
 	if (grown == NULL)
 		return conf_fail_memory(x);
@@ -76,7 +78,7 @@ static int put(struct conf_ctx *x, const struct conf_learned *l)
 	a->addr = l->addr;
 	a->prefix_len = l->prefix_len;
 	a->pending = false;
-	return add_gateway(x, p, &l->gateway);
+	return add_gateway(x, p, &l->gateway, addr_is_v4(&l->addr));
 }
 
 static void gather_anew(struct turn_config *t)

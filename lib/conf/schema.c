@@ -110,7 +110,8 @@ static const struct conf_key rows[] = {
 	"kernel's interface of the port has, of `exception` or `packet:`: `dhcp`, its IPv4 "
 	"address, for which a DHCP client has to run on that interface; `slaac`, its IPv6 "
 	"address, by router advertisements or from a DHCPv6 client. On `packet:` it does not "
-	"matter how the interface has got it. Each at most once a port. The "
+	"matter how the interface has got it, and another one that it gets later is followed. "
+	"Each at most once a port. The "
 	"default router that comes with it is taken where `gateway` names none of its family. "
 	"Listeners and `relay.addresses` mean the address by `all`."},
 {"ports[].addresses[].external", CONF_EXTERNAL, ONE(conf_port_run, external),

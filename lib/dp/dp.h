@@ -132,6 +132,7 @@ struct dp_learned {
 	const char *port, *interface; // names; of the configuration
 	bool is_v4;
 	bool taken; // from the interface; else the file names it, and a packet port has it
+	bool follows; // what the interface has in its place is taken in its place (dp_moves)
 	bool lost; // the interface has it no longer: it gets no new allocations
 	struct addr addr; // in use
 	struct addr gateway; // in use; :: = none, or the file names it
@@ -142,6 +143,16 @@ struct dp_learned {
 // Writes them to out, those that the network has given first, and no more than DP_LEARNED_MAX.
 // Returns how many. Any thread.
 unsigned int dp_learned(const struct dp *d, struct dp_learned *out);
+
+struct conf_learned;
+
+// Addresses and routers that packet ports have been given in place of those in use, and that are
+// there to stay (addr_settled.h): those to be taken by conf_move and dp_move_begin. Returns how
+// many; 0 also while it is soon after the last one. Management lcore, as dp_move_done.
+unsigned int dp_moves(struct dp *d, struct conf_learned list[DP_LEARNED_MAX]);
+// They are in use by now (conf_moved_adopt), or could not be; then they are tried again some time
+// later.
+void dp_move_done(struct dp *d, bool well);
 
 // --- control/stats.c -----------------------------------------------------------------------------
 
@@ -241,6 +252,7 @@ enum dp_ask {
 	DP_ASK_POLICY, // takes the question's policy and hot in the place of its own
 	DP_ASK_ALTERNATES, // takes the question's alternates in the place of its own
 	DP_ASK_JUDGE, // ends what the question's judge says, as far as KILL
+	DP_ASK_LEAVE, // ends what is on addresses that the question's leave says, as far as KILL
 	DP_ASK_FAULT, // has a fault, under debug.faults
 };
 
@@ -256,7 +268,10 @@ struct dp_question {
 	const struct capture_filter *capture; // of CAPTURE: dp_capture_filter, or NULL to end it
 	const struct turn_policy *policy; // of POLICY, as hot
 	const struct hot *hot;
+	const struct turn_config
+		*moved; // of POLICY: addresses of listeners are its; NULL = as before
 	const struct turn_judge *judge; // of JUDGE
+	const struct turn_leave *leave; // of LEAVE
 	struct dp_fault_order fault; // of FAULT
 	const struct turn_alternates *alternates; // of ALTERNATES
 };
@@ -322,6 +337,12 @@ int dp_reload_routes(struct dp *d, const struct conf *c, char *error, size_t len
 // again, some milliseconds later. Else it has ended, and the result says how many allocations were.
 // Management lcore.
 int dp_reload_step(struct dp *d);
+// As dp_reload_begin, for a configuration of conf_move: other addresses. dp_reload_step then first
+// ends all that is on addresses that are to go. It takes moved where it returns 0, which then lives
+// until dp_reload_clear. The caller adopts moved once it has ended, and calls dp_move_done.
+int dp_move_begin(struct dp *d, struct conf *moved, char *error, size_t len);
+// What could not be done of the last one, in words; "" = nothing. Until dp_reload_clear.
+const char *dp_move_trouble(const struct dp *d);
 // Frees what nobody needs any more once one has ended, which grows with the file. Before the next
 // one; any thread.
 void dp_reload_clear(struct dp *d);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Logs what becomes of addresses that the network has given: each change once.
+// Logs what becomes of addresses that the network has given: each change once, and nothing of one
+// that comes and goes.
 #include "addresses.h"
 #include "log.h"
+
+#define TICKS 10 // for which something stays as it is before it is told
 
 static const char *text_of(const struct addr *a, char *buf, size_t len)
 {
@@ -13,6 +16,7 @@ static const char *text_of(const struct addr *a, char *buf, size_t len)
 void mgmt_addresses_start(struct mgmt_addresses *a, const struct dp *d)
 {
 	a->nb = dp_learned(d, a->told);
+	dp_learned(d, a->seen);
 	for (unsigned int i = 0; i < a->nb; i++) {
 		const struct dp_learned *l = &a->told[i];
 		char addr[ADDR_TEXT_LEN], router[ADDR_TEXT_LEN];
@@ -59,6 +63,26 @@ static void tell_router(const struct dp_learned *l)
 		text_of(&l->gateway, gateway, sizeof(gateway)));
 }
 
+static bool same(const struct dp_learned *a, const struct dp_learned *b)
+{
+	return a->lost == b->lost && addr_eq(&a->addr, &b->addr) && addr_eq(&a->other, &b->other) &&
+		addr_eq(&a->router, &b->router) && addr_eq(&a->gateway, &b->gateway);
+}
+
+// What is followed is told by who does it, once it is done.
+static void tell(const struct dp_learned *now, const struct dp_learned *was)
+{
+	static const struct addr none;
+	const bool followed =
+		now->follows && (!addr_eq(&now->other, &none) || !addr_eq(&now->addr, &was->addr));
+
+	if (!followed && (now->lost != was->lost || !addr_eq(&now->other, &was->other)))
+		tell_address(now);
+	if (!now->follows && !addr_eq(&now->router, &was->router) &&
+		!addr_eq(&now->router, &now->gateway))
+		tell_router(now);
+}
+
 void mgmt_addresses_tick(struct mgmt_addresses *a, const struct dp *d)
 {
 	struct dp_learned now[DP_LEARNED_MAX];
@@ -67,13 +91,11 @@ void mgmt_addresses_tick(struct mgmt_addresses *a, const struct dp *d)
 		return;
 	dp_learned(d, now);
 	for (unsigned int i = 0; i < a->nb; i++) {
-		const struct dp_learned *was = &a->told[i];
-
-		if (now[i].lost != was->lost || !addr_eq(&now[i].other, &was->other))
-			tell_address(&now[i]);
-		if (!addr_eq(&now[i].router, &was->router) &&
-			!addr_eq(&now[i].router, &now[i].gateway))
-			tell_router(&now[i]);
+		a->same[i] = same(&now[i], &a->seen[i]) ? a->same[i] + 1 : 0;
+		a->seen[i] = now[i];
+		if (a->same[i] != TICKS)
+			continue;
+		tell(&now[i], &a->told[i]);
 		a->told[i] = now[i];
 	}
 }

@@ -20,6 +20,7 @@
 #include "log.h"
 #include "reload/files.h"
 #include "reload/in_use.h"
+#include "reload/moves.h"
 #include "reload/own_change.h"
 #include "reload/told.h"
 #include "review.h"
@@ -47,6 +48,12 @@ struct mgmt_reload {
 	char next_by[96]; // who has asked for the next one
 	char by[96]; // and for the one under way; management lcore
 	char first[192]; // the first reason to refuse it
+	// A run that reads no file takes these addresses of the network; nb_moves is under the
+	// lock.
+	struct conf_learned moves[DP_LEARNED_MAX];
+	unsigned int nb_moves;
+	struct conf *moved; // the data path's
+	char told_move[512];
 };
 
 static void refuse(struct mgmt_reload *r, const char *why)
@@ -182,11 +189,30 @@ static bool load(struct mgmt_reload *r)
 	return false;
 }
 
+// Gets ready what the network's other addresses change. False: a box cannot have these.
+static bool move(struct mgmt_reload *r)
+{
+	char error[CONF_ERROR_LEN];
+
+	r->moved = conf_move(r->running, r->moves, r->nb_moves, error);
+	if (r->moved != NULL && dp_move_begin(r->parts.dp, r->moved, error, sizeof(error)) == 0)
+		return true;
+	conf_moved_free(r->moved);
+	r->moved = NULL;
+	LOG(ADDRESSES, ERR, "%s: what was in use stays", error);
+	return false;
+}
+
 static void *thread(void *arg)
 {
 	struct mgmt_reload *r = arg;
 
 	confine_thread();
+	if (r->nb_moves > 0) {
+		r->good = move(r);
+		__atomic_store_n(&r->step, LOADED, __ATOMIC_RELEASE);
+		return NULL;
+	}
 	r->good = !r->certificates || renew_in_use(r) || r->reads;
 	r->good = r->good && (!r->reads || load(r));
 	__atomic_store_n(&r->step, LOADED, __ATOMIC_RELEASE);
@@ -196,8 +222,9 @@ static void *thread(void *arg)
 static void clear(struct mgmt_reload *r)
 {
 	own_change_free(&r->own);
-	if (r->changes > 0)
+	if (r->changes > 0 || r->nb_moves > 0)
 		dp_reload_clear(r->parts.dp);
+	r->moved = NULL;
 	r->changes = 0;
 	conf_merge_free(r->merged);
 	conf_free(r->fresh);
@@ -216,6 +243,16 @@ static void *clear_thread(void *arg)
 }
 
 // --- the management lcore ------------------------------------------------------------------------
+
+// Has a thread free what is left of a run; its step is CLEARING.
+static void clear_up(struct mgmt_reload *r)
+{
+	if (pthread_create(&r->thread, NULL, clear_thread, r) == 0)
+		return;
+	clear(r);
+	r->nb_moves = 0;
+	r->step = IDLE;
+}
 
 static void end(struct mgmt_reload *r, enum mgmt_reload_end how, unsigned int allocations)
 {
@@ -240,10 +277,24 @@ static void end(struct mgmt_reload *r, enum mgmt_reload_end how, unsigned int al
 	pthread_mutex_unlock(&r->lock);
 	mgmt_log(CONF_AREA_CONFIG, how == MGMT_RELOAD_REFUSED ? LOG_ERR : LOG_NOTICE,
 		"reload by %s: %s", r->by, s->text);
-	if (pthread_create(&r->thread, NULL, clear_thread, r) == 0)
-		return;
-	clear(r);
-	r->step = IDLE;
+	clear_up(r);
+}
+
+static void end_move(struct mgmt_reload *r, bool well)
+{
+	const char *trouble = dp_move_trouble(r->parts.dp);
+
+	if (well)
+		LOG(ADDRESSES, NOTICE, "%s; %u allocation%s ended", r->told_move, r->ended,
+			r->ended == 1 ? "" : "s");
+	if (well && trouble[0] != '\0')
+		LOG(STREAMS, ERR, "%s: clients over TCP and TLS do not reach it before a restart",
+			trouble);
+	dp_move_done(r->parts.dp, well);
+	pthread_mutex_lock(&r->lock);
+	r->step = CLEARING;
+	pthread_mutex_unlock(&r->lock);
+	clear_up(r);
 }
 
 static void begin(struct mgmt_reload *r)
@@ -266,6 +317,23 @@ static void begin(struct mgmt_reload *r)
 		return;
 	refuse(r, strerror(rc));
 	end(r, MGMT_RELOAD_REFUSED, 0);
+}
+
+// Begins a run where the network has given other addresses for good.
+static bool begin_move(struct mgmt_reload *r)
+{
+	const unsigned int nb = dp_moves(r->parts.dp, r->moves);
+
+	if (nb == 0)
+		return false;
+	moves_describe(r->running, r->moves, nb, r->told_move, sizeof(r->told_move));
+	pthread_mutex_lock(&r->lock);
+	r->nb_moves = nb;
+	r->step = LOADING;
+	pthread_mutex_unlock(&r->lock);
+	if (pthread_create(&r->thread, NULL, thread, r) != 0)
+		end_move(r, false);
+	return true;
 }
 
 // What can still fail, and needs rights that only this lcore has.
@@ -295,6 +363,12 @@ static void adopt(struct mgmt_reload *r)
 {
 	if (!in_use_change())
 		return;
+	if (r->nb_moves > 0) {
+		conf_moved_adopt(r->running, r->moved);
+		in_use_done();
+		end_move(r, true);
+		return;
+	}
 	told_log(&r->told);
 	own_change_take(&r->own, &r->parts, r->running, r->fresh);
 	conf_adopt(r->running, r->fresh, r->merged);
@@ -308,12 +382,18 @@ bool mgmt_reload_tick(struct mgmt_reload *r)
 	case IDLE:
 		if (r->state.asked != r->state.ended)
 			begin(r);
+		else
+			begin_move(r);
 		break;
 	case LOADING:
 		break;
 	case LOADED:
 		pthread_join(r->thread, NULL);
-		if (!r->good || !ready(r))
+		if (r->nb_moves > 0 && r->good)
+			r->step = TAKING;
+		else if (r->nb_moves > 0)
+			end_move(r, false);
+		else if (!r->good || !ready(r))
 			end(r, MGMT_RELOAD_REFUSED, 0);
 		else if (r->changes == 0)
 			end(r, MGMT_RELOAD_SAME, 0);
@@ -330,7 +410,10 @@ bool mgmt_reload_tick(struct mgmt_reload *r)
 		break;
 	case CLEARED:
 		pthread_join(r->thread, NULL);
+		pthread_mutex_lock(&r->lock);
+		r->nb_moves = 0;
 		r->step = IDLE;
+		pthread_mutex_unlock(&r->lock);
 		break;
 	}
 	return r->step != IDLE || r->state.asked != r->state.ended;
@@ -373,7 +456,8 @@ int mgmt_reload_diff(struct mgmt_reload *r, void (*tell)(void *ctx, const struct
 static void ask(struct mgmt_reload *r, const char *by)
 {
 	const enum step step = __atomic_load_n(&r->step, __ATOMIC_RELAXED);
-	const bool under_way = step != IDLE && step != CLEARING && step != CLEARED;
+	const bool under_way =
+		step != IDLE && step != CLEARING && step != CLEARED && r->nb_moves == 0;
 
 	r->state.asked = r->state.ended + (under_way ? 2 : 1);
 	snprintf(r->next_by, sizeof(r->next_by), "%s", by);

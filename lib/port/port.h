@@ -55,6 +55,7 @@ struct port_member {
 struct port_own {
 	struct addr addr;
 	uint16_t lo, hi;
+	bool moves; // the network may give another address (port_ops.move); one of a family may
 };
 
 // What a port is asked for, and the mempool that its receive queues take mbufs from.
@@ -168,6 +169,9 @@ struct port_ops {
 	// Whether something keeps the port from its work that its link does not tell, in the words
 	// of a warning in buf (len bytes). On any thread, between start and stop. NULL: never.
 	bool (*trouble)(struct port *p, char *buf, size_t len);
+	// Takes another address, of its family, in the place of one of port_own.moves. It cannot
+	// fail. Management lcore, between start and stop. NULL: no address moves.
+	void (*move)(struct port *p, const struct addr *was, const struct addr *is);
 	// Called instead of start, on the management lcore. It starts the port, and makes a host of
 	// the kernel's interface behind it. All settings go with the interface when the port is
 	// closed. NULL when no kernel is behind this kind of port. 0, or -1 with the reason in

@@ -123,6 +123,25 @@ int listen_open(struct thread *t, char *error, size_t len)
 	return 0;
 }
 
+int listen_move(
+	struct thread *t, unsigned int i, const struct stream_listener *l, char *error, size_t len)
+{
+	struct epoll_event e = {.events = EPOLLIN, .data.u64 = WATCH_LISTENER | i};
+	const int fd = listen_on(t, l);
+	int rc = fd < 0 ? -1 : 0;
+
+	// the thread goes by the descriptor, and its epoll by the socket behind it
+	if (rc == 0 &&
+		(dup3(fd, t->listen[i], O_CLOEXEC) < 0 ||
+			epoll_ctl(t->fresh, EPOLL_CTL_ADD, t->listen[i], &e) != 0))
+		rc = -1;
+	if (rc != 0)
+		fail(&l->at, error, len);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
 void listen_mark(const struct thread *t)
 {
 	for (unsigned int i = 0; i < t->s->conf.nb_listeners; i++)

@@ -8,6 +8,7 @@
 
 struct endpoint;
 struct stream_from;
+struct stream_listener;
 struct thread;
 
 // Opens a thread's listeners in the network namespace of the configuration. The calling thread
@@ -15,6 +16,10 @@ struct thread;
 int listen_open(struct thread *t, char *error, size_t len);
 // Gives the open listeners the DSCP that they have now. Any thread.
 void listen_mark(const struct thread *t);
+// Has listener i of a thread that runs listen as l says, in the place of where it did. 0, or -1
+// with the reason in error (len bytes), and then nothing has changed. Any thread.
+int listen_move(
+	struct thread *t, unsigned int i, const struct stream_listener *l, char *error, size_t len);
 // Moves the calling thread to the network namespace of a name; NULL and "" are the one it is in. 0,
 // or -1 with the reason in error.
 int listen_enter(const char *name, char *error, size_t len);

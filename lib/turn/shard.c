@@ -313,6 +313,12 @@ void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p)
 	meters_policy(s);
 }
 
+void turn_shard_move(struct turn_shard *s, const struct turn_config *c)
+{
+	for (uint32_t i = 0; i < s->nb_listeners; i++)
+		s->listener[i].at = c->listeners[i].at;
+}
+
 void turn_shard_set_alternates(struct turn_shard *s, const struct turn_alternates *a)
 {
 	s->alternates = a;

@@ -35,7 +35,8 @@ enum turn_event_kind {
 	X(TURN_END_QUOTA, "quota-lowered", "a reload: past a limit that is lower now")         \
 	X(TURN_END_STOPPED, "stopped", "the appliance was stopped")                            \
 	X(TURN_END_RESTART, "restart", "a restart: it has no place any longer")                \
-	X(TURN_END_PORT, "tcp-port", "the kernel did not open its TCP port")
+	X(TURN_END_PORT, "tcp-port", "the kernel did not open its TCP port")                   \
+	X(TURN_END_ADDRESS, "address-gone", "the network has replaced an address that it was on")
 
 enum turn_end {
 #define X(id, name, text) id,

@@ -25,6 +25,12 @@ struct turn_policy *turn_policy_create(
 	const struct turn_config *c, struct stun_crypto *crypto, const uint8_t boot_key[32]);
 // Wipes the keys and frees the policy. NULL is fine.
 void turn_policy_free(struct turn_policy *p);
+// Makes a policy like p for a box with the addresses, routers and routes of *c, which is else the
+// configuration that p was made from. What is not of addresses is in both: once nobody reads one of
+// them, that one is freed by turn_policy_moved_free, and the other one owns it alone. Neither is
+// moved or freed by turn_policy_free before. NULL with errno set: ENOMEM or EINVAL.
+struct turn_policy *turn_policy_move(const struct turn_policy *p, const struct turn_config *c);
+void turn_policy_moved_free(struct turn_policy *p); // NULL is fine
 // Judges a peer by its canonical address and its port in host order, in the form that they have
 // inside: an external address is a peer only where others have it, too, and at their ports. Port 0
 // is never allowed; at an own address relay ports are, and where an entry of peers.allow names the

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which worker owns which relayed transport address. The map is immutable for the life of the
-// process and shared by all workers, except that an address may be lost.
+// process and shared by all workers, except that an address may be lost, or another one in its
+// place.
 #pragma once
 
 #include "addr.h"
@@ -35,6 +36,9 @@ unsigned int turn_relay_map_slice_worker(
 // Says that this box has a relay address no longer, or has it again: new allocations get one that
 // it has. Existing ones are left. Management lcore; workers see it some time later.
 void turn_relay_map_lose(struct turn_relay_map *m, unsigned int addr_index, bool lost);
+// Puts another address of its family in the place of a relay address. No allocation is on it, and
+// nobody asks turn_relay_map_find meanwhile. Management lcore.
+void turn_relay_map_move(struct turn_relay_map *m, unsigned int addr_index, const struct addr *to);
 // Whether it is lost. Any thread.
 bool turn_relay_map_lost(const struct turn_relay_map *m, uint32_t addr_index);
 // The relay address with this index.

@@ -124,6 +124,8 @@ bool turn_shard_expire(struct turn_shard *s);
 uint64_t turn_shard_next_ms(const struct turn_shard *s);
 // Makes the shard use another policy, which must stay alive until it is replaced in turn.
 void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p);
+// Takes the addresses of listeners of *c, which are else those of the shard.
+void turn_shard_move(struct turn_shard *s, const struct turn_config *c);
 // Makes the shard refuse new allocations with what a tells; NULL, as at first: it makes them. a
 // must stay alive until it is replaced.
 void turn_shard_set_alternates(struct turn_shard *s, const struct turn_alternates *a);

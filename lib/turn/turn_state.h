@@ -68,6 +68,10 @@ struct turn_state *turn_state_create(void *mem, const struct turn_state_new *n);
 // Says that the whole area stands for the box from now on; turn_state_check refuses one that was
 // never sealed.
 void turn_state_seal(struct turn_state *a);
+// Writes the addresses of listeners and relay addresses anew, which are others in *c, and else
+// those that the area was made for. No allocation is on those that have changed. A process that
+// dies within this leaves an area that is refused as damaged.
+void turn_state_move(struct turn_state *a, const struct turn_config *c);
 // Tells the area how the clocks stand to each other: boot_ms of CLOCK_BOOTTIME is clock_ms of the
 // shards' clock. Call it once a second: records count by the first, so that their times go on while
 // no process runs. One store each for offset and time. Workers read the offset at any moment.

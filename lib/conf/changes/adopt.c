@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "changes/copies.h"
 #include "changes/said.h"
 #include "checks/ports.h"
 #include "conf.h"
@@ -113,6 +114,7 @@ static void take_port(struct conf_port *to, const struct conf_port *from)
 {
 	to->gateways = from->gateways;
 	to->nb_gateways = from->nb_gateways;
+	memcpy(to->gateway_learned, from->gateway_learned, sizeof(to->gateway_learned));
 	to->routes = from->routes;
 	to->nb_routes = from->nb_routes;
 	for (uint32_t i = 0; i < to->nb_addresses; i++)
@@ -143,7 +145,7 @@ static void take(struct conf *to, const struct conf *from)
 
 // --- both together -------------------------------------------------------------------------------
 
-static void *copy_of(const void *list, size_t n, size_t size)
+void *copies_of(const void *list, size_t n, size_t size)
 {
 	void *copy = calloc(n + 1, size);
 
@@ -166,10 +168,9 @@ void conf_merge_free(struct conf *m)
 	free(m);
 }
 
-// Running once more, with arrays of its own where hot keys are in their entries.
-static struct conf *copy_arrays(const struct conf *running)
+struct conf *copies_arrays(const struct conf *running)
 {
-	struct conf *m = copy_of(running, 1, sizeof(*running));
+	struct conf *m = copies_of(running, 1, sizeof(*running));
 	bool good;
 
 	if (m == NULL)
@@ -177,15 +178,15 @@ static struct conf *copy_arrays(const struct conf *running)
 	m->turn.local = NULL;
 	m->turn.gateways = NULL;
 	m->turn.routes = NULL;
-	m->ports = copy_of(running->ports, running->nb_ports, sizeof(*m->ports));
+	m->ports = copies_of(running->ports, running->nb_ports, sizeof(*m->ports));
 	m->nb_ports = m->ports != NULL ? running->nb_ports : 0;
-	m->turn.listeners = copy_of(
+	m->turn.listeners = copies_of(
 		running->turn.listeners, running->turn.nb_listeners, sizeof(*m->turn.listeners));
 	good = m->ports != NULL && m->turn.listeners != NULL;
 	for (uint32_t i = 0; i < m->nb_ports; i++) {
 		struct conf_port *p = &m->ports[i];
 
-		p->addresses = copy_of(p->addresses, p->nb_addresses, sizeof(*p->addresses));
+		p->addresses = copies_of(p->addresses, p->nb_addresses, sizeof(*p->addresses));
 		good = good && p->addresses != NULL;
 	}
 	if (good)
@@ -196,7 +197,7 @@ static struct conf *copy_arrays(const struct conf *running)
 
 struct conf *conf_merge(const struct conf *running, const struct conf *fresh)
 {
-	struct conf *m = copy_arrays(running);
+	struct conf *m = copies_arrays(running);
 
 	if (m == NULL)
 		return NULL;
@@ -207,25 +208,28 @@ struct conf *conf_merge(const struct conf *running, const struct conf *fresh)
 	return NULL;
 }
 
+void copies_take_gathered(struct turn_config *to, struct turn_config *from)
+{
+	free(to->local);
+	free(to->gateways);
+	free(to->routes);
+	to->local = from->local;
+	to->gateways = from->gateways;
+	to->routes = from->routes;
+	to->nb_local = from->nb_local;
+	to->nb_gateways = from->nb_gateways;
+	to->nb_routes = from->nb_routes;
+	to->apart = from->apart;
+	from->local = NULL;
+	from->gateways = NULL;
+	from->routes = NULL;
+}
+
 void conf_adopt(struct conf *running, struct conf *fresh, struct conf *merged)
 {
-	struct turn_config *r = &running->turn, *m = &merged->turn;
-
 	take(fresh, running);
 	take(running, merged);
-	free(r->local);
-	free(r->gateways);
-	free(r->routes);
-	r->local = m->local;
-	r->gateways = m->gateways;
-	r->routes = m->routes;
-	r->nb_local = m->nb_local;
-	r->nb_gateways = m->nb_gateways;
-	r->nb_routes = m->nb_routes;
-	r->apart = m->apart;
-	m->local = NULL;
-	m->gateways = NULL;
-	m->routes = NULL;
+	copies_take_gathered(&running->turn, &merged->turn);
 }
 
 // --- loading -------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@
 #include "dp_realms.h"
 #include "link/nexthop.h"
 #include "turn_judge.h"
+#include "turn_leave.h"
 #include "turn_listing.h"
 #include "turn_mark.h"
 #include "turn_shard.h"
@@ -47,6 +48,7 @@ static struct mailbox_slot *slot_of(struct mailbox *b, unsigned int kind)
 	switch (kind) {
 	case DP_ASK_POLICY:
 	case DP_ASK_JUDGE:
+	case DP_ASK_LEAVE:
 	case DP_ASK_ALTERNATES:
 		return &b->slot[MAILBOX_CHANGES];
 	case DP_ASK_KILL:
@@ -130,6 +132,14 @@ static bool answer_judge(struct worker *w, const struct dp_question *q, struct d
 	return a->walk.end || room == 0;
 }
 
+static bool answer_leave(struct worker *w, const struct dp_question *q, struct dp_answer *a)
+{
+	const unsigned int room = events_room(w);
+
+	a->nb += turn_leave_walk(w->shard, q->leave, &a->walk, room);
+	return a->walk.end || room == 0;
+}
+
 // Writes more of the answer. True when it is complete.
 static bool answer_more(struct worker *w, const struct dp_question *q, struct dp_answer *a)
 {
@@ -160,6 +170,8 @@ static bool answer_more(struct worker *w, const struct dp_question *q, struct dp
 		break;
 	case DP_ASK_POLICY:
 		turn_shard_set_policy(w->shard, q->policy);
+		if (q->moved != NULL)
+			turn_shard_move(w->shard, q->moved);
 		hot_take(w, q->hot);
 		metering_take(w);
 		a->walk.end = true;
@@ -170,6 +182,8 @@ static bool answer_more(struct worker *w, const struct dp_question *q, struct dp
 		break;
 	case DP_ASK_JUDGE:
 		return answer_judge(w, q, a);
+	case DP_ASK_LEAVE:
+		return answer_leave(w, q, a);
 	case DP_ASK_FAULT:
 		fault_take(w, &q->fault);
 		a->walk.end = true;

@@ -10,6 +10,7 @@
 #include "change/stream_change.h"
 #include "clients/streams.h"
 #include "conf.h"
+#include "conf_changes.h"
 #include "control/hot.h"
 #include "control/realms.h"
 #include "datapath.h"
@@ -17,16 +18,20 @@
 #include "exception/exception_host.h"
 #include "stream.h"
 #include "stun.h"
+#include "state/carry.h"
 #include "turn_judge.h"
+#include "turn_leave.h"
 #include "turn_policy.h"
 #include "turn_relay_map.h"
 #include "turn_shard.h"
+#include "turn_state.h"
 #include "worker.h"
 #include "workers/metering.h"
 
-// LOWER is for one worker after the other: two that see at once that a user has one too many would
-// end two.
-enum phase { TAKE, JUDGE, LOWER, DONE };
+// LEAVE is of a move alone: what is on addresses that go ends before anybody knows the new ones, so
+// none of it is ever on these. LOWER is for one worker after the other: two that see at once that a
+// user has one too many would end two.
+enum phase { LEAVE, TAKE, JUDGE, LOWER, DONE };
 enum state { TO_ASK, ASKED, ANSWERED };
 
 struct reload {
@@ -40,17 +45,24 @@ struct reload {
 	bool lowers; // and whether they may now
 	enum phase phase;
 	enum state state[TURN_WORKERS_MAX];
-	struct turn_walk walk[TURN_WORKERS_MAX]; // of the judge
+	struct turn_walk walk[TURN_WORKERS_MAX]; // of the judge, or of leave
 	unsigned int ended;
+	struct conf *moved; // of dp_move_begin; NULL: a reload
+	struct turn_leave leave;
+	char trouble[192]; // of the move
 };
 
 static void made_free(struct reload *r)
 {
-	turn_policy_free(r->policy);
+	if (r->moved != NULL)
+		turn_policy_moved_free(r->policy);
+	else
+		turn_policy_free(r->policy);
 	hot_free(r->hot);
 	stream_renewal_free(r->certificates);
 	turn_judge_free(r->judge);
 	turn_judge_free(r->lower);
+	conf_moved_free(r->moved);
 	free(r);
 }
 
@@ -61,6 +73,7 @@ static struct reload *make(struct dp *d, const struct conf *c, struct stun_crypt
 
 	if (r == NULL)
 		return NULL;
+	r->phase = TAKE;
 	r->policy = turn_policy_create(&c->turn, crypto, d->boot_key);
 	r->hot = hot_create(c, d->map);
 	streams_config(d, c, &r->listeners, &r->streams);
@@ -137,6 +150,89 @@ int dp_reload_begin(struct dp *d, const struct conf *c, bool renew, char *error,
 	return -1;
 }
 
+// --- other addresses -----------------------------------------------------------------------------
+
+static void list_leaving(
+	struct reload *r, const struct turn_config *was, const struct turn_config *is)
+{
+	for (uint32_t i = 0; i < was->nb_relay && r->leave.nb_relay < TURN_LEAVE_MAX; i++)
+		if (!addr_eq(&was->relay[i], &is->relay[i]))
+			r->leave.relay[r->leave.nb_relay++] = i;
+	// connections go on as long as the kernel has theirs
+	for (uint32_t i = 0; i < was->nb_listeners; i++)
+		if (!turn_listener_is_stream(&was->listeners[i]) &&
+			!addr_eq(&was->listeners[i].at.addr, &is->listeners[i].at.addr))
+			r->leave.listener[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+int dp_move_begin(struct dp *d, struct conf *moved, char *error, size_t len)
+{
+	struct reload *r;
+
+	_Static_assert(TURN_LEAVE_MAX >= DP_LEARNED_MAX, "there is a place for each");
+	snprintf(error, len, "%s",
+		d->reload != NULL ? "the last reload has not ended" : "out of memory");
+	if (d->reload != NULL)
+		return -1;
+	dp_reload_clear(d);
+	r = calloc(1, sizeof(*r));
+	if (r == NULL)
+		return -1;
+	r->policy = turn_policy_move(d->policy, &moved->turn);
+	r->hot = hot_create(moved, d->map);
+	streams_config(d, moved, &r->listeners, &r->streams);
+	if (r->policy != NULL && r->hot != NULL)
+		r->judge = turn_judge_create(d->policy, r->policy, d->quota, false);
+	if (r->judge == NULL) {
+		turn_policy_moved_free(r->policy);
+		r->policy = NULL;
+		made_free(r);
+		return -1;
+	}
+	r->moved = moved;
+	list_leaving(r, &d->conf->turn, &moved->turn);
+	d->reload = r;
+	return 0;
+}
+
+static void lose_leaving(const struct dp *d, const struct reload *r, bool lost)
+{
+	for (uint32_t i = 0; i < r->leave.nb_relay; i++)
+		turn_relay_map_lose(d->map, r->leave.relay[i], lost);
+}
+
+// Nothing is on the old addresses any more: gives the new ones to what all workers share, to ports,
+// and to the next process.
+static void move_shared(struct dp *d)
+{
+	const struct reload *r = d->reload;
+
+	for (uint32_t i = 0; i < r->leave.nb_relay; i++)
+		turn_relay_map_move(
+			d->map, r->leave.relay[i], &r->moved->turn.relay[r->leave.relay[i]]);
+	for (uint32_t i = 0; i < d->nb_ports; i++) {
+		struct port *p = d->port[i].port;
+
+		for (uint32_t k = 0; p->ops->move != NULL && k < d->conf->ports[i].nb_addresses;
+			k++) {
+			const struct addr *was = &d->conf->ports[i].addresses[k].addr;
+			const struct addr *is = &r->moved->ports[i].addresses[k].addr;
+
+			if (!addr_eq(was, is))
+				p->ops->move(p, was, is);
+		}
+	}
+	if (carry_area(d) != NULL)
+		turn_state_move(carry_area(d), &r->moved->turn);
+}
+
+const char *dp_move_trouble(const struct dp *d)
+{
+	return d->reload_left != NULL ? d->reload_left->trouble : "";
+}
+
+// --- the steps -----------------------------------------------------------------------------------
+
 int dp_reload_routes(struct dp *d, const struct conf *c, char *error, size_t len)
 {
 	if (exception_host_reroute(d, c, error, len) == 0)
@@ -150,11 +246,17 @@ int dp_reload_routes(struct dp *d, const struct conf *c, char *error, size_t len
 static bool step_worker(struct dp *d, unsigned int worker)
 {
 	struct reload *r = d->reload;
-	const struct dp_question q = {.kind = r->phase == TAKE ? DP_ASK_POLICY : DP_ASK_JUDGE,
+	static const uint8_t kinds[] = {[LEAVE] = DP_ASK_LEAVE,
+		[TAKE] = DP_ASK_POLICY,
+		[JUDGE] = DP_ASK_JUDGE,
+		[LOWER] = DP_ASK_JUDGE};
+	const struct dp_question q = {.kind = kinds[r->phase],
 		.max = 1,
 		.walk = r->walk[worker],
 		.policy = r->policy,
 		.hot = r->hot,
+		.moved = r->moved != NULL ? &r->moved->turn : NULL,
+		.leave = &r->leave,
 		.judge = r->phase == LOWER ? r->lower : r->judge};
 	const struct dp_answer *a;
 
@@ -196,6 +298,8 @@ static void take_over(struct dp *d)
 	r->taken = true;
 	if (d->streams != NULL)
 		stream_change(d->streams, &r->streams);
+	if (d->streams != NULL && r->moved != NULL)
+		stream_move(d->streams, &r->streams, r->trouble, sizeof(r->trouble));
 	if (r->certificates != NULL)
 		stream_renew(d->streams, r->certificates);
 	r->certificates = NULL;
@@ -206,6 +310,8 @@ int dp_reload_step(struct dp *d)
 	struct reload *r = d->reload;
 	unsigned int answered = 0, ended;
 
+	if (r->phase == LEAVE)
+		lose_leaving(d, r, true);
 	if (r->phase == TAKE)
 		show_policies(d, d->policy, r->policy);
 	for (unsigned int i = 0; i < d->nb_workers && (r->phase != LOWER || answered == i); i++)
@@ -214,13 +320,21 @@ int dp_reload_step(struct dp *d)
 		return -EAGAIN;
 	memset(r->state, 0, sizeof(r->state));
 	memset(r->walk, 0, sizeof(r->walk));
-	if (r->phase++ == TAKE) {
+	switch (r->phase++) {
+	case LEAVE:
+		move_shared(d);
+		return -EAGAIN;
+	case TAKE:
 		take_over(d);
 		return -EAGAIN;
+	default:
+		break;
 	}
 	if (r->phase == LOWER && r->lowers)
 		return -EAGAIN;
 	ended = r->ended;
+	if (r->moved != NULL)
+		lose_leaving(d, r, false);
 	d->reload_left = r;
 	d->reload = NULL;
 	return (int)ended;
@@ -242,7 +356,7 @@ void reload_free(struct dp *d)
 		return;
 	show_policies(d, d->policy, NULL);
 	for (unsigned int i = 0; i < d->nb_made; i++) {
-		if (r->state[i] == ASKED)
+		if (r->state[i] == ASKED) // all are of one slot
 			dp_answer_done(d, i, DP_ASK_JUDGE);
 		if (!r->taken && d->worker[i]->shard != NULL) { // it may have taken it
 			turn_shard_set_policy(d->worker[i]->shard, d->policy);

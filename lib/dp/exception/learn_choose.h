@@ -17,10 +17,13 @@ struct learn_choice {
 	struct addr used[2]; // the address that the entry has got; :: = none yet
 	bool is_there[2]; // the interface has it, deprecated or not
 	// What an entry without one gets: the first address that is not deprecated and that no
-	// entry of the port names.
+	// entry of the port names; a unique local one (RFC 4193) only where there is no other.
 	bool any[2];
 	struct prefix first[2];
 };
+
+// Whether an address serves an entry where the other one does not: the other is a unique local one.
+bool learn_choose_better(const struct addr *a, const struct addr *other);
 
 // A port_kernel_see; ctx is the choice.
 void learn_choose(void *ctx, const struct port_kernel_address *a);

@@ -20,6 +20,7 @@
 #include "dp.h"
 #include "exception/learn_choose.h"
 #include "kernel_watch.h"
+#include "link/addr_settled.h"
 #include "turn_relay_map.h"
 
 #define LOOK_MS 100
@@ -27,28 +28,41 @@
 #define ROUTER_MS 3000 // for a default router, once there is an address
 #define FIND_TICKS 10 // between two looks whether the interface is another one
 
+// An address of a port, in the order of the configuration.
 struct row {
 	struct dp_learned state; // under the lock
 	bool seen; // the interface has had it
-	bool there; // it has it, by the look under way
+	bool there, deprecated; // it has it, by the last look
+	struct addr_settled settled; // of one that the network has given
+	bool due; // dp_moves has told of it
 };
 
 struct of_port {
+	const struct conf_port *conf;
+	uint32_t port; // its index
 	char interface[PACKET_NAME_LEN];
 	unsigned int index; // of the interface that is watched; 0 = there is none
 	struct port_kernel_watch *watch;
+	bool again; // to be looked at without news
 	struct row *row;
 	uint32_t nb_rows;
-	// By the look under way, by [is_v4]: the first address that is none of the file's.
-	struct addr other[2];
+	// By the last look, by [is_v4]: the first address that is none of the rows', and the router
+	struct prefix other[2];
+	struct addr router[2];
 };
 
 struct kernel_addrs {
 	struct of_port port[CONF_PORTS_MAX];
 	unsigned int nb_ports;
 	uint32_t ticks;
+	bool moving; // dp_moves has told of some, and nobody is to meddle
 	pthread_mutex_t lock;
 };
+
+static bool is_none(const struct addr *a)
+{
+	return (a->d[0] | a->d[1]) == 0;
+}
 
 static bool is_packet(const struct conf_port *p, struct packet_spec *spec)
 {
@@ -88,12 +102,10 @@ static bool wants_router(const struct conf_port *p, bool is_v4)
 // Whether an address of a family is missing, or with router a default router for one.
 static bool misses(const struct waiting *w, bool is_v4, bool router)
 {
-	const struct addr *r = &w->router[is_v4];
-
 	if (!conf_learns(w->port, is_v4))
 		return false;
 	return !w->choice.any[is_v4] ||
-		(router && wants_router(w->port, is_v4) && (r->d[0] | r->d[1]) == 0);
+		(router && wants_router(w->port, is_v4) && is_none(&w->router[is_v4]));
 }
 
 static bool is_there(struct waiting *w, uint64_t now)
@@ -220,28 +232,37 @@ static struct addr gateway_of(const struct conf_port *p, bool is_v4)
 	return (struct addr){.b = {0}};
 }
 
-static int add_port(struct kernel_addrs *k, const struct conf_port *p, const char *interface)
+static void fill_row(const struct of_port *o, uint32_t i)
+{
+	const struct conf_address *a = &o->conf->addresses[i];
+	const struct addr gateway = gateway_of(o->conf, addr_is_v4(&a->addr));
+
+	o->row[i].state = (struct dp_learned){.port = o->conf->name,
+		.interface = o->interface,
+		.is_v4 = addr_is_v4(&a->addr),
+		.taken = a->learn != CONF_LEARN_NONE,
+		.follows = a->learn != CONF_LEARN_NONE,
+		.gateway = gateway,
+		.router = gateway,
+		.addr = a->addr};
+}
+
+static int add_port(
+	struct kernel_addrs *k, const struct conf *c, uint32_t port, const char *interface)
 {
 	struct of_port *o = &k->port[k->nb_ports];
+	const struct conf_port *p = &c->ports[port];
 
+	o->conf = p;
+	o->port = port;
 	snprintf(o->interface, sizeof(o->interface), "%s", interface);
 	o->row = calloc(p->nb_addresses, sizeof(*o->row));
 	if (o->row == NULL)
 		return -ENOMEM;
 	o->nb_rows = p->nb_addresses;
 	k->nb_ports++;
-	for (uint32_t i = 0; i < p->nb_addresses; i++) {
-		const struct conf_address *a = &p->addresses[i];
-		const struct addr gateway = gateway_of(p, addr_is_v4(&a->addr));
-
-		o->row[i] = (struct row){.state = {.port = p->name,
-						 .interface = o->interface,
-						 .is_v4 = addr_is_v4(&a->addr),
-						 .taken = a->learn != CONF_LEARN_NONE,
-						 .gateway = gateway,
-						 .router = gateway,
-						 .addr = a->addr}};
-	}
+	for (uint32_t i = 0; i < p->nb_addresses; i++)
+		fill_row(o, i);
 	return 0;
 }
 
@@ -258,7 +279,7 @@ int kernel_addrs_open(struct dp *d)
 		struct packet_spec spec;
 
 		if (is_packet(&d->conf->ports[i], &spec))
-			rc = add_port(k, &d->conf->ports[i], spec.name);
+			rc = add_port(k, d->conf, i, spec.name);
 	}
 	kernel_addrs_tick(d);
 	return rc;
@@ -267,20 +288,24 @@ int kernel_addrs_open(struct dp *d)
 static void see(void *ctx, const struct port_kernel_address *a)
 {
 	struct of_port *o = ctx;
-	struct addr *other = &o->other[addr_is_v4(&a->at.addr)];
+	struct prefix *other = &o->other[addr_is_v4(&a->at.addr)];
 	bool ours = false;
 
 	for (uint32_t i = 0; i < o->nb_rows; i++) {
-		if (addr_eq(&o->row[i].state.addr, &a->at.addr))
-			ours = o->row[i].there = true;
+		if (!addr_eq(&o->row[i].state.addr, &a->at.addr))
+			continue;
+		ours = o->row[i].there = true;
+		o->row[i].deprecated = a->deprecated;
 	}
-	if (!ours && !a->deprecated && (other->d[0] | other->d[1]) == 0)
-		*other = a->at.addr;
+	if (!ours && !a->deprecated &&
+		(is_none(&other->addr) || learn_choose_better(&a->at.addr, &other->addr)))
+		*other = a->at;
 }
 
 static void judge(struct dp *d, const struct of_port *o, struct row *r)
 {
 	static const struct addr none;
+	const bool is_v4 = r->state.is_v4;
 	const int relay = turn_relay_map_find(d->map, &r->state.addr);
 	const bool lost = r->seen && !r->there;
 
@@ -289,7 +314,9 @@ static void judge(struct dp *d, const struct of_port *o, struct row *r)
 		turn_relay_map_lose(d->map, (unsigned int)relay, lost);
 	pthread_mutex_lock(&d->kernel_addrs->lock);
 	r->state.lost = lost;
-	r->state.other = lost ? o->other[r->state.is_v4] : none;
+	r->state.other = lost ? o->other[is_v4].addr : none;
+	if (o->conf->gateway_learned[is_v4])
+		r->state.router = o->router[is_v4];
 	pthread_mutex_unlock(&d->kernel_addrs->lock);
 }
 
@@ -309,16 +336,16 @@ static void find(struct of_port *o)
 
 static void watch_port(struct dp *d, struct of_port *o)
 {
-	struct addr router[2];
-
-	if (o->watch != NULL && !port_kernel_watch_news(o->watch))
+	if (o->watch != NULL && !port_kernel_watch_news(o->watch) && !o->again)
 		return;
+	o->again = true; // what has not been seen to the end is asked for again
 	for (uint32_t i = 0; i < o->nb_rows; i++)
-		o->row[i].there = false;
+		o->row[i].there = o->row[i].deprecated = false;
 	memset(o->other, 0, sizeof(o->other));
-	// what has not been seen to the end is asked for again
-	if (o->watch != NULL && port_kernel_watch_read(o->watch, see, o, router) != 0)
+	memset(o->router, 0, sizeof(o->router));
+	if (o->watch != NULL && port_kernel_watch_read(o->watch, see, o, o->router) != 0)
 		return;
+	o->again = false;
 	for (uint32_t i = 0; i < o->nb_rows; i++)
 		judge(d, o, &o->row[i]);
 }
@@ -327,7 +354,7 @@ void kernel_addrs_tick(struct dp *d)
 {
 	struct kernel_addrs *k = d->kernel_addrs;
 
-	if (k == NULL)
+	if (k == NULL || k->moving)
 		return;
 	for (unsigned int i = 0; i < k->nb_ports; i++) {
 		if (k->ticks % FIND_TICKS == 0)
@@ -336,6 +363,88 @@ void kernel_addrs_tick(struct dp *d)
 	}
 	k->ticks++;
 }
+
+// --- following -----------------------------------------------------------------------------------
+
+// What an address that the network has given should be replaced by. NULL: by nothing. An old one
+// that is deprecated is not to be begun with, and whoever allocates begins.
+static const struct addr_wanted *wanted(
+	const struct of_port *o, uint32_t i, struct addr_wanted *out)
+{
+	const struct row *r = &o->row[i];
+	const bool is_v4 = r->state.is_v4;
+	const bool other = !is_none(&o->other[is_v4].addr);
+	const bool stays = r->there && !r->deprecated &&
+		!(other && learn_choose_better(&o->other[is_v4].addr, &r->state.addr));
+
+	if (o->again || (!r->there && !other))
+		return NULL;
+	*out = (struct addr_wanted){.addr = r->state.addr,
+		.prefix_len = o->conf->addresses[i].prefix_len,
+		.router = r->state.gateway};
+	if (!stays && other) {
+		out->addr = o->other[is_v4].addr;
+		out->prefix_len = o->other[is_v4].len;
+	}
+	if (o->conf->gateway_learned[is_v4] && !is_none(&o->router[is_v4]))
+		out->router = o->router[is_v4];
+	return addr_eq(&out->addr, &r->state.addr) && addr_eq(&out->router, &r->state.gateway)
+		? NULL
+		: out;
+}
+
+static bool is_due(struct of_port *o, uint32_t i, uint64_t now, struct conf_learned *out)
+{
+	struct row *r = &o->row[i];
+	struct addr_wanted w;
+
+	if (!r->state.follows || !addr_settled_look(&r->settled, wanted(o, i, &w), now))
+		return false;
+	*out = (struct conf_learned){.port = o->port,
+		.index = i,
+		.addr = w.addr,
+		.prefix_len = w.prefix_len,
+		.gateway = w.router};
+	r->due = true;
+	return true;
+}
+
+unsigned int dp_moves(struct dp *d, struct conf_learned list[DP_LEARNED_MAX])
+{
+	struct kernel_addrs *k = d->kernel_addrs;
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; k != NULL && !k->moving && i < k->nb_ports; i++)
+		for (uint32_t j = 0; j < k->port[i].nb_rows && n < DP_LEARNED_MAX; j++)
+			n += is_due(&k->port[i], j, now_ms(), &list[n]);
+	if (k != NULL && n > 0)
+		k->moving = true;
+	return n;
+}
+
+void dp_move_done(struct dp *d, bool well)
+{
+	struct kernel_addrs *k = d->kernel_addrs;
+
+	pthread_mutex_lock(&k->lock);
+	for (unsigned int i = 0; i < k->nb_ports; i++) {
+		struct of_port *o = &k->port[i];
+
+		for (uint32_t j = 0; j < o->nb_rows; j++) {
+			if (!o->row[j].due)
+				continue;
+			o->row[j].due = false;
+			addr_settled_tried(&o->row[j].settled, now_ms());
+			if (well)
+				fill_row(o, j);
+		}
+		o->again = true;
+	}
+	k->moving = false;
+	pthread_mutex_unlock(&k->lock);
+}
+
+// --- all -----------------------------------------------------------------------------------------
 
 unsigned int kernel_addrs_told(const struct dp *d, struct dp_learned *out, unsigned int most)
 {

@@ -23,19 +23,22 @@ static struct local_addr *slot_for(struct local_addrs *t, const struct addr *a)
 }
 
 // The source that an own address is: a relay address, or what stands for one in a pool. -1: none.
-static int source_of(
-	const struct turn_config *c, const struct turn_relay_map *map, const struct addr *own)
+// The map may know another address in the place of one that is about to be replaced.
+static int source_of(const struct turn_config *c, const struct addr *own)
 {
 	const int of_pool = turn_relay_pool_find(c, own);
 
-	return of_pool >= 0 ? of_pool : turn_relay_map_find(map, own);
+	for (uint32_t i = 0; i < c->nb_relay && of_pool < 0; i++)
+		if (addr_eq(&c->relay[i], own))
+			return (int)i;
+	return of_pool;
 }
 
 static void add_own(struct local_addrs *t, const struct turn_config *c,
 	const struct conf_address *a, uint8_t port, const struct turn_relay_map *map)
 {
 	struct local_addr *l = slot_for(t, &a->addr);
-	const int source = source_of(c, map, &a->addr);
+	const int source = source_of(c, &a->addr);
 
 	*l = (struct local_addr){.addr = a->addr, .kind = LOCAL_OWN, .port = port, .relay = -1};
 	if (source >= 0) {

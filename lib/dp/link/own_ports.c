@@ -20,12 +20,22 @@ static bool comes_by(const struct conf *c, uint32_t port, const struct addr *a)
 	return false;
 }
 
+// Whether the network has given an address of a port, and may give another one.
+static bool may_move(const struct conf_port *p, const struct addr *a)
+{
+	for (uint32_t i = 0; i < p->nb_addresses; i++)
+		if (addr_eq(&p->addresses[i].addr, a))
+			return p->addresses[i].learn != CONF_LEARN_NONE;
+	return false;
+}
+
 static void add_relay(const struct conf *c, uint32_t port, const struct addr *list, uint32_t n,
 	struct port_own *own, uint32_t *nb)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (comes_by(c, port, &list[i]))
-			own[(*nb)++] = (struct port_own){list[i], c->turn.port_lo, c->turn.port_hi};
+			own[(*nb)++] = (struct port_own){list[i], c->turn.port_lo, c->turn.port_hi,
+				may_move(&c->ports[port], &list[i])};
 }
 
 struct port_own *own_ports_list(const struct conf *c, uint32_t port, uint32_t *nb)
@@ -45,7 +55,8 @@ struct port_own *own_ports_list(const struct conf *c, uint32_t port, uint32_t *n
 
 		if (!turn_listener_is_stream(l) && !c->ports[port].loopback &&
 			comes_by(c, port, &l->at.addr))
-			own[(*nb)++] = (struct port_own){l->at.addr, l->at.port, l->at.port};
+			own[(*nb)++] = (struct port_own){l->at.addr, l->at.port, l->at.port,
+				may_move(&c->ports[port], &l->at.addr)};
 	}
 	add_relay(c, port, t->relay, t->nb_relay, own, nb);
 	for (uint32_t i = 0; i < t->nb_relay_pools; i++)

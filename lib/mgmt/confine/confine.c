@@ -24,6 +24,7 @@
 #include "vtap_spec.h"
 
 #define GROUPS_MAX 64
+#define LOW_PORTS 1024
 #define BIT(cap) (UINT64_C(1) << (cap))
 
 struct confining {
@@ -178,10 +179,31 @@ static unsigned int kinds_of(const struct conf *c)
 	return kinds;
 }
 
+// Whether a listener over TCP has a low port at an address of a packet port that the network gives:
+// where that is another one, it is bound there.
+static bool binds_low(const struct conf *c)
+{
+	for (uint32_t i = 0; i < c->nb_ports; i++) {
+		const struct conf_port *p = &c->ports[i];
+
+		if (p->shares || kind_of(conf_port_device(p, 0)) != CALLS_PACKET)
+			continue;
+		for (uint32_t k = 0; k < p->nb_addresses * c->turn.nb_listeners; k++) {
+			const struct turn_listener *l = &c->turn.listeners[k / p->nb_addresses];
+			const struct conf_address *a = &p->addresses[k % p->nb_addresses];
+
+			if (a->learn != CONF_LEARN_NONE && turn_listener_is_stream(l) &&
+				l->at.port < LOW_PORTS && addr_eq(&l->at.addr, &a->addr))
+				return true;
+		}
+	}
+	return false;
+}
+
 // Interfaces of the kernel are brought down, and have their MAC changed by bonds; drivers that
 // share a device with the kernel make queues and rules in it. Packet ports have all they need in
 // descriptors.
-static uint64_t needs(unsigned int kinds)
+static uint64_t needs(const struct conf *c, unsigned int kinds)
 {
 	const bool shares = (kinds & (CALLS_SOCKET | CALLS_TAP | CALLS_DRIVER)) != 0;
 
@@ -189,7 +211,7 @@ static uint64_t needs(unsigned int kinds)
 	return BIT(CAP_NET_ADMIN) | BIT(CAP_NET_RAW) | BIT(CAP_SYS_PTRACE);
 #endif
 	return ((kinds & ~CALLS_PACKET) != 0 ? BIT(CAP_NET_ADMIN) : 0) |
-		(shares ? BIT(CAP_NET_RAW) : 0);
+		(shares ? BIT(CAP_NET_RAW) : 0) | (binds_low(c) ? BIT(CAP_NET_BIND_SERVICE) : 0);
 }
 
 static int find_user(struct confining *x, const char *name, char *error, size_t len)
@@ -215,6 +237,23 @@ static int find_user(struct confining *x, const char *name, char *error, size_t 
 	return -EPERM;
 }
 
+static void tell(const struct confining *x, const char *calls)
+{
+	static const struct {
+		unsigned int cap;
+		const char *name;
+	} caps[] = {{CAP_NET_ADMIN, "CAP_NET_ADMIN"}, {CAP_NET_RAW, "CAP_NET_RAW"},
+		{CAP_NET_BIND_SERVICE, "CAP_NET_BIND_SERVICE"}};
+	char kept[80] = "";
+
+	for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++)
+		if ((x->keep & BIT(caps[i].cap)) != 0)
+			snprintf(kept + strlen(kept), sizeof(kept) - strlen(kept), "%s%s",
+				kept[0] != '\0' ? ", " : "", caps[i].name);
+	LOG(START, INFO, "privileges: user %u, capabilities: %s; system calls of each thread: %s",
+		(unsigned int)geteuid(), kept[0] != '\0' ? kept : "none", calls);
+}
+
 int confine_enter(const struct conf *c)
 {
 	static const char *const how[] = {[CONF_SECCOMP_LOG] = "others fail and are logged",
@@ -228,7 +267,7 @@ int confine_enter(const struct conf *c)
 	int rc = 0;
 
 	x = (struct confining){
-		.filters = c->process.seccomp != CONF_SECCOMP_OFF, .keep = needs(kinds)};
+		.filters = c->process.seccomp != CONF_SECCOMP_OFF, .keep = needs(c, kinds)};
 	calls_make(&x.worker, CALLS_WORKER, kinds, kill);
 	calls_make(&x.stream, CALLS_STREAM, kinds, kill);
 	calls_make(&x.other, CALLS_OTHER, kinds, kill);
@@ -250,8 +289,6 @@ int confine_enter(const struct conf *c)
 	}
 	__atomic_store_n(&entered, true, __ATOMIC_RELEASE);
 	prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0); // another user has changed it
-	LOG(START, INFO, "privileges: user %u, capabilities: %s%s; system calls of each thread: %s",
-		(unsigned int)geteuid(), x.keep != 0 ? "CAP_NET_ADMIN" : "none",
-		(x.keep & BIT(CAP_NET_RAW)) != 0 ? ", CAP_NET_RAW" : "", how[c->process.seccomp]);
+	tell(&x, how[c->process.seccomp]);
 	return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <rte_ether.h>
 #include <rte_malloc.h>
 
+#include "bpf/bpf_sys.h"
 #include "packet/packet_bpf.h"
 #include "packet/packet_fanout.h"
 #include "packet/packet_filter.h"
@@ -116,6 +118,8 @@ static void packet_close(struct port *p)
 			close(k->chain.program[i]);
 	if (k->filter >= 0)
 		close(k->filter);
+	if (k->moving != NULL)
+		munmap(k->moving, sizeof(*k->moving));
 	if (k->chooses >= 0)
 		close(k->chooses);
 	if (k->raw >= 0)
@@ -176,6 +180,12 @@ static void packet_flow_destroy(struct port *p, void *flow)
 	port_steer_unrule(&of(p)->steer, flow);
 }
 
+static void packet_move(struct port *p, const struct addr *was, const struct addr *is)
+{
+	packet_moving_put(of(p)->moving, is);
+	port_steer_move(&of(p)->steer, was, is);
+}
+
 static const struct port_ops packet_ops = {
 	.kind = "packet",
 	.rx = packet_rx,
@@ -187,6 +197,7 @@ static const struct port_ops packet_ops = {
 	.counters = packet_counters,
 	.watch = packet_watch,
 	.trouble = packet_trouble,
+	.move = packet_move,
 	.flow_create = packet_flow_create,
 	.flow_destroy = packet_flow_destroy,
 	.tick = packet_tick,
@@ -196,35 +207,61 @@ static const struct port_ops packet_ops = {
 
 // --- opening -------------------------------------------------------------------------------------
 
-// Loads a program of what is ours, which is sorted. A descriptor or -errno.
-static int load(enum packet_filter_for whom, const struct port_own *own, uint32_t nb_own)
+// Loads a program. A descriptor or -errno.
+static int load(struct packet_filter *f, enum packet_filter_for whom)
 {
+	struct bpf_insn *code;
 	uint32_t nb;
-	struct bpf_insn *code = packet_filter_make(whom, own, nb_own, &nb);
-	const int fd = code == NULL
-		? -errno
-		: packet_bpf_load(
-			  whom == PACKET_FILTER_SOCKET ? PACKET_BPF_SOCKET : PACKET_BPF_INGRESS,
-			  code, nb);
+	int fd;
 
+	f->whom = whom;
+	code = packet_filter_make(f, &nb);
+	fd = code == NULL ? -errno
+			  : packet_bpf_load(whom == PACKET_FILTER_SOCKET ? PACKET_BPF_SOCKET
+									 : PACKET_BPF_INGRESS,
+				    code, nb);
 	free(code);
 	return fd;
+}
+
+// Makes the memory of addresses that may move, if one may; the programs hold it. 0 or -errno.
+static int share_moving(struct packet *k, struct packet_filter *f)
+{
+	void *memory;
+
+	for (uint32_t i = 0; i < f->nb_own; i++) {
+		if (!f->own[i].moves)
+			continue;
+		if (k->moving == NULL) {
+			f->moving = bpf_sys_share(sizeof(*k->moving), &memory);
+			if (f->moving < 0)
+				return f->moving;
+			k->moving = memory;
+		}
+		packet_moving_put(k->moving, &f->own[i].addr);
+	}
+	return 0;
 }
 
 static int load_programs(struct packet *k, const struct port_request *r)
 {
 	struct port_own *own = calloc(r->c->nb_own + 1, sizeof(*own));
+	struct packet_filter f = {.own = own, .nb_own = r->c->nb_own, .moving = -1};
 	int rc = own != NULL ? 0 : -ENOMEM;
 
 	if (rc == 0 && r->c->nb_own > 0)
 		memcpy(own, r->c->own, r->c->nb_own * sizeof(*own));
 	if (rc == 0) {
 		packet_filter_sort(own, r->c->nb_own);
-		rc = k->filter = load(PACKET_FILTER_SOCKET, own, r->c->nb_own);
+		rc = share_moving(k, &f);
 	}
+	if (rc == 0)
+		rc = k->filter = load(&f, PACKET_FILTER_SOCKET);
 	for (unsigned int i = 0; i < RTE_DIM(k->chain.program) && rc >= 0; i++)
-		rc = k->chain.program[i] = load(PACKET_FILTER_KERNEL, own, r->c->nb_own);
+		rc = k->chain.program[i] = load(&f, PACKET_FILTER_KERNEL);
 	free(own);
+	if (f.moving >= 0)
+		close(f.moving);
 	if (rc == -E2BIG)
 		port_request_fail(r,
 			"it has too many addresses and ports for a program of the "

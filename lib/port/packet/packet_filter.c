@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes the programs as eBPF instructions. One text serves both who ask; they differ in what is
 // beside datagrams, and in the values returned. Addresses are found by a binary search over the
-// last word of each, written as jumps.
+// last word of each, written as jumps. Those that may move are compared first, with memory.
 //
 // Headers are copied to the program's stack by one call and looked at there. What lies behind IPv4
 // options or extension headers is loaded by itself, and each such load may be a call: of a frame
@@ -21,6 +21,7 @@
 
 #include "bytes.h"
 #include "net.h"
+#include "packet/packet_moving.h"
 #include "port.h"
 
 #ifndef BPF_JMP32 // Linux 5.1
@@ -62,6 +63,7 @@ struct writer {
 	uint8_t *to; // by instruction: the label that it jumps to and 1, else 0
 	uint32_t nb, room;
 	uint32_t label[LABELS];
+	int moving; // descriptor of a struct packet_moving
 	bool failed;
 };
 
@@ -105,6 +107,15 @@ static uint32_t skip_if(struct writer *w, uint8_t how, uint8_t reg, uint32_t val
 		(struct bpf_insn){.code = (uint8_t)(BPF_JMP32 | BPF_K | how),
 			.dst_reg = reg,
 			.imm = (int32_t)value});
+	return w->nb - 1;
+}
+
+// The same where two registers are not the same.
+static uint32_t skip_unless_same(struct writer *w, uint8_t reg, uint8_t other)
+{
+	put(w,
+		(struct bpf_insn){
+			.code = BPF_JMP32 | BPF_X | BPF_JNE, .dst_reg = reg, .src_reg = other});
 	return w->nb - 1;
 }
 
@@ -206,15 +217,42 @@ static uint32_t word(const struct port_own *o, unsigned int i)
 	return load_be32(o->addr.b + 4 * i);
 }
 
+// r1 = where the addresses are that may move.
+static void load_moving(struct writer *w)
+{
+	put(w,
+		(struct bpf_insn){.code = BPF_LD | BPF_DW | BPF_IMM,
+			.dst_reg = 1,
+			.src_reg = BPF_PSEUDO_MAP_VALUE,
+			.imm = w->moving});
+	put(w, (struct bpf_insn){0});
+}
+
+// Compares a register with a word of an address, or with what stands in its place in memory.
+static uint32_t skip_other(
+	struct writer *w, uint8_t reg, const struct port_own *own, unsigned int i)
+{
+	if (!own->moves)
+		return skip_if(w, BPF_JNE, reg, word(own, i));
+	put(w,
+		(struct bpf_insn){.code = BPF_LDX | BPF_MEM | BPF_W,
+			.dst_reg = 2,
+			.src_reg = 1,
+			.off = (int16_t)packet_moving_at(addr_is_v4(&own->addr), i)});
+	return skip_unless_same(w, reg, 2);
+}
+
 // Looks at the one address of own[0, nb), and the ports there.
 static void put_address(struct writer *w, const struct port_own *own, uint32_t nb)
 {
 	uint32_t other[4], nb_other = 0;
 
-	other[nb_other++] = skip_if(w, BPF_JNE, 7, word(own, 3));
+	if (own->moves)
+		load_moving(w);
+	other[nb_other++] = skip_other(w, 7, own, 3);
 	for (unsigned int i = 0; i < 3 && !addr_is_v4(&own->addr); i++) {
 		head(w, BPF_W, L3 + NET_IP6_ADDRS_AT + 16 + 4 * (int32_t)i);
-		other[nb_other++] = skip_if(w, BPF_JNE, 0, word(own, i));
+		other[nb_other++] = skip_other(w, 0, own, i);
 	}
 	for (uint32_t i = 0; i < nb; i++) {
 		const uint32_t below = skip_if(w, BPF_JLT, 8, own[i].lo);
@@ -269,6 +307,18 @@ static void put_search(struct writer *w, const struct port_own *own, uint32_t nb
 	jump(w, THEIRS);
 }
 
+// One family: first the address that moves, which has the first rows.
+static void put_family(struct writer *w, const struct port_own *own, uint32_t nb)
+{
+	uint32_t n = 0;
+
+	while (n < nb && own[n].moves)
+		n++;
+	if (n > 0)
+		put_address(w, own, n);
+	put_search(w, own + n, nb - n);
+}
+
 static int compare(const void *a, const void *b)
 {
 	const struct port_own *l = a, *r = b;
@@ -276,6 +326,8 @@ static int compare(const void *a, const void *b)
 
 	if (l4 != r4)
 		return l4 ? -1 : 1;
+	if (l->moves != r->moves)
+		return l->moves ? -1 : 1;
 	for (unsigned int i = 4; i-- > 0;)
 		if (word(l, i) != word(r, i))
 			return word(l, i) < word(r, i) ? -1 : 1;
@@ -458,9 +510,9 @@ static void put_all(struct writer *w, const struct port_own *own, uint32_t nb)
 	put_ip6(w);
 	put_icmp(w);
 	set_label(w, FIND4);
-	put_search(w, own, v4);
+	put_family(w, own, v4);
 	set_label(w, FIND6);
-	put_search(w, own + v4, nb - v4);
+	put_family(w, own + v4, nb - v4);
 	put_ends(w);
 	for (uint32_t i = 0; i < w->nb && !w->failed; i++) {
 		if (w->to[i] != 0 && w->label[w->to[i] - 1] - i - 1 > INT16_MAX)
@@ -470,15 +522,14 @@ static void put_all(struct writer *w, const struct port_own *own, uint32_t nb)
 	}
 }
 
-struct bpf_insn *packet_filter_make(
-	enum packet_filter_for whom, const struct port_own *own, uint32_t nb_own, uint32_t *nb)
+struct bpf_insn *packet_filter_make(const struct packet_filter *f, uint32_t *nb)
 {
-	struct writer w = {.whom = whom, .room = PACKET_FILTER_CODE_MAX};
+	struct writer w = {.whom = f->whom, .room = PACKET_FILTER_CODE_MAX, .moving = f->moving};
 
 	w.at = calloc(w.room, sizeof(*w.at));
 	w.to = calloc(w.room, sizeof(*w.to));
 	if (w.at != NULL && w.to != NULL)
-		put_all(&w, own, nb_own);
+		put_all(&w, f->own, f->nb_own);
 	else
 		errno = ENOMEM;
 	if (w.failed)

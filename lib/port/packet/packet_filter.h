@@ -21,10 +21,16 @@ enum packet_filter_for {
 // Longer ones have jumps that the instructions cannot express.
 #define PACKET_FILTER_CODE_MAX 32000
 
-// Brings own into the order that the search wants.
+// Brings own into the order that the search wants: what moves stands first.
 void packet_filter_sort(struct port_own *own, uint32_t nb);
-// Makes a program for what is in own, which is sorted and stays the caller's. Returns instructions
-// to be freed, and their number in *nb. NULL with errno: ENOMEM, or E2BIG when it would be longer
-// than PACKET_FILTER_CODE_MAX.
-struct bpf_insn *packet_filter_make(
-	enum packet_filter_for whom, const struct port_own *own, uint32_t nb_own, uint32_t *nb);
+// What a program is made for.
+struct packet_filter {
+	enum packet_filter_for whom;
+	const struct port_own *own; // nb_own, sorted; the caller's
+	uint32_t nb_own;
+	int moving; // descriptor of a struct packet_moving (bpf_sys_share), where something moves
+};
+
+// Makes a program. Returns instructions to be freed, and their number in *nb. NULL with errno:
+// ENOMEM, or E2BIG when it would be longer than PACKET_FILTER_CODE_MAX.
+struct bpf_insn *packet_filter_make(const struct packet_filter *f, uint32_t *nb);

@@ -7,6 +7,7 @@
 #include "packet/packet_chain.h"
 #include "packet/packet_iface.h"
 #include "packet/packet_loop.h"
+#include "packet/packet_moving.h"
 #include "packet/packet_rx.h"
 #include "packet/packet_tx.h"
 #include "port.h"
@@ -32,6 +33,7 @@ struct packet {
 	struct packet_loop loop[PACKET_QUEUES_MAX]; // of the loopback
 	int raw; // socket of the loopback; -1 = the port is another interface's
 	int filter; // the sockets' program; -1 = none
+	struct packet_moving *moving; // that the programs read; NULL = no address moves
 	struct packet_chain chain;
 	struct port_steer steer;
 	int chooses; // the program of several queues; -1 = the kernel chooses

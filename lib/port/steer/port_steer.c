@@ -99,3 +99,9 @@ void port_steer_unrule(struct port_steer *s, void *flow)
 	steer_table_remove(s->table, flow);
 	free(flow);
 }
+
+void port_steer_move(struct port_steer *s, const struct addr *was, const struct addr *is)
+{
+	if (s->table != NULL)
+		steer_table_move(s->table, was, is);
+}

@@ -28,3 +28,5 @@ void port_steer_close(struct port_steer *s);
 int port_steer_rule(
 	struct port_steer *s, const struct port_rule *r, void **flow, char *why, size_t len);
 void port_steer_unrule(struct port_steer *s, void *flow);
+// Has the rules of an address hold for another one of its family. Management lcore.
+void port_steer_move(struct port_steer *s, const struct addr *was, const struct addr *is);

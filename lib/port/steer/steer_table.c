@@ -64,6 +64,14 @@ static void write_ports(struct steer_table *t, const struct port_rule *r, int pl
 			__atomic_store_n(&port[p], value, __ATOMIC_RELAXED);
 }
 
+static void write_addr(struct steer_table *t, const struct addr *a, int place)
+{
+	if (addr_is_v4(a))
+		t->addr4[place] = load_be32(&a->w[3]);
+	for (unsigned int k = 0; k < 4 && !addr_is_v4(a); k++)
+		t->addr6[place][k] = load_be32(&a->w[k]);
+}
+
 int steer_table_add(struct steer_table *t, const struct port_rule *r)
 {
 	bool is_new;
@@ -75,11 +83,17 @@ int steer_table_add(struct steer_table *t, const struct port_rule *r)
 	if (!is_new)
 		return 0;
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	if (addr_is_v4(&r->dst))
-		t->addr4[place] = load_be32(&r->dst.w[3]);
-	for (unsigned int k = 0; k < 4 && !addr_is_v4(&r->dst); k++)
-		t->addr6[place][k] = load_be32(&r->dst.w[k]);
+	write_addr(t, &r->dst, place);
 	return 0;
+}
+
+void steer_table_move(struct steer_table *t, const struct addr *was, const struct addr *is)
+{
+	bool is_new;
+	const int place = place_of(t, was, &is_new);
+
+	if (place >= 0 && !is_new)
+		write_addr(t, is, place);
 }
 
 void steer_table_remove(struct steer_table *t, const struct port_rule *r)

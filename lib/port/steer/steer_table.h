@@ -28,5 +28,7 @@ void steer_table_init(struct steer_table *t, const uint8_t key[STEER_KEY], uint1
 // Adds a rule. Its tag is not looked at, as an address of ours is on one network. 0, or -ENOSPC:
 // the family has rules for as many addresses as there can be.
 int steer_table_add(struct steer_table *t, const struct port_rule *r);
+// Has the rules of an address hold for another one of its family.
+void steer_table_move(struct steer_table *t, const struct addr *was, const struct addr *is);
 // Takes a rule back that was added.
 void steer_table_remove(struct steer_table *t, const struct port_rule *r);

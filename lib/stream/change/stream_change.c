@@ -47,6 +47,21 @@ void stream_change(struct streams *s, const struct stream_config *c)
 		listen_mark(s->thread[i]);
 }
 
+int stream_move(struct streams *s, const struct stream_config *c, char *error, size_t len)
+{
+	int rc = 0;
+
+	for (unsigned int i = 0; i < s->conf.nb_listeners; i++) {
+		if (addr_eq(&s->listener[i].at.addr, &c->listeners[i].at.addr))
+			continue;
+		s->listener[i].at.addr = c->listeners[i].at.addr;
+		for (unsigned int k = 0; k < s->nb_threads; k++)
+			if (listen_move(s->thread[k], i, &s->listener[i], error, len) != 0)
+				rc = -1;
+	}
+	return rc;
+}
+
 struct stream_renewal *stream_renewal_load(const struct stream_config *c, char *error, size_t len)
 {
 	struct stream_renewal *r = calloc(1, sizeof(*r));

@@ -15,6 +15,12 @@ struct streams;
 // new rules by now. One thread at a time, which may be any.
 void stream_change(struct streams *s, const struct stream_config *c);
 
+// Listens at the addresses of c, whose listeners are those of stream_start in their order, where
+// these are others. Connections go on as long as the kernel has theirs. -1 with the reason in error
+// (len bytes): some listener stays where it was. Takes what binding the ports takes, as the start
+// does. In the namespace of the process; one thread at a time.
+int stream_move(struct streams *s, const struct stream_config *c, char *error, size_t len);
+
 // Reads the TLS files that c names for its listeners, which are those of stream_start. NULL with a
 // reason in error (len bytes). Any thread.
 struct stream_renewal *stream_renewal_load(const struct stream_config *c, char *error, size_t len);

@@ -564,6 +564,15 @@ static bool limits_nothing(const struct turn_config *c)
 	return !c->shared && c->nb_relay > 0 && c->limits.allocations + c->nb_listeners >= ports;
 }
 
+int policy_make_addresses(struct turn_policy *p, const struct turn_config *c)
+{
+	int err = copy_own(p, c);
+
+	if (err == 0)
+		err = make_rules(p, c);
+	return err == 0 ? copy_routes(p, c) : err;
+}
+
 static int build(struct turn_policy *p, const struct turn_config *c, struct stun_crypto *crypto,
 	const uint8_t boot_key[32])
 {
@@ -594,13 +603,9 @@ static int build(struct turn_policy *p, const struct turn_config *c, struct stun
 	if (err == 0)
 		err = policy_make_users(p, c, crypto);
 	if (err == 0)
-		err = copy_own(p, c);
-	if (err == 0)
-		err = make_rules(p, c);
+		err = policy_make_addresses(p, c);
 	if (err == 0)
 		err = copy_nat64(p, c);
-	if (err == 0)
-		err = copy_routes(p, c);
 	return err == 0 && c->nb_realms > 0 ? realms_make(p, c, crypto) : err;
 }
 
@@ -621,10 +626,8 @@ struct turn_policy *turn_policy_create(
 	return p;
 }
 
-// What the first realm owns and others share.
-static void free_shared(struct turn_policy *p)
+void policy_free_addresses(struct turn_policy *p)
 {
-	realms_free(p->realms);
 	free(p->relay);
 	free(p->local);
 	free(p->beside);
@@ -635,9 +638,16 @@ static void free_shared(struct turn_policy *p)
 	discovery_free(&p->discovery);
 	free(p->broadcasts);
 	prefixes_free(p->rules);
-	free(p->nat64);
 	free(p->own);
 	free(p->routes);
+}
+
+// What the first realm owns and others share.
+static void free_shared(struct turn_policy *p)
+{
+	realms_free(p->realms);
+	policy_free_addresses(p);
+	free(p->nat64);
 }
 
 // Keys and secrets are wiped: a reload must not leave withdrawn ones in memory.

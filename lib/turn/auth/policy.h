@@ -88,6 +88,12 @@ bool policy_has_ident(const struct turn_policy *p, const uint8_t ident[TURN_IDEN
 int policy_make_users(
 	struct turn_policy *p, const struct turn_config *c, struct stun_crypto *crypto);
 
+// Makes what a policy has of the box's addresses and of the rules of peers: all from rules to
+// routes below limits, but nat64. 0 or an errno value; policy_free_addresses frees what was made in
+// either case.
+int policy_make_addresses(struct turn_policy *p, const struct turn_config *c);
+void policy_free_addresses(struct turn_policy *p);
+
 // Whether programs of this machine are peers at an own address: they can be reached there, and an
 // entry of peers.allow is that one address.
 bool policy_beside(const struct turn_policy *p, const struct addr *own);

@@ -186,6 +186,24 @@ void turn_relay_map_lose(struct turn_relay_map *m, unsigned int addr_index, bool
 	count_living(m, m->place[addr_index].is_v4);
 }
 
+static int by_addr_cmp(const void *a, const void *b, void *addrs)
+{
+	const struct addr *addr = addrs;
+
+	return addr_cmp(&addr[*(const uint32_t *)a], &addr[*(const uint32_t *)b]);
+}
+
+static void sort_addrs(struct turn_relay_map *m)
+{
+	qsort_r(m->by_addr, m->nb_addrs, sizeof(*m->by_addr), by_addr_cmp, m->addr);
+}
+
+void turn_relay_map_move(struct turn_relay_map *m, unsigned int addr_index, const struct addr *to)
+{
+	m->addr[addr_index] = *to;
+	sort_addrs(m);
+}
+
 bool relay_map_living(const struct turn_relay_map *m, unsigned int worker, bool is_v4)
 {
 	return m->shared != NULL ||
@@ -274,13 +292,6 @@ static void deal_family(struct turn_relay_map *m, bool is_v4)
 	}
 }
 
-static int by_addr_cmp(const void *a, const void *b, void *addrs)
-{
-	const struct addr *addr = addrs;
-
-	return addr_cmp(&addr[*(const uint32_t *)a], &addr[*(const uint32_t *)b]);
-}
-
 static int copy_addrs(struct turn_relay_map *m, const struct turn_config *c)
 {
 	m->nb_addrs = c->nb_relay;
@@ -294,7 +305,7 @@ static int copy_addrs(struct turn_relay_map *m, const struct turn_config *c)
 		m->addr[a] = c->relay[a];
 		m->by_addr[a] = a;
 	}
-	qsort_r(m->by_addr, m->nb_addrs, sizeof(*m->by_addr), by_addr_cmp, m->addr);
+	sort_addrs(m);
 	// if an address were listed twice, each of its ports would have two owners
 	for (uint32_t i = 1; i < m->nb_addrs; i++) {
 		if (addr_eq(&m->addr[m->by_addr[i - 1]], &m->addr[m->by_addr[i]]))

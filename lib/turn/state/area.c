@@ -96,22 +96,27 @@ uint64_t state_header_check(const struct state_header *h)
 	return sum ^ hash_bytes(&key, h + 1, tables - sizeof(*h));
 }
 
-struct turn_state *turn_state_create(void *mem, const struct turn_state_new *n)
+static void write_tables(struct state_header *h, const struct turn_config *c)
 {
-	const struct turn_config *c = n->config;
-	struct turn_state *a = mem;
-	struct state_header *h = &a->header;
-	struct state_listener *listener;
-	struct state_part *part;
+	struct state_listener *listener = (struct state_listener *)state_at(h, h->listeners_at);
 
-	header_make(h, c, relay_map_shared(n->map) != NULL);
-	listener = (struct state_listener *)state_at(h, h->listeners_at);
-	part = (struct state_part *)state_at(h, h->parts_at);
 	for (uint32_t i = 0; i < c->nb_listeners; i++)
 		listener[i] = (struct state_listener){.addr = c->listeners[i].at.addr,
 			.port = c->listeners[i].at.port,
 			.transport = c->listeners[i].transport};
 	memcpy((void *)state_relay(h, 0), c->relay, c->nb_relay * sizeof(*c->relay));
+}
+
+struct turn_state *turn_state_create(void *mem, const struct turn_state_new *n)
+{
+	const struct turn_config *c = n->config;
+	struct turn_state *a = mem;
+	struct state_header *h = &a->header;
+	struct state_part *part;
+
+	header_make(h, c, relay_map_shared(n->map) != NULL);
+	part = (struct state_part *)state_at(h, h->parts_at);
+	write_tables(h, c);
 	for (uint32_t w = 0; w < c->workers; w++)
 		part[w] = part_make(c, n->map, (uint8_t)w, &h->size);
 	if (n->before != NULL)
@@ -123,6 +128,12 @@ struct turn_state *turn_state_create(void *mem, const struct turn_state_new *n)
 	turn_state_clock(a, n->boot_ms, n->clock_ms);
 	h->check = state_header_check(h);
 	return a;
+}
+
+void turn_state_move(struct turn_state *a, const struct turn_config *c)
+{
+	write_tables(&a->header, c);
+	a->header.check = state_header_check(&a->header);
 }
 
 void turn_state_seal(struct turn_state *a)

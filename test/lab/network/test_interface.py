@@ -28,9 +28,11 @@ def family(ip):
 class Media(threading.Thread):
     """A datagram each 5 ms by a client's channel to a peer that sends it back."""
 
-    def __init__(self, lab, ip=CLIENT4, peer=PEER4):
+    def __init__(self, lab, ip=CLIENT4, peer=PEER4, server=None):
         super().__init__(daemon=True)
         self.client, self.stop, self.sent, self.got = lab.client(ip=ip), False, 0, 0
+        if server is not None:
+            self.client.server = (server, 3478)
         assert self.client.allocate([family(peer)]).cls == SUCCESS
         assert self.client.bind(0x4001, lab.echo(peer).address).cls == SUCCESS
         self.sock, self.server = self.client.sock, self.client.server

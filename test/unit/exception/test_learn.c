@@ -208,6 +208,23 @@ static void the_first_address_that_is_not_the_files_is_taken(void **state)
 	assert_false(choice.is_there[0] || choice.is_there[1]);
 }
 
+// Routers at home advertise one of each: what is not the Internet's is a makeshift.
+static void a_unique_local_address_gives_way(void **state)
+{
+	begin();
+	has("fd00::9", 64, false);
+	assert_first(false, "fd00::9", 64);
+	has("fd01::9", 64, false);
+	assert_first(false, "fd00::9", 64);
+	has("2001:db8:1::9", 64, true);
+	assert_first(false, "fd00::9", 64);
+	has("2001:db8::9", 64, false);
+	assert_first(false, "2001:db8::9", 64);
+	has("fd02::9", 64, false);
+	has("2001:db8:2::9", 64, false);
+	assert_first(false, "2001:db8::9", 64);
+}
+
 // Prefixes of anybody on the link become addresses, and newer ones come first.
 static void no_number_of_others_hides_an_address_in_use(void **state)
 {
@@ -239,6 +256,7 @@ int main(void)
 		cmocka_unit_test(router_advertisements_reach_the_kernel),
 		cmocka_unit_test(a_flood_of_advertisements_is_bounded),
 		cmocka_unit_test(the_first_address_that_is_not_the_files_is_taken),
+		cmocka_unit_test(a_unique_local_address_gives_way),
 		cmocka_unit_test(no_number_of_others_hides_an_address_in_use),
 	};
 

@@ -164,7 +164,8 @@ static void set_loopback(bool up, int mtu)
 
 static int group_open(void **state)
 {
-	struct port_own own[] = {{addr_text("127.0.0.1"), 1, 65535}, {addr_text("::1"), 1, 65535}};
+	struct port_own own[] = {
+		{addr_text("127.0.0.1"), 1, 65535, false}, {addr_text("::1"), 1, 65535, false}};
 	struct bpf_insn *code;
 	uint32_t nb;
 
@@ -172,7 +173,9 @@ static int group_open(void **state)
 	if (unshare(CLONE_NEWNET) != 0)
 		return 0; // not root: the tests skip themselves
 	packet_filter_sort(own, 2);
-	code = packet_filter_make(PACKET_FILTER_SOCKET, own, 2, &nb);
+	code = packet_filter_make(
+		&(struct packet_filter){.whom = PACKET_FILTER_SOCKET, .own = own, .nb_own = 2},
+		&nb);
 	filter = packet_bpf_load(PACKET_BPF_SOCKET, code, nb);
 	free(code);
 	allowed = filter >= 0;

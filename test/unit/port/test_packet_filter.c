@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,9 +17,11 @@
 #include <linux/bpf.h>
 
 #include "addr.h"
+#include "bpf/bpf_sys.h"
 #include "bytes.h"
 #include "packet/packet_bpf.h"
 #include "packet/packet_filter.h"
+#include "packet/packet_moving.h"
 #include "port.h"
 
 #define SOCKET_TAKES UINT32_MAX
@@ -27,6 +30,7 @@
 #define KERNEL_HAS UINT32_MAX // TCX_NEXT
 
 static int program[2] = {-1, -1};
+static int shared = -1; // of addresses that move
 
 // A frame that is built piece by piece.
 struct frame {
@@ -105,7 +109,8 @@ static void load(const struct port_own *own, uint32_t nb)
 {
 	for (unsigned int i = 0; i < 2; i++) {
 		uint32_t n;
-		struct bpf_insn *code = packet_filter_make(i, own, nb, &n);
+		struct bpf_insn *code =
+			packet_filter_make(&(struct packet_filter){i, own, nb, shared}, &n);
 
 		assert_non_null(code);
 		if (program[i] >= 0)
@@ -378,9 +383,9 @@ static void test_many(void **state)
 	(void)state;
 	for (unsigned int i = 0; i < 600; i++) {
 		snprintf(text, sizeof(text), "10.%u.%u.8", i % 3, i / 3);
-		own[2 * i] = (struct port_own){address(text), 3478, 3478};
+		own[2 * i] = (struct port_own){address(text), 3478, 3478, false};
 		snprintf(text, sizeof(text), "fd00::%x:%x", i % 7, i / 7); // last words in common
-		own[2 * i + 1] = (struct port_own){address(text), 3478, 3480};
+		own[2 * i + 1] = (struct port_own){address(text), 3478, 3480, false};
 	}
 	packet_filter_sort(own, 1200);
 	load(own, 1200);
@@ -418,6 +423,68 @@ static void test_none(void **state)
 	THEIRS(&f);
 }
 
+// Whether a datagram to an address and port is ours.
+static void at(const char *addr, uint16_t port, bool ours, int line)
+{
+	struct frame f;
+
+	if (strchr(addr, ':') != NULL)
+		ip6(&f, addr, 17);
+	else
+		ip4(&f, addr, 17, 0, 0);
+	udp(&f, port);
+	if (ours)
+		expect(&f, SOCKET_TAKES, KERNEL_LOSES, line);
+	else
+		expect(&f, SOCKET_NOT, KERNEL_HAS, line);
+}
+
+// Addresses that the network gives are others without another program; those beside them stay.
+static void test_moving(void **state)
+{
+	static const struct {
+		const char *v4, *v6;
+	} given[] = {{"10.0.0.9", "2001:db8:1::9"}, {"192.0.2.200", "2001:db8:2::9"},
+		{"10.0.0.0", "2001:db8:1::"}, {"10.0.0.9", "2001:db8:1::9"}};
+	const struct addr first4 = address(given[0].v4), first6 = address(given[0].v6);
+	struct port_own own[] = {{address("10.0.0.1"), 3478, 3478, false},
+		{first4, 3478, 3478, true}, {first4, 50000, 50999, true},
+		{address("2001:db8::1"), 3478, 3478, false}, {first6, 50000, 50999, true},
+		{first6, 3478, 3478, true}};
+	void *memory;
+	struct packet_moving *m;
+
+	(void)state;
+	shared = bpf_sys_share(sizeof(*m), &memory);
+	if (shared < 0)
+		skip();
+	m = memory;
+	packet_filter_sort(own, 6);
+	load(own, 6);
+	for (unsigned int i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
+		const struct addr v4 = address(given[i].v4), v6 = address(given[i].v6);
+
+		packet_moving_put(m, &v4);
+		packet_moving_put(m, &v6);
+		for (unsigned int k = 0; k < sizeof(given) / sizeof(given[0]); k++) {
+			const bool now = strcmp(given[i].v4, given[k].v4) == 0;
+
+			at(given[k].v4, 3478, now, __LINE__);
+			at(given[k].v4, 50999, now, __LINE__);
+			at(given[k].v4, 51000, false, __LINE__);
+			at(given[k].v6, 3478, now, __LINE__);
+			at(given[k].v6, 50000, now, __LINE__);
+			at(given[k].v6, 49999, false, __LINE__);
+		}
+		at("10.0.0.1", 3478, true, __LINE__);
+		at("10.0.0.1", 50000, false, __LINE__);
+		at("2001:db8::1", 3478, true, __LINE__);
+	}
+	munmap(m, sizeof(*m));
+	close(shared);
+	shared = -1;
+}
+
 static void test_too_many(void **state)
 {
 	struct port_own *own = calloc(8192, sizeof(*own));
@@ -426,12 +493,14 @@ static void test_too_many(void **state)
 	(void)state;
 	assert_non_null(own);
 	for (unsigned int i = 0; i < 8192; i++) {
-		own[i] = (struct port_own){address("fd00::1"), 1, 2};
+		own[i] = (struct port_own){address("fd00::1"), 1, 2, false};
 		store_be32(own[i].addr.b + 12, i * 7919);
 	}
 	packet_filter_sort(own, 8192);
 	errno = 0;
-	assert_null(packet_filter_make(PACKET_FILTER_KERNEL, own, 8192, &n));
+	assert_null(packet_filter_make(
+		&(struct packet_filter){.whom = PACKET_FILTER_KERNEL, .own = own, .nb_own = 8192},
+		&n));
 	assert_int_equal(errno, E2BIG);
 	free(own);
 }
@@ -449,6 +518,7 @@ int main(void)
 		cmocka_unit_test_setup(test_short, setup),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_none),
+		cmocka_unit_test(test_moving),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

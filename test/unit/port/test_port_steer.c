@@ -287,6 +287,29 @@ static void test_rules(void **state)
 	rules_of("2001:db8:0:1::1", "2001:db8::1");
 }
 
+// An address that the network replaces takes its rules along, as often as it likes.
+static void test_moved(void **state)
+{
+	static const char *const v4[] = {"192.0.2.1", "192.0.2.9"};
+	static const char *const v6[] = {"2001:db8::1", "2001:db8:0:1::1"};
+
+	need_program();
+	for (unsigned int family = 0; family < 2; family++) {
+		const char *const *a = family == 0 ? v4 : v6;
+		const struct addr addr[] = {addr_text(a[0]), addr_text(a[1])};
+		const struct port_rule odd = {.dst = addr[0], .port = 1, .mask = 1, .queue = 201};
+
+		assert_int_equal(steer_table_add(table, &odd), 0);
+		for (unsigned int i = 0; i < 20; i++) {
+			steer_table_move(table, &addr[i % 2], &addr[(i + 1) % 2]);
+			assert_int_equal(to(a[(i + 1) % 2], 0xc001), 201);
+			assert_int_not_equal(to(a[i % 2], 0xc001), 201);
+		}
+		steer_table_move(table, &addr[1], &addr[0]); // it has none
+		assert_int_equal(to(a[0], 0xc001), 201);
+	}
+}
+
 // All ports of an address; as many addresses as there can be, of each family.
 static void test_addresses(void **state)
 {
@@ -335,6 +358,7 @@ int main(void)
 		BOTH(test_options),
 		BOTH(test_others),
 		BOTH(test_rules),
+		BOTH(test_moved),
 		BOTH(test_addresses),
 		BOTH(test_queues),
 	};

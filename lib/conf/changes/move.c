@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Puts other addresses in the place of those that the network has given to a running server.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "changes/copies.h"
+#include "checks/ports.h"
+#include "conf.h"
+#include "conf_changes.h"
+#include "reading/addrs.h"
+
+static bool is_none(const struct addr *a)
+{
+	return (a->d[0] | a->d[1]) == 0;
+}
+
+// What stands in the place of an address of running.
+static struct addr moved(const struct conf *running, const struct conf_learned *list, uint32_t nb,
+	const struct addr *was)
+{
+	for (uint32_t i = 0; i < nb; i++)
+		if (addr_eq(&running->ports[list[i].port].addresses[list[i].index].addr, was))
+			return list[i].addr;
+	return *was;
+}
+
+// The router that an address has come with, unless the file names one. p has room for it.
+static void put_gateway(struct conf_port *p, const struct addr *gateway)
+{
+	const bool is_v4 = addr_is_v4(gateway);
+
+	if (is_none(gateway) || !p->gateway_learned[is_v4])
+		return;
+	for (uint32_t i = 0; i < p->nb_gateways; i++) {
+		if (addr_is_v4(&p->gateways[i]) != is_v4)
+			continue;
+		p->gateways[i] = *gateway;
+		return;
+	}
+	p->gateways[p->nb_gateways++] = *gateway;
+}
+
+// Gives m arrays of its own where running and m would have the same.
+static bool own_arrays(struct conf *m)
+{
+	bool good = true;
+
+	m->turn.relay = copies_of(m->turn.relay, m->turn.nb_relay, sizeof(*m->turn.relay));
+	for (uint32_t i = 0; i < m->nb_ports; i++) {
+		struct conf_port *p = &m->ports[i];
+		struct addr *gateways = calloc(p->nb_gateways + (size_t)2, sizeof(*gateways));
+
+		good = good && gateways != NULL;
+		if (gateways != NULL && p->nb_gateways > 0)
+			memcpy(gateways, p->gateways, p->nb_gateways * sizeof(*gateways));
+		p->gateways = gateways;
+	}
+	return good && m->turn.relay != NULL;
+}
+
+static void put(
+	struct conf *m, const struct conf *running, const struct conf_learned *list, uint32_t nb)
+{
+	for (uint32_t i = 0; i < nb; i++) {
+		struct conf_port *p = &m->ports[list[i].port];
+
+		p->addresses[list[i].index].addr = list[i].addr;
+		p->addresses[list[i].index].prefix_len = list[i].prefix_len;
+		put_gateway(p, &list[i].gateway);
+	}
+	for (uint32_t i = 0; i < m->turn.nb_listeners; i++)
+		m->turn.listeners[i].at.addr =
+			moved(running, list, nb, &running->turn.listeners[i].at.addr);
+	for (uint32_t i = 0; i < m->turn.nb_relay; i++)
+		m->turn.relay[i] = moved(running, list, nb, &running->turn.relay[i]);
+}
+
+// Why an address, or the router that it has come with, cannot be in use; NULL when it can.
+static const char *wrong(const struct conf *m, const struct conf_learned *l)
+{
+	const struct turn_config *t = &m->turn;
+	uint32_t same = 0;
+
+	if (conf_addrs_class(&l->addr) != NULL)
+		return conf_addrs_class(&l->addr);
+	for (uint32_t i = 0; i < t->nb_local; i++) {
+		same += addr_eq(&t->local[i].addr, &l->addr);
+		if (addr_eq(&t->local[i].addr, &l->gateway))
+			return "an address whose router is this box itself";
+		if (addr_eq(&t->local[i].external, &l->addr))
+			return "the external address of this box";
+	}
+	if (same > 1)
+		return "an address of this box already";
+	for (uint32_t i = 0; i < t->nb_gateways; i++)
+		if (addr_eq(&t->gateways[i], &l->addr))
+			return "a router of this box";
+	return NULL;
+}
+
+void conf_moved_free(struct conf *m)
+{
+	if (m == NULL)
+		return;
+	free(m->turn.relay);
+	for (uint32_t i = 0; i < m->nb_ports; i++)
+		free(m->ports[i].gateways);
+	conf_merge_free(m);
+}
+
+struct conf *conf_move(
+	const struct conf *running, const struct conf_learned *list, uint32_t nb, char *error)
+{
+	struct conf *m = copies_arrays(running);
+	char text[ADDR_TEXT_LEN];
+
+	snprintf(error, CONF_ERROR_LEN, "out of memory");
+	if (m == NULL)
+		return NULL;
+	if (!own_arrays(m)) {
+		conf_moved_free(m);
+		return NULL;
+	}
+	put(m, running, list, nb);
+	if (!conf_ports_list(m)) {
+		conf_moved_free(m);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < nb; i++) {
+		const char *why = wrong(m, &list[i]);
+
+		if (why == NULL)
+			continue;
+		snprintf(error, CONF_ERROR_LEN, "port %s: the network has given %s, which is %s",
+			m->ports[list[i].port].name, addr_format(&list[i].addr, text, sizeof(text)),
+			why);
+		conf_moved_free(m);
+		return NULL;
+	}
+	return m;
+}
+
+void conf_moved_adopt(struct conf *running, struct conf *m)
+{
+	struct turn_config *r = &running->turn;
+
+	for (uint32_t i = 0; i < running->nb_ports; i++) {
+		struct conf_port *p = &running->ports[i], *from = &m->ports[i];
+		struct addr *gateways = p->gateways;
+
+		for (uint32_t k = 0; k < p->nb_addresses; k++) {
+			p->addresses[k].addr = from->addresses[k].addr;
+			p->addresses[k].prefix_len = from->addresses[k].prefix_len;
+		}
+		p->gateways = from->gateways;
+		p->nb_gateways = from->nb_gateways;
+		from->gateways = gateways;
+	}
+	for (uint32_t i = 0; i < r->nb_listeners; i++)
+		r->listeners[i].at.addr = m->turn.listeners[i].at.addr;
+	for (uint32_t i = 0; i < r->nb_relay; i++)
+		r->relay[i] = m->turn.relay[i];
+	copies_take_gathered(r, &m->turn);
+}

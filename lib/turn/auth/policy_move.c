@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes a policy for a box whose addresses are others. Users, secrets and realms are those of the
+// policy before: their passwords have been wiped from the configuration, and are in memory once.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "auth/policy.h"
+#include "auth/realms.h"
+#include "secret.h"
+#include "turn_policy.h"
+
+// Gives *to what policy_make_addresses has made for from.
+static void take_addresses(struct turn_policy *to, const struct turn_policy *from)
+{
+	to->rules = from->rules;
+	to->relay = from->relay;
+	to->local = from->local;
+	to->beside = from->beside;
+	for (unsigned int i = 0; i < 2; i++) {
+		to->listener[i] = from->listener[i];
+		to->nb_listener[i] = from->nb_listener[i];
+	}
+	to->external = from->external;
+	to->relay_pools = from->relay_pools;
+	to->discovery = from->discovery;
+	to->broadcasts = from->broadcasts;
+	to->own = from->own;
+	to->routes = from->routes;
+	to->nb_relay = from->nb_relay;
+	to->nb_local = from->nb_local;
+	to->nb_beside = from->nb_beside;
+	to->nb_own = from->nb_own;
+	to->nb_routes = from->nb_routes;
+	to->nb_broadcasts = from->nb_broadcasts;
+}
+
+static struct turn_policy *copy(const struct turn_policy *p)
+{
+	struct turn_policy *n = secret_alloc(sizeof(*n));
+
+	if (n != NULL)
+		*n = *p;
+	return n;
+}
+
+// A realm's rules of pools name no address of the box, and stay.
+static int move_realm(
+	struct realms *r, const struct turn_policy *first, const struct turn_policy *p)
+{
+	struct turn_policy *n = copy(p);
+
+	if (n == NULL)
+		return ENOMEM;
+	take_addresses(n, first);
+	n->relay_pools.rule = p->relay_pools.rule;
+	n->relay_pools.nb_rules = p->relay_pools.nb_rules;
+	n->first = first;
+	r->list[r->nb++] = n;
+	r->of[n->number] = n;
+	return 0;
+}
+
+static int move_realms(struct turn_policy *first, const struct realms *before)
+{
+	struct realms *r = calloc(1, sizeof(*r));
+	int err = 0;
+
+	first->realms = r;
+	if (r == NULL)
+		return ENOMEM;
+	*r = *before;
+	r->nb = 0;
+	r->list = calloc((size_t)before->nb + 1, sizeof(struct turn_policy *));
+	if (r->list == NULL)
+		return ENOMEM;
+	for (unsigned int i = 0; i < TURN_REALM_NUMBERS; i++)
+		r->of[i] = first;
+	for (uint32_t i = 0; i < before->nb && err == 0; i++)
+		err = move_realm(r, first, before->list[i]);
+	return err;
+}
+
+struct turn_policy *turn_policy_move(const struct turn_policy *p, const struct turn_config *c)
+{
+	static const struct turn_policy none;
+	struct turn_policy *n = copy(p);
+	int err;
+
+	if (n == NULL)
+		return NULL;
+	take_addresses(n, &none);
+	n->realms = NULL;
+	err = policy_make_addresses(n, c);
+	if (err == 0 && p->realms != NULL)
+		err = move_realms(n, p->realms);
+	if (err == 0)
+		return n;
+	turn_policy_moved_free(n);
+	errno = err;
+	return NULL;
+}
+
+void turn_policy_moved_free(struct turn_policy *p)
+{
+	if (p == NULL)
+		return;
+	for (uint32_t i = 0; p->realms != NULL && i < p->realms->nb; i++)
+		secret_free(p->realms->list[i]);
+	if (p->realms != NULL)
+		free(p->realms->list);
+	free(p->realms);
+	policy_free_addresses(p);
+	secret_free(p);
+}

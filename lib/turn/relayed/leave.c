@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ends what is on addresses that the box is about to lose for others.
+#include "turn_leave.h"
+#include "shard.h"
+#include "turn_judge.h"
+#include "turn_listing.h"
+
+#define END_COST 8 // the end of an allocation, and of each of its channels and permissions
+
+static bool leaves_relay(const struct turn_shard *s, const struct turn_leave *l, uint32_t slot)
+{
+	const uint32_t relay = alloc_relay_index(s, slot);
+
+	for (uint32_t i = 0; i < l->nb_relay; i++)
+		if (l->relay[i] == relay)
+			return true;
+	return false;
+}
+
+static unsigned int end_cost(const struct turn_shard *s, uint32_t slot)
+{
+	const struct turn_cold *c = cold_at(s, slot);
+
+	return END_COST * (1u + c->nb_channels + c->nb_permissions);
+}
+
+unsigned int turn_leave_walk(
+	struct turn_shard *s, const struct turn_leave *l, struct turn_walk *w, unsigned int max)
+{
+	unsigned int budget = TURN_JUDGE_BUDGET, n = 0;
+
+	while (budget > 0 && n < max && !w->end && shard_has_notes(s)) {
+		const uint32_t slot = bitset_next(&s->live, w->slot, s->nb_slots);
+		unsigned int cost = 1;
+		uint8_t at;
+
+		w->end = slot == s->nb_slots;
+		if (w->end)
+			break;
+		at = line_listener(alloc_at(s, slot));
+		if (leaves_relay(s, l, slot) || (l->listener[at / 64] >> at % 64 & 1) != 0) {
+			// its sibling is met by itself
+			cost += end_cost(s, slot);
+			alloc_end(s, slot, TURN_END_ADDRESS);
+			n++;
+		}
+		w->slot = slot + 1;
+		budget -= budget < cost ? budget : cost;
+	}
+	return n;
+}

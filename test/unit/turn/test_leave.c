@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Another address in the place of a relay address and of a listener's: what was on the old ones
+// ends, nothing else does, and the new one is as if it had been there from the start.
+#include "addr_text.h"
+#include "turn_fixture.h"
+#include "turn_leave.h"
+#include "turn_listing.h"
+
+#define V6 1 // relay address and listener of IPv6
+
+static struct fixture f;
+static struct addr relay[2];
+static struct turn_listener listeners[2];
+
+static unsigned int leave(const struct turn_leave *l, unsigned int most)
+{
+	struct turn_walk w = {0};
+	unsigned int ended = 0;
+
+	for (unsigned int calls = 0; !w.end; calls++) {
+		const unsigned int n = turn_leave_walk(f.shard, l, &w, most);
+
+		assert_true(calls < 1000);
+		assert_true(n <= most);
+		ended += n;
+	}
+	return ended;
+}
+
+static struct turn_leave of_v6(bool relays, bool listens)
+{
+	return (struct turn_leave){.relay = {V6}, .nb_relay = relays, .listener = {listens << V6}};
+}
+
+static void open(void)
+{
+	const struct turn_config c = fixture_config();
+
+	fixture_open(&f, &c, 1);
+}
+
+static void only_what_is_there_ends(void **state)
+{
+	struct fixture_client stays = fixture_client("198.51.100.7", 5000);
+	struct fixture_client by_relay = fixture_client("198.51.100.8", 5000);
+	struct fixture_client by_listener = fixture_client("2001:db8::7", 5000);
+	struct fixture_client by_both = fixture_client("2001:db8::8", 5000);
+	const struct turn_leave relays = of_v6(true, false), listens = of_v6(false, true);
+
+	open();
+	assert_int_equal(fixture_allocate(&f, &stays, 4), 0);
+	assert_int_equal(fixture_allocate(&f, &by_relay, 6), 0);
+	assert_int_equal(fixture_allocate(&f, &by_listener, 4), 0);
+	assert_int_equal(fixture_allocate(&f, &by_both, 6), 0);
+	assert_int_equal(leave(&relays, 1), 2);
+	assert_int_equal(leave(&listens, 1), 1);
+	assert_int_equal(f.told.ended[TURN_END_ADDRESS], 3);
+	assert_int_equal(fixture_stats(&f).allocations, 1);
+	assert_int_equal(fixture_refresh(&f, &stays, 600), 0);
+	assert_int_equal(fixture_refresh(&f, &by_relay, 600), 437);
+	fixture_close(&f);
+}
+
+// The events of what has ended name the address that it was on.
+static void the_new_address_is_used(void **state)
+{
+	struct fixture_client old = fixture_client("2001:db8::8", 5000), c = old;
+	const struct endpoint peer = fixture_endpoint("fd99::9", 7000);
+	const struct addr new = addr_text("fd99::77"), was = addr_text("fd99::1");
+	const struct turn_leave both = of_v6(true, true);
+	struct turn_config moved = fixture_config();
+	struct turn_policy *before, *after;
+
+	open();
+	assert_int_equal(fixture_allocate(&f, &old, 6), 0);
+	assert_true(addr_eq(&old.relay.addr, &was));
+	assert_int_equal(leave(&both, 100), 1);
+	assert_true(addr_eq(&fixture_event(&f, 0)->relay.addr, &was));
+	for (unsigned int i = 0; i < 2; i++) {
+		relay[i] = i == V6 ? new : moved.relay[i];
+		listeners[i] = moved.listeners[i];
+	}
+	listeners[V6].at.addr = new;
+	moved.relay = relay;
+	moved.listeners = listeners;
+	before = f.policy;
+	after = turn_policy_move(before, &moved);
+	assert_non_null(after);
+	turn_relay_map_move(f.map, V6, &new);
+	assert_int_equal(turn_relay_map_find(f.map, &new), V6);
+	assert_int_equal(turn_relay_map_find(f.map, &was), -1);
+	turn_shard_set_policy(f.shard, after);
+	turn_shard_move(f.shard, &moved);
+	f.policy = after;
+	f.params.policy = after;
+	turn_policy_moved_free(before);
+	assert_int_equal(turn_policy_peer(after, &new, 50000), TURN_PEER_OWN);
+	assert_int_not_equal(turn_policy_peer(after, &was, 50000), TURN_PEER_OWN);
+	assert_int_equal(fixture_allocate(&f, &c, 6), 0);
+	assert_true(addr_eq(&c.relay.addr, &new));
+	assert_int_equal(fixture_bind(&f, &c, 0x4000, "fd99::9", 7000), 0);
+	assert_int_equal(fixture_from_peer(&f, &c.relay, &peer, "x", 1)->verdict, TURN_RELAY);
+	fixture_close(&f);
+}
+
+// Realms have policies of their own, which know the addresses, too; users are in memory once.
+static void realms_move_as_well(void **state)
+{
+	struct turn_user user = {.name = (char *)"eva", .password = (char *)"pw2"};
+	struct turn_realm realm = {
+		.name = (char *)"other.test", .users = &user, .nb_users = 1, .number = 1};
+	struct turn_config c = fixture_config(), moved;
+	struct fixture_client eva = fixture_client("198.51.100.7", 5000);
+	const struct addr new = addr_text("10.99.0.77");
+	struct turn_policy *before;
+
+	c.realms = &realm;
+	c.nb_realms = 1;
+	fixture_open(&f, &c, 1);
+	moved = c;
+	relay[0] = new;
+	relay[1] = c.relay[1];
+	moved.relay = relay;
+	before = f.policy;
+	for (unsigned int i = 0; i < 3; i++) {
+		f.policy = turn_policy_move(before, &moved);
+		assert_non_null(f.policy);
+		turn_policy_moved_free(before);
+		before = f.policy;
+	}
+	turn_relay_map_move(f.map, 0, &new);
+	turn_shard_set_policy(f.shard, f.policy);
+	eva.user = "eva";
+	eva.password = "pw2";
+	eva.realm = "other.test";
+	assert_int_equal(fixture_allocate(&f, &eva, 4), 0);
+	assert_true(addr_eq(&eva.relay.addr, &new));
+	assert_int_equal(fixture_permit(&f, &eva, "10.99.0.77"), 0); // by hairpin
+	fixture_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_what_is_there_ends),
+		cmocka_unit_test(the_new_address_is_used),
+		cmocka_unit_test(realms_move_as_well),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
