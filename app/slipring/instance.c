@@ -61,7 +61,7 @@ int instance_lock(const char *file_prefix, char *error, size_t len)
 		return -1;
 	}
 	snprintf(path, sizeof(path), "%s/instance.lock", dir);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0) {
 		snprintf(error, len, "%s: %s", path, strerror(errno));
 		return -1;

@@ -362,6 +362,11 @@ static void test_instance(void **state)
 	fd = instance_lock("one", error, sizeof(error));
 	assert_true(fd >= 0);
 	close(fd);
+	// a link there would have any file emptied
+	snprintf(path, sizeof(path), "%s/dpdk/one/instance.lock", dir);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(symlink("../two/instance.lock", path), 0);
+	assert_int_equal(instance_lock("one", error, sizeof(error)), -1);
 	for (unsigned int i = 0; i < 2; i++) {
 		snprintf(path, sizeof(path), "%s/dpdk/%s/instance.lock", dir, i ? "one" : "two");
 		assert_int_equal(unlink(path), 0);
