@@ -118,7 +118,7 @@ static void advise(const struct turn_config *t, const struct chosen *k, char *bu
 static void tell(
 	const struct conf *c, const struct chosen *k, struct loss loss, struct conf_report *r)
 {
-	char advice[CONF_ERROR_LEN];
+	char advice[2 * CONF_ERROR_LEN];
 
 	advise(&c->turn, k, advice, sizeof(advice));
 	conf_tell(r, loss.weight, loss.at,

@@ -45,7 +45,7 @@ void mgmt_label(const char *name, char *buf, size_t len)
 
 	for (size_t i = 0; i < n; i++)
 		whole += is_plain((unsigned char)name[i]) ? 1 : 3;
-	if (mgmt_escape(name, n, buf, len) == whole)
+	if (mgmt_escape(name, n, buf, len) == whole || len <= TAIL)
 		return;
 	at = mgmt_escape(name, n, buf, len - TAIL);
 	snprintf(buf + at, len - at, "~%08x", mgmt_label_digits(name));

@@ -10,7 +10,7 @@
 // 3 * n + 1 leaves room for all. Returns the length without the NUL.
 size_t mgmt_escape(const char *bytes, size_t n, char *buf, size_t len);
 // The same of a name. Where it has no room, it ends in `~` and eight digits that depend on all of
-// it: names that begin alike stay apart. len is at least 13.
+// it: names that begin alike stay apart. A len of 9 or less has no room for these.
 void mgmt_label(const char *name, char *buf, size_t len);
 // What these digits are of a name: the same after a restart.
 uint32_t mgmt_label_digits(const char *name);

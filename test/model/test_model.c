@@ -259,6 +259,7 @@ static bool is_not_here(enum turn_refusal why)
 	switch (why) {
 	case TURN_GRANTED:
 	case TURN_REFUSED_NAME_LONG:
+	case TURN_REFUSED_REST_NAME:
 	case TURN_REFUSED_ACCESS_KEY_EXPIRED:
 	case TURN_REFUSED_GUESSES:
 	case TURN_REFUSED_UNANSWERED:

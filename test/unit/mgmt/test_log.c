@@ -134,7 +134,7 @@ static void test_telemetry_strings(void **state)
 	assert_string_equal(mgmt_rows_text("1767323045:ivan", buf, sizeof(buf)), "1767323045:ivan");
 	assert_string_equal(
 		mgmt_rows_text("a\"b\\c%\n\xc3\xa9", buf, sizeof(buf)), "a%22b%5Cc%25%0A%C3%A9");
-	// Never half an escape.
+	// Never half an escape, and no digits where there is no room for them
 	assert_string_equal(mgmt_rows_text("ab\n\n", buf, 7), "ab%0A");
 }
 
