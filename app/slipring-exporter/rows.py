@@ -363,6 +363,12 @@ lost_channel       g state_lost{reason=channel} .
 lost_half_written  g state_lost{reason=half-written} .
 lost_damaged       g state_lost{reason=damaged} .
 """)
+RELOADS = table("""
+ended        c reloads             Reloads that have ended.
+refused      c reloads_refused     Of these, those refused: nothing was changed.
+last_refused g reload_last_refused 1 when the last one was refused.
+at           g reload_last_seconds Unix time at which the last one ended; 0 = there was none.
+""")
 CERTIFICATE = table("""
 certificate -
 not_after   g not_after_seconds Unix time at which a certificate in use ends, or what stands behind it.
@@ -398,6 +404,7 @@ PLAIN = {
     "/slipring/streams": (STREAMS, "streams_"),
     "/slipring/dtls": (DTLS, "dtls_"),
     "/slipring/config": (CONFIG, "config_"),
+    "/slipring/reloads": (RELOADS, ""),
     "/slipring/records": (RECORDS, "records_"),
     "/slipring/state": (STATE, ""),
     "/slipring/watchdog": (WATCHDOG, "watchdog_"),

@@ -281,7 +281,7 @@ static int serve(struct loop *l, const struct conf *c, const char *memory)
 	mgmt_addresses_start(&l->addresses, d);
 	expiry_told_start(&l->expiry, now_ms());
 	watch_ready(d);
-	rc = mgmt_telemetry_start(d, c, l->events, l->drain);
+	rc = mgmt_telemetry_start(d, c, l->events, l->drain, l->reload);
 	if (rc != 0) {
 		LOG(CONTROL, ERR, "telemetry: %s", strerror(-rc));
 		return rc;

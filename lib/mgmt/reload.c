@@ -261,6 +261,7 @@ static void end(struct mgmt_reload *r, enum mgmt_reload_end how, unsigned int al
 	pthread_mutex_lock(&r->lock);
 	r->step = CLEARING; // at once with the next line: see mgmt_reload_ask
 	s->ended++;
+	s->refused += how == MGMT_RELOAD_REFUSED;
 	s->how = how;
 	s->at_s = (uint64_t)time(NULL);
 	s->changes = how == MGMT_RELOAD_DONE ? r->changes : 0;

@@ -22,6 +22,7 @@ enum mgmt_reload_end {
 
 struct mgmt_reload_state {
 	uint64_t asked, ended; // so many; none is under way when they are the same
+	uint64_t refused; // of those that have ended
 	enum mgmt_reload_end how;
 	uint64_t at_s; // time of day at which it ended
 	unsigned int changes, allocations; // changed keys, allocations ended by them

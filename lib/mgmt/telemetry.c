@@ -17,6 +17,7 @@
 #include "log.h"
 #include "meanings.h"
 #include "records/records.h"
+#include "reload.h"
 #include "reload/in_use.h"
 #include "rows.h"
 #include "state/state_facts.h"
@@ -32,6 +33,7 @@ static struct {
 	const struct conf *conf;
 	struct mgmt_events *events;
 	struct mgmt_drain *drain;
+	struct mgmt_reload *reload;
 	uint64_t started_s;
 } state = {.lock = PTHREAD_RWLOCK_INITIALIZER};
 
@@ -430,6 +432,20 @@ static int handle_state(const char *params, struct rte_tel_data *out)
 	return 0;
 }
 
+// at: 0 before the first one has ended.
+static int handle_reloads(const char *params, struct rte_tel_data *out)
+{
+	struct mgmt_reload_state s;
+
+	mgmt_reload_state(state.reload, &s);
+	rte_tel_data_start_dict(out);
+	rte_tel_data_add_dict_u64(out, "ended", s.ended);
+	rte_tel_data_add_dict_u64(out, "refused", s.refused);
+	rte_tel_data_add_dict_u64(out, "last_refused", s.how == MGMT_RELOAD_REFUSED);
+	rte_tel_data_add_dict_u64(out, "at", s.at_s);
+	return 0;
+}
+
 static int handle_config(const char *params, struct rte_tel_data *out)
 {
 	rte_tel_data_start_dict(out);
@@ -516,6 +532,7 @@ static const struct command {
 	{"/slipring/state", handle_state, "The state area, and what was taken up at the start."},
 	{"/slipring/drain", handle_drain, "Whether the box drains, and how far it is."},
 	{"/slipring/alternate", handle_alternate, "Whether new clients are sent to other servers."},
+	{"/slipring/reloads", handle_reloads, "Reloads, those refused, and the last one."},
 	{"/slipring/config", handle_config, "Key facts of the configuration, no secrets."},
 	{"/slipring/meanings", handle_meanings,
 		"What counters mean. Parameter: drops, refusals, streams or dtls."},
@@ -543,8 +560,8 @@ static int dispatch(const char *cmd, const char *params, struct rte_tel_data *ou
 	return rc;
 }
 
-int mgmt_telemetry_start(
-	struct dp *d, const struct conf *c, struct mgmt_events *m, struct mgmt_drain *drain)
+int mgmt_telemetry_start(struct dp *d, const struct conf *c, struct mgmt_events *m,
+	struct mgmt_drain *drain, struct mgmt_reload *reload)
 {
 	int rc = 0;
 
@@ -553,6 +570,7 @@ int mgmt_telemetry_start(
 	state.conf = c;
 	state.events = m;
 	state.drain = drain;
+	state.reload = reload;
 	state.started_s = now_s();
 	pthread_rwlock_unlock(&state.lock);
 	for (unsigned int i = 0; i < RTE_DIM(commands) && rc == 0; i++)
@@ -567,5 +585,6 @@ void mgmt_telemetry_stop(void)
 	state.conf = NULL;
 	state.events = NULL;
 	state.drain = NULL;
+	state.reload = NULL;
 	pthread_rwlock_unlock(&state.lock);
 }

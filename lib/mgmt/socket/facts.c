@@ -12,7 +12,9 @@
 #include "drain/drains.h"
 #include "events.h"
 #include "link/kernel_ports.h"
+#include "reload.h"
 #include "reload/in_use.h"
+#include "rows.h"
 #include "socket/commands.h"
 #include "socket/fields.h"
 #include "socket/shown.h"
@@ -222,15 +224,27 @@ static void warn_addresses(const struct control *k, json_t *list)
 				addr_format(&rows[i].addr, text, sizeof(text)));
 }
 
+static void warn_reload(const struct control *k, json_t *list)
+{
+	struct mgmt_reload_state s;
+	char text[400];
+
+	mgmt_reload_state(k->reload, &s);
+	if (s.how == MGMT_RELOAD_REFUSED)
+		warn(list, "the last reload was refused: %s",
+			mgmt_rows_text(s.text, text, sizeof(text)));
+}
+
 // Those in use: a file that was renewed may not have been read.
 static void warn_certificates(const struct control *k, json_t *list)
 {
+	char text[160], path[3 * STREAM_PATH_LEN];
 	struct stream_certificate c;
-	char text[160];
 
 	for (unsigned int i = 0; dp_certificate(k->dp, i, &c); i++)
 		if (stream_expiry_text(&c.validity, time(NULL), text, sizeof(text)))
-			warn(list, "certificate in use: %s: %s", c.path, text);
+			warn(list, "certificate in use: %s: %s",
+				mgmt_rows_text(c.path, path, sizeof(path)), text);
 }
 
 // Only drops about which somebody can do something.
@@ -312,6 +326,7 @@ static json_t *warnings(const struct control *k, const struct dp_stats *s)
 	warn_addresses(k, list);
 	warn_kernel_ports(k, list);
 	warn_certificates(k, list);
+	warn_reload(k, list);
 	warn_full(k, s, list);
 	for (unsigned int w = 0; w < dp_workers(k->dp); w++)
 		if (load_of(k, (int)w) >= 90)
