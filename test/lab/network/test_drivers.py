@@ -100,10 +100,11 @@ def refusals(lab):
     config = os.path.join(labs.TOP, "conf/minimal.yaml")
     own = write(lab, "own.yaml", "drivers: [net_x]\ntested: no\nrings: 7\n")
     for args in (("--check", "-c", config), ("-c", config), ("--show-driver", "net_x")):
+        bad = 78 if args[0] == "-c" else 1  # a start, which the unit does not try again
         done = slipring(*args, "--drivers", own)
-        assert done.returncode == 1 and f"{own}/own.yaml:3:1: rings: unknown key" in done.stderr, done
+        assert done.returncode == bad and f"{own}/own.yaml:3:1: rings: unknown key" in done.stderr, done
         done = slipring(*args, "--drivers", own + "/nowhere")
-        assert done.returncode == 1 and "nowhere: driver profiles: No such" in done.stderr, done
+        assert done.returncode == bad and "nowhere: driver profiles: No such" in done.stderr, done
     assert slipring("--check", "-c", config, "--drivers", "").returncode == 0
     done = slipring("--show-driver", "ice", "--drivers", os.path.join(labs.TOP, "drivers-config"))
     assert done.returncode == 0 and "\nsteering: t1 # " in done.stdout, done
