@@ -388,47 +388,6 @@ static void test_rotation(void **state)
 }
 
 // A place that rotation cannot use: the file grows on, and nothing is lost.
-static ssize_t write_half(int fd, const void *data, size_t len)
-{
-	static bool half;
-
-	half = !half;
-	if (half)
-		return write(fd, data, len / 2);
-	errno = ENOSPC;
-	return -1;
-}
-
-// logrotate with copytruncate: the file is as long as it is, so it is not rotated too early, and
-// what had no room as a whole leaves no hole.
-static void test_shortened(void **state)
-{
-	static struct records_file f;
-	const char line[] = "{\"event\": \"made\"}\n";
-	char error[256], old[80];
-	struct stat st;
-
-	f = (struct records_file){.path = file, .rotate = 3 * (sizeof(line) - 1), .keep = 3};
-	snprintf(old, sizeof(old), "%s.1", file);
-	assert_int_equal(records_file_open(&f, error, sizeof(error)), 0);
-	for (unsigned int i = 0; i < 3; i++)
-		records_file_put(&f, line, sizeof(line) - 1);
-	records_file_flush(&f);
-	assert_int_equal(truncate(file, 0), 0);
-	records_file_put(&f, line, sizeof(line) - 1);
-	records_file_flush(&f);
-	assert_int_not_equal(access(old, F_OK), 0);
-	assert_int_equal(stat(file, &st), 0);
-	assert_int_equal(st.st_size, sizeof(line) - 1);
-	assert_int_equal(truncate(file, 0), 0);
-	f.write = write_half;
-	records_file_put(&f, line, sizeof(line) - 1);
-	records_file_flush(&f);
-	assert_int_equal(stat(file, &st), 0);
-	assert_int_equal(st.st_size, 0);
-	close(f.fd);
-}
-
 static void test_rotation_fails(void **state)
 {
 	char path[96], inner[128];
@@ -726,7 +685,6 @@ int main(void)
 		CASE(test_file),
 		CASE(test_no_file),
 		CASE(test_rotation),
-		CASE(test_shortened),
 		CASE(test_rotation_fails),
 		CASE(test_moved),
 		CASE(test_directory_gone),
