@@ -26,6 +26,7 @@ WIRE = os.path.join(labs.BUILD, "test/unit/vtap_wire")
 LATE = 0.02 * labs.SLOW  # seconds
 QUIET = 0.001  # within which a datagram comes back without the server, where there are CPUs for all
 ROUNDS = 60 if labs.LONG else 8
+GOES = 3  # a machine that others keep busy now and then makes some late
 CLIENTS = 3
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -110,22 +111,25 @@ def check(lab, name, config, ready=lambda: None, slack=1, allow=()):
     clients = [connected(lab, echo) for _ in range(CLIENTS)]
     pinned = [PinnedEcho(lab.peer.udp(PEER4), cpus) for cpus in cpus_of_workers(server)]
     plain = lab.cli.udp(CLIENT4)
-    before = woken(server)
-    times, without = [], []
-    for _ in range(ROUNDS):
-        times += [timed(rng, relayed, client) for client in clients]
-        without += [timed(rng, direct, plain, other.address) for other in pinned]
-    after = {key: value - before[key] for key, value in woken(server).items()}
-    nb = len(times)
-    print(f"{name}: {nb} relayed: {text(times)}; without the server: {text(without)}; {after}")
-    # each comes in twice; on a busy machine a worker may be woken by time just then
-    assert after["woken_by_port"] >= nb, after
-    few = sum(t > LATE for t in without) <= len(without) // 20
-    if few and statistics.median(without) < QUIET:
-        assert statistics.median(times) < slack * LATE / 2, sorted(times)
-        assert sum(t > slack * LATE for t in times) <= nb // 6, sorted(times)
+    for _ in range(GOES):
+        before = woken(server)
+        times, without = [], []
+        for _ in range(ROUNDS):
+            times += [timed(rng, relayed, client) for client in clients]
+            without += [timed(rng, direct, plain, other.address) for other in pinned]
+        after = {key: value - before[key] for key, value in woken(server).items()}
+        print(f"{name}: {len(times)} relayed: {text(times)}; without the server: {text(without)}; {after}")
+        # each comes in twice; on a busy machine a worker may be woken by time just then
+        assert after["woken_by_port"] >= len(times), after
+        few = sum(t > LATE for t in without) <= len(without) // 20
+        if not few or statistics.median(without) >= QUIET:
+            print("this machine is busy with others: the times are not judged")
+            break
+        late = sum(t > slack * LATE for t in times) > len(times) // 6
+        if not late and statistics.median(times) < slack * LATE / 2:
+            break
     else:
-        print("this machine is busy with others: the times are not judged")
+        raise AssertionError(sorted(times))
     for end in (*clients, *pinned, plain, echo):
         end.close()
     return server
