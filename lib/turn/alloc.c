@@ -9,6 +9,8 @@
 #include "state/writer.h"
 #include "usage.h"
 
+#define END_COST 8 // of an end, and of each channel and permission that ends with it
+
 uint32_t alloc_lookup(const struct turn_shard *s, const struct turn_view *v)
 {
 	struct table_iter it = {0};
@@ -361,6 +363,13 @@ void alloc_move(struct turn_shard *s, uint32_t slot, const struct turn_view *v)
 }
 
 // -------------------------------------------------------------------------------------------------
+
+unsigned int alloc_end_cost(const struct turn_shard *s, uint32_t slot)
+{
+	const struct turn_cold *c = cold_at(s, slot);
+
+	return END_COST * (1u + c->nb_channels + c->nb_permissions);
+}
 
 void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end why)
 {

@@ -92,6 +92,8 @@ void alloc_refresh(struct turn_shard *s, uint32_t slot, uint32_t lifetime_s);
 // Ends an allocation with its permissions and channels, and tells why; gives back its quota and its
 // relay port. Of a dual allocation the other one goes on, and is the client's only one.
 void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end why);
+// What that costs in the budget of a walk, in which a look at an allocation costs 1.
+unsigned int alloc_end_cost(const struct turn_shard *s, uint32_t slot);
 
 // A dual allocation (RFC 8656 5, 7.2 (9)) is two allocations of one 5-tuple with relayed transport
 // addresses of both families. Each has a slot with all that belongs to an allocation. The table of

@@ -6,7 +6,7 @@
 #include "relayed/external.h"
 #include "shard.h"
 
-#define COSTLY 8 // what a look-up of a peer, and an end, count for in a budget
+#define COSTLY 8 // what a look-up of a peer counts for in a budget, and an end at least
 
 // --- filters -------------------------------------------------------------------------------------
 
@@ -212,14 +212,6 @@ unsigned int turn_listing_keys(const struct turn_shard *s, const struct turn_fil
 	return n;
 }
 
-// What the end of an allocation counts for in a budget.
-static unsigned int end_cost(const struct turn_shard *s, uint32_t slot)
-{
-	const struct turn_cold *c = cold_at(s, slot);
-
-	return COSTLY * (1u + c->nb_permissions + c->nb_channels);
-}
-
 unsigned int turn_listing_kill(
 	struct turn_shard *s, const struct turn_filter *f, struct turn_walk *w, unsigned int max)
 {
@@ -235,7 +227,8 @@ unsigned int turn_listing_kill(
 			w->end = false;
 			break;
 		}
-		cost = end_cost(s, slot) + (other != TURN_NONE ? end_cost(s, other) : 0);
+		cost = alloc_end_cost(s, slot) +
+			(other != TURN_NONE ? alloc_end_cost(s, other) : 0);
 		n += other != TURN_NONE ? 2 : 1;
 		alloc_end_client(s, slot, TURN_END_KILLED);
 		budget -= budget < cost ? budget : cost;

@@ -5,8 +5,6 @@
 #include "turn_judge.h"
 #include "turn_listing.h"
 
-#define END_COST 8 // the end of an allocation, and of each of its channels and permissions
-
 static bool leaves_relay(const struct turn_shard *s, const struct turn_leave *l, uint32_t slot)
 {
 	const uint32_t relay = alloc_relay_index(s, slot);
@@ -15,13 +13,6 @@ static bool leaves_relay(const struct turn_shard *s, const struct turn_leave *l,
 		if (l->relay[i] == relay)
 			return true;
 	return false;
-}
-
-static unsigned int end_cost(const struct turn_shard *s, uint32_t slot)
-{
-	const struct turn_cold *c = cold_at(s, slot);
-
-	return END_COST * (1u + c->nb_channels + c->nb_permissions);
 }
 
 unsigned int turn_leave_walk(
@@ -40,7 +31,7 @@ unsigned int turn_leave_walk(
 		at = line_listener(alloc_at(s, slot));
 		if (leaves_relay(s, l, slot) || (l->listener[at / 64] >> at % 64 & 1) != 0) {
 			// its sibling is met by itself
-			cost += end_cost(s, slot);
+			cost += alloc_end_cost(s, slot);
 			alloc_end(s, slot, TURN_END_ADDRESS);
 			n++;
 		}

@@ -139,12 +139,37 @@ static void realms_move_as_well(void **state)
 	fixture_close(&f);
 }
 
+// One call is a part of a round, during which datagrams wait: it ends a part of many allocations.
+static void a_call_is_bounded(void **state)
+{
+	const struct turn_leave relays = of_v6(true, false);
+	struct turn_config conf = fixture_config();
+	struct turn_walk w = {0};
+	unsigned int n;
+
+	conf.port_hi = 51000;
+	fixture_open(&f, &conf, 1);
+	for (uint16_t i = 0; i < 300; i++) {
+		struct fixture_client c = fixture_client("198.51.100.8", (uint16_t)(5000 + i));
+
+		assert_int_equal(fixture_allocate(&f, &c, 6), 0);
+	}
+	n = turn_leave_walk(f.shard, &relays, &w, 1000);
+	assert_false(w.end);
+	assert_in_range(n, 100, 299);
+	while (!w.end)
+		n += turn_leave_walk(f.shard, &relays, &w, 1000);
+	assert_int_equal(n, 300);
+	fixture_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_what_is_there_ends),
 		cmocka_unit_test(the_new_address_is_used),
 		cmocka_unit_test(realms_move_as_well),
+		cmocka_unit_test(a_call_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
