@@ -4,58 +4,40 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
 #include "bursts.h"
+#include "line.h"
 #include "log.h"
 
 const char *const mgmt_bursts_classes[DP_BURST_CLASSES] = {"1", "2", "3-4", "5-8", "9-16", "17-32"};
 
-struct line {
-	char *buf;
-	size_t at, len;
-};
-
-__attribute__((format(printf, 2, 3))) static void put(struct line *l, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(l->buf + l->at, l->len - l->at, fmt, ap);
-	va_end(ap);
-	// what is cut stays cut: once the line is full, nothing more is appended
-	if (n > 0)
-		l->at = l->at + (size_t)n < l->len ? l->at + (size_t)n : l->len - 1;
-}
-
 // Writes a number in up to five characters: 9999, 12.3k, 456k, 1.23M.
-static void put_count(struct line *l, uint64_t v)
+static void put_count(struct mgmt_line *l, uint64_t v)
 {
 	static const char units[] = "kMGTPE";
 	unsigned int unit = 0;
 	double x = (double)v / 1000;
 
 	if (v < 10000) {
-		put(l, "%" PRIu64, v);
+		mgmt_line_add(l, "%" PRIu64, v);
 		return;
 	}
 	// from 999.5 on this unit would show 1000, so the next one is taken
 	for (; x >= 999.5; unit++)
 		x /= 1000;
-	put(l, "%.*f%c", x < 9.995 ? 2 : x < 99.95 ? 1 : 0, x, units[unit]);
+	mgmt_line_add(l, "%.*f%c", x < 9.995 ? 2 : x < 99.95 ? 1 : 0, x, units[unit]);
 }
 
-static void put_hist(struct line *l, const char *name, const uint64_t hist[DP_BURST_CLASSES])
+static void put_hist(struct mgmt_line *l, const char *name, const uint64_t hist[DP_BURST_CLASSES])
 {
 	uint64_t sum = 0;
 
 	for (unsigned int i = 0; i < DP_BURST_CLASSES; i++)
 		sum += hist[i];
-	put(l, "; %s%s", name, sum == 0 ? " none" : "");
+	mgmt_line_add(l, "; %s%s", name, sum == 0 ? " none" : "");
 	for (unsigned int i = 0; i < DP_BURST_CLASSES && sum > 0; i++) {
-		put(l, " %s:", mgmt_bursts_classes[i]);
+		mgmt_line_add(l, " %s:", mgmt_bursts_classes[i]);
 		put_count(l, hist[i]);
 	}
 }
@@ -67,23 +49,23 @@ double mgmt_bursts_ratio(uint64_t part, uint64_t whole)
 
 size_t mgmt_bursts_line(char *buf, size_t len, unsigned int worker, const struct dp_stats *s)
 {
-	struct line l = {.buf = buf, .len = len};
+	struct mgmt_line l = {.buf = buf, .len = len};
 	const uint64_t polls = s->rx_bursts + s->rx_empty;
 
-	put(&l, "worker %u: ", worker);
+	mgmt_line_add(&l, "worker %u: ", worker);
 	put_count(&l, polls);
-	put(&l, " polls, %.1f %% empty, else %.1f packets",
+	mgmt_line_add(&l, " polls, %.1f %% empty, else %.1f packets",
 		100 * mgmt_bursts_ratio(s->rx_empty, polls),
 		mgmt_bursts_ratio(s->rx, s->rx_bursts));
 	put_hist(&l, "rx", s->rx_hist);
 	put_hist(&l, "tx", s->tx_hist);
 	put_hist(&l, "hand-over", s->hand_hist);
-	put(&l, "; no-mbuf %" PRIu64 "; tx short %" PRIu64 ", retried %" PRIu64,
+	mgmt_line_add(&l, "; no-mbuf %" PRIu64 "; tx short %" PRIu64 ", retried %" PRIu64,
 		s->drop[DP_DROP_NO_MBUF], s->tx_short, s->tx_retried);
 	if (s->uso_frames > 0) {
-		put(&l, "; uso ");
+		mgmt_line_add(&l, "; uso ");
 		put_count(&l, s->uso_frames);
-		put(&l, " frames of %.1f, %.1f %% of tx",
+		mgmt_line_add(&l, " frames of %.1f, %.1f %% of tx",
 			mgmt_bursts_ratio(s->uso_segments, s->uso_frames),
 			100 * mgmt_bursts_ratio(s->uso_segments, s->tx));
 	}

@@ -2,38 +2,20 @@
 // Words for addresses that are followed.
 #include "reload/moves.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "conf.h"
-
-struct text {
-	char *buf;
-	size_t len, at;
-};
-
-static void add(struct text *t, const char *fmt, ...)
-{
-	va_list args;
-	int n;
-
-	va_start(args, fmt);
-	n = vsnprintf(t->buf + t->at, t->len - t->at, fmt, args);
-	va_end(args);
-	if (n > 0)
-		t->at = (size_t)n < t->len - t->at ? t->at + (size_t)n : t->len - 1;
-}
+#include "line.h"
 
 static void add_change(
-	struct text *t, const char *what, const struct addr *was, const struct addr *is)
+	struct mgmt_line *l, const char *what, const struct addr *was, const struct addr *is)
 {
 	static const struct addr none;
 	char old[ADDR_TEXT_LEN], new[ADDR_TEXT_LEN];
 
 	if (addr_eq(was, is))
 		return;
-	add(t, " %s%s in place of %s", what, addr_format(is, new, sizeof(new)),
+	mgmt_line_add(l, " %s%s in place of %s", what, addr_format(is, new, sizeof(new)),
 		addr_eq(was, &none) ? "none" : addr_format(was, old, sizeof(old)));
 }
 
@@ -48,7 +30,7 @@ static struct addr router_of(const struct conf_port *p, bool is_v4)
 void moves_describe(const struct conf *running, const struct conf_learned *list, unsigned int nb,
 	char *buf, size_t len)
 {
-	struct text t = {.buf = buf, .len = len};
+	struct mgmt_line l = {.buf = buf, .len = len};
 
 	buf[0] = '\0';
 	for (unsigned int i = 0; i < nb; i++) {
@@ -56,9 +38,9 @@ void moves_describe(const struct conf *running, const struct conf_learned *list,
 		const struct addr *was = &p->addresses[list[i].index].addr;
 		const struct addr router = router_of(p, addr_is_v4(was));
 
-		add(&t, "%sport %s follows its interface:", i > 0 ? "; " : "", p->name);
-		add_change(&t, "", was, &list[i].addr);
-		add_change(&t, addr_eq(was, &list[i].addr) ? "router " : "and router ", &router,
+		mgmt_line_add(&l, "%sport %s follows its interface:", i > 0 ? "; " : "", p->name);
+		add_change(&l, "", was, &list[i].addr);
+		add_change(&l, addr_eq(was, &list[i].addr) ? "router " : "and router ", &router,
 			&list[i].gateway);
 	}
 }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Appends to a line of text.
+#include "line.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void mgmt_line_add(struct mgmt_line *l, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(l->buf + l->at, l->len - l->at, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		l->at = l->at + (size_t)n < l->len ? l->at + (size_t)n : l->len - 1;
+}
