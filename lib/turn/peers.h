@@ -54,10 +54,10 @@ bool peers_permissions_fit_both(struct turn_shard *s, uint32_t slot, const uint3
 // Installs or refreshes a permission; the caller has asked peers_permissions_fit. Returns its
 // index, or TURN_NONE when the pool is empty. One that has more time left keeps it.
 uint32_t peers_permission_set(struct turn_shard *s, uint32_t slot, const struct addr *peer);
-// The same for left_ms at least; 0 = a new one's time has passed.
+// Installs or refreshes a permission that lives left_ms at least; a new one with 0 has expired.
 uint32_t peers_permission_put(
 	struct turn_shard *s, uint32_t slot, const struct addr *peer, uint32_t left_ms);
-// The same for as long as a channel that is bound now.
+// Installs or refreshes a permission that lives as long as a channel bound now.
 uint32_t peers_permission_bind(struct turn_shard *s, uint32_t slot, const struct addr *peer);
 
 // A channel that is asked for, and the form in which the client has named its peer (external_form).

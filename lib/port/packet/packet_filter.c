@@ -100,7 +100,7 @@ static void jump(struct writer *w, enum label l)
 	put(w, (struct bpf_insn){.code = BPF_JMP | BPF_JA});
 }
 
-// The same to an instruction that is not there yet: land() says where.
+// Jumps if a register compares so with a value; land() says where to, once that place is written.
 static uint32_t skip_if(struct writer *w, uint8_t how, uint8_t reg, uint32_t value)
 {
 	put(w,
@@ -110,7 +110,7 @@ static uint32_t skip_if(struct writer *w, uint8_t how, uint8_t reg, uint32_t val
 	return w->nb - 1;
 }
 
-// The same where two registers are not the same.
+// Jumps if two registers differ; land() says where to.
 static uint32_t skip_unless_same(struct writer *w, uint8_t reg, uint8_t other)
 {
 	put(w,

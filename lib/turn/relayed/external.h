@@ -31,7 +31,7 @@ bool external_make(struct external *e, const struct turn_config *c);
 void external_free(struct external *e);
 // The pair of a public address; NULL when it is none.
 const struct external_pair *external_find(const struct external *e, const struct addr *a);
-// The same for external addresses only, without those of pools.
+// The pair of an external address; NULL for others, also for a public address of a relay pool.
 const struct external_pair *external_find_outside(const struct external *e, const struct addr *a);
 // What a client is told in place of an address: its public form when it is an own address that has
 // one, else the address itself.

@@ -28,7 +28,7 @@ static void put_file(const char *name, const char *text)
 	fclose(f);
 }
 
-// What is told of a configuration on a machine with this range and these reserved ports.
+// The messages of --check about c, on a kernel with this port range and these reserved ports.
 static struct heard ranges_of(struct conf *c, const char *range, const char *reserved)
 {
 	struct heard h = {{0}};
@@ -73,7 +73,7 @@ static void test_ranges(void **state)
 		"and the same in /etc/sysctl.d"));
 }
 
-// What is told of a port on an interface that has these relay ports.
+// The messages of --check about a packet port with these relay ports.
 static struct heard relaying(const char *relay, const char *range, const char *reserved)
 {
 	char ports[64], *text, error[CONF_ERROR_LEN], *on = conf_file_edit("net_a", ON);
