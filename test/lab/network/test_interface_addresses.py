@@ -85,7 +85,7 @@ def duplicate(lab, server):
     lab.add_address(lab.peer, "p0", SERVER6)
     lab.dut.ip("-6", "addr", "add", SERVER6 + "/64", "dev", "d0")
     until(lambda: "dadfailed" in lab.dut.ip("-6", "addr", "show", "dev", "d0"), 10, "DAD fails")
-    assert rows(server)[SERVER6]["lost"]
+    until(lambda: rows(server)[SERVER6]["lost"], 1, "the server knows")
     assert allocated(lab, CLIENT4, PEER6).code == 508
     lab.peer.ip("-6", "addr", "del", SERVER6 + "/64", "dev", "p0")
     lab.dut.ip("-6", "addr", "del", SERVER6 + "/64", "dev", "d0")
