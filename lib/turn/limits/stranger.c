@@ -91,13 +91,7 @@ static bool is_owner(const struct turn_request *r)
 	return cold_at(r->s, r->slot)->who == alloc_who(r->s, userhash);
 }
 
-// By whom the failures of a request are counted.
-struct guess {
-	uint64_t source, network, name, pair;
-	struct turn_rate by_source, by_network, by_name, by_pair;
-};
-
-static struct guess guess_of(const struct turn_request *r)
+struct guess stranger_guess(const struct turn_request *r)
 {
 	const struct turn_shard *s = r->s;
 	const struct turn_rate *each = &s->policy->limits.guesses;
@@ -144,28 +138,22 @@ static bool within(struct turn_shard *s, const struct guess *g)
 			*good_of(s, g->pair) == g->pair);
 }
 
-bool stranger_may_guess(struct turn_request *r)
+bool stranger_may_guess(struct turn_request *r, const struct guess *g)
 {
-	const struct guess g = guess_of(r);
-
-	return within(r->s, &g) || is_owner(r);
+	return within(r->s, g) || is_owner(r);
 }
 
-void stranger_guessed(struct turn_request *r)
+void stranger_guessed(struct turn_request *r, const struct guess *g)
 {
-	const struct guess g = guess_of(r);
-
 	if (is_owner(r))
 		return;
-	count(r->s, TURN_LIMIT_GUESSES, &g.by_source, g.source);
-	count(r->s, TURN_LIMIT_GUESSES_NETWORK, &g.by_network, g.network);
-	count(r->s, TURN_LIMIT_GUESSES_NAME, &g.by_name, g.name);
-	count(r->s, TURN_LIMIT_GUESSES_PAIR, &g.by_pair, g.pair);
+	count(r->s, TURN_LIMIT_GUESSES, &g->by_source, g->source);
+	count(r->s, TURN_LIMIT_GUESSES_NETWORK, &g->by_network, g->network);
+	count(r->s, TURN_LIMIT_GUESSES_NAME, &g->by_name, g->name);
+	count(r->s, TURN_LIMIT_GUESSES_PAIR, &g->by_pair, g->pair);
 }
 
-void stranger_passed(struct turn_request *r)
+void stranger_passed(struct turn_request *r, const struct guess *g)
 {
-	const struct guess g = guess_of(r);
-
-	*good_of(r->s, g.pair) = g.pair;
+	*good_of(r->s, g->pair) = g->pair;
 }

@@ -26,13 +26,22 @@ bool stranger_within(struct turn_shard *s, enum turn_limiter limiter, const stru
 // stale nonce counts against limits.stale-nonce of its 5-tuple; if that has an allocation, the
 // allocation's own record counts, so that nobody else can spend its budget. Worker lcore.
 bool stranger_answers(struct turn_request *r);
+// By whom a request is counted if its credentials are wrong: hashes of its source, of the network
+// of this, of the name that it has, and of name and source together, each with its limit.
+struct guess {
+	uint64_t source, network, name, pair;
+	struct turn_rate by_source, by_network, by_name, by_pair;
+};
+
+// The request has USERNAME or USERHASH. The same worker lcore as the rest.
+struct guess stranger_guess(const struct turn_request *r);
 // Whether to verify the credentials of a request. The nonce is good already, so the failures that
 // count did come from its address. False when its address has failed too often of late
 // (limits.guesses) and so has this name from this address; when its network has; or when the name
 // has, from all addresses together, unless it has signed well from this one. A request that names
 // the user of its allocation is verified always.
-bool stranger_may_guess(struct turn_request *r);
+bool stranger_may_guess(struct turn_request *r, const struct guess *g);
 // Counts a request with wrong integrity or an unknown user as a failure of its address and name.
-void stranger_guessed(struct turn_request *r);
+void stranger_guessed(struct turn_request *r, const struct guess *g);
 // Notes that the name of a request has signed well from its address.
-void stranger_passed(struct turn_request *r);
+void stranger_passed(struct turn_request *r, const struct guess *g);

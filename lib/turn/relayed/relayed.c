@@ -24,9 +24,9 @@ static struct share *share_at(struct turn_shard *s, bool is_v4)
 	return &s->port_share[s->shared.nb == 0 && is_v4];
 }
 
-static struct share *share_of(struct turn_shard *s, uint32_t slot)
+static bool slot_is_v4(const struct turn_shard *s, uint32_t slot)
 {
-	return share_at(s, slot < relay_map_slots_v4(s->map, s->worker));
+	return slot < relay_map_slots_v4(s->map, s->worker);
 }
 
 // Whether a user may have nb more of what this worker has. He may have the part of it that his
@@ -49,32 +49,45 @@ static bool share_allows_ports(struct turn_shard *s, const struct relayed_want *
 	return share_fits(h, want->user, 0, nb);
 }
 
+static void tell_family(struct turn_shard *s, bool is_v4)
+{
+	struct vacancy_family f = {.nb = s->shared.slots.free + s->shared.slots.limbo};
+
+	if (s->shared.nb == 0)
+		relay_ports_vacant(s->ports, is_v4, &f);
+	vacancy_tell(&relay_map_vacancies(s->map)[s->worker], is_v4, &f);
+}
+
 void relayed_tell(struct turn_shard *s)
 {
-	struct vacancy *v = &relay_map_vacancies(s->map)[s->worker];
+	tell_family(s, false);
+	tell_family(s, true);
+}
 
-	for (unsigned int is_v4 = 0; is_v4 < 2; is_v4++) {
-		struct vacancy_family f = {.nb = s->shared.slots.free + s->shared.slots.limbo};
-
-		if (s->shared.nb == 0)
-			relay_ports_vacant(s->ports, is_v4, &f);
-		vacancy_tell(v, is_v4, &f);
-	}
+// Tells what a slot that was taken or given has changed: one of shared ports is of both families.
+static void tell_of(struct turn_shard *s, bool is_v4)
+{
+	tell_family(s, is_v4);
+	if (s->shared.nb > 0)
+		tell_family(s, !is_v4);
 }
 
 static void count_taken(struct turn_shard *s, uint32_t slot, uint64_t user)
 {
-	share_take(share_of(s, slot), user, 0);
-	relayed_tell(s);
+	const bool is_v4 = slot_is_v4(s, slot);
+
+	share_take(share_at(s, is_v4), user, 0);
+	tell_of(s, is_v4);
 }
 
 static void count_given(struct turn_shard *s, uint32_t slot, uint64_t user)
 {
-	struct share *h = share_of(s, slot);
+	const bool is_v4 = slot_is_v4(s, slot);
+	struct share *h = share_at(s, is_v4);
 
 	share_give(h, user, 1);
 	share_round(h); // when a port may be taken again is not for the share to say
-	relayed_tell(s);
+	tell_of(s, is_v4);
 }
 
 void relayed_pass(struct turn_shard *s, uint32_t slot, uint64_t from, uint64_t to)

@@ -281,6 +281,7 @@ static enum turn_refusal authenticate(struct turn_request *r)
 	const struct stun_msg *m = &r->m;
 	enum nonce_state nonce;
 	enum turn_refusal why;
+	struct guess guess;
 
 	if (!stun_has(m, STUN_MESSAGE_INTEGRITY) && !stun_has(m, STUN_MESSAGE_INTEGRITY_SHA256))
 		return TURN_REFUSED_CHALLENGE;
@@ -290,13 +291,14 @@ static enum turn_refusal authenticate(struct turn_request *r)
 	nonce = prove(r);
 	if (nonce != NONCE_VALID)
 		return nonce == NONCE_STALE ? TURN_REFUSED_NONCE_STALE : TURN_REFUSED_NONCE_FOREIGN;
-	if (!stranger_may_guess(r))
+	guess = stranger_guess(r);
+	if (!stranger_may_guess(r, &guess))
 		return TURN_REFUSED_GUESSES;
 	why = verify(r);
 	if (why != TURN_GRANTED && why != TURN_REFUSED_INTERNAL && r->cred.guess)
-		stranger_guessed(r);
+		stranger_guessed(r, &guess);
 	else if (why == TURN_GRANTED && r->slot == TURN_NONE)
-		stranger_passed(r);
+		stranger_passed(r, &guess);
 	// a client that has nothing but a token will never sign in another way
 	return why != TURN_GRANTED && is_token_unknown(r) ? TURN_REFUSED_ATTRIBUTE : why;
 }
