@@ -303,11 +303,12 @@ void check_records(const struct conf *c, struct conf_report *r)
 {
 	const struct conf_at at = AT(c, records.file, "records.file");
 	const char *file = c->records.file;
-	char dir[PATH_MAX];
+	char dir[PATH_MAX], refusals[CONF_RECORDS_PATH];
 	struct stat st;
 
 	if (file == NULL)
 		return;
+	conf_records_refusals(file, refusals);
 	snprintf(dir, sizeof(dir), "%s", file);
 	*(strrchr(dir, '/') + 1) = '\0';
 	if (stat(dir, &st) != 0)
@@ -316,6 +317,9 @@ void check_records(const struct conf *c, struct conf_report *r)
 			strerror(errno));
 	else if (lstat(file, &st) == 0 && !S_ISREG(st.st_mode))
 		conf_tell(r, CONF_ERROR, at, "%s is no regular file: name one", file);
+	else if (c->records.refusals && lstat(refusals, &st) == 0 && !S_ISREG(st.st_mode))
+		conf_tell(r, CONF_ERROR, at,
+			"%s, where refusals go, is no regular file: take it away", refusals);
 }
 
 // --- the state area -----------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 #include "conf_drain.h"
 #include "conf_log.h"
 #include "conf_process.h"
+#include "conf_records.h"
 #include "conf_state.h"
 #include "conf_watch.h"
 #include "turn_config.h"
@@ -168,15 +169,6 @@ struct conf_tls {
 	char **alpn; // names that clients may ask for; none: what they offer is not looked at
 	uint32_t nb_alpn;
 	enum conf_tls_version min_version;
-};
-
-// Where records of sessions go.
-struct conf_records {
-	char *file; // NULL = to no file
-	uint32_t rotate; // bytes; 0 = never
-	uint32_t keep; // files beside the present one
-	bool journal, syslog;
-	bool refusals;
 };
 
 enum conf_idle { CONF_IDLE_ADAPTIVE, CONF_IDLE_BUSY, CONF_IDLE_SAVING };

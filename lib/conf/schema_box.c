@@ -50,11 +50,12 @@ CONF_AREAS(AREA)
 	"and ended, and what was refused ([operations.md](operations.md) has the fields). A disk "
 	"that is full or slow costs records, which are counted, and never a datagram."},
 {"records.file", CONF_TEXT, ONE(conf, records.file), RANGE(1, 1023),
-	.help = "Path of a regular file, from `/` on; made with mode 0640. Without it: no file."},
+	.help = "Path of a regular file, from `/` on; made with mode 0640. Refusals go to one of "
+	"their own: beside `records.json` it is `records-refusals.json`. Without it: no file."},
 {"records.rotate", CONF_SIZE, ONE(conf, records.rotate), RANGE(0, UINT32_MAX), .def = "100M",
-	.help = "Bytes after which the file becomes FILE.1, that FILE.2, and so on; 0 = never."},
+	.help = "Bytes after which either file becomes FILE.1, that FILE.2, and so on; 0 = never."},
 {"records.keep", CONF_NUMBER, ONE(conf, records.keep), RANGE(1, 1000), .def = "5",
-	.help = "How many files beside the present one are kept."},
+	.help = "How many are kept beside either file."},
 {"records.journal", CONF_BOOL, ONE(conf, records.journal), .def = "false",
 	.help = "Also to journald, with native fields (`journalctl SLIPRING_EVENT=ended`)."},
 {"records.syslog", CONF_BOOL, ONE(conf, records.syslog), .def = "false",

@@ -147,11 +147,6 @@ static struct entry *set_of(const struct attempts *a, enum part part, uint64_t h
 
 // --- notes ---------------------------------------------------------------------------------------
 
-static bool is_refusal(uint8_t kind)
-{
-	return kind == TURN_EVENT_REFUSED || kind == TURN_EVENT_CONNECTION;
-}
-
 static struct entry *find(struct entry *set, uint64_t key)
 {
 	for (unsigned int i = 0; i < WAYS; i++)
@@ -181,7 +176,7 @@ static void put(struct attempts *a, struct entry *set, uint64_t key, const struc
 		e->nb_refused = e->nb_lives = 0;
 	}
 	e->used = ++a->clock;
-	if (is_refusal(what->kind))
+	if (turn_event_refuses(what->kind))
 		push(e->refused, ATTEMPTS_EACH, &e->nb_refused, what);
 	else
 		push(e->lives, ATTEMPTS_LIVES, &e->nb_lives, what);
@@ -266,7 +261,7 @@ void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall
 		.listener = e->listener,
 		.worker = e->worker,
 		.realm = e->realm,
-		.proved = e->proved || !is_refusal(e->kind),
+		.proved = e->proved || !turn_event_refuses(e->kind),
 		.relayed = e->kind == TURN_EVENT_ENDED && e->usage.leg[0].datagrams > 0 &&
 			e->usage.leg[1].datagrams > 0,
 		.method = e->method,

@@ -199,8 +199,7 @@ static void log_event(struct mgmt_events *m, const struct turn_event *e)
 
 static bool is_recorded(const struct mgmt_events *m, const struct turn_event *e)
 {
-	return m->conf->records.refusals ||
-		(e->kind != TURN_EVENT_REFUSED && e->kind != TURN_EVENT_CONNECTION);
+	return m->conf->records.refusals || !turn_event_refuses(e->kind);
 }
 
 static void put_last(struct mgmt_events *m, const struct record *r)

@@ -22,6 +22,13 @@ enum turn_event_kind {
 	TURN_EVENT_MOVED, // a restart has taken the allocation up under another id
 };
 
+// Whether an event of this kind tells of what was refused, and not of an allocation. Anybody can
+// cause those. Any thread.
+static inline bool turn_event_refuses(unsigned int kind)
+{
+	return kind == TURN_EVENT_REFUSED || kind == TURN_EVENT_CONNECTION;
+}
+
 #define TURN_CONNECTION_REASONS 48 // reasons of TURN_EVENT_CONNECTION are below this
 
 // Why an allocation has ended: X(enum, name, meaning).

@@ -253,8 +253,9 @@ def log(answer, style):
 def records(answer, style):
     return pairs([
         ("file", answer.get("file", "none: see records.file")),
-        ("written", f"{answer['written']} lines in the file"),
-        ("lost", f"{answer['lost']} that should be there: file or queue could not take them"),
+        ("refusals", answer.get("refusals", "in no file")),
+        ("written", f"{answer['written']} lines in the files"),
+        ("lost", f"{answer['lost']} that should be there: files or queue could not take them"),
         ("unsent", f"{answer['unsent']} that journald or syslog did not take"),
         ("waiting", f"{answer['waiting']} in the queue now"),
     ])  # fmt: skip

@@ -88,16 +88,11 @@ size_t events_size(const struct conf *c)
 
 // --- in ------------------------------------------------------------------------------------------
 
-static bool is_refusal(const struct turn_event *e)
-{
-	return e->kind == TURN_EVENT_REFUSED || e->kind == TURN_EVENT_CONNECTION;
-}
-
 static bool has_room(const struct rte_ring *r, const struct turn_event *e)
 {
 	const unsigned int part = e->proved ? REFUSED_PART : UNPROVED_PART;
 
-	return !is_refusal(e) || rte_ring_count(r) < rte_ring_get_size(r) / part;
+	return !turn_event_refuses(e->kind) || rte_ring_count(r) < rte_ring_get_size(r) / part;
 }
 
 void events_put(void *worker, const struct turn_event *e)
@@ -115,7 +110,7 @@ void events_put(void *worker, const struct turn_event *e)
 		rte_ring_sp_enqueue_elem(w->events, (void *)(uintptr_t)e, sizeof(*e)) == 0)
 		return;
 	w->live.events_lost++;
-	w->live.session_events_lost += !is_refusal(e);
+	w->live.session_events_lost += !turn_event_refuses(e->kind);
 }
 
 unsigned int events_room(const struct worker *w)

@@ -49,8 +49,13 @@ void give_files(const struct conf *c, uid_t uid, gid_t gid)
 {
 	const struct crash_files *f = watch_crashes();
 
-	if (c->records.file != NULL)
+	if (c->records.file != NULL) {
+		char refusals[CONF_RECORDS_PATH];
+
+		conf_records_refusals(c->records.file, refusals);
 		give(c->records.file, uid, gid);
+		give(refusals, uid, gid);
+	}
 	if (f->fd >= 0)
 		give_reports(f, uid, gid);
 }

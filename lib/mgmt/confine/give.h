@@ -6,7 +6,7 @@
 
 struct conf;
 
-// Gives the file of records and the reports of crashes to a user, who is to open them again. A file
-// that is not root's, has another name too or is no regular one stays as it is. Management lcore,
+// Gives the files of records and the reports of crashes to a user, who is to open them again. One
+// that is not root's, has another name too or is no regular file stays as it is. Management lcore,
 // which is root.
 void give_files(const struct conf *c, uid_t uid, gid_t gid);

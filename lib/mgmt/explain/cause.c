@@ -150,7 +150,7 @@ static const struct cause nothing = {-1, true,
 	"nothing is known: no attempt was granted or refused since the start, or the room for it "
 	"went to others",
 	"slipringctl ports and drops tell whether packets arrive at all, and whether "
-	"limits.unauthenticated or limits.guesses hold somebody back; the file of records has what "
+	"limits.unauthenticated or limits.guesses hold somebody back; the records have what "
 	"came earlier; a client that was asked for credentials and gave none is not kept"};
 
 struct cause cause_find(const struct attempt *a, unsigned int n)

@@ -93,8 +93,7 @@ static void write_one(struct records *r, const struct record *record)
 		json_decref(o);
 		return;
 	}
-	if (r->sinks->path != NULL)
-		records_file_put(&r->sinks->file, line, n);
+	records_sinks_put(r->sinks, record->event.kind, line, n);
 	line[n - 1] = '\0';
 	send_one(r, o, line);
 	json_decref(o);
@@ -173,16 +172,14 @@ static void *run(void *arg)
 			write_one(r, &b.record[i]);
 		if (b.next != NULL)
 			change(r, b.next);
-		if (r->sinks->path == NULL)
-			continue;
 		// full batches are followed by others
 		if (b.n < BATCH)
-			records_file_flush(&r->sinks->file);
+			records_sinks_flush(r->sinks);
 		if (b.reopen)
-			records_file_reopen(&r->sinks->file);
-		records_file_tick(&r->sinks->file, now_ms());
+			records_sinks_reopen(r->sinks);
+		records_sinks_tick(r->sinks, now_ms());
 	}
-	records_file_close(&r->sinks->file);
+	records_sinks_flush(r->sinks);
 	return NULL;
 }
 
@@ -307,7 +304,9 @@ void records_close(struct records *r, uint64_t patience_ms)
 	}
 	// the thread may still use what it has, so nothing of it is freed
 	LOG(SESSIONS, ERR, "records: %u are not written, %s does not take them",
-		records_counters(r).waiting, r->sinks->path != NULL ? r->sinks->path : "a socket");
+		records_counters(r).waiting,
+		r->sinks->path[RECORDS_SESSIONS] != NULL ? r->sinks->path[RECORDS_SESSIONS]
+							 : "a socket");
 }
 
 // --- for others ----------------------------------------------------------------------------------
@@ -389,7 +388,7 @@ void records_change(struct records *r, struct records_sinks *sinks)
 	records_sinks_close(unused);
 }
 
-const char *records_path(struct records *r, char *buf, size_t len)
+const char *records_path(struct records *r, enum records_sinks_file which, char *buf, size_t len)
 {
 	const struct records_sinks *s;
 
@@ -398,8 +397,8 @@ const char *records_path(struct records *r, char *buf, size_t len)
 	buf[0] = '\0';
 	pthread_mutex_lock(&r->lock);
 	s = r->next != NULL ? r->next : r->sinks;
-	if (s->path != NULL)
-		snprintf(buf, len, "%s", s->path);
+	if (s->path[which] != NULL)
+		snprintf(buf, len, "%s", s->path[which]);
 	pthread_mutex_unlock(&r->lock);
 	return buf[0] != '\0' ? buf : NULL;
 }
@@ -412,9 +411,8 @@ struct records_counters records_counters(struct records *r)
 		return c;
 	pthread_mutex_lock(&r->lock);
 	c.waiting = r->n;
-	c.written = __atomic_load_n(&r->sinks->file.written, __ATOMIC_RELAXED);
-	c.lost = __atomic_load_n(&r->full, __ATOMIC_RELAXED) +
-		__atomic_load_n(&r->sinks->file.lost, __ATOMIC_RELAXED);
+	records_sinks_count(r->sinks, &c.written, &c.lost);
+	c.lost += __atomic_load_n(&r->full, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&r->lock);
 	c.unsent = __atomic_load_n(&r->unsent, __ATOMIC_RELAXED);
 	return c;

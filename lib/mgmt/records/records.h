@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records of sessions, to a file, journald and syslog. They are written by a thread of their own,
-// behind a bounded queue: a disk that is full, slow or gone costs records, which are counted, and
-// keeps nobody waiting. Private to lib/mgmt.
+// Records of sessions and refusals, to files, journald and syslog. They are written by a thread of
+// their own, behind a bounded queue: a disk that is full, slow or gone costs records, which are
+// counted, and keeps nobody waiting. Private to lib/mgmt.
 #pragma once
 
 #include <stdbool.h>
@@ -15,13 +15,13 @@
 struct records;
 
 struct records_counters {
-	uint64_t written; // lines in the file
-	uint64_t lost; // that should be in the file: it could not be written, or the queue was full
+	uint64_t written; // lines in the files
+	uint64_t lost; // that should be in a file: it could not be written, or the queue was full
 	uint64_t unsent; // that journald or syslog did not take
 	uint32_t waiting; // in the queue
 };
 
-// Opens the file and starts the thread, if c asks for any record; c->turn outlives them. *out is
+// Opens the files and starts the thread, if c asks for any record; c->turn outlives them. *out is
 // NULL where it asks for none. hooks may be NULL. 0, or -1 with the reason in error.
 int records_open(const struct conf *c, const struct records_hooks *hooks, struct records **out,
 	char *error, size_t len);
@@ -30,14 +30,14 @@ void records_put(struct records *r, const struct record *record);
 // The same, but waits for room up to a time of CLOCK_MONOTONIC, in milliseconds: when the appliance
 // stops there may be a record for each allocation at once. False when there was no room even then.
 bool records_put_until(struct records *r, const struct record *record, uint64_t until_ms);
-// Has the file closed and opened again, once the records that wait now are written: those that come
-// later go to the new one. Any thread; r may be NULL.
+// Has the files closed and opened again, once the records that wait now are written: those that
+// come later go to the new ones. Any thread; r may be NULL.
 void records_reopen(struct records *r);
 // Writes the records that come from now on to other sinks, which it takes. Any thread.
 void records_change(struct records *r, struct records_sinks *sinks);
-// Writes the path of the file to buf, and returns buf; NULL where there is none, or no r. Any
+// Writes the path of a file to buf, and returns buf; NULL where there is none, or no r. Any
 // thread.
-const char *records_path(struct records *r, char *buf, size_t len);
+const char *records_path(struct records *r, enum records_sinks_file which, char *buf, size_t len);
 // Any thread; all zero for NULL.
 struct records_counters records_counters(struct records *r);
 // Writes what waits, ends the thread and frees r. It waits as long as records are written: for

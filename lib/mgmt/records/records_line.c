@@ -127,7 +127,7 @@ struct json_t *records_line_object(const struct record *r, const struct turn_con
 	put_text(o, "method", event_text_method(e));
 	put_why(o, e);
 	put_text(o, "offered", event_text_offered(e, user));
-	if (e->kind == TURN_EVENT_REFUSED || e->kind == TURN_EVENT_CONNECTION)
+	if (turn_event_refuses(e->kind))
 		json_object_set_new_nocheck(o, "proved", json_boolean(e->proved));
 	if (e->kind == TURN_EVENT_MADE || e->kind == TURN_EVENT_INTERIM ||
 		e->kind == TURN_EVENT_MOVED || e->kind == TURN_EVENT_ROAMED)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "turn_event.h"
+
 #define PATIENCE_MS 100 // that a record waits for journald or syslog
 
 static int open_sockets(
@@ -26,20 +28,32 @@ static int open_sockets(
 	return rc;
 }
 
-static int open_file(struct records_sinks *s, const struct conf_records *k,
+static int open_files(struct records_sinks *s, const struct conf_records *k,
 	const struct records_hooks *h, char *error, size_t len)
 {
-	s->path = strdup(k->file);
-	if (s->path == NULL) {
-		snprintf(error, len, "records: out of memory");
-		return -1;
+	char refusals[CONF_RECORDS_PATH];
+	const char *path[RECORDS_FILES] = {k->file, k->refusals ? refusals : NULL};
+
+	if (k->file == NULL)
+		return 0;
+	conf_records_refusals(k->file, refusals);
+	for (unsigned int i = 0; i < RECORDS_FILES && path[i] != NULL; i++) {
+		struct records_file *f = &s->file[i];
+
+		s->path[i] = strdup(path[i]);
+		if (s->path[i] == NULL) {
+			snprintf(error, len, "records: out of memory");
+			return -1;
+		}
+		f->path = s->path[i];
+		f->rotate = k->rotate;
+		f->keep = k->keep;
+		f->write = h->write;
+		f->later = h->later;
+		if (records_file_open(f, error, len) != 0)
+			return -1;
 	}
-	s->file.path = s->path;
-	s->file.rotate = k->rotate;
-	s->file.keep = k->keep;
-	s->file.write = h->write;
-	s->file.later = h->later;
-	return records_file_open(&s->file, error, len);
+	return 0;
 }
 
 struct records_sinks *records_sinks_open(
@@ -52,8 +66,10 @@ struct records_sinks *records_sinks_open(
 		snprintf(error, len, "records: out of memory");
 		return NULL;
 	}
-	s->journal.fd = s->syslog.fd = s->file.fd = -1;
-	if (k->file == NULL || open_file(s, k, hooks, error, len) == 0) {
+	s->journal.fd = s->syslog.fd = -1;
+	for (unsigned int i = 0; i < RECORDS_FILES; i++)
+		s->file[i].fd = -1;
+	if (open_files(s, k, hooks, error, len) == 0) {
 		rc = open_sockets(s, k, hooks);
 		if (rc == 0)
 			return s;
@@ -67,18 +83,58 @@ void records_sinks_close(struct records_sinks *s)
 {
 	if (s == NULL)
 		return;
-	records_file_close(&s->file);
+	for (unsigned int i = 0; i < RECORDS_FILES; i++) {
+		records_file_close(&s->file[i]);
+		free(s->path[i]);
+	}
 	records_socket_close(&s->journal);
 	records_socket_close(&s->syslog);
-	free(s->path);
 	free(s);
 }
 
 void records_sinks_follow(struct records_sinks *s, struct records_sinks *before)
 {
-	records_file_flush(&before->file);
-	s->file.written = before->file.written;
-	s->file.lost = before->file.lost;
-	if (s->path != NULL)
-		records_file_reopen(&s->file);
+	records_sinks_flush(before);
+	for (unsigned int i = 0; i < RECORDS_FILES; i++) {
+		s->file[i].written = before->file[i].written;
+		s->file[i].lost = before->file[i].lost;
+	}
+	records_sinks_reopen(s);
+}
+
+void records_sinks_put(struct records_sinks *s, unsigned int kind, const char *line, size_t n)
+{
+	const unsigned int i = turn_event_refuses(kind) ? RECORDS_REFUSALS : RECORDS_SESSIONS;
+
+	if (s->path[i] != NULL)
+		records_file_put(&s->file[i], line, n);
+}
+
+void records_sinks_flush(struct records_sinks *s)
+{
+	for (unsigned int i = 0; i < RECORDS_FILES; i++)
+		records_file_flush(&s->file[i]);
+}
+
+void records_sinks_reopen(struct records_sinks *s)
+{
+	for (unsigned int i = 0; i < RECORDS_FILES; i++)
+		if (s->path[i] != NULL)
+			records_file_reopen(&s->file[i]);
+}
+
+void records_sinks_tick(struct records_sinks *s, uint64_t now_ms)
+{
+	for (unsigned int i = 0; i < RECORDS_FILES; i++)
+		if (s->path[i] != NULL)
+			records_file_tick(&s->file[i], now_ms);
+}
+
+void records_sinks_count(const struct records_sinks *s, uint64_t *written, uint64_t *lost)
+{
+	*written = *lost = 0;
+	for (unsigned int i = 0; i < RECORDS_FILES; i++) {
+		*written += __atomic_load_n(&s->file[i].written, __ATOMIC_RELAXED);
+		*lost += __atomic_load_n(&s->file[i].lost, __ATOMIC_RELAXED);
+	}
 }

@@ -48,7 +48,7 @@ static const struct {
 	{"explain", explain, " user realm source rows ",
 		"The last attempts of a user or an address, and what is likely wrong."},
 	{"log", logs_log, " area level reopen ",
-		"Areas of the log. area and level: sets one. reopen: the file of records."},
+		"Areas of the log. area and level: sets one. reopen: the files of records."},
 	{"config", configs_config, " do ",
 		"How the last reload has ended. do: diff, what one would change; reload."},
 	{"stop", stop_command, " keep forget ",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log: its areas, their levels, and what was written; the file of records, and a new one.
+// The log: its areas, their levels, and what was written; the files of records, and new ones.
 #include "socket/logs.h"
 
 #include <stdlib.h>
@@ -83,13 +83,13 @@ static enum command_end reopen(struct command *c)
 {
 	struct records *r = mgmt_events_records(c->control->events);
 	char buf[4096];
-	const char *file = records_path(r, buf, sizeof(buf));
+	const char *file = records_path(r, RECORDS_SESSIONS, buf, sizeof(buf));
 
 	if (!json_is_true(json_object_get(c->in, "reopen")))
 		return commands_refuse(c, "reopen: true is wanted");
 	if (file == NULL)
 		return commands_refuse(c, "reopen: no file has records: see records.file");
-	if (!tell(c, "file of records opened anew"))
+	if (!tell(c, "files of records opened anew"))
 		return commands_refuse(c, "no memory");
 	records_reopen(r);
 	json_object_set_new(c->out, "reopened", shown_text(file));
@@ -112,11 +112,12 @@ enum command_end logs_records(struct command *c)
 {
 	struct records *r = mgmt_events_records(c->control->events);
 	const struct records_counters n = records_counters(r);
+	static const char *const name[RECORDS_FILES] = {"file", "refusals"};
 	char buf[4096];
-	const char *file = records_path(r, buf, sizeof(buf));
 
-	if (file != NULL)
-		json_object_set_new(c->out, "file", shown_text(file));
+	for (enum records_sinks_file i = 0; i < RECORDS_FILES; i++)
+		if (records_path(r, i, buf, sizeof(buf)) != NULL)
+			json_object_set_new(c->out, name[i], shown_text(buf));
 	json_object_set_new(c->out, "written", shown_number(n.written));
 	json_object_set_new(c->out, "lost", shown_number(n.lost));
 	json_object_set_new(c->out, "unsent", shown_number(n.unsent));

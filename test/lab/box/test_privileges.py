@@ -216,9 +216,10 @@ def renews(lab, s, user):
 
 
 def moves_records(s, folder, user):
-    """The file that root has made is that user's, who writes to another and back."""
+    """The files that root has made are that user's, who writes to others and back."""
     first = os.path.join(folder, "records.json")
-    assert os.stat(first).st_uid == user.pw_uid and os.stat(first).st_mode & 0o777 == 0o640
+    for path in (first, labs.refusals(first)):
+        assert os.stat(path).st_uid == user.pw_uid and os.stat(path).st_mode & 0o777 == 0o640
     own = os.path.join(folder, "own")
     os.mkdir(own, 0o700)
     os.chown(own, user.pw_uid, user.pw_gid)

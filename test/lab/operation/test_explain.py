@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """slipringctl explain: real clients fail, each for another reason, and the operator finds by their names
-and by their address why, and what to do. Also the log's levels, a new file of records, the record
+and by their address why, and what to do. Also the log's levels, new files of records, the record
 of an allocation that an operator has ended, and orders by bytes."""
 
 import json
@@ -129,7 +129,7 @@ def nothing(ask, path):
 
 
 def logs(ask, server, path, file):
-    """Levels are set while it runs; the file of records is opened anew."""
+    """Levels are set while it runs; the files of records are opened anew."""
     rows = {row["area"]: row for row in ask.ask("log")["rows"]}
     assert rows["auth"]["level"] == "info" and rows["auth"]["lines"] >= 4, rows
     text = ctl(path, "log", "sessions", "debug")
@@ -145,9 +145,12 @@ def logs(ask, server, path, file):
     before = ask.ask("records")
     assert before["file"] == file and before["written"] >= 4 and before["lost"] == 0, before
     assert file in ctl(path, "records")
-    os.rename(file, file + ".old")
+    files = file, labs.refusals(file)
+    assert files == (before["file"], before["refusals"]) and files[1] in ctl(path, "records")
+    for name in files:
+        os.rename(name, name + ".old")
     assert file in ctl(path, "log", "reopen")
-    until(lambda: os.path.exists(file), 10, "a new file")
+    until(lambda: all(os.path.exists(name) for name in files), 10, "new files")
 
 
 def by_bytes(lab, ask, path):

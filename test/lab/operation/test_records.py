@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Records of what was refused, with a real server: connections of real clients, each reason with its
 record and its line in the log; what becomes of the file when somebody removes it, fills its disk or
-takes the directory away; and no secret in any of it. Records of sessions: test_sessions.
+takes the directory away; that a flood of them rotates no session away; and no secret in any of it.
+Records of sessions: test_sessions.
 """
 
 import contextlib
@@ -14,10 +15,11 @@ import lab as labs
 import streams
 from control import Control
 from lab import CLIENT4, SERVER4, until
-from turnlib import BINDING, REQUEST, SUCCESS, Silence, build
+from turnlib import BINDING, REQUEST, SUCCESS, Auth, Silence, build
 
 PASSWORD, REST, NONCE = "planted-password-0a1b", "planted-rest-secret-2c3d", "planted-nonce-4e5f"
 PER_SOURCE = 4
+ROTATE = 4096
 
 
 def wanted(path, **fields):
@@ -147,11 +149,12 @@ def recorded(lab, path):
 
 def the_file(lab, server, path):
     """Moved, and its directory gone and back."""
-    os.rename(path, path + ".moved")
-    until(lambda: os.path.exists(path), 15, "a new file")
+    file, moved = labs.refusals(path), labs.refusals(path) + ".moved"
+    os.rename(file, moved)
+    until(lambda: os.path.exists(file), 15, "a new file")
     used = recorded(lab, path)
-    assert not any(of(path + ".moved", ip) for ip in used)
-    os.remove(path + ".moved")
+    assert not any(row["client"].startswith(f"{ip}:") for row in labs.lines_of(moved) for ip in used)
+    os.remove(moved)
 
     log = os.path.dirname(path)
     os.rename(log, log + "-away")
@@ -188,6 +191,30 @@ def full(lab, server, path):
     recorded(lab, path)
 
 
+def flood(lab, config):
+    """Strangers are refused until the first of them is rotated away. The session that was before them
+    keeps its records, in a file that is never rotated."""
+    path = os.path.join(lab.dir, "flood.json")
+    server = lab.server({**config, "records": {"file": path, "rotate": ROTATE, "keep": 1}})
+    client = lab.client(Auth("ivan", PASSWORD))
+    assert client.allocate().cls == SUCCESS and client.refresh(0).cls == SUCCESS
+    wanted(path, event="ended")
+    before, files = labs.lines_of(path), (labs.refusals(path), labs.refusals(path) + ".1")
+    assert [row["event"] for row in before] == ["made", "ended"], before
+    first, _ = garbage(lab)
+    until(lambda: of(path, first), 5, "the first stranger")
+    strangers = lambda: [row for file in files for row in labs.lines_of(file)]
+
+    def rotated():
+        garbage(lab)
+        return not any(row["client"].startswith(f"{first}:") for row in strangers())
+
+    until(rotated, 30, "the first stranger is rotated away", pause=0)
+    assert all(os.path.getsize(file) <= ROTATE for file in files)
+    assert labs.lines_of(path) == before and not os.path.exists(path + ".1")
+    server.stop()
+
+
 def main(lab):
     labs.need_own_server()
     streams.join(lab)
@@ -216,11 +243,13 @@ def main(lab):
     datagrams(lab, path, control)
     the_file(lab, server, path)
     full(lab, server, path)
-    with open(path) as file:
+    with open(labs.refusals(path)) as file:
         written = file.read() + server.log()
     assert "planted.realm" not in written  # not secret, but nothing asks for it
     for text in (PASSWORD, REST, NONCE):
         assert text not in written, text
+    server.stop()
+    flood(lab, config)
 
 
 if __name__ == "__main__":

@@ -142,8 +142,10 @@ def run_and_tell(lab):
     log = server.log()
     assert '"level":"debug"' in log and '"area":"dpdk"' in log, "it tells all it can"
     assert_none(secrets, log, "the log")
-    with open(config["records"]["file"]) as file:
-        records = file.read()
+    records = ""
+    for path in (config["records"]["file"], labs.refusals(config["records"]["file"])):
+        with open(path) as file:
+            records += file.read()
     assert records.count('"made"') == records.count('"ended"') == 1 < records.count('"refused"')
     assert_none(secrets, records, "records")
     print(f"told: {len(log.splitlines())} lines of log, {len(commands)} commands, no secret")

@@ -119,12 +119,22 @@ def meanwhile(work, pause):
         raise wrong[0]
 
 
-def records(path):
-    """All records of a file, none where there is no file yet. Each line has to be one whole JSON object,
-    apart from the last while it is being written."""
+def refusals(path):
+    """The file of refusals beside a file of records."""
+    stem, dot = os.path.splitext(path)
+    return f"{stem}-refusals{dot}"
+
+
+def lines_of(path):
     with contextlib.suppress(FileNotFoundError), open(path) as file:
         return [json.loads(line) for line in file if line.endswith("\n")]
     return []
+
+
+def records(path):
+    """All records of a file, and of that of refusals beside it. Each line has to be one whole JSON
+    object, apart from the last while it is being written."""
+    return lines_of(path) + lines_of(refusals(path))
 
 
 class Namespace:

@@ -244,7 +244,7 @@ static void other_sinks_follow_where_it_was_ordered(void **state)
 	sinks = records_sinks_open(&other, &none, error, sizeof(error));
 	assert_non_null(sinks);
 	records_change(records, sinks);
-	assert_string_equal(records_path(records, buf, sizeof(buf)), second);
+	assert_string_equal(records_path(records, RECORDS_SESSIONS, buf, sizeof(buf)), second);
 	put(201, 500);
 	while (records_counters(records).written < 500)
 		nap();
@@ -252,7 +252,7 @@ static void other_sinks_follow_where_it_was_ordered(void **state)
 	sinks = records_sinks_open(&other, &none, error, sizeof(error));
 	assert_non_null(sinks);
 	records_change(records, sinks);
-	assert_null(records_path(records, buf, sizeof(buf)));
+	assert_null(records_path(records, RECORDS_SESSIONS, buf, sizeof(buf)));
 	put(501, 600);
 	while (records_counters(records).waiting > 0)
 		nap();
@@ -260,6 +260,98 @@ static void other_sinks_follow_where_it_was_ordered(void **state)
 	records_close(records, DEADLINE_MS);
 	assert_int_equal(ids_of(file, 1), 200);
 	assert_int_equal(ids_of(second, 201), 300);
+}
+
+// --- what was refused ----------------------------------------------------------------------------
+
+static void put_kind(enum turn_event_kind kind, uint64_t id)
+{
+	const struct record r = {.event = {.kind = kind, .id = id}};
+
+	records_put(records, &r);
+}
+
+static void path_of(char buf[96], const char *base, unsigned int number)
+{
+	snprintf(buf, 96, number > 0 ? "%s.%u" : "%s", base, number);
+}
+
+// Strangers by the thousand rotate each other away. The history of sessions stays whole, over
+// several files, and so does what comes meanwhile.
+static void refusals_rotate_their_own_files_alone(void **state)
+{
+	static const enum turn_event_kind refused[] = {TURN_EVENT_REFUSED, TURN_EVENT_CONNECTION};
+	static const enum turn_event_kind kept[] = {TURN_EVENT_MADE, TURN_EVENT_INTERIM,
+		TURN_EVENT_MOVED, TURN_EVENT_ROAMED, TURN_EVENT_ENDED};
+	char path[96], refusals[80];
+	unsigned int id = 0;
+	struct stat st;
+
+	conf.records.refusals = true;
+	conf.records.rotate = 4096;
+	start(NULL);
+	for (unsigned int i = 0; i < 50; i++)
+		put_kind(kept[i % 5], ++id);
+	for (unsigned int i = 0; i < 5000; i++) {
+		put_kind(refused[i % 2], 0);
+		if (i % 1000 == 0)
+			put_kind(kept[i / 1000], ++id);
+	}
+	records_close(records, DEADLINE_MS);
+	snprintf(refusals, sizeof(refusals), "%s/records-refusals.json", dir);
+	for (unsigned int i = 0; i <= conf.records.keep; i++) {
+		path_of(path, refusals, i);
+		assert_int_equal(stat(path, &st), 0);
+		assert_in_range(st.st_size, 1, conf.records.rotate);
+	}
+	path_of(path, refusals, conf.records.keep + 1);
+	assert_int_equal(access(path, F_OK), -1);
+	path_of(path, file, 1);
+	assert_int_equal(access(path, F_OK), 0);
+	for (unsigned int i = conf.records.keep + 1, next = 1; i-- > 0;) {
+		path_of(path, file, i);
+		if (access(path, F_OK) == 0)
+			next += ids_of(path, next);
+		assert_int_equal(i > 0 || next == id + 1, 1);
+	}
+}
+
+// Who wants none has no file for them.
+static void no_refusals_no_file(void **state)
+{
+	char path[96], buf[128];
+
+	start(NULL);
+	put_kind(TURN_EVENT_MADE, 1);
+	put_kind(TURN_EVENT_REFUSED, 0);
+	put_kind(TURN_EVENT_ENDED, 2);
+	assert_null(records_path(records, RECORDS_REFUSALS, buf, sizeof(buf)));
+	records_close(records, DEADLINE_MS);
+	assert_int_equal(ids_of(file, 1), 2);
+	snprintf(path, sizeof(path), "%s/records-refusals.json", dir);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
+static void the_file_of_refusals_has_its_name(void **state)
+{
+	static const char *const names[][2] = {
+		{"/var/log/slipring/records.json", "/var/log/slipring/records-refusals.json"},
+		{"/var/log.d/records", "/var/log.d/records-refusals"},
+		{"/var/log/.records", "/var/log/.records-refusals"},
+		{"/r.2026.log", "/r.2026-refusals.log"},
+		{"/r.", "/r-refusals."},
+	};
+	char longest[1024], buf[CONF_RECORDS_PATH];
+
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		conf_records_refusals(names[i][0], buf);
+		assert_string_equal(buf, names[i][1]);
+	}
+	memset(longest, 'a', sizeof(longest));
+	longest[0] = '/';
+	longest[sizeof(longest) - 1] = '\0';
+	conf_records_refusals(longest, buf);
+	assert_int_equal(strlen(buf), strlen(longest) + strlen("-refusals"));
 }
 
 // Nothing is opened that cannot be.
@@ -271,6 +363,12 @@ static void sinks_that_cannot_be_opened_are_refused(void **state)
 
 	snprintf(away, sizeof(away), "%s/away/records.json", dir);
 	other.file = away;
+	assert_null(records_sinks_open(&other, &none, error, sizeof(error)));
+	assert_non_null(strstr(error, away));
+	other = conf.records; // beside the first a directory is in the way
+	other.refusals = true;
+	snprintf(away, sizeof(away), "%s/records-refusals.json", dir);
+	assert_int_equal(mkdir(away, 0700), 0);
 	assert_null(records_sinks_open(&other, &none, error, sizeof(error)));
 	assert_non_null(strstr(error, away));
 }
@@ -308,6 +406,9 @@ int main(void)
 		CASE(a_stuck_daemon_is_waited_for_once),
 		CASE(the_file_is_opened_anew_where_it_was_ordered),
 		CASE(other_sinks_follow_where_it_was_ordered),
+		CASE(refusals_rotate_their_own_files_alone),
+		CASE(no_refusals_no_file),
+		cmocka_unit_test(the_file_of_refusals_has_its_name),
 		CASE(sinks_that_cannot_be_opened_are_refused),
 	};
 

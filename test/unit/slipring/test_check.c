@@ -435,6 +435,13 @@ static void test_records(void **state)
 	h = (struct heard){{0}};
 	check_records(c, &r);
 	assert_heard(&h, 0, 0, "");
+	snprintf(piece, sizeof(piece), "%s/r-refusals.json", dir);
+	assert_int_equal(mkdir(piece, 0700), 0);
+	check_records(c, &r);
+	assert_int_equal(rmdir(piece), 0);
+	snprintf(piece, sizeof(piece), "15:17: records.file: %s/r-refusals.json, where refusals go",
+		dir);
+	assert_heard(&h, 1, 0, piece);
 	conf_free(c);
 }
 

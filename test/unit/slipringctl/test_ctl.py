@@ -47,7 +47,7 @@ ANSWERS = {
     "status": world.status(links=[{"port": "wan", "up": True}], warnings=["port wan: its link is down"]),
     "workers": {"rows": [{**world.worker(), "lcore": 1, "handed_out": 0, "held": 0}]},
     "log": {"rows": [{"area": "auth", "level": "info", "lines": 1, "suppressed": 0}], "lost": 1},
-    "records": {"file": "/var/log/x", "written": 1, "lost": 0, "unsent": 0, "waiting": 0},
+    "records": {"file": "/var/log/x", "refusals": "/var/log/x-refusals", "written": 1, "lost": 0, "unsent": 0, "waiting": 0},
     "ports": {"rows": [{
         "port": "wan", "link": "up", "driver": "net_vtap", "mac": "02:00:00:00:00:01", "mtu": 1500,
         "rx_queues": 1, "tx_queues": 1, "rx_missed": 0, "rx_nombuf": 0, "rx_errors": 0,
