@@ -4,7 +4,7 @@
 import re
 import socket
 
-from coturn.document import Item
+from coturn.key import NOTE
 
 NAME_MAX, TEXT_MAX, REALM_MAX, SECRETS_MAX, SERVER_NAME_MAX = 508, 1023, 763, 16, 255
 KEY = re.compile(r"[0-9a-fA-F]{32}")
@@ -68,13 +68,13 @@ def put_users(settings, document, with_secrets):
     for line, value in settings.all("user"):
         made = one_user(value)
         if with_secrets:
-            settings.tell(line, "coturn takes no users beside secrets: left out", lost=False)
+            settings.tell(line, "coturn takes no users beside secrets: left out", NOTE)
         elif isinstance(made, str):
             settings.tell(line, made)
         else:
             if made["name"] in users:
                 settings.tell(users[made["name"]][1], f"line {line.number} has the name again, and that"
-                    " one counts", lost=False)  # fmt: skip
+                    " one counts", NOTE)  # fmt: skip
             users[made["name"]] = (made, line)
     for made, line in users.values():
         document.add("auth.users", made, f"line {line.number}")
@@ -86,7 +86,7 @@ def put_nonce(settings, document):
     if lifetime is None:
         return
     if not 1 <= lifetime <= DAY:
-        settings.tell(line, f"a nonce lasts {DAY} s at most here: that is written", lost=lifetime != 0)
+        settings.tell(line, f"a nonce lasts {DAY} s at most here: that is written", NOTE)
         lifetime = DAY
     document.put("auth.nonce.lifetime", lifetime, settings.where("stale-nonce"))
 
@@ -96,7 +96,7 @@ def put_oauth(settings, document):
     name, line = settings.get("server-name"), settings.line("server-name")
     if not settings.get("oauth"):
         if name:
-            settings.tell(line, "it is for access tokens, and there is no `oauth`", lost=False)
+            settings.tell(line, "it is for access tokens, and there is no `oauth`", NOTE)
         return
     if name and len(name.encode()) > SERVER_NAME_MAX:
         settings.tell(line, f"a server's name has {SERVER_NAME_MAX} bytes at most")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`alternate.servers`: one list for all transports, where coturn has one for each."""
 
+from coturn.key import NOTE
+
 PLAIN = ("alternate-server", "udp-alternate-server", "tcp-alternate-server")
 SECURE = "tls-alternate-server"
 
@@ -23,7 +25,7 @@ def is_own(settings, servers):
     for line, (address, _) in (pair for name in (*PLAIN, SECURE) for pair in settings.all(name)):
         if address in own:
             settings.tell(line, "this server itself: nobody is sent away then, so no list is written",
-                lost=False)  # fmt: skip
+                NOTE)  # fmt: skip
     return bool(own)
 
 

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import coturn.syntax as syntax
 
 HERE, ALWAYS, NOT = "here", "always so", "not here"
+# What is told of a line: something is to be decided before the result is what was asked for; to be done
+# beside it; to be known; or it is as it was.
+DECIDE, DO, NOTE, SAME = "decide", "do", "note", "same"
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,7 @@ class Key:
     many: each line counts, not the last one alone.
     same: a value that asks for no more than what is so here anyway.
     off: ALWAYS flags: what is not here when the flag is false.
+    told: what is told of a line that asks for what is not here: DECIDE, DO or NOTE.
     set: the flag is true whatever its value is, so coturn.
     """
 
@@ -33,6 +37,7 @@ class Key:
     many: bool = False
     same: object = None
     off: str = ""
+    told: str = NOTE
     set: bool = False
 
     @property

@@ -5,7 +5,7 @@ Where something is built in slipring that a row calls NOT, the row becomes HERE,
 and `take=` what turns the value into it. doc/coturn.md is made of this table by scripts/manual.
 """
 
-from coturn.key import ALWAYS, HERE, NOT, Key, bits, family, text, within
+from coturn.key import ALWAYS, DECIDE, DO, HERE, NOT, NOTE, SAME, Key, bits, family, text, within
 from coturn.syntax import address, endpoint, number, port, span
 
 NO_DATABASE = "users and secrets are read from files alone (`include`), which a reload reads again"
@@ -21,6 +21,7 @@ TLS_SERVERS = ("alternate.servers[].address", "alternate.servers[].tls-port")
 BITS = "bytes a second with coturn, whole kilobits here: of the data, without headers"
 EACH = ("limits.rates.allocation.to-peers.bits", "limits.rates.allocation.from-peers.bits")
 ALL = ("limits.rates.realm.to-peers.bits", "limits.rates.realm.from-peers.bits")
+TLS_SPOKEN = "TLS 1.2 and 1.3 are spoken"
 RSA_DH = "key exchange is by ECDHE (X25519, P-256, P-384) alone"
 
 LISTENERS = (
@@ -48,7 +49,7 @@ LISTENERS = (
         "coturn believes whoever connects: name the balancers in `from`", port, "listeners[].proxy"),
     Key("udp-self-balance", ALWAYS, "workers share the clients of every listener"),
     Key("acme-redirect", NOT, "listeners speak no HTTP: let the web server answer for the "
-        "certificate", str, same=""),
+        "certificate", str, same="", told=DO),
     Key("respond-http-unsupported", NOT, "listeners speak no HTTP"),
     Key("sock-buf-size", ALWAYS, "rings of the port take the place of socket buffers "
         "(`ports[].rx-ring`)", number),
@@ -67,14 +68,14 @@ RELAY = (
         within(1, 65535)),
     Key("relay-threads", HERE, "0 is one worker", number, "workers.count"),
     Key("cpus", HERE, "where there is no `relay-threads`", number, "workers.count"),
-    Key("no-udp-relay", NOT, "relaying over UDP is what it is for"),
+    Key("no-udp-relay", NOT, "relaying over UDP is what it is for", told=DECIDE),
     Key("no-tcp-relay", ALWAYS, "off unless `relay.tcp.enabled`",
-        off="TCP to peers takes `relay.tcp`, and ports of the kernel"),
+        off="TCP to peers takes `relay.tcp`, and ports of the kernel", told=DECIDE),
     Key("keep-address-family", HERE, "`client`", to="relay.default-family",
         take=lambda value: "client" if value else None),
     Key("allocation-default-address-family", HERE, "`client` for `keep`", str,
         "relay.default-family", family),
-    Key("server-relay", NOT, "a peer needs a permission"),
+    Key("server-relay", NOT, "a peer needs a permission", told=DECIDE),
     Key("mobility", HERE, "", to="relay.mobility.enabled",
         take=lambda value: True if value else None),
 )  # fmt: skip
@@ -86,8 +87,8 @@ USERS = (
     Key("use-auth-secret", ALWAYS, "secrets count where there are some (`auth.secrets`)", set=True),
     Key("lt-cred-mech", ALWAYS, "credentials are always demanded",
         off="credentials are always demanded"),
-    Key("no-auth", NOT, "credentials are always demanded"),
-    Key("rest-api-separator", NOT, "the time of a REST name ends at a colon", str, same=":"),
+    Key("no-auth", NOT, "credentials are always demanded", told=DECIDE),
+    Key("rest-api-separator", NOT, "the time of a REST name ends at a colon", str, same=":", told=DECIDE),
     Key("stale-nonce", HERE, "up to 86400; 0 is no limit with coturn, and becomes a day",
         lambda v: number(v) if v else 600, "auth.nonce.lifetime"),
     Key("stateless-nonce", ALWAYS, "nonces hold no state",
@@ -95,7 +96,7 @@ USERS = (
     Key("stateless-nonce-secret", HERE, "coturn takes no nonces of slipring, nor the other way round",
         str, "auth.nonce.secret", text(1023)),
     Key("secure-stun", NOT, "a Binding request needs no credentials; `limits.binding` bounds the "
-        "answers"),
+        "answers", told=DECIDE),
     Key("no-auth-pings", ALWAYS, "there is no database to be asked", set=True),
     Key("no-dynamic-ip-list", ALWAYS, "there is no database to be asked", set=True),
     Key("no-dynamic-realms", ALWAYS, "there is no database to be asked", set=True),
@@ -104,13 +105,13 @@ USERS = (
         to="auth.oauth.keys"),
     Key("server-name", HERE, "with `oauth`; without it both servers have the realm's name", str,
         "auth.oauth.server-name"),
-    Key("userdb", NOT, NO_DATABASE, str),
-    Key("db", NOT, NO_DATABASE, str),
-    Key("psql-userdb", NOT, NO_DATABASE, str),
-    Key("sql-userdb", NOT, NO_DATABASE, str),
-    Key("mysql-userdb", NOT, NO_DATABASE, str),
-    Key("mongo-userdb", NOT, NO_DATABASE, str),
-    Key("redis-userdb", NOT, NO_DATABASE, str),
+    Key("userdb", NOT, NO_DATABASE, str, told=DECIDE),
+    Key("db", NOT, NO_DATABASE, str, told=DECIDE),
+    Key("psql-userdb", NOT, NO_DATABASE, str, told=DECIDE),
+    Key("sql-userdb", NOT, NO_DATABASE, str, told=DECIDE),
+    Key("mysql-userdb", NOT, NO_DATABASE, str, told=DECIDE),
+    Key("mongo-userdb", NOT, NO_DATABASE, str, told=DECIDE),
+    Key("redis-userdb", NOT, NO_DATABASE, str, told=DECIDE),
     Key("secret-key-file", NOT, "it is for the password of a database", str),
 )  # fmt: skip
 LIMITS = (
@@ -146,7 +147,7 @@ PEERS = (
     Key("denied-peer-ip", HERE, "", span, "peers.deny", many=True),
     Key("no-multicast-peers", ALWAYS, "no peer is a multicast address",
         off="no peer is a multicast address"),
-    Key("allow-loopback-peers", NOT, "no peer is a loopback address"),
+    Key("allow-loopback-peers", NOT, "no peer is a loopback address", told=DECIDE),
     Key("rfc5766-channel-numbers", HERE, "here true without it: clients of RFC 8489 are held to 0x4FFF "
         "anyway", to="peers.rfc5766-channels", take=lambda value: value),
 )  # fmt: skip
@@ -158,9 +159,9 @@ MESSAGES = (
         "Refresh that are authenticated"),
     Key("include-reason-string", NOT, "reason phrases are the usual ones; `slipringctl explain` tells "
         "why"),
-    Key("stun-only", NOT, "there is no server of Binding requests alone"),
+    Key("stun-only", NOT, "there is no server of Binding requests alone", told=DECIDE),
     Key("no-stun", HERE, "`none`, on every listener", to="listeners[].binding"),
-    Key("rfc5780", NOT, NO_5780, set=True),
+    Key("rfc5780", NOT, NO_5780, set=True, told=DECIDE),
     Key("no-rfc5780", ALWAYS, OFF_5780, set=True),
     Key("response-origin-only-with-rfc5780", ALWAYS, OFF_5780, set=True),
     Key("stun-backward-compatibility", NOT, "MAPPED-ADDRESS is in answers to requests of RFC 3489, "
@@ -174,17 +175,17 @@ TLS = (
         "tls.certificate"),
     Key("pkey", HERE, "the same", str, "tls.key"),
     Key("pkey-pwd", NOT, "the key has no pass phrase: `openssl pkey -in KEY -out NEW` takes it off",
-        str),
+        str, told=DO),
     Key("cipher-list", HERE, "of TLS 1.2 and DTLS; `DEFAULT` is what coturn has without it", str,
         "tls.ciphers", text(1023)),
-    Key("CA-file", NOT, "clients are asked for no certificates", str),
+    Key("CA-file", NOT, "clients are asked for no certificates", str, told=DECIDE),
     Key("raw-public-keys", NOT, "RFC 7250 is not built"),
     Key("dh-file", NOT, RSA_DH, str),
     Key("dh566", NOT, RSA_DH),
     Key("dh1066", NOT, RSA_DH),
     Key("ec-curve-name", ALWAYS, "X25519, P-256 and P-384 are offered, whatever is named here", str),
-    Key("tlsv1", NOT, "TLS 1.2 and 1.3 are spoken"),
-    Key("tlsv1_1", NOT, "TLS 1.2 and 1.3 are spoken"),
+    Key("tlsv1", NOT, TLS_SPOKEN, told=DECIDE),
+    Key("tlsv1_1", NOT, TLS_SPOKEN, told=DECIDE),
     Key("no-tlsv1_2", HERE, "1.3, and no DTLS", to="tls.min-version"),
 )  # fmt: skip
 PROCESS = (
@@ -208,7 +209,7 @@ PROCESS = (
     Key("version", NOT, "coturn ends at it"),
 )  # fmt: skip
 WATCHING = (
-    Key("prometheus", NOT, EXPORTER, set=True),
+    Key("prometheus", NOT, EXPORTER, set=True, told=DO),
     Key("prometheus-port", NOT, EXPORTER + " (`--listen`)", port),
     Key("prometheus-address", NOT, EXPORTER + " (`--listen`)", str),
     Key("prometheus-path", NOT, EXPORTER + ", at /metrics", str, same="/metrics"),
@@ -248,18 +249,19 @@ GROUPS = (
 )
 KEYS = {key.name: key for _, keys in GROUPS for key in keys}
 
-# What 4.17 does not know and ignores: it warns of "Bad configuration format".
+# What earlier releases knew, and 4.17 ignores: it warns of "Bad configuration format". The last release
+# that knew it, what is told of it, and what is so here.
 GONE = {
-    "dh2066": RSA_DH,
-    "ne": "coturn has ignored it for long",
-    "no-http": "listeners speak no HTTP",
-    "no-loopback-peers": "no peer is a loopback address",
-    "no-sslv2": "TLS 1.2 and 1.3 are spoken",
-    "no-sslv3": "TLS 1.2 and 1.3 are spoken",
-    "no-stun-backward-compatibility": "MAPPED-ADDRESS is only in answers of listeners that take part "
-        "in `nat-discovery`",
-    "no-tlsv1": "TLS 1.2 and 1.3 are spoken",
-    "no-tlsv1_1": "TLS 1.2 and 1.3 are spoken",
-    "prod": "SOFTWARE has no version",
-    "secret-ts-exp-time": "a REST name ends at its own time",
-}
+    "dh2066": ("4.5.1", NOTE, RSA_DH),
+    "ne": ("4.9", SAME, "workers share the work, whatever it names"),
+    "no-http": ("4.5.0", SAME, "listeners speak no HTTP"),
+    "no-loopback-peers": ("4.5.0", SAME, "no peer is a loopback address"),
+    "no-sslv2": ("4.6", SAME, TLS_SPOKEN),
+    "no-sslv3": ("4.6", SAME, TLS_SPOKEN),
+    "no-stun-backward-compatibility": ("4.6", NOTE, "requests of RFC 3489 are answered, with "
+        "MAPPED-ADDRESS, unless `listeners[].binding` is `rfc8489`"),
+    "no-tlsv1": ("4.6", SAME, TLS_SPOKEN),
+    "no-tlsv1_1": ("4.6", SAME, TLS_SPOKEN),
+    "prod": ("4.6", SAME, "SOFTWARE has no version"),
+    "secret-ts-exp-time": ("4.6", SAME, "a REST name ends at its own time"),
+}  # fmt: skip

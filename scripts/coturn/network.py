@@ -3,6 +3,7 @@
 
 from coturn import box as boxes
 from coturn.document import Item, Word
+from coturn.key import NOTE
 from coturn.syntax import Refused, address
 
 PLAIN_PORT, TLS_PORT = 3478, 5349
@@ -62,7 +63,7 @@ class Network:
                 self.settings.tell(line, f"not here: {value} is no address of a port, and a program of"
                     " this machine is no client")  # fmt: skip
             elif value in found:
-                self.settings.tell(line, f"line {found[value].number} has {value} already", lost=False)
+                self.settings.tell(line, f"line {found[value].number} has {value} already", NOTE)
             else:
                 found[value] = line
         return found
@@ -124,7 +125,7 @@ class Network:
             return None
         own = next((a for a in self.needed() or self.at_hand if a.version == 4), None)
         if own is None or own.is_global:
-            self.settings.tell(line, "no own address needs an external one", lost=False)
+            self.settings.tell(line, "no own address needs an external one", NOTE)
             return None
         self.settings.tell(line, f"nobody is asked: write the address that {own} has outside into"
             f" external, in the place of {FILL_IN}")  # fmt: skip
@@ -266,7 +267,7 @@ class Network:
                 f"{low} is above the highest port, {high}: coturn finds none. {LOW}-{HIGH} is written")
             low, high = LOW, HIGH
         if low < RELAY_LOWEST:
-            self.settings.tell(line("min-port"), f"relay ports begin at {RELAY_LOWEST} here")
+            self.settings.tell(line("min-port"), f"relay ports begin at {RELAY_LOWEST} here", NOTE)
             low = RELAY_LOWEST
         self.document.put("relay.ports", Word(f"{low}-{max(low, high)}"),
             self.settings.where("min-port", "max-port"))  # fmt: skip

@@ -6,6 +6,8 @@ where its prefixes are not the longer ones anyway.
 
 import ipaddress
 
+from coturn.key import NOTE
+
 MAPPED = ipaddress.ip_network("::ffff:0:0/96")
 TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
 NEVER = [ipaddress.ip_network(text) for text in ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16",
@@ -74,7 +76,7 @@ class Rules:
         for line, (first, last) in settings.all(name):
             if other_form(first, last):
                 settings.tell(line, "an address in this form is judged as the IPv4 address in it:"
-                    " nothing to be written", lost=False)  # fmt: skip
+                    " nothing to be written", NOTE)  # fmt: skip
             elif name == "allowed-peer-ip" and never(first, last):
                 settings.tell(line, "not here: no such address is a peer")
             else:
@@ -103,4 +105,4 @@ def put(settings, document, private_peers):
         for text in texts(spans, first.version):
             document.add("peers.deny", text, f"line {line.number}{', without what is allowed' * cut}")
         if not spans:
-            settings.tell(line, "all of it is allowed, which wins", lost=False)
+            settings.tell(line, "all of it is allowed, which wins", NOTE)

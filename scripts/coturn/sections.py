@@ -5,9 +5,10 @@ import os
 
 from coturn import accounts, alternates, rules
 from coturn.document import Document, Word, wrapped
+from coturn.key import DECIDE, DO, NOTE, SAME
 from coturn.keys import KEYS
 from coturn.network import Network
-from coturn.settings import printable
+from coturn.settings import HEADINGS, printable
 from coturn.syntax import Refused
 
 WORKERS_MAX = 64
@@ -32,7 +33,7 @@ def put_whole(settings, document):
     if settings.get("multiplex-peer") and settings.get("total-quota") == 0:
         del document.sections["limits"]["allocations"]
         settings.tell(settings.line("total-quota"), "shared relay ports take a limit: 100000 without a"
-            " key", lost=False)  # fmt: skip
+            " key", NOTE)  # fmt: skip
 
 
 def put_lifetime(settings, document):
@@ -47,7 +48,7 @@ def put_answers(settings, document):
     rate, line = settings.get("unauthorized-ratelimit-rps"), settings.line("unauthorized-ratelimit-rps")
     if not settings.get("unauthorized-ratelimit", False):
         if line:
-            settings.tell(line, "coturn has no such limit without unauthorized-ratelimit", lost=False)
+            settings.tell(line, "coturn has no such limit without unauthorized-ratelimit", NOTE)
         return
     rate = 10 if rate is None or rate <= 0 else rate
     where = settings.where("unauthorized-ratelimit", "unauthorized-ratelimit-rps")
@@ -76,7 +77,7 @@ def put_tls(settings, document, network, folder):
             network.dtls = False
     if settings.line("dtls") is None and settings.line("no-dtls") is None:
         settings.tell(settings.line("cert"), "no listener for DTLS, as with coturn from 4.17 on; before"
-            " that a certificate was enough: write dtls", lost=False)  # fmt: skip
+            " that a certificate was enough: write dtls", NOTE)  # fmt: skip
 
 
 def put_workers(settings, document):
@@ -86,7 +87,7 @@ def put_workers(settings, document):
     where = settings.where("relay-threads" if settings.line("relay-threads") else "cpus")
     if number > WORKERS_MAX:
         settings.tell(settings.line("relay-threads") or settings.line("cpus"),
-            f"there are {WORKERS_MAX} workers at most: that is written")  # fmt: skip
+            f"there are {WORKERS_MAX} workers at most: that is written", NOTE)  # fmt: skip
     document.put("workers.count", max(1, min(number, WORKERS_MAX)), where)
 
 
@@ -99,10 +100,10 @@ def put_log(settings, document):
     elif file:
         document.put("log.to", "stderr", settings.where("log-file"))
         settings.tell(line, "not here: there is no log file. For one, StandardError=append:FILE in the"
-            " unit; else journalctl -u slipring")  # fmt: skip
+            " unit; else journalctl -u slipring", DO)  # fmt: skip
     level = settings.get("log-min-level", "info")
     if level not in LEVELS:
-        settings.tell(settings.line("log-min-level"), "coturn knows debug, info, warning and error")
+        settings.tell(settings.line("log-min-level"), "coturn knows debug, info, warning and error", NOTE)
         level = "info"
     if settings.get("verbose", False) or settings.get("Verbose", False):
         level = "debug"
@@ -115,17 +116,19 @@ HEADER = (
     "Made of {path} by scripts/import-turnserver-conf. Nothing of it is in use yet: read it, then"
     " `slipring --check -c FILE`. The lines named are those of {path}.",
 )
-PRIVATE_PEERS = (
-    "Private peers are denied here, unless peers.allow has them; with coturn they are allowed."
+NOBODY = "it has no users and no secrets: write them under `auth`"
+DENIED = (
+    "Private peers are denied unless `peers.allow` has them; coturn allows them. With --private-peers"
+    " this is so here, too."
 )
 
 
 class Import:
-    """A file taken over. text: the result; told: what is to be said of its lines."""
+    """A file taken over. text: the result; told: what is to be said of it and of its lines."""
 
     def __init__(self, path, settings, box, options):
         self.settings, self.document = settings, Document()
-        self.path, self.options = path, options
+        self.path = path
         folder = os.path.dirname(os.path.abspath(path))
         self.document.put("version", 1)
         self.network = Network(settings, box, options, self.document)
@@ -138,22 +141,34 @@ class Import:
         alternates.put(settings, self.document, self.network.secure)
         for put in (put_taken, put_whole, put_lifetime, put_answers, put_workers, put_log):
             put(settings, self.document)
-        self.told = sorted(settings.told, key=lambda told: told.line.number)
-        self.reminders = self.network.reminders()
+        if not self.complete:
+            settings.tell(None, NOBODY)
+        for text in (*(() if options.private_peers else (DENIED,)), *self.network.reminders()):
+            settings.tell(None, text, DO)
+
+    @property
+    def told(self):
+        return [told for _, group in self.settings.by_kind() for told in group]
 
     @property
     def lost(self):
-        return not self.complete or any(told.lost for told in self.told)
+        return any(told.kind == DECIDE for told in self.told)
+
+    def report(self, *kinds):
+        """The lines of what is told of these kinds, of all if there are none, with their headings."""
+        out = []
+        for heading, group in self.settings.by_kind():
+            if not kinds or group[0].kind in kinds:
+                out += [heading, *(told.shown(printable(self.path)) for told in group)]
+        return out
 
     def lines(self):
-        path = printable(self.path)
+        """The result. What is to be decided and done stands before it, the rest behind it."""
         out = []
-        private = () if self.options.private_peers else (PRIVATE_PEERS,)
-        for text in (*HEADER, *private, *self.reminders):
-            out += wrapped(text.replace("{path}", path))
+        for text in HEADER:
+            out += wrapped(text.replace("{path}", printable(self.path)))
+        for text in self.report(DECIDE, DO):
+            out += [*(["#"] if text in HEADINGS.values() else []), *wrapped(text)]
         out += self.document.lines()
-        if self.told:
-            out += ["", "# What is not here, or otherwise than the file says:"]
-            for told in self.told:
-                out += wrapped(told.shown(path))
-        return out
+        rest = self.report(NOTE, SAME)
+        return out + [""] * bool(rest) + [line for text in rest for line in wrapped(text)]

@@ -5,25 +5,36 @@ import difflib
 import re
 from dataclasses import dataclass
 
-from coturn.key import ALWAYS, NOT
+from coturn.key import ALWAYS, DECIDE, DO, NOT, NOTE, SAME
 from coturn.keys import GONE, KEYS
 from coturn.syntax import Line, Refused, span
 
-DETECT = "detect-external-ip"  # a program of coturn's container
+# A program of coturn's container, and the variables that call it.
+DETECT = "detect-external-ip"
+DETECTS = {DETECT, "DETECT_EXTERNAL_IP", "DETECT_EXTERNAL_IPV6"}
+# What is shown, in this order.
+HEADINGS = {
+    DECIDE: "To decide, as the result is not what the file asks for:",
+    DO: "To do beside it:",
+    NOTE: "To know:",
+    SAME: "As it was:",
+}
 # As shells, container files and templates write them.
 VARIABLE = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)|\{\{.*?\}\}|^\$[A-Za-z_]\w*$|^%[A-Za-z_]+%$")
 
 
 @dataclass(frozen=True)
 class Told:
-    """A line for people. lost: it asks for something that the result has not got."""
+    """A text for people about a line, or with None about the whole file."""
 
-    line: Line
+    line: Line | None
     text: str
-    lost: bool
+    kind: str  # of HEADINGS
 
     def shown(self, path):
-        return f"{path}:{self.line.number}: {printable(self.line.name)}: {printable(self.text)}"
+        """As it is told. What stands between backquotes is to be copied."""
+        at = f"{path}:{self.line.number}: {printable(self.line.name)}" if self.line else path
+        return f"{at}: {printable(self.text)}"
 
 
 def printable(text):
@@ -42,24 +53,30 @@ class Settings:
             if not KEYS[name].many:
                 for line, _ in pairs[:-1]:
                     self.tell(line, f"line {pairs[-1][0].number} says it again, and that one counts",
-                        lost=False)  # fmt: skip
+                        NOTE)  # fmt: skip
                 del pairs[:-1]
         for name, pairs in self.found.items():
             for line, value in pairs:
                 self.judge(KEYS[name], line, value)
 
-    def tell(self, line, text, lost=True):
-        self.told.append(Told(line, text.replace("`", ""), lost))
+    def tell(self, line, text, kind=DECIDE):
+        self.told.append(Told(line, text.replace("`", "") if line else text, kind))
+
+    def by_kind(self):
+        """[(heading, what is told under it, in the order of the lines)] without empty ones."""
+        of = lambda kind: [told for told in self.told if told.kind == kind]
+        at = lambda told: told.line.number if told.line else 0
+        return [(HEADINGS[kind], sorted(of(kind), key=at)) for kind in HEADINGS if of(kind)]
 
     def take(self, line):
         """Sorts one line in, or says why not."""
         if line.cut:
             self.tell(line, "coturn reads at most 1023 bytes of a line, and the rest as another")
-        if line.name == DETECT or (line.name == "external-ip" and DETECT in line.value):
+        if line.name in DETECTS or (line.name == "external-ip" and DETECT in line.value):
             self.detects = line
             return
         if line.name not in KEYS:
-            self.tell(line, unknown(line.name), lost=line.name not in GONE)
+            self.tell(line, *unknown(line.name))
             return
         if VARIABLE.search(line.value):
             self.tell(line, "it is a variable of whatever starts coturn, not a value: write what it stands"
@@ -69,22 +86,22 @@ class Settings:
             if not line.value.isascii():
                 line.value.encode()
             if KEYS[line.name].kind is span and "/" in line.value:
-                self.tell(line, "coturn ends at a prefix: what is meant is taken", lost=False)
+                self.tell(line, "coturn ends at a prefix: what is meant is taken", NOTE)
             self.found.setdefault(line.name, []).append((line, KEYS[line.name].read(line.value)))
         except UnicodeEncodeError:
             self.tell(line, "it is not UTF-8, which the file of slipring has to be")
         except Refused as why:
             self.tell(line, str(why) + comment_behind(line.value))
         if line.value.endswith(";"):
-            self.tell(line, "the semicolon at the end is a part of the value", lost=False)
+            self.tell(line, "the semicolon at the end is a part of the value", NOTE)
 
     def judge(self, key, line, value):
         """Tells of what is always so, and of what is not here."""
         asks = key.asks(value)
         if asks == ALWAYS:
-            self.tell(line, f"always so: {key.text}", lost=False)
+            self.tell(line, f"always so: {key.text}", SAME)
         elif asks == NOT:
-            self.tell(line, f"not here: {key.off or key.text}")
+            self.tell(line, f"not here: {key.off or key.text}", key.told)
 
     def all(self, name):
         """[(line, value)] of a key, none of whose values are true: 0 and "" count too."""
@@ -109,11 +126,12 @@ def comment_behind(value):
 
 
 def unknown(name):
-    """What is told of a name that coturn 4.17 warns of as "Bad configuration format"."""
+    """What is told of a name that coturn 4.17 warns of as "Bad configuration format", and its kind."""
     if name in GONE:
-        return f"coturn 4.17 has no such key. Always so here: {GONE[name]}"
+        last, kind, text = GONE[name]
+        return f"a key up to coturn {last}; here {'always so: ' if kind == SAME else ''}{text}", kind
     if name.lstrip("-") in KEYS and name.startswith("-"):
-        return f"coturn ignores this line: in a file the key is '{name.lstrip('-')}', without dashes"
+        return f"coturn ignores this line: in a file the key is '{name.lstrip('-')}', without dashes", DECIDE
     close = difflib.get_close_matches(name, KEYS, 1)
     ask = f"; '{close[0]}' is one" if close else ""
-    return f"coturn ignores this line: it knows no such key{ask}"
+    return f"coturn ignores this line: it knows no such key{ask}", DECIDE

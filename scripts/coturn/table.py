@@ -22,9 +22,9 @@ def lines():
         out += ["", f"### {name}", "", "| turnserver.conf | slipring.yaml | |", "|---|---|---|"]
         out += [row(key) for key in keys]
     out += ["", "### Keys of earlier releases", "",
-        "coturn 4.17 ignores them with a warning, slipring is always so.", "",
-        "| turnserver.conf | |", "|---|---|"]  # fmt: skip
-    out += [f"| `{name}` | {text} |" for name, text in GONE.items()]
+        "coturn 4.17 ignores them with a warning.", "",
+        "| turnserver.conf | until | here |", "|---|---|---|"]  # fmt: skip
+    out += [f"| `{name}` | {last} | {text} |" for name, (last, _, text) in GONE.items()]
     return [*out, "", END]
 
 

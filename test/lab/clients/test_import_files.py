@@ -133,7 +133,7 @@ FILES = (
     ("Nextcloud Talk", NEXTCLOUD_TALK, PRIVATE, 0, "fingerprint: always so", REST, (UDP, TCP)),
     ("Matrix Synapse", MATRIX_SYNAPSE, (), 0, "nothing to be written", REST, (UDP, TLS)),
     ("Jitsi Meet", JITSI_MEET, (), 0, "no-tcp-relay: always so", REST, (UDP, TLS)),
-    ("BigBlueButton", BIGBLUEBUTTON, PRIVATE, 1, "dh-file: not here", REST, (UDP, TLS443)),
+    ("BigBlueButton", BIGBLUEBUTTON, PRIVATE, 0, "dh-file: not here", REST, (UDP, TLS443)),
     ("the container", CONTAINER, PRIVATE, 1, "mysql-userdb: not here", uclient.USER, (UDP, TCP, TLS)),
 )  # fmt: skip
 CALLED = ("Matrix Synapse", "the container")

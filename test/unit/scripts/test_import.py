@@ -64,7 +64,13 @@ def made(text, **given):
 
 
 def told(text, **given):
-    return [one.shown("t.conf") for one in imported(text, **given).told]
+    """What is told of lines."""
+    return [one.shown("t.conf") for one in imported(text, **given).told if one.line]
+
+
+def beside(text, **given):
+    """What is to be done beside the file."""
+    return "\n".join(one.shown("t.conf") for one in imported(text, **given).told if not one.line)
 
 
 class Syntax(unittest.TestCase):
@@ -146,7 +152,8 @@ class Lines(unittest.TestCase):
     def test_lines_that_coturn_ignores(self):
         self.has("--no-tcp\n", "t.conf:1: --no-tcp: coturn ignores this line", "'no-tcp', without dashes")
         self.has("no-tcpp\n", "'no-tcp' is one")
-        self.has("no-loopback-peers\n", "coturn 4.17 has no such key. Always so here")
+        self.has("no-loopback-peers\n", "a key up to coturn 4.5.0; here always so: no peer is a loopback")
+        self.has("no-stun-backward-compatibility\n", "a key up to coturn 4.6; here requests of RFC 3489")
 
     def test_a_value_at_which_coturn_ends(self):
         self.has("lt-cred-mech # for old ones\n", "coturn ends at the value", "in a line of its own")
@@ -157,7 +164,7 @@ class Lines(unittest.TestCase):
         text = "denied-peer-ip=10.0.0.0/8\nallowed-peer-ip=10.1.2.0/24\n" + BASE
         self.assertIn("deny:\n    - 10.0.0.0/8\n", made(text))
         self.assertIn("allow:\n    - 10.1.2.0/24\n", made(text))
-        self.assertIn("coturn ends at a prefix: what is meant is taken", told(text)[0])
+        self.assertIn("coturn ends at a prefix: what is meant is taken", "\n".join(told(text)))
         self.assertFalse(imported(text).lost)
         # a byte order mark, which with coturn loses the first key
         self.assertNotIn("transport: tcp", made("\ufeffno-tcp\n" + BASE))
@@ -204,6 +211,19 @@ class Lines(unittest.TestCase):
         self.assertEqual([(l.number, l.name) for l in lines], [(2, "realm"), (2, "no-udp"), (5, "no-tcp")])
         self.assertIn("bad quotes", told("-a -u 'x\n" + BASE)[0])
 
+    def test_what_matters_comes_first(self):
+        """One heading for each kind, wherever the lines are; the result has the first two before it."""
+        text = "fingerprint\nno-tlsv1\nmin-port=50000\nno-auth\npkey-pwd=x\npidfile=/p\nmin-port=50000\n"
+        done = imported(text + BASE, private_peers=True)
+        said, headings = done.report(), list(settings.HEADINGS.values())
+        self.assertEqual([line for line in said if line in headings], headings)
+        numbers = [int(found[1]) for found in (re.match(r"t\.conf:(\d+):", line) for line in said) if found]
+        self.assertEqual(numbers, [4, 5, 3, 6, 1, 2])
+        lines = done.lines()
+        version = lines.index("version: 1")
+        places = [lines.index("# " + heading) for heading in headings]
+        self.assertEqual(sorted([*places, version]), [*places[:2], version, *places[2:]])
+
     def test_keys_given_again(self):
         self.has("min-port=50000\nmin-port=51000\n", "t.conf:1: min-port: line 2 says it again")
         self.assertIn("ports: 51000-65535", made("min-port=50000\nmin-port=51000\n" + BASE))
@@ -226,7 +246,7 @@ class Lines(unittest.TestCase):
         for name, text in settings_in_turn():
             done = imported(text)
             taken = [line for line in done.lines() if re.search(r"\bline \d", line)]
-            found = any(one.line.name == name for one in done.told) or any(name in line for line in taken)
+            found = any(one.line and one.line.name == name for one in done.told) or any(name in line for line in taken)
             self.assertTrue(found or name in SHOWN_OTHERWISE, text)
 
 
@@ -250,29 +270,32 @@ class Network(unittest.TestCase):
         self.assertIn("relay:\n  addresses: all\n  ports: 49152-65535", text)
 
     def test_what_to_do_beside_the_file(self):
-        said = "\n".join(imported(BASE).reminders)
+        said = beside(BASE)
         self.assertIn("`sysctl -w net.ipv4.ip_local_reserved_ports=49152-65535`, which leaves it 16384",
             said)  # fmt: skip
         for low, high, what in ((32769, 65535, '=`sysctl -w net.ipv4.ip_local_port_range="10001 32768"`'
                 ", which leaves it 22768; to reserve them would leave it 1;"),
                 (1024, 63000, "=make relay.ports smaller, which leave it 0"),
                 (40000, 40100, "=`sysctl -w net.ipv4.ip_local_reserved_ports=40000-40100`")):
-            said_of = "\n".join(imported(f"min-port={low}\nmax-port={high}\n" + BASE).reminders)
+            said_of = beside(f"min-port={low}\nmax-port={high}\n" + BASE)
             self.assertIn(what[1:], said_of)  # fmt: skip
         self.assertIn("The unit takes packet.conf of conf/slipring.service.d", said)
         self.assertNotIn("process-user.conf", said)
         self.assertIn("coturn also listens at the addresses of eth1", said)
         text = "listening-ip=10.0.0.5\ncert=/c\npkey=/k\ntls-listening-port=443\n" + BASE
-        said = "\n".join(imported(text).reminders)
+        said = beside(text)
         self.assertIn("Port 443 is below 1024: the unit takes ports-below-1024.conf of", said)
         self.assertIn("packet:eth1 has no gateway", said)
         self.assertNotIn("also listens", said)
-        said = "\n".join(imported("proc-user=turnserver\n" + BASE).reminders)
+        said = beside("proc-user=turnserver\n" + BASE)
         self.assertIn("the unit takes process-user.conf of conf/slipring.service.d", said)
-        self.assertNotIn("process-user", "\n".join(imported("proc-user=root\n" + BASE).reminders))
-        header = "\n".join(imported(BASE).lines())
-        self.assertIn("# Private peers are denied here", header)
-        self.assertNotIn("are denied here", "\n".join(imported(BASE, private_peers=True).lines()))
+        self.assertNotIn("process-user", beside("proc-user=root\n" + BASE))
+
+    def test_private_peers_are_told_of(self):
+        what = "Private peers are denied"
+        self.assertIn(what, beside(BASE))
+        self.assertIn("# t.conf: " + what, "\n".join(imported(BASE).lines()))
+        self.assertNotIn(what, beside(BASE, private_peers=True))
 
     def test_the_interface_that_has_an_address(self):
         text = made("listening-ip=10.0.0.5\n" + BASE)
@@ -616,11 +639,12 @@ class Program(unittest.TestCase):
 
     def test_exit_codes(self):
         all_taken = self.run_it(*self.DEVICE, "-", given=BASE)
-        self.assertEqual((all_taken.returncode, all_taken.stderr), (0, ""))
+        self.assertEqual(all_taken.returncode, 0)
+        self.assertTrue(all_taken.stderr.startswith("To do beside it:\n<stdin>: Private peers"))
         self.assertIn("auth:\n", all_taken.stdout)
         lost = self.run_it(*self.DEVICE, "-", given="server-relay\n" + BASE)
         self.assertEqual(lost.returncode, 1)
-        self.assertEqual(lost.stderr, "<stdin>:1: server-relay: not here: a peer needs a permission\n")
+        self.assertIn("<stdin>:1: server-relay: not here: a peer needs a permission\n", lost.stderr)
         always = self.run_it(*self.DEVICE, "-", given="fingerprint\n" + BASE)
         self.assertEqual(always.returncode, 0)
         self.assertIn("<stdin>:1: fingerprint: always so", always.stderr)
