@@ -48,6 +48,7 @@ class Network:
         self.ports = boxes.ports(box, self.needed(), devices, options)
         self.left_out = [] if options.port or self.needed() else box.beside(self.ports)
         self.at_hand = {address: port for port in self.ports for address in port.addresses}
+        self.outside = self.external_of()
         self.secure = self.has_certificate()
         self.dtls = self.secure and self.wants_dtls()
         for name in ("listening-device", "relay-device"):
@@ -116,6 +117,11 @@ class Network:
                 f" external-ip={public}/PRIVATE (relay addresses of its family: {many})")  # fmt: skip
         return out
 
+    def own(self):
+        """Addresses at which programs of this machine can be reached, also from outside."""
+        kernels = [a for port in self.ports if port.is_kernels for a in port.addresses]
+        return kernels + [public for own, (public, _) in self.outside.items() if own in kernels]
+
     # -- ports
 
     def asked_external(self):
@@ -132,7 +138,7 @@ class Network:
         return own, line
 
     def put_ports(self, streams):
-        external = self.external_of()
+        external = dict(self.outside)
         asked = self.asked_external()
         if asked:
             external[asked[0]] = (FILL_IN, asked[1])

@@ -82,20 +82,39 @@ class Rules:
             else:
                 self.spans.append((first, last, line))
 
+    def line_of(self, address):
+        """The first line whose span has an address, or None."""
+        inside = lambda f, l: f.version == address.version and f <= address <= l
+        return next((line for f, l, line in self.spans if inside(f, l)), None)
+
     def of(self, version):
         return [(int(f), int(l)) for f, l, _ in self.spans if f.version == version]
 
 
-def put(settings, document, private_peers):
-    """`peers.allow` and `peers.deny`, each span with its line."""
-    allowed, denied = Rules(settings, "allowed-peer-ip"), Rules(settings, "denied-peer-ip")
+def put_allowed(document, allowed, denied, own, private_peers):
+    """`peers.allow`. A range allows nothing of this machine: its own addresses stand there one by one."""
+    single = set()
     for first, last, line in allowed.spans:
+        if first == last:
+            single.add(first)
         for text in texts([(int(first), int(last))], first.version):
             document.add("peers.allow", text, f"line {line.number}")
     if private_peers:
         for net in PRIVATE:
             for text in texts(minus([bounds(net)], denied.of(4)), 4):
                 document.add("peers.allow", text, "--private-peers")
+    for address in own:
+        line = allowed.line_of(address)
+        if address not in single and (line or private_peers and not denied.line_of(address)):
+            where = f"line {line.number}" if line else "--private-peers"
+            document.add("peers.allow", str(address), f"{where}: programs of this machine")
+
+
+def put(settings, document, own, private_peers):
+    """`peers.allow` and `peers.deny`, each span with its line. False when coturn allows private peers or
+    some of these own addresses, and the result does not."""
+    allowed, denied = Rules(settings, "allowed-peer-ip"), Rules(settings, "denied-peer-ip")
+    put_allowed(document, allowed, denied, own, private_peers)
     for first, last, line in denied.spans:
         whole = [(int(first), int(last))]
         spans = minus(whole, allowed.of(first.version))
@@ -106,3 +125,8 @@ def put(settings, document, private_peers):
             document.add("peers.deny", text, f"line {line.number}{', without what is allowed' * cut}")
         if not spans:
             settings.tell(line, "all of it is allowed, which wins", NOTE)
+    judged = allowed.of(4) + denied.of(4)
+    return private_peers or not (
+        any(minus([bounds(net)], judged) for net in PRIVATE)
+        or any(not allowed.line_of(address) and not denied.line_of(address) for address in own)
+    )

@@ -118,8 +118,8 @@ HEADER = (
 )
 NOBODY = "it has no users and no secrets: write them under `auth`"
 DENIED = (
-    "Private peers are denied unless `peers.allow` has them; coturn allows them. With --private-peers"
-    " this is so here, too."
+    "Private peers and programs of this machine are denied unless `peers.allow` has them; coturn allows"
+    " them. With --private-peers this is so here, too."
 )
 
 
@@ -137,13 +137,14 @@ class Import:
         self.network.put_ports(streams)
         self.network.put_relay()
         self.complete = accounts.put(settings, self.document)
-        rules.put(settings, self.document, options.private_peers)
+        own = self.network.own()
+        all_there = rules.put(settings, self.document, own, options.private_peers)
         alternates.put(settings, self.document, self.network.secure)
         for put in (put_taken, put_whole, put_lifetime, put_answers, put_workers, put_log):
             put(settings, self.document)
         if not self.complete:
             settings.tell(None, NOBODY)
-        for text in (*(() if options.private_peers else (DENIED,)), *self.network.reminders()):
+        for text in (*(() if all_there else (DENIED,)), *self.network.reminders()):
             settings.tell(None, text, DO)
 
     @property

@@ -292,10 +292,15 @@ class Network(unittest.TestCase):
         self.assertNotIn("process-user", beside("proc-user=root\n" + BASE))
 
     def test_private_peers_are_told_of(self):
-        what = "Private peers are denied"
+        """Unless the file itself denies them, and the programs of this machine."""
+        what = "Private peers and programs of this machine are denied"
         self.assertIn(what, beside(BASE))
         self.assertIn("# t.conf: " + what, "\n".join(imported(BASE).lines()))
         self.assertNotIn(what, beside(BASE, private_peers=True))
+        deny = "".join(f"denied-peer-ip={net[0]}-{net[-1]}\n" for net in rules.PRIVATE)
+        own = "denied-peer-ip=192.0.2.5\nallowed-peer-ip=2001:db8::5\n"
+        self.assertNotIn(what, beside(deny + own + BASE))
+        self.assertIn(what, beside(deny + BASE))
 
     def test_the_interface_that_has_an_address(self):
         text = made("listening-ip=10.0.0.5\n" + BASE)
@@ -504,6 +509,21 @@ class Peers(unittest.TestCase):
         text = self.rules("denied-peer-ip=10.0.0.0-10.255.255.255\n", private_peers=True)
         self.assertNotIn("- 10.0.0.0/8\n", text.split("deny")[0])
         self.assertIn("- 192.168.0.0/16\n", text)
+
+    def test_programs_of_this_machine(self):
+        """A prefix allows nothing of it, so an own address that coturn allows stands there by itself."""
+        text = self.rules("allowed-peer-ip=192.0.2.0-192.0.2.255\n")
+        self.assertEqual(text, "  allow:\n    - 192.0.2.0/24\n    - 192.0.2.5\n")
+        self.assertEqual(self.rules("allowed-peer-ip=192.0.2.5\n"), "  allow:\n    - 192.0.2.5\n")
+        self.assertEqual(self.rules(""), "")
+        own = '    - 192.0.2.5\n    - "2001:db8::5"\n'
+        self.assertIn(own, self.rules("", private_peers=True))
+        self.assertIn("    - 203.0.113.9\n", self.rules("external-ip=203.0.113.9/192.0.2.5\n", private_peers=True))
+        text = self.rules("denied-peer-ip=192.0.2.5\n", private_peers=True)
+        self.assertNotIn("192.0.2.5", text.split("deny")[0])
+        self.assertIn('    - "2001:db8::5"\n', text)
+        nic = {"port": "0000:3b:00.0", "addresses": ["192.0.2.5/24"]}
+        self.assertNotIn("192.0.2.5", self.rules("", private_peers=True, **nic))
 
     def test_subtraction(self):
         self.assertEqual(rules.minus([(0, 9)], [(3, 4), (8, 20)]), [(0, 2), (5, 7)])
