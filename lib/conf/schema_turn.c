@@ -414,7 +414,8 @@ static const struct conf_key rows[] = {
 	"`realms`. On each worker a user may have the same part of the ports, and at least "
 	"`limits.pool.per-user` of them."},
 {"limits.per-source", CONF_NUMBER, ONE(conf, turn.limits.per_source), RANGE(0, 16777216),
-	.def = "0", .help = "Allocations of one client address (IPv6: of its /64); 0 = no limit."},
+	.def = "0", .help = "Allocations of one client address (IPv6: of its /64, and "
+	"eight times as many of its /48); 0 = no limit."},
 {"limits.on-lower", CONF_CHOICE, ONE(conf, lower_ends), .choices = conf_lower_choices,
 	.def = "keep", .help = "What a reload that lowers one of these three does to who has more: "
 	"`keep`: he keeps them, and gets no others; `end`: as many as are too many end, whichever "

@@ -144,7 +144,7 @@
 		"allows",                                                                          \
 		"raise the limit, or look for clients that leave allocations behind")              \
 	X(TURN_REFUSED_QUOTA_SOURCE, 486, "quota-source", "",                                      \
-		"the address has as many allocations as limits.per-source allows",                 \
+		"the address or its IPv6 /48 has as many allocations as limits.per-source allows", \
 		"raise the limit where many clients share an address")                             \
 	X(TURN_REFUSED_QUOTA_REALM, 486, "quota-realm", "",                                        \
 		"the realm has as many allocations as realms[].limits.allocations allows",         \

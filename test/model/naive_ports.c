@@ -175,6 +175,11 @@ static bool same_source(const struct addr *a, const struct addr *b)
 	return addr_is_v4(a) || addr_is_v4(b) ? addr_eq(a, b) : memcmp(a, b, 8) == 0;
 }
 
+static bool same_network(const struct addr *a, const struct addr *b)
+{
+	return !addr_is_v4(a) && !addr_is_v4(b) && memcmp(a, b, 6) == 0;
+}
+
 // RFC 8656 7.2: a pair of which one would fit is refused as a pair (8), not for the quota (10).
 static void limit_code(uint32_t limit, const unsigned int count[2], unsigned int add,
 	struct naive_set *may, bool *success)
@@ -197,6 +202,7 @@ void naive_quota_codes(struct naive *n, const struct op *op, const struct naive_
 	const struct addr *source = &n->w->client[op->client].at.addr;
 	const unsigned int add = op->even == 1 ? 2 : 1, all = add + c->beside;
 	unsigned int total[2] = {all, all}, user[2] = {all, all}, from[2] = {all, all};
+	unsigned int network[2] = {all, all};
 
 	for (unsigned int i = 0; i < NAIVE_HOLDS; i++) {
 		const struct naive_hold *h = &n->hold[i];
@@ -207,11 +213,14 @@ void naive_quota_codes(struct naive *n, const struct op *op, const struct naive_
 			total[most]++;
 			user[most] += h->user == op->user;
 			from[most] += same_source(&h->source, source);
+			network[most] += same_network(&h->source, source);
 		}
 	}
 	limit_code(n->config->limits.allocations, total, add, may, success);
 	limit_code(n->config->limits.per_user, user, add, may, success);
 	limit_code(n->config->limits.per_source, from, add, may, success);
+	if (!addr_is_v4(source))
+		limit_code(8 * n->config->limits.per_source, network, add, may, success);
 	if (op->user == MODEL_OTHER) // the one user of his realm
 		limit_code(n->config->realms[0].allocations, user, add, may, success);
 }

@@ -158,13 +158,26 @@ static void users_init(struct model_world *w)
 		w->user[i].realm = i == MODEL_OTHER ? MODEL_REALM : FIXTURE_REALM;
 }
 
-// Few sources with several ports each, on every listener. IPv4 clients 2n and 2n + 1 differ in the
-// listener only.
+// Each has a /64 of its own, most of them of one /48.
+static void site_client(struct model_client *c, unsigned int i)
+{
+	c->at = fixture_endpoint("2001:db8:1::1", (uint16_t)(5000 + i));
+	c->at.addr.b[7] = (uint8_t)i;
+	if (i % 4 == 3)
+		c->at.addr.b[5] = 2;
+	c->listener = 1;
+}
+
+// In some worlds a site with IPv6, whose limit is that of the /48. Else few sources with several
+// ports each, on every listener. IPv4 clients 2n and 2n + 1 differ in the listener only.
 static void clients_init(struct model_world *w)
 {
 	static const char *const v4[] = {"198.51.100.1", "198.51.100.2", "203.0.113.9"};
 	static const char *const v6[] = {"2001:db8:1::1", "2001:db8:1::2", "2001:db8:2::1"};
+	const bool is_site = percent(w, 10);
 
+	if (is_site)
+		w->config.limits.per_source = 1;
 	for (unsigned int i = 0; i < MODEL_CLIENTS; i++) {
 		struct model_client *c = &w->client[i];
 		const bool is_v4 = i % 8 < 6;
@@ -174,6 +187,8 @@ static void clients_init(struct model_world *w)
 		c->listener = is_v4 ? (i % 2 == 0 ? 0 : 2) : 1;
 		if (!is_v4)
 			c->at.port = (uint16_t)(5000 + i);
+		if (is_site)
+			site_client(c, i);
 		c->user = below(w, 20) == 0 ? 4 : i % 4;
 		if (below(w, 6) == 0)
 			c->user = MODEL_OTHER;

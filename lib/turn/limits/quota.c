@@ -1,36 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts how many allocations each user and each source has, over all workers. The table is cut
-// into stripes, each a small open-addressing table behind its own spinlock. An operation holds the
-// stripes of its user and of its source together, so no other worker ever sees one counted without
-// the other. So a limit is never exceeded, and nobody is refused because of an allocation that was
-// then not made.
+// Counts how many allocations each user, each source and each IPv6 /48 has, over all workers. The
+// table is cut into stripes, each a small open-addressing table behind its own spinlock. An
+// operation holds the stripes of all that it counts by together, so no other worker ever sees one
+// counted without the others. So a limit is never exceeded, and nobody is refused because of an
+// allocation that was then not made.
 // Everything is counted whatever the limits say, so that a limit set by a reload is exact at once.
 #include "limits/quota.h"
 #include "hash.h"
 #include "limits/spin.h"
+#include "limits/stripe.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
-// Entries of a stripe, and how many of them a full table uses on average. The fill of a stripe is
-// binomial; the margin is six standard deviations, so in practice no stripe overflows.
-#define STRIPE_ENTRIES 4096u
+// How many entries of a stripe a full table uses on average. The fill of a stripe is binomial; the
+// margin is six standard deviations, so in practice no stripe overflows.
 #define STRIPE_MEAN 3700u
 
-// An entry is a count and 40 bits of the hash, which tell its key from others of the stripe. With
-// the bits that choose the stripe, that makes 49 bits in a table for a million allocations. The
-// probability that any two of all users and sources then share a count is one in 300, and that is
-// harmless.
-#define COUNT_BITS 24
-#define COUNT_MAX ((UINT64_C(1) << COUNT_BITS) - 1)
-#define TAG_BITS 40
-
-// Any worker takes the lock; only its holder reads and writes the rest.
-struct stripe {
-	_Atomic uint32_t locked;
-	uint32_t used;
-	uint64_t entry[STRIPE_ENTRIES]; // tag << COUNT_BITS | count; count 0 = free
-} __attribute__((aligned(64)));
+#define NETWORK 8 // sources, whose allocations an IPv6 /48 may have
 
 struct turn_quota {
 	_Atomic uint32_t total; // written by all workers, read by all
@@ -44,7 +31,8 @@ struct turn_quota {
 
 static uint32_t stripes_for(uint32_t capacity)
 {
-	// one entry for the user and one for the source of every allocation
+	// One entry for the user and one for the source of every allocation. Networks have what
+	// these leave.
 	return (uint32_t)(2 * (uint64_t)capacity / STRIPE_MEAN) + 1;
 }
 
@@ -102,90 +90,72 @@ static struct stripe *stripe_of(const struct turn_quota *q, uint64_t hash)
 	return &q->stripes[((uint64_t)high * q->nb_stripes) >> 32];
 }
 
-static uint32_t count_of(uint64_t entry)
+// --- what an allocation counts by ---------------------------------------------------------------
+
+enum { BY_USER, BY_SOURCE, BY_NETWORK, BY_MOST };
+
+struct keys {
+	unsigned int nb; // the network is IPv6's alone
+	uint64_t hash[BY_MOST];
+	struct stripe *in[BY_MOST];
+	struct stripe *lock[BY_MOST + 1]; // the same in the order of their addresses, and NULL
+};
+
+static void key_add(const struct turn_quota *q, struct keys *k, uint64_t hash)
 {
-	return (uint32_t)(entry & COUNT_MAX);
+	struct stripe *const in = stripe_of(q, hash);
+	unsigned int i = k->nb;
+
+	for (; i > 0 && k->lock[i - 1] > in; i--)
+		k->lock[i] = k->lock[i - 1];
+	k->lock[i] = in;
+	k->lock[k->nb + 1] = NULL;
+	k->hash[k->nb] = hash;
+	k->in[k->nb++] = in;
 }
 
-static uint64_t tag_of(uint64_t entry)
+static void keys_of(const struct turn_quota *q, const struct quota_ref *r, struct keys *k)
 {
-	return entry >> COUNT_BITS;
-}
+	// As the first half of an IPv6 address that would be 0:ffff::/32, which nobody has.
+	const bool is_v4 = (uint32_t)r->source == 0xffff0000;
+	struct addr a = {.d = {is_v4 ? 0 : r->source, is_v4 ? r->source : 0}};
 
-// Locks the lower address first, so that two workers cannot wait for each other.
-static void lock_both(struct stripe *a, struct stripe *b)
-{
-	spin_lock(a < b ? &a->locked : &b->locked);
-	if (a != b)
-		spin_lock(a < b ? &b->locked : &a->locked);
-}
-
-static void unlock_both(struct stripe *a, struct stripe *b)
-{
-	spin_unlock(&a->locked);
-	if (a != b)
-		spin_unlock(&b->locked);
-}
-
-// The place of a key, or the free place where it belongs. One place always stays free, so that
-// searches end.
-static uint64_t *place_of(struct stripe *s, uint64_t hash)
-{
-	const uint64_t tag = hash & ((UINT64_C(1) << TAG_BITS) - 1);
-	uint32_t i = (uint32_t)tag % STRIPE_ENTRIES;
-
-	while (count_of(s->entry[i]) != 0 && tag_of(s->entry[i]) != tag)
-		i = (i + 1) % STRIPE_ENTRIES;
-	if (count_of(s->entry[i]) == 0)
-		s->entry[i] = tag << COUNT_BITS;
-	return &s->entry[i];
-}
-
-static bool count_up(struct stripe *s, uint64_t hash, uint32_t limit)
-{
-	uint64_t *e = place_of(s, hash);
-	const uint32_t count = count_of(*e);
-
-	if (count == 0) {
-		if (s->used == STRIPE_ENTRIES - 1)
-			return false;
-		s->used++;
-	} else if ((limit != 0 && count >= limit) || count == COUNT_MAX) {
-		return false;
-	}
-	++*e;
-	return true;
-}
-
-// Closes the gap at i: a later entry that a search could no longer reach across the gap moves into
-// it.
-static void close_gap(struct stripe *s, uint32_t i)
-{
-	uint32_t next = (i + 1) % STRIPE_ENTRIES;
-
-	while (count_of(s->entry[next]) != 0) {
-		const uint32_t home = (uint32_t)tag_of(s->entry[next]) % STRIPE_ENTRIES;
-
-		if ((next - home) % STRIPE_ENTRIES >= (next - i) % STRIPE_ENTRIES) {
-			s->entry[i] = s->entry[next];
-			i = next;
-		}
-		next = (next + 1) % STRIPE_ENTRIES;
-	}
-	s->entry[i] = 0;
-}
-
-static void count_down(struct stripe *s, uint64_t hash)
-{
-	uint64_t *e = place_of(s, hash);
-
-	if (count_of(*e) == 0)
+	k->nb = 0;
+	key_add(q, k, r->user & ~STRIPE_NETWORK);
+	key_add(q, k, hash_addr(&q->key, &a, 2) & ~STRIPE_NETWORK);
+	if (is_v4)
 		return;
-	--*e;
-	if (count_of(*e) == 0) {
-		s->used--;
-		close_gap(s, (uint32_t)(e - s->entry));
-	}
+	a.b[6] = a.b[7] = 0;
+	key_add(q, k, hash_addr(&q->key, &a, 3) | STRIPE_NETWORK);
+}
+
+// All lock in one order, so that no two workers can wait for each other.
+static void keys_lock(const struct keys *k)
+{
+	for (unsigned int i = 0; i < k->nb; i++)
+		if (k->lock[i] != k->lock[i + 1])
+			spin_lock(&k->lock[i]->locked);
+}
+
+static void keys_unlock(const struct keys *k)
+{
+	for (unsigned int i = 0; i < k->nb; i++)
+		if (k->lock[i] != k->lock[i + 1])
+			spin_unlock(&k->lock[i]->locked);
+}
+
+// Counts the first nb down again.
+static void keys_down(const struct keys *k, unsigned int nb)
+{
+	while (nb-- > 0)
+		stripe_down(k->in[nb], k->hash[nb]);
+}
+
+static void limits_of(const struct turn_limits *l, uint32_t limit[BY_MOST])
+{
+	limit[BY_USER] = l->per_user;
+	limit[BY_SOURCE] = l->per_source;
+	limit[BY_NETWORK] = NETWORK * l->per_source;
 }
 
 // --- an allocation ------------------------------------------------------------------------------
@@ -216,14 +186,10 @@ static enum turn_refusal sums_up(struct turn_quota *q, const struct turn_limits 
 	return TURN_REFUSED_QUOTA_TOTAL;
 }
 
-uint64_t quota_source(const struct turn_quota *q, const struct addr *source)
+uint64_t quota_source(const struct addr *source)
 {
-	struct addr a = *source;
-
 	// an IPv6 host can use its whole /64
-	if (!addr_is_v4(&a))
-		a.d[1] = 0;
-	return hash_addr(&q->key, &a, 2);
+	return addr_is_v4(source) ? source->d[1] : source->d[0];
 }
 
 uint64_t quota_user(const struct turn_quota *q, uint8_t realm, const uint8_t ident[TURN_IDENT_LEN])
@@ -233,79 +199,82 @@ uint64_t quota_user(const struct turn_quota *q, uint8_t realm, const uint8_t ide
 	return quota_renumber(hash_addr(&q->key, &user, 1), realm);
 }
 
+// Counts one more by each key. TURN_GRANTED, or which limit is reached.
+static enum turn_refusal keys_up(const struct keys *k, const struct turn_limits *l)
+{
+	uint32_t limit[BY_MOST];
+
+	limits_of(l, limit);
+	for (unsigned int i = 0; i < k->nb; i++) {
+		if (stripe_up(k->in[i], k->hash[i], limit[i]))
+			continue;
+		keys_down(k, i);
+		return i == BY_USER ? TURN_REFUSED_QUOTA_USER : TURN_REFUSED_QUOTA_SOURCE;
+	}
+	return TURN_GRANTED;
+}
+
 enum turn_refusal quota_take_ref(
 	struct turn_quota *q, const struct turn_limits *l, const struct quota_ref *ref)
 {
-	const struct quota_ref r = *ref;
-	struct stripe *const user = stripe_of(q, r.user);
-	struct stripe *const from = stripe_of(q, r.source);
-	enum turn_refusal why = TURN_GRANTED;
+	enum turn_refusal why;
+	struct keys k;
 
-	lock_both(user, from);
-	if (!count_up(user, r.user, l->per_user)) {
-		why = TURN_REFUSED_QUOTA_USER;
-	} else if (!count_up(from, r.source, l->per_source)) {
-		count_down(user, r.user);
-		why = TURN_REFUSED_QUOTA_SOURCE;
-	} else {
-		why = sums_up(q, l, quota_realm(r.user));
-		if (why != TURN_GRANTED) {
-			count_down(from, r.source);
-			count_down(user, r.user);
-		}
+	keys_of(q, ref, &k);
+	keys_lock(&k);
+	why = keys_up(&k, l);
+	if (why == TURN_GRANTED) {
+		why = sums_up(q, l, quota_realm(ref->user));
+		if (why != TURN_GRANTED)
+			keys_down(&k, k.nb);
 	}
-	unlock_both(user, from);
+	keys_unlock(&k);
 	return why;
 }
 
 enum turn_refusal quota_take(struct turn_quota *q, const struct turn_limits *l,
 	const uint8_t ident[TURN_IDENT_LEN], const struct addr *source, struct quota_ref *ref)
 {
-	const struct quota_ref r = {quota_user(q, l->realm, ident), quota_source(q, source)};
-	const enum turn_refusal why = quota_take_ref(q, l, &r);
-
-	if (why == TURN_GRANTED)
-		*ref = r;
-	return why;
+	*ref = (struct quota_ref){quota_user(q, l->realm, ident), quota_source(source)};
+	return quota_take_ref(q, l, ref);
 }
 
 bool quota_is(const struct turn_quota *q, const uint8_t ident[TURN_IDENT_LEN],
 	const struct addr *source, const struct quota_ref *ref)
 {
 	return quota_user(q, quota_realm(ref->user), ident) == ref->user &&
-		quota_source(q, source) == ref->source;
+		quota_source(source) == ref->source;
 }
 
 void quota_give(struct turn_quota *q, const struct quota_ref *ref)
 {
-	struct stripe *const user = stripe_of(q, ref->user);
-	struct stripe *const from = stripe_of(q, ref->source);
 	const uint8_t realm = quota_realm(ref->user);
+	struct keys k;
 
-	lock_both(user, from);
-	count_down(user, ref->user);
-	count_down(from, ref->source);
+	keys_of(q, ref, &k);
+	keys_lock(&k);
+	keys_down(&k, k.nb);
 	atomic_fetch_sub_explicit(&q->total, 1, memory_order_relaxed);
 	if (realm != 0) // release: whoever sees none left sees all that they have counted
 		atomic_fetch_sub_explicit(&q->of_realm[realm], 1, memory_order_release);
-	unlock_both(user, from);
+	keys_unlock(&k);
 }
 
 enum turn_refusal quota_over(
 	struct turn_quota *q, const struct turn_limits *l, const struct quota_ref *ref)
 {
-	struct stripe *const user = stripe_of(q, ref->user);
-	struct stripe *const from = stripe_of(q, ref->source);
-	uint32_t of_user, of_source;
+	uint32_t count[BY_MOST], limit[BY_MOST];
+	struct keys k;
 
-	lock_both(user, from);
-	of_user = count_of(*place_of(user, ref->user));
-	of_source = count_of(*place_of(from, ref->source));
-	unlock_both(user, from);
-	if (l->per_user != 0 && of_user > l->per_user)
-		return TURN_REFUSED_QUOTA_USER;
-	if (l->per_source != 0 && of_source > l->per_source)
-		return TURN_REFUSED_QUOTA_SOURCE;
+	limits_of(l, limit);
+	keys_of(q, ref, &k);
+	keys_lock(&k);
+	for (unsigned int i = 0; i < k.nb; i++)
+		count[i] = stripe_count(k.in[i], k.hash[i]);
+	keys_unlock(&k);
+	for (unsigned int i = 0; i < k.nb; i++)
+		if (limit[i] != 0 && count[i] > limit[i])
+			return i == BY_USER ? TURN_REFUSED_QUOTA_USER : TURN_REFUSED_QUOTA_SOURCE;
 	if (l->of_realm != 0 && turn_quota_realm(q, quota_realm(ref->user)) > l->of_realm)
 		return TURN_REFUSED_QUOTA_REALM;
 	if (l->allocations != 0 && turn_quota_total(q) > l->allocations)

@@ -7,7 +7,8 @@
 #include "turn_refusal.h"
 
 struct quota_ref {
-	uint64_t user, source; // opaque, except that user tells the realm: quota_realm
+	uint64_t user; // opaque, except that it tells the realm: quota_realm
+	uint64_t source; // quota_source of the client
 };
 
 // The number of the realm stands in 8 bits of the user half: not among those that tell users of a
@@ -26,11 +27,11 @@ static inline uint64_t quota_renumber(uint64_t user, uint8_t realm)
 		(uint64_t)realm << QUOTA_REALM_SHIFT;
 }
 
-// Counts one allocation of a user of l->realm from a source address (for IPv6 from its /64) and
-// writes to *ref what quota_give needs. When a limit of l is reached, nothing is counted, and the
-// result says which: that of the user, of the source, of the realm or of all, in this order. (A
-// full table counts as a limit, too: see quota.c.) Exact with any number of workers at once; any
-// thread.
+// Counts one allocation of a user of l->realm from a source address (for IPv6 from its /64, and
+// from its /48, which may have eight times as many) and writes to *ref what quota_give needs. When
+// a limit of l is reached, nothing is counted, and the result says which: that of the user, of the
+// source or its /48, of the realm or of all, in this order. (A full table counts as a limit, too:
+// see quota.c.) Exact with any number of workers at once; any thread.
 enum turn_refusal quota_take(struct turn_quota *q, const struct turn_limits *l,
 	const uint8_t ident[TURN_IDENT_LEN], const struct addr *source, struct quota_ref *ref);
 // The same for one that was counted as *ref by a table with the same key.
@@ -41,12 +42,12 @@ bool quota_is(const struct turn_quota *q, const uint8_t ident[TURN_IDENT_LEN],
 	const struct addr *source, const struct quota_ref *ref);
 // Takes back one count of quota_take.
 void quota_give(struct turn_quota *q, const struct quota_ref *ref);
-// Whether more is counted than l allows: of the user, of the source, of the realm, or of all, in
-// this order.
-// TURN_GRANTED when none is.
+// Whether more is counted than l allows: of the user, of the source or its /48, of the realm, or of
+// all, in this order. TURN_GRANTED when none is.
 enum turn_refusal quota_over(
 	struct turn_quota *q, const struct turn_limits *l, const struct quota_ref *ref);
 // The user half of a ref of a realm's user.
 uint64_t quota_user(const struct turn_quota *q, uint8_t realm, const uint8_t ident[TURN_IDENT_LEN]);
-// The source half of a ref; the address alone tells it, so it need not be kept.
-uint64_t quota_source(const struct turn_quota *q, const struct addr *source);
+// The source half of a ref: 64 bits that tell an IPv4 address or the /64 of an IPv6 one. The
+// address alone tells it, so it need not be kept.
+uint64_t quota_source(const struct addr *source);

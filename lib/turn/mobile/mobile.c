@@ -70,7 +70,7 @@ void mobile_take_up(
 	mobile_begin(s, slot, source);
 	m->handle = handle;
 	m->serial = m->before = serial;
-	m->roamed = source != quota_source(s->quota, &alloc_at(s, slot)->end[TURN_FROM_CLIENT]);
+	m->roamed = source != quota_source(&alloc_at(s, slot)->end[TURN_FROM_CLIENT]);
 	chain_add(s, slot);
 	state_moved(s, slot);
 }
@@ -114,8 +114,7 @@ struct quota_ref mobile_quota(const struct turn_shard *s, uint32_t slot)
 	const struct mobile *m = mobile_of(s, slot);
 
 	return (struct quota_ref){cold_at(s, slot)->quota_user,
-		m != NULL ? m->source
-			  : quota_source(s->quota, &alloc_at(s, slot)->end[TURN_FROM_CLIENT])};
+		m != NULL ? m->source : quota_source(&alloc_at(s, slot)->end[TURN_FROM_CLIENT])};
 }
 
 static bool has_handle(const struct turn_shard *s, uint32_t slot, uint64_t handle)

@@ -288,7 +288,7 @@ static enum turn_state_loss alloc_place(
 		.tid = r->tid,
 		.cred = &cred,
 		.quota = {quota_renumber(r->user, l->realm),
-			may_move(s, r) ? r->counted : quota_source(s->quota, &r->client)}};
+			may_move(s, r) ? r->counted : quota_source(&r->client)}};
 
 	if (quota_take_ref(s->quota, l, &n.quota) != TURN_GRANTED)
 		return TURN_STATE_LOST_QUOTA;

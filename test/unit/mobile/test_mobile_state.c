@@ -82,6 +82,15 @@ static unsigned int move(struct mobile_client *c)
 	return ask(c, f);
 }
 
+static unsigned int end(struct mobile_client *c)
+{
+	struct fixture *f = restart_at(&r, &c->c);
+
+	fixture_begin(f, STUN_REQUEST, STUN_REFRESH);
+	stun_put_u32(&f->w, STUN_LIFETIME, 0);
+	return ask(c, f);
+}
+
 static unsigned int bind_channel(struct mobile_client *c)
 {
 	const struct endpoint e = fixture_endpoint(PEER, 7000);
@@ -138,6 +147,32 @@ static void test_moved(void **state)
 	assert_int_equal(move(&next), 0);
 	assert_true(sends(&next));
 	assert_hears_at(&next);
+}
+
+// So does the /48 that it was counted in, which is full: eight /64 with one each.
+static void test_moved_network(void **state)
+{
+	struct mobile_client c, first, moved, more;
+	char text[32];
+
+	for (unsigned int i = 0; i < 8; i++) {
+		snprintf(text, sizeof(text), "2001:db8:1:%u::1", i);
+		c = mobile_ivan(text, (uint16_t)(5000 + i));
+		assert_int_equal(allocate(&c), 0);
+		if (i == 0)
+			first = c;
+	}
+	moved = mobile_at(&first, "2001:db8:2::1", 6000);
+	assert_int_equal(move(&moved), 0);
+	assert_int_equal(bind_channel(&moved), 0);
+	restart_again(&r, &config, 1000);
+	assert_int_equal(r.adopted.allocations, 8);
+	more = mobile_ivan("2001:db8:1:8::1", 5008);
+	assert_int_equal(allocate(&more), 486);
+	c = mobile_ivan("2001:db8:2::1", 6001); // where it is now
+	assert_int_equal(allocate(&c), 0);
+	assert_int_equal(end(&moved), 0);
+	assert_int_equal(allocate(&more), 0);
 }
 
 // One that is under way is where it was; its client has the last ticket, or asks with it again.
@@ -232,6 +267,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_moved),
+		T(test_moved_network),
 		T(test_under_way),
 		T(test_counted),
 		T(test_off),

@@ -161,6 +161,23 @@ static void a_lower_quota_ends_by_choice(void **state)
 	assert_int_equal(reload(&c, true), 0);
 }
 
+// Nine /64 of one /48 have one each, which is what each may have.
+static void a_lower_quota_is_of_a_network_too(void **state)
+{
+	struct turn_config c = f.config;
+
+	for (uint16_t i = 0; i < 9; i++) {
+		struct fixture_client eve = fixture_eve("2001:db8:1::1", (uint16_t)(5000 + i));
+
+		eve.at.addr.b[7] = (uint8_t)i;
+		assert_int_equal(fixture_allocate(&f, &eve, 4), 0);
+	}
+	c.limits.per_source = 1;
+	assert_int_equal(reload(&c, true), 1);
+	assert_int_equal(f.told.ended[TURN_END_QUOTA], 1);
+	assert_int_equal(fixture_stats(&f).allocations, 8);
+}
+
 // A call ends no more than its budget.
 static void a_call_does_bounded_work(void **state)
 {
@@ -302,6 +319,7 @@ int main(void)
 		T(without_secrets_rest_users_end),
 		T(a_peer_who_is_denied_ends),
 		T(a_lower_quota_ends_by_choice),
+		T(a_lower_quota_is_of_a_network_too),
 		T(a_call_does_bounded_work),
 		M(all_of_a_user_end_within_a_second),
 		M(all_of_a_peer_end_within_a_second),

@@ -33,6 +33,19 @@ static struct who who(uint32_t user, uint32_t source)
 	return w;
 }
 
+// The same from 2001:db8:NETWORK:SUBNET::1.
+static struct who who_v6(uint32_t user, uint32_t network, uint32_t subnet)
+{
+	struct who w = who(user, 0);
+
+	addr_parse("2001:db8::1", &w.source);
+	w.source.b[4] = (uint8_t)(network >> 8);
+	w.source.b[5] = (uint8_t)network;
+	w.source.b[6] = (uint8_t)(subnet >> 8);
+	w.source.b[7] = (uint8_t)subnet;
+	return w;
+}
+
 static enum turn_refusal why_not(struct turn_quota *q, const struct turn_limits *l,
 	const struct who *w, struct quota_ref *ref)
 {
@@ -135,8 +148,83 @@ static void test_ipv6_source(void **state)
 	turn_quota_free(q);
 }
 
-// Capacity means that many with all users and sources different; past the memory it refuses.
-static void test_capacity(void **state)
+// A /48, whatever /64 and users they are, has eight times what a source may have.
+static void test_ipv6_network(void **state)
+{
+	const struct turn_limits l = {.per_source = 2}, user = {.per_user = 1};
+	struct turn_quota *q = turn_quota_create(100, &key);
+	struct quota_ref ref[16], other;
+	struct who w;
+
+	for (uint32_t i = 0; i < 16; i++) {
+		w = who_v6(i, 0, i % 12 * 0x1111);
+		assert_int_equal(why_not(q, &l, &w, &ref[i]), TURN_GRANTED);
+	}
+	w = who_v6(100, 0, 0xffff);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(why_not(q, &l, &w, &other), TURN_REFUSED_QUOTA_SOURCE);
+	assert_int_equal(turn_quota_total(q), 16);
+	w = who_v6(100, 1, 0xffff); // another /48; and the user was not charged
+	assert_int_equal(why_not(q, &user, &w, &other), TURN_GRANTED);
+	quota_give(q, &other);
+	w = who_v6(100, 1, 0xffff);
+	assert_int_equal(why_not(q, &l, &w, &other), TURN_GRANTED);
+	quota_give(q, &other);
+	quota_give(q, &ref[3]);
+	w = who_v6(100, 0, 0xffff);
+	assert_int_equal(why_not(q, &l, &w, &ref[3]), TURN_GRANTED);
+	w = who_v6(101, 0, 0xfffe);
+	assert_int_equal(why_not(q, &l, &w, &other), TURN_REFUSED_QUOTA_SOURCE);
+	for (uint32_t i = 0; i < 16; i++)
+		quota_give(q, &ref[i]);
+	for (uint32_t i = 0; i < 16; i++) // nothing is left of what was refused
+		assert_true(take(q, &l, &w, &other) == (i < 2));
+	turn_quota_free(q);
+}
+
+// IPv4 addresses have nothing in common, though all look like one IPv6 network.
+static void test_ipv4_network(void **state)
+{
+	const struct turn_limits l = {.per_source = 1};
+	struct turn_quota *q = turn_quota_create(100, &key);
+	struct quota_ref ref;
+
+	for (uint32_t i = 0; i < 50; i++) {
+		const struct who w = who(i, i << 24);
+
+		assert_int_equal(why_not(q, &l, &w, &ref), TURN_GRANTED);
+	}
+	turn_quota_free(q);
+}
+
+// A lower limit finds who is past it, and a table of the next process counts the same.
+static void test_ipv6_network_over(void **state)
+{
+	const struct turn_limits none = {0}, one = {.per_source = 1};
+	struct turn_quota *q = turn_quota_create(100, &key), *next;
+	struct quota_ref ref[10];
+
+	for (uint32_t i = 0; i < 10; i++) {
+		const struct who w = who_v6(i, i / 9, i);
+
+		assert_true(take(q, &none, &w, &ref[i]));
+	}
+	assert_int_equal(quota_over(q, &one, &ref[0]), TURN_REFUSED_QUOTA_SOURCE);
+	assert_int_equal(quota_over(q, &one, &ref[9]), TURN_GRANTED);
+	assert_int_equal(quota_over(q, &none, &ref[0]), TURN_GRANTED);
+	quota_give(q, &ref[8]);
+	assert_int_equal(quota_over(q, &one, &ref[0]), TURN_GRANTED);
+	next = turn_quota_create(100, &key);
+	for (uint32_t i = 0; i < 10; i++)
+		assert_int_equal(quota_take_ref(next, &one, &ref[i]),
+			i == 8 ? TURN_REFUSED_QUOTA_SOURCE : TURN_GRANTED);
+	turn_quota_free(next);
+	turn_quota_free(q);
+}
+
+// Capacity means that many with all users and sources different; past the memory it refuses. The
+// networks of IPv6 take nobody's place: they are different, too.
+static void capacity(bool is_v6)
 {
 	static const uint32_t sizes[] = {0, 1, 2, 159, 160, 255, 256, 5000, 100000};
 	const struct turn_limits none = {0};
@@ -148,7 +236,7 @@ static void test_capacity(void **state)
 		uint32_t n = 0;
 
 		for (uint32_t i = 0; i < most; i++) {
-			const struct who w = who(i, i);
+			const struct who w = is_v6 ? who_v6(i, i, i >> 16) : who(i, i);
 			const bool ok = take(q, &none, &w, &ref[n]);
 
 			assert_true(ok || i >= sizes[s]);
@@ -161,7 +249,8 @@ static void test_capacity(void **state)
 		assert_int_equal(turn_quota_total(q), 0);
 		// nothing was left behind
 		for (uint32_t i = 0; i < sizes[s]; i++) {
-			const struct who w = who(i + 7777777, i + 7777777);
+			const uint32_t k = i + 7777777;
+			const struct who w = is_v6 ? who_v6(k, k, k >> 16) : who(k, k);
 
 			assert_true(take(q, &none, &w, &ref[0]));
 		}
@@ -170,8 +259,20 @@ static void test_capacity(void **state)
 	}
 }
 
+static void test_capacity(void **state)
+{
+	capacity(false);
+	capacity(true);
+}
+
 #define NB_WHO 300
 #define NB_HELD 2000
+
+// Every fourth source is a /64, all of one /48.
+static bool is_v6(uint32_t source)
+{
+	return source % 4 == 3;
+}
 
 // Against plain counters, in a table small enough for entries to be displaced and moved back.
 static void test_model(void **state)
@@ -180,7 +281,8 @@ static void test_model(void **state)
 	const struct turn_limits l = {
 		.allocations = NB_HELD - 50, .per_user = 20, .per_source = 15};
 	struct turn_quota *q = turn_quota_create(200, &key);
-	uint32_t users[NB_WHO] = {0}, sources[NB_WHO] = {0}, n = 0;
+	uint32_t users[NB_WHO] = {0}, sources[NB_WHO] = {0}, network = 0, n = 0;
+	uint32_t full = 0; // how often the network was
 	struct {
 		struct quota_ref ref;
 		uint32_t user, source;
@@ -192,9 +294,9 @@ static void test_model(void **state)
 		if (grow && n < NB_HELD) {
 			const uint32_t u = test_rand_below(&r, NB_WHO);
 			const uint32_t s = test_rand_below(&r, test_rand_below(&r, 100) + 1);
-			const struct who w = who(u, s);
+			const struct who w = is_v6(s) ? who_v6(u, 0, s) : who(u, s);
 			const bool expected = users[u] < l.per_user && sources[s] < l.per_source &&
-				n < l.allocations;
+				n < l.allocations && (!is_v6(s) || network < 8 * l.per_source);
 
 			assert_int_equal(take(q, &l, &w, &held[n].ref), expected);
 			if (!expected)
@@ -203,6 +305,8 @@ static void test_model(void **state)
 			held[n].source = s;
 			users[u]++;
 			sources[s]++;
+			network += is_v6(s);
+			full += network == 8 * l.per_source;
 			n++;
 		} else if (n > 0) {
 			const uint32_t k = test_rand_below(&r, n);
@@ -210,10 +314,12 @@ static void test_model(void **state)
 			quota_give(q, &held[k].ref);
 			users[held[k].user]--;
 			sources[held[k].source]--;
+			network -= is_v6(held[k].source);
 			held[k] = held[--n];
 		}
 		assert_int_equal(turn_quota_total(q), n);
 	}
+	assert_true(full > 0);
 	turn_quota_free(q);
 }
 
@@ -222,15 +328,19 @@ static void test_model(void **state)
 #define NB_THREADS 4
 #define NB_USERS 8
 #define NB_SOURCES 6
+#define NB_SUBNETS 24
 #define HELD_EACH 200
 
 static const struct turn_limits tight = {.allocations = 60, .per_user = 10, .per_source = 13};
+// two networks: their sources together may have more than they
+static const struct turn_limits tight_v6 = {.allocations = 60, .per_user = 10, .per_source = 1};
 
 // What is counted, kept by the threads around the calls: raised after a take has succeeded and
 // lowered before a give, so that it never exceeds what the quota counts.
 static struct {
 	struct turn_quota *q;
-	_Atomic uint32_t total, user[NB_USERS], source[NB_SOURCES];
+	bool is_v6;
+	_Atomic uint32_t total, user[NB_USERS], source[NB_SUBNETS], network[2];
 	_Atomic uint32_t excess, refused;
 	uint64_t seed;
 	int rounds;
@@ -253,12 +363,14 @@ static void give(const struct held *h)
 	atomic_fetch_sub(&shared.total, 1);
 	atomic_fetch_sub(&shared.user[h->user], 1);
 	atomic_fetch_sub(&shared.source[h->source], 1);
+	atomic_fetch_sub(&shared.network[h->source % 2], 1);
 	quota_give(shared.q, &h->ref);
 }
 
 static void *worker(void *arg)
 {
 	struct test_rand r = {shared.seed + (uintptr_t)arg * 1000003};
+	const struct turn_limits *l = shared.is_v6 ? &tight_v6 : &tight;
 	struct held held[HELD_EACH];
 	uint32_t n = 0;
 
@@ -269,15 +381,17 @@ static void *worker(void *arg)
 			struct who w;
 
 			h->user = test_rand_below(&r, NB_USERS);
-			h->source = test_rand_below(&r, NB_SOURCES);
-			w = who(h->user, h->source);
-			if (!take(shared.q, &tight, &w, &h->ref)) {
+			h->source = test_rand_below(&r, shared.is_v6 ? NB_SUBNETS : NB_SOURCES);
+			w = shared.is_v6 ? who_v6(h->user, h->source % 2, h->source)
+					 : who(h->user, h->source);
+			if (!take(shared.q, l, &w, &h->ref)) {
 				atomic_fetch_add(&shared.refused, 1);
 				continue;
 			}
-			up(&shared.user[h->user], tight.per_user);
-			up(&shared.source[h->source], tight.per_source);
-			up(&shared.total, tight.allocations);
+			up(&shared.user[h->user], l->per_user);
+			up(&shared.source[h->source], l->per_source);
+			up(&shared.network[h->source % 2], shared.is_v6 ? 8 * l->per_source : 1000);
+			up(&shared.total, l->allocations);
 			n++;
 		} else if (n > 0) {
 			const uint32_t k = test_rand_below(&r, n);
@@ -303,12 +417,13 @@ static void run(void *(*fn)(void *))
 	pthread_barrier_destroy(&shared.start);
 }
 
-static void test_threads(void **state)
+static void threads(bool is_v6)
 {
-	struct quota_ref ref;
+	struct quota_ref ref, refs[16];
 	uint32_t n = 0;
 
 	memset(&shared, 0, sizeof(shared));
+	shared.is_v6 = is_v6;
 	shared.seed = test_rand_start("quota threads").s;
 	shared.rounds = 200000;
 	shared.q = turn_quota_create(500, &key);
@@ -317,9 +432,16 @@ static void test_threads(void **state)
 	assert_true(shared.refused > 0);
 	assert_int_equal(turn_quota_total(shared.q), 0);
 	// every count is back at 0: the full limits can be had again
+	for (uint32_t i = 0; is_v6 && i < 16; i++) {
+		const struct who w = who_v6(i, i / 8, i);
+
+		assert_true(take(shared.q, &tight_v6, &w, &refs[i]));
+	}
+	for (uint32_t i = 0; is_v6 && i < 16; i++)
+		quota_give(shared.q, &refs[i]);
 	for (uint32_t u = 0; u < NB_USERS; u++) {
 		const struct turn_limits l = {.per_user = tight.per_user};
-		const struct who w = who(u, u % NB_SOURCES);
+		const struct who w = is_v6 ? who_v6(u, u % 2, u) : who(u, u % NB_SOURCES);
 		uint32_t got = 0;
 
 		while (take(shared.q, &l, &w, &ref))
@@ -329,6 +451,12 @@ static void test_threads(void **state)
 	}
 	assert_int_equal(turn_quota_total(shared.q), n);
 	turn_quota_free(shared.q);
+}
+
+static void test_threads(void **state)
+{
+	threads(false);
+	threads(true);
 }
 
 // Everyone reaches for the same limit at once: exactly that many get through, whichever it is.
@@ -344,8 +472,11 @@ static void *racer(void *arg)
 
 	pthread_barrier_wait(&shared.start);
 	for (uint32_t i = 0; i < RACE_EACH; i++) {
-		const struct who w = who(race_limits.per_user != 0 ? 1 : t * RACE_EACH + i,
-			race_limits.per_source != 0 ? 1 : t * RACE_EACH + i);
+		const uint32_t own = t * RACE_EACH + i;
+		const uint32_t user = race_limits.per_user != 0 ? 1 : own;
+		const struct who w = shared.is_v6
+			? who_v6(user, 0, own)
+			: who(user, race_limits.per_source != 0 ? 1 : own);
 
 		if (take(shared.q, &race_limits, &w, &ref))
 			atomic_fetch_add(&shared.total, 1);
@@ -355,12 +486,14 @@ static void *racer(void *arg)
 
 static void test_race(void **state)
 {
-	static const struct turn_limits cases[] = {
-		{.per_user = RACE_LIMIT}, {.per_source = RACE_LIMIT}, {.allocations = RACE_LIMIT}};
+	static const struct turn_limits cases[] = {{.per_user = RACE_LIMIT},
+		{.per_source = RACE_LIMIT}, {.allocations = RACE_LIMIT},
+		{.per_source = RACE_LIMIT / 8}};
 
-	for (int i = 0; i < 6; i++) {
+	for (int i = 0; i < 8; i++) {
 		memset(&shared, 0, sizeof(shared));
-		race_limits = cases[i % 3];
+		race_limits = cases[i % 4];
+		shared.is_v6 = i % 4 == 3; // the limit of a network
 		shared.q = turn_quota_create(NB_THREADS * RACE_EACH, &key);
 		run(racer);
 		assert_int_equal(shared.total, RACE_LIMIT);
@@ -416,6 +549,9 @@ int main(void)
 		cmocka_unit_test(test_refusal_counts_nothing),
 		cmocka_unit_test(test_reload),
 		cmocka_unit_test(test_ipv6_source),
+		cmocka_unit_test(test_ipv6_network),
+		cmocka_unit_test(test_ipv6_network_over),
+		cmocka_unit_test(test_ipv4_network),
 		cmocka_unit_test(test_capacity),
 		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_threads),
