@@ -156,6 +156,7 @@ interface -
 netns     -
 offloads  -
 link      g link_up      1 when the interface of the exception port is up.
+trouble   g trouble      1 when something keeps the exception port from its work; status says what.
 to_kernel_tcp    c {TO}{{class=tcp}}    Datagrams given to the kernel.
 to_kernel_udp    c {TO}{{class=udp}}    .
 to_kernel_icmp   c {TO}{{class=icmp}}   .

@@ -193,6 +193,14 @@ void mgmt_rows_add_refusals(struct rte_tel_data *t, const struct dp_stats *s)
 			s->turn.refused[i]);
 }
 
+static void add_trouble(struct rte_tel_data *t, struct port *p)
+{
+	char text[256];
+
+	rte_tel_data_add_dict_u64(
+		t, "trouble", p->ops->trouble != NULL && p->ops->trouble(p, text, sizeof(text)));
+}
+
 void mgmt_rows_add_port(struct rte_tel_data *t, struct port *p)
 {
 	struct port_counters k;
@@ -205,8 +213,7 @@ void mgmt_rows_add_port(struct rte_tel_data *t, struct port *p)
 		p->mac[2], p->mac[3], p->mac[4], p->mac[5]);
 	rte_tel_data_add_dict_string(t, "mac", text);
 	rte_tel_data_add_dict_u64(t, "link", p->ops->link(p));
-	rte_tel_data_add_dict_u64(
-		t, "trouble", p->ops->trouble != NULL && p->ops->trouble(p, text, sizeof(text)));
+	add_trouble(t, p);
 	rte_tel_data_add_dict_u64(t, "mtu", p->mtu);
 	rte_tel_data_add_dict_u64(t, "vlan", p->vlan);
 	rte_tel_data_add_dict_string(
@@ -281,6 +288,7 @@ void mgmt_rows_add_exception(struct rte_tel_data *t, const char *port, const str
 	rte_tel_data_add_dict_string(t, "interface", e->interface);
 	rte_tel_data_add_dict_string(t, "netns", e->netns);
 	rte_tel_data_add_dict_u64(t, "link", e->port->ops->link(e->port));
+	add_trouble(t, e->port);
 	rte_tel_data_add_dict_string(t, "offloads", port_offloads(e->port, text, sizeof(text)));
 	add_classes_of(t, "to", e->to);
 	add_classes_of(t, "from", e->from);

@@ -276,13 +276,20 @@ static uint32_t members_used(struct port *p)
 	return used;
 }
 
+static void watch(struct port *p)
+{
+	if (p->ops->watch != NULL)
+		p->ops->watch(p);
+}
+
 void ports_watch(struct dp *d)
 {
 	for (unsigned int i = 0; i < d->nb_ports; i++) {
 		struct dp_port *p = &d->port[i];
 
-		if (p->port->ops->watch != NULL)
-			p->port->ops->watch(p->port);
+		watch(p->port);
+		if (d->exception[i] != NULL)
+			watch(d->exception[i]->kernel);
 		port_follow(d, p);
 
 		const bool up = p->port->ops->link(p->port);

@@ -180,14 +180,23 @@ __attribute__((format(printf, 2, 3))) static void warn(json_t *list, const char 
 	json_array_append_new(list, json_string(text)); // names of ports are words
 }
 
+static void warn_trouble(struct port *p, json_t *list)
+{
+	char trouble[256];
+
+	if (p->ops->trouble != NULL && p->ops->trouble(p, trouble, sizeof(trouble)))
+		warn(list, "port %s: %s", p->name, trouble);
+}
+
 static void warn_ports(const struct control *k, json_t *list)
 {
 	for (unsigned int i = 0; i < dp_ports(k->dp); i++) {
 		struct port *p = dp_port(k->dp, i);
-		char trouble[256];
+		struct dp_exception e;
 
-		if (p->ops->trouble != NULL && p->ops->trouble(p, trouble, sizeof(trouble)))
-			warn(list, "port %s: %s", p->name, trouble);
+		warn_trouble(p, list);
+		if (dp_exception(k->dp, i, &e))
+			warn_trouble(e.port, list);
 		if (!p->ops->link(p))
 			warn(list, "port %s: its link is down: see the cable or the switch",
 				p->name);

@@ -173,6 +173,8 @@ static const struct port_ops ethdev_ops = {
 	.flow_destroy = port_flow_destroy,
 	.wake_fd = port_wake_fd,
 	.wake_arm = port_wake_arm,
+	.watch = port_kernel_host_watch,
+	.trouble = port_kernel_host_trouble,
 	.host = port_kernel_host_start,
 	.reroute = port_kernel_host_reroute,
 };

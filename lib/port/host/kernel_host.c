@@ -27,6 +27,7 @@
 struct kernel_host {
 	struct rtnl rtnl;
 	const struct port_host *host; // while it is made
+	bool gone; // somebody has removed the interface; the management lcore's, read by any thread
 };
 
 // --- the interface ------------------------------------------------------------------------------
@@ -39,6 +40,16 @@ static int find(struct kernel_host *s)
 	link->ifi_family = AF_UNSPEC;
 	mnl_attr_put_strz(n, IFLA_IFNAME, s->host->interface);
 	return rtnl_ask(&s->rtnl, n);
+}
+
+static bool is_there(struct kernel_host *s)
+{
+	struct nlmsghdr *n = rtnl_begin(&s->rtnl, RTM_GETLINK, 0);
+	struct ifinfomsg *link = mnl_nlmsg_put_extra_header(n, sizeof(*link));
+
+	link->ifi_family = AF_UNSPEC;
+	link->ifi_index = s->rtnl.index;
+	return rtnl_ask(&s->rtnl, n) != -ENODEV;
 }
 
 // Keeps the kernel from making IPv6 addresses of its own. With a second link-local address it would
@@ -257,6 +268,30 @@ int port_kernel_host_reroute(struct port *p, const struct port_routes *before,
 	s->reason = error;
 	s->reason_len = len;
 	return host_routes_change(s, before, after);
+}
+
+// --- what becomes of it --------------------------------------------------------------------------
+
+void port_kernel_host_watch(struct port *p)
+{
+	struct kernel_host *s = p->kernel_host;
+
+	if (s == NULL || s->gone || is_there(s))
+		return;
+	__atomic_store_n(&s->gone, true, __ATOMIC_RELAXED);
+	PORT_LOG(WARNING,
+		"port %s: interface %s was removed: nothing comes or goes by it until a restart",
+		p->name, s->rtnl.interface);
+}
+
+bool port_kernel_host_trouble(struct port *p, char *buf, size_t len)
+{
+	const struct kernel_host *s = p->kernel_host;
+
+	if (s == NULL || !__atomic_load_n(&s->gone, __ATOMIC_RELAXED))
+		return false;
+	snprintf(buf, len, "interface %s was removed: a restart makes it again", s->rtnl.interface);
+	return true;
 }
 
 void port_kernel_host_close(struct port *p)

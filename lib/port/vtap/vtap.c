@@ -11,20 +11,8 @@
 #include "host/kernel_host.h"
 #include "port_log.h"
 #include "request.h"
-#include "steer/port_steer.h"
 #include "vtap.h"
-#include "vtap/vtap_iface.h"
-#include "vtap/vtap_rx.h"
-#include "vtap/vtap_tx.h"
-
-struct vtap {
-	struct port port;
-	struct vtap_spec spec;
-	struct vtap_iface iface;
-	struct port_steer steer;
-	struct vtap_rx rx[VTAP_QUEUES_MAX];
-	struct vtap_tx tx[VTAP_QUEUES_MAX];
-};
+#include "vtap/vtap_port.h"
 
 static struct vtap *of(struct port *p)
 {
@@ -130,6 +118,8 @@ static const struct port_ops vtap_ops = {
 	.close = vtap_close,
 	.link = vtap_link,
 	.counters = vtap_counters,
+	.watch = vtap_watch,
+	.trouble = vtap_trouble,
 	.flow_create = vtap_flow_create,
 	.flow_destroy = vtap_flow_destroy,
 	.tick = vtap_tick,

@@ -258,6 +258,13 @@ bool vtap_iface_running(const struct vtap_iface *v)
 	return iface_ioctl(v, SIOCGIFFLAGS, &q) == 0 && (q.ifr_flags & wanted) == wanted;
 }
 
+bool vtap_iface_is_attached(const struct vtap_iface *v)
+{
+	struct ifreq q;
+
+	return ioctl(v->queue[0], TUNGETIFF, &q) == 0;
+}
+
 int vtap_iface_steer(const struct vtap_iface *v, int program)
 {
 	return ioctl(v->queue[0], TUNSETSTEERINGEBPF, &program) == 0 ? 0 : -errno;

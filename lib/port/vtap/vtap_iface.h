@@ -24,6 +24,8 @@ int vtap_iface_open(struct vtap_iface *v, const struct port_request *r,
 void vtap_iface_close(struct vtap_iface *v);
 int vtap_iface_up(const struct vtap_iface *v, bool up); // 0 or -errno
 bool vtap_iface_running(const struct vtap_iface *v);
+// False once somebody has removed the interface.
+bool vtap_iface_is_attached(const struct vtap_iface *v);
 // Gives the interface a program that chooses the queue of a frame; it holds it. 0 or -errno.
 int vtap_iface_steer(const struct vtap_iface *v, int program);
 int vtap_iface_mac(const struct vtap_iface *v, uint8_t mac[6]); // 0 or -errno

@@ -5,72 +5,21 @@ down and up, away to another namespace and back, removed and made again, by one 
 is followed within a second and told by its name, and allocations live on.
 """
 
-import contextlib
 import os
-import threading
-import time
 
 import lab as labs
 import tcx
 from capture import Capture
-from control import Control
 from lab import CLIENT4, CLIENT6, PEER4, PEER6, SERVER4, SERVER6, until
-from turnlib import IPV4, IPV6, REQUESTED_ADDRESS_FAMILY, SUCCESS
+from media import Media, family, warnings
+from turnlib import SUCCESS
 
 OURS = "slipring_packet"
 OTHER_MAC = labs.MAC.format(0x77)
 
 
-def family(ip):
-    return (REQUESTED_ADDRESS_FAMILY, bytes([IPV6 if ":" in ip else IPV4, 0, 0, 0]))
-
-
-class Media(threading.Thread):
-    """A datagram each 5 ms by a client's channel to a peer that sends it back."""
-
-    def __init__(self, lab, ip=CLIENT4, peer=PEER4, server=None):
-        super().__init__(daemon=True)
-        self.client, self.stop, self.sent, self.got = lab.client(ip=ip), False, 0, 0
-        if server is not None:
-            self.client.server = (server, 3478)
-        assert self.client.allocate([family(peer)]).cls == SUCCESS
-        assert self.client.bind(0x4001, lab.echo(peer).address).cls == SUCCESS
-        self.sock, self.server = self.client.sock, self.client.server
-
-    def run(self):
-        self.sock.setblocking(False)
-        while not self.stop:
-            with contextlib.suppress(OSError):  # also that the way is not there at the moment
-                self.sock.sendto(b"\x40\x01\x00\x08%08d" % self.sent, self.server)
-                self.sent += 1
-            with contextlib.suppress(OSError):
-                while self.sock.recv(2048).startswith(b"\x40\x01"):
-                    self.got += 1
-            time.sleep(0.005)
-
-    def __enter__(self):
-        self.start()
-        self.flows("at first")
-        return self
-
-    def __exit__(self, *_):
-        self.stop = True
-        self.join()
-        self.sock.setblocking(True)
-
-    def flows(self, when, timeout=5):
-        before = self.got
-        until(lambda: self.got > before + 20, timeout, f"media flow {when}")
-
-
 def port(server):
     return server.telemetry.ask("/slipring/ports")[0]
-
-
-def warnings(server):
-    control = Control(server.config["control"]["socket"])
-    with contextlib.closing(control.sock):
-        return control.ask("status")["warnings"]
 
 
 def forget(lab):

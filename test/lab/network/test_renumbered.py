@@ -17,7 +17,7 @@ import rereads
 import streams
 import turnlib
 from lab import CLIENT4, CLIENT6, GATEWAY4, PEER4, PEER6, SERVER4, SERVER6, until
-from test_interface import Media, family
+from media import Media, family
 from turnlib import SUCCESS
 
 OTHER4, OTHER6 = "10.99.0.77", "fd97::1"  # what comes in place of the server's

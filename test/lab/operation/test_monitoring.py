@@ -32,6 +32,7 @@ ELSEWHERE = {
     "slipring_refusals_total": "/slipring/refusals",
     "slipring_refusal_reason_info": "/slipring/refusals",
     "slipring_address_lost": "dhcp or slaac",
+    "slipring_exception_trouble": "an exception port",
     "slipring_certificate_not_after_seconds": "tls",
     "slipring_certificate_renew_seconds": "tls",
 }
