@@ -37,7 +37,7 @@ def put_secrets(settings, document):
     for line, value in pairs[:SECRETS_MAX]:
         document.add("auth.secrets", value, f"static-auth-secret in line {line.number}")
     use = settings.line("use-auth-secret")
-    if use and not pairs:
+    if use and not pairs and "static-auth-secret" not in settings.variables:
         settings.tell(use, "the secrets are in a database, which is not read: write them as `secrets`")
     return bool(pairs or use)
 

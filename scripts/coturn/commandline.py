@@ -19,6 +19,25 @@ FLAGS = {
 }  # fmt: skip
 ALONE = {"n", "c", "daemon"}  # say which file is read, and how: nothing to be taken over
 BEGIN = re.compile(r"\s*(?:command:|exec)?\s*(?:\S*turnserver\s+)?(?=--?[A-Za-z])")
+# A container's, in a compose file: a list of options, and variables that its image knows.
+COMPOSE = re.compile(rb"^services:\s*$", re.M)
+ITEM = re.compile(r"""\s*-\s+(["']?)(--?[A-Za-z].*)\1\s*""")
+VARIABLE = re.compile(r"""\s*(?:-\s+)?["']?(DETECT_EXTERNAL_IP(?:V6)?)\s*[=:].*""")
+
+
+def is_compose(raw):
+    """Whether the bytes of a file are those of a compose file."""
+    return COMPOSE.search(raw) is not None
+
+
+def composed(text):
+    """[(name, value)] of a line of such a file. What is none of an option is of no concern."""
+    variable, item = VARIABLE.fullmatch(text), ITEM.fullmatch(text)
+    if variable:
+        return [(variable[1], "")]
+    if item:
+        return split(shlex.quote(item[2]))
+    return split(text) if is_one(text) else []
 
 
 def is_one(text):
@@ -44,7 +63,7 @@ def split(text):
     """[(name, value)] of all options."""
     begin = BEGIN.match(text)
     try:
-        words = shlex.split(text[begin.end() :])
+        words = shlex.split(text[begin.end() if begin else 0 :])
     except ValueError:
         return [("bad quotes", "")]
     found, at = [], 0

@@ -3,7 +3,7 @@
 
 from coturn import box as boxes
 from coturn.document import Item, Word
-from coturn.key import NOTE
+from coturn.key import DECIDE, DO, NOTE
 from coturn.syntax import Refused, address
 
 PLAIN_PORT, TLS_PORT = 3478, 5349
@@ -20,7 +20,7 @@ DROP_INS = "conf/slipring.service.d"
 
 
 def keep_off(low, high):
-    """How the kernel is kept off relay ports, and what is left to it."""
+    """How the kernel is kept off relay ports, and what is left to it; None where too little would be."""
     left = sum(not low <= port <= high for port in range(KERNELS[0], KERNELS[1] + 1))
     if left >= LEAST_LEFT:
         return f"`sysctl -w net.ipv4.{RESERVED}={low}-{high}`, which leaves it {left}"
@@ -32,7 +32,7 @@ def keep_off(low, high):
     if last + 1 - first >= LEAST_LEFT:
         return (f'`sysctl -w net.ipv4.{RANGE}="{first} {last}"`, which leaves it {last + 1 - first}; to'
             f" reserve them would leave it {left}")  # fmt: skip
-    return f"make relay.ports smaller, which leave it {left}: it needs {LEAST_LEFT} in a row"
+    return None
 
 
 class Network:
@@ -288,23 +288,33 @@ class Network:
             self.settings.where("multiplex-peer-port", "relay-threads"))  # fmt: skip
 
     def reminders(self):
-        """What the machine needs beside the file."""
-        out = []
-        kernels = [port.interface for port in self.ports if port.is_kernels]
-        if kernels:
-            at = self.document.sections["relay"]["ports"].value
-            out.append(f"packet:{kernels[0]} takes Linux 6.6, and relay ports that the kernel gives to"
-                f" no socket of its own: {keep_off(*map(int, at.split('-')))}; and the same in"
-                f" /etc/sysctl.d. The unit takes packet.conf of {DROP_INS}.")  # fmt: skip
+        """(text, kind) of what the machine needs beside the file."""
+        out = self.about_kernel()
         low = sorted({pair[1] for pair in self.transports() if pair[1] < 1024})
         if low:
-            out.append(f"Port {low[0]} is below 1024: the unit takes ports-below-1024.conf of {DROP_INS}.")
+            out.append(f"port {low[0]} is below 1024: the unit takes ports-below-1024.conf of {DROP_INS}")
         if self.settings.get("proc-user", "root") != "root":
-            out.append(f"To become another user the unit takes process-user.conf of {DROP_INS}.")
+            out.append(f"to become another user the unit takes process-user.conf of {DROP_INS}")
         if self.left_out:
             out.append(f"coturn also listens at the addresses of {' and '.join(self.left_out)}, which are"
-                " not taken over: name those that are meant, with listening-ip.")  # fmt: skip
+                " not taken over: name those that are meant, with listening-ip")  # fmt: skip
         for port in self.ports:
             if not port.gateways:
-                out.append(f"{port.device} has no gateway: peers beyond its subnets are not reached.")
+                out.append(f"{port.device} has no gateway: peers beyond its subnets are not reached")
+        return [text if isinstance(text, tuple) else (text, DO) for text in out]
+
+    def about_kernel(self):
+        """What a packet port takes of the kernel."""
+        kernels = [port.interface for port in self.ports if port.is_kernels]
+        if not kernels:
+            return []
+        relay = self.document.sections["relay"]["ports"].value
+        out = [f"packet:{kernels[0]} takes Linux 6.6, and the unit packet.conf of {DROP_INS}"]
+        how = keep_off(*map(int, relay.split("-")))
+        if how is None:
+            out.append((f"relay ports {relay} leave the kernel too few for its own sockets: it needs"
+                f" {LEAST_LEFT} in a row. Make relay.ports smaller", DECIDE))  # fmt: skip
+        else:
+            out.append(f"the kernel must give no relay port to its own sockets: {how}. The same goes into"
+                " /etc/sysctl.d")  # fmt: skip
         return out

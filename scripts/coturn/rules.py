@@ -111,8 +111,8 @@ def put_allowed(document, allowed, denied, own, private_peers):
 
 
 def put(settings, document, own, private_peers):
-    """`peers.allow` and `peers.deny`, each span with its line. False when coturn allows private peers or
-    some of these own addresses, and the result does not."""
+    """`peers.allow` and `peers.deny`, each span with its line. Returns texts: which peers coturn allows
+    and the result does not."""
     allowed, denied = Rules(settings, "allowed-peer-ip"), Rules(settings, "denied-peer-ip")
     put_allowed(document, allowed, denied, own, private_peers)
     for first, last, line in denied.spans:
@@ -125,8 +125,9 @@ def put(settings, document, own, private_peers):
             document.add("peers.deny", text, f"line {line.number}{', without what is allowed' * cut}")
         if not spans:
             settings.tell(line, "all of it is allowed, which wins", NOTE)
+    if private_peers:
+        return []
     judged = allowed.of(4) + denied.of(4)
-    return private_peers or not (
-        any(minus([bounds(net)], judged) for net in PRIVATE)
-        or any(not allowed.line_of(address) and not denied.line_of(address) for address in own)
-    )
+    left = [str(one) for one in own if not allowed.line_of(one) and not denied.line_of(one)]
+    out = ["private peers"] if any(minus([bounds(net)], judged) for net in PRIVATE) else []
+    return out + [f"programs of this machine ({', '.join(left)})"] * bool(left)

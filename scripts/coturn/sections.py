@@ -117,10 +117,7 @@ HEADER = (
     " `slipring --check -c FILE`. The lines named are those of {path}.",
 )
 NOBODY = "it has no users and no secrets: write them under `auth`"
-DENIED = (
-    "Private peers and programs of this machine are denied unless `peers.allow` has them; coturn allows"
-    " them. With --private-peers this is so here, too."
-)
+DENIED = "`peers.allow` has no {which}. coturn allows them: --private-peers does so here"
 
 
 class Import:
@@ -138,14 +135,16 @@ class Import:
         self.network.put_relay()
         self.complete = accounts.put(settings, self.document)
         own = self.network.own()
-        all_there = rules.put(settings, self.document, own, options.private_peers)
+        denied = rules.put(settings, self.document, own, options.private_peers)
         alternates.put(settings, self.document, self.network.secure)
         for put in (put_taken, put_whole, put_lifetime, put_answers, put_workers, put_log):
             put(settings, self.document)
         if not self.complete:
             settings.tell(None, NOBODY)
-        for text in (*(() if all_there else (DENIED,)), *self.network.reminders()):
-            settings.tell(None, text, DO)
+        if denied:
+            settings.tell(None, DENIED.format(which=" and no ".join(denied)), DO)
+        for text, kind in self.network.reminders():
+            settings.tell(None, text, kind)
 
     @property
     def told(self):

@@ -46,6 +46,7 @@ class Settings:
 
     def __init__(self, lines):
         self.found, self.told = {}, []
+        self.variables = set()  # keys whose value is for somebody to fill in
         self.detects = None  # the line that has coturn's container ask for its public address
         for line in lines:
             self.take(line)
@@ -79,6 +80,7 @@ class Settings:
             self.tell(line, *unknown(line.name))
             return
         if VARIABLE.search(line.value):
+            self.variables.add(line.name)
             self.tell(line, "it is a variable of whatever starts coturn, not a value: write what it stands"
                 " for")  # fmt: skip
             return

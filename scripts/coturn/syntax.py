@@ -70,15 +70,16 @@ def whole(raw):
 def read(raw):
     """The settings of a file's bytes. What is not UTF-8 has surrogates in it. A byte order mark, which
     would lose the first key with coturn, is none; a line of several options of the command line is read
-    as one."""
+    as one, and of a compose file the options in it."""
     found, raw = [], raw.removeprefix(b"\xef\xbb\xbf")
+    compose = commandline.is_compose(raw)
     for number, piece, cut in pieces(whole(raw)):
         piece = piece.lstrip(BLANKS).rstrip(b" \t\r\n\v\f")
         if piece.startswith(b"#") or not piece:
             continue
         text = piece.decode(errors="surrogateescape")
-        if commandline.is_one(text):
-            options = commandline.split(text)
+        if compose or commandline.is_one(text):
+            options = commandline.composed(text) if compose else commandline.split(text)
             found += [Line(number, name, value, cut, True) for name, value in options]
             continue
         name, value = setting(piece)

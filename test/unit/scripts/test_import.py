@@ -274,17 +274,17 @@ class Network(unittest.TestCase):
         self.assertIn("`sysctl -w net.ipv4.ip_local_reserved_ports=49152-65535`, which leaves it 16384",
             said)  # fmt: skip
         for low, high, what in ((32769, 65535, '=`sysctl -w net.ipv4.ip_local_port_range="10001 32768"`'
-                ", which leaves it 22768; to reserve them would leave it 1;"),
-                (1024, 63000, "=make relay.ports smaller, which leave it 0"),
+                ", which leaves it 22768; to reserve them would leave it 1."),
+                (1024, 63000, "=relay ports 1024-63000 leave the kernel too few"),
                 (40000, 40100, "=`sysctl -w net.ipv4.ip_local_reserved_ports=40000-40100`")):
             said_of = beside(f"min-port={low}\nmax-port={high}\n" + BASE)
             self.assertIn(what[1:], said_of)  # fmt: skip
-        self.assertIn("The unit takes packet.conf of conf/slipring.service.d", said)
+        self.assertIn("and the unit packet.conf of conf/slipring.service.d", said)
         self.assertNotIn("process-user.conf", said)
         self.assertIn("coturn also listens at the addresses of eth1", said)
         text = "listening-ip=10.0.0.5\ncert=/c\npkey=/k\ntls-listening-port=443\n" + BASE
         said = beside(text)
-        self.assertIn("Port 443 is below 1024: the unit takes ports-below-1024.conf of", said)
+        self.assertIn("port 443 is below 1024: the unit takes ports-below-1024.conf of", said)
         self.assertIn("packet:eth1 has no gateway", said)
         self.assertNotIn("also listens", said)
         said = beside("proc-user=turnserver\n" + BASE)
@@ -293,14 +293,14 @@ class Network(unittest.TestCase):
 
     def test_private_peers_are_told_of(self):
         """Unless the file itself denies them, and the programs of this machine."""
-        what = "Private peers and programs of this machine are denied"
+        what = "peers.allow` has no private peers and no programs of this machine (192.0.2.5, 2001:db8::5"
         self.assertIn(what, beside(BASE))
-        self.assertIn("# t.conf: " + what, "\n".join(imported(BASE).lines()))
+        self.assertIn("# t.conf: `" + what.split(" and")[0], "\n".join(imported(BASE).lines()))
         self.assertNotIn(what, beside(BASE, private_peers=True))
         deny = "".join(f"denied-peer-ip={net[0]}-{net[-1]}\n" for net in rules.PRIVATE)
         own = "denied-peer-ip=192.0.2.5\nallowed-peer-ip=2001:db8::5\n"
-        self.assertNotIn(what, beside(deny + own + BASE))
-        self.assertIn(what, beside(deny + BASE))
+        self.assertNotIn("peers.allow", beside(deny + own + BASE))
+        self.assertIn("has no programs of this machine (192.0.2.5,", beside(deny + BASE))
 
     def test_the_interface_that_has_an_address(self):
         text = made("listening-ip=10.0.0.5\n" + BASE)
@@ -660,7 +660,7 @@ class Program(unittest.TestCase):
     def test_exit_codes(self):
         all_taken = self.run_it(*self.DEVICE, "-", given=BASE)
         self.assertEqual(all_taken.returncode, 0)
-        self.assertTrue(all_taken.stderr.startswith("To do beside it:\n<stdin>: Private peers"))
+        self.assertTrue(all_taken.stderr.startswith("To do beside it:\n<stdin>: peers.allow has no private"))
         self.assertIn("auth:\n", all_taken.stdout)
         lost = self.run_it(*self.DEVICE, "-", given="server-relay\n" + BASE)
         self.assertEqual(lost.returncode, 1)
