@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files of the kinds that are found in public (test/import), on the machine that they are for: exit code,
+the lines that are to be decided, what becomes of the keys that matter. slipring --check takes each
+result, once what was to be decided is.
+
+Argument: the slipring program, which checks the results.
+"""
+
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from dataclasses import dataclass
+from unittest import mock
+
+sys.dont_write_bytecode = True
+TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
+PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 else None
+FILES = os.path.join(TOP, "test/import")
+SCRIPT = os.path.join(TOP, "scripts/import-turnserver-conf")
+loader = importlib.machinery.SourceFileLoader("importer", SCRIPT)
+importer = importlib.util.module_from_spec(importlib.util.spec_from_loader("importer", loader))
+loader.exec_module(importer)
+
+from coturn import box, settings  # noqa: E402: the importer knows where
+
+ADDRESSES = {"10.99.0.1": 24, "10.99.0.9": 24, "fd99::1": 64}
+ROUTES = [{"dst": "default", "gateway": "10.99.0.254", "dev": "eth0"}]
+USERS = ("users: [] # required: a user, or a secret in `secrets`", "users: [{name: ivan, password: pw}]")
+PUBLIC = ("external: PUBLIC-ADDRESS", "external: 203.0.113.7")
+SECRET = "secrets:\n    - north-of-the-river "
+IVAN = "- {name: ivan, password: pw} "
+OUTSIDE = "- {address: 10.99.0.1/24, external: 203.0.113.7} "
+
+
+@dataclass
+class Case:
+    """decide: the lines to be decided, as NUMBER: KEY, or the beginning of what is told of the file;
+    decided: what is then written in the result, (before, after); keys: what is in it."""
+
+    decide: tuple = ()
+    decided: tuple = ()
+    keys: tuple = ()
+    absent: tuple = ()
+
+
+CASES = {
+    "all-ports": Case(("relay ports 1024-65535 leave",), (("ports: 1024-65535", "ports: 20000-59999"),)),
+    "blanks": Case(keys=("ports: 50000-51000 ", "realm: example.org ", IVAN, "{transport: tcp, address: all")),
+    "both-families": Case(keys=(
+        "- 10.99.0.0/24 # line 16\n", "- 10.99.0.1 # line 16: programs of this machine\n",
+        '- "fd99::1" # line 17: programs', "- 0.0.0.0/0 ", '- "::/0" ', "default-family: client ",
+        'address: "fd99::1", port: 3478', "count: 2 ")),
+    "command-line": Case(keys=(OUTSIDE, "ports: 50000-50999 ", IVAN, "level: debug")),
+    "conference": Case(keys=(
+        OUTSIDE, "{transport: auto, address: 10.99.0.1, port: 443}", "ports: 32769-65535 ", SECRET,
+        "allow:\n    - 10.99.0.1 # line 25\n    - 203.0.113.7 # line 26\n  deny:\n    - 0.0.0.0/0 ")),
+    "container": Case(("18: external-ip",), (PUBLIC,), ("ports: 49160-49200 ", IVAN, "realm: example.org ")),
+    "databases": Case(("it has no users and no secrets", "5: userdb", "6: psql-userdb", "7: redis-userdb"),
+        (USERS,), ("realm: example.org ",)),
+    "decade": Case(("29: server-relay", "30: secure-stun"), keys=(
+        IVAN, "allocations: 100 ", "mobility:\n    enabled: true ", "user: turnserver ")),
+    "home": Case(keys=(OUTSIDE, "ports: 49160-49200 ", IVAN)),
+    "homeserver": Case(keys=(
+        "allow:\n    - 10.99.0.1 # line 31\n  deny:", "- 10.0.0.0/8 ", "- 192.168.0.0/16 ", SECRET,
+        "per-user: 12 ", "allocations: 1200 ", "{transport: auto, address: all, port: 5349}")),
+    "kernels-ports": Case(keys=("ports: 32768-65535 ", "ip_local_port_range=\"10000 32767\"", IVAN)),
+    "keys": Case(keys=("{name: ivan, key: acb99881c170b573eacc63b95f74bfce}",
+        '{name: olga, key: "8e4f0f8b9c09f72dcaa587cdc6eed404"}', "bits: 512000 ", "per-user: 4 ")),
+    "meetings": Case(keys=(
+        OUTSIDE, "{transport: tls, address: all, port: 5349}", "allow:\n    - 10.99.0.1 # line 25\n",
+        "- 10.0.0.0/8 ", SECRET, "to: syslog "), absent=("transport: tcp", "transport: auto")),
+    "open": Case(("it has no users and no secrets", "3: no-auth"), (USERS,)),
+    "prefixes": Case(keys=(
+        "- 10.0.0.0/8 # line 5\n", "- 10.99.0.0/24 # line 10\n", "- 10.99.0.1 # line 10: programs", IVAN)),
+    "remarks": Case(("3: lt-cred-mech", "4: min-port", "8: no-cli;"),
+        (("ports: 49152-51000", "ports: 50000-51000"),), (IVAN,)),
+    "talk": Case(keys=(SECRET, "allocations: 0 ", "bits: 0 "), absent=("\npeers:",)),
+    "template": Case(
+        ("it has no users and no secrets", "4: static-auth-secret", "5: realm", "6: external-ip"),
+        (USERS,), ("- 192.168.0.0/16 ",), ("turn_secret", "REALM")),
+    "two-externals": Case(keys=(
+        OUTSIDE, "- {address: 10.99.0.9/24, external: 203.0.113.8} ", "addresses: [10.99.0.1, 10.99.0.9] ",
+        "- before-the-river ", "allow:\n    - 10.99.0.3 ", "deny:\n    - 10.99.0.0/24 ")),
+    "windows": Case(keys=("ports: 50000-51000 ", IVAN), absent=("transport: tcp", "\\r", "\r")),
+}  # fmt: skip
+
+
+def machine(name):
+    """The machine of the lab: one address of each family, and a second one where a file names it."""
+    own = [a for a in ADDRESSES if a != "10.99.0.9" or name == "two-externals"]
+    infos = [{"local": a, "prefixlen": ADDRESSES[a], "scope": "global"} for a in own]
+    return own, box.Box([{"ifname": "eth0", "flags": ["UP"], "addr_info": infos}], ROUTES)
+
+
+def imported(name, *options, path=None):
+    """(exit code, what is printed, what is said) of a file."""
+    out, err, here = io.StringIO(), io.StringIO(), machine(name)[1]
+    argv = [SCRIPT, *options, path or os.path.join(FILES, name + ".conf")]
+    with (
+        mock.patch.object(box, "Box", lambda: here), mock.patch.object(sys, "argv", argv),
+        contextlib.redirect_stdout(out), contextlib.redirect_stderr(err),
+    ):  # fmt: skip
+        code = importer.main()
+    return code, out.getvalue(), err.getvalue()
+
+
+class Files(unittest.TestCase):
+    def test_each_is_here(self):
+        names = {name.removesuffix(".conf") for name in os.listdir(FILES)}
+        self.assertEqual(names, set(CASES))
+        for name in names:
+            with open(os.path.join(FILES, name + ".conf"), "rb") as file:
+                first = file.readline().removeprefix(b"\xef\xbb\xbf")
+            self.assertRegex(first, rb"^# [A-Z].*", name)
+
+    def to_decide(self, said, name):
+        """What stands under that heading, without the file's name."""
+        heading, other = (settings.HEADINGS[kind] + "\n" for kind in ("decide", "do"))
+        if not said.startswith(heading):
+            return []
+        lines = said.removeprefix(heading).split(other)[0].splitlines()
+        return [re.sub(rf"^.*?/{name}\.conf: ?", "", line) for line in lines]
+
+    def test_each(self):
+        for name, case in CASES.items():
+            with self.subTest(name):
+                code, out, said = imported(name)
+                found = self.to_decide(said, name)
+                self.assertEqual(len(found), len(case.decide), found)
+                for line, begin in zip(found, case.decide):
+                    self.assertTrue(line.startswith(begin), (line, begin))
+                self.assertEqual(code, 1 if case.decide else 0)
+                for text in case.keys:
+                    self.assertIn(text, out)
+                for text in case.absent:
+                    self.assertNotIn(text, out)
+
+
+@unittest.skipUnless(PROGRAM, "needs the slipring program as its argument")
+class Checked(unittest.TestCase):
+    def test_each(self):
+        """On a device that needs no machine to be there. The lab has the interface."""
+        with tempfile.TemporaryDirectory() as folder:
+            pair = [os.path.join(folder, name) for name in ("cert.pem", "key.pem")]
+            subprocess.run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 60"
+                " -subj /CN=turn".split() + ["-out", pair[0], "-keyout", pair[1]], check=True,
+                capture_output=True)  # fmt: skip
+            for name, case in CASES.items():
+                with self.subTest(name):
+                    self.check(folder, name, case, pair)
+
+    def check(self, folder, name, case, pair):
+        own, _ = machine(name)
+        options = [f"--address={a}/{ADDRESSES[a]}" for a in own]
+        _, out, _ = imported(name, "--port", "vtap:x0", *options, "--gateway", "10.99.0.254")
+        for before, after in case.decided:
+            self.assertIn(before, out)
+            out = out.replace(before, after)
+        out = re.sub(r"(certificate: )\S+", rf"\g<1>{pair[0]}", out)
+        out = re.sub(r"(  key: )/\S+", rf"\g<1>{pair[1]}", out)
+        out = re.sub(r"(  user: )turnserver", r"\g<1>nobody", out)
+        path = os.path.join(folder, name + ".yaml")
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+            file.write(out)
+        argv = [PROGRAM, "--check", "-c", path]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
