@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <libgen.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -90,22 +91,77 @@ static int clear(const struct place *p)
 	return unlink(p->path) == 0 ? 0 : -errno;
 }
 
-// Gives the socket to its group. Nobody but its owner could open it until then.
-static int give(const struct place *p, const char *name, char *error, size_t len)
+// Gives the socket to a user or a group, (uid_t)-1 or (gid_t)-1 to none, and then sets its mode; 0
+// leaves that. Who may write to its folder could put another file in its place, so what is given is
+// what was made. 0 or -errno.
+static int give(const struct place *p, uid_t uid, gid_t gid, mode_t mode)
+{
+	const int fd = open(p->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char self[32];
+	struct stat st;
+	int rc = 0;
+
+	if (fd < 0 || fstat(fd, &st) != 0)
+		rc = -errno;
+	else if (st.st_ino != p->made.st_ino || st.st_dev != p->made.st_dev)
+		rc = -ESTALE;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	if (rc == 0 &&
+		(fchownat(fd, "", uid, gid, AT_EMPTY_PATH) != 0 ||
+			(mode != 0 && chmod(self, mode) != 0)))
+		rc = -errno;
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+static int give_to_group(const struct place *p, const char *name, char *error, size_t len)
 {
 	const struct group *g = getgrnam(name);
+	int rc;
 
 	if (g == NULL) {
 		snprintf(error, len, "control.group: there is no group %s on this host", name);
 		return -ENOENT;
 	}
-	if (chown(p->path, (uid_t)-1, g->gr_gid) == 0 && chmod(p->path, 0660) == 0)
-		return 0;
-	snprintf(error, len,
-		"control.group: %s cannot be given to group %s: %s (the unit may need "
-		"SupplementaryGroups=%s or CAP_CHOWN)",
-		p->path, name, strerror(errno), name);
-	return -EPERM;
+	rc = give(p, (uid_t)-1, g->gr_gid, 0660);
+	if (rc != 0)
+		snprintf(error, len,
+			"control.group: %s cannot be given to group %s: %s (the unit may need "
+			"SupplementaryGroups=%s or CAP_CHOWN)",
+			p->path, name, strerror(-rc), name);
+	return rc;
+}
+
+static int give_to_user(const struct place *p, const char *name, char *error, size_t len)
+{
+	const struct passwd *u = getpwnam(name);
+	int rc;
+
+	if (u == NULL) {
+		snprintf(error, len, "process.user: there is no user %s", name);
+		return -ENOENT;
+	}
+	rc = u->pw_uid != geteuid() ? give(p, u->pw_uid, (gid_t)-1, 0) : 0;
+	if (rc != 0)
+		snprintf(error, len,
+			"process.user: %s cannot be given to user %s: %s (the unit may need "
+			"process-user.conf)",
+			p->path, name, strerror(-rc));
+	return rc;
+}
+
+// To the group first: who has given the socket away may set its mode no longer. Nobody but who has
+// started the process could open it until then.
+static int give_away(const struct place *p, const struct conf *c, char *error, size_t len)
+{
+	int rc = 0;
+
+	if (c->control.group != NULL)
+		rc = give_to_group(p, c->control.group, error, len);
+	if (rc == 0 && c->process.user != NULL)
+		rc = give_to_user(p, c->process.user, error, len);
+	return rc;
 }
 
 static const char *advice(int rc)
@@ -150,8 +206,8 @@ int place_open(struct place *p, const struct conf *c, char *error, size_t len)
 		rc = bind_there(p);
 	if (rc != 0)
 		snprintf(error, len, "control.socket: %s: %s", p->path, advice(rc));
-	else if (c->control.group != NULL)
-		rc = give(p, c->control.group, error, len);
+	else
+		rc = give_away(p, c, error, len);
 	if (folder >= 0)
 		close(folder);
 	if (rc != 0)

@@ -14,9 +14,10 @@ struct place {
 	struct stat made; // the file
 };
 
-// Makes the socket that the configuration names, mode 0600, or 0660 for the group that it names.
-// One that a dead process has left is replaced; one that somebody listens on is not. 0; 1: the
-// configuration wants none; -errno with a reason in error, which says what to do.
+// Makes the socket that the configuration names: of process.user if given, mode 0600, or 0660
+// for the group that it names. One that a dead process has left is replaced; one that somebody
+// listens on is not. 0; 1: the configuration wants none; -errno with a reason in error, which says
+// what to do.
 int place_open(struct place *p, const struct conf *c, char *error, size_t len);
 // Closes it, and removes the file if it is still ours.
 void place_close(struct place *p);

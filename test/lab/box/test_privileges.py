@@ -18,6 +18,7 @@ import signal
 import struct
 import subprocess
 
+import control
 import lab as labs
 import server
 import streams
@@ -192,9 +193,22 @@ def as_another(lab, folder, echo, user):
     credential(folder, "second-of-the-credentials", user)
     assert "1 change is in use" in told_after(s, signal.SIGHUP, "reload by SIGHUP")
     assert "auth.secret-files: changed" in s.log() and "of-the-credentials" not in s.log()
+    asks(lab, s, user)
     renews(lab, s, user)
     moves_records(s, folder, user)
     s.stop()
+
+
+def asks(lab, s, user):
+    """That user and root may ask by the control socket, nobody else."""
+    program = control.for_everybody(lab)
+    for uid, code in ((user.pw_uid, 0), (0, 0), (pwd.getpwnam("daemon").pw_uid, 3)):
+        done = subprocess.run(
+            [program, "--socket", s.config["control"]["socket"], "status"],
+            user=uid, group=uid, extra_groups=[], capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == code, (uid, done)
+        assert done.stdout.startswith("version") == (code == 0), done
 
 
 def subject(lab):

@@ -70,6 +70,33 @@ static void its_group_may_when_there_is_one(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 }
 
+// process.user, which the process is not yet, can ask it afterwards.
+static void it_belongs_to_the_user_that_the_process_becomes(void **state)
+{
+	struct place p;
+	struct stat st;
+
+	if (geteuid() != 0)
+		skip();
+	conf.process.user = (char *)(uintptr_t) "daemon";
+	assert_int_equal(place_open(&p, &conf, error, sizeof(error)), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_uid, 1); // Debian's
+	assert_int_equal(st.st_mode & 07777, 0600);
+	place_close(&p);
+	conf.control.group = (char *)(uintptr_t) "adm";
+	assert_int_equal(place_open(&p, &conf, error, sizeof(error)), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_uid, 1);
+	assert_int_equal(st.st_gid, 4);
+	assert_int_equal(st.st_mode & 07777, 0660);
+	place_close(&p);
+	conf.process.user = (char *)(uintptr_t) "no-such-user";
+	assert_true(place_open(&p, &conf, error, sizeof(error)) < 0);
+	assert_non_null(strstr(error, "process.user: there is no user no-such-user"));
+	assert_int_equal(access(path, F_OK), -1);
+}
+
 // A user who may read the folder can lock it. That holds no start up.
 static void a_lock_on_the_folder_holds_nobody_up(void **state)
 {
@@ -161,6 +188,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(only_its_owner_may_open_it),
 		T(its_group_may_when_there_is_one),
+		T(it_belongs_to_the_user_that_the_process_becomes),
 		T(a_lock_on_the_folder_holds_nobody_up),
 		T(a_lock_that_stays_is_an_error),
 		T(a_dead_process_is_replaced_and_a_live_one_is_not),
