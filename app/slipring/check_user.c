@@ -154,8 +154,7 @@ static void check_file(struct who *w, const char *path, struct conf_at at, struc
 	else
 		conf_tell(r, CONF_WARNING, at,
 			"%s cannot read %s, which will not be read again: give it to that user, or "
-			"to one of its groups with mode 0640, or make it a credential "
-			"(LoadCredential=)",
+			"to one of its groups with mode 0640",
 			w->name, path);
 }
 
