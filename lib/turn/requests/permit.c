@@ -309,8 +309,25 @@ static enum turn_refusal bind_channel(struct turn_request *r, const struct peers
 	return why;
 }
 
-// A channel permits its peer's address, whatever the port. Of a common address, where there is
-// room, that is what the channel itself has not permitted.
+// Whether there is room for all that a new channel permits, as permit_common makes it. A channel
+// that is there goes on without: its address may have become common since.
+static bool common_fits(
+	const struct turn_request *r, const struct peers_channel *want, const struct addr *named)
+{
+	struct turn_shard *s = r->s;
+	uint32_t nb = 0;
+	struct addr a;
+
+	if (peers_channel_by_number(s, r->slot, want->number) != TURN_NONE)
+		return true;
+	for (unsigned int i = 0; i < PERMISSIONS; i++)
+		nb += permission_nth(s, r->slot, named, i, &a) &&
+			peers_permission_find(s, r->slot, &a) == TURN_NONE;
+	return peers_permissions_fit(s, r->slot, nb);
+}
+
+// A channel permits its peer's address, whatever the port. Of a common address that is what the
+// channel itself has not permitted, too.
 static void permit_common(struct turn_shard *s, uint32_t slot, const struct addr *named)
 {
 	struct addr a;
@@ -327,8 +344,9 @@ enum turn_refusal method_channel_bind(struct turn_request *r)
 	const struct stun_msg *m = &r->m;
 	struct peers_channel want;
 	struct endpoint named;
-	uint32_t value;
 	enum turn_refusal why;
+	uint32_t value;
+	bool is_common;
 
 	if (!stun_get_u32(m, STUN_CHANNEL_NUMBER, &value) || !stun_has(m, STUN_XOR_PEER_ADDRESS))
 		return TURN_REFUSED_MALFORMED;
@@ -349,10 +367,13 @@ enum turn_refusal method_channel_bind(struct turn_request *r)
 	if (why != TURN_GRANTED)
 		return why;
 	settle(r->s, r->slot);
+	is_common = policy_is_common(alloc_policy(r->s, r->slot), &named.addr);
 	why = binding_clash(r, &want);
+	if (why == TURN_GRANTED && is_common && !common_fits(r, &want, &named.addr))
+		why = TURN_REFUSED_PERMISSIONS;
 	if (why == TURN_GRANTED)
 		why = bind_channel(r, &want);
-	if (why == TURN_GRANTED && policy_is_common(alloc_policy(r->s, r->slot), &named.addr))
+	if (why == TURN_GRANTED && is_common)
 		permit_common(r->s, r->slot, &named.addr);
 	return why;
 }

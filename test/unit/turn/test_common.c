@@ -264,6 +264,36 @@ static void both_permissions_fit_or_none(void **state)
 	assert_int_equal(fixture_stats(&f).permissions, 5);
 }
 
+// A channel permits the address as CreatePermission does: with both, or it is not bound.
+static void a_channel_has_both_permissions_or_is_none(void **state)
+{
+	const uint16_t ports[] = {10000, eve.relay.port};
+	struct turn_config c;
+
+	for (int i = 0; i < 4; i++) {
+		fixture_close(&f);
+		c = behind_one_address(PUBLIC "/32");
+		if (i % 2 == 0)
+			c.limits.permissions = 3;
+		else // each is sure of two; of two more ivan has one
+			c.pools = (struct turn_pools){.sure_permissions = 2,
+				.sure_channels = 1,
+				.permissions = 2,
+				.channels = 1,
+				.per_user = 100};
+		open_with(&c);
+		assert_int_equal(fixture_permit(&f, &ivan, "10.98.0.1"), 0);
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, PUBLIC, ports[i / 2]), 0);
+		assert_int_equal(fixture_stats(&f).permissions, 3);
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, PUBLIC, ports[i / 2]), 0);
+		assert_int_equal(fixture_permit(&f, &eve, "10.98.0.1"), 0);
+		assert_int_equal(fixture_permit(&f, &eve, "10.98.0.2"), 0);
+		assert_int_equal(fixture_bind(&f, &eve, 0x4000, PUBLIC, 10000), 508);
+		assert_int_equal(fixture_stats(&f).permissions, 5);
+		assert_int_equal(fixture_stats(&f).channels, 1);
+	}
+}
+
 static void a_line_vouches_for_it(void **state)
 {
 	const struct addr public = addr_text(PUBLIC);
@@ -314,6 +344,7 @@ int main(void)
 		T(without_hairpin_only_others_are_peers),
 		T(behind_nat64_it_is_no_peer),
 		T(both_permissions_fit_or_none),
+		T(a_channel_has_both_permissions_or_is_none),
 		T(a_line_vouches_for_it),
 		T(without_the_rule_its_users_end),
 	};
