@@ -19,13 +19,10 @@ static void write_range(FILE *out, const struct conf_key *k)
 		fprintf(out, "bytes, %u to %u, or with `K`, `M`, `G`", k->min, k->max);
 		break;
 	case CONF_BITS:
-		fputs("bits a second, or with `k`, `M`, `G`", out);
+		fprintf(out, "bits a second, %u to %u`k`, or with `k`, `M`, `G`", k->min, k->max);
 		break;
 	case CONF_TIME:
 		fprintf(out, "seconds, %u to %u, or with `s`, `m`, `h`, `d`", k->min, k->max);
-		break;
-	case CONF_DSCP:
-		fprintf(out, "%s, %u to %u", conf_value_form(k->type), k->min, k->max);
 		break;
 	case CONF_TEXT:
 		fprintf(out, "text, %u to %u bytes", k->min, k->max);
@@ -40,22 +37,16 @@ static void write_range(FILE *out, const struct conf_key *k)
 		for (const struct conf_choice *c = k->choices; c->name != NULL; c++)
 			fprintf(out, "%s`%s`", c == k->choices ? "" : ", ", c->name);
 		break;
-	case CONF_TEXTS:
-	case CONF_ADDRS:
-	case CONF_RELAY_ADDRS:
-	case CONF_PORT_ADDRS:
-	case CONF_PREFIXES:
-	case CONF_NAT64:
-	case CONF_COMMAND:
-	case CONF_SERVICES:
-	case CONF_SECRET_FILES:
-		fprintf(out, "%s, %u to %u", conf_value_form(k->type), k->min, k->max);
+	case CONF_SECRET_FILE:
+		fprintf(out, "%s, %u to %u bytes in it", conf_value_form(k->type), k->min, k->max);
 		break;
 	case CONF_PREFIX_FILES:
 		fprintf(out, "%s, up to %u entries in them", conf_value_form(k->type), k->max);
 		break;
 	default:
 		fputs(conf_value_form(k->type), out);
+		if (k->max > 0)
+			fprintf(out, ", %u to %u", k->min, k->max);
 	}
 }
 
@@ -91,22 +82,17 @@ static void write_renames(FILE *out, const struct conf_table *t, const struct co
 // Writes the row of one value.
 static void write_row(FILE *out, const struct conf_table *t, const struct conf_key *k)
 {
-	if (k->type == CONF_SECTION || k->type == CONF_ITEMS) {
-		fprintf(out, "| `%s` | %s | %s | %s", k->path, conf_value_form(k->type),
-			k->type == CONF_ITEMS ? "`[]`" : "", k->help);
-		write_renames(out, t, k);
-		fputs(" |\n", out);
-		write_rows(out, t, k);
-		return;
-	}
+	const bool holds = k->type == CONF_SECTION || k->type == CONF_ITEMS;
+
 	fprintf(out, "| `%s` | ", k->path);
 	write_range(out, k);
 	fputs(" | ", out);
-	write_default(out, k);
+	if (k->type != CONF_SECTION)
+		write_default(out, k);
 	fprintf(out, " | %s", k->help);
 	write_renames(out, t, k);
-	fprintf(out, "%s |\n", hot_is_hot(k->path) ? " *Reload.*" : "");
-	write_rows(out, t, k); // of the items that are mappings
+	fprintf(out, "%s |\n", !holds && hot_is_hot(k->path) ? " *Reload.*" : "");
+	write_rows(out, t, k);
 }
 
 // Writes the rows of all values below parent, including those of sections inside it.

@@ -12,6 +12,7 @@
 
 #include "addr_text.h"
 #include "conf_file.h"
+#include "reading/value.h"
 #include "schema.h"
 
 static struct conf *load(const char *path)
@@ -310,6 +311,54 @@ static void test_reference_file_is_whole(void **state)
 	assert_true(keys > 45);
 	free(page);
 	free(file);
+}
+
+// How the manual writes the bounds of a value; "" = it has none.
+static void bounds_of(const struct conf_key *k, char buf[48])
+{
+	buf[0] = '\0';
+	if (k->type == CONF_HEX)
+		snprintf(buf, 48, "%u hexadecimal digits", 2 * k->max);
+	else if (k->type == CONF_PREFIX_FILES)
+		snprintf(buf, 48, " up to %u", k->max);
+	else if (k->max > 0)
+		snprintf(buf, 48, " %u%s%u", k->min, k->type == CONF_PORT_RANGE ? "-" : " to ",
+			k->max);
+}
+
+// Whoever reads the manual knows how many entries a list may have, wherever it stands, and how
+// large or long a value may be: what is past that is an error.
+static void test_manual_has_all_bounds(void **state)
+{
+	char *page = NULL, bounds[48], head[80];
+	const struct conf_key *k;
+	unsigned int lists = 0;
+	size_t len = 0;
+	FILE *out = open_memstream(&page, &len);
+
+	conf_manual(out);
+	fclose(out);
+	for (unsigned int i = 0; (k = conf_schema_at(&conf_file_keys, i)) != NULL; i++) {
+		const bool list = conf_value_kind(k->type) == CONF_LIST;
+		const bool top = k->type == CONF_ITEMS && conf_schema_leaf(NULL, k) != NULL;
+		const char *row, *end;
+
+		lists += list;
+		bounds_of(k, bounds);
+		if (list && bounds[0] == '\0')
+			fail_msg("%s may have any number of entries", k->path);
+		if (bounds[0] == '\0')
+			continue;
+		snprintf(head, sizeof(head), top ? "\n## %s\n" : "\n| `%s` | ", k->path);
+		row = strstr(page, head);
+		assert_non_null(row);
+		row += strlen(head) - 1; // the blank before the value
+		end = top ? strstr(row, "\n|") : strstr(row, " | ");
+		if (memmem(row, (size_t)(end - row), bounds, strlen(bounds)) == NULL)
+			fail_msg("the manual lacks%s of %s", bounds, k->path);
+	}
+	assert_true(lists > 30);
+	free(page);
 }
 
 static void test_good_text(void **state)
@@ -619,6 +668,7 @@ int main(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_example_files_load),
 		cmocka_unit_test(test_reference_file_is_whole),
+		cmocka_unit_test(test_manual_has_all_bounds),
 		cmocka_unit_test(test_good_text),
 		cmocka_unit_test(test_relay_prefix),
 		cmocka_unit_test(test_shared),
