@@ -7,7 +7,8 @@
 #include "turn_fixture.h"
 
 #define MODEL_CLIENTS 24
-#define MODEL_PEERS 18
+#define MODEL_PEERS 19
+#define MODEL_BESIDE 18 // in a world with a common address: who has it, too
 #define MODEL_USERS 9
 #define MODEL_REALM "b.test" // beside the fixture's; its one user is also called ivan
 #define MODEL_OTHER 5 // that user
@@ -148,7 +149,7 @@ struct op {
 };
 
 // PEER_FAR: no route leads to it, where there are routes; open where all is reached.
-enum peer_class { PEER_OPEN, PEER_FAR, PEER_FORBIDDEN, PEER_OWN };
+enum peer_class { PEER_OPEN, PEER_FAR, PEER_FORBIDDEN, PEER_OWN, PEER_BESIDE };
 
 struct model_peer {
 	struct endpoint at; // as on the wire
@@ -198,6 +199,8 @@ struct model_world {
 	struct turn_local
 		local[2]; // config points to them, too; both or none have an external address
 	struct route route[2]; // and to these, if to any
+	bool common; // peers.allow names the external address of IPv4
+	struct prefix allow[4]; // config points to them then
 };
 
 // What came of an op.

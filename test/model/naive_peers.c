@@ -55,6 +55,42 @@ static bool out_of_reach(const struct naive *n, const struct model_peer *p)
 	return p->class == PEER_FAR && n->config->nb_routes > 0;
 }
 
+// Whether peer i of a request is named by an address that others than the server have, too.
+static bool is_common(const struct naive *n, const struct op *op, unsigned int i)
+{
+	const struct model_peer *p = &n->w->peer[op->peer[i]];
+
+	return n->w->common &&
+		(p->class == PEER_BESIDE ||
+			(addr_is_v4(&p->canonical) && model_peer_public(n->w, op, i)));
+}
+
+// The addresses that peer i of a request is to be permitted by: of a common one its relays, too.
+static unsigned int permitted_by(
+	const struct naive *n, const struct op *op, unsigned int i, struct addr out[2])
+{
+	unsigned int nb = 0;
+
+	if (!is_common(n, op, i)) {
+		out[nb++] = n->w->peer[op->peer[i]].canonical;
+		return nb;
+	}
+	if (n->config->hairpin)
+		out[nb++] = n->w->local[0].addr;
+	out[nb++] = n->w->local[0].external;
+	return nb;
+}
+
+// Permissions are for all ports of an address, of which others have some if it is common.
+static bool is_refused(const struct naive *n, const struct op *op, unsigned int i)
+{
+	const struct model_peer *p = &n->w->peer[op->peer[i]];
+	const bool others = op->kind == OP_PERMIT && is_common(n, op, i);
+
+	return p->class == PEER_FORBIDDEN || out_of_reach(n, p) ||
+		(p->class == PEER_OWN && !n->config->hairpin && !others);
+}
+
 // Adds the codes that refuse peer i of a request, for any method. An IPv4 address written as an
 // IPv6 address may be taken for what it means or refused for what it looks like.
 static void peer_codes(struct naive *n, const struct op *op, unsigned int i, struct naive_set *may)
@@ -67,8 +103,7 @@ static void peer_codes(struct naive *n, const struct op *op, unsigned int i, str
 	}
 	if (hold_for(n, op, &p->canonical) == NULL || p->encoded)
 		naive_may(may, 443);
-	if (p->class == PEER_FORBIDDEN || (p->class == PEER_OWN && !n->config->hairpin) ||
-		out_of_reach(n, p))
+	if (is_refused(n, op, i))
 		naive_may(may, 403);
 }
 
@@ -80,8 +115,7 @@ static bool encoded_only(struct naive *n, const struct op *op)
 		const struct model_peer *p = &n->w->peer[op->peer[i]];
 
 		if (op->peer_malformed[i] || hold_for(n, op, &p->canonical) == NULL ||
-			p->class == PEER_FORBIDDEN ||
-			(p->class == PEER_OWN && !n->config->hairpin) || out_of_reach(n, p))
+			is_refused(n, op, i))
 			return false;
 		any = any || p->encoded;
 	}
@@ -98,15 +132,19 @@ static struct room permissions_after(
 	const struct naive *n, const struct naive_hold *h, const struct op *op)
 {
 	struct room r = {0, h->nb_permissions};
+	struct addr all[2 * MODEL_OP_PEERS];
+	unsigned int nb = 0;
 
 	for (unsigned int i = 0; i < h->nb_permissions; i++)
 		r.sure += live(n, h->permission[i].until_ms);
-	for (unsigned int i = 0; i < op->nb_peers; i++) {
-		const struct addr *a = &n->w->peer[op->peer[i]].canonical;
+	for (unsigned int i = 0; i < op->nb_peers; i++)
+		nb += permitted_by(n, op, i, &all[nb]);
+	for (unsigned int i = 0; i < nb; i++) {
+		const struct addr *a = &all[i];
 		bool again = addr_is_v4(a) != addr_is_v4(&h->relay.addr), kept = false;
 
 		for (unsigned int k = 0; k < i; k++)
-			again = again || addr_eq(a, &n->w->peer[op->peer[k]].canonical);
+			again = again || addr_eq(a, &all[k]);
 		for (unsigned int k = 0; k < h->nb_permissions; k++)
 			kept = kept || addr_eq(a, &h->permission[k].peer);
 		if (!again) {
@@ -214,8 +252,8 @@ void naive_bind_codes(struct naive *n, const struct op *op, struct naive_set *ma
 		permission_codes(n, op, may);
 }
 
-// Permits a peer for so long at least.
-static void permit(
+// Permits an address for so long at least.
+static void permit_one(
 	struct naive *n, struct naive_hold *h, const struct addr *peer, uint32_t lifetime_s)
 {
 	struct naive_permission *p = permission_of(n, h, peer);
@@ -230,13 +268,19 @@ static void permit(
 		p->until_ms = until_ms;
 }
 
+static void permit(struct naive *n, const struct op *op, unsigned int i, uint32_t lifetime_s)
+{
+	struct addr a[2];
+	const unsigned int nb = permitted_by(n, op, i, a);
+
+	for (unsigned int k = 0; k < nb; k++)
+		permit_one(n, hold_for(n, op, &a[k]), &a[k], lifetime_s);
+}
+
 void naive_permit(struct naive *n, const struct op *op)
 {
-	for (unsigned int i = 0; i < op->nb_peers; i++) {
-		const struct addr *a = &n->w->peer[op->peer[i]].canonical;
-
-		permit(n, hold_for(n, op, a), a, n->config->limits.permission_s);
-	}
+	for (unsigned int i = 0; i < op->nb_peers; i++)
+		permit(n, op, i, n->config->limits.permission_s);
 }
 
 void naive_bind(struct naive *n, const struct op *op)
@@ -255,8 +299,8 @@ void naive_bind(struct naive *n, const struct op *op)
 		n->now_ms + n->config->limits.channel_s * UINT64_C(1000),
 		model_peer_public(n->w, op, 0)};
 	h->nb_channels = kept;
-	permit(n, h, &peer.addr, n->config->limits.permission_s);
-	permit(n, h, &peer.addr, n->config->limits.channel_s); // a deviation, doc/protocol.md
+	permit(n, op, 0, n->config->limits.permission_s);
+	permit(n, op, 0, n->config->limits.channel_s); // a deviation, doc/protocol.md
 }
 
 void naive_purge(const struct naive *n, struct naive_hold *h)

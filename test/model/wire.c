@@ -34,8 +34,12 @@ static const struct addr *external_of(const struct model_world *m, const struct 
 
 // Turns an address that a client was told into what it stands for. False when the client should
 // have been told the external address.
-static bool inside_of(const struct model_world *m, struct addr *a)
+static bool inside_of(const struct model_world *m, struct endpoint *e)
 {
+	struct addr *const a = &e->addr;
+
+	if (m->common && endpoint_eq(e, &m->peer[MODEL_BESIDE].at))
+		return true;
 	if (external_of(m, a) != NULL)
 		return false;
 	for (int i = 0; i < 2; i++)
@@ -46,7 +50,9 @@ static bool inside_of(const struct model_world *m, struct addr *a)
 
 bool model_peer_public(const struct model_world *w, const struct op *op, unsigned int i)
 {
-	return (op->tid & 1) != 0 && external_of(w, &w->peer[op->peer[i]].at.addr) != NULL;
+	// a channel to one of a common address has two permissions, so it is always named by that
+	return ((op->tid & 1) != 0 || (w->common && op->kind == OP_BIND)) &&
+		external_of(w, &w->peer[op->peer[i]].at.addr) != NULL;
 }
 
 // public: an address of the server's own is written as clients are told it.
@@ -429,7 +435,7 @@ static const char *read_relayed(
 		if (++nb > 2 || !stun_decode_xor_addr(m, off, alen, to, &family) ||
 			family != (addr_is_v4(&to->addr) ? 4 : 6))
 			return "XOR-RELAYED-ADDRESS malformed, or more than two";
-		if (!inside_of(w, &to->addr))
+		if (!inside_of(w, to))
 			return "XOR-RELAYED-ADDRESS is not the external address";
 	}
 	if (nb == 2 &&
@@ -568,7 +574,7 @@ static const char *decode_data(
 		return "front is not that of a Data indication";
 	if (!get_addr(&m, STUN_XOR_PEER_ADDRESS, &o->peer))
 		return "Data indication without XOR-PEER-ADDRESS";
-	if (!inside_of(w, &o->peer.addr))
+	if (!inside_of(w, &o->peer))
 		return "Data indication of a peer that has an external address";
 	if (m.off[STUN_DATA_ATTR] != front_len || m.alen[STUN_DATA_ATTR] != o->len)
 		return "Data indication whose DATA is not the payload";

@@ -12,24 +12,18 @@ static const struct {
 	enum peer_class class;
 	bool encoded;
 } peers[MODEL_PEERS] = {
-	{"10.98.0.1", 7000, PEER_OPEN, false},
-	{"10.98.0.1", 7001, PEER_OPEN, false},
-	{"10.98.0.2", 7000, PEER_OPEN, false},
-	{"10.98.0.3", 7000, PEER_OPEN, false},
-	{"10.98.0.4", 7000, PEER_FAR, false},
-	{"10.98.0.5", 65535, PEER_FAR, false},
-	{"fd99::10", 7000, PEER_OPEN, false},
-	{"fd99::10", 7001, PEER_OPEN, false},
-	{"fd99::11", 7000, PEER_OPEN, false},
-	{"fd99::12", 1, PEER_FAR, false},
-	{"10.99.0.1", 50002, PEER_OWN, false},
-	{"fd99::1", 50002, PEER_OWN, false},
-	{"192.168.1.1", 7000, PEER_FORBIDDEN, false},
-	{"127.0.0.1", 7000, PEER_FORBIDDEN, false},
+	{"10.98.0.1", 7000, PEER_OPEN, false}, {"10.98.0.1", 7001, PEER_OPEN, false},
+	{"10.98.0.2", 7000, PEER_OPEN, false}, {"10.98.0.3", 7000, PEER_OPEN, false},
+	{"10.98.0.4", 7000, PEER_FAR, false}, {"10.98.0.5", 65535, PEER_FAR, false},
+	{"fd99::10", 7000, PEER_OPEN, false}, {"fd99::10", 7001, PEER_OPEN, false},
+	{"fd99::11", 7000, PEER_OPEN, false}, {"fd99::12", 1, PEER_FAR, false},
+	{"10.99.0.1", 50002, PEER_OWN, false}, {"fd99::1", 50002, PEER_OWN, false},
+	{"192.168.1.1", 7000, PEER_FORBIDDEN, false}, {"127.0.0.1", 7000, PEER_FORBIDDEN, false},
 	{"fc00::1", 7000, PEER_FORBIDDEN, false},
 	{"10.98.0.1", 0, PEER_OPEN, false}, // port 0: good for a permission only
 	{"10.98.0.1", 7000, PEER_OPEN, true}, // ::ffff:10.98.0.1
 	{"64:ff9b::127.0.0.1", 7000, PEER_FORBIDDEN, true},
+	{"10.98.0.6", 7000, PEER_FAR, false}, // or MODEL_BESIDE
 };
 
 static uint32_t below(struct model_world *w, uint32_t bound)
@@ -58,6 +52,20 @@ static void routes_init(struct model_world *w)
 	routes_sort(w->route, 2);
 	w->config.routes = percent(w, 50) ? w->route : NULL;
 	w->config.nb_routes = w->config.routes != NULL ? 2 : 0;
+}
+
+// In some worlds others have the external address, too: a peer at a port that is none of the box's.
+static void common_init(struct model_world *w)
+{
+	struct turn_config *c = &w->config;
+
+	memcpy(w->allow, c->allow, c->nb_allow * sizeof(*c->allow));
+	w->allow[c->nb_allow] = (struct prefix){.addr = w->local[0].external, .len = 128};
+	c->allow = w->allow;
+	c->nb_allow++;
+	c->routes = NULL;
+	c->nb_routes = 0;
+	w->common = true;
 }
 
 // The secret is the same, so that nonces of one realm are good in the other.
@@ -101,6 +109,8 @@ static void config_init(struct model_world *w)
 	c->local = w->local;
 	c->nb_local = 2;
 	routes_init(w);
+	if (w->local[0].external.d[1] != 0 && percent(w, 50))
+		common_init(w);
 	realms_init(c, ONE_OF(w, 0, 2, 3));
 	c->port_lo = (uint16_t)(50000 + below(w, 3));
 	c->port_hi = (uint16_t)(c->port_lo + ONE_OF(w, 8, 15, 16, MODEL_PORTS - 1));
@@ -212,6 +222,10 @@ void model_world_init(struct model_world *w, uint64_t seed)
 		p->class = peers[i].class;
 		p->encoded = peers[i].encoded;
 	}
+	if (w->common)
+		w->peer[MODEL_BESIDE] = (struct model_peer){.at = {w->local[0].external, 7000},
+			.canonical = w->local[0].external,
+			.class = PEER_BESIDE};
 }
 
 static void pick_auth(struct model_world *w, struct op *op)
