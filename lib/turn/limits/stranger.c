@@ -107,7 +107,9 @@ struct guess stranger_guess(const struct turn_request *r)
 
 	g.by_pair.rate += each->rate > 0 && g.by_pair.rate == 0; // 0 would be no limit
 	g.source = limiter_source(s->limiter[TURN_LIMIT_GUESSES], &r->v->src);
-	g.network = limiter_network(s->limiter[TURN_LIMIT_GUESSES], &r->v->src);
+	g.network = addr_is_v4(&r->v->src)
+		? g.source
+		: limiter_network(s->limiter[TURN_LIMIT_GUESSES], &r->v->src);
 	g.name = hash_addr(&s->key, &name, 2);
 	g.pair = hash_addr(&s->key, &(struct addr){.d = {g.name, g.source}}, 3);
 	return g;
