@@ -331,6 +331,13 @@ lost    c lost          Records of sessions lost.
 unsent  c unsent        Records of sessions that could not be sent.
 waiting g waiting       Records of sessions that wait to be written.
 """)
+AREAS = "start config ports addresses streams auth sessions workers dpdk control".split()
+LOG = table("\n".join((
+    "lost c lost Lines that who reads standard error, journald or syslog did not take.",
+    *(f"{area}_level -" for area in AREAS),
+    *(f"{area}_lines c lines{{area={area}}} Lines written, by their area." for area in AREAS),
+    *(f"{area}_suppressed c suppressed{{area={area}}} Lines left out, past log.rate." for area in AREAS),
+)))  # fmt: skip
 # The state area: all of it is of the start
 STATE = table("""
 start        -
@@ -407,12 +414,9 @@ PLAIN = {
     "/slipring/config": (CONFIG, "config_"),
     "/slipring/reloads": (RELOADS, ""),
     "/slipring/records": (RECORDS, "records_"),
+    "/slipring/log": (LOG, "log_"),
     "/slipring/state": (STATE, ""),
     "/slipring/watchdog": (WATCHDOG, "watchdog_"),
     "/slipring/alternate": (ALTERNATE, "alternate_"),
     "/slipring/drain": (DRAIN, "drain_"),
 }
-# Commands that are told otherwise, and why not at all
-HANDLED = {"info", "drops", "refusals", "workers", "worker", "bursts", "ports", "steering"}
-HANDLED |= {"exception", "addresses", "meanings", "histograms", "realms", "certificates"}
-LEFT_OUT = {"/slipring/allocations"}  # walks what there is, and names users

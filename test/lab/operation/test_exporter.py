@@ -417,6 +417,16 @@ def check_real(lab, server, exporter):
     labs.until(server.settled, 3, "all is still")
 
 
+def check_commands(fake, exporter, server):
+    """Every command of the tree's own telemetry is asked, except the one that walks allocations."""
+    commands = server.telemetry.ask("/")
+    fake.answers, fake.asked = good() | {"/": commands}, set()
+    exporter.scrape()
+    asked = {asked.split(",")[0] for asked in fake.asked}
+    own = {command for command in commands if command.startswith("/slipring/")}
+    assert len(own) > 20 and own - asked == {"/slipring/allocations"}, own - asked
+
+
 def check_sums(found):
     """Histograms and sums of what relay() has done: 700 datagrams each way end with an allocation, and
     of the live one all but 63.
@@ -529,6 +539,7 @@ def main(lab):
     relay(lab)
     server.published()
     check_real(lab, server, exporter)
+    check_commands(fake, small, server)
     found = exporter.scrape()
     assert found["turn_total_allocations", 'type="all"'] == 1
     assert found["turn_total_traffic_rcvp", ""] >= 1337
