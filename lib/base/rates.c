@@ -4,7 +4,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define MS_NS UINT64_C(1000000)
-#define NETWORK 100 // sources, whose events an IPv6 /48 may cause
+#define NETWORK 100
 
 void rates_set(struct rates *r, uint32_t rate, uint32_t burst)
 {
@@ -17,6 +17,7 @@ void rates_set(struct rates *r, uint32_t rate, uint32_t burst)
 void rates_init(struct rates *r, void *mem, uint32_t places, uint32_t rate, uint32_t burst)
 {
 	rates_set(r, rate, burst);
+	r->network = NETWORK;
 	r->mask = places - 1;
 	r->due_ns = mem;
 }
@@ -33,7 +34,7 @@ static uint64_t *place(struct rates *r, const struct addr *a, bool network, uint
 
 bool rates_take(struct rates *r, const struct addr *source, uint64_t now_ms)
 {
-	const uint64_t now_ns = now_ms * MS_NS, gap_ns = (r->gap_ns + NETWORK - 1) / NETWORK;
+	const uint64_t now_ns = now_ms * MS_NS, gap_ns = (r->gap_ns + r->network - 1) / r->network;
 	uint64_t *due, *network = NULL;
 	struct addr a = *source;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Limits how many events a second each source (an IPv4 address, an IPv6 /64) may cause, with a
-// burst. An IPv6 /48, which one site may have all of, may cause as many as a hundred sources. A
-// keyed hash finds the source's place in a fixed array of times. There is no tag and no
-// eviction, so nobody's debt can be pushed out; two sources whose hashes fall on one place share
-// it. Pure; one thread at a time.
+// burst. An IPv6 /48, which one site may have all of, may cause as many as some sources. A keyed
+// hash finds the source's place in a fixed array of times. There is no tag and no eviction, so
+// nobody's debt can be pushed out; two sources whose hashes fall on one place share it. Pure; one
+// thread at a time.
 #pragma once
 
 #include "addr.h"
@@ -11,6 +11,7 @@
 
 struct rates {
 	struct hash_key key; // set by the caller, from a CSPRNG
+	uint32_t network; // sources, whose events a /48 may cause; a hundred, or the caller's
 	uint64_t gap_ns; // between two events at the full rate; 0: no limit
 	uint64_t most_ns; // how far a place's due time may lie ahead of now
 	uint32_t mask; // places - 1

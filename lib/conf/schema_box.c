@@ -273,7 +273,8 @@ SERVER("drain.alternates")
 	"0 = none. What is more is only counted, as `icmp_errors_held_back`."},
 {"icmp.errors-out-each", CONF_NUMBER, ONE(conf, icmp_errors_each), RANGE(0, 1000000),
 	.def = "10", .help = "Of these, to one address (IPv6: /64) per second, of all workers but "
-	"at least one of each; 0 = no limit."},
+	"at least one of each; 0 = no limit. An IPv6 /48 gets half of "
+	"`icmp.errors-out`, where that is more."},
 {"icmp.unreachable", CONF_BOOL, ONE(conf, icmp_unreachable), .def = "false",
 	.help = "Whether datagrams to ports of this box that nobody has are answered by port "
 	"unreachable, within the same limits. Silence tells a scanner less."},

@@ -311,6 +311,30 @@ static void errors_are_bounded(void **state)
 	world_close(&world);
 }
 
+// A /48 has 65,536 of those who may have ten a second. It may have half of what all have.
+static void a_network_leaves_errors_to_others(void **state)
+{
+	struct world_datagram d;
+
+	open_with(*state, false);
+	d = of_peer(5, 64, false);
+	d.dst.port = 1234;
+	d.src = world_endpoint("2001:db8:1::30", 7000);
+	for (unsigned int i = 0; i < 200; i++) {
+		d.src.addr.b[7] = (uint8_t)i;
+		world_send(&world, &d);
+	}
+	world_run(&world);
+	assert_in_range(world.echoes, 49, 52);
+	d.src.addr.b[5] = 2; // another /48
+	world.echoes = 0;
+	for (unsigned int i = 0; i < 4; i++)
+		world_send(&world, &d);
+	world_run(&world);
+	assert_int_equal(world.echoes, 4);
+	world_close(&world);
+}
+
 static void a_limit_of_nothing_is_silence(void **state)
 {
 	struct world_datagram d;
@@ -340,6 +364,7 @@ int main(void)
 		WORLD_CASE(some_things_are_never_reported, setups, 2),
 		WORLD_CASE(a_client_over_a_stream_has_no_packet, setups, 4),
 		WORLD_CASE(errors_are_bounded, setups, 2),
+		WORLD_CASE(a_network_leaves_errors_to_others, setups, 2),
 		WORLD_CASE(a_limit_of_nothing_is_silence, setups, 3),
 	};
 
