@@ -150,8 +150,9 @@ static const struct conf_key rows[] = {
 	.def = "1000", .help = "Sessions at a time of one IPv6 /48; 0 = no limit."},
 {"dtls.half-open", CONF_NUMBER, ONE(conf, dtls.half_open), RANGE(1, 65536), .def = "256",
 	.help = "Handshakes at a time, of clients whose address has been verified by a cookie. "
-	"Divided by the number of workers, at least 1 each. For one more the oldest gives way, "
-	"once it is half a second old; before, what is more is dropped and comes again."},
+	"Divided by the number of workers, at least 1 each, of which an IPv6 /48 may have half. "
+	"For one more the oldest gives way, once it is half a second old; before, what is more is "
+	"dropped and comes again."},
 {"dtls.handshake", CONF_TIME, ONE(conf, dtls.handshake_s), RANGE(1, 3600), .def = "10",
 	.help = "Seconds for a handshake."},
 {"dtls.idle", CONF_TIME, ONE(conf, dtls.idle_s), RANGE(1, 86400), .def = "120",

@@ -9,7 +9,6 @@
 #include "addr.h"
 #include "clients/dtls_clients.h"
 #include "clients/streams.h"
-#include "control/events.h"
 #include "control/hot.h"
 #include "csprng.h"
 #include "datapath.h"
@@ -35,7 +34,6 @@
 // How much longer than it may take a handshake is believed in, and after how long a thread that has
 // been told that one is given up is told again.
 #define GIVE_UP_MS 10000
-#define FAIR_MS 500 // that a handshake has before it may have to give way
 #define SPENT 4096 // places for clients with spent cookies
 #define SPENT_TAG 16 // bits of a place that tell whose it is
 #define SOURCES 8192 // places for the rates of handshakes
@@ -108,48 +106,13 @@ static void slot_give(struct sessions *s, struct session *c)
 	s->free = (uint32_t)(c - s->session);
 }
 
-static void half_open_add(struct worker *w, struct session *c)
-{
-	struct sessions *s = w->sessions;
-	const uint32_t i = (uint32_t)(c - s->session);
-
-	c->younger = SESSION_NONE;
-	c->older = s->youngest;
-	*(c->older != SESSION_NONE ? &s->session[c->older].younger : &s->oldest) = i;
-	s->youngest = i;
-	w->live.dtls.half_open++;
-}
-
-static void half_open_drop(struct worker *w, const struct session *c)
-{
-	struct sessions *s = w->sessions;
-
-	*(c->older != SESSION_NONE ? &s->session[c->older].younger : &s->oldest) = c->younger;
-	*(c->younger != SESSION_NONE ? &s->session[c->younger].older : &s->youngest) = c->older;
-	w->live.dtls.half_open--;
-}
-
-// Gives up the oldest handshake, if it has had time to be completed. False: it has not.
-static bool give_way(struct worker *w)
-{
-	struct session *c = &w->sessions->session[w->sessions->oldest];
-
-	if (w->now_ms < c->heard_ms + FAIR_MS)
-		return false;
-	w->live.dtls.gave_way++;
-	events_refused(w, &(struct endpoint){c->client, c->port}, c->listener,
-		STREAM_REFUSED_DTLS_GAVE_WAY);
-	sessions_give_up(w, c);
-	return true;
-}
-
 struct session *sessions_add(
 	struct worker *w, const struct addr *client, uint16_t port, uint8_t listener)
 {
 	struct sessions *s = w->sessions;
 	struct session *c;
 
-	if (w->live.dtls.half_open >= s->half_open && !give_way(w))
+	if (!half_open_room(w, client))
 		return NULL;
 	c = slot_take(s);
 	if (c == NULL)
@@ -483,9 +446,9 @@ static int create(struct worker *w)
 		return -ENOMEM;
 	s = (struct sessions *)mem;
 	w->sessions = s;
-	s->free = s->oldest = s->youngest = SESSION_NONE;
+	s->free = SESSION_NONE;
 	s->max = max;
-	s->half_open = share_of(c->dtls.half_open, c->workers);
+	half_open_init(&s->shaking, share_of(c->dtls.half_open, c->workers));
 	s->rotated_ms = w->now_ms;
 	mem += RTE_ALIGN_CEIL(sizeof(*s), RTE_CACHE_LINE_SIZE);
 	table_init(&s->table, mem, max);

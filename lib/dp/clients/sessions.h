@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "addr.h"
+#include "clients/half_open.h"
 #include "datapath.h"
 #include "dp_burst.h"
 #include "dp_view.h"
@@ -100,8 +101,7 @@ struct owed_end {
 struct sessions {
 	struct session *session; // max of them
 	uint32_t max, used, free, scan;
-	uint32_t half_open; // most handshakes
-	uint32_t oldest, youngest; // handshakes
+	struct half_open shaking;
 	struct hash_key key;
 	struct table table; // all except FREE, GIVEN_UP and CLOSED
 	struct dtls_cookies cookies;

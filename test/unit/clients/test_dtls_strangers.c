@@ -456,6 +456,66 @@ static void test_half_open(void **state)
 	clients_world_close();
 }
 
+// Begins a handshake from each of so many /64 of one /48.
+static void begin_site(unsigned int first, unsigned int nb)
+{
+	const struct endpoint *server = &world.listeners[world.dtls + 1].at;
+	uint8_t cookie[DTLS_COOKIE_LEN], hello[WHOLE_MAX];
+
+	for (unsigned int i = first; i < first + nb; i++) {
+		struct endpoint at = world_endpoint("2001:db8:1::1", FIRST_PORT);
+
+		at.addr.b[7] = (uint8_t)i;
+		world_send_bytes(&world, &at, server, hello, hello_write_whole(hello, 1, NULL));
+		world_run(&world);
+		cookie_take(&at, cookie);
+		world_send_bytes(&world, &at, server, hello, hello_write_whole(hello, 1, cookie));
+	}
+	settle(2);
+}
+
+// A /48 has half of the places: others begin theirs at once, and go on, whatever it does.
+static void test_half_open_network(void **state)
+{
+	const unsigned int half = ((struct world_setup *)*state)->half_open / 2;
+	uint8_t cookies[BATCH][DTLS_COOKIE_LEN];
+
+	clients_world_open(*state);
+	cookie_ask(&(struct endpoint){world_endpoint("10.99.0.20", 0).addr, FIRST_PORT}, 0);
+	world_run(&world);
+	cookie_take(
+		&(struct endpoint){world_endpoint("10.99.0.20", 0).addr, FIRST_PORT}, cookies[0]);
+	settle(1);
+	begin_some(0, 1, cookies); // who is slow, and the oldest
+	for (unsigned int i = 0; i < 2; i++) {
+		begin_site(40 * i, 40);
+		assert_int_equal(sum_half_open(), half + 1);
+		assert_int_equal(world_stats(&world).dtls.gave_way, 0);
+		world_wait(&world, 500);
+	}
+	client_place("198.51.100.5", world.dtls + 2);
+	for (unsigned int i = 0; i < 50 && !dtls_client_shake(&end[0]); i++)
+		step();
+	assert_int_equal(sum_open(), 1);
+	assert_int_equal(world_stats(&world).dtls.gave_way, 0);
+	clients_world_close();
+}
+
+// A place that the /48 has for long goes to another of its own.
+static void test_half_open_site(void **state)
+{
+	const unsigned int half = ((struct world_setup *)*state)->half_open / 2;
+
+	clients_world_open(*state);
+	settle(1); // the thread's clock
+	begin_site(0, half);
+	world_wait(&world, 500);
+	begin_site(half, 2);
+	assert_int_equal(sum_half_open(), half);
+	assert_int_equal(world_stats(&world).dtls.gave_way, 2);
+	clients_world_close();
+}
+
 // --- on the thread -------------------------------------------------------------------------------
 
 // What waits is worked off one by one, in turn; too much is dropped, and what ends meanwhile goes.
@@ -517,6 +577,8 @@ int main(void)
 		WORLD_CASE(test_spent, setups, 1),
 		WORLD_CASE(test_not_spent, setups, 0),
 		WORLD_CASE(test_half_open, setups, 4),
+		WORLD_CASE(test_half_open_network, setups, 4),
+		WORLD_CASE(test_half_open_site, setups, 4),
 		WORLD_CASE(test_waiting, setups, 0),
 	};
 

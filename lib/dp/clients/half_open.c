@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Counts handshakes by network, and lets the oldest give way.
+#include "clients/half_open.h"
+
+#include <rte_common.h>
+
+#include "clients/sessions.h"
+#include "control/events.h"
+#include "hash.h"
+#include "stream_refusals.h"
+#include "worker.h"
+
+#define FAIR_MS 500 // that a handshake has before it may have to give way
+
+void half_open_init(struct half_open *h, uint32_t max)
+{
+	h->max = max;
+	h->oldest = h->youngest = SESSION_NONE;
+}
+
+// The count of a client's /48. NULL: it has IPv4.
+static uint16_t *network_of(struct sessions *s, const struct addr *client)
+{
+	struct addr a = {.d = {client->d[0], 0}};
+
+	if (addr_is_v4(client))
+		return NULL;
+	a.b[6] = a.b[7] = 0;
+	return &s->shaking.of_network[hash_addr(&s->key, &a, 0) % HALF_OPEN_NETWORKS];
+}
+
+// Gives up the oldest handshake, if it has had time to be completed and is of a network, if any.
+static bool give_way(struct worker *w, const uint16_t *network)
+{
+	struct sessions *s = w->sessions;
+	struct session *c = &s->session[s->shaking.oldest];
+
+	if (w->now_ms < c->heard_ms + FAIR_MS ||
+		(network != NULL && network_of(s, &c->client) != network))
+		return false;
+	w->live.dtls.gave_way++;
+	events_refused(w, &(struct endpoint){c->client, c->port}, c->listener,
+		STREAM_REFUSED_DTLS_GAVE_WAY);
+	sessions_give_up(w, c);
+	return true;
+}
+
+bool half_open_room(struct worker *w, const struct addr *client)
+{
+	const struct half_open *h = &w->sessions->shaking;
+	const uint16_t *network = network_of(w->sessions, client);
+
+	if (network != NULL && *network >= RTE_MAX(h->max / 2, 1u))
+		return give_way(w, network);
+	return w->live.dtls.half_open < h->max || give_way(w, NULL);
+}
+
+void half_open_add(struct worker *w, struct session *c)
+{
+	struct sessions *s = w->sessions;
+	struct half_open *h = &s->shaking;
+	uint16_t *network = network_of(s, &c->client);
+	const uint32_t i = (uint32_t)(c - s->session);
+
+	c->younger = SESSION_NONE;
+	c->older = h->youngest;
+	*(c->older != SESSION_NONE ? &s->session[c->older].younger : &h->oldest) = i;
+	h->youngest = i;
+	if (network != NULL)
+		++*network;
+	w->live.dtls.half_open++;
+}
+
+void half_open_drop(struct worker *w, const struct session *c)
+{
+	struct sessions *s = w->sessions;
+	struct half_open *h = &s->shaking;
+	uint16_t *network = network_of(s, &c->client);
+
+	*(c->older != SESSION_NONE ? &s->session[c->older].younger : &h->oldest) = c->younger;
+	*(c->younger != SESSION_NONE ? &s->session[c->younger].older : &h->youngest) = c->older;
+	if (network != NULL)
+		--*network;
+	w->live.dtls.half_open--;
+}
