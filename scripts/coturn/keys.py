@@ -58,7 +58,8 @@ RELAY = (
     Key("relay-ip", HERE, "`all` where there is neither this nor `listening-ip`", address,
         "relay.addresses", many=True),
     Key("external-ip", HERE, "of each address that is translated; one without `/PRIVATE` is that of "
-        "the only relay address of its family", str, "ports[].addresses[].external", many=True),
+        "the only relay address of its family. coturn allows PRIVATE as a peer, whatever is denied",
+        str, "ports[].addresses[].external", many=True),
     Key("min-port", HERE, "from 1024 on", port, "relay.ports"),
     Key("max-port", HERE, "", port, "relay.ports"),
     Key("multiplex-peer", HERE, "`shared`, on as many ports as coturn has for its relay threads",

@@ -118,9 +118,12 @@ class Network:
         return out
 
     def own(self):
-        """Addresses at which programs of this machine can be reached, also from outside."""
+        """{address: line} at which programs of this machine can be reached, also from outside. The line is
+        that of an external-ip by whose private part coturn allows the address as a peer, or None."""
         kernels = [a for port in self.ports if port.is_kernels for a in port.addresses]
-        return kernels + [public for own, (public, _) in self.outside.items() if own in kernels]
+        by_line = {private: line for private, (_, line) in self.external if private is not None}
+        outside = [public for own, (public, _) in self.outside.items() if own in kernels]
+        return {address: by_line.get(address) for address in kernels} | dict.fromkeys(outside)
 
     # -- ports
 

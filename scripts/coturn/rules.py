@@ -97,8 +97,9 @@ def put_allowed(document, allowed, denied, own, private_peers):
     for first, last, line in allowed.spans:
         if first == last:
             single.add(first)
+        why = ": coturn allows the private part" if line.name == "external-ip" else ""
         for text in texts([(int(first), int(last))], first.version):
-            document.add("peers.allow", text, f"line {line.number}")
+            document.add("peers.allow", text, f"line {line.number}{why}")
     if private_peers:
         for net in PRIVATE:
             for text in texts(minus([bounds(net)], denied.of(4)), 4):
@@ -111,9 +112,11 @@ def put_allowed(document, allowed, denied, own, private_peers):
 
 
 def put(settings, document, own, private_peers):
-    """`peers.allow` and `peers.deny`, each span with its line. Returns texts: which peers coturn allows
+    """`peers.allow` and `peers.deny`, each span with its line. own: {address: line}. Returns texts: which peers coturn allows
     and the result does not."""
     allowed, denied = Rules(settings, "allowed-peer-ip"), Rules(settings, "denied-peer-ip")
+    singles = {first for first, last, _ in allowed.spans if first == last}
+    allowed.spans += [(one, one, line) for one, line in own.items() if line and one not in singles]
     put_allowed(document, allowed, denied, own, private_peers)
     for first, last, line in denied.spans:
         whole = [(int(first), int(last))]

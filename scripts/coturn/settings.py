@@ -88,7 +88,7 @@ class Settings:
             if not line.value.isascii():
                 line.value.encode()
             if KEYS[line.name].kind is span and "/" in line.value:
-                self.tell(line, "coturn ends at a prefix: what is meant is taken", NOTE)
+                self.tell(line, "coturn takes no prefix: what is meant is taken", NOTE)
             self.found.setdefault(line.name, []).append((line, KEYS[line.name].read(line.value)))
         except UnicodeEncodeError:
             self.tell(line, "it is not UTF-8, which the file of slipring has to be")

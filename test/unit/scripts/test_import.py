@@ -164,7 +164,7 @@ class Lines(unittest.TestCase):
         text = "denied-peer-ip=10.0.0.0/8\nallowed-peer-ip=10.1.2.0/24\n" + BASE
         self.assertIn("deny:\n    - 10.0.0.0/8\n", made(text))
         self.assertIn("allow:\n    - 10.1.2.0/24\n", made(text))
-        self.assertIn("coturn ends at a prefix: what is meant is taken", "\n".join(told(text)))
+        self.assertIn("coturn takes no prefix: what is meant is taken", "\n".join(told(text)))
         self.assertFalse(imported(text).lost)
         # a byte order mark, which with coturn loses the first key
         self.assertNotIn("transport: tcp", made("\ufeffno-tcp\n" + BASE))
@@ -516,6 +516,8 @@ class Peers(unittest.TestCase):
         self.assertEqual(text, "  allow:\n    - 192.0.2.0/24\n    - 192.0.2.5\n")
         self.assertEqual(self.rules("allowed-peer-ip=192.0.2.5\n"), "  allow:\n    - 192.0.2.5\n")
         self.assertEqual(self.rules(""), "")
+        text = "external-ip=203.0.113.9/192.0.2.5\ndenied-peer-ip=192.0.2.5\n"
+        self.assertEqual(self.rules(text), "  allow:\n    - 192.0.2.5\n")
         own = '    - 192.0.2.5\n    - "2001:db8::5"\n'
         self.assertIn(own, self.rules("", private_peers=True))
         self.assertIn("    - 203.0.113.9\n", self.rules("external-ip=203.0.113.9/192.0.2.5\n", private_peers=True))
