@@ -1,169 +1,67 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of coturn as some projects want them are taken over by scripts/import-turnserver-conf, on the
-machine that they are for. slipring --check has nothing against what comes of them, and
-turnutils_uclient calls through it.
+"""Files of coturn (test/import) are taken over by scripts/import-turnserver-conf on the machine that they
+are for, a conference server with everything on it. slipring --check has nothing against what comes of
+them, once what was to be decided is. turnutils_uclient reaches by it whom it reaches by coturn, the
+programs beside it among them, and nobody else.
 """
 
-# long: calls through all of them, else through two
+# long: every file, each by coturn, too; else seven, two of them by coturn
 
 import os
 import re
 import shlex
 import subprocess
+import sys
 
+import import_site as sites
 import lab as labs
 import server as servers
 import streams
-import uclient
-from lab import PEER4, SERVER4, SERVER6
 
 SCRIPT = os.path.join(labs.TOP, "scripts/import-turnserver-conf")
-SECRET = "north-of-the-river"
-REST = ("-u", "ivan", "-W", SECRET)
+sys.path.insert(0, sites.FILES)
+from import_cases import CASES  # noqa: E402
 
-# What the documents of each project tell one to set, with the lab's addresses and paths.
-NEXTCLOUD_TALK = f"""
-listening-port=3478
-fingerprint
-use-auth-secret
-static-auth-secret={SECRET}
-realm=cloud.example.org
-total-quota=0
-bps-capacity=0
-stale-nonce
-no-multicast-peers
-"""
-MATRIX_SYNAPSE = f"""
-use-auth-secret
-static-auth-secret={SECRET}
-realm=turn.example.org
-# voice and video are relayed over UDP alone
-no-tcp-relay
-# no way into the private network, nor to what only this machine reaches
-denied-peer-ip=10.0.0.0-10.255.255.255
-denied-peer-ip=192.168.0.0-192.168.255.255
-denied-peer-ip=172.16.0.0-172.31.255.255
-no-multicast-peers
-denied-peer-ip=0.0.0.0-0.255.255.255
-denied-peer-ip=100.64.0.0-100.127.255.255
-denied-peer-ip=127.0.0.0-127.255.255.255
-denied-peer-ip=169.254.0.0-169.254.255.255
-denied-peer-ip=::1
-denied-peer-ip=64:ff9b::-64:ff9b::ffff:ffff
-denied-peer-ip=::ffff:0.0.0.0-::ffff:255.255.255.255
-denied-peer-ip=2001::-2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff
-denied-peer-ip=fc00::-fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff
-denied-peer-ip=fe80::-febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff
-# the other end of calls with one client behind a NAT
-allowed-peer-ip={PEER4}
-user-quota=12
-total-quota=1200
-cert=CERTIFICATE
-pkey=PRIVATE-KEY
-no-tlsv1
-no-tlsv1_1
-"""
-JITSI_MEET = f"""
-use-auth-secret
-keep-address-family
-static-auth-secret={SECRET}
-realm=meet.example.org
-cert=CERTIFICATE
-pkey=PRIVATE-KEY
-no-multicast-peers
-no-cli
-no-loopback-peers
-no-tcp-relay
-no-tcp
-listening-port=3478
-tls-listening-port=5349
-no-tlsv1
-no-tlsv1_1
-cipher-list=ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384
-denied-peer-ip=192.168.0.0-192.168.255.255
-allowed-peer-ip={PEER4}
-syslog
-"""
-BIGBLUEBUTTON = f"""
-listening-port=3478
-tls-listening-port=443
-listening-ip={SERVER4}
-relay-ip={SERVER4}
-external-ip=203.0.113.7/{SERVER4}
-min-port=32769
-max-port=65535
-verbose
-fingerprint
-lt-cred-mech
-use-auth-secret
-static-auth-secret={SECRET}
-realm=bbb.example.org
-cert=CERTIFICATE
-pkey=PRIVATE-KEY
-cipher-list="ECDHE+AESGCM:ECDHE+CHACHA20"
-dh-file=/etc/turnserver/dhp.pem
-keep-address-family
-no-cli
-no-rfc5780
-no-tlsv1
-no-tlsv1_1
-"""
-# That of the container image, with a user, because its database is not there.
-CONTAINER = """
-listening-port=3478
-tls-listening-port=5349
-min-port=49152
-max-port=65535
-fingerprint
-lt-cred-mech
-mysql-userdb="host=mysql dbname=coturn user=coturn password=secret port=3306 connect_timeout=10"
-realm=example.org
-cert=CERTIFICATE
-pkey=PRIVATE-KEY
-cli-ip=127.0.0.1
-cli-port=5766
-cli-password=secret
-user=ivan:pw
-"""
-UDP, TCP, TLS, TLS443 = (), ("-t",), ("-t", "-S", "-p", "5349"), ("-t", "-S", "-p", "443")
-PRIVATE = ("--private-peers",)
-# Name, file, options of the script, its exit code, what it says, users, clients' transports.
-FILES = (
-    ("Nextcloud Talk", NEXTCLOUD_TALK, PRIVATE, 0, "fingerprint: always so", REST, (UDP, TCP)),
-    ("Matrix Synapse", MATRIX_SYNAPSE, (), 0, "nothing to be written", REST, (UDP, TLS)),
-    ("Jitsi Meet", JITSI_MEET, (), 0, "no-tcp-relay: always so", REST, (UDP, TLS)),
-    ("BigBlueButton", BIGBLUEBUTTON, PRIVATE, 0, "dh-file: not here", REST, (UDP, TLS443)),
-    ("the container", CONTAINER, PRIVATE, 1, "mysql-userdb: not here", uclient.USER, (UDP, TCP, TLS)),
-)  # fmt: skip
-CALLED = ("Matrix Synapse", "the container")
+CALLED = ("conference", "meetings", "talk", "homeserver", "both-families", "two-externals", "container")
+COMPARED = ("conference", "two-externals")
+RESERVED = "net.ipv4.ip_local_reserved_ports="
 MORE = """eal: {{file-prefix: {prefix}}}
 drivers: {top}/drivers-config
-process: {{seccomp: kill}}
 control: {{socket: ""}}
 crash: {{directory: ""}}
 """
 
 
-def taken_over(lab, name, text, options, code, says, pair):
-    """The slipring.yaml that the script prints in the namespace of the server."""
+def taken_over(lab, name, pair):
+    """The slipring.yaml that the script prints in the namespace of the server, with all decided."""
     path = os.path.join(lab.dir, "turnserver.conf")
-    with open(path, "w") as file:
-        file.write(text.replace("CERTIFICATE", pair[0]).replace("PRIVATE-KEY", pair[1]))
-    argv = lab.dut.argv(SCRIPT, *options, path)
+    with open(path, "w", newline="") as file:
+        file.write(sites.text_of(lab, name, pair))
+    argv = lab.dut.argv(SCRIPT, "--private-peers", path)
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    assert done.returncode == code, f"{name}: {done.returncode}, {done.stderr}"
-    assert says in done.stderr, f"{name}: {done.stderr}"
+    case = CASES[name]
+    assert done.returncode == (1 if case.decide else 0), f"{name}: {done.returncode}, {done.stderr}"
     assert "device: packet:d0 " in done.stdout, done.stdout
-    return done.stdout
+    return case.decide_in(done.stdout)
 
 
 def prepare(lab, text):
     """Does what a comment of the file asks for: the kernel keeps off the relay ports."""
-    text = re.sub(r"\n# ?", " ", text)
-    command = re.search(r"`(sysctl -w net\.ipv4\.ip_local_\w+=[^`]+)`", text)
-    lab.dut.run("sysctl", "-w", "net.ipv4.ip_local_port_range=32768 60999")  # as on any machine
-    lab.dut.run(*shlex.split(command[1]))
+    comments = re.sub(r"\n# ?", " ", text)
+    command = re.search(r"`(sysctl -w net\.ipv4\.ip_local_\w+=[^`]+)`", comments)
+    ports = re.search(r"^  ports: (\S+)", text, re.M)[1]
+    asked = shlex.split(command[1]) if command else ["sysctl", "-w", RESERVED + ports]
+    lab.dut.run("sysctl", "-w", RESERVED, "net.ipv4.ip_local_port_range=32768 60999")  # as on any machine
+    lab.dut.run(*asked)
+
+
+def finished(lab, text):
+    """With what the lab has otherwise than a machine."""
+    more = MORE.format(prefix=f"{lab.prefix}n{len(lab.servers)}", top=labs.TOP)
+    if "\nprocess:\n" in text:
+        return text.replace("\nprocess:\n", "\nprocess:\n  seccomp: kill\n") + more
+    return text + more + "process: {seccomp: kill}\n"
 
 
 def check(lab, name, text):
@@ -172,38 +70,38 @@ def check(lab, name, text):
         file.write(text)
     argv = lab.dut.argv(servers.BINARY, "--check", "-c", path)
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    print(f"{name}: {done.stderr.splitlines()[-1]}", flush=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 0, f"{name}: {done.stdout}{done.stderr}"
 
 
-def calls(lab, name, user, transports):
-    """Clients over all transports of a file, at once."""
-    runs = [
-        uclient.start(lab, f"{name} {' '.join(options) or 'UDP'}", SERVER4, PEER4, "-c", *options,
-            clients=1, messages=20, user=user)
-        for options in transports
-    ]  # fmt: skip
-    bad = uclient.finish(runs)
-    assert not bad, bad
+def one(lab, name, pair):
+    site, compared = sites.SITES[name], labs.LONG or name in COMPARED
+    if compared and site.coturn != sites.ASKS:
+        theirs = sites.by_coturn(lab, name, pair)
+        assert theirs in (None, site.expected(sites.COTURN)), f"{name} by coturn: {theirs}"
+    made = taken_over(lab, name, pair)
+    prepare(lab, made)
+    made = finished(lab, made)
+    check(lab, name, made)
+    server = lab.server(text=made)
+    ours = sites.outcomes(lab, name, sites.SLIPRING)
+    assert ours == site.expected(sites.SLIPRING), f"{name} by slipring: {ours}"
+    server.check()
+    server.stop()
 
 
 def main(lab):
     labs.need_own_server()
     pair = streams.certificate(lab, "turn.test")
-    uclient.start_peer(lab)
-    for name, text, options, code, says, user, transports in FILES:
-        made = taken_over(lab, name, text, options, code, says, pair)
-        prepare(lab, made)
-        prefix = f"{lab.prefix}n{len(lab.servers)}"
-        made += MORE.format(prefix=prefix, top=labs.TOP)
-        check(lab, name, made)
-        if labs.LONG or name in CALLED:
-            server = lab.server(text=made)
-            calls(lab, name, user, transports)
-            server.check()
-            server.stop()
-    assert SERVER6 in made, "the addresses of the interface are there, whatever their family"
+    sites.build(lab)
+    assert sites.SITES.keys() == CASES.keys()
+    for name in CASES if labs.LONG else CALLED:
+        second = ("addr", "add", "10.99.0.9/24", "dev", "d0")
+        if name == "two-externals":
+            lab.dut.ip(*second)
+        one(lab, name, pair)
+        if name == "two-externals":
+            lab.dut.ip("addr", "del", *second[2:])
 
 
 if __name__ == "__main__":
-    labs.run(main, port="packet")
+    labs.run(main, gateway=True, port="packet")
