@@ -238,8 +238,8 @@ SERVER("drain.alternates")
 	"are dropped (`fragment`)."},
 {"fragments.per-source", CONF_NUMBER, ONE(conf, fragments.per_source), RANGE(1, 256), .def = "4",
 	.help = "How many of them may be of one source (an IPv4 address, an IPv6 /64), per "
-	"worker. Past it the oldest of the same source gives way (`fragment-source`). NATs of "
-	"many users need more."},
+	"worker; of an IPv6 /48 half of the worker's, and 64 at most. Past it the oldest of the "
+	"same source gives way (`fragment-source`). NATs of many users need more."},
 {"fragments.datagram", CONF_NUMBER, ONE(conf, fragments.longest), RANGE(1280, 65000),
 	.def = "9000", .help = "Bytes of the longest datagram, UDP header included. Past it, and "
 	"past 64 fragments, a datagram is dropped (`fragment-long`)."},

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A flow is in two lists: the one of its bucket, where all flows of its source are, and the one of
+// A flow is in two lists: the one of its bucket, where all flows of its network are, and the one of
 // all flows, oldest first. One walk along the bucket finds the flow of a fragment, counts those of
-// its source and finds the oldest of them.
+// its source and network, and finds the oldest of them.
 #include "reassembly.h"
+
+#define NETWORK_MOST 64u // flows of an IPv6 /48, all of which a walk may meet
 
 #define ECN_MASK 3
 #define ECN_CE 3
@@ -30,6 +32,7 @@ struct flow {
 struct reassembly {
 	struct reassembly_config c;
 	uint32_t mask; // buckets - 1
+	uint32_t per_network; // flows of an IPv6 /48 at most
 	uint32_t held;
 	uint32_t free, oldest, youngest;
 	uint32_t lost[NET_DROP_END];
@@ -53,6 +56,14 @@ size_t reassembly_size(const struct reassembly_config *c)
 		(size_t)buckets_of(c->flows) * sizeof(uint32_t);
 }
 
+// Half of all, but not less than a source may have.
+static uint32_t network_most(const struct reassembly_config *c)
+{
+	const uint32_t most = c->flows / 2 < NETWORK_MOST ? c->flows / 2 : NETWORK_MOST;
+
+	return most > c->per_source ? most : c->per_source;
+}
+
 struct reassembly *reassembly_create(void *mem, const struct reassembly_config *c)
 {
 	struct reassembly *r = mem;
@@ -60,6 +71,7 @@ struct reassembly *reassembly_create(void *mem, const struct reassembly_config *
 	_Static_assert(sizeof(struct reassembly) % _Alignof(struct flow) == 0, "flows lie behind");
 	r->c = *c;
 	r->mask = buckets_of(c->flows) - 1;
+	r->per_network = network_most(c);
 	r->flow = (struct flow *)(r + 1);
 	r->bucket = (uint32_t *)(r->flow + c->flows);
 	r->oldest = r->youngest = REASSEMBLY_NONE;
@@ -75,9 +87,16 @@ struct reassembly *reassembly_create(void *mem, const struct reassembly_config *
 
 // --- flows --------------------------------------------------------------------------------------
 
-static struct addr source_of(const struct addr *src)
+// An IPv4 address, or the /48 of an IPv6 one.
+static struct addr network_of(const struct addr *src)
 {
-	return addr_is_v4(src) ? *src : (struct addr){.d = {src->d[0], 0}};
+	struct addr a = *src;
+
+	if (addr_is_v4(src))
+		return a;
+	a.b[6] = a.b[7] = 0;
+	a.d[1] = 0;
+	return a;
 }
 
 static bool same_source(const struct addr *a, const struct addr *b)
@@ -176,16 +195,23 @@ uint64_t reassembly_next_ms(const struct reassembly *r)
 struct found {
 	uint32_t flow; // its own, or REASSEMBLY_NONE
 	uint32_t nb_source, oldest; // flows of its source
+	uint32_t nb_network, network_oldest; // of its network
 };
 
 static struct found look_up(
 	const struct reassembly *r, uint32_t bucket, const struct net_fragment *p)
 {
-	struct found found = {REASSEMBLY_NONE, 0, REASSEMBLY_NONE};
+	struct found found = {REASSEMBLY_NONE, 0, REASSEMBLY_NONE, 0, REASSEMBLY_NONE};
+	const struct addr network = network_of(&p->src);
 
 	for (uint32_t i = r->bucket[bucket]; i != REASSEMBLY_NONE; i = r->flow[i].next) {
 		const struct flow *f = &r->flow[i];
+		const struct addr there = network_of(&f->src);
 
+		if (!addr_eq(&there, &network))
+			continue;
+		found.nb_network++;
+		found.network_oldest = i;
 		if (!same_source(&f->src, &p->src))
 			continue;
 		found.nb_source++;
@@ -205,6 +231,9 @@ static uint32_t begin_flow(struct reassembly *r, uint32_t bucket, const struct f
 
 	if (found->nb_source >= r->c.per_source) {
 		i = found->oldest;
+		lose(r, &r->flow[i], NET_DROP_FRAGMENT_SOURCE);
+	} else if (found->nb_network >= r->per_network) {
+		i = found->network_oldest;
 		lose(r, &r->flow[i], NET_DROP_FRAGMENT_SOURCE);
 	} else if (r->free == REASSEMBLY_NONE) {
 		i = r->oldest;
@@ -309,8 +338,8 @@ static void finish(struct reassembly *r, uint32_t i, struct reassembly_whole *wh
 enum net_drop reassembly_add(struct reassembly *r, const struct net_fragment *p, uint64_t now_ms,
 	struct reassembly_whole *whole)
 {
-	const struct addr source = source_of(&p->src);
-	const uint32_t bucket = (uint32_t)hash_addr(&r->c.key, &source, 0) & r->mask;
+	const struct addr network = network_of(&p->src);
+	const uint32_t bucket = (uint32_t)hash_addr(&r->c.key, &network, 0) & r->mask;
 	struct found found;
 	enum net_drop bad;
 

@@ -7,9 +7,10 @@
 // contradicts it; all that still comes of such a flow is dropped until it times out (RFC 5722). An
 // exact duplicate alone is dropped by itself.
 //
-// Bounds: a source (an IPv4 address, an IPv6 /64) has so many flows, and there are so many in all.
-// Past the first bound the oldest flow of the same source gives way, past the second the oldest of
-// all: fragments of one datagram come close behind each other, so an honest flow is young.
+// Bounds: a source (an IPv4 address, an IPv6 /64) has so many flows, an IPv6 /48 half of all and 64
+// at most, and there are so many in all. Past the first bounds the oldest flow of the same source
+// or /48 gives way, past the last the oldest of all: fragments of one datagram come close behind
+// each other, so an honest flow is young.
 #pragma once
 
 #include <stddef.h>

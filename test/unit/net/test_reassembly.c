@@ -458,6 +458,28 @@ static void one_network(void **state)
 	completes(&p, 880, 2);
 }
 
+// Who has a /48 has half of all: he loses his own beyond that, the oldest first.
+static void one_site(void **state)
+{
+	struct net_fragment other = piece(77, 0, 800, true), p = piece(1, 0, 800, true);
+
+	other.src = v6(0x20000, 1);
+	kept(&other);
+	for (uint32_t i = 0; i < 1000; i++) {
+		p.src = v6(0x10000 + i, 1);
+		kept(&p);
+	}
+	lost(NET_DROP_FRAGMENT_SOURCE, 1000 - FLOWS / 2);
+	for (uint32_t i = 1000 - FLOWS / 2; i < 1000; i++) {
+		p = piece(1, 800, 80, false);
+		p.src = v6(0x10000 + i, 1);
+		completes(&p, 880, 2);
+	}
+	other = piece(77, 800, 80, false);
+	other.src = v6(0x20000, 1);
+	completes(&other, 880, 2);
+}
+
 // Many sources: the oldest gives way, so what comes in one go is put together all the same.
 static void many_sources(void **state)
 {
@@ -535,6 +557,7 @@ int main(void)
 		cmocka_unit_test_setup(time_is_over, setup),
 		cmocka_unit_test_setup(one_source, setup),
 		cmocka_unit_test_setup(one_network, setup),
+		cmocka_unit_test_setup(one_site, setup),
 		cmocka_unit_test_setup(many_sources, setup),
 		cmocka_unit_test_setup(clear, setup),
 		cmocka_unit_test_setup(anything, setup),
