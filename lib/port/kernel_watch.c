@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <libmnl/libmnl.h>
@@ -22,7 +23,7 @@
 
 struct port_kernel_watch {
 	struct mnl_socket *news, *questions;
-	const char *interface; // while it is opened
+	char interface[IF_NAMESIZE];
 	int fd[2], error; // the same: sockets' descriptors, errno
 	uint32_t index; // the interface's
 	unsigned int seq;
@@ -82,7 +83,7 @@ struct port_kernel_watch *port_kernel_watch_open(
 	}
 	w->fd[0] = w->fd[1] = -1;
 	w->due = true;
-	w->interface = interface;
+	snprintf(w->interface, sizeof(w->interface), "%s", interface);
 	rc = -port_netns_run(netns, open_sockets, w, NULL);
 	if (rc == 0)
 		rc = w->error;
@@ -269,12 +270,26 @@ static int dump(struct port_kernel_watch *w, uint16_t type, uint8_t family, mnl_
 	return read_answer(w, see);
 }
 
+// One of its name, where the interface was removed and made again. A socket of any kind tells.
+static void follow(struct port_kernel_watch *w)
+{
+	const int fd = mnl_socket_get_fd(w->questions);
+	struct ifreq q = {.ifr_ifindex = (int)w->index};
+
+	if (ioctl(fd, SIOCGIFNAME, &q) == 0)
+		return;
+	snprintf(q.ifr_name, sizeof(q.ifr_name), "%s", w->interface);
+	if (ioctl(fd, SIOCGIFINDEX, &q) == 0)
+		w->index = (uint32_t)q.ifr_ifindex;
+}
+
 int port_kernel_watch_read(
 	struct port_kernel_watch *w, port_kernel_see *see, void *ctx, struct addr router[2])
 {
 	static const uint8_t families[] = {AF_INET, AF_INET6};
 	int rc = 0;
 
+	follow(w);
 	w->see = see;
 	w->ctx = ctx;
 	w->metric[0] = w->metric[1] = UINT32_MAX;

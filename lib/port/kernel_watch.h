@@ -32,6 +32,6 @@ bool port_kernel_watch_news(struct port_kernel_watch *w);
 // Asks the kernel what the interface has at the moment: calls see for each address, however many
 // there are, and writes the router of the default route with the lowest metric to router, by
 // [is_v4]; :: = none. 0 or -errno: something may then be missing, and nothing can be said of what
-// was not seen.
+// was not seen. An interface that was removed and made again under its name is followed.
 int port_kernel_watch_read(
 	struct port_kernel_watch *w, port_kernel_see *see, void *ctx, struct addr router[2]);

@@ -163,9 +163,9 @@ struct port_ops {
 	// the port is no bond.
 	unsigned int (*members)(struct port *p, struct port_member out[PORT_MEMBERS_MAX]);
 	// Ten times a second on the management lcore, between start and stop: sees what has become
-	// of what is under the port, does about it what can be done, and logs it. NULL: nothing
-	// there changes.
-	void (*watch)(struct port *p);
+	// of what is under the port, does about it what can be done, and logs it. True: the
+	// kernel's interface was made again, host has to be called. NULL: nothing there changes.
+	bool (*watch)(struct port *p);
 	// Whether something keeps the port from its work that its link does not tell, in the words
 	// of a warning in buf (len bytes). On any thread, between start and stop. NULL: never.
 	bool (*trouble)(struct port *p, char *buf, size_t len);
@@ -175,7 +175,8 @@ struct port_ops {
 	// Called instead of start, on the management lcore. It starts the port, and makes a host of
 	// the kernel's interface behind it. All settings go with the interface when the port is
 	// closed. NULL when no kernel is behind this kind of port. 0, or -1 with the reason in
-	// error (len bytes).
+	// error (len bytes). It is called again when watch says so; a failure is then logged, and
+	// told by trouble.
 	int (*host)(struct port *p, const struct port_host *h, char *error, size_t len);
 	// Gives the kernel of a port that host has started the routes after in the place of before:
 	// first what is new, then what is gone is deleted. 0, or -1 with the reason in error, and

@@ -5,7 +5,8 @@
 // super-frames (super.h).
 //
 // Opening the port makes the interface, starting brings it up, stopping brings it down, and closing
-// removes it. The user of the interface gives it addresses.
+// removes it. Where somebody else removes it, watching makes it again. The user of the interface
+// gives it addresses.
 #pragma once
 
 #include "port.h"

@@ -10,6 +10,7 @@
 #include "control/ports.h"
 #include "conf.h"
 #include "exception/exception.h"
+#include "exception/exception_host.h"
 #include "link/own_ports.h"
 #include "link/vlans.h"
 #include "net.h"
@@ -276,20 +277,21 @@ static uint32_t members_used(struct port *p)
 	return used;
 }
 
-static void watch(struct port *p)
+static bool watch(struct port *p)
 {
-	if (p->ops->watch != NULL)
-		p->ops->watch(p);
+	return p->ops->watch != NULL && p->ops->watch(p);
 }
 
 void ports_watch(struct dp *d)
 {
+	char error[256]; // the port logs it
+
 	for (unsigned int i = 0; i < d->nb_ports; i++) {
 		struct dp_port *p = &d->port[i];
 
 		watch(p->port);
-		if (d->exception[i] != NULL)
-			watch(d->exception[i]->kernel);
+		if (d->exception[i] != NULL && watch(d->exception[i]->kernel))
+			exception_host_start(d->exception[i], error, sizeof(error));
 		port_follow(d, p);
 
 		const bool up = p->port->ops->link(p->port);

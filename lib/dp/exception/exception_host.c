@@ -29,21 +29,22 @@ static uint32_t describe_routes(const struct conf_port *c, struct port_route *ro
 		if (is_reached(c, &c->routes[i].via))
 			routes[nb++] = (struct port_route){c->routes[i].to, c->routes[i].via};
 	for (uint32_t i = 0; i < c->nb_gateways; i++)
-		if (is_reached(c, &c->gateways[i]))
+		if (is_reached(c, &c->gateways[i]) &&
+			!c->gateway_learned[addr_is_v4(&c->gateways[i])])
 			routes[nb++] =
 				(struct port_route){.to.len = addr_is_v4(&c->gateways[i]) ? 96 : 0,
 					.via = c->gateways[i]};
 	return nb;
 }
 
-// The kernel's addresses and routes are those of the port.
+// The kernel's addresses and routes are those of the port. What the network gives comes from there.
 static void host_describe(const struct conf_port *c, struct prefix *addresses,
 	struct port_route *routes, struct port_host *out)
 {
 	uint32_t nb = 0;
 
 	for (uint32_t i = 0; i < c->nb_addresses; i++)
-		if (!c->addresses[i].pending)
+		if (c->addresses[i].learn == CONF_LEARN_NONE)
 			addresses[nb++] =
 				(struct prefix){c->addresses[i].addr, c->addresses[i].prefix_len};
 	out->nb_addresses = nb;

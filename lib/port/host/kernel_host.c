@@ -21,13 +21,21 @@
 #include "netns.h"
 #include "port_log.h"
 
+#define SETTINGS "/proc/sys/net/ipv6/conf"
 #define LEARNED_ADDRESSES 16 // IPv6 addresses beside ours, as many as the kernel's default
+
+enum host_state {
+	HOST_MADE,
+	HOST_GONE, // somebody has removed the interface
+	HOST_BARE, // it was made again, but no host of it
+};
 
 // Kept with the port, for what comes later.
 struct kernel_host {
 	struct rtnl rtnl;
 	const struct port_host *host; // while it is made
-	bool gone; // somebody has removed the interface; the management lcore's, read by any thread
+	int settings; // the directory of IPv6 settings in its namespace; -1 = not opened
+	enum host_state state; // the management lcore's, read by any thread
 };
 
 // --- the interface ------------------------------------------------------------------------------
@@ -71,10 +79,10 @@ static int set_no_autoconf(struct kernel_host *s)
 }
 
 // One setting of IPv6 of the interface, as sysctl has it: its number, -1 when it cannot be read.
-static int read_setting(const char *path)
+static int read_setting(const struct kernel_host *s, const char *path)
 {
 	char text[16] = "";
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const int fd = openat(s->settings, path, O_RDONLY | O_CLOEXEC);
 	const ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
 
 	if (fd >= 0)
@@ -90,32 +98,41 @@ static void write_setting(struct kernel_host *s, const char *name, int value, bo
 	const int len = snprintf(text, sizeof(text), "%d", value);
 	int old, fd;
 
-	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/%s", s->host->interface, name);
-	old = read_setting(path);
+	snprintf(path, sizeof(path), "%s/%s", s->host->interface, name);
+	old = read_setting(s, path);
 	if (old == value || (is_least && (old == 0 || old > value)))
 		return;
-	fd = open(path, O_WRONLY | O_CLOEXEC);
+	fd = openat(s->settings, path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || write(fd, text, (size_t)len) != len)
-		PORT_LOG(NOTICE, "port %s: %s cannot be set to %d: %s", s->rtnl.port->name, path,
-			value, strerror(errno));
+		PORT_LOG(NOTICE, "port %s: " SETTINGS "/%s cannot be set to %d: %s",
+			s->rtnl.port->name, path, value, strerror(errno));
 	if (fd >= 0)
 		close(fd);
+}
+
+// It stays the namespace's, whoever opens files in it.
+static void open_settings(void *ctx)
+{
+	struct kernel_host *s = ctx;
+
+	s->settings = open(SETTINGS, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 // Makes the kernel listen to router advertisements, also where it forwards, and make one address of
 // each prefix. It asks for them when it gets its link-local address. It makes none once it has
 // max_addresses, and counts ours among them.
-static void set_slaac(void *ctx)
+static void set_slaac(struct kernel_host *s)
 {
-	const struct kernel_host *s = ctx;
 	int ours = 0;
 
+	if (s->settings < 0)
+		port_netns_run(s->host->netns, open_settings, s, NULL);
 	for (uint32_t i = 0; i < s->host->nb_addresses; i++)
 		ours += !addr_is_v4(&s->host->addresses[i].addr);
-	write_setting(ctx, "accept_ra", 2, false);
-	write_setting(ctx, "autoconf", 1, false);
-	write_setting(ctx, "use_tempaddr", 0, false);
-	write_setting(ctx, "max_addresses", ours + LEARNED_ADDRESSES, true);
+	write_setting(s, "accept_ra", 2, false);
+	write_setting(s, "autoconf", 1, false);
+	write_setting(s, "use_tempaddr", 0, false);
+	write_setting(s, "max_addresses", ours + LEARNED_ADDRESSES, true);
 }
 
 static int set_up(struct kernel_host *s)
@@ -230,7 +247,7 @@ static int set_up_host(struct kernel_host *s)
 	if (rc != 0)
 		return rtnl_fail(&s->rtnl, rc, "not there (its device has to make it)");
 	if (s->host->slaac)
-		port_netns_run(s->host->netns, set_slaac, s, NULL);
+		set_slaac(s);
 	if (s->host->segments > 0)
 		set_limits(s);
 	rc = set_up(s);
@@ -241,15 +258,38 @@ static int set_up_host(struct kernel_host *s)
 	return host_routes_add(&s->rtnl, s->host->routes, s->host->nb_routes);
 }
 
+static void set_state(struct kernel_host *s, enum host_state state)
+{
+	__atomic_store_n(&s->state, state, __ATOMIC_RELAXED);
+}
+
+static int start_again(struct kernel_host *s, const struct port_host *h, char *error, size_t len)
+{
+	int rc;
+
+	s->host = h;
+	s->rtnl.reason = error;
+	s->rtnl.reason_len = len;
+	rc = set_up_host(s);
+	set_state(s, rc == 0 ? HOST_MADE : HOST_BARE);
+	if (rc != 0)
+		PORT_LOG(ERR, "%s", error);
+	return rc;
+}
+
 int port_kernel_host_start(struct port *p, const struct port_host *h, char *error, size_t len)
 {
-	struct kernel_host *s = calloc(1, sizeof(*s));
+	struct kernel_host *s;
 
+	if (p->kernel_host != NULL)
+		return start_again(p->kernel_host, h, error, len);
+	s = calloc(1, sizeof(*s));
 	if (s == NULL) {
 		snprintf(error, len, "out of memory");
 		return -1;
 	}
 	s->host = h;
+	s->settings = -1;
 	s->rtnl = (struct rtnl){.port = p,
 		.interface = h->interface,
 		.netns = h->netns,
@@ -272,25 +312,31 @@ int port_kernel_host_reroute(struct port *p, const struct port_routes *before,
 
 // --- what becomes of it --------------------------------------------------------------------------
 
-void port_kernel_host_watch(struct port *p)
+bool port_kernel_host_watch(struct port *p)
 {
 	struct kernel_host *s = p->kernel_host;
 
-	if (s == NULL || s->gone || is_there(s))
-		return;
-	__atomic_store_n(&s->gone, true, __ATOMIC_RELAXED);
+	if (s == NULL || s->state == HOST_GONE || is_there(s))
+		return false;
+	set_state(s, HOST_GONE);
 	PORT_LOG(WARNING,
 		"port %s: interface %s was removed: nothing comes or goes by it until a restart",
 		p->name, s->rtnl.interface);
+	return false;
 }
 
 bool port_kernel_host_trouble(struct port *p, char *buf, size_t len)
 {
 	const struct kernel_host *s = p->kernel_host;
+	const enum host_state state =
+		s == NULL ? HOST_MADE : __atomic_load_n(&s->state, __ATOMIC_RELAXED);
 
-	if (s == NULL || !__atomic_load_n(&s->gone, __ATOMIC_RELAXED))
+	if (state == HOST_MADE)
 		return false;
-	snprintf(buf, len, "interface %s was removed: a restart makes it again", s->rtnl.interface);
+	snprintf(buf, len, "interface %s was removed%s", s->rtnl.interface,
+		state == HOST_GONE
+			? ": a restart makes it again"
+			: " and made again, but not its addresses and routes: the log says why");
 	return true;
 }
 
@@ -299,6 +345,8 @@ void port_kernel_host_close(struct port *p)
 	if (p->kernel_host == NULL)
 		return;
 	rtnl_close(&p->kernel_host->rtnl);
+	if (p->kernel_host->settings >= 0)
+		close(p->kernel_host->settings);
 	free(p->kernel_host);
 	p->kernel_host = NULL;
 }

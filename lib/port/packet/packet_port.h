@@ -50,5 +50,5 @@ struct packet {
 // Binds the sockets and has them take what is ours. 0 or -errno. Management lcore.
 int packet_listen(struct packet *k);
 // port_ops.watch and port_ops.trouble.
-void packet_watch(struct port *p);
+bool packet_watch(struct port *p);
 bool packet_trouble(struct port *p, char *buf, size_t len);

@@ -176,19 +176,20 @@ static void look_at_chain(struct packet *k)
 
 // --- all -----------------------------------------------------------------------------------------
 
-void packet_watch(struct port *p)
+bool packet_watch(struct port *p)
 {
 	struct packet *k = of(p);
 
 	follow(k);
 	if (k->phase != PACKET_BOUND)
-		return;
+		return false;
 	if (packet_iface_look(&k->iface)) {
 		take_mac(k);
 		take_mtu(k);
 	}
 	if (++k->ticks % CHAIN_TICKS == 0)
 		look_at_chain(k);
+	return false;
 }
 
 bool packet_trouble(struct port *p, char *buf, size_t len)

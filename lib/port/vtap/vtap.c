@@ -53,6 +53,13 @@ static void vtap_stop(struct port *p)
 		PORT_LOG(WARNING, "port %s: stop: %s", p->name, strerror(-rc));
 }
 
+static void drop_program(struct vtap *v)
+{
+	if (v->chooses >= 0)
+		close(v->chooses);
+	v->chooses = -1;
+}
+
 static void vtap_close(struct port *p)
 {
 	struct vtap *v = of(p);
@@ -64,6 +71,7 @@ static void vtap_close(struct port *p)
 	port_kernel_host_close(p);
 	vtap_iface_close(&v->iface);
 	port_steer_close(&v->steer);
+	drop_program(v);
 	free((char *)(uintptr_t)p->name);
 	rte_free(v);
 }
@@ -161,35 +169,29 @@ static void learn_offloads(struct vtap *v)
 
 // Sets the port's MAC. Both ends of an exception port have the same one; otherwise the kernel's end
 // is another host with a MAC of its own.
-static int learn_mac(struct vtap *v, const struct port_request *r)
+static void learn_mac(struct vtap *v)
 {
-	int rc = 0;
-
 	if (v->spec.role == VTAP_EXCEPTION)
-		rc = vtap_iface_mac(&v->iface, v->port.mac);
+		memcpy(v->port.mac, v->iface.mac, sizeof(v->port.mac));
 	else if (v->spec.has_mac)
 		memcpy(v->port.mac, v->spec.mac, sizeof(v->port.mac));
 	else
 		rte_eth_random_addr(v->port.mac);
-	if (rc != 0)
-		port_request_fail(r, "mac: %s", strerror(-rc));
-	return rc != 0 ? -1 : 0;
 }
 
 static void steer(struct vtap *v, const struct port_request *r)
 {
-	int rc, program;
+	int rc;
 
 	if (v->port.nb_rxq == 1)
 		return;
-	program = port_steer_open(&v->steer, &v->port, r->c->rss_key, STEER_AT_ETHERNET);
-	rc = program < 0 ? program : vtap_iface_steer(&v->iface, program);
-	if (program >= 0)
-		close(program);
+	v->chooses = port_steer_open(&v->steer, &v->port, r->c->rss_key, STEER_AT_ETHERNET);
+	rc = v->chooses < 0 ? v->chooses : vtap_iface_steer(&v->iface, v->chooses);
 	if (rc == 0) {
 		port_steer_tell(&v->steer, &v->port);
 	} else {
 		port_steer_close(&v->steer);
+		drop_program(v);
 		PORT_LOG(WARNING,
 			"port %s: datagrams may arrive out of order where the kernel moves a flow "
 			"to another queue: %s (root, CAP_BPF with CAP_PERFMON, or queues=1 keeps "
@@ -202,9 +204,9 @@ static int setup(struct vtap *v, const struct port_request *r)
 {
 	port_request_rings(r, &v->port);
 	v->port.tx_ring = 0; // the kernel takes a frame at once or not at all
-	if (check_mtu(r) != 0 || vtap_iface_open(&v->iface, r, &v->spec, &v->port) != 0 ||
-		learn_mac(v, r) != 0)
+	if (check_mtu(r) != 0 || vtap_iface_open(&v->iface, r, &v->spec, &v->port) != 0)
 		return -1;
+	learn_mac(v);
 	learn_offloads(v);
 	steer(v, r);
 	for (unsigned int i = 0; i < v->port.nb_rxq; i++) {
@@ -235,7 +237,7 @@ struct port *port_vtap_open(const struct port_request *r)
 		return NULL;
 	}
 	v->spec = spec;
-	v->iface.control = v->iface.counters = -1;
+	v->iface.control = v->iface.counters = v->chooses = -1;
 	// a queue that no worker polls would swallow its share of the flows
 	v->port = (struct port){
 		.ops = &vtap_ops,

@@ -98,10 +98,15 @@ static void fail_opening(const struct port_request *r, const struct opening *o)
 
 // --- the interface ------------------------------------------------------------------------------
 
+static int index_of(const struct vtap_iface *v)
+{
+	return __atomic_load_n(&v->index, __ATOMIC_RELAXED);
+}
+
 // Does an ioctl on the interface under its present name.
 static int iface_ioctl(const struct vtap_iface *v, unsigned long request, struct ifreq *r)
 {
-	struct ifreq name = {.ifr_ifindex = v->index};
+	struct ifreq name = {.ifr_ifindex = index_of(v)};
 
 	if (ioctl(v->control, SIOCGIFNAME, &name) != 0)
 		return -errno;
@@ -127,7 +132,7 @@ static void fail_attach(const struct port_request *r, const struct vtap_spec *sp
 
 // Attaches the queues: the first one makes the interface, the others join it. It is attached
 // exclusively. Otherwise the kernel would accept a second program's queues and give them a share of
-// our frames.
+// our frames. A queue that is attached already stays so: an earlier attempt has failed behind it.
 static int attach(struct vtap_iface *v, const struct port_request *r, const struct vtap_spec *spec)
 {
 	const int header = sizeof(struct virtio_net_hdr);
@@ -137,7 +142,7 @@ static int attach(struct vtap_iface *v, const struct port_request *r, const stru
 		snprintf(q.ifr_name, sizeof(q.ifr_name), "%s", spec->name);
 		q.ifr_flags = (short)(IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | IFF_MULTI_QUEUE |
 			(i == 0 ? IFF_TUN_EXCL : 0));
-		if (ioctl(v->queue[i], TUNSETIFF, &q) != 0 ||
+		if ((ioctl(v->queue[i], TUNSETIFF, &q) != 0 && errno != EEXIST) ||
 			ioctl(v->queue[i], TUNSETVNETHDRSZ, &header) != 0) {
 			fail_attach(r, spec, errno);
 			return -1;
@@ -147,7 +152,7 @@ static int attach(struct vtap_iface *v, const struct port_request *r, const stru
 		port_request_fail(r, "interface %s: %s", spec->name, strerror(errno));
 		return -1;
 	}
-	v->index = q.ifr_ifindex;
+	__atomic_store_n(&v->index, q.ifr_ifindex, __ATOMIC_RELAXED);
 	return 0;
 }
 
@@ -170,38 +175,56 @@ static enum vtap_offload negotiate(const struct vtap_iface *v, enum vtap_offload
 	return most;
 }
 
-static int set_lengths(const struct vtap_iface *v, const struct port_request *r, uint16_t rx_ring)
+static int set_lengths(
+	const struct vtap_iface *v, const struct port_request *r, const struct port *p)
 {
-	struct ifreq q = {.ifr_mtu = r->c->mtu};
+	struct ifreq q = {.ifr_mtu = p->mtu};
 	int rc = iface_ioctl(v, SIOCSIFMTU, &q);
 
 	if (rc != 0) {
-		port_request_fail(r, "mtu %u: %s", r->c->mtu, strerror(-rc));
+		port_request_fail(r, "mtu %u: %s", p->mtu, strerror(-rc));
 		return -1;
 	}
 	// frames of a queue that may wait for us, as descriptors of a NIC
-	q = (struct ifreq){.ifr_qlen = rx_ring};
+	q = (struct ifreq){.ifr_qlen = p->rx_ring};
 	rc = iface_ioctl(v, SIOCSIFTXQLEN, &q);
 	if (rc != 0)
-		port_request_fail(r, "ring of %u frames: %s", rx_ring, strerror(-rc));
+		port_request_fail(r, "ring of %u frames: %s", p->rx_ring, strerror(-rc));
 	return rc != 0 ? -1 : 0;
 }
 
-// Sets the MAC of the interface. As an exception port it has the MAC of the port that it stands
-// behind.
-static int set_mac(
-	const struct vtap_iface *v, const struct port_request *r, const struct vtap_spec *spec)
+static int set_mac(const struct vtap_iface *v, const struct port_request *r, const uint8_t *mac)
 {
 	struct ifreq q = {.ifr_hwaddr.sa_family = ARPHRD_ETHER};
 	int rc;
 
-	if (spec->role != VTAP_EXCEPTION || !spec->has_mac)
-		return 0;
-	memcpy(q.ifr_hwaddr.sa_data, spec->mac, sizeof(spec->mac));
+	memcpy(q.ifr_hwaddr.sa_data, mac, sizeof(v->mac));
 	rc = iface_ioctl(v, SIOCSIFHWADDR, &q);
 	if (rc != 0)
 		port_request_fail(r, "mac: %s", strerror(-rc));
 	return rc != 0 ? -1 : 0;
+}
+
+static int get_mac(struct vtap_iface *v, const struct port_request *r)
+{
+	struct ifreq q = {0};
+	const int rc = iface_ioctl(v, SIOCGIFHWADDR, &q);
+
+	memcpy(v->mac, q.ifr_hwaddr.sa_data, sizeof(v->mac));
+	if (rc != 0)
+		port_request_fail(r, "mac: %s", strerror(-rc));
+	return rc != 0 ? -1 : 0;
+}
+
+// mac: NULL = the kernel chooses one.
+static int make(struct vtap_iface *v, const struct port_request *r, const struct vtap_spec *spec,
+	const struct port *p, const uint8_t *mac)
+{
+	if (attach(v, r, spec) != 0 || set_lengths(v, r, p) != 0 ||
+		(mac != NULL && set_mac(v, r, mac) != 0))
+		return -1;
+	v->granted = negotiate(v, spec->offload);
+	return 0;
 }
 
 int vtap_iface_open(struct vtap_iface *v, const struct port_request *r,
@@ -221,11 +244,17 @@ int vtap_iface_open(struct vtap_iface *v, const struct port_request *r,
 		fail_opening(r, &o);
 		return -1;
 	}
-	if (attach(v, r, spec) != 0 || set_lengths(v, r, p->rx_ring) != 0 ||
-		set_mac(v, r, spec) != 0)
+	// as an exception port it has the MAC of the port that it stands behind
+	if (make(v, r, spec, p, spec->role == VTAP_EXCEPTION && spec->has_mac ? spec->mac : NULL) !=
+		0)
 		return -1;
-	v->granted = negotiate(v, spec->offload);
-	return 0;
+	return get_mac(v, r);
+}
+
+int vtap_iface_again(struct vtap_iface *v, const struct port_request *r,
+	const struct vtap_spec *spec, const struct port *p)
+{
+	return make(v, r, spec, p, v->mac);
 }
 
 void vtap_iface_close(struct vtap_iface *v)
@@ -270,23 +299,13 @@ int vtap_iface_steer(const struct vtap_iface *v, int program)
 	return ioctl(v->queue[0], TUNSETSTEERINGEBPF, &program) == 0 ? 0 : -errno;
 }
 
-int vtap_iface_mac(const struct vtap_iface *v, uint8_t mac[6])
-{
-	struct ifreq q = {0};
-	int rc = iface_ioctl(v, SIOCGIFHWADDR, &q);
-
-	if (rc == 0)
-		memcpy(mac, q.ifr_hwaddr.sa_data, 6);
-	return rc;
-}
-
 // Reads /proc/net/dev. A line is "name: 8 fields of what it received, bytes packets errs drop ...
 // of what it sent". The file is opened anew through the open descriptor, which stands for the
 // namespace, so several threads may read at a time.
 bool vtap_iface_missed(const struct vtap_iface *v, uint64_t *frames)
 {
 	char path[32], line[512], is[IFNAMSIZ];
-	struct ifreq q = {.ifr_ifindex = v->index};
+	struct ifreq q = {.ifr_ifindex = index_of(v)};
 	bool found = false;
 	FILE *f;
 

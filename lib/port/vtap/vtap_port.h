@@ -15,11 +15,14 @@ struct vtap {
 	struct vtap_spec spec;
 	struct vtap_iface iface;
 	struct port_steer steer;
+	int chooses; // the program of several queues; -1 = the kernel chooses
 	struct vtap_rx rx[VTAP_QUEUES_MAX];
 	struct vtap_tx tx[VTAP_QUEUES_MAX];
-	bool gone; // somebody has removed the interface; the management lcore's, read by any thread
+	// The management lcore's; read by any thread: somebody has removed the interface, and it
+	// could not be made again yet.
+	bool gone;
 };
 
 // port_ops.watch and port_ops.trouble.
-void vtap_watch(struct port *p);
+bool vtap_watch(struct port *p);
 bool vtap_trouble(struct port *p, char *buf, size_t len);

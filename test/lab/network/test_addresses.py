@@ -214,6 +214,20 @@ def forged(lab, made, net):
     relays(lab, CLIENT6, SLAAC6, lab.echo(PEER6))
 
 
+def removed(lab, made, net):
+    """The kernel's interface is made again, and gets both addresses as it got them first."""
+    peer = lab.echo(PEER4)
+    old = relays(lab, CLIENT4, SERVER4, peer)
+    lab.exc.ip("link", "del", "sr0")
+    until(lambda: addresses(made)[SERVER4]["lost"], 5, "the loss is seen")
+    until(lambda: not addresses(made)[SLAAC6]["lost"], 10, "the kernel has made it again")
+    assert addresses(made)[SERVER4]["lost"], "that is the DHCP client's"
+    net.run_client()
+    until(lambda: not addresses(made)[SERVER4]["lost"], 20, "the client has it again")
+    echoed(old, b"as before")
+    relays(lab, CLIENT4, SERVER4, peer)
+
+
 def crowd(lab, net):
     """Addresses beside many of the file, and beside those that somebody makes the kernel have."""
     crowded = config(lab, [*CROWD, "dhcp", "slaac"])
@@ -336,6 +350,7 @@ def main(lab):
     net.client.send_signal(signal.SIGKILL)  # nobody puts the address back
     lost(lab, made)
     forged(lab, made, net)
+    removed(lab, made, net)
     made.finish()
     crowd(lab, net)
     vlans(lab, net)

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Somebody removes an interface that the server has made: the kernel's end of its vtap, or of an
-exception port. Log, status and telemetry tell so.
+"""Somebody removes an interface that the server has made, while media flow: the kernel's end of its
+vtap, or of an exception port. A vtap is made again at once, with the addresses and routes of an
+exception port, and allocations live on. Where that cannot be, log, status and telemetry tell.
 """
 
 import os
+import socket
 
 import lab as labs
 import server as servers
-from lab import until
+from lab import CLIENT4, CLIENT6, GATEWAY4, PEER6, SERVER4, SERVER6, until
 from media import Media, warnings
 
+SSH = 22
 NET_TAP = {"name": "sr0", "device": "net_tap0", "allow": ["icmp"]}
 
 
@@ -28,6 +31,12 @@ def row(server, of):
     return server.telemetry.ask("/slipring/" + of)[0]
 
 
+def index(ns, name):
+    """The index of an interface; None when there is none."""
+    text = ns.ip("-o", "link", "show", name, check=False)
+    return int(text.split(":")[0]) if text else None
+
+
 def told(server, of, port, interface):
     """That it was removed, within a second."""
     until(lambda: row(server, of)["trouble"] == 1, 1, f"{interface} is missed")
@@ -35,30 +44,125 @@ def told(server, of, port, interface):
     assert f"port {port}: interface {interface} was removed" in server.log()
 
 
-def silent(server):
+def well(server):
     """There is nothing to tell."""
     assert not any("was removed" in w for w in warnings(server)), warnings(server)
-    assert "was removed" not in server.log()
     assert row(server, "ports")["trouble"] == row(server, "exception")["trouble"] == 0
 
 
-def life(lab, exception, ns):
-    server = start(lab, exception)
+def handed(server):
+    """Datagrams that came to another worker's queue."""
+    return sum(server.telemetry.ask(f"/slipring/bursts,{w}")["handed_in"] for w in (0, 1))
+
+
+def removed(ns, name):
+    """It is there again within a second, another one."""
+    before = index(ns, name)
+    ns.ip("link", "del", name)
+    until(lambda: index(ns, name) not in (None, before), 1, f"there is {name} again")
+
+
+def replaced(ns, name):
+    """Removed, and before it can be made again another interface has its name."""
+    ns.ip("link", "add", "other", "type", "veth", "peer", "name", "end")
+
+    def quicker():
+        batch = f"link del {name}\nlink set other name {name}\n"
+        ns.run("ip", "-batch", "-", input=batch, check=False)
+        return index(ns, "other") is None
+
+    until(quicker, 5, f"another interface is called {name}")
+
+
+def vtap(lab, server, media):
+    def flow(when):
+        for each in media:
+            each.flows(when)
+
+    before = sorted(a["relay"] for a in server.allocations())
+    well(server)
+    for _ in range(2):
+        link, other = row(server, "ports"), handed(server)
+        assert "numtxqueues" in lab.sw.ip("-d", "link", "show", "d0")
+        mac = lab.sw.ip("-br", "link", "show", "d0").split()[2]
+        removed(lab.sw, "d0")
+        until(lab.plugged, 1, "somebody puts it into the bridge, as he has done before")
+        flow("by the new interface")
+        assert handed(server) == other, "the program of the queues is in use"
+        assert row(server, "ports") | counted(link) == link, (link, row(server, "ports"))
+        assert lab.sw.ip("-br", "link", "show", "d0").split()[2] == mac
+        assert "qlen 1024" in lab.sw.ip("link", "show", "d0")
+    assert server.log().count("port wan: interface d0 was removed: it was made again") == 2
+    replaced(lab.sw, "d0")
+    told(server, "ports", "wan", "d0")
+    assert "there is an interface d0 already" in server.log()
+    lab.sw.ip("link", "del", "d0")
+    until(lambda: not row(server, "ports")["trouble"] and lab.plugged(), 1, "it is made again")
+    flow("once it could be made again")
+    well(server)
+    assert sorted(a["relay"] for a in server.allocations()) == before
+
+
+def counted(row):
+    return {name: row[name] for name in ("rx_missed", "tx_errors", "rx_errors")}
+
+
+def host(lab):
+    """What the kernel's end of an exception port is."""
+    routes = lab.exc.ip("-4", "route") + lab.exc.ip("-6", "route")
+    return lab.exc.ip("-br", "addr", "show", "sr0").split()[2:] + routes.splitlines()
+
+
+def exception(lab, server):
+    """A connection to a service there lives on; new ones and pings find it."""
+    before = host(lab)
+    assert any(f"default via {GATEWAY4}" in line for line in before), before
+    with lab.exc.enter():
+        listener = socket.create_server((SERVER4, SSH))
+    with lab.cli.enter():
+        client = socket.create_connection((SERVER4, SSH), timeout=10 * labs.SLOW)
+    service = listener.accept()[0]
+    with client, service, listener:
+        for _ in range(2):
+            removed(lab.exc, "sr0")
+            until(lambda: host(lab) == before, 1, "it has its addresses and routes")
+            client.sendall(b"there")
+            assert service.recv(64) == b"there"
+            service.sendall(b"and back")
+            assert client.recv(64) == b"and back"
+            for ns, *addresses in ((lab.cli, SERVER4, SERVER6), (lab.exc, CLIENT4, CLIENT6)):
+                for address in addresses:
+                    ns.run("ping", "-c", "1", "-W", "2", address)
+            well(server)
+    replaced(lab.exc, "sr0")
+    told(server, "exception", "wan.exception", "sr0")
+    lab.exc.ip("link", "del", "sr0")
+    until(lambda: not row(server, "exception")["trouble"], 1, "it is made again")
+    until(lambda: host(lab) == before, 1, "it has its addresses and routes")
+
+
+def net_tap(lab):
+    """A device that cannot be made again is told of."""
+    server = start(lab, NET_TAP)
     with Media(lab) as media:
-        silent(server)
-        ns.ip("link", "del", "sr0")
+        well(server)
+        lab.dut.ip("link", "del", "sr0")
         told(server, "exception", "wan.exception", "sr0")
         media.flows("without the exception port")
-        lab.sw.ip("link", "del", "d0")
-        told(server, "ports", "wan", "d0")
     server.finish()
 
 
 def main(lab):
     labs.need_own_server()
     lab.exc = lab.namespace(lab.cleanup, "exc")
-    life(lab, {"name": "sr0", "netns": lab.exc.name, "allow": ["icmp"]}, lab.exc)
-    life(lab, NET_TAP, lab.dut)
+    allow = ["icmp", f"tcp/{SSH}"]
+    server = start(lab, {"name": "sr0", "netns": lab.exc.name, "allow": allow})
+    with Media(lab) as first, Media(lab, CLIENT6, PEER6) as second:
+        vtap(lab, server, (first, second))
+        exception(lab, server)
+        first.flows("all the time")
+    server.finish()
+    net_tap(lab)
 
 
 if __name__ == "__main__":
