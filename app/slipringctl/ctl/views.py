@@ -7,14 +7,21 @@ from ctl.stop import state
 from ctl.tables import count, pairs, seconds, table, wrapped
 
 
+def of_leg(leg, whom):
+    """Live allocations count in steps of 64 datagrams and 64 KiB: what has made none yet is no 0."""
+    datagrams, size = count(leg["datagrams"]), f"{count(leg['bytes'])}B"
+    if leg["datagrams"] and not leg["bytes"]:
+        size = "under 64KiB each"
+    if leg["bytes"] and not leg["datagrams"]:
+        datagrams = "under 64 each"
+    return f"{datagrams} from {whom} ({size})"
+
+
 def of_realm(realm, named):
     """In all, of its allocations."""
-    client, peers, lost = realm["from_client"], realm["from_peers"], sum(realm["lost"].values())
     several = f"{realm['realm']}: {realm['allocations']} allocations, " if named else ""
-    return several + (
-        f"{count(client['datagrams'])} from clients ({count(client['bytes'])}B), "
-        f"{count(peers['datagrams'])} from peers ({count(peers['bytes'])}B), {count(lost)} lost"
-    )
+    legs = of_leg(realm["from_client"], "clients"), of_leg(realm["from_peers"], "peers")
+    return several + ", ".join((*legs, f"{count(sum(realm['lost'].values()))} lost"))
 
 
 def places(answer):

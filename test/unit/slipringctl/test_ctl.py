@@ -180,6 +180,18 @@ class Drain(unittest.TestCase):
             self.assertIn(b"allocations  3 of 20, ", said)
             self.assertNotIn(b"relay ports", said)
 
+    def test_a_count_without_a_step_is_no_zero(self):
+        """Live allocations count in steps of 64 datagrams and 64 KiB: one may come before the other."""
+        answer = world.status()
+        (realm,) = answer["realms"]
+        realm["from_client"], realm["from_peers"] = {"datagrams": 128, "bytes": 0}, {"datagrams": 0, "bytes": 65536}
+        with world.Box(status=answer) as box:
+            said = run(box.path, "status").stdout
+        self.assertIn(b"relayed      128 from clients (under 64KiB each), under 64 each from peers (65.5kB)", said)
+        realm["from_client"] = realm["from_peers"] = {"datagrams": 0, "bytes": 0}
+        with world.Box(status=answer) as box:
+            self.assertIn(b"relayed      0 from clients (0B), 0 from peers (0B)", run(box.path, "status").stdout)
+
     def test_status_tells_it(self):
         with world.Box(status=world.status(drain=ANSWERS["drain"]["drain"])) as box:
             self.assertIn(b"2 allocations left", run(box.path, "status").stdout)
