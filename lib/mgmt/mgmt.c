@@ -28,6 +28,7 @@
 #include "report.h"
 #include "state/stop.h"
 #include "telemetry.h"
+#include "watch/clock_rate.h"
 #include "watch/watch.h"
 
 #define TICK_MS 100
@@ -170,6 +171,7 @@ static void take_tick(struct loop *l)
 	mgmt_addresses_tick(&l->addresses, l->dp);
 	mgmt_bursts_tick(&l->bursts, l->dp, now_ms());
 	expiry_told_tick(&l->expiry, l->dp, now_ms(), time(NULL));
+	clock_rate_tick(dp_clock_ms(l->dp), now_ms());
 	mgmt_log_tick();
 }
 

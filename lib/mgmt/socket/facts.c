@@ -20,6 +20,7 @@
 #include "socket/shown.h"
 #include "state/state_facts.h"
 #include "stream_refusals.h"
+#include "watch/clock_rate.h"
 #include "watch/watch.h"
 
 #define BUFFERS_FEW 20 // of so many packet buffers one is free
@@ -330,6 +331,8 @@ static json_t *warnings(const struct control *k, const struct dp_stats *s)
 	char text[256];
 
 	if (drains_told(k->drain, text, sizeof(text)))
+		warn(list, "%s", text);
+	if (clock_rate_trouble(text, sizeof(text)))
 		warn(list, "%s", text);
 	warn_ports(k, list);
 	warn_addresses(k, list);

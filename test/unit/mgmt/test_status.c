@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the control socket's status says of a data path: a warning where packet buffers are few.
+// What the control socket's status says of a data path: a warning where packet buffers are few, and
+// where its clock is wrong.
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #include "reload.h"
 #include "reload/own_change.h"
 #include "socket/commands.h"
+#include "watch/clock_rate.h"
 
 #define MBUFS 4095
 
@@ -92,10 +94,20 @@ static void it_warns_of_few_packet_buffers(void **state)
 	assert_int_equal(warnings("packet buffers"), 0);
 }
 
+static void it_warns_of_a_clock_that_is_wrong(void **state)
+{
+	world.conf.path = (char *)(uintptr_t) "status.yaml";
+	assert_int_equal(warnings("the workers' clock"), 0);
+	for (uint64_t s = 0; s <= 60; s++)
+		clock_rate_tick(1000 + s * 950, 500 + s * 1000);
+	assert_int_equal(warnings("the workers' clock (TSC) is 5.0 % too slow"), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(it_warns_of_few_packet_buffers, setup, teardown),
+		cmocka_unit_test_setup_teardown(it_warns_of_a_clock_that_is_wrong, setup, teardown),
 	};
 
 	world_eal();
