@@ -14,6 +14,7 @@ NEVER = [ipaddress.ip_network(text) for text in ("0.0.0.0/8", "127.0.0.0/8", "16
          "224.0.0.0/3", "::/127", "fe80::/10", "fec0::/10", "ff00::/8", "2001::/32", "2002::/16")]
 PRIVATE = [ipaddress.ip_network(text) for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16",
            "100.64.0.0/10")]  # fmt: skip
+LOCAL = ipaddress.ip_network("fc00::/7")  # coturn relays to none of it
 PREFIXES_MAX = 4  # above that a range is shorter
 
 
@@ -91,6 +92,11 @@ class Rules:
         return [(int(f), int(l)) for f, l, _ in self.spans if f.version == version]
 
 
+def unmentioned(own, allowed, denied):
+    """Own addresses that no line is about, and that coturn therefore relays to."""
+    return [a for a in own if not (allowed.line_of(a) or denied.line_of(a) or a in LOCAL)]
+
+
 def put_allowed(document, allowed, denied, own, private_peers):
     """`peers.allow`. A range allows nothing of this machine: its own addresses stand there one by one."""
     single = set()
@@ -104,16 +110,17 @@ def put_allowed(document, allowed, denied, own, private_peers):
         for net in PRIVATE:
             for text in texts(minus([bounds(net)], denied.of(4)), 4):
                 document.add("peers.allow", text, "--private-peers")
+    unless_told = unmentioned(own, allowed, denied) if private_peers else []
     for address in own:
         line = allowed.line_of(address)
-        if address not in single and (line or private_peers and not denied.line_of(address)):
+        if address in unless_told or (line and address not in single):
             where = f"line {line.number}" if line else "--private-peers"
             document.add("peers.allow", str(address), f"{where}: programs of this machine")
 
 
 def put(settings, document, own, private_peers):
-    """`peers.allow` and `peers.deny`, each span with its line. own: {address: line}. Returns texts: which peers coturn allows
-    and the result does not."""
+    """`peers.allow` and `peers.deny`, each span with its line. own: {address: line}. Returns texts: which
+    peers coturn allows and the result does not."""
     allowed, denied = Rules(settings, "allowed-peer-ip"), Rules(settings, "denied-peer-ip")
     singles = {first for first, last, _ in allowed.spans if first == last}
     allowed.spans += [(one, one, line) for one, line in own.items() if line and one not in singles]
@@ -131,6 +138,6 @@ def put(settings, document, own, private_peers):
     if private_peers:
         return []
     judged = allowed.of(4) + denied.of(4)
-    left = [str(one) for one in own if not allowed.line_of(one) and not denied.line_of(one)]
+    left = list(map(str, unmentioned(own, allowed, denied)))
     out = ["private peers"] if any(minus([bounds(net)], judged) for net in PRIVATE) else []
     return out + [f"programs of this machine ({', '.join(left)})"] * bool(left)

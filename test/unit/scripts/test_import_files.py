@@ -84,6 +84,16 @@ class Files(unittest.TestCase):
                 for text in case.absent:
                     self.assertNotIn(text, out)
 
+    def test_programs_of_this_machine(self):
+        """The file says nothing of peers. coturn relays to its own address, and to no local one of IPv6."""
+        _, out, said = imported("talk")
+        self.assertIn("no programs of this machine (10.99.0.1). coturn allows them", said)
+        self.assertNotIn("allow:", out)
+        _, out, said = imported("talk", "--private-peers")
+        self.assertIn("    - 10.99.0.1 # --private-peers: programs of this machine\n", out)
+        self.assertNotIn('- "fd99::1" #', out)
+        self.assertNotIn("programs of this machine", said)
+
 
 @unittest.skipUnless(PROGRAM, "needs the slipring program as its argument")
 class Checked(unittest.TestCase):
