@@ -511,7 +511,7 @@ static const struct conf_key rows[] = {
 {"limits.icmp.burst", CONF_NUMBER, ONE(conf, turn.limits.icmp.burst), RANGE(1, 1000000),
 	.def = "20", .help = "At once."},
 {"limits.handshakes", CONF_SECTION, .help = "Handshakes of TLS, and as many of DTLS, that may be "
-	"begun by a source (IPv4 address, IPv6 /64; an IPv6 /48 as many as 100). It has shown by "
+	"begun by a source (IPv4 address, IPv6 /64; an IPv6 /48 as many as five). It has shown by "
 	"then that its address is its own: nobody can use up another's, but those behind one "
 	"address share. With the defaults 5,000 clients of one address are back within 15 "
 	"seconds, where `streams.per-source` and `dtls.per-source` allow them. Past it a "

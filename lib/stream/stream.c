@@ -87,6 +87,7 @@ static int rates_make(struct streams *s)
 		return -1;
 	}
 	rates_init(&s->rates, mem, SOURCES, s->conf.rate, s->conf.burst);
+	s->rates.network = STREAM_RATE_NETWORK;
 	return 0;
 }
 

@@ -25,6 +25,7 @@
 #define STREAM_ROOM_MAX 16384 // limit of stream_config.room, in bytes
 #define STREAM_PROXIES_MAX 64 // prefixes of balancers of a listener
 #define STREAM_TRUSTED_MAX 64 // prefixes of stream_config.trusted
+#define STREAM_RATE_NETWORK 5 // sources, as many handshakes as which an IPv6 /48 may begin
 
 enum stream_mode {
 	STREAM_PLAIN,

@@ -455,6 +455,7 @@ static int create(struct worker *w)
 	mem += RTE_ALIGN_CEIL(table_size(max), RTE_CACHE_LINE_SIZE);
 	csprng_bytes(&w->rng, &s->rates.key, sizeof(s->rates.key));
 	rates_init(&s->rates, mem, SOURCES, w->hot->handshakes.rate, w->hot->handshakes.burst);
+	s->rates.network = STREAM_RATE_NETWORK;
 	mem += rates_size(SOURCES);
 	s->spent = (uint64_t *)mem;
 	mem += SPENT * sizeof(*s->spent);

@@ -13,6 +13,7 @@
 #define BATCH 50 // a neighbour not known yet holds some more
 #define WHOLE_MAX 200
 #define FIRST_PORT 1024
+#define SITE "2001:db8:1::1"
 #define HELLO_LEN 64 // the shortest that is well-formed: no cookie, suites or extensions
 
 // --- ClientHellos of our own ---------------------------------------------------------------------
@@ -272,6 +273,39 @@ static void test_rate(void **state)
 	clients_world_close();
 }
 
+// Begins a handshake from each of so many /64 of the /48 of an address.
+static void begin_site(const char *site, unsigned int first, unsigned int nb)
+{
+	const struct endpoint *server = &world.listeners[world.dtls + 1].at;
+	uint8_t cookie[DTLS_COOKIE_LEN], hello[WHOLE_MAX];
+
+	for (unsigned int i = first; i < first + nb; i++) {
+		struct endpoint at = world_endpoint(site, FIRST_PORT);
+
+		at.addr.b[7] = (uint8_t)i;
+		world_send_bytes(&world, &at, server, hello, hello_write_whole(hello, 1, NULL));
+		world_run(&world);
+		cookie_take(&at, cookie);
+		world_send_bytes(&world, &at, server, hello, hello_write_whole(hello, 1, cookie));
+	}
+	settle(2);
+}
+
+// A /48 may begin what five sources may, from however many of its /64; another /48 has its own.
+static void test_rate_network(void **state)
+{
+	const struct turn_rate *most = &((struct world_setup *)*state)->handshakes;
+	unsigned int begun;
+
+	clients_world_open(*state);
+	begin_site(SITE, 0, 10 * most->burst);
+	begun = 10 * most->burst - (unsigned int)world_dropped(&world, DP_DROP_DTLS_RATE);
+	assert_in_range(begun, 5 * most->burst, 5 * (most->burst + 2 * most->rate));
+	begin_site("2001:db8:2::1", 0, most->burst);
+	assert_int_equal(world_dropped(&world, DP_DROP_DTLS_RATE), 10 * most->burst - begun);
+	clients_world_close();
+}
+
 // --- again ---------------------------------------------------------------------------------------
 
 static struct restart {
@@ -456,24 +490,6 @@ static void test_half_open(void **state)
 	clients_world_close();
 }
 
-// Begins a handshake from each of so many /64 of one /48.
-static void begin_site(unsigned int first, unsigned int nb)
-{
-	const struct endpoint *server = &world.listeners[world.dtls + 1].at;
-	uint8_t cookie[DTLS_COOKIE_LEN], hello[WHOLE_MAX];
-
-	for (unsigned int i = first; i < first + nb; i++) {
-		struct endpoint at = world_endpoint("2001:db8:1::1", FIRST_PORT);
-
-		at.addr.b[7] = (uint8_t)i;
-		world_send_bytes(&world, &at, server, hello, hello_write_whole(hello, 1, NULL));
-		world_run(&world);
-		cookie_take(&at, cookie);
-		world_send_bytes(&world, &at, server, hello, hello_write_whole(hello, 1, cookie));
-	}
-	settle(2);
-}
-
 // A /48 has half of the places: others begin theirs at once, and go on, whatever it does.
 static void test_half_open_network(void **state)
 {
@@ -488,7 +504,7 @@ static void test_half_open_network(void **state)
 	settle(1);
 	begin_some(0, 1, cookies); // who is slow, and the oldest
 	for (unsigned int i = 0; i < 2; i++) {
-		begin_site(40 * i, 40);
+		begin_site(SITE, 40 * i, 40);
 		assert_int_equal(sum_half_open(), half + 1);
 		assert_int_equal(world_stats(&world).dtls.gave_way, 0);
 		world_wait(&world, 500);
@@ -508,9 +524,9 @@ static void test_half_open_site(void **state)
 
 	clients_world_open(*state);
 	settle(1); // the thread's clock
-	begin_site(0, half);
+	begin_site(SITE, 0, half);
 	world_wait(&world, 500);
-	begin_site(half, 2);
+	begin_site(SITE, half, 2);
 	assert_int_equal(sum_half_open(), half);
 	assert_int_equal(world_stats(&world).dtls.gave_way, 2);
 	clients_world_close();
@@ -558,6 +574,7 @@ static struct world_setup setups[] = {
 	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .dtls = true, .handshakes = {50, 100}},
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3, .dtls = true, .handshakes = {51, 99}},
 	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .dtls = true, .half_open = 8},
+	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .dtls = true, .handshakes = {5, 20}},
 };
 
 int main(void)
@@ -570,6 +587,7 @@ int main(void)
 		WORLD_CASE(test_spoofed, setups, 1),
 		WORLD_CASE(test_rate, setups, 2),
 		WORLD_CASE(test_rate, setups, 3),
+		WORLD_CASE(test_rate_network, setups, 5),
 		WORLD_CASE(test_alternated, setups, 0),
 		WORLD_CASE(test_alternated, setups, 1),
 		WORLD_CASE(test_alternated_at_once, setups, 0),
