@@ -128,7 +128,7 @@ static void take_records(struct records *r, struct batch *b)
 		r->reopen = false;
 		r->next = NULL;
 	}
-	b->room = r->told_full && r->n < r->size / 2;
+	b->room = r->told_full && r->n < r->size / 4;
 	r->told_full = r->told_full && !b->room;
 }
 
@@ -311,10 +311,16 @@ void records_close(struct records *r, uint64_t patience_ms)
 
 // --- for others ----------------------------------------------------------------------------------
 
+// Up to how many may wait for one more to be taken. Anybody can cause refusals: they have half.
+static uint32_t most_before(const struct records *r, const struct record *record)
+{
+	return turn_event_refuses(record->event.kind) ? r->size / 2 : r->size;
+}
+
 // Adds a record; the lock is held. *tell becomes true when that is the first without room.
 static bool add(struct records *r, const struct record *record, bool *tell)
 {
-	if (r->n < r->size) {
+	if (r->n < most_before(r, record)) {
 		r->queue[(r->first + r->n++) % r->size] = *record;
 		pthread_cond_signal(&r->more);
 		return true;
@@ -327,7 +333,9 @@ static bool add(struct records *r, const struct record *record, bool *tell)
 
 static void tell_full(const struct records *r)
 {
-	LOG(SESSIONS, ERR, "records: %u wait to be written, and those that come now are lost",
+	LOG(SESSIONS, ERR,
+		"records: the queue of %u is full, its half for refusals or all of it: those that "
+		"come now are lost",
 		r->size);
 }
 
@@ -352,7 +360,7 @@ bool records_put_until(struct records *r, const struct record *record, uint64_t 
 	if (r == NULL)
 		return true;
 	pthread_mutex_lock(&r->lock);
-	while (r->n == r->size &&
+	while (r->n >= most_before(r, record) &&
 		pthread_cond_clockwait(&r->less, &r->lock, CLOCK_MONOTONIC, &until) == 0)
 		;
 	good = add(r, record, &tell);

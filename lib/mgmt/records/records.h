@@ -25,7 +25,8 @@ struct records_counters {
 // NULL where it asks for none. hooks may be NULL. 0, or -1 with the reason in error.
 int records_open(const struct conf *c, const struct records_hooks *hooks, struct records **out,
 	char *error, size_t len);
-// Leaves a record for the thread; never waits for a disk. r may be NULL.
+// Leaves a record for the thread; never waits for a disk. Refusals find room while less than half
+// of the queue is used. r may be NULL.
 void records_put(struct records *r, const struct record *record);
 // The same, but waits for room up to a time of CLOCK_MONOTONIC, in milliseconds: when the appliance
 // stops there may be a record for each allocation at once. False when there was no room even then.

@@ -10,16 +10,18 @@
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "addr_text.h"
 #include "conf.h"
 #include "records/records.h"
 
-static sem_t go_on;
+static sem_t entered, go_on;
 
 static ssize_t stuck_write(int fd, const void *data, size_t len)
 {
+	sem_post(&entered);
 	while (sem_wait(&go_on) != 0)
 		;
 	sem_post(&go_on); // from now on all pass
@@ -55,12 +57,50 @@ static void test_room(void **state)
 	const struct records_hooks hooks = {.write = stuck_write};
 	struct records *records;
 
+	sem_init(&entered, 0, 0);
 	sem_init(&go_on, 0, 0);
 	records = open_records(&hooks);
 	put_many(records, 262144);
 	assert_int_equal(records_counters(records).lost, 0);
 	put_many(records, 2000); // the thread holds a few more
 	assert_int_not_equal(records_counters(records).lost, 0);
+	sem_post(&go_on);
+	records_close(records, 20000);
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+// While the disk stands still strangers fill half of the queue, and leave the rest to sessions.
+static void test_flood(void **state)
+{
+	const struct records_hooks hooks = {.write = stuck_write, .queue = 1000};
+	const struct record refused = {.event = {.kind = TURN_EVENT_REFUSED}};
+	struct records *records;
+	uint64_t until_ms;
+
+	sem_init(&entered, 0, 0);
+	sem_init(&go_on, 0, 0);
+	records = open_records(&hooks);
+	put_many(records, 1);
+	while (sem_wait(&entered) != 0)
+		;
+	for (unsigned int i = 0; i < 5000; i++)
+		records_put(records, &refused);
+	assert_int_equal(records_counters(records).waiting, 500);
+	assert_int_equal(records_counters(records).lost, 4500);
+	// at the stop of the appliance it waits for its half
+	until_ms = now_ms() + 100;
+	assert_false(records_put_until(records, &refused, until_ms));
+	assert_true(now_ms() >= until_ms);
+	put_many(records, 500);
+	assert_int_equal(records_counters(records).waiting, 1000);
+	assert_int_equal(records_counters(records).lost, 4501);
 	sem_post(&go_on);
 	records_close(records, 20000);
 }
@@ -104,6 +144,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_room, make_file, remove_file),
+		cmocka_unit_test_setup_teardown(test_flood, make_file, remove_file),
 		cmocka_unit_test_setup_teardown(test_slow_at_end, make_file, remove_file),
 	};
 
