@@ -25,6 +25,7 @@
 static struct dp_world world;
 static struct mgmt_events *events;
 static char dir[] = "/tmp/events.XXXXXX", file[64], log_path[64];
+static char refusals_file[CONF_RECORDS_PATH];
 static bool refusals;
 
 static void change(struct dp_world *w)
@@ -64,10 +65,10 @@ static void put(unsigned int worker, struct turn_event e, const char *name)
 	events_put(world.dp->worker[worker], &e);
 }
 
-// Records in the file, all whole; last: the newest, the caller's.
-static unsigned int records_in_file(json_t **last)
+// Records in a file, all whole; last: the newest, the caller's.
+static unsigned int records_in(const char *path, json_t **last)
 {
-	FILE *f = fopen(file, "r");
+	FILE *f = fopen(path, "r");
 	json_t *o = NULL, *next;
 	unsigned int n = 0;
 
@@ -128,7 +129,8 @@ static void test_sinks(void **state)
 				    "times since the last)\n"),
 		1);
 	close_all();
-	assert_int_equal(records_in_file(&last), 2);
+	assert_int_equal(records_in(file, NULL), 1);
+	assert_int_equal(records_in(refusals_file, &last), 1);
 	assert_string_equal(json_string_value(json_object_get(last, "user")), "ev%0Ail%25");
 	json_decref(last);
 }
@@ -141,7 +143,7 @@ static void test_no_refusals(void **state)
 	put(0, (struct turn_event){.kind = TURN_EVENT_ENDED}, "a");
 	mgmt_events_tick(events);
 	close_all();
-	assert_int_equal(records_in_file(NULL), 1);
+	assert_int_equal(records_in(file, NULL), 1);
 }
 
 // However many refusals there are, the log has some of them, and the number of the others.
@@ -210,7 +212,7 @@ static void test_soon(void **state)
 	put(0, (struct turn_event){.kind = TURN_EVENT_ENDED}, "ivan");
 	assert_false(mgmt_events_tick(events));
 	close_all();
-	assert_int_equal(records_in_file(NULL), 1501);
+	assert_int_equal(records_in(file, NULL), 1501);
 }
 
 // What is on the rings at the stop, and what the shards' end brings, which is more than any queue
@@ -226,7 +228,7 @@ static void test_stop(void **state)
 	for (unsigned int i = 0; i < 20000; i++)
 		put(i & 1, ended, "ivan");
 	close_all();
-	assert_int_equal(records_in_file(NULL), 20100);
+	assert_int_equal(records_in(file, NULL), 20100);
 }
 
 static int begin(void **state)
@@ -236,6 +238,7 @@ static int begin(void **state)
 	if (mkdtemp(dir) == NULL)
 		return -1;
 	snprintf(file, sizeof(file), "%s/records.json", dir);
+	conf_records_refusals(file, refusals_file);
 	snprintf(log_path, sizeof(log_path), "%s/log", dir);
 	fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND, 0600);
 	return fd >= 0 && dup2(fd, STDERR_FILENO) >= 0 && close(fd) == 0 ? 0 : -1;
@@ -243,7 +246,7 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	return unlink(file) | unlink(log_path) | rmdir(dir);
+	return unlink(file) | unlink(refusals_file) | unlink(log_path) | rmdir(dir);
 }
 
 int main(void)
