@@ -6,7 +6,7 @@ them, once what was to be decided is. turnutils_uclient reaches by it whom it re
 programs beside it among them, and nobody else.
 """
 
-# long: every file, each by coturn, too; else seven, two of them by coturn
+# long: every file, each by coturn, too; else five, two of them by coturn
 
 import os
 import re
@@ -23,7 +23,7 @@ SCRIPT = os.path.join(labs.TOP, "scripts/import-turnserver-conf")
 sys.path.insert(0, sites.FILES)
 from import_cases import CASES  # noqa: E402
 
-CALLED = ("conference", "meetings", "talk", "homeserver", "both-families", "two-externals", "container")
+CALLED = ("conference", "talk", "homeserver", "both-families", "two-externals")
 COMPARED = ("conference", "two-externals")
 RESERVED = "net.ipv4.ip_local_reserved_ports="
 MORE = """eal: {{file-prefix: {prefix}}}
