@@ -11,8 +11,8 @@
 #include "tcp/tcp_usage.h"
 
 #define RESERVED_CHAIN 32 // slots for each chain of reserved slots
-#define LEADS 1024 // redirects, and one for so many slots:
-#define LEADS_PART 8
+#define LEADS 1024 // redirects at least, and one for so many slots:
+#define LEADS_PART 40
 #define EXPIRE_BUDGET 64 // objects a call: a round stays short, however much expires at once
 
 // Cuts the shard's memory into its arrays. With base NULL it only measures their size.
@@ -79,8 +79,20 @@ struct turn_pools turn_shard_pools(const struct turn_shard_params *p)
 // about as many clients as others.
 static uint32_t leads_of(const struct turn_shard_params *p, uint32_t slots)
 {
-	return (p->redirects != 0 ? p->redirects : LEADS) +
-		(p->config->workers > 1 ? slots / LEADS_PART : 0);
+	const uint32_t part = p->config->workers > 1 ? slots / LEADS_PART : 0;
+
+	if (p->redirects != 0)
+		return p->redirects + part;
+	return part > LEADS ? part : LEADS;
+}
+
+// Ports are counted by family and user, shared ones of both families by that of IPv6 alone.
+static size_t port_users_size(const struct turn_shard_params *p, bool is_v4, uint32_t slots)
+{
+	const bool is_used =
+		relay_map_shared(p->map) != NULL ? !is_v4 : relay_map_ports(p->map, is_v4) > 0;
+
+	return is_used ? share_size(slots) : 0;
 }
 
 // Lays out the relayed transport addresses: one for each slot, or shared ones.
@@ -136,13 +148,13 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.clients = arena_take(&a, table_size(l.nb_slots + l.nb_redirects));
 	layout_relay(&l, p, &a);
 	for (unsigned int i = 0; i < TURN_LIMIT_END; i++)
-		l.limiter[i] = arena_take(&a, limiter_size(TURN_LIMITER_BUCKETS));
+		l.limiter[i] = arena_take(&a, limiter_size(turn_limiter_buckets(i)));
 	l.good = arena_take(&a, sizeof(*l.good) * TURN_LIMITER_BUCKETS);
 	l.fold = arena_take(&a, fold_size());
 	l.permission_users = arena_take(&a, share_size(l.nb_slots));
 	l.channel_users = arena_take(&a, share_size(l.nb_slots));
-	l.port_users[0] = arena_take(&a, share_size(l.nb_slots));
-	l.port_users[1] = arena_take(&a, share_size(l.nb_slots));
+	for (unsigned int is_v4 = 0; is_v4 < 2; is_v4++)
+		l.port_users[is_v4] = arena_take(&a, port_users_size(p, is_v4, l.nb_slots));
 	l.lead_users = arena_take(&a, share_size(l.nb_redirects));
 	l.live = arena_take(&a, bitset_size(l.nb_slots));
 	l.reserved = arena_take(&a, sizeof(*l.reserved) * l.nb_reserved);
@@ -228,7 +240,7 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	else
 		s->ports = relay_ports_create(&ports, p->map, p->worker, p->rng);
 	for (unsigned int i = 0; i < TURN_LIMIT_END; i++)
-		s->limiter[i] = limiter_create(l.limiter[i], TURN_LIMITER_BUCKETS, &s->key);
+		s->limiter[i] = limiter_create(l.limiter[i], turn_limiter_buckets(i), &s->key);
 	s->good = l.good;
 	s->fold = fold_create(l.fold, &s->key, p->event, p->ctx);
 	for (uint32_t i = 0; i < p->config->nb_listeners; i++)

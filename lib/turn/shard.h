@@ -42,6 +42,15 @@ enum turn_limiter {
 	TURN_LIMIT_END
 };
 
+// How many buckets a limiter has: there are fewer networks than sources.
+static inline uint32_t turn_limiter_buckets(enum turn_limiter l)
+{
+	const bool of_network = l == TURN_LIMIT_STRANGERS_NETWORK ||
+		l == TURN_LIMIT_GUESSES_NETWORK || l == TURN_LIMIT_BINDING_NETWORK;
+
+	return of_network ? TURN_LIMITER_BUCKETS / 2 : TURN_LIMITER_BUCKETS;
+}
+
 struct relay_ports;
 
 struct turn_shard {
