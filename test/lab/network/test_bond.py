@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # long: waits for LACP, also of DPDK
+# full: unit tests bond and bond_dp have its rules
 """A bond of two links under load: one fails, comes back, and the other fails.
 
         slipring ── m0 ═ w0 ── s0: brA ──┐

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # long: an address of the Internet beside a unique local one, and an address that flaps beside two queues
+# full: unit tests move and addr_settled have its rules
 """The network gives an interface that server and kernel share other addresses while media flow, as
 lines at home and prefixes of IPv6 do: the server has them within seconds, by one queue and by two. What
 was on the old address has ended and is told so; all else goes on without the loss of a datagram. An

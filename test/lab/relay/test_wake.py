@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: it measures times
+# full: idle has workers that sleep and lose nothing
 """Workers that wait are woken by each datagram that comes, and take next to nothing of a CPU while
 nothing does.
 
