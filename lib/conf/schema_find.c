@@ -25,8 +25,12 @@ const char *conf_schema_leaf(const struct conf_key *parent, const struct conf_ke
 	if (parent != NULL) {
 		const bool listed = parent->type == CONF_ITEMS || parent->type == CONF_PORT_ADDRS;
 		const char *joint = listed ? "[]." : ".";
-		const size_t len = strlen(parent->path);
+		size_t len;
 
+		// most of them, at a fraction of the cost: every section is looked for among all
+		if (leaf[0] != parent->path[0] || leaf[1] != parent->path[1])
+			return NULL;
+		len = strlen(parent->path);
 		if (strncmp(leaf, parent->path, len) != 0 ||
 			strncmp(leaf + len, joint, strlen(joint)) != 0)
 			return NULL;
