@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: the video of calls takes both CPUs
 # long: what the browser does not follow
+# full: alternate has the same with clients of ours
 """A web browser that is sent to another server by a 300, and what the other server has to know for
 it. Chromium takes its nonce along, over TCP and TLS from another port, and gives up at the 438 of a
 server that does not know it. So both servers have one auth.nonce.secret."""

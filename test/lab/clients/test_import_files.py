@@ -7,6 +7,7 @@ programs beside it among them, and nobody else.
 """
 
 # long: every file, each by coturn, too; else five, two of them by coturn
+# full: unit test import_files has what comes of each file
 
 import os
 import re

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: it measures milliseconds
 # long: rounds of two seconds; under ASan it is the slowness of handshakes that is seen
+# full: unit test stream_handshake has who comes first, and the limit
 """1,000 TLS handshakes a second that nobody completes, beside the media of 100 TLS clients: none of it
 is lost, and it is not much later than in the rounds between without them. Then the limit of a source.
 """
