@@ -27,7 +27,7 @@ const char *conf_schema_leaf(const struct conf_key *parent, const struct conf_ke
 		const char *joint = listed ? "[]." : ".";
 		size_t len;
 
-		// most of them, at a fraction of the cost: every section is looked for among all
+		// Most keys differ here already, and each section is looked for among all keys.
 		if (leaf[0] != parent->path[0] || leaf[1] != parent->path[1])
 			return NULL;
 		len = strlen(parent->path);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // half_open.c: the handshakes of DTLS that a worker has under way, oldest first. There are so many
-// places, of which an IPv6 /48 may have half: one site may have all of it, and as many handshakes a
-// second as a hundred sources. Worker lcore.
+// places, of which an IPv6 /48 may have half: one site may have all of its addresses. Worker lcore.
 #pragma once
 
 #include <stdbool.h>

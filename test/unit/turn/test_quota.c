@@ -33,7 +33,7 @@ static struct who who(uint32_t user, uint32_t source)
 	return w;
 }
 
-// The same from 2001:db8:NETWORK:SUBNET::1.
+// A user whose client has the address 2001:db8:NETWORK:SUBNET::1.
 static struct who who_v6(uint32_t user, uint32_t network, uint32_t subnet)
 {
 	struct who w = who(user, 0);
