@@ -295,8 +295,7 @@ static void clock_set(struct worker *w, uint64_t tsc)
 	w->now_ms = (tsc - w->dp->tsc_start) / w->dp->tsc_per_ms;
 	if (likely(w->now_ms < w->wall_ms))
 		return;
-	// all workers at the same times: a nonce of one is then not from the future for another
-	w->wall_ms = w->now_ms - w->now_ms % WALL_MS + WALL_MS;
+	w->wall_ms = w->now_ms + WALL_MS;
 	clock_gettime(CLOCK_REALTIME, &wall); // in the vdso: no system call
 	w->wall_s = (uint64_t)wall.tv_sec;
 }

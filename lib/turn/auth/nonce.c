@@ -13,6 +13,7 @@
 #define BODY_LEN (STAMP_LEN + MAC_LEN)
 #define STAMP_CHARS 6 // base64 characters of the stamp and the first 4 bits of the MAC
 #define PORT_CHARS 3 // and of the last 16 bits of it
+#define AHEAD_S 5 // how far the clock of another server of the fleet may be ahead of this one
 
 _Static_assert(NONCE_LEN == COOKIE_LEN + (BODY_LEN * 8 + 5) / 6, "cookie, stamp and MAC");
 
@@ -83,6 +84,7 @@ enum nonce_state nonce_check(const struct turn_policy *p, struct stun_crypto *c,
 	if (!stamp_read(nonce, &stamp) || !nonce_stamped(p, c, client, stamp, expected) ||
 		!stun_equal(expected, nonce, len))
 		return NONCE_FOREIGN;
-	// A stamp from the future gives an age of almost 2^32.
-	return (uint32_t)wall_s - stamp <= p->nonce_lifetime_s ? NONCE_VALID : NONCE_STALE;
+	// A stamp from beyond AHEAD_S gives almost 2^32.
+	return (uint32_t)wall_s + AHEAD_S - stamp <= p->nonce_lifetime_s + AHEAD_S ? NONCE_VALID
+										   : NONCE_STALE;
 }

@@ -28,7 +28,8 @@ bool nonce_make(const struct turn_policy *p, struct stun_crypto *c,
 	const struct nonce_client *client, uint64_t wall_s, uint8_t out[NONCE_LEN]);
 enum nonce_state {
 	NONCE_FOREIGN, // we did not make it, or not for this client
-	// Ours (or the fleet's) for this client, but older than the lifetime, or from the future.
+	// Ours (or the fleet's) for this client, but older than the lifetime, or stamped
+	// more than 5 seconds in the future.
 	NONCE_STALE,
 	NONCE_VALID,
 };
