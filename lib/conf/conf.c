@@ -20,7 +20,8 @@
 #include "reading/yaml.h"
 #include "schema.h"
 
-struct conf *conf_load_by(struct conf_ctx *x)
+// NULL with the reason in x->error.
+static struct conf *load_file(struct conf_ctx *x)
 {
 	struct conf *c = calloc(1, sizeof(*c));
 	int rc;
@@ -58,7 +59,7 @@ struct conf *conf_load(const char *path, char error[CONF_ERROR_LEN])
 {
 	struct conf_ctx x = {.path = path, .error = error, .keys = &conf_file_keys};
 
-	return conf_load_by(&x);
+	return load_file(&x);
 }
 
 struct conf *conf_load_all(const char *path, struct conf_report *r)
@@ -72,7 +73,7 @@ struct conf *conf_load_said(const char *path, struct conf_report *r, const struc
 	struct conf_ctx x = {
 		.path = path, .error = error, .keys = &conf_file_keys, .report = r, .hash = hash};
 
-	return conf_load_by(&x);
+	return load_file(&x);
 }
 
 bool conf_wants_tls(const struct conf *c)

@@ -66,21 +66,10 @@ static void write_default(FILE *out, const struct conf_key *k)
 		fputs("none", out);
 }
 
-static void write_rows(FILE *out, const struct conf_table *t, const struct conf_key *parent);
-
-// Writes under which names a key is taken, too.
-static void write_renames(FILE *out, const struct conf_table *t, const struct conf_key *k)
-{
-	for (const struct conf_rename *r = t->renames; r != NULL && r->from != NULL; r++)
-		if (strcmp(r->to, k->path) == 0 && t->version < r->since + CONF_RENAME_LASTS)
-			fprintf(out,
-				" Was `%s` before version %u, and is taken as that up to "
-				"version %u.",
-				r->from, r->since, r->since + CONF_RENAME_LASTS - 1);
-}
+static void write_rows(FILE *out, const struct conf_key *parent);
 
 // Writes the row of one value.
-static void write_row(FILE *out, const struct conf_table *t, const struct conf_key *k)
+static void write_row(FILE *out, const struct conf_key *k)
 {
 	const bool holds = k->type == CONF_SECTION || k->type == CONF_ITEMS;
 
@@ -89,20 +78,18 @@ static void write_row(FILE *out, const struct conf_table *t, const struct conf_k
 	fputs(" | ", out);
 	if (k->type != CONF_SECTION)
 		write_default(out, k);
-	fprintf(out, " | %s", k->help);
-	write_renames(out, t, k);
-	fprintf(out, "%s |\n", !holds && hot_is_hot(k->path) ? " *Reload.*" : "");
-	write_rows(out, t, k);
+	fprintf(out, " | %s%s |\n", k->help, !holds && hot_is_hot(k->path) ? " *Reload.*" : "");
+	write_rows(out, k);
 }
 
 // Writes the rows of all values below parent, including those of sections inside it.
-static void write_rows(FILE *out, const struct conf_table *t, const struct conf_key *parent)
+static void write_rows(FILE *out, const struct conf_key *parent)
 {
 	const struct conf_key *k;
 
-	for (unsigned int i = 0; (k = conf_schema_at(t, i)) != NULL; i++) {
+	for (unsigned int i = 0; (k = conf_schema_at(&conf_file_keys, i)) != NULL; i++) {
 		if (conf_schema_leaf(parent, k) != NULL)
-			write_row(out, t, k);
+			write_row(out, k);
 	}
 }
 
@@ -144,30 +131,24 @@ static const char table_head[] = "| key | value | default | |\n|---|---|---|---|
 
 void conf_manual(FILE *out)
 {
-	conf_manual_of(out, &conf_file_keys);
-}
-
-void conf_manual_of(FILE *out, const struct conf_table *t)
-{
 	const struct conf_key *k;
 
 	fputs(intro, out);
-	for (unsigned int i = 0; (k = conf_schema_at(t, i)) != NULL; i++) {
+	for (unsigned int i = 0; (k = conf_schema_at(&conf_file_keys, i)) != NULL; i++) {
 		if (conf_schema_leaf(NULL, k) == NULL)
 			continue;
 		fprintf(out, "\n## %s\n\n", k->path);
 		if (conf_value_kind(k->type) == CONF_SCALAR) {
 			fputs(table_head, out);
-			write_row(out, t, k);
+			write_row(out, k);
 			continue;
 		}
 		fputs(k->help, out);
-		write_renames(out, t, k);
 		if ((k->flags & CONF_REQUIRED) != 0)
 			fputs(" Required.", out);
 		if (k->type == CONF_ITEMS)
 			fprintf(out, " A list of %u to %u entries.", k->min, k->max);
 		fprintf(out, "\n\n%s", table_head);
-		write_rows(out, t, k);
+		write_rows(out, k);
 	}
 }

@@ -11,8 +11,7 @@
 static const struct conf_key rows[] = {
 {"version", CONF_NUMBER, ONE(conf, version), RANGE(1, CONF_VERSION), .def = "1",
 	.help = "What the file is written for. There is version 1 alone so far. A file of a later "
-	"version than slipring knows is refused. A key that is renamed in some version is taken "
-	"under its old name in that version and in the next one, with a warning."},
+	"version than slipring knows is refused."},
 {"include", CONF_TEXT, ONE(conf, include), RANGE(1, 1023),
 	.help = "A directory, of which all files `*.yaml` are read in the order of their names, "
 	"but for those that begin with a dot; or one file. Their keys are joined with those of "
@@ -266,11 +265,4 @@ static const struct conf_key rows[] = {
 };
 // clang-format on
 
-// Keys that have another name today. An entry stays for ever: it tells what to write.
-static const struct conf_rename renames[] = {{NULL, NULL, 0}};
-
-const struct conf_table conf_file_keys = {.key = rows,
-	.nb = sizeof(rows) / sizeof(rows[0]),
-	.more = &conf_schema_turn,
-	.version = CONF_VERSION,
-	.renames = renames};
+const struct conf_table conf_file_keys = TABLE(rows, &conf_schema_turn);

@@ -4,7 +4,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 struct conf_ctx;
 
@@ -64,24 +63,11 @@ struct conf_key {
 	const char *help;
 };
 
-#define CONF_RENAME_LASTS 2 // versions in which a key's old name is taken, with a warning
-
-// A key that has another name since a version of the file. `from` is the old path and `to` the new
-// one, which has a row in the table: the same lists lead to both, sections may differ. Of a section
-// or list that is renamed as a whole the keys below it have no entries.
-struct conf_rename {
-	const char *from, *to; // "ports[].uso", "ports[].offload.uso"; from is NULL behind the last
-	uint32_t since;
-};
-
-// All keys of one kind of file, in one array or several; parents come before their keys. What
-// follows more is of the first array alone.
+// All keys of one kind of file, in one array or several; parents come before their keys.
 struct conf_table {
 	const struct conf_key *key;
 	unsigned int nb;
 	const struct conf_table *more; // NULL = that was all
-	uint32_t version; // of files; 0 = they have none
-	const struct conf_rename *renames; // in the order in which they are made; NULL = none
 };
 
 // Key number i of all; NULL when there are not so many.
@@ -115,8 +101,6 @@ const char *conf_schema_leaf(const struct conf_key *parent, const struct conf_ke
 // The key called name directly under parent, or NULL.
 const struct conf_key *conf_schema_child(
 	const struct conf_table *t, const struct conf_key *parent, const char *name);
-// Writes the reference of a table's keys (manual.c).
-void conf_manual_of(FILE *out, const struct conf_table *t);
 // Writes advice on an unknown key to buf, as words for an error. Returns the known key that name
 // nearly is, or NULL.
 const char *conf_schema_suggest(const struct conf_ctx *x, const struct conf_key *parent,

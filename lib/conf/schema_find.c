@@ -92,22 +92,6 @@ static void list_keys(
 	}
 }
 
-// Advice about a name that a key has had, or nearly. False when there is none.
-static bool advise_renamed(const struct conf_ctx *x, const struct conf_key *parent,
-	const char *name, char *buf, size_t len)
-{
-	for (const struct conf_rename *r = x->keys->renames; r != NULL && r->from != NULL; r++) {
-		const struct conf_key old = {.path = r->from};
-		const char *leaf = conf_schema_leaf(parent, &old);
-
-		if (leaf == NULL || strlen(leaf) > WORD_MAX || distance(name, leaf) > 1)
-			continue;
-		snprintf(buf, len, "it is called %s since version %u: write that", r->to, r->since);
-		return true;
-	}
-	return false;
-}
-
 const char *conf_schema_suggest(const struct conf_ctx *x, const struct conf_key *parent,
 	const char *name, char *buf, size_t len)
 {
@@ -126,8 +110,6 @@ const char *conf_schema_suggest(const struct conf_ctx *x, const struct conf_key 
 			near = leaf;
 		}
 	}
-	if (near == NULL && advise_renamed(x, parent, name, buf, len))
-		return NULL;
 	if (near != NULL) {
 		snprintf(buf, len, "did you mean '%s'?", near);
 		return near;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Warns of keys under an old name, and of secrets that everybody on the host can read.
+// Warns of secrets that everybody on the host can read.
 #include "checks/warn_files.h"
 
 #include <string.h>
@@ -8,7 +8,6 @@
 #include "checks/warn.h"
 #include "conf.h"
 #include "reading/node.h"
-#include "schema.h"
 #include "tell.h"
 
 #define CHMOD "everyone on this host can read the secrets in the file: chmod o-r"
@@ -62,12 +61,6 @@ static bool is_open(const char *path)
 static void warn_nodes(const struct conf *c, const struct conf_node *n, struct conf_report *r)
 {
 	for (; n != NULL && !conf_warned(r); n = n->next) {
-		if (n->renamed != NULL)
-			conf_tell_node(r, CONF_WARNING, c, n,
-				"written under its old name %s, which is refused from version %u "
-				"on: write %s",
-				n->renamed->from, n->renamed->since + CONF_RENAME_LASTS,
-				n->renamed->to);
 		if (n->open)
 			conf_tell_node(r, CONF_WARNING, c, n,
 				"everyone on this host can read the secret in that file: chmod "

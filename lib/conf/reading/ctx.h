@@ -21,6 +21,3 @@ struct conf_ctx {
 	const struct hash_key *hash; // of secrets, in what is noted of the file; NULL = nothing is
 	struct conf *conf; // NULL when the file is a driver profile
 };
-
-// Loads x->path by the keys of x->keys (conf.c). NULL with the reason in x->error.
-struct conf *conf_load_by(struct conf_ctx *x);

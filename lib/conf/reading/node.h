@@ -9,8 +9,6 @@
 #define CONF_PATH_LEN \
 	128 // bytes of a key path as text; the deepest has 38 characters and two indexes
 
-struct conf_rename;
-
 enum conf_kind { CONF_SCALAR, CONF_LIST, CONF_MAP };
 
 struct conf_node {
@@ -33,7 +31,6 @@ struct conf_node {
 	// Where not all is of one file: the included file that the node stands in (NULL = the one
 	// that includes), and the one that has added to it last (NULL = none).
 	const char *file, *added;
-	const struct conf_rename *renamed; // the file has its old name; NULL = it has not
 	bool open; // everybody on the host can read the file that its text has come from
 };
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conf.h"
 #include "expanding/include.h"
-#include "expanding/versions.h"
 #include "reading/coturn.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
@@ -271,14 +271,21 @@ struct conf_node *conf_read_tree(struct conf_ctx *x)
 	return NULL;
 }
 
-// What becomes of the tree of a configuration before its keys are read.
-static int prepare(struct conf_ctx *x)
+// Refuses a file of a later version than this library knows. Before anything else of the tree is
+// looked at, because unknown keys would only hide the reason.
+static int check_version(struct conf_ctx *x)
 {
-	int rc = conf_versions_check(x);
+	const struct conf_node *n = conf_node_child(x->root, "version");
+	uint32_t version;
 
-	if (rc == 0)
-		rc = conf_include(x);
-	return rc == 0 ? conf_versions_rename(x) : rc;
+	// What is no number is told when the key is read
+	if (n == NULL || n->kind != CONF_SCALAR || !n->plain ||
+		!conf_value_decimal(n->text, strlen(n->text), &version) || version <= CONF_VERSION)
+		return 0;
+	return conf_fail(x, n,
+		"the file is of version %u, and this slipring knows versions up to %u: install a "
+		"later slipring, or write the file for this one (doc/configuration.md)",
+		version, CONF_VERSION);
 }
 
 int conf_read_file(struct conf_ctx *x, void *base)
@@ -286,7 +293,7 @@ int conf_read_file(struct conf_ctx *x, void *base)
 	x->root = conf_read_tree(x);
 	if (x->root == NULL)
 		return -EINVAL;
-	if (x->conf != NULL && prepare(x) != 0)
+	if (x->conf != NULL && (check_version(x) != 0 || conf_include(x) != 0))
 		return -EINVAL;
 	return conf_read_map(x, NULL, x->root, base);
 }
