@@ -62,11 +62,6 @@ struct conf *conf_load(const char *path, char error[CONF_ERROR_LEN])
 	return load_file(&x);
 }
 
-struct conf *conf_load_all(const char *path, struct conf_report *r)
-{
-	return conf_load_said(path, r, NULL);
-}
-
 struct conf *conf_load_said(const char *path, struct conf_report *r, const struct hash_key *hash)
 {
 	char error[CONF_ERROR_LEN];

@@ -303,9 +303,8 @@ uint32_t conf_relay_left(const struct turn_config *t, const struct addr *a);
 // NULL on error, with the text of the first error in error.
 struct conf *conf_load(const char *path, char error[CONF_ERROR_LEN]);
 // The same, but tells r every error: those of reading the file, or those of checking what was read.
-struct conf *conf_load_all(const char *path, struct conf_report *r);
-// The same, for conf_changes: of secrets a hash under that key is kept, which has to be the same
-// for all that are compared.
+// For conf_changes it keeps a hash of each secret under a key, which has to be the same for all
+// that are compared; NULL = the configuration is not compared.
 struct conf *conf_load_said(const char *path, struct conf_report *r, const struct hash_key *hash);
 // Wipes the secrets in the configuration and frees it. NULL is fine.
 void conf_free(struct conf *c);

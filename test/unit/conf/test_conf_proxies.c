@@ -101,7 +101,7 @@ static void everybody_is_warned_of(void **state)
 		snprintf(by, sizeof(by), LINE("{from: %s}"), i < 2 ? all[i] : "[0.0.0.0/1]");
 		text = conf_file_edit(BEFORE, by);
 		conf_file_write(text, strlen(text));
-		c = conf_load_all(conf_path, &r);
+		c = conf_load_said(conf_path, &r, NULL);
 		assert_non_null(c);
 		conf_warnings(c, &r);
 		if (i < 2)
