@@ -21,6 +21,7 @@
 #include <rte_cycles.h>
 #include <rte_pause.h>
 
+#include "clock.h"
 #include "worker.h"
 #include "accept.h"
 #include "backlog.h"
@@ -290,14 +291,11 @@ static unsigned int receive_stream(struct worker *w, unsigned int thread)
 
 static void clock_set(struct worker *w, uint64_t tsc)
 {
-	struct timespec wall;
-
 	w->now_ms = (tsc - w->dp->tsc_start) / w->dp->tsc_per_ms;
 	if (likely(w->now_ms < w->wall_ms))
 		return;
 	w->wall_ms = w->now_ms + WALL_MS;
-	clock_gettime(CLOCK_REALTIME, &wall); // in the vdso: no system call
-	w->wall_s = (uint64_t)wall.tv_sec;
+	w->wall_s = clock_wall_s(); // in the vdso: no system call
 }
 
 // Lets ports do what they have to do without packets: a bond speaks LACP.
@@ -377,21 +375,13 @@ bool worker_round(struct worker *w, uint64_t tsc)
 
 // --- the loop -----------------------------------------------------------------------------------
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 // Sleeps, dozes, or with IDLE_WAIT waits, and measures what that takes of the CPU.
 static void rest(struct worker *w, uint64_t cycles)
 {
 	const uint64_t ns = cycles * 1000000 / w->dp->tsc_per_ms;
 	const struct timespec ts = {.tv_nsec = (long)ns};
 	const bool measure = idle_measures(&w->idle);
-	const uint64_t before = measure ? cpu_ns() : 0;
+	const uint64_t before = measure ? clock_cpu_ns() : 0;
 
 	progress_at(&w->progress, DP_STAGE_SLEEP, 0, 0);
 	if (cycles == IDLE_WAIT)
@@ -402,7 +392,7 @@ static void rest(struct worker *w, uint64_t cycles)
 		nanosleep(&ts, NULL);
 	if (!measure)
 		return;
-	idle_learn(&w->idle, cpu_ns() - before);
+	idle_learn(&w->idle, clock_cpu_ns() - before);
 	w->live.sleep_cost_ns = w->idle.cost.ns;
 }
 

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "control.h"
 #include "log.h"
 #include "socket/commands.h"
@@ -57,18 +58,19 @@ static void *loop(void *arg)
 {
 	struct running *r = arg;
 	struct control *k = &r->control;
-	uint64_t tick_ms = clients_now_ms() + TICK_MS;
+	uint64_t tick_ms = clock_monotonic_ms() + TICK_MS;
 	bool stop = false;
 
 	while (!stop) {
 		const int64_t captures_us = captures_step(k);
 		const int64_t us = sooner(sooner(captures_us, scans_step(k)), diffs_step(k));
 
-		stop = clients_serve(&k->clients, wait_ms(us, clients_now_ms(), tick_ms), r->stop);
-		if (clients_now_ms() < tick_ms)
+		stop = clients_serve(
+			&k->clients, wait_ms(us, clock_monotonic_ms(), tick_ms), r->stop);
+		if (clock_monotonic_ms() < tick_ms)
 			continue;
 		facts_tick(k);
-		tick_ms = clients_now_ms() + TICK_MS;
+		tick_ms = clock_monotonic_ms() + TICK_MS;
 	}
 	return NULL;
 }

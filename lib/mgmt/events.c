@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
-#include <time.h>
 
+#include "clock.h"
 #include "dp.h"
 #include "dp_realms.h"
 #include "event_text.h"
@@ -48,14 +48,6 @@ struct mgmt_events {
 	uint32_t left_out; // refusals that had no line
 };
 
-static uint64_t clock_ms(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 // --- the log -------------------------------------------------------------------------------------
 
 static bool is_session(const struct turn_event *e)
@@ -77,7 +69,7 @@ static bool may_log(struct mgmt_events *m, const struct turn_event *e)
 
 static void new_second(struct mgmt_events *m)
 {
-	const uint64_t second = clock_ms(CLOCK_MONOTONIC) / 1000;
+	const uint64_t second = clock_monotonic_s();
 
 	if (second == m->second)
 		return;
@@ -204,7 +196,7 @@ static bool is_recorded(const struct mgmt_events *m, const struct turn_event *e)
 
 static void put_last(struct mgmt_events *m, const struct record *r)
 {
-	const uint64_t now = clock_ms(CLOCK_MONOTONIC), end = m->stopped_ms + STOP_MS;
+	const uint64_t now = clock_monotonic_ms(), end = m->stopped_ms + STOP_MS;
 
 	m->stuck = !records_put_until(m->records, r, now + STILL_MS < end ? now + STILL_MS : end);
 }
@@ -212,8 +204,8 @@ static void put_last(struct mgmt_events *m, const struct record *r)
 static void take(struct mgmt_events *m, const struct turn_event *e)
 {
 	struct record r = {.event = *e,
-		.wall_ms = event_time_wall(
-			&m->time, e->at_ms, dp_clock_ms(m->dp), clock_ms(CLOCK_REALTIME))};
+		.wall_ms =
+			event_time_wall(&m->time, e->at_ms, dp_clock_ms(m->dp), clock_wall_ms())};
 
 	records_line_realm(&r, dp_realm_name(m->dp, e->realm));
 	log_event(m, e);
@@ -238,7 +230,7 @@ static void take_last(void *ctx, const struct turn_event *e)
 	struct mgmt_events *m = ctx;
 
 	if (m->stopped_ms == 0)
-		m->stopped_ms = clock_ms(CLOCK_MONOTONIC);
+		m->stopped_ms = clock_monotonic_ms();
 	take(m, e);
 }
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "log.h"
 #include "logging/log_dpdk.h"
 #include "logging/log_form.h"
@@ -74,18 +75,10 @@ const char *mgmt_log_prefix(int level)
 
 // --- writing; the caller holds the lock ----------------------------------------------------------
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 // Whether one more millisecond may be waited. Signals, addresses and telemetry wait with us.
 static bool may_wait(void)
 {
-	const uint64_t second = now_ms() / 1000;
+	const uint64_t second = clock_monotonic_s();
 
 	if (second != state.patience_s)
 		state.left_ms = PATIENCE_MS;
@@ -258,7 +251,7 @@ __attribute__((format(printf, 2, 0))) static void log_line(
 	log_form_clean(text, sizeof(text), raw);
 	r->text = text;
 	pthread_mutex_lock(&state.lock);
-	allowed = mgmt_log_allow(&a->limit, now_ms(), &suppressed);
+	allowed = mgmt_log_allow(&a->limit, clock_monotonic_ms(), &suppressed);
 	write_suppressed(r->area, suppressed);
 	if (allowed)
 		write_record(r);
@@ -292,7 +285,7 @@ void mgmt_log_fields(enum conf_area area, int level, const struct mgmt_log_field
 
 void mgmt_log_tick(void)
 {
-	const uint64_t second = now_ms() / 1000;
+	const uint64_t second = clock_monotonic_s();
 
 	pthread_mutex_lock(&state.lock);
 	for (unsigned int i = 0; i < CONF_AREA_END; i++) {

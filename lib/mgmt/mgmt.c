@@ -14,6 +14,7 @@
 #include "addresses.h"
 #include "bonds.h"
 #include "bursts.h"
+#include "clock.h"
 #include "confine/confine.h"
 #include "control.h"
 #include "drain/drain.h"
@@ -52,14 +53,6 @@ struct loop {
 	struct mgmt_addresses addresses;
 	struct expiry_told expiry;
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static void signal_set(sigset_t *set)
 {
@@ -164,14 +157,14 @@ static void take_tick(struct loop *l)
 	l->soon = mgmt_events_tick(l->events);
 	watch_links(l);
 	mgmt_bonds_tick(&l->bonds, l->dp);
-	mgmt_conflicts_tick(&l->conflicts, l->dp, now_ms());
-	kernel_ports_tick(&l->kernel_ports, l->conf, KERNEL_PORTS_SYSCTL, now_ms());
+	mgmt_conflicts_tick(&l->conflicts, l->dp, clock_monotonic_ms());
+	kernel_ports_tick(&l->kernel_ports, l->conf, KERNEL_PORTS_SYSCTL, clock_monotonic_ms());
 	for (unsigned int i = 0; i < 2 * dp_ports(l->dp); i++)
 		watch_steering(l, i / 2, i % 2 == 0);
 	mgmt_addresses_tick(&l->addresses, l->dp);
-	mgmt_bursts_tick(&l->bursts, l->dp, now_ms());
-	expiry_told_tick(&l->expiry, l->dp, now_ms(), time(NULL));
-	clock_rate_tick(dp_clock_ms(l->dp), now_ms());
+	mgmt_bursts_tick(&l->bursts, l->dp, clock_monotonic_ms());
+	expiry_told_tick(&l->expiry, l->dp, clock_monotonic_ms(), time(NULL));
+	clock_rate_tick(dp_clock_ms(l->dp), clock_monotonic_ms());
 	mgmt_log_tick();
 }
 
@@ -229,7 +222,7 @@ static int loop_run(struct loop *l)
 
 	while (!l->stop) {
 		const bool reloads = mgmt_reload_tick(l->reload);
-		const enum mgmt_drain_step drains = mgmt_drain_tick(l->drain, now_ms());
+		const enum mgmt_drain_step drains = mgmt_drain_tick(l->drain, clock_monotonic_ms());
 		const int n = epoll_wait(l->epoll, e, 2, wait_ms(l, reloads, drains));
 
 		l->stop = drains == MGMT_DRAIN_ENDED;
@@ -281,7 +274,7 @@ static int serve(struct loop *l, const struct conf *c, const char *memory)
 		l->link[i] = dp_port(d, i)->ops->link(dp_port(d, i));
 	mgmt_report_start(d, c, memory);
 	mgmt_addresses_start(&l->addresses, d);
-	expiry_told_start(&l->expiry, now_ms());
+	expiry_told_start(&l->expiry, clock_monotonic_ms());
 	watch_ready(d);
 	rc = mgmt_telemetry_start(d, c, l->events, l->drain, l->reload);
 	if (rc != 0) {
@@ -296,7 +289,7 @@ static int serve(struct loop *l, const struct conf *c, const char *memory)
 
 int mgmt_run(struct dp *d, struct conf *c, const char *memory, struct mgmt_events *m)
 {
-	const uint64_t started_ms = now_ms();
+	const uint64_t started_ms = clock_monotonic_ms();
 	struct loop l = {.dp = d, .conf = c, .events = m};
 	struct control *control = NULL;
 	int rc = loop_open(&l);
@@ -311,7 +304,7 @@ int mgmt_run(struct dp *d, struct conf *c, const char *memory, struct mgmt_event
 	if (rc == 0) {
 		rc = serve(&l, c, memory);
 		watch_stopping();
-		mgmt_report_stop(d, (now_ms() - started_ms) / 1000);
+		mgmt_report_stop(d, (clock_monotonic_ms() - started_ms) / 1000);
 		stop_settle(d, c);
 	} else {
 		watch_stopping();

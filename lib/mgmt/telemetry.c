@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "dp_realms.h"
 #include "dpdk_compat.h"
 #include "drain/alternates.h"
@@ -36,14 +36,6 @@ static struct {
 	struct mgmt_reload *reload;
 	uint64_t started_s;
 } state = {.lock = PTHREAD_RWLOCK_INITIALIZER};
-
-static uint64_t now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec;
-}
 
 static int answer_error(struct rte_tel_data *out, const char *reason)
 {
@@ -104,7 +96,7 @@ static int handle_info(const char *params, struct rte_tel_data *out)
 	rte_tel_data_add_dict_string(out, "name", "slipring");
 	rte_tel_data_add_dict_string(out, "version", SLIPRING_VERSION);
 	rte_tel_data_add_dict_u64(out, "pid", (uint64_t)getpid());
-	rte_tel_data_add_dict_u64(out, "uptime", now_s() - state.started_s);
+	rte_tel_data_add_dict_u64(out, "uptime", clock_monotonic_s() - state.started_s);
 	rte_tel_data_add_dict_u64(out, "workers", dp_workers(state.dp));
 	rte_tel_data_add_dict_u64(out, "ready", drain.draining ? 0 : 1);
 	return 0;
@@ -571,7 +563,7 @@ int mgmt_telemetry_start(struct dp *d, const struct conf *c, struct mgmt_events 
 	state.events = m;
 	state.drain = drain;
 	state.reload = reload;
-	state.started_s = now_s();
+	state.started_s = clock_monotonic_s();
 	pthread_rwlock_unlock(&state.lock);
 	for (unsigned int i = 0; i < RTE_DIM(commands) && rc == 0; i++)
 		rc = rte_telemetry_register_cmd(commands[i].name, dispatch, commands[i].help);

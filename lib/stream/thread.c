@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "conn.h"
 #include "fatal.h"
 #include "listen.h"
@@ -27,27 +28,6 @@
 #define SCAN_PARTS 5 // each tick looks at one part of all connections: at every one twice a second
 #define STALL_NS (200 * 1000) // until the thread asks workers for buffers again
 #define PORTION_NS (1000 * 1000) // time for handshakes in a round; the last step may exceed it
-
-uint64_t thread_clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
-static uint64_t clock_ms(void)
-{
-	return thread_clock_ns() / 1000000;
-}
-
-static uint64_t cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 // Handles messages that a worker has left, n of them in t->gather. What is for one connection is
 // written together; orders find written what came before them.
@@ -165,13 +145,13 @@ static bool fresh_work(struct thread *t)
 // Serves strangers, one step of each kind in turn, for a time that delays nobody else for long.
 static void shake_hands(struct thread *t)
 {
-	const uint64_t until = thread_clock_ns() + PORTION_NS;
+	const uint64_t until = clock_monotonic_ns() + PORTION_NS;
 
 	do {
 		const bool fresh = fresh_work(t);
 
 		t->shaking = handshake_work(t) || fresh;
-	} while (t->shaking && thread_clock_ns() < until);
+	} while (t->shaking && clock_monotonic_ns() < until);
 	kick(t);
 	t->hungry |= t->shaking;
 }
@@ -192,11 +172,11 @@ static void nap_set(struct thread *t)
 {
 	const struct itimerspec at = {
 		.it_value = {.tv_sec = t->nap.us / 1000000, .tv_nsec = t->nap.us % 1000000 * 1000}};
-	const uint64_t before = sleep_cost_measures(&t->nap.cost) ? cpu_ns() : 0;
+	const uint64_t before = sleep_cost_measures(&t->nap.cost) ? clock_cpu_ns() : 0;
 
 	t->nap_set = timerfd_settime(t->timer, 0, &at, NULL) == 0;
 	t->measures = before != 0;
-	t->nap_ns = before != 0 ? cpu_ns() - before : 0;
+	t->nap_ns = before != 0 ? clock_cpu_ns() - before : 0;
 }
 
 // Sleeps until the timer ends the nap, or until somebody wakes the thread. True: the nap is over.
@@ -204,14 +184,14 @@ static bool sleep_on(struct thread *t)
 {
 	struct pollfd p[2] = {
 		{.fd = t->event, .events = POLLIN}, {.fd = t->timer, .events = POLLIN}};
-	const uint64_t before = t->measures ? cpu_ns() : 0;
+	const uint64_t before = t->measures ? clock_cpu_ns() : 0;
 	const int n = ppoll(p, 2, NULL, NULL);
 	uint64_t times;
 
 	if (n > 0 && p[0].revents != 0 && read(t->event, &times, sizeof(times)) < 0)
 		times = 0; // awake all the same
 	if (t->measures)
-		t->nap_ns += cpu_ns() - before;
+		t->nap_ns += clock_cpu_ns() - before;
 	return n <= 0 || p[1].revents != 0;
 }
 
@@ -250,7 +230,7 @@ static unsigned int look(struct thread *t, bool at_once)
 
 	t->hungry = n == EVENTS;
 	__atomic_store_n(&t->sleeping, 0, __ATOMIC_RELAXED);
-	t->now_ms = clock_ms();
+	t->now_ms = clock_monotonic_ms();
 	for (int i = 0; i < n; i++)
 		dispatch(t, &e[i]);
 	if (t->dry != NULL && t->now_ms >= t->dry_ms + DRY_MS) {
@@ -299,7 +279,7 @@ static void round_of(struct thread *t)
 	count(&t->progress.rounds, 1);
 	if (t->nap.on && !t->hungry)
 		busy = nap(t);
-	t->now_ms = clock_ms();
+	t->now_ms = clock_monotonic_ms();
 	conn_tell_ends(t);
 	t->stalled |= !handshake_tell(t);
 	if (t->relay_untold > 0)

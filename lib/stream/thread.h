@@ -123,8 +123,6 @@ static inline uint32_t changing(const uint32_t *number)
 #define WATCH_PORT (UINT64_C(16) << 32) // the port of a TCP allocation, by its place
 #define WATCH_PEER (UINT64_C(32) << 32) // a peer's connection, by its index
 
-// CLOCK_MONOTONIC, in nanoseconds.
-uint64_t thread_clock_ns(void);
 // Makes a thread that does not run yet. NULL with errno set.
 struct thread *thread_create(struct streams *s, unsigned int index);
 // Frees a thread that does not run.

@@ -3,12 +3,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <openssl/core_names.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
 
+#include "clock.h"
 #include "tickets.h"
 
 struct tickets {
@@ -92,14 +92,6 @@ int tickets_open(struct tickets *t, uint64_t now_ms, const uint8_t name[TICKET_N
 
 // --- for libssl ----------------------------------------------------------------------------------
 
-static uint64_t clock_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 static int place; // index of the keys in an SSL_CTX
 static pthread_once_t place_once = PTHREAD_ONCE_INIT;
 
@@ -133,10 +125,10 @@ static int key_for(SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPHER_
 	int rc;
 
 	if (sealing) {
-		rc = tickets_seal(t, clock_ms(), &k) && RAND_bytes(iv, 16) == 1 ? 1 : -1;
+		rc = tickets_seal(t, clock_monotonic_ms(), &k) && RAND_bytes(iv, 16) == 1 ? 1 : -1;
 		memcpy(name, k.name, TICKET_NAME_LEN);
 	} else {
-		rc = tickets_open(t, clock_ms(), name, &k);
+		rc = tickets_open(t, clock_monotonic_ms(), name, &k);
 		if (rc > 0 && SSL_version(ssl) == TLS1_3_VERSION)
 			rc = 2; // renew it: a client uses each ticket once (RFC 8446 C.4)
 	}

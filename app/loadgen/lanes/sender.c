@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "client/clients.h"
+#include "clock.h"
 #include "lanes/lane.h"
 #include "lanes/media.h"
 #include "lanes/probe.h"
@@ -365,7 +366,6 @@ struct sender *sender_create(struct lane *l, unsigned int number)
 	const struct config *c = l->engine->config;
 	struct sender *s = calloc(1, sizeof(*s));
 	struct clients_params p = {.config = c, .rng = &l->rng};
-	struct timespec wall;
 
 	if (s == NULL)
 		return NULL;
@@ -376,8 +376,7 @@ struct sender *sender_create(struct lane *l, unsigned int number)
 	s->flow = calloc(s->nb_flows, sizeof(*s->flow));
 	s->ready = calloc(s->nb_flows, sizeof(*s->ready));
 	if (has_state(c->mode)) {
-		clock_gettime(CLOCK_REALTIME, &wall);
-		p.wall_s = (uint64_t)wall.tv_sec;
+		p.wall_s = clock_wall_s();
 		p.first = s->first;
 		p.step = s->step;
 		p.count = s->nb_flows;

@@ -3,7 +3,6 @@
 // are two rings, of frames and of notes about allocations. A full ring costs copies, which are
 // counted, and never a packet.
 #include <errno.h>
-#include <time.h>
 
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
@@ -11,6 +10,7 @@
 #include "capture/capture.h"
 #include "capture/capture_filter.h"
 #include "capture/capture_look.h"
+#include "clock.h"
 #include "datapath.h"
 #include "secret.h"
 #include "super/super.h"
@@ -31,14 +31,6 @@ struct dp_capture {
 	void *mem; // of all rings
 	struct capture one[] __rte_cache_aligned; // by worker
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t); // in the vdso: no system call
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 // --- the worker's side ---------------------------------------------------------------------------
 
@@ -157,14 +149,16 @@ static void frames(struct worker *w, const struct dp_capture_frame *as, struct r
 
 void capture_rx(struct worker *w, uint8_t port, unsigned int n)
 {
-	const struct dp_capture_frame f = {.ns = now_ns(), .kind = DP_CAPTURE_RX, .port = port};
+	const struct dp_capture_frame f = {
+		.ns = clock_wall_ns(), .kind = DP_CAPTURE_RX, .port = port};
 
 	frames(w, &f, w->burst.m, n);
 }
 
 void capture_tx(struct worker *w, uint8_t port, struct rte_mbuf *const *m, unsigned int n)
 {
-	const struct dp_capture_frame f = {.ns = now_ns(), .kind = DP_CAPTURE_TX, .port = port};
+	const struct dp_capture_frame f = {
+		.ns = clock_wall_ns(), .kind = DP_CAPTURE_TX, .port = port};
 
 	frames(w, &f, m, n);
 }
@@ -192,7 +186,7 @@ static void copy_message(
 void capture_message(struct worker *w, enum dp_capture_kind kind, const struct turn_view *v)
 {
 	const struct capture_filter *filter = w->capture->filter;
-	struct dp_capture_frame f = {.ns = now_ns(),
+	struct dp_capture_frame f = {.ns = clock_wall_ns(),
 		.kind = (uint8_t)kind,
 		.client = {v->src, v->src_port},
 		.listener = v->listener};
@@ -228,7 +222,7 @@ static bool is_bare(const struct worker *w, const struct rte_mbuf *m)
 void capture_drop(struct worker *w, const struct rte_mbuf *m, unsigned int reason)
 {
 	struct dp_capture_frame f = {
-		.ns = now_ns(), .kind = DP_CAPTURE_DROP, .reason = (uint16_t)reason};
+		.ns = clock_wall_ns(), .kind = DP_CAPTURE_DROP, .reason = (uint16_t)reason};
 	const bool asked = reason == w->capture->filter->wanted.drop;
 	struct capture_look l;
 

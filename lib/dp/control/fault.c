@@ -10,6 +10,7 @@
 
 #include <rte_debug.h>
 
+#include "clock.h"
 #include "worker.h"
 
 static const char *const names[] = {
@@ -23,35 +24,21 @@ const char *dp_fault_name(unsigned int fault)
 	return fault < DP_FAULT_END ? names[fault] : NULL;
 }
 
-static uint64_t cpu_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 // For a time that it has the CPU for: how full the machine is makes no difference.
 static void spin(uint32_t ms)
 {
-	const uint64_t end = cpu_ms() + ms;
+	const uint64_t end = clock_cpu_ns() / 1000000 + ms;
 
-	while (ms == 0 || cpu_ms() < end)
+	while (ms == 0 || clock_cpu_ns() / 1000000 < end)
 		;
 }
 
 // To an absolute time: a signal that comes meanwhile ends no sleep.
 static void block(uint32_t ms)
 {
-	struct timespec end;
+	const uint64_t wait_ms = ms == 0 ? INT32_MAX * UINT64_C(1000) : ms;
+	const struct timespec end = clock_timespec(clock_monotonic_ms() + wait_ms);
 
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_sec += ms == 0 ? INT32_MAX : (time_t)(ms / 1000);
-	end.tv_nsec += (long)(ms % 1000) * 1000000;
-	if (end.tv_nsec >= 1000000000) {
-		end.tv_nsec -= 1000000000;
-		end.tv_sec++;
-	}
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) != 0)
 		;
 }

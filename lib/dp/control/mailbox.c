@@ -6,6 +6,7 @@
 
 #include "capture/capture.h"
 #include "clients/client.h"
+#include "clock.h"
 #include "control/events.h"
 #include "control/fault.h"
 #include "control/hot.h"
@@ -308,12 +309,7 @@ int dp_list(struct dp *d, unsigned int worker, unsigned int page, struct turn_in
 	if (worker >= d->nb_workers || page > UINT32_MAX / PAGE_ROWS)
 		return -ERANGE;
 	s = &d->worker[worker]->mailbox.slot[MAILBOX_PAGES];
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += ANSWER_MS * 1000 * 1000;
-	if (until.tv_nsec >= 1000 * 1000 * 1000) {
-		until.tv_nsec -= 1000 * 1000 * 1000;
-		until.tv_sec++;
-	}
+	until = clock_timespec(clock_monotonic_ms() + ANSWER_MS);
 	rc = pthread_mutex_clocklock(&s->lock, CLOCK_MONOTONIC, &until);
 	if (rc != 0)
 		return -EBUSY;

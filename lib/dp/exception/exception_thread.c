@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <rte_ether.h>
 
+#include "clock.h"
 #include "exception/exception_thread.h"
 #include "addr.h"
 #include "bytes.h"
@@ -30,14 +31,6 @@
 #define SLEEP_NS_MIN (20 * 1000)
 #define SLEEP_NS_MAX (1000 * 1000)
 #define SLEEPS_SHORT 500
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 // --- to the kernel -------------------------------------------------------------------------------
 
@@ -381,7 +374,8 @@ static dpdk_thread_result thread_run(void *arg)
 		__atomic_store_n(&d->exception_rounds, d->exception_rounds + 1, __ATOMIC_RELAXED);
 		for (unsigned int p = 0; p < d->nb_ports; p++)
 			if (d->exception[p] != NULL)
-				work += exception_thread_turn(d->exception[p], now_ns());
+				work += exception_thread_turn(
+					d->exception[p], clock_monotonic_ns());
 		idle = work > 0 ? 0 : idle + 1;
 		if (work > 0)
 			continue;

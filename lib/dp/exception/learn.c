@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "clock.h"
 #include "exception/learn.h"
 #include "conf.h"
 #include "datapath.h"
@@ -50,14 +51,6 @@ struct learn {
 	unsigned int nb_ports, nb_addrs, nb_devices;
 	pthread_mutex_t lock; // telemetry threads read addr[].state
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static bool is_none(const struct addr *a)
 {
@@ -264,17 +257,17 @@ static void tell_all(const struct dp *d, const struct dp_learning *how, uint64_t
 
 static int wait_for(struct dp *d, const struct dp_learning *how, char *error, size_t len)
 {
-	const uint64_t begun_ms = now_ns() / 1000000;
+	const uint64_t begun_ms = clock_monotonic_ms();
 	uint64_t look_ms = 0, tell_ms = begun_ms + 1000;
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
 	int done = 0;
 
 	while (done == 0) {
-		const uint64_t now_ms = now_ns() / 1000000;
+		const uint64_t now_ms = clock_monotonic_ms();
 		unsigned int work = 0;
 
 		for (unsigned int i = 0; i < d->learn->nb_devices; i++)
-			work += learn_carry(&d->learn->device[i], now_ns());
+			work += learn_carry(&d->learn->device[i], clock_monotonic_ns());
 		if (now_ms >= look_ms) {
 			look_ms = now_ms + LOOK_MS;
 			done = look_all(d, now_ms - begun_ms, now_ms, error, len);

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
 #include "conf.h"
 #include "datapath.h"
 #include "devices/packet_spec.h"
@@ -83,14 +84,6 @@ struct waiting {
 	uint64_t begun_ms, since_ms, told_ms; // since all addresses have been there; 0 = not yet
 };
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 static bool wants_router(const struct conf_port *p, bool is_v4)
 {
 	for (uint32_t i = 0; i < p->nb_gateways; i++)
@@ -136,7 +129,8 @@ static int look(struct waiting *w, struct port_kernel_watch *watch, const struct
 	char *error, size_t len)
 {
 	const struct learn_choice none = {.port = w->port};
-	const uint64_t now = now_ms(), limit_ms = w->port->learn_wait_s * UINT64_C(1000);
+	const uint64_t now = clock_monotonic_ms(),
+		       limit_ms = w->port->learn_wait_s * UINT64_C(1000);
 	char text[200];
 
 	if (port_kernel_watch_news(watch)) {
@@ -184,8 +178,8 @@ static int learn_port(
 	struct waiting w = {.port = p,
 		.interface = interface,
 		.choice = {.port = p},
-		.begun_ms = now_ms(),
-		.told_ms = now_ms()};
+		.begun_ms = clock_monotonic_ms(),
+		.told_ms = clock_monotonic_ms()};
 	struct conf_learned list[2];
 	char why[CONF_ERROR_LEN] = "";
 	uint32_t nb = 0;
@@ -416,7 +410,7 @@ unsigned int dp_moves(struct dp *d, struct conf_learned list[DP_LEARNED_MAX])
 
 	for (unsigned int i = 0; k != NULL && !k->moving && i < k->nb_ports; i++)
 		for (uint32_t j = 0; j < k->port[i].nb_rows && n < DP_LEARNED_MAX; j++)
-			n += is_due(&k->port[i], j, now_ms(), &list[n]);
+			n += is_due(&k->port[i], j, clock_monotonic_ms(), &list[n]);
 	if (k != NULL && n > 0)
 		k->moving = true;
 	return n;
@@ -434,7 +428,7 @@ void dp_move_done(struct dp *d, bool well)
 			if (!o->row[j].due)
 				continue;
 			o->row[j].due = false;
-			addr_settled_tried(&o->row[j].settled, now_ms());
+			addr_settled_tried(&o->row[j].settled, clock_monotonic_ms());
 			if (well)
 				fill_row(o, j);
 		}

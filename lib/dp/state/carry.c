@@ -15,6 +15,7 @@
 
 #include <rte_common.h>
 
+#include "clock.h"
 #include "conf.h"
 #include "control/stats.h"
 #include "datapath.h"
@@ -49,14 +50,6 @@ struct carry {
 	bool counted; // FILE.lock has this process among those that have died young
 	bool up; // the area is this process's
 };
-
-static uint64_t now_ms(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 // --- what is there -------------------------------------------------------------------------------
 
@@ -124,7 +117,7 @@ static void look(struct carry *s, uint32_t most)
 	}
 	turn_state_about(s->file.old.mem, &about);
 	memcpy(s->told.version, about.version, sizeof(s->told.version));
-	s->told.away_ms = now_ms(CLOCK_BOOTTIME) - about.boot_ms;
+	s->told.away_ms = clock_boot_ms() - about.boot_ms;
 }
 
 int carry_open(struct dp *d, char *error, size_t len)
@@ -185,7 +178,7 @@ static void progress(void *ctx, uint64_t done, uint64_t all)
 	const struct carry *s = d->carry;
 	char line[96];
 
-	if (s->watch == NULL || now_ms(CLOCK_BOOTTIME) - s->began_ms < SHORT_MS)
+	if (s->watch == NULL || clock_boot_ms() - s->began_ms < SHORT_MS)
 		return;
 	snprintf(line, sizeof(line), "calls are taken up: %" PRIu64 " of %" PRIu64 " done", done,
 		all);
@@ -195,7 +188,7 @@ static void progress(void *ctx, uint64_t done, uint64_t all)
 static struct turn_state_adoption adoption(struct dp *d, struct turn_shard *const *shards)
 {
 	return (struct turn_state_adoption){.area = d->carry->file.old.mem,
-		.boot_ms = now_ms(CLOCK_BOOTTIME),
+		.boot_ms = clock_boot_ms(),
 		.clock_ms = dp_clock_ms(d),
 		.wall_s = (uint64_t)time(NULL),
 		.config = &d->conf->turn,
@@ -232,7 +225,7 @@ int carry_make(struct dp *d, const struct turn_state_keys *keys, struct csprng *
 		.rng = rng,
 		.boot_id = s != NULL ? s->boot_id : NULL,
 		.version = SLIPRING_VERSION,
-		.boot_ms = now_ms(CLOCK_BOOTTIME),
+		.boot_ms = clock_boot_ms(),
 		.clock_ms = dp_clock_ms(d)};
 	size_t size;
 	int rc;
@@ -302,7 +295,7 @@ static int adopt(struct dp *d, char *error, size_t len)
 	for (unsigned int i = 0; i < d->nb_workers; i++)
 		stats_publish(d->worker[i]);
 	s->told.start = DP_STATE_TAKEN;
-	s->told.took_ms = now_ms(CLOCK_BOOTTIME) - a.boot_ms;
+	s->told.took_ms = clock_boot_ms() - a.boot_ms;
 	return 0;
 }
 
@@ -355,7 +348,7 @@ void carry_tick(struct dp *d)
 	}
 	d->carry->clock_ms = clock_ms;
 	if (d->carry->area != NULL)
-		turn_state_clock(d->carry->area, now_ms(CLOCK_BOOTTIME), clock_ms);
+		turn_state_clock(d->carry->area, clock_boot_ms(), clock_ms);
 }
 
 void carry_close_shard(const struct dp *d, struct turn_shard *s)

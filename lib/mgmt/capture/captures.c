@@ -6,10 +6,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "capture/captures_rows.h"
+#include "clock.h"
 #include "log.h"
 #include "socket/commands.h"
 #include "socket/fields.h"
@@ -29,14 +29,6 @@
 #define ANSWER_ROOM (CLIENTS_ANSWER_MAX / 2)
 
 enum phase { PHASE_LISTEN, PHASE_FIND, PHASE_SET };
-
-static uint64_t wall_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static void close_all(struct control *k)
 {
@@ -122,7 +114,7 @@ static void begin_done(struct scan *s)
 		return;
 	}
 	c->state = CAPTURES_RUNS;
-	c->heard_ms = clients_now_ms();
+	c->heard_ms = clock_monotonic_ms();
 	c->until_ms += c->heard_ms;
 	json_object_set_new(s->out, "allocations", c->made);
 	c->made = json_array();
@@ -149,7 +141,7 @@ static void set_done(struct scan *s)
 
 	c->asking = false;
 	if (s->error[0] != '\0')
-		c->retry_ms = clients_now_ms() + RETRY_MS;
+		c->retry_ms = clock_monotonic_ms() + RETRY_MS;
 	if (s->error[0] != '\0' && c->state == CAPTURES_RUNS)
 		end(c, "a worker does not answer");
 	else if (s->error[0] == '\0' && s->question.capture == NULL)
@@ -212,7 +204,7 @@ static void watch(struct control *k, uint64_t now_ms)
 
 int64_t captures_step(struct control *k)
 {
-	const uint64_t now_ms = clients_now_ms();
+	const uint64_t now_ms = clock_monotonic_ms();
 	struct captures *s = &k->captures;
 
 	if (s->state == CAPTURES_RUNS)
@@ -276,11 +268,11 @@ static enum command_end more(struct command *c, bool stop)
 	uint64_t lost_notes;
 
 	json_object_set_new(c->out, "rows", rows);
-	s->heard_ms = clients_now_ms();
+	s->heard_ms = clock_monotonic_ms();
 	if (stop && s->state == CAPTURES_RUNS)
 		end(s, "stopped");
 	if (s->state == CAPTURES_RUNS)
-		frames_add(k, rows, wall_ns() - SETTLED_NS);
+		frames_add(k, rows, clock_wall_ns() - SETTLED_NS);
 	else if (s->state == CAPTURES_LEFT)
 		frames_add(k, rows, UINT64_MAX);
 	json_object_set_new(c->out, "lost", shown_number(dp_capture_lost(k->dp, &lost_notes)));

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "fatal.h"
 
 #define THREADS_MAX 1024
@@ -55,14 +56,6 @@ static void read_name(pid_t tid, char name[16])
 		fclose(f);
 }
 
-static time_t now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
-}
-
 // Whether a thread blocks the signal. One that has ended does not.
 static bool blocks(pid_t tid)
 {
@@ -84,18 +77,18 @@ static bool blocks(pid_t tid)
 static int ask(pid_t tid)
 {
 	const struct timespec pause = {.tv_nsec = 100000};
-	const time_t begin = now_s();
+	const uint64_t begin = clock_monotonic_s();
 
 	read_name(tid, job.name);
 	while (blocks(tid)) {
-		if (now_s() > begin + OPENS_S)
+		if (clock_monotonic_s() > begin + OPENS_S)
 			return -ENOTSUP;
 		nanosleep(&pause, NULL);
 	}
 	__atomic_store_n(&job.done, false, __ATOMIC_RELEASE);
 	if (syscall(SYS_tgkill, getpid(), tid, CONFINE_SIGNAL) != 0)
 		return -errno;
-	while (now_s() < begin + WAIT_S) {
+	while (clock_monotonic_s() < begin + WAIT_S) {
 		if (__atomic_load_n(&job.done, __ATOMIC_ACQUIRE))
 			return job.result;
 		nanosleep(&pause, NULL);

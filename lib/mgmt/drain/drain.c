@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "clock.h"
 #include "conf.h"
 #include "dp.h"
 #include "dp_alternates.h"
@@ -39,14 +40,6 @@ struct mgmt_drain {
 	uint64_t few_ms; // since when there are few enough; 0 = there are not
 	uint64_t tell_ms; // when to tell next how far it is
 };
-
-static uint64_t clock_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static uint64_t refused(const struct dp_stats *s)
 {
@@ -107,7 +100,7 @@ static void tell_order(const char *by, uint32_t below, uint64_t deadline_ms, uin
 
 void mgmt_drain_ask(struct mgmt_drain *m, const char *by, const struct mgmt_drain_order *order)
 {
-	const uint64_t now_ms = clock_ms();
+	const uint64_t now_ms = clock_monotonic_ms();
 	uint64_t deadline_ms;
 	struct dp_stats s;
 	uint32_t below;
@@ -148,7 +141,7 @@ void mgmt_drain_undo(struct mgmt_drain *m, const char *by)
 
 void mgmt_drain_state(struct mgmt_drain *m, struct mgmt_drain_state *out)
 {
-	const uint64_t now_ms = clock_ms();
+	const uint64_t now_ms = clock_monotonic_ms();
 	struct dp_stats s;
 
 	dp_total_stats(m->dp, &s);

@@ -19,8 +19,8 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+#include "clock.h"
 
 #define ROOM_MS 10 // between two tries to tell something, when there is no room for it
 #define FIRST_FD 3 // behind standard input, output and error
@@ -42,14 +42,6 @@ struct helper {
 const char *helper_state_name(uint8_t state)
 {
 	return state == HELPER_DRAINING ? "draining" : "ready";
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
 // Who started us may have much that the program has no use for. An error means that it was not
@@ -130,7 +122,8 @@ static void report(const struct helper *h, uint8_t state, enum helper_end how, i
 	const struct helper_report r = {.state = state,
 		.how = (uint8_t)how,
 		.code = code,
-		.took_ms = how == HELPER_SKIPPED ? 0 : (uint32_t)(now_ms() - h->since_ms)};
+		.took_ms =
+			how == HELPER_SKIPPED ? 0 : (uint32_t)(clock_monotonic_ms() - h->since_ms)};
 
 	// who is gone need not know, but who is there waits for it
 	while (send(h->fd, &r, sizeof(r), MSG_NOSIGNAL) < 0 && no_room(errno))
@@ -143,7 +136,7 @@ static void start(struct helper *h)
 
 	h->state = h->next;
 	h->waits = h->late = false;
-	h->since_ms = now_ms();
+	h->since_ms = clock_monotonic_ms();
 	rc = spawn(h);
 	if (rc == 0)
 		return;
@@ -172,7 +165,7 @@ static void reap(struct helper *h)
 // Milliseconds until the program has to be killed; -1 = nothing is to be waited for.
 static int patience(const struct helper *h)
 {
-	const uint64_t gone = now_ms() - h->since_ms;
+	const uint64_t gone = clock_monotonic_ms() - h->since_ms;
 
 	if (h->child == 0 || h->late)
 		return -1;

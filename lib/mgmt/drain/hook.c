@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "conf_drain.h"
 #include "drain/helper.h"
 #include "log.h"
@@ -29,14 +29,6 @@ static struct {
 	uint64_t patience_ms; // that is longer than all it was told may take
 	bool late; // and was not enough
 } hook;
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 int mgmt_hook_fork(void)
 {
@@ -119,7 +111,7 @@ static bool is_for_now(int error)
 
 static void wait_anew(void)
 {
-	hook.since_ms = now_ms();
+	hook.since_ms = clock_monotonic_ms();
 	hook.late = false;
 }
 
@@ -189,7 +181,7 @@ static void tell_report(const struct helper_report *r)
 // Gives up waiting for what takes longer than it can: the process hangs, or has lost something.
 static void lose_patience(void)
 {
-	if (!mgmt_hook_busy() || now_ms() - hook.since_ms < hook.patience_ms)
+	if (!mgmt_hook_busy() || clock_monotonic_ms() - hook.since_ms < hook.patience_ms)
 		return;
 	hook.late = true;
 	LOG(CONFIG, ERR,

@@ -3,8 +3,8 @@
 #include "explain/explain.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "dp_realms.h"
 #include "event_text.h"
 #include "events.h"
@@ -15,14 +15,6 @@
 
 #define ROWS 16 // attempts, unless the request says otherwise
 #define ROWS_MAX 64
-
-static uint64_t wall_now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 // The fields of records, as far as the store has them, and what they mean.
 static json_t *row_of(const struct control *k, const struct attempt *a, uint64_t now_ms)
@@ -49,7 +41,7 @@ static json_t *row_of(const struct control *k, const struct attempt *a, uint64_t
 static enum command_end answer(struct command *c, const struct attempt *a, unsigned int n)
 {
 	const struct cause why = cause_find(a, n);
-	const uint64_t now = wall_now_ms();
+	const uint64_t now = clock_wall_ms();
 	json_t *rows = json_array();
 
 	for (unsigned int i = 0; i < n; i++)

@@ -14,6 +14,7 @@
 
 #include <jansson.h>
 
+#include "clock.h"
 #include "fatal.h"
 #include "log.h"
 
@@ -44,20 +45,6 @@ struct records {
 	uint64_t full, unsent;
 };
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
-static struct timespec at_ms(uint64_t ms)
-{
-	return (struct timespec){
-		.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
-}
-
 // --- the thread ----------------------------------------------------------------------------------
 
 // Whether a record may wait for a daemon. Where many wait already the file's would be lost for it.
@@ -66,7 +53,7 @@ static bool is_patient(struct records *r)
 	bool patient;
 
 	pthread_mutex_lock(&r->lock);
-	patient = r->n < r->size / 2 && (!r->stop || now_ms() < r->patient_until_ms);
+	patient = r->n < r->size / 2 && (!r->stop || clock_monotonic_ms() < r->patient_until_ms);
 	pthread_mutex_unlock(&r->lock);
 	return patient;
 }
@@ -135,7 +122,7 @@ static void take_records(struct records *r, struct batch *b)
 // Waits for something to do, and takes it. False: the end has come and there is nothing.
 static bool take(struct records *r, struct batch *b)
 {
-	const struct timespec until = at_ms(now_ms() + TICK_MS);
+	const struct timespec until = clock_timespec(clock_monotonic_ms() + TICK_MS);
 	bool stop;
 
 	pthread_mutex_lock(&r->lock);
@@ -177,7 +164,7 @@ static void *run(void *arg)
 			records_sinks_flush(r->sinks);
 		if (b.reopen)
 			records_sinks_reopen(r->sinks);
-		records_sinks_tick(r->sinks, now_ms());
+		records_sinks_tick(r->sinks, clock_monotonic_ms());
 	}
 	records_sinks_flush(r->sinks);
 	return NULL;
@@ -265,18 +252,18 @@ int records_open(const struct conf *c, const struct records_hooks *hooks, struct
 // Whether the thread has come to its end.
 static bool joined(struct records *r, uint64_t patience_ms)
 {
-	const uint64_t end = now_ms() + PATIENCES * patience_ms;
+	const uint64_t end = clock_monotonic_ms() + PATIENCES * patience_ms;
 	uint32_t before, waiting = records_counters(r).waiting;
 
 	do {
-		const uint64_t next = now_ms() + patience_ms;
-		const struct timespec until = at_ms(next < end ? next : end);
+		const uint64_t next = clock_monotonic_ms() + patience_ms;
+		const struct timespec until = clock_timespec(next < end ? next : end);
 
 		if (pthread_clockjoin_np(r->thread, NULL, CLOCK_MONOTONIC, &until) == 0)
 			return true;
 		before = waiting;
 		waiting = records_counters(r).waiting;
-	} while (waiting < before && now_ms() < end);
+	} while (waiting < before && clock_monotonic_ms() < end);
 	return false;
 }
 
@@ -288,8 +275,8 @@ void records_close(struct records *r, uint64_t patience_ms)
 		return;
 	pthread_mutex_lock(&r->lock);
 	r->stop = true;
-	r->patient_until_ms =
-		now_ms() + patience_ms / 2; // the other half is for what then still waits
+	r->patient_until_ms = clock_monotonic_ms() +
+		patience_ms / 2; // the other half is for what then still waits
 	pthread_cond_signal(&r->more);
 	pthread_mutex_unlock(&r->lock);
 	if (joined(r, patience_ms)) {
@@ -354,7 +341,7 @@ void records_put(struct records *r, const struct record *record)
 
 bool records_put_until(struct records *r, const struct record *record, uint64_t until_ms)
 {
-	const struct timespec until = at_ms(until_ms);
+	const struct timespec until = clock_timespec(until_ms);
 	bool good, tell = false;
 
 	if (r == NULL)

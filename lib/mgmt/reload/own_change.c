@@ -3,9 +3,9 @@
 #include "reload/own_change.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "bursts.h"
+#include "clock.h"
 #include "conf.h"
 #include "events.h"
 #include "log.h"
@@ -30,14 +30,6 @@ int own_change_prepare(struct own_change *o, const struct own_parts *p, const st
 	return o->events != NULL ? 0 : -1;
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 void own_change_take(struct own_change *o, const struct own_parts *p, const struct conf *running,
 	const struct conf *fresh)
 {
@@ -46,7 +38,8 @@ void own_change_take(struct own_change *o, const struct own_parts *p, const stru
 	o->events = NULL;
 	if (running->log.bursts_s != fresh->log.bursts_s) {
 		mgmt_bursts_stop(p->bursts);
-		if (mgmt_bursts_start(p->bursts, p->dp, fresh->log.bursts_s, now_ms()) != 0)
+		if (mgmt_bursts_start(
+			    p->bursts, p->dp, fresh->log.bursts_s, clock_monotonic_ms()) != 0)
 			LOG(WORKERS, ERR, "log.bursts: out of memory: there are no such lines");
 	}
 	mgmt_log_change(&running->log, &fresh->log);

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "log.h"
 #include "socket/clients.h"
 
@@ -19,14 +19,6 @@
 #define LINES_A_TURN 16 // of one client: then it is the others' turn
 #define DEAF_MS 100 // how long nobody is accepted when there is no descriptor
 #define TELL_MS 10000 // between lines of the log about clients that were refused
-
-uint64_t clients_now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 // --- one client ----------------------------------------------------------------------------------
 
@@ -82,13 +74,13 @@ static void send_more(struct clients *cs, struct client *c)
 	}
 	if (n > 0) {
 		c->out_sent += (size_t)n;
-		c->moved_ms = clients_now_ms();
+		c->moved_ms = clock_monotonic_ms();
 	}
 	if (c->out_sent < c->out_len)
 		return;
 	free(c->out);
 	c->out = NULL;
-	c->asked_ms = clients_now_ms();
+	c->asked_ms = clock_monotonic_ms();
 	if (c->ends)
 		end(cs, c);
 }
@@ -122,7 +114,7 @@ static void answer_put(struct clients *cs, struct client *c, char *text, size_t 
 	c->out = text;
 	c->out_len = len;
 	c->out_sent = 0;
-	c->moved_ms = clients_now_ms();
+	c->moved_ms = clock_monotonic_ms();
 	send_more(cs, c);
 }
 
@@ -153,7 +145,7 @@ static void read_some(struct clients *cs, struct client *c)
 		end(cs, c);
 		return;
 	}
-	c->asked_ms = clients_now_ms();
+	c->asked_ms = clock_monotonic_ms();
 	put = lines_put(&c->in, buf, (size_t)n);
 	if (put == LINES_NO_MEMORY) {
 		end(cs, c);
@@ -206,7 +198,7 @@ static void refuse(struct clients *cs, int fd)
 // Ends the client that has been idle for longest, if that is long.
 static void make_room(struct clients *cs)
 {
-	const uint64_t now_ms = clients_now_ms();
+	const uint64_t now_ms = clock_monotonic_ms();
 	struct client *oldest = NULL;
 
 	for (struct client *c = cs->first; c != NULL; c = c->next)
@@ -242,7 +234,7 @@ static void client_add(struct clients *cs, int fd)
 	c->fd = fd;
 	c->uid = who.uid;
 	c->pid = who.pid;
-	c->asked_ms = clients_now_ms();
+	c->asked_ms = clock_monotonic_ms();
 	c->next = cs->first;
 	cs->first = c;
 	cs->nb++;
@@ -253,7 +245,7 @@ static void watch_listener(struct clients *cs, bool on)
 	struct epoll_event e = {.events = on ? EPOLLIN : 0, .data.ptr = &cs->listener};
 
 	epoll_ctl(cs->epoll, EPOLL_CTL_MOD, cs->listener, &e);
-	cs->deaf_ms = on ? 0 : clients_now_ms();
+	cs->deaf_ms = on ? 0 : clock_monotonic_ms();
 }
 
 // Nobody can be accepted: who waits there would keep us awake for nothing.
@@ -340,7 +332,7 @@ bool clients_serve(struct clients *cs, int wait_ms, int other)
 		else
 			client_ready(cs, e[i].data.ptr, e[i].events);
 	}
-	look_after(cs, clients_now_ms());
+	look_after(cs, clock_monotonic_ms());
 	sweep(cs);
 	return ready && other >= 0;
 }

@@ -58,4 +58,3 @@ bool clients_serve(struct clients *cs, int wait_ms, int other);
 // Takes the answer, a line of len bytes that free() frees, and sends it. The client is read on
 // afterwards.
 void clients_answer(struct clients *cs, struct client *c, char *text, size_t len);
-uint64_t clients_now_ms(void);

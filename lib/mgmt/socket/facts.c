@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "crash/crash_files.h"
 #include "dp_realms.h"
 #include "drain/drains.h"
@@ -36,7 +37,7 @@ static bool look_make(struct facts_look *l, unsigned int workers)
 
 static void look_take(const struct control *k, struct facts_look *l)
 {
-	l->at_ms = clients_now_ms();
+	l->at_ms = clock_monotonic_ms();
 	for (unsigned int w = 0; w < dp_workers(k->dp); w++)
 		dp_worker_stats(k->dp, w, &l->of[w]);
 }
@@ -48,7 +49,7 @@ int facts_open(struct control *k)
 
 	if (!look_make(&f->last, n) || !look_make(&f->before, n) || !look_make(&f->now, n))
 		return -ENOMEM;
-	f->started_ms = clients_now_ms();
+	f->started_ms = clock_monotonic_ms();
 	look_take(k, &f->before);
 	look_take(k, &f->last);
 	return 0;

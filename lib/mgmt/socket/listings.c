@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "dp_realms.h"
 #include "log.h"
 #include "socket/fields.h"
@@ -35,7 +36,7 @@ static enum command_end begin(struct command *c, struct scan *s)
 	if (s == NULL)
 		return commands_refuse(c, "no memory");
 	s->list = json_array();
-	s->begun_ms = clients_now_ms();
+	s->begun_ms = clock_monotonic_ms();
 	json_object_set_new(c->out, "rows", s->list);
 	scans_begin(s);
 	return COMMAND_LATER;
@@ -183,7 +184,7 @@ static bool sorted_take(struct scan *s, const struct dp_answer *a)
 static bool samples_end(struct scan *s)
 {
 	s->phase = PHASE_RATES;
-	s->rest_until_ms = clients_now_ms() + RATE_MS;
+	s->rest_until_ms = clock_monotonic_ms() + RATE_MS;
 	return false;
 }
 
@@ -388,7 +389,7 @@ enum command_end listings_show(struct command *c)
 // Their ends leave records, for which there has to be room: management makes some, soon.
 static bool kill_take(struct scan *s, const struct dp_answer *a)
 {
-	const uint64_t now_ms = clients_now_ms();
+	const uint64_t now_ms = clock_monotonic_ms();
 
 	s->got += a->nb;
 	if (a->walk.end)

@@ -2,6 +2,7 @@
 // The scans under way. Each has one question out at a time; workers answer it over their rounds.
 #include <stdlib.h>
 
+#include "clock.h"
 #include "socket/commands.h"
 #include "socket/scans.h"
 
@@ -75,7 +76,7 @@ static bool go_on(struct scan *s, const struct turn_walk *walk)
 
 static bool is_late(const struct scan *s)
 {
-	return clients_now_ms() - s->since_ms >= ANSWER_MS;
+	return clock_monotonic_ms() - s->since_ms >= ANSWER_MS;
 }
 
 static bool give_up(struct scan *s)
@@ -89,7 +90,7 @@ static bool give_up(struct scan *s)
 static bool ask(struct scan *s)
 {
 	if (s->since_ms == 0)
-		s->since_ms = clients_now_ms();
+		s->since_ms = clock_monotonic_ms();
 	s->asked = dp_ask(s->control->dp, s->worker, &s->question) == 0;
 	return !s->asked && is_late(s) && give_up(s);
 }
@@ -147,7 +148,7 @@ static int64_t pause_us(const struct scan *s, uint64_t now_ms)
 
 int64_t scans_step(struct control *k)
 {
-	const uint64_t now_ms = clients_now_ms();
+	const uint64_t now_ms = clock_monotonic_ms();
 	int64_t wait_us = -1;
 	struct scan *next;
 

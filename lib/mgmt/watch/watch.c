@@ -16,6 +16,7 @@
 #include <rte_launch.h>
 #include <rte_version.h>
 
+#include "clock.h"
 #include "conf.h"
 #include "crash/crash.h"
 #include "crash/crash_files.h"
@@ -54,14 +55,6 @@ static struct {
 	uint64_t fed_ns, status_ns; // when systemd was told last
 	uint64_t ordered; // fault << 32 | milliseconds; 0 = none
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER, .files = {.fd = -1}};
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 // --- a tick --------------------------------------------------------------------------------------
 
@@ -144,14 +137,14 @@ static void tell_systemd(uint64_t now)
 static void *run(void *arg)
 {
 	const struct timespec pause = {.tv_nsec = (long)state.tick_ns};
-	uint64_t before = now_ns();
+	uint64_t before = clock_monotonic_ns();
 
 	while (!__atomic_load_n(&state.stop, __ATOMIC_ACQUIRE)) {
 		struct watch_tick k;
 		uint64_t now;
 
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-		now = now_ns();
+		now = clock_monotonic_ns();
 		k = (struct watch_tick){
 			.ns = now - before, .late = watch_judge_late(now - before, state.tick_ns)};
 		before = now;
@@ -202,7 +195,7 @@ int watch_start(const struct conf *c, char *error, unsigned int len)
 		rc = watched_open();
 	state.conf = c;
 	state.tick_ns = tick_ns(&c->watch);
-	watch_start_begin(&state.starting, c, now_ns());
+	watch_start_begin(&state.starting, c, clock_monotonic_ns());
 	if (rc == 0)
 		rc = -start_thread();
 	state.running = rc == 0;
@@ -288,7 +281,7 @@ static void tell_status(uint64_t now)
 void watch_works(void)
 {
 	__atomic_store_n(&state.beats, state.beats + 1, __ATOMIC_RELAXED);
-	tell_status(now_ns());
+	tell_status(clock_monotonic_ns());
 	if (__atomic_load_n(&state.ordered, __ATOMIC_RELAXED) != 0)
 		take_fault();
 }
@@ -306,7 +299,7 @@ void watch_reloads(bool reloads)
 	state.reloading = reloads;
 	if (reloads)
 		notify_send("RELOADING=1\nMONOTONIC_USEC=%llu\nSTATUS=reading the configuration",
-			(unsigned long long)(now_ns() / 1000));
+			(unsigned long long)(clock_monotonic_ns() / 1000));
 	else
 		notify_send("READY=1\nSTATUS=relaying");
 }

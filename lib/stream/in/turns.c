@@ -3,8 +3,8 @@
 #include "in/turns.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "conn.h"
 #include "in/incoming.h"
 #include "thread.h"
@@ -87,10 +87,10 @@ static unsigned int next_of(const struct turns *q, uint64_t busy)
 
 void turns_run(struct thread *t)
 {
-	const uint64_t until_ns = t->turns.busy != 0 ? thread_clock_ns() + PORTION_NS : 0;
+	const uint64_t until_ns = t->turns.busy != 0 ? clock_monotonic_ns() + PORTION_NS : 0;
 	uint64_t stuck = t->untold; // workers that have no room
 
-	while ((t->turns.busy & ~stuck) != 0 && thread_clock_ns() < until_ns) {
+	while ((t->turns.busy & ~stuck) != 0 && clock_monotonic_ns() < until_ns) {
 		const unsigned int w = next_of(&t->turns, t->turns.busy & ~stuck);
 		const bool asked = serve(t, w, TURNS_ASK);
 

@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "addr_text.h"
+#include "clock.h"
 #include "prefixes.h"
 
 #define MANY 1000000
@@ -204,14 +204,6 @@ static void random_lists_agree(void **state)
 
 // --- size ----------------------------------------------------------------------------------------
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 // CPU time of a search among so many prefixes that do not touch, half of each family.
 static uint64_t search_ns(uint32_t size)
 {
@@ -232,10 +224,10 @@ static uint64_t search_ns(uint32_t size)
 	p = prefixes_make(all, size);
 	assert_non_null(p);
 	for (unsigned int run = 0; run < 5; run++) {
-		began = now_ns();
+		began = clock_cpu_ns();
 		for (unsigned int i = 0; i < 1000; i++)
 			prefixes_find(p, &all[random32() % size].prefix.addr, &hit);
-		best = now_ns() - began < best ? now_ns() - began : best;
+		best = clock_cpu_ns() - began < best ? clock_cpu_ns() - began : best;
 	}
 	prefixes_free(p);
 	free(all);

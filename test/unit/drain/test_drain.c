@@ -2,6 +2,7 @@
 // Drains as they are ordered: when one is over, what a second order changes, what takes it back,
 // and what a reload of the file brings.
 #include "addr_text.h"
+#include "clock.h"
 #include "datapath.h"
 #include "dp_world.h"
 #include "drain/drain.h"
@@ -29,14 +30,6 @@ void __wrap_mgmt_reload_state(struct mgmt_reload *r, struct mgmt_reload_state *o
 	*out = reloaded;
 }
 
-static uint64_t clock_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 static void open_with(const struct world_setup *setup)
 {
 	world_open(&world, setup);
@@ -46,7 +39,7 @@ static void open_with(const struct world_setup *setup)
 	reloaded = (struct mgmt_reload_state){0};
 	drain = mgmt_drain_open(world.dp, &world.conf, reload);
 	assert_non_null(drain);
-	now_ms = clock_ms();
+	now_ms = clock_monotonic_ms();
 }
 
 static void close_all(void)

@@ -5,6 +5,7 @@
 #include "capture/capture.h"
 #include "capture/capture_filter.h"
 #include "capture/captures.h"
+#include "clock.h"
 #include "datapath.h"
 #include "dp_world.h"
 #include "socket/commands.h"
@@ -54,7 +55,7 @@ static void open_capture(void)
 	control.captures = (struct captures){.state = CAPTURES_RUNS,
 		.client = &client,
 		.dirty = true,
-		.heard_ms = clients_now_ms(),
+		.heard_ms = clock_monotonic_ms(),
 		.until_ms = UINT64_MAX,
 		.datagrams = 1000,
 		.bytes = 1000000,

@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "socket/clients.h"
 
 #define MAX 3 // connections
@@ -95,7 +96,7 @@ static ssize_t got(int fd)
 // All the room is taken. All have been silent for more than a minute, and sock[0] for longest.
 static void fill(void)
 {
-	const uint64_t now_ms = clients_now_ms();
+	const uint64_t now_ms = clock_monotonic_ms();
 	unsigned int i = all;
 
 	for (unsigned int k = 0; k < all; k++) {
@@ -147,7 +148,7 @@ static void who_is_served_does_not_give_way(void **state)
 // The last descriptor that was kept for this has gone to somebody else.
 static void without_descriptors_it_sleeps(void **state)
 {
-	const uint64_t begin = clients_now_ms();
+	const uint64_t begin = clock_monotonic_ms();
 	struct rlimit before, few;
 	int taken[DESCRIPTORS];
 	unsigned int n = 0;
@@ -162,13 +163,13 @@ static void without_descriptors_it_sleeps(void **state)
 		n++;
 	for (unsigned int i = 0; i < 20; i++)
 		clients_serve(&clients, WAIT_MS, -1);
-	assert_true(clients_now_ms() - begin >= 10 * WAIT_MS);
+	assert_true(clock_monotonic_ms() - begin >= 10 * WAIT_MS);
 	assert_int_equal(clients.nb, 0);
 	while (n > 0)
 		close(taken[--n]);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	while (clients.nb == 0) {
-		assert_true(clients_now_ms() - begin < 20000);
+		assert_true(clock_monotonic_ms() - begin < 20000);
 		clients_serve(&clients, WAIT_MS, -1);
 	}
 	assert_true(clients.spare >= 0);

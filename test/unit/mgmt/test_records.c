@@ -24,6 +24,7 @@
 #include <jansson.h>
 
 #include "addr_text.h"
+#include "clock.h"
 #include "records/records.h"
 #include "turn_refusal.h"
 
@@ -36,14 +37,6 @@ static struct turn_listener listeners[2] = {
 	{.transport = TURN_OVER_UDP}, {.transport = TURN_OVER_TLS}};
 static struct conf conf;
 static struct records *records;
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 // --- around the tests ----------------------------------------------------------------------------
 
@@ -108,7 +101,7 @@ static void put(uint64_t id)
 // Waits until a condition on the counters holds.
 #define UNTIL(condition)                                                                         \
 	do {                                                                                     \
-		const uint64_t until = now_ms() + DEADLINE_MS;                                   \
+		const uint64_t until = clock_monotonic_ms() + DEADLINE_MS;                       \
 		struct records_counters c;                                                       \
                                                                                                  \
 		for (;;) {                                                                       \
@@ -117,7 +110,7 @@ static void put(uint64_t id)
 			c = records_counters(records);                                           \
 			if (condition)                                                           \
 				break;                                                           \
-			if (now_ms() > until)                                                    \
+			if (clock_monotonic_ms() > until)                                        \
 				fail_msg("written %" PRIu64 " lost %" PRIu64 " unsent %" PRIu64, \
 					c.written, c.lost, c.unsent);                            \
 			nanosleep(&pause, NULL);                                                 \
@@ -432,10 +425,10 @@ static void test_moved(void **state)
 	assert_int_equal(ids_of(path, ids, 8), next - 1);
 	// nobody asks: it is seen within a second or two
 	assert_int_equal(unlink(file), 0);
-	for (const uint64_t end = now_ms() + DEADLINE_MS; stat(file, &st) != 0;) {
+	for (const uint64_t end = clock_monotonic_ms() + DEADLINE_MS; stat(file, &st) != 0;) {
 		const struct timespec pause = {.tv_nsec = 20000000};
 
-		assert_true(now_ms() < end);
+		assert_true(clock_monotonic_ms() < end);
 		nanosleep(&pause, NULL);
 	}
 	put(++next);
@@ -456,16 +449,17 @@ static void test_directory_gone(void **state)
 	put(n);
 	UNTIL(c.written == 1);
 	assert_int_equal(rename(dir, path), 0);
-	for (const uint64_t end = now_ms() + DEADLINE_MS; records_counters(records).lost == 0;) {
-		assert_true(now_ms() < end);
+	for (const uint64_t end = clock_monotonic_ms() + DEADLINE_MS;
+		records_counters(records).lost == 0;) {
+		assert_true(clock_monotonic_ms() < end);
 		put(++n);
 		UNTIL(c.written + c.lost == n);
 	}
 	assert_int_equal(rename(path, dir), 0);
-	for (const uint64_t end = now_ms() + DEADLINE_MS;;) {
+	for (const uint64_t end = clock_monotonic_ms() + DEADLINE_MS;;) {
 		const uint64_t before = records_counters(records).written;
 
-		assert_true(now_ms() < end);
+		assert_true(clock_monotonic_ms() < end);
 		put(++n);
 		UNTIL(c.written + c.lost == n);
 		if (records_counters(records).written > before)
@@ -540,10 +534,10 @@ static void test_slow(void **state)
 	while (sem_wait(&entered) != 0)
 		;
 	// nobody waits for the disk: it never answers while this goes on
-	before = now_ms();
+	before = clock_monotonic_ms();
 	for (unsigned int i = 2; i <= 1001; i++)
 		put(i);
-	assert_in_range(now_ms() - before, 0, DEADLINE_MS / 4);
+	assert_in_range(clock_monotonic_ms() - before, 0, DEADLINE_MS / 4);
 	assert_int_equal(records_counters(records).waiting, 100);
 	assert_int_equal(records_counters(records).lost, 900);
 	assert_int_equal(records_counters(records).written, 0);
@@ -562,7 +556,7 @@ static void test_stuck_at_end(void **state)
 	static struct records *volatile left; // what the thread has: no leak
 	static char own[sizeof(file)]; // its file, also while other tests run
 	const struct records_hooks hooks = {.write = slow_write, .queue = 10};
-	const uint64_t before = now_ms();
+	const uint64_t before = clock_monotonic_ms();
 	struct record r = record_of(2);
 
 	strcpy(own, file);
@@ -577,10 +571,10 @@ static void test_stuck_at_end(void **state)
 		assert_true(records_put_until(records, &r, before + 200));
 	for (unsigned int i = 0; i < 10; i++)
 		assert_false(records_put_until(records, &r, before + 200));
-	assert_true(now_ms() >= before + 200);
+	assert_true(clock_monotonic_ms() >= before + 200);
 	left = records;
 	records_close(records, 100);
-	assert_in_range(now_ms() - before, 300, DEADLINE_MS / 2);
+	assert_in_range(clock_monotonic_ms() - before, 300, DEADLINE_MS / 2);
 	assert_non_null(left);
 	sem_post(&go_on); // lets the thread go, which nobody waits for
 	records = left;
@@ -598,7 +592,7 @@ static void test_put_until(void **state)
 	for (unsigned int i = 1; i <= 5000; i++) {
 		const struct record r = record_of(i);
 
-		assert_true(records_put_until(records, &r, now_ms() + DEADLINE_MS));
+		assert_true(records_put_until(records, &r, clock_monotonic_ms() + DEADLINE_MS));
 	}
 	stop();
 	assert_int_equal(ids_of(file, ids, 6000), 5000);

@@ -10,10 +10,10 @@
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "addr_text.h"
+#include "clock.h"
 #include "conf.h"
 #include "records/records.h"
 
@@ -68,14 +68,6 @@ static void test_room(void **state)
 	records_close(records, 20000);
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 // While the disk stands still strangers fill half of the queue, and leave the rest to sessions.
 static void test_flood(void **state)
 {
@@ -95,9 +87,9 @@ static void test_flood(void **state)
 	assert_int_equal(records_counters(records).waiting, 500);
 	assert_int_equal(records_counters(records).lost, 4500);
 	// at the stop of the appliance it waits for its half
-	until_ms = now_ms() + 100;
+	until_ms = clock_monotonic_ms() + 100;
 	assert_false(records_put_until(records, &refused, until_ms));
-	assert_true(now_ms() >= until_ms);
+	assert_true(clock_monotonic_ms() >= until_ms);
 	put_many(records, 500);
 	assert_int_equal(records_counters(records).waiting, 1000);
 	assert_int_equal(records_counters(records).lost, 4501);

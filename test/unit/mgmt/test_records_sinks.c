@@ -23,6 +23,7 @@
 
 #include <jansson.h>
 
+#include "clock.h"
 #include "records/records.h"
 
 #define DEADLINE_MS 20000
@@ -34,14 +35,6 @@ static char file[64], journal[80], syslog_path[80];
 static struct turn_listener listeners[1] = {{.transport = TURN_OVER_UDP}};
 static struct conf conf;
 static struct records *records;
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static void nap(void)
 {
@@ -164,7 +157,7 @@ static void a_stuck_daemon_is_waited_for_once(void **state)
 {
 	const struct records_hooks hooks = {
 		.journal = journal, .syslog = syslog_path, .patience_ms = 300};
-	const uint64_t begin = now_ms();
+	const uint64_t begin = clock_monotonic_ms();
 	const int fd = listen_at(journal);
 	unsigned int taken = 0;
 	char got[8192];
@@ -173,11 +166,11 @@ static void a_stuck_daemon_is_waited_for_once(void **state)
 	start(&hooks);
 	put(1, MANY);
 	while (records_counters(records).written < MANY) {
-		assert_true(now_ms() - begin < DEADLINE_MS);
+		assert_true(clock_monotonic_ms() - begin < DEADLINE_MS);
 		nap();
 	}
 	// once is 0.3 s, each time would be minutes
-	assert_true(now_ms() - begin >= 300);
+	assert_true(clock_monotonic_ms() - begin >= 300);
 	records_close(records, DEADLINE_MS);
 	while (recv(fd, got, sizeof(got), MSG_DONTWAIT) > 0)
 		taken++;

@@ -16,6 +16,7 @@
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 
+#include "clock.h"
 #include "dpdk_compat.h"
 #include "port.h"
 
@@ -120,14 +121,6 @@ static uint32_t used(struct port *p)
 	return bits;
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 // The ops of a worker without packets, for a millisecond.
 static void idle(struct port *p)
 {
@@ -141,10 +134,10 @@ static void idle(struct port *p)
 
 static void wait_used(struct port *p, uint32_t bits)
 {
-	const uint64_t end = now_ms() + 5000;
+	const uint64_t end = clock_monotonic_ms() + 5000;
 
 	while (used(p) != bits) {
-		if (now_ms() > end)
+		if (clock_monotonic_ms() > end)
 			fail_msg("members in use: %x, not %x", used(p), bits);
 		idle(p);
 	}
@@ -312,9 +305,9 @@ static unsigned int partner(unsigned int member)
 static void nothing_is_sent_before_the_other_end_has_agreed(void **state)
 {
 	struct port *p = start(PORT_BOND_LACP, -1);
-	const uint64_t end = now_ms() + 3500;
+	const uint64_t end = clock_monotonic_ms() + 3500;
 
-	while (now_ms() < end) {
+	while (clock_monotonic_ms() < end) {
 		idle(p);
 		assert_int_equal(used(p), 0);
 		assert_false(send_one(p));
@@ -329,11 +322,11 @@ static void nothing_is_sent_before_the_other_end_has_agreed(void **state)
 static void links_are_used_once_lacp_has_brought_them_into_the_group(void **state)
 {
 	struct port *p = start(PORT_BOND_LACP, -1);
-	const uint64_t end = now_ms() + 10000;
+	const uint64_t end = clock_monotonic_ms() + 10000;
 	struct rte_mbuf *m;
 
 	while (used(p) != 3) {
-		if (now_ms() > end)
+		if (clock_monotonic_ms() > end)
 			fail_msg("members in use: %x", used(p));
 		idle(p); // no frame of LACP gets here
 		partner(0);
