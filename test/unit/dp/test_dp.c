@@ -529,24 +529,6 @@ static void test_list(void **state)
 
 // --- clocks -------------------------------------------------------------------------------------
 
-// The time of day is read by all workers at the same times, however their rounds began: one that is
-// behind would call a nonce from another stale (RFC 8489 9.2.4).
-static void test_wall_clock(void **state)
-{
-	const struct world_setup s = {.workers = 2, .rx_queues = 2, .tx_queues = 2};
-
-	world_open(&world, &s);
-	for (unsigned int i = 0; i < 500; i++) {
-		struct worker *one = world.dp->worker[test_rand_below(&world.rand, 2)];
-
-		world.ms += test_rand_below(&world.rand, 90);
-		worker_round(one, world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
-		world_round(&world);
-		assert_int_equal(world.dp->worker[0]->wall_ms, world.dp->worker[1]->wall_ms);
-	}
-	world_close(&world);
-}
-
 // --- stopping -----------------------------------------------------------------------------------
 
 // With packets received, handed over, held: world_close asserts that none is lost track of.
@@ -668,7 +650,6 @@ int main(void)
 		WORLD_CASE(test_redirect, setups, 3),
 		WORLD_CASE(test_redirect, setups, 5),
 		cmocka_unit_test(test_list),
-		cmocka_unit_test(test_wall_clock),
 		cmocka_unit_test(test_stop_in_flight),
 		cmocka_unit_test(test_threads),
 	};
