@@ -115,6 +115,23 @@ static inline bool addr_is_v4(const struct addr *a)
 	return memcmp(a->b, mapped, 12) == 0;
 }
 
+// The part of an address that tells one host from others: of IPv6 the /64, because one host can use
+// all of it. The rest is zero.
+static inline struct addr addr_source(const struct addr *a)
+{
+	return addr_is_v4(a) ? *a : (struct addr){.d = {a->d[0], 0}};
+}
+
+// The part of an address that tells one site from others: of IPv6 the /48, which has 65,536 of /64.
+static inline struct addr addr_network(const struct addr *a)
+{
+	struct addr network = addr_source(a);
+
+	if (!addr_is_v4(a))
+		network.b[6] = network.b[7] = 0;
+	return network;
+}
+
 static inline bool endpoint_eq(const struct endpoint *a, const struct endpoint *b)
 {
 	return addr_eq(&a->addr, &b->addr) && a->port == b->port;

@@ -36,17 +36,15 @@ bool rates_take(struct rates *r, const struct addr *source, uint64_t now_ms)
 {
 	const uint64_t now_ns = now_ms * MS_NS, gap_ns = (r->gap_ns + r->network - 1) / r->network;
 	uint64_t *due, *network = NULL;
-	struct addr a = *source;
+	struct addr a = addr_source(source);
 
 	if (r->gap_ns == 0)
 		return true;
-	if (!addr_is_v4(&a)) // an IPv6 host can use its whole /64
-		a.d[1] = 0;
 	due = place(r, &a, false, now_ns);
 	if (*due - now_ns > r->most_ns)
 		return false;
-	if (!addr_is_v4(&a)) {
-		a.b[6] = a.b[7] = 0;
+	if (!addr_is_v4(source)) {
+		a = addr_network(source);
 		network = place(r, &a, true, now_ns);
 		if (*network - now_ns > r->most_ns + r->gap_ns - gap_ns)
 			return false;

@@ -116,18 +116,9 @@ static uint64_t name_key(const struct attempts *a, const struct attempts_who *wh
 	return h != 0 ? h : 1;
 }
 
-static struct addr cut(const struct addr *a, unsigned int v4, unsigned int v6)
-{
-	struct addr net = *a;
-
-	for (unsigned int i = addr_is_v4(a) ? 12 + v4 : v6; i < 16; i++)
-		net.b[i] = 0;
-	return net;
-}
-
 static uint64_t source_key(const struct attempts *a, const struct addr *source)
 {
-	const struct addr host = cut(source, 4, 8);
+	const struct addr host = addr_source(source);
 	const uint64_t h = hash_addr(&a->key, &host, 1);
 
 	return h != 0 ? h : 1;
@@ -135,8 +126,10 @@ static uint64_t source_key(const struct attempts *a, const struct addr *source)
 
 static uint64_t network_key(const struct attempts *a, const struct addr *source)
 {
-	const struct addr net = cut(source, 3, 6);
+	struct addr net = addr_network(source);
 
+	if (addr_is_v4(source)) // the /24
+		net.b[15] = 0;
 	return hash_addr(&a->key, &net, 2);
 }
 

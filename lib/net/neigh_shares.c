@@ -14,9 +14,7 @@ uint8_t neigh_shares_of(
 
 	if (asker == NULL)
 		return NEIGH_SHARE_NONE;
-	a = *asker->client;
-	if (!addr_is_v4(&a))
-		a.d[1] = 0;
+	a = addr_source(asker->client);
 	if (addr_eq(asker->client, target))
 		return (uint8_t)(hash_addr(key, &a, NEIGH_SHARES) % half);
 	if (asker->user != 0)

@@ -87,21 +87,11 @@ struct reassembly *reassembly_create(void *mem, const struct reassembly_config *
 
 // --- flows --------------------------------------------------------------------------------------
 
-// An IPv4 address, or the /48 of an IPv6 one.
-static struct addr network_of(const struct addr *src)
-{
-	struct addr a = *src;
-
-	if (addr_is_v4(src))
-		return a;
-	a.b[6] = a.b[7] = 0;
-	a.d[1] = 0;
-	return a;
-}
-
 static bool same_source(const struct addr *a, const struct addr *b)
 {
-	return a->d[0] == b->d[0] && (!(addr_is_v4(a) || addr_is_v4(b)) || a->d[1] == b->d[1]);
+	const struct addr source = addr_source(a), there = addr_source(b);
+
+	return addr_eq(&source, &there);
 }
 
 // Takes a flow out of both lists.
@@ -202,11 +192,11 @@ static struct found look_up(
 	const struct reassembly *r, uint32_t bucket, const struct net_fragment *p)
 {
 	struct found found = {REASSEMBLY_NONE, 0, REASSEMBLY_NONE, 0, REASSEMBLY_NONE};
-	const struct addr network = network_of(&p->src);
+	const struct addr network = addr_network(&p->src);
 
 	for (uint32_t i = r->bucket[bucket]; i != REASSEMBLY_NONE; i = r->flow[i].next) {
 		const struct flow *f = &r->flow[i];
-		const struct addr there = network_of(&f->src);
+		const struct addr there = addr_network(&f->src);
 
 		if (!addr_eq(&there, &network))
 			continue;
@@ -338,7 +328,7 @@ static void finish(struct reassembly *r, uint32_t i, struct reassembly_whole *wh
 enum net_drop reassembly_add(struct reassembly *r, const struct net_fragment *p, uint64_t now_ms,
 	struct reassembly_whole *whole)
 {
-	const struct addr network = network_of(&p->src);
+	const struct addr network = addr_network(&p->src);
 	const uint32_t bucket = (uint32_t)hash_addr(&r->c.key, &network, 0) & r->mask;
 	struct found found;
 	enum net_drop bad;

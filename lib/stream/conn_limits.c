@@ -62,13 +62,8 @@ void conn_limits_set(struct conn_limits *c, uint32_t per_source, uint32_t per_ne
 // The part of an address that a level counts by. False: the level does not count such addresses.
 static bool bits_of(const struct addr *a, unsigned int level, struct addr *out)
 {
-	*out = *a;
-	if (addr_is_v4(a))
-		return level == CONN_LIMITS_BY_SOURCE;
-	out->d[1] = 0;
-	if (level == CONN_LIMITS_BY_NETWORK)
-		out->b[6] = out->b[7] = 0;
-	return true;
+	*out = level == CONN_LIMITS_BY_NETWORK ? addr_network(a) : addr_source(a);
+	return level == CONN_LIMITS_BY_SOURCE || !addr_is_v4(a);
 }
 
 static uint32_t find(const struct conn_limits_level *l, uint64_t hash, const struct addr *a)

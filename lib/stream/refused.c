@@ -19,16 +19,6 @@ const struct stream_refusal_info *stream_refusal_info(unsigned int refusal)
 	return refusal < STREAM_REFUSAL_END ? &refusals[refusal] : NULL;
 }
 
-// The part of an address that one host has: of IPv6 a /64.
-static struct addr source_of(const struct addr *a)
-{
-	struct addr s = *a;
-
-	if (!addr_is_v4(&s))
-		s.d[1] = 0;
-	return s;
-}
-
 static void tell(struct thread *t, const struct refused_place *p, uint32_t more)
 {
 	const struct stream_config *conf = &t->s->conf;
@@ -51,7 +41,7 @@ static void remember(struct refused_place *p, const struct stream_refused *r)
 
 static bool is_of(const struct refused_place *p, const struct addr *source, enum stream_refusal why)
 {
-	const struct addr there = source_of(&p->client.addr);
+	const struct addr there = addr_source(&p->client.addr);
 
 	return p->until_ms != 0 && p->why == why && addr_eq(&there, source);
 }
@@ -78,7 +68,7 @@ static struct refused_place *place_of(
 void refused_note(struct thread *t, const struct stream_refused *r)
 {
 	const enum stream_refusal why = r->why;
-	const struct addr source = source_of(&r->client.addr);
+	const struct addr source = addr_source(&r->client.addr);
 	struct refused_place *p;
 	bool same;
 	uint32_t more;

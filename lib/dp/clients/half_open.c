@@ -21,11 +21,10 @@ void half_open_init(struct half_open *h, uint32_t max)
 // The count of a client's /48. NULL: it has IPv4.
 static uint16_t *network_of(struct sessions *s, const struct addr *client)
 {
-	struct addr a = {.d = {client->d[0], 0}};
+	const struct addr a = addr_network(client);
 
 	if (addr_is_v4(client))
 		return NULL;
-	a.b[6] = a.b[7] = 0;
 	return &s->shaking.of_network[hash_addr(&s->key, &a, 0) % HALF_OPEN_NETWORKS];
 }
 

@@ -132,14 +132,12 @@ static unsigned int reason_of(const struct turn_event *event)
 	return event->kind == TURN_EVENT_CONNECTION ? TURN_REFUSAL_END + event->why : event->why;
 }
 
-// What names a source and a reason: of an IPv6 host its /64, all of which it can use.
+// What names a source and a reason.
 static uint64_t key_of(const struct fold *f, const struct turn_event *event)
 {
-	struct addr a = event->client.addr;
+	const struct addr source = addr_source(&event->client.addr);
 
-	if (!addr_is_v4(&a))
-		a.d[1] = 0;
-	return hash_addr(&f->key, &a, reason_of(event));
+	return hash_addr(&f->key, &source, reason_of(event));
 }
 
 static bool same_name(const struct turn_event *a, const struct turn_event *b)

@@ -40,22 +40,15 @@ struct limiter *limiter_create(void *mem, uint32_t buckets, const struct hash_ke
 
 uint64_t limiter_source(const struct limiter *l, const struct addr *source)
 {
-	struct addr a = *source;
+	const struct addr a = addr_source(source);
 
-	// an IPv6 host can use its whole /64
-	if (!addr_is_v4(&a))
-		a.d[1] = 0;
 	return hash_addr(&l->key, &a, 0);
 }
 
 uint64_t limiter_network(const struct limiter *l, const struct addr *source)
 {
-	struct addr a = *source;
+	const struct addr a = addr_network(source);
 
-	if (!addr_is_v4(&a)) {
-		a.d[1] = 0;
-		a.b[6] = a.b[7] = 0;
-	}
 	return hash_addr(&l->key, &a, 1);
 }
 

@@ -125,7 +125,7 @@ static void keys_of(const struct turn_quota *q, const struct quota_ref *r, struc
 	key_add(q, k, hash_addr(&q->key, &a, 2) & ~STRIPE_NETWORK);
 	if (is_v4)
 		return;
-	a.b[6] = a.b[7] = 0;
+	a = addr_network(&a);
 	key_add(q, k, hash_addr(&q->key, &a, 3) | STRIPE_NETWORK);
 }
 
@@ -188,8 +188,9 @@ static enum turn_refusal sums_up(struct turn_quota *q, const struct turn_limits 
 
 uint64_t quota_source(const struct addr *source)
 {
-	// an IPv6 host can use its whole /64
-	return addr_is_v4(source) ? source->d[1] : source->d[0];
+	const struct addr a = addr_source(source);
+
+	return addr_is_v4(&a) ? a.d[1] : a.d[0];
 }
 
 uint64_t quota_user(const struct turn_quota *q, uint8_t realm, const uint8_t ident[TURN_IDENT_LEN])
