@@ -14,6 +14,7 @@
 #include <tmmintrin.h>
 #endif
 
+#include "counter.h"
 #include "replay.h"
 #include "request.h"
 
@@ -140,7 +141,7 @@ static uint16_t replay_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, u
 	if (unlikely(n == 0))
 		return 0;
 	if (unlikely(rte_pktmbuf_alloc_bulk(r->pool, m, n) != 0)) {
-		__atomic_store_n(&q->nombuf, q->nombuf + n, __ATOMIC_RELAXED);
+		counter_add(&q->nombuf, n);
 		return 0;
 	}
 	q->left -= n;

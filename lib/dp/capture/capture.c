@@ -11,6 +11,7 @@
 #include "capture/capture_filter.h"
 #include "capture/capture_look.h"
 #include "clock.h"
+#include "counter.h"
 #include "datapath.h"
 #include "secret.h"
 #include "super/super.h"
@@ -92,7 +93,7 @@ static void *room(struct capture *c, uint32_t len)
 	void *p = capture_ring_room(&c->frames, (uint32_t)sizeof(struct dp_capture_frame) + len);
 
 	if (p == NULL)
-		__atomic_store_n(&c->lost, c->lost + 1, __ATOMIC_RELAXED);
+		counter_add(&c->lost, 1);
 	return p;
 }
 
@@ -253,7 +254,7 @@ void capture_event(struct worker *w, const struct turn_event *e)
 		return;
 	to = capture_ring_room(&c->notes, sizeof(*to));
 	if (to == NULL) {
-		__atomic_store_n(&c->lost_notes, c->lost_notes + 1, __ATOMIC_RELAXED);
+		counter_add(&c->lost_notes, 1);
 		return;
 	}
 	*to = (struct dp_capture_note){e->kind == TURN_EVENT_ENDED, info};

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "counter.h"
 #include "dp_progress.h"
 
 // Written by the worker alone, read by any thread.
@@ -15,7 +16,7 @@ struct progress {
 
 static inline void progress_round(struct progress *p)
 {
-	__atomic_store_n(&p->rounds, p->rounds + 1, __ATOMIC_RELAXED);
+	counter_add(&p->rounds, 1);
 }
 
 static inline void progress_at(

@@ -7,6 +7,7 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
+#include "counter.h"
 #include "exception/exception.h"
 #include "exception/exception_host.h"
 #include "conf.h"
@@ -222,11 +223,6 @@ void exception_free_all(struct dp *d)
 
 // --- to the kernel -------------------------------------------------------------------------------
 
-static void count(uint64_t *counter, uint64_t n)
-{
-	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
-}
-
 static bool is_neighbour(uint8_t class)
 {
 	return class == EXC_ARP || class == EXC_ND;
@@ -260,16 +256,16 @@ static unsigned int give(struct worker *w, struct exception *e, struct rte_mbuf 
 	if (l->given[neighbour] + m->nb_segs > share(e, neighbour))
 		collect(l); // a worker that has waited has done so long ago
 	if (l->given[neighbour] + m->nb_segs > share(e, neighbour)) {
-		count(&l->to_full, note->frames);
+		counter_add(&l->to_full, note->frames);
 		return DP_DROP_EXC_RATE;
 	}
 	mbuf_meta_of(m)->exception = *note;
 	l->given[neighbour] += m->nb_segs;
 	w->live.consumed += note->frames;
-	count(&l->to_class[note->class], note->frames);
+	counter_add(&l->to_class[note->class], note->frames);
 	if (note->is_super) {
-		count(&l->to_supers, 1);
-		count(&l->to_super_frames, note->frames);
+		counter_add(&l->to_supers, 1);
+		counter_add(&l->to_super_frames, note->frames);
 	}
 	rte_ring_sp_enqueue(l->to, m); // has room for as many as there are buffers
 	return DP_SENT;
@@ -319,7 +315,7 @@ void exception_tcp(struct worker *w, uint8_t port, struct rte_mbuf *m, const str
 	const unsigned int reason = judge_tcp(w, port, m, f);
 
 	if (reason == DP_DROP_EXC_DENIED)
-		count(&e->lane[w->id].to_denied, 1);
+		counter_add(&e->lane[w->id].to_denied, 1);
 	if (reason == DP_SENT)
 		give_or_drop(w, e, m, EXC_TCP);
 	else
@@ -393,7 +389,7 @@ void exception_neighbour(
 		return;
 	w->live.made++;
 	if (e->lane[w->id].given[1] >= share(e, true)) {
-		count(&e->lane[w->id].to_full, 1);
+		counter_add(&e->lane[w->id].to_full, 1);
 		w->live.drop[DP_DROP_EXC_RATE]++;
 		return;
 	}
@@ -421,7 +417,7 @@ unsigned int exception_super(
 	bad = net_frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->pkt_len, &rx, &f);
 	reason = bad != NET_OK ? drop_of_net(bad) : judge_tcp(w, port, m, &f);
 	if (reason == DP_DROP_EXC_DENIED)
-		count(&e->lane[w->id].to_denied, s->frames);
+		counter_add(&e->lane[w->id].to_denied, s->frames);
 	if (reason == DP_SENT)
 		reason = give(w, e, m, &note);
 	return reason;
@@ -436,24 +432,24 @@ static void send_one(struct worker *w, struct exception *e, struct rte_mbuf *m)
 
 	w->live.made += note.frames;
 	if (note.verdict == EXC_ANSWERED) {
-		count(&l->answered, note.frames);
+		counter_add(&l->answered, note.frames);
 		w->live.consumed += note.frames;
 		rte_pktmbuf_free(m);
 		return;
 	}
 	if (note.verdict != DP_SENT) {
-		count(&l->from_foreign, note.frames);
+		counter_add(&l->from_foreign, note.frames);
 		w->live.drop[note.verdict] += note.frames - 1;
 		worker_drop(w, m, note.verdict);
 		return;
 	}
-	count(&l->from_class[note.class], note.frames);
+	counter_add(&l->from_class[note.class], note.frames);
 	if (!note.is_super) {
 		tx_put(w, e->port, m);
 		return;
 	}
-	count(&l->from_supers, 1);
-	count(&l->from_super_frames, note.frames);
+	counter_add(&l->from_supers, 1);
+	counter_add(&l->from_super_frames, note.frames);
 	tx_put_super(w, e->port, m, &note);
 }
 

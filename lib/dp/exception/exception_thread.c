@@ -11,6 +11,7 @@
 #include <rte_ether.h>
 
 #include "clock.h"
+#include "counter.h"
 #include "exception/exception_thread.h"
 #include "addr.h"
 #include "bytes.h"
@@ -92,7 +93,7 @@ static unsigned int write_lane(struct exception *e, struct exception_lane *l, un
 		const uint32_t lost = write_one(e, m[i]);
 
 		bucket_spend(&e->to_meter, mbuf_meta_of(m[i])->exception.frames);
-		__atomic_store_n(&e->to_lost, e->to_lost + lost, __ATOMIC_RELAXED);
+		counter_add(&e->to_lost, lost);
 		rte_ring_sp_enqueue(l->done, m[i]); // has room for all that the worker may give
 	}
 	return n;
@@ -288,7 +289,7 @@ static void cut(struct exception *e, struct rte_mbuf *m)
 		enqueue(e, m);
 		return;
 	}
-	__atomic_store_n(&e->cut, e->cut + 1, __ATOMIC_RELAXED);
+	counter_add(&e->cut, 1);
 	note.is_super = false;
 	note.frames = 1;
 	for (unsigned int i = 0; i < e->nb_pieces; i++) {
@@ -371,7 +372,7 @@ static dpdk_thread_result thread_run(void *arg)
 		struct timespec pause = {.tv_nsec = SLEEP_NS_MIN};
 		unsigned int work = 0;
 
-		__atomic_store_n(&d->exception_rounds, d->exception_rounds + 1, __ATOMIC_RELAXED);
+		counter_add(&d->exception_rounds, 1);
 		for (unsigned int p = 0; p < d->nb_ports; p++)
 			if (d->exception[p] != NULL)
 				work += exception_thread_turn(

@@ -10,16 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "counter.h"
 #include "log.h"
 
 #define CHECK_MS 1000
 #define STUCK_MS 60000 // until a rotation that has failed is tried again
 #define SUFFIX_LEN 12
-
-static void add(uint64_t *counter, uint64_t n)
-{
-	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
-}
 
 // --- opening -------------------------------------------------------------------------------------
 
@@ -231,12 +227,12 @@ void records_file_flush(struct records_file *f)
 	f->size += whole;
 	if (done > whole)
 		cut(f);
-	add(&f->written, written);
+	counter_add(&f->written, written);
 	if (done == f->at)
 		works(f);
 	else if (f->fd >= 0)
 		fail(f, why);
-	add(&f->lost, lines - written);
+	counter_add(&f->lost, lines - written);
 	f->at = 0;
 }
 

@@ -18,6 +18,7 @@
 
 #include "clock.h"
 #include "conf.h"
+#include "counter.h"
 #include "crash/crash.h"
 #include "crash/crash_files.h"
 #include "crash/crash_stack.h"
@@ -148,8 +149,8 @@ static void *run(void *arg)
 		k = (struct watch_tick){
 			.ns = now - before, .late = watch_judge_late(now - before, state.tick_ns)};
 		before = now;
-		__atomic_store_n(&state.ticks, state.ticks + 1, __ATOMIC_RELAXED);
-		__atomic_store_n(&state.late, state.late + k.late, __ATOMIC_RELAXED);
+		counter_add(&state.ticks, 1);
+		counter_add(&state.late, k.late);
 		look_at_all(&k);
 		tell_systemd(now);
 	}
@@ -280,7 +281,7 @@ static void tell_status(uint64_t now)
 
 void watch_works(void)
 {
-	__atomic_store_n(&state.beats, state.beats + 1, __ATOMIC_RELAXED);
+	counter_add(&state.beats, 1);
 	tell_status(clock_monotonic_ns());
 	if (__atomic_load_n(&state.ordered, __ATOMIC_RELAXED) != 0)
 		take_fault();

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "counter.h"
 #include "crash/crash.h"
 #include "log.h"
 #include "watch/watched.h"
@@ -78,7 +79,7 @@ void watch_alarm(struct watched *t, const struct watch_tick *k, const struct wat
 		return;
 	if (a->alarm_ms != 0 && stalled_ms(t) >= a->alarm_ms && !t->alarmed) {
 		t->alarmed = true;
-		__atomic_store_n(&t->alarms, t->alarms + 1, __ATOMIC_RELAXED);
+		counter_add(&t->alarms, 1);
 		watched_ask(t, true);
 		return;
 	}

@@ -13,16 +13,12 @@
 #include <unistd.h>
 
 #include "bytes.h"
+#include "counter.h"
 #include "net.h"
 #include "packet/packet_tx.h"
 
 #define BURST 32 // messages of one call
 #define PIECES 64 // of a packet
-
-static void count(uint64_t *counter)
-{
-	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
-}
 
 int packet_loop_open(const char *interface, int send_buffer)
 {
@@ -107,7 +103,7 @@ static uint16_t send4(struct packet_loop *q, struct rte_mbuf **m, uint16_t n)
 		} else if (sent < 0 && is_later(errno)) {
 			break;
 		} else { // the address is not the kernel's, or a rule refuses it
-			count(&q->errors);
+			counter_add(&q->errors, 1);
 			rte_pktmbuf_free(m[done++]);
 		}
 	}

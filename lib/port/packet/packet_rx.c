@@ -15,6 +15,7 @@
 
 #include <linux/if_packet.h>
 
+#include "counter.h"
 #include "net.h"
 #include "vnet_hdr.h"
 
@@ -26,11 +27,6 @@
 // What stands in front of a frame in its slot, at most: the kernel's headers, the virtio-net
 // header, and what aligns them.
 #define BEFORE (TPACKET2_HDRLEN + TPACKET_ALIGNMENT + sizeof(struct virtio_net_hdr) + NET_ETH_LEN)
-
-static void count(uint64_t *counter)
-{
-	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
-}
 
 static uint32_t slot_len(uint16_t mtu)
 {
@@ -199,11 +195,11 @@ static struct rte_mbuf *long_frame(struct packet_rx *q, struct virtio_net_hdr *h
 	// without buffers the frame is taken off the queue all the same
 	len = read_one(q->fd, &msg, bytes);
 	if (nb == 0)
-		count(&q->nombuf);
+		counter_add(&q->nombuf, 1);
 	else if (len > (ssize_t)sizeof(*h) && (msg.msg_flags & MSG_TRUNC) == 0)
 		return chain_link(buf, nb, (uint32_t)(len - (ssize_t)sizeof(*h)));
 	else
-		count(&q->errors);
+		counter_add(&q->errors, 1);
 	if (nb > 0)
 		rte_pktmbuf_free_bulk(buf, nb);
 	return NULL;
@@ -223,7 +219,7 @@ static struct rte_mbuf *take(
 		if ((status & TP_STATUS_COPY) != 0)
 			got = long_frame(q, &h, slot->tp_len);
 		else
-			count(&q->errors);
+			counter_add(&q->errors, 1);
 		if (got == NULL)
 			return NULL;
 	} else {
@@ -234,7 +230,7 @@ static struct rte_mbuf *take(
 	}
 	if (likely(vnet_hdr_received(&h, got) == 0))
 		return got;
-	count(&q->errors);
+	counter_add(&q->errors, 1);
 	rte_pktmbuf_free(got);
 	return NULL;
 }
@@ -252,7 +248,7 @@ uint16_t packet_rx_burst(struct packet_rx *q, struct rte_mbuf **m, uint16_t n)
 			break;
 		into = rte_pktmbuf_alloc(q->pool);
 		if (unlikely(into == NULL)) { // the frame waits
-			count(&q->nombuf);
+			counter_add(&q->nombuf, 1);
 			break;
 		}
 		m[got] = take(q, slot, status, into);

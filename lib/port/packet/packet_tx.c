@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "counter.h"
 #include "port.h"
 #include "port_log.h"
 #include "super/super.h"
@@ -16,11 +17,6 @@
 
 #define BURST 32 // messages of one call
 #define PIECES (BURST * 2 + PACKET_SUPER_BUFS + 1) // of all of them
-
-static void count(uint64_t *counter)
-{
-	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
-}
 
 // What a call of sendmmsg(2) takes.
 struct sending {
@@ -126,7 +122,7 @@ static uint16_t frames_send(struct packet_tx *q, struct rte_mbuf **m, uint16_t n
 			if (more < 0)
 				super_refused(q, -more);
 		} else {
-			count(&q->errors);
+			counter_add(&q->errors, 1);
 			rte_pktmbuf_free(m[sent++]);
 		}
 	}

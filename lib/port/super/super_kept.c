@@ -2,14 +2,10 @@
 // Cuts a super-frame for a queue, and keeps what does not go at once. Frames behind it wait until
 // all of it has gone, so that the order within a flow stays; what nobody takes for a second is
 // given up.
+#include "counter.h"
 #include "super/super_kept.h"
 
 #include "super/super.h"
-
-static void count(uint64_t *counter, uint64_t n)
-{
-	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
-}
 
 bool super_kept_send(struct super_kept *k)
 {
@@ -34,7 +30,7 @@ bool super_kept_cut(struct super_kept *k, struct rte_mbuf *m)
 		const bool wrong = frames == 1 || frames > k->most;
 
 		if (wrong) { // headers contradict it, or it is longer than we take
-			count(k->errors, 1);
+			counter_add(k->errors, 1);
 			rte_pktmbuf_free(m);
 		}
 		return wrong;
@@ -46,7 +42,7 @@ bool super_kept_cut(struct super_kept *k, struct rte_mbuf *m)
 		k->nb = 0;
 		return false;
 	}
-	count(&k->cut, 1);
+	counter_add(&k->cut, 1);
 	rte_pktmbuf_free(m);
 	return true;
 }
@@ -63,7 +59,7 @@ void super_kept_drop(struct super_kept *k)
 {
 	if (k->nb == 0)
 		return;
-	count(k->errors, k->nb);
+	counter_add(k->errors, k->nb);
 	rte_pktmbuf_free_bulk(k->frame + k->at, k->nb);
 	k->nb = 0;
 }

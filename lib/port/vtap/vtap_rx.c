@@ -8,15 +8,11 @@
 #include <stdlib.h>
 #include <sys/uio.h>
 
+#include "counter.h"
 #include "vnet_hdr.h"
 #include "vtap/vtap_rx.h"
 
 _Static_assert(VNET_HDR_LEN <= RTE_PKTMBUF_HEADROOM, "the header is read into the headroom");
-
-static void count(uint64_t *counter)
-{
-	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
-}
 
 int vtap_rx_init(struct vtap_rx *q, int fd, struct rte_mempool *pool, bool super)
 {
@@ -45,7 +41,7 @@ void vtap_rx_free(struct vtap_rx *q)
 static bool refill(struct vtap_rx *q)
 {
 	if (rte_pktmbuf_alloc_bulk(q->pool, q->buf, q->empty) != 0) {
-		count(&q->nombuf);
+		counter_add(&q->nombuf, 1);
 		return false;
 	}
 	for (unsigned int i = 0; i < q->empty; i++) {
@@ -92,13 +88,13 @@ uint16_t vtap_rx_burst(struct vtap_rx *q, struct rte_mbuf **m, uint16_t n)
 		if (len < 0 && (errno == EAGAIN || errno == EBADFD)) // nothing there; removed
 			break;
 		if (len <= (ssize_t)VNET_HDR_LEN) {
-			count(&q->errors);
+			counter_add(&q->errors, 1);
 			continue;
 		}
 		memcpy(&h, q->iov[0].iov_base, sizeof(h));
 		m[got] = take(q, (uint32_t)len - VNET_HDR_LEN);
 		if (unlikely(vnet_hdr_received(&h, m[got]) != 0)) {
-			count(&q->errors);
+			counter_add(&q->errors, 1);
 			rte_pktmbuf_free(m[got]);
 			continue;
 		}

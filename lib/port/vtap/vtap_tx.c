@@ -5,15 +5,11 @@
 #include <errno.h>
 #include <sys/uio.h>
 
+#include "counter.h"
 #include "port.h"
 #include "port_log.h"
 #include "vnet_hdr.h"
 #include "vtap/vtap_tx.h"
-
-static void count(uint64_t *counter)
-{
-	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
-}
 
 enum written { WRITTEN, LATER, REFUSED };
 
@@ -54,7 +50,7 @@ static bool plain_send(struct vtap_tx *q, struct rte_mbuf *m)
 	if (unlikely(w == LATER))
 		return false;
 	if (unlikely(w == REFUSED))
-		count(&q->errors);
+		counter_add(&q->errors, 1);
 	rte_pktmbuf_free(m);
 	return true;
 }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Counters that one thread writes while others read them, with __atomic_load_n. The writer needs no
+// locked instruction.
+#pragma once
+
+#include <stdint.h>
+
+static inline void counter_add(uint64_t *counter, uint64_t n)
+{
+	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+}
+
+// For a number of things that are there now.
+static inline void counter_sub(uint64_t *counter, uint64_t n)
+{
+	counter_add(counter, 0 - n);
+}
