@@ -21,7 +21,7 @@ def script(name):
     return module
 
 
-docs, prose, style = script("check-docs"), script("check-prose"), script("check-style")
+docs, words, style = script("check-docs"), script("check-words"), script("check-style")
 commits, layers = script("commit-msg"), script("check-layers")
 
 
@@ -164,7 +164,7 @@ class Rooms(unittest.TestCase):
 
 class Sentences(unittest.TestCase):
     def found(self, text):
-        return [sentence for _, sentence in prose.sentences(text)]
+        return [sentence for _, sentence in words.sentences(text)]
 
     def test_where_one_ends(self):
         self.assertEqual(self.found("It is one. Here is\ntwo! And (as said) three."), [
@@ -180,43 +180,68 @@ class Sentences(unittest.TestCase):
 
     def test_items(self):
         text = "Those that follow:\n\n* one is here\n  and there\n* two is here\n\n1. three is here\n"
-        self.assertEqual(list(prose.sentences(text)), [
+        self.assertEqual(list(words.sentences(text)), [
             (1, "Those that follow:"), (3, "one is here and there"), (5, "two is here"), (7, "three is here")])
 
     def test_code_and_links(self):
         self.assertEqual(self.found("See [the page](a_b.md) of `a b c` here."), ["See the page of Code here."])
 
     def test_words(self):
-        self.assertEqual(prose.length("Code, 1.5 - times | (so)"), 4)
+        self.assertEqual(words.length("Code, 1.5 - times | (so)"), 4)
 
     def test_quantiles(self):
-        self.assertEqual(prose.quantile([3, 1, 2], 0.5), 2)
-        self.assertEqual(prose.quantile(range(1, 101), 0.95), 95)
-        self.assertEqual(prose.quantile([], 0.5), 0)
+        self.assertEqual(words.quantile([3, 1, 2], 0.5), 2)
+        self.assertEqual(words.quantile(range(1, 101), 0.95), 95)
+        self.assertEqual(words.quantile([], 0.5), 0)
 
     def test_too_long(self):
-        self.assertEqual(list(prose.check_lengths([18] * 95 + [35] * 5)), [])
-        self.assertEqual(len(list(prose.check_lengths([19] * 100))), 1)
-        self.assertEqual(len(list(prose.check_lengths([10] * 94 + [36] * 6))), 1)
+        self.assertEqual(list(words.length_faults([18] * 95 + [35] * 5)), [])
+        self.assertEqual(len(list(words.length_faults([19] * 100))), 1)
+        self.assertEqual(len(list(words.length_faults([10] * 94 + [36] * 6))), 1)
 
-    def test_turns(self):
-        def bad(text):
-            return len(list(prose.check_turns("a.md", text)))
 
-        self.assertEqual(bad("It is so. Of these it is not."), 1)
-        self.assertEqual(bad("Likewise the other."), 1)
-        self.assertEqual(bad("All are here but\nfor one of them."), 1)
-        self.assertEqual(bad("Often it is so. This is of use, and `but for` is code."), 0)
+class Words(unittest.TestCase):
+    def found(self, path, text):
+        return [number for number, _ in words.file_faults(path, text)]
 
-    def test_comments(self):
-        def bad(text):
-            return len(list(prose.check_comments("a.c", text)))
+    def test_the_pairs_of_the_rules_page(self):
+        with open(os.path.join(SCRIPTS, "../doc/contributing.md")) as file:
+            rows = [line.strip("| \n").split(" | ") for line in file if line.startswith("| `")]
+        pairs = [(row[0].strip("`"), row[1]) for row in rows if len(row) == 2 and row[0][1:].count(" ") >= 2]
+        self.assertGreaterEqual(len(pairs), 20)
+        for before, after in pairs:
+            self.assertTrue(list(words.turn_faults(before)), before)
+            self.assertEqual(list(words.turn_faults(after)), [], after)
 
-        self.assertEqual(bad("// Of these it is not.\n"), 1)
-        self.assertEqual(bad("\tx = 1; " "// likewise\n"), 1)
-        self.assertEqual(bad('"""All are here but for one."""\n'), 1)
-        self.assertEqual(bad("// One\n// Of these, though, goes on.\n"), 0)
-        self.assertEqual(bad('puts("likewise");\n// Often.\nurl = "http://but.for"\n'), 0)
+    def test_comments_of_c(self):
+        self.assertEqual(self.found("lib/a.c", "int a;\n// Of these it is not.\n"), [2])
+        self.assertEqual(self.found("lib/a.c", "int a; // likewise\n"), [1])
+        self.assertEqual(self.found("lib/a.c", "// Nearly all\n// Of these, though, goes on.\n"), [])
+        self.assertEqual(self.found("lib/a.c", "// Nearly all are\n// here but\n// for one.\n"), [1])
+        self.assertEqual(self.found("lib/a.c", "int a; // one\n// Of these it is not.\n"), [2])
+        self.assertEqual(self.found("lib/a.c", "\tint a; // it is but\n\t       // for one\n"), [1])
+
+    def test_strings_of_c(self):
+        self.assertEqual(self.found("lib/a.c", '.help = "Of these " "it is not.",\n'), [1])
+        self.assertEqual(self.found("lib/a.c", 'fputs("it is " // why not\n\t"so many");'), [1])
+        self.assertEqual(self.found("lib/a.c", 'get("likewise"); // a key\nputs("http://but.for");\n'), [])
+
+    def test_names_of_c(self):
+        self.assertEqual(self.found("lib/a.c", "int at;\nint x = p->of; // at a time\n"), [1, 2])
+        self.assertEqual(self.found("lib/a.c", "static void take(int n);\nstatic int take_n(int n)\n"), [1])
+        self.assertEqual(self.found("test/a.c", "static void check(int n);\n"), [])
+        self.assertEqual(self.found("test/a.c", "static void one_that_is_none(void **state)\n"), [1])
+
+    def test_python(self):
+        self.assertEqual(self.found("a.py", "at = 1\n# Of these\n"), [1, 2])
+        self.assertEqual(self.found("a.py", 'def f():\n    """All are here but for one."""\n'), [2])
+        self.assertEqual(self.found("a.py", "if a is not None and b in c:\n    pass  # as it is\n"), [])
+
+    def test_other_files(self):
+        self.assertEqual(self.found("a.yaml", "a: 1 # so\n# likewise\n"), [1])
+        self.assertEqual(self.found("a.md", "It is so. Of these it is not.\n\nIt is but\nfor one.\n"), [1, 3])
+        self.assertEqual(self.found("a.md", "| a | nobody's |\n|---|---|\n"), [1])
+        self.assertEqual(self.found("a.md", "Often it is so. This is of use, and `but for` is code.\n"), [])
 
 
 class Budgets(unittest.TestCase):
@@ -249,9 +274,14 @@ class Messages(unittest.TestCase):
 
     def test_subject(self):
         for subject in ("relay it", "dp:relay it", "dp: relayed it", "dp: adds it", "dp: relaying", "dp: relay it.",
-                        "Dp: relay it", "dp: relay " + "x" * 63):
+                        "Dp: relay it", "dp: relay " + "x" * 51, "dp: mend it", "dp: say likewise"):
             self.assertEqual(self.bad(subject + self.BODY), 1, subject)
-        self.assertEqual(self.bad("dp: relay " + "x" * 62 + self.BODY), 0)
+        self.assertEqual(self.bad("dp: relay " + "x" * 50 + self.BODY), 0)
+
+    def test_fixes(self):
+        self.assertEqual(self.bad("dp: fix it" + self.BODY), 1)
+        self.assertEqual(self.bad("dp: fix it" + self.BODY + "\nFixes: 0123456789ab (\"dp: relay it\")\n"), 0)
+        self.assertEqual(self.bad("dp: fix it" + self.BODY + "\nFixes: that\n"), 1)
 
     def test_body(self):
         self.assertEqual(self.bad("dp: relay it"), 1)
