@@ -7,7 +7,6 @@
 #include "requests/permit.h"
 #include "shard.h"
 
-#define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define TAKE_OVER 16
 #define SEND_INDICATION 0x0016 // the whole message type

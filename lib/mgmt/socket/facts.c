@@ -77,11 +77,6 @@ static const struct facts_look *look_now(struct command *c)
 	return &c->control->facts.now;
 }
 
-// How much a counter grows in a second, of one worker, or, with -1, of all.
-#define RATE(k, worker, field) \
-	rate((k), (worker),    \
-		(size_t)((const char *)&((struct dp_stats *)NULL)->field - (char *)NULL))
-
 static uint64_t counter(const struct facts_look *l, unsigned int worker, size_t at)
 {
 	uint64_t v;
@@ -100,6 +95,7 @@ static uint64_t grown(const struct control *k, int worker, size_t at)
 	return sum;
 }
 
+// How much the counter at an offset grows in a second, of one worker, or, with -1, of all.
 static uint64_t rate(const struct control *k, int worker, size_t at)
 {
 	const uint64_t ms = k->facts.now.at_ms - k->facts.before.at_ms;

@@ -14,7 +14,6 @@
 // others in the same round. The other half is for the rest of the pool: what is given back beyond
 // it in a round counts as held until the round is over.
 #define SHARE_SLACK 1024
-#define SHARE_SURE_MAX 16 // records that an allocation can be sure of
 
 // One shard owns it; its worker lcore only.
 struct share {

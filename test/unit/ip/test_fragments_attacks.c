@@ -11,7 +11,6 @@
 
 #define CHANNEL 0x4001
 #define WAN 0
-#define SIDE 1
 #define SIDE_ID 100
 #define FLOWS 16
 #define LENT 8 // fragments.buffers

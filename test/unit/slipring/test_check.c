@@ -333,7 +333,6 @@ static struct heard packets(
 }
 
 #define NO_SUCH "'packet:slipring-none'"
-#define MISSING "there is no interface slipring-none (yet): see `ip link`\n"
 
 static void test_packet_sockets(void **state)
 {

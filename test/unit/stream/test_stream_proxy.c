@@ -19,7 +19,6 @@
 #define MESSAGE 20
 #define ROOM 100
 #define HEADERS 4 // of each thread
-#define CLIENT "203.0.113.9"
 
 static const struct prefix lo = {{{.b = {[10] = 0xff, [11] = 0xff, 127}}}, 96 + 24};
 static struct stream_listener balanced;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A directory of files below /tmp.
-#define _XOPEN_SOURCE 700 // nftw
 #include "conf_dir.h"
 
 #include <fcntl.h>
