@@ -127,11 +127,6 @@ typedef struct port *dp_port_opener(const struct port_config *c, char *error, si
 // dp_start and dp_stop in steps, so that a test brings its own ports and runs the rounds itself.
 struct dp *dp_create(const struct conf *c, const unsigned int *lcores, dp_port_opener *open,
 	char *error, size_t len);
-// dp_create in two steps. Between them ports and exception ports run, and addresses are learned.
-// After a failure of the second the caller calls dp_quiesce and dp_destroy.
-struct dp *dp_open(const struct conf *c, const unsigned int *lcores, dp_port_opener *open,
-	char *error, size_t len);
-int dp_complete(struct dp *d, const unsigned int *lcores, char *error, size_t len);
 int dp_launch(struct dp *d);
 // Returns when no worker runs any more.
 void dp_halt(struct dp *d);

@@ -318,7 +318,8 @@ no_memory:
 
 // --- start and stop -----------------------------------------------------------------------------
 
-struct dp *dp_open(const struct conf *c, const unsigned int *lcores, dp_port_opener *open,
+// Opens the ports. They and exception ports run, and addresses are learned, before dp_complete.
+static struct dp *dp_open(const struct conf *c, const unsigned int *lcores, dp_port_opener *open,
 	char *error, size_t len)
 {
 	struct dp *d = rte_zmalloc("dp", sizeof(*d), RTE_CACHE_LINE_SIZE);
@@ -354,7 +355,8 @@ struct dp *dp_open(const struct conf *c, const unsigned int *lcores, dp_port_ope
 	return d;
 }
 
-int dp_complete(struct dp *d, const unsigned int *lcores, char *error, size_t len)
+// Makes the workers. After a failure the caller calls dp_quiesce and dp_destroy.
+static int dp_complete(struct dp *d, const unsigned int *lcores, char *error, size_t len)
 {
 	if (shared_create(d, error, len) != 0)
 		return -1;

@@ -14,8 +14,5 @@
 
 struct port_request;
 
-// The role of the kernel's end for a port; -ENODEV when the port is no vtap.
-int port_vtap_role(const struct port *p);
-
 // Opens a vtap; port_open calls it. NULL with the reason written. Management lcore.
 struct port *port_vtap_open(const struct port_request *r);

@@ -185,21 +185,6 @@ bool stun_decode_xor_addr(
 	return true;
 }
 
-uint16_t stun_send_indication(
-	const uint8_t *data, uint16_t len, const struct endpoint *peer, uint16_t *payload_len)
-{
-	const bool is_v4 = addr_is_v4(&peer->addr);
-	uint32_t got;
-
-	if (is_v4 ? !stun_usual_send(data, len,
-			    (struct stun_usual_peer){&peer->addr, peer->port, true}, &got)
-		  : !stun_usual_send(data, len,
-			    (struct stun_usual_peer){&peer->addr, peer->port, false}, &got))
-		return 0;
-	*payload_len = (uint16_t)got;
-	return is_v4 ? STUN_FRONT4 : STUN_FRONT6;
-}
-
 // Offset where the attributes that count as content end.
 static size_t body_end(const struct stun_msg *m)
 {

@@ -137,13 +137,6 @@ bool stun_next_unknown(const struct stun_msg *m, uint16_t *pos, uint16_t *type);
 // STUN_ATTRIBUTES does not have. False when there is none.
 bool stun_find(const struct stun_msg *m, uint16_t type, uint16_t *off, uint16_t *alen);
 
-// Recognizes a Send indication (RFC 8656 11.1) that consists of XOR-PEER-ADDRESS with this peer,
-// then DATA, and nothing else. Returns where the data begins, 36 (IPv4) or 48 (IPv6), and its
-// length in *payload_len; stun_parse would find nothing wrong with such a message. 0: it is
-// something else, which may still be a Send indication.
-uint16_t stun_send_indication(
-	const uint8_t *data, uint16_t len, const struct endpoint *peer, uint16_t *payload_len);
-
 // --- auth.c: keys and integrity ------------------------------------------------------------------
 
 // What libcrypto allows, and the keys used last; one per thread. stun_crypto_create returns NULL

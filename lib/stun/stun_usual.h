@@ -43,7 +43,10 @@ static inline uint64_t stun_usual_attr(struct stun_usual_peer p)
 	return STUN_PEER_WORD(p.is_v4) | (uint64_t)xored << 48;
 }
 
-// stun_send_indication: the data begins behind 36 or 48 bytes.
+// Recognizes a Send indication (RFC 8656 11.1) that consists of XOR-PEER-ADDRESS with this peer,
+// then DATA, and nothing else. The data begins behind 36 (IPv4) or 48 bytes (IPv6), and its length
+// goes to *payload_len; stun_parse would find nothing wrong with such a message. False: it is
+// something else, which may still be a Send indication.
 static inline __attribute__((always_inline)) bool stun_usual_send(
 	const uint8_t *data, uint32_t len, struct stun_usual_peer p, uint32_t *payload_len)
 {

@@ -168,17 +168,7 @@ static void info_fill(const struct turn_shard *s, uint32_t slot, struct turn_inf
 	memcpy(out->user, c->name, c->name_len);
 }
 
-unsigned int turn_shard_list(
-	const struct turn_shard *s, uint32_t cursor, struct turn_info *out, unsigned int max)
-{
-	unsigned int n = 0;
-
-	while (n < max && cursor < s->live.used)
-		info_fill(s, bitset_nth(&s->live, cursor++), &out[n++]);
-	return n;
-}
-
-unsigned int turn_listing_rows(struct turn_shard *s, const struct turn_filter *f,
+unsigned int turn_listing_rows(const struct turn_shard *s, const struct turn_filter *f,
 	struct turn_walk *w, struct turn_info *out, unsigned int max)
 {
 	unsigned int budget = TURN_WALK_BUDGET, n = 0;

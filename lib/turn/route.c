@@ -486,13 +486,6 @@ void turn_route_finish(struct turn_shard *s, struct turn_burst *b, unsigned int 
 	}
 }
 
-void turn_route_one(struct turn_shard *s, struct turn_burst *b)
-{
-	b->n = 1;
-	turn_route_begin(s, b);
-	turn_route_finish(s, b, 0);
-}
-
 static void path_to_client(struct turn_shard *s, uint32_t slot, struct turn_path *out)
 {
 	struct turn_line *l = alloc_at(s, slot);

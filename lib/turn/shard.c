@@ -465,8 +465,3 @@ uint32_t turn_shard_sibling(const struct turn_shard *s, uint32_t slot)
 {
 	return alloc_sibling(s, slot);
 }
-
-void turn_shard_end(struct turn_shard *s, uint32_t slot, enum turn_end why)
-{
-	alloc_end_client(s, slot, why);
-}

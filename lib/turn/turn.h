@@ -174,8 +174,6 @@ bool turn_route_knows(const struct turn_shard *s, const struct turn_view *v);
 // is executed before the next is made. So the operations of one burst have the same outcome as in
 // bursts of one.
 void turn_route_finish(struct turn_shard *s, struct turn_burst *b, unsigned int i);
-// Runs turn_route_begin and turn_route_finish for one datagram, b->view[0].
-void turn_route_one(struct turn_shard *s, struct turn_burst *b);
 
 // Writes to *out the two ends of a flow that a plan of this round named.
 void turn_route_path(struct turn_shard *s, uint32_t flow, struct turn_path *out);

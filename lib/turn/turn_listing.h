@@ -60,7 +60,7 @@ struct turn_key {
 // where *w says and moves it on. Returns how many rows were written, or allocations ended: max at
 // most. Call turn_redirect_notes after turn_listing_kill.
 #define TURN_WALK_BUDGET 512
-unsigned int turn_listing_rows(struct turn_shard *s, const struct turn_filter *f,
+unsigned int turn_listing_rows(const struct turn_shard *s, const struct turn_filter *f,
 	struct turn_walk *w, struct turn_info *out, unsigned int max);
 struct turn_listing_keys {
 	enum turn_sort sort;

@@ -96,8 +96,6 @@ uint32_t turn_shard_path(const struct turn_shard *s, const struct turn_view *v);
 void turn_shard_lost(struct turn_shard *s, const struct turn_view *v, uint32_t slot);
 // Slot of the other one of a dual allocation; TURN_NONE when the live allocation of a slot is none.
 uint32_t turn_shard_sibling(const struct turn_shard *s, uint32_t slot);
-// Ends the allocation of a slot; of a dual allocation both. Call turn_redirect_notes afterwards.
-void turn_shard_end(struct turn_shard *s, uint32_t slot, enum turn_end why);
 // Ends every allocation and reservation, and gives their quota back. All of it is told by events.
 // The memory is the caller's to free.
 void turn_shard_close(struct turn_shard *s);
@@ -158,11 +156,6 @@ struct turn_info {
 	uint32_t connections; // with peers, where they are
 	uint8_t realm; // number of the realm that user is of
 };
-
-// Writes up to max live allocations to out, beginning with number cursor in the order of slots;
-// returns how many.
-unsigned int turn_shard_list(
-	const struct turn_shard *s, uint32_t cursor, struct turn_info *out, unsigned int max);
 
 // --- redirect.c ----------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@
 #include "dtls/dtls_hello.h"
 #include "exception/exception.h"
 #include "fuzz.h"
+#include "send_indication.h"
 #include "udp.h"
 
 #include <stdlib.h>
@@ -43,8 +44,7 @@ void fuzz_message_alone(const uint8_t *data, size_t len)
 
 	stun(copy, len);
 	if (len >= CHANNEL_HEADER_LEN) {
-		at = stun_send_indication(
-			copy, (uint16_t)len, &c->peer[below(FUZZ_PEERS)], &data_len);
+		at = send_indication(copy, (uint16_t)len, &c->peer[below(FUZZ_PEERS)], &data_len);
 		assert_true(at == 0 || at + data_len <= len);
 	}
 	if (dtls_hello_is(copy, len) && dtls_hello_read(copy, len, &hello))

@@ -432,16 +432,18 @@ static void usage_is_possible(void)
 	dp_total_stats(fuzz.world.dp, &total);
 	for (unsigned int i = 0; i < fuzz.world.dp->nb_workers; i++) {
 		const struct worker *w = fuzz.world.dp->worker[i];
+		const struct turn_filter all = {0};
 		struct turn_info rows[32];
-		uint32_t at = 0, n;
+		struct turn_walk walk = {0};
 
-		while ((n = turn_shard_list(w->shard, at, rows, 32)) > 0) {
-			for (uint32_t k = 0; k < n; k++)
+		while (!walk.end) {
+			const unsigned int n = turn_listing_rows(w->shard, &all, &walk, rows, 32);
+
+			for (unsigned int k = 0; k < n; k++)
 				for (unsigned int leg = 0; leg < 2 && !rows[k].is_tcp; leg++) {
 					datagrams += rows[k].usage.leg[leg].datagrams;
 					bytes += rows[k].usage.leg[leg].bytes;
 				}
-			at += n;
 		}
 	}
 	assert_true(datagrams <= total.rx + total.made + total.handed_in);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Requests and allocations: RFC 8489 sections 6.3 and 9.2.4, RFC 8656 sections 5 to 8.
 #include "naive.h"
+#include "shard_rows.h"
 
 #include <netinet/in.h>
 #include <stdio.h>
@@ -675,7 +676,7 @@ static const char *judge_totals(const struct naive *n, const struct turn_shard *
 const char *naive_judge_listing(struct naive *n, const struct turn_shard *s, uint32_t quota_total)
 {
 	struct turn_info row[NAIVE_HOLDS];
-	const unsigned int rows = turn_shard_list(s, 0, row, NAIVE_HOLDS);
+	const unsigned int rows = shard_rows(s, row, NAIVE_HOLDS);
 	const char *wrong = judge_totals(n, s, quota_total);
 	unsigned int found = 0, expected = 0;
 

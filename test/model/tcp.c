@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "addr_text.h"
+#include "shard_rows.h"
 #include "turn_fixture.h"
 #include "turn_listing.h"
 #include "turn_tcp.h"
@@ -362,7 +363,7 @@ static void check_row(const struct client *c, const struct turn_info *row)
 static void check_listing(void)
 {
 	struct turn_info row[CLIENTS];
-	const unsigned int n = turn_shard_list(f.shard, 0, row, CLIENTS);
+	const unsigned int n = shard_rows(f.shard, row, CLIENTS);
 	unsigned int lives = 0;
 
 	for (unsigned int i = 0; i < CLIENTS; i++) {

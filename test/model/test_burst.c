@@ -5,6 +5,7 @@
 // round is not reused until the round is over), so the paths of flows are compared. The paths of a
 // burst are compared twice: when the data path uses them, and when the burst is over.
 #include "model.h"
+#include "shard_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,7 +100,7 @@ static void route_single(struct twin *t, unsigned int i, struct effect *e)
 	b->view[0].data = t->datagram[i];
 	b->view[0].len = t->bursts.burst.view[i].len;
 	turn_shard_round(t->singles.shard, t->singles.now_ms, t->singles.wall_s);
-	turn_route_one(t->singles.shard, b);
+	fixture_route(t->singles.shard, b);
 	effect_of(&t->singles, 0, e);
 	// What the clients learn here goes into later bursts.
 	if (model_decode(&t->w, &t->singles, 0, &t->op[i], &o) == NULL)
@@ -128,8 +129,8 @@ static void compare_totals(const struct twin *t)
 	turn_shard_stats(t->bursts.shard, &sa);
 	turn_shard_stats(t->singles.shard, &sb);
 	assert_memory_equal(&sa, &sb, sizeof(sa));
-	n = turn_shard_list(t->bursts.shard, 0, a, 64);
-	assert_int_equal(turn_shard_list(t->singles.shard, 0, b, 64), n);
+	n = shard_rows(t->bursts.shard, a, 64);
+	assert_int_equal(shard_rows(t->singles.shard, b, 64), n);
 	for (unsigned int i = 0; i < n; i++) {
 		assert_int_equal(a[i].id, b[i].id);
 		assert_true(endpoint_eq(&a[i].client, &b[i].client));

@@ -121,8 +121,7 @@ static void route(struct run *r, const struct op *op)
 	model_view(&r->w, f_of(r), op, &b->view[0]);
 	b->view[0].data = datagram;
 	b->view[0].len = len;
-	b->n = 1;
-	turn_route_one(f_of(r)->shard, b);
+	fixture_route(f_of(r)->shard, b);
 }
 
 static uint64_t early_count(struct run *r)

@@ -104,16 +104,6 @@ int state_file_look(struct state_file *f, const char *path, char *error, size_t 
 	return f->dir >= 0 ? 0 : -1;
 }
 
-int state_file_check(const char *path, char *error, size_t len)
-{
-	struct state_file f;
-
-	if (state_file_look(&f, path, error, len) != 0)
-		return -1;
-	close(f.dir);
-	return 0;
-}
-
 // --- the lock ------------------------------------------------------------------------------------
 
 // A lock of fcntl, because the kernel then knows the holder, and a process that this one starts

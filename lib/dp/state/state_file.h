@@ -21,11 +21,10 @@ struct state_file {
 };
 
 // Whether a file may lie there: a directory that nobody but root and our user can write, on a file
-// system in memory. 0, or -1 with the reason and what to do in error.
-int state_file_check(const char *path, char *error, size_t len);
-// The same. *f gets the directory, open, and nothing else; the caller closes that.
+// system in memory. 0, or -1 with the reason and what to do in error. *f gets the directory, open,
+// and nothing else; the caller closes that.
 int state_file_look(struct state_file *f, const char *path, char *error, size_t len);
-// Opens the directory, which state_file_check judges, and takes the lock. 0, or -1 with the reason
+// Opens the directory, which state_file_look judges, and takes the lock. 0, or -1 with the reason
 // in error: for a lock, the process that has it. state_file_close has to follow either way.
 int state_file_open(struct state_file *f, const char *path, char *error, size_t len);
 // Maps FILE, to be read. 0; -ENOENT: there is none; -1: it is not used, and error says why: no

@@ -256,8 +256,3 @@ struct port *port_vtap_open(const struct port_request *r)
 	}
 	return &v->port;
 }
-
-int port_vtap_role(const struct port *p)
-{
-	return p->ops == &vtap_ops ? (int)((const struct vtap *)p->priv)->spec.role : -ENODEV;
-}

@@ -307,7 +307,8 @@ static size_t ask_nonce(struct bench *b, struct client *c, uint8_t nonce[REQUEST
 	finish(&w, &c->allocate);
 	look(&b->burst.view[0], c, &c->allocate);
 	b->burst.n = 1;
-	turn_route_one(b->shard, &b->burst);
+	turn_route_begin(b->shard, &b->burst);
+	turn_route_finish(b->shard, &b->burst, 0);
 	if (b->burst.plan.verdict != TURN_REPLY ||
 		stun_parse(b->burst.side.front, b->burst.plan.front_len, &m) != 0 ||
 		!stun_has(&m, STUN_NONCE) || m.alen[STUN_NONCE] > REQUEST_MAX)

@@ -41,6 +41,7 @@ static void begin(struct clients *c, enum stun_method method)
 static unsigned int exchange(struct clients *c)
 {
 	const struct endpoint client = flows_client(c->b->flows, c->flow);
+	struct turn_shard *shard = box_home(c->b, c->flow)->shard;
 	const struct turn_plan *plan = &c->burst.plan;
 	const uint8_t *code;
 
@@ -50,7 +51,9 @@ static unsigned int exchange(struct clients *c)
 		.len = stun_end(&c->w),
 		.leg = TURN_FROM_CLIENT,
 		.via = TURN_NO_WORKER};
-	turn_route_one(box_home(c->b, c->flow)->shard, &c->burst);
+	c->burst.n = 1;
+	turn_route_begin(shard, &c->burst);
+	turn_route_finish(shard, &c->burst, 0);
 	if (plan->verdict != TURN_REPLY)
 		box_die("client %u: no answer: %s", c->flow,
 			plan->verdict == TURN_DROP ? turn_drop_name(plan->reason) : "not a reply");

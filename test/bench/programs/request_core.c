@@ -85,7 +85,9 @@ static void ask_nonce(struct bench *n, const struct endpoint *client, struct stu
 		.len = stun_end(&w),
 		.leg = TURN_FROM_CLIENT,
 		.via = TURN_NO_WORKER};
-	turn_route_one(n->box.worker->shard, &n->turn);
+	n->turn.n = 1;
+	turn_route_begin(n->box.worker->shard, &n->turn);
+	turn_route_finish(n->box.worker->shard, &n->turn, 0);
 	if (plan->verdict != TURN_REPLY ||
 		stun_parse(n->turn.side.front, plan->front_len, m) != 0 || !stun_has(m, STUN_NONCE))
 		box_die("no nonce was given");

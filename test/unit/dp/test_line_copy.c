@@ -6,6 +6,7 @@
 #include "datapath.h"
 #include "dp_burst.h"
 #include "line_world.h"
+#include "shard_rows.h"
 
 #define PEERS 4
 #define BOUND_S 600 // a channel, by RFC 8656 12
@@ -291,7 +292,7 @@ static void test_changes(void **state)
 static struct turn_usage listed(unsigned int i)
 {
 	struct turn_info info[LINE_CLIENTS];
-	const unsigned int n = turn_shard_list(line_worker()->shard, 0, info, LINE_CLIENTS);
+	const unsigned int n = shard_rows(line_worker()->shard, info, LINE_CLIENTS);
 
 	for (unsigned int k = 0; k < n; k++)
 		if (endpoint_eq(&info[k].client, &client[i].at))

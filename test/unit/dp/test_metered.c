@@ -7,6 +7,7 @@
 #include "datapath.h"
 #include "drop_of.h"
 #include "gso_world.h"
+#include "shard_rows.h"
 #include "turn_event.h"
 #include "turn_meter.h"
 #include "worker.h"
@@ -39,7 +40,7 @@ static struct turn_usage usage(const struct world_client *c)
 	struct turn_info info[32];
 
 	for (unsigned int w = 0; w < world.dp->nb_workers; w++) {
-		const unsigned int n = turn_shard_list(world.dp->worker[w]->shard, 0, info, 32);
+		const unsigned int n = shard_rows(world.dp->worker[w]->shard, info, 32);
 
 		for (unsigned int i = 0; i < n; i++)
 			if (endpoint_eq(&info[i].client, &c->at))

@@ -2,6 +2,7 @@
 // Who else than the client ends a dual allocation ends both halves: an operator, a reload, a
 // connection that is gone, the appliance. What is listed and told of them.
 #include "dual_world.h"
+#include "alloc.h"
 #include "turn_judge.h"
 #include "turn_listing.h"
 
@@ -162,7 +163,7 @@ static void a_client_that_is_gone_ends_both(void **state)
 		slot = turn_shard_client(w.f.shard, &v, &left_ms);
 		assert_int_not_equal(slot, TURN_NONE);
 		assert_int_equal(left_ms, 100000);
-		turn_shard_end(w.f.shard, slot, TURN_END_CONNECTION);
+		alloc_end_client(w.f.shard, slot, TURN_END_CONNECTION);
 		assert_int_equal(fixture_stats(&w.f).allocations, 0);
 		assert_int_equal(turn_shard_client(w.f.shard, &v, &left_ms), TURN_NONE);
 		fixture_advance(&w.f, 1);

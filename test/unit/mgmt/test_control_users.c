@@ -12,6 +12,7 @@
 #include "datapath.h"
 #include "dp_world.h"
 #include "socket/commands.h"
+#include "shard_rows.h"
 #include "worker.h"
 
 #define CLIENTS 3 // of one user
@@ -28,7 +29,7 @@ static void sort_clients(void)
 {
 	struct turn_info rows[CLIENTS];
 
-	assert_int_equal(turn_shard_list(world.dp->worker[0]->shard, 0, rows, CLIENTS), CLIENTS);
+	assert_int_equal(shard_rows(world.dp->worker[0]->shard, rows, CLIENTS), CLIENTS);
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		for (unsigned int k = i + 1; k < CLIENTS; k++)
 			if (endpoint_eq(&client[k].at, &rows[i].client)) {

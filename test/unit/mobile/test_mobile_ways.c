@@ -2,6 +2,7 @@
 // Clients whose new 5-tuple is another worker's, dual allocations, and those who mean harm: other
 // users, users who move as often as they can.
 #include "mobile_world.h"
+#include "alloc.h"
 
 #define PEER "10.98.0.1"
 #define CHANNEL 0x4000
@@ -143,7 +144,7 @@ static void test_ended_under_way(void **state)
 	uint32_t left_ms;
 
 	assert_int_equal(mobile_show(&w, &moved), 0);
-	turn_shard_end(w.f.shard, turn_shard_client(w.f.shard, &v, &left_ms), TURN_END_KILLED);
+	alloc_end_client(w.f.shard, turn_shard_client(w.f.shard, &v, &left_ms), TURN_END_KILLED);
 	mobile_notes(&w);
 	assert_int_equal(redirects(&w.f), 0);
 	assert_int_equal(redirects(&w.far), 0);

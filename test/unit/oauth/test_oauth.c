@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 
+#include "shard_rows.h"
 #include "turn_listing.h"
 
 #define CLIENT "198.51.100.7"
@@ -238,7 +239,7 @@ static void a_long_kid(void **state)
 		assert_int_equal(fixture_allocate(&f, &c, 4), 0);
 		c.access_len = 0;
 		assert_int_equal(fixture_permit(&f, &c, "10.99.0.9"), 0);
-		assert_int_equal(turn_shard_list(f.shard, 0, &info, 1), 1);
+		assert_int_equal(shard_rows(f.shard, &info, 1), 1);
 		assert_int_equal(strlen(info.user), mac_len == 20 ? 20 : 8);
 		assert_int_equal(fixture_refresh(&f, &c, 0), 0);
 	}
@@ -638,7 +639,7 @@ static void a_kid_names_its_sessions(void **state)
 
 	assert_int_equal(fixture_allocate(&f, &a, 4), 0);
 	assert_memory_equal(fixture_event(&f, 0)->name, "north", 5);
-	assert_int_equal(turn_shard_list(f.shard, 0, &info, 1), 1);
+	assert_int_equal(shard_rows(f.shard, &info, 1), 1);
 	assert_string_equal(info.user, "north");
 	assert_true(turn_listing_show(f.shard, info.id, 0, &detail));
 	assert_int_equal(detail.algorithm, TURN_ALGORITHM_TOKEN);

@@ -24,7 +24,7 @@
 #include <rte_udp.h>
 
 #include "bytes.h"
-#include "vtap.h"
+#include "vtap/vtap_port.h"
 
 #define BUFFERS 4095
 #define BURST 32
@@ -120,7 +120,8 @@ static void show(void)
 			i > 0 ? ", " : "", end[i].frames, end[i].supers, end[i].longest,
 			end[i].unsent, end[i].left, k.rx_missed, k.rx_errors, k.tx_errors, k.tx_cut,
 			p->ops->link(p), p->nb_rxq, end[i].queue[0], end[i].queue[1],
-			port_vtap_role(p), port_offloads(p, offloads, sizeof(offloads)));
+			((const struct vtap *)p->priv)->spec.role,
+			port_offloads(p, offloads, sizeof(offloads)));
 	}
 	printf("]\n");
 	fflush(stdout);

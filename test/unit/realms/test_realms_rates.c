@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "shard.h"
+#include "shard_rows.h"
 #include "turn_meter.h"
 #include "turn_usage.h"
 
@@ -73,7 +74,7 @@ static unsigned int send(const struct fixture_client *c, unsigned int nb)
 static uint64_t lost(uint8_t realm, enum turn_loss why)
 {
 	struct turn_info rows[16];
-	const unsigned int n = turn_shard_list(f.shard, 0, rows, 16);
+	const unsigned int n = shard_rows(f.shard, rows, 16);
 	uint64_t sum = 0;
 
 	for (unsigned int i = 0; i < n; i++)

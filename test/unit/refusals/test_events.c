@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "addr_text.h"
+#include "alloc.h"
+#include "shard_rows.h"
 #include "stun.h"
 #include "turn_fixture.h"
 
@@ -45,7 +47,7 @@ static void assert_of_ivan(const struct turn_event *e, enum turn_event_kind kind
 	assert_int_equal(e->wall_s, f.wall_s);
 	if (kind == TURN_EVENT_ENDED)
 		return;
-	assert_int_equal(turn_shard_list(f.shard, 0, &row, 1), 1);
+	assert_int_equal(shard_rows(f.shard, &row, 1), 1);
 	assert_true(row.id == e->id);
 }
 
@@ -110,7 +112,7 @@ static void each_way_to_end_is_told(void **state)
 	assert_int_equal(fixture_allocate(&f, &again, 4), 0);
 	assert_int_equal(f.told.ended[TURN_END_EXPIRED], 2);
 	assert_int_equal(f.told.made, 3);
-	turn_shard_end(f.shard, turn_shard_client(f.shard, &f.burst.view[0], &left_ms),
+	alloc_end_client(f.shard, turn_shard_client(f.shard, &f.burst.view[0], &left_ms),
 		TURN_END_CONNECTION);
 	assert_int_equal(f.told.ended[TURN_END_CONNECTION], 1);
 	assert_int_equal(fixture_event(&f, 0)->why, TURN_END_CONNECTION);

@@ -241,7 +241,7 @@ static void assert_no_place(const char *path, const char *reason)
 {
 	struct state_file f;
 
-	assert_int_equal(state_file_check(path, error, sizeof(error)), -1);
+	assert_int_equal(state_file_look(&f, path, error, sizeof(error)), -1);
 	if (strstr(error, reason) == NULL)
 		fail_msg("%s: %s", path, error);
 	assert_int_equal(state_file_open(&f, path, error, sizeof(error)), -1);
@@ -249,11 +249,19 @@ static void assert_no_place(const char *path, const char *reason)
 	state_file_close(&f, true);
 }
 
+static void assert_place(void)
+{
+	struct state_file f;
+
+	assert_int_equal(state_file_look(&f, file, error, sizeof(error)), 0);
+	close(f.dir);
+}
+
 static void a_place_that_is_none_is_refused(void **state)
 {
 	char path[400];
 
-	assert_int_equal(state_file_check(file, error, sizeof(error)), 0);
+	assert_place();
 	assert_no_place("/proc/self/area", "no file system in memory");
 	snprintf(path, sizeof(path), "%s/missing/area", dir);
 	assert_no_place(path, "make the directory first");
@@ -264,7 +272,7 @@ static void a_place_that_is_none_is_refused(void **state)
 	assert_int_equal(chmod(dir, 0707), 0);
 	assert_no_place(file, "others may write");
 	assert_int_equal(chmod(dir, 0755), 0);
-	assert_int_equal(state_file_check(file, error, sizeof(error)), 0);
+	assert_place();
 	if (geteuid() != 0)
 		return;
 	assert_int_equal(chown(dir, 12345, 12345), 0);

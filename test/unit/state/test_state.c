@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls go on over the death of the process: what clients and peers see of it (RFC 8656 7 to 12).
 #include "restart_world.h"
+#include "shard_rows.h"
 
 #define CHANNEL 0x4001
 
@@ -38,7 +39,7 @@ static struct turn_info row(void)
 {
 	struct turn_info info;
 
-	assert_int_equal(turn_shard_list(f()->shard, 0, &info, 1), 1);
+	assert_int_equal(shard_rows(f()->shard, &info, 1), 1);
 	return info;
 }
 

@@ -9,6 +9,7 @@
 
 #include "shard.h"
 #include "state/area.h"
+#include "shard_rows.h"
 #include "turn_listing.h"
 
 #define ROUNDS 800
@@ -279,7 +280,7 @@ static void judge(void)
 	for (unsigned int w = 0; w < r.nb; w++) {
 		const struct turn_shard *s = r.worker[w].shard;
 		const struct turn_stats stats = fixture_stats(&r.worker[w]);
-		const unsigned int n = turn_shard_list(s, 0, &row[nb], 256);
+		const unsigned int n = shard_rows(s, &row[nb], 256);
 
 		assert_int_equal(n, stats.allocations);
 		for (unsigned int i = nb; i < nb + n; i++) {

@@ -2,6 +2,7 @@
 // Ids of allocations over restarts: one that lives keeps its id, or is told under both. None is
 // given twice, whatever lies between.
 #include "restart_world.h"
+#include "shard_rows.h"
 
 #define CLIENTS 50
 #define PORTS 4
@@ -29,7 +30,7 @@ static uint64_t id_of(const struct fixture_client *c)
 	struct turn_info info[2 * CLIENTS];
 
 	for (unsigned int w = 0; w < r.nb; w++) {
-		const unsigned int n = turn_shard_list(r.worker[w].shard, 0, info, 2 * CLIENTS);
+		const unsigned int n = shard_rows(r.worker[w].shard, info, 2 * CLIENTS);
 
 		for (unsigned int i = 0; i < n; i++)
 			if (endpoint_eq(&info[i].client, &c->at))

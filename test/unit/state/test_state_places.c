@@ -3,6 +3,8 @@
 // addresses, users, limits. What has no place is counted by reason and told. Nothing comes in that
 // a request could not have made.
 #include "restart_world.h"
+#include "alloc.h"
+#include "shard_rows.h"
 
 #define CLIENTS 60
 #define CHANNEL 0x4001
@@ -120,7 +122,7 @@ static void test_redirects_end(void **state)
 		const uint32_t slot = turn_shard_client(f->shard, &v, &left);
 
 		assert_int_not_equal(slot, TURN_NONE);
-		turn_shard_end(f->shard, slot, TURN_END_KILLED);
+		alloc_end_client(f->shard, slot, TURN_END_KILLED);
 		restart_notes(&r);
 	}
 	assert_int_equal(redirects(), 0);
@@ -278,7 +280,7 @@ static void test_lifetime(void **state)
 	config.limits.lifetime_max_s = config.limits.lifetime_default_s = 100;
 	restart_again(&r, &config, 1000);
 	assert_int_equal(r.adopted.allocations, CLIENTS);
-	assert_int_equal(turn_shard_list(r.worker[0].shard, 0, &row, 1), 1);
+	assert_int_equal(shard_rows(r.worker[0].shard, &row, 1), 1);
 	assert_int_equal(row.expires_s, 100); // what a Refresh could get now
 }
 

@@ -2,6 +2,7 @@
 // TCP allocations in a state area (RFC 6062). They end with the process, and the numbers of their
 // ports are those of TCP: no UDP port of the same number rests, or is taken, for one of them.
 #include "restart_world.h"
+#include "alloc.h"
 
 #define CLIENTS 100 // of each kind
 #define CHANNEL 0x4001
@@ -81,7 +82,7 @@ static unsigned int twins(void)
 static void end_tcp(void)
 {
 	for (unsigned int i = 0; i < CLIENTS; i++)
-		turn_shard_end(only()->shard, slot_of(&tcp[i]), TURN_END_KILLED);
+		alloc_end_client(only()->shard, slot_of(&tcp[i]), TURN_END_KILLED);
 }
 
 // All UDP allocations are there and relay; ports rest for none of the others.
@@ -152,7 +153,7 @@ static void later_ones_rest(void **state)
 		late.at.port++;
 		late.nonce_len = 0;
 		assert_int_equal(fixture_allocate(only(), &late, 4), 0);
-		turn_shard_end(only()->shard, slot_of(&late), TURN_END_KILLED);
+		alloc_end_client(only()->shard, slot_of(&late), TURN_END_KILLED);
 	}
 	restart_again(&r, &config, 1000);
 	assert_int_equal(r.adopted.allocations, CLIENTS);

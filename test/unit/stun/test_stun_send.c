@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "addr_text.h"
+#include "send_indication.h"
 #include "stun.h"
 #include "test_rand.h"
 
@@ -42,7 +43,7 @@ static uint16_t ask(const uint8_t *message, size_t len, const struct endpoint *p
 
 	assert_non_null(block);
 	memcpy(m, message, len);
-	front = stun_send_indication(m, (uint16_t)len, peer, &data_len);
+	front = send_indication(m, (uint16_t)len, peer, &data_len);
 	if (front != 0) {
 		assert_int_equal(stun_parse(m, len, &parsed), 0);
 		assert_int_equal(parsed.cls, STUN_INDICATION);
@@ -108,8 +109,7 @@ static void test_long(void **state)
 			store_be16(m + front - 2, (uint16_t)n);
 			store_be16(m + 2, (uint16_t)(front - 20 + 65536));
 			for (uint32_t k = 0; k < 65536; k += 4)
-				assert_int_equal(
-					stun_send_indication(m, (uint16_t)k, &peer, &len), 0);
+				assert_int_equal(send_indication(m, (uint16_t)k, &peer, &len), 0);
 		}
 	}
 }

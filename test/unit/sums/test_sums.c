@@ -3,6 +3,7 @@
 // no counter ever falls, and the classes of lifetimes and sizes at their borders.
 #include "turn_fixture.h"
 
+#include "alloc.h"
 #include "shard.h"
 
 #define CHANNEL 0x4000
@@ -262,7 +263,7 @@ static void sizes_have_classes(void **state)
 static void every_end_counts(void **state)
 {
 	f.shard->event = NULL;
-	turn_shard_end(f.shard, slot_of(&client[0]), TURN_END_KILLED);
+	alloc_end_client(f.shard, slot_of(&client[0]), TURN_END_KILLED);
 	assert_int_equal(fixture_refresh(&f, &client[1], 0), 0);
 	fixture_advance(&f, 700000);
 	fixture_expire(&f);

@@ -292,12 +292,18 @@ void fixture_begin(struct fixture *f, enum stun_class cls, enum stun_method meth
 	stun_begin(&f->w, f->message, sizeof(f->message), cls, (uint16_t)method, tid);
 }
 
+void fixture_route(struct turn_shard *s, struct turn_burst *b)
+{
+	b->n = 1;
+	turn_route_begin(s, b);
+	turn_route_finish(s, b, 0);
+}
+
 // Routes the datagram in f->datagram. Its view is filled in already.
 static const struct turn_plan *route(struct fixture *f)
 {
-	f->burst.n = 1;
 	memset(&f->burst.plan, 0xa5, sizeof(f->burst.plan));
-	turn_route_one(f->shard, &f->burst);
+	fixture_route(f->shard, &f->burst);
 	return &f->burst.plan;
 }
 

@@ -142,6 +142,8 @@ void fixture_begin(struct fixture *f, enum stun_class cls, enum stun_method meth
 void fixture_sign(struct fixture *f, struct fixture_client *c);
 // Signs and sends the request. Returns the answer's code as fixture_code() does.
 unsigned int fixture_ask(struct fixture *f, struct fixture_client *c);
+// Runs a burst of one datagram, b->view[0].
+void fixture_route(struct turn_shard *s, struct turn_burst *b);
 // Sends the message as it is (an indication, or a request without credentials).
 const struct turn_plan *fixture_send(struct fixture *f, const struct fixture_client *c);
 // Sends the last datagram once more, byte for byte.

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "addr_text.h"
+#include "shard_rows.h"
 #include "turn_listing.h"
 #include "turn_tcp.h"
 
@@ -262,7 +263,7 @@ static void time_passes(void **state)
 	fixture_advance(&f, 400000);
 	fixture_expire(&f);
 	turn_tcp_table_counted(f.shard, was.place, was.allocation, 3);
-	assert_int_equal(turn_shard_list(f.shard, 0, &row, 1), 1);
+	assert_int_equal(shard_rows(f.shard, &row, 1), 1);
 	assert_true(row.is_tcp);
 	assert_int_equal(row.connections, 3);
 	assert_true(endpoint_eq(&row.relay, &ivan.relay));

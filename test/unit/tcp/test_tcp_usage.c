@@ -10,6 +10,7 @@
 #include "addr_text.h"
 #include "limits/accounts.h"
 #include "shard.h"
+#include "shard_rows.h"
 #include "turn_listing.h"
 #include "turn_meter.h"
 #include "turn_tcp.h"
@@ -125,7 +126,7 @@ static struct turn_usage usage_of_first(void)
 {
 	struct turn_info row;
 
-	assert_int_equal(turn_shard_list(f.shard, 0, &row, 1), 1);
+	assert_int_equal(shard_rows(f.shard, &row, 1), 1);
 	return row.usage;
 }
 

@@ -358,7 +358,7 @@ static struct turn_plan moved(struct fixture *to, const struct fixture *from, ui
 
 	*v = from->burst.view[0];
 	v->via = via;
-	turn_route_one(to->shard, &to->burst);
+	fixture_route(to->shard, &to->burst);
 	return to->burst.plan;
 }
 

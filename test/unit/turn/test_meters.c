@@ -12,6 +12,7 @@
 
 #include "limits/accounts.h"
 #include "shard.h"
+#include "shard_rows.h"
 #include "turn_fixture.h"
 #include "turn_meter.h"
 #include "turn_usage.h"
@@ -104,7 +105,7 @@ static unsigned int from_peer(unsigned int worker, const struct fixture_client *
 static struct turn_info info_of(unsigned int worker, const struct fixture_client *c)
 {
 	struct turn_info rows[64];
-	const unsigned int n = turn_shard_list(world.of[worker].shard, 0, rows, 64);
+	const unsigned int n = shard_rows(world.of[worker].shard, rows, 64);
 
 	for (unsigned int i = 0; i < n; i++)
 		if (addr_eq(&rows[i].client.addr, &c->at.addr))

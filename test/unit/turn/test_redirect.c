@@ -27,7 +27,7 @@ static int teardown(void **state)
 static unsigned int redirected(void)
 {
 	f.burst.view[0].via = 0;
-	turn_route_one(f.shard, &f.burst);
+	fixture_route(f.shard, &f.burst);
 	return fixture_code(&f);
 }
 

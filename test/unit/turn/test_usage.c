@@ -5,6 +5,7 @@
 
 #include "bytes.h"
 #include "shard.h"
+#include "shard_rows.h"
 
 #define CHANNEL 0x4000
 #define ROUND_MS ((uint64_t)65536 * TURN_LINE_MS) // until has gone round once: 70 minutes
@@ -19,7 +20,7 @@ static struct turn_usage usage(void)
 {
 	struct turn_info info;
 
-	assert_int_equal(turn_shard_list(f.shard, 0, &info, 1), 1);
+	assert_int_equal(shard_rows(f.shard, &info, 1), 1);
 	return info.usage;
 }
 

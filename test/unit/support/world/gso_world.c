@@ -3,6 +3,7 @@
 #include "gso_world.h"
 #include "bytes.h"
 #include "datapath.h"
+#include "shard_rows.h"
 #include "worker.h"
 
 struct dp_world world;
@@ -107,8 +108,7 @@ void gso_all_counted(void)
 
 	for (unsigned int w = 0; w < world.dp->nb_workers; w++) {
 		struct turn_info info[GSO_CLIENTS];
-		const unsigned int n =
-			turn_shard_list(world.dp->worker[w]->shard, 0, info, GSO_CLIENTS);
+		const unsigned int n = shard_rows(world.dp->worker[w]->shard, info, GSO_CLIENTS);
 
 		for (unsigned int k = 0; k < n; k++)
 			for (unsigned int i = 0; i < GSO_CLIENTS; i++)
