@@ -198,8 +198,3 @@ const char *vtap_spec_offload_name(enum vtap_offload offload)
 {
 	return offloads[offload];
 }
-
-const char *vtap_spec_role_name(enum vtap_role role)
-{
-	return roles[role];
-}

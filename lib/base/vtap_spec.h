@@ -37,6 +37,5 @@ bool vtap_spec_is(const char *device);
 // bytes) then has the reason, worded to stand behind the name of the configuration key. It names no
 // file and no port.
 bool vtap_spec_parse(const char *device, struct vtap_spec *out, char *error, size_t len);
-// The word for a value in the device string: "uso", "lab". Static memory.
+// The word for a value in the device string, such as "uso". Static memory.
 const char *vtap_spec_offload_name(enum vtap_offload offload);
-const char *vtap_spec_role_name(enum vtap_role role);

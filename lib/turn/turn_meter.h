@@ -62,8 +62,6 @@ struct turn_meters {
 // without memory.
 struct turn_accounts *turn_accounts_create(uint32_t capacity, const struct hash_key *key);
 void turn_accounts_free(struct turn_accounts *a); // NULL is fine
-// Bytes of memory that turn_accounts_create takes.
-size_t turn_accounts_size(uint32_t capacity);
 
 // --- limits/meters.c -----------------------------------------------------------------------------
 

@@ -77,25 +77,24 @@ void turn_state_move(struct turn_state *a, const struct turn_config *c);
 // no process runs. One store each for offset and time. Workers read the offset at any moment.
 void turn_state_clock(struct turn_state *a, uint64_t boot_ms, uint64_t clock_ms);
 
-// Why an area is not taken up: X(enum, name, meaning).
-#define TURN_STATE_REFUSALS(X)                                                                   \
-	X(TURN_STATE_GOOD, "good", "it is taken up")                                             \
-	X(TURN_STATE_FOREIGN, "foreign", "it is no state area of this program")                  \
-	X(TURN_STATE_LAYOUT_OTHER, "layout", "a version with another layout has written it")     \
-	X(TURN_STATE_TRUNCATED, "truncated", "it is shorter than it says")                       \
-	X(TURN_STATE_DAMAGED, "damaged", "its header does not fit its check")                    \
-	X(TURN_STATE_UNFINISHED, "unfinished", "the process that made it died before it was up") \
-	X(TURN_STATE_OTHER_BOOT, "other-boot", "the machine has been restarted since")
+// Why an area is not taken up: X(enum, meaning).
+#define TURN_STATE_REFUSALS(X)                                                     \
+	X(TURN_STATE_GOOD, "it is taken up")                                       \
+	X(TURN_STATE_FOREIGN, "it is no state area of this program")               \
+	X(TURN_STATE_LAYOUT_OTHER, "a version with another layout has written it") \
+	X(TURN_STATE_TRUNCATED, "it is shorter than it says")                      \
+	X(TURN_STATE_DAMAGED, "its header does not fit its check")                 \
+	X(TURN_STATE_UNFINISHED, "the process that made it died before it was up") \
+	X(TURN_STATE_OTHER_BOOT, "the machine has been restarted since")
 
 enum turn_state_refusal {
-#define X(id, name, text) id,
+#define X(id, text) id,
 	TURN_STATE_REFUSALS(X)
 #undef X
 		TURN_STATE_REFUSAL_END
 };
 
-// Name and meaning: static text; NULL for a number that is none. Any thread.
-const char *turn_state_refusal_name(unsigned int refusal);
+// Its meaning: static text; NULL for a number that is none. Any thread.
 const char *turn_state_refusal_text(unsigned int refusal);
 
 // Whether size bytes at mem (8-byte aligned, of any content) are an area that this build can take

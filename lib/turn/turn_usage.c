@@ -10,22 +10,15 @@
 
 // --- classes -------------------------------------------------------------------------------------
 
-static const struct {
-	const char *name, *text;
-} losses[] = {
-#define X(id, n, t) [id] = {n, t},
+static const char *const losses[] = {
+#define X(id, name) [id] = name,
 	TURN_LOSSES(X)
 #undef X
 };
 
 const char *turn_loss_name(unsigned int loss)
 {
-	return loss < TURN_LOSS_END ? losses[loss].name : NULL;
-}
-
-const char *turn_loss_text(unsigned int loss)
-{
-	return loss < TURN_LOSS_END ? losses[loss].text : NULL;
+	return loss < TURN_LOSS_END ? losses[loss] : NULL;
 }
 
 // One more than the class; 0 = no allocation's, or no data: a request, a keepalive, an ICMP error.

@@ -7,19 +7,22 @@
 struct turn_shard;
 struct turn_view;
 
-// Classes of drops of an allocation's datagrams: X(enum, name, meaning).
-#define TURN_LOSSES(X)                                                                           \
-	X(TURN_LOSS_PERMISSION, "permission", "no permission or channel, or the peer is denied") \
-	X(TURN_LOSS_SIZE, "size", "too long for the way")                                        \
-	X(TURN_LOSS_WAY, "way", "no route, or the neighbour does not answer")                    \
-	X(TURN_LOSS_LIMIT, "limit", "past a limit")                                              \
-	X(TURN_LOSS_OTHER, "other", "malformed, or no memory")                                   \
-	X(TURN_LOSS_ALLOCATION, "allocation_rate", "past limits.rates.allocation")               \
-	X(TURN_LOSS_USER, "user_rate", "past limits.rates.user")                                 \
-	X(TURN_LOSS_REALM, "realm_rate", "past limits.rates.realm")
+// Classes of drops of an allocation's datagrams: X(enum, name). permission: there is no permission
+// or channel, or the peer is denied; size: too long for the way; way: no route, or the neighbour
+// does not answer; limit: past a limit; other: malformed, or no memory; the rest: past the rate of
+// limits.rates that they name.
+#define TURN_LOSSES(X)                             \
+	X(TURN_LOSS_PERMISSION, "permission")      \
+	X(TURN_LOSS_SIZE, "size")                  \
+	X(TURN_LOSS_WAY, "way")                    \
+	X(TURN_LOSS_LIMIT, "limit")                \
+	X(TURN_LOSS_OTHER, "other")                \
+	X(TURN_LOSS_ALLOCATION, "allocation_rate") \
+	X(TURN_LOSS_USER, "user_rate")             \
+	X(TURN_LOSS_REALM, "realm_rate")
 
 enum turn_loss {
-#define X(id, name, text) id,
+#define X(id, name) id,
 	TURN_LOSSES(X)
 #undef X
 		TURN_LOSS_END
@@ -28,9 +31,8 @@ enum turn_loss {
 // anew after a restart.
 #define TURN_LOSS_KEPT TURN_LOSS_ALLOCATION
 
-// Name and meaning of a class: static text; NULL for a number that is none. Any thread.
+// Name of a class: static text; NULL for a number that is none. Any thread.
 const char *turn_loss_name(unsigned int loss);
-const char *turn_loss_text(unsigned int loss);
 // Class of a drop (enum turn_drop) of an allocation's datagram. TURN_LOSS_END: none, as what is
 // dropped so is of no allocation, or is no data. Any thread.
 unsigned int turn_loss_of(unsigned int drop);

@@ -116,17 +116,6 @@ void client_cut(struct clients *p, uint32_t i)
 	}
 }
 
-void clients_abort(struct clients *p)
-{
-	for (uint32_t i = 0; i < p->count; i++) {
-		struct client *cl = &p->client[i];
-
-		request_end(p, i);
-		if (cl->state != CLIENT_FAILED)
-			state_set(p, i, cl->doomed ? CLIENT_FAILED : CLIENT_IDLE);
-	}
-}
-
 // --- success responses ---------------------------------------------------------------------------
 
 // Takes LIFETIME from an answer; false when it is missing or zero. The refresh is due when a sixth

@@ -119,5 +119,3 @@ size_t client_input(struct clients *p, uint32_t i, const uint8_t *data, size_t l
 size_t clients_tick(struct clients *p, uint64_t now_ms, uint32_t *i, uint8_t *out);
 // Tells that client i's connection has ended. The server has deleted all it held for the client.
 void client_cut(struct clients *p, uint32_t i);
-// Gives up all requests and allocations without waiting: every client is IDLE or FAILED then.
-void clients_abort(struct clients *p);

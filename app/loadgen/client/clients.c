@@ -93,11 +93,6 @@ void clients_free(struct clients *p)
 	free(p);
 }
 
-uint32_t clients_count(const struct clients *p)
-{
-	return p->count;
-}
-
 struct client *clients_at(struct clients *p, uint32_t i)
 {
 	return &p->client[i];

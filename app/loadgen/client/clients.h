@@ -26,7 +26,6 @@ struct clients_params {
 // bytes more when it has a name of its own.
 struct clients *clients_create(const struct clients_params *params);
 void clients_free(struct clients *p);
-uint32_t clients_count(const struct clients *p);
 // Here and below, i is an index into the population, less than its count.
 struct client *clients_at(struct clients *p, uint32_t i);
 const struct client_stats *clients_stats(const struct clients *p);

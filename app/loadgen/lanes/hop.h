@@ -29,7 +29,6 @@ struct hop {
 uint16_t hop_to(struct engine *e, unsigned int side, const struct addr *dst);
 // Takes the MAC of `who` from an ARP or ND message that came in on a side. Any lane.
 void hop_learn(struct engine *e, unsigned int side, const struct addr *who, const uint8_t mac[6]);
-bool hop_known(const struct engine *e, uint16_t hop);
 // Asks for next hops that have not answered yet, and from time to time for the others. Lane 0.
 void hop_tick(struct lane *l);
 // Writes the first next hop without an answer as text for a message. False when all are known.

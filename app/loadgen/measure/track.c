@@ -5,11 +5,6 @@
 
 #include "measure/track.h"
 
-void track_reset(struct track *t, uint8_t epoch)
-{
-	*t = (struct track){.epoch = epoch};
-}
-
 // Marks a number; returns whether it was marked before.
 static inline bool mark(struct track *t, uint32_t seq)
 {

@@ -24,7 +24,5 @@ enum track_result {
 	TRACK_LATE, // too late to know if it is a duplicate: counted as reordered and as unique
 };
 
-// Forgets all numbers and counts for another trial.
-void track_reset(struct track *t, uint8_t epoch);
 // Counts an arrival.
 enum track_result track_add(struct track *t, uint32_t seq);

@@ -43,11 +43,6 @@ static uint32_t stripes_for(uint32_t capacity)
 	return (uint32_t)(((uint64_t)capacity + ACCOUNTS_REALMS) / STRIPE_MEAN) + 1;
 }
 
-size_t turn_accounts_size(uint32_t capacity)
-{
-	return sizeof(struct turn_accounts) + (size_t)stripes_for(capacity) * sizeof(struct stripe);
-}
-
 struct turn_accounts *turn_accounts_create(uint32_t capacity, const struct hash_key *key)
 {
 	const uint32_t nb = stripes_for(capacity);

@@ -4,22 +4,15 @@
 #include "relayed/relay_map.h"
 #include "shard.h"
 
-static const struct {
-	const char *name, *text;
-} refusals[] = {
-#define X(id, n, t) [id] = {n, t},
+static const char *const refusals[] = {
+#define X(id, text) [id] = text,
 	TURN_STATE_REFUSALS(X)
 #undef X
 };
 
-const char *turn_state_refusal_name(unsigned int refusal)
-{
-	return refusal < TURN_STATE_REFUSAL_END ? refusals[refusal].name : NULL;
-}
-
 const char *turn_state_refusal_text(unsigned int refusal)
 {
-	return refusal < TURN_STATE_REFUSAL_END ? refusals[refusal].text : NULL;
+	return refusal < TURN_STATE_REFUSAL_END ? refusals[refusal] : NULL;
 }
 
 // --- making -------------------------------------------------------------------------------------

@@ -318,19 +318,6 @@ static void a_server_that_says_437_for_ever(void **state)
 	assert_int_equal(world_state(&w, 0), CLIENT_ALLOCATING);
 }
 
-static void what_this_run_left_is_deleted(void **state)
-{
-	world_ready(&w, 0);
-	world_release(&w, 0);
-	world_accept(&w);
-	world_start(&w, 0);
-	world_accept(&w);
-	clients_abort(w.clients);
-	world_start(&w, 0);
-	world_refuse(&w, 437); // that is no lingering over the one that was released
-	assert_int_equal(w.request.method, STUN_REFRESH);
-}
-
 // A client that timed out may have left one behind although it had released the one before.
 static void an_answer_that_never_came_may_have_made_one(void **state)
 {
@@ -401,29 +388,6 @@ static void an_allocation_that_is_of_no_use_is_given_back(void **state)
 		assert_int_equal(world_stats(&w)->releases, answered == 0);
 		world_close(&w);
 	}
-}
-
-static void abort_leaves_nothing_under_way(void **state)
-{
-	open_mode(MODE_CHANNEL, 5);
-	world_ready(&w, 0);
-	world_start(&w, 1);
-	world_start(&w, 2);
-	world_challenge(&w, 401);
-	world_accept(&w);
-	world_ready(&w, 3);
-	world_release(&w, 3);
-	world_start(&w, 4);
-	world_challenge(&w, 401);
-	world_refuse(&w, 486);
-	assert_int_equal(world_state(&w, 2), CLIENT_BINDING);
-	clients_abort(w.clients);
-	for (uint32_t i = 0; i < 4; i++)
-		assert_int_equal(world_state(&w, i), CLIENT_IDLE);
-	assert_failed(&w, 4, CLIENT_FAULT_REFUSED);
-	assert_false(world_wait(&w, 4 * 3600 * 1000, 1000));
-	world_ready(&w, 1);
-	world_close(&w);
 }
 
 // --- answers that make no sense ------------------------------------------------------------------
@@ -536,12 +500,10 @@ int main(void)
 		ALLOC(what_an_aborted_run_left_is_deleted),
 		cmocka_unit_test(a_server_that_lingers_is_given_time),
 		ALLOC(a_server_that_says_437_for_ever),
-		ALLOC(what_this_run_left_is_deleted),
 		ALLOC(an_answer_that_never_came_may_have_made_one),
 		ALLOC(an_allocation_that_is_gone_is_lost),
 		ALLOC(refused_requests_fail_and_are_counted),
 		cmocka_unit_test(an_allocation_that_is_of_no_use_is_given_back),
-		cmocka_unit_test(abort_leaves_nothing_under_way),
 		cmocka_unit_test(allocate_answers_that_are_of_no_use),
 		cmocka_unit_test(unknown_attributes_that_have_to_be_understood),
 		cmocka_unit_test(error_responses_without_a_code),

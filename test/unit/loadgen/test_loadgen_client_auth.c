@@ -471,8 +471,6 @@ static void fuzz_step(struct test_rand *r, bool mute)
 			world_release(&w, i);
 		else if (test_rand_below(r, 200) == 0)
 			w.now_ms += test_rand_below(r, 600000);
-		else if (test_rand_below(r, 1000) == 0)
-			clients_abort(w.clients);
 		break;
 	default:
 		world_tick(&w);

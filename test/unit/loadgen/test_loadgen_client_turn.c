@@ -338,7 +338,6 @@ static void what_an_aborted_run_left(void **state)
 
 	open_both(&c, 10);
 	start(0, 10);
-	clients_abort(w.clients);
 	world_close(&w);
 	world_open(&w, &c, 10, 3);
 	start(0, 10);

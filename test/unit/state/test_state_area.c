@@ -148,7 +148,7 @@ static void test_refused(void **state)
 		free(mem);
 	}
 	assert_int_equal(turn_state_check(r.area, r.size, other), TURN_STATE_OTHER_BOOT);
-	assert_null(turn_state_refusal_name(TURN_STATE_REFUSAL_END));
+	assert_null(turn_state_refusal_text(TURN_STATE_REFUSAL_END));
 	assert_null(turn_state_loss_name(TURN_STATE_LOST_END));
 }
 

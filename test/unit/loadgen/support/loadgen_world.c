@@ -73,7 +73,7 @@ void world_open(struct loadgen_world *w, const struct config *config, uint32_t c
 		.answered = answered,
 		.ctx = w});
 	assert_non_null(w->clients);
-	assert_int_equal(clients_count(w->clients), count);
+	w->count = count;
 }
 
 void world_close(struct loadgen_world *w)
@@ -114,7 +114,7 @@ static void settle(struct loadgen_world *w, uint32_t i, size_t len)
 
 	for (int state = 0; state < CLIENT_NB_STATES; state++)
 		sum += s->state[state];
-	assert_int_equal(sum, clients_count(w->clients));
+	assert_int_equal(sum, w->count);
 	w->len = len;
 	if (len == 0)
 		return;
@@ -140,7 +140,7 @@ void world_tick(struct loadgen_world *w)
 	uint32_t i = UINT32_MAX;
 	const size_t len = clients_tick(w->clients, w->now_ms, &i, w->out);
 
-	assert_true(len == 0 || i < clients_count(w->clients));
+	assert_true(len == 0 || i < w->count);
 	settle(w, i, len);
 }
 

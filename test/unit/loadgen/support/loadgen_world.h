@@ -29,6 +29,7 @@ struct loadgen_world {
 	struct test_rand rand;
 	struct csprng rng;
 	struct clients *clients;
+	uint32_t count; // of them
 	uint64_t now_ms;
 	uint64_t answers, last_ms; // calls of the hook, and what the last one said
 	// the last datagram, and who sent it; len 0 = none was
