@@ -27,9 +27,6 @@
 
 #define AT(c, f, k) ((struct conf_at){c, &(c)->f, 0, k})
 
-const struct check_paths check_system = {"/sys/devices/system/cpu", "/sys/bus/pci/devices",
-	"/run/netns", "/proc/sys/net/ipv4", "/proc/net"};
-
 // --- driver profiles -----------------------------------------------------------------------------
 
 bool check_drivers(const struct conf *c, struct conf_report *r)
@@ -341,7 +338,7 @@ void check_state(const struct conf *c, struct conf_report *r)
 // --- draining ------------------------------------------------------------------------------------
 
 // It may still be made before the first change.
-void check_drain(const struct conf *c, struct conf_report *r)
+static void check_drain(const struct conf *c, struct conf_report *r)
 {
 	const struct conf_drain *d = &c->drain;
 
@@ -404,12 +401,12 @@ void check_all(const struct conf *c, bool lcores, struct conf_report *r)
 {
 	conf_warnings(c, r);
 	if (lcores)
-		check_lcores(c, check_system.cpus, r);
-	check_devices(c, check_system.pci, r);
-	check_namespaces(c, check_system.netns, r);
+		check_lcores(c, "/sys/devices/system/cpu", r);
+	check_devices(c, "/sys/bus/pci/devices", r);
+	check_namespaces(c, "/run/netns", r);
 	check_listeners(c, r);
 	check_taken(c, r);
-	check_packets(c, check_system.sysctl, check_system.net, r);
+	check_packets(c, "/proc/sys/net/ipv4", "/proc/net", r);
 	check_records(c, r);
 	check_state(c, r);
 	check_drain(c, r);

@@ -4,17 +4,6 @@
 
 #include "conf.h"
 
-// Directories to look in; tests use others.
-struct check_paths {
-	const char *cpus; // /sys/devices/system/cpu
-	const char *pci; // /sys/bus/pci/devices
-	const char *netns; // /run/netns
-	const char *sysctl; // /proc/sys/net/ipv4
-	const char *net; // /proc/net
-};
-
-extern const struct check_paths check_system;
-
 // Tells all problems of a configuration that was read without errors: those of conf_warnings and
 // those of this machine. lcores: eal.lcores is in force, because no EAL argument names lcores.
 void check_all(const struct conf *c, bool lcores, struct conf_report *r);
@@ -22,7 +11,7 @@ void check_all(const struct conf *c, bool lcores, struct conf_report *r);
 // True when the directory named by the key drivers, if any, can be read. Else tells why not.
 bool check_drivers(const struct conf *c, struct conf_report *r);
 
-// --- the parts, for tests ------------------------------------------------------------------------
+// --- the parts, for tests, which have other directories to look in -------------------------------
 
 void check_lcores(const struct conf *c, const char *cpus, struct conf_report *r);
 void check_devices(const struct conf *c, const char *pci, struct conf_report *r);
@@ -30,5 +19,4 @@ void check_namespaces(const struct conf *c, const char *netns, struct conf_repor
 void check_listeners(const struct conf *c, struct conf_report *r);
 void check_records(const struct conf *c, struct conf_report *r);
 void check_state(const struct conf *c, struct conf_report *r);
-void check_drain(const struct conf *c, struct conf_report *r);
 void check_tls(const struct conf *c, struct conf_report *r);

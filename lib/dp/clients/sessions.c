@@ -173,7 +173,8 @@ struct turn_view sessions_view(const struct worker *w, const struct session *c)
 
 // --- life and death ------------------------------------------------------------------------------
 
-bool sessions_note(struct worker *w, const struct session *c, struct dtls_session *s)
+// Gives a note on a session to its thread. False: not now.
+static bool note_session(struct worker *w, const struct session *c, struct dtls_session *s)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->dp->pool);
 
@@ -244,7 +245,7 @@ static void close_on(struct worker *w, struct session *c)
 		if (tell_worker(w, c, to))
 			c->away &= ~(UINT64_C(1) << to);
 	}
-	if (c->dtls != NULL && sessions_note(w, c, c->dtls))
+	if (c->dtls != NULL && note_session(w, c, c->dtls))
 		c->dtls = NULL;
 	if (c->away == 0 && c->dtls == NULL)
 		slot_give(w->sessions, c);
@@ -296,7 +297,7 @@ void sessions_refused(struct worker *w, uint64_t conn, struct dtls_session *s)
 // Its thread answers by the outcome, which it tells once: where it could not, it answers again.
 static void give_up_note(struct worker *w, struct session *c)
 {
-	c->told = sessions_note(w, c, NULL);
+	c->told = note_session(w, c, NULL);
 	c->heard_ms = w->now_ms;
 }
 

@@ -162,8 +162,6 @@ void sessions_end(struct worker *w, struct session *c, uint64_t *reason);
 // it is done by the tick; of more than OWED_ENDS at once the last are forgotten, until their worker
 // has something for them again.
 void sessions_tell_end(struct worker *w, unsigned int to, const struct turn_view *v);
-// Gives a note on a session to its thread. False: not now.
-bool sessions_note(struct worker *w, const struct session *c, struct dtls_session *s);
 // A view of the session's client, without a datagram.
 struct turn_view sessions_view(const struct worker *w, const struct session *c);
 // What is due by time. Once a millisecond at most.

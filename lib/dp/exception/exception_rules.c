@@ -34,7 +34,8 @@ static bool has(const uint64_t *set, uint16_t port)
 	return (set[port / 64] >> port % 64 & 1) != 0;
 }
 
-int exception_rules_serve(struct exception_rules *r, const struct endpoint *at)
+// Adds a listener: TCP to and from its address and port is carried. 0 or -ENOMEM.
+static int serve_listener(struct exception_rules *r, const struct endpoint *at)
 {
 	struct endpoint *grown = realloc(r->at, (r->nb_at + (size_t)1) * sizeof(*grown));
 
@@ -89,7 +90,7 @@ int exception_rules_init(struct exception_rules *r, const struct conf *c, uint32
 	for (uint32_t i = 0; i < c->turn.nb_listeners && rc == 0; i++)
 		if (turn_listener_is_stream(&c->turn.listeners[i]) &&
 			on_port(&c->ports[port], &c->turn.listeners[i].at.addr))
-			rc = exception_rules_serve(r, &c->turn.listeners[i].at);
+			rc = serve_listener(r, &c->turn.listeners[i].at);
 	serve_relay(r, c, &c->ports[port]);
 	return rc;
 }

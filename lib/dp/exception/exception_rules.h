@@ -33,9 +33,6 @@ struct exception_flow {
 // Makes the rules from what a port's entry allows. 0 or -ENOMEM.
 int exception_rules_init(struct exception_rules *r, const struct conf *c, uint32_t port);
 void exception_rules_free(struct exception_rules *r);
-// Adds a listener: TCP to and from its address and port is carried. 0 or -ENOMEM. To be called
-// before the workers run.
-int exception_rules_serve(struct exception_rules *r, const struct endpoint *at);
 // May a packet come out of the kernel, or is an ICMP error about one for it?
 bool exception_rules_out(const struct exception_rules *r, const struct exception_flow *f);
 // May a packet go into the kernel? begins: a TCP segment that begins a connection.

@@ -214,7 +214,8 @@ static uint16_t judge_frame(
 	return judge_parsed(e, data, &f, note);
 }
 
-void exception_thread_judge(const struct exception *e, struct rte_mbuf *m)
+// Looks at a packet of the kernel and writes its note.
+static void judge_packet(const struct exception *e, struct rte_mbuf *m)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
 	struct exception_note *note = &mbuf_meta_of(m)->exception;
@@ -311,7 +312,7 @@ static void read_one(struct exception *e, struct rte_mbuf *m)
 {
 	const struct exception_note *note;
 
-	exception_thread_judge(e, m);
+	judge_packet(e, m);
 	finish(e, &m);
 	note = &mbuf_meta_of(m)->exception;
 	bucket_spend(&e->from_meter, note->frames);

@@ -12,7 +12,5 @@ struct rte_mbuf;
 int exception_thread_start(struct dp *d);
 // Returns when it has ended.
 void exception_thread_stop(struct dp *d);
-// Looks at a packet of the kernel and writes its note. For tests.
-void exception_thread_judge(const struct exception *e, struct rte_mbuf *m);
 // One turn of the thread for one port, at a monotonic time. Returns how many packets were moved.
 unsigned int exception_thread_turn(struct exception *e, uint64_t now_ns);

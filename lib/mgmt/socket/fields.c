@@ -34,7 +34,8 @@ bool fields_number(
 	return true;
 }
 
-bool fields_id(struct command *c, bool *has, uint64_t *id)
+// The id of an allocation: a text of digits, or a number. *has: there is one.
+static bool field_id(struct command *c, bool *has, uint64_t *id)
 {
 	const json_t *v = json_object_get(c->in, "id");
 	const char *text = json_string_value(v);
@@ -240,7 +241,7 @@ bool fields_filter(struct command *c, struct turn_filter *f)
 	bool has;
 
 	*f = (struct turn_filter){0};
-	if (!fields_id(c, &has, &f->id) || !field_user(c, f) || !field_client(c, "client", f) ||
+	if (!field_id(c, &has, &f->id) || !field_user(c, f) || !field_client(c, "client", f) ||
 		!field_client(c, "source", f) || !field_peer(c, f) ||
 		!fields_word(c, "transport", fields_transports, &transport))
 		return false;

@@ -15,8 +15,6 @@ struct fields_range {
 };
 bool fields_number(
 	struct command *c, const char *name, const struct fields_range *range, uint64_t *out);
-// The id of an allocation: a text of digits, or a number. *has: whether there is one.
-bool fields_id(struct command *c, bool *has, uint64_t *id);
 // user: a name as answers write it, where %XX stands for a byte; at most 512 bytes and a NUL. *has:
 // whether there is one.
 #define FIELDS_NAME_LEN 513 // STUN's longest USERNAME, and more

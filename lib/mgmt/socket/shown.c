@@ -21,7 +21,8 @@ json_t *shown_number(uint64_t n)
 	return json_integer((json_int_t)n);
 }
 
-json_t *shown_addr(const struct addr *a)
+// "" for ::
+static json_t *shown_addr(const struct addr *a)
 {
 	static const struct addr none;
 	char text[ADDR_TEXT_LEN];

@@ -9,7 +9,6 @@
 
 json_t *shown_text(const char *text);
 json_t *shown_number(uint64_t n);
-json_t *shown_addr(const struct addr *a); // "" for ::
 json_t *shown_endpoint(const struct endpoint *e);
 json_t *shown_id(uint64_t id); // text: many a reader of JSON keeps 53 bits of a number
 // The name by which a user counts: of a REST name the id behind its expiry.

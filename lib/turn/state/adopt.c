@@ -86,7 +86,8 @@ static void gone(
 	s->event(s->ctx, &e);
 }
 
-void adopt_notes(struct adopt *d, struct turn_shard *s)
+// Hands the notes of a shard about redirects to the shards that hold these.
+static void hand_notes(struct adopt *d, struct turn_shard *s)
 {
 	struct turn_redirect_note note[TURN_NOTES_MAX];
 	const unsigned int n = turn_redirect_notes(s, note, TURN_NOTES_MAX);
@@ -100,7 +101,7 @@ static void end_one(struct adopt *d, struct adopt_place *p, enum turn_end why)
 	struct turn_shard *s = d->a->shards[p->worker];
 
 	alloc_end(s, p->slot, why);
-	adopt_notes(d, s);
+	hand_notes(d, s);
 	d->out->allocations--;
 	p->is_taken_up = false;
 }
@@ -262,7 +263,7 @@ static bool alloc_take_up(struct adopt *d, const struct state_alloc *r, uint32_t
 
 	n->number = stays ? r->made : 0; // it keeps its id
 	made = place_make(d, r, n, s);
-	adopt_notes(d, s);
+	hand_notes(d, s);
 	if (!made)
 		return false;
 	if (may_move(s, r))

@@ -58,8 +58,6 @@ const struct turn_policy *adopt_policy(const struct adopt *d, const struct state
 
 // Takes an allocation that was taken up back, and tells of its end.
 void adopt_end(struct adopt *d, struct adopt_place *p, enum turn_end why);
-// Hands the notes of a shard about redirects to the shards that hold these.
-void adopt_notes(struct adopt *d, struct turn_shard *s);
 
 // Takes up what belongs to the allocations of the old worker: permissions, then peers on shared
 // addresses, then channels.

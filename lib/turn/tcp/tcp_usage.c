@@ -55,7 +55,8 @@ static void fold(struct turn_shard *s, uint32_t slot, unsigned int leg, uint64_t
 	line_set_count(l, leg, c);
 }
 
-void tcp_usage_fold(struct turn_shard *s, uint32_t slot)
+// Adds to the usage of a TCP allocation what its threads have noted since.
+static void fold_usage(struct turn_shard *s, uint32_t slot)
 {
 	struct tcp_place *p = place_of(s, slot);
 
@@ -128,7 +129,7 @@ bool tcp_usage_tick(struct turn_shard *s)
 		const struct tcp_place *p = &t->place[t->fold];
 
 		if (p->allocation != 0)
-			tcp_usage_fold(s, p->slot);
+			fold_usage(s, p->slot);
 		t->fold = (t->fold + 1) % t->nb;
 	}
 	return renew(s);

@@ -12,11 +12,10 @@ struct turn_shard;
 
 // Begins with the allocation that a place is about to have; slot is set.
 void tcp_usage_begin(struct turn_shard *s, struct tcp_place *p);
-// Adds to the usage of a TCP allocation what its threads have noted since.
-void tcp_usage_fold(struct turn_shard *s, uint32_t slot);
-// The same when its place has it no more: threads note nothing of it from now on.
+// Adds to the usage of a TCP allocation what its threads have noted, when its place has it no more:
+// threads note nothing of it from now on.
 void tcp_usage_end(struct turn_shard *s, uint32_t slot);
-// What they have noted and tcp_usage_fold has not added; 0 for an allocation of UDP.
+// What they have noted and tcp_usage_tick has not added; 0 for an allocation of UDP.
 uint64_t tcp_usage_noted(const struct turn_shard *s, uint32_t slot, unsigned int leg);
 // Makes the rates of the shard's policy and meters hold. Accounts follow in tcp_usage_tick.
 void tcp_usage_policy(struct turn_shard *s);
