@@ -224,14 +224,17 @@ static int write_json(const struct session *s)
 {
 	const struct server_drops *drops = s->has_drops ? &s->drops : NULL;
 	FILE *f;
+	int rc;
 
 	if (s->c->json == NULL)
 		return 0;
 	f = strcmp(s->c->json, "-") == 0 ? stdout : fopen(s->c->json, "we");
 	if (f == NULL)
 		return session_fail("--json %s: %m", s->c->json);
-	json_write(f, s->c, s->result, drops, s->search);
-	return (f == stdout ? fflush(f) : fclose(f)) == 0 ? 0 : session_fail("--json: %m");
+	rc = json_write(f, s->c, s->result, drops, s->search);
+	if ((f == stdout ? fflush(f) : fclose(f)) != 0 || rc != 0)
+		return session_fail("--json: %m");
+	return 0;
 }
 
 // The results are printed already, so a picture that fails is only a warning.

@@ -2,116 +2,82 @@
 // Writes a result as one JSON object.
 #include "report/json.h"
 
-#include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
 #include "options/config.h"
 
-// --- the writer ----------------------------------------------------------------------------------
+// --- values --------------------------------------------------------------------------------------
 
-struct json {
-	FILE *f;
-	bool more; // this object or array already has an element
-};
-
-// Returns the length of the UTF-8 character at s; 0 when it is none (RFC 3629).
-static unsigned int utf8_len(const unsigned char *s)
+// A text. Where it is not UTF-8, each byte beyond ASCII becomes U+FFFD.
+static json_t *text_value(const char *text)
 {
-	const unsigned int n = s[0] < 0x80    ? 1
-		: s[0] >= 0xc2 && s[0] < 0xe0 ? 2
-		: s[0] >= 0xe0 && s[0] < 0xf0 ? 3
-		: s[0] >= 0xf0 && s[0] < 0xf5 ? 4
-					      : 0;
+	static const char unknown[] = "\xef\xbf\xbd";
+	json_t *v = json_string(text);
+	char buf[1024];
+	size_t n = 0;
 
-	for (unsigned int i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	// Refuses overlong forms, surrogates, and code points above U+10FFFF
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-		(s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
-}
-
-static void write_string(FILE *f, const char *text)
-{
-	const unsigned char *s = (const unsigned char *)text;
-
-	fputc('"', f);
-	while (*s != '\0') {
-		const unsigned int n = utf8_len(s);
-
-		if (n == 0)
-			fputs("\\ufffd", f);
-		else if (*s == '"' || *s == '\\')
-			fprintf(f, "\\%c", *s);
-		else if (*s < 0x20)
-			fprintf(f, "\\u%04x", *s);
-		else
-			fwrite(s, 1, n, f);
-		s += n > 0 ? n : 1;
+	for (; v == NULL && *text != '\0' && n + sizeof(unknown) < sizeof(buf); text++) {
+		if ((unsigned char)*text < 0x80) {
+			buf[n++] = *text;
+			continue;
+		}
+		memcpy(buf + n, unknown, sizeof(unknown) - 1);
+		n += sizeof(unknown) - 1;
 	}
-	fputc('"', f);
+	return v != NULL ? v : json_stringn(buf, n);
 }
 
-static void key(struct json *j, const char *name)
+// A whole number is written as one.
+static json_t *number_value(double v)
 {
-	if (j->more)
-		fputc(',', j->f);
-	j->more = true;
-	if (name == NULL)
-		return; // an element of an array has no name
-	write_string(j->f, name);
-	fputc(':', j->f);
+	if (!isfinite(v))
+		return json_null();
+	return v == rint(v) && fabs(v) < 1e10 ? json_integer((json_int_t)v) : json_real(v);
 }
 
-static void begin(struct json *j, const char *name, char bracket)
+// An object or array, which o has and owns; NULL without memory.
+static json_t *add(json_t *o, const char *name, json_t *v)
 {
-	key(j, name);
-	fputc(bracket, j->f);
-	j->more = false;
+	return json_object_set_new(o, name, v) == 0 ? v : NULL;
 }
 
-static void end(struct json *j, char bracket)
+static json_t *add_object(json_t *o, const char *name)
 {
-	fputc(bracket, j->f);
-	j->more = true;
+	return add(o, name, json_object());
 }
 
-static void add_count(struct json *j, const char *name, uint64_t v)
+static json_t *append_object(json_t *array)
 {
-	key(j, name);
-	fprintf(j->f, "%" PRIu64, v);
+	json_t *o = json_object();
+
+	return json_array_append_new(array, o) == 0 ? o : NULL;
 }
 
-static void add_number(struct json *j, const char *name, double v)
+static void add_count(json_t *o, const char *name, uint64_t v)
 {
-	key(j, name);
-	if (isfinite(v))
-		fprintf(j->f, "%.10g", v);
-	else
-		fputs("null", j->f);
+	json_object_set_new(o, name, json_integer((json_int_t)v));
 }
 
-static void add_bool(struct json *j, const char *name, bool v)
+static void add_number(json_t *o, const char *name, double v)
 {
-	key(j, name);
-	fputs(v ? "true" : "false", j->f);
+	json_object_set_new(o, name, number_value(v));
 }
 
-static void add_string(struct json *j, const char *name, const char *v)
+static void add_bool(json_t *o, const char *name, bool v)
 {
-	key(j, name);
-	if (v != NULL)
-		write_string(j->f, v);
-	else
-		fputs("null", j->f);
+	json_object_set_new(o, name, json_boolean(v));
+}
+
+static void add_string(json_t *o, const char *name, const char *v)
+{
+	json_object_set_new(o, name, v != NULL ? text_value(v) : json_null());
 }
 
 // --- what was asked for --------------------------------------------------------------------------
 
-static void add_family(struct json *j, const struct config *c)
+static void add_family(json_t *o, const struct config *c)
 {
 	const char *client = addr_is_v4(&c->client.addrs.lo) ? "4" : "6";
 	const char *relay = addr_is_v4(&c->peer.addrs.lo) ? "4" : "6";
@@ -120,7 +86,7 @@ static void add_family(struct json *j, const struct config *c)
 	if ((c->role & ROLE_CLIENT) == 0)
 		client = relay;
 	snprintf(both, sizeof(both), "%s-%s", client, relay);
-	add_string(j, "family", strcmp(client, relay) == 0 ? client : both);
+	add_string(o, "family", strcmp(client, relay) == 0 ? client : both);
 }
 
 // The rate that the counters belong to. In a search it is that of the last trial.
@@ -130,30 +96,30 @@ static double offered(const struct config *c, const struct search *s)
 }
 
 static void add_config(
-	struct json *j, const struct config *c, const struct result *r, const struct search *s)
+	json_t *o, const struct config *c, const struct result *r, const struct search *s)
 {
 	static const char *const roles[] = {"?", "client", "peer", "both"};
+	json_t *sizes;
 
-	add_string(j, "program", "slipring-loadgen");
-	add_string(j, "version", SLIPRING_VERSION);
-	add_string(j, "role", roles[c->role & ROLE_BOTH]);
-	add_string(j, "mode", config_mode_name(c->mode));
-	add_string(j, "transport", config_transport_name(c->transport));
-	add_string(j, "direction", config_direction_name(c));
-	add_family(j, c);
-	add_count(j, "clients", (c->role & ROLE_CLIENT) != 0 ? c->clients : 0);
-	begin(j, "sizes", '[');
+	add_string(o, "program", "slipring-loadgen");
+	add_string(o, "version", SLIPRING_VERSION);
+	add_string(o, "role", roles[c->role & ROLE_BOTH]);
+	add_string(o, "mode", config_mode_name(c->mode));
+	add_string(o, "transport", config_transport_name(c->transport));
+	add_string(o, "direction", config_direction_name(c));
+	add_family(o, c);
+	add_count(o, "clients", (c->role & ROLE_CLIENT) != 0 ? c->clients : 0);
+	sizes = add(o, "sizes", json_array());
 	for (unsigned int i = 0; i < c->nb_sizes; i++)
-		add_count(j, NULL, c->size[i]);
-	end(j, ']');
-	add_number(j, "offered_pps", offered(c, s));
-	add_count(j, "burst", c->burst);
-	add_number(j, "seconds", r->seconds);
+		json_array_append_new(sizes, json_integer(c->size[i]));
+	add_number(o, "offered_pps", offered(c, s));
+	add_count(o, "burst", c->burst);
+	add_number(o, "seconds", r->seconds);
 }
 
 // --- what was measured ---------------------------------------------------------------------------
 
-static void add_latency(struct json *j, const struct result *r, enum direction d)
+static void add_latency(json_t *o, const struct result *r, enum direction d)
 {
 	static const struct {
 		const char *name;
@@ -161,170 +127,166 @@ static void add_latency(struct json *j, const struct result *r, enum direction d
 	} rows[] = {{"min", 0}, {"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999},
 		{"max", 1}};
 
-	begin(j, "latency_us", '{');
+	o = add_object(o, "latency_us");
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const double us = result_latency_us(r, d, rows[i].quantile);
 
-		add_number(j, rows[i].name, us < 0 ? NAN : us);
+		add_number(o, rows[i].name, us < 0 ? NAN : us);
 	}
-	end(j, '}');
 }
 
-static void add_ways(struct json *j, const struct result *r)
+static void add_ways(json_t *o, const struct result *r)
 {
-	begin(j, "ways", '{');
+	json_t *ways = add_object(o, "ways");
+
 	for (unsigned int d = 0; d < DIRECTION_NB; d++) {
 		const struct result_way *w = &r->way[d];
 
 		if (!w->used)
 			continue;
-		begin(j, config_way_name(d), '{');
-		add_count(j, "sent", w->sent);
-		add_count(j, "received", w->received);
-		add_count(j, "delivered", w->delivered);
-		add_count(j, "lost", w->lost);
-		add_count(j, "duplicated", w->duplicated);
-		add_count(j, "reordered", w->reordered);
-		add_count(j, "corrupted", w->corrupted);
-		add_count(j, "sent_bytes", w->sent_bytes);
-		add_count(j, "received_bytes", w->received_bytes);
-		add_number(j, "loss", w->sent > 0 ? (double)w->lost / (double)w->sent : 0);
-		add_latency(j, r, d);
-		end(j, '}');
+		o = add_object(ways, config_way_name(d));
+		add_count(o, "sent", w->sent);
+		add_count(o, "received", w->received);
+		add_count(o, "delivered", w->delivered);
+		add_count(o, "lost", w->lost);
+		add_count(o, "duplicated", w->duplicated);
+		add_count(o, "reordered", w->reordered);
+		add_count(o, "corrupted", w->corrupted);
+		add_count(o, "sent_bytes", w->sent_bytes);
+		add_count(o, "received_bytes", w->received_bytes);
+		add_number(o, "loss", w->sent > 0 ? (double)w->lost / (double)w->sent : 0);
+		add_latency(o, r, d);
 	}
-	end(j, '}');
 }
 
-static void add_totals(struct json *j, const struct config *c, const struct result *r)
+static void add_totals(json_t *o, const struct config *c, const struct result *r)
 {
 	const struct result_totals t = result_totals(r);
 
-	add_number(j, "send_pps", t.send_pps);
-	add_number(j, "recv_pps", t.recv_pps);
-	add_count(j, "total_sent", t.sent);
-	add_count(j, "total_recv", t.received);
-	add_ways(j, r);
-	add_count(j, "stray", r->stray);
-	add_count(j, "answered", r->answered);
-	add_count(j, "errors", r->errors);
+	add_number(o, "send_pps", t.send_pps);
+	add_number(o, "recv_pps", t.recv_pps);
+	add_count(o, "total_sent", t.sent);
+	add_count(o, "total_recv", t.received);
+	add_ways(o, r);
+	add_count(o, "stray", r->stray);
+	add_count(o, "answered", r->answered);
+	add_count(o, "errors", r->errors);
 	if (c->mode == MODE_INVALID)
-		add_bool(j, "alive", r->alive);
+		add_bool(o, "alive", r->alive);
 	if ((c->role & ROLE_PEER) == 0 || !c->peer_echo)
 		return;
-	begin(j, "injected", '{');
-	add_count(j, "loss", r->injected[RESULT_INJECTED_LOSS]);
-	add_count(j, "duplicate", r->injected[RESULT_INJECTED_DUPLICATE]);
-	add_count(j, "reorder", r->injected[RESULT_INJECTED_REORDER]);
-	add_count(j, "corrupt", r->injected[RESULT_INJECTED_CORRUPT]);
-	end(j, '}');
+	o = add_object(o, "injected");
+	add_count(o, "loss", r->injected[RESULT_INJECTED_LOSS]);
+	add_count(o, "duplicate", r->injected[RESULT_INJECTED_DUPLICATE]);
+	add_count(o, "reorder", r->injected[RESULT_INJECTED_REORDER]);
+	add_count(o, "corrupt", r->injected[RESULT_INJECTED_CORRUPT]);
 }
 
-static void add_supers(struct json *j, const char *key, const struct result_super *s)
+static void add_supers(json_t *o, const char *key, const struct result_super *s)
 {
-	begin(j, key, '{');
-	add_count(j, "frames", s->frames);
-	add_count(j, "datagrams", s->datagrams);
-	end(j, '}');
+	o = add_object(o, key);
+	add_count(o, "frames", s->frames);
+	add_count(o, "datagrams", s->datagrams);
 }
 
-static void add_generator(struct json *j, const struct result *r)
+static void add_generator(json_t *o, const struct result *r)
 {
-	begin(j, "generator", '{');
-	add_bool(j, "bound", result_generator_bound(r));
-	begin(j, "reasons", '[');
+	json_t *generator = add_object(o, "generator"), *reasons;
+
+	add_bool(generator, "bound", result_generator_bound(r));
+	reasons = add(generator, "reasons", json_array());
 	for (unsigned int b = 0; b < RESULT_NB_BOUNDS; b++)
 		if (r->bound[b])
-			add_string(j, NULL, result_bound_name(b));
-	end(j, ']');
-	add_count(j, "due", r->due);
-	add_count(j, "missed", r->missed);
-	add_count(j, "tx_full", r->tx_full);
-	add_count(j, "rx_missed", r->rx_missed);
-	add_count(j, "no_mbuf", r->no_mbuf);
-	add_count(j, "reflect_full", r->reflect_full);
-	add_count(j, "unstarted", r->unstarted);
-	add_count(j, "bad_frames", r->bad_frames);
-	end(j, '}');
-	add_bool(j, "uso", r->uso);
-	add_string(j, "uso_why", r->uso ? NULL : r->uso_why);
-	add_supers(j, "super_sent", &r->super_sent);
-	add_supers(j, "super_received", &r->super_received);
+			json_array_append_new(reasons, json_string(result_bound_name(b)));
+	add_count(generator, "due", r->due);
+	add_count(generator, "missed", r->missed);
+	add_count(generator, "tx_full", r->tx_full);
+	add_count(generator, "rx_missed", r->rx_missed);
+	add_count(generator, "no_mbuf", r->no_mbuf);
+	add_count(generator, "reflect_full", r->reflect_full);
+	add_count(generator, "unstarted", r->unstarted);
+	add_count(generator, "bad_frames", r->bad_frames);
+	add_bool(o, "uso", r->uso);
+	add_string(o, "uso_why", r->uso ? NULL : r->uso_why);
+	add_supers(o, "super_sent", &r->super_sent);
+	add_supers(o, "super_received", &r->super_received);
 }
 
-static void add_clients(struct json *j, const struct result *r)
+static void add_clients(json_t *o, const struct result *r)
 {
 	const struct client_stats *s = &r->clients;
+	json_t *faults, *codes;
 	char code[16];
 
-	add_count(j, "allocations", r->allocations);
-	add_count(j, "releases", r->releases);
+	add_count(o, "allocations", r->allocations);
+	add_count(o, "releases", r->releases);
 	add_number(
-		j, "allocations_per_s", r->seconds > 0 ? (double)r->allocations / r->seconds : 0);
-	add_count(j, "clients_ready", s->state[CLIENT_READY]);
-	add_count(j, "clients_failed", s->state[CLIENT_FAILED]);
-	add_number(j, "setup_seconds", r->setup_s);
-	add_count(j, "requests", s->requests);
-	add_count(j, "retransmissions", s->retransmissions);
-	add_count(j, "challenges", s->challenges);
-	add_count(j, "refreshes", s->refreshes);
-	begin(j, "faults", '{');
+		o, "allocations_per_s", r->seconds > 0 ? (double)r->allocations / r->seconds : 0);
+	add_count(o, "clients_ready", s->state[CLIENT_READY]);
+	add_count(o, "clients_failed", s->state[CLIENT_FAILED]);
+	add_number(o, "setup_seconds", r->setup_s);
+	add_count(o, "requests", s->requests);
+	add_count(o, "retransmissions", s->retransmissions);
+	add_count(o, "challenges", s->challenges);
+	add_count(o, "refreshes", s->refreshes);
+	faults = add_object(o, "faults");
 	for (unsigned int i = 0; i < CLIENT_NB_FAULTS; i++)
-		add_count(j, client_fault_name(i), s->fault[i]);
-	end(j, '}');
-	begin(j, "error_codes", '{');
+		add_count(faults, client_fault_name(i), s->fault[i]);
+	codes = add_object(o, "error_codes");
 	for (unsigned int i = 0; i < CLIENT_ERROR_CODES; i++) {
 		if (s->error[i] == 0)
 			continue;
 		snprintf(code, sizeof(code), "%u", 300 + i);
-		add_count(j, code, s->error[i]);
+		add_count(codes, code, s->error[i]);
 	}
-	end(j, '}');
 }
 
-static void add_links(struct json *j, const struct config *c, const struct result *r)
+static void add_links(json_t *o, const struct config *c, const struct result *r)
 {
 	if (!config_links(c))
 		return;
-	begin(j, "links", '{');
-	add_string(j, "cipher", r->cipher[0] != '\0' ? r->cipher : NULL);
-	add_count(j, "opened", r->link.opened);
-	add_count(j, "up", r->link.up);
-	add_count(j, "failed", r->link.failed);
-	add_count(j, "broken", r->link.broken);
-	add_count(j, "held_back", r->link.held_back);
-	end(j, '}');
+	o = add_object(o, "links");
+	add_string(o, "cipher", r->cipher[0] != '\0' ? r->cipher : NULL);
+	add_count(o, "opened", r->link.opened);
+	add_count(o, "up", r->link.up);
+	add_count(o, "failed", r->link.failed);
+	add_count(o, "broken", r->link.broken);
+	add_count(o, "held_back", r->link.held_back);
 }
 
-static void add_lanes(struct json *j, const struct result *r)
+static void add_lanes(json_t *o, const struct result *r)
 {
-	begin(j, "lcores", '[');
+	json_t *lanes = add(o, "lcores", json_array());
+
 	for (unsigned int i = 0; i < r->nb_lanes && i < CONFIG_LANES_MAX; i++) {
 		const struct result_lane *l = &r->lane[i];
 
-		begin(j, NULL, '{');
-		add_count(j, "lcore", l->lcore);
-		add_bool(j, "sends", l->sends);
-		add_bool(j, "receives", l->receives);
-		add_count(j, "sent", l->sent);
-		add_count(j, "received", l->received);
-		add_count(j, "missed", l->missed);
-		add_count(j, "tx_full", l->tx_full);
-		add_number(j, "busy", l->busy);
-		add_number(j, "max_gap_us", l->max_gap_us);
-		end(j, '}');
+		o = append_object(lanes);
+		add_count(o, "lcore", l->lcore);
+		add_bool(o, "sends", l->sends);
+		add_bool(o, "receives", l->receives);
+		add_count(o, "sent", l->sent);
+		add_count(o, "received", l->received);
+		add_count(o, "missed", l->missed);
+		add_count(o, "tx_full", l->tx_full);
+		add_number(o, "busy", l->busy);
+		add_number(o, "max_gap_us", l->max_gap_us);
 	}
-	end(j, ']');
 }
 
-static void add_drops(struct json *j, const struct server_drops *d)
+// The names are the server's.
+static void add_drops(json_t *o, const struct server_drops *d)
 {
 	if (d == NULL)
 		return;
-	begin(j, "server_drops", '{');
-	for (unsigned int i = 0; i < d->n && i < SERVER_DROPS_MAX; i++)
-		if (d->drop[i].count > 0)
-			add_count(j, d->drop[i].name, d->drop[i].count);
-	end(j, '}');
+	o = add_object(o, "server_drops");
+	for (unsigned int i = 0; i < d->n && i < SERVER_DROPS_MAX; i++) {
+		json_t *name = d->drop[i].count > 0 ? text_value(d->drop[i].name) : NULL;
+
+		if (name != NULL)
+			add_count(o, json_string_value(name), d->drop[i].count);
+		json_decref(name);
+	}
 }
 
 // --- searches ------------------------------------------------------------------------------------
@@ -348,64 +310,63 @@ static const char *state_name(enum search_state s)
 	return "?";
 }
 
-static void add_points(struct json *j, const struct search *s)
+static void add_points(json_t *o, const struct search *s)
 {
-	begin(j, "points", '[');
+	json_t *points = add(o, "points", json_array());
+
 	for (unsigned int i = 0; i < s->nb_trials && i < SEARCH_TRIALS_MAX; i++) {
 		const struct search_trial *t = &s->trial[i];
 
-		begin(j, NULL, '{');
-		add_number(j, "rate", t->rate);
-		add_number(j, "offered", t->offered);
-		add_number(j, "delivered", t->delivered);
-		add_number(j, "loss", t->loss);
-		add_number(j, "p50", t->p50_us > 0 ? t->p50_us : NAN);
-		add_number(j, "p99", t->p99_us > 0 ? t->p99_us : NAN);
-		add_bool(j, "bound", t->verdict == SEARCH_BOUND);
-		add_bool(j, "disturbed", t->verdict == SEARCH_REPEATED);
-		end(j, '}');
+		o = append_object(points);
+		add_number(o, "rate", t->rate);
+		add_number(o, "offered", t->offered);
+		add_number(o, "delivered", t->delivered);
+		add_number(o, "loss", t->loss);
+		add_number(o, "p50", t->p50_us > 0 ? t->p50_us : NAN);
+		add_number(o, "p99", t->p99_us > 0 ? t->p99_us : NAN);
+		add_bool(o, "bound", t->verdict == SEARCH_BOUND);
+		add_bool(o, "disturbed", t->verdict == SEARCH_REPEATED);
 	}
-	end(j, ']');
 }
 
-static void add_search(struct json *j, const struct config *c, const struct search *s)
+static void add_search(json_t *o, const struct config *c, const struct search *s)
 {
 	struct search_result r;
+	json_t *spread;
 
 	if (s == NULL)
 		return;
 	search_result(s, &r);
-	begin(j, "search", '{');
-	add_string(j, "kind", config_search_name(c->search));
-	add_string(j, "state", state_name(r.state));
-	add_number(j, "accepted_loss", s->params.loss);
-	add_number(j, "rate", r.rate);
-	add_number(j, "failed_at", r.failed_at);
-	add_number(j, "delivered", r.delivered);
-	add_number(j, "loss", r.loss_median);
-	begin(j, "spread", '[');
-	add_number(j, NULL, r.spread_lo);
-	add_number(j, NULL, r.spread_hi);
-	end(j, ']');
-	add_count(j, "trials", r.trials);
-	add_points(j, s);
-	end(j, '}');
+	o = add_object(o, "search");
+	add_string(o, "kind", config_search_name(c->search));
+	add_string(o, "state", state_name(r.state));
+	add_number(o, "accepted_loss", s->params.loss);
+	add_number(o, "rate", r.rate);
+	add_number(o, "failed_at", r.failed_at);
+	add_number(o, "delivered", r.delivered);
+	add_number(o, "loss", r.loss_median);
+	spread = add(o, "spread", json_array());
+	json_array_append_new(spread, number_value(r.spread_lo));
+	json_array_append_new(spread, number_value(r.spread_hi));
+	add_count(o, "trials", r.trials);
+	add_points(o, s);
 }
 
-void json_write(FILE *f, const struct config *c, const struct result *r,
+int json_write(FILE *f, const struct config *c, const struct result *r,
 	const struct server_drops *drops, const struct search *s)
 {
-	struct json j = {.f = f};
+	json_t *o = json_object();
+	int rc;
 
-	begin(&j, NULL, '{');
-	add_config(&j, c, r, s);
-	add_totals(&j, c, r);
-	add_generator(&j, r);
-	add_clients(&j, r);
-	add_links(&j, c, r);
-	add_lanes(&j, r);
-	add_drops(&j, drops);
-	add_search(&j, c, s);
-	end(&j, '}');
-	fputc('\n', f);
+	add_config(o, c, r, s);
+	add_totals(o, c, r);
+	add_generator(o, r);
+	add_clients(o, r);
+	add_links(o, c, r);
+	add_lanes(o, r);
+	add_drops(o, drops);
+	add_search(o, c, s);
+	rc = json_dumpf(o, f, JSON_COMPACT | JSON_REAL_PRECISION(10));
+	json_decref(o);
+	return rc == 0 && fputc('\n', f) != EOF ? 0 : -1;
 }

@@ -61,8 +61,7 @@ static FILE *json_file(const struct config *c, const struct result *r, const str
 			close(fd);
 		return NULL;
 	}
-	json_write(f, c, r, NULL, s);
-	if (fflush(f) == 0 && lseek(fd, 0, SEEK_SET) == 0)
+	if (json_write(f, c, r, NULL, s) == 0 && fflush(f) == 0 && lseek(fd, 0, SEEK_SET) == 0)
 		return f;
 	fclose(f);
 	return NULL;

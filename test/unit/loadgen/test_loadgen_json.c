@@ -33,7 +33,7 @@ static void write_all(const struct server_drops *drops, const struct search *sea
 	text = NULL;
 	f = open_memstream(&text, &len);
 	assert_non_null(f);
-	json_write(f, &c, &r, drops, search);
+	assert_int_equal(json_write(f, &c, &r, drops, search), 0);
 	assert_int_equal(fclose(f), 0);
 	assert_true(len > 0 && text[len - 1] == '\n'); // one line
 	assert_ptr_equal(strchr(text, '\n'), text + len - 1);
@@ -209,7 +209,7 @@ static void test_generator(void **state)
 	assert_at("generator/bad_frames", "5");
 	assert_at("stray", "6");
 	assert_at("uso", "false");
-	assert_at("uso_why", "\"no \\\"USO\\\"\\\\\\u000a\"");
+	assert_at("uso_why", "\"no \\\"USO\\\"\\\\\\n\"");
 	r.bound[BOUND_SCHEDULE] = r.bound[BOUND_NO_MBUF] = true;
 	r.uso = true;
 	r.super_sent = (struct result_super){.frames = 3, .datagrams = 40};
@@ -276,7 +276,7 @@ static void test_lanes_and_drops(void **state)
 		"{\"lcore\":3,\"sends\":false,\"receives\":true,\"sent\":0,\"received\":8,"
 		"\"missed\":1,\"tx_full\":2,\"busy\":0.5,\"max_gap_us\":12.5}");
 	assert_at("server_drops",
-		"{\"no_permission\":12,\"odd \\u0001\\ufffd\\\"name\":1}"); // no zeros
+		"{\"no_permission\":12,\"odd \\u0001\xef\xbf\xbd\\\"name\":1}"); // no zeros
 	assert_at("alive", "true");
 	assert_at("answered", "4");
 	assert_at("errors", "3");
