@@ -10,6 +10,7 @@
 #include <sysexits.h>
 #include <sys/random.h>
 
+#include <jansson.h>
 #include <rte_version.h>
 
 #include "check.h"
@@ -185,60 +186,65 @@ static void resolve_workers(struct conf *c, unsigned int nb_cpus)
 		LOG(WORKERS, WARNING, "%u workers share %u CPUs", c->workers, nb_cpus);
 }
 
-// Prints a text of the configuration as JSON; it holds no control characters.
-static void put_json(const char *text)
+// Megabytes with one digit behind the point.
+static json_t *megabytes(double bytes)
 {
-	putchar('"');
-	for (; *text != '\0'; text++)
-		printf(*text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
-	putchar('"');
+	return json_real((double)(uint64_t)(bytes / 1e5 + 0.5) / 10);
 }
 
-static void put_pool(const char *name, uint32_t sure, uint32_t pool, double bytes)
+static json_t *pool_needs(uint32_t sure, uint32_t pool, double bytes)
 {
-	printf("\"%s\": {\"sure\": %u, \"pool\": %u, \"memory_mb\": %.1f}, ", name, sure, pool,
-		bytes / 1e6);
+	return json_pack("{s:I, s:I, s:o}", "sure", (json_int_t)sure, "pool", (json_int_t)pool,
+		"memory_mb", megabytes(bytes));
 }
 
-// Prints the pools of allocations, and how much of all memory they may take.
-static void put_pools(const struct conf *c)
+// The pools of allocations, and how much of all memory they may take.
+static json_t *allocation_needs(const struct conf *c)
 {
 	struct dp_pools d;
 	const struct turn_pools *p = &d.pools;
+	json_t *o;
 	double n;
 
 	dp_pools(c, &d);
 	n = d.allocations;
-	printf("\"allocations\": {\"room\": %u, ", d.allocations);
-	put_pool("permissions", p->sure_permissions, p->permissions,
-		(p->sure_permissions * n + p->permissions) * TURN_RECORD_BYTES);
-	put_pool("channels", p->sure_channels, p->channels,
-		(p->sure_channels * n + p->channels) * TURN_CHANNEL_BYTES);
+	o = json_pack("{s:I, s:o, s:o}", "room", (json_int_t)d.allocations, "permissions",
+		pool_needs(p->sure_permissions, p->permissions,
+			(p->sure_permissions * n + p->permissions) * TURN_RECORD_BYTES),
+		"channels",
+		pool_needs(p->sure_channels, p->channels,
+			(p->sure_channels * n + p->channels) * TURN_CHANNEL_BYTES));
 	if (c->turn.shared)
-		put_pool("peers", p->sure_permissions, p->endpoints,
-			(p->sure_permissions * n + p->endpoints) * TURN_PEER_BYTES);
-	printf("\"per_user_percent\": %u, \"memory_mb\": %.1f}", p->per_user,
-		(double)d.bytes / 1e6);
+		json_object_set_new(o, "peers",
+			pool_needs(p->sure_permissions, p->endpoints,
+				(p->sure_permissions * n + p->endpoints) * TURN_PEER_BYTES));
+	json_object_set_new(o, "per_user_percent", json_integer(p->per_user));
+	json_object_set_new(o, "memory_mb", megabytes((double)d.bytes));
+	return o;
 }
 
-static void put_needs(const struct conf *c, const char *lcores)
+static json_t *port_needs(const struct conf *c)
 {
-	printf("{\"workers\": %u, \"idle\": \"%s\", \"lcores\": ", c->workers,
-		conf_idle_name(c->idle));
-	put_json(lcores);
-	printf(", \"memory_mb\": %zu, ", dp_memory_mb(c));
-	put_pools(c);
-	printf(", \"ports\": [");
-	for (uint32_t i = 0; i < c->nb_ports; i++) {
-		for (uint32_t k = 0; k < conf_port_devices(&c->ports[i]); k++) {
-			printf("%s{\"name\": ", i + k > 0 ? ", " : "");
-			put_json(c->ports[i].name);
-			printf(", \"device\": ");
-			put_json(conf_port_device(&c->ports[i], k));
-			putchar('}');
-		}
-	}
-	printf("]}\n");
+	json_t *ports = json_array();
+
+	for (uint32_t i = 0; i < c->nb_ports; i++)
+		for (uint32_t k = 0; k < conf_port_devices(&c->ports[i]); k++)
+			json_array_append_new(ports,
+				json_pack("{s:s, s:s}", "name", c->ports[i].name, "device",
+					conf_port_device(&c->ports[i], k)));
+	return ports;
+}
+
+static void print_needs(const struct conf *c, const char *lcores)
+{
+	json_t *o = json_pack("{s:I, s:s, s:s, s:I, s:o, s:o}", "workers", (json_int_t)c->workers,
+		"idle", conf_idle_name(c->idle), "lcores", lcores, "memory_mb",
+		(json_int_t)dp_memory_mb(c), "allocations", allocation_needs(c), "ports",
+		port_needs(c));
+
+	json_dumpf(o, stdout, JSON_REAL_PRECISION(15));
+	json_decref(o);
+	putchar('\n');
 }
 
 static int show_needs(const struct opts *o)
@@ -255,7 +261,7 @@ static int show_needs(const struct opts *o)
 	if (c->eal_lcores == NULL)
 		dealt = eal_lcores_deal(cpus, nb_cpus, c->workers);
 	if (c->eal_lcores != NULL || dealt != NULL)
-		put_needs(c, dealt != NULL ? dealt : c->eal_lcores);
+		print_needs(c, dealt != NULL ? dealt : c->eal_lcores);
 	else
 		fprintf(stderr, "out of memory\n");
 	free(dealt);
