@@ -9,6 +9,7 @@
 
 #include "base64.h"
 #include "gcm.h"
+#include "hex.h"
 #include "stun_int.h"
 
 #define MAC_SHORT 20 // bytes of a MAC key for HMAC-SHA1
@@ -71,20 +72,12 @@ enum stun_token_state stun_token_open(
 
 // --- keys as text --------------------------------------------------------------------------------
 
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool hex_read(const char *text, size_t len, uint8_t *out)
 {
 	if (strlen(text) != 2 * len)
 		return false;
 	for (size_t i = 0; i < len; i++) {
-		const int hi = hex_value(text[2 * i]), lo = hex_value(text[2 * i + 1]);
+		const int hi = hex_digit(text[2 * i]), lo = hex_digit(text[2 * i + 1]);
 
 		if (hi < 0 || lo < 0)
 			return false;

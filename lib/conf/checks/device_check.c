@@ -2,13 +2,13 @@
 // Tells device strings that DPDK cannot know, and what the operator may have meant.
 #include "checks/device_check.h"
 
-#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "devices/packet_spec.h"
+#include "hex.h"
 #include "vtap_spec.h"
 
 // A part of a PCI address: the hexadecimal digits that it may have, and the largest number.
@@ -22,11 +22,8 @@ static bool take_hex(const char **text, struct part part, unsigned long *out)
 	unsigned long v = 0;
 	unsigned int n = 0;
 
-	for (; isxdigit((unsigned char)**text); (*text)++, n++)
-		v = v << 4 |
-			(unsigned long)(isdigit((unsigned char)**text)
-					? **text - '0'
-					: tolower((unsigned char)**text) - 'a' + 10);
+	for (; hex_digit(**text) >= 0; (*text)++, n++)
+		v = v << 4 | (unsigned long)hex_digit(**text);
 	*out = v;
 	return n >= 1 && n <= part.most && v <= part.top;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hex.h"
 #include "reading/addrs.h"
 #include "reading/fail.h"
 #include "reading/opaque.h"
@@ -351,14 +352,6 @@ static int read_command(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
 	return n->key != NULL ? read_words(x, k, n, base) : read_texts(x, k, n, base);
-}
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)tolower((unsigned char)c);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 // Reads a key in hexadecimal. It is a secret, so the reason does not quote it.

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dp_realms.h"
+#include "hex.h"
 #include "reload/in_use.h"
 #include "socket/fields.h"
 
@@ -57,14 +58,6 @@ static bool field_id(struct command *c, bool *has, uint64_t *id)
 	return false;
 }
 
-static int hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 // Reads a name as answers write it: %XX stands for a byte.
 static bool name_read(const char *text, char *out, size_t len)
 {
@@ -74,7 +67,7 @@ static bool name_read(const char *text, char *out, size_t len)
 		int byte = (unsigned char)*text;
 
 		if (*text == '%') {
-			const int hi = hex(text[1]), lo = hi < 0 ? -1 : hex(text[2]);
+			const int hi = hex_digit(text[1]), lo = hi < 0 ? -1 : hex_digit(text[2]);
 
 			byte = lo < 0 ? 0 : hi << 4 | lo;
 			text += 2;
