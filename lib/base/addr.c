@@ -212,6 +212,12 @@ bool addr_prefix_contains(const struct prefix *p, const struct addr *a)
 	return ((to_number(a) ^ to_number(&p->addr)) & ~low_bits(128u - p->len)) == 0;
 }
 
+struct prefix addr_prefix_at(const struct addr *a, uint8_t len)
+{
+	return (struct prefix){
+		.addr = from_number(to_number(a) & ~low_bits(128u - len)), .len = len};
+}
+
 struct addr_range addr_prefix_range(const struct prefix *p)
 {
 	return (struct addr_range){

@@ -171,6 +171,8 @@ int addr_prefix_parse(const char *text, struct prefix *out);
 // Whether the address is under the prefix. An IPv6 prefix never contains an IPv4 address, not even
 // ::/0.
 bool addr_prefix_contains(const struct prefix *p, const struct addr *a);
+// The prefix of len bits (of the 128-bit form) that an address lies in.
+struct prefix addr_prefix_at(const struct addr *a, uint8_t len);
 // First and last address of a prefix.
 struct addr_range addr_prefix_range(const struct prefix *p);
 

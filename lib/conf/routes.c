@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "conf.h"
-#include "reading/addrs.h"
 #include "routes.h"
 
 // Many addresses of one subnet make one route. A subnet of one address makes none: who is there is
@@ -30,7 +29,7 @@ static void add_port(struct turn_config *t, const struct conf_port *p, uint8_t p
 		const struct conf_address *a = &p->addresses[i];
 
 		add(t,
-			(struct route){.to = conf_addrs_prefix(&a->addr, a->prefix_len),
+			(struct route){.to = addr_prefix_at(&a->addr, a->prefix_len),
 				.port = port,
 				.direct = true});
 	}
@@ -43,7 +42,7 @@ static void add_port(struct turn_config *t, const struct conf_port *p, uint8_t p
 		const uint8_t len = addr_is_v4(g) ? 96 : 0;
 
 		add(t,
-			(struct route){.to = conf_addrs_prefix(g, len),
+			(struct route){.to = addr_prefix_at(g, len),
 				.via = *g,
 				.port = port,
 				.not_for = ROUTES_ONLY_FOR(port)});

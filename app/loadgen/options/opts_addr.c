@@ -63,15 +63,6 @@ int opts_addr_server(struct opts *o, const struct opt_row *row, const char *text
 	return 0;
 }
 
-static struct prefix prefix_of(const struct addr *a, uint8_t len)
-{
-	struct prefix p = {.addr = *a, .len = len};
-
-	for (unsigned int bit = len; bit < 128; bit++)
-		p.addr.b[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
-	return p;
-}
-
 static bool is_host(const struct addr *a)
 {
 	const enum addr_class class = addr_class(a);
@@ -84,7 +75,7 @@ static bool is_host(const struct addr *a)
 static int check_range(struct opts *o, const struct side *s)
 {
 	const struct addr *lo = &s->addrs.lo, *hi = &s->addrs.hi;
-	const struct prefix link = prefix_of(lo, s->prefix_len);
+	const struct prefix link = addr_prefix_at(lo, s->prefix_len);
 	const struct addr_range all = addr_prefix_range(&link);
 
 	if (!is_host(lo) || !is_host(hi))
@@ -166,7 +157,7 @@ int opts_addr_gateway(struct opts *o, const struct opt_row *row, const char *tex
 
 static bool on_link(const struct side *s, const struct addr *a)
 {
-	const struct prefix link = prefix_of(&s->addrs.lo, s->prefix_len);
+	const struct prefix link = addr_prefix_at(&s->addrs.lo, s->prefix_len);
 
 	// Every IPv6 link also has the link-local prefix
 	return addr_prefix_contains(&link, a) ||

@@ -16,7 +16,6 @@
 #include "expanding/beside.h"
 #include "expanding/listeners.h"
 #include "expanding/relay_all.h"
-#include "reading/addrs.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
@@ -113,7 +112,7 @@ bool conf_ports_list(struct conf *c)
 
 			c->turn.local[c->turn.nb_local++] = (struct turn_local){.addr = a->addr,
 				.port = (uint8_t)i,
-				.subnet = conf_addrs_prefix(&a->addr, a->prefix_len),
+				.subnet = addr_prefix_at(&a->addr, a->prefix_len),
 				.external = a->external,
 				.beside = beside && conf_beside_may(p)};
 		}

@@ -7,7 +7,6 @@
 
 #include "checks/ports.h"
 #include "conf.h"
-#include "reading/addrs.h"
 #include "reading/ctx.h"
 #include "reading/fail.h"
 #include "reading/node.h"
@@ -36,7 +35,7 @@ static bool is_on_link(const struct conf_port *p, const struct addr *a)
 		return true;
 	for (uint32_t i = 0; i < p->nb_addresses; i++) {
 		const struct prefix s =
-			conf_addrs_prefix(&p->addresses[i].addr, p->addresses[i].prefix_len);
+			addr_prefix_at(&p->addresses[i].addr, p->addresses[i].prefix_len);
 
 		if (addr_is_v4(&p->addresses[i].addr) != addr_is_v4(a))
 			continue;
@@ -122,7 +121,7 @@ static bool is_broadcast(const struct conf_port *p, const struct addr *a)
 {
 	for (uint32_t i = 0; i < p->nb_addresses; i++) {
 		const struct conf_address *own = &p->addresses[i];
-		const struct prefix s = conf_addrs_prefix(&own->addr, own->prefix_len);
+		const struct prefix s = addr_prefix_at(&own->addr, own->prefix_len);
 		const struct addr_range r = addr_prefix_range(&s);
 
 		if (addr_is_v4(&own->addr) && own->prefix_len < 127 && addr_eq(&r.hi, a))

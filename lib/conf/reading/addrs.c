@@ -15,15 +15,6 @@
 
 #define V4_BITS 96 // leading bits of the 128-bit form that are not IPv4's own
 
-struct prefix conf_addrs_prefix(const struct addr *a, uint8_t len)
-{
-	struct prefix p = {.addr = *a, .len = len};
-
-	for (unsigned int bit = len; bit < 128; bit++)
-		p.addr.b[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
-	return p;
-}
-
 int conf_addrs_fail(struct conf_ctx *x, const struct conf_node *n, const char *form)
 {
 	char shown[CONF_SHOWN_LEN];
@@ -139,7 +130,7 @@ int conf_addrs_range(struct conf_ctx *x, const struct conf_node *n, struct addr_
 	if (!conf_addrs_split(n->text, &a, &len))
 		return conf_addrs_fail(
 			x, n, "an address, a range a-b (of one family, a <= b) or a prefix");
-	p = conf_addrs_prefix(&a, len);
+	p = addr_prefix_at(&a, len);
 	addr_format(&p.addr, text, sizeof(text));
 	return conf_fail(x, n, "'%s' has bits set behind the prefix: write %s%s or %s",
 		conf_value_shown(n, shown), text, strchr(n->text, '/'), "the address alone");

@@ -42,5 +42,3 @@ bool conf_addrs_nobodys(const struct addr *a);
 // long.
 uint32_t conf_addrs_room(struct conf_ctx *x, const struct conf_key *k, const struct conf_node *n,
 	const void *base, const struct addr_range *r);
-// The prefix of len bits (of the 128-bit form) that address a lies in.
-struct prefix conf_addrs_prefix(const struct addr *a, uint8_t len);

@@ -21,7 +21,7 @@
 static int check_host(
 	struct conf_ctx *x, const struct conf_node *n, const struct addr *a, uint8_t len)
 {
-	const struct prefix p = conf_addrs_prefix(a, len);
+	const struct prefix p = addr_prefix_at(a, len);
 	const struct addr_range subnet = addr_prefix_range(&p);
 	const char *class = conf_addrs_class(a);
 	char text[ADDR_TEXT_LEN];
@@ -61,7 +61,7 @@ static bool parse_run(const char *text, struct addr_range *r, uint8_t *len)
 // Fails unless all of a run can be addresses of hosts on its subnet.
 static int check_run(struct conf_ctx *x, const struct conf_node *n, const struct conf_port_run *run)
 {
-	const struct prefix p = conf_addrs_prefix(&run->own.lo, run->prefix_len);
+	const struct prefix p = addr_prefix_at(&run->own.lo, run->prefix_len);
 	int rc;
 
 	if (!addr_prefix_contains(&p, &run->own.hi))
