@@ -93,8 +93,7 @@ static void choose_all(const char *program)
 	}
 }
 
-// Returns the index of the "--" before our own arguments; 0 when there is none and all are ours.
-static int find_separator(int argc, char **argv)
+int eal_separator(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
 		if (strcmp(argv[i], "--") == 0)
@@ -104,7 +103,7 @@ static int find_separator(int argc, char **argv)
 
 int eal_begin(int argc, char **argv, char *error, size_t len)
 {
-	const int separator = find_separator(argc, argv);
+	const int separator = eal_separator(argc, argv);
 	static char **eal; // EAL keeps pointers into it
 	int n;
 
@@ -126,7 +125,7 @@ int eal_begin(int argc, char **argv, char *error, size_t len)
 			rte_strerror(rte_errno));
 		return -1;
 	}
-	return separator;
+	return 0;
 }
 
 void eal_end(void)

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "eal.h"
 #include "lanes/engine.h"
@@ -27,24 +26,15 @@ static void signals_set(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-// Returns where our own arguments begin, behind EAL's. They are read before EAL starts, so that a
-// mistake shows at once.
-static int ours_begin(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++)
-		if (strcmp(argv[i], "--") == 0)
-			return i;
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
-	const int first = ours_begin(argc, argv);
+	const int first = eal_separator(argc, argv);
 	char error[512] = "";
 	struct engine *e = NULL;
 	struct config c;
 	int rc;
 
+	// before EAL starts, so that a mistake shows at once
 	rc = opts_parse(argc - first, argv + first, &c);
 	if (rc != OPTS_RUN)
 		return rc == OPTS_SHOWN ? 0 : 1;

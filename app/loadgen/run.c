@@ -184,17 +184,9 @@ static void run_measure(struct session *s)
 		traffic_run(s, s->c->rate, s->c->duration_s, true);
 }
 
-// Whether clients hold allocations that have to be released at the end.
-static bool has_clients(const struct config *c)
-{
-	return (c->role & ROLE_CLIENT) != 0 &&
-		(c->mode == MODE_CHANNEL || c->mode == MODE_SEND || c->mode == MODE_ALLOC ||
-			c->mode == MODE_ALLOC_HOLD);
-}
-
 static bool needs_setup(const struct config *c)
 {
-	return has_clients(c) && c->mode != MODE_ALLOC;
+	return config_allocates(c) && c->mode != MODE_ALLOC;
 }
 
 static int phases(struct session *s)
@@ -215,7 +207,7 @@ static int phases(struct session *s)
 			check_alive(s);
 		session_drops_after(s);
 	}
-	if (has_clients(c) && run_stop < 2)
+	if (config_allocates(c) && run_stop < 2)
 		tear_down(s);
 	return rc;
 }

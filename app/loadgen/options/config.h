@@ -169,6 +169,14 @@ static inline bool config_media(const struct config *c)
 	return c->mode == MODE_CHANNEL || c->mode == MODE_SEND || c->mode == MODE_DIRECT;
 }
 
+// True if there are clients that make allocations.
+static inline bool config_allocates(const struct config *c)
+{
+	return (c->role & ROLE_CLIENT) != 0 &&
+		(c->mode == MODE_CHANNEL || c->mode == MODE_SEND || c->mode == MODE_ALLOC ||
+			c->mode == MODE_ALLOC_HOLD);
+}
+
 // Sets the defaults. They are not enough for a run: addresses are missing, and opts_parse adds the
 // defaults that depend on other options.
 void config_defaults(struct config *c);

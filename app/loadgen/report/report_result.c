@@ -128,18 +128,11 @@ static void result_injected(FILE *f, const struct config *c, const struct result
 
 // --- those who took part -------------------------------------------------------------------------
 
-static bool has_clients(const struct config *c)
-{
-	return (c->role & ROLE_CLIENT) != 0 &&
-		(c->mode == MODE_CHANNEL || c->mode == MODE_SEND || c->mode == MODE_ALLOC ||
-			c->mode == MODE_ALLOC_HOLD);
-}
-
 static void result_clients(FILE *f, const struct config *c, const struct result *r)
 {
 	const struct client_stats *s = &r->clients;
 
-	if (!has_clients(c))
+	if (!config_allocates(c))
 		return;
 	fprintf(f, "%-10s %s requests, %s sent again, %s challenges, %s refreshes", "clients",
 		text_count(s->requests).s, text_count(s->retransmissions).s,
