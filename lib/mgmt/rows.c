@@ -12,7 +12,7 @@
 #define ENDPOINT_LEN (ADDR_TEXT_LEN + 8)
 #define REALM_LEN 32 // of a listing
 
-static uint64_t drops_sum(const struct dp_stats *s)
+uint64_t mgmt_rows_drops(const struct dp_stats *s)
 {
 	uint64_t sum = 0;
 
@@ -45,7 +45,7 @@ void mgmt_rows_add_stats(struct rte_tel_data *t, const struct dp_stats *s)
 	} rows[] = {
 		{"rx", s->rx},
 		{"tx", s->tx},
-		{"drops", drops_sum(s)},
+		{"drops", mgmt_rows_drops(s)},
 		{"made", s->made},
 		{"consumed", s->consumed},
 		{"fragments_in", s->fragments_in},

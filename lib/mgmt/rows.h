@@ -14,6 +14,9 @@ char *mgmt_rows_name(const char *name, char *buf, size_t len);
 // length and a NUL, a text may be cut as mgmt_label does it. Returns buf.
 char *mgmt_rows_text(const char *text, char *buf, size_t len);
 
+// Packets that were dropped, for whatever reason.
+uint64_t mgmt_rows_drops(const struct dp_stats *s);
+
 // Adds an array of numbers to the dictionary t.
 void mgmt_rows_add_array(
 	struct rte_tel_data *t, const char *name, const uint64_t *v, unsigned int n);

@@ -108,15 +108,6 @@ static uint64_t drop_rate(const struct control *k, int worker, unsigned int reas
 	return rate(k, worker, offsetof(struct dp_stats, drop) + reason * sizeof(uint64_t));
 }
 
-static uint64_t drops_sum(const struct dp_stats *s)
-{
-	uint64_t sum = 0;
-
-	for (unsigned int i = 0; i < DP_DROP_END; i++)
-		sum += s->drop[i];
-	return sum;
-}
-
 static uint64_t drops_rate(const struct control *k, int worker)
 {
 	uint64_t sum = 0;
@@ -359,7 +350,7 @@ static void add_counters(json_t *o, const struct dp_stats *s)
 		{"tx", s->tx},
 		{"rx_bytes", s->rx_bytes},
 		{"tx_bytes", s->tx_bytes},
-		{"drops", drops_sum(s)},
+		{"drops", mgmt_rows_drops(s)},
 		{"held", s->held},
 		{"allocations", s->turn.allocations},
 		{"permissions", s->turn.permissions},
