@@ -129,11 +129,9 @@ static void tell(
 
 static bool is_on_packet(const struct conf *c, const struct addr *a)
 {
-	for (uint32_t i = 0; i < c->nb_ports; i++)
-		for (uint32_t j = 0; j < c->ports[i].nb_addresses; j++)
-			if (addr_eq(&c->ports[i].addresses[j].addr, a))
-				return kernel_ports_shared(&c->ports[i]);
-	return false;
+	const struct conf_port *p = conf_port_find(c, a);
+
+	return p != NULL && kernel_ports_shared(p);
 }
 
 // Whether what comes to a listener over UDP or DTLS may be lost to the kernel's choice, where the

@@ -71,6 +71,22 @@ struct conf *conf_load_said(const char *path, struct conf_report *r, const struc
 	return load_file(&x);
 }
 
+const struct conf_address *conf_port_address(const struct conf_port *p, const struct addr *a)
+{
+	for (uint32_t i = 0; i < p->nb_addresses; i++)
+		if (addr_eq(&p->addresses[i].addr, a))
+			return &p->addresses[i];
+	return NULL;
+}
+
+const struct conf_port *conf_port_find(const struct conf *c, const struct addr *a)
+{
+	for (uint32_t i = 0; i < c->nb_ports; i++)
+		if (conf_port_address(&c->ports[i], a) != NULL)
+			return &c->ports[i];
+	return NULL;
+}
+
 bool conf_wants_tls(const struct conf *c)
 {
 	for (uint32_t i = 0; i < c->turn.nb_listeners; i++)

@@ -131,6 +131,9 @@ static inline const char *conf_port_device(const struct conf_port *p, uint32_t i
 	return p->bond.nb_members > 0 ? p->bond.members[i] : p->device;
 }
 
+// The address of a port that equals *a; NULL = none.
+const struct conf_address *conf_port_address(const struct conf_port *p, const struct addr *a);
+
 // Limits of TCP and TLS clients. Times are in seconds.
 struct conf_streams {
 	uint32_t threads, connections, per_source, per_network;
@@ -289,6 +292,8 @@ struct conf_at {
 // Gathers turn.routes from ports: their subnets, routes and gateways; and turn.apart. conf_load has
 // done so. False without memory; conf_free frees them.
 bool conf_routes_gather(struct conf *c);
+// The port that has an address; NULL = none.
+const struct conf_port *conf_port_find(const struct conf *c, const struct addr *a);
 // True when a listener needs the files of tls.
 bool conf_wants_tls(const struct conf *c);
 

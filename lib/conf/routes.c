@@ -75,11 +75,9 @@ static bool is_of_realms(const struct turn_config *t, const char *pool)
 // The port that has an own address, as a bit; 0 when none has.
 static uint32_t port_of(const struct conf *c, const struct addr *a)
 {
-	for (uint32_t i = 0; i < c->nb_ports; i++)
-		for (uint32_t k = 0; k < c->ports[i].nb_addresses; k++)
-			if (addr_eq(&c->ports[i].addresses[k].addr, a))
-				return UINT32_C(1) << i;
-	return 0;
+	const struct conf_port *p = conf_port_find(c, a);
+
+	return p != NULL ? UINT32_C(1) << (p - c->ports) : 0;
 }
 
 // A port with relay addresses of all realms is nobody's own.

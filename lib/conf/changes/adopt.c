@@ -117,10 +117,12 @@ static void take_port(struct conf_port *to, const struct conf_port *from)
 	memcpy(to->gateway_learned, from->gateway_learned, sizeof(to->gateway_learned));
 	to->routes = from->routes;
 	to->nb_routes = from->nb_routes;
-	for (uint32_t i = 0; i < to->nb_addresses; i++)
-		for (uint32_t k = 0; k < from->nb_addresses; k++)
-			if (addr_eq(&to->addresses[i].addr, &from->addresses[k].addr))
-				to->addresses[i].external = from->addresses[k].external;
+	for (uint32_t i = 0; i < to->nb_addresses; i++) {
+		const struct conf_address *a = conf_port_address(from, &to->addresses[i].addr);
+
+		if (a != NULL)
+			to->addresses[i].external = a->external;
+	}
 }
 
 static struct conf_port *port_named(const struct conf *c, const char *name)

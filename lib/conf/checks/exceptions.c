@@ -77,20 +77,11 @@ static int check_one(struct conf_ctx *x, uint32_t port)
 	return check_name(x, port);
 }
 
-static const struct conf_port *port_of(const struct conf *c, const struct addr *a)
-{
-	for (uint32_t i = 0; i < c->nb_ports; i++)
-		for (uint32_t j = 0; j < c->ports[i].nb_addresses; j++)
-			if (addr_eq(&c->ports[i].addresses[j].addr, a))
-				return &c->ports[i];
-	return NULL;
-}
-
 // TCP is the kernel's. The kernel has the address of a port only through an exception port, or on
 // an interface that the port shares with it.
 static int check_stream(struct conf_ctx *x, const struct addr *a, const struct conf_node *n)
 {
-	const struct conf_port *p = port_of(x->conf, a);
+	const struct conf_port *p = conf_port_find(x->conf, a);
 
 	if (p == NULL)
 		return 0;

@@ -215,21 +215,13 @@ static int prefix_cmp(const void *a, const void *b)
 	return diff != 0 ? diff : l->len - r->len;
 }
 
-static bool is_on(const struct conf_port *p, const struct addr *a)
-{
-	for (uint32_t i = 0; i < p->nb_addresses; i++)
-		if (addr_eq(&p->addresses[i].addr, a))
-			return true;
-	return false;
-}
-
 // Whether a pool (0: the relay addresses themselves) has an address of a family on this port.
 static bool sends_from(const struct conf *c, uint32_t pool, const struct conf_port *p, bool is_v4)
 {
 	for (uint32_t i = 0; i < c->turn.nb_relay; i++) {
 		const struct addr a = turn_relay_pool_addr(&c->turn, pool, i);
 
-		if (addr_is_v4(&a) == is_v4 && is_on(p, &a))
+		if (addr_is_v4(&a) == is_v4 && conf_port_address(p, &a) != NULL)
 			return true;
 	}
 	return false;

@@ -136,13 +136,11 @@ static void device_of(const struct conf_port *p, char name[STREAM_DEVICE_LEN])
 
 void relay_tcp_device(void *ctx, const struct addr *a, char name[STREAM_DEVICE_LEN])
 {
-	const struct conf *c = ((const struct dp *)ctx)->conf;
+	const struct conf_port *p = conf_port_find(((const struct dp *)ctx)->conf, a);
 
 	name[0] = '\0';
-	for (uint32_t i = 0; i < c->nb_ports; i++)
-		for (uint32_t j = 0; j < c->ports[i].nb_addresses; j++)
-			if (addr_eq(&c->ports[i].addresses[j].addr, a))
-				device_of(&c->ports[i], name);
+	if (p != NULL)
+		device_of(p, name);
 }
 
 bool relay_tcp_lives(void *ctx, unsigned int w, const struct stream_place *p)

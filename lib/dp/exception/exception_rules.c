@@ -46,14 +46,6 @@ static int serve_listener(struct exception_rules *r, const struct endpoint *at)
 	return 0;
 }
 
-static bool on_port(const struct conf_port *p, const struct addr *a)
-{
-	for (uint32_t i = 0; i < p->nb_addresses; i++)
-		if (addr_eq(&p->addresses[i].addr, a))
-			return true;
-	return false;
-}
-
 // TCP with peers (RFC 6062) comes to the relay addresses of a port.
 static void serve_relay(struct exception_rules *r, const struct conf *c, const struct conf_port *p)
 {
@@ -61,7 +53,7 @@ static void serve_relay(struct exception_rules *r, const struct conf *c, const s
 	bool has = false;
 
 	for (uint32_t i = 0; t->tcp.enabled && i < t->nb_relay; i++)
-		has = has || on_port(p, &t->relay[i]);
+		has = has || conf_port_address(p, &t->relay[i]) != NULL;
 	for (uint32_t i = t->tcp.ports_lo; has && i <= t->tcp.ports_hi; i++)
 		put(r->served[1], (uint16_t)i);
 }
@@ -89,7 +81,7 @@ int exception_rules_init(struct exception_rules *r, const struct conf *c, uint32
 	}
 	for (uint32_t i = 0; i < c->turn.nb_listeners && rc == 0; i++)
 		if (turn_listener_is_stream(&c->turn.listeners[i]) &&
-			on_port(&c->ports[port], &c->turn.listeners[i].at.addr))
+			conf_port_address(&c->ports[port], &c->turn.listeners[i].at.addr) != NULL)
 			rc = serve_listener(r, &c->turn.listeners[i].at);
 	serve_relay(r, c, &c->ports[port]);
 	return rc;

@@ -23,10 +23,9 @@ static bool comes_by(const struct conf *c, uint32_t port, const struct addr *a)
 // Whether the network has given an address of a port, and may give another one.
 static bool may_move(const struct conf_port *p, const struct addr *a)
 {
-	for (uint32_t i = 0; i < p->nb_addresses; i++)
-		if (addr_eq(&p->addresses[i].addr, a))
-			return p->addresses[i].learn != CONF_LEARN_NONE;
-	return false;
+	const struct conf_address *own = conf_port_address(p, a);
+
+	return own != NULL && own->learn != CONF_LEARN_NONE;
 }
 
 static void add_relay(const struct conf *c, uint32_t port, const struct addr *list, uint32_t n,
