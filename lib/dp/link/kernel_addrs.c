@@ -315,7 +315,7 @@ static void judge(struct dp *d, const struct of_port *o, struct row *r)
 }
 
 // An interface that is made again has another index.
-static void find(struct of_port *o)
+static void find_interface(struct of_port *o)
 {
 	const unsigned int index = if_nametoindex(o->interface);
 	char error[200];
@@ -352,7 +352,7 @@ void kernel_addrs_tick(struct dp *d)
 		return;
 	for (unsigned int i = 0; i < k->nb_ports; i++) {
 		if (k->ticks % FIND_TICKS == 0)
-			find(&k->port[i]);
+			find_interface(&k->port[i]);
 		watch_port(d, &k->port[i]);
 	}
 	k->ticks++;
