@@ -15,7 +15,7 @@
 #define NONE UINT32_MAX
 #define OVERFLOW 0u // entry of a stripe that all share who find no other
 
-struct account {
+struct account_entry {
 	_Atomic uint64_t due[2][ACCOUNT_KINDS]; // by leg; any worker
 	uint64_t who; // these under the stripe's lock
 	uint32_t open; // how often it is open
@@ -28,7 +28,7 @@ struct stripe {
 	uint32_t fresh; // entries from here on have never been used
 	uint32_t oldest, newest; // that nobody has open
 	uint32_t chain[STRIPE_CHAINS];
-	struct account entry[STRIPE_ENTRIES];
+	struct account_entry entry[STRIPE_ENTRIES];
 } __attribute__((aligned(64)));
 
 struct turn_accounts {
@@ -107,7 +107,7 @@ static void closed_put(struct stripe *s, uint32_t i)
 
 static void closed_remove(struct stripe *s, uint32_t i)
 {
-	const struct account *e = &s->entry[i];
+	const struct account_entry *e = &s->entry[i];
 
 	if (e->older != NONE)
 		s->entry[e->older].newer = e->newer;

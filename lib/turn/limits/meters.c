@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sets meters up, fills their credit, and says whose rate a datagram is past.
 #include "limits/meters.h"
+#include "bucket.h"
 #include "limits/accounts.h"
 #include "shard.h"
 #include "table.h"
@@ -111,6 +112,37 @@ struct turn_meters *turn_shard_meters(const struct turn_shard *s)
 	return s->meters != NULL && s->meters->on ? s->meters : NULL;
 }
 
+// --- accounts ------------------------------------------------------------------------------------
+
+// What is to be paid for: a datagram, or several, of a leg.
+struct bill {
+	unsigned int leg;
+	uint64_t cost;
+};
+
+// The accounts of both kinds that credit comes from, and how much is drawn at once: a part of the
+// burst. due is by kind; NULL = there is no limit.
+static void accounts_begin(const struct turn_shard *s, enum turn_rate_of of,
+	const struct bill *bill, _Atomic uint64_t *due, struct account out[ACCOUNT_KINDS])
+{
+	const struct turn_rates *r = &s->policy->limits.rates;
+	const struct turn_flow_rate *rate = &r->of[of][bill->leg];
+	const unsigned int workers = s->workers > 0 ? s->workers : 1;
+	const uint64_t burst = r->burst_ms * BUCKET_MS;
+
+	for (unsigned int kind = 0; kind < ACCOUNT_KINDS; kind++) {
+		out[kind] = (struct account){.kind = (enum account_kind)kind,
+			.rate = kind == ACCOUNT_BYTES ? rate->kbits : rate->datagrams,
+			.now = s->now_ms * BUCKET_MS,
+			.burst = burst,
+			.piece = of == TURN_RATE_ALLOCATION ? burst / OWN_PART
+							    : burst / (SHARED_PART * workers),
+			.single = bill->cost >> TURN_METER_DATAGRAMS == 1};
+		if (due != NULL && out[kind].rate != 0)
+			out[kind].due = &due[kind];
+	}
+}
+
 // --- parties -------------------------------------------------------------------------------------
 
 static uint32_t party_find(struct turn_meters *t, uint64_t who)
@@ -153,20 +185,20 @@ static uint32_t party_take(struct turn_meters *t, enum turn_rate_of of, uint64_t
 }
 
 // Gives back what a party has drawn by the rates that hold now and has not used.
-static void credit_give(struct turn_shard *s, const struct turn_party *p)
+static void credit_give(const struct turn_shard *s, const struct turn_party *p)
 {
-	struct turn_meters *t = s->meters;
+	const struct turn_meters *t = s->meters;
 
 	for (unsigned int leg = 0; leg < 2 && p->serial == t->serial; leg++) {
-		const struct turn_flow_rate *r = &s->policy->limits.rates.of[p->of][leg];
-		_Atomic uint64_t *due = accounts_due(t->accounts, p->account)[leg];
+		const struct bill none = {.leg = leg};
+		struct account a[ACCOUNT_KINDS];
 
-		if (r->kbits != 0)
-			account_give(&due[ACCOUNT_BYTES], ACCOUNT_BYTES, r->kbits,
-				p->left[leg] & BYTES_MASK);
-		if (r->datagrams != 0)
-			account_give(&due[ACCOUNT_DATAGRAMS], ACCOUNT_DATAGRAMS, r->datagrams,
-				p->left[leg] >> TURN_METER_DATAGRAMS);
+		accounts_begin(s, (enum turn_rate_of)p->of, &none,
+			accounts_due(t->accounts, p->account)[leg], a);
+		if (a[ACCOUNT_BYTES].due != NULL)
+			account_give(&a[ACCOUNT_BYTES], p->left[leg] & BYTES_MASK);
+		if (a[ACCOUNT_DATAGRAMS].due != NULL)
+			account_give(&a[ACCOUNT_DATAGRAMS], p->left[leg] >> TURN_METER_DATAGRAMS);
 	}
 }
 
@@ -252,63 +284,34 @@ void meters_usage(const struct turn_shard *s, uint32_t slot, struct turn_usage *
 
 // --- credit --------------------------------------------------------------------------------------
 
-// Where credit comes from.
-struct credit_source {
-	_Atomic uint64_t *due; // by kind; NULL = there is no limit
-	const struct turn_flow_rate *rate;
-	struct account_terms terms;
-};
-
 // Draws of one kind until there are `want`. Returns how many there are then.
-static uint64_t credit_kind(
-	const struct credit_source *from, enum account_kind kind, uint64_t left, uint64_t want)
+static uint64_t credit_kind(const struct account *a, uint64_t left, uint64_t want)
 {
-	const uint32_t rate = kind == ACCOUNT_BYTES ? from->rate->kbits : from->rate->datagrams;
-	const uint64_t most = kind == ACCOUNT_BYTES ? BYTES_MOST : DATAGRAMS_MOST;
+	const uint64_t most = a->kind == ACCOUNT_BYTES ? BYTES_MOST : DATAGRAMS_MOST;
 
 	if (left >= want)
 		return left;
-	if (from->due == NULL || rate == 0)
-		return most;
-	return left +
-		account_take(&from->due[kind], kind, rate, &from->terms,
-			(const uint64_t[2]){want - left, most});
+	return a->due == NULL ? most : left + account_take(a, want - left, most);
 }
 
 // Whether a credit is, or becomes, as much as what something costs.
-static bool credit_fill(uint64_t *left, const struct credit_source *from, uint64_t cost)
+static bool credit_fill(uint64_t *left, const struct account from[ACCOUNT_KINDS], uint64_t cost)
 {
 	const uint64_t bytes =
-		credit_kind(from, ACCOUNT_BYTES, *left & BYTES_MASK, cost & BYTES_MASK);
-	const uint64_t datagrams = credit_kind(from, ACCOUNT_DATAGRAMS,
+		credit_kind(&from[ACCOUNT_BYTES], *left & BYTES_MASK, cost & BYTES_MASK);
+	const uint64_t datagrams = credit_kind(&from[ACCOUNT_DATAGRAMS],
 		*left >> TURN_METER_DATAGRAMS, cost >> TURN_METER_DATAGRAMS);
 
 	*left = datagrams << TURN_METER_DATAGRAMS | bytes;
 	return ((*left - cost) & TURN_METER_BELOW_0) == 0;
 }
 
-// The rates of a leg, and how much is drawn at once: a part of the burst.
-static struct credit_source source_begin(
-	const struct turn_shard *s, enum turn_rate_of of, unsigned int leg, uint64_t cost)
-{
-	const struct turn_rates *r = &s->policy->limits.rates;
-	const unsigned int workers = s->workers > 0 ? s->workers : 1;
-	const uint64_t burst = (uint64_t)r->burst_ms << ACCOUNT_MS;
-
-	return (struct credit_source){.rate = &r->of[of][leg],
-		.terms = {.now = s->now_ms << ACCOUNT_MS,
-			.single = cost >> TURN_METER_DATAGRAMS == 1,
-			.burst = burst,
-			.piece = of == TURN_RATE_ALLOCATION ? burst / OWN_PART
-							    : burst / (SHARED_PART * workers)}};
-}
-
 static bool party_fill(
-	struct turn_shard *s, uint32_t i, enum turn_rate_of of, unsigned int leg, uint64_t cost)
+	struct turn_shard *s, uint32_t i, enum turn_rate_of of, const struct bill *bill)
 {
 	struct turn_meters *t = s->meters;
-	struct credit_source from = source_begin(s, of, leg, cost);
 	struct turn_party *p = &t->party[i];
+	struct account from[ACCOUNT_KINDS];
 
 	if (i == PARTY_NONE)
 		return false;
@@ -316,25 +319,26 @@ static bool party_fill(
 		p->left[0] = p->left[1] = 0;
 		p->serial = t->serial;
 	}
-	if (i >= PARTY_FIRST)
-		from.due = accounts_due(t->accounts, p->account)[leg];
-	return credit_fill(&p->left[leg], &from, cost);
+	accounts_begin(s, of, bill,
+		i >= PARTY_FIRST ? accounts_due(t->accounts, p->account)[bill->leg] : NULL, from);
+	return credit_fill(&p->left[bill->leg], from, bill->cost);
 }
 
 unsigned int turn_meter_ask(struct turn_shard *s, uint32_t slot, unsigned int leg, uint64_t cost)
 {
-	struct credit_source own = source_begin(s, TURN_RATE_ALLOCATION, leg, cost);
+	const struct bill bill = {leg, cost};
 	struct turn_meters *t = s->meters;
 	struct turn_meter *m = &t->meter[slot];
+	struct account own[ACCOUNT_KINDS];
 
 	if (m->serial != t->serial)
 		meter_begin(s, slot);
-	own.due = (_Atomic uint64_t *)m->due[leg];
-	if (!credit_fill(&m->left[leg], &own, cost))
+	accounts_begin(s, TURN_RATE_ALLOCATION, &bill, (_Atomic uint64_t *)m->due[leg], own);
+	if (!credit_fill(&m->left[leg], own, cost))
 		return TURN_DROP_ALLOCATION_RATE;
-	if (t->wide && !party_fill(s, m->user, TURN_RATE_USER, leg, cost))
+	if (t->wide && !party_fill(s, m->user, TURN_RATE_USER, &bill))
 		return TURN_DROP_USER_RATE;
-	if (t->wide && !party_fill(s, m->realm, TURN_RATE_REALM, leg, cost))
+	if (t->wide && !party_fill(s, m->realm, TURN_RATE_REALM, &bill))
 		return TURN_DROP_REALM_RATE;
 	m->left[leg] -= cost;
 	if (t->wide) {

@@ -3,6 +3,7 @@
 // and accounts of users and realms are shared by all threads anyway. So a stream thread takes from
 // them as a worker does, and only opening and closing them is left to the worker.
 #include "tcp/tcp_usage.h"
+#include "bucket.h"
 #include "limits/accounts.h"
 #include "limits/meters.h"
 #include "shard.h"
@@ -137,65 +138,53 @@ bool tcp_usage_tick(struct turn_shard *s)
 
 // --- the threads' side ---------------------------------------------------------------------------
 
-// A bucket, and what there is to know of it.
-struct bucket {
-	_Atomic uint64_t *due; // NULL: it is not limited
-	uint32_t kbits;
-	bool shut; // nothing passes
-	struct account_terms terms;
-};
-
-static struct bucket bucket_of(
-	struct turn_shard *s, const struct turn_tcp_way *w, enum turn_rate_of of, uint64_t now_ms)
+// The account of whoever has a rate. False: nothing passes.
+static bool account_of(struct turn_shard *s, const struct turn_tcp_way *w, enum turn_rate_of of,
+	uint64_t now_ms, struct account *out)
 {
 	const struct tcp_rates *r = &s->tcp.rates;
 	struct tcp_place *p = &s->tcp.place[w->place / s->workers];
-	const uint64_t burst = (uint64_t)__atomic_load_n(&r->burst_ms, __ATOMIC_RELAXED)
-		<< ACCOUNT_MS;
-	struct bucket b = {.kbits = __atomic_load_n(&r->kbits[of][w->leg], __ATOMIC_RELAXED),
-		.terms = {.now = now_ms << ACCOUNT_MS,
-			.burst = burst,
-			.piece = burst,
-			.single = true}};
+	const uint64_t burst = __atomic_load_n(&r->burst_ms, __ATOMIC_RELAXED) * BUCKET_MS;
 	uint32_t account;
 
-	if (b.kbits == 0)
-		return b;
+	*out = (struct account){.kind = ACCOUNT_BYTES,
+		.rate = __atomic_load_n(&r->kbits[of][w->leg], __ATOMIC_RELAXED),
+		.now = now_ms * BUCKET_MS,
+		.burst = burst,
+		.piece = burst,
+		.single = true};
+	if (out->rate == 0)
+		return true;
 	if (of == TURN_RATE_ALLOCATION) {
-		b.due = &p->due[w->leg];
-		return b;
+		out->due = &p->due[w->leg];
+		return true;
 	}
 	account = __atomic_load_n(&p->account[of == TURN_RATE_REALM], __ATOMIC_RELAXED);
-	b.shut = account == METERS_SHUT;
-	if (account != METERS_NO_ACCOUNT && !b.shut)
-		b.due = &accounts_due(__atomic_load_n(&r->accounts, __ATOMIC_ACQUIRE),
+	if (account != METERS_NO_ACCOUNT && account != METERS_SHUT)
+		out->due = &accounts_due(__atomic_load_n(&r->accounts, __ATOMIC_ACQUIRE),
 			account)[w->leg][ACCOUNT_BYTES];
-	return b;
+	return account != METERS_SHUT;
 }
 
 uint32_t turn_tcp_take(
 	struct turn_shard *s, const struct turn_tcp_way *w, uint32_t want, uint64_t now_ms)
 {
 	uint32_t taken[TURN_RATE_OF_END] = {0}, n = want;
-	struct bucket b[TURN_RATE_OF_END];
+	struct account a[TURN_RATE_OF_END];
 	unsigned int of;
 
 	if (!turn_tcp_table_lives(s, w->place, w->allocation))
 		return 0;
 	for (of = 0; of < TURN_RATE_OF_END && n > 0; of++) {
-		const uint64_t need_most[2] = {n < LEAST ? n : LEAST, n};
-
-		b[of] = bucket_of(s, w, of, now_ms);
-		if (b[of].shut)
+		if (!account_of(s, w, of, now_ms, &a[of]))
 			n = 0;
-		else if (b[of].due != NULL)
-			n = (uint32_t)account_take(
-				b[of].due, ACCOUNT_BYTES, b[of].kbits, &b[of].terms, need_most);
+		else if (a[of].due != NULL)
+			n = (uint32_t)account_take(&a[of], n < LEAST ? n : LEAST, n);
 		taken[of] = n;
 	}
 	for (unsigned int i = 0; i < of; i++)
-		if (b[i].due != NULL && taken[i] > n)
-			account_give(b[i].due, ACCOUNT_BYTES, b[i].kbits, taken[i] - n);
+		if (a[i].due != NULL && taken[i] > n)
+			account_give(&a[i], taken[i] - n);
 	return n;
 }
 
@@ -223,13 +212,13 @@ bool turn_tcp_moved(struct turn_shard *s, const struct turn_tcp_way *w,
 	if (!note(s, w, n->moved))
 		return false;
 	for (unsigned int of = 0; n->moved != n->taken && of < TURN_RATE_OF_END; of++) {
-		const struct bucket b = bucket_of(s, w, of, now_ms);
+		struct account a;
 
-		if (b.due != NULL && n->moved < n->taken)
-			account_give(b.due, ACCOUNT_BYTES, b.kbits, n->taken - n->moved);
-		else if (b.due != NULL)
-			account_owe(
-				b.due, ACCOUNT_BYTES, b.kbits, b.terms.now, n->moved - n->taken);
+		account_of(s, w, of, now_ms, &a);
+		if (a.due != NULL && n->moved < n->taken)
+			account_give(&a, n->taken - n->moved);
+		else if (a.due != NULL)
+			account_owe(&a, n->moved - n->taken);
 	}
 	return true;
 }
