@@ -1,37 +1,84 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Token buckets: turns time into tokens and loses less than a nanosecond each time.
+// Token buckets: turns tokens into time and back.
 #include "bucket.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define LONG_NS (100 * SECOND_NS) // filling any burst that we use takes less
+// Debts are counted in thousandths of a token: at times in whole milliseconds they are whole.
+#define TOKEN 1000u
+#define PART_NS (SECOND_NS / TOKEN) // nanoseconds of a thousandth, at a rate of 1
 
-uint32_t bucket_see(struct bucket *b, uint32_t rate, uint32_t burst, uint64_t now_ns)
+static uint32_t part(uint32_t whole, uint32_t parts)
 {
-	const uint64_t passed = now_ns - b->filled_ns;
-	uint64_t gained;
+	const uint32_t n = parts > 1 ? whole / parts : whole;
 
-	if (rate == 0)
-		return 0;
-	if (passed >= LONG_NS) {
-		b->tokens = burst;
-		b->filled_ns = now_ns;
-		return burst;
-	}
-	gained = passed * rate / SECOND_NS;
-	if (gained > 0) {
-		b->tokens += (int64_t)gained;
-		if (b->tokens > burst)
-			b->tokens = burst;
-		// time worth less than a token stays for the next call
-		b->filled_ns += (gained * SECOND_NS + rate - 1) / rate;
-	}
-	return b->tokens > 0 ? (uint32_t)b->tokens : 0;
+	return n > 0 ? n : 1;
 }
 
-bool bucket_take(struct bucket *b, uint32_t rate, uint32_t burst, uint64_t now_ns)
+struct limit limit_part(const struct limit *l, uint32_t parts)
 {
-	if (bucket_see(b, rate, burst, now_ns) == 0)
+	return (struct limit){
+		.rate = l->rate > 0 ? part(l->rate, parts) : 0, .burst = part(l->burst, parts)};
+}
+
+struct limit limit_times(const struct limit *l, uint32_t times)
+{
+	return (struct limit){.rate = l->rate * times, .burst = l->burst * times};
+}
+
+static uint64_t full(const struct limit *l)
+{
+	return (uint64_t)TOKEN * (l->burst > 0 ? l->burst : 1);
+}
+
+// Thousandths of a token that are owed, rounded down. More than any burst: too many to count.
+static uint64_t owed(const struct bucket *b, uint32_t rate, uint64_t now_ns)
+{
+	unsigned __int128 owed;
+
+	if (b->due_ns <= now_ns)
+		return 0;
+	owed = (unsigned __int128)(b->due_ns - now_ns) * rate;
+	return owed >> 64 == 0 ? (uint64_t)owed / PART_NS : UINT64_MAX / PART_NS;
+}
+
+// Nanoseconds that so many nanoseconds at a rate of 1 are at another, rounded up.
+static uint64_t at_rate(uint64_t ns, uint32_t rate)
+{
+	return ns / rate + (ns % rate != 0);
+}
+
+uint32_t bucket_see(const struct bucket *b, const struct limit *l, uint64_t now_ns)
+{
+	const uint64_t debt = owed(b, l->rate, now_ns), most = full(l);
+
+	if (l->rate == 0)
+		return UINT32_MAX;
+	return debt < most ? (uint32_t)((most - debt) / TOKEN) : 0;
+}
+
+bool bucket_take(struct bucket *b, const struct limit *l, uint64_t now_ns)
+{
+	const uint64_t debt = owed(b, l->rate, now_ns) + TOKEN;
+
+	if (l->rate == 0)
+		return true;
+	if (debt > full(l))
 		return false;
-	b->tokens--;
+	b->due_ns = now_ns + at_rate(debt * PART_NS, l->rate);
 	return true;
+}
+
+void bucket_spend(struct bucket *b, const struct limit *l, uint32_t n, uint64_t now_ns)
+{
+	const uint64_t from = b->due_ns > now_ns ? b->due_ns : now_ns;
+
+	if (l->rate != 0)
+		b->due_ns = from + at_rate(n * SECOND_NS, l->rate);
+}
+
+void bucket_give(struct bucket *b, const struct limit *l, uint32_t n)
+{
+	const uint64_t ns = l->rate != 0 ? n * SECOND_NS / l->rate : 0;
+
+	b->due_ns -= ns < b->due_ns ? ns : b->due_ns;
 }

@@ -251,7 +251,7 @@ struct conf {
 	// turn.relay has the addresses.
 	uint8_t relay_on;
 	bool lower_ends; // limits.on-lower: a reload ends allocations that a quota leaves over
-	struct turn_rate handshakes; // of TLS handshakes, and the same again of DTLS handshakes
+	struct limit handshakes; // of TLS handshakes, and the same again of DTLS handshakes
 	struct conf_streams streams;
 	struct conf_dtls dtls;
 	struct conf_tls tls;

@@ -22,12 +22,12 @@
 #include "hash.h"
 #include "idle.h"
 #include "ip/path_mtu.h"
+#include "limiter.h"
 #include "link/gso_rx.h"
 #include "link/host.h"
 #include "link/mld.h"
 #include "link/vlans.h"
 #include "pmtu.h"
-#include "rates.h"
 #include "link/conflicts.h"
 #include "steering/steer_counts.h"
 #include "turn.h"
@@ -133,8 +133,8 @@ struct worker {
 	uint32_t stream_wake; // threads for which there is something new, as bits
 	unsigned int nb_ended;
 	struct turn_view ended[DP_BURST]; // connections of the burst under way
-	struct rates errors_each; // ICMP errors of ours, by destination
-	uint64_t errors_due[1024];
+	struct limiter errors_each; // ICMP errors of ours, by destination
+	struct bucket errors_due[1024];
 	struct pmtu pmtu; // path MTUs that are known
 	void *pmtu_mem;
 	struct hash_key fragment_key; // for the identifications of what leaves in fragments

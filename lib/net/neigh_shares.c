@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shares of the questions for neighbours: a bucket each, filled with time.
+// Shares of the questions for neighbours: a bucket each.
 #include "neigh_shares.h"
 
-// What a question costs. A millisecond gives each share asks, so NEIGH_SHARES together can ask that
-// many questions a second.
-#define QUESTION (UINT64_C(1000) * NEIGH_SHARES)
+// What a question costs. Each share has asks tokens a second, so all NEIGH_SHARES together can ask
+// that many questions.
+#define QUESTION NEIGH_SHARES
 
 uint8_t neigh_shares_of(
 	const struct hash_key *key, const struct neigh_asker *asker, const struct addr *target)
@@ -22,29 +22,33 @@ uint8_t neigh_shares_of(
 	return (uint8_t)(hash_addr(key, &a, NEIGH_SHARES) % half + half);
 }
 
+// What each share has: at once what a second gives it.
+static struct limit limit_of(const struct neigh_shares *s)
+{
+	const uint32_t least = 2 * NEIGH_TRIES * QUESTION;
+
+	return (struct limit){s->asks, s->asks > least ? s->asks : least};
+}
+
 // All questions that it may take to find a target are paid for at once, so that the bound holds for
 // the tries that follow the first too.
 bool neigh_shares_pay(struct neigh_shares *s, uint8_t share, uint64_t now_ms)
 {
-	struct neigh_share *b = &s->one[share];
-	uint64_t most;
+	const struct limit l = limit_of(s);
+	const uint64_t now_ns = now_ms * BUCKET_MS;
 
-	if (share == NEIGH_SHARE_NONE || s->asks == 0)
+	if (share == NEIGH_SHARE_NONE)
 		return true;
-	most = (uint64_t)s->asks * 1000; // what a second gives a share
-	if (most < 2 * NEIGH_TRIES * QUESTION)
-		most = 2 * NEIGH_TRIES * QUESTION;
-	b->left += (now_ms - b->filled_ms) * s->asks;
-	b->left = b->left < most ? b->left : most;
-	b->filled_ms = now_ms;
-	if (b->left < NEIGH_TRIES * QUESTION)
+	if (bucket_see(&s->one[share], &l, now_ns) < NEIGH_TRIES * QUESTION)
 		return false;
-	b->left -= NEIGH_TRIES * QUESTION;
+	bucket_spend(&s->one[share], &l, NEIGH_TRIES * QUESTION, now_ns);
 	return true;
 }
 
 void neigh_shares_back(struct neigh_shares *s, uint8_t share, unsigned int questions)
 {
-	if (share != NEIGH_SHARE_NONE && s->asks != 0)
-		s->one[share].left += questions * QUESTION;
+	const struct limit l = limit_of(s);
+
+	if (share != NEIGH_SHARE_NONE)
+		bucket_give(&s->one[share], &l, questions * QUESTION);
 }

@@ -6,19 +6,16 @@
 #include <stdint.h>
 
 #include "addr.h"
+#include "bucket.h"
 #include "net.h"
 
 #define NEIGH_TRIES 3 // questions that it may take to find a target
 #define NEIGH_SHARE_CLAIMS NEIGH_SHARES // of known addresses that somebody else claims
 #define NEIGH_SHARE_NONE (NEIGH_SHARES + 1) // nobody's: there is no bound
 
-struct neigh_share {
-	uint64_t left, filled_ms;
-};
-
 struct neigh_shares {
 	uint32_t asks; // questions a second of the NEIGH_SHARES together; 0: no bound
-	struct neigh_share one[NEIGH_SHARE_NONE];
+	struct bucket one[NEIGH_SHARE_NONE];
 };
 
 // Whose share: never NEIGH_SHARE_NONE for an asker, whether asks has a bound or not.

@@ -50,8 +50,8 @@ static bool is_of(const struct refused_place *p, const struct addr *source, enum
 static struct refused_place *place_of(
 	struct thread *t, const struct addr *source, enum stream_refusal why)
 {
-	// the key of the rates serves here too: no hash leaves the process
-	const uint64_t hash = hash_addr(&t->s->rates.key, source, (uint64_t)why + 1);
+	// the key of the limiter serves here too: no hash leaves the process
+	const uint64_t hash = hash_addr(&t->s->begun.key, source, (uint64_t)why + 1);
 	struct refused_place *over = NULL;
 
 	for (unsigned int i = 0; i < REFUSED_WAYS; i++) {

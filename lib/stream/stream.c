@@ -13,7 +13,7 @@
 #include "thread.h"
 
 #define FILES_SPARE 256 // descriptors for everything except connections
-#define SOURCES 8192 // entries in the table of handshake rates
+#define SOURCES 8192 // buckets for the handshakes of sources
 
 // Checks the limit of open files; raises it where we may.
 static int files_ask(uint32_t connections, char *error, size_t len)
@@ -77,17 +77,17 @@ static int prepare(struct streams *s, char *error, size_t len)
 	return 0;
 }
 
-static int rates_make(struct streams *s)
+static int limiter_make(struct streams *s)
 {
-	void *mem = calloc(1, rates_size(SOURCES));
+	struct limiter *l = &s->begun;
+	void *mem = calloc(1, limiter_size(SOURCES, 0));
 
-	if (mem == NULL ||
-		getrandom(&s->rates.key, sizeof(s->rates.key), 0) != sizeof(s->rates.key)) {
+	if (mem == NULL || getrandom(&l->key, sizeof(l->key), 0) != sizeof(l->key)) {
 		free(mem);
 		return -1;
 	}
-	rates_init(&s->rates, mem, SOURCES, s->conf.rate, s->conf.burst);
-	s->rates.network = STREAM_RATE_NETWORK;
+	limiter_init(l, mem, SOURCES, 0);
+	l->times = STREAM_RATE_NETWORK;
 	return 0;
 }
 
@@ -115,8 +115,8 @@ static struct streams *create(const struct stream_config *c)
 	s->conf = *c;
 	s->netns = strdup(c->netns != NULL ? c->netns : "");
 	s->listener = calloc(c->nb_listeners + 1, sizeof(*s->listener));
-	if (s->netns == NULL || s->listener == NULL || rates_make(s) != 0 || caps_make(s) != 0) {
-		free(s->rates.due_ns);
+	if (s->netns == NULL || s->listener == NULL || limiter_make(s) != 0 || caps_make(s) != 0) {
+		free(s->begun.bucket);
 		free(s->netns);
 		free(s->listener);
 		free(s);
@@ -125,7 +125,7 @@ static struct streams *create(const struct stream_config *c)
 	memcpy(s->listener, c->listeners, c->nb_listeners * sizeof(*s->listener));
 	s->conf.listeners = s->listener;
 	s->conf.netns = s->netns;
-	pthread_mutex_init(&s->rates_lock, NULL);
+	pthread_mutex_init(&s->begun_lock, NULL);
 	pthread_mutex_init(&s->swap_lock, NULL);
 	pthread_mutex_init(&s->tls_lock, NULL);
 	return s;
@@ -177,10 +177,10 @@ void stream_stop(struct streams *s)
 	proxies_free(s);
 	conn_limits_fini(&s->caps);
 	conn_limits_fini(&s->sessions);
-	pthread_mutex_destroy(&s->rates_lock);
+	pthread_mutex_destroy(&s->begun_lock);
 	pthread_mutex_destroy(&s->swap_lock);
 	pthread_mutex_destroy(&s->tls_lock);
-	free(s->rates.due_ns);
+	free(s->begun.bucket);
 	free(s->netns);
 	free(s->listener);
 	free(s);

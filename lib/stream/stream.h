@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "addr.h"
+#include "bucket.h"
 #include "identity/expiry.h"
 #include "relay/stream_relay.h"
 #include "stream_refusals.h"
@@ -183,8 +184,7 @@ struct stream_config {
 	const struct prefix *trusted; // whose connections these two do not count
 	unsigned int nb_trusted; // up to STREAM_TRUSTED_MAX
 	uint32_t idle_s, handshake_s;
-	uint32_t rate,
-		burst; // of TLS handshakes, a second and at once, of a source; rate 0 = no limit
+	struct limit handshakes; // of TLS, of a source
 	uint32_t nap_us; // microseconds a message may wait where there are many; 0 = as nap.h says
 	uint32_t headers; // connections of a thread that wait for their PROXY header; 0 = 1
 	uint32_t queue; // bytes that may wait for a client that does not read

@@ -12,8 +12,8 @@
 #include "dtls/handshake.h"
 #include "in/turns.h"
 #include "out/gather.h"
+#include "limiter.h"
 #include "nap.h"
-#include "rates.h"
 #include "refused.h"
 #include "stream.h"
 #include "tls.h"
@@ -90,8 +90,8 @@ struct streams {
 	char *netns;
 	struct conn_limits caps; // counts connections
 	struct conn_limits sessions; // counts DTLS sessions
-	pthread_mutex_t rates_lock; // guards rates
-	struct rates rates; // of TLS handshakes
+	pthread_mutex_t begun_lock; // guards begun and conf.handshakes
+	struct limiter begun; // TLS handshakes, by source
 	pthread_mutex_t swap_lock; // held by who replaces identities, while he reads files, too
 	pthread_mutex_t tls_lock; // guards identities
 	struct identities *identities;

@@ -301,9 +301,9 @@ bool tls_allowed(struct thread *t, const struct addr *source)
 {
 	bool yes;
 
-	pthread_mutex_lock(&t->s->rates_lock);
-	yes = rates_take(&t->s->rates, source, t->now_ms);
-	pthread_mutex_unlock(&t->s->rates_lock);
+	pthread_mutex_lock(&t->s->begun_lock);
+	yes = limiter_take(&t->s->begun, &t->s->conf.handshakes, source, t->now_ms);
+	pthread_mutex_unlock(&t->s->begun_lock);
 	return yes;
 }
 

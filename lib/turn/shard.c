@@ -4,6 +4,7 @@
 #include "shard.h"
 #include "turn_state.h"
 #include "limits/meters.h"
+#include "limits/stranger.h"
 #include "relayed/relay_map.h"
 #include "relayed/relayed.h"
 #include "relayed/reservation.h"
@@ -39,7 +40,7 @@ struct layout {
 	uint8_t *channel_form;
 	struct mobile *mobile;
 	struct wheel_node *node;
-	void *clients, *ports, *shared, *live, *limiter[TURN_LIMIT_END], *fold;
+	void *clients, *ports, *shared, *live, *strangers, *fold;
 	uint64_t *good;
 	void *permission_users, *channel_users, *port_users[2], *lead_users, *move_users, *tcp;
 	struct trie_links *redirect_links;
@@ -147,9 +148,7 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.node = arena_take(&a, sizeof(*l.node) * (l.nb_slots + l.nb_redirects));
 	l.clients = arena_take(&a, table_size(l.nb_slots + l.nb_redirects));
 	layout_relay(&l, p, &a);
-	for (unsigned int i = 0; i < TURN_LIMIT_END; i++)
-		l.limiter[i] = arena_take(&a, limiter_size(turn_limiter_buckets(i)));
-	l.good = arena_take(&a, sizeof(*l.good) * TURN_LIMITER_BUCKETS);
+	l.strangers = arena_take(&a, stranger_size());
 	l.fold = arena_take(&a, fold_size());
 	l.permission_users = arena_take(&a, share_size(l.nb_slots));
 	l.channel_users = arena_take(&a, share_size(l.nb_slots));
@@ -239,9 +238,6 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 		shared_init(s, l.shared, &l.of_shared);
 	else
 		s->ports = relay_ports_create(&ports, p->map, p->worker, p->rng);
-	for (unsigned int i = 0; i < TURN_LIMIT_END; i++)
-		s->limiter[i] = limiter_create(l.limiter[i], turn_limiter_buckets(i), &s->key);
-	s->good = l.good;
 	s->fold = fold_create(l.fold, &s->key, p->event, p->ctx);
 	for (uint32_t i = 0; i < p->config->nb_listeners; i++)
 		s->listener[i] = p->config->listeners[i];
@@ -252,6 +248,7 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 	s->crypto = p->crypto;
 	s->rng = p->rng;
 	s->workers = (uint8_t)p->config->workers;
+	stranger_init(s, l.strangers);
 	s->percent = (uint8_t)l.pools.per_user;
 	tcp_table_init(s, l.tcp, p->config);
 	relayed_tell(s);

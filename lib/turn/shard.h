@@ -8,9 +8,9 @@
 #include "events/sums.h"
 #include "events/tallies.h"
 #include "limits/fold.h"
-#include "limits/limiter.h"
 #include "limits/pool.h"
 #include "limits/share.h"
+#include "limiter.h"
 #include "line.h"
 #include "peers.h"
 #include "redirect.h"
@@ -24,32 +24,17 @@
 #include "usage.h"
 #include "wheel.h"
 
-#define TURN_LIMITER_BUCKETS 8192
-
-// What is limited by a bucket for each (limits/limiter.h), and by whom it is counted. A network is
-// an IPv6 /48, or one IPv4 address.
+// What is limited by a bucket for each (limiter.h), and by whom it is counted.
 enum turn_limiter {
-	TURN_LIMIT_STRANGERS, // answers to those who prove nothing: by source
-	TURN_LIMIT_STRANGERS_NETWORK,
-	TURN_LIMIT_STALE, // answers to stale nonces: by 5-tuple
-	TURN_LIMIT_GUESSES, // failed verifications: by source
-	TURN_LIMIT_GUESSES_NETWORK,
+	TURN_LIMIT_STRANGERS, // answers to those who prove nothing: by source and network
+	TURN_LIMIT_BINDING, // answers to Binding requests: by source and network
+	TURN_LIMIT_GUESSES, // failed verifications: by source and network
 	TURN_LIMIT_GUESSES_NAME, // by user name
 	TURN_LIMIT_GUESSES_PAIR, // by user name and source
-	TURN_LIMIT_BINDING, // answers to Binding requests: by source
-	TURN_LIMIT_BINDING_NETWORK,
+	TURN_LIMIT_STALE, // answers to stale nonces: by 5-tuple
 	TURN_LIMIT_ICMP, // ICMP errors: by allocation
 	TURN_LIMIT_END
 };
-
-// How many buckets a limiter has: there are fewer networks than sources.
-static inline uint32_t turn_limiter_buckets(enum turn_limiter l)
-{
-	const bool of_network = l == TURN_LIMIT_STRANGERS_NETWORK ||
-		l == TURN_LIMIT_GUESSES_NETWORK || l == TURN_LIMIT_BINDING_NETWORK;
-
-	return of_network ? TURN_LIMITER_BUCKETS / 2 : TURN_LIMITER_BUCKETS;
-}
 
 struct relay_ports;
 
@@ -83,10 +68,10 @@ struct turn_shard {
 	struct stun_crypto *crypto;
 	struct csprng *rng;
 	struct relay_ports *ports;
-	struct limiter *limiter[TURN_LIMIT_END];
-	// Pairs of a user name and a source that have signed well of late, as hashes, each in the
-	// place that its hash says (stranger.c).
-	uint64_t *good;
+	struct limiter limiter[TURN_LIMIT_END];
+	// Pairs of a user name and a source that have signed well of late, as half of their hash,
+	// each in the place that the other half says (stranger.c).
+	uint32_t *good;
 	struct fold *fold; // of refusals
 	struct wheel wheel; // node = slot or redirect
 	struct turn_pool permissions, channels, redirects;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "addr.h"
+#include "bucket.h"
 #include "routes.h"
 #include "stun.h"
 
@@ -108,10 +109,6 @@ struct turn_local {
 	bool beside; // this machine's programs can be reached there, beside us, by the loopback
 };
 
-struct turn_rate {
-	uint32_t rate, burst; // answers per second and source; rate 0 = no limit
-};
-
 // Which clients are told of ICMP errors about what they have sent (RFC 8656 11.5).
 enum turn_icmp_tell {
 	TURN_ICMP_TELL_RFC8489, // those that send PASSWORD-ALGORITHMS back, as RFC 8489 wants it
@@ -156,10 +153,10 @@ struct turn_limits {
 	uint32_t peer_share; // on so many percent of the shared addresses a user may have one peer
 	uint32_t lifetime_default_s, lifetime_max_s;
 	uint32_t permission_s, channel_s; // how long each lives; 0 = as RFC 8656 has it
-	struct turn_rate unauthenticated, binding;
-	struct turn_rate stale_nonce; // per 5-tuple
-	struct turn_rate guesses; // wrong passwords, per source
-	struct turn_rate icmp; // ICMP errors that a client is told of, per allocation
+	struct limit unauthenticated, binding; // answers, per source
+	struct limit stale_nonce; // per 5-tuple
+	struct limit guesses; // wrong passwords, per source
+	struct limit icmp; // ICMP errors that a client is told of, per allocation
 	struct turn_rates rates;
 };
 
@@ -207,7 +204,7 @@ struct turn_tcp {
 	bool enabled;
 	uint16_t ports_lo, ports_hi; // of relayed transport addresses
 	uint32_t connections, per_user, per_allocation; // of peers, at a time
-	struct turn_rate connects; // Connects of a user
+	struct limit connects; // Connects of a user
 	uint32_t timeout_s; // for a Connect, and for a connection that nobody binds
 	uint32_t buffer; // bytes that wait on the way, each way of each connection
 };

@@ -32,8 +32,8 @@ bool turn_icmp_allows(struct turn_shard *s, uint32_t slot)
 	static const struct addr none;
 	const uint64_t who = hash_addr(&s->key, &none, (uint64_t)1 << 62 | slot);
 
-	return limiter_allow(
-		s->limiter[TURN_LIMIT_ICMP], &s->policy->limits.icmp, 1, who, s->now_ms);
+	return bucket_take(limiter_bucket(&s->limiter[TURN_LIMIT_ICMP], who),
+		&s->policy->limits.icmp, s->now_ms * BUCKET_MS);
 }
 
 enum turn_drop turn_icmp_judge(struct turn_shard *s, struct turn_icmp *e)

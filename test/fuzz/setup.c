@@ -146,13 +146,13 @@ static void pick_rates(struct dp_world *w)
 	l->permission_s = PICK(0, 0, 20);
 	l->channel_s = PICK(0, 0, 10, 40);
 	if (chance(25))
-		l->unauthenticated = (struct turn_rate){PICK(1, 20), 10};
+		l->unauthenticated = (struct limit){PICK(1, 20), 10};
 	if (chance(25))
-		l->binding = (struct turn_rate){PICK(1, 20), 5};
+		l->binding = (struct limit){PICK(1, 20), 5};
 	if (chance(15))
-		l->guesses = (struct turn_rate){PICK(1, 20), 5};
+		l->guesses = (struct limit){PICK(1, 20), 5};
 	if (chance(15))
-		w->conf.handshakes = (struct turn_rate){PICK(1, 5), 2};
+		w->conf.handshakes = (struct limit){PICK(1, 5), 2};
 	if (chance(15))
 		w->conf.neigh_ask_rate = PICK(16, 100);
 }
@@ -180,7 +180,7 @@ static void pick_icmp(struct dp_world *w)
 	w->conf.turn.icmp_tell =
 		(uint8_t)PICK(TURN_ICMP_TELL_RFC8489, TURN_ICMP_TELL_ALL, TURN_ICMP_TELL_NONE);
 	w->conf.icmp_errors_in = PICK(2, 100, 1000);
-	w->conf.turn.limits.icmp = (struct turn_rate){PICK(0, 1, 10), PICK(1, 20)};
+	w->conf.turn.limits.icmp = (struct limit){PICK(0, 1, 10), PICK(1, 20)};
 }
 
 static void pick_pools(struct dp_world *w)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "turn_fixture.h"
+#include "limits/stranger.h"
 #include "shard.h"
 
 #define ADDRESSES 62
@@ -79,11 +80,8 @@ static void parts_add(
 		sizeof(struct turn_permission) * 2 * slots, TURN_CHANNEL_BYTES * (size_t)slots,
 		(pools.permissions + SHARE_SLACK) * TURN_RECORD_BYTES +
 			(pools.channels + SHARE_SLACK) * TURN_CHANNEL_BYTES + 2 * share_size(slots),
-		table_size(slots), relay_ports_size(map, worker),
-		TURN_LIMITER_BUCKETS * sizeof(uint64_t)};
+		table_size(slots), relay_ports_size(map, worker), stranger_size()};
 
-	for (unsigned int i = 0; i < TURN_LIMIT_END; i++)
-		own[PART_LIMITERS] += limiter_size(turn_limiter_buckets(i));
 	for (int i = 0; i < PART_REST; i++) {
 		part[i] += own[i];
 		known += own[i];
@@ -114,8 +112,8 @@ static void test_parts(void **state)
 {
 	static const uint32_t workers[] = {1, 8, 16};
 	// Bytes an allocation, everything counted. 16 workers have twice as much as 8 of what does
-	// not grow with allocations: 1 MB each, limiters and counts of users.
-	static const double goals[] = {400, 400, 412};
+	// not grow with allocations: 0.7 MB each, limiters and counts of users.
+	static const double goals[] = {400, 400, 407};
 	double bytes[3][PARTS], sum[3];
 
 	for (int i = 0; i < 3; i++)

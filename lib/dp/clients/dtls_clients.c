@@ -9,6 +9,7 @@
 #include "clients/sessions.h"
 #include "clients/streams.h"
 #include "control/events.h"
+#include "control/hot.h"
 #include "datapath.h"
 #include "dp_burst.h"
 #include "dp_view.h"
@@ -20,7 +21,6 @@
 #include "framing.h"
 #include "link/local_addrs.h"
 #include "net.h"
-#include "rates.h"
 #include "rewrite.h"
 #include "stream.h"
 #include "stun.h"
@@ -141,7 +141,7 @@ static void begin(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 {
 	struct session *c;
 
-	if (!rates_take(&w->sessions->rates, &v->src, w->now_ms)) {
+	if (!limiter_take(&w->sessions->begun, &w->hot->handshakes, &v->src, w->now_ms)) {
 		refuse(w, m, v, DP_DROP_DTLS_RATE, STREAM_REFUSED_DTLS_RATE);
 		return;
 	}

@@ -214,8 +214,7 @@ struct stream_relay relay_tcp_config(const struct conf *c)
 		.connections = t->connections,
 		.per_user = t->per_user,
 		.per_allocation = t->per_allocation,
-		.connect_rate = t->connects.rate,
-		.connect_burst = t->connects.burst,
+		.connects = t->connects,
 		.timeout_s = t->timeout_s,
 		.buffer = t->buffer};
 }

@@ -17,7 +17,6 @@
 #include "dtls/dtls_cookie.h"
 #include "hash.h"
 #include "net.h"
-#include "rates.h"
 #include "stream.h"
 #include "table.h"
 #include "turn.h"
@@ -401,7 +400,7 @@ static uint32_t part(const struct conf *c)
 static size_t one_size(const struct conf *c)
 {
 	return sizeof(struct sessions) + part(c) * sizeof(struct session) + table_size(part(c)) +
-		rates_size(SOURCES) + SPENT * sizeof(uint64_t) + 3 * RTE_CACHE_LINE_SIZE;
+		limiter_size(SOURCES, 0) + SPENT * sizeof(uint64_t) + 3 * RTE_CACHE_LINE_SIZE;
 }
 
 size_t sessions_size(const struct conf *c)
@@ -454,10 +453,10 @@ static int create(struct worker *w)
 	mem += RTE_ALIGN_CEIL(sizeof(*s), RTE_CACHE_LINE_SIZE);
 	table_init(&s->table, mem, max);
 	mem += RTE_ALIGN_CEIL(table_size(max), RTE_CACHE_LINE_SIZE);
-	csprng_bytes(&w->rng, &s->rates.key, sizeof(s->rates.key));
-	rates_init(&s->rates, mem, SOURCES, w->hot->handshakes.rate, w->hot->handshakes.burst);
-	s->rates.network = STREAM_RATE_NETWORK;
-	mem += rates_size(SOURCES);
+	csprng_bytes(&w->rng, &s->begun.key, sizeof(s->begun.key));
+	limiter_init(&s->begun, mem, SOURCES, 0);
+	s->begun.times = STREAM_RATE_NETWORK;
+	mem += limiter_size(SOURCES, 0);
 	s->spent = (uint64_t *)mem;
 	mem += SPENT * sizeof(*s->spent);
 	s->session = (struct session *)mem;

@@ -32,8 +32,8 @@
 #include "dtls/dtls_cookie.h"
 #include "dtls/dtls_hello.h"
 #include "hash.h"
+#include "limiter.h"
 #include "link/local_addrs.h"
-#include "rates.h"
 #include "stream.h"
 #include "table.h"
 #include "turn.h"
@@ -105,7 +105,7 @@ struct sessions {
 	struct hash_key key;
 	struct table table; // all except FREE, GIVEN_UP and CLOSED
 	struct dtls_cookies cookies;
-	struct rates rates; // handshakes begun
+	struct limiter begun; // handshakes, by source
 	uint64_t *spent; // for the last clients whose cookies are spent: see sessions_spend
 	uint64_t rotated_ms, ticked_ms;
 	unsigned int nb_owed;

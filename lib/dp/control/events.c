@@ -124,10 +124,10 @@ unsigned int events_room(const struct worker *w)
 void events_refused(
 	struct worker *w, const struct endpoint *client, uint8_t listener, enum stream_refusal why)
 {
+	static const struct limit told = {UNPROVED_RATE, UNPROVED_RATE};
 	const bool proved = why < STREAM_REFUSED_DTLS_HELLO; // by its cookie
 
-	if (proved ||
-		bucket_take(&w->unproved, UNPROVED_RATE, UNPROVED_RATE, w->now_ms * BUCKET_MS))
+	if (proved || bucket_take(&w->unproved, &told, w->now_ms * BUCKET_MS))
 		turn_shard_refused(w->shard, client, listener, why, proved);
 }
 

@@ -17,7 +17,6 @@
 #include "ip/dscp.h"
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
-#include "rates.h"
 #include "routes.h"
 #include "worker.h"
 
@@ -118,11 +117,8 @@ void hot_take(struct worker *w, const struct hot *h)
 	w->marks = h->marks;
 	w->special = w->marks || w->meters != NULL;
 	w->backlog.budget = h->requests;
-	rates_set(&w->errors_each, h->errors_each, h->errors_each);
 	if (h->errors_each > 0) // a /48 leaves half of all to others
-		w->errors_each.network = RTE_MAX(h->errors_out / 2 / h->errors_each, 1u);
-	if (w->sessions != NULL)
-		rates_set(&w->sessions->rates, h->handshakes.rate, h->handshakes.burst);
+		w->errors_each.times = RTE_MAX(h->errors_out / 2 / h->errors_each, 1u);
 	take_idle(w, before);
 	if (before != NULL && !same_routes(before, h))
 		nexthop_change(w);

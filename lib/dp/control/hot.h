@@ -28,7 +28,7 @@ struct hot {
 	uint32_t errors_each; // icmp.errors-out-each; 0 = no limit
 	bool unreachable; // icmp.unreachable
 	uint32_t requests; // limits.requests
-	struct turn_rate handshakes; // limits.handshakes, of DTLS
+	struct limit handshakes; // limits.handshakes, of DTLS
 	uint32_t dtls_handshake_s, dtls_idle_s;
 	enum conf_idle idle;
 	uint32_t idle_sleep_us; // 0 = the default in idle.h

@@ -120,9 +120,8 @@ int exception_open(struct dp *d, uint32_t port, exception_opener *open, char *er
 		.port = (uint8_t)port,
 		.nb_lanes = d->nb_workers,
 		.server = (uint8_t)(port % RTE_MIN((unsigned int)p->nb_txq, d->nb_workers))};
-	e->rate = e->conf->rate;
-	e->burst = RTE_MAX(e->rate / BURSTS, (uint32_t)BURST_MIN);
-	e->to_meter.tokens = e->from_meter.tokens = e->burst;
+	e->limit =
+		(struct limit){e->conf->rate, RTE_MAX(e->conf->rate / BURSTS, (uint32_t)BURST_MIN)};
 	rc = pool_make(e, p);
 	if (rc != 0) {
 		snprintf(error, len, "port %s: exception port: %s; about %zu MB are needed in all",

@@ -61,7 +61,7 @@ struct exception {
 	unsigned int nb_lanes;
 	uint8_t port; // the data path's
 	uint8_t server; // the worker that sends what comes from the kernel: one, so order is kept
-	uint32_t rate, burst; // packets a second each way, and at once
+	struct limit limit; // of packets, each way
 	struct exception_rules rules;
 	uint32_t taken __rte_cache_aligned; // buffers out of the ring; server writes, thread reads
 	// The thread's; to_lost and cut are read by any thread.

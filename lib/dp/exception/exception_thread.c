@@ -83,7 +83,8 @@ static uint32_t write_one(struct exception *e, struct rte_mbuf *m)
 	return port_super_forward(m) && write_whole(e, m) ? 0 : note->frames;
 }
 
-static unsigned int write_lane(struct exception *e, struct exception_lane *l, unsigned int max)
+static unsigned int write_lane(
+	struct exception *e, struct exception_lane *l, unsigned int max, uint64_t now)
 {
 	struct rte_mbuf *m[BURST];
 	const unsigned int n = rte_ring_sc_dequeue_burst(
@@ -92,7 +93,7 @@ static unsigned int write_lane(struct exception *e, struct exception_lane *l, un
 	for (unsigned int i = 0; i < n; i++) {
 		const uint32_t lost = write_one(e, m[i]);
 
-		bucket_spend(&e->to_meter, mbuf_meta_of(m[i])->exception.frames);
+		bucket_spend(&e->to_meter, &e->limit, mbuf_meta_of(m[i])->exception.frames, now);
 		counter_add(&e->to_lost, lost);
 		rte_ring_sp_enqueue(l->done, m[i]); // has room for all that the worker may give
 	}
@@ -105,11 +106,11 @@ static unsigned int write_all(struct exception *e, uint64_t now)
 	unsigned int done = 0;
 
 	for (unsigned int i = 0; i < e->nb_lanes; i++) {
-		const uint32_t tokens = bucket_see(&e->to_meter, e->rate, e->burst, now);
+		const uint32_t tokens = bucket_see(&e->to_meter, &e->limit, now);
 
 		if (tokens == 0)
 			break;
-		done += write_lane(e, &e->lane[e->next_lane], tokens);
+		done += write_lane(e, &e->lane[e->next_lane], tokens, now);
 		e->next_lane = (e->next_lane + 1) % e->nb_lanes;
 	}
 	return done;
@@ -308,14 +309,14 @@ static bool pieces_done(struct exception *e, uint32_t room)
 	return e->next_piece == e->nb_pieces;
 }
 
-static void read_one(struct exception *e, struct rte_mbuf *m)
+static void read_one(struct exception *e, struct rte_mbuf *m, uint64_t now)
 {
 	const struct exception_note *note;
 
 	judge_packet(e, m);
 	finish(e, &m);
 	note = &mbuf_meta_of(m)->exception;
-	bucket_spend(&e->from_meter, note->frames);
+	bucket_spend(&e->from_meter, &e->limit, note->frames, now);
 	if (note->is_super && note->verdict == DP_SENT && !fits(e, m))
 		cut(e, m);
 	else
@@ -332,10 +333,10 @@ static unsigned int read_all(struct exception *e, uint64_t now)
 		struct rte_mbuf *m;
 
 		if (waiting >= e->conf->buffers || !pieces_done(e, e->conf->buffers - waiting) ||
-			bucket_see(&e->from_meter, e->rate, e->burst, now) == 0 ||
+			bucket_see(&e->from_meter, &e->limit, now) == 0 ||
 			port_rx(e->kernel, 0, &m, 1) == 0)
 			break;
-		read_one(e, m);
+		read_one(e, m, now);
 	}
 	return n;
 }

@@ -89,7 +89,6 @@ static void carry_open(struct dp *d, struct learn *k, struct learner *l)
 		.rules = {conf_learns(p, true), conf_learns(p, false), p->vlan},
 		.wire = wire,
 		.kernel = l->e->kernel};
-	learn_carry_init(&l->carry);
 	on->way[on->nb_ways++] = &l->carry;
 }
 

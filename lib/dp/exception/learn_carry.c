@@ -7,21 +7,20 @@
 #include "exception/learn_carry.h"
 #include "port.h"
 
-#define CARRIED_RATE 1000 // frames a second each way, of each kind, and at once
-#define CARRIED_BURST 200
 #define BURST 16
+
+static const struct limit carried = {1000, 200}; // frames each way, of each kind
 
 // Sends a frame of a kind on, or frees it. What is beyond the rate is lost: all of it is asked for
 // again. No kind takes the place of another: anybody can flood a link with ARP.
 static bool send(struct bucket *meter, struct port *to, struct rte_mbuf *m, uint64_t now_ns)
 {
 	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
-	if (bucket_see(meter, CARRIED_RATE, CARRIED_BURST, now_ns) == 0 ||
-		port_tx(to, 0, &m, 1) == 0) {
+	if (bucket_see(meter, &carried, now_ns) == 0 || port_tx(to, 0, &m, 1) == 0) {
 		rte_pktmbuf_free(m);
 		return false;
 	}
-	bucket_spend(meter, 1);
+	bucket_spend(meter, &carried, 1, now_ns);
 	return true;
 }
 
@@ -57,12 +56,6 @@ static void to_network(struct learn_carry *l, struct rte_mbuf *m, uint64_t now_n
 		rte_pktmbuf_free(m);
 	else
 		l->carried[1] += send(&l->out[kind], l->wire, m, now_ns);
-}
-
-void learn_carry_init(struct learn_carry *l)
-{
-	for (unsigned int i = 0; i < LEARN_KINDS; i++)
-		l->in[i].tokens = l->out[i].tokens = CARRIED_BURST;
 }
 
 // A bond speaks LACP, and carries nothing before the other end has agreed.

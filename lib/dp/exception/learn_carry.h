@@ -11,7 +11,7 @@
 
 struct port;
 
-// The way of one port. All zero but rules and ports, then learn_carry_init. Mgmt lcore.
+// The way of one port. All zero but rules and ports. Mgmt lcore.
 struct learn_carry {
 	struct learn_rules rules;
 	struct port *wire, *kernel;
@@ -27,7 +27,6 @@ struct learn_device {
 	uint64_t ticked_ms;
 };
 
-void learn_carry_init(struct learn_carry *l);
 // Carries what has come on the device to the kernel interface whose port it is for, and what these
 // send back. Once a millisecond it lets the device do what is due by time, as a worker would.
 // Returns how many frames there were, those included that were not carried.

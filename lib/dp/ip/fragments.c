@@ -19,9 +19,9 @@
 #include "datapath.h"
 #include "drop_of.h"
 #include "fragment.h"
+#include "limiter.h"
 #include "link/local_addrs.h"
 #include "net.h"
-#include "rates.h"
 #include "reassembly.h"
 #include "rewrite.h"
 #include "turn_relay_map.h"
@@ -30,6 +30,7 @@
 
 #define PLACES 1024 // of sources and their rates
 #define BURST_PART 10 // a source may send a tenth of its second at once
+#define NETWORK 100 // sources, as many fragments as which an IPv6 /48 may send
 #define FLOWS_LEAST 8 // for a worker
 // Where the UDP header of a datagram begins in its buffer, so that what relays it finds its
 // payload where the answer to a request would be.
@@ -38,7 +39,8 @@
 
 struct fragments {
 	struct reassembly *flows;
-	struct rates rates;
+	struct limiter sources;
+	struct limit each;
 	struct rte_mbuf **buffer; // by flow, from the pool of long ones; there is always one
 };
 
@@ -96,7 +98,7 @@ int fragments_pool(const struct conf *c, int socket, struct rte_mempool **pool)
 // What a worker has is one piece: the structure, rates, buffers, flows.
 static size_t worker_size(const struct reassembly_config *rc)
 {
-	return sizeof(struct fragments) + rates_size(PLACES) +
+	return sizeof(struct fragments) + limiter_size(PLACES, 0) +
 		rc->flows * sizeof(struct rte_mbuf *) + reassembly_size(rc);
 }
 
@@ -113,11 +115,13 @@ int fragments_create(struct worker *w, int socket)
 	if (f == NULL)
 		return -ENOMEM;
 	w->fragments = f;
-	csprng_bytes(&w->rng, &f->rates.key, sizeof(f->rates.key));
+	csprng_bytes(&w->rng, &f->sources.key, sizeof(f->sources.key));
 	csprng_bytes(&w->rng, &rc.key, sizeof(rc.key));
 	mem = (uint8_t *)(f + 1);
-	rates_init(&f->rates, mem, PLACES, c->rate, RTE_MAX(c->rate / BURST_PART, 1u));
-	mem += rates_size(PLACES);
+	limiter_init(&f->sources, mem, PLACES, 0);
+	f->sources.times = NETWORK;
+	f->each = (struct limit){c->rate, c->rate / BURST_PART};
+	mem += limiter_size(PLACES, 0);
 	f->buffer = (struct rte_mbuf **)mem;
 	mem += rc.flows * sizeof(struct rte_mbuf *);
 	rc.ctx = w;
@@ -262,7 +266,8 @@ struct rte_mbuf *fragments_input(
 		return NULL;
 	}
 	reason = judge(w, &p, port, (uint32_t)f->l4_off + f->payload_len - f->l3_off);
-	if (reason == DP_SENT && !rates_take(&w->fragments->rates, &p.src, w->now_ms))
+	if (reason == DP_SENT &&
+		!limiter_take(&w->fragments->sources, &w->fragments->each, &p.src, w->now_ms))
 		reason = DP_DROP_FRAGMENT_RATE;
 	if (reason != DP_SENT) {
 		worker_drop(w, m, reason);

@@ -108,9 +108,9 @@ bool icmp_errors_input(
 // One more indication within icmp.errors-in, of which each worker has a part.
 static bool may_tell(struct worker *w)
 {
-	const uint32_t share = w->hot->errors_in;
+	const struct limit share = {w->hot->errors_in, w->hot->errors_in};
 
-	return bucket_take(&w->errors_in, share, share, w->now_ms * BUCKET_MS);
+	return share.rate > 0 && bucket_take(&w->errors_in, &share, w->now_ms * BUCKET_MS);
 }
 
 static void about_peer(struct worker *w, struct rte_mbuf *m, const struct icmp_note *note,

@@ -11,10 +11,10 @@
 #include "dp_view.h"
 #include "drop_of.h"
 #include "icmp_error.h"
+#include "limiter.h"
 #include "link/local_addrs.h"
 #include "link/nexthop.h"
 #include "net.h"
-#include "rates.h"
 #include "rewrite.h"
 #include "turn.h"
 #include "worker.h"
@@ -26,19 +26,20 @@
 void icmp_out_init(struct worker *w)
 {
 	csprng_bytes(&w->rng, &w->errors_each.key, sizeof(w->errors_each.key));
-	rates_init(&w->errors_each, w->errors_due, RTE_DIM(w->errors_due), 0, 0);
+	limiter_init(&w->errors_each, w->errors_due, RTE_DIM(w->errors_due), 0);
 }
 
 // One more error to this address: its own budget first, so that nobody who is asked to be quiet
 // takes of what all have.
 static bool may_send(struct worker *w, const struct addr *to)
 {
-	const uint32_t rate = w->hot->errors_out;
+	const struct limit all = {w->hot->errors_out, w->hot->errors_out};
+	const struct limit each = {w->hot->errors_each, w->hot->errors_each};
 
-	if (rate == 0)
+	if (all.rate == 0)
 		return false;
-	if (rates_take(&w->errors_each, to, w->now_ms) &&
-		bucket_take(&w->errors_out, rate, rate, w->now_ms * BUCKET_MS))
+	if (limiter_take(&w->errors_each, &each, to, w->now_ms) &&
+		bucket_take(&w->errors_out, &all, w->now_ms * BUCKET_MS))
 		return true;
 	w->live.errors_held_back++;
 	return false;

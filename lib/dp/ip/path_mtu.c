@@ -99,9 +99,10 @@ bool path_mtu_lowered(
 // Nobody's lies keep others from learning, unless their users share a bucket.
 static bool may_learn(struct worker *w, uint32_t slot)
 {
+	static const struct limit learns = {LEARN_RATE, LEARN_BURST};
 	struct bucket *b = &w->learns[turn_icmp_user(w->shard, slot) % PATH_MTU_BUCKETS];
 
-	if (bucket_take(b, LEARN_RATE, LEARN_BURST, w->now_ms * BUCKET_MS))
+	if (bucket_take(b, &learns, w->now_ms * BUCKET_MS))
 		return true;
 	w->live.path_mtus_refused++;
 	return false;

@@ -169,7 +169,7 @@ static void neighbour_input(struct worker *w, uint8_t port, struct rte_mbuf *m,
 
 static void echo(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f)
 {
-	const uint32_t rate = w->hot->echoes;
+	const struct limit echoes = {w->hot->echoes, ECHO_BURST};
 	const uint16_t len = f->payload_off + f->payload_len;
 	const uint8_t *icmp = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off);
 
@@ -182,7 +182,7 @@ static void echo(struct worker *w, uint8_t port, struct rte_mbuf *m, const struc
 		worker_drop(w, m, net_icmp_error_is(f, icmp) ? DP_DROP_ICMP_QUOTE : DP_DROP_ICMP);
 		return;
 	}
-	if (!bucket_take(&w->echo, rate, ECHO_BURST, w->now_ms * BUCKET_MS)) {
+	if (echoes.rate == 0 || !bucket_take(&w->echo, &echoes, w->now_ms * BUCKET_MS)) {
 		worker_drop(w, m, DP_DROP_ICMP_RATE);
 		return;
 	}

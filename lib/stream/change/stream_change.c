@@ -34,9 +34,9 @@ void stream_change(struct streams *s, const struct stream_config *c)
 	conn_limits_set(&s->caps, c->per_source, c->per_network);
 	conn_limits_trust(&s->caps, c->trusted, c->nb_trusted);
 	conn_limits_set(&s->sessions, c->dtls.per_source, c->dtls.per_network);
-	pthread_mutex_lock(&s->rates_lock);
-	rates_set(&s->rates, c->rate, c->burst);
-	pthread_mutex_unlock(&s->rates_lock);
+	pthread_mutex_lock(&s->begun_lock);
+	s->conf.handshakes = c->handshakes;
+	pthread_mutex_unlock(&s->begun_lock);
 	for (unsigned int i = 0; i < s->conf.nb_listeners; i++) {
 		__atomic_store_n(&s->listener[i].tos, c->listeners[i].tos, __ATOMIC_RELAXED);
 		__atomic_store_n(&s->listener[i].marked, c->listeners[i].marked, __ATOMIC_RELAXED);

@@ -130,7 +130,7 @@ static uint64_t client_hash(const struct thread *t, const struct endpoint *c, ui
 {
 	// the key of the rates serves here too: no hash leaves the process
 	return hash_addr(
-		&t->s->rates.key, &c->addr, UINT64_C(1) << 32 | (uint64_t)listener << 16 | c->port);
+		&t->s->begun.key, &c->addr, UINT64_C(1) << 32 | (uint64_t)listener << 16 | c->port);
 }
 
 static uint32_t chains(uint32_t connections)

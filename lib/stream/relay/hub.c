@@ -37,8 +37,7 @@ static bool arrays_make(struct hub *h)
 		bitset_init(&h->untold, h->untold_mem, c->connections);
 	return h->alloc != NULL && h->conn != NULL && h->untold_mem != NULL && h->user != NULL &&
 		h->by_id != NULL && h->by_peer != NULL && h->by_user != NULL &&
-		getrandom(&h->key, sizeof(h->key), 0) == sizeof(h->key) &&
-		getrandom(&h->connects.key, sizeof(h->connects.key), 0) == sizeof(h->connects.key);
+		getrandom(&h->key, sizeof(h->key), 0) == sizeof(h->key);
 }
 
 struct hub *hub_create(const struct stream_relay *conf)
@@ -54,8 +53,6 @@ struct hub *hub_create(const struct stream_relay *conf)
 	pthread_mutexattr_destroy(&recursive);
 	h->conf = *conf;
 	h->free = h->free_user = HUB_NONE;
-	rates_init(
-		&h->connects, h->connects_due, HUB_RATES, conf->connect_rate, conf->connect_burst);
 	if (!arrays_make(h)) {
 		hub_free(h);
 		return NULL;
@@ -90,14 +87,19 @@ void hub_free(struct hub *h)
 
 // --- users ---------------------------------------------------------------------------------------
 
-static uint32_t user_chain(
-	const struct hub *h, const uint8_t ident[STREAM_IDENT_LEN], uint8_t realm)
+static uint64_t user_hash(const struct hub *h, const uint8_t ident[STREAM_IDENT_LEN], uint8_t realm)
 {
 	struct addr a;
 
 	_Static_assert(sizeof(a) == STREAM_IDENT_LEN, "an ident is hashed like an address");
 	memcpy(&a, ident, sizeof(a));
-	return (uint32_t)hash_addr(&h->key, &a, realm) & h->mask;
+	return hash_addr(&h->key, &a, realm);
+}
+
+static uint32_t user_chain(
+	const struct hub *h, const uint8_t ident[STREAM_IDENT_LEN], uint8_t realm)
+{
+	return (uint32_t)user_hash(h, ident, realm) & h->mask;
 }
 
 static bool is_user(const struct hub_user *u, const struct stream_order *o)
@@ -225,14 +227,13 @@ bool hub_may(const struct hub *h, const struct hub_alloc *a)
 		h->user[a->user].connections < h->conf.per_user;
 }
 
-// A user without allocations is forgotten by the table, and not by the rates. An ident is a hash:
-// the half of it that they go by tells users apart.
+// A user without allocations is forgotten by the table, and not by the buckets.
 bool hub_may_connect(struct hub *h, const struct hub_alloc *a, uint64_t now_ms)
 {
-	struct addr ident;
+	const struct hub_user *u = &h->user[a->user];
+	struct bucket *b = &h->connects[user_hash(h, u->ident, u->realm) % HUB_CONNECTS];
 
-	memcpy(&ident, h->user[a->user].ident, sizeof(ident));
-	return rates_take(&h->connects, &ident, now_ms);
+	return bucket_take(b, &h->conf.connects, now_ms * BUCKET_MS);
 }
 
 struct hub_conn *hub_conn_begin(

@@ -8,12 +8,12 @@
 #include <pthread.h>
 
 #include "bitset.h"
+#include "bucket.h"
 #include "hash.h"
-#include "rates.h"
 #include "relay/stream_relay.h"
 
 #define HUB_NONE UINT32_MAX
-#define HUB_RATES 8192 // places for the rates of users
+#define HUB_CONNECTS 8192 // buckets for the Connects of users
 #define HUB_UNJUDGED 8 // connections to a port that wait for a worker's word, at most
 // What a thread does at most in one go with the lock: a look counts as 1, an end, which takes some
 // system calls, as END_COST.
@@ -95,8 +95,7 @@ struct hub {
 	struct bitset untold; // of these, HUB_ACCEPTED: whose worker is still to be asked
 	void *untold_mem;
 	struct hub_user *user; // as many as both together
-	struct rates connects; // by user
-	uint64_t connects_due[HUB_RATES];
+	struct bucket connects[HUB_CONNECTS]; // by user
 	uint32_t *by_id, *by_peer, *by_user; // heads of chains
 	uint32_t mask; // of these
 	uint32_t used, free, nb; // of connections: were used at some time, head of free, number

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "addr.h"
+#include "bucket.h"
 
 #define STREAM_IDENT_LEN 16
 
@@ -16,8 +17,7 @@
 struct stream_relay {
 	uint32_t ports; // relay ports of all workers, so many allocations; 0 = off
 	uint32_t connections, per_user, per_allocation; // of peers, at a time
-	uint32_t connect_rate,
-		connect_burst; // Connects of a user, a second and at once; rate 0 = all
+	struct limit connects; // Connects of a user
 	uint32_t timeout_s; // for a connection to a peer, and until one is bound
 	uint32_t buffer; // bytes that may wait, each way of each connection
 };

@@ -18,6 +18,46 @@
 // be 65,536 households: who spoofs it has to send more than to silence a source.
 #define STRANGERS_NETWORK 100
 
+#define BUCKETS 8192u // of sources, and pairs that have signed well
+#define NETWORKS 4096u
+
+static const struct {
+	uint32_t networks; // buckets of their own; 0 = networks are not counted
+	uint32_t times; // a network has so many times what a source has
+	bool one_worker; // each of those that are counted has one worker
+} limiters[TURN_LIMIT_END] = {
+	[TURN_LIMIT_STRANGERS] = {NETWORKS, STRANGERS_NETWORK},
+	[TURN_LIMIT_BINDING] = {NETWORKS, STRANGERS_NETWORK},
+	[TURN_LIMIT_GUESSES] = {NETWORKS, GUESSES_NETWORK},
+	[TURN_LIMIT_STALE] = {.one_worker = true},
+	[TURN_LIMIT_ICMP] = {.one_worker = true},
+};
+
+size_t stranger_size(void)
+{
+	size_t size = BUCKETS * sizeof(uint32_t);
+
+	for (unsigned int i = 0; i < TURN_LIMIT_END; i++)
+		size += limiter_size(BUCKETS, limiters[i].networks);
+	return size;
+}
+
+void stranger_init(struct turn_shard *s, void *mem)
+{
+	uint8_t *to = mem;
+
+	for (unsigned int i = 0; i < TURN_LIMIT_END; i++) {
+		struct limiter *l = &s->limiter[i];
+
+		l->key = s->key;
+		limiter_init(l, to, BUCKETS, limiters[i].networks);
+		l->times = limiters[i].times;
+		l->parts = limiters[i].one_worker ? 1 : s->workers;
+		to += limiter_size(BUCKETS, limiters[i].networks);
+	}
+	s->good = (uint32_t *)to;
+}
+
 // Whether one more 438 may go out. For an allocation its own record counts: a bucket may be shared
 // with somebody who has many 5-tuples and a stale nonce for each.
 static bool stale_answers(struct turn_request *r)
@@ -27,8 +67,8 @@ static bool stale_answers(struct turn_request *r)
 	struct turn_cold *c;
 
 	if (r->slot == TURN_NONE)
-		return limiter_allow(s->limiter[TURN_LIMIT_STALE], &s->policy->limits.stale_nonce,
-			1, r->v->hash, s->now_ms);
+		return bucket_take(limiter_bucket(&s->limiter[TURN_LIMIT_STALE], r->v->hash),
+			&s->policy->limits.stale_nonce, s->now_ms * BUCKET_MS);
 	c = cold_at(s, r->slot);
 	if (c->stale_s != second)
 		c->stale_answers = 0;
@@ -39,36 +79,14 @@ static bool stale_answers(struct turn_request *r)
 	return true;
 }
 
-static struct turn_rate times(const struct turn_rate *r, uint32_t n)
-{
-	return (struct turn_rate){.rate = r->rate * n, .burst = r->burst * n};
-}
-
-bool stranger_within(struct turn_shard *s, enum turn_limiter limiter, const struct turn_rate *r,
-	const struct addr *source)
-{
-	const struct turn_rate many = times(r, STRANGERS_NETWORK);
-	struct limiter *const of_network = s->limiter[limiter + 1];
-	const uint64_t network = limiter_network(of_network, source);
-
-	if (!addr_is_v4(source) && !limiter_has(of_network, &many, s->workers, network, s->now_ms))
-		return false;
-	if (!limiter_allow(s->limiter[limiter], r, s->workers,
-		    limiter_source(s->limiter[limiter], source), s->now_ms))
-		return false;
-	if (!addr_is_v4(source))
-		limiter_allow(of_network, &many, s->workers, network, s->now_ms);
-	return true;
-}
-
 bool stranger_answers(struct turn_request *r)
 {
 	struct turn_shard *s = r->s;
 
 	if (r->proof == PROOF_ADDRESS || (r->proof == PROOF_STALE && stale_answers(r)))
 		return true;
-	return stranger_within(
-		s, TURN_LIMIT_STRANGERS, &s->policy->limits.unauthenticated, &r->v->src);
+	return limiter_take(&s->limiter[TURN_LIMIT_STRANGERS], &s->policy->limits.unauthenticated,
+		&r->v->src, s->now_ms);
 }
 
 // Whether a request names the user that its allocation belongs to.
@@ -94,50 +112,58 @@ static bool is_owner(const struct turn_request *r)
 struct guess stranger_guess(const struct turn_request *r)
 {
 	const struct turn_shard *s = r->s;
-	const struct turn_rate *each = &s->policy->limits.guesses;
+	const struct limiter *l = &s->limiter[TURN_LIMIT_GUESSES];
 	const struct stun_msg *m = &r->m;
 	const enum stun_attr a = stun_has(m, STUN_USERNAME) ? STUN_USERNAME : STUN_USERHASH;
 	const size_t len = m->alen[a] < STUN_TEXT_MAX ? m->alen[a] : STUN_TEXT_MAX;
 	const struct addr name = {
 		.d = {hash_bytes(&s->key, m->data + m->off[a], len), r->policy->number}};
-	struct guess g = {.by_source = *each,
-		.by_network = times(each, GUESSES_NETWORK),
-		.by_name = times(each, GUESSES_NAME),
-		.by_pair = {each->rate / GUESSES_PAIR, each->burst / GUESSES_PAIR}};
+	const uint64_t by_name = hash_addr(&s->key, &name, 2);
+	struct addr both = addr_source(&r->v->src);
+	struct guess g;
 
-	g.by_pair.rate += each->rate > 0 && g.by_pair.rate == 0; // 0 would be no limit
-	g.source = limiter_source(s->limiter[TURN_LIMIT_GUESSES], &r->v->src);
-	g.network = addr_is_v4(&r->v->src)
-		? g.source
-		: limiter_network(s->limiter[TURN_LIMIT_GUESSES], &r->v->src);
-	g.name = hash_addr(&s->key, &name, 2);
-	g.pair = hash_addr(&s->key, &(struct addr){.d = {g.name, g.source}}, 3);
+	both.d[0] ^= by_name;
+	g.pair = hash_addr(&s->key, &both, 3);
+	g.bucket[GUESS_SOURCE] = limiter_source(l, &r->v->src);
+	g.bucket[GUESS_NETWORK] = limiter_network(l, &r->v->src);
+	g.bucket[GUESS_NAME] = limiter_bucket(&s->limiter[TURN_LIMIT_GUESSES_NAME], by_name);
+	g.bucket[GUESS_PAIR] = limiter_bucket(&s->limiter[TURN_LIMIT_GUESSES_PAIR], g.pair);
 	return g;
 }
 
-static bool has(struct turn_shard *s, enum turn_limiter l, const struct turn_rate *r, uint64_t who)
+// What each has of limits.guesses on this worker.
+static struct limit limit_of(const struct turn_shard *s, enum guess_by by)
 {
-	return limiter_has(s->limiter[l], r, s->workers, who, s->now_ms);
+	static const uint32_t times[GUESS_END] = {
+		[GUESS_SOURCE] = 1, [GUESS_NETWORK] = GUESSES_NETWORK, [GUESS_NAME] = GUESSES_NAME};
+	const struct limit *each = &s->policy->limits.guesses;
+	const struct limit many = limit_times(each, times[by]);
+
+	return by == GUESS_PAIR ? limit_part(each, GUESSES_PAIR * s->workers)
+				: limit_part(&many, s->workers);
 }
 
-static void count(
-	struct turn_shard *s, enum turn_limiter l, const struct turn_rate *r, uint64_t who)
+static bool has(const struct turn_shard *s, const struct guess *g, enum guess_by by)
 {
-	limiter_allow(s->limiter[l], r, s->workers, who, s->now_ms);
+	const uint64_t now_ns = s->now_ms * BUCKET_MS;
+	struct limit l;
+
+	if (bucket_owes_nothing(g->bucket[by], now_ns))
+		return true;
+	l = limit_of(s, by);
+	return bucket_see(g->bucket[by], &l, now_ns) > 0;
 }
 
-static uint64_t *good_of(const struct turn_shard *s, uint64_t pair)
+// The lower half of a hash finds the place, and the other half is kept there.
+static uint32_t *good_of(const struct turn_shard *s, uint64_t pair)
 {
-	return &s->good[pair % TURN_LIMITER_BUCKETS];
+	return &s->good[pair % BUCKETS];
 }
 
-static bool within(struct turn_shard *s, const struct guess *g)
+static bool within(const struct turn_shard *s, const struct guess *g)
 {
-	return has(s, TURN_LIMIT_GUESSES_NETWORK, &g->by_network, g->network) &&
-		(has(s, TURN_LIMIT_GUESSES, &g->by_source, g->source) ||
-			has(s, TURN_LIMIT_GUESSES_PAIR, &g->by_pair, g->pair)) &&
-		(has(s, TURN_LIMIT_GUESSES_NAME, &g->by_name, g->name) ||
-			*good_of(s, g->pair) == g->pair);
+	return has(s, g, GUESS_NETWORK) && (has(s, g, GUESS_SOURCE) || has(s, g, GUESS_PAIR)) &&
+		(has(s, g, GUESS_NAME) || *good_of(s, g->pair) == g->pair >> 32);
 }
 
 bool stranger_may_guess(struct turn_request *r, const struct guess *g)
@@ -149,13 +175,14 @@ void stranger_guessed(struct turn_request *r, const struct guess *g)
 {
 	if (is_owner(r))
 		return;
-	count(r->s, TURN_LIMIT_GUESSES, &g->by_source, g->source);
-	count(r->s, TURN_LIMIT_GUESSES_NETWORK, &g->by_network, g->network);
-	count(r->s, TURN_LIMIT_GUESSES_NAME, &g->by_name, g->name);
-	count(r->s, TURN_LIMIT_GUESSES_PAIR, &g->by_pair, g->pair);
+	for (unsigned int i = 0; i < GUESS_END; i++) {
+		const struct limit l = limit_of(r->s, i);
+
+		bucket_take(g->bucket[i], &l, r->s->now_ms * BUCKET_MS);
+	}
 }
 
 void stranger_passed(struct turn_request *r, const struct guess *g)
 {
-	*good_of(r->s, g->pair) = g->pair;
+	*good_of(r->s, g->pair) = (uint32_t)(g->pair >> 32);
 }

@@ -17,20 +17,20 @@ enum proof {
 	PROOF_ADDRESS, // a nonce that is good, or a transport that begins with a handshake
 };
 
-// Whether a source has anything left of a limit and, where it is IPv6, its network of a hundred
-// times that; if so one is taken of both. limiter is one that has its network's behind it.
-bool stranger_within(struct turn_shard *s, enum turn_limiter limiter, const struct turn_rate *r,
-	const struct addr *source);
+// Bytes of memory for the limiters of a shard; and sets them up there, zeroed and 64-byte aligned.
+size_t stranger_size(void);
+void stranger_init(struct turn_shard *s, void *mem);
 // Whether one more answer without integrity may go to the source of a request; if so it is counted.
 // A request that proves nothing counts against limits.unauthenticated of its address. One with a
 // stale nonce counts against limits.stale-nonce of its 5-tuple; if that has an allocation, the
 // allocation's own record counts, so that nobody else can spend its budget. Worker lcore.
 bool stranger_answers(struct turn_request *r);
-// By whom a request is counted if its credentials are wrong: hashes of its source, of the network
-// of this, of the name that it has, and of name and source together, each with its limit.
+// By whom a request is counted if its credentials are wrong: its source, the network of this, the
+// name that it has, and name and source together.
+enum guess_by { GUESS_SOURCE, GUESS_NETWORK, GUESS_NAME, GUESS_PAIR, GUESS_END };
 struct guess {
-	uint64_t source, network, name, pair;
-	struct turn_rate by_source, by_network, by_name, by_pair;
+	uint64_t pair; // hash of name and source
+	struct bucket *bucket[GUESS_END];
 };
 
 // The request has USERNAME or USERHASH. The same worker lcore as the rest.

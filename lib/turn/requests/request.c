@@ -379,7 +379,8 @@ static enum turn_refusal handle_binding(
 	enum turn_refusal why;
 
 	if (r->proof != PROOF_ADDRESS &&
-		!stranger_within(s, TURN_LIMIT_BINDING, &s->policy->limits.binding, &r->v->src))
+		!limiter_take(&s->limiter[TURN_LIMIT_BINDING], &s->policy->limits.binding,
+			&r->v->src, s->now_ms))
 		return TURN_REFUSED_BINDING_RATE;
 	why = r->m.nb_unknown > 0 ? discovery_read(r) : TURN_GRANTED;
 	if (is_token_unknown(r))

@@ -246,7 +246,7 @@ static void cookies_get(struct endpoint at, uint8_t cookies[TRIES][DTLS_COOKIE_L
 static void test_rate(void **state)
 {
 	static uint8_t cookies[TRIES][DTLS_COOKIE_LEN];
-	const struct turn_rate *most = &((struct world_setup *)*state)->handshakes;
+	const struct limit *most = &((struct world_setup *)*state)->handshakes;
 	struct endpoint at = world_endpoint("10.99.0.20", FIRST_PORT);
 	unsigned int tries = 0, begun;
 
@@ -294,7 +294,7 @@ static void begin_site(const char *site, unsigned int first, unsigned int nb)
 // A /48 may begin what five sources may, from however many of its /64; another /48 has its own.
 static void test_rate_network(void **state)
 {
-	const struct turn_rate *most = &((struct world_setup *)*state)->handshakes;
+	const struct limit *most = &((struct world_setup *)*state)->handshakes;
 	unsigned int begun;
 
 	clients_world_open(*state);

@@ -312,7 +312,7 @@ static void the_budget_is_one(void **state)
 	fixture_close(&f);
 	open_with(4);
 	fixture_close(&f);
-	config.limits.binding = (struct turn_rate){10, 20};
+	config.limits.binding = (struct limit){10, 20};
 	fixture_open(&f, &config, 1);
 	for (unsigned int i = 0; i < 100; i++) {
 		const struct fixture_client c = client((uint8_t)(i % 4));

@@ -430,9 +430,8 @@ static void test_rate(void **state)
 
 	exception_world_open(exception_one, EXCEPTION_ALLOWED);
 	len = packet_make(&in, frame);
-	exception()->rate = 1000;
-	exception()->burst = 64;
-	exception()->to_meter = exception()->from_meter = (struct bucket){64, exception_ns};
+	exception()->limit = (struct limit){1000, 64};
+	exception()->to_meter = exception()->from_meter = (struct bucket){0};
 	for (unsigned int ms = 0; ms < 100; ms++) {
 		for (unsigned int i = 0; i < 10; i++) {
 			packet_make(&in, frame);

@@ -41,7 +41,6 @@ static void open_ways(bool untagged)
 		way[i] = (struct learn_carry){.rules = {true, true, i == TAGGED ? VLAN : 0},
 			.wire = world.dp->port[i].port,
 			.kernel = kernel[i]};
-		learn_carry_init(&way[i]);
 		if (i == TAGGED || untagged)
 			device.way[device.nb_ways++] = &way[i];
 	}

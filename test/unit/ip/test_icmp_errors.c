@@ -256,7 +256,7 @@ static void errors_about_what_clients_are_sent_end_here(void **state)
 
 static void limit_each(struct dp_world *w)
 {
-	w->conf.turn.limits.icmp = (struct turn_rate){10, 20};
+	w->conf.turn.limits.icmp = (struct limit){10, 20};
 }
 
 static void limit_all(struct dp_world *w)

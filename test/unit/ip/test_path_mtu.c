@@ -274,7 +274,7 @@ static void a_peers_ports_share_a_path_unless_allocations_share_ours(void **stat
 
 static void one_error_a_second(struct dp_world *w)
 {
-	w->conf.turn.limits.icmp = (struct turn_rate){1, 1};
+	w->conf.turn.limits.icmp = (struct limit){1, 1};
 	w->conf.turn.icmp_tell = TURN_ICMP_TELL_ALL;
 }
 

@@ -557,7 +557,7 @@ static void forged_tokens_are_guesses(void **state)
 	struct token_seal t = oauth_seal(&f, OAUTH_NORTH, 1);
 	struct fixture_client c, old;
 
-	config.limits.guesses = (struct turn_rate){.rate = 10, .burst = 20};
+	config.limits.guesses = (struct limit){.rate = 10, .burst = 20};
 	again();
 	old = north();
 	t.made_s = FIXTURE_WALL_S - 7200;

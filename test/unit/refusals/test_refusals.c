@@ -132,7 +132,7 @@ static void password(void)
 
 static void guesses(void)
 {
-	c.limits.guesses = (struct turn_rate){.rate = 1, .burst = 1};
+	c.limits.guesses = (struct limit){.rate = 1, .burst = 1};
 	open();
 	ivan.password = "wrong";
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 401);
@@ -143,7 +143,7 @@ static void guesses(void)
 
 static void unanswered(void)
 {
-	c.limits.unauthenticated = (struct turn_rate){.rate = 1, .burst = 1};
+	c.limits.unauthenticated = (struct limit){.rate = 1, .burst = 1};
 	challenge();
 	assert_int_equal(fixture_code(&f), 401);
 	begin_allocate(IPPROTO_UDP);
@@ -152,7 +152,7 @@ static void unanswered(void)
 
 static void binding(void)
 {
-	c.limits.binding = (struct turn_rate){.rate = 1, .burst = 1};
+	c.limits.binding = (struct limit){.rate = 1, .burst = 1};
 	open();
 	for (int i = 0; i < 2; i++) {
 		fixture_begin(&f, STUN_REQUEST, STUN_BINDING);

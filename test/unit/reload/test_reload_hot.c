@@ -363,7 +363,7 @@ static void numbers_reach_the_workers(void **state)
 	c.icmp_errors_each = 1; // at least that for each worker
 	c.icmp_unreachable = true;
 	c.requests = 5;
-	c.handshakes = (struct turn_rate){12, 24};
+	c.handshakes = (struct limit){12, 24};
 	c.idle = CONF_IDLE_SAVING;
 	c.idle_sleep_us = 700;
 	reload(&c);

@@ -72,8 +72,7 @@ static void test_rate(void **state)
 	const struct stream_config c = {.connections = 2 * TRIES,
 		.idle_s = STREAM_WORLD_DEADLINE_S,
 		.handshake_s = STREAM_WORLD_DEADLINE_S,
-		.rate = 1,
-		.burst = BURST,
+		.handshakes = {1, BURST},
 		.queue = 1u << 20};
 	double begin;
 	unsigned int good = 0, most;

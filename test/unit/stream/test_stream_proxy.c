@@ -426,8 +426,7 @@ static void test_change(void **state)
 {
 	const struct prefix other = {{{.b = {[10] = 0xff, [11] = 0xff, 127, 0, 1}}}, 96 + 24};
 	struct stream_listener l = {.proxy = &other, .nb_proxy = 1, .proxy_room = ROOM};
-	const struct stream_config c = {
-		.listeners = &l, .idle_s = 600, .handshake_s = 60, .rate = 0};
+	const struct stream_config c = {.listeners = &l, .idle_s = 600, .handshake_s = 60};
 	uint8_t both[HEADER + MESSAGE];
 	int fd, old = connected("127.0.0.1");
 

@@ -33,7 +33,7 @@ static struct thread thread;
 static int begin(void **state)
 {
 	memset(&thread, 0, sizeof(thread));
-	streams = (struct streams){.conf.ops = &ops, .rates.key = {{5, 6, 7, 8}}};
+	streams = (struct streams){.conf.ops = &ops, .begun.key = {{5, 6, 7, 8}}};
 	thread.s = &streams;
 	thread.index = 3;
 	thread.now_ms = 100000;
@@ -104,7 +104,7 @@ static void test_few(void **state)
 {
 	for (uint64_t key = 0; key < 1000; key++) {
 		begin(NULL);
-		streams.rates.key = (struct hash_key){{key, key << 7, key << 13, ~key}};
+		streams.begun.key = (struct hash_key){{key, key << 7, key << 13, ~key}};
 		for (uint8_t i = 0; i < 16; i++) {
 			const struct endpoint e = {addr_from_v4((uint8_t[4]){10, 99, i, 2}), 9};
 

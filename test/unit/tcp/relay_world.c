@@ -498,8 +498,7 @@ int relay_world_open_slow(void **state)
 {
 	struct stream_relay r = usual;
 
-	r.connect_rate = 1;
-	r.connect_burst = RELAY_WORLD_BURST;
+	r.connects = (struct limit){1, RELAY_WORLD_BURST};
 	return open_world(&r, 60);
 }
 

@@ -142,7 +142,7 @@ static void test_limit(void **state)
 	unsigned int answers = 0;
 
 	(void)state;
-	c.limits.binding = (struct turn_rate){.rate = 5, .burst = 5};
+	c.limits.binding = (struct limit){.rate = 5, .burst = 5};
 	fixture_open(&f, &c, 1);
 	for (unsigned int i = 0; i < 100; i++) {
 		begin(STUN_BINDING);

@@ -232,8 +232,8 @@ static void silence_past_the_limit(void **state)
 	unsigned int answers = 0;
 
 	fixture_close(&f);
-	c.limits.unauthenticated = (struct turn_rate){.rate = 10, .burst = 20};
-	c.limits.binding = (struct turn_rate){.rate = 5, .burst = 5};
+	c.limits.unauthenticated = (struct limit){.rate = 10, .burst = 20};
+	c.limits.binding = (struct limit){.rate = 5, .burst = 5};
 	fixture_open(&f, &c, 7);
 	for (uint16_t i = 0; i < 1000; i++) {
 		ivan.at.port = (uint16_t)(1 + i); // of an address, whatever the port

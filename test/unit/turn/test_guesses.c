@@ -13,8 +13,8 @@ static int setup(void **state)
 	struct turn_config c = fixture_config();
 
 	*state = &f;
-	c.limits.guesses = (struct turn_rate){.rate = 20, .burst = 100}; // the defaults
-	c.limits.unauthenticated = (struct turn_rate){0};
+	c.limits.guesses = (struct limit){.rate = 20, .burst = 100}; // the defaults
+	c.limits.unauthenticated = (struct limit){0};
 	fixture_open(&f, &c, 7);
 	return 0;
 }

@@ -23,7 +23,7 @@ static void forged_integrity_is_not_verified_for_ever(void **state)
 	struct fixture_client forger, neighbour, late;
 
 	fixture_close(&f);
-	c.limits.guesses = (struct turn_rate){.rate = 10, .burst = 20};
+	c.limits.guesses = (struct limit){.rate = 10, .burst = 20};
 	fixture_open(&f, &c, 7);
 	neighbour = forger = late = ivan; // behind one address
 	neighbour.at.port++;
@@ -75,8 +75,8 @@ static void guesses_are_bounded(bool allocated)
 	struct fixture_client eve;
 
 	fixture_close(&f);
-	c.limits.unauthenticated = (struct turn_rate){.rate = 1000000, .burst = 1000000};
-	c.limits.guesses = (struct turn_rate){.rate = 20, .burst = 100};
+	c.limits.unauthenticated = (struct limit){.rate = 1000000, .burst = 1000000};
+	c.limits.guesses = (struct limit){.rate = 20, .burst = 100};
 	fixture_open(&f, &c, 7);
 	if (allocated)
 		assert_int_equal(fixture_allocate(&f, &ivan, 0), 0);
@@ -141,8 +141,8 @@ static void stale_nonces_have_a_budget_of_their_own(void **state)
 	unsigned int told = 0;
 
 	fixture_close(&f);
-	c.limits.unauthenticated = (struct turn_rate){.rate = 1, .burst = 4};
-	c.limits.stale_nonce = (struct turn_rate){.rate = 2, .burst = 5};
+	c.limits.unauthenticated = (struct limit){.rate = 1, .burst = 4};
+	c.limits.stale_nonce = (struct limit){.rate = 2, .burst = 5};
 	fixture_open(&f, &c, 7);
 	assert_int_equal(fixture_allocate(&f, &ivan, 0), 0);
 	assert_int_equal(fixture_refresh(&f, &ivan, 3600), 0);
@@ -183,8 +183,8 @@ static void handshakes_prove_the_address(void **state)
 		TURN_OVER_TCP, TURN_OVER_TLS, TURN_OVER_AUTO, TURN_OVER_DTLS};
 	struct turn_config c = fixture_config();
 
-	c.limits.unauthenticated = (struct turn_rate){.rate = 1, .burst = 1};
-	c.limits.binding = (struct turn_rate){.rate = 1, .burst = 1};
+	c.limits.unauthenticated = (struct limit){.rate = 1, .burst = 1};
+	c.limits.binding = (struct limit){.rate = 1, .burst = 1};
 	for (size_t i = 0; i < sizeof(transports); i++) {
 		fixture_close(&f);
 		c.listeners[0].transport = transports[i];
@@ -209,7 +209,7 @@ static void expired_names_are_no_guesses(void **state)
 	struct fixture_client late;
 
 	fixture_close(&f);
-	c.limits.guesses = (struct turn_rate){.rate = 1, .burst = 5};
+	c.limits.guesses = (struct limit){.rate = 1, .burst = 5};
 	fixture_open(&f, &c, 7);
 	late = ivan;
 	late.at.port++;
@@ -234,7 +234,7 @@ static void spoofed_requests_lock_nobody_out(void **state)
 	struct turn_config c = fixture_config();
 
 	fixture_close(&f);
-	c.limits.unauthenticated = (struct turn_rate){.rate = 10, .burst = 20};
+	c.limits.unauthenticated = (struct limit){.rate = 10, .burst = 20};
 	fixture_open(&f, &c, 8);
 	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
 	stun_put_u32(&f.w, STUN_REQUESTED_TRANSPORT, 17u << 24);
@@ -262,7 +262,7 @@ static void a_network_of_strangers(void **state)
 	unsigned int answered[2] = {0};
 
 	fixture_close(&f);
-	c.limits.unauthenticated = c.limits.binding = (struct turn_rate){.rate = 10, .burst = 20};
+	c.limits.unauthenticated = c.limits.binding = (struct limit){.rate = 10, .burst = 20};
 	fixture_open(&f, &c, 8);
 	for (unsigned int i = 0; i < 40000; i++) {
 		char addr[64];

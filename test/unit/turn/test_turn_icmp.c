@@ -192,7 +192,7 @@ static void each_allocation_has_its_own_budget(void **state)
 	struct turn_config c = fixture_config();
 
 	fixture_close(&f);
-	c.limits.icmp = (struct turn_rate){2, 3};
+	c.limits.icmp = (struct limit){2, 3};
 	fixture_open(&f, &c, 1);
 	ivan = fixture_client("198.51.100.7", 5000);
 	eve = fixture_client("198.51.100.8", 6000);

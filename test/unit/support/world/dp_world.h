@@ -70,8 +70,8 @@ struct world_setup {
 	const struct conf_exception *exception; // of port wan; NULL = none
 	uint32_t mbufs; // 0: 8191
 	uint16_t shared; // ports from 3480 on that all allocations share; 0 = each has its own
-	struct turn_rate unauthenticated; // answers to strangers; 0 = no limit
-	struct turn_rate handshakes; // begun by one source; 0 = no limit
+	struct limit unauthenticated; // answers to strangers; 0 = no limit
+	struct limit handshakes; // begun by one source; 0 = no limit
 	uint32_t half_open; // DTLS handshakes at a time; 0 = 300
 	bool dtls; // adds three DTLS listeners, and one thread that the test plays: at
 		// 10.99.0.1:3478, where there is UDP too, and at port 5349 of both addresses
