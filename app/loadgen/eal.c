@@ -21,7 +21,7 @@
 static char *chosen[ARGS_MAX + 1];
 static int nb_chosen;
 
-__attribute__((format(printf, 1, 2))) static void choose(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static void add_arg(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -62,7 +62,7 @@ static void choose_lcores(void)
 	for (unsigned int i = 0; i + 1 < RTE_MAX(n, 2u) && i < CONFIG_LANES_MAX; i++)
 		l += (size_t)snprintf(
 			lanes + l, sizeof(lanes) - l, ",%u@%u", i + 1, cpu[n - 1 - i]);
-	choose("--lcores=0@(%s)%s", all, lanes);
+	add_arg("--lcores=0@(%s)%s", all, lanes);
 }
 
 // EAL leaves its runtime directory behind. Each run has a new prefix, so the directories would pile
@@ -75,21 +75,21 @@ static void remove_runtime_dir(void)
 static void choose_all(const char *program)
 {
 	atexit(remove_runtime_dir); // registered before EAL's handler, so it runs after that one
-	choose("%s", program);
-	choose("--no-pci");
-	choose("--iova-mode=va");
-	choose("--file-prefix=loadgen-%d", (int)getpid());
-	choose("--log-level=lib.telemetry:error");
-	choose("--log-level=*:warning");
+	add_arg("%s", program);
+	add_arg("--no-pci");
+	add_arg("--iova-mode=va");
+	add_arg("--file-prefix=loadgen-%d", (int)getpid());
+	add_arg("--log-level=lib.telemetry:error");
+	add_arg("--log-level=*:warning");
 	choose_lcores();
 	if (hugepages_free_mb() >= NEED_MB) {
-		choose("--in-memory");
-		choose("--single-file-segments");
+		add_arg("--in-memory");
+		add_arg("--single-file-segments");
 	} else {
-		choose("--no-huge");
-		choose("--no-shconf");
-		choose("-m");
-		choose("%u", NEED_MB);
+		add_arg("--no-huge");
+		add_arg("--no-shconf");
+		add_arg("-m");
+		add_arg("%u", NEED_MB);
 	}
 }
 

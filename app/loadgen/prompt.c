@@ -26,7 +26,7 @@ struct prompt {
 	size_t len;
 };
 
-static void stop(struct prompt *p)
+static void stop_traffic(struct prompt *p)
 {
 	if (!p->running)
 		return;
@@ -36,7 +36,7 @@ static void stop(struct prompt *p)
 	report_result(p->s->out, p->s->c, p->s->result, p->s->has_drops ? &p->s->drops : NULL);
 }
 
-static void start(struct prompt *p)
+static void start_traffic(struct prompt *p)
 {
 	if (p->running) {
 		fputs("it is sending already\n", p->s->out);
@@ -67,7 +67,7 @@ static void set_pps(struct prompt *p, const char *text)
 		traffic_rate(p->s, p->rate);
 }
 
-static void help(struct prompt *p)
+static void print_help(struct prompt *p)
 {
 	fputs("start            send, at the rate set\n"
 	      "stop             stop, and tell the result\n"
@@ -77,7 +77,7 @@ static void help(struct prompt *p)
 		p->s->out);
 }
 
-static void command(struct prompt *p, char *line)
+static void run_command(struct prompt *p, char *line)
 {
 	char *text = line + strspn(line, " \t");
 	size_t n = strlen(text);
@@ -87,9 +87,9 @@ static void command(struct prompt *p, char *line)
 	if (n == 0)
 		return;
 	if (strcmp(text, "start") == 0)
-		start(p);
+		start_traffic(p);
 	else if (strcmp(text, "stop") == 0)
-		stop(p);
+		stop_traffic(p);
 	else if (strcmp(text, "show stats") == 0 && p->running)
 		traffic_row(p->s, session_seconds(p->s, p->since));
 	else if (strcmp(text, "show stats") == 0)
@@ -99,13 +99,13 @@ static void command(struct prompt *p, char *line)
 	else if (strcmp(text, "quit") == 0)
 		p->quit = true;
 	else if (strcmp(text, "help") == 0)
-		help(p);
+		print_help(p);
 	else
 		fprintf(p->s->out, "'%s' is no command; help lists them\n", text);
 }
 
 // Reads what was typed and carries out whole lines. The end of the input means "quit".
-static void typed(struct prompt *p)
+static void read_input(struct prompt *p)
 {
 	const ssize_t n = read(STDIN_FILENO, p->line + p->len, sizeof(p->line) - 1 - p->len);
 	char *end;
@@ -118,7 +118,7 @@ static void typed(struct prompt *p)
 	p->line[p->len] = '\0';
 	while (!p->quit && (end = strchr(p->line, '\n')) != NULL) {
 		*end = '\0';
-		command(p, p->line);
+		run_command(p, p->line);
 		p->len -= (size_t)(end + 1 - p->line);
 		memmove(p->line, end + 1, p->len + 1);
 	}
@@ -139,11 +139,11 @@ void prompt_run(struct session *s)
 		const double t = p.running ? session_seconds(s, p.since) : 0;
 
 		if (poll(&in, 1, POLL_MS) > 0)
-			typed(&p);
+			read_input(&p);
 		if (!p.running || s->c->stats_period_s <= 0 || t < p.next)
 			continue;
 		p.next += s->c->stats_period_s;
 		traffic_row(s, t);
 	}
-	stop(&p);
+	stop_traffic(&p);
 }

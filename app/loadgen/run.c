@@ -29,13 +29,13 @@ volatile int run_stop;
 
 static int wait_hops(struct session *s)
 {
-	const uint64_t from = rte_rdtsc();
-	char what[128];
+	const uint64_t started = rte_rdtsc();
+	char missing[128];
 
-	while (hop_missing(s->e, what, sizeof(what)) && !run_stop) {
-		if (session_seconds(s, from) > HOPS_S)
+	while (hop_missing(s->e, missing, sizeof(missing)) && !run_stop) {
+		if (session_seconds(s, started) > HOPS_S)
 			return session_fail(
-				"no answer from %s: is it there, and on the same link?", what);
+				"no answer from %s: is it there, and on the same link?", missing);
 		session_step();
 	}
 	return 0;
@@ -72,7 +72,7 @@ static int fail_clients(const struct session *s, const struct client_stats *st)
 // no new next hop appears.
 static int check_relays(struct session *s)
 {
-	const bool down = config_media(s->c) && s->c->way[DIRECTION_DOWN];
+	const bool down = config_media(s->c) && s->c->direction[DIRECTION_DOWN];
 	char text[ADDR_TEXT_LEN];
 
 	for (unsigned int i = 0; down && i < s->c->senders; i++) {
@@ -95,14 +95,14 @@ static int check_relays(struct session *s)
 
 static int set_up(struct session *s)
 {
-	const uint64_t from = rte_rdtsc();
+	const uint64_t started = rte_rdtsc();
 	struct client_stats st;
 	double told = 0;
 
 	session_order(s->e, PHASE_SETUP);
 	for (;;) {
 		snapshot_clients(s->e, &st);
-		s->setup_s = session_seconds(s, from);
+		s->setup_s = session_seconds(s, started);
 		if (!setting_up(s, &st) || run_stop)
 			break;
 		if (s->setup_s - told >= 1) {
@@ -121,8 +121,8 @@ static int set_up(struct session *s)
 // Waits until all clients are released, or until nothing has changed for a while.
 static void tear_down(struct session *s)
 {
-	const uint64_t from = rte_rdtsc();
-	uint64_t moved = from, before = UINT64_MAX, left;
+	const uint64_t started = rte_rdtsc();
+	uint64_t moved = started, before = UINT64_MAX, left;
 	struct client_stats st;
 	double told = 0;
 
@@ -130,8 +130,8 @@ static void tear_down(struct session *s)
 	do {
 		session_step();
 		snapshot_clients(s->e, &st);
-		if (session_seconds(s, from) - told >= 1) {
-			told = session_seconds(s, from);
+		if (session_seconds(s, started) - told >= 1) {
+			told = session_seconds(s, started);
 			report_teardown(s->out, &st, s->c->clients, told, false);
 		}
 		left = st.state[CLIENT_READY] + st.state[CLIENT_RELEASING] +
@@ -141,7 +141,7 @@ static void tear_down(struct session *s)
 		before = left;
 	} while (left > 0 && run_stop < 2 && session_seconds(s, moved) < RELEASE_S);
 	session_order(s->e, PHASE_WAIT);
-	report_teardown(s->out, &st, s->c->clients, session_seconds(s, from), true);
+	report_teardown(s->out, &st, s->c->clients, session_seconds(s, started), true);
 }
 
 // Checks whether the server still answers after malformed datagrams.
@@ -189,7 +189,7 @@ static bool needs_setup(const struct config *c)
 	return config_allocates(c) && c->mode != MODE_ALLOC;
 }
 
-static int phases(struct session *s)
+static int run_phases(struct session *s)
 {
 	const struct config *c = s->c;
 	int rc = wait_hops(s);
@@ -230,7 +230,7 @@ static int write_json(const struct session *s)
 }
 
 // The results are printed already, so a picture that fails is only a warning.
-static void draw(const struct session *s)
+static void draw_plot(const struct session *s)
 {
 	char error[512];
 
@@ -258,7 +258,7 @@ int run(struct engine *e)
 	if (rc == 0) {
 		setvbuf(s.out, NULL, _IOLBF, 0);
 		report_begin(s.out, s.c);
-		rc = phases(&s);
+		rc = run_phases(&s);
 	}
 	if (rc == 0) {
 		if (s.result->hz == 0) { // a signal came before anything was measured
@@ -271,7 +271,7 @@ int run(struct engine *e)
 		else if (!s.c->interactive) // the prompt has reported each result already
 			report_result(s.out, s.c, s.result, s.has_drops ? &s.drops : NULL);
 		rc = write_json(&s);
-		draw(&s);
+		draw_plot(&s);
 	}
 	session_fini(&s);
 	return rc;

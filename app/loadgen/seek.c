@@ -13,10 +13,10 @@ static double latency_us(const struct session *s, double q)
 {
 	double worst = 0;
 
-	for (unsigned int way = 0; way < DIRECTION_NB; way++)
-		if (s->result->way[way].used)
+	for (unsigned int dir = 0; dir < DIRECTION_NB; dir++)
+		if (s->result->direction[dir].used)
 			worst = RTE_MAX(worst,
-				(double)hist_quantile(s->result->way[way].latency, q) /
+				(double)hist_quantile(s->result->direction[dir].latency, q) /
 					s->result->hz * 1e6);
 	return worst;
 }
@@ -30,11 +30,12 @@ static void trial_read(const struct session *s, double rate, struct search_trial
 		sent = r->due;
 		delivered = r->allocations;
 	}
-	for (unsigned int way = 0; way < DIRECTION_NB && s->c->search != WANT_ALLOC_RATE; way++) {
-		if (!r->way[way].used || (way == DIRECTION_UP && r->way[DIRECTION_ECHO].used))
+	for (unsigned int dir = 0; dir < DIRECTION_NB && s->c->search != WANT_ALLOC_RATE; dir++) {
+		if (!r->direction[dir].used ||
+			(dir == DIRECTION_UP && r->direction[DIRECTION_ECHO].used))
 			continue;
-		sent += r->way[way].sent;
-		delivered += r->way[way].delivered;
+		sent += r->direction[dir].sent;
+		delivered += r->direction[dir].delivered;
 	}
 	*t = (struct search_trial){
 		.rate = rate,

@@ -26,9 +26,9 @@ int session_fail(const char *fmt, ...)
 	return 1;
 }
 
-double session_seconds(const struct session *s, uint64_t from)
+double session_seconds(const struct session *s, uint64_t since)
 {
-	return (double)(rte_rdtsc() - from) / (double)s->e->hz;
+	return (double)(rte_rdtsc() - since) / (double)s->e->hz;
 }
 
 void session_step(void)

@@ -30,7 +30,7 @@ void session_fini(struct session *s);
 // Prints the reason on stderr. Always returns 1, the exit status.
 int session_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 // Returns the seconds that have passed since the TSC value `from`.
-double session_seconds(const struct session *s, uint64_t from);
+double session_seconds(const struct session *s, uint64_t since);
 // Sleeps for a moment; a signal ends the sleep.
 void session_step(void);
 // Orders a phase and returns when all lanes have begun it: none of them is still at work on the

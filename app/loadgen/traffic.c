@@ -21,8 +21,8 @@ void traffic_begin(struct session *s, double rate)
 {
 	snapshot_take(s->e, s->before);
 	*s->last = *s->before;
-	for (unsigned int way = 0; way < DIRECTION_NB; way++)
-		hist_reset(&s->last->latency[way]);
+	for (unsigned int dir = 0; dir < DIRECTION_NB; dir++)
+		hist_reset(&s->last->latency[dir]);
 	send_order(s, rate);
 	s->before->tsc = sender_all_began(s->e);
 }
@@ -45,12 +45,12 @@ void traffic_row(struct session *s, double t)
 
 static void send_for(struct session *s, double duration, bool tell)
 {
-	const uint64_t from = rte_rdtsc();
+	const uint64_t started = rte_rdtsc();
 	double next = s->c->stats_period_s, t = 0;
 
 	while (t < duration && !run_stop) {
 		session_step();
-		t = session_seconds(s, from);
+		t = session_seconds(s, started);
 		if (!tell || s->c->stats_period_s <= 0 || t < RTE_MIN(next, duration))
 			continue;
 		traffic_row(s, t);
@@ -59,11 +59,11 @@ static void send_for(struct session *s, double duration, bool tell)
 }
 
 // Waits until datagrams under way have arrived.
-static void drain(struct session *s)
+static void drain_traffic(struct session *s)
 {
-	const uint64_t from = rte_rdtsc();
+	const uint64_t started = rte_rdtsc();
 
-	while (session_seconds(s, from) < s->c->drain_s && run_stop < 2)
+	while (session_seconds(s, started) < s->c->drain_s && run_stop < 2)
 		session_step();
 }
 
@@ -73,7 +73,7 @@ void traffic_end(struct session *s)
 
 	session_order(s->e, PHASE_WAIT);
 	sent_s = (double)(s->e->since - s->before->tsc) / (double)s->e->hz;
-	drain(s);
+	drain_traffic(s);
 	snapshot_take(s->e, s->now);
 	snapshot_result(s->e, s->before, s->now, true, s->result);
 	s->result->seconds = sent_s;
@@ -95,5 +95,5 @@ void traffic_warm_up(struct session *s, double rate)
 	send_order(s, rate);
 	send_for(s, s->c->warmup_s, false);
 	session_order(s->e, PHASE_WAIT);
-	drain(s);
+	drain_traffic(s);
 }

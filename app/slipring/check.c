@@ -91,7 +91,7 @@ static unsigned int find_forbidden(const struct conf_lcores *l)
 
 void check_lcores(const struct conf *c, const char *cpus, struct conf_report *r)
 {
-	const struct conf_at at = AT(c, eal_lcores, "eal.lcores");
+	const struct conf_at place = AT(c, eal_lcores, "eal.lcores");
 	unsigned int missing, forbidden, high = RTE_MAX_LCORE;
 	struct conf_lcores l;
 
@@ -102,17 +102,17 @@ void check_lcores(const struct conf *c, const char *cpus, struct conf_report *r)
 	missing = find_missing(&l, cpus);
 	forbidden = find_forbidden(&l);
 	if (high < CONF_LCORES_MAX)
-		conf_tell(r, CONF_ERROR, at,
+		conf_tell(r, CONF_ERROR, place,
 			"there is no lcore %u, DPDK has 0 to %u: name the CPU behind an '@', like "
 			"1@%u",
 			high, RTE_MAX_LCORE - 1, high);
 	else if (missing < CONF_LCORES_MAX)
-		conf_tell(r, CONF_ERROR, at,
+		conf_tell(r, CONF_ERROR, place,
 			"there is no CPU %u on this machine, which has %u: name CPUs that `lscpu "
 			"-e` shows as online, or leave the key out",
 			missing, count_cpus(cpus));
 	else if (forbidden < CONF_LCORES_MAX)
-		conf_tell(r, CONF_WARNING, at,
+		conf_tell(r, CONF_WARNING, place,
 			"CPU %u is not among those that this process may run on: see taskset, "
 			"CPUAffinity=, AllowedCPUs=",
 			forbidden);
@@ -135,7 +135,7 @@ static bool driver_suits(const char *name)
 
 // Compares one device of a port with the PCI devices in a directory. at is where the file names it.
 static void check_device(
-	struct conf_at at, const char *device, const char *pci, struct conf_report *r)
+	struct conf_at place, const char *device, const char *pci, struct conf_report *r)
 {
 	char bdf[PORT_PCI_LEN], path[PATH_MAX], target[PATH_MAX];
 	const char *driver;
@@ -145,7 +145,7 @@ static void check_device(
 		return;
 	snprintf(path, sizeof(path), "%s/%s", pci, bdf);
 	if (access(path, F_OK) != 0) {
-		conf_tell(r, CONF_WARNING, at,
+		conf_tell(r, CONF_WARNING, place,
 			"there is no PCI device %s on this machine: see `dpdk-devbind.py "
 			"--status-dev net`",
 			bdf);
@@ -156,7 +156,7 @@ static void check_device(
 	target[n > 0 ? n : 0] = '\0';
 	driver = strrchr(target, '/') != NULL ? strrchr(target, '/') + 1 : target;
 	if (!driver_suits(driver))
-		conf_tell(r, CONF_WARNING, at,
+		conf_tell(r, CONF_WARNING, place,
 			"%s is bound to %s%s: most NICs need `dpdk-devbind.py -b vfio-pci %s`, "
 			"which takes them from the kernel",
 			bdf, driver[0] != '\0' ? "the kernel's driver " : "no driver", driver, bdf);
@@ -166,18 +166,18 @@ static void check_device(
 static void check_links(const struct conf *c, uint32_t port, struct conf_report *r)
 {
 	const struct conf_bond *b = &c->ports[port].bond;
-	const struct conf_at at = {c, &c->ports[port].bond.members, 0, "ports"};
+	const struct conf_at place = {c, &c->ports[port].bond.members, 0, "ports"};
 
 	if (RTE_VERSION < RTE_VERSION_NUM(24, 11, 0, 0) && b->nb_members > 0 &&
 		strncmp(b->members[0], "net_af_packet", 13) == 0)
-		conf_tell(r, CONF_WARNING, at,
+		conf_tell(r, CONF_WARNING, place,
 			"net_af_packet of this DPDK does not tell when its link goes down: no "
 			"other member takes over then");
 }
 
 // With several queues the driver has the kernel put fragments together. What comes of that is
 // longer than the MTU, and often than a slot of the ring, which cuts it.
-static void check_af_packet(struct conf_at at, const char *device, struct conf_report *r)
+static void check_af_packet(struct conf_at place, const char *device, struct conf_report *r)
 {
 	const char *queues = strstr(device, ",qpairs=");
 	const char *iface = strstr(device, ",iface=");
@@ -185,7 +185,7 @@ static void check_af_packet(struct conf_at at, const char *device, struct conf_r
 
 	if (strncmp(device, "net_af_packet", 13) != 0 || queues == NULL || atoi(queues + 8) < 2)
 		return;
-	conf_tell(r, CONF_WARNING, at,
+	conf_tell(r, CONF_WARNING, place,
 		"with several queues (qpairs) the kernel puts fragments together, and datagrams "
 		"that come in fragments are lost: qpairs=1 takes them, or packet:%.*s",
 		len > 0 ? len : 4, len > 0 ? iface + 7 : "NAME");
@@ -198,13 +198,13 @@ void check_devices(const struct conf *c, const char *pci, struct conf_report *r)
 
 		check_links(c, i, r);
 		for (uint32_t k = 0; k < conf_port_devices(p); k++) {
-			const struct conf_at at = {c,
+			const struct conf_at place = {c,
 				p->bond.nb_members > 0 ? (const void *)&p->bond.members
 						       : (const void *)&p->device,
 				k, "ports"};
 
-			check_device(at, conf_port_device(p, k), pci, r);
-			check_af_packet(at, conf_port_device(p, k), r);
+			check_device(place, conf_port_device(p, k), pci, r);
+			check_af_packet(place, conf_port_device(p, k), r);
 		}
 	}
 }
@@ -214,13 +214,13 @@ void check_devices(const struct conf *c, const char *pci, struct conf_report *r)
 // Warns when a namespace does not exist. It may still be made before the start; without it the
 // start fails.
 static void check_netns(
-	struct conf_at at, const char *name, const char *netns, struct conf_report *r)
+	struct conf_at place, const char *name, const char *netns, struct conf_report *r)
 {
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/%s", netns, name);
 	if (name[0] != '\0' && access(path, F_OK) != 0 && errno == ENOENT)
-		conf_tell(r, CONF_WARNING, at,
+		conf_tell(r, CONF_WARNING, place,
 			"there is no network namespace %s (yet): make it with `ip netns add %s`",
 			name, name);
 }
@@ -283,12 +283,13 @@ void check_listeners(const struct conf *c, struct conf_report *r)
 		const struct turn_listener *l = &c->turn.listeners[i];
 		char text[ADDR_TEXT_LEN];
 
-		if (turn_listener_is_stream(l) && !is_port_address(c, &l->at.addr) &&
-			!kernel_has(list, &l->at.addr))
-			conf_tell(r, CONF_WARNING, AT(c, turn.listeners[i].at.addr, "listeners"),
+		if (turn_listener_is_stream(l) && !is_port_address(c, &l->endpoint.addr) &&
+			!kernel_has(list, &l->endpoint.addr))
+			conf_tell(r, CONF_WARNING,
+				AT(c, turn.listeners[i].endpoint.addr, "listeners"),
 				"no interface of the kernel has %s (yet): TCP clients reach it "
 				"only once one has, see `ip addr`",
-				addr_format(&l->at.addr, text, sizeof(text)));
+				addr_format(&l->endpoint.addr, text, sizeof(text)));
 	}
 	freeifaddrs(list);
 }
@@ -298,7 +299,7 @@ void check_listeners(const struct conf *c, struct conf_report *r)
 // The file itself is made at the start. What is said here is known before.
 void check_records(const struct conf *c, struct conf_report *r)
 {
-	const struct conf_at at = AT(c, records.file, "records.file");
+	const struct conf_at place = AT(c, records.file, "records.file");
 	const char *file = c->records.file;
 	char dir[PATH_MAX], refusals[CONF_RECORDS_PATH];
 	struct stat st;
@@ -309,13 +310,13 @@ void check_records(const struct conf *c, struct conf_report *r)
 	snprintf(dir, sizeof(dir), "%s", file);
 	*(strrchr(dir, '/') + 1) = '\0';
 	if (stat(dir, &st) != 0)
-		conf_tell(r, CONF_WARNING, at,
+		conf_tell(r, CONF_WARNING, place,
 			"%s: %s: records are lost until it is there, make the directory", dir,
 			strerror(errno));
 	else if (lstat(file, &st) == 0 && !S_ISREG(st.st_mode))
-		conf_tell(r, CONF_ERROR, at, "%s is no regular file: name one", file);
+		conf_tell(r, CONF_ERROR, place, "%s is no regular file: name one", file);
 	else if (c->records.refusals && lstat(refusals, &st) == 0 && !S_ISREG(st.st_mode))
-		conf_tell(r, CONF_ERROR, at,
+		conf_tell(r, CONF_ERROR, place,
 			"%s, where refusals go, is no regular file: take it away", refusals);
 }
 
@@ -364,14 +365,14 @@ static const void *tls_field(
 		[STREAM_TLS_CIPHERS] = &c->tls.ciphers};
 
 	for (uint32_t i = 0; i < c->turn.nb_listeners; i++) {
-		const struct turn_listener_tls *own = &c->turn.listeners[i].tls;
+		const struct turn_listener_tls *listener_tls = &c->turn.listeners[i].tls;
 
-		if (own->certificate != tls->certificate)
+		if (listener_tls->certificate != tls->certificate)
 			continue;
 		if (key == STREAM_TLS_CERTIFICATE)
-			return &own->certificate;
+			return &listener_tls->certificate;
 		if (key == STREAM_TLS_KEY)
-			return &own->key;
+			return &listener_tls->key;
 	}
 	return fields[key];
 }
@@ -381,20 +382,20 @@ static void say_tls(void *ctx, const struct stream_tls *tls, enum stream_tls_key
 {
 	const struct tls_ctx *x = ctx;
 	char name[STREAM_REVIEW_NAME_LEN];
-	const struct conf_at at = {
+	const struct conf_at place = {
 		x->conf, tls_field(x->conf, tls, key), 0, stream_review_key_name(tls, key, name)};
 
-	conf_tell(x->report, fatal ? CONF_ERROR : CONF_WARNING, at, "%s", reason);
+	conf_tell(x->report, fatal ? CONF_ERROR : CONF_WARNING, place, "%s", reason);
 }
 
 void check_tls(const struct conf *c, struct conf_report *r)
 {
 	struct tls_ctx ctx = {c, r};
-	const struct stream_review to = {.now = time(NULL), .say = say_tls, .ctx = &ctx};
+	const struct stream_review sink = {.now = time(NULL), .say = say_tls, .ctx = &ctx};
 	struct stream_identities all;
 
 	dp_identities(c, &all);
-	stream_review_all(&all, &to);
+	stream_review_all(&all, &sink);
 }
 
 void check_all(const struct conf *c, bool lcores, struct conf_report *r)

@@ -19,19 +19,19 @@
 
 // --- addresses -----------------------------------------------------------------------------------
 
-static bool has(const struct ifaddrs *list, const char *name, const struct addr *a)
+static bool has_address(const struct ifaddrs *list, const char *name, const struct addr *a)
 {
 	for (; list != NULL; list = list->ifa_next) {
 		const struct sockaddr *s = list->ifa_addr;
-		struct addr is;
+		struct addr local;
 
 		if (s == NULL || strcmp(list->ifa_name, name) != 0 ||
 			(s->sa_family != AF_INET && s->sa_family != AF_INET6))
 			continue;
-		is = s->sa_family == AF_INET
+		local = s->sa_family == AF_INET
 			? addr_from_v4(&((const struct sockaddr_in *)(const void *)s)->sin_addr)
 			: addr_from_v6(&((const struct sockaddr_in6 *)(const void *)s)->sin6_addr);
-		if (addr_eq(&is, a))
+		if (addr_eq(&local, a))
 			return true;
 	}
 	return false;
@@ -47,7 +47,7 @@ static void check_addresses(
 	if (getifaddrs(&list) != 0)
 		return;
 	for (uint32_t i = 0; i < p->nb_addresses; i++)
-		if (!p->addresses[i].pending && !has(list, name, &p->addresses[i].addr))
+		if (!p->addresses[i].pending && !has_address(list, name, &p->addresses[i].addr))
 			conf_tell(r, CONF_WARNING, AT(c, ports[port].addresses, "ports"),
 				"%s is not on interface %s (yet), and nobody answers for it: add "
 				"it there (`ip addr add %s/%u dev %s`)",
@@ -82,7 +82,8 @@ static bool is_relay_port(const struct turn_config *t, unsigned int port)
 static bool is_listener_port(const struct turn_config *t, unsigned int port)
 {
 	for (uint32_t i = 0; i < t->nb_listeners; i++)
-		if (!turn_listener_is_stream(&t->listeners[i]) && t->listeners[i].at.port == port)
+		if (!turn_listener_is_stream(&t->listeners[i]) &&
+			t->listeners[i].endpoint.port == port)
 			return true;
 	return false;
 }

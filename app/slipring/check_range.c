@@ -16,14 +16,14 @@
 
 // What the kernel chooses from, and what would keep it off our ports.
 struct chosen {
-	struct kernel_ports from;
+	struct kernel_ports kernel;
 	char list[256]; // what it is to leave out besides
 };
 
 // A line to be told: where, and what is lost.
 struct loss {
 	enum conf_weight weight;
-	struct conf_at at;
+	struct conf_at place;
 	const char *lost;
 };
 
@@ -39,7 +39,7 @@ static bool is_ours(const struct turn_config *t, unsigned int port)
 		(t->tcp.enabled && port >= t->tcp.ports_lo && port <= t->tcp.ports_hi))
 		return true;
 	for (uint32_t i = 0; i < t->nb_listeners; i++)
-		if (t->listeners[i].at.port == port)
+		if (t->listeners[i].endpoint.port == port)
 			return true;
 	return false;
 }
@@ -47,18 +47,18 @@ static bool is_ours(const struct turn_config *t, unsigned int port)
 // Adds [lo, hi] to what it is to leave out. True: it may choose one of them now.
 static bool leave_out(struct chosen *k, unsigned int lo, unsigned int hi)
 {
-	const size_t at = strlen(k->list), room = sizeof(k->list) - at;
-	const char *comma = at > 0 ? "," : "";
+	const size_t len = strlen(k->list), room = sizeof(k->list) - len;
+	const char *comma = len > 0 ? "," : "";
 	int n;
 
-	if (!kernel_ports_may(&k->from, lo, hi))
+	if (!kernel_ports_may(&k->kernel, lo, hi))
 		return false;
 	if (lo == hi)
-		n = snprintf(k->list + at, room, "%s%u", comma, lo);
+		n = snprintf(k->list + len, room, "%s%u", comma, lo);
 	else
-		n = snprintf(k->list + at, room, "%s%u-%u", comma, lo, hi);
+		n = snprintf(k->list + len, room, "%s%u-%u", comma, lo, hi);
 	if (n < 0 || (size_t)n >= room)
-		k->list[at] = '\0'; // the next look tells of it
+		k->list[len] = '\0'; // the next look tells of it
 	return true;
 }
 
@@ -66,18 +66,18 @@ static bool leave_out(struct chosen *k, unsigned int lo, unsigned int hi)
 // those are enough. The first is above the last where there are none.
 static void widest_gap(const struct turn_config *t, unsigned int gap[2])
 {
-	unsigned int from = 1024;
+	unsigned int first = 1024;
 
 	gap[0] = 1;
 	gap[1] = 0;
-	for (unsigned int port = from; port <= UINT16_MAX + 1; port++) {
+	for (unsigned int port = first; port <= UINT16_MAX + 1; port++) {
 		if (port <= UINT16_MAX && !is_ours(t, port))
 			continue;
-		if (port - from > gap[1] + 1 - gap[0]) {
-			gap[0] = from;
+		if (port - first > gap[1] + 1 - gap[0]) {
+			gap[0] = first;
 			gap[1] = port - 1;
 		}
-		from = port + 1;
+		first = port + 1;
 	}
 	if (gap[0] < LEAST_USUAL && gap[1] >= LEAST_USUAL + LEAST_LEFT)
 		gap[0] = LEAST_USUAL;
@@ -86,15 +86,15 @@ static void widest_gap(const struct turn_config *t, unsigned int gap[2])
 }
 
 // What keeps the kernel off our ports and leaves it enough for its own sockets.
-static void advise(const struct turn_config *t, const struct chosen *k, char *buf, size_t len)
+static void write_advice(const struct turn_config *t, const struct chosen *k, char *buf, size_t len)
 {
-	const unsigned int range[2] = {k->from.lo, k->from.hi};
-	const unsigned int left = kernel_ports_left(k->from.reserved, k->list, range);
-	const bool has_list = k->from.reserved[0] != '\0';
+	const unsigned int range[2] = {k->kernel.lo, k->kernel.hi};
+	const unsigned int left = kernel_ports_left(k->kernel.reserved, k->list, range);
+	const bool has_list = k->kernel.reserved[0] != '\0';
 	unsigned int gap[2], in_gap;
 
 	widest_gap(t, gap);
-	in_gap = kernel_ports_left(k->from.reserved, "", gap);
+	in_gap = kernel_ports_left(k->kernel.reserved, "", gap);
 	if (left < LEAST_LEFT && in_gap < LEAST_LEFT)
 		snprintf(buf, len,
 			"to reserve ours would leave it %u: make relay.ports smaller, so "
@@ -105,26 +105,26 @@ static void advise(const struct turn_config *t, const struct chosen *k, char *bu
 			"leave it %u by `sysctl -w net.ipv4.ip_local_port_range=\"%u "
 			"%u\"`, and the same in /etc/sysctl.d (to reserve ours would leave it %u)",
 			in_gap, gap[0], gap[1], left);
-	else if (strlen(k->from.reserved) > LIST_LEN)
+	else if (strlen(k->kernel.reserved) > LIST_LEN)
 		snprintf(buf, len, "leave it %u by adding %s to net.ipv4.ip_local_reserved_ports",
 			left, k->list);
 	else
 		snprintf(buf, len,
 			"leave it %u by `sysctl -w net.ipv4.ip_local_reserved_ports=%s%s%s`"
 			", and the same in /etc/sysctl.d",
-			left, k->from.reserved, has_list ? "," : "", k->list);
+			left, k->kernel.reserved, has_list ? "," : "", k->list);
 }
 
-static void tell(
+static void tell_loss(
 	const struct conf *c, const struct chosen *k, struct loss loss, struct conf_report *r)
 {
 	char advice[2 * CONF_ERROR_LEN];
 
-	advise(&c->turn, k, advice, sizeof(advice));
-	conf_tell(r, loss.weight, loss.at,
+	write_advice(&c->turn, k, advice, sizeof(advice));
+	conf_tell(r, loss.weight, loss.place,
 		"the kernel gives ports %u to %u to its own sockets, DNS clients for instance, and "
 		"%s: %s",
-		k->from.lo, k->from.hi, loss.lost, advice);
+		k->kernel.lo, k->kernel.hi, loss.lost, advice);
 }
 
 static bool is_on_packet(const struct conf *c, const struct addr *a)
@@ -139,13 +139,13 @@ static bool is_on_packet(const struct conf *c, const struct addr *a)
 static bool is_exposed(const struct conf *c, const struct chosen *k, uint32_t i)
 {
 	const struct turn_listener *l = c->turn.listeners;
-	const unsigned int port = l[i].at.port;
+	const unsigned int port = l[i].endpoint.port;
 
 	if (turn_listener_is_stream(&l[i]) || is_relay_port(&c->turn, port) ||
-		!kernel_ports_may(&k->from, port, port) || !is_on_packet(c, &l[i].at.addr))
+		!kernel_ports_may(&k->kernel, port, port) || !is_on_packet(c, &l[i].endpoint.addr))
 		return false;
 	for (uint32_t j = 0; j < i; j++)
-		if (l[j].at.port == port && is_exposed(c, k, j))
+		if (l[j].endpoint.port == port && is_exposed(c, k, j))
 			return false;
 	return true;
 }
@@ -154,14 +154,14 @@ static bool is_exposed(const struct conf *c, const struct chosen *k, uint32_t i)
 static void check_left(const struct conf *c, const struct chosen *k, struct conf_report *r)
 {
 	const struct turn_config *t = &c->turn;
-	const unsigned int range[2] = {k->from.lo, k->from.hi};
-	const unsigned int left = kernel_ports_left(k->from.reserved, "", range);
+	const unsigned int range[2] = {k->kernel.lo, k->kernel.hi};
+	const unsigned int left = kernel_ports_left(k->kernel.reserved, "", range);
 	char advice[CONF_ERROR_LEN];
 
 	if (t->nb_relay == 0 || t->port_hi < range[0] || t->port_lo > range[1] ||
 		left >= LEAST_LEFT)
 		return;
-	advise(t, k, advice, sizeof(advice));
+	write_advice(t, k, advice, sizeof(advice));
 	conf_tell(r, CONF_WARNING, AT(c, turn.port_lo, "relay.ports"),
 		"the kernel has %u ports left for its own sockets, DNS clients for instance: %s",
 		left, advice);
@@ -176,31 +176,31 @@ void check_range(const struct conf *c, const char *sysctl, struct conf_report *r
 	struct chosen k = {.list = ""};
 	bool relay, tcp;
 
-	if (!kernel_ports_read(sysctl, &k.from))
+	if (!kernel_ports_read(sysctl, &k.kernel))
 		return;
 	relay = t->nb_relay > 0 && leave_out(&k, t->port_lo, t->port_hi);
 	tcp = t->tcp.enabled && leave_out(&k, t->tcp.ports_lo, t->tcp.ports_hi);
 	for (uint32_t i = 0; i < t->nb_listeners; i++)
 		if (is_exposed(c, &k, i))
-			leave_out(&k, t->listeners[i].at.port, t->listeners[i].at.port);
+			leave_out(&k, t->listeners[i].endpoint.port, t->listeners[i].endpoint.port);
 	if (relay)
-		tell(c, &k,
+		tell_loss(c, &k,
 			(struct loss){CONF_ERROR, AT(c, turn.port_lo, "relay.ports"),
 				"would lose what comes to relay ports"},
 			r);
 	else
 		check_left(c, &k, r);
 	if (tcp)
-		tell(c, &k,
+		tell_loss(c, &k,
 			(struct loss){CONF_WARNING, AT(c, turn.tcp.ports_lo, "relay.tcp.ports"),
 				"no client can be given one that it has given away"},
 			r);
 	for (uint32_t i = 0; i < t->nb_listeners; i++)
 		if (is_exposed(c, &k, i))
-			tell(c, &k,
+			tell_loss(c, &k,
 				(struct loss){CONF_WARNING,
-					AT(c, turn.listeners[i].at.port, "listeners"),
+					AT(c, turn.listeners[i].endpoint.port, "listeners"),
 					"would lose what comes to this one, if it gives that away"},
 				r);
-	kernel_ports_free(&k.from);
+	kernel_ports_free(&k.kernel);
 }

@@ -37,9 +37,9 @@ void check_said_keep(void *said, enum conf_weight weight, const char *line)
 	if (l->text == NULL)
 		end_without_memory();
 	s->nb++;
-	for (const char *at = strchr(line, ':'); at != NULL; at = strchr(at + 1, ':'))
-		if (sscanf(at, ":%u:%u: ", &l->line, &l->col) == 2) {
-			l->file_len = (size_t)(at - line);
+	for (const char *colon = strchr(line, ':'); colon != NULL; colon = strchr(colon + 1, ':'))
+		if (sscanf(colon, ":%u:%u: ", &l->line, &l->col) == 2) {
+			l->file_len = (size_t)(colon - line);
 			return;
 		}
 	l->line = l->col = 0;

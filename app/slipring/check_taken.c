@@ -19,18 +19,18 @@
 // --- the port ------------------------------------------------------------------------------------
 
 // Whether an address and port cannot be bound, because others have it.
-static bool is_taken(const struct endpoint *at)
+static bool is_taken(const struct endpoint *endpoint)
 {
-	const bool v4 = addr_is_v4(&at->addr);
-	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(at->port)};
-	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(at->port)};
+	const bool v4 = addr_is_v4(&endpoint->addr);
+	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(endpoint->port)};
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(endpoint->port)};
 	const int fd = socket(v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
 	bool taken;
 
 	if (fd < 0)
 		return false;
-	memcpy(&in.sin_addr, at->addr.b + 12, 4);
-	memcpy(&v6.sin6_addr, at->addr.b, 16);
+	memcpy(&in.sin_addr, endpoint->addr.b + 12, 4);
+	memcpy(&v6.sin6_addr, endpoint->addr.b, 16);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
 	setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on));
@@ -45,7 +45,7 @@ static bool is_taken(const struct endpoint *at)
 // --- the program ---------------------------------------------------------------------------------
 
 struct inodes {
-	unsigned long of[INODES_MAX];
+	unsigned long list[INODES_MAX];
 	unsigned int nb;
 };
 
@@ -56,14 +56,14 @@ static void find_sockets(const char *path, unsigned int port, struct inodes *fou
 	char line[512];
 
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
-		unsigned int at, state;
+		unsigned int local_port, state;
 		unsigned long inode;
 
 		if (sscanf(line,
 			    " %*u: %*[0-9A-Fa-f]:%4x %*[0-9A-Fa-f]:%*x %2x %*s %*s %*s %*u %*u %lu",
-			    &at, &state, &inode) == 3 &&
-			at == port && state == LISTENS && found->nb < INODES_MAX)
-			found->of[found->nb++] = inode;
+			    &local_port, &state, &inode) == 3 &&
+			local_port == port && state == LISTENS && found->nb < INODES_MAX)
+			found->list[found->nb++] = inode;
 	}
 	if (f != NULL)
 		fclose(f);
@@ -87,7 +87,7 @@ static bool has_socket(const char *pid, const struct inodes *sockets)
 		if (sscanf(target, "socket:[%lu]", &inode) != 1)
 			continue;
 		for (unsigned int i = 0; i < sockets->nb; i++)
-			has |= sockets->of[i] == inode;
+			has |= sockets->list[i] == inode;
 	}
 	if (d != NULL)
 		closedir(d);
@@ -140,19 +140,20 @@ void check_taken(const struct conf *c, struct conf_report *r)
 	// nobody here knows the ports of another namespace
 	for (uint32_t i = 0; i < c->turn.nb_listeners && c->streams.netns == NULL; i++) {
 		const struct turn_listener *l = &c->turn.listeners[i];
-		const struct conf_at at = {c, &c->turn.listeners[i].at.port, 0, "listeners"};
+		const struct conf_at place = {
+			c, &c->turn.listeners[i].endpoint.port, 0, "listeners"};
 
-		if (!turn_listener_is_stream(l) || !is_taken(&l->at))
+		if (!turn_listener_is_stream(l) || !is_taken(&l->endpoint))
 			continue;
-		if (!find_program(l->at.port, name, pid))
-			conf_tell(r, CONF_WARNING, at,
+		if (!find_program(l->endpoint.port, name, pid))
+			conf_tell(r, CONF_WARNING, place,
 				"a program of another user has tcp port %u: stop it, or choose "
 				"another port (`ss -tlnp`)",
-				l->at.port);
+				l->endpoint.port);
 		else if (strcmp(name, OWN) != 0)
-			conf_tell(r, CONF_ERROR, at,
+			conf_tell(r, CONF_ERROR, place,
 				"%s (pid %s) has tcp port %u: stop it, or choose another port (`ss "
 				"-tlnp`)",
-				name, pid, l->at.port);
+				name, pid, l->endpoint.port);
 	}
 }

@@ -23,7 +23,7 @@
 
 // Somebody, and a process that has become that one and answers what it may, because nothing else
 // knows all rules.
-struct who {
+struct account {
 	const char *name;
 	pid_t child;
 	int fd; // -1: there is no such process, and nothing is found
@@ -38,7 +38,7 @@ struct question {
 #define QUESTION_LEN(path) (offsetof(struct question, path) + strlen(path) + 1)
 
 // p: NULL = root goes on as root, but what others alone may it may not.
-static bool become(const struct passwd *p)
+static bool drop_privileges(const struct passwd *p)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[2] = {0};
@@ -50,7 +50,7 @@ static bool become(const struct passwd *p)
 		setresuid(p->pw_uid, p->pw_uid, p->pw_uid) == 0;
 }
 
-static void tell(int fd, bool is_so)
+static void send_answer(int fd, bool is_so)
 {
 	const char answer = (char)is_so;
 
@@ -61,15 +61,15 @@ static void tell(int fd, bool is_so)
 static _Noreturn void answer_all(int fd, const struct passwd *p)
 {
 	static struct question q;
-	const bool became = become(p);
+	const bool became = drop_privileges(p);
 
-	tell(fd, became);
+	send_answer(fd, became);
 	while (recv(fd, &q, sizeof(q), 0) > 0)
-		tell(fd, !became || access(q.path, q.mode) == 0);
+		send_answer(fd, !became || access(q.path, q.mode) == 0);
 	_exit(0);
 }
 
-static bool hear(struct who *w)
+static bool receive_answer(struct account *w)
 {
 	char answer = 1;
 
@@ -80,7 +80,7 @@ static bool hear(struct who *w)
 	return true;
 }
 
-static void who_begin(struct who *w, const struct passwd *p)
+static void account_open(struct account *w, const struct passwd *p)
 {
 	int fd[2];
 
@@ -95,10 +95,10 @@ static void who_begin(struct who *w, const struct passwd *p)
 	}
 	close(fd[1]);
 	w->fd = fd[0];
-	w->became = hear(w);
+	w->became = receive_answer(w);
 }
 
-static void who_end(struct who *w)
+static void account_close(struct account *w)
 {
 	if (w->fd >= 0)
 		close(w->fd);
@@ -106,24 +106,24 @@ static void who_end(struct who *w)
 		waitpid(w->child, NULL, 0);
 }
 
-static bool may(struct who *w, const char *path, int mode)
+static bool can_access(struct account *w, const char *path, int mode)
 {
 	struct question q = {.mode = mode};
 
 	if (w->fd < 0 || strlen(path) >= sizeof(q.path))
 		return true;
 	strcpy(q.path, path);
-	return send(w->fd, &q, QUESTION_LEN(path), MSG_NOSIGNAL) < 0 || hear(w);
+	return send(w->fd, &q, QUESTION_LEN(path), MSG_NOSIGNAL) < 0 || receive_answer(w);
 }
 
 // Puts the first directory of an absolute path that somebody may not enter into dir, if any.
-static bool is_kept_out(struct who *w, const char *path, char dir[PATH_MAX])
+static bool is_kept_out(struct account *w, const char *path, char dir[PATH_MAX])
 {
 	const char *end = path;
 
 	while ((end = strchr(end + 1, '/')) != NULL) {
 		snprintf(dir, PATH_MAX, "%.*s", (int)(end - path), path);
-		if (!may(w, dir, X_OK))
+		if (!can_access(w, dir, X_OK))
 			return true;
 	}
 	return false;
@@ -131,7 +131,7 @@ static bool is_kept_out(struct who *w, const char *path, char dir[PATH_MAX])
 
 // Puts ", because it may not enter DIRECTORY ..." into text if that keeps somebody from a file,
 // else nothing. Links are followed: the directories that they lead through count.
-static void why_not(struct who *w, const char *path, char text[WHY_SIZE])
+static void explain_denial(struct account *w, const char *path, char text[WHY_SIZE])
 {
 	char real[PATH_MAX], dir[PATH_MAX];
 
@@ -142,24 +142,26 @@ static void why_not(struct who *w, const char *path, char text[WHY_SIZE])
 			", because it may not enter %s (chmod o+x, or move the file away)", dir);
 }
 
-static void check_file(struct who *w, const char *path, struct conf_at at, struct conf_report *r)
+static void check_file(
+	struct account *w, const char *path, struct conf_at place, struct conf_report *r)
 {
-	char why[WHY_SIZE];
+	char reason[WHY_SIZE];
 
-	if (path == NULL || access(path, R_OK) != 0 || may(w, path, R_OK))
+	if (path == NULL || access(path, R_OK) != 0 || can_access(w, path, R_OK))
 		return;
-	why_not(w, path, why);
-	if (why[0] != '\0')
-		conf_tell(r, CONF_WARNING, at, "%s cannot read %s again%s", w->name, path, why);
+	explain_denial(w, path, reason);
+	if (reason[0] != '\0')
+		conf_tell(
+			r, CONF_WARNING, place, "%s cannot read %s again%s", w->name, path, reason);
 	else
-		conf_tell(r, CONF_WARNING, at,
+		conf_tell(r, CONF_WARNING, place,
 			"%s cannot read %s, which will not be read again: give it to that user, or "
 			"to one of its groups with mode 0640",
 			w->name, path);
 }
 
 // Certificates and keys, of all listeners and of one.
-static void check_certificates(struct who *w, const struct conf *c, struct conf_report *r)
+static void check_certificates(struct account *w, const struct conf *c, struct conf_report *r)
 {
 	check_file(w, c->tls.certificate, AT(c, tls.certificate, "tls.certificate"), r);
 	check_file(w, c->tls.key, AT(c, tls.key, "tls.key"), r);
@@ -176,7 +178,7 @@ static void check_certificates(struct who *w, const struct conf *c, struct conf_
 }
 
 // Whether a user may make and remove files where a file is, if that directory is there.
-static bool may_change(struct who *w, const char *file, char dir[PATH_MAX])
+static bool may_change(struct account *w, const char *file, char dir[PATH_MAX])
 {
 	char *slash;
 
@@ -186,39 +188,39 @@ static bool may_change(struct who *w, const char *file, char dir[PATH_MAX])
 		snprintf(dir, PATH_MAX, ".");
 	else
 		slash[1] = '\0';
-	return access(dir, F_OK) != 0 || may(w, dir, W_OK | X_OK);
+	return access(dir, F_OK) != 0 || can_access(w, dir, W_OK | X_OK);
 }
 
-static void check_records(struct who *w, const struct conf *c, struct conf_report *r)
+static void check_records(struct account *w, const struct conf *c, struct conf_report *r)
 {
 	const char *file = c->records.file;
-	char dir[PATH_MAX], why[WHY_SIZE];
+	char dir[PATH_MAX], reason[WHY_SIZE];
 
 	if (file == NULL || may_change(w, file, dir))
 		return;
-	why_not(w, dir, why);
+	explain_denial(w, dir, reason);
 	conf_tell(r, CONF_WARNING, AT(c, records.file, "records.file"),
-		"%s cannot make files in %s%s, so records are not rotated%s", w->name, dir, why,
-		why[0] == '\0' ? ": chown it" : "");
+		"%s cannot make files in %s%s, so records are not rotated%s", w->name, dir, reason,
+		reason[0] == '\0' ? ": chown it" : "");
 }
 
 // The reports themselves become that user's.
-static void check_crash(struct who *w, const struct conf *c, struct conf_report *r)
+static void check_crash(struct account *w, const struct conf *c, struct conf_report *r)
 {
 	const char *dir = c->crash.directory != NULL ? c->crash.directory : USUAL_CRASHES;
 
-	char why[WHY_SIZE];
+	char reason[WHY_SIZE];
 
-	if (dir[0] == '\0' || access(dir, F_OK) != 0 || may(w, dir, R_OK | W_OK | X_OK))
+	if (dir[0] == '\0' || access(dir, F_OK) != 0 || can_access(w, dir, R_OK | W_OK | X_OK))
 		return;
-	why_not(w, dir, why);
+	explain_denial(w, dir, reason);
 	conf_tell(r, CONF_WARNING, AT(c, crash.directory, "crash.directory"),
 		"%s cannot list %s and remove files there%s, so slipringctl crash may show "
 		"nothing, and a stop leaves an empty report%s",
-		w->name, dir, why, why[0] == '\0' ? ": chown it" : "");
+		w->name, dir, reason, reason[0] == '\0' ? ": chown it" : "");
 }
 
-static void check_all(struct who *w, const struct conf *c, struct conf_report *r)
+static void check_all(struct account *w, const struct conf *c, struct conf_report *r)
 {
 	check_file(w, c->path, (struct conf_at){.conf = c, .key = "file"}, r);
 	for (uint32_t i = 0; i < c->nb_included; i++)
@@ -238,7 +240,7 @@ void check_user(const struct conf *c, struct conf_report *r)
 	const char *name = c->process.user;
 	const struct passwd *p = name != NULL ? getpwnam(name) : NULL;
 	char text[64] = "root without capabilities";
-	struct who who = {.name = text};
+	struct account account = {.name = text};
 
 	if (name != NULL && p == NULL)
 		conf_tell(r, CONF_ERROR, AT(c, process.user, "process.user"),
@@ -249,15 +251,15 @@ void check_user(const struct conf *c, struct conf_report *r)
 		p = NULL; // root goes on as root
 	if (p != NULL)
 		snprintf(text, sizeof(text), "user %s", name);
-	who_begin(&who, p);
+	account_open(&account, p);
 	// root of a unit has what its CapabilityBoundingSet= leaves
-	if (p != NULL && !who.became)
+	if (p != NULL && !account.became)
 		conf_tell(r, CONF_ERROR, AT(c, process.user, "process.user"),
 			"this root may not become user %s, which takes CAP_SETUID and CAP_SETGID: "
 			"see process-user.conf of conf/slipring.service.d; or have the unit start "
 			"it as that user, by own-user.conf",
 			name);
 	else
-		check_all(&who, c, r);
-	who_end(&who);
+		check_all(&account, c, r);
+	account_close(&account);
 }

@@ -14,14 +14,14 @@ void cores_allow(bool yes)
 		LOG(START, WARNING, "core dumps cannot be switched %s", yes ? "on" : "off");
 }
 
-static int spare(const struct rte_memseg_list *msl, void *arg)
+static int spare_memseg(const struct rte_memseg_list *msl, void *arg)
 {
 	return madvise(msl->base_va, msl->len, MADV_DONTDUMP) == 0 ? 0 : -1;
 }
 
 void cores_spare(void)
 {
-	if (rte_memseg_list_walk(spare, NULL) != 0)
+	if (rte_memseg_list_walk(spare_memseg, NULL) != 0)
 		LOG(START, WARNING,
 			"packets and keys of allocations are part of core dumps: the kernel "
 			"does not leave them out");

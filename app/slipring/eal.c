@@ -156,7 +156,7 @@ static int init_quietly(struct eal *e)
 }
 
 // Starts EAL with a copy of the vector, because EAL sorts it and writes into it.
-static int init(struct eal *e, char *error, size_t len)
+static int init_eal(struct eal *e, char *error, size_t len)
 {
 	const struct eal_args *a = &e->args;
 
@@ -176,7 +176,7 @@ static int init(struct eal *e, char *error, size_t len)
 	return 0;
 }
 
-static void release(struct eal *e)
+static void release_eal(struct eal *e)
 {
 	if (e->lock >= 0)
 		close(e->lock);
@@ -193,12 +193,12 @@ int eal_start(struct eal *e, const struct eal_params *p, char *error, size_t len
 	}
 	if (!has_room(e, p, error, len) ||
 		(e->lock = instance_lock(e->args.file_prefix, error, len)) < 0) {
-		release(e);
+		release_eal(e);
 		return -1;
 	}
 	tell_memory(e, p);
-	if (init(e, error, len) != 0) {
-		release(e);
+	if (init_eal(e, error, len) != 0) {
+		release_eal(e);
 		return -1;
 	}
 	if (take_lcores(e, p->conf, error, len) != 0) {
@@ -211,5 +211,5 @@ int eal_start(struct eal *e, const struct eal_params *p, char *error, size_t len
 void eal_stop(struct eal *e)
 {
 	rte_eal_cleanup();
-	release(e);
+	release_eal(e);
 }

@@ -18,7 +18,7 @@ static const char *const lcore_options[] = {"-c", "-l", "--lcores", NULL};
 static const char *const memory_options[] = {"-m", "--socket-mem", "--no-huge", "--in-memory",
 	"--huge-dir", "--huge-unlink", "--legacy-mem", "--single-file-segments", NULL};
 
-__attribute__((format(printf, 2, 3))) static int add(struct eal_args *a, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static int add_arg(struct eal_args *a, const char *fmt, ...)
 {
 	char **grown = realloc(a->argv, (a->argc + 2) * sizeof(*grown));
 	va_list ap;
@@ -115,11 +115,11 @@ static int add_lcores(struct eal_args *a, const struct eal_params *p)
 	if (operator_says(p, lcore_options))
 		return 0;
 	if (p->conf->eal_lcores != NULL)
-		return add(a, "--lcores=%s", p->conf->eal_lcores);
+		return add_arg(a, "--lcores=%s", p->conf->eal_lcores);
 	dealt = eal_lcores_deal(p->cpus, p->nb_cpus, p->conf->workers);
 	if (dealt == NULL)
 		return -1;
-	rc = add(a, "--lcores=%s", dealt);
+	rc = add_arg(a, "--lcores=%s", dealt);
 	free(dealt);
 	return rc;
 }
@@ -138,11 +138,11 @@ static int add_devices(struct eal_args *a, const struct conf *c, bool *pci)
 			if (!port_device_pci(device, bdf))
 				continue;
 			*pci = true;
-			rc = add(a, "-a") != 0 || add(a, "%s", device) != 0;
+			rc = add_arg(a, "-a") != 0 || add_arg(a, "%s", device) != 0;
 		}
 	}
 	if (rc == 0 && !*pci)
-		rc = add(a, "--no-pci");
+		rc = add_arg(a, "--no-pci");
 	return rc != 0 ? -1 : 0;
 }
 
@@ -155,19 +155,19 @@ static int add_memory(struct eal_args *a, const struct eal_params *p, bool pci)
 	if (p->free_mb < p->need_mb) {
 		// Without hugepages there are only virtual addresses.
 		a->memory = EAL_MEMORY_NORMAL;
-		return add(a, "--no-huge") != 0 || add(a, "-m") != 0 ||
-				add(a, "%zu", p->normal_mb) != 0 || add(a, "--no-shconf") != 0 ||
-				add(a, "--iova-mode=va") != 0
+		return add_arg(a, "--no-huge") != 0 || add_arg(a, "-m") != 0 ||
+				add_arg(a, "%zu", p->normal_mb) != 0 ||
+				add_arg(a, "--no-shconf") != 0 || add_arg(a, "--iova-mode=va") != 0
 			? -1
 			: 0;
 	}
 	// In-memory mode needs no hugetlbfs mount and leaves nothing behind; vhost-user peers want
 	// one file.
 	a->memory = EAL_MEMORY_HUGE;
-	if (add(a, "--in-memory") != 0 || add(a, "--single-file-segments") != 0)
+	if (add_arg(a, "--in-memory") != 0 || add_arg(a, "--single-file-segments") != 0)
 		return -1;
 	// A NIC without IOMMU needs physical addresses, so with a NIC EAL chooses.
-	return pci ? 0 : add(a, "--iova-mode=va");
+	return pci ? 0 : add_arg(a, "--iova-mode=va");
 }
 
 static void find_prefix(struct eal_args *a)
@@ -195,15 +195,15 @@ int eal_args_build(struct eal_args *a, const struct eal_params *p)
 	int rc;
 
 	*a = (struct eal_args){0};
-	rc = add(a, "slipring") != 0 ||
-		add(a, "--log-level=lib.telemetry:%s", debug ? "info" : "error") != 0 ||
-		add(a, "--log-level=*:%s", debug ? "info" : "warning") != 0 ||
-		add(a, "--log-level=port:%s", ports ? "info" : "warning") != 0 ||
-		add(a, PREFIX_OPTION "=%s", p->conf->eal_file_prefix) != 0 ||
+	rc = add_arg(a, "slipring") != 0 ||
+		add_arg(a, "--log-level=lib.telemetry:%s", debug ? "info" : "error") != 0 ||
+		add_arg(a, "--log-level=*:%s", debug ? "info" : "warning") != 0 ||
+		add_arg(a, "--log-level=port:%s", ports ? "info" : "warning") != 0 ||
+		add_arg(a, PREFIX_OPTION "=%s", p->conf->eal_file_prefix) != 0 ||
 		add_lcores(a, p) != 0 || add_devices(a, p->conf, &pci) != 0 ||
 		add_memory(a, p, pci) != 0;
 	for (unsigned int i = 0; i < operator_args(p) && rc == 0; i++)
-		rc = add(a, "%s", operator_arg(p, i));
+		rc = add_arg(a, "%s", operator_arg(p, i));
 	if (rc != 0) {
 		eal_args_free(a);
 		return -1;

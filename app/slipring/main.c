@@ -58,7 +58,7 @@ static int load_drivers(const struct opts *o, const struct conf *c, struct conf_
 }
 
 // Loads the configuration with its driver profiles. Returns NULL once the reasons have been told.
-static struct conf *load(const struct opts *o, struct conf_report *r)
+static struct conf *load_conf(const struct opts *o, struct conf_report *r)
 {
 	char error[CONF_ERROR_LEN];
 	struct conf *c;
@@ -94,25 +94,25 @@ static unsigned int count_workers(const struct conf *c, unsigned int nb_cpus)
 static void check_memory(struct conf *c, struct conf_report *r)
 {
 	unsigned int cpus[RTE_MAX_LCORE];
-	const struct conf_at at = {c, &c->turn.limits.allocations, 0, "limits.allocations"};
+	const struct conf_at place = {c, &c->turn.limits.allocations, 0, "limits.allocations"};
 	size_t need_mb;
 
 	c->turn.workers = c->workers = count_workers(c, eal_cpus_allowed(cpus));
 	need_mb = dp_memory_normal_mb(c);
 	if (dp_memory_mb(c) > eal_hugepages_free_mb(HUGEPAGES) && need_mb > eal_memory_mb())
-		conf_tell(r, CONF_WARNING, at,
+		conf_tell(r, CONF_WARNING, place,
 			"%zu MB are needed in all, and this machine has %zu MB: lower it, or "
 			"limits.pool or buffers, see `slipring --show-needs`",
 			need_mb, eal_memory_mb());
 }
 
 // All that is said goes to standard error, so that it stays in order.
-static int check(const struct opts *o)
+static int check_config(const struct opts *o)
 {
 	const char *note = mgmt_log_prefix(LOG_NOTICE);
 	struct check_said said = {0};
 	struct conf_report r = {.say = check_said_keep, .ctx = &said};
-	struct conf *c = load(o, &r);
+	struct conf *c = load_conf(o, &r);
 	unsigned int nb[2] = {0, 0};
 
 	if (c != NULL) {
@@ -159,7 +159,7 @@ static int show_driver(const struct opts *o)
 static int start_failed(const struct conf *c, const char *error)
 {
 	LOG(START, ERR, "%s", error);
-	if (c->log.to != CONF_LOG_STDERR)
+	if (c->log.target != CONF_LOG_STDERR)
 		fprintf(stderr, "%sslipring: %s\n", mgmt_log_prefix(LOG_ERR), error);
 	return EXIT_FAILURE;
 }
@@ -187,7 +187,7 @@ static void resolve_workers(struct conf *c, unsigned int nb_cpus)
 }
 
 // Megabytes with one digit behind the point.
-static json_t *megabytes(double bytes)
+static json_t *json_megabytes(double bytes)
 {
 	return json_real((double)(uint64_t)(bytes / 1e5 + 0.5) / 10);
 }
@@ -195,7 +195,7 @@ static json_t *megabytes(double bytes)
 static json_t *pool_needs(uint32_t sure, uint32_t pool, double bytes)
 {
 	return json_pack("{s:I, s:I, s:o}", "sure", (json_int_t)sure, "pool", (json_int_t)pool,
-		"memory_mb", megabytes(bytes));
+		"memory_mb", json_megabytes(bytes));
 }
 
 // The pools of allocations, and how much of all memory they may take.
@@ -219,7 +219,7 @@ static json_t *allocation_needs(const struct conf *c)
 			pool_needs(p->sure_permissions, p->endpoints,
 				(p->sure_permissions * n + p->endpoints) * TURN_PEER_BYTES));
 	json_object_set_new(o, "per_user_percent", json_integer(p->per_user));
-	json_object_set_new(o, "memory_mb", megabytes((double)d.bytes));
+	json_object_set_new(o, "memory_mb", json_megabytes((double)d.bytes));
 	return o;
 }
 
@@ -252,7 +252,7 @@ static int show_needs(const struct opts *o)
 	unsigned int cpus[RTE_MAX_LCORE];
 	const unsigned int nb_cpus = eal_cpus_allowed(cpus);
 	struct conf_report r = {.say = print_problem};
-	struct conf *c = load(o, &r);
+	struct conf *c = load_conf(o, &r);
 	char *dealt = NULL;
 
 	if (c == NULL)
@@ -283,12 +283,12 @@ static bool stop_asked(void *ctx)
 static struct mgmt_events *open_events(const struct conf *c)
 {
 	struct conf_report r = {.say = log_problem, .ctx = (void *)(uintptr_t)c};
-	const struct conf_at at = {c, &c->records.file, 0, "records.file"};
+	const struct conf_at place = {c, &c->records.file, 0, "records.file"};
 	char error[CONF_ERROR_LEN];
 	struct mgmt_events *m = mgmt_events_open(c, error, sizeof(error));
 
 	if (m == NULL)
-		conf_tell(&r, CONF_ERROR, at, "%s", error);
+		conf_tell(&r, CONF_ERROR, place, "%s", error);
 	return m;
 }
 
@@ -302,7 +302,7 @@ static void take_events(void *ctx, struct dp *d)
 	mgmt_events_attach(ctx, d);
 }
 
-static int serve(struct conf *c, const struct eal *e)
+static int serve_clients(struct conf *c, const struct eal *e)
 {
 	struct conf_report r = {.say = log_warning};
 	char error[CONF_ERROR_LEN];
@@ -365,7 +365,7 @@ static int run_configured(const struct opts *o, struct conf *c)
 		watch_stop();
 		return start_failed(c, error);
 	}
-	rc = watch_lcores(e.args.file_prefix, error, sizeof(error)) == 0 ? serve(c, &e)
+	rc = watch_lcores(e.args.file_prefix, error, sizeof(error)) == 0 ? serve_clients(c, &e)
 									 : start_failed(c, error);
 	eal_stop(&e);
 	watch_stop();
@@ -397,7 +397,7 @@ static bool tell_hook(const struct conf *c, int forked)
 	return false;
 }
 
-static int run(const struct opts *o)
+static int run_server(const struct opts *o)
 {
 	struct conf_report unread = {.say = print_problem}, r = {.say = log_problem};
 	const int forked = mgmt_hook_fork(); // while there is nothing in the memory
@@ -411,7 +411,7 @@ static int run(const struct opts *o)
 		return EXIT_FAILURE;
 	}
 	cores_allow(false); // from here on the memory holds secrets
-	c = load(o, &unread);
+	c = load_conf(o, &unread);
 	if (c == NULL)
 		return EX_CONFIG; // which the unit does not try again (RestartPreventExitStatus=)
 	r.ctx = c;
@@ -471,7 +471,7 @@ int main(int argc, char **argv)
 	case OPTS_LAYOUT:
 		return show_layout();
 	case OPTS_CHECK:
-		return check(&o);
+		return check_config(&o);
 	case OPTS_NEEDS:
 		return show_needs(&o);
 	case OPTS_DRIVER:
@@ -479,5 +479,5 @@ int main(int argc, char **argv)
 	case OPTS_RUN:
 		break;
 	}
-	return run(&o);
+	return run_server(&o);
 }

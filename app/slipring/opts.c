@@ -71,14 +71,14 @@ void opts_help(FILE *out)
 		rte_version());
 }
 
-static int usage(char *error, size_t len, const char *what, const char *arg)
+static int usage(char *error, size_t len, const char *reason, const char *arg)
 {
-	snprintf(error, len, "%s%s", what, arg);
+	snprintf(error, len, "%s%s", reason, arg);
 	return -1;
 }
 
 // Takes one option that getopt found; 0 or -1.
-static int take(struct opts *o, int option, char **argv, char *error, size_t len)
+static int take_option(struct opts *o, int option, char **argv, char *error, size_t len)
 {
 	switch (option) {
 	case 'c':
@@ -120,21 +120,21 @@ static int take(struct opts *o, int option, char **argv, char *error, size_t len
 
 int opts_parse(struct opts *o, int argc, char **argv, char *error, size_t len)
 {
-	int own = 1, option;
+	int own_argc = 1, option;
 
 	*o = (struct opts){.action = OPTS_RUN};
-	while (own < argc && strcmp(argv[own], "--") != 0)
-		own++;
-	if (own < argc) {
-		o->eal = &argv[own + 1];
-		o->nb_eal = (unsigned int)(argc - own - 1);
+	while (own_argc < argc && strcmp(argv[own_argc], "--") != 0)
+		own_argc++;
+	if (own_argc < argc) {
+		o->eal = &argv[own_argc + 1];
+		o->nb_eal = (unsigned int)(argc - own_argc - 1);
 	}
 	optind = 0; // makes glibc start afresh
-	while ((option = getopt_long(own, argv, "+:c:h", long_options, NULL)) != -1) {
-		if (take(o, option, argv, error, len) != 0)
+	while ((option = getopt_long(own_argc, argv, "+:c:h", long_options, NULL)) != -1) {
+		if (take_option(o, option, argv, error, len) != 0)
 			return -1;
 	}
-	if (optind < own)
+	if (optind < own_argc)
 		return usage(error, len, "unexpected argument ", argv[optind]);
 	if ((o->action == OPTS_RUN || o->action == OPTS_CHECK || o->action == OPTS_NEEDS) &&
 		o->config == NULL)

@@ -58,14 +58,14 @@ bool addr_nat64_prefix(const struct prefix *p)
 
 bool addr_nat64(const struct prefix *p, const struct addr *a, struct addr *v4)
 {
-	unsigned int at = p->len / 8u;
+	unsigned int pos = p->len / 8u;
 	uint8_t carried[4];
 
 	if (!addr_prefix_contains(p, a))
 		return false;
 	for (unsigned int i = 0; i < 4; i++) {
-		at += at == NAT64_ZERO;
-		carried[i] = a->b[at++];
+		pos += pos == NAT64_ZERO;
+		carried[i] = a->b[pos++];
 	}
 	*v4 = addr_from_v4(carried);
 	return true;

@@ -76,16 +76,16 @@ static inline struct addr addr_from_v6(const void *be16)
 }
 
 // addr_from_v4 for an address that is only stored.
-static inline void addr_store_v4(struct addr *to, const void *be4)
+static inline void addr_store_v4(struct addr *dst, const void *be4)
 {
 #ifdef __SSE4_1__
 	const __m128i mapped = _mm_set_epi32(0, (int)0xffff0000, 0, 0);
 	int v4;
 
 	memcpy(&v4, be4, 4);
-	_mm_storeu_si128((__m128i *)to, _mm_insert_epi32(mapped, v4, 3));
+	_mm_storeu_si128((__m128i *)dst, _mm_insert_epi32(mapped, v4, 3));
 #else
-	*to = addr_from_v4(be4);
+	*dst = addr_from_v4(be4);
 #endif
 }
 

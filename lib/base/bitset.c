@@ -6,25 +6,25 @@
 #define BLOCK 512u // numbers
 #define RANGE 32768u
 
-static size_t parts(uint32_t n, uint32_t of)
+static size_t div_round_up(uint32_t n, uint32_t size)
 {
-	return n / of + (n % of != 0);
+	return n / size + (n % size != 0);
 }
 
 // Each array begins at a multiple of 8 bytes; the bits fill whole blocks.
 static size_t words_len(uint32_t n)
 {
-	return parts(n, BLOCK) * (BLOCK / 8);
+	return div_round_up(n, BLOCK) * (BLOCK / 8);
 }
 
 static size_t blocks_len(uint32_t n)
 {
-	return (parts(n, BLOCK) * sizeof(uint16_t) + 7) & ~(size_t)7;
+	return (div_round_up(n, BLOCK) * sizeof(uint16_t) + 7) & ~(size_t)7;
 }
 
 size_t bitset_size(uint32_t n)
 {
-	const size_t ranges = parts(n, RANGE) * sizeof(uint32_t);
+	const size_t ranges = div_round_up(n, RANGE) * sizeof(uint32_t);
 
 	return words_len(n) + blocks_len(n) + ((ranges + 7) & ~(size_t)7);
 }

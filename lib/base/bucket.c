@@ -7,7 +7,7 @@
 #define TOKEN 1000u
 #define PART_NS (SECOND_NS / TOKEN) // nanoseconds of a thousandth, at a rate of 1
 
-static uint32_t part(uint32_t whole, uint32_t parts)
+static uint32_t worker_part(uint32_t whole, uint32_t parts)
 {
 	const uint32_t n = parts > 1 ? whole / parts : whole;
 
@@ -16,8 +16,8 @@ static uint32_t part(uint32_t whole, uint32_t parts)
 
 struct limit limit_part(const struct limit *l, uint32_t parts)
 {
-	return (struct limit){
-		.rate = l->rate > 0 ? part(l->rate, parts) : 0, .burst = part(l->burst, parts)};
+	return (struct limit){.rate = l->rate > 0 ? worker_part(l->rate, parts) : 0,
+		.burst = worker_part(l->burst, parts)};
 }
 
 struct limit limit_times(const struct limit *l, uint32_t times)
@@ -25,13 +25,13 @@ struct limit limit_times(const struct limit *l, uint32_t times)
 	return (struct limit){.rate = l->rate * times, .burst = l->burst * times};
 }
 
-static uint64_t full(const struct limit *l)
+static uint64_t full_credit(const struct limit *l)
 {
 	return (uint64_t)TOKEN * (l->burst > 0 ? l->burst : 1);
 }
 
 // Thousandths of a token that are owed, rounded down. More than any burst: too many to count.
-static uint64_t owed(const struct bucket *b, uint32_t rate, uint64_t now_ns)
+static uint64_t tokens_owed(const struct bucket *b, uint32_t rate, uint64_t now_ns)
 {
 	unsigned __int128 owed;
 
@@ -49,7 +49,7 @@ static uint64_t at_rate(uint64_t ns, uint32_t rate)
 
 uint32_t bucket_see(const struct bucket *b, const struct limit *l, uint64_t now_ns)
 {
-	const uint64_t debt = owed(b, l->rate, now_ns), most = full(l);
+	const uint64_t debt = tokens_owed(b, l->rate, now_ns), most = full_credit(l);
 
 	if (l->rate == 0)
 		return UINT32_MAX;
@@ -58,11 +58,11 @@ uint32_t bucket_see(const struct bucket *b, const struct limit *l, uint64_t now_
 
 bool bucket_take(struct bucket *b, const struct limit *l, uint64_t now_ns)
 {
-	const uint64_t debt = owed(b, l->rate, now_ns) + TOKEN;
+	const uint64_t debt = tokens_owed(b, l->rate, now_ns) + TOKEN;
 
 	if (l->rate == 0)
 		return true;
-	if (debt > full(l))
+	if (debt > full_credit(l))
 		return false;
 	b->due_ns = now_ns + at_rate(debt * PART_NS, l->rate);
 	return true;
@@ -70,10 +70,10 @@ bool bucket_take(struct bucket *b, const struct limit *l, uint64_t now_ns)
 
 void bucket_spend(struct bucket *b, const struct limit *l, uint32_t n, uint64_t now_ns)
 {
-	const uint64_t from = b->due_ns > now_ns ? b->due_ns : now_ns;
+	const uint64_t start_ns = b->due_ns > now_ns ? b->due_ns : now_ns;
 
 	if (l->rate != 0)
-		b->due_ns = from + at_rate(n * SECOND_NS, l->rate);
+		b->due_ns = start_ns + at_rate(n * SECOND_NS, l->rate);
 }
 
 void bucket_give(struct bucket *b, const struct limit *l, uint32_t n)

@@ -13,17 +13,17 @@ void csprng_init(struct csprng *r, void (*fill)(void *ctx, void *buf, size_t len
 
 // Hands out n <= sizeof(buf) bytes and wipes them here: bytes that became a nonce or a token must
 // not be found in memory later.
-static void take(struct csprng *r, void *out, size_t n)
+static void take_bytes(struct csprng *r, void *out, size_t n)
 {
-	uint8_t *from;
+	uint8_t *src;
 
 	if (r->left < n) {
 		r->fill(r->ctx, r->buf, sizeof(r->buf));
 		r->left = sizeof(r->buf);
 	}
-	from = r->buf + sizeof(r->buf) - r->left;
-	memcpy(out, from, n);
-	memset(from, 0, n);
+	src = r->buf + sizeof(r->buf) - r->left;
+	memcpy(out, src, n);
+	memset(src, 0, n);
 	r->left = (uint16_t)(r->left - n);
 }
 
@@ -33,22 +33,22 @@ void csprng_bytes(struct csprng *r, void *out, size_t len)
 	if (len > sizeof(r->buf) / 2)
 		r->fill(r->ctx, out, len);
 	else
-		take(r, out, len);
+		take_bytes(r, out, len);
 }
 
 uint64_t csprng_u64(struct csprng *r)
 {
 	uint64_t v;
 
-	take(r, &v, sizeof(v));
+	take_bytes(r, &v, sizeof(v));
 	return v;
 }
 
-static uint32_t draw32(struct csprng *r)
+static uint32_t draw_u32(struct csprng *r)
 {
 	uint32_t v;
 
-	take(r, &v, sizeof(v));
+	take_bytes(r, &v, sizeof(v));
 	return v;
 }
 
@@ -56,13 +56,13 @@ static uint32_t draw32(struct csprng *r)
 // is one of the 2^32 mod bound surplus ones that would make some results more likely.
 uint32_t csprng_below(struct csprng *r, uint32_t bound)
 {
-	uint64_t m = (uint64_t)draw32(r) * bound;
+	uint64_t m = (uint64_t)draw_u32(r) * bound;
 
 	if ((uint32_t)m < bound) {
 		const uint32_t surplus = (0 - bound) % bound;
 
 		while ((uint32_t)m < surplus)
-			m = (uint64_t)draw32(r) * bound;
+			m = (uint64_t)draw_u32(r) * bound;
 	}
 	return (uint32_t)(m >> 32);
 }

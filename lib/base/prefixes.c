@@ -19,7 +19,7 @@ struct family {
 };
 
 struct prefixes {
-	struct family of[2]; // [is_v4]
+	struct family family[2]; // [is_v4]
 };
 
 // No prefix has this value.
@@ -59,24 +59,25 @@ static uint32_t host_order(const struct addr *v4)
 	return ntohl(v4->w[3]);
 }
 
-static bool begins_at(const struct family *f, const struct addr *at)
+static bool begins_at(const struct family *f, const struct addr *addr)
 {
 	if (f->nb == 0)
 		return false;
-	return f->v4 != NULL ? f->v4[f->nb - 1] == host_order(at) : addr_eq(&f->v6[f->nb - 1], at);
+	return f->v4 != NULL ? f->v4[f->nb - 1] == host_order(addr)
+			     : addr_eq(&f->v6[f->nb - 1], addr);
 }
 
 // From this address on there is this. It stands in the place of what was to begin there.
-static void begin(struct family *f, const struct addr *at, struct prefixes_hit in)
+static void begin_range(struct family *f, const struct addr *addr, struct prefixes_hit in)
 {
-	if (begins_at(f, at))
+	if (begins_at(f, addr))
 		f->nb--;
 	if (f->nb > 0 && same_hit(&f->in[f->nb - 1], &in))
 		return;
 	if (f->v4 != NULL)
-		f->v4[f->nb] = host_order(at);
+		f->v4[f->nb] = host_order(addr);
 	else
-		f->v6[f->nb] = *at;
+		f->v6[f->nb] = *addr;
 	f->in[f->nb++] = in;
 }
 
@@ -96,15 +97,15 @@ static void close_one(struct family *f, struct open *o)
 	const struct addr next = at_end ? last : addr_next(&last);
 
 	if (!at_end)
-		begin(f, &next, o->depth > 0 ? o->in[o->depth - 1] : nothing);
+		begin_range(f, &next, o->depth > 0 ? o->in[o->depth - 1] : nothing);
 }
 
-static void sweep(struct family *f, const struct prefixes_entry *list, uint32_t nb)
+static void sweep_prefixes(struct family *f, const struct prefixes_entry *list, uint32_t nb)
 {
 	static const struct addr zero;
 	struct open o = {.depth = 0};
 
-	begin(f, &zero, nothing);
+	begin_range(f, &zero, nothing);
 	for (uint32_t i = 0; i < nb; i++) {
 		const struct prefix *p = &list[i].prefix;
 		const struct addr_range r = addr_prefix_range(p);
@@ -117,24 +118,24 @@ static void sweep(struct family *f, const struct prefixes_entry *list, uint32_t 
 			continue; // it is there already
 		o.last[o.depth] = r.hi;
 		o.in[o.depth] = (struct prefixes_hit){p->len, list[i].value};
-		begin(f, &r.lo, o.in[o.depth++]);
+		begin_range(f, &r.lo, o.in[o.depth++]);
 	}
 	while (o.depth > 0)
 		close_one(f, &o);
 }
 
 // Gives back what a family has too much of. Shrinking cannot do harm: where it fails, all stays.
-static void shrink(struct family *f)
+static void shrink_family(struct family *f)
 {
 	void *in = realloc(f->in, f->nb * sizeof(*f->in));
-	void *at = f->v4 != NULL ? realloc(f->v4, f->nb * sizeof(*f->v4))
-				 : realloc(f->v6, f->nb * sizeof(*f->v6));
+	void *addrs = f->v4 != NULL ? realloc(f->v4, f->nb * sizeof(*f->v4))
+				    : realloc(f->v6, f->nb * sizeof(*f->v6));
 
 	f->in = in != NULL ? in : f->in;
 	if (f->v4 != NULL)
-		f->v4 = at != NULL ? at : f->v4;
+		f->v4 = addrs != NULL ? addrs : f->v4;
 	else
-		f->v6 = at != NULL ? at : f->v6;
+		f->v6 = addrs != NULL ? addrs : f->v6;
 }
 
 static bool make_room(struct prefixes *p, const struct prefixes_entry *list, uint32_t nb)
@@ -144,11 +145,11 @@ static bool make_room(struct prefixes *p, const struct prefixes_entry *list, uin
 	for (uint32_t i = 0; i < nb; i++)
 		room[is_v4(&list[i].prefix)] += 2;
 	for (unsigned int v4 = 0; v4 < 2; v4++)
-		p->of[v4].in = calloc(room[v4], sizeof(*p->of[v4].in));
-	p->of[1].v4 = calloc(room[1], sizeof(*p->of[1].v4));
-	p->of[0].v6 = calloc(room[0], sizeof(*p->of[0].v6));
-	return p->of[0].in != NULL && p->of[1].in != NULL && p->of[1].v4 != NULL &&
-		p->of[0].v6 != NULL;
+		p->family[v4].in = calloc(room[v4], sizeof(*p->family[v4].in));
+	p->family[1].v4 = calloc(room[1], sizeof(*p->family[1].v4));
+	p->family[0].v6 = calloc(room[0], sizeof(*p->family[0].v6));
+	return p->family[0].in != NULL && p->family[1].in != NULL && p->family[1].v4 != NULL &&
+		p->family[0].v6 != NULL;
 }
 
 struct prefixes *prefixes_make(struct prefixes_entry *list, uint32_t nb)
@@ -163,8 +164,8 @@ struct prefixes *prefixes_make(struct prefixes_entry *list, uint32_t nb)
 		clear_host_bits(&list[i].prefix);
 	qsort(list, nb, sizeof(*list), by_prefix);
 	for (unsigned int v4 = 0; v4 < 2; v4++) {
-		sweep(&p->of[v4], list, nb);
-		shrink(&p->of[v4]);
+		sweep_prefixes(&p->family[v4], list, nb);
+		shrink_family(&p->family[v4]);
 	}
 	return p;
 }
@@ -174,9 +175,9 @@ void prefixes_free(struct prefixes *p)
 	if (p == NULL)
 		return;
 	for (unsigned int v4 = 0; v4 < 2; v4++) {
-		free(p->of[v4].in);
-		free(p->of[v4].v4);
-		free(p->of[v4].v6);
+		free(p->family[v4].in);
+		free(p->family[v4].v4);
+		free(p->family[v4].v6);
 	}
 	free(p);
 }
@@ -187,34 +188,34 @@ void prefixes_free(struct prefixes *p)
 // one is left, without a branch that a CPU would have to guess.
 static uint32_t find_v4(const struct family *f, uint32_t a)
 {
-	uint32_t from = 0;
+	uint32_t base = 0;
 
 	for (uint32_t nb = f->nb; nb > 1;) {
 		const uint32_t half = nb / 2;
 
-		from = f->v4[from + half] <= a ? from + half : from;
+		base = f->v4[base + half] <= a ? base + half : base;
 		nb -= half;
 	}
-	return from;
+	return base;
 }
 
 static uint32_t find_v6(const struct family *f, const struct addr *a)
 {
-	uint32_t from = 0;
+	uint32_t base = 0;
 
 	for (uint32_t nb = f->nb; nb > 1;) {
 		const uint32_t half = nb / 2;
 
-		from = addr_cmp(&f->v6[from + half], a) <= 0 ? from + half : from;
+		base = addr_cmp(&f->v6[base + half], a) <= 0 ? base + half : base;
 		nb -= half;
 	}
-	return from;
+	return base;
 }
 
 bool prefixes_find(const struct prefixes *p, const struct addr *a, struct prefixes_hit *hit)
 {
 	const bool v4 = addr_is_v4(a);
-	const struct family *f = &p->of[v4];
+	const struct family *f = &p->family[v4];
 
 	*hit = f->in[v4 ? find_v4(f, host_order(a)) : find_v6(f, a)];
 	return hit->value != nothing.value;
@@ -232,5 +233,6 @@ static bool same_family(const struct family *a, const struct family *b)
 
 bool prefixes_same(const struct prefixes *a, const struct prefixes *b)
 {
-	return same_family(&a->of[0], &b->of[0]) && same_family(&a->of[1], &b->of[1]);
+	return same_family(&a->family[0], &b->family[0]) &&
+		same_family(&a->family[1], &b->family[1]);
 }

@@ -8,8 +8,8 @@ static int longer_first(const void *a, const void *b)
 {
 	const struct route *l = a, *r = b;
 
-	if (l->to.len != r->to.len)
-		return r->to.len - l->to.len;
+	if (l->dst.len != r->dst.len)
+		return r->dst.len - l->dst.len;
 	return l->port - r->port;
 }
 
@@ -24,9 +24,9 @@ const struct route *routes_find(
 	const struct route *found = NULL;
 
 	for (uint32_t i = 0; i < nb; i++) {
-		if (found != NULL && r[i].to.len < found->to.len)
+		if (found != NULL && r[i].dst.len < found->dst.len)
 			break;
-		if ((r[i].not_for >> port & 1) != 0 || !addr_prefix_contains(&r[i].to, dst))
+		if ((r[i].not_for >> port & 1) != 0 || !addr_prefix_contains(&r[i].dst, dst))
 			continue;
 		if (r[i].port == port)
 			return &r[i];

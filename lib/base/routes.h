@@ -10,7 +10,7 @@
 
 // A way to the addresses of a prefix.
 struct route {
-	struct prefix to; // host bits are zero; a default route has len 96 (IPv4) or 0
+	struct prefix dst; // host bits are zero; a default route has len 96 (IPv4) or 0
 	struct addr via; // the router; not given when direct
 	uint8_t port;
 	bool direct; // on-link: the destination itself is the neighbour

@@ -12,9 +12,9 @@ struct state {
 	uint64_t a, b, c, d;
 };
 
-static inline uint64_t rotate(uint64_t x, unsigned int by)
+static inline uint64_t rotate_left(uint64_t x, unsigned int bits)
 {
-	return x << by | x >> (64 - by);
+	return x << bits | x >> (64 - bits);
 }
 
 static inline uint64_t load_le64(const uint8_t *p)
@@ -36,26 +36,26 @@ static inline void store_le64(uint8_t *p, uint64_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-static inline void mix(struct state *s, unsigned int rounds)
+static inline void mix_rounds(struct state *s, unsigned int rounds)
 {
 	while (rounds-- > 0) {
 		s->a += s->b;
-		s->b = rotate(s->b, 13) ^ s->a;
-		s->a = rotate(s->a, 32);
+		s->b = rotate_left(s->b, 13) ^ s->a;
+		s->a = rotate_left(s->a, 32);
 		s->c += s->d;
-		s->d = rotate(s->d, 16) ^ s->c;
+		s->d = rotate_left(s->d, 16) ^ s->c;
 		s->a += s->d;
-		s->d = rotate(s->d, 21) ^ s->a;
+		s->d = rotate_left(s->d, 21) ^ s->a;
 		s->c += s->b;
-		s->b = rotate(s->b, 17) ^ s->c;
-		s->c = rotate(s->c, 32);
+		s->b = rotate_left(s->b, 17) ^ s->c;
+		s->c = rotate_left(s->c, 32);
 	}
 }
 
-static inline void take(struct state *s, uint64_t block)
+static inline void absorb_block(struct state *s, uint64_t block)
 {
 	s->d ^= block;
-	mix(s, ROUNDS);
+	mix_rounds(s, ROUNDS);
 	s->a ^= block;
 }
 
@@ -69,14 +69,14 @@ void siphash(
 	uint8_t last[8] = {[7] = (uint8_t)len};
 
 	for (; len >= 8; p += 8, len -= 8)
-		take(&s, load_le64(p));
+		absorb_block(&s, load_le64(p));
 	if (len > 0)
 		memcpy(last, p, len);
-	take(&s, load_le64(last));
+	absorb_block(&s, load_le64(last));
 	s.c ^= 0xee;
-	mix(&s, LAST_ROUNDS);
+	mix_rounds(&s, LAST_ROUNDS);
 	store_le64(out, s.a ^ s.b ^ s.c ^ s.d);
 	s.b ^= 0xdd;
-	mix(&s, LAST_ROUNDS);
+	mix_rounds(&s, LAST_ROUNDS);
 	store_le64(out + 8, s.a ^ s.b ^ s.c ^ s.d);
 }

@@ -36,7 +36,7 @@ bool table_next(const struct table *t, uint64_t hash, struct table_iter *it, uin
 	uint32_t hits;
 
 	if (it->second == 0) {
-		hits = table_match(b, tag) >> it->way << it->way;
+		hits = table_match(b, tag) >> it->next_way << it->next_way;
 		if (hits != 0)
 			goto hit;
 		if (b->displaced == 0)
@@ -44,16 +44,16 @@ bool table_next(const struct table *t, uint64_t hash, struct table_iter *it, uin
 		*it = (struct table_iter){.second = 1};
 	}
 	b = table_second(t, hash);
-	hits = table_match(b, tag) >> it->way << it->way;
+	hits = table_match(b, tag) >> it->next_way << it->next_way;
 	if (hits == 0)
 		return false;
 hit:
-	it->way = (uint8_t)(__builtin_ctz(hits) + 1);
-	*value = b->value[it->way - 1];
+	it->next_way = (uint8_t)(__builtin_ctz(hits) + 1);
+	*value = b->value[it->next_way - 1];
 	return true;
 }
 
-static void put(struct table_bucket *b, uint32_t free_ways, uint16_t tag, uint32_t value)
+static void put_entry(struct table_bucket *b, uint32_t free_ways, uint16_t tag, uint32_t value)
 {
 	const unsigned int w = (unsigned int)__builtin_ctz(free_ways);
 
@@ -72,10 +72,10 @@ bool table_insert(struct table *t, uint64_t hash, uint32_t value)
 	if (nb_free1 <= TABLE_WAYS - FIRST_FILL)
 		free2 = table_match(second, 0);
 	if (__builtin_popcount(free2) > nb_free1) {
-		put(second, free2, table_tag(hash), value);
+		put_entry(second, free2, table_tag(hash), value);
 		first->displaced++;
 	} else if (free1 != 0) {
-		put(first, free1, table_tag(hash), value);
+		put_entry(first, free1, table_tag(hash), value);
 	} else {
 		return false;
 	}
@@ -83,7 +83,7 @@ bool table_insert(struct table *t, uint64_t hash, uint32_t value)
 	return true;
 }
 
-static bool take(struct table_bucket *b, uint16_t tag, uint32_t value)
+static bool remove_entry(struct table_bucket *b, uint16_t tag, uint32_t value)
 {
 	for (uint32_t hits = table_match(b, tag); hits != 0; hits &= hits - 1) {
 		const unsigned int w = (unsigned int)__builtin_ctz(hits);
@@ -100,8 +100,9 @@ bool table_remove(struct table *t, uint64_t hash, uint32_t value)
 {
 	struct table_bucket *first = table_first(t, hash);
 
-	if (!take(first, table_tag(hash), value)) {
-		if (first->displaced == 0 || !take(table_second(t, hash), table_tag(hash), value))
+	if (!remove_entry(first, table_tag(hash), value)) {
+		if (first->displaced == 0 ||
+			!remove_entry(table_second(t, hash), table_tag(hash), value))
 			return false;
 		first->displaced--;
 	}

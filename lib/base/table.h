@@ -32,7 +32,7 @@ struct table {
 
 // Position of a look-up. Start it with {0}.
 struct table_iter {
-	uint8_t way, second;
+	uint8_t next_way, second;
 };
 
 // Bytes of bucket memory (64-byte aligned) for up to capacity entries.
@@ -81,9 +81,9 @@ static inline struct table_bucket *table_second(const struct table *t, uint64_t 
 {
 	const uint32_t mixed = (uint32_t)(hash >> 32) * 0x9e3779b1u;
 	const uint32_t distance = 1 + (uint32_t)((uint64_t)mixed * (t->nb_buckets - 1) >> 32);
-	const uint32_t at = (uint32_t)(table_first(t, hash) - t->bucket) + distance;
+	const uint32_t pos = (uint32_t)(table_first(t, hash) - t->bucket) + distance;
 
-	return &t->bucket[at < t->nb_buckets ? at : at - t->nb_buckets];
+	return &t->bucket[pos < t->nb_buckets ? pos : pos - t->nb_buckets];
 }
 
 // First candidate value for hash, or absent. The same as the first table_next gives, but inline. b

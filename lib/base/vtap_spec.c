@@ -24,11 +24,11 @@ struct reason {
 
 // A piece of the device string.
 struct piece {
-	const char *at;
+	const char *text;
 	size_t len;
 };
 
-__attribute__((format(printf, 2, 3))) static bool refuse(
+__attribute__((format(printf, 2, 3))) static bool refuse_spec(
 	const struct reason *r, const char *fmt, ...)
 {
 	va_list ap;
@@ -39,32 +39,32 @@ __attribute__((format(printf, 2, 3))) static bool refuse(
 	return false;
 }
 
-static bool is(const struct piece *p, const char *word)
+static bool is_word(const struct piece *p, const char *word)
 {
-	return strlen(word) == p->len && strncmp(p->at, word, p->len) == 0;
+	return strlen(word) == p->len && strncmp(p->text, word, p->len) == 0;
 }
 
 // Reads the name of an interface or a namespace. It allows only what the kernel takes and what
 // needs no quoting in a shell or a path.
 static bool read_name(
-	const struct piece *p, char *to, size_t room, const char *what, const struct reason *r)
+	const struct piece *p, char *name, size_t room, const char *label, const struct reason *r)
 {
 	const int shown = (int)(p->len < 40 ? p->len : 40);
 
 	if (p->len == 0)
-		return refuse(r, "%s is empty: write vtap:NAME[,netns=NAME]", what);
+		return refuse_spec(r, "%s is empty: write vtap:NAME[,netns=NAME]", label);
 	if (p->len >= room)
-		return refuse(r, "%s '%.*s' is too long: at most %zu characters", what, shown,
-			p->at, room - 1);
+		return refuse_spec(r, "%s '%.*s' is too long: at most %zu characters", label, shown,
+			p->text, room - 1);
 	for (size_t i = 0; i < p->len; i++)
-		if (!isalnum((unsigned char)p->at[i]) && strchr("._-", p->at[i]) == NULL)
-			return refuse(r,
-				"%s '%.*s' may hold only letters, digits, '.', '_' and '-'", what,
-				shown, p->at);
-	if (is(p, ".") || is(p, ".."))
-		return refuse(r, "%s '%.*s' is none: choose another", what, shown, p->at);
-	memcpy(to, p->at, p->len);
-	to[p->len] = '\0';
+		if (!isalnum((unsigned char)p->text[i]) && strchr("._-", p->text[i]) == NULL)
+			return refuse_spec(r,
+				"%s '%.*s' may hold only letters, digits, '.', '_' and '-'", label,
+				shown, p->text);
+	if (is_word(p, ".") || is_word(p, ".."))
+		return refuse_spec(r, "%s '%.*s' is none: choose another", label, shown, p->text);
+	memcpy(name, p->text, p->len);
+	name[p->len] = '\0';
 	return true;
 }
 
@@ -73,62 +73,65 @@ static bool read_queues(const struct piece *p, struct vtap_spec *s, const struct
 	unsigned int n = 0;
 
 	for (size_t i = 0; i < p->len && n <= VTAP_QUEUES_MAX; i++) {
-		if (!isdigit((unsigned char)p->at[i])) {
+		if (!isdigit((unsigned char)p->text[i])) {
 			n = 0;
 			break;
 		}
-		n = n * 10 + (unsigned int)(p->at[i] - '0');
+		n = n * 10 + (unsigned int)(p->text[i] - '0');
 	}
 	if (n == 0 || n > VTAP_QUEUES_MAX)
-		return refuse(r, "queues=%.*s: must be a number from 1 to %d", (int)p->len, p->at,
-			VTAP_QUEUES_MAX);
+		return refuse_spec(r, "queues=%.*s: must be a number from 1 to %d", (int)p->len,
+			p->text, VTAP_QUEUES_MAX);
 	s->queues = (uint16_t)n;
 	return true;
 }
 
 static bool read_mac(const struct piece *p, struct vtap_spec *s, const struct reason *r)
 {
-	const char *at = p->at;
+	const char *pos = p->text;
 	bool zero = true;
 
-	for (unsigned int i = 0; p->len == 17 && i < 6; i++, at += 3) {
+	for (unsigned int i = 0; p->len == 17 && i < 6; i++, pos += 3) {
 		unsigned int v;
 
-		if (!isxdigit((unsigned char)at[0]) || !isxdigit((unsigned char)at[1]) ||
-			(i < 5 && at[2] != ':') || sscanf(at, "%2x", &v) != 1)
+		if (!isxdigit((unsigned char)pos[0]) || !isxdigit((unsigned char)pos[1]) ||
+			(i < 5 && pos[2] != ':') || sscanf(pos, "%2x", &v) != 1)
 			break;
 		s->mac[i] = (uint8_t)v;
 		zero = zero && v == 0;
 		s->has_mac = i == 5;
 	}
 	if (!s->has_mac)
-		return refuse(r, "mac=%.*s: must be like 02:00:00:00:00:01", (int)p->len, p->at);
+		return refuse_spec(
+			r, "mac=%.*s: must be like 02:00:00:00:00:01", (int)p->len, p->text);
 	if (zero || (s->mac[0] & 1) != 0)
-		return refuse(r, "mac=%.*s: is not that of one host", (int)p->len, p->at);
+		return refuse_spec(r, "mac=%.*s: is not that of one host", (int)p->len, p->text);
 	return true;
 }
 
 // Index of a word in a list of n, or n.
-static unsigned int find(const struct piece *p, const char *const *words, unsigned int n)
+static unsigned int find_word(const struct piece *p, const char *const *words, unsigned int n)
 {
 	unsigned int i = 0;
 
-	while (i < n && !is(p, words[i]))
+	while (i < n && !is_word(p, words[i]))
 		i++;
 	return i;
 }
 
 static bool read_role(const struct piece *p, struct vtap_spec *s, const struct reason *r)
 {
-	s->role = (enum vtap_role)find(p, roles, 2);
-	return s->role < 2 || refuse(r, "role=%.*s: must be lab or exception", (int)p->len, p->at);
+	s->role = (enum vtap_role)find_word(p, roles, 2);
+	return s->role < 2 ||
+		refuse_spec(r, "role=%.*s: must be lab or exception", (int)p->len, p->text);
 }
 
 static bool read_offload(const struct piece *p, struct vtap_spec *s, const struct reason *r)
 {
-	s->offload = (enum vtap_offload)find(p, offloads, 4);
+	s->offload = (enum vtap_offload)find_word(p, offloads, 4);
 	return s->offload < 4 ||
-		refuse(r, "offload=%.*s: must be uso, tso, csum or none", (int)p->len, p->at);
+		refuse_spec(
+			r, "offload=%.*s: must be uso, tso, csum or none", (int)p->len, p->text);
 }
 
 static bool read_netns(const struct piece *p, struct vtap_spec *s, const struct reason *r)
@@ -152,23 +155,24 @@ static const struct {
 static bool read_option(
 	const struct piece *p, struct vtap_spec *s, unsigned int *seen, const struct reason *r)
 {
-	const char *equal = memchr(p->at, '=', p->len);
-	const struct piece key = {p->at, equal != NULL ? (size_t)(equal - p->at) : p->len};
+	const char *equal = memchr(p->text, '=', p->len);
+	const struct piece key = {p->text, equal != NULL ? (size_t)(equal - p->text) : p->len};
 	const int shown = (int)(key.len < 40 ? key.len : 40);
 	struct piece value;
 
 	for (unsigned int i = 0; i < NB_KEYS; i++) {
-		if (!is(&key, keys[i].key))
+		if (!is_word(&key, keys[i].key))
 			continue;
 		if (equal == NULL)
-			return refuse(r, "%s has no value: write %s=...", keys[i].key, keys[i].key);
+			return refuse_spec(
+				r, "%s has no value: write %s=...", keys[i].key, keys[i].key);
 		if ((*seen & 1u << i) != 0)
-			return refuse(r, "%s is given twice: remove one", keys[i].key);
+			return refuse_spec(r, "%s is given twice: remove one", keys[i].key);
 		*seen |= 1u << i;
 		value = (struct piece){equal + 1, p->len - key.len - 1};
 		return keys[i].read(&value, s, r);
 	}
-	return refuse(r, "a vtap has no option '%.*s', it has: " KEYS, shown, key.at);
+	return refuse_spec(r, "a vtap has no option '%.*s', it has: " KEYS, shown, key.text);
 }
 
 bool vtap_spec_is(const char *device)
@@ -185,9 +189,9 @@ bool vtap_spec_parse(const char *device, struct vtap_spec *out, char *error, siz
 	*out = (struct vtap_spec){.offload = VTAP_OFFLOAD_USO};
 	if (!read_name(&p, out->name, sizeof(out->name), "interface name", &r))
 		return false;
-	while (p.at[p.len] == ',') {
-		p.at += p.len + 1;
-		p.len = strcspn(p.at, ",");
+	while (p.text[p.len] == ',') {
+		p.text += p.len + 1;
+		p.len = strcspn(p.text, ",");
 		if (!read_option(&p, out, &seen, &r))
 			return false;
 	}

@@ -15,7 +15,7 @@
 
 _Static_assert(WHEEL_SLOTS == 1 << DIGIT_BITS, "a slot is a digit");
 
-static inline unsigned int digit(uint64_t tick, unsigned int level)
+static inline unsigned int tick_digit(uint64_t tick, unsigned int level)
 {
 	return (unsigned int)(tick >> (level * DIGIT_BITS)) & (WHEEL_SLOTS - 1);
 }
@@ -69,13 +69,14 @@ static uint32_t list_for(const struct wheel *w, uint64_t tick)
 		return LIST_DUE;
 	level = diff == 0 ? 0 : (63 - (unsigned int)__builtin_clzll(diff)) / DIGIT_BITS;
 	if (level < top)
-		return level * WHEEL_SLOTS + digit(tick, level);
+		return level * WHEEL_SLOTS + tick_digit(tick, level);
 	// further away than the wheel reaches: into its last period, where the node will be placed
 	// anew
 	periods = (tick >> (top * DIGIT_BITS)) - (w->tick >> (top * DIGIT_BITS));
 	if (periods >= WHEEL_SLOTS)
 		periods = WHEEL_SLOTS - 1;
-	return top * WHEEL_SLOTS + ((digit(w->tick, top) + (uint32_t)periods) & (WHEEL_SLOTS - 1));
+	return top * WHEEL_SLOTS +
+		((tick_digit(w->tick, top) + (uint32_t)periods) & (WHEEL_SLOTS - 1));
 }
 
 // The whole tick of a node, from its low half. It is within 2^31 ticks of the wheel's own.
@@ -84,7 +85,7 @@ static uint64_t tick_of(const struct wheel *w, uint32_t id)
 	return w->tick + (uint64_t)(int64_t)(int32_t)(w->node[id].tick - (uint32_t)w->tick);
 }
 
-static void place(struct wheel *w, uint32_t id)
+static void place_node(struct wheel *w, uint32_t id)
 {
 	link_node(w, id, list_for(w, tick_of(w, id)));
 }
@@ -130,7 +131,7 @@ void wheel_set(struct wheel *w, uint32_t id, uint64_t when_ms)
 {
 	wheel_cancel(w, id);
 	w->node[id].tick = (uint32_t)tick_for(w, when_ms);
-	place(w, id);
+	place_node(w, id);
 }
 
 void wheel_set_sooner(struct wheel *w, uint32_t id, uint64_t when_ms)
@@ -151,12 +152,12 @@ static uint64_t next_event(const struct wheel *w)
 {
 	for (unsigned int level = 0; level < WHEEL_LEVELS; level++) {
 		const uint64_t slots = w->occupied[level];
-		const unsigned int at = digit(w->tick, level);
+		const unsigned int slot = tick_digit(w->tick, level);
 		const unsigned int shift = level * DIGIT_BITS;
 
 		if (slots != 0) {
 			// rotated so that bit 0 is the slot we are in
-			const uint64_t ahead = slots >> at | slots << (-at & (WHEEL_SLOTS - 1));
+			const uint64_t ahead = slots >> slot | slots << (-slot & (WHEEL_SLOTS - 1));
 
 			return ((w->tick >> shift) + (uint64_t)__builtin_ctzll(ahead)) << shift;
 		}
@@ -167,10 +168,10 @@ static uint64_t next_event(const struct wheel *w)
 // Spreads the slots that begin at the present tick over the levels below. False when the budget
 // runs out first. Only such leftovers make a node above level 0 lie in the slot of the present
 // digit, so the next call finds them there.
-static bool cascade(struct wheel *w, unsigned int *budget)
+static bool cascade_slots(struct wheel *w, unsigned int *budget)
 {
 	for (unsigned int level = WHEEL_LEVELS - 1; level > 0; level--) {
-		const uint32_t *head = &w->head[level][digit(w->tick, level)];
+		const uint32_t *head = &w->head[level][tick_digit(w->tick, level)];
 
 		for (; *head != WHEEL_NONE; --*budget) {
 			const uint32_t id = *head;
@@ -178,13 +179,14 @@ static bool cascade(struct wheel *w, unsigned int *budget)
 			if (*budget == 0)
 				return false;
 			unlink_node(w, id);
-			place(w, id);
+			place_node(w, id);
 		}
 	}
 	return true;
 }
 
-static unsigned int take(struct wheel *w, const uint32_t *head, uint32_t *ids, unsigned int max)
+static unsigned int take_nodes(
+	struct wheel *w, const uint32_t *head, uint32_t *ids, unsigned int max)
 {
 	unsigned int n = 0;
 
@@ -199,11 +201,11 @@ static unsigned int take(struct wheel *w, const uint32_t *head, uint32_t *ids, u
 unsigned int wheel_expire(struct wheel *w, uint64_t now_ms, uint32_t *ids, unsigned int max)
 {
 	const uint64_t now = now_ms / WHEEL_TICK_MS;
-	unsigned int n = take(w, &w->due, ids, max), budget = CASCADE_MAX;
+	unsigned int n = take_nodes(w, &w->due, ids, max), budget = CASCADE_MAX;
 
 	// the slots of a tick are spread before any other is looked for: next_event() relies on
 	// that
-	while (n < max && w->tick <= now && cascade(w, &budget)) {
+	while (n < max && w->tick <= now && cascade_slots(w, &budget)) {
 		const uint64_t event = next_event(w);
 
 		if (event > now) {
@@ -214,8 +216,8 @@ unsigned int wheel_expire(struct wheel *w, uint64_t now_ms, uint32_t *ids, unsig
 			w->tick = event;
 			continue;
 		}
-		n += take(w, &w->head[0][digit(w->tick, 0)], ids + n, max - n);
-		if (w->head[0][digit(w->tick, 0)] == WHEEL_NONE)
+		n += take_nodes(w, &w->head[0][tick_digit(w->tick, 0)], ids + n, max - n);
+		if (w->head[0][tick_digit(w->tick, 0)] == WHEEL_NONE)
 			w->tick++;
 	}
 	return n;

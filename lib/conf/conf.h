@@ -70,7 +70,7 @@ struct conf_exception {
 
 // A route beside the gateways: a prefix, and a router on a subnet of the port.
 struct conf_route {
-	struct prefix to;
+	struct prefix dst;
 	struct addr via;
 };
 
@@ -298,8 +298,8 @@ const struct conf_port *conf_port_find(const struct conf *c, const struct addr *
 bool conf_wants_tls(const struct conf *c);
 
 // Tells r a problem at that place.
-void conf_tell(struct conf_report *r, enum conf_weight weight, struct conf_at at, const char *fmt,
-	...) __attribute__((format(printf, 4, 5)));
+void conf_tell(struct conf_report *r, enum conf_weight weight, struct conf_at location,
+	const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 // How many ports of the relay range listeners leave on a relay address.
 uint32_t conf_relay_left(const struct turn_config *t, const struct addr *a);

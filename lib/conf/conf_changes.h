@@ -15,7 +15,7 @@ struct conf_change {
 	const char *key; // "auth.users[ivan].password", "auth.users[ivan]"
 	// As the files spell them; of a list what the other one lacks. Cut where they are long.
 	// NULL where there is nothing, and for secrets.
-	const char *from, *to;
+	const char *before, *after;
 	bool entry; // of a list, as a whole: from is NULL when it is new, to when it is gone
 	bool secret; // whatever it is, it is not told
 	bool hot; // takes no restart

@@ -10,7 +10,7 @@ const struct conf_choice conf_level_choices[] = {{"error", LOG_ERR}, {"warning",
 	{"notice", LOG_NOTICE}, {"info", LOG_INFO}, {"debug", LOG_DEBUG}, {NULL, 0}};
 
 static const char *const area_names[] = {
-#define X(id, name, what) [id] = name,
+#define X(id, name, meaning) [id] = name,
 	CONF_AREAS(X)
 #undef X
 };

@@ -18,7 +18,7 @@
 	X(CONF_AREA_CONTROL, "control", "telemetry, control and this log")
 
 enum conf_area {
-#define X(id, name, what) id,
+#define X(id, name, meaning) id,
 	CONF_AREAS(X)
 #undef X
 		CONF_AREA_END
@@ -28,7 +28,7 @@ enum conf_log_to { CONF_LOG_STDERR, CONF_LOG_SYSLOG, CONF_LOG_JOURNAL };
 enum conf_log_format { CONF_LOG_TEXT, CONF_LOG_JSON };
 
 struct conf_log {
-	enum conf_log_to to;
+	enum conf_log_to target;
 	enum conf_log_format format;
 	char *journal; // socket of journald
 	int level; // syslog's LOG_ERR .. LOG_DEBUG

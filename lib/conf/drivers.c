@@ -74,14 +74,14 @@ static int check_names(
 	struct conf_ctx *x, const struct conf_drivers *all, const struct conf_driver *d)
 {
 	for (uint32_t i = 0; i < d->nb_names; i++) {
-		const struct conf_driver *other = conf_driver_find(all, d->names[i]);
+		const struct conf_driver *holder = conf_driver_find(all, d->names[i]);
 
 		for (uint32_t j = 0; j < i; j++)
 			if (strcmp(d->names[i], d->names[j]) == 0)
-				other = d;
-		if (other != NULL)
+				holder = d;
+		if (holder != NULL)
 			return conf_fail(x, conf_node_of(x->root, &d->names, i),
-				"%s has the driver '%s' already: remove one", other->path,
+				"%s has the driver '%s' already: remove one", holder->path,
 				d->names[i]);
 	}
 	return 0;
@@ -254,7 +254,7 @@ static void show_ring(FILE *out, const struct conf_driver *d, const uint16_t *fi
 {
 	const struct conf_key *buffers = conf_schema_child(&conf_file_keys, NULL, "buffers");
 	const struct conf_key *k = conf_schema_child(&conf_file_keys, buffers, key);
-	char from[320];
+	char origin[320];
 
 	fprintf(out, "%s: ", key);
 	if (d != NULL && *field != 0)
@@ -264,10 +264,10 @@ static void show_ring(FILE *out, const struct conf_driver *d, const uint16_t *fi
 	else
 		fputs(k->def, out);
 	if (c != NULL)
-		snprintf(from, sizeof(from), "%.250s: %s, or its default", c->path, k->path);
+		snprintf(origin, sizeof(origin), "%.250s: %s, or its default", c->path, k->path);
 	else
-		snprintf(from, sizeof(from), "default of %s", k->path);
-	end_line(out, d, field, from);
+		snprintf(origin, sizeof(origin), "default of %s", k->path);
+	end_line(out, d, field, origin);
 }
 
 static void show_unknown(FILE *out, const struct conf_drivers *d, const char *name)

@@ -23,24 +23,24 @@ static const char *take_number(const char *text, unsigned int *out)
 
 static const char *take_range(const char *text, uint64_t *set)
 {
-	unsigned int from, to;
+	unsigned int first, last;
 
-	text = take_number(text, &from);
+	text = take_number(text, &first);
 	if (text == NULL)
 		return NULL;
-	to = from;
+	last = first;
 	if (*text == '-')
-		text = take_number(text + 1, &to);
+		text = take_number(text + 1, &last);
 	if (text == NULL)
 		return NULL;
-	if (from > to) {
-		const unsigned int swap = from;
+	if (first > last) {
+		const unsigned int swap = first;
 
-		from = to;
-		to = swap;
+		first = last;
+		last = swap;
 	}
-	for (; from <= to; from++)
-		set[from / 64] |= 1ull << from % 64;
+	for (; first <= last; first++)
+		set[first / 64] |= 1ull << first % 64;
 	return text;
 }
 

@@ -33,11 +33,11 @@ bool conf_pending(const struct conf *c)
 }
 
 // Listeners and relay addresses that `all` has made of the address that stood in.
-static void replace(struct turn_config *t, const struct addr *old, const struct addr *new)
+static void replace_addr(struct turn_config *t, const struct addr *old, const struct addr *new)
 {
 	for (uint32_t i = 0; i < t->nb_listeners; i++)
-		if (addr_eq(&t->listeners[i].at.addr, old))
-			t->listeners[i].at.addr = *new;
+		if (addr_eq(&t->listeners[i].endpoint.addr, old))
+			t->listeners[i].endpoint.addr = *new;
 	for (uint32_t i = 0; i < t->nb_relay; i++)
 		if (addr_eq(&t->relay[i], old))
 			t->relay[i] = *new;
@@ -63,7 +63,7 @@ static int add_gateway(
 	return 0;
 }
 
-static int put(struct conf_ctx *x, const struct conf_learned *l)
+static int put_learned(struct conf_ctx *x, const struct conf_learned *l)
 {
 	struct conf_port *p = &x->conf->ports[l->port];
 	struct conf_address *a = &p->addresses[l->index];
@@ -74,7 +74,7 @@ static int put(struct conf_ctx *x, const struct conf_learned *l)
 	if (class != NULL)
 		return conf_fail(x, n, "the network has given %s, which is %s: no port can have it",
 			addr_format(&l->addr, text, sizeof(text)), class);
-	replace(&x->conf->turn, &a->addr, &l->addr);
+	replace_addr(&x->conf->turn, &a->addr, &l->addr);
 	a->addr = l->addr;
 	a->prefix_len = l->prefix_len;
 	a->pending = false;
@@ -104,7 +104,7 @@ int conf_resolve(struct conf *c, const struct conf_learned *list, uint32_t nb,
 	int rc = 0;
 
 	for (uint32_t i = 0; i < nb; i++)
-		if (put(&x, &list[i]) != 0)
+		if (put_learned(&x, &list[i]) != 0)
 			rc = -EINVAL;
 	gather_anew(&c->turn);
 	if (rc == 0)

@@ -12,13 +12,13 @@
 
 // Many addresses of one subnet make one route. A subnet of one address makes none: who is there is
 // this box.
-static void add(struct turn_config *t, struct route r)
+static void add_route(struct turn_config *t, struct route r)
 {
-	if (r.direct && r.to.len == 128)
+	if (r.direct && r.dst.len == 128)
 		return;
 	for (uint32_t i = 0; i < t->nb_routes; i++)
-		if (t->routes[i].port == r.port && t->routes[i].to.len == r.to.len &&
-			addr_eq(&t->routes[i].to.addr, &r.to.addr))
+		if (t->routes[i].port == r.port && t->routes[i].dst.len == r.dst.len &&
+			addr_eq(&t->routes[i].dst.addr, &r.dst.addr))
 			return;
 	t->routes[t->nb_routes++] = r;
 }
@@ -28,21 +28,21 @@ static void add_port(struct turn_config *t, const struct conf_port *p, uint8_t p
 	for (uint32_t i = 0; i < p->nb_addresses; i++) {
 		const struct conf_address *a = &p->addresses[i];
 
-		add(t,
-			(struct route){.to = addr_prefix_at(&a->addr, a->prefix_len),
+		add_route(t,
+			(struct route){.dst = addr_prefix_at(&a->addr, a->prefix_len),
 				.port = port,
 				.direct = true});
 	}
 	for (uint32_t i = 0; i < p->nb_routes; i++)
-		add(t,
+		add_route(t,
 			(struct route){
-				.to = p->routes[i].to, .via = p->routes[i].via, .port = port});
+				.dst = p->routes[i].dst, .via = p->routes[i].via, .port = port});
 	for (uint32_t i = 0; i < p->nb_gateways; i++) {
 		const struct addr *g = &p->gateways[i];
 		const uint8_t len = addr_is_v4(g) ? 96 : 0;
 
-		add(t,
-			(struct route){.to = addr_prefix_at(g, len),
+		add_route(t,
+			(struct route){.dst = addr_prefix_at(g, len),
 				.via = *g,
 				.port = port,
 				.not_for = ROUTES_ONLY_FOR(port)});
@@ -62,14 +62,14 @@ static bool is_named(char *const *names, uint32_t nb, const char *pool)
 // Whether some realm has a list of pools, and this one in it.
 static bool is_of_realms(const struct turn_config *t, const char *pool)
 {
-	bool is = is_named(t->relay_pool_names, t->nb_relay_pool_names, pool);
+	bool listed = is_named(t->relay_pool_names, t->nb_relay_pool_names, pool);
 
-	for (uint32_t i = 0; i < t->nb_realms && !is; i++) {
+	for (uint32_t i = 0; i < t->nb_realms && !listed; i++) {
 		const struct turn_realm *r = &t->realms[i];
 
-		is = is_named(r->relay_pool_names, r->nb_relay_pool_names, pool);
+		listed = is_named(r->relay_pool_names, r->nb_relay_pool_names, pool);
 	}
-	return is;
+	return listed;
 }
 
 // The port that has an own address, as a bit; 0 when none has.

@@ -104,7 +104,7 @@ static const struct conf_key rows[] = {
 	"run of them: `192.0.2.10-192.0.2.73/24`. No address may be on two ports. Where the "
 	"network translates one 1:1, as clouds do, the entry is a mapping of the two keys below. "
 	"**Required**, unless there are `vlans`."},
-{"ports[].addresses[].address", CONF_PORT_RUN, ONE(conf_port_run, own), REQUIRED,
+{"ports[].addresses[].address", CONF_PORT_RUN, ONE(conf_port_run, local), REQUIRED,
 	.help = "The port's own address, or a run of them, with the prefix length. Or what the "
 	"kernel's interface of the port has, of `exception` or `packet:`: `dhcp`, its IPv4 "
 	"address, for which a DHCP client has to run on that interface; `slaac`, its IPv6 "
@@ -132,7 +132,7 @@ static const struct conf_key rows[] = {
 	.help = "Routers for some destinations, beside the gateway. The longest prefix of all "
 	"subnets and routes of all ports says by which port a packet leaves, whatever port its "
 	"source address is on. Among equal prefixes the source's own port wins."},
-{"ports[].routes[].to", CONF_PREFIX, ONE(conf_route, to), REQUIRED,
+{"ports[].routes[].to", CONF_PREFIX, ONE(conf_route, dst), REQUIRED,
 	.help = "The destinations: `10.0.0.0/8`, `2001:db8:8::/48` or one address."},
 {"ports[].routes[].via", CONF_ADDR, ONE(conf_route, via), REQUIRED,
 	.help = "The router: as of a gateway, on a subnet of the port, or an IPv6 link-local "
@@ -153,7 +153,7 @@ static const struct conf_key rows[] = {
 	"as in `wan.100`."},
 {"ports[].vlans[].addresses", CONF_PORT_ADDRS, MANY(conf_port, addresses, nb_addresses), REQUIRED,
 	RANGE(1, CONF_ADDRESSES_MAX), .help = "Own addresses, as `ports[].addresses`."},
-{"ports[].vlans[].addresses[].address", CONF_PORT_RUN, ONE(conf_port_run, own), REQUIRED,
+{"ports[].vlans[].addresses[].address", CONF_PORT_RUN, ONE(conf_port_run, local), REQUIRED,
 	.help = "As `ports[].addresses[].address`."},
 {"ports[].vlans[].addresses[].external", CONF_EXTERNAL, ONE(conf_port_run, external),
 	.help = "As `ports[].addresses[].external`."},
@@ -161,7 +161,7 @@ static const struct conf_key rows[] = {
 	.help = "Routers, as `ports[].gateway`."},
 {"ports[].vlans[].routes", CONF_ITEMS, MANY(conf_port, routes, nb_routes), RANGE(0, 64),
 	.help = "Routers for some destinations, as `ports[].routes`."},
-{"ports[].vlans[].routes[].to", CONF_PREFIX, ONE(conf_route, to), REQUIRED,
+{"ports[].vlans[].routes[].to", CONF_PREFIX, ONE(conf_route, dst), REQUIRED,
 	.help = "The destinations."},
 {"ports[].vlans[].routes[].via", CONF_ADDR, ONE(conf_route, via), REQUIRED,
 	.help = "The router."},

@@ -4,9 +4,9 @@
 #include "reading/ctx.h"
 #include "schema_rows.h"
 
-#define AREA(id, name, what)                                                                      \
+#define AREA(id, name, subject)                                                                   \
 	{"log.areas." name, CONF_CHOICE, ONE(conf, log.areas[id]), .choices = conf_level_choices, \
-		.help = "Of " what "."},
+		.help = "Of " subject "."},
 
 // clang-format off
 // What is said of a server that clients are sent to.
@@ -25,7 +25,7 @@
 
 static const struct conf_key rows[] = {
 {"log", CONF_SECTION, .help = "Logging. Each line has a level and an area: what it is about."},
-{"log.to", CONF_CHOICE, ONE(conf, log.to), .choices = conf_log_to_choices, .def = "stderr",
+{"log.to", CONF_CHOICE, ONE(conf, log.target), .choices = conf_log_to_choices, .def = "stderr",
 	.help = "Where to. `journal`: to journald, with fields of its own (`SLIPRING_AREA` and "
 	"more: `journalctl -o verbose`); where journald is not there, lines go to standard error. "
 	"`stderr` under systemd reaches the journal as well, with levels and without fields."},

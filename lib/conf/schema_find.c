@@ -56,7 +56,7 @@ const struct conf_key *conf_schema_child(
 #define WORD_MAX 32
 
 // Levenshtein distance of two words, b of at most WORD_MAX characters.
-static unsigned int distance(const char *a, const char *b)
+static unsigned int edit_distance(const char *a, const char *b)
 {
 	const size_t len = strlen(b);
 	unsigned int row[WORD_MAX + 1];
@@ -103,7 +103,7 @@ const char *conf_schema_suggest(const struct conf_ctx *x, const struct conf_key 
 
 	for (unsigned int i = 0; (k = conf_schema_at(t, i)) != NULL; i++) {
 		const char *leaf = conf_schema_leaf(parent, k);
-		const unsigned int d = leaf != NULL ? distance(name, leaf) : best;
+		const unsigned int d = leaf != NULL ? edit_distance(name, leaf) : best;
 
 		if (d < best) {
 			best = d;

@@ -3,7 +3,7 @@
 #include "schema_rows.h"
 #include "turn.h"
 
-#define RATE(owner, leg, field) ONE(conf, turn.limits.rates.of[TURN_RATE_##owner][leg].field)
+#define RATE(owner, leg, field) ONE(conf, turn.limits.rates.flow[TURN_RATE_##owner][leg].field)
 
 // clang-format off
 static const struct conf_key rows[] = {

@@ -13,14 +13,14 @@ static const struct conf_key rows[] = {
 	"of `tls`), `auto`: TCP, where the first byte of each client tells whether it speaks TLS, "
 	"or `dtls` (1.2, over UDP, with the same certificate). A `udp` and a `dtls` listener may "
 	"have one address and port: the first byte of each datagram tells whose it is (RFC 7983)."},
-{"listeners[].address", CONF_LISTEN_ADDR, ONE(turn_listener, at.addr), REQUIRED,
+{"listeners[].address", CONF_LISTEN_ADDR, ONE(turn_listener, endpoint.addr), REQUIRED,
 	.count = offsetof(struct turn_listener, on),
 	.help = "A `udp` or `dtls` listener has an address of a port. TCP is the kernel's: a "
 	"`tcp`, `tls` or `auto` listener has any address that the kernel has, or will have (DHCP "
 	"may bring it later): one of a port with `exception`, where it needs no `allow`, one of a "
 	"`packet:` port, or of another interface. `all`, `all-ipv4` and `all-ipv6` stand for all "
 	"addresses of the ports, for TCP of those that are the kernel's, too."},
-{"listeners[].port", CONF_NUMBER, ONE(turn_listener, at.port), RANGE(1, 65535), .def = "3478",
+{"listeners[].port", CONF_NUMBER, ONE(turn_listener, endpoint.port), RANGE(1, 65535), .def = "3478",
 	.help = "Port number; customary for TLS and DTLS is 5349, for TLS also 443. It is taken "
 	"out of the relay range of the same address."},
 {"listeners[].dscp", CONF_DSCP, ONE(turn_listener, dscp), RANGE(0, 63), .def = "copy",
@@ -56,7 +56,7 @@ static const struct conf_key rows[] = {
 	"1 or 2, in front of each connection. The address and port in it are the client's for all "
 	"that the server does and tells. Nobody else may connect. Connections that are open stay "
 	"as they are when a reload changes it."},
-{"listeners[].proxy.from", CONF_PREFIXES, MANY(turn_listener, proxy.from, proxy.nb_from),
+{"listeners[].proxy.from", CONF_PREFIXES, MANY(turn_listener, proxy.sources, proxy.nb_from),
 	RANGE(0, 4096), .help = "Addresses that balancers connect from: single ones, `a-b` and "
 	"prefixes, 64 prefixes at most. Whoever connects from there can say whose address he has."},
 {"listeners[].proxy.size", CONF_NUMBER, ONE(turn_listener, proxy.size), RANGE(52, 4096),

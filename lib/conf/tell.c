@@ -8,10 +8,10 @@
 #include "reading/node.h"
 
 void conf_tell_line(
-	char line[CONF_ERROR_LEN], const struct conf_place *at, const char *fmt, va_list ap)
+	char line[CONF_ERROR_LEN], const struct conf_place *place, const char *fmt, va_list ap)
 {
-	const int n = snprintf(line, CONF_ERROR_LEN, "%s:%zu:%zu: %s: ", at->file, at->line,
-		at->col, at->key[0] != '\0' ? at->key : "file");
+	const int n = snprintf(line, CONF_ERROR_LEN, "%s:%zu:%zu: %s: ", place->file, place->line,
+		place->col, place->key[0] != '\0' ? place->key : "file");
 
 	if (n > 0 && n < CONF_ERROR_LEN)
 		vsnprintf(line + n, CONF_ERROR_LEN - (size_t)n, fmt, ap);
@@ -34,13 +34,14 @@ static struct conf_place place_of(
 	return (struct conf_place){n->file != NULL ? n->file : c->path, n->line, n->col, path};
 }
 
-void conf_tell(
-	struct conf_report *r, enum conf_weight weight, struct conf_at at, const char *fmt, ...)
+void conf_tell(struct conf_report *r, enum conf_weight weight, struct conf_at location,
+	const char *fmt, ...)
 {
-	const struct conf_node *n =
-		at.field != NULL ? conf_node_of(at.conf->root, at.field, at.index) : NULL;
+	const struct conf_node *n = location.field != NULL
+		? conf_node_of(location.conf->root, location.field, location.index)
+		: NULL;
 	char line[CONF_ERROR_LEN], path[CONF_PATH_LEN];
-	const struct conf_place place = place_of(at.conf, n, at.key, path);
+	const struct conf_place place = place_of(location.conf, n, location.key, path);
 	va_list ap;
 
 	va_start(ap, fmt);

@@ -14,7 +14,7 @@ struct conf_place {
 };
 
 // Writes "FILE:LINE:COL: key: reason" to line, cut short where that has no room.
-void conf_tell_line(char line[CONF_ERROR_LEN], const struct conf_place *at, const char *fmt,
+void conf_tell_line(char line[CONF_ERROR_LEN], const struct conf_place *place, const char *fmt,
 	va_list ap) __attribute__((format(printf, 3, 0)));
 // Tells r a problem at a node of the tree of c.
 void conf_tell_node(struct conf_report *r, enum conf_weight weight, const struct conf *c,

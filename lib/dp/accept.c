@@ -81,7 +81,7 @@ static inline bool l4_unfinished(const struct dp_port *p, const struct rte_mbuf 
 }
 
 // Writes the checksum that such a frame is to have where it goes on.
-static __rte_noinline void finish(struct rte_mbuf *m, struct net_frame *f)
+static __rte_noinline void complete_checksum(struct rte_mbuf *m, struct net_frame *f)
 {
 	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *), *l4 = data + f->l4_off;
 	const uint16_t len = (uint16_t)(f->payload_off + f->payload_len - f->l4_off);
@@ -111,23 +111,24 @@ static unsigned int client_home(const struct worker *w, const struct dp_port *p,
 // Whether a port takes in what is for an address of ours from this source: the port by which the
 // source is reached, or the address's own if none is. Nobody gets at what is behind one port by
 // naming it as a source on another.
-static bool is_taken_in(
-	const struct worker *w, const struct local_addr *to, const struct addr *src, uint8_t port)
+static bool is_taken_in(const struct worker *w, const struct local_addr *laddr,
+	const struct addr *src, uint8_t port)
 {
 	struct addr via;
-	uint8_t way;
+	uint8_t egress;
 
 	if (w->dp->nb_ports == 1)
-		return to->port == port;
-	return nexthop_find(w->hot, &to->addr, src, &way, &via) ? way == port : to->port == port;
+		return laddr->port == port;
+	return nexthop_find(w->hot, &laddr->addr, src, &egress, &via) ? egress == port
+								      : laddr->port == port;
 }
 
 // Whether what came by the loopback is from a program of this machine at an own address.
 static bool is_program(const struct worker *w, const struct addr *src)
 {
-	const struct local_addr *from = local_addrs_find(w->local, src);
+	const struct local_addr *laddr = local_addrs_find(w->local, src);
 
-	return from != NULL && from->kind == LOCAL_OWN;
+	return laddr != NULL && laddr->kind == LOCAL_OWN;
 }
 
 // Whether a datagram that came by a port has a source that nobody else can have.
@@ -137,38 +138,38 @@ static inline bool is_ours(const struct worker *w, const struct turn_view *v)
 }
 
 unsigned int accept_ends(const struct worker *w, const struct addr *src, const struct addr *dst,
-	uint8_t port, const struct local_addr **to)
+	uint8_t port, const struct local_addr **laddr)
 {
-	*to = local_addrs_find(w->local, dst);
-	if (*to == NULL || (*to)->kind != LOCAL_OWN)
-		return drop_of_net(*to != NULL && (*to)->kind == LOCAL_BROADCAST
+	*laddr = local_addrs_find(w->local, dst);
+	if (*laddr == NULL || (*laddr)->kind != LOCAL_OWN)
+		return drop_of_net(*laddr != NULL && (*laddr)->kind == LOCAL_BROADCAST
 				? NET_DROP_MARTIAN_DESTINATION
 				: NET_DROP_NOT_FOR_US);
 	if (w->dp->port[port].port->loopback)
 		return is_program(w, src) ? DP_SENT : drop_of_net(NET_DROP_MARTIAN_SOURCE);
 	if (local_addrs_ours(w->local, src)) // or a broadcast address
 		return drop_of_net(NET_DROP_MARTIAN_SOURCE);
-	if (!is_taken_in(w, *to, src, port))
+	if (!is_taken_in(w, *laddr, src, port))
 		return drop_of_net(
-			(*to)->port == port ? NET_DROP_MARTIAN_SOURCE : NET_DROP_NOT_FOR_US);
+			(*laddr)->port == port ? NET_DROP_MARTIAN_SOURCE : NET_DROP_NOT_FOR_US);
 	return DP_SENT;
 }
 
 // Finds what a datagram that came in on v->port is for and the worker that owns it. DP_SENT or a
 // reason to drop it.
-static unsigned int classify(struct worker *w, const struct rte_mbuf *m, const struct net_frame *f,
-	struct turn_view *v, unsigned int *home)
+static unsigned int classify_datagram(struct worker *w, const struct rte_mbuf *m,
+	const struct net_frame *f, struct turn_view *v, unsigned int *home)
 {
 	const struct dp *dp = w->dp;
-	const struct local_addr *to;
-	const unsigned int bad = accept_ends(w, &f->src, &f->dst, v->port, &to);
+	const struct local_addr *laddr;
+	const unsigned int bad = accept_ends(w, &f->src, &f->dst, v->port, &laddr);
 	int listener;
 
 	if (bad != DP_SENT)
 		return bad;
 	if (!dp->port[v->port].port->loopback && is_ours(w, v))
 		return drop_of_net(NET_DROP_MARTIAN_SOURCE);
-	listener = local_addrs_listener(w->local, to, f->dport);
+	listener = local_addrs_listener(w->local, laddr, f->dport);
 	if (dp->port[v->port].port->loopback) { // by it come peers alone
 		listener = -1;
 		v->inside = TURN_INSIDE_PROGRAM;
@@ -180,9 +181,9 @@ static unsigned int classify(struct worker *w, const struct rte_mbuf *m, const s
 		return DP_SENT;
 	}
 	v->leg = TURN_FROM_PEER;
-	v->source = (uint16_t)turn_mark_from(to->plain_mark[TURN_FROM_PEER]);
-	if (to->relay >= 0 &&
-		turn_relay_map_home(dp->map, (unsigned int)to->relay, f->dport, home, &v->slot))
+	v->source = (uint16_t)turn_mark_from(laddr->plain_mark[TURN_FROM_PEER]);
+	if (laddr->relay >= 0 &&
+		turn_relay_map_home(dp->map, (unsigned int)laddr->relay, f->dport, home, &v->slot))
 		return DP_SENT;
 	return DP_DROP_NO_LISTENER;
 }
@@ -235,7 +236,7 @@ static bool parse_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct
 		return false;
 	}
 	if (unlikely(unfinished) && (f->kind == NET_UDP || f->kind == NET_TCP))
-		finish(m, f);
+		complete_checksum(m, f);
 	if (f->kind == NET_UDP)
 		return true;
 	if (f->kind == NET_TCP)
@@ -259,7 +260,7 @@ static int accept_parsed(
 		.flags = f->is_v4 ? DP_IPV4 : 0,
 		.via = TURN_NO_WORKER,
 		.port = port};
-	reason = classify(w, m, f, v, &home);
+	reason = classify_datagram(w, m, f, v, &home);
 	if (reason == DP_SENT)
 		return (int)home;
 	if (reason == DP_DROP_NO_LISTENER && exception_udp(w, port, m, f))
@@ -322,9 +323,9 @@ static bool comes_its_way(const struct worker *w, const struct turn_view *v)
 	const uint8_t *udp = v->data - NET_UDP_LEN;
 	const struct addr dst =
 		(v->flags & DP_IPV4) != 0 ? addr_from_v4(udp - 4) : addr_from_v6(udp - 16);
-	const struct local_addr *to = local_addrs_find(w->local, &dst);
+	const struct local_addr *laddr = local_addrs_find(w->local, &dst);
 
-	return to != NULL && is_taken_in(w, to, &v->src, v->port);
+	return laddr != NULL && is_taken_in(w, laddr, &v->src, v->port);
 }
 
 // Whether the source of a frame that accept_plain has taken is one that a host other than us can
@@ -366,12 +367,12 @@ bool accept_again(struct worker *w, unsigned int i)
 
 // The same as classify_plain, a longer way, for what that does not know.
 static __rte_noinline int classify_rest(const struct worker *w, const struct dp_port *p,
-	const struct rte_mbuf *m, const struct local_addr *to, struct turn_view *v)
+	const struct rte_mbuf *m, const struct local_addr *laddr, struct turn_view *v)
 {
 	const struct dp *dp = w->dp;
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
 	const uint16_t dport = load_be16(v->data - NET_UDP_LEN + 2);
-	const int listener = local_addrs_listener(w->local, to, dport);
+	const int listener = local_addrs_listener(w->local, laddr, dport);
 	struct net_frame f;
 	unsigned int home;
 
@@ -382,9 +383,9 @@ static __rte_noinline int classify_rest(const struct worker *w, const struct dp_
 		return (int)client_home(w, p, m, &f);
 	}
 	v->leg = TURN_FROM_PEER;
-	v->source = (uint16_t)turn_mark_from(to->plain_mark[TURN_FROM_PEER]);
-	if (to->relay >= 0 &&
-		turn_relay_map_home(dp->map, (unsigned int)to->relay, dport, &home, &v->slot))
+	v->source = (uint16_t)turn_mark_from(laddr->plain_mark[TURN_FROM_PEER]);
+	if (laddr->relay >= 0 &&
+		turn_relay_map_home(dp->map, (unsigned int)laddr->relay, dport, &home, &v->slot))
 		return (int)home;
 	return NOBODY;
 }
@@ -441,7 +442,8 @@ static __rte_always_inline unsigned int nic_home(
 }
 
 // The worker that was found the long way, told as by classify_plain.
-static __rte_always_inline int owner(const struct accepting *a, int home, const struct turn_view *v)
+static __rte_always_inline int relative_owner(
+	const struct accepting *a, int home, const struct turn_view *v)
 {
 	if (home == NOBODY)
 		return NOBODY;
@@ -454,27 +456,27 @@ static __rte_always_inline int owner(const struct accepting *a, int home, const 
 // It has this head of UDP and is to an address of ours that is on its port. Returns the worker's id
 // xor ours, so that 0 is us. NOBODY: it takes a closer look.
 static __rte_always_inline int classify_plain(const struct accepting *a, const struct rte_mbuf *m,
-	const struct local_addr *to, uint64_t head, struct turn_view *v)
+	const struct local_addr *laddr, uint64_t head, struct turn_view *v)
 {
 	const unsigned int is_v4 = (v->flags & DP_IPV4) != 0; // known where this is inlined
 	const uint32_t dport = (uint16_t)(head >> 32);
-	uint32_t from_peer = dport - to->run.lo < to->run.nb;
+	uint32_t from_peer = dport - laddr->run.lo < laddr->run.nb;
 	unsigned int of_client;
 
 	__asm__("" : "+r"(from_peer)); // one register, or gcc compares for each use
-	v->mark = (uint32_t)(head >> 48) | to->plain_mark[from_peer];
-	v->place = a->origin | (to->run.base + dport);
+	v->mark = (uint32_t)(head >> 48) | laddr->plain_mark[from_peer];
+	v->place = a->origin | (laddr->run.base + dport);
 	v->leg = (uint8_t)from_peer;
 	// in one word, or gcc branches on the leg
-	if (unlikely(((dport ^ to->plain_listener) & (from_peer - 1)) != 0))
-		return owner(a, classify_rest(a->w, a->p, m, to, v), v);
+	if (unlikely(((dport ^ laddr->plain_listener) & (from_peer - 1)) != 0))
+		return relative_owner(a, classify_rest(a->w, a->p, m, laddr, v), v);
 	if (a->homes == HOMES_ONE)
 		return 0;
 	a->came[is_v4] += from_peer;
 	if (a->homes == HOMES_HASHED) // a client is ours until it is known better
-		return (from_peer & (to->run.worker != a->id)) ? to->run.worker ^ a->id : 0;
+		return (from_peer & (laddr->run.worker != a->id)) ? laddr->run.worker ^ a->id : 0;
 	of_client = nic_home(a, m, v);
-	return (int)(of_client ^ ((of_client ^ to->run.worker) & -from_peer) ^ a->id);
+	return (int)(of_client ^ ((of_client ^ laddr->run.worker) & -from_peer) ^ a->id);
 }
 
 // net_udp_scan4 or 6, for a frame of which the port has verified not all that it can. Also 0 when
@@ -491,7 +493,7 @@ static __rte_noinline uint32_t scan_unusual(
 }
 
 // The same. Usually the port has verified all, or it never verifies anything.
-static __rte_always_inline uint32_t scan(
+static __rte_always_inline uint32_t scan_udp(
 	const struct accepting *a, const struct rte_mbuf *m, const uint8_t *data, bool is_v4)
 {
 	const uint64_t mask = is_v4 ? BOTH_MASK : L4_MASK;
@@ -509,36 +511,36 @@ static __rte_always_inline int accept_plain4(const struct accepting *a, const st
 	const uint8_t *data, struct turn_view *v)
 {
 	const uint8_t *ip = data + NET_ETH_LEN;
-	const uint32_t len = scan(a, m, data, true), dst = load_raw32(ip + 16);
+	const uint32_t len = scan_udp(a, m, data, true), dst = load_raw32(ip + 16);
 	const uint64_t head = udp_head(ip + NET_IP4_LEN);
-	const struct local_addr *to = local_addrs_guess4(&a->local, dst);
+	const struct local_addr *laddr = local_addrs_guess4(&a->local, dst);
 
-	if (unlikely(len == 0 || ip[8] <= 1 || to->plain4 != (dst | a->port4)))
+	if (unlikely(len == 0 || ip[8] <= 1 || laddr->plain4 != (dst | a->port4)))
 		return NOBODY;
 	addr_store_v4(&v->src, ip + 12);
 	v->data = ip + NET_IP4_LEN + NET_UDP_LEN;
 	v->len = (uint16_t)(len - NET_UDP_LEN);
 	v->flags = DP_PLAIN | DP_IPV4 | DP_UNJUDGED;
-	return classify_plain(a, m, to, head, v);
+	return classify_plain(a, m, laddr, head, v);
 }
 
 static __rte_always_inline int accept_plain6(const struct accepting *a, const struct rte_mbuf *m,
 	const uint8_t *data, struct turn_view *v)
 {
 	const uint8_t *ip = data + NET_ETH_LEN;
-	const uint32_t len = m->data_len >= SHORTEST6 ? scan(a, m, data, false) : 0;
+	const uint32_t len = m->data_len >= SHORTEST6 ? scan_udp(a, m, data, false) : 0;
 	const uint64_t head = udp_head(ip + NET_IP6_LEN);
 	const struct addr dst = addr_from_v6(ip + 24);
-	const struct local_addr *to = local_addrs_guess(&a->local, &dst);
+	const struct local_addr *laddr = local_addrs_guess(&a->local, &dst);
 
-	if (unlikely(len == 0 || ip[7] <= 1 || !addr_eq(&to->addr, &dst) ||
-		    to->plain_port6 != a->port))
+	if (unlikely(len == 0 || ip[7] <= 1 || !addr_eq(&laddr->addr, &dst) ||
+		    laddr->plain_port6 != a->port))
 		return NOBODY;
 	v->src = addr_from_v6(ip + 8);
 	v->data = ip + NET_IP6_LEN + NET_UDP_LEN;
 	v->len = (uint16_t)(len - NET_UDP_LEN);
 	v->flags = DP_PLAIN | DP_UNJUDGED;
-	return classify_plain(a, m, to, head, v);
+	return classify_plain(a, m, laddr, head, v);
 }
 
 // The id of the worker that owns the datagram, xor ours, with v filled in; NOBODY: nothing is
@@ -589,7 +591,7 @@ static __rte_always_inline void accept_frames(
 		bytes += m->pkt_len;
 		away = accept_plain(&a, m, v);
 		if (unlikely(away == NOBODY)) {
-			away = owner(&a, accept_any(w, port, &b->m[i], v), v);
+			away = relative_owner(&a, accept_any(w, port, &b->m[i], v), v);
 			m = b->m[i];
 		}
 		if (unlikely(away != 0)) {

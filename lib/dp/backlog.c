@@ -38,9 +38,9 @@ static uint32_t streams_of(const struct conf *c)
 }
 
 // Entries of a queue: requests, as many datagrams behind them, and what streams have.
-static uint32_t slots_of(const struct conf *c, enum backlog_whose whose)
+static uint32_t slots_of(const struct conf *c, enum backlog_whose queue_id)
 {
-	return rte_align32pow2(2 * c->backlog + (whose == BACKLOG_KNOWN ? streams_of(c) : 0));
+	return rte_align32pow2(2 * c->backlog + (queue_id == BACKLOG_KNOWN ? streams_of(c) : 0));
 }
 
 static size_t queue_size(uint32_t slots)
@@ -110,15 +110,15 @@ static uint32_t tag_of(uint64_t hash, bool request)
 // Whether something of this client waits in a queue.
 static bool has_client(const struct backlog_queue *q, const struct turn_view *v, uint64_t hash)
 {
-	const struct backlog_bucket *of = bucket_of(q, hash);
-	uint16_t at = of->head;
+	const struct backlog_bucket *bucket = bucket_of(q, hash);
+	uint16_t pos = bucket->head;
 
-	for (uint16_t i = 0; i < of->n; i++, at = q->next[at]) {
-		const struct turn_view *other = &mbuf_meta_of(q->ring[at])->datagram;
+	for (uint16_t i = 0; i < bucket->n; i++, pos = q->next[pos]) {
+		const struct turn_view *waiting = &mbuf_meta_of(q->ring[pos])->datagram;
 
-		if (((q->tag[at] ^ tag_of(hash, false)) & ~KIND) == 0 &&
-			addr_eq(&other->src, &v->src) &&
-			((other->mark ^ v->mark) & TURN_MARK_CLIENT) == 0)
+		if (((q->tag[pos] ^ tag_of(hash, false)) & ~KIND) == 0 &&
+			addr_eq(&waiting->src, &v->src) &&
+			((waiting->mark ^ v->mark) & TURN_MARK_CLIENT) == 0)
 			return true;
 	}
 	return false;
@@ -128,14 +128,14 @@ static bool has_client(const struct backlog_queue *q, const struct turn_view *v,
 // one in two thousand million, and nobody can choose them.
 static bool has_many(const struct backlog_queue *q, uint64_t hash, uint32_t tag, uint32_t many)
 {
-	const struct backlog_bucket *of = bucket_of(q, hash);
-	uint16_t at = of->head;
+	const struct backlog_bucket *bucket = bucket_of(q, hash);
+	uint16_t pos = bucket->head;
 	uint32_t n = 0;
 
-	if (likely(of->n < many))
+	if (likely(bucket->n < many))
 		return false;
-	for (uint16_t i = 0; i < of->n && n < many; i++, at = q->next[at])
-		n += q->tag[at] == tag;
+	for (uint16_t i = 0; i < bucket->n && n < many; i++, pos = q->next[pos])
+		n += q->tag[pos] == tag;
 	return n >= many;
 }
 
@@ -155,7 +155,8 @@ static bool is_known(const struct worker *w, const struct turn_view *v)
 }
 
 // The queue of a client: where it waits already, else by what it is.
-static enum backlog_whose whose(const struct worker *w, const struct turn_view *v, uint64_t hash)
+static enum backlog_whose choose_queue(
+	const struct worker *w, const struct turn_view *v, uint64_t hash)
 {
 	const struct backlog *b = &w->backlog;
 	const bool known = is_known(w, v);
@@ -177,39 +178,40 @@ static bool is_long(const struct worker *w, const struct rte_mbuf *m)
 }
 
 // DP_SENT when there is room for a packet in a queue, or a reason.
-static unsigned int refusal(const struct worker *w, const struct rte_mbuf *m, enum backlog_whose to,
-	const struct turn_view *v, uint64_t hash)
+static unsigned int check_room(const struct worker *w, const struct rte_mbuf *m,
+	enum backlog_whose queue_id, const struct turn_view *v, uint64_t hash)
 {
 	const struct backlog *b = &w->backlog;
-	const struct backlog_queue *q = &b->queue[to];
+	const struct backlog_queue *q = &b->queue[queue_id];
 	const bool request = is_request(v);
 	const uint32_t left = b->max - q->waiting[request];
 	const uint32_t share = RTE_MIN(RTE_MAX(left / CLIENT_SHARE, 1u), b->client_max);
 
 	if (is_long(w, m) && q->longs >= BACKLOG_LONG)
-		return to == BACKLOG_KNOWN ? DP_DROP_BACKLOG_KNOWN : DP_DROP_BACKLOG;
+		return queue_id == BACKLOG_KNOWN ? DP_DROP_BACKLOG_KNOWN : DP_DROP_BACKLOG;
 	if (client_is_stream(v) ? b->streams < b->stream_max
 				: left > 0 && !has_many(q, hash, tag_of(hash, request), share))
 		return DP_SENT;
 	if (!client_is_stream(v) && share > 1)
 		return DP_DROP_BACKLOG_CLIENT;
-	return to == BACKLOG_KNOWN ? DP_DROP_BACKLOG_KNOWN : DP_DROP_BACKLOG;
+	return queue_id == BACKLOG_KNOWN ? DP_DROP_BACKLOG_KNOWN : DP_DROP_BACKLOG;
 }
 
-static void append(struct backlog *b, struct backlog_queue *q, struct rte_mbuf *m, uint64_t hash)
+static void append_packet(
+	struct backlog *b, struct backlog_queue *q, struct rte_mbuf *m, uint64_t hash)
 {
 	const struct turn_view *v = &mbuf_meta_of(m)->datagram;
-	const uint16_t at = (uint16_t)((q->head + q->n++) & (q->nb_slots - 1));
-	struct backlog_bucket *to = bucket_of(q, hash);
+	const uint16_t pos = (uint16_t)((q->head + q->n++) & (q->nb_slots - 1));
+	struct backlog_bucket *bucket = bucket_of(q, hash);
 	const bool request = is_request(v);
 
-	q->ring[at] = m;
-	q->tag[at] = tag_of(hash, request);
-	if (to->n++ == 0)
-		to->head = at;
+	q->ring[pos] = m;
+	q->tag[pos] = tag_of(hash, request);
+	if (bucket->n++ == 0)
+		bucket->head = pos;
 	else
-		q->next[to->tail] = at;
-	to->tail = at;
+		q->next[bucket->tail] = pos;
+	bucket->tail = pos;
 	b->n++;
 	if (client_is_stream(v))
 		b->streams++;
@@ -218,11 +220,11 @@ static void append(struct backlog *b, struct backlog_queue *q, struct rte_mbuf *
 }
 
 // Has a packet wait in a queue, or drops it.
-static void put(struct worker *w, struct rte_mbuf *m, enum backlog_whose to,
+static void enqueue_packet(struct worker *w, struct rte_mbuf *m, enum backlog_whose queue_id,
 	const struct turn_view *v, uint64_t hash)
 {
 	struct backlog *b = &w->backlog;
-	const unsigned int bad = refusal(w, m, to, v, hash);
+	const unsigned int bad = check_room(w, m, queue_id, v, hash);
 
 	if (bad != DP_SENT) {
 		if (!is_request(v))
@@ -231,53 +233,53 @@ static void put(struct worker *w, struct rte_mbuf *m, enum backlog_whose to,
 		return;
 	}
 	mbuf_meta_of(m)->datagram = *v;
-	b->queue[to].longs += is_long(w, m);
-	append(b, &b->queue[to], m, hash);
+	b->queue[queue_id].longs += is_long(w, m);
+	append_packet(b, &b->queue[queue_id], m, hash);
 }
 
 bool backlog_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 {
 	const struct backlog *b = &w->backlog;
-	enum backlog_whose to;
+	enum backlog_whose queue_id;
 	uint64_t hash;
 
 	if (likely(!backlog_concerns(&w->backlog, v)) || has_waited(v))
 		return false;
 	hash = hash_of(b, v);
 	if (dp_view_is_request(v))
-		to = whose(w, v, hash);
+		queue_id = choose_queue(w, v, hash);
 	else if (has_client(&b->queue[BACKLOG_KNOWN], v, hash))
-		to = BACKLOG_KNOWN;
+		queue_id = BACKLOG_KNOWN;
 	else if (has_client(&b->queue[BACKLOG_STRANGERS], v, hash))
-		to = BACKLOG_STRANGERS;
+		queue_id = BACKLOG_STRANGERS;
 	else
 		return false;
-	put(w, m, to, v, hash);
+	enqueue_packet(w, m, queue_id, v, hash);
 	return true;
 }
 
 void backlog_hello(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 {
-	struct turn_view of = *v;
+	struct turn_view view = *v;
 
-	of.listener = LOCAL_ONLY_DTLS;
-	put(w, m, BACKLOG_STRANGERS, &of, hash_of(&w->backlog, &of));
+	view.listener = LOCAL_ONLY_DTLS;
+	enqueue_packet(w, m, BACKLOG_STRANGERS, &view, hash_of(&w->backlog, &view));
 }
 
 // --- out ----------------------------------------------------------------------------------------
 
 // Takes the oldest packet out of a queue; its datagram stays in its private area.
-static struct rte_mbuf *pop(struct worker *w, struct backlog_queue *q)
+static struct rte_mbuf *pop_packet(struct worker *w, struct backlog_queue *q)
 {
 	struct backlog *b = &w->backlog;
 	struct rte_mbuf *m = q->ring[q->head];
 	const struct turn_view *v = &mbuf_meta_of(m)->datagram;
-	struct backlog_bucket *from = bucket_of(q, hash_of(b, v));
+	struct backlog_bucket *bucket = bucket_of(q, hash_of(b, v));
 	const bool request = is_request(v);
 
 	// the oldest of all is the oldest of its bucket
-	from->head = q->next[q->head];
-	from->n--;
+	bucket->head = q->next[q->head];
+	bucket->n--;
 	if (!client_is_stream(v)) {
 		q->waiting[request]--;
 	} else {
@@ -309,28 +311,28 @@ static unsigned int backlog_share(struct worker *w, bool full)
 }
 
 // Whether the oldest packet of a queue is a request, for which there has to be time.
-static bool asks(const struct backlog_queue *q)
+static bool head_is_request(const struct backlog_queue *q)
 {
 	return (q->tag[q->head] & KIND) != 0;
 }
 
 // The queue whose oldest packet is next: what stands behind no request any more, then the known
 // unless it is a stranger's turn. Some packet waits.
-static struct backlog_queue *next(struct backlog *b)
+static struct backlog_queue *next_queue(struct backlog *b)
 {
 	struct backlog_queue *known = &b->queue[BACKLOG_KNOWN];
 	struct backlog_queue *strangers = &b->queue[BACKLOG_STRANGERS];
 
-	if (strangers->n == 0 || (known->n > 0 && !asks(known)))
+	if (strangers->n == 0 || (known->n > 0 && !head_is_request(known)))
 		return known;
-	if (known->n == 0 || !asks(strangers))
+	if (known->n == 0 || !head_is_request(strangers))
 		return strangers;
 	return b->turn < STRANGERS_TURN - 1 ? known : strangers;
 }
 
 // What a request takes of the budget. A CreatePermission may name a hundred peers, or one a hundred
 // times: its length tells what it costs.
-static unsigned int cost(const struct backlog_queue *q)
+static unsigned int request_cost(const struct backlog_queue *q)
 {
 	return 1 + mbuf_meta_of(q->ring[q->head])->datagram.len / COST_BYTES;
 }
@@ -347,16 +349,16 @@ unsigned int backlog_fill(struct worker *w)
 		return 0;
 	left = backlog_share(w, full);
 	while (b->n > 0 && w->burst.n < DP_BURST) {
-		struct backlog_queue *q = next(b);
+		struct backlog_queue *q = next_queue(b);
 		struct rte_mbuf *m;
 
-		if (asks(q)) {
+		if (head_is_request(q)) {
 			if (left == 0)
 				break;
-			left -= RTE_MIN(left, cost(q));
-			b->turn = q == &b->queue[BACKLOG_KNOWN] ? b->turn + cost(q) : 0;
+			left -= RTE_MIN(left, request_cost(q));
+			b->turn = q == &b->queue[BACKLOG_KNOWN] ? b->turn + request_cost(q) : 0;
 		}
-		m = pop(w, q);
+		m = pop_packet(w, q);
 		w->burst.turn.view[w->burst.n] = mbuf_meta_of(m)->datagram;
 		w->burst.m[w->burst.n++] = m;
 	}
@@ -368,5 +370,5 @@ void backlog_drain(struct worker *w)
 	struct backlog *b = &w->backlog;
 
 	while (b->n > 0)
-		worker_drop(w, pop(w, next(b)), DP_DROP_STOPPING);
+		worker_drop(w, pop_packet(w, next_queue(b)), DP_DROP_STOPPING);
 }

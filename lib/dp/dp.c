@@ -428,14 +428,14 @@ struct dp *dp_start(const struct conf *c, const unsigned int *lcores,
 }
 
 // What is on a ring has been counted out by its sender, so it is counted in before it is dropped.
-static void ring_drain(struct worker *w, unsigned int from)
+static void ring_drain(struct worker *w, unsigned int src)
 {
 	struct rte_mbuf *m[DP_BURST];
 	unsigned int n;
 
-	if (w->in[from] == NULL)
+	if (w->in[src] == NULL)
 		return;
-	while ((n = handover_take(w, from, m)) > 0) {
+	while ((n = handover_take(w, src, m)) > 0) {
 		for (unsigned int i = 0; i < n; i++) {
 			handover_no_packet(w, mbuf_meta_of(m[i]));
 			if (mbuf_meta_is_packet(mbuf_meta_of(m[i])->kind))
@@ -451,8 +451,8 @@ void dp_quiesce(struct dp *d)
 	for (unsigned int i = 0; i < d->nb_made; i++) {
 		struct worker *w = d->worker[i];
 
-		for (unsigned int from = 0; from < d->nb_workers; from++)
-			ring_drain(w, from);
+		for (unsigned int src = 0; src < d->nb_workers; src++)
+			ring_drain(w, src);
 		backlog_drain(w);
 		fragments_drain(w);
 		if (w->neigh != NULL)

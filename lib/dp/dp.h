@@ -136,7 +136,7 @@ struct dp_learned {
 	bool lost; // the interface has it no longer: it gets no new allocations
 	struct addr addr; // in use
 	struct addr gateway; // in use; :: = none, or the file names it
-	struct addr other; // what the interface has in place of a lost address; :: = nothing
+	struct addr replacement; // what the interface has in place of a lost address; :: = nothing
 	struct addr router; // the default router that the interface has now; :: = none
 };
 
@@ -381,7 +381,7 @@ void dp_events_to(struct dp *d, void (*take)(void *ctx, const struct turn_event 
 // How packets from peers to the relay addresses of one family come home, on one port.
 struct dp_steering {
 	const char *step; // "t1", "t2", "t4"; "none" when there is nothing to steer
-	const char *why; // no better step is in use: what the last one tried failed by; "" at t1
+	const char *reason; // no better step is in use: what the last one tried failed by; "" at t1
 	const char *why_t1; // where why is of T2: what T1 failed by, if it was tried; else ""
 	uint32_t rules; // in the NIC
 	// Packets that came in on their worker's queue, on another's; not counted for one worker.
@@ -416,7 +416,7 @@ extern const char *const dp_exception_classes[DP_EXCEPTION_CLASSES];
 struct dp_exception {
 	const char *interface, *netns; // "" = that of the process
 	struct port *port; // whose other end the interface is
-	uint64_t to[DP_EXCEPTION_CLASSES], from[DP_EXCEPTION_CLASSES]; // the kernel
+	uint64_t to_kernel[DP_EXCEPTION_CLASSES], from_kernel[DP_EXCEPTION_CLASSES]; // the kernel
 	uint64_t to_denied, to_full; // drops exception-denied, exception-rate
 	uint64_t to_lost; // given to the kernel, which did not take it
 	uint64_t from_foreign; // drops of what came from the kernel

@@ -28,7 +28,7 @@ struct dp;
 	X(DP_STAGE_ENDED, "ended", "makes no more rounds")
 
 enum dp_stage {
-#define X(id, name, what) id,
+#define X(id, name, meaning) id,
 	DP_STAGES(X)
 #undef X
 		DP_STAGE_END
@@ -37,7 +37,7 @@ enum dp_stage {
 struct dp_progress {
 	uint64_t rounds; // begun so far
 	uint8_t stage; // enum dp_stage
-	uint8_t of; // PORT, WORKER, STREAM: which one
+	uint8_t source_id; // PORT, WORKER, STREAM: which one
 	uint16_t taken; // PORT, WORKER, STREAM: packets in the burst; 0 = polls
 };
 
@@ -60,7 +60,7 @@ bool dp_thread_progress(const struct dp *d, unsigned int index, struct dp_thread
 const char *dp_stage_name(unsigned int stage); // NULL from DP_STAGE_END on
 
 // Copies len bytes from an address that may be bad. False: they cannot be read.
-typedef bool dp_copier(void *to, const void *from, size_t len);
+typedef bool dp_copier(void *dst, const void *src, size_t len);
 
 #define DP_HEADERS_MAX 128
 

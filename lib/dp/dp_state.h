@@ -37,7 +37,7 @@ struct dp_state {
 	uint32_t each; // of these, for each allocation that can exist
 	enum dp_state_start start;
 	uint32_t deaths; // processes in a row before this one that have died young
-	char why[192]; // REFUSED, CRASHED: the reason; else ""
+	char reason[192]; // REFUSED, CRASHED: the reason; else ""
 	char room[256]; // why the next start will find no room for its area; "" = it will
 	// Why this process has no area, and what to do: its calls end with it. "" = it has one.
 	char unkept[320];

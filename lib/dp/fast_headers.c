@@ -21,13 +21,13 @@ static void fast_headers_sums(
 	const uint32_t taken = fast_headers_sum(udp - addrs, addrs + NET_PORTS_LEN, false) +
 		2u * load_raw16(udp + NET_UDP_LENGTH_AT) + fast_headers_sum(data, r->off, false) +
 		fast_headers_sum(data + end, v->len - end, (end & 1) != 0);
-	const uint32_t added = (uint32_t)ends + p->sport + p->dport + 2u * be16(p->udp_len) +
+	const uint32_t added = (uint32_t)ends + p->sport + p->dport + 2u * to_be16(p->udp_len) +
 		fast_headers_sum(r->front, r->front_len, false);
 	const uint16_t old_total = load_raw16(udp - NET_IP4_LEN + NET_IP4_LENGTH_AT);
 
 	p->udp = (uint32_t)load_raw16(udp + NET_UDP_CHECKSUM_AT) + udp_fold32(taken) +
 		(uint16_t)~udp_fold32(added);
-	p->ip = (uint32_t)ends + be16(p->udp_len + NET_IP4_LEN) +
+	p->ip = (uint32_t)ends + to_be16(p->udp_len + NET_IP4_LEN) +
 		(uint16_t)~udp_fold32(
 			(uint32_t)fast_headers_sum(udp - addrs, NET_IP4_ADDRS_LEN, false) +
 			old_total);
@@ -46,8 +46,8 @@ bool fast_headers_relay(struct worker *w, struct rte_mbuf *m, const struct turn_
 		.dst = &r->dst->addr,
 		.payload = data,
 		.moved = r->off - r->front_len,
-		.sport = be16(r->src->port),
-		.dport = be16(r->dst->port),
+		.sport = to_be16(r->src->port),
+		.dport = to_be16(r->dst->port),
 		.udp_len = (uint16_t)(len + NET_UDP_LEN)};
 
 	if ((v->flags & (DP_PLAIN | DP_IPV4)) != (is_v4 ? DP_PLAIN | DP_IPV4 : DP_PLAIN) ||

@@ -23,7 +23,7 @@
 #include "worker.h"
 
 // A 16-bit value as it lies in memory.
-static inline uint16_t be16(uint16_t v)
+static inline uint16_t to_be16(uint16_t v)
 {
 	return __builtin_bswap16(v);
 }
@@ -35,7 +35,7 @@ struct word16 {
 
 // Writes a 16-bit value. gcc would put neighbours together in one word first, which takes more
 // instructions than writing each.
-static inline void put16(uint8_t *p, uint16_t v)
+static inline void write_raw16(uint8_t *p, uint16_t v)
 {
 	((volatile struct word16 *)p)->v = v;
 }
@@ -51,10 +51,10 @@ static inline uint16_t fast_headers_sum(const uint8_t *p, size_t len, bool odd)
 	uint16_t sum;
 
 	if (len < 8)
-		sum = len > 0 ? be16(csum_fold(csum_add(0, p, len))) : 0;
+		sum = len > 0 ? to_be16(csum_fold(csum_add(0, p, len))) : 0;
 	else
 		sum = udp_fold(udp_sum(0, 0, p, len));
-	return odd ? be16(sum) : sum;
+	return odd ? to_be16(sum) : sum;
 }
 
 // A frame that is to be made out of another, in place.
@@ -73,10 +73,10 @@ static inline void fast_headers_write_udp(const struct fast_headers *p)
 {
 	uint8_t *udp = p->payload + p->moved - NET_UDP_LEN;
 
-	put16(udp, p->sport);
-	put16(udp + 2, p->dport);
-	put16(udp + 4, be16(p->udp_len));
-	put16(udp + 6, udp_fold32(p->udp));
+	write_raw16(udp, p->sport);
+	write_raw16(udp + 2, p->dport);
+	write_raw16(udp + 4, to_be16(p->udp_len));
+	write_raw16(udp + 6, udp_fold32(p->udp));
 }
 
 // Writes the header of IPv4 and returns its first byte. The identification stays when DF is set, as
@@ -86,23 +86,23 @@ static __rte_always_inline uint8_t *fast_headers_write_ip4(
 {
 	const uint8_t *old = p->payload - NET_UDP_LEN - NET_IP4_LEN;
 	const uint16_t tos = load_raw16(old), hops = load_raw16(old + 8) - 1;
-	const uint16_t total = be16(p->udp_len + NET_IP4_LEN);
+	const uint16_t total = to_be16(p->udp_len + NET_IP4_LEN);
 	// 0xfffe: one hop less
 	uint32_t id = load_raw32(old + 4), sum = p->ip + 0xffff + 0xfffe - load_raw16(old + 10);
 	uint8_t *ip = p->payload + p->moved - NET_UDP_LEN - NET_IP4_LEN;
 	uint16_t checksum;
 
-	if (unlikely((id & be16(0x4000) << 16) == 0)) {
+	if (unlikely((id & to_be16(0x4000) << 16) == 0)) {
 		sum += (uint16_t)~id;
-		id = (id & 0xffff0000) | be16(rewrite_ip_id(w));
+		id = (id & 0xffff0000) | to_be16(rewrite_ip_id(w));
 		sum += (uint16_t)id;
 	}
 	checksum = (uint16_t)~udp_fold32(sum);
-	put16(ip, tos);
-	put16(ip + 2, total);
+	write_raw16(ip, tos);
+	write_raw16(ip + 2, total);
 	memcpy(ip + 4, &id, 4);
-	put16(ip + 8, hops);
-	put16(ip + 10, checksum);
+	write_raw16(ip + 8, hops);
+	write_raw16(ip + 10, checksum);
 	memcpy(ip + 12, &p->src->w[3], 4);
 	memcpy(ip + 16, &p->dst->w[3], 4);
 	return ip;
@@ -113,7 +113,7 @@ static __rte_always_inline uint8_t *fast_headers_write_ip6(const struct fast_hea
 	const uint8_t *old = p->payload - NET_UDP_LEN - NET_IP6_LEN;
 	const uint64_t first =
 		(load_raw32(old) & 0x0000f0ff) | // no flow label: its flow is another
-		(uint64_t)be16(p->udp_len) << 32 | (uint64_t)17 << 48 |
+		(uint64_t)to_be16(p->udp_len) << 32 | (uint64_t)17 << 48 |
 		(uint64_t)(uint8_t)(old[7] - 1) << 56;
 	uint8_t *ip = p->payload + p->moved - NET_UDP_LEN - NET_IP6_LEN;
 
@@ -133,7 +133,7 @@ static __rte_always_inline struct fast_headers fast_headers_from_line(
 		.dst = &l->end[leg ^ 1],
 		.payload = payload,
 		.sport = (uint16_t)((l->relay_port & from_client) | (src->port & ~from_client)),
-		.dport = be16(turn_mark_port(l->mark[leg ^ 1]))};
+		.dport = to_be16(turn_mark_port(l->mark[leg ^ 1]))};
 }
 
 static inline void fast_headers_send(struct worker *w, const struct neigh_hop *hop,

@@ -48,7 +48,7 @@ static struct source source_of(const struct addr *a, uint16_t port)
 static struct source source_of_listener(const struct turn_listener *l)
 {
 	const enum client_transport spoken = client_transport_of(l);
-	struct source s = source_of(&l->at.addr, l->at.port);
+	struct source s = source_of(&l->endpoint.addr, l->endpoint.port);
 
 	if (spoken != CLIENT_UDP)
 		s.flags = spoken == CLIENT_DTLS ? SOURCE_DTLS : SOURCE_STREAM;
@@ -117,13 +117,13 @@ static uint32_t line_sums(const struct worker *w, const struct turn_line *l)
 	const uint32_t of_client = l->mark[TURN_FROM_CLIENT], of_peer = l->mark[TURN_FROM_PEER];
 	const struct source *listener = &w->source[TURN_FROM_PEER][turn_mark_from(of_client)];
 	const struct source *relay = &w->source[TURN_FROM_CLIENT][turn_mark_from(of_peer)];
-	const uint16_t shorter = l->channel != 0 ? be16(CHANNEL_HEADER_LEN) : 0;
+	const uint16_t shorter = l->channel != 0 ? to_be16(CHANNEL_HEADER_LEN) : 0;
 	const uint16_t old = fast_headers_sum_addrs(&l->end[TURN_FROM_CLIENT], &listener->addr);
 	const uint16_t new = fast_headers_sum_addrs(&relay->addr, &l->end[TURN_FROM_PEER]);
 	// the UDP length stands twice under the checksum
-	const uint16_t udp = udp_fold((uint64_t)old + be16((uint16_t)of_client) + listener->port +
-		(uint16_t) ~new + (uint16_t)~l->relay_port + (uint16_t)~be16((uint16_t)of_peer) +
-		l->channel + 2 * shorter);
+	const uint16_t udp = udp_fold((uint64_t)old + to_be16((uint16_t)of_client) +
+		listener->port + (uint16_t) ~new + (uint16_t)~l->relay_port +
+		(uint16_t)~to_be16((uint16_t)of_peer) + l->channel + 2 * shorter);
 	const uint16_t ip = udp_fold((uint64_t) new + (uint16_t)~old + (uint16_t)~shorter);
 
 	return udp | (uint32_t)ip << 16;
@@ -131,23 +131,24 @@ static uint32_t line_sums(const struct worker *w, const struct turn_line *l)
 
 // Finds the way to an end of a line at once: the neighbour is then asked for while the client reads
 // the answer to its request, and the first burst need not wait in a hold of a few packets.
-static void line_way(struct worker *w, struct turn_line *l, unsigned int to)
+static void line_way(struct worker *w, struct turn_line *l, unsigned int out_leg)
 {
-	const struct source *src = &w->source[to ^ 1][turn_mark_from(l->mark[to])];
-	const uint16_t sport = to == TURN_FROM_PEER ? l->relay_port : src->port;
-	const struct endpoint from = {src->addr, be16(sport)};
-	const struct endpoint at = {l->end[to], turn_mark_port(l->mark[to])};
-	const struct nexthop_way way = {&src->addr, &l->end[to], &l->end[TURN_FROM_CLIENT],
+	const struct source *src = &w->source[out_leg ^ 1][turn_mark_from(l->mark[out_leg])];
+	const uint16_t sport = out_leg == TURN_FROM_PEER ? l->relay_port : src->port;
+	const struct endpoint src_end = {src->addr, to_be16(sport)};
+	const struct endpoint dst_end = {l->end[out_leg], turn_mark_port(l->mark[out_leg])};
+	const struct nexthop_way lookup = {&src->addr, &l->end[out_leg], &l->end[TURN_FROM_CLIENT],
 		turn_icmp_user(w->shard, (uint32_t)(l - w->lines))};
 	uint16_t neigh;
 	uint8_t port;
 
-	if (to == TURN_FROM_CLIENT && turn_has_roamed(w->shard, (uint32_t)(l - w->lines)))
+	if (out_leg == TURN_FROM_CLIENT && turn_has_roamed(w->shard, (uint32_t)(l - w->lines)))
 		return;
-	if (l->hop[to] == 0 && src->flags != SOURCE_STREAM && !path_mtu_lowered(w, &from, &at) &&
-		!local_addrs_ours(w->local, &l->end[to]) &&
-		nexthop_resolve(w, &way, &port, &neigh) == DP_SENT)
-		l->hop[to] = neigh_note(w->neigh, neigh);
+	if (l->hop[out_leg] == 0 && src->flags != SOURCE_STREAM &&
+		!path_mtu_lowered(w, &src_end, &dst_end) &&
+		!local_addrs_ours(w->local, &l->end[out_leg]) &&
+		nexthop_resolve(w, &lookup, &port, &neigh) == DP_SENT)
+		l->hop[out_leg] = neigh_note(w->neigh, neigh);
 }
 
 void fastpath_line_made(void *worker, uint32_t slot)
@@ -172,7 +173,7 @@ struct relaying {
 };
 
 // Takes what a datagram costs of the rates that hold for it. False: it is past one, and dropped.
-static __rte_always_inline bool meter(
+static __rte_always_inline bool meter_datagram(
 	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, unsigned int leg)
 {
 	const uint64_t cost = turn_meter_cost(1, turn_view_data(v, leg));
@@ -197,16 +198,16 @@ static inline uint16_t new_udp_len(const struct turn_view *v, unsigned int leg)
 // for those of the peer it is taken off, with 0xffff in front so that nothing is below zero.
 static inline uint32_t ip_grows(const struct turn_line *l, unsigned int leg)
 {
-	const uint32_t by = l->sums >> 16;
+	const uint32_t growth = l->sums >> 16;
 
-	return leg == TURN_FROM_CLIENT ? by : 0xffff - by;
+	return leg == TURN_FROM_CLIENT ? growth : 0xffff - growth;
 }
 
 static inline uint32_t udp_grows(const struct turn_line *l, uint32_t front, unsigned int leg)
 {
-	const uint32_t by = (uint16_t)l->sums + (front >> 16);
+	const uint32_t growth = (uint16_t)l->sums + (front >> 16);
 
-	return leg == TURN_FROM_CLIENT ? by : 2 * 0xffff - by;
+	return leg == TURN_FROM_CLIENT ? growth : 2 * 0xffff - growth;
 }
 
 // Writes the new header of UDP, with a ChannelData header behind it if one is put on, and nothing
@@ -219,12 +220,12 @@ static __rte_always_inline void write_udp(const struct turn_line *l, const struc
 	uint8_t *udp = data + moved_by(leg) - NET_UDP_LEN;
 	uint32_t sum = load_raw16(data - 2), front;
 
-	put16(udp, p.sport);
-	put16(udp + 2, p.dport);
-	put16(udp + 4, be16(new_udp_len(v, leg)));
+	write_raw16(udp, p.sport);
+	write_raw16(udp + 2, p.dport);
+	write_raw16(udp + 4, to_be16(new_udp_len(v, leg)));
 	front = turn_line_front(l, v, leg);
 	sum += udp_grows(l, front, leg);
-	put16(udp + 6, udp_fold32(sum));
+	write_raw16(udp + 6, udp_fold32(sum));
 	if (leg == TURN_FROM_PEER)
 		memcpy(data - CHANNEL_HEADER_LEN, &front, CHANNEL_HEADER_LEN);
 }
@@ -235,20 +236,21 @@ static __rte_always_inline void write_udp(const struct turn_line *l, const struc
 static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	const struct turn_view *v, unsigned int leg, struct relaying r)
 {
-	const uint32_t to = leg ^ 1;
+	const uint32_t out_leg = leg ^ 1;
 	const int moved = moved_by(leg);
 	struct turn_line *l = &w->lines[v->slot];
-	const struct neigh_hop *hop = &w->hops[(uint16_t)l->hop[to]];
-	const struct source *src = &w->source[leg][turn_mark_from(l->mark[to])];
+	const struct neigh_hop *hop = &w->hops[(uint16_t)l->hop[out_leg]];
+	const struct source *src = &w->source[leg][turn_mark_from(l->mark[out_leg])];
 	uint8_t *data = (uint8_t *)(uintptr_t)v->data;
 	struct fast_headers p;
 
 	// in this order: src may lie outside its array if the line is no allocation's
-	if (unlikely(!turn_line_vouches(l, v, leg, r.tick) || hop->serial != l->hop[to] >> 16 ||
+	if (unlikely(!turn_line_vouches(l, v, leg, r.tick) ||
+		    hop->serial != l->hop[out_leg] >> 16 ||
 		    (v->flags & (DP_PLAIN | DP_IPV4)) != src->flags ||
 		    (int)m->data_off + moved < 0))
 		return false;
-	if (r.metered && unlikely(!meter(w, m, v, leg)))
+	if (r.metered && unlikely(!meter_datagram(w, m, v, leg)))
 		return true;
 	turn_line_add(l, leg, turn_view_data(v, leg));
 	m->data_off = (uint16_t)(m->data_off + moved);
@@ -257,7 +259,7 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
 	write_udp(l, v, data, src, leg);
 	p = (struct fast_headers){.src = &src->addr,
-		.dst = &l->end[to],
+		.dst = &l->end[out_leg],
 		.payload = data,
 		.moved = moved,
 		.udp_len = new_udp_len(v, leg),
@@ -307,7 +309,7 @@ static bool relay_planned(struct worker *w, unsigned int i, bool may_wait)
 
 // True when a datagram waits behind a request of its client. One that is still to be decrypted does
 // not: what comes of it does.
-static bool follows(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
+static bool waits_behind(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 {
 	return v->leg == TURN_FROM_CLIENT && !dp_view_is_request(v) && !client_concerns(w, v) &&
 		backlog_take(w, m, v);
@@ -315,33 +317,33 @@ static bool follows(struct worker *w, struct rte_mbuf *m, const struct turn_view
 
 // Relays datagrams [from, to) of a leg, up to the first one that takes a plan. Returns up to where.
 // The other leg has other flows, so the order within a flow remains.
-static __rte_always_inline unsigned int relay_leg(
-	struct worker *w, unsigned int leg, unsigned int from, unsigned int to, struct relaying r)
+static __rte_always_inline unsigned int relay_leg(struct worker *w, unsigned int leg,
+	unsigned int start, unsigned int stop, struct relaying r)
 {
 	const struct turn_burst *b = &w->burst.turn;
-	const uint8_t *of = b->of[leg] + from, *const end = b->of[leg] + to;
+	const uint8_t *pos = b->by_leg[leg] + start, *const end = b->by_leg[leg] + stop;
 
-	for (; of < end; of++) {
-		const struct turn_view *v = &b->view[*of];
+	for (; pos < end; pos++) {
+		const struct turn_view *v = &b->view[*pos];
 
 		__asm__("" : "+r"(v)); // one address, or gcc works out one more now and then
 		if (unlikely(v->slot == TURN_NONE) ||
-			unlikely(!relay_line(w, w->burst.m[*of], v, leg, r)))
+			unlikely(!relay_line(w, w->burst.m[*pos], v, leg, r)))
 			break;
 	}
-	return (unsigned int)(of - b->of[leg]);
+	return (unsigned int)(pos - b->by_leg[leg]);
 }
 
 static __rte_noinline unsigned int relay_clients(
-	struct worker *w, unsigned int from, unsigned int to, uint32_t tick)
+	struct worker *w, unsigned int start, unsigned int stop, uint32_t tick)
 {
-	return relay_leg(w, TURN_FROM_CLIENT, from, to, (struct relaying){tick, false});
+	return relay_leg(w, TURN_FROM_CLIENT, start, stop, (struct relaying){tick, false});
 }
 
 static __rte_noinline unsigned int relay_peers(
-	struct worker *w, unsigned int from, unsigned int to, uint32_t tick)
+	struct worker *w, unsigned int start, unsigned int stop, uint32_t tick)
 {
-	return relay_leg(w, TURN_FROM_PEER, from, to, (struct relaying){tick, false});
+	return relay_leg(w, TURN_FROM_PEER, start, stop, (struct relaying){tick, false});
 }
 
 // The same for a datagram that has to ask whether it may be relayed.
@@ -372,12 +374,12 @@ static unsigned int relay_metered(struct worker *w, unsigned int leg, uint32_t t
 
 // Relays datagram i, which is that one of its leg, by a line without a channel.
 static inline bool relay_indication(
-	struct worker *w, unsigned int i, unsigned int at, struct relaying r)
+	struct worker *w, unsigned int i, unsigned int pos, struct relaying r)
 {
 	const struct turn_view *v = &w->burst.turn.view[i];
 
 	return r.metered ? indication_relay_metered(w, w->burst.m[i], v, r.tick)
-			 : indication_relay_leg(w, v->leg, at, at + 1, r.tick) > at;
+			 : indication_relay_leg(w, v->leg, pos, pos + 1, r.tick) > pos;
 }
 
 // Relays the datagrams that relay_leg has left, in the order in which they came.
@@ -385,7 +387,8 @@ static __rte_always_inline unsigned int relay_rest(
 	struct worker *w, const unsigned int done[2], struct relaying r, bool may_wait)
 {
 	const struct turn_burst *b = &w->burst.turn;
-	const uint8_t *of_client = b->of[TURN_FROM_CLIENT], *of_peer = b->of[TURN_FROM_PEER];
+	const uint8_t *of_client = b->by_leg[TURN_FROM_CLIENT],
+		      *of_peer = b->by_leg[TURN_FROM_PEER];
 	const uint8_t *last_client = of_client + b->nb[TURN_FROM_CLIENT];
 	const uint8_t *last_peer = of_peer + b->nb[TURN_FROM_PEER];
 	unsigned int relayed = 0;
@@ -400,17 +403,17 @@ static __rte_always_inline unsigned int relay_rest(
 		const struct turn_view *v = &b->view[i];
 		struct rte_mbuf *m = w->burst.m[i];
 		const unsigned int leg = v->leg;
-		const unsigned int at =
-			(unsigned int)(leg == TURN_FROM_CLIENT ? of_client - b->of[TURN_FROM_CLIENT]
-							       : of_peer - b->of[TURN_FROM_PEER]);
+		const unsigned int pos = (unsigned int)(leg == TURN_FROM_CLIENT
+				? of_client - b->by_leg[TURN_FROM_CLIENT]
+				: of_peer - b->by_leg[TURN_FROM_PEER]);
 
 		of_client += leg == TURN_FROM_CLIENT;
 		of_peer += leg == TURN_FROM_PEER;
-		if (waiting && follows(w, m, v))
+		if (waiting && waits_behind(w, m, v))
 			continue;
 		if (v->slot != TURN_NONE &&
 			(w->lines[v->slot].channel != 0 ? relay_line(w, m, v, leg, r)
-							: relay_indication(w, i, at, r))) {
+							: relay_indication(w, i, pos, r))) {
 			relayed++;
 		} else {
 			relayed += relay_planned(w, i, may_wait);
@@ -427,10 +430,10 @@ static unsigned int relay_on(struct worker *w, unsigned int leg, unsigned int do
 	const unsigned int n = w->burst.turn.nb[leg];
 
 	while (done < n) {
-		const unsigned int from = done;
+		const unsigned int start = done;
 
-		done = indication_relay_leg(w, leg, from, n, tick);
-		if (done == n || done == from)
+		done = indication_relay_leg(w, leg, start, n, tick);
+		if (done == n || done == start)
 			break;
 		done = leg == TURN_FROM_CLIENT ? relay_clients(w, done, n, tick)
 					       : relay_peers(w, done, n, tick);

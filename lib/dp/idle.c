@@ -12,7 +12,7 @@
 // Polling spares a datagram the wait for the end of a sleep, at the price of the CPU. Where
 // sleeping is costly the CPU is mostly shared, and more datagrams share the cost of a longer sleep.
 // So there a worker polls only through gaps that are shorter by as much.
-static void weigh(struct idle *i)
+static void weigh_costs(struct idle *i)
 {
 	const uint64_t cost_ns = i->cost.ns > CHEAP_NS ? i->cost.ns : CHEAP_NS;
 	const uint64_t worth = WORTH * cost_ns * i->per_us / 1000;
@@ -41,13 +41,13 @@ struct idle idle_init(uint64_t now, uint64_t per_us, uint32_t sleep_max_us)
 		.threaded = now,
 		.cost.ns = CHEAP_NS};
 
-	weigh(&i);
+	weigh_costs(&i);
 	return i;
 }
 
 // Datagrams that came while the worker slept are taken to have come evenly: as many gaps, all
 // alike.
-static void see(uint64_t *average, uint64_t elapsed, uint64_t datagrams, uint64_t most)
+static void update_average(uint64_t *average, uint64_t elapsed, uint64_t datagrams, uint64_t most)
 {
 	const uint64_t nb = datagrams < GAP_SHARE ? datagrams : GAP_SHARE;
 	uint64_t gap = elapsed / datagrams;
@@ -59,7 +59,7 @@ static void see(uint64_t *average, uint64_t elapsed, uint64_t datagrams, uint64_
 
 void idle_streamed(struct idle *i, uint64_t now, uint64_t messages, bool threads)
 {
-	see(&i->stream_gap, now - i->streamed, messages, GAP_MAX * i->doze);
+	update_average(&i->stream_gap, now - i->streamed, messages, GAP_MAX * i->doze);
 	i->streamed = now;
 	if (threads)
 		i->threaded = now;
@@ -76,7 +76,7 @@ uint64_t idle_sleep(const struct idle *i)
 
 // How long to doze; 0: not at all. Where a thread has the clock it ends the doze. The worker's own
 // timer is only for the case that it does not, and late: a CPU's first timer costs, others do not.
-static uint64_t doze(const struct idle *i, uint64_t now)
+static uint64_t doze_cycles(const struct idle *i, uint64_t now)
 {
 	const bool threaded = now - i->threaded < THREADED * i->doze;
 	uint64_t worth = threaded ? i->doze : i->alone;
@@ -90,7 +90,7 @@ static uint64_t doze(const struct idle *i, uint64_t now)
 
 // Sleeps only where enough come in a sleep. elapsed: since there was work; who has slept for that
 // long in vain waits.
-static uint64_t gather(const struct idle *i, uint64_t now)
+static uint64_t gather_cycles(const struct idle *i, uint64_t now)
 {
 	const uint64_t elapsed = now - i->worked;
 	const uint64_t enough = i->saving ? 2 : IDLE_GATHER;
@@ -103,7 +103,7 @@ static uint64_t gather(const struct idle *i, uint64_t now)
 
 // Whether a doze is better than polling between two datagrams: for most of them, and no more come
 // in it than there is room for.
-static bool gathers(const struct idle *i)
+static bool prefers_doze(const struct idle *i)
 {
 	return i->stream_gap <= IDLE_MOSTLY * i->gap && i->doze <= IDLE_BATCH * i->gap;
 }
@@ -117,17 +117,17 @@ uint64_t idle_after(struct idle *i, uint64_t now, bool busy, uint64_t datagrams)
 	if (busy) {
 		i->worked = now;
 		if (datagrams > 0)
-			see(&i->gap, elapsed, datagrams,
+			update_average(&i->gap, elapsed, datagrams,
 				GAP_MAX * (i->saving && i->wakes ? i->batch : i->sleep_max));
 		return 0;
 	}
-	dozes = doze(i, now);
-	if (!i->saving && i->gap < i->spin && elapsed < i->spin && (dozes == 0 || !gathers(i)))
+	dozes = doze_cycles(i, now);
+	if (!i->saving && i->gap < i->spin && elapsed < i->spin && (dozes == 0 || !prefers_doze(i)))
 		return 0;
 	i->dozes = dozes > 0;
 	if (i->dozes)
 		return dozes;
-	return i->wakes ? gather(i, now) : idle_sleep(i);
+	return i->wakes ? gather_cycles(i, now) : idle_sleep(i);
 }
 
 bool idle_measures(struct idle *i)
@@ -138,5 +138,5 @@ bool idle_measures(struct idle *i)
 void idle_learn(struct idle *i, uint64_t cost_ns)
 {
 	sleep_cost_learn(&i->cost, cost_ns);
-	weigh(i);
+	weigh_costs(i);
 }

@@ -23,16 +23,16 @@ struct relaying {
 
 // Notes by how many bytes the payload becomes shorter (from the client) or longer (from the peer).
 static __rte_always_inline void change_len(
-	struct fast_headers *p, const struct turn_view *v, unsigned int leg, unsigned int by)
+	struct fast_headers *p, const struct turn_view *v, unsigned int leg, unsigned int delta)
 {
-	const uint16_t change = be16((uint16_t)by);
+	const uint16_t change = to_be16((uint16_t)delta);
 
 	if (leg == TURN_FROM_CLIENT) {
-		p->udp_len = (uint16_t)(v->len + NET_UDP_LEN - by);
+		p->udp_len = (uint16_t)(v->len + NET_UDP_LEN - delta);
 		p->udp += 2u * change; // taken from the length that stands twice under the sum
 		p->ip += (uint16_t)~change;
 	} else {
-		p->udp_len = (uint16_t)(v->len + NET_UDP_LEN + by);
+		p->udp_len = (uint16_t)(v->len + NET_UDP_LEN + delta);
 		p->udp += 2u * (uint16_t)~change;
 		p->ip += change;
 	}
@@ -44,7 +44,7 @@ static __rte_always_inline uint8_t *write_ip(
 	return is_v4 ? fast_headers_write_ip4(w, p) : fast_headers_write_ip6(p);
 }
 
-static __rte_always_inline void resize(
+static __rte_always_inline void resize_frame(
 	struct rte_mbuf *m, const struct turn_view *v, const struct fast_headers *p)
 {
 	m->data_off = (uint16_t)(m->data_off + p->moved);
@@ -54,7 +54,7 @@ static __rte_always_inline void resize(
 }
 
 // False: the datagram is past a rate, and dropped.
-static inline bool meter(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+static inline bool meter_datagram(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	unsigned int leg, uint32_t len)
 {
 	const uint64_t cost = turn_meter_cost(1, len);
@@ -63,7 +63,7 @@ static inline bool meter(struct worker *w, struct rte_mbuf *m, const struct turn
 }
 
 // Headers for what goes by a line, without what depends on a length.
-static __rte_always_inline struct fast_headers headers(const struct worker *w,
+static __rte_always_inline struct fast_headers line_headers(const struct worker *w,
 	const struct turn_line *l, const struct turn_view *v, unsigned int leg)
 {
 	const struct source *src = &w->source[leg][turn_mark_from(l->mark[leg ^ 1])];
@@ -91,24 +91,24 @@ static __rte_always_inline bool relay_send(struct worker *w, struct rte_mbuf *m,
 	const uint32_t front = r.is_v4 ? STUN_FRONT4 : STUN_FRONT6;
 	struct turn_line *l = &w->lines[v->slot];
 	struct fast_headers p;
-	uint32_t len, by;
+	uint32_t len, removed;
 	uint8_t *ip;
 
 	if (unlikely(!turn_line_send(l, v, r.is_v4, &len)))
 		return false;
-	if (r.metered && !meter(w, m, v, TURN_FROM_CLIENT, len))
+	if (r.metered && !meter_datagram(w, m, v, TURN_FROM_CLIENT, len))
 		return true;
 	turn_line_add(l, TURN_FROM_CLIENT, len);
-	by = v->len - len;
-	p = headers(w, l, v, TURN_FROM_CLIENT);
+	removed = v->len - len;
+	p = line_headers(w, l, v, TURN_FROM_CLIENT);
 	p.moved = (int)front;
 	p.udp += sum_front(v->data, r.is_v4);
-	if (by != front) // padding, which may be anything
-		p.udp += fast_headers_sum(v->data + front + len, by - front, (len & 1) != 0);
-	change_len(&p, v, TURN_FROM_CLIENT, by);
+	if (removed != front) // padding, which may be anything
+		p.udp += fast_headers_sum(v->data + front + len, removed - front, (len & 1) != 0);
+	change_len(&p, v, TURN_FROM_CLIENT, removed);
 	ip = write_ip(w, &p, r.is_v4);
 	fast_headers_write_udp(&p);
-	resize(m, v, &p);
+	resize_frame(m, v, &p);
 	fast_headers_send(w, hop, m, ip, r.is_v4);
 	turn_line_added(w->shard, l, v->slot, TURN_FROM_CLIENT);
 	return true;
@@ -147,10 +147,10 @@ static __rte_always_inline bool relay_data(struct worker *w, struct rte_mbuf *m,
 		    m->data_len + STUN_FRONT6 + pad > w->plain_max + (uint32_t)CHANNEL_HEADER_LEN ||
 		    m->data_off < STUN_FRONT6 || (pad != 0 && pad > rte_pktmbuf_tailroom(m))))
 		return false;
-	if (r.metered && !meter(w, m, v, TURN_FROM_PEER, v->len))
+	if (r.metered && !meter_datagram(w, m, v, TURN_FROM_PEER, v->len))
 		return true;
 	turn_line_add(l, TURN_FROM_PEER, v->len);
-	p = headers(w, l, v, TURN_FROM_PEER);
+	p = line_headers(w, l, v, TURN_FROM_PEER);
 	p.moved = -(int)front_len;
 	change_len(&p, v, TURN_FROM_PEER, front_len + pad);
 	ip = write_ip(w, &p, r.is_v4);
@@ -161,13 +161,13 @@ static __rte_always_inline bool relay_data(struct worker *w, struct rte_mbuf *m,
 	fast_headers_write_udp(&p);
 	if (pad != 0)
 		pad_out(p.payload, v->len);
-	resize(m, v, &p);
+	resize_frame(m, v, &p);
 	fast_headers_send(w, hop, m, ip, r.is_v4);
 	turn_line_added(w->shard, l, v->slot, TURN_FROM_PEER);
 	return true;
 }
 
-static __rte_always_inline bool relay(struct worker *w, struct rte_mbuf *m,
+static __rte_always_inline bool relay_datagram(struct worker *w, struct rte_mbuf *m,
 	const struct turn_view *v, unsigned int leg, struct relaying r)
 {
 	const struct turn_line *l = &w->lines[v->slot];
@@ -180,54 +180,55 @@ static __rte_always_inline bool relay(struct worker *w, struct rte_mbuf *m,
 static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	const struct turn_view *v, unsigned int leg, uint32_t tick, bool metered)
 {
-	const unsigned int to = leg ^ 1;
+	const unsigned int out_leg = leg ^ 1;
 	const struct turn_line *l = &w->lines[v->slot];
-	const struct neigh_hop *hop = &w->hops[(uint16_t)l->hop[to]];
-	const struct source *src = &w->source[leg][turn_mark_from(l->mark[to])];
+	const struct neigh_hop *hop = &w->hops[(uint16_t)l->hop[out_leg]];
+	const struct source *src = &w->source[leg][turn_mark_from(l->mark[out_leg])];
 
 	// in this order: src may lie outside its array if the line is no allocation's
-	if (unlikely(!turn_line_vouches_peer(l, v, leg, tick) || hop->serial != l->hop[to] >> 16 ||
+	if (unlikely(!turn_line_vouches_peer(l, v, leg, tick) ||
+		    hop->serial != l->hop[out_leg] >> 16 ||
 		    (v->flags & (DP_PLAIN | DP_IPV4)) != src->flags))
 		return false;
 	if (likely((v->flags & DP_IPV4) != 0))
-		return relay(w, m, v, leg, (struct relaying){true, metered});
-	return relay(w, m, v, leg, (struct relaying){false, metered});
+		return relay_datagram(w, m, v, leg, (struct relaying){true, metered});
+	return relay_datagram(w, m, v, leg, (struct relaying){false, metered});
 }
 
 static __rte_always_inline unsigned int relay_leg(
-	struct worker *w, unsigned int leg, unsigned int from, unsigned int to, uint32_t tick)
+	struct worker *w, unsigned int leg, unsigned int start, unsigned int stop, uint32_t tick)
 {
 	const struct turn_burst *b = &w->burst.turn;
-	const uint8_t *of = b->of[leg] + from, *const end = b->of[leg] + to;
+	const uint8_t *pos = b->by_leg[leg] + start, *const end = b->by_leg[leg] + stop;
 
-	for (; of < end; of++) {
-		const struct turn_view *v = &b->view[*of];
+	for (; pos < end; pos++) {
+		const struct turn_view *v = &b->view[*pos];
 
 		__asm__("" : "+r"(v)); // one address, or gcc works out one more now and then
 		if (unlikely(v->slot == TURN_NONE) ||
-			unlikely(!relay_line(w, w->burst.m[*of], v, leg, tick, false)))
+			unlikely(!relay_line(w, w->burst.m[*pos], v, leg, tick, false)))
 			break;
 	}
-	return (unsigned int)(of - b->of[leg]);
+	return (unsigned int)(pos - b->by_leg[leg]);
 }
 
 static __rte_noinline unsigned int relay_clients(
-	struct worker *w, unsigned int from, unsigned int to, uint32_t tick)
+	struct worker *w, unsigned int start, unsigned int stop, uint32_t tick)
 {
-	return relay_leg(w, TURN_FROM_CLIENT, from, to, tick);
+	return relay_leg(w, TURN_FROM_CLIENT, start, stop, tick);
 }
 
 static __rte_noinline unsigned int relay_peers(
-	struct worker *w, unsigned int from, unsigned int to, uint32_t tick)
+	struct worker *w, unsigned int start, unsigned int stop, uint32_t tick)
 {
-	return relay_leg(w, TURN_FROM_PEER, from, to, tick);
+	return relay_leg(w, TURN_FROM_PEER, start, stop, tick);
 }
 
 unsigned int indication_relay_leg(
-	struct worker *w, unsigned int leg, unsigned int from, unsigned int to, uint32_t tick)
+	struct worker *w, unsigned int leg, unsigned int start, unsigned int stop, uint32_t tick)
 {
-	return leg == TURN_FROM_CLIENT ? relay_clients(w, from, to, tick)
-				       : relay_peers(w, from, to, tick);
+	return leg == TURN_FROM_CLIENT ? relay_clients(w, start, stop, tick)
+				       : relay_peers(w, start, stop, tick);
 }
 
 bool indication_relay_metered(

@@ -14,7 +14,7 @@ struct worker;
 // to where: the first for which no such line vouches, or about which or whose way something is
 // unusual. Nothing of that has been touched.
 unsigned int indication_relay_leg(
-	struct worker *w, unsigned int leg, unsigned int from, unsigned int to, uint32_t tick);
+	struct worker *w, unsigned int leg, unsigned int start, unsigned int stop, uint32_t tick);
 // The same for one datagram, where the worker has meters. True also when it was past a rate, and
 // was dropped.
 bool indication_relay_metered(

@@ -73,7 +73,8 @@ static unsigned int rewrite_check(const struct rte_mbuf *m, const struct net_fra
 }
 
 // Fills f as the parser would from the new frame.
-static void describe(struct net_frame *f, const struct rewrite *r, uint16_t headers, uint16_t len)
+static void describe_frame(
+	struct net_frame *f, const struct rewrite *r, uint16_t headers, uint16_t len)
 {
 	const bool is_v4 = addr_is_v4(&r->src->addr);
 
@@ -116,7 +117,7 @@ unsigned int rewrite_frame(struct rte_mbuf *m, struct net_frame *f, const struct
 			(uint16_t)(new_len + NET_UDP_LEN));
 		store_be16(payload - 2, checksum);
 	}
-	describe(f, r, headers, new_len);
+	describe_frame(f, r, headers, new_len);
 	f->tos = ip.tos;
 	f->ttl = ip.ttl;
 	f->df = ip.df && is_v4;
@@ -131,48 +132,49 @@ unsigned int rewrite_frame(struct rte_mbuf *m, struct net_frame *f, const struct
 // this machine where the policy says so, or nowhere; never to a listener or the wire. DP_SENT or a
 // reason.
 static unsigned int aim_inside(
-	struct worker *w, struct rewrite_way *way, const struct local_addr *to)
+	struct worker *w, struct rewrite_way *route, const struct local_addr *laddr)
 {
-	const uint16_t port = way->path.dst.port;
+	const uint16_t port = route->path.dst.port;
 	enum turn_inside inside = TURN_INSIDE_PROGRAM;
 	unsigned int home;
 
-	if (to->kind != LOCAL_OWN)
+	if (laddr->kind != LOCAL_OWN)
 		return drop_of_turn(TURN_DROP_HAIRPIN_NO_ALLOCATION);
-	if (to->relay >= 0 &&
-		turn_relay_map_home(w->dp->map, (unsigned int)to->relay, port, &home, &way->slot))
+	if (laddr->relay >= 0 &&
+		turn_relay_map_home(
+			w->dp->map, (unsigned int)laddr->relay, port, &home, &route->slot))
 		inside = TURN_INSIDE_RELAYED;
-	else if (w->dp->loopback < 0 || local_addrs_listener(w->local, to, port) >= 0)
+	else if (w->dp->loopback < 0 || local_addrs_listener(w->local, laddr, port) >= 0)
 		return drop_of_turn(TURN_DROP_PEER_OWN);
-	if (!turn_shard_inside(w->shard, way->from, &to->addr, inside))
+	if (!turn_shard_inside(w->shard, route->owner_slot, &laddr->addr, inside))
 		return drop_of_turn(TURN_DROP_PEER_OWN);
-	way->hop = inside == TURN_INSIDE_RELAYED ? REWRITE_HAIRPIN : REWRITE_PROGRAM;
-	way->place = (uint8_t)(inside == TURN_INSIDE_RELAYED ? (int)home : w->dp->loopback);
+	route->hop = inside == TURN_INSIDE_RELAYED ? REWRITE_HAIRPIN : REWRITE_PROGRAM;
+	route->place = (uint8_t)(inside == TURN_INSIDE_RELAYED ? (int)home : w->dp->loopback);
 	return DP_SENT;
 }
 
-unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *way)
+unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *route)
 {
-	const struct turn_path *path = &way->path;
-	struct nexthop_way to = {&path->src.addr, &path->dst.addr, way->client, 0};
+	const struct turn_path *path = &route->path;
+	struct nexthop_way lookup = {&path->src.addr, &path->dst.addr, route->client, 0};
 	const struct local_addr *inside;
 	unsigned int reason;
 
-	way->hop = REWRITE_WIRE;
+	route->hop = REWRITE_WIRE;
 	if (path->hop != NULL) {
-		way->neigh = neigh_noted(w->neigh, *path->hop);
-		if (way->neigh != NEIGH_NONE) {
-			way->place = w->hops[way->neigh].port;
+		route->neigh = neigh_noted(w->neigh, *path->hop);
+		if (route->neigh != NEIGH_NONE) {
+			route->place = w->hops[route->neigh].port;
 			return DP_SENT;
 		}
 	}
 	inside = local_addrs_find(w->local, &path->dst.addr);
 	if (inside != NULL && inside->kind != LOCAL_COMMON)
-		return aim_inside(w, way, inside);
-	to.user = turn_icmp_user(w->shard, way->from);
-	reason = nexthop_resolve(w, &to, &way->place, &way->neigh);
+		return aim_inside(w, route, inside);
+	lookup.user = turn_icmp_user(w->shard, route->owner_slot);
+	reason = nexthop_resolve(w, &lookup, &route->place, &route->neigh);
 	if (reason == DP_SENT && path->hop != NULL && !path_mtu_lowered(w, &path->src, &path->dst))
-		*path->hop = neigh_note(w->neigh, way->neigh);
+		*path->hop = neigh_note(w->neigh, route->neigh);
 	return reason;
 }
 
@@ -189,50 +191,50 @@ bool rewrite_may_fragment(const struct turn_view *v, const struct net_frame *f, 
 }
 
 void rewrite_send(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
-	const struct rewrite_way *way, uint16_t mtu)
+	const struct rewrite_way *route, uint16_t mtu)
 {
-	const struct fragment_way out = {way->place, way->neigh, mtu};
+	const struct fragment_way out = {route->place, route->neigh, mtu};
 
 	if (unlikely(m->pkt_len - f->l3_off > mtu))
 		fragment_out_send(w, m, f, &out);
 	else
-		nexthop_send(w, m, way->place, way->neigh);
+		nexthop_send(w, m, route->place, route->neigh);
 }
 
 // Gives a rewritten packet, which f describes, to the home of the relayed address that it is for,
 // with flags in its view.
 static void give_inside(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
-	const struct rewrite_way *way, uint8_t flags)
+	const struct rewrite_way *route, uint8_t flags)
 {
 	const struct turn_view v = {.src = f->src,
 		.src_port = f->sport,
 		.data = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off),
 		.len = f->payload_len,
-		.slot = way->slot,
+		.slot = route->slot,
 		.leg = TURN_FROM_PEER,
 		.flags = flags,
 		.via = TURN_NO_WORKER,
 		.inside = TURN_INSIDE_RELAYED};
 
-	handover_datagram(w, way->place, m, &v);
+	handover_datagram(w, route->place, m, &v);
 }
 
 void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	struct rewrite_way *way, struct rewrite *r)
+	struct rewrite_way *route, struct rewrite *r)
 {
-	unsigned int reason = rewrite_find_way(w, way);
+	unsigned int reason = rewrite_find_way(w, route);
 	// in process and to programs here there is no wire, and so no MTU; in process, the port
 	// that the frame would have left by lends its header
-	const bool wire = way->hop == REWRITE_WIRE, inside = way->hop == REWRITE_HAIRPIN;
-	const struct dp_port *port = &w->dp->port[inside || reason != DP_SENT ? 0 : way->place];
+	const bool wire = route->hop == REWRITE_WIRE, inside = route->hop == REWRITE_HAIRPIN;
+	const struct dp_port *port = &w->dp->port[inside || reason != DP_SENT ? 0 : route->place];
 	struct net_frame f;
 	bool cut = false;
 
 	if (reason == DP_SENT) {
-		r->src = &way->path.src;
-		r->dst = &way->path.dst;
-		r->mtu = wire ? path_mtu(w, way->place, r->src, r->dst) : UINT16_MAX;
-		if (wire && fast_headers_relay(w, m, v, r, way->neigh))
+		r->src = &route->path.src;
+		r->dst = &route->path.dst;
+		r->mtu = wire ? path_mtu(w, route->place, r->src, r->dst) : UINT16_MAX;
+		if (wire && fast_headers_relay(w, m, v, r, route->neigh))
 			return;
 		r->fresh = client_describe(m, v, &f);
 		r->csum = csum_fold(csum_addrs(&r->src->addr, &r->dst->addr) + r->src->port +
@@ -249,11 +251,11 @@ void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_vie
 		icmp_out_relayed(w, m, v, r, reason);
 		worker_drop(w, m, reason);
 	} else if (likely(wire)) {
-		rewrite_send(w, m, &f, way, r->mtu);
-	} else if (way->hop == REWRITE_PROGRAM) {
-		tx_put(w, way->place, m);
+		rewrite_send(w, m, &f, route, r->mtu);
+	} else if (route->hop == REWRITE_PROGRAM) {
+		tx_put(w, route->place, m);
 	} else {
-		give_inside(w, m, &f, way, cut ? DP_FRAGMENTED : 0);
+		give_inside(w, m, &f, route, cut ? DP_FRAGMENTED : 0);
 	}
 }
 
@@ -266,14 +268,14 @@ static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_vi
 		.off = plan->off,
 		.len = plan->len,
 		.df = (plan->flags & TURN_PLAN_DF) != 0};
-	struct rewrite_way way;
+	struct rewrite_way route;
 
 	if (plan->verdict == TURN_SEND)
-		way.path = (struct turn_path){side->src, side->dst, NULL};
+		route.path = (struct turn_path){side->src, side->dst, NULL};
 	else
-		turn_route_path(w->shard, plan->flow, &way.path);
-	way.client = v->leg == TURN_FROM_CLIENT ? &v->src : &way.path.dst.addr;
-	way.from = v->slot;
+		turn_route_path(w->shard, plan->flow, &route.path);
+	route.client = v->leg == TURN_FROM_CLIENT ? &v->src : &route.path.dst.addr;
+	route.owner_slot = v->slot;
 	if (plan->front_len == CHANNEL_HEADER_LEN) {
 		store_be16(channel, plan->channel);
 		store_be16(channel + 2, plan->len);
@@ -284,9 +286,9 @@ static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_vi
 	}
 	w->losses = (struct losses){m, {v->slot, plan->len, v->leg}};
 	if (v->leg == TURN_FROM_PEER)
-		client_forward(w, m, v, &way, &r);
+		client_forward(w, m, v, &route, &r);
 	else
-		rewrite_forward(w, m, v, &way, &r);
+		rewrite_forward(w, m, v, &route, &r);
 	w->losses.m = NULL;
 }
 
@@ -296,29 +298,29 @@ static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_vi
 void rewrite_answer(struct worker *w, struct rte_mbuf *m, uint8_t listener,
 	const struct endpoint *client, uint16_t len)
 {
-	const struct source *from = fastpath_listener_source(w, listener);
-	const struct endpoint src = {from->addr, __builtin_bswap16(from->port)};
-	const struct net_ip ip = {.tos = from->tos, .ttl = REPLY_TTL, .id = rewrite_ip_id(w)};
-	const struct nexthop_way to = {&src.addr, &client->addr, &client->addr, 0};
+	const struct source *source = fastpath_listener_source(w, listener);
+	const struct endpoint src = {source->addr, __builtin_bswap16(source->port)};
+	const struct net_ip ip = {.tos = source->tos, .ttl = REPLY_TTL, .id = rewrite_ip_id(w)};
+	const struct nexthop_way lookup = {&src.addr, &client->addr, &client->addr, 0};
 	uint8_t *payload = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT, *frame;
-	struct rewrite_way way = {.neigh = NEIGH_NONE};
-	const unsigned int reason = nexthop_resolve(w, &to, &way.place, &way.neigh);
+	struct rewrite_way route = {.neigh = NEIGH_NONE};
+	const unsigned int reason = nexthop_resolve(w, &lookup, &route.place, &route.neigh);
 	struct net_frame f;
 
 	if (reason != DP_SENT) {
 		worker_drop(w, m, reason);
 		return;
 	}
-	frame = net_write_udp(payload, len, &w->dp->port[way.place].l2, &src, client, &ip, 0);
+	frame = net_write_udp(payload, len, &w->dp->port[route.place].l2, &src, client, &ip, 0);
 	store_be16(payload - 2,
 		csum_udp(&src.addr, &client->addr, payload - NET_UDP_LEN,
 			(uint16_t)(len + NET_UDP_LEN)));
 	rewrite_set_frame(m, frame, (uint32_t)(payload - frame) + len);
 	net_frame_describe(frame, (uint16_t)(payload - frame), len, &f);
-	rewrite_send(w, m, &f, &way, path_mtu(w, way.place, &src, client));
+	rewrite_send(w, m, &f, &route, path_mtu(w, route.place, &src, client));
 }
 
-static void unreachable(struct worker *w, const struct rte_mbuf *m, const struct turn_view *v)
+static void send_unreachable(struct worker *w, const struct rte_mbuf *m, const struct turn_view *v)
 {
 	struct net_frame f;
 
@@ -352,7 +354,7 @@ void rewrite_plan(struct worker *w, struct rte_mbuf *m, struct turn_view *v,
 		break;
 	case TURN_DROP:
 		if (unlikely(plan->reason == TURN_DROP_PEER_NO_ALLOCATION))
-			unreachable(w, m, v);
+			send_unreachable(w, m, v);
 		worker_drop(w, m, drop_of_turn(plan->reason));
 		break;
 	}

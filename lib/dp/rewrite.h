@@ -50,7 +50,7 @@ enum rewrite_hop {
 struct rewrite_way {
 	struct turn_path path;
 	const struct addr *client; // on whose account
-	uint32_t from; // slot of the allocation whose datagram it is
+	uint32_t owner_slot; // slot of the allocation whose datagram it is
 	uint32_t slot; // REWRITE_HAIRPIN
 	uint16_t neigh; // REWRITE_WIRE
 	uint8_t hop; // enum rewrite_hop
@@ -58,10 +58,10 @@ struct rewrite_way {
 };
 
 // Finds the way along way->path, or follows its note. DP_SENT or a reason.
-unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *way);
+unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *route);
 // Makes and sends front + payload[off, off + len) along a path. Takes the packet.
 void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	struct rewrite_way *way, struct rewrite *r);
+	struct rewrite_way *route, struct rewrite *r);
 // Whether a datagram may leave in fragments for an address of a family: v and f tell how it came,
 // df is what it will say of itself over IPv4.
 bool rewrite_may_fragment(
@@ -69,7 +69,7 @@ bool rewrite_may_fragment(
 // Sends a rewritten packet, which f describes, to the neighbour of way; in fragments if it is
 // longer than mtu. Takes the packet.
 void rewrite_send(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
-	const struct rewrite_way *way, uint16_t mtu);
+	const struct rewrite_way *route, uint16_t mtu);
 // Sends what m holds from REWRITE_ANSWER_AT on, of len bytes, to a client from a listener, in
 // fragments if it is longer than the path's MTU. Takes the packet.
 #define REWRITE_ANSWER_AT (RTE_PKTMBUF_HEADROOM + NET_HEADERS_MAX)

@@ -72,7 +72,7 @@ void worker_drop(struct worker *w, struct rte_mbuf *m, unsigned int reason)
 }
 
 // Tells other workers what of their redirects has changed, which is rare.
-static inline void notes(struct worker *w)
+static inline void send_notes(struct worker *w)
 {
 	if (unlikely(w->nb_notes > 0 || turn_redirect_noted(w->shard)))
 		messages_notes(w);
@@ -98,7 +98,7 @@ static __rte_noinline unsigned int relay_special(struct worker *w, bool may_wait
 
 // Routes and relays what is in the burst. of: how many packets were received for it; 0: it comes
 // from the backlog, and nothing goes back there. homes: as in struct turn_burst.
-static void burst_once(struct worker *w, unsigned int of, unsigned int homes)
+static void burst_once(struct worker *w, unsigned int received, unsigned int homes)
 {
 	struct burst *b = &w->burst;
 	unsigned int relayed;
@@ -111,18 +111,18 @@ static void burst_once(struct worker *w, unsigned int of, unsigned int homes)
 	if (unlikely(b->turn.nb_elsewhere > 0) && !handover_clients(w))
 		relayed = 0;
 	else if (unlikely(w->special))
-		relayed = relay_special(w, of > 0);
+		relayed = relay_special(w, received > 0);
 	else
-		relayed = relay_plain(w, of > 0);
-	if (of > 0)
-		backlog_see(&w->backlog, of, relayed, w->now_ms);
-	notes(w);
+		relayed = relay_plain(w, received > 0);
+	if (received > 0)
+		backlog_see(&w->backlog, received, relayed, w->now_ms);
+	send_notes(w);
 }
 
 // burst_once, and again with the DTLS records that were among it, decrypted.
-static void burst_route(struct worker *w, unsigned int of, unsigned int homes)
+static void burst_route(struct worker *w, unsigned int received, unsigned int homes)
 {
-	burst_once(w, of, homes);
+	burst_once(w, received, homes);
 	if (likely(!dtls_clients_waiting(w)))
 		return;
 	dtls_clients_begin(w);
@@ -139,25 +139,25 @@ static void burst_route(struct worker *w, unsigned int of, unsigned int homes)
 
 // Frames for one port, n of the `of` that were received together.
 static __rte_always_inline void receive_burst(
-	struct worker *w, uint8_t port, unsigned int n, unsigned int of)
+	struct worker *w, uint8_t port, unsigned int n, unsigned int received)
 {
 	const unsigned int homes = w->dp->port[port].rss_home ? 0 : w->dp->nb_workers;
 
 	if (unlikely(timing_due(&w->timing, n)))
 		timing_begin(w, n);
 	accept_burst(w, port, n);
-	burst_route(w, of, homes);
+	burst_route(w, received, homes);
 	if (unlikely(w->timing.m != NULL))
 		timing_settle(w);
 }
 
 // The same of a device that may receive super-frames.
-static void receive_supers(struct worker *w, uint8_t port, unsigned int n, unsigned int of)
+static void receive_supers(struct worker *w, uint8_t port, unsigned int n, unsigned int received)
 {
 	unsigned int ready = gso_rx_begin(w, port, n);
 
 	for (; ready > 0; ready = gso_rx_next(w, port))
-		receive_burst(w, port, ready, of);
+		receive_burst(w, port, ready, received);
 }
 
 // A burst of a device that takes more: of super-frames, or for several ports.
@@ -241,16 +241,16 @@ static __rte_noinline void take_other(struct worker *w, struct rte_mbuf *m)
 	}
 }
 
-static unsigned int receive_ring(struct worker *w, unsigned int from)
+static unsigned int receive_ring(struct worker *w, unsigned int src)
 {
 	struct burst *b = &w->burst;
-	const unsigned int n = handover_take(w, from, b->m);
+	const unsigned int n = handover_take(w, src, b->m);
 	// plain where it came from is not plain here
 	const uint8_t flags = w->plain_max != 0 ? UINT8_MAX : (uint8_t)~DP_PLAIN;
 	struct turn_view *v = b->turn.view;
 	struct rte_mbuf **kept = b->m;
 
-	progress_at(&w->progress, DP_STAGE_WORKER, from, n);
+	progress_at(&w->progress, DP_STAGE_WORKER, src, n);
 	if (likely(n == 0))
 		return 0;
 	for (unsigned int i = 0; i < n; i++) {
@@ -311,17 +311,17 @@ static void tick_ports(struct worker *w)
 
 // Does what is due by time: once a millisecond, and in every round while expiry has more to do than
 // one portion. work: what the round has done so far.
-static void tick(struct worker *w, unsigned int work)
+static void tick_worker(struct worker *w, unsigned int work)
 {
 	if (unlikely(mailbox_is_asked(&w->mailbox)))
 		w->asked = mailbox_serve(w, work);
-	notes(w);
+	send_notes(w);
 	if (likely(w->now_ms == w->ticked_ms && !w->more_due))
 		return;
 	w->ticked_ms = w->now_ms;
 	w->since_publish++; // at least once a millisecond
 	w->more_due = turn_shard_expire(w->shard);
-	notes(w);
+	send_notes(w);
 	nexthop_tick(w);
 	mld_tick(w);
 	tick_ports(w);
@@ -344,8 +344,8 @@ bool worker_round(struct worker *w, uint64_t tsc)
 	turn_shard_round(w->shard, w->now_ms, w->wall_s);
 	for (unsigned int i = 0; i < w->nb_rx; i++)
 		work += receive_port(w, &w->rx[i]);
-	for (unsigned int from = 0; from < w->dp->nb_workers; from++)
-		work += receive_ring(w, from);
+	for (unsigned int src = 0; src < w->dp->nb_workers; src++)
+		work += receive_ring(w, src);
 	for (unsigned int thread = 0; thread < w->dp->nb_streams; thread++)
 		work += receive_stream(w, thread);
 	progress_at(&w->progress, DP_STAGE_BACKLOG, 0, 0);
@@ -358,7 +358,7 @@ bool worker_round(struct worker *w, uint64_t tsc)
 		work += exception_round(w);
 	}
 	progress_at(&w->progress, DP_STAGE_TICK, 0, 0);
-	tick(w, work);
+	tick_worker(w, work);
 	progress_at(&w->progress, DP_STAGE_SEND, 0, 0);
 	tx_flush(w);
 	handover_flush(w);
@@ -376,7 +376,7 @@ bool worker_round(struct worker *w, uint64_t tsc)
 // --- the loop -----------------------------------------------------------------------------------
 
 // Sleeps, dozes, or with IDLE_WAIT waits, and measures what that takes of the CPU.
-static void rest(struct worker *w, uint64_t cycles)
+static void rest_cycles(struct worker *w, uint64_t cycles)
 {
 	const uint64_t ns = cycles * 1000000 / w->dp->tsc_per_ms;
 	const struct timespec ts = {.tv_nsec = (long)ns};
@@ -398,29 +398,29 @@ static void rest(struct worker *w, uint64_t cycles)
 
 // Waits, in two steps: the flag goes up, and if the next round finds nothing either, the worker
 // blocks.
-static void wait(struct worker *w)
+static void wait_wakeup(struct worker *w)
 {
 	if (w->waiter.up && !w->waiter.dozes) {
-		rest(w, IDLE_WAIT);
+		rest_cycles(w, IDLE_WAIT);
 	} else if (waiter_in_vain(w) || !waiter_arm(w)) {
 		waiter_disarm(w);
-		rest(w, idle_sleep(&w->idle));
+		rest_cycles(w, idle_sleep(&w->idle));
 	}
 }
 
 // What a worker does behind a round that has found nothing. pause: as idle_after has said.
-static void pass(struct worker *w, uint64_t pause)
+static void handle_idle(struct worker *w, uint64_t pause)
 {
 	if (pause == IDLE_WAIT) {
-		wait(w);
+		wait_wakeup(w);
 	} else if (pause == 0) {
 		waiter_disarm(w);
 		rte_pause();
 	} else if (!w->idle.dozes) {
 		waiter_disarm(w);
-		rest(w, pause);
+		rest_cycles(w, pause);
 	} else if (waiter_drowse(w)) { // else it looks once more
-		rest(w, pause);
+		rest_cycles(w, pause);
 	}
 }
 
@@ -457,7 +457,7 @@ int worker_run(void *worker)
 			w->waiter.vain = false;
 			w->live.busy_cycles += rte_rdtsc() - start;
 		} else {
-			pass(w, pause);
+			handle_idle(w, pause);
 		}
 		w->live.total_cycles += rte_rdtsc() - start;
 	}

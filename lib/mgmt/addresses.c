@@ -31,14 +31,14 @@ void mgmt_addresses_start(struct mgmt_addresses *a, const struct dp *d)
 
 static void tell_address(const struct dp_learned *l)
 {
-	char addr[ADDR_TEXT_LEN], other[ADDR_TEXT_LEN];
+	char addr[ADDR_TEXT_LEN], current[ADDR_TEXT_LEN];
 	static const struct addr none;
 
 	text_of(&l->addr, addr, sizeof(addr));
 	if (!l->lost)
 		LOG(ADDRESSES, NOTICE, "port %s: interface %s has %s again", l->port, l->interface,
 			addr);
-	else if (addr_eq(&l->other, &none))
+	else if (addr_eq(&l->replacement, &none))
 		LOG(ADDRESSES, ERR,
 			"port %s: interface %s has lost %s: there are no new allocations on it, "
 			"those there are go on",
@@ -47,7 +47,8 @@ static void tell_address(const struct dp_learned *l)
 		LOG(ADDRESSES, ERR,
 			"port %s: interface %s has %s now, no longer %s: there are no new "
 			"allocations on that, %s",
-			l->port, l->interface, text_of(&l->other, other, sizeof(other)), addr,
+			l->port, l->interface, text_of(&l->replacement, current, sizeof(current)),
+			addr,
 			l->taken ? "a restart takes the new one"
 				 : "the file and a restart take the new one");
 }
@@ -63,20 +64,21 @@ static void tell_router(const struct dp_learned *l)
 		text_of(&l->gateway, gateway, sizeof(gateway)));
 }
 
-static bool same(const struct dp_learned *a, const struct dp_learned *b)
+static bool same_learned(const struct dp_learned *a, const struct dp_learned *b)
 {
-	return a->lost == b->lost && addr_eq(&a->addr, &b->addr) && addr_eq(&a->other, &b->other) &&
-		addr_eq(&a->router, &b->router) && addr_eq(&a->gateway, &b->gateway);
+	return a->lost == b->lost && addr_eq(&a->addr, &b->addr) &&
+		addr_eq(&a->replacement, &b->replacement) && addr_eq(&a->router, &b->router) &&
+		addr_eq(&a->gateway, &b->gateway);
 }
 
 // What is followed is told by who does it, once it is done.
-static void tell(const struct dp_learned *now, const struct dp_learned *was)
+static void tell_change(const struct dp_learned *now, const struct dp_learned *was)
 {
 	static const struct addr none;
-	const bool followed =
-		now->follows && (!addr_eq(&now->other, &none) || !addr_eq(&now->addr, &was->addr));
+	const bool followed = now->follows &&
+		(!addr_eq(&now->replacement, &none) || !addr_eq(&now->addr, &was->addr));
 
-	if (!followed && (now->lost != was->lost || !addr_eq(&now->other, &was->other)))
+	if (!followed && (now->lost != was->lost || !addr_eq(&now->replacement, &was->replacement)))
 		tell_address(now);
 	if (!now->follows && !addr_eq(&now->router, &was->router) &&
 		!addr_eq(&now->router, &now->gateway))
@@ -91,11 +93,11 @@ void mgmt_addresses_tick(struct mgmt_addresses *a, const struct dp *d)
 		return;
 	dp_learned(d, now);
 	for (unsigned int i = 0; i < a->nb; i++) {
-		a->same[i] = same(&now[i], &a->seen[i]) ? a->same[i] + 1 : 0;
+		a->same[i] = same_learned(&now[i], &a->seen[i]) ? a->same[i] + 1 : 0;
 		a->seen[i] = now[i];
 		if (a->same[i] != TICKS)
 			continue;
-		tell(&now[i], &a->told[i]);
+		tell_change(&now[i], &a->told[i]);
 		a->told[i] = now[i];
 	}
 }

@@ -83,13 +83,13 @@ struct turn_event attempts_event(const struct attempt *a)
 		.listener = a->listener,
 		.proved = a->proved,
 		.method = a->method,
-		.why = a->why,
+		.reason = a->reason,
 		.more = a->more,
 		.others = a->others,
 		.name_len = a->name_len};
 
 	if (a->kind == TURN_EVENT_ROAMED) {
-		e.from = a->peer;
+		e.old_client = a->peer;
 		e.peer = (struct endpoint){0};
 	}
 	memcpy(e.name, a->name, a->name_len);
@@ -108,10 +108,10 @@ const char *attempts_user(const char *name, size_t *len)
 	return rest.id;
 }
 
-static uint64_t name_key(const struct attempts *a, const struct attempts_who *who)
+static uint64_t name_key(const struct attempts *a, const struct attempts_who *identity)
 {
-	const struct addr both = {.d = {hash_bytes(&a->key, who->name, who->len), 0}};
-	const uint64_t h = hash_addr(&a->key, &both, 3u + who->realm);
+	const struct addr both = {.d = {hash_bytes(&a->key, identity->name, identity->len), 0}};
+	const uint64_t h = hash_addr(&a->key, &both, 3u + identity->realm);
 
 	return h != 0 ? h : 1;
 }
@@ -140,7 +140,7 @@ static struct entry *set_of(const struct attempts *a, enum part part, uint64_t h
 
 // --- notes ---------------------------------------------------------------------------------------
 
-static struct entry *find(struct entry *set, uint64_t key)
+static struct entry *find_entry(struct entry *set, uint64_t key)
 {
 	for (unsigned int i = 0; i < WAYS; i++)
 		if (set[i].key == key)
@@ -149,16 +149,18 @@ static struct entry *find(struct entry *set, uint64_t key)
 }
 
 // Puts an attempt in the place of the oldest of a ring.
-static void push(struct attempt *ring, uint32_t places, uint32_t *nb, const struct attempt *what)
+static void push_attempt(
+	struct attempt *ring, uint32_t places, uint32_t *nb, const struct attempt *attempt)
 {
-	ring[(*nb)++ % places] = *what;
+	ring[(*nb)++ % places] = *attempt;
 	if (*nb == 2 * places) // the same place, and no end to count to
 		*nb = places;
 }
 
-static void put(struct attempts *a, struct entry *set, uint64_t key, const struct attempt *what)
+static void put_attempt(
+	struct attempts *a, struct entry *set, uint64_t key, const struct attempt *attempt)
 {
-	struct entry *e = find(set, key);
+	struct entry *e = find_entry(set, key);
 
 	if (e == NULL) {
 		e = set;
@@ -169,10 +171,10 @@ static void put(struct attempts *a, struct entry *set, uint64_t key, const struc
 		e->nb_refused = e->nb_lives = 0;
 	}
 	e->used = ++a->clock;
-	if (turn_event_refuses(what->kind))
-		push(e->refused, ATTEMPTS_EACH, &e->nb_refused, what);
+	if (turn_event_refuses(attempt->kind))
+		push_attempt(e->refused, ATTEMPTS_EACH, &e->nb_refused, attempt);
 	else
-		push(e->lives, ATTEMPTS_LIVES, &e->nb_lives, what);
+		push_attempt(e->lives, ATTEMPTS_LIVES, &e->nb_lives, attempt);
 }
 
 // Whether the name of an event is that of a user: nobody can invent one.
@@ -180,7 +182,7 @@ static bool is_user(const struct turn_event *e)
 {
 	if (e->kind != TURN_EVENT_REFUSED)
 		return true;
-	switch ((enum turn_refusal)e->why) {
+	switch ((enum turn_refusal)e->reason) {
 	case TURN_REFUSED_CHALLENGE:
 	case TURN_REFUSED_NONCE_STALE:
 	case TURN_REFUSED_NONCE_FOREIGN:
@@ -215,26 +217,26 @@ static uint8_t held_of(const struct turn_event *e)
 }
 
 // Adds to the making of an allocation, where it is kept, what has held it back since.
-static void hold_entry(struct entry *e, const struct attempt *what)
+static void hold_entry(struct entry *e, const struct attempt *attempt)
 {
 	for (unsigned int i = 0; e != NULL && i < ATTEMPTS_LIVES; i++)
-		if (e->lives[i].kind == TURN_EVENT_MADE && e->lives[i].id == what->id)
-			e->lives[i].held |= what->held;
+		if (e->lives[i].kind == TURN_EVENT_MADE && e->lives[i].id == attempt->id)
+			e->lives[i].held |= attempt->held;
 }
 
-static void hold(struct attempts *a, const struct attempt *what)
+static void hold_attempt(struct attempts *a, const struct attempt *attempt)
 {
-	const uint64_t source = source_key(a, &what->client.addr);
-	const uint64_t network = network_key(a, &what->client.addr);
-	struct attempts_who who = {what->name, what->name_len, what->realm};
+	const uint64_t source = source_key(a, &attempt->client.addr);
+	const uint64_t network = network_key(a, &attempt->client.addr);
+	struct attempts_who identity = {attempt->name, attempt->name_len, attempt->realm};
 	uint64_t user;
 
-	if (what->held == 0)
+	if (attempt->held == 0)
 		return;
-	who.name = attempts_user(what->name, &who.len);
-	user = name_key(a, &who);
-	hold_entry(find(set_of(a, PART_SOURCES, network), source), what);
-	hold_entry(find(set_of(a, PART_USERS, user), user), what);
+	identity.name = attempts_user(attempt->name, &identity.len);
+	user = name_key(a, &identity);
+	hold_entry(find_entry(set_of(a, PART_SOURCES, network), source), attempt);
+	hold_entry(find_entry(set_of(a, PART_USERS, user), user), attempt);
 }
 
 // Whether an event has only what the allocation keeps of a name.
@@ -245,11 +247,11 @@ static bool is_cut(const struct turn_event *e)
 
 void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall_ms)
 {
-	struct attempt what = {.wall_ms = wall_ms,
+	struct attempt attempt = {.wall_ms = wall_ms,
 		.id = e->id,
 		.order = (uint32_t)a->clock,
 		.client = e->client,
-		.peer = e->kind == TURN_EVENT_ROAMED ? e->from : e->peer,
+		.peer = e->kind == TURN_EVENT_ROAMED ? e->old_client : e->peer,
 		.kind = e->kind,
 		.listener = e->listener,
 		.worker = e->worker,
@@ -258,36 +260,36 @@ void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall
 		.relayed = e->kind == TURN_EVENT_ENDED && e->usage.leg[0].datagrams > 0 &&
 			e->usage.leg[1].datagrams > 0,
 		.method = e->method,
-		.why = e->why,
+		.reason = e->reason,
 		.more = e->more,
 		.others = e->others,
 		.name_len = e->name_len < TURN_EVENT_NAME_LEN ? e->name_len : TURN_EVENT_NAME_LEN};
 	const uint64_t network = network_key(a, &e->client.addr);
-	const enum part source = what.proved ? PART_SOURCES : PART_OTHERS;
-	struct attempts_who who = {what.name, what.name_len, e->realm};
+	const enum part source = attempt.proved ? PART_SOURCES : PART_OTHERS;
+	struct attempts_who identity = {attempt.name, attempt.name_len, e->realm};
 	uint64_t key;
 
 	if (e->kind == TURN_EVENT_MOVED)
 		return;
-	memcpy(what.name, e->name, what.name_len);
-	what.held = held_of(e);
+	memcpy(attempt.name, e->name, attempt.name_len);
+	attempt.held = held_of(e);
 	if (e->kind == TURN_EVENT_INTERIM) {
-		hold(a, &what);
+		hold_attempt(a, &attempt);
 		return;
 	}
-	put(a, set_of(a, source, network), source_key(a, &e->client.addr), &what);
+	put_attempt(a, set_of(a, source, network), source_key(a, &e->client.addr), &attempt);
 	// A Binding is never signed, whatever name it gives. Of the name of an allocation that has
 	// ended there may be more than the event has.
-	if (who.len == 0 || e->kind == TURN_EVENT_CONNECTION ||
-		(e->kind == TURN_EVENT_REFUSED && e->method == STUN_BINDING) || !what.proved ||
-		(is_cut(e) && who.len >= TURN_NAME_LEN))
+	if (identity.len == 0 || e->kind == TURN_EVENT_CONNECTION ||
+		(e->kind == TURN_EVENT_REFUSED && e->method == STUN_BINDING) || !attempt.proved ||
+		(is_cut(e) && identity.len >= TURN_NAME_LEN))
 		return;
-	who.name = attempts_user(what.name, &who.len);
-	key = name_key(a, &who);
+	identity.name = attempts_user(attempt.name, &identity.len);
+	key = name_key(a, &identity);
 	if (is_user(e))
-		put(a, set_of(a, PART_USERS, key), key, &what);
+		put_attempt(a, set_of(a, PART_USERS, key), key, &attempt);
 	else
-		put(a, set_of(a, PART_NAMES, network), key, &what);
+		put_attempt(a, set_of(a, PART_NAMES, network), key, &attempt);
 }
 
 // --- look-ups ------------------------------------------------------------------------------------
@@ -304,31 +306,31 @@ static bool is_older(const struct attempt *a, const struct attempt *b)
 					: (int32_t)(a->order - b->order) < 0;
 }
 
-static void insert(struct found *f, const struct attempt *what)
+static void insert_attempt(struct found *f, const struct attempt *attempt)
 {
 	unsigned int i;
 
-	if (f->n == f->max && (f->max == 0 || !is_older(&f->out[f->max - 1], what)))
+	if (f->n == f->max && (f->max == 0 || !is_older(&f->out[f->max - 1], attempt)))
 		return;
 	i = f->n < f->max ? f->n++ : f->max - 1;
-	for (; i > 0 && is_older(&f->out[i - 1], what); i--)
+	for (; i > 0 && is_older(&f->out[i - 1], attempt); i--)
 		f->out[i] = f->out[i - 1];
-	f->out[i] = *what;
+	f->out[i] = *attempt;
 }
 
-static void gather(struct found *f, const struct entry *e)
+static void gather_attempts(struct found *f, const struct entry *e)
 {
 	for (uint32_t i = 0; i < ATTEMPTS_EACH && i < e->nb_refused; i++)
-		insert(f, &e->refused[i]);
+		insert_attempt(f, &e->refused[i]);
 	for (uint32_t i = 0; i < ATTEMPTS_LIVES && i < e->nb_lives; i++)
-		insert(f, &e->lives[i]);
+		insert_attempt(f, &e->lives[i]);
 }
 
-unsigned int attempts_of_user(const struct attempts *a, const struct attempts_who *who,
+unsigned int attempts_of_user(const struct attempts *a, const struct attempts_who *identity,
 	struct attempt *out, unsigned int max)
 {
 	struct found f = {.out = out, .max = max};
-	struct attempts_who user = *who;
+	struct attempts_who user = *identity;
 	const struct entry *e;
 	uint64_t key;
 
@@ -336,13 +338,13 @@ unsigned int attempts_of_user(const struct attempts *a, const struct attempts_wh
 		user.len = TURN_EVENT_NAME_LEN;
 	user.name = attempts_user(user.name, &user.len);
 	key = name_key(a, &user);
-	e = find(set_of(a, PART_USERS, key), key);
+	e = find_entry(set_of(a, PART_USERS, key), key);
 	if (e != NULL)
-		gather(&f, e);
+		gather_attempts(&f, e);
 	// a name may have been tried from many networks
 	for (uint32_t i = 0; i < NAMES; i++)
 		if (a->part[PART_NAMES].entry[i].key == key)
-			gather(&f, &a->part[PART_NAMES].entry[i]);
+			gather_attempts(&f, &a->part[PART_NAMES].entry[i]);
 	return f.n;
 }
 
@@ -353,10 +355,10 @@ unsigned int attempts_of_source(
 	struct found f = {.out = out, .max = max};
 
 	for (unsigned int part = PART_SOURCES; part <= PART_OTHERS; part++) {
-		const struct entry *e = find(set_of(a, part, network), key);
+		const struct entry *e = find_entry(set_of(a, part, network), key);
 
 		if (e != NULL)
-			gather(&f, e);
+			gather_attempts(&f, e);
 	}
 	return f.n;
 }

@@ -32,7 +32,7 @@ struct attempt {
 	uint8_t kind, listener, worker, realm; // as turn_event's
 	bool proved;
 	bool relayed; // what has ended: datagrams both ways
-	uint16_t method, why;
+	uint16_t method, reason;
 	uint32_t more; // 0 = once; else so many times since the attempt before
 	uint8_t held; // rates that have held back datagrams of the allocation: attempts_held
 	bool others; // not all of them in that name
@@ -70,7 +70,7 @@ struct attempts_who {
 
 // Writes up to max attempts of a user to out, the newest first, and returns how many. With time and
 // colon in front (REST) or without, all attempts of the user behind them are found.
-unsigned int attempts_of_user(const struct attempts *a, const struct attempts_who *who,
+unsigned int attempts_of_user(const struct attempts *a, const struct attempts_who *identity,
 	struct attempt *out, unsigned int max);
 // The same for a client's address; of IPv6 the attempts of its /64.
 unsigned int attempts_of_source(

@@ -3,12 +3,12 @@
 #include "bonds.h"
 #include "log.h"
 
-static unsigned int members(struct port *p, struct port_member m[PORT_MEMBERS_MAX])
+static unsigned int list_members(struct port *p, struct port_member m[PORT_MEMBERS_MAX])
 {
 	return p->ops->members != NULL ? p->ops->members(p, m) : 0;
 }
 
-static const char *state(const struct port_member *m)
+static const char *member_state(const struct port_member *m)
 {
 	return m->used ? "used" : m->link ? "up" : "down";
 }
@@ -16,17 +16,17 @@ static const char *state(const struct port_member *m)
 char *mgmt_bonds_text(struct port *p, char *buf, size_t len)
 {
 	struct port_member m[PORT_MEMBERS_MAX];
-	const unsigned int n = members(p, m);
-	size_t at = 0;
+	const unsigned int n = list_members(p, m);
+	size_t used = 0;
 
 	buf[0] = '\0';
-	for (unsigned int i = 0; i < n && at < len; i++)
-		at += (size_t)snprintf(
-			buf + at, len - at, "%s%s=%s", i > 0 ? " " : "", m[i].name, state(&m[i]));
+	for (unsigned int i = 0; i < n && used < len; i++)
+		used += (size_t)snprintf(buf + used, len - used, "%s%s=%s", i > 0 ? " " : "",
+			m[i].name, member_state(&m[i]));
 	return buf;
 }
 
-static void tell(struct port *p, bool whole)
+static void log_bond(struct port *p, bool whole)
 {
 	char text[128];
 	const struct mgmt_log_field fields[] = {mgmt_log_text("port", p->name),
@@ -39,7 +39,7 @@ static void tell(struct port *p, bool whole)
 static void tick_port(struct mgmt_bonds *b, unsigned int i, struct port *p)
 {
 	struct port_member m[PORT_MEMBERS_MAX];
-	const unsigned int n = members(p, m);
+	const unsigned int n = list_members(p, m);
 	uint32_t up = 0, used = 0;
 
 	for (unsigned int k = 0; k < n; k++) {
@@ -51,7 +51,7 @@ static void tick_port(struct mgmt_bonds *b, unsigned int i, struct port *p)
 	b->port[i].up = up;
 	b->port[i].used = used;
 	b->port[i].told = true;
-	tell(p, up == (1u << n) - 1 && used != 0);
+	log_bond(p, up == (1u << n) - 1 && used != 0);
 }
 
 void mgmt_bonds_tick(struct mgmt_bonds *b, const struct dp *d)

@@ -69,7 +69,7 @@ size_t mgmt_bursts_line(char *buf, size_t len, unsigned int worker, const struct
 			mgmt_bursts_ratio(s->uso_segments, s->uso_frames),
 			100 * mgmt_bursts_ratio(s->uso_segments, s->tx));
 	}
-	return l.at;
+	return l.used;
 }
 
 int mgmt_bursts_start(struct mgmt_bursts *b, const struct dp *d, uint32_t every_s, uint64_t now_ms)

@@ -25,7 +25,7 @@ struct running {
 	int stop; // eventfd
 };
 
-static void gone(void *ctx, struct client *c)
+static void client_gone(void *ctx, struct client *c)
 {
 	captures_gone(ctx, c);
 	diffs_gone(ctx, c);
@@ -33,7 +33,7 @@ static void gone(void *ctx, struct client *c)
 }
 
 // The shorter of two times; -1 = for ever.
-static int64_t sooner(int64_t a, int64_t b)
+static int64_t min_wait(int64_t a, int64_t b)
 {
 	return a < 0 || (b >= 0 && b < a) ? b : a;
 }
@@ -54,7 +54,7 @@ static int wait_ms(int64_t scans_us, uint64_t now_ms, uint64_t tick_ms)
 	return (int)tick;
 }
 
-static void *loop(void *arg)
+static void *run_loop(void *arg)
 {
 	struct running *r = arg;
 	struct control *k = &r->control;
@@ -63,7 +63,7 @@ static void *loop(void *arg)
 
 	while (!stop) {
 		const int64_t captures_us = captures_step(k);
-		const int64_t us = sooner(sooner(captures_us, scans_step(k)), diffs_step(k));
+		const int64_t us = min_wait(min_wait(captures_us, scans_step(k)), diffs_step(k));
 
 		stop = clients_serve(
 			&k->clients, wait_ms(us, clock_monotonic_ms(), tick_ms), r->stop);
@@ -86,7 +86,7 @@ static void free_all(struct running *r)
 	free(r);
 }
 
-static int prepare(struct running *r)
+static int start_thread(struct running *r)
 {
 	struct control *k = &r->control;
 	struct epoll_event stop = {.events = EPOLLIN};
@@ -102,16 +102,16 @@ static int prepare(struct running *r)
 	if (r->stop < 0 || epoll_ctl(k->clients.epoll, EPOLL_CTL_ADD, r->stop, &stop) != 0)
 		return -errno;
 	k->clients.line = commands_line;
-	k->clients.gone = gone;
+	k->clients.gone = client_gone;
 	k->clients.ctx = k;
-	rc = -pthread_create(&r->thread, NULL, loop, r);
+	rc = -pthread_create(&r->thread, NULL, run_loop, r);
 	if (rc == 0)
 		pthread_setname_np(r->thread, "slipring-ctl");
 	return rc;
 }
 
 // Whether the appliance starts without: only if nobody has asked for this socket.
-static int without(const struct conf *c, int rc, const char *error)
+static int tolerate_failure(const struct conf *c, int rc, const char *error)
 {
 	if (c->control.socket != NULL || c->control.group != NULL) {
 		LOG(CONTROL, ERR, "%s", error);
@@ -130,7 +130,7 @@ int mgmt_control_start(
 
 	*out = NULL;
 	if (r == NULL)
-		return without(c, -ENOMEM, error);
+		return tolerate_failure(c, -ENOMEM, error);
 	r->stop = r->control.clients.epoll = r->control.clients.spare = -1;
 	r->control.dp = d;
 	r->control.conf = c;
@@ -139,12 +139,12 @@ int mgmt_control_start(
 	r->control.drain = parts->drain;
 	rc = place_open(&r->place, c, error, sizeof(error));
 	if (rc == 0) {
-		rc = prepare(r);
+		rc = start_thread(r);
 		snprintf(error, sizeof(error), "%s", strerror(-rc));
 	}
 	if (rc != 0) {
 		free_all(r);
-		return rc == 1 ? 0 : without(c, rc, error);
+		return rc == 1 ? 0 : tolerate_failure(c, rc, error);
 	}
 	LOG(CONTROL, INFO, "%s, for %s%s", r->place.path,
 		c->control.group != NULL ? "group " : "the user of this process",

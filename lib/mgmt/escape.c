@@ -17,18 +17,18 @@ static bool is_plain(unsigned char c)
 
 size_t mgmt_escape(const char *bytes, size_t n, char *buf, size_t len)
 {
-	size_t at = 0;
+	size_t used = 0;
 
-	for (size_t i = 0; i < n && at + 3 < len; i++) {
+	for (size_t i = 0; i < n && used + 3 < len; i++) {
 		const unsigned char c = (unsigned char)bytes[i];
 
 		if (!is_plain(c))
-			at += (size_t)snprintf(buf + at, 4, "%%%02X", c);
+			used += (size_t)snprintf(buf + used, 4, "%%%02X", c);
 		else
-			buf[at++] = bytes[i];
+			buf[used++] = bytes[i];
 	}
-	buf[at] = '\0';
-	return at;
+	buf[used] = '\0';
+	return used;
 }
 
 uint32_t mgmt_label_digits(const char *name)
@@ -41,12 +41,12 @@ uint32_t mgmt_label_digits(const char *name)
 void mgmt_label(const char *name, char *buf, size_t len)
 {
 	const size_t n = strlen(name);
-	size_t whole = 0, at;
+	size_t whole = 0, used;
 
 	for (size_t i = 0; i < n; i++)
 		whole += is_plain((unsigned char)name[i]) ? 1 : 3;
 	if (mgmt_escape(name, n, buf, len) == whole || len <= TAIL)
 		return;
-	at = mgmt_escape(name, n, buf, len - TAIL);
-	snprintf(buf + at, len - at, "~%08x", mgmt_label_digits(name));
+	used = mgmt_escape(name, n, buf, len - TAIL);
+	snprintf(buf + used, len - used, "~%08x", mgmt_label_digits(name));
 }

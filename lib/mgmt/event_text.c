@@ -45,16 +45,16 @@ const char *event_text_method(const struct turn_event *e)
 
 struct event_text_why event_text_why(const struct turn_event *e)
 {
-	const struct turn_refusal_info *r = turn_refusal_info(e->why);
-	const struct stream_refusal_info *s = stream_refusal_info(e->why);
-	const char *end = turn_end_name(e->why);
+	const struct turn_refusal_info *r = turn_refusal_info(e->reason);
+	const struct stream_refusal_info *s = stream_refusal_info(e->reason);
+	const char *end = turn_end_name(e->reason);
 
 	if (e->kind == TURN_EVENT_REFUSED && r != NULL)
 		return (struct event_text_why){r->code, r->name, r->text, r->advice};
 	if (e->kind == TURN_EVENT_CONNECTION && s != NULL)
 		return (struct event_text_why){0, s->name, s->text, s->advice};
 	if (e->kind == TURN_EVENT_ENDED && end != NULL)
-		return (struct event_text_why){0, end, turn_end_text(e->why), ""};
+		return (struct event_text_why){0, end, turn_end_text(e->reason), ""};
 	return (struct event_text_why){0, "", "", ""};
 }
 

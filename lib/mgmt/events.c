@@ -82,7 +82,7 @@ static void new_second(struct mgmt_events *m)
 // Who an event is about, in words and as fields.
 struct about {
 	char user[EVENT_TEXT_USER_LEN], client[ADDR_TEXT_LEN + 8];
-	char who[EVENT_TEXT_USER_LEN + ADDR_TEXT_LEN + 48]; // "ivan at 192.0.2.7:5000 (udp)"
+	char label[EVENT_TEXT_USER_LEN + ADDR_TEXT_LEN + 48]; // "ivan at 192.0.2.7:5000 (udp)"
 	struct mgmt_log_field field[8];
 	unsigned int nb;
 };
@@ -105,8 +105,9 @@ static void about_event(const struct mgmt_events *m, const struct turn_event *e,
 		addr_format_endpoint(&e->client, a->client, sizeof(a->client));
 	else
 		addr_format(&e->client.addr, a->client, sizeof(a->client));
-	snprintf(a->who, sizeof(a->who), "%s%s%s%s (%s)", a->user, e->others ? " and others" : "",
-		a->user[0] != '\0' || e->others ? " at " : "", a->client, transport);
+	snprintf(a->label, sizeof(a->label), "%s%s%s%s (%s)", a->user,
+		e->others ? " and others" : "", a->user[0] != '\0' || e->others ? " at " : "",
+		a->client, transport);
 	if (e->name_len > 0 && e->kind != TURN_EVENT_CONNECTION)
 		about_add(a, mgmt_log_bytes("user", e->name, e->name_len));
 	about_add(a, mgmt_log_text("client", a->client));
@@ -115,16 +116,16 @@ static void about_event(const struct mgmt_events *m, const struct turn_event *e,
 
 static void log_refusal(const struct mgmt_events *m, const struct turn_event *e)
 {
-	const struct event_text_why why = event_text_why(e);
+	const struct event_text_why reason = event_text_why(e);
 	// what every client goes through is no news
-	const int level = why.advice != NULL && why.advice[0] != '\0' ? LOG_INFO : LOG_DEBUG;
-	char offered[EVENT_TEXT_USER_LEN], more[48] = "", answer[32], to[80] = "",
+	const int level = reason.advice != NULL && reason.advice[0] != '\0' ? LOG_INFO : LOG_DEBUG;
+	char offered[EVENT_TEXT_USER_LEN], more[48] = "", answer[32], target[80] = "",
 					   peer[ADDR_TEXT_LEN + 8];
 	static const struct addr none;
 	struct about a;
 
 	about_event(m, e, &a);
-	about_add(&a, mgmt_log_text("why", why.name));
+	about_add(&a, mgmt_log_text("why", reason.name));
 	if (e->more > 0)
 		snprintf(more, sizeof(more), " (%u times since the last)", e->more);
 	if (e->kind == TURN_EVENT_CONNECTION) {
@@ -132,26 +133,28 @@ static void log_refusal(const struct mgmt_events *m, const struct turn_event *e)
 		if (offered[0] != '\0')
 			about_add(&a, mgmt_log_text("offered", offered));
 		mgmt_log_fields(CONF_AREA_AUTH, level, a.field, a.nb,
-			"%s: connection refused: %s: %s; %s%s%s%s", a.who, why.name, why.text,
-			why.advice, offered[0] != '\0' ? "; it offers TLS " : "", offered, more);
+			"%s: connection refused: %s: %s; %s%s%s%s", a.label, reason.name,
+			reason.text, reason.advice, offered[0] != '\0' ? "; it offers TLS " : "",
+			offered, more);
 		return;
 	}
 	about_add(&a, mgmt_log_text("method", event_text_method(e)));
-	about_add(&a, mgmt_log_number("code", why.code));
+	about_add(&a, mgmt_log_number("code", reason.code));
 	if (!addr_eq(&e->peer.addr, &none)) {
 		addr_format_endpoint(&e->peer, peer, sizeof(peer));
 		about_add(&a, mgmt_log_text("peer", peer));
-		snprintf(to, sizeof(to), " for peer %s", peer);
+		snprintf(target, sizeof(target), " for peer %s", peer);
 	}
-	snprintf(answer, sizeof(answer), why.code != 0 ? "answered %u" : "not answered", why.code);
-	mgmt_log_fields(CONF_AREA_AUTH, level, a.field, a.nb, "%s: %s%s %s: %s: %s%s%s%s", a.who,
-		event_text_method(e), to, answer, why.name, why.text,
-		why.advice[0] != '\0' ? "; " : "", why.advice, more);
+	snprintf(answer, sizeof(answer), reason.code != 0 ? "answered %u" : "not answered",
+		reason.code);
+	mgmt_log_fields(CONF_AREA_AUTH, level, a.field, a.nb, "%s: %s%s %s: %s: %s%s%s%s", a.label,
+		event_text_method(e), target, answer, reason.name, reason.text,
+		reason.advice[0] != '\0' ? "; " : "", reason.advice, more);
 }
 
 static void log_session(const struct mgmt_events *m, const struct turn_event *e)
 {
-	char relay[ADDR_TEXT_LEN + 8], from[ADDR_TEXT_LEN + 8];
+	char relay[ADDR_TEXT_LEN + 8], previous[ADDR_TEXT_LEN + 8];
 	struct about a;
 
 	about_event(m, e, &a);
@@ -160,20 +163,20 @@ static void log_session(const struct mgmt_events *m, const struct turn_event *e)
 	about_add(&a, mgmt_log_text("relay", relay));
 	if (e->kind == TURN_EVENT_MADE)
 		mgmt_log_fields(CONF_AREA_SESSIONS, LOG_DEBUG, a.field, a.nb,
-			"%s: allocation %" PRIu64 " made, relay %s, for %u s", a.who, e->id, relay,
-			e->lifetime_s);
+			"%s: allocation %" PRIu64 " made, relay %s, for %u s", a.label, e->id,
+			relay, e->lifetime_s);
 	else if (e->kind == TURN_EVENT_MOVED)
 		mgmt_log_fields(CONF_AREA_SESSIONS, LOG_DEBUG, a.field, a.nb,
-			"%s: allocation %" PRIu64 " taken up, which was %" PRIu64, a.who, e->id,
+			"%s: allocation %" PRIu64 " taken up, which was %" PRIu64, a.label, e->id,
 			e->was);
 	else if (e->kind == TURN_EVENT_ROAMED) {
-		addr_format_endpoint(&e->from, from, sizeof(from));
-		about_add(&a, mgmt_log_text("from", from));
+		addr_format_endpoint(&e->old_client, previous, sizeof(previous));
+		about_add(&a, mgmt_log_text("from", previous));
 		mgmt_log_fields(CONF_AREA_SESSIONS, LOG_DEBUG, a.field, a.nb,
-			"%s: allocation %" PRIu64 " moved here from %s", a.who, e->id, from);
+			"%s: allocation %" PRIu64 " moved here from %s", a.label, e->id, previous);
 	} else
 		mgmt_log_fields(CONF_AREA_SESSIONS, LOG_DEBUG, a.field, a.nb,
-			"%s: allocation %" PRIu64 " ended after %u s: %s", a.who, e->id,
+			"%s: allocation %" PRIu64 " ended after %u s: %s", a.label, e->id,
 			e->lifetime_s, event_text_why(e).text);
 }
 
@@ -201,7 +204,7 @@ static void put_last(struct mgmt_events *m, const struct record *r)
 	m->stuck = !records_put_until(m->records, r, now + STILL_MS < end ? now + STILL_MS : end);
 }
 
-static void take(struct mgmt_events *m, const struct turn_event *e)
+static void take_event(struct mgmt_events *m, const struct turn_event *e)
 {
 	struct record r = {.event = *e,
 		.wall_ms =
@@ -211,9 +214,9 @@ static void take(struct mgmt_events *m, const struct turn_event *e)
 	log_event(m, e);
 	pthread_mutex_lock(&m->lock);
 	attempts_note(m->attempts, e, r.wall_ms);
-	if (e->kind == TURN_EVENT_CONNECTION && e->why < STREAM_REFUSAL_END) {
-		m->refused[e->why].wall_ms = r.wall_ms;
-		m->refused[e->why].client = e->client.addr;
+	if (e->kind == TURN_EVENT_CONNECTION && e->reason < STREAM_REFUSAL_END) {
+		m->refused[e->reason].wall_ms = r.wall_ms;
+		m->refused[e->reason].client = e->client.addr;
 	}
 	pthread_mutex_unlock(&m->lock);
 	if (!is_recorded(m, e))
@@ -231,7 +234,7 @@ static void take_last(void *ctx, const struct turn_event *e)
 
 	if (m->stopped_ms == 0)
 		m->stopped_ms = clock_monotonic_ms();
-	take(m, e);
+	take_event(m, e);
 }
 
 void mgmt_events_attach(struct mgmt_events *m, struct dp *d)
@@ -252,7 +255,7 @@ bool mgmt_events_tick(struct mgmt_events *m)
 	do {
 		n = dp_events(m->dp, e, PIECE);
 		for (unsigned int i = 0; i < n; i++)
-			take(m, &e[i]);
+			take_event(m, &e[i]);
 		taken += n;
 	} while (n == PIECE && taken < TICK_EVENTS);
 	return taken >= m->conf->events / SOON_PART;
@@ -344,24 +347,24 @@ void mgmt_events_change_free(struct mgmt_events_change *change)
 // --- for others ----------------------------------------------------------------------------------
 
 bool mgmt_events_refused(
-	struct mgmt_events *m, unsigned int why, uint64_t since_ms, struct addr *client)
+	struct mgmt_events *m, unsigned int refusal, uint64_t since_ms, struct addr *client)
 {
 	bool yes;
 
 	pthread_mutex_lock(&m->lock);
-	yes = m->refused[why].wall_ms >= since_ms;
-	*client = m->refused[why].client;
+	yes = m->refused[refusal].wall_ms >= since_ms;
+	*client = m->refused[refusal].client;
 	pthread_mutex_unlock(&m->lock);
 	return yes;
 }
 
-unsigned int mgmt_events_of_user(struct mgmt_events *m, const struct attempts_who *who,
+unsigned int mgmt_events_of_user(struct mgmt_events *m, const struct attempts_who *identity,
 	struct attempt *out, unsigned int max)
 {
 	unsigned int n;
 
 	pthread_mutex_lock(&m->lock);
-	n = attempts_of_user(m->attempts, who, out, max);
+	n = attempts_of_user(m->attempts, identity, out, max);
 	pthread_mutex_unlock(&m->lock);
 	return n;
 }

@@ -37,10 +37,10 @@ void mgmt_events_change_free(struct mgmt_events_change *change); // NULL is fine
 // The newest refusal of a connection or handshake for a reason of stream_refusals.h. False: there
 // was none since a time of the wall clock. Any thread but workers.
 bool mgmt_events_refused(
-	struct mgmt_events *m, unsigned int why, uint64_t since_ms, struct addr *client);
+	struct mgmt_events *m, unsigned int refusal, uint64_t since_ms, struct addr *client);
 // What the store of attempts knows, as attempts_of_user and attempts_of_source have it. Any thread
 // but workers. The management lcore waits meanwhile: a look-up reads no more than 1,040 entries.
-unsigned int mgmt_events_of_user(struct mgmt_events *m, const struct attempts_who *who,
+unsigned int mgmt_events_of_user(struct mgmt_events *m, const struct attempts_who *identity,
 	struct attempt *out, unsigned int max);
 unsigned int mgmt_events_of_source(
 	struct mgmt_events *m, const struct addr *source, struct attempt *out, unsigned int max);

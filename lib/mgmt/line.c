@@ -11,8 +11,8 @@ void mgmt_line_add(struct mgmt_line *l, const char *fmt, ...)
 	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(l->buf + l->at, l->len - l->at, fmt, ap);
+	n = vsnprintf(l->buf + l->used, l->len - l->used, fmt, ap);
 	va_end(ap);
 	if (n > 0)
-		l->at = l->at + (size_t)n < l->len ? l->at + (size_t)n : l->len - 1;
+		l->used = l->used + (size_t)n < l->len ? l->used + (size_t)n : l->len - 1;
 }

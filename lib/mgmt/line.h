@@ -6,7 +6,7 @@
 
 struct mgmt_line {
 	char *buf; // len bytes, at least 1, always with a NUL once something was added
-	size_t len, at; // at: the length so far
+	size_t len, used; // at: the length so far
 };
 
 // Appends what printf would print. A line that is full stays as it is: what has no room is cut.

@@ -30,7 +30,7 @@ static const char *syslog_path = LOG_SYSLOG_PATH;
 
 static struct {
 	pthread_mutex_t lock; // guards all fields below
-	enum conf_log_to to;
+	enum conf_log_to target;
 	enum conf_log_format format;
 	char path[108]; // socket of journald or syslog
 	int fd; // to send to it from
@@ -115,7 +115,7 @@ static void write_stderr(const struct log_record *r)
 
 static const char *daemon_name(void)
 {
-	return state.to == CONF_LOG_SYSLOG ? "syslog" : "journal";
+	return state.target == CONF_LOG_SYSLOG ? "syslog" : "journal";
 }
 
 static void tell_away(const struct timespec *wall, int error)
@@ -150,8 +150,8 @@ static int send_patiently(const char *buf, size_t n)
 static void write_daemon(const struct log_record *r)
 {
 	char buf[LOG_SYSLOG_LEN];
-	const size_t n = state.to == CONF_LOG_SYSLOG ? log_syslog_form(buf, r, state.format)
-						     : log_journal_form(buf, r);
+	const size_t n = state.target == CONF_LOG_SYSLOG ? log_syslog_form(buf, r, state.format)
+							 : log_journal_form(buf, r);
 	const int rc = state.fd < 0 ? state.fd : send_patiently(buf, n);
 
 	if (rc == -EAGAIN) {
@@ -169,7 +169,7 @@ static void write_record(struct log_record *r)
 {
 	clock_gettime(CLOCK_REALTIME, &r->wall);
 	state.area[r->area].lines++;
-	if (state.to == CONF_LOG_STDERR)
+	if (state.target == CONF_LOG_STDERR)
 		write_stderr(r);
 	else
 		write_daemon(r);
@@ -193,9 +193,9 @@ static void write_lost(void)
 {
 	const uint64_t n = state.lost - state.lost_told;
 	const struct mgmt_log_field field = mgmt_log_number("lost", n);
-	const char *who = state.to == CONF_LOG_STDERR || state.away ? "standard error"
-		: state.to == CONF_LOG_SYSLOG                       ? "syslog"
-								    : "the journal";
+	const char *sink = state.target == CONF_LOG_STDERR || state.away ? "standard error"
+		: state.target == CONF_LOG_SYSLOG                        ? "syslog"
+									 : "the journal";
 	char text[80];
 	struct log_record r = {.area = CONF_AREA_CONTROL,
 		.level = LOG_WARNING,
@@ -206,7 +206,7 @@ static void write_lost(void)
 	if (n == 0)
 		return;
 	snprintf(text, sizeof(text), "%llu line%s lost: %s did not take them",
-		(unsigned long long)n, n == 1 ? "" : "s", who);
+		(unsigned long long)n, n == 1 ? "" : "s", sink);
 	state.lost_told = state.lost;
 	write_record(&r);
 	if (state.lost == state.lost_told)
@@ -351,39 +351,39 @@ uint64_t mgmt_log_lost(void)
 }
 
 // Sends lines to where c has them from now on; the lock is held.
-static void point(const struct conf_log *c)
+static void select_target(const struct conf_log *c)
 {
 	if (state.fd >= 0)
 		close(state.fd);
 	state.fd = -1;
-	state.to = c->to;
+	state.target = c->target;
 	state.format = c->format;
 	state.away = state.stuck = state.stderr_stuck = false;
-	if (c->to == CONF_LOG_STDERR)
+	if (c->target == CONF_LOG_STDERR)
 		return;
 	snprintf(state.path, sizeof(state.path), "%s",
-		c->to == CONF_LOG_SYSLOG ? syslog_path : c->journal);
+		c->target == CONF_LOG_SYSLOG ? syslog_path : c->journal);
 	state.fd = log_socket_open();
 }
 
-void mgmt_log_change(const struct conf_log *from, const struct conf_log *to)
+void mgmt_log_change(const struct conf_log *before, const struct conf_log *after)
 {
 	pthread_mutex_lock(&state.lock);
-	if (from->to != to->to || from->format != to->format ||
-		(to->to == CONF_LOG_JOURNAL && strcmp(from->journal, to->journal) != 0))
-		point(to);
+	if (before->target != after->target || before->format != after->format ||
+		(after->target == CONF_LOG_JOURNAL && strcmp(before->journal, after->journal) != 0))
+		select_target(after);
 	for (unsigned int i = 0; i < CONF_AREA_END; i++)
-		state.area[i].limit.rate = to->rate;
+		state.area[i].limit.rate = after->rate;
 	pthread_mutex_unlock(&state.lock);
 	for (unsigned int i = 0; i < CONF_AREA_END; i++)
-		if (conf_area_level(from, i) != conf_area_level(to, i))
-			mgmt_log_set(i, conf_area_level(to, i));
+		if (conf_area_level(before, i) != conf_area_level(after, i))
+			mgmt_log_set(i, conf_area_level(after, i));
 }
 
 void mgmt_log_open(const struct conf_log *c)
 {
 	pthread_mutex_lock(&state.lock);
-	point(c);
+	select_target(c);
 	state.lost = state.lost_told = 0;
 	for (unsigned int i = 0; i < CONF_AREA_END; i++) {
 		set_level(i, conf_area_level(c, i));
@@ -407,7 +407,7 @@ void mgmt_log_close(void)
 	if (state.fd >= 0)
 		close(state.fd);
 	state.fd = -1;
-	state.to = CONF_LOG_STDERR;
+	state.target = CONF_LOG_STDERR;
 	state.format = CONF_LOG_TEXT;
 	pthread_mutex_unlock(&state.lock);
 }

@@ -59,7 +59,7 @@ void mgmt_log_open(const struct conf_log *c);
 void mgmt_log_close(void);
 // Changes from one configuration of the open log to another. Levels that only mgmt_log_set has
 // changed stay. Both may go once this returns.
-void mgmt_log_change(const struct conf_log *from, const struct conf_log *to);
+void mgmt_log_change(const struct conf_log *before, const struct conf_log *after);
 // The prefix of a line on standard error that tells journald its level: "<3>" for LOG_ERR; "" where
 // standard error is not the journal.
 const char *mgmt_log_prefix(int level);

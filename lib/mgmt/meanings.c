@@ -36,7 +36,7 @@ static const struct meaning streams[] = {STREAM_COUNTERS(X){NULL, NULL}};
 static const struct meaning dtls[] = {DP_DTLS_COUNTERS(X){NULL, NULL}};
 #undef X
 
-bool mgmt_meanings_add(struct rte_tel_data *t, const char *of)
+bool mgmt_meanings_add(struct rte_tel_data *t, const char *list_name)
 {
 	const struct {
 		const char *name;
@@ -49,8 +49,8 @@ bool mgmt_meanings_add(struct rte_tel_data *t, const char *of)
 	};
 	char name[64];
 
-	for (unsigned int i = 0; of != NULL && i < RTE_DIM(lists); i++) {
-		if (strcmp(of, lists[i].name) != 0)
+	for (unsigned int i = 0; list_name != NULL && i < RTE_DIM(lists); i++) {
+		if (strcmp(list_name, lists[i].name) != 0)
 			continue;
 		for (const struct meaning *m = lists[i].rows; m->name != NULL; m++)
 			rte_tel_data_add_dict_string(

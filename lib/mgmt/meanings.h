@@ -8,4 +8,4 @@ struct rte_tel_data;
 
 // Adds to the dictionary t what each name of a list means: of "drops", "refusals" (behind the code
 // of the answer, 0 = not answered), "streams" or "dtls". False when there is no such list.
-bool mgmt_meanings_add(struct rte_tel_data *t, const char *of);
+bool mgmt_meanings_add(struct rte_tel_data *t, const char *list_name);

@@ -168,7 +168,7 @@ static void take_tick(struct loop *l)
 	mgmt_log_tick();
 }
 
-static int watch(const struct loop *l, int fd)
+static int watch_fd(const struct loop *l, int fd)
 {
 	struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
 
@@ -197,8 +197,8 @@ static int loop_open(struct loop *l)
 	l->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	l->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (l->epoll < 0 || l->signals < 0 || l->timer < 0 ||
-		timerfd_settime(l->timer, 0, &every, NULL) != 0 || watch(l, l->signals) != 0 ||
-		watch(l, l->timer) != 0) {
+		timerfd_settime(l->timer, 0, &every, NULL) != 0 || watch_fd(l, l->signals) != 0 ||
+		watch_fd(l, l->timer) != 0) {
 		rc = -errno;
 		loop_close(l);
 		return rc;
@@ -249,10 +249,10 @@ static int loop_run(struct loop *l)
 // log says why.
 static int parts_start(struct loop *l, struct conf *c, struct control **control, uint64_t now)
 {
-	const struct own_parts own = {l->dp, l->events, &l->bursts};
+	const struct own_parts parts = {l->dp, l->events, &l->bursts};
 	int rc;
 
-	l->reload = mgmt_reload_open(&own, c);
+	l->reload = mgmt_reload_open(&parts, c);
 	if (l->reload != NULL)
 		l->drain = mgmt_drain_open(l->dp, c, l->reload);
 	if (l->drain == NULL || mgmt_bursts_start(&l->bursts, l->dp, c->log.bursts_s, now) != 0) {
@@ -265,7 +265,7 @@ static int parts_start(struct loop *l, struct conf *c, struct control **control,
 }
 
 // Telemetry comes last: who sees it ready finds all else. 0 or -errno.
-static int serve(struct loop *l, const struct conf *c, const char *memory)
+static int start_serving(struct loop *l, const struct conf *c, const char *memory)
 {
 	struct dp *d = l->dp;
 	int rc;
@@ -302,7 +302,7 @@ int mgmt_run(struct dp *d, struct conf *c, const char *memory, struct mgmt_event
 	watch_workers(d);
 	rc = parts_start(&l, c, &control, started_ms);
 	if (rc == 0) {
-		rc = serve(&l, c, memory);
+		rc = start_serving(&l, c, memory);
 		watch_stopping();
 		mgmt_report_stop(d, (clock_monotonic_ms() - started_ms) / 1000);
 		stop_settle(d, c);

@@ -30,7 +30,7 @@ enum step { IDLE, LOADING, LOADED, TAKING, TAKEN, CLEARING, CLEARED };
 
 struct mgmt_reload {
 	struct own_parts parts;
-	struct own_change own;
+	struct own_change part_change;
 	struct conf *running, *fresh, *merged;
 	pthread_t thread;
 	enum step step; // LOADED and CLEARED are written by the thread
@@ -46,7 +46,7 @@ struct mgmt_reload {
 	bool to_read, to_renew, to_certificates; // reads, renews and certificates of the next one
 	struct mgmt_reload_state state;
 	char next_by[96]; // who has asked for the next one
-	char by[96]; // and for the one under way; management lcore
+	char requester[96]; // and for the one under way; management lcore
 	char first[192]; // the first reason to refuse it
 	// A run that reads no file takes these addresses of the network; nb_moves is under the
 	// lock.
@@ -56,20 +56,20 @@ struct mgmt_reload {
 	char told_move[512];
 };
 
-static void refuse(struct mgmt_reload *r, const char *why)
+static void note_refusal(struct mgmt_reload *r, const char *reason)
 {
 	if (r->first[0] == '\0')
-		snprintf(r->first, sizeof(r->first), "%.180s", why);
+		snprintf(r->first, sizeof(r->first), "%.180s", reason);
 }
 
-static void say(void *ctx, enum conf_weight weight, const char *line)
+static void report_line(void *ctx, enum conf_weight weight, const char *line)
 {
 	if (weight == CONF_WARNING) {
 		LOG(CONFIG, WARNING, "reload: %s", line);
 		return;
 	}
 	LOG(CONFIG, ERR, "reload: %s", line);
-	refuse(ctx, line);
+	note_refusal(ctx, line);
 }
 
 // --- what has changed ----------------------------------------------------------------------------
@@ -84,17 +84,17 @@ static bool is_tls(const char *key)
 static void tell_cold(void *ctx, const struct conf_change *c)
 {
 	struct mgmt_reload *r = ctx;
-	char why[192];
+	char reason[192];
 
 	r->tls |= is_tls(c->key);
 	if (c->hot)
 		return;
-	snprintf(why, sizeof(why), "%.110s takes a restart, which %s", c->key,
+	snprintf(reason, sizeof(reason), "%.110s takes a restart, which %s", c->key,
 		conf_restart_keeps(&r->running->state) ? "keeps calls"
 						       : "ends calls without state.file");
-	refuse(r, why);
+	note_refusal(r, reason);
 	if (r->cold++ < TOLD_MAX)
-		LOG(CONFIG, ERR, "reload: %s: nothing of the file is taken", why);
+		LOG(CONFIG, ERR, "reload: %s: nothing of the file is taken", reason);
 }
 
 // --- the thread ----------------------------------------------------------------------------------
@@ -108,10 +108,10 @@ static void say_review(void *ctx, const struct stream_tls *tls, enum stream_tls_
 }
 
 // Whether certificates are to be read; says what is dubious about them.
-static bool certificates(const struct mgmt_reload *r)
+static bool wants_certificates(const struct mgmt_reload *r)
 {
 	struct stream_identities all;
-	const struct stream_review to = {.now = time(NULL), .say = say_review};
+	const struct stream_review review = {.now = time(NULL), .say = say_review};
 	const char *denied;
 
 	if (!conf_wants_tls(r->fresh) || (!r->renews && !r->tls))
@@ -125,49 +125,49 @@ static bool certificates(const struct mgmt_reload *r)
 			denied);
 		return false;
 	}
-	stream_review_all(&all, &to);
+	stream_review_all(&all, &review);
 	return true;
 }
 
 // Reads the certificates in use again; connections that are open keep the old ones.
 static bool renew_in_use(struct mgmt_reload *r)
 {
-	const struct stream_review to = {.now = time(NULL), .say = say_review};
+	const struct stream_review review = {.now = time(NULL), .say = say_review};
 	struct stream_identities all;
 	char error[CONF_ERROR_LEN];
 
 	if (!conf_wants_tls(r->running)) {
-		LOG(STREAMS, INFO, "%s: no listener has a certificate to be renewed", r->by);
+		LOG(STREAMS, INFO, "%s: no listener has a certificate to be renewed", r->requester);
 		return true;
 	}
 	dp_identities(r->running, &all);
-	stream_review_all(&all, &to);
+	stream_review_all(&all, &review);
 	if (dp_streams_reload(r->parts.dp, error, sizeof(error)) != 0) {
-		LOG(STREAMS, ERR, "%s: the certificate stays as it was: %s", r->by, error);
-		refuse(r, error);
+		LOG(STREAMS, ERR, "%s: the certificate stays as it was: %s", r->requester, error);
+		note_refusal(r, error);
 		return false;
 	}
-	LOG(STREAMS, INFO, "%s: TLS files read again, for connections from now on", r->by);
+	LOG(STREAMS, INFO, "%s: TLS files read again, for connections from now on", r->requester);
 	return true;
 }
 
 // Gets ready what workers and stream threads are to have. False with the reason in error.
-static bool prepare(struct mgmt_reload *r, char error[CONF_ERROR_LEN])
+static bool prepare_change(struct mgmt_reload *r, char error[CONF_ERROR_LEN])
 {
-	const bool renew = certificates(r);
+	const bool renew = wants_certificates(r);
 
 	if (r->changes == 0)
 		return !renew || dp_streams_reload(r->parts.dp, error, CONF_ERROR_LEN) == 0;
-	if (own_change_prepare(&r->own, &r->parts, r->running, r->fresh, error) != 0)
+	if (own_change_prepare(&r->part_change, &r->parts, r->running, r->fresh, error) != 0)
 		return false;
 	r->merged = conf_merge(r->running, r->fresh);
 	return r->merged != NULL &&
 		dp_reload_begin(r->parts.dp, r->merged, renew, error, CONF_ERROR_LEN) == 0;
 }
 
-static bool load(struct mgmt_reload *r)
+static bool load_file(struct mgmt_reload *r)
 {
-	struct conf_report report = {.say = say, .ctx = r};
+	struct conf_report report = {.say = report_line, .ctx = r};
 	char error[CONF_ERROR_LEN] = "out of memory";
 
 	r->fresh = conf_load_again(r->running, &report);
@@ -178,19 +178,19 @@ static bool load(struct mgmt_reload *r)
 		return false;
 	if (r->changes > 0)
 		conf_warnings(r->fresh, &report);
-	if (prepare(r, error)) {
+	if (prepare_change(r, error)) {
 		if (r->changes > 0)
 			conf_changes(r->running, r->fresh, told_write, &r->told);
 		conf_forget(r->fresh); // what is made of it has copies
 		return true;
 	}
 	LOG(CONFIG, ERR, "reload: %s", error);
-	refuse(r, error);
+	note_refusal(r, error);
 	return false;
 }
 
 // Gets ready what the network's other addresses change. False: a box cannot have these.
-static bool move(struct mgmt_reload *r)
+static bool prepare_move(struct mgmt_reload *r)
 {
 	char error[CONF_ERROR_LEN];
 
@@ -203,25 +203,25 @@ static bool move(struct mgmt_reload *r)
 	return false;
 }
 
-static void *thread(void *arg)
+static void *run_thread(void *arg)
 {
 	struct mgmt_reload *r = arg;
 
 	confine_thread();
 	if (r->nb_moves > 0) {
-		r->good = move(r);
+		r->good = prepare_move(r);
 		__atomic_store_n(&r->step, LOADED, __ATOMIC_RELEASE);
 		return NULL;
 	}
 	r->good = !r->certificates || renew_in_use(r) || r->reads;
-	r->good = r->good && (!r->reads || load(r));
+	r->good = r->good && (!r->reads || load_file(r));
 	__atomic_store_n(&r->step, LOADED, __ATOMIC_RELEASE);
 	return NULL;
 }
 
-static void clear(struct mgmt_reload *r)
+static void clear_change(struct mgmt_reload *r)
 {
-	own_change_free(&r->own);
+	own_change_free(&r->part_change);
 	if (r->changes > 0 || r->nb_moves > 0)
 		dp_reload_clear(r->parts.dp);
 	r->moved = NULL;
@@ -237,7 +237,7 @@ static void *clear_thread(void *arg)
 	struct mgmt_reload *r = arg;
 
 	confine_thread();
-	clear(r);
+	clear_change(r);
 	__atomic_store_n(&r->step, CLEARED, __ATOMIC_RELEASE);
 	return NULL;
 }
@@ -249,12 +249,12 @@ static void clear_up(struct mgmt_reload *r)
 {
 	if (pthread_create(&r->thread, NULL, clear_thread, r) == 0)
 		return;
-	clear(r);
+	clear_change(r);
 	r->nb_moves = 0;
 	r->step = IDLE;
 }
 
-static void end(struct mgmt_reload *r, enum mgmt_reload_end how, unsigned int allocations)
+static void end_reload(struct mgmt_reload *r, enum mgmt_reload_end how, unsigned int allocations)
 {
 	struct mgmt_reload_state *s = &r->state;
 
@@ -277,7 +277,7 @@ static void end(struct mgmt_reload *r, enum mgmt_reload_end how, unsigned int al
 		snprintf(s->text, sizeof(s->text), "nothing has changed: %s", r->first);
 	pthread_mutex_unlock(&r->lock);
 	mgmt_log(CONF_AREA_CONFIG, how == MGMT_RELOAD_REFUSED ? LOG_ERR : LOG_NOTICE,
-		"reload by %s: %s", r->by, s->text);
+		"reload by %s: %s", r->requester, s->text);
 	clear_up(r);
 }
 
@@ -298,7 +298,7 @@ static void end_move(struct mgmt_reload *r, bool well)
 	clear_up(r);
 }
 
-static void begin(struct mgmt_reload *r)
+static void begin_reload(struct mgmt_reload *r)
 {
 	int rc;
 
@@ -306,18 +306,18 @@ static void begin(struct mgmt_reload *r)
 	r->tls = false;
 	r->first[0] = '\0';
 	pthread_mutex_lock(&r->lock);
-	memcpy(r->by, r->next_by, sizeof(r->by));
+	memcpy(r->requester, r->next_by, sizeof(r->requester));
 	r->reads = r->to_read;
 	r->renews = r->to_renew;
 	r->certificates = r->to_certificates;
 	r->to_read = r->to_renew = r->to_certificates = false;
 	r->step = LOADING; // at once with what was asked for: see mgmt_reload_ask
 	pthread_mutex_unlock(&r->lock);
-	rc = pthread_create(&r->thread, NULL, thread, r);
+	rc = pthread_create(&r->thread, NULL, run_thread, r);
 	if (rc == 0)
 		return;
-	refuse(r, strerror(rc));
-	end(r, MGMT_RELOAD_REFUSED, 0);
+	note_refusal(r, strerror(rc));
+	end_reload(r, MGMT_RELOAD_REFUSED, 0);
 }
 
 // Begins a run where the network has given other addresses for good.
@@ -332,24 +332,24 @@ static bool begin_move(struct mgmt_reload *r)
 	r->nb_moves = nb;
 	r->step = LOADING;
 	pthread_mutex_unlock(&r->lock);
-	if (pthread_create(&r->thread, NULL, thread, r) != 0)
+	if (pthread_create(&r->thread, NULL, run_thread, r) != 0)
 		end_move(r, false);
 	return true;
 }
 
 // What can still fail, and needs rights that only this lcore has.
-static bool ready(struct mgmt_reload *r)
+static bool apply_routes(struct mgmt_reload *r)
 {
 	char error[CONF_ERROR_LEN];
 
 	if (r->changes == 0 || dp_reload_routes(r->parts.dp, r->merged, error, sizeof(error)) == 0)
 		return true;
 	LOG(CONFIG, ERR, "reload: %s", error);
-	refuse(r, error);
+	note_refusal(r, error);
 	return false;
 }
 
-static void take(struct mgmt_reload *r)
+static void step_workers(struct mgmt_reload *r)
 {
 	const int ended = dp_reload_step(r->parts.dp);
 
@@ -360,7 +360,7 @@ static void take(struct mgmt_reload *r)
 }
 
 // What is in use is the file's, unless somebody looks at it just now.
-static void adopt(struct mgmt_reload *r)
+static void adopt_change(struct mgmt_reload *r)
 {
 	if (!in_use_change())
 		return;
@@ -371,10 +371,10 @@ static void adopt(struct mgmt_reload *r)
 		return;
 	}
 	told_log(&r->told);
-	own_change_take(&r->own, &r->parts, r->running, r->fresh);
+	own_change_take(&r->part_change, &r->parts, r->running, r->fresh);
 	conf_adopt(r->running, r->fresh, r->merged);
 	in_use_done();
-	end(r, MGMT_RELOAD_DONE, r->ended);
+	end_reload(r, MGMT_RELOAD_DONE, r->ended);
 }
 
 bool mgmt_reload_tick(struct mgmt_reload *r)
@@ -382,7 +382,7 @@ bool mgmt_reload_tick(struct mgmt_reload *r)
 	switch (__atomic_load_n(&r->step, __ATOMIC_ACQUIRE)) {
 	case IDLE:
 		if (r->state.asked != r->state.ended)
-			begin(r);
+			begin_reload(r);
 		else
 			begin_move(r);
 		break;
@@ -394,18 +394,18 @@ bool mgmt_reload_tick(struct mgmt_reload *r)
 			r->step = TAKING;
 		else if (r->nb_moves > 0)
 			end_move(r, false);
-		else if (!r->good || !ready(r))
-			end(r, MGMT_RELOAD_REFUSED, 0);
+		else if (!r->good || !apply_routes(r))
+			end_reload(r, MGMT_RELOAD_REFUSED, 0);
 		else if (r->changes == 0)
-			end(r, MGMT_RELOAD_SAME, 0);
+			end_reload(r, MGMT_RELOAD_SAME, 0);
 		else
 			r->step = TAKING;
 		break;
 	case TAKING:
-		take(r);
+		step_workers(r);
 		break;
 	case TAKEN:
-		adopt(r);
+		adopt_change(r);
 		break;
 	case CLEARING:
 		break;
@@ -454,30 +454,30 @@ int mgmt_reload_diff(struct mgmt_reload *r, void (*tell)(void *ctx, const struct
 }
 
 // With the lock: one that has begun may have read already, unless it has ended.
-static void ask(struct mgmt_reload *r, const char *by)
+static void note_request(struct mgmt_reload *r, const char *requester)
 {
 	const enum step step = __atomic_load_n(&r->step, __ATOMIC_RELAXED);
 	const bool under_way =
 		step != IDLE && step != CLEARING && step != CLEARED && r->nb_moves == 0;
 
 	r->state.asked = r->state.ended + (under_way ? 2 : 1);
-	snprintf(r->next_by, sizeof(r->next_by), "%s", by);
+	snprintf(r->next_by, sizeof(r->next_by), "%s", requester);
 }
 
-void mgmt_reload_ask(struct mgmt_reload *r, const char *by, bool renew)
+void mgmt_reload_ask(struct mgmt_reload *r, const char *requester, bool renew)
 {
 	pthread_mutex_lock(&r->lock);
 	r->to_read = true;
 	r->to_renew |= renew;
-	ask(r, by);
+	note_request(r, requester);
 	pthread_mutex_unlock(&r->lock);
 }
 
-void mgmt_reload_certificates(struct mgmt_reload *r, const char *by)
+void mgmt_reload_certificates(struct mgmt_reload *r, const char *requester)
 {
 	pthread_mutex_lock(&r->lock);
 	r->to_certificates = true;
-	ask(r, by);
+	note_request(r, requester);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -507,7 +507,7 @@ void mgmt_reload_close(struct mgmt_reload *r)
 		return;
 	if (r->step != IDLE && r->step != TAKING && r->step != TAKEN)
 		pthread_join(r->thread, NULL);
-	clear(r);
+	clear_change(r);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
 }

@@ -36,9 +36,9 @@ struct mgmt_reload *mgmt_reload_open(const struct own_parts *parts, struct conf 
 void mgmt_reload_close(struct mgmt_reload *r);
 // Asks for a reload; the next one, where one is under way. by: who asks, for the log. renew: of the
 // certificates, too, which are else read where the file names others. Any thread.
-void mgmt_reload_ask(struct mgmt_reload *r, const char *by, bool renew);
+void mgmt_reload_ask(struct mgmt_reload *r, const char *requester, bool renew);
 // Asks for the certificates in use to be read again, whatever becomes of the file. Any thread.
-void mgmt_reload_certificates(struct mgmt_reload *r, const char *by);
+void mgmt_reload_certificates(struct mgmt_reload *r, const char *requester);
 // Goes on with what was asked for, on the management lcore. Nothing in it grows with the file, and
 // it waits for nobody. True when it is to be called again
 // within milliseconds; else a tick is soon enough.

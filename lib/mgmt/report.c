@@ -19,11 +19,11 @@ static void steering_text(const struct dp_steering *s, char *buf, size_t len)
 {
 	if (s->rules > 0)
 		snprintf(buf, len, "%s (%u rules%s%s)", s->step, s->rules,
-			s->why[0] != '\0' ? "; t1: " : "", s->why);
+			s->reason[0] != '\0' ? "; t1: " : "", s->reason);
 	else if (s->why_t1[0] != '\0')
-		snprintf(buf, len, "%s (t1: %s; t2: %s)", s->step, s->why_t1, s->why);
+		snprintf(buf, len, "%s (t1: %s; t2: %s)", s->step, s->why_t1, s->reason);
 	else
-		snprintf(buf, len, "%s (%s)", s->step, s->why);
+		snprintf(buf, len, "%s (%s)", s->step, s->reason);
 }
 
 // Writes the steering of both families: once when it is the same, else one by one.
@@ -112,12 +112,12 @@ static void report_exception(const struct dp *d, const struct conf *c, unsigned 
 static void report_workers(const struct dp *d, const struct conf *c)
 {
 	char lcores[TURN_WORKERS_MAX * 4 + 1];
-	size_t at = 0;
+	size_t used = 0;
 
 	lcores[0] = '\0';
-	for (unsigned int w = 0; w < dp_workers(d) && at + 8 < sizeof(lcores); w++)
-		at += (size_t)snprintf(
-			lcores + at, sizeof(lcores) - at, " %u", dp_worker_lcore(d, w));
+	for (unsigned int w = 0; w < dp_workers(d) && used + 8 < sizeof(lcores); w++)
+		used += (size_t)snprintf(
+			lcores + used, sizeof(lcores) - used, " %u", dp_worker_lcore(d, w));
 	LOG(START, INFO, "workers: %u, idle %s, on lcores%s; %u woken by their ports",
 		dp_workers(d), conf_idle_name(c->idle), lcores,
 		c->idle != CONF_IDLE_BUSY ? dp_waiters(d) : 0);
@@ -139,7 +139,7 @@ static void report_listeners(const struct turn_config *t)
 		if (l->dscp != TURN_DSCP_COPY)
 			snprintf(dscp, sizeof(dscp), ", dscp %u", turn_listener_tos(l) >> 2);
 		LOG(START, INFO, "listener: %s %s%s%s", transports[l->transport],
-			addr_format_endpoint(&l->at, text, sizeof(text)), dscp,
+			addr_format_endpoint(&l->endpoint, text, sizeof(text)), dscp,
 			l->proxy.nb_from > 0 ? ", by balancers" : "");
 	}
 	if (t->nb_listeners > LISTENERS_TOLD)
@@ -168,7 +168,7 @@ const char *mgmt_report_relay(const struct turn_config *t, char *buf, size_t len
 static void report_ways(const struct conf *c)
 {
 	static const struct addr none;
-	char text[ADDR_TEXT_LEN], other[ADDR_TEXT_LEN];
+	char text[ADDR_TEXT_LEN], other_text[ADDR_TEXT_LEN];
 	uint32_t told = 0;
 
 	for (uint32_t i = 0; i < c->turn.nb_local && told < LISTENERS_TOLD; i++) {
@@ -178,24 +178,25 @@ static void report_ways(const struct conf *c)
 			continue;
 		LOG(START, INFO, "address %s is %s outside",
 			addr_format(&l->addr, text, sizeof(text)),
-			addr_format(&l->external, other, sizeof(other)));
+			addr_format(&l->external, other_text, sizeof(other_text)));
 		told++;
 	}
 	for (uint32_t i = 0; i < c->nb_ports; i++)
 		for (uint32_t k = 0; k < c->ports[i].nb_routes; k++) {
-			const struct conf_route *to = &c->ports[i].routes[k];
-			const bool is_v4 = addr_is_v4(&to->via);
+			const struct conf_route *route = &c->ports[i].routes[k];
+			const bool is_v4 = addr_is_v4(&route->via);
 
 			LOG(START, INFO, "route: %s/%u by port %s through %s",
-				addr_format(&to->to.addr, text, sizeof(text)),
-				is_v4 ? to->to.len - 96u : to->to.len, c->ports[i].name,
-				addr_format(&to->via, other, sizeof(other)));
+				addr_format(&route->dst.addr, text, sizeof(text)),
+				is_v4 ? route->dst.len - 96u : route->dst.len, c->ports[i].name,
+				addr_format(&route->via, other_text, sizeof(other_text)));
 		}
 	for (uint32_t i = 0; i < c->turn.nb_relay_pools; i++)
 		LOG(START, INFO, "relay pool %s: %s for peers in %s, %u prefixes in all",
 			c->turn.relay_pools[i].name,
 			addr_format(&c->turn.relay_pools[i].addresses[0], text, sizeof(text)),
-			addr_format(&c->turn.relay_pools[i].peers[0].addr, other, sizeof(other)),
+			addr_format(&c->turn.relay_pools[i].peers[0].addr, other_text,
+				sizeof(other_text)),
 			c->turn.relay_pools[i].nb_peers);
 }
 
@@ -225,19 +226,19 @@ void mgmt_report_start(const struct dp *d, const struct conf *c, const char *mem
 static void report_drops(const struct dp_stats *s)
 {
 	char line[MGMT_LOG_LINE_LEN - 64];
-	size_t at = 0;
+	size_t used = 0;
 
 	for (unsigned int i = 0; i < DP_DROP_END; i++) {
 		if (s->drop[i] == 0)
 			continue;
-		at += (size_t)snprintf(line + at, sizeof(line) - at, "%s%s %" PRIu64,
-			at > 0 ? ", " : "", dp_drop_name(i), s->drop[i]);
-		if (at > sizeof(line) - 64) {
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s %" PRIu64,
+			used > 0 ? ", " : "", dp_drop_name(i), s->drop[i]);
+		if (used > sizeof(line) - 64) {
 			LOG(START, INFO, "drops: %s", line);
-			at = 0;
+			used = 0;
 		}
 	}
-	if (at > 0)
+	if (used > 0)
 		LOG(START, INFO, "drops: %s", line);
 }
 

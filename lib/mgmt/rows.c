@@ -247,19 +247,19 @@ void mgmt_rows_add_steering(
 		t, "port", mgmt_rows_text(dp_port(d, port)->name, text, sizeof(text)));
 	rte_tel_data_add_dict_string(t, "family", is_v4 ? "ipv4" : "ipv6");
 	rte_tel_data_add_dict_string(t, "step", s.step);
-	rte_tel_data_add_dict_string(t, "why", mgmt_rows_text(s.why, text, sizeof(text)));
+	rte_tel_data_add_dict_string(t, "why", mgmt_rows_text(s.reason, text, sizeof(text)));
 	rte_tel_data_add_dict_u64(t, "rules", s.rules);
 	rte_tel_data_add_dict_u64(t, "hits", s.hits);
 	rte_tel_data_add_dict_u64(t, "handed_over", s.handed_over);
 	rte_tel_data_add_dict_u64(t, "degraded", s.degraded);
 }
 
-static void add_classes_of(struct rte_tel_data *t, const char *way, const uint64_t *v)
+static void add_classes_of(struct rte_tel_data *t, const char *direction, const uint64_t *v)
 {
 	char name[64];
 
 	for (unsigned int i = 0; i < DP_EXCEPTION_CLASSES; i++) {
-		snprintf(name, sizeof(name), "%s_kernel_%s", way, dp_exception_classes[i]);
+		snprintf(name, sizeof(name), "%s_kernel_%s", direction, dp_exception_classes[i]);
 		rte_tel_data_add_dict_u64(t, name, v[i]);
 	}
 }
@@ -290,8 +290,8 @@ void mgmt_rows_add_exception(struct rte_tel_data *t, const char *port, const str
 	rte_tel_data_add_dict_u64(t, "link", e->port->ops->link(e->port));
 	add_trouble(t, e->port);
 	rte_tel_data_add_dict_string(t, "offloads", port_offloads(e->port, text, sizeof(text)));
-	add_classes_of(t, "to", e->to);
-	add_classes_of(t, "from", e->from);
+	add_classes_of(t, "to", e->to_kernel);
+	add_classes_of(t, "from", e->from_kernel);
 	for (unsigned int i = 0; i < RTE_DIM(rows); i++)
 		rte_tel_data_add_dict_u64(t, rows[i].name, rows[i].value);
 }
@@ -313,7 +313,7 @@ void mgmt_rows_add_learned(struct rte_tel_data *t, const struct dp_learned *l)
 	rte_tel_data_add_dict_string(t, "interface", l->interface);
 	add_addr(t, "address", &l->addr);
 	rte_tel_data_add_dict_u64(t, "lost", l->lost);
-	add_addr(t, "instead", &l->other);
+	add_addr(t, "instead", &l->replacement);
 	add_addr(t, "gateway", &l->gateway);
 	add_addr(t, "router", &l->router);
 }
@@ -384,7 +384,7 @@ static void add_limits(struct rte_tel_data *t, const struct turn_limits *l)
 	rte_tel_data_add_dict_u64(t, "binding_rate", l->binding.rate);
 }
 
-static uint64_t externals(const struct conf *c)
+static uint64_t count_externals(const struct conf *c)
 {
 	static const struct addr none;
 	uint64_t n = 0;
@@ -394,7 +394,7 @@ static uint64_t externals(const struct conf *c)
 	return n;
 }
 
-static uint64_t routes(const struct conf *c)
+static uint64_t count_routes(const struct conf *c)
 {
 	uint64_t n = 0;
 
@@ -416,8 +416,8 @@ void mgmt_rows_add_config(struct rte_tel_data *t, const struct conf *c)
 	rte_tel_data_add_dict_u64(t, "listeners", c->turn.nb_listeners);
 	rte_tel_data_add_dict_u64(t, "relay_addresses", c->turn.nb_relay);
 	rte_tel_data_add_dict_u64(t, "relay_pools", c->turn.nb_relay_pools);
-	rte_tel_data_add_dict_u64(t, "external_addresses", externals(c));
-	rte_tel_data_add_dict_u64(t, "routes", routes(c));
+	rte_tel_data_add_dict_u64(t, "external_addresses", count_externals(c));
+	rte_tel_data_add_dict_u64(t, "routes", count_routes(c));
 	rte_tel_data_add_dict_string(t, "relay_mode", c->turn.shared ? "shared" : "unique");
 	rte_tel_data_add_dict_u64(t, "relay_port_low", c->turn.port_lo);
 	rte_tel_data_add_dict_u64(t, "relay_port_high", c->turn.port_hi);

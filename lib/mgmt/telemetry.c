@@ -62,7 +62,7 @@ static struct rte_tel_data *array_object(struct rte_tel_data *array)
 }
 
 // Reads up to max numbers separated by commas. Returns how many there are, or -1.
-static int numbers(const char *params, unsigned int *v, int max)
+static int parse_numbers(const char *params, unsigned int *v, int max)
 {
 	int n = 0;
 	char *end;
@@ -187,7 +187,7 @@ static int handle_worker(const char *params, struct rte_tel_data *out)
 	struct dp_stats s;
 	unsigned int w;
 
-	if (numbers(params, &w, 1) != 1)
+	if (parse_numbers(params, &w, 1) != 1)
 		return answer_error(out, "usage: /slipring/worker,WORKER");
 	if (!dp_worker_stats(state.dp, w, &s))
 		return answer_error(out, "no such worker");
@@ -202,7 +202,7 @@ static int handle_bursts(const char *params, struct rte_tel_data *out)
 {
 	struct dp_stats s;
 	unsigned int w;
-	const int n = numbers(params, &w, 1);
+	const int n = parse_numbers(params, &w, 1);
 
 	if (n < 0)
 		return answer_error(out, "usage: /slipring/bursts or /slipring/bursts,WORKER");
@@ -220,7 +220,7 @@ static int handle_histograms(const char *params, struct rte_tel_data *out)
 	struct turn_sums sums;
 	struct dp_stats s;
 	unsigned int w;
-	const int n = numbers(params, &w, 1);
+	const int n = parse_numbers(params, &w, 1);
 
 	if (n < 0)
 		return answer_error(
@@ -257,7 +257,7 @@ static int handle_realms(const char *params, struct rte_tel_data *out)
 	unsigned int page = 0, i = 0;
 	struct dp_stats s;
 
-	if (numbers(params, &page, 1) < 0 || page > TURN_REALMS_MAX)
+	if (parse_numbers(params, &page, 1) < 0 || page > TURN_REALMS_MAX)
 		return answer_error(out, "usage: /slipring/realms or /slipring/realms,PAGE");
 	dp_total_stats(state.dp, &s);
 	rte_tel_data_start_array(out, RTE_TEL_CONTAINER);
@@ -329,7 +329,7 @@ static int handle_allocations(const char *params, struct rte_tel_data *out)
 	unsigned int v[2] = {0, 0};
 	int n;
 
-	if (numbers(params, v, 2) < 1)
+	if (parse_numbers(params, v, 2) < 1)
 		return answer_error(out, "usage: /slipring/allocations,WORKER,PAGE");
 	n = dp_list(state.dp, v[0], v[1], rows);
 	if (n == -EBUSY)
@@ -369,7 +369,7 @@ static int handle_certificates(const char *params, struct rte_tel_data *out)
 	struct stream_certificate c;
 	unsigned int page = 0;
 
-	if (numbers(params, &page, 1) < 0 || page > STREAM_LISTENERS_MAX)
+	if (parse_numbers(params, &page, 1) < 0 || page > STREAM_LISTENERS_MAX)
 		return answer_error(
 			out, "usage: /slipring/certificates or /slipring/certificates,PAGE");
 	rte_tel_data_start_array(out, RTE_TEL_CONTAINER);
@@ -536,7 +536,7 @@ static const struct command {
 		"Name, version, pid, uptime, number of workers, ready: 0 while it drains."},
 };
 
-static int dispatch(const char *cmd, const char *params, struct rte_tel_data *out)
+static int dispatch_command(const char *cmd, const char *params, struct rte_tel_data *out)
 {
 	int rc = -EINVAL;
 
@@ -566,7 +566,8 @@ int mgmt_telemetry_start(struct dp *d, const struct conf *c, struct mgmt_events 
 	state.started_s = clock_monotonic_s();
 	pthread_rwlock_unlock(&state.lock);
 	for (unsigned int i = 0; i < RTE_DIM(commands) && rc == 0; i++)
-		rc = rte_telemetry_register_cmd(commands[i].name, dispatch, commands[i].help);
+		rc = rte_telemetry_register_cmd(
+			commands[i].name, dispatch_command, commands[i].help);
 	return rc;
 }
 

@@ -175,16 +175,16 @@ static inline enum net_drop parse_ip4(const uint8_t *data, size_t room, const st
 // skipped: action bits 00 (RFC 8200 section 4.2).
 static bool options_skippable(const uint8_t *p, size_t len)
 {
-	size_t at = 0;
+	size_t pos = 0;
 
-	while (at < len) {
-		if (p[at] == 0) { // Pad1
-			at++;
+	while (pos < len) {
+		if (p[pos] == 0) { // Pad1
+			pos++;
 			continue;
 		}
-		if (p[at] >> 6 != 0 || at + 2 > len || at + 2 + p[at + 1] > len)
+		if (p[pos] >> 6 != 0 || pos + 2 > len || pos + 2 + p[pos + 1] > len)
 			return false;
-		at += 2u + p[at + 1];
+		pos += 2u + p[pos + 1];
 	}
 	return true;
 }
@@ -201,47 +201,47 @@ static bool is_atomic(const uint8_t *header)
 static enum net_drop skip_extensions(
 	const uint8_t *p, size_t len, uint8_t *proto, uint16_t *skipped)
 {
-	size_t at = 0;
+	size_t pos = 0;
 
 	for (unsigned int n = 0;; n++) {
 		size_t ext_len;
 
-		*skipped = (uint16_t)at;
+		*skipped = (uint16_t)pos;
 		if (*proto != NET_PROTO_HOP_BY_HOP && *proto != NET_PROTO_ROUTING &&
 			*proto != NET_PROTO_DESTINATION && *proto != NET_PROTO_FRAGMENT)
 			return NET_OK;
-		if (len - at < 8)
+		if (len - pos < 8)
 			return NET_DROP_IP_HEADER;
 		if (*proto == NET_PROTO_FRAGMENT) {
 			if (n == EXT_HEADERS_MAX)
 				return NET_DROP_IP_HEADER;
-			if (!is_atomic(p + at))
+			if (!is_atomic(p + pos))
 				return NET_DROP_FRAGMENT;
-			*proto = p[at];
-			at += 8;
+			*proto = p[pos];
+			pos += 8;
 			continue;
 		}
-		ext_len = (p[at + 1] + 1u) * 8;
-		if (n == EXT_HEADERS_MAX || at + ext_len > EXT_BYTES_MAX || ext_len > len - at)
+		ext_len = (p[pos + 1] + 1u) * 8;
+		if (n == EXT_HEADERS_MAX || pos + ext_len > EXT_BYTES_MAX || ext_len > len - pos)
 			return NET_DROP_IP_HEADER;
 		// RFC 8200 section 4.1: hop-by-hop comes first or not at all
 		if (*proto == NET_PROTO_HOP_BY_HOP && n != 0)
 			return NET_DROP_IP_HEADER;
 		// RFC 5095: type 0 never; RFC 8200 section 4.4: we are no router on anyone's way
 		if (*proto == NET_PROTO_ROUTING) {
-			if (p[at + 2] == 0 || p[at + 3] != 0)
+			if (p[pos + 2] == 0 || p[pos + 3] != 0)
 				return NET_DROP_IP_HEADER;
-		} else if (!options_skippable(p + at + 2, ext_len - 2)) {
+		} else if (!options_skippable(p + pos + 2, ext_len - 2)) {
 			return NET_DROP_IP_HEADER;
 		}
-		*proto = p[at];
-		at += ext_len;
+		*proto = p[pos];
+		pos += ext_len;
 	}
 }
 
 // An address that no IPv6 packet of any kind may carry (RFC 4291 section 2.5.3; IPv4-mapped ones
 // would pass for IPv4 addresses from here on).
-static inline bool martian6(const struct addr *a)
+static inline bool is_martian6(const struct addr *a)
 {
 	return a->d[0] == 0 && (load_be64(a->b + 8) == 1 || addr_is_v4(a));
 }
@@ -253,13 +253,13 @@ static inline enum net_drop check_addrs6(
 	const bool from_link = f->src.b[0] == 0xfe && f->src.b[1] >> 6 == 2;
 	const bool to_group = f->dst.b[0] == 0xff;
 
-	if (martian6(&f->src) || f->src.b[0] == 0xff ||
+	if (is_martian6(&f->src) || f->src.b[0] == 0xff ||
 		(addr_eq(&f->src, &f->dst) && !rx->loopback))
 		return NET_DROP_MARTIAN_SOURCE;
 	// neighbour discovery needs them, nothing else may
 	if ((from_none || from_link) && proto != NET_PROTO_ICMP6)
 		return NET_DROP_MARTIAN_SOURCE;
-	if (martian6(&f->dst) || (f->dst.d[0] | f->dst.d[1]) == 0)
+	if (is_martian6(&f->dst) || (f->dst.d[0] | f->dst.d[1]) == 0)
 		return NET_DROP_MARTIAN_DESTINATION;
 	if (to_group ? proto != NET_PROTO_ICMP6 : f->l2_multicast)
 		return NET_DROP_MARTIAN_DESTINATION;
@@ -401,7 +401,7 @@ void net_frame_describe(
 
 // --- the inline parser's rules -------------------------------------------------------------------
 
-static void expect(uint8_t *value, uint8_t *mask, uint8_t v, uint8_t m)
+static void expect_byte(uint8_t *value, uint8_t *mask, uint8_t v, uint8_t m)
 {
 	*value = v;
 	*mask = m;
@@ -411,19 +411,19 @@ void net_udp_rules_init(struct net_udp_rules *r, const struct net_rx *rx)
 {
 	*r = (struct net_udp_rules){0};
 	for (unsigned int i = 0; i < sizeof(rx->mac); i++) {
-		expect(&r->v4.value[i], &r->v4.mask[i], rx->mac[i], 0xff);
-		expect(&r->v6.value[i], &r->v6.mask[i], rx->mac[i], 0xff);
+		expect_byte(&r->v4.value[i], &r->v4.mask[i], rx->mac[i], 0xff);
+		expect_byte(&r->v6.value[i], &r->v6.mask[i], rx->mac[i], 0xff);
 	}
-	expect(&r->v4.value[12], &r->v4.mask[12], NET_ETHERTYPE_IP4 >> 8, 0xff);
-	expect(&r->v4.value[13], &r->v4.mask[13], NET_ETHERTYPE_IP4 & 0xff, 0xff);
-	expect(&r->v4.value[14], &r->v4.mask[14], 0x45, 0xff); // no options
-	expect(&r->v4.value[20], &r->v4.mask[20], 0, 0xbf); // no fragment, nothing reserved
-	expect(&r->v4.value[21], &r->v4.mask[21], 0, 0xff);
-	expect(&r->v4.value[23], &r->v4.mask[23], NET_PROTO_UDP, 0xff);
-	expect(&r->v6.value[12], &r->v6.mask[12], NET_ETHERTYPE_IP6 >> 8, 0xff);
-	expect(&r->v6.value[13], &r->v6.mask[13], NET_ETHERTYPE_IP6 & 0xff, 0xff);
-	expect(&r->v6.value[14], &r->v6.mask[14], 0x60, 0xf0);
-	expect(&r->v6.value[20], &r->v6.mask[20], NET_PROTO_UDP, 0xff);
+	expect_byte(&r->v4.value[12], &r->v4.mask[12], NET_ETHERTYPE_IP4 >> 8, 0xff);
+	expect_byte(&r->v4.value[13], &r->v4.mask[13], NET_ETHERTYPE_IP4 & 0xff, 0xff);
+	expect_byte(&r->v4.value[14], &r->v4.mask[14], 0x45, 0xff); // no options
+	expect_byte(&r->v4.value[20], &r->v4.mask[20], 0, 0xbf); // no fragment, nothing reserved
+	expect_byte(&r->v4.value[21], &r->v4.mask[21], 0, 0xff);
+	expect_byte(&r->v4.value[23], &r->v4.mask[23], NET_PROTO_UDP, 0xff);
+	expect_byte(&r->v6.value[12], &r->v6.mask[12], NET_ETHERTYPE_IP6 >> 8, 0xff);
+	expect_byte(&r->v6.value[13], &r->v6.mask[13], NET_ETHERTYPE_IP6 & 0xff, 0xff);
+	expect_byte(&r->v6.value[14], &r->v6.mask[14], 0x60, 0xf0);
+	expect_byte(&r->v6.value[20], &r->v6.mask[20], NET_PROTO_UDP, 0xff);
 	if (rx->vlan != 0) // no ethertype is like that
 		r->v4.value[12] = r->v6.value[12] = 0xff;
 }

@@ -22,7 +22,8 @@ bool net_icmp_error_is(const struct net_frame *f, const uint8_t *icmp)
 }
 
 // We send no options. A fragment that is not the first has no ports.
-static bool quoted4(const uint8_t *ip, uint32_t room, struct net_icmp_error *out, struct quoted *q)
+static bool parse_quoted4(
+	const uint8_t *ip, uint32_t room, struct net_icmp_error *out, struct quoted *q)
 {
 	uint16_t fragment;
 
@@ -41,7 +42,8 @@ static bool quoted4(const uint8_t *ip, uint32_t room, struct net_icmp_error *out
 	return true;
 }
 
-static bool quoted6(const uint8_t *ip, uint32_t room, struct net_icmp_error *out, struct quoted *q)
+static bool parse_quoted6(
+	const uint8_t *ip, uint32_t room, struct net_icmp_error *out, struct quoted *q)
 {
 	uint8_t proto;
 
@@ -77,8 +79,8 @@ bool net_icmp_error_parse(
 	uint16_t udp_len;
 
 	*out = (struct net_icmp_error){.type = icmp[0], .code = icmp[1]};
-	if (f->is_v4 ? !quoted4(icmp + ICMP_HEADER_LEN, room, out, &q)
-		     : !quoted6(icmp + ICMP_HEADER_LEN, room, out, &q))
+	if (f->is_v4 ? !parse_quoted4(icmp + ICMP_HEADER_LEN, room, out, &q)
+		     : !parse_quoted6(icmp + ICMP_HEADER_LEN, room, out, &q))
 		return false;
 	if (q.room < NET_UDP_LEN || q.len < NET_UDP_LEN)
 		return false;
@@ -106,7 +108,8 @@ bool net_icmp_error_parse(
 #define QUOTE_MAX6 (1280 - NET_IP6_LEN - ICMP_HEADER_LEN)
 #define INTERNETWORK_CONTROL 0xc0 // RFC 1812 section 4.3.2.5
 
-static size_t write4(uint8_t *p, const uint8_t *packet, size_t len, const struct net_icmp_report *r)
+static size_t write_report4(
+	uint8_t *p, const uint8_t *packet, size_t len, const struct net_icmp_report *r)
 {
 	static const uint8_t types[][2] = {[NET_ICMP_PORT] = {ICMP_UNREACHABLE, 3},
 		[NET_ICMP_TTL] = {ICMP_TIME_EXCEEDED, 0},
@@ -131,7 +134,8 @@ static size_t write4(uint8_t *p, const uint8_t *packet, size_t len, const struct
 	return total;
 }
 
-static size_t write6(uint8_t *p, const uint8_t *packet, size_t len, const struct net_icmp_report *r)
+static size_t write_report6(
+	uint8_t *p, const uint8_t *packet, size_t len, const struct net_icmp_report *r)
 {
 	static const uint8_t types[][2] = {[NET_ICMP_PORT] = {ICMP6_UNREACHABLE, 4},
 		[NET_ICMP_TTL] = {ICMP6_TIME_EXCEEDED, 0},
@@ -156,5 +160,5 @@ size_t net_icmp_error_write(uint8_t *buf, const struct net_l2 *l2, const uint8_t
 	const bool is_v4 = packet[0] >> 4 == 4;
 	uint8_t *ip = eth_write(buf, l2, is_v4 ? NET_ETHERTYPE_IP4 : NET_ETHERTYPE_IP6);
 
-	return (size_t)(ip - buf) + (is_v4 ? write4 : write6)(ip, packet, len, r);
+	return (size_t)(ip - buf) + (is_v4 ? write_report4 : write_report6)(ip, packet, len, r);
 }

@@ -66,13 +66,13 @@ struct neigh_table {
 // --- memory --------------------------------------------------------------------------------------
 
 #define ALIGN 64
-static size_t aligned(size_t len)
+static size_t align_up(size_t len)
 {
 	return (len + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 }
 
 // Zeros mean the defaults; an index must stay below NEIGH_NONE.
-static struct neigh_config complete(const struct neigh_config *c)
+static struct neigh_config complete_config(const struct neigh_config *c)
 {
 	struct neigh_config full = {
 		.entries = c->entries != 0 ? c->entries : 4096,
@@ -89,12 +89,12 @@ static struct neigh_config complete(const struct neigh_config *c)
 
 size_t neigh_size(const struct neigh_config *c)
 {
-	const struct neigh_config full = complete(c);
+	const struct neigh_config full = complete_config(c);
 
-	return ALIGN + aligned(sizeof(struct neigh_table)) + table_size(full.entries) +
-		aligned(full.entries * sizeof(struct neigh_hop)) +
-		aligned(full.entries * sizeof(struct entry)) +
-		aligned(full.held_total * sizeof(struct held));
+	return ALIGN + align_up(sizeof(struct neigh_table)) + table_size(full.entries) +
+		align_up(full.entries * sizeof(struct neigh_hop)) +
+		align_up(full.entries * sizeof(struct entry)) +
+		align_up(full.held_total * sizeof(struct held));
 }
 
 static void queue_add(struct neigh_table *t, uint16_t i, enum queue queue)
@@ -115,19 +115,19 @@ struct neigh_table *neigh_create(
 	void *mem, const struct neigh_config *c, const struct hash_key *key)
 {
 	struct neigh_table *t = mem;
-	uint8_t *p = (uint8_t *)mem + aligned(sizeof(*t));
+	uint8_t *p = (uint8_t *)mem + align_up(sizeof(*t));
 
 	memset(mem, 0, neigh_size(c));
-	t->config = complete(c);
+	t->config = complete_config(c);
 	t->shares.asks = t->config.asks;
 	t->key = *key;
 	p += -(uintptr_t)p & (ALIGN - 1); // mem is aligned for pointers only
 	table_init(&t->index, p, t->config.entries);
 	p += table_size(t->config.entries);
 	t->hop = (struct neigh_hop *)p;
-	p += aligned(t->config.entries * sizeof(struct neigh_hop));
+	p += align_up(t->config.entries * sizeof(struct neigh_hop));
 	t->entry = (struct entry *)p;
-	t->held = (struct held *)(p + aligned(t->config.entries * sizeof(struct entry)));
+	t->held = (struct held *)(p + align_up(t->config.entries * sizeof(struct entry)));
 	for (unsigned int q = 0; q < NB_QUEUES; q++)
 		t->head[q] = t->tail[q] = NEIGH_NONE;
 	for (uint16_t i = 0; i < t->config.entries; i++) {
@@ -175,7 +175,7 @@ static void hop_update(struct neigh_table *t, uint16_t i)
 }
 
 // The one place where a state changes: state, queue, time and hop belong together.
-static void enter(struct neigh_table *t, uint16_t i, enum neigh_state state, uint64_t now_ms)
+static void enter_state(struct neigh_table *t, uint16_t i, enum neigh_state state, uint64_t now_ms)
 {
 	static const uint8_t queue_of[] = {
 		[NEIGH_FREE] = Q_FREE,
@@ -196,13 +196,13 @@ static void enter(struct neigh_table *t, uint16_t i, enum neigh_state state, uin
 	hop_update(t, i);
 }
 
-static bool usable(const struct entry *e)
+static bool is_usable(const struct entry *e)
 {
 	return e->state == NEIGH_REACHABLE || e->state == NEIGH_STALE || e->state == NEIGH_PROBE;
 }
 
 // A question of ours for this entry is on the wire, so an answer can be one to it.
-static bool asked(const struct entry *e)
+static bool is_asked(const struct entry *e)
 {
 	return e->queue == Q_WAIT || e->queue == Q_OWNER;
 }
@@ -215,8 +215,8 @@ static void wait_on(struct neigh_table *t, uint16_t i, enum queue queue, uint64_
 	queue_add(t, i, queue);
 }
 
-// Whose the questions for an entry are; nobody's when it is a router's.
-static uint8_t payer(const struct entry *e, uint8_t share)
+// The share that pays for requests about an entry. Routers pay nothing.
+static uint8_t payer_of(const struct entry *e, uint8_t share)
 {
 	return e->kept ? NEIGH_SHARE_NONE : share;
 }
@@ -224,10 +224,12 @@ static uint8_t payer(const struct entry *e, uint8_t share)
 // An entry that becomes known gives back what it has not asked.
 static void give_back(struct neigh_table *t, const struct entry *e)
 {
+	const uint8_t claims = payer_of(e, NEIGH_SHARE_CLAIMS), left = NEIGH_TRIES - e->tries;
+
 	if (e->state == NEIGH_INCOMPLETE)
-		neigh_shares_back(&t->shares, e->share, NEIGH_TRIES - e->tries);
+		neigh_shares_back(&t->shares, e->share, left);
 	else if (e->state == NEIGH_PROBE && e->contested)
-		neigh_shares_back(&t->shares, payer(e, NEIGH_SHARE_CLAIMS), NEIGH_TRIES - e->tries);
+		neigh_shares_back(&t->shares, claims, left);
 }
 
 // A failure is believed for a while (negative cache), then a use asks anew, if it may.
@@ -235,17 +237,16 @@ static void retry_failed(struct neigh_table *t, uint16_t i, uint8_t share, uint6
 {
 	struct entry *e = &t->entry[i];
 
-	if (e->state != NEIGH_FAILED || now_ms < e->due_ms)
+	if (e->state != NEIGH_FAILED || now_ms < e->due_ms ||
+		!neigh_shares_pay(&t->shares, payer_of(e, share), now_ms))
 		return;
-	if (!neigh_shares_pay(&t->shares, payer(e, share), now_ms))
-		return;
-	e->share = payer(e, share);
-	enter(t, i, NEIGH_INCOMPLETE, now_ms);
+	e->share = payer_of(e, share);
+	enter_state(t, i, NEIGH_INCOMPLETE, now_ms);
 }
 
 // --- look-up -------------------------------------------------------------------------------------
 
-static uint16_t find(
+static uint16_t find_entry(
 	const struct neigh_table *t, uint64_t hash, const struct addr *target, uint8_t port)
 {
 	struct table_iter it = {0};
@@ -260,7 +261,7 @@ static uint16_t find(
 // First entry of a queue's head part that nobody would miss. Packets held must be taken back first.
 // An unanswered question is given up only after its second try, or a scan would make each entry
 // short-lived.
-static uint16_t reusable(const struct neigh_table *t, enum queue queue)
+static uint16_t find_reusable(const struct neigh_table *t, enum queue queue)
 {
 	uint16_t i = t->head[queue];
 
@@ -282,13 +283,14 @@ static uint16_t take_entry(struct neigh_table *t)
 	uint16_t i = NEIGH_NONE;
 
 	for (unsigned int n = 0; n < sizeof(order) / sizeof(order[0]) && i == NEIGH_NONE; n++)
-		i = reusable(t, order[n]);
+		i = find_reusable(t, order[n]);
 	if (i != NEIGH_NONE && t->entry[i].state != NEIGH_FREE)
 		table_remove(&t->index, t->entry[i].hash, i);
 	return i;
 }
 
-static uint16_t make(struct neigh_table *t, uint64_t hash, const struct addr *target, uint8_t port)
+static uint16_t add_entry(
+	struct neigh_table *t, uint64_t h, const struct addr *target, uint8_t port)
 {
 	const uint16_t i = take_entry(t);
 	struct entry *e;
@@ -296,13 +298,13 @@ static uint16_t make(struct neigh_table *t, uint64_t hash, const struct addr *ta
 	if (i == NEIGH_NONE)
 		return NEIGH_NONE;
 	e = &t->entry[i];
-	if (!table_insert(&t->index, hash, i)) {
+	if (!table_insert(&t->index, h, i)) {
 		// both buckets of this key are full: the entry, taken already, goes unused
-		enter(t, i, NEIGH_FREE, 0);
+		enter_state(t, i, NEIGH_FREE, 0);
 		return NEIGH_NONE;
 	}
 	e->target = *target;
-	e->hash = hash;
+	e->hash = h;
 	e->port = port;
 	e->serial = next_serial(e);
 	e->kept = e->contested = false;
@@ -317,7 +319,7 @@ uint16_t neigh_use_for(struct neigh_table *t, const struct addr *target, uint8_t
 {
 	const uint64_t hash = hash_addr(&t->key, target, port);
 	const uint8_t share = neigh_shares_of(&t->key, asker, target);
-	uint16_t i = find(t, hash, target, port);
+	uint16_t i = find_entry(t, hash, target, port);
 
 	if (i != NEIGH_NONE) {
 		retry_failed(t, i, share, now_ms);
@@ -325,10 +327,10 @@ uint16_t neigh_use_for(struct neigh_table *t, const struct addr *target, uint8_t
 	}
 	if (!neigh_shares_pay(&t->shares, share, now_ms))
 		return NEIGH_REFUSED;
-	i = make(t, hash, target, port);
+	i = add_entry(t, hash, target, port);
 	if (i != NEIGH_NONE) {
 		t->entry[i].share = share;
-		enter(t, i, NEIGH_INCOMPLETE, now_ms);
+		enter_state(t, i, NEIGH_INCOMPLETE, now_ms);
 	}
 	return i;
 }
@@ -348,10 +350,10 @@ const uint8_t *neigh_mac(struct neigh_table *t, uint16_t index, uint64_t now_ms)
 	struct entry *e = &t->entry[index];
 
 	if (e->state == NEIGH_STALE)
-		enter(t, index, NEIGH_PROBE, now_ms);
+		enter_state(t, index, NEIGH_PROBE, now_ms);
 	else
 		retry_failed(t, index, e->share, now_ms);
-	return usable(e) ? e->mac : NULL;
+	return is_usable(e) ? e->mac : NULL;
 }
 
 // --- held packets --------------------------------------------------------------------------------
@@ -360,14 +362,15 @@ unsigned int neigh_room(const struct neigh_table *t, uint16_t index)
 {
 	const struct entry *e = &t->entry[index];
 	const unsigned int each = t->config.held_each - e->nb_held;
-	unsigned int all = t->config.held_total - t->nb_held, by = t->held_by[e->share];
+	unsigned int all = t->config.held_total - t->nb_held, held = t->held_by[e->share];
 
 	if (e->state != NEIGH_INCOMPLETE)
 		return 0;
 	// Taking n more leaves all - n, of which by + n may be a quarter.
 	if (e->share != NEIGH_SHARE_NONE)
-		all = all > HELD_PART * by ? (all - HELD_PART * by + HELD_PART) / (HELD_PART + 1)
-					   : 0;
+		all = all > HELD_PART * held
+			? (all - HELD_PART * held + HELD_PART) / (HELD_PART + 1)
+			: 0;
 	return each < all ? each : all;
 }
 
@@ -396,7 +399,7 @@ unsigned int neigh_held(struct neigh_table *t, uint16_t index, void **packets, u
 	struct entry *e = &t->entry[index];
 	unsigned int n = 0;
 
-	if (!usable(e) && e->state != NEIGH_FAILED)
+	if (!is_usable(e) && e->state != NEIGH_FAILED)
 		return 0;
 	while (n < max && e->nb_held > 0) {
 		const uint16_t h = e->first_held;
@@ -420,33 +423,33 @@ unsigned int neigh_held_total(const struct neigh_table *t)
 // --- learning ------------------------------------------------------------------------------------
 
 // Gives an entry a MAC and a state; says whether anything changed for its users.
-static bool assign(struct neigh_table *t, uint16_t i, const uint8_t *mac, enum neigh_state state,
-	uint64_t now_ms)
+static bool assign_mac(struct neigh_table *t, uint16_t i, const uint8_t *mac,
+	enum neigh_state state, uint64_t now_ms)
 {
 	struct entry *e = &t->entry[i];
-	const bool was_usable = usable(e);
+	const bool was_usable = is_usable(e);
 	const bool moved = memcmp(e->mac, mac, sizeof(e->mac)) != 0;
 
 	give_back(t, e);
 	if (moved) // or mac may be the entry's own
 		memcpy(e->mac, mac, sizeof(e->mac));
-	enter(t, i, state, now_ms);
+	enter_state(t, i, state, now_ms);
 	return !was_usable || moved;
 }
 
 // Somebody else claims a known address. Its owner is asked, and when it is silent everybody. Each
 // entry has this once a RETRY_MS, so that a flood of claims is no flood of questions.
-static void contest(struct neigh_table *t, uint16_t i, uint64_t now_ms)
+static void contest_entry(struct neigh_table *t, uint16_t i, uint64_t now_ms)
 {
 	struct entry *e = &t->entry[i];
 	const bool now = now_ms >= e->contest_ms &&
-		neigh_shares_pay(&t->shares, payer(e, NEIGH_SHARE_CLAIMS), now_ms);
+		neigh_shares_pay(&t->shares, payer_of(e, NEIGH_SHARE_CLAIMS), now_ms);
 
 	if (now) {
 		e->contested = true;
 		e->contest_ms = now_ms + RETRY_MS;
 		if (e->state == NEIGH_REACHABLE)
-			enter(t, i, NEIGH_STALE, now_ms);
+			enter_state(t, i, NEIGH_STALE, now_ms);
 		else if (e->queue == Q_WAIT) // the owner has been asked
 			wait_on(t, i, Q_OWNER, now_ms + OWNER_MS);
 	} else if (e->queue == Q_REACHABLE) {
@@ -460,10 +463,10 @@ static bool learn_claim(struct neigh_table *t, uint16_t i, const uint8_t *mac, u
 {
 	const struct entry *e = &t->entry[i];
 
-	if (!usable(e))
-		return assign(t, i, mac, NEIGH_STALE, now_ms);
+	if (!is_usable(e))
+		return assign_mac(t, i, mac, NEIGH_STALE, now_ms);
 	if (!e->contested && memcmp(e->mac, mac, sizeof(e->mac)) != 0)
-		contest(t, i, now_ms);
+		contest_entry(t, i, now_ms);
 	return false;
 }
 
@@ -474,10 +477,10 @@ static bool learn_answer(
 	const struct entry *e = &t->entry[i];
 
 	if (e->state == NEIGH_INCOMPLETE)
-		return mac != NULL && assign(t, i, mac, NEIGH_REACHABLE, now_ms);
+		return mac != NULL && assign_mac(t, i, mac, NEIGH_REACHABLE, now_ms);
 	if (mac != NULL && memcmp(e->mac, mac, sizeof(e->mac)) != 0 && !override)
 		return false; // a second-hand answer leaves the address as it is, under probe
-	return assign(t, i, mac != NULL ? mac : e->mac, NEIGH_REACHABLE, now_ms);
+	return assign_mac(t, i, mac != NULL ? mac : e->mac, NEIGH_REACHABLE, now_ms);
 }
 
 uint16_t neigh_learn(struct neigh_table *t, const struct net_neigh_msg *msg, uint8_t port,
@@ -485,7 +488,7 @@ uint16_t neigh_learn(struct neigh_table *t, const struct net_neigh_msg *msg, uin
 {
 	static const uint8_t none[6];
 	const struct addr *target = from_ask ? &msg->sender : &msg->target;
-	const uint16_t i = find(t, hash_addr(&t->key, target, port), target, port);
+	const uint16_t i = find_entry(t, hash_addr(&t->key, target, port), target, port);
 	const bool has_mac = memcmp(msg->mac, none, sizeof(none)) != 0;
 	const struct entry *e;
 	bool changed = false;
@@ -495,11 +498,11 @@ uint16_t neigh_learn(struct neigh_table *t, const struct net_neigh_msg *msg, uin
 	e = &t->entry[i];
 	// The sender's word that it was asked is not enough: we must have, and while an address is
 	// contested its owner alone has been.
-	if (!from_ask && msg->solicited && asked(e) &&
+	if (!from_ask && msg->solicited && is_asked(e) &&
 		(e->queue != Q_OWNER || !has_mac || memcmp(e->mac, msg->mac, 6) == 0))
 		changed = learn_answer(t, i, has_mac ? msg->mac : NULL, msg->override, now_ms);
 	// unasked answers are not needed to find someone: the asked one is on its way
-	else if (has_mac && (from_ask || msg->solicited || usable(e)))
+	else if (has_mac && (from_ask || msg->solicited || is_usable(e)))
 		changed = learn_claim(t, i, msg->mac, now_ms);
 	return changed ? i : NEIGH_NONE;
 }
@@ -513,7 +516,7 @@ static void age_reachable(struct neigh_table *t, uint64_t now_ms)
 
 		if (i == NEIGH_NONE || t->entry[i].due_ms > now_ms)
 			break;
-		enter(t, i, NEIGH_STALE, now_ms);
+		enter_state(t, i, NEIGH_STALE, now_ms);
 	}
 }
 
@@ -526,17 +529,17 @@ static void age_claimed(struct neigh_table *t, uint64_t now_ms)
 
 		if (i == NEIGH_NONE || e->due_ms > now_ms)
 			break;
-		contest(t, i, now_ms);
+		contest_entry(t, i, now_ms);
 		if (e->contested)
 			continue;
 		if (++e->tries == UINT8_MAX || e->tries * RETRY_MS >= t->config.reachable_ms)
-			enter(t, i, NEIGH_STALE, now_ms);
+			enter_state(t, i, NEIGH_STALE, now_ms);
 		else
 			wait_on(t, i, Q_CLAIMED, now_ms + RETRY_MS);
 	}
 }
 
-static void ask(struct neigh_table *t, uint16_t i, uint64_t now_ms, struct neigh_ask *out)
+static void ask_target(struct neigh_table *t, uint16_t i, uint64_t now_ms, struct neigh_ask *out)
 {
 	struct entry *e = &t->entry[i];
 	const bool first = e->tries == 0;
@@ -554,20 +557,20 @@ static void ask(struct neigh_table *t, uint16_t i, uint64_t now_ms, struct neigh
 
 // No question was answered. Who was known is looked for anew, by asking all (RFC 4861 section
 // 7.3.3). False when the caller has no room to be told.
-static bool fail(struct neigh_table *t, uint16_t i, uint64_t now_ms, struct neigh_due *due)
+static bool fail_entry(struct neigh_table *t, uint16_t i, uint64_t now_ms, struct neigh_due *due)
 {
 	struct entry *e = &t->entry[i];
-	const uint8_t share = payer(e, e->share);
+	const uint8_t share = payer_of(e, e->share);
 
 	if (due->nb_failed == NEIGH_DUE_MAX)
 		return false;
 	memset(e->mac, 0, sizeof(e->mac));
 	if (e->state == NEIGH_PROBE && neigh_shares_pay(&t->shares, share, now_ms)) {
 		e->share = share;
-		enter(t, i, NEIGH_INCOMPLETE, now_ms);
+		enter_state(t, i, NEIGH_INCOMPLETE, now_ms);
 		return true;
 	}
-	enter(t, i, NEIGH_FAILED, now_ms);
+	enter_state(t, i, NEIGH_FAILED, now_ms);
 	due->failed[due->nb_failed++] = i;
 	return true;
 }
@@ -577,7 +580,7 @@ static void ask_first(
 	struct neigh_table *t, enum queue queue, uint64_t now_ms, struct neigh_due *due)
 {
 	while (due->nb_asks < NEIGH_DUE_MAX && t->head[queue] != NEIGH_NONE)
-		ask(t, t->head[queue], now_ms, &due->ask[due->nb_asks++]);
+		ask_target(t, t->head[queue], now_ms, &due->ask[due->nb_asks++]);
 }
 
 // What is due on a queue of questions that nobody has answered.
@@ -590,12 +593,12 @@ static void ask_again(
 		if (i == NEIGH_NONE || t->entry[i].due_ms > now_ms)
 			break;
 		if (t->entry[i].tries >= NEIGH_TRIES) {
-			if (!fail(t, i, now_ms, due))
+			if (!fail_entry(t, i, now_ms, due))
 				break;
 		} else {
 			if (due->nb_asks == NEIGH_DUE_MAX)
 				break;
-			ask(t, i, now_ms, &due->ask[due->nb_asks++]);
+			ask_target(t, i, now_ms, &due->ask[due->nb_asks++]);
 		}
 	}
 }

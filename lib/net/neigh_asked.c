@@ -25,23 +25,23 @@ struct asked {
 	uint32_t tag; // 18 bits: of the target
 	uint32_t ticks; // 20 bits: of the last question; they come again after four hours
 	uint16_t owner; // of the MAC that is known
-	uint8_t any, own; // answers that are waited for: of whoever it is, of the owner
+	uint8_t any, from_owner; // answers that are waited for: of whoever it is, of the owner
 	uint8_t claims; // that are still told
 };
 
-static uint64_t pack(const struct asked *k)
+static uint64_t pack_word(const struct asked *k)
 {
 	return (uint64_t)k->tag << TAG_SHIFT | (uint64_t)k->ticks << 26 | (uint64_t)k->owner << 10 |
-		(uint64_t)k->any << 6 | (uint64_t)k->own << 2 | k->claims;
+		(uint64_t)k->any << 6 | (uint64_t)k->from_owner << 2 | k->claims;
 }
 
-static struct asked unpack(uint64_t word)
+static struct asked unpack_word(uint64_t word)
 {
 	return (struct asked){.tag = (uint32_t)(word >> TAG_SHIFT),
 		.ticks = (uint32_t)(word >> 26) & 0xfffff,
 		.owner = (uint16_t)(word >> 10),
 		.any = (uint8_t)(word >> 6 & 15),
-		.own = (uint8_t)(word >> 2 & 15),
+		.from_owner = (uint8_t)(word >> 2 & 15),
 		.claims = (uint8_t)(word & 3)};
 }
 
@@ -65,7 +65,7 @@ static uint32_t ticks_of(uint64_t now_ms)
 }
 
 // Clocks of workers differ by the length of a round, so a question may be of the next tick.
-static uint32_t age(const struct asked *k, uint32_t now)
+static uint32_t ticks_since(const struct asked *k, uint32_t now)
 {
 	const uint32_t ticks = (now - k->ticks) & 0xfffff;
 
@@ -91,7 +91,7 @@ static uint64_t *set_of(
 }
 
 // The word of a tag as it is now; NULL: there is none.
-static uint64_t *find(uint64_t *set, uint32_t tag, uint64_t *seen)
+static uint64_t *find_word(uint64_t *set, uint32_t tag, uint64_t *seen)
 {
 	for (unsigned int i = 0; i < WAYS; i++) {
 		*seen = __atomic_load_n(&set[i], __ATOMIC_RELAXED);
@@ -101,84 +101,87 @@ static uint64_t *find(uint64_t *set, uint32_t tag, uint64_t *seen)
 	return NULL;
 }
 
-static uint64_t *oldest(uint64_t *set, uint32_t now, uint64_t *seen)
+static uint64_t *find_oldest(uint64_t *set, uint32_t now, uint64_t *seen)
 {
-	uint64_t *at = set;
+	uint64_t *slot = set;
 	uint32_t most = 0;
 
 	for (unsigned int i = 0; i < WAYS; i++) {
 		const uint64_t word = __atomic_load_n(&set[i], __ATOMIC_RELAXED);
-		const struct asked k = unpack(word);
-		const uint32_t ticks = word == 0 ? UINT32_MAX : age(&k, now);
+		const struct asked k = unpack_word(word);
+		const uint32_t ticks = word == 0 ? UINT32_MAX : ticks_since(&k, now);
 
 		if (i == 0 || ticks > most) {
 			most = ticks;
-			at = &set[i];
+			slot = &set[i];
 			*seen = word;
 		}
 	}
-	return at;
+	return slot;
 }
 
-static bool replace(uint64_t *at, uint64_t seen, const struct asked *k)
+static bool replace_word(uint64_t *slot, uint64_t seen, const struct asked *k)
 {
 	return __atomic_compare_exchange_n(
-		at, &seen, pack(k), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		slot, &seen, pack_word(k), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 // What a question adds: answers that are waited for, and who is known to have the target.
 struct added {
 	const uint8_t *owner; // NULL: as before
-	uint8_t own, any;
+	uint8_t from_owner, any;
 };
 
-static void note(struct neigh_asked *a, const struct addr *target, uint8_t port,
+static void note_target(struct neigh_asked *a, const struct addr *target, uint8_t port,
 	const struct added *add, uint64_t now_ms)
 {
 	const uint32_t now = ticks_of(now_ms);
 	uint32_t tag;
-	uint64_t *set = set_of(a, target, port, &tag), *at, seen;
+	uint64_t *set = set_of(a, target, port, &tag), *slot, seen;
 
 	for (unsigned int i = 0; i < TRIES; i++) {
 		struct asked k = {.tag = tag};
 
-		at = find(set, tag, &seen);
-		if (at != NULL)
-			k = unpack(seen);
+		slot = find_word(set, tag, &seen);
+		if (slot != NULL)
+			k = unpack_word(seen);
 		else
-			at = oldest(set, now, &seen);
-		if (age(&k, now) > ANSWER_TICKS)
-			k.own = k.any = 0;
+			slot = find_oldest(set, now, &seen);
+		if (ticks_since(&k, now) > ANSWER_TICKS)
+			k.from_owner = k.any = 0;
 		if (add->owner != NULL)
 			k.owner = owner_of(a, add->owner);
-		k.own = k.own + add->own < ANSWERS ? k.own + add->own : ANSWERS;
+		k.from_owner = k.from_owner + add->from_owner < ANSWERS
+			? k.from_owner + add->from_owner
+			: ANSWERS;
 		k.any = k.any + add->any < ANSWERS ? k.any + add->any : ANSWERS;
 		k.claims = CLAIMS;
 		k.ticks = now;
-		if (replace(at, seen, &k))
+		if (replace_word(slot, seen, &k))
 			return;
 	}
 }
 
 void neigh_asked_note(struct neigh_asked *a, const struct neigh_ask *ask, uint64_t now_ms)
 {
-	const struct added add = {
-		.owner = ask->unicast ? ask->mac : NULL, .own = ask->unicast, .any = !ask->unicast};
+	const struct added add = {.owner = ask->unicast ? ask->mac : NULL,
+		.from_owner = ask->unicast,
+		.any = !ask->unicast};
 
-	note(a, &ask->target, ask->port, &add, now_ms);
+	note_target(a, &ask->target, ask->port, &add, now_ms);
 }
 
 void neigh_asked_owner(struct neigh_asked *a, const struct addr *target, uint8_t port,
 	const uint8_t mac[6], uint64_t now_ms)
 {
-	note(a, target, port, &(struct added){.owner = mac}, now_ms);
+	note_target(a, target, port, &(struct added){.owner = mac}, now_ms);
 }
 
 // Takes from a word what a message uses up; false: nothing of it is left, or wanted.
-static bool take(struct asked *k, bool answer, bool claim, uint32_t ticks)
+static bool consume_message(struct asked *k, bool answer, bool claim, uint32_t ticks)
 {
-	if (answer && ticks <= ANSWER_TICKS && !claim && k->own > 0)
-		k->own--;
+	if (answer && ticks <= ANSWER_TICKS && !claim && k->from_owner > 0)
+		k->from_owner--;
 	else if (answer && ticks <= ANSWER_TICKS && k->any > 0)
 		k->any--;
 	else if (claim && ticks <= CLAIM_TICKS && k->claims > 0)
@@ -197,16 +200,16 @@ bool neigh_asked_for(struct neigh_asked *a, const struct net_neigh_msg *msg, uin
 	const bool has_mac = memcmp(msg->mac, none, sizeof(none)) != 0;
 	const uint32_t now = ticks_of(now_ms);
 	uint32_t tag;
-	uint64_t *set = set_of(a, target, port, &tag), *at, seen;
+	uint64_t *set = set_of(a, target, port, &tag), *slot, seen;
 
-	for (unsigned int i = 0; i < TRIES && (at = find(set, tag, &seen)) != NULL; i++) {
-		struct asked k = unpack(seen);
+	for (unsigned int i = 0; i < TRIES && (slot = find_word(set, tag, &seen)) != NULL; i++) {
+		struct asked k = unpack_word(seen);
 		// an answer without a MAC says that the owner has still the same
 		const bool claim = has_mac && owner_of(a, msg->mac) != k.owner;
 
-		if (!take(&k, !from_ask && msg->solicited, claim, age(&k, now)))
+		if (!consume_message(&k, !from_ask && msg->solicited, claim, ticks_since(&k, now)))
 			return false;
-		if (replace(at, seen, &k))
+		if (replace_word(slot, seen, &k))
 			return true;
 	}
 	return false;

@@ -47,7 +47,7 @@ static bool mac_of_host(const uint8_t *mac)
 	return (mac[0] & 1) == 0 && memcmp(mac, no_mac, 6) != 0;
 }
 
-static bool unspecified(const struct addr *a)
+static bool is_unspecified(const struct addr *a)
 {
 	return (a->d[0] | a->d[1]) == 0;
 }
@@ -113,7 +113,7 @@ static bool parse_options(const uint8_t *p, size_t len, uint8_t type, const uint
 static void parse_solicitation(const struct net_frame *f, const struct addr *target,
 	const uint8_t *mac, struct net_neigh_msg *msg)
 {
-	if (unspecified(&f->src)) {
+	if (is_unspecified(&f->src)) {
 		const struct addr group = net_solicited_node(target);
 
 		if (!addr_eq(&f->dst, &group) || mac != NULL)
@@ -232,7 +232,7 @@ size_t net_write_ask(uint8_t *buf, const struct net_l2 *l2, const struct addr *s
 	const struct nd_fields nd = {
 		.type = ICMP6_NEIGHBOR_SOLICITATION,
 		.option = ND_SOURCE_LINK_ADDR,
-		.mac = unspecified(sender) ? NULL : l2->src,
+		.mac = is_unspecified(sender) ? NULL : l2->src,
 		.target = target,
 		.src = sender,
 		.dst = to_mac != NULL ? target : &group,
@@ -255,12 +255,12 @@ size_t net_write_ask(uint8_t *buf, const struct net_l2 *l2, const struct addr *s
 }
 
 static size_t write_arp_answer(
-	uint8_t *buf, const struct net_l2 *l2, const struct addr *target, const struct addr *to)
+	uint8_t *buf, const struct net_l2 *l2, const struct addr *target, const struct addr *asker)
 {
 	struct net_l2 link = *l2;
 	uint8_t *p;
 
-	if (to == NULL) {
+	if (asker == NULL) {
 		// an announcement has the form of a request (RFC 5227 section 3): replies that
 		// nobody asked for are filtered by many
 		memcpy(link.dst, broadcast, 6);
@@ -270,18 +270,18 @@ static size_t write_arp_answer(
 	} else {
 		p = eth_write(buf, &link, NET_ETHERTYPE_ARP);
 		p = arp_write(p, ARP_REPLY, l2->src, target);
-		p = arp_write_target(p, l2->dst, to);
+		p = arp_write_target(p, l2->dst, asker);
 	}
 	return (size_t)(p - buf);
 }
 
 size_t net_write_answer(
-	uint8_t *buf, const struct net_l2 *l2, const struct addr *target, const struct addr *to)
+	uint8_t *buf, const struct net_l2 *l2, const struct addr *target, const struct addr *asker)
 {
 	struct net_l2 link = *l2;
 	// RFC 4861 section 7.2.4: who asks without an address is answered through all-nodes, and
 	// that is not a solicited answer
-	const bool to_all = to == NULL || unspecified(to);
+	const bool to_all = asker == NULL || is_unspecified(asker);
 	const struct nd_fields nd = {
 		.type = ICMP6_NEIGHBOR_ADVERTISEMENT,
 		.flags = to_all ? NA_OVERRIDE : NA_OVERRIDE | NA_SOLICITED,
@@ -289,11 +289,11 @@ size_t net_write_answer(
 		.mac = l2->src,
 		.target = target,
 		.src = target,
-		.dst = to_all ? &all_nodes : to,
+		.dst = to_all ? &all_nodes : asker,
 	};
 
 	if (addr_is_v4(target))
-		return write_arp_answer(buf, l2, target, to);
+		return write_arp_answer(buf, l2, target, asker);
 	if (to_all)
 		net_mac_of_multicast(&all_nodes, link.dst);
 	return (size_t)(nd_write(eth_write(buf, &link, NET_ETHERTYPE_IP6), &nd) - buf);

@@ -187,7 +187,7 @@ size_t net_write_ask(uint8_t *buf, const struct net_l2 *l2, const struct addr *s
 // answer: ARP reply or NA for target (ours) to one asker; gratuitous ARP / unsolicited NA when
 // to is NULL (then l2->dst is ignored).
 size_t net_write_answer(
-	uint8_t *buf, const struct net_l2 *l2, const struct addr *target, const struct addr *to);
+	uint8_t *buf, const struct net_l2 *l2, const struct addr *target, const struct addr *asker);
 // Multicast MAC that goes with an IPv6 multicast address, and the solicited-node group of a.
 void net_mac_of_multicast(const struct addr *group, uint8_t mac[6]);
 struct addr net_solicited_node(const struct addr *a);

@@ -13,19 +13,19 @@ struct pmtu_place {
 // RFC 1191 section 7.1
 static const uint16_t plateau[] = {65535, 32000, 17914, 8166, 4352, 2002, 1492, 1006, PMTU_MIN4};
 
-static uint32_t buckets(uint32_t entries)
+static uint32_t bucket_count(uint32_t entries)
 {
 	return (entries + WAYS - 1) / WAYS;
 }
 
 size_t pmtu_size(uint32_t entries)
 {
-	return (size_t)buckets(entries) * WAYS * sizeof(struct pmtu_place);
+	return (size_t)bucket_count(entries) * WAYS * sizeof(struct pmtu_place);
 }
 
 void pmtu_init(struct pmtu *t, void *mem, uint32_t entries, const struct hash_key *key)
 {
-	*t = (struct pmtu){.key = *key, .place = mem, .nb_buckets = buckets(entries)};
+	*t = (struct pmtu){.key = *key, .place = mem, .nb_buckets = bucket_count(entries)};
 }
 
 static struct pmtu_place *bucket_of(const struct pmtu *t, const struct pmtu_flow *flow)
@@ -71,20 +71,20 @@ uint16_t pmtu_reported(bool is_v4, uint32_t mtu, uint32_t len)
 
 bool pmtu_lower(struct pmtu *t, const struct pmtu_flow *flow, uint16_t mtu, uint64_t now_ms)
 {
-	struct pmtu_place *b, *to;
+	struct pmtu_place *b, *slot;
 
 	if (t->nb_buckets == 0 || mtu >= pmtu_find(t, flow, now_ms))
 		return false;
-	to = b = bucket_of(t, flow);
+	slot = b = bucket_of(t, flow);
 	for (unsigned int i = 0; i < WAYS; i++) {
 		if (flow_eq(&b[i].flow, flow)) {
-			to = &b[i];
+			slot = &b[i];
 			break;
 		}
-		if (b[i].until_ms < to->until_ms)
-			to = &b[i];
+		if (b[i].until_ms < slot->until_ms)
+			slot = &b[i];
 	}
-	*to = (struct pmtu_place){.flow = *flow, .until_ms = now_ms + PMTU_MS, .mtu = mtu};
-	t->until_ms = to->until_ms;
+	*slot = (struct pmtu_place){.flow = *flow, .until_ms = now_ms + PMTU_MS, .mtu = mtu};
+	t->until_ms = slot->until_ms;
 	return true;
 }

@@ -134,7 +134,7 @@ static void link_flow(struct reassembly *r, uint32_t i, uint32_t bucket)
 	r->youngest = i;
 }
 
-static void lose(struct reassembly *r, struct flow *f, enum net_drop reason)
+static void drop_pieces(struct reassembly *r, struct flow *f, enum net_drop reason)
 {
 	r->held -= f->nb_pieces;
 	r->lost[reason] += f->nb_pieces;
@@ -151,9 +151,9 @@ static void end_flow(struct reassembly *r, uint32_t i)
 
 // Ends the flow of a fragment that is not to be, but remembers it: what still comes of it is lost
 // too. Returns the reason.
-static enum net_drop spoil(struct reassembly *r, struct flow *f, enum net_drop reason)
+static enum net_drop spoil_flow(struct reassembly *r, struct flow *f, enum net_drop reason)
 {
-	lose(r, f, reason);
+	drop_pieces(r, f, reason);
 	f->ended_by = (uint8_t)reason;
 	return reason;
 }
@@ -170,7 +170,7 @@ void reassembly_tick(struct reassembly *r, uint64_t now_ms)
 
 		if (!timed_out(r, &r->flow[i], now_ms))
 			break;
-		lose(r, &r->flow[i], NET_DROP_FRAGMENT_TIMEOUT);
+		drop_pieces(r, &r->flow[i], NET_DROP_FRAGMENT_TIMEOUT);
 		end_flow(r, i);
 	}
 }
@@ -221,13 +221,13 @@ static uint32_t begin_flow(struct reassembly *r, uint32_t bucket, const struct f
 
 	if (found->nb_source >= r->c.per_source) {
 		i = found->oldest;
-		lose(r, &r->flow[i], NET_DROP_FRAGMENT_SOURCE);
+		drop_pieces(r, &r->flow[i], NET_DROP_FRAGMENT_SOURCE);
 	} else if (found->nb_network >= r->per_network) {
 		i = found->network_oldest;
-		lose(r, &r->flow[i], NET_DROP_FRAGMENT_SOURCE);
+		drop_pieces(r, &r->flow[i], NET_DROP_FRAGMENT_SOURCE);
 	} else if (r->free == REASSEMBLY_NONE) {
 		i = r->oldest;
-		lose(r, &r->flow[i], NET_DROP_FRAGMENT_FULL);
+		drop_pieces(r, &r->flow[i], NET_DROP_FRAGMENT_FULL);
 	}
 	if (i != REASSEMBLY_NONE)
 		end_flow(r, i);
@@ -257,7 +257,7 @@ static bool end_fits(const struct flow *f, const struct net_fragment *p, uint32_
 }
 
 // NET_OK when nothing of the fragment is there yet.
-static enum net_drop compare(
+static enum net_drop compare_fragment(
 	const struct flow *f, const uint8_t *room, const struct net_fragment *p, uint32_t end)
 {
 	for (unsigned int i = 0; i < f->nb_pieces; i++) {
@@ -273,7 +273,7 @@ static enum net_drop compare(
 	return NET_OK;
 }
 
-static enum net_drop put(struct reassembly *r, uint32_t i, const struct net_fragment *p)
+static enum net_drop put_fragment(struct reassembly *r, uint32_t i, const struct net_fragment *p)
 {
 	struct flow *f = &r->flow[i];
 	const uint32_t end = (uint32_t)p->off + p->len;
@@ -283,8 +283,8 @@ static enum net_drop put(struct reassembly *r, uint32_t i, const struct net_frag
 	if (f->ended_by != NET_OK)
 		return (enum net_drop)f->ended_by;
 	if (end > r->c.longest || f->nb_pieces == NET_FRAGMENTS_MAX)
-		return spoil(r, f, NET_DROP_FRAGMENT_LONG);
-	bad = compare(f, room, p, end);
+		return spoil_flow(r, f, NET_DROP_FRAGMENT_LONG);
+	bad = compare_fragment(f, room, p, end);
 	if (bad == NET_DROP_FRAGMENT_DUPLICATE)
 		return bad;
 	if (bad == NET_OK && !end_fits(f, p, end))
@@ -294,7 +294,7 @@ static enum net_drop put(struct reassembly *r, uint32_t i, const struct net_frag
 	if (bad == NET_OK && (f->ecn & 1) != 0 && (f->ecn & 1 << ECN_CE) != 0)
 		bad = NET_DROP_FRAGMENT_MALFORMED;
 	if (bad != NET_OK)
-		return spoil(r, f, bad);
+		return spoil_flow(r, f, bad);
 	memcpy(room + p->off, p->data, p->len);
 	f->piece[f->nb_pieces++] = (struct piece){p->off, (uint16_t)end};
 	f->got += p->len;
@@ -310,7 +310,7 @@ static enum net_drop put(struct reassembly *r, uint32_t i, const struct net_frag
 }
 
 // Gives a flow away that has all of its fragments.
-static void finish(struct reassembly *r, uint32_t i, struct reassembly_whole *whole)
+static void finish_flow(struct reassembly *r, uint32_t i, struct reassembly_whole *whole)
 {
 	const struct flow *f = &r->flow[i];
 
@@ -338,9 +338,9 @@ enum net_drop reassembly_add(struct reassembly *r, const struct net_fragment *p,
 	found = look_up(r, bucket, p);
 	if (found.flow == REASSEMBLY_NONE)
 		found.flow = begin_flow(r, bucket, &found, p, now_ms);
-	bad = put(r, found.flow, p);
+	bad = put_fragment(r, found.flow, p);
 	if (bad == NET_OK && r->flow[found.flow].total == r->flow[found.flow].got)
-		finish(r, found.flow, whole);
+		finish_flow(r, found.flow, whole);
 	return bad;
 }
 

@@ -120,28 +120,28 @@ static inline uint64_t udp_sum(uint64_t sum, uint64_t more, const uint8_t *p, si
 {
 #if defined(__x86_64__) && !defined(__clang__)
 	size_t nb = len / 64;
-	const uint8_t *at = p;
+	const uint8_t *ptr = p;
 
 	__asm__("addq %[more], %[sum]\n\tjrcxz 2f\n"
-		"1:\tadcq (%[at]), %[sum]\n\tadcq 8(%[at]), %[sum]\n\t"
-		"adcq 16(%[at]), %[sum]\n\tadcq 24(%[at]), %[sum]\n\t"
-		"adcq 32(%[at]), %[sum]\n\tadcq 40(%[at]), %[sum]\n\t"
-		"adcq 48(%[at]), %[sum]\n\tadcq 56(%[at]), %[sum]\n\t"
-		"leaq 64(%[at]), %[at]\n\tdecq %[nb]\n\tjnz 1b\n"
+		"1:\tadcq (%[ptr]), %[sum]\n\tadcq 8(%[ptr]), %[sum]\n\t"
+		"adcq 16(%[ptr]), %[sum]\n\tadcq 24(%[ptr]), %[sum]\n\t"
+		"adcq 32(%[ptr]), %[sum]\n\tadcq 40(%[ptr]), %[sum]\n\t"
+		"adcq 48(%[ptr]), %[sum]\n\tadcq 56(%[ptr]), %[sum]\n\t"
+		"leaq 64(%[ptr]), %[ptr]\n\tdecq %[nb]\n\tjnz 1b\n"
 		"2:\tadcq $0, %[sum]\n\ttestb $32, %b[len]\n\tjz 3f\n\t"
-		"addq (%[at]), %[sum]\n\tadcq 8(%[at]), %[sum]\n\t"
-		"adcq 16(%[at]), %[sum]\n\tadcq 24(%[at]), %[sum]\n\t"
-		"adcq $0, %[sum]\n\taddq $32, %[at]\n"
+		"addq (%[ptr]), %[sum]\n\tadcq 8(%[ptr]), %[sum]\n\t"
+		"adcq 16(%[ptr]), %[sum]\n\tadcq 24(%[ptr]), %[sum]\n\t"
+		"adcq $0, %[sum]\n\taddq $32, %[ptr]\n"
 		"3:\ttestb $16, %b[len]\n\tjz 4f\n\t"
-		"addq (%[at]), %[sum]\n\tadcq 8(%[at]), %[sum]\n\t"
-		"adcq $0, %[sum]\n\taddq $16, %[at]\n"
+		"addq (%[ptr]), %[sum]\n\tadcq 8(%[ptr]), %[sum]\n\t"
+		"adcq $0, %[sum]\n\taddq $16, %[ptr]\n"
 		"4:\ttestb $8, %b[len]\n\tjz 5f\n\t"
-		"addq (%[at]), %[sum]\n\tadcq $0, %[sum]\n\taddq $8, %[at]\n"
+		"addq (%[ptr]), %[sum]\n\tadcq $0, %[sum]\n\taddq $8, %[ptr]\n"
 		"5:\tmovl %k[len], %k[nb]\n\tandl $7, %k[nb]\n\tjz 6f\n\t"
-		"movq -8(%[at],%[nb]), %[at]\n\tshll $3, %k[nb]\n\tnegl %k[nb]\n\t"
-		"shrq %b[nb], %[at]\n\taddq %[at], %[sum]\n\tadcq $0, %[sum]\n"
+		"movq -8(%[ptr],%[nb]), %[ptr]\n\tshll $3, %k[nb]\n\tnegl %k[nb]\n\t"
+		"shrq %b[nb], %[ptr]\n\taddq %[ptr], %[sum]\n\tadcq $0, %[sum]\n"
 		"6:"
-		: [sum] "+&r"(sum), [at] "+&r"(at), [nb] "+&c"(nb)
+		: [sum] "+&r"(sum), [ptr] "+&r"(ptr), [nb] "+&c"(nb)
 		: [more] "er"(more), [len] "r"(len), "m"(*(const uint8_t(*)[])p)
 		: "cc");
 	return sum;

@@ -128,7 +128,7 @@ static bool same_headers(const struct head *a, const struct head *b)
 	return load_raw32(a->ip) == load_raw32(b->ip) && a->ip[7] == b->ip[7];
 }
 
-static bool joins(const struct run *r, const struct head *h, const struct port_super *limits)
+static bool joins_run(const struct run *r, const struct head *h, const struct port_super *limits)
 {
 	const uint32_t bytes = r->first->pkt_len + h->len;
 
@@ -172,7 +172,7 @@ static unsigned int bundle_add(struct bundle *b, struct rte_mbuf *m, uint16_t l2
 		memset(b->slot, 0, sizeof(b->slot));
 	} else {
 		slot = slot_find(b, &h);
-		if (*slot != 0 && joins(&b->run[*slot - 1], &h, b->limits)) {
+		if (*slot != 0 && joins_run(&b->run[*slot - 1], &h, b->limits)) {
 			run_append(&b->run[*slot - 1], m, &h);
 			return *slot - 1u;
 		}

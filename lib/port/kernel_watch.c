@@ -164,14 +164,14 @@ static int see_address(const struct nlmsghdr *n, void *ctx)
 
 		// beside IFA_LOCAL, IFA_ADDRESS is the other end of a point-to-point link
 		if (type == IFA_LOCAL || (type == IFA_ADDRESS && !any))
-			any = take_addr(a, is_v4, &found.at.addr) || any;
+			any = take_addr(a, is_v4, &found.prefix.addr) || any;
 		else if (type == IFA_FLAGS && mnl_attr_get_payload_len(a) == 4)
 			flags = mnl_attr_get_u32(a);
 	}
 	if (!any || (flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)) != 0 ||
 		(!is_v4 && (flags & IFA_F_TEMPORARY) != 0))
 		return MNL_CB_OK;
-	found.at.len = is_v4 ? (uint8_t)(m->ifa_prefixlen + 96) : m->ifa_prefixlen;
+	found.prefix.len = is_v4 ? (uint8_t)(m->ifa_prefixlen + 96) : m->ifa_prefixlen;
 	found.deprecated = (flags & IFA_F_DEPRECATED) != 0;
 	w->see(w->ctx, &found);
 	return MNL_CB_OK;
@@ -254,7 +254,7 @@ static int read_answer(struct port_kernel_watch *w, mnl_cb_t see)
 }
 
 // Asks for all there is of a kind and a family.
-static int dump(struct port_kernel_watch *w, uint16_t type, uint8_t family, mnl_cb_t see)
+static int request_dump(struct port_kernel_watch *w, uint16_t type, uint8_t family, mnl_cb_t see)
 {
 	char buf[MESSAGE_LEN];
 	struct nlmsghdr *n = mnl_nlmsg_put_header(buf);
@@ -271,7 +271,7 @@ static int dump(struct port_kernel_watch *w, uint16_t type, uint8_t family, mnl_
 }
 
 // One of its name, where the interface was removed and made again. A socket of any kind tells.
-static void follow(struct port_kernel_watch *w)
+static void update_index(struct port_kernel_watch *w)
 {
 	const int fd = mnl_socket_get_fd(w->questions);
 	struct ifreq q = {.ifr_ifindex = (int)w->index};
@@ -289,15 +289,15 @@ int port_kernel_watch_read(
 	static const uint8_t families[] = {AF_INET, AF_INET6};
 	int rc = 0;
 
-	follow(w);
+	update_index(w);
 	w->see = see;
 	w->ctx = ctx;
 	w->metric[0] = w->metric[1] = UINT32_MAX;
 	w->router[0] = w->router[1] = (struct addr){.b = {0}};
 	for (int i = 0; i < 2 && rc == 0; i++) {
-		rc = dump(w, RTM_GETADDR, families[i], see_address);
+		rc = request_dump(w, RTM_GETADDR, families[i], see_address);
 		if (rc == 0)
-			rc = dump(w, RTM_GETROUTE, families[i], see_route);
+			rc = request_dump(w, RTM_GETROUTE, families[i], see_route);
 	}
 	w->due = rc != 0;
 	router[0] = w->router[0];

@@ -13,7 +13,8 @@
 struct port_kernel_watch;
 
 struct port_kernel_address {
-	struct prefix at; // the address itself, with the length of its prefix, of the 128-bit form
+	struct prefix
+		prefix; // the address itself, with the length of its prefix, of the 128-bit form
 	bool deprecated; // still there, but not to be begun with (RFC 4862, 5.5.4)
 };
 

@@ -19,7 +19,7 @@ struct visit {
 	int rc;
 };
 
-static int enter(struct visit *v)
+static int enter_netns(struct visit *v)
 {
 	char path[PATH_MAX];
 	int fd, rc;
@@ -37,11 +37,11 @@ static int enter(struct visit *v)
 	return rc;
 }
 
-static void *visitor(void *arg)
+static void *run_visit(void *arg)
 {
 	struct visit *v = arg;
 
-	v->rc = enter(v);
+	v->rc = enter_netns(v);
 	if (v->rc == 0)
 		v->run(v->ctx);
 	return NULL;
@@ -51,7 +51,7 @@ int port_netns_run(const char *netns, void (*run)(void *ctx), void *ctx, bool *f
 {
 	struct visit v = {.netns = netns, .run = run, .ctx = ctx, .found = true};
 	pthread_t thread;
-	int rc = pthread_create(&thread, NULL, visitor, &v);
+	int rc = pthread_create(&thread, NULL, run_visit, &v);
 
 	if (rc != 0)
 		v.rc = -rc;

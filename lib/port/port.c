@@ -49,15 +49,15 @@ static size_t add_super(char *buf, size_t len, const char *name, const struct po
 
 const char *port_offloads(const struct port *p, char *buf, size_t len)
 {
-	size_t at = add_super(buf, len, "uso", &p->uso);
+	size_t pos = add_super(buf, len, "uso", &p->uso);
 
-	if (at < len)
-		at += add_super(buf + at, len - at, "tso", &p->tso);
-	if (at < len && p->l4_checksum_good)
-		at += (size_t)snprintf(buf + at, len - at, "checksums, ");
-	if (at == 0)
+	if (pos < len)
+		pos += add_super(buf + pos, len - pos, "tso", &p->tso);
+	if (pos < len && p->l4_checksum_good)
+		pos += (size_t)snprintf(buf + pos, len - pos, "checksums, ");
+	if (pos == 0)
 		snprintf(buf, len, "none");
-	else if (at <= len)
-		buf[at - 2] = '\0';
+	else if (pos <= len)
+		buf[pos - 2] = '\0';
 	return buf;
 }

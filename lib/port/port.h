@@ -70,7 +70,7 @@ struct port_config {
 	// PORT_RSS_KEY_MAX bytes of a key that the NIC spreads by; NULL: one is drawn. Copied.
 	const uint8_t *rss_key;
 	// What a port that shares an interface with the kernel takes from it; in any order. Copied.
-	const struct port_own *own;
+	const struct port_own *owned;
 	uint32_t nb_own;
 	bool loopback; // packet:lo, by which programs of this machine are reached
 	const char *devargs; // NULL, or "key=value,..." to add when the device is hot-plugged
@@ -99,7 +99,7 @@ struct port_rule {
 
 // What the kernel's end of an exception port has to be as a host.
 struct port_route {
-	struct prefix to;
+	struct prefix dst;
 	struct addr via;
 };
 
@@ -138,7 +138,7 @@ struct port_ops {
 	// the rule's handle in *flow, or -errno with the driver's words in why (len bytes). The
 	// caller destroys every rule before stop.
 	int (*flow_create)(
-		struct port *p, const struct port_rule *r, void **flow, char *why, size_t len);
+		struct port *p, const struct port_rule *r, void **flow, char *reason, size_t len);
 	void (*flow_destroy)(struct port *p, void *flow);
 	// Once a millisecond, whether there are packets or not, on the worker lcore that alone uses
 	// the queues of that number; there may be none. NULL: the port has nothing to do.
@@ -171,7 +171,7 @@ struct port_ops {
 	bool (*trouble)(struct port *p, char *buf, size_t len);
 	// Takes another address, of its family, in the place of one of port_own.moves. It cannot
 	// fail. Management lcore, between start and stop. NULL: no address moves.
-	void (*move)(struct port *p, const struct addr *was, const struct addr *is);
+	void (*move)(struct port *p, const struct addr *was, const struct addr *current);
 	// Called instead of start, on the management lcore. It starts the port, and makes a host of
 	// the kernel's interface behind it. All settings go with the interface when the port is
 	// closed. NULL when no kernel is behind this kind of port. 0, or -1 with the reason in

@@ -22,9 +22,9 @@
 
 // A window ready for use: the bytes to store are the base XORed with the chosen bytes of the patch.
 struct window {
-	uint8_t from[16] __rte_aligned(16); // top bit set: no byte of the patch
+	uint8_t patch_idx[16] __rte_aligned(16); // top bit set: no byte of the patch
 	uint8_t base[16];
-	uint32_t at;
+	uint32_t offset;
 };
 
 // A template ready for use.
@@ -37,7 +37,7 @@ struct source {
 // A pair of queues. One lcore polls both.
 struct queue {
 	const uint8_t (*patch)[PORT_REPLAY_PATCH_LEN];
-	uint32_t nb_patches, at; // at: index of the next patch
+	uint32_t nb_patches, next_patch; // at: index of the next patch
 	uint32_t nb_windows; // of the template that has more windows
 	uint32_t copied; // length of the longer template: the same work for every packet
 	uint64_t random; // never 0
@@ -58,7 +58,7 @@ struct replay {
 	struct queue queue[];
 };
 
-static struct replay *of(struct port *p)
+static struct replay *to_replay(struct port *p)
 {
 	return p->priv;
 }
@@ -66,23 +66,23 @@ static struct replay *of(struct port *p)
 // --- receive ------------------------------------------------------------------------------------
 
 // Makes the patched bytes of a window and stores them.
-static inline void window_store(uint8_t *to, const struct window *w, const uint8_t *patch)
+static inline void window_store(uint8_t *dst, const struct window *w, const uint8_t *patch)
 {
 #ifdef __SSSE3__
-	const __m128i from = _mm_load_si128((const __m128i *)w->from);
+	const __m128i shuffle = _mm_load_si128((const __m128i *)w->patch_idx);
 	const __m128i base = _mm_loadu_si128((const __m128i *)w->base);
-	const __m128i bytes = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)patch), from);
+	const __m128i bytes = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)patch), shuffle);
 
-	_mm_storeu_si128((__m128i *)to, _mm_xor_si128(bytes, base));
+	_mm_storeu_si128((__m128i *)dst, _mm_xor_si128(bytes, base));
 #else
 	for (unsigned int i = 0; i < 16; i++)
-		to[i] = w->base[i] ^ (w->from[i] < 16 ? patch[w->from[i]] : 0);
+		dst[i] = w->base[i] ^ (w->patch_idx[i] < 16 ? patch[w->patch_idx[i]] : 0);
 #endif
 }
 
 // Draws 64 bits, one for each of as many packets. The generator is xorshift64*, whose upper half is
 // the good one, so both halves of the product are mixed.
-static inline uint64_t draw(struct queue *q)
+static inline uint64_t draw_bits(struct queue *q)
 {
 	uint64_t x = q->random;
 
@@ -94,30 +94,30 @@ static inline uint64_t draw(struct queue *q)
 	return x ^ x >> 32;
 }
 
-static __rte_noinline void fill(struct queue *q, struct rte_mbuf **m, uint16_t n)
+static __rte_noinline void fill_frames(struct queue *q, struct rte_mbuf **m, uint16_t n)
 {
 	const uint8_t(*const patch)[PORT_REPLAY_PATCH_LEN] = q->patch;
 	const uint32_t nb = q->nb_patches, windows = q->nb_windows, copied = q->copied;
-	uint32_t at = q->at;
+	uint32_t pos = q->next_patch;
 	uint64_t bits = 0;
 
 	for (uint16_t i = 0; i < n; i++) {
-		uint8_t *to = rte_pktmbuf_mtod(m[i], uint8_t *);
+		uint8_t *dst = rte_pktmbuf_mtod(m[i], uint8_t *);
 		const struct source *s;
 
 		if (i % 64 == 0)
-			bits = draw(q);
+			bits = draw_bits(q);
 		s = &q->source[bits & 1];
 		bits >>= 1;
-		rte_memcpy(to, s->frame, copied);
+		rte_memcpy(dst, s->frame, copied);
 		for (uint32_t w = 0; w < windows; w++)
-			window_store(to + s->window[w].at, &s->window[w], patch[at]);
+			window_store(dst + s->window[w].offset, &s->window[w], patch[pos]);
 		m[i]->data_len = (uint16_t)s->len;
 		m[i]->pkt_len = s->len;
 		m[i]->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
-		at = at + 1 == nb ? 0 : at + 1;
+		pos = pos + 1 == nb ? 0 : pos + 1;
 	}
-	q->at = at;
+	q->next_patch = pos;
 }
 
 static __rte_noinline uint16_t take_injected(struct queue *q, struct rte_mbuf **m, uint16_t n)
@@ -131,7 +131,7 @@ static __rte_noinline uint16_t take_injected(struct queue *q, struct rte_mbuf **
 
 static uint16_t replay_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
 {
-	struct replay *r = of(p);
+	struct replay *r = to_replay(p);
 	struct queue *q = &r->queue[queue];
 
 	if (unlikely(q->nb_injected > 0))
@@ -145,7 +145,7 @@ static uint16_t replay_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, u
 		return 0;
 	}
 	q->left -= n;
-	fill(q, m, n);
+	fill_frames(q, m, n);
 	for (uint16_t i = 0; unlikely(r->tap != NULL) && i < n; i++)
 		r->tap(r->tap_ctx, false, rte_pktmbuf_mtod(m[i], const uint8_t *), m[i]->data_len);
 	return n;
@@ -184,7 +184,7 @@ static void show_sent(struct replay *r, struct queue *q, struct rte_mbuf **m, ui
 
 static uint16_t replay_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
 {
-	struct replay *r = of(p);
+	struct replay *r = to_replay(p);
 	struct queue *q = &r->queue[queue];
 
 	if (unlikely(r->tap != NULL))
@@ -210,7 +210,7 @@ static void replay_stop(struct port *p)
 
 static void replay_close(struct port *p)
 {
-	struct replay *r = of(p);
+	struct replay *r = to_replay(p);
 
 	for (uint16_t q = 0; q < p->nb_rxq; q++)
 		rte_pktmbuf_free_bulk(r->queue[q].injected, r->queue[q].nb_injected);
@@ -227,7 +227,7 @@ static void replay_counters(struct port *p, struct port_counters *out)
 {
 	*out = (struct port_counters){0};
 	for (uint16_t q = 0; q < p->nb_rxq; q++)
-		out->rx_nombuf += __atomic_load_n(&of(p)->queue[q].nombuf, __ATOMIC_RELAXED);
+		out->rx_nombuf += __atomic_load_n(&to_replay(p)->queue[q].nombuf, __ATOMIC_RELAXED);
 }
 
 static const struct port_ops replay_ops = {
@@ -324,13 +324,15 @@ static bool windows_valid(const struct port_replay_template *t)
 	for (unsigned int i = 0; i < t->nb_windows; i++) {
 		const struct port_replay_window *w = &t->window[i];
 
-		if (w->at + sizeof(w->from) > t->len)
+		if (w->offset + sizeof(w->patch_idx) > t->len)
 			return false;
-		for (unsigned int b = 0; b < sizeof(w->from); b++)
-			if (w->from[b] >= PORT_REPLAY_PATCH_LEN && w->from[b] != PORT_REPLAY_KEEP)
+		for (unsigned int b = 0; b < sizeof(w->patch_idx); b++)
+			if (w->patch_idx[b] >= PORT_REPLAY_PATCH_LEN &&
+				w->patch_idx[b] != PORT_REPLAY_KEEP)
 				return false;
 		for (unsigned int k = 0; k < i; k++)
-			if (abs((int)w->at - (int)t->window[k].at) < (int)sizeof(w->from))
+			if (abs((int)w->offset - (int)t->window[k].offset) <
+				(int)sizeof(w->patch_idx))
 				return false;
 	}
 	return true;
@@ -363,9 +365,9 @@ static void source_make(struct source *s, const struct port_replay_template *t)
 		const struct port_replay_window *w =
 			&t->window[i < t->nb_windows ? i : t->nb_windows - 1u];
 
-		s->window[i].at = w->at;
-		memcpy(s->window[i].from, w->from, sizeof(w->from));
-		memcpy(s->window[i].base, t->frame + w->at, sizeof(w->from));
+		s->window[i].offset = w->offset;
+		memcpy(s->window[i].patch_idx, w->patch_idx, sizeof(w->patch_idx));
+		memcpy(s->window[i].base, t->frame + w->offset, sizeof(w->patch_idx));
 	}
 }
 
@@ -394,9 +396,9 @@ int port_replay_set(struct port *p, uint16_t queue, const struct port_replay_fra
 	rc = f != NULL ? frames_check(p, f) : 0;
 	if (rc != 0)
 		return rc;
-	q = &of(p)->queue[queue];
+	q = &to_replay(p)->queue[queue];
 	q->left = 0;
-	q->at = 0;
+	q->next_patch = 0;
 	q->patch = NULL;
 	if (f != NULL)
 		frames_take(q, f);
@@ -405,7 +407,7 @@ int port_replay_set(struct port *p, uint16_t queue, const struct port_replay_fra
 
 void port_replay_limit(struct port *p, uint16_t queue, uint64_t frames)
 {
-	struct queue *q = &of(p)->queue[queue];
+	struct queue *q = &to_replay(p)->queue[queue];
 
 	// a queue without frames receives nothing
 	q->left = q->patch != NULL ? frames : 0;
@@ -416,21 +418,21 @@ void port_replay_frame(const struct port_replay_template *t,
 {
 	memcpy(buf, t->frame, t->len);
 	for (unsigned int i = 0; i < t->nb_windows; i++)
-		for (unsigned int b = 0; b < sizeof(t->window[i].from); b++)
-			if (t->window[i].from[b] != PORT_REPLAY_KEEP)
-				buf[t->window[i].at + b] ^= patch[t->window[i].from[b]];
+		for (unsigned int b = 0; b < sizeof(t->window[i].patch_idx); b++)
+			if (t->window[i].patch_idx[b] != PORT_REPLAY_KEEP)
+				buf[t->window[i].offset + b] ^= patch[t->window[i].patch_idx[b]];
 }
 
 int port_replay_inject(struct port *p, uint16_t queue, const void *frame, size_t len)
 {
-	struct queue *q = &of(p)->queue[queue];
+	struct queue *q = &to_replay(p)->queue[queue];
 	struct rte_mbuf *m;
 
 	if (len > PORT_REPLAY_INJECT_MAX)
 		return -EMSGSIZE;
 	if (q->nb_injected == PORT_REPLAY_INJECT_FRAMES)
 		return -EBUSY;
-	m = rte_pktmbuf_alloc(of(p)->pool);
+	m = rte_pktmbuf_alloc(to_replay(p)->pool);
 	if (m == NULL)
 		return -ENOMEM;
 	memcpy(rte_pktmbuf_append(m, (uint16_t)len), frame, len);
@@ -440,6 +442,6 @@ int port_replay_inject(struct port *p, uint16_t queue, const void *frame, size_t
 
 void port_replay_watch(struct port *p, port_replay_tap *tap, void *ctx)
 {
-	of(p)->tap = tap;
-	of(p)->tap_ctx = ctx;
+	to_replay(p)->tap = tap;
+	to_replay(p)->tap_ctx = ctx;
 }

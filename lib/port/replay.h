@@ -33,8 +33,8 @@ struct port_request;
 // Sixteen bytes of a frame. Byte at + i is the template's XOR byte from[i] of the patch. Where only
 // the patch is wanted, the template has zero bytes.
 struct port_replay_window {
-	uint16_t at;
-	uint8_t from[16]; // 0..15, or PORT_REPLAY_KEEP
+	uint16_t offset;
+	uint8_t patch_idx[16]; // 0..15, or PORT_REPLAY_KEEP
 };
 
 struct port_replay_template {

@@ -70,9 +70,9 @@ static void tagged_counters(struct port *p, struct port_counters *out)
 }
 
 static int tagged_flow_create(
-	struct port *p, const struct port_rule *r, void **flow, char *why, size_t len)
+	struct port *p, const struct port_rule *r, void **flow, char *reason, size_t len)
 {
-	return p->on->ops->flow_create(p->on, r, flow, why, len);
+	return p->on->ops->flow_create(p->on, r, flow, reason, len);
 }
 
 static void tagged_flow_destroy(struct port *p, void *flow)

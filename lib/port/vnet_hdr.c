@@ -42,7 +42,7 @@ static bool is_own(const struct virtio_net_hdr *h, const struct rte_mbuf *m)
 // pseudo-header (VIRTIO 1.2 section 5.1.6.2). Relaying only updates checksums, so the field must be
 // whole first. Nothing can have happened to the frame yet, so the checksum is also known to be
 // right.
-static int complete(const struct virtio_net_hdr *h, struct rte_mbuf *m)
+static int complete_checksum(const struct virtio_net_hdr *h, struct rte_mbuf *m)
 {
 	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *);
 	const uint32_t start = h->csum_start, field = start + h->csum_offset;
@@ -79,7 +79,7 @@ int vnet_hdr_received(const struct virtio_net_hdr *h, struct rte_mbuf *m)
 	switch (h->gso_type & ~VIRTIO_NET_HDR_GSO_ECN) {
 	case VIRTIO_NET_HDR_GSO_NONE:
 		if ((h->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) != 0)
-			return complete(h, m);
+			return complete_checksum(h, m);
 		if ((h->flags & VIRTIO_NET_HDR_F_DATA_VALID) != 0)
 			m->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 		return 0;

@@ -73,7 +73,7 @@ static bool start_tls(struct thread *t, struct conn *c)
 	c->ssl = tls_open(t->s, c);
 	c->state = CONN_HANDSHAKE;
 	if (c->ssl != NULL)
-		count(&t->stats.tls, 1);
+		stats_add(&t->stats.tls, 1);
 	return c->ssl != NULL;
 }
 
@@ -103,14 +103,14 @@ bool conn_open(
 	if ((l->mode == STREAM_TLS && !start_tls(t, c)) ||
 		epoll_ctl(epoll_of(t, c), EPOLL_CTL_ADD, fd, &e) != 0) {
 		if (c->ssl != NULL)
-			count(&t->stats.tls, -1);
+			stats_add(&t->stats.tls, -1);
 		SSL_free(c->ssl);
 		slot_give(t, c);
 		return false;
 	}
 	__atomic_store_n(&t->cipher[i], NULL, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->live[i], c->generation, __ATOMIC_RELEASE);
-	count(&t->stats.connections, 1);
+	stats_add(&t->stats.connections, 1);
 	young_add(t, c);
 	return true;
 }
@@ -125,7 +125,7 @@ static void tls_end(struct thread *t, struct conn *c, bool in_order)
 		SSL_shutdown(c->ssl);
 	SSL_free(c->ssl);
 	c->ssl = NULL;
-	count(&t->stats.tls, -1);
+	stats_add(&t->stats.tls, -1);
 }
 
 // Workers are told of ends in the order in which these came, each by itself, so that one without
@@ -140,8 +140,8 @@ static void ended_add(struct thread *t, struct conn *c)
 	*(t->ended.first != CONN_NONE ? &t->conn[t->ended.last].next : &t->ended.first) = i;
 	t->ended.last = i;
 	for (unsigned int w = 0; w < t->s->conf.workers; w++)
-		if (t->ended.of[w] == CONN_NONE)
-			t->ended.of[w] = i;
+		if (t->ended.pending[w] == CONN_NONE)
+			t->ended.pending[w] = i;
 }
 
 void conn_close(struct thread *t, struct conn *c, uint64_t *reason)
@@ -149,8 +149,8 @@ void conn_close(struct thread *t, struct conn *c, uint64_t *reason)
 	const uint32_t i = (uint32_t)(c - t->conn);
 	bool whole = true;
 
-	count(reason, 1);
-	count(&t->stats.connections, -1);
+	stats_add(reason, 1);
+	stats_add(&t->stats.connections, -1);
 	refused_by_counter(t, &c->client, t->s->listener[c->listener].index, reason);
 	// before the workers are told: see stream_alive
 	__atomic_store_n(&t->live[i], 0, __ATOMIC_SEQ_CST);
@@ -202,13 +202,13 @@ void conn_tell_ends(struct thread *t)
 	const struct stream_config *conf = &t->s->conf;
 
 	for (unsigned int w = 0; w < conf->workers; w++) {
-		uint32_t *next = &t->ended.of[w];
+		uint32_t *next = &t->ended.pending[w];
 
 		for (; *next != CONN_NONE; *next = t->conn[*next].next) {
 			struct conn *c = &t->conn[*next];
-			const struct stream_from from = conn_from(t, c);
+			const struct stream_from origin = conn_from(t, c);
 
-			if (!conf->ops->ended(conf->ctx, t->index, w, &from))
+			if (!conf->ops->ended(conf->ctx, t->index, w, &origin))
 				break;
 			c->told++;
 		}
@@ -226,8 +226,8 @@ void conn_tell_ends(struct thread *t)
 
 void conn_judge(struct thread *t, struct conn *c)
 {
-	const uint64_t patience = changing(&t->s->conf.handshake_s) * UINT64_C(1000);
-	const uint64_t idle = changing(&t->s->conf.idle_s) * UINT64_C(1000);
+	const uint64_t patience = load_number(&t->s->conf.handshake_s) * UINT64_C(1000);
+	const uint64_t idle = load_number(&t->s->conf.idle_s) * UINT64_C(1000);
 	const uint64_t since = c->heard ? c->rest_ms : c->opened_ms;
 	const bool owing = !c->heard || c->rest_len > 0 || c->skip > 0;
 	// the client is not late when a worker makes its bytes wait, or when we do not read
@@ -327,7 +327,7 @@ void conn_lease(struct thread *t, struct conn *c, uint32_t lease_s)
 
 // --- events --------------------------------------------------------------------------------------
 
-static void detect(struct thread *t, struct conn *c)
+static void detect_tls(struct thread *t, struct conn *c)
 {
 	uint8_t first;
 	const int n = tls_io_peek(c, &first);
@@ -344,7 +344,7 @@ static void detect(struct thread *t, struct conn *c)
 		conn_close(t, c, &t->stats.failed);
 }
 
-static void shake(struct thread *t, struct conn *c)
+static void shake_tls(struct thread *t, struct conn *c)
 {
 	const int rc = tls_io_handshake(c);
 
@@ -354,12 +354,12 @@ static void shake(struct thread *t, struct conn *c)
 		c->offered = NULL;
 		__atomic_store_n(
 			&t->cipher[c - t->conn], SSL_get_cipher_name(c->ssl), __ATOMIC_RELAXED);
-		count(&t->stats.handshakes, 1);
+		stats_add(&t->stats.handshakes, 1);
 	} else if (rc != IO_LATER) {
 		refused_note(t,
 			&(struct stream_refused){.client = c->client,
 				.listener = t->s->listener[c->listener].index,
-				.why = (uint8_t)tls_offer_why(c->ended || rc == IO_CLOSED),
+				.reason = (uint8_t)tls_offer_why(c->ended || rc == IO_CLOSED),
 				.offered = c->offered != NULL ? c->offered : ""});
 		conn_close(t, c, &t->stats.handshake_failed);
 	}
@@ -380,9 +380,9 @@ void conn_event(struct thread *t, struct conn *c, uint32_t events)
 	if (c->state == CONN_SPLICED)
 		return splice_work(t, c);
 	if (c->state == CONN_DETECT)
-		detect(t, c);
+		detect_tls(t, c);
 	if (c->state == CONN_HANDSHAKE)
-		shake(t, c);
+		shake_tls(t, c);
 	if (c->state == CONN_OPEN && (events & EPOLLOUT) != 0)
 		outgoing_portion(t, c); // epoll tells of it again
 	if (c->state == CONN_OPEN && c->waits && (events & (EPOLLHUP | EPOLLERR)) != 0)

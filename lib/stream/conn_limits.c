@@ -66,7 +66,7 @@ static bool bits_of(const struct addr *a, unsigned int level, struct addr *out)
 	return level == CONN_LIMITS_BY_SOURCE || !addr_is_v4(a);
 }
 
-static uint32_t find(const struct conn_limits_level *l, uint64_t hash, const struct addr *a)
+static uint32_t find_source(const struct conn_limits_level *l, uint64_t hash, const struct addr *a)
 {
 	struct table_iter it = {0};
 	uint32_t i;
@@ -77,7 +77,7 @@ static uint32_t find(const struct conn_limits_level *l, uint64_t hash, const str
 	return NONE;
 }
 
-static bool full(const struct conn_limits *c, unsigned int level, const struct addr *source)
+static bool is_full(const struct conn_limits *c, unsigned int level, const struct addr *source)
 {
 	const struct conn_limits_level *l = &c->level[level];
 	struct addr a;
@@ -85,12 +85,13 @@ static bool full(const struct conn_limits *c, unsigned int level, const struct a
 
 	if (l->most == 0 || !bits_of(source, level, &a))
 		return false;
-	i = find(l, hash_addr(&c->key, &a, level), &a);
+	i = find_source(l, hash_addr(&c->key, &a, level), &a);
 	return i != NONE && l->source[i].count >= l->most;
 }
 
 // Changes a count by 1 or -1. False: the table has no room.
-static bool change(struct conn_limits *c, unsigned int level, const struct addr *source, int by)
+static bool change_count(
+	struct conn_limits *c, unsigned int level, const struct addr *source, int step)
 {
 	struct conn_limits_level *l = &c->level[level];
 	struct addr a;
@@ -100,7 +101,7 @@ static bool change(struct conn_limits *c, unsigned int level, const struct addr 
 	if (!bits_of(source, level, &a))
 		return true;
 	hash = hash_addr(&c->key, &a, level);
-	i = find(l, hash, &a);
+	i = find_source(l, hash, &a);
 	if (i == NONE) {
 		i = l->free; // never empty: there are no more sources than connections
 		if (!table_insert(&l->table, hash, i))
@@ -108,7 +109,7 @@ static bool change(struct conn_limits *c, unsigned int level, const struct addr 
 		l->free = l->source[i].next;
 		l->source[i] = (struct conn_limits_source){.addr = a};
 	}
-	l->source[i].count += (uint32_t)by;
+	l->source[i].count += (uint32_t)step;
 	if (l->source[i].count == 0) {
 		table_remove(&l->table, hash, i);
 		l->source[i].next = l->free;
@@ -117,16 +118,16 @@ static bool change(struct conn_limits *c, unsigned int level, const struct addr 
 	return true;
 }
 
-static enum conn_limits_answer take(struct conn_limits *c, const struct addr *a)
+static enum conn_limits_answer take_counts(struct conn_limits *c, const struct addr *a)
 {
-	if (full(c, CONN_LIMITS_BY_SOURCE, a))
+	if (is_full(c, CONN_LIMITS_BY_SOURCE, a))
 		return CONN_LIMITS_SOURCE;
-	if (full(c, CONN_LIMITS_BY_NETWORK, a))
+	if (is_full(c, CONN_LIMITS_BY_NETWORK, a))
 		return CONN_LIMITS_NETWORK;
-	if (c->total == c->max || !change(c, CONN_LIMITS_BY_SOURCE, a, 1))
+	if (c->total == c->max || !change_count(c, CONN_LIMITS_BY_SOURCE, a, 1))
 		return CONN_LIMITS_TOTAL;
-	if (!change(c, CONN_LIMITS_BY_NETWORK, a, 1)) {
-		change(c, CONN_LIMITS_BY_SOURCE, a, -1);
+	if (!change_count(c, CONN_LIMITS_BY_NETWORK, a, 1)) {
+		change_count(c, CONN_LIMITS_BY_SOURCE, a, -1);
 		return CONN_LIMITS_TOTAL;
 	}
 	c->total++;
@@ -138,7 +139,7 @@ enum conn_limits_answer conn_limits_take(struct conn_limits *c, const struct add
 	enum conn_limits_answer answer;
 
 	pthread_mutex_lock(&c->lock);
-	answer = take(c, source);
+	answer = take_counts(c, source);
 	pthread_mutex_unlock(&c->lock);
 	return answer;
 }
@@ -147,8 +148,8 @@ void conn_limits_give(struct conn_limits *c, const struct addr *source)
 {
 	pthread_mutex_lock(&c->lock);
 	c->total--;
-	change(c, CONN_LIMITS_BY_SOURCE, source, -1);
-	change(c, CONN_LIMITS_BY_NETWORK, source, -1);
+	change_count(c, CONN_LIMITS_BY_SOURCE, source, -1);
+	change_count(c, CONN_LIMITS_BY_NETWORK, source, -1);
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -194,6 +195,6 @@ void conn_limits_spare(struct conn_limits *c, const struct addr *source, bool sp
 {
 	pthread_mutex_lock(&c->lock);
 	for (unsigned int level = 0; level < CONN_LIMITS_LEVELS; level++)
-		change(c, level, source, spared ? -1 : 1);
+		change_count(c, level, source, spared ? -1 : 1);
 	pthread_mutex_unlock(&c->lock);
 }

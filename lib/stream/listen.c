@@ -51,7 +51,7 @@ int listen_enter(const char *name, char *error, size_t len)
 	return rc;
 }
 
-static void fail(const struct endpoint *at, char *error, size_t len)
+static void write_error(const struct endpoint *endpoint, char *error, size_t len)
 {
 	char text[ADDR_TEXT_LEN + 8];
 	const char *advice = "";
@@ -63,14 +63,14 @@ static void fail(const struct endpoint *at, char *error, size_t len)
 	else if (errno == EACCES)
 		advice = " (ports below 1024 take CAP_NET_BIND_SERVICE)";
 	snprintf(error, len, "listeners: tcp %s: %s%s",
-		addr_format_endpoint(at, text, sizeof(text)), strerror(errno), advice);
+		addr_format_endpoint(endpoint, text, sizeof(text)), strerror(errno), advice);
 }
 
 static int listen_on(const struct thread *t, const struct stream_listener *l)
 {
 	static const int on = 1;
 	union sockaddr_any a;
-	const socklen_t len = sockaddr_of(&l->at, &a);
+	const socklen_t len = sockaddr_of(&l->endpoint, &a);
 	const int fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
@@ -89,10 +89,10 @@ static int listen_on(const struct thread *t, const struct stream_listener *l)
 	if ((t->s->conf.threads > 1 &&
 		    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) != 0) ||
 		bind(fd, &a.any, len) != 0 || listen(fd, BACKLOG) != 0) {
-		const int why = errno;
+		const int saved_errno = errno;
 
 		close(fd);
-		errno = why;
+		errno = saved_errno;
 		return -1;
 	}
 	return fd;
@@ -115,7 +115,7 @@ int listen_open(struct thread *t, char *error, size_t len)
 
 		t->listen[i] = listen_on(t, &conf->listeners[i]);
 		if (t->listen[i] < 0 || epoll_ctl(t->fresh, EPOLL_CTL_ADD, t->listen[i], &e) != 0) {
-			fail(&conf->listeners[i].at, error, len);
+			write_error(&conf->listeners[i].endpoint, error, len);
 			return -1;
 		}
 	}
@@ -136,7 +136,7 @@ int listen_move(
 			epoll_ctl(t->fresh, EPOLL_CTL_ADD, t->listen[i], &e) != 0))
 		rc = -1;
 	if (rc != 0)
-		fail(&l->at, error, len);
+		write_error(&l->endpoint, error, len);
 	if (fd >= 0)
 		close(fd);
 	return rc;
@@ -159,14 +159,14 @@ void listen_close(struct thread *t)
 
 // --- accepting -----------------------------------------------------------------------------------
 
-void listen_refuse(struct thread *t, int fd, const struct stream_from *from, uint64_t *reason)
+void listen_refuse(struct thread *t, int fd, const struct stream_from *origin, uint64_t *reason)
 {
 	static const struct linger now = {.l_onoff = 1, .l_linger = 0};
 
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
 	close(fd);
-	count(reason, 1);
-	refused_by_counter(t, &from->client, from->listener, reason);
+	stats_add(reason, 1);
+	refused_by_counter(t, &origin->client, origin->listener, reason);
 }
 
 void listen_spare(struct thread *t)
@@ -191,7 +191,7 @@ bool listen_no_file(void)
 // held back for refusing.
 static void refuse_waiting(struct thread *t, unsigned int listener)
 {
-	struct stream_from from = {.listener = t->s->listener[listener].index};
+	struct stream_from origin = {.listener = t->s->listener[listener].index};
 	union sockaddr_any a;
 	socklen_t len = sizeof(a);
 	int fd;
@@ -199,15 +199,15 @@ static void refuse_waiting(struct thread *t, unsigned int listener)
 	listen_spare(t);
 	fd = accept4(t->listen[listener], &a.any, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd >= 0) {
-		from.client = sockaddr_endpoint(&a);
-		listen_refuse(t, fd, &from, &t->stats.refused_files);
+		origin.client = sockaddr_endpoint(&a);
+		listen_refuse(t, fd, &origin, &t->stats.refused_files);
 	} else {
 		t->stalled = true;
 	}
 	listen_hold(t);
 }
 
-static void settle(const struct thread *t, int fd)
+static void tune_socket(const struct thread *t, int fd)
 {
 	const int on = 1, unsent = (int)t->s->conf.queue, silent_s = SILENT_S, ask_s = ASK_S;
 	const unsigned int gone_ms = GONE_MS;
@@ -221,7 +221,7 @@ static void settle(const struct thread *t, int fd)
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
 
-static enum conn_limits_answer take(
+static enum conn_limits_answer take_limits(
 	struct conn_limits *caps, const struct addr *source, bool trusted)
 {
 	if (!trusted)
@@ -229,7 +229,7 @@ static enum conn_limits_answer take(
 	return conn_limits_take_total(caps) ? CONN_LIMITS_OK : CONN_LIMITS_TOTAL;
 }
 
-static void give(struct conn_limits *caps, const struct addr *source, bool trusted)
+static void give_limits(struct conn_limits *caps, const struct addr *source, bool trusted)
 {
 	if (trusted)
 		conn_limits_give_total(caps);
@@ -239,38 +239,38 @@ static void give(struct conn_limits *caps, const struct addr *source, bool trust
 
 bool listen_admit(struct thread *t, int fd, uint8_t listener, const struct endpoint *client)
 {
-	const struct stream_from from = {
+	const struct stream_from origin = {
 		.client = *client, .listener = t->s->listener[listener].index};
 	const bool trusted = conn_limits_trusts(&t->s->caps, &client->addr);
-	enum conn_limits_answer answer = take(&t->s->caps, &client->addr, trusted);
+	enum conn_limits_answer answer = take_limits(&t->s->caps, &client->addr, trusted);
 
 	if (answer == CONN_LIMITS_TOTAL && conn_give_way(t))
-		answer = take(&t->s->caps, &client->addr, trusted);
+		answer = take_limits(&t->s->caps, &client->addr, trusted);
 	switch (answer) {
 	case CONN_LIMITS_TOTAL:
-		listen_refuse(t, fd, &from, &t->stats.refused_total);
+		listen_refuse(t, fd, &origin, &t->stats.refused_total);
 		return false;
 	case CONN_LIMITS_SOURCE:
-		listen_refuse(t, fd, &from, &t->stats.refused_source);
+		listen_refuse(t, fd, &origin, &t->stats.refused_source);
 		return false;
 	case CONN_LIMITS_NETWORK:
-		listen_refuse(t, fd, &from, &t->stats.refused_network);
+		listen_refuse(t, fd, &origin, &t->stats.refused_network);
 		return false;
 	case CONN_LIMITS_OK:
 		break;
 	}
 	if (t->s->listener[listener].mode == STREAM_TLS && !tls_allowed(t, &client->addr)) {
-		give(&t->s->caps, &client->addr, trusted);
-		listen_refuse(t, fd, &from, &t->stats.refused_rate);
+		give_limits(&t->s->caps, &client->addr, trusted);
+		listen_refuse(t, fd, &origin, &t->stats.refused_rate);
 		return false;
 	}
-	settle(t, fd);
+	tune_socket(t, fd);
 	if (conn_open(t, fd, listener, client, trusted)) {
-		count(&t->stats.accepted, 1);
+		stats_add(&t->stats.accepted, 1);
 		return true;
 	}
-	give(&t->s->caps, &client->addr, trusted);
-	listen_refuse(t, fd, &from, &t->stats.refused_files);
+	give_limits(&t->s->caps, &client->addr, trusted);
+	listen_refuse(t, fd, &origin, &t->stats.refused_files);
 	return false;
 }
 

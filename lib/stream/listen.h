@@ -36,4 +36,4 @@ void listen_accept(struct thread *t, unsigned int listener);
 bool listen_admit(struct thread *t, int fd, uint8_t listener, const struct endpoint *client);
 // Resets a connection: the client learns of it at once, and the kernel keeps nothing of it. reason
 // is the counter to raise.
-void listen_refuse(struct thread *t, int fd, const struct stream_from *from, uint64_t *reason);
+void listen_refuse(struct thread *t, int fd, const struct stream_from *origin, uint64_t *reason);

@@ -19,45 +19,46 @@ const struct stream_refusal_info *stream_refusal_info(unsigned int refusal)
 	return refusal < STREAM_REFUSAL_END ? &refusals[refusal] : NULL;
 }
 
-static void tell(struct thread *t, const struct refused_place *p, uint32_t more)
+static void tell_refusal(struct thread *t, const struct refused_place *p, uint32_t more)
 {
 	const struct stream_config *conf = &t->s->conf;
 	const struct stream_refused r = {.client = p->client,
 		.listener = p->listener,
-		.why = p->why,
+		.reason = p->reason,
 		.offered = p->offered,
 		.more = more};
 
 	if (!conf->ops->refused(conf->ctx, t->index, &r))
-		count(&t->stats.untold, more > 0 ? more : 1);
+		stats_add(&t->stats.untold, more > 0 ? more : 1);
 }
 
-static void remember(struct refused_place *p, const struct stream_refused *r)
+static void remember_client(struct refused_place *p, const struct stream_refused *r)
 {
 	p->client = r->client;
 	p->listener = r->listener;
 	snprintf(p->offered, sizeof(p->offered), "%s", r->offered);
 }
 
-static bool is_of(const struct refused_place *p, const struct addr *source, enum stream_refusal why)
+static bool is_of(
+	const struct refused_place *p, const struct addr *source, enum stream_refusal reason)
 {
 	const struct addr there = addr_source(&p->client.addr);
 
-	return p->until_ms != 0 && p->why == why && addr_eq(&there, source);
+	return p->until_ms != 0 && p->reason == reason && addr_eq(&there, source);
 }
 
 // The place of a source and reason, or one whose period is over. NULL where neither is there.
 static struct refused_place *place_of(
-	struct thread *t, const struct addr *source, enum stream_refusal why)
+	struct thread *t, const struct addr *source, enum stream_refusal reason)
 {
 	// the key of the limiter serves here too: no hash leaves the process
-	const uint64_t hash = hash_addr(&t->s->begun.key, source, (uint64_t)why + 1);
+	const uint64_t hash = hash_addr(&t->s->begun.key, source, (uint64_t)reason + 1);
 	struct refused_place *over = NULL;
 
 	for (unsigned int i = 0; i < REFUSED_WAYS; i++) {
 		struct refused_place *p = &t->refused[(hash + i) % REFUSED_PLACES];
 
-		if (is_of(p, source, why))
+		if (is_of(p, source, reason))
 			return p;
 		if (over == NULL && t->now_ms >= p->until_ms)
 			over = p;
@@ -67,7 +68,7 @@ static struct refused_place *place_of(
 
 void refused_note(struct thread *t, const struct stream_refused *r)
 {
-	const enum stream_refusal why = r->why;
+	const enum stream_refusal reason = r->reason;
 	const struct addr source = addr_source(&r->client.addr);
 	struct refused_place *p;
 	bool same;
@@ -75,23 +76,24 @@ void refused_note(struct thread *t, const struct stream_refused *r)
 
 	if (t->s->conf.ops->refused == NULL)
 		return;
-	p = place_of(t, &source, why);
+	p = place_of(t, &source, reason);
 	if (p == NULL) {
-		count(&t->stats.untold, 1);
+		stats_add(&t->stats.untold, 1);
 		return;
 	}
-	same = is_of(p, &source, why);
+	same = is_of(p, &source, reason);
 	if (t->now_ms < p->until_ms) {
 		p->more++;
-		remember(p, r);
+		remember_client(p, r);
 		return;
 	}
 	if (!same && p->more > 0)
-		tell(t, p, p->more);
+		tell_refusal(t, p, p->more);
 	more = same && p->more > 0 ? p->more + 1 : 0;
-	*p = (struct refused_place){.until_ms = t->now_ms + REFUSED_PERIOD_MS, .why = (uint8_t)why};
-	remember(p, r);
-	tell(t, p, more);
+	*p = (struct refused_place){
+		.until_ms = t->now_ms + REFUSED_PERIOD_MS, .reason = (uint8_t)reason};
+	remember_client(p, r);
+	tell_refusal(t, p, more);
 }
 
 void refused_by_counter(
@@ -99,7 +101,7 @@ void refused_by_counter(
 {
 	const struct {
 		const uint64_t *counter;
-		enum stream_refusal why;
+		enum stream_refusal reason;
 	} rows[] = {
 		{&t->stats.refused_total, STREAM_REFUSED_TOTAL},
 		{&t->stats.refused_source, STREAM_REFUSED_SOURCE},
@@ -127,7 +129,7 @@ void refused_by_counter(
 			refused_note(t,
 				&(struct stream_refused){.client = *client,
 					.listener = listener,
-					.why = (uint8_t)rows[i].why,
+					.reason = (uint8_t)rows[i].reason,
 					.offered = ""});
 }
 
@@ -141,7 +143,7 @@ void refused_tick(struct thread *t)
 
 		if (p->more == 0 || t->now_ms < p->until_ms)
 			continue;
-		tell(t, p, p->more);
+		tell_refusal(t, p, p->more);
 		p->more = 0;
 		p->until_ms = t->now_ms + REFUSED_PERIOD_MS;
 	}

@@ -16,7 +16,7 @@ struct refused_place {
 	struct endpoint client; // the last one; places are by source, without the port
 	uint64_t until_ms; // its period; 0 = the place is free
 	uint32_t more; // left out in this period
-	uint8_t listener, why;
+	uint8_t listener, reason;
 	char offered[STREAM_OFFERED_LEN]; // of the last one
 };
 

@@ -21,12 +21,12 @@
 
 struct review {
 	const struct stream_tls *tls;
-	const struct stream_review *to;
+	const struct stream_review *sink;
 	bool usable; // libssl takes all files
 	bool fatal; // a reason was told that keeps TLS from starting
 };
 
-__attribute__((format(printf, 4, 5))) static void tell(
+__attribute__((format(printf, 4, 5))) static void tell_reason(
 	struct review *r, enum stream_tls_key key, bool fatal, const char *fmt, ...)
 {
 	char text[400];
@@ -36,7 +36,7 @@ __attribute__((format(printf, 4, 5))) static void tell(
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	r->fatal = r->fatal || fatal;
-	r->to->say(r->to->ctx, r->tls, key, fatal, text);
+	r->sink->say(r->sink->ctx, r->tls, key, fatal, text);
 }
 
 // --- files ---------------------------------------------------------------------------------------
@@ -48,11 +48,11 @@ static BIO *open_file(struct review *r, enum stream_tls_key key, const char *pat
 	BIO *file;
 
 	if (stat(path, &st) != 0) {
-		tell(r, key, true, "%s: %s", path, strerror(errno));
+		tell_reason(r, key, true, "%s: %s", path, strerror(errno));
 		return NULL;
 	}
 	if (!S_ISREG(st.st_mode) || st.st_size == 0 || st.st_size > FILE_MAX) {
-		tell(r, key, true, "%s: %s: name a PEM file", path,
+		tell_reason(r, key, true, "%s: %s: name a PEM file", path,
 			S_ISDIR(st.st_mode)            ? "is a directory"
 				: !S_ISREG(st.st_mode) ? "is no regular file"
 				: st.st_size == 0      ? "is empty"
@@ -61,7 +61,7 @@ static BIO *open_file(struct review *r, enum stream_tls_key key, const char *pat
 	}
 	file = BIO_new_file(path, "r");
 	if (file == NULL)
-		tell(r, key, true, "%s: cannot be read: %s", path, strerror(errno));
+		tell_reason(r, key, true, "%s: cannot be read: %s", path, strerror(errno));
 	return file;
 }
 
@@ -96,11 +96,11 @@ static void tell_format(struct review *r, enum stream_tls_key key, const char *p
 
 	if (!is_text(file)) {
 		if (is_pkcs12(file))
-			tell(r, key, true,
+			tell_reason(r, key, true,
 				"%s: is PKCS #12, not PEM: openssl pkcs12 -in %s %s -out FILE.pem",
 				path, path, private ? "-nocerts -nodes" : "-nokeys");
 		else
-			tell(r, key, true,
+			tell_reason(r, key, true,
 				"%s: is DER, not PEM: openssl %s -inform der -in %s -out "
 				"FILE.pem",
 				path, private ? "pkey" : "x509", path);
@@ -108,10 +108,10 @@ static void tell_format(struct review *r, enum stream_tls_key key, const char *p
 	}
 	BIO_seek(file, 0);
 	if (PEM_read_bio(file, &name, &header, &data, &len) == 1)
-		tell(r, key, true, "%s: has no %s that can be used, but: %s", path,
+		tell_reason(r, key, true, "%s: has no %s that can be used, but: %s", path,
 			private ? "private key" : "certificate", name);
 	else
-		tell(r, key, true,
+		tell_reason(r, key, true,
 			"%s: is no PEM file: -----BEGIN ...----- and what follows is missing or "
 			"damaged",
 			path);
@@ -131,8 +131,8 @@ static void check_dates(struct review *r, enum stream_tls_key key, const char *p
 	const bool behind = first != NULL && stream_expiry_read(first, NULL, &of_first);
 
 	if (stream_expiry_read(x, behind ? &of_first : NULL, &v) &&
-		stream_expiry_text(&v, r->to->now, text, sizeof(text)))
-		tell(r, key, false, "%s: %s", path, text);
+		stream_expiry_text(&v, r->sink->now, text, sizeof(text)))
+		tell_reason(r, key, false, "%s: %s", path, text);
 }
 
 // Refuses to ask for a key's pass phrase: nobody is there to type it.
@@ -157,7 +157,7 @@ static X509 *check_certificates(
 
 		check_dates(r, key, path, x, below != NULL ? below : first);
 		if (issued != NULL && X509_check_issued(x, (X509 *)issued) != X509_V_OK)
-			tell(r, key, false,
+			tell_reason(r, key, false,
 				"%s: its first certificate is not of the issuer of "
 				"tls.certificate: clients may not find the way to the root",
 				path);
@@ -180,8 +180,8 @@ static void check_mode(struct review *r, const char *path)
 	struct stat st;
 
 	if (stat(path, &st) == 0 && (st.st_mode & S_IROTH) != 0)
-		tell(r, STREAM_TLS_KEY, false, "%s: everyone on this host can read it: chmod o-r",
-			path);
+		tell_reason(r, STREAM_TLS_KEY, false,
+			"%s: everyone on this host can read it: chmod o-r", path);
 }
 
 static EVP_PKEY *check_key(struct review *r, const char *path)
@@ -194,7 +194,7 @@ static EVP_PKEY *check_key(struct review *r, const char *path)
 		return NULL;
 	key = PEM_read_bio_PrivateKey(file, NULL, no_phrase, &asked);
 	if (key == NULL && asked != 0)
-		tell(r, STREAM_TLS_KEY, true,
+		tell_reason(r, STREAM_TLS_KEY, true,
 			"%s: has a pass phrase, which nobody is there to type: openssl pkey -in %s "
 			"-out FILE.pem, and chmod 600",
 			path, path);
@@ -212,12 +212,12 @@ static void check_pair(struct review *r, X509 *x, EVP_PKEY *key)
 
 	if (public != NULL && EVP_PKEY_get_security_bits(public) < BITS_WEAK)
 		// whether libssl takes it depends on libssl's security level
-		tell(r, STREAM_TLS_CERTIFICATE, !r->usable,
+		tell_reason(r, STREAM_TLS_CERTIFICATE, !r->usable,
 			"%s: its key of %d bits is too weak: make one of P-256, or of RSA with "
 			"2048 bits or more, and have it certified",
 			r->tls->certificate, EVP_PKEY_get_bits(public));
 	if (key != NULL && X509_check_private_key(x, key) != 1)
-		tell(r, STREAM_TLS_KEY, true,
+		tell_reason(r, STREAM_TLS_KEY, true,
 			"%s: is not the key of %s: name the two that were made together",
 			r->tls->key, r->tls->certificate);
 	ERR_clear_error();
@@ -230,7 +230,7 @@ static void check_ciphers(struct review *r)
 	SSL_CTX *c = SSL_CTX_new(TLS_server_method());
 
 	if (c != NULL && SSL_CTX_set_cipher_list(c, r->tls->ciphers) != 1)
-		tell(r, STREAM_TLS_CIPHERS, true,
+		tell_reason(r, STREAM_TLS_CIPHERS, true,
 			"%s: no cipher match: write it as for `openssl ciphers`, like ECDHE+AESGCM",
 			r->tls->ciphers);
 	SSL_CTX_free(c);
@@ -245,11 +245,11 @@ static void tell_rest(struct review *r, const char *error)
 		const size_t len = strlen(stream_review_key_name(r->tls, i, name));
 
 		if (strncmp(error, name, len) == 0 && strncmp(error + len, ": ", 2) == 0) {
-			tell(r, i, true, "%s", error + len + 2);
+			tell_reason(r, i, true, "%s", error + len + 2);
 			return;
 		}
 	}
-	tell(r, STREAM_TLS_CERTIFICATE, true, "%s", error);
+	tell_reason(r, STREAM_TLS_CERTIFICATE, true, "%s", error);
 }
 
 // Ciphers and chain are all listeners' and stand in one place.
@@ -260,16 +260,16 @@ const char *stream_review_key_name(
 		[STREAM_TLS_KEY] = "key",
 		[STREAM_TLS_CHAIN] = "chain",
 		[STREAM_TLS_CIPHERS] = "ciphers"};
-	const bool own = key == STREAM_TLS_CERTIFICATE || key == STREAM_TLS_KEY;
+	const bool per_listener = key == STREAM_TLS_CERTIFICATE || key == STREAM_TLS_KEY;
 
 	snprintf(buf, STREAM_REVIEW_NAME_LEN, "%s.%s",
-		own && tls->section[0] != '\0' ? tls->section : "tls", names[key]);
+		per_listener && tls->section[0] != '\0' ? tls->section : "tls", names[key]);
 	return buf;
 }
 
-void stream_review_tls(const struct stream_tls *tls, const struct stream_review *to)
+void stream_review_tls(const struct stream_tls *tls, const struct stream_review *sink)
 {
-	struct review r = {.tls = tls, .to = to};
+	struct review r = {.tls = tls, .sink = sink};
 	X509 *x = check_certificates(&r, STREAM_TLS_CERTIFICATE, tls->certificate, NULL);
 	EVP_PKEY *key = check_key(&r, tls->key);
 	char error[512];
@@ -295,23 +295,23 @@ static bool same_files(const struct stream_tls *a, const struct stream_tls *b)
 
 // Whom reasons go to, and whether one of them was about the ciphers.
 struct hearing {
-	const struct stream_review *to;
+	const struct stream_review *sink;
 	bool ciphers;
 };
 
-static void hear(void *ctx, const struct stream_tls *tls, enum stream_tls_key key, bool fatal,
-	const char *reason)
+static void forward_reason(void *ctx, const struct stream_tls *tls, enum stream_tls_key key,
+	bool fatal, const char *reason)
 {
 	struct hearing *h = ctx;
 
 	h->ciphers |= key == STREAM_TLS_CIPHERS;
-	h->to->say(h->to->ctx, tls, key, fatal, reason);
+	h->sink->say(h->sink->ctx, tls, key, fatal, reason);
 }
 
-void stream_review_all(const struct stream_identities *all, const struct stream_review *to)
+void stream_review_all(const struct stream_identities *all, const struct stream_review *sink)
 {
-	struct hearing h = {.to = to};
-	const struct stream_review of = {.now = to->now, .say = hear, .ctx = &h};
+	struct hearing h = {.sink = sink};
+	const struct stream_review filter = {.now = sink->now, .say = forward_reason, .ctx = &h};
 
 	for (unsigned int i = 0; i < all->nb; i++) {
 		struct stream_tls tls = all->list[i];
@@ -324,6 +324,6 @@ void stream_review_all(const struct stream_identities *all, const struct stream_
 		if (h.ciphers)
 			tls.ciphers = NULL; // all have the same
 		if (!told)
-			stream_review_tls(&tls, &of);
+			stream_review_tls(&tls, &filter);
 	}
 }

@@ -27,9 +27,9 @@ struct stream_review {
 // Tells all that is wrong with the files in tls, which must have certificate and key. Reasons for
 // which stream_tls_check fails are fatal. Reasons that clients or strangers will find (dates,
 // modes) are not.
-void stream_review_tls(const struct stream_tls *tls, const struct stream_review *to);
+void stream_review_tls(const struct stream_tls *tls, const struct stream_review *sink);
 // The same for all identities, once for files that several have.
-void stream_review_all(const struct stream_identities *all, const struct stream_review *to);
+void stream_review_all(const struct stream_identities *all, const struct stream_review *sink);
 // Writes the name of a key of tls in the configuration to buf, which it returns: "tls.certificate",
 // "listeners[1].tls.key".
 const char *stream_review_key_name(

@@ -45,7 +45,7 @@ static uint32_t headers_of(const struct stream_config *c)
 }
 
 // Makes everything that can fail, except the threads.
-static int prepare(struct streams *s, char *error, size_t len)
+static int prepare_streams(struct streams *s, char *error, size_t len)
 {
 	struct stream_config *c = &s->conf;
 
@@ -106,7 +106,7 @@ static int caps_make(struct streams *s)
 	return -1;
 }
 
-static struct streams *create(const struct stream_config *c)
+static struct streams *create_streams(const struct stream_config *c)
 {
 	struct streams *s = calloc(1, sizeof(*s));
 
@@ -133,13 +133,13 @@ static struct streams *create(const struct stream_config *c)
 
 struct streams *stream_start(const struct stream_config *c, char *error, size_t len)
 {
-	struct streams *s = create(c);
+	struct streams *s = create_streams(c);
 
 	if (s == NULL) {
 		snprintf(error, len, "streams: out of memory");
 		return NULL;
 	}
-	if (prepare(s, error, len) != 0) {
+	if (prepare_streams(s, error, len) != 0) {
 		stream_stop(s);
 		return NULL;
 	}
@@ -153,7 +153,7 @@ struct streams *stream_start(const struct stream_config *c, char *error, size_t 
 }
 
 // Wakes a thread that sleeps, or naps, or is about to.
-static void rouse(struct thread *t)
+static void wake_thread(struct thread *t)
 {
 	static const uint64_t once = 1;
 
@@ -167,7 +167,7 @@ void stream_stop(struct streams *s)
 	for (unsigned int i = 0; i < s->nb_threads; i++) {
 		if (!s->thread[i]->started)
 			continue;
-		rouse(s->thread[i]);
+		wake_thread(s->thread[i]);
 		pthread_join(s->thread[i]->id, NULL);
 	}
 	for (unsigned int i = 0; i < s->nb_threads; i++)
@@ -192,10 +192,10 @@ void stream_stats(const struct streams *s, struct stream_stats *out)
 
 	*out = (struct stream_stats){0};
 	for (unsigned int i = 0; i < s->nb_threads; i++) {
-		const uint64_t *from = (const uint64_t *)&s->thread[i]->stats;
+		const uint64_t *src = (const uint64_t *)&s->thread[i]->stats;
 
 		for (size_t k = 0; k < sizeof(*out) / sizeof(*sum); k++)
-			sum[k] += __atomic_load_n(&from[k], __ATOMIC_RELAXED);
+			sum[k] += __atomic_load_n(&src[k], __ATOMIC_RELAXED);
 	}
 }
 
@@ -239,5 +239,5 @@ void stream_wake(struct streams *s, unsigned int thread)
 	if (__atomic_load_n(&t->sleeping, __ATOMIC_RELAXED) == 0 ||
 		__atomic_exchange_n(&t->sleeping, 0, __ATOMIC_RELAXED) == 0)
 		return;
-	rouse(t);
+	wake_thread(t);
 }

@@ -35,7 +35,7 @@ enum stream_mode {
 };
 
 struct stream_listener {
-	struct endpoint at;
+	struct endpoint endpoint;
 	uint8_t index; // the workers' number for it
 	uint8_t mode; // enum stream_mode
 	bool marked; // its connections have tos; else what their clients' SYNs have
@@ -66,7 +66,8 @@ struct stream_tls {
 struct stream_identities {
 	struct stream_tls list[STREAM_LISTENERS_MAX];
 	unsigned int nb;
-	uint8_t of[STREAM_LISTENERS_MAX]; // its place in list, by the workers' number of a listener
+	uint8_t by_listener
+		[STREAM_LISTENERS_MAX]; // its place in list, by the workers' number of a listener
 };
 
 // Limits of DTLS clients. sessions 0: there is no DTLS.
@@ -126,13 +127,13 @@ struct stream_ops {
 	// Gives the buffer just taken, now with m->len bytes, to the worker, and does not wake it.
 	// Never fails.
 	void (*send)(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
-		const struct stream_from *from);
+		const struct stream_from *origin);
 	// Wakes a worker, if it waits, behind all that a round has sent it.
 	void (*kick)(void *ctx, unsigned int w);
 	// Ends the doze of a worker, if it dozes: the thread that has its clock goes round.
 	void (*rouse)(void *ctx, unsigned int w);
 	// Tells a worker that a connection has ended. False: not now.
-	bool (*ended)(void *ctx, unsigned int t, unsigned int w, const struct stream_from *from);
+	bool (*ended)(void *ctx, unsigned int t, unsigned int w, const struct stream_from *origin);
 	// Gets up to n messages for clients. The thread gives all of them back with release before
 	// it calls anything except take and datagram.
 	unsigned int (*receive)(void *ctx, unsigned int t, unsigned int w, struct stream_message *m,

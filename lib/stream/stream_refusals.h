@@ -137,7 +137,7 @@ const struct stream_refusal_info *stream_refusal_info(unsigned int refusal);
 struct stream_refused {
 	struct endpoint client; // port 0 where it is not known
 	uint8_t listener; // stream_listener.index; STREAM_NO_LISTENER where it is not known
-	uint8_t why; // enum stream_refusal
+	uint8_t reason; // enum stream_refusal
 	// What its ClientHello has offered, plain text that strangers have chosen; "" = unknown.
 	const char *offered;
 	// 0 = this one. Else so many of the source have come since the last was told, for this

@@ -31,7 +31,7 @@
 
 // Handles messages that a worker has left, n of them in t->gather. What is for one connection is
 // written together; orders find written what came before them.
-static void handle(struct thread *t, unsigned int w, unsigned int n)
+static void handle_messages(struct thread *t, unsigned int w, unsigned int n)
 {
 	const struct stream_message *m = t->gather.m;
 
@@ -49,7 +49,7 @@ static void handle(struct thread *t, unsigned int w, unsigned int n)
 }
 
 // Takes the messages that workers have for clients. Returns how many there were.
-static unsigned int receive(struct thread *t)
+static unsigned int receive_messages(struct thread *t)
 {
 	const struct stream_config *conf = &t->s->conf;
 	unsigned int total = 0;
@@ -60,7 +60,7 @@ static unsigned int receive(struct thread *t)
 
 		if (n > 0)
 			t->met |= UINT64_C(1) << w;
-		handle(t, w, n);
+		handle_messages(t, w, n);
 		for (unsigned int i = 0; i < n; i++)
 			conf->ops->release(conf->ctx, t->index, w, t->gather.m[i].buf);
 		total += n;
@@ -70,7 +70,7 @@ static unsigned int receive(struct thread *t)
 
 // Wakes the workers that were sent messages: once for all of a round, so that one does not wake for
 // the first of them alone.
-static void kick(struct thread *t)
+static void kick_workers(struct thread *t)
 {
 	const struct stream_config *conf = &t->s->conf;
 
@@ -81,7 +81,7 @@ static void kick(struct thread *t)
 
 // A thread that naps is the clock of the workers beside it: it ends the dozes of those that it has
 // nothing for, too.
-static void tick(struct thread *t)
+static void rouse_workers(struct thread *t)
 {
 	const struct stream_config *conf = &t->s->conf;
 
@@ -89,7 +89,7 @@ static void tick(struct thread *t)
 		conf->ops->rouse(conf->ctx, (unsigned int)__builtin_ctzll(left));
 }
 
-static void scan(struct thread *t)
+static void scan_conns(struct thread *t)
 {
 	uint32_t n = t->used / SCAN_PARTS + 1;
 
@@ -105,7 +105,7 @@ static void scan(struct thread *t)
 	}
 }
 
-static void dispatch(struct thread *t, const struct epoll_event *e)
+static void dispatch_event(struct thread *t, const struct epoll_event *e)
 {
 	uint64_t times;
 
@@ -138,7 +138,7 @@ static bool fresh_work(struct thread *t)
 
 	if (epoll_wait(t->fresh, &e, 1, 0) != 1)
 		return false;
-	dispatch(t, &e);
+	dispatch_event(t, &e);
 	return true;
 }
 
@@ -152,7 +152,7 @@ static void shake_hands(struct thread *t)
 
 		t->shaking = handshake_work(t) || fresh;
 	} while (t->shaking && clock_monotonic_ns() < until);
-	kick(t);
+	kick_workers(t);
 	t->hungry |= t->shaking;
 }
 
@@ -162,7 +162,7 @@ static unsigned int fall_asleep(struct thread *t)
 {
 	__atomic_store_n(&t->sleeping, 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return receive(t);
+	return receive_messages(t);
 }
 
 // Sets the timer that ends a nap, so that a round that kicks workers has set its timer before
@@ -170,11 +170,11 @@ static unsigned int fall_asleep(struct thread *t)
 // costs more than all else of a sleep. So the timer is set once for both parts of a nap, too.
 static void nap_set(struct thread *t)
 {
-	const struct itimerspec at = {
+	const struct itimerspec spec = {
 		.it_value = {.tv_sec = t->nap.us / 1000000, .tv_nsec = t->nap.us % 1000000 * 1000}};
 	const uint64_t before = sleep_cost_measures(&t->nap.cost) ? clock_cpu_ns() : 0;
 
-	t->nap_set = timerfd_settime(t->timer, 0, &at, NULL) == 0;
+	t->nap_set = timerfd_settime(t->timer, 0, &spec, NULL) == 0;
 	t->measures = before != 0;
 	t->nap_ns = before != 0 ? clock_cpu_ns() - before : 0;
 }
@@ -198,7 +198,7 @@ static bool sleep_on(struct thread *t)
 // Sleeps while more comes. Workers wake the thread once meanwhile, for what they have made of all
 // that it has read before: an answer does not wait for the end of the nap then, and yet the thread
 // does not wake for each. Returns how many messages there were.
-static unsigned int nap(struct thread *t)
+static unsigned int take_nap(struct thread *t)
 {
 	unsigned int found = fall_asleep(t);
 	bool over = false;
@@ -209,7 +209,7 @@ static unsigned int nap(struct thread *t)
 	t->nap_set = false;
 	if (found == 0 && !over) {
 		over = sleep_on(t);
-		found = receive(t);
+		found = receive_messages(t);
 	}
 	__atomic_store_n(&t->sleeping, 0, __ATOMIC_RELAXED);
 	if (!over)
@@ -222,7 +222,7 @@ static unsigned int nap(struct thread *t)
 
 // Looks at sockets, waiting for them if there is nothing else to do, and handles what there is.
 // Returns the number of events.
-static unsigned int look(struct thread *t, bool at_once)
+static unsigned int poll_sockets(struct thread *t, bool at_once)
 {
 	struct epoll_event e[EVENTS];
 	const int most_ms = t->dry != NULL ? DRY_MS : TICK_MS;
@@ -232,7 +232,7 @@ static unsigned int look(struct thread *t, bool at_once)
 	__atomic_store_n(&t->sleeping, 0, __ATOMIC_RELAXED);
 	t->now_ms = clock_monotonic_ms();
 	for (int i = 0; i < n; i++)
-		dispatch(t, &e[i]);
+		dispatch_event(t, &e[i]);
 	if (t->dry != NULL && t->now_ms >= t->dry_ms + DRY_MS) {
 		t->dry_ms = t->now_ms;
 		splice_dry(t);
@@ -246,14 +246,14 @@ static void go_round(struct thread *t)
 {
 	if (t->nap.on && !t->hungry) {
 		nap_set(t);
-		tick(t);
+		rouse_workers(t);
 	}
-	kick(t);
+	kick_workers(t);
 }
 
-static void see(struct thread *t, unsigned int messages)
+static void update_nap(struct thread *t, unsigned int messages)
 {
-	if (!nap_see(&t->nap, t->now_ms, messages, changing(&t->s->conf.nap_us)))
+	if (!nap_see(&t->nap, t->now_ms, messages, load_number(&t->s->conf.nap_us)))
 		return;
 	t->beside = t->nap.on ? t->met : 0;
 	t->met = 0;
@@ -261,7 +261,7 @@ static void see(struct thread *t, unsigned int messages)
 }
 
 // Looks at portions of what is relayed over TCP.
-static void review(struct thread *t)
+static void review_relays(struct thread *t)
 {
 	if (rules_are_due(t))
 		rules_review(t);
@@ -276,30 +276,30 @@ static void round_of(struct thread *t)
 	unsigned int busy = 0;
 	bool at_once;
 
-	count(&t->progress.rounds, 1);
+	stats_add(&t->progress.rounds, 1);
 	if (t->nap.on && !t->hungry)
-		busy = nap(t);
+		busy = take_nap(t);
 	t->now_ms = clock_monotonic_ms();
 	conn_tell_ends(t);
 	t->stalled |= !handshake_tell(t);
 	if (t->relay_untold > 0)
 		orders_ask(t);
-	busy += receive(t);
+	busy += receive_messages(t);
 	if (busy == 0 && !t->nap.on)
 		busy = fall_asleep(t);
-	kick(t);
+	kick_workers(t);
 	if (t->stalled)
 		nanosleep(&pause, NULL);
 	at_once = busy > 0 || t->relay_untold > 0 || t->stalled || t->shaking || t->nap.on ||
 		t->turns.busy != 0 || rules_are_due(t) || orders_are_due(t);
 	t->stalled = false;
-	busy += look(t, at_once);
+	busy += poll_sockets(t, at_once);
 	go_round(t);
 	if (t->shaking || t->shakes.first != NULL)
 		shake_hands(t);
-	see(t, busy);
-	scan(t);
-	review(t);
+	update_nap(t, busy);
+	scan_conns(t);
+	review_relays(t);
 	handshake_tick(t);
 	proxy_tick(t);
 	refused_tick(t);
@@ -322,7 +322,7 @@ static void *open_listeners(void *arg)
 	return NULL;
 }
 
-static void *run(void *arg)
+static void *run_thread(void *arg)
 {
 	struct thread *t = arg;
 	char error[256];
@@ -340,7 +340,7 @@ static void *run(void *arg)
 
 // Starts a thread with all signals blocked except those that every thread takes: other threads
 // handle them.
-static int create(pthread_t *id, void *(*function)(void *), void *arg)
+static int spawn_thread(pthread_t *id, void *(*function)(void *), void *arg)
 {
 	sigset_t all, before;
 	int rc;
@@ -359,12 +359,12 @@ int thread_start(struct thread *t, char *error, size_t len)
 	int rc;
 
 	// on a thread that ends at once, because it may have moved to another network namespace
-	rc = create(&t->id, open_listeners, &o);
+	rc = spawn_thread(&t->id, open_listeners, &o);
 	if (rc == 0) {
 		pthread_join(t->id, NULL);
 		if (o.rc != 0)
 			return -1;
-		rc = create(&t->id, run, t);
+		rc = spawn_thread(&t->id, run_thread, t);
 	}
 	if (rc != 0) {
 		snprintf(error, len, "streams: thread: %s", strerror(rc));

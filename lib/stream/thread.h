@@ -45,7 +45,7 @@ struct thread {
 	uint32_t free; // head of a list
 	struct {
 		uint32_t first, last; // list of connections of whose end not every worker knows
-		uint32_t of[STREAM_WORKERS_MAX]; // the first that a worker does not know of
+		uint32_t pending[STREAM_WORKERS_MAX]; // the first that a worker does not know of
 	} ended;
 	uint64_t untold; // a bit for each worker that has no room for such news: its clients wait
 	uint32_t oldest, youngest; // list of the connections that may have to give way
@@ -72,7 +72,7 @@ struct thread {
 	bool relay_off; // the thread opens no sockets towards peers
 	uint32_t relay_untold; // connections in process of which workers are still to be asked
 	struct relay_look { // at what is relayed over TCP
-		uint32_t left, at; // how many are to be looked at, and the next one
+		uint32_t left, next; // how many are to be looked at, and the next one
 	} relay_conns, relay_allocs;
 	uint32_t relay_rules; // by which (streams.rules) its connections with peers are judged
 	uint32_t relay_left, relay_at; // how many are still to be, and the next one
@@ -104,13 +104,13 @@ struct streams {
 };
 
 // Adds n to a counter: one thread writes it, others read it.
-static inline void count(uint64_t *counter, int64_t n)
+static inline void stats_add(uint64_t *counter, int64_t n)
 {
 	__atomic_store_n(counter, *counter + (uint64_t)n, __ATOMIC_RELAXED);
 }
 
 // A number of the configuration that stream_change may write meanwhile.
-static inline uint32_t changing(const uint32_t *number)
+static inline uint32_t load_number(const uint32_t *number)
 {
 	return __atomic_load_n(number, __ATOMIC_RELAXED);
 }

@@ -42,7 +42,7 @@ static bool is_good(const struct ticket_key *k, uint64_t now_ms, unsigned int pe
 }
 
 // Drops keys that are too old.
-static void age(struct tickets *t, uint64_t now_ms)
+static void drop_old_keys(struct tickets *t, uint64_t now_ms)
 {
 	if (t->now.made_ms != 0 && !is_good(&t->now, now_ms, 1)) {
 		t->before = t->now;
@@ -52,7 +52,7 @@ static void age(struct tickets *t, uint64_t now_ms)
 		OPENSSL_cleanse(&t->before, sizeof(t->before));
 }
 
-static bool draw(struct ticket_key *k, uint64_t now_ms)
+static bool draw_key(struct ticket_key *k, uint64_t now_ms)
 {
 	if (RAND_bytes(k->name, sizeof(k->name)) != 1 ||
 		RAND_priv_bytes(k->aes, sizeof(k->aes)) != 1 ||
@@ -67,8 +67,8 @@ bool tickets_seal(struct tickets *t, uint64_t now_ms, struct ticket_key *out)
 	bool good;
 
 	pthread_mutex_lock(&t->lock);
-	age(t, now_ms);
-	good = t->now.made_ms != 0 || draw(&t->now, now_ms);
+	drop_old_keys(t, now_ms);
+	good = t->now.made_ms != 0 || draw_key(&t->now, now_ms);
 	*out = t->now;
 	pthread_mutex_unlock(&t->lock);
 	return good;
@@ -80,7 +80,7 @@ int tickets_open(struct tickets *t, uint64_t now_ms, const uint8_t name[TICKET_N
 	int rc = 0;
 
 	pthread_mutex_lock(&t->lock);
-	age(t, now_ms);
+	drop_old_keys(t, now_ms);
 	if (t->now.made_ms != 0 && memcmp(t->now.name, name, TICKET_NAME_LEN) == 0)
 		rc = 1;
 	else if (t->before.made_ms != 0 && memcmp(t->before.name, name, TICKET_NAME_LEN) == 0)

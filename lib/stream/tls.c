@@ -21,7 +21,7 @@
 
 // --- the context ---------------------------------------------------------------------------------
 
-static void fail(char *error, size_t len, const char *name, const char *path)
+static void write_error(char *error, size_t len, const char *name, const char *path)
 {
 	const unsigned long e = ERR_peek_error(); // the first: those that follow tell less
 	const char *reason = ERR_reason_error_string(e);
@@ -52,7 +52,7 @@ static bool add_chain(SSL_CTX *c, const char *path)
 	return true;
 }
 
-static void settle(SSL_CTX *c)
+static void configure_context(SSL_CTX *c)
 {
 	// messages tell their length, so an end without close_notify cuts no message short
 	// unnoticed
@@ -87,7 +87,7 @@ static bool name_sessions(SSL_CTX *c, const struct stream_tls *tls)
 }
 
 // Loads the files. Returns the first that fails, with its path in *path, or -1.
-static int load(SSL_CTX *c, const struct stream_tls *tls, const char **path)
+static int load_files(SSL_CTX *c, const struct stream_tls *tls, const char **path)
 {
 	*path = tls->ciphers != NULL ? tls->ciphers : CIPHERS;
 	if (SSL_CTX_set_cipher_list(c, *path) != 1)
@@ -119,18 +119,19 @@ bool tls_fill(SSL_CTX *c, const struct stream_tls *tls, char *error, size_t len)
 
 	ERR_clear_error();
 	SSL_CTX_set_default_passwd_cb(c, no_phrase);
-	settle(c);
+	configure_context(c);
 	if (!tickets_use(c) || SSL_CTX_set1_groups_list(c, GROUPS) != 1) {
 		snprintf(error, len, "tls: out of memory");
 		return false;
 	}
-	key = load(c, tls, &path);
+	key = load_files(c, tls, &path);
 	if (key < 0 && alpn_use(c, tls) && name_sessions(c, tls))
 		return true;
 	if (key < 0)
 		snprintf(error, len, "tls: out of memory");
 	else
-		fail(error, len, stream_review_key_name(tls, (enum stream_tls_key)key, name), path);
+		write_error(error, len, stream_review_key_name(tls, (enum stream_tls_key)key, name),
+			path);
 	ERR_clear_error();
 	return false;
 }
@@ -211,7 +212,7 @@ bool stream_certificate(struct streams *s, unsigned int index, struct stream_cer
 
 // --- a BIO that is a socket, read a chunk at a time ----------------------------------------------
 
-static int create(BIO *b)
+static int create_bio(BIO *b)
 {
 	BIO_set_init(b, 1);
 	return 1;
@@ -223,13 +224,13 @@ BIO_METHOD *tls_io_method(const char *name, int (*in)(BIO *b, char *buf, int len
 	BIO_METHOD *m = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, name);
 
 	if (m != NULL && BIO_meth_set_read(m, in) == 1 && BIO_meth_set_write(m, out) == 1 &&
-		BIO_meth_set_ctrl(m, ctrl) == 1 && BIO_meth_set_create(m, create) == 1)
+		BIO_meth_set_ctrl(m, ctrl) == 1 && BIO_meth_set_create(m, create_bio) == 1)
 		return m;
 	BIO_meth_free(m);
 	return NULL;
 }
 
-static bool again(ssize_t rc)
+static bool would_block(ssize_t rc)
 {
 	return rc < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
 }
@@ -250,7 +251,7 @@ static int socket_read(BIO *b, char *buf, int len)
 	n = recv(c->fd, buf, (size_t)len, 0);
 	c->more = n == len;
 	c->ended = n == 0;
-	if (again(n))
+	if (would_block(n))
 		BIO_set_retry_read(b);
 	if (n > 0 && c->state == CONN_HANDSHAKE &&
 		!tls_hello_fits(&c->hello, (const uint8_t *)buf, (size_t)n,
@@ -265,7 +266,7 @@ static int socket_write(BIO *b, const char *buf, int len)
 	const ssize_t n = send(c->fd, buf, (size_t)len, MSG_NOSIGNAL | (c->follows ? MSG_MORE : 0));
 
 	BIO_clear_retry_flags(b);
-	if (again(n))
+	if (would_block(n))
 		BIO_set_retry_write(b);
 	return (int)n;
 }
@@ -348,7 +349,7 @@ static int plain_result(ssize_t rc)
 {
 	if (rc >= 0)
 		return rc > 0 ? (int)rc : IO_CLOSED;
-	return again(rc) ? IO_LATER : IO_FAILED;
+	return would_block(rc) ? IO_LATER : IO_FAILED;
 }
 
 int tls_io_peek(const struct conn *c, uint8_t *first)

@@ -11,11 +11,11 @@
 #define DSCP_BITS 0xfc
 #define SYN_MAX 512 // bytes of IP and TCP headers: 60 and 60, and extension headers
 
-static void set(int fd, const struct stream_listener *l, uint8_t tos)
+static void set_tos(int fd, const struct stream_listener *l, uint8_t tos)
 {
 	const int value = tos;
 
-	if (addr_is_v4(&l->at.addr))
+	if (addr_is_v4(&l->endpoint.addr))
 		setsockopt(fd, IPPROTO_IP, IP_TOS, &value, sizeof(value));
 	else
 		setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &value, sizeof(value));
@@ -25,7 +25,7 @@ void tos_listen(int fd, const struct stream_listener *l)
 {
 	const int save = !l->marked;
 
-	set(fd, l, l->tos);
+	set_tos(fd, l, l->tos);
 	setsockopt(fd, IPPROTO_TCP, TCP_SAVE_SYN, &save, sizeof(save));
 }
 
@@ -48,6 +48,6 @@ uint8_t tos_accepted(int fd, const struct stream_listener *l)
 		return tos;
 	tos = class_of_syn(fd) & DSCP_BITS;
 	if (tos != 0)
-		set(fd, l, tos);
+		set_tos(fd, l, tos);
 	return tos;
 }

@@ -82,15 +82,15 @@ static void sha256_pieces(const struct piece *piece, size_t n, uint8_t out[SHA25
 	OPENSSL_cleanse(&d, sizeof(d));
 }
 
-bool stun_key_make(struct stun_crypto *c, enum stun_algorithm alg, const struct stun_credential *of,
-	struct stun_key *out)
+bool stun_key_make(struct stun_crypto *c, enum stun_algorithm alg,
+	const struct stun_credential *cred, struct stun_key *out)
 {
 	const struct piece piece[] = {
-		{of->user, of->user_len},
+		{cred->user, cred->user_len},
 		{":", 1},
-		{of->realm, strlen(of->realm)},
+		{cred->realm, strlen(cred->realm)},
 		{":", 1},
-		{of->password, of->password_len},
+		{cred->password, cred->password_len},
 	};
 	const bool sha256 = alg == STUN_ALG_SHA256;
 

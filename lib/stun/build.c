@@ -45,15 +45,15 @@ static uint8_t *type_append(struct stun_writer *w, uint16_t type, size_t len)
 	uint8_t *const p = w->buf + w->len;
 
 	if (w->overflow || len > UINT16_MAX ||
-		ATTR_HEADER_LEN + padded(len) > (size_t)(w->cap - w->len)) {
+		ATTR_HEADER_LEN + padded_len(len) > (size_t)(w->cap - w->len)) {
 		w->overflow = true;
 		return NULL;
 	}
 	store_be16(p, type);
 	store_be16(p + 2, (uint16_t)len);
 	// RFC 8489 14: padding is zero on sending, never what was there before (CVE-2020-4067).
-	memset(p + ATTR_HEADER_LEN + len, 0, padded(len) - len);
-	w->len += (uint16_t)(ATTR_HEADER_LEN + padded(len));
+	memset(p + ATTR_HEADER_LEN + len, 0, padded_len(len) - len);
+	w->len += (uint16_t)(ATTR_HEADER_LEN + padded_len(len));
 	store_be16(w->buf + 2, w->len - STUN_HEADER_LEN);
 	return p + ATTR_HEADER_LEN;
 }
@@ -195,7 +195,7 @@ uint16_t stun_data_indication(uint8_t *buf, const uint8_t tid[STUN_TID_LEN],
 
 	// No payload that fits a UDP datagram behind this front overflows the length.
 	header_write(buf, message_type(STUN_INDICATION, STUN_DATA),
-		(uint16_t)(front - STUN_HEADER_LEN + padded(payload_len)), tid);
+		(uint16_t)(front - STUN_HEADER_LEN + padded_len(payload_len)), tid);
 	store_be16(attr, wire_type[STUN_XOR_PEER_ADDRESS]);
 	store_be16(attr + 2, (uint16_t)addr_len);
 	addr_write(attr + ATTR_HEADER_LEN, peer, buf + 4);

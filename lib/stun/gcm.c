@@ -10,7 +10,7 @@ struct gcm {
 	EVP_CIPHER_CTX *c[GCM_NB];
 };
 
-static EVP_CIPHER_CTX *context(const char *name)
+static EVP_CIPHER_CTX *make_context(const char *name)
 {
 	EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, name, NULL);
 	EVP_CIPHER_CTX *c = cipher != NULL ? EVP_CIPHER_CTX_new() : NULL;
@@ -29,8 +29,8 @@ struct gcm *gcm_create(void)
 
 	if (g == NULL)
 		return NULL;
-	g->c[GCM_AES_256] = context("AES-256-GCM");
-	g->c[GCM_AES_128] = context("AES-128-GCM");
+	g->c[GCM_AES_256] = make_context("AES-256-GCM");
+	g->c[GCM_AES_128] = make_context("AES-128-GCM");
 	if (g->c[GCM_AES_256] != NULL && g->c[GCM_AES_128] != NULL)
 		return g;
 	gcm_free(g);

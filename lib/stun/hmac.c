@@ -31,12 +31,12 @@ static size_t digest_end(bool sha256, union digest *d, uint8_t *out)
 }
 
 // The state of the digest after one block: the key XORed with a pad byte.
-static void pad(const struct hmac_key *k, uint8_t with, union digest *d)
+static void pad_key(const struct hmac_key *k, uint8_t pad_byte, union digest *d)
 {
 	uint8_t block[HMAC_BLOCK];
 
 	for (size_t i = 0; i < HMAC_BLOCK; i++)
-		block[i] = k->block[i] ^ with;
+		block[i] = k->block[i] ^ pad_byte;
 	digest_init(k->sha256, d);
 	digest_add(k->sha256, d, block, HMAC_BLOCK);
 	OPENSSL_cleanse(block, sizeof(block));
@@ -69,8 +69,8 @@ void hmac_key_set(struct hmac_key *k, const void *key, size_t len)
 	}
 	if (!k->ready || !block_eq(block, k->block)) {
 		memcpy(k->block, block, HMAC_BLOCK);
-		pad(k, 0x36, &k->inner);
-		pad(k, 0x5c, &k->outer);
+		pad_key(k, 0x36, &k->inner);
+		pad_key(k, 0x5c, &k->outer);
 		k->ready = true;
 	}
 	OPENSSL_cleanse(block, sizeof(block));

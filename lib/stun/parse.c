@@ -33,7 +33,7 @@ static enum stun_attr attr_of(uint16_t type)
 // Offset of the attribute header that follows the attribute at pos, whose value is alen bytes.
 static inline size_t attr_next(size_t pos, size_t alen)
 {
-	return pos + ATTR_HEADER_LEN + padded(alen);
+	return pos + ATTR_HEADER_LEN + padded_len(alen);
 }
 
 // RFC 8489 14.5, 14.6 and 9: which attributes may still follow the integrity attributes. The states
@@ -68,7 +68,7 @@ static enum walk_state state_after(enum walk_state state, enum stun_attr a)
 	}
 }
 
-static int walk(struct stun_msg *m)
+static int walk_attrs(struct stun_msg *m)
 {
 	enum walk_state state = IN_BODY;
 	size_t pos = STUN_HEADER_LEN;
@@ -126,7 +126,7 @@ static int read_body(const uint8_t *data, size_t len, struct stun_msg *m)
 		.method = (type & 0x000F) | (type & 0x00E0) >> 1 | (type & 0x3E00) >> 2,
 		.cls = (type & 0x0010) >> 4 | (type & 0x0100) >> 7,
 	};
-	if (walk(m) != 0)
+	if (walk_attrs(m) != 0)
 		return -EBADMSG;
 	m->fingerprint_bad = stun_has(m, STUN_FINGERPRINT) && !fingerprint_ok(m);
 	return 0;

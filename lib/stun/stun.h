@@ -164,8 +164,8 @@ struct stun_credential {
 
 // Makes the key of a credential by RFC 8489 9.2.2 (MD5) or 18.5.1.2 (SHA-256): H(user ":" realm ":"
 // password). False when libcrypto does not have the digest.
-bool stun_key_make(struct stun_crypto *c, enum stun_algorithm alg, const struct stun_credential *of,
-	struct stun_key *out);
+bool stun_key_make(struct stun_crypto *c, enum stun_algorithm alg,
+	const struct stun_credential *cred, struct stun_key *out);
 // Makes a USERHASH (RFC 8489 14.4): SHA-256(user ":" realm), 32 bytes.
 bool stun_userhash(struct stun_crypto *c, const void *user, size_t user_len, const char *realm,
 	uint8_t out[32]);

@@ -14,7 +14,7 @@ static const uint16_t wire_type[STUN_NB_ATTRS] = {
 };
 
 // Length of a value with its padding (RFC 8489 14).
-static inline size_t padded(size_t len)
+static inline size_t padded_len(size_t len)
 {
 	return (len + 3) & ~(size_t)3;
 }

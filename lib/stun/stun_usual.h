@@ -109,14 +109,14 @@ static inline __attribute__((always_inline)) struct stun_usual_front stun_usual_
 static inline __attribute__((always_inline)) void stun_usual_write(
 	const struct stun_usual_front *f, bool is_v4, uint8_t *end)
 {
-	uint8_t *to = end - (is_v4 ? STUN_FRONT4 : STUN_FRONT6);
+	uint8_t *front = end - (is_v4 ? STUN_FRONT4 : STUN_FRONT6);
 
-	memcpy(to, &f->head, 8);
-	memcpy(to + 8, &f->tid, 8);
-	memcpy(to + 16, &f->tid_end, 4);
-	memcpy(to + STUN_PEER_AT, &f->peer, 8);
-	memcpy(to + STUN_PEER_ADDR_AT, &f->addr[0], is_v4 ? 4 : 8);
+	memcpy(front, &f->head, 8);
+	memcpy(front + 8, &f->tid, 8);
+	memcpy(front + 16, &f->tid_end, 4);
+	memcpy(front + STUN_PEER_AT, &f->peer, 8);
+	memcpy(front + STUN_PEER_ADDR_AT, &f->addr[0], is_v4 ? 4 : 8);
 	if (!is_v4)
-		memcpy(to + STUN_PEER_ADDR_AT + 8, &f->addr[1], 8);
+		memcpy(front + STUN_PEER_ADDR_AT + 8, &f->addr[1], 8);
 	memcpy(end - 4, &f->data, 4);
 }

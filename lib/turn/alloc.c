@@ -62,7 +62,7 @@ bool alloc_cred(const struct turn_shard *s, uint32_t slot, const uint8_t ident[T
 	const struct turn_cold *c = cold_at(s, slot);
 	const bool token = alloc_by_token(s, slot);
 
-	if ((!c->rest && !token) || c->who != alloc_who(s, ident))
+	if ((!c->rest && !token) || c->ident_hash != alloc_who(s, ident))
 		return false;
 	*out = (struct turn_cred){.alg = c->alg, .rest = c->rest};
 	memcpy(out->ident, ident, TURN_IDENT_LEN);
@@ -81,7 +81,7 @@ uint32_t alloc_client_who(const struct turn_shard *s, uint32_t slot)
 {
 	const struct turn_cold *c = cold_at(s, slot);
 
-	return c->is_second ? cold_at(s, c->sibling)->who : c->who;
+	return c->is_second ? cold_at(s, c->sibling)->ident_hash : c->ident_hash;
 }
 
 bool alloc_is_of(
@@ -90,7 +90,7 @@ bool alloc_is_of(
 	const bool token = cred_is_token(cred);
 
 	return token == alloc_by_token(s, slot) &&
-		(token || cold_at(s, slot)->who == alloc_who(s, cred->ident)) &&
+		(token || cold_at(s, slot)->ident_hash == alloc_who(s, cred->ident)) &&
 		alloc_realm(s, slot) == realm;
 }
 
@@ -100,7 +100,7 @@ bool alloc_is_of_far(
 	const struct turn_cold *c = cold_at(s, slot);
 	struct stun_key mine, its;
 
-	if (!alloc_is_of(s, slot, cred, realm) || c->who != alloc_who(s, cred->ident))
+	if (!alloc_is_of(s, slot, cred, realm) || c->ident_hash != alloc_who(s, cred->ident))
 		return false;
 	if (!cred_is_token(cred))
 		return true;
@@ -117,17 +117,17 @@ static void rekey_one(struct turn_shard *s, uint32_t slot, const struct turn_cre
 	memcpy(c->mac, cred->mac, sizeof(c->mac));
 	memcpy(c->name, cred->name, sizeof(c->name));
 	if (!c->is_second)
-		c->who = alloc_who(s, cred->ident);
+		c->ident_hash = alloc_who(s, cred->ident);
 	state_rekeyed(s, slot, cred);
 }
 
 void alloc_rekey(struct turn_shard *s, uint32_t slot, const struct turn_cred *cred)
 {
-	const uint32_t other = alloc_sibling(s, slot);
+	const uint32_t sibling = alloc_sibling(s, slot);
 
 	rekey_one(s, slot, cred);
-	if (other != TURN_NONE)
-		rekey_one(s, other, cred);
+	if (sibling != TURN_NONE)
+		rekey_one(s, sibling, cred);
 }
 
 uint32_t alloc_number(const struct turn_shard *s, uint32_t slot)
@@ -157,7 +157,7 @@ static void cold_make(struct turn_shard *s, const struct turn_view *v, const str
 		.quota_user = n->quota.user,
 		.expires = (uint32_t)(s->now_ms + n->lifetime_ms),
 		.tid = alloc_tid(s, n->tid),
-		.who = alloc_who(s, n->cred->ident),
+		.ident_hash = alloc_who(s, n->cred->ident),
 		.permissions = TURN_NONE,
 		.channels = TURN_NONE};
 	memcpy(c->mac, n->cred->mac, sizeof(c->mac));
@@ -176,7 +176,7 @@ static void line_make(struct turn_shard *s, uint32_t slot)
 }
 
 // Makes all of an allocation but its place in the table of clients, where its line has begun.
-static void make(struct turn_shard *s, const struct turn_view *v, const struct alloc_new *n)
+static void make_slot(struct turn_shard *s, const struct turn_view *v, const struct alloc_new *n)
 {
 	const uint64_t expires_ms = s->now_ms + n->lifetime_ms;
 
@@ -203,7 +203,7 @@ bool alloc_make(struct turn_shard *s, const struct turn_view *v, const struct al
 {
 	if (!alloc_client_insert(s, v, n->slot))
 		return false;
-	make(s, v, n);
+	make_slot(s, v, n);
 	redirect_note(s, v->via, v, s->now_ms + n->lifetime_ms, n->quota.user);
 	return true;
 }
@@ -224,11 +224,11 @@ struct turn_view alloc_client_view(const struct turn_shard *s, uint32_t index)
 static void note_expiry(struct turn_shard *s, uint32_t slot)
 {
 	const struct turn_view v = alloc_client_view(s, slot);
-	const uint32_t other = alloc_sibling(s, slot);
+	const uint32_t sibling = alloc_sibling(s, slot);
 	uint32_t left_ms = alloc_left(s, slot);
 
-	if (other != TURN_NONE && alloc_left(s, other) > left_ms)
-		left_ms = alloc_left(s, other);
+	if (sibling != TURN_NONE && alloc_left(s, sibling) > left_ms)
+		left_ms = alloc_left(s, sibling);
 	redirect_note(
 		s, cold_at(s, slot)->via, &v, s->now_ms + left_ms, cold_at(s, slot)->quota_user);
 }
@@ -253,8 +253,8 @@ void alloc_join(struct turn_shard *s, uint32_t first, const struct alloc_new *n)
 
 	v.via = a->via;
 	line_begin(s, &v, n->slot);
-	make(s, &v, n);
-	b->who = a->tid;
+	make_slot(s, &v, n);
+	b->ident_hash = a->tid;
 	b->is_second = true;
 	a->sibling = n->slot;
 	b->sibling = first;
@@ -267,53 +267,53 @@ void alloc_join(struct turn_shard *s, uint32_t first, const struct alloc_new *n)
 void alloc_put_first(struct turn_shard *s, uint32_t slot)
 {
 	const struct turn_view v = alloc_client_view(s, slot);
-	struct turn_cold *c = cold_at(s, slot), *other;
-	const uint32_t tid = c->who;
+	struct turn_cold *c = cold_at(s, slot), *sibling;
+	const uint32_t tid = c->ident_hash;
 
 	if (!c->is_second)
 		return;
 	if (table_remove(&s->clients, v.hash, c->sibling))
 		table_insert(&s->clients, v.hash, slot); // where there is room now
 	s->epoch++;
-	other = cold_at(s, c->sibling);
-	c->who = other->who;
-	other->who = tid;
+	sibling = cold_at(s, c->sibling);
+	c->ident_hash = sibling->ident_hash;
+	sibling->ident_hash = tid;
 	c->is_second = false;
-	other->is_second = true;
+	sibling->is_second = true;
 }
 
 // Makes the sibling of an allocation that ends the client's only one.
-static void leave(struct turn_shard *s, uint32_t slot)
+static void leave_sibling(struct turn_shard *s, uint32_t slot)
 {
-	struct turn_cold *c = cold_at(s, slot), *other = cold_at(s, c->sibling);
+	struct turn_cold *c = cold_at(s, slot), *sibling = cold_at(s, c->sibling);
 
 	alloc_put_first(s, c->sibling);
-	other->tid = c->who;
-	other->is_dual = c->is_dual = c->is_second = false;
+	sibling->tid = c->ident_hash;
+	sibling->is_dual = c->is_dual = c->is_second = false;
 }
 
-void alloc_end_client(struct turn_shard *s, uint32_t slot, enum turn_end why)
+void alloc_end_client(struct turn_shard *s, uint32_t slot, enum turn_end reason)
 {
-	const uint32_t other = alloc_sibling(s, slot);
+	const uint32_t sibling = alloc_sibling(s, slot);
 
-	alloc_end(s, slot, why);
-	if (other != TURN_NONE)
-		alloc_end(s, other, why);
+	alloc_end(s, slot, reason);
+	if (sibling != TURN_NONE)
+		alloc_end(s, sibling, reason);
 }
 
 uint32_t alloc_sweep(struct turn_shard *s, uint32_t slot)
 {
-	const uint32_t other = alloc_sibling(s, slot);
+	const uint32_t sibling = alloc_sibling(s, slot);
 
-	if (other != TURN_NONE && alloc_left(s, other) == 0)
-		alloc_end(s, other, TURN_END_EXPIRED);
+	if (sibling != TURN_NONE && alloc_left(s, sibling) == 0)
+		alloc_end(s, sibling, TURN_END_EXPIRED);
 	if (alloc_left(s, slot) == 0) {
 		alloc_end(s, slot, TURN_END_EXPIRED);
-		return other != TURN_NONE && line_state(alloc_at(s, other)) == ALLOC_LIVE
-			? other
+		return sibling != TURN_NONE && line_state(alloc_at(s, sibling)) == ALLOC_LIVE
+			? sibling
 			: TURN_NONE;
 	}
-	return cold_at(s, slot)->is_second ? other : slot;
+	return cold_at(s, slot)->is_second ? sibling : slot;
 }
 
 // --- clients that move ---------------------------------------------------------------------------
@@ -371,25 +371,25 @@ unsigned int alloc_end_cost(const struct turn_shard *s, uint32_t slot)
 	return END_COST * (1u + c->nb_channels + c->nb_permissions);
 }
 
-void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end why)
+void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end reason)
 {
 	struct turn_line *l = alloc_at(s, slot);
 	const struct turn_cold *c = cold_at(s, slot);
 	const struct turn_view v = alloc_client_view(s, slot);
 	const struct quota_ref quota = mobile_quota(s, slot);
-	const uint32_t other = alloc_sibling(s, slot);
+	const uint32_t sibling = alloc_sibling(s, slot);
 
 	state_ended(s, slot);
 	if (alloc_is_tcp(s, slot))
 		tcp_table_close(s, slot);
-	tell_ended(s, slot, why);
+	tell_ended(s, slot, reason);
 	peers_end(s, slot);
 	wheel_cancel(&s->wheel, slot);
 	if (s->mobile != NULL)
 		mobile_end(s, slot);
-	if (other != TURN_NONE) {
-		leave(s, slot);
-		note_expiry(s, other);
+	if (sibling != TURN_NONE) {
+		leave_sibling(s, slot);
+		note_expiry(s, sibling);
 	} else {
 		table_remove(&s->clients, v.hash, slot);
 		redirect_gone(s, c->via, &v);

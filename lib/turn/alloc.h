@@ -36,7 +36,7 @@ struct turn_cold {
 			};
 			// Keyed hash of an ident: see alloc_tid(). is_second: that of the tid of
 			// both; the first has the user's.
-			uint32_t who;
+			uint32_t ident_hash;
 			uint32_t permissions, channels; // roots of trees
 			uint16_t nb_permissions, nb_channels;
 			uint8_t mac[STUN_REST_MAC_LEN];
@@ -91,7 +91,7 @@ bool alloc_make(struct turn_shard *s, const struct turn_view *v, const struct al
 void alloc_refresh(struct turn_shard *s, uint32_t slot, uint32_t lifetime_s);
 // Ends an allocation with its permissions and channels, and tells why; gives back its quota and its
 // relay port. Of a dual allocation the other one goes on, and is the client's only one.
-void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end why);
+void alloc_end(struct turn_shard *s, uint32_t slot, enum turn_end reason);
 // What that costs in the budget of a walk, in which a look at an allocation costs 1.
 unsigned int alloc_end_cost(const struct turn_shard *s, uint32_t slot);
 
@@ -105,7 +105,7 @@ unsigned int alloc_end_cost(const struct turn_shard *s, uint32_t slot);
 // of the other family. n->tid and n->cred are those of the first.
 void alloc_join(struct turn_shard *s, uint32_t first, const struct alloc_new *n);
 // Ends an allocation, and its sibling with it.
-void alloc_end_client(struct turn_shard *s, uint32_t slot, enum turn_end why);
+void alloc_end_client(struct turn_shard *s, uint32_t slot, enum turn_end reason);
 // Ends what has expired of a client's allocations. Returns the one that the table of clients has
 // then, or TURN_NONE.
 uint32_t alloc_sweep(struct turn_shard *s, uint32_t slot);

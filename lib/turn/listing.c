@@ -20,39 +20,39 @@ static const char *rest_id(const char *name)
 }
 
 static bool user_of(const struct turn_quota *q, struct stun_crypto *c,
-	const struct turn_listing_name *who, uint64_t *out)
+	const struct turn_listing_name *name, uint64_t *out)
 {
 	uint8_t userhash[32];
 
-	if (!stun_userhash(c, who->user, strlen(who->user), who->realm, userhash))
+	if (!stun_userhash(c, name->user, strlen(name->user), name->realm, userhash))
 		return false;
-	*out = quota_user(q, who->number, userhash);
+	*out = quota_user(q, name->number, userhash);
 	return true;
 }
 
 static bool ident_of(
-	struct turn_filter *f, struct stun_crypto *c, const struct turn_listing_name *who)
+	struct turn_filter *f, struct stun_crypto *c, const struct turn_listing_name *name)
 {
 	uint8_t userhash[32];
 
-	if (!stun_userhash(c, who->user, strlen(who->user), who->realm, userhash))
+	if (!stun_userhash(c, name->user, strlen(name->user), name->realm, userhash))
 		return false;
 	memcpy(f->ident, userhash, sizeof(f->ident));
 	return true;
 }
 
 bool turn_listing_user(struct turn_filter *f, const struct turn_quota *q, struct stun_crypto *c,
-	const struct turn_listing_name *who)
+	const struct turn_listing_name *name)
 {
-	const char *id = rest_id(who->user);
-	struct turn_listing_name short_name = *who;
+	const char *id = rest_id(name->user);
+	struct turn_listing_name short_name = *name;
 
 	if (id != NULL)
 		short_name.user = id;
 	f->wants |= TURN_FILTER_USER;
 	// a configured user may be called so: then the whole name is his
-	return user_of(q, c, who, &f->user[0]) && user_of(q, c, &short_name, &f->user[1]) &&
-		ident_of(f, c, who);
+	return user_of(q, c, name, &f->user[0]) && user_of(q, c, &short_name, &f->user[1]) &&
+		ident_of(f, c, name);
 }
 
 static uint8_t transport_of(const struct turn_shard *s, uint32_t slot)
@@ -78,7 +78,7 @@ static bool has_user(const struct turn_shard *s, const struct turn_filter *f, ui
 	return user == f->user[0] || user == f->user[1];
 }
 
-static bool matches(const struct turn_shard *s, const struct turn_filter *f, uint32_t slot)
+static bool matches_filter(const struct turn_shard *s, const struct turn_filter *f, uint32_t slot)
 {
 	const uint64_t user = cold_at(s, slot)->quota_user;
 
@@ -104,10 +104,10 @@ static void walk_jump(const struct turn_shard *s, const struct turn_filter *f, s
 	if ((f->wants & TURN_FILTER_ID) != 0 && w->slot == 0) {
 		w->slot = (uint32_t)(f->id >> 32) & ((UINT32_C(1) << 26) - 1);
 	} else if (f->wants == 0 && w->slot == 0 && w->skip > 0) {
-		const uint32_t by = w->skip < s->live.used ? w->skip : s->live.used;
+		const uint32_t skipped = w->skip < s->live.used ? w->skip : s->live.used;
 
-		w->skip -= by;
-		w->slot = by < s->live.used ? bitset_nth(&s->live, by) : s->nb_slots;
+		w->skip -= skipped;
+		w->slot = skipped < s->live.used ? bitset_nth(&s->live, skipped) : s->nb_slots;
 	}
 }
 
@@ -129,7 +129,7 @@ static uint32_t walk_next(const struct turn_shard *s, const struct turn_filter *
 		*budget -= cost;
 		w->slot = slot + 1;
 		w->end = (f->wants & TURN_FILTER_ID) != 0;
-		if (!matches(s, f, slot))
+		if (!matches_filter(s, f, slot))
 			continue;
 		if (w->skip == 0)
 			return slot;
@@ -144,10 +144,10 @@ static void info_fill(const struct turn_shard *s, uint32_t slot, struct turn_inf
 {
 	const struct turn_line *l = alloc_at(s, slot);
 	const struct turn_cold *c = cold_at(s, slot);
-	const uint32_t other = alloc_sibling(s, slot);
+	const uint32_t sibling = alloc_sibling(s, slot);
 
 	*out = (struct turn_info){.id = alloc_id(s, slot),
-		.sibling = other != TURN_NONE ? alloc_id(s, other) : 0,
+		.sibling = sibling != TURN_NONE ? alloc_id(s, sibling) : 0,
 		.client = {l->end[TURN_FROM_CLIENT], line_port(l, TURN_FROM_CLIENT)},
 		.relay = alloc_relay(s, slot),
 		.expires_s = (alloc_left(s, slot) + 999) / 1000,
@@ -191,14 +191,14 @@ static uint64_t sort_value(const struct turn_shard *s, uint32_t slot, enum turn_
 }
 
 unsigned int turn_listing_keys(const struct turn_shard *s, const struct turn_filter *f,
-	struct turn_walk *w, const struct turn_listing_keys *to)
+	struct turn_walk *w, const struct turn_listing_keys *keys)
 {
 	unsigned int budget = TURN_WALK_BUDGET, n = 0;
 	uint32_t slot;
 
-	while (n < to->max && (slot = walk_next(s, f, w, &budget)) != TURN_NONE)
-		to->out[n++] = (struct turn_key){alloc_id(s, slot), sort_value(s, slot, to->sort),
-			cold_at(s, slot)->quota_user};
+	while (n < keys->max && (slot = walk_next(s, f, w, &budget)) != TURN_NONE)
+		keys->out[n++] = (struct turn_key){alloc_id(s, slot),
+			sort_value(s, slot, keys->sort), cold_at(s, slot)->quota_user};
 	return n;
 }
 
@@ -210,16 +210,16 @@ unsigned int turn_listing_kill(
 
 	while (budget >= COSTLY && n < max && shard_has_notes(s) &&
 		(slot = walk_next(s, f, w, &budget)) != TURN_NONE) {
-		const uint32_t other = alloc_sibling(s, slot);
+		const uint32_t sibling = alloc_sibling(s, slot);
 
-		if (other != TURN_NONE && n + 2 > max) { // both, or none yet
+		if (sibling != TURN_NONE && n + 2 > max) { // both, or none yet
 			w->slot = slot;
 			w->end = false;
 			break;
 		}
 		cost = alloc_end_cost(s, slot) +
-			(other != TURN_NONE ? alloc_end_cost(s, other) : 0);
-		n += other != TURN_NONE ? 2 : 1;
+			(sibling != TURN_NONE ? alloc_end_cost(s, sibling) : 0);
+		n += sibling != TURN_NONE ? 2 : 1;
 		alloc_end_client(s, slot, TURN_END_KILLED);
 		budget -= budget < cost ? budget : cost;
 	}

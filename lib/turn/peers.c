@@ -95,12 +95,12 @@ bool peers_permissions_fit(struct turn_shard *s, uint32_t slot, uint32_t nb)
 bool peers_permissions_fit_both(struct turn_shard *s, uint32_t slot, const uint32_t nb[2])
 {
 	const struct share *h = &s->permission_share;
-	const uint32_t other = alloc_sibling(s, slot), most = s->policy->limits.permissions;
+	const uint32_t sibling = alloc_sibling(s, slot), most = s->policy->limits.permissions;
 	uint32_t has[2] = {cold_at(s, slot)->nb_permissions};
 
-	if (other == TURN_NONE || nb[1] == 0)
+	if (sibling == TURN_NONE || nb[1] == 0)
 		return peers_permissions_fit(s, slot, nb[0]);
-	has[1] = cold_at(s, other)->nb_permissions;
+	has[1] = cold_at(s, sibling)->nb_permissions;
 	// what both have beyond what they are sure of is one user's
 	return has[0] + nb[0] <= most && has[1] + nb[1] <= most &&
 		share_allows(s, h, slot, h->sure,
@@ -191,21 +191,21 @@ struct place {
 
 // Binds or refreshes a channel of an allocation that has room for it.
 static enum turn_refusal channel_put(struct turn_shard *s, uint32_t slot,
-	const struct peers_channel *want, const struct place *at)
+	const struct peers_channel *want, const struct place *place)
 {
-	const bool is_new = at->channel == TURN_NONE;
+	const bool is_new = place->channel == TURN_NONE;
 	const uint32_t i = is_new
-		? channel_new(s, slot, want->number, want->peer.port, at->permission)
-		: at->channel;
+		? channel_new(s, slot, want->number, want->peer.port, place->permission)
+		: place->channel;
 	bool renamed;
 
 	if (i == TURN_NONE)
 		return TURN_REFUSED_CHANNELS;
 	renamed = s->channel_form[i] != want->form;
 	s->channel_form[i] = want->form;
-	s->channel[i].until = (uint32_t)(s->now_ms + at->left_ms);
-	state_channel(s, i, at->left_ms, is_new || renamed);
-	alloc_timer(s, slot, s->now_ms + at->left_ms);
+	s->channel[i].until = (uint32_t)(s->now_ms + place->left_ms);
+	state_channel(s, i, place->left_ms, is_new || renamed);
+	alloc_timer(s, slot, s->now_ms + place->left_ms);
 	line_copy_channel(s, slot);
 	return TURN_GRANTED;
 }
@@ -213,30 +213,30 @@ static enum turn_refusal channel_put(struct turn_shard *s, uint32_t slot,
 enum turn_refusal peers_channel_put(
 	struct turn_shard *s, uint32_t slot, const struct peers_channel *want, uint32_t left_ms)
 {
-	struct place at = {
+	struct place place = {
 		.channel = peers_channel_by_number(s, slot, want->number), .left_ms = left_ms};
 
-	if (at.channel == TURN_NONE && !channel_fits(s, slot))
+	if (place.channel == TURN_NONE && !channel_fits(s, slot))
 		return TURN_REFUSED_CHANNELS;
-	at.permission = peers_permission_put(s, slot, &want->peer.addr, left_ms);
-	return channel_put(s, slot, want, &at);
+	place.permission = peers_permission_put(s, slot, &want->peer.addr, left_ms);
+	return channel_put(s, slot, want, &place);
 }
 
 enum turn_refusal peers_channel_set(
 	struct turn_shard *s, uint32_t slot, const struct peers_channel *want)
 {
 	const bool known = peers_permission_find(s, slot, &want->peer.addr) != TURN_NONE;
-	struct place at = {.channel = peers_channel_by_number(s, slot, want->number),
+	struct place place = {.channel = peers_channel_by_number(s, slot, want->number),
 		.left_ms = s->policy->limits.channel_s * 1000};
 
 	if (!known && !peers_permissions_fit(s, slot, 1))
 		return TURN_REFUSED_PERMISSIONS;
-	if (at.channel == TURN_NONE && !channel_fits(s, slot))
+	if (place.channel == TURN_NONE && !channel_fits(s, slot))
 		return TURN_REFUSED_CHANNELS;
-	at.permission = peers_permission_bind(s, slot, &want->peer.addr);
-	if (at.permission == TURN_NONE)
+	place.permission = peers_permission_bind(s, slot, &want->peer.addr);
+	if (place.permission == TURN_NONE)
 		return TURN_REFUSED_PERMISSIONS;
-	return channel_put(s, slot, want, &at);
+	return channel_put(s, slot, want, &place);
 }
 
 uint32_t peers_permission_time(const struct turn_shard *s, uint32_t slot, const struct addr *peer)

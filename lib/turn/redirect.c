@@ -13,7 +13,7 @@ static struct share *share_of(struct turn_shard *s, enum redirect_kind kind)
 }
 
 // Takes an index that counts in a share. TURN_NONE when none is left.
-static uint32_t take(struct turn_shard *s, enum redirect_kind kind, uint64_t user)
+static uint32_t take_index(struct turn_shard *s, enum redirect_kind kind, uint64_t user)
 {
 	const uint32_t r = pool_take(&s->redirects);
 
@@ -23,7 +23,7 @@ static uint32_t take(struct turn_shard *s, enum redirect_kind kind, uint64_t use
 	return s->nb_slots + r;
 }
 
-static void give(struct turn_shard *s, enum redirect_kind kind, uint32_t index, uint64_t user)
+static void give_index(struct turn_shard *s, enum redirect_kind kind, uint32_t index, uint64_t user)
 {
 	share_give(share_of(s, kind), user, 1);
 	pool_give(&s->redirects, index - s->nb_slots);
@@ -33,7 +33,7 @@ static void give(struct turn_shard *s, enum redirect_kind kind, uint32_t index, 
 static uint32_t take_fair(struct turn_shard *s, enum redirect_kind kind, uint64_t user)
 {
 	const bool fits = share_fits(share_of(s, kind), user, 0, 1);
-	const uint32_t index = fits ? take(s, kind, user) : TURN_NONE;
+	const uint32_t index = fits ? take_index(s, kind, user) : TURN_NONE;
 
 	s->stats.pool_refused += index == TURN_NONE;
 	return index;
@@ -46,58 +46,60 @@ uint32_t redirect_take(struct turn_shard *s, uint64_t user)
 
 void redirect_give(struct turn_shard *s, uint32_t index, uint64_t user)
 {
-	give(s, REDIRECT_MOVES, index, user);
+	give_index(s, REDIRECT_MOVES, index, user);
 }
 
 // Makes a redirect on an index that was taken. False when there is none, or no room in the table of
 // clients.
-static bool begin(struct turn_shard *s, enum redirect_kind kind, uint32_t index,
-	const struct turn_view *v, const struct turn_redirect_note *to)
+static bool begin_redirect(struct turn_shard *s, enum redirect_kind kind, uint32_t index,
+	const struct turn_view *v, const struct turn_redirect_note *note)
 {
 	struct turn_line *l;
 
 	if (index == TURN_NONE)
 		return false;
 	if (!alloc_client_insert(s, v, index)) {
-		give(s, kind, index, to->user);
+		give_index(s, kind, index, note->user);
 		return false;
 	}
 	l = alloc_at(s, index);
 	line_set_state(l, ALLOC_REDIRECT);
-	l->channel = to->from;
+	l->channel = note->alloc_worker;
 	l->relay_port = kind;
-	*redirect_user(l) = to->user;
-	*redirect_until(l) = to->until_ms;
-	wheel_set(&s->wheel, index, to->until_ms);
+	*redirect_user(l) = note->user;
+	*redirect_until(l) = note->until_ms;
+	wheel_set(&s->wheel, index, note->until_ms);
 	return true;
 }
 
 // What a redirect begins with until the worker that it leads to has its say.
-static struct turn_redirect_note pending(const struct turn_shard *s, uint8_t worker, uint64_t user)
+static struct turn_redirect_note pending_note(
+	const struct turn_shard *s, uint8_t worker, uint64_t user)
 {
-	return (struct turn_redirect_note){
-		.from = worker, .user = user, .until_ms = s->now_ms + TURN_REDIRECT_PENDING_MS};
+	return (struct turn_redirect_note){.alloc_worker = worker,
+		.user = user,
+		.until_ms = s->now_ms + TURN_REDIRECT_PENDING_MS};
 }
 
 bool redirect_keep(struct turn_shard *s, const struct turn_view *v, uint8_t worker, uint64_t user)
 {
-	const struct turn_redirect_note to = pending(s, worker, user);
+	const struct turn_redirect_note note = pending_note(s, worker, user);
 
-	return begin(s, REDIRECT_LEADS, take(s, REDIRECT_LEADS, user), v, &to);
+	return begin_redirect(s, REDIRECT_LEADS, take_index(s, REDIRECT_LEADS, user), v, &note);
 }
 
 bool redirect_lead(struct turn_shard *s, const struct turn_view *v, uint8_t worker, uint64_t user)
 {
-	const struct turn_redirect_note to = pending(s, worker, user);
+	const struct turn_redirect_note note = pending_note(s, worker, user);
 
-	return begin(s, REDIRECT_LEADS, take_fair(s, REDIRECT_LEADS, user), v, &to);
+	return begin_redirect(s, REDIRECT_LEADS, take_fair(s, REDIRECT_LEADS, user), v, &note);
 }
 
 bool redirect_move(struct turn_shard *s, const struct turn_view *v, uint8_t worker, uint64_t user)
 {
-	const struct turn_redirect_note to = pending(s, worker, user);
+	const struct turn_redirect_note note = pending_note(s, worker, user);
 
-	return begin(s, REDIRECT_MOVES, take_fair(s, REDIRECT_MOVES, user), v, &to);
+	return begin_redirect(s, REDIRECT_MOVES, take_fair(s, REDIRECT_MOVES, user), v, &note);
 }
 
 void redirect_end(struct turn_shard *s, uint32_t index)
@@ -107,7 +109,7 @@ void redirect_end(struct turn_shard *s, uint32_t index)
 	table_remove(&s->clients, alloc_client_view(s, index).hash, index);
 	wheel_cancel(&s->wheel, index);
 	line_set_state(l, ALLOC_FREE);
-	give(s, (enum redirect_kind)l->relay_port, index, *redirect_user(l));
+	give_index(s, (enum redirect_kind)l->relay_port, index, *redirect_user(l));
 }
 
 void redirect_due(struct turn_shard *s, uint32_t index)
@@ -129,8 +131,8 @@ void redirect_note(struct turn_shard *s, uint8_t via, const struct turn_view *v,
 		return;
 	s->note[s->nb_notes++] = (struct turn_redirect_note){.client = {v->src, v->src_port},
 		.listener = v->listener,
-		.from = s->worker,
-		.to = via,
+		.alloc_worker = s->worker,
+		.redirect_worker = via,
 		.user = user,
 		.until_ms = until_ms};
 }
@@ -165,10 +167,12 @@ void turn_redirect_apply(struct turn_shard *s, const struct turn_redirect_note *
 	if (i == TURN_NONE) {
 		// Without room, what the client sends finds no allocation.
 		if (note->until_ms > s->now_ms)
-			begin(s, REDIRECT_LEADS, take(s, REDIRECT_LEADS, note->user), &v, note);
+			begin_redirect(s, REDIRECT_LEADS, take_index(s, REDIRECT_LEADS, note->user),
+				&v, note);
 		return;
 	}
-	if (line_state(alloc_at(s, i)) != ALLOC_REDIRECT || alloc_at(s, i)->channel != note->from)
+	if (line_state(alloc_at(s, i)) != ALLOC_REDIRECT ||
+		alloc_at(s, i)->channel != note->alloc_worker)
 		return;
 	if (note->until_ms == 0)
 		redirect_end(s, i);
@@ -178,11 +182,11 @@ void turn_redirect_apply(struct turn_shard *s, const struct turn_redirect_note *
 
 uint8_t turn_redirect_to(const struct turn_shard *s, const struct turn_view *v)
 {
-	struct turn_view of = *v;
+	struct turn_view hashed = *v;
 	uint32_t i;
 
-	of.hash = shard_client_hash(s, &v->src, v->src_port, v->listener);
-	i = alloc_lookup(s, &of);
+	hashed.hash = shard_client_hash(s, &v->src, v->src_port, v->listener);
+	i = alloc_lookup(s, &hashed);
 	if (i == TURN_NONE || line_state(alloc_at(s, i)) != ALLOC_REDIRECT ||
 		*redirect_until(alloc_at(s, i)) <= s->now_ms)
 		return TURN_NO_WORKER;

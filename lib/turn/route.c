@@ -25,9 +25,9 @@ static void plan_relay(struct turn_plan *plan, uint32_t flow, uint16_t off, uint
 
 // Lists the views of a burst by leg. It takes no branch on the leg: in a mixed burst that would be
 // mispredicted every other time.
-static void split(struct turn_burst *b)
+static void split_legs(struct turn_burst *b)
 {
-	uint8_t *of_client = b->of[TURN_FROM_CLIENT], *of_peer = b->of[TURN_FROM_PEER];
+	uint8_t *of_client = b->by_leg[TURN_FROM_CLIENT], *of_peer = b->by_leg[TURN_FROM_PEER];
 	const struct turn_view *v = b->view;
 	const size_t n = b->n; // writing to of might change b's, for all that gcc knows
 	size_t nb_peer = 0;
@@ -45,15 +45,15 @@ static void split(struct turn_burst *b)
 // there are some.
 static void sort_out(struct turn_burst *b, unsigned int worker)
 {
-	uint8_t *of_client = b->of[TURN_FROM_CLIENT];
+	uint8_t *of_client = b->by_leg[TURN_FROM_CLIENT];
 	const unsigned int nb = b->nb[TURN_FROM_CLIENT];
 	unsigned int ours = 0;
 
 	for (unsigned int i = 0; i < nb; i++) { // without a branch, as in split
-		const uint8_t at = of_client[i];
+		const uint8_t view_idx = of_client[i];
 
-		of_client[ours] = b->elsewhere[i - ours] = at;
-		ours += turn_client_home(b->view[at].hash, b->homes) == worker;
+		of_client[ours] = b->elsewhere[i - ours] = view_idx;
+		ours += turn_client_home(b->view[view_idx].hash, b->homes) == worker;
 	}
 	b->nb[TURN_FROM_CLIENT] = ours;
 	b->nb_elsewhere = nb - ours;
@@ -64,7 +64,7 @@ static void sort_out(struct turn_burst *b, unsigned int worker)
 static inline __attribute__((always_inline)) void find_clients(
 	struct turn_shard *s, struct turn_burst *b, bool dealt, bool hashed)
 {
-	const uint8_t *of_client = b->of[TURN_FROM_CLIENT];
+	const uint8_t *of_client = b->by_leg[TURN_FROM_CLIENT];
 	const unsigned int homes = b->homes, worker = s->worker;
 	const struct table clients = s->clients; // copies: nothing written here changes them
 	const struct hash_key key = s->client_key;
@@ -99,10 +99,10 @@ static inline __attribute__((always_inline)) void find_clients(
 
 void turn_route_begin(struct turn_shard *s, struct turn_burst *b)
 {
-	const uint8_t *of_peer = b->of[TURN_FROM_PEER];
+	const uint8_t *of_peer = b->by_leg[TURN_FROM_PEER];
 
 	b->epoch = s->epoch;
-	split(b);
+	split_legs(b);
 	if (unlikely(s->shared.nb > 0))
 		shared_look_up(s, b);
 	else
@@ -119,7 +119,7 @@ void turn_route_begin(struct turn_shard *s, struct turn_burst *b)
 
 // The IPv4 one of a dual allocation, whichever was found: what is lost before it is clear which one
 // it is for counts there.
-static uint32_t settled(const struct turn_shard *s, uint32_t slot)
+static uint32_t ipv4_half(const struct turn_shard *s, uint32_t slot)
 {
 	return slot < s->nb_slots && cold_at(s, slot)->is_dual ? alloc_of_family(s, slot, true)
 							       : slot;
@@ -131,10 +131,10 @@ static uint32_t settled(const struct turn_shard *s, uint32_t slot)
 static uint32_t client_slot(const struct turn_shard *s, const struct turn_view *v, uint32_t epoch)
 {
 	if (v->slot != TURN_NONE && line_is_client(alloc_at(s, v->slot), v))
-		return settled(s, v->slot);
+		return ipv4_half(s, v->slot);
 	if (v->slot == TURN_NONE && epoch == s->epoch)
 		return TURN_NONE;
-	return settled(s, alloc_lookup(s, v));
+	return ipv4_half(s, alloc_lookup(s, v));
 }
 
 bool turn_route_knows(const struct turn_shard *s, const struct turn_view *v)
@@ -178,14 +178,14 @@ static void slot_passed_over(struct turn_shard *s, uint32_t slot)
 static uint32_t slot_of_channel(
 	const struct turn_shard *s, uint32_t slot, uint16_t number, uint32_t *channel)
 {
-	const uint32_t other = alloc_sibling(s, slot);
+	const uint32_t sibling = alloc_sibling(s, slot);
 
 	*channel = peers_channel_by_number(s, slot, number);
-	if (other == TURN_NONE || !slot_live(s, other) ||
+	if (sibling == TURN_NONE || !slot_live(s, sibling) ||
 		(*channel != TURN_NONE && slot_live(s, slot)))
 		return slot;
-	*channel = peers_channel_by_number(s, other, number);
-	return *channel != TURN_NONE || !slot_live(s, slot) ? other : slot;
+	*channel = peers_channel_by_number(s, sibling, number);
+	return *channel != TURN_NONE || !slot_live(s, slot) ? sibling : slot;
 }
 
 // ChannelData from a client (RFC 8656 12.6).
@@ -335,7 +335,7 @@ static void route_own(
 static void route_path(
 	struct turn_shard *s, struct turn_view *v, struct turn_plan *plan, struct turn_side *side)
 {
-	v->slot = settled(s, mobile_path_slot(s, v->slot));
+	v->slot = ipv4_half(s, mobile_path_slot(s, v->slot));
 	route_own(s, v, plan, side);
 	if (plan->verdict == TURN_RELAY || plan->verdict == TURN_SEND)
 		mobile_used(s, v->slot, v);
@@ -490,7 +490,7 @@ static void path_to_client(struct turn_shard *s, uint32_t slot, struct turn_path
 {
 	struct turn_line *l = alloc_at(s, slot);
 
-	out->src = s->listener[line_listener(l)].at;
+	out->src = s->listener[line_listener(l)].endpoint;
 	out->dst = (struct endpoint){l->end[TURN_FROM_CLIENT], line_port(l, TURN_FROM_CLIENT)};
 	out->hop = turn_has_roamed(s, slot) ? NULL : &l->hop[TURN_FROM_CLIENT];
 }

@@ -277,11 +277,11 @@ void turn_shard_keep(struct turn_shard *s)
 }
 
 bool turn_shard_inside(
-	const struct turn_shard *s, uint32_t slot, const struct addr *own, enum turn_inside way)
+	const struct turn_shard *s, uint32_t slot, const struct addr *local, enum turn_inside kind)
 {
 	const struct turn_policy *p = alloc_policy(s, slot);
 
-	return way == TURN_INSIDE_RELAYED ? p->hairpin : policy_beside(p, own);
+	return kind == TURN_INSIDE_RELAYED ? p->hairpin : policy_beside(p, local);
 }
 
 struct turn_line *turn_shard_lines(struct turn_shard *s)
@@ -325,7 +325,7 @@ void turn_shard_set_policy(struct turn_shard *s, const struct turn_policy *p)
 void turn_shard_move(struct turn_shard *s, const struct turn_config *c)
 {
 	for (uint32_t i = 0; i < s->nb_listeners; i++)
-		s->listener[i].at = c->listeners[i].at;
+		s->listener[i].endpoint = c->listeners[i].endpoint;
 }
 
 void turn_shard_set_alternates(struct turn_shard *s, const struct turn_alternates *a)
@@ -412,32 +412,32 @@ void turn_shard_stats(const struct turn_shard *s, struct turn_stats *out)
 
 uint32_t turn_shard_client(const struct turn_shard *s, const struct turn_view *v, uint32_t *left_ms)
 {
-	struct turn_view of = *v;
-	uint32_t slot, other;
+	struct turn_view hashed = *v;
+	uint32_t slot, sibling;
 
-	of.hash = shard_client_hash(s, &v->src, v->src_port, v->listener);
-	slot = alloc_lookup(s, &of);
+	hashed.hash = shard_client_hash(s, &v->src, v->src_port, v->listener);
+	slot = alloc_lookup(s, &hashed);
 	if (slot == TURN_NONE ||
 		(line_state(alloc_at(s, slot)) != ALLOC_LIVE && !alloc_is_tcp(s, slot)))
 		return TURN_NONE;
 	slot = alloc_living(s, slot);
 	if (slot == TURN_NONE)
 		return TURN_NONE;
-	other = alloc_sibling(s, slot);
+	sibling = alloc_sibling(s, slot);
 	*left_ms = alloc_left(s, slot);
-	if (other != TURN_NONE && alloc_left(s, other) > *left_ms)
-		*left_ms = alloc_left(s, other);
+	if (sibling != TURN_NONE && alloc_left(s, sibling) > *left_ms)
+		*left_ms = alloc_left(s, sibling);
 	return slot;
 }
 
 // Index of the path that a view's client is; TURN_NONE when it is none.
 static uint32_t path_of(const struct turn_shard *s, const struct turn_view *v)
 {
-	struct turn_view of = *v;
+	struct turn_view hashed = *v;
 	uint32_t i;
 
-	of.hash = shard_client_hash(s, &v->src, v->src_port, v->listener);
-	i = alloc_lookup(s, &of);
+	hashed.hash = shard_client_hash(s, &v->src, v->src_port, v->listener);
+	i = alloc_lookup(s, &hashed);
 	return i != TURN_NONE && line_state(alloc_at(s, i)) == ALLOC_PATH ? i : TURN_NONE;
 }
 

@@ -148,10 +148,10 @@ static inline bool share_allows(
 // copy of sees it (relay_pools.h).
 static inline uint32_t alloc_relay_index(const struct turn_shard *s, uint32_t slot)
 {
-	const uint32_t from = turn_mark_from(alloc_at(s, slot)->mark[TURN_FROM_PEER]);
+	const uint32_t source = turn_mark_from(alloc_at(s, slot)->mark[TURN_FROM_PEER]);
 	const struct relay_pools *p = &s->policy->relay_pools;
 
-	return p->nb_pools == 0 ? from : from % p->nb_relay;
+	return p->nb_pools == 0 ? source : source % p->nb_relay;
 }
 
 // True when the relayed transport address is IPv4.
@@ -218,11 +218,11 @@ static inline uint32_t alloc_of_family(const struct turn_shard *s, uint32_t slot
 // has not.
 static inline uint32_t alloc_living(const struct turn_shard *s, uint32_t slot)
 {
-	const uint32_t other = alloc_sibling(s, slot);
+	const uint32_t sibling = alloc_sibling(s, slot);
 
 	if (alloc_left(s, slot) > 0)
 		return slot;
-	return other != TURN_NONE && alloc_left(s, other) > 0 ? other : TURN_NONE;
+	return sibling != TURN_NONE && alloc_left(s, sibling) > 0 ? sibling : TURN_NONE;
 }
 
 // Whether an allocation is one of TCP (RFC 6062).

@@ -120,7 +120,7 @@ struct turn_side {
 struct turn_burst {
 	unsigned int n;
 	uint32_t epoch; // these three are for lib/turn: it lists the views by leg
-	uint8_t of[2][TURN_BURST + 1];
+	uint8_t by_leg[2][TURN_BURST + 1];
 	unsigned int nb[2];
 	struct turn_view view[TURN_BURST];
 	struct turn_plan plan; // the plan that was made last

@@ -28,7 +28,7 @@ enum turn_alternates_when {
 
 struct turn_alternates_rule {
 	enum turn_alternates_when when;
-	uint32_t from; // of TURN_ALTERNATES_ALLOCATIONS
+	uint32_t min_allocations; // of TURN_ALTERNATES_ALLOCATIONS
 };
 
 struct turn_alternates;

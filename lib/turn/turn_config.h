@@ -62,7 +62,7 @@ struct turn_listener_tls {
 // Balancers of a listener, which name the client in front of each connection. lib/turn does not
 // look at it either.
 struct turn_listener_proxy {
-	struct prefix *from; // where they connect from
+	struct prefix *sources; // where they connect from
 	uint32_t nb_from; // 0 = none: clients connect themselves
 	uint32_t size; // bytes of the longest header
 };
@@ -75,7 +75,7 @@ enum turn_binding {
 };
 
 struct turn_listener {
-	struct endpoint at;
+	struct endpoint endpoint;
 	uint8_t transport; // enum turn_transport
 	uint8_t on; // enum turn_listen_on
 	uint8_t dscp; // of its clients' traffic: TURN_DSCP_COPY, or the value and 1
@@ -132,7 +132,7 @@ struct turn_flow_rate {
 };
 
 struct turn_rates {
-	struct turn_flow_rate of[TURN_RATE_OF_END][2]; // by enum turn_leg
+	struct turn_flow_rate flow[TURN_RATE_OF_END][2]; // by enum turn_leg
 	uint32_t burst_ms; // so much of a rate may come at once; at most 10 s, 0 = TURN_BURST_MS
 };
 #define TURN_BURST_MS 100

@@ -66,7 +66,7 @@ struct turn_event {
 	uint8_t worker, listener;
 	bool proved; // the client has shown that its address is its own
 	uint16_t method; // REFUSED: of the request (STUN)
-	uint16_t why; // REFUSED: enum turn_refusal; ENDED: enum turn_end
+	uint16_t reason; // REFUSED: enum turn_refusal; ENDED: enum turn_end
 	// REFUSED: 0 = this one request. Else a fold: so many more like it, from one source, have
 	// come since the last event, and the other members are those of the last of them. client is
 	// :: where they came from more unproved sources than are told apart.
@@ -75,7 +75,7 @@ struct turn_event {
 	union {
 		struct turn_usage usage; // INTERIM, ENDED
 		uint64_t was; // MOVED: the id that it had
-		struct endpoint from; // ROAMED: the client before
+		struct endpoint old_client; // ROAMED: the client before
 	};
 	uint8_t realm; // number of the allocation's, or of that in which the request was judged
 	bool others; // REFUSED: not all that more counts were in this name

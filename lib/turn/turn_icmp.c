@@ -30,9 +30,9 @@ uint32_t turn_icmp_sibling(const struct turn_shard *s, uint32_t slot)
 bool turn_icmp_allows(struct turn_shard *s, uint32_t slot)
 {
 	static const struct addr none;
-	const uint64_t who = hash_addr(&s->key, &none, (uint64_t)1 << 62 | slot);
+	const uint64_t key = hash_addr(&s->key, &none, (uint64_t)1 << 62 | slot);
 
-	return bucket_take(limiter_bucket(&s->limiter[TURN_LIMIT_ICMP], who),
+	return bucket_take(limiter_bucket(&s->limiter[TURN_LIMIT_ICMP], key),
 		&s->policy->limits.icmp, s->now_ms * BUCKET_MS);
 }
 

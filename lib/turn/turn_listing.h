@@ -37,7 +37,7 @@ struct turn_listing_name {
 // name with its expiry the id behind it counts, as for limits. The name of a key of access tokens
 // means all who have come by it. False when libcrypto fails.
 bool turn_listing_user(struct turn_filter *f, const struct turn_quota *q, struct stun_crypto *c,
-	const struct turn_listing_name *who);
+	const struct turn_listing_name *name);
 
 // Where a walk over the live allocations of a shard stands; all zero at its beginning. It meets
 // every allocation once that lives from its beginning to its end.
@@ -68,7 +68,7 @@ struct turn_listing_keys {
 	struct turn_key *out;
 };
 unsigned int turn_listing_keys(const struct turn_shard *s, const struct turn_filter *f,
-	struct turn_walk *w, const struct turn_listing_keys *to);
+	struct turn_walk *w, const struct turn_listing_keys *keys);
 unsigned int turn_listing_kill(
 	struct turn_shard *s, const struct turn_filter *f, struct turn_walk *w, unsigned int max);
 

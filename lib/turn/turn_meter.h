@@ -24,12 +24,12 @@ struct turn_shard;
 // What a user or a realm may still relay on this worker, before it has to draw more.
 struct turn_party {
 	uint64_t left[2]; // by enum turn_leg
-	uint64_t who; // keyed hash of the user or realm
+	uint64_t party_hash; // keyed hash of the user or realm
 	uint32_t account; // where it draws from
 	uint32_t meters; // how many meters name it; 0 = the record is free
 	uint32_t next; // free record behind it
 	uint16_t serial; // of turn_meters when it drew what is left
-	uint8_t of; // enum turn_rate_of
+	uint8_t scope; // enum turn_rate_of
 } __attribute__((aligned(64)));
 
 // The meter of a slot. Zeroed: it belongs to nobody yet, and turn_meter_ask sets it up.
@@ -91,23 +91,24 @@ static inline bool turn_meter_take(
 	struct turn_meters *t, uint32_t slot, unsigned int leg, uint64_t cost)
 {
 	struct turn_meter *m = &t->meter[slot];
-	const uint64_t own = m->left[leg] - cost;
+	const uint64_t of_alloc = m->left[leg] - cost;
 
 	if (t->wide) {
 		struct turn_party *user = &t->party[m->user], *realm = &t->party[m->realm];
 		const uint64_t of_user = user->left[leg] - cost;
 		const uint64_t of_realm = realm->left[leg] - cost;
 
-		if (__builtin_expect(((own | of_user | of_realm) & TURN_METER_BELOW_0) != 0 ||
+		if (__builtin_expect(((of_alloc | of_user | of_realm) & TURN_METER_BELOW_0) != 0 ||
 				    m->serial != t->serial,
 			    0))
 			return false;
 		user->left[leg] = of_user;
 		realm->left[leg] = of_realm;
-	} else if (__builtin_expect((own & TURN_METER_BELOW_0) != 0 || m->serial != t->serial, 0)) {
+	} else if (__builtin_expect(
+			   (of_alloc & TURN_METER_BELOW_0) != 0 || m->serial != t->serial, 0)) {
 		return false;
 	}
-	m->left[leg] = own;
+	m->left[leg] = of_alloc;
 	return true;
 }
 

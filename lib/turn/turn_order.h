@@ -39,10 +39,10 @@ struct turn_order {
 	uint32_t place; // which of all relay ports for TCP it has: its port less the lowest
 	// CONNECT: the place of the peer, which is a relayed transport address of this box;
 	// UINT32_MAX = it is none.
-	uint32_t to;
+	uint32_t peer_place;
 	uint32_t id; // CONNECTION-ID; of ADMIT 0 = the peer is to be closed
 	// LISTEN: the relayed transport address. CONNECT, ADMIT: the peer.
-	struct endpoint at;
+	struct endpoint endpoint;
 	uint8_t ident[TURN_ORDER_IDENT_LEN]; // who asks, in realm
 	uint8_t kind; // enum turn_order_kind
 	uint8_t realm, listener;

@@ -38,7 +38,8 @@ unsigned int turn_relay_map_slice_worker(
 void turn_relay_map_lose(struct turn_relay_map *m, unsigned int addr_index, bool lost);
 // Puts another address of its family in the place of a relay address. No allocation is on it, and
 // nobody asks turn_relay_map_find meanwhile. Management lcore.
-void turn_relay_map_move(struct turn_relay_map *m, unsigned int addr_index, const struct addr *to);
+void turn_relay_map_move(
+	struct turn_relay_map *m, unsigned int addr_index, const struct addr *addr);
 // Whether it is lost. Any thread.
 bool turn_relay_map_lost(const struct turn_relay_map *m, uint32_t addr_index);
 // The relay address with this index.

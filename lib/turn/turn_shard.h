@@ -102,7 +102,7 @@ void turn_shard_close(struct turn_shard *s);
 // Whether what an allocation sends to an own address, or gets from it, may go that way: to relay
 // ports, or to programs of this machine.
 bool turn_shard_inside(
-	const struct turn_shard *s, uint32_t slot, const struct addr *own, enum turn_inside way);
+	const struct turn_shard *s, uint32_t slot, const struct addr *local, enum turn_inside kind);
 // The lines of all slots; the pointer is good as long as the shard.
 struct turn_line *turn_shard_lines(struct turn_shard *s);
 // Whether a live allocation has moved (relay.mobility), as far as is known after a restart. What
@@ -132,7 +132,7 @@ void turn_shard_set_alternates(struct turn_shard *s, const struct turn_alternate
 // event TURN_EVENT_CONNECTION, folded by source and reason as refused requests are. why is below
 // TURN_CONNECTION_REASONS; proved: the client has shown that its address is its own.
 void turn_shard_refused(struct turn_shard *s, const struct endpoint *client, uint8_t listener,
-	unsigned int why, bool proved);
+	unsigned int refusal, bool proved);
 // Copies the statistics to *out.
 void turn_shard_stats(const struct turn_shard *s, struct turn_stats *out);
 
@@ -164,7 +164,8 @@ struct turn_info {
 struct turn_redirect_note {
 	struct endpoint client;
 	uint8_t listener;
-	uint8_t from, to; // workers: of the allocation; with the redirect, to which the note goes
+	uint8_t alloc_worker; // the worker of the allocation
+	uint8_t redirect_worker; // the worker with the redirect, to which the note goes
 	uint64_t until_ms; // 0 = gone
 	uint64_t user; // of the allocation: the half of a quota_ref
 };

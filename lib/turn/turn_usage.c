@@ -83,7 +83,7 @@ void usage_of(const struct turn_shard *s, uint32_t slot, struct turn_usage *out)
 	meters_usage(s, slot, out);
 }
 
-static void lose(struct turn_shard *s, uint32_t slot, unsigned int loss)
+static void count_loss(struct turn_shard *s, uint32_t slot, unsigned int loss)
 {
 	uint16_t *lost;
 
@@ -102,7 +102,7 @@ void usage_refused(struct turn_shard *s, uint32_t slot, unsigned int drop)
 
 	if (loss != TURN_LOSS_END && slot < s->nb_slots &&
 		line_state(alloc_at(s, slot)) == ALLOC_LIVE && alloc_left(s, slot) > 0)
-		lose(s, slot, loss);
+		count_loss(s, slot, loss);
 }
 
 void turn_usage_refused(struct turn_shard *s, uint32_t slot, unsigned int drop)
@@ -137,7 +137,7 @@ void turn_usage_lost(struct turn_shard *s, const struct turn_relayed *r, enum tu
 	c.bytes -= r->bytes;
 	c.datagrams--;
 	line_set_count(l, r->leg, c);
-	lose(s, r->slot, loss);
+	count_loss(s, r->slot, loss);
 }
 
 void turn_usage_unplanned(struct turn_shard *s, const struct turn_view *v, enum turn_loss loss)
@@ -149,5 +149,5 @@ void turn_usage_unplanned(struct turn_shard *s, const struct turn_view *v, enum 
 	l = alloc_at(s, v->slot);
 	if (line_state(l) == ALLOC_LIVE && addr_eq(&l->end[TURN_FROM_CLIENT], &v->src) &&
 		((l->mark[TURN_FROM_CLIENT] ^ v->mark) & TURN_MARK_CLIENT) == 0)
-		lose(s, v->slot, loss);
+		count_loss(s, v->slot, loss);
 }

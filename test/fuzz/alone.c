@@ -22,14 +22,14 @@ static uint8_t *block(const uint8_t *data, size_t len)
 static void stun(const uint8_t *data, size_t len)
 {
 	uint16_t pos = 0, off, alen, type;
-	struct endpoint at;
+	struct endpoint peer;
 	struct stun_msg m;
 	int family;
 
 	if (stun_parse(data, len, &m) != 0 && stun_parse_rfc3489(data, len, &m) != 0)
 		return;
 	while (stun_next(&m, STUN_XOR_PEER_ADDRESS, &pos, &off, &alen))
-		stun_decode_xor_addr(&m, off, alen, &at, &family);
+		stun_decode_xor_addr(&m, off, alen, &peer, &family);
 	for (pos = 0; stun_next_unknown(&m, &pos, &type);)
 		;
 	stun_integrity_ok(fuzz.world.crypto, &m, &fuzz.client[below(fuzz.nb_clients)].c.key);
@@ -40,12 +40,13 @@ void fuzz_message_alone(const uint8_t *data, size_t len)
 	const struct fuzz_client *c = &fuzz.client[below(fuzz.nb_clients)];
 	uint8_t *copy = block(data, len);
 	struct dtls_hello hello;
-	uint16_t data_len, at;
+	uint16_t data_len, payload_off;
 
 	stun(copy, len);
 	if (len >= CHANNEL_HEADER_LEN) {
-		at = send_indication(copy, (uint16_t)len, &c->peer[below(FUZZ_PEERS)], &data_len);
-		assert_true(at == 0 || at + data_len <= len);
+		payload_off = send_indication(
+			copy, (uint16_t)len, &c->peer[below(FUZZ_PEERS)], &data_len);
+		assert_true(payload_off == 0 || payload_off + data_len <= len);
 	}
 	if (dtls_hello_is(copy, len) && dtls_hello_read(copy, len, &hello))
 		assert_true(hello.cookie + hello.cookie_len < copy + len);

@@ -37,9 +37,9 @@ void fuzz_client_renew(struct fuzz_client *c)
 	*c = (struct fuzz_client){.via = via, .end = end, .listener = pick_listener(via)};
 	c->realm = second ? FUZZ_REALM : WORLD_REALM;
 	c->alg = chance(30) ? STUN_ALG_SHA256 : STUN_ALG_MD5;
-	server = &fuzz.world.listeners[c->listener].at;
+	server = &fuzz.world.listeners[c->listener].endpoint;
 	c->c.server = *server;
-	c->c.at = (struct endpoint){fuzz_host(addr_is_v4(&server->addr)), fuzz.next_port};
+	c->c.endpoint = (struct endpoint){fuzz_host(addr_is_v4(&server->addr)), fuzz.next_port};
 	fuzz.next_port = (uint16_t)(fuzz.next_port < 60000 ? fuzz.next_port + 1 : 20000);
 	assert_true(stun_key_make(fuzz.world.crypto, c->alg,
 		&(struct stun_credential){"ivan", 4, c->realm, secret, strlen(secret)}, &c->c.key));
@@ -84,21 +84,21 @@ void fuzz_clients_close(void)
 		fuzz_dtls_free(&fuzz.client[i]);
 }
 
-struct fuzz_client *fuzz_client_at(const struct endpoint *at)
+struct fuzz_client *fuzz_client_at(const struct endpoint *endpoint)
 {
 	for (unsigned int i = 0; i < fuzz.nb_clients; i++)
-		if (endpoint_eq(&fuzz.client[i].c.at, at))
+		if (endpoint_eq(&fuzz.client[i].c.endpoint, endpoint))
 			return &fuzz.client[i];
 	return NULL;
 }
 
 // --- what they hear ------------------------------------------------------------------------------
 
-static void keep(uint8_t *to, size_t cap, size_t *len, const struct stun_msg *m, enum stun_attr a)
+static void keep(uint8_t *dst, size_t cap, size_t *len, const struct stun_msg *m, enum stun_attr a)
 {
 	if (!stun_has(m, a) || m->alen[a] > cap)
 		return;
-	memcpy(to, m->data + m->off[a], m->alen[a]);
+	memcpy(dst, m->data + m->off[a], m->alen[a]);
 	if (len != NULL)
 		*len = m->alen[a];
 }
@@ -128,11 +128,11 @@ static struct addr inside_of(const struct addr *told)
 	assert_non_null(l);
 	external = l->kind == LOCAL_EXTERNAL || l->kind == LOCAL_COMMON;
 	for (unsigned int i = 0; i < fuzz.world.conf.turn.nb_local; i++) {
-		const struct turn_local *own = &fuzz.world.locals[i];
+		const struct turn_local *local = &fuzz.world.locals[i];
 
-		if (external ? addr_eq(&own->external, told) : addr_eq(&own->addr, told)) {
-			assert_true(external || addr_eq(&own->external, &none));
-			return own->addr;
+		if (external ? addr_eq(&local->external, told) : addr_eq(&local->addr, told)) {
+			assert_true(external || addr_eq(&local->external, &none));
+			return local->addr;
 		}
 	}
 	fail_msg("an address that is none of ours was told");
@@ -195,11 +195,11 @@ static void succeeded(struct fuzz_client *c, const struct stun_msg *m)
 // Asserts that the padding of every attribute is zero.
 static void padding_is_zero(const uint8_t *data, size_t len)
 {
-	for (size_t at = STUN_HEADER_LEN; at + 4 <= len;) {
-		const size_t end = at + 4 + load_be16(data + at + 2);
+	for (size_t pos = STUN_HEADER_LEN; pos + 4 <= len;) {
+		const size_t end = pos + 4 + load_be16(data + pos + 2);
 
-		at = (end + 3) & ~(size_t)3;
-		for (size_t i = end; i < at; i++)
+		pos = (end + 3) & ~(size_t)3;
+		for (size_t i = end; i < pos; i++)
 			assert_int_equal(data[i], 0);
 	}
 }
@@ -274,7 +274,7 @@ void fuzz_datagram(
 	bool listener = false;
 
 	for (uint32_t i = 0; i < fuzz.world.conf.turn.nb_listeners; i++)
-		listener |= endpoint_eq(&fuzz.world.listeners[i].at, src);
+		listener |= endpoint_eq(&fuzz.world.listeners[i].endpoint, src);
 	if (!listener) {
 		fuzz.seen.to_peers++;
 		return;
@@ -319,7 +319,7 @@ void fuzz_client_acts(void)
 		const unsigned int port = world_port_of(&fuzz.world, &c->c.server.addr) |
 			(c->listener == 2 && fuzz.setup.two_ports);
 
-		len = fuzz_udp(frame, port, &c->c.at, &c->c.server, message, len);
+		len = fuzz_udp(frame, port, &c->c.endpoint, &c->c.server, message, len);
 		fuzz_send("client", port, frame, len);
 	}
 }
@@ -338,7 +338,7 @@ void fuzz_peer_acts(void)
 		: chance(50)         ? below(mtu)
 				     : mtu - below(100);
 	struct endpoint src = c->peer[below(FUZZ_PEERS)];
-	struct endpoint to = *fuzz_relay_of(c), *dst = &to;
+	struct endpoint relayed = *fuzz_relay_of(c), *dst = &relayed;
 	struct addr via;
 	uint8_t port = 0;
 

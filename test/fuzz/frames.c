@@ -110,11 +110,11 @@ static size_t packet(unsigned int port, const struct addr *src, const struct add
 	const struct endpoint s = {*src, 1}, d = {*dst, 1};
 	const size_t whole = fuzz_udp(frame, port, &s, &d, l4, len - 8);
 	const bool is_v4 = addr_is_v4(src);
-	uint8_t *at = frame + whole - len;
+	uint8_t *header = frame + whole - len;
 
-	memcpy(at, l4, len);
-	at -= is_v4 ? NET_IP4_LEN : NET_IP6_LEN;
-	at[is_v4 ? 9 : 6] = proto;
+	memcpy(header, l4, len);
+	header -= is_v4 ? NET_IP4_LEN : NET_IP6_LEN;
+	header[is_v4 ? 9 : 6] = proto;
 	fuzz_repair(frame, whole, false);
 	return whole;
 }
@@ -143,24 +143,24 @@ struct ends {
 
 static struct ends ends(unsigned int port)
 {
-	const struct addr own = fuzz_own(port), host = fuzz_host(addr_is_v4(&own));
+	const struct addr local = fuzz_own(port), host = fuzz_host(addr_is_v4(&local));
 
-	return port == FUZZ_KERNEL ? (struct ends){own, host} : (struct ends){host, own};
+	return port == FUZZ_KERNEL ? (struct ends){local, host} : (struct ends){host, local};
 }
 
 static void neighbour(unsigned int port)
 {
 	const struct ends e = ends(port);
 	struct net_l2 l = l2(port, port == FUZZ_KERNEL ? &e.dst : &e.src);
-	const struct addr other = fuzz_host(addr_is_v4(&e.src));
-	const uint8_t *to = chance(40) ? l.dst : NULL;
+	const struct addr stranger = fuzz_host(addr_is_v4(&e.src));
+	const uint8_t *target_mac = chance(40) ? l.dst : NULL;
 	size_t len;
 
 	if (chance(50))
-		len = net_write_ask(frame, &l, &e.src, chance(80) ? &e.dst : &other, to);
+		len = net_write_ask(frame, &l, &e.src, chance(80) ? &e.dst : &stranger, target_mac);
 	else
 		len = net_write_answer(
-			frame, &l, chance(60) ? &e.src : &other, chance(80) ? &e.dst : NULL);
+			frame, &l, chance(60) ? &e.src : &stranger, chance(80) ? &e.dst : NULL);
 	fuzz_send("neighbour", port, frame, len);
 }
 
@@ -183,12 +183,12 @@ static void echo(unsigned int port)
 static void live_flow(const struct ends *e, struct endpoint *ours, struct endpoint *theirs)
 {
 	const struct fuzz_client *c = &fuzz.client[below(fuzz.nb_clients)];
-	const struct endpoint *to = chance(30) ? &c->c.at : &c->peer[below(FUZZ_PEERS)];
+	const struct endpoint *remote = chance(30) ? &c->c.endpoint : &c->peer[below(FUZZ_PEERS)];
 
-	if (addr_is_v4(&to->addr) != addr_is_v4(&e->dst))
+	if (addr_is_v4(&remote->addr) != addr_is_v4(&e->dst))
 		return;
-	*theirs = *to;
-	ours->port = to == &c->c.at ? c->c.server.port : c->c.relay.port;
+	*theirs = *remote;
+	ours->port = remote == &c->c.endpoint ? c->c.server.port : c->c.relay.port;
 }
 
 // Writes what an ICMP error quotes: a packet that we or the kernel may have sent.

@@ -58,7 +58,8 @@ struct fuzz_frame {
 // What the run has reached, summed over all configurations.
 struct fuzz_seen {
 	struct dp_stats stats;
-	uint64_t to[EXC_CLASSES], from[EXC_CLASSES], to_supers, from_supers, from_answered;
+	uint64_t to_classes[EXC_CLASSES], from_classes[EXC_CLASSES], to_supers, from_supers,
+		from_answered;
 	uint64_t answer[700]; // by error code; [0]: success
 	uint64_t channel_data, data_indications, icmp_told, rfc3489; // to clients
 	uint64_t to_peers, to_kernel, from_ports, nic_full;
@@ -146,7 +147,7 @@ void fuzz_describe(void);
 void fuzz_put(const char *kind, unsigned int port, const uint8_t *frame, size_t len, bool mutated,
 	bool good);
 // The same for a frame in several buffers, which belongs to the port from then on.
-void fuzz_put_mbuf(const char *kind, struct port *to, struct rte_mbuf *m);
+void fuzz_put_mbuf(const char *kind, struct port *port, struct rte_mbuf *m);
 // Returns a buffer of a pool that holds the bytes with canaries around them; NULL = pool empty.
 struct rte_mbuf *fuzz_mbuf(struct rte_mempool *pool, const uint8_t *data, size_t len);
 // Keeps a copy of a frame in fuzz.recent.
@@ -234,7 +235,7 @@ void fuzz_datagram(
 	const struct endpoint *src, const struct endpoint *dst, const uint8_t *data, size_t len);
 // Takes and judges a message that a client has received, after decryption.
 void fuzz_message(struct fuzz_client *c, const uint8_t *data, size_t len);
-struct fuzz_client *fuzz_client_at(const struct endpoint *at);
+struct fuzz_client *fuzz_client_at(const struct endpoint *endpoint);
 // Gives a client another 5-tuple; it forgets everything.
 void fuzz_client_renew(struct fuzz_client *c);
 

@@ -27,7 +27,7 @@
 struct fuzz fuzz;
 
 static struct {
-	uint64_t seed, from, frames;
+	uint64_t seed, first, frames;
 	double seconds;
 	bool verbose;
 } options = {.frames = UINT64_MAX, .seconds = 1e9};
@@ -196,11 +196,11 @@ static bool drop_is_rare(unsigned int reason)
 
 static unsigned int missing;
 
-static void row(const char *what, const char *name, uint64_t n, bool expected)
+static void row(const char *group, const char *name, uint64_t n, bool expected)
 {
 	const bool misses = expected && n == 0;
 
-	printf("  %-10s %-28s %12llu%s\n", what, name, (unsigned long long)n,
+	printf("  %-10s %-28s %12llu%s\n", group, name, (unsigned long long)n,
 		misses ? "  <- never" : "");
 	missing += misses;
 }
@@ -219,9 +219,9 @@ static void table(void)
 		row("answer", codes[i] == 0 ? "success" : code, s->answer[codes[i]], true);
 	}
 	for (unsigned int i = 0; i < EXC_CLASSES; i++)
-		row("to kernel", dp_exception_classes[i], s->to[i], true);
+		row("to kernel", dp_exception_classes[i], s->to_classes[i], true);
 	for (unsigned int i = 0; i < EXC_CLASSES; i++)
-		row("of kernel", dp_exception_classes[i], s->from[i], true);
+		row("of kernel", dp_exception_classes[i], s->from_classes[i], true);
 	row("to kernel", "super-frames", s->to_supers, true);
 	row("of kernel", "super-frames", s->from_supers, true);
 	row("of kernel", "answered already", s->from_answered, true);
@@ -270,12 +270,12 @@ static void table(void)
 static void test_fuzz(void **state)
 {
 	ask_sanitizers();
-	for (fuzz.configuration = options.from; !over(); fuzz.configuration++)
+	for (fuzz.configuration = options.first; !over(); fuzz.configuration++)
 		run_one();
 	table();
 	printf("%llu frames in %llu configurations, %.0f frames/s\n",
 		(unsigned long long)fuzz.nb_frames,
-		(unsigned long long)(fuzz.configuration - options.from),
+		(unsigned long long)(fuzz.configuration - options.first),
 		(double)fuzz.nb_frames / fuzz_clock_real());
 	if (fuzz.nb_frames >= COVERED_FRAMES)
 		assert_int_equal(missing, 0);
@@ -299,7 +299,7 @@ int main(int argc, char **argv)
 		else if (o == 'r')
 			options.seed = strtoull(optarg, NULL, 0);
 		else if (o == 'f')
-			options.from = strtoull(optarg, NULL, 0);
+			options.first = strtoull(optarg, NULL, 0);
 		else if (o == 'v')
 			options.verbose = true;
 		else

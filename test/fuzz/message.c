@@ -24,13 +24,13 @@ static struct endpoint either_form(struct endpoint e)
 
 struct endpoint fuzz_peer(void)
 {
-	const struct fuzz_client *other = &fuzz.client[below(fuzz.nb_clients)];
+	const struct fuzz_client *sibling = &fuzz.client[below(fuzz.nb_clients)];
 
-	if (chance(15) && other->allocated)
+	if (chance(15) && sibling->allocated)
 		// relayed inside the process, without a wire
-		return either_form(*fuzz_relay_of(other));
+		return either_form(*fuzz_relay_of(sibling));
 	if (chance(4)) {
-		struct endpoint box = either_form(other->c.server);
+		struct endpoint box = either_form(sibling->c.server);
 
 		if (chance(50)) // others', if they have the external address, too
 			box.port = (uint16_t)(7000 + below(4));
@@ -57,13 +57,13 @@ static void put_any(struct stun_writer *w)
 {
 	static const uint16_t types[] = {0x0003, 0x0026, 0x7f01, 0x8000, 0x8030, 0xffff};
 	uint8_t value[80];
-	const uint16_t at = w->len;
+	const uint16_t start = w->len;
 
 	test_rand_fill(&fuzz.rand, value, sizeof(value));
 	stun_put(w, (enum stun_attr)below(STUN_NB_ATTRS), value,
 		chance(50) ? 4 : below(sizeof(value)));
-	if (chance(30) && w->len > at)
-		store_be16(w->buf + at, types[below(RTE_DIM(types))]);
+	if (chance(30) && w->len > start)
+		store_be16(w->buf + start, types[below(RTE_DIM(types))]);
 }
 
 static void put_peers(struct fuzz_client *c, struct stun_writer *w, unsigned int n)

@@ -98,34 +98,34 @@ void fuzz_repair(uint8_t *f, size_t len, bool lengths)
 
 // --- bytes ---------------------------------------------------------------------------------------
 
-static void poke(uint8_t *p, size_t len, size_t at, uint16_t v)
+static void poke(uint8_t *p, size_t len, size_t offset, uint16_t v)
 {
-	if (at + 2 <= len)
-		store_be16(p + at, v);
+	if (offset + 2 <= len)
+		store_be16(p + offset, v);
 }
 
 // Makes one change in the bytes [from, len). Returns the new length.
-static size_t change(uint8_t *p, size_t len, size_t cap, size_t from)
+static size_t change(uint8_t *p, size_t len, size_t cap, size_t first)
 {
-	const size_t at = from + below((uint32_t)(len - from));
-	const size_t word = at & ~(size_t)3;
+	const size_t pos = first + below((uint32_t)(len - first));
+	const size_t word = pos & ~(size_t)3;
 
 	switch (below(8)) {
 	case 0:
 	case 1:
-		p[at] ^= (uint8_t)(1 << below(8));
+		p[pos] ^= (uint8_t)(1 << below(8));
 		break;
 	case 2:
-		p[at] = (uint8_t)below(256);
+		p[pos] = (uint8_t)below(256);
 		break;
 	case 3:
-		poke(p, len, at & ~(size_t)1, fuzz_edge());
+		poke(p, len, pos & ~(size_t)1, fuzz_edge());
 		break;
 	case 4:
-		poke(p, len, at & ~(size_t)1, (uint16_t)(len - at + below(9) - 4));
+		poke(p, len, pos & ~(size_t)1, (uint16_t)(len - pos + below(9) - 4));
 		break;
 	case 5:
-		return at;
+		return pos;
 	case 6: // drop a word
 		if (word + 4 <= len) {
 			memmove(p + word, p + word + 4, len - word - 4);
@@ -164,19 +164,19 @@ static void swap(uint8_t *a, uint8_t *b, size_t len)
 static void change_address(uint8_t *f, const struct layout *y, unsigned int port)
 {
 	const size_t len = y->is_v4 ? 4 : 16, src = y->l3 + (y->is_v4 ? 12 : 8);
-	const size_t at = chance(70) ? src + len : src;
-	const struct addr own = fuzz_own(port), host = fuzz_host(y->is_v4);
+	const size_t offset = chance(70) ? src + len : src;
+	const struct addr local = fuzz_own(port), host = fuzz_host(y->is_v4);
 	static const uint8_t odd[][16] = {{0}, {127, 0, 0, 1}, {224, 0, 0, 1}, {0xff, 2, [15] = 1},
 		{10, 99, 0, 255}, {255, 255, 255, 255}, {0xfe, 0x80, [15] = 9}, {[15] = 1}};
 
-	if (chance(50) && addr_is_v4(&own) == y->is_v4)
-		memcpy(f + at, own.b + 16 - len, len);
+	if (chance(50) && addr_is_v4(&local) == y->is_v4)
+		memcpy(f + offset, local.b + 16 - len, len);
 	else if (chance(50))
-		memcpy(f + at, host.b + 16 - len, len);
+		memcpy(f + offset, host.b + 16 - len, len);
 	else if (chance(30))
 		swap(f + src, f + src + len, len);
 	else
-		memcpy(f + at, odd[below(RTE_DIM(odd))], len);
+		memcpy(f + offset, odd[below(RTE_DIM(odd))], len);
 }
 
 static void change_field(uint8_t *f, size_t len, const struct layout *y, unsigned int port)
@@ -214,12 +214,12 @@ static void change_field(uint8_t *f, size_t len, const struct layout *y, unsigne
 	}
 }
 
-static size_t insert(uint8_t *f, size_t len, size_t at, const uint8_t *what, size_t n)
+static size_t insert(uint8_t *f, size_t len, size_t offset, const uint8_t *bytes, size_t n)
 {
-	if (len + n > FUZZ_FRAME || at > len)
+	if (len + n > FUZZ_FRAME || offset > len)
 		return len;
-	memmove(f + at + n, f + at, len - at);
-	memcpy(f + at, what, n);
+	memmove(f + offset + n, f + offset, len - offset);
+	memcpy(f + offset, bytes, n);
 	return len + n;
 }
 
@@ -259,17 +259,17 @@ static size_t insert_extension(uint8_t *f, size_t len, const struct layout *y)
 
 static size_t splice(uint8_t *f, size_t len)
 {
-	const struct fuzz_frame *other = fuzz_recent();
-	size_t at, from;
+	const struct fuzz_frame *donor = fuzz_recent();
+	size_t pos, donor_pos;
 
-	if (other == NULL || other->len == 0)
+	if (donor == NULL || donor->len == 0)
 		return len;
-	at = below((uint32_t)len);
-	from = chance(50) ? at : below(other->len);
-	if (from >= other->len)
+	pos = below((uint32_t)len);
+	donor_pos = chance(50) ? pos : below(donor->len);
+	if (donor_pos >= donor->len)
 		return len;
-	len = RTE_MIN(at + other->len - from, (size_t)FUZZ_FRAME);
-	memcpy(f + at, other->data + from, len - at);
+	len = RTE_MIN(pos + donor->len - donor_pos, (size_t)FUZZ_FRAME);
+	memcpy(f + pos, donor->data + donor_pos, len - pos);
 	return len;
 }
 

@@ -72,11 +72,11 @@ static void spoil(void)
 static void shuffle(void)
 {
 	for (unsigned int i = nb_pieces; i-- > 1;) {
-		const unsigned int other = below(i + 1);
+		const unsigned int swapped = below(i + 1);
 		const struct piece p = piece[i];
 
-		piece[i] = piece[other];
-		piece[other] = p;
+		piece[i] = piece[swapped];
+		piece[swapped] = p;
 	}
 }
 

@@ -9,33 +9,33 @@
 #define ROOM 536
 #define OF_ROUNDS 4 // percent of rounds that read one
 
-static size_t put_tlvs(uint8_t *p, size_t at)
+static size_t put_tlvs(uint8_t *p, size_t pos)
 {
-	for (unsigned int n = below(5); n > 0 && at + 43 <= ROOM; n--) {
+	for (unsigned int n = below(5); n > 0 && pos + 43 <= ROOM; n--) {
 		const uint16_t len = (uint16_t)below(40);
 
-		p[at] = (uint8_t)(chance(20) ? 3 : below(256)); // CRC32C, mostly a wrong one
-		store_be16(p + at + 1, len);
-		test_rand_fill(&fuzz.rand, p + at + 3, len);
-		at += 3u + len;
+		p[pos] = (uint8_t)(chance(20) ? 3 : below(256)); // CRC32C, mostly a wrong one
+		store_be16(p + pos + 1, len);
+		test_rand_fill(&fuzz.rand, p + pos + 3, len);
+		pos += 3u + len;
 	}
-	return at;
+	return pos;
 }
 
 static size_t put_header(uint8_t *p)
 {
 	static const uint8_t families[] = {0x11, 0x21, 0x11, 0x21, 0x12, 0x22, 0x31, 0x00, 0x10};
 	static const uint16_t lens[] = {0, PROXY_HEADER_INET, PROXY_HEADER_INET6, 216};
-	size_t at;
+	size_t end;
 
 	memcpy(p, "\r\n\r\n\0\r\nQUIT\n", 12);
 	p[12] = chance(90) ? 0x21 : 0x20;
 	p[13] = families[below(sizeof(families))];
-	at = PROXY_HEADER_FIRST + lens[p[13] >> 4];
-	test_rand_fill(&fuzz.rand, p + PROXY_HEADER_FIRST, at - PROXY_HEADER_FIRST);
-	at = put_tlvs(p, at);
-	store_be16(p + 14, (uint16_t)(at - PROXY_HEADER_FIRST));
-	return at;
+	end = PROXY_HEADER_FIRST + lens[p[13] >> 4];
+	test_rand_fill(&fuzz.rand, p + PROXY_HEADER_FIRST, end - PROXY_HEADER_FIRST);
+	end = put_tlvs(p, end);
+	store_be16(p + 14, (uint16_t)(end - PROXY_HEADER_FIRST));
+	return end;
 }
 
 static enum proxy_header_answer read_piece(const uint8_t *p, size_t n, struct proxy_header *h)

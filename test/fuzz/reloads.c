@@ -50,7 +50,7 @@ static void pick_policy(struct conf *c)
 	if (reloads_below(8) == 0)
 		l->per_source = 1 + reloads_below(20);
 	for (unsigned int i = 0; i < 2 * TURN_RATE_OF_END && reloads_below(3) == 0; i++)
-		l->rates.of[i / 2][i % 2] = (struct turn_flow_rate){
+		l->rates.flow[i / 2][i % 2] = (struct turn_flow_rate){
 			reloads_below(2) * (1 + reloads_below(1000)), reloads_below(100)};
 	l->permissions = l->channels = reloads_below(2) == 0 ? 3 : 16;
 }

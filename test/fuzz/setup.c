@@ -25,9 +25,9 @@ static const struct conf_service services[] = {{IPPROTO_TCP, false, 22}, {IPPROT
 	{IPPROTO_UDP, false, 3478}, {IPPROTO_ICMP, true, 0}, {IPPROTO_ICMP, false, 0}};
 static struct conf_service allow[RTE_DIM(services)];
 
-static uint32_t pick(const uint32_t *of, size_t n)
+static uint32_t pick(const uint32_t *choices, size_t n)
 {
-	return of[below((uint32_t)n)];
+	return choices[below((uint32_t)n)];
 }
 
 static void pick_exception(struct world_setup *s)
@@ -98,7 +98,7 @@ static void pick_discovery(struct dp_world *w)
 
 	if (!fuzz.setup.two_ports || chance(50))
 		return;
-	addresses[0] = w->listeners[0].at.addr;
+	addresses[0] = w->listeners[0].endpoint.addr;
 	addresses[1] = w->side.addr;
 	w->conf.turn.discovery = addresses;
 	w->conf.turn.nb_discovery = 2;
@@ -117,7 +117,7 @@ static void pick_routes(struct dp_world *w)
 	if (!fuzz.setup.two_ports)
 		return;
 	route.via = world_endpoint("10.98.0.254", 0).addr;
-	assert_int_equal(addr_prefix_parse("198.51.100.0/25", &route.to), 0);
+	assert_int_equal(addr_prefix_parse("198.51.100.0/25", &route.dst), 0);
 	w->ports[1].routes = &route;
 	w->ports[1].nb_routes = 1;
 	for (uint32_t i = 0; i < w->conf.turn.nb_relay; i++)
@@ -126,7 +126,7 @@ static void pick_routes(struct dp_world *w)
 		return;
 	addresses[0] = w->side.addr;
 	assert_int_equal(addr_prefix_parse("10.98.0.0/24", &peers[0]), 0);
-	peers[1] = route.to;
+	peers[1] = route.dst;
 	pool = (struct turn_relay_pool){.name = "side",
 		.addresses = addresses,
 		.nb_addresses = 1,
@@ -165,9 +165,9 @@ static void pick_relayed(struct dp_world *w)
 	if (!chance(25))
 		return;
 	r->burst_ms = PICK(10, 100, 1000);
-	for (unsigned int of = 0; of < TURN_RATE_OF_END; of++)
+	for (unsigned int scope = 0; scope < TURN_RATE_OF_END; scope++)
 		for (unsigned int leg = 0; leg < 2; leg++)
-			r->of[of][leg] =
+			r->flow[scope][leg] =
 				(struct turn_flow_rate){PICK(0, 0, 64, 8000), PICK(0, 0, 20, 1000)};
 }
 
@@ -394,10 +394,10 @@ void fuzz_open(void)
 	fuzz_reloads_open();
 }
 
-static void add(uint64_t *to, const uint64_t *from, size_t n)
+static void add(uint64_t *sums, const uint64_t *values, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		to[i] += from[i];
+		sums[i] += values[i];
 }
 
 static void add_up_kernel(void)
@@ -407,8 +407,8 @@ static void add_up_kernel(void)
 
 	if (!dp_exception(fuzz.world.dp, 0, &e))
 		return;
-	add(seen->to, e.to, EXC_CLASSES);
-	add(seen->from, e.from, EXC_CLASSES);
+	add(seen->to_classes, e.to_kernel, EXC_CLASSES);
+	add(seen->from_classes, e.from_kernel, EXC_CLASSES);
 	seen->to_supers += e.to_supers;
 	seen->from_supers += e.from_supers;
 	seen->from_answered += e.from_answered;

@@ -55,7 +55,7 @@ static size_t udp_super(uint16_t size, unsigned int n)
 {
 	const struct fuzz_client *c = flow.client;
 	const bool up = flow.up;
-	const struct endpoint *src = up ? &c->c.at : &c->peer[0];
+	const struct endpoint *src = up ? &c->c.endpoint : &c->peer[0];
 	const struct endpoint *dst = up ? &c->c.server : &c->c.relay;
 	const uint16_t len = (uint16_t)(n * size - below(size));
 	const bool is_v4 = addr_is_v4(&dst->addr);
@@ -66,12 +66,12 @@ static size_t udp_super(uint16_t size, unsigned int n)
 	if (!c->allocated || addr_is_v4(&src->addr) != is_v4)
 		return 0;
 	test_rand_fill(&fuzz.rand, payload, 64);
-	for (uint32_t at = 0; up && at + 4 <= len; at += size) {
+	for (uint32_t offset = 0; up && offset + 4 <= len; offset += size) {
 		const uint32_t left =
-			chance(50) ? len - at : size; // the last one's length, or a lie
+			chance(50) ? len - offset : size; // the last one's length, or a lie
 
-		store_be16(payload + at, 0x4000);
-		store_be16(payload + at + 2, (uint16_t)(RTE_MIN(left, (uint32_t)size) - 4));
+		store_be16(payload + offset, 0x4000);
+		store_be16(payload + offset + 2, (uint16_t)(RTE_MIN(left, (uint32_t)size) - 4));
 	}
 	memcpy(l.dst, fuzz_port(0)->mac, 6);
 	net_write_udp(payload, len, &l, src, dst, &(struct net_ip){.ttl = 64, .df = true}, 0);
@@ -81,12 +81,12 @@ static size_t udp_super(uint16_t size, unsigned int n)
 // Writes a TCP segment with correct headers, from the kernel or to it.
 static size_t tcp_super(uint16_t size, unsigned int n, bool kernel)
 {
-	const struct addr own = fuzz.world.addresses[below(2)].addr;
-	const struct addr host = fuzz_host(addr_is_v4(&own));
-	const struct endpoint ours = {own, 22}, theirs = {host, 40000};
+	const struct addr local = fuzz.world.addresses[below(2)].addr;
+	const struct addr host = fuzz_host(addr_is_v4(&local));
+	const struct endpoint ours = {local, 22}, theirs = {host, 40000};
 	const uint16_t len = (uint16_t)(n * size - below(size) + 12);
 	struct net_l2 l = {.src = {2, 0xaa}, .vlan = kernel ? 0 : fuzz_port(0)->vlan};
-	uint8_t *payload = whole + net_headers_len(addr_is_v4(&own), l.vlan), *tcp = payload - 8;
+	uint8_t *payload = whole + net_headers_len(addr_is_v4(&local), l.vlan), *tcp = payload - 8;
 
 	memcpy(l.dst, fuzz_port(0)->mac, 6);
 	if (kernel) {
@@ -95,7 +95,7 @@ static size_t tcp_super(uint16_t size, unsigned int n, bool kernel)
 	}
 	net_write_udp(payload, len, &l, kernel ? &ours : &theirs, kernel ? &theirs : &ours,
 		&(struct net_ip){.ttl = 64, .df = true}, 0);
-	tcp[-(addr_is_v4(&own) ? 11 : 34)] = IPPROTO_TCP;
+	tcp[-(addr_is_v4(&local) ? 11 : 34)] = IPPROTO_TCP;
 	store_be32(tcp + 4, 1000);
 	tcp[12] = 0x50;
 	tcp[13] = (uint8_t)(chance(80) ? 0x10 : below(256));
@@ -112,19 +112,20 @@ static void any_super(void)
 {
 	const bool kernel = fuzz_exception() != NULL && chance(30);
 	const bool tcp = kernel || chance(40);
-	struct port *to = kernel ? fuzz_exception()->kernel : fuzz_port(0);
+	struct port *port = kernel ? fuzz_exception()->kernel : fuzz_port(0);
 	struct rte_mempool *pool = kernel ? fuzz_exception()->pool : fuzz.world.dp->pool;
 	const uint16_t size = (uint16_t)(chance(70) ? 1000 : 1 + below(1460));
 	const unsigned int n = 1 + below(size > 1000 ? 20 : 40);
 	size_t len = tcp ? tcp_super(size, n, kernel) : udp_super(size, n);
 	struct rte_mbuf *m;
 
-	if (len == 0 || (!to->rx_super && !kernel && chance(70)))
+	if (len == 0 || (!port->rx_super && !kernel && chance(70)))
 		return;
 	if (chance(fuzz.mutate)) {
-		const uint32_t at = below(80);
+		const uint32_t pos = below(80);
 
-		whole[at] = chance(50) ? (uint8_t)below(256) : whole[at] ^ (uint8_t)(1 << below(8));
+		whole[pos] =
+			chance(50) ? (uint8_t)below(256) : whole[pos] ^ (uint8_t)(1 << below(8));
 		if (chance(50))
 			fuzz_repair(whole, len, false);
 		if (chance(20))
@@ -133,13 +134,13 @@ static void any_super(void)
 	m = chain(pool, len, chance(90) ? 1900 : 1 + below(200));
 	if (m == NULL)
 		return;
-	if (kernel || to->rx_super ? chance(95) : false) { // otherwise a plain chain
+	if (kernel || port->rx_super ? chance(95) : false) { // otherwise a plain chain
 		m->ol_flags |= RTE_MBUF_F_RX_LRO;
 		m->tso_segsz = segment_size(size);
 		if (chance(90))
 			m->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 	}
-	fuzz_put_mbuf(kernel ? "kernel super" : "super", to, m);
+	fuzz_put_mbuf(kernel ? "kernel super" : "super", port, m);
 }
 
 void fuzz_any_super(void)

@@ -84,21 +84,22 @@ static void relay(void)
 	static uint32_t turns;
 	const uint32_t n = turns++ * UINT32_C(0x9e3779b1), want = n >> 16;
 	const struct stream_flow f = {
-		.of = about.o.of, .worker = about.o.worker, .to_client = (n & 1) != 0};
-	uint32_t may;
+		.owner = about.o.owner, .worker = about.o.worker, .to_client = (n & 1) != 0};
+	uint32_t allowed;
 
 	if (f.worker >= fuzz.world.dp->nb_workers) // of a configuration before
 		return;
-	may = streams_ops.allow(fuzz.world.dp, &f, want);
-	assert_true(may <= want);
-	streams_ops.relayed(fuzz.world.dp, &f, may, (n & 6) != 0 ? may / 2 : want);
-	fuzz.seen.relayed += may > 0;
+	allowed = streams_ops.allow(fuzz.world.dp, &f, want);
+	assert_true(allowed <= want);
+	streams_ops.relayed(fuzz.world.dp, &f, allowed, (n & 6) != 0 ? allowed / 2 : want);
+	fuzz.seen.relayed += allowed > 0;
 }
 
 // A peer connects, or the port could not be opened.
 static void news(void)
 {
-	struct stream_attempt a = {.of = about.o.of, .number = below(1000), .conn = about.conn};
+	struct stream_attempt a = {
+		.owner = about.o.owner, .number = below(1000), .conn = about.conn};
 	struct fuzz_client *c = &fuzz.client[(uint32_t)about.conn % FUZZ_CLIENTS];
 	struct stream_message m;
 
@@ -107,7 +108,7 @@ static void news(void)
 		return;
 	a.peer = c->peer[below(FUZZ_PEERS)];
 	if (chance(10))
-		streams_ops.unopened(fuzz.world.dp, 0, about.o.worker, &m, &a.of);
+		streams_ops.unopened(fuzz.world.dp, 0, about.o.worker, &m, &a.owner);
 	else
 		streams_ops.attempt(fuzz.world.dp, 0, about.o.worker, &m, &a);
 	about.conn = 0;
@@ -117,7 +118,7 @@ static void news(void)
 static void to_order(const struct stream_message *m)
 {
 	struct fuzz_client *c = &fuzz.client[(uint32_t)m->conn % FUZZ_CLIENTS];
-	const uint8_t *at = m->data + sizeof(struct stream_order);
+	const uint8_t *answer_pos = m->data + sizeof(struct stream_order);
 	struct stream_order o;
 	struct stun_msg answer;
 	unsigned int nb = 0, which;
@@ -129,14 +130,14 @@ static void to_order(const struct stream_message *m)
 		nb += o.len[i] > 0;
 	assert_true(nb > 0 || (o.kind == STREAM_ORDER_ADMIT && o.id == 0));
 	which = below(nb + 1);
-	for (unsigned int i = 0; i < STREAM_ANSWER_END; at += o.len[i++]) {
+	for (unsigned int i = 0; i < STREAM_ANSWER_END; answer_pos += o.len[i++]) {
 		if (o.len[i] == 0)
 			continue;
-		assert_int_equal(stun_parse(at, o.len[i], &answer), 0);
+		assert_int_equal(stun_parse(answer_pos, o.len[i], &answer), 0);
 		if (c->c.conn == m->conn && o.kind != STREAM_ORDER_ADMIT && which-- == 0)
-			fuzz_message(c, at, o.len[i]);
+			fuzz_message(c, answer_pos, o.len[i]);
 	}
-	assert_ptr_equal(at, m->data + m->len);
+	assert_ptr_equal(answer_pos, m->data + m->len);
 	fuzz.seen.orders[o.kind]++;
 	if (o.kind != STREAM_ORDER_BIND) {
 		about.o = o;
@@ -184,15 +185,16 @@ void fuzz_threads_round(void)
 
 static struct stream_from from_of(const struct fuzz_client *c)
 {
-	return (struct stream_from){.client = c->c.at, .listener = c->listener, .conn = c->c.conn};
+	return (struct stream_from){
+		.client = c->c.endpoint, .listener = c->listener, .conn = c->c.conn};
 }
 
 // Hands over what a stream thread would: whole messages, as framing has cut them out, none too
 // long.
 void fuzz_stream_send(struct fuzz_client *c, uint8_t *data, size_t len)
 {
-	const struct stream_from from = from_of(c);
-	const unsigned int home = streams_ops.home(fuzz.world.dp, &c->c.at, c->listener);
+	const struct stream_from origin = from_of(c);
+	const unsigned int home = streams_ops.home(fuzz.world.dp, &c->c.endpoint, c->listener);
 	const size_t room = (size_t)dp_data_room(&fuzz.world.conf) - REWRITE_ANSWER_AT;
 	struct rte_mbuf *buf;
 	struct stream_message m;
@@ -212,15 +214,15 @@ void fuzz_stream_send(struct fuzz_client *c, uint8_t *data, size_t len)
 	memcpy(m.data, data, f.len);
 	m.len = (uint16_t)f.len;
 	m.conn = c->c.conn;
-	streams_ops.send(fuzz.world.dp, 0, home, &m, &from);
+	streams_ops.send(fuzz.world.dp, 0, home, &m, &origin);
 }
 
 void fuzz_stream_end(struct fuzz_client *c)
 {
-	const struct stream_from from = from_of(c);
+	const struct stream_from origin = from_of(c);
 
 	for (unsigned int w = 0; w < fuzz.world.dp->nb_workers; w++)
-		for (unsigned int n = 0; !streams_ops.ended(fuzz.world.dp, 0, w, &from); n++) {
+		for (unsigned int n = 0; !streams_ops.ended(fuzz.world.dp, 0, w, &origin); n++) {
 			assert_true(n < 10000);
 			// packets that wait for a neighbour may have all buffers
 			fuzz.world.ms += n > 100;
@@ -249,7 +251,7 @@ static void flush(struct fuzz_client *c)
 
 		if (chance(fuzz.mutate / 4))
 			len = fuzz_mutate_message(d.data, len, sizeof(d.data));
-		len = fuzz_udp(frame, 0, &c->c.at, &c->c.server, d.data, len);
+		len = fuzz_udp(frame, 0, &c->c.endpoint, &c->c.server, d.data, len);
 		fuzz_send("dtls", 0, frame, len);
 	}
 }
@@ -286,9 +288,9 @@ void fuzz_dtls_renew(struct fuzz_client *c)
 
 static bool fatal(const struct fuzz_client *c, int rc)
 {
-	const int why = SSL_get_error(c->end->ssl, rc);
+	const int error = SSL_get_error(c->end->ssl, rc);
 
-	return rc <= 0 && why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE;
+	return rc <= 0 && error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE;
 }
 
 static void shake(struct fuzz_client *c)

@@ -42,7 +42,7 @@ const struct fuzz_frame *fuzz_recent(void)
 struct rte_mbuf *fuzz_mbuf(struct rte_mempool *pool, const uint8_t *data, size_t len)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
-	uint8_t *to;
+	uint8_t *dst;
 
 	if (m == NULL) {
 		fuzz.seen.nic_full++;
@@ -51,10 +51,10 @@ struct rte_mbuf *fuzz_mbuf(struct rte_mempool *pool, const uint8_t *data, size_t
 	if (chance(2)) // like a driver that leaves less headroom
 		m->data_off = (uint16_t)(2 * below(RTE_PKTMBUF_HEADROOM / 2));
 	len = RTE_MIN(len, (size_t)rte_pktmbuf_tailroom(m));
-	to = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)len);
+	dst = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)len);
 	memset(m->buf_addr, FUZZ_CANARY, m->data_off);
-	memcpy(to, data, len);
-	memset(to + len, FUZZ_CANARY, rte_pktmbuf_tailroom(m));
+	memcpy(dst, data, len);
+	memset(dst + len, FUZZ_CANARY, rte_pktmbuf_tailroom(m));
 	return m;
 }
 
@@ -99,14 +99,14 @@ void fuzz_put(const char *kind, unsigned int port, const uint8_t *frame, size_t 
 		queue_up(fuzz_port(port), m);
 }
 
-void fuzz_put_mbuf(const char *kind, struct port *to, struct rte_mbuf *m)
+void fuzz_put_mbuf(const char *kind, struct port *port, struct rte_mbuf *m)
 {
-	fuzz_remember(kind, to == fuzz_port(0) ? 0 : FUZZ_KERNEL,
+	fuzz_remember(kind, port == fuzz_port(0) ? 0 : FUZZ_KERNEL,
 		rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, true);
-	if (to == fuzz_port(0))
-		queue_up(to, m);
+	if (port == fuzz_port(0))
+		queue_up(port, m);
 	else
-		softport_put_mbuf(to, 0, m);
+		softport_put_mbuf(port, 0, m);
 }
 
 // --- out -----------------------------------------------------------------------------------------
@@ -141,15 +141,15 @@ static void answer(unsigned int port, const struct net_neigh_msg *msg)
 static void judge_datagram(const struct port *p, const uint8_t *frame, size_t len,
 	const struct net_rx *rx, const struct net_frame *f)
 {
-	const struct local_addr *own = local_addrs_find(fuzz.world.dp->hot->local, &f->src);
+	const struct local_addr *local = local_addrs_find(fuzz.world.dp->hot->local, &f->src);
 	const struct endpoint src = {f->src, f->sport}, dst = {f->dst, f->dport};
 	struct net_frame again;
 	struct addr via;
 	uint8_t port;
 
 	assert_int_equal(net_frame_parse(frame, len, rx, &again), NET_OK);
-	assert_true(own != NULL && own->kind == LOCAL_OWN);
-	assert_true(own->port == p->index || fuzz.rerouted ||
+	assert_true(local != NULL && local->kind == LOCAL_OWN);
+	assert_true(local->port == p->index || fuzz.rerouted ||
 		(nexthop_find(fuzz.world.dp->hot, &f->src, &f->dst, &port, &via) &&
 			port == p->index));
 	assert_int_equal(f->payload_off + f->payload_len, len);
@@ -182,10 +182,10 @@ static bool is_learning(unsigned int port, const uint8_t *frame, size_t len)
 static void judge_fragment(
 	unsigned int port, const uint8_t *frame, size_t len, const struct net_frame *f)
 {
-	const struct local_addr *own = local_addrs_find(fuzz.world.dp->hot->local, &f->src);
+	const struct local_addr *local = local_addrs_find(fuzz.world.dp->hot->local, &f->src);
 	struct net_fragment p;
 
-	assert_true(own != NULL && own->kind == LOCAL_OWN);
+	assert_true(local != NULL && local->kind == LOCAL_OWN);
 	assert_int_equal(net_fragment_read(frame, f, &p), NET_OK);
 	assert_int_equal(p.data + p.len - frame, len);
 	assert_in_range(len - f->l3_off, 0, fuzz_port(port)->mtu);

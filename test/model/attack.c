@@ -51,7 +51,7 @@ enum want { WANT_ALLOCATION, WANT_TO_KEEP_IT, WANT_NOTHING };
 
 // One client and its current transaction (RFC 8489 6.2.1), repeated until it is answered.
 struct client {
-	struct fixture_client at;
+	struct fixture_client base;
 	enum want want;
 	unsigned int tries;
 	uint64_t next_ms;
@@ -81,14 +81,15 @@ static unsigned int ask(struct attack_world *w, struct client *c)
 		stun_put_u32(&f->w, STUN_REQUESTED_TRANSPORT, 17u << 24);
 	else
 		stun_put_u32(&f->w, STUN_LIFETIME, c->want == WANT_NOTHING ? 0 : 600);
-	if (c->at.nonce_len > 0)
-		fixture_sign(f, &c->at);
-	if (fixture_send(f, &c->at)->verdict != TURN_REPLY)
+	if (c->base.nonce_len > 0)
+		fixture_sign(f, &c->base);
+	if (fixture_send(f, &c->base)->verdict != TURN_REPLY)
 		return UINT_MAX;
 	code = fixture_code(f);
 	if (code == 401 || code == 438) {
-		c->at.nonce_len = f->answer.alen[STUN_NONCE];
-		memcpy(c->at.nonce, f->answer.data + f->answer.off[STUN_NONCE], c->at.nonce_len);
+		c->base.nonce_len = f->answer.alen[STUN_NONCE];
+		memcpy(c->base.nonce, f->answer.data + f->answer.off[STUN_NONCE],
+			c->base.nonce_len);
 	}
 	return code;
 }
@@ -144,9 +145,9 @@ static void clients_step(struct attack_world *w)
 
 static struct client client_new(struct attack_world *w, uint8_t listener)
 {
-	struct client c = {.at = fixture_client(VICTIM, w->port++), .next_ms = w->f.now_ms};
+	struct client c = {.base = fixture_client(VICTIM, w->port++), .next_ms = w->f.now_ms};
 
-	c.at.listener = listener;
+	c.base.listener = listener;
 	return c;
 }
 
@@ -174,8 +175,8 @@ static void newcomers_step(struct attack_world *w)
 		if (c->tries == TRIES) {
 			c->want = WANT_NOTHING;
 		} else if (ask(w, c) == 401) {
-			w->challenged[c->at.listener]++;
-			w->at_once[c->at.listener] += c->tries == 0;
+			w->challenged[c->base.listener]++;
+			w->at_once[c->base.listener] += c->tries == 0;
 			c->want = WANT_NOTHING;
 		} else {
 			c->next_ms = w->f.now_ms + (uint64_t)RTO_MS * (1u << c->tries++);
@@ -187,7 +188,7 @@ static void newcomers_step(struct attack_world *w)
 
 // Sends an unsolicited UDP request from an address and a port that the attacker chooses. He knows
 // the realm, the users, every port of the clients, and nonces of his own address.
-static void spoof(struct attack_world *w, const struct fixture_client *own)
+static void spoof(struct attack_world *w, const struct fixture_client *attacker)
 {
 	static const enum stun_method methods[] = {STUN_ALLOCATE, STUN_ALLOCATE, STUN_REFRESH,
 		STUN_CREATE_PERMISSION, STUN_CHANNEL_BIND, STUN_BINDING};
@@ -197,11 +198,12 @@ static void spoof(struct attack_world *w, const struct fixture_client *own)
 	const uint32_t kind = test_rand_below(&w->rand, 4);
 
 	if (test_rand_below(&w->rand, 2) == 0) // a client's 5-tuple
-		c.at.port = w->client[test_rand_below(&w->rand, CLIENTS + HOLDERS)].at.at.port;
+		c.endpoint.port =
+			w->client[test_rand_below(&w->rand, CLIENTS + HOLDERS)].base.endpoint.port;
 	fixture_begin(f, STUN_REQUEST, methods[test_rand_below(&w->rand, 6)]);
 	if (kind >= 1) {
-		c.nonce_len = own->nonce_len;
-		memcpy(c.nonce, own->nonce, own->nonce_len);
+		c.nonce_len = attacker->nonce_len;
+		memcpy(c.nonce, attacker->nonce, attacker->nonce_len);
 		c.password = "guess";
 		if (kind >= 2) // made up by him: stale, fresh, from the future
 			c.nonce[13 + test_rand_below(&w->rand, 19)] =
@@ -251,19 +253,19 @@ static void siege(unsigned int rate, uint64_t minutes)
 
 	open_world(&w, rate);
 	attacker = client_new(&w, 0);
-	attacker.at.at.addr = fixture_endpoint("203.0.113.66", 0).addr;
+	attacker.base.endpoint.addr = fixture_endpoint("203.0.113.66", 0).addr;
 	assert_true(try(&w, &attacker)); // he has a nonce, and an allocation while it lasts
 	for (uint64_t step = 0; step < steps; step++) {
 		fixture_advance(&w.f, STEP_MS);
 		before = test_rand_below(&w.rand, each + 1);
 		for (uint32_t i = 0; i < before; i++)
-			spoof(&w, &attacker.at);
+			spoof(&w, &attacker.base);
 		clients_step(&w);
 		if (step % (100 / STEP_MS) == 0 && step + 40 * 1000 / STEP_MS < steps)
 			newcomers_come(&w);
 		newcomers_step(&w);
 		for (uint32_t i = before; i < each; i++)
-			spoof(&w, &attacker.at);
+			spoof(&w, &attacker.base);
 		if (w.port > 60000)
 			w.port = 10000;
 		fixture_expire(&w.f);
@@ -328,7 +330,8 @@ static uint64_t come_back(uint32_t workers)
 	for (; back < OFFICE && ms <= 60000; ms++) {
 		for (unsigned int i = 0; i < OFFICE; i++) {
 			struct client *o = &office[i];
-			const uint64_t hash = turn_client_hash(&key, &o->at.at.addr, o->at.at.port);
+			const uint64_t hash = turn_client_hash(
+				&key, &o->base.endpoint.addr, o->base.endpoint.port);
 
 			if (o->want != WANT_ALLOCATION || o->next_ms > w[0].f.now_ms)
 				continue;

@@ -18,7 +18,7 @@ static struct restart r;
 static struct turn_config config;
 static struct {
 	char name[32], password[32];
-} other[OTHERS];
+} victims[OTHERS];
 static uint16_t next_port; // of clients
 static unsigned int refused_in_a_row;
 static uint64_t held; // by the greedy user
@@ -31,24 +31,24 @@ static void make_others(void)
 
 	assert_non_null(crypto);
 	for (unsigned int i = 0; i < OTHERS; i++) {
-		snprintf(other[i].name, sizeof(other[i].name), "1800000000:u%u", i);
-		assert_true(stun_rest_password(
-			crypto, "s3cret", other[i].name, strlen(other[i].name), other[i].password));
+		snprintf(victims[i].name, sizeof(victims[i].name), "1800000000:u%u", i);
+		assert_true(stun_rest_password(crypto, "s3cret", victims[i].name,
+			strlen(victims[i].name), victims[i].password));
 	}
 	stun_crypto_free(crypto);
 }
 
 // A new client of eve's, or of one of the others, whose home is a worker.
-static struct fixture_client client_of(int who, unsigned int home)
+static struct fixture_client client_of(int user, unsigned int home)
 {
 	struct fixture_client c;
 
 	do {
-		c = fixture_eve(who < 0 ? "198.51.100.66" : "198.51.100.7", next_port++);
+		c = fixture_eve(user < 0 ? "198.51.100.66" : "198.51.100.7", next_port++);
 	} while (restart_first(&r, &c)->params.worker != home);
-	if (who >= 0) {
-		c.user = other[who].name;
-		c.password = other[who].password;
+	if (user >= 0) {
+		c.user = victims[user].name;
+		c.password = victims[user].password;
 	}
 	return c;
 }
@@ -95,16 +95,16 @@ static void ports_config(void)
 	config.limits.per_user = 64;
 }
 
-static bool takes_port(int who)
+static bool takes_port(int user)
 {
-	struct fixture_client c = client_of(who, AIMED);
+	struct fixture_client c = client_of(user, AIMED);
 
 	return allocate(&c);
 }
 
-static bool takes_pair(int who)
+static bool takes_pair(int user)
 {
-	struct fixture_client c = client_of(who, AIMED);
+	struct fixture_client c = client_of(user, AIMED);
 	struct fixture *f;
 
 	stun_put(&begin(&c, IPPROTO_UDP)->w, STUN_EVEN_PORT, (const uint8_t[]){0x80}, 1);
@@ -123,9 +123,9 @@ static void both_config(void)
 	config.limits.per_user = 64;
 }
 
-static bool takes_both(int who)
+static bool takes_both(int user)
 {
-	struct fixture_client c = client_of(who, AIMED);
+	struct fixture_client c = client_of(user, AIMED);
 	struct fixture *f;
 	unsigned int n = 0;
 	uint16_t pos = 0, off, alen;
@@ -147,14 +147,14 @@ static void redirects_config(void)
 	config.limits.per_user = 0;
 }
 
-static bool takes_token(int who)
+static bool takes_token(int user)
 {
-	struct fixture_client owner, c = client_of(who, AIMED);
+	struct fixture_client owner, c = client_of(user, AIMED);
 	uint8_t token[8] = {1, 1, 2, 3, 4, 5, 6, 7}; // of the other worker, and of nobody
 	struct fixture *f;
 
-	if (who >= 0) {
-		owner = client_of(who, 1);
+	if (user >= 0) {
+		owner = client_of(user, 1);
 		stun_put(
 			&begin(&owner, IPPROTO_UDP)->w, STUN_EVEN_PORT, (const uint8_t[]){0x80}, 1);
 		assert_int_equal(finish(&owner, &f), 0);
@@ -162,7 +162,7 @@ static bool takes_token(int who)
 	}
 	f = begin(&c, IPPROTO_UDP);
 	stun_put(&f->w, STUN_RESERVATION_TOKEN, token, 8);
-	if (who >= 0)
+	if (user >= 0)
 		return finish(&c, &f) == 0;
 	fixture_sign(f, &c); // the other worker's no is on its way for as long as it takes
 	return fixture_send(f, &c)->verdict == TURN_HANDOVER;
@@ -176,13 +176,13 @@ static void tcp_config(void)
 	fixture_add_tcp(&config, 40000, 40399);
 }
 
-static bool takes_tcp(int who)
+static bool takes_tcp(int user)
 {
 	struct fixture_client c;
 	struct fixture *f;
 
 	do {
-		c = client_of(who, AIMED);
+		c = client_of(user, AIMED);
 		c.listener = 2;
 	} while (restart_first(&r, &c)->params.worker != AIMED);
 	f = begin(&c, IPPROTO_TCP);
@@ -242,35 +242,35 @@ static bool binds(struct fixture_client *c, unsigned int n)
 }
 
 // Eve has one allocation for all of it, the others one each, with three.
-static bool takes_permission(int who)
+static bool takes_permission(int user)
 {
 	static struct fixture_client eve;
 	struct fixture_client c;
 
-	if (who < 0) {
+	if (user < 0) {
 		if (held == 0) {
 			eve = client_of(-1, AIMED);
 			assert_true(allocate(&eve));
 		}
 		return permits(&eve);
 	}
-	c = client_of(who, AIMED);
+	c = client_of(user, AIMED);
 	return allocate(&c) && permits(&c) && permits(&c) && permits(&c);
 }
 
-static bool takes_channel(int who)
+static bool takes_channel(int user)
 {
 	static struct fixture_client eve;
 	struct fixture_client c;
 
-	if (who < 0) {
+	if (user < 0) {
 		if (held == 0) {
 			eve = client_of(-1, AIMED);
 			assert_true(allocate(&eve));
 		}
 		return binds(&eve, (unsigned int)held);
 	}
-	c = client_of(who, AIMED);
+	c = client_of(user, AIMED);
 	return allocate(&c) && binds(&c, 0) && binds(&c, 1) && binds(&c, 2);
 }
 
@@ -284,9 +284,9 @@ static void moves_config(void)
 	config.pools.moves = WORKERS * 400;
 }
 
-static bool takes_move(int who)
+static bool takes_move(int user)
 {
-	struct fixture_client c = client_of(who, AIMED), to = client_of(who, AIMED);
+	struct fixture_client c = client_of(user, AIMED), roamed = client_of(user, AIMED);
 	uint8_t ticket[32];
 	struct fixture *f;
 
@@ -294,10 +294,10 @@ static bool takes_move(int who)
 	if (finish(&c, &f) != 0)
 		return false;
 	memcpy(ticket, f->answer.data + f->answer.off[STUN_MOBILITY_TICKET], sizeof(ticket));
-	f = restart_first(&r, &to);
+	f = restart_first(&r, &roamed);
 	fixture_begin(f, STUN_REQUEST, STUN_REFRESH);
 	stun_put(&f->w, STUN_MOBILITY_TICKET, ticket, sizeof(ticket));
-	return restart_ask(&r, &to, NULL) == 0;
+	return restart_ask(&r, &roamed, NULL) == 0;
 }
 
 // --- the table -----------------------------------------------------------------------------------
@@ -305,7 +305,7 @@ static bool takes_move(int who)
 static const struct row {
 	const char *pool;
 	void (*config)(void);
-	bool (*takes)(int who); // one more; who: one of the others, or eve (-1). False: refused
+	bool (*takes)(int user); // one more; who: one of the others, or eve (-1). False: refused
 } rows[] = {
 	{"relay ports", ports_config, takes_port},
 	{"relay ports of both families", both_config, takes_both},
@@ -336,8 +336,8 @@ static void test_fairness(void **state)
 		restart_open(&r, &config, 11);
 		while (goes_on(rows[i].takes(-1)))
 			;
-		for (int who = 0; who < OTHERS; who++)
-			lost += !rows[i].takes(who);
+		for (int user = 0; user < OTHERS; user++)
+			lost += !rows[i].takes(user);
 		printf("%-34s %8llu %8u\n", rows[i].pool, (unsigned long long)held, lost);
 		assert_in_range(held, 1, MUCH - 1);
 		assert_int_equal(lost, 0);

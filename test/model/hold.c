@@ -37,7 +37,7 @@ static struct fixture_client client_of(const struct hold *h, unsigned int i)
 	const uint8_t ip[4] = {20, (uint8_t)(i >> 16), (uint8_t)(i >> 8), (uint8_t)i};
 	struct fixture_client c = fixture_client("20.0.0.0", (uint16_t)(1024 + i % 60000));
 
-	c.at.addr = addr_from_v4(ip);
+	c.endpoint.addr = addr_from_v4(ip);
 	c.relay = h->held[i].relay;
 	if (h->held[i].nonce[0] != 0) {
 		memcpy(c.nonce, h->held[i].nonce, NONCE_LEN);
@@ -107,12 +107,13 @@ static void relay(struct hold *h, unsigned int i)
 		assert_int_equal(p->verdict, TURN_RELAY);
 		assert_int_equal(p->channel, CHANNEL_MIN + k);
 		turn_route_path(h->f.shard, p->flow, &path);
-		assert_true(endpoint_eq(&path.dst, &c.at));
+		assert_true(endpoint_eq(&path.dst, &c.endpoint));
 	}
 }
 
 // Does something for each allocation in turn, evenly over span_ms, and sweeps as a worker would.
-static void for_all(struct hold *h, void (*what)(struct hold *h, unsigned int i), uint64_t span_ms)
+static void for_all(
+	struct hold *h, void (*action)(struct hold *h, unsigned int i), uint64_t span_ms)
 {
 	const uint64_t start = h->f.now_ms;
 
@@ -122,7 +123,7 @@ static void for_all(struct hold *h, void (*what)(struct hold *h, unsigned int i)
 		if (due > h->f.now_ms)
 			fixture_advance(&h->f, due - h->f.now_ms);
 		turn_shard_expire(h->f.shard);
-		what(h, i);
+		action(h, i);
 	}
 }
 
@@ -140,14 +141,14 @@ static void check_held(const struct hold *h)
 	assert_int_equal(turn_quota_total(h->f.quota), h->n);
 }
 
-static void timed(struct hold *h, const char *name, void (*what)(struct hold *h, unsigned int i),
+static void timed(struct hold *h, const char *name, void (*action)(struct hold *h, unsigned int i),
 	uint64_t span_ms)
 {
 	const double start = fixture_seconds();
 	double took;
 
 	h->requests = 0;
-	for_all(h, what, span_ms);
+	for_all(h, action, span_ms);
 	took = fixture_seconds() - start;
 	printf("%s: %.0f allocations/s, %.0f requests/s\n", name, h->n / took, h->requests / took);
 }

@@ -75,16 +75,17 @@ static void parts_add(
 	const uint32_t slots = turn_relay_map_slots(map, worker);
 	const struct turn_pools pools = turn_shard_pools(&p);
 	size_t known = 0;
-	size_t own[PART_REST] = {sizeof(struct turn_line) * slots, sizeof(struct turn_cold) * slots,
-		sizeof(struct usage) * slots, sizeof(struct wheel_node) * slots,
-		sizeof(struct turn_permission) * 2 * slots, TURN_CHANNEL_BYTES * (size_t)slots,
+	size_t worker_part[PART_REST] = {sizeof(struct turn_line) * slots,
+		sizeof(struct turn_cold) * slots, sizeof(struct usage) * slots,
+		sizeof(struct wheel_node) * slots, sizeof(struct turn_permission) * 2 * slots,
+		TURN_CHANNEL_BYTES * (size_t)slots,
 		(pools.permissions + SHARE_SLACK) * TURN_RECORD_BYTES +
 			(pools.channels + SHARE_SLACK) * TURN_CHANNEL_BYTES + 2 * share_size(slots),
 		table_size(slots), relay_ports_size(map, worker), stranger_size()};
 
 	for (int i = 0; i < PART_REST; i++) {
-		part[i] += own[i];
-		known += own[i];
+		part[i] += worker_part[i];
+		known += worker_part[i];
 	}
 	part[PART_REST] += turn_shard_size(&p) - known;
 }
@@ -138,7 +139,7 @@ static void make(struct fixture *f, unsigned int i)
 	struct fixture_client c = fixture_client("20.0.0.0", (uint16_t)(1024 + i % 60000));
 	char peer[ADDR_TEXT_LEN];
 
-	c.at.addr = addr_from_v4(ip);
+	c.endpoint.addr = addr_from_v4(ip);
 	assert_int_equal(fixture_allocate(f, &c, 4), 0);
 	for (unsigned int k = 0; k < 2; k++) {
 		snprintf(peer, sizeof(peer), "10.98.%u.%u", i % 250, k + 1);

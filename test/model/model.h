@@ -152,7 +152,7 @@ struct op {
 enum peer_class { PEER_OPEN, PEER_FAR, PEER_FORBIDDEN, PEER_OWN, PEER_BESIDE };
 
 struct model_peer {
-	struct endpoint at; // as on the wire
+	struct endpoint wire; // as on the wire
 	struct addr canonical;
 	enum peer_class class;
 	bool encoded; // an IPv4 address written as an IPv6 address
@@ -170,7 +170,7 @@ struct model_user {
 };
 
 struct model_client {
-	struct endpoint at;
+	struct endpoint endpoint;
 	uint8_t listener;
 	unsigned int user; // whose name it usually gives
 	struct op_nonce nonce, old_nonce;
@@ -236,7 +236,7 @@ static inline uint8_t model_data(const struct op *op, size_t i)
 // Makes the keys of tokens, and those who bring them.
 void model_tokens_init(struct model_world *w);
 // Appends the token of an op, if it has any.
-void model_tokens_put(const struct model_world *w, struct stun_writer *to, const struct op *op);
+void model_tokens_put(const struct model_world *w, struct stun_writer *writer, const struct op *op);
 
 // --- world.c
 // Makes the world of a seed: configuration, clients, peers and users.

@@ -88,7 +88,7 @@ uint32_t naive_lifetime(const struct naive *n, const struct op *op)
 // The alternate of the family by which a client comes; NULL when there is none.
 static const struct turn_alternate *alternate_of(const struct naive *n, const struct op *op)
 {
-	const bool is_v4 = addr_is_v4(&n->w->client[op->client].at.addr);
+	const bool is_v4 = addr_is_v4(&n->w->client[op->client].endpoint.addr);
 
 	for (unsigned int i = 0; i < n->nb_alternates; i++)
 		if (addr_is_v4(&n->alternate[i].addr) == is_v4)
@@ -102,7 +102,7 @@ static const char *judge_alternates(
 	const struct naive *n, const struct op *op, const struct outcome *o)
 {
 	const struct turn_alternate *a = alternate_of(n, op);
-	const uint16_t port = n->config->listeners[n->w->client[op->client].listener].at.port;
+	const uint16_t port = n->config->listeners[n->w->client[op->client].listener].endpoint.port;
 
 	if (o->nb_alternates != n->nb_alternates)
 		return "other alternates than there are";
@@ -132,7 +132,7 @@ static int is_sent(const struct naive *n, const struct op *op)
 		most += n->hold[i].used;
 		least += n->hold[i].used && naive_live(n, &n->hold[i]);
 	}
-	return least >= n->rule.from ? 1 : most >= n->rule.from ? -1 : 0;
+	return least >= n->rule.min_allocations ? 1 : most >= n->rule.min_allocations ? -1 : 0;
 }
 
 // What may become of one address of the two that an Allocate asks for (7.2 (9)), where so many are
@@ -162,58 +162,58 @@ static struct half half_of(struct naive *n, const struct op *op, bool is_v4, uns
 }
 
 // Success with one address is a success.
-static void both_codes(struct naive *n, const struct op *op, struct naive_set *may)
+static void both_codes(struct naive *n, const struct op *op, struct naive_set *allowed)
 {
 	const struct half v4 = half_of(n, op, true, 0), v6 = half_of(n, op, false, 0);
 
 	if (v4.may_miss && v6.may_miss)
 		for (unsigned int i = 0; i < v4.codes.n; i++)
-			naive_may(may, v4.codes.member[i]);
+			naive_may(allowed, v4.codes.member[i]);
 	if ((v4.may_have || v6.may_have) && op->malformed == WELL_FORMED)
-		naive_may(may, 0);
+		naive_may(allowed, 0);
 }
 
 // Error codes of Allocate in the order of RFC 8656 7.2. A malformed attribute may be found at any
 // step.
-static void allocate_codes(struct naive *n, const struct op *op, struct naive_set *may)
+static void allocate_codes(struct naive *n, const struct op *op, struct naive_set *allowed)
 {
 	const struct naive_hold *h = naive_allocation(n, op->client), *r = NULL;
 	bool success = true;
 
 	if (h != NULL) {
-		naive_may(may, h->tid == op->tid && naive_is_same(n, h, op) ? 0 : 437);
+		naive_may(allowed, h->tid == op->tid && naive_is_same(n, h, op) ? 0 : 437);
 		return;
 	}
 	if (op->malformed != WELL_FORMED)
-		naive_may(may, op->malformed == BAD_TOKEN ? 508 : 400), naive_may(may, 400);
+		naive_may(allowed, op->malformed == BAD_TOKEN ? 508 : 400), naive_may(allowed, 400);
 	if (op->transport < 0 && op->malformed != BAD_TRANSPORT)
-		return naive_may(may, 400);
+		return naive_may(allowed, 400);
 	if (op->transport != IPPROTO_UDP && op->malformed != BAD_TRANSPORT)
-		return naive_may(may, 442);
-	if (!naive_ticket_codes(n, op, may))
+		return naive_may(allowed, 442);
+	if (!naive_ticket_codes(n, op, allowed))
 		return;
 	if (op->has_token && (op->even >= 0 || op->family != 0 || op->additional != 0))
-		return naive_may(may, 400);
+		return naive_may(allowed, 400);
 	if (op->additional != 0 && (op->additional != 2 || op->family != 0 || op->even == 1))
-		return naive_may(may, 400);
+		return naive_may(allowed, 400);
 	if (is_sent(n, op) != 0)
-		naive_may(may, alternate_of(n, op) != NULL ? 300 : 508);
+		naive_may(allowed, alternate_of(n, op) != NULL ? 300 : 508);
 	if (is_sent(n, op) == 1)
 		return;
 	if (op->has_token) {
 		r = reservation(n, op->token);
 		if (r == NULL)
-			return naive_may(may, 508);
+			return naive_may(allowed, 508);
 	}
 	if (op->family > 2)
-		return naive_may(may, 440);
+		return naive_may(allowed, 440);
 	if (op->additional == 2)
-		return both_codes(n, op, may);
+		return both_codes(n, op, allowed);
 	if (r == NULL)
-		naive_port_codes(n, op, may, &success);
-	naive_quota_codes(n, op, &(struct naive_count){r, 0}, may, &success);
+		naive_port_codes(n, op, allowed, &success);
+	naive_quota_codes(n, op, &(struct naive_count){r, 0}, allowed, &success);
 	if (success && op->malformed == WELL_FORMED)
-		naive_may(may, 0);
+		naive_may(allowed, 0);
 }
 
 static struct naive_hold *hold_new(
@@ -229,7 +229,7 @@ static struct naive_hold *hold_new(
 		.client = op->client,
 		.user = op->user,
 		.key = op->user,
-		.source = n->w->client[op->client].at.addr,
+		.source = n->w->client[op->client].endpoint.addr,
 		.relay = *relay,
 		.tid = op->tid};
 	return h;
@@ -368,12 +368,12 @@ static const char *apply_allocate(struct naive *n, const struct op *op, const st
 }
 
 // RFC 8656 8.1, 8.2: a family that the client has; without one it is about all that it has.
-static void refresh_codes(struct naive *n, const struct op *op, struct naive_set *may)
+static void refresh_codes(struct naive *n, const struct op *op, struct naive_set *allowed)
 {
 	const bool mine = op->family == 0 ||
 		(op->family <= 2 && naive_of_family(n, op->client, op->family == 1) != NULL);
 
-	naive_may(may, mine ? 0 : 443);
+	naive_may(allowed, mine ? 0 : 443);
 }
 
 static const char *apply_refresh(struct naive *n, const struct op *op, const struct outcome *o)
@@ -402,7 +402,8 @@ static const char *apply_refresh(struct naive *n, const struct op *op, const str
 
 static bool nonce_good(const struct naive *n, const struct op *op)
 {
-	return !op->nonce.junk && endpoint_eq(&op->nonce.client, &n->w->client[op->client].at) &&
+	return !op->nonce.junk &&
+		endpoint_eq(&op->nonce.client, &n->w->client[op->client].endpoint) &&
 		n->wall_s <= op->nonce.wall_s + n->config->nonce_lifetime_s;
 }
 
@@ -436,48 +437,49 @@ unsigned int naive_stranger_code(const struct naive *n, const struct op *op)
 	return 0;
 }
 
-static void request_codes(struct naive *n, const struct op *op, struct naive_set *may)
+static void request_codes(struct naive *n, const struct op *op, struct naive_set *allowed)
 {
 	struct naive_hold *h = naive_allocation(n, op->client);
 	const unsigned int stranger = op->kind == OP_BINDING ? 0 : naive_stranger_code(n, op);
 
 	if (stranger != 0)
-		return naive_may(may, stranger);
+		return naive_may(allowed, stranger);
 	if (op->unknown)
-		naive_may(may, 420);
+		naive_may(allowed, 420);
 	else if (op->kind == OP_BINDING)
-		naive_may(may, 0);
+		naive_may(allowed, 0);
 	else if (op->kind == OP_ALLOCATE)
-		allocate_codes(n, op, may);
+		allocate_codes(n, op, allowed);
 	else if (op->kind == OP_REFRESH && op->ticket != TICKET_NONE)
-		naive_move_codes(n, op, may);
+		naive_move_codes(n, op, allowed);
 	else if (h == NULL)
-		naive_may(may, 437);
+		naive_may(allowed, 437);
 	else if (naive_is_other(n, h, op))
-		naive_may(may, 441);
+		naive_may(allowed, 441);
 	else if (op->kind == OP_REFRESH)
-		refresh_codes(n, op, may);
+		refresh_codes(n, op, allowed);
 	else if (op->kind == OP_PERMIT)
-		naive_permit_codes(n, op, may);
+		naive_permit_codes(n, op, allowed);
 	else
-		naive_bind_codes(n, op, may);
+		naive_bind_codes(n, op, allowed);
 	if (naive_rest_unsure(n, op) && op->kind != OP_BINDING)
-		naive_may(may, 401);
+		naive_may(allowed, 401);
 }
 
 static const char *judge_request(struct naive *n, const struct op *op, const struct outcome *o)
 {
 	static char text[120];
-	struct naive_set may = {0};
-	size_t at;
+	struct naive_set codes = {0};
+	size_t used;
 
 	if (o->verdict != TURN_REPLY)
 		return "a request has to be answered";
-	request_codes(n, op, &may);
-	if (!naive_has(&may, o->code)) {
-		at = (size_t)snprintf(text, sizeof(text), "answer is %u, allowed:", o->code);
-		for (unsigned int i = 0; i < may.n && at < sizeof(text); i++)
-			at += (size_t)snprintf(text + at, sizeof(text) - at, " %u", may.member[i]);
+	request_codes(n, op, &codes);
+	if (!naive_has(&codes, o->code)) {
+		used = (size_t)snprintf(text, sizeof(text), "answer is %u, allowed:", o->code);
+		for (unsigned int i = 0; i < codes.n && used < sizeof(text); i++)
+			used += (size_t)snprintf(
+				text + used, sizeof(text) - used, " %u", codes.member[i]);
 		return text;
 	}
 	n->errors[o->code]++;
@@ -630,7 +632,7 @@ static const char *judge_row(
 		permissions += n->now_ms < h->permission[i].until_ms;
 	for (unsigned int i = 0; i < h->nb_channels; i++)
 		channels += n->now_ms < h->channel[i].until_ms;
-	if (!endpoint_eq(&row->client, &c->at))
+	if (!endpoint_eq(&row->client, &c->endpoint))
 		return "listing: another client";
 	if (row->realm != (h->user == MODEL_OTHER))
 		return "listing: another realm";

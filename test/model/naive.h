@@ -159,13 +159,14 @@ void naive_release(struct naive *n, struct naive_hold *h);
 void naive_rest_anew(struct naive *n);
 // Adds the error codes that a lack of ports or of quota allows. Clears *success where an Allocate
 // cannot succeed.
-void naive_port_codes(struct naive *n, const struct op *op, struct naive_set *may, bool *success);
+void naive_port_codes(
+	struct naive *n, const struct op *op, struct naive_set *allowed, bool *success);
 struct naive_count {
 	const struct naive_hold *taken_up; // a reservation, or NULL
 	unsigned int beside; // so many are counted that are no holds yet
 };
 void naive_quota_codes(struct naive *n, const struct op *op, const struct naive_count *c,
-	struct naive_set *may, bool *success);
+	struct naive_set *allowed, bool *success);
 // Judges whether the port that the server gave was allowed. Returns NULL, or what is wrong.
 const char *naive_judge_port(struct naive *n, const struct op *op, const struct endpoint *e);
 // Adds a member to a set.
@@ -177,8 +178,8 @@ struct naive_hold *naive_of_family(struct naive *n, unsigned int client, bool is
 bool naive_permitted(const struct naive *n, const struct naive_hold *h, const struct addr *peer);
 // The codes add what CreatePermission and ChannelBind of a client with an allocation may answer
 // (0 = success). naive_permit and naive_bind do what their success does.
-void naive_permit_codes(struct naive *n, const struct op *op, struct naive_set *may);
-void naive_bind_codes(struct naive *n, const struct op *op, struct naive_set *may);
+void naive_permit_codes(struct naive *n, const struct op *op, struct naive_set *allowed);
+void naive_bind_codes(struct naive *n, const struct op *op, struct naive_set *allowed);
 void naive_permit(struct naive *n, const struct op *op);
 void naive_bind(struct naive *n, const struct op *op);
 // Forgets permissions and channels that the server has surely swept.
@@ -192,10 +193,10 @@ void naive_give(struct naive *n, uint32_t group, unsigned int client);
 // The allocation has moved to its path.
 void naive_moved(struct naive *n, uint32_t group);
 // The ticket of an Allocate: codes, and what its success has to have.
-bool naive_ticket_codes(const struct naive *n, const struct op *op, struct naive_set *may);
+bool naive_ticket_codes(const struct naive *n, const struct op *op, struct naive_set *allowed);
 const char *naive_judge_ticket(struct naive *n, const struct op *op, const struct outcome *o);
 // A Refresh with a ticket: codes, and what its success does.
-void naive_move_codes(struct naive *n, const struct op *op, struct naive_set *may);
+void naive_move_codes(struct naive *n, const struct op *op, struct naive_set *allowed);
 const char *naive_judge_move(struct naive *n, const struct op *op, const struct outcome *o);
 // Judges what comes from a 5-tuple that has an allocation, or none.
 const char *naive_judge_own(struct naive *n, const struct op *op, const struct outcome *o);

@@ -87,17 +87,17 @@ static bool keep(struct naive *n, const char *text, uint32_t group)
 
 // --- Allocate
 
-bool naive_ticket_codes(const struct naive *n, const struct op *op, struct naive_set *may)
+bool naive_ticket_codes(const struct naive *n, const struct op *op, struct naive_set *allowed)
 {
 	if (op->ticket == TICKET_NONE || (op->ticket == TICKET_EMPTY && n->config->mobility))
 		return true;
-	naive_may(may, n->config->mobility ? 400 : 405);
+	naive_may(allowed, n->config->mobility ? 400 : 405);
 	return false;
 }
 
 const char *naive_judge_ticket(struct naive *n, const struct op *op, const struct outcome *o)
 {
-	struct naive_hold *h = naive_allocation(n, op->client), *other;
+	struct naive_hold *h = naive_allocation(n, op->client), *sibling;
 
 	if (h->mobile.group != 0) // sent again
 		return strcmp(o->ticket, h->mobile.ticket) == 0 || op->ticket == TICKET_NONE
@@ -110,9 +110,9 @@ const char *naive_judge_ticket(struct naive *n, const struct op *op, const struc
 	h->mobile.group = ++n->groups;
 	memcpy(h->mobile.ticket, o->ticket, sizeof(h->mobile.ticket));
 	for (int v4 = 0; v4 < 2; v4++) {
-		other = naive_of_family(n, op->client, v4);
-		if (other != NULL)
-			other->mobile = h->mobile;
+		sibling = naive_of_family(n, op->client, v4);
+		if (sibling != NULL)
+			sibling->mobile = h->mobile;
 	}
 	return keep(n, o->ticket, h->mobile.group) ? NULL : "a ticket that there was before";
 }
@@ -139,31 +139,31 @@ static bool is_good(const struct naive *n, const struct naive_hold *h, const cha
 		(strcmp(text, h->mobile.before) == 0 && n->now_ms < h->mobile.before_until_ms);
 }
 
-void naive_move_codes(struct naive *n, const struct op *op, struct naive_set *may)
+void naive_move_codes(struct naive *n, const struct op *op, struct naive_set *allowed)
 {
 	const uint32_t group = op->ticket == TICKET_TEXT ? group_of(n, op->ticket_text) : 0;
-	const struct naive_hold *own = own_of(n, op->client);
+	const struct naive_hold *occupant = own_of(n, op->client);
 	struct naive_hold *h[2];
 	const unsigned int nb = members(n, group, h);
 
 	if (!n->config->mobility)
-		return naive_may(may, 405);
+		return naive_may(allowed, 405);
 	if (op->ticket == TICKET_EMPTY)
-		return naive_may(may, 400);
+		return naive_may(allowed, 400);
 	if (nb == 0)
-		return naive_may(may, 437);
+		return naive_may(allowed, 437);
 	if (h[0]->key != op->user)
-		return naive_may(may, 441);
-	if (own != NULL && own->mobile.group != group)
-		return naive_may(may, 437);
+		return naive_may(allowed, 441);
+	if (occupant != NULL && occupant->mobile.group != group)
+		return naive_may(allowed, 437);
 	if (!is_good(n, h[0], op->ticket_text))
-		return naive_may(may, 437);
+		return naive_may(allowed, 437);
 	if (op->family > 2 ||
 		(!is_family(h[0], op->family) && (nb == 1 || !is_family(h[1], op->family))))
-		return naive_may(may, 443);
-	naive_may(may, 0);
-	if (own == NULL && n->config->pools.moves != MODEL_POOL_AMPLE)
-		naive_may(may, 508);
+		return naive_may(allowed, 443);
+	naive_may(allowed, 0);
+	if (occupant == NULL && n->config->pools.moves != MODEL_POOL_AMPLE)
+		naive_may(allowed, 508);
 }
 
 // The client of an allocation, or somebody at another 5-tuple, shows its ticket.
@@ -240,8 +240,8 @@ static bool is_used(const struct naive *n, const struct op *op, const struct out
 }
 
 // Whether a request asks, where the client of own is, for another allocation.
-static bool asks_for_another(
-	struct naive *n, const struct op *op, const struct outcome *o, const struct naive_hold *own)
+static bool asks_for_another(struct naive *n, const struct op *op, const struct outcome *o,
+	const struct naive_hold *occupant)
 {
 	struct naive_hold *h[2];
 
@@ -249,9 +249,9 @@ static bool asks_for_another(
 		naive_stranger_code(n, op) != 0 || o->code == 401)
 		return false;
 	if (op->kind == OP_ALLOCATE)
-		return own->tid != op->tid || !naive_is_same(n, own, op);
+		return occupant->tid != op->tid || !naive_is_same(n, occupant, op);
 	return op->ticket == TICKET_TEXT && members(n, group_of(n, op->ticket_text), h) > 0 &&
-		h[0]->key == op->user && h[0]->mobile.group != own->mobile.group &&
+		h[0]->key == op->user && h[0]->mobile.group != occupant->mobile.group &&
 		is_good(n, h[0], op->ticket_text);
 }
 
@@ -259,15 +259,17 @@ const char *naive_judge(struct naive *n, const struct op *op, const struct outco
 {
 	struct naive_hold *h = op->kind != OP_PEER ? naive_path(n, op->client) : NULL;
 	const bool by_ticket = op->kind == OP_REFRESH && op->ticket != TICKET_NONE;
-	const struct naive_hold *own = op->kind != OP_PEER ? naive_allocation(n, op->client) : NULL;
+	const struct naive_hold *occupant =
+		op->kind != OP_PEER ? naive_allocation(n, op->client) : NULL;
 	struct naive_mobile left;
 	const char *wrong;
 	unsigned int was;
 	uint32_t group;
 
-	if (own != NULL && own->mobile.has_path && n->now_ms < own->mobile.path_until_ms &&
-		asks_for_another(n, op, o, own)) {
-		left = own->mobile;
+	if (occupant != NULL && occupant->mobile.has_path &&
+		n->now_ms < occupant->mobile.path_until_ms &&
+		asks_for_another(n, op, o, occupant)) {
+		left = occupant->mobile;
 		arrive(n, &left);
 	}
 	if (h == NULL || by_ticket)

@@ -93,18 +93,19 @@ static bool is_refused(const struct naive *n, const struct op *op, unsigned int 
 
 // Adds the codes that refuse peer i of a request, for any method. An IPv4 address written as an
 // IPv6 address may be taken for what it means or refused for what it looks like.
-static void peer_codes(struct naive *n, const struct op *op, unsigned int i, struct naive_set *may)
+static void peer_codes(
+	struct naive *n, const struct op *op, unsigned int i, struct naive_set *allowed)
 {
 	const struct model_peer *p = &n->w->peer[op->peer[i]];
 
 	if (op->peer_malformed[i]) {
-		naive_may(may, 400);
+		naive_may(allowed, 400);
 		return;
 	}
 	if (hold_for(n, op, &p->canonical) == NULL || p->encoded)
-		naive_may(may, 443);
+		naive_may(allowed, 443);
 	if (is_refused(n, op, i))
-		naive_may(may, 403);
+		naive_may(allowed, 403);
 }
 
 static bool encoded_only(struct naive *n, const struct op *op)
@@ -163,7 +164,7 @@ static bool pool_may_refuse(const struct naive *n, struct room r, unsigned int s
 }
 
 // All or none: both halves of a dual allocation have to have room.
-static void permission_codes(struct naive *n, const struct op *op, struct naive_set *may)
+static void permission_codes(struct naive *n, const struct op *op, struct naive_set *allowed)
 {
 	const unsigned int limit = n->config->limits.permissions;
 	bool fits = true;
@@ -173,21 +174,21 @@ static void permission_codes(struct naive *n, const struct op *op, struct naive_
 		const struct room r = h != NULL ? permissions_after(n, h, op) : (struct room){0, 0};
 
 		if (r.most > limit || pool_may_refuse(n, r, n->config->pools.sure_permissions))
-			naive_may(may, 508);
+			naive_may(allowed, 508);
 		fits = fits && r.sure <= limit;
 	}
 	if (fits)
-		naive_may(may, 0);
+		naive_may(allowed, 0);
 }
 
-void naive_permit_codes(struct naive *n, const struct op *op, struct naive_set *may)
+void naive_permit_codes(struct naive *n, const struct op *op, struct naive_set *allowed)
 {
 	if (op->nb_peers == 0)
-		naive_may(may, 400); // 10.2: "at least one"
+		naive_may(allowed, 400); // 10.2: "at least one"
 	for (unsigned int i = 0; i < op->nb_peers; i++)
-		peer_codes(n, op, i, may);
-	if (may->n == 0 || encoded_only(n, op))
-		permission_codes(n, op, may);
+		peer_codes(n, op, i, allowed);
+	if (allowed->n == 0 || encoded_only(n, op))
+		permission_codes(n, op, allowed);
 }
 
 // RFC 8656 12: channels are 0x4000 to 0x4FFF. If the configuration says so, clients of RFC 5766,
@@ -202,44 +203,44 @@ static bool number_valid(const struct naive *n, const struct op *op)
 // RFC 8656 12.2: the number is not bound to another peer, nor the peer to another number. Whoever
 // has bound the peer by its other address has not asked for that, and gets "some capacity limit or
 // similar".
-static void clash_codes(
-	struct naive *n, const struct op *op, const struct endpoint *peer, struct naive_set *may)
+static void clash_codes(struct naive *n, const struct op *op, const struct endpoint *peer,
+	struct naive_set *allowed)
 {
 	const struct naive_hold *h = hold_for(n, op, &peer->addr);
-	const struct naive_hold *other = naive_of_family(n, op->client, !addr_is_v4(&peer->addr));
+	const struct naive_hold *sibling = naive_of_family(n, op->client, !addr_is_v4(&peer->addr));
 	const struct naive_channel *by_number, *by_peer;
 
 	if (op->peer_malformed[0] || h == NULL)
 		return;
-	if (other != NULL && channel_numbered(n, other, op->channel) != NULL)
-		return naive_may(may, 400);
+	if (sibling != NULL && channel_numbered(n, sibling, op->channel) != NULL)
+		return naive_may(allowed, 400);
 	by_number = channel_numbered(n, h, op->channel);
 	by_peer = channel_to(n, h, peer);
 	if (by_number == by_peer)
 		return;
 	if (by_number == NULL && by_peer->public != model_peer_public(n->w, op, 0))
-		naive_may(may, 508);
+		naive_may(allowed, 508);
 	else
-		naive_may(may, 400);
+		naive_may(allowed, 400);
 }
 
-void naive_bind_codes(struct naive *n, const struct op *op, struct naive_set *may)
+void naive_bind_codes(struct naive *n, const struct op *op, struct naive_set *allowed)
 {
 	const struct model_peer *p = &n->w->peer[op->peer[0]];
-	const struct endpoint peer = {p->canonical, p->at.port};
+	const struct endpoint peer = {p->canonical, p->wire.port};
 	const struct naive_hold *h = hold_for(n, op, &peer.addr);
 	struct room channels = {1, h != NULL ? h->nb_channels + 1 : 1};
 
 	if (op->nb_peers == 0 || !number_valid(n, op))
-		naive_may(may, 400);
+		naive_may(allowed, 400);
 	if (op->nb_peers == 0)
 		return;
-	peer_codes(n, op, 0, may);
-	if (p->at.port == 0)
-		naive_may(may, 403);
-	clash_codes(n, op, &peer, may);
+	peer_codes(n, op, 0, allowed);
+	if (p->wire.port == 0)
+		naive_may(allowed, 403);
+	clash_codes(n, op, &peer, allowed);
 	// Good, except that it looks like an IPv6 address: may be refused for that.
-	if (may->n != 0 && !(may->n == 1 && naive_has(may, 443) && encoded_only(n, op)))
+	if (allowed->n != 0 && !(allowed->n == 1 && naive_has(allowed, 443) && encoded_only(n, op)))
 		return;
 	for (unsigned int i = 0; i < h->nb_channels; i++)
 		channels.sure += live(n, h->channel[i].until_ms);
@@ -247,9 +248,9 @@ void naive_bind_codes(struct naive *n, const struct op *op, struct naive_set *ma
 		channels = (struct room){0, 0};
 	if (channels.most > n->config->limits.channels ||
 		pool_may_refuse(n, channels, n->config->pools.sure_channels))
-		naive_may(may, 508);
+		naive_may(allowed, 508);
 	if (channels.sure <= n->config->limits.channels)
-		permission_codes(n, op, may);
+		permission_codes(n, op, allowed);
 }
 
 // Permits an address for so long at least.
@@ -286,7 +287,7 @@ void naive_permit(struct naive *n, const struct op *op)
 void naive_bind(struct naive *n, const struct op *op)
 {
 	const struct model_peer *p = &n->w->peer[op->peer[0]];
-	const struct endpoint peer = {p->canonical, p->at.port};
+	const struct endpoint peer = {p->canonical, p->wire.port};
 	struct naive_hold *h = hold_for(n, op, &peer.addr);
 	unsigned int kept = 0;
 
@@ -330,12 +331,12 @@ static const char *check_payload(const struct op *op, const struct outcome *o)
 	return NULL;
 }
 
-static const char *not_relayed(const struct outcome *o, const char *to)
+static const char *not_relayed(const struct outcome *o, const char *target)
 {
 	static char text[80];
 
-	snprintf(text, sizeof(text), "has to go to the %s (verdict %d, drop %s)", to, o->verdict,
-		o->reason != TURN_OK ? turn_drop_name(o->reason) : "none");
+	snprintf(text, sizeof(text), "has to go to the %s (verdict %d, drop %s)", target,
+		o->verdict, o->reason != TURN_OK ? turn_drop_name(o->reason) : "none");
 	return text;
 }
 
@@ -343,7 +344,7 @@ static const char *not_relayed(const struct outcome *o, const char *to)
 static bool df_right(
 	const struct naive *n, const struct naive_hold *h, const struct op *op, bool df)
 {
-	if (!addr_is_v4(&h->relay.addr) || !addr_is_v4(&n->w->client[h->client].at.addr))
+	if (!addr_is_v4(&h->relay.addr) || !addr_is_v4(&n->w->client[h->client].endpoint.addr))
 		return true;
 	return df == (op->kind == OP_SEND && op->df_attribute);
 }
@@ -377,16 +378,16 @@ void naive_lost(struct naive_hold *h, unsigned int reason)
 		h->usage.lost[refused ? TURN_LOSS_PERMISSION : TURN_LOSS_OTHER]++;
 }
 
-static const char *judge_drop(
-	struct naive *n, struct naive_hold *h, const struct naive_set *may, const struct outcome *o)
+static const char *judge_drop(struct naive *n, struct naive_hold *h,
+	const struct naive_set *allowed, const struct outcome *o)
 {
 	static char text[80];
 
 	if (o->verdict != TURN_DROP)
 		return "has to be dropped";
-	if (!naive_has(may, o->reason)) {
+	if (!naive_has(allowed, o->reason)) {
 		snprintf(text, sizeof(text), "dropped for the wrong reason: %s, not %s",
-			turn_drop_name(o->reason), turn_drop_name(may->member[0]));
+			turn_drop_name(o->reason), turn_drop_name(allowed->member[0]));
 		return text;
 	}
 	n->drops[o->reason]++;
@@ -398,36 +399,36 @@ static const char *judge_send(struct naive *n, const struct op *op, const struct
 {
 	struct naive_hold *any = naive_allocation(n, op->client);
 	const struct model_peer *p = &n->w->peer[op->peer[0]];
-	const struct endpoint peer = {p->canonical, p->at.port};
+	const struct endpoint peer = {p->canonical, p->wire.port};
 	struct naive_hold *h = hold_for(n, op, &peer.addr);
 	const bool complete = op->nb_peers > 0 && op->has_data && !op->peer_malformed[0];
-	struct naive_set may = {0};
+	struct naive_set allowed = {0};
 
 	if (op->unknown)
-		naive_may(&may, TURN_DROP_UNKNOWN_ATTRIBUTE);
+		naive_may(&allowed, TURN_DROP_UNKNOWN_ATTRIBUTE);
 	if (any == NULL)
-		naive_may(&may, TURN_DROP_NO_ALLOCATION);
+		naive_may(&allowed, TURN_DROP_NO_ALLOCATION);
 	if (!complete)
-		naive_may(&may, TURN_DROP_INDICATION);
+		naive_may(&allowed, TURN_DROP_INDICATION);
 	if (complete && any != NULL) {
 		if (h != NULL && !naive_permitted(n, h, &peer.addr))
-			naive_may(&may, TURN_DROP_NO_PERMISSION);
-		if (p->class == PEER_FORBIDDEN || p->at.port == 0 ||
+			naive_may(&allowed, TURN_DROP_NO_PERMISSION);
+		if (p->class == PEER_FORBIDDEN || p->wire.port == 0 ||
 			(p->class == PEER_OWN && !n->config->hairpin))
-			naive_may(&may, TURN_DROP_PEER_DENIED);
-		if (h == NULL || (p->encoded && may.n > 0)) {
-			naive_may(&may, TURN_DROP_INDICATION);
-			naive_may(&may, TURN_DROP_PEER_DENIED);
+			naive_may(&allowed, TURN_DROP_PEER_DENIED);
+		if (h == NULL || (p->encoded && allowed.n > 0)) {
+			naive_may(&allowed, TURN_DROP_INDICATION);
+			naive_may(&allowed, TURN_DROP_PEER_DENIED);
 		}
 		// Good, except that it looks like an IPv6 address: may be refused for that. Where
 		// the client has an IPv6 one, nobody is permitted there by an IPv4 address.
-		if (p->encoded && may.n == 0 && o->verdict == TURN_DROP)
-			naive_may(&may, TURN_DROP_PEER_DENIED);
-		if (p->encoded && may.n > 0)
-			naive_may(&may, TURN_DROP_NO_PERMISSION);
+		if (p->encoded && allowed.n == 0 && o->verdict == TURN_DROP)
+			naive_may(&allowed, TURN_DROP_PEER_DENIED);
+		if (p->encoded && allowed.n > 0)
+			naive_may(&allowed, TURN_DROP_NO_PERMISSION);
 	}
-	if (may.n > 0)
-		return judge_drop(n, h != NULL ? h : any, &may, o);
+	if (allowed.n > 0)
+		return judge_drop(n, h != NULL ? h : any, &allowed, o);
 	return judge_to_peer(n, h, op, o, &peer);
 }
 
@@ -435,7 +436,7 @@ static const char *judge_channel_data(struct naive *n, const struct op *op, cons
 {
 	struct naive_hold *h = naive_allocation(n, op->client);
 	const struct naive_channel *c = NULL;
-	struct naive_set may = {0};
+	struct naive_set allowed = {0};
 
 	for (int v4 = 0; v4 < 2 && c == NULL; v4++) {
 		struct naive_hold *half = naive_of_family(n, op->client, v4);
@@ -444,17 +445,17 @@ static const char *judge_channel_data(struct naive *n, const struct op *op, cons
 		h = c != NULL ? half : h;
 	}
 	if (c == NULL && op->channel > 0x4fff) { // 12.6: reserved; RFC 7983: not even TURN
-		naive_may(&may, TURN_DROP_NOT_TURN);
-		naive_may(&may, TURN_DROP_CHANNEL_UNBOUND);
+		naive_may(&allowed, TURN_DROP_NOT_TURN);
+		naive_may(&allowed, TURN_DROP_CHANNEL_UNBOUND);
 	}
 	if (op->slack < 0)
-		naive_may(&may, TURN_DROP_CHANNEL_LENGTH);
+		naive_may(&allowed, TURN_DROP_CHANNEL_LENGTH);
 	if (h == NULL)
-		naive_may(&may, TURN_DROP_NO_ALLOCATION);
+		naive_may(&allowed, TURN_DROP_NO_ALLOCATION);
 	else if (c == NULL)
-		naive_may(&may, TURN_DROP_CHANNEL_UNBOUND);
-	if (may.n > 0)
-		return judge_drop(n, h, &may, o);
+		naive_may(&allowed, TURN_DROP_CHANNEL_UNBOUND);
+	if (allowed.n > 0)
+		return judge_drop(n, h, &allowed, o);
 	return judge_to_peer(n, h, op, o, &c->peer);
 }
 
@@ -475,8 +476,8 @@ static const char *judge_to_client(struct naive *n, struct naive_hold *h, const 
 
 	if (o->verdict != TURN_RELAY && o->verdict != TURN_SEND)
 		return not_relayed(o, "client");
-	if (!endpoint_eq(&o->src, &n->config->listeners[client->listener].at) ||
-		!endpoint_eq(&o->dst, &client->at))
+	if (!endpoint_eq(&o->src, &n->config->listeners[client->listener].endpoint) ||
+		!endpoint_eq(&o->dst, &client->endpoint))
 		return "does not go back on the 5-tuple of the allocation";
 	if (!df_right(n, h, op, o->df))
 		return "wrong DF";
@@ -495,17 +496,17 @@ static const char *judge_peer(struct naive *n, const struct op *op, const struct
 {
 	const struct model_peer *p = &n->w->peer[op->peer[0]];
 	struct naive_hold *h = allocation_at(n, &op->relay);
-	struct naive_set may = {0};
+	struct naive_set allowed = {0};
 
 	if (h == NULL)
-		naive_may(&may,
+		naive_may(&allowed,
 			op->hairpin ? TURN_DROP_HAIRPIN_NO_ALLOCATION
 				    : TURN_DROP_PEER_NO_ALLOCATION);
-	else if (!naive_permitted(n, h, &p->at.addr))
-		naive_may(&may, TURN_DROP_PEER_NO_PERMISSION);
-	if (may.n > 0)
-		return judge_drop(n, h, &may, o);
-	return judge_to_client(n, h, op, o, &p->at);
+	else if (!naive_permitted(n, h, &p->wire.addr))
+		naive_may(&allowed, TURN_DROP_PEER_NO_PERMISSION);
+	if (allowed.n > 0)
+		return judge_drop(n, h, &allowed, o);
+	return judge_to_client(n, h, op, o, &p->wire);
 }
 
 const char *naive_judge_data(struct naive *n, const struct op *op, const struct outcome *o)

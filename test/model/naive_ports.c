@@ -20,7 +20,7 @@ static bool port_exists(const struct naive *n, const struct endpoint *e)
 	if (e->port < n->config->port_lo || e->port > n->config->port_hi)
 		return false;
 	for (uint32_t i = 0; i < n->config->nb_listeners; i++)
-		if (endpoint_eq(&n->config->listeners[i].at, e))
+		if (endpoint_eq(&n->config->listeners[i].endpoint, e))
 			return false;
 	return true;
 }
@@ -114,11 +114,12 @@ static bool is_v6(const struct naive *n, const struct op *op)
 	if (op->family != 0)
 		return op->family == 2;
 	if (n->config->default_family == TURN_FAMILY_CLIENT)
-		return !addr_is_v4(&n->w->client[op->client].at.addr);
+		return !addr_is_v4(&n->w->client[op->client].endpoint.addr);
 	return n->config->default_family == TURN_FAMILY_IPV6;
 }
 
-void naive_port_codes(struct naive *n, const struct op *op, struct naive_set *may, bool *success)
+void naive_port_codes(
+	struct naive *n, const struct op *op, struct naive_set *allowed, bool *success)
 {
 	struct endpoint e = {.addr = n->config->relay[is_v6(n, op) ? 1 : 0]};
 	struct naive_port freed;
@@ -132,14 +133,14 @@ void naive_port_codes(struct naive *n, const struct op *op, struct naive_set *ma
 		surely = surely || is_past(n, freed.hi_ms, rest_least_ms(n));
 	}
 	if (!surely)
-		naive_may(may, 508);
+		naive_may(allowed, 508);
 	*success = *success && perhaps;
 }
 
 // Judges whether the port given was allowed.
 const char *naive_judge_port(struct naive *n, const struct op *op, const struct endpoint *e)
 {
-	struct endpoint other = {.addr = e->addr};
+	struct endpoint candidate = {.addr = e->addr};
 	struct naive_port mine, freed;
 
 	if (!addr_eq(&e->addr, &n->config->relay[is_v6(n, op) ? 1 : 0]))
@@ -157,8 +158,8 @@ const char *naive_judge_port(struct naive *n, const struct op *op, const struct 
 		return NULL;
 	n->early = 1;
 	for (unsigned int p = n->config->port_lo; p <= n->config->port_hi; p++) {
-		other.port = (uint16_t)p;
-		if (!choice_freed(n, &other, kind_of(op), &freed))
+		candidate.port = (uint16_t)p;
+		if (!choice_freed(n, &candidate, kind_of(op), &freed))
 			continue;
 		if (is_past(n, freed.hi_ms, rest_ms(n)))
 			return "relayed port reused early though another one had rested";
@@ -182,14 +183,14 @@ static bool same_network(const struct addr *a, const struct addr *b)
 
 // RFC 8656 7.2: a pair of which one would fit is refused as a pair (8), not for the quota (10).
 static void limit_code(uint32_t limit, const unsigned int count[2], unsigned int add,
-	struct naive_set *may, bool *success)
+	struct naive_set *allowed, bool *success)
 {
 	if (limit == 0)
 		return;
 	if (count[1] - (add - 1) > limit)
-		naive_may(may, 486);
+		naive_may(allowed, 486);
 	if (add == 2 && count[1] > limit && count[0] - 1 <= limit)
-		naive_may(may, 508);
+		naive_may(allowed, 508);
 	if (count[0] > limit)
 		*success = false;
 }
@@ -197,11 +198,11 @@ static void limit_code(uint32_t limit, const unsigned int count[2], unsigned int
 // Counts the allocations of a quota together with the one asked for, as least and most. A
 // reservation counts for its maker until it is taken up.
 void naive_quota_codes(struct naive *n, const struct op *op, const struct naive_count *c,
-	struct naive_set *may, bool *success)
+	struct naive_set *allowed, bool *success)
 {
-	const struct addr *source = &n->w->client[op->client].at.addr;
+	const struct addr *source = &n->w->client[op->client].endpoint.addr;
 	const unsigned int add = op->even == 1 ? 2 : 1, all = add + c->beside;
-	unsigned int total[2] = {all, all}, user[2] = {all, all}, from[2] = {all, all};
+	unsigned int total[2] = {all, all}, user[2] = {all, all}, per_source[2] = {all, all};
 	unsigned int network[2] = {all, all};
 
 	for (unsigned int i = 0; i < NAIVE_HOLDS; i++) {
@@ -212,15 +213,15 @@ void naive_quota_codes(struct naive *n, const struct op *op, const struct naive_
 		for (int most = naive_live(n, h) && h != c->taken_up ? 0 : 1; most < 2; most++) {
 			total[most]++;
 			user[most] += h->user == op->user;
-			from[most] += same_source(&h->source, source);
+			per_source[most] += same_source(&h->source, source);
 			network[most] += same_network(&h->source, source);
 		}
 	}
-	limit_code(n->config->limits.allocations, total, add, may, success);
-	limit_code(n->config->limits.per_user, user, add, may, success);
-	limit_code(n->config->limits.per_source, from, add, may, success);
+	limit_code(n->config->limits.allocations, total, add, allowed, success);
+	limit_code(n->config->limits.per_user, user, add, allowed, success);
+	limit_code(n->config->limits.per_source, per_source, add, allowed, success);
 	if (!addr_is_v4(source))
-		limit_code(8 * n->config->limits.per_source, network, add, may, success);
+		limit_code(8 * n->config->limits.per_source, network, add, allowed, success);
 	if (op->user == MODEL_OTHER) // the one user of his realm
-		limit_code(n->config->realms[0].allocations, user, add, may, success);
+		limit_code(n->config->realms[0].allocations, user, add, allowed, success);
 }

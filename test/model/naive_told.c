@@ -10,8 +10,8 @@
 static enum turn_refusal stranger_reason(const struct naive *n, const struct op *op)
 {
 	const struct model_user *u = &n->w->user[op->user];
-	const bool ours =
-		!op->nonce.junk && endpoint_eq(&op->nonce.client, &n->w->client[op->client].at);
+	const bool ours = !op->nonce.junk &&
+		endpoint_eq(&op->nonce.client, &n->w->client[op->client].endpoint);
 
 	switch (op->sign) {
 	case SIGN_NONE:
@@ -45,7 +45,7 @@ static enum turn_refusal stranger_reason(const struct naive *n, const struct op 
 
 // Whether a reason is one that the model can do without a word about. Those of strangers it knows
 // exactly, except in the second in which a REST name expires.
-static bool reason_fits(const struct naive *n, const struct op *op, enum turn_refusal why)
+static bool reason_fits(const struct naive *n, const struct op *op, enum turn_refusal refusal)
 {
 	const enum turn_refusal stranger =
 		op->kind == OP_BINDING ? TURN_GRANTED : stranger_reason(n, op);
@@ -53,33 +53,33 @@ static bool reason_fits(const struct naive *n, const struct op *op, enum turn_re
 	if (naive_rest_unsure(n, op))
 		return true;
 	if (stranger != TURN_GRANTED)
-		return why == stranger;
-	return why >= TURN_REFUSED_ATTRIBUTE && why != TURN_REFUSED_INTERNAL;
+		return refusal == stranger;
+	return refusal >= TURN_REFUSED_ATTRIBUTE && refusal != TURN_REFUSED_INTERNAL;
 }
 
 // The one reason that has been counted; TURN_GRANTED when none has, TURN_REFUSAL_END when several.
 static enum turn_refusal counted(const struct turn_stats *before, const struct turn_stats *after)
 {
-	enum turn_refusal why = TURN_GRANTED;
+	enum turn_refusal refusal = TURN_GRANTED;
 	uint64_t sum = 0;
 
 	for (unsigned int i = 0; i < TURN_REFUSAL_END; i++) {
 		sum += after->refused[i] - before->refused[i];
 		if (after->refused[i] != before->refused[i])
-			why = i;
+			refusal = i;
 	}
-	return sum <= 1 ? why : TURN_REFUSAL_END;
+	return sum <= 1 ? refusal : TURN_REFUSAL_END;
 }
 
-static bool is_auth_failure(enum turn_refusal why)
+static bool is_auth_failure(enum turn_refusal refusal)
 {
-	return turn_refusal_info(why)->code == 401 && why != TURN_REFUSED_CHALLENGE;
+	return turn_refusal_info(refusal)->code == 401 && refusal != TURN_REFUSED_CHALLENGE;
 }
 
 static const char *judge_refusal(struct naive *n, const struct op *op, const struct outcome *o,
 	const struct turn_stats *before, const struct turn_stats *after)
 {
-	const enum turn_refusal why = counted(before, after);
+	const enum turn_refusal refusal = counted(before, after);
 	const uint64_t failures = after->auth_failures - before->auth_failures;
 	const bool refused = o->verdict == TURN_REPLY && o->code != 0;
 	const bool half = o->verdict == TURN_REPLY && o->address_error != 0;
@@ -94,16 +94,17 @@ static const char *judge_refusal(struct naive *n, const struct op *op, const str
 		return "half an Allocate counted wrongly";
 	n->halves += after->half_capacity - before->half_capacity;
 	if (!refused)
-		return why == TURN_GRANTED && failures == 0 ? NULL : "a refusal that there is not";
-	if (why == TURN_GRANTED || why == TURN_REFUSAL_END)
+		return refusal == TURN_GRANTED && failures == 0 ? NULL
+								: "a refusal that there is not";
+	if (refusal == TURN_GRANTED || refusal == TURN_REFUSAL_END)
 		return "a refusal without one reason";
-	snprintf(text, sizeof(text), "refused as %s", turn_refusal_info(why)->name);
-	if (turn_refusal_info(why)->code != o->code || !reason_fits(n, op, why))
+	snprintf(text, sizeof(text), "refused as %s", turn_refusal_info(refusal)->name);
+	if (turn_refusal_info(refusal)->code != o->code || !reason_fits(n, op, refusal))
 		return text;
-	if (failures > is_auth_failure(why) || (fresh && failures != is_auth_failure(why)))
+	if (failures > is_auth_failure(refusal) || (fresh && failures != is_auth_failure(refusal)))
 		return "auth_failures counts wrong";
-	n->refused[why]++;
-	n->fresh[why] += fresh;
+	n->refused[refusal]++;
+	n->fresh[refusal] += fresh;
 	return NULL;
 }
 
@@ -114,7 +115,8 @@ static const char *judge_made(const struct naive *n, const struct op *op, const 
 
 	if (o->verdict != TURN_REPLY || op->kind != OP_ALLOCATE || o->code != 0)
 		return "an allocation told that there is not";
-	if (e->kind != TURN_EVENT_MADE || !endpoint_eq(&e->client, &n->w->client[op->client].at) ||
+	if (e->kind != TURN_EVENT_MADE ||
+		!endpoint_eq(&e->client, &n->w->client[op->client].endpoint) ||
 		e->relay.port != o->relayed.port || e->lifetime_s != o->lifetime_s)
 		return "an allocation told wrongly";
 	return NULL;
@@ -151,11 +153,12 @@ const char *naive_judge_end(const struct naive *n, const struct fixture_told *to
 		ended += told->ended[i];
 	if (ended != told->made)
 		return "an allocation whose end was not told";
-	for (unsigned int why = 0; why < TURN_REFUSAL_END; why++) {
-		const bool usual = why == TURN_REFUSED_CHALLENGE || why == TURN_REFUSED_NONCE_STALE;
+	for (unsigned int refusal = 0; refusal < TURN_REFUSAL_END; refusal++) {
+		const bool usual =
+			refusal == TURN_REFUSED_CHALLENGE || refusal == TURN_REFUSED_NONCE_STALE;
 
-		if (told->refused[why] < (usual ? 0 : n->fresh[why]) ||
-			told->refused[why] > (usual ? 0 : n->refused[why]))
+		if (told->refused[refusal] < (usual ? 0 : n->fresh[refusal]) ||
+			told->refused[refusal] > (usual ? 0 : n->refused[refusal]))
 			return "refusals told that do not add up";
 	}
 	return NULL;

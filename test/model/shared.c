@@ -19,7 +19,7 @@ static struct fixture_client client_nth(unsigned int i)
 	const uint8_t ip[4] = {20, (uint8_t)(i >> 16), (uint8_t)(i >> 8), (uint8_t)i};
 	struct fixture_client c = fixture_client("20.0.0.0", (uint16_t)(1024 + i % 60000));
 
-	c.at.addr = addr_from_v4(ip);
+	c.endpoint.addr = addr_from_v4(ip);
 	return c;
 }
 
@@ -55,21 +55,22 @@ static void check(unsigned int i, uint32_t ports, const struct endpoint *relay)
 
 	assert_int_equal(plan->verdict, TURN_RELAY);
 	turn_route_path(f.shard, plan->flow, &path);
-	assert_true(endpoint_eq(&path.dst, &c.at));
+	assert_true(endpoint_eq(&path.dst, &c.endpoint));
 }
 
 // Ends the allocations [from, from + ENDS). Returns the seconds it took.
-static double end(unsigned int from)
+static double end(unsigned int first)
 {
 	uint32_t slots[ENDS];
 	double start;
 
 	for (unsigned int i = 0; i < ENDS; i++) {
-		const struct fixture_client c = client_nth(from + i);
-		struct turn_view v = {.src = c.at.addr,
-			.src_port = c.at.port,
+		const struct fixture_client c = client_nth(first + i);
+		struct turn_view v = {.src = c.endpoint.addr,
+			.src_port = c.endpoint.port,
 			.listener = c.listener,
-			.hash = shard_client_hash(f.shard, &c.at.addr, c.at.port, c.listener)};
+			.hash = shard_client_hash(
+				f.shard, &c.endpoint.addr, c.endpoint.port, c.listener)};
 
 		slots[i] = alloc_lookup(f.shard, &v);
 		assert_int_not_equal(slots[i], TURN_NONE);

@@ -40,7 +40,7 @@ static void make(unsigned int i)
 	struct fixture_client c = fixture_client("20.0.0.0", (uint16_t)(1024 + i % 60000));
 	struct fixture *f = &r.worker[0];
 
-	c.at.addr = addr_from_v4(ip);
+	c.endpoint.addr = addr_from_v4(ip);
 	assert_int_equal(fixture_allocate(f, &c, 4), 0);
 	assert_int_equal(fixture_permit(f, &c, "10.98.0.1"), 0);
 	assert_int_equal(fixture_bind(f, &c, CHANNEL_MIN, "10.98.0.2", 4000), 0);

@@ -29,7 +29,7 @@ enum kind { NOTHING, UDP, TCP };
 static const struct peer {
 	const char *ip;
 	uint16_t port;
-	bool denied, v6, own;
+	bool denied, v6, local;
 } peers[] = {
 	{"10.99.0.9", 80, false, false, false},
 	{"10.98.0.3", 443, false, false, false},
@@ -79,12 +79,12 @@ static bool live(const struct client *c)
 }
 
 static unsigned int count(
-	bool (*is)(const struct client *, const struct client *), const struct client *of)
+	bool (*matches)(const struct client *, const struct client *), const struct client *subject)
 {
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < CLIENTS; i++)
-		n += live(&client[i]) && is(&client[i], of);
+		n += live(&client[i]) && matches(&client[i], subject);
 	return n;
 }
 
@@ -142,10 +142,10 @@ static unsigned int ask(struct client *c)
 	return fixture_code(&f);
 }
 
-static void expect(const char *what, unsigned int got, unsigned int wanted)
+static void expect(const char *label, unsigned int got, unsigned int wanted)
 {
 	if (got != wanted)
-		fail_msg("%s at operation %llu: %u, not %u", what, (unsigned long long)ops, got,
+		fail_msg("%s at operation %llu: %u, not %u", label, (unsigned long long)ops, got,
 			wanted);
 }
 
@@ -170,17 +170,17 @@ static void allocate_tcp(struct client *c)
 	static const enum stun_attr of_udp[] = {
 		STUN_DONT_FRAGMENT, STUN_EVEN_PORT, STUN_RESERVATION_TOKEN};
 	static const uint16_t len[] = {0, 1, 8};
-	const bool bad = one_in(6), other = one_in(12);
+	const bool bad = one_in(6), sctp = one_in(12);
 	const unsigned int which = test_rand_below(&rand_of, 3);
 	unsigned int wanted = WANT;
 
 	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
-	stun_put_u32(&f.w, STUN_REQUESTED_TRANSPORT, (other ? 132u : 6u) << 24);
+	stun_put_u32(&f.w, STUN_REQUESTED_TRANSPORT, (sctp ? 132u : 6u) << 24);
 	if (bad)
 		stun_put(&f.w, of_udp[which], "\0\0\0\0\0\0\0\0", len[which]);
 	if (live(c))
 		wanted = 437;
-	else if (other)
+	else if (sctp)
 		wanted = 442;
 	else if (!c->by_tcp || bad)
 		wanted = 400;
@@ -192,8 +192,8 @@ static void allocate_tcp(struct client *c)
 	if (wanted != WANT)
 		return;
 	assert_order(c, TURN_ORDER_LISTEN);
-	assert_in_range(order()->at.port, PORT_LO, PORT_LO + PORTS - 1);
-	assert_int_equal(order()->place, order()->at.port - PORT_LO);
+	assert_in_range(order()->endpoint.port, PORT_LO, PORT_LO + PORTS - 1);
+	assert_int_equal(order()->place, order()->endpoint.port - PORT_LO);
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		assert_true(client[i].has != TCP || client[i].listen.place != order()->place);
 	c->has = TCP;
@@ -270,8 +270,8 @@ static void connect_to(struct client *c)
 	assert_order(c, TURN_ORDER_CONNECT);
 	assert_true(order()->allocation == c->listen.allocation);
 	assert_int_equal(order()->place, c->listen.place);
-	assert_true(endpoint_eq(&order()->at, &e));
-	assert_int_equal(order()->to, p->own ? p->port - (uint32_t)PORT_LO : UINT32_MAX);
+	assert_true(endpoint_eq(&order()->endpoint, &e));
+	assert_int_equal(order()->peer_place, p->local ? p->port - (uint32_t)PORT_LO : UINT32_MAX);
 	assert_new(order()->id);
 }
 
@@ -298,14 +298,14 @@ static void attempt(struct client *c)
 	const struct endpoint peer = fixture_endpoint(peers[i].ip, 40000);
 	const bool late = c->has != TCP || one_in(6);
 	const struct turn_order *o = late ? &gone : &c->listen;
-	const bool may = !late && f.now_ms < c->until_ms[i];
+	const bool allowed = !late && f.now_ms < c->until_ms[i];
 
 	turn_tcp_attempt(f.shard, o->place, o->allocation, &peer, &f.burst.side);
 	assert_int_equal(order()->kind, TURN_ORDER_ADMIT);
-	if ((order()->id != 0) != may)
-		fail_msg("a peer is %s at operation %llu", may ? "refused" : "let in",
+	if ((order()->id != 0) != allowed)
+		fail_msg("a peer is %s at operation %llu", allowed ? "refused" : "let in",
 			(unsigned long long)ops);
-	if (may)
+	if (allowed)
 		assert_new(order()->id);
 }
 
@@ -353,7 +353,7 @@ static void check_row(const struct client *c, const struct turn_info *row)
 	if (c->has != TCP)
 		return;
 	assert_int_equal(row->connections, c->connections);
-	assert_true(endpoint_eq(&row->relay, &c->listen.at));
+	assert_true(endpoint_eq(&row->relay, &c->listen.endpoint));
 	for (unsigned int leg = 0; leg < 2; leg++) {
 		assert_true(row->usage.leg[leg].bytes == c->moved[leg]);
 		assert_int_equal(row->usage.leg[leg].datagrams, 0);
@@ -376,7 +376,7 @@ static void check_listing(void)
 				turn_tcp_table_lives(
 					f.shard, c->listen.place, c->listen.allocation));
 		for (unsigned int k = 0; k < n; k++) {
-			if (!endpoint_eq(&row[k].client, &c->c.at))
+			if (!endpoint_eq(&row[k].client, &c->c.endpoint))
 				continue;
 			check_row(c, &row[k]);
 			found = true;

@@ -95,7 +95,7 @@ static void step_alternates(struct run *r)
 		const uint32_t which = test_rand_below(&r->rand, 4);
 
 		n->rule.when = (enum turn_alternates_when)test_rand_below(&r->rand, 4);
-		n->rule.from = 1 + test_rand_below(&r->rand, 6);
+		n->rule.min_allocations = 1 + test_rand_below(&r->rand, 6);
 		for (unsigned int i = 0; i < 2; i++)
 			if ((which & 1u << i) != 0)
 				addr_parse(alternates[i], &n->alternate[n->nb_alternates++].addr);
@@ -253,9 +253,9 @@ static void run_world(struct run *r, uint64_t ops)
 }
 
 // Refusals of what one shard and these worlds do not have.
-static bool is_not_here(enum turn_refusal why)
+static bool is_not_here(enum turn_refusal refusal)
 {
-	switch (why) {
+	switch (refusal) {
 	case TURN_GRANTED:
 	case TURN_REFUSED_NAME_LONG:
 	case TURN_REFUSED_REST_NAME:
@@ -283,11 +283,11 @@ static bool is_not_here(enum turn_refusal why)
 
 static void check_refusals(const struct run *r)
 {
-	for (unsigned int why = TURN_GRANTED + 1; why < TURN_REFUSAL_END; why++) {
-		printf("  refused %s: %llu\n", turn_refusal_info(why)->name,
-			(unsigned long long)r->refused[why]);
+	for (unsigned int refusal = TURN_GRANTED + 1; refusal < TURN_REFUSAL_END; refusal++) {
+		printf("  refused %s: %llu\n", turn_refusal_info(refusal)->name,
+			(unsigned long long)r->refused[refusal]);
 		if (r->ops >= OPS)
-			assert_int_equal(r->refused[why] == 0, is_not_here(why));
+			assert_int_equal(r->refused[refusal] == 0, is_not_here(refusal));
 	}
 }
 

@@ -14,15 +14,15 @@ static const uint8_t keys[2][32] = {{1, 2, 3}, {4, 5, 6}};
 // north is the last, so that a reload can leave it out.
 void model_tokens_init(struct model_world *w)
 {
-	static struct turn_oauth_key of[2];
+	static struct turn_oauth_key oauth_keys[2];
 
-	of[0] = (struct turn_oauth_key){.kid = (char *)"south",
+	oauth_keys[0] = (struct turn_oauth_key){.kid = (char *)"south",
 		.secret = (char *)"040506"
 				  "0000000000000000000000000000000000000000000000000000000000"};
-	of[1] = (struct turn_oauth_key){.kid = (char *)"north",
+	oauth_keys[1] = (struct turn_oauth_key){.kid = (char *)"north",
 		.secret = (char *)"010203"
 				  "0000000000000000000000000000000000000000000000000000000000"};
-	w->config.oauth = (struct turn_oauth){(char *)NAME, of, 2};
+	w->config.oauth = (struct turn_oauth){(char *)NAME, oauth_keys, 2};
 	for (unsigned int i = MODEL_TOKENS; i < MODEL_USERS; i++) {
 		struct model_user *u = &w->user[i];
 
@@ -33,7 +33,7 @@ void model_tokens_init(struct model_world *w)
 	}
 }
 
-void model_tokens_put(const struct model_world *w, struct stun_writer *to, const struct op *op)
+void model_tokens_put(const struct model_world *w, struct stun_writer *writer, const struct op *op)
 {
 	const struct model_user *u = &w->user[op->user < MODEL_TOKENS ? MODEL_TOKENS : op->user];
 	uint8_t data[TOKEN_SEAL_MAX];
@@ -60,5 +60,5 @@ void model_tokens_put(const struct model_world *w, struct stun_writer *to, const
 		len -= 1 + op->tid % (len - 1);
 	if (op->access == ACCESS_CUT && len == 64)
 		len--;
-	stun_put(to, STUN_ACCESS_TOKEN, data, len);
+	stun_put(writer, STUN_ACCESS_TOKEN, data, len);
 }

@@ -15,19 +15,19 @@ static const uint8_t only_md5[4] = {0, 1, 0, 0};
 // Writes an attribute that lib/stun has no name for, under another type, and then renames it.
 static void put_raw(struct stun_writer *w, uint16_t type, const void *value, size_t len)
 {
-	const uint16_t at = w->len;
+	const uint16_t start = w->len;
 
 	stun_put(w, STUN_SOFTWARE, value, len);
-	store_be16(w->buf + at, type);
+	store_be16(w->buf + start, type);
 }
 
 // The external address of an own one; NULL when there is none.
-static const struct addr *external_of(const struct model_world *m, const struct addr *own)
+static const struct addr *external_of(const struct model_world *m, const struct addr *local)
 {
 	static const struct addr none;
 
 	for (int i = 0; i < 2; i++)
-		if (addr_eq(&m->local[i].addr, own) && !addr_eq(&m->local[i].external, &none))
+		if (addr_eq(&m->local[i].addr, local) && !addr_eq(&m->local[i].external, &none))
 			return &m->local[i].external;
 	return NULL;
 }
@@ -38,7 +38,7 @@ static bool inside_of(const struct model_world *m, struct endpoint *e)
 {
 	struct addr *const a = &e->addr;
 
-	if (m->common && endpoint_eq(e, &m->peer[MODEL_BESIDE].at))
+	if (m->common && endpoint_eq(e, &m->peer[MODEL_BESIDE].wire))
 		return true;
 	if (external_of(m, a) != NULL)
 		return false;
@@ -52,7 +52,7 @@ bool model_peer_public(const struct model_world *w, const struct op *op, unsigne
 {
 	// a channel to one of a common address has two permissions, so it is always named by that
 	return ((op->tid & 1) != 0 || (w->common && op->kind == OP_BIND)) &&
-		external_of(w, &w->peer[op->peer[i]].at.addr) != NULL;
+		external_of(w, &w->peer[op->peer[i]].wire.addr) != NULL;
 }
 
 // public: an address of the server's own is written as clients are told it.
@@ -62,20 +62,20 @@ static void put_peer(
 	uint8_t value[20] = {0, 2};
 
 	if (public) {
-		const struct endpoint told = {*external_of(m, &p->at.addr), p->at.port};
+		const struct endpoint told = {*external_of(m, &p->wire.addr), p->wire.port};
 
 		stun_put_xor_addr(w, STUN_XOR_PEER_ADDRESS, &told);
 		return;
 	}
 	if (!p->encoded) {
-		stun_put_xor_addr(w, STUN_XOR_PEER_ADDRESS, &p->at);
+		stun_put_xor_addr(w, STUN_XOR_PEER_ADDRESS, &p->wire);
 		return;
 	}
 	// All 16 bytes are XORed with cookie and tid (RFC 8489 14.2), also of a mapped IPv4
 	// address.
-	store_be16(value + 2, p->at.port ^ load_be16(w->buf + 4));
+	store_be16(value + 2, p->wire.port ^ load_be16(w->buf + 4));
 	for (int i = 0; i < 16; i++)
-		value[4 + i] = p->at.addr.b[i] ^ w->buf[4 + i];
+		value[4 + i] = p->wire.addr.b[i] ^ w->buf[4 + i];
 	stun_put(w, STUN_XOR_PEER_ADDRESS, value, sizeof(value));
 }
 
@@ -115,10 +115,10 @@ static void put_allocate(struct stun_writer *w, const struct op *op)
 		stun_put(w, STUN_DONT_FRAGMENT, NULL, 0);
 }
 
-static void fill(uint8_t *to, const struct op *op, size_t len)
+static void fill(uint8_t *out, const struct op *op, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		to[i] = model_data(op, i);
+		out[i] = model_data(op, i);
 }
 
 // The attributes of the method.
@@ -174,10 +174,10 @@ static void op_key(
 {
 	const struct model_user *u = &m->user[op->user];
 	const char *password = op->sign == SIGN_PASSWORD ? "wrong" : u->password;
-	const struct stun_credential own = {
+	const struct stun_credential cred = {
 		u->name, strlen(u->name), u->realm, password, strlen(password)};
 
-	assert_true(stun_key_make(f->crypto, style_key(op), &own, key));
+	assert_true(stun_key_make(f->crypto, style_key(op), &cred, key));
 	if (u->token && op->sign != SIGN_PASSWORD)
 		*key = u->mac;
 }
@@ -325,8 +325,8 @@ void model_view(const struct model_world *m, const struct fixture *f, const stru
 
 	*v = (struct turn_view){.via = TURN_NO_WORKER};
 	if (op->kind != OP_PEER) {
-		v->src = c->at.addr;
-		v->src_port = c->at.port;
+		v->src = c->endpoint.addr;
+		v->src_port = c->endpoint.port;
 		v->listener = c->listener;
 		v->leg = TURN_FROM_CLIENT;
 		return;
@@ -336,8 +336,8 @@ void model_view(const struct model_world *m, const struct fixture *f, const stru
 	assert_true(turn_relay_map_home(
 		f->map, (unsigned int)index, op->relay.port, &worker, &v->slot));
 	assert_int_equal(worker, 0);
-	v->src = p->at.addr;
-	v->src_port = p->at.port;
+	v->src = p->wire.addr;
+	v->src_port = p->wire.port;
 	v->leg = TURN_FROM_PEER;
 	v->source = (uint16_t)index;
 	v->inside = op->hairpin ? TURN_INSIDE_RELAYED : TURN_INSIDE_NO;
@@ -356,17 +356,17 @@ static const char *check_challenge(
 	struct model_world *w, struct fixture *f, const struct stun_msg *m, const struct op *op)
 {
 	const uint8_t *nonce = m->data + m->off[STUN_NONCE];
-	const bool other = is_realm(m, MODEL_REALM);
+	const bool foreign_realm = is_realm(m, MODEL_REALM);
 	const bool named = op->sign != SIGN_NONE && op->user == MODEL_OTHER;
 
-	if (!other && !is_realm(m, FIXTURE_REALM))
+	if (!foreign_realm && !is_realm(m, FIXTURE_REALM))
 		return "challenge without a REALM of ours";
-	if (other && w->config.nb_realms == 0)
+	if (foreign_realm && w->config.nb_realms == 0)
 		return "challenge with a REALM that is no longer";
 	// without credentials it may be that of the allocation
-	if (op->sign != SIGN_NONE && other != (named && w->config.nb_realms > 0))
+	if (op->sign != SIGN_NONE && foreign_realm != (named && w->config.nb_realms > 0))
 		return "challenge with another REALM than the request's";
-	if (stun_has(m, STUN_THIRD_PARTY_AUTHORIZATION) == other) // that realm has no keys
+	if (stun_has(m, STUN_THIRD_PARTY_AUTHORIZATION) == foreign_realm) // that realm has no keys
 		return "THIRD-PARTY-AUTHORIZATION missing or out of place";
 	if (!stun_has(m, STUN_NONCE) || m->alen[STUN_NONCE] != MODEL_NONCE_LEN ||
 		memcmp(nonce, "obMatJos2", 9) != 0)
@@ -385,7 +385,7 @@ static const char *check_signature(
 {
 	const enum stun_attr have =
 		style_sha1(op) ? STUN_MESSAGE_INTEGRITY : STUN_MESSAGE_INTEGRITY_SHA256;
-	const enum stun_attr other =
+	const enum stun_attr unexpected =
 		style_sha1(op) ? STUN_MESSAGE_INTEGRITY_SHA256 : STUN_MESSAGE_INTEGRITY;
 	struct stun_key key;
 
@@ -393,9 +393,10 @@ static const char *check_signature(
 		stun_has(m, STUN_USERHASH))
 		return "REALM, NONCE or USERNAME where none belongs";
 	if (op->sign != SIGN_GOOD || op->kind == OP_BINDING)
-		return stun_has(m, have) || stun_has(m, other) ? "signed for a stranger" : NULL;
+		return stun_has(m, have) || stun_has(m, unexpected) ? "signed for a stranger"
+								    : NULL;
 	op_key(w, f, op, &key);
-	if (!stun_has(m, have) || stun_has(m, other))
+	if (!stun_has(m, have) || stun_has(m, unexpected))
 		return "not signed with the kind of integrity that the request had";
 	if (!stun_integrity_ok(f->crypto, m, &key))
 		return "wrong integrity";
@@ -425,17 +426,17 @@ static const char *read_relayed(
 	struct model_world *w, const struct stun_msg *m, const struct op *op, struct outcome *o)
 {
 	const uint8_t *value = m->data + m->off[STUN_ADDRESS_ERROR_CODE];
-	struct endpoint *to = &o->relayed;
+	struct endpoint *relayed = &o->relayed;
 	uint16_t pos = 0, off, alen;
 	unsigned int nb = 0;
 	int family;
 
 	o->relayed2 = (struct endpoint){0};
-	for (; stun_next(m, STUN_XOR_RELAYED_ADDRESS, &pos, &off, &alen); to = &o->relayed2) {
-		if (++nb > 2 || !stun_decode_xor_addr(m, off, alen, to, &family) ||
-			family != (addr_is_v4(&to->addr) ? 4 : 6))
+	for (; stun_next(m, STUN_XOR_RELAYED_ADDRESS, &pos, &off, &alen); relayed = &o->relayed2) {
+		if (++nb > 2 || !stun_decode_xor_addr(m, off, alen, relayed, &family) ||
+			family != (addr_is_v4(&relayed->addr) ? 4 : 6))
 			return "XOR-RELAYED-ADDRESS malformed, or more than two";
-		if (!inside_of(w, to))
+		if (!inside_of(w, relayed))
 			return "XOR-RELAYED-ADDRESS is not the external address";
 	}
 	if (nb == 2 &&
@@ -466,7 +467,7 @@ static const char *read_success(
 		return "XOR-MAPPED-ADDRESS missing or out of place";
 	if (stun_has(m, STUN_XOR_MAPPED_ADDRESS) &&
 		(!get_addr(m, STUN_XOR_MAPPED_ADDRESS, &mapped) ||
-			!endpoint_eq(&mapped, &w->client[op->client].at)))
+			!endpoint_eq(&mapped, &w->client[op->client].endpoint)))
 		return "XOR-MAPPED-ADDRESS is not the client's";
 	if (stun_has(m, STUN_LIFETIME) != (allocate || op->kind == OP_REFRESH))
 		return "LIFETIME missing or out of place";

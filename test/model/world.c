@@ -43,10 +43,10 @@ static bool percent(struct model_world *w, uint32_t p)
 // In half of the worlds the network has no more than 10.98.0.0/30 and fd99::10/127.
 static void routes_init(struct model_world *w)
 {
-	static const char *const to[2] = {"10.98.0.0/30", "fd99::10/127"};
+	static const char *const prefixes[2] = {"10.98.0.0/30", "fd99::10/127"};
 
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(addr_prefix_parse(to[i], &w->route[i].to), 0);
+		assert_int_equal(addr_prefix_parse(prefixes[i], &w->route[i].dst), 0);
 		w->route[i].direct = true;
 	}
 	routes_sort(w->route, 2);
@@ -171,10 +171,10 @@ static void users_init(struct model_world *w)
 // Each has a /64 of its own, most of them of one /48.
 static void site_client(struct model_client *c, unsigned int i)
 {
-	c->at = fixture_endpoint("2001:db8:1::1", (uint16_t)(5000 + i));
-	c->at.addr.b[7] = (uint8_t)i;
+	c->endpoint = fixture_endpoint("2001:db8:1::1", (uint16_t)(5000 + i));
+	c->endpoint.addr.b[7] = (uint8_t)i;
 	if (i % 4 == 3)
-		c->at.addr.b[5] = 2;
+		c->endpoint.addr.b[5] = 2;
 	c->listener = 1;
 }
 
@@ -193,10 +193,10 @@ static void clients_init(struct model_world *w)
 		const bool is_v4 = i % 8 < 6;
 		const uint16_t port = (uint16_t)(5000 + i / 2);
 
-		c->at = fixture_endpoint((is_v4 ? v4 : v6)[i / 2 % 3], port);
+		c->endpoint = fixture_endpoint((is_v4 ? v4 : v6)[i / 2 % 3], port);
 		c->listener = is_v4 ? (i % 2 == 0 ? 0 : 2) : 1;
 		if (!is_v4)
-			c->at.port = (uint16_t)(5000 + i);
+			c->endpoint.port = (uint16_t)(5000 + i);
 		if (is_site)
 			site_client(c, i);
 		c->user = below(w, 20) == 0 ? 4 : i % 4;
@@ -217,13 +217,13 @@ void model_world_init(struct model_world *w, uint64_t seed)
 	for (unsigned int i = 0; i < MODEL_PEERS; i++) {
 		struct model_peer *p = &w->peer[i];
 
-		p->at = fixture_endpoint(peers[i].addr, peers[i].port);
-		p->canonical = addr_canonical(p->at.addr);
+		p->wire = fixture_endpoint(peers[i].addr, peers[i].port);
+		p->canonical = addr_canonical(p->wire.addr);
 		p->class = peers[i].class;
 		p->encoded = peers[i].encoded;
 	}
 	if (w->common)
-		w->peer[MODEL_BESIDE] = (struct model_peer){.at = {w->local[0].external, 7000},
+		w->peer[MODEL_BESIDE] = (struct model_peer){.wire = {w->local[0].external, 7000},
 			.canonical = w->local[0].external,
 			.class = PEER_BESIDE};
 }
@@ -330,8 +330,8 @@ static unsigned int pick_peer(struct model_world *w, const struct op *op, bool o
 		if (!on_wire && percent(w, 4))
 			return i;
 	} while (((on_wire || c->has_relay) &&
-			 addr_is_v4(&w->peer[i].at.addr) != addr_is_v4(&relay->addr)) ||
-		w->peer[i].encoded || w->peer[i].at.port == 0 ||
+			 addr_is_v4(&w->peer[i].wire.addr) != addr_is_v4(&relay->addr)) ||
+		w->peer[i].encoded || w->peer[i].wire.port == 0 ||
 		(w->peer[i].class == PEER_FORBIDDEN && !percent(w, 20)));
 	return i;
 }
@@ -362,7 +362,7 @@ static struct endpoint pick_relay(struct model_world *w)
 		e.addr = w->config.relay[below(w, 2)];
 		e.port = (uint16_t)(w->config.port_lo +
 			below(w, w->config.port_hi - w->config.port_lo + 1u));
-	} while (endpoint_eq(&e, &w->listener[2].at));
+	} while (endpoint_eq(&e, &w->listener[2].endpoint));
 	return e;
 }
 
@@ -414,11 +414,11 @@ static enum op_kind pick_kind(struct model_world *w)
 		[OP_CHANNEL_DATA] = 13,
 		[OP_PEER] = 18,
 		[OP_GARBAGE] = 3};
-	uint32_t at = below(w, 100);
+	uint32_t rest = below(w, 100);
 	unsigned int kind = 0;
 
-	while (at >= weight[kind])
-		at -= weight[kind++];
+	while (rest >= weight[kind])
+		rest -= weight[kind++];
 	return kind;
 }
 
@@ -504,7 +504,7 @@ void model_learn_nonce(
 	c->old_nonce = c->nonce;
 	if (!c->has_nonce)
 		c->old_nonce.junk = true;
-	c->nonce = (struct op_nonce){.client = c->at, .wall_s = wall_s};
+	c->nonce = (struct op_nonce){.client = c->endpoint, .wall_s = wall_s};
 	memcpy(c->nonce.text, nonce, MODEL_NONCE_LEN);
 	c->has_nonce = true;
 }
@@ -519,7 +519,7 @@ void model_print(const struct model_world *w, const struct op *op)
 
 	printf("op: %s, client %u %s listener %u, tid %u, user %s, sign %d, style %d, nonce of "
 	       "wall clock %llu%s\n",
-		kinds[op->kind], op->client, addr_format_endpoint(&c->at, text, sizeof(text)),
+		kinds[op->kind], op->client, addr_format_endpoint(&c->endpoint, text, sizeof(text)),
 		c->listener, op->tid, w->user[op->user].name, op->sign, op->style,
 		(unsigned long long)op->nonce.wall_s, op->nonce.junk ? " (junk)" : "");
 	printf("    transport %d, family %d, additional %d, even %d, lifetime %u%s, token %d, "
@@ -532,7 +532,7 @@ void model_print(const struct model_world *w, const struct op *op)
 		addr_format_endpoint(&op->relay, text, sizeof(text)));
 	for (unsigned int i = 0; i < op->nb_peers || (i == 0 && op->kind == OP_PEER); i++)
 		printf("    peer %s%s%s\n",
-			addr_format_endpoint(&w->peer[op->peer[i]].at, text, sizeof(text)),
+			addr_format_endpoint(&w->peer[op->peer[i]].wire, text, sizeof(text)),
 			w->peer[op->peer[i]].encoded ? " (as IPv6)" : "",
 			op->peer_malformed[i] ? " (malformed)" : "");
 }

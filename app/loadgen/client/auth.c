@@ -68,20 +68,20 @@ static bool key_of(const struct clients *p, uint32_t i, struct stun_key *key)
 static bool key_make(struct clients *p, uint32_t i)
 {
 	char name[NAME_SIZE + 16], rest[REST_PASSWORD_SIZE];
-	struct stun_credential own = {
+	struct stun_credential cred = {
 		.user = name, .realm = p->realm, .password = p->config->password};
 	struct stun_key key;
 
 	if (key_of(p, i, &key))
 		return true;
-	own.user_len = name_of(p, i, name);
+	cred.user_len = name_of(p, i, name);
 	if (p->config->secret[0] != '\0') {
-		if (!stun_rest_password(p->crypto, p->config->secret, name, own.user_len, rest))
+		if (!stun_rest_password(p->crypto, p->config->secret, name, cred.user_len, rest))
 			return false;
-		own.password = rest;
+		cred.password = rest;
 	}
-	own.password_len = strlen(own.password);
-	if (!stun_key_make(p->crypto, p->alg, &own, &key))
+	cred.password_len = strlen(cred.password);
+	if (!stun_key_make(p->crypto, p->alg, &cred, &key))
 		return false;
 	if (p->keys == NULL) {
 		p->key = key;

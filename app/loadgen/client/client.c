@@ -40,7 +40,7 @@ static void idle_timer(struct clients *p, uint32_t i)
 
 // The client has failed. An allocation that the server still holds would block another try, so it
 // is given back first, unless the server does not answer or would not understand.
-static size_t fail(
+static size_t fail_client(
 	struct clients *p, uint32_t i, enum client_fault fault, uint64_t now_ms, uint8_t *out)
 {
 	struct client *cl = &p->client[i];
@@ -59,22 +59,22 @@ static size_t fail(
 	return len;
 }
 
-static size_t ask(
+static size_t send_request(
 	struct clients *p, uint32_t i, enum stun_method method, uint64_t now_ms, uint8_t *out)
 {
 	const size_t len = request_begin(p, i, method, now_ms, out);
 
-	return len > 0 ? len : fail(p, i, CLIENT_FAULT_REQUEST, now_ms, out);
+	return len > 0 ? len : fail_client(p, i, CLIENT_FAULT_REQUEST, now_ms, out);
 }
 
 // Sends Allocate. If the server still answers 437 after the last deletion, sets a timer instead.
-static size_t allocate(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out)
+static size_t send_allocate(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out)
 {
 	const struct client *cl = &p->client[i];
 	const uint32_t rested_ms = (uint32_t)now_ms - cl->ended_ms;
 
 	if (!cl->ended || rested_ms >= p->linger_ms)
-		return ask(p, i, STUN_ALLOCATE, now_ms, out);
+		return send_request(p, i, STUN_ALLOCATE, now_ms, out);
 	request_timer(p, i, now_ms + p->linger_ms - rested_ms);
 	return 0;
 }
@@ -89,7 +89,7 @@ size_t client_start(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out
 	cl->mismatches = 0;
 	cl->refresh_ms = cl->permission_ms = cl->channel_ms = NEVER;
 	state_set(p, i, CLIENT_ALLOCATING);
-	return allocate(p, i, now_ms, out);
+	return send_allocate(p, i, now_ms, out);
 }
 
 size_t client_release(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out)
@@ -100,7 +100,7 @@ size_t client_release(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *o
 		return 0;
 	cl->deleting = true;
 	state_set(p, i, CLIENT_RELEASING);
-	return ask(p, i, STUN_REFRESH, now_ms, out);
+	return send_request(p, i, STUN_REFRESH, now_ms, out);
 }
 
 void client_cut(struct clients *p, uint32_t i)
@@ -112,7 +112,7 @@ void client_cut(struct clients *p, uint32_t i)
 		request_end(p, i);
 		state_set(p, i, CLIENT_IDLE);
 	} else if (cl->state != CLIENT_IDLE && cl->state != CLIENT_FAILED) {
-		fail(p, i, CLIENT_FAULT_CONNECTION, 0, NULL);
+		fail_client(p, i, CLIENT_FAULT_CONNECTION, 0, NULL);
 	}
 }
 
@@ -140,14 +140,14 @@ static bool relay_take(struct clients *p, struct client *cl, const struct stun_m
 		(family == 4) == p->relay_v4 && cl->relay.port != 0;
 }
 
-static size_t ready(struct clients *p, uint32_t i)
+static size_t become_ready(struct clients *p, uint32_t i)
 {
 	state_set(p, i, CLIENT_READY);
 	idle_timer(p, i);
 	return 0;
 }
 
-static size_t allocated(
+static size_t handle_allocated(
 	struct clients *p, uint32_t i, const struct stun_msg *m, uint64_t now_ms, uint8_t *out)
 {
 	struct client *cl = &p->client[i];
@@ -156,21 +156,21 @@ static size_t allocated(
 	cl->allocated = true;
 	cl->ended = false;
 	if (!relay_take(p, cl, m) || !lifetime_take(cl, m, now_ms))
-		return fail(p, i, CLIENT_FAULT_BAD_ANSWER, now_ms, out);
+		return fail_client(p, i, CLIENT_FAULT_BAD_ANSWER, now_ms, out);
 	switch (p->config->mode) {
 	case MODE_CHANNEL:
 		state_set(p, i, CLIENT_BINDING);
-		return ask(p, i, STUN_CHANNEL_BIND, now_ms, out);
+		return send_request(p, i, STUN_CHANNEL_BIND, now_ms, out);
 	case MODE_SEND:
 		state_set(p, i, CLIENT_BINDING);
-		return ask(p, i, STUN_CREATE_PERMISSION, now_ms, out);
+		return send_request(p, i, STUN_CREATE_PERMISSION, now_ms, out);
 	default:
-		return ready(p, i);
+		return become_ready(p, i);
 	}
 }
 
 // The server has deleted the client's allocation.
-static size_t deleted(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out)
+static size_t handle_deleted(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out)
 {
 	struct client *cl = &p->client[i];
 
@@ -178,14 +178,14 @@ static size_t deleted(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *o
 	cl->ended = true;
 	cl->ended_ms = (uint32_t)now_ms;
 	if (cl->state == CLIENT_ALLOCATING) // an old allocation was in the way; it is gone now
-		return allocate(p, i, now_ms, out);
+		return send_allocate(p, i, now_ms, out);
 	stat_add(&p->stats.releases, 1);
 	state_set(p, i, cl->doomed ? CLIENT_FAILED : CLIENT_IDLE);
 	return 0;
 }
 
 // ChannelBind or CreatePermission has succeeded; both refresh the permission (RFC 8656 9).
-static size_t permitted(struct clients *p, uint32_t i, uint64_t now_ms)
+static size_t handle_permitted(struct clients *p, uint32_t i, uint64_t now_ms)
 {
 	struct client *cl = &p->client[i];
 
@@ -193,25 +193,25 @@ static size_t permitted(struct clients *p, uint32_t i, uint64_t now_ms)
 	if (cl->method == STUN_CHANNEL_BIND)
 		cl->channel_ms = now_ms + CHANNEL_REFRESH_MS;
 	if (cl->state == CLIENT_BINDING)
-		return ready(p, i);
+		return become_ready(p, i);
 	stat_add(&p->stats.refreshes, 1);
 	idle_timer(p, i);
 	return 0;
 }
 
-static size_t succeeded(
+static size_t handle_success(
 	struct clients *p, uint32_t i, const struct stun_msg *m, uint64_t now_ms, uint8_t *out)
 {
 	struct client *cl = &p->client[i];
 
 	if (cl->method == STUN_ALLOCATE)
-		return allocated(p, i, m, now_ms, out);
+		return handle_allocated(p, i, m, now_ms, out);
 	if (cl->method != STUN_REFRESH)
-		return permitted(p, i, now_ms);
+		return handle_permitted(p, i, now_ms);
 	if (cl->deleting)
-		return deleted(p, i, now_ms, out);
+		return handle_deleted(p, i, now_ms, out);
 	if (!lifetime_take(cl, m, now_ms))
-		return fail(p, i, CLIENT_FAULT_BAD_ANSWER, now_ms, out);
+		return fail_client(p, i, CLIENT_FAULT_BAD_ANSWER, now_ms, out);
 	stat_add(&p->stats.refreshes, 1);
 	idle_timer(p, i);
 	return 0;
@@ -235,41 +235,41 @@ static unsigned int error_code(const struct stun_msg *m)
 // 437 to Allocate. If this client's allocation was deleted just now, the server needs more time
 // than the population has learned so far: the client rests longer. Otherwise an older allocation
 // is in the way: the client deletes it.
-static size_t mismatched(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out)
+static size_t handle_mismatch(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out)
 {
 	struct client *cl = &p->client[i];
 	const uint32_t rested_ms = cl->sent_ms - cl->ended_ms;
 
 	if (++cl->mismatches >= MISMATCHES_MAX)
-		return fail(p, i, CLIENT_FAULT_REFUSED, now_ms, out);
+		return fail_client(p, i, CLIENT_FAULT_REFUSED, now_ms, out);
 	if (!cl->ended || rested_ms >= LINGER_MAX_MS) {
 		cl->deleting = true;
-		return ask(p, i, STUN_REFRESH, now_ms, out);
+		return send_request(p, i, STUN_REFRESH, now_ms, out);
 	}
 	for (uint32_t ms = LINGER_MS; p->linger_ms <= rested_ms; ms *= 2)
 		p->linger_ms = ms;
-	return allocate(p, i, now_ms, out);
+	return send_allocate(p, i, now_ms, out);
 }
 
-static size_t refused(
+static size_t handle_error(
 	struct clients *p, uint32_t i, unsigned int code, uint64_t now_ms, uint8_t *out)
 {
 	struct client *cl = &p->client[i];
 
 	stat_add(&p->stats.error[code - 300], 1);
 	if (code != 437)
-		return fail(p, i, CLIENT_FAULT_REFUSED, now_ms, out);
+		return fail_client(p, i, CLIENT_FAULT_REFUSED, now_ms, out);
 	// RFC 8656 8.3: 437 counts as success. The answer to an earlier transmission may be lost
 	if (cl->deleting)
-		return deleted(p, i, now_ms, out);
+		return handle_deleted(p, i, now_ms, out);
 	if (cl->method == STUN_ALLOCATE)
-		return mismatched(p, i, now_ms, out);
+		return handle_mismatch(p, i, now_ms, out);
 	cl->allocated = false;
-	return fail(p, i, CLIENT_FAULT_LOST, now_ms, out);
+	return fail_client(p, i, CLIENT_FAULT_LOST, now_ms, out);
 }
 
 // 401 and 438. A second 401 to the same request means that the server refuses these credentials.
-static size_t challenged(
+static size_t handle_challenge(
 	struct clients *p, uint32_t i, const struct stun_msg *m, uint64_t now_ms, uint8_t *out)
 {
 	struct client *cl = &p->client[i];
@@ -278,16 +278,16 @@ static size_t challenged(
 	size_t len;
 
 	if (!p->named || (code == 401 && cl->challenged))
-		return refused(p, i, code, now_ms, out);
+		return handle_error(p, i, code, now_ms, out);
 	if (cl->challenges++ == CHALLENGES_MAX)
-		return fail(p, i, CLIENT_FAULT_STALE_NONCE, now_ms, out);
+		return fail_client(p, i, CLIENT_FAULT_STALE_NONCE, now_ms, out);
 	fault = auth_challenge(p, i, m, code);
 	if (fault != CLIENT_NB_FAULTS)
-		return fail(p, i, fault, now_ms, out);
+		return fail_client(p, i, fault, now_ms, out);
 	stat_add(&p->stats.challenges, 1);
 	cl->challenged |= code == 401;
 	len = request_renew(p, i, now_ms, out);
-	return len > 0 ? len : fail(p, i, CLIENT_FAULT_REQUEST, now_ms, out);
+	return len > 0 ? len : fail_client(p, i, CLIENT_FAULT_REQUEST, now_ms, out);
 }
 
 // --- what comes in: answers and time -------------------------------------------------------------
@@ -315,12 +315,12 @@ size_t client_input(struct clients *p, uint32_t i, const uint8_t *data, size_t l
 		p->answered(p->ctx, cl->method, (uint32_t)now_ms - cl->sent_ms);
 	// RFC 8489 6.3.3, 6.3.4
 	if (m.nb_unknown > 0 || (m.cls == STUN_ERROR && code == 0))
-		return fail(p, i, CLIENT_FAULT_BAD_ANSWER, now_ms, out);
+		return fail_client(p, i, CLIENT_FAULT_BAD_ANSWER, now_ms, out);
 	if (m.cls == STUN_SUCCESS)
-		return succeeded(p, i, &m, now_ms, out);
+		return handle_success(p, i, &m, now_ms, out);
 	if (code == 401 || code == 438)
-		return challenged(p, i, &m, now_ms, out);
-	return refused(p, i, code, now_ms, out);
+		return handle_challenge(p, i, &m, now_ms, out);
+	return handle_error(p, i, code, now_ms, out);
 }
 
 // Refreshes what is due. The channel goes first, because ChannelBind refreshes the permission too.
@@ -329,11 +329,11 @@ static size_t refresh_due(struct clients *p, uint32_t i, uint64_t now_ms, uint8_
 	const struct client *cl = &p->client[i];
 
 	if (cl->refresh_ms <= now_ms)
-		return ask(p, i, STUN_REFRESH, now_ms, out);
+		return send_request(p, i, STUN_REFRESH, now_ms, out);
 	if (cl->channel_ms <= now_ms)
-		return ask(p, i, STUN_CHANNEL_BIND, now_ms, out);
+		return send_request(p, i, STUN_CHANNEL_BIND, now_ms, out);
 	if (cl->permission_ms <= now_ms)
-		return ask(p, i, STUN_CREATE_PERMISSION, now_ms, out);
+		return send_request(p, i, STUN_CREATE_PERMISSION, now_ms, out);
 	idle_timer(p, i);
 	return 0;
 }
@@ -344,13 +344,13 @@ static size_t timer_fired(struct clients *p, uint32_t i, uint64_t now_ms, uint8_
 	size_t len;
 
 	if (!cl->pending)
-		return cl->state == CLIENT_ALLOCATING ? allocate(p, i, now_ms, out)
+		return cl->state == CLIENT_ALLOCATING ? send_allocate(p, i, now_ms, out)
 						      : refresh_due(p, i, now_ms, out);
 	len = request_again(p, i, now_ms, out);
 	if (len > 0)
 		return len;
 	// RFC 8489 9.2.5: answers came, but none could be believed, so it is no time-out
-	return fail(
+	return fail_client(
 		p, i, cl->tampered ? CLIENT_FAULT_INTEGRITY : CLIENT_FAULT_TIMEOUT, now_ms, out);
 }
 

@@ -69,7 +69,7 @@ struct client_stats {
 
 // One client. The sender's data path (same lcore) reads at, peer, relay, channel and state.
 struct client {
-	struct endpoint at, peer; // own address; the peer it talks to
+	struct endpoint local, peer; // own address; the peer it talks to
 	struct endpoint relay; // XOR-RELAYED-ADDRESS, valid in BINDING and READY
 	uint16_t channel; // channel number; 0 in all modes other than MODE_CHANNEL
 	uint8_t state; // enum client_state

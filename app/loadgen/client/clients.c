@@ -12,7 +12,7 @@ static void client_init(struct clients *p, uint32_t i)
 	const struct config *c = p->config;
 	const uint32_t number = client_number(p, i);
 
-	p->client[i] = (struct client){.at = side_host(&c->client, number),
+	p->client[i] = (struct client){.local = side_host(&c->client, number),
 		.peer = side_host(&c->peer, number % side_hosts(&c->peer)),
 		.state = CLIENT_IDLE};
 	// One channel per allocation could have the same number everywhere. Neighbours get

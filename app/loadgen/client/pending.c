@@ -25,8 +25,8 @@ bool pending_put(struct pending *p, const uint8_t *data, size_t len)
 
 void pending_wrote(struct pending *p, size_t n)
 {
-	p->at += (uint32_t)n;
-	if (p->at == p->len)
+	p->written += (uint32_t)n;
+	if (p->written == p->len)
 		pending_clear(p);
 }
 

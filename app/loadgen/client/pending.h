@@ -13,17 +13,17 @@
 // All zero, it is empty.
 struct pending {
 	uint8_t *data;
-	uint32_t at, len; // bytes already written, and bytes in all
+	uint32_t written, len; // bytes already written, and bytes in all
 };
 
 static inline size_t pending_left(const struct pending *p)
 {
-	return p->len - p->at;
+	return p->len - p->written;
 }
 
 static inline const uint8_t *pending_next(const struct pending *p)
 {
-	return p->data + p->at;
+	return p->data + p->written;
 }
 
 // Appends a copy. False, with nothing appended, when there is no room or no memory.

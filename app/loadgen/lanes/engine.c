@@ -126,7 +126,7 @@ static int open_ports(struct engine *e, char *error, size_t len)
 	return 0;
 }
 
-static bool shared(const struct engine *e)
+static bool shares_port(const struct engine *e)
 {
 	return e->port[SIDE_CLIENT] == e->port[SIDE_PEER];
 }
@@ -137,7 +137,7 @@ static int start_ports(struct engine *e, char *error, size_t len)
 		struct port *p = e->port[side];
 		int rc;
 
-		if (p == NULL || (side == SIDE_PEER && shared(e)))
+		if (p == NULL || (side == SIDE_PEER && shares_port(e)))
 			continue;
 		rc = p->ops->start(p);
 		if (rc != 0) {
@@ -308,12 +308,12 @@ void engine_destroy(struct engine *e)
 	for (unsigned int i = 0; i < e->nb_lanes; i++)
 		rte_eal_wait_lcore(e->lane[i]->lcore);
 	for (unsigned int side = 0; side < SIDE_NB; side++)
-		if (e->port[side] != NULL && (side == SIDE_CLIENT || !shared(e)))
+		if (e->port[side] != NULL && (side == SIDE_CLIENT || !shares_port(e)))
 			e->port[side]->ops->stop(e->port[side]);
 	for (unsigned int i = 0; i < e->nb_lanes; i++)
 		lane_free(e->lane[i]);
 	for (unsigned int side = 0; side < SIDE_NB; side++)
-		if (e->port[side] != NULL && (side == SIDE_CLIENT || !shared(e)))
+		if (e->port[side] != NULL && (side == SIDE_CLIENT || !shares_port(e)))
 			e->port[side]->ops->close(e->port[side]);
 	rte_mempool_free(e->pool);
 	SSL_CTX_free(e->tls);

@@ -46,7 +46,7 @@ void gso_sent(struct lane *l, const uint8_t frame_of[LANE_BURST], unsigned int n
 
 // Whether a host would take it: UDP, datagrams no longer than the link's MTU, and a checksum that
 // the port has looked at.
-static bool acceptable(const struct port *p, const struct rte_mbuf *m, struct port_super_info *s)
+static bool is_acceptable(const struct port *p, const struct rte_mbuf *m, struct port_super_info *s)
 {
 	const uint64_t sum = m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
 
@@ -61,7 +61,7 @@ unsigned int gso_cut(
 	struct port_super_info s;
 	unsigned int n = 0;
 
-	if (!acceptable(l->engine->port[side], m, &s)) {
+	if (!is_acceptable(l->engine->port[side], m, &s)) {
 		l->stats.bad_frames += s.frames;
 	} else {
 		n = port_super_cut(m, l->engine->pool, out, SUPER_MAX);

@@ -16,14 +16,14 @@ static const struct side *side_of(const struct engine *e, unsigned int side)
 	return side == SIDE_CLIENT ? &e->config->client : &e->config->peer;
 }
 
-static uint32_t hops(const struct engine *e)
+static uint32_t count_hops(const struct engine *e)
 {
 	return __atomic_load_n(&e->nb_hops, __ATOMIC_ACQUIRE);
 }
 
-static uint16_t find(const struct engine *e, unsigned int side, const struct addr *target)
+static uint16_t find_hop(const struct engine *e, unsigned int side, const struct addr *target)
 {
-	const uint32_t n = hops(e);
+	const uint32_t n = count_hops(e);
 
 	for (uint32_t i = 0; i < n; i++)
 		if (e->hop[i].side == side && addr_eq(&e->hop[i].target, target))
@@ -58,11 +58,11 @@ uint16_t hop_to(struct engine *e, unsigned int side, const struct addr *dst)
 		target = &s->gateway;
 	if (addr_eq(target, &none) || addr_is_v4(target) != addr_is_v4(dst))
 		return HOP_NONE;
-	hop = find(e, side, target);
+	hop = find_hop(e, side, target);
 	if (hop != HOP_NONE)
 		return hop;
 	rte_spinlock_lock(&e->hop_lock);
-	hop = find(e, side, target); // another lane may have added it meanwhile
+	hop = find_hop(e, side, target); // another lane may have added it meanwhile
 	if (hop == HOP_NONE && e->nb_hops < HOPS_MAX) {
 		hop = (uint16_t)e->nb_hops;
 		e->hop[hop] = (struct hop){
@@ -73,21 +73,21 @@ uint16_t hop_to(struct engine *e, unsigned int side, const struct addr *dst)
 	return hop;
 }
 
-void hop_learn(struct engine *e, unsigned int side, const struct addr *who, const uint8_t mac[6])
+void hop_learn(struct engine *e, unsigned int side, const struct addr *addr, const uint8_t mac[6])
 {
 	static const uint8_t none[6];
-	const uint32_t n = hops(e);
+	const uint32_t n = count_hops(e);
 	uint64_t value = HOP_KNOWN;
 
 	if (memcmp(mac, none, 6) == 0)
 		return; // a neighbour advertisement may come without it
 	memcpy(&value, mac, 6);
 	for (uint32_t i = 0; i < n; i++)
-		if (e->port[e->hop[i].side] == e->port[side] && addr_eq(&e->hop[i].target, who))
+		if (e->port[e->hop[i].side] == e->port[side] && addr_eq(&e->hop[i].target, addr))
 			__atomic_store_n(&e->hop[i].mac, value, __ATOMIC_RELAXED);
 }
 
-static void ask(struct lane *l, struct hop *h)
+static void request_mac(struct lane *l, struct hop *h)
 {
 	struct engine *e = l->engine;
 	struct rte_mbuf *m = lane_alloc(l);
@@ -106,7 +106,7 @@ static void ask(struct lane *l, struct hop *h)
 void hop_tick(struct lane *l)
 {
 	struct engine *e = l->engine;
-	const uint32_t n = hops(e);
+	const uint32_t n = count_hops(e);
 
 	if (l->now_ms < l->asked_ms + TICK_MS)
 		return;
@@ -116,13 +116,13 @@ void hop_tick(struct lane *l)
 		const bool known = __atomic_load_n(&h->mac, __ATOMIC_RELAXED) != 0;
 
 		if (h->asked_ms == 0 || l->now_ms >= h->asked_ms + (known ? CONFIRM_MS : ASK_MS))
-			ask(l, h);
+			request_mac(l, h);
 	}
 }
 
 bool hop_missing(const struct engine *e, char *text, size_t len)
 {
-	const uint32_t n = hops(e);
+	const uint32_t n = count_hops(e);
 	char addr[ADDR_TEXT_LEN];
 
 	for (uint32_t i = 0; i < n; i++) {

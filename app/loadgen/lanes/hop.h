@@ -28,7 +28,7 @@ struct hop {
 // reached or the table is full. Any lane.
 uint16_t hop_to(struct engine *e, unsigned int side, const struct addr *dst);
 // Takes the MAC of `who` from an ARP or ND message that came in on a side. Any lane.
-void hop_learn(struct engine *e, unsigned int side, const struct addr *who, const uint8_t mac[6]);
+void hop_learn(struct engine *e, unsigned int side, const struct addr *addr, const uint8_t mac[6]);
 // Asks for next hops that have not answered yet, and from time to time for the others. Lane 0.
 void hop_tick(struct lane *l);
 // Writes the first next hop without an answer as text for a message. False when all are known.

@@ -73,14 +73,14 @@ static void flush_side(struct lane *l, unsigned int side)
 		tries += n == 0;
 	}
 	for (unsigned int i = 0; i < o->n; i++) {
-		const int way = kind_way(o->kind[i]);
+		const int dir = kind_way(o->kind[i]);
 
 		if (frame_of[i] >= sent) {
-			l->stats.tx_full += way >= 0;
+			l->stats.tx_full += dir >= 0;
 			l->stats.reflect_full += o->kind[i] == FRAME_REFLECTED;
-		} else if (way >= 0) {
-			l->stats.sent[way]++;
-			l->stats.sent_bytes[way] += o->len[i];
+		} else if (dir >= 0) {
+			l->stats.sent[dir]++;
+			l->stats.sent_bytes[dir] += o->len[i];
 		}
 	}
 	if (unlikely(frames < o->n))
@@ -116,7 +116,7 @@ void lane_flush(struct lane *l)
 
 // --- the round ----------------------------------------------------------------------------------
 
-static void idle(uint32_t phase, unsigned int empty)
+static void wait_idle(uint32_t phase, unsigned int empty)
 {
 	const struct timespec ts = {.tv_nsec = IDLE_SLEEP_NS};
 
@@ -175,7 +175,7 @@ int lane_run(void *lane)
 			l->stats.busy_rounds++;
 			empty = 0;
 		} else {
-			idle(phase, ++empty);
+			wait_idle(phase, ++empty);
 		}
 	}
 	return 0;

@@ -3,7 +3,7 @@
 #include "lanes/link_host.h"
 
 // Whether an address is one of ours on the port that the frame came in by. Sets *owner to its side.
-static bool ours(
+static bool is_local(
 	const struct engine *e, unsigned int side, const struct addr *a, unsigned int *owner)
 {
 	const struct side *s[SIDE_NB] = {&e->config->client, &e->config->peer};
@@ -18,7 +18,7 @@ static bool ours(
 }
 
 // Writes the answer into the buffer of the question and sends it.
-static void answer(
+static void send_answer(
 	struct lane *l, unsigned int side, struct rte_mbuf *m, const struct net_neigh_msg *msg)
 {
 	static const uint8_t no_mac[6];
@@ -34,7 +34,7 @@ static void answer(
 	lane_put(l, side, m, FRAME_CONTROL, 0);
 }
 
-static void neighbour(
+static void handle_neigh(
 	struct lane *l, unsigned int side, struct rte_mbuf *m, const struct net_frame *f)
 {
 	struct net_neigh_msg msg;
@@ -43,9 +43,9 @@ static void neighbour(
 	net_neigh_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, f, &msg);
 	if (msg.type == NET_NEIGH_ANSWER)
 		hop_learn(l->engine, side, &msg.target, msg.mac);
-	if (msg.type == NET_NEIGH_ASK && ours(l->engine, side, &msg.target, &owner) &&
+	if (msg.type == NET_NEIGH_ASK && is_local(l->engine, side, &msg.target, &owner) &&
 		rte_pktmbuf_tailroom(m) + m->data_len >= NET_ND_FRAME_MAX) {
-		answer(l, owner, m, &msg);
+		send_answer(l, owner, m, &msg);
 		return;
 	}
 	rte_pktmbuf_free(m);
@@ -56,11 +56,11 @@ void link_host_input(
 {
 	unsigned int owner;
 
-	if (f->kind != NET_ARP && ours(l->engine, side, &f->dst, &owner) &&
+	if (f->kind != NET_ARP && is_local(l->engine, side, &f->dst, &owner) &&
 		net_echo_reply(rte_pktmbuf_mtod(m, uint8_t *), f, l->engine->l2[owner].src)) {
 		m->ol_flags = 0;
 		lane_put(l, owner, m, FRAME_CONTROL, 0);
 		return;
 	}
-	neighbour(l, side, m, f);
+	handle_neigh(l, side, m, f);
 }

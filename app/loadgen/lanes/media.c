@@ -14,17 +14,17 @@
 // --- whose turn it is ----------------------------------------------------------------------------
 
 // Returns the direction whose turn comes next. wrapped: all have had their turn.
-static uint8_t next_way(const struct config *c, uint8_t way, bool *wrapped)
+static uint8_t next_way(const struct config *c, uint8_t dir, bool *wrapped)
 {
 	*wrapped = false;
 	do {
-		way++;
-		if (way == DIRECTION_NB) {
-			way = 0;
+		dir++;
+		if (dir == DIRECTION_NB) {
+			dir = 0;
 			*wrapped = true;
 		}
-	} while (!c->way[way]);
-	return way;
+	} while (!c->direction[dir]);
+	return dir;
 }
 
 void media_begin(struct lane *l)
@@ -41,25 +41,25 @@ void media_begin(struct lane *l)
 		f->seq_down = 0;
 		if (s->clients != NULL && clients_at(s->clients, k)->state != CLIENT_READY)
 			continue;
-		if (c->way[DIRECTION_DOWN] && config_media(c) && f->down.hop == HOP_NONE)
+		if (c->direction[DIRECTION_DOWN] && config_media(c) && f->down.hop == HOP_NONE)
 			continue;
 		s->ready[s->nb_ready++] = k;
 	}
 	s->turn = 0;
 	s->run = c->burst;
 	s->size = 0;
-	s->way = config_media(c) ? next_way(c, DIRECTION_NB - 1, &wrapped) : DIRECTION_ECHO;
+	s->dir = config_media(c) ? next_way(c, DIRECTION_NB - 1, &wrapped) : DIRECTION_ECHO;
 }
 
 // Counts a datagram. After a run of them it goes on to the next direction, size and flow.
-static void advance(struct sender *s, const struct config *c)
+static void advance_turn(struct sender *s, const struct config *c)
 {
 	bool wrapped;
 
 	if (--s->run > 0)
 		return;
 	s->run = c->burst;
-	s->way = next_way(c, s->way, &wrapped);
+	s->dir = next_way(c, s->dir, &wrapped);
 	if (!wrapped)
 		return;
 	if (++s->turn < s->nb_ready)
@@ -82,9 +82,9 @@ static uint32_t payload_write(struct lane *l, struct rte_mbuf *m, struct flow *f
 	const struct stamp stamp = {
 		.tag = e->tag,
 		.flow = flow,
-		.seq = s->way == DIRECTION_DOWN ? f->seq_down++ : f->seq_up++,
+		.seq = s->dir == DIRECTION_DOWN ? f->seq_down++ : f->seq_up++,
 		.len = size,
-		.dir = s->way,
+		.dir = s->dir,
 		.epoch = (uint8_t)s->trial,
 		.ticks = rte_rdtsc(),
 	};
@@ -127,9 +127,9 @@ static void send_one(struct lane *l, uint32_t k)
 	const struct engine *e = l->engine;
 	const struct sender *s = l->sender;
 	struct flow *f = &s->flow[k];
-	const bool down = s->way == DIRECTION_DOWN;
+	const bool down = s->dir == DIRECTION_DOWN;
 	const enum frame_kind kind = down ? FRAME_DOWN
-		: s->way == DIRECTION_UP  ? FRAME_UP
+		: s->dir == DIRECTION_UP  ? FRAME_UP
 					  : FRAME_ECHO;
 	struct rte_mbuf *m = lane_alloc(l);
 	uint32_t sum;
@@ -165,9 +165,9 @@ void media_send(struct lane *l, uint32_t n)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
 		if (burst > 1 && s->run == burst)
-			lane_reserve(l, s->way == DIRECTION_DOWN ? SIDE_PEER : SIDE_CLIENT,
+			lane_reserve(l, s->dir == DIRECTION_DOWN ? SIDE_PEER : SIDE_CLIENT,
 				RTE_MIN(burst, (uint32_t)LANE_BURST));
 		send_one(l, s->ready[s->turn]);
-		advance(s, l->engine->config);
+		advance_turn(s, l->engine->config);
 	}
 }

@@ -23,7 +23,7 @@
 // --- the books -----------------------------------------------------------------------------------
 
 // Begins a trial: nothing has arrived yet.
-static void begin(struct lane *l, uint32_t trial)
+static void begin_trial(struct lane *l, uint32_t trial)
 {
 	const struct config *c = l->engine->config;
 	struct receiver *r = l->receiver;
@@ -33,8 +33,8 @@ static void begin(struct lane *l, uint32_t trial)
 	for (unsigned int i = 0; i < 2; i++)
 		if (r->track[i] != NULL)
 			memset(r->track[i], 0, n * sizeof(*r->track[i]));
-	for (unsigned int way = 0; way < DIRECTION_NB; way++)
-		hist_reset(r->latency[way]);
+	for (unsigned int dir = 0; dir < DIRECTION_NB; dir++)
+		hist_reset(r->latency[dir]);
 }
 
 static void trial_see(struct lane *l)
@@ -42,11 +42,11 @@ static void trial_see(struct lane *l)
 	const uint32_t trial = __atomic_load_n(&l->engine->trial, __ATOMIC_ACQUIRE);
 
 	if (unlikely(trial != l->receiver->trial))
-		begin(l, trial);
+		begin_trial(l, trial);
 }
 
 // Counts an arrival of a flow that is kept here.
-static void keep(struct lane *l, const struct arrival *a)
+static void count_arrival(struct lane *l, const struct arrival *a)
 {
 	const struct config *c = l->engine->config;
 	struct receiver *r = l->receiver;
@@ -79,12 +79,12 @@ static bool keep_passed(struct lane *l)
 	unsigned int n, total = 0;
 
 	for (unsigned int i = 0; i < l->engine->config->receivers; i++) {
-		if (l->receiver->from[i] == NULL)
+		if (l->receiver->arrivals[i] == NULL)
 			continue;
 		n = rte_ring_sc_dequeue_burst_elem(
-			l->receiver->from[i], in, sizeof(in[0]), LANE_BURST, NULL);
+			l->receiver->arrivals[i], in, sizeof(in[0]), LANE_BURST, NULL);
 		for (unsigned int k = 0; k < n; k++)
-			keep(l, &in[k]);
+			count_arrival(l, &in[k]);
 		total += n;
 	}
 	return total > 0;
@@ -94,15 +94,15 @@ static void keep_or_pass(struct lane *l, const struct arrival *a)
 {
 	const struct engine *e = l->engine;
 	const unsigned int owner = a->flow % e->config->receivers;
-	struct rte_ring *to;
+	struct rte_ring *ring;
 
 	if (owner == l->receiver->number) {
-		keep(l, a);
+		count_arrival(l, a);
 		return;
 	}
-	to = e->receiver[owner]->receiver->from[l->receiver->number];
+	ring = e->receiver[owner]->receiver->arrivals[l->receiver->number];
 	// the owner may itself be waiting for room in our ring, so we read our rings meanwhile
-	while (rte_ring_sp_enqueue_elem(to, (void *)(uintptr_t)a, sizeof(*a)) != 0) {
+	while (rte_ring_sp_enqueue_elem(ring, (void *)(uintptr_t)a, sizeof(*a)) != 0) {
 		if (__atomic_load_n(&e->phase, __ATOMIC_RELAXED) == PHASE_END)
 			return;
 		keep_passed(l);
@@ -110,15 +110,15 @@ static void keep_or_pass(struct lane *l, const struct arrival *a)
 }
 
 // Counts a datagram with a valid stamp of this trial.
-static void arrived(struct lane *l, const struct stamp *s, uint8_t way, uint16_t len)
+static void count_datagram(struct lane *l, const struct stamp *s, uint8_t dir, uint16_t len)
 {
 	struct receiver *r = l->receiver;
 	const struct arrival a = {
-		.flow = s->flow, .seq = s->seq, .trial = r->trial, .direction = way};
+		.flow = s->flow, .seq = s->seq, .trial = r->trial, .direction = dir};
 
-	l->stats.received[way]++;
-	l->stats.received_bytes[way] += len;
-	hist_add(r->latency[way], l->now > s->ticks ? l->now - s->ticks : 0);
+	l->stats.received[dir]++;
+	l->stats.received_bytes[dir] += len;
+	hist_add(r->latency[dir], l->now > s->ticks ? l->now - s->ticks : 0);
 	keep_or_pass(l, &a);
 }
 
@@ -127,28 +127,28 @@ static bool media_input(struct lane *l, unsigned int side, const uint8_t *data, 
 {
 	const struct engine *e = l->engine;
 	const bool at_peer = side == SIDE_PEER;
-	uint8_t way = at_peer ? DIRECTION_UP : DIRECTION_DOWN;
+	uint8_t dir = at_peer ? DIRECTION_UP : DIRECTION_DOWN;
 	struct stamp s;
 
-	if (!at_peer && e->config->way[DIRECTION_ECHO])
-		way = DIRECTION_ECHO;
+	if (!at_peer && e->config->direction[DIRECTION_ECHO])
+		dir = DIRECTION_ECHO;
 	if (e->config->role == ROLE_PEER) { // another process sent it, and measures it
-		l->stats.received[way]++;
-		l->stats.received_bytes[way] += len;
+		l->stats.received[dir]++;
+		l->stats.received_bytes[dir] += len;
 		return true;
 	}
 	if (stamp_read(data, len, &s) != STAMP_OK) {
-		l->stats.corrupted[way]++;
+		l->stats.corrupted[dir]++;
 		return false;
 	}
 	trial_see(l);
 	if (s.tag != e->tag || s.flow >= e->config->clients ||
 		s.epoch != (uint8_t)l->receiver->trial ||
-		(at_peer ? s.dir == DIRECTION_DOWN : s.dir != way)) {
+		(at_peer ? s.dir == DIRECTION_DOWN : s.dir != dir)) {
 		l->stats.stray++;
 		return false;
 	}
-	arrived(l, &s, way, len);
+	count_datagram(l, &s, dir, len);
 	return true;
 }
 
@@ -201,7 +201,7 @@ static void probe_input(struct lane *l, const uint8_t *data, uint16_t len)
 	}
 	l->stats.answered++;
 	l->stats.errors += msg.cls == STUN_ERROR;
-	arrived(l, &s, DIRECTION_ECHO, len);
+	count_datagram(l, &s, DIRECTION_ECHO, len);
 }
 
 // Takes a Data indication (RFC 8656 11.4); only one from the client's own peer counts.
@@ -397,17 +397,17 @@ struct receiver *receiver_create(struct lane *l, unsigned int number)
 		r->track[i] = calloc(n, sizeof(*r->track[i]));
 		ok &= r->track[i] != NULL;
 	}
-	for (unsigned int way = 0; way < DIRECTION_NB; way++) {
-		r->latency[way] = malloc(sizeof(*r->latency[way]));
-		ok &= r->latency[way] != NULL;
+	for (unsigned int dir = 0; dir < DIRECTION_NB; dir++) {
+		r->latency[dir] = malloc(sizeof(*r->latency[dir]));
+		ok &= r->latency[dir] != NULL;
 	}
 	r->reflector = reflector_create(c);
 	if (!ok || r->reflector == NULL) {
 		receiver_free(r);
 		return NULL;
 	}
-	for (unsigned int way = 0; way < DIRECTION_NB; way++)
-		hist_reset(r->latency[way]);
+	for (unsigned int dir = 0; dir < DIRECTION_NB; dir++)
+		hist_reset(r->latency[dir]);
 	l->receiver = r;
 	return r;
 }
@@ -420,9 +420,9 @@ int receiver_connect(struct receiver *r, struct engine *e)
 		if (i == r->number)
 			continue;
 		snprintf(name, sizeof(name), "arrived-%u-%u", i, r->number);
-		r->from[i] = rte_ring_create_elem(name, sizeof(struct arrival), ARRIVAL_RING,
+		r->arrivals[i] = rte_ring_create_elem(name, sizeof(struct arrival), ARRIVAL_RING,
 			SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
-		if (r->from[i] == NULL)
+		if (r->arrivals[i] == NULL)
 			return -1;
 	}
 	for (unsigned int i = 0; e->sender[i] != NULL; i++) {
@@ -445,12 +445,12 @@ void receiver_free(struct receiver *r)
 		while (r->control[i] != NULL && rte_ring_dequeue(r->control[i], (void **)&m) == 0)
 			rte_pktmbuf_free(m);
 		rte_ring_free(r->control[i]);
-		rte_ring_free(r->from[i]);
+		rte_ring_free(r->arrivals[i]);
 	}
 	reflector_free(r->reflector);
 	for (unsigned int i = 0; i < 2; i++)
 		free(r->track[i]);
-	for (unsigned int way = 0; way < DIRECTION_NB; way++)
-		free(r->latency[way]);
+	for (unsigned int dir = 0; dir < DIRECTION_NB; dir++)
+		free(r->latency[dir]);
 	free(r);
 }

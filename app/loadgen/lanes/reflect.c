@@ -29,19 +29,19 @@ struct reflector {
 };
 
 // Spreads a share evenly: true once in every 1 / share calls.
-static bool inject(struct lane *l, unsigned int what)
+static bool inject_fault(struct lane *l, unsigned int fault)
 {
 	struct reflector *r = l->receiver->reflector;
 
-	r->debt[what] += r->share[what];
-	if (r->debt[what] < 1)
+	r->debt[fault] += r->share[fault];
+	if (r->debt[fault] < 1)
 		return false;
-	r->debt[what] -= 1;
-	l->stats.injected[what]++;
+	r->debt[fault] -= 1;
+	l->stats.injected[fault]++;
 	return true;
 }
 
-static void swap(uint8_t *a, uint8_t *b, size_t n)
+static void swap_bytes(uint8_t *a, uint8_t *b, size_t n)
 {
 	uint8_t t[16];
 
@@ -55,12 +55,12 @@ static void turn_round(struct rte_mbuf *m, const struct net_frame *f)
 {
 	uint8_t *d = rte_pktmbuf_mtod(m, uint8_t *), *ip = d + f->l3_off, *udp = d + f->l4_off;
 
-	swap(d, d + 6, 6);
+	swap_bytes(d, d + 6, 6);
 	if (f->is_v4)
-		swap(ip + 12, ip + 16, 4);
+		swap_bytes(ip + 12, ip + 16, 4);
 	else
-		swap(ip + 8, ip + 24, 16);
-	swap(udp, udp + 2, 2);
+		swap_bytes(ip + 8, ip + 24, 16);
+	swap_bytes(udp, udp + 2, 2);
 	m->ol_flags = 0;
 	m->data_len = (uint16_t)(f->payload_off + f->payload_len); // drops Ethernet padding
 	m->pkt_len = m->data_len;
@@ -68,7 +68,7 @@ static void turn_round(struct rte_mbuf *m, const struct net_frame *f)
 
 // Flips bits of the payload's last byte and corrects the UDP checksum, so that only the stamp's
 // check finds it.
-static void corrupt(struct rte_mbuf *m, const struct net_frame *f)
+static void corrupt_payload(struct rte_mbuf *m, const struct net_frame *f)
 {
 	uint8_t *d = rte_pktmbuf_mtod(m, uint8_t *), *udp = d + f->l4_off;
 	uint8_t *last = d + f->payload_off + f->payload_len - 1;
@@ -88,18 +88,18 @@ static void corrupt(struct rte_mbuf *m, const struct net_frame *f)
 		store_be16(udp + NET_UDP_CHECKSUM_AT, csum_update(old, before, after));
 }
 
-static void out(struct lane *l, struct rte_mbuf *m)
+static void send_frame(struct lane *l, struct rte_mbuf *m)
 {
 	lane_put(l, SIDE_PEER, m, FRAME_REFLECTED, 0);
 }
 
 // Sends m, through the delay line if there is one.
-static void pass(struct lane *l, struct rte_mbuf *m)
+static void pass_frame(struct lane *l, struct rte_mbuf *m)
 {
 	struct reflector *r = l->receiver->reflector;
 
 	if (r->line == NULL || r->tail - r->head == LINE_LEN) {
-		out(l, m);
+		send_frame(l, m);
 		return;
 	}
 	r->line[r->tail++ % LINE_LEN] = (struct waiting){.m = m, .until = l->now + r->delay};
@@ -116,14 +116,14 @@ static bool same_flow(const struct rte_mbuf *a, const struct rte_mbuf *b)
 	return memcmp(x + (v4 ? 26 : 22), y + (v4 ? 26 : 22), v4 ? 12 : 36) == 0;
 }
 
-static void release(struct lane *l)
+static void release_held(struct lane *l)
 {
 	struct reflector *r = l->receiver->reflector;
 	struct rte_mbuf *m = r->held.m;
 
 	r->held.m = NULL;
 	if (m != NULL)
-		pass(l, m);
+		pass_frame(l, m);
 }
 
 void reflect_input(struct lane *l, struct rte_mbuf *m, const struct net_frame *f)
@@ -131,35 +131,35 @@ void reflect_input(struct lane *l, struct rte_mbuf *m, const struct net_frame *f
 	struct reflector *r = l->receiver->reflector;
 	struct rte_mbuf *copy;
 
-	if (inject(l, INJECT_LOSS)) {
+	if (inject_fault(l, INJECT_LOSS)) {
 		rte_pktmbuf_free(m);
 		return;
 	}
 	turn_round(m, f);
-	if (inject(l, INJECT_CORRUPT)) {
+	if (inject_fault(l, INJECT_CORRUPT)) {
 		// and no other fault: a corrupted datagram shows neither its number nor its order
-		corrupt(m, f);
-		pass(l, m);
+		corrupt_payload(m, f);
+		pass_frame(l, m);
 		return;
 	}
-	if (r->held.m == NULL && inject(l, INJECT_REORDER)) {
+	if (r->held.m == NULL && inject_fault(l, INJECT_REORDER)) {
 		r->held = (struct waiting){
 			.m = m, .until = l->now + l->engine->hz / 1000 * HELD_TICKS_MS};
 		return;
 	}
-	if (inject(l, INJECT_DUPLICATE)) {
+	if (inject_fault(l, INJECT_DUPLICATE)) {
 		copy = rte_pktmbuf_copy(m, l->engine->pool, 0, UINT32_MAX);
 		if (copy != NULL)
-			pass(l, copy);
+			pass_frame(l, copy);
 		else
 			l->stats.injected[INJECT_DUPLICATE]--;
 	}
 	if (r->held.m != NULL && same_flow(r->held.m, m)) {
-		pass(l, m);
-		release(l);
+		pass_frame(l, m);
+		release_held(l);
 		return;
 	}
-	pass(l, m);
+	pass_frame(l, m);
 }
 
 void reflect_tick(struct lane *l)
@@ -168,10 +168,10 @@ void reflect_tick(struct lane *l)
 
 	if (unlikely(r->held.m != NULL && l->now >= r->held.until)) {
 		l->stats.injected[INJECT_REORDER]--; // nothing came to overtake it: not reordered
-		release(l);
+		release_held(l);
 	}
 	while (r->head != r->tail && l->now >= r->line[r->head % LINE_LEN].until)
-		out(l, r->line[r->head++ % LINE_LEN].m);
+		send_frame(l, r->line[r->head++ % LINE_LEN].m);
 }
 
 struct reflector *reflector_create(const struct config *c)

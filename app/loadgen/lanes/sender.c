@@ -72,20 +72,21 @@ static void client_ready(struct lane *l, uint32_t k)
 }
 
 // Does what a change of the client's state asks for.
-static void client_moved(struct lane *l, uint32_t k, uint8_t from)
+static void client_moved(struct lane *l, uint32_t k, uint8_t before)
 {
 	struct engine *e = l->engine;
-	const uint8_t to = clients_at(l->sender->clients, k)->state;
+	const uint8_t state = clients_at(l->sender->clients, k)->state;
 	const bool cycling = l->sender->phase == PHASE_TRAFFIC && e->mode == MODE_ALLOC;
 	const bool leaving = l->sender->phase == PHASE_RELEASE;
 
-	if (to == from)
+	if (state == before)
 		return;
-	if (to == CLIENT_READY && (cycling || leaving)) // the walk may be past this client
+	if (state == CLIENT_READY && (cycling || leaving)) // the walk may be past this client
 		client_do(l, client_release, k);
-	else if (to == CLIENT_READY)
+	else if (state == CLIENT_READY)
 		client_ready(l, k);
-	else if ((to == CLIENT_IDLE || to == CLIENT_FAILED) && cycling && e->rate == PACER_FLOOD)
+	else if ((state == CLIENT_IDLE || state == CLIENT_FAILED) && cycling &&
+		e->rate == PACER_FLOOD)
 		client_do(l, client_start, k);
 }
 
@@ -103,7 +104,7 @@ static bool control_input(struct lane *l)
 
 		for (unsigned int i = 0; i < n; i++) {
 			const uint32_t k = (in[i]->hash.usr - s->first) / s->step;
-			const uint8_t from = clients_at(s->clients, k)->state;
+			const uint8_t before = clients_at(s->clients, k)->state;
 
 			m = lane_alloc(l);
 			if (m != NULL)
@@ -112,7 +113,7 @@ static bool control_input(struct lane *l)
 						rte_pktmbuf_mtod(in[i], const uint8_t *),
 						in[i]->data_len, l->now_ms,
 						rte_pktmbuf_mtod(m, uint8_t *)));
-			client_moved(l, k, from);
+			client_moved(l, k, before);
 		}
 		rte_pktmbuf_free_bulk(in, n);
 		total += n;
@@ -120,7 +121,7 @@ static bool control_input(struct lane *l)
 	return total > 0;
 }
 
-static bool timers(struct lane *l)
+static bool run_timers(struct lane *l)
 {
 	struct sender *s = l->sender;
 	struct rte_mbuf *m;
@@ -145,7 +146,7 @@ static bool timers(struct lane *l)
 
 // --- phases --------------------------------------------------------------------------------------
 
-static uint32_t window(const struct lane *l)
+static uint32_t free_window(const struct lane *l)
 {
 	const struct client_stats *st = clients_stats(l->sender->clients);
 	const uint64_t busy = st->state[CLIENT_ALLOCATING] + st->state[CLIENT_BINDING] +
@@ -156,14 +157,14 @@ static uint32_t window(const struct lane *l)
 }
 
 // Goes once through all clients and starts them, or releases those that are ready.
-static bool walk(struct lane *l, client_call *call)
+static bool walk_clients(struct lane *l, client_call *call)
 {
 	struct sender *s = l->sender;
 	uint32_t n;
 
 	if (s->clients == NULL || s->cursor == s->nb_flows)
 		return false;
-	n = pacer_due(&s->pacer, l->now, window(l));
+	n = pacer_due(&s->pacer, l->now, free_window(l));
 	for (uint32_t seen = 0; n > 0 && s->cursor < s->nb_flows && seen < SCAN_PER_ROUND; seen++) {
 		const uint8_t state = clients_at(s->clients, s->cursor)->state;
 
@@ -179,7 +180,7 @@ static bool walk(struct lane *l, client_call *call)
 }
 
 // MODE_ALLOC: starts up to n idle clients. Returns how many idle clients were lacking.
-static uint32_t cycle(struct lane *l, uint32_t n)
+static uint32_t cycle_clients(struct lane *l, uint32_t n)
 {
 	struct sender *s = l->sender;
 
@@ -198,20 +199,20 @@ static uint32_t cycle(struct lane *l, uint32_t n)
 }
 
 // This sender's share of the rate: all clients are equally fast, on whichever sender they are.
-static double share(const struct lane *l, double rate)
+static double share_rate(const struct lane *l, double rate)
 {
 	return rate * l->sender->nb_flows / l->engine->config->clients;
 }
 
 // Rate in bursts per second: the datagrams of a burst are due together, so the pacer counts bursts.
-static double pace(const struct lane *l, double rate)
+static double burst_rate(const struct lane *l, double rate)
 {
-	return share(l, rate) / l->engine->config->burst;
+	return share_rate(l, rate) / l->engine->config->burst;
 }
 
 // Returns how many datagrams to send now: whole bursts, at most max, but one burst is always
 // allowed unless max is 0. Counts all that was due.
-static uint32_t due(struct lane *l, uint64_t now, uint32_t max)
+static uint32_t take_due(struct lane *l, uint64_t now, uint32_t max)
 {
 	const uint32_t burst = l->engine->config->burst;
 	struct sender *s = l->sender;
@@ -231,11 +232,11 @@ static bool idle_flows(struct lane *l)
 	if (l->engine->mode == MODE_ALLOC || l->sender->nb_ready > 0)
 		return false;
 	if (l->sender->rate != PACER_FLOOD)
-		l->stats.missed += due(l, l->now, LANE_BURST);
+		l->stats.missed += take_due(l, l->now, LANE_BURST);
 	return true;
 }
 
-static bool traffic(struct lane *l)
+static bool send_traffic(struct lane *l)
 {
 	struct sender *s = l->sender;
 	double rate;
@@ -246,11 +247,11 @@ static bool traffic(struct lane *l)
 	__atomic_load(&l->engine->rate, &rate, __ATOMIC_RELAXED);
 	if (unlikely(rate != s->rate)) {
 		s->rate = rate;
-		pacer_set_rate(&s->pacer, l->now, l->engine->hz, pace(l, rate), SLACK_S);
+		pacer_set_rate(&s->pacer, l->now, l->engine->hz, burst_rate(l, rate), SLACK_S);
 	}
 	if (unlikely(idle_flows(l)))
 		return false;
-	n = due(l, l->now, LANE_BURST);
+	n = take_due(l, l->now, LANE_BURST);
 	if (n == 0)
 		return false;
 	switch ((enum mode)l->engine->mode) {
@@ -265,7 +266,7 @@ static bool traffic(struct lane *l)
 		probe_send(l, n);
 		break;
 	case MODE_ALLOC:
-		n = cycle(l, n);
+		n = cycle_clients(l, n);
 		if (rate != PACER_FLOOD) // with a flood each client starts again by itself
 			l->stats.unstarted += n;
 		break;
@@ -281,14 +282,14 @@ static bool traffic(struct lane *l)
 	return true;
 }
 
-static void begin(struct lane *l, uint32_t phase)
+static void begin_phase(struct lane *l, uint32_t phase)
 {
 	const struct engine *e = l->engine;
 	struct sender *s = l->sender;
 	double rate = e->config->setup_rate;
 
 	if (s->phase == PHASE_TRAFFIC && phase != PHASE_TRAFFIC && s->nb_flows > 0)
-		due(l, e->since, 0); // what was due when the phase ended is missed, too
+		take_due(l, e->since, 0); // what was due when the phase ended is missed, too
 	s->phase = phase;
 	s->trial = e->trial;
 	s->missed = 0;
@@ -300,7 +301,7 @@ static void begin(struct lane *l, uint32_t phase)
 		if (e->mode == MODE_ALLOC && rate == PACER_FLOOD)
 			rate = e->config->setup_rate; // for the start; then each cycles by itself
 	}
-	rate = phase == PHASE_TRAFFIC ? pace(l, rate) : share(l, rate);
+	rate = phase == PHASE_TRAFFIC ? burst_rate(l, rate) : share_rate(l, rate);
 	pacer_start(&s->pacer, rte_rdtsc(), e->hz, rate, SLACK_S);
 }
 
@@ -311,20 +312,20 @@ bool sender_round(struct lane *l)
 	bool busy = false;
 
 	if (unlikely(phase != s->phase || (phase == PHASE_TRAFFIC && l->engine->trial != s->trial)))
-		begin(l, phase);
+		begin_phase(l, phase);
 	if (s->clients != NULL) {
 		busy |= control_input(l);
-		busy |= timers(l);
+		busy |= run_timers(l);
 	}
 	switch ((enum phase)phase) {
 	case PHASE_SETUP:
-		busy |= walk(l, client_start);
+		busy |= walk_clients(l, client_start);
 		break;
 	case PHASE_TRAFFIC:
-		busy |= traffic(l);
+		busy |= send_traffic(l);
 		break;
 	case PHASE_RELEASE:
-		busy |= walk(l, client_release);
+		busy |= walk_clients(l, client_release);
 		break;
 	case PHASE_WAIT:
 	case PHASE_END:

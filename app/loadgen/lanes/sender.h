@@ -28,7 +28,7 @@ struct sender {
 	uint32_t run; // datagrams it still sends before the next flow's turn
 	uint32_t cursor; // flow at which the search for a client to start or release goes on
 	uint8_t size; // index of the payload size in use
-	uint8_t way; // enum direction in use
+	uint8_t dir; // enum direction in use
 	struct pacer pacer; // of the current phase
 	double rate; // the engine's rate as last seen in traffic
 	uint64_t missed; // the pacer's missed packets that are counted already

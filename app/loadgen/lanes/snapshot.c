@@ -12,19 +12,19 @@
 #define BOUND_SHARE 0.001 // share of what was due from which the generator is the limit
 
 // Copies counters while another lcore writes them, each word by itself.
-static void copy_words(void *to, const void *from, size_t len)
+static void copy_words(void *dst, const void *src, size_t len)
 {
-	const uint64_t *in = from;
-	uint64_t *out = to;
+	const uint64_t *in = src;
+	uint64_t *out = dst;
 
 	for (size_t i = 0; i < len / sizeof(*in); i++)
 		out[i] = __atomic_load_n(&in[i], __ATOMIC_RELAXED);
 }
 
-static void add_words(void *to, const void *from, size_t len)
+static void add_words(void *dst, const void *src, size_t len)
 {
-	const uint64_t *in = from;
-	uint64_t *out = to;
+	const uint64_t *in = src;
+	uint64_t *out = dst;
 
 	for (size_t i = 0; i < len / sizeof(*in); i++)
 		out[i] += __atomic_load_n(&in[i], __ATOMIC_RELAXED);
@@ -49,43 +49,44 @@ void snapshot_take(const struct engine *e, struct snapshot *s)
 		if (e->port[side] != NULL)
 			e->port[side]->ops->counters(e->port[side], &s->port[side]);
 	snapshot_clients(e, &s->clients);
-	for (unsigned int way = 0; way < DIRECTION_NB; way++) {
-		hist_reset(&s->latency[way]);
+	for (unsigned int dir = 0; dir < DIRECTION_NB; dir++) {
+		hist_reset(&s->latency[dir]);
 		for (unsigned int i = 0; i < e->config->receivers; i++) {
-			hist_copy(&copy, e->receiver[i]->receiver->latency[way]);
-			hist_merge(&s->latency[way], &copy);
+			hist_copy(&copy, e->receiver[i]->receiver->latency[dir]);
+			hist_merge(&s->latency[dir], &copy);
 		}
 	}
 }
 
 // --- what lies between ---------------------------------------------------------------------------
 
-static void sum_way(const struct snapshot *from, const struct snapshot *to, unsigned int nb_lanes,
-	unsigned int way, struct result_way *w)
+static void sum_way(const struct snapshot *before, const struct snapshot *after,
+	unsigned int nb_lanes, unsigned int dir, struct result_way *w)
 {
 	for (unsigned int i = 0; i < nb_lanes; i++) {
-		const struct lane_stats *a = &from->lane[i], *b = &to->lane[i];
+		const struct lane_stats *a = &before->lane[i], *b = &after->lane[i];
 
-		w->sent += b->sent[way] - a->sent[way];
-		w->sent_bytes += b->sent_bytes[way] - a->sent_bytes[way];
-		w->received += b->received[way] - a->received[way];
-		w->received_bytes += b->received_bytes[way] - a->received_bytes[way];
-		w->delivered += b->unique[way] - a->unique[way];
-		w->duplicated += b->duplicated[way] - a->duplicated[way];
-		w->reordered += b->reordered[way] - a->reordered[way];
-		w->corrupted += b->corrupted[way] - a->corrupted[way];
+		w->sent += b->sent[dir] - a->sent[dir];
+		w->sent_bytes += b->sent_bytes[dir] - a->sent_bytes[dir];
+		w->received += b->received[dir] - a->received[dir];
+		w->received_bytes += b->received_bytes[dir] - a->received_bytes[dir];
+		w->delivered += b->unique[dir] - a->unique[dir];
+		w->duplicated += b->duplicated[dir] - a->duplicated[dir];
+		w->reordered += b->reordered[dir] - a->reordered[dir];
+		w->corrupted += b->corrupted[dir] - a->corrupted[dir];
 	}
 }
 
-static void sum_ways(const struct engine *e, const struct snapshot *from, const struct snapshot *to,
-	struct result *r)
+static void sum_ways(const struct engine *e, const struct snapshot *before,
+	const struct snapshot *after, struct result *r)
 {
 	const struct config *c = e->config;
-	struct result_way *up = &r->way[DIRECTION_UP], *echo = &r->way[DIRECTION_ECHO];
+	struct result_way *up = &r->direction[DIRECTION_UP], *echo = &r->direction[DIRECTION_ECHO];
 
-	for (unsigned int way = 0; way < DIRECTION_NB; way++) {
-		r->way[way].used = config_media(c) ? c->way[way] : way == DIRECTION_ECHO;
-		sum_way(from, to, e->nb_lanes, way, &r->way[way]);
+	for (unsigned int dir = 0; dir < DIRECTION_NB; dir++) {
+		r->direction[dir].used =
+			config_media(c) ? c->direction[dir] : dir == DIRECTION_ECHO;
+		sum_way(before, after, e->nb_lanes, dir, &r->direction[dir]);
 	}
 	if (c->role == ROLE_PEER) { // the process that sends does the measuring
 		up->used = true;
@@ -101,19 +102,19 @@ static void sum_ways(const struct engine *e, const struct snapshot *from, const 
 		up->sent = echo->sent;
 		up->sent_bytes = echo->sent_bytes;
 	}
-	for (unsigned int way = 0; way < DIRECTION_NB; way++) {
-		struct result_way *w = &r->way[way];
+	for (unsigned int dir = 0; dir < DIRECTION_NB; dir++) {
+		struct result_way *w = &r->direction[dir];
 
 		w->lost = w->sent > w->delivered ? w->sent - w->delivered : 0;
 	}
 }
 
-static void sum_lanes(const struct engine *e, const struct snapshot *from,
-	const struct snapshot *to, struct result *r)
+static void sum_lanes(const struct engine *e, const struct snapshot *before,
+	const struct snapshot *after, struct result *r)
 {
 	r->nb_lanes = e->nb_lanes;
 	for (unsigned int i = 0; i < e->nb_lanes; i++) {
-		const struct lane_stats *a = &from->lane[i], *b = &to->lane[i];
+		const struct lane_stats *a = &before->lane[i], *b = &after->lane[i];
 		const uint64_t rounds = b->rounds - a->rounds;
 		struct result_lane *l = &r->lane[i];
 
@@ -128,9 +129,9 @@ static void sum_lanes(const struct engine *e, const struct snapshot *from,
 				: 0,
 			.max_gap_us = (double)b->max_gap / (double)e->hz * 1e6,
 		};
-		for (unsigned int way = 0; way < DIRECTION_NB; way++) {
-			l->sent += b->sent[way] - a->sent[way];
-			l->received += b->received[way] - a->received[way];
+		for (unsigned int dir = 0; dir < DIRECTION_NB; dir++) {
+			l->sent += b->sent[dir] - a->sent[dir];
+			l->received += b->received[dir] - a->received[dir];
 		}
 		r->due += b->due - a->due;
 		r->missed += l->missed;
@@ -187,15 +188,15 @@ static void judge_uso(const struct engine *e, uint64_t cut, struct result *r)
 
 // Finds the generator's own limits. resent: requests that needed another transmission. With none,
 // the server answered all in time; if every client was busy even so, there are too few clients.
-static void judge(const struct engine *e, uint64_t resent, struct result *r)
+static void find_bounds(const struct engine *e, uint64_t resent, struct result *r)
 {
 	const double limit = BOUND_SHARE * (double)r->due;
 	const bool flood = e->rate == PACER_FLOOD;
 	uint64_t sent = 0, lost = 0;
 
-	for (unsigned int way = 0; way < DIRECTION_NB; way++) {
-		sent += r->way[way].sent;
-		lost += r->way[way].lost;
+	for (unsigned int dir = 0; dir < DIRECTION_NB; dir++) {
+		sent += r->direction[dir].sent;
+		lost += r->direction[dir].lost;
 	}
 	r->bound[BOUND_SCHEDULE] =
 		(double)r->missed > limit || ((double)r->unstarted > limit && resent == 0);
@@ -207,29 +208,29 @@ static void judge(const struct engine *e, uint64_t resent, struct result *r)
 		(double)lost < BOUND_SHARE * (double)sent;
 }
 
-static void clear(struct result *r)
+static void clear_result(struct result *r)
 {
 	struct hist *keep[DIRECTION_NB];
 
-	for (unsigned int way = 0; way < DIRECTION_NB; way++)
-		keep[way] = r->way[way].latency;
+	for (unsigned int dir = 0; dir < DIRECTION_NB; dir++)
+		keep[dir] = r->direction[dir].latency;
 	memset(r, 0, sizeof(*r));
-	for (unsigned int way = 0; way < DIRECTION_NB; way++)
-		r->way[way].latency = keep[way];
+	for (unsigned int dir = 0; dir < DIRECTION_NB; dir++)
+		r->direction[dir].latency = keep[dir];
 }
 
-void snapshot_result(const struct engine *e, const struct snapshot *from, const struct snapshot *to,
-	bool whole, struct result *r)
+void snapshot_result(const struct engine *e, const struct snapshot *before,
+	const struct snapshot *after, bool whole, struct result *r)
 {
 	uint64_t cut = 0;
 
-	clear(r);
+	clear_result(r);
 	r->hz = (double)e->hz;
-	r->seconds = (double)(to->tsc - from->tsc) / r->hz;
-	sum_ways(e, from, to, r);
-	sum_lanes(e, from, to, r);
+	r->seconds = (double)(after->tsc - before->tsc) / r->hz;
+	sum_ways(e, before, after, r);
+	sum_lanes(e, before, after, r);
 	for (unsigned int side = 0; side < SIDE_NB; side++) {
-		const struct port_counters *a = &from->port[side], *b = &to->port[side];
+		const struct port_counters *a = &before->port[side], *b = &after->port[side];
 
 		if (e->port[side] == NULL ||
 			(side == SIDE_PEER && e->port[side] == e->port[SIDE_CLIENT]))
@@ -238,14 +239,15 @@ void snapshot_result(const struct engine *e, const struct snapshot *from, const 
 		r->no_mbuf += b->rx_nombuf - a->rx_nombuf;
 		cut += b->tx_cut - a->tx_cut;
 	}
-	for (unsigned int way = 0; way < DIRECTION_NB; way++) {
-		memcpy(r->way[way].latency, &to->latency[way], sizeof(to->latency[way]));
+	for (unsigned int dir = 0; dir < DIRECTION_NB; dir++) {
+		memcpy(r->direction[dir].latency, &after->latency[dir],
+			sizeof(after->latency[dir]));
 		if (!whole)
-			hist_subtract(r->way[way].latency, &from->latency[way]);
+			hist_subtract(r->direction[dir].latency, &before->latency[dir]);
 	}
-	r->clients = to->clients;
-	r->allocations = to->clients.allocations - from->clients.allocations;
-	r->releases = to->clients.releases - from->clients.releases;
+	r->clients = after->clients;
+	r->allocations = after->clients.allocations - before->clients.allocations;
+	r->releases = after->clients.releases - before->clients.releases;
 	judge_uso(e, cut, r);
-	judge(e, to->clients.retransmissions - from->clients.retransmissions, r);
+	find_bounds(e, after->clients.retransmissions - before->clients.retransmissions, r);
 }

@@ -24,5 +24,5 @@ void snapshot_clients(const struct engine *e, struct client_stats *out);
 // Fills r with what happened between two snapshots of one trial. whole: `from` was taken before the
 // trial began, so all latencies in `to` belong to it; otherwise the difference is taken. r->seconds
 // counts sending only.
-void snapshot_result(const struct engine *e, const struct snapshot *from, const struct snapshot *to,
-	bool whole, struct result *r);
+void snapshot_result(const struct engine *e, const struct snapshot *before,
+	const struct snapshot *after, bool whole, struct result *r);

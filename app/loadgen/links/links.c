@@ -26,7 +26,7 @@
 
 // --- a connection --------------------------------------------------------------------------------
 
-static void watch(struct links *s, uint32_t k)
+static void watch_link(struct links *s, uint32_t k)
 {
 	struct link *c = &s->link[k];
 	const bool writing = c->state == LINK_SHAKING
@@ -77,7 +77,7 @@ static void name_cipher(struct links *s, const struct wire *w)
 	__atomic_store_n(&s->named, true, __ATOMIC_RELEASE);
 }
 
-static void shake(struct lane *l, uint32_t k)
+static void shake_link(struct lane *l, uint32_t k)
 {
 	struct link *c = &l->links->link[k];
 	const int rc = wire_shake(&c->wire);
@@ -97,11 +97,11 @@ static bool link_begin(struct lane *l, uint32_t k)
 	const struct config *c = l->engine->config;
 	struct links *s = l->links;
 	const uint32_t i = l->sender->first + k * l->sender->step;
-	const struct endpoint own = side_host(&c->client, i);
+	const struct endpoint local = side_host(&c->client, i);
 	struct link *link = &s->link[k];
 
 	l->stats.link.opened++;
-	if (wire_open(&link->wire, l->engine->tls, c->transport, &own.addr, &c->server) != 0) {
+	if (wire_open(&link->wire, l->engine->tls, c->transport, &local.addr, &c->server) != 0) {
 		l->stats.link.failed++;
 		if (l->sender->clients != NULL)
 			client_cut(l->sender->clients, k);
@@ -111,14 +111,14 @@ static bool link_begin(struct lane *l, uint32_t k)
 	link->begun_ms = l->now_ms;
 	s->nb_shaking++;
 	if (link->wire.datagrams) // starts the handshake, and ends it if the answers are that fast
-		shake(l, k);
-	watch(s, k);
+		shake_link(l, k);
+	watch_link(s, k);
 	return link->state != LINK_CLOSED;
 }
 
 // --- out -----------------------------------------------------------------------------------------
 
-static void flush(struct lane *l, uint32_t k)
+static void flush_link(struct lane *l, uint32_t k)
 {
 	struct link *c = &l->links->link[k];
 
@@ -137,7 +137,7 @@ static void flush(struct lane *l, uint32_t k)
 
 // Keeps bytes until there is room. Over DTLS only one message may wait, because each message has
 // to be written by itself.
-static bool keep(struct link *c, const uint8_t *data, size_t len)
+static bool keep_bytes(struct link *c, const uint8_t *data, size_t len)
 {
 	if (c->wire.datagrams && pending_left(&c->out) > 0)
 		return false;
@@ -145,7 +145,7 @@ static bool keep(struct link *c, const uint8_t *data, size_t len)
 }
 
 // Writes a message of client k, or keeps it to be written later. False when it was not taken.
-static bool take(struct lane *l, uint32_t k, const uint8_t *data, size_t len, bool media)
+static bool write_message(struct lane *l, uint32_t k, const uint8_t *data, size_t len, bool media)
 {
 	struct link *c = &l->links->link[k];
 	int n;
@@ -153,7 +153,7 @@ static bool take(struct lane *l, uint32_t k, const uint8_t *data, size_t len, bo
 	if (c->state == LINK_CLOSED)
 		return false;
 	if (c->state == LINK_SHAKING || pending_left(&c->out) > 0)
-		return !media && keep(c, data, len);
+		return !media && keep_bytes(c, data, len);
 	n = wire_write(&c->wire, data, len);
 	if (n < 0) {
 		link_lost(l, k);
@@ -163,11 +163,12 @@ static bool take(struct lane *l, uint32_t k, const uint8_t *data, size_t len, bo
 		return true;
 	if (n == WIRE_LATER && c->wire.ssl == NULL && media)
 		return false; // no byte was written; libssl would have begun its record
-	if (!keep(c, data + n, len - (size_t)n)) { // half a message is out: the stream is broken
+	if (!keep_bytes(
+		    c, data + n, len - (size_t)n)) { // half a message is out: the stream is broken
 		link_lost(l, k);
 		return false;
 	}
-	watch(l->links, k);
+	watch_link(l->links, k);
 	return true;
 }
 
@@ -179,18 +180,18 @@ static int way_of(enum frame_kind kind)
 void links_send(struct lane *l, uint32_t k, struct rte_mbuf *m, enum frame_kind kind, uint16_t len)
 {
 	const struct link *c = &l->links->link[k];
-	const int way = way_of(kind);
-	const bool knock = l->engine->mode == MODE_HANDSHAKE, media = way >= 0 && !knock;
+	const int dir = way_of(kind);
+	const bool knock = l->engine->mode == MODE_HANDSHAKE, media = dir >= 0 && !knock;
 	const uint16_t pad = config_reliable(l->engine->config) ? stun_framing_pad(m->data_len) : 0;
 	bool taken;
 
 	if (pad > 0)
 		memset(rte_pktmbuf_append(m, pad), 0, pad); // padding, RFC 8656 12.5
 	taken = (c->state != LINK_CLOSED || (!media && link_begin(l, k))) &&
-		take(l, k, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, media);
-	if (way >= 0 && taken) {
-		l->stats.sent[way]++;
-		l->stats.sent_bytes[way] += len;
+		write_message(l, k, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, media);
+	if (dir >= 0 && taken) {
+		l->stats.sent[dir]++;
+		l->stats.sent_bytes[dir] += len;
 	} else if (media) {
 		l->stats.link.held_back++;
 	}
@@ -199,42 +200,42 @@ void links_send(struct lane *l, uint32_t k, struct rte_mbuf *m, enum frame_kind 
 
 // --- in ------------------------------------------------------------------------------------------
 
-static void deliver(struct lane *l, uint32_t k, const uint8_t *data, size_t len)
+static void deliver_message(struct lane *l, uint32_t k, const uint8_t *data, size_t len)
 {
 	struct rte_mbuf *m = lane_alloc(l);
-	uint8_t *to;
+	uint8_t *buf;
 
 	if (m == NULL)
 		return;
-	to = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)len);
-	if (to == NULL) { // longer than any answer to our requests
+	buf = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)len);
+	if (buf == NULL) { // longer than any answer to our requests
 		l->stats.stray++;
 		rte_pktmbuf_free(m);
 		return;
 	}
-	memcpy(to, data, len);
+	memcpy(buf, data, len);
 	receiver_message(l, l->sender->first + k * l->sender->step, m);
 }
 
 // Hands on the whole messages among n bytes. Returns the bytes used, or -1 when they are no
 // messages.
-static ssize_t cut(struct lane *l, uint32_t k, const uint8_t *p, size_t n)
+static ssize_t cut_messages(struct lane *l, uint32_t k, const uint8_t *p, size_t n)
 {
-	size_t at = 0;
+	size_t pos = 0;
 
-	while (at < n) {
+	while (pos < n) {
 		struct stun_framing f;
 		const enum stun_framing_state state =
-			stun_framing_scan(p + at, n - at, CHANNEL_MAX, &f);
+			stun_framing_scan(p + pos, n - pos, CHANNEL_MAX, &f);
 
 		if (state == STUN_FRAMING_BAD || f.size > CHUNK)
 			return -1;
 		if (state == STUN_FRAMING_SHORT)
 			break;
-		deliver(l, k, p + at, f.len);
-		at += f.size;
+		deliver_message(l, k, p + pos, f.len);
+		pos += f.size;
 	}
-	return (ssize_t)at;
+	return (ssize_t)pos;
 }
 
 // Takes n new bytes, which stand in scratch behind the rest kept earlier. False when they are no
@@ -248,7 +249,7 @@ static bool stream_input(struct lane *l, uint32_t k, size_t n)
 	if (c->rest_len > 0)
 		memcpy(p, c->rest, c->rest_len);
 	n += c->rest_len;
-	done = cut(l, k, p, n);
+	done = cut_messages(l, k, p, n);
 	if (done < 0)
 		return false;
 	n -= (size_t)done;
@@ -265,7 +266,7 @@ static bool stream_input(struct lane *l, uint32_t k, size_t n)
 }
 
 // Makes one read. False when there is nothing more to read, or the connection has ended.
-static bool input(struct lane *l, uint32_t k)
+static bool read_link(struct lane *l, uint32_t k)
 {
 	struct link *c = &l->links->link[k];
 	const int n = wire_read(&c->wire, l->links->scratch + c->rest_len, CHUNK);
@@ -274,7 +275,7 @@ static bool input(struct lane *l, uint32_t k)
 	if (n == WIRE_LATER)
 		return false;
 	if (n > 0 && c->wire.datagrams)
-		deliver(l, k, l->links->scratch, (size_t)n);
+		deliver_message(l, k, l->links->scratch, (size_t)n);
 	else if (n > 0)
 		good = stream_input(l, k, (size_t)n);
 	if (n < 0 || !good)
@@ -291,28 +292,28 @@ static void read_all(struct lane *l, uint32_t k)
 {
 	const struct link *c = &l->links->link[k];
 
-	for (unsigned int i = 0; input(l, k); i++)
+	for (unsigned int i = 0; read_link(l, k); i++)
 		if (i >= READS && (c->wire.ssl == NULL || !SSL_has_pending(c->wire.ssl)))
 			return;
 }
 
 // --- events and time -----------------------------------------------------------------------------
 
-static void event(struct lane *l, uint32_t k, uint32_t events)
+static void handle_event(struct lane *l, uint32_t k, uint32_t events)
 {
 	struct link *c = &l->links->link[k];
 
 	if (c->state == LINK_SHAKING)
-		shake(l, k);
+		shake_link(l, k);
 	if (c->state == LINK_UP)
-		flush(l, k);
+		flush_link(l, k);
 	if (c->state == LINK_UP && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0)
 		read_all(l, k);
-	watch(l->links, k);
+	watch_link(l->links, k);
 }
 
 // Retransmits DTLS handshakes, and ends handshakes that take too long.
-static void tick(struct lane *l)
+static void tick_links(struct lane *l)
 {
 	struct links *s = l->links;
 	const bool knocking = l->engine->config->mode == MODE_HANDSHAKE;
@@ -342,8 +343,8 @@ bool links_round(struct lane *l)
 		l->now = rte_rdtsc();
 	for (int i = 0; i < n; i++)
 		if (s->link[e[i].data.u32].state != LINK_CLOSED)
-			event(l, e[i].data.u32, e[i].events);
-	tick(l);
+			handle_event(l, e[i].data.u32, e[i].events);
+	tick_links(l);
 	return n > 0;
 }
 

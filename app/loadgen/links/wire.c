@@ -22,7 +22,7 @@ union address {
 
 // --- the context ---------------------------------------------------------------------------------
 
-static void fail(char *error, size_t len, const char *ca)
+static void fail_ca(char *error, size_t len, const char *ca)
 {
 	const char *reason = ERR_reason_error_string(ERR_peek_error());
 
@@ -53,7 +53,7 @@ SSL_CTX *wire_context(const struct config *conf, char *error, size_t len)
 	SSL_CTX_set_verify(c, conf->ca != NULL ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, NULL);
 	if (conf->ca == NULL || SSL_CTX_load_verify_file(c, conf->ca) == 1)
 		return c;
-	fail(error, len, conf->ca);
+	fail_ca(error, len, conf->ca);
 	SSL_CTX_free(c);
 	return NULL;
 }
@@ -76,32 +76,32 @@ static socklen_t address_of(const struct addr *ip, uint16_t port, union address 
 }
 
 // The kernel chooses the port at connect(): the port may be in use for other servers.
-static int socket_open(bool datagrams, const struct addr *own, const struct endpoint *server)
+static int socket_open(bool datagrams, const struct addr *local, const struct endpoint *server)
 {
 	static const int on = 1;
-	union address from, to;
-	const socklen_t len = address_of(own, 0, &from);
+	union address src, dst;
+	const socklen_t len = address_of(local, 0, &src);
 	const int type = (datagrams ? SOCK_DGRAM : SOCK_STREAM) | SOCK_NONBLOCK | SOCK_CLOEXEC;
-	const int fd = socket(from.any.sa_family, type, 0);
-	int why;
+	const int fd = socket(src.any.sa_family, type, 0);
+	int saved_errno;
 
 	if (fd < 0)
 		return -errno;
-	address_of(&server->addr, server->port, &to);
+	address_of(&server->addr, server->port, &dst);
 	setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
 	if (!datagrams)
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	if (bind(fd, &from.any, len) == 0 &&
-		(connect(fd, &to.any, len) == 0 || errno == EINPROGRESS))
+	if (bind(fd, &src.any, len) == 0 &&
+		(connect(fd, &dst.any, len) == 0 || errno == EINPROGRESS))
 		return fd;
-	why = errno;
+	saved_errno = errno;
 	close(fd);
-	return -why;
+	return -saved_errno;
 }
 
 static bool begin_tls(struct wire *w, SSL_CTX *tls, const struct endpoint *server)
 {
-	union address to;
+	union address dst;
 	BIO *bio;
 
 	w->ssl = SSL_new(tls);
@@ -111,8 +111,8 @@ static bool begin_tls(struct wire *w, SSL_CTX *tls, const struct endpoint *serve
 		return false;
 	}
 	if (w->datagrams) {
-		address_of(&server->addr, server->port, &to);
-		BIO_ctrl(bio, BIO_CTRL_DGRAM_SET_CONNECTED, 0, &to);
+		address_of(&server->addr, server->port, &dst);
+		BIO_ctrl(bio, BIO_CTRL_DGRAM_SET_CONNECTED, 0, &dst);
 		DTLS_set_link_mtu(w->ssl, LINK_MTU);
 	}
 	SSL_set_bio(w->ssl, bio, bio);
@@ -120,11 +120,11 @@ static bool begin_tls(struct wire *w, SSL_CTX *tls, const struct endpoint *serve
 	return true;
 }
 
-int wire_open(struct wire *w, SSL_CTX *tls, enum transport t, const struct addr *own,
+int wire_open(struct wire *w, SSL_CTX *tls, enum transport t, const struct addr *local,
 	const struct endpoint *server)
 {
 	*w = (struct wire){.datagrams = t == TRANSPORT_DTLS, .connected = t == TRANSPORT_DTLS};
-	w->fd = socket_open(w->datagrams, own, server);
+	w->fd = socket_open(w->datagrams, local, server);
 	if (w->fd < 0)
 		return w->fd;
 	if (t == TRANSPORT_TCP || begin_tls(w, tls, server))
@@ -175,13 +175,13 @@ static int plain_result(ssize_t rc)
 }
 
 // Whether TCP's handshake is over: the socket then has a peer, or an error.
-static int connected(struct wire *w)
+static int check_connected(struct wire *w)
 {
 	union address peer;
 	socklen_t len = sizeof(peer), size = sizeof(int);
-	int why = 0;
+	int so_error = 0;
 
-	if (getsockopt(w->fd, SOL_SOCKET, SO_ERROR, &why, &size) != 0 || why != 0)
+	if (getsockopt(w->fd, SOL_SOCKET, SO_ERROR, &so_error, &size) != 0 || so_error != 0)
 		return WIRE_FAILED;
 	w->connected = getpeername(w->fd, &peer.any, &len) == 0;
 	return w->connected ? 1 : WIRE_LATER;
@@ -190,7 +190,7 @@ static int connected(struct wire *w)
 int wire_shake(struct wire *w)
 {
 	if (!w->connected) {
-		const int rc = connected(w);
+		const int rc = check_connected(w);
 
 		if (rc <= 0)
 			return rc;

@@ -24,7 +24,7 @@ struct wire {
 SSL_CTX *wire_context(const struct config *conf, char *error, size_t len);
 // Begins to connect from the kernel's address own; the kernel chooses the port. Returns 0 or
 // -errno.
-int wire_open(struct wire *w, SSL_CTX *tls, enum transport t, const struct addr *own,
+int wire_open(struct wire *w, SSL_CTX *tls, enum transport t, const struct addr *local,
 	const struct endpoint *server);
 // Goes on with the handshakes after an event or a time-out. Returns 1 once they are over.
 int wire_shake(struct wire *w);

@@ -26,7 +26,7 @@ static inline uint32_t crc32c_portable(const uint8_t *data, size_t words)
 }
 
 // Uses the CPU's instruction if there is one. words: number of 8-byte words.
-static inline uint32_t crc32c(const uint8_t *data, size_t words)
+static inline uint32_t crc32c_words(const uint8_t *data, size_t words)
 {
 #if defined(__SSE4_2__) || (defined(__ARM_FEATURE_CRC32) && !defined(__ARM_BIG_ENDIAN))
 	uint64_t crc = 0xffffffff, word;

@@ -16,18 +16,18 @@ static uint64_t bucket_middle(uint32_t bucket)
 	return low + ((1ull << shift) - 1) / 2;
 }
 
-void hist_copy(struct hist *to, const struct hist *live)
+void hist_copy(struct hist *dst, const struct hist *live)
 {
-	to->n = 0;
+	dst->n = 0;
 	for (uint32_t i = 0; i < HIST_BUCKETS; i++) {
-		to->count[i] = __atomic_load_n(&live->count[i], __ATOMIC_ACQUIRE);
-		to->n += to->count[i];
+		dst->count[i] = __atomic_load_n(&live->count[i], __ATOMIC_ACQUIRE);
+		dst->n += dst->count[i];
 	}
-	to->min = __atomic_load_n(&live->min, __ATOMIC_RELAXED);
-	to->max = __atomic_load_n(&live->max, __ATOMIC_RELAXED);
-	if (to->n == 0) { // min and max may already hold a value that is just being added
-		to->min = UINT64_MAX;
-		to->max = 0;
+	dst->min = __atomic_load_n(&live->min, __ATOMIC_RELAXED);
+	dst->max = __atomic_load_n(&live->max, __ATOMIC_RELAXED);
+	if (dst->n == 0) { // min and max may already hold a value that is just being added
+		dst->min = UINT64_MAX;
+		dst->max = 0;
 	}
 }
 
@@ -63,13 +63,13 @@ uint64_t hist_quantile(const struct hist *h, double q)
 	return v < h->max ? v : h->max;
 }
 
-void hist_merge(struct hist *h, const struct hist *from)
+void hist_merge(struct hist *h, const struct hist *src)
 {
-	h->n += from->n;
-	h->min = from->min < h->min ? from->min : h->min;
-	h->max = from->max > h->max ? from->max : h->max;
+	h->n += src->n;
+	h->min = src->min < h->min ? src->min : h->min;
+	h->max = src->max > h->max ? src->max : h->max;
 	for (uint32_t i = 0; i < HIST_BUCKETS; i++)
-		h->count[i] += from->count[i];
+		h->count[i] += src->count[i];
 }
 
 void hist_subtract(struct hist *h, const struct hist *older)

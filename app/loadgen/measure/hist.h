@@ -48,13 +48,13 @@ static inline void hist_add(struct hist *h, uint64_t v)
 
 // Copies, on any lcore, a histogram whose owner goes on counting. The copy is consistent: n is the
 // sum of the copied buckets, and min and max cover them (and perhaps a value just being added).
-void hist_copy(struct hist *to, const struct hist *live);
+void hist_copy(struct hist *dst, const struct hist *live);
 // Returns the smallest value v such that at least a share q (0..1) of the values is <= v; 0 when
 // empty. To within the error: it is the middle of v's bucket, limited to min..max (so q = 0 and
 // q = 1 are exact).
 uint64_t hist_quantile(const struct hist *h, double q);
 // Adds all values of `from` to h.
-void hist_merge(struct hist *h, const struct hist *from);
+void hist_merge(struct hist *h, const struct hist *src);
 // Subtracts an older copy of h itself: what was counted since then is left. min and max are exact
 // if they were set since then; otherwise they lie in the lowest and highest bucket left.
 void hist_subtract(struct hist *h, const struct hist *older);

@@ -9,11 +9,11 @@ struct result *result_create(void)
 	struct result *r = calloc(1, sizeof(*r));
 	bool ok = r != NULL;
 
-	for (unsigned int way = 0; ok && way < DIRECTION_NB; way++) {
-		r->way[way].latency = malloc(sizeof(*r->way[way].latency));
-		ok = r->way[way].latency != NULL;
+	for (unsigned int dir = 0; ok && dir < DIRECTION_NB; dir++) {
+		r->direction[dir].latency = malloc(sizeof(*r->direction[dir].latency));
+		ok = r->direction[dir].latency != NULL;
 		if (ok)
-			hist_reset(r->way[way].latency);
+			hist_reset(r->direction[dir].latency);
 	}
 	if (!ok) {
 		result_free(r);
@@ -26,8 +26,8 @@ void result_free(struct result *r)
 {
 	if (r == NULL)
 		return;
-	for (unsigned int way = 0; way < DIRECTION_NB; way++)
-		free(r->way[way].latency);
+	for (unsigned int dir = 0; dir < DIRECTION_NB; dir++)
+		free(r->direction[dir].latency);
 	free(r);
 }
 
@@ -58,10 +58,11 @@ struct result_totals result_totals(const struct result *r)
 	struct result_totals t = {0};
 
 	for (unsigned int d = 0; d < DIRECTION_NB; d++) {
-		if (!r->way[d].used || (d == DIRECTION_UP && r->way[DIRECTION_ECHO].used))
+		if (!r->direction[d].used ||
+			(d == DIRECTION_UP && r->direction[DIRECTION_ECHO].used))
 			continue;
-		t.sent += r->way[d].sent;
-		t.received += r->way[d].delivered;
+		t.sent += r->direction[d].sent;
+		t.received += r->direction[d].delivered;
 	}
 	if (r->seconds > 0) {
 		t.send_pps = (double)t.sent / r->seconds;
@@ -72,7 +73,7 @@ struct result_totals result_totals(const struct result *r)
 
 double result_latency_us(const struct result *r, enum direction d, double quantile)
 {
-	const struct hist *h = r->way[d].latency;
+	const struct hist *h = r->direction[d].latency;
 
 	if (h == NULL || h->n == 0 || r->hz <= 0)
 		return -1;

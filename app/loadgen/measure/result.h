@@ -64,7 +64,7 @@ struct result_super {
 struct result {
 	double seconds; // of sending
 	double hz; // TSC ticks per second
-	struct result_way way[DIRECTION_NB];
+	struct result_way direction[DIRECTION_NB];
 	uint64_t stray; // datagrams with a foreign tag, or of an earlier trial
 	uint64_t injected[RESULT_NB_INJECTED];
 	uint64_t answered, errors; // probes: answers, and error responses among them

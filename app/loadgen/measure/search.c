@@ -147,7 +147,7 @@ static void round_judge(struct search *s)
 		rate_failed(s);
 }
 
-static double sane(double v)
+static double sane_value(double v)
 {
 	return isfinite(v) && v >= 0 ? v : 0;
 }
@@ -165,26 +165,26 @@ static enum search_verdict trial_judge(const struct search *s, const struct sear
 
 void search_report(struct search *s, const struct search_trial *t)
 {
-	struct search_trial *own;
+	struct search_trial *entry;
 
 	if (s->state != SEARCH_RUNNING)
 		return;
-	own = &s->trial[s->nb_trials++];
-	*own = *t;
-	own->rate = s->rate;
-	own->offered = sane(t->offered);
-	own->delivered = sane(t->delivered);
-	own->p50_us = sane(t->p50_us);
-	own->p99_us = sane(t->p99_us);
-	own->loss = t->loss < 1 ? (t->loss > 0 ? t->loss : 0) : 1; // NaN becomes 1
-	own->verdict = trial_judge(s, own);
-	if (own->verdict == SEARCH_REPEATED) {
+	entry = &s->trial[s->nb_trials++];
+	*entry = *t;
+	entry->rate = s->rate;
+	entry->offered = sane_value(t->offered);
+	entry->delivered = sane_value(t->delivered);
+	entry->p50_us = sane_value(t->p50_us);
+	entry->p99_us = sane_value(t->p99_us);
+	entry->loss = t->loss < 1 ? (t->loss > 0 ? t->loss : 0) : 1; // NaN becomes 1
+	entry->verdict = trial_judge(s, entry);
+	if (entry->verdict == SEARCH_REPEATED) {
 		s->retries++;
 	} else {
 		s->retries = 0;
-		s->passes += own->verdict == SEARCH_PASSED;
-		s->fails += own->verdict == SEARCH_FAILED;
-		s->bounds += own->verdict == SEARCH_BOUND;
+		s->passes += entry->verdict == SEARCH_PASSED;
+		s->fails += entry->verdict == SEARCH_FAILED;
+		s->bounds += entry->verdict == SEARCH_BOUND;
 		round_judge(s);
 	}
 	if (s->state == SEARCH_RUNNING && s->nb_trials == SEARCH_TRIALS_MAX)

@@ -13,9 +13,9 @@ _Static_assert(CHECK_OFFSET + 4 == STAMP_LEN, "the check ends the stamp");
 
 static uint8_t pattern[STAMP_PAYLOAD_MAX] __attribute__((aligned(64)));
 
-static bool is_recent(uint8_t byte, size_t at)
+static bool is_recent(uint8_t byte, size_t pos)
 {
-	for (size_t i = at < DISTINCT ? 0 : at - DISTINCT; i < at; i++)
+	for (size_t i = pos < DISTINCT ? 0 : pos - DISTINCT; i < pos; i++)
 		if (pattern[i] == byte)
 			return true;
 	return false;
@@ -48,33 +48,33 @@ static inline uint64_t pair_sums(uint64_t v)
 
 uint32_t stamp_write(uint8_t *payload, const struct stamp *s)
 {
-	const uint64_t whose = (uint64_t)s->tag << 32 | s->flow;
+	const uint64_t tag_flow = (uint64_t)s->tag << 32 | s->flow;
 	const uint64_t which =
 		(uint64_t)s->seq << 32 | (uint32_t)s->len << 16 | (uint32_t)s->dir << 8 | s->epoch;
 	uint64_t sums;
 	uint32_t check;
 
-	store_be64(payload, whose);
+	store_be64(payload, tag_flow);
 	store_be64(payload + 8, which);
 	store_be64(payload + 16, s->ticks);
-	check = crc32c(payload, CHECKED_WORDS);
+	check = crc32c_words(payload, CHECKED_WORDS);
 	store_be32(payload + CHECK_OFFSET, check);
-	sums = pair_sums(whose) + pair_sums(which) + pair_sums(s->ticks) + pair_sums(check);
+	sums = pair_sums(tag_flow) + pair_sums(which) + pair_sums(s->ticks) + pair_sums(check);
 	return (uint32_t)(sums >> 32) + (uint32_t)sums;
 }
 
 enum stamp_verdict stamp_read(const uint8_t *payload, size_t len, struct stamp *s)
 {
-	uint64_t whose, which;
+	uint64_t tag_flow, which;
 
 	if (len < STAMP_LEN || len > STAMP_PAYLOAD_MAX ||
-		load_be32(payload + CHECK_OFFSET) != crc32c(payload, CHECKED_WORDS))
+		load_be32(payload + CHECK_OFFSET) != crc32c_words(payload, CHECKED_WORDS))
 		return STAMP_CORRUPT;
-	whose = load_be64(payload);
+	tag_flow = load_be64(payload);
 	which = load_be64(payload + 8);
 	*s = (struct stamp){
-		.tag = (uint32_t)(whose >> 32),
-		.flow = (uint32_t)whose,
+		.tag = (uint32_t)(tag_flow >> 32),
+		.flow = (uint32_t)tag_flow,
 		.seq = (uint32_t)(which >> 32),
 		.len = (uint16_t)(which >> 16),
 		.dir = (uint8_t)(which >> 8),

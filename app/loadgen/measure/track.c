@@ -6,7 +6,7 @@
 #include "measure/track.h"
 
 // Marks a number; returns whether it was marked before.
-static inline bool mark(struct track *t, uint32_t seq)
+static inline bool mark_seq(struct track *t, uint32_t seq)
 {
 	uint64_t *word = &t->seen[seq / 64 % (TRACK_WINDOW / 64)];
 	const uint64_t bit = 1ull << seq % 64;
@@ -17,7 +17,7 @@ static inline bool mark(struct track *t, uint32_t seq)
 }
 
 // Moves the window so that it ends before seq. Clears the bits of old numbers for the new ones.
-static void skip(struct track *t, uint32_t seq)
+static void move_window(struct track *t, uint32_t seq)
 {
 	if (seq - t->next >= TRACK_WINDOW) {
 		memset(t->seen, 0, sizeof(t->seen));
@@ -33,8 +33,8 @@ enum track_result track_add(struct track *t, uint32_t seq)
 
 	if (ahead >= 0) {
 		if (ahead > 0)
-			skip(t, seq);
-		mark(t, seq);
+			move_window(t, seq);
+		mark_seq(t, seq);
 		t->next = seq + 1;
 		t->unique++;
 		return TRACK_IN_ORDER;
@@ -43,7 +43,7 @@ enum track_result track_add(struct track *t, uint32_t seq)
 		t->unique++;
 		return TRACK_LATE;
 	}
-	if (mark(t, seq))
+	if (mark_seq(t, seq))
 		return TRACK_DUPLICATE;
 	t->unique++;
 	return TRACK_REORDERED;

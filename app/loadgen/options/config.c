@@ -38,10 +38,10 @@ const char *config_way_name(enum direction d)
 
 const char *config_direction_name(const struct config *c)
 {
-	if (c->way[DIRECTION_UP] && c->way[DIRECTION_DOWN])
+	if (c->direction[DIRECTION_UP] && c->direction[DIRECTION_DOWN])
 		return "both";
 	for (unsigned int d = 0; d < DIRECTION_NB; d++)
-		if (c->way[d])
+		if (c->direction[d])
 			return config_way_name(d);
 	return "none";
 }
@@ -75,7 +75,7 @@ void config_defaults(struct config *c)
 		.lifetime_s = 600,
 		.setup_rate = 1000,
 		.window = 256,
-		.way = {[DIRECTION_UP] = true},
+		.direction = {[DIRECTION_UP] = true},
 		.rate = 1000,
 		.burst = 1,
 		.nb_sizes = 1,

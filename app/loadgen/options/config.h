@@ -88,7 +88,7 @@ struct config {
 	uint32_t window; // most clients being set up at a time
 
 	enum mode mode;
-	bool way[DIRECTION_NB];
+	bool direction[DIRECTION_NB];
 	bool peer_echo; // the reflector sends datagrams back; otherwise it is a sink
 	struct impair impair;
 	double rate; // datagrams per second, all clients and directions together; 0 = flood

@@ -19,13 +19,13 @@
 int option_word(struct opts *o, const char *text, const char *const *names, int n)
 {
 	char all[160];
-	size_t at = 0;
+	size_t len = 0;
 
 	for (int i = 0; i < n; i++) {
 		if (strcmp(text, names[i]) == 0)
 			return i;
-		at += (size_t)snprintf(
-			all + at, sizeof(all) - at, "%s%s", i > 0 ? ", " : "", names[i]);
+		len += (size_t)snprintf(
+			all + len, sizeof(all) - len, "%s%s", i > 0 ? ", " : "", names[i]);
 	}
 	return option_fail(o, o->now, "none of %s", all);
 }
@@ -65,7 +65,7 @@ static int take_direction(struct opts *o, const struct opt_row *row, const char 
 	if (i < 0)
 		return -1;
 	for (int d = 0; d < DIRECTION_NB; d++)
-		o->way[d] = i == d || (i == 3 && d != DIRECTION_ECHO);
+		o->direction[d] = i == d || (i == 3 && d != DIRECTION_ECHO);
 	return 0;
 }
 

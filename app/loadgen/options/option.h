@@ -95,7 +95,7 @@ struct opts {
 	double mbps, per_client;
 	bool server_port; // --server gives a port
 	bool down; // --mode peer-to-client was given
-	bool way[DIRECTION_NB]; // --direction, if given
+	bool direction[DIRECTION_NB]; // --direction, if given
 	char *error; // OPTS_ERROR_LEN bytes
 };
 

@@ -12,9 +12,9 @@
 
 #define LONG_BASE 256 // getopt returns LONG_BASE + id for option id
 
-static int fail_word(struct opts *o, const char *what, const char *arg)
+static int fail_word(struct opts *o, const char *reason, const char *arg)
 {
-	snprintf(o->error, OPTS_ERROR_LEN, "%s %.100s (see --help)", what, arg);
+	snprintf(o->error, OPTS_ERROR_LEN, "%s %.100s (see --help)", reason, arg);
 	return -1;
 }
 
@@ -70,7 +70,7 @@ static int read_option(struct opts *o, int option, int argc, char **argv, const 
 static int read_all(struct opts *o, int argc, char **argv)
 {
 	struct option names[OPT_NB + 1] = {0};
-	int option, at = 1;
+	int option, pos = 1;
 
 	for (int i = 0; i < OPT_NB; i++) {
 		const struct opt_row *row = option_row((enum opt)i);
@@ -79,11 +79,11 @@ static int read_all(struct opts *o, int argc, char **argv)
 	}
 	optind = 0; // glibc: start over
 	while ((option = getopt_long(argc, argv, "+:h", names, NULL)) != -1) {
-		const int rc = read_option(o, option, argc, argv, argv[at]);
+		const int rc = read_option(o, option, argc, argv, argv[pos]);
 
 		if (rc != OPTS_RUN)
 			return rc;
-		at = optind;
+		pos = optind;
 	}
 	if (optind < argc)
 		return fail_word(o, "unexpected argument", argv[optind]);

@@ -27,7 +27,7 @@ static uint16_t port_number(const char *text, size_t len)
 }
 
 // Reads an address of len characters; false when it is none.
-static bool address(const char *text, size_t len, struct addr *out)
+static bool parse_address(const char *text, size_t len, struct addr *out)
 {
 	char host[ADDR_TEXT_LEN];
 
@@ -54,7 +54,7 @@ int opts_addr_server(struct opts *o, const struct opt_row *row, const char *text
 		len = strcspn(text, ":");
 		port = text + len + 1;
 	}
-	if (!address(host, len, &e->addr))
+	if (!parse_address(host, len, &e->addr))
 		return option_fail(o, o->now, "not an IP address (names are not looked up)");
 	o->server_port = port != NULL;
 	e->port = port != NULL ? port_number(port, strlen(port)) : SERVER_PORT;
@@ -114,8 +114,8 @@ int opts_addr_range(struct opts *o, const struct opt_row *row, const char *text)
 	const size_t run = strcspn(text, "/"), first = strcspn(text, "-/");
 	struct addr lo, hi;
 
-	if (!address(text, first, &lo) ||
-		(first < run && !address(text + first + 1, run - first - 1, &hi)))
+	if (!parse_address(text, first, &lo) ||
+		(first < run && !parse_address(text + first + 1, run - first - 1, &hi)))
 		return option_fail(o, o->now, "not ADDRESS/LENGTH or FROM-TO/LENGTH");
 	if (first == run)
 		hi = lo;
@@ -197,15 +197,15 @@ static int check_own(struct opts *o, const struct side *s, enum opt addrs, enum 
 }
 
 // Checks that a side can reach an address. id: the option to blame if it cannot.
-static int check_way(struct opts *o, const struct side *from, const struct addr *to, enum opt id)
+static int check_way(struct opts *o, const struct side *side, const struct addr *addr, enum opt id)
 {
-	const enum opt gateway = from == &o->config->client ? OPT_CLIENT_GATEWAY : OPT_PEER_GATEWAY;
+	const enum opt gateway = side == &o->config->client ? OPT_CLIENT_GATEWAY : OPT_PEER_GATEWAY;
 
-	if ((from == &o->config->client && config_links(o->config)) || has_gateway(from) ||
-		on_link(from, to))
+	if ((side == &o->config->client && config_links(o->config)) || has_gateway(side) ||
+		on_link(side, addr))
 		return 0;
 	return option_fail(o, id, "not on the link of --%s: give --%s",
-		from == &o->config->client ? "client-addr" : "peer-addr",
+		side == &o->config->client ? "client-addr" : "peer-addr",
 		option_row(gateway)->name);
 }
 

@@ -25,12 +25,12 @@ static bool one_of(const char *text, const char *const *list)
 // --- who is there, and what flows ----------------------------------------------------------------
 
 // Whether the answers set the pace if no rate is given.
-static bool cycles(enum mode m)
+static bool mode_cycles(enum mode m)
 {
 	return m == MODE_ALLOC || m == MODE_ALLOC_HOLD || m == MODE_HANDSHAKE;
 }
 
-static bool allocates(enum mode m)
+static bool mode_allocates(enum mode m)
 {
 	return m == MODE_ALLOC || m == MODE_ALLOC_HOLD;
 }
@@ -85,9 +85,9 @@ static int check_use(struct opts *o)
 
 static int check_given_direction(struct opts *o)
 {
-	if (o->down && (!o->way[DIRECTION_DOWN] || o->way[DIRECTION_UP]))
+	if (o->down && (!o->direction[DIRECTION_DOWN] || o->direction[DIRECTION_UP]))
 		return option_fail(o, OPT_DIRECTION, "--mode peer-to-client is --direction down");
-	if (o->config->role == ROLE_CLIENT && !o->way[DIRECTION_ECHO])
+	if (o->config->role == ROLE_CLIENT && !o->direction[DIRECTION_ECHO])
 		return option_fail(o, OPT_DIRECTION,
 			"measured at both ends: needs --role both (--role client: echo)");
 	return 0;
@@ -97,23 +97,23 @@ static int settle_direction(struct opts *o)
 {
 	struct config *c = o->config;
 
-	memset(c->way, 0, sizeof(c->way));
-	if ((c->role & ROLE_CLIENT) == 0 || allocates(c->mode))
+	memset(c->direction, 0, sizeof(c->direction));
+	if ((c->role & ROLE_CLIENT) == 0 || mode_allocates(c->mode))
 		return 0;
 	if (!config_media(c)) {
-		c->way[DIRECTION_ECHO] = true; // probes and their answers count as echo
+		c->direction[DIRECTION_ECHO] = true; // probes and their answers count as echo
 		return 0;
 	}
 	if (option_given(o, OPT_DIRECTION)) {
-		memcpy(c->way, o->way, sizeof(c->way));
+		memcpy(c->direction, o->direction, sizeof(c->direction));
 		return check_given_direction(o);
 	}
 	if (o->down && c->role == ROLE_CLIENT)
 		return option_fail(o, OPT_MODE, "peers send: needs --role both");
 	if (o->down)
-		c->way[DIRECTION_DOWN] = true;
+		c->direction[DIRECTION_DOWN] = true;
 	else
-		c->way[c->role == ROLE_BOTH ? DIRECTION_UP : DIRECTION_ECHO] = true;
+		c->direction[c->role == ROLE_BOTH ? DIRECTION_UP : DIRECTION_ECHO] = true;
 	return 0;
 }
 
@@ -124,8 +124,8 @@ static int settle_reflector(struct opts *o)
 	if ((c->role & ROLE_PEER) == 0)
 		return 0;
 	if (!option_given(o, OPT_REFLECT))
-		c->peer_echo = c->role == ROLE_PEER || c->way[DIRECTION_ECHO];
-	if ((c->role & ROLE_CLIENT) != 0 && c->peer_echo != c->way[DIRECTION_ECHO])
+		c->peer_echo = c->role == ROLE_PEER || c->direction[DIRECTION_ECHO];
+	if ((c->role & ROLE_CLIENT) != 0 && c->peer_echo != c->direction[DIRECTION_ECHO])
 		return option_fail(o, OPT_REFLECT, "--direction %s needs peers that %s",
 			config_direction_name(c), c->peer_echo ? "sink" : "echo");
 	if (option_given(o, OPT_IMPAIR) && !c->peer_echo)
@@ -151,39 +151,41 @@ static int settle_rate(struct opts *o)
 	static const enum opt rates[] = {OPT_PPS, OPT_MBPS, OPT_PPS_PER_CLIENT, OPT_VOIP};
 	const enum opt none = OPT_NB;
 	struct config *c = o->config;
-	enum opt by = none;
+	enum opt given = none;
 
 	for (unsigned int i = 0; i < sizeof(rates) / sizeof(*rates); i++) {
 		if (!option_given(o, rates[i]))
 			continue;
-		if (by != none)
-			return option_fail(o, by, "the rate is also given by --%s: leave one out",
+		if (given != none)
+			return option_fail(o, given,
+				"the rate is also given by --%s: leave one out",
 				option_row(rates[i])->name);
-		by = rates[i];
+		given = rates[i];
 	}
-	c->rate_given = by != none;
+	c->rate_given = given != none;
 	if (c->rate_given && c->mode == MODE_ALLOC_HOLD)
-		return option_fail(o, by, "--mode alloc-hold sends no traffic: give --setup-rate");
+		return option_fail(
+			o, given, "--mode alloc-hold sends no traffic: give --setup-rate");
 	if (c->rate_given && c->search != WANT_NO_SEARCH)
-		return option_fail(o, by, "a search looks for the rate: give --from and --to");
-	if (by == OPT_MBPS)
+		return option_fail(o, given, "a search looks for the rate: give --from and --to");
+	if (given == OPT_MBPS)
 		c->rate = o->mbps * 1e6 / 8 / mean_size(c);
-	else if (by == OPT_PPS_PER_CLIENT)
+	else if (given == OPT_PPS_PER_CLIENT)
 		c->rate = o->per_client * c->clients;
-	else if (by == OPT_VOIP)
+	else if (given == OPT_VOIP)
 		c->rate = (double)VOIP_PPS * c->clients *
-			(c->way[DIRECTION_UP] && c->way[DIRECTION_DOWN] ? 2 : 1);
-	else if (by == none && cycles(c->mode))
+			(c->direction[DIRECTION_UP] && c->direction[DIRECTION_DOWN] ? 2 : 1);
+	else if (given == none && mode_cycles(c->mode))
 		c->rate = 0;
 	if (c->rate > CONFIG_RATE_MAX)
 		return option_fail(
-			o, by, "that is %.3g a second: %.3g at most", c->rate, CONFIG_RATE_MAX);
+			o, given, "that is %.3g a second: %.3g at most", c->rate, CONFIG_RATE_MAX);
 	return 0;
 }
 
 // Returns the bytes that a payload of n bytes grows by before it meets an MTU, on the leg where it
 // grows more. TCP may split it, so only the peer's leg counts there.
-static unsigned int overhead(const struct config *c, unsigned int n)
+static unsigned int header_overhead(const struct config *c, unsigned int n)
 {
 	const bool peer4 = addr_is_v4(&c->peer.addrs.lo);
 	const unsigned int ip_client = addr_is_v4(&c->client.addrs.lo) ? 20 : 40;
@@ -213,8 +215,8 @@ static int check_sizes(struct opts *o)
 	if (v6 && c->mtu < 1280)
 		return option_fail(o, OPT_MTU, "1280 at least with IPv6");
 	for (unsigned int i = 0; i < c->nb_sizes; i++) {
-		const unsigned int n = c->size[i], extra = overhead(c, n);
-		const unsigned int most = c->mtu - overhead(c, 0);
+		const unsigned int n = c->size[i], extra = header_overhead(c, n);
+		const unsigned int most = c->mtu - header_overhead(c, 0);
 
 		if (n + extra > c->mtu)
 			return option_fail(o, OPT_SIZE,

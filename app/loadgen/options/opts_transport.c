@@ -52,7 +52,7 @@ static int check_unused(struct opts *o)
 {
 	static const struct {
 		enum opt id;
-		const char *who;
+		const char *reason;
 	} rows[] = {
 		{OPT_CLIENT_PORT, "this host's kernel connects"},
 		{OPT_CLIENT_PORTS, "this host's kernel chooses them"},
@@ -62,7 +62,7 @@ static int check_unused(struct opts *o)
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (option_given(o, rows[i].id))
 			return option_fail(o, rows[i].id, "over %s %s: leave it out",
-				config_transport_name(o->config->transport), rows[i].who);
+				config_transport_name(o->config->transport), rows[i].reason);
 	return 0;
 }
 

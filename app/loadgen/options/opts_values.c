@@ -54,7 +54,7 @@ static int take_number(struct opts *o, const struct opt_row *row, const char *te
 
 int opts_values_count(struct opts *o, const struct opt_row *row, const char *text)
 {
-	char *at = (char *)o->config + row->offset;
+	char *field = (char *)o->config + row->offset;
 	double v;
 
 	if (take_number(o, row, text, &v) != 0)
@@ -62,9 +62,9 @@ int opts_values_count(struct opts *o, const struct opt_row *row, const char *tex
 	if (v != (double)(uint32_t)v)
 		return option_fail(o, o->now, "not a whole number");
 	if (row->size == sizeof(uint16_t))
-		*(uint16_t *)at = (uint16_t)v;
+		*(uint16_t *)field = (uint16_t)v;
 	else
-		*(uint32_t *)at = (uint32_t)v;
+		*(uint32_t *)field = (uint32_t)v;
 	return 0;
 }
 
@@ -79,7 +79,7 @@ int opts_values_real(struct opts *o, const struct opt_row *row, const char *text
 }
 
 // Reads a share of len characters: "1%" or "0.01".
-static bool share(const char *text, size_t len, double *out)
+static bool parse_share(const char *text, size_t len, double *out)
 {
 	const bool percent = len > 0 && text[len - 1] == '%';
 	char digits[40];
@@ -99,7 +99,7 @@ int opts_values_share(struct opts *o, const struct opt_row *row, const char *tex
 {
 	double v;
 
-	if (!share(text, strlen(text), &v))
+	if (!parse_share(text, strlen(text), &v))
 		return option_fail(o, o->now, "not a share (write 1%% or 0.01)");
 	if (v < row->lo)
 		return option_fail(o, o->now, "%g%% at least", row->lo * 100);
@@ -134,11 +134,11 @@ int opts_values_sizes(struct opts *o, const struct opt_row *row, const char *tex
 	struct config *c = o->config;
 
 	c->nb_sizes = 0;
-	for (const char *at = text;; at++) {
+	for (const char *pos = text;; pos++) {
 		char *end;
-		const unsigned long v = strtoul(at, &end, 10);
+		const unsigned long v = strtoul(pos, &end, 10);
 
-		if (*at < '0' || *at > '9' || (*end != ',' && *end != '\0'))
+		if (*pos < '0' || *pos > '9' || (*end != ',' && *end != '\0'))
 			return option_fail(
 				o, o->now, "not a list of payload sizes in bytes (120,1200)");
 		if (v < PAYLOAD_MIN)
@@ -149,8 +149,8 @@ int opts_values_sizes(struct opts *o, const struct opt_row *row, const char *tex
 		if (c->nb_sizes == CONFIG_SIZES_MAX)
 			return option_fail(o, o->now, "%d sizes at most", CONFIG_SIZES_MAX);
 		c->size[c->nb_sizes++] = (uint16_t)v;
-		at = end;
-		if (*at == '\0')
+		pos = end;
+		if (*pos == '\0')
 			return 0;
 	}
 }
@@ -174,7 +174,7 @@ static int take_impairment(struct opts *o, const char *text, size_t len)
 
 		if (strncmp(text, shares[i].name, n) != 0)
 			continue;
-		if (!share(text + n, len - n, (double *)((char *)impair + shares[i].offset)))
+		if (!parse_share(text + n, len - n, (double *)((char *)impair + shares[i].offset)))
 			return option_fail(o, o->now, "%.*s is not a share (write 1%% or 0.01)",
 				(int)len, text);
 		return 0;

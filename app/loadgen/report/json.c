@@ -38,14 +38,14 @@ static json_t *number_value(double v)
 }
 
 // An object or array, which o has and owns; NULL without memory.
-static json_t *add(json_t *o, const char *name, json_t *v)
+static json_t *add_member(json_t *o, const char *name, json_t *v)
 {
 	return json_object_set_new(o, name, v) == 0 ? v : NULL;
 }
 
 static json_t *add_object(json_t *o, const char *name)
 {
-	return add(o, name, json_object());
+	return add_member(o, name, json_object());
 }
 
 static json_t *append_object(json_t *array)
@@ -90,7 +90,7 @@ static void add_family(json_t *o, const struct config *c)
 }
 
 // The rate that the counters belong to. In a search it is that of the last trial.
-static double offered(const struct config *c, const struct search *s)
+static double offered_rate(const struct config *c, const struct search *s)
 {
 	return s != NULL && s->nb_trials > 0 ? s->trial[s->nb_trials - 1].rate : c->rate;
 }
@@ -109,10 +109,10 @@ static void add_config(
 	add_string(o, "direction", config_direction_name(c));
 	add_family(o, c);
 	add_count(o, "clients", (c->role & ROLE_CLIENT) != 0 ? c->clients : 0);
-	sizes = add(o, "sizes", json_array());
+	sizes = add_member(o, "sizes", json_array());
 	for (unsigned int i = 0; i < c->nb_sizes; i++)
 		json_array_append_new(sizes, json_integer(c->size[i]));
-	add_number(o, "offered_pps", offered(c, s));
+	add_number(o, "offered_pps", offered_rate(c, s));
 	add_count(o, "burst", c->burst);
 	add_number(o, "seconds", r->seconds);
 }
@@ -140,7 +140,7 @@ static void add_ways(json_t *o, const struct result *r)
 	json_t *ways = add_object(o, "ways");
 
 	for (unsigned int d = 0; d < DIRECTION_NB; d++) {
-		const struct result_way *w = &r->way[d];
+		const struct result_way *w = &r->direction[d];
 
 		if (!w->used)
 			continue;
@@ -194,7 +194,7 @@ static void add_generator(json_t *o, const struct result *r)
 	json_t *generator = add_object(o, "generator"), *reasons;
 
 	add_bool(generator, "bound", result_generator_bound(r));
-	reasons = add(generator, "reasons", json_array());
+	reasons = add_member(generator, "reasons", json_array());
 	for (unsigned int b = 0; b < RESULT_NB_BOUNDS; b++)
 		if (r->bound[b])
 			json_array_append_new(reasons, json_string(result_bound_name(b)));
@@ -256,7 +256,7 @@ static void add_links(json_t *o, const struct config *c, const struct result *r)
 
 static void add_lanes(json_t *o, const struct result *r)
 {
-	json_t *lanes = add(o, "lcores", json_array());
+	json_t *lanes = add_member(o, "lcores", json_array());
 
 	for (unsigned int i = 0; i < r->nb_lanes && i < CONFIG_LANES_MAX; i++) {
 		const struct result_lane *l = &r->lane[i];
@@ -312,7 +312,7 @@ static const char *state_name(enum search_state s)
 
 static void add_points(json_t *o, const struct search *s)
 {
-	json_t *points = add(o, "points", json_array());
+	json_t *points = add_member(o, "points", json_array());
 
 	for (unsigned int i = 0; i < s->nb_trials && i < SEARCH_TRIALS_MAX; i++) {
 		const struct search_trial *t = &s->trial[i];
@@ -345,7 +345,7 @@ static void add_search(json_t *o, const struct config *c, const struct search *s
 	add_number(o, "failed_at", r.failed_at);
 	add_number(o, "delivered", r.delivered);
 	add_number(o, "loss", r.loss_median);
-	spread = add(o, "spread", json_array());
+	spread = add_member(o, "spread", json_array());
 	json_array_append_new(spread, number_value(r.spread_lo));
 	json_array_append_new(spread, number_value(r.spread_hi));
 	add_count(o, "trials", r.trials);

@@ -68,7 +68,7 @@ static FILE *json_file(const struct config *c, const struct result *r, const str
 }
 
 // Starts the script with the JSON object as its input, and without the signals that we block.
-static int start(const char *path, char *const argv[], int input, pid_t *pid)
+static int start_script(const char *path, char *const argv[], int input, pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
@@ -92,17 +92,17 @@ static int start(const char *path, char *const argv[], int input, pid_t *pid)
 
 // Runs the script to its end. True when it succeeded. Otherwise why holds the reason, or is empty
 // when the script has printed the reason itself.
-static bool run_script(char *const argv[], int input, char *why, size_t len)
+static bool run_script(char *const argv[], int input, char *reason, size_t len)
 {
 	char path[PATH_MAX];
 	int rc, status = 0;
 	pid_t pid;
 
-	why[0] = '\0';
+	reason[0] = '\0';
 	script_path(path, sizeof(path));
-	rc = start(path, argv, input, &pid);
+	rc = start_script(path, argv, input, &pid);
 	if (rc != 0) {
-		snprintf(why, len,
+		snprintf(reason, len,
 			"cannot run %.256s: %s (install scripts/plot in PATH as " SCRIPT
 			", or name it in " SCRIPT_ENV ")",
 			path, strerror(rc));
@@ -116,24 +116,24 @@ static bool run_script(char *const argv[], int input, char *why, size_t len)
 
 int plot_check(const char *file, char *error, size_t len)
 {
-	char name[] = SCRIPT, check[] = "--check", why[512];
+	char name[] = SCRIPT, check[] = "--check", reason[512];
 	char *argv[] = {name, check, (char *)(uintptr_t)file, NULL};
 	const int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	const bool good = input >= 0 && run_script(argv, input, why, sizeof(why));
+	const bool good = input >= 0 && run_script(argv, input, reason, sizeof(reason));
 
 	if (input >= 0)
 		close(input);
 	if (good)
 		return 0;
 	snprintf(error, len, "--plot %s: %s", file,
-		input >= 0 && why[0] != '\0' ? why : "could not be drawn, see above");
+		input >= 0 && reason[0] != '\0' ? reason : "could not be drawn, see above");
 	return -1;
 }
 
 int plot_write(const struct config *c, const struct result *r, const struct search *s, char *error,
 	size_t len)
 {
-	char name[] = SCRIPT, why[512];
+	char name[] = SCRIPT, reason[512];
 	char *argv[] = {name, (char *)(uintptr_t)c->plot, NULL};
 	FILE *input = json_file(c, r, s);
 	bool good;
@@ -142,11 +142,11 @@ int plot_write(const struct config *c, const struct result *r, const struct sear
 		snprintf(error, len, "--plot %s: %s", c->plot, strerror(errno));
 		return -1;
 	}
-	good = run_script(argv, fileno(input), why, sizeof(why));
+	good = run_script(argv, fileno(input), reason, sizeof(reason));
 	fclose(input);
 	if (good)
 		return 0;
 	snprintf(error, len, "--plot %s: %s", c->plot,
-		why[0] != '\0' ? why : "not drawn, see above");
+		reason[0] != '\0' ? reason : "not drawn, see above");
 	return -1;
 }

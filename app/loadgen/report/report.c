@@ -21,7 +21,7 @@ static struct {
 
 // --- what is about to run ------------------------------------------------------------------------
 
-static const char *family(const struct addr *a)
+static const char *family_name(const struct addr *a)
 {
 	return addr_is_v4(a) ? "IPv4" : "IPv6";
 }
@@ -30,23 +30,23 @@ static void begin_mode(FILE *f, const struct config *c)
 {
 	static const char *const ways[] = {
 		"clients to peers", "peers to clients", "clients to peers and back"};
-	const bool both = c->way[DIRECTION_UP] && c->way[DIRECTION_DOWN];
-	const char *way = "";
+	const bool both = c->direction[DIRECTION_UP] && c->direction[DIRECTION_DOWN];
+	const char *route = "";
 
 	for (unsigned int d = 0; d < DIRECTION_NB; d++)
-		if (c->way[d])
-			way = ways[d];
+		if (c->direction[d])
+			route = ways[d];
 	if (c->role == ROLE_PEER) {
-		fprintf(f, "%-11speers alone, %s\n", "role", family(&c->peer.addrs.lo));
+		fprintf(f, "%-11speers alone, %s\n", "role", family_name(&c->peer.addrs.lo));
 		return;
 	}
 	fprintf(f, "%-11s%s", "mode", config_mode_name(c->mode));
 	if (config_media(c))
 		fprintf(f, ", %s (%s)", config_direction_name(c),
-			both ? "both ways at a time" : way);
-	fprintf(f, ", clients on %s", family(&c->client.addrs.lo));
+			both ? "both ways at a time" : route);
+	fprintf(f, ", clients on %s", family_name(&c->client.addrs.lo));
 	if (config_media(c) && addr_is_v4(&c->client.addrs.lo) != addr_is_v4(&c->peer.addrs.lo))
-		fprintf(f, ", peers on %s", family(&c->peer.addrs.lo));
+		fprintf(f, ", peers on %s", family_name(&c->peer.addrs.lo));
 	fputc('\n', f);
 }
 
@@ -117,7 +117,7 @@ static void begin_impair(FILE *f, const struct impair *i)
 
 static void begin_load(FILE *f, const struct config *c)
 {
-	const char *what = c->mode == MODE_ALLOC ? "allocations a second" : "pps";
+	const char *unit = c->mode == MODE_ALLOC ? "allocations a second" : "pps";
 	double bytes = 0;
 
 	for (unsigned int i = 0; i < c->nb_sizes; i++)
@@ -127,12 +127,12 @@ static void begin_load(FILE *f, const struct config *c)
 		fputs("none", f);
 	else if (c->search != WANT_NO_SEARCH)
 		fprintf(f, "%s to %s %s", text_rate(c->search_lo).s, text_rate(c->search_hi).s,
-			what);
+			unit);
 	else if (c->rate <= 0)
 		fprintf(f, "flood: %s as possible",
 			c->mode == MODE_ALLOC ? "as many allocations" : "as much");
 	else
-		fprintf(f, "%s %s", text_rate(c->rate).s, what);
+		fprintf(f, "%s %s", text_rate(c->rate).s, unit);
 	if (config_media(c) && c->rate > 0 && c->search == WANT_NO_SEARCH)
 		fprintf(f, " (%s Mb/s of payload)", text_rate(c->rate * bytes * 8 / 1e6).s);
 	for (unsigned int i = 0; config_media(c) && i < c->nb_sizes; i++)
@@ -266,7 +266,7 @@ void report_teardown(
 
 // --- the table -----------------------------------------------------------------------------------
 
-static void heading(FILE *f, const struct config *c)
+static void print_heading(FILE *f, const struct config *c)
 {
 	if (state.rows++ % HEADING_ROWS != 0)
 		return;
@@ -295,7 +295,7 @@ static void period_allocations(FILE *f, const struct result *r, double t)
 		text_count(r->clients.state[CLIENT_FAILED]).s, text_count(errors).s);
 }
 
-static struct text latency(const struct result *r, enum direction d, double quantile)
+static struct text text_latency(const struct result *r, enum direction d, double quantile)
 {
 	const double us = result_latency_us(r, d, quantile);
 
@@ -307,23 +307,23 @@ static struct text latency(const struct result *r, enum direction d, double quan
 static void period_way(
 	FILE *f, const struct config *c, const struct result *r, enum direction d, double t)
 {
-	const struct result_way *w = &r->way[d];
+	const struct result_way *w = &r->direction[d];
 	const double loss = w->sent > 0 ? (double)w->lost / (double)w->sent : 0;
 	const bool alone = c->role == ROLE_PEER;
 
 	fprintf(f, "%9.1f %-5s %12s %12s %9s %9s %9s %9s\n", t, config_way_name(d),
 		alone ? "-" : text_rate(per_second(r, w->sent)).s,
 		text_rate(per_second(r, w->delivered)).s, alone ? "-" : text_percent(loss).s,
-		latency(r, d, 0.5).s, latency(r, d, 0.99).s, text_count(r->missed).s);
+		text_latency(r, d, 0.5).s, text_latency(r, d, 0.99).s, text_count(r->missed).s);
 }
 
 void report_period(FILE *f, const struct config *c, const struct result *r, double t)
 {
-	heading(f, c);
+	print_heading(f, c);
 	if (c->mode == MODE_ALLOC || c->mode == MODE_ALLOC_HOLD)
 		period_allocations(f, r, t);
 	for (unsigned int d = 0; d < DIRECTION_NB; d++)
-		if (r->way[d].used)
+		if (r->direction[d].used)
 			period_way(f, c, r, d, t);
 	fflush(f);
 }

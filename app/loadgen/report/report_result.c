@@ -14,7 +14,7 @@
 static bool measures_ways(const struct result *r)
 {
 	for (unsigned int d = 0; d < DIRECTION_NB; d++)
-		if (r->way[d].used)
+		if (r->direction[d].used)
 			return true;
 	return false;
 }
@@ -26,7 +26,7 @@ static void result_counts(FILE *f, const struct config *c, const struct result *
 	fprintf(f, "%-10s %-5s %13s %13s %12s %9s %11s %11s %11s\n", "datagrams", "way", "sent",
 		"delivered", "lost", "loss %", "duplicated", "reordered", "corrupted");
 	for (unsigned int d = 0; d < DIRECTION_NB; d++) {
-		const struct result_way *w = &r->way[d];
+		const struct result_way *w = &r->direction[d];
 		const double loss = w->sent > 0 ? (double)w->lost / (double)w->sent : 0;
 
 		if (!w->used)
@@ -39,7 +39,7 @@ static void result_counts(FILE *f, const struct config *c, const struct result *
 	}
 }
 
-static struct text mbps(uint64_t bytes, double seconds)
+static struct text text_mbps(uint64_t bytes, double seconds)
 {
 	return text_rate(seconds > 0 ? (double)bytes * 8 / 1e6 / seconds : 0);
 }
@@ -52,14 +52,15 @@ static void result_rates(FILE *f, const struct config *c, const struct result *r
 	fprintf(f, "%-10s %-5s %13s %13s %15s %15s\n", "rates", "way", "sent pps", "recv pps",
 		"sent Mb/s", "recv Mb/s");
 	for (unsigned int d = 0; d < DIRECTION_NB; d++) {
-		const struct result_way *w = &r->way[d];
+		const struct result_way *w = &r->direction[d];
 
 		if (!w->used)
 			continue;
 		fprintf(f, "%-10s %-5s %13s %13s %15s %15s\n", "", config_way_name(d),
 			alone ? "-" : text_rate(s > 0 ? (double)w->sent / s : 0).s,
 			text_rate(s > 0 ? (double)w->delivered / s : 0).s,
-			alone ? "-" : mbps(w->sent_bytes, s).s, mbps(w->received_bytes, s).s);
+			alone ? "-" : text_mbps(w->sent_bytes, s).s,
+			text_mbps(w->received_bytes, s).s);
 	}
 }
 
@@ -70,7 +71,7 @@ static void result_latency(FILE *f, const struct result *r)
 	fprintf(f, "%-10s %-5s %10s %10s %10s %10s %10s %10s\n", "latency us", "way", "min", "p50",
 		"p90", "p99", "p99.9", "max");
 	for (unsigned int d = 0; d < DIRECTION_NB; d++) {
-		if (!r->way[d].used)
+		if (!r->direction[d].used)
 			continue;
 		fprintf(f, "%-10s %-5s", "", config_way_name(d));
 		for (unsigned int q = 0; q < sizeof(quantiles) / sizeof(*quantiles); q++) {

@@ -23,7 +23,8 @@ struct request {
 	size_t len;
 };
 
-__attribute__((format(printf, 2, 3))) static int fail(const struct request *r, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static int fail_request(
+	const struct request *r, const char *fmt, ...)
 {
 	const int n = snprintf(r->error, r->len, "telemetry of %s: ", r->prefix);
 	va_list ap;
@@ -43,7 +44,7 @@ struct answer {
 };
 
 // Reads the next event; false on an error.
-static bool next(struct answer *a)
+static bool next_event(struct answer *a)
 {
 	yaml_event_delete(&a->event);
 	if (yaml_parser_parse(&a->parser, &a->event) == 1)
@@ -52,7 +53,7 @@ static bool next(struct answer *a)
 	return false;
 }
 
-static const char *scalar(const struct answer *a)
+static const char *scalar_value(const struct answer *a)
 {
 	return a->event.type == YAML_SCALAR_EVENT ? (const char *)a->event.data.scalar.value : NULL;
 }
@@ -60,14 +61,14 @@ static const char *scalar(const struct answer *a)
 // Reads {"name": count, ...}, after its opening brace.
 static bool take_counters(struct answer *a, struct server_drops *out)
 {
-	while (next(a) && a->event.type != YAML_MAPPING_END_EVENT) {
-		const char *text = scalar(a);
+	while (next_event(a) && a->event.type != YAML_MAPPING_END_EVENT) {
+		const char *text = scalar_value(a);
 		char *end;
 
 		if (text == NULL || out->n == SERVER_DROPS_MAX)
 			return false;
 		snprintf(out->drop[out->n].name, sizeof(out->drop[out->n].name), "%s", text);
-		text = next(a) ? scalar(a) : NULL;
+		text = next_event(a) ? scalar_value(a) : NULL;
 		if (text == NULL || text[0] < '0' || text[0] > '9')
 			return false;
 		errno = 0;
@@ -84,30 +85,31 @@ static bool take_answer(struct answer *a, struct server_drops *out)
 {
 	const char *name;
 
-	if (!next(a) || a->event.type != YAML_STREAM_START_EVENT || !next(a) ||
-		a->event.type != YAML_DOCUMENT_START_EVENT || !next(a) ||
+	if (!next_event(a) || a->event.type != YAML_STREAM_START_EVENT || !next_event(a) ||
+		a->event.type != YAML_DOCUMENT_START_EVENT || !next_event(a) ||
 		a->event.type != YAML_MAPPING_START_EVENT)
 		return false;
-	name = next(a) ? scalar(a) : NULL;
+	name = next_event(a) ? scalar_value(a) : NULL;
 	if (name == NULL || strcmp(name, COMMAND) != 0)
 		return false;
-	if (!next(a) || a->event.type != YAML_MAPPING_START_EVENT || !take_counters(a, out))
+	if (!next_event(a) || a->event.type != YAML_MAPPING_START_EVENT || !take_counters(a, out))
 		return false;
-	return next(a) && a->event.type == YAML_MAPPING_END_EVENT;
+	return next_event(a) && a->event.type == YAML_MAPPING_END_EVENT;
 }
 
-static int parse(const struct request *r, const char *text, size_t len, struct server_drops *out)
+static int parse_answer(
+	const struct request *r, const char *text, size_t len, struct server_drops *out)
 {
 	struct answer a = {0};
 	bool ok;
 
 	if (yaml_parser_initialize(&a.parser) != 1)
-		return fail(r, "out of memory");
+		return fail_request(r, "out of memory");
 	yaml_parser_set_input_string(&a.parser, (const unsigned char *)text, len);
 	ok = take_answer(&a, out);
 	yaml_event_delete(&a.event);
 	yaml_parser_delete(&a.parser);
-	return ok ? 0 : fail(r, "no answer to " COMMAND ": is that slipring?");
+	return ok ? 0 : fail_request(r, "no answer to " COMMAND ": is that slipring?");
 }
 
 // --- the socket ----------------------------------------------------------------------------------
@@ -126,7 +128,7 @@ static int socket_path(const struct request *r, struct sockaddr_un *sun)
 	n = snprintf(sun->sun_path, sizeof(sun->sun_path), "%s/dpdk/%s/dpdk_telemetry.v2", run,
 		r->prefix);
 	if (n < 0 || (size_t)n >= sizeof(sun->sun_path))
-		return fail(r, "path of the socket is too long");
+		return fail_request(r, "path of the socket is too long");
 	return 0;
 }
 
@@ -140,12 +142,12 @@ static int connect_to(const struct request *r)
 		return -1;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
-		return fail(r, "%s", strerror(errno));
+		return fail_request(r, "%s", strerror(errno));
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 	if (connect(fd, (const struct sockaddr *)&sun, sizeof(sun)) != 0) {
-		fail(r, "%s: %s: does the server run on this host, as the same user?", sun.sun_path,
-			strerror(errno));
+		fail_request(r, "%s: %s: does the server run on this host, as the same user?",
+			sun.sun_path, strerror(errno));
 		close(fd);
 		return -1;
 	}
@@ -153,7 +155,7 @@ static int connect_to(const struct request *r)
 }
 
 // Receives one message. A signal does not interrupt it; it ends the run later.
-static ssize_t receive(int fd, char *text, size_t len)
+static ssize_t receive_message(int fd, char *text, size_t len)
 {
 	ssize_t n;
 
@@ -174,15 +176,15 @@ int telemetry_drops(const char *prefix, struct server_drops *out, char *error, s
 	memset(out, 0, sizeof(*out));
 	if (fd < 0)
 		return -1;
-	n = receive(fd, text, sizeof(text)); // DPDK first sends its version
+	n = receive_message(fd, text, sizeof(text)); // DPDK first sends its version
 	if (n > 0 && send(fd, COMMAND, strlen(COMMAND), MSG_NOSIGNAL) < 0)
 		n = -1;
 	if (n > 0)
-		n = receive(fd, text, sizeof(text));
+		n = receive_message(fd, text, sizeof(text));
 	if (n > 0)
-		rc = parse(&r, text, (size_t)n, out);
+		rc = parse_answer(&r, text, (size_t)n, out);
 	else
-		rc = fail(&r, "%s", n < 0 ? strerror(errno) : "connection closed");
+		rc = fail_request(&r, "%s", n < 0 ? strerror(errno) : "connection closed");
 	close(fd);
 	return rc;
 }

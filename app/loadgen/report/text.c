@@ -22,7 +22,7 @@ struct text text_count(uint64_t v)
 	return t;
 }
 
-static struct text fixed(double v, int decimals)
+static struct text text_fixed(double v, int decimals)
 {
 	struct text t;
 
@@ -30,7 +30,7 @@ static struct text fixed(double v, int decimals)
 	return t;
 }
 
-static struct text word(const char *s)
+static struct text text_word(const char *s)
 {
 	struct text t;
 
@@ -41,10 +41,10 @@ static struct text word(const char *s)
 struct text text_rate(double v)
 {
 	if (!isfinite(v) || v <= 0)
-		return word(v == 0 ? "0" : "?");
+		return text_word(v == 0 ? "0" : "?");
 	if (v < 9.995)
-		return fixed(v, 2);
-	return v < 1e18 ? text_count((uint64_t)(v + 0.5)) : word("?");
+		return text_fixed(v, 2);
+	return v < 1e18 ? text_count((uint64_t)(v + 0.5)) : text_word("?");
 }
 
 struct text text_percent(double share)
@@ -52,32 +52,32 @@ struct text text_percent(double share)
 	const double p = share * 100;
 
 	if (!isfinite(p) || p <= 0)
-		return word(p == 0 ? "0" : "?");
+		return text_word(p == 0 ? "0" : "?");
 	if (p < 1e-4)
-		return word("<0.0001");
+		return text_word("<0.0001");
 	if (p < 0.01)
-		return fixed(p, 5);
+		return text_fixed(p, 5);
 	if (p < 1)
-		return fixed(p, 3);
-	return fixed(p, p < 10 ? 2 : 1);
+		return text_fixed(p, 3);
+	return text_fixed(p, p < 10 ? 2 : 1);
 }
 
 struct text text_us(double us)
 {
 	if (!isfinite(us) || us < 0)
-		return word("?");
+		return text_word("?");
 	if (us < 999.95)
-		return fixed(us, 1);
-	return us < 1e18 ? text_count((uint64_t)(us + 0.5)) : word("?");
+		return text_fixed(us, 1);
+	return us < 1e18 ? text_count((uint64_t)(us + 0.5)) : text_word("?");
 }
 
 struct text text_seconds(double s)
 {
 	if (!isfinite(s) || s < 0)
-		return word("?");
+		return text_word("?");
 	if (s >= 1000)
 		return text_count((uint64_t)(s + 0.5));
 	if (s == floor(s))
-		return fixed(s, 0);
-	return fixed(s, s < 10 ? 2 : 1);
+		return text_fixed(s, 0);
+	return text_fixed(s, s < 10 ? 2 : 1);
 }

@@ -12,116 +12,117 @@
 
 // --- what hot.c names ----------------------------------------------------------------------------
 
-static void take_turn(struct turn_config *to, const struct turn_config *from)
+static void take_turn(struct turn_config *dst, const struct turn_config *src)
 {
-	to->users = from->users;
-	to->nb_users = from->nb_users;
-	to->secrets = from->secrets;
-	to->nb_secrets = from->nb_secrets;
-	to->rest_expiry = from->rest_expiry;
-	to->oauth = from->oauth;
-	to->origins = from->origins;
-	to->nb_origins = from->nb_origins;
-	to->realms = from->realms;
-	to->nb_realms = from->nb_realms;
-	to->nonce_secret = from->nonce_secret;
-	to->nonce_lifetime_s = from->nonce_lifetime_s;
-	to->allow = from->allow;
-	to->nb_allow = from->nb_allow;
-	to->deny = from->deny;
-	to->nb_deny = from->nb_deny;
-	to->deny_listed = from->deny_listed;
-	to->nb_deny_listed = from->nb_deny_listed;
-	to->nat64 = from->nat64;
-	to->nb_nat64 = from->nb_nat64;
-	to->discovery = from->discovery;
-	to->nb_discovery = from->nb_discovery;
-	to->discovery_ports[0] = from->discovery_ports[0];
-	to->discovery_ports[1] = from->discovery_ports[1];
-	to->hairpin = from->hairpin;
-	to->rfc5766_channels = from->rfc5766_channels;
-	to->icmp_tell = from->icmp_tell;
-	to->default_family = from->default_family;
-	to->grace_s = from->grace_s;
-	to->interim_s = from->interim_s;
-	to->limits = from->limits;
+	dst->users = src->users;
+	dst->nb_users = src->nb_users;
+	dst->secrets = src->secrets;
+	dst->nb_secrets = src->nb_secrets;
+	dst->rest_expiry = src->rest_expiry;
+	dst->oauth = src->oauth;
+	dst->origins = src->origins;
+	dst->nb_origins = src->nb_origins;
+	dst->realms = src->realms;
+	dst->nb_realms = src->nb_realms;
+	dst->nonce_secret = src->nonce_secret;
+	dst->nonce_lifetime_s = src->nonce_lifetime_s;
+	dst->allow = src->allow;
+	dst->nb_allow = src->nb_allow;
+	dst->deny = src->deny;
+	dst->nb_deny = src->nb_deny;
+	dst->deny_listed = src->deny_listed;
+	dst->nb_deny_listed = src->nb_deny_listed;
+	dst->nat64 = src->nat64;
+	dst->nb_nat64 = src->nb_nat64;
+	dst->discovery = src->discovery;
+	dst->nb_discovery = src->nb_discovery;
+	dst->discovery_ports[0] = src->discovery_ports[0];
+	dst->discovery_ports[1] = src->discovery_ports[1];
+	dst->hairpin = src->hairpin;
+	dst->rfc5766_channels = src->rfc5766_channels;
+	dst->icmp_tell = src->icmp_tell;
+	dst->default_family = src->default_family;
+	dst->grace_s = src->grace_s;
+	dst->interim_s = src->interim_s;
+	dst->limits = src->limits;
 }
 
 // All that stands in the structs themselves, with what it points to.
-static void take_values(struct conf *to, const struct conf *from)
+static void take_values(struct conf *dst, const struct conf *src)
 {
-	take_turn(&to->turn, &from->turn);
-	to->lower_ends = from->lower_ends;
-	to->idle = from->idle;
-	to->idle_sleep_us = from->idle_sleep_us;
-	to->requests = from->requests;
-	to->handshakes = from->handshakes;
-	to->icmp_rate = from->icmp_rate;
-	to->icmp_errors_in = from->icmp_errors_in;
-	to->icmp_errors_out = from->icmp_errors_out;
-	to->icmp_errors_each = from->icmp_errors_each;
-	to->icmp_unreachable = from->icmp_unreachable;
-	to->streams.per_source = from->streams.per_source;
-	to->streams.per_network = from->streams.per_network;
-	to->streams.trusted = from->streams.trusted;
-	to->streams.nb_trusted = from->streams.nb_trusted;
-	to->streams.handshake_s = from->streams.handshake_s;
-	to->streams.idle_s = from->streams.idle_s;
-	to->dtls.per_source = from->dtls.per_source;
-	to->dtls.per_network = from->dtls.per_network;
-	to->dtls.handshake_s = from->dtls.handshake_s;
-	to->dtls.idle_s = from->dtls.idle_s;
-	to->tls = from->tls;
-	to->log = from->log;
-	to->records = from->records;
-	to->alternate = from->alternate;
+	take_turn(&dst->turn, &src->turn);
+	dst->lower_ends = src->lower_ends;
+	dst->idle = src->idle;
+	dst->idle_sleep_us = src->idle_sleep_us;
+	dst->requests = src->requests;
+	dst->handshakes = src->handshakes;
+	dst->icmp_rate = src->icmp_rate;
+	dst->icmp_errors_in = src->icmp_errors_in;
+	dst->icmp_errors_out = src->icmp_errors_out;
+	dst->icmp_errors_each = src->icmp_errors_each;
+	dst->icmp_unreachable = src->icmp_unreachable;
+	dst->streams.per_source = src->streams.per_source;
+	dst->streams.per_network = src->streams.per_network;
+	dst->streams.trusted = src->streams.trusted;
+	dst->streams.nb_trusted = src->streams.nb_trusted;
+	dst->streams.handshake_s = src->streams.handshake_s;
+	dst->streams.idle_s = src->streams.idle_s;
+	dst->dtls.per_source = src->dtls.per_source;
+	dst->dtls.per_network = src->dtls.per_network;
+	dst->dtls.handshake_s = src->dtls.handshake_s;
+	dst->dtls.idle_s = src->dtls.idle_s;
+	dst->tls = src->tls;
+	dst->log = src->log;
+	dst->records = src->records;
+	dst->alternate = src->alternate;
 	// the command stays as it was: the process that runs it was told at the start
-	to->drain.alternates = from->drain.alternates;
-	to->drain.nb_alternates = from->drain.nb_alternates;
-	to->drain.deadline_s = from->drain.deadline_s;
-	to->drain.below = from->drain.below;
-	to->said = from->said;
+	dst->drain.alternates = src->drain.alternates;
+	dst->drain.nb_alternates = src->drain.nb_alternates;
+	dst->drain.deadline_s = src->drain.deadline_s;
+	dst->drain.below = src->drain.below;
+	dst->said = src->said;
 }
 
 // --- what stands in arrays: entries may have another order in the other file ---------------------
 
-static void take_listener(struct turn_listener *to, const struct turn_listener *from)
+static void take_listener(struct turn_listener *dst, const struct turn_listener *src)
 {
-	to->dscp = from->dscp;
-	to->entry = from->entry;
-	to->realms = from->realms;
-	to->nb_realms = from->nb_realms;
-	to->tls = from->tls;
-	to->proxy = from->proxy;
+	dst->dscp = src->dscp;
+	dst->entry = src->entry;
+	dst->realms = src->realms;
+	dst->nb_realms = src->nb_realms;
+	dst->tls = src->tls;
+	dst->proxy = src->proxy;
 }
 
-static void take_listeners(struct turn_config *to, const struct turn_config *from)
+static void take_listeners(struct turn_config *dst, const struct turn_config *src)
 {
-	for (uint32_t i = 0; i < to->nb_listeners; i++) {
-		struct turn_listener *l = &to->listeners[i];
+	for (uint32_t i = 0; i < dst->nb_listeners; i++) {
+		struct turn_listener *l = &dst->listeners[i];
 
-		for (uint32_t k = 0; k < from->nb_listeners; k++) {
-			const struct turn_listener *other = &from->listeners[k];
+		for (uint32_t k = 0; k < src->nb_listeners; k++) {
+			const struct turn_listener *candidate = &src->listeners[k];
 
-			if (other->transport == l->transport && other->at.port == l->at.port &&
-				addr_eq(&other->at.addr, &l->at.addr))
-				take_listener(l, other);
+			if (candidate->transport == l->transport &&
+				candidate->endpoint.port == l->endpoint.port &&
+				addr_eq(&candidate->endpoint.addr, &l->endpoint.addr))
+				take_listener(l, candidate);
 		}
 	}
 }
 
-static void take_port(struct conf_port *to, const struct conf_port *from)
+static void take_port(struct conf_port *dst, const struct conf_port *src)
 {
-	to->gateways = from->gateways;
-	to->nb_gateways = from->nb_gateways;
-	memcpy(to->gateway_learned, from->gateway_learned, sizeof(to->gateway_learned));
-	to->routes = from->routes;
-	to->nb_routes = from->nb_routes;
-	for (uint32_t i = 0; i < to->nb_addresses; i++) {
-		const struct conf_address *a = conf_port_address(from, &to->addresses[i].addr);
+	dst->gateways = src->gateways;
+	dst->nb_gateways = src->nb_gateways;
+	memcpy(dst->gateway_learned, src->gateway_learned, sizeof(dst->gateway_learned));
+	dst->routes = src->routes;
+	dst->nb_routes = src->nb_routes;
+	for (uint32_t i = 0; i < dst->nb_addresses; i++) {
+		const struct conf_address *a = conf_port_address(src, &dst->addresses[i].addr);
 
 		if (a != NULL)
-			to->addresses[i].external = a->external;
+			dst->addresses[i].external = a->external;
 	}
 }
 
@@ -133,15 +134,15 @@ static struct conf_port *port_named(const struct conf *c, const char *name)
 	return NULL;
 }
 
-static void take(struct conf *to, const struct conf *from)
+static void take_hot_keys(struct conf *dst, const struct conf *src)
 {
-	take_values(to, from);
-	take_listeners(&to->turn, &from->turn);
-	for (uint32_t i = 0; i < to->nb_ports; i++) {
-		const struct conf_port *p = port_named(from, to->ports[i].name);
+	take_values(dst, src);
+	take_listeners(&dst->turn, &src->turn);
+	for (uint32_t i = 0; i < dst->nb_ports; i++) {
+		const struct conf_port *p = port_named(src, dst->ports[i].name);
 
 		if (p != NULL)
-			take_port(&to->ports[i], p);
+			take_port(&dst->ports[i], p);
 	}
 }
 
@@ -203,34 +204,34 @@ struct conf *conf_merge(const struct conf *running, const struct conf *fresh)
 
 	if (m == NULL)
 		return NULL;
-	take(m, fresh);
+	take_hot_keys(m, fresh);
 	if (conf_ports_list(m))
 		return m;
 	conf_merge_free(m);
 	return NULL;
 }
 
-void copies_take_gathered(struct turn_config *to, struct turn_config *from)
+void copies_take_gathered(struct turn_config *dst, struct turn_config *src)
 {
-	free(to->local);
-	free(to->gateways);
-	free(to->routes);
-	to->local = from->local;
-	to->gateways = from->gateways;
-	to->routes = from->routes;
-	to->nb_local = from->nb_local;
-	to->nb_gateways = from->nb_gateways;
-	to->nb_routes = from->nb_routes;
-	to->apart = from->apart;
-	from->local = NULL;
-	from->gateways = NULL;
-	from->routes = NULL;
+	free(dst->local);
+	free(dst->gateways);
+	free(dst->routes);
+	dst->local = src->local;
+	dst->gateways = src->gateways;
+	dst->routes = src->routes;
+	dst->nb_local = src->nb_local;
+	dst->nb_gateways = src->nb_gateways;
+	dst->nb_routes = src->nb_routes;
+	dst->apart = src->apart;
+	src->local = NULL;
+	src->gateways = NULL;
+	src->routes = NULL;
 }
 
 void conf_adopt(struct conf *running, struct conf *fresh, struct conf *merged)
 {
-	take(fresh, running);
-	take(running, merged);
+	take_hot_keys(fresh, running);
+	take_hot_keys(running, merged);
 	copies_take_gathered(&running->turn, &merged->turn);
 }
 
@@ -238,7 +239,7 @@ void conf_adopt(struct conf *running, struct conf *fresh, struct conf *merged)
 
 // What the network has given to running, in the places of fresh that wait for it. A gateway of its
 // family stays where fresh names none. Returns how many.
-static uint32_t learned(const struct conf *running, const struct conf *fresh,
+static uint32_t list_learned(const struct conf *running, const struct conf *fresh,
 	struct conf_learned list[2 * CONF_PORTS_MAX])
 {
 	uint32_t n = 0;
@@ -278,7 +279,7 @@ struct conf *conf_learn_again(const struct conf *running, struct conf *c, struct
 
 	if (!conf_pending(c))
 		return c;
-	n = learned(running, c, list);
+	n = list_learned(running, c, list);
 	if (n == 0 || conf_resolve(c, list, n, NULL, error) == 0)
 		return c; // what waits still is a change that takes a restart
 	if (r != NULL)

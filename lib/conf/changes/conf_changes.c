@@ -22,7 +22,7 @@ struct telling {
 	const char *under; // an entry that is new or gone: nothing below it is told
 };
 
-static const char *cut(const char *text, char buf[SHOWN])
+static const char *cut_text(const char *text, char buf[SHOWN])
 {
 	if (text == NULL || strlen(text) < SHOWN)
 		return text;
@@ -31,9 +31,9 @@ static const char *cut(const char *text, char buf[SHOWN])
 }
 
 // Tells of a key that only one of the two has, or that they have in two ways.
-static void tell(struct telling *t, const struct said *from, const struct said *to)
+static void tell_change(struct telling *t, const struct said *old, const struct said *new)
 {
-	const struct said *any = from != NULL ? from : to;
+	const struct said *any = old != NULL ? old : new;
 	char before[SHOWN], after[SHOWN];
 	struct conf_change c = {.key = any->path,
 		.entry = any->text == NULL,
@@ -43,22 +43,23 @@ static void tell(struct telling *t, const struct said *from, const struct said *
 	t->nb++;
 	if (c.entry) {
 		t->under = any->path;
-		c.from = from != NULL ? "" : NULL;
-		c.to = to != NULL ? "" : NULL;
+		c.before = old != NULL ? "" : NULL;
+		c.after = new != NULL ? "" : NULL;
 	} else if (!c.secret && conf_value_kind(any->key->type) == CONF_LIST) {
-		c.from = from != NULL ? lacking(from->text, to != NULL ? to->text : "", before)
+		c.before = old != NULL ? lacking(old->text, new != NULL ? new->text : "", before)
+				       : NULL;
+		c.after = new != NULL ? lacking(new->text, old != NULL ? old->text : "", after)
 				      : NULL;
-		c.to = to != NULL ? lacking(to->text, from != NULL ? from->text : "", after) : NULL;
-		if (from != NULL && to != NULL && c.from == NULL && c.to == NULL)
-			c.to = "(the same, in another order)";
+		if (old != NULL && new != NULL && c.before == NULL &&c.after == NULL)
+			c.after = "(the same, in another order)";
 		// a list without elements is not the same as none
-		if (to == NULL && c.from == NULL)
-			c.from = "[]";
-		if (from == NULL && c.to == NULL)
-			c.to = "[]";
+		if (new == NULL && c.before == NULL)
+			c.before = "[]";
+		if (old == NULL && c.after == NULL)
+			c.after = "[]";
 	} else if (!c.secret) {
-		c.from = cut(from != NULL ? from->text : NULL, before);
-		c.to = cut(to != NULL ? to->text : NULL, after);
+		c.before = cut_text(old != NULL ? old->text : NULL, before);
+		c.after = cut_text(new != NULL ? new->text : NULL, after);
 	}
 	if (t->tell != NULL)
 		t->tell(t->ctx, &c);
@@ -71,17 +72,17 @@ static bool is_under(const struct telling *t, const char *path)
 	return len > 0 && strncmp(path, t->under, len) == 0 && path[len] == '.';
 }
 
-static void only_in(struct telling *t, const struct said *from, const struct said *to)
+static void only_in(struct telling *t, const struct said *old, const struct said *new)
 {
-	if (!is_under(t, from != NULL ? from->path : to->path))
-		tell(t, from, to);
+	if (!is_under(t, old != NULL ? old->path : new->path))
+		tell_change(t, old, new);
 }
 
 // peers.allow is hot, except for what it takes of the start: a port on the loopback.
 static void tell_beside(struct telling *t, const struct conf *before, const struct conf *after)
 {
 	const struct conf_change c = {.key = "peers.allow",
-		.to = "(an address of this box, as the first one)",
+		.after = "(an address of this box, as the first one)",
 		.hot = false};
 
 	if (conf_beside_loopback(before) >= 0 || conf_beside_loopback(after) < 0)
@@ -110,7 +111,7 @@ unsigned int conf_changes(const struct conf *before, const struct conf *after,
 		} else {
 			if (a->list[i].text != NULL &&
 				strcmp(a->list[i].text, b->list[j].text) != 0)
-				tell(&t, &a->list[i], &b->list[j]);
+				tell_change(&t, &a->list[i], &b->list[j]);
 			i++;
 			j++;
 		}

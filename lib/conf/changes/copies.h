@@ -13,4 +13,4 @@ void *copies_of(const void *list, size_t n, size_t size);
 // nothing gathered from its ports. conf_merge_free frees it. NULL without memory.
 struct conf *copies_arrays(const struct conf *running);
 // Gives *to what was gathered from the ports of *from, and frees what *to had of it.
-void copies_take_gathered(struct turn_config *to, struct turn_config *from);
+void copies_take_gathered(struct turn_config *dst, struct turn_config *src);

@@ -9,60 +9,60 @@
 
 // An element where it stands: it ends with '\n' or the text.
 struct element {
-	const char *at;
+	const char *text;
 	size_t len;
 };
 
 static int by_text(const void *a, const void *b)
 {
 	const struct element *x = a, *y = b;
-	const int order = memcmp(x->at, y->at, x->len < y->len ? x->len : y->len);
+	const int order = memcmp(x->text, y->text, x->len < y->len ? x->len : y->len);
 
 	return order != 0 ? order : (x->len > y->len) - (x->len < y->len);
 }
 
 // The next element, from at on; at is then behind it. False at the end.
-static bool next(const char **at, struct element *e)
+static bool next_element(const char **cursor, struct element *e)
 {
-	if (**at == '\0')
+	if (**cursor == '\0')
 		return false;
-	e->at = *at;
-	e->len = strcspn(*at, "\n");
-	*at += e->len;
-	*at += **at == '\n';
+	e->text = *cursor;
+	e->len = strcspn(*cursor, "\n");
+	*cursor += e->len;
+	*cursor += **cursor == '\n';
 	return true;
 }
 
 // Sorts the elements of a text. The caller frees the result; NULL without memory.
-static struct element *sorted(const char *text, size_t *nb)
+static struct element *sort_elements(const char *text, size_t *nb)
 {
 	struct element e, *list;
-	const char *at = text;
+	const char *cursor = text;
 
-	for (*nb = 0; next(&at, &e);)
+	for (*nb = 0; next_element(&cursor, &e);)
 		++*nb;
 	list = calloc(*nb + 1, sizeof(*list));
-	at = text;
-	for (size_t i = 0; list != NULL && next(&at, &list[i]);)
+	cursor = text;
+	for (size_t i = 0; list != NULL && next_element(&cursor, &list[i]);)
 		i++;
 	if (list != NULL)
 		qsort(list, *nb, sizeof(*list), by_text);
 	return list;
 }
 
-const char *lacking(const char *list, const char *other, char buf[LACKING_LEN])
+const char *lacking(const char *list, const char *reference, char buf[LACKING_LEN])
 {
 	size_t nb, used = 0, more = 0;
-	struct element *has = sorted(other, &nb), e;
+	struct element *has = sort_elements(reference, &nb), e;
 
 	if (has == NULL)
 		return "(no memory to compare)";
-	while (next(&list, &e)) {
+	while (next_element(&list, &e)) {
 		if (bsearch(&e, has, nb, sizeof(e), by_text) != NULL)
 			continue;
 		if (used + e.len + 24 < LACKING_LEN && more == 0)
 			used += (size_t)snprintf(buf + used, LACKING_LEN - used, "%s%.*s",
-				used > 0 ? ", " : "", (int)e.len, e.at);
+				used > 0 ? ", " : "", (int)e.len, e.text);
 		else
 			more++;
 	}

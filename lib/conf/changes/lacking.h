@@ -6,4 +6,4 @@
 
 // Writes the elements of list that other lacks, in their order, as far as there is room; then how
 // many more there are. Elements have a '\n' between them. NULL when there are none.
-const char *lacking(const char *list, const char *other, char buf[LACKING_LEN]);
+const char *lacking(const char *list, const char *reference, char buf[LACKING_LEN]);

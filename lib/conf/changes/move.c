@@ -16,8 +16,8 @@ static bool is_none(const struct addr *a)
 }
 
 // What stands in the place of an address of running.
-static struct addr moved(const struct conf *running, const struct conf_learned *list, uint32_t nb,
-	const struct addr *was)
+static struct addr find_moved(const struct conf *running, const struct conf_learned *list,
+	uint32_t nb, const struct addr *was)
 {
 	for (uint32_t i = 0; i < nb; i++)
 		if (addr_eq(&running->ports[list[i].port].addresses[list[i].index].addr, was))
@@ -59,7 +59,7 @@ static bool own_arrays(struct conf *m)
 	return good && m->turn.relay != NULL;
 }
 
-static void put(
+static void put_addresses(
 	struct conf *m, const struct conf *running, const struct conf_learned *list, uint32_t nb)
 {
 	for (uint32_t i = 0; i < nb; i++) {
@@ -70,14 +70,14 @@ static void put(
 		put_gateway(p, &list[i].gateway);
 	}
 	for (uint32_t i = 0; i < m->turn.nb_listeners; i++)
-		m->turn.listeners[i].at.addr =
-			moved(running, list, nb, &running->turn.listeners[i].at.addr);
+		m->turn.listeners[i].endpoint.addr =
+			find_moved(running, list, nb, &running->turn.listeners[i].endpoint.addr);
 	for (uint32_t i = 0; i < m->turn.nb_relay; i++)
-		m->turn.relay[i] = moved(running, list, nb, &running->turn.relay[i]);
+		m->turn.relay[i] = find_moved(running, list, nb, &running->turn.relay[i]);
 }
 
 // Why an address, or the router that it has come with, cannot be in use; NULL when it can.
-static const char *wrong(const struct conf *m, const struct conf_learned *l)
+static const char *addr_fault(const struct conf *m, const struct conf_learned *l)
 {
 	const struct turn_config *t = &m->turn;
 	uint32_t same = 0;
@@ -122,19 +122,19 @@ struct conf *conf_move(
 		conf_moved_free(m);
 		return NULL;
 	}
-	put(m, running, list, nb);
+	put_addresses(m, running, list, nb);
 	if (!conf_ports_list(m)) {
 		conf_moved_free(m);
 		return NULL;
 	}
 	for (uint32_t i = 0; i < nb; i++) {
-		const char *why = wrong(m, &list[i]);
+		const char *fault = addr_fault(m, &list[i]);
 
-		if (why == NULL)
+		if (fault == NULL)
 			continue;
 		snprintf(error, CONF_ERROR_LEN, "port %s: the network has given %s, which is %s",
 			m->ports[list[i].port].name, addr_format(&list[i].addr, text, sizeof(text)),
-			why);
+			fault);
 		conf_moved_free(m);
 		return NULL;
 	}
@@ -146,19 +146,19 @@ void conf_moved_adopt(struct conf *running, struct conf *m)
 	struct turn_config *r = &running->turn;
 
 	for (uint32_t i = 0; i < running->nb_ports; i++) {
-		struct conf_port *p = &running->ports[i], *from = &m->ports[i];
+		struct conf_port *p = &running->ports[i], *src = &m->ports[i];
 		struct addr *gateways = p->gateways;
 
 		for (uint32_t k = 0; k < p->nb_addresses; k++) {
-			p->addresses[k].addr = from->addresses[k].addr;
-			p->addresses[k].prefix_len = from->addresses[k].prefix_len;
+			p->addresses[k].addr = src->addresses[k].addr;
+			p->addresses[k].prefix_len = src->addresses[k].prefix_len;
 		}
-		p->gateways = from->gateways;
-		p->nb_gateways = from->nb_gateways;
-		from->gateways = gateways;
+		p->gateways = src->gateways;
+		p->nb_gateways = src->nb_gateways;
+		src->gateways = gateways;
 	}
 	for (uint32_t i = 0; i < r->nb_listeners; i++)
-		r->listeners[i].at.addr = m->turn.listeners[i].at.addr;
+		r->listeners[i].endpoint.addr = m->turn.listeners[i].endpoint.addr;
 	for (uint32_t i = 0; i < r->nb_relay; i++)
 		r->relay[i] = m->turn.relay[i];
 	copies_take_gathered(r, &m->turn);

@@ -17,7 +17,7 @@
 
 // What tells the entries of a list apart, where it is not their number.
 static const struct {
-	const char *list, *by[3];
+	const char *list, *keys[3];
 } ids[] = {
 	{"ports", {"name"}},
 	{"ports[].vlans", {"id"}},
@@ -88,7 +88,7 @@ static bool spell_bits(const char *text, char *buf, size_t len)
 }
 
 // A copy of text as it compares; the caller frees it.
-static char *spell(const struct conf_key *k, const char *text)
+static char *spell_value(const struct conf_key *k, const char *text)
 {
 	char buf[128];
 	bool spelled = false;
@@ -108,7 +108,7 @@ static char *spell(const struct conf_key *k, const char *text)
 // --- notes ---------------------------------------------------------------------------------------
 
 // Takes text.
-static void note(struct conf_said *s, const struct conf_key *k, const char *path, char *text)
+static void add_said(struct conf_said *s, const struct conf_key *k, const char *path, char *text)
 {
 	if (s->nb == s->room) {
 		const uint32_t room = s->room > 0 ? 2 * s->room : 256;
@@ -127,7 +127,7 @@ static void note(struct conf_said *s, const struct conf_key *k, const char *path
 	s->failed |= s->list[s->nb++].path == NULL;
 }
 
-static char *hashed(const struct conf_said *s, const char *text)
+static char *hash_text(const struct conf_said *s, const char *text)
 {
 	char *hex = malloc(17);
 
@@ -139,28 +139,28 @@ static char *hashed(const struct conf_said *s, const char *text)
 
 // A list that grows: elements with a '\n' between them.
 struct text {
-	char *at; // NULL: there is no element yet
+	char *data; // NULL: there is no element yet
 	size_t len, room;
 };
 
 // Appends an element; takes it. False without memory.
-static bool join(struct text *list, char *element)
+static bool append_element(struct text *list, char *element)
 {
 	const size_t len = element != NULL ? strlen(element) : 0;
 	bool good = element != NULL;
 
 	if (good && list->room - list->len < len + 2) {
 		const size_t room = 2 * list->room + len + 2;
-		char *grown = realloc(list->at, room);
+		char *grown = realloc(list->data, room);
 
 		good = grown != NULL;
-		list->at = good ? grown : list->at;
+		list->data = good ? grown : list->data;
 		list->room = good ? room : list->room;
 	}
 	if (good) {
 		if (list->len > 0)
-			list->at[list->len++] = '\n';
-		memcpy(list->at + list->len, element, len + 1);
+			list->data[list->len++] = '\n';
+		memcpy(list->data + list->len, element, len + 1);
 		list->len += len;
 	}
 	free(element);
@@ -176,11 +176,11 @@ static char *spell_default(const struct conf_key *k)
 	bool good = item != NULL;
 
 	for (; item != NULL && good; item = strtok_r(NULL, CONF_VALUE_COMMAS, &save))
-		good = join(&list, spell(k, item));
+		good = append_element(&list, spell_value(k, item));
 	free(rest);
 	if (good)
-		return list.at;
-	free(list.at);
+		return list.data;
+	free(list.data);
 	return NULL;
 }
 
@@ -192,10 +192,11 @@ static char *spell_list(
 	bool good = true;
 
 	for (const struct conf_node *n = list->child; n != NULL && good; n = n->next)
-		good = join(&all, hot_is_secret(k->path) ? hashed(s, n->text) : spell(k, n->text));
+		good = append_element(&all,
+			hot_is_secret(k->path) ? hash_text(s, n->text) : spell_value(k, n->text));
 	if (good)
-		return all.at != NULL ? all.at : strdup("");
-	free(all.at);
+		return all.data != NULL ? all.data : strdup("");
+	free(all.data);
 	return NULL;
 }
 
@@ -213,16 +214,16 @@ static void note_value(
 	} else if (n == NULL || n->kind == CONF_SCALAR) {
 		const char *said = n != NULL ? n->text : strcmp(k->def, "\"\"") == 0 ? "" : k->def;
 
-		text = secret ? hashed(s, said) : spell(k, said);
+		text = secret ? hash_text(s, said) : spell_value(k, said);
 		s->failed |= text == NULL;
 	} else {
 		text = spell_list(s, k, n);
 		s->failed |= text == NULL;
 	}
-	note(s, k, path, text);
+	add_said(s, k, path, text);
 }
 
-static void walk(struct conf_said *s, const struct conf_table *t, const struct conf_key *parent,
+static void walk_map(struct conf_said *s, const struct conf_table *t, const struct conf_key *parent,
 	const struct conf_node *map, const char *path);
 
 // What an entry has for a key, or the default; NULL when there is neither.
@@ -238,21 +239,21 @@ static const char *text_of(const struct conf_table *t, const struct conf_key *li
 static void entry_path(const struct conf_table *t, const struct conf_key *list,
 	const struct conf_node *n, const char *path, char buf[PATH_MAX_LEN])
 {
-	int at = snprintf(buf, PATH_MAX_LEN, "%s[", path);
-	const int empty = at;
+	int len = snprintf(buf, PATH_MAX_LEN, "%s[", path);
+	const int empty = len;
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
 		for (unsigned int k = 0; strcmp(ids[i].list, list->path) == 0 && k < 3; k++) {
-			const char *by = ids[i].by[k];
-			const char *text = by != NULL ? text_of(t, list, n, by) : NULL;
+			const char *key = ids[i].keys[k];
+			const char *text = key != NULL ? text_of(t, list, n, key) : NULL;
 
-			if (text != NULL && at < PATH_MAX_LEN)
-				at += snprintf(buf + at, PATH_MAX_LEN - (size_t)at, "%s%s",
-					at > empty ? " " : "", text);
+			if (text != NULL && len < PATH_MAX_LEN)
+				len += snprintf(buf + len, PATH_MAX_LEN - (size_t)len, "%s%s",
+					len > empty ? " " : "", text);
 		}
-	if (at == empty)
-		at += snprintf(buf + at, PATH_MAX_LEN - (size_t)at, "%u", n->index);
-	snprintf(buf + (at < PATH_MAX_LEN - 2 ? at : PATH_MAX_LEN - 2), 2, "]");
+	if (len == empty)
+		len += snprintf(buf + len, PATH_MAX_LEN - (size_t)len, "%u", n->index);
+	snprintf(buf + (len < PATH_MAX_LEN - 2 ? len : PATH_MAX_LEN - 2), 2, "]");
 }
 
 static void walk_items(struct conf_said *s, const struct conf_table *t, const struct conf_key *k,
@@ -263,8 +264,8 @@ static void walk_items(struct conf_said *s, const struct conf_table *t, const st
 	for (const struct conf_node *n = list != NULL ? list->child : NULL; n != NULL;
 		n = n->next) {
 		entry_path(t, k, n, path, entry);
-		note(s, k, entry, NULL);
-		walk(s, t, k, n, entry);
+		add_said(s, k, entry, NULL);
+		walk_map(s, t, k, n, entry);
 	}
 }
 
@@ -284,14 +285,14 @@ static void walk_addresses(struct conf_said *s, const struct conf_table *t,
 			continue;
 		if ((size_t)snprintf(entry, sizeof(entry), "%s[%s]", path, shown) >= sizeof(entry))
 			continue;
-		note(s, k, entry, NULL);
+		add_said(s, k, entry, NULL);
 		snprintf(deeper, sizeof(deeper), "%s.external", entry);
 		if (e != NULL)
 			note_value(s, external, e, deeper);
 	}
 }
 
-static void walk(struct conf_said *s, const struct conf_table *t, const struct conf_key *parent,
+static void walk_map(struct conf_said *s, const struct conf_table *t, const struct conf_key *parent,
 	const struct conf_node *map, const char *path)
 {
 	char below[PATH_MAX_LEN];
@@ -306,7 +307,7 @@ static void walk(struct conf_said *s, const struct conf_table *t, const struct c
 		n = child_of(map, leaf);
 		snprintf(below, sizeof(below), "%s%s%s", path, path[0] != '\0' ? "." : "", leaf);
 		if (k->type == CONF_SECTION)
-			walk(s, t, k, n, below);
+			walk_map(s, t, k, n, below);
 		else if (k->type == CONF_ITEMS)
 			walk_items(s, t, k, n, below);
 		else if (k->type == CONF_PORT_ADDRS)
@@ -329,7 +330,7 @@ struct conf_said *said_take(
 	if (s == NULL)
 		return NULL;
 	s->hash = *hash;
-	walk(s, t, NULL, root, "");
+	walk_map(s, t, NULL, root, "");
 	if (s->failed) {
 		said_free(s);
 		return NULL;

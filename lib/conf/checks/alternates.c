@@ -18,7 +18,7 @@ static bool is_own(const struct turn_config *t, const struct addr *a)
 		if (addr_eq(&t->local[i].addr, a) || addr_eq(&t->local[i].external, a))
 			return true;
 	for (uint32_t i = 0; i < t->nb_listeners; i++)
-		if (addr_eq(&t->listeners[i].at.addr, a))
+		if (addr_eq(&t->listeners[i].endpoint.addr, a))
 			return true;
 	return false;
 }
@@ -54,15 +54,15 @@ static bool is_dns_name(const char *name)
 {
 	const size_t all = strlen(name);
 
-	for (size_t at = 0; at <= all;) {
-		const size_t len = strcspn(name + at, ".");
+	for (size_t pos = 0; pos <= all;) {
+		const size_t len = strcspn(name + pos, ".");
 
-		if (len == 0 || len > 63 || name[at] == '-' || name[at + len - 1] == '-')
+		if (len == 0 || len > 63 || name[pos] == '-' || name[pos + len - 1] == '-')
 			return false;
 		for (size_t i = 0; i < len; i++)
-			if (!isalnum((unsigned char)name[at + i]) && name[at + i] != '-')
+			if (!isalnum((unsigned char)name[pos + i]) && name[pos + i] != '-')
 				return false;
-		at += len + 1;
+		pos += len + 1;
 	}
 	return true;
 }
@@ -133,19 +133,19 @@ static bool has_family(const struct servers *s, bool is_v4)
 
 // Warns of each family of a listener that none of the servers has. fate: what becomes of clients.
 static void warn_families(
-	struct conf_report *r, struct conf_at at, const struct servers *s, const char *fate)
+	struct conf_report *r, struct conf_at location, const struct servers *s, const char *fate)
 {
-	const struct turn_config *t = &at.conf->turn;
+	const struct turn_config *t = &location.conf->turn;
 	bool lacks[2] = {false, false};
 
 	for (uint32_t i = 0; i < t->nb_listeners && s->nb > 0; i++) {
-		const bool is_v4 = addr_is_v4(&t->listeners[i].at.addr);
+		const bool is_v4 = addr_is_v4(&t->listeners[i].endpoint.addr);
 
 		lacks[is_v4] = !has_family(s, is_v4);
 	}
 	for (int is_v4 = 1; is_v4 >= 0; is_v4--)
 		if (lacks[is_v4])
-			conf_tell(r, CONF_WARNING, at,
+			conf_tell(r, CONF_WARNING, location,
 				"none is of IPv%c: clients of the IPv%c listeners %s",
 				is_v4 ? '4' : '6', is_v4 ? '4' : '6', fate);
 }

@@ -89,7 +89,7 @@ static int check_bond(struct conf_ctx *x, uint32_t i)
 }
 
 // Checks that a port is either one device or a bond, which gets its device.
-static int decide(struct conf_ctx *x, uint32_t i)
+static int resolve_device(struct conf_ctx *x, uint32_t i)
 {
 	struct conf_port *p = &x->conf->ports[i];
 	const struct conf_node *map = conf_node_of(x->root, &x->conf->ports, i);
@@ -122,7 +122,7 @@ int conf_bonds_decide(struct conf_ctx *x)
 	int rc = 0;
 
 	for (uint32_t i = 0; i < x->conf->nb_ports; i++)
-		if (decide(x, i) != 0)
+		if (resolve_device(x, i) != 0)
 			rc = -EINVAL;
 	return rc;
 }

@@ -90,9 +90,9 @@ static const char *arg_of(const char *device, const char *key)
 {
 	const size_t len = strlen(key);
 
-	for (const char *at = strchr(device, ','); at != NULL; at = strchr(at + 1, ','))
-		if (strncmp(at + 1, key, len) == 0 && at[1 + len] == '=')
-			return at + 2 + len;
+	for (const char *comma = strchr(device, ','); comma != NULL; comma = strchr(comma + 1, ','))
+		if (strncmp(comma + 1, key, len) == 0 && comma[1 + len] == '=')
+			return comma + 2 + len;
 	return NULL;
 }
 
@@ -123,12 +123,12 @@ static const char *interface_of(const char *device)
 
 bool conf_device_same(const char *a, const char *b)
 {
-	const char *shared = interface_of(a), *other = interface_of(b);
+	const char *shared = interface_of(a), *shared_b = interface_of(b);
 	const size_t len = strcspn(a, ",");
 	unsigned long l[4], r[4];
 
-	if (shared != NULL && other != NULL && strcspn(shared, ",") == strcspn(other, ",") &&
-		strncasecmp(shared, other, strcspn(other, ",")) == 0 &&
+	if (shared != NULL && shared_b != NULL && strcspn(shared, ",") == strcspn(shared_b, ",") &&
+		strncasecmp(shared, shared_b, strcspn(shared_b, ",")) == 0 &&
 		packet_spec_is(a) + packet_spec_is(b) < 2)
 		return true;
 	if (is_ours(a) || is_ours(b))

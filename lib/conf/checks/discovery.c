@@ -10,11 +10,12 @@
 #include "reading/fail.h"
 #include "reading/node.h"
 
-static bool listens(const struct turn_config *t, const struct addr *a, uint16_t port)
+static bool has_listener(const struct turn_config *t, const struct addr *a, uint16_t port)
 {
 	for (uint32_t i = 0; i < t->nb_listeners; i++)
-		if (t->listeners[i].transport == TURN_OVER_UDP && t->listeners[i].at.port == port &&
-			addr_eq(&t->listeners[i].at.addr, a))
+		if (t->listeners[i].transport == TURN_OVER_UDP &&
+			t->listeners[i].endpoint.port == port &&
+			addr_eq(&t->listeners[i].endpoint.addr, a))
 			return true;
 	return false;
 }
@@ -37,7 +38,7 @@ static int check_address(struct conf_ctx *x, uint32_t i)
 		return conf_fail(x, n, "%u of IPv%c: the usage takes two addresses of a family",
 			family, addr_is_v4(a) ? '4' : '6');
 	for (unsigned int k = 0; k < 2; k++)
-		if (!listens(t, a, t->discovery_ports[k]))
+		if (!has_listener(t, a, t->discovery_ports[k]))
 			return conf_fail(x, n,
 				"%s has no listener of UDP on port %u: add it to listeners", text,
 				t->discovery_ports[k]);

@@ -12,7 +12,7 @@
 #include "reading/node.h"
 #include "vtap_spec.h"
 
-static bool same(const char *a, const char *b)
+static bool same_netns(const char *a, const char *b)
 {
 	return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
 }
@@ -43,13 +43,13 @@ static int check_name(struct conf_ctx *x, uint32_t port)
 
 		if (vtap_spec_is(p[i].device) &&
 			vtap_spec_parse(p[i].device, &spec, reason, sizeof(reason)) &&
-			strcmp(spec.name, e->name) == 0 && same(spec.netns, e->netns))
+			strcmp(spec.name, e->name) == 0 && same_netns(spec.netns, e->netns))
 			return conf_fail(x, n,
 				"port '%s' is a vtap with this interface: choose another name",
 				p[i].name);
 		if (i < port && p[i].exception.name != NULL &&
 			strcmp(p[i].exception.name, e->name) == 0 &&
-			same(p[i].exception.netns, e->netns))
+			same_netns(p[i].exception.netns, e->netns))
 			return conf_fail(x, n,
 				"port '%s' has an exception port of this name: give each its own",
 				p[i].name);
@@ -97,7 +97,7 @@ static int check_stream(struct conf_ctx *x, const struct addr *a, const struct c
 			"TCP is the kernel's, and port '%s' has no exception port that gives it "
 			"this address: add exception: {name: sr0} to the port",
 			p->name);
-	if (!same(p->exception.netns, x->conf->streams.netns))
+	if (!same_netns(p->exception.netns, x->conf->streams.netns))
 		return conf_fail(x, n,
 			"port '%s' gives the kernel this address in namespace '%s', and "
 			"streams.netns is '%s': make them the same",
@@ -111,15 +111,15 @@ static int check_apart(struct conf_ctx *x, const struct turn_listener *l)
 {
 	const struct turn_config *t = &x->conf->turn;
 
-	if (!turn_listener_is_stream(l) || l->at.port < t->tcp.ports_lo ||
-		l->at.port > t->tcp.ports_hi)
+	if (!turn_listener_is_stream(l) || l->endpoint.port < t->tcp.ports_lo ||
+		l->endpoint.port > t->tcp.ports_hi)
 		return 0;
 	for (uint32_t i = 0; i < t->nb_relay; i++)
-		if (addr_eq(&t->relay[i], &l->at.addr))
+		if (addr_eq(&t->relay[i], &l->endpoint.addr))
 			return conf_fail(x, conf_node_of(x->root, &t->tcp.ports_lo, 0),
 				"the listener at port %u of a relay address is within: "
 				"choose other ports",
-				l->at.port);
+				l->endpoint.port);
 	return 0;
 }
 
@@ -158,7 +158,8 @@ int conf_exceptions_check(struct conf_ctx *x)
 		const struct turn_listener *l = &x->conf->turn.listeners[i];
 
 		if (turn_listener_is_stream(l) &&
-			check_stream(x, &l->at.addr, conf_node_of(x->root, &l->at.addr, 0)) != 0)
+			check_stream(x, &l->endpoint.addr,
+				conf_node_of(x->root, &l->endpoint.addr, 0)) != 0)
 			rc = -EINVAL;
 	}
 	return check_relay(x) != 0 ? -EINVAL : rc;

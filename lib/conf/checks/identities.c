@@ -39,19 +39,19 @@ static bool has_tls(const struct turn_listener *l)
 static int check_own(
 	struct conf_ctx *x, const struct turn_listener *l, const struct conf_node *entry)
 {
-	const struct turn_listener_tls *own = &l->tls;
-	const bool any = own->certificate != NULL || own->key != NULL || own->alpn != NULL;
+	const struct turn_listener_tls *tls = &l->tls;
+	const bool any = tls->certificate != NULL || tls->key != NULL || tls->alpn != NULL;
 
 	if (any && !has_tls(l))
 		return conf_fail(x, conf_node_child(entry, "tls"),
 			"is for transport: tls, auto or dtls: remove it");
-	if (own->certificate != NULL && own->key == NULL)
-		return conf_fail(x, conf_node_of(x->root, &own->certificate, 0),
+	if (tls->certificate != NULL && tls->key == NULL)
+		return conf_fail(x, conf_node_of(x->root, &tls->certificate, 0),
 			"its key is not named here: name that, too");
-	if (own->certificate == NULL && own->key != NULL)
-		return conf_fail(x, conf_node_of(x->root, &own->key, 0),
+	if (tls->certificate == NULL && tls->key != NULL)
+		return conf_fail(x, conf_node_of(x->root, &tls->key, 0),
 			"its certificate is not named here: name that, too");
-	return check_alpn(x, (char *const *const *)&own->alpn, own->nb_alpn);
+	return check_alpn(x, (char *const *const *)&tls->alpn, tls->nb_alpn);
 }
 
 // What it has from all.

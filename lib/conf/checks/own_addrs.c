@@ -76,12 +76,12 @@ static bool is_owned(const struct owned *o, uint32_t nb, const struct addr *a)
 
 // Listeners and relay addresses must be on a port: they are source addresses of packets, and the
 // source address decides the port.
-static int check_on_port(struct conf_ctx *x, const struct owned *own, const struct addr *a,
+static int check_on_port(struct conf_ctx *x, const struct owned *owned, const struct addr *a,
 	const struct conf_node *n)
 {
 	char text[ADDR_TEXT_LEN];
 
-	if (is_owned(own, x->conf->turn.nb_local, a))
+	if (is_owned(owned, x->conf->turn.nb_local, a))
 		return 0;
 	addr_format(a, text, sizeof(text));
 	for (uint32_t i = 0; i < x->conf->turn.nb_local; i++) {
@@ -119,17 +119,17 @@ static bool over_udp(const struct turn_listener *l)
 // Fails when two listeners with one address and port cannot be told apart. The kernel tells TCP
 // from UDP, and the first byte of a datagram tells plain TURN from DTLS. Nothing tells more.
 static int check_pair(
-	struct conf_ctx *x, const struct turn_listener *l, const struct turn_listener *other)
+	struct conf_ctx *x, const struct turn_listener *l, const struct turn_listener *earlier)
 {
-	if (!endpoint_eq(&l->at, &other->at) || over_udp(l) != over_udp(other) ||
-		(over_udp(l) && l->transport != other->transport))
+	if (!endpoint_eq(&l->endpoint, &earlier->endpoint) || over_udp(l) != over_udp(earlier) ||
+		(over_udp(l) && l->transport != earlier->transport))
 		return 0;
 	return conf_fail(x, entry_of(x, l),
-		l->transport == other->transport
+		l->transport == earlier->transport
 			? "the same as listeners[%u]: remove one"
 			: "has the TCP port of listeners[%u]: give one entry transport: auto and "
 			  "remove the other",
-		entry_of(x, other)->index);
+		entry_of(x, earlier)->index);
 }
 
 static bool is_any_v4(const struct addr *a)
@@ -144,14 +144,14 @@ static int check_wildcard(struct conf_ctx *x, const struct turn_listener *l)
 	static const struct addr any;
 	char text[ADDR_TEXT_LEN];
 
-	if (!addr_eq(&l->at.addr, &any) && !is_any_v4(&l->at.addr))
+	if (!addr_eq(&l->endpoint.addr, &any) && !is_any_v4(&l->endpoint.addr))
 		return 0;
-	return conf_fail(x, conf_node_of(x->root, &l->at.addr, 0),
+	return conf_fail(x, conf_node_of(x->root, &l->endpoint.addr, 0),
 		"%s is no address of a listener: write 'all' for all addresses of the ports",
-		addr_format(&l->at.addr, text, sizeof(text)));
+		addr_format(&l->endpoint.addr, text, sizeof(text)));
 }
 
-static int check_listener(struct conf_ctx *x, const struct owned *own, uint32_t i)
+static int check_listener(struct conf_ctx *x, const struct owned *owned, uint32_t i)
 {
 	const struct turn_config *t = &x->conf->turn;
 	const struct turn_listener *l = &t->listeners[i];
@@ -163,18 +163,19 @@ static int check_listener(struct conf_ctx *x, const struct owned *own, uint32_t 
 		rc = conf_proxies_check_listener(x, i);
 	// over TCP the kernel will say whether it has the address
 	if (rc == 0 && over_udp(l))
-		rc = check_on_port(x, own, &l->at.addr, conf_node_of(x->root, &l->at.addr, 0));
+		rc = check_on_port(
+			x, owned, &l->endpoint.addr, conf_node_of(x->root, &l->endpoint.addr, 0));
 	for (uint32_t j = 0; j < i && rc == 0; j++)
 		rc = check_pair(x, l, &t->listeners[j]);
 	return rc;
 }
 
-static int check_listeners(struct conf_ctx *x, const struct owned *own)
+static int check_listeners(struct conf_ctx *x, const struct owned *owned)
 {
 	int rc = conf_proxies_check_trusted(x);
 
 	for (uint32_t i = 0; i < x->conf->turn.nb_listeners; i++)
-		if (check_listener(x, own, i) != 0)
+		if (check_listener(x, owned, i) != 0)
 			rc = -EINVAL;
 	return rc;
 }
@@ -200,7 +201,7 @@ static int check_relay_ports(struct conf_ctx *x)
 	return 0;
 }
 
-static int check_relay(struct conf_ctx *x, const struct owned *own)
+static int check_relay(struct conf_ctx *x, const struct owned *owned)
 {
 	const struct turn_config *t = &x->conf->turn;
 	struct owned *relay = calloc((size_t)t->nb_relay + 1, sizeof(*relay));
@@ -210,8 +211,8 @@ static int check_relay(struct conf_ctx *x, const struct owned *own)
 		return conf_fail_memory(x);
 	for (uint32_t i = 0; i < t->nb_relay && rc == 0; i++) {
 		relay[i] = (struct owned){t->relay[i], &t->relay, i, i};
-		if (!is_owned(own, t->nb_local, &t->relay[i]))
-			rc = check_on_port(x, own, &t->relay[i], node_of(x, &relay[i]));
+		if (!is_owned(owned, t->nb_local, &t->relay[i]))
+			rc = check_on_port(x, owned, &t->relay[i], node_of(x, &relay[i]));
 	}
 	if (rc == 0)
 		rc = check_distinct(x, relay, t->nb_relay);
@@ -228,7 +229,7 @@ static bool is_router(const struct turn_config *t, const struct addr *a)
 }
 
 // An external address belongs to one own address, and is none itself.
-static int check_externals(struct conf_ctx *x, const struct owned *own)
+static int check_externals(struct conf_ctx *x, const struct owned *owned)
 {
 	static const struct addr none;
 	const struct conf *c = x->conf;
@@ -253,7 +254,7 @@ static int check_externals(struct conf_ctx *x, const struct owned *own)
 					"external: %s is a router of this box: are two addresses "
 					"swapped?",
 					addr_format(a, text, sizeof(text)));
-			if (is_owned(own, c->turn.nb_local, a))
+			if (is_owned(owned, c->turn.nb_local, a))
 				rc = conf_fail(x, node_of(x, &external[nb]),
 					"external: %s is an address of this box already: give what "
 					"the network translates the address to",
@@ -267,7 +268,7 @@ static int check_externals(struct conf_ctx *x, const struct owned *own)
 	return rc;
 }
 
-static int check_addresses(struct conf_ctx *x, struct owned *own)
+static int check_addresses(struct conf_ctx *x, struct owned *owned)
 {
 	const struct conf *c = x->conf;
 	uint32_t nb = 0;
@@ -277,29 +278,29 @@ static int check_addresses(struct conf_ctx *x, struct owned *own)
 		const struct conf_port *p = &c->ports[i];
 
 		for (uint32_t j = 0; j < p->nb_addresses; j++) {
-			own[nb] = (struct owned){p->addresses[j].addr, &p->addresses, j, nb};
+			owned[nb] = (struct owned){p->addresses[j].addr, &p->addresses, j, nb};
 			nb++;
 		}
 	}
-	rc = check_distinct(x, own, nb);
-	if (check_externals(x, own) != 0)
+	rc = check_distinct(x, owned, nb);
+	if (check_externals(x, owned) != 0)
 		rc = -EINVAL;
 	for (uint32_t i = 0; i < c->nb_ports; i++)
 		if (conf_routers_check_hosts(x, &c->ports[i]) != 0)
 			rc = -EINVAL;
-	if (check_listeners(x, own) != 0)
+	if (check_listeners(x, owned) != 0)
 		rc = -EINVAL;
-	return check_relay(x, own) != 0 ? -EINVAL : rc;
+	return check_relay(x, owned) != 0 ? -EINVAL : rc;
 }
 
 int conf_own_addrs_check(struct conf_ctx *x)
 {
-	struct owned *own = calloc(x->conf->turn.nb_local, sizeof(*own));
+	struct owned *owned = calloc(x->conf->turn.nb_local, sizeof(*owned));
 	int rc;
 
-	if (own == NULL)
+	if (owned == NULL)
 		return conf_fail_memory(x);
-	rc = check_addresses(x, own);
-	free(own);
+	rc = check_addresses(x, owned);
+	free(owned);
 	return rc;
 }

@@ -20,13 +20,13 @@ static bool shares_interface(const struct conf_port *p)
 static int check_interface(struct conf_ctx *x, uint32_t port, const struct packet_spec *this)
 {
 	const struct conf_port *p = x->conf->ports;
-	struct packet_spec other;
+	struct packet_spec earlier;
 	char reason[160];
 
 	for (uint32_t i = 0; i < port; i++)
 		if (shares_interface(&p[i]) &&
-			packet_spec_parse(p[i].device, &other, reason, sizeof(reason)) &&
-			strcmp(this->name, other.name) == 0)
+			packet_spec_parse(p[i].device, &earlier, reason, sizeof(reason)) &&
+			strcmp(this->name, earlier.name) == 0)
 			return conf_fail(x, conf_node_of(x->root, &p[port].device, 0),
 				"port '%s' has the interface %s already: give that the addresses "
 				"of both",

@@ -17,10 +17,10 @@ uint32_t conf_relay_left(const struct turn_config *t, const struct addr *a)
 	uint32_t nb = (uint32_t)t->port_hi - t->port_lo + 1;
 
 	for (uint32_t i = 0; i < t->nb_listeners; i++) {
-		const struct endpoint *at = &t->listeners[i].at;
+		const struct endpoint *endpoint = &t->listeners[i].endpoint;
 
-		nb -= addr_eq(&at->addr, a) && at->port >= t->port_lo && at->port <= t->port_hi &&
-			!conf_ports_listener_again(t, i);
+		nb -= addr_eq(&endpoint->addr, a) && endpoint->port >= t->port_lo &&
+			endpoint->port <= t->port_hi && !conf_ports_listener_again(t, i);
 	}
 	return nb;
 }
@@ -36,7 +36,7 @@ static uint64_t ports_of(const struct turn_config *t, bool is_v4)
 }
 
 // What users share: the allocations of the family that has fewest, or all where ports are shared.
-static uint64_t places(const struct turn_config *t)
+static uint64_t count_places(const struct turn_config *t)
 {
 	const uint64_t v4 = ports_of(t, true), v6 = ports_of(t, false);
 
@@ -47,7 +47,7 @@ static uint64_t places(const struct turn_config *t)
 
 static uint32_t user_default(const struct turn_config *t)
 {
-	const uint64_t part = places(t) / USER_PART;
+	const uint64_t part = count_places(t) / USER_PART;
 
 	if (turn_config_one_user(t))
 		return 0;
@@ -71,7 +71,7 @@ int conf_places_fill(struct conf_ctx *x)
 void conf_places_warn(const struct conf *c, struct conf_report *r)
 {
 	const struct turn_config *t = &c->turn;
-	const uint64_t all = places(t);
+	const uint64_t all = count_places(t);
 
 	if (turn_config_one_user(t) || (t->limits.per_user != 0 && t->limits.per_user < all))
 		return;

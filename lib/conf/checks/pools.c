@@ -12,7 +12,7 @@
 #include "reading/fail.h"
 #include "reading/node.h"
 
-static uint32_t count(const struct addr *a, uint32_t nb, bool is_v4)
+static uint32_t count_family(const struct addr *a, uint32_t nb, bool is_v4)
 {
 	uint32_t n = 0;
 
@@ -30,7 +30,7 @@ static bool is_among(const struct addr *list, uint32_t nb, const struct addr *a)
 }
 
 // Why an address of a pool cannot be one, in words; NULL when it can.
-static const char *fault(const struct turn_config *t, uint32_t pool, uint32_t i)
+static const char *addr_fault(const struct turn_config *t, uint32_t pool, uint32_t i)
 {
 	const struct addr *a = &t->relay_pools[pool].addresses[i];
 
@@ -45,9 +45,9 @@ static const char *fault(const struct turn_config *t, uint32_t pool, uint32_t i)
 			return "is in a pool already: remove it here or there";
 	for (uint32_t k = 0; k < t->nb_listeners; k++)
 		if (!turn_listener_is_stream(&t->listeners[k]) &&
-			addr_eq(&t->listeners[k].at.addr, a) &&
-			t->listeners[k].at.port >= t->port_lo &&
-			t->listeners[k].at.port <= t->port_hi)
+			addr_eq(&t->listeners[k].endpoint.addr, a) &&
+			t->listeners[k].endpoint.port >= t->port_lo &&
+			t->listeners[k].endpoint.port <= t->port_hi)
 			return "has a listener on a relay port: move that out of relay.ports";
 	return NULL;
 }
@@ -59,15 +59,15 @@ static int check_addresses(struct conf_ctx *x, uint32_t pool)
 	char text[ADDR_TEXT_LEN];
 
 	for (uint32_t i = 0; i < p->nb_addresses; i++) {
-		const char *why = fault(t, pool, i);
+		const char *fault = addr_fault(t, pool, i);
 
-		if (why != NULL)
+		if (fault != NULL)
 			return conf_fail(x, conf_node_of(x->root, &p->addresses, i), "%s %s",
-				addr_format(&p->addresses[i], text, sizeof(text)), why);
+				addr_format(&p->addresses[i], text, sizeof(text)), fault);
 	}
 	for (int is_v4 = 1; is_v4 >= 0; is_v4--) {
-		const uint32_t nb = count(p->addresses, p->nb_addresses, is_v4);
-		const uint32_t relays = count(t->relay, t->nb_relay, is_v4);
+		const uint32_t nb = count_family(p->addresses, p->nb_addresses, is_v4);
+		const uint32_t relays = count_family(t->relay, t->nb_relay, is_v4);
 
 		if (nb != 0 && nb != relays)
 			return conf_fail(x, conf_node_of(x->root, &p->addresses, 0)->parent,
@@ -89,7 +89,7 @@ static int check_peers(struct conf_ctx *x, uint32_t pool)
 		const unsigned int len = is_v4 ? p->peers[i].len - 96u : p->peers[i].len;
 
 		addr_format(&p->peers[i].addr, text, sizeof(text));
-		if (count(p->addresses, p->nb_addresses, is_v4) == 0)
+		if (count_family(p->addresses, p->nb_addresses, is_v4) == 0)
 			return conf_fail(x, n,
 				"%s/%u is IPv%c, and the pool has no address of that family", text,
 				len, is_v4 ? '4' : '6');

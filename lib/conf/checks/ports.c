@@ -49,7 +49,7 @@ static int check_device(struct conf_ctx *x, uint32_t port)
 {
 	const struct conf_port *ports = x->conf->ports;
 	const struct conf_node *n = conf_node_of(x->root, &ports[port].device, 0);
-	struct vtap_spec this, other;
+	struct vtap_spec this, earlier;
 	char reason[400];
 
 	if (!is_device(&ports[port]) || packet_spec_is(ports[port].device))
@@ -62,8 +62,9 @@ static int check_device(struct conf_ctx *x, uint32_t port)
 		return conf_fail(x, n, "%s", reason);
 	for (uint32_t i = 0; i < port; i++) {
 		if (vtap_spec_is(ports[i].device) &&
-			vtap_spec_parse(ports[i].device, &other, reason, sizeof(reason)) &&
-			strcmp(this.name, other.name) == 0 && strcmp(this.netns, other.netns) == 0)
+			vtap_spec_parse(ports[i].device, &earlier, reason, sizeof(reason)) &&
+			strcmp(this.name, earlier.name) == 0 &&
+			strcmp(this.netns, earlier.netns) == 0)
 			return conf_fail(x, n, "port '%s' has the interface %s already",
 				ports[i].name, this.name);
 	}
@@ -135,7 +136,7 @@ bool conf_ports_own(const struct turn_config *t, const struct addr *a)
 bool conf_ports_listener_again(const struct turn_config *t, uint32_t i)
 {
 	for (uint32_t j = 0; j < i; j++)
-		if (endpoint_eq(&t->listeners[j].at, &t->listeners[i].at))
+		if (endpoint_eq(&t->listeners[j].endpoint, &t->listeners[i].endpoint))
 			return true;
 	return false;
 }

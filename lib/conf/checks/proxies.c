@@ -18,7 +18,7 @@ int conf_proxies_check_listener(struct conf_ctx *x, uint32_t i)
 	const struct turn_listener *l = &t->listeners[i];
 	const struct conf_node *entry = conf_node_of(x->root, &t->listeners, i);
 	const struct conf_node *section = conf_node_child(entry, "proxy");
-	const struct conf_node *from = conf_node_child(section, "from");
+	const struct conf_node *from_node = conf_node_child(section, "from");
 
 	if (section == NULL || entry->first != i)
 		return 0;
@@ -28,10 +28,10 @@ int conf_proxies_check_listener(struct conf_ctx *x, uint32_t i)
 			"comes from. Let the balancer keep the addresses of clients, and remove "
 			"this");
 	if (l->proxy.nb_from == 0)
-		return conf_fail(x, from != NULL ? from : section,
+		return conf_fail(x, from_node != NULL ? from_node : section,
 			"names no balancer: write the addresses that they connect from under from");
 	if (l->proxy.nb_from > PROXIES_MAX)
-		return conf_fail(x, from,
+		return conf_fail(x, from_node,
 			"comes to %u prefixes, at most %u are possible: write larger ones",
 			l->proxy.nb_from, PROXIES_MAX);
 	return 0;
@@ -56,11 +56,11 @@ void conf_proxies_warn(const struct conf *c, struct conf_report *r)
 		const struct turn_listener *l = &t->listeners[i];
 
 		for (uint32_t k = 0; k < l->proxy.nb_from && !conf_warned(r); k++) {
-			const struct prefix *p = &l->proxy.from[k];
+			const struct prefix *p = &l->proxy.sources[k];
 
 			if (p->len == 0 || (p->len == V4_BITS && addr_is_v4(&p->addr)))
 				conf_tell(r, CONF_WARNING,
-					(struct conf_at){c, &l->proxy.from, k, "listeners"},
+					(struct conf_at){c, &l->proxy.sources, k, "listeners"},
 					"is everybody: who can connect can say whose address he "
 					"has, and no limit by source holds. Write the addresses of "
 					"the balancers");

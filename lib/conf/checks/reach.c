@@ -58,13 +58,13 @@ static void warn_gateways(const struct conf *c, struct conf_report *r)
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
 		for (int v4 = 1; v4 >= 0; v4--) {
 			const struct conf_port *p = &c->ports[i];
-			const void *at = p->nb_gateways > 0 ? (const void *)&p->gateways
-							    : (const void *)&p->addresses;
+			const void *field = p->nb_gateways > 0 ? (const void *)&p->gateways
+							       : (const void *)&p->addresses;
 
 			if (!has_family(p, v4) || has_gateway(p, v4) || has_route(p, v4))
 				continue;
 			path_of(c, i, path);
-			conf_tell(r, CONF_WARNING, (struct conf_at){c, at, 0, "ports"},
+			conf_tell(r, CONF_WARNING, (struct conf_at){c, field, 0, "ports"},
 				"port '%s' has no IPv%c gateway: clients and peers beyond its own "
 				"subnets are not reached, name the router in %s.gateway, or for "
 				"some nets in %s.routes",
@@ -113,12 +113,12 @@ static void warn_private(const struct conf *c, struct conf_report *r)
 	for (uint32_t i = 0; i < c->turn.nb_relay; i++) {
 		const struct addr *external = external_of(&c->turn, &c->turn.relay[i]);
 		const struct addr *told = external != NULL ? external : &c->turn.relay[i];
-		const char *what = private_text(told);
+		const char *kind = private_text(told);
 		const struct conf_node *n =
-			what != NULL ? conf_node_of(c->root, &c->turn.relay, i) : NULL;
+			kind != NULL ? conf_node_of(c->root, &c->turn.relay, i) : NULL;
 		char text[ADDR_TEXT_LEN];
 
-		if (what == NULL || n == last)
+		if (kind == NULL || n == last)
 			continue;
 		last = n;
 		addr_format(told, text, sizeof(text));
@@ -126,13 +126,13 @@ static void warn_private(const struct conf *c, struct conf_report *r)
 			conf_tell(r, CONF_WARNING, AT(c, turn.relay, i, "relay.addresses"),
 				"its external address %s is %s, and clients are told it: are "
 				"'address' and 'external' swapped?",
-				text, what);
+				text, kind);
 		else
 			conf_tell(r, CONF_WARNING, AT(c, turn.relay, i, "relay.addresses"),
 				"%s is %s, and clients are handed it as it is: no peer elsewhere "
 				"reaches it, give the port a public address, or name the one that "
 				"the network translates it to (ports[].addresses[].external)",
-				text, what);
+				text, kind);
 	}
 }
 
@@ -268,7 +268,7 @@ static uint32_t pool_of(const struct turn_config *t, const struct prefix *peers)
 }
 
 // Whether a route is for addresses that peers of this pool see.
-static bool serves(const struct judge *g, const struct route *r, uint32_t pool, bool is_v4)
+static bool serves_pool(const struct judge *g, const struct route *r, uint32_t pool, bool is_v4)
 {
 	for (uint32_t i = 0; i < g->conf->nb_ports; i++)
 		if (g->sends[pool][i][is_v4] && (r->not_for >> i & 1) == 0)
@@ -286,11 +286,11 @@ static bool is_reached(const struct judge *g, const struct prefix *peers, uint32
 	for (uint32_t i = 0; i < t->nb_routes; i++) {
 		const struct route *r = &t->routes[i];
 
-		if (!serves(g, r, pool, v4))
+		if (!serves_pool(g, r, pool, v4))
 			continue;
-		if (addr_is_v4(&r->to.addr) == v4 &&
-			(addr_prefix_contains(&r->to, &peers->addr) ||
-				addr_prefix_contains(peers, &r->to.addr)))
+		if (addr_is_v4(&r->dst.addr) == v4 &&
+			(addr_prefix_contains(&r->dst, &peers->addr) ||
+				addr_prefix_contains(peers, &r->dst.addr)))
 			return true;
 	}
 	return false;
@@ -359,11 +359,11 @@ static bool is_among(const struct prefix *p, const struct prefix *list, uint32_t
 // peers.allow says, or a realm's.
 static bool is_allowed(const struct turn_config *t, const struct prefix *p)
 {
-	bool is = private_text(&p->addr) == NULL || is_among(p, t->allow, t->nb_allow);
+	bool allowed = private_text(&p->addr) == NULL || is_among(p, t->allow, t->nb_allow);
 
-	for (uint32_t i = 0; i < t->nb_realms && !is; i++)
-		is = is_among(p, t->realms[i].allow, t->realms[i].nb_allow);
-	return is;
+	for (uint32_t i = 0; i < t->nb_realms && !allowed; i++)
+		allowed = is_among(p, t->realms[i].allow, t->realms[i].nb_allow);
+	return allowed;
 }
 
 // A pool says what peers see. It neither allows them nor leads to them.
@@ -375,13 +375,13 @@ static void warn_pools(const struct judge *g, struct conf_report *r)
 		const struct turn_relay_pool *pool = &c->turn.relay_pools[i];
 
 		for (uint32_t k = 0; k < pool->nb_peers; k++) {
-			const struct conf_at at = {c, &pool->peers, k, "relay.pools"};
+			const struct conf_at location = {c, &pool->peers, k, "relay.pools"};
 
 			if (!is_allowed(&c->turn, &pool->peers[k]))
-				conf_tell(r, CONF_WARNING, at,
+				conf_tell(r, CONF_WARNING, location,
 					"no peer in here is allowed: add them to peers.allow");
 			if (!is_reached(g, &pool->peers[k], i + 1))
-				conf_tell(r, CONF_WARNING, at,
+				conf_tell(r, CONF_WARNING, location,
 					"no route leads to these peers from the pool's addresses: "
 					"add one to ports[].routes");
 		}
@@ -398,8 +398,9 @@ static void reach_peers(const struct conf *c, struct conf_report *r)
 		return;
 	for (uint32_t i = 0; i < t->nb_allow + t->nb_deny && !conf_warned(r); i++) {
 		const uint32_t k = i < t->nb_allow ? i : i - t->nb_allow;
-		const struct conf_at at = i < t->nb_allow ? AT(c, turn.allow, k, "peers.allow")
-							  : AT(c, turn.deny, k, "peers.deny");
+		const struct conf_at location = i < t->nb_allow
+			? AT(c, turn.allow, k, "peers.allow")
+			: AT(c, turn.deny, k, "peers.deny");
 		const struct prefix *p = i < t->nb_allow ? &t->allow[k] : &t->deny[k];
 		char text[256];
 
@@ -407,10 +408,10 @@ static void reach_peers(const struct conf *c, struct conf_report *r)
 			(i >= t->nb_allow || !allow_fault(&g, p, text, sizeof(text))))
 			continue;
 		// a range is many prefixes; tell of one of them only
-		if (last != NULL && last->field == at.field && k - last->first < last->count)
+		if (last != NULL && last->field == location.field && k - last->first < last->count)
 			continue;
-		conf_tell(r, CONF_WARNING, at, "%s", text);
-		last = conf_node_of(c->root, at.field, k);
+		conf_tell(r, CONF_WARNING, location, "%s", text);
+		last = conf_node_of(c->root, location.field, k);
 	}
 	warn_pools(&g, r);
 	free(g.deny);

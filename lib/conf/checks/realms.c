@@ -155,15 +155,15 @@ static int check_realm_names(struct conf_ctx *x)
 
 static bool is_realm(const struct turn_config *t, const char *name)
 {
-	bool is = strcmp(t->realm, name) == 0;
+	bool found = strcmp(t->realm, name) == 0;
 
-	for (uint32_t i = 0; i < t->nb_realms && !is; i++)
-		is = strcmp(t->realms[i].name, name) == 0;
-	return is;
+	for (uint32_t i = 0; i < t->nb_realms && !found; i++)
+		found = strcmp(t->realms[i].name, name) == 0;
+	return found;
 }
 
 // The index of the first entry that is there before; nb when all differ. Lists are short.
-static uint32_t again(char *const *list, uint32_t nb)
+static uint32_t find_repeat(char *const *list, uint32_t nb)
 {
 	for (uint32_t i = 1; i < nb; i++)
 		for (uint32_t k = 0; k < i; k++)
@@ -176,7 +176,7 @@ static int check_listener(struct conf_ctx *x, uint32_t listener)
 {
 	const struct turn_config *t = &x->conf->turn;
 	const struct turn_listener *l = &t->listeners[listener];
-	const uint32_t twice = again(l->realms, l->nb_realms);
+	const uint32_t twice = find_repeat(l->realms, l->nb_realms);
 
 	for (uint32_t i = 0; i < l->nb_realms; i++)
 		if (!is_realm(t, l->realms[i]))
@@ -284,7 +284,7 @@ static int check_origins(struct conf_ctx *x)
 
 // --- relay pools ---------------------------------------------------------------------------------
 
-static bool has(char *const *names, uint32_t nb, const char *name)
+static bool has_name(char *const *names, uint32_t nb, const char *name)
 {
 	for (uint32_t i = 0; names != NULL && i < nb; i++)
 		if (strcmp(names[i], name) == 0)
@@ -292,16 +292,16 @@ static bool has(char *const *names, uint32_t nb, const char *name)
 	return names == NULL;
 }
 
-bool conf_realms_share(const struct turn_config *t, const char *pool, const char *other)
+bool conf_realms_share(const struct turn_config *t, const char *pool, const char *other_pool)
 {
-	bool share = has(t->relay_pool_names, t->nb_relay_pool_names, pool) &&
-		has(t->relay_pool_names, t->nb_relay_pool_names, other);
+	bool share = has_name(t->relay_pool_names, t->nb_relay_pool_names, pool) &&
+		has_name(t->relay_pool_names, t->nb_relay_pool_names, other_pool);
 
 	for (uint32_t i = 0; i < t->nb_realms && !share; i++) {
 		const struct turn_realm *r = &t->realms[i];
 
-		share = has(r->relay_pool_names, r->nb_relay_pool_names, pool) &&
-			has(r->relay_pool_names, r->nb_relay_pool_names, other);
+		share = has_name(r->relay_pool_names, r->nb_relay_pool_names, pool) &&
+			has_name(r->relay_pool_names, r->nb_relay_pool_names, other_pool);
 	}
 	return share;
 }
@@ -309,7 +309,7 @@ bool conf_realms_share(const struct turn_config *t, const char *pool, const char
 static int check_pool_names(struct conf_ctx *x, char *const *const *field, uint32_t nb)
 {
 	const struct turn_config *t = &x->conf->turn;
-	const uint32_t twice = again(*field, nb);
+	const uint32_t twice = find_repeat(*field, nb);
 
 	for (uint32_t i = 0; i < nb; i++) {
 		uint32_t k = 0;

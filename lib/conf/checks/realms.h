@@ -10,4 +10,4 @@ struct turn_config;
 // 0, or -EINVAL with the errors told.
 int conf_realms_check(struct conf_ctx *x);
 // Whether the peers of some realm can be in both of two relay pools, by their names.
-bool conf_realms_share(const struct turn_config *t, const char *pool, const char *other);
+bool conf_realms_share(const struct turn_config *t, const char *pool, const char *other_pool);

@@ -27,7 +27,7 @@ static bool is_taken_on_trust(const struct conf_port *p, const struct addr *a, b
 // hosters give them out, has its routers on-link, wherever they are.
 static bool is_on_link(const struct conf_port *p, const struct addr *a)
 {
-	uint32_t own = 0, lone = 0; // addresses of the family
+	uint32_t total = 0, lone = 0; // addresses of the family
 
 	// An IPv6 router is most often named by its link-local address, which is on-link anywhere
 	// (RFC 4861 section 5.1)
@@ -41,10 +41,10 @@ static bool is_on_link(const struct conf_port *p, const struct addr *a)
 			continue;
 		if (addr_prefix_contains(&s, a))
 			return true;
-		own++;
+		total++;
 		lone += s.len == 128;
 	}
-	return own > 0 && lone == own;
+	return total > 0 && lone == total;
 }
 
 // A router is another host on a subnet of the port.
@@ -65,18 +65,19 @@ static int check_router(struct conf_ctx *x, const struct conf_port *p, const str
 static int check_route(struct conf_ctx *x, const struct conf_port *p, uint32_t i)
 {
 	const struct conf_route *r = &p->routes[i];
-	const struct conf_node *n = conf_node_of(x->root, &r->to, 0);
+	const struct conf_node *n = conf_node_of(x->root, &r->dst, 0);
 	const bool is_v4 = addr_is_v4(&r->via);
 
 	// An IPv6 prefix shorter than 96 bits begins like no IPv4 address
-	if (is_v4 != addr_is_v4(&r->to.addr))
+	if (is_v4 != addr_is_v4(&r->dst.addr))
 		return conf_fail(x, conf_node_of(x->root, &r->via, 0),
 			"is IPv%c, and 'to' IPv%c: a router and its destinations are of one family",
 			is_v4 ? '4' : '6', is_v4 ? '6' : '4');
-	if (r->to.len == (is_v4 ? 96 : 0))
+	if (r->dst.len == (is_v4 ? 96 : 0))
 		return conf_fail(x, n, "is everything: name that router in ports[].gateway");
 	for (uint32_t j = 0; j < i; j++)
-		if (p->routes[j].to.len == r->to.len && addr_eq(&p->routes[j].to.addr, &r->to.addr))
+		if (p->routes[j].dst.len == r->dst.len &&
+			addr_eq(&p->routes[j].dst.addr, &r->dst.addr))
 			return conf_fail(x, n, "is the same as routes[%u].to: remove one", j);
 	return check_router(x, p, &r->via, conf_node_of(x->root, &r->via, 0));
 }
@@ -120,11 +121,11 @@ int conf_routers_check_port(struct conf_ctx *x, const struct conf_port *p)
 static bool is_broadcast(const struct conf_port *p, const struct addr *a)
 {
 	for (uint32_t i = 0; i < p->nb_addresses; i++) {
-		const struct conf_address *own = &p->addresses[i];
-		const struct prefix s = addr_prefix_at(&own->addr, own->prefix_len);
+		const struct conf_address *address = &p->addresses[i];
+		const struct prefix s = addr_prefix_at(&address->addr, address->prefix_len);
 		const struct addr_range r = addr_prefix_range(&s);
 
-		if (addr_is_v4(&own->addr) && own->prefix_len < 127 && addr_eq(&r.hi, a))
+		if (addr_is_v4(&address->addr) && address->prefix_len < 127 && addr_eq(&r.hi, a))
 			return true;
 	}
 	return false;

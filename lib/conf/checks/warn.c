@@ -30,7 +30,7 @@
 #define AT(c, f, i, k) ((struct conf_at){c, &(c)->f, i, k})
 
 // Why the operator cannot have meant a text as it is, or NULL.
-static const char *placeholder(const char *text)
+static const char *placeholder_fault(const char *text)
 {
 	static const char *const change[] = {"change me", "changeme", "change-me", "change_me"};
 	// curly quotes, U+2018 to U+201F: they are no quotes to YAML
@@ -47,20 +47,20 @@ static const char *placeholder(const char *text)
 	return NULL;
 }
 
-static void warn_placeholder(struct conf_report *r, struct conf_at at, const char *text)
+static void warn_placeholder(struct conf_report *r, struct conf_at location, const char *text)
 {
-	const char *why = text != NULL ? placeholder(text) : NULL;
+	const char *fault = text != NULL ? placeholder_fault(text) : NULL;
 
-	if (why != NULL)
-		conf_tell(r, CONF_WARNING, at, "%s", why);
+	if (fault != NULL)
+		conf_tell(r, CONF_WARNING, location, "%s", fault);
 }
 
-static void warn_secret(struct conf_report *r, struct conf_at at, const char *text)
+static void warn_secret(struct conf_report *r, struct conf_at location, const char *text)
 {
-	warn_placeholder(r, at, text);
-	if (placeholder(text) == NULL && strlen(text) < SECRET_SHORT)
-		conf_tell(r, CONF_WARNING, at, "shorter than %u characters: it may be guessed",
-			SECRET_SHORT);
+	warn_placeholder(r, location, text);
+	if (placeholder_fault(text) == NULL && strlen(text) < SECRET_SHORT)
+		conf_tell(r, CONF_WARNING, location,
+			"shorter than %u characters: it may be guessed", SECRET_SHORT);
 }
 
 // Users of one realm; field is what points to them, and key names the place.
@@ -74,14 +74,14 @@ static void warn_users(const struct conf *c, struct conf_report *r, struct turn_
 	}
 }
 
-static void warn_realm(struct conf_report *r, struct conf_at at, const char *realm)
+static void warn_realm(struct conf_report *r, struct conf_at location, const char *realm)
 {
 	if (strlen(realm) > REALM_SHORT)
-		conf_tell(r, CONF_WARNING, at,
+		conf_tell(r, CONF_WARNING, location,
 			"%zu bytes: up to %u keep unauthenticated answers well within 3 times "
 			"their request, longer ones amplify",
 			strlen(realm), REALM_SHORT);
-	warn_placeholder(r, at, realm);
+	warn_placeholder(r, location, realm);
 }
 
 static void warn_oauth(
@@ -99,7 +99,7 @@ static void warn_oauth(
 			"is told nobody: there are no keys beside it, so no token is taken");
 }
 
-static bool serves(const struct conf *c, const char *realm)
+static bool serves_realm(const struct conf *c, const char *realm)
 {
 	for (uint32_t i = 0; i < c->turn.nb_listeners; i++) {
 		const struct turn_listener *l = &c->turn.listeners[i];
@@ -117,16 +117,16 @@ static void warn_realms(const struct conf *c, struct conf_report *r)
 {
 	for (uint32_t i = 0; i < c->turn.nb_realms && !conf_warned(r); i++) {
 		const struct turn_realm *m = &c->turn.realms[i];
-		const struct conf_at at = {c, &m->name, 0, "realms"};
+		const struct conf_at location = {c, &m->name, 0, "realms"};
 
-		warn_realm(r, at, m->name);
+		warn_realm(r, location, m->name);
 		warn_users(c, r, &m->users, m->nb_users, "realms");
 		warn_oauth(c, r, &m->oauth, "realms");
 		for (uint32_t k = 0; k < m->nb_secrets && !conf_warned(r); k++)
 			warn_secret(
 				r, (struct conf_at){c, &m->secrets, k, "realms"}, m->secrets[k]);
-		if (!serves(c, m->name))
-			conf_tell(r, CONF_WARNING, at,
+		if (!serves_realm(c, m->name))
+			conf_tell(r, CONF_WARNING, location,
 				"no listener serves it: name it in listeners[].realms");
 	}
 }
@@ -209,8 +209,9 @@ static void warn_workers(const struct conf *c, struct conf_report *r)
 static bool is_taken(const struct turn_config *t, const struct addr *a, uint16_t port)
 {
 	for (uint32_t i = 0; i < t->nb_listeners; i++)
-		if (!turn_listener_is_stream(&t->listeners[i]) && t->listeners[i].at.port == port &&
-			addr_eq(&t->listeners[i].at.addr, a))
+		if (!turn_listener_is_stream(&t->listeners[i]) &&
+			t->listeners[i].endpoint.port == port &&
+			addr_eq(&t->listeners[i].endpoint.addr, a))
 			return true;
 	for (uint32_t i = 0; i < t->nb_relay && port >= t->port_lo && port <= t->port_hi; i++)
 		if (addr_eq(&t->relay[i], a))
@@ -290,14 +291,15 @@ static void warn_limits(const struct conf *c, struct conf_report *r)
 			"their media stops in between",
 			RFC_CHANNEL_S, l->channel_s);
 	for (unsigned int leg = 0; leg < 2; leg++) {
-		const struct turn_flow_rate *realm = &l->rates.of[TURN_RATE_REALM][leg];
-		const struct turn_flow_rate *user = &l->rates.of[TURN_RATE_USER][leg];
+		const struct turn_flow_rate *realm = &l->rates.flow[TURN_RATE_REALM][leg];
+		const struct turn_flow_rate *user = &l->rates.flow[TURN_RATE_USER][leg];
 
 		if ((realm->kbits == 0 && realm->datagrams == 0) || user->kbits != 0 ||
 			user->datagrams != 0 || conf_warned(r))
 			continue;
 		conf_tell(r, CONF_WARNING,
-			AT(c, turn.limits.rates.of[TURN_RATE_REALM][leg], 0, "limits.rates.realm"),
+			AT(c, turn.limits.rates.flow[TURN_RATE_REALM][leg], 0,
+				"limits.rates.realm"),
 			"one user alone can use it up for all others: limit limits.rates.user, "
 			"too");
 	}
@@ -307,11 +309,11 @@ static void warn_limits(const struct conf *c, struct conf_report *r)
 static void warn_tcp_rates(const struct conf *c, struct conf_report *r)
 {
 	for (unsigned int i = 0; c->turn.tcp.enabled && i < 2 * TURN_RATE_OF_END; i++) {
-		const struct turn_flow_rate *rate = &c->turn.limits.rates.of[i / 2][i % 2];
+		const struct turn_flow_rate *rate = &c->turn.limits.rates.flow[i / 2][i % 2];
 
 		if (rate->datagrams != 0 && rate->kbits == 0)
 			conf_tell(r, CONF_WARNING,
-				AT(c, turn.limits.rates.of[i / 2][i % 2].datagrams, 0,
+				AT(c, turn.limits.rates.flow[i / 2][i % 2].datagrams, 0,
 					"limits.rates"),
 				"what is relayed over TCP (relay.tcp) has no datagrams, and is not "
 				"limited: limit bits, too");
@@ -345,7 +347,7 @@ static void warn_denied(const struct conf *c, struct conf_report *r)
 
 static void warn_log(const struct conf *c, struct conf_report *r)
 {
-	if (c->log.to == CONF_LOG_JOURNAL && c->log.format == CONF_LOG_JSON)
+	if (c->log.target == CONF_LOG_JOURNAL && c->log.format == CONF_LOG_JSON)
 		conf_tell(r, CONF_WARNING, AT(c, log.format, 0, "log.format"),
 			"the journal gets fields and no text to parse: leave the key out, or write "
 			"to: stderr");

@@ -38,19 +38,19 @@ static bool may_change(const struct stat *dir, const struct stat *entry)
 }
 
 // Puts what others may write, of an absolute path and the directories on the way, into what.
-static bool find(const char *path, char what[PATH_MAX])
+static bool find_writable(const char *path, char writable[PATH_MAX])
 {
 	struct stat entry, dir;
 	char *slash;
 
-	snprintf(what, PATH_MAX, "%s", path);
-	if (lstat(what, &entry) != 0)
+	snprintf(writable, PATH_MAX, "%s", path);
+	if (lstat(writable, &entry) != 0)
 		return false;
 	if (is_others(&entry))
 		return true;
-	while ((slash = strrchr(what, '/')) != NULL && strcmp(what, "/") != 0) {
-		slash[slash == what] = '\0';
-		if (lstat(what, &dir) != 0)
+	while ((slash = strrchr(writable, '/')) != NULL && strcmp(writable, "/") != 0) {
+		slash[slash == writable] = '\0';
+		if (lstat(writable, &dir) != 0)
 			return false;
 		if (may_change(&dir, &entry))
 			return true;
@@ -59,48 +59,49 @@ static bool find(const char *path, char what[PATH_MAX])
 	return false;
 }
 
-static void tell(struct looking *l, struct conf_at at, const char *what, const char *path)
+static void warn_writable(
+	struct looking *l, struct conf_at location, const char *writable, const char *path)
 {
-	if (strcmp(what, l->told) == 0 || conf_warned(l->r))
+	if (strcmp(writable, l->told) == 0 || conf_warned(l->r))
 		return;
-	snprintf(l->told, sizeof(l->told), "%s", what);
-	conf_tell(l->r, CONF_WARNING, at, "others may write %s, and so change %s: chmod go-w", what,
-		path);
+	snprintf(l->told, sizeof(l->told), "%s", writable);
+	conf_tell(l->r, CONF_WARNING, location, "others may write %s, and so change %s: chmod go-w",
+		writable, path);
 }
 
 // A link's directories count, and those of what it leads to.
-static void look(struct looking *l, struct conf_at at, const char *path)
+static void check_path(struct looking *l, struct conf_at location, const char *path)
 {
-	char real[PATH_MAX], what[PATH_MAX];
+	char real[PATH_MAX], writable[PATH_MAX];
 
-	if (path[0] == '/' && find(path, what))
-		return tell(l, at, what, path);
-	if (realpath(path, real) != NULL && find(real, what))
-		tell(l, at, what, path);
+	if (path[0] == '/' && find_writable(path, writable))
+		return warn_writable(l, location, writable, path);
+	if (realpath(path, real) != NULL && find_writable(real, writable))
+		warn_writable(l, location, writable, path);
 }
 
 // Whoever may add to an included directory need not change what is there.
 static void look_at_included(struct looking *l)
 {
-	const struct conf_at at = AT(l->c, include, "include");
+	const struct conf_at location = AT(l->c, include, "include");
 	char path[PATH_MAX];
 	struct stat st;
 
 	for (uint32_t i = 0; i < l->c->nb_included; i++)
-		look(l, at, l->c->included[i]);
+		check_path(l, location, l->c->included[i]);
 	if (!conf_include_path(l->c->path, l->c->include, path) || stat(path, &st) != 0)
 		return;
-	look(l, at, path);
+	check_path(l, location, path);
 	if (is_others(&st))
-		tell(l, at, path, path);
+		warn_writable(l, location, path, path);
 }
 
 void conf_warn_writable(const struct conf *c, struct conf_report *r)
 {
 	struct looking l = {.c = c, .r = r};
 
-	look(&l, (struct conf_at){.conf = c, .key = "file"}, c->path);
+	check_path(&l, (struct conf_at){.conf = c, .key = "file"}, c->path);
 	look_at_included(&l);
 	for (uint32_t i = 0; i < c->nb_secret_files; i++)
-		look(&l, (struct conf_at){.conf = c, .key = "auth"}, c->secret_files[i]);
+		check_path(&l, (struct conf_at){.conf = c, .key = "auth"}, c->secret_files[i]);
 }

@@ -30,7 +30,7 @@ static int fail_twice(struct conf_ctx *x, const struct conf_node *n, const struc
 		first->file != NULL ? first->file : x->path, first->key_line, first->key_col);
 }
 
-static int join(struct conf_ctx *x, struct conf_node *into, struct conf_node *from);
+static int join_maps(struct conf_ctx *x, struct conf_node *into, struct conf_node *src);
 
 // Joins n, of an included file, with what has its key already. What is left of n goes.
 static int join_entry(struct conf_ctx *x, struct conf_node *has, struct conf_node *n)
@@ -43,7 +43,7 @@ static int join_entry(struct conf_ctx *x, struct conf_node *has, struct conf_nod
 	if (!empty && (again || has->kind != n->kind || n->kind == CONF_SCALAR))
 		return fail_twice(x, n, has);
 	if (n->kind == CONF_MAP)
-		rc = join(x, has, n);
+		rc = join_maps(x, has, n);
 	while (n->kind == CONF_LIST && n->child != NULL)
 		conf_node_append(has, n->child);
 	has->added = n->file;
@@ -53,15 +53,15 @@ static int join_entry(struct conf_ctx *x, struct conf_node *has, struct conf_nod
 }
 
 // Moves what stands below one mapping into another.
-static int join(struct conf_ctx *x, struct conf_node *into, struct conf_node *from)
+static int join_maps(struct conf_ctx *x, struct conf_node *into, struct conf_node *src)
 {
 	struct conf_node *next;
 	int rc = 0;
 
-	if (from->last != NULL && from->last->index >= CHILDREN_MAX)
+	if (src->last != NULL && src->last->index >= CHILDREN_MAX)
 		return conf_fail(
-			x, from, "has %u keys: is it a configuration?", from->last->index + 1);
-	for (struct conf_node *n = from->child; n != NULL; n = next) {
+			x, src, "has %u keys: is it a configuration?", src->last->index + 1);
+	for (struct conf_node *n = src->child; n != NULL; n = next) {
 		struct conf_node *has = conf_node_child(into, n->key);
 
 		next = n->next;
@@ -194,7 +194,7 @@ static int add_file(struct conf_ctx *x, const struct conf_node *n, const char *p
 	before = x->errors;
 	root = conf_read_tree(x);
 	if (root != NULL)
-		rc = check_keys(x, root) != 0 ? -EINVAL : join(x, x->root, root);
+		rc = check_keys(x, root) != 0 ? -EINVAL : join_maps(x, x->root, root);
 	else if (x->errors == before)
 		rc = 0; // it is empty
 	conf_yaml_free(root);

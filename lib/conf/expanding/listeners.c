@@ -98,7 +98,7 @@ static bool own_lists(struct turn_listener *l)
 	all &= t->key == NULL || copy_text(&t->key);
 	all &= copy_texts(&t->alpn, &t->nb_alpn);
 	all &= copy_texts(&l->realms, &l->nb_realms);
-	all &= copy_prefixes(&l->proxy.from, &l->proxy.nb_from);
+	all &= copy_prefixes(&l->proxy.sources, &l->proxy.nb_from);
 	return all;
 }
 
@@ -114,7 +114,7 @@ static uint32_t put_all(
 		out[n] = *l;
 		if (n > 0 && !own_lists(&out[n])) // the first has those of the entry
 			conf_fail_memory(x);
-		out[n].at.addr = c->turn.local[i].addr;
+		out[n].endpoint.addr = c->turn.local[i].addr;
 		out[n++].on = TURN_LISTEN_ONE;
 	}
 	return n;
@@ -124,11 +124,11 @@ static uint32_t put_all(
 static void move_places(struct conf_node *n, const struct turn_config *t, const struct expansion *e)
 {
 	for (; n != NULL; n = n->next) {
-		const uintptr_t at = (uintptr_t)n->field - (uintptr_t)e->old;
-		const uint32_t old = (uint32_t)(at / sizeof(*e->old));
+		const uintptr_t offset = (uintptr_t)n->field - (uintptr_t)e->old;
+		const uint32_t old = (uint32_t)(offset / sizeof(*e->old));
 
-		if (n->field != NULL && at < e->nb_old * sizeof(*e->old)) {
-			n->field = (char *)&e->new[e->first[old]] + at % sizeof(*e->old);
+		if (n->field != NULL && offset < e->nb_old * sizeof(*e->old)) {
+			n->field = (char *)&e->new[e->first[old]] + offset % sizeof(*e->old);
 		} else if (n->field == &t->listeners) {
 			n->count = e->first[n->first + 1] - e->first[n->first];
 			n->first = e->first[n->first];
@@ -137,7 +137,7 @@ static void move_places(struct conf_node *n, const struct turn_config *t, const 
 	}
 }
 
-static int expand(struct conf_ctx *x, struct expansion *e)
+static int expand_listeners(struct conf_ctx *x, struct expansion *e)
 {
 	int rc = 0;
 
@@ -154,7 +154,7 @@ static int expand(struct conf_ctx *x, struct expansion *e)
 		if (n > 0)
 			continue;
 		conf_read_free(x->keys, conf_schema_child(x->keys, NULL, "listeners"), &e->old[i]);
-		rc = conf_fail(x, conf_node_of(x->root, &l->at.addr, 0),
+		rc = conf_fail(x, conf_node_of(x->root, &l->endpoint.addr, 0),
 			turn_listener_is_stream(l)
 				? "no port has 'exception' and such an address: TCP needs "
 				  "both (conf/transports.yaml)"
@@ -188,7 +188,7 @@ int conf_listeners_expand(struct conf_ctx *x)
 		free(e.first);
 		return conf_fail_memory(x);
 	}
-	rc = expand(x, &e);
+	rc = expand_listeners(x, &e);
 	move_places(x->root, t, &e);
 	t->listeners = e.new;
 	t->nb_listeners = e.nb_new;

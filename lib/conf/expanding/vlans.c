@@ -96,10 +96,10 @@ struct move {
 static void move_places(struct conf_node *n, const struct conf *c, const struct move *m)
 {
 	for (; n != NULL; n = n->next) {
-		const uintptr_t at = (uintptr_t)n->field - (uintptr_t)m->old;
+		const uintptr_t offset = (uintptr_t)n->field - (uintptr_t)m->old;
 
-		if (n->field != NULL && at < m->nb * sizeof(*m->old)) {
-			n->field = (char *)&c->ports[m->first] + at;
+		if (n->field != NULL && offset < m->nb * sizeof(*m->old)) {
+			n->field = (char *)&c->ports[m->first] + offset;
 		} else if (n->field != NULL && n->field == m->list) {
 			n->field = &c->ports;
 			n->first += m->first;
@@ -108,7 +108,7 @@ static void move_places(struct conf_node *n, const struct conf *c, const struct 
 	}
 }
 
-static bool inherit(struct conf *c, uint32_t port, uint32_t on)
+static bool inherit_port(struct conf *c, uint32_t port, uint32_t on)
 {
 	struct conf_port *v = &c->ports[port];
 	const struct conf_port *p = &c->ports[on];
@@ -131,7 +131,7 @@ static bool inherit(struct conf *c, uint32_t port, uint32_t on)
 }
 
 // Appends the VLANs of a port to all ports; there is room.
-static bool append(struct conf_ctx *x, uint32_t port)
+static bool append_vlans(struct conf_ctx *x, uint32_t port)
 {
 	struct conf *c = x->conf;
 	struct conf_port *p = &c->ports[port];
@@ -144,7 +144,7 @@ static bool append(struct conf_ctx *x, uint32_t port)
 	move_places(x->root, c, &m);
 	p->tagged_only = p->nb_addresses == 0;
 	for (uint32_t i = 0; i < p->nb_vlans; i++)
-		ok = inherit(c, c->nb_ports + i, port) && ok;
+		ok = inherit_port(c, c->nb_ports + i, port) && ok;
 	c->nb_ports += p->nb_vlans;
 	free(p->vlans);
 	p->vlans = NULL;
@@ -189,7 +189,7 @@ int conf_vlans_expand(struct conf_ctx *x)
 	if (rc != 0)
 		return rc;
 	for (uint32_t i = 0; i < nb_old; i++)
-		if (!append(x, i))
+		if (!append_vlans(x, i))
 			return conf_fail_memory(x);
 	return 0;
 }

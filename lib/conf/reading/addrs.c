@@ -53,7 +53,7 @@ int conf_addrs_read_one(
 }
 
 // What a word stands for; TURN_LISTEN_ONE for any other text.
-static uint8_t word(const char *text)
+static uint8_t parse_word(const char *text)
 {
 	static const char *const words[] = {[TURN_LISTEN_ALL] = "all",
 		[TURN_LISTEN_ALL_IPV4] = "all-ipv4",
@@ -69,7 +69,7 @@ int conf_addrs_read_listen(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
 	struct addr *out = (struct addr *)((char *)base + k->offset);
-	const uint8_t on = word(n->text);
+	const uint8_t on = parse_word(n->text);
 
 	((uint8_t *)base)[k->count] = on;
 	if (on != TURN_LISTEN_ONE)
@@ -84,7 +84,7 @@ int conf_addrs_read_listen(
 int conf_addrs_read_relay(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
-	const uint8_t on = word(n->text);
+	const uint8_t on = parse_word(n->text);
 
 	if (n->key == NULL && on != TURN_LISTEN_ONE)
 		return conf_fail(x, n, "write '%s' without brackets, and nothing else", n->text);

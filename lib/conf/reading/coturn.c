@@ -86,12 +86,12 @@ size_t conf_coturn_line(const char *text, size_t len)
 {
 	size_t number = 1;
 
-	for (size_t at = 0; at < len; number++) {
-		const char *line = text + at;
-		const char *feed = memchr(line, '\n', len - at);
-		size_t n = feed != NULL ? (size_t)(feed - line) : len - at;
+	for (size_t pos = 0; pos < len; number++) {
+		const char *line = text + pos;
+		const char *feed = memchr(line, '\n', len - pos);
+		size_t n = feed != NULL ? (size_t)(feed - line) : len - pos;
 
-		at += n + 1;
+		pos += n + 1;
 		while (n > 0 && (*line == ' ' || *line == '\t' || *line == '\r')) {
 			line++;
 			n--;

@@ -24,14 +24,14 @@ bool conf_fail_enough(const struct conf_ctx *x)
 	return x->errors >= CONF_ERRORS_MAX;
 }
 
-__attribute__((format(printf, 3, 0))) static int fail(
-	struct conf_ctx *x, const struct conf_place *at, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static int add_error(
+	struct conf_ctx *x, const struct conf_place *place, const char *fmt, va_list ap)
 {
 	char line[CONF_ERROR_LEN];
 
 	if (conf_fail_enough(x))
 		return -EINVAL;
-	conf_tell_line(line, at, fmt, ap);
+	conf_tell_line(line, place, fmt, ap);
 	if (x->errors++ == 0)
 		memcpy(x->error, line, strlen(line) + 1);
 	if (x->report != NULL)
@@ -39,18 +39,18 @@ __attribute__((format(printf, 3, 0))) static int fail(
 	return -EINVAL;
 }
 
-int conf_fail(struct conf_ctx *x, const struct conf_node *at, const char *fmt, ...)
+int conf_fail(struct conf_ctx *x, const struct conf_node *node, const char *fmt, ...)
 {
 	char key[CONF_PATH_LEN] = "";
 	const struct conf_place place = {
-		file_of(x, at), at != NULL ? at->line : 1, at != NULL ? at->col : 1, key};
+		file_of(x, node), node != NULL ? node->line : 1, node != NULL ? node->col : 1, key};
 	va_list ap;
 	int rc;
 
-	if (at != NULL)
-		conf_node_path(at, key, sizeof(key));
+	if (node != NULL)
+		conf_node_path(node, key, sizeof(key));
 	va_start(ap, fmt);
-	rc = fail(x, &place, fmt, ap);
+	rc = add_error(x, &place, fmt, ap);
 	va_end(ap);
 	return rc;
 }
@@ -66,7 +66,7 @@ int conf_fail_key(
 
 	conf_node_path(&n, path, sizeof(path));
 	va_start(ap, fmt);
-	rc = fail(x, &place, fmt, ap);
+	rc = add_error(x, &place, fmt, ap);
 	va_end(ap);
 	return rc;
 }
@@ -82,7 +82,7 @@ int conf_fail_unknown(
 
 	conf_node_path(&shown, path, sizeof(path));
 	va_start(ap, fmt);
-	rc = fail(x, &place, fmt, ap);
+	rc = add_error(x, &place, fmt, ap);
 	va_end(ap);
 	return rc;
 }
@@ -94,7 +94,7 @@ int conf_fail_yaml(struct conf_ctx *x, size_t line, size_t col, const char *fmt,
 	int rc;
 
 	va_start(ap, fmt);
-	rc = fail(x, &place, fmt, ap);
+	rc = add_error(x, &place, fmt, ap);
 	va_end(ap);
 	return rc;
 }

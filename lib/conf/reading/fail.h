@@ -13,7 +13,7 @@ struct conf_node;
 // Tells x->report "FILE:LINE:COL: key.path: reason", and keeps it in x->error when it is the first
 // error. Returns -EINVAL. at NULL means the file itself, or the included one that is being read. A
 // reason never quotes a value that may be a secret.
-int conf_fail(struct conf_ctx *x, const struct conf_node *at, const char *fmt, ...)
+int conf_fail(struct conf_ctx *x, const struct conf_node *node, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 // The same for a key that is missing; the place is that of the mapping that lacks it.
 int conf_fail_key(struct conf_ctx *x, const struct conf_node *map, const char *key, const char *fmt,

@@ -21,18 +21,19 @@ const struct conf_node *conf_node_of(const struct conf_node *n, const void *fiel
 
 size_t conf_node_path(const struct conf_node *n, char *buf, size_t len)
 {
-	size_t at = 0;
+	size_t used = 0;
 
 	if (n->parent == NULL)
 		return 0;
-	at = conf_node_path(n->parent, buf, len);
-	if (at >= len)
-		return at;
+	used = conf_node_path(n->parent, buf, len);
+	if (used >= len)
+		return used;
 	if (n->key == NULL)
-		at += (size_t)snprintf(buf + at, len - at, "[%u]", n->index);
+		used += (size_t)snprintf(buf + used, len - used, "[%u]", n->index);
 	else
-		at += (size_t)snprintf(buf + at, len - at, "%s%s", at > 0 ? "." : "", n->key);
-	return at;
+		used += (size_t)snprintf(
+			buf + used, len - used, "%s%s", used > 0 ? "." : "", n->key);
+	return used;
 }
 
 struct conf_node *conf_node_child(const struct conf_node *map, const char *key)
@@ -59,11 +60,11 @@ void conf_node_append(struct conf_node *parent, struct conf_node *n)
 
 void conf_node_remove(struct conf_node *n)
 {
-	struct conf_node **at = &n->parent->child, *before = NULL;
+	struct conf_node **slot = &n->parent->child, *before = NULL;
 
-	for (; *at != n; at = &(*at)->next)
-		before = *at;
-	*at = n->next;
+	for (; *slot != n; slot = &(*slot)->next)
+		before = *slot;
+	*slot = n->next;
 	if (n->parent->last == n)
 		n->parent->last = before;
 	n->next = NULL;

@@ -155,20 +155,20 @@ static bool is_plain(const char *text)
 	return *text == '\0';
 }
 
-static void fault(struct opaque_fault *f, enum opaque_fault_kind kind, uint32_t c)
+static void set_fault(struct opaque_fault *f, enum opaque_fault_kind kind, uint32_t c)
 {
 	*f = (struct opaque_fault){.kind = kind, .character = c};
 }
 
 // Whether every character may stand where it does.
-static bool check(const struct chars *t, struct opaque_fault *f)
+static bool check_chars(const struct chars *t, struct opaque_fault *f)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		const enum verdict v = judge_context(t, i);
 
 		if (v == ALLOWED || (v == NO_RULE && is_free(t->c[i])))
 			continue;
-		fault(f, v == NO_RULE ? OPAQUE_CHARACTER : OPAQUE_CONTEXT, t->c[i]);
+		set_fault(f, v == NO_RULE ? OPAQUE_CHARACTER : OPAQUE_CONTEXT, t->c[i]);
 		return false;
 	}
 	return true;
@@ -208,7 +208,7 @@ static void room_wipe(struct room *r)
 }
 
 // What becomes of the text is in r->out. Where a character is at fault, its place is told.
-static void apply(struct room *r, const uint8_t *text, size_t len, struct opaque_fault *f)
+static void apply_profile(struct room *r, const uint8_t *text, size_t len, struct opaque_fault *f)
 {
 	size_t n = len, out_len = len * NFC_GROWS * UTF8_LONGEST;
 	struct chars t = {.n = len * NFC_GROWS};
@@ -217,28 +217,28 @@ static void apply(struct room *r, const uint8_t *text, size_t len, struct opaque
 	map_spaces(r->c, n);
 	t.c = u32_normalize(UNINORM_NFC, r->c, n, r->nfc, &t.n);
 	if (t.c != r->nfc) {
-		fault(f, OPAQUE_MEMORY, 0);
+		set_fault(f, OPAQUE_MEMORY, 0);
 		return;
 	}
-	if (check(&t, f))
+	if (check_chars(&t, f))
 		u32_to_u8(t.c, t.n, r->out, &out_len);
-	for (size_t i = 0; i < n && f->kind != OPAQUE_FINE && f->at == 0; i++)
-		f->at = r->c[i] == f->character ? i + 1 : 0;
+	for (size_t i = 0; i < n && f->kind != OPAQUE_FINE && f->pos == 0; i++)
+		f->pos = r->c[i] == f->character ? i + 1 : 0;
 }
 
-static char *prepare(const char *text, size_t len, struct opaque_fault *f)
+static char *prepare_text(const char *text, size_t len, struct opaque_fault *f)
 {
 	struct room r;
 	char *out = NULL;
 
 	if (!room_make(&r, len))
-		fault(f, OPAQUE_MEMORY, 0);
+		set_fault(f, OPAQUE_MEMORY, 0);
 	else
-		apply(&r, (const uint8_t *)text, len, f);
+		apply_profile(&r, (const uint8_t *)text, len, f);
 	if (f->kind == OPAQUE_FINE) {
 		out = strdup((const char *)r.out);
 		if (out == NULL)
-			fault(f, OPAQUE_MEMORY, 0);
+			set_fault(f, OPAQUE_MEMORY, 0);
 	}
 	room_wipe(&r);
 	return out;
@@ -249,28 +249,28 @@ char *opaque_string(const char *text, struct opaque_fault *f)
 	const size_t len = strlen(text);
 	char *out;
 
-	fault(f, OPAQUE_FINE, 0);
+	set_fault(f, OPAQUE_FINE, 0);
 	if (len == 0)
-		fault(f, OPAQUE_EMPTY, 0);
+		set_fault(f, OPAQUE_EMPTY, 0);
 	else if (u8_check((const uint8_t *)text, len) != NULL)
-		fault(f, OPAQUE_UTF8, 0);
+		set_fault(f, OPAQUE_UTF8, 0);
 	if (f->kind != OPAQUE_FINE)
 		return NULL;
 	if (!is_plain(text))
-		return prepare(text, len, f);
+		return prepare_text(text, len, f);
 	out = strdup(text);
 	if (out == NULL)
-		fault(f, OPAQUE_MEMORY, 0);
+		set_fault(f, OPAQUE_MEMORY, 0);
 	return out;
 }
 
 // What is at fault is nothing that a password that works can have, so it is quoted.
-static int tell(struct conf_ctx *x, const struct conf_node *n, const struct opaque_fault *f)
+static int report_fault(struct conf_ctx *x, const struct conf_node *n, const struct opaque_fault *f)
 {
 	char place[40] = "";
 
-	if (f->at > 0)
-		snprintf(place, sizeof(place), ", character %zu,", f->at);
+	if (f->pos > 0)
+		snprintf(place, sizeof(place), ", character %zu,", f->pos);
 	switch (f->kind) {
 	case OPAQUE_EMPTY:
 		return conf_fail(x, n, "must not be empty");
@@ -297,7 +297,7 @@ int conf_opaque_read(struct conf_ctx *x, const struct conf_key *k, struct conf_n
 	char *text = opaque_string(n->text, &f);
 
 	if (text == NULL)
-		return tell(x, n, &f);
+		return report_fault(x, n, &f);
 	if (k->type != CONF_TEXTS && strlen(text) > k->max) {
 		const size_t len = strlen(text);
 

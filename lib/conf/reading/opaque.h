@@ -23,7 +23,7 @@ enum opaque_fault_kind {
 struct opaque_fault {
 	enum opaque_fault_kind kind;
 	uint32_t character; // of OPAQUE_CHARACTER and OPAQUE_CONTEXT
-	size_t at; // its place in the text as it was, from 1; 0: it has come of others
+	size_t pos; // its place in the text as it was, from 1; 0: it has come of others
 };
 
 // Returns what becomes of a text: spaces of any kind are U+0020, and characters are composed

@@ -61,13 +61,13 @@ static bool parse_run(const char *text, struct addr_range *r, uint8_t *len)
 // Fails unless all of a run can be addresses of hosts on its subnet.
 static int check_run(struct conf_ctx *x, const struct conf_node *n, const struct conf_port_run *run)
 {
-	const struct prefix p = addr_prefix_at(&run->own.lo, run->prefix_len);
+	const struct prefix p = addr_prefix_at(&run->local.lo, run->prefix_len);
 	int rc;
 
-	if (!addr_prefix_contains(&p, &run->own.hi))
+	if (!addr_prefix_contains(&p, &run->local.hi))
 		return conf_fail(x, n, "the range leaves its subnet: write one entry per subnet");
-	rc = check_host(x, n, &run->own.lo, run->prefix_len);
-	return rc != 0 ? rc : check_host(x, n, &run->own.hi, run->prefix_len);
+	rc = check_host(x, n, &run->local.lo, run->prefix_len);
+	return rc != 0 ? rc : check_host(x, n, &run->local.hi, run->prefix_len);
 }
 
 // Reads `dhcp` or `slaac`. False for any other text.
@@ -80,7 +80,7 @@ static bool read_word(const char *text, struct conf_port_run *run)
 		return false;
 	if (is_v4)
 		any = addr_from_v4(any.b);
-	run->own = (struct addr_range){any, any};
+	run->local = (struct addr_range){any, any};
 	run->prefix_len = 128;
 	run->learn = is_v4 ? CONF_LEARN_DHCP : CONF_LEARN_SLAAC;
 	return true;
@@ -93,7 +93,7 @@ int conf_port_addrs_own(
 
 	if (read_word(n->text, run))
 		return 0;
-	if (!parse_run(n->text, &run->own, &run->prefix_len))
+	if (!parse_run(n->text, &run->local, &run->prefix_len))
 		return conf_addrs_fail(x, n,
 			"an address or a range with the prefix length of its subnet "
 			"(10.0.0.1/24, 10.0.0.10-10.0.0.73/24), 'dhcp' or 'slaac'");
@@ -125,24 +125,24 @@ int conf_port_addrs_external(
 static int check_external(
 	struct conf_ctx *x, const struct conf_node *n, const struct conf_port_run *run)
 {
-	struct addr own = run->own.lo, external = run->external.lo;
+	struct addr local = run->local.lo, external = run->external.lo;
 	uint32_t most = RUN_MAX;
 
-	if (addr_is_v4(&own) != addr_is_v4(&external))
+	if (addr_is_v4(&local) != addr_is_v4(&external))
 		return conf_fail(x, n,
 			"is IPv%c, and the address IPv%c: a translation keeps the family",
-			addr_is_v4(&external) ? '4' : '6', addr_is_v4(&own) ? '4' : '6');
+			addr_is_v4(&external) ? '4' : '6', addr_is_v4(&local) ? '4' : '6');
 	// Longer ones are refused, whatever they are translated to
-	while (most-- > 0 && !addr_eq(&own, &run->own.hi) &&
+	while (most-- > 0 && !addr_eq(&local, &run->local.hi) &&
 		!addr_eq(&external, &run->external.hi)) {
-		own = addr_next(&own);
+		local = addr_next(&local);
 		external = addr_next(&external);
 	}
-	if (addr_eq(&own, &run->own.hi) == addr_eq(&external, &run->external.hi))
+	if (addr_eq(&local, &run->local.hi) == addr_eq(&external, &run->external.hi))
 		return 0;
 	return conf_fail(x, n,
 		"has %s addresses than 'address': a run is translated to a run of equal size",
-		addr_eq(&own, &run->own.hi) ? "more" : "fewer");
+		addr_eq(&local, &run->local.hi) ? "more" : "fewer");
 }
 
 static const struct conf_node *entry_of(const struct conf_node *map, const char *key)
@@ -183,15 +183,15 @@ int conf_port_addrs_read(
 
 	if (read_run(x, k, n, &run) != 0)
 		return -EINVAL;
-	nb = conf_addrs_room(x, k, n, base, &run.own);
+	nb = conf_addrs_room(x, k, n, base, &run.local);
 	out = nb > 0 ? conf_value_grow(x, k, n, base, nb) : NULL;
 	for (uint32_t i = 0; out != NULL && i < nb; i++) {
-		out[i] = (struct conf_address){.addr = run.own.lo,
+		out[i] = (struct conf_address){.addr = run.local.lo,
 			.prefix_len = run.prefix_len,
 			.learn = run.learn,
 			.pending = run.learn != CONF_LEARN_NONE,
 			.external = run.external.lo};
-		run.own.lo = addr_next(&run.own.lo);
+		run.local.lo = addr_next(&run.local.lo);
 		if (!addr_eq(&run.external.lo, &none))
 			run.external.lo = addr_next(&run.external.lo);
 	}

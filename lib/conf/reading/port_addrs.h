@@ -11,7 +11,7 @@ struct conf_node;
 
 // One entry of ports[].addresses while it is read; it becomes one conf_address for each address.
 struct conf_port_run {
-	struct addr_range own, external; // external.lo is :: when nothing is translated
+	struct addr_range local, external; // external.lo is :: when nothing is translated
 	uint8_t prefix_len; // of the 128-bit form
 	uint8_t learn; // enum conf_learn: the network gives the address; own is 0.0.0.0 or ::
 };

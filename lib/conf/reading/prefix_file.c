@@ -27,7 +27,7 @@
 // --- the file ------------------------------------------------------------------------------------
 
 // A relative name is one beside the file that has it.
-static bool find(const struct conf_ctx *x, const struct conf_node *n, char path[PATH_MAX])
+static bool resolve_path(const struct conf_ctx *x, const struct conf_node *n, char path[PATH_MAX])
 {
 	const char *in = n->file != NULL ? n->file : x->path, *slash = strrchr(in, '/');
 	const int dir = n->text[0] != '/' && slash != NULL ? (int)(slash + 1 - in) : 0;
@@ -89,7 +89,7 @@ static char *read_text(struct conf_ctx *x, const struct conf_node *n, const char
 
 // What is read of a file. It grows by doubling.
 struct list {
-	struct prefix *at;
+	struct prefix *prefixes;
 	uint32_t nb, room, most;
 };
 
@@ -100,10 +100,10 @@ static bool make_room(struct list *l)
 
 	if (l->room - l->nb >= PER_LINE_MAX)
 		return true;
-	grown = realloc(l->at, room * sizeof(*grown));
+	grown = realloc(l->prefixes, room * sizeof(*grown));
 	if (grown == NULL)
 		return false;
-	l->at = grown;
+	l->prefixes = grown;
 	l->room = room;
 	return true;
 }
@@ -116,40 +116,41 @@ static bool is_all_mapped(const char *text, const struct addr_range *r)
 }
 
 // Appends what a line has. at: the line, with its place.
-static int add_line(struct conf_ctx *x, struct list *l, const struct conf_node *at)
+static int add_line(struct conf_ctx *x, struct list *l, const struct conf_node *line_node)
 {
 	struct addr_range r;
 
-	if (conf_addrs_range(x, at, &r) != 0)
+	if (conf_addrs_range(x, line_node, &r) != 0)
 		return -EINVAL;
 	if (!make_room(l))
 		return conf_fail_memory(x);
-	if (is_all_mapped(at->text, &r))
-		return conf_fail(x, at,
+	if (is_all_mapped(line_node->text, &r))
+		return conf_fail(x, line_node,
 			"'%s' would deny all IPv4 peers, as an IPv4-mapped address is judged as "
 			"the IPv4 address: remove the line, or write 0.0.0.0/0 if all are meant",
-			at->text);
-	l->nb += addr_range_prefixes(&r, l->at + l->nb, PER_LINE_MAX);
+			line_node->text);
+	l->nb += addr_range_prefixes(&r, l->prefixes + l->nb, PER_LINE_MAX);
 	return l->nb <= l->most
 		? 0
-		: conf_fail(x, at, "one too many, at most %u prefixes are allowed", l->most);
+		: conf_fail(x, line_node, "one too many, at most %u prefixes are allowed", l->most);
 }
 
-static int read_lines(struct conf_ctx *x, struct list *l, struct conf_node *at, char *text)
+static int read_lines(struct conf_ctx *x, struct list *l, struct conf_node *line_node, char *text)
 {
 	char *rest = text, *line;
 	int rc = 0;
 
-	for (at->line = 1; (line = strsep(&rest, "\n")) != NULL && !conf_fail_enough(x);
-		at->line++) {
+	for (line_node->line = 1; (line = strsep(&rest, "\n")) != NULL && !conf_fail_enough(x);
+		line_node->line++) {
 		size_t len;
 
 		line[strcspn(line, "#")] = '\0';
-		at->text = line + strspn(line, BLANKS);
-		at->col = (uint32_t)(at->text - line) + 1;
-		for (len = strlen(at->text); len > 0 && strchr(BLANKS, at->text[len - 1]) != NULL;)
-			at->text[--len] = '\0';
-		if (len > 0 && add_line(x, l, at) != 0)
+		line_node->text = line + strspn(line, BLANKS);
+		line_node->col = (uint32_t)(line_node->text - line) + 1;
+		for (len = strlen(line_node->text);
+			len > 0 && strchr(BLANKS, line_node->text[len - 1]) != NULL;)
+			line_node->text[--len] = '\0';
+		if (len > 0 && add_line(x, l, line_node) != 0)
 			rc = -EINVAL;
 		if (l->nb > l->most)
 			break;
@@ -168,7 +169,7 @@ static uint64_t hash_of(const struct list *l)
 		const struct {
 			struct addr addr;
 			uint64_t len, before;
-		} one = {l->at[i].addr, l->at[i].len, hash};
+		} one = {l->prefixes[i].addr, l->prefixes[i].len, hash};
 
 		hash = hash_bytes(&key, &one, sizeof(one));
 	}
@@ -177,7 +178,7 @@ static uint64_t hash_of(const struct list *l)
 
 // Adds to the name how many prefixes the file has, and which: a comparison of texts then finds that
 // they are others.
-static int summarize(struct conf_ctx *x, struct conf_node *n, const struct list *l)
+static int append_summary(struct conf_ctx *x, struct conf_node *n, const struct list *l)
 {
 	char *text;
 
@@ -204,26 +205,26 @@ int conf_prefix_file_read(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
 	struct list l = {.most = k->max};
-	struct conf_node at = *n;
+	struct conf_node line_node = *n;
 	struct prefix *out = NULL;
 	char path[PATH_MAX];
 	char *text;
 	int rc;
 
-	if (!find(x, n, path))
+	if (!resolve_path(x, n, path))
 		return conf_fail(x, n, "the name is too long");
 	text = read_text(x, n, path);
 	if (text == NULL)
 		return -EINVAL;
-	at.file = path;
-	rc = note_path(x->conf, path) ? read_lines(x, &l, &at, text) : conf_fail_memory(x);
+	line_node.file = path;
+	rc = note_path(x->conf, path) ? read_lines(x, &l, &line_node, text) : conf_fail_memory(x);
 	if (rc == 0)
-		rc = summarize(x, n, &l);
+		rc = append_summary(x, n, &l);
 	if (rc == 0)
 		out = conf_value_grow(x, k, n, base, l.nb);
 	if (out != NULL && l.nb > 0)
-		memcpy(out, l.at, l.nb * sizeof(*out));
-	free(l.at);
+		memcpy(out, l.prefixes, l.nb * sizeof(*out));
+	free(l.prefixes);
 	free(text);
 	return out != NULL ? 0 : -EINVAL;
 }

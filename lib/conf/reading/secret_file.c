@@ -24,7 +24,7 @@
 #define CREDENTIALS "CREDENTIALS_DIRECTORY" // systemd sets it where a unit has LoadCredential=
 
 // Writes the path of the file to buf, and where a relative name is looked for to place, for errors.
-static bool find(const struct conf_ctx *x, const struct conf_node *n, char path[PATH_MAX],
+static bool resolve_path(const struct conf_ctx *x, const struct conf_node *n, char path[PATH_MAX],
 	const char **place)
 {
 	const char *in = n->file != NULL ? n->file : x->path, *slash = strrchr(in, '/');
@@ -68,7 +68,7 @@ static int open_file(struct conf_ctx *x, struct conf_node *n)
 	struct stat st;
 	int fd;
 
-	if (!find(x, n, path, &place)) {
+	if (!resolve_path(x, n, path, &place)) {
 		conf_fail(x, n, "the name is too long");
 		return -1;
 	}
@@ -92,7 +92,7 @@ static int open_file(struct conf_ctx *x, struct conf_node *n)
 }
 
 // Tells what a secret of len bytes cannot be.
-static int check(struct conf_ctx *x, const struct conf_node *n, const char *text, size_t len)
+static int check_secret(struct conf_ctx *x, const struct conf_node *n, const char *text, size_t len)
 {
 	if (len == 0)
 		return conf_fail(x, n, "the file is empty: put the secret into it");
@@ -110,7 +110,7 @@ static int check(struct conf_ctx *x, const struct conf_node *n, const char *text
 }
 
 // Puts what the file has in the place of its name.
-static int load(struct conf_ctx *x, struct conf_node *n)
+static int load_secret(struct conf_ctx *x, struct conf_node *n)
 {
 	const size_t most = SECRET_MAX + 2; // a line feed, and one byte that is too many
 	const int fd = open_file(x, n);
@@ -130,7 +130,7 @@ static int load(struct conf_ctx *x, struct conf_node *n)
 		close(fd);
 	if (len > 0 && text[len - 1] == '\n')
 		text[--len] = '\0';
-	if (text == NULL || got < 0 || check(x, n, text, len) != 0) {
+	if (text == NULL || got < 0 || check_secret(x, n, text, len) != 0) {
 		secret_wipe(text);
 		return -EINVAL;
 	}
@@ -143,11 +143,11 @@ static int load(struct conf_ctx *x, struct conf_node *n)
 static const char *other_key(const struct conf_ctx *x, const struct conf_key *k)
 {
 	const size_t len = strlen(k->path) - strlen("-file");
-	const struct conf_key *other;
+	const struct conf_key *sibling;
 
-	for (unsigned int i = 0; (other = conf_schema_at(x->keys, i)) != NULL; i++)
-		if (strlen(other->path) == len && strncmp(other->path, k->path, len) == 0)
-			return strrchr(other->path, '.') + 1;
+	for (unsigned int i = 0; (sibling = conf_schema_at(x->keys, i)) != NULL; i++)
+		if (strlen(sibling->path) == len && strncmp(sibling->path, k->path, len) == 0)
+			return strrchr(sibling->path, '.') + 1;
 	return NULL;
 }
 
@@ -161,7 +161,7 @@ int conf_secret_file_read(
 {
 	char **field = (char **)((char *)base + k->offset);
 
-	if (check_name(x, n) != 0 || load(x, n) != 0)
+	if (check_name(x, n) != 0 || load_secret(x, n) != 0)
 		return -EINVAL;
 	if ((k->flags & CONF_OPAQUE) != 0 && conf_opaque_read(x, k, n) != 0)
 		return -EINVAL;
@@ -174,7 +174,7 @@ int conf_secret_file_read_list(
 {
 	char **item;
 
-	if (check_name(x, n) != 0 || load(x, n) != 0)
+	if (check_name(x, n) != 0 || load_secret(x, n) != 0)
 		return -EINVAL;
 	item = conf_value_grow(x, k, n, base, 1);
 	return item != NULL ? conf_value_set_text(x, n, item) : -EINVAL;

@@ -250,15 +250,15 @@ static int read_choice(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
 	char shown[CONF_SHOWN_LEN], names[96] = "";
-	size_t at = 0;
+	size_t used = 0;
 
 	for (const struct conf_choice *c = k->choices; c->name != NULL; c++) {
 		if (strcmp(n->text, c->name) == 0) {
 			store_number(k, base, (uint32_t)c->value);
 			return 0;
 		}
-		at += (size_t)snprintf(
-			names + at, sizeof(names) - at, "%s%s", at > 0 ? ", " : "", c->name);
+		used += (size_t)snprintf(
+			names + used, sizeof(names) - used, "%s%s", used > 0 ? ", " : "", c->name);
 	}
 	return conf_fail(x, n, "'%s' is not one of: %s", conf_value_shown(n, shown), names);
 }
@@ -329,8 +329,9 @@ static int read_words(struct conf_ctx *x, const struct conf_key *k, struct conf_
 
 	if (text == NULL)
 		return conf_fail_memory(x);
-	for (const char *at = n->text + strspn(n->text, " "); *at != '\0'; at += strspn(at, " ")) {
-		at += strcspn(at, " ");
+	for (const char *word = n->text + strspn(n->text, " "); *word != '\0';
+		word += strspn(word, " ")) {
+		word += strcspn(word, " ");
 		nb++;
 	}
 	if (nb == 0)

@@ -85,7 +85,7 @@ static int fail_encoding(struct reader *r)
 // What most often causes an error of libyaml; the first hint that fits is taken. at: the characters
 // one of which stands at the problem; NULL = any.
 static const struct hint {
-	const char *problem, *at, *advice;
+	const char *problem, *chars, *advice;
 } hints[] = {
 	{"", "\t", "indent with blanks, never with tabs"},
 	{"cannot start any token", NULL, "text that begins with this character needs quotes"},
@@ -121,14 +121,15 @@ static const char *text_at(const struct reader *r, const yaml_mark_t *m)
 
 static const char *find_hint(const struct reader *r, const char *problem)
 {
-	const char *at = text_at(r, &r->parser.problem_mark);
-	const char c = at < r->text + r->len ? *at : '\0';
+	const char *pos = text_at(r, &r->parser.problem_mark);
+	const char c = pos < r->text + r->len ? *pos : '\0';
 
-	if (c == '{' && at > r->text && at[-1] == '$')
+	if (c == '{' && pos > r->text && pos[-1] == '$')
 		return "variables are not filled in here: write the value itself";
 	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++)
 		if (strstr(problem, hints[i].problem) != NULL &&
-			(hints[i].at == NULL || (c != '\0' && strchr(hints[i].at, c) != NULL)))
+			(hints[i].chars == NULL ||
+				(c != '\0' && strchr(hints[i].chars, c) != NULL)))
 			return hints[i].advice;
 	return "see https://yaml.org";
 }
@@ -137,7 +138,7 @@ static int fail_syntax(struct reader *r)
 {
 	const yaml_parser_t *p = &r->parser;
 	const char *problem = p->problem != NULL ? p->problem : "not well-formed";
-	const yaml_mark_t *at = &p->problem_mark;
+	const yaml_mark_t *mark = &p->problem_mark;
 	const char *hint;
 
 	if (p->error == YAML_MEMORY_ERROR)
@@ -147,11 +148,11 @@ static int fail_syntax(struct reader *r)
 	hint = find_hint(r, problem);
 	// for a key without ':' libyaml marks what follows it, which may be lines below
 	if (strstr(problem, "expected ':'") != NULL)
-		at = &p->context_mark;
+		mark = &p->context_mark;
 	if (p->context == NULL)
 		return conf_fail_yaml(
-			r->x, at->line + 1, at->column + 1, "syntax: %s: %s", problem, hint);
-	return conf_fail_yaml(r->x, at->line + 1, at->column + 1,
+			r->x, mark->line + 1, mark->column + 1, "syntax: %s: %s", problem, hint);
+	return conf_fail_yaml(r->x, mark->line + 1, mark->column + 1,
 		"syntax: %s (%s that begins at line %zu): %s", problem, p->context,
 		p->context_mark.line + 1, hint);
 }

@@ -27,8 +27,8 @@
 
 struct dp_capture {
 	struct capture_filter master, given[FILTERS];
-	unsigned int at; // of given: what workers have
-	struct capture *from; // has the frame that dp_capture_first has returned
+	unsigned int active; // of given: what workers have
+	struct capture *source; // has the frame that dp_capture_first has returned
 	void *mem; // of all rings
 	struct capture one[] __rte_cache_aligned; // by worker
 };
@@ -40,37 +40,37 @@ static bool is_listener(const struct worker *w, const struct endpoint *e)
 	const struct turn_config *c = &w->dp->conf->turn;
 
 	for (uint32_t i = 0; i < c->nb_listeners; i++)
-		if (endpoint_eq(&c->listeners[i].at, e))
+		if (endpoint_eq(&c->listeners[i].endpoint, e))
 			return true;
 	return false;
 }
 
 // Remembers a datagram of which this is the first fragment, or finds it by another one.
-static bool is_piece(struct capture *c, const struct capture_look *l, uint64_t *of)
+static bool is_piece(struct capture *c, const struct capture_look *l, uint64_t *allocation)
 {
 	for (unsigned int i = 0; i < CAPTURE_PIECES; i++) {
 		const struct capture_piece *p = &c->piece[i];
 
 		if (p->id != l->id || !addr_eq(&p->src, &l->src) || !addr_eq(&p->dst, &l->dst))
 			continue;
-		*of = p->of;
+		*allocation = p->allocation;
 		return true;
 	}
 	return false;
 }
 
-static bool is_wanted(struct capture *c, const struct capture_look *l, uint64_t *of)
+static bool is_wanted(struct capture *c, const struct capture_look *l, uint64_t *allocation)
 {
-	if (!capture_filter_frame(c->filter, l, of))
-		return l->piece && !l->flow && is_piece(c, l, of);
+	if (!capture_filter_frame(c->filter, l, allocation))
+		return l->piece && !l->flow && is_piece(c, l, allocation);
 	if (l->piece && l->flow)
-		c->piece[c->at++ % CAPTURE_PIECES] =
-			(struct capture_piece){l->src, l->dst, l->id, *of};
+		c->piece[c->next_piece++ % CAPTURE_PIECES] =
+			(struct capture_piece){l->src, l->dst, l->id, *allocation};
 	return true;
 }
 
 // Bytes that are kept of a frame or message, and whether some of them are to be masked.
-static uint32_t kept(
+static uint32_t snap_len(
 	const struct worker *w, const struct rte_mbuf *m, const struct capture_look *l, bool *mask)
 {
 	const struct dp_capture_wanted *a = &w->capture->filter->wanted;
@@ -88,7 +88,7 @@ static uint32_t kept(
 	return RTE_MIN(n, a->snap);
 }
 
-static void *room(struct capture *c, uint32_t len)
+static void *reserve_frame(struct capture *c, uint32_t len)
 {
 	void *p = capture_ring_room(&c->frames, (uint32_t)sizeof(struct dp_capture_frame) + len);
 
@@ -100,29 +100,29 @@ static void *room(struct capture *c, uint32_t len)
 static void copy_frame(struct worker *w, const struct rte_mbuf *m, const struct capture_look *l,
 	struct dp_capture_frame *f)
 {
-	struct dp_capture_frame *to;
-	const void *from;
+	struct dp_capture_frame *dst;
+	const void *src;
 	bool mask;
 
 	f->len = m->pkt_len;
-	f->cut = kept(w, m, l, &mask);
+	f->cut = snap_len(w, m, l, &mask);
 	f->frames = (uint16_t)port_super_frames(m);
 	if (f->kind == DP_CAPTURE_RX && (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0)
 		f->tag = m->vlan_tci | DP_CAPTURE_TAGGED;
-	to = room(w->capture, f->cut);
-	if (to == NULL)
+	dst = reserve_frame(w->capture, f->cut);
+	if (dst == NULL)
 		return;
-	*to = *f;
-	from = rte_pktmbuf_read(m, 0, f->cut, to->data); // copies only what lies in pieces
-	if (from != NULL && from != to->data)
-		memcpy(to->data, from, f->cut);
+	*dst = *f;
+	src = rte_pktmbuf_read(m, 0, f->cut, dst->data); // copies only what lies in pieces
+	if (src != NULL && src != dst->data)
+		memcpy(dst->data, src, f->cut);
 	if (mask && f->cut > l->headers)
-		capture_message_mask(to->data + l->headers, f->cut - l->headers);
-	capture_ring_put(&w->capture->frames, (uint32_t)sizeof(*to) + f->cut);
+		capture_message_mask(dst->data + l->headers, f->cut - l->headers);
+	capture_ring_put(&w->capture->frames, (uint32_t)sizeof(*dst) + f->cut);
 }
 
 // Copies a frame if it is wanted.
-static void frame(struct worker *w, const struct rte_mbuf *m, struct dp_capture_frame *f)
+static void capture_frame(struct worker *w, const struct rte_mbuf *m, struct dp_capture_frame *f)
 {
 	struct capture_look l;
 
@@ -131,8 +131,8 @@ static void frame(struct worker *w, const struct rte_mbuf *m, struct dp_capture_
 		copy_frame(w, m, &l, f);
 }
 
-static void frames(struct worker *w, const struct dp_capture_frame *as, struct rte_mbuf *const *m,
-	unsigned int n)
+static void capture_frames(struct worker *w, const struct dp_capture_frame *base,
+	struct rte_mbuf *const *m, unsigned int n)
 {
 	const struct capture_filter *wanted = w->capture->filter;
 
@@ -143,8 +143,8 @@ static void frames(struct worker *w, const struct dp_capture_frame *as, struct r
 		if (likely(capture_filter_skips(
 			    wanted, rte_pktmbuf_mtod(m[i], const uint8_t *), m[i]->data_len)))
 			continue;
-		f = *as;
-		frame(w, m[i], &f);
+		f = *base;
+		capture_frame(w, m[i], &f);
 	}
 }
 
@@ -153,7 +153,7 @@ void capture_rx(struct worker *w, uint8_t port, unsigned int n)
 	const struct dp_capture_frame f = {
 		.ns = clock_wall_ns(), .kind = DP_CAPTURE_RX, .port = port};
 
-	frames(w, &f, w->burst.m, n);
+	capture_frames(w, &f, w->burst.m, n);
 }
 
 void capture_tx(struct worker *w, uint8_t port, struct rte_mbuf *const *m, unsigned int n)
@@ -161,27 +161,27 @@ void capture_tx(struct worker *w, uint8_t port, struct rte_mbuf *const *m, unsig
 	const struct dp_capture_frame f = {
 		.ns = clock_wall_ns(), .kind = DP_CAPTURE_TX, .port = port};
 
-	frames(w, &f, m, n);
+	capture_frames(w, &f, m, n);
 }
 
 static void copy_message(
 	struct worker *w, struct dp_capture_frame *f, const uint8_t *data, uint32_t len)
 {
 	const struct dp_capture_wanted *a = &w->capture->filter->wanted;
-	struct dp_capture_frame *to;
+	struct dp_capture_frame *dst;
 
 	f->message = true;
 	f->frames = 1;
 	f->len = len;
 	f->cut = RTE_MIN(a->payload ? len : capture_message_keep(data, len), a->snap);
-	to = room(w->capture, f->cut);
-	if (to == NULL)
+	dst = reserve_frame(w->capture, f->cut);
+	if (dst == NULL)
 		return;
-	*to = *f;
-	memcpy(to->data, data, f->cut);
+	*dst = *f;
+	memcpy(dst->data, data, f->cut);
 	if (!a->payload)
-		capture_message_mask(to->data, f->cut);
-	capture_ring_put(&w->capture->frames, (uint32_t)sizeof(*to) + f->cut);
+		capture_message_mask(dst->data, f->cut);
+	capture_ring_put(&w->capture->frames, (uint32_t)sizeof(*dst) + f->cut);
 }
 
 void capture_message(struct worker *w, enum dp_capture_kind kind, const struct turn_view *v)
@@ -242,7 +242,7 @@ void capture_event(struct worker *w, const struct turn_event *e)
 	struct capture *c = w->capture;
 	struct turn_filter f = c->filter->wanted.follow;
 	struct turn_walk walk = {0};
-	struct dp_capture_note *to;
+	struct dp_capture_note *note;
 	struct turn_info info;
 
 	if ((e->kind != TURN_EVENT_MADE && e->kind != TURN_EVENT_ENDED) || f.wants == 0 ||
@@ -252,13 +252,13 @@ void capture_event(struct worker *w, const struct turn_event *e)
 	f.id = e->id;
 	if (turn_listing_rows(w->shard, &f, &walk, &info, 1) == 0)
 		return;
-	to = capture_ring_room(&c->notes, sizeof(*to));
-	if (to == NULL) {
+	note = capture_ring_room(&c->notes, sizeof(*note));
+	if (note == NULL) {
 		counter_add(&c->lost_notes, 1);
 		return;
 	}
-	*to = (struct dp_capture_note){e->kind == TURN_EVENT_ENDED, info};
-	capture_ring_put(&c->notes, sizeof(*to));
+	*note = (struct dp_capture_note){e->kind == TURN_EVENT_ENDED, info};
+	capture_ring_put(&c->notes, sizeof(*note));
 }
 
 void capture_set(struct worker *w, const struct capture_filter *f)
@@ -324,9 +324,9 @@ const struct capture_filter *dp_capture_filter(struct dp *d)
 {
 	struct dp_capture *c = d->capture;
 
-	c->at = (c->at + 1) % FILTERS;
-	c->given[c->at] = c->master;
-	return &c->given[c->at];
+	c->active = (c->active + 1) % FILTERS;
+	c->given[c->active] = c->master;
+	return &c->given[c->active];
 }
 
 const struct dp_capture_frame *dp_capture_first(struct dp *d, uint64_t before_ns)
@@ -342,14 +342,14 @@ const struct dp_capture_frame *dp_capture_first(struct dp *d, uint64_t before_ns
 			(oldest != NULL && first->ns >= oldest->ns))
 			continue;
 		oldest = first;
-		d->capture->from = c;
+		d->capture->source = c;
 	}
 	return oldest;
 }
 
 void dp_capture_next(struct dp *d)
 {
-	capture_ring_drop(&d->capture->from->frames);
+	capture_ring_drop(&d->capture->source->frames);
 }
 
 bool dp_capture_note(struct dp *d, struct dp_capture_note *out)

@@ -23,11 +23,11 @@ struct capture {
 	const struct capture_filter *filter;
 	struct capture_ring frames, notes;
 	uint64_t lost, lost_notes; // found no room; the worker writes, anybody reads
-	unsigned int at;
+	unsigned int next_piece;
 	struct capture_piece { // the last datagrams of which the first fragment was wanted
 		struct addr src, dst;
 		uint32_t id;
-		uint64_t of; // allocation
+		uint64_t allocation; // allocation
 	} piece[CAPTURE_PIECES];
 };
 

@@ -48,7 +48,7 @@ bool capture_filter_add(
 			return false;
 	*e = (struct capture_end){.id = i->id,
 		.client = i->client,
-		.server = l->at,
+		.server = l->endpoint,
 		.proto = turn_listener_is_stream(l) ? NET_PROTO_TCP : NET_PROTO_UDP,
 		.listener = i->listener};
 	if (!c->shared) {
@@ -77,9 +77,9 @@ bool capture_filter_remove(struct capture_filter *f, uint64_t id)
 
 // Whether a flow between us and another has this end of an allocation at `ours` or `other`.
 static bool is_of(const struct capture_end *e, uint8_t proto, const struct endpoint *ours,
-	const struct endpoint *other)
+	const struct endpoint *remote)
 {
-	if (proto == e->proto && endpoint_eq(other, &e->client) && endpoint_eq(ours, &e->server))
+	if (proto == e->proto && endpoint_eq(remote, &e->client) && endpoint_eq(ours, &e->server))
 		return true;
 	if (proto != NET_PROTO_UDP || e->relay_port == 0 || ours->port != e->relay_port)
 		return false;

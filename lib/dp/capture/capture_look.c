@@ -13,7 +13,7 @@
 #define DTLS_HEADER_LEN 13
 #define QUOTED_LEN 8 // bytes behind the IP header that an ICMP error quotes (RFC 792)
 
-static uint32_t least(uint32_t a, uint32_t b)
+static uint32_t min_u32(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
@@ -28,19 +28,19 @@ struct packet {
 	uint8_t proto;
 };
 
-static bool read_ip4(const uint8_t *data, uint32_t at, uint32_t len, struct packet *p)
+static bool read_ip4(const uint8_t *data, uint32_t offset, uint32_t len, struct packet *p)
 {
-	const uint8_t *ip = data + at;
+	const uint8_t *ip = data + offset;
 	uint32_t header;
 
-	if (len < at + NET_IP4_LEN || ip[0] >> 4 != 4)
+	if (len < offset + NET_IP4_LEN || ip[0] >> 4 != 4)
 		return false;
 	header = (ip[0] & 15) * 4u;
-	if (header < NET_IP4_LEN || len < at + header)
+	if (header < NET_IP4_LEN || len < offset + header)
 		return false;
 	*p = (struct packet){.src = addr_from_v4(ip + NET_IP4_ADDRS_AT),
 		.dst = addr_from_v4(ip + NET_IP4_ADDRS_AT + 4),
-		.l4 = at + header,
+		.l4 = offset + header,
 		.id = load_be16(ip + NET_IP4_ID_AT),
 		.piece = (load_be16(ip + NET_IP4_FRAGMENT_AT) & NET_IP4_FRAGMENTED) != 0,
 		.first = (load_be16(ip + NET_IP4_FRAGMENT_AT) & 0x1fff) == 0,
@@ -54,15 +54,15 @@ static bool is_extension(uint8_t next)
 		next == NET_PROTO_DESTINATION || next == NET_PROTO_FRAGMENT;
 }
 
-static bool read_ip6(const uint8_t *data, uint32_t at, uint32_t len, struct packet *p)
+static bool read_ip6(const uint8_t *data, uint32_t offset, uint32_t len, struct packet *p)
 {
-	const uint8_t *ip = data + at;
+	const uint8_t *ip = data + offset;
 
-	if (len < at + NET_IP6_LEN || ip[0] >> 4 != 6)
+	if (len < offset + NET_IP6_LEN || ip[0] >> 4 != 6)
 		return false;
 	*p = (struct packet){.src = addr_from_v6(ip + NET_IP6_ADDRS_AT),
 		.dst = addr_from_v6(ip + NET_IP6_ADDRS_AT + 16),
-		.l4 = at + NET_IP6_LEN,
+		.l4 = offset + NET_IP6_LEN,
 		.first = true,
 		.proto = ip[NET_IP6_NEXT_AT]};
 	for (unsigned int i = 0; i < EXTENSIONS && is_extension(p->proto); i++) {
@@ -77,7 +77,7 @@ static bool read_ip6(const uint8_t *data, uint32_t at, uint32_t len, struct pack
 			p->id = load_be32(next + 4);
 		}
 		p->proto = next[0];
-		p->l4 = least(len, p->l4 + (fragment ? 8u : (next[1] + 1u) * 8u));
+		p->l4 = min_u32(len, p->l4 + (fragment ? 8u : (next[1] + 1u) * 8u));
 		if (!p->first)
 			break;
 	}
@@ -97,7 +97,7 @@ static bool read_ports(
 }
 
 // Whether an ICMP message quotes a packet (RFC 792; RFC 4443 2.1).
-static bool quotes(uint8_t proto, uint8_t type)
+static bool quotes_packet(uint8_t proto, uint8_t type)
 {
 	return proto == NET_PROTO_ICMP ? type == 3 || type == 4 || type == 11 || type == 12
 				       : type < 128;
@@ -106,18 +106,18 @@ static bool quotes(uint8_t proto, uint8_t type)
 static void read_icmp(
 	const uint8_t *data, uint32_t len, const struct packet *p, struct capture_look *l)
 {
-	const uint32_t at = p->l4 + ICMP_LEN;
+	const uint32_t quote_off = p->l4 + ICMP_LEN;
 	struct packet quoted;
 
-	l->headers = least(len, at);
-	if (len < at || !quotes(p->proto, data[p->l4]))
+	l->headers = min_u32(len, quote_off);
+	if (len < quote_off || !quotes_packet(p->proto, data[p->l4]))
 		return;
-	if (p->proto == NET_PROTO_ICMP ? !read_ip4(data, at, len, &quoted)
-				       : !read_ip6(data, at, len, &quoted))
+	if (p->proto == NET_PROTO_ICMP ? !read_ip4(data, quote_off, len, &quoted)
+				       : !read_ip6(data, quote_off, len, &quoted))
 		return;
 	l->headers = quoted.l4;
 	if (quoted.first && read_ports(data, len, &quoted, l))
-		l->headers = least(len, quoted.l4 + QUOTED_LEN);
+		l->headers = min_u32(len, quoted.l4 + QUOTED_LEN);
 }
 
 static void read_l4(
@@ -131,37 +131,37 @@ static void read_l4(
 	} else if (read_ports(data, len, p, l)) {
 		l->udp = p->proto == NET_PROTO_UDP && len >= p->l4 + NET_UDP_LEN;
 		if (p->proto == NET_PROTO_UDP)
-			l->headers = least(len, p->l4 + NET_UDP_LEN);
+			l->headers = min_u32(len, p->l4 + NET_UDP_LEN);
 		else if (len >= p->l4 + NET_TCP_LEN)
 			l->headers =
-				least(len, p->l4 + (data[p->l4 + NET_TCP_OFFSET_AT] >> 4) * 4u);
+				min_u32(len, p->l4 + (data[p->l4 + NET_TCP_OFFSET_AT] >> 4) * 4u);
 	}
 }
 
 void capture_look(const uint8_t *data, uint32_t len, struct capture_look *l)
 {
-	uint32_t at = NET_ETH_LEN;
+	uint32_t offset = NET_ETH_LEN;
 	struct packet p;
 	uint16_t type;
 
-	*l = (struct capture_look){.headers = least(len, NET_ETH_LEN)};
+	*l = (struct capture_look){.headers = min_u32(len, NET_ETH_LEN)};
 	if (len < NET_ETH_LEN)
 		return;
 	type = load_be16(data + NET_ETH_TYPE_AT);
-	for (unsigned int i = 0; i < TAGS && len >= at + NET_VLAN_LEN &&
+	for (unsigned int i = 0; i < TAGS && len >= offset + NET_VLAN_LEN &&
 		(type == NET_ETHERTYPE_VLAN || type == NET_ETHERTYPE_QINQ);
-		i++, at += NET_VLAN_LEN)
-		type = load_be16(data + at + 2);
-	l->headers = at;
+		i++, offset += NET_VLAN_LEN)
+		type = load_be16(data + offset + 2);
+	l->headers = offset;
 	if (type == NET_ETHERTYPE_ARP)
-		l->headers = least(len, at + ARP_LEN);
+		l->headers = min_u32(len, offset + ARP_LEN);
 	else if (type == NET_ETHERTYPE_IP4)
-		l->ip = read_ip4(data, at, len, &p);
+		l->ip = read_ip4(data, offset, len, &p);
 	else if (type == NET_ETHERTYPE_IP6)
-		l->ip = read_ip6(data, at, len, &p);
+		l->ip = read_ip6(data, offset, len, &p);
 	if (!l->ip) {
 		if (type == NET_ETHERTYPE_IP4 || type == NET_ETHERTYPE_IP6)
-			l->headers = least(len, at + NET_IP4_LEN);
+			l->headers = min_u32(len, offset + NET_IP4_LEN);
 		return;
 	}
 	l->src = p.src;
@@ -187,7 +187,7 @@ static bool is_dtls(const uint8_t *m, uint32_t len)
 }
 
 // Bytes of the value that an attribute may be shown of: numbers and addresses.
-static uint32_t shown(uint16_t type)
+static uint32_t shown_bytes(uint16_t type)
 {
 	switch (type) {
 	case 0x0001: // MAPPED-ADDRESS
@@ -219,48 +219,49 @@ static uint32_t shown(uint16_t type)
 
 // The attribute at `at` of a message that ends at `end`: where the next one begins. 0: it is not
 // whole.
-static uint32_t next_of(const uint8_t *m, uint32_t at, uint32_t end)
+static uint32_t next_of(const uint8_t *m, uint32_t offset, uint32_t end)
 {
-	const uint32_t next = at + ATTR_HEADER_LEN + ((load_be16(m + at + 2) + 3u) & ~3u);
+	const uint32_t next = offset + ATTR_HEADER_LEN + ((load_be16(m + offset + 2) + 3u) & ~3u);
 
 	return next <= end ? next : 0;
 }
 
 uint32_t capture_message_keep(const uint8_t *m, uint32_t len)
 {
-	uint32_t at = STUN_HEADER_LEN, end;
+	uint32_t offset = STUN_HEADER_LEN, end;
 
 	if (is_dtls(m, len))
 		return DTLS_HEADER_LEN;
 	if (!is_stun(m, len))
-		return len > 0 && (m[0] & 0xc0) == 0x40 ? least(len, CHANNEL_HEADER_LEN) : 0;
-	end = least(len, STUN_HEADER_LEN + load_be16(m + 2));
-	while (at + ATTR_HEADER_LEN <= end) {
-		const uint32_t next = next_of(m, at, end);
+		return len > 0 && (m[0] & 0xc0) == 0x40 ? min_u32(len, CHANNEL_HEADER_LEN) : 0;
+	end = min_u32(len, STUN_HEADER_LEN + load_be16(m + 2));
+	while (offset + ATTR_HEADER_LEN <= end) {
+		const uint32_t next = next_of(m, offset, end);
 
-		if (next == 0 || load_be16(m + at) == ATTR_DATA)
-			return at + ATTR_HEADER_LEN;
-		at = next;
+		if (next == 0 || load_be16(m + offset) == ATTR_DATA)
+			return offset + ATTR_HEADER_LEN;
+		offset = next;
 	}
-	return at;
+	return offset;
 }
 
 void capture_message_mask(uint8_t *m, uint32_t len)
 {
-	uint32_t at = STUN_HEADER_LEN;
+	uint32_t offset = STUN_HEADER_LEN;
 
 	if (!is_stun(m, len))
 		return;
-	while (at + ATTR_HEADER_LEN <= len) {
-		const uint32_t next = next_of(m, at, len), value = at + ATTR_HEADER_LEN;
+	while (offset + ATTR_HEADER_LEN <= len) {
+		const uint32_t next = next_of(m, offset, len), value = offset + ATTR_HEADER_LEN;
 		const uint32_t end = next != 0 ? next : len;
-		const uint32_t most = least(shown(load_be16(m + at)), load_be16(m + at + 2));
+		const uint32_t most =
+			min_u32(shown_bytes(load_be16(m + offset)), load_be16(m + offset + 2));
 
 		if (value + most < end)
 			memset(m + value + most, 0, end - value - most);
 		if (next == 0)
 			return;
-		at = next;
+		offset = next;
 	}
 }
 

@@ -18,9 +18,9 @@ static uint32_t step_of(uint32_t len)
 	return ((len + 7) & ~UINT32_C(7)) + (uint32_t)sizeof(struct head);
 }
 
-static struct head *head_at(const struct capture_ring *r, uint64_t at)
+static struct head *head_at(const struct capture_ring *r, uint64_t pos)
 {
-	return (struct head *)(void *)(r->mem + (at & (r->size - 1)));
+	return (struct head *)(void *)(r->mem + (pos & (r->size - 1)));
 }
 
 void capture_ring_init(struct capture_ring *r, void *mem, uint32_t size)

@@ -32,10 +32,10 @@ static enum client_transport transport_of_slot(const struct worker *w, uint32_t 
 // What is in the way of a peer's datagram, which f describes, before it is encrypted: DP_SENT or a
 // reason. r then tells where the record goes, and how long the message may be.
 static unsigned int may_seal(struct worker *w, const struct turn_view *v,
-	const struct rewrite_way *way, const struct net_frame *f, struct rewrite *r)
+	const struct rewrite_way *route, const struct net_frame *f, struct rewrite *r)
 {
-	const struct endpoint *src = &way->path.src, *dst = &way->path.dst;
-	const uint16_t mtu = path_mtu(w, way->place, src, dst);
+	const struct endpoint *src = &route->path.src, *dst = &route->path.dst;
+	const uint16_t mtu = path_mtu(w, route->place, src, dst);
 	const uint32_t message = (uint32_t)r->front_len + r->len + r->pad;
 	const uint32_t headers = net_headers_len(addr_is_v4(&src->addr), 0) - NET_ETH_LEN;
 
@@ -50,17 +50,18 @@ static unsigned int may_seal(struct worker *w, const struct turn_view *v,
 
 // Sends a record, which lies where the peer's data did, as if it had come so, without a checksum.
 static void send_sealed(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	const struct rewrite_way *way, struct net_frame *f)
+	const struct rewrite_way *route, struct net_frame *f)
 {
-	const struct rewrite r = {.src = &way->path.src,
-		.dst = &way->path.dst,
-		.l2 = &w->dp->port[way->place].l2,
+	const struct rewrite r = {.src = &route->path.src,
+		.dst = &route->path.dst,
+		.l2 = &w->dp->port[route->place].l2,
 		.front = v->data,
 		.len = f->payload_len,
 		.ip_id = rewrite_ip_id(w),
-		.mtu = path_mtu(w, way->place, &way->path.src, &way->path.dst),
+		.mtu = path_mtu(w, route->place, &route->path.src, &route->path.dst),
 		.df = f->df,
-		.may_fragment = rewrite_may_fragment(v, f, addr_is_v4(&way->path.dst.addr), f->df),
+		.may_fragment =
+			rewrite_may_fragment(v, f, addr_is_v4(&route->path.dst.addr), f->df),
 		.fresh = true};
 	unsigned int reason;
 
@@ -69,32 +70,32 @@ static void send_sealed(struct worker *w, struct rte_mbuf *m, const struct turn_
 	if (reason != DP_SENT)
 		worker_drop(w, m, reason);
 	else
-		rewrite_send(w, m, f, way, r.mtu);
+		rewrite_send(w, m, f, route, r.mtu);
 }
 
 // To a client over DTLS: the headers follow from the peer's, the payload is a record. Whatever the
 // peer is to be told of is found out first, while its datagram is whole.
 static void forward_sealed(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	struct rewrite_way *way, struct rewrite *r)
+	struct rewrite_way *route, struct rewrite *r)
 {
-	unsigned int reason = rewrite_find_way(w, way);
+	unsigned int reason = rewrite_find_way(w, route);
 	struct net_frame f;
 
 	client_describe(m, v, &f);
-	if (reason == DP_SENT && way->hop != REWRITE_WIRE)
+	if (reason == DP_SENT && route->hop != REWRITE_WIRE)
 		reason = DP_DROP_NO_ROUTE; // no client has an address of ours
 	if (reason == DP_SENT) {
-		reason = may_seal(w, v, way, &f, r);
+		reason = may_seal(w, v, route, &f, r);
 		icmp_out_relayed(w, m, v, r, reason);
 	}
 	if (reason != DP_SENT)
 		worker_drop(w, m, reason);
 	else if (dtls_clients_seal(w, m, v, r, &f.payload_len))
-		send_sealed(w, m, v, way, &f);
+		send_sealed(w, m, v, route, &f);
 }
 
 void client_forward(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	struct rewrite_way *way, struct rewrite *r)
+	struct rewrite_way *route, struct rewrite *r)
 {
 	if (unlikely(turn_has_roamed(w->shard, v->slot)) && !hops_spend(m, v)) {
 		icmp_out_relayed(w, m, v, r, DP_DROP_TTL);
@@ -103,13 +104,13 @@ void client_forward(struct worker *w, struct rte_mbuf *m, const struct turn_view
 	}
 	switch (transport_of_slot(w, v->slot)) {
 	case CLIENT_UDP:
-		rewrite_forward(w, m, v, way, r);
+		rewrite_forward(w, m, v, route, r);
 		break;
 	case CLIENT_STREAM:
 		streams_forward(w, m, v, r);
 		break;
 	case CLIENT_DTLS:
-		forward_sealed(w, m, v, way, r);
+		forward_sealed(w, m, v, route, r);
 		break;
 	}
 }
@@ -142,11 +143,11 @@ void client_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 static void indicate_stream(
 	struct worker *w, struct rte_mbuf *m, uint32_t slot, const uint8_t *message, uint16_t len)
 {
-	uint8_t *at = (uint8_t *)m->buf_addr + RTE_PKTMBUF_HEADROOM;
-	const struct turn_view v = {.data = at, .len = len, .slot = slot};
-	const struct rewrite r = {.front = at, .len = len};
+	uint8_t *dst = (uint8_t *)m->buf_addr + RTE_PKTMBUF_HEADROOM;
+	const struct turn_view v = {.data = dst, .len = len, .slot = slot};
+	const struct rewrite r = {.front = dst, .len = len};
 
-	memcpy(at, message, len);
+	memcpy(dst, message, len);
 	streams_forward(w, m, &v, &r);
 }
 
@@ -182,8 +183,8 @@ void client_moved(void *worker, uint32_t slot, uint64_t stream)
 		streams_connect(w, slot, stream);
 }
 
-void client_went(struct worker *w, const struct turn_view *v, unsigned int to)
+void client_went(struct worker *w, const struct turn_view *v, unsigned int dst)
 {
 	if (unlikely((v->flags & DP_DTLS) != 0))
-		dtls_clients_went(w, v, to);
+		dtls_clients_went(w, v, dst);
 }

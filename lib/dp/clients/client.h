@@ -77,7 +77,7 @@ void client_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 // Sends a peer's datagram to the client of the allocation v->slot, which is alive: what r says of
 // front, off, len and pad, along way->path where the client has no stream. Takes the packet.
 void client_forward(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	struct rewrite_way *way, struct rewrite *r);
+	struct rewrite_way *route, struct rewrite *r);
 // Sends a message of ours that answers nothing, of len bytes which do not lie in m, to the client
 // of a live allocation, in the place of m. Takes the packet.
 void client_indicate(
@@ -86,4 +86,4 @@ void client_indicate(
 // to UDP. turn_shard_params.moved.
 void client_moved(void *worker, uint32_t slot, uint64_t stream);
 // To be told that the client of v, whose request it is, has been redirected to another worker.
-void client_went(struct worker *w, const struct turn_view *v, unsigned int to);
+void client_went(struct worker *w, const struct turn_view *v, unsigned int dst);

@@ -86,7 +86,7 @@ static uint64_t mark_of(const struct dtls_hello *h)
 
 // A HelloVerifyRequest in place of the ClientHello. It is shorter, so nobody is sent more in
 // another's name than the sender has spent: it needs no limit, which others could use up.
-static void ask(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+static void ask_cookie(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct dtls_hello *h, const struct endpoint *server)
 {
 	const struct endpoint client = {v->src, v->src_port};
@@ -99,18 +99,18 @@ static void ask(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 }
 
 // Drops what no client can connect with, and tells of it.
-static void refuse(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	unsigned int reason, enum stream_refusal why)
+static void refuse_client(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	unsigned int reason, enum stream_refusal refusal)
 {
 	const struct endpoint client = {v->src, v->src_port};
 
-	events_refused(w, &client, v->listener, why);
+	events_refused(w, &client, v->listener, refusal);
 	worker_drop(w, m, reason);
 }
 
 // Gives a datagram of a handshake to its thread. False: it has been dropped.
-static bool give(struct worker *w, struct rte_mbuf *m, const struct turn_view *v, struct session *c,
-	enum stream_kind kind)
+static bool give_datagram(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	struct session *c, enum stream_kind kind)
 {
 	struct mbuf_meta *p = mbuf_meta_of(m);
 
@@ -136,31 +136,31 @@ static bool give(struct worker *w, struct rte_mbuf *m, const struct turn_view *v
 
 // Begins a handshake for a ClientHello that shows whose address it comes from. Another one that may
 // be under way is given up.
-static void begin(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	struct session *other, uint64_t mark)
+static void begin_handshake(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+	struct session *replaced, uint64_t mark)
 {
 	struct session *c;
 
 	if (!limiter_take(&w->sessions->begun, &w->hot->handshakes, &v->src, w->now_ms)) {
-		refuse(w, m, v, DP_DROP_DTLS_RATE, STREAM_REFUSED_DTLS_RATE);
+		refuse_client(w, m, v, DP_DROP_DTLS_RATE, STREAM_REFUSED_DTLS_RATE);
 		return;
 	}
-	if (other != NULL)
-		sessions_give_up(w, other);
+	if (replaced != NULL)
+		sessions_give_up(w, replaced);
 	c = sessions_add(w, &v->src, v->src_port, v->listener);
 	if (c == NULL) {
-		refuse(w, m, v, DP_DROP_DTLS_FULL, STREAM_REFUSED_DTLS_FULL);
+		refuse_client(w, m, v, DP_DROP_DTLS_FULL, STREAM_REFUSED_DTLS_FULL);
 		return;
 	}
 	c->hello = mark;
-	if (!give(w, m, v, c, STREAM_HELLO))
+	if (!give_datagram(w, m, v, c, STREAM_HELLO))
 		sessions_refused(w, sessions_conn(w, c), NULL);
 }
 
 // A ClientHello with a good cookie. Its client may have another handshake under way, or a session.
 // A session ends only when there is a new one. To replace a handshake the cookie has to be one that
 // was made since that began.
-static void cookied(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+static void handle_cookie(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct dtls_hello *h, const struct endpoint *server)
 {
 	const struct session *open =
@@ -169,28 +169,28 @@ static void cookied(struct worker *w, struct rte_mbuf *m, const struct turn_view
 	const uint64_t mark = mark_of(h), number = dtls_cookie_number(h);
 
 	if (c != NULL && c->hello == mark)
-		give(w, m, v, c, STREAM_SHAKE);
+		give_datagram(w, m, v, c, STREAM_SHAKE);
 	else if (open != NULL && open->hello == mark)
 		worker_drop(w, m, DP_DROP_DTLS_RECORD);
 	else if (sessions_is_fresh(w, v, number) && (c == NULL || number >= c->number))
-		begin(w, m, v, c, mark);
+		begin_handshake(w, m, v, c, mark);
 	else
-		ask(w, m, v, h, server);
+		ask_cookie(w, m, v, h, server);
 }
 
 // A fragment of a ClientHello that has no room for a cookie: it is of use only behind one with a
 // good cookie. Any other's client sends all of it again, with the cookie that it is asked for.
-static void part(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
+static void handle_fragment(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 {
 	struct session *c = sessions_find(w, &v->src, v->src_port, v->listener, SESSION_SHAKING);
 
 	if (c != NULL)
-		give(w, m, v, c, STREAM_SHAKE);
+		give_datagram(w, m, v, c, STREAM_SHAKE);
 	else
 		worker_drop(w, m, DP_DROP_DTLS_FRAGMENT);
 }
 
-static void hello(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
+static void handle_hello(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct endpoint *server)
 {
 	const struct endpoint client = {v->src, v->src_port};
@@ -198,18 +198,18 @@ static void hello(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 	struct dtls_hello h;
 
 	if (!dtls_hello_read(v->data, v->len, &h)) {
-		if (dtls_hello_fragment(v->data, v->len, &f) && f.len < f.of)
-			part(w, m, v);
+		if (dtls_hello_fragment(v->data, v->len, &f) && f.len < f.total)
+			handle_fragment(w, m, v);
 		else
-			refuse(w, m, v, DP_DROP_DTLS_HELLO, STREAM_REFUSED_DTLS_HELLO);
+			refuse_client(w, m, v, DP_DROP_DTLS_HELLO, STREAM_REFUSED_DTLS_HELLO);
 	} else if (dtls_cookie_good(&w->sessions->cookies, &h, &client, server)) {
-		cookied(w, m, v, &h, server);
+		handle_cookie(w, m, v, &h, server);
 	} else {
-		ask(w, m, v, &h, server);
+		ask_cookie(w, m, v, &h, server);
 	}
 }
 
-static void keep(
+static void keep_sealed(
 	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint64_t conn, bool bare)
 {
 	struct sealed *s = &w->sessions->sealed[w->sessions->n++];
@@ -224,7 +224,7 @@ static void keep(
 }
 
 // A datagram that is no ClientHello.
-static void record(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
+static void handle_record(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 {
 	const struct session *open =
 		sessions_find(w, &v->src, v->src_port, v->listener, SESSION_OPEN);
@@ -234,28 +234,28 @@ static void record(struct worker *w, struct rte_mbuf *m, const struct turn_view 
 	if (open == NULL || v->data[0] == DTLS_HANDSHAKE || v->data[0] == DTLS_CCS)
 		shaking = sessions_find(w, &v->src, v->src_port, v->listener, SESSION_SHAKING);
 	if (shaking != NULL)
-		give(w, m, v, shaking, STREAM_SHAKE);
+		give_datagram(w, m, v, shaking, STREAM_SHAKE);
 	else if (open != NULL)
-		keep(w, m, v, sessions_conn(w, open), false);
+		keep_sealed(w, m, v, sessions_conn(w, open), false);
 	else
-		refuse(w, m, v, DP_DROP_DTLS_UNKNOWN, STREAM_REFUSED_DTLS_UNKNOWN);
+		refuse_client(w, m, v, DP_DROP_DTLS_UNKNOWN, STREAM_REFUSED_DTLS_UNKNOWN);
 }
 
 bool dtls_clients_take(
 	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, bool may_wait)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
-	struct turn_view of = *v;
+	struct turn_view view = *v;
 	struct net_frame f;
-	const struct local_addr *to;
+	const struct local_addr *laddr;
 
 	net_frame_describe(data, (uint16_t)(v->data - data), v->len, &f);
-	to = local_addrs_find(w->local, &f.dst);
-	of.listener = to != NULL ? local_addrs_dtls(w->local, to, f.dport) : LOCAL_NO_DTLS;
-	if (of.listener == LOCAL_NO_DTLS)
+	laddr = local_addrs_find(w->local, &f.dst);
+	view.listener = laddr != NULL ? local_addrs_dtls(w->local, laddr, f.dport) : LOCAL_NO_DTLS;
+	if (view.listener == LOCAL_NO_DTLS)
 		return false; // a UDP listener's
 	if (v->len > 0 && v->data[0] <= STUN_FIRST_MAX)
-		refuse(w, m, &of, DP_DROP_DTLS_PLAIN, STREAM_REFUSED_DTLS_PLAIN);
+		refuse_client(w, m, &view, DP_DROP_DTLS_PLAIN, STREAM_REFUSED_DTLS_PLAIN);
 	else if (v->len == 0 || !dtls_first_byte(v->data[0]))
 		worker_drop(w, m, DP_DROP_DTLS_PLAIN);
 	else if (v->len < DTLS_RECORD_LEN)
@@ -263,9 +263,9 @@ bool dtls_clients_take(
 	else if (dtls_hello_is(v->data, v->len) && may_wait)
 		backlog_hello(w, m, v);
 	else if (dtls_hello_is(v->data, v->len))
-		hello(w, m, &of, &(struct endpoint){f.dst, f.dport});
+		handle_hello(w, m, &view, &(struct endpoint){f.dst, f.dport});
 	else
-		record(w, m, &of);
+		handle_record(w, m, &view);
 	return true;
 }
 
@@ -273,10 +273,11 @@ bool dtls_clients_take(
 
 // A datagram has become a message that lies within it: moves the headers in front of the message
 // and makes them right.
-static void shrink(struct rte_mbuf *m, const struct turn_view *v, uint8_t *message, uint16_t len)
+static void shrink_frame(
+	struct rte_mbuf *m, const struct turn_view *v, uint8_t *message, uint16_t len)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
-	const uint16_t head = (uint16_t)(v->data - frame), by = (uint16_t)(v->len - len);
+	const uint16_t head = (uint16_t)(v->data - frame), removed = (uint16_t)(v->len - len);
 	uint8_t *data = message - head, *udp = message - NET_UDP_LEN;
 	struct net_frame f;
 	uint8_t *ip;
@@ -285,12 +286,12 @@ static void shrink(struct rte_mbuf *m, const struct turn_view *v, uint8_t *messa
 	net_frame_describe(data, head, len, &f);
 	ip = data + f.l3_off;
 	if (f.is_v4) {
-		const uint16_t old = load_be16(ip + 2), new = (uint16_t)(old - by);
+		const uint16_t old = load_be16(ip + 2), new = (uint16_t)(old - removed);
 
 		store_be16(ip + 2, new);
 		store_be16(ip + 10, csum_update(load_be16(ip + 10), old, new));
 	} else {
-		store_be16(ip + 4, (uint16_t)(load_be16(ip + 4) - by));
+		store_be16(ip + 4, (uint16_t)(load_be16(ip + 4) - removed));
 	}
 	store_be16(udp + 4, (uint16_t)(len + NET_UDP_LEN));
 	store_be16(udp + 6, csum_udp(&f.src, &f.dst, udp, (uint16_t)(len + NET_UDP_LEN)));
@@ -313,11 +314,11 @@ static struct net_ip came_with(const struct sealed *s)
 
 // Puts a frame around a payload at REWRITE_ANSWER_AT that came in one datagram with others, or
 // before its session was this worker's.
-static void wrap(struct worker *w, struct rte_mbuf *m, const struct session *c,
+static void wrap_payload(struct worker *w, struct rte_mbuf *m, const struct session *c,
 	const struct net_ip *ip, uint16_t len)
 {
-	const struct source *to = fastpath_listener_source(w, c->listener);
-	const struct endpoint server = {to->addr, __builtin_bswap16(to->port)};
+	const struct source *source = fastpath_listener_source(w, c->listener);
+	const struct endpoint server = {source->addr, __builtin_bswap16(source->port)};
 	const struct endpoint client = client_of(c);
 	static const struct net_l2 untagged;
 	uint8_t *payload = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT;
@@ -329,7 +330,7 @@ static void wrap(struct worker *w, struct rte_mbuf *m, const struct session *c,
 	rewrite_set_frame(m, frame, (uint32_t)(payload - frame) + len);
 }
 
-static void add(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
+static void append_message(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 {
 	struct burst *b = &w->burst;
 
@@ -342,7 +343,7 @@ static void add_last(struct worker *w, struct sealed *s, uint8_t *message, uint1
 {
 	struct turn_view v = s->view;
 
-	shrink(s->m, &v, message, len);
+	shrink_frame(s->m, &v, message, len);
 	v.data = message;
 	v.len = len;
 	v.flags = DP_DTLS |
@@ -350,7 +351,7 @@ static void add_last(struct worker *w, struct sealed *s, uint8_t *message, uint1
 	v.state = 0;
 	v.via = TURN_NO_WORKER;
 	v.stream = s->conn;
-	add(w, s->m, &v);
+	append_message(w, s->m, &v);
 	s->m = NULL;
 }
 
@@ -360,27 +361,27 @@ static void add_copy(struct worker *w, const struct session *c, const struct sea
 	const struct net_ip ip = came_with(s);
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->dp->pool);
 	struct turn_view v = sessions_view(w, c);
-	uint8_t *at;
+	uint8_t *dst;
 
 	w->live.made++;
 	if (m == NULL) {
 		w->live.drop[DP_DROP_NO_MBUF]++;
 		return;
 	}
-	at = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT;
-	v.data = at;
+	dst = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT;
+	v.data = dst;
 	v.len = len;
 	if ((uint32_t)REWRITE_ANSWER_AT + len > m->buf_len) {
 		worker_drop(w, m, DP_DROP_HEADROOM);
 		return;
 	}
-	memcpy(at, message, len);
-	wrap(w, m, c, &ip, len);
-	add(w, m, &v);
+	memcpy(dst, message, len);
+	wrap_payload(w, m, c, &ip, len);
+	append_message(w, m, &v);
 }
 
 // Ends with a datagram that nothing more comes out of.
-static void finish(struct worker *w, struct session *c, const struct sealed *s)
+static void finish_sealed(struct worker *w, struct session *c, const struct sealed *s)
 {
 	struct rte_mbuf *m = s->m;
 	const int n = s->outcome;
@@ -402,7 +403,7 @@ static void finish(struct worker *w, struct session *c, const struct sealed *s)
 }
 
 // Drops what is left of a datagram where there is no time for more.
-static void cut(struct worker *w, struct sealed *s)
+static void drop_rest(struct worker *w, struct sealed *s)
 {
 	if (s->in_len < DTLS_RECORD_LEN)
 		return;
@@ -416,15 +417,15 @@ static void cut(struct worker *w, struct sealed *s)
 static int read_one(struct worker *w, struct session *c, struct sealed *s, uint8_t **message)
 {
 	struct outlet o = {w, c};
-	const uint16_t own = s->begun ? 0 : 1;
+	const uint16_t guaranteed = s->begun ? 0 : 1;
 	struct dtls_wire wire = {.in = s->in,
 		.in_len = s->in_len,
-		.most = (uint16_t)(own + w->sessions->more),
+		.most = (uint16_t)(guaranteed + w->sessions->more),
 		.out = send_made,
 		.ctx = &o};
 	const int n = dtls_session_read(c->dtls, &wire, message);
 
-	w->sessions->more -= wire.opened > own ? wire.opened - own : 0;
+	w->sessions->more -= wire.opened > guaranteed ? wire.opened - guaranteed : 0;
 	s->begun = true;
 	s->in = wire.in;
 	s->in_len = wire.in_len;
@@ -432,7 +433,7 @@ static int read_one(struct worker *w, struct session *c, struct sealed *s, uint8
 	w->live.dtls.unsealed += wire.unsealed;
 	s->used |= wire.outs > 0 || n > 0;
 	if (w->sessions->more == 0)
-		cut(w, s);
+		drop_rest(w, s);
 	return n;
 }
 
@@ -478,7 +479,7 @@ static bool open_all(struct worker *w, struct sealed *s)
 	}
 	if (s->outcome > 0 || (s->outcome < 0 && w->burst.n > 0))
 		return false;
-	finish(w, c, s);
+	finish_sealed(w, c, s);
 	return true;
 }
 
@@ -487,10 +488,10 @@ unsigned int dtls_clients_open_burst(struct worker *w)
 	struct sessions *s = w->sessions;
 
 	w->burst.n = 0;
-	while (s->at < s->n && open_all(w, &s->sealed[s->at]))
-		s->at++;
-	if (s->at == s->n)
-		s->at = s->n = 0;
+	while (s->next_sealed < s->n && open_all(w, &s->sealed[s->next_sealed]))
+		s->next_sealed++;
+	if (s->next_sealed == s->n)
+		s->next_sealed = s->n = 0;
 	return w->burst.n;
 }
 
@@ -500,11 +501,11 @@ unsigned int dtls_clients_open_burst(struct worker *w)
 struct record {
 	struct rte_mbuf *m;
 	const uint8_t *message;
-	uint8_t *at;
+	uint8_t *out;
 	uint16_t len; // the message's, then the record's
 };
 
-static void capture(struct worker *w, const struct session *c, const struct record *r)
+static void capture_record(struct worker *w, const struct session *c, const struct record *r)
 {
 	struct turn_view v = sessions_view(w, c);
 
@@ -514,7 +515,7 @@ static void capture(struct worker *w, const struct session *c, const struct reco
 }
 
 // DP_SENT or a reason.
-static unsigned int encrypt(struct worker *w, uint64_t conn, struct record *r)
+static unsigned int encrypt_message(struct worker *w, uint64_t conn, struct record *r)
 {
 	struct session *c = sessions_of(w, conn);
 	int n;
@@ -523,11 +524,11 @@ static unsigned int encrypt(struct worker *w, uint64_t conn, struct record *r)
 		return DP_DROP_DTLS_ENDED;
 	if (r->len > DTLS_MESSAGE_MAX)
 		return DP_DROP_MTU;
-	if (r->at + r->len + DTLS_OVERHEAD_MAX > (uint8_t *)r->m->buf_addr + r->m->buf_len)
+	if (r->out + r->len + DTLS_OVERHEAD_MAX > (uint8_t *)r->m->buf_addr + r->m->buf_len)
 		return DP_DROP_HEADROOM;
 	if (unlikely(w->capture != NULL))
-		capture(w, c, r);
-	n = dtls_session_write(c->dtls, r->message, r->len, r->at);
+		capture_record(w, c, r);
+	n = dtls_session_write(c->dtls, r->message, r->len, r->out);
 	if (n < 0) {
 		sessions_end(w, c, &w->live.dtls.failed);
 		return DP_DROP_DTLS_ENDED;
@@ -551,20 +552,20 @@ static void give_away(struct worker *w, struct rte_mbuf *m, const struct turn_vi
 	p->seal.port = client->src_port;
 	p->seal.listener = client->listener;
 	p->seal.conn = client->stream;
-	p->seal.from = w->id;
+	p->seal.owner = w->id;
 	p->seal.media = media;
 	p->seal.lease_s = lease_s;
 	handover_seal(w, sessions_home(client->stream), m);
 }
 
 // Encrypts a message in m and sends it.
-static void answer(struct worker *w, struct rte_mbuf *m, uint64_t conn)
+static void send_encrypted(struct worker *w, struct rte_mbuf *m, uint64_t conn)
 {
 	struct record r = {.m = m,
 		.message = rte_pktmbuf_mtod(m, const uint8_t *),
-		.at = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT,
+		.out = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT,
 		.len = m->data_len};
-	const unsigned int reason = encrypt(w, conn, &r);
+	const unsigned int reason = encrypt_message(w, conn, &r);
 	const struct session *c = sessions_of(w, conn);
 	struct endpoint client;
 
@@ -593,7 +594,7 @@ bool dtls_clients_seal(struct worker *w, struct rte_mbuf *m, const struct turn_v
 	uint8_t *payload = (uint8_t *)(uintptr_t)v->data + r->off, *front = payload - r->front_len;
 	struct record rec = {.m = m,
 		.message = front,
-		.at = (uint8_t *)(uintptr_t)v->data,
+		.out = (uint8_t *)(uintptr_t)v->data,
 		.len = (uint16_t)(r->front_len + r->len + pad)};
 	unsigned int reason = DP_DROP_HEADROOM;
 
@@ -611,7 +612,7 @@ bool dtls_clients_seal(struct worker *w, struct rte_mbuf *m, const struct turn_v
 			give_away(w, m, &client, true, 0);
 			return false;
 		}
-		reason = encrypt(w, conn, &rec);
+		reason = encrypt_message(w, conn, &rec);
 	}
 	*len = rec.len;
 	if (reason != DP_SENT)
@@ -626,26 +627,26 @@ void dtls_clients_reply(struct worker *w, struct rte_mbuf *m, const struct turn_
 	const struct session *c = sessions_of(w, v->stream);
 	const bool alive = !here || (c != NULL && c->state == SESSION_OPEN);
 	const uint32_t lease_s = streams_lease(w, v, alive);
-	uint8_t *at = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT;
+	uint8_t *dst = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT;
 
 	if ((uint32_t)REWRITE_ANSWER_AT + len > m->buf_len) {
 		worker_drop(w, m, DP_DROP_HEADROOM);
 		return;
 	}
-	memcpy(at, message, len);
-	rewrite_set_frame(m, at, len);
+	memcpy(dst, message, len);
+	rewrite_set_frame(m, dst, len);
 	if (here)
-		answer(w, m, v->stream);
+		send_encrypted(w, m, v->stream);
 	else
 		give_away(w, m, v, false, lease_s);
 }
 
-void dtls_clients_went(struct worker *w, const struct turn_view *v, unsigned int to)
+void dtls_clients_went(struct worker *w, const struct turn_view *v, unsigned int dst)
 {
 	struct session *c = sessions_of(w, v->stream);
 
 	if (c != NULL)
-		c->away |= UINT64_C(1) << to;
+		c->away |= UINT64_C(1) << dst;
 }
 
 void dtls_clients_reply_for(struct worker *w, struct rte_mbuf *m)
@@ -662,13 +663,13 @@ void dtls_clients_reply_for(struct worker *w, struct rte_mbuf *m)
 			.stream = p->seal.conn};
 
 		// its allocation was made, or used, after its worker had been told of the end
-		sessions_tell_end(w, p->seal.from, &v);
+		sessions_tell_end(w, p->seal.owner, &v);
 		worker_drop(w, m, DP_DROP_DTLS_ENDED);
 		return;
 	}
 	if (!p->seal.media)
 		c->lease_ms = w->now_ms + p->seal.lease_s * UINT64_C(1000);
-	answer(w, m, p->seal.conn);
+	send_encrypted(w, m, p->seal.conn);
 }
 
 void dtls_clients_from_thread(struct worker *w, struct rte_mbuf *m)
@@ -687,7 +688,7 @@ void dtls_clients_from_thread(struct worker *w, struct rte_mbuf *m)
 		sessions_refused(w, conn, p->dtls.session);
 		rte_pktmbuf_free(m);
 	} else if (p->dtls.kind == STREAM_BYTES) {
-		keep(w, m, &v, conn, true);
+		keep_sealed(w, m, &v, conn, true);
 	} else if (c != NULL && c->state == SESSION_SHAKING) {
 		w->live.made++;
 		sessions_spend(w, c);

@@ -40,7 +40,7 @@ bool dtls_clients_seal(struct worker *w, struct rte_mbuf *m, const struct turn_v
 void dtls_clients_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const uint8_t *message, uint16_t len);
 // To be told that the client of v, whose request it is, has been redirected to another worker.
-void dtls_clients_went(struct worker *w, const struct turn_view *v, unsigned int to);
+void dtls_clients_went(struct worker *w, const struct turn_view *v, unsigned int dst);
 // Encrypts and sends a message that another worker has for a client of ours (MBUF_META_SEAL). Takes
 // the packet.
 void dtls_clients_reply_for(struct worker *w, struct rte_mbuf *m);

@@ -13,16 +13,16 @@ _Static_assert(STREAM_LISTENERS_MAX == UINT8_MAX, "as many as the configuration 
 
 static struct stream_tls tls_of(const struct conf *c, const struct turn_listener *l)
 {
-	const bool own = l->tls.certificate != NULL, names = l->tls.alpn != NULL;
-	struct stream_tls t = {.certificate = own ? l->tls.certificate : c->tls.certificate,
-		.key = own ? l->tls.key : c->tls.key,
-		.chain = own ? NULL : c->tls.chain,
+	const bool has_cert = l->tls.certificate != NULL, names = l->tls.alpn != NULL;
+	struct stream_tls t = {.certificate = has_cert ? l->tls.certificate : c->tls.certificate,
+		.key = has_cert ? l->tls.key : c->tls.key,
+		.chain = has_cert ? NULL : c->tls.chain,
 		.ciphers = c->tls.ciphers,
 		.alpn = (const char *const *)(names ? l->tls.alpn : c->tls.alpn),
 		.nb_alpn = names ? l->tls.nb_alpn : c->tls.nb_alpn,
 		.only_13 = c->tls.min_version == CONF_TLS_1_3};
 
-	if (own)
+	if (has_cert)
 		snprintf(t.section, sizeof(t.section), "listeners[%u].tls", l->entry);
 	else
 		snprintf(t.section, sizeof(t.section), "tls");
@@ -35,7 +35,7 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-static bool same(const struct stream_tls *a, const struct stream_tls *b)
+static bool same_identity(const struct stream_tls *a, const struct stream_tls *b)
 {
 	if (!same_text(a->certificate, b->certificate) || !same_text(a->key, b->key) ||
 		a->chain != b->chain || a->nb_alpn != b->nb_alpn)
@@ -50,7 +50,7 @@ static bool same(const struct stream_tls *a, const struct stream_tls *b)
 static unsigned int place_of(struct stream_identities *all, const struct stream_tls *tls)
 {
 	for (unsigned int i = 0; i < all->nb; i++)
-		if (same(&all->list[i], tls))
+		if (same_identity(&all->list[i], tls))
 			return i;
 	all->list[all->nb] = *tls;
 	return all->nb++;
@@ -62,15 +62,15 @@ void dp_identities(const struct conf *c, struct stream_identities *out)
 	for (uint32_t i = 0; i < c->turn.nb_listeners; i++) {
 		const struct turn_listener *l = &c->turn.listeners[i];
 		const struct stream_tls tls = tls_of(c, l);
-		struct stream_tls *to;
+		struct stream_tls *identity;
 
 		if (l->transport == TURN_OVER_UDP || l->transport == TURN_OVER_TCP)
 			continue;
-		out->of[i] = (uint8_t)place_of(out, &tls);
-		to = &out->list[out->of[i]];
+		out->by_listener[i] = (uint8_t)place_of(out, &tls);
+		identity = &out->list[out->by_listener[i]];
 		if (l->transport == TURN_OVER_DTLS)
-			to->for_dtls = true;
+			identity->for_dtls = true;
 		else
-			to->for_tls = true;
+			identity->for_tls = true;
 	}
 }

@@ -37,11 +37,11 @@ static bool order_put(
 	struct rte_mbuf *m, const struct worker *w, const struct turn_side *side, uint64_t peer)
 {
 	const struct turn_order *o = &side->order;
-	uint8_t *at = (uint8_t *)m->buf_addr + RTE_PKTMBUF_HEADROOM;
-	struct stream_order out = {.of = {o->allocation, o->place},
-		.at = o->at,
+	uint8_t *dst = (uint8_t *)m->buf_addr + RTE_PKTMBUF_HEADROOM;
+	struct stream_order out = {.owner = {o->allocation, o->place},
+		.endpoint = o->endpoint,
 		.peer = peer,
-		.to = o->to,
+		.peer_place = o->peer_place,
 		.id = o->id,
 		.kind = o->kind,
 		.realm = o->realm,
@@ -56,9 +56,9 @@ static bool order_put(
 	}
 	if (RTE_PKTMBUF_HEADROOM + sizeof(out) + len > m->buf_len)
 		return false;
-	memcpy(at, &out, sizeof(out));
-	memcpy(at + sizeof(out), side->front, len);
-	rewrite_set_frame(m, at, (uint32_t)sizeof(out) + len);
+	memcpy(dst, &out, sizeof(out));
+	memcpy(dst + sizeof(out), side->front, len);
+	rewrite_set_frame(m, dst, (uint32_t)sizeof(out) + len);
 	return true;
 }
 
@@ -72,11 +72,11 @@ void relay_tcp_order(struct worker *w, struct rte_mbuf *m, const struct turn_vie
 }
 
 // The answer to an attempt is no datagram of a client: it is not counted, as the question is not.
-static void attempted(struct worker *w, struct rte_mbuf *m, const struct stream_attempt *a)
+static void answer_attempt(struct worker *w, struct rte_mbuf *m, const struct stream_attempt *a)
 {
 	struct turn_side side;
 
-	turn_tcp_attempt(w->shard, a->of.place, a->of.allocation, &a->peer, &side);
+	turn_tcp_attempt(w->shard, a->owner.place, a->owner.allocation, &a->peer, &side);
 	// without room the thread asks again
 	if (!order_put(m, w, &side, a->number) || !streams_admit(w, m, a->conn))
 		rte_pktmbuf_free(m);
@@ -88,7 +88,7 @@ void relay_tcp_from_thread(struct worker *w, struct rte_mbuf *m)
 	const struct stream_attempt a = p->attempt;
 
 	if (p->kind == MBUF_META_ATTEMPT)
-		return attempted(w, m, &a);
+		return answer_attempt(w, m, &a);
 	turn_tcp_ended(w->shard, p->unopened.place, p->unopened.allocation);
 	rte_pktmbuf_free(m);
 }
@@ -112,12 +112,12 @@ void relay_tcp_attempt(void *ctx, unsigned int t, unsigned int w, const struct s
 }
 
 void relay_tcp_unopened(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
-	const struct stream_place *of)
+	const struct stream_place *place)
 {
 	struct mbuf_meta *p = mbuf_meta_of(m->buf);
 
 	p->kind = MBUF_META_UNOPENED;
-	p->unopened = *of;
+	p->unopened = *place;
 	put_up(ctx, t, w, m->buf);
 }
 
@@ -156,13 +156,13 @@ bool relay_tcp_lives(void *ctx, unsigned int w, const struct stream_place *p)
 bool relay_tcp_may_be_peer(void *ctx, uint8_t realm, const struct endpoint *peer)
 {
 	struct dp *d = ctx;
-	bool may;
+	bool allowed;
 
 	pthread_mutex_lock(&d->policy_lock);
-	may = turn_tcp_may_be_peer(d->policy, realm, peer) ||
+	allowed = turn_tcp_may_be_peer(d->policy, realm, peer) ||
 		(d->policy_next != NULL && turn_tcp_may_be_peer(d->policy_next, realm, peer));
 	pthread_mutex_unlock(&d->policy_lock);
-	return may;
+	return allowed;
 }
 
 void relay_tcp_counted(void *ctx, unsigned int w, const struct stream_place *p, uint32_t n)
@@ -180,26 +180,26 @@ static uint64_t now_ms(const struct dp *d)
 
 static struct turn_tcp_way way_of(const struct stream_flow *f)
 {
-	return (struct turn_tcp_way){.allocation = f->of.allocation,
-		.place = f->of.place,
+	return (struct turn_tcp_way){.allocation = f->owner.allocation,
+		.place = f->owner.place,
 		.leg = f->to_client ? TURN_FROM_PEER : TURN_FROM_CLIENT};
 }
 
 uint32_t relay_tcp_allow(void *ctx, const struct stream_flow *f, uint32_t want)
 {
 	const struct dp *d = ctx;
-	const struct turn_tcp_way way = way_of(f);
+	const struct turn_tcp_way direction = way_of(f);
 
-	return turn_tcp_take(d->worker[f->worker]->shard, &way, want, now_ms(d));
+	return turn_tcp_take(d->worker[f->worker]->shard, &direction, want, now_ms(d));
 }
 
 bool relay_tcp_relayed(void *ctx, const struct stream_flow *f, uint32_t allowed, uint32_t bytes)
 {
 	const struct dp *d = ctx;
-	const struct turn_tcp_way way = way_of(f);
+	const struct turn_tcp_way direction = way_of(f);
 	const struct turn_tcp_bytes n = {.taken = allowed, .moved = bytes};
 
-	return turn_tcp_moved(d->worker[f->worker]->shard, &way, &n, now_ms(d));
+	return turn_tcp_moved(d->worker[f->worker]->shard, &direction, &n, now_ms(d));
 }
 
 // --- configuration -------------------------------------------------------------------------------

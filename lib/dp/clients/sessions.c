@@ -190,11 +190,11 @@ static bool note_session(struct worker *w, const struct session *c, struct dtls_
 	return false;
 }
 
-static bool tell_worker(struct worker *w, const struct session *c, unsigned int to)
+static bool tell_worker(struct worker *w, const struct session *c, unsigned int dst)
 {
 	const struct turn_view v = sessions_view(w, c);
 
-	return messages_client_ended(w, to, &v);
+	return messages_client_ended(w, dst, &v);
 }
 
 static bool tell_owed(struct worker *w, const struct owed_end *e)
@@ -206,7 +206,7 @@ static bool tell_owed(struct worker *w, const struct owed_end *e)
 		.via = TURN_NO_WORKER,
 		.stream = e->conn};
 
-	return messages_client_ended(w, e->to, &v);
+	return messages_client_ended(w, e->worker, &v);
 }
 
 static void tell_all_owed(struct worker *w)
@@ -220,29 +220,29 @@ static void tell_all_owed(struct worker *w)
 	s->nb_owed = left;
 }
 
-void sessions_tell_end(struct worker *w, unsigned int to, const struct turn_view *v)
+void sessions_tell_end(struct worker *w, unsigned int dst, const struct turn_view *v)
 {
 	struct sessions *s = w->sessions;
 
 	for (unsigned int i = 0; i < s->nb_owed; i++)
-		if (s->owed[i].conn == v->stream && s->owed[i].to == to)
+		if (s->owed[i].conn == v->stream && s->owed[i].worker == dst)
 			return;
-	if (!messages_client_ended(w, to, v) && s->nb_owed < OWED_ENDS)
+	if (!messages_client_ended(w, dst, v) && s->nb_owed < OWED_ENDS)
 		s->owed[s->nb_owed++] = (struct owed_end){.client = v->src,
 			.conn = v->stream,
 			.port = v->src_port,
 			.listener = v->listener,
-			.to = (uint8_t)to};
+			.worker = (uint8_t)dst};
 }
 
 // Tells who has to know of the end of a session. It is free once all do.
 static void close_on(struct worker *w, struct session *c)
 {
 	for (uint64_t left = c->away; left != 0; left &= left - 1) {
-		const unsigned int to = (unsigned int)__builtin_ctzll(left);
+		const unsigned int dst = (unsigned int)__builtin_ctzll(left);
 
-		if (tell_worker(w, c, to))
-			c->away &= ~(UINT64_C(1) << to);
+		if (tell_worker(w, c, dst))
+			c->away &= ~(UINT64_C(1) << dst);
 	}
 	if (c->dtls != NULL && note_session(w, c, c->dtls))
 		c->dtls = NULL;
@@ -309,7 +309,7 @@ void sessions_give_up(struct worker *w, struct session *c)
 }
 
 // Whether its client has an allocation, here or elsewhere.
-static bool allocated(const struct worker *w, const struct session *c)
+static bool has_allocation(const struct worker *w, const struct session *c)
 {
 	const struct turn_view v = sessions_view(w, c);
 	uint32_t left_ms;
@@ -317,7 +317,7 @@ static bool allocated(const struct worker *w, const struct session *c)
 	return w->now_ms < c->lease_ms || turn_shard_client(w->shard, &v, &left_ms) != TURN_NONE;
 }
 
-static void judge(struct worker *w, struct session *c)
+static void check_session(struct worker *w, struct session *c)
 {
 	const struct hot *h = w->hot;
 
@@ -333,7 +333,8 @@ static void judge(struct worker *w, struct session *c)
 			give_up_note(w, c);
 		break;
 	case SESSION_OPEN:
-		if (w->now_ms > c->heard_ms + h->dtls_idle_s * UINT64_C(1000) && !allocated(w, c)) {
+		if (w->now_ms > c->heard_ms + h->dtls_idle_s * UINT64_C(1000) &&
+			!has_allocation(w, c)) {
 			dtls_clients_bye(w, c);
 			sessions_end(w, c, &w->live.dtls.idle);
 		}
@@ -344,7 +345,7 @@ static void judge(struct worker *w, struct session *c)
 	}
 }
 
-static void rotate(struct worker *w)
+static void rotate_key(struct worker *w)
 {
 	uint8_t key[DTLS_COOKIE_KEY_LEN];
 
@@ -373,15 +374,15 @@ void sessions_tick(struct worker *w)
 	for (; n > 0; n--) {
 		if (s->scan >= s->used)
 			s->scan = 0;
-		judge(w, &s->session[s->scan++]);
+		check_session(w, &s->session[s->scan++]);
 	}
 	if (w->now_ms >= s->rotated_ms + ROTATE_MS)
-		rotate(w);
+		rotate_key(w);
 }
 
 // --- start and end -------------------------------------------------------------------------------
 
-static bool wanted(const struct conf *c)
+static bool wants_dtls(const struct conf *c)
 {
 	for (uint32_t i = 0; i < c->turn.nb_listeners; i++)
 		if (c->turn.listeners[i].transport == TURN_OVER_DTLS)
@@ -390,7 +391,7 @@ static bool wanted(const struct conf *c)
 }
 
 // Clients are spread over the workers by a hash: some have more than their part.
-static uint32_t part(const struct conf *c)
+static uint32_t max_sessions(const struct conf *c)
 {
 	const uint32_t most = c->dtls.sessions + c->dtls.half_open;
 
@@ -399,20 +400,21 @@ static uint32_t part(const struct conf *c)
 
 static size_t one_size(const struct conf *c)
 {
-	return sizeof(struct sessions) + part(c) * sizeof(struct session) + table_size(part(c)) +
-		limiter_size(SOURCES, 0) + SPENT * sizeof(uint64_t) + 3 * RTE_CACHE_LINE_SIZE;
+	return sizeof(struct sessions) + max_sessions(c) * sizeof(struct session) +
+		table_size(max_sessions(c)) + limiter_size(SOURCES, 0) + SPENT * sizeof(uint64_t) +
+		3 * RTE_CACHE_LINE_SIZE;
 }
 
 size_t sessions_size(const struct conf *c)
 {
-	return wanted(c) ? c->workers * one_size(c) : 0;
+	return wants_dtls(c) ? c->workers * one_size(c) : 0;
 }
 
 struct stream_dtls sessions_config(const struct conf *c)
 {
 	uint32_t least = HANDSHAKE_MTU, most = 0;
 
-	if (!wanted(c))
+	if (!wants_dtls(c))
 		return (struct stream_dtls){.sessions = 0};
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
 		least = RTE_MIN(least, (uint32_t)c->ports[i].mtu);
@@ -433,10 +435,10 @@ static uint32_t share_of(uint32_t whole, uint32_t workers)
 	return whole > 0 ? RTE_MAX(whole / workers, 1u) : 0;
 }
 
-static int create(struct worker *w)
+static int init_sessions(struct worker *w)
 {
 	const struct conf *c = w->dp->conf;
-	const uint32_t max = part(c);
+	const uint32_t max = max_sessions(c);
 	uint8_t key[DTLS_COOKIE_KEY_LEN], *mem;
 	struct sessions *s;
 
@@ -469,10 +471,10 @@ static int create(struct worker *w)
 
 int sessions_create(struct dp *d)
 {
-	if (!wanted(d->conf))
+	if (!wants_dtls(d->conf))
 		return 0;
 	for (unsigned int i = 0; i < d->nb_workers; i++)
-		if (create(d->worker[i]) != 0)
+		if (init_sessions(d->worker[i]) != 0)
 			return -ENOMEM;
 	return 0;
 }

@@ -90,7 +90,7 @@ struct owed_end {
 	uint64_t conn;
 	uint16_t port;
 	uint8_t listener;
-	uint8_t to; // that worker
+	uint8_t worker; // that worker
 };
 #define OWED_ENDS 256
 // Records that may be decrypted for a burst besides one of each datagram: so it brings no more
@@ -111,7 +111,7 @@ struct sessions {
 	unsigned int nb_owed;
 	struct owed_end owed[OWED_ENDS];
 	uint16_t more; // records that may still be decrypted besides one of each datagram
-	unsigned int n, at;
+	unsigned int n, next_sealed;
 	struct sealed sealed[DP_BURST];
 };
 
@@ -161,7 +161,7 @@ void sessions_end(struct worker *w, struct session *c, uint64_t *reason);
 // Tells a worker that a session of this one, which is no more, has ended. Where that cannot be now
 // it is done by the tick; of more than OWED_ENDS at once the last are forgotten, until their worker
 // has something for them again.
-void sessions_tell_end(struct worker *w, unsigned int to, const struct turn_view *v);
+void sessions_tell_end(struct worker *w, unsigned int dst, const struct turn_view *v);
 // A view of the session's client, without a datagram.
 struct turn_view sessions_view(const struct worker *w, const struct session *c);
 // What is due by time. Once a millisecond at most.

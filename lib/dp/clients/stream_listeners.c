@@ -12,12 +12,12 @@ static struct stream_listener listener_of(const struct conf *c, uint32_t i)
 		[TURN_OVER_AUTO] = STREAM_DETECT};
 	const struct turn_listener *l = &c->turn.listeners[i];
 
-	return (struct stream_listener){.at = l->at,
+	return (struct stream_listener){.endpoint = l->endpoint,
 		.index = (uint8_t)i,
 		.mode = modes[l->transport],
 		.marked = l->dscp != TURN_DSCP_COPY,
 		.tos = turn_listener_tos(l),
-		.proxy = l->proxy.from,
+		.proxy = l->proxy.sources,
 		.nb_proxy = (uint8_t)l->proxy.nb_from,
 		.proxy_room = (uint16_t)l->proxy.size};
 }

@@ -43,7 +43,7 @@ static struct streams *streams_of(const struct dp *d)
 	return __atomic_load_n(&d->streams, __ATOMIC_ACQUIRE);
 }
 
-static void fill(struct worker *w, const struct stream_way *y)
+static void fill_ring(struct worker *w, const struct stream_way *y)
 {
 	const unsigned int n = RTE_MIN(y->fill_max, (uint32_t)FILL_BULK);
 	struct rte_mbuf *m[FILL_BULK];
@@ -70,7 +70,7 @@ unsigned int streams_take(
 	const struct stream_way *y = stream_way_of(w->dp, thread, w->id);
 	unsigned int n = 0, kept = 0;
 
-	fill(w, y);
+	fill_ring(w, y);
 	w->nb_ended = 0;
 	if (likely(backlog_has_room(&w->backlog)))
 		n = rte_ring_sc_dequeue_burst(y->up, (void **)m, DP_BURST, NULL);
@@ -120,7 +120,8 @@ void streams_settle(struct worker *w)
 }
 
 // Captures a message that m has for a client.
-static void capture(struct worker *w, const struct rte_mbuf *m, const struct turn_view *client)
+static void capture_outgoing(
+	struct worker *w, const struct rte_mbuf *m, const struct turn_view *client)
 {
 	struct turn_view v = *client;
 
@@ -146,16 +147,16 @@ static bool may_put(const struct stream_way *y, struct stream_share *s)
 }
 
 // Puts a message on the way down. share: whose media it is; NULL: it is none.
-static void put_down(struct worker *w, struct rte_mbuf *m, const struct stream_down *to,
+static void put_down(struct worker *w, struct rte_mbuf *m, const struct stream_down *down,
 	struct stream_share *share)
 {
-	const unsigned int t = stream_thread_of(to->conn);
+	const unsigned int t = stream_thread_of(down->conn);
 	struct stream_way *y = stream_way_of(w->dp, t, w->id);
 	struct mbuf_meta *p = mbuf_meta_of(m);
 	const uint32_t len = m->pkt_len;
 
 	p->kind = MBUF_META_STREAM;
-	p->to_stream = *to;
+	p->to_stream = *down;
 	if ((share != NULL && !may_put(y, share)) || rte_ring_sp_enqueue(y->down, m) != 0) {
 		worker_drop(w, m, DP_DROP_STREAM_FULL);
 		return;
@@ -188,7 +189,7 @@ bool streams_admit(struct worker *w, struct rte_mbuf *m, uint64_t conn)
 	struct mbuf_meta *p = mbuf_meta_of(m);
 
 	p->kind = MBUF_META_STREAM;
-	p->to_stream = (struct stream_down){.conn = conn, .what = MBUF_META_ORDER};
+	p->to_stream = (struct stream_down){.conn = conn, .kind = MBUF_META_ORDER};
 	if (rte_ring_count(y->down) >= y->media_max + STREAM_WAY_ADMITS ||
 		rte_ring_sp_enqueue(y->down, m) != 0)
 		return false;
@@ -238,20 +239,20 @@ static uint32_t lease_of(struct worker *w, const struct turn_view *v)
 void streams_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const uint8_t *answer, uint16_t len)
 {
-	uint8_t *at = (uint8_t *)m->buf_addr + RTE_PKTMBUF_HEADROOM;
+	uint8_t *dst = (uint8_t *)m->buf_addr + RTE_PKTMBUF_HEADROOM;
 	const uint32_t lease_s = lease_of(w, v);
 
 	if (RTE_PKTMBUF_HEADROOM + len > m->buf_len) {
 		worker_drop(w, m, DP_DROP_HEADROOM);
 		return;
 	}
-	memcpy(at, answer, len);
-	rewrite_set_frame(m, at, len);
+	memcpy(dst, answer, len);
+	rewrite_set_frame(m, dst, len);
 	if (unlikely(w->capture != NULL))
-		capture(w, m, v);
+		capture_outgoing(w, m, v);
 	put_down(w, m,
 		&(struct stream_down){
-			.conn = v->stream, .lease_s = lease_s, .what = MBUF_META_ANSWER},
+			.conn = v->stream, .lease_s = lease_s, .kind = MBUF_META_ANSWER},
 		NULL);
 }
 
@@ -259,32 +260,32 @@ void streams_order(struct worker *w, struct rte_mbuf *m, const struct turn_view 
 {
 	put_down(w, m,
 		&(struct stream_down){
-			.conn = v->stream, .lease_s = lease_of(w, v), .what = MBUF_META_ORDER},
+			.conn = v->stream, .lease_s = lease_of(w, v), .kind = MBUF_META_ORDER},
 		NULL);
 }
 
 void streams_forward(
 	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, const struct rewrite *r)
 {
-	uint8_t *at = (uint8_t *)(uintptr_t)v->data + r->off - r->front_len;
+	uint8_t *start = (uint8_t *)(uintptr_t)v->data + r->off - r->front_len;
 	const uint8_t *first = m->buf_addr;
 	const struct turn_line *l = &w->lines[v->slot];
 	const uint16_t pad = -r->len & 3; // RFC 8656 12.5; in a Data indication that of its DATA
 	const uint32_t len = (uint32_t)r->front_len + r->len + pad;
 
-	if (at < first || at + len > first + m->buf_len) {
+	if (start < first || start + len > first + m->buf_len) {
 		worker_drop(w, m, DP_DROP_HEADROOM);
 		return;
 	}
-	memcpy(at, r->front, r->front_len);
-	memset(at + r->front_len + r->len, 0, pad);
-	rewrite_set_frame(m, at, len);
+	memcpy(start, r->front, r->front_len);
+	memset(start + r->front_len + r->len, 0, pad);
+	rewrite_set_frame(m, start, len);
 	if (unlikely(w->capture != NULL))
-		capture(w, m,
+		capture_outgoing(w, m,
 			&(struct turn_view){.src = l->end[TURN_FROM_CLIENT],
 				.mark = l->mark[TURN_FROM_CLIENT] & TURN_MARK_CLIENT});
 	put_down(w, m,
-		&(struct stream_down){.conn = w->stream_at[v->slot], .what = MBUF_META_MEDIA},
+		&(struct stream_down){.conn = w->stream_at[v->slot], .kind = MBUF_META_MEDIA},
 		&w->stream_share[v->slot]);
 }
 
@@ -333,7 +334,7 @@ static uint32_t asks_max(const struct conf *c)
 	return RTE_MAX(most, 1u);
 }
 
-static struct rte_ring *ring(uint32_t count, int socket)
+static struct rte_ring *create_ring(uint32_t count, int socket)
 {
 	return handover_ring(rte_align32pow2(count + 1), socket);
 }
@@ -368,10 +369,10 @@ int streams_create(struct dp *d, int socket)
 	for (size_t i = 0; i < nb; i++) {
 		struct stream_way *y = &d->stream_way[i];
 
-		y->up = ring(c->streams.ring, socket);
-		y->down = ring(down_of(c), socket);
-		y->shakes = ring(STREAM_WAY_SHAKES + STREAM_WAY_NOTES, socket);
-		y->fill = ring(FILL, socket);
+		y->up = create_ring(c->streams.ring, socket);
+		y->down = create_ring(down_of(c), socket);
+		y->shakes = create_ring(STREAM_WAY_SHAKES + STREAM_WAY_NOTES, socket);
+		y->fill = create_ring(FILL, socket);
 		y->fill_max = fill_max(c, nb);
 		y->asks_max = asks_max(c);
 		y->media_max = rte_align32pow2(c->streams.ring);
@@ -392,13 +393,13 @@ int streams_create(struct dp *d, int socket)
 	return 0;
 }
 
-void streams_config(
-	struct dp *d, const struct conf *c, struct streams_listeners *of, struct stream_config *out)
+void streams_config(struct dp *d, const struct conf *c, struct streams_listeners *listeners,
+	struct stream_config *out)
 {
-	dp_identities(c, &of->identities);
-	*out = (struct stream_config){.listeners = of->list,
-		.nb_listeners = stream_listeners(c, of->list),
-		.identities = &of->identities,
+	dp_identities(c, &listeners->identities);
+	*out = (struct stream_config){.listeners = listeners->list,
+		.nb_listeners = stream_listeners(c, listeners->list),
+		.identities = &listeners->identities,
 		.threads = c->streams.threads,
 		.workers = d->nb_workers,
 		.netns = c->streams.netns,

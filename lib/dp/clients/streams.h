@@ -25,7 +25,7 @@ struct streams_listeners {
 };
 
 // Writes what c says of them to out, which points into c and to what is written to of.
-void streams_config(struct dp *d, const struct conf *c, struct streams_listeners *of,
+void streams_config(struct dp *d, const struct conf *c, struct streams_listeners *listeners,
 	struct stream_config *out);
 // Opens the listeners and runs the threads. 0, or -1 with the reason in error.
 int streams_start(struct dp *d, char *error, size_t len);

@@ -51,31 +51,31 @@ static bool ops_may_ask(void *ctx, unsigned int t, unsigned int w)
 }
 
 static void put_up(struct stream_way *y, const struct stream_message *m,
-	const struct stream_from *from, enum mbuf_meta_kind kind)
+	const struct stream_from *sender, enum mbuf_meta_kind kind)
 {
 	struct rte_mbuf *b = m->buf;
 	struct mbuf_meta *p = mbuf_meta_of(b);
 
 	p->kind = (uint8_t)kind;
-	p->datagram = (struct turn_view){.src = from->client.addr,
-		.src_port = from->client.port,
-		.listener = from->listener,
+	p->datagram = (struct turn_view){.src = sender->client.addr,
+		.src_port = sender->client.port,
+		.listener = sender->listener,
 		.len = m->len,
 		.leg = TURN_FROM_CLIENT,
 		.data = m->data,
 		.flags = DP_STREAM,
-		.tos = from->tos,
+		.tos = sender->tos,
 		.via = TURN_NO_WORKER,
-		.stream = from->conn};
+		.stream = sender->conn};
 	rewrite_set_frame(b, m->data, m->len);
 	y->asked += dp_view_is_request(&p->datagram);
 	stream_way_put_up(y, b);
 }
 
 static void ops_send(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
-	const struct stream_from *from)
+	const struct stream_from *sender)
 {
-	put_up(stream_way_of(ctx, t, w), m, from, MBUF_META_STREAM);
+	put_up(stream_way_of(ctx, t, w), m, sender, MBUF_META_STREAM);
 }
 
 static void ops_kick(void *ctx, unsigned int w)
@@ -90,14 +90,14 @@ static void ops_rouse(void *ctx, unsigned int w)
 	waiter_rouse(&d->worker[w]->waiter);
 }
 
-static bool ops_ended(void *ctx, unsigned int t, unsigned int w, const struct stream_from *from)
+static bool ops_ended(void *ctx, unsigned int t, unsigned int w, const struct stream_from *sender)
 {
 	struct stream_message m;
 
 	if (!ops_take(ctx, t, w, &m))
 		return false;
 	m.len = 0;
-	put_up(stream_way_of(ctx, t, w), &m, from, MBUF_META_STREAM_ENDED);
+	put_up(stream_way_of(ctx, t, w), &m, sender, MBUF_META_STREAM_ENDED);
 	stream_way_kick(ctx, w);
 	return true;
 }
@@ -132,9 +132,9 @@ static unsigned int ops_receive(
 			.data = rte_pktmbuf_mtod(b[i], uint8_t *),
 			.len = b[i]->data_len};
 		if (p->kind == MBUF_META_STREAM) {
-			m[i].media = p->to_stream.what == MBUF_META_MEDIA;
+			m[i].media = p->to_stream.kind == MBUF_META_MEDIA;
 			m[i].kind =
-				p->to_stream.what == MBUF_META_ORDER ? STREAM_ORDER : STREAM_BYTES;
+				p->to_stream.kind == MBUF_META_ORDER ? STREAM_ORDER : STREAM_BYTES;
 			m[i].conn = p->to_stream.conn;
 			m[i].lease_s = p->to_stream.lease_s;
 			continue;

@@ -31,7 +31,7 @@
 _Static_assert(sizeof(struct turn_event) % 4 == 0, "an element of a ring");
 _Static_assert(STREAM_REFUSAL_END <= TURN_CONNECTION_REASONS, "those that a shard folds");
 
-static unsigned int entries(const struct conf *c)
+static unsigned int ring_entries(const struct conf *c)
 {
 	return rte_align32pow2(RTE_MAX(c->events, (uint32_t)EVENTS_MIN));
 }
@@ -55,7 +55,7 @@ int events_create(struct dp *d)
 	for (unsigned int i = 0; i < d->nb_workers; i++) {
 		struct worker *w = d->worker[i];
 
-		w->events = ring_make(entries(d->conf), (int)rte_lcore_to_socket_id(w->lcore));
+		w->events = ring_make(ring_entries(d->conf), (int)rte_lcore_to_socket_id(w->lcore));
 		if (w->events == NULL)
 			return -ENOMEM;
 	}
@@ -79,7 +79,7 @@ void events_free(struct dp *d)
 
 size_t events_size(const struct conf *c)
 {
-	const ssize_t each = rte_ring_get_memsize_elem(sizeof(struct turn_event), entries(c));
+	const ssize_t each = rte_ring_get_memsize_elem(sizeof(struct turn_event), ring_entries(c));
 	const ssize_t thread = rte_ring_get_memsize_elem(sizeof(struct turn_event), THREAD_EVENTS);
 
 	return c->workers * (size_t)RTE_MAX(each, (ssize_t)0) +
@@ -121,14 +121,14 @@ unsigned int events_room(const struct worker *w)
 	return used < most ? most - used : 0;
 }
 
-void events_refused(
-	struct worker *w, const struct endpoint *client, uint8_t listener, enum stream_refusal why)
+void events_refused(struct worker *w, const struct endpoint *client, uint8_t listener,
+	enum stream_refusal refusal)
 {
 	static const struct limit told = {UNPROVED_RATE, UNPROVED_RATE};
-	const bool proved = why < STREAM_REFUSED_DTLS_HELLO; // by its cookie
+	const bool proved = refusal < STREAM_REFUSED_DTLS_HELLO; // by its cookie
 
 	if (proved || bucket_take(&w->unproved, &told, w->now_ms * BUCKET_MS))
-		turn_shard_refused(w->shard, client, listener, why, proved);
+		turn_shard_refused(w->shard, client, listener, refusal, proved);
 }
 
 bool events_put_refused(struct dp *d, unsigned int t, const struct stream_refused *r)
@@ -139,7 +139,7 @@ bool events_put_refused(struct dp *d, unsigned int t, const struct stream_refuse
 		.client = r->client,
 		.listener = r->listener,
 		.proved = true, // by TCP's handshake, or the cookie of DTLS
-		.why = r->why,
+		.reason = r->reason,
 		.more = r->more,
 		.name_len = (uint8_t)strnlen(r->offered, sizeof(e.name))};
 

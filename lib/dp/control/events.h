@@ -28,8 +28,8 @@ void events_put(void *worker, const struct turn_event *e);
 unsigned int events_room(const struct worker *w);
 // Tells of a DTLS client whose handshake or datagram the worker has refused, folded with those like
 // it. Those whose sender is not proved are looked at some times a second at most.
-void events_refused(
-	struct worker *w, const struct endpoint *client, uint8_t listener, enum stream_refusal why);
+void events_refused(struct worker *w, const struct endpoint *client, uint8_t listener,
+	enum stream_refusal refusal);
 // As events_put, for a connection that stream thread t has refused. False when there is no room.
 bool events_put_refused(struct dp *d, unsigned int t, const struct stream_refused *r);
 

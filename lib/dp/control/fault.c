@@ -25,7 +25,7 @@ const char *dp_fault_name(unsigned int fault)
 }
 
 // For a time that it has the CPU for: how full the machine is makes no difference.
-static void spin(uint32_t ms)
+static void spin_cpu(uint32_t ms)
 {
 	const uint64_t end = clock_cpu_ns() / 1000000 + ms;
 
@@ -34,7 +34,7 @@ static void spin(uint32_t ms)
 }
 
 // To an absolute time: a signal that comes meanwhile ends no sleep.
-static void block(uint32_t ms)
+static void block_thread(uint32_t ms)
 {
 	const uint64_t wait_ms = ms == 0 ? INT32_MAX * UINT64_C(1000) : ms;
 	const struct timespec end = clock_timespec(clock_monotonic_ms() + wait_ms);
@@ -44,16 +44,16 @@ static void block(uint32_t ms)
 }
 
 // Overflows the stack.
-static __rte_noinline unsigned int deeper(volatile unsigned int *n)
+static __rte_noinline unsigned int overflow_stack(volatile unsigned int *n)
 {
 	volatile unsigned int room[1024] = {*n + 1};
 
-	return *n < UINT32_MAX ? deeper(room) + room[1023] : room[0];
+	return *n < UINT32_MAX ? overflow_stack(room) + room[1023] : room[0];
 }
 
 // Makes a system call that is no thread's. It asks and changes nothing, but who is let do it has no
 // filter (process.seccomp).
-static void call(void)
+static void forbidden_syscall(void)
 {
 	if (personality(UINT32_MAX) != -1)
 		raise(SIGABRT);
@@ -66,10 +66,10 @@ void dp_fault_now(const struct dp_fault_order *o)
 
 	switch ((enum dp_fault)o->fault) {
 	case DP_FAULT_SPIN:
-		spin(o->ms);
+		spin_cpu(o->ms);
 		break;
 	case DP_FAULT_BLOCK:
-		block(o->ms);
+		block_thread(o->ms);
 		break;
 	case DP_FAULT_SEGV:
 		*nowhere = 1;
@@ -88,10 +88,10 @@ void dp_fault_now(const struct dp_fault_order *o)
 	case DP_FAULT_PANIC:
 		rte_panic("by order\n");
 	case DP_FAULT_STACK:
-		deeper(&n);
+		overflow_stack(&n);
 		break;
 	case DP_FAULT_CALL:
-		call();
+		forbidden_syscall();
 		break;
 	case DP_FAULT_END:
 		break;

@@ -21,21 +21,21 @@
 #include "worker.h"
 
 // A worker's part of what is divided; of what there is, at least 1.
-static uint32_t part(const struct conf *c, uint32_t whole)
+static uint32_t worker_share(const struct conf *c, uint32_t whole)
 {
 	return whole != 0 ? RTE_MAX(whole / c->workers, 1u) : 0;
 }
 
 static void copy_numbers(struct hot *h, const struct conf *c)
 {
-	h->echoes = part(c, c->icmp_rate);
-	h->errors_in = part(c, c->icmp_errors_in);
-	h->errors_out = part(c, c->icmp_errors_out);
-	h->errors_each = part(c, c->icmp_errors_each);
+	h->echoes = worker_share(c, c->icmp_rate);
+	h->errors_in = worker_share(c, c->icmp_errors_in);
+	h->errors_out = worker_share(c, c->icmp_errors_out);
+	h->errors_each = worker_share(c, c->icmp_errors_each);
 	h->unreachable = c->icmp_unreachable;
 	h->requests = c->requests;
-	h->handshakes.rate = part(c, c->handshakes.rate);
-	h->handshakes.burst = part(c, c->handshakes.burst);
+	h->handshakes.rate = worker_share(c, c->handshakes.rate);
+	h->handshakes.burst = worker_share(c, c->handshakes.burst);
 	h->dtls_handshake_s = c->dtls.handshake_s;
 	h->dtls_idle_s = c->dtls.idle_s;
 	h->idle = c->idle;
@@ -100,8 +100,8 @@ static bool same_routes(const struct hot *a, const struct hot *b)
 		same = a->routes[i].port == b->routes[i].port &&
 			a->routes[i].direct == b->routes[i].direct &&
 			a->routes[i].not_for == b->routes[i].not_for &&
-			a->routes[i].to.len == b->routes[i].to.len &&
-			addr_eq(&a->routes[i].to.addr, &b->routes[i].to.addr) &&
+			a->routes[i].dst.len == b->routes[i].dst.len &&
+			addr_eq(&a->routes[i].dst.addr, &b->routes[i].dst.addr) &&
 			addr_eq(&a->routes[i].via, &b->routes[i].via);
 	return same;
 }

@@ -33,7 +33,7 @@ unsigned int losses_of(unsigned int reason)
 	return reason < DP_DROP_END && loss_of[reason] != 0 ? loss_of[reason] - 1u : TURN_LOSS_END;
 }
 
-static void lose(struct worker *w, const struct turn_relayed *r, unsigned int reason)
+static void count_loss(struct worker *w, const struct turn_relayed *r, unsigned int reason)
 {
 	const unsigned int loss = losses_of(reason);
 
@@ -44,7 +44,7 @@ static void lose(struct worker *w, const struct turn_relayed *r, unsigned int re
 void losses_planned(struct worker *w, unsigned int reason)
 {
 	w->losses.m = NULL;
-	lose(w, &w->losses.relayed, reason);
+	count_loss(w, &w->losses.relayed, reason);
 }
 
 void losses_hold(struct worker *w, struct rte_mbuf *m)
@@ -64,5 +64,5 @@ void losses_held(struct worker *w, struct rte_mbuf *m, unsigned int reason)
 
 	if (h->relayed.slot != TURN_NONE &&
 		h->number == turn_usage_number(w->shard, h->relayed.slot))
-		lose(w, &h->relayed, reason);
+		count_loss(w, &h->relayed, reason);
 }

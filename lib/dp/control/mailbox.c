@@ -80,10 +80,10 @@ static const char *cipher_of(const struct worker *w, uint32_t slot, enum turn_tr
 
 static struct dp_way way_to(const struct worker *w, const struct addr *src, const struct addr *dst)
 {
-	struct dp_way way = {0};
+	struct dp_way route = {0};
 
-	way.known = nexthop_find(w->hot, src, dst, &way.port, &way.via);
-	return way;
+	route.known = nexthop_find(w->hot, src, dst, &route.port, &route.via);
+	return route;
 }
 
 // One call writes all: the tables of an allocation are small.
@@ -100,7 +100,7 @@ static void answer_detail(struct worker *w, const struct dp_question *q, struct 
 		return;
 	a->nb = 1;
 	d->cipher = cipher_of(w, (uint32_t)(i->id >> 32) & ((UINT32_C(1) << 26) - 1), i->transport);
-	d->client = way_to(w, &t->listeners[i->listener].at.addr, &i->client.addr);
+	d->client = way_to(w, &t->listeners[i->listener].endpoint.addr, &i->client.addr);
 	for (unsigned int k = 0; k < d->turn.nb_permissions; k++)
 		d->permission[k] = way_to(w, &i->relay.addr, &d->turn.permission[k].peer);
 }
@@ -108,11 +108,11 @@ static void answer_detail(struct worker *w, const struct dp_question *q, struct 
 static void answer_neighbours(struct worker *w, unsigned int max, struct dp_answer *a)
 {
 	const unsigned int room = RTE_MIN(max - a->nb, (unsigned int)ENTRIES);
-	uint16_t at = (uint16_t)a->walk.slot;
+	uint16_t cursor = (uint16_t)a->walk.slot;
 
-	a->nb += neigh_list(w->neigh, &at, a->neighbours + a->nb, room);
-	a->walk.slot = at;
-	a->walk.end = at == NEIGH_NONE;
+	a->nb += neigh_list(w->neigh, &cursor, a->neighbours + a->nb, room);
+	a->walk.slot = cursor;
+	a->walk.end = cursor == NEIGH_NONE;
 }
 
 // Each end is an event, and management takes them off the ring now and then. Where there is no room
@@ -199,7 +199,7 @@ static bool is_asked(const struct mailbox_slot *s)
 }
 
 // The slot whose question is next, or goes on; NULL when there is none.
-static struct mailbox_slot *next(struct mailbox *b)
+static struct mailbox_slot *next_slot(struct mailbox *b)
 {
 	struct mailbox_slot *pages = &b->slot[MAILBOX_PAGES];
 
@@ -213,7 +213,7 @@ static struct mailbox_slot *next(struct mailbox *b)
 bool mailbox_serve(struct worker *w, unsigned int work)
 {
 	struct mailbox *b = &w->mailbox;
-	struct mailbox_slot *s = next(b);
+	struct mailbox_slot *s = next_slot(b);
 
 	if (s == NULL) // whoever asks has not told of it yet
 		return false;
@@ -242,7 +242,7 @@ static bool is_answered(const struct mailbox_slot *s)
 }
 
 // Asks; the slot's lock is held. False while a question that somebody gave up is not answered yet.
-static bool put(struct worker *w, struct mailbox_slot *s, const struct dp_question *q)
+static bool put_question(struct worker *w, struct mailbox_slot *s, const struct dp_question *q)
 {
 	if (!is_answered(s))
 		return false;
@@ -262,7 +262,7 @@ int dp_ask(struct dp *d, unsigned int worker, const struct dp_question *q)
 	s = slot_of(&d->worker[worker]->mailbox, q->kind);
 	if (pthread_mutex_trylock(&s->lock) != 0)
 		return -EBUSY;
-	if (put(d->worker[worker], s, q))
+	if (put_question(d->worker[worker], s, q))
 		return 0;
 	pthread_mutex_unlock(&s->lock);
 	return -EBUSY;
@@ -281,14 +281,14 @@ void dp_answer_done(struct dp *d, unsigned int worker, enum dp_ask kind)
 }
 
 // Asks and waits; the lock is held.
-static int ask(struct worker *w, const struct dp_question *q, struct turn_info *out)
+static int ask_worker(struct worker *w, const struct dp_question *q, struct turn_info *out)
 {
 	struct mailbox_slot *s = &w->mailbox.slot[MAILBOX_PAGES];
 	const struct timespec pause = {.tv_nsec = LOOK_NS};
 	bool asked = false;
 
 	for (unsigned int i = 0; i < ANSWER_MS * 1000u * 1000u / LOOK_NS; i++) {
-		asked = asked || put(w, s, q);
+		asked = asked || put_question(w, s, q);
 		if (asked && is_answered(s)) {
 			memcpy(out, s->answer.rows, s->answer.nb * sizeof(*out));
 			return (int)s->answer.nb;
@@ -313,7 +313,7 @@ int dp_list(struct dp *d, unsigned int worker, unsigned int page, struct turn_in
 	rc = pthread_mutex_clocklock(&s->lock, CLOCK_MONOTONIC, &until);
 	if (rc != 0)
 		return -EBUSY;
-	n = ask(d->worker[worker], &q, out);
+	n = ask_worker(d->worker[worker], &q, out);
 	pthread_mutex_unlock(&s->lock);
 	return n;
 }
@@ -321,7 +321,7 @@ int dp_list(struct dp *d, unsigned int worker, unsigned int page, struct turn_in
 bool dp_filter_user(
 	const struct dp *d, struct stun_crypto *crypto, const char *name, struct turn_filter *f)
 {
-	const struct turn_listing_name who = {dp_realm_name(d, f->realm), name, f->realm};
+	const struct turn_listing_name user = {dp_realm_name(d, f->realm), name, f->realm};
 
-	return turn_listing_user(f, d->quota, crypto, &who);
+	return turn_listing_user(f, d->quota, crypto, &user);
 }

@@ -111,7 +111,7 @@ static void rings_longest(const struct conf *c, uint32_t *rx, uint32_t *tx)
 }
 
 // Descriptors of one queue of every device, at most.
-static size_t descriptors(const struct conf *c)
+static size_t queue_descriptors(const struct conf *c)
 {
 	uint32_t rx, tx;
 	size_t sum = 0;
@@ -191,7 +191,7 @@ size_t dp_memory_mb(const struct conf *c)
 	size += (size_t)c->workers * c->workers * (ring > 0 ? (size_t)ring : 0);
 	size += (size_t)c->workers *
 		(sizeof(struct worker) + neigh_size(&nc) + backlog_size(c) + path_mtu_size(c));
-	size += (size_t)c->workers * descriptors(c) * DESCRIPTOR;
+	size += (size_t)c->workers * queue_descriptors(c) * DESCRIPTOR;
 	size += streams_size(c) + events_size(c) + sessions_size(c) + bonds_size(c);
 	for (unsigned int w = 0; map != NULL && w < c->workers; w++)
 		size += shard_size(c, map, w) + streams_slots_size(c, turn_relay_map_slots(map, w));

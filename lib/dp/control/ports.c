@@ -69,7 +69,7 @@ static void port_learn(struct dp *d, unsigned int i, struct port *port)
 	p->link_local = net_link_local(port->mac);
 }
 
-static uint64_t devices(const struct conf *c)
+static uint64_t count_devices(const struct conf *c)
 {
 	uint64_t nb = 0;
 
@@ -85,7 +85,7 @@ static void decide_by_driver(void *ctx, const char *driver, struct port_profile 
 	const struct dp *d = ctx;
 	const struct conf *c = d->conf;
 	const struct conf_driver *p = conf_driver_find(c->drivers, driver);
-	const uint64_t queues = devices(c) * d->nb_workers;
+	const uint64_t queues = count_devices(c) * d->nb_workers;
 	const uint32_t rx = p != NULL ? p->rx_ring : 0, tx = p != NULL ? p->tx_ring : 0;
 
 	out->interrupts = p != NULL && p->interrupts;
@@ -151,7 +151,7 @@ static enum port_uso tso_wanted(const struct conf *c, uint32_t port)
 struct wanted {
 	struct port_bond bond;
 	uint8_t rss_key[PORT_RSS_KEY_MAX];
-	struct port_own *own; // to be freed; NULL: there was no memory
+	struct port_own *owned; // to be freed; NULL: there was no memory
 	uint32_t nb_own;
 };
 
@@ -159,7 +159,7 @@ static struct port_config port_wanted(struct dp *d, uint32_t i, struct wanted *w
 {
 	const struct conf_port *p = &d->conf->ports[i];
 	const int socket = port_device_socket(conf_port_device(p, 0));
-	w->own = own_ports_list(d->conf, i, &w->nb_own);
+	w->owned = own_ports_list(d->conf, i, &w->nb_own);
 	// who keeps no calls has no use for the same homes
 	const bool keep_key = d->carry != NULL && rss_secret_key(d->boot_key, p->name, w->rss_key);
 
@@ -174,7 +174,7 @@ static struct port_config port_wanted(struct dp *d, uint32_t i, struct wanted *w
 		.rx_ring = p->rx_ring,
 		.tx_ring = p->tx_ring,
 		.rss_key = keep_key ? w->rss_key : NULL,
-		.own = w->own,
+		.owned = w->owned,
 		.nb_own = w->nb_own,
 		.loopback = p->loopback,
 		.devargs = devargs_of(d, p->device),
@@ -193,13 +193,13 @@ static struct port *port_make(
 	const struct conf_port *c = &d->conf->ports[i];
 	struct port *port = NULL;
 
-	if (w.own == NULL)
+	if (w.owned == NULL)
 		snprintf(error, len, "port %s: out of memory", c->name);
 	else if (!c->shares)
 		port = open(&pc, error, len);
 	else
 		port = port_tagged_open(d->port[c->on].port, &pc, error, len);
-	free(w.own);
+	free(w.owned);
 	if (port == NULL || !c->shares)
 		return port;
 	d->port[i].conf = c;
@@ -277,7 +277,7 @@ static uint32_t members_used(struct port *p)
 	return used;
 }
 
-static bool watch(struct port *p)
+static bool watch_port(struct port *p)
 {
 	return p->ops->watch != NULL && p->ops->watch(p);
 }
@@ -289,8 +289,8 @@ void ports_watch(struct dp *d)
 	for (unsigned int i = 0; i < d->nb_ports; i++) {
 		struct dp_port *p = &d->port[i];
 
-		watch(p->port);
-		if (d->exception[i] != NULL && watch(d->exception[i]->kernel))
+		watch_port(p->port);
+		if (d->exception[i] != NULL && watch_port(d->exception[i]->kernel))
 			exception_host_start(d->exception[i], error, sizeof(error));
 		port_follow(d, p);
 

@@ -17,7 +17,7 @@
 #define STUN_LEN 20
 
 static const char *const stages[] = {
-#define X(id, name, what) [id] = name,
+#define X(id, name, meaning) [id] = name,
 	DP_STAGES(X)
 #undef X
 };
@@ -38,7 +38,7 @@ bool dp_progress(const struct dp *d, unsigned int worker, struct dp_progress *ou
 	doing = __atomic_load_n(&p->doing, __ATOMIC_RELAXED);
 	*out = (struct dp_progress){.rounds = __atomic_load_n(&p->rounds, __ATOMIC_RELAXED),
 		.stage = (uint8_t)doing,
-		.of = (uint8_t)(doing >> 8),
+		.source_id = (uint8_t)(doing >> 8),
 		.taken = (uint16_t)(doing >> 16)};
 	return true;
 }
@@ -77,60 +77,60 @@ static size_t message_len(const uint8_t *p, size_t n, size_t payload)
 	return payload >= channel && payload < channel + 4 ? CHANNEL_LEN : 0;
 }
 
-static size_t udp_len(const uint8_t *frame, size_t n, size_t at)
+static size_t udp_len(const uint8_t *frame, size_t n, size_t offset)
 {
 	size_t payload;
 
-	if (n < at + NET_UDP_LEN)
-		return at;
-	payload = load_be16(frame + at + 4);
+	if (n < offset + NET_UDP_LEN)
+		return offset;
+	payload = load_be16(frame + offset + 4);
 	payload = payload > NET_UDP_LEN ? payload - NET_UDP_LEN : 0;
-	at += NET_UDP_LEN;
-	return at + message_len(frame + at, RTE_MIN(n - at, payload), payload);
+	offset += NET_UDP_LEN;
+	return offset + message_len(frame + offset, RTE_MIN(n - offset, payload), payload);
 }
 
-static size_t ip4_len(const uint8_t *frame, size_t n, size_t at)
+static size_t ip4_len(const uint8_t *frame, size_t n, size_t offset)
 {
-	const uint8_t *ip = frame + at;
-	const size_t len = n > at ? (ip[0] & 15) * 4u : 0;
+	const uint8_t *ip = frame + offset;
+	const size_t len = n > offset ? (ip[0] & 15) * 4u : 0;
 
-	if (n < at + NET_IP4_LEN || ip[0] >> 4 != 4 || len < NET_IP4_LEN || n < at + len)
+	if (n < offset + NET_IP4_LEN || ip[0] >> 4 != 4 || len < NET_IP4_LEN || n < offset + len)
 		return 0;
 	if (ip[NET_IP4_PROTO_AT] != NET_PROTO_UDP ||
 		(load_be16(ip + NET_IP4_FRAGMENT_AT) & 0x1fff) != 0)
-		return at + len;
-	return udp_len(frame, n, at + len);
+		return offset + len;
+	return udp_len(frame, n, offset + len);
 }
 
-static size_t ip6_len(const uint8_t *frame, size_t n, size_t at)
+static size_t ip6_len(const uint8_t *frame, size_t n, size_t offset)
 {
-	const uint8_t *ip = frame + at;
+	const uint8_t *ip = frame + offset;
 
-	if (n < at + NET_IP6_LEN || ip[0] >> 4 != 6)
+	if (n < offset + NET_IP6_LEN || ip[0] >> 4 != 6)
 		return 0;
 	if (ip[NET_IP6_NEXT_AT] != NET_PROTO_UDP)
-		return at + NET_IP6_LEN;
-	return udp_len(frame, n, at + NET_IP6_LEN);
+		return offset + NET_IP6_LEN;
+	return udp_len(frame, n, offset + NET_IP6_LEN);
 }
 
 size_t progress_headers_len(const uint8_t *frame, size_t n)
 {
-	size_t at = NET_ETH_LEN;
+	size_t offset = NET_ETH_LEN;
 
 	if (n < NET_ETH_LEN)
 		return 0;
-	for (unsigned int i = 0; i < TAGS && n >= at + NET_VLAN_LEN; i++) {
-		if (load_be16(frame + at - 2) != NET_ETHERTYPE_VLAN)
+	for (unsigned int i = 0; i < TAGS && n >= offset + NET_VLAN_LEN; i++) {
+		if (load_be16(frame + offset - 2) != NET_ETHERTYPE_VLAN)
 			break;
-		at += NET_VLAN_LEN;
+		offset += NET_VLAN_LEN;
 	}
-	switch (load_be16(frame + at - 2)) {
+	switch (load_be16(frame + offset - 2)) {
 	case NET_ETHERTYPE_IP4:
-		return ip4_len(frame, n, at);
+		return ip4_len(frame, n, offset);
 	case NET_ETHERTYPE_IP6:
-		return ip6_len(frame, n, at);
+		return ip6_len(frame, n, offset);
 	case NET_ETHERTYPE_ARP:
-		return at;
+		return offset;
 	}
 	return 0;
 }
@@ -138,13 +138,13 @@ size_t progress_headers_len(const uint8_t *frame, size_t n)
 bool dp_progress_headers(const struct dp *d, unsigned int worker, unsigned int i, dp_copier *copy,
 	struct dp_headers *out)
 {
-	const struct rte_mbuf *at;
+	const struct rte_mbuf *mbuf;
 	struct rte_mbuf m;
 	size_t n;
 
 	if (worker >= d->nb_made || i >= DP_BURST ||
-		!copy(&at, &d->worker[worker]->burst.m[i], sizeof(at)) || at == NULL ||
-		!copy(&m, at, sizeof(m)) || m.data_off > m.buf_len)
+		!copy(&mbuf, &d->worker[worker]->burst.m[i], sizeof(mbuf)) || mbuf == NULL ||
+		!copy(&m, mbuf, sizeof(m)) || m.data_off > m.buf_len)
 		return false;
 	n = RTE_MIN(RTE_MIN((size_t)m.data_len, (size_t)(m.buf_len - m.data_off)),
 		(size_t)DP_HEADERS_MAX);

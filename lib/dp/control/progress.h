@@ -20,9 +20,10 @@ static inline void progress_round(struct progress *p)
 }
 
 static inline void progress_at(
-	struct progress *p, enum dp_stage stage, unsigned int of, unsigned int taken)
+	struct progress *p, enum dp_stage stage, unsigned int source_id, unsigned int taken)
 {
-	__atomic_store_n(&p->doing, (uint32_t)stage | of << 8 | taken << 16, __ATOMIC_RELAXED);
+	__atomic_store_n(
+		&p->doing, (uint32_t)stage | source_id << 8 | taken << 16, __ATOMIC_RELAXED);
 }
 
 // How many bytes at the begin of a frame are headers that may be told: Ethernet, up to two tags,

@@ -39,7 +39,7 @@ bool dp_realm_find(const struct dp *d, const char *name, uint8_t *number)
 	return false;
 }
 
-static void add(const struct dp *d, unsigned int number, int worker, struct turn_tally *out)
+static void add_tally(const struct dp *d, unsigned int number, int worker, struct turn_tally *out)
 {
 	for (unsigned int w = 0; w < d->nb_workers; w++)
 		if (worker < 0 || w == (unsigned int)worker)
@@ -52,12 +52,12 @@ void dp_realm_stats(
 	struct turn_tally t = {0};
 
 	if (number != 0) {
-		add(d, number, -1, &t);
+		add_tally(d, number, -1, &t);
 		*out = (struct dp_realm){t.sums, t.allocations};
 		return;
 	}
 	for (unsigned int i = 1; i < TURN_REALM_NUMBERS; i++)
-		add(d, i, -1, &t);
+		add_tally(d, i, -1, &t);
 	*out = (struct dp_realm){total->turn.sums,
 		total->turn.allocations > t.allocations ? total->turn.allocations - t.allocations
 							: 0};
@@ -69,6 +69,6 @@ void dp_realm_sums(
 	struct turn_tally t = {.sums = total->turn.sums};
 
 	for (unsigned int i = 0; i < TURN_REALM_NUMBERS; i++)
-		add(d, i, worker, &t);
+		add_tally(d, i, worker, &t);
 	*out = t.sums;
 }

@@ -67,7 +67,7 @@ static void made_free(struct reload *r)
 }
 
 // NULL without memory, or when the policy cannot be made.
-static struct reload *make(struct dp *d, const struct conf *c, struct stun_crypto *crypto)
+static struct reload *make_reload(struct dp *d, const struct conf *c, struct stun_crypto *crypto)
 {
 	struct reload *r = calloc(1, sizeof(*r));
 
@@ -137,7 +137,7 @@ int dp_reload_begin(struct dp *d, const struct conf *c, bool renew, char *error,
 	}
 	crypto = stun_crypto_create();
 	if (crypto != NULL)
-		d->reload = make(d, c, crypto);
+		d->reload = make_reload(d, c, crypto);
 	stun_crypto_free(crypto);
 	if (d->reload == NULL) {
 		snprintf(error, len, "auth and peers: policy cannot be made");
@@ -153,15 +153,16 @@ int dp_reload_begin(struct dp *d, const struct conf *c, bool renew, char *error,
 // --- other addresses -----------------------------------------------------------------------------
 
 static void list_leaving(
-	struct reload *r, const struct turn_config *was, const struct turn_config *is)
+	struct reload *r, const struct turn_config *was, const struct turn_config *current)
 {
 	for (uint32_t i = 0; i < was->nb_relay && r->leave.nb_relay < TURN_LEAVE_MAX; i++)
-		if (!addr_eq(&was->relay[i], &is->relay[i]))
+		if (!addr_eq(&was->relay[i], &current->relay[i]))
 			r->leave.relay[r->leave.nb_relay++] = i;
 	// connections go on as long as the kernel has theirs
 	for (uint32_t i = 0; i < was->nb_listeners; i++)
 		if (!turn_listener_is_stream(&was->listeners[i]) &&
-			!addr_eq(&was->listeners[i].at.addr, &is->listeners[i].at.addr))
+			!addr_eq(&was->listeners[i].endpoint.addr,
+				&current->listeners[i].endpoint.addr))
 			r->leave.listener[i / 64] |= UINT64_C(1) << i % 64;
 }
 
@@ -216,10 +217,10 @@ static void move_shared(struct dp *d)
 		for (uint32_t k = 0; p->ops->move != NULL && k < d->conf->ports[i].nb_addresses;
 			k++) {
 			const struct addr *was = &d->conf->ports[i].addresses[k].addr;
-			const struct addr *is = &r->moved->ports[i].addresses[k].addr;
+			const struct addr *current = &r->moved->ports[i].addresses[k].addr;
 
-			if (!addr_eq(was, is))
-				p->ops->move(p, was, is);
+			if (!addr_eq(was, current))
+				p->ops->move(p, was, current);
 		}
 	}
 	if (carry_area(d) != NULL)

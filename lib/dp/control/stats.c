@@ -45,8 +45,8 @@ _Static_assert(sizeof(struct dp_stats) % sizeof(uint64_t) == 0, "struct dp_stats
 void stats_publish(struct worker *w)
 {
 	struct stats_page *p = &w->page;
-	const uint64_t *from = (const uint64_t *)&w->live;
-	uint64_t *to = (uint64_t *)&p->stats;
+	const uint64_t *src = (const uint64_t *)&w->live;
+	uint64_t *dst = (uint64_t *)&p->stats;
 
 	w->since_publish = 0;
 	w->live.held = neigh_held_total(w->neigh) + w->backlog.n + fragments_held(w);
@@ -55,20 +55,20 @@ void stats_publish(struct worker *w)
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 #pragma GCC unroll 8
 	for (size_t i = 0; i < STATS_WORDS; i++)
-		__atomic_store_n(&to[i], from[i], __ATOMIC_RELAXED);
+		__atomic_store_n(&dst[i], src[i], __ATOMIC_RELAXED);
 	__atomic_store_n(&p->sequence, p->sequence + 1, __ATOMIC_RELEASE);
 }
 
 static void page_read(const struct stats_page *p, struct dp_stats *out)
 {
-	const uint64_t *from = (const uint64_t *)&p->stats;
-	uint64_t *to = (uint64_t *)out;
+	const uint64_t *src = (const uint64_t *)&p->stats;
+	uint64_t *dst = (uint64_t *)out;
 	uint32_t before;
 
 	do {
 		before = __atomic_load_n(&p->sequence, __ATOMIC_ACQUIRE);
 		for (size_t i = 0; i < STATS_WORDS; i++)
-			to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+			dst[i] = __atomic_load_n(&src[i], __ATOMIC_RELAXED);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		rte_pause(); // a writer that is in it needs less than a microsecond
 	} while ((before & 1) != 0 || __atomic_load_n(&p->sequence, __ATOMIC_RELAXED) != before);
@@ -94,11 +94,11 @@ void dp_total_stats(const struct dp *d, struct dp_stats *out)
 	memset(out, 0, sizeof(*out));
 	for (unsigned int w = 0; w < d->nb_workers; w++) {
 		struct dp_stats one;
-		const uint64_t *from = (const uint64_t *)&one;
+		const uint64_t *src = (const uint64_t *)&one;
 
 		page_read(&d->worker[w]->page, &one);
 		for (size_t i = 0; i < STATS_WORDS; i++)
-			sum[i] += from[i];
+			sum[i] += src[i];
 	}
 }
 

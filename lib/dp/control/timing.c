@@ -31,18 +31,18 @@ void timing_begin(struct worker *w, unsigned int n)
 {
 	struct timing *t = &w->timing;
 	const uint64_t now = rte_rdtsc();
-	const int32_t at = t->left + (int32_t)n;
+	const int32_t pos = t->left + (int32_t)n;
 	// the low bits of the clock, mixed
 	const uint16_t place = (uint16_t)(now * UINT64_C(0x9e3779b97f4a7c15) >> 55);
 
 	_Static_assert(TIMING_EACH / 2 == 1 << (64 - 55), "a place in the first half");
 	if (unlikely(w->fault.armed))
 		fault_commit(w);
-	t->left = at - (int32_t)n + TIMING_EACH - t->place + place;
+	t->left = pos - (int32_t)n + TIMING_EACH - t->place + place;
 	t->place = place;
 	if (t->m != NULL)
 		return; // only if there are as many datagrams in a round
-	t->m = w->burst.m[at];
+	t->m = w->burst.m[pos];
 	t->since = t->taken != 0 ? t->taken : now;
 }
 

@@ -153,15 +153,15 @@ int exception_create_rings(struct dp *d)
 
 		if (e == NULL)
 			continue;
-		e->from = ring_make(e->conf->buffers + SPARE, d->socket);
-		if (e->from == NULL || exception_rules_init(&e->rules, d->conf, p) != 0)
+		e->from_kernel = ring_make(e->conf->buffers + SPARE, d->socket);
+		if (e->from_kernel == NULL || exception_rules_init(&e->rules, d->conf, p) != 0)
 			return -ENOMEM;
 		for (unsigned int w = 0; w < e->nb_lanes; w++) {
 			struct exception_lane *l = &e->lane[w];
 
-			l->to = ring_make(e->conf->buffers, d->socket);
+			l->to_kernel = ring_make(e->conf->buffers, d->socket);
 			l->done = ring_make(e->conf->buffers, d->socket);
-			if (l->to == NULL || l->done == NULL)
+			if (l->to_kernel == NULL || l->done == NULL)
 				return -ENOMEM;
 		}
 	}
@@ -187,9 +187,9 @@ void exception_close_all(struct dp *d)
 			continue;
 		rte_pktmbuf_free_bulk(&e->pieces[e->next_piece], e->nb_pieces - e->next_piece);
 		e->next_piece = e->nb_pieces = 0;
-		ring_drain(e->from);
+		ring_drain(e->from_kernel);
 		for (unsigned int w = 0; w < e->nb_lanes; w++) {
-			ring_drain(e->lane[w].to);
+			ring_drain(e->lane[w].to_kernel);
 			ring_drain(e->lane[w].done);
 		}
 		if (e->kernel == NULL)
@@ -208,10 +208,10 @@ void exception_free_all(struct dp *d)
 		if (e == NULL)
 			continue;
 		for (unsigned int w = 0; w < e->nb_lanes; w++) {
-			rte_free(e->lane[w].to);
+			rte_free(e->lane[w].to_kernel);
 			rte_free(e->lane[w].done);
 		}
-		rte_free(e->from);
+		rte_free(e->from_kernel);
 		rte_mempool_free(e->pool);
 		exception_rules_free(&e->rules);
 		rte_free(e);
@@ -228,13 +228,13 @@ static bool is_neighbour(uint8_t class)
 }
 
 // Buffers that may wait: a flood of the one kind leaves room for the other.
-static uint32_t share(const struct exception *e, bool neighbour)
+static uint32_t buffer_share(const struct exception *e, bool neighbour)
 {
 	return neighbour ? e->conf->buffers / 4 : e->conf->buffers - e->conf->buffers / 4;
 }
 
 // Takes back what the thread has done with.
-static void collect(struct exception_lane *l)
+static void reclaim_buffers(struct exception_lane *l)
 {
 	struct rte_mbuf *m[DP_BURST];
 	const unsigned int n = rte_ring_sc_dequeue_burst(l->done, (void **)m, DP_BURST, NULL);
@@ -246,15 +246,15 @@ static void collect(struct exception_lane *l)
 }
 
 // Puts a packet on its way. DP_SENT, or DP_DROP_EXC_RATE, and then it is still the caller's.
-static unsigned int give(struct worker *w, struct exception *e, struct rte_mbuf *m,
+static unsigned int give_packet(struct worker *w, struct exception *e, struct rte_mbuf *m,
 	const struct exception_note *note)
 {
 	struct exception_lane *l = &e->lane[w->id];
 	const bool neighbour = is_neighbour(note->class);
 
-	if (l->given[neighbour] + m->nb_segs > share(e, neighbour))
-		collect(l); // a worker that has waited has done so long ago
-	if (l->given[neighbour] + m->nb_segs > share(e, neighbour)) {
+	if (l->given[neighbour] + m->nb_segs > buffer_share(e, neighbour))
+		reclaim_buffers(l); // a worker that has waited has done so long ago
+	if (l->given[neighbour] + m->nb_segs > buffer_share(e, neighbour)) {
 		counter_add(&l->to_full, note->frames);
 		return DP_DROP_EXC_RATE;
 	}
@@ -266,7 +266,7 @@ static unsigned int give(struct worker *w, struct exception *e, struct rte_mbuf 
 		counter_add(&l->to_supers, 1);
 		counter_add(&l->to_super_frames, note->frames);
 	}
-	rte_ring_sp_enqueue(l->to, m); // has room for as many as there are buffers
+	rte_ring_sp_enqueue(l->to_kernel, m); // has room for as many as there are buffers
 	return DP_SENT;
 }
 
@@ -275,7 +275,7 @@ static void give_or_drop(
 {
 	const struct exception_note note = {
 		.class = (uint8_t) class, .frames = 1, .bytes = m->pkt_len};
-	const unsigned int reason = give(w, e, m, &note);
+	const unsigned int reason = give_packet(w, e, m, &note);
 
 	if (unlikely(reason != DP_SENT))
 		worker_drop(w, m, reason);
@@ -284,10 +284,10 @@ static void give_or_drop(
 // To an address of this port, from none of ours.
 static unsigned int check_addresses(const struct worker *w, uint8_t port, const struct net_frame *f)
 {
-	const struct local_addr *to = local_addrs_find(w->local, &f->dst);
+	const struct local_addr *laddr = local_addrs_find(w->local, &f->dst);
 
-	if (to == NULL || to->kind != LOCAL_OWN || to->port != port)
-		return drop_of_net(to != NULL && to->kind == LOCAL_BROADCAST
+	if (laddr == NULL || laddr->kind != LOCAL_OWN || laddr->port != port)
+		return drop_of_net(laddr != NULL && laddr->kind == LOCAL_BROADCAST
 				? NET_DROP_MARTIAN_DESTINATION
 				: NET_DROP_NOT_FOR_US);
 	return local_addrs_ours(w->local, &f->src) ? drop_of_net(NET_DROP_MARTIAN_SOURCE) : DP_SENT;
@@ -387,7 +387,7 @@ void exception_neighbour(
 	if (likely(e == NULL))
 		return;
 	w->live.made++;
-	if (e->lane[w->id].given[1] >= share(e, true)) {
+	if (e->lane[w->id].given[1] >= buffer_share(e, true)) {
 		counter_add(&e->lane[w->id].to_full, 1);
 		w->live.drop[DP_DROP_EXC_RATE]++;
 		return;
@@ -418,7 +418,7 @@ unsigned int exception_super(
 	if (reason == DP_DROP_EXC_DENIED)
 		counter_add(&e->lane[w->id].to_denied, s->frames);
 	if (reason == DP_SENT)
-		reason = give(w, e, m, &note);
+		reason = give_packet(w, e, m, &note);
 	return reason;
 }
 
@@ -452,10 +452,11 @@ static void send_one(struct worker *w, struct exception *e, struct rte_mbuf *m)
 	tx_put_super(w, e->port, m, &note);
 }
 
-static unsigned int take(struct worker *w, struct exception *e)
+static unsigned int take_packets(struct worker *w, struct exception *e)
 {
 	struct rte_mbuf *m[EXCEPTION_TAKE];
-	const unsigned int n = rte_ring_sc_dequeue_burst(e->from, (void **)m, EXCEPTION_TAKE, NULL);
+	const unsigned int n =
+		rte_ring_sc_dequeue_burst(e->from_kernel, (void **)m, EXCEPTION_TAKE, NULL);
 	uint32_t buffers = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
@@ -476,9 +477,9 @@ unsigned int exception_round(struct worker *w)
 		if (e == NULL)
 			continue;
 		if ((e->lane[w->id].given[0] | e->lane[w->id].given[1]) != 0)
-			collect(&e->lane[w->id]);
+			reclaim_buffers(&e->lane[w->id]);
 		if (e->server == w->id)
-			n += take(w, e);
+			n += take_packets(w, e);
 	}
 	return n;
 }
@@ -493,7 +494,7 @@ const char *const dp_exception_classes[DP_EXCEPTION_CLASSES] = {[EXC_TCP] = "tcp
 	[EXC_ARP] = "arp",
 	[EXC_ND] = "nd"};
 
-static uint64_t seen(const uint64_t *counter)
+static uint64_t read_counter(const uint64_t *counter)
 {
 	return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
@@ -509,24 +510,24 @@ bool dp_exception(const struct dp *d, unsigned int port, struct dp_exception *ou
 	*out = (struct dp_exception){.interface = e->conf->name,
 		.netns = e->conf->netns != NULL ? e->conf->netns : "",
 		.port = e->kernel,
-		.to_lost = seen(&e->to_lost),
+		.to_lost = read_counter(&e->to_lost),
 		.from_missed = k.rx_missed,
-		.from_cut = seen(&e->cut)};
+		.from_cut = read_counter(&e->cut)};
 	for (unsigned int w = 0; w < e->nb_lanes; w++) {
 		const struct exception_lane *l = &e->lane[w];
 
 		for (unsigned int i = 0; i < DP_EXCEPTION_CLASSES; i++) {
-			out->to[i] += seen(&l->to_class[i]);
-			out->from[i] += seen(&l->from_class[i]);
+			out->to_kernel[i] += read_counter(&l->to_class[i]);
+			out->from_kernel[i] += read_counter(&l->from_class[i]);
 		}
-		out->to_denied += seen(&l->to_denied);
-		out->to_full += seen(&l->to_full);
-		out->to_supers += seen(&l->to_supers);
-		out->to_super_frames += seen(&l->to_super_frames);
-		out->from_foreign += seen(&l->from_foreign);
-		out->from_answered += seen(&l->answered);
-		out->from_supers += seen(&l->from_supers);
-		out->from_super_frames += seen(&l->from_super_frames);
+		out->to_denied += read_counter(&l->to_denied);
+		out->to_full += read_counter(&l->to_full);
+		out->to_supers += read_counter(&l->to_supers);
+		out->to_super_frames += read_counter(&l->to_super_frames);
+		out->from_foreign += read_counter(&l->from_foreign);
+		out->from_answered += read_counter(&l->answered);
+		out->from_supers += read_counter(&l->from_supers);
+		out->from_super_frames += read_counter(&l->from_super_frames);
 	}
 	return true;
 }

@@ -43,7 +43,8 @@ struct worker;
 
 // A worker's side. That worker writes it, except the rings; any thread reads the counters.
 struct exception_lane {
-	struct rte_ring *to, *done; // frames for the kernel, and back to be freed; set at start
+	struct rte_ring *to_kernel,
+		*done; // frames for the kernel, and back to be freed; set at start
 	// Buffers that have not come back; [1] of ARP and ND.
 	uint32_t given[2] __rte_cache_aligned;
 	uint64_t to_class[EXC_CLASSES], from_class[EXC_CLASSES];
@@ -57,7 +58,7 @@ struct exception {
 	const struct conf_exception *conf;
 	struct port *kernel; // its other end is the interface
 	struct rte_mempool *pool; // for what comes from the kernel
-	struct rte_ring *from;
+	struct rte_ring *from_kernel;
 	unsigned int nb_lanes;
 	uint8_t port; // the data path's
 	uint8_t server; // the worker that sends what comes from the kernel: one, so order is kept

@@ -27,12 +27,12 @@ static uint32_t describe_routes(const struct conf_port *c, struct port_route *ro
 
 	for (uint32_t i = 0; i < c->nb_routes; i++)
 		if (is_reached(c, &c->routes[i].via))
-			routes[nb++] = (struct port_route){c->routes[i].to, c->routes[i].via};
+			routes[nb++] = (struct port_route){c->routes[i].dst, c->routes[i].via};
 	for (uint32_t i = 0; i < c->nb_gateways; i++)
 		if (is_reached(c, &c->gateways[i]) &&
 			!c->gateway_learned[addr_is_v4(&c->gateways[i])])
 			routes[nb++] =
-				(struct port_route){.to.len = addr_is_v4(&c->gateways[i]) ? 96 : 0,
+				(struct port_route){.dst.len = addr_is_v4(&c->gateways[i]) ? 96 : 0,
 					.via = c->gateways[i]};
 	return nb;
 }
@@ -89,22 +89,22 @@ static struct port_route *room_for(const struct conf_port *c)
 	return calloc(c->nb_routes + c->nb_gateways + 1, sizeof(struct port_route));
 }
 
-static int reroute(struct exception *e, const struct conf_port *from, const struct conf_port *to,
-	char *error, size_t len)
+static int change_routes(struct exception *e, const struct conf_port *old_conf,
+	const struct conf_port *new_conf, char *error, size_t len)
 {
-	struct port_route *was = room_for(from), *is = room_for(to);
+	struct port_route *was = room_for(old_conf), *current = room_for(new_conf);
 	int rc = -1;
 
-	if (was != NULL && is != NULL) {
-		const struct port_routes before = {was, describe_routes(from, was)};
-		const struct port_routes after = {is, describe_routes(to, is)};
+	if (was != NULL && current != NULL) {
+		const struct port_routes before = {was, describe_routes(old_conf, was)};
+		const struct port_routes after = {current, describe_routes(new_conf, current)};
 
 		rc = e->kernel->ops->reroute(e->kernel, &before, &after, error, len);
 	} else {
 		snprintf(error, len, "out of memory");
 	}
 	free(was);
-	free(is);
+	free(current);
 	return rc;
 }
 
@@ -115,11 +115,11 @@ int exception_host_reroute(struct dp *d, const struct conf *c, char *error, size
 
 	for (unsigned int i = 0; i < d->nb_ports; i++) {
 		if (d->exception[i] == NULL ||
-			reroute(d->exception[i], &was[i], &c->ports[i], error, len) == 0)
+			change_routes(d->exception[i], &was[i], &c->ports[i], error, len) == 0)
 			continue;
 		while (i-- > 0)
 			if (d->exception[i] != NULL)
-				reroute(d->exception[i], &c->ports[i], &was[i], ignored,
+				change_routes(d->exception[i], &c->ports[i], &was[i], ignored,
 					sizeof(ignored));
 		return -1;
 	}

@@ -24,25 +24,25 @@
 
 // --- making them ---------------------------------------------------------------------------------
 
-static void put(uint64_t *set, uint16_t port)
+static void add_port(uint64_t *set, uint16_t port)
 {
 	set[port / 64] |= UINT64_C(1) << port % 64;
 }
 
-static bool has(const uint64_t *set, uint16_t port)
+static bool has_port(const uint64_t *set, uint16_t port)
 {
 	return (set[port / 64] >> port % 64 & 1) != 0;
 }
 
 // Adds a listener: TCP to and from its address and port is carried. 0 or -ENOMEM.
-static int serve_listener(struct exception_rules *r, const struct endpoint *at)
+static int serve_listener(struct exception_rules *r, const struct endpoint *endpoint)
 {
-	struct endpoint *grown = realloc(r->at, (r->nb_at + (size_t)1) * sizeof(*grown));
+	struct endpoint *grown = realloc(r->endpoint, (r->nb_at + (size_t)1) * sizeof(*grown));
 
 	if (grown == NULL)
 		return -ENOMEM;
-	r->at = grown;
-	r->at[r->nb_at++] = *at;
+	r->endpoint = grown;
+	r->endpoint[r->nb_at++] = *endpoint;
 	return 0;
 }
 
@@ -55,7 +55,7 @@ static void serve_relay(struct exception_rules *r, const struct conf *c, const s
 	for (uint32_t i = 0; t->tcp.enabled && i < t->nb_relay; i++)
 		has = has || conf_port_address(p, &t->relay[i]) != NULL;
 	for (uint32_t i = t->tcp.ports_lo; has && i <= t->tcp.ports_hi; i++)
-		put(r->served[1], (uint16_t)i);
+		add_port(r->served[1], (uint16_t)i);
 }
 
 int exception_rules_init(struct exception_rules *r, const struct conf *c, uint32_t port)
@@ -73,7 +73,7 @@ int exception_rules_init(struct exception_rules *r, const struct conf *c, uint32
 		const bool tcp = s->proto == IPPROTO_TCP;
 
 		if (s->proto != IPPROTO_ICMP)
-			put(s->away ? r->used[tcp] : r->served[tcp], s->port);
+			add_port(s->away ? r->used[tcp] : r->served[tcp], s->port);
 		else if (s->away)
 			r->ping_out = true;
 		else
@@ -81,59 +81,60 @@ int exception_rules_init(struct exception_rules *r, const struct conf *c, uint32
 	}
 	for (uint32_t i = 0; i < c->turn.nb_listeners && rc == 0; i++)
 		if (turn_listener_is_stream(&c->turn.listeners[i]) &&
-			conf_port_address(&c->ports[port], &c->turn.listeners[i].at.addr) != NULL)
-			rc = serve_listener(r, &c->turn.listeners[i].at);
+			conf_port_address(&c->ports[port], &c->turn.listeners[i].endpoint.addr) !=
+				NULL)
+			rc = serve_listener(r, &c->turn.listeners[i].endpoint);
 	serve_relay(r, c, &c->ports[port]);
 	return rc;
 }
 
 void exception_rules_free(struct exception_rules *r)
 {
-	free(r->at);
-	r->at = NULL;
+	free(r->endpoint);
+	r->endpoint = NULL;
 	r->nb_at = 0;
 }
 
 // --- asking them ---------------------------------------------------------------------------------
 
-static bool serves(const struct exception_rules *r, const struct exception_flow *f)
+static bool is_served(const struct exception_rules *r, const struct exception_flow *f)
 {
 	const bool tcp = f->proto == IPPROTO_TCP;
 
-	if (has(r->served[tcp], f->our_port))
+	if (has_port(r->served[tcp], f->our_port))
 		return true;
 	for (uint32_t i = 0; tcp && i < r->nb_at; i++)
-		if (r->at[i].port == f->our_port && addr_eq(&r->at[i].addr, &f->ours))
+		if (r->endpoint[i].port == f->our_port && addr_eq(&r->endpoint[i].addr, &f->ours))
 			return true;
 	return false;
 }
 
 // Whether a packet is one of the kernel as a client, or an answer to it, as far as ports tell.
-static bool uses(const struct exception_rules *r, const struct exception_flow *f)
+static bool is_used(const struct exception_rules *r, const struct exception_flow *f)
 {
 	const bool tcp = f->proto == IPPROTO_TCP;
 
-	return has(r->used[tcp], f->their_port) &&
+	return has_port(r->used[tcp], f->their_port) &&
 		(tcp || (f->our_port >= r->client_lo && f->our_port <= r->client_hi));
 }
 
 bool exception_rules_out(const struct exception_rules *r, const struct exception_flow *f)
 {
-	return serves(r, f) || uses(r, f);
+	return is_served(r, f) || is_used(r, f);
 }
 
 bool exception_rules_in(
 	const struct exception_rules *r, const struct exception_flow *f, bool begins)
 {
-	return serves(r, f) || (!begins && uses(r, f));
+	return is_served(r, f) || (!begins && is_used(r, f));
 }
 
 // --- ICMP ----------------------------------------------------------------------------------------
 
 // Whether the packet that an error is about is ours, as far as it is quoted, and one that the
 // kernel may have sent.
-static bool quoted(const struct exception_rules *r, const struct net_frame *f, const uint8_t *icmp,
-	struct exception_flow *about)
+static bool quotes_ours(const struct exception_rules *r, const struct net_frame *f,
+	const uint8_t *icmp, struct exception_flow *about)
 {
 	const uint8_t *ip = icmp + ERROR_HEADER, *l4;
 	const uint32_t room = f->payload_len > ERROR_HEADER ? f->payload_len - ERROR_HEADER : 0;
@@ -179,7 +180,7 @@ bool exception_rules_icmp_in(const struct exception_rules *r, const struct net_f
 {
 	about->proto = 0;
 	if (is_error(f, icmp[0]))
-		return quoted(r, f, icmp, about);
+		return quotes_ours(r, f, icmp, about);
 	if (icmp[0] == (f->is_v4 ? ECHO_REQUEST : ECHO6_REQUEST))
 		return r->ping;
 	return icmp[0] == (f->is_v4 ? ECHO_REPLY : ECHO6_REPLY) && (r->ping || r->ping_out);

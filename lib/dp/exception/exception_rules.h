@@ -18,7 +18,7 @@ struct exception_rules {
 	uint64_t served[2][EXC_PORT_WORDS], used[2][EXC_PORT_WORDS];
 	uint16_t client_lo, client_hi; // UDP ports of ours that it is a client from
 	bool ping, ping_out; // pings both ways; those of the kernel
-	struct endpoint *at; // TCP listeners, each on its own address
+	struct endpoint *endpoint; // TCP listeners, each on its own address
 	uint32_t nb_at;
 	struct learn_rules learn; // what the port learns; nothing, for most
 };

@@ -88,7 +88,7 @@ static unsigned int write_lane(
 {
 	struct rte_mbuf *m[BURST];
 	const unsigned int n = rte_ring_sc_dequeue_burst(
-		l->to, (void **)m, RTE_MIN(max, (unsigned int)BURST), NULL);
+		l->to_kernel, (void **)m, RTE_MIN(max, (unsigned int)BURST), NULL);
 
 	for (unsigned int i = 0; i < n; i++) {
 		const uint32_t lost = write_one(e, m[i]);
@@ -243,7 +243,7 @@ static void judge_packet(const struct exception *e, struct rte_mbuf *m)
 // --- from the kernel: read -----------------------------------------------------------------------
 
 // Ready to be sent out of the port. Where that cannot be made of it the note says so.
-static void finish(const struct exception *e, struct rte_mbuf **m)
+static void finish_frame(const struct exception *e, struct rte_mbuf **m)
 {
 	const uint16_t vlan = e->dp->port[e->port].port->vlan;
 	struct exception_note *note = &mbuf_meta_of(*m)->exception;
@@ -261,15 +261,15 @@ static void finish(const struct exception *e, struct rte_mbuf **m)
 	note->bytes += (uint32_t)tag * note->frames;
 }
 
-static void enqueue(struct exception *e, struct rte_mbuf *m)
+static void enqueue_frame(struct exception *e, struct rte_mbuf *m)
 {
 	e->queued += m->nb_segs;
-	rte_ring_sp_enqueue(e->from, m); // has room for BURST more than the bound
+	rte_ring_sp_enqueue(e->from_kernel, m); // has room for BURST more than the bound
 }
 
 // Whether the port takes a super-frame as it is. The limits of a kernel that was told of them are
 // kept, but the size of segments is what the other end of a connection says.
-static bool fits(const struct exception *e, const struct rte_mbuf *m)
+static bool fits_port(const struct exception *e, const struct rte_mbuf *m)
 {
 	const struct port_super *tso = &e->dp->port[e->port].port->tso;
 
@@ -280,7 +280,7 @@ static bool fits(const struct exception *e, const struct rte_mbuf *m)
 }
 
 // Into the plain frames it stands for, which follow as there is room. Takes m.
-static void cut(struct exception *e, struct rte_mbuf *m)
+static void cut_super(struct exception *e, struct rte_mbuf *m)
 {
 	struct exception_note note = mbuf_meta_of(m)->exception;
 
@@ -288,7 +288,7 @@ static void cut(struct exception *e, struct rte_mbuf *m)
 	e->nb_pieces = port_super_cut(m, e->pool, e->pieces, EXCEPTION_PIECES);
 	if (e->nb_pieces == 0) {
 		mbuf_meta_of(m)->exception.verdict = DP_DROP_SUPER;
-		enqueue(e, m);
+		enqueue_frame(e, m);
 		return;
 	}
 	counter_add(&e->cut, 1);
@@ -305,7 +305,7 @@ static void cut(struct exception *e, struct rte_mbuf *m)
 static bool pieces_done(struct exception *e, uint32_t room)
 {
 	for (; room > 0 && e->next_piece < e->nb_pieces; room--)
-		enqueue(e, e->pieces[e->next_piece++]);
+		enqueue_frame(e, e->pieces[e->next_piece++]);
 	return e->next_piece == e->nb_pieces;
 }
 
@@ -314,13 +314,13 @@ static void read_one(struct exception *e, struct rte_mbuf *m, uint64_t now)
 	const struct exception_note *note;
 
 	judge_packet(e, m);
-	finish(e, &m);
+	finish_frame(e, &m);
 	note = &mbuf_meta_of(m)->exception;
 	bucket_spend(&e->from_meter, &e->limit, note->frames, now);
-	if (note->is_super && note->verdict == DP_SENT && !fits(e, m))
-		cut(e, m);
+	if (note->is_super && note->verdict == DP_SENT && !fits_port(e, m))
+		cut_super(e, m);
 	else
-		enqueue(e, m);
+		enqueue_frame(e, m);
 }
 
 // What there is no room or no token for stays in the interface, where the kernel knows of it.
@@ -344,7 +344,7 @@ static unsigned int read_all(struct exception *e, uint64_t now)
 // --- the thread ----------------------------------------------------------------------------------
 
 // What a kernel that was full has left of a super-frame goes out though nothing follows.
-static void tick(struct exception *e, uint64_t now_ms)
+static void tick_kernel(struct exception *e, uint64_t now_ms)
 {
 	if (e->kernel->ops->tick == NULL || now_ms == e->ticked_ms)
 		return;
@@ -357,7 +357,7 @@ unsigned int exception_thread_turn(struct exception *e, uint64_t now_ns)
 	const unsigned int written = write_all(e, now_ns), queued = e->queued,
 			   work = written + read_all(e, now_ns);
 
-	tick(e, now_ns / BUCKET_MS);
+	tick_kernel(e, now_ns / BUCKET_MS);
 	if (e->queued != queued)
 		waiter_kick(&e->dp->worker[e->server]->waiter);
 	return work;

@@ -89,7 +89,7 @@ static void carry_open(struct dp *d, struct learn *k, struct learner *l)
 		.rules = {conf_learns(p, true), conf_learns(p, false), p->vlan},
 		.wire = wire,
 		.kernel = l->e->kernel};
-	on->way[on->nb_ways++] = &l->carry;
+	on->carry[on->nb_ways++] = &l->carry;
 }
 
 static int learner_open(struct dp *d, struct learn *k, uint32_t port, char *error, size_t len)
@@ -134,7 +134,8 @@ static int learn_open(struct dp *d, char *error, size_t len)
 	return 0;
 }
 
-static void choose(struct learnt *a, const struct learn_choice *c, const struct addr router[2])
+static void choose_address(
+	struct learnt *a, const struct learn_choice *c, const struct addr router[2])
 {
 	const bool is_v4 = a->state.is_v4;
 
@@ -145,7 +146,7 @@ static void choose(struct learnt *a, const struct learn_choice *c, const struct 
 }
 
 // Looks what the interface of a port has by now. True when nothing more has to be waited for.
-static bool look(const struct dp *d, struct learn *k, struct learner *l, uint64_t now_ms)
+static bool poll_interface(const struct dp *d, struct learn *k, struct learner *l, uint64_t now_ms)
 {
 	bool all = true, routers = true;
 	struct learn_choice choice = {.port = &d->conf->ports[l->e->port]};
@@ -155,7 +156,7 @@ static bool look(const struct dp *d, struct learn *k, struct learner *l, uint64_
 		port_kernel_watch_read(l->watch, learn_choose, &choice, router) == 0) {
 		for (unsigned int i = 0; i < k->nb_addrs; i++)
 			if (k->addr[i].entry.port == l->e->port)
-				choose(&k->addr[i], &choice, router);
+				choose_address(&k->addr[i], &choice, router);
 	}
 	for (unsigned int i = 0; i < k->nb_addrs; i++) {
 		const struct learnt *a = &k->addr[i];
@@ -173,7 +174,7 @@ static bool look(const struct dp *d, struct learn *k, struct learner *l, uint64_
 }
 
 // What is missing on a port, and where to look.
-static const char *missing(const struct learn *k, const struct learner *l, const char **hint)
+static const char *missing_text(const struct learn *k, const struct learner *l, const char **hint)
 {
 	bool v4 = false, v6 = false;
 
@@ -195,16 +196,16 @@ static const char *missing(const struct learn *k, const struct learner *l, const
 }
 
 // What could be wrong, for whoever reads why it takes so long.
-static void describe(
+static void describe_wait(
 	const struct dp *d, const struct learn *k, const struct learner *l, char *buf, size_t len)
 {
 	const struct conf_exception *e = l->e->conf;
 	struct port *p = d->port[l->e->port].port;
-	const char *hint, *what = missing(k, l, &hint);
+	const char *hint, *needed = missing_text(k, l, &hint);
 
 	snprintf(buf, len,
 		"port %s: waiting for %s on %s%s%s%s; frames to the kernel %llu, from it %llu%s",
-		p->name, what, e->name, e->netns != NULL ? " in namespace " : "",
+		p->name, needed, e->name, e->netns != NULL ? " in namespace " : "",
 		e->netns != NULL ? e->netns : "", hint, (unsigned long long)l->carry.carried[0],
 		(unsigned long long)l->carry.carried[1],
 		p->ops->link(p) ? "" : "; the link is down");
@@ -215,7 +216,7 @@ static int give_up(
 {
 	char text[300];
 
-	describe(d, k, l, text, sizeof(text));
+	describe_wait(d, k, l, text, sizeof(text));
 	snprintf(error, len, "%s: given up after %u s (ports[].addresses-wait)", text,
 		d->conf->ports[l->e->port].learn_wait_s);
 	return -1;
@@ -231,7 +232,7 @@ static int look_all(struct dp *d, uint64_t waited_ms, uint64_t now_ms, char *err
 		struct learner *l = &k->port[i];
 		const uint32_t limit_s = d->conf->ports[l->e->port].learn_wait_s;
 
-		if (look(d, k, l, now_ms))
+		if (poll_interface(d, k, l, now_ms))
 			continue;
 		done = 0;
 		if (limit_s != 0 && waited_ms >= limit_s * UINT64_C(1000) && l->since_ms == 0)
@@ -247,9 +248,9 @@ static void tell_all(const struct dp *d, const struct dp_learning *how, uint64_t
 	for (unsigned int i = 0; i < d->learn->nb_ports; i++) {
 		struct learner *l = &d->learn->port[i];
 
-		if (look(d, d->learn, l, now_ms))
+		if (poll_interface(d, d->learn, l, now_ms))
 			continue;
-		describe(d, d->learn, l, text, sizeof(text));
+		describe_wait(d, d->learn, l, text, sizeof(text));
 		how->tell(how->ctx, text);
 	}
 }
@@ -285,10 +286,10 @@ static int wait_for(struct dp *d, const struct dp_learning *how, char *error, si
 	return done > 0 ? 0 : -1;
 }
 
-static int take(struct dp *d, const struct dp_learning *how, char *error, size_t len)
+static int take_learned(struct dp *d, const struct dp_learning *how, char *error, size_t len)
 {
 	struct conf_learned list[DP_LEARNED_MAX];
-	char why[CONF_ERROR_LEN] = "";
+	char reason[CONF_ERROR_LEN] = "";
 	struct learn *k = d->learn;
 
 	for (unsigned int i = 0; i < k->nb_addrs; i++) {
@@ -300,9 +301,9 @@ static int take(struct dp *d, const struct dp_learning *how, char *error, size_t
 		a->state.gateway = a->state.router = a->entry.gateway;
 		list[i] = a->entry;
 	}
-	if (conf_resolve(how->conf, list, k->nb_addrs, how->report, why) == 0)
+	if (conf_resolve(how->conf, list, k->nb_addrs, how->report, reason) == 0)
 		return 0;
-	snprintf(error, len, "%s", why);
+	snprintf(error, len, "%s", reason);
 	return -1;
 }
 
@@ -312,12 +313,12 @@ int learn_addresses(struct dp *d, const struct dp_learning *how, char *error, si
 		return 0;
 	if (learn_open(d, error, len) != 0 || wait_for(d, how, error, len) != 0)
 		return -1;
-	return take(d, how, error, len);
+	return take_learned(d, how, error, len);
 }
 
 // --- watching -----------------------------------------------------------------------------------
 
-static void see(
+static void update_address(
 	struct dp *d, struct learnt *a, const struct learn_choice *c, const struct addr router[2])
 {
 	const bool is_v4 = a->state.is_v4, lost = !c->is_there[is_v4];
@@ -327,12 +328,12 @@ static void see(
 		turn_relay_map_lose(d->map, (unsigned int)relay, lost);
 	pthread_mutex_lock(&d->learn->lock);
 	a->state.lost = lost;
-	a->state.other = lost ? c->first[is_v4].addr : (struct addr){.b = {0}};
+	a->state.replacement = lost ? c->first[is_v4].addr : (struct addr){.b = {0}};
 	a->state.router = a->router_wanted ? router[is_v4] : a->state.gateway;
 	pthread_mutex_unlock(&d->learn->lock);
 }
 
-static void watch(struct dp *d, struct learner *l)
+static void watch_interface(struct dp *d, struct learner *l)
 {
 	struct learn *k = d->learn;
 	struct learn_choice choice = {.port = &d->conf->ports[l->e->port]};
@@ -348,13 +349,13 @@ static void watch(struct dp *d, struct learner *l)
 		return;
 	for (unsigned int i = 0; i < k->nb_addrs; i++)
 		if (k->addr[i].entry.port == l->e->port)
-			see(d, &k->addr[i], &choice, router);
+			update_address(d, &k->addr[i], &choice, router);
 }
 
 void learn_tick(struct dp *d)
 {
 	for (unsigned int i = 0; d->learn != NULL && i < d->learn->nb_ports; i++)
-		watch(d, &d->learn->port[i]);
+		watch_interface(d, &d->learn->port[i]);
 }
 
 unsigned int dp_learned(const struct dp *d, struct dp_learned *out)

@@ -13,10 +13,11 @@ static const struct limit carried = {1000, 200}; // frames each way, of each kin
 
 // Sends a frame of a kind on, or frees it. What is beyond the rate is lost: all of it is asked for
 // again. No kind takes the place of another: anybody can flood a link with ARP.
-static bool send(struct bucket *meter, struct port *to, struct rte_mbuf *m, uint64_t now_ns)
+static bool forward_frame(
+	struct bucket *meter, struct port *dst, struct rte_mbuf *m, uint64_t now_ns)
 {
 	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
-	if (bucket_see(meter, &carried, now_ns) == 0 || port_tx(to, 0, &m, 1) == 0) {
+	if (bucket_see(meter, &carried, now_ns) == 0 || port_tx(dst, 0, &m, 1) == 0) {
 		rte_pktmbuf_free(m);
 		return false;
 	}
@@ -31,14 +32,14 @@ static void to_kernel(struct learn_device *d, struct rte_mbuf *m, uint64_t now_n
 
 	if (m->nb_segs == 1 && (!tagged || rte_vlan_insert(&m) == 0)) {
 		for (unsigned int i = 0; i < d->nb_ways; i++) {
-			struct learn_carry *l = d->way[i];
+			struct learn_carry *l = d->carry[i];
 			const enum learn_kind kind = learn_rules_in(
 				&l->rules, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len);
 
 			if (kind == LEARN_NONE)
 				continue;
 			rte_vlan_strip(m);
-			l->carried[0] += send(&l->in[kind], l->kernel, m, now_ns);
+			l->carried[0] += forward_frame(&l->in[kind], l->kernel, m, now_ns);
 			return;
 		}
 	}
@@ -55,11 +56,11 @@ static void to_network(struct learn_carry *l, struct rte_mbuf *m, uint64_t now_n
 	if (kind == LEARN_NONE || (l->rules.vlan != 0 && rte_vlan_insert(&m) != 0))
 		rte_pktmbuf_free(m);
 	else
-		l->carried[1] += send(&l->out[kind], l->wire, m, now_ns);
+		l->carried[1] += forward_frame(&l->out[kind], l->wire, m, now_ns);
 }
 
 // A bond speaks LACP, and carries nothing before the other end has agreed.
-static void tick(struct learn_device *d, uint64_t now_ms)
+static void tick_device(struct learn_device *d, uint64_t now_ms)
 {
 	struct port *p = d->port;
 	const uint16_t queues = RTE_MAX(p->nb_rxq, p->nb_txq);
@@ -76,7 +77,7 @@ unsigned int learn_carry(struct learn_device *d, uint64_t now_ns)
 	struct rte_mbuf *m[BURST];
 	unsigned int n, all = 0;
 
-	tick(d, now_ns / BUCKET_MS);
+	tick_device(d, now_ns / BUCKET_MS);
 	for (uint16_t q = 0; q < d->port->nb_rxq; q++) {
 		n = port_rx(d->port, q, m, BURST);
 		for (unsigned int i = 0; i < n; i++)
@@ -84,9 +85,9 @@ unsigned int learn_carry(struct learn_device *d, uint64_t now_ns)
 		all += n;
 	}
 	for (unsigned int w = 0; w < d->nb_ways; w++) {
-		n = port_rx(d->way[w]->kernel, 0, m, BURST);
+		n = port_rx(d->carry[w]->kernel, 0, m, BURST);
 		for (unsigned int i = 0; i < n; i++)
-			to_network(d->way[w], m[i], now_ns);
+			to_network(d->carry[w], m[i], now_ns);
 		all += n;
 	}
 	return all;

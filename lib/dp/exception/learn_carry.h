@@ -22,7 +22,7 @@ struct learn_carry {
 // A device, and the ports on it that learn: itself, VLANs, or both. All zero at first.
 struct learn_device {
 	struct port *port;
-	struct learn_carry *way[CONF_PORTS_MAX];
+	struct learn_carry *carry[CONF_PORTS_MAX];
 	unsigned int nb_ways;
 	uint64_t ticked_ms;
 };

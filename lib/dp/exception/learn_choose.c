@@ -17,21 +17,21 @@ static bool is_unique_local(const struct addr *a)
 	return (a->b[0] & 0xfe) == 0xfc;
 }
 
-bool learn_choose_better(const struct addr *a, const struct addr *other)
+bool learn_choose_better(const struct addr *a, const struct addr *rival)
 {
-	return !addr_is_v4(a) && is_unique_local(other) && !is_unique_local(a);
+	return !addr_is_v4(a) && is_unique_local(rival) && !is_unique_local(a);
 }
 
 void learn_choose(void *ctx, const struct port_kernel_address *a)
 {
 	struct learn_choice *c = ctx;
-	const bool is_v4 = addr_is_v4(&a->at.addr);
+	const bool is_v4 = addr_is_v4(&a->prefix.addr);
 
-	if (addr_eq(&a->at.addr, &c->used[is_v4]))
+	if (addr_eq(&a->prefix.addr, &c->used[is_v4]))
 		c->is_there[is_v4] = true;
-	if ((c->any[is_v4] && !learn_choose_better(&a->at.addr, &c->first[is_v4].addr)) ||
-		a->deprecated || is_in_file(c->port, &a->at.addr))
+	if ((c->any[is_v4] && !learn_choose_better(&a->prefix.addr, &c->first[is_v4].addr)) ||
+		a->deprecated || is_in_file(c->port, &a->prefix.addr))
 		return;
 	c->any[is_v4] = true;
-	c->first[is_v4] = a->at;
+	c->first[is_v4] = a->prefix;
 }

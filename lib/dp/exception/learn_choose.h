@@ -23,7 +23,7 @@ struct learn_choice {
 };
 
 // Whether an address serves an entry where the other one does not: the other is a unique local one.
-bool learn_choose_better(const struct addr *a, const struct addr *other);
+bool learn_choose_better(const struct addr *a, const struct addr *rival);
 
 // A port_kernel_see; ctx is the choice.
 void learn_choose(void *ctx, const struct port_kernel_address *a);

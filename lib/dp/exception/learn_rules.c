@@ -97,28 +97,29 @@ static bool find_l3(const uint8_t *data, size_t len, uint16_t vlan, uint16_t *ty
 	return vlan == 0;
 }
 
-static enum learn_kind judge(const struct learn_rules *r, const uint8_t *data, size_t len, bool in)
+static enum learn_kind judge_frame(
+	const struct learn_rules *r, const uint8_t *data, size_t len, bool in)
 {
-	size_t at;
+	size_t l3_off;
 	uint16_t type;
 
 	// the kernel's frames get their tag later
-	if (!find_l3(data, len, in ? r->vlan : 0, &type, &at))
+	if (!find_l3(data, len, in ? r->vlan : 0, &type, &l3_off))
 		return LEARN_NONE;
 	if (type == NET_ETHERTYPE_ARP)
 		return r->dhcp ? LEARN_LINK : LEARN_NONE;
 	if (type == NET_ETHERTYPE_IP4 && r->dhcp)
-		return judge_ip4(data + at, len - at, in);
-	return type == NET_ETHERTYPE_IP6 && r->slaac ? judge_ip6(data + at, len - at, in)
+		return judge_ip4(data + l3_off, len - l3_off, in);
+	return type == NET_ETHERTYPE_IP6 && r->slaac ? judge_ip6(data + l3_off, len - l3_off, in)
 						     : LEARN_NONE;
 }
 
 enum learn_kind learn_rules_in(const struct learn_rules *r, const uint8_t *data, size_t len)
 {
-	return r->dhcp || r->slaac ? judge(r, data, len, true) : LEARN_NONE;
+	return r->dhcp || r->slaac ? judge_frame(r, data, len, true) : LEARN_NONE;
 }
 
 enum learn_kind learn_rules_out(const struct learn_rules *r, const uint8_t *data, size_t len)
 {
-	return r->dhcp || r->slaac ? judge(r, data, len, false) : LEARN_NONE;
+	return r->dhcp || r->slaac ? judge_frame(r, data, len, false) : LEARN_NONE;
 }

@@ -58,7 +58,7 @@ static uint8_t *ip_of(struct rte_mbuf *m, const struct turn_view *v)
 	return data + f.l3_off;
 }
 
-static void put(uint8_t *ip, const struct source *listener)
+static void write_tos(uint8_t *ip, const struct source *listener)
 {
 	const uint16_t old = load_be16(ip);
 	uint16_t new;
@@ -78,13 +78,13 @@ void dscp_mark(struct worker *w)
 
 	for (unsigned int leg = 0; leg < 2; leg++) {
 		for (unsigned int n = 0; n < b->nb[leg]; n++) {
-			const unsigned int i = b->of[leg][n];
+			const unsigned int i = b->by_leg[leg][n];
 			const struct turn_view *v = &b->view[i];
 			const struct source *listener =
 				leg == TURN_FROM_CLIENT ? of_client(w, v) : of_peer(w, v);
 
 			if (listener != NULL && listener->tos_kept != 0xff)
-				put(ip_of(w->burst.m[i], v), listener);
+				write_tos(ip_of(w->burst.m[i], v), listener);
 		}
 	}
 }

@@ -12,10 +12,10 @@
 #include "worker.h"
 
 void fragment_out_send(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
-	const struct fragment_way *way)
+	const struct fragment_way *route)
 {
 	const uint32_t len = m->data_len - (uint32_t)f->l4_off;
-	const uint16_t room = net_fragment_room(f->is_v4, way->mtu);
+	const uint16_t room = net_fragment_room(f->is_v4, route->mtu);
 	const uint32_t n = (len + room - 1) / room;
 	struct net_fragment_cut c = {
 		.id = net_fragment_id(&w->fragment_key, &f->src, &f->dst, w->fragment_id++)};
@@ -23,7 +23,7 @@ void fragment_out_send(struct worker *w, struct rte_mbuf *m, const struct net_fr
 
 	unsigned int reason;
 
-	reason = n > NET_FRAGMENTS_MAX ? DP_DROP_MTU : nexthop_takes(w, way->neigh, n);
+	reason = n > NET_FRAGMENTS_MAX ? DP_DROP_MTU : nexthop_takes(w, route->neigh, n);
 	if (reason == DP_SENT && rte_pktmbuf_alloc_bulk(w->dp->pool, out, n) != 0)
 		reason = DP_DROP_NO_MBUF;
 	if (reason != DP_SENT) {
@@ -39,7 +39,7 @@ void fragment_out_send(struct worker *w, struct rte_mbuf *m, const struct net_fr
 		out[i]->data_len = (uint16_t)net_fragment_write(
 			frame, rte_pktmbuf_mtod(m, const uint8_t *), f->l3_off, &c);
 		out[i]->pkt_len = out[i]->data_len;
-		nexthop_send(w, out[i], way->port, way->neigh);
+		nexthop_send(w, out[i], route->port, route->neigh);
 	}
 	w->live.made += n;
 	w->live.consumed++;

@@ -19,4 +19,4 @@ struct fragment_way {
 // order, and all or none, whether the neighbour is known or has to be asked for. Only a full port
 // may take a part (tx-full). Takes the packet.
 void fragment_out_send(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
-	const struct fragment_way *way);
+	const struct fragment_way *route);

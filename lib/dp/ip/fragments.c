@@ -66,7 +66,7 @@ static uint32_t buffers_of(const struct conf *c)
 	return (flows_each(c) + 2 * BACKLOG_LONG) * RTE_MAX(c->workers, 1u) + c->fragments.buffers;
 }
 
-static uint8_t *room(void *ctx, uint32_t flow)
+static uint8_t *flow_buffer(void *ctx, uint32_t flow)
 {
 	const struct worker *w = ctx;
 
@@ -79,7 +79,7 @@ static struct reassembly_config config_of(const struct conf *c)
 		.per_source = c->fragments.per_source,
 		.longest = c->fragments.longest,
 		.timeout_ms = c->fragments.timeout_ms,
-		.room = room};
+		.room = flow_buffer};
 }
 
 int fragments_pool(const struct conf *c, int socket, struct rte_mempool **pool)
@@ -154,41 +154,41 @@ static void count_lost(struct worker *w)
 
 	if (likely(!reassembly_any_lost(r)))
 		return;
-	for (unsigned int why = NET_DROP_FRAGMENT; why <= NET_DROP_FRAGMENT_FULL; why++)
-		w->live.drop[drop_of_net(why)] += reassembly_lost(r, why);
+	for (unsigned int drop = NET_DROP_FRAGMENT; drop <= NET_DROP_FRAGMENT_FULL; drop++)
+		w->live.drop[drop_of_net(drop)] += reassembly_lost(r, drop);
 }
 
 // Every fragment has to come by the port that its source is behind, or those of one network could
 // add to, and spoil, what comes by another. What is for nobody needs no memory: the first fragment
 // has the ports. DP_SENT or a reason.
-static unsigned int judge(
+static unsigned int judge_fragment(
 	const struct worker *w, const struct net_fragment *p, uint8_t port, uint32_t ip_len)
 {
 	const struct local_addrs *local = w->local;
-	const struct local_addr *to;
+	const struct local_addr *laddr;
 	unsigned int home, bad;
 	uint32_t slot;
 	uint16_t dport;
 
 	if (ip_len > w->dp->port[port].port->mtu)
 		return DP_DROP_RX_OVERSIZE;
-	bad = accept_ends(w, &p->src, &p->dst, port, &to);
+	bad = accept_ends(w, &p->src, &p->dst, port, &laddr);
 	if (bad != DP_SENT)
 		return bad;
 	if (p->off != 0)
 		return DP_SENT;
 	dport = load_be16(p->data + 2);
-	if (local_addrs_listener(local, to, dport) >= 0 ||
-		(to->relay >= 0 &&
+	if (local_addrs_listener(local, laddr, dport) >= 0 ||
+		(laddr->relay >= 0 &&
 			turn_relay_map_home(
-				w->dp->map, (unsigned int)to->relay, dport, &home, &slot)))
+				w->dp->map, (unsigned int)laddr->relay, dport, &home, &slot)))
 		return DP_SENT;
 	return DP_DROP_NO_LISTENER;
 }
 
 // Writes the headers of a frame around what fragments have made; ports and checksum are its own. It
 // lies in the buffer of its flow.
-static unsigned int wrap(struct worker *w, uint8_t port, const uint8_t *src_mac,
+static unsigned int wrap_datagram(struct worker *w, uint8_t port, const uint8_t *src_mac,
 	const struct reassembly_whole *whole, struct rte_mbuf *m)
 {
 	uint8_t *udp = (uint8_t *)m->buf_addr + UDP_AT, *payload = udp + NET_UDP_LEN, *frame;
@@ -211,7 +211,7 @@ static unsigned int wrap(struct worker *w, uint8_t port, const uint8_t *src_mac,
 
 // A datagram that fits an ordinary buffer goes on in one, so that few are needed of the long ones.
 // Else it takes the flow's, if there is another for the flow. NULL: there is no buffer.
-static struct rte_mbuf *shorten(struct worker *w, uint32_t flow)
+static struct rte_mbuf *shorten_buffer(struct worker *w, uint32_t flow)
 {
 	struct rte_mbuf **buffer = &w->fragments->buffer[flow], *m = *buffer, *n;
 
@@ -232,17 +232,18 @@ static struct rte_mbuf *shorten(struct worker *w, uint32_t flow)
 	return n;
 }
 
-static struct rte_mbuf *finish(struct worker *w, uint8_t port, const uint8_t *src_mac,
+static struct rte_mbuf *finish_datagram(struct worker *w, uint8_t port, const uint8_t *src_mac,
 	const struct reassembly_whole *whole)
 {
-	unsigned int reason = wrap(w, port, src_mac, whole, w->fragments->buffer[whole->flow]);
+	unsigned int reason =
+		wrap_datagram(w, port, src_mac, whole, w->fragments->buffer[whole->flow]);
 	struct rte_mbuf *m = NULL;
 
 	w->live.consumed += whole->fragments;
 	w->live.made++;
 	w->live.reassembled++;
 	if (reason == DP_SENT) {
-		m = shorten(w, whole->flow);
+		m = shorten_buffer(w, whole->flow);
 		reason = m != NULL ? DP_SENT : DP_DROP_NO_MBUF;
 	}
 	if (reason != DP_SENT)
@@ -265,7 +266,7 @@ struct rte_mbuf *fragments_input(
 		worker_drop(w, m, drop_of_net(bad));
 		return NULL;
 	}
-	reason = judge(w, &p, port, (uint32_t)f->l4_off + f->payload_len - f->l3_off);
+	reason = judge_fragment(w, &p, port, (uint32_t)f->l4_off + f->payload_len - f->l3_off);
 	if (reason == DP_SENT &&
 		!limiter_take(&w->fragments->sources, &w->fragments->each, &p.src, w->now_ms))
 		reason = DP_DROP_FRAGMENT_RATE;
@@ -281,7 +282,7 @@ struct rte_mbuf *fragments_input(
 	}
 	w->live.fragments_in++;
 	if (whole.flow != REASSEMBLY_NONE)
-		made = finish(w, port, data + 6, &whole);
+		made = finish_datagram(w, port, data + 6, &whole);
 	rte_pktmbuf_free(m);
 	return made;
 }

@@ -49,20 +49,20 @@ static bool find_home(const struct worker *w, const struct net_icmp_error *e,
 	struct icmp_note *note, unsigned int *home)
 {
 	const struct local_addrs *local = w->local;
-	const struct local_addr *from = local_addrs_find(local, &e->src.addr);
+	const struct local_addr *laddr = local_addrs_find(local, &e->src.addr);
 	int listener;
 
-	if (from == NULL || from->kind != LOCAL_OWN)
+	if (laddr == NULL || laddr->kind != LOCAL_OWN)
 		return false;
-	listener = local_addrs_listener(local, from, e->src.port);
+	listener = local_addrs_listener(local, laddr, e->src.port);
 	if (listener < 0)
-		return from->relay >= 0 &&
-			turn_relay_map_home(w->dp->map, (unsigned int)from->relay, e->src.port,
+		return laddr->relay >= 0 &&
+			turn_relay_map_home(w->dp->map, (unsigned int)laddr->relay, e->src.port,
 				home, &note->slot);
 	note->to_client = true;
 	note->listener = (uint8_t)listener;
-	note->dtls = local_addrs_dtls(local, from, e->src.port);
-	*home = client_home(w, e, note->listener, from->port);
+	note->dtls = local_addrs_dtls(local, laddr, e->src.port);
+	*home = client_home(w, e, note->listener, laddr->port);
 	return true;
 }
 
@@ -70,10 +70,10 @@ static bool find_home(const struct worker *w, const struct net_icmp_error *e,
 // anything of these.
 static bool is_foreign(const struct worker *w, uint8_t port, const struct addr *src)
 {
-	const struct local_addr *from = local_addrs_find(w->local, src);
-	const uint32_t both = UINT32_C(1) << port | UINT32_C(1) << from->port;
+	const struct local_addr *laddr = local_addrs_find(w->local, src);
+	const uint32_t both = UINT32_C(1) << port | UINT32_C(1) << laddr->port;
 
-	return from->port != port && (w->hot->apart & both) != 0;
+	return laddr->port != port && (w->hot->apart & both) != 0;
 }
 
 bool icmp_errors_input(
@@ -167,13 +167,13 @@ static void about_client(struct worker *w, struct rte_mbuf *m, const struct icmp
 	const struct net_icmp_error *e)
 {
 	unsigned int reason = DP_SENT;
-	uint8_t to;
-	const uint32_t slot = slot_of_client(w, note, e, &to);
+	uint8_t dst;
+	const uint32_t slot = slot_of_client(w, note, e, &dst);
 
-	if (slot == TURN_NONE && to != TURN_NO_WORKER && !note->redirected) {
+	if (slot == TURN_NONE && dst != TURN_NO_WORKER && !note->redirected) {
 		mbuf_meta_of(m)->icmp = *note;
 		mbuf_meta_of(m)->icmp.redirected = true;
-		handover_icmp(w, to, m);
+		handover_icmp(w, dst, m);
 		return;
 	}
 	if (slot == TURN_NONE)

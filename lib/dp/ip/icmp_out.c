@@ -31,14 +31,14 @@ void icmp_out_init(struct worker *w)
 
 // One more error to this address: its own budget first, so that nobody who is asked to be quiet
 // takes of what all have.
-static bool may_send(struct worker *w, const struct addr *to)
+static bool may_send(struct worker *w, const struct addr *dst)
 {
 	const struct limit all = {w->hot->errors_out, w->hot->errors_out};
 	const struct limit each = {w->hot->errors_each, w->hot->errors_each};
 
 	if (all.rate == 0)
 		return false;
-	if (limiter_take(&w->errors_each, &each, to, w->now_ms) &&
+	if (limiter_take(&w->errors_each, &each, dst, w->now_ms) &&
 		bucket_take(&w->errors_out, &all, w->now_ms * BUCKET_MS))
 		return true;
 	w->live.errors_held_back++;
@@ -46,17 +46,17 @@ static bool may_send(struct worker *w, const struct addr *to)
 }
 
 // Goes back by the ordinary way, not to the MAC that the datagram came from.
-static void report(struct worker *w, const struct rte_mbuf *m, const struct net_frame *f,
+static void report_error(struct worker *w, const struct rte_mbuf *m, const struct net_frame *f,
 	struct net_icmp_report *r)
 {
-	const struct nexthop_way way = {&f->dst, &f->src, &f->src, 0};
+	const struct nexthop_way lookup = {&f->dst, &f->src, &f->src, 0};
 	const uint8_t *packet = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->l3_off);
 	struct rte_mbuf *error;
 	uint16_t neigh;
 	uint8_t port;
 
 	if (local_addrs_ours(w->local, &f->src) || !may_send(w, &f->src) ||
-		nexthop_resolve(w, &way, &port, &neigh) != DP_SENT)
+		nexthop_resolve(w, &lookup, &port, &neigh) != DP_SENT)
 		return;
 	error = rte_pktmbuf_alloc(w->dp->pool);
 	w->live.made++;
@@ -105,7 +105,7 @@ void icmp_out_relayed(struct worker *w, const struct rte_mbuf *m, const struct t
 		about.kind = NET_ICMP_TOO_BIG;
 		about.mtu = mtu_for_sender(&f, v, r);
 	}
-	report(w, m, &f, &about);
+	report_error(w, m, &f, &about);
 }
 
 void icmp_out_unreachable(struct worker *w, const struct rte_mbuf *m, const struct net_frame *f)
@@ -113,5 +113,5 @@ void icmp_out_unreachable(struct worker *w, const struct rte_mbuf *m, const stru
 	struct net_icmp_report about = {.kind = NET_ICMP_PORT};
 
 	if (w->hot->unreachable)
-		report(w, m, f, &about);
+		report_error(w, m, f, &about);
 }

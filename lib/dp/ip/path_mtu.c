@@ -61,9 +61,9 @@ void path_mtu_free(struct worker *w)
 static struct pmtu_flow flow_of(
 	const struct worker *w, const struct endpoint *src, const struct endpoint *dst)
 {
-	const struct local_addr *from = local_addrs_find(w->local, &src->addr);
-	const bool one = !w->dp->conf->turn.shared && from != NULL &&
-		local_addrs_listener(w->local, from, src->port) < 0;
+	const struct local_addr *laddr = local_addrs_find(w->local, &src->addr);
+	const bool one = !w->dp->conf->turn.shared && laddr != NULL &&
+		local_addrs_listener(w->local, laddr, src->port) < 0;
 
 	return (struct pmtu_flow){.src = src->addr,
 		.dst = dst->addr,
@@ -71,7 +71,7 @@ static struct pmtu_flow flow_of(
 		.dst_port = one ? 0 : dst->port};
 }
 
-static uint16_t known(
+static uint16_t known_mtu(
 	const struct worker *w, const struct endpoint *src, const struct endpoint *dst)
 {
 	struct pmtu_flow flow;
@@ -85,7 +85,7 @@ static uint16_t known(
 uint16_t path_mtu(const struct worker *w, uint8_t port, const struct endpoint *src,
 	const struct endpoint *dst)
 {
-	const uint16_t link = w->dp->port[port].port->mtu, path = known(w, src, dst);
+	const uint16_t link = w->dp->port[port].port->mtu, path = known_mtu(w, src, dst);
 
 	return RTE_MIN(link, path);
 }
@@ -93,7 +93,7 @@ uint16_t path_mtu(const struct worker *w, uint8_t port, const struct endpoint *s
 bool path_mtu_lowered(
 	const struct worker *w, const struct endpoint *src, const struct endpoint *dst)
 {
-	return known(w, src, dst) != PMTU_NONE;
+	return known_mtu(w, src, dst) != PMTU_NONE;
 }
 
 // Nobody's lies keep others from learning, unless their users share a bucket.
@@ -109,12 +109,12 @@ static bool may_learn(struct worker *w, uint32_t slot)
 }
 
 void path_mtu_learn(
-	struct worker *w, const struct net_icmp_error *e, uint32_t slot, unsigned int to)
+	struct worker *w, const struct net_icmp_error *e, uint32_t slot, unsigned int out_leg)
 {
 	const uint16_t mtu = pmtu_reported(addr_is_v4(&e->src.addr), e->mtu, e->len);
 	const struct pmtu_flow flow = flow_of(w, &e->src, &e->dst);
 	struct addr via;
-	uint32_t other;
+	uint32_t sibling;
 	uint8_t port;
 
 	if (mtu == PMTU_NONE || !nexthop_find(w->hot, &e->src.addr, &e->dst.addr, &port, &via) ||
@@ -124,9 +124,9 @@ void path_mtu_learn(
 		return;
 	if (!pmtu_lower(&w->pmtu, &flow, mtu, w->now_ms))
 		return;
-	w->lines[slot].hop[to] = 0;
-	other = to == TURN_FROM_CLIENT ? turn_icmp_sibling(w->shard, slot) : TURN_NONE;
-	if (other != TURN_NONE) // both send to the client, by one path
-		w->lines[other].hop[to] = 0;
+	w->lines[slot].hop[out_leg] = 0;
+	sibling = out_leg == TURN_FROM_CLIENT ? turn_icmp_sibling(w->shard, slot) : TURN_NONE;
+	if (sibling != TURN_NONE) // both send to the client, by one path
+		w->lines[sibling].hop[out_leg] = 0;
 	w->live.path_mtus++;
 }

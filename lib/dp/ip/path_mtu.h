@@ -33,4 +33,4 @@ bool path_mtu_lowered(
 // Learns from an error of a kind that too_big is true of, about a packet that we have sent for the
 // live allocation of a slot. to: the end of its line that the packet was for, as in hop.
 void path_mtu_learn(
-	struct worker *w, const struct net_icmp_error *e, uint32_t slot, unsigned int to);
+	struct worker *w, const struct net_icmp_error *e, uint32_t slot, unsigned int out_leg);

@@ -3,7 +3,7 @@
 // on the other one each time.
 #include "link/addr_settled.h"
 
-static bool same(const struct addr_wanted *a, const struct addr_wanted *b)
+static bool same_wanted(const struct addr_wanted *a, const struct addr_wanted *b)
 {
 	return addr_eq(&a->addr, &b->addr) && addr_eq(&a->router, &b->router) &&
 		a->prefix_len == b->prefix_len;
@@ -15,7 +15,7 @@ bool addr_settled_look(struct addr_settled *s, const struct addr_wanted *wanted,
 		s->since_ms = 0;
 		return false;
 	}
-	if (s->since_ms == 0 || !same(&s->wanted, wanted)) {
+	if (s->since_ms == 0 || !same_wanted(&s->wanted, wanted)) {
 		s->wanted = *wanted;
 		s->since_ms = now_ms;
 	}

@@ -21,16 +21,16 @@ void conflicts_note(
 {
 	struct conflicts *c = &w->conflicts;
 	const uint32_t taken = __atomic_load_n(&c->taken, __ATOMIC_ACQUIRE);
-	struct dp_conflict *to = &c->one[c->put % CONFLICTS];
+	struct dp_conflict *entry = &c->one[c->put % CONFLICTS];
 
 	if (c->put - taken >= CONFLICTS || is_own_mac(w->dp, mac))
 		return;
 	for (uint32_t i = taken; i != c->put; i++)
 		if (addr_eq(&c->one[i % CONFLICTS].addr, claimed))
 			return;
-	to->addr = *claimed;
-	to->port = port;
-	memcpy(to->mac, mac, sizeof(to->mac));
+	entry->addr = *claimed;
+	entry->port = port;
+	memcpy(entry->mac, mac, sizeof(entry->mac));
 	__atomic_store_n(&c->put, c->put + 1, __ATOMIC_RELEASE);
 }
 

@@ -104,7 +104,7 @@ void gso_whole_look(struct worker *w)
 }
 
 // Counts all except the first one, as if each had been relayed by itself.
-static void count(struct worker *w, const struct whole *x, const struct rte_mbuf *first)
+static void count_rest(struct worker *w, const struct whole *x, const struct rte_mbuf *first)
 {
 	const uint32_t headers = first->l2_len + first->l3_len + first->l4_len;
 	const uint32_t rest = x->frames - 1, size = first->tso_segsz - x->edit.put;
@@ -124,7 +124,7 @@ static void count(struct worker *w, const struct whole *x, const struct rte_mbuf
 }
 
 // Lets all but the first follow it. False: they have to be cut.
-static bool follow(struct worker *w, struct whole *x, struct rte_mbuf *m)
+static bool follow_first(struct worker *w, struct whole *x, struct rte_mbuf *m)
 {
 	const struct outbox *o = &w->tx[x->out];
 	const struct port_super limits = limits_of(w, x->out);
@@ -141,13 +141,13 @@ bool gso_whole_end(struct worker *w, uint8_t port)
 	struct rte_mbuf *m = x->m, *first;
 
 	x->m = NULL;
-	if (!follow(w, x, m)) {
+	if (!follow_first(w, x, m)) {
 		if (x->cost != 0)
 			turn_meter_give(w->shard, x->slot, x->leg, x->cost);
 		return false;
 	}
 	first = o->m[o->n - 1];
-	count(w, x, first);
+	count_rest(w, x, first);
 	if (x->leg == TURN_FROM_PEER && w->dp->nb_workers > 1)
 		steer_count(w->steer[port].came, (first->ol_flags & RTE_MBUF_F_TX_IPV4) != 0,
 			x->frames - 1);

@@ -26,7 +26,7 @@
 #define ANNOUNCE_MS 1000
 #define ANNOUNCE_BUDGET 32 // addresses told a millisecond
 
-static void consume(struct worker *w, struct rte_mbuf *m)
+static void consume_frame(struct worker *w, struct rte_mbuf *m)
 {
 	w->live.consumed++;
 	rte_pktmbuf_free(m);
@@ -41,7 +41,7 @@ static bool ours_on(const struct worker *w, uint8_t port, const struct addr *a)
 		addr_eq(a, &w->dp->port[port].link_local);
 }
 
-static bool ours(const struct worker *w, uint8_t port, const struct addr *a)
+static bool is_our_addr(const struct worker *w, uint8_t port, const struct addr *a)
 {
 	const struct local_addr *l = local_addrs_find(w->local, a);
 
@@ -69,7 +69,7 @@ static void frame_send(struct worker *w, uint8_t port, struct rte_mbuf *m, size_
 }
 
 // Our address to ask from: one the target will find on-link, or the first of the family.
-static struct addr asker(const struct dp_port *p, const struct addr *target)
+static struct addr pick_sender(const struct dp_port *p, const struct addr *target)
 {
 	const bool is_v4 = addr_is_v4(target);
 	struct addr first = is_v4 ? addr_from_v4("\0\0\0\0") : p->link_local;
@@ -93,7 +93,7 @@ static struct addr asker(const struct dp_port *p, const struct addr *target)
 void host_ask(struct worker *w, const struct neigh_ask *ask)
 {
 	const struct dp_port *p = &w->dp->port[ask->port];
-	const struct addr sender = asker(p, &ask->target);
+	const struct addr sender = pick_sender(p, &ask->target);
 	struct rte_mbuf *m = frame_make(w);
 
 	if (m == NULL)
@@ -107,7 +107,7 @@ void host_ask(struct worker *w, const struct neigh_ask *ask)
 // --- ARP and neighbour discovery ----------------------------------------------------------------
 
 // Answers in the buffer of the question.
-static void answer(
+static void send_answer(
 	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_neigh_msg *msg)
 {
 	static const uint8_t no_mac[6];
@@ -124,7 +124,7 @@ static void answer(
 	frame_send(w, port, m, net_write_answer(data, &l2, &msg->target, &msg->sender));
 }
 
-static void learn(struct worker *w, uint8_t port, struct rte_mbuf *m,
+static void learn_neighbour(struct worker *w, uint8_t port, struct rte_mbuf *m,
 	const struct net_neigh_msg *msg, unsigned int reason)
 {
 	const bool from_ask = msg->type == NET_NEIGH_ASK;
@@ -136,11 +136,11 @@ static void learn(struct worker *w, uint8_t port, struct rte_mbuf *m,
 		messages_neighbour(w, port, msg, from_ask);
 	if (from_ask && ours_on(w, port, &msg->target)) {
 		if (w->dp->port[port].port->kernel_is_host)
-			consume(w, m); // the kernel answers
+			consume_frame(w, m); // the kernel answers
 		else
-			answer(w, port, m, msg);
+			send_answer(w, port, m, msg);
 	} else if (!from_ask && wanted)
-		consume(w, m);
+		consume_frame(w, m);
 	else
 		worker_drop(w, m, reason);
 }
@@ -155,19 +155,20 @@ static void neighbour_input(struct worker *w, uint8_t port, struct rte_mbuf *m,
 		worker_drop(w, m, reason);
 	else if (memcmp(msg->mac, w->dp->port[port].l2.src, 6) == 0) // it says that it has our MAC
 		worker_drop(w, m, drop_of_net(NET_DROP_MARTIAN_SOURCE));
-	else if (ours(w, port, claimed)) {
+	else if (is_our_addr(w, port, claimed)) {
 		conflicts_note(w, port, claimed, msg->mac);
 		worker_drop(w, m, drop_of_net(NET_DROP_MARTIAN_SOURCE));
 	} else {
 		if (msg->type == NET_NEIGH_ANSWER || ours_on(w, port, &msg->target))
 			exception_neighbour(w, port, m, f);
-		learn(w, port, m, msg, reason);
+		learn_neighbour(w, port, m, msg, reason);
 	}
 }
 
 // --- echo ---------------------------------------------------------------------------------------
 
-static void echo(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f)
+static void answer_echo(
+	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f)
 {
 	const struct limit echoes = {w->hot->echoes, ECHO_BURST};
 	const uint16_t len = f->payload_off + f->payload_len;
@@ -208,7 +209,7 @@ static void icmp_input(
 	else if (local_addrs_ours(w->local, &f->src))
 		worker_drop(w, m, drop_of_net(NET_DROP_MARTIAN_SOURCE));
 	else if (!exception_icmp(w, port, m, f))
-		echo(w, port, m, f);
+		answer_echo(w, port, m, f);
 }
 
 void host_input(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f)

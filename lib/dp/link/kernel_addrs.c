@@ -48,7 +48,7 @@ struct of_port {
 	struct row *row;
 	uint32_t nb_rows;
 	// By the last look, by [is_v4]: the first address that is none of the rows', and the router
-	struct prefix other[2];
+	struct prefix candidate[2];
 	struct addr router[2];
 };
 
@@ -93,7 +93,7 @@ static bool wants_router(const struct conf_port *p, bool is_v4)
 }
 
 // Whether an address of a family is missing, or with router a default router for one.
-static bool misses(const struct waiting *w, bool is_v4, bool router)
+static bool is_missing(const struct waiting *w, bool is_v4, bool router)
 {
 	if (!conf_learns(w->port, is_v4))
 		return false;
@@ -103,18 +103,18 @@ static bool misses(const struct waiting *w, bool is_v4, bool router)
 
 static bool is_there(struct waiting *w, uint64_t now)
 {
-	if (misses(w, true, false) || misses(w, false, false))
+	if (is_missing(w, true, false) || is_missing(w, false, false))
 		w->since_ms = 0;
 	else if (w->since_ms == 0)
 		w->since_ms = now;
 	return w->since_ms != 0 &&
 		(now - w->since_ms >= ROUTER_MS ||
-			(!misses(w, true, true) && !misses(w, false, true)));
+			(!is_missing(w, true, true) && !is_missing(w, false, true)));
 }
 
-static void describe(const struct waiting *w, char *buf, size_t len)
+static void describe_wait(const struct waiting *w, char *buf, size_t len)
 {
-	const bool v4 = misses(w, true, false), v6 = misses(w, false, false);
+	const bool v4 = is_missing(w, true, false), v6 = is_missing(w, false, false);
 
 	snprintf(buf, len, "port %s: waiting for %s on interface %s", w->port->name,
 		v4 && v6     ? "an IPv4 and an IPv6 address"
@@ -125,8 +125,8 @@ static void describe(const struct waiting *w, char *buf, size_t len)
 }
 
 // One look at the interface. 1: all is there; 0: not yet; -1: given up, with the reason.
-static int look(struct waiting *w, struct port_kernel_watch *watch, const struct dp_learning *l,
-	char *error, size_t len)
+static int poll_interface(struct waiting *w, struct port_kernel_watch *watch,
+	const struct dp_learning *l, char *error, size_t len)
 {
 	const struct learn_choice none = {.port = w->port};
 	const uint64_t now = clock_monotonic_ms(),
@@ -140,7 +140,7 @@ static int look(struct waiting *w, struct port_kernel_watch *watch, const struct
 	}
 	if (is_there(w, now))
 		return 1;
-	describe(w, text, sizeof(text));
+	describe_wait(w, text, sizeof(text));
 	if (limit_ms != 0 && now - w->begun_ms >= limit_ms && w->since_ms == 0) {
 		snprintf(error, len, "%s: given up after %u s (ports[].addresses-wait)", text,
 			w->port->learn_wait_s);
@@ -165,7 +165,7 @@ static int wait_for(struct waiting *w, const struct dp_learning *l, char *error,
 
 	if (watch == NULL)
 		return -1;
-	while ((rc = look(w, watch, l, error, len)) == 0)
+	while ((rc = poll_interface(w, watch, l, error, len)) == 0)
 		nanosleep(&pause, NULL);
 	port_kernel_watch_close(watch);
 	return rc > 0 ? 0 : -1;
@@ -181,7 +181,7 @@ static int learn_port(
 		.begun_ms = clock_monotonic_ms(),
 		.told_ms = clock_monotonic_ms()};
 	struct conf_learned list[2];
-	char why[CONF_ERROR_LEN] = "";
+	char reason[CONF_ERROR_LEN] = "";
 	uint32_t nb = 0;
 
 	if (wait_for(&w, l, error, len) != 0)
@@ -196,9 +196,9 @@ static int learn_port(
 				.prefix_len = w.choice.first[is_v4].len,
 				.gateway = w.router[is_v4]};
 	}
-	if (conf_resolve(l->conf, list, nb, l->report, why) == 0)
+	if (conf_resolve(l->conf, list, nb, l->report, reason) == 0)
 		return 0;
-	snprintf(error, len, "%s", why);
+	snprintf(error, len, "%s", reason);
 	return -1;
 }
 
@@ -279,24 +279,25 @@ int kernel_addrs_open(struct dp *d)
 	return rc;
 }
 
-static void see(void *ctx, const struct port_kernel_address *a)
+static void see_address(void *ctx, const struct port_kernel_address *a)
 {
 	struct of_port *o = ctx;
-	struct prefix *other = &o->other[addr_is_v4(&a->at.addr)];
+	struct prefix *candidate = &o->candidate[addr_is_v4(&a->prefix.addr)];
 	bool ours = false;
 
 	for (uint32_t i = 0; i < o->nb_rows; i++) {
-		if (!addr_eq(&o->row[i].state.addr, &a->at.addr))
+		if (!addr_eq(&o->row[i].state.addr, &a->prefix.addr))
 			continue;
 		ours = o->row[i].there = true;
 		o->row[i].deprecated = a->deprecated;
 	}
 	if (!ours && !a->deprecated &&
-		(is_none(&other->addr) || learn_choose_better(&a->at.addr, &other->addr)))
-		*other = a->at;
+		(is_none(&candidate->addr) ||
+			learn_choose_better(&a->prefix.addr, &candidate->addr)))
+		*candidate = a->prefix;
 }
 
-static void judge(struct dp *d, const struct of_port *o, struct row *r)
+static void judge_row(struct dp *d, const struct of_port *o, struct row *r)
 {
 	static const struct addr none;
 	const bool is_v4 = r->state.is_v4;
@@ -308,7 +309,7 @@ static void judge(struct dp *d, const struct of_port *o, struct row *r)
 		turn_relay_map_lose(d->map, (unsigned int)relay, lost);
 	pthread_mutex_lock(&d->kernel_addrs->lock);
 	r->state.lost = lost;
-	r->state.other = lost ? o->other[is_v4].addr : none;
+	r->state.replacement = lost ? o->candidate[is_v4].addr : none;
 	if (o->conf->gateway_learned[is_v4])
 		r->state.router = o->router[is_v4];
 	pthread_mutex_unlock(&d->kernel_addrs->lock);
@@ -335,13 +336,13 @@ static void watch_port(struct dp *d, struct of_port *o)
 	o->again = true; // what has not been seen to the end is asked for again
 	for (uint32_t i = 0; i < o->nb_rows; i++)
 		o->row[i].there = o->row[i].deprecated = false;
-	memset(o->other, 0, sizeof(o->other));
+	memset(o->candidate, 0, sizeof(o->candidate));
 	memset(o->router, 0, sizeof(o->router));
-	if (o->watch != NULL && port_kernel_watch_read(o->watch, see, o, o->router) != 0)
+	if (o->watch != NULL && port_kernel_watch_read(o->watch, see_address, o, o->router) != 0)
 		return;
 	o->again = false;
 	for (uint32_t i = 0; i < o->nb_rows; i++)
-		judge(d, o, &o->row[i]);
+		judge_row(d, o, &o->row[i]);
 }
 
 void kernel_addrs_tick(struct dp *d)
@@ -362,23 +363,23 @@ void kernel_addrs_tick(struct dp *d)
 
 // What an address that the network has given should be replaced by. NULL: by nothing. An old one
 // that is deprecated is not to be begun with, and whoever allocates begins.
-static const struct addr_wanted *wanted(
+static const struct addr_wanted *find_wanted(
 	const struct of_port *o, uint32_t i, struct addr_wanted *out)
 {
 	const struct row *r = &o->row[i];
 	const bool is_v4 = r->state.is_v4;
-	const bool other = !is_none(&o->other[is_v4].addr);
+	const bool available = !is_none(&o->candidate[is_v4].addr);
 	const bool stays = r->there && !r->deprecated &&
-		!(other && learn_choose_better(&o->other[is_v4].addr, &r->state.addr));
+		!(available && learn_choose_better(&o->candidate[is_v4].addr, &r->state.addr));
 
-	if (o->again || (!r->there && !other))
+	if (o->again || (!r->there && !available))
 		return NULL;
 	*out = (struct addr_wanted){.addr = r->state.addr,
 		.prefix_len = o->conf->addresses[i].prefix_len,
 		.router = r->state.gateway};
-	if (!stays && other) {
-		out->addr = o->other[is_v4].addr;
-		out->prefix_len = o->other[is_v4].len;
+	if (!stays && available) {
+		out->addr = o->candidate[is_v4].addr;
+		out->prefix_len = o->candidate[is_v4].len;
 	}
 	if (o->conf->gateway_learned[is_v4] && !is_none(&o->router[is_v4]))
 		out->router = o->router[is_v4];
@@ -392,7 +393,7 @@ static bool is_due(struct of_port *o, uint32_t i, uint64_t now, struct conf_lear
 	struct row *r = &o->row[i];
 	struct addr_wanted w;
 
-	if (!r->state.follows || !addr_settled_look(&r->settled, wanted(o, i, &w), now))
+	if (!r->state.follows || !addr_settled_look(&r->settled, find_wanted(o, i, &w), now))
 		return false;
 	*out = (struct conf_learned){.port = o->port,
 		.index = i,

@@ -24,12 +24,12 @@ static struct local_addr *slot_for(struct local_addrs *t, const struct addr *a)
 
 // The source that an own address is: a relay address, or what stands for one in a pool. -1: none.
 // The map may know another address in the place of one that is about to be replaced.
-static int source_of(const struct turn_config *c, const struct addr *own)
+static int source_of(const struct turn_config *c, const struct addr *addr)
 {
-	const int of_pool = turn_relay_pool_find(c, own);
+	const int of_pool = turn_relay_pool_find(c, addr);
 
 	for (uint32_t i = 0; i < c->nb_relay && of_pool < 0; i++)
-		if (addr_eq(&c->relay[i], own))
+		if (addr_eq(&c->relay[i], addr))
 			return (int)i;
 	return of_pool;
 }
@@ -87,21 +87,21 @@ static void add_external(struct local_addrs *t, const struct turn_config *c,
 	const struct conf_address *a, uint8_t port)
 {
 	static const struct addr none;
-	const struct local_addr *own = slot_for(t, &a->addr);
+	const struct local_addr *internal = slot_for(t, &a->addr);
 	struct local_addr *l = slot_for(t, &a->external);
 
 	if (!addr_eq(&a->external, &none) && l->kind == LOCAL_FREE)
 		*l = (struct local_addr){.addr = a->external,
 			.kind = is_named(c, &a->external) ? LOCAL_COMMON : LOCAL_EXTERNAL,
 			.port = port,
-			.relay = own->relay};
+			.relay = internal->relay};
 }
 
 // A UDP and a DTLS listener on one port are one here.
 static void add_listener(struct local_addrs *t, const struct turn_config *c, uint16_t *n,
 	const struct local_addr *l, uint8_t k)
 {
-	const uint16_t port = c->listeners[k].at.port;
+	const uint16_t port = c->listeners[k].endpoint.port;
 	const bool dtls = c->listeners[k].transport == TURN_OVER_DTLS;
 	uint16_t i = l->listener_from;
 
@@ -133,7 +133,7 @@ static int add_listeners(struct local_addrs *t, const struct turn_config *c)
 		l->listener_from = n;
 		for (uint32_t k = 0; k < c->nb_listeners; k++) {
 			if (turn_listener_is_stream(&c->listeners[k]) ||
-				!addr_eq(&c->listeners[k].at.addr, &l->addr))
+				!addr_eq(&c->listeners[k].endpoint.addr, &l->addr))
 				continue;
 			add_listener(t, c, &n, l, (uint8_t)k);
 			added++;
@@ -176,13 +176,13 @@ static void add_common_listeners(struct local_addrs *t, const struct conf *c)
 	for (uint32_t p = 0; p < c->nb_ports; p++) {
 		for (uint32_t i = 0; i < c->ports[p].nb_addresses; i++) {
 			const struct conf_address *a = &c->ports[p].addresses[i];
-			const struct local_addr *own = slot_for(t, &a->addr);
+			const struct local_addr *internal = slot_for(t, &a->addr);
 			struct local_addr *l = slot_for(t, &a->external);
 
 			if (l->kind != LOCAL_COMMON)
 				continue;
-			l->listener_from = own->listener_from;
-			l->nb_listeners = own->nb_listeners;
+			l->listener_from = internal->listener_from;
+			l->nb_listeners = internal->nb_listeners;
 		}
 	}
 }

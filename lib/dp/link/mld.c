@@ -36,7 +36,7 @@ static int group_at(const struct dp_port *p, uint32_t i, struct addr *group)
 	return 1;
 }
 
-static bool listens(const struct dp_port *p, const struct addr *wanted)
+static bool is_member(const struct dp_port *p, const struct addr *wanted)
 {
 	struct addr group;
 	int found;
@@ -48,7 +48,7 @@ static bool listens(const struct dp_port *p, const struct addr *wanted)
 }
 
 // Whether it is us who report groups of a port, and there are any.
-static bool reports(const struct dp_port *p)
+static bool is_reporting(const struct dp_port *p)
 {
 	if (p->port->kernel_is_host)
 		return false;
@@ -72,7 +72,7 @@ bool mld_input(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct 
 	w->live.consumed++;
 	rte_pktmbuf_free(m);
 	all = (q.group.d[0] | q.group.d[1]) == 0;
-	if (!reports(p) || (!all && !listens(p, &q.group)))
+	if (!is_reporting(p) || (!all && !is_member(p, &q.group)))
 		return true;
 	if (q.v1)
 		r->v1_ms = w->now_ms + V1_MS;
@@ -89,7 +89,7 @@ bool mld_input(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct 
 	return true;
 }
 
-static void send(struct worker *w, uint8_t port, const struct net_mld_report *r)
+static void send_report(struct worker *w, uint8_t port, const struct net_mld_report *r)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->dp->pool);
 
@@ -105,7 +105,7 @@ static void send(struct worker *w, uint8_t port, const struct net_mld_report *r)
 }
 
 // Sends one report of version 2, or some of version 1. True when these were the last.
-static bool report(struct worker *w, uint8_t port, struct mld *r)
+static bool report_groups(struct worker *w, uint8_t port, struct mld *r)
 {
 	const struct dp_port *p = &w->dp->port[port];
 	const bool v1 = w->now_ms < r->v1_ms;
@@ -124,9 +124,9 @@ static bool report(struct worker *w, uint8_t port, struct mld *r)
 
 		out.nb = 1;
 		for (unsigned int i = 0; i < nb; i++, out.groups++)
-			send(w, port, &out);
+			send_report(w, port, &out);
 	} else if (out.nb > 0) {
-		send(w, port, &out);
+		send_report(w, port, &out);
 	}
 	return found < 0;
 }
@@ -141,12 +141,12 @@ static void port_tick(struct worker *w, uint8_t port)
 
 		if (wanted != r->seen)
 			*r = (struct mld){.seen = wanted,
-				.left = reports(p) ? ROBUSTNESS : 0,
+				.left = is_reporting(p) ? ROBUSTNESS : 0,
 				.change = true,
 				.at_ms = w->now_ms,
 				.v1_ms = r->v1_ms};
 	}
-	if (r->left == 0 || w->now_ms < r->at_ms || !report(w, port, r))
+	if (r->left == 0 || w->now_ms < r->at_ms || !report_groups(w, port, r))
 		return;
 	r->left--;
 	r->next = 0;

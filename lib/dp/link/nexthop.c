@@ -37,12 +37,12 @@ bool nexthop_find(const struct hot *h, const struct addr *src, const struct addr
 }
 
 unsigned int nexthop_resolve(
-	struct worker *w, const struct nexthop_way *to, uint8_t *port, uint16_t *neigh)
+	struct worker *w, const struct nexthop_way *lookup, uint8_t *port, uint16_t *neigh)
 {
-	const struct neigh_asker asker = {to->client, to->user};
+	const struct neigh_asker asker = {lookup->client, lookup->user};
 	struct addr via;
 
-	if (!nexthop_find(w->hot, to->src, to->dst, port, &via))
+	if (!nexthop_find(w->hot, lookup->src, lookup->dst, port, &via))
 		return DP_DROP_NO_ROUTE;
 	*neigh = neigh_use_for(w->neigh, &via, *port, &asker, w->now_ms);
 	if (*neigh == NEIGH_REFUSED)
@@ -64,7 +64,7 @@ unsigned int nexthop_takes(struct worker *w, uint16_t neigh, unsigned int n)
 	return not_held(w, neigh);
 }
 
-static void hold(struct worker *w, struct rte_mbuf *m, uint8_t port, uint16_t neigh)
+static void hold_packet(struct worker *w, struct rte_mbuf *m, uint8_t port, uint16_t neigh)
 {
 	mbuf_meta_of(m)->port = port;
 	losses_hold(w, m);
@@ -77,7 +77,7 @@ void nexthop_send(struct worker *w, struct rte_mbuf *m, uint8_t port, uint16_t n
 	const uint8_t *mac = neigh_mac(w->neigh, neigh, w->now_ms);
 
 	if (unlikely(mac == NULL)) {
-		hold(w, m, port, neigh);
+		hold_packet(w, m, port, neigh);
 		return;
 	}
 	memcpy(rte_pktmbuf_mtod(m, uint8_t *), mac, 6);
@@ -85,7 +85,7 @@ void nexthop_send(struct worker *w, struct rte_mbuf *m, uint8_t port, uint16_t n
 }
 
 // Sends what an entry holds, or drops it if the entry has failed.
-static void release(struct worker *w, uint16_t neigh)
+static void release_held(struct worker *w, uint16_t neigh)
 {
 	const uint8_t *mac = neigh_mac(w->neigh, neigh, w->now_ms);
 	void *held[DP_BURST];
@@ -114,7 +114,7 @@ void nexthop_learn(struct worker *w, uint8_t port, const struct net_neigh_msg *m
 		return;
 	neigh_asked_owner(w->dp->asked, from_ask ? &msg->sender : &msg->target, port,
 		neigh_hops(w->neigh)[neigh].mac, w->now_ms);
-	release(w, neigh);
+	release_held(w, neigh);
 }
 
 // If a router were forgotten, the first packets of the next burst would have to wait in the hold.
@@ -141,7 +141,7 @@ static void refresh_routers(struct worker *w)
 }
 
 // Lines note the neighbours on their ways. By other routes those may be others.
-static void renounce(struct worker *w)
+static void renounce_entries(struct worker *w)
 {
 	w->renounces = neigh_renounce(w->neigh, &w->renounced, RENOUNCED);
 	if (!w->renounces)
@@ -159,11 +159,11 @@ void nexthop_tick(struct worker *w)
 	struct neigh_due due;
 
 	if (unlikely(w->renounces))
-		renounce(w);
+		renounce_entries(w);
 	refresh_routers(w);
 	neigh_tick(w->neigh, w->now_ms, &due);
 	for (unsigned int i = 0; i < due.nb_failed; i++)
-		release(w, due.failed[i]);
+		release_held(w, due.failed[i]);
 	for (unsigned int i = 0; i < due.nb_asks; i++)
 		host_ask(w, &due.ask[i]);
 }

@@ -23,7 +23,7 @@ struct nexthop_way {
 };
 // Finds the entry of the neighbour on the way, and the port. DP_SENT or a reason.
 unsigned int nexthop_resolve(
-	struct worker *w, const struct nexthop_way *to, uint8_t *port, uint16_t *neigh);
+	struct worker *w, const struct nexthop_way *lookup, uint8_t *port, uint16_t *neigh);
 // Whether nexthop_send would send or hold all of n packets to a neighbour. DP_SENT or a reason.
 unsigned int nexthop_takes(struct worker *w, uint16_t neigh, unsigned int n);
 // Fills in the destination MAC and sends, or holds until there is one. Takes the packet.

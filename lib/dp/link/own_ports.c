@@ -23,43 +23,43 @@ static bool comes_by(const struct conf *c, uint32_t port, const struct addr *a)
 // Whether the network has given an address of a port, and may give another one.
 static bool may_move(const struct conf_port *p, const struct addr *a)
 {
-	const struct conf_address *own = conf_port_address(p, a);
+	const struct conf_address *address = conf_port_address(p, a);
 
-	return own != NULL && own->learn != CONF_LEARN_NONE;
+	return address != NULL && address->learn != CONF_LEARN_NONE;
 }
 
 static void add_relay(const struct conf *c, uint32_t port, const struct addr *list, uint32_t n,
-	struct port_own *own, uint32_t *nb)
+	struct port_own *owned, uint32_t *nb)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (comes_by(c, port, &list[i]))
-			own[(*nb)++] = (struct port_own){list[i], c->turn.port_lo, c->turn.port_hi,
-				may_move(&c->ports[port], &list[i])};
+			owned[(*nb)++] = (struct port_own){list[i], c->turn.port_lo,
+				c->turn.port_hi, may_move(&c->ports[port], &list[i])};
 }
 
 struct port_own *own_ports_list(const struct conf *c, uint32_t port, uint32_t *nb)
 {
 	const struct turn_config *t = &c->turn;
 	size_t room = (size_t)t->nb_listeners + t->nb_relay + 1;
-	struct port_own *own;
+	struct port_own *owned;
 
 	for (uint32_t i = 0; i < t->nb_relay_pools; i++)
 		room += t->relay_pools[i].nb_addresses;
 	*nb = 0;
-	own = calloc(room, sizeof(*own));
-	if (own == NULL)
+	owned = calloc(room, sizeof(*owned));
+	if (owned == NULL)
 		return NULL;
 	for (uint32_t i = 0; i < t->nb_listeners; i++) {
 		const struct turn_listener *l = &t->listeners[i];
 
 		if (!turn_listener_is_stream(l) && !c->ports[port].loopback &&
-			comes_by(c, port, &l->at.addr))
-			own[(*nb)++] = (struct port_own){l->at.addr, l->at.port, l->at.port,
-				may_move(&c->ports[port], &l->at.addr)};
+			comes_by(c, port, &l->endpoint.addr))
+			owned[(*nb)++] = (struct port_own){l->endpoint.addr, l->endpoint.port,
+				l->endpoint.port, may_move(&c->ports[port], &l->endpoint.addr)};
 	}
-	add_relay(c, port, t->relay, t->nb_relay, own, nb);
+	add_relay(c, port, t->relay, t->nb_relay, owned, nb);
 	for (uint32_t i = 0; i < t->nb_relay_pools; i++)
-		add_relay(c, port, t->relay_pools[i].addresses, t->relay_pools[i].nb_addresses, own,
-			nb);
-	return own;
+		add_relay(c, port, t->relay_pools[i].addresses, t->relay_pools[i].nb_addresses,
+			owned, nb);
+	return owned;
 }

@@ -58,7 +58,7 @@ static void offer_rest(
 }
 
 // Makes super-frames of the runs in an outbox and counts them. Returns how many frames are left.
-static unsigned int coalesce(struct worker *w, const struct port *p, struct outbox *o)
+static unsigned int coalesce_outbox(struct worker *w, const struct port *p, struct outbox *o)
 {
 	const struct port_super uso = {
 		.segments = __atomic_load_n(&p->uso.segments, __ATOMIC_RELAXED),
@@ -88,7 +88,7 @@ static void flush_one(struct worker *w, uint8_t index)
 	w->live.tx_bytes += bytes;
 	w->live.tx += o->n;
 	if (unlikely(__atomic_load_n(&p->uso.segments, __ATOMIC_RELAXED) > 1))
-		frames = coalesce(w, p, o);
+		frames = coalesce_outbox(w, p, o);
 	w->live.tx_hist[stats_class(frames)]++;
 	if (unlikely(w->capture != NULL))
 		capture_tx(w, index, o->m, frames);

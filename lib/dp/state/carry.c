@@ -81,16 +81,16 @@ static bool has_old(const struct carry *s)
 	return s->file.old.mem != NULL;
 }
 
-static void refuse(struct carry *s, enum dp_state_start how, const char *why)
+static void refuse_state(struct carry *s, enum dp_state_start how, const char *reason)
 {
 	s->told.start = how;
-	snprintf(s->told.why, sizeof(s->told.why), "%s", why);
+	snprintf(s->told.reason, sizeof(s->told.reason), "%s", reason);
 	state_file_unmap(&s->file);
 }
 
 // Maps what the last process has left, unless it is of no use, or may be what the last few have
 // died of. most: how many that takes; 0 = none does.
-static void look(struct carry *s, uint32_t most)
+static void map_previous(struct carry *s, uint32_t most)
 {
 	struct turn_state_about about;
 	char reason[160];
@@ -100,19 +100,19 @@ static void look(struct carry *s, uint32_t most)
 	if (rc == -ENOENT)
 		return;
 	if (rc != 0) {
-		refuse(s, DP_STATE_REFUSED, reason);
+		refuse_state(s, DP_STATE_REFUSED, reason);
 		return;
 	}
 	if (most > 0 && s->told.deaths >= most) {
 		snprintf(reason, sizeof(reason),
 			"%u processes in a row have died within %d seconds of their start",
 			s->told.deaths, YOUNG_MS / 1000);
-		refuse(s, DP_STATE_CRASHED, reason);
+		refuse_state(s, DP_STATE_CRASHED, reason);
 		return;
 	}
 	refusal = turn_state_check(s->file.old.mem, s->file.old.size, s->boot_id);
 	if (refusal != TURN_STATE_GOOD) {
-		refuse(s, DP_STATE_REFUSED, turn_state_refusal_text(refusal));
+		refuse_state(s, DP_STATE_REFUSED, turn_state_refusal_text(refusal));
 		return;
 	}
 	turn_state_about(s->file.old.mem, &about);
@@ -142,7 +142,7 @@ int carry_open(struct dp *d, char *error, size_t len)
 	s->told.deaths = state_deaths(&s->file);
 	state_deaths_set(&s->file, s->told.deaths + 1);
 	s->counted = true;
-	look(s, d->conf->state.crashes);
+	map_previous(s, d->conf->state.crashes);
 	return 0;
 }
 
@@ -161,18 +161,18 @@ void carry_keys(const struct dp *d, struct turn_state_keys *keys)
 // --- taking up -----------------------------------------------------------------------------------
 
 // The worker that is home to a client, as a packet of his will show it.
-static unsigned int home(void *ctx, const struct endpoint *client, uint8_t listener)
+static unsigned int client_home(void *ctx, const struct endpoint *client, uint8_t listener)
 {
 	const struct dp *d = ctx;
-	const struct endpoint *at = &d->conf->turn.listeners[listener].at;
-	const struct local_addr *own = local_addrs_find(d->local, &at->addr);
+	const struct endpoint *server = &d->conf->turn.listeners[listener].endpoint;
+	const struct local_addr *laddr = local_addrs_find(d->local, &server->addr);
 
-	if (own == NULL || !d->port[own->port].rss_home)
+	if (laddr == NULL || !d->port[laddr->port].rss_home)
 		return steer_keyed_home(d, &client->addr, client->port, listener);
-	return steer_tuple_home(&d->port[own->port], client, at);
+	return steer_tuple_home(&d->port[laddr->port], client, server);
 }
 
-static void progress(void *ctx, uint64_t done, uint64_t all)
+static void report_progress(void *ctx, uint64_t done, uint64_t all)
 {
 	const struct dp *d = ctx;
 	const struct carry *s = d->carry;
@@ -185,7 +185,7 @@ static void progress(void *ctx, uint64_t done, uint64_t all)
 	s->watch->progress(s->watch->ctx, line);
 }
 
-static struct turn_state_adoption adoption(struct dp *d, struct turn_shard *const *shards)
+static struct turn_state_adoption make_adoption(struct dp *d, struct turn_shard *const *shards)
 {
 	return (struct turn_state_adoption){.area = d->carry->file.old.mem,
 		.boot_ms = clock_boot_ms(),
@@ -194,8 +194,8 @@ static struct turn_state_adoption adoption(struct dp *d, struct turn_shard *cons
 		.config = &d->conf->turn,
 		.map = d->map,
 		.shards = shards,
-		.home = home,
-		.progress = progress,
+		.home = client_home,
+		.progress = report_progress,
 		.ctx = d};
 }
 
@@ -245,7 +245,7 @@ int carry_make(struct dp *d, const struct turn_state_keys *keys, struct csprng *
 		s->area = turn_state_create(s->file.fresh.mem, &n);
 	}
 	if (has_old(s)) {
-		const struct turn_state_adoption a = adoption(d, NULL);
+		const struct turn_state_adoption a = make_adoption(d, NULL);
 
 		turn_state_redirects(&a, s->redirects);
 	}
@@ -272,7 +272,7 @@ uint32_t carry_redirects(const struct dp *d, unsigned int worker)
 		d->carry->redirects[worker] + REDIRECTS, carry_redirects_most(d->conf, slots));
 }
 
-static int adopt(struct dp *d, char *error, size_t len)
+static int adopt_state(struct dp *d, char *error, size_t len)
 {
 	struct turn_shard *shards[TURN_WORKERS_MAX];
 	struct turn_state_adoption a;
@@ -283,7 +283,7 @@ static int adopt(struct dp *d, char *error, size_t len)
 		shards[i] = d->worker[i]->shard;
 	if (s->watch != NULL)
 		s->watch->begin(s->watch->ctx, d);
-	a = adoption(d, shards);
+	a = make_adoption(d, shards);
 	s->began_ms = a.boot_ms;
 	d->events_direct = d->events_take != NULL; // more may end than a ring has room for
 	rc = turn_state_adopt(&a, &s->told.adopted);
@@ -305,7 +305,7 @@ int carry_take(struct dp *d, char *error, size_t len)
 
 	if (s == NULL)
 		return 0;
-	if (has_old(s) && adopt(d, error, len) != 0)
+	if (has_old(s) && adopt_state(d, error, len) != 0)
 		return -1;
 	if (s->area != NULL) {
 		carry_tick(d);

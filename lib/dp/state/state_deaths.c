@@ -11,7 +11,7 @@
 
 #define MOST 255
 
-static off_t unit(const struct state_file *f)
+static off_t block_size(const struct state_file *f)
 {
 	struct statfs s;
 
@@ -25,12 +25,12 @@ uint32_t state_deaths(const struct state_file *f)
 
 	if (fstat(f->lock, &st) != 0)
 		return 0;
-	nb = st.st_size / unit(f);
+	nb = st.st_size / block_size(f);
 	return nb < MOST ? (uint32_t)nb : MOST;
 }
 
 void state_deaths_set(const struct state_file *f, uint32_t nb)
 {
-	if (ftruncate(f->lock, (off_t)(nb < MOST ? nb : MOST) * unit(f)) != 0)
+	if (ftruncate(f->lock, (off_t)(nb < MOST ? nb : MOST) * block_size(f)) != 0)
 		return; // a start too many that takes calls up, or one that does not
 }

@@ -24,14 +24,14 @@ static const char *name_of(const char *path)
 }
 
 // "NAME.what" in the directory of the file. False where that is too long.
-static bool beside(const struct state_file *f, const char *what, char out[NAME_LEN])
+static bool sibling_name(const struct state_file *f, const char *suffix, char out[NAME_LEN])
 {
-	return snprintf(out, NAME_LEN, "%s.%s", f->name, what) < NAME_LEN;
+	return snprintf(out, NAME_LEN, "%s.%s", f->name, suffix) < NAME_LEN;
 }
 
-static int fail(const struct state_file *f, const char *what, char *error, size_t len)
+static int report_errno(const struct state_file *f, const char *suffix, char *error, size_t len)
 {
-	snprintf(error, len, "state.file: %s%s: %s", f->path, what, strerror(errno));
+	snprintf(error, len, "state.file: %s%s: %s", f->path, suffix, strerror(errno));
 	return -1;
 }
 
@@ -108,22 +108,22 @@ int state_file_look(struct state_file *f, const char *path, char *error, size_t 
 
 // A lock of fcntl, because the kernel then knows the holder, and a process that this one starts
 // does not inherit it. Nothing can be written to a file on hugetlbfs.
-static int lock(struct state_file *f, char *error, size_t len)
+static int lock_file(struct state_file *f, char *error, size_t len)
 {
 	struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	char name[NAME_LEN];
 
-	if (!beside(f, "lock", name)) {
+	if (!sibling_name(f, "lock", name)) {
 		errno = ENAMETOOLONG;
-		return fail(f, ".lock", error, len);
+		return report_errno(f, ".lock", error, len);
 	}
 	f->lock = openat(f->dir, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (f->lock < 0)
-		return fail(f, ".lock", error, len);
+		return report_errno(f, ".lock", error, len);
 	if (fcntl(f->lock, F_SETLK, &l) == 0)
 		return 0;
 	if ((errno != EACCES && errno != EAGAIN) || fcntl(f->lock, F_GETLK, &l) != 0)
-		return fail(f, ".lock", error, len);
+		return report_errno(f, ".lock", error, len);
 	snprintf(error, len,
 		"state.file: %s is in use by pid %d: stop that process, or give this one a file of "
 		"its own",
@@ -139,7 +139,7 @@ int state_file_open(struct state_file *f, const char *path, char *error, size_t 
 		snprintf(error, len, "state.file: %s", reason);
 		return -1;
 	}
-	return lock(f, error, len);
+	return lock_file(f, error, len);
 }
 
 // --- what is there -------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ static const char *file_judge(const struct stat *st)
 	return st->st_size == 0 ? "it is empty" : NULL;
 }
 
-static int map(struct state_map *m, int fd, size_t size, int prot)
+static int map_area(struct state_map *m, int fd, size_t size, int prot)
 {
 	void *mem = mmap(NULL, size, prot, MAP_SHARED | MAP_POPULATE, fd, 0);
 
@@ -171,7 +171,7 @@ static int map(struct state_map *m, int fd, size_t size, int prot)
 	return 0;
 }
 
-static void unmap(struct state_map *m)
+static void unmap_area(struct state_map *m)
 {
 	if (m->mem != NULL)
 		munmap(m->mem, m->size);
@@ -197,12 +197,12 @@ int state_file_map(struct state_file *f, char *error, size_t len)
 		reason = strerror(errno);
 	else
 		reason = file_judge(&st);
-	if (reason == NULL && map(&f->old, fd, (size_t)st.st_size, PROT_READ) != 0)
+	if (reason == NULL && map_area(&f->old, fd, (size_t)st.st_size, PROT_READ) != 0)
 		reason = strerror(errno);
 	if (fd >= 0)
 		close(fd);
 	if (reason == NULL && is_emptied(&f->old)) {
-		unmap(&f->old);
+		unmap_area(&f->old);
 		return -ENOENT;
 	}
 	if (reason == NULL)
@@ -213,14 +213,14 @@ int state_file_map(struct state_file *f, char *error, size_t len)
 
 void state_file_unmap(struct state_file *f)
 {
-	unmap(&f->old);
+	unmap_area(&f->old);
 }
 
-int state_file_aside(struct state_file *f, const char *what)
+int state_file_aside(struct state_file *f, const char *suffix)
 {
 	char name[NAME_LEN];
 
-	if (!beside(f, what, name))
+	if (!sibling_name(f, suffix, name))
 		return -ENAMETOOLONG;
 	return renameat(f->dir, f->name, f->dir, name) == 0 ? 0 : -errno;
 }
@@ -240,12 +240,12 @@ static size_t round_up(int fd, size_t size)
 }
 
 // Memory is had here and now: a page that is missing later would be SIGBUS in a worker.
-static int fill(struct state_file *f, int fd, size_t size, char *error, size_t len)
+static int allocate_area(struct state_file *f, int fd, size_t size, char *error, size_t len)
 {
 	const size_t whole = round_up(fd, size);
 	const int rc = posix_fallocate(fd, 0, (off_t)whole);
 
-	if (rc == 0 && map(&f->fresh, fd, whole, PROT_READ | PROT_WRITE) == 0)
+	if (rc == 0 && map_area(&f->fresh, fd, whole, PROT_READ | PROT_WRITE) == 0)
 		return 0;
 	snprintf(error, len,
 		"state.file: %s: %zu MB cannot be had: %s: give its file system more (size= of "
@@ -254,22 +254,22 @@ static int fill(struct state_file *f, int fd, size_t size, char *error, size_t l
 	return -ENOSPC;
 }
 
-static int make(struct state_file *f, size_t size, char *error, size_t len)
+static int make_file(struct state_file *f, size_t size, char *error, size_t len)
 {
 	char name[NAME_LEN];
 	int fd, rc;
 
-	if (!beside(f, "new", name)) {
+	if (!sibling_name(f, "new", name)) {
 		errno = ENAMETOOLONG;
-		return fail(f, ".new", error, len);
+		return report_errno(f, ".new", error, len);
 	}
 	// of a process that has died while it started
 	if (unlinkat(f->dir, name, 0) != 0 && errno != ENOENT)
-		return fail(f, ".new", error, len);
+		return report_errno(f, ".new", error, len);
 	fd = openat(f->dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return fail(f, ".new", error, len);
-	rc = fill(f, fd, size, error, len);
+		return report_errno(f, ".new", error, len);
+	rc = allocate_area(f, fd, size, error, len);
 	close(fd);
 	if (rc != 0)
 		unlinkat(f->dir, name, 0);
@@ -278,10 +278,10 @@ static int make(struct state_file *f, size_t size, char *error, size_t len)
 
 int state_file_make(struct state_file *f, size_t size, char *error, size_t len)
 {
-	int rc = make(f, size, error, len);
+	int rc = make_file(f, size, error, len);
 
 	if (rc == -ENOSPC && state_room_spare(f))
-		rc = make(f, size, error, len);
+		rc = make_file(f, size, error, len);
 	if (rc != 0)
 		return rc;
 	if (mlock(f->fresh.mem, f->fresh.size) == 0)
@@ -302,14 +302,14 @@ int state_file_settle(struct state_file *f, char *error, size_t len)
 {
 	char name[NAME_LEN];
 
-	if (!beside(f, "new", name) || renameat(f->dir, name, f->dir, f->name) != 0)
-		return fail(f, "", error, len);
+	if (!sibling_name(f, "new", name) || renameat(f->dir, name, f->dir, f->name) != 0)
+		return report_errno(f, "", error, len);
 	f->settled = true;
 	return 0;
 }
 
 // Who has become another user since may not remove the file. It keeps nothing but a mark.
-static void empty(struct state_map *m)
+static void empty_area(struct state_map *m)
 {
 	memset(m->mem, 0, m->size);
 	memcpy(m->mem, emptied, sizeof(emptied));
@@ -319,12 +319,12 @@ void state_file_close(struct state_file *f, bool remove)
 {
 	char name[NAME_LEN];
 
-	if (f->fresh.mem != NULL && !f->settled && beside(f, "new", name))
+	if (f->fresh.mem != NULL && !f->settled && sibling_name(f, "new", name))
 		unlinkat(f->dir, name, 0);
 	if (f->settled && remove && unlinkat(f->dir, f->name, 0) != 0)
-		empty(&f->fresh);
-	unmap(&f->old);
-	unmap(&f->fresh);
+		empty_area(&f->fresh);
+	unmap_area(&f->old);
+	unmap_area(&f->fresh);
 	// the lock goes last
 	if (f->dir >= 0)
 		close(f->dir);

@@ -33,7 +33,7 @@ int state_file_map(struct state_file *f, char *error, size_t len);
 // Unmaps FILE, which stays.
 void state_file_unmap(struct state_file *f);
 // Renames FILE to FILE.what ("refused", "crashed"), in place of what lies there. 0 or -errno.
-int state_file_aside(struct state_file *f, const char *what);
+int state_file_aside(struct state_file *f, const char *suffix);
 // Makes FILE.new of size bytes or more, all zero, mapped, locked in memory, and left out of core
 // dumps and of child processes. What was put aside makes room for it. 0; 1: it cannot be locked in
 // memory, and error says so; -ENOSPC: there is no room, or -1: each with the reason in error.

@@ -27,14 +27,14 @@ static void flows_destroy(struct port *p, struct steering *s)
 }
 
 static int flows_create(struct port *p, struct steering *s, const struct flow_rules *r,
-	char why[FLOW_RULES_WHY_LEN])
+	char reason[FLOW_RULES_WHY_LEN])
 {
 	char says[FLOW_RULES_WHY_LEN] = "";
 	int rc = 0;
 
 	s->flow = calloc(r->nb, sizeof(*s->flow));
 	if (s->flow == NULL) {
-		snprintf(why, FLOW_RULES_WHY_LEN, "out of memory");
+		snprintf(reason, FLOW_RULES_WHY_LEN, "out of memory");
 		return -ENOMEM;
 	}
 	while (s->nb_flows < r->nb && rc == 0) {
@@ -45,20 +45,20 @@ static int flows_create(struct port *p, struct steering *s, const struct flow_ru
 	if (rc == 0)
 		return 0;
 	// the driver's words may be cut, but not the number of rules it took
-	snprintf(why, FLOW_RULES_WHY_LEN, "rule %u of %u: %.*s", s->nb_flows + 1, r->nb,
+	snprintf(reason, FLOW_RULES_WHY_LEN, "rule %u of %u: %.*s", s->nb_flows + 1, r->nb,
 		FLOW_RULES_WHY_LEN - 32, says);
 	flows_destroy(p, s);
 	return rc;
 }
 
 static bool try_step(struct port *p, struct steering *s, const struct flow_rules_want *want,
-	enum flow_rules_step step, char why[FLOW_RULES_WHY_LEN])
+	enum flow_rules_step step, char reason[FLOW_RULES_WHY_LEN])
 {
 	struct flow_rules r;
-	int rc = flow_rules_make(want, step, &r, why);
+	int rc = flow_rules_make(want, step, &r, reason);
 
 	if (rc == 0)
-		rc = flows_create(p, s, &r, why);
+		rc = flows_create(p, s, &r, reason);
 	free(r.rule);
 	return rc == 0;
 }
@@ -72,35 +72,37 @@ static enum conf_steering wish_of(const struct dp_port *p)
 
 // Why no rules are to be tried, in the words of the log; NULL when they are.
 static const char *no_rules(
-	const struct dp *d, const struct dp_port *p, char why[FLOW_RULES_WHY_LEN])
+	const struct dp *d, const struct dp_port *p, char reason[FLOW_RULES_WHY_LEN])
 {
 	if (wish_of(p) == CONF_STEERING_T4)
 		return p->conf->steering == CONF_STEERING_T4 ? "as configured"
 							     : "by the profile of its driver";
 	if (p->port->nb_rxq < d->nb_workers) {
-		snprintf(why, FLOW_RULES_WHY_LEN, "%u receive queues for %u workers",
+		snprintf(reason, FLOW_RULES_WHY_LEN, "%u receive queues for %u workers",
 			p->port->nb_rxq, d->nb_workers);
-		return why;
+		return reason;
 	}
 	return p->port->ops->flow_create == NULL ? "this kind of port takes no rules" : NULL;
 }
 
-static void set_why(struct steering *s, enum steer_step step, const char *why)
+static void set_why(struct steering *s, enum steer_step step, const char *reason)
 {
-	snprintf(s->why[step], FLOW_RULES_WHY_LEN, "%s", why);
+	snprintf(s->reason[step], FLOW_RULES_WHY_LEN, "%s", reason);
 }
 
-static void climb(struct dp_port *p, struct steering *s, const struct flow_rules_want *want)
+static void climb_ladder(struct dp_port *p, struct steering *s, const struct flow_rules_want *want)
 {
 	const enum conf_steering wish = wish_of(p);
 
 	s->step = STEER_T1;
-	if (wish != CONF_STEERING_T2 && try_step(p->port, s, want, FLOW_RULES_T1, s->why[STEER_T1]))
+	if (wish != CONF_STEERING_T2 &&
+		try_step(p->port, s, want, FLOW_RULES_T1, s->reason[STEER_T1]))
 		return;
 	s->step = STEER_T2;
 	if (wish == CONF_STEERING_T2)
 		set_why(s, STEER_T1, "t2 is configured");
-	if (wish != CONF_STEERING_T1 && try_step(p->port, s, want, FLOW_RULES_T2, s->why[STEER_T2]))
+	if (wish != CONF_STEERING_T1 &&
+		try_step(p->port, s, want, FLOW_RULES_T2, s->reason[STEER_T2]))
 		return;
 	s->step = STEER_T4;
 }
@@ -114,18 +116,18 @@ static void install_family(struct dp *d, struct dp_port *p, bool is_v4)
 		.is_v4 = is_v4};
 	struct steering *s = &p->steering[is_v4];
 	char text[FLOW_RULES_WHY_LEN];
-	const char *why;
+	const char *reason;
 
 	*s = (struct steering){.step = STEER_NONE};
 	if (d->nb_workers == 1)
 		set_why(s, STEER_T1, "one worker");
 	else if (flow_rules_addresses(&want) == 0)
 		set_why(s, STEER_T1, "no relay address");
-	else if ((why = no_rules(d, p, text)) == NULL)
-		climb(p, s, &want);
+	else if ((reason = no_rules(d, p, text)) == NULL)
+		climb_ladder(p, s, &want);
 	else {
 		s->step = STEER_T4;
-		set_why(s, STEER_T2, why);
+		set_why(s, STEER_T2, reason);
 	}
 }
 
@@ -145,7 +147,7 @@ void flow_ladder_remove(struct dp *d, unsigned int port)
 // --- what has come of it ------------------------------------------------------------------------
 
 // Datagrams from peers of a family that came in so far: on their worker's queue, and elsewhere.
-static void count(
+static void count_hits(
 	const struct dp *d, unsigned int port, bool is_v4, uint64_t *hits, uint64_t *elsewhere)
 {
 	*hits = *elsewhere = 0;
@@ -168,7 +170,7 @@ void flow_ladder_watch(struct dp *d, uint64_t now_ms)
 
 			if (s->step != STEER_T1 && s->step != STEER_T2)
 				continue;
-			count(d, p, v4, &hits, &elsewhere);
+			count_hits(d, p, v4, &hits, &elsewhere);
 			flow_watch_look(&s->watch, hits, elsewhere, now_ms);
 		}
 	}
@@ -182,12 +184,12 @@ bool dp_steering(const struct dp *d, unsigned int port, bool is_v4, struct dp_st
 	if (port >= d->nb_ports)
 		return false;
 	s = &d->port[port].steering[is_v4];
-	both = s->step == STEER_T4 && s->why[STEER_T2][0] != '\0';
+	both = s->step == STEER_T4 && s->reason[STEER_T2][0] != '\0';
 	*out = (struct dp_steering){.step = step_names[s->step],
-		.why = s->why[both ? STEER_T2 : STEER_T1],
-		.why_t1 = both ? s->why[STEER_T1] : "",
+		.reason = s->reason[both ? STEER_T2 : STEER_T1],
+		.why_t1 = both ? s->reason[STEER_T1] : "",
 		.rules = s->nb_flows,
 		.degraded = __atomic_load_n(&s->watch.degraded, __ATOMIC_RELAXED)};
-	count(d, port, is_v4, &out->hits, &out->handed_over);
+	count_hits(d, port, is_v4, &out->hits, &out->handed_over);
 	return true;
 }

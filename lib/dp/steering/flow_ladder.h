@@ -19,8 +19,8 @@ enum steer_step {
 // Written by the mgmt lcore before the workers run; watch also later.
 struct steering {
 	enum steer_step step;
-	char why[STEER_T4]
-		[FLOW_RULES_WHY_LEN]; // by the step that is not in use, STEER_T1 and STEER_T2
+	char reason[STEER_T4]
+		   [FLOW_RULES_WHY_LEN]; // by the step that is not in use, STEER_T1 and STEER_T2
 	void **flow; // handles of the rules
 	uint32_t nb_flows;
 	struct flow_watch watch;

@@ -48,7 +48,7 @@ static bool has_listener(const struct turn_config *t, const struct addr *a)
 {
 	for (uint32_t i = 0; i < t->nb_listeners; i++)
 		if (!turn_listener_is_stream(&t->listeners[i]) &&
-			addr_eq(&t->listeners[i].at.addr, a))
+			addr_eq(&t->listeners[i].endpoint.addr, a))
 			return true;
 	return false;
 }
@@ -79,10 +79,10 @@ static unsigned int period_of(const struct flow_rules_want *w, int relay, unsign
 // --- the list -----------------------------------------------------------------------------------
 
 static int rule_add(
-	struct flow_rules *r, const struct port_rule *rule, char why[FLOW_RULES_WHY_LEN])
+	struct flow_rules *r, const struct port_rule *rule, char reason[FLOW_RULES_WHY_LEN])
 {
 	if (r->nb == FLOW_RULES_MAX) {
-		snprintf(why, FLOW_RULES_WHY_LEN, "takes more than %u rules", FLOW_RULES_MAX);
+		snprintf(reason, FLOW_RULES_WHY_LEN, "takes more than %u rules", FLOW_RULES_MAX);
 		return -E2BIG;
 	}
 	// room grows by doubling: it is full when nb is a power of two
@@ -91,7 +91,7 @@ static int rule_add(
 		struct port_rule *more = reallocarray(r->rule, room, sizeof(*more));
 
 		if (more == NULL) {
-			snprintf(why, FLOW_RULES_WHY_LEN, "out of memory");
+			snprintf(reason, FLOW_RULES_WHY_LEN, "out of memory");
 			return -ENOMEM;
 		}
 		r->rule = more;
@@ -103,7 +103,7 @@ static int rule_add(
 // --- T1 -----------------------------------------------------------------------------------------
 
 static int make_whole(
-	const struct flow_rules_want *w, struct flow_rules *out, char why[FLOW_RULES_WHY_LEN])
+	const struct flow_rules_want *w, struct flow_rules *out, char reason[FLOW_RULES_WHY_LEN])
 {
 	int rc = 0;
 
@@ -115,12 +115,12 @@ static int make_whole(
 		if (relay < 0)
 			continue;
 		if (period_of(w, relay, 0) != 1) {
-			snprintf(why, FLOW_RULES_WHY_LEN, "fewer relay addresses than workers (%u)",
-				w->turn->workers);
+			snprintf(reason, FLOW_RULES_WHY_LEN,
+				"fewer relay addresses than workers (%u)", w->turn->workers);
 			return -EINVAL;
 		}
 		if (has_listener(w->turn, a)) {
-			snprintf(why, FLOW_RULES_WHY_LEN, "%s is a listener's address too",
+			snprintf(reason, FLOW_RULES_WHY_LEN, "%s is a listener's address too",
 				addr_format(a, text, sizeof(text)));
 			return -EINVAL;
 		}
@@ -128,7 +128,7 @@ static int make_whole(
 			&(struct port_rule){.dst = *a,
 				.vlan = w->port->vlan,
 				.queue = (uint16_t)owner_of(w, relay, 0)},
-			why);
+			reason);
 	}
 	return rc;
 }
@@ -137,7 +137,7 @@ static int make_whole(
 
 // One rule for each port, because ports are dealt one by one; a listener's port is not among them.
 static int make_shared(
-	const struct flow_rules_want *w, struct flow_rules *out, char why[FLOW_RULES_WHY_LEN])
+	const struct flow_rules_want *w, struct flow_rules *out, char reason[FLOW_RULES_WHY_LEN])
 {
 	int rc = 0;
 
@@ -158,7 +158,7 @@ static int make_shared(
 					.port = (uint16_t)p,
 					.mask = UINT16_MAX,
 					.queue = (uint16_t)worker},
-				why);
+				reason);
 		}
 	}
 	return rc;
@@ -166,7 +166,7 @@ static int make_shared(
 
 // --- T2 -----------------------------------------------------------------------------------------
 
-static bool listens(const struct cover *c, uint16_t first, uint16_t last)
+static bool overlaps_listener(const struct cover *c, uint16_t first, uint16_t last)
 {
 	for (unsigned int i = 0; i < c->nb_listeners; i++)
 		if (c->listener[i] >= first && c->listener[i] <= last)
@@ -182,7 +182,7 @@ static void cover_add(struct cover *c, uint16_t first, unsigned int bits)
 
 	if (last < c->turn->port_lo || first > c->turn->port_hi)
 		return;
-	if (!listens(c, first, last)) {
+	if (!overlaps_listener(c, first, last)) {
 		c->part[c->nb++] = (struct ports){first, mask};
 		return;
 	}
@@ -197,17 +197,17 @@ static void cover_make(struct cover *c, const struct flow_rules_want *w)
 {
 	*c = (struct cover){.turn = w->turn};
 	for (uint32_t i = 0; i < w->turn->nb_listeners && i < LISTENERS_MAX; i++) {
-		const struct endpoint *at = &w->turn->listeners[i].at;
+		const struct endpoint *endpoint = &w->turn->listeners[i].endpoint;
 
-		if (addr_is_v4(&at->addr) == w->is_v4 &&
-			turn_relay_map_find(w->map, &at->addr) >= 0)
-			c->listener[c->nb_listeners++] = at->port;
+		if (addr_is_v4(&endpoint->addr) == w->is_v4 &&
+			turn_relay_map_find(w->map, &endpoint->addr) >= 0)
+			c->listener[c->nb_listeners++] = endpoint->port;
 	}
 	cover_add(c, 0, 0);
 }
 
 static int add_block(const struct cover *c, struct flow_rules *out, const struct port_rule *slices,
-	char why[FLOW_RULES_WHY_LEN])
+	char reason[FLOW_RULES_WHY_LEN])
 {
 	int rc = 0;
 
@@ -216,20 +216,21 @@ static int add_block(const struct cover *c, struct flow_rules *out, const struct
 
 		r.port |= c->part[i].value;
 		r.mask |= c->part[i].mask;
-		rc = rule_add(out, &r, why);
+		rc = rule_add(out, &r, reason);
 	}
 	return rc;
 }
 
 static int make_sliced(
-	const struct flow_rules_want *w, struct flow_rules *out, char why[FLOW_RULES_WHY_LEN])
+	const struct flow_rules_want *w, struct flow_rules *out, char reason[FLOW_RULES_WHY_LEN])
 {
 	struct cover c;
 	int rc = 0;
 
 	cover_make(&c, w);
 	if (c.nb == 0) {
-		snprintf(why, FLOW_RULES_WHY_LEN, "listeners' ports leave nothing of relay.ports");
+		snprintf(reason, FLOW_RULES_WHY_LEN,
+			"listeners' ports leave nothing of relay.ports");
 		return -EINVAL;
 	}
 	for (uint32_t i = 0; i < w->port->nb_addresses; i++) {
@@ -244,28 +245,28 @@ static int make_sliced(
 				.queue = (uint16_t)owner_of(w, relay, s)};
 
 			if (s < period)
-				rc = add_block(&c, out, &r, why);
+				rc = add_block(&c, out, &r, reason);
 		}
 	}
 	return rc;
 }
 
 int flow_rules_make(const struct flow_rules_want *w, enum flow_rules_step step,
-	struct flow_rules *out, char why[FLOW_RULES_WHY_LEN])
+	struct flow_rules *out, char reason[FLOW_RULES_WHY_LEN])
 {
 	int rc;
 
 	*out = (struct flow_rules){0};
 	if (w->turn->shared && step == FLOW_RULES_T1) {
-		snprintf(
-			why, FLOW_RULES_WHY_LEN, "relay.mode is shared: every port has its worker");
+		snprintf(reason, FLOW_RULES_WHY_LEN,
+			"relay.mode is shared: every port has its worker");
 		rc = -EINVAL;
 	} else if (w->turn->shared)
-		rc = make_shared(w, out, why);
+		rc = make_shared(w, out, reason);
 	else if (step == FLOW_RULES_T1)
-		rc = make_whole(w, out, why);
+		rc = make_whole(w, out, reason);
 	else
-		rc = make_sliced(w, out, why);
+		rc = make_sliced(w, out, reason);
 	if (rc == 0)
 		return 0;
 	free(out->rule);

@@ -36,4 +36,4 @@ uint32_t flow_rules_addresses(const struct flow_rules_want *w);
 // 0; -EINVAL when the step cannot do it, -E2BIG when it takes more than FLOW_RULES_MAX, -ENOMEM,
 // each with the reason in why.
 int flow_rules_make(const struct flow_rules_want *w, enum flow_rules_step step,
-	struct flow_rules *out, char why[FLOW_RULES_WHY_LEN]);
+	struct flow_rules *out, char reason[FLOW_RULES_WHY_LEN]);

@@ -4,7 +4,7 @@
 
 // A second without packets says nothing and is passed over; one between the two limits ends both
 // rows, so that a share that hovers around a limit does not toggle the verdict.
-static void judge(struct flow_watch *w, uint64_t all, uint64_t elsewhere)
+static void judge_share(struct flow_watch *w, uint64_t all, uint64_t elsewhere)
 {
 	w->bad = elsewhere * 1000 > all * STEER_BAD_PERMILLE ? w->bad + 1 : 0;
 	w->good = elsewhere * 1000 <= all * STEER_GOOD_PERMILLE ? w->good + 1 : 0;
@@ -19,7 +19,7 @@ void flow_watch_look(struct flow_watch *w, uint64_t hits, uint64_t handed_over, 
 	if (w->looked_ms != 0 && now_ms - w->looked_ms < STEER_LOOK_MS)
 		return;
 	if (w->looked_ms != 0 && hits + handed_over > w->hits + w->handed_over)
-		judge(w, hits + handed_over - w->hits - w->handed_over,
+		judge_share(w, hits + handed_over - w->hits - w->handed_over,
 			handed_over - w->handed_over);
 	w->hits = hits;
 	w->handed_over = handed_over;

@@ -30,7 +30,7 @@ void steer_port_init(struct dp_port *p, unsigned int workers)
 }
 
 // The hash the NIC computes: Toeplitz over addresses, and ports where it hashes those.
-static uint32_t toeplitz(const struct dp_port *p, const struct net_frame *f)
+static uint32_t toeplitz_hash(const struct dp_port *p, const struct net_frame *f)
 {
 	const uint32_t ports = (uint32_t)f->sport << 16 | f->dport;
 	uint32_t tuple[TUPLE_WORDS];
@@ -60,20 +60,20 @@ unsigned int steer_nic_home(
 		f->l4_off == f->l3_off + (f->is_v4 ? NET_IP4_LEN : NET_IP6_LEN))
 		hash = m->hash.rss;
 	else
-		hash = toeplitz(p, f);
+		hash = toeplitz_hash(p, f);
 	return p->home[hash & p->home_mask];
 }
 
 unsigned int steer_tuple_home(
-	const struct dp_port *p, const struct endpoint *client, const struct endpoint *to)
+	const struct dp_port *p, const struct endpoint *client, const struct endpoint *server)
 {
-	const struct net_frame f = {.is_v4 = addr_is_v4(&to->addr),
+	const struct net_frame f = {.is_v4 = addr_is_v4(&server->addr),
 		.src = client->addr,
-		.dst = to->addr,
+		.dst = server->addr,
 		.sport = client->port,
-		.dport = to->port};
+		.dport = server->port};
 
-	return p->home[toeplitz(p, &f) & p->home_mask];
+	return p->home[toeplitz_hash(p, &f) & p->home_mask];
 }
 
 unsigned int steer_client_home(const struct dp *d, const struct dp_port *p,

@@ -21,7 +21,7 @@ unsigned int steer_nic_home(
 void steer_port_init(struct dp_port *p, unsigned int workers);
 // The same, as a packet of the client to that address and port would show it.
 unsigned int steer_tuple_home(
-	const struct dp_port *p, const struct endpoint *client, const struct endpoint *to);
+	const struct dp_port *p, const struct endpoint *client, const struct endpoint *server);
 // The worker that owns a client where no NIC says it: by our own keyed hash, as a stranger who
 // could predict it would choose source ports that all meet on one worker.
 static inline unsigned int steer_keyed_home(

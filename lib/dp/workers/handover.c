@@ -38,14 +38,14 @@ int handover_create(struct dp *d, int socket)
 	d->homes_hashed = true;
 	for (unsigned int i = 0; i < d->nb_ports; i++)
 		d->homes_hashed &= !d->port[i].rss_home;
-	for (unsigned int from = 0; from < d->nb_workers; from++) {
-		for (unsigned int to = 0; to < d->nb_workers; to++) {
+	for (unsigned int src = 0; src < d->nb_workers; src++) {
+		for (unsigned int dst = 0; dst < d->nb_workers; dst++) {
 			struct rte_ring *r = handover_ring(count, socket);
 
 			if (r == NULL)
 				return -ENOMEM;
-			d->worker[from]->out[to] = r;
-			d->worker[to]->in[from] = r;
+			d->worker[src]->out[dst] = r;
+			d->worker[dst]->in[src] = r;
 		}
 	}
 	return 0;
@@ -53,21 +53,21 @@ int handover_create(struct dp *d, int socket)
 
 void handover_free(struct dp *d)
 {
-	for (unsigned int from = 0; from < d->nb_made; from++)
-		for (unsigned int to = 0; to < d->nb_workers; to++)
-			rte_free(d->worker[from]->out[to]);
+	for (unsigned int src = 0; src < d->nb_made; src++)
+		for (unsigned int dst = 0; dst < d->nb_workers; dst++)
+			rte_free(d->worker[src]->out[dst]);
 }
 
-void handover_flush_one(struct worker *w, unsigned int to)
+void handover_flush_one(struct worker *w, unsigned int dst)
 {
-	struct outbox *o = &w->hand[to];
+	struct outbox *o = &w->hand[dst];
 	unsigned int n;
 
 	if (o->n == 0)
 		return;
-	n = rte_ring_sp_enqueue_burst(w->out[to], (void **)o->m, o->n, NULL);
+	n = rte_ring_sp_enqueue_burst(w->out[dst], (void **)o->m, o->n, NULL);
 	w->live.handed_out += n;
-	w->kicks |= UINT64_C(1) << to & w->dp->waiters;
+	w->kicks |= UINT64_C(1) << dst & w->dp->waiters;
 	for (unsigned int i = n; i < o->n; i++)
 		worker_drop(w, o->m[i], DP_DROP_HANDOVER_FULL);
 	o->n = 0;
@@ -77,46 +77,46 @@ bool handover_clients(struct worker *w)
 {
 	const struct turn_burst *b = &w->burst.turn;
 	const unsigned int homes = b->homes; // written through w it might change, for all gcc knows
-	const uint8_t *at = b->elsewhere, *const end = at + b->nb_elsewhere;
+	const uint8_t *pos = b->elsewhere, *const end = pos + b->nb_elsewhere;
 
-	for (; at < end; at++) {
-		const struct turn_view *v = &b->view[*at];
+	for (; pos < end; pos++) {
+		const struct turn_view *v = &b->view[*pos];
 
-		handover_datagram(w, turn_client_home(v->hash, homes), w->burst.m[*at], v);
+		handover_datagram(w, turn_client_home(v->hash, homes), w->burst.m[*pos], v);
 	}
 	return (b->nb[TURN_FROM_CLIENT] | b->nb[TURN_FROM_PEER]) != 0;
 }
 
-void handover_frame(struct worker *w, unsigned int to, struct rte_mbuf *m, uint8_t port)
+void handover_frame(struct worker *w, unsigned int dst, struct rte_mbuf *m, uint8_t port)
 {
 	struct mbuf_meta *p = mbuf_meta_of(m);
 
 	p->kind = MBUF_META_FRAME;
 	p->port = port;
-	handover_put(w, to, m);
+	handover_put(w, dst, m);
 }
 
-void handover_seal(struct worker *w, unsigned int to, struct rte_mbuf *m)
+void handover_seal(struct worker *w, unsigned int dst, struct rte_mbuf *m)
 {
 	mbuf_meta_of(m)->kind = MBUF_META_SEAL;
-	handover_put(w, to, m);
+	handover_put(w, dst, m);
 }
 
-void handover_icmp(struct worker *w, unsigned int to, struct rte_mbuf *m)
+void handover_icmp(struct worker *w, unsigned int dst, struct rte_mbuf *m)
 {
 	mbuf_meta_of(m)->kind = MBUF_META_ICMP;
-	handover_put(w, to, m);
+	handover_put(w, dst, m);
 }
 
 void handover_flush(struct worker *w)
 {
-	for (unsigned int to = 0; to < w->dp->nb_workers; to++)
-		handover_flush_one(w, to);
+	for (unsigned int dst = 0; dst < w->dp->nb_workers; dst++)
+		handover_flush_one(w, dst);
 }
 
-unsigned int handover_take(struct worker *w, unsigned int from, struct rte_mbuf **m)
+unsigned int handover_take(struct worker *w, unsigned int src, struct rte_mbuf **m)
 {
-	const unsigned int n = rte_ring_sc_dequeue_burst(w->in[from], (void **)m, DP_BURST, NULL);
+	const unsigned int n = rte_ring_sc_dequeue_burst(w->in[src], (void **)m, DP_BURST, NULL);
 
 	if (n > 0)
 		w->live.hand_hist[stats_class(n)]++;

@@ -38,7 +38,7 @@ enum mbuf_meta_down { MBUF_META_ANSWER, MBUF_META_MEDIA, MBUF_META_ORDER };
 struct stream_down {
 	uint64_t conn;
 	uint32_t lease_s;
-	uint8_t what; // enum mbuf_meta_down
+	uint8_t kind; // enum mbuf_meta_down
 };
 
 // Packets on the rings between workers, which counters count; those that follow are messages.
@@ -76,7 +76,7 @@ struct mbuf_meta {
 			uint32_t lease_s;
 			uint16_t port;
 			uint8_t listener;
-			uint8_t from; // worker that has the allocation
+			uint8_t owner; // worker that has the allocation
 			bool media;
 		} seal; // SEAL
 	};

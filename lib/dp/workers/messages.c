@@ -10,7 +10,7 @@
 #include "worker.h"
 #include "workers/mbuf_meta.h"
 
-static struct rte_mbuf *make(struct worker *w, enum mbuf_meta_kind kind)
+static struct rte_mbuf *make_message(struct worker *w, enum mbuf_meta_kind kind)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->dp->pool);
 
@@ -20,10 +20,10 @@ static struct rte_mbuf *make(struct worker *w, enum mbuf_meta_kind kind)
 }
 
 // Frees the message when there is no room.
-static bool send(struct worker *w, unsigned int to, struct rte_mbuf *m)
+static bool send_message(struct worker *w, unsigned int dst, struct rte_mbuf *m)
 {
-	if (rte_ring_sp_enqueue(w->out[to], m) == 0) {
-		w->kicks |= UINT64_C(1) << to & w->dp->waiters;
+	if (rte_ring_sp_enqueue(w->out[dst], m) == 0) {
+		w->kicks |= UINT64_C(1) << dst & w->dp->waiters;
 		return true;
 	}
 	rte_pktmbuf_free(m);
@@ -33,8 +33,8 @@ static bool send(struct worker *w, unsigned int to, struct rte_mbuf *m)
 void messages_neighbour(
 	struct worker *w, uint8_t port, const struct net_neigh_msg *msg, bool from_ask)
 {
-	for (unsigned int to = 0; to < w->dp->nb_workers; to++) {
-		struct rte_mbuf *m = to != w->id ? make(w, MBUF_META_NEIGHBOUR) : NULL;
+	for (unsigned int dst = 0; dst < w->dp->nb_workers; dst++) {
+		struct rte_mbuf *m = dst != w->id ? make_message(w, MBUF_META_NEIGHBOUR) : NULL;
 
 		if (m == NULL)
 			continue;
@@ -42,28 +42,28 @@ void messages_neighbour(
 		mbuf_meta_of(m)->from_ask = from_ask;
 		mbuf_meta_of(m)->neighbour = *msg;
 		// one that finds no room is not missed: whoever needs the answer asks again
-		send(w, to, m);
+		send_message(w, dst, m);
 	}
 }
 
-bool messages_client_ended(struct worker *w, unsigned int to, const struct turn_view *v)
+bool messages_client_ended(struct worker *w, unsigned int dst, const struct turn_view *v)
 {
-	struct rte_mbuf *m = make(w, MBUF_META_CLIENT_ENDED);
+	struct rte_mbuf *m = make_message(w, MBUF_META_CLIENT_ENDED);
 
 	if (m == NULL)
 		return false;
 	mbuf_meta_of(m)->datagram = *v;
-	return send(w, to, m);
+	return send_message(w, dst, m);
 }
 
 static bool note_send(struct worker *w, const struct turn_redirect_note *note)
 {
-	struct rte_mbuf *m = make(w, MBUF_META_REDIRECT);
+	struct rte_mbuf *m = make_message(w, MBUF_META_REDIRECT);
 
 	if (m == NULL)
 		return false;
 	mbuf_meta_of(m)->redirect = *note;
-	return send(w, note->to, m);
+	return send_message(w, note->redirect_worker, m);
 }
 
 void messages_notes(struct worker *w)

@@ -14,7 +14,7 @@ struct worker;
 void messages_neighbour(
 	struct worker *w, uint8_t port, const struct net_neigh_msg *msg, bool from_ask);
 // Tells a worker that the session v->stream of a DTLS client has ended. False: not now.
-bool messages_client_ended(struct worker *w, unsigned int to, const struct turn_view *v);
+bool messages_client_ended(struct worker *w, unsigned int dst, const struct turn_view *v);
 // Sends the redirect notes of the shard; what finds no room waits for the next call.
 void messages_notes(struct worker *w);
 // Does what a message says and frees it.

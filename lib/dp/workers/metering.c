@@ -80,15 +80,15 @@ void metering_take(struct worker *w)
 // wide and leg are constants where this is inlined. The meters are looked at in a copy, which no
 // store to one of them can have changed for all that gcc knows.
 static __rte_always_inline unsigned int take_leg(
-	const struct worker *w, unsigned int leg, unsigned int from, bool wide)
+	const struct worker *w, unsigned int leg, unsigned int start, bool wide)
 {
 	struct turn_meters t = *w->meters;
 	const struct turn_burst *b = &w->burst.turn;
-	const uint8_t *first = b->of[leg], *last = first + b->nb[leg], *at;
+	const uint8_t *first = b->by_leg[leg], *last = first + b->nb[leg], *pos;
 
 	t.wide = wide;
-	for (at = first + from; at < last; at++) {
-		const struct turn_view *v = &b->view[*at];
+	for (pos = first + start; pos < last; pos++) {
+		const struct turn_view *v = &b->view[*pos];
 		const uint64_t cost = turn_meter_cost(1, turn_view_data(v, leg));
 
 		// nobody's, or a redirect; or it has to ask
@@ -96,24 +96,24 @@ static __rte_always_inline unsigned int take_leg(
 			unlikely(!turn_meter_take(&t, v->slot, leg, cost)))
 			break;
 	}
-	return (unsigned int)(at - first);
+	return (unsigned int)(pos - first);
 }
 
-unsigned int metering_take_leg(const struct worker *w, unsigned int leg, unsigned int from)
+unsigned int metering_take_leg(const struct worker *w, unsigned int leg, unsigned int start)
 {
 	if (leg == TURN_FROM_CLIENT)
-		return w->meters->wide ? take_leg(w, TURN_FROM_CLIENT, from, true)
-				       : take_leg(w, TURN_FROM_CLIENT, from, false);
-	return w->meters->wide ? take_leg(w, TURN_FROM_PEER, from, true)
-			       : take_leg(w, TURN_FROM_PEER, from, false);
+		return w->meters->wide ? take_leg(w, TURN_FROM_CLIENT, start, true)
+				       : take_leg(w, TURN_FROM_CLIENT, start, false);
+	return w->meters->wide ? take_leg(w, TURN_FROM_PEER, start, true)
+			       : take_leg(w, TURN_FROM_PEER, start, false);
 }
 
-void metering_give_leg(struct worker *w, unsigned int leg, unsigned int from, unsigned int to)
+void metering_give_leg(struct worker *w, unsigned int leg, unsigned int start, unsigned int stop)
 {
 	const struct turn_burst *b = &w->burst.turn;
 
-	for (unsigned int i = from; i < to; i++) {
-		const struct turn_view *v = &b->view[b->of[leg][i]];
+	for (unsigned int i = start; i < stop; i++) {
+		const struct turn_view *v = &b->view[b->by_leg[leg][i]];
 
 		turn_meter_give(w->shard, v->slot, leg, turn_meter_cost(1, turn_view_data(v, leg)));
 	}

@@ -31,9 +31,9 @@ void metering_take(struct worker *w);
 // lines that were found for them vouched. Stops at the first that has to ask, or has no line.
 // Returns how many have paid, those before `from` included. Who then relays fewer gives back the
 // rest at once. A pass of its own costs a datagram less than a look at its meter on its way.
-unsigned int metering_take_leg(const struct worker *w, unsigned int leg, unsigned int from);
+unsigned int metering_take_leg(const struct worker *w, unsigned int leg, unsigned int start);
 // Gives back what datagrams [from, to) of a leg have paid.
-void metering_give_leg(struct worker *w, unsigned int leg, unsigned int from, unsigned int to);
+void metering_give_leg(struct worker *w, unsigned int leg, unsigned int start, unsigned int stop);
 
 // For a datagram that is about to be relayed by its line, when turn_meter_take has not taken its
 // cost. True: it is taken now. False: the datagram is past a rate, counted for its allocation and

@@ -118,7 +118,7 @@ bool waiter_in_vain(struct worker *w)
 	return vain;
 }
 
-static void count(struct worker *w, int ready)
+static void count_wakeup(struct worker *w, int ready)
 {
 	struct waiter *k = &w->waiter;
 	const bool kicked = ready > 0 && k->fd[0].revents != 0;
@@ -140,14 +140,14 @@ static void count(struct worker *w, int ready)
 void waiter_block(struct worker *w)
 {
 	const struct dp *d = w->dp;
-	const uint64_t at = d->tsc_start + due_next_ms(w) * d->tsc_per_ms, now = rte_rdtsc();
+	const uint64_t deadline = d->tsc_start + due_next_ms(w) * d->tsc_per_ms, now = rte_rdtsc();
 
-	if (at > now) {
-		const uint64_t ns = (at - now) * 1000000 / d->tsc_per_ms;
+	if (deadline > now) {
+		const uint64_t ns = (deadline - now) * 1000000 / d->tsc_per_ms;
 		const struct timespec most = {
 			.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
 
-		count(w, ppoll(w->waiter.fd, w->waiter.nb, &most, NULL));
+		count_wakeup(w, ppoll(w->waiter.fd, w->waiter.nb, &most, NULL));
 	}
 	waiter_disarm(w);
 }
@@ -169,7 +169,7 @@ void waiter_doze(struct worker *w, uint64_t ns)
 	const struct timespec most = {
 		.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
 
-	count(w, ppoll(w->waiter.fd, 1, &most, NULL)); // the first is that of the kicks
+	count_wakeup(w, ppoll(w->waiter.fd, 1, &most, NULL)); // the first is that of the kicks
 	waiter_disarm(w);
 }
 

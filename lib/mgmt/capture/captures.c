@@ -34,21 +34,21 @@ static void close_all(struct control *k)
 {
 	struct captures *s = &k->captures;
 
-	LOG(CONTROL, NOTICE, "capture ended (%s), %ju frames with %ju bytes given, %s", s->why,
-		(uintmax_t)s->given, (uintmax_t)s->given_bytes, s->what);
+	LOG(CONTROL, NOTICE, "capture ended (%s), %ju frames with %ju bytes given, %s",
+		s->end_reason, (uintmax_t)s->given, (uintmax_t)s->given_bytes, s->order);
 	dp_capture_close(k->dp);
 	json_decref(s->made);
-	free(s->what);
+	free(s->order);
 	*s = (struct captures){.state = CAPTURES_NONE};
 }
 
-static void end(struct captures *s, const char *why)
+static void end_capture(struct captures *s, const char *reason)
 {
 	s->state = CAPTURES_ENDS;
-	s->why = why;
+	s->end_reason = reason;
 }
 
-static bool add(struct control *k, const struct turn_info *i)
+static bool add_allocation(struct control *k, const struct turn_info *i)
 {
 	struct captures *s = &k->captures;
 
@@ -71,7 +71,7 @@ static bool begin_take(struct scan *s, const struct dp_answer *a)
 		return true;
 	for (unsigned int i = 0; i < a->nb && !s->enough; i++) {
 		s->enough = s->got == DP_CAPTURE_ENDS;
-		s->got += add(s->control, &a->rows[i]);
+		s->got += add_allocation(s->control, &a->rows[i]);
 	}
 	s->control->captures.left_out |= s->enough;
 	return true;
@@ -109,7 +109,7 @@ static void begin_done(struct scan *s)
 	struct captures *c = &s->control->captures;
 
 	if (s->error[0] != '\0' || s->client == NULL) {
-		end(c, s->client == NULL ? "client gone" : "refused");
+		end_capture(c, s->client == NULL ? "client gone" : "refused");
 		c->client = s->error[0] != '\0' ? NULL : c->client;
 		return;
 	}
@@ -143,7 +143,7 @@ static void set_done(struct scan *s)
 	if (s->error[0] != '\0')
 		c->retry_ms = clock_monotonic_ms() + RETRY_MS;
 	if (s->error[0] != '\0' && c->state == CAPTURES_RUNS)
-		end(c, "a worker does not answer");
+		end_capture(c, "a worker does not answer");
 	else if (s->error[0] == '\0' && s->question.capture == NULL)
 		c->state = CAPTURES_LEFT;
 }
@@ -153,7 +153,7 @@ static const struct scan_kind set_kind = {
 
 // Tells all workers what is wanted from now on, or that nothing is. False without memory: the next
 // tick tries again. No filter is written until it can be given out: workers have the one before.
-static bool set(struct control *k, bool wanted)
+static bool send_filter(struct control *k, bool wanted)
 {
 	struct command nobody = {.control = k};
 	struct scan *s = scans_new(&nobody, &set_kind, -1);
@@ -180,26 +180,26 @@ static void notes_take(struct control *k)
 		if (n.ended)
 			s->dirty |= dp_capture_remove(k->dp, n.info.id);
 		else
-			s->dirty |= add(k, &n.info);
+			s->dirty |= add_allocation(k, &n.info);
 		if (n.ended && (s->follow.wants & TURN_FILTER_ID) != 0)
-			end(s, "the allocation has ended");
+			end_capture(s, "the allocation has ended");
 	}
 	dp_capture_lost(k->dp, &lost);
 	if (lost > 0)
-		end(s, "allocations come and go too fast");
+		end_capture(s, "allocations come and go too fast");
 }
 
-static void watch(struct control *k, uint64_t now_ms)
+static void check_limits(struct control *k, uint64_t now_ms)
 {
 	struct captures *s = &k->captures;
 
 	notes_take(k);
 	if (s->client == NULL)
-		end(s, "client gone");
+		end_capture(s, "client gone");
 	else if (now_ms >= s->until_ms)
-		end(s, "seconds");
+		end_capture(s, "seconds");
 	else if (now_ms - s->heard_ms >= HEARD_MS)
-		end(s, "its client asks for nothing");
+		end_capture(s, "its client asks for nothing");
 }
 
 int64_t captures_step(struct control *k)
@@ -208,11 +208,11 @@ int64_t captures_step(struct control *k)
 	struct captures *s = &k->captures;
 
 	if (s->state == CAPTURES_RUNS)
-		watch(k, now_ms);
+		check_limits(k, now_ms);
 	if (s->state == CAPTURES_RUNS && s->dirty && !s->asking)
-		s->dirty = !set(k, true);
+		s->dirty = !send_filter(k, true);
 	if (s->state == CAPTURES_ENDS && !s->asking && now_ms >= s->retry_ms)
-		set(k, false);
+		send_filter(k, false);
 	if (s->state == CAPTURES_LEFT && (s->client == NULL || now_ms - s->heard_ms >= HEARD_MS))
 		close_all(k);
 	return s->state != CAPTURES_NONE ? TICK_US : -1;
@@ -227,7 +227,7 @@ void captures_gone(struct control *k, const struct client *c)
 void captures_close(struct control *k)
 {
 	json_decref(k->captures.made);
-	free(k->captures.what);
+	free(k->captures.order);
 	k->captures = (struct captures){.state = CAPTURES_NONE};
 }
 
@@ -247,7 +247,7 @@ static void frames_add(struct control *k, json_t *rows, uint64_t before_ns)
 		if (f->cut > s->bytes) {
 			s->datagrams = 0;
 			if (s->state == CAPTURES_RUNS)
-				end(s, "bytes");
+				end_capture(s, "bytes");
 			return;
 		}
 		json_array_append_new(rows, captures_row(k->dp, k->conf, f));
@@ -256,11 +256,11 @@ static void frames_add(struct control *k, json_t *rows, uint64_t before_ns)
 		s->given_bytes += f->cut;
 		dp_capture_next(k->dp);
 		if (--s->datagrams == 0 && s->state == CAPTURES_RUNS)
-			end(s, "datagrams");
+			end_capture(s, "datagrams");
 	}
 }
 
-static enum command_end more(struct command *c, bool stop)
+static enum command_end answer_more(struct command *c, bool stop)
 {
 	struct control *k = c->control;
 	struct captures *s = &k->captures;
@@ -270,7 +270,7 @@ static enum command_end more(struct command *c, bool stop)
 	json_object_set_new(c->out, "rows", rows);
 	s->heard_ms = clock_monotonic_ms();
 	if (stop && s->state == CAPTURES_RUNS)
-		end(s, "stopped");
+		end_capture(s, "stopped");
 	if (s->state == CAPTURES_RUNS)
 		frames_add(k, rows, clock_wall_ns() - SETTLED_NS);
 	else if (s->state == CAPTURES_LEFT)
@@ -279,7 +279,7 @@ static enum command_end more(struct command *c, bool stop)
 	json_object_set_new(c->out, "allocations", s->made);
 	s->made = json_array();
 	if (s->state == CAPTURES_LEFT && json_array_size(rows) == 0) {
-		json_object_set_new(c->out, "end", json_string(s->why));
+		json_object_set_new(c->out, "end", json_string(s->end_reason));
 		close_all(k);
 	}
 	return COMMAND_DONE;
@@ -287,7 +287,7 @@ static enum command_end more(struct command *c, bool stop)
 
 // --- the order -----------------------------------------------------------------------------------
 
-static bool flag(struct command *c, const char *name, bool *out)
+static bool read_flag(struct command *c, const char *name, bool *out)
 {
 	const json_t *v = json_object_get(c->in, name);
 
@@ -321,7 +321,8 @@ static bool wanted_fields(struct command *c, struct dp_capture_wanted *w)
 		 snap = DP_CAPTURE_SNAP_MAX;
 
 	if (!fields_filter(c, &w->follow) || !drop_field(c, &w->drop) ||
-		!flag(c, "payload", &w->payload) || !flag(c, "decrypted", &w->decrypted) ||
+		!read_flag(c, "payload", &w->payload) ||
+		!read_flag(c, "decrypted", &w->decrypted) ||
 		!fields_number(c, "seconds", &(struct fields_range){1, SECONDS_MAX}, &seconds) ||
 		!fields_number(
 			c, "datagrams", &(struct fields_range){1, DATAGRAMS_MAX}, &datagrams) ||
@@ -344,7 +345,7 @@ static bool is_allowed(const struct command *c, const struct dp_capture_wanted *
 	return (!w->payload && !w->decrypted) || c->client->uid == 0 || c->client->uid == geteuid();
 }
 
-static enum command_end check(struct command *c, const struct dp_capture_wanted *w)
+static enum command_end check_wanted(struct command *c, const struct dp_capture_wanted *w)
 {
 	const unsigned int wants = w->follow.wants & ~TURN_FILTER_REALM; // that tells whose user
 	const unsigned int named =
@@ -363,21 +364,21 @@ static enum command_end check(struct command *c, const struct dp_capture_wanted 
 	return COMMAND_DONE;
 }
 
-static enum command_end begin(struct command *c)
+static enum command_end begin_capture(struct command *c)
 {
 	struct captures *s = &c->control->captures;
 	struct dp_capture_wanted w = {0};
 	struct scan *scan;
 
 	*s = (struct captures){.state = CAPTURES_NONE};
-	if (!wanted_fields(c, &w) || check(c, &w) != COMMAND_DONE)
+	if (!wanted_fields(c, &w) || check_wanted(c, &w) != COMMAND_DONE)
 		return COMMAND_REFUSED;
 	if (dp_capture_open(c->control->dp, &w) != 0)
 		return commands_refuse(c, "no memory");
 	scan = scans_new(c, &begin_kind, -1);
-	s->what = commands_order(c);
+	s->order = commands_order(c);
 	s->made = json_array();
-	if (scan == NULL || s->what == NULL || s->made == NULL) {
+	if (scan == NULL || s->order == NULL || s->made == NULL) {
 		free(scan);
 		captures_close(c->control);
 		dp_capture_close(c->control->dp);
@@ -385,7 +386,7 @@ static enum command_end begin(struct command *c)
 	}
 	LOG(CONTROL, NOTICE, "capture, %s%s, by order %s",
 		w.payload ? "with payload" : "headers alone", w.decrypted ? ", decrypted" : "",
-		s->what);
+		s->order);
 	s->follow = w.follow;
 	s->state = CAPTURES_BEGINS;
 	s->client = c->client;
@@ -400,14 +401,14 @@ enum command_end captures_command(struct command *c)
 	struct captures *s = &c->control->captures;
 	bool next, stop;
 
-	if (!flag(c, "more", &next) || !flag(c, "stop", &stop))
+	if (!read_flag(c, "more", &next) || !read_flag(c, "stop", &stop))
 		return COMMAND_REFUSED;
 	if (next || stop) {
 		if (s->state == CAPTURES_NONE || s->client != c->client)
 			return commands_refuse(c, "more: this connection has no capture under way");
-		return more(c, stop);
+		return answer_more(c, stop);
 	}
 	if (s->state != CAPTURES_NONE)
 		return commands_refuse(c, "another capture is under way: there is one at a time");
-	return begin(c);
+	return begin_capture(c);
 }

@@ -27,8 +27,8 @@ struct captures {
 	bool dirty; // allocations have come or gone since workers were asked
 	bool asking; // workers are being asked again
 	bool left_out; // there are more allocations than a capture has
-	const char *why; // it ends
-	char *what; // the order, for the log
+	const char *end_reason; // it ends
+	char *order; // the order, for the log
 	uint64_t until_ms, heard_ms, retry_ms;
 	uint64_t datagrams, bytes; // that may still come
 	uint64_t given, given_bytes;

@@ -17,11 +17,11 @@ static const char *const kinds[] = {[DP_CAPTURE_RX] = "rx",
 	[DP_CAPTURE_STREAM_IN] = "stream-in",
 	[DP_CAPTURE_STREAM_OUT] = "stream-out"};
 
-static json_t *base64(const uint8_t *data, uint32_t len)
+static json_t *encode_base64(const uint8_t *data, uint32_t len)
 {
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	char *text = malloc((len + 2) / 3 * 4 + 1), *at = text;
+	char *text = malloc((len + 2) / 3 * 4 + 1), *pos = text;
 	json_t *out;
 
 	if (text == NULL)
@@ -30,12 +30,12 @@ static json_t *base64(const uint8_t *data, uint32_t len)
 		const uint32_t b = i + 1 < len ? data[i + 1] : 0, c = i + 2 < len ? data[i + 2] : 0;
 		const uint32_t word = (uint32_t)data[i] << 16 | b << 8 | c;
 
-		*at++ = digits[word >> 18];
-		*at++ = digits[word >> 12 & 63];
-		*at++ = i + 1 < len ? digits[word >> 6 & 63] : '=';
-		*at++ = i + 2 < len ? digits[word & 63] : '=';
+		*pos++ = digits[word >> 18];
+		*pos++ = digits[word >> 12 & 63];
+		*pos++ = i + 1 < len ? digits[word >> 6 & 63] : '=';
+		*pos++ = i + 2 < len ? digits[word & 63] : '=';
 	}
-	out = json_stringn_nocheck(text, (size_t)(at - text));
+	out = json_stringn_nocheck(text, (size_t)(pos - text));
 	free(text);
 	return out;
 }
@@ -46,7 +46,7 @@ static void ends_add(json_t *o, const struct turn_config *t, const struct dp_cap
 	if (f->client.port == 0 || f->listener >= t->nb_listeners)
 		return;
 	json_object_set_new(o, "client", shown_endpoint(&f->client));
-	json_object_set_new(o, "listener", shown_endpoint(&t->listeners[f->listener].at));
+	json_object_set_new(o, "listener", shown_endpoint(&t->listeners[f->listener].endpoint));
 	json_object_set_new(o, "transport",
 		json_string(fields_transports[t->listeners[f->listener].transport]));
 }
@@ -58,7 +58,7 @@ json_t *captures_row(const struct dp *d, const struct conf *c, const struct dp_c
 	json_object_set_new(o, "t", shown_number(f->ns));
 	json_object_set_new(o, "kind", json_string(kinds[f->kind]));
 	json_object_set_new(o, "len", shown_number(f->len));
-	json_object_set_new(o, "data", base64(f->data, f->cut));
+	json_object_set_new(o, "data", encode_base64(f->data, f->cut));
 	if (f->id != 0)
 		json_object_set_new(o, "id", shown_id(f->id));
 	if (f->kind == DP_CAPTURE_RX || f->kind == DP_CAPTURE_TX)

@@ -32,7 +32,7 @@ static struct {
 	bool done;
 } job;
 
-static void handle(int number)
+static void handle_signal(int number)
 {
 	const int saved = errno;
 
@@ -57,7 +57,7 @@ static void read_name(pid_t tid, char name[16])
 }
 
 // Whether a thread blocks the signal. One that has ended does not.
-static bool blocks(pid_t tid)
+static bool blocks_signal(pid_t tid)
 {
 	char path[64], line[128];
 	uint64_t mask = 0;
@@ -74,13 +74,13 @@ static bool blocks(pid_t tid)
 }
 
 // Has one thread do the work. 0, -ESRCH when it has ended, or -errno.
-static int ask(pid_t tid)
+static int ask_thread(pid_t tid)
 {
 	const struct timespec pause = {.tv_nsec = 100000};
 	const uint64_t begin = clock_monotonic_s();
 
 	read_name(tid, job.name);
-	while (blocks(tid)) {
+	while (blocks_signal(tid)) {
 		if (clock_monotonic_s() > begin + OPENS_S)
 			return -ENOTSUP;
 		nanosleep(&pause, NULL);
@@ -124,7 +124,7 @@ static int ask_new(struct asked *a)
 		if (a->nb == THREADS_MAX)
 			rc = -E2BIG;
 		else
-			rc = ask(tid);
+			rc = ask_thread(tid);
 		rc = rc == -ESRCH ? 0 : rc;
 		a->tid[a->nb] = tid;
 		a->nb += a->nb < THREADS_MAX - 1;
@@ -137,7 +137,7 @@ static int ask_new(struct asked *a)
 
 int broadcast_run(broadcast_work work, void *ctx, char *error, size_t len)
 {
-	struct sigaction take = {.sa_handler = handle, .sa_flags = SA_RESTART}, before;
+	struct sigaction take = {.sa_handler = handle_signal, .sa_flags = SA_RESTART}, before;
 	static struct asked asked;
 	int rc = 1;
 

@@ -94,67 +94,67 @@ static const int never[] = {
 
 // --- the program ---------------------------------------------------------------------------------
 
-static void put(struct calls *c, uint16_t code, uint32_t k, uint8_t yes, uint8_t no)
+static void put_insn(struct calls *c, uint16_t code, uint32_t k, uint8_t yes, uint8_t no)
 {
 	if (c->nb < CALLS_CODE_MAX)
 		c->code[c->nb++] = (struct sock_filter){.code = code, .jt = yes, .jf = no, .k = k};
 }
 
-static void put_return(struct calls *c, uint32_t what)
+static void put_return(struct calls *c, uint32_t action)
 {
-	put(c, BPF_RET | BPF_K, what, 0, 0);
+	put_insn(c, BPF_RET | BPF_K, action, 0, 0);
 }
 
 // Each of the numbers ends in what.
-static void put_list(struct calls *c, const int *list, size_t nb, uint32_t what)
+static void put_list(struct calls *c, const int *list, size_t nb, uint32_t action)
 {
 	for (size_t i = 0; i < nb; i++) {
-		put(c, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)list[i], 0, 1);
-		put_return(c, what);
+		put_insn(c, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)list[i], 0, 1);
+		put_return(c, action);
 	}
 }
 
-#define PUT_LIST(c, list, what) put_list(c, list, sizeof(list) / sizeof((list)[0]), what)
+#define PUT_LIST(c, list, label) put_list(c, list, sizeof(list) / sizeof((list)[0]), label)
 
 // A thread asks to be woken promptly when it begins (prompt_wakes), which may be later than its
 // filter: the slack of its timers here, its own time slice below. A report of a crash has the name
 // of the thread.
 static void put_prctl(struct calls *c)
 {
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 5);
-	put(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]), 0, 0);
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, PR_SET_TIMERSLACK, 1, 0);
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, PR_GET_NAME, 0, 1);
+	put_insn(c, BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 5);
+	put_insn(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]), 0, 0);
+	put_insn(c, BPF_JMP | BPF_JEQ | BPF_K, PR_SET_TIMERSLACK, 1, 0);
+	put_insn(c, BPF_JMP | BPF_JEQ | BPF_K, PR_GET_NAME, 0, 1);
 	put_return(c, SECCOMP_RET_ALLOW);
-	put(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+	put_insn(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
 }
 
 static void put_slice(struct calls *c)
 {
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_getattr, 1, 0);
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_setattr, 0, 4);
-	put(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]), 0, 0);
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1);
+	put_insn(c, BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_getattr, 1, 0);
+	put_insn(c, BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_setattr, 0, 4);
+	put_insn(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]), 0, 0);
+	put_insn(c, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1);
 	put_return(c, SECCOMP_RET_ALLOW);
-	put(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+	put_insn(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
 }
 
 // A packet port puts its program before others again, which it does by its descriptor.
 static void put_link(struct calls *c)
 {
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, SYS_bpf, 0, 4);
-	put(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]), 0, 0);
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, BPF_LINK_CREATE, 0, 1);
+	put_insn(c, BPF_JMP | BPF_JEQ | BPF_K, SYS_bpf, 0, 4);
+	put_insn(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]), 0, 0);
+	put_insn(c, BPF_JMP | BPF_JEQ | BPF_K, BPF_LINK_CREATE, 0, 1);
 	put_return(c, SECCOMP_RET_ALLOW);
-	put(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+	put_insn(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
 }
 
 // Memory that is no code.
 static void put_memory(struct calls *c, int number, uint32_t refuse)
 {
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 4);
-	put(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2]), 0, 0);
-	put(c, BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1);
+	put_insn(c, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 4);
+	put_insn(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2]), 0, 0);
+	put_insn(c, BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1);
 	put_return(c, refuse);
 	put_return(c, SECCOMP_RET_ALLOW);
 }
@@ -166,12 +166,12 @@ void calls_make(struct calls *c, enum calls_role role, unsigned int kinds, bool 
 		role == CALLS_OTHER || (role == CALLS_WORKER && (kinds & CALLS_DRIVER) != 0);
 
 	c->nb = 0;
-	put(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
-	put(c, BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
+	put_insn(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
+	put_insn(c, BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
 	put_return(c, refuse);
-	put(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+	put_insn(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
 	if (CALLS_END != 0) {
-		put(c, BPF_JMP | BPF_JGE | BPF_K, CALLS_END, 0, 1);
+		put_insn(c, BPF_JMP | BPF_JGE | BPF_K, CALLS_END, 0, 1);
 		put_return(c, refuse);
 	}
 	if (role == CALLS_OTHER && (kinds & CALLS_PACKET) != 0)

@@ -28,7 +28,7 @@
 #define BIT(cap) (UINT64_C(1) << (cap))
 
 struct confining {
-	struct calls worker, stream, other;
+	struct calls worker, stream, common;
 	bool filters;
 	uint64_t keep; // capabilities of the management lcore and of the thread of interrupts
 	bool becomes; // somebody else
@@ -50,7 +50,7 @@ static void drop_bounding(void)
 }
 
 // Whether a thread that has had its turn has made this one.
-static bool became(const struct confining *c)
+static bool has_user(const struct confining *c)
 {
 	uid_t uid[3];
 	gid_t gid[3];
@@ -62,7 +62,7 @@ static bool became(const struct confining *c)
 }
 
 // By the system calls themselves: the functions of the C library have every thread make them.
-static int become(const struct confining *c, bool keeps)
+static int become_user(const struct confining *c, bool keeps)
 {
 	if (prctl(PR_SET_KEEPCAPS, keeps, 0, 0, 0) != 0 ||
 		syscall(SYS_setgroups, c->nb_groups, c->groups) != 0 ||
@@ -95,38 +95,38 @@ void confine_thread(void)
 		keep_only(0);
 }
 
-static bool begins(const char *name, const char *with)
+static bool has_prefix(const char *name, const char *prefix)
 {
-	return strncmp(name, with, strlen(with)) == 0;
+	return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
 // EAL's names for workers, by its release.
-static bool works(const char *name)
+static bool is_worker(const char *name)
 {
-	return begins(name, "rte-worker") || begins(name, "lcore-worker") ||
-		begins(name, "dpdk-worker");
+	return has_prefix(name, "rte-worker") || has_prefix(name, "lcore-worker") ||
+		has_prefix(name, "dpdk-worker");
 }
 
 static int give_up(const char *name, void *ctx)
 {
 	struct confining *c = ctx;
 	const bool manages = syscall(SYS_gettid) == getpid();
-	const bool keeps = manages || begins(name, "eal-intr") || begins(name, "dpdk-intr");
+	const bool keeps = manages || has_prefix(name, "eal-intr") || has_prefix(name, "dpdk-intr");
 	int rc;
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return -errno;
 	drop_bounding();
-	rc = c->becomes && !became(c) ? become(c, keeps && c->keep != 0) : 0;
+	rc = c->becomes && !has_user(c) ? become_user(c, keeps && c->keep != 0) : 0;
 	if (rc == 0)
 		rc = keep_only(keeps ? c->keep : 0);
 	if (rc != 0 || !c->filters)
 		return rc;
-	if (works(name)) {
+	if (is_worker(name)) {
 		c->workers++;
 		return calls_apply(&c->worker);
 	}
-	return calls_apply(begins(name, "stream-") ? &c->stream : &c->other);
+	return calls_apply(has_prefix(name, "stream-") ? &c->stream : &c->common);
 }
 
 // --- what is to be given up ----------------------------------------------------------------------
@@ -157,9 +157,9 @@ static unsigned int kind_of(const char *device)
 		return CALLS_VTAP;
 	if (packet_spec_is(device))
 		return CALLS_PACKET;
-	if (begins(device, "net_af_packet") || begins(device, "net_af_xdp"))
+	if (has_prefix(device, "net_af_packet") || has_prefix(device, "net_af_xdp"))
 		return CALLS_SOCKET;
-	if (begins(device, "net_tap"))
+	if (has_prefix(device, "net_tap"))
 		return CALLS_TAP;
 	return port_device_pci(device, bdf) && is_given_away(bdf) ? 0 : CALLS_DRIVER;
 }
@@ -193,7 +193,8 @@ static bool binds_low(const struct conf *c)
 			const struct conf_address *a = &p->addresses[k % p->nb_addresses];
 
 			if (a->learn != CONF_LEARN_NONE && turn_listener_is_stream(l) &&
-				l->at.port < LOW_PORTS && addr_eq(&l->at.addr, &a->addr))
+				l->endpoint.port < LOW_PORTS &&
+				addr_eq(&l->endpoint.addr, &a->addr))
 				return true;
 		}
 	}
@@ -203,7 +204,7 @@ static bool binds_low(const struct conf *c)
 // Interfaces of the kernel are brought down, and have their MAC changed by bonds; drivers that
 // share a device with the kernel make queues and rules in it. Packet ports have all they need in
 // descriptors.
-static uint64_t needs(const struct conf *c, unsigned int kinds)
+static uint64_t needed_caps(const struct conf *c, unsigned int kinds)
 {
 	const bool shares = (kinds & (CALLS_SOCKET | CALLS_TAP | CALLS_DRIVER)) != 0;
 
@@ -237,7 +238,7 @@ static int find_user(struct confining *x, const char *name, char *error, size_t 
 	return -EPERM;
 }
 
-static void tell(const struct confining *x, const char *calls)
+static void log_privileges(const struct confining *x, const char *calls)
 {
 	static const struct {
 		unsigned int cap;
@@ -267,10 +268,10 @@ int confine_enter(const struct conf *c)
 	int rc = 0;
 
 	x = (struct confining){
-		.filters = c->process.seccomp != CONF_SECCOMP_OFF, .keep = needs(c, kinds)};
+		.filters = c->process.seccomp != CONF_SECCOMP_OFF, .keep = needed_caps(c, kinds)};
 	calls_make(&x.worker, CALLS_WORKER, kinds, kill);
 	calls_make(&x.stream, CALLS_STREAM, kinds, kill);
-	calls_make(&x.other, CALLS_OTHER, kinds, kill);
+	calls_make(&x.common, CALLS_OTHER, kinds, kill);
 	if (c->process.user != NULL)
 		rc = find_user(&x, c->process.user, error, sizeof(error));
 	if (rc == 0 && x.becomes)
@@ -289,6 +290,6 @@ int confine_enter(const struct conf *c)
 	}
 	__atomic_store_n(&entered, true, __ATOMIC_RELEASE);
 	prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0); // another user has changed it
-	tell(&x, how[c->process.seccomp]);
+	log_privileges(&x, how[c->process.seccomp]);
 	return 0;
 }

@@ -17,7 +17,7 @@
 
 #define REPORTS 1024
 
-static void give(const char *path, uid_t uid, gid_t gid)
+static void give_file(const char *path, uid_t uid, gid_t gid)
 {
 	const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	struct stat st;
@@ -40,9 +40,9 @@ static void give_reports(const struct crash_files *f, uid_t uid, gid_t gid)
 		char path[CRASH_PATH_LEN + CRASH_NAME_LEN];
 
 		snprintf(path, sizeof(path), "%s/%.*s", f->directory, CRASH_NAME_LEN, rows[i].name);
-		give(path, uid, gid);
+		give_file(path, uid, gid);
 	}
-	give(f->waiting, uid, gid);
+	give_file(f->waiting, uid, gid);
 }
 
 void give_files(const struct conf *c, uid_t uid, gid_t gid)
@@ -53,8 +53,8 @@ void give_files(const struct conf *c, uid_t uid, gid_t gid)
 		char refusals[CONF_RECORDS_PATH];
 
 		conf_records_refusals(c->records.file, refusals);
-		give(c->records.file, uid, gid);
-		give(refusals, uid, gid);
+		give_file(c->records.file, uid, gid);
+		give_file(refusals, uid, gid);
 	}
 	if (f->fd >= 0)
 		give_reports(f, uid, gid);

@@ -39,37 +39,37 @@ static struct {
 	crash_more *more;
 	void *ctx;
 	char reason[128];
-	pid_t by; // thread that writes the report; 0 = none
+	pid_t writer; // thread that writes the report; 0 = none
 	struct crash_out out;
 	void *frames[FRAMES];
 } state = {.fd = STDERR_FILENO, .pipe = {-1, -1}};
 
-bool crash_copy(void *to, const void *from, size_t len)
+bool crash_copy(void *dst, const void *src, size_t len)
 {
 	ssize_t n;
 
 	if (len > 4096)
 		return false;
-	n = write(state.pipe[1], from, len);
+	n = write(state.pipe[1], src, len);
 	if (n < 0)
 		return false;
-	return read(state.pipe[0], to, (size_t)n) == n && (size_t)n == len;
+	return read(state.pipe[0], dst, (size_t)n) == n && (size_t)n == len;
 }
 
 // --- the report ----------------------------------------------------------------------------------
 
-static void line(struct crash_out *o, const char *name, const char *text)
+static void put_line(struct crash_out *o, const char *name, const char *text)
 {
 	crash_out_text(o, name);
 	crash_out_text(o, text);
 	crash_out_end(o);
 }
 
-static void put_place(struct crash_out *o, uintptr_t at)
+static void put_place(struct crash_out *o, uintptr_t addr)
 {
 	struct crash_place p;
 
-	crash_stack_find(at, &p);
+	crash_stack_find(addr, &p);
 	if (p.name != NULL) {
 		crash_out_text(o, p.name);
 		crash_out_text(o, "+");
@@ -111,8 +111,8 @@ static void put_head(struct crash_out *o, const siginfo_t *info, const void *con
 	struct timespec now = {0};
 	char thread[17] = "";
 
-	line(o, "slipring crash report 1", "");
-	line(o, "version: ", state.version);
+	put_line(o, "slipring crash report 1", "");
+	put_line(o, "version: ", state.version);
 	clock_gettime(CLOCK_REALTIME, &now);
 	crash_out_text(o, "time: ");
 	crash_out_time(o, now.tv_sec);
@@ -122,12 +122,12 @@ static void put_head(struct crash_out *o, const siginfo_t *info, const void *con
 	crash_out_end(o);
 	put_signal(o, info);
 	if (state.reason[0] != '\0')
-		line(o, "reason: ", state.reason);
+		put_line(o, "reason: ", state.reason);
 	prctl(PR_GET_NAME, thread, 0, 0, 0);
 	crash_out_text(o, "thread: ");
 	crash_out_number(o, (uint64_t)gettid());
 	crash_out_text(o, " ");
-	line(o, thread, "");
+	put_line(o, thread, "");
 	crash_out_text(o, "at: ");
 	put_place(o, crash_stack_pc(context));
 	crash_out_text(o, ", stack ");
@@ -158,27 +158,27 @@ static void tell_where(int signal)
 	crash_out_text(&o, "slipring: ");
 	crash_out_text(&o, name_of(signal));
 	crash_out_text(&o, ": the report is in ");
-	line(&o, state.path, "");
+	put_line(&o, state.path, "");
 }
 
 // The usual end of the signal comes when the handler returns: the same fault again, or the signal
 // that waits meanwhile.
-static void end(const siginfo_t *info)
+static void reraise_signal(const siginfo_t *info)
 {
 	signal(info->si_signo, SIG_DFL);
 	if (info->si_code <= 0)
 		tgkill(getpid(), gettid(), info->si_signo);
 }
 
-static void handler(int number, siginfo_t *info, void *context)
+static void handle_crash(int number, siginfo_t *info, void *context)
 {
 	pid_t nobody = 0;
 
 	if (!__atomic_compare_exchange_n(
-		    &state.by, &nobody, gettid(), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		    &state.writer, &nobody, gettid(), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 		while (nobody != gettid())
 			pause(); // another thread's report ends the process
-		end(info);
+		reraise_signal(info);
 		return;
 	}
 	signal(SIGALRM, SIG_DFL);
@@ -188,16 +188,16 @@ static void handler(int number, siginfo_t *info, void *context)
 	if (state.more != NULL)
 		state.more(&state.out, state.ctx);
 	put_stack(&state.out, context);
-	line(&state.out, "end of report", "");
+	put_line(&state.out, "end of report", "");
 	tell_where(number);
-	end(info);
+	reraise_signal(info);
 }
 
 // --- before --------------------------------------------------------------------------------------
 
 int crash_open(const char *version)
 {
-	struct sigaction take = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+	struct sigaction take = {.sa_sigaction = handle_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK};
 
 	// a fault while all are blocked ends the process at once
 	sigfillset(&take.sa_mask);

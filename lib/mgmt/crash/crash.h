@@ -24,4 +24,4 @@ void crash_reason(const char *text);
 void crash_close(void);
 
 // Copies from memory that may be bad, in a handler, too. At most 4,096 bytes. False: it is bad.
-bool crash_copy(void *to, const void *from, size_t len);
+bool crash_copy(void *dst, const void *src, size_t len);

@@ -88,9 +88,9 @@ int crash_files_read(const struct crash_files *f, const char *name, char *buf, u
 }
 
 // Gives the report of a crash its name.
-static void keep(struct crash_files *f, const struct stat *st)
+static void keep_report(struct crash_files *f, const struct stat *st)
 {
-	char time[32], to[CRASH_PATH_LEN];
+	char time[32], path[CRASH_PATH_LEN];
 	struct tm utc;
 
 	gmtime_r(&st->st_mtime, &utc);
@@ -102,16 +102,16 @@ static void keep(struct crash_files *f, const struct stat *st)
 			snprintf(number, sizeof(number), ".%02u", i);
 		snprintf(
 			f->newest, sizeof(f->newest), "crash-%s-%s%s.txt", f->prefix, time, number);
-		path_of(f, f->newest, to);
-		if (access(to, F_OK) != 0)
+		path_of(f, f->newest, path);
+		if (access(path, F_OK) != 0)
 			break;
 	}
-	if (rename(f->waiting, to) != 0)
+	if (rename(f->waiting, path) != 0)
 		f->newest[0] = '\0';
 }
 
 // Removes the oldest, so that most are left.
-static void thin(struct crash_files *f, unsigned int most)
+static void remove_oldest(struct crash_files *f, unsigned int most)
 {
 	struct crash_file *all = calloc(LISTED, sizeof(*all));
 	const int n = all != NULL ? crash_files_list(f, all, LISTED) : 0;
@@ -146,11 +146,11 @@ int crash_files_open(struct crash_files *f, const struct conf_crash *c, const ch
 	f->fd = open_waiting(f);
 	if (f->fd >= 0 && fstat(f->fd, &st) == 0 && st.st_size > 0) {
 		close(f->fd);
-		keep(f, &st);
+		keep_report(f, &st);
 		f->fd = open_waiting(f);
 	}
 	if (f->fd >= 0) {
-		thin(f, c->keep);
+		remove_oldest(f, c->keep);
 		return 0;
 	}
 	snprintf(error, len, "%s: %s", f->waiting, strerror(errno));

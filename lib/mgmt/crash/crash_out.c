@@ -4,16 +4,16 @@
 
 #include <unistd.h>
 
-static void put(struct crash_out *o, char c)
+static void put_char(struct crash_out *o, char c)
 {
-	if (o->at < sizeof(o->line) - 1) // room for the newline
-		o->line[o->at++] = c;
+	if (o->len < sizeof(o->line) - 1) // room for the newline
+		o->line[o->len++] = c;
 }
 
 void crash_out_text(struct crash_out *o, const char *text)
 {
 	for (; *text != '\0'; text++)
-		put(o, *text >= 0x20 && *text < 0x7f ? *text : '?');
+		put_char(o, *text >= 0x20 && *text < 0x7f ? *text : '?');
 }
 
 static void put_digits(struct crash_out *o, uint64_t v, unsigned int base, unsigned int least)
@@ -24,7 +24,7 @@ static void put_digits(struct crash_out *o, uint64_t v, unsigned int base, unsig
 	for (; v > 0 || n < least; v /= base)
 		digits[n++] = "0123456789abcdef"[v % base];
 	while (n > 0)
-		put(o, digits[--n]);
+		put_char(o, digits[--n]);
 }
 
 void crash_out_number(struct crash_out *o, uint64_t v)
@@ -48,16 +48,16 @@ void crash_out_end(struct crash_out *o)
 {
 	size_t done = 0;
 
-	o->line[o->at++] = '\n';
-	while (done < o->at && o->total + o->at <= CRASH_REPORT_MAX) {
-		const ssize_t n = write(o->fd, o->line + done, o->at - done);
+	o->line[o->len++] = '\n';
+	while (done < o->len && o->total + o->len <= CRASH_REPORT_MAX) {
+		const ssize_t n = write(o->fd, o->line + done, o->len - done);
 
 		if (n <= 0)
 			break; // a full disk, or a pipe that nobody reads
 		done += (size_t)n;
 	}
-	o->total += o->at;
-	o->at = 0;
+	o->total += o->len;
+	o->len = 0;
 }
 
 // Days since 1970 to a date: the calendar repeats each 400 years, and a year that begins in March
@@ -85,6 +85,6 @@ void crash_out_time(struct crash_out *o, int64_t seconds)
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		put_digits(o, parts[i].value, 10, parts[i].digits);
-		put(o, parts[i].end);
+		put_char(o, parts[i].end);
 	}
 }

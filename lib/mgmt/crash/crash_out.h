@@ -11,7 +11,7 @@
 struct crash_out {
 	int fd;
 	size_t total; // bytes written
-	size_t at;
+	size_t len;
 	char line[512]; // what is longer is cut
 };
 

@@ -16,7 +16,7 @@
 
 struct module {
 	char name[40];
-	uintptr_t base, from, to;
+	uintptr_t base, start, end;
 	const ElfW(Sym) * symbols;
 	const char *names;
 	size_t nb, names_len;
@@ -47,7 +47,7 @@ static size_t count_symbols(const uint32_t *hash)
 	return last + 1;
 }
 
-static uintptr_t address(const struct module *m, ElfW(Addr) a)
+static uintptr_t relocate_addr(const struct module *m, ElfW(Addr) a)
 {
 	return a < m->base ? m->base + a : a; // the linker has added the base, or has not
 }
@@ -59,16 +59,16 @@ static void read_dynamic(struct module *m, const ElfW(Dyn) * d)
 	for (; d->d_tag != DT_NULL; d++) {
 		switch (d->d_tag) {
 		case DT_SYMTAB:
-			m->symbols = (const ElfW(Sym) *)address(m, d->d_un.d_ptr);
+			m->symbols = (const ElfW(Sym) *)relocate_addr(m, d->d_un.d_ptr);
 			break;
 		case DT_STRTAB:
-			m->names = (const char *)address(m, d->d_un.d_ptr);
+			m->names = (const char *)relocate_addr(m, d->d_un.d_ptr);
 			break;
 		case DT_STRSZ:
 			m->names_len = d->d_un.d_val;
 			break;
 		case DT_GNU_HASH:
-			hash = (const uint32_t *)address(m, d->d_un.d_ptr);
+			hash = (const uint32_t *)relocate_addr(m, d->d_un.d_ptr);
 			break;
 		}
 	}
@@ -83,21 +83,21 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *ctx)
 
 	if (loaded.nb == MODULES)
 		return 1;
-	*m = (struct module){.base = info->dlpi_addr, .from = UINTPTR_MAX};
+	*m = (struct module){.base = info->dlpi_addr, .start = UINTPTR_MAX};
 	snprintf(m->name, sizeof(m->name), "%s",
 		info->dlpi_name[0] == '\0' ? PROGRAM
 			: slash != NULL    ? slash + 1
 					   : info->dlpi_name);
 	for (unsigned int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		const uintptr_t at = info->dlpi_addr + p->p_vaddr;
+		const uintptr_t addr = info->dlpi_addr + p->p_vaddr;
 
 		if (p->p_type == PT_DYNAMIC)
-			dynamic = (const ElfW(Dyn) *)at;
+			dynamic = (const ElfW(Dyn) *)addr;
 		if (p->p_type != PT_LOAD)
 			continue;
-		m->from = at < m->from ? at : m->from;
-		m->to = at + p->p_memsz > m->to ? at + p->p_memsz : m->to;
+		m->start = addr < m->start ? addr : m->start;
+		m->end = addr + p->p_memsz > m->end ? addr + p->p_memsz : m->end;
 	}
 	if (dynamic != NULL && strncmp(m->name, "linux-vdso", 10) != 0)
 		read_dynamic(m, dynamic);
@@ -129,17 +129,17 @@ static const ElfW(Sym) * symbol_at(const struct module *m, uintptr_t offset)
 	return NULL;
 }
 
-void crash_stack_find(uintptr_t at, struct crash_place *out)
+void crash_stack_find(uintptr_t addr, struct crash_place *out)
 {
-	*out = (struct crash_place){.module_offset = at};
+	*out = (struct crash_place){.module_offset = addr};
 	for (unsigned int i = 0; i < loaded.nb; i++) {
 		const struct module *m = &loaded.module[i];
 		const ElfW(Sym) * s;
 
-		if (at < m->from || at >= m->to)
+		if (addr < m->start || addr >= m->end)
 			continue;
 		out->module = m->name;
-		out->module_offset = at - m->base;
+		out->module_offset = addr - m->base;
 		s = symbol_at(m, out->module_offset);
 		if (s != NULL) {
 			out->name = m->names + s->st_name;
@@ -152,12 +152,12 @@ void crash_stack_find(uintptr_t at, struct crash_place *out)
 char *crash_stack_line(void *const *frames, int nb, char *buf, size_t len)
 {
 	struct crash_place p;
-	size_t at = 0;
+	size_t used = 0;
 
 	snprintf(buf, len, "unknown");
-	for (int i = 0; i < nb && at + 1 < len; i++) {
+	for (int i = 0; i < nb && used + 1 < len; i++) {
 		crash_stack_find((uintptr_t)frames[i] - (i > 0 ? RETURN_AT : 0), &p);
-		at += (size_t)snprintf(buf + at, len - at, "%s%s+0x%zx", i > 0 ? " < " : "",
+		used += (size_t)snprintf(buf + used, len - used, "%s%s+0x%zx", i > 0 ? " < " : "",
 			p.name != NULL             ? p.name
 				: p.module != NULL ? p.module
 						   : "?",

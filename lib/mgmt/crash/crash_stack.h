@@ -25,6 +25,6 @@ struct crash_place {
 };
 
 // What lies at an address of code. Takes no lock and no memory.
-void crash_stack_find(uintptr_t at, struct crash_place *out);
+void crash_stack_find(uintptr_t addr, struct crash_place *out);
 // "worker_round+0x1c < worker_run+0x80 < ..." Returns buf.
 char *crash_stack_line(void *const *frames, int nb, char *buf, size_t len);

@@ -73,22 +73,22 @@ void mgmt_alternates_reload(struct mgmt_alternates *a)
 
 // --- how much is relayed -------------------------------------------------------------------------
 
-static void tell_past(bool past, uint64_t rate, uint32_t from)
+static void tell_past(bool past, uint64_t rate, uint32_t threshold)
 {
 	if (past)
 		LOG(CONFIG, NOTICE,
 			"alternate: relays %" PRIu64 " datagrams a second, of %" PRIu32
 			": new clients are sent to other servers",
-			rate, from);
+			rate, threshold);
 	else
 		LOG(CONFIG, NOTICE,
 			"alternate: relays %" PRIu64 " datagrams a second, of %" PRIu32
 			": new clients are served here again",
-			rate, from);
+			rate, threshold);
 }
 
 // Looks once a second, and only where it matters.
-static void measure(struct mgmt_alternates *a, uint64_t now_ms)
+static void measure_rate(struct mgmt_alternates *a, uint64_t now_ms)
 {
 	const struct conf_alternate *c = &a->conf->alternate;
 	const uint64_t ms = now_ms - a->measured_ms, before = a->relayed;
@@ -122,7 +122,7 @@ static void measure(struct mgmt_alternates *a, uint64_t now_ms)
 
 // --- what they are given -------------------------------------------------------------------------
 
-static struct given decide(const struct mgmt_alternates *a, bool draining)
+static struct given choose_rule(const struct mgmt_alternates *a, bool draining)
 {
 	const struct conf_alternate *c = &a->conf->alternate;
 
@@ -141,10 +141,12 @@ static struct given decide(const struct mgmt_alternates *a, bool draining)
 
 static bool is_same(const struct given *a, const struct given *b)
 {
-	return a->any == b->any && a->rule.when == b->rule.when && a->rule.from == b->rule.from;
+	return a->any == b->any && a->rule.when == b->rule.when &&
+		a->rule.min_allocations == b->rule.min_allocations;
 }
 
-static struct turn_alternates *make(const struct mgmt_alternates *a, const struct given *g)
+static struct turn_alternates *make_alternates(
+	const struct mgmt_alternates *a, const struct given *g)
 {
 	const struct conf_alternate *c = &a->conf->alternate;
 	const struct conf_drain *d = &a->conf->drain;
@@ -159,14 +161,14 @@ bool mgmt_alternates_give(struct mgmt_alternates *a, bool draining, uint64_t now
 	struct turn_alternates *next = NULL;
 	struct given g;
 
-	measure(a, now_ms);
-	g = decide(a, draining);
+	measure_rate(a, now_ms);
+	g = choose_rule(a, draining);
 	if (is_same(&g, &a->given) && !(a->anew && g.any)) {
 		a->anew = false;
 		return true;
 	}
 	if (g.any) {
-		next = make(a, &g);
+		next = make_alternates(a, &g);
 		if (next == NULL)
 			return false;
 	}
@@ -178,7 +180,7 @@ bool mgmt_alternates_give(struct mgmt_alternates *a, bool draining, uint64_t now
 	a->anew = false;
 	pthread_mutex_lock(&a->lock);
 	a->told.sends = g.any && g.rule.when != TURN_ALTERNATES_DRAIN;
-	a->told.why = g.rule.when;
+	a->told.reason = g.rule.when;
 	pthread_mutex_unlock(&a->lock);
 	return true;
 }
@@ -197,7 +199,7 @@ void mgmt_alternates_state(struct mgmt_alternates *a, struct mgmt_alternates_sta
 		return;
 	}
 	dp_total_stats(a->dp, &s);
-	if (out->why == TURN_ALTERNATES_ALLOCATIONS)
+	if (out->reason == TURN_ALTERNATES_ALLOCATIONS)
 		out->sends &= s.turn.allocations >= out->allocations_from;
 	out->sent = s.turn.refused[TURN_REFUSED_ALTERNATE_ALWAYS] +
 		s.turn.refused[TURN_REFUSED_ALTERNATE_DATAGRAMS] +

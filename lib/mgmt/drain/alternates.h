@@ -16,7 +16,7 @@ struct mgmt_alternates_state {
 	uint32_t servers; // in alternate.servers; 0 = the rest is 0, too
 	uint32_t allocations_from, datagrams_from; // of alternate.when
 	bool sends; // new clients are sent there now, while the box does not drain
-	enum turn_alternates_when why; // where it sends
+	enum turn_alternates_when reason; // where it sends
 	uint64_t datagrams; // relayed in the last second; 0 where that does not matter
 	uint64_t sent; // refused for it since the start, repeated requests, too
 };

@@ -41,7 +41,7 @@ struct mgmt_drain {
 	uint64_t tell_ms; // when to tell next how far it is
 };
 
-static uint64_t refused(const struct dp_stats *s)
+static uint64_t count_refused(const struct dp_stats *s)
 {
 	return s->turn.refused[TURN_REFUSED_ALTERNATE] + s->turn.refused[TURN_REFUSED_DRAINING];
 }
@@ -86,19 +86,20 @@ void mgmt_drain_close(struct mgmt_drain *m)
 
 // --- orders --------------------------------------------------------------------------------------
 
-static void tell_order(const char *by, uint32_t below, uint64_t deadline_ms, uint64_t now_ms)
+static void tell_order(const char *requester, uint32_t below, uint64_t deadline_ms, uint64_t now_ms)
 {
 	if (deadline_ms > 0)
 		LOG(CONFIG, NOTICE,
 			"drain by %s: the end is at %" PRIu32 " allocations, or after %" PRIu64
 			" s",
-			by, below, (deadline_ms - now_ms + 999) / 1000);
+			requester, below, (deadline_ms - now_ms + 999) / 1000);
 	else
-		LOG(CONFIG, NOTICE, "drain by %s: the end is at %" PRIu32 " allocations", by,
+		LOG(CONFIG, NOTICE, "drain by %s: the end is at %" PRIu32 " allocations", requester,
 			below);
 }
 
-void mgmt_drain_ask(struct mgmt_drain *m, const char *by, const struct mgmt_drain_order *order)
+void mgmt_drain_ask(
+	struct mgmt_drain *m, const char *requester, const struct mgmt_drain_order *order)
 {
 	const uint64_t now_ms = clock_monotonic_ms();
 	uint64_t deadline_ms;
@@ -118,16 +119,16 @@ void mgmt_drain_ask(struct mgmt_drain *m, const char *by, const struct mgmt_drai
 		m->keep = order->has_keep && order->keep;
 	if (!m->draining) {
 		m->since_s = (uint64_t)time(NULL);
-		m->refused_before = refused(&s);
+		m->refused_before = count_refused(&s);
 	}
 	m->draining = true;
 	below = m->below;
 	deadline_ms = m->deadline_ms;
 	pthread_mutex_unlock(&m->lock);
-	tell_order(by, below, deadline_ms, now_ms);
+	tell_order(requester, below, deadline_ms, now_ms);
 }
 
-void mgmt_drain_undo(struct mgmt_drain *m, const char *by)
+void mgmt_drain_undo(struct mgmt_drain *m, const char *requester)
 {
 	bool was;
 
@@ -136,7 +137,7 @@ void mgmt_drain_undo(struct mgmt_drain *m, const char *by)
 	m->draining = false;
 	pthread_mutex_unlock(&m->lock);
 	if (was)
-		LOG(CONFIG, NOTICE, "undrain by %s: new allocations are made again", by);
+		LOG(CONFIG, NOTICE, "undrain by %s: new allocations are made again", requester);
 }
 
 void mgmt_drain_state(struct mgmt_drain *m, struct mgmt_drain_state *out)
@@ -155,7 +156,7 @@ void mgmt_drain_state(struct mgmt_drain *m, struct mgmt_drain_state *out)
 		out->has_deadline = m->deadline_ms > 0;
 		if (m->deadline_ms > now_ms)
 			out->left_s = (m->deadline_ms - now_ms + 999) / 1000;
-		out->refused = refused(&s) - m->refused_before;
+		out->refused = count_refused(&s) - m->refused_before;
 	}
 	pthread_mutex_unlock(&m->lock);
 }

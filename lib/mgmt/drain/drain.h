@@ -43,9 +43,10 @@ struct mgmt_drain *mgmt_drain_open(struct dp *d, const struct conf *c, struct mg
 // Before dp_stop. NULL is fine.
 void mgmt_drain_close(struct mgmt_drain *m);
 // Orders a drain, or changes the one that goes on. by: who orders it, for the log. Any thread.
-void mgmt_drain_ask(struct mgmt_drain *m, const char *by, const struct mgmt_drain_order *order);
+void mgmt_drain_ask(
+	struct mgmt_drain *m, const char *requester, const struct mgmt_drain_order *order);
 // Takes it back. Without a drain it does nothing. Any thread.
-void mgmt_drain_undo(struct mgmt_drain *m, const char *by);
+void mgmt_drain_undo(struct mgmt_drain *m, const char *requester);
 // Goes on with what was ordered, and with what the load asks for (drain/alternates.h). now_ms:
 // monotonic. Management lcore.
 enum mgmt_drain_step mgmt_drain_tick(struct mgmt_drain *m, uint64_t now_ms);

@@ -49,7 +49,7 @@ bool drains_told(struct mgmt_drain *m, char *buf, size_t len)
 
 json_t *drains_alternate(struct mgmt_drain *m)
 {
-	static const char *const why[] = {
+	static const char *const reasons[] = {
 		[TURN_ALTERNATES_ALWAYS] = "always",
 		[TURN_ALTERNATES_DATAGRAMS] = "datagrams",
 		[TURN_ALTERNATES_ALLOCATIONS] = "allocations",
@@ -61,7 +61,7 @@ json_t *drains_alternate(struct mgmt_drain *m)
 	json_object_set_new(o, "servers", shown_number(s.servers));
 	if (s.servers == 0)
 		return o;
-	json_object_set_new(o, "sends", s.sends ? json_string(why[s.why]) : json_null());
+	json_object_set_new(o, "sends", s.sends ? json_string(reasons[s.reason]) : json_null());
 	json_object_set_new(o, "sent", shown_number(s.sent));
 	if (s.allocations_from > 0)
 		json_object_set_new(o, "allocations_from", shown_number(s.allocations_from));
@@ -72,14 +72,15 @@ json_t *drains_alternate(struct mgmt_drain *m)
 	return o;
 }
 
-static enum command_end answer(struct command *c)
+static enum command_end answer_drain(struct command *c)
 {
 	json_object_set_new(c->out, "drain", drains_shown(c->control->drain));
 	return COMMAND_DONE;
 }
 
 // Reads a number that the request may have. False: it has one that is none, and c->error says so.
-static bool optional(struct command *c, const char *name, uint64_t hi, bool *has, uint32_t *out)
+static bool read_optional(
+	struct command *c, const char *name, uint64_t hi, bool *has, uint32_t *out)
 {
 	const struct fields_range range = {0, hi};
 	uint64_t value = 0;
@@ -96,8 +97,8 @@ enum command_end drains_drain(struct command *c)
 	struct mgmt_drain_order o;
 	char *order;
 
-	if (!optional(c, "deadline", DEADLINE_MAX, &o.has_deadline, &o.deadline_s) ||
-		!optional(c, "below", BELOW_MAX, &o.has_below, &o.below))
+	if (!read_optional(c, "deadline", DEADLINE_MAX, &o.has_deadline, &o.deadline_s) ||
+		!read_optional(c, "below", BELOW_MAX, &o.has_below, &o.below))
 		return COMMAND_REFUSED;
 	o.has_keep = json_object_get(c->in, "keep") != NULL;
 	o.keep = json_is_true(json_object_get(c->in, "keep"));
@@ -110,7 +111,7 @@ enum command_end drains_drain(struct command *c)
 		return commands_refuse(c, "no memory");
 	mgmt_drain_ask(c->control->drain, order, &o);
 	free(order);
-	return answer(c);
+	return answer_drain(c);
 }
 
 enum command_end drains_undrain(struct command *c)
@@ -121,5 +122,5 @@ enum command_end drains_undrain(struct command *c)
 		return commands_refuse(c, "no memory");
 	mgmt_drain_undo(c->control->drain, order);
 	free(order);
-	return answer(c);
+	return answer_drain(c);
 }

@@ -79,7 +79,7 @@ static int make_signals(void)
 // --- the program ---------------------------------------------------------------------------------
 
 // Starts it. 0 or an errno value.
-static int spawn(struct helper *h)
+static int spawn_program(struct helper *h)
 {
 	char state[32],
 		path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -117,7 +117,7 @@ static bool no_room(int error)
 	return error == ENOBUFS || error == ENOMEM || error == EAGAIN || error == EINTR;
 }
 
-static void report(const struct helper *h, uint8_t state, enum helper_end how, int code)
+static void send_report(const struct helper *h, uint8_t state, enum helper_end how, int code)
 {
 	const struct helper_report r = {.state = state,
 		.how = (uint8_t)how,
@@ -130,22 +130,22 @@ static void report(const struct helper *h, uint8_t state, enum helper_end how, i
 		poll(NULL, 0, ROOM_MS);
 }
 
-static void start(struct helper *h)
+static void start_program(struct helper *h)
 {
 	int rc;
 
 	h->state = h->next;
 	h->waits = h->late = false;
 	h->since_ms = clock_monotonic_ms();
-	rc = spawn(h);
+	rc = spawn_program(h);
 	if (rc == 0)
 		return;
 	h->child = 0;
-	report(h, h->state, HELPER_FAILED, rc);
+	send_report(h, h->state, HELPER_FAILED, rc);
 }
 
 // Looks whether it has ended.
-static void reap(struct helper *h)
+static void reap_program(struct helper *h)
 {
 	int status;
 
@@ -153,17 +153,17 @@ static void reap(struct helper *h)
 		return;
 	h->child = 0;
 	if (h->late)
-		report(h, h->state, HELPER_TIMEOUT, 0);
+		send_report(h, h->state, HELPER_TIMEOUT, 0);
 	else if (WIFSIGNALED(status))
-		report(h, h->state, HELPER_KILLED, WTERMSIG(status));
+		send_report(h, h->state, HELPER_KILLED, WTERMSIG(status));
 	else
-		report(h, h->state, HELPER_EXITED, WEXITSTATUS(status));
+		send_report(h, h->state, HELPER_EXITED, WEXITSTATUS(status));
 }
 
 // --- the loop ------------------------------------------------------------------------------------
 
 // Milliseconds until the program has to be killed; -1 = nothing is to be waited for.
-static int patience(const struct helper *h)
+static int remaining_ms(const struct helper *h)
 {
 	const uint64_t gone = clock_monotonic_ms() - h->since_ms;
 
@@ -183,12 +183,12 @@ static void take_state(struct helper *h)
 	if (h->closed)
 		return;
 	if (h->waits)
-		report(h, h->next, HELPER_SKIPPED, 0);
+		send_report(h, h->next, HELPER_SKIPPED, 0);
 	h->waits = true;
 	h->next = state;
 }
 
-static void serve(struct helper *h)
+static void serve_states(struct helper *h)
 {
 	struct signalfd_siginfo info;
 	struct pollfd fds[2] = {
@@ -196,18 +196,18 @@ static void serve(struct helper *h)
 
 	for (;;) {
 		if (h->child == 0 && h->waits)
-			start(h);
+			start_program(h);
 		if (h->child == 0 && h->closed)
 			return;
 		fds[1].fd = h->closed ? -1 : h->fd;
-		if (poll(fds, 2, patience(h)) < 0 && errno != EINTR)
+		if (poll(fds, 2, remaining_ms(h)) < 0 && errno != EINTR)
 			return;
 		while (read(h->signals, &info, sizeof(info)) == sizeof(info))
 			continue;
 		if (fds[1].fd >= 0 && fds[1].revents != 0)
 			take_state(h);
-		reap(h);
-		if (h->child != 0 && !h->late && patience(h) == 0) {
+		reap_program(h);
+		if (h->child != 0 && !h->late && remaining_ms(h) == 0) {
 			h->late = true;
 			kill(-h->child, SIGKILL);
 			kill(h->child, SIGKILL); // it may have left its group
@@ -251,6 +251,6 @@ void helper_run(int fd)
 	drop_privileges();
 	h.signals = make_signals();
 	if (h.signals >= 0 && take_command(&h))
-		serve(&h);
+		serve_states(&h);
 	_exit(EXIT_SUCCESS);
 }

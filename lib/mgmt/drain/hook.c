@@ -52,7 +52,7 @@ int mgmt_hook_fork(void)
 }
 
 // Waits for the process, which has nothing to do any more.
-static void bury(void)
+static void reap_helper(void)
 {
 	close(hook.fd);
 	waitpid(hook.pid, NULL, 0);
@@ -65,13 +65,13 @@ static void bury(void)
 int mgmt_hook_command(const struct conf_drain *d)
 {
 	struct helper_command *c;
-	size_t len = 0, at = 0;
+	size_t len = 0, used = 0;
 	ssize_t n;
 
 	if (hook.pid == 0)
 		return d->nb_on_change > 0 ? -ESRCH : 0;
 	if (d->nb_on_change == 0) {
-		bury();
+		reap_helper();
 		return 0;
 	}
 	for (uint32_t i = 0; i < d->nb_on_change; i++)
@@ -81,7 +81,7 @@ int mgmt_hook_command(const struct conf_drain *d)
 		return -ENOMEM;
 	*c = (struct helper_command){.nb = d->nb_on_change, .timeout_s = d->on_change_s};
 	for (uint32_t i = 0; i < d->nb_on_change; i++)
-		at += (size_t)(stpcpy(c->words + at, d->on_change[i]) - (c->words + at)) + 1;
+		used += (size_t)(stpcpy(c->words + used, d->on_change[i]) - (c->words + used)) + 1;
 	n = send(hook.fd, c, sizeof(*c) + len, MSG_NOSIGNAL);
 	free(c);
 	if (n < 0)
@@ -116,7 +116,7 @@ static void wait_anew(void)
 }
 
 // Tells a state, or owes it.
-static void tell(uint8_t state)
+static void tell_state(uint8_t state)
 {
 	const bool again = hook.owes;
 
@@ -145,7 +145,7 @@ void mgmt_hook_tell(bool draining)
 	if (hook.owes && hook.told > 0 && hook.last == state)
 		hook.owes = false; // what it has not heard of is over
 	else
-		tell(state);
+		tell_state(state);
 }
 
 static void tell_report(const struct helper_report *r)
@@ -203,7 +203,7 @@ void mgmt_hook_tick(void)
 	}
 	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
 		if (hook.owes)
-			tell(hook.owed);
+			tell_state(hook.owed);
 		lose_patience();
 		return;
 	}
@@ -211,7 +211,7 @@ void mgmt_hook_tick(void)
 		"drain.on-change: the process that runs %s is gone: nobody is told of changes "
 		"until a restart",
 		hook.program);
-	bury();
+	reap_helper();
 }
 
 bool mgmt_hook_busy(void)

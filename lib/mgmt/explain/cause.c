@@ -22,8 +22,8 @@ enum weight {
 static enum weight weight_refused(const struct attempt *a)
 {
 	if (a->kind == TURN_EVENT_CONNECTION)
-		return a->why == STREAM_REFUSED_DTLS_UNKNOWN ? WEIGHT_FOLLOWS : WEIGHT_REFUSED;
-	switch ((enum turn_refusal)a->why) {
+		return a->reason == STREAM_REFUSED_DTLS_UNKNOWN ? WEIGHT_FOLLOWS : WEIGHT_REFUSED;
+	switch ((enum turn_refusal)a->reason) {
 	case TURN_REFUSED_NO_ALLOCATION:
 	case TURN_REFUSED_GUESSES:
 	case TURN_REFUSED_NONCE_FOREIGN:
@@ -41,9 +41,10 @@ static enum weight weight_of(const struct attempt *a)
 		return WEIGHT_GOOD;
 	case TURN_EVENT_ENDED:
 		// somebody has hung up, by a Refresh or with the connection
-		if (a->why == TURN_END_CLIENT || (a->why == TURN_END_CONNECTION && a->relayed))
+		if (a->reason == TURN_END_CLIENT ||
+			(a->reason == TURN_END_CONNECTION && a->relayed))
 			return a->held != 0 ? WEIGHT_ENDED : WEIGHT_GOOD;
-		return a->why == TURN_END_KILLED ? WEIGHT_REFUSED : WEIGHT_ENDED;
+		return a->reason == TURN_END_KILLED ? WEIGHT_REFUSED : WEIGHT_ENDED;
 	case TURN_EVENT_REFUSED:
 	case TURN_EVENT_CONNECTION:
 		return cause_advice(a)[0] == '\0' ? WEIGHT_USUAL : weight_refused(a);
@@ -57,7 +58,7 @@ static bool is_same(const struct attempt *made, const struct attempt *a)
 {
 	size_t of_made = made->name_len, of_a = a->name_len;
 	const char *name = attempts_user(made->name, &of_made);
-	const char *other = attempts_user(a->name, &of_a);
+	const char *other_name = attempts_user(a->name, &of_a);
 
 	if (a->kind == TURN_EVENT_CONNECTION) // nobody has told his name yet
 		return addr_eq(&made->client.addr, &a->client.addr);
@@ -66,7 +67,7 @@ static bool is_same(const struct attempt *made, const struct attempt *a)
 	if (a->kind == TURN_EVENT_ENDED && of_made > of_a)
 		of_made = of_a;
 	return addr_eq(&made->client.addr, &a->client.addr) && of_made == of_a &&
-		memcmp(name, other, of_a) == 0;
+		memcmp(name, other_name, of_a) == 0;
 }
 
 // So long after it another one of the address says that it is over.
@@ -78,7 +79,7 @@ static bool is_for_others(const struct attempt *a)
 {
 	if (a->kind != TURN_EVENT_CONNECTION)
 		return false;
-	switch ((enum stream_refusal)a->why) {
+	switch ((enum stream_refusal)a->reason) {
 	case STREAM_REFUSED_TOTAL:
 	case STREAM_REFUSED_SOURCE:
 	case STREAM_REFUSED_NETWORK:
@@ -133,7 +134,7 @@ const char *cause_advice(const struct attempt *a)
 		       "peers and what is lost";
 	if (a->kind != TURN_EVENT_ENDED)
 		return event_text_why(&e).advice;
-	switch ((enum turn_end)a->why) {
+	switch ((enum turn_end)a->reason) {
 	case TURN_END_KILLED:
 		return "the log has who has ordered that";
 	case TURN_END_EXPIRED:
@@ -157,22 +158,22 @@ struct cause cause_find(const struct attempt *a, unsigned int n)
 {
 	enum weight most = WEIGHT_NONE;
 	struct turn_event e;
-	int of = -1;
+	int row = -1;
 
 	for (unsigned int i = 0; i < n; i++) {
 		const enum weight w = is_overcome(a, i) ? WEIGHT_NONE : weight_of(&a[i]);
 
 		if (w > most) {
 			most = w;
-			of = (int)i;
+			row = (int)i;
 		}
 	}
-	if (of < 0)
+	if (row < 0)
 		return nothing;
-	e = attempts_event(&a[of]);
+	e = attempts_event(&a[row]);
 	if (e.kind == TURN_EVENT_MADE)
 		return (struct cause){
-			of, a[of].held != 0, "an allocation was made", cause_advice(&a[of])};
-	return (struct cause){of, most > WEIGHT_GOOD || a[of].held != 0, event_text_why(&e).text,
-		cause_advice(&a[of])};
+			row, a[row].held != 0, "an allocation was made", cause_advice(&a[row])};
+	return (struct cause){row, most > WEIGHT_GOOD || a[row].held != 0, event_text_why(&e).text,
+		cause_advice(&a[row])};
 }

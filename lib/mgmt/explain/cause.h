@@ -5,7 +5,7 @@
 #include "attempts.h"
 
 struct cause {
-	int of; // the attempt that says so, by its place; -1 = none does
+	int row; // the attempt that says so, by its place; -1 = none does
 	bool wrong; // else all is as it should be
 	const char *text, *advice; // for people; static
 };

@@ -38,9 +38,9 @@ static json_t *row_of(const struct control *k, const struct attempt *a, uint64_t
 	return o;
 }
 
-static enum command_end answer(struct command *c, const struct attempt *a, unsigned int n)
+static enum command_end answer_cause(struct command *c, const struct attempt *a, unsigned int n)
 {
-	const struct cause why = cause_find(a, n);
+	const struct cause cause = cause_find(a, n);
 	const uint64_t now = clock_wall_ms();
 	json_t *rows = json_array();
 
@@ -48,10 +48,10 @@ static enum command_end answer(struct command *c, const struct attempt *a, unsig
 		json_array_append_new(rows, row_of(c->control, &a[i], now));
 	json_object_set_new(c->out, "rows", rows);
 	json_object_set_new(c->out, "realms", shown_number(fields_realms(c->control) + 1));
-	json_object_set_new(c->out, "cause", why.wrong ? json_string(why.text) : json_null());
-	json_object_set_new(c->out, "advice", json_string(why.advice));
-	if (why.of >= 0)
-		json_object_set_new(c->out, "row", json_integer(why.of));
+	json_object_set_new(c->out, "cause", cause.wrong ? json_string(cause.text) : json_null());
+	json_object_set_new(c->out, "advice", json_string(cause.advice));
+	if (cause.row >= 0)
+		json_object_set_new(c->out, "row", json_integer(cause.row));
 	return COMMAND_DONE;
 }
 
@@ -91,5 +91,5 @@ enum command_end explain(struct command *c)
 			(unsigned int)max);
 	else
 		n = mgmt_events_of_source(c->control->events, &source, found, (unsigned int)max);
-	return answer(c, found, n);
+	return answer_cause(c, found, n);
 }

@@ -27,7 +27,7 @@ bool mgmt_conflicts_tell(struct mgmt_conflicts *m, const struct addr *a, uint64_
 	return true;
 }
 
-static void tell(struct dp *d, const struct dp_conflict *c)
+static void log_conflict(struct dp *d, const struct dp_conflict *c)
 {
 	const char *port = dp_port(d, c->port)->name;
 	char address[ADDR_TEXT_LEN], mac[18];
@@ -52,5 +52,5 @@ void mgmt_conflicts_tick(struct mgmt_conflicts *m, struct dp *d, uint64_t now_ms
 	for (unsigned int w = 0; w < dp_workers(d); w++)
 		for (unsigned int n = 0; n < WORKER_MOST && dp_conflict(d, w, &c); n++)
 			if (mgmt_conflicts_tell(m, &c.addr, now_ms))
-				tell(d, &c);
+				log_conflict(d, &c);
 }

@@ -16,31 +16,31 @@
 
 // The next range of a list of the kernel's, "1000,2000-2999"; the list then begins behind it.
 // False: there is none.
-static bool next_range(const char **list, unsigned int *from, unsigned int *to)
+static bool next_range(const char **list, unsigned int *first, unsigned int *last)
 {
 	int n;
 
-	if (sscanf(*list, "%u%n", from, &n) != 1)
+	if (sscanf(*list, "%u%n", first, &n) != 1)
 		return false;
 	*list += n;
-	*to = *from;
-	if (**list == '-' && sscanf(*list, "-%u%n", to, &n) == 1)
+	*last = *first;
+	if (**list == '-' && sscanf(*list, "-%u%n", last, &n) == 1)
 		*list += n;
 	*list += **list == ',';
 	return true;
 }
 
 // Whether a list has all of [lo, hi].
-static bool covers(const char *list, unsigned int lo, unsigned int hi)
+static bool covers_range(const char *list, unsigned int lo, unsigned int hi)
 {
-	unsigned int from, to;
+	unsigned int first, last;
 
 	// the kernel writes it in order, and joins what touches
-	while (lo <= hi && next_range(&list, &from, &to)) {
-		if (from > lo)
+	while (lo <= hi && next_range(&list, &first, &last)) {
+		if (first > lo)
 			return false;
-		if (to >= lo)
-			lo = to + 1;
+		if (last >= lo)
+			lo = last + 1;
 	}
 	return lo > hi;
 }
@@ -85,22 +85,22 @@ void kernel_ports_free(struct kernel_ports *k)
 
 bool kernel_ports_may(const struct kernel_ports *k, unsigned int lo, unsigned int hi)
 {
-	const unsigned int from = k->lo > lo ? k->lo : lo, to = k->hi < hi ? k->hi : hi;
+	const unsigned int first = k->lo > lo ? k->lo : lo, last = k->hi < hi ? k->hi : hi;
 
-	return from <= to && !covers(k->reserved, from, to);
+	return first <= last && !covers_range(k->reserved, first, last);
 }
 
 unsigned int kernel_ports_left(const char *reserved, const char *more, const unsigned int range[2])
 {
 	static bool out[UINT16_MAX + 1]; // too long for a stack; management lcore only
 	const char *const lists[] = {reserved, more};
-	unsigned int from, to, nb = 0;
+	unsigned int first, last, nb = 0;
 
 	memset(out, 0, sizeof(out));
 	for (size_t i = 0; i < 2; i++)
-		for (const char *list = lists[i]; next_range(&list, &from, &to);)
-			for (; from <= to && from <= UINT16_MAX; from++)
-				out[from] = true;
+		for (const char *list = lists[i]; next_range(&list, &first, &last);)
+			for (; first <= last && first <= UINT16_MAX; first++)
+				out[first] = true;
 	for (unsigned int port = range[0]; port <= range[1] && port <= UINT16_MAX; port++)
 		nb += !out[port];
 	return nb;

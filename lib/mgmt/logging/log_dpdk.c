@@ -13,28 +13,28 @@
 static FILE *stream; // DPDK writes to it; NULL = not open
 
 // DPDK's levels are numbered one above syslog's, and a newline ends each line.
-static ssize_t take(void *cookie, const char *data, size_t len)
+static ssize_t write_lines(void *cookie, const char *data, size_t len)
 {
 	const int told = rte_log_cur_msg_loglevel() - 1;
 	const int level = told < LOG_EMERG || told > LOG_DEBUG ? LOG_INFO : told;
 	const enum conf_area area =
 		rte_log_cur_msg_logtype() == port_log_type() ? CONF_AREA_PORTS : CONF_AREA_DPDK;
-	size_t at = 0;
+	size_t pos = 0;
 
-	while (at < len) {
-		const char *end = memchr(data + at, '\n', len - at);
-		const size_t n = end != NULL ? (size_t)(end - data) - at : len - at;
+	while (pos < len) {
+		const char *end = memchr(data + pos, '\n', len - pos);
+		const size_t n = end != NULL ? (size_t)(end - data) - pos : len - pos;
 
 		if (n > 0)
-			mgmt_log(area, level, "%.*s", (int)n, data + at);
-		at += n + 1;
+			mgmt_log(area, level, "%.*s", (int)n, data + pos);
+		pos += n + 1;
 	}
 	return (ssize_t)len;
 }
 
 void log_dpdk_open(void)
 {
-	const cookie_io_functions_t io = {.write = take};
+	const cookie_io_functions_t io = {.write = write_lines};
 
 	stream = fopencookie(NULL, "w", io);
 	if (stream != NULL)

@@ -14,7 +14,7 @@
 
 // The bytes of the UTF-8 character at s, which ends with a NUL; 0 when it is none. *c becomes its
 // number.
-static size_t decode(const unsigned char *s, uint32_t *c)
+static size_t decode_utf8(const unsigned char *s, uint32_t *c)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
 	const size_t n = s[0] < 0x80 ? 1
@@ -48,25 +48,25 @@ static bool is_odd(uint32_t c)
 size_t log_form_clean(char *buf, size_t len, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
-	size_t at = 0;
+	size_t used = 0;
 
 	while (*s != '\0') {
 		uint32_t c;
-		const size_t n = decode(s, &c);
+		const size_t n = decode_utf8(s, &c);
 		const bool good = n > 0 && !is_odd(c);
 		const size_t out = good ? n : 1;
 
-		if (at + out >= len)
+		if (used + out >= len)
 			break;
 		if (good)
-			memcpy(buf + at, s, n);
+			memcpy(buf + used, s, n);
 		else
-			buf[at] = c == '\t' ? ' ' : '?';
-		at += out;
+			buf[used] = c == '\t' ? ' ' : '?';
+		used += out;
 		s += n > 0 ? n : 1;
 	}
-	buf[at] = '\0';
-	return at;
+	buf[used] = '\0';
+	return used;
 }
 
 // --- forms ---------------------------------------------------------------------------------------
@@ -102,14 +102,14 @@ static void format_time(char buf[32], const struct timespec *wall)
 // Appends a clean text as the inside of a string of JSON; at most twice its length.
 static size_t put_json(char *buf, const char *text)
 {
-	size_t at = 0;
+	size_t used = 0;
 
 	for (; *text != '\0'; text++) {
 		if (*text == '"' || *text == '\\')
-			buf[at++] = '\\';
-		buf[at++] = *text;
+			buf[used++] = '\\';
+		buf[used++] = *text;
 	}
-	return at;
+	return used;
 }
 
 // Appends a member to the object, whole or not at all. Leaves room for the object's end.
@@ -129,49 +129,49 @@ static size_t put_field(char *buf, size_t len, const struct mgmt_log_field *f)
 	return n > 0 && (size_t)n < len ? (size_t)n : 0;
 }
 
-static size_t form_json(char buf[LOG_FORM_LEN], size_t at, const struct log_record *r)
+static size_t form_json(char buf[LOG_FORM_LEN], size_t used, const struct log_record *r)
 {
 	const size_t end = LOG_FORM_LEN - 3; // of the fields: "}\n" and the NUL follow
 	const char *level = conf_level_name(r->level);
 	char time[32];
 
 	format_time(time, &r->wall);
-	at += (size_t)snprintf(buf + at, end - at,
+	used += (size_t)snprintf(buf + used, end - used,
 		"{\"time\":\"%s\",\"level\":\"%s\",\"area\":\"%s\",\"text\":\"", time,
 		level != NULL ? level : "error", conf_area_name(r->area));
-	at += put_json(buf + at, r->text);
-	buf[at++] = '"';
+	used += put_json(buf + used, r->text);
+	buf[used++] = '"';
 	for (unsigned int i = 0; i < r->nb; i++)
-		at += put_field(buf + at, end - at, &r->fields[i]);
-	buf[at++] = '}';
-	return at;
+		used += put_field(buf + used, end - used, &r->fields[i]);
+	buf[used++] = '}';
+	return used;
 }
 
 static size_t form_text(
-	char buf[LOG_FORM_LEN], size_t at, const struct log_record *r, enum log_head head)
+	char buf[LOG_FORM_LEN], size_t used, const struct log_record *r, enum log_head head)
 {
 	char time[32];
 
 	if (head == LOG_HEAD_TIME) {
 		format_time(time, &r->wall);
-		at += (size_t)snprintf(
-			buf + at, LOG_FORM_LEN - at, "%s %-5s ", time, short_level(r->level));
+		used += (size_t)snprintf(
+			buf + used, LOG_FORM_LEN - used, "%s %-5s ", time, short_level(r->level));
 	}
-	at += (size_t)snprintf(
-		buf + at, LOG_FORM_LEN - at, "%s: %s", conf_area_name(r->area), r->text);
-	return at;
+	used += (size_t)snprintf(
+		buf + used, LOG_FORM_LEN - used, "%s: %s", conf_area_name(r->area), r->text);
+	return used;
 }
 
 size_t log_form(char buf[LOG_FORM_LEN], const struct log_record *r, enum conf_log_format format,
 	enum log_head head)
 {
-	size_t at = 0;
+	size_t used = 0;
 
 	if (head == LOG_HEAD_PRIORITY)
-		at = (size_t)snprintf(buf, LOG_FORM_LEN, "<%d>", r->level & 7);
-	at = format == CONF_LOG_JSON ? form_json(buf, at, r) : form_text(buf, at, r, head);
+		used = (size_t)snprintf(buf, LOG_FORM_LEN, "<%d>", r->level & 7);
+	used = format == CONF_LOG_JSON ? form_json(buf, used, r) : form_text(buf, used, r, head);
 	if (head != LOG_HEAD_NONE)
-		buf[at++] = '\n';
-	buf[at] = '\0';
-	return at;
+		buf[used++] = '\n';
+	buf[used] = '\0';
+	return used;
 }

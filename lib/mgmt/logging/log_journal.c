@@ -13,11 +13,11 @@
 // "client" becomes "SLIPRING_CLIENT".
 static size_t put_name(char *buf, const char *name)
 {
-	size_t at = (size_t)snprintf(buf, NAME_LEN + 1, "SLIPRING_%s", name);
+	size_t used = (size_t)snprintf(buf, NAME_LEN + 1, "SLIPRING_%s", name);
 
-	for (size_t i = 0; i < at; i++)
+	for (size_t i = 0; i < used; i++)
 		buf[i] = (char)toupper((unsigned char)buf[i]);
-	return at;
+	return used;
 }
 
 static bool has_control(const char *text, size_t len)
@@ -35,7 +35,7 @@ static size_t put_field(char *buf, size_t len, const struct mgmt_log_field *f)
 	const size_t name_len = sizeof("SLIPRING_") - 1 + strlen(f->name);
 	char digits[24];
 	const char *value = f->text;
-	size_t at, value_len = f->len;
+	size_t used, value_len = f->len;
 
 	if (value == NULL) {
 		value_len = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, f->number);
@@ -43,27 +43,27 @@ static size_t put_field(char *buf, size_t len, const struct mgmt_log_field *f)
 	}
 	if (name_len > NAME_LEN || value_len > len || name_len + 10 + value_len > len)
 		return 0;
-	at = put_name(buf, f->name);
+	used = put_name(buf, f->name);
 	if (has_control(value, value_len)) {
-		buf[at++] = '\n';
+		buf[used++] = '\n';
 		for (unsigned int i = 0; i < 8; i++)
-			buf[at++] = (char)((uint64_t)value_len >> 8 * i & 0xff);
+			buf[used++] = (char)((uint64_t)value_len >> 8 * i & 0xff);
 	} else {
-		buf[at++] = '=';
+		buf[used++] = '=';
 	}
-	memcpy(buf + at, value, value_len);
-	at += value_len;
-	buf[at++] = '\n';
-	return at;
+	memcpy(buf + used, value, value_len);
+	used += value_len;
+	buf[used++] = '\n';
+	return used;
 }
 
 size_t log_journal_form(char buf[LOG_FORM_LEN], const struct log_record *r)
 {
-	size_t at = (size_t)snprintf(buf, LOG_FORM_LEN,
+	size_t used = (size_t)snprintf(buf, LOG_FORM_LEN,
 		"PRIORITY=%d\nSYSLOG_IDENTIFIER=slipring\nSLIPRING_AREA=%s\nMESSAGE=%s\n",
 		r->level & 7, conf_area_name(r->area), r->text);
 
 	for (unsigned int i = 0; i < r->nb; i++)
-		at += put_field(buf + at, LOG_FORM_LEN - at, &r->fields[i]);
-	return at;
+		used += put_field(buf + used, LOG_FORM_LEN - used, &r->fields[i]);
+	return used;
 }

@@ -16,13 +16,13 @@ int log_socket_open(void)
 
 int log_socket_send(int fd, const char *path, const char *data, size_t len)
 {
-	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	struct sockaddr_un dst = {.sun_family = AF_UNIX};
 	ssize_t n;
 
-	if (strlen(path) >= sizeof(to.sun_path))
+	if (strlen(path) >= sizeof(dst.sun_path))
 		return -ENAMETOOLONG;
-	strcpy(to.sun_path, path);
-	n = sendto(fd, data, len, MSG_NOSIGNAL, (const struct sockaddr *)&to, sizeof(to));
+	strcpy(dst.sun_path, path);
+	n = sendto(fd, data, len, MSG_NOSIGNAL, (const struct sockaddr *)&dst, sizeof(dst));
 	if (n >= 0)
 		return 0;
 	return errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM ? -EAGAIN : -errno;

@@ -120,7 +120,7 @@ static void take_records(struct records *r, struct batch *b)
 }
 
 // Waits for something to do, and takes it. False: the end has come and there is nothing.
-static bool take(struct records *r, struct batch *b)
+static bool take_batch(struct records *r, struct batch *b)
 {
 	const struct timespec until = clock_timespec(clock_monotonic_ms() + TICK_MS);
 	bool stop;
@@ -136,7 +136,7 @@ static bool take(struct records *r, struct batch *b)
 	return !stop;
 }
 
-static void change(struct records *r, struct records_sinks *next)
+static void change_sinks(struct records *r, struct records_sinks *next)
 {
 	struct records_sinks *before = r->sinks;
 
@@ -147,18 +147,18 @@ static void change(struct records *r, struct records_sinks *next)
 	records_sinks_close(before);
 }
 
-static void *run(void *arg)
+static void *run_thread(void *arg)
 {
 	struct records *r = arg;
 	struct batch b;
 
-	while (take(r, &b)) {
+	while (take_batch(r, &b)) {
 		if (b.room)
 			LOG(SESSIONS, NOTICE, "records: the queue has room again");
 		for (uint32_t i = 0; i < b.n; i++)
 			write_one(r, &b.record[i]);
 		if (b.next != NULL)
-			change(r, b.next);
+			change_sinks(r, b.next);
 		// full batches are followed by others
 		if (b.n < BATCH)
 			records_sinks_flush(r->sinks);
@@ -209,7 +209,7 @@ static int thread_start(struct records *r)
 
 	fatal_others(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&r->thread, NULL, run, r);
+	rc = pthread_create(&r->thread, NULL, run_thread, r);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc == 0)
 		pthread_setname_np(r->thread, "records");
@@ -250,7 +250,7 @@ int records_open(const struct conf *c, const struct records_hooks *hooks, struct
 }
 
 // Whether the thread has come to its end.
-static bool joined(struct records *r, uint64_t patience_ms)
+static bool join_thread(struct records *r, uint64_t patience_ms)
 {
 	const uint64_t end = clock_monotonic_ms() + PATIENCES * patience_ms;
 	uint32_t before, waiting = records_counters(r).waiting;
@@ -279,7 +279,7 @@ void records_close(struct records *r, uint64_t patience_ms)
 		patience_ms / 2; // the other half is for what then still waits
 	pthread_cond_signal(&r->more);
 	pthread_mutex_unlock(&r->lock);
-	if (joined(r, patience_ms)) {
+	if (join_thread(r, patience_ms)) {
 		c = records_counters(r);
 		if (c.lost + c.unsent > 0)
 			LOG(SESSIONS, WARNING,
@@ -305,7 +305,7 @@ static uint32_t most_before(const struct records *r, const struct record *record
 }
 
 // Adds a record; the lock is held. *tell becomes true when that is the first without room.
-static bool add(struct records *r, const struct record *record, bool *tell)
+static bool add_record(struct records *r, const struct record *record, bool *tell)
 {
 	if (r->n < most_before(r, record)) {
 		r->queue[(r->first + r->n++) % r->size] = *record;
@@ -333,7 +333,7 @@ void records_put(struct records *r, const struct record *record)
 	if (r == NULL)
 		return;
 	pthread_mutex_lock(&r->lock);
-	add(r, record, &tell);
+	add_record(r, record, &tell);
 	pthread_mutex_unlock(&r->lock);
 	if (tell)
 		tell_full(r);
@@ -350,7 +350,7 @@ bool records_put_until(struct records *r, const struct record *record, uint64_t 
 	while (r->n >= most_before(r, record) &&
 		pthread_cond_clockwait(&r->less, &r->lock, CLOCK_MONOTONIC, &until) == 0)
 		;
-	good = add(r, record, &tell);
+	good = add_record(r, record, &tell);
 	pthread_mutex_unlock(&r->lock);
 	if (tell)
 		tell_full(r);

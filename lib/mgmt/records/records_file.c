@@ -58,7 +58,7 @@ static int open_path(struct records_file *f)
 	return 0;
 }
 
-static void fail(struct records_file *f, int error)
+static void note_failure(struct records_file *f, int error)
 {
 	if (f->failed == error)
 		return;
@@ -85,7 +85,7 @@ int records_file_open(struct records_file *f, char *error, size_t len)
 		f->write = write;
 	rc = open_path(f);
 	if (rc != 0 && f->later && may_pass(rc)) {
-		fail(f, rc);
+		note_failure(f, rc);
 		return 0;
 	}
 	if (rc != 0)
@@ -93,7 +93,7 @@ int records_file_open(struct records_file *f, char *error, size_t len)
 	return rc == 0 ? 0 : -1;
 }
 
-static void works(struct records_file *f)
+static void note_recovery(struct records_file *f)
 {
 	if (f->failed == 0)
 		return;
@@ -112,43 +112,43 @@ void records_file_reopen(struct records_file *f)
 	f->fd = -1;
 	rc = open_path(f);
 	if (rc != 0)
-		fail(f, rc);
+		note_failure(f, rc);
 }
 
 void records_file_tick(struct records_file *f, uint64_t now_ms)
 {
-	struct stat there, own;
+	struct stat there, opened;
 
 	if (now_ms < f->checked_ms + CHECK_MS)
 		return;
 	f->checked_ms = now_ms;
-	if (f->fd < 0 || lstat(f->path, &there) != 0 || fstat(f->fd, &own) != 0 ||
-		there.st_ino != own.st_ino || there.st_dev != own.st_dev)
+	if (f->fd < 0 || lstat(f->path, &there) != 0 || fstat(f->fd, &opened) != 0 ||
+		there.st_ino != opened.st_ino || there.st_dev != opened.st_dev)
 		records_file_reopen(f);
 }
 
 // --- rotation ------------------------------------------------------------------------------------
 
-static int move(const struct records_file *f, uint32_t from, uint32_t to)
+static int shift_file(const struct records_file *f, uint32_t src, uint32_t dst)
 {
 	char a[4096], b[4096];
 
 	if (strlen(f->path) + SUFFIX_LEN > sizeof(a))
 		return ENAMETOOLONG;
-	snprintf(a, sizeof(a), from > 0 ? "%s.%u" : "%s", f->path, from);
-	snprintf(b, sizeof(b), "%s.%u", f->path, to);
-	return rename(a, b) == 0 || (errno == ENOENT && from > 0) ? 0 : errno;
+	snprintf(a, sizeof(a), src > 0 ? "%s.%u" : "%s", f->path, src);
+	snprintf(b, sizeof(b), "%s.%u", f->path, dst);
+	return rename(a, b) == 0 || (errno == ENOENT && src > 0) ? 0 : errno;
 }
 
 // The oldest file gives way. Where that fails the present file is written on.
-static void rotate(struct records_file *f)
+static void rotate_files(struct records_file *f)
 {
 	int rc = 0;
 
 	if (f->stuck_ms != 0 && f->checked_ms < f->stuck_ms + STUCK_MS)
 		return;
 	for (uint32_t i = f->keep; i-- > 0 && rc == 0;)
-		rc = move(f, i, i + 1);
+		rc = shift_file(f, i, i + 1);
 	if (rc == 0) {
 		f->stuck_ms = 0;
 		records_file_reopen(f);
@@ -173,27 +173,27 @@ static uint64_t lines_in(const char *data, size_t len)
 // Bytes of data that were written; errno says why not all.
 static size_t write_all(const struct records_file *f, const char *data, size_t len)
 {
-	size_t at = 0;
+	size_t written = 0;
 
-	while (at < len) {
-		const ssize_t n = f->write(f->fd, data + at, len - at);
+	while (written < len) {
+		const ssize_t n = f->write(f->fd, data + written, len - written);
 
 		if (n > 0)
-			at += (size_t)n;
+			written += (size_t)n;
 		else if (n == 0 || errno != EINTR)
 			break;
 	}
-	return at;
+	return written;
 }
 
 // Takes the beginning of a line off that did not find room as a whole.
-static void cut(struct records_file *f)
+static void cut_line(struct records_file *f)
 {
 	f->torn = ftruncate(f->fd, (off_t)f->size) != 0;
 }
 
 // Somebody may have shortened the file (logrotate with copytruncate).
-static void measure(struct records_file *f)
+static void check_size(struct records_file *f)
 {
 	struct stat st;
 
@@ -205,53 +205,53 @@ static void measure(struct records_file *f)
 
 void records_file_flush(struct records_file *f)
 {
-	const uint64_t lines = lines_in(f->buffer, f->at);
+	const uint64_t lines = lines_in(f->buffer, f->used);
 	size_t done = 0, whole;
 	uint64_t written;
-	int why = ENOSPC;
+	int error = ENOSPC;
 
-	measure(f);
-	if (f->at == 0)
+	check_size(f);
+	if (f->used == 0)
 		return;
 	errno = 0;
 	if (f->fd >= 0 && (!f->torn || write_all(f, "\n", 1) == 1)) {
 		f->size += f->torn;
 		f->torn = false;
-		done = write_all(f, f->buffer, f->at);
+		done = write_all(f, f->buffer, f->used);
 	}
 	if (errno != 0)
-		why = errno;
+		error = errno;
 	for (whole = done; whole > 0 && f->buffer[whole - 1] != '\n'; whole--)
 		;
 	written = lines_in(f->buffer, whole);
 	f->size += whole;
 	if (done > whole)
-		cut(f);
+		cut_line(f);
 	counter_add(&f->written, written);
-	if (done == f->at)
-		works(f);
+	if (done == f->used)
+		note_recovery(f);
 	else if (f->fd >= 0)
-		fail(f, why);
+		note_failure(f, error);
 	counter_add(&f->lost, lines - written);
-	f->at = 0;
+	f->used = 0;
 }
 
 void records_file_put(struct records_file *f, const char *line, size_t len)
 {
-	if (f->rotate > 0 && f->size + f->at > 0 && f->size + f->at + len > f->rotate) {
+	if (f->rotate > 0 && f->size + f->used > 0 && f->size + f->used + len > f->rotate) {
 		records_file_flush(f);
 		if (f->fd >= 0 && f->size > 0 && f->size + len > f->rotate)
-			rotate(f);
+			rotate_files(f);
 	}
-	if (f->at + len > sizeof(f->buffer))
+	if (f->used + len > sizeof(f->buffer))
 		records_file_flush(f);
-	memcpy(f->buffer + f->at, line, len);
-	f->at += len;
+	memcpy(f->buffer + f->used, line, len);
+	f->used += len;
 }
 
 void records_file_close(struct records_file *f)
 {
-	if (f->fd < 0 && f->at == 0)
+	if (f->fd < 0 && f->used == 0)
 		return;
 	records_file_flush(f);
 	if (f->fd >= 0)

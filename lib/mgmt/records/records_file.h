@@ -24,7 +24,7 @@ struct records_file {
 	int failed; // errno of what was told last; 0 = it works
 	uint64_t lost_before; // lines lost when it last worked
 	uint64_t written, lost; // lines; written by the thread, read by any
-	size_t at; // bytes in buffer
+	size_t used; // bytes in buffer
 	char buffer[RECORDS_FILE_BUFFER];
 };
 

@@ -78,11 +78,11 @@ static void put_usage(json_t *o, const struct turn_usage *u)
 
 static void put_why(json_t *o, const struct turn_event *e)
 {
-	const struct event_text_why why = event_text_why(e);
+	const struct event_text_why reason = event_text_why(e);
 
 	if (e->kind == TURN_EVENT_REFUSED)
-		put_number(o, "code", why.code);
-	put_text(o, "why", why.name);
+		put_number(o, "code", reason.code);
+	put_text(o, "why", reason.name);
 	if (e->more > 0)
 		put_number(o, "times", e->more);
 }
@@ -118,7 +118,7 @@ struct json_t *records_line_object(const struct record *r, const struct turn_con
 	put_text(o, "realm", realm);
 	put_endpoint(o, "client", &e->client);
 	if (e->kind == TURN_EVENT_ROAMED)
-		put_endpoint(o, "from", &e->from);
+		put_endpoint(o, "from", &e->old_client);
 	put_text(o, "transport", event_text_transport(c, e));
 	if (e->kind != TURN_EVENT_CONNECTION)
 		put_number(o, "worker", e->worker);

@@ -22,7 +22,7 @@
 
 struct fields {
 	char text[DATAGRAM];
-	size_t at;
+	size_t len;
 };
 
 int records_socket_open(struct records_sink *s, unsigned int patience_ms)
@@ -47,28 +47,28 @@ void records_socket_close(struct records_sink *s)
 static bool send_to(struct records_sink *s, bool waits, const struct fields *f)
 {
 	const int flags = MSG_NOSIGNAL | (waits && !s->stuck ? 0 : MSG_DONTWAIT);
-	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	struct sockaddr_un dst = {.sun_family = AF_UNIX};
 	ssize_t n;
 
-	if (strlen(s->path) >= sizeof(to.sun_path))
+	if (strlen(s->path) >= sizeof(dst.sun_path))
 		return false;
-	strcpy(to.sun_path, s->path);
-	n = sendto(s->fd, f->text, f->at, flags, (const struct sockaddr *)&to, sizeof(to));
+	strcpy(dst.sun_path, s->path);
+	n = sendto(s->fd, f->text, f->len, flags, (const struct sockaddr *)&dst, sizeof(dst));
 	s->stuck = n < 0 && errno == EAGAIN;
-	return n == (ssize_t)f->at;
+	return n == (ssize_t)f->len;
 }
 
-__attribute__((format(printf, 2, 3))) static void put(struct fields *f, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void put_text(struct fields *f, const char *fmt, ...)
 {
 	va_list ap;
 	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(f->text + f->at, sizeof(f->text) - f->at, fmt, ap);
+	n = vsnprintf(f->text + f->len, sizeof(f->text) - f->len, fmt, ap);
 	va_end(ap);
 	// a field that finds no room is left out whole
-	if (n > 0 && f->at + (size_t)n < sizeof(f->text))
-		f->at += (size_t)n;
+	if (n > 0 && f->len + (size_t)n < sizeof(f->text))
+		f->len += (size_t)n;
 }
 
 // SLIPRING_USER of "user", SLIPRING_LOST_SIZE of "lost" and "size": names have letters, digits and
@@ -92,12 +92,12 @@ static void put_fields(struct fields *f, const char *outer, const json_t *object
 	{
 		name_of(outer, key, name);
 		if (json_is_string(value))
-			put(f, "SLIPRING_%s=%s\n", name, json_string_value(value));
+			put_text(f, "SLIPRING_%s=%s\n", name, json_string_value(value));
 		else if (json_is_integer(value))
-			put(f, "SLIPRING_%s=%" JSON_INTEGER_FORMAT "\n", name,
+			put_text(f, "SLIPRING_%s=%" JSON_INTEGER_FORMAT "\n", name,
 				json_integer_value(value));
 		else if (json_is_boolean(value))
-			put(f, "SLIPRING_%s=%d\n", name, json_is_true(value));
+			put_text(f, "SLIPRING_%s=%d\n", name, json_is_true(value));
 		else if (json_is_object(value) && outer[0] == '\0')
 			put_fields(f, key, value);
 	}
@@ -106,9 +106,9 @@ static void put_fields(struct fields *f, const char *outer, const json_t *object
 bool records_socket_journal(
 	struct records_sink *s, bool waits, const struct json_t *object, const char *text)
 {
-	struct fields f = {.at = 0};
+	struct fields f = {.len = 0};
 
-	put(&f, "PRIORITY=%d\nSYSLOG_IDENTIFIER=slipring\nMESSAGE=%s\n", LOG_INFO, text);
+	put_text(&f, "PRIORITY=%d\nSYSLOG_IDENTIFIER=slipring\nMESSAGE=%s\n", LOG_INFO, text);
 	put_fields(&f, "", object);
 	return send_to(s, waits, &f);
 }
@@ -116,12 +116,12 @@ bool records_socket_journal(
 bool records_socket_syslog(struct records_sink *s, bool waits, const char *text)
 {
 	const time_t now = time(NULL);
-	struct fields f = {.at = 0};
+	struct fields f = {.len = 0};
 	char when[32];
 	struct tm tm;
 
 	localtime_r(&now, &tm);
 	strftime(when, sizeof(when), "%b %e %H:%M:%S", &tm);
-	put(&f, "<%d>%s slipring[%d]: %s", LOG_DAEMON | LOG_INFO, when, (int)getpid(), text);
+	put_text(&f, "<%d>%s slipring[%d]: %s", LOG_DAEMON | LOG_INFO, when, (int)getpid(), text);
 	return send_to(s, waits, &f);
 }

@@ -8,14 +8,14 @@
 #include "line.h"
 
 static void add_change(
-	struct mgmt_line *l, const char *what, const struct addr *was, const struct addr *is)
+	struct mgmt_line *l, const char *label, const struct addr *was, const struct addr *current)
 {
 	static const struct addr none;
 	char old[ADDR_TEXT_LEN], new[ADDR_TEXT_LEN];
 
-	if (addr_eq(was, is))
+	if (addr_eq(was, current))
 		return;
-	mgmt_line_add(l, " %s%s in place of %s", what, addr_format(is, new, sizeof(new)),
+	mgmt_line_add(l, " %s%s in place of %s", label, addr_format(current, new, sizeof(new)),
 		addr_eq(was, &none) ? "none" : addr_format(was, old, sizeof(old)));
 }
 

@@ -19,12 +19,13 @@ void told_write(void *ctx, const struct conf_change *c)
 	if (t->nb == TOLD_MAX)
 		return;
 	if (c->entry)
-		rc = asprintf(line, "%s: %s", c->key, c->to != NULL ? "new" : "gone");
+		rc = asprintf(line, "%s: %s", c->key, c->after != NULL ? "new" : "gone");
 	else if (c->secret)
 		rc = asprintf(line, "%s: changed", c->key);
 	else
-		rc = asprintf(line, "%s: %s -> %s", c->key, c->from != NULL ? c->from : "(none)",
-			c->to != NULL ? c->to : "(none)");
+		rc = asprintf(line, "%s: %s -> %s", c->key,
+			c->before != NULL ? c->before : "(none)",
+			c->after != NULL ? c->after : "(none)");
 	t->nb += rc >= 0;
 }
 

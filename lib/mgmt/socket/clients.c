@@ -22,7 +22,7 @@
 
 // --- one client ----------------------------------------------------------------------------------
 
-static void want(const struct clients *cs, struct client *c)
+static void update_events(const struct clients *cs, struct client *c)
 {
 	struct epoll_event e = {.data.ptr = c};
 
@@ -34,7 +34,7 @@ static void want(const struct clients *cs, struct client *c)
 }
 
 // It is freed at the end of the turn, as events of it may be waiting.
-static void end(struct clients *cs, struct client *c)
+static void end_client(struct clients *cs, struct client *c)
 {
 	if (c->dead)
 		return;
@@ -45,18 +45,18 @@ static void end(struct clients *cs, struct client *c)
 	cs->nb--;
 }
 
-static void sweep(struct clients *cs)
+static void sweep_dead(struct clients *cs)
 {
-	struct client **at = &cs->first;
+	struct client **slot = &cs->first;
 
-	while (*at != NULL) {
-		struct client *c = *at;
+	while (*slot != NULL) {
+		struct client *c = *slot;
 
 		if (!c->dead) {
-			at = &c->next;
+			slot = &c->next;
 			continue;
 		}
-		*at = c->next;
+		*slot = c->next;
 		lines_free(&c->in);
 		free(c->out);
 		free(c);
@@ -69,7 +69,7 @@ static void send_more(struct clients *cs, struct client *c)
 		c->fd, c->out + c->out_sent, c->out_len - c->out_sent, MSG_DONTWAIT | MSG_NOSIGNAL);
 
 	if (n < 0 && errno != EAGAIN && errno != EINTR) {
-		end(cs, c);
+		end_client(cs, c);
 		return;
 	}
 	if (n > 0) {
@@ -82,7 +82,7 @@ static void send_more(struct clients *cs, struct client *c)
 	c->out = NULL;
 	c->asked_ms = clock_monotonic_ms();
 	if (c->ends)
-		end(cs, c);
+		end_client(cs, c);
 }
 
 // Gives out lines that are there, until one is not answered at once.
@@ -108,7 +108,7 @@ static void answer_put(struct clients *cs, struct client *c, char *text, size_t 
 	c->waits = false;
 	if (c->dead || text == NULL) {
 		free(text);
-		end(cs, c);
+		end_client(cs, c);
 		return;
 	}
 	c->out = text;
@@ -128,7 +128,7 @@ void clients_answer(struct clients *cs, struct client *c, char *text, size_t len
 	if (!c->serves)
 		lines_serve(cs, c);
 	if (!c->dead)
-		want(cs, c);
+		update_events(cs, c);
 }
 
 static void read_some(struct clients *cs, struct client *c)
@@ -142,13 +142,13 @@ static void read_some(struct clients *cs, struct client *c)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		end(cs, c);
+		end_client(cs, c);
 		return;
 	}
 	c->asked_ms = clock_monotonic_ms();
 	put = lines_put(&c->in, buf, (size_t)n);
 	if (put == LINES_NO_MEMORY) {
-		end(cs, c);
+		end_client(cs, c);
 	} else if (put == LINES_LONG) {
 		c->ends = true;
 		cs->broken++;
@@ -170,10 +170,10 @@ static void client_ready(struct clients *cs, struct client *c, uint32_t events)
 	else if ((events & EPOLLIN) != 0 && !c->waits && c->out == NULL)
 		read_some(cs, c);
 	else if ((events & (EPOLLHUP | EPOLLERR)) != 0)
-		end(cs, c);
+		end_client(cs, c);
 	lines_serve(cs, c);
 	if (!c->dead)
-		want(cs, c);
+		update_events(cs, c);
 }
 
 static int spare_open(void)
@@ -184,7 +184,7 @@ static int spare_open(void)
 // --- all of them ---------------------------------------------------------------------------------
 
 // Tells a client that it is one too many, as far as its socket takes that.
-static void refuse(struct clients *cs, int fd)
+static void refuse_client(struct clients *cs, int fd)
 {
 	static const char full[] = "{\"v\":1,\"ok\":false,\"error\":\"too many connections: close "
 				   "some, or raise control.connections\"}\n";
@@ -208,18 +208,18 @@ static void make_room(struct clients *cs)
 	if (oldest == NULL || now_ms - oldest->asked_ms < CLIENTS_IDLE_MS)
 		return;
 	cs->idle++;
-	end(cs, oldest);
+	end_client(cs, oldest);
 }
 
 static void client_add(struct clients *cs, int fd)
 {
-	struct ucred who = {.uid = (uid_t)-1};
-	socklen_t len = sizeof(who);
+	struct ucred cred = {.uid = (uid_t)-1};
+	socklen_t len = sizeof(cred);
 	struct client *c = NULL;
 	struct epoll_event e = {.events = EPOLLIN};
 	unsigned int max = cs->max;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && who.uid == 0)
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 && cred.uid == 0)
 		max += CLIENTS_FOR_ROOT;
 	if (cs->nb >= max)
 		make_room(cs);
@@ -228,12 +228,12 @@ static void client_add(struct clients *cs, int fd)
 	e.data.ptr = c;
 	if (c == NULL || epoll_ctl(cs->epoll, EPOLL_CTL_ADD, fd, &e) != 0) {
 		free(c);
-		refuse(cs, fd);
+		refuse_client(cs, fd);
 		return;
 	}
 	c->fd = fd;
-	c->uid = who.uid;
-	c->pid = who.pid;
+	c->uid = cred.uid;
+	c->pid = cred.pid;
 	c->asked_ms = clock_monotonic_ms();
 	c->next = cs->first;
 	cs->first = c;
@@ -265,7 +265,7 @@ static void accept_all(struct clients *cs)
 			close(cs->spare);
 			fd = accept4(cs->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 			if (fd >= 0)
-				refuse(cs, fd);
+				refuse_client(cs, fd);
 			cs->spare = spare_open(); // another thread may have been quicker
 			continue;
 		}
@@ -286,7 +286,7 @@ static void look_after(struct clients *cs, uint64_t now_ms)
 	for (struct client *c = cs->first; c != NULL; c = c->next)
 		if (!c->dead && c->out != NULL && now_ms - c->moved_ms >= CLIENTS_READ_MS) {
 			cs->unread++;
-			end(cs, c);
+			end_client(cs, c);
 		}
 	if (cs->deaf_ms != 0 && now_ms - cs->deaf_ms >= DEAF_MS) {
 		if (cs->spare < 0)
@@ -312,11 +312,11 @@ static void serve_rest(struct clients *cs)
 	for (struct client *c = cs->first; c != NULL; c = c->next) {
 		lines_serve(cs, c);
 		if (!c->dead)
-			want(cs, c);
+			update_events(cs, c);
 	}
 }
 
-bool clients_serve(struct clients *cs, int wait_ms, int other)
+bool clients_serve(struct clients *cs, int wait_ms, int stop_fd)
 {
 	struct epoll_event e[EVENTS];
 	const int n = epoll_wait(cs->epoll, e, EVENTS, cs->more ? 0 : wait_ms);
@@ -333,8 +333,8 @@ bool clients_serve(struct clients *cs, int wait_ms, int other)
 			client_ready(cs, e[i].data.ptr, e[i].events);
 	}
 	look_after(cs, clock_monotonic_ms());
-	sweep(cs);
-	return ready && other >= 0;
+	sweep_dead(cs);
+	return ready && stop_fd >= 0;
 }
 
 int clients_open(struct clients *cs, int listener, unsigned int max)
@@ -353,8 +353,8 @@ int clients_open(struct clients *cs, int listener, unsigned int max)
 void clients_close(struct clients *cs)
 {
 	for (struct client *c = cs->first; c != NULL; c = c->next)
-		end(cs, c);
-	sweep(cs);
+		end_client(cs, c);
+	sweep_dead(cs);
 	if (cs->spare >= 0)
 		close(cs->spare);
 	if (cs->epoll >= 0)

@@ -54,7 +54,7 @@ int clients_open(struct clients *cs, int listener, unsigned int max);
 void clients_close(struct clients *cs);
 // Serves what is ready, and waits for it up to wait_ms (-1: until there is something). other: a
 // descriptor of the caller's in cs->epoll; true when that is ready.
-bool clients_serve(struct clients *cs, int wait_ms, int other);
+bool clients_serve(struct clients *cs, int wait_ms, int stop_fd);
 // Takes the answer, a line of len bytes that free() frees, and sends it. The client is read on
 // afterwards.
 void clients_answer(struct clients *cs, struct client *c, char *text, size_t len);

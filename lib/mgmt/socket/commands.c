@@ -16,7 +16,7 @@
 #include "socket/logs.h"
 #include "state/stop.h"
 
-static enum command_end help(struct command *c);
+static enum command_end show_help(struct command *c);
 
 // fields: those that a request may have beside v and cmd, each between spaces.
 static const struct {
@@ -24,7 +24,7 @@ static const struct {
 	enum command_end (*run)(struct command *c);
 	const char *fields, *help;
 } commands[] = {
-	{"help", help, " ", "The commands, and the fields of each."},
+	{"help", show_help, " ", "The commands, and the fields of each."},
 	{"status", facts_status, " ", "The box: links, load, limits, rates, warnings."},
 	{"allocations", listings_allocations,
 		" user realm client peer transport worker sort page rows ",
@@ -65,7 +65,7 @@ static const struct {
 
 #define NB (sizeof(commands) / sizeof(commands[0]))
 
-static enum command_end help(struct command *c)
+static enum command_end show_help(struct command *c)
 {
 	json_t *rows = json_array();
 
@@ -134,7 +134,7 @@ void commands_answer(struct control *k, struct client *c, json_t *out, const cha
 #define QUOTED 32 // bytes of a name that a refusal tells
 
 // The beginning of a name out of a request: half a character of UTF-8 would spoil the answer.
-static const char *quoted(const char *name, char buf[3 * QUOTED + 1])
+static const char *quote_name(const char *name, char buf[3 * QUOTED + 1])
 {
 	mgmt_escape(name, strnlen(name, QUOTED), buf, 3 * QUOTED + 1);
 	return buf;
@@ -159,7 +159,7 @@ static const char *strange_field(const json_t *in, const char *fields)
 	return NULL;
 }
 
-static enum command_end run(struct command *c)
+static enum command_end run_command(struct command *c)
 {
 	const json_t *v = json_object_get(c->in, "v");
 	const char *name = json_string_value(json_object_get(c->in, "cmd"));
@@ -176,16 +176,16 @@ static enum command_end run(struct command *c)
 		strange = strange_field(c->in, commands[i].fields);
 		if (strange != NULL)
 			return commands_refuse(c, "%s: %s has no such field; see help",
-				quoted(strange, text), name);
+				quote_name(strange, text), name);
 		return commands[i].run(c);
 	}
-	return commands_refuse(c, "cmd: %s: no such command; see help", quoted(name, text));
+	return commands_refuse(c, "cmd: %s: no such command; see help", quote_name(name, text));
 }
 
 // Reads a request. NULL with the reason in error when it is none.
 static json_t *read_request(struct client *c, const char *line, size_t len, char *error)
 {
-	json_error_t why;
+	json_error_t parse_error;
 	json_t *in;
 
 	if (lines_depth(line, len) > COMMANDS_DEPTH) {
@@ -193,11 +193,11 @@ static json_t *read_request(struct client *c, const char *line, size_t len, char
 			error, COMMANDS_ERROR, "no request: nested deeper than %d", COMMANDS_DEPTH);
 		return NULL;
 	}
-	in = json_loadb(line, len, JSON_REJECT_DUPLICATES, &why);
+	in = json_loadb(line, len, JSON_REJECT_DUPLICATES, &parse_error);
 	if (json_is_object(in))
 		return in;
 	snprintf(error, COMMANDS_ERROR, "no request: %.160s",
-		in == NULL ? why.text : "a JSON object is wanted, one a line");
+		in == NULL ? parse_error.text : "a JSON object is wanted, one a line");
 	json_decref(in);
 	return NULL;
 }
@@ -211,7 +211,7 @@ void commands_line(void *control, struct client *client, char *line, size_t len)
 	client->bad = c.in == NULL ? client->bad + 1 : 0;
 	c.out = json_object();
 	if (c.in != NULL && c.out != NULL)
-		end = run(&c);
+		end = run_command(&c);
 	json_decref(c.in);
 	if (end == COMMAND_LATER)
 		return;

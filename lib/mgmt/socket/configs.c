@@ -11,7 +11,7 @@
 #include "socket/shown.h"
 
 // How the last reload has ended, and whether one is under way.
-static enum command_end state(struct command *c)
+static enum command_end show_state(struct command *c)
 {
 	static const char *const ends[] = {[MGMT_RELOAD_NONE] = "none",
 		[MGMT_RELOAD_SAME] = "same",
@@ -33,12 +33,12 @@ static enum command_end state(struct command *c)
 
 enum command_end configs_config(struct command *c)
 {
-	const json_t *what = json_object_get(c->in, "do");
-	const char *text = json_string_value(what);
+	const json_t *action = json_object_get(c->in, "do");
+	const char *text = json_string_value(action);
 	char *order;
 
-	if (what == NULL)
-		return state(c);
+	if (action == NULL)
+		return show_state(c);
 	if (text != NULL && strcmp(text, "diff") == 0)
 		return diffs_begin(c);
 	if (text == NULL || strcmp(text, "reload") != 0)
@@ -48,5 +48,5 @@ enum command_end configs_config(struct command *c)
 		return commands_refuse(c, "no memory");
 	mgmt_reload_ask(c->control->reload, order, true);
 	free(order);
-	return state(c);
+	return show_state(c);
 }

@@ -39,7 +39,7 @@ static json_t *lines_of(char *text)
 	return lines;
 }
 
-static enum command_end show(struct command *c, const char *name)
+static enum command_end show_report(struct command *c, const char *name)
 {
 	char *text = malloc(CRASH_REPORT_MAX + 1);
 	const int n = text != NULL
@@ -67,7 +67,7 @@ enum command_end crashes_crash(struct command *c)
 	if (name != NULL && json_string_value(name) == NULL)
 		return commands_refuse(c, "name: a text is wanted");
 	if (name != NULL)
-		return show(c, json_string_value(name));
+		return show_report(c, json_string_value(name));
 	rows = calloc(ROWS, sizeof(*rows));
 	if (rows == NULL)
 		return commands_refuse(c, "no memory");
@@ -103,7 +103,7 @@ static bool read_fault(struct command *c, struct dp_fault_order *o)
 	return true;
 }
 
-static enum command_end order(struct command *c, int worker, const struct dp_fault_order *o)
+static enum command_end order_fault(struct command *c, int worker, const struct dp_fault_order *o)
 {
 	const struct dp_question q = {.kind = DP_ASK_FAULT, .fault = *o};
 	struct dp *d = c->control->dp;
@@ -140,5 +140,5 @@ enum command_end crashes_fault(struct command *c)
 		return commands_refuse(c, "no memory");
 	LOG(CONTROL, NOTICE, "fault by order %s", text);
 	free(text);
-	return order(c, worker, &o);
+	return order_fault(c, worker, &o);
 }

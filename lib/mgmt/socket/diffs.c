@@ -28,18 +28,18 @@ static void add_change(void *ctx, const struct conf_change *c)
 	}
 	json_object_set_new(o, "key", shown_text(c->key));
 	if (!c->secret && !c->entry) {
-		json_object_set_new(o, "from", text_or_null(c->from));
-		json_object_set_new(o, "to", text_or_null(c->to));
+		json_object_set_new(o, "from", text_or_null(c->before));
+		json_object_set_new(o, "to", text_or_null(c->after));
 	}
 	json_object_set_new(o, "change",
-		json_string(!c->entry           ? "changed"
-				: c->to != NULL ? "new"
-						: "gone"));
+		json_string(!c->entry              ? "changed"
+				: c->after != NULL ? "new"
+						   : "gone"));
 	json_object_set_new(o, "restart", json_boolean(!c->hot));
 	json_array_append_new(rows, o);
 }
 
-static void *thread(void *arg)
+static void *run_diff(void *arg)
 {
 	struct diffs *d = arg;
 
@@ -59,7 +59,7 @@ enum command_end diffs_begin(struct command *c)
 		.rows = json_array(),
 		.client = c->client,
 		.out = c->out};
-	if (d->rows == NULL || pthread_create(&d->thread, NULL, thread, d) != 0) {
+	if (d->rows == NULL || pthread_create(&d->thread, NULL, run_diff, d) != 0) {
 		json_decref(d->rows);
 		return commands_refuse(c, "no memory, or no thread");
 	}
@@ -68,13 +68,13 @@ enum command_end diffs_begin(struct command *c)
 	return COMMAND_LATER;
 }
 
-static void answer(struct control *k, struct diffs *d)
+static void answer_client(struct control *k, struct diffs *d)
 {
-	const char *why = d->error[0] != '\0' ? d->error : "no memory";
+	const char *reason = d->error[0] != '\0' ? d->error : "no memory";
 
 	if (d->changes < 0) {
 		json_decref(d->rows);
-		commands_answer(k, d->client, d->out, why);
+		commands_answer(k, d->client, d->out, reason);
 		return;
 	}
 	json_object_set_new(d->out, "rows", d->rows);
@@ -84,13 +84,13 @@ static void answer(struct control *k, struct diffs *d)
 	commands_answer(k, d->client, d->out, NULL);
 }
 
-static void end(struct diffs *d)
+static void join_thread(struct diffs *d)
 {
 	pthread_join(d->thread, NULL);
 	d->runs = false;
 }
 
-static void forget(struct diffs *d)
+static void free_answer(struct diffs *d)
 {
 	json_decref(d->rows);
 	json_decref(d->out);
@@ -104,11 +104,11 @@ int64_t diffs_step(struct control *k)
 		return -1;
 	if (!__atomic_load_n(&d->done, __ATOMIC_ACQUIRE))
 		return LOOK_US;
-	end(d);
+	join_thread(d);
 	if (d->client != NULL)
-		answer(k, d);
+		answer_client(k, d);
 	else
-		forget(d);
+		free_answer(d);
 	return -1;
 }
 
@@ -122,6 +122,6 @@ void diffs_close(struct control *k)
 {
 	if (!k->diffs.runs)
 		return;
-	end(&k->diffs);
-	forget(&k->diffs);
+	join_thread(&k->diffs);
+	free_answer(&k->diffs);
 }

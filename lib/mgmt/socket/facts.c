@@ -31,15 +31,15 @@
 
 static bool look_make(struct facts_look *l, unsigned int workers)
 {
-	l->of = calloc(workers, sizeof(*l->of));
-	return l->of != NULL;
+	l->stats = calloc(workers, sizeof(*l->stats));
+	return l->stats != NULL;
 }
 
 static void look_take(const struct control *k, struct facts_look *l)
 {
 	l->at_ms = clock_monotonic_ms();
 	for (unsigned int w = 0; w < dp_workers(k->dp); w++)
-		dp_worker_stats(k->dp, w, &l->of[w]);
+		dp_worker_stats(k->dp, w, &l->stats[w]);
 }
 
 int facts_open(struct control *k)
@@ -66,9 +66,9 @@ void facts_tick(struct control *k)
 
 void facts_close(struct control *k)
 {
-	free(k->facts.last.of);
-	free(k->facts.before.of);
-	free(k->facts.now.of);
+	free(k->facts.last.stats);
+	free(k->facts.before.stats);
+	free(k->facts.now.stats);
 }
 
 static const struct facts_look *look_now(struct command *c)
@@ -77,35 +77,36 @@ static const struct facts_look *look_now(struct command *c)
 	return &c->control->facts.now;
 }
 
-static uint64_t counter(const struct facts_look *l, unsigned int worker, size_t at)
+static uint64_t read_counter(const struct facts_look *l, unsigned int worker, size_t offset)
 {
 	uint64_t v;
 
-	memcpy(&v, (const char *)&l->of[worker] + at, sizeof(v));
+	memcpy(&v, (const char *)&l->stats[worker] + offset, sizeof(v));
 	return v;
 }
 
-static uint64_t grown(const struct control *k, int worker, size_t at)
+static uint64_t sum_growth(const struct control *k, int worker, size_t offset)
 {
 	uint64_t sum = 0;
 
 	for (unsigned int w = 0; w < dp_workers(k->dp); w++)
 		if (worker < 0 || w == (unsigned int)worker)
-			sum += counter(&k->facts.now, w, at) - counter(&k->facts.before, w, at);
+			sum += read_counter(&k->facts.now, w, offset) -
+				read_counter(&k->facts.before, w, offset);
 	return sum;
 }
 
 // How much the counter at an offset grows in a second, of one worker, or, with -1, of all.
-static uint64_t rate(const struct control *k, int worker, size_t at)
+static uint64_t counter_rate(const struct control *k, int worker, size_t offset)
 {
 	const uint64_t ms = k->facts.now.at_ms - k->facts.before.at_ms;
 
-	return ms > 0 ? grown(k, worker, at) * 1000 / ms : 0;
+	return ms > 0 ? sum_growth(k, worker, offset) * 1000 / ms : 0;
 }
 
 static uint64_t drop_rate(const struct control *k, int worker, unsigned int reason)
 {
-	return rate(k, worker, offsetof(struct dp_stats, drop) + reason * sizeof(uint64_t));
+	return counter_rate(k, worker, offsetof(struct dp_stats, drop) + reason * sizeof(uint64_t));
 }
 
 static uint64_t drops_rate(const struct control *k, int worker)
@@ -120,8 +121,8 @@ static uint64_t drops_rate(const struct control *k, int worker)
 // Percent of its time that a worker was busy.
 static double load_of(const struct control *k, int worker)
 {
-	const uint64_t total = grown(k, worker, offsetof(struct dp_stats, total_cycles));
-	const uint64_t busy = grown(k, worker, offsetof(struct dp_stats, busy_cycles));
+	const uint64_t total = sum_growth(k, worker, offsetof(struct dp_stats, total_cycles));
+	const uint64_t busy = sum_growth(k, worker, offsetof(struct dp_stats, busy_cycles));
 
 	return total > 0 ? (double)(busy * 1000 / total) / 10 : 0;
 }
@@ -130,7 +131,7 @@ static void add_rates(json_t *o, const struct control *k, int worker)
 {
 	const struct {
 		const char *name;
-		size_t at;
+		size_t offset;
 	} rows[] = {
 		{"rx", offsetof(struct dp_stats, rx)},
 		{"tx", offsetof(struct dp_stats, tx)},
@@ -142,7 +143,8 @@ static void add_rates(json_t *o, const struct control *k, int worker)
 	json_t *rates = json_object();
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		json_object_set_new(rates, rows[i].name, shown_number(rate(k, worker, rows[i].at)));
+		json_object_set_new(
+			rates, rows[i].name, shown_number(counter_rate(k, worker, rows[i].offset)));
 	json_object_set_new(rates, "drops", shown_number(drops_rate(k, worker)));
 	json_object_set_new(o, "rates", rates);
 }
@@ -158,7 +160,7 @@ static uint64_t allocations_most(const struct control *k, const struct dp_stats 
 
 // --- warnings ------------------------------------------------------------------------------------
 
-__attribute__((format(printf, 2, 3))) static void warn(json_t *list, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void add_warning(json_t *list, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -174,7 +176,7 @@ static void warn_trouble(struct port *p, json_t *list)
 	char trouble[256];
 
 	if (p->ops->trouble != NULL && p->ops->trouble(p, trouble, sizeof(trouble)))
-		warn(list, "port %s: %s", p->name, trouble);
+		add_warning(list, "port %s: %s", p->name, trouble);
 }
 
 static void warn_ports(const struct control *k, json_t *list)
@@ -187,13 +189,14 @@ static void warn_ports(const struct control *k, json_t *list)
 		if (dp_exception(k->dp, i, &e))
 			warn_trouble(e.port, list);
 		if (!p->ops->link(p))
-			warn(list, "port %s: its link is down: see the cable or the switch",
+			add_warning(list, "port %s: its link is down: see the cable or the switch",
 				p->name);
 		for (int is_v4 = 0; is_v4 < 2; is_v4++) {
 			struct dp_steering s;
 
 			if (dp_steering(k->dp, i, is_v4, &s) && s.degraded)
-				warn(list, "port %s: steering of %s is degraded: see steering",
+				add_warning(list,
+					"port %s: steering of %s is degraded: see steering",
 					p->name, is_v4 ? "IPv4" : "IPv6");
 		}
 	}
@@ -204,7 +207,7 @@ static void warn_kernel_ports(const struct control *k, json_t *list)
 	char text[512];
 
 	if (kernel_ports_wrong(k->conf, KERNEL_PORTS_SYSCTL, text, sizeof(text)))
-		warn(list, "%s", text);
+		add_warning(list, "%s", text);
 }
 
 static void warn_addresses(const struct control *k, json_t *list)
@@ -215,7 +218,7 @@ static void warn_addresses(const struct control *k, json_t *list)
 
 	for (unsigned int i = 0; i < n; i++)
 		if (rows[i].lost)
-			warn(list,
+			add_warning(list,
 				"port %s: interface %s has lost the address %s: it gets no new "
 				"allocations; see ip addr, and the DHCP server or router",
 				rows[i].port, rows[i].interface,
@@ -229,7 +232,7 @@ static void warn_reload(const struct control *k, json_t *list)
 
 	mgmt_reload_state(k->reload, &s);
 	if (s.how == MGMT_RELOAD_REFUSED)
-		warn(list, "the last reload was refused: %s",
+		add_warning(list, "the last reload was refused: %s",
 			mgmt_rows_text(s.text, text, sizeof(text)));
 }
 
@@ -241,7 +244,7 @@ static void warn_certificates(const struct control *k, json_t *list)
 
 	for (unsigned int i = 0; dp_certificate(k->dp, i, &c); i++)
 		if (stream_expiry_text(&c.validity, time(NULL), text, sizeof(text)))
-			warn(list, "certificate in use: %s: %s",
+			add_warning(list, "certificate in use: %s: %s",
 				mgmt_rows_text(c.path, path, sizeof(path)), text);
 }
 
@@ -252,7 +255,7 @@ static void warn_drops(const struct control *k, json_t *list)
 		const uint64_t n = drop_rate(k, -1, i);
 
 		if (n > 0 && dp_drop_advice(i)[0] != '\0')
-			warn(list, "drops: %s, %" PRIu64 " a second: %s", dp_drop_name(i), n,
+			add_warning(list, "drops: %s, %" PRIu64 " a second: %s", dp_drop_name(i), n,
 				dp_drop_advice(i));
 	}
 }
@@ -271,8 +274,9 @@ static void warn_refused(const struct control *k, json_t *list)
 		const struct stream_refusal_info *r = stream_refusal_info(about[i]);
 
 		if (mgmt_events_refused(k->events, about[i], since_ms, &client))
-			warn(list, "connections are refused (%s), of %s at last: %s: %s", r->name,
-				addr_format(&client, text, sizeof(text)), r->text, r->advice);
+			add_warning(list, "connections are refused (%s), of %s at last: %s: %s",
+				r->name, addr_format(&client, text, sizeof(text)), r->text,
+				r->advice);
 	}
 }
 
@@ -282,9 +286,9 @@ static void warn_watch(json_t *list)
 
 	watch_counters(&n);
 	if (watch_crashes()->newest[0] != '\0')
-		warn(list, "the last run has crashed: see crash newest");
+		add_warning(list, "the last run has crashed: see crash newest");
 	if (n.workers + n.management + n.threads > 0)
-		warn(list,
+		add_warning(list,
 			"alarms since the start: workers %" PRIu64 ", management %" PRIu64
 			", other threads %" PRIu64 ": they made no progress; see the log",
 			n.workers, n.management, n.threads);
@@ -297,31 +301,31 @@ static void warn_full(const struct control *k, const struct dp_stats *s, json_t 
 
 	for (unsigned int is_v4 = 0; is_v4 < 2; is_v4++)
 		if (s->turn.ports_free[is_v4] * 10 < s->turn.ports[is_v4])
-			warn(list,
+			add_warning(list,
 				"%" PRIu64 " of %" PRIu64
 				" relay ports of %s are free: more relay.addresses, or a larger "
 				"relay.ports",
 				s->turn.ports_free[is_v4], s->turn.ports[is_v4],
 				is_v4 ? "IPv4" : "IPv6");
 	if (most > 0 && s->turn.allocations * 10 >= most * 9)
-		warn(list,
+		add_warning(list,
 			"%" PRIu64 " of %" PRIu64
 			" allocations: the limit is near; see limits.allocations",
 			s->turn.allocations, most);
 	if (dp_buffers_free(k->dp) < k->conf->mbufs / BUFFERS_FEW)
-		warn(list, "%u of %u packet buffers are free: more buffers.mbufs",
+		add_warning(list, "%u of %u packet buffers are free: more buffers.mbufs",
 			dp_buffers_free(k->dp), k->conf->mbufs);
 }
 
-static json_t *warnings(const struct control *k, const struct dp_stats *s)
+static json_t *list_warnings(const struct control *k, const struct dp_stats *s)
 {
 	json_t *list = json_array();
 	char text[256];
 
 	if (drains_told(k->drain, text, sizeof(text)))
-		warn(list, "%s", text);
+		add_warning(list, "%s", text);
 	if (clock_rate_trouble(text, sizeof(text)))
-		warn(list, "%s", text);
+		add_warning(list, "%s", text);
 	warn_ports(k, list);
 	warn_addresses(k, list);
 	warn_kernel_ports(k, list);
@@ -330,7 +334,7 @@ static json_t *warnings(const struct control *k, const struct dp_stats *s)
 	warn_full(k, s, list);
 	for (unsigned int w = 0; w < dp_workers(k->dp); w++)
 		if (load_of(k, (int)w) >= 90)
-			warn(list, "worker %u: busy for %.1f %% of its time: add workers", w,
+			add_warning(list, "worker %u: busy for %.1f %% of its time: add workers", w,
 				load_of(k, (int)w));
 	warn_drops(k, list);
 	warn_refused(k, list);
@@ -383,7 +387,7 @@ static json_t *realm_of(const char *name, const struct dp_realm *r)
 	return o;
 }
 
-static json_t *realms(const struct control *k, const struct dp_stats *s)
+static json_t *list_realms(const struct control *k, const struct dp_stats *s)
 {
 	const struct turn_config *t = &k->conf->turn;
 	json_t *list = json_array();
@@ -414,7 +418,7 @@ static json_t *relay_ports(const struct dp_stats *s)
 	return list;
 }
 
-static json_t *links(const struct control *k)
+static json_t *list_links(const struct control *k)
 {
 	json_t *list = json_array();
 
@@ -467,13 +471,13 @@ enum command_end facts_status(struct command *c)
 	for (unsigned int w = 0; w < dp_workers(k->dp); w++)
 		json_array_append_new(load, json_real(load_of(k, (int)w)));
 	json_object_set_new(o, "load", load);
-	json_object_set_new(o, "realms", realms(k, &total));
-	json_object_set_new(o, "links", links(k));
+	json_object_set_new(o, "realms", list_realms(k, &total));
+	json_object_set_new(o, "links", list_links(k));
 	json_object_set_new(o, "control", own_clients(k));
 	json_object_set_new(o, "state", state_facts_shown(k->dp));
 	json_object_set_new(o, "alternate", drains_alternate(k->drain));
 	json_object_set_new(o, "drain", drains_shown(k->drain));
-	json_object_set_new(o, "warnings", warnings(k, &total));
+	json_object_set_new(o, "warnings", list_warnings(k, &total));
 	return COMMAND_DONE;
 }
 
@@ -488,7 +492,7 @@ enum command_end facts_drops(struct command *c)
 		json_t *o;
 
 		for (unsigned int w = 0; w < dp_workers(c->control->dp); w++)
-			n += now->of[w].drop[i];
+			n += now->stats[w].drop[i];
 		if (n == 0 && !json_is_true(all))
 			continue;
 		o = json_object();
@@ -509,7 +513,7 @@ enum command_end facts_workers(struct command *c)
 	json_t *rows = json_array();
 
 	for (unsigned int w = 0; w < dp_workers(c->control->dp); w++) {
-		const struct dp_stats *s = &now->of[w];
+		const struct dp_stats *s = &now->stats[w];
 		json_t *o = json_object();
 
 		json_object_set_new(o, "worker", shown_number(w));
@@ -544,7 +548,7 @@ enum command_end facts_steering(struct command *c)
 		json_object_set_new(o, "hits", shown_number(s.hits));
 		json_object_set_new(o, "handed_over", shown_number(s.handed_over));
 		json_object_set_new(o, "degraded", json_boolean(s.degraded));
-		json_object_set_new(o, "why", shown_text(s.why));
+		json_object_set_new(o, "why", shown_text(s.reason));
 		json_object_set_new(o, "why_t1", shown_text(s.why_t1));
 		json_array_append_new(rows, o);
 	}

@@ -12,7 +12,7 @@ struct control;
 // Counters of all workers at one time.
 struct facts_look {
 	uint64_t at_ms;
-	struct dp_stats *of; // by worker
+	struct dp_stats *stats; // by worker
 };
 
 struct facts {

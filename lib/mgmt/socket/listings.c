@@ -31,7 +31,7 @@ static const char *const user_sorts[] = {
 	"", "rate", "bitrate", "", "datagrams", "bytes", "allocations", NULL};
 enum phase { PHASE_ROWS, PHASE_KEYS, PHASE_SAMPLES, PHASE_RATES, PHASE_FETCH };
 
-static enum command_end begin(struct command *c, struct scan *s)
+static enum command_end begin_listing(struct command *c, struct scan *s)
 {
 	if (s == NULL)
 		return commands_refuse(c, "no memory");
@@ -42,9 +42,9 @@ static enum command_end begin(struct command *c, struct scan *s)
 	return COMMAND_LATER;
 }
 
-static bool fail(struct scan *s, const char *why)
+static bool fail_scan(struct scan *s, const char *reason)
 {
-	snprintf(s->error, sizeof(s->error), "%s", why);
+	snprintf(s->error, sizeof(s->error), "%s", reason);
 	return false;
 }
 
@@ -129,7 +129,7 @@ static bool keys_take(struct scan *s, const struct dp_answer *a)
 
 		if (s->phase == PHASE_SAMPLES) {
 			if (!sample_put(s, &key, a->at_ms))
-				return fail(s, "no memory for rates of so many allocations");
+				return fail_scan(s, "no memory for rates of so many allocations");
 			continue;
 		}
 		if (s->phase == PHASE_RATES)
@@ -137,13 +137,13 @@ static bool keys_take(struct scan *s, const struct dp_answer *a)
 		if (!s->by_user)
 			ranking_put(&s->ranking, &key);
 		else if (!tally_put(&s->tally, &key))
-			return fail(s, "no memory for so many users");
+			return fail_scan(s, "no memory for so many users");
 	}
 	return true;
 }
 
 // The row that is fetched next.
-static struct turn_key *fetched(const struct scan *s)
+static struct turn_key *fetched_key(const struct scan *s)
 {
 	return &s->ranking.key[s->page * s->rows + s->got];
 }
@@ -151,16 +151,16 @@ static struct turn_key *fetched(const struct scan *s)
 // Asks for the next row of the page. True when there is none.
 static bool fetch_next(struct scan *s)
 {
-	const unsigned int at = s->page * s->rows + s->got;
+	const unsigned int rank = s->page * s->rows + s->got;
 
-	if (s->got == s->rows && at < s->ranking.n)
+	if (s->got == s->rows && rank < s->ranking.n)
 		add_next(s);
-	if (s->got == s->rows || at >= s->ranking.n)
+	if (s->got == s->rows || rank >= s->ranking.n)
 		return true;
 	s->question = (struct dp_question){.kind = DP_ASK_ROWS,
 		.max = 1,
-		.filter = {.wants = TURN_FILTER_ID, .id = fetched(s)->id}};
-	s->first = s->last = turn_listing_worker(fetched(s)->id);
+		.filter = {.wants = TURN_FILTER_ID, .id = fetched_key(s)->id}};
+	s->first = s->last = turn_listing_worker(fetched_key(s)->id);
 	return false;
 }
 
@@ -175,7 +175,8 @@ static bool sorted_take(struct scan *s, const struct dp_answer *a)
 	if (a->nb > 0) { // else it has ended since
 		row = shown_allocation(s->control->dp, &a->rows[0]);
 		if (by_rate(s->sort))
-			json_object_set_new(row, sorts[s->sort], shown_number(fetched(s)->value));
+			json_object_set_new(
+				row, sorts[s->sort], shown_number(fetched_key(s)->value));
 		json_array_append_new(s->list, row);
 	}
 	return true;
@@ -243,7 +244,7 @@ enum command_end listings_allocations(struct command *c)
 		s = NULL;
 	}
 	if (s == NULL)
-		return begin(c, s);
+		return begin_listing(c, s);
 	q.kind = sort == SORT_NONE ? DP_ASK_ROWS : DP_ASK_KEYS;
 	q.sort = (uint8_t)sort_of(sort);
 	q.max = sort == SORT_NONE ? rows + 1 : DP_ANSWER_KEYS;
@@ -254,21 +255,21 @@ enum command_end listings_allocations(struct command *c)
 	s->sort = sort;
 	s->phase = sort == SORT_NONE ? PHASE_ROWS : by_rate(sort) ? PHASE_SAMPLES : PHASE_KEYS;
 	add_realms(s);
-	return begin(c, s);
+	return begin_listing(c, s);
 }
 
 // --- users ---------------------------------------------------------------------------------------
 
 static bool user_take(struct scan *s, const struct dp_answer *a)
 {
-	const struct tally_row *t = tally_find(&s->tally, fetched(s)->user);
+	const struct tally_row *t = tally_find(&s->tally, fetched_key(s)->user);
 	json_t *row;
 
 	if (t == NULL)
 		return true;
 	if (a->nb == 0) { // it has ended since: perhaps another one of the user's has not
-		s->again = t->last != fetched(s)->id;
-		fetched(s)->id = t->last;
+		s->again = t->last != fetched_key(s)->id;
+		fetched_key(s)->id = t->last;
 		return true;
 	}
 	row = json_object();
@@ -327,7 +328,7 @@ enum command_end listings_users(struct command *c)
 		s = NULL;
 	}
 	if (s == NULL)
-		return begin(c, s);
+		return begin_listing(c, s);
 	q.sort = (uint8_t)sort_of(sort);
 	s->question = q;
 	s->page = page;
@@ -336,7 +337,7 @@ enum command_end listings_users(struct command *c)
 	s->by_user = true;
 	s->phase = by_rate(sort) ? PHASE_SAMPLES : PHASE_KEYS;
 	add_realms(s);
-	return begin(c, s);
+	return begin_listing(c, s);
 }
 
 // --- one allocation ------------------------------------------------------------------------------
@@ -346,7 +347,7 @@ static bool show_take(struct scan *s, const struct dp_answer *a)
 	json_t *o;
 
 	if (!a->detail.found)
-		return fail(s, "id: there is no such allocation: it has ended, or never was");
+		return fail_scan(s, "id: there is no such allocation: it has ended, or never was");
 	o = shown_detail(s->control->dp, &a->detail, s->page);
 	json_object_del(s->out, "rows");
 	json_object_update(s->out, o);
@@ -377,11 +378,11 @@ enum command_end listings_show(struct command *c)
 			c, "id: there is no such allocation: no worker has such numbers");
 	s = scans_new(c, &show_kind, (int)turn_listing_worker(q.filter.id));
 	if (s == NULL)
-		return begin(c, s);
+		return begin_listing(c, s);
 	q.walk.skip = (uint32_t)page * TURN_DETAIL_ROWS;
 	s->question = q;
 	s->page = (unsigned int)page;
-	return begin(c, s);
+	return begin_listing(c, s);
 }
 
 // --- ending allocations --------------------------------------------------------------------------
@@ -400,14 +401,14 @@ static bool kill_take(struct scan *s, const struct dp_answer *a)
 	if (now_ms - s->begun_ms < ROOM_MAX_MS)
 		return true;
 	LOG(CONTROL, ERR, "%u allocations ended, and no more: no room for events: order %s", s->got,
-		s->what);
-	return fail(s, "not all are ended: there is no room for events");
+		s->order);
+	return fail_scan(s, "not all are ended: there is no room for events");
 }
 
 static bool kill_end(struct scan *s)
 {
 	LOG(CONTROL, NOTICE, "%u allocation%s ended by order %s", s->got, s->got == 1 ? "" : "s",
-		s->what);
+		s->order);
 	json_object_del(s->out, "rows");
 	json_object_set_new(s->out, "killed", shown_number(s->got));
 	return true;
@@ -433,14 +434,14 @@ enum command_end listings_kill(struct command *c)
 			c, "id: there is no such allocation: no worker has such numbers");
 	s = scans_new(c, &kill_kind, worker);
 	if (s == NULL)
-		return begin(c, s);
+		return begin_listing(c, s);
 	s->question = q;
-	s->what = commands_order(c);
-	if (s->what == NULL) {
+	s->order = commands_order(c);
+	if (s->order == NULL) {
 		free(s);
 		s = NULL;
 	}
-	return begin(c, s);
+	return begin_listing(c, s);
 }
 
 // --- neighbours ----------------------------------------------------------------------------------
@@ -472,10 +473,10 @@ enum command_end listings_neighbours(struct command *c)
 		return COMMAND_REFUSED;
 	s = scans_new(c, &neighbours_kind, worker >= 0 ? worker : 0);
 	if (s == NULL)
-		return begin(c, s);
+		return begin_listing(c, s);
 	s->question = (struct dp_question){.kind = DP_ASK_NEIGHBOURS, .max = DP_ANSWER_ROWS};
 	s->page = page;
 	s->rows = rows;
 	json_object_set_new(c->out, "worker", shown_number(s->first));
-	return begin(c, s);
+	return begin_listing(c, s);
 }

@@ -10,7 +10,7 @@
 #include "records/records.h"
 #include "socket/shown.h"
 
-static enum command_end areas(struct command *c)
+static enum command_end show_areas(struct command *c)
 {
 	json_t *rows = json_array();
 	struct mgmt_log_area a;
@@ -30,26 +30,26 @@ static enum command_end areas(struct command *c)
 }
 
 // Tells the log who has ordered what: before it is done, as it may be the end of such lines.
-static bool tell(const struct command *c, const char *what)
+static bool log_order(const struct command *c, const char *action)
 {
 	char *order = commands_order(c);
 
 	if (order == NULL)
 		return false;
-	LOG(CONTROL, NOTICE, "%s by order %s", what, order);
+	LOG(CONTROL, NOTICE, "%s by order %s", action, order);
 	free(order);
 	return true;
 }
 
 // Names that exist, separated by commas.
-static const char *list(const char *(*name)(unsigned int i), unsigned int n, char buf[160])
+static const char *list_names(const char *(*name)(unsigned int i), unsigned int n, char buf[160])
 {
 	buf[0] = '\0';
 	for (unsigned int i = 0; i < n; i++) {
-		const size_t at = strlen(buf);
+		const size_t used = strlen(buf);
 
 		if (name(i) != NULL)
-			snprintf(buf + at, 160 - at, "%s%s", at > 0 ? ", " : "", name(i));
+			snprintf(buf + used, 160 - used, "%s%s", used > 0 ? ", " : "", name(i));
 	}
 	return buf;
 }
@@ -59,7 +59,7 @@ static const char *level_name(unsigned int i)
 	return conf_level_name((int)i);
 }
 
-static enum command_end set(struct command *c)
+static enum command_end set_level(struct command *c)
 {
 	const char *area_text = json_string_value(json_object_get(c->in, "area"));
 	const char *level_text = json_string_value(json_object_get(c->in, "level"));
@@ -68,18 +68,18 @@ static enum command_end set(struct command *c)
 	char names[160];
 
 	if (area < 0)
-		return commands_refuse(
-			c, "area: one of %s is wanted", list(conf_area_name, CONF_AREA_END, names));
+		return commands_refuse(c, "area: one of %s is wanted",
+			list_names(conf_area_name, CONF_AREA_END, names));
 	if (level < 0)
-		return commands_refuse(
-			c, "level: one of %s is wanted", list(level_name, LOG_DEBUG + 1, names));
-	if (!tell(c, "level of the log set"))
+		return commands_refuse(c, "level: one of %s is wanted",
+			list_names(level_name, LOG_DEBUG + 1, names));
+	if (!log_order(c, "level of the log set"))
 		return commands_refuse(c, "no memory");
 	mgmt_log_set((unsigned int)area, level);
-	return areas(c);
+	return show_areas(c);
 }
 
-static enum command_end reopen(struct command *c)
+static enum command_end reopen_files(struct command *c)
 {
 	struct records *r = mgmt_events_records(c->control->events);
 	char buf[4096];
@@ -89,7 +89,7 @@ static enum command_end reopen(struct command *c)
 		return commands_refuse(c, "reopen: true is wanted");
 	if (file == NULL)
 		return commands_refuse(c, "reopen: no file has records: see records.file");
-	if (!tell(c, "files of records opened anew"))
+	if (!log_order(c, "files of records opened anew"))
 		return commands_refuse(c, "no memory");
 	records_reopen(r);
 	json_object_set_new(c->out, "reopened", shown_text(file));
@@ -102,10 +102,10 @@ enum command_end logs_log(struct command *c)
 		json_object_get(c->in, "area") != NULL || json_object_get(c->in, "level") != NULL;
 
 	if (json_object_get(c->in, "reopen") == NULL)
-		return sets ? set(c) : areas(c);
+		return sets ? set_level(c) : show_areas(c);
 	if (sets)
 		return commands_refuse(c, "reopen: not beside area and level");
-	return reopen(c);
+	return reopen_files(c);
 }
 
 enum command_end logs_records(struct command *c)

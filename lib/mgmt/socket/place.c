@@ -70,7 +70,7 @@ static int place_lock(const struct place *p, bool make)
 }
 
 // Removes what a dead process has left. -EADDRINUSE: somebody listens; -ENOTSOCK: another file.
-static int clear(const struct place *p)
+static int clear_stale(const struct place *p)
 {
 	const struct sockaddr_un a = address_of(p);
 	struct stat st;
@@ -94,7 +94,7 @@ static int clear(const struct place *p)
 // Gives the socket to a user or a group, (uid_t)-1 or (gid_t)-1 to none, and then sets its mode; 0
 // leaves that. Who may write to its folder could put another file in its place, so what is given is
 // what was made. 0 or -errno.
-static int give(const struct place *p, uid_t uid, gid_t gid, mode_t mode)
+static int give_socket(const struct place *p, uid_t uid, gid_t gid, mode_t mode)
 {
 	const int fd = open(p->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	char self[32];
@@ -124,7 +124,7 @@ static int give_to_group(const struct place *p, const char *name, char *error, s
 		snprintf(error, len, "control.group: there is no group %s on this host", name);
 		return -ENOENT;
 	}
-	rc = give(p, (uid_t)-1, g->gr_gid, 0660);
+	rc = give_socket(p, (uid_t)-1, g->gr_gid, 0660);
 	if (rc != 0)
 		snprintf(error, len,
 			"control.group: %s cannot be given to group %s: %s (the unit may need "
@@ -142,7 +142,7 @@ static int give_to_user(const struct place *p, const char *name, char *error, si
 		snprintf(error, len, "process.user: there is no user %s", name);
 		return -ENOENT;
 	}
-	rc = u->pw_uid != geteuid() ? give(p, u->pw_uid, (gid_t)-1, 0) : 0;
+	rc = u->pw_uid != geteuid() ? give_socket(p, u->pw_uid, (gid_t)-1, 0) : 0;
 	if (rc != 0)
 		snprintf(error, len,
 			"process.user: %s cannot be given to user %s: %s (the unit may need "
@@ -164,7 +164,7 @@ static int give_away(const struct place *p, const struct conf *c, char *error, s
 	return rc;
 }
 
-static const char *advice(int rc)
+static const char *error_advice(int rc)
 {
 	switch (-rc) {
 	case EADDRINUSE:
@@ -201,11 +201,11 @@ int place_open(struct place *p, const struct conf *c, char *error, size_t len)
 		return 1;
 	rc = path_of(p, c);
 	folder = rc == 0 ? place_lock(p, c->control.socket == NULL) : rc;
-	rc = folder < 0 ? folder : clear(p);
+	rc = folder < 0 ? folder : clear_stale(p);
 	if (rc == 0)
 		rc = bind_there(p);
 	if (rc != 0)
-		snprintf(error, len, "control.socket: %s: %s", p->path, advice(rc));
+		snprintf(error, len, "control.socket: %s: %s", p->path, error_advice(rc));
 	else
 		rc = give_away(p, c, error, len);
 	if (folder >= 0)

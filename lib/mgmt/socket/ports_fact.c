@@ -14,7 +14,7 @@
 #define XSTATS_MAX 1024
 
 // What the driver counts and is not 0.
-static json_t *xstats(const struct port *p)
+static json_t *read_xstats(const struct port *p)
 {
 	const int n = rte_eth_xstats_get(p->dpdk_id, NULL, 0);
 	struct rte_eth_xstat *value;
@@ -75,7 +75,7 @@ static json_t *port_row(struct port *p, bool wants_xstats)
 			o, "members", json_string(mgmt_bonds_text(p, text, sizeof(text))));
 	add_counters(o, p);
 	if (wants_xstats && p->dpdk_id < RTE_MAX_ETHPORTS)
-		json_object_set_new(o, "xstats", xstats(p));
+		json_object_set_new(o, "xstats", read_xstats(p));
 	return o;
 }
 

@@ -5,7 +5,7 @@
 #include "socket/ranking.h"
 
 // Whether a comes behind b in a sorted listing.
-static bool behind(const struct turn_key *a, const struct turn_key *b)
+static bool is_behind(const struct turn_key *a, const struct turn_key *b)
 {
 	return a->value != b->value ? a->value < b->value : a->id > b->id;
 }
@@ -16,7 +16,7 @@ bool ranking_init(struct ranking *r, unsigned int max)
 	return r->key != NULL;
 }
 
-static void swap(struct ranking *r, unsigned int a, unsigned int b)
+static void swap_keys(struct ranking *r, unsigned int a, unsigned int b)
 {
 	const struct turn_key k = r->key[a];
 
@@ -25,7 +25,7 @@ static void swap(struct ranking *r, unsigned int a, unsigned int b)
 }
 
 // The root is what comes last of all that is kept.
-static void sink(struct ranking *r)
+static void sink_root(struct ranking *r)
 {
 	unsigned int i = 0;
 
@@ -33,11 +33,11 @@ static void sink(struct ranking *r)
 		unsigned int least = i;
 
 		for (unsigned int c = 2 * i + 1; c <= 2 * i + 2 && c < r->n; c++)
-			if (behind(&r->key[c], &r->key[least]))
+			if (is_behind(&r->key[c], &r->key[least]))
 				least = c;
 		if (least == i)
 			return;
-		swap(r, i, least);
+		swap_keys(r, i, least);
 		i = least;
 	}
 }
@@ -47,25 +47,25 @@ void ranking_put(struct ranking *r, const struct turn_key *k)
 	unsigned int i = r->n;
 
 	if (r->n == r->max) {
-		if (!behind(&r->key[0], k))
+		if (!is_behind(&r->key[0], k))
 			return;
 		r->key[0] = *k;
-		sink(r);
+		sink_root(r);
 		return;
 	}
 	r->key[r->n++] = *k;
-	for (; i > 0 && behind(&r->key[i], &r->key[(i - 1) / 2]); i = (i - 1) / 2)
-		swap(r, i, (i - 1) / 2);
+	for (; i > 0 && is_behind(&r->key[i], &r->key[(i - 1) / 2]); i = (i - 1) / 2)
+		swap_keys(r, i, (i - 1) / 2);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_keys(const void *a, const void *b)
 {
-	return behind(a, b) ? 1 : -1;
+	return is_behind(a, b) ? 1 : -1;
 }
 
 void ranking_sort(struct ranking *r)
 {
-	qsort(r->key, r->n, sizeof(*r->key), compare);
+	qsort(r->key, r->n, sizeof(*r->key), compare_keys);
 }
 
 void ranking_free(struct ranking *r)
@@ -77,7 +77,7 @@ void ranking_free(struct ranking *r)
 // --- sums ----------------------------------------------------------------------------------------
 
 // The user's place, or the free one where it belongs. The user is a keyed hash already.
-static struct tally_row *place(const struct tally *t, uint64_t user)
+static struct tally_row *find_row(const struct tally *t, uint64_t user)
 {
 	uint32_t i = (uint32_t)user & (t->size - 1);
 
@@ -86,7 +86,7 @@ static struct tally_row *place(const struct tally *t, uint64_t user)
 	return &t->row[i];
 }
 
-static bool grow(struct tally *t)
+static bool grow_tally(struct tally *t)
 {
 	const uint32_t size = t->size != 0 ? 2 * t->size : 1024;
 	struct tally bigger = {calloc(size, sizeof(*t->row)), size, t->used};
@@ -95,7 +95,7 @@ static bool grow(struct tally *t)
 		return false;
 	for (uint32_t i = 0; i < t->size; i++)
 		if (t->row[i].count != 0)
-			*place(&bigger, t->row[i].user) = t->row[i];
+			*find_row(&bigger, t->row[i].user) = t->row[i];
 	free(t->row);
 	*t = bigger;
 	return true;
@@ -105,9 +105,9 @@ bool tally_put(struct tally *t, const struct turn_key *k)
 {
 	struct tally_row *row;
 
-	if (2 * t->used >= t->size && !grow(t))
+	if (2 * t->used >= t->size && !grow_tally(t))
 		return false;
-	row = place(t, k->user);
+	row = find_row(t, k->user);
 	if (row->count == 0) {
 		*row = (struct tally_row){.user = k->user, .id = k->id};
 		t->used++;
@@ -120,7 +120,7 @@ bool tally_put(struct tally *t, const struct turn_key *k)
 
 const struct tally_row *tally_find(const struct tally *t, uint64_t user)
 {
-	const struct tally_row *row = t->size != 0 ? place(t, user) : NULL;
+	const struct tally_row *row = t->size != 0 ? find_row(t, user) : NULL;
 
 	return row != NULL && row->count != 0 ? row : NULL;
 }

@@ -28,22 +28,22 @@ struct scan *scans_new(struct command *c, const struct scan_kind *kind, int work
 
 void scans_begin(struct scan *s)
 {
-	struct scan **at = &s->control->scans.first;
+	struct scan **slot = &s->control->scans.first;
 
-	while (*at != NULL) // the last one: they take turns in the order in which they came
-		at = &(*at)->next;
-	*at = s;
+	while (*slot != NULL) // the last one: they take turns in the order in which they came
+		slot = &(*slot)->next;
+	*slot = s;
 }
 
 // Takes it off the list, answers and frees it.
-static void finish(struct scan *s)
+static void finish_scan(struct scan *s)
 {
 	struct control *k = s->control;
-	struct scan **at = &k->scans.first;
+	struct scan **slot = &k->scans.first;
 
-	while (*at != s)
-		at = &(*at)->next;
-	*at = s->next;
+	while (*slot != s)
+		slot = &(*slot)->next;
+	*slot = s->next;
 	k->scans.heavy -= s->begun && s->kind->heavy;
 	if (s->kind->done != NULL)
 		s->kind->done(s);
@@ -54,7 +54,7 @@ static void finish(struct scan *s)
 	ranking_free(&s->ranking);
 	tally_free(&s->tally);
 	free(s->sample);
-	free(s->what);
+	free(s->order);
 	free(s);
 }
 
@@ -87,7 +87,7 @@ static bool give_up(struct scan *s)
 
 // Asks, unless the worker has not yet answered what somebody else has asked and given up. True when
 // the scan is complete.
-static bool ask(struct scan *s)
+static bool ask_worker(struct scan *s)
 {
 	if (s->since_ms == 0)
 		s->since_ms = clock_monotonic_ms();
@@ -96,7 +96,7 @@ static bool ask(struct scan *s)
 }
 
 // Looks for the answer. True when the scan is complete.
-static bool look(struct scan *s)
+static bool check_answer(struct scan *s)
 {
 	const struct dp_answer *a = dp_answered(s->control->dp, s->worker, s->question.kind);
 	const unsigned int worker = s->worker, kind = s->question.kind;
@@ -118,7 +118,7 @@ static bool look(struct scan *s)
 }
 
 // One step of one scan. True when there is nothing to wait for before the next.
-static bool step(struct scan *s, bool *complete)
+static bool step_scan(struct scan *s, bool *complete)
 {
 	struct scans *all = &s->control->scans;
 
@@ -133,10 +133,10 @@ static bool step(struct scan *s, bool *complete)
 		all->heavy += s->kind->heavy;
 	s->begun = true;
 	if (s->asked) {
-		*complete = look(s);
+		*complete = check_answer(s);
 		return !s->asked;
 	}
-	*complete = ask(s);
+	*complete = ask_worker(s);
 	return false;
 }
 
@@ -160,11 +160,11 @@ int64_t scans_step(struct control *k)
 		if (s->rest_until_ms > now_ms && (s->client != NULL || s->kind->orders)) {
 			us = (int64_t)(s->rest_until_ms - now_ms) * 1000;
 		} else {
-			again = step(s, &complete);
+			again = step_scan(s, &complete);
 			us = again ? 0 : pause_us(s, now_ms);
 		}
 		if (complete)
-			finish(s);
+			finish_scan(s);
 		if (wait_us < 0 || us < wait_us)
 			wait_us = us;
 	}
@@ -186,6 +186,6 @@ void scans_close(struct control *k)
 		if (s->asked)
 			dp_answer_done(k->dp, s->worker, s->question.kind);
 		s->client = NULL;
-		finish(s);
+		finish_scan(s);
 	}
 }

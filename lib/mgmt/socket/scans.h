@@ -52,7 +52,7 @@ struct scan {
 	bool by_user; // sums, not allocations
 	bool again; // the row is to be fetched by another id
 	json_t *list; // rows, borrowed from out
-	char *what; // an order, for the log
+	char *order; // an order, for the log
 	struct ranking ranking;
 	struct tally tally;
 	struct scan_sample *sample;

@@ -141,13 +141,13 @@ static void add_more(json_t *o, const struct turn_detail *t, unsigned int page)
 json_t *shown_detail(const struct dp *d, const struct dp_detail *t, unsigned int page)
 {
 	json_t *o = json_object(), *row = shown_allocation(d, &t->turn.info);
-	json_t *way = json_object();
+	json_t *path = json_object();
 	static const char *const algorithms[] = {[STUN_ALG_MD5] = "md5",
 		[STUN_ALG_SHA256] = "sha256",
 		[TURN_ALGORITHM_TOKEN] = "access-token"};
 
-	add_way(way, d, &t->client);
-	json_object_set_new(row, "way", way);
+	add_way(path, d, &t->client);
+	json_object_set_new(row, "way", path);
 	json_object_set_new(row, "rest", json_boolean(t->turn.info.rest));
 	json_object_set_new(row, "algorithm", json_string(algorithms[t->turn.algorithm]));
 	json_object_set_new(row, "rfc8489", json_boolean(t->turn.rfc8489));

@@ -24,7 +24,7 @@ static const char *const starts[] = {[DP_STATE_EMPTY] = "empty",
 // What was taken up, and how big the area is: names are those of telemetry and the control socket.
 static const struct {
 	const char *name;
-	size_t at, size; // in struct dp_state
+	size_t offset, size; // in struct dp_state
 } numbers[] = {
 #define NUMBER(name, field)                                            \
 	{                                                              \
@@ -47,16 +47,16 @@ static const struct {
 };
 #define NB (sizeof(numbers) / sizeof(numbers[0]))
 
-static uint64_t number(const struct dp_state *s, size_t i)
+static uint64_t read_number(const struct dp_state *s, size_t i)
 {
-	const char *at = (const char *)s + numbers[i].at;
+	const char *field = (const char *)s + numbers[i].offset;
 	uint64_t wide;
 	uint32_t narrow;
 
-	memcpy(&narrow, at, sizeof(narrow));
+	memcpy(&narrow, field, sizeof(narrow));
 	if (numbers[i].size == sizeof(narrow))
 		return narrow;
-	memcpy(&wide, at, sizeof(wide));
+	memcpy(&wide, field, sizeof(wide));
 	return wide;
 }
 
@@ -101,7 +101,7 @@ void state_facts_log(const struct dp *d)
 			"state: what the last process has left is not taken up, and its calls have "
 			"ended: %s, and may have died of it; %s%s%s: slipringctl crash tells why "
 			"they died; please report it",
-			s.why, s.aside ? "it lies in " : "it could not be renamed",
+			s.reason, s.aside ? "it lies in " : "it could not be renamed",
 			s.aside ? s.file : "", s.aside ? ".crashed" : "");
 	else if (s.deaths > 0)
 		LOG(START, WARNING, "state: %u processes in a row have died young before this one",
@@ -110,7 +110,7 @@ void state_facts_log(const struct dp *d)
 		LOG(START, WARNING,
 			"state: what the last process has left cannot be taken up, and its calls "
 			"have ended: %s%s%s%s",
-			s.why, s.aside ? "; it lies in " : "", s.aside ? s.file : "",
+			s.reason, s.aside ? "; it lies in " : "", s.aside ? s.file : "",
 			s.aside ? ".refused, which may be removed" : "");
 }
 
@@ -124,11 +124,11 @@ void state_facts_add(struct rte_tel_data *t, const struct dp *d)
 	if (!dp_state(d, &s))
 		return;
 	rte_tel_data_add_dict_string(t, "start", starts[s.start]);
-	rte_tel_data_add_dict_string(t, "why", s.why);
+	rte_tel_data_add_dict_string(t, "why", s.reason);
 	rte_tel_data_add_dict_string(t, "version", s.version);
 	rte_tel_data_add_dict_u64(t, "kept", s.unkept[0] == '\0');
 	for (size_t i = 0; i < NB; i++)
-		rte_tel_data_add_dict_u64(t, numbers[i].name, number(&s, i));
+		rte_tel_data_add_dict_u64(t, numbers[i].name, read_number(&s, i));
 	for (unsigned int i = 0; i < TURN_STATE_LOST_END; i++) {
 		mgmt_rows_name(turn_state_loss_name(i), name + 5, sizeof(name) - 5);
 		rte_tel_data_add_dict_u64(t, name, s.adopted.lost[i]);
@@ -146,11 +146,11 @@ json_t *state_facts_shown(const struct dp *d)
 	lost = json_object();
 	json_object_set_new(o, "file", shown_text(s.file));
 	json_object_set_new(o, "start", json_string(starts[s.start]));
-	json_object_set_new(o, "why", shown_text(s.why));
+	json_object_set_new(o, "why", shown_text(s.reason));
 	json_object_set_new(o, "unkept", shown_text(s.unkept));
 	json_object_set_new(o, "version", shown_text(s.version));
 	for (size_t i = 0; i < NB; i++)
-		json_object_set_new(o, numbers[i].name, shown_number(number(&s, i)));
+		json_object_set_new(o, numbers[i].name, shown_number(read_number(&s, i)));
 	for (unsigned int i = 0; i < TURN_STATE_LOST_END; i++)
 		if (s.adopted.lost[i] > 0)
 			json_object_set_new(

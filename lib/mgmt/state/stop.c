@@ -18,22 +18,22 @@ enum order { AS_CONFIGURED, KEEP, FORGET };
 static enum order ordered;
 
 // Whether calls can be kept. Else why tells, unless no file is configured.
-static bool can_keep(const struct dp *d, char *why, size_t len)
+static bool can_keep(const struct dp *d, char *reason, size_t len)
 {
 	struct dp_state s;
 
-	why[0] = '\0';
+	reason[0] = '\0';
 	if (!dp_state(d, &s))
 		return false;
-	snprintf(why, len, "%s", s.unkept);
+	snprintf(reason, len, "%s", s.unkept);
 	return s.unkept[0] == '\0';
 }
 
-static bool keeps(const struct dp *d, const struct conf *c, enum order o)
+static bool keeps_calls(const struct dp *d, const struct conf *c, enum order o)
 {
-	char why[320];
+	char reason[320];
 
-	return can_keep(d, why, sizeof(why)) &&
+	return can_keep(d, reason, sizeof(reason)) &&
 		(o == KEEP || (o == AS_CONFIGURED && c->state.on_stop == CONF_ON_STOP_KEEP));
 }
 
@@ -44,7 +44,7 @@ enum command_end stop_command(struct command *c)
 	const enum order o = keep ? KEEP : forget ? FORGET : AS_CONFIGURED;
 	const struct conf *conf = c->control->conf;
 	struct dp_stats s;
-	char *text, why[320];
+	char *text, reason[320];
 
 	if (keep && forget)
 		return commands_refuse(c, "keep, forget: only one of them makes sense");
@@ -52,15 +52,15 @@ enum command_end stop_command(struct command *c)
 		return commands_refuse(c,
 			"keep: there is no state.file in the configuration that calls could be "
 			"kept in");
-	if (keep && !can_keep(c->control->dp, why, sizeof(why)))
-		return commands_refuse(c, "keep: calls cannot be kept: %s", why);
+	if (keep && !can_keep(c->control->dp, reason, sizeof(reason)))
+		return commands_refuse(c, "keep: calls cannot be kept: %s", reason);
 	text = commands_order(c);
 	if (text == NULL)
 		return commands_refuse(c, "no memory");
 	LOG(CONTROL, NOTICE, "%s", text);
 	free(text);
 	dp_total_stats(c->control->dp, &s);
-	json_object_set_new(c->out, "kept", json_boolean(keeps(c->control->dp, conf, o)));
+	json_object_set_new(c->out, "kept", json_boolean(keeps_calls(c->control->dp, conf, o)));
 	json_object_set_new(c->out, "allocations", shown_number(s.turn.allocations));
 	__atomic_store_n(&ordered, o, __ATOMIC_RELEASE);
 	kill(getpid(), SIGTERM);
@@ -81,9 +81,9 @@ void stop_settle(struct dp *d, const struct conf *c)
 
 	if (c->state.file == NULL)
 		return;
-	dp_state_forget(d, !keeps(d, c, o));
+	dp_state_forget(d, !keeps_calls(d, c, o));
 	LOG(START, INFO,
-		keeps(d, c, o) ? "calls are kept in %s for the next process"
-			       : "calls end, and %s is removed",
+		keeps_calls(d, c, o) ? "calls are kept in %s for the next process"
+				     : "calls end, and %s is removed",
 		c->state.file);
 }

@@ -15,7 +15,7 @@ struct histogram {
 	uint64_t total;
 };
 
-static void add(struct rte_tel_data *t, const struct histogram *h)
+static void add_histogram(struct rte_tel_data *t, const struct histogram *h)
 {
 	uint64_t bounds[64];
 
@@ -39,7 +39,7 @@ void mgmt_sums_add_histograms(
 	};
 
 	for (unsigned int i = 0; i < RTE_DIM(all); i++)
-		add(t, &all[i]);
+		add_histogram(t, &all[i]);
 }
 
 void mgmt_sums_add_realm(struct rte_tel_data *t, const char *realm, const struct dp_realm *r)

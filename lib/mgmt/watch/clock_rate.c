@@ -19,35 +19,35 @@ static int told; // clocks.off, for any thread
 // Thousandths by which one is faster than the other.
 static int faster_by(int64_t worker_ms, int64_t system_ms)
 {
-	const int64_t by = (worker_ms - system_ms) * 1000 / system_ms;
+	const int64_t drift = (worker_ms - system_ms) * 1000 / system_ms;
 
-	return (int)(by > 1000 ? 1000 : by < -1000 ? -1000 : by);
+	return (int)(drift > 1000 ? 1000 : drift < -1000 ? -1000 : drift);
 }
 
 bool clock_rate_look(struct clock_rate *c, uint64_t worker_ms, uint64_t system_ms)
 {
 	const uint64_t took_ms = system_ms - c->system_ms;
 	const bool was = c->off != 0;
-	int by;
+	int drift;
 
 	if (c->begun && took_ms < WINDOW_MS)
 		return false;
-	by = c->begun ? faster_by((int64_t)(worker_ms - c->worker_ms), (int64_t)took_ms) : 0;
+	drift = c->begun ? faster_by((int64_t)(worker_ms - c->worker_ms), (int64_t)took_ms) : 0;
 	c->begun = true;
 	c->worker_ms = worker_ms;
 	c->system_ms = system_ms;
-	if (abs(by) <= RIGHT)
+	if (abs(drift) <= RIGHT)
 		c->wrong = 0;
-	else if (abs(by) >= WRONG)
+	else if (abs(drift) >= WRONG)
 		c->wrong++;
 	if (c->wrong == 0)
 		c->off = 0;
-	else if (c->wrong >= WINDOWS && abs(by) >= WRONG)
-		c->off = by;
+	else if (c->wrong >= WINDOWS && abs(drift) >= WRONG)
+		c->off = drift;
 	return (c->off != 0) != was;
 }
 
-static void describe(int off, char *buf, size_t len)
+static void describe_drift(int off, char *buf, size_t len)
 {
 	snprintf(buf, len,
 		"the workers' clock (TSC) is %d.%d %% too %s: lifetimes and rates are wrong by "
@@ -60,7 +60,7 @@ void clock_rate_tick(uint64_t worker_ms, uint64_t system_ms)
 	char text[200];
 
 	if (clock_rate_look(&clocks, worker_ms, system_ms)) {
-		describe(clocks.off, text, sizeof(text));
+		describe_drift(clocks.off, text, sizeof(text));
 		if (clocks.off != 0)
 			LOG(WORKERS, WARNING, "%s", text);
 		else
@@ -74,6 +74,6 @@ bool clock_rate_trouble(char *buf, size_t len)
 	const int off = __atomic_load_n(&told, __ATOMIC_RELAXED);
 
 	if (off != 0)
-		describe(off, buf, len);
+		describe_drift(off, buf, len);
 	return off != 0;
 }

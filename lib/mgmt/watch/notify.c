@@ -17,7 +17,7 @@
 
 static struct {
 	int fd;
-	struct sockaddr_un to;
+	struct sockaddr_un dst;
 	socklen_t len;
 	uint64_t watchdog_us;
 } state = {.fd = -1};
@@ -34,12 +34,12 @@ static bool take_address(const char *path)
 {
 	const size_t len = strlen(path);
 
-	if ((path[0] != '/' && path[0] != '@') || len < 2 || len >= sizeof(state.to.sun_path))
+	if ((path[0] != '/' && path[0] != '@') || len < 2 || len >= sizeof(state.dst.sun_path))
 		return false;
-	state.to = (struct sockaddr_un){.sun_family = AF_UNIX};
-	memcpy(state.to.sun_path, path, len);
+	state.dst = (struct sockaddr_un){.sun_family = AF_UNIX};
+	memcpy(state.dst.sun_path, path, len);
 	if (path[0] == '@')
-		state.to.sun_path[0] = '\0';
+		state.dst.sun_path[0] = '\0';
 	state.len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
 	return true;
 }
@@ -94,6 +94,6 @@ void notify_send(const char *fmt, ...)
 	n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (n > 0 && n < (int)sizeof(text))
-		sendto(state.fd, text, (size_t)n, MSG_NOSIGNAL, (const struct sockaddr *)&state.to,
+		sendto(state.fd, text, (size_t)n, MSG_NOSIGNAL, (const struct sockaddr *)&state.dst,
 			state.len);
 }

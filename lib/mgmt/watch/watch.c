@@ -135,7 +135,7 @@ static void tell_systemd(uint64_t now)
 	}
 }
 
-static void *run(void *arg)
+static void *run_watch(void *arg)
 {
 	const struct timespec pause = {.tv_nsec = (long)state.tick_ns};
 	uint64_t before = clock_monotonic_ns();
@@ -176,7 +176,7 @@ static int start_thread(void)
 
 	fatal_others(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&state.thread, NULL, run, NULL);
+	rc = pthread_create(&state.thread, NULL, run_watch, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc == 0)
 		pthread_setname_np(state.thread, "slipring-watch");
@@ -205,7 +205,7 @@ int watch_start(const struct conf *c, char *error, unsigned int len)
 	return rc == 0 ? 0 : -1;
 }
 
-static int enter(void *arg)
+static int enter_lcore(void *arg)
 {
 	return watched_enter(arg);
 }
@@ -224,7 +224,7 @@ int watch_lcores(const char *file_prefix, char *error, unsigned int len)
 
 	RTE_LCORE_FOREACH_WORKER (lcore) {
 		if (rc == 0)
-			rc = rte_eal_remote_launch(enter, &state.lcore[lcore], lcore);
+			rc = rte_eal_remote_launch(enter_lcore, &state.lcore[lcore], lcore);
 		if (rc == 0)
 			rc = rte_eal_wait_lcore(lcore);
 	}

@@ -25,7 +25,7 @@ static uint64_t stalled_ms(const struct watched *t)
 	return t->judge.stalled_ns / MS;
 }
 
-static void tell(struct watched *t, const struct watch_about *a)
+static void log_stall(struct watched *t, const struct watch_about *a)
 {
 	char stack[768];
 
@@ -38,7 +38,7 @@ static void tell(struct watched *t, const struct watch_about *a)
 static void tell_again(struct watched *t, const struct watch_about *a, uint64_t ns)
 {
 	if (t->alarmed && !t->told)
-		tell(t, a);
+		log_stall(t, a);
 	if (t->alarmed)
 		LOG(WORKERS, NOTICE, "%s goes on: it made no progress for %llu ms", a->name,
 			(unsigned long long)(ns / MS));
@@ -46,7 +46,7 @@ static void tell_again(struct watched *t, const struct watch_about *a, uint64_t 
 	t->asked = 0;
 }
 
-static void end(struct watched *t, const struct watch_about *a)
+static void end_process(struct watched *t, const struct watch_about *a)
 {
 	const struct timespec wait = {.tv_sec = END_S};
 	char reason[128];
@@ -85,8 +85,8 @@ void watch_alarm(struct watched *t, const struct watch_tick *k, const struct wat
 	}
 	if (t->alarmed && !t->told &&
 		(watched_has_stack(t) || stalled_ms(t) >= a->alarm_ms + ANSWER_NS / MS))
-		tell(t, a);
+		log_stall(t, a);
 	if (a->abort_ms != 0 && stalled_ms(t) >= a->abort_ms)
-		end(t, a);
+		end_process(t, a);
 	watched_ask(t, false);
 }

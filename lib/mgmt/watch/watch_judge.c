@@ -4,7 +4,7 @@
 
 #define UNANSWERED 10 // a tick counts one part in so many of itself
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t min_ns(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -12,15 +12,15 @@ static uint64_t least(uint64_t a, uint64_t b)
 // CPU time tells one that runs from one that waits for a CPU. It does not tell one that runs from
 // one whose CPU the hypervisor has taken away, but the latter handles no signal. Nor does one that
 // runs in the kernel: that is why the tick counts at all.
-static uint64_t runs(const struct watch_judge *j, const struct watch_sample *s, uint64_t ns)
+static uint64_t running_ns(const struct watch_judge *j, const struct watch_sample *s, uint64_t ns)
 {
 	const uint64_t cpu = s->cpu_ns > j->cpu_ns ? s->cpu_ns - j->cpu_ns : 0;
-	const uint64_t counts = least(cpu, ns);
+	const uint64_t counts = min_ns(cpu, ns);
 
 	return s->asked && !s->answered ? counts / UNANSWERED : counts;
 }
 
-static uint64_t counts(const struct watch_judge *j, const struct watch_sample *s, uint64_t ns)
+static uint64_t counted_ns(const struct watch_judge *j, const struct watch_sample *s, uint64_t ns)
 {
 	switch (s->state) {
 	case 'D': // waits for a device, and handles no signals
@@ -30,7 +30,7 @@ static uint64_t counts(const struct watch_judge *j, const struct watch_sample *s
 			return 0;
 		return s->asked && !s->answered ? ns / UNANSWERED : ns;
 	case 'R':
-		return s->rests ? 0 : runs(j, s, ns);
+		return s->rests ? 0 : running_ns(j, s, ns);
 	}
 	return 0; // stopped: by a debugger, or it has ended
 }
@@ -42,7 +42,7 @@ bool watch_judge_tick(struct watch_judge *j, const struct watch_sample *s, uint6
 	if (goes_on)
 		j->stalled_ns = 0;
 	else if (!late)
-		j->stalled_ns += counts(j, s, ns);
+		j->stalled_ns += counted_ns(j, s, ns);
 	j->progress = s->progress;
 	j->cpu_ns = s->cpu_ns;
 	return goes_on;

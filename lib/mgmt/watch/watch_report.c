@@ -28,10 +28,11 @@ const char *watch_report_stage(
 
 	if (stage == NULL)
 		stage = "?";
-	if (p->stage == DP_STAGE_PORT && p->of < dp_ports(d))
-		snprintf(buf, len, "%s %s, %u packets", stage, dp_port(d, p->of)->name, p->taken);
+	if (p->stage == DP_STAGE_PORT && p->source_id < dp_ports(d))
+		snprintf(buf, len, "%s %s, %u packets", stage, dp_port(d, p->source_id)->name,
+			p->taken);
 	else if (has_number(p->stage))
-		snprintf(buf, len, "%s %u, %u packets", stage, p->of, p->taken);
+		snprintf(buf, len, "%s %u, %u packets", stage, p->source_id, p->taken);
 	else
 		snprintf(buf, len, "%s", stage);
 	return buf;
@@ -42,8 +43,8 @@ static void put_frames(struct crash_out *o, unsigned int worker, const struct dp
 	static struct dp_headers h; // not on the handler's stack
 	const char *port = NULL;
 
-	if (p->stage == DP_STAGE_PORT && p->of < dp_ports(state.dp))
-		port = dp_port(state.dp, p->of)->name;
+	if (p->stage == DP_STAGE_PORT && p->source_id < dp_ports(state.dp))
+		port = dp_port(state.dp, p->source_id)->name;
 	for (unsigned int i = 0; i < p->taken; i++) {
 		crash_out_text(o, "frame ");
 		crash_out_number(o, i);
@@ -78,7 +79,7 @@ static void put_worker(struct crash_out *o, unsigned int i)
 	crash_out_text(o, dp_stage_name(p.stage) != NULL ? dp_stage_name(p.stage) : "?");
 	if (has_number(p.stage)) {
 		crash_out_text(o, " ");
-		crash_out_number(o, p.of);
+		crash_out_number(o, p.source_id);
 		crash_out_text(o, ", packets ");
 		crash_out_number(o, p.taken);
 	}
@@ -87,7 +88,7 @@ static void put_worker(struct crash_out *o, unsigned int i)
 		put_frames(o, i, &p);
 }
 
-static void report(struct crash_out *o, void *ctx)
+static void report_workers(struct crash_out *o, void *ctx)
 {
 	for (unsigned int i = 0; i < dp_workers(state.dp); i++)
 		put_worker(o, i);
@@ -100,5 +101,5 @@ void watch_report_open(const struct dp *d, const struct watched *by_lcore)
 	state.dp = d;
 	state.by_lcore = by_lcore;
 	if (d != NULL)
-		crash_about(report, NULL);
+		crash_about(report_workers, NULL);
 }

@@ -51,7 +51,7 @@ static struct watched *find_self(void)
 	return self;
 }
 
-static void answer(int sig, siginfo_t *info, void *context)
+static void answer_signal(int sig, siginfo_t *info, void *context)
 {
 	const int error = errno;
 	struct watched *t = find_self();
@@ -69,7 +69,7 @@ static void answer(int sig, siginfo_t *info, void *context)
 int watched_open(void)
 {
 	const struct sigaction take = {
-		.sa_sigaction = answer, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+		.sa_sigaction = answer_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
 
 	return sigaction(WATCHED_SIGNAL, &take, NULL) == 0 ? 0 : -errno;
 }

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int bpf(int command, union bpf_attr *attr)
+static int call_bpf(int command, union bpf_attr *attr)
 {
 	const int fd = (int)syscall(SYS_bpf, command, attr, sizeof(*attr));
 
@@ -27,7 +27,7 @@ int bpf_sys_load(
 	load.insn_cnt = nb;
 	load.license = (uintptr_t) "BSD";
 	snprintf(load.prog_name, sizeof(load.prog_name), "%s", name);
-	return bpf(BPF_PROG_LOAD, &load);
+	return call_bpf(BPF_PROG_LOAD, &load);
 }
 
 int bpf_sys_share(size_t bytes, void **memory)
@@ -41,7 +41,7 @@ int bpf_sys_share(size_t bytes, void **memory)
 	map.value_size = (uint32_t)bytes;
 	map.max_entries = 1;
 	map.map_flags = BPF_F_MMAPABLE;
-	fd = bpf(BPF_MAP_CREATE, &map);
+	fd = call_bpf(BPF_MAP_CREATE, &map);
 	if (fd < 0)
 		return fd;
 	*memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -62,7 +62,7 @@ int bpf_sys_attached(int index, uint32_t type, uint32_t *id, uint32_t max)
 	query.query.attach_type = type;
 	query.query.prog_ids = (uintptr_t)id;
 	query.query.prog_cnt = max;
-	rc = bpf(BPF_PROG_QUERY, &query);
+	rc = call_bpf(BPF_PROG_QUERY, &query);
 	if (rc < 0 && rc != -ENOSPC) // there are more
 		return rc;
 	return (int)(query.query.prog_cnt < max ? query.query.prog_cnt : max);
@@ -76,7 +76,7 @@ int bpf_sys_name(uint32_t id, char name[BPF_OBJ_NAME_LEN])
 
 	memset(&attr, 0, sizeof(attr));
 	attr.prog_id = id;
-	fd = bpf(BPF_PROG_GET_FD_BY_ID, &attr);
+	fd = call_bpf(BPF_PROG_GET_FD_BY_ID, &attr);
 	if (fd < 0)
 		return fd;
 	memset(&info, 0, sizeof(info));
@@ -84,7 +84,7 @@ int bpf_sys_name(uint32_t id, char name[BPF_OBJ_NAME_LEN])
 	attr.info.bpf_fd = (uint32_t)fd;
 	attr.info.info_len = sizeof(info);
 	attr.info.info = (uintptr_t)&info;
-	rc = bpf(BPF_OBJ_GET_INFO_BY_FD, &attr);
+	rc = call_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr);
 	close(fd);
 	snprintf(name, BPF_OBJ_NAME_LEN, "%s", info.name);
 	return rc < 0 ? rc : 0;

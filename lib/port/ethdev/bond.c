@@ -70,7 +70,7 @@ static int attach_member(const struct port_request *r, struct bond *b, uint32_t 
 	return 0;
 }
 
-static int make(const struct port_request *r, struct bond *b)
+static int make_bond(const struct port_request *r, struct bond *b)
 {
 	static const uint8_t mode[] = {[PORT_BOND_LACP] = BONDING_MODE_8023AD,
 		[PORT_BOND_ACTIVE_BACKUP] = BONDING_MODE_ACTIVE_BACKUP,
@@ -105,7 +105,7 @@ static int add_member(const struct port_request *r, const struct bond *b, unsign
 
 // Adds the members. The first to be added gives the bond its MAC. When the preferred member comes
 // back the driver (22.11) does not set its MAC again, so the bond has to have that member's own.
-static int fill(const struct port_request *r, const struct bond *b)
+static int add_members(const struct port_request *r, const struct bond *b)
 {
 	const int primary = r->c->bond->primary;
 
@@ -134,9 +134,9 @@ struct bond *port_bond_attach(const struct port_request *r, struct port_device *
 	for (uint32_t i = 0; i < r->c->bond->nb_members && rc == 0; i++)
 		rc = attach_member(r, b, i);
 	if (rc == 0)
-		rc = make(r, b);
+		rc = make_bond(r, b);
 	if (rc == 0)
-		rc = fill(r, b);
+		rc = add_members(r, b);
 	if (rc == 0) {
 		*out = (struct port_device){.id = b->id};
 		return b;

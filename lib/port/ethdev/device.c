@@ -87,15 +87,15 @@ static bool device_arg(const char *device, const char *key, char *value, size_t 
 static char *limit_pairs(const char *device, uint16_t queues)
 {
 	char pairs[16];
-	const char *at;
+	const char *arg;
 	char *out;
 
 	if (!is_af_packet(device) || !device_arg(device, "qpairs", pairs, sizeof(pairs)) ||
 		strtoul(pairs, NULL, 10) <= queues)
 		return strdup(device);
-	at = strstr(device, ",qpairs=");
-	if (asprintf(&out, "%.*s,qpairs=%u%s", (int)(at - device), device, queues,
-		    at + 8 + strcspn(at + 8, ",")) < 0)
+	arg = strstr(device, ",qpairs=");
+	if (asprintf(&out, "%.*s,qpairs=%u%s", (int)(arg - device), device, queues,
+		    arg + 8 + strcspn(arg + 8, ",")) < 0)
 		return NULL;
 	return out;
 }
@@ -198,7 +198,7 @@ static uint16_t find_free(const char *device, unsigned int *all)
 }
 
 // Probes the device unless EAL did at its start (a PCI device through -a, a vdev through --vdev).
-static int probe(const struct port_request *r, const char *args, struct port_device *out)
+static int probe_device(const struct port_request *r, const char *args, struct port_device *out)
 {
 	char bdf[PORT_PCI_LEN];
 	const bool pci = port_device_pci(args, bdf);
@@ -247,7 +247,7 @@ int port_device_attach(const struct port_request *r, struct port_device *out)
 		port_request_fail(r, "out of memory");
 		return -1;
 	}
-	rc = probe(r, args, out);
+	rc = probe_device(r, args, out);
 	free(args);
 	if (rc != 0)
 		return rc;

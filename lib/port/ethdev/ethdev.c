@@ -23,7 +23,7 @@
 // Checksums that the NIC verifies where it can; the flags of each mbuf tell what it found.
 #define RX_CHECKSUMS (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM)
 
-static struct ethdev *of(struct port *p)
+static struct ethdev *to_ethdev(struct port *p)
 {
 	return p->priv;
 }
@@ -35,14 +35,14 @@ static uint16_t ethdev_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, u
 
 static uint16_t ethdev_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
 {
-	if (of(p)->cuts)
+	if (to_ethdev(p)->cuts)
 		return port_uso_tx(p, queue, m, n);
 	return rte_eth_tx_burst(p->dpdk_id, queue, m, n);
 }
 
 static int ethdev_start(struct port *p)
 {
-	struct ethdev *e = of(p);
+	struct ethdev *e = to_ethdev(p);
 	int rc = rte_eth_dev_start(p->dpdk_id);
 
 	if (rc != 0)
@@ -65,7 +65,7 @@ static int ethdev_start(struct port *p)
 
 static void ethdev_stop(struct port *p)
 {
-	struct ethdev *e = of(p);
+	struct ethdev *e = to_ethdev(p);
 	int rc;
 
 	if (!e->started)
@@ -78,7 +78,7 @@ static void ethdev_stop(struct port *p)
 
 static void ethdev_close(struct port *p)
 {
-	struct ethdev *e = of(p);
+	struct ethdev *e = to_ethdev(p);
 	int rc;
 
 	ethdev_stop(p);
@@ -100,7 +100,7 @@ static void ethdev_close(struct port *p)
 // The state of the link. af_packet of DPDK 22.11 says "up" whatever the state of the interface.
 static bool ethdev_link(struct port *p)
 {
-	const struct ethdev *e = of(p);
+	const struct ethdev *e = to_ethdev(p);
 	struct rte_eth_link link;
 
 	if (e->control >= 0) {
@@ -131,7 +131,7 @@ static uint64_t missed_by_ring(struct ethdev *e, uint64_t read)
 
 static void ethdev_counters(struct port *p, struct port_counters *out)
 {
-	struct ethdev *e = of(p);
+	struct ethdev *e = to_ethdev(p);
 	struct rte_eth_stats s;
 
 	*out = (struct port_counters){0};
@@ -147,17 +147,17 @@ static void ethdev_counters(struct port *p, struct port_counters *out)
 
 static bool bond_link(struct port *p)
 {
-	return port_bond_link(of(p)->bond);
+	return port_bond_link(to_ethdev(p)->bond);
 }
 
 static void bond_tick(struct port *p, uint16_t queue)
 {
-	port_bond_tick(of(p)->bond, p, queue);
+	port_bond_tick(to_ethdev(p)->bond, p, queue);
 }
 
 static unsigned int bond_members(struct port *p, struct port_member out[PORT_MEMBERS_MAX])
 {
-	return port_bond_members(of(p)->bond, out);
+	return port_bond_members(to_ethdev(p)->bond, out);
 }
 
 static const struct port_ops ethdev_ops = {
@@ -273,7 +273,7 @@ static int device_configure(struct ethdev *e, uint16_t mtu, uint64_t tx_offloads
 	return 0;
 }
 
-static int configure(const struct port_request *r, struct ethdev *e)
+static int configure_port(const struct port_request *r, struct ethdev *e)
 {
 	const uint64_t tx_offloads = port_uso_plan(e, r);
 	struct port_profile by_driver = {0};
@@ -349,7 +349,7 @@ static int set_mtu(const struct port_request *r, const struct ethdev *e)
 	return rc != 0 ? -1 : 0;
 }
 
-static int setup(const struct port_request *r, struct ethdev *e)
+static int setup_port(const struct port_request *r, struct ethdev *e)
 {
 	struct port *p = &e->port;
 	struct rte_ether_addr mac;
@@ -376,7 +376,7 @@ static int setup(const struct port_request *r, struct ethdev *e)
 		e->control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (e->control >= 0)
 		port_iface_received(e, &e->received_before);
-	if (check_mtus(r, e) != 0 || configure(r, e) != 0 || setup_queues(r, e) != 0)
+	if (check_mtus(r, e) != 0 || configure_port(r, e) != 0 || setup_queues(r, e) != 0)
 		return -1;
 	return set_mtu(r, e);
 }
@@ -396,7 +396,7 @@ struct port *port_ethdev_open(const struct port_request *r)
 		free(e);
 		return NULL;
 	}
-	if (setup(r, e) != 0) {
+	if (setup_port(r, e) != 0) {
 		ethdev_close(&e->port);
 		return NULL;
 	}

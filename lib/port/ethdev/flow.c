@@ -62,7 +62,8 @@ static void match_make(struct match *m, const struct port_rule *r)
 	item_add(m, RTE_FLOW_ITEM_TYPE_END, NULL, NULL);
 }
 
-int port_flow_create(struct port *p, const struct port_rule *r, void **flow, char *why, size_t len)
+int port_flow_create(
+	struct port *p, const struct port_rule *r, void **flow, char *reason, size_t len)
 {
 	const struct rte_flow_attr attr = {.ingress = 1};
 	const struct rte_flow_action_queue queue = {.index = r->queue};
@@ -80,9 +81,9 @@ int port_flow_create(struct port *p, const struct port_rule *r, void **flow, cha
 		return 0;
 	rc = rte_errno != 0 ? -rte_errno : -EIO;
 	if (rc == -ENOSYS)
-		snprintf(why, len, "%s knows no flow rules", p->driver);
+		snprintf(reason, len, "%s knows no flow rules", p->driver);
 	else
-		snprintf(why, len, "%s says %s", p->driver,
+		snprintf(reason, len, "%s says %s", p->driver,
 			error.message != NULL ? error.message : rte_strerror(-rc));
 	return rc;
 }

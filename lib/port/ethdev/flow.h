@@ -5,5 +5,6 @@
 #include "port.h"
 
 // port_ops.flow_create and port_ops.flow_destroy of an ethdev.
-int port_flow_create(struct port *p, const struct port_rule *r, void **flow, char *why, size_t len);
+int port_flow_create(
+	struct port *p, const struct port_rule *r, void **flow, char *reason, size_t len);
 void port_flow_destroy(struct port *p, void *flow);

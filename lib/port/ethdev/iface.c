@@ -22,7 +22,7 @@ bool port_iface_running(const struct ethdev *e)
 // Reads /proc/net/dev. A line is "name: bytes packets errs drop ...".
 bool port_iface_received(const struct ethdev *e, uint64_t *frames)
 {
-	char name[IF_NAMESIZE], line[512], is[IF_NAMESIZE];
+	char name[IF_NAMESIZE], line[512], ifname[IF_NAMESIZE];
 	FILE *f = if_indextoname(e->info.if_index, name) != NULL
 		? fopen("/proc/thread-self/net/dev", "re")
 		: NULL;
@@ -31,8 +31,8 @@ bool port_iface_received(const struct ethdev *e, uint64_t *frames)
 	if (f == NULL)
 		return false;
 	while (!found && fgets(line, sizeof(line), f) != NULL)
-		found = sscanf(line, " %15[^:]: %*u %" SCNu64, is, frames) == 2 &&
-			strcmp(is, name) == 0;
+		found = sscanf(line, " %15[^:]: %*u %" SCNu64, ifname, frames) == 2 &&
+			strcmp(ifname, name) == 0;
 	fclose(f);
 	return found;
 }

@@ -30,7 +30,7 @@ static bool driver_lies(const char *driver)
 	return strncmp(driver, "net_txgbe", 9) == 0 || strncmp(driver, "net_ngbe", 8) == 0;
 }
 
-static bool offers(const struct ethdev *e, uint64_t offloads)
+static bool offers_offloads(const struct ethdev *e, uint64_t offloads)
 {
 	const struct rte_eth_desc_lim *lim = &e->info.tx_desc_lim;
 
@@ -48,7 +48,7 @@ static uint64_t plan_udp(struct ethdev *e, const struct port_request *r)
 {
 	if (r->c->uso != PORT_USO_ON)
 		return 0;
-	if (!offers(e, UDP_OFFLOADS) || driver_lies(e->info.driver_name)) {
+	if (!offers_offloads(e, UDP_OFFLOADS) || driver_lies(e->info.driver_name)) {
 		PORT_LOG(WARNING,
 			"port %s: uso: driver %s cannot cut super-frames of UDP: datagrams leave "
 			"one by one",
@@ -64,7 +64,7 @@ static uint64_t plan_tcp(struct ethdev *e, const struct port_request *r)
 {
 	if (r->c->tso != PORT_USO_ON)
 		return 0;
-	if (!offers(e, TCP_OFFLOADS)) {
+	if (!offers_offloads(e, TCP_OFFLOADS)) {
 		PORT_LOG(WARNING,
 			"port %s: exception.tso: driver %s cannot cut super-frames of TCP: the "
 			"kernel cuts",

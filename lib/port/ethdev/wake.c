@@ -19,13 +19,13 @@
 
 static bool is_socket_on(int fd, unsigned int interface)
 {
-	struct sockaddr_ll at = {0};
-	socklen_t len = sizeof(int), at_len = sizeof(at);
+	struct sockaddr_ll addr = {0};
+	socklen_t len = sizeof(int), at_len = sizeof(addr);
 	int domain;
 
 	return fd > STDERR_FILENO && getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 &&
-		domain == AF_PACKET && getsockname(fd, (struct sockaddr *)&at, &at_len) == 0 &&
-		at.sll_ifindex == (int)interface;
+		domain == AF_PACKET && getsockname(fd, (struct sockaddr *)&addr, &at_len) == 0 &&
+		addr.sll_ifindex == (int)interface;
 }
 
 static int socket_of(uint16_t id, uint16_t queue)
@@ -114,7 +114,7 @@ void port_wake_close(struct ethdev *e)
 	e->wake = NULL;
 }
 
-static void settle(uint16_t id, uint16_t nb)
+static void clear_errors(uint16_t id, uint16_t nb)
 {
 	for (uint16_t q = 0; q < nb; q++) {
 		const int fd = socket_of(id, q);
@@ -130,7 +130,7 @@ static void settle(uint16_t id, uint16_t nb)
 void port_wake_settle(const struct ethdev *e)
 {
 	for (unsigned int i = 0; e->bond != NULL && i < port_bond_size(e->bond); i++)
-		settle(port_bond_member_id(e->bond, i), e->port.nb_rxq);
+		clear_errors(port_bond_member_id(e->bond, i), e->port.nb_rxq);
 	if (e->bond == NULL)
-		settle(e->port.dpdk_id, e->port.nb_rxq);
+		clear_errors(e->port.dpdk_id, e->port.nb_rxq);
 }

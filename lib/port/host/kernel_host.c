@@ -40,7 +40,7 @@ struct kernel_host {
 
 // --- the interface ------------------------------------------------------------------------------
 
-static int find(struct kernel_host *s)
+static int find_link(struct kernel_host *s)
 {
 	struct nlmsghdr *n = rtnl_begin(&s->rtnl, RTM_GETLINK, 0);
 	struct ifinfomsg *link = mnl_nlmsg_put_extra_header(n, sizeof(*link));
@@ -235,7 +235,7 @@ static int add_addresses(struct kernel_host *s, bool *any_v6)
 static int set_up_host(struct kernel_host *s)
 {
 	bool any_v6 = false;
-	int rc = find(s);
+	int rc = find_link(s);
 
 	// A vtap has its interface by now; a DPDK driver may make it only when the port is started
 	if (rc == 0)
@@ -243,7 +243,7 @@ static int set_up_host(struct kernel_host *s)
 	rc = s->rtnl.port->ops->start((struct port *)(uintptr_t)s->rtnl.port);
 	if (rc != 0)
 		return rtnl_fail(&s->rtnl, rc, "cannot be started");
-	rc = find(s);
+	rc = find_link(s);
 	if (rc != 0)
 		return rtnl_fail(&s->rtnl, rc, "not there (its device has to make it)");
 	if (s->host->slaac)

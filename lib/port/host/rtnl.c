@@ -18,14 +18,14 @@ int rtnl_fail(struct rtnl *s, int rc, const char *fmt, ...)
 {
 	const int n = snprintf(
 		s->reason, s->reason_len, "port %s: interface %s: ", s->port->name, s->interface);
-	size_t at = n > 0 && (size_t)n < s->reason_len ? (size_t)n : 0;
+	size_t pos = n > 0 && (size_t)n < s->reason_len ? (size_t)n : 0;
 	va_list ap;
 
 	va_start(ap, fmt);
-	at += (size_t)vsnprintf(s->reason + at, s->reason_len - at, fmt, ap);
+	pos += (size_t)vsnprintf(s->reason + pos, s->reason_len - pos, fmt, ap);
 	va_end(ap);
-	if (at < s->reason_len)
-		snprintf(s->reason + at, s->reason_len - at, ": %s%s", strerror(-rc),
+	if (pos < s->reason_len)
+		snprintf(s->reason + pos, s->reason_len - pos, ": %s%s", strerror(-rc),
 			rc == -EPERM ? " (run as root, or with CAP_NET_ADMIN)" : "");
 	return -1;
 }

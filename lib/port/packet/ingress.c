@@ -18,7 +18,7 @@ unsigned int port_ingress_others(const char *interface, char *names, size_t len)
 	const int nb = bpf_sys_attached(
 		(int)if_nametoindex(interface), PACKET_BPF_TCX_INGRESS, id, PROGRAMS_MAX);
 	unsigned int others = 0;
-	size_t at = 0;
+	size_t pos = 0;
 
 	names[0] = '\0';
 	for (int i = 0; i < nb; i++) {
@@ -28,9 +28,9 @@ unsigned int port_ingress_others(const char *interface, char *names, size_t len)
 			snprintf(name, sizeof(name), "?");
 		if (strcmp(name, PACKET_BPF_NAME) == 0)
 			continue;
-		if (at < len)
-			at += (size_t)snprintf(
-				names + at, len - at, "%s%s", others > 0 ? ", " : "", name);
+		if (pos < len)
+			pos += (size_t)snprintf(
+				names + pos, len - pos, "%s%s", others > 0 ? ", " : "", name);
 		others++;
 	}
 	return others;

@@ -27,7 +27,7 @@
 	" (run as root, or with CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF; of the unit: " \
 	"conf/slipring.service.d/packet.conf)"
 
-static struct packet *of(struct port *p)
+static struct packet *to_packet(struct port *p)
 {
 	return p->priv;
 }
@@ -36,12 +36,12 @@ static struct packet *of(struct port *p)
 
 static uint16_t packet_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
 {
-	return packet_rx_burst(&of(p)->rx[queue], m, n);
+	return packet_rx_burst(&to_packet(p)->rx[queue], m, n);
 }
 
 static uint16_t packet_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
 {
-	struct packet *k = of(p);
+	struct packet *k = to_packet(p);
 
 	return unlikely(p->loopback) ? packet_loop_burst(&k->loop[queue], &k->tx[queue], m, n)
 				     : packet_tx_burst(&k->tx[queue], m, n);
@@ -51,13 +51,13 @@ static void packet_tick(struct port *p, uint16_t queue)
 {
 	if (queue >= p->nb_txq)
 		return;
-	packet_rx_tick(&of(p)->rx[queue]);
-	super_kept_tick(&of(p)->tx[queue].kept);
+	packet_rx_tick(&to_packet(p)->rx[queue]);
+	super_kept_tick(&to_packet(p)->tx[queue].kept);
 }
 
 static bool packet_is_due(struct port *p, uint16_t queue)
 {
-	return queue < p->nb_txq && of(p)->tx[queue].kept.nb > 0;
+	return queue < p->nb_txq && to_packet(p)->tx[queue].kept.nb > 0;
 }
 
 // --- starting ------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ int packet_listen(struct packet *k)
 
 static int packet_start(struct port *p)
 {
-	struct packet *k = of(p);
+	struct packet *k = to_packet(p);
 	int rc = packet_listen(k);
 
 	if (rc != 0)
@@ -96,12 +96,12 @@ static int packet_start(struct port *p)
 
 static void packet_stop(struct port *p)
 {
-	packet_chain_detach(&of(p)->chain);
+	packet_chain_detach(&to_packet(p)->chain);
 }
 
 static void packet_close(struct port *p)
 {
-	struct packet *k = of(p);
+	struct packet *k = to_packet(p);
 
 	packet_stop(p);
 	for (unsigned int i = 0; i < p->nb_rxq; i++) {
@@ -134,7 +134,7 @@ static void packet_close(struct port *p)
 
 static bool packet_link(struct port *p)
 {
-	const struct packet *k = of(p);
+	const struct packet *k = to_packet(p);
 	socklen_t len = sizeof(int);
 	int error;
 
@@ -144,46 +144,46 @@ static bool packet_link(struct port *p)
 	return packet_iface_running(&k->iface);
 }
 
-static uint64_t counter(const uint64_t *c)
+static uint64_t read_counter(const uint64_t *c)
 {
 	return __atomic_load_n(c, __ATOMIC_RELAXED);
 }
 
 static void packet_counters(struct port *p, struct port_counters *out)
 {
-	struct packet *k = of(p);
+	struct packet *k = to_packet(p);
 
 	*out = (struct port_counters){0};
 	for (unsigned int i = 0; i < p->nb_rxq; i++) {
 		out->rx_missed += packet_rx_missed(&k->rx[i]);
-		out->rx_errors += counter(&k->rx[i].errors);
-		out->rx_nombuf += counter(&k->rx[i].nombuf);
-		out->tx_errors += counter(&k->tx[i].errors) + counter(&k->loop[i].errors);
-		out->tx_cut += counter(&k->tx[i].kept.cut);
+		out->rx_errors += read_counter(&k->rx[i].errors);
+		out->rx_nombuf += read_counter(&k->rx[i].nombuf);
+		out->tx_errors += read_counter(&k->tx[i].errors) + read_counter(&k->loop[i].errors);
+		out->tx_cut += read_counter(&k->tx[i].kept.cut);
 	}
 }
 
 // The socket is readable while a slot of its ring is filled.
 static int packet_wake_fd(struct port *p, uint16_t queue)
 {
-	return queue < p->nb_rxq ? of(p)->rx[queue].fd : -1;
+	return queue < p->nb_rxq ? to_packet(p)->rx[queue].fd : -1;
 }
 
 static int packet_flow_create(
-	struct port *p, const struct port_rule *r, void **flow, char *why, size_t len)
+	struct port *p, const struct port_rule *r, void **flow, char *reason, size_t len)
 {
-	return port_steer_rule(&of(p)->steer, r, flow, why, len);
+	return port_steer_rule(&to_packet(p)->steer, r, flow, reason, len);
 }
 
 static void packet_flow_destroy(struct port *p, void *flow)
 {
-	port_steer_unrule(&of(p)->steer, flow);
+	port_steer_unrule(&to_packet(p)->steer, flow);
 }
 
-static void packet_move(struct port *p, const struct addr *was, const struct addr *is)
+static void packet_move(struct port *p, const struct addr *was, const struct addr *current)
 {
-	packet_moving_put(of(p)->moving, is);
-	port_steer_move(&of(p)->steer, was, is);
+	packet_moving_put(to_packet(p)->moving, current);
+	port_steer_move(&to_packet(p)->steer, was, current);
 }
 
 static const struct port_ops packet_ops = {
@@ -208,7 +208,7 @@ static const struct port_ops packet_ops = {
 // --- opening -------------------------------------------------------------------------------------
 
 // Loads a program. A descriptor or -errno.
-static int load(struct packet_filter *f, enum packet_filter_for whom)
+static int load_filter(struct packet_filter *f, enum packet_filter_for whom)
 {
 	struct bpf_insn *code;
 	uint32_t nb;
@@ -230,7 +230,7 @@ static int share_moving(struct packet *k, struct packet_filter *f)
 	void *memory;
 
 	for (uint32_t i = 0; i < f->nb_own; i++) {
-		if (!f->own[i].moves)
+		if (!f->owned[i].moves)
 			continue;
 		if (k->moving == NULL) {
 			f->moving = bpf_sys_share(sizeof(*k->moving), &memory);
@@ -238,28 +238,28 @@ static int share_moving(struct packet *k, struct packet_filter *f)
 				return f->moving;
 			k->moving = memory;
 		}
-		packet_moving_put(k->moving, &f->own[i].addr);
+		packet_moving_put(k->moving, &f->owned[i].addr);
 	}
 	return 0;
 }
 
 static int load_programs(struct packet *k, const struct port_request *r)
 {
-	struct port_own *own = calloc(r->c->nb_own + 1, sizeof(*own));
-	struct packet_filter f = {.own = own, .nb_own = r->c->nb_own, .moving = -1};
-	int rc = own != NULL ? 0 : -ENOMEM;
+	struct port_own *owned = calloc(r->c->nb_own + 1, sizeof(*owned));
+	struct packet_filter f = {.owned = owned, .nb_own = r->c->nb_own, .moving = -1};
+	int rc = owned != NULL ? 0 : -ENOMEM;
 
 	if (rc == 0 && r->c->nb_own > 0)
-		memcpy(own, r->c->own, r->c->nb_own * sizeof(*own));
+		memcpy(owned, r->c->owned, r->c->nb_own * sizeof(*owned));
 	if (rc == 0) {
-		packet_filter_sort(own, r->c->nb_own);
+		packet_filter_sort(owned, r->c->nb_own);
 		rc = share_moving(k, &f);
 	}
 	if (rc == 0)
-		rc = k->filter = load(&f, PACKET_FILTER_SOCKET);
+		rc = k->filter = load_filter(&f, PACKET_FILTER_SOCKET);
 	for (unsigned int i = 0; i < RTE_DIM(k->chain.program) && rc >= 0; i++)
-		rc = k->chain.program[i] = load(&f, PACKET_FILTER_KERNEL);
-	free(own);
+		rc = k->chain.program[i] = load_filter(&f, PACKET_FILTER_KERNEL);
+	free(owned);
 	if (f.moving >= 0)
 		close(f.moving);
 	if (rc == -E2BIG)
@@ -356,7 +356,7 @@ static int choose_mtu(struct packet *k, const struct port_request *r)
 }
 
 // Loads the program by which each queue has what is its worker's.
-static void steer(struct packet *k, const struct port_request *r)
+static void steer_queues(struct packet *k, const struct port_request *r)
 {
 	if (k->port.nb_rxq == 1)
 		return;
@@ -385,7 +385,7 @@ static int open_raw(struct packet *k, const struct port_request *r)
 	return 0;
 }
 
-static int setup(struct packet *k, const struct port_request *r, uint16_t queues)
+static int setup_port(struct packet *k, const struct port_request *r, uint16_t queues)
 {
 	port_request_rings(r, &k->port);
 	k->port.tx_ring = 0; // the kernel takes a frame at once or not at all
@@ -398,7 +398,7 @@ static int setup(struct packet *k, const struct port_request *r, uint16_t queues
 			return -1;
 	if (r->c->loopback && open_raw(k, r) != 0)
 		return -1;
-	steer(k, r);
+	steer_queues(k, r);
 	return open_spares(k, r);
 }
 
@@ -436,7 +436,7 @@ struct port *port_packet_open(const struct port_request *r)
 	if (r->c->loopback) // a raw socket sends none
 		k->port.uso = (struct port_super){0};
 	if (k->port.name == NULL ||
-		setup(k, r,
+		setup_port(k, r,
 			RTE_MIN(r->c->queues,
 				spec.queues != 0 ? spec.queues : (uint16_t)PACKET_QUEUES_MAX)) !=
 			0) {

@@ -19,10 +19,10 @@ struct link_create {
 	uint64_t revision;
 };
 
-int packet_bpf_load(enum packet_bpf_as as, const struct bpf_insn *code, uint32_t nb)
+int packet_bpf_load(enum packet_bpf_as role, const struct bpf_insn *code, uint32_t nb)
 {
 	return bpf_sys_load(
-		as == PACKET_BPF_SOCKET ? BPF_PROG_TYPE_SOCKET_FILTER : BPF_PROG_TYPE_SCHED_CLS,
+		role == PACKET_BPF_SOCKET ? BPF_PROG_TYPE_SOCKET_FILTER : BPF_PROG_TYPE_SCHED_CLS,
 		PACKET_BPF_NAME, code, nb);
 }
 

@@ -16,7 +16,7 @@ enum packet_bpf_as { PACKET_BPF_SOCKET, PACKET_BPF_INGRESS };
 
 // Loads a program. A descriptor of it, or -errno: -EPERM without CAP_BPF (for the ingress also
 // CAP_NET_ADMIN).
-int packet_bpf_load(enum packet_bpf_as as, const struct bpf_insn *code, uint32_t nb);
+int packet_bpf_load(enum packet_bpf_as role, const struct bpf_insn *code, uint32_t nb);
 // Gives a packet socket a program; it holds it from then on. 0 or -errno.
 int packet_bpf_filter(int socket, int program);
 // Has a program judge, after packet sockets and before all other programs, what the kernel receives

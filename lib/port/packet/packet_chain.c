@@ -25,7 +25,7 @@ static void set_behind(struct packet_chain *c, bool behind)
 }
 
 // Takes the place that a link has just got, for a chain that had that revision before.
-static void settle(struct packet_chain *c, int link, uint64_t revision)
+static void settle_link(struct packet_chain *c, int link, uint64_t revision)
 {
 	c->revision = revision + 1;
 	if (c->link >= 0 && close(c->link) == 0)
@@ -37,14 +37,14 @@ static void settle(struct packet_chain *c, int link, uint64_t revision)
 // Tries to attach the program that should be there, for each revision of [from, to). -EEXIST with
 // the revision in *at: it is there, and the chain has that one. 0: it was not, and is the first
 // now. -ESTALE: the chain has another revision.
-static int seek(struct packet_chain *c, uint64_t from, uint64_t to, uint64_t *at)
+static int seek_revision(struct packet_chain *c, uint64_t start, uint64_t stop, uint64_t *found)
 {
-	for (uint64_t r = from; r < to; r++) {
-		const int link = packet_bpf_attach(c->index, c->program[c->at], r);
+	for (uint64_t r = start; r < stop; r++) {
+		const int link = packet_bpf_attach(c->index, c->program[c->attached], r);
 
-		*at = r;
+		*found = r;
 		if (link >= 0)
-			settle(c, link, r);
+			settle_link(c, link, r);
 		if (link != -ESTALE)
 			return link < 0 ? link : 0;
 	}
@@ -53,12 +53,12 @@ static int seek(struct packet_chain *c, uint64_t from, uint64_t to, uint64_t *at
 
 int packet_chain_attach(struct packet_chain *c, int index)
 {
-	uint64_t at;
+	uint64_t found;
 	int rc;
 
 	packet_chain_detach(c);
 	c->index = index;
-	rc = seek(c, 1, START_MOST, &at);
+	rc = seek_revision(c, 1, START_MOST, &found);
 	set_behind(c, rc != 0);
 	return rc;
 }
@@ -86,20 +86,20 @@ static enum packet_chain_news go_first(struct packet_chain *c, uint64_t revision
 
 	if (c->credit == 0)
 		return stay_behind(c);
-	link = packet_bpf_attach(c->index, c->program[c->at ^ 1], revision);
+	link = packet_bpf_attach(c->index, c->program[c->attached ^ 1], revision);
 	if (link == -ESTALE) // it has changed again
 		return PACKET_CHAIN_SAME;
 	if (link < 0)
 		return stay_behind(c);
 	c->credit--;
-	c->at ^= 1;
-	settle(c, link, revision);
+	c->attached ^= 1;
+	settle_link(c, link, revision);
 	return PACKET_CHAIN_FIRST;
 }
 
 enum packet_chain_news packet_chain_look(struct packet_chain *c)
 {
-	uint64_t at;
+	uint64_t found;
 	int rc;
 
 	if (c->link < 0)
@@ -107,19 +107,19 @@ enum packet_chain_news packet_chain_look(struct packet_chain *c)
 							     : PACKET_CHAIN_SAME;
 	if (++c->looks % CREDIT_LOOKS == 0 && c->credit < CREDIT_MAX)
 		c->credit++;
-	rc = seek(c, c->revision, c->revision + 1, &at);
+	rc = seek_revision(c, c->revision, c->revision + 1, &found);
 	if (rc == -EEXIST) {
 		set_behind(c, false);
 		return PACKET_CHAIN_SAME;
 	}
 	if (rc == -ESTALE)
-		rc = seek(c, 1, FRESH, &at);
+		rc = seek_revision(c, 1, FRESH, &found);
 	if (rc == -ESTALE)
-		rc = seek(c, c->revision + 1, c->revision + 1 + AHEAD, &at);
+		rc = seek_revision(c, c->revision + 1, c->revision + 1 + AHEAD, &found);
 	if (rc == 0)
 		return PACKET_CHAIN_FIRST;
 	if (rc == -EEXIST)
-		return go_first(c, at);
+		return go_first(c, found);
 	if (rc != -ESTALE) // nothing can be attached, and nobody knows what is
 		return rc == -ENODEV ? PACKET_CHAIN_SAME : stay_behind(c);
 	c->revision += AHEAD;

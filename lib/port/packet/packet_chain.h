@@ -13,7 +13,7 @@
 
 struct packet_chain {
 	int program[2]; // the same text twice, since a chain has no program twice; -1 = none
-	unsigned int at; // the one that is attached
+	unsigned int attached; // the one that is attached
 	int link; // by which it is; -1 = it is not
 	int index; // of the interface
 	uint64_t revision; // of the chain when ours was put first, or lower

@@ -28,12 +28,12 @@ static int bind_deaf(int fd, int index, bool sends_only)
 {
 	struct sock_filter none = BPF_STMT(BPF_RET | BPF_K, 0);
 	const struct sock_fprog filter = {.len = 1, .filter = &none};
-	const struct sockaddr_ll at = {.sll_family = AF_PACKET,
+	const struct sockaddr_ll addr = {.sll_family = AF_PACKET,
 		.sll_protocol = sends_only ? 0 : htons(ETH_P_ALL),
 		.sll_ifindex = index};
 
 	if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) != 0 ||
-		bind(fd, (const struct sockaddr *)(const void *)&at, sizeof(at)) != 0)
+		bind(fd, (const struct sockaddr *)(const void *)&addr, sizeof(addr)) != 0)
 		return -errno;
 	return 0;
 }

@@ -59,8 +59,8 @@ enum label {
 
 struct writer {
 	enum packet_filter_for whom;
-	struct bpf_insn *at;
-	uint8_t *to; // by instruction: the label that it jumps to and 1, else 0
+	struct bpf_insn *insn;
+	uint8_t *target; // by instruction: the label that it jumps to and 1, else 0
 	uint32_t nb, room;
 	uint32_t label[LABELS];
 	int moving; // descriptor of a struct packet_moving
@@ -69,12 +69,12 @@ struct writer {
 
 // --- instructions --------------------------------------------------------------------------------
 
-static void put(struct writer *w, struct bpf_insn i)
+static void put_insn(struct writer *w, struct bpf_insn i)
 {
 	if (w->nb == w->room)
 		w->failed = true;
 	else
-		w->at[w->nb++] = i;
+		w->insn[w->nb++] = i;
 }
 
 static void set_label(struct writer *w, enum label l)
@@ -86,24 +86,24 @@ static void set_label(struct writer *w, enum label l)
 static void jump_if(struct writer *w, uint8_t how, uint8_t reg, uint32_t value, enum label l)
 {
 	if (w->nb < w->room)
-		w->to[w->nb] = (uint8_t)(l + 1);
-	put(w,
+		w->target[w->nb] = (uint8_t)(l + 1);
+	put_insn(w,
 		(struct bpf_insn){.code = (uint8_t)(BPF_JMP32 | BPF_K | how),
 			.dst_reg = reg,
 			.imm = (int32_t)value});
 }
 
-static void jump(struct writer *w, enum label l)
+static void put_jump(struct writer *w, enum label l)
 {
 	if (w->nb < w->room)
-		w->to[w->nb] = (uint8_t)(l + 1);
-	put(w, (struct bpf_insn){.code = BPF_JMP | BPF_JA});
+		w->target[w->nb] = (uint8_t)(l + 1);
+	put_insn(w, (struct bpf_insn){.code = BPF_JMP | BPF_JA});
 }
 
 // Jumps if a register compares so with a value; land() says where to, once that place is written.
 static uint32_t skip_if(struct writer *w, uint8_t how, uint8_t reg, uint32_t value)
 {
-	put(w,
+	put_insn(w,
 		(struct bpf_insn){.code = (uint8_t)(BPF_JMP32 | BPF_K | how),
 			.dst_reg = reg,
 			.imm = (int32_t)value});
@@ -111,49 +111,49 @@ static uint32_t skip_if(struct writer *w, uint8_t how, uint8_t reg, uint32_t val
 }
 
 // Jumps if two registers differ; land() says where to.
-static uint32_t skip_unless_same(struct writer *w, uint8_t reg, uint8_t other)
+static uint32_t skip_unless_same(struct writer *w, uint8_t reg, uint8_t second)
 {
-	put(w,
+	put_insn(w,
 		(struct bpf_insn){
-			.code = BPF_JMP32 | BPF_X | BPF_JNE, .dst_reg = reg, .src_reg = other});
+			.code = BPF_JMP32 | BPF_X | BPF_JNE, .dst_reg = reg, .src_reg = second});
 	return w->nb - 1;
 }
 
-static void land(struct writer *w, uint32_t from)
+static void land_jump(struct writer *w, uint32_t origin)
 {
-	const uint32_t far = w->nb - from - 1;
+	const uint32_t far = w->nb - origin - 1;
 
 	if (far > INT16_MAX)
 		w->failed = true;
 	else if (!w->failed)
-		w->at[from].off = (int16_t)far;
+		w->insn[origin].off = (int16_t)far;
 }
 
 // r0 = bytes of the frame at r9 and an offset, in host byte order.
-static void load_behind(struct writer *w, uint8_t size, int32_t at)
+static void load_behind(struct writer *w, uint8_t size, int32_t offset)
 {
-	put(w,
+	put_insn(w,
 		(struct bpf_insn){
-			.code = (uint8_t)(BPF_LD | BPF_IND | size), .src_reg = 9, .imm = at});
+			.code = (uint8_t)(BPF_LD | BPF_IND | size), .src_reg = 9, .imm = offset});
 }
 
-static void alu(struct writer *w, uint8_t how, uint8_t reg, int32_t value)
+static void put_alu(struct writer *w, uint8_t how, uint8_t reg, int32_t value)
 {
-	put(w,
+	put_insn(w,
 		(struct bpf_insn){
 			.code = (uint8_t)(BPF_ALU64 | BPF_K | how), .dst_reg = reg, .imm = value});
 }
 
-static void move(struct writer *w, uint8_t to, uint8_t from)
+static void put_move(struct writer *w, uint8_t dst, uint8_t src)
 {
-	put(w,
+	put_insn(w,
 		(struct bpf_insn){
-			.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = to, .src_reg = from});
+			.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = dst, .src_reg = src});
 }
 
-static void field(struct writer *w, size_t offset) // r0 = a field of the frame's description
+static void load_field(struct writer *w, size_t offset) // r0 = a field of the frame's description
 {
-	put(w,
+	put_insn(w,
 		(struct bpf_insn){
 			.code = BPF_LDX | BPF_MEM | BPF_W, .src_reg = 6, .off = (int16_t)offset});
 }
@@ -161,12 +161,12 @@ static void field(struct writer *w, size_t offset) // r0 = a field of the frame'
 // Copies the first so many bytes of the frame to the stack.
 static void copy_head(struct writer *w, int32_t bytes)
 {
-	move(w, 1, 6);
-	alu(w, BPF_MOV, 2, 0);
-	move(w, 3, 10);
-	alu(w, BPF_ADD, 3, HEAD_AT);
-	alu(w, BPF_MOV, 4, bytes);
-	put(w, (struct bpf_insn){.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_skb_load_bytes});
+	put_move(w, 1, 6);
+	put_alu(w, BPF_MOV, 2, 0);
+	put_move(w, 3, 10);
+	put_alu(w, BPF_ADD, 3, HEAD_AT);
+	put_alu(w, BPF_MOV, 4, bytes);
+	put_insn(w, (struct bpf_insn){.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_skb_load_bytes});
 	jump_if(w, BPF_JNE, 0, 0, THEIRS);
 }
 
@@ -176,43 +176,43 @@ static void copy_head4(struct writer *w)
 {
 	uint32_t whole, done;
 
-	put(w,
+	put_insn(w,
 		(struct bpf_insn){.code = BPF_ST | BPF_MEM | BPF_DW,
 			.dst_reg = 10,
 			.off = HEAD_AT + L3 + NET_IP4_LEN});
-	field(w, offsetof(struct __sk_buff, len));
+	load_field(w, offsetof(struct __sk_buff, len));
 	jump_if(w, BPF_JLT, 0, L3 + NET_IP4_LEN, THEIRS);
 	whole = skip_if(w, BPF_JGE, 0, HEAD4);
 	copy_head(w, L3 + NET_IP4_LEN);
 	done = w->nb;
-	put(w, (struct bpf_insn){.code = BPF_JMP | BPF_JA});
-	land(w, whole);
+	put_insn(w, (struct bpf_insn){.code = BPF_JMP | BPF_JA});
+	land_jump(w, whole);
 	copy_head(w, HEAD4);
-	land(w, done);
+	land_jump(w, done);
 }
 
 // r0 = bytes of what was copied, in host byte order.
-static void head(struct writer *w, uint8_t size, int32_t at)
+static void load_head(struct writer *w, uint8_t size, int32_t offset)
 {
-	put(w,
+	put_insn(w,
 		(struct bpf_insn){.code = (uint8_t)(BPF_LDX | BPF_MEM | size),
 			.src_reg = 10,
-			.off = (int16_t)(HEAD_AT + at)});
+			.off = (int16_t)(HEAD_AT + offset)});
 	if (size != BPF_B)
-		put(w,
+		put_insn(w,
 			(struct bpf_insn){.code = BPF_ALU | BPF_END | BPF_TO_BE,
 				.imm = size == BPF_H ? 16 : 32});
 }
 
 static void end_with(struct writer *w, int32_t value)
 {
-	alu(w, BPF_MOV, 0, value);
-	put(w, (struct bpf_insn){.code = BPF_JMP | BPF_EXIT});
+	put_alu(w, BPF_MOV, 0, value);
+	put_insn(w, (struct bpf_insn){.code = BPF_JMP | BPF_EXIT});
 }
 
 // --- addresses and ports -------------------------------------------------------------------------
 
-static uint32_t word(const struct port_own *o, unsigned int i)
+static uint32_t addr_word(const struct port_own *o, unsigned int i)
 {
 	return load_be32(o->addr.b + 4 * i);
 }
@@ -220,106 +220,106 @@ static uint32_t word(const struct port_own *o, unsigned int i)
 // r1 = where the addresses are that may move.
 static void load_moving(struct writer *w)
 {
-	put(w,
+	put_insn(w,
 		(struct bpf_insn){.code = BPF_LD | BPF_DW | BPF_IMM,
 			.dst_reg = 1,
 			.src_reg = BPF_PSEUDO_MAP_VALUE,
 			.imm = w->moving});
-	put(w, (struct bpf_insn){0});
+	put_insn(w, (struct bpf_insn){0});
 }
 
 // Compares a register with a word of an address, or with what stands in its place in memory.
 static uint32_t skip_other(
-	struct writer *w, uint8_t reg, const struct port_own *own, unsigned int i)
+	struct writer *w, uint8_t reg, const struct port_own *owned, unsigned int i)
 {
-	if (!own->moves)
-		return skip_if(w, BPF_JNE, reg, word(own, i));
-	put(w,
+	if (!owned->moves)
+		return skip_if(w, BPF_JNE, reg, addr_word(owned, i));
+	put_insn(w,
 		(struct bpf_insn){.code = BPF_LDX | BPF_MEM | BPF_W,
 			.dst_reg = 2,
 			.src_reg = 1,
-			.off = (int16_t)packet_moving_at(addr_is_v4(&own->addr), i)});
+			.off = (int16_t)packet_moving_at(addr_is_v4(&owned->addr), i)});
 	return skip_unless_same(w, reg, 2);
 }
 
 // Looks at the one address of own[0, nb), and the ports there.
-static void put_address(struct writer *w, const struct port_own *own, uint32_t nb)
+static void put_address(struct writer *w, const struct port_own *owned, uint32_t nb)
 {
-	uint32_t other[4], nb_other = 0;
+	uint32_t skips[4], nb_other = 0;
 
-	if (own->moves)
+	if (owned->moves)
 		load_moving(w);
-	other[nb_other++] = skip_other(w, 7, own, 3);
-	for (unsigned int i = 0; i < 3 && !addr_is_v4(&own->addr); i++) {
-		head(w, BPF_W, L3 + NET_IP6_ADDRS_AT + 16 + 4 * (int32_t)i);
-		other[nb_other++] = skip_other(w, 0, own, i);
+	skips[nb_other++] = skip_other(w, 7, owned, 3);
+	for (unsigned int i = 0; i < 3 && !addr_is_v4(&owned->addr); i++) {
+		load_head(w, BPF_W, L3 + NET_IP6_ADDRS_AT + 16 + 4 * (int32_t)i);
+		skips[nb_other++] = skip_other(w, 0, owned, i);
 	}
 	for (uint32_t i = 0; i < nb; i++) {
-		const uint32_t below = skip_if(w, BPF_JLT, 8, own[i].lo);
+		const uint32_t below = skip_if(w, BPF_JLT, 8, owned[i].lo);
 
-		jump_if(w, BPF_JLE, 8, own[i].hi, OURS);
-		land(w, below);
+		jump_if(w, BPF_JLE, 8, owned[i].hi, OURS);
+		land_jump(w, below);
 	}
-	jump(w, THEIRS);
+	put_jump(w, THEIRS);
 	for (uint32_t i = 0; i < nb_other; i++)
-		land(w, other[i]);
+		land_jump(w, skips[i]);
 }
 
 // The rows that have the address of the first.
-static uint32_t same_address(const struct port_own *own, uint32_t nb)
+static uint32_t same_address(const struct port_own *owned, uint32_t nb)
 {
 	uint32_t n = 1;
 
-	while (n < nb && addr_eq(&own[n].addr, &own[0].addr))
+	while (n < nb && addr_eq(&owned[n].addr, &owned[0].addr))
 		n++;
 	return n;
 }
 
 // Where the upper half of own[0, nb) begins; rows of one last word stay together. 0: nowhere.
-static uint32_t half(const struct port_own *own, uint32_t nb)
+static uint32_t find_half(const struct port_own *owned, uint32_t nb)
 {
-	uint32_t at = nb / 2;
+	uint32_t middle = nb / 2;
 
-	while (at > 0 && word(&own[at - 1], 3) == word(&own[at], 3))
-		at--;
-	return at;
+	while (middle > 0 && addr_word(&owned[middle - 1], 3) == addr_word(&owned[middle], 3))
+		middle--;
+	return middle;
 }
 
 // Addresses of one family: no deeper than there are rows, as each part is shorter than the whole.
-static void put_search(struct writer *w, const struct port_own *own, uint32_t nb)
+static void put_search(struct writer *w, const struct port_own *owned, uint32_t nb)
 {
-	const uint32_t at = nb > 1 ? half(own, nb) : 0;
+	const uint32_t middle = nb > 1 ? find_half(owned, nb) : 0;
 	uint32_t upper, n;
 
 	if (w->failed)
 		return;
-	if (at > 0) {
-		upper = skip_if(w, BPF_JGE, 7, word(&own[at], 3));
-		put_search(w, own, at);
-		land(w, upper);
-		put_search(w, own + at, nb - at);
+	if (middle > 0) {
+		upper = skip_if(w, BPF_JGE, 7, addr_word(&owned[middle], 3));
+		put_search(w, owned, middle);
+		land_jump(w, upper);
+		put_search(w, owned + middle, nb - middle);
 		return;
 	}
-	for (; nb > 0; own += n, nb -= n) {
-		n = same_address(own, nb);
-		put_address(w, own, n);
+	for (; nb > 0; owned += n, nb -= n) {
+		n = same_address(owned, nb);
+		put_address(w, owned, n);
 	}
-	jump(w, THEIRS);
+	put_jump(w, THEIRS);
 }
 
 // One family: first the address that moves, which has the first rows.
-static void put_family(struct writer *w, const struct port_own *own, uint32_t nb)
+static void put_family(struct writer *w, const struct port_own *owned, uint32_t nb)
 {
 	uint32_t n = 0;
 
-	while (n < nb && own[n].moves)
+	while (n < nb && owned[n].moves)
 		n++;
 	if (n > 0)
-		put_address(w, own, n);
-	put_search(w, own + n, nb - n);
+		put_address(w, owned, n);
+	put_search(w, owned + n, nb - n);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_owned(const void *a, const void *b)
 {
 	const struct port_own *l = a, *r = b;
 	const bool l4 = addr_is_v4(&l->addr), r4 = addr_is_v4(&r->addr);
@@ -329,14 +329,14 @@ static int compare(const void *a, const void *b)
 	if (l->moves != r->moves)
 		return l->moves ? -1 : 1;
 	for (unsigned int i = 4; i-- > 0;)
-		if (word(l, i) != word(r, i))
-			return word(l, i) < word(r, i) ? -1 : 1;
+		if (addr_word(l, i) != addr_word(r, i))
+			return addr_word(l, i) < addr_word(r, i) ? -1 : 1;
 	return l->lo != r->lo ? (l->lo < r->lo ? -1 : 1) : (l->hi > r->hi) - (l->hi < r->hi);
 }
 
-void packet_filter_sort(struct port_own *own, uint32_t nb)
+void packet_filter_sort(struct port_own *owned, uint32_t nb)
 {
-	qsort(own, nb, sizeof(*own), compare);
+	qsort(owned, nb, sizeof(*owned), compare_owned);
 }
 
 // --- headers -------------------------------------------------------------------------------------
@@ -350,21 +350,21 @@ static void put_ethernet(struct writer *w)
 {
 	uint32_t untagged;
 
-	move(w, 6, 1);
-	field(w, offsetof(struct __sk_buff, vlan_present));
+	put_move(w, 6, 1);
+	load_field(w, offsetof(struct __sk_buff, vlan_present));
 	untagged = skip_if(w, BPF_JEQ, 0, 0);
 	// what has a tag is another interface's; id 0 is a priority alone
-	field(w, offsetof(struct __sk_buff, vlan_tci));
-	alu(w, BPF_AND, 0, VLAN_ID);
+	load_field(w, offsetof(struct __sk_buff, vlan_tci));
+	put_alu(w, BPF_AND, 0, VLAN_ID);
 	jump_if(w, BPF_JNE, 0, 0, THEIRS);
-	land(w, untagged);
+	land_jump(w, untagged);
 	copy_head4(w);
-	head(w, BPF_H, NET_ETH_TYPE_AT);
+	load_head(w, BPF_H, NET_ETH_TYPE_AT);
 	jump_if(w, BPF_JEQ, 0, NET_ETHERTYPE_IP4, IP4);
 	jump_if(w, BPF_JEQ, 0, NET_ETHERTYPE_IP6, IP6);
 	if (for_socket(w))
 		jump_if(w, BPF_JEQ, 0, NET_ETHERTYPE_ARP, OURS);
-	jump(w, THEIRS);
+	put_jump(w, THEIRS);
 }
 
 static void put_ip4(struct writer *w)
@@ -372,47 +372,47 @@ static void put_ip4(struct writer *w)
 	uint32_t no_options;
 
 	set_label(w, IP4);
-	head(w, BPF_B, L3);
-	alu(w, BPF_AND, 0, 0xf);
-	alu(w, BPF_LSH, 0, 2);
-	alu(w, BPF_ADD, 0, L3);
-	move(w, 9, 0);
-	head(w, BPF_W, L3 + NET_IP4_ADDRS_AT + 4);
-	move(w, 7, 0);
-	head(w, BPF_B, L3 + NET_IP4_PROTO_AT);
+	load_head(w, BPF_B, L3);
+	put_alu(w, BPF_AND, 0, 0xf);
+	put_alu(w, BPF_LSH, 0, 2);
+	put_alu(w, BPF_ADD, 0, L3);
+	put_move(w, 9, 0);
+	load_head(w, BPF_W, L3 + NET_IP4_ADDRS_AT + 4);
+	put_move(w, 7, 0);
+	load_head(w, BPF_B, L3 + NET_IP4_PROTO_AT);
 	jump_if(w, BPF_JEQ, 0, NET_PROTO_UDP, UDP4);
 	if (for_socket(w))
 		jump_if(w, BPF_JEQ, 0, NET_PROTO_ICMP, ICMP4);
-	jump(w, THEIRS);
+	put_jump(w, THEIRS);
 
 	set_label(w, UDP4);
-	head(w, BPF_H, L3 + NET_IP4_FRAGMENT_AT);
-	alu(w, BPF_AND, 0, IP4_OFFSET);
+	load_head(w, BPF_H, L3 + NET_IP4_FRAGMENT_AT);
+	put_alu(w, BPF_AND, 0, IP4_OFFSET);
 	jump_if(w, BPF_JNE, 0, 0, LATER);
-	head(w, BPF_H, L3 + NET_IP4_LEN + 2);
+	load_head(w, BPF_H, L3 + NET_IP4_LEN + 2);
 	no_options = skip_if(w, BPF_JEQ, 9, L3 + NET_IP4_LEN);
 	load_behind(w, BPF_H, 2);
-	land(w, no_options);
-	move(w, 8, 0);
-	jump(w, FIND4);
+	land_jump(w, no_options);
+	put_move(w, 8, 0);
+	put_jump(w, FIND4);
 }
 
 // Steps over an extension header, if it is one: r8 is what comes next, and r9 where.
 static void put_extension(struct writer *w)
 {
-	const uint32_t is[] = {skip_if(w, BPF_JEQ, 8, NET_PROTO_HOP_BY_HOP),
+	const uint32_t matches[] = {skip_if(w, BPF_JEQ, 8, NET_PROTO_HOP_BY_HOP),
 		skip_if(w, BPF_JEQ, 8, NET_PROTO_ROUTING),
 		skip_if(w, BPF_JEQ, 8, NET_PROTO_DESTINATION)};
 
-	jump(w, BEHIND);
-	for (unsigned int i = 0; i < sizeof(is) / sizeof(is[0]); i++)
-		land(w, is[i]);
+	put_jump(w, BEHIND);
+	for (unsigned int i = 0; i < sizeof(matches) / sizeof(matches[0]); i++)
+		land_jump(w, matches[i]);
 	load_behind(w, BPF_B, 0);
-	move(w, 8, 0);
+	put_move(w, 8, 0);
 	load_behind(w, BPF_B, 1);
-	alu(w, BPF_ADD, 0, 1);
-	alu(w, BPF_LSH, 0, 3);
-	put(w, (struct bpf_insn){.code = BPF_ALU64 | BPF_ADD | BPF_X, .dst_reg = 9});
+	put_alu(w, BPF_ADD, 0, 1);
+	put_alu(w, BPF_LSH, 0, 3);
+	put_insn(w, (struct bpf_insn){.code = BPF_ALU64 | BPF_ADD | BPF_X, .dst_reg = 9});
 }
 
 static void put_ip6(struct writer *w)
@@ -420,38 +420,38 @@ static void put_ip6(struct writer *w)
 	uint32_t whole, no_extension;
 
 	set_label(w, IP6);
-	field(w, offsetof(struct __sk_buff, len));
+	load_field(w, offsetof(struct __sk_buff, len));
 	jump_if(w, BPF_JLT, 0, HEAD6, THEIRS);
 	copy_head(w, HEAD6);
-	head(w, BPF_B, L3 + NET_IP6_NEXT_AT);
-	move(w, 8, 0);
-	alu(w, BPF_MOV, 9, L3 + NET_IP6_LEN);
+	load_head(w, BPF_B, L3 + NET_IP6_NEXT_AT);
+	put_move(w, 8, 0);
+	put_alu(w, BPF_MOV, 9, L3 + NET_IP6_LEN);
 	for (unsigned int i = 0; i < EXTENSIONS; i++)
 		put_extension(w);
 	set_label(w, BEHIND);
 	whole = skip_if(w, BPF_JNE, 8, NET_PROTO_FRAGMENT);
 	load_behind(w, BPF_B, 0);
-	move(w, 8, 0);
+	put_move(w, 8, 0);
 	jump_if(w, BPF_JNE, 8, NET_PROTO_UDP, THEIRS);
 	load_behind(w, BPF_H, 2);
-	alu(w, BPF_AND, 0, IP6_OFFSET);
+	put_alu(w, BPF_AND, 0, IP6_OFFSET);
 	jump_if(w, BPF_JNE, 0, 0, LATER);
-	alu(w, BPF_ADD, 9, 8);
-	land(w, whole);
+	put_alu(w, BPF_ADD, 9, 8);
+	land_jump(w, whole);
 	jump_if(w, BPF_JEQ, 8, NET_PROTO_UDP, UDP6);
 	if (for_socket(w))
 		jump_if(w, BPF_JEQ, 8, NET_PROTO_ICMP6, ICMP6);
-	jump(w, THEIRS);
+	put_jump(w, THEIRS);
 
 	set_label(w, UDP6);
-	head(w, BPF_H, L3 + NET_IP6_LEN + 2);
+	load_head(w, BPF_H, L3 + NET_IP6_LEN + 2);
 	no_extension = skip_if(w, BPF_JEQ, 9, L3 + NET_IP6_LEN);
 	load_behind(w, BPF_H, 2);
-	land(w, no_extension);
-	move(w, 8, 0);
-	head(w, BPF_W, L3 + NET_IP6_ADDRS_AT + 28);
-	move(w, 7, 0);
-	jump(w, FIND6);
+	land_jump(w, no_extension);
+	put_move(w, 8, 0);
+	load_head(w, BPF_W, L3 + NET_IP6_ADDRS_AT + 28);
+	put_move(w, 7, 0);
+	put_jump(w, FIND6);
 }
 
 // What the socket alone asks about: errors about UDP, and neighbours.
@@ -467,10 +467,10 @@ static void put_icmp(struct writer *w)
 
 		load_behind(w, BPF_B, 8 + NET_IP4_PROTO_AT);
 		jump_if(w, BPF_JEQ, 0, NET_PROTO_UDP, OURS);
-		jump(w, THEIRS);
-		land(w, no);
+		put_jump(w, THEIRS);
+		land_jump(w, no);
 	}
-	jump(w, THEIRS);
+	put_jump(w, THEIRS);
 
 	set_label(w, ICMP6);
 	load_behind(w, BPF_B, 0);
@@ -480,13 +480,13 @@ static void put_icmp(struct writer *w)
 	load_behind(w, BPF_B, 8 + NET_IP6_NEXT_AT);
 	jump_if(w, BPF_JEQ, 0, NET_PROTO_UDP, OURS);
 	jump_if(w, BPF_JEQ, 0, NET_PROTO_FRAGMENT, OURS);
-	jump(w, THEIRS);
+	put_jump(w, THEIRS);
 }
 
 static void put_ends(struct writer *w)
 {
 	set_label(w, LATER);
-	jump(w, for_socket(w) ? OURS : THEIRS);
+	put_jump(w, for_socket(w) ? OURS : THEIRS);
 	set_label(w, OURS);
 	end_with(w, for_socket(w) ? TAKE_ALL : TCX_DROP);
 	set_label(w, THEIRS);
@@ -495,7 +495,7 @@ static void put_ends(struct writer *w)
 
 // --- the whole -----------------------------------------------------------------------------------
 
-static void put_all(struct writer *w, const struct port_own *own, uint32_t nb)
+static void put_all(struct writer *w, const struct port_own *owned, uint32_t nb)
 {
 	uint32_t v4 = 0;
 
@@ -503,22 +503,22 @@ static void put_all(struct writer *w, const struct port_own *own, uint32_t nb)
 		end_with(w, TCX_NEXT);
 		return;
 	}
-	while (v4 < nb && addr_is_v4(&own[v4].addr))
+	while (v4 < nb && addr_is_v4(&owned[v4].addr))
 		v4++;
 	put_ethernet(w);
 	put_ip4(w);
 	put_ip6(w);
 	put_icmp(w);
 	set_label(w, FIND4);
-	put_family(w, own, v4);
+	put_family(w, owned, v4);
 	set_label(w, FIND6);
-	put_family(w, own + v4, nb - v4);
+	put_family(w, owned + v4, nb - v4);
 	put_ends(w);
 	for (uint32_t i = 0; i < w->nb && !w->failed; i++) {
-		if (w->to[i] != 0 && w->label[w->to[i] - 1] - i - 1 > INT16_MAX)
+		if (w->target[i] != 0 && w->label[w->target[i] - 1] - i - 1 > INT16_MAX)
 			w->failed = true;
-		else if (w->to[i] != 0)
-			w->at[i].off = (int16_t)(w->label[w->to[i] - 1] - i - 1);
+		else if (w->target[i] != 0)
+			w->insn[i].off = (int16_t)(w->label[w->target[i] - 1] - i - 1);
 	}
 }
 
@@ -526,19 +526,19 @@ struct bpf_insn *packet_filter_make(const struct packet_filter *f, uint32_t *nb)
 {
 	struct writer w = {.whom = f->whom, .room = PACKET_FILTER_CODE_MAX, .moving = f->moving};
 
-	w.at = calloc(w.room, sizeof(*w.at));
-	w.to = calloc(w.room, sizeof(*w.to));
-	if (w.at != NULL && w.to != NULL)
-		put_all(&w, f->own, f->nb_own);
+	w.insn = calloc(w.room, sizeof(*w.insn));
+	w.target = calloc(w.room, sizeof(*w.target));
+	if (w.insn != NULL && w.target != NULL)
+		put_all(&w, f->owned, f->nb_own);
 	else
 		errno = ENOMEM;
 	if (w.failed)
 		errno = E2BIG;
-	if (w.failed || w.to == NULL) {
-		free(w.at);
-		w.at = NULL;
+	if (w.failed || w.target == NULL) {
+		free(w.insn);
+		w.insn = NULL;
 	}
-	free(w.to);
+	free(w.target);
 	*nb = w.nb;
-	return w.at;
+	return w.insn;
 }

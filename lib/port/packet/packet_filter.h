@@ -22,11 +22,11 @@ enum packet_filter_for {
 #define PACKET_FILTER_CODE_MAX 32000
 
 // Brings own into the order that the search wants: what moves stands first.
-void packet_filter_sort(struct port_own *own, uint32_t nb);
+void packet_filter_sort(struct port_own *owned, uint32_t nb);
 // What a program is made for.
 struct packet_filter {
 	enum packet_filter_for whom;
-	const struct port_own *own; // nb_own, sorted; the caller's
+	const struct port_own *owned; // nb_own, sorted; the caller's
 	uint32_t nb_own;
 	int moving; // descriptor of a struct packet_moving (bpf_sys_share), where something moves
 };

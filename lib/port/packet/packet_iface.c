@@ -15,11 +15,12 @@
 
 #include "request.h"
 
-static int ask(const struct packet_iface *f, const char *name, unsigned long what, struct ifreq *q)
+static int query_iface(
+	const struct packet_iface *f, const char *name, unsigned long request, struct ifreq *q)
 {
 	*q = (struct ifreq){0};
 	snprintf(q->ifr_name, sizeof(q->ifr_name), "%s", name);
-	return ioctl(f->control, what, q) == 0 ? 0 : -errno;
+	return ioctl(f->control, request, q) == 0 ? 0 : -errno;
 }
 
 // Frames of a part of a bridge or bond are the whole's, and so are its addresses. True with the
@@ -60,12 +61,12 @@ static int check_flags(const struct port_request *r, const char *name, short fla
 static int read_rest(struct packet_iface *f, const char *name, int *type)
 {
 	struct ifreq q;
-	int rc = ask(f, name, SIOCGIFMTU, &q);
+	int rc = query_iface(f, name, SIOCGIFMTU, &q);
 
 	if (rc != 0)
 		return rc;
 	f->mtu = (uint16_t)(q.ifr_mtu < UINT16_MAX ? q.ifr_mtu : UINT16_MAX);
-	rc = ask(f, name, SIOCGIFHWADDR, &q);
+	rc = query_iface(f, name, SIOCGIFHWADDR, &q);
 	if (rc != 0)
 		return rc;
 	*type = q.ifr_hwaddr.sa_family;
@@ -80,13 +81,13 @@ int packet_iface_open(struct packet_iface *f, const struct port_request *r, cons
 	int rc, type = 0;
 
 	*f = (struct packet_iface){.control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
-	rc = f->control < 0 ? -errno : ask(f, name, SIOCGIFINDEX, &q);
+	rc = f->control < 0 ? -errno : query_iface(f, name, SIOCGIFINDEX, &q);
 	if (rc != 0) {
 		port_request_fail(r, "interface %s: %s (see `ip link`)", name, strerror(-rc));
 		return -1;
 	}
 	f->index = q.ifr_ifindex;
-	if (ask(f, name, SIOCGIFFLAGS, &q) == 0 && check_flags(r, name, q.ifr_flags) != 0)
+	if (query_iface(f, name, SIOCGIFFLAGS, &q) == 0 && check_flags(r, name, q.ifr_flags) != 0)
 		return -1;
 	rc = read_rest(f, name, &type);
 	if (rc != 0)
@@ -115,7 +116,7 @@ bool packet_iface_find(struct packet_iface *f, const char *name)
 	struct ifreq q;
 	int type;
 
-	if (ask(f, name, SIOCGIFINDEX, &q) != 0 || is_part(name, whole))
+	if (query_iface(f, name, SIOCGIFINDEX, &q) != 0 || is_part(name, whole))
 		return false;
 	found.index = q.ifr_ifindex;
 	if (read_rest(&found, name, &type) != 0 || type != ARPHRD_ETHER)

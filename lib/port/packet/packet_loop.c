@@ -46,7 +46,7 @@ static bool is_v4(const struct rte_mbuf *m)
 }
 
 // How many of n frames are of the family of the first.
-static uint16_t run(struct rte_mbuf *const *m, uint16_t n)
+static uint16_t count_run(struct rte_mbuf *const *m, uint16_t n)
 {
 	const bool first = is_v4(m[0]);
 	uint16_t i = 1;
@@ -57,7 +57,7 @@ static uint16_t run(struct rte_mbuf *const *m, uint16_t n)
 }
 
 // The packet in a frame, as pieces. Returns how many; 0: it has too many.
-static unsigned int pieces(const struct rte_mbuf *m, struct iovec iov[PIECES])
+static unsigned int fill_iovec(const struct rte_mbuf *m, struct iovec iov[PIECES])
 {
 	unsigned int n = 0;
 
@@ -76,9 +76,9 @@ static bool is_later(int error)
 }
 
 // Sends a run of IPv4 frames. Returns how many are taken: sent, or given up.
-static uint16_t send4(struct packet_loop *q, struct rte_mbuf **m, uint16_t n)
+static uint16_t send_run4(struct packet_loop *q, struct rte_mbuf **m, uint16_t n)
 {
-	struct sockaddr_in to[BURST];
+	struct sockaddr_in dst[BURST];
 	struct mmsghdr msg[BURST];
 	struct iovec iov[BURST][PIECES];
 	uint16_t done = 0;
@@ -86,12 +86,12 @@ static uint16_t send4(struct packet_loop *q, struct rte_mbuf **m, uint16_t n)
 	for (uint16_t i = 0; i < n; i++) {
 		const uint8_t *ip = rte_pktmbuf_mtod_offset(m[i], const uint8_t *, NET_ETH_LEN);
 
-		to[i] = (struct sockaddr_in){.sin_family = AF_INET};
-		memcpy(&to[i].sin_addr, ip + NET_IP4_ADDRS_AT + 4, 4);
-		msg[i].msg_hdr = (struct msghdr){.msg_name = &to[i],
-			.msg_namelen = sizeof(to[i]),
+		dst[i] = (struct sockaddr_in){.sin_family = AF_INET};
+		memcpy(&dst[i].sin_addr, ip + NET_IP4_ADDRS_AT + 4, 4);
+		msg[i].msg_hdr = (struct msghdr){.msg_name = &dst[i],
+			.msg_namelen = sizeof(dst[i]),
 			.msg_iov = iov[i],
-			.msg_iovlen = pieces(m[i], iov[i])};
+			.msg_iovlen = fill_iovec(m[i], iov[i])};
 	}
 	while (done < n) {
 		const int sent =
@@ -116,12 +116,12 @@ uint16_t packet_loop_burst(
 	uint16_t sent = 0;
 
 	while (sent < n) {
-		const uint16_t of = run(m + sent, (uint16_t)(n - sent));
-		const uint16_t more =
-			is_v4(m[sent]) ? send4(q, m + sent, of) : packet_tx_burst(tx, m + sent, of);
+		const uint16_t run_len = count_run(m + sent, (uint16_t)(n - sent));
+		const uint16_t more = is_v4(m[sent]) ? send_run4(q, m + sent, run_len)
+						     : packet_tx_burst(tx, m + sent, run_len);
 
 		sent = (uint16_t)(sent + more);
-		if (more < of)
+		if (more < run_len)
 			break;
 	}
 	return sent;

@@ -130,7 +130,7 @@ void packet_rx_tick(struct packet_rx *q)
 	if (likely(next == q->taken))
 		return;
 	q->ring = next;
-	q->at = 0;
+	q->next_slot = 0;
 	__atomic_store_n(&q->taken, next, __ATOMIC_RELEASE);
 }
 
@@ -206,7 +206,7 @@ static struct rte_mbuf *long_frame(struct packet_rx *q, struct virtio_net_hdr *h
 }
 
 // Copies a frame out of its slot. NULL: it is given up.
-static struct rte_mbuf *take(
+static struct rte_mbuf *take_frame(
 	struct packet_rx *q, const struct tpacket2_hdr *slot, uint32_t status, struct rte_mbuf *m)
 {
 	const uint8_t *frame = (const uint8_t *)slot + slot->tp_mac;
@@ -240,7 +240,7 @@ uint16_t packet_rx_burst(struct packet_rx *q, struct rte_mbuf **m, uint16_t n)
 	uint16_t got = 0;
 
 	for (uint16_t tries = 0; tries < n; tries++) {
-		struct tpacket2_hdr *slot = (void *)(q->ring + (size_t)q->at * q->slot_len);
+		struct tpacket2_hdr *slot = (void *)(q->ring + (size_t)q->next_slot * q->slot_len);
 		const uint32_t status = __atomic_load_n(&slot->tp_status, __ATOMIC_ACQUIRE);
 		struct rte_mbuf *into;
 
@@ -251,10 +251,10 @@ uint16_t packet_rx_burst(struct packet_rx *q, struct rte_mbuf **m, uint16_t n)
 			counter_add(&q->nombuf, 1);
 			break;
 		}
-		m[got] = take(q, slot, status, into);
+		m[got] = take_frame(q, slot, status, into);
 		got += m[got] != NULL;
 		__atomic_store_n(&slot->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
-		q->at = q->at + 1 < q->slots ? q->at + 1 : 0;
+		q->next_slot = q->next_slot + 1 < q->slots ? q->next_slot + 1 : 0;
 	}
 	return got;
 }

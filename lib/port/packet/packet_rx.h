@@ -12,7 +12,7 @@
 struct packet_rx {
 	int fd;
 	uint8_t *ring; // mapped
-	uint32_t slots, slot_len, at; // at: the slot that is filled next
+	uint32_t slots, slot_len, next_slot; // at: the slot that is filled next
 	struct rte_mempool *pool;
 	uint64_t errors, nombuf; // written by that lcore, read by any thread
 	uint64_t missed; // added up by whoever asks

@@ -32,7 +32,7 @@ static bool is_super(const struct rte_mbuf *m)
 }
 
 // Adds a frame as message i. False: there is no room left, or it is none that is sent whole.
-static bool add(
+static bool add_frame(
 	const struct packet_tx *q, struct sending *s, unsigned int i, const struct rte_mbuf *m)
 {
 	static const struct virtio_net_hdr nothing; // says that the checksum is whole
@@ -57,14 +57,14 @@ static bool add(
 
 // Offers frames in one call. Returns how many the kernel took. Otherwise it is -errno, by which the
 // kernel did not take the first; or 0, as the first is none that is sent whole.
-static int offer(const struct packet_tx *q, struct rte_mbuf **m, uint16_t n)
+static int offer_frames(const struct packet_tx *q, struct rte_mbuf **m, uint16_t n)
 {
 	struct sending s;
 	unsigned int nb = 0;
 	int sent;
 
 	s.pieces = 0;
-	while (nb < n && nb < BURST && add(q, &s, nb, m[nb]))
+	while (nb < n && nb < BURST && add_frame(q, &s, nb, m[nb]))
 		nb++;
 	if (nb == 0)
 		return 0;
@@ -110,7 +110,7 @@ static uint16_t frames_send(struct packet_tx *q, struct rte_mbuf **m, uint16_t n
 
 	*cut = false;
 	while (sent < n && !*cut) {
-		const int more = offer(q, m + sent, (uint16_t)(n - sent));
+		const int more = offer_frames(q, m + sent, (uint16_t)(n - sent));
 
 		if (likely(more > 0)) {
 			rte_pktmbuf_free_bulk(m + sent, (unsigned int)more);

@@ -18,7 +18,7 @@
 
 #define CHAIN_TICKS 10 // between two looks at the programs of the ingress
 
-static struct packet *of(struct port *p)
+static struct packet *to_packet(struct port *p)
 {
 	return p->priv;
 }
@@ -59,11 +59,11 @@ static void take_mtu(struct packet *k)
 // moved to another namespace.
 static bool is_gone(const struct packet *k)
 {
-	struct sockaddr_ll at;
-	socklen_t len = sizeof(at);
+	struct sockaddr_ll addr;
+	socklen_t len = sizeof(addr);
 
-	return getsockname(k->rx[0].fd, (struct sockaddr *)(void *)&at, &len) == 0 &&
-		at.sll_ifindex != k->iface.index;
+	return getsockname(k->rx[0].fd, (struct sockaddr *)(void *)&addr, &len) == 0 &&
+		addr.sll_ifindex != k->iface.index;
 }
 
 // Begins to put other sockets in the place of those that cannot be bound anew.
@@ -123,7 +123,7 @@ static void bind_anew(struct packet *k)
 }
 
 // There is an interface for a port that has none.
-static void begin(struct packet *k)
+static void bind_interface(struct packet *k)
 {
 	int rc = 0;
 
@@ -138,7 +138,7 @@ static void begin(struct packet *k)
 		PORT_LOG(ERR, "port %s: other packet sockets: %s", k->port.name, strerror(-rc));
 }
 
-static void follow(struct packet *k)
+static void follow_interface(struct packet *k)
 {
 	if (k->phase == PACKET_BOUND && is_gone(k)) {
 		set_phase(k, PACKET_GONE);
@@ -147,7 +147,7 @@ static void follow(struct packet *k)
 			k->port.name, k->spec.name);
 	}
 	if (k->phase == PACKET_GONE && packet_iface_find(&k->iface, k->spec.name))
-		begin(k);
+		bind_interface(k);
 	if (k->phase == PACKET_TAKING && spares_are_taken(k))
 		bind_anew(k);
 }
@@ -178,9 +178,9 @@ static void look_at_chain(struct packet *k)
 
 bool packet_watch(struct port *p)
 {
-	struct packet *k = of(p);
+	struct packet *k = to_packet(p);
 
-	follow(k);
+	follow_interface(k);
 	if (k->phase != PACKET_BOUND)
 		return false;
 	if (packet_iface_look(&k->iface)) {
@@ -194,7 +194,7 @@ bool packet_watch(struct port *p)
 
 bool packet_trouble(struct port *p, char *buf, size_t len)
 {
-	const struct packet *k = of(p);
+	const struct packet *k = to_packet(p);
 	const uint16_t mtu = __atomic_load_n(&k->port.mtu, __ATOMIC_RELAXED);
 	const char *name = k->spec.name;
 

@@ -68,24 +68,24 @@ void port_steer_close(struct port_steer *s)
 }
 
 int port_steer_rule(
-	struct port_steer *s, const struct port_rule *r, void **flow, char *why, size_t len)
+	struct port_steer *s, const struct port_rule *r, void **flow, char *reason, size_t len)
 {
 	struct port_rule *kept;
 	int rc;
 
 	if (s->table == NULL) {
-		snprintf(why, len,
+		snprintf(reason, len,
 			"one queue, or the kernel chooses it: CAP_BPF and CAP_PERFMON are missing");
 		return -ENOTSUP;
 	}
 	kept = malloc(sizeof(*kept));
 	if (kept == NULL) {
-		snprintf(why, len, "out of memory");
+		snprintf(reason, len, "out of memory");
 		return -ENOMEM;
 	}
 	rc = steer_table_add(s->table, r);
 	if (rc != 0) {
-		snprintf(why, len, "more than %d addresses", STEER_ADDRS);
+		snprintf(reason, len, "more than %d addresses", STEER_ADDRS);
 		free(kept);
 		return rc;
 	}
@@ -100,8 +100,8 @@ void port_steer_unrule(struct port_steer *s, void *flow)
 	free(flow);
 }
 
-void port_steer_move(struct port_steer *s, const struct addr *was, const struct addr *is)
+void port_steer_move(struct port_steer *s, const struct addr *was, const struct addr *current)
 {
 	if (s->table != NULL)
-		steer_table_move(s->table, was, is);
+		steer_table_move(s->table, was, current);
 }

@@ -26,7 +26,7 @@ void port_steer_tell(const struct port_steer *s, struct port *p);
 void port_steer_close(struct port_steer *s);
 // port_ops.flow_create and flow_destroy, with the port's s. Management lcore.
 int port_steer_rule(
-	struct port_steer *s, const struct port_rule *r, void **flow, char *why, size_t len);
+	struct port_steer *s, const struct port_rule *r, void **flow, char *reason, size_t len);
 void port_steer_unrule(struct port_steer *s, void *flow);
 // Has the rules of an address hold for another one of its family. Management lcore.
-void port_steer_move(struct port_steer *s, const struct addr *was, const struct addr *is);
+void port_steer_move(struct port_steer *s, const struct addr *was, const struct addr *current);

@@ -11,10 +11,10 @@
 #include "port.h"
 
 // The 32 bits of the key that begin with a bit.
-static uint32_t window(const uint8_t *key, unsigned int bit)
+static uint32_t key_window(const uint8_t *key, unsigned int bit)
 {
-	const uint8_t *at = key + bit / 8;
-	const uint64_t word = (uint64_t)load_be32(at) << 8 | (bit % 8 != 0 ? at[4] : 0);
+	const uint8_t *bytes = key + bit / 8;
+	const uint64_t word = (uint64_t)load_be32(bytes) << 8 | (bit % 8 != 0 ? bytes[4] : 0);
 
 	return (uint32_t)(word >> (8 - bit % 8));
 }
@@ -26,7 +26,7 @@ void steer_table_init(struct steer_table *t, const uint8_t key[STEER_KEY], uint1
 		for (unsigned int value = 0; value < 16; value++)
 			for (unsigned int bit = 0; bit < 4; bit++)
 				if ((value & 8u >> bit) != 0)
-					t->sum[nibble][value] ^= window(key, 4 * nibble + bit);
+					t->sum[nibble][value] ^= key_window(key, 4 * nibble + bit);
 	for (unsigned int i = 0; i < STEER_RETA; i++)
 		t->reta[i] = (uint8_t)(i % queues);
 }
@@ -87,13 +87,13 @@ int steer_table_add(struct steer_table *t, const struct port_rule *r)
 	return 0;
 }
 
-void steer_table_move(struct steer_table *t, const struct addr *was, const struct addr *is)
+void steer_table_move(struct steer_table *t, const struct addr *was, const struct addr *current)
 {
 	bool is_new;
 	const int place = place_of(t, was, &is_new);
 
 	if (place >= 0 && !is_new)
-		write_addr(t, is, place);
+		write_addr(t, current, place);
 }
 
 void steer_table_remove(struct steer_table *t, const struct port_rule *r)

@@ -29,6 +29,6 @@ void steer_table_init(struct steer_table *t, const uint8_t key[STEER_KEY], uint1
 // the family has rules for as many addresses as there can be.
 int steer_table_add(struct steer_table *t, const struct port_rule *r);
 // Has the rules of an address hold for another one of its family.
-void steer_table_move(struct steer_table *t, const struct addr *was, const struct addr *is);
+void steer_table_move(struct steer_table *t, const struct addr *was, const struct addr *current);
 // Takes a rule back that was added.
 void steer_table_remove(struct steer_table *t, const struct port_rule *r);

@@ -116,8 +116,8 @@ bool port_super_forward(struct rte_mbuf *m)
 }
 
 // Frames [from, from + n) of s.
-static bool cut(const struct rte_mbuf *m, struct super_shape *s, struct rte_mempool *pool,
-	struct rte_mbuf **out, unsigned int from, unsigned int n)
+static bool cut_frames(const struct rte_mbuf *m, struct super_shape *s, struct rte_mempool *pool,
+	struct rte_mbuf **out, unsigned int first, unsigned int n)
 {
 	const uint32_t room = rte_pktmbuf_data_room_size(pool) - RTE_PKTMBUF_HEADROOM;
 	struct super_reader r = {.m = m};
@@ -126,9 +126,9 @@ static bool cut(const struct rte_mbuf *m, struct super_shape *s, struct rte_memp
 		rte_pktmbuf_alloc_bulk(pool, out, n) != 0)
 		return false;
 	super_reader_copy(&r, s->headers, s->payload); // moves r on to the payload
-	super_reader_skip(&r, from * (uint32_t)s->size);
+	super_reader_skip(&r, first * (uint32_t)s->size);
 	for (unsigned int i = 0; i < n; i++) {
-		write_frame(out[i], s, from + i, &r);
+		write_frame(out[i], s, first + i, &r);
 		if ((m->ol_flags & RTE_MBUF_F_RX_LRO) != 0)
 			out[i]->ol_flags |= RX_GOOD; // we just computed the checksums
 	}
@@ -144,7 +144,7 @@ unsigned int port_super_cut(
 	if (!super_shape_read(&s, m))
 		return 0;
 	n = super_shape_frames(&s);
-	return n <= max && cut(m, &s, pool, out, 0, n) ? n : 0;
+	return n <= max && cut_frames(m, &s, pool, out, 0, n) ? n : 0;
 }
 
 struct rte_mbuf *port_super_first(const struct rte_mbuf *m, struct rte_mempool *pool)
@@ -152,7 +152,7 @@ struct rte_mbuf *port_super_first(const struct rte_mbuf *m, struct rte_mempool *
 	struct super_shape s;
 	struct rte_mbuf *out;
 
-	return super_shape_read(&s, m) && cut(m, &s, pool, &out, 0, 1) ? out : NULL;
+	return super_shape_read(&s, m) && cut_frames(m, &s, pool, &out, 0, 1) ? out : NULL;
 }
 
 unsigned int port_super_rest(
@@ -164,5 +164,5 @@ unsigned int port_super_rest(
 	if (!super_shape_read(&s, m))
 		return 0;
 	n = super_shape_frames(&s) - 1;
-	return n <= max && cut(m, &s, pool, out, 1, n) ? n : 0;
+	return n <= max && cut_frames(m, &s, pool, out, 1, n) ? n : 0;
 }

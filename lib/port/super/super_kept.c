@@ -10,11 +10,11 @@
 bool super_kept_send(struct super_kept *k)
 {
 	while (k->nb > 0) {
-		const uint16_t sent = k->send(k->queue, k->frame + k->at, k->nb);
+		const uint16_t sent = k->send(k->queue, k->frame + k->first, k->nb);
 
 		if (sent == 0)
 			return false;
-		k->at = (uint16_t)(k->at + sent);
+		k->first = (uint16_t)(k->first + sent);
 		k->nb = (uint16_t)(k->nb - sent);
 		k->ticks = 0;
 	}
@@ -35,7 +35,7 @@ bool super_kept_cut(struct super_kept *k, struct rte_mbuf *m)
 		}
 		return wrong;
 	}
-	k->at = k->ticks = 0;
+	k->first = k->ticks = 0;
 	k->nb = (uint16_t)n;
 	if (!super_kept_send(k) && k->nb == n) {
 		rte_pktmbuf_free_bulk(k->frame, n);
@@ -60,6 +60,6 @@ void super_kept_drop(struct super_kept *k)
 	if (k->nb == 0)
 		return;
 	counter_add(k->errors, k->nb);
-	rte_pktmbuf_free_bulk(k->frame + k->at, k->nb);
+	rte_pktmbuf_free_bulk(k->frame + k->first, k->nb);
 	k->nb = 0;
 }

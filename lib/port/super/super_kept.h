@@ -20,7 +20,7 @@ struct super_kept {
 	void *queue;
 	struct rte_mempool *pool; // for the frames
 	uint16_t most; // frames of a super-frame, at most SUPER_KEPT_MAX; a longer one is an error
-	uint16_t at, nb; // frame[at, at + nb) are kept
+	uint16_t first, nb; // frame[at, at + nb) are kept
 	uint16_t ticks; // without success
 	uint64_t cut; // super-frames
 	uint64_t *errors; // frames given up

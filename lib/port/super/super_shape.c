@@ -10,13 +10,13 @@
 
 // --- reading a chain ----------------------------------------------------------------------------
 
-void super_reader_copy(struct super_reader *r, uint8_t *to, uint32_t n)
+void super_reader_copy(struct super_reader *r, uint8_t *dst, uint32_t n)
 {
 	while (n > 0) {
 		const uint32_t part = RTE_MIN(n, r->m->data_len - r->off);
 
-		memcpy(to, rte_pktmbuf_mtod_offset(r->m, const uint8_t *, r->off), part);
-		to += part;
+		memcpy(dst, rte_pktmbuf_mtod_offset(r->m, const uint8_t *, r->off), part);
+		dst += part;
 		n -= part;
 		r->off += part;
 		if (r->off == r->m->data_len)

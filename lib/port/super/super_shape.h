@@ -35,7 +35,7 @@ unsigned int super_shape_frames(const struct super_shape *s);
 uint32_t super_shape_len(const struct super_shape *s, unsigned int i);
 // Copies the next n bytes, however the chain spreads them. The caller knows that so many are left.
 // Any thread.
-void super_reader_copy(struct super_reader *r, uint8_t *to, uint32_t n);
+void super_reader_copy(struct super_reader *r, uint8_t *dst, uint32_t n);
 // Leaves out the next n bytes, as above.
 void super_reader_skip(struct super_reader *r, uint32_t n);
 // Makes m, a chain that begins with the headers of a datagram of UDP behind l2 and l3 bytes, a

@@ -13,7 +13,7 @@
 
 // A place in a chain that is being filled.
 struct writer {
-	struct rte_mbuf **at;
+	struct rte_mbuf **cursor;
 	uint32_t room; // of each buffer
 };
 
@@ -22,22 +22,22 @@ static uint8_t *writer_next(struct writer *w, uint32_t *n)
 {
 	struct rte_mbuf *m;
 
-	if ((*w->at)->data_len == w->room)
-		w->at++;
-	m = *w->at;
+	if ((*w->cursor)->data_len == w->room)
+		w->cursor++;
+	m = *w->cursor;
 	*n = RTE_MIN(*n, w->room - m->data_len);
 	m->data_len = (uint16_t)(m->data_len + *n);
 	return rte_pktmbuf_mtod_offset(m, uint8_t *, m->data_len - *n);
 }
 
-static void writer_put(struct writer *w, const uint8_t *from, uint32_t n)
+static void writer_put(struct writer *w, const uint8_t *src, uint32_t n)
 {
 	while (n > 0) {
 		uint32_t part = n;
-		uint8_t *to = writer_next(w, &part);
+		uint8_t *dst = writer_next(w, &part);
 
-		memcpy(to, from, part);
-		from += part;
+		memcpy(dst, src, part);
+		src += part;
 		n -= part;
 	}
 }
@@ -46,9 +46,9 @@ static void writer_copy(struct writer *w, struct super_reader *r, uint32_t n)
 {
 	while (n > 0) {
 		uint32_t part = n;
-		uint8_t *to = writer_next(w, &part);
+		uint8_t *dst = writer_next(w, &part);
 
-		super_reader_copy(r, to, part);
+		super_reader_copy(r, dst, part);
 		n -= part;
 	}
 }
@@ -120,7 +120,7 @@ bool port_super_follow(struct rte_mbuf *first, const struct rte_mbuf *m,
 {
 	const uint32_t room = rte_pktmbuf_data_room_size(pool) - RTE_PKTMBUF_HEADROOM;
 	struct rte_mbuf *buf[BUFS_MAX], *last = first;
-	struct writer w = {.at = buf, .room = room};
+	struct writer w = {.cursor = buf, .room = room};
 	uint32_t size, len, nb, l3;
 	struct super_shape s;
 

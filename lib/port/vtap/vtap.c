@@ -14,40 +14,40 @@
 #include "vtap.h"
 #include "vtap/vtap_port.h"
 
-static struct vtap *of(struct port *p)
+static struct vtap *to_vtap(struct port *p)
 {
 	return p->priv;
 }
 
 static uint16_t vtap_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
 {
-	return vtap_rx_burst(&of(p)->rx[queue], m, n);
+	return vtap_rx_burst(&to_vtap(p)->rx[queue], m, n);
 }
 
 static uint16_t vtap_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, uint16_t n)
 {
-	return vtap_tx_burst(&of(p)->tx[queue], m, n);
+	return vtap_tx_burst(&to_vtap(p)->tx[queue], m, n);
 }
 
 static void vtap_tick(struct port *p, uint16_t queue)
 {
 	if (queue < p->nb_txq)
-		super_kept_tick(&of(p)->tx[queue].kept);
+		super_kept_tick(&to_vtap(p)->tx[queue].kept);
 }
 
 static bool vtap_is_due(struct port *p, uint16_t queue)
 {
-	return queue < p->nb_txq && of(p)->tx[queue].kept.nb > 0;
+	return queue < p->nb_txq && to_vtap(p)->tx[queue].kept.nb > 0;
 }
 
 static int vtap_start(struct port *p)
 {
-	return vtap_iface_up(&of(p)->iface, true);
+	return vtap_iface_up(&to_vtap(p)->iface, true);
 }
 
 static void vtap_stop(struct port *p)
 {
-	const int rc = vtap_iface_up(&of(p)->iface, false);
+	const int rc = vtap_iface_up(&to_vtap(p)->iface, false);
 
 	if (rc != 0 && rc != -ENODEV) // -ENODEV: somebody may have removed it
 		PORT_LOG(WARNING, "port %s: stop: %s", p->name, strerror(-rc));
@@ -62,7 +62,7 @@ static void drop_program(struct vtap *v)
 
 static void vtap_close(struct port *p)
 {
-	struct vtap *v = of(p);
+	struct vtap *v = to_vtap(p);
 
 	for (unsigned int i = 0; i < VTAP_QUEUES_MAX; i++) {
 		vtap_rx_free(&v->rx[i]);
@@ -78,43 +78,43 @@ static void vtap_close(struct port *p)
 
 static bool vtap_link(struct port *p)
 {
-	return vtap_iface_running(&of(p)->iface);
+	return vtap_iface_running(&to_vtap(p)->iface);
 }
 
-static uint64_t counter(const uint64_t *c)
+static uint64_t read_counter(const uint64_t *c)
 {
 	return __atomic_load_n(c, __ATOMIC_RELAXED);
 }
 
 static void vtap_counters(struct port *p, struct port_counters *out)
 {
-	const struct vtap *v = of(p);
+	const struct vtap *v = to_vtap(p);
 
 	*out = (struct port_counters){0};
 	vtap_iface_missed(&v->iface, &out->rx_missed);
 	for (unsigned int i = 0; i < p->nb_rxq; i++) {
-		out->rx_errors += counter(&v->rx[i].errors);
-		out->rx_nombuf += counter(&v->rx[i].nombuf);
-		out->tx_errors += counter(&v->tx[i].errors);
-		out->tx_cut += counter(&v->tx[i].kept.cut);
+		out->rx_errors += read_counter(&v->rx[i].errors);
+		out->rx_nombuf += read_counter(&v->rx[i].nombuf);
+		out->tx_errors += read_counter(&v->tx[i].errors);
+		out->tx_cut += read_counter(&v->tx[i].kept.cut);
 	}
 }
 
 static int vtap_flow_create(
-	struct port *p, const struct port_rule *r, void **flow, char *why, size_t len)
+	struct port *p, const struct port_rule *r, void **flow, char *reason, size_t len)
 {
-	return port_steer_rule(&of(p)->steer, r, flow, why, len);
+	return port_steer_rule(&to_vtap(p)->steer, r, flow, reason, len);
 }
 
 static void vtap_flow_destroy(struct port *p, void *flow)
 {
-	port_steer_unrule(&of(p)->steer, flow);
+	port_steer_unrule(&to_vtap(p)->steer, flow);
 }
 
 // A TAP is readable while a frame waits in it.
 static int vtap_wake_fd(struct port *p, uint16_t queue)
 {
-	return queue < p->nb_rxq ? of(p)->rx[queue].fd : -1;
+	return queue < p->nb_rxq ? to_vtap(p)->rx[queue].fd : -1;
 }
 
 static const struct port_ops vtap_ops = {
@@ -179,7 +179,7 @@ static void learn_mac(struct vtap *v)
 		rte_eth_random_addr(v->port.mac);
 }
 
-static void steer(struct vtap *v, const struct port_request *r)
+static void steer_queues(struct vtap *v, const struct port_request *r)
 {
 	int rc;
 
@@ -200,7 +200,7 @@ static void steer(struct vtap *v, const struct port_request *r)
 	}
 }
 
-static int setup(struct vtap *v, const struct port_request *r)
+static int setup_port(struct vtap *v, const struct port_request *r)
 {
 	port_request_rings(r, &v->port);
 	v->port.tx_ring = 0; // the kernel takes a frame at once or not at all
@@ -208,7 +208,7 @@ static int setup(struct vtap *v, const struct port_request *r)
 		return -1;
 	learn_mac(v);
 	learn_offloads(v);
-	steer(v, r);
+	steer_queues(v, r);
 	for (unsigned int i = 0; i < v->port.nb_rxq; i++) {
 		const int fd = v->iface.queue[i];
 
@@ -250,7 +250,7 @@ struct port *port_vtap_open(const struct port_request *r)
 	};
 	v->port.nb_rxq = v->port.nb_txq =
 		RTE_MIN(r->c->queues, spec.queues != 0 ? spec.queues : (uint16_t)VTAP_QUEUES_MAX);
-	if (v->port.name == NULL || setup(v, r) != 0) {
+	if (v->port.name == NULL || setup_port(v, r) != 0) {
 		vtap_close(&v->port);
 		return NULL;
 	}

@@ -58,7 +58,7 @@ static int open_descriptors(struct opening *o)
 	return v->counters < 0 ? errno : 0;
 }
 
-static void opener(void *arg)
+static void run_opening(void *arg)
 {
 	struct opening *o = arg;
 
@@ -67,31 +67,31 @@ static void opener(void *arg)
 
 static void fail_opening(const struct port_request *r, const struct opening *o)
 {
-	const char *why = strerror(o->error);
+	const char *reason = strerror(o->error);
 
 	switch (o->failed) {
 	case FOUND_NETNS:
 		port_request_fail(r,
 			"network namespace %s: %s (see `ip netns`; `ip netns add %s` makes it)",
-			o->netns, why, o->netns);
+			o->netns, reason, o->netns);
 		break;
 	case ENTERED:
 		port_request_fail(r,
 			"network namespace %s cannot be entered: %s (run as root, or with "
 			"CAP_SYS_ADMIN)",
-			o->netns, why);
+			o->netns, reason);
 		break;
 	case OPENED_TUN:
 		if (o->error == ENOENT || o->error == ENODEV || o->error == ENXIO)
 			port_request_fail(r,
 				"%s: %s (`modprobe tun` loads the driver; a container has to be "
 				"given the device)",
-				CLONE, why);
+				CLONE, reason);
 		else
-			port_request_fail(r, "%s: %s (run as root)", CLONE, why);
+			port_request_fail(r, "%s: %s (run as root)", CLONE, reason);
 		break;
 	case OPENED_REST:
-		port_request_fail(r, "network namespace cannot be looked at: %s", why);
+		port_request_fail(r, "network namespace cannot be looked at: %s", reason);
 		break;
 	}
 }
@@ -133,7 +133,8 @@ static void fail_attach(const struct port_request *r, const struct vtap_spec *sp
 // Attaches the queues: the first one makes the interface, the others join it. It is attached
 // exclusively. Otherwise the kernel would accept a second program's queues and give them a share of
 // our frames. A queue that is attached already stays so: an earlier attempt has failed behind it.
-static int attach(struct vtap_iface *v, const struct port_request *r, const struct vtap_spec *spec)
+static int attach_queues(
+	struct vtap_iface *v, const struct port_request *r, const struct vtap_spec *spec)
 {
 	const int header = sizeof(struct virtio_net_hdr);
 	struct ifreq q = {0};
@@ -157,7 +158,7 @@ static int attach(struct vtap_iface *v, const struct port_request *r, const stru
 }
 
 // Tries fewer and fewer offloads until this kernel takes them; Linux 6.2 is the first with USO.
-static enum vtap_offload negotiate(const struct vtap_iface *v, enum vtap_offload most)
+static enum vtap_offload negotiate_offload(const struct vtap_iface *v, enum vtap_offload most)
 {
 	static const unsigned int flags[] = {
 		[VTAP_OFFLOAD_CSUM] = TUN_F_CSUM,
@@ -217,13 +218,13 @@ static int get_mac(struct vtap_iface *v, const struct port_request *r)
 }
 
 // mac: NULL = the kernel chooses one.
-static int make(struct vtap_iface *v, const struct port_request *r, const struct vtap_spec *spec,
-	const struct port *p, const uint8_t *mac)
+static int make_iface(struct vtap_iface *v, const struct port_request *r,
+	const struct vtap_spec *spec, const struct port *p, const uint8_t *mac)
 {
-	if (attach(v, r, spec) != 0 || set_lengths(v, r, p) != 0 ||
+	if (attach_queues(v, r, spec) != 0 || set_lengths(v, r, p) != 0 ||
 		(mac != NULL && set_mac(v, r, mac) != 0))
 		return -1;
-	v->granted = negotiate(v, spec->offload);
+	v->granted = negotiate_offload(v, spec->offload);
 	return 0;
 }
 
@@ -235,7 +236,7 @@ int vtap_iface_open(struct vtap_iface *v, const struct port_request *r,
 	int rc;
 
 	*v = (struct vtap_iface){.control = -1, .counters = -1};
-	rc = port_netns_run(spec->netns, opener, &o, &found);
+	rc = port_netns_run(spec->netns, run_opening, &o, &found);
 	if (rc != 0) {
 		o.failed = found ? ENTERED : FOUND_NETNS;
 		o.error = -rc;
@@ -245,8 +246,8 @@ int vtap_iface_open(struct vtap_iface *v, const struct port_request *r,
 		return -1;
 	}
 	// as an exception port it has the MAC of the port that it stands behind
-	if (make(v, r, spec, p, spec->role == VTAP_EXCEPTION && spec->has_mac ? spec->mac : NULL) !=
-		0)
+	if (make_iface(v, r, spec, p,
+		    spec->role == VTAP_EXCEPTION && spec->has_mac ? spec->mac : NULL) != 0)
 		return -1;
 	return get_mac(v, r);
 }
@@ -254,7 +255,7 @@ int vtap_iface_open(struct vtap_iface *v, const struct port_request *r,
 int vtap_iface_again(struct vtap_iface *v, const struct port_request *r,
 	const struct vtap_spec *spec, const struct port *p)
 {
-	return make(v, r, spec, p, v->mac);
+	return make_iface(v, r, spec, p, v->mac);
 }
 
 void vtap_iface_close(struct vtap_iface *v)
@@ -304,7 +305,7 @@ int vtap_iface_steer(const struct vtap_iface *v, int program)
 // namespace, so several threads may read at a time.
 bool vtap_iface_missed(const struct vtap_iface *v, uint64_t *frames)
 {
-	char path[32], line[512], is[IFNAMSIZ];
+	char path[32], line[512], ifname[IFNAMSIZ];
 	struct ifreq q = {.ifr_ifindex = index_of(v)};
 	bool found = false;
 	FILE *f;
@@ -316,8 +317,8 @@ bool vtap_iface_missed(const struct vtap_iface *v, uint64_t *frames)
 	while (!found && fgets(line, sizeof(line), f) != NULL)
 		found = sscanf(line,
 				" %15[^:]: %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %" SCNu64,
-				is, frames) == 2 &&
-			strcmp(is, q.ifr_name) == 0;
+				ifname, frames) == 2 &&
+			strcmp(ifname, q.ifr_name) == 0;
 	fclose(f);
 	return found;
 }

@@ -38,7 +38,7 @@ void vtap_rx_free(struct vtap_rx *q)
 }
 
 // Fills the used places again. The virtio-net header goes into the headroom of the first buffer.
-static bool refill(struct vtap_rx *q)
+static bool refill_buffers(struct vtap_rx *q)
 {
 	if (rte_pktmbuf_alloc_bulk(q->pool, q->buf, q->empty) != 0) {
 		counter_add(&q->nombuf, 1);
@@ -55,7 +55,7 @@ static bool refill(struct vtap_rx *q)
 }
 
 // Takes the buffers that len bytes of a frame were read into.
-static struct rte_mbuf *take(struct vtap_rx *q, uint32_t len)
+static struct rte_mbuf *take_frame(struct vtap_rx *q, uint32_t len)
 {
 	struct rte_mbuf *first = q->buf[0], *last = first;
 	uint32_t left = len;
@@ -82,7 +82,7 @@ uint16_t vtap_rx_burst(struct vtap_rx *q, struct rte_mbuf **m, uint16_t n)
 	for (uint16_t tries = 0; tries < n; tries++) {
 		ssize_t len;
 
-		if (q->empty > 0 && !refill(q))
+		if (q->empty > 0 && !refill_buffers(q))
 			break;
 		len = readv(q->fd, q->iov, q->nb_bufs);
 		if (len < 0 && (errno == EAGAIN || errno == EBADFD)) // nothing there; removed
@@ -92,7 +92,7 @@ uint16_t vtap_rx_burst(struct vtap_rx *q, struct rte_mbuf **m, uint16_t n)
 			continue;
 		}
 		memcpy(&h, q->iov[0].iov_base, sizeof(h));
-		m[got] = take(q, (uint32_t)len - VNET_HDR_LEN);
+		m[got] = take_frame(q, (uint32_t)len - VNET_HDR_LEN);
 		if (unlikely(vnet_hdr_received(&h, m[got]) != 0)) {
 			counter_add(&q->errors, 1);
 			rte_pktmbuf_free(m[got]);

@@ -11,14 +11,14 @@
 #include "port_log.h"
 #include "request.h"
 
-static struct vtap *of(struct port *p)
+static struct vtap *to_vtap(struct port *p)
 {
 	return p->priv;
 }
 
 // Makes the interface, and brings it up where no host is to be made of it. 0, or -1 with the reason
 // in error.
-static int make(struct vtap *v, char *error, size_t len)
+static int make_iface(struct vtap *v, char *error, size_t len)
 {
 	struct port *p = &v->port;
 	const struct port_config c = {.name = p->name, .device = v->spec.name};
@@ -37,12 +37,12 @@ static int make(struct vtap *v, char *error, size_t len)
 
 bool vtap_watch(struct port *p)
 {
-	struct vtap *v = of(p);
+	struct vtap *v = to_vtap(p);
 	char error[300] = "";
 
 	if (!v->gone && vtap_iface_is_attached(&v->iface))
 		return false;
-	if (make(v, error, sizeof(error)) != 0) {
+	if (make_iface(v, error, sizeof(error)) != 0) {
 		if (!v->gone)
 			PORT_LOG(WARNING,
 				"port %s: interface %s was removed, and cannot be made again yet: "
@@ -62,7 +62,7 @@ bool vtap_watch(struct port *p)
 
 bool vtap_trouble(struct port *p, char *buf, size_t len)
 {
-	const struct vtap *v = of(p);
+	const struct vtap *v = to_vtap(p);
 
 	if (!__atomic_load_n(&v->gone, __ATOMIC_RELAXED))
 		return port_kernel_host_trouble(p, buf, len);

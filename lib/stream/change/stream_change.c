@@ -15,17 +15,17 @@ struct stream_renewal {
 	struct identities *identities;
 };
 
-static void set(uint32_t *number, uint32_t to)
+static void store_number(uint32_t *number, uint32_t value)
 {
-	__atomic_store_n(number, to, __ATOMIC_RELAXED);
+	__atomic_store_n(number, value, __ATOMIC_RELAXED);
 }
 
-static void set_times(struct stream_config *own, const struct stream_config *c)
+static void set_times(struct stream_config *live, const struct stream_config *c)
 {
-	set(&own->idle_s, c->idle_s);
-	set(&own->handshake_s, c->handshake_s);
-	set(&own->dtls.handshake_s, c->dtls.handshake_s);
-	set(&own->nap_us, c->nap_us);
+	store_number(&live->idle_s, c->idle_s);
+	store_number(&live->handshake_s, c->handshake_s);
+	store_number(&live->dtls.handshake_s, c->dtls.handshake_s);
+	store_number(&live->nap_us, c->nap_us);
 }
 
 void stream_change(struct streams *s, const struct stream_config *c)
@@ -52,9 +52,9 @@ int stream_move(struct streams *s, const struct stream_config *c, char *error, s
 	int rc = 0;
 
 	for (unsigned int i = 0; i < s->conf.nb_listeners; i++) {
-		if (addr_eq(&s->listener[i].at.addr, &c->listeners[i].at.addr))
+		if (addr_eq(&s->listener[i].endpoint.addr, &c->listeners[i].endpoint.addr))
 			continue;
-		s->listener[i].at.addr = c->listeners[i].at.addr;
+		s->listener[i].endpoint.addr = c->listeners[i].endpoint.addr;
 		for (unsigned int k = 0; k < s->nb_threads; k++)
 			if (listen_move(s->thread[k], i, &s->listener[i], error, len) != 0)
 				rc = -1;

@@ -35,7 +35,7 @@ struct aead_key *aead_key_create(enum aead a, const uint8_t *key);
 void aead_key_free(struct aead_key *k); // NULL is fine
 // Encrypts len bytes in place, and writes the tag behind them. False: the cipher failed; the bytes
 // there must not be sent.
-bool aead_seal(struct aead_key *k, const struct aead_with *with, uint8_t *data, size_t len);
+bool aead_seal(struct aead_key *k, const struct aead_with *params, uint8_t *data, size_t len);
 // Decrypts len bytes in place; their tag lies behind them. False: they are not the bytes that were
 // sealed, and are now of no use.
-bool aead_open(struct aead_key *k, const struct aead_with *with, uint8_t *data, size_t len);
+bool aead_open(struct aead_key *k, const struct aead_with *params, uint8_t *data, size_t len);

@@ -10,7 +10,7 @@ struct aead_key {
 	EVP_CIPHER_CTX *seal, *open;
 };
 
-static EVP_CIPHER_CTX *context(enum aead a, const uint8_t *key, int sealing)
+static EVP_CIPHER_CTX *create_context(enum aead a, const uint8_t *key, int sealing)
 {
 	static const EVP_CIPHER *(*const ciphers[])(void) = {
 		[AEAD_AES_128_GCM] = EVP_aes_128_gcm,
@@ -31,8 +31,8 @@ struct aead_key *aead_key_create(enum aead a, const uint8_t *key)
 
 	if (k == NULL)
 		return NULL;
-	k->seal = context(a, key, 1);
-	k->open = context(a, key, 0);
+	k->seal = create_context(a, key, 1);
+	k->open = create_context(a, key, 0);
 	if (k->seal != NULL && k->open != NULL)
 		return k;
 	aead_key_free(k);
@@ -48,23 +48,23 @@ void aead_key_free(struct aead_key *k)
 	free(k);
 }
 
-bool aead_seal(struct aead_key *k, const struct aead_with *with, uint8_t *data, size_t len)
+bool aead_seal(struct aead_key *k, const struct aead_with *params, uint8_t *data, size_t len)
 {
 	int n;
 
-	return EVP_EncryptInit_ex(k->seal, NULL, NULL, NULL, with->nonce) == 1 &&
-		EVP_EncryptUpdate(k->seal, NULL, &n, with->aad, with->aad_len) == 1 &&
+	return EVP_EncryptInit_ex(k->seal, NULL, NULL, NULL, params->nonce) == 1 &&
+		EVP_EncryptUpdate(k->seal, NULL, &n, params->aad, params->aad_len) == 1 &&
 		EVP_EncryptUpdate(k->seal, data, &n, data, (int)len) == 1 &&
 		EVP_EncryptFinal_ex(k->seal, data + len, &n) == 1 && // writes nothing
 		EVP_CIPHER_CTX_ctrl(k->seal, EVP_CTRL_AEAD_GET_TAG, AEAD_TAG_LEN, data + len) == 1;
 }
 
-bool aead_open(struct aead_key *k, const struct aead_with *with, uint8_t *data, size_t len)
+bool aead_open(struct aead_key *k, const struct aead_with *params, uint8_t *data, size_t len)
 {
 	int n;
 
-	return EVP_DecryptInit_ex(k->open, NULL, NULL, NULL, with->nonce) == 1 &&
-		EVP_DecryptUpdate(k->open, NULL, &n, with->aad, with->aad_len) == 1 &&
+	return EVP_DecryptInit_ex(k->open, NULL, NULL, NULL, params->nonce) == 1 &&
+		EVP_DecryptUpdate(k->open, NULL, &n, params->aad, params->aad_len) == 1 &&
 		EVP_DecryptUpdate(k->open, data, &n, data, (int)len) == 1 &&
 		EVP_CIPHER_CTX_ctrl(k->open, EVP_CTRL_AEAD_SET_TAG, AEAD_TAG_LEN, data + len) ==
 		1 &&

@@ -30,7 +30,7 @@ static IMB_MGR *mgr;
 static size_t short_max; // bytes; 0: no message is short
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void start(void)
+static void init_manager(void)
 {
 	mgr = alloc_mb_mgr(0);
 	if (mgr != NULL)
@@ -43,7 +43,7 @@ struct aead_key *aead_key_create(enum aead a, const uint8_t *key)
 {
 	struct aead_key *k;
 
-	pthread_once(&once, start);
+	pthread_once(&once, init_manager);
 	k = mgr != NULL ? aligned_alloc(64, (sizeof(*k) + 63) & ~(size_t)63) : NULL;
 	if (k == NULL)
 		return NULL;
@@ -73,28 +73,28 @@ static bool is_short(const struct aead_key *k, size_t len)
 }
 
 // Neither of the two ways reports a failure or has any: they use nothing except their arguments.
-bool aead_seal(struct aead_key *k, const struct aead_with *with, uint8_t *data, size_t len)
+bool aead_seal(struct aead_key *k, const struct aead_with *params, uint8_t *data, size_t len)
 {
 	struct chacha20_poly1305_context_data chacha;
 	struct gcm_context_data gcm;
 	uint8_t *tag = data + len;
 
 	if (is_short(k, len)) {
-		aes_gcm_seal(&k->brief, with, data, len);
+		aes_gcm_seal(&k->brief, params, data, len);
 		return true;
 	}
 	switch (k->aead) {
 	case AEAD_AES_128_GCM:
-		IMB_AES128_GCM_ENC(mgr, &k->gcm, &gcm, data, data, len, with->nonce, with->aad,
-			with->aad_len, tag, AEAD_TAG_LEN);
+		IMB_AES128_GCM_ENC(mgr, &k->gcm, &gcm, data, data, len, params->nonce, params->aad,
+			params->aad_len, tag, AEAD_TAG_LEN);
 		break;
 	case AEAD_AES_256_GCM:
-		IMB_AES256_GCM_ENC(mgr, &k->gcm, &gcm, data, data, len, with->nonce, with->aad,
-			with->aad_len, tag, AEAD_TAG_LEN);
+		IMB_AES256_GCM_ENC(mgr, &k->gcm, &gcm, data, data, len, params->nonce, params->aad,
+			params->aad_len, tag, AEAD_TAG_LEN);
 		break;
 	default:
 		IMB_CHACHA20_POLY1305_INIT(
-			mgr, k->chacha, &chacha, with->nonce, with->aad, with->aad_len);
+			mgr, k->chacha, &chacha, params->nonce, params->aad, params->aad_len);
 		IMB_CHACHA20_POLY1305_ENC_UPDATE(mgr, k->chacha, &chacha, data, data, len);
 		IMB_CHACHA20_POLY1305_ENC_FINALIZE(mgr, &chacha, tag, AEAD_TAG_LEN);
 		break;
@@ -102,26 +102,26 @@ bool aead_seal(struct aead_key *k, const struct aead_with *with, uint8_t *data, 
 	return true;
 }
 
-bool aead_open(struct aead_key *k, const struct aead_with *with, uint8_t *data, size_t len)
+bool aead_open(struct aead_key *k, const struct aead_with *params, uint8_t *data, size_t len)
 {
 	struct chacha20_poly1305_context_data chacha;
 	struct gcm_context_data gcm;
 	uint8_t tag[AEAD_TAG_LEN];
 
 	if (is_short(k, len))
-		return aes_gcm_open(&k->brief, with, data, len);
+		return aes_gcm_open(&k->brief, params, data, len);
 	switch (k->aead) {
 	case AEAD_AES_128_GCM:
-		IMB_AES128_GCM_DEC(mgr, &k->gcm, &gcm, data, data, len, with->nonce, with->aad,
-			with->aad_len, tag, AEAD_TAG_LEN);
+		IMB_AES128_GCM_DEC(mgr, &k->gcm, &gcm, data, data, len, params->nonce, params->aad,
+			params->aad_len, tag, AEAD_TAG_LEN);
 		break;
 	case AEAD_AES_256_GCM:
-		IMB_AES256_GCM_DEC(mgr, &k->gcm, &gcm, data, data, len, with->nonce, with->aad,
-			with->aad_len, tag, AEAD_TAG_LEN);
+		IMB_AES256_GCM_DEC(mgr, &k->gcm, &gcm, data, data, len, params->nonce, params->aad,
+			params->aad_len, tag, AEAD_TAG_LEN);
 		break;
 	default:
 		IMB_CHACHA20_POLY1305_INIT(
-			mgr, k->chacha, &chacha, with->nonce, with->aad, with->aad_len);
+			mgr, k->chacha, &chacha, params->nonce, params->aad, params->aad_len);
 		IMB_CHACHA20_POLY1305_DEC_UPDATE(mgr, k->chacha, &chacha, data, data, len);
 		IMB_CHACHA20_POLY1305_DEC_FINALIZE(mgr, &chacha, tag, AEAD_TAG_LEN);
 		break;

@@ -29,19 +29,19 @@ struct product {
 // What is done to a message, and how far it is.
 struct pass {
 	const struct aes_gcm *k;
-	uint8_t *at;
+	uint8_t *pos;
 	size_t left;
 	__m128i counter; // of the next block, turned round
 	__m128i hash;
 	bool sealing;
 };
 
-INLINE __m128i load(const void *p)
+INLINE __m128i load_block(const void *p)
 {
 	return _mm_loadu_si128(p);
 }
 
-INLINE __m128i turn(__m128i block)
+INLINE __m128i reverse_bytes(__m128i block)
 {
 	return _mm_shuffle_epi8(
 		block, _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
@@ -53,7 +53,7 @@ INLINE __m128i first_bytes(size_t n)
 	static const uint8_t ones[32] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
 		0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
-	return load(ones + 16 - n);
+	return load_block(ones + 16 - n);
 }
 
 // --- the field -----------------------------------------------------------------------------------
@@ -66,27 +66,27 @@ INLINE void add_product(struct product *p, __m128i a, __m128i b)
 		_mm_xor_si128(_mm_clmulepi64_si128(a, b, 0x01), _mm_clmulepi64_si128(a, b, 0x10)));
 }
 
-INLINE __m128i fold(__m128i low)
+INLINE __m128i gf_fold(__m128i low)
 {
 	const __m128i field = _mm_set_epi64x(FIELD, 0);
 
 	return _mm_xor_si128(_mm_shuffle_epi32(low, 0x4e), _mm_clmulepi64_si128(low, field, 0x10));
 }
 
-INLINE __m128i reduce(const struct product *p)
+INLINE __m128i gf_reduce(const struct product *p)
 {
 	const __m128i low = _mm_xor_si128(p->low, _mm_slli_si128(p->middle, 8));
 	const __m128i high = _mm_xor_si128(p->high, _mm_srli_si128(p->middle, 8));
 
-	return _mm_xor_si128(high, fold(fold(low)));
+	return _mm_xor_si128(high, gf_fold(gf_fold(low)));
 }
 
-INLINE __m128i multiply(__m128i a, __m128i b)
+INLINE __m128i gf_multiply(__m128i a, __m128i b)
 {
 	struct product p = {0};
 
 	add_product(&p, a, b);
-	return reduce(&p);
+	return gf_reduce(&p);
 }
 
 // --- AES -----------------------------------------------------------------------------------------
@@ -96,13 +96,13 @@ INLINE __m128i round_key(const struct aes_gcm *k, unsigned int i)
 	return _mm_load_si128((const __m128i *)k->round + i);
 }
 
-INLINE __m128i power(const struct aes_gcm *k, unsigned int n)
+INLINE __m128i hash_power(const struct aes_gcm *k, unsigned int n)
 {
 	return _mm_load_si128((const void *)k->power[n - 1]);
 }
 
 // Encrypts n blocks.
-INLINE void encrypt(const struct aes_gcm *k, __m128i *b, unsigned int n)
+INLINE void encrypt_blocks(const struct aes_gcm *k, __m128i *b, unsigned int n)
 {
 	const __m128i first = round_key(k, 0), last = round_key(k, k->rounds);
 
@@ -122,27 +122,27 @@ INLINE void encrypt(const struct aes_gcm *k, __m128i *b, unsigned int n)
 
 // Encrypts n blocks and hashes them, with n + more products in the sum. The last one has only the
 // bytes of mask.
-INLINE void blocks(
+INLINE void crypt_blocks(
 	struct pass *p, unsigned int n, unsigned int more, __m128i mask, struct product *sum)
 {
 	__m128i key[BATCH], text, in, out;
 
 	for (unsigned int i = 0; i < n; i++)
-		key[i] = turn(_mm_add_epi32(p->counter, _mm_cvtsi32_si128((int)i)));
-	encrypt(p->k, key, n);
+		key[i] = reverse_bytes(_mm_add_epi32(p->counter, _mm_cvtsi32_si128((int)i)));
+	encrypt_blocks(p->k, key, n);
 	for (unsigned int i = 0; i < n; i++) {
-		in = load(p->at + (size_t)16 * i);
+		in = load_block(p->pos + (size_t)16 * i);
 		if (i == n - 1)
 			key[i] = _mm_and_si128(key[i], mask);
 		out = _mm_xor_si128(in, key[i]);
-		_mm_storeu_si128((void *)(p->at + (size_t)16 * i), out);
+		_mm_storeu_si128((void *)(p->pos + (size_t)16 * i), out);
 		text = p->sealing ? out : in;
 		if (i == n - 1)
 			text = _mm_and_si128(text, mask);
-		text = turn(text);
+		text = reverse_bytes(text);
 		if (i == 0)
 			text = _mm_xor_si128(text, p->hash);
-		add_product(sum, text, power(p->k, n + more - i));
+		add_product(sum, text, hash_power(p->k, n + more - i));
 	}
 }
 
@@ -150,10 +150,10 @@ INLINE void whole_batch(struct pass *p)
 {
 	struct product sum = {0};
 
-	blocks(p, BATCH, 0, _mm_set1_epi8(-1), &sum);
-	p->hash = reduce(&sum);
+	crypt_blocks(p, BATCH, 0, _mm_set1_epi8(-1), &sum);
+	p->hash = gf_reduce(&sum);
 	p->counter = _mm_add_epi32(p->counter, _mm_cvtsi32_si128(BATCH));
-	p->at += 16 * BATCH;
+	p->pos += 16 * BATCH;
 	p->left -= 16 * BATCH;
 }
 
@@ -163,16 +163,16 @@ INLINE void last_batch(struct pass *p, unsigned int n, __m128i lengths)
 	const __m128i mask = first_bytes(p->left - (size_t)16 * (n - 1));
 	struct product sum = {0};
 
-	blocks(p, n, 1, mask, &sum);
-	add_product(&sum, lengths, power(p->k, 1));
-	p->hash = reduce(&sum);
+	crypt_blocks(p, n, 1, mask, &sum);
+	add_product(&sum, lengths, hash_power(p->k, 1));
+	p->hash = gf_reduce(&sum);
 }
 
-INLINE void rest(struct pass *p, __m128i lengths)
+INLINE void crypt_rest(struct pass *p, __m128i lengths)
 {
 	switch ((p->left + 15) / 16) {
 	case 0:
-		p->hash = multiply(_mm_xor_si128(p->hash, lengths), power(p->k, 1));
+		p->hash = gf_multiply(_mm_xor_si128(p->hash, lengths), hash_power(p->k, 1));
 		break;
 #define CASE(n)                            \
 	case n:                            \
@@ -193,19 +193,19 @@ INLINE void rest(struct pass *p, __m128i lengths)
 // --- a message -----------------------------------------------------------------------------------
 
 // Hashes what goes along.
-INLINE __m128i hash_aad(const struct aes_gcm *k, const struct aead_with *with)
+INLINE __m128i hash_aad(const struct aes_gcm *k, const struct aead_with *params)
 {
-	const unsigned int n = with->aad_len;
-	const __m128i first = _mm_and_si128(load(with->aad), first_bytes(n < 16 ? n : 16));
-	__m128i hash = multiply(turn(first), power(k, 1));
+	const unsigned int n = params->aad_len;
+	const __m128i first = _mm_and_si128(load_block(params->aad), first_bytes(n < 16 ? n : 16));
+	__m128i hash = gf_multiply(reverse_bytes(first), hash_power(k, 1));
 	uint32_t more;
 
 	if (n <= 16)
 		return hash;
-	memcpy(&more, with->aad + 16, sizeof(more));
-	hash = _mm_xor_si128(
-		hash, turn(_mm_and_si128(_mm_cvtsi32_si128((int)more), first_bytes(n - 16))));
-	return multiply(hash, power(k, 1));
+	memcpy(&more, params->aad + 16, sizeof(more));
+	hash = _mm_xor_si128(hash,
+		reverse_bytes(_mm_and_si128(_mm_cvtsi32_si128((int)more), first_bytes(n - 16))));
+	return gf_multiply(hash, hash_power(k, 1));
 }
 
 // The first counter block. The nonce is read in the pieces that it is written in (RFC 5288 3),
@@ -220,34 +220,34 @@ INLINE __m128i first_counter(const uint8_t *nonce)
 }
 
 // Encrypts and hashes a message. Returns its tag.
-INLINE __m128i message(const struct aes_gcm *k, const struct aead_with *with, uint8_t *data,
+INLINE __m128i crypt_message(const struct aes_gcm *k, const struct aead_with *params, uint8_t *data,
 	size_t len, bool sealing)
 {
-	const __m128i lengths = _mm_set_epi64x((long long)with->aad_len * 8, (long long)len * 8);
-	__m128i first = first_counter(with->nonce);
-	struct pass p = {.k = k, .at = data, .left = len, .sealing = sealing};
+	const __m128i lengths = _mm_set_epi64x((long long)params->aad_len * 8, (long long)len * 8);
+	__m128i first = first_counter(params->nonce);
+	struct pass p = {.k = k, .pos = data, .left = len, .sealing = sealing};
 
-	p.counter = _mm_add_epi32(turn(first), _mm_cvtsi32_si128(1));
-	p.hash = hash_aad(k, with);
-	encrypt(k, &first, 1);
+	p.counter = _mm_add_epi32(reverse_bytes(first), _mm_cvtsi32_si128(1));
+	p.hash = hash_aad(k, params);
+	encrypt_blocks(k, &first, 1);
 	while (p.left > 16 * BATCH)
 		whole_batch(&p);
-	rest(&p, lengths);
-	return _mm_xor_si128(turn(p.hash), first);
+	crypt_rest(&p, lengths);
+	return _mm_xor_si128(reverse_bytes(p.hash), first);
 }
 
 CLMUL void aes_gcm_seal(
-	const struct aes_gcm *k, const struct aead_with *with, uint8_t *data, size_t len)
+	const struct aes_gcm *k, const struct aead_with *params, uint8_t *data, size_t len)
 {
-	_mm_storeu_si128((void *)(data + len), message(k, with, data, len, true));
+	_mm_storeu_si128((void *)(data + len), crypt_message(k, params, data, len, true));
 }
 
 // The last block is read and written whole, which does nothing to the tag behind it.
 CLMUL bool aes_gcm_open(
-	const struct aes_gcm *k, const struct aead_with *with, uint8_t *data, size_t len)
+	const struct aes_gcm *k, const struct aead_with *params, uint8_t *data, size_t len)
 {
-	const __m128i tag = message(k, with, data, len, false);
-	const __m128i differs = _mm_xor_si128(tag, load(data + len));
+	const __m128i tag = crypt_message(k, params, data, len, false);
+	const __m128i differs = _mm_xor_si128(tag, load_block(data + len));
 
 	return _mm_testz_si128(differs, differs) != 0;
 }
@@ -255,7 +255,7 @@ CLMUL bool aes_gcm_open(
 // --- a key ---------------------------------------------------------------------------------------
 
 // Twice a in the field.
-CLMUL static __m128i twice(__m128i a)
+CLMUL static __m128i gf_double(__m128i a)
 {
 	const __m128i carry = _mm_srli_epi64(a, 63);
 	const __m128i doubled = _mm_or_si128(_mm_slli_epi64(a, 1), _mm_slli_si128(carry, 8));
@@ -271,10 +271,10 @@ CLMUL void aes_gcm_key(struct aes_gcm *k, const uint8_t *round, unsigned int rou
 
 	k->round = round;
 	k->rounds = rounds;
-	encrypt(k, &hash, 1);
-	hash = next = twice(turn(hash));
+	encrypt_blocks(k, &hash, 1);
+	hash = next = gf_double(reverse_bytes(hash));
 	for (unsigned int i = 0; i < AES_GCM_POWERS; i++) {
 		_mm_store_si128((void *)k->power[i], next);
-		next = multiply(next, hash);
+		next = gf_multiply(next, hash);
 	}
 }

@@ -23,5 +23,7 @@ struct aes_gcm {
 // Makes a key ready from the expanded key of AES, to which it points from then on.
 void aes_gcm_key(struct aes_gcm *k, const uint8_t *round, unsigned int rounds);
 // As aead_seal and aead_open.
-void aes_gcm_seal(const struct aes_gcm *k, const struct aead_with *with, uint8_t *data, size_t len);
-bool aes_gcm_open(const struct aes_gcm *k, const struct aead_with *with, uint8_t *data, size_t len);
+void aes_gcm_seal(
+	const struct aes_gcm *k, const struct aead_with *params, uint8_t *data, size_t len);
+bool aes_gcm_open(
+	const struct aes_gcm *k, const struct aead_with *params, uint8_t *data, size_t len);

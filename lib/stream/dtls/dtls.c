@@ -40,7 +40,7 @@ static int wire_read(BIO *b, char *buf, int len)
 }
 
 // Notes what the session must know about records that are sent.
-static void note(struct dtls_handshake *h, const uint8_t *p, size_t len)
+static void note_records(struct dtls_handshake *h, const uint8_t *p, size_t len)
 {
 	if (h->flight_len + len <= FLIGHT_MAX) {
 		memcpy(h->flight + h->flight_len, p, len);
@@ -69,7 +69,7 @@ static int wire_write(BIO *b, const char *buf, int len)
 	struct dtls_wire *w = h->wire;
 
 	BIO_clear_retry_flags(b);
-	note(h, (const uint8_t *)buf, (size_t)len);
+	note_records(h, (const uint8_t *)buf, (size_t)len);
 	w->out(w->ctx, (const uint8_t *)buf, (size_t)len);
 	w->outs++;
 	return len; // lost datagrams are lost as on any other wire
@@ -89,7 +89,7 @@ static void wire_make(void)
 	wire_method = tls_io_method("datagrams", wire_read, wire_write, wire_ctrl);
 }
 
-static void use(struct dtls_handshake *h, struct dtls_wire *w)
+static void attach_wire(struct dtls_handshake *h, struct dtls_wire *w)
 {
 	h->wire = w;
 	h->flight_len = 0;
@@ -168,24 +168,24 @@ struct ssl_ctx_st *dtls_load(
 
 // --- a handshake ---------------------------------------------------------------------------------
 
-static int result(SSL *ssl, int rc)
+static int io_result(SSL *ssl, int rc)
 {
-	int what = IO_FAILED;
+	int code = IO_FAILED;
 
 	if (rc > 0)
 		return rc;
 	// do not use SSL_get_error: a forged record may have left an error that is none of the
 	// session's
 	if ((SSL_get_shutdown(ssl) & SSL_RECEIVED_SHUTDOWN) != 0)
-		what = IO_CLOSED;
+		code = IO_CLOSED;
 	else if (SSL_want_read(ssl))
-		what = IO_LATER;
+		code = IO_LATER;
 	ERR_clear_error();
-	return what;
+	return code;
 }
 
 // Makes a handshake with all that libssl needs. NULL without memory.
-static struct dtls_handshake *create(struct ssl_ctx_st *ctx)
+static struct dtls_handshake *create_handshake(struct ssl_ctx_st *ctx)
 {
 	struct dtls_handshake *h = calloc(1, sizeof(*h));
 	BIO *b = BIO_new(wire_method);
@@ -206,10 +206,10 @@ struct dtls_handshake *dtls_open(
 	struct ssl_ctx_st *ctx, const struct stream_dtls *c, struct dtls_wire *w)
 {
 	BIO_ADDR *nobody = BIO_ADDR_new();
-	struct dtls_handshake *h = nobody != NULL ? create(ctx) : NULL;
+	struct dtls_handshake *h = nobody != NULL ? create_handshake(ctx) : NULL;
 
 	if (h != NULL) {
-		use(h, w);
+		attach_wire(h, w);
 		SSL_set_mtu(h->ssl, c->mtu);
 		SSL_set_accept_state(h->ssl);
 		// takes this ClientHello as the second one, which its number in the handshake says
@@ -265,7 +265,7 @@ bool dtls_is_sealed(const uint8_t *data, size_t len)
 
 void dtls_handshake_tick(struct dtls_handshake *h, struct dtls_wire *w)
 {
-	use(h, w);
+	attach_wire(h, w);
 	DTLSv1_handle_timeout(h->ssl);
 	ERR_clear_error();
 }
@@ -273,10 +273,10 @@ void dtls_handshake_tick(struct dtls_handshake *h, struct dtls_wire *w)
 int dtls_handshake(struct dtls_handshake *h, struct dtls_wire *w)
 {
 	dtls_handshake_tick(h, w); // else libssl does so on its way, in front of the last flight
-	use(h, w);
+	attach_wire(h, w);
 	if (w->in_len > 0 && !long_enough(h->ssl, w->in, w->in_len))
 		w->in_len = 0;
-	return result(h->ssl, SSL_accept(h->ssl));
+	return io_result(h->ssl, SSL_accept(h->ssl));
 }
 
 void dtls_handshake_free(struct dtls_handshake *h)

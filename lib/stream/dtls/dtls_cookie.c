@@ -27,16 +27,16 @@ uint64_t dtls_cookies_count(struct dtls_cookies *c)
 	return ++c->number;
 }
 
-static void add_endpoint(uint8_t *to, const struct endpoint *e)
+static void add_endpoint(uint8_t *dst, const struct endpoint *e)
 {
-	memcpy(to, e->addr.b, sizeof(e->addr.b));
-	store_be16(to + sizeof(e->addr.b), e->port);
+	memcpy(dst, e->addr.b, sizeof(e->addr.b));
+	store_be16(dst + sizeof(e->addr.b), e->port);
 }
 
 // Writes the MAC behind the number of a cookie, which says the key. The MAC covers both ends, and
 // the random that a client repeats in its second ClientHello. Some offer other cipher suites there
 // (doc/protocol.md).
-static void make(const struct dtls_cookies *c, const struct dtls_hello *h,
+static void write_mac(const struct dtls_cookies *c, const struct dtls_hello *h,
 	const struct endpoint *client, const struct endpoint *server,
 	uint8_t cookie[DTLS_COOKIE_LEN])
 {
@@ -57,7 +57,7 @@ bool dtls_cookie_good(const struct dtls_cookies *c, const struct dtls_hello *h,
 	if (h->cookie_len != DTLS_COOKIE_LEN)
 		return false;
 	memcpy(cookie, h->cookie, NUMBER_LEN);
-	make(c, h, client, server, cookie);
+	write_mac(c, h, client, server, cookie);
 	return CRYPTO_memcmp(cookie, h->cookie, DTLS_COOKIE_LEN) == 0;
 }
 
@@ -78,5 +78,5 @@ void dtls_cookie_ask(const struct dtls_cookies *c, const struct dtls_hello *h,
 	store_be16(message + DTLS_HANDSHAKE_LEN, DTLS_1_0);
 	message[DTLS_HANDSHAKE_LEN + 2] = DTLS_COOKIE_LEN;
 	store_be64(cookie, c->number << 1 | c->now);
-	make(c, h, client, server, cookie);
+	write_mac(c, h, client, server, cookie);
 }

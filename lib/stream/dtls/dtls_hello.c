@@ -18,7 +18,7 @@ static uint32_t load_be24(const uint8_t *p)
 }
 
 // Steps over a vector with its length in front. False: the vector is longer than what is left.
-static bool step(const uint8_t **p, const uint8_t *end, unsigned int prefix, size_t max)
+static bool skip_vector(const uint8_t **p, const uint8_t *end, unsigned int prefix, size_t max)
 {
 	size_t len;
 
@@ -38,10 +38,10 @@ static bool read_front(const uint8_t **p, const uint8_t *end, struct dtls_hello 
 		return false;
 	h->random = *p + 2;
 	*p += 2 + DTLS_RANDOM_LEN;
-	if (!step(p, end, 1, SESSION_MAX))
+	if (!skip_vector(p, end, 1, SESSION_MAX))
 		return false;
 	h->cookie = *p + 1;
-	if (!step(p, end, 1, UINT8_MAX))
+	if (!skip_vector(p, end, 1, UINT8_MAX))
 		return false;
 	h->cookie_len = h->cookie[-1];
 	return true;
@@ -55,11 +55,11 @@ bool dtls_hello_fragment(const uint8_t *data, size_t len, struct dtls_fragment *
 		data[1] != 0xfe || load_be16(data + 11) > len - DTLS_RECORD_LEN)
 		return false;
 	*f = (struct dtls_fragment){.data = message + DTLS_HANDSHAKE_LEN,
-		.of = load_be24(message + 1),
+		.total = load_be24(message + 1),
 		.number = load_be16(message + 4),
 		.off = load_be24(message + 6),
 		.len = load_be24(message + 9)};
-	return f->of <= DTLS_HELLO_MAX && f->len <= f->of && f->off <= f->of - f->len &&
+	return f->total <= DTLS_HELLO_MAX && f->len <= f->total && f->off <= f->total - f->len &&
 		load_be16(data + 11) == DTLS_HANDSHAKE_LEN + f->len;
 }
 
@@ -71,12 +71,13 @@ bool dtls_hello_read(const uint8_t *data, size_t len, struct dtls_hello *h)
 	*h = (struct dtls_hello){.record = data};
 	if (!dtls_hello_fragment(data, len, &f) || f.off != 0)
 		return false;
-	h->whole = f.len == f.of;
+	h->whole = f.len == f.total;
 	p = f.data;
 	end = p + f.len;
 	if (!read_front(&p, end, h))
 		return false;
 	// alone in its datagram, with cipher suites, and compression methods
 	return !h->whole ||
-		(end == data + len && step(&p, end, 2, UINT16_MAX) && step(&p, end, 1, UINT8_MAX));
+		(end == data + len && skip_vector(&p, end, 2, UINT16_MAX) &&
+			skip_vector(&p, end, 1, UINT8_MAX));
 }

@@ -35,7 +35,7 @@ struct dtls_hello {
 // A fragment of a ClientHello (RFC 6347 4.2.3), or all of it.
 struct dtls_fragment {
 	const uint8_t *data; // len bytes: [off, off + len) of `of`
-	uint32_t off, len, of;
+	uint32_t off, len, total;
 	uint16_t number; // of the message
 };
 

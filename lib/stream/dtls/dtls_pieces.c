@@ -10,7 +10,7 @@
 #define FRONT (DTLS_RECORD_LEN + DTLS_HANDSHAKE_LEN)
 
 struct dtls_pieces {
-	uint16_t number, of, left; // bytes of the message, and those that have not come
+	uint16_t number, total, left; // bytes of the message, and those that have not come
 	uint8_t come[DTLS_HELLO_MAX / 8]; // by byte, as bits
 	uint8_t record[];
 };
@@ -28,19 +28,19 @@ struct dtls_pieces *dtls_pieces_begin(const uint8_t *data, size_t len)
 
 	if (!dtls_hello_fragment(data, len, &f) || f.off != 0)
 		return NULL;
-	p = calloc(1, sizeof(*p) + FRONT + f.of);
+	p = calloc(1, sizeof(*p) + FRONT + f.total);
 	if (p == NULL)
 		return NULL;
 	p->number = f.number;
-	p->of = p->left = (uint16_t)f.of;
+	p->total = p->left = (uint16_t)f.total;
 	// as if it had come whole: so it is under Finished, too (RFC 6347 4.2.6)
 	memcpy(p->record, data, FRONT);
-	store_be16(p->record + 11, (uint16_t)(DTLS_HANDSHAKE_LEN + f.of));
-	store_be24(p->record + DTLS_RECORD_LEN + 9, f.of);
+	store_be16(p->record + 11, (uint16_t)(DTLS_HANDSHAKE_LEN + f.total));
+	store_be24(p->record + DTLS_RECORD_LEN + 9, f.total);
 	return p;
 }
 
-static void add(struct dtls_pieces *p, const struct dtls_fragment *f)
+static void add_fragment(struct dtls_pieces *p, const struct dtls_fragment *f)
 {
 	memcpy(p->record + FRONT + f->off, f->data, f->len);
 	for (uint32_t i = f->off; i < f->off + f->len; i++) {
@@ -59,8 +59,9 @@ bool dtls_pieces_add(struct dtls_pieces *p, const uint8_t *data, size_t len)
 
 		if (size > len)
 			break;
-		if (dtls_hello_fragment(data, size, &f) && f.of == p->of && f.number == p->number)
-			add(p, &f);
+		if (dtls_hello_fragment(data, size, &f) && f.total == p->total &&
+			f.number == p->number)
+			add_fragment(p, &f);
 		data += size;
 		len -= size;
 	}
@@ -69,7 +70,7 @@ bool dtls_pieces_add(struct dtls_pieces *p, const uint8_t *data, size_t len)
 
 uint8_t *dtls_pieces_record(struct dtls_pieces *p, uint16_t *len)
 {
-	*len = (uint16_t)(FRONT + p->of);
+	*len = (uint16_t)(FRONT + p->total);
 	return p->record;
 }
 

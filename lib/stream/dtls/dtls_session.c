@@ -61,12 +61,12 @@ static void header_write(uint8_t *p, const struct header *h)
 
 // Makes nonce and additional data (RFC 5288 3 or RFC 7905 2, and RFC 5246 6.2.3.3). h->len is the
 // length of the message.
-static struct aead_with with_of(const struct dtls_session *s, unsigned int whose,
+static struct aead_with with_of(const struct dtls_session *s, unsigned int sender,
 	const struct header *h, const uint8_t *explicit)
 {
 	struct aead_with w = {.aad_len = DTLS_RECORD_LEN};
 
-	memcpy(w.nonce, s->salt[whose], AEAD_NONCE_LEN);
+	memcpy(w.nonce, s->salt[sender], AEAD_NONCE_LEN);
 	if (s->explicit_len > 0)
 		memcpy(w.nonce + 4, explicit, EXPLICIT_LEN);
 	else
@@ -81,18 +81,18 @@ static struct aead_with with_of(const struct dtls_session *s, unsigned int whose
 // Makes a record of len bytes at p; data may lie there already. Returns the record's length, or 0
 // when the cipher failed. The sequence number is used up then, and nothing of the record may be
 // sent.
-static uint16_t seal(
+static uint16_t seal_record(
 	struct dtls_session *s, uint8_t type, const uint8_t *data, uint16_t len, uint8_t *p)
 {
 	struct header h = {.type = type, .len = len, .number = EPOCH << 48 | s->next[EPOCH]++};
 	uint8_t *body = p + DTLS_RECORD_LEN + s->explicit_len;
-	struct aead_with with;
+	struct aead_with params;
 
 	memmove(body, data, len);
 	if (s->explicit_len > 0)
 		store_be64(p + DTLS_RECORD_LEN, s->nonce++);
-	with = with_of(s, SERVER, &h, p + DTLS_RECORD_LEN);
-	if (!aead_seal(s->key[SERVER], &with, body, len))
+	params = with_of(s, SERVER, &h, p + DTLS_RECORD_LEN);
+	if (!aead_seal(s->key[SERVER], &params, body, len))
 		return 0;
 	h.len = (uint16_t)(s->explicit_len + len + AEAD_TAG_LEN);
 	header_write(p, &h);
@@ -101,18 +101,18 @@ static uint16_t seal(
 
 // Decrypts the body of a record of epoch 1. Returns its length, with *body pointing at it. Below 0:
 // it is forged.
-static int unseal(
-	struct dtls_session *s, unsigned int whose, struct header h, uint8_t *p, uint8_t **body)
+static int open_record(
+	struct dtls_session *s, unsigned int sender, struct header h, uint8_t *p, uint8_t **body)
 {
 	const unsigned int extra = s->explicit_len + AEAD_TAG_LEN;
-	struct aead_with with;
+	struct aead_with params;
 
 	if (h.len < extra)
 		return -1;
 	h.len = (uint16_t)(h.len - extra);
-	with = with_of(s, whose, &h, p);
+	params = with_of(s, sender, &h, p);
 	*body = p + s->explicit_len;
-	return aead_open(s->key[whose], &with, *body, h.len) ? h.len : -1;
+	return aead_open(s->key[sender], &params, *body, h.len) ? h.len : -1;
 }
 
 // --- no record twice (RFC 6347 4.1.2.6) ----------------------------------------------------------
@@ -123,16 +123,16 @@ static bool is_new(const struct dtls_session *s, uint64_t seq)
 		(s->seen_end - seq <= WINDOW && (s->seen >> (s->seen_end - 1 - seq) & 1) == 0);
 }
 
-static void see(struct dtls_session *s, uint64_t seq)
+static void mark_seen(struct dtls_session *s, uint64_t seq)
 {
-	uint64_t by;
+	uint64_t shift;
 
 	if (seq < s->seen_end) {
 		s->seen |= UINT64_C(1) << (s->seen_end - 1 - seq);
 		return;
 	}
-	by = seq + 1 - s->seen_end;
-	s->seen = by < WINDOW ? s->seen << by | 1 : 1;
+	shift = seq + 1 - s->seen_end;
+	s->seen = shift < WINDOW ? s->seen << shift | 1 : 1;
 	s->seen_end = seq + 1;
 }
 
@@ -144,15 +144,16 @@ static void send_out(struct dtls_wire *w, const uint8_t *data, size_t len)
 	w->outs++;
 }
 
-static void send_alert(struct dtls_session *s, struct dtls_wire *w, uint8_t level, uint8_t what)
+static void send_alert(
+	struct dtls_session *s, struct dtls_wire *w, uint8_t level, uint8_t description)
 {
-	const uint8_t alert[] = {level, what};
+	const uint8_t alert[] = {level, description};
 	uint8_t record[sizeof(alert) + DTLS_OVERHEAD_MAX];
 	uint16_t n;
 
 	if (s->next[EPOCH] > SEQ_MAX)
 		return;
-	n = seal(s, DTLS_ALERT, alert, sizeof(alert), record);
+	n = seal_record(s, DTLS_ALERT, alert, sizeof(alert), record);
 	if (n > 0)
 		send_out(w, record, n);
 	else
@@ -172,18 +173,18 @@ static void send_flight(struct dtls_session *s, struct dtls_wire *w)
 	uint8_t out[FLIGHT_MAX];
 	size_t n = 0;
 
-	for (size_t at = 0; at < s->flight_len;) {
+	for (size_t pos = 0; pos < s->flight_len;) {
 		struct kept k;
-		const uint8_t *body = s->flight + at + sizeof(k);
+		const uint8_t *body = s->flight + pos + sizeof(k);
 
-		memcpy(&k, s->flight + at, sizeof(k));
-		at += sizeof(k) + k.len;
+		memcpy(&k, s->flight + pos, sizeof(k));
+		pos += sizeof(k) + k.len;
 		if (n > 0 && n + k.len + DTLS_OVERHEAD_MAX > DATAGRAM_MAX) {
 			send_out(w, out, n);
 			n = 0;
 		}
 		if (k.epoch == EPOCH) {
-			const uint16_t len = seal(s, k.type, body, k.len, out + n);
+			const uint16_t len = seal_record(s, k.type, body, k.len, out + n);
 
 			w->unsealed += len == 0;
 			n += len;
@@ -226,7 +227,7 @@ static void handshake_input(
 // --- a session -----------------------------------------------------------------------------------
 
 // Handles the body of a record; returns as dtls_session_read does.
-static int input(
+static int handle_record(
 	struct dtls_session *s, struct dtls_wire *w, struct header h, uint8_t *p, uint8_t **message)
 {
 	const uint64_t seq = h.number & SEQ_MAX;
@@ -235,10 +236,10 @@ static int input(
 	if (h.version != VERSION || h.number >> 48 != EPOCH || !is_new(s, seq))
 		return IO_LATER;
 	w->opened++;
-	n = unseal(s, CLIENT, h, p, message);
+	n = open_record(s, CLIENT, h, p, message);
 	if (n < 0)
 		return IO_LATER;
-	see(s, seq);
+	mark_seen(s, seq);
 	switch (h.type) {
 	case DTLS_APPLICATION:
 		return n;
@@ -268,7 +269,7 @@ int dtls_session_read(struct dtls_session *s, struct dtls_wire *w, uint8_t **mes
 			break;
 		w->in = body + h.len;
 		w->in_len = (uint16_t)(w->in_len - DTLS_RECORD_LEN - h.len);
-		n = input(s, w, h, body, message);
+		n = handle_record(s, w, h, body, message);
 	}
 	if (n < 0 || (n == IO_LATER && has_time(w)))
 		w->in_len = 0;
@@ -293,7 +294,7 @@ int dtls_session_write(struct dtls_session *s, const uint8_t *message, size_t le
 {
 	if (s->next[EPOCH] > SEQ_MAX)
 		return IO_FAILED;
-	return seal(s, DTLS_APPLICATION, message, (uint16_t)len, record);
+	return seal_record(s, DTLS_APPLICATION, message, (uint16_t)len, record);
 }
 
 void dtls_session_close(struct dtls_session *s, struct dtls_wire *w)
@@ -304,7 +305,7 @@ void dtls_session_close(struct dtls_session *s, struct dtls_wire *w)
 // --- from its handshake --------------------------------------------------------------------------
 
 // Keeps a record of our last flight. False when it is no such record.
-static bool keep(struct dtls_session *s, const struct header *h, const uint8_t *p)
+static bool keep_record(struct dtls_session *s, const struct header *h, const uint8_t *p)
 {
 	struct kept k = {.type = h->type, .epoch = (uint8_t)(h->number >> 48), .len = h->len};
 	uint8_t copy[FLIGHT_MAX], *body = copy;
@@ -312,7 +313,7 @@ static bool keep(struct dtls_session *s, const struct header *h, const uint8_t *
 
 	memcpy(copy, p, h->len);
 	if (k.epoch == EPOCH)
-		n = unseal(s, SERVER, *h, copy, &body);
+		n = open_record(s, SERVER, *h, copy, &body);
 	if (n < 0 || k.epoch > EPOCH)
 		return false;
 	k.len = (uint16_t)n;
@@ -328,7 +329,7 @@ static void keep_flight(struct dtls_session *s, const uint8_t *p, size_t len)
 		const struct header h = header_read(p);
 		const size_t size = DTLS_RECORD_LEN + (size_t)h.len;
 
-		if (size > len || !keep(s, &h, p + DTLS_RECORD_LEN)) {
+		if (size > len || !keep_record(s, &h, p + DTLS_RECORD_LEN)) {
 			s->flight_len = 0;
 			return;
 		}

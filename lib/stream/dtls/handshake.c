@@ -41,7 +41,7 @@ struct handshake {
 };
 
 // The thread and handshake that send_out works for.
-struct way {
+struct flight_context {
 	struct thread *t;
 	const struct handshake *s;
 };
@@ -51,17 +51,17 @@ static struct handshake **bucket_of(struct thread *t, unsigned int w, uint64_t c
 	return &t->shakes.bucket[(conn ^ conn >> 32 ^ w * 37u) % HANDSHAKE_BUCKETS];
 }
 
-static struct handshake **find(struct thread *t, unsigned int w, uint64_t conn)
+static struct handshake **find_handshake(struct thread *t, unsigned int w, uint64_t conn)
 {
-	struct handshake **at = bucket_of(t, w, conn);
+	struct handshake **slot = bucket_of(t, w, conn);
 
-	while (*at != NULL && ((*at)->conn != conn || (*at)->worker != w))
-		at = &(*at)->next;
-	return at;
+	while (*slot != NULL && ((*slot)->conn != conn || (*slot)->worker != w))
+		slot = &(*slot)->next;
+	return slot;
 }
 
-static bool put(struct thread *t, unsigned int w, const uint8_t *data, size_t len,
-	const struct stream_message *what)
+static bool send_datagram(struct thread *t, unsigned int w, const uint8_t *data, size_t len,
+	const struct stream_message *meta)
 {
 	const struct stream_config *conf = &t->s->conf;
 	struct stream_message m;
@@ -70,8 +70,8 @@ static bool put(struct thread *t, unsigned int w, const uint8_t *data, size_t le
 		return false;
 	memcpy(m.data, data, len);
 	m.len = (uint16_t)len;
-	m.kind = what->kind;
-	m.conn = what->conn;
+	m.kind = meta->kind;
+	m.conn = meta->conn;
 	conf->ops->datagram(conf->ctx, t->index, w, &m);
 	return true;
 }
@@ -79,25 +79,25 @@ static bool put(struct thread *t, unsigned int w, const uint8_t *data, size_t le
 // Sends a datagram of the server. One that finds no room is lost, and will be sent again.
 static void send_out(void *ctx, const uint8_t *data, size_t len)
 {
-	const struct way *way = ctx;
-	const struct stream_message what = {.kind = STREAM_SHAKE, .conn = way->s->conn};
+	const struct flight_context *route = ctx;
+	const struct stream_message meta = {.kind = STREAM_SHAKE, .conn = route->s->conn};
 
-	put(way->t, way->s->worker, data, len, &what);
+	send_datagram(route->t, route->s->worker, data, len, &meta);
 }
 
 // Counts a handshake that came to nothing, and tells of it.
-static void refuse(struct thread *t, const struct handshake *s, uint64_t *reason)
+static void refuse_handshake(struct thread *t, const struct handshake *s, uint64_t *reason)
 {
 	const struct endpoint client = {.addr = s->source};
 
-	count(reason, 1);
+	stats_add(reason, 1);
 	refused_by_counter(t, &client, STREAM_NO_LISTENER, reason);
 }
 
 static void session_gone(struct thread *t, const struct addr *source)
 {
 	conn_limits_give(&t->s->sessions, source);
-	count(&t->stats.dtls_sessions, -1);
+	stats_add(&t->stats.dtls_sessions, -1);
 }
 
 // --- what waits ----------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ static void step_out(struct thread *t, struct handshake *s)
 }
 
 // Keeps a datagram. One that finds no room is lost, and will be sent again.
-static void keep(struct thread *t, struct handshake *s, const struct stream_message *m)
+static void keep_datagram(struct thread *t, struct handshake *s, const struct stream_message *m)
 {
 	struct later **end = &s->waiting, *l = malloc(sizeof(*l) + m->len);
 	const unsigned int most = s->in_pieces && s->handshake == NULL ? PIECES_MAX : WAITING_MAX;
@@ -130,7 +130,7 @@ static void keep(struct thread *t, struct handshake *s, const struct stream_mess
 	for (; *end != NULL; end = &(*end)->next)
 		n++;
 	if (l == NULL || n >= most) {
-		count(&t->stats.dtls_overrun, 1);
+		stats_add(&t->stats.dtls_overrun, 1);
 		free(l);
 		return;
 	}
@@ -156,11 +156,11 @@ static void free_waiting(struct handshake *s)
 
 // Ends a handshake: takes it out of its bucket, and lists it among those whose outcome has to be
 // told.
-static void end(struct thread *t, struct handshake **at, bool complete)
+static void end_handshake(struct thread *t, struct handshake **slot, bool complete)
 {
-	struct handshake *s = *at;
+	struct handshake *s = *slot;
 
-	*at = s->next;
+	*slot = s->next;
 	s->next = t->shakes.ended;
 	t->shakes.ended = s;
 	s->ended = true;
@@ -173,52 +173,52 @@ static void end(struct thread *t, struct handshake **at, bool complete)
 	dtls_pieces_free(s->pieces);
 	s->pieces = NULL;
 	if (s->session != NULL) {
-		count(&t->stats.dtls_handshakes, 1);
+		stats_add(&t->stats.dtls_handshakes, 1);
 		return;
 	}
 	if (complete) // there was no memory for the session
-		refuse(t, s, &t->stats.dtls_failed);
+		refuse_handshake(t, s, &t->stats.dtls_failed);
 	if (s->counted)
 		session_gone(t, &s->source);
 }
 
-static void feed(struct thread *t, struct handshake **at, uint8_t *data, uint16_t len)
+static void feed_datagram(struct thread *t, struct handshake **slot, uint8_t *data, uint16_t len)
 {
-	struct way way = {t, *at};
-	struct dtls_wire w = {.in = data, .in_len = len, .out = send_out, .ctx = &way};
+	struct flight_context route = {t, *slot};
+	struct dtls_wire w = {.in = data, .in_len = len, .out = send_out, .ctx = &route};
 	int rc;
 
 	if (dtls_is_sealed(data, len)) {
-		if ((*at)->sealed == SEALED_MAX)
+		if ((*slot)->sealed == SEALED_MAX)
 			return;
-		(*at)->sealed++;
+		(*slot)->sealed++;
 	}
-	rc = dtls_handshake((*at)->handshake, &w);
+	rc = dtls_handshake((*slot)->handshake, &w);
 	if (rc == IO_LATER)
 		return;
 	if (rc < 0)
-		refuse(t, *at, &t->stats.dtls_failed);
-	end(t, at, rc > 0);
+		refuse_handshake(t, *slot, &t->stats.dtls_failed);
+	end_handshake(t, slot, rc > 0);
 }
 
 // True when the limits allow another session; else raises the counter that says why not.
-static bool admit(struct thread *t, struct handshake *s)
+static bool admit_handshake(struct thread *t, struct handshake *s)
 {
 	switch (conn_limits_take(&t->s->sessions, &s->source)) {
 	case CONN_LIMITS_TOTAL:
-		refuse(t, s, &t->stats.dtls_refused_total);
+		refuse_handshake(t, s, &t->stats.dtls_refused_total);
 		return false;
 	case CONN_LIMITS_SOURCE:
-		refuse(t, s, &t->stats.dtls_refused_source);
+		refuse_handshake(t, s, &t->stats.dtls_refused_source);
 		return false;
 	case CONN_LIMITS_NETWORK:
-		refuse(t, s, &t->stats.dtls_refused_network);
+		refuse_handshake(t, s, &t->stats.dtls_refused_network);
 		return false;
 	case CONN_LIMITS_OK:
 		break;
 	}
 	s->counted = true;
-	count(&t->stats.dtls_sessions, 1);
+	stats_add(&t->stats.dtls_sessions, 1);
 	return true;
 }
 
@@ -241,32 +241,32 @@ static bool hello_whole(struct handshake *s, struct later *l, struct dtls_wire *
 }
 
 // Opens a handshake with its ClientHello, once that is whole.
-static void open_with(struct thread *t, struct handshake **at, struct later *l)
+static void open_with(struct thread *t, struct handshake **slot, struct later *l)
 {
-	struct way way = {t, *at};
-	struct dtls_wire w = {.out = send_out, .ctx = &way};
-	const bool kept = hello_whole(*at, l, &w);
+	struct flight_context route = {t, *slot};
+	struct dtls_wire w = {.out = send_out, .ctx = &route};
+	const bool kept = hello_whole(*slot, l, &w);
 
 	if (kept && w.in_len == 0)
 		return;
 	pthread_mutex_lock(&t->s->tls_lock);
 	if (kept)
-		(*at)->handshake = dtls_open(
-			identities_dtls(t->s->identities, (*at)->listener), &t->s->conf.dtls, &w);
+		(*slot)->handshake = dtls_open(
+			identities_dtls(t->s->identities, (*slot)->listener), &t->s->conf.dtls, &w);
 	pthread_mutex_unlock(&t->s->tls_lock);
-	if ((*at)->handshake != NULL) {
-		dtls_pieces_free((*at)->pieces);
-		(*at)->pieces = NULL;
-		feed(t, at, NULL, 0);
+	if ((*slot)->handshake != NULL) {
+		dtls_pieces_free((*slot)->pieces);
+		(*slot)->pieces = NULL;
+		feed_datagram(t, slot, NULL, 0);
 		return;
 	}
-	refuse(t, *at, &t->stats.dtls_failed);
-	end(t, at, false);
+	refuse_handshake(t, *slot, &t->stats.dtls_failed);
+	end_handshake(t, slot, false);
 }
 
 bool handshake_work(struct thread *t)
 {
-	struct handshake *s = t->shakes.first, **at;
+	struct handshake *s = t->shakes.first, **slot;
 	struct later *l;
 
 	if (s == NULL)
@@ -276,19 +276,19 @@ bool handshake_work(struct thread *t)
 	s->waiting = l->next;
 	if (s->waiting != NULL)
 		line_up(t, s);
-	at = find(t, s->worker, s->conn);
+	slot = find_handshake(t, s->worker, s->conn);
 	if (s->handshake == NULL)
-		open_with(t, at, l);
+		open_with(t, slot, l);
 	else
-		feed(t, at, l->data, l->len);
+		feed_datagram(t, slot, l->data, l->len);
 	free(l);
 	return t->shakes.first != NULL;
 }
 
-static void begin(struct thread *t, unsigned int w, const struct stream_message *m)
+static void begin_handshake(struct thread *t, unsigned int w, const struct stream_message *m)
 {
 	const struct stream_config *conf = &t->s->conf;
-	struct handshake **at = bucket_of(t, w, m->conn);
+	struct handshake **slot = bucket_of(t, w, m->conn);
 	struct handshake *s = calloc(1, sizeof(*s));
 	struct dtls_hello h;
 
@@ -296,42 +296,42 @@ static void begin(struct thread *t, unsigned int w, const struct stream_message 
 		conf->ops->shaken(conf->ctx, t->index, w, m->conn, NULL);
 		return;
 	}
-	*s = (struct handshake){.next = *at,
+	*s = (struct handshake){.next = *slot,
 		.conn = m->conn,
 		.source = m->source,
-		.until_ms = t->now_ms + changing(&conf->dtls.handshake_s) * UINT64_C(1000),
+		.until_ms = t->now_ms + load_number(&conf->dtls.handshake_s) * UINT64_C(1000),
 		.worker = (uint8_t)w,
 		.listener = m->listener,
 		.in_pieces = dtls_hello_read(m->data, m->len, &h) && !h.whole};
-	*at = s;
-	if (admit(t, s))
-		keep(t, s, m);
+	*slot = s;
+	if (admit_handshake(t, s))
+		keep_datagram(t, s, m);
 	if (s->waiting == NULL)
-		end(t, at, false);
+		end_handshake(t, slot, false);
 }
 
 void handshake_take(struct thread *t, unsigned int w, const struct stream_message *m)
 {
 	const struct stream_message back = {.kind = STREAM_BYTES, .conn = m->conn};
 	const struct stream_config *conf = &t->s->conf;
-	struct handshake **at = find(t, w, m->conn);
+	struct handshake **slot = find_handshake(t, w, m->conn);
 
 	switch ((enum stream_kind)m->kind) {
 	case STREAM_HELLO:
-		begin(t, w, m);
+		begin_handshake(t, w, m);
 		break;
 	case STREAM_SHAKE:
-		if (*at != NULL)
-			keep(t, *at, m);
+		if (*slot != NULL)
+			keep_datagram(t, *slot, m);
 		else if (handshake_tell(t)) // the worker must hear of the end first
-			put(t, w, m->data, m->len, &back);
+			send_datagram(t, w, m->data, m->len, &back);
 		break;
 	case STREAM_GONE:
 		if (m->session != NULL) {
 			dtls_session_free(m->session);
 			session_gone(t, &m->source);
-		} else if (*at != NULL) {
-			end(t, at, false);
+		} else if (*slot != NULL) {
+			end_handshake(t, slot, false);
 		} else if (handshake_tell(t)) { // in the order of their ends
 			conf->ops->shaken(conf->ctx, t->index, w, m->conn, NULL);
 		}
@@ -348,7 +348,7 @@ static void give_back(struct thread *t, const struct handshake *s)
 	const struct stream_message back = {.kind = STREAM_BYTES, .conn = s->conn};
 
 	for (const struct later *l = s->waiting; l != NULL && s->session != NULL; l = l->next)
-		put(t, s->worker, l->data, l->len, &back);
+		send_datagram(t, s->worker, l->data, l->len, &back);
 }
 
 bool handshake_tell(struct thread *t)
@@ -374,20 +374,20 @@ void handshake_tick(struct thread *t)
 		return;
 	t->shakes.ticked_ms = t->now_ms;
 	for (unsigned int i = 0; i < HANDSHAKE_BUCKETS; i++) {
-		struct handshake **at = &t->shakes.bucket[i];
+		struct handshake **slot = &t->shakes.bucket[i];
 
-		while (*at != NULL) {
-			struct way way = {t, *at};
-			struct dtls_wire w = {.out = send_out, .ctx = &way};
+		while (*slot != NULL) {
+			struct flight_context route = {t, *slot};
+			struct dtls_wire w = {.out = send_out, .ctx = &route};
 
-			if (t->now_ms > (*at)->until_ms) {
-				refuse(t, *at, &t->stats.dtls_failed);
-				end(t, at, false);
+			if (t->now_ms > (*slot)->until_ms) {
+				refuse_handshake(t, *slot, &t->stats.dtls_failed);
+				end_handshake(t, slot, false);
 				continue;
 			}
-			if ((*at)->handshake != NULL)
-				dtls_handshake_tick((*at)->handshake, &w);
-			at = &(*at)->next;
+			if ((*slot)->handshake != NULL)
+				dtls_handshake_tick((*slot)->handshake, &w);
+			slot = &(*slot)->next;
 		}
 	}
 }

@@ -53,7 +53,7 @@ static struct names *names_make(const struct stream_tls *tls)
 }
 
 // A client that names protocols, but none of ours, has come to the wrong server.
-static int choose(SSL *ssl, const unsigned char **out, unsigned char *out_len,
+static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_len,
 	const unsigned char *in, unsigned int in_len, void *ctx)
 {
 	const struct names *ours = ctx;
@@ -79,6 +79,6 @@ bool alpn_use(struct ssl_ctx_st *c, const struct stream_tls *tls)
 		return false;
 	}
 	// an SSL holds its context, and that the names
-	SSL_CTX_set_alpn_select_cb(c, choose, n);
+	SSL_CTX_set_alpn_select_cb(c, choose_protocol, n);
 	return true;
 }

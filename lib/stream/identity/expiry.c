@@ -12,14 +12,14 @@
 
 time_t stream_expiry_renew(const struct stream_validity *first, time_t until)
 {
-	const time_t third = (first->until - first->from) / 3;
+	const time_t third = (first->until - first->not_before) / 3;
 
 	return until - (third < STREAM_EXPIRES_S ? third : STREAM_EXPIRES_S);
 }
 
 enum stream_expiry stream_expiry(const struct stream_validity *v, time_t now)
 {
-	if (now < v->from)
+	if (now < v->not_before)
 		return STREAM_NOT_VALID_YET;
 	if (now > v->until)
 		return STREAM_EXPIRED;
@@ -37,7 +37,7 @@ static void tell_soon(time_t left, const char *date, char *text, size_t len)
 bool stream_expiry_text(const struct stream_validity *v, time_t now, char *text, size_t len)
 {
 	const enum stream_expiry e = stream_expiry(v, now);
-	const time_t edge = e == STREAM_NOT_VALID_YET ? v->from : v->until;
+	const time_t edge = e == STREAM_NOT_VALID_YET ? v->not_before : v->until;
 	char date[32] = "?";
 	struct tm tm;
 
@@ -58,12 +58,12 @@ bool stream_expiry_text(const struct stream_validity *v, time_t now, char *text,
 bool stream_expiry_read(
 	const X509 *x, const struct stream_validity *first, struct stream_validity *out)
 {
-	struct tm from, until;
+	struct tm not_before, until;
 
-	if (ASN1_TIME_to_tm(X509_get0_notBefore(x), &from) != 1 ||
+	if (ASN1_TIME_to_tm(X509_get0_notBefore(x), &not_before) != 1 ||
 		ASN1_TIME_to_tm(X509_get0_notAfter(x), &until) != 1)
 		return false;
-	out->from = timegm(&from);
+	out->not_before = timegm(&not_before);
 	out->until = timegm(&until);
 	out->renew = stream_expiry_renew(first != NULL ? first : out, out->until);
 	return true;

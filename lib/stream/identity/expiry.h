@@ -10,7 +10,7 @@ struct x509_st; // libcrypto's X509
 
 // Seconds of Unix time.
 struct stream_validity {
-	time_t from, until; // clients accept it
+	time_t not_before, until; // clients accept it
 	time_t renew; // it should have been renewed by then
 };
 

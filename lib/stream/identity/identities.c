@@ -14,20 +14,20 @@
 #include "tls.h"
 
 struct identities {
-	struct stream_identities from; // with strings of its own
+	struct stream_identities conf; // with strings of its own
 	SSL_CTX *tls[STREAM_LISTENERS_MAX], *dtls[STREAM_LISTENERS_MAX]; // NULL: nobody needs it
 };
 
 static bool load_one(struct identities *i, const struct stream_dtls *dtls, char *error, size_t len)
 {
-	const unsigned int n = i->from.nb;
-	struct stream_tls *tls = &i->from.list[n];
+	const unsigned int n = i->conf.nb;
+	struct stream_tls *tls = &i->conf.list[n];
 
 	if (!tls_copy_own(tls)) {
 		snprintf(error, len, "tls: out of memory");
 		return false;
 	}
-	i->from.nb++;
+	i->conf.nb++;
 	if (tls->for_tls)
 		i->tls[n] = tls_load(tls, error, len);
 	if (tls->for_tls && i->tls[n] == NULL)
@@ -37,20 +37,20 @@ static bool load_one(struct identities *i, const struct stream_dtls *dtls, char 
 	return !tls->for_dtls || i->dtls[n] != NULL;
 }
 
-struct identities *identities_load(const struct stream_identities *from,
+struct identities *identities_load(const struct stream_identities *conf,
 	const struct stream_dtls *dtls, char *error, size_t len)
 {
-	const unsigned int nb = from != NULL ? from->nb : 0;
+	const unsigned int nb = conf != NULL ? conf->nb : 0;
 	struct identities *i = calloc(1, sizeof(*i));
 
 	if (i == NULL) {
 		snprintf(error, len, "tls: out of memory");
 		return NULL;
 	}
-	if (from != NULL)
-		i->from = *from;
-	i->from.nb = 0;
-	while (i->from.nb < nb) {
+	if (conf != NULL)
+		i->conf = *conf;
+	i->conf.nb = 0;
+	while (i->conf.nb < nb) {
 		if (!load_one(i, dtls, error, len)) {
 			identities_free(i);
 			return NULL;
@@ -63,27 +63,27 @@ void identities_free(struct identities *i)
 {
 	if (i == NULL)
 		return;
-	for (unsigned int n = 0; n < i->from.nb; n++) {
+	for (unsigned int n = 0; n < i->conf.nb; n++) {
 		SSL_CTX_free(i->tls[n]);
 		SSL_CTX_free(i->dtls[n]);
-		tls_copy_free(&i->from.list[n]);
+		tls_copy_free(&i->conf.list[n]);
 	}
 	free(i);
 }
 
 const struct stream_identities *identities_from(const struct identities *i)
 {
-	return &i->from;
+	return &i->conf;
 }
 
 struct ssl_ctx_st *identities_tls(const struct identities *i, uint8_t listener)
 {
-	return i->tls[i->from.of[listener]];
+	return i->tls[i->conf.by_listener[listener]];
 }
 
 struct ssl_ctx_st *identities_dtls(const struct identities *i, uint8_t listener)
 {
-	return i->dtls[i->from.of[listener]];
+	return i->dtls[i->conf.by_listener[listener]];
 }
 
 static bool is_first(const struct stream_identities *all, unsigned int n)
@@ -118,11 +118,11 @@ static void validity_of(SSL_CTX *c, struct stream_validity *out)
 bool identities_certificate(
 	const struct identities *i, unsigned int index, struct stream_certificate *out)
 {
-	for (unsigned int n = 0; n < i->from.nb; n++) {
-		const char *path = i->from.list[n].certificate;
+	for (unsigned int n = 0; n < i->conf.nb; n++) {
+		const char *path = i->conf.list[n].certificate;
 		const size_t len = strlen(path);
 
-		if (!is_first(&i->from, n) || index-- > 0)
+		if (!is_first(&i->conf, n) || index-- > 0)
 			continue;
 		snprintf(out->path, sizeof(out->path), "%s",
 			len < sizeof(out->path) ? path : path + len - sizeof(out->path) + 1);

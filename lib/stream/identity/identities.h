@@ -18,7 +18,7 @@ struct stream_identities;
 
 // Reads the files; from may be NULL, and all of it is copied. dtls is what handshakes of DTLS are
 // limited by. NULL with a reason in error (len bytes). Any thread.
-struct identities *identities_load(const struct stream_identities *from,
+struct identities *identities_load(const struct stream_identities *conf,
 	const struct stream_dtls *dtls, char *error, size_t len);
 // Handshakes that were begun go on. NULL is fine.
 void identities_free(struct identities *i);

@@ -27,17 +27,17 @@ static const char **copy_names(const struct stream_tls *tls)
 
 bool tls_copy_own(struct stream_tls *tls)
 {
-	const char *const from[] = {tls->certificate, tls->key, tls->chain, tls->ciphers};
-	const char **const to[] = {&tls->certificate, &tls->key, &tls->chain, &tls->ciphers};
+	const char *const src[] = {tls->certificate, tls->key, tls->chain, tls->ciphers};
+	const char **const dst[] = {&tls->certificate, &tls->key, &tls->chain, &tls->ciphers};
 	const char **names = copy_names(tls);
 	bool good = names != NULL;
 
 	if (!good)
 		tls->nb_alpn = 0;
 	tls->alpn = names;
-	for (size_t i = 0; i < sizeof(to) / sizeof(to[0]); i++) {
-		*to[i] = from[i] != NULL ? strdup(from[i]) : NULL;
-		good = good && (*to[i] != NULL) == (from[i] != NULL);
+	for (size_t i = 0; i < sizeof(dst) / sizeof(dst[0]); i++) {
+		*dst[i] = src[i] != NULL ? strdup(src[i]) : NULL;
+		good = good && (*dst[i] != NULL) == (src[i] != NULL);
 	}
 	if (!good)
 		tls_copy_free(tls);

@@ -17,19 +17,19 @@
 #define VERSIONS 5 // SSL 3.0 and TLS 1.0 to 1.3
 
 struct text {
-	char *at;
+	char *buf;
 	size_t len, room;
 };
 
 // --- what was offered ----------------------------------------------------------------------------
 
-static void put(struct text *t, const char *word)
+static void put_word(struct text *t, const char *word)
 {
 	const size_t n = strlen(word);
 
 	if (t->len + n >= t->room)
 		return;
-	memcpy(t->at + t->len, word, n + 1);
+	memcpy(t->buf + t->len, word, n + 1);
 	t->len += n;
 }
 
@@ -44,10 +44,10 @@ static bool put_bytes(struct text *t, const uint8_t *p, size_t n)
 
 		snprintf(byte, sizeof(byte), plain ? "%c" : "\\x%02x", p[i]);
 		if (t->len + strlen(byte) + sizeof(end) > t->room) {
-			put(t, end);
+			put_word(t, end);
 			return false;
 		}
-		put(t, byte);
+		put_word(t, byte);
 	}
 	return true;
 }
@@ -56,7 +56,7 @@ static void put_version(struct text *t, unsigned int version)
 {
 	static const char *const names[VERSIONS] = {"3.0", "1.0", "1.1", "1.2", "1.3"};
 
-	put(t,
+	put_word(t,
 		version >> 8 == VERSION_MAJOR && (version & 0xff) < VERSIONS ? names[version & 0xff]
 									     : "?");
 }
@@ -84,7 +84,7 @@ static void put_versions(struct text *t, SSL *ssl)
 	put_version(t, low);
 	if (low == high)
 		return;
-	put(t, "-");
+	put_word(t, "-");
 	put_version(t, high);
 }
 
@@ -96,12 +96,12 @@ static void put_alpn(struct text *t, SSL *ssl)
 	if (SSL_client_hello_get0_ext(
 		    ssl, TLSEXT_TYPE_application_layer_protocol_negotiation, &p, &n) != 1)
 		return;
-	put(t, " alpn=");
+	put_word(t, " alpn=");
 	for (size_t i = 2; i < n; i += 1 + (size_t)p[i]) {
 		const size_t len = p[i] < n - i ? p[i] : n - i - 1;
 
 		if (i > 2)
-			put(t, ",");
+			put_word(t, ",");
 		if (!put_bytes(t, p + i + 1, len))
 			return;
 	}
@@ -115,7 +115,7 @@ static void put_name(struct text *t, SSL *ssl)
 
 	if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_server_name, &p, &n) != 1 || n <= 5)
 		return;
-	put(t, " sni=");
+	put_word(t, " sni=");
 	put_bytes(t, p + 5, n - 5);
 }
 
@@ -128,8 +128,8 @@ int tls_offer_note(SSL *ssl, int *alert, void *arg)
 		return SSL_CLIENT_HELLO_SUCCESS;
 	if (c->offered == NULL) // else it comes once more, behind a HelloRetryRequest
 		c->offered = malloc(STREAM_OFFERED_LEN);
-	t.at = c->offered;
-	if (t.at == NULL)
+	t.buf = c->offered;
+	if (t.buf == NULL)
 		return SSL_CLIENT_HELLO_SUCCESS; // it is told without
 	put_versions(&t, ssl);
 	put_alpn(&t, ssl);

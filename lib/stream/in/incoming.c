@@ -15,21 +15,21 @@
 #define CONNECTION_BIND 0x0b // second byte of a ConnectionBind request; the first is 0
 
 // Gives a message to the worker. False: the worker has no buffer for it now.
-static bool give(struct thread *t, struct conn *c, const uint8_t *p, uint16_t len)
+static bool give_message(struct thread *t, struct conn *c, const uint8_t *p, uint16_t len)
 {
 	const struct stream_config *conf = &t->s->conf;
-	const struct stream_from from = conn_from(t, c);
+	const struct stream_from origin = conn_from(t, c);
 	struct stream_message m;
 
 	if (!conf->ops->take(conf->ctx, t->index, c->home, &m))
 		return false;
 	memcpy(m.data, p, len);
 	m.len = len;
-	m.conn = from.conn;
-	conf->ops->send(conf->ctx, t->index, c->home, &m, &from);
+	m.conn = origin.conn;
+	conf->ops->send(conf->ctx, t->index, c->home, &m, &origin);
 	t->kicks |= UINT64_C(1) << c->home;
 	c->given = true;
-	count(&t->stats.rx, 1);
+	stats_add(&t->stats.rx, 1);
 	return true;
 }
 
@@ -53,12 +53,12 @@ static enum incoming take_message(
 	const bool asks = stun_framing_is_request(p);
 
 	if (asks && !may_ask(t, c)) {
-		count(&t->stats.stalled, 1);
+		stats_add(&t->stats.stalled, 1);
 		conn_young_drop(t, c);
 		return INCOMING_ASKS;
 	}
-	if (!give(t, c, p, (uint16_t)f->len)) {
-		count(&t->stats.stalled, 1);
+	if (!give_message(t, c, p, (uint16_t)f->len)) {
+		stats_add(&t->stats.stalled, 1);
 		conn_young_drop(t, c);
 		return INCOMING_NO_ROOM;
 	}
@@ -70,7 +70,7 @@ static enum incoming take_message(
 }
 
 // Goes past bytes of a message that is too long. Returns how many.
-static size_t skip(struct conn *c, size_t n)
+static size_t skip_bytes(struct conn *c, size_t n)
 {
 	const uint32_t k = c->skip < n ? c->skip : (uint32_t)n;
 
@@ -83,16 +83,16 @@ static size_t skip(struct conn *c, size_t n)
 static size_t take_frames(
 	struct thread *t, struct conn *c, const uint8_t *p, size_t n, enum incoming *end)
 {
-	size_t at = skip(c, n);
+	size_t pos = skip_bytes(c, n);
 
-	for (*end = INCOMING_DRY; at < n && !c->waits; at += skip(c, n - at)) {
+	for (*end = INCOMING_DRY; pos < n && !c->waits; pos += skip_bytes(c, n - pos)) {
 		struct stun_framing f;
 		const enum stun_framing_state state =
-			stun_framing_scan(p + at, n - at, CHANNEL_MAX_RFC5766, &f);
-		const bool is_long = f.len > t->s->conf.room && n - at >= STUN_FRAMING_JUDGED;
+			stun_framing_scan(p + pos, n - pos, CHANNEL_MAX_RFC5766, &f);
+		const bool is_long = f.len > t->s->conf.room && n - pos >= STUN_FRAMING_JUDGED;
 
 		// no client begins with ChannelData, but HTTP's GET looks like it
-		if (state == STUN_FRAMING_BAD || (!c->heard && p[at] > STUN_FIRST_MAX)) {
+		if (state == STUN_FRAMING_BAD || (!c->heard && p[pos] > STUN_FIRST_MAX)) {
 			conn_close(t, c, &t->stats.garbage);
 			return n;
 		}
@@ -101,21 +101,21 @@ static size_t take_frames(
 		if (c->turn >= TURNS_MESSAGES)
 			*end = INCOMING_MORE;
 		else if (!is_long)
-			*end = take_message(t, c, p + at, &f);
+			*end = take_message(t, c, p + pos, &f);
 		if (*end != INCOMING_DRY)
 			break;
 		if (is_long) {
-			count(&t->stats.oversize, 1);
+			stats_add(&t->stats.oversize, 1);
 			c->skip = f.size;
 		} else {
-			at += f.size;
+			pos += f.size;
 		}
 		c->turn++;
 		conn_young_drop(t, c);
 		c->heard = true;
 		c->heard_ms = c->rest_ms = t->now_ms;
 	}
-	return at;
+	return pos;
 }
 
 // Keeps the bytes that were not taken.
@@ -171,7 +171,7 @@ static bool read_one(struct thread *t, struct conn *c, enum incoming *end)
 		conn_close(t, c, got == IO_CLOSED ? &t->stats.closed : conn_failure(t, c));
 		return false;
 	}
-	count(&t->stats.rx_bytes, got);
+	stats_add(&t->stats.rx_bytes, got);
 	if (n > 0)
 		memcpy(t->scratch, c->rest + c->rest_at, n);
 	n += (size_t)got;

@@ -48,7 +48,7 @@ void turns_remove(struct thread *t, struct conn *c)
 }
 
 // Gives the first of a list his turn. False: there is none, or the worker has no room.
-static bool serve(struct thread *t, unsigned int w, enum turns_list list)
+static bool serve_turn(struct thread *t, unsigned int w, enum turns_list list)
 {
 	const struct stream_config *conf = &t->s->conf;
 	const uint32_t i = t->turns.list[w][list].first;
@@ -92,10 +92,10 @@ void turns_run(struct thread *t)
 
 	while ((t->turns.busy & ~stuck) != 0 && clock_monotonic_ns() < until_ns) {
 		const unsigned int w = next_of(&t->turns, t->turns.busy & ~stuck);
-		const bool asked = serve(t, w, TURNS_ASK);
+		const bool asked = serve_turn(t, w, TURNS_ASK);
 
 		t->turns.next = (w + 1) % STREAM_WORKERS_MAX;
-		if (!serve(t, w, TURNS_READ) && !asked)
+		if (!serve_turn(t, w, TURNS_READ) && !asked)
 			stuck |= UINT64_C(1) << w;
 	}
 	t->hungry |= (t->turns.busy & ~stuck) != 0;

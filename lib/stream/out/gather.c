@@ -12,37 +12,37 @@ void gather_add(struct gather *g, unsigned int i, uint16_t *last)
 	*last = (uint16_t)(i + 1);
 }
 
-unsigned int gather_pieces(const struct gather *g, struct gather_at at, struct iovec *v)
+unsigned int gather_pieces(const struct gather *g, struct gather_at pos, struct iovec *v)
 {
 	size_t bytes = 0;
 	unsigned int n = 0;
 
-	for (; at.i != GATHER_END && n < GATHER_PIECES; at.i = g->next[at.i]) {
-		const struct stream_message *m = &g->m[at.i];
-		const size_t left = (size_t)m->len - at.done;
+	for (; pos.i != GATHER_END && n < GATHER_PIECES; pos.i = g->next[pos.i]) {
+		const struct stream_message *m = &g->m[pos.i];
+		const size_t left = (size_t)m->len - pos.done;
 
 		bytes += left;
 		if (n > 0 && bytes > GATHER_BYTES)
 			break;
-		v[n++] = (struct iovec){m->data + at.done, left};
-		at.done = 0;
+		v[n++] = (struct iovec){m->data + pos.done, left};
+		pos.done = 0;
 	}
 	return n;
 }
 
-unsigned int gather_wrote(const struct gather *g, struct gather_at *at, size_t n)
+unsigned int gather_wrote(const struct gather *g, struct gather_at *pos, size_t n)
 {
 	unsigned int ended = 0;
 
-	while (n > 0 && at->i != GATHER_END) {
-		const size_t left = (size_t)g->m[at->i].len - at->done;
+	while (n > 0 && pos->i != GATHER_END) {
+		const size_t left = (size_t)g->m[pos->i].len - pos->done;
 
 		if (n < left) {
-			at->done = (uint16_t)(at->done + n);
+			pos->done = (uint16_t)(pos->done + n);
 			break;
 		}
 		n -= left;
-		*at = (struct gather_at){.i = g->next[at->i]};
+		*pos = (struct gather_at){.i = g->next[pos->i]};
 		ended++;
 	}
 	return ended;

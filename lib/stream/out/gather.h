@@ -32,6 +32,6 @@ struct gather_at {
 void gather_add(struct gather *g, unsigned int i, uint16_t *last);
 // The messages from a place on: up to GATHER_PIECES, and more than one only within GATHER_BYTES
 // bytes together. Returns how many.
-unsigned int gather_pieces(const struct gather *g, struct gather_at at, struct iovec *v);
+unsigned int gather_pieces(const struct gather *g, struct gather_at pos, struct iovec *v);
 // Moves a place on by n bytes that have been written. Returns how many messages they end.
-unsigned int gather_wrote(const struct gather *g, struct gather_at *at, size_t n);
+unsigned int gather_wrote(const struct gather *g, struct gather_at *pos, size_t n);

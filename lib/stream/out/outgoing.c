@@ -13,8 +13,8 @@ static int write_pieces(struct thread *t, struct conn *c, const struct iovec *v,
 		conn_close(t, c, &t->stats.failed);
 		return IO_FAILED;
 	}
-	count(&t->stats.tx_bytes, done);
-	count(&t->stats.writes, done > 0);
+	stats_add(&t->stats.tx_bytes, done);
+	stats_add(&t->stats.writes, done > 0);
 	return done;
 }
 
@@ -28,7 +28,7 @@ bool outgoing_portion(struct thread *t, struct conn *c)
 		c->out.offered = true;
 	if (done <= 0)
 		return false;
-	count(&t->stats.tx, queue_wrote(&c->out, (size_t)done));
+	stats_add(&t->stats.tx, queue_wrote(&c->out, (size_t)done));
 	return true;
 }
 
@@ -41,18 +41,18 @@ bool outgoing_flush(struct thread *t, struct conn *c)
 }
 
 // Queues what could not be written. offered: libssl was, the first message.
-static void keep(struct thread *t, struct conn *c, struct gather_at at, bool offered)
+static void keep_rest(struct thread *t, struct conn *c, struct gather_at pos, bool offered)
 {
-	for (; at.i != GATHER_END; at = (struct gather_at){.i = t->gather.next[at.i]}) {
-		const struct stream_message *m = &t->gather.m[at.i];
+	for (; pos.i != GATHER_END; pos = (struct gather_at){.i = t->gather.next[pos.i]}) {
+		const struct stream_message *m = &t->gather.m[pos.i];
 		const struct queue_message rest = {.data = m->data,
 			.len = m->len,
-			.done = at.done,
+			.done = pos.done,
 			.offered = offered,
 			.media = m->media};
 		const unsigned int lost = queue_put(&c->out, t->s->conf.queue, &rest);
 
-		count(&t->stats.queue_full, lost);
+		stats_add(&t->stats.queue_full, lost);
 		// no memory for the rest of a message that is begun, so the stream cannot go on
 		if (lost > 0 && (rest.done > 0 || rest.offered)) {
 			conn_close(t, c, &t->stats.failed);
@@ -63,13 +63,13 @@ static void keep(struct thread *t, struct conn *c, struct gather_at at, bool off
 	conn_watch(t, c);
 }
 
-static void write_chain(struct thread *t, struct conn *c, struct gather_at at)
+static void write_chain(struct thread *t, struct conn *c, struct gather_at pos)
 {
 	struct iovec v[GATHER_PIECES];
 	bool offered = false;
 
-	while (c->out.first == NULL && at.i != GATHER_END) {
-		const unsigned int n = gather_pieces(&t->gather, at, v);
+	while (c->out.first == NULL && pos.i != GATHER_END) {
+		const unsigned int n = gather_pieces(&t->gather, pos, v);
 		const int done = write_pieces(t, c, v, n);
 
 		if (done < 0)
@@ -78,10 +78,10 @@ static void write_chain(struct thread *t, struct conn *c, struct gather_at at)
 			offered = c->ssl != NULL;
 			break;
 		}
-		count(&t->stats.tx, gather_wrote(&t->gather, &at, (size_t)done));
+		stats_add(&t->stats.tx, gather_wrote(&t->gather, &pos, (size_t)done));
 	}
-	if (at.i != GATHER_END)
-		keep(t, c, at, offered);
+	if (pos.i != GATHER_END)
+		keep_rest(t, c, pos, offered);
 }
 
 void outgoing_write(struct thread *t)
@@ -89,13 +89,13 @@ void outgoing_write(struct thread *t)
 	struct gather *g = &t->gather;
 
 	for (unsigned int k = 0; k < g->nb; k++) {
-		const struct gather_at at = {.i = g->first[k]};
-		struct conn *c = conn_of(t, g->m[at.i].conn);
+		const struct gather_at pos = {.i = g->first[k]};
+		struct conn *c = conn_of(t, g->m[pos.i].conn);
 
 		if (c == NULL) // closed since
 			continue;
 		c->gathered = 0;
-		write_chain(t, c, at);
+		write_chain(t, c, pos);
 	}
 	g->nb = 0;
 }
@@ -106,7 +106,7 @@ void outgoing_add(struct thread *t, unsigned int i)
 	struct conn *c = conn_of(t, m->conn);
 
 	if (c == NULL) {
-		count(&t->stats.late, 1);
+		stats_add(&t->stats.late, 1);
 		return;
 	}
 	if (!m->media) {
@@ -123,10 +123,10 @@ void outgoing_answer(struct thread *t, uint64_t handle, const uint8_t *data, uin
 	struct conn *c = conn_of(t, handle);
 
 	if (c == NULL) {
-		count(&t->stats.late, 1);
+		stats_add(&t->stats.late, 1);
 		return;
 	}
-	count(&t->stats.queue_full, queue_put(&c->out, t->s->conf.queue, &m));
+	stats_add(&t->stats.queue_full, queue_put(&c->out, t->s->conf.queue, &m));
 	outgoing_flush(t, c);
 	conn_watch(t, c);
 }

@@ -5,7 +5,7 @@
 
 #include "queue.h"
 
-static uint32_t weight(uint32_t len)
+static uint32_t item_weight(uint32_t len)
 {
 	return (uint32_t)sizeof(struct queue_item) + len;
 }
@@ -19,9 +19,9 @@ static void take_out(struct queue *q, struct queue_item *prev)
 	*link = i->next;
 	if (q->last == i)
 		q->last = prev;
-	q->bytes -= weight(i->len);
+	q->bytes -= item_weight(i->len);
 	if (!i->media)
-		q->kept -= weight(i->len);
+		q->kept -= item_weight(i->len);
 	free(i);
 }
 
@@ -44,7 +44,7 @@ static bool drop_oldest(struct queue *q)
 
 unsigned int queue_put(struct queue *q, uint32_t max, const struct queue_message *m)
 {
-	const uint32_t more = weight(m->len);
+	const uint32_t more = item_weight(m->len);
 	const bool begun = m->done > 0 || m->offered;
 	struct queue_item *i = NULL;
 	unsigned int dropped = 0;

@@ -23,7 +23,7 @@
 // --- who may send headers ------------------------------------------------------------------------
 
 struct rule {
-	struct prefix from[STREAM_PROXIES_MAX];
+	struct prefix sources[STREAM_PROXIES_MAX];
 	unsigned int nb_from; // 0: no headers here
 	uint16_t room;
 };
@@ -37,7 +37,7 @@ static void rule_set(struct rule *r, const struct stream_listener *l)
 {
 	r->nb_from = l->nb_proxy < STREAM_PROXIES_MAX ? l->nb_proxy : STREAM_PROXIES_MAX;
 	if (r->nb_from > 0)
-		memcpy(r->from, l->proxy, r->nb_from * sizeof(*r->from));
+		memcpy(r->sources, l->proxy, r->nb_from * sizeof(*r->sources));
 	r->room = l->proxy_room;
 }
 
@@ -75,8 +75,8 @@ void proxies_free(struct streams *s)
 
 enum verdict { DIRECT, BALANCER, STRANGER };
 
-static enum verdict judge(
-	struct streams *s, uint8_t listener, const struct addr *from, uint16_t *room)
+static enum verdict judge_source(
+	struct streams *s, uint8_t listener, const struct addr *source, uint16_t *room)
 {
 	struct proxies *p = s->proxies;
 	const struct rule *r = &p->rule[listener];
@@ -87,7 +87,7 @@ static enum verdict judge(
 	if (r->nb_from == 0)
 		v = DIRECT;
 	for (unsigned int i = 0; i < r->nb_from && v == STRANGER; i++)
-		if (addr_prefix_contains(&r->from[i], from))
+		if (addr_prefix_contains(&r->sources[i], source))
 			v = BALANCER;
 	pthread_mutex_unlock(&p->lock);
 	return v;
@@ -133,7 +133,7 @@ static uint64_t client_hash(const struct thread *t, const struct endpoint *c, ui
 		&t->s->begun.key, &c->addr, UINT64_C(1) << 32 | (uint64_t)listener << 16 | c->port);
 }
 
-static uint32_t chains(uint32_t connections)
+static uint32_t count_chains(uint32_t connections)
 {
 	uint32_t n = CHAINS_LEAST;
 
@@ -160,7 +160,7 @@ bool proxy_open(struct thread *t)
 		return false;
 	t->proxy = p;
 	p->max = t->s->conf.headers > 0 ? t->s->conf.headers : 1;
-	p->mask = chains(t->max) - 1;
+	p->mask = count_chains(t->max) - 1;
 	places_make(p);
 	p->first = calloc((size_t)p->mask + 1, sizeof(*p->first));
 	p->next = calloc(t->max, sizeof(*p->next));
@@ -185,12 +185,12 @@ static void give_back(struct proxy *p, struct waiting *w)
 }
 
 // Ends a connection whose header has not become whole.
-static void end(struct thread *t, struct waiting *w, uint64_t *reason)
+static void end_waiting(struct thread *t, struct waiting *w, uint64_t *reason)
 {
-	const struct stream_from from = {
+	const struct stream_from origin = {
 		.client = w->peer, .listener = t->s->listener[w->listener].index};
 
-	listen_refuse(t, w->fd, &from, reason);
+	listen_refuse(t, w->fd, &origin, reason);
 	give_back(t->proxy, w);
 }
 
@@ -202,7 +202,7 @@ void proxy_close(struct thread *t)
 	if (p == NULL)
 		return;
 	while (p->waiting != NULL && p->oldest != CONN_NONE)
-		end(t, &p->waiting[p->oldest], &t->stats.proxy_closed);
+		end_waiting(t, &p->waiting[p->oldest], &t->stats.proxy_closed);
 	while (p->in >= 0 && read(p->in, &h, sizeof(h)) == sizeof(h))
 		close(h.fd);
 	if (p->in >= 0) {
@@ -221,12 +221,12 @@ void proxy_close(struct thread *t)
 
 static void chain_remove(struct proxy *p, uint32_t i)
 {
-	uint32_t *at = &p->first[p->hash[i] & p->mask];
+	uint32_t *slot = &p->first[p->hash[i] & p->mask];
 
-	while (*at != 0 && *at != i + 1)
-		at = &p->next[*at - 1];
-	if (*at != 0)
-		*at = p->next[i];
+	while (*slot != 0 && *slot != i + 1)
+		slot = &p->next[*slot - 1];
+	if (*slot != 0)
+		*slot = p->next[i];
 	p->next[i] = 0;
 }
 
@@ -241,23 +241,23 @@ static bool is_here(
 {
 	struct proxy *p = t->proxy;
 
-	for (uint32_t *at = &p->first[hash & p->mask]; *at != 0;) {
-		const uint32_t i = *at - 1;
+	for (uint32_t *slot = &p->first[hash & p->mask]; *slot != 0;) {
+		const uint32_t i = *slot - 1;
 		const struct conn *c = &t->conn[i];
 
 		if (!is_open(c)) {
-			*at = p->next[i];
+			*slot = p->next[i];
 			p->next[i] = 0;
 			continue;
 		}
 		if (c->listener == listener && endpoint_eq(&c->client, client))
 			return true;
-		at = &p->next[i];
+		slot = &p->next[i];
 	}
 	return false;
 }
 
-static void note(struct thread *t, uint64_t hash)
+static void note_client(struct thread *t, uint64_t hash)
 {
 	struct proxy *p = t->proxy;
 	const uint32_t i = t->youngest; // conn_open has just made it
@@ -269,35 +269,35 @@ static void note(struct thread *t, uint64_t hash)
 }
 
 // Makes a client's connection of one that belongs to this thread.
-static void admit(struct thread *t, const struct handed *h)
+static void admit_client(struct thread *t, const struct handed *h)
 {
 	const uint64_t hash = client_hash(t, &h->client, h->listener);
-	const struct stream_from from = {
+	const struct stream_from origin = {
 		.client = h->client, .listener = t->s->listener[h->listener].index};
 
 	if (is_here(t, hash, &h->client, h->listener)) {
-		listen_refuse(t, h->fd, &from, &t->stats.proxy_taken);
+		listen_refuse(t, h->fd, &origin, &t->stats.proxy_taken);
 		return;
 	}
 	if (listen_admit(t, h->fd, h->listener, &h->client))
-		note(t, hash);
+		note_client(t, hash);
 }
 
 // Gives a connection whose header is whole to the thread of its client.
-static void hand(struct thread *t, struct waiting *w, const struct endpoint *client)
+static void hand_over(struct thread *t, struct waiting *w, const struct endpoint *client)
 {
 	const struct handed h = {.client = *client, .fd = w->fd, .listener = w->listener};
 	const uint64_t hash = client_hash(t, client, w->listener);
-	struct thread *to = t->s->thread[(hash >> 32) % t->s->nb_threads];
+	struct thread *target = t->s->thread[(hash >> 32) % t->s->nb_threads];
 
 	epoll_ctl(t->fresh, EPOLL_CTL_DEL, w->fd, NULL); // conn_open watches it, maybe elsewhere
-	if (to != t && write(to->proxy->out, &h, sizeof(h)) != sizeof(h)) {
-		end(t, w, &t->stats.proxy_gave_way);
+	if (target != t && write(target->proxy->out, &h, sizeof(h)) != sizeof(h)) {
+		end_waiting(t, w, &t->stats.proxy_gave_way);
 		return;
 	}
 	give_back(t->proxy, w);
-	if (to == t)
-		admit(t, &h);
+	if (target == t)
+		admit_client(t, &h);
 }
 
 static void take_handed(struct thread *t)
@@ -305,23 +305,23 @@ static void take_handed(struct thread *t)
 	struct handed h;
 
 	if (read(t->proxy->in, &h, sizeof(h)) == sizeof(h))
-		admit(t, &h);
+		admit_client(t, &h);
 }
 
 // --- headers -------------------------------------------------------------------------------------
 
-static void await(
+static void await_header(
 	struct thread *t, int fd, uint8_t listener, const struct endpoint *peer, uint16_t room)
 {
 	struct proxy *p = t->proxy;
-	const struct stream_from from = {
+	const struct stream_from origin = {
 		.client = *peer, .listener = t->s->listener[listener].index};
 	struct epoll_event e = {.events = EPOLLIN};
 	struct waiting *w;
 	uint32_t i;
 
 	if (p->free == CONN_NONE)
-		end(t, &p->waiting[p->oldest], &t->stats.proxy_gave_way);
+		end_waiting(t, &p->waiting[p->oldest], &t->stats.proxy_gave_way);
 	i = p->free;
 	w = &p->waiting[i];
 	e.data.u64 = WATCH_PROXY | i;
@@ -329,7 +329,7 @@ static void await(
 	if (w->header == NULL || epoll_ctl(t->fresh, EPOLL_CTL_ADD, fd, &e) != 0) {
 		free(w->header);
 		w->header = NULL;
-		listen_refuse(t, fd, &from, &t->stats.refused_files);
+		listen_refuse(t, fd, &origin, &t->stats.refused_files);
 		return;
 	}
 	p->free = w->younger;
@@ -347,43 +347,43 @@ static void await(
 
 bool proxy_accept(struct thread *t, int fd, uint8_t listener, const struct endpoint *peer)
 {
-	const struct stream_from from = {
+	const struct stream_from origin = {
 		.client = *peer, .listener = t->s->listener[listener].index};
 	uint16_t room;
 
-	switch (judge(t->s, listener, &peer->addr, &room)) {
+	switch (judge_source(t->s, listener, &peer->addr, &room)) {
 	case DIRECT:
 		return false;
 	case STRANGER:
-		listen_refuse(t, fd, &from, &t->stats.refused_proxy);
+		listen_refuse(t, fd, &origin, &t->stats.refused_proxy);
 		return true;
 	case BALANCER:
-		await(t, fd, listener, peer, room);
+		await_header(t, fd, listener, peer, room);
 		return true;
 	}
 	return false;
 }
 
 // What becomes of a connection whose header is judged.
-static void settle(struct thread *t, struct waiting *w, enum proxy_header_answer answer,
+static void settle_header(struct thread *t, struct waiting *w, enum proxy_header_answer answer,
 	const struct proxy_header *h)
 {
 	switch (answer) {
 	case PROXY_HEADER_CLIENT:
-		hand(t, w, &h->client);
+		hand_over(t, w, &h->client);
 		break;
 	case PROXY_HEADER_OWN:
-		count(&t->stats.proxy_own, 1);
-		hand(t, w, &w->peer);
+		stats_add(&t->stats.proxy_own, 1);
+		hand_over(t, w, &w->peer);
 		break;
 	case PROXY_HEADER_NONE:
-		end(t, w, &t->stats.proxy_none);
+		end_waiting(t, w, &t->stats.proxy_none);
 		break;
 	case PROXY_HEADER_LONG:
-		end(t, w, &t->stats.proxy_long);
+		end_waiting(t, w, &t->stats.proxy_long);
 		break;
 	default:
-		end(t, w, &t->stats.proxy_bad);
+		end_waiting(t, w, &t->stats.proxy_bad);
 		break;
 	}
 }
@@ -400,14 +400,14 @@ static void read_header(struct thread *t, struct waiting *w)
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n <= 0) {
-			end(t, w, &t->stats.proxy_closed);
+			end_waiting(t, w, &t->stats.proxy_closed);
 			return;
 		}
 		w->have = (uint16_t)(w->have + n);
 		answer = proxy_header_read(w->header, w->have, w->room, &h);
 		if (answer == PROXY_HEADER_SHORT)
 			continue;
-		settle(t, w, answer, &h);
+		settle_header(t, w, answer, &h);
 		return;
 	}
 }
@@ -425,9 +425,9 @@ void proxy_event(struct thread *t, uint64_t data)
 void proxy_tick(struct thread *t)
 {
 	const struct proxy *p = t->proxy;
-	const uint64_t patience = changing(&t->s->conf.handshake_s) * UINT64_C(1000);
+	const uint64_t patience = load_number(&t->s->conf.handshake_s) * UINT64_C(1000);
 
 	while (p != NULL && p->oldest != CONN_NONE &&
 		t->now_ms > p->waiting[p->oldest].since_ms + patience)
-		end(t, &p->waiting[p->oldest], &t->stats.proxy_slow);
+		end_waiting(t, &p->waiting[p->oldest], &t->stats.proxy_slow);
 }

@@ -27,7 +27,7 @@ static const uint8_t address_len[FAMILIES] = {[FAMILY_INET] = PROXY_HEADER_INET,
 
 // CRC32C of n bytes, of which those from hole on, CRC32C_LEN of them, count as zero. Bit by bit: it
 // is a few hundred bytes once in the life of a connection.
-static uint32_t crc32c(const uint8_t *p, size_t n, size_t hole)
+static uint32_t header_crc32c(const uint8_t *p, size_t n, size_t hole)
 {
 	uint32_t crc = UINT32_MAX;
 
@@ -40,28 +40,28 @@ static uint32_t crc32c(const uint8_t *p, size_t n, size_t hole)
 }
 
 // Whether the bytes from at to len are whole TLVs, and the checksum among them is right.
-static bool tlvs_are_good(const uint8_t *p, size_t at, size_t len)
+static bool tlvs_are_good(const uint8_t *p, size_t pos, size_t len)
 {
 	bool summed = false;
 
-	while (at < len) {
+	while (pos < len) {
 		size_t value;
 
-		if (len - at < TLV_HEADER)
+		if (len - pos < TLV_HEADER)
 			return false;
-		value = load_be16(p + at + 1);
-		if (len - at - TLV_HEADER < value)
+		value = load_be16(p + pos + 1);
+		if (len - pos - TLV_HEADER < value)
 			return false;
-		if (p[at] == TLV_CRC32C) {
-			const size_t sum = at + TLV_HEADER;
+		if (p[pos] == TLV_CRC32C) {
+			const size_t sum = pos + TLV_HEADER;
 
 			// one at most: no sender can write two that hold for each other
 			if (value != CRC32C_LEN || summed ||
-				load_be32(p + sum) != crc32c(p, len, sum))
+				load_be32(p + sum) != header_crc32c(p, len, sum))
 				return false;
 			summed = true;
 		}
-		at += TLV_HEADER + value;
+		pos += TLV_HEADER + value;
 	}
 	return true;
 }

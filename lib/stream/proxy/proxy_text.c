@@ -17,13 +17,13 @@
 enum { SOURCE, DESTINATION, SOURCE_PORT, DESTINATION_PORT, FIELDS };
 
 // The first bytes of a text that has begun with all of another, as far as there are so many.
-static bool begins(const uint8_t *p, size_t n, const char *with, size_t len)
+static bool has_prefix(const uint8_t *p, size_t n, const char *prefix, size_t len)
 {
-	return memcmp(p, with, n < len ? n : len) == 0;
+	return memcmp(p, prefix, n < len ? n : len) == 0;
 }
 
 // The next bytes that the line has in any case: none is the client's.
-static enum proxy_header_answer more(struct proxy_header *out, size_t len)
+static enum proxy_header_answer need_more(struct proxy_header *out, size_t len)
 {
 	out->len = len;
 	return len <= PROXY_TEXT_LONGEST ? PROXY_HEADER_SHORT : PROXY_HEADER_BAD;
@@ -32,19 +32,19 @@ static enum proxy_header_answer more(struct proxy_header *out, size_t len)
 // Whether a line of n bytes is whole. What stands in front of its end may be anything (2.1).
 static enum proxy_header_answer read_unknown(const uint8_t *p, size_t n, struct proxy_header *out)
 {
-	const size_t at = BEGIN_LEN + UNKNOWN_LEN;
+	const size_t pos = BEGIN_LEN + UNKNOWN_LEN;
 
-	if (n <= at)
-		return more(out, at + 2);
-	if (p[at] != ' ' && p[at] != '\r')
+	if (n <= pos)
+		return need_more(out, pos + 2);
+	if (p[pos] != ' ' && p[pos] != '\r')
 		return PROXY_HEADER_BAD;
-	for (size_t i = at; i + 1 < n; i++) {
+	for (size_t i = pos; i + 1 < n; i++) {
 		if (p[i] == '\r' && p[i + 1] == '\n') {
 			out->len = i + 2;
 			return PROXY_HEADER_OWN;
 		}
 	}
-	return more(out, n + (p[n - 1] == '\r' ? 1 : 2));
+	return need_more(out, n + (p[n - 1] == '\r' ? 1 : 2));
 }
 
 static bool read_port(const char *text, uint16_t *out)
@@ -72,7 +72,7 @@ static bool read_address(const char *text, bool is_v4, struct addr *out)
 static bool read_fields(const uint8_t *p, size_t n, bool is_v4, struct endpoint *client)
 {
 	char text[PROXY_TEXT_LONGEST + 1], *field[FIELDS] = {text};
-	struct addr to;
+	struct addr dst;
 	uint16_t to_port;
 	unsigned int nb = 1;
 
@@ -85,7 +85,7 @@ static bool read_fields(const uint8_t *p, size_t n, bool is_v4, struct endpoint 
 		field[nb++] = text + i + 1; // there are SPACES of them
 	}
 	return nb == FIELDS && read_address(field[SOURCE], is_v4, &client->addr) &&
-		read_address(field[DESTINATION], is_v4, &to) &&
+		read_address(field[DESTINATION], is_v4, &dst) &&
 		read_port(field[SOURCE_PORT], &client->port) &&
 		read_port(field[DESTINATION_PORT], &to_port);
 }
@@ -99,9 +99,9 @@ static bool is_of_field(uint8_t byte)
 static enum proxy_header_answer read_tcp(
 	const uint8_t *p, size_t n, bool is_v4, struct proxy_header *out)
 {
-	const size_t at = BEGIN_LEN + PROTOCOL_LEN;
+	const size_t begin = BEGIN_LEN + PROTOCOL_LEN;
 	unsigned int spaces = 0;
-	size_t end = at;
+	size_t end = begin;
 
 	for (; end < n && p[end] != '\r'; end++) {
 		spaces += p[end] == ' ';
@@ -110,11 +110,12 @@ static enum proxy_header_answer read_tcp(
 	}
 	// a byte of each field to come, the space in front of it, and the end
 	if (end >= n)
-		return more(out, (n > at ? n : at + 1) + 2 * (size_t)(SPACES - spaces) + 2);
+		return need_more(
+			out, (n > begin ? n : begin + 1) + 2 * (size_t)(SPACES - spaces) + 2);
 	if (end + 1 == n)
-		return more(out, n + 1);
+		return need_more(out, n + 1);
 	out->len = end + 2;
-	if (p[end + 1] != '\n' || !read_fields(p + at, end - at, is_v4, &out->client))
+	if (p[end + 1] != '\n' || !read_fields(p + begin, end - begin, is_v4, &out->client))
 		return PROXY_HEADER_BAD;
 	return proxy_header_can_be_client(&out->client) ? PROXY_HEADER_CLIENT : PROXY_HEADER_BAD;
 }
@@ -125,14 +126,14 @@ enum proxy_header_answer proxy_text_read(const uint8_t *p, size_t len, struct pr
 	const size_t left = n > BEGIN_LEN ? n - BEGIN_LEN : 0;
 	const uint8_t *protocol = p + BEGIN_LEN;
 
-	if (!begins(p, n, BEGIN, BEGIN_LEN))
+	if (!has_prefix(p, n, BEGIN, BEGIN_LEN))
 		return PROXY_HEADER_NONE;
 	if (left == 0)
-		return more(out, PROXY_TEXT_LEAST);
-	if (begins(protocol, left, UNKNOWN, UNKNOWN_LEN))
+		return need_more(out, PROXY_TEXT_LEAST);
+	if (has_prefix(protocol, left, UNKNOWN, UNKNOWN_LEN))
 		return read_unknown(p, n, out);
-	if (!begins(protocol, left, "TCP4 ", PROTOCOL_LEN) &&
-		!begins(protocol, left, "TCP6 ", PROTOCOL_LEN))
+	if (!has_prefix(protocol, left, "TCP4 ", PROTOCOL_LEN) &&
+		!has_prefix(protocol, left, "TCP6 ", PROTOCOL_LEN))
 		return PROXY_HEADER_BAD;
 	return read_tcp(p, n, left > 3 && protocol[3] == '4', out);
 }

@@ -41,7 +41,7 @@ bool again_wait(
 	fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (fd < 0)
 		return false;
-	c = orders_begin(t, a, &d->o.at, fd);
+	c = orders_begin(t, a, &d->o.endpoint, fd);
 	c->state = HUB_WAITING;
 	c->asked = true;
 	c->control = d->conn;
@@ -70,9 +70,9 @@ void again_go_on(struct thread *t, struct hub_conn *c)
 	free(copy);
 }
 
-void again_ended(struct hub *h, const struct stream_place *of, const struct endpoint *peer)
+void again_ended(struct hub *h, const struct stream_place *owner, const struct endpoint *peer)
 {
-	const struct hub_conn *c = hub_conn_of_peer(h, of, peer);
+	const struct hub_conn *c = hub_conn_of_peer(h, owner, peer);
 
 	if (c != NULL && c->state == HUB_WAITING)
 		eventfd_write(c->fd, 1);

@@ -17,4 +17,4 @@ bool again_wait(
 // Carries out a Connect that has waited; it may wait on.
 void again_go_on(struct thread *t, struct hub_conn *c);
 // To be told that a connection with a peer has ended for which a Connect waits.
-void again_ended(struct hub *h, const struct stream_place *of, const struct endpoint *peer);
+void again_ended(struct hub *h, const struct stream_place *owner, const struct endpoint *peer);

@@ -9,7 +9,7 @@
 
 // --- making and freeing --------------------------------------------------------------------------
 
-static uint32_t *chains(uint32_t nb)
+static uint32_t *create_chains(uint32_t nb)
 {
 	uint32_t *c = malloc(nb * sizeof(*c));
 
@@ -30,9 +30,9 @@ static bool arrays_make(struct hub *h)
 	h->conn = calloc(c->connections, sizeof(*h->conn));
 	h->untold_mem = calloc(1, bitset_size(c->connections));
 	h->user = calloc((size_t)c->ports + c->connections, sizeof(*h->user));
-	h->by_id = chains(nb);
-	h->by_peer = chains(nb);
-	h->by_user = chains(nb);
+	h->by_id = create_chains(nb);
+	h->by_peer = create_chains(nb);
+	h->by_user = create_chains(nb);
 	if (h->untold_mem != NULL)
 		bitset_init(&h->untold, h->untold_mem, c->connections);
 	return h->alloc != NULL && h->conn != NULL && h->untold_mem != NULL && h->user != NULL &&
@@ -151,7 +151,7 @@ void hub_alloc_rekey(struct hub_alloc *a, const struct stream_order *o)
 
 bool hub_is_user(struct hub *h, const struct hub_conn *c, const struct stream_order *o)
 {
-	const struct hub_alloc *a = hub_alloc_of(h, &c->of);
+	const struct hub_alloc *a = hub_alloc_of(h, &c->owner);
 
 	return a != NULL && h->user[a->user].realm == o->realm &&
 		(memcmp(a->binder[0], o->ident, STREAM_IDENT_LEN) == 0 ||
@@ -164,13 +164,13 @@ struct hub_alloc *hub_alloc_begin(struct hub *h, const struct stream_order *o)
 {
 	struct hub_alloc *a;
 
-	if (o->of.place >= h->conf.ports)
+	if (o->owner.place >= h->conf.ports)
 		return NULL;
-	a = &h->alloc[o->of.place];
-	if (a->of.allocation != 0)
+	a = &h->alloc[o->owner.place];
+	if (a->place.allocation != 0)
 		hub_alloc_end(h, a);
-	*a = (struct hub_alloc){.of = o->of,
-		.at = o->at,
+	*a = (struct hub_alloc){.place = o->owner,
+		.relayed = o->endpoint,
 		.user = user_take(h, o),
 		.fd = -1,
 		.worker = o->worker,
@@ -185,7 +185,7 @@ struct hub_alloc *hub_alloc_of(struct hub *h, const struct stream_place *p)
 {
 	struct hub_alloc *a = p->place < h->conf.ports ? &h->alloc[p->place] : NULL;
 
-	return a != NULL && p->allocation != 0 && a->of.allocation == p->allocation ? a : NULL;
+	return a != NULL && p->allocation != 0 && a->place.allocation == p->allocation ? a : NULL;
 }
 
 void hub_alloc_end(struct hub *h, struct hub_alloc *a)
@@ -215,7 +215,7 @@ struct hub_conn *hub_conn_of_peer(
 	uint32_t i = h->by_peer[peer_chain(h, p, peer)];
 
 	while (i != HUB_NONE &&
-		(!h->conn[i].asked || h->conn[i].of.allocation != p->allocation ||
+		(!h->conn[i].asked || h->conn[i].owner.allocation != p->allocation ||
 			!endpoint_eq(&h->conn[i].peer, peer)))
 		i = h->conn[i].next_peer;
 	return i != HUB_NONE ? &h->conn[i] : NULL;
@@ -239,7 +239,7 @@ bool hub_may_connect(struct hub *h, const struct hub_alloc *a, uint64_t now_ms)
 struct hub_conn *hub_conn_begin(
 	struct hub *h, struct hub_alloc *a, const struct endpoint *peer, int fd)
 {
-	uint32_t i = h->free, *head = &h->by_peer[peer_chain(h, &a->of, peer)];
+	uint32_t i = h->free, *head = &h->by_peer[peer_chain(h, &a->place, peer)];
 	struct hub_conn *c;
 
 	if (i != HUB_NONE)
@@ -247,7 +247,7 @@ struct hub_conn *hub_conn_begin(
 	else
 		i = h->used++;
 	c = &h->conn[i];
-	*c = (struct hub_conn){.of = a->of,
+	*c = (struct hub_conn){.owner = a->place,
 		.peer = *peer,
 		.control = a->control,
 		.serial = c->serial + 1,
@@ -311,9 +311,9 @@ void hub_conn_cut(struct hub *h, const struct hub_conn *c)
 
 void hub_conn_end(struct hub *h, struct hub_conn *c)
 {
-	struct hub_alloc *a = hub_alloc_of(h, &c->of);
+	struct hub_alloc *a = hub_alloc_of(h, &c->owner);
 	const uint32_t i = hub_index(h, c);
-	uint32_t *link = &h->by_peer[peer_chain(h, &c->of, &c->peer)];
+	uint32_t *link = &h->by_peer[peer_chain(h, &c->owner, &c->peer)];
 
 	while (*link != i)
 		link = &h->conn[*link].next_peer;

@@ -22,9 +22,9 @@
 
 // An allocation. Its place is its index.
 struct hub_alloc {
-	struct stream_place of; // allocation 0: there is none
+	struct stream_place place; // allocation 0: there is none
 	uint64_t control; // the client's connection
-	struct endpoint at;
+	struct endpoint relayed;
 	// Who may bind its connections: by the newest access token, and the one before it. The same
 	// where there are none.
 	uint8_t binder[2][STREAM_IDENT_LEN];
@@ -52,7 +52,7 @@ struct splice;
 
 // A connection of a peer.
 struct hub_conn {
-	struct stream_place of; // allocation
+	struct stream_place owner; // allocation
 	struct endpoint peer;
 	uint64_t control; // the client's connection that asked for it
 	uint64_t since_ms; // that it is in its state

@@ -40,24 +40,24 @@ static const uint8_t *answer_at(const struct ordered *d, enum stream_answer whic
 	return p;
 }
 
-static void answer(struct thread *t, const struct ordered *d, enum stream_answer which)
+static void send_answer(struct thread *t, const struct ordered *d, enum stream_answer which)
 {
 	outgoing_answer(t, d->conn, answer_at(d, which), d->o.len[which]);
 }
 
 // Tells the worker how many connections an allocation has.
-static void publish(const struct thread *t, const struct hub_alloc *a)
+static void publish_count(const struct thread *t, const struct hub_alloc *a)
 {
 	const struct stream_config *c = &t->s->conf;
 
 	if (!__atomic_load_n(&t->s->stop, __ATOMIC_ACQUIRE))
-		c->ops->counted(c->ctx, a->worker, &a->of, a->nb);
+		c->ops->counted(c->ctx, a->worker, &a->place, a->nb);
 }
 
 static void watch_port(const struct thread *t, struct hub_alloc *a, bool paused)
 {
 	struct epoll_event e = {
-		.events = paused ? 0 : EPOLLIN, .data.u64 = WATCH_PORT | a->of.place};
+		.events = paused ? 0 : EPOLLIN, .data.u64 = WATCH_PORT | a->place.place};
 
 	if (a->paused != paused)
 		epoll_ctl(t->s->thread[a->thread]->fresh, EPOLL_CTL_MOD, a->fd, &e);
@@ -66,18 +66,18 @@ static void watch_port(const struct thread *t, struct hub_alloc *a, bool paused)
 
 void orders_end(struct thread *t, struct hub_conn *c)
 {
-	struct hub_alloc *a = hub_alloc_of(hub_of(t), &c->of);
-	const struct stream_place of = c->of;
+	struct hub_alloc *a = hub_alloc_of(hub_of(t), &c->owner);
+	const struct stream_place owner = c->owner;
 	const struct endpoint peer = c->peer;
 	const bool wanted = c->wanted;
 
 	hub_conn_end(hub_of(t), c);
-	count(&t->stats.relay_connections, -1);
+	stats_add(&t->stats.relay_connections, -1);
 	if (wanted)
-		again_ended(hub_of(t), &of, &peer);
+		again_ended(hub_of(t), &owner, &peer);
 	if (a == NULL)
 		return;
-	publish(t, a);
+	publish_count(t, a);
 	if (a->paused && a->unjudged < HUB_UNJUDGED)
 		watch_port(t, a, false);
 }
@@ -89,21 +89,21 @@ struct hub_conn *orders_begin(
 
 	c->since_ms = t->now_ms;
 	c->thread = (uint8_t)t->index;
-	count(&t->stats.relay_connections, 1);
-	publish(t, a);
+	stats_add(&t->stats.relay_connections, 1);
+	publish_count(t, a);
 	return c;
 }
 
 static void alloc_end(struct thread *t, struct hub_alloc *a)
 {
-	count(&t->stats.relay_ports, a->fd >= 0 ? -1 : 0);
+	stats_add(&t->stats.relay_ports, a->fd >= 0 ? -1 : 0);
 	hub_alloc_end(hub_of(t), a);
 }
 
 // Counts that a call has failed, if it is for want of descriptors.
 static void count_no_file(struct thread *t, bool failed)
 {
-	count(&t->stats.relay_files, failed && listen_no_file());
+	stats_add(&t->stats.relay_files, failed && listen_no_file());
 }
 
 // --- orders --------------------------------------------------------------------------------------
@@ -111,18 +111,18 @@ static void count_no_file(struct thread *t, bool failed)
 static void order_listen(struct thread *t, const struct ordered *d)
 {
 	struct hub *h = hub_of(t);
-	struct hub_alloc *a = d->o.of.place < h->conf.ports ? &h->alloc[d->o.of.place] : NULL;
-	struct epoll_event e = {.events = EPOLLIN, .data.u64 = WATCH_PORT | d->o.of.place};
+	struct hub_alloc *a = d->o.owner.place < h->conf.ports ? &h->alloc[d->o.owner.place] : NULL;
+	struct epoll_event e = {.events = EPOLLIN, .data.u64 = WATCH_PORT | d->o.owner.place};
 
-	if (a != NULL && a->of.allocation != 0)
+	if (a != NULL && a->place.allocation != 0)
 		alloc_end(t, a); // the place has another allocation already
 	a = hub_alloc_begin(h, &d->o);
 	if (a == NULL)
-		return answer(t, d, STREAM_ANSWER_NO_PORT);
+		return send_answer(t, d, STREAM_ANSWER_NO_PORT);
 	a->control = d->conn;
-	t->s->conf.ops->device(t->s->conf.ctx, &a->at.addr, a->device);
+	t->s->conf.ops->device(t->s->conf.ctx, &a->relayed.addr, a->device);
 	a->thread = (uint8_t)t->index;
-	a->fd = t->relay_off ? -1 : sockets_listen(&a->at, a->device);
+	a->fd = t->relay_off ? -1 : sockets_listen(&a->relayed, a->device);
 	if (a->fd >= 0 && epoll_ctl(t->fresh, EPOLL_CTL_ADD, a->fd, &e) != 0) {
 		close(a->fd);
 		a->fd = -1;
@@ -130,11 +130,11 @@ static void order_listen(struct thread *t, const struct ordered *d)
 	if (a->fd < 0) {
 		count_no_file(t, !t->relay_off);
 		a->failed = true;
-		count(&t->stats.relay_unopened, 1);
-		return answer(t, d, STREAM_ANSWER_NO_PORT);
+		stats_add(&t->stats.relay_unopened, 1);
+		return send_answer(t, d, STREAM_ANSWER_NO_PORT);
 	}
-	count(&t->stats.relay_ports, 1);
-	answer(t, d, STREAM_ANSWER_DONE);
+	stats_add(&t->stats.relay_ports, 1);
+	send_answer(t, d, STREAM_ANSWER_DONE);
 }
 
 // What is in the way of a connection to a peer; STREAM_ANSWER_DONE: nothing. *counter: of refusals.
@@ -142,13 +142,13 @@ static enum stream_answer connect_judge(
 	struct thread *t, const struct hub_alloc *a, const struct ordered *d, uint64_t **counter)
 {
 	struct hub *h = hub_of(t);
-	int own;
+	int local;
 
 	if (a == NULL || a->fd < 0)
 		return STREAM_ANSWER_FAILED;
-	if (hub_conn_of_peer(h, &d->o.of, &d->o.at) != NULL)
+	if (hub_conn_of_peer(h, &d->o.owner, &d->o.endpoint) != NULL)
 		return STREAM_ANSWER_EXISTS;
-	if (!rules_allow(t, a->user, &d->o.at))
+	if (!rules_allow(t, a->user, &d->o.endpoint))
 		return STREAM_ANSWER_DENIED;
 	if (!hub_may(h, a))
 		return STREAM_ANSWER_QUOTA;
@@ -156,13 +156,13 @@ static enum stream_answer connect_judge(
 		*counter = &t->stats.relay_hasty;
 		return STREAM_ANSWER_QUOTA;
 	}
-	if (d->o.to != UINT32_MAX)
+	if (d->o.peer_place != UINT32_MAX)
 		return STREAM_ANSWER_DONE;
-	own = sockets_is_own(&d->o.at.addr);
-	count_no_file(t, own < 0);
-	return own == 0   ? STREAM_ANSWER_DONE
-		: own > 0 ? STREAM_ANSWER_DENIED
-			  : STREAM_ANSWER_FAILED;
+	local = sockets_is_own(&d->o.endpoint.addr);
+	count_no_file(t, local < 0);
+	return local == 0   ? STREAM_ANSWER_DONE
+		: local > 0 ? STREAM_ANSWER_DENIED
+			    : STREAM_ANSWER_FAILED;
 }
 
 // Keeps the two answers that are still possible. False without memory.
@@ -184,14 +184,14 @@ static bool keep_answers(struct hub_conn *c, const struct ordered *d)
 // kernel still has the last one between these ends it may wait.
 static bool connect_begin(struct thread *t, struct hub_alloc *a, const struct ordered *d)
 {
-	const int fd = sockets_connect(&a->at, a->device, &d->o.at);
+	const int fd = sockets_connect(&a->relayed, a->device, &d->o.endpoint);
 	struct epoll_event e = {.events = EPOLLOUT};
 	struct hub_conn *c;
 
 	count_no_file(t, fd < 0);
 	if (fd < 0)
 		return errno == EADDRNOTAVAIL && again_wait(t, a, d, NULL);
-	c = orders_begin(t, a, &d->o.at, fd);
+	c = orders_begin(t, a, &d->o.endpoint, fd);
 	c->state = HUB_CONNECTING;
 	c->asked = true;
 	e.data.u64 = WATCH_PEER | hub_index(hub_of(t), c);
@@ -206,9 +206,9 @@ static bool connect_begin(struct thread *t, struct hub_alloc *a, const struct or
 static struct hub_alloc *peer_alloc(
 	struct hub *h, const struct hub_alloc *a, const struct ordered *d)
 {
-	struct hub_alloc *b = d->o.to < h->conf.ports ? &h->alloc[d->o.to] : NULL;
+	struct hub_alloc *b = d->o.peer_place < h->conf.ports ? &h->alloc[d->o.peer_place] : NULL;
 
-	return b != NULL && b != a && b->fd >= 0 && endpoint_eq(&b->at, &d->o.at) &&
+	return b != NULL && b != a && b->fd >= 0 && endpoint_eq(&b->relayed, &d->o.endpoint) &&
 			b->unjudged < HUB_UNJUDGED && hub_may(h, b) &&
 			h->nb + 2 <= h->conf.connections &&
 			(b->user != a->user || h->user[a->user].connections + 2 <= h->conf.per_user)
@@ -230,10 +230,10 @@ static bool connect_inside(struct thread *t, struct hub_alloc *a, const struct o
 		count_no_file(t, true);
 		return false;
 	}
-	c = orders_begin(t, a, &d->o.at, fd[0]);
+	c = orders_begin(t, a, &d->o.endpoint, fd[0]);
 	c->state = HUB_PENDING;
 	c->asked = true;
-	p = orders_begin(t, b, &a->at, fd[1]);
+	p = orders_begin(t, b, &a->relayed, fd[1]);
 	p->state = HUB_ACCEPTED;
 	hub_conn_pair(hub_of(t), c, p);
 	b->unjudged++;
@@ -244,27 +244,28 @@ static bool connect_inside(struct thread *t, struct hub_alloc *a, const struct o
 	}
 	bitset_put(&hub_of(t)->untold, hub_index(hub_of(t), p), true);
 	t->relay_untold++;
-	count(&t->stats.relay_connected, 1);
-	answer(t, d, STREAM_ANSWER_DONE);
+	stats_add(&t->stats.relay_connected, 1);
+	send_answer(t, d, STREAM_ANSWER_DONE);
 	return true;
 }
 
 void orders_connect(struct thread *t, const struct ordered *d)
 {
-	struct hub_alloc *a = hub_alloc_of(hub_of(t), &d->o.of);
+	struct hub_alloc *a = hub_alloc_of(hub_of(t), &d->o.owner);
 	uint64_t *refused = &t->stats.relay_refused;
-	enum stream_answer why = connect_judge(t, a, d, &refused);
+	enum stream_answer outcome = connect_judge(t, a, d, &refused);
 
-	if (why == STREAM_ANSWER_EXISTS &&
-		again_wait(t, a, d, hub_conn_of_peer(hub_of(t), &d->o.of, &d->o.at)))
+	if (outcome == STREAM_ANSWER_EXISTS &&
+		again_wait(t, a, d, hub_conn_of_peer(hub_of(t), &d->o.owner, &d->o.endpoint)))
 		return;
-	if (why == STREAM_ANSWER_DONE) {
-		if (d->o.to != UINT32_MAX ? connect_inside(t, a, d) : connect_begin(t, a, d))
+	if (outcome == STREAM_ANSWER_DONE) {
+		if (d->o.peer_place != UINT32_MAX ? connect_inside(t, a, d)
+						  : connect_begin(t, a, d))
 			return;
-		why = STREAM_ANSWER_FAILED;
+		outcome = STREAM_ANSWER_FAILED;
 	}
-	count(why == STREAM_ANSWER_FAILED ? &t->stats.relay_failed : refused, 1);
-	answer(t, d, why);
+	stats_add(outcome == STREAM_ANSWER_FAILED ? &t->stats.relay_failed : refused, 1);
+	send_answer(t, d, outcome);
 }
 
 // The connection that a ConnectionBind names, if it waits for this user where he has come.
@@ -290,14 +291,14 @@ static void order_bind(struct thread *t, const struct ordered *d)
 	if (c == NULL)
 		return;
 	if (p == NULL) {
-		count(&t->stats.relay_unknown, 1);
+		stats_add(&t->stats.relay_unknown, 1);
 		conn_answered(t, c);
-		return answer(t, d, STREAM_ANSWER_UNKNOWN);
+		return send_answer(t, d, STREAM_ANSWER_UNKNOWN);
 	}
 	epoll_ctl(t->s->thread[p->thread]->epoll, EPOLL_CTL_DEL, p->fd, NULL);
 	p->thread = (uint8_t)t->index;
 	c->waits = false; // what it has sent since is for the peer
-	answer(t, d, STREAM_ANSWER_DONE);
+	send_answer(t, d, STREAM_ANSWER_DONE);
 	if (conn_of(t, d->conn) != c || !splice_begin(t, c, p)) {
 		if (conn_of(t, d->conn) == c)
 			conn_close(t, c, &t->stats.failed);
@@ -306,7 +307,7 @@ static void order_bind(struct thread *t, const struct ordered *d)
 	p->state = HUB_BOUND;
 	c->heard_ms = t->now_ms;
 	conn_spare(t, c, true); // it is of an allocation
-	count(&t->stats.relay_bound, 1);
+	stats_add(&t->stats.relay_bound, 1);
 	splice_work(t, c);
 }
 
@@ -319,14 +320,14 @@ static void order_admit(struct thread *t, const struct ordered *d)
 
 	if (c == NULL || c->serial != d->o.peer >> 32 || c->state != HUB_ACCEPTED)
 		return;
-	a = hub_alloc_of(h, &c->of);
+	a = hub_alloc_of(h, &c->owner);
 	if (a != NULL && hub_conn_find(h, d->o.id) != NULL) { // the worker draws another one
 		bitset_put(&h->untold, i, true);
 		t->relay_untold++;
 		return;
 	}
 	if (a == NULL || d->o.id == 0 || !hub_conn_name(h, c, d->o.id)) {
-		count(&t->stats.relay_strangers, 1);
+		stats_add(&t->stats.relay_strangers, 1);
 		sockets_reset(c->fd);
 		return orders_end(t, c);
 	}
@@ -334,7 +335,7 @@ static void order_admit(struct thread *t, const struct ordered *d)
 		return rules_end(t, c);
 	c->state = HUB_PENDING;
 	c->since_ms = t->now_ms;
-	count(&t->stats.relay_accepted, 1);
+	stats_add(&t->stats.relay_accepted, 1);
 	if (--a->unjudged < HUB_UNJUDGED)
 		watch_port(t, a, false);
 	outgoing_answer(t, c->control, d->answers, d->o.len[STREAM_ANSWER_DONE]);
@@ -342,11 +343,11 @@ static void order_admit(struct thread *t, const struct ordered *d)
 
 static void order_rekey(struct thread *t, const struct ordered *d)
 {
-	struct hub_alloc *a = hub_alloc_of(hub_of(t), &d->o.of);
+	struct hub_alloc *a = hub_alloc_of(hub_of(t), &d->o.owner);
 
 	if (a != NULL)
 		hub_alloc_rekey(a, &d->o);
-	answer(t, d, STREAM_ANSWER_DONE);
+	send_answer(t, d, STREAM_ANSWER_DONE);
 }
 
 void orders_take(struct thread *t, const struct stream_message *m)
@@ -383,10 +384,10 @@ void orders_take(struct thread *t, const struct stream_message *m)
 // --- peers ---------------------------------------------------------------------------------------
 
 // Asks the worker about a connection, with a buffer that is taken.
-static void ask(struct thread *t, struct hub_conn *c, const struct stream_message *m)
+static void ask_worker(struct thread *t, struct hub_conn *c, const struct stream_message *m)
 {
 	const struct stream_config *conf = &t->s->conf;
-	const struct stream_attempt a = {.of = c->of,
+	const struct stream_attempt a = {.owner = c->owner,
 		.peer = c->peer,
 		.number = (uint64_t)c->serial << 32 | hub_index(hub_of(t), c),
 		.conn = c->control};
@@ -411,7 +412,7 @@ void orders_ask(struct thread *t)
 			continue;
 		if (conf->ops->take(conf->ctx, t->index, c->worker, &m)) {
 			bitset_put(&h->untold, hub_index(h, c), false);
-			ask(t, c, &m);
+			ask_worker(t, c, &m);
 		} else {
 			t->relay_untold++; // once more, in the next round
 			t->stalled = true;
@@ -434,7 +435,7 @@ static bool refuse_waiting(struct thread *t, const struct hub_alloc *a)
 	if (fd >= 0) {
 		sockets_reset(fd);
 		close(fd);
-		count(&t->stats.relay_files, 1);
+		stats_add(&t->stats.relay_files, 1);
 	} else {
 		t->stalled = true;
 	}
@@ -464,7 +465,7 @@ static bool accept_one(struct thread *t, struct hub_alloc *a)
 		conf->ops->release(conf->ctx, t->index, a->worker, m.buf);
 		if (fd < 0)
 			return refused;
-		count(&t->stats.relay_full, 1);
+		stats_add(&t->stats.relay_full, 1);
 		sockets_reset(fd);
 		close(fd);
 		return true;
@@ -474,7 +475,7 @@ static bool accept_one(struct thread *t, struct hub_alloc *a)
 	e.data.u64 = WATCH_PEER | hub_index(hub_of(t), c);
 	epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &e); // for its end; what comes waits in the kernel
 	a->unjudged++;
-	ask(t, c, &m);
+	ask_worker(t, c, &m);
 	return true;
 }
 
@@ -494,13 +495,13 @@ void orders_port(struct thread *t, uint32_t place)
 	pthread_mutex_unlock(&h->lock);
 }
 
-static void connected(struct thread *t, struct hub_conn *c, bool good)
+static void finish_connect(struct thread *t, struct hub_conn *c, bool good)
 {
-	const uint8_t *with = good ? c->answers : c->answers + c->len[0];
+	const uint8_t *reply = good ? c->answers : c->answers + c->len[0];
 	struct epoll_event e = {.data.u64 = WATCH_PEER | hub_index(hub_of(t), c)};
 
-	count(good ? &t->stats.relay_connected : &t->stats.relay_failed, 1);
-	outgoing_answer(t, c->control, with, c->len[!good]);
+	stats_add(good ? &t->stats.relay_connected : &t->stats.relay_failed, 1);
+	outgoing_answer(t, c->control, reply, c->len[!good]);
 	free(c->answers);
 	c->answers = NULL;
 	if (!good)
@@ -512,7 +513,7 @@ static void connected(struct thread *t, struct hub_conn *c, bool good)
 
 void orders_fail(struct thread *t, struct hub_conn *c)
 {
-	connected(t, c, false);
+	finish_connect(t, c, false);
 }
 
 void orders_peer(struct thread *t, uint32_t index, uint32_t events)
@@ -529,7 +530,7 @@ void orders_peer(struct thread *t, uint32_t index, uint32_t events)
 	} else if (c->thread == t->index && c->state == HUB_CONNECTING) {
 		rc = sockets_connected(c->fd);
 		if (rc != 0)
-			connected(t, c, rc > 0);
+			finish_connect(t, c, rc > 0);
 	} else if (c->thread == t->index && (c->state == HUB_PENDING || c->state == HUB_ACCEPTED) &&
 		(events & (EPOLLERR | EPOLLHUP)) != 0) {
 		orders_end(t, c); // reset: there is nothing to be bound
@@ -541,7 +542,7 @@ void orders_peer(struct thread *t, uint32_t index, uint32_t events)
 
 // --- time ----------------------------------------------------------------------------------------
 
-static bool lives(const struct thread *t, uint8_t worker, const struct stream_place *p)
+static bool alloc_lives(const struct thread *t, uint8_t worker, const struct stream_place *p)
 {
 	const struct stream_config *c = &t->s->conf;
 
@@ -567,7 +568,7 @@ static unsigned int judge_conn(struct thread *t, struct hub_conn *c)
 	if (c->state == HUB_BOUND) {
 		struct conn *client = &t->conn[c->client];
 
-		if (lives(t, c->worker, &c->of) &&
+		if (alloc_lives(t, c->worker, &c->owner) &&
 			!(splice_is_ending(c->splice) &&
 				t->now_ms > client->heard_ms + timeout_ms(t)))
 			return 1;
@@ -578,7 +579,7 @@ static unsigned int judge_conn(struct thread *t, struct hub_conn *c)
 		again_go_on(t, c);
 		return HUB_END_COST;
 	}
-	if (!late && lives(t, c->worker, &c->of)) {
+	if (!late && alloc_lives(t, c->worker, &c->owner)) {
 		ask_again(t, c);
 		return 1;
 	}
@@ -586,7 +587,7 @@ static unsigned int judge_conn(struct thread *t, struct hub_conn *c)
 		orders_fail(t, c);
 		return HUB_END_COST;
 	}
-	count(&t->stats.relay_unbound, 1);
+	stats_add(&t->stats.relay_unbound, 1);
 	orders_end(t, c);
 	return HUB_END_COST;
 }
@@ -597,14 +598,14 @@ static unsigned int judge_alloc(struct thread *t, struct hub_alloc *a)
 	const struct stream_config *conf = &t->s->conf;
 	struct stream_message m;
 
-	if (a->of.allocation == 0 || a->thread != t->index)
+	if (a->place.allocation == 0 || a->thread != t->index)
 		return 1;
-	if (!lives(t, a->worker, &a->of)) {
+	if (!alloc_lives(t, a->worker, &a->place)) {
 		alloc_end(t, a);
 		return HUB_END_COST;
 	}
 	if (a->failed && conf->ops->take(conf->ctx, t->index, a->worker, &m)) {
-		conf->ops->unopened(conf->ctx, t->index, a->worker, &m, &a->of);
+		conf->ops->unopened(conf->ctx, t->index, a->worker, &m, &a->place);
 		a->failed = false;
 	}
 	return 1;
@@ -621,10 +622,10 @@ static void look_ask(struct relay_look *l, uint32_t nb)
 // The next one of nb.
 static uint32_t look_next(struct relay_look *l, uint32_t nb)
 {
-	if (l->at >= nb)
-		l->at = 0;
+	if (l->next >= nb)
+		l->next = 0;
 	l->left--;
-	return l->at++;
+	return l->next++;
 }
 
 void orders_tick(struct thread *t)

@@ -34,13 +34,13 @@ void rules_end(struct thread *t, struct hub_conn *c)
 		sockets_reset(client->fd);
 		return conn_close(t, client, &t->stats.relay_denied);
 	}
-	count(&t->stats.relay_denied, 1);
+	stats_add(&t->stats.relay_denied, 1);
 	if (c->state == HUB_CONNECTING)
 		return orders_fail(t, c);
 	orders_end(t, c);
 }
 
-static unsigned int review(struct thread *t, struct hub_conn *c)
+static unsigned int review_conn(struct thread *t, struct hub_conn *c)
 {
 	if (c->state == HUB_FREE || c->thread != t->index || rules_allow(t, c->user, &c->peer))
 		return 1;
@@ -71,7 +71,7 @@ void rules_review(struct thread *t)
 	for (; cost < HUB_PORTION && t->relay_left > 0; t->relay_left--) {
 		if (t->relay_at >= h->used)
 			t->relay_at = 0;
-		cost += review(t, &h->conn[t->relay_at++]);
+		cost += review_conn(t, &h->conn[t->relay_at++]);
 	}
 	pthread_mutex_unlock(&h->lock);
 }

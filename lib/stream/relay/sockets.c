@@ -16,72 +16,72 @@
 #define ALIVE_EACH_S 15
 #define ALIVE_TIMES 4
 
-static int set(int fd, int level, int name, int value)
+static int set_option(int fd, int level, int name, int value)
 {
 	return setsockopt(fd, level, name, &value, sizeof(value));
 }
 
 // A peer that is gone without a word is found out.
-static void settle(int fd)
+static void tune_socket(int fd)
 {
-	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, ALIVE_S);
-	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, ALIVE_EACH_S);
-	set(fd, IPPROTO_TCP, TCP_KEEPCNT, ALIVE_TIMES);
+	set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, ALIVE_S);
+	set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, ALIVE_EACH_S);
+	set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, ALIVE_TIMES);
 }
 
-static int fail(int fd)
+static int close_failed(int fd)
 {
-	const int why = errno;
+	const int saved_errno = errno;
 
 	close(fd);
-	errno = why;
+	errno = saved_errno;
 	return -1;
 }
 
 // A socket at a relayed transport address.
-static int open_at(const struct endpoint *at, const char *device)
+static int open_at(const struct endpoint *local, const char *device)
 {
 	union sockaddr_any a;
-	const socklen_t len = sockaddr_of(at, &a);
+	const socklen_t len = sockaddr_of(local, &a);
 	const bool is_v6 = a.any.sa_family == AF_INET6;
 	const int fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
 		return -1;
 	if (is_v6)
-		set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
-	if (set(fd, SOL_SOCKET, SO_REUSEADDR, 1) != 0 ||
-		set(fd, SOL_SOCKET, SO_REUSEPORT, 1) != 0 ||
+		set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+	if (set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) != 0 ||
+		set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1) != 0 ||
 		(device[0] != '\0' &&
 			setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device,
 				(socklen_t)strlen(device)) != 0) ||
 		bind(fd, &a.any, len) != 0)
-		return fail(fd);
+		return close_failed(fd);
 	return fd;
 }
 
-int sockets_listen(const struct endpoint *at, const char *device)
+int sockets_listen(const struct endpoint *local, const char *device)
 {
-	const int fd = open_at(at, device);
+	const int fd = open_at(local, device);
 
 	if (fd < 0)
 		return -1;
-	return listen(fd, BACKLOG) == 0 ? fd : fail(fd);
+	return listen(fd, BACKLOG) == 0 ? fd : close_failed(fd);
 }
 
-int sockets_connect(const struct endpoint *from, const char *device, const struct endpoint *peer)
+int sockets_connect(const struct endpoint *local, const char *device, const struct endpoint *peer)
 {
 	union sockaddr_any a;
 	const socklen_t len = sockaddr_of(peer, &a);
-	const int fd = open_at(from, device);
+	const int fd = open_at(local, device);
 
 	if (fd < 0)
 		return -1;
-	settle(fd);
+	tune_socket(fd);
 	if (connect(fd, &a.any, len) != 0 && errno != EINPROGRESS)
-		return fail(fd);
+		return close_failed(fd);
 	return fd;
 }
 
@@ -89,10 +89,10 @@ int sockets_connected(int fd)
 {
 	union sockaddr_any a;
 	socklen_t len = sizeof(a);
-	int why = 0;
-	socklen_t why_len = sizeof(why);
+	int so_error = 0;
+	socklen_t why_len = sizeof(so_error);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &why_len) != 0 || why != 0)
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &so_error, &why_len) != 0 || so_error != 0)
 		return -1;
 	return getpeername(fd, &a.any, &len) == 0 ? 1 : 0;
 }
@@ -105,7 +105,7 @@ int sockets_accept(int fd, struct endpoint *peer)
 
 	if (got < 0)
 		return -1;
-	settle(got);
+	tune_socket(got);
 	*peer = sockaddr_endpoint(&a);
 	return got;
 }
@@ -117,13 +117,13 @@ int sockets_is_own(const struct addr *a)
 	union sockaddr_any s;
 	const socklen_t len = sockaddr_of(&e, &s);
 	const int fd = socket(s.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int own;
+	int local;
 
 	if (fd < 0)
 		return -1;
-	own = bind(fd, &s.any, len) == 0 || errno != EADDRNOTAVAIL;
+	local = bind(fd, &s.any, len) == 0 || errno != EADDRNOTAVAIL;
 	close(fd);
-	return own;
+	return local;
 }
 
 bool sockets_unsent(int fd)

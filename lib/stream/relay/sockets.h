@@ -8,9 +8,9 @@
 #include "addr.h"
 
 // Listens on a relayed transport address, on an interface ("" = whichever). -1 with errno.
-int sockets_listen(const struct endpoint *at, const char *device);
+int sockets_listen(const struct endpoint *local, const char *device);
 // Begins a connection from a relayed transport address to a peer. -1 with errno.
-int sockets_connect(const struct endpoint *from, const char *device, const struct endpoint *peer);
+int sockets_connect(const struct endpoint *local, const char *device, const struct endpoint *peer);
 // How a connection that was begun stands: 1 = it is there, 0 = not yet, -1 = it has failed.
 int sockets_connected(int fd);
 // Accepts a connection; *peer gets who made it. -1 with errno.

@@ -20,9 +20,9 @@
 #define TURNS 4 // buffers of one connection before another one has its turn
 
 // One way.
-struct way {
+struct direction {
 	uint8_t *buf; // size bytes
-	uint32_t size, at, len; // [at, at + len) waits to be written
+	uint32_t size, pos, len; // [at, at + len) waits to be written
 	bool ended; // no more comes
 	bool shut; // and the other side knows
 	bool dry; // the rates allow no byte now
@@ -30,12 +30,12 @@ struct way {
 
 struct splice {
 	struct hub_conn *peer; // its fields are this thread's, except for chains
-	struct way to_peer, to_client;
+	struct direction to_peer, to_client;
 	struct conn *client;
 	struct splice *next, **link; // in a list of those that wait for rates; link NULL: in none
 };
 
-static bool way_make(struct way *w, uint32_t size)
+static bool direction_make(struct direction *w, uint32_t size)
 {
 	w->size = size;
 	w->buf = malloc(size);
@@ -54,7 +54,7 @@ static void splice_free(struct splice *s)
 static struct stream_flow flow_of(const struct splice *s, bool to_client)
 {
 	return (struct stream_flow){
-		.of = s->peer->of, .worker = s->peer->worker, .to_client = to_client};
+		.owner = s->peer->owner, .worker = s->peer->worker, .to_client = to_client};
 }
 
 // What came before the binding was not asked for: it is owed. What may not be relayed any more goes
@@ -81,8 +81,8 @@ bool splice_begin(struct thread *t, struct conn *c, struct hub_conn *p)
 
 	sockets_reset(c->fd);
 	sockets_reset(p->fd);
-	if (s == NULL || !way_make(&s->to_peer, c->rest_len > size ? c->rest_len : size) ||
-		!way_make(&s->to_client, size) ||
+	if (s == NULL || !direction_make(&s->to_peer, c->rest_len > size ? c->rest_len : size) ||
+		!direction_make(&s->to_client, size) ||
 		epoll_ctl(t->epoll, EPOLL_CTL_ADD, p->fd, &e) != 0) {
 		splice_free(s);
 		return false;
@@ -99,7 +99,7 @@ bool splice_begin(struct thread *t, struct conn *c, struct hub_conn *p)
 
 // --- the four ends -------------------------------------------------------------------------------
 
-static bool later(void)
+static bool would_block(void)
 {
 	return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
@@ -110,14 +110,14 @@ static int peer_read(const struct hub_conn *p, uint8_t *buf, uint32_t len)
 
 	if (n == 0)
 		return __atomic_load_n(&p->cut, __ATOMIC_ACQUIRE) ? IO_FAILED : IO_CLOSED;
-	return n > 0 ? (int)n : later() ? IO_LATER : IO_FAILED;
+	return n > 0 ? (int)n : would_block() ? IO_LATER : IO_FAILED;
 }
 
 static int peer_write(int fd, const uint8_t *buf, uint32_t len)
 {
 	const ssize_t n = send(fd, buf, len, MSG_NOSIGNAL);
 
-	return n >= 0 ? (int)n : later() ? IO_LATER : IO_FAILED;
+	return n >= 0 ? (int)n : would_block() ? IO_LATER : IO_FAILED;
 }
 
 // Over TLS the end of the connection alone is a cut: the client's end is close_notify (RFC 8446,
@@ -157,10 +157,10 @@ static bool client_shut(struct conn *c)
 // --- both ways -----------------------------------------------------------------------------------
 
 // What a read or a write has come to: *moved is set, or the way has ended. False: it has failed.
-static bool read_done(struct way *w, int n, bool *moved)
+static bool read_done(struct direction *w, int n, bool *moved)
 {
 	if (n > 0) {
-		w->at = 0;
+		w->pos = 0;
 		w->len = (uint32_t)n;
 		*moved = true;
 	} else if (n == IO_CLOSED) {
@@ -170,50 +170,51 @@ static bool read_done(struct way *w, int n, bool *moved)
 }
 
 // Reads into a way that is empty what its allocation may relay. False: it has failed.
-static bool fill(struct thread *t, struct splice *s, struct way *w, bool *moved)
+static bool fill_buffer(struct thread *t, struct splice *s, struct direction *w, bool *moved)
 {
 	const struct stream_config *conf = &t->s->conf;
 	const struct stream_flow f = flow_of(s, w == &s->to_client);
-	uint32_t may;
+	uint32_t allowed;
 	int n;
 
 	if (w->len > 0 || w->ended)
 		return true;
-	may = conf->ops->allow(conf->ctx, &f, w->size);
-	if (may == 0 && !w->dry && conf->ops->lives(conf->ctx, f.worker, &f.of))
-		count(&t->stats.relay_held, 1);
-	w->dry = may == 0; // the end of the allocation is found by the tick
+	allowed = conf->ops->allow(conf->ctx, &f, w->size);
+	if (allowed == 0 && !w->dry && conf->ops->lives(conf->ctx, f.worker, &f.owner))
+		stats_add(&t->stats.relay_held, 1);
+	w->dry = allowed == 0; // the end of the allocation is found by the tick
 	if (w->dry)
 		return true;
-	n = f.to_client ? peer_read(s->peer, w->buf, may) : client_read(s->client, w->buf, may);
-	if (!conf->ops->relayed(conf->ctx, &f, may, n > 0 ? (uint32_t)n : 0) && n > 0) {
+	n = f.to_client ? peer_read(s->peer, w->buf, allowed)
+			: client_read(s->client, w->buf, allowed);
+	if (!conf->ops->relayed(conf->ctx, &f, allowed, n > 0 ? (uint32_t)n : 0) && n > 0) {
 		w->dry = true; // what is not counted goes nowhere
 		return true;
 	}
 	return read_done(w, n, moved);
 }
 
-static bool wrote_done(struct way *w, int n, uint64_t *counter, bool *moved)
+static bool wrote_done(struct direction *w, int n, uint64_t *counter, bool *moved)
 {
 	if (n < 0)
 		return false;
-	w->at += (uint32_t)n;
+	w->pos += (uint32_t)n;
 	w->len -= (uint32_t)n;
 	*moved |= n > 0;
-	count(counter, n);
+	stats_add(counter, n);
 	return true;
 }
 
 static bool to_peer(struct thread *t, struct splice *s, bool *moved)
 {
-	struct way *w = &s->to_peer;
+	struct direction *w = &s->to_peer;
 	const int fd = s->peer->fd;
 
-	if (!fill(t, s, w, moved))
+	if (!fill_buffer(t, s, w, moved))
 		return false;
 	if (w->len > 0 &&
-		!wrote_done(
-			w, peer_write(fd, w->buf + w->at, w->len), &t->stats.relay_to_peers, moved))
+		!wrote_done(w, peer_write(fd, w->buf + w->pos, w->len), &t->stats.relay_to_peers,
+			moved))
 		return false;
 	if (w->ended && w->len == 0 && !w->shut)
 		return w->shut = peer_shut(fd);
@@ -222,13 +223,13 @@ static bool to_peer(struct thread *t, struct splice *s, bool *moved)
 
 static bool to_client(struct thread *t, struct splice *s, bool *moved)
 {
-	struct way *w = &s->to_client;
+	struct direction *w = &s->to_client;
 	struct conn *c = s->client;
 
-	if (!fill(t, s, w, moved))
+	if (!fill_buffer(t, s, w, moved))
 		return false;
 	if (w->len > 0 &&
-		!wrote_done(w, client_write(t, c, w->buf + w->at, w->len),
+		!wrote_done(w, client_write(t, c, w->buf + w->pos, w->len),
 			&t->stats.relay_to_clients, moved))
 		return false;
 	if (w->ended && w->len == 0 && !w->shut) {
@@ -241,7 +242,7 @@ static bool to_client(struct thread *t, struct splice *s, bool *moved)
 
 // Asks epoll for every change of both, once each: whatever was left is tried again at any of them.
 // A side that is not read from, because the other one does not take it, is then not told of again.
-static void rearm(struct thread *t, struct conn *c, struct splice *s)
+static void rearm_epoll(struct thread *t, struct conn *c, struct splice *s)
 {
 	struct epoll_event e = {.events = EVENTS, .data.u64 = (uint64_t)(c - t->conn)};
 
@@ -335,7 +336,7 @@ void splice_work(struct thread *t, struct conn *c)
 	if (s->to_peer.dry || s->to_client.dry)
 		dry_put(&t->dry, s);
 	if (i >= TURNS || c->events != EVENTS)
-		rearm(t, c, s);
+		rearm_epoll(t, c, s);
 }
 
 bool splice_is_ending(const struct splice *s)

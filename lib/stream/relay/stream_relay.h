@@ -51,10 +51,11 @@ enum stream_answer {
 // Stands at the beginning of a message of kind STREAM_ORDER; the answers follow, one behind the
 // other. Host byte order.
 struct stream_order {
-	struct stream_place of; // the allocation; none for BIND
-	struct endpoint at; // LISTEN: where; CONNECT: the peer
+	struct stream_place owner; // the allocation; none for BIND
+	struct endpoint endpoint; // LISTEN: where; CONNECT: the peer
 	uint64_t peer; // ADMIT: the number in struct stream_attempt
-	uint32_t to; // CONNECT: the place of the peer, if that is an allocation; else UINT32_MAX
+	// CONNECT: the place of the peer, if that is an allocation; else UINT32_MAX
+	uint32_t peer_place;
 	uint32_t id; // of the connection for the client; of ADMIT 0 = it is to be closed
 	uint8_t ident[STREAM_IDENT_LEN]; // LISTEN, BIND, REKEY: whose
 	uint8_t kind; // enum stream_order_kind
@@ -64,14 +65,14 @@ struct stream_order {
 
 // One way of what an allocation relays.
 struct stream_flow {
-	struct stream_place of;
+	struct stream_place owner;
 	uint8_t worker; // the allocation's
 	bool to_client; // else to its peers
 };
 
 // A peer that has connected to the port of an allocation.
 struct stream_attempt {
-	struct stream_place of;
+	struct stream_place owner;
 	struct endpoint peer;
 	uint64_t number; // ours
 	uint64_t conn; // the client's control connection

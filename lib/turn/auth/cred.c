@@ -54,7 +54,7 @@ static bool rest_signed(
 	const struct check *k, const uint8_t mac[STUN_REST_MAC_LEN], struct stun_key *key)
 {
 	char password[STUN_REST_PASSWORD_SIZE];
-	const struct stun_credential own = {.user = k->name,
+	const struct stun_credential cred = {.user = k->name,
 		.user_len = k->name_len,
 		.realm = k->p->realm,
 		.password = password,
@@ -62,7 +62,7 @@ static bool rest_signed(
 	bool ok;
 
 	stun_rest_text(mac, password);
-	ok = stun_key_make(k->c, k->alg, &own, key) && signed_with(k, key);
+	ok = stun_key_make(k->c, k->alg, &cred, key) && signed_with(k, key);
 	explicit_bzero(password, sizeof(password));
 	return ok;
 }
@@ -199,7 +199,7 @@ enum turn_refusal cred_verify(const struct turn_policy *p, struct stun_crypto *c
 		.name = m->data + m->off[STUN_USERNAME],
 		.name_len = m->alen[STUN_USERNAME],
 	};
-	enum turn_refusal why;
+	enum turn_refusal refusal;
 
 	memset(out, 0, sizeof(*out));
 	if (!algorithm_of(m, &k.alg))
@@ -212,18 +212,18 @@ enum turn_refusal cred_verify(const struct turn_policy *p, struct stun_crypto *c
 		return TURN_REFUSED_REALM;
 	out->rfc8489 = stun_has(m, STUN_PASSWORD_ALGORITHMS);
 	if (p->oauth != NULL && stun_has(m, STUN_ACCESS_TOKEN))
-		why = oauth_verify(p, c, m, wall_s, out);
+		refusal = oauth_verify(p, c, m, wall_s, out);
 	else if (known != NULL && cred_is_token(known))
-		why = oauth_verify_known(c, m, known, out);
+		refusal = oauth_verify_known(c, m, known, out);
 	else
-		why = password_verify(&k, wall_s, known, out);
-	if (why != TURN_GRANTED) {
+		refusal = password_verify(&k, wall_s, known, out);
+	if (refusal != TURN_GRANTED) {
 		const bool guess = out->guess;
 
 		explicit_bzero(out, sizeof(*out));
 		out->guess = guess;
 	}
-	return why;
+	return refusal;
 }
 
 bool cred_quota_ident(const struct turn_policy *p, struct stun_crypto *c, const struct stun_msg *m,

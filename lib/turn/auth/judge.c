@@ -74,7 +74,7 @@ static bool same_external(const struct external *a, const struct external *b)
 	bool same = a->nb_public == b->nb_public;
 
 	for (uint32_t i = 0; same && i < a->nb_public; i++)
-		same = addr_eq(&a->by_public[i].own, &b->by_public[i].own) &&
+		same = addr_eq(&a->by_public[i].local, &b->by_public[i].local) &&
 			addr_eq(&a->by_public[i].public, &b->by_public[i].public);
 	return same;
 }
@@ -129,9 +129,10 @@ static const struct turn_policy *same_realm(
 static bool any_lower_realm(const struct turn_policy *before, const struct turn_policy *after)
 {
 	for (uint32_t i = 0; i < nb_realms(before); i++) {
-		const struct turn_policy *was = nth_realm(before, i), *is = same_realm(after, was);
+		const struct turn_policy *was = nth_realm(before, i),
+					 *current = same_realm(after, was);
 
-		if (is != NULL && any_lower(&is->limits, &was->limits))
+		if (current != NULL && any_lower(&current->limits, &was->limits))
 			return true;
 	}
 	return false;
@@ -164,13 +165,13 @@ static int by_value(const void *a, const void *b)
 }
 
 static void judge_keys(
-	struct turn_judge *j, const struct turn_policy *was, const struct turn_policy *is)
+	struct turn_judge *j, const struct turn_policy *was, const struct turn_policy *current)
 {
 	for (uint32_t i = 0; was->oauth != NULL && i < was->oauth->nb_keys; i++) {
 		const uint8_t *ident = was->oauth->keys[i].ident;
 		struct gone_key *k = &j->gone_keys[j->nb_gone_keys];
 
-		if (oauth_has_ident(is, ident))
+		if (oauth_has_ident(current, ident))
 			continue;
 		memcpy(k->ident, ident, sizeof(k->ident));
 		k->realm = was->number;
@@ -180,19 +181,19 @@ static void judge_keys(
 
 // Compares a realm with what it is after; NULL: gone.
 static void judge_realm(struct turn_judge *j, const struct turn_policy *was,
-	const struct turn_policy *is, const struct turn_quota *quota)
+	const struct turn_policy *current, const struct turn_quota *quota)
 {
 	struct realm_change *c = &j->realm[was->number];
 
-	c->all_gone = is == NULL;
-	for (uint32_t i = 0; is != NULL && i < was->nb_users; i++)
-		if (policy_user_by_hash(is, was->users[i].userhash) == NULL)
+	c->all_gone = current == NULL;
+	for (uint32_t i = 0; current != NULL && i < was->nb_users; i++)
+		if (policy_user_by_hash(current, was->users[i].userhash) == NULL)
 			j->gone[j->nb_gone++] =
 				quota_user(quota, was->number, was->users[i].userhash);
-	if (is != NULL)
-		judge_keys(j, was, is);
-	c->rest_gone = is != NULL && was->nb_secrets > 0 && is->nb_secrets == 0;
-	c->peers = is != NULL && !same_peers(was, is);
+	if (current != NULL)
+		judge_keys(j, was, current);
+	c->rest_gone = current != NULL && was->nb_secrets > 0 && current->nb_secrets == 0;
+	c->peers = current != NULL && !same_peers(was, current);
 	j->any |= c->all_gone || c->rest_gone || c->peers;
 }
 
@@ -270,11 +271,11 @@ static const struct realm_change *change_of(const struct turn_judge *j, const st
 // Whether the key is gone whose token an allocation has.
 static bool is_key_gone(const struct turn_shard *s, const struct turn_judge *j, uint32_t slot)
 {
-	const uint32_t who = alloc_client_who(s, slot);
+	const uint32_t ident_hash = alloc_client_who(s, slot);
 
 	for (uint32_t i = 0; i < j->nb_gone_keys; i++)
 		if (j->gone_keys[i].realm == alloc_realm(s, slot) &&
-			alloc_who(s, j->gone_keys[i].ident) == who)
+			alloc_who(s, j->gone_keys[i].ident) == ident_hash)
 			return true;
 	return false;
 }
@@ -310,7 +311,8 @@ static bool is_denied(const struct turn_shard *s, const struct turn_policy *poli
 }
 
 // Why an allocation has to end; TURN_END_END when it may stay.
-static enum turn_end verdict(const struct turn_shard *s, const struct turn_judge *j, uint32_t slot)
+static enum turn_end judge_slot(
+	const struct turn_shard *s, const struct turn_judge *j, uint32_t slot)
 {
 	const struct turn_cold *c = cold_at(s, slot);
 	const struct quota_ref ref = mobile_quota(s, slot);
@@ -328,7 +330,7 @@ static enum turn_end verdict(const struct turn_shard *s, const struct turn_judge
 
 // What the look at an allocation has cost, and its end if why says so.
 static unsigned int cost_of(
-	const struct turn_judge *j, const struct turn_cold *c, enum turn_end why)
+	const struct turn_judge *j, const struct turn_cold *c, enum turn_end reason)
 {
 	unsigned int cost = 1;
 
@@ -338,7 +340,7 @@ static unsigned int cost_of(
 		cost += j->nb_gone_keys;
 	if (change_of(j, c)->peers)
 		cost += PEER_COST * c->nb_permissions;
-	if (why != TURN_END_END)
+	if (reason != TURN_END_END)
 		cost += END_COST * (1u + c->nb_channels) + PERMISSION_COST * c->nb_permissions;
 	return cost;
 }
@@ -352,25 +354,25 @@ unsigned int turn_judge_walk(
 	while (budget > 0 && n < max && !w->end && shard_has_notes(s)) {
 		const uint32_t slot = bitset_next(&s->live, w->slot, s->nb_slots);
 		unsigned int cost;
-		enum turn_end why;
+		enum turn_end reason;
 
 		w->end = slot == s->nb_slots;
 		if (w->end)
 			break;
 		w->slot = slot + 1;
-		why = verdict(s, j, slot);
-		cost = cost_of(j, cold_at(s, slot), why);
-		if (why != TURN_END_END) {
-			const uint32_t other = alloc_sibling(s, slot);
+		reason = judge_slot(s, j, slot);
+		cost = cost_of(j, cold_at(s, slot), reason);
+		if (reason != TURN_END_END) {
+			const uint32_t sibling = alloc_sibling(s, slot);
 
-			if (other != TURN_NONE && n + 2 > max) { // both, or none yet
+			if (sibling != TURN_NONE && n + 2 > max) { // both, or none yet
 				w->slot = slot;
 				break;
 			}
-			if (other != TURN_NONE)
-				cost += cost_of(j, cold_at(s, other), why);
-			n += other != TURN_NONE ? 2 : 1;
-			alloc_end_client(s, slot, why);
+			if (sibling != TURN_NONE)
+				cost += cost_of(j, cold_at(s, sibling), reason);
+			n += sibling != TURN_NONE ? 2 : 1;
+			alloc_end_client(s, slot, reason);
 		}
 		budget -= budget < cost ? budget : cost;
 	}

@@ -51,14 +51,14 @@ static bool nonce_stamped(const struct turn_policy *p, struct stun_crypto *c,
 		client->stream ? mac + MAC_LEN - PORT_LEN : text + TEXT_LEN - PORT_LEN;
 
 	store_be32(text, stamp);
-	memcpy(text + STAMP_LEN, client->at.addr.b, 16);
+	memcpy(text + STAMP_LEN, client->endpoint.addr.b, 16);
 	if (!client->stream)
-		store_be16(port, client->at.port);
+		store_be16(port, client->endpoint.port);
 	if (!stun_hmac_sha256(
 		    c, p->nonce_key, sizeof(p->nonce_key), text, TEXT_LEN + client->stream, mac))
 		return false;
 	if (client->stream)
-		store_be16(port, (uint16_t)(load_be16(port) + client->at.port));
+		store_be16(port, (uint16_t)(load_be16(port) + client->endpoint.port));
 	memcpy(body, text, STAMP_LEN);
 	memcpy(body + STAMP_LEN, mac, MAC_LEN);
 	memcpy(out, cookie_of(p), COOKIE_LEN);

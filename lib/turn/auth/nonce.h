@@ -16,7 +16,7 @@ struct turn_policy;
 
 // Whose a nonce is.
 struct nonce_client {
-	struct endpoint at;
+	struct endpoint endpoint;
 	bool stream; // by TCP or TLS
 	// For nonce_check, of a stream: a nonce of another port of that address is as good.
 	bool any_port;

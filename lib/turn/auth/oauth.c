@@ -13,22 +13,22 @@
 
 // --- keys ----------------------------------------------------------------------------------------
 
-static int make_key(struct oauth_key *k, const struct turn_oauth_key *from, const char *realm,
+static int make_key(struct oauth_key *k, const struct turn_oauth_key *src, const char *realm,
 	struct stun_crypto *crypto)
 {
 	uint8_t userhash[32];
 
-	k->kid = strdup(from->kid);
+	k->kid = strdup(src->kid);
 	if (k->kid == NULL)
 		return ENOMEM;
 	if (!stun_userhash(crypto, k->kid, strlen(k->kid), realm, userhash))
 		return EIO;
 	memcpy(k->ident, userhash, sizeof(k->ident));
-	k->key.alg = from->algorithm;
-	k->until_s = from->lifetime_s != 0
-		? from->timestamp_s + (uint64_t)from->lifetime_s + OAUTH_DELTA_S
+	k->key.alg = src->algorithm;
+	k->until_s = src->lifetime_s != 0
+		? src->timestamp_s + (uint64_t)src->lifetime_s + OAUTH_DELTA_S
 		: UINT64_MAX;
-	return stun_token_key_read(from->secret, &k->key) == (int)stun_token_key_len(k->key.alg)
+	return stun_token_key_read(src->secret, &k->key) == (int)stun_token_key_len(k->key.alg)
 		? 0
 		: EINVAL;
 }
@@ -41,27 +41,27 @@ static const struct oauth_key *key_of(const struct oauth *o, const void *kid, si
 	return NULL;
 }
 
-int oauth_make(struct oauth **out, const struct turn_oauth *from, const char *realm,
+int oauth_make(struct oauth **out, const struct turn_oauth *src, const char *realm,
 	struct stun_crypto *crypto)
 {
-	const char *name = from->server_name != NULL ? from->server_name : realm;
+	const char *name = src->server_name != NULL ? src->server_name : realm;
 	struct oauth *o;
 	int err = 0;
 
 	*out = NULL;
-	if (from->nb_keys == 0)
+	if (src->nb_keys == 0)
 		return 0;
 	*out = o = calloc(1, sizeof(*o));
 	if (o == NULL)
 		return ENOMEM;
 	o->name = strdup(name);
-	o->keys = secret_alloc(from->nb_keys * sizeof(*o->keys));
+	o->keys = secret_alloc(src->nb_keys * sizeof(*o->keys));
 	if (o->name == NULL || o->keys == NULL)
 		return ENOMEM;
-	for (uint32_t i = 0; i < from->nb_keys && err == 0; i++) {
-		if (key_of(o, from->keys[i].kid, strlen(from->keys[i].kid)) != NULL)
+	for (uint32_t i = 0; i < src->nb_keys && err == 0; i++) {
+		if (key_of(o, src->keys[i].kid, strlen(src->keys[i].kid)) != NULL)
 			return EEXIST;
-		err = make_key(&o->keys[o->nb_keys++], &from->keys[i], realm, crypto);
+		err = make_key(&o->keys[o->nb_keys++], &src->keys[i], realm, crypto);
 	}
 	return err;
 }
@@ -124,14 +124,14 @@ static enum turn_refusal open_token(const struct oauth *o, const struct oauth_ke
 // Whether a request is signed with a MAC key. coturn's server and client take 16 bytes of one of 20
 // for HMAC-SHA1; whoever works with them does so, too. *by is what signs the answer.
 static bool is_signed(struct stun_crypto *c, const struct stun_msg *m, const struct stun_key *mac,
-	struct stun_key *by)
+	struct stun_key *key)
 {
-	*by = *mac;
-	if (stun_integrity_ok(c, m, by))
+	*key = *mac;
+	if (stun_integrity_ok(c, m, key))
 		return true;
-	by->len = COTURN_MAC_LEN;
+	key->len = COTURN_MAC_LEN;
 	return mac->len == STUN_REST_MAC_LEN && !stun_has(m, STUN_MESSAGE_INTEGRITY_SHA256) &&
-		stun_integrity_ok(c, m, by);
+		stun_integrity_ok(c, m, key);
 }
 
 enum turn_refusal oauth_verify(const struct turn_policy *p, struct stun_crypto *c,
@@ -140,34 +140,34 @@ enum turn_refusal oauth_verify(const struct turn_policy *p, struct stun_crypto *
 	const size_t len = stun_has(m, STUN_USERNAME) ? m->alen[STUN_USERNAME] : 0;
 	const struct oauth_key *k = key_of(p->oauth, m->data + m->off[STUN_USERNAME], len);
 	struct stun_token t;
-	struct stun_key by = {.len = 0};
-	enum turn_refusal why;
+	struct stun_key key = {.len = 0};
+	enum turn_refusal refusal;
 
 	out->guess = true;
 	if (k == NULL)
 		return TURN_REFUSED_ACCESS_KEY;
 	if (wall_s >= k->until_s)
 		return TURN_REFUSED_ACCESS_KEY_EXPIRED;
-	why = open_token(p->oauth, k, c, m, &t);
-	if (why == TURN_GRANTED && !is_signed(c, m, &t.mac, &by))
-		why = TURN_REFUSED_ACCESS_SIGNATURE;
-	if (why == TURN_GRANTED) {
-		why = time_of(&t, wall_s, out);
+	refusal = open_token(p->oauth, k, c, m, &t);
+	if (refusal == TURN_GRANTED && !is_signed(c, m, &t.mac, &key))
+		refusal = TURN_REFUSED_ACCESS_SIGNATURE;
+	if (refusal == TURN_GRANTED) {
+		refusal = time_of(&t, wall_s, out);
 		out->guess = false;
 	}
-	if (why == TURN_GRANTED) {
+	if (refusal == TURN_GRANTED) {
 		cred_name_set(out, k->kid, len);
 		cred_token_set(out, &t.mac);
-		out->key = by;
+		out->key = key;
 		memcpy(out->ident, k->ident, sizeof(out->ident));
 	}
 	explicit_bzero(&t, sizeof(t));
-	explicit_bzero(&by, sizeof(by));
-	return why;
+	explicit_bzero(&key, sizeof(key));
+	return refusal;
 }
 
 // RFC 7635: Refresh comes with a token. Only that which ends the allocation needs none.
-static bool prolongs(const struct stun_msg *m)
+static bool extends_allocation(const struct stun_msg *m)
 {
 	uint32_t lifetime_s;
 
@@ -178,16 +178,16 @@ static bool prolongs(const struct stun_msg *m)
 enum turn_refusal oauth_verify_known(struct stun_crypto *c, const struct stun_msg *m,
 	const struct turn_cred *known, struct turn_cred *out)
 {
-	struct stun_key by;
+	struct stun_key key;
 
-	out->guess = !is_signed(c, m, &known->key, &by);
+	out->guess = !is_signed(c, m, &known->key, &key);
 	if (out->guess)
 		return TURN_REFUSED_ACCESS_SIGNATURE;
-	if (prolongs(m))
+	if (extends_allocation(m))
 		return TURN_REFUSED_ACCESS_MISSING;
 	cred_name_set(out, m->data + m->off[STUN_USERNAME], m->alen[STUN_USERNAME]);
 	cred_token_set(out, &known->key);
-	out->key = by;
+	out->key = key;
 	memcpy(out->ident, known->ident, sizeof(out->ident));
 	return TURN_GRANTED;
 }

@@ -25,7 +25,7 @@ struct oauth {
 
 // Makes what the realm called realm has of it: *out is NULL where there are no keys. 0 or an errno
 // value; oauth_free frees what was made in either case.
-int oauth_make(struct oauth **out, const struct turn_oauth *from, const char *realm,
+int oauth_make(struct oauth **out, const struct turn_oauth *src, const char *realm,
 	struct stun_crypto *crypto);
 void oauth_free(struct oauth *o); // wipes the keys; NULL is fine
 // Whether a policy has a key with this ident.

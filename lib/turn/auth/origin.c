@@ -15,7 +15,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static char lower(char c)
+static char ascii_lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
@@ -59,16 +59,16 @@ static bool port_of(char *host, char **port)
 
 bool turn_origin_canonical(const void *text, size_t len, char out[TURN_ORIGIN_MAX + 1])
 {
-	const uint8_t *from = text;
+	const uint8_t *src = text;
 	size_t scheme;
 	char *host, *port;
 
 	if (len > TURN_ORIGIN_MAX)
 		return false;
 	for (size_t i = 0; i < len; i++) {
-		if (from[i] <= 0x20 || from[i] >= 0x7f)
+		if (src[i] <= 0x20 || src[i] >= 0x7f)
 			return false;
-		out[i] = lower((char)from[i]);
+		out[i] = ascii_lower((char)src[i]);
 	}
 	out[len] = '\0';
 	scheme = scheme_of(out);

@@ -19,7 +19,7 @@ static int by_addr(const void *a, const void *b)
 	return addr_cmp(a, b);
 }
 
-static bool listed(const struct addr *list, uint32_t nb, const struct addr *a)
+static bool is_listed(const struct addr *list, uint32_t nb, const struct addr *a)
 {
 	return bsearch(a, list, nb, sizeof(*list), by_addr) != NULL;
 }
@@ -29,12 +29,13 @@ static bool listed(const struct addr *list, uint32_t nb, const struct addr *a)
 static bool find_rule(const struct turn_policy *p, const struct addr *a, struct prefixes_hit *rule)
 {
 	const bool found = prefixes_find(p->rules, a, rule);
-	struct prefixes_hit own;
+	struct prefixes_hit realm_rule;
 
-	if (p->own_rules == NULL || !prefixes_find(p->own_rules, a, &own))
+	if (p->own_rules == NULL || !prefixes_find(p->own_rules, a, &realm_rule))
 		return found;
-	if (!found || own.len > rule->len || (own.len == rule->len && own.value < rule->value))
-		*rule = own;
+	if (!found || realm_rule.len > rule->len ||
+		(realm_rule.len == rule->len && realm_rule.value < rule->value))
+		*rule = realm_rule;
 	return true;
 }
 
@@ -47,9 +48,9 @@ static bool is_named(const struct turn_policy *p, const struct addr *a)
 	return find_rule(p, a, &rule) && rule.len == 128 && rule.value == POLICY_ALLOW;
 }
 
-bool policy_beside(const struct turn_policy *p, const struct addr *own)
+bool policy_beside(const struct turn_policy *p, const struct addr *local)
 {
-	return listed(p->beside, p->nb_beside, own) && is_named(p, own);
+	return is_listed(p->beside, p->nb_beside, local) && is_named(p, local);
 }
 
 bool policy_is_common(const struct turn_policy *p, const struct addr *a)
@@ -59,9 +60,9 @@ bool policy_is_common(const struct turn_policy *p, const struct addr *a)
 
 bool policy_is_own(const struct turn_policy *p, const struct addr *a)
 {
-	const struct addr own = external_meant(&p->external, a);
+	const struct addr local = external_meant(&p->external, a);
 
-	return listed(p->relay, p->nb_relay, &own) || listed(p->local, p->nb_local, &own);
+	return is_listed(p->relay, p->nb_relay, &local) || is_listed(p->local, p->nb_local, &local);
 }
 
 static int by_endpoint(const void *a, const void *b)
@@ -72,9 +73,9 @@ static int by_endpoint(const void *a, const void *b)
 	return order != 0 ? order : l->port - r->port;
 }
 
-static bool is_listener(const struct turn_policy *p, const struct endpoint *at, bool over_tcp)
+static bool is_listener(const struct turn_policy *p, const struct endpoint *endpoint, bool over_tcp)
 {
-	return bsearch(at, p->listener[over_tcp], p->nb_listener[over_tcp], sizeof(*at),
+	return bsearch(endpoint, p->listener[over_tcp], p->nb_listener[over_tcp], sizeof(*endpoint),
 		       by_endpoint) != NULL;
 }
 
@@ -87,8 +88,8 @@ static bool is_relay_port(const struct turn_policy *p, uint16_t port, bool over_
 static bool is_our_port(
 	const struct turn_policy *p, const struct external_pair *e, uint16_t port, bool over_tcp)
 {
-	return is_listener(p, &(struct endpoint){e->at, port}, over_tcp) ||
-		(is_relay_port(p, port, over_tcp) && listed(p->relay, p->nb_relay, &e->own));
+	return is_listener(p, &(struct endpoint){e->target, port}, over_tcp) ||
+		(is_relay_port(p, port, over_tcp) && is_listed(p->relay, p->nb_relay, &e->local));
 }
 
 struct endpoint policy_meant(
@@ -99,7 +100,7 @@ struct endpoint policy_meant(
 	if (e == NULL ||
 		(policy_is_common(p, &named->addr) && !is_our_port(p, e, named->port, over_tcp)))
 		return *named;
-	return (struct endpoint){e->own, named->port};
+	return (struct endpoint){e->local, named->port};
 }
 
 // Judges an external address of ours: what it stands for is judged in its place, except at ports of
@@ -114,36 +115,36 @@ static enum turn_peer_class judge_external(
 
 // Judges a port of an own address, which is a relay address if relay is set.
 static enum turn_peer_class judge_own(
-	const struct turn_policy *p, const struct addr *own, uint16_t port, bool relay)
+	const struct turn_policy *p, const struct addr *local, uint16_t port, bool relay)
 {
 	const bool any = port == TURN_PORT_ANY;
 	const bool relayed = relay && (any || is_relay_port(p, port, false));
 
-	if (is_listener(p, &(struct endpoint){*own, port}, false))
+	if (is_listener(p, &(struct endpoint){*local, port}, false))
 		return TURN_PEER_NEVER;
 	if (relayed && p->hairpin)
 		return TURN_PEER_OWN;
-	if ((any || !relayed) && policy_beside(p, own))
+	if ((any || !relayed) && policy_beside(p, local))
 		return TURN_PEER_OWN;
 	return relayed ? TURN_PEER_DENY : TURN_PEER_NEVER;
 }
 
 // Judges an address that is under no translator's prefix, or the IPv4 address that a translator
 // leads to. An address of a pool is judged as the relay address that it stands for.
-static enum turn_peer_class judge(
+static enum turn_peer_class judge_addr(
 	const struct turn_policy *p, const struct addr *peer, uint16_t port)
 {
 	const struct external_pair *outside = external_find_outside(&p->external, peer);
-	const struct addr own = external_meant(&p->external, peer), *a = &own;
+	const struct addr local = external_meant(&p->external, peer), *a = &local;
 	struct prefixes_hit rule;
 
-	if (addr_class(peer) != ADDR_UNICAST || listed(p->broadcasts, p->nb_broadcasts, a))
+	if (addr_class(peer) != ADDR_UNICAST || is_listed(p->broadcasts, p->nb_broadcasts, a))
 		return TURN_PEER_NEVER;
 	if (outside != NULL)
 		return judge_external(p, outside, port);
-	if (listed(p->relay, p->nb_relay, a))
+	if (is_listed(p->relay, p->nb_relay, a))
 		return judge_own(p, a, port, true);
-	if (listed(p->local, p->nb_local, a))
+	if (is_listed(p->local, p->nb_local, a))
 		return judge_own(p, a, port, false);
 	return !find_rule(p, a, &rule) || rule.value == POLICY_ALLOW ? TURN_PEER_ALLOW
 								     : TURN_PEER_DENY;
@@ -158,15 +159,15 @@ static enum turn_peer_class judge_behind(
 	const struct turn_policy *p, uint8_t len, const struct addr *a, const struct addr *v4)
 {
 	const enum addr_class class = addr_class(a);
-	enum turn_peer_class is;
+	enum turn_peer_class v4_class;
 	struct prefixes_hit rule;
 
 	if ((class != ADDR_UNICAST && class != ADDR_TRANSITION) || a->b[8] != 0 ||
 		policy_is_own(p, v4))
 		return TURN_PEER_NEVER;
-	is = judge(p, v4, TURN_PORT_ANY);
-	if (is != TURN_PEER_ALLOW)
-		return is == TURN_PEER_DENY ? TURN_PEER_DENY : TURN_PEER_NEVER;
+	v4_class = judge_addr(p, v4, TURN_PORT_ANY);
+	if (v4_class != TURN_PEER_ALLOW)
+		return v4_class == TURN_PEER_DENY ? TURN_PEER_DENY : TURN_PEER_NEVER;
 	if (find_rule(p, a, &rule) && rule.value != POLICY_ALLOW &&
 		(rule.value == POLICY_DENY || rule.len > len))
 		return TURN_PEER_DENY;
@@ -182,17 +183,17 @@ enum turn_peer_class turn_policy_peer(
 	if (port == 0)
 		return TURN_PEER_NEVER;
 	for (uint32_t i = 0; i < p->nb_nat64; i++) {
-		enum turn_peer_class is;
+		enum turn_peer_class class;
 		struct addr v4;
 
 		if (!addr_nat64(&p->nat64[i], a, &v4))
 			continue;
 		behind = true;
-		is = judge_behind(p, p->nat64[i].len, a, &v4);
-		strictest = is < strictest ? is : strictest;
+		class = judge_behind(p, p->nat64[i].len, a, &v4);
+		strictest = class < strictest ? class : strictest;
 	}
-	if (!behind || listed(p->relay, p->nb_relay, a) || listed(p->local, p->nb_local, a))
-		return judge(p, a, port);
+	if (!behind || is_listed(p->relay, p->nb_relay, a) || is_listed(p->local, p->nb_local, a))
+		return judge_addr(p, a, port);
 	return strictest;
 }
 
@@ -204,14 +205,14 @@ static int by_own_addr(const void *a, const void *b)
 
 bool policy_reaches(const struct turn_policy *p, uint32_t relay, const struct addr *peer)
 {
-	const struct turn_local *own;
+	const struct turn_local *local;
 	struct turn_local key;
 
 	if (p->routes == NULL)
 		return true;
 	key.addr = p->relay_pools.addr[relay_pools_source(&p->relay_pools, relay, peer)];
-	own = bsearch(&key, p->own, p->nb_own, sizeof(key), by_own_addr);
-	return own != NULL && routes_find(p->routes, p->nb_routes, own->port, peer) != NULL;
+	local = bsearch(&key, p->local_ports, p->nb_own, sizeof(key), by_own_addr);
+	return local != NULL && routes_find(p->routes, p->nb_routes, local->port, peer) != NULL;
 }
 
 // --- users --------------------------------------------------------------------------------------
@@ -274,27 +275,27 @@ bool policy_has_ident(const struct turn_policy *p, const uint8_t ident[TURN_IDEN
 
 // Every builder below returns 0 or an errno value.
 
-static int make_user(struct policy_user *u, const struct turn_user *from,
+static int make_user(struct policy_user *u, const struct turn_user *user,
 	struct stun_crypto *crypto, const char *realm)
 {
-	struct stun_credential own = {
-		.user = from->name, .user_len = strlen(from->name), .realm = realm};
+	struct stun_credential cred = {
+		.user = user->name, .user_len = strlen(user->name), .realm = realm};
 
-	u->name = strdup(from->name);
+	u->name = strdup(user->name);
 	if (u->name == NULL)
 		return ENOMEM;
-	if (!stun_userhash(crypto, own.user, own.user_len, realm, u->userhash))
+	if (!stun_userhash(crypto, cred.user, cred.user_len, realm, u->userhash))
 		return EIO;
-	u->md5 = from->md5;
-	u->sha256 = from->sha256;
-	if (from->password == NULL)
+	u->md5 = user->md5;
+	u->sha256 = user->sha256;
+	if (user->password == NULL)
 		return u->md5.len == 0 && u->sha256.len == 0 ? EINVAL : 0;
-	own.password = from->password;
-	own.password_len = strlen(from->password);
+	cred.password = user->password;
+	cred.password_len = strlen(user->password);
 	// where libcrypto has no MD5 (FIPS), the user has only the SHA-256 key
-	if (u->md5.len == 0 && !stun_key_make(crypto, STUN_ALG_MD5, &own, &u->md5))
+	if (u->md5.len == 0 && !stun_key_make(crypto, STUN_ALG_MD5, &cred, &u->md5))
 		u->md5.len = 0;
-	if (u->sha256.len == 0 && !stun_key_make(crypto, STUN_ALG_SHA256, &own, &u->sha256))
+	if (u->sha256.len == 0 && !stun_key_make(crypto, STUN_ALG_SHA256, &cred, &u->sha256))
 		return EIO;
 	return 0;
 }
@@ -420,8 +421,8 @@ static int copy_own(struct turn_policy *p, const struct turn_config *c)
 	for (uint32_t i = 0; i < c->nb_listeners; i++) {
 		const bool over_tcp = turn_listener_is_stream(&c->listeners[i]);
 
-		p->local[p->nb_local++] = c->listeners[i].at.addr;
-		p->listener[over_tcp][p->nb_listener[over_tcp]++] = c->listeners[i].at;
+		p->local[p->nb_local++] = c->listeners[i].endpoint.addr;
+		p->listener[over_tcp][p->nb_listener[over_tcp]++] = c->listeners[i].endpoint;
 	}
 	p->port_lo[0] = c->port_lo;
 	p->port_hi[0] = c->port_hi;
@@ -446,18 +447,18 @@ static int copy_own(struct turn_policy *p, const struct turn_config *c)
 
 // The operator's deny wins over the operator's allow of the same prefix, and that over the built-in
 // deny: allow: [10.0.0.0/8] opens 10/8, and a gateway's own /32 opens the gateway.
-static uint32_t add_rules(struct prefixes_entry *to, const struct prefix *list, uint32_t nb,
+static uint32_t add_rules(struct prefixes_entry *out, const struct prefix *list, uint32_t nb,
 	enum policy_origin origin)
 {
 	for (uint32_t i = 0; i < nb; i++)
-		to[i] = (struct prefixes_entry){.prefix = list[i], .value = (uint8_t)origin};
+		out[i] = (struct prefixes_entry){.prefix = list[i], .value = (uint8_t)origin};
 	return nb;
 }
 
 // The anycast addresses of an own IPv6 subnet, which its routers answer: that of all routers (RFC
 // 4291 section 2.6.1; RFC 6164: a link of two has none) and the 128 highest (RFC 2526). Returns how
 // many prefixes these are.
-static uint32_t add_anycast(struct prefixes_entry *to, const struct prefix *subnet)
+static uint32_t add_anycast(struct prefixes_entry *out, const struct prefix *subnet)
 {
 	const struct addr_range all = addr_prefix_range(subnet);
 	struct prefix anycast[] = {{.addr = all.lo, .len = 128}, {.addr = all.hi, .len = 128 - 7}};
@@ -466,44 +467,44 @@ static uint32_t add_anycast(struct prefixes_entry *to, const struct prefix *subn
 		return 0;
 	if (subnet->len == 64)
 		anycast[1].addr.b[8] = 0xfd; // an identifier by EUI-64, of local scope
-	return add_rules(to, anycast, subnet->len <= anycast[1].len ? 2 : 1, POLICY_BUILTIN_DENY);
+	return add_rules(out, anycast, subnet->len <= anycast[1].len ? 2 : 1, POLICY_BUILTIN_DENY);
 }
 
 // Returns the end of what it has added; NULL: a prefix of ours is none.
-static struct prefixes_entry *add_builtin(struct prefixes_entry *to, const struct turn_config *c)
+static struct prefixes_entry *add_builtin(struct prefixes_entry *out, const struct turn_config *c)
 {
 	for (uint32_t i = 0; i < c->nb_gateways; i++) {
 		const struct prefix host = {.addr = c->gateways[i], .len = 128};
 
-		to += add_rules(to, &host, 1, POLICY_BUILTIN_DENY);
+		out += add_rules(out, &host, 1, POLICY_BUILTIN_DENY);
 	}
 	for (uint32_t i = 0; i < c->nb_local; i++)
-		to += add_anycast(to, &c->local[i].subnet);
+		out += add_anycast(out, &c->local[i].subnet);
 	for (size_t i = 0; i < nb_denied_by_default; i++) {
 		struct prefix prefix;
 
 		if (addr_prefix_parse(denied_by_default[i], &prefix) != 0)
 			return NULL;
-		to += add_rules(to, &prefix, 1, POLICY_BUILTIN_DENY);
+		out += add_rules(out, &prefix, 1, POLICY_BUILTIN_DENY);
 	}
-	return to;
+	return out;
 }
 
 static int make_rules(struct turn_policy *p, const struct turn_config *c)
 {
 	const size_t most = (size_t)c->nb_deny + c->nb_deny_listed + c->nb_allow + c->nb_gateways +
 		2 * (size_t)c->nb_local + nb_denied_by_default;
-	struct prefixes_entry *list = calloc(most, sizeof(*list)), *to = list;
+	struct prefixes_entry *list = calloc(most, sizeof(*list)), *out = list;
 
 	if (list == NULL)
 		return ENOMEM;
-	to += add_rules(to, c->deny, c->nb_deny, POLICY_DENY);
-	to += add_rules(to, c->deny_listed, c->nb_deny_listed, POLICY_DENY);
-	to += add_rules(to, c->allow, c->nb_allow, POLICY_ALLOW);
-	to = add_builtin(to, c);
-	p->rules = to != NULL ? prefixes_make(list, (uint32_t)(to - list)) : NULL;
+	out += add_rules(out, c->deny, c->nb_deny, POLICY_DENY);
+	out += add_rules(out, c->deny_listed, c->nb_deny_listed, POLICY_DENY);
+	out += add_rules(out, c->allow, c->nb_allow, POLICY_ALLOW);
+	out = add_builtin(out, c);
+	p->rules = out != NULL ? prefixes_make(list, (uint32_t)(out - list)) : NULL;
 	free(list);
-	if (to == NULL)
+	if (out == NULL)
 		return EINVAL;
 	return p->rules == NULL ? ENOMEM : 0;
 }
@@ -519,13 +520,13 @@ static int copy_routes(struct turn_policy *p, const struct turn_config *c)
 {
 	if (c->routes == NULL)
 		return 0;
-	p->own = calloc((size_t)c->nb_local + 1, sizeof(*p->own));
+	p->local_ports = calloc((size_t)c->nb_local + 1, sizeof(*p->local_ports));
 	p->routes = calloc((size_t)c->nb_routes + 1, sizeof(*p->routes));
-	if (p->own == NULL || p->routes == NULL)
+	if (p->local_ports == NULL || p->routes == NULL)
 		return ENOMEM;
 	for (uint32_t i = 0; i < c->nb_local; i++)
-		p->own[p->nb_own++] = c->local[i];
-	qsort(p->own, p->nb_own, sizeof(*p->own), by_own_addr);
+		p->local_ports[p->nb_own++] = c->local[i];
+	qsort(p->local_ports, p->nb_own, sizeof(*p->local_ports), by_own_addr);
 	memcpy(p->routes, c->routes, c->nb_routes * sizeof(*p->routes));
 	p->nb_routes = c->nb_routes;
 	return 0;
@@ -573,8 +574,8 @@ int policy_make_addresses(struct turn_policy *p, const struct turn_config *c)
 	return err == 0 ? copy_routes(p, c) : err;
 }
 
-static int build(struct turn_policy *p, const struct turn_config *c, struct stun_crypto *crypto,
-	const uint8_t boot_key[32])
+static int build_policy(struct turn_policy *p, const struct turn_config *c,
+	struct stun_crypto *crypto, const uint8_t boot_key[32])
 {
 	int err;
 
@@ -617,7 +618,7 @@ struct turn_policy *turn_policy_create(
 
 	if (p == NULL)
 		return NULL;
-	err = build(p, c, crypto, boot_key);
+	err = build_policy(p, c, crypto, boot_key);
 	if (err != 0) {
 		turn_policy_free(p);
 		errno = err;
@@ -638,7 +639,7 @@ void policy_free_addresses(struct turn_policy *p)
 	discovery_free(&p->discovery);
 	free(p->broadcasts);
 	prefixes_free(p->rules);
-	free(p->own);
+	free(p->local_ports);
 	free(p->routes);
 }
 

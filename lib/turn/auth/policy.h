@@ -69,7 +69,7 @@ struct turn_policy {
 	struct relay_pools relay_pools;
 	struct discovery discovery;
 	struct addr *broadcasts; // of our IPv4 subnets, in both forms (RFC 1122 3.3.6), sorted
-	struct turn_local *own; // own addresses with their ports, sorted by address
+	struct turn_local *local_ports; // own addresses with their ports, sorted by address
 	struct route *routes; // sorted; NULL = nobody asks whether peers can be reached
 	struct prefix *nat64; // of translators: a peer behind one is judged by its IPv4 address
 	uint32_t nb_relay, nb_local, nb_beside, nb_listener[2], nb_own, nb_routes, nb_broadcasts,
@@ -96,7 +96,7 @@ void policy_free_addresses(struct turn_policy *p);
 
 // Whether programs of this machine are peers at an own address: they can be reached there, and an
 // entry of peers.allow is that one address.
-bool policy_beside(const struct turn_policy *p, const struct addr *own);
+bool policy_beside(const struct turn_policy *p, const struct addr *local);
 // Whether an address is common: an external one of ours that others behind the same translation
 // have, too, because an entry of peers.allow is that one address. They are peers at its ports that
 // are none of ours.

@@ -10,31 +10,31 @@
 #include "turn_policy.h"
 
 // Gives *to what policy_make_addresses has made for from.
-static void take_addresses(struct turn_policy *to, const struct turn_policy *from)
+static void take_addresses(struct turn_policy *dst, const struct turn_policy *src)
 {
-	to->rules = from->rules;
-	to->relay = from->relay;
-	to->local = from->local;
-	to->beside = from->beside;
+	dst->rules = src->rules;
+	dst->relay = src->relay;
+	dst->local = src->local;
+	dst->beside = src->beside;
 	for (unsigned int i = 0; i < 2; i++) {
-		to->listener[i] = from->listener[i];
-		to->nb_listener[i] = from->nb_listener[i];
+		dst->listener[i] = src->listener[i];
+		dst->nb_listener[i] = src->nb_listener[i];
 	}
-	to->external = from->external;
-	to->relay_pools = from->relay_pools;
-	to->discovery = from->discovery;
-	to->broadcasts = from->broadcasts;
-	to->own = from->own;
-	to->routes = from->routes;
-	to->nb_relay = from->nb_relay;
-	to->nb_local = from->nb_local;
-	to->nb_beside = from->nb_beside;
-	to->nb_own = from->nb_own;
-	to->nb_routes = from->nb_routes;
-	to->nb_broadcasts = from->nb_broadcasts;
+	dst->external = src->external;
+	dst->relay_pools = src->relay_pools;
+	dst->discovery = src->discovery;
+	dst->broadcasts = src->broadcasts;
+	dst->local_ports = src->local_ports;
+	dst->routes = src->routes;
+	dst->nb_relay = src->nb_relay;
+	dst->nb_local = src->nb_local;
+	dst->nb_beside = src->nb_beside;
+	dst->nb_own = src->nb_own;
+	dst->nb_routes = src->nb_routes;
+	dst->nb_broadcasts = src->nb_broadcasts;
 }
 
-static struct turn_policy *copy(const struct turn_policy *p)
+static struct turn_policy *copy_policy(const struct turn_policy *p)
 {
 	struct turn_policy *n = secret_alloc(sizeof(*n));
 
@@ -47,7 +47,7 @@ static struct turn_policy *copy(const struct turn_policy *p)
 static int move_realm(
 	struct realms *r, const struct turn_policy *first, const struct turn_policy *p)
 {
-	struct turn_policy *n = copy(p);
+	struct turn_policy *n = copy_policy(p);
 
 	if (n == NULL)
 		return ENOMEM;
@@ -56,7 +56,7 @@ static int move_realm(
 	n->relay_pools.nb_rules = p->relay_pools.nb_rules;
 	n->first = first;
 	r->list[r->nb++] = n;
-	r->of[n->number] = n;
+	r->by_number[n->number] = n;
 	return 0;
 }
 
@@ -74,7 +74,7 @@ static int move_realms(struct turn_policy *first, const struct realms *before)
 	if (r->list == NULL)
 		return ENOMEM;
 	for (unsigned int i = 0; i < TURN_REALM_NUMBERS; i++)
-		r->of[i] = first;
+		r->by_number[i] = first;
 	for (uint32_t i = 0; i < before->nb && err == 0; i++)
 		err = move_realm(r, first, before->list[i]);
 	return err;
@@ -83,7 +83,7 @@ static int move_realms(struct turn_policy *first, const struct realms *before)
 struct turn_policy *turn_policy_move(const struct turn_policy *p, const struct turn_config *c)
 {
 	static const struct turn_policy none;
-	struct turn_policy *n = copy(p);
+	struct turn_policy *n = copy_policy(p);
 	int err;
 
 	if (n == NULL)

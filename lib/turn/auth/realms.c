@@ -27,7 +27,8 @@ bool realms_serves(const struct turn_policy *p, uint8_t listener, uint8_t number
 	return is_served(&r->listeners[listener], number);
 }
 
-static const struct turn_policy *named(const struct turn_policy *p, const void *name, size_t len)
+static const struct turn_policy *find_realm(
+	const struct turn_policy *p, const void *name, size_t len)
 {
 	const struct realms *r = p->realms;
 	struct table_iter it = {0};
@@ -38,10 +39,10 @@ static const struct turn_policy *named(const struct turn_policy *p, const void *
 		return NULL;
 	hash = hash_bytes(&p->key, name, len);
 	while (table_next(&r->by_name, hash, &it, &number)) {
-		const struct turn_policy *of = r->of[number];
+		const struct turn_policy *policy = r->by_number[number];
 
-		if (strlen(of->realm) == len && memcmp(of->realm, name, len) == 0)
-			return of;
+		if (strlen(policy->realm) == len && memcmp(policy->realm, name, len) == 0)
+			return policy;
 	}
 	return NULL;
 }
@@ -49,9 +50,9 @@ static const struct turn_policy *named(const struct turn_policy *p, const void *
 const struct turn_policy *realms_named(
 	const struct turn_policy *p, uint8_t listener, const void *name, size_t len)
 {
-	const struct turn_policy *of = named(p, name, len);
+	const struct turn_policy *policy = find_realm(p, name, len);
 
-	return of != NULL && realms_serves(p, listener, of->number) ? of : NULL;
+	return policy != NULL && realms_serves(p, listener, policy->number) ? policy : NULL;
 }
 
 static const struct realms_origin *origin_find(const struct turn_policy *p, const char *text)
@@ -93,61 +94,61 @@ const struct turn_policy *realms_asked(
 
 	if (r->nb_origins > 0 && stun_has(m, STUN_ORIGIN))
 		o = origin_of(p, m);
-	return r->of[o != NULL && realms_serves(p, listener, o->number) ? o->number : first];
+	return r->by_number[o != NULL && realms_serves(p, listener, o->number) ? o->number : first];
 }
 
 // --- making: one realm ---------------------------------------------------------------------------
 
 // What the realm adds to the rules of all.
-static int add_rules(struct turn_policy *p, const struct turn_realm *from)
+static int add_rules(struct turn_policy *p, const struct turn_realm *realm)
 {
-	const uint32_t nb = from->nb_allow + from->nb_deny;
+	const uint32_t nb = realm->nb_allow + realm->nb_deny;
 	struct prefixes_entry *list = nb > 0 ? calloc(nb, sizeof(*list)) : NULL;
 
 	if (list == NULL)
 		return nb > 0 ? ENOMEM : 0;
 	for (uint32_t i = 0; i < nb; i++)
-		list[i] = i < from->nb_allow
-			? (struct prefixes_entry){from->allow[i], POLICY_ALLOW}
-			: (struct prefixes_entry){from->deny[i - from->nb_allow], POLICY_DENY};
+		list[i] = i < realm->nb_allow
+			? (struct prefixes_entry){realm->allow[i], POLICY_ALLOW}
+			: (struct prefixes_entry){realm->deny[i - realm->nb_allow], POLICY_DENY};
 	p->own_rules = prefixes_make(list, nb);
 	free(list);
 	return p->own_rules != NULL ? 0 : ENOMEM;
 }
 
 // Makes *p, a copy of the first realm's policy, the one of a realm.
-static int make(struct turn_policy *p, const struct turn_config *all, const struct turn_realm *from,
-	struct stun_crypto *crypto)
+static int make_policy(struct turn_policy *p, const struct turn_config *all,
+	const struct turn_realm *realm, struct stun_crypto *crypto)
 {
 	struct turn_config c = *all;
 	int err;
 
-	c.users = from->users;
-	c.nb_users = from->nb_users;
-	c.secrets = from->secrets;
-	c.nb_secrets = from->nb_secrets;
-	c.oauth = from->oauth;
-	p->realm = strdup(from->name);
+	c.users = realm->users;
+	c.nb_users = realm->nb_users;
+	c.secrets = realm->secrets;
+	c.nb_secrets = realm->nb_secrets;
+	c.oauth = realm->oauth;
+	p->realm = strdup(realm->name);
 	err = p->realm != NULL ? policy_make_users(p, &c, crypto) : ENOMEM;
-	p->number = p->limits.realm = from->number;
-	p->limits.of_realm = from->allocations;
-	if (from->per_user != 0)
-		p->limits.per_user = from->per_user;
+	p->number = p->limits.realm = realm->number;
+	p->limits.of_realm = realm->allocations;
+	if (realm->per_user != 0)
+		p->limits.per_user = realm->per_user;
 	if (err == 0)
-		err = add_rules(p, from);
+		err = add_rules(p, realm);
 	if (err == 0 &&
 		!relay_pools_rules(
-			&p->relay_pools, all, from->relay_pool_names, from->nb_relay_pool_names))
+			&p->relay_pools, all, realm->relay_pool_names, realm->nb_relay_pool_names))
 		err = ENOMEM;
 	return err;
 }
 
 static int make_one(struct realms *r, const struct turn_policy *first,
-	const struct turn_config *all, const struct turn_realm *from, struct stun_crypto *crypto)
+	const struct turn_config *all, const struct turn_realm *realm, struct stun_crypto *crypto)
 {
 	struct turn_policy *p;
 
-	if (from->number == 0 || r->of[from->number] != first)
+	if (realm->number == 0 || r->by_number[realm->number] != first)
 		return EINVAL;
 	p = secret_alloc(sizeof(*p));
 	if (p == NULL)
@@ -163,8 +164,8 @@ static int make_one(struct realms *r, const struct turn_policy *first,
 	p->nb_users = p->nb_secrets = 0;
 	p->relay_pools.rule = NULL;
 	r->list[r->nb++] = p;
-	r->of[from->number] = p;
-	return make(p, all, from, crypto);
+	r->by_number[realm->number] = p;
+	return make_policy(p, all, realm, crypto);
 }
 
 // --- making: all ---------------------------------------------------------------------------------
@@ -208,7 +209,7 @@ static int index_names(struct realms *r, const struct turn_policy *first)
 		const size_t len = strlen(p->realm);
 
 		r->name_max = len > r->name_max ? len : r->name_max;
-		if (named(first, p->realm, len) != NULL)
+		if (find_realm(first, p->realm, len) != NULL)
 			return EEXIST;
 		if (!table_insert(&r->by_name, hash_bytes(&first->key, p->realm, len), p->number))
 			return ENOMEM;
@@ -237,7 +238,7 @@ static int make_index(struct realms *r, const struct turn_policy *first)
 	return index_names(r, first);
 }
 
-static void serve(struct realms_listener *l, uint8_t number)
+static void serve_realm(struct realms_listener *l, uint8_t number)
 {
 	l->serves[number / 64] |= UINT64_C(1) << number % 64;
 }
@@ -249,20 +250,20 @@ static int make_listeners(
 	if (r->listeners == NULL)
 		return ENOMEM;
 	for (uint32_t i = 0; i < c->nb_listeners; i++) {
-		const struct turn_listener *from = &c->listeners[i];
+		const struct turn_listener *listener = &c->listeners[i];
 		struct realms_listener *l = &r->listeners[r->nb_listeners++];
 
-		for (uint32_t k = 0; k < r->nb && from->nb_realms == 0; k++)
-			serve(l, r->list[k]->number);
-		if (from->nb_realms == 0)
-			serve(l, 0);
-		for (uint32_t k = 0; k < from->nb_realms; k++) {
+		for (uint32_t k = 0; k < r->nb && listener->nb_realms == 0; k++)
+			serve_realm(l, r->list[k]->number);
+		if (listener->nb_realms == 0)
+			serve_realm(l, 0);
+		for (uint32_t k = 0; k < listener->nb_realms; k++) {
 			const struct turn_policy *p =
-				named(first, from->realms[k], strlen(from->realms[k]));
+				find_realm(first, listener->realms[k], strlen(listener->realms[k]));
 
 			if (p == NULL)
 				return EINVAL;
-			serve(l, p->number);
+			serve_realm(l, p->number);
 			if (k == 0)
 				l->first = p->number;
 		}
@@ -279,7 +280,7 @@ int realms_make(struct turn_policy *first, const struct turn_config *c, struct s
 	if (r == NULL)
 		return ENOMEM;
 	for (unsigned int i = 0; i < TURN_REALM_NUMBERS; i++)
-		r->of[i] = first;
+		r->by_number[i] = first;
 	r->list = calloc((size_t)c->nb_realms + 1, sizeof(struct turn_policy *));
 	if (r->list == NULL)
 		return ENOMEM;

@@ -19,7 +19,7 @@ struct realms_origin {
 // Immutable once made, as a part of the first realm's policy.
 struct realms {
 	// By number, never NULL: a number that nobody has is the first realm's.
-	const struct turn_policy *of[TURN_REALM_NUMBERS];
+	const struct turn_policy *by_number[TURN_REALM_NUMBERS];
 	struct turn_policy **list; // those beside the first, nb; owned
 	struct realms_origin *origins; // nb_origins
 	struct realms_listener *listeners; // nb_listeners
@@ -37,7 +37,7 @@ void realms_free(struct realms *r); // NULL is fine
 // The policy of the realm with this number: p's own where there is one realm, or nobody has it.
 static inline const struct turn_policy *realms_policy(const struct turn_policy *p, uint8_t number)
 {
-	return p->realms == NULL ? p : p->realms->of[number];
+	return p->realms == NULL ? p : p->realms->by_number[number];
 }
 
 // Whether clients of a listener are served in the realm with this number. p is the first realm's.

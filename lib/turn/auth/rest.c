@@ -15,21 +15,21 @@ static bool is_digit(char c)
 
 // Reads digits and perhaps a fraction, up to the end. False when there is anything else, or more
 // than milliseconds could be.
-static bool read_time(const char *at, const char *end, uint64_t *s)
+static bool read_time(const char *pos, const char *end, uint64_t *s)
 {
-	const char *begin = at;
+	const char *begin = pos;
 
-	for (*s = 0; at < end && is_digit(*at); at++) {
-		*s = 10 * *s + (uint64_t)(*at - '0');
+	for (*s = 0; pos < end && is_digit(*pos); pos++) {
+		*s = 10 * *s + (uint64_t)(*pos - '0');
 		if (*s >= TURN_REST_TIME_END)
 			return false;
 	}
-	if (at == begin)
+	if (pos == begin)
 		return false;
-	if (at < end && *at == '.')
-		for (at++; at < end && is_digit(*at); at++)
+	if (pos < end && *pos == '.')
+		for (pos++; pos < end && is_digit(*pos); pos++)
 			;
-	return at == end;
+	return pos == end;
 }
 
 bool turn_rest_read(const void *name, size_t len, struct turn_rest_name *out)
@@ -38,12 +38,12 @@ bool turn_rest_read(const void *name, size_t len, struct turn_rest_name *out)
 	const char *colon = len > 0 ? memchr(name, ':', len) : NULL;
 	const char *first = colon != NULL ? colon : end;
 	const char *second = colon != NULL ? colon + 1 : end;
-	uint64_t s, other;
+	uint64_t s, second_s;
 
 	if (read_time(begin, first, &s)) {
 		// a number in the place of the time: the id stands before the time
-		if (s > 0 && s < SINCE_2001_S && read_time(second, end, &other) &&
-			other >= SINCE_2001_S)
+		if (s > 0 && s < SINCE_2001_S && read_time(second, end, &second_s) &&
+			second_s >= SINCE_2001_S)
 			return false;
 		*out = (struct turn_rest_name){s, second, (size_t)(end - second)};
 		return true;

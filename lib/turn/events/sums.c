@@ -13,14 +13,14 @@ static unsigned int log2_up(uint64_t v)
 	return v <= 1 ? 0 : 64 - (unsigned int)__builtin_clzll(v - 1);
 }
 
-static unsigned int least(unsigned int a, unsigned int b)
+static unsigned int min_uint(unsigned int a, unsigned int b)
 {
 	return a < b ? a : b;
 }
 
 static unsigned int lifetime_class(uint32_t seconds)
 {
-	return least(log2_up(seconds), TURN_LIFETIME_CLASSES - 1);
+	return min_uint(log2_up(seconds), TURN_LIFETIME_CLASSES - 1);
 }
 
 static unsigned int size_class(uint64_t bytes)
@@ -29,7 +29,7 @@ static unsigned int size_class(uint64_t bytes)
 
 	if (bits <= SIZE_FIRST)
 		return 0;
-	return least((bits - SIZE_FIRST + SIZE_STEP - 1) / SIZE_STEP, TURN_SIZE_CLASSES - 1);
+	return min_uint((bits - SIZE_FIRST + SIZE_STEP - 1) / SIZE_STEP, TURN_SIZE_CLASSES - 1);
 }
 
 uint64_t turn_lifetime_bound(unsigned int class)
@@ -43,7 +43,7 @@ uint64_t turn_size_bound(unsigned int class)
 					     : UINT64_MAX;
 }
 
-static void add(uint64_t *sum, uint64_t *ahead, uint64_t n)
+static void add_uncounted(uint64_t *sum, uint64_t *ahead, uint64_t n)
 {
 	const uint64_t known = *ahead < n ? *ahead : n;
 
@@ -54,14 +54,14 @@ static void add(uint64_t *sum, uint64_t *ahead, uint64_t n)
 // What the worker counts of the realm of an allocation; NULL: of the first.
 static struct tally *tally_of(const struct turn_shard *s, uint32_t slot)
 {
-	struct tally *of;
+	struct tally *tally;
 	uint8_t number;
 
 	if (s->tallies == NULL || !__atomic_load_n(&s->tallies->any, __ATOMIC_RELAXED))
 		return NULL;
 	number = alloc_realm(s, slot);
-	of = number != 0 ? s->tallies->of[number] : NULL;
-	return of != NULL ? &of[s->worker] : NULL;
+	tally = number != 0 ? s->tallies->by_number[number] : NULL;
+	return tally != NULL ? &tally[s->worker] : NULL;
 }
 
 struct turn_sums *sums_of(struct turn_shard *s, uint32_t slot)
@@ -83,9 +83,9 @@ void sums_bytes(struct turn_shard *s, uint32_t slot, unsigned int leg, uint64_t 
 	struct tally *t = tally_of(s, slot);
 
 	if (__builtin_expect(t == NULL, 1))
-		add(&s->stats.sums.bytes[leg], &s->ahead.bytes[leg], n);
+		add_uncounted(&s->stats.sums.bytes[leg], &s->ahead.bytes[leg], n);
 	else
-		add(&t->shown.sums.bytes[leg], &t->ahead.bytes[leg], n);
+		add_uncounted(&t->shown.sums.bytes[leg], &t->ahead.bytes[leg], n);
 }
 
 void sums_datagrams(struct turn_shard *s, uint32_t slot, unsigned int leg, uint32_t n)
@@ -93,9 +93,9 @@ void sums_datagrams(struct turn_shard *s, uint32_t slot, unsigned int leg, uint3
 	struct tally *t = tally_of(s, slot);
 
 	if (__builtin_expect(t == NULL, 1))
-		add(&s->stats.sums.datagrams[leg], &s->ahead.datagrams[leg], n);
+		add_uncounted(&s->stats.sums.datagrams[leg], &s->ahead.datagrams[leg], n);
 	else
-		add(&t->shown.sums.datagrams[leg], &t->ahead.datagrams[leg], n);
+		add_uncounted(&t->shown.sums.datagrams[leg], &t->ahead.datagrams[leg], n);
 }
 
 void sums_made(struct turn_shard *s, uint32_t slot)

@@ -26,7 +26,7 @@ void turn_tallies_free(struct turn_tallies *t)
 	if (t == NULL)
 		return;
 	for (unsigned int i = 0; i < TURN_REALM_NUMBERS; i++) {
-		free(t->of[i]);
+		free(t->by_number[i]);
 		free(t->name[i]);
 	}
 	for (uint32_t i = 0; i < t->nb_old; i++)
@@ -43,15 +43,15 @@ const char *turn_tallies_name(const struct turn_tallies *t, uint8_t number)
 void turn_tallies_add(
 	const struct turn_tallies *t, unsigned int worker, uint8_t number, struct turn_tally *out)
 {
-	const struct tally *of = __atomic_load_n(&t->of[number], __ATOMIC_ACQUIRE);
+	const struct tally *tally = __atomic_load_n(&t->by_number[number], __ATOMIC_ACQUIRE);
 	uint64_t *sum = (uint64_t *)out;
-	const uint64_t *from;
+	const uint64_t *words;
 
-	if (of == NULL || worker >= t->workers)
+	if (tally == NULL || worker >= t->workers)
 		return;
-	from = (const uint64_t *)&of[worker].shown;
+	words = (const uint64_t *)&tally[worker].shown;
 	for (size_t i = 0; i < SUMS_WORDS; i++)
-		sum[i] += __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+		sum[i] += __atomic_load_n(&words[i], __ATOMIC_RELAXED);
 }
 
 // --- numbers -------------------------------------------------------------------------------------
@@ -76,20 +76,20 @@ static unsigned int number_of(const struct turn_tallies *t, const char *name)
 static bool give_up(struct turn_tallies *t, unsigned int number)
 {
 	char **old = realloc(t->old, (t->nb_old + 1) * sizeof(*old));
-	uint64_t *to, *from;
+	uint64_t *dst, *src;
 
 	if (old == NULL)
 		return false;
 	t->old = old;
 	t->old[t->nb_old++] = t->name[number];
 	for (unsigned int w = 0; w < t->workers; w++) {
-		to = (uint64_t *)&t->of[0][w].shown;
-		from = (uint64_t *)&t->of[number][w].shown;
+		dst = (uint64_t *)&t->by_number[0][w].shown;
+		src = (uint64_t *)&t->by_number[number][w].shown;
 		for (size_t i = 0; i < SUMS_WORDS; i++) {
-			__atomic_store_n(&to[i], to[i] + from[i], __ATOMIC_RELAXED);
-			__atomic_store_n(&from[i], 0, __ATOMIC_RELAXED);
+			__atomic_store_n(&dst[i], dst[i] + src[i], __ATOMIC_RELAXED);
+			__atomic_store_n(&src[i], 0, __ATOMIC_RELAXED);
 		}
-		t->of[number][w].ahead = (struct sums_ahead){0};
+		t->by_number[number][w].ahead = (struct sums_ahead){0};
 	}
 	return true;
 }
@@ -97,21 +97,21 @@ static bool give_up(struct turn_tallies *t, unsigned int number)
 static struct tally *tally_make(const struct turn_tallies *t)
 {
 	const size_t size = t->workers * sizeof(struct tally);
-	struct tally *of = aligned_alloc(_Alignof(struct tally), size);
+	struct tally *tally = aligned_alloc(_Alignof(struct tally), size);
 
-	if (of != NULL)
-		memset(of, 0, size);
-	return of;
+	if (tally != NULL)
+		memset(tally, 0, size);
+	return tally;
 }
 
 // Makes the number a realm's. False without memory.
-static bool take(struct turn_tallies *t, unsigned int number, const char *name)
+static bool assign_number(struct turn_tallies *t, unsigned int number, const char *name)
 {
 	char *copy = strdup(name);
 
-	if (copy != NULL && t->of[number] == NULL)
-		__atomic_store_n(&t->of[number], tally_make(t), __ATOMIC_RELEASE);
-	if (copy == NULL || t->of[number] == NULL ||
+	if (copy != NULL && t->by_number[number] == NULL)
+		__atomic_store_n(&t->by_number[number], tally_make(t), __ATOMIC_RELEASE);
+	if (copy == NULL || t->by_number[number] == NULL ||
 		(t->name[number] != NULL && !give_up(t, number))) {
 		free(copy);
 		return false;
@@ -138,9 +138,9 @@ static unsigned int free_number(const struct turn_tallies *t, const struct turn_
 int turn_tallies_number(struct turn_tallies *t, struct turn_config *c,
 	const struct turn_config *before, const struct turn_quota *q)
 {
-	if (c->nb_realms > 0 && t->of[0] == NULL)
-		__atomic_store_n(&t->of[0], tally_make(t), __ATOMIC_RELEASE);
-	if (c->nb_realms > 0 && t->of[0] == NULL)
+	if (c->nb_realms > 0 && t->by_number[0] == NULL)
+		__atomic_store_n(&t->by_number[0], tally_make(t), __ATOMIC_RELEASE);
+	if (c->nb_realms > 0 && t->by_number[0] == NULL)
 		return ENOMEM;
 	for (uint32_t i = 0; i < c->nb_realms; i++)
 		c->realms[i].number = (uint8_t)number_of(t, c->realms[i].name);
@@ -152,7 +152,7 @@ int turn_tallies_number(struct turn_tallies *t, struct turn_config *c,
 		number = free_number(t, c, before, q);
 		if (number == 0)
 			return EAGAIN;
-		if (!take(t, number, c->realms[i].name))
+		if (!assign_number(t, number, c->realms[i].name))
 			return ENOMEM;
 		c->realms[i].number = (uint8_t)number;
 	}

@@ -14,7 +14,7 @@ struct tally {
 struct turn_tallies {
 	bool any; // there is, or was, a realm beside the first; management writes, workers read
 	unsigned int workers;
-	struct tally *of[TURN_REALM_NUMBERS]; // by number, then worker; NULL = never given
+	struct tally *by_number[TURN_REALM_NUMBERS]; // by number, then worker; NULL = never given
 	char *name[TURN_REALM_NUMBERS];
 	char **old; // names that have lost their number, nb_old
 	uint32_t nb_old;

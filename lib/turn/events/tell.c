@@ -105,15 +105,15 @@ void tell_moved(struct turn_shard *s, uint32_t slot, uint64_t was)
 	tell_kept(s, slot, &e);
 }
 
-void tell_roamed(struct turn_shard *s, uint32_t slot, const struct endpoint *from)
+void tell_roamed(struct turn_shard *s, uint32_t slot, const struct endpoint *old_client)
 {
 	struct turn_event e = event_begin(s, TURN_EVENT_ROAMED);
 
-	e.from = *from;
+	e.old_client = *old_client;
 	tell_kept(s, slot, &e);
 }
 
-void tell_ended(struct turn_shard *s, uint32_t slot, enum turn_end why)
+void tell_ended(struct turn_shard *s, uint32_t slot, enum turn_end reason)
 {
 	const struct turn_cold *c = cold_at(s, slot);
 	const uint32_t lifetime_s = now_s(s) - s->usage[slot].made_s;
@@ -125,7 +125,7 @@ void tell_ended(struct turn_shard *s, uint32_t slot, enum turn_end why)
 	e = event_begin(s, TURN_EVENT_ENDED);
 	event_allocation(&e, s, slot);
 	usage_of(s, slot, &e.usage);
-	e.why = (uint16_t)why;
+	e.reason = (uint16_t)reason;
 	e.lifetime_s = lifetime_s;
 	name_set(&e, c->name, c->name_len);
 	s->event(s->ctx, &e);
@@ -134,37 +134,37 @@ void tell_ended(struct turn_shard *s, uint32_t slot, enum turn_end why)
 // --- refusals ------------------------------------------------------------------------------------
 
 // A request without credentials, or with a nonce past its time, is how every client begins.
-static bool is_usual(enum turn_refusal why)
+static bool is_usual(enum turn_refusal refusal)
 {
-	return why == TURN_REFUSED_CHALLENGE || why == TURN_REFUSED_NONCE_STALE;
+	return refusal == TURN_REFUSED_CHALLENGE || refusal == TURN_REFUSED_NONCE_STALE;
 }
 
-static bool is_auth_failure(enum turn_refusal why)
+static bool is_auth_failure(enum turn_refusal refusal)
 {
-	return why >= TURN_REFUSED_REALM && why <= TURN_REFUSED_ACCESS_MISSING;
+	return refusal >= TURN_REFUSED_REALM && refusal <= TURN_REFUSED_ACCESS_MISSING;
 }
 
 // What makes up an attempt: the 5-tuple, every byte of the request, and the reason. What is sent
 // again has the same bytes (RFC 8489 6.2.1); a guess at another password has not, whatever its
 // transaction id.
-static uint64_t attempt_of(const struct turn_request *r, enum turn_refusal why)
+static uint64_t attempt_of(const struct turn_request *r, enum turn_refusal refusal)
 {
 	const struct hash_key *key = &r->s->key;
 	const struct addr a = {.d = {r->v->hash, hash_bytes(key, r->m.data, r->m.len)}};
 
-	return hash_addr(key, &a, why);
+	return hash_addr(key, &a, refusal);
 }
 
-void tell_refused(struct turn_request *r, enum turn_refusal why)
+void tell_refused(struct turn_request *r, enum turn_refusal refusal)
 {
 	struct turn_shard *s = r->s;
 	const bool proved = r->proof == PROOF_ADDRESS;
 	struct turn_event e;
 
-	s->stats.refused[why]++;
-	if (is_usual(why) || fold_again(s->fold, attempt_of(r, why), proved, s->now_ms))
+	s->stats.refused[refusal]++;
+	if (is_usual(refusal) || fold_again(s->fold, attempt_of(r, refusal), proved, s->now_ms))
 		return;
-	s->stats.auth_failures += is_auth_failure(why);
+	s->stats.auth_failures += is_auth_failure(refusal);
 	if (s->event == NULL)
 		return;
 	e = event_begin(s, TURN_EVENT_REFUSED);
@@ -175,14 +175,14 @@ void tell_refused(struct turn_request *r, enum turn_refusal why)
 	e.realm = r->policy->number;
 	e.proved = proved;
 	e.method = r->m.method;
-	e.why = (uint16_t)why;
+	e.reason = (uint16_t)refusal;
 	e.peer = r->peer;
 	name_of_request(&e, r);
 	fold_refused(s->fold, &e);
 }
 
 void turn_shard_refused(struct turn_shard *s, const struct endpoint *client, uint8_t listener,
-	unsigned int why, bool proved)
+	unsigned int refusal, bool proved)
 {
 	struct turn_event e;
 
@@ -191,7 +191,7 @@ void turn_shard_refused(struct turn_shard *s, const struct endpoint *client, uin
 	e = event_begin(s, TURN_EVENT_CONNECTION);
 	e.client = *client;
 	e.listener = listener;
-	e.why = (uint16_t)why;
+	e.reason = (uint16_t)refusal;
 	e.proved = proved;
 	fold_refused(s->fold, &e);
 }

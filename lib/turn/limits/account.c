@@ -25,7 +25,7 @@ static uint64_t tokens_in(const struct account *a, uint64_t time)
 	return (uint64_t)((unsigned __int128)time * a->rate / unit[a->kind]);
 }
 
-static bool replace(const struct account *a, uint64_t *was, uint64_t due)
+static bool replace_word(const struct account *a, uint64_t *was, uint64_t due)
 {
 	return atomic_compare_exchange_weak_explicit(
 		a->due, was, due, memory_order_relaxed, memory_order_relaxed);
@@ -37,7 +37,7 @@ void account_give(const struct account *a, uint64_t tokens)
 	uint64_t was = atomic_load_explicit(a->due, memory_order_relaxed);
 
 	// what was taken by another rate, or by none, may be less than this
-	while (!replace(a, &was, was > cost ? was - cost : 0))
+	while (!replace_word(a, &was, was > cost ? was - cost : 0))
 		;
 }
 
@@ -47,7 +47,7 @@ void account_owe(const struct account *a, uint64_t tokens)
 	uint64_t was = atomic_load_explicit(a->due, memory_order_relaxed);
 
 	for (unsigned int i = 0; i < TRIES && was < a->now; i++)
-		if (replace(a, &was, a->now + cost))
+		if (replace_word(a, &was, a->now + cost))
 			return;
 	atomic_fetch_add_explicit(a->due, cost, memory_order_relaxed);
 }
@@ -57,7 +57,7 @@ uint64_t account_take(const struct account *a, uint64_t need, uint64_t most)
 	uint64_t was = atomic_load_explicit(a->due, memory_order_relaxed);
 
 	for (unsigned int i = 0; i < TRIES; i++) {
-		const uint64_t from = was > a->now ? was : a->now, ahead = from - a->now;
+		const uint64_t start = was > a->now ? was : a->now, ahead = start - a->now;
 		const uint64_t room = ahead < a->burst ? a->burst - ahead : 0;
 		uint64_t tokens = tokens_in(a, room < a->piece ? room : a->piece);
 
@@ -66,7 +66,7 @@ uint64_t account_take(const struct account *a, uint64_t need, uint64_t most)
 		if (tokens == 0)
 			return 0;
 		tokens = tokens < most ? tokens : most;
-		if (replace(a, &was, from + time_of(a, tokens)))
+		if (replace_word(a, &was, start + time_of(a, tokens)))
 			return tokens;
 	}
 	if (!a->single)

@@ -17,7 +17,7 @@
 
 struct account_entry {
 	_Atomic uint64_t due[2][ACCOUNT_KINDS]; // by leg; any worker
-	uint64_t who; // these under the stripe's lock
+	uint64_t party; // these under the stripe's lock
 	uint32_t open; // how often it is open
 	uint32_t next; // in its chain
 	uint32_t older, newer; // of those that nobody has open, by when they were closed
@@ -82,14 +82,14 @@ uint64_t accounts_realm(const struct turn_accounts *a, const char *realm)
 }
 
 // The high bits of a hash choose the stripe, its low bits the chain.
-static uint32_t stripe_of(const struct turn_accounts *a, uint64_t who)
+static uint32_t stripe_of(const struct turn_accounts *a, uint64_t party_hash)
 {
-	return (uint32_t)(((who >> 32) * a->nb_stripes) >> 32);
+	return (uint32_t)(((party_hash >> 32) * a->nb_stripes) >> 32);
 }
 
-static uint32_t *chain_of(struct stripe *s, uint64_t who)
+static uint32_t *chain_of(struct stripe *s, uint64_t party_hash)
 {
-	return &s->chain[who % STRIPE_CHAINS];
+	return &s->chain[party_hash % STRIPE_CHAINS];
 }
 
 // --- those that nobody has open ------------------------------------------------------------------
@@ -123,7 +123,7 @@ static void closed_remove(struct stripe *s, uint32_t i)
 
 static void chain_remove(struct stripe *s, uint32_t i)
 {
-	uint32_t *link = chain_of(s, s->entry[i].who);
+	uint32_t *link = chain_of(s, s->entry[i].party);
 
 	while (*link != i)
 		link = &s->entry[*link].next;
@@ -131,9 +131,9 @@ static void chain_remove(struct stripe *s, uint32_t i)
 }
 
 // An entry for somebody who has none; OVERFLOW when all are open.
-static uint32_t entry_make(struct stripe *s, uint64_t who)
+static uint32_t entry_make(struct stripe *s, uint64_t party_hash)
 {
-	uint32_t i = s->fresh, *head = chain_of(s, who);
+	uint32_t i = s->fresh, *head = chain_of(s, party_hash);
 
 	if (i < STRIPE_ENTRIES) {
 		s->fresh++;
@@ -145,24 +145,24 @@ static uint32_t entry_make(struct stripe *s, uint64_t who)
 		chain_remove(s, i);
 	}
 	memset(&s->entry[i], 0, sizeof(s->entry[i]));
-	s->entry[i].who = who;
+	s->entry[i].party = party_hash;
 	s->entry[i].next = *head;
 	*head = i;
 	return i;
 }
 
-uint32_t accounts_open(struct turn_accounts *a, uint64_t who)
+uint32_t accounts_open(struct turn_accounts *a, uint64_t party_hash)
 {
-	const uint32_t stripe = stripe_of(a, who);
+	const uint32_t stripe = stripe_of(a, party_hash);
 	struct stripe *s = &a->stripes[stripe];
 	uint32_t i;
 
 	spin_lock(&s->locked);
-	i = *chain_of(s, who);
-	while (i != NONE && s->entry[i].who != who)
+	i = *chain_of(s, party_hash);
+	while (i != NONE && s->entry[i].party != party_hash)
 		i = s->entry[i].next;
 	if (i == NONE)
-		i = entry_make(s, who);
+		i = entry_make(s, party_hash);
 	else if (s->entry[i].open == 0)
 		closed_remove(s, i);
 	s->entry[i].open++;

@@ -16,7 +16,7 @@
 #define ACCOUNTS_REALMS 256 // places beside those for users
 
 // Opens the account of a user or realm, a keyed hash. It takes a short lock, as quota_take does.
-uint32_t accounts_open(struct turn_accounts *a, uint64_t who);
+uint32_t accounts_open(struct turn_accounts *a, uint64_t party_hash);
 void accounts_close(struct turn_accounts *a, uint32_t account);
 // What is due of an account, by leg and kind.
 _Atomic uint64_t (*accounts_due(struct turn_accounts *a, uint32_t account))[ACCOUNT_KINDS];

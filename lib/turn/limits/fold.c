@@ -63,7 +63,7 @@ bool fold_again(struct fold *f, uint64_t attempt, bool proved, uint64_t now_ms)
 	return again;
 }
 
-static void tell(const struct fold *f, const struct turn_event *e)
+static void tell_event(const struct fold *f, const struct turn_event *e)
 {
 	if (f->tell != NULL)
 		f->tell(f->ctx, e);
@@ -86,7 +86,7 @@ static void entry_end(struct fold *f, uint16_t i)
 		f->newest = e->older;
 	e->used = false;
 	if (e->last.more > 0)
-		tell(f, &e->last);
+		tell_event(f, &e->last);
 }
 
 // Begins an entry with a refusal that is told at once.
@@ -102,7 +102,7 @@ static void entry_begin(struct fold *f, uint16_t i, uint64_t key, const struct t
 	else
 		f->oldest = i;
 	f->newest = i;
-	tell(f, event);
+	tell_event(f, event);
 }
 
 static bool is_over(const struct entry *e, uint64_t now_ms)
@@ -129,7 +129,8 @@ static uint16_t entry_find(const struct fold *f, bool proved, uint64_t key)
 
 static unsigned int reason_of(const struct turn_event *event)
 {
-	return event->kind == TURN_EVENT_CONNECTION ? TURN_REFUSAL_END + event->why : event->why;
+	return event->kind == TURN_EVENT_CONNECTION ? TURN_REFUSAL_END + event->reason
+						    : event->reason;
 }
 
 // What names a source and a reason.

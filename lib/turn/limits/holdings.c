@@ -19,50 +19,50 @@ void holdings_init(struct holdings *h, void *mem, uint32_t capacity)
 	pool_init(&h->pool, &h->holding->links, sizeof(*h->holding), capacity);
 }
 
-static uint32_t find(const struct holdings *h, uint64_t who)
+static uint32_t find_holding(const struct holdings *h, uint64_t holder_hash)
 {
 	struct table_iter it = {0};
 	uint32_t i;
 
-	while (table_next(&h->table, who, &it, &i))
-		if (h->holding[i].who == who)
+	while (table_next(&h->table, holder_hash, &it, &i))
+		if (h->holding[i].holder_hash == holder_hash)
 			return i;
 	return UINT32_MAX;
 }
 
-uint32_t holdings_count(const struct holdings *h, uint64_t who)
+uint32_t holdings_count(const struct holdings *h, uint64_t holder_hash)
 {
-	const uint32_t i = find(h, who);
+	const uint32_t i = find_holding(h, holder_hash);
 
 	return i != UINT32_MAX ? h->holding[i].count : 0;
 }
 
-bool holdings_add(struct holdings *h, uint64_t who)
+bool holdings_add(struct holdings *h, uint64_t holder_hash)
 {
-	uint32_t i = find(h, who);
+	uint32_t i = find_holding(h, holder_hash);
 
 	if (i == UINT32_MAX) {
 		i = pool_take(&h->pool);
 		if (i == UINT32_MAX)
 			return false;
-		if (!table_insert(&h->table, who, i)) {
+		if (!table_insert(&h->table, holder_hash, i)) {
 			pool_give(&h->pool, i);
 			pool_round(&h->pool);
 			return false;
 		}
-		h->holding[i] = (struct holding){.who = who};
+		h->holding[i] = (struct holding){.holder_hash = holder_hash};
 	}
 	h->holding[i].count++;
 	return true;
 }
 
-void holdings_remove(struct holdings *h, uint64_t who)
+void holdings_remove(struct holdings *h, uint64_t holder_hash)
 {
-	const uint32_t i = find(h, who);
+	const uint32_t i = find_holding(h, holder_hash);
 
 	if (--h->holding[i].count > 0)
 		return;
-	table_remove(&h->table, who, i);
+	table_remove(&h->table, holder_hash, i);
 	pool_give(&h->pool, i);
 	pool_round(&h->pool); // at once: no plan names the record
 }

@@ -9,7 +9,7 @@
 #include "table.h"
 
 struct holding {
-	uint64_t who; // a keyed hash of user and peer
+	uint64_t holder_hash; // a keyed hash of user and peer
 	uint32_t count;
 	struct trie_links links; // the pool's
 };
@@ -26,8 +26,8 @@ struct holdings {
 size_t holdings_size(uint32_t capacity);
 void holdings_init(struct holdings *h, void *mem, uint32_t capacity);
 // The count of a pair.
-uint32_t holdings_count(const struct holdings *h, uint64_t who);
+uint32_t holdings_count(const struct holdings *h, uint64_t holder_hash);
 // Adds one to the count of a pair; false, and nothing is counted, when there is no room.
 // holdings_remove takes one away that was added.
-bool holdings_add(struct holdings *h, uint64_t who);
-void holdings_remove(struct holdings *h, uint64_t who);
+bool holdings_add(struct holdings *h, uint64_t holder_hash);
+void holdings_remove(struct holdings *h, uint64_t holder_hash);

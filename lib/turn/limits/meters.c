@@ -35,18 +35,18 @@ static struct meters *meters_of(struct turn_meters *t)
 
 bool turn_rates_any(const struct turn_rates *r)
 {
-	for (unsigned int of = 0; of < TURN_RATE_OF_END; of++)
+	for (unsigned int scope = 0; scope < TURN_RATE_OF_END; scope++)
 		for (unsigned int leg = 0; leg < 2; leg++)
-			if (r->of[of][leg].kbits != 0 || r->of[of][leg].datagrams != 0)
+			if (r->flow[scope][leg].kbits != 0 || r->flow[scope][leg].datagrams != 0)
 				return true;
 	return false;
 }
 
-static bool is_limited(const struct turn_rates *r, enum turn_rate_of of)
+static bool is_limited(const struct turn_rates *r, enum turn_rate_of scope)
 {
 	struct turn_rates alone = {0};
 
-	memcpy(alone.of[of], r->of[of], sizeof(alone.of[of]));
+	memcpy(alone.flow[scope], r->flow[scope], sizeof(alone.flow[scope]));
 	return turn_rates_any(&alone);
 }
 
@@ -58,33 +58,33 @@ static uint32_t parties_for(uint32_t slots)
 	return PARTY_FIRST + slots + ACCOUNTS_REALMS;
 }
 
-static size_t up(size_t size)
+static size_t round_up(size_t size)
 {
 	return (size + 63) & ~(size_t)63;
 }
 
 size_t turn_meters_size(uint32_t slots)
 {
-	return up(sizeof(struct meters)) + slots * sizeof(struct turn_meter) +
+	return round_up(sizeof(struct meters)) + slots * sizeof(struct turn_meter) +
 		parties_for(slots) * sizeof(struct turn_party) + table_size(parties_for(slots));
 }
 
 struct turn_meters *turn_meters_create(void *mem, uint32_t slots, struct turn_accounts *a)
 {
 	struct meters *t = mem;
-	uint8_t *at = (uint8_t *)mem + up(sizeof(*t));
+	uint8_t *pos = (uint8_t *)mem + round_up(sizeof(*t));
 
-	t->public = (struct turn_meters){.meter = (struct turn_meter *)at,
+	t->public = (struct turn_meters){.meter = (struct turn_meter *)pos,
 		.accounts = a,
 		.nb_slots = slots,
 		.serial = 1,
 		.nb_parties = parties_for(slots),
 		.head = PARTY_NONE,
 		.fresh = PARTY_FIRST};
-	at += slots * sizeof(*t->public.meter);
-	t->public.party = (struct turn_party *)at;
-	at += t->public.nb_parties * sizeof(*t->public.party);
-	table_init(&t->by_who, at, t->public.nb_parties);
+	pos += slots * sizeof(*t->public.meter);
+	t->public.party = (struct turn_party *)pos;
+	pos += t->public.nb_parties * sizeof(*t->public.party);
+	table_init(&t->by_who, pos, t->public.nb_parties);
 	return &t->public;
 }
 
@@ -122,11 +122,11 @@ struct bill {
 
 // The accounts of both kinds that credit comes from, and how much is drawn at once: a part of the
 // burst. due is by kind; NULL = there is no limit.
-static void accounts_begin(const struct turn_shard *s, enum turn_rate_of of,
+static void accounts_begin(const struct turn_shard *s, enum turn_rate_of scope,
 	const struct bill *bill, _Atomic uint64_t *due, struct account out[ACCOUNT_KINDS])
 {
 	const struct turn_rates *r = &s->policy->limits.rates;
-	const struct turn_flow_rate *rate = &r->of[of][bill->leg];
+	const struct turn_flow_rate *rate = &r->flow[scope][bill->leg];
 	const unsigned int workers = s->workers > 0 ? s->workers : 1;
 	const uint64_t burst = r->burst_ms * BUCKET_MS;
 
@@ -135,8 +135,8 @@ static void accounts_begin(const struct turn_shard *s, enum turn_rate_of of,
 			.rate = kind == ACCOUNT_BYTES ? rate->kbits : rate->datagrams,
 			.now = s->now_ms * BUCKET_MS,
 			.burst = burst,
-			.piece = of == TURN_RATE_ALLOCATION ? burst / OWN_PART
-							    : burst / (SHARED_PART * workers),
+			.piece = scope == TURN_RATE_ALLOCATION ? burst / OWN_PART
+							       : burst / (SHARED_PART * workers),
 			.single = bill->cost >> TURN_METER_DATAGRAMS == 1};
 		if (due != NULL && out[kind].rate != 0)
 			out[kind].due = &due[kind];
@@ -145,40 +145,41 @@ static void accounts_begin(const struct turn_shard *s, enum turn_rate_of of,
 
 // --- parties -------------------------------------------------------------------------------------
 
-static uint32_t party_find(struct turn_meters *t, uint64_t who)
+static uint32_t party_find(struct turn_meters *t, uint64_t party_hash)
 {
 	struct table_iter it = {0};
 	uint32_t i;
 
-	while (table_next(&meters_of(t)->by_who, who, &it, &i))
-		if (t->party[i].who == who)
+	while (table_next(&meters_of(t)->by_who, party_hash, &it, &i))
+		if (t->party[i].party_hash == party_hash)
 			return i;
 	return PARTY_NONE;
 }
 
-static uint32_t party_make(struct turn_meters *t, enum turn_rate_of of, uint64_t who)
+static uint32_t party_make(struct turn_meters *t, enum turn_rate_of scope, uint64_t party_hash)
 {
 	const uint32_t i = t->head != PARTY_NONE ? t->head : t->fresh;
 
-	if (i == t->nb_parties || !table_insert(&meters_of(t)->by_who, who, i))
+	if (i == t->nb_parties || !table_insert(&meters_of(t)->by_who, party_hash, i))
 		return PARTY_NONE;
 	if (i == t->fresh)
 		t->fresh++;
 	else
 		t->head = t->party[i].next;
-	t->party[i] = (struct turn_party){
-		.who = who, .account = accounts_open(t->accounts, who), .of = (uint8_t)of};
+	t->party[i] = (struct turn_party){.party_hash = party_hash,
+		.account = accounts_open(t->accounts, party_hash),
+		.scope = (uint8_t)scope};
 	return i;
 }
 
 // The party of a user or realm for one more meter. PARTY_NONE: there is no room, which lets nothing
 // pass. That takes a table whose buckets are full at 62 % load.
-static uint32_t party_take(struct turn_meters *t, enum turn_rate_of of, uint64_t who)
+static uint32_t party_take(struct turn_meters *t, enum turn_rate_of scope, uint64_t party_hash)
 {
-	uint32_t i = party_find(t, who);
+	uint32_t i = party_find(t, party_hash);
 
 	if (i == PARTY_NONE)
-		i = party_make(t, of, who);
+		i = party_make(t, scope, party_hash);
 	if (i != PARTY_NONE)
 		t->party[i].meters++;
 	return i;
@@ -193,7 +194,7 @@ static void credit_give(const struct turn_shard *s, const struct turn_party *p)
 		const struct bill none = {.leg = leg};
 		struct account a[ACCOUNT_KINDS];
 
-		accounts_begin(s, (enum turn_rate_of)p->of, &none,
+		accounts_begin(s, (enum turn_rate_of)p->scope, &none,
 			accounts_due(t->accounts, p->account)[leg], a);
 		if (a[ACCOUNT_BYTES].due != NULL)
 			account_give(&a[ACCOUNT_BYTES], p->left[leg] & BYTES_MASK);
@@ -210,7 +211,7 @@ static void party_give(struct turn_shard *s, uint32_t i)
 	if (i < PARTY_FIRST || --p->meters > 0)
 		return;
 	credit_give(s, p);
-	table_remove(&meters_of(t)->by_who, p->who, i);
+	table_remove(&meters_of(t)->by_who, p->party_hash, i);
 	accounts_close(t->accounts, p->account);
 	*p = (struct turn_party){.next = t->head};
 	t->head = i;
@@ -295,11 +296,11 @@ static uint64_t credit_kind(const struct account *a, uint64_t left, uint64_t wan
 }
 
 // Whether a credit is, or becomes, as much as what something costs.
-static bool credit_fill(uint64_t *left, const struct account from[ACCOUNT_KINDS], uint64_t cost)
+static bool credit_fill(uint64_t *left, const struct account source[ACCOUNT_KINDS], uint64_t cost)
 {
 	const uint64_t bytes =
-		credit_kind(&from[ACCOUNT_BYTES], *left & BYTES_MASK, cost & BYTES_MASK);
-	const uint64_t datagrams = credit_kind(&from[ACCOUNT_DATAGRAMS],
+		credit_kind(&source[ACCOUNT_BYTES], *left & BYTES_MASK, cost & BYTES_MASK);
+	const uint64_t datagrams = credit_kind(&source[ACCOUNT_DATAGRAMS],
 		*left >> TURN_METER_DATAGRAMS, cost >> TURN_METER_DATAGRAMS);
 
 	*left = datagrams << TURN_METER_DATAGRAMS | bytes;
@@ -307,11 +308,11 @@ static bool credit_fill(uint64_t *left, const struct account from[ACCOUNT_KINDS]
 }
 
 static bool party_fill(
-	struct turn_shard *s, uint32_t i, enum turn_rate_of of, const struct bill *bill)
+	struct turn_shard *s, uint32_t i, enum turn_rate_of scope, const struct bill *bill)
 {
 	struct turn_meters *t = s->meters;
 	struct turn_party *p = &t->party[i];
-	struct account from[ACCOUNT_KINDS];
+	struct account source[ACCOUNT_KINDS];
 
 	if (i == PARTY_NONE)
 		return false;
@@ -319,9 +320,9 @@ static bool party_fill(
 		p->left[0] = p->left[1] = 0;
 		p->serial = t->serial;
 	}
-	accounts_begin(s, of, bill,
-		i >= PARTY_FIRST ? accounts_due(t->accounts, p->account)[bill->leg] : NULL, from);
-	return credit_fill(&p->left[bill->leg], from, bill->cost);
+	accounts_begin(s, scope, bill,
+		i >= PARTY_FIRST ? accounts_due(t->accounts, p->account)[bill->leg] : NULL, source);
+	return credit_fill(&p->left[bill->leg], source, bill->cost);
 }
 
 unsigned int turn_meter_ask(struct turn_shard *s, uint32_t slot, unsigned int leg, uint64_t cost)
@@ -329,12 +330,12 @@ unsigned int turn_meter_ask(struct turn_shard *s, uint32_t slot, unsigned int le
 	const struct bill bill = {leg, cost};
 	struct turn_meters *t = s->meters;
 	struct turn_meter *m = &t->meter[slot];
-	struct account own[ACCOUNT_KINDS];
+	struct account source[ACCOUNT_KINDS];
 
 	if (m->serial != t->serial)
 		meter_begin(s, slot);
-	accounts_begin(s, TURN_RATE_ALLOCATION, &bill, (_Atomic uint64_t *)m->due[leg], own);
-	if (!credit_fill(&m->left[leg], own, cost))
+	accounts_begin(s, TURN_RATE_ALLOCATION, &bill, (_Atomic uint64_t *)m->due[leg], source);
+	if (!credit_fill(&m->left[leg], source, cost))
 		return TURN_DROP_ALLOCATION_RATE;
 	if (t->wide && !party_fill(s, m->user, TURN_RATE_USER, &bill))
 		return TURN_DROP_USER_RATE;

@@ -218,19 +218,19 @@ static enum turn_refusal keys_up(const struct keys *k, const struct turn_limits 
 enum turn_refusal quota_take_ref(
 	struct turn_quota *q, const struct turn_limits *l, const struct quota_ref *ref)
 {
-	enum turn_refusal why;
+	enum turn_refusal refusal;
 	struct keys k;
 
 	keys_of(q, ref, &k);
 	keys_lock(&k);
-	why = keys_up(&k, l);
-	if (why == TURN_GRANTED) {
-		why = sums_up(q, l, quota_realm(ref->user));
-		if (why != TURN_GRANTED)
+	refusal = keys_up(&k, l);
+	if (refusal == TURN_GRANTED) {
+		refusal = sums_up(q, l, quota_realm(ref->user));
+		if (refusal != TURN_GRANTED)
 			keys_down(&k, k.nb);
 	}
 	keys_unlock(&k);
-	return why;
+	return refusal;
 }
 
 enum turn_refusal quota_take(struct turn_quota *q, const struct turn_limits *l,

@@ -18,7 +18,7 @@ uint32_t share_records(const struct share *s, uint32_t allocations)
 	return s->sure * allocations + s->size + SHARE_SLACK;
 }
 
-static uint32_t users(uint32_t allocations)
+static uint32_t user_slots(uint32_t allocations)
 {
 	uint32_t n = USERS_MIN;
 
@@ -29,16 +29,16 @@ static uint32_t users(uint32_t allocations)
 
 size_t share_size(uint32_t allocations)
 {
-	return 2 * users(allocations) * sizeof(uint32_t);
+	return 2 * user_slots(allocations) * sizeof(uint32_t);
 }
 
 void share_init(struct share *s, void *of_user, uint32_t allocations)
 {
 	s->of_user = of_user;
-	s->mask = users(allocations) - 1;
+	s->mask = user_slots(allocations) - 1;
 }
 
-static uint32_t beyond(const struct share *s, uint32_t has)
+static uint32_t beyond_sure(const struct share *s, uint32_t has)
 {
 	return has > s->sure ? has - s->sure : 0;
 }
@@ -62,7 +62,7 @@ static uint32_t held_by(const struct share *s, uint64_t user)
 	return a < b ? a : b;
 }
 
-static void count(struct share *s, uint64_t user, uint32_t more)
+static void count_user(struct share *s, uint64_t user, uint32_t more)
 {
 	*first_of(s, user) += more;
 	*second_of(s, user) += more;
@@ -76,7 +76,7 @@ static uint32_t not_back(const struct share *s)
 
 uint32_t share_more(const struct share *s, uint32_t has, uint32_t nb)
 {
-	return beyond(s, has + nb) - beyond(s, has);
+	return beyond_sure(s, has + nb) - beyond_sure(s, has);
 }
 
 bool share_fits(const struct share *s, uint64_t user, uint32_t has, uint32_t nb)
@@ -92,7 +92,7 @@ void share_take(struct share *s, uint64_t user, uint32_t has)
 	if (has < s->sure)
 		return;
 	s->held++;
-	count(s, user, 1);
+	count_user(s, user, 1);
 }
 
 void share_give(struct share *s, uint64_t user, uint32_t has)
@@ -101,12 +101,12 @@ void share_give(struct share *s, uint64_t user, uint32_t has)
 		return;
 	s->given++;
 	s->held--;
-	count(s, user, UINT32_MAX); // one less
+	count_user(s, user, UINT32_MAX); // one less
 }
 
 void share_give_all(struct share *s, uint64_t user, uint32_t has)
 {
-	s->given += beyond(s, has);
-	s->held -= beyond(s, has);
-	count(s, user, 0 - beyond(s, has));
+	s->given += beyond_sure(s, has);
+	s->held -= beyond_sure(s, has);
+	count_user(s, user, 0 - beyond_sure(s, has));
 }

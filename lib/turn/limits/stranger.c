@@ -44,18 +44,18 @@ size_t stranger_size(void)
 
 void stranger_init(struct turn_shard *s, void *mem)
 {
-	uint8_t *to = mem;
+	uint8_t *pos = mem;
 
 	for (unsigned int i = 0; i < TURN_LIMIT_END; i++) {
 		struct limiter *l = &s->limiter[i];
 
 		l->key = s->key;
-		limiter_init(l, to, BUCKETS, limiters[i].networks);
+		limiter_init(l, pos, BUCKETS, limiters[i].networks);
 		l->times = limiters[i].times;
 		l->parts = limiters[i].one_worker ? 1 : s->workers;
-		to += limiter_size(BUCKETS, limiters[i].networks);
+		pos += limiter_size(BUCKETS, limiters[i].networks);
 	}
-	s->good = (uint32_t *)to;
+	s->good = (uint32_t *)pos;
 }
 
 // Whether one more 438 may go out. For an allocation its own record counts: a bucket may be shared
@@ -106,7 +106,7 @@ static bool is_owner(const struct turn_request *r)
 			return false;
 		memcpy(userhash, m->data + m->off[STUN_USERHASH], sizeof(userhash));
 	}
-	return cold_at(r->s, r->slot)->who == alloc_who(r->s, userhash);
+	return cold_at(r->s, r->slot)->ident_hash == alloc_who(r->s, userhash);
 }
 
 struct guess stranger_guess(const struct turn_request *r)
@@ -132,26 +132,26 @@ struct guess stranger_guess(const struct turn_request *r)
 }
 
 // What each has of limits.guesses on this worker.
-static struct limit limit_of(const struct turn_shard *s, enum guess_by by)
+static struct limit limit_of(const struct turn_shard *s, enum guess_by kind)
 {
 	static const uint32_t times[GUESS_END] = {
 		[GUESS_SOURCE] = 1, [GUESS_NETWORK] = GUESSES_NETWORK, [GUESS_NAME] = GUESSES_NAME};
 	const struct limit *each = &s->policy->limits.guesses;
-	const struct limit many = limit_times(each, times[by]);
+	const struct limit many = limit_times(each, times[kind]);
 
-	return by == GUESS_PAIR ? limit_part(each, GUESSES_PAIR * s->workers)
-				: limit_part(&many, s->workers);
+	return kind == GUESS_PAIR ? limit_part(each, GUESSES_PAIR * s->workers)
+				  : limit_part(&many, s->workers);
 }
 
-static bool has(const struct turn_shard *s, const struct guess *g, enum guess_by by)
+static bool has_budget(const struct turn_shard *s, const struct guess *g, enum guess_by kind)
 {
 	const uint64_t now_ns = s->now_ms * BUCKET_MS;
 	struct limit l;
 
-	if (bucket_owes_nothing(g->bucket[by], now_ns))
+	if (bucket_owes_nothing(g->bucket[kind], now_ns))
 		return true;
-	l = limit_of(s, by);
-	return bucket_see(g->bucket[by], &l, now_ns) > 0;
+	l = limit_of(s, kind);
+	return bucket_see(g->bucket[kind], &l, now_ns) > 0;
 }
 
 // The lower half of a hash finds the place, and the other half is kept there.
@@ -160,15 +160,16 @@ static uint32_t *good_of(const struct turn_shard *s, uint64_t pair)
 	return &s->good[pair % BUCKETS];
 }
 
-static bool within(const struct turn_shard *s, const struct guess *g)
+static bool within_limits(const struct turn_shard *s, const struct guess *g)
 {
-	return has(s, g, GUESS_NETWORK) && (has(s, g, GUESS_SOURCE) || has(s, g, GUESS_PAIR)) &&
-		(has(s, g, GUESS_NAME) || *good_of(s, g->pair) == g->pair >> 32);
+	return has_budget(s, g, GUESS_NETWORK) &&
+		(has_budget(s, g, GUESS_SOURCE) || has_budget(s, g, GUESS_PAIR)) &&
+		(has_budget(s, g, GUESS_NAME) || *good_of(s, g->pair) == g->pair >> 32);
 }
 
 bool stranger_may_guess(struct turn_request *r, const struct guess *g)
 {
-	return within(r->s, g) || is_owner(r);
+	return within_limits(r->s, g) || is_owner(r);
 }
 
 void stranger_guessed(struct turn_request *r, const struct guess *g)

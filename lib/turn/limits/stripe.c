@@ -55,9 +55,9 @@ static void close_gap(struct stripe *s, uint32_t i)
 
 // Makes room in a full stripe, which takes a table where nearly all have a user, a /64 and a /48 of
 // their own. False when the stripe has no network.
-static bool forget_network(struct stripe *s, uint32_t from)
+static bool forget_network(struct stripe *s, uint32_t first)
 {
-	for (uint32_t i = from; i != from + STRIPE_ENTRIES; i++) {
+	for (uint32_t i = first; i != first + STRIPE_ENTRIES; i++) {
 		const uint64_t e = s->entry[i % STRIPE_ENTRIES];
 
 		if (count_of(e) != 0 && (tag_of(e) & STRIPE_NETWORK) != 0) {

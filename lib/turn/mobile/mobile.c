@@ -9,22 +9,23 @@
 
 struct mobile *mobile_of(const struct turn_shard *s, uint32_t slot)
 {
-	uint32_t other;
+	uint32_t sibling;
 
 	if (s->mobile == NULL)
 		return NULL;
 	if (s->mobile[slot].handle != 0)
 		return &s->mobile[slot];
-	other = alloc_sibling(s, slot);
-	return other != TURN_NONE && s->mobile[other].handle != 0 ? &s->mobile[other] : NULL;
+	sibling = alloc_sibling(s, slot);
+	return sibling != TURN_NONE && s->mobile[sibling].handle != 0 ? &s->mobile[sibling] : NULL;
 }
 
 // Where the chain begins that a record is in; NULL: it is at the slot of its handle.
 static uint32_t *chain_of(const struct turn_shard *s, uint32_t slot)
 {
-	const uint32_t of = alloc_id_slot(s->mobile[slot].handle);
+	const uint32_t handle_slot = alloc_id_slot(s->mobile[slot].handle);
 
-	return of != slot && of < s->nb_slots ? &s->mobile[of].heirs : NULL;
+	return handle_slot != slot && handle_slot < s->nb_slots ? &s->mobile[handle_slot].heirs
+								: NULL;
 }
 
 static void chain_add(struct turn_shard *s, uint32_t slot)
@@ -76,36 +77,36 @@ void mobile_take_up(
 }
 
 // What the ticket of a dual allocation is good for goes to the half that is left.
-static void inherit(struct turn_shard *s, uint32_t slot, uint32_t other)
+static void inherit_ticket(struct turn_shard *s, uint32_t slot, uint32_t sibling)
 {
-	struct mobile *m = &s->mobile[slot], *to = &s->mobile[other];
-	const uint32_t heirs = to->heirs;
+	struct mobile *m = &s->mobile[slot], *dst = &s->mobile[sibling];
+	const uint32_t heirs = dst->heirs;
 
-	*to = *m;
-	to->heirs = heirs;
+	*dst = *m;
+	dst->heirs = heirs;
 	m->handle = 0;
-	chain_add(s, other);
-	state_moved(s, other);
+	chain_add(s, sibling);
+	state_moved(s, sibling);
 }
 
 void mobile_end(struct turn_shard *s, uint32_t slot)
 {
-	const uint32_t other = alloc_sibling(s, slot);
+	const uint32_t sibling = alloc_sibling(s, slot);
 	struct mobile *m = mobile_of(s, slot);
 
 	if (m == NULL)
 		return;
 	// a path leads to either half, whichever has the record
-	if (other == TURN_NONE)
+	if (sibling == TURN_NONE)
 		mobile_path_drop(s, m);
 	else if (m->path != TURN_NONE)
-		*line_path_slot(alloc_at(s, m->path)) = other;
+		*line_path_slot(alloc_at(s, m->path)) = sibling;
 	m = &s->mobile[slot];
 	if (m->handle == 0)
 		return;
 	chain_remove(s, slot);
-	if (other != TURN_NONE)
-		inherit(s, slot, other);
+	if (sibling != TURN_NONE)
+		inherit_ticket(s, slot, sibling);
 	m->handle = 0;
 }
 
@@ -157,7 +158,7 @@ uint32_t mobile_grace(const struct turn_shard *s, uint32_t slot)
 bool mobile_lost(struct turn_shard *s, uint32_t slot)
 {
 	struct mobile *m = mobile_of(s, slot);
-	const uint32_t other = alloc_sibling(s, slot);
+	const uint32_t sibling = alloc_sibling(s, slot);
 	uint64_t until_ms;
 
 	if (m == NULL)
@@ -172,8 +173,8 @@ bool mobile_lost(struct turn_shard *s, uint32_t slot)
 	m->lost_ms = s->now_ms;
 	until_ms = s->now_ms + s->policy->grace_s * UINT64_C(1000);
 	alloc_timer(s, slot, until_ms);
-	if (other != TURN_NONE)
-		alloc_timer(s, other, until_ms);
+	if (sibling != TURN_NONE)
+		alloc_timer(s, sibling, until_ms);
 	s->stats.outlived++;
 	return true;
 }
@@ -247,7 +248,7 @@ bool mobile_on_path(const struct turn_shard *s, const struct mobile *m, const st
 void mobile_move(struct turn_shard *s, uint32_t slot, uint64_t stream)
 {
 	struct mobile *m = mobile_of(s, slot);
-	const uint32_t other = alloc_sibling(s, slot);
+	const uint32_t sibling = alloc_sibling(s, slot);
 	const struct turn_view before = alloc_client_view(s, slot);
 	struct turn_view v = alloc_client_view(s, m->path);
 
@@ -259,8 +260,8 @@ void mobile_move(struct turn_shard *s, uint32_t slot, uint64_t stream)
 	alloc_move(s, slot, &v);
 	if (s->moved != NULL) {
 		s->moved(s->ctx, slot, stream);
-		if (other != TURN_NONE)
-			s->moved(s->ctx, other, stream);
+		if (sibling != TURN_NONE)
+			s->moved(s->ctx, sibling, stream);
 	}
 	s->stats.moves++;
 	tell_roamed(s, slot, &(struct endpoint){before.src, before.src_port});

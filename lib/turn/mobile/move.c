@@ -38,13 +38,13 @@ void move_put_ticket(struct turn_request *r, uint32_t slot)
 // Whether the 5-tuple is nobody's, or is from now on.
 static bool is_free(struct turn_request *r)
 {
-	if (r->own != TURN_NONE && mobile_leave(r->s, r->own, r->v))
-		r->own = TURN_NONE;
-	return r->own == TURN_NONE;
+	if (r->tuple_slot != TURN_NONE && mobile_leave(r->s, r->tuple_slot, r->v))
+		r->tuple_slot = TURN_NONE;
+	return r->tuple_slot == TURN_NONE;
 }
 
 // The 5-tuple's home has no part in an allocation of another worker but to lead there.
-static enum turn_refusal lead(struct turn_request *r, uint8_t worker)
+static enum turn_refusal lead_client(struct turn_request *r, uint8_t worker)
 {
 	struct turn_shard *s = r->s;
 	uint8_t ident[TURN_IDENT_LEN];
@@ -83,9 +83,9 @@ enum turn_refusal move_find(struct turn_request *r)
 		!ticket_open(
 			s->crypto, &s->policy->ticket, m->data + m->off[STUN_MOBILITY_TICKET], &t))
 		return TURN_REFUSED_TICKET;
-	r->own = r->slot;
+	r->tuple_slot = r->slot;
 	if (alloc_id_worker(t.handle) != s->worker)
-		return lead(r, alloc_id_worker(t.handle));
+		return lead_client(r, alloc_id_worker(t.handle));
 	slot = mobile_find(s, t.handle);
 	if (slot != TURN_NONE)
 		slot = alloc_sweep(s, slot);
@@ -95,7 +95,7 @@ enum turn_refusal move_find(struct turn_request *r)
 		return TURN_REFUSED_OTHER_USER;
 	if (!is_good(s, mobile_of(s, slot), t.serial))
 		return TURN_REFUSED_TICKET;
-	if (r->own != slot && !is_free(r))
+	if (r->tuple_slot != slot && !is_free(r))
 		return TURN_REFUSED_ALLOCATED;
 	r->slot = slot;
 	r->ticket = t.serial;
@@ -105,7 +105,7 @@ enum turn_refusal move_find(struct turn_request *r)
 // --- Refresh: moving -----------------------------------------------------------------------------
 
 // Gives the allocation another ticket in the place of that which the request has.
-static void renew(struct turn_request *r, struct mobile *m)
+static void renew_ticket(struct turn_request *r, struct mobile *m)
 {
 	m->before = r->ticket;
 	m->serial++;
@@ -113,11 +113,11 @@ static void renew(struct turn_request *r, struct mobile *m)
 }
 
 // The client comes from another 5-tuple than ever.
-static enum turn_refusal come(struct turn_request *r, struct mobile *m)
+static enum turn_refusal start_path(struct turn_request *r, struct mobile *m)
 {
 	if (!mobile_path_make(r->s, r->slot, r->v))
 		return TURN_REFUSED_MOVES;
-	renew(r, m);
+	renew_ticket(r, m);
 	if (m->lost_ms != 0) // nothing is sent to where it was
 		mobile_move(r->s, r->slot, r->v->stream);
 	return TURN_GRANTED;
@@ -130,7 +130,7 @@ static void go_on(struct turn_request *r, struct mobile *m)
 	const bool again = r->ticket != m->serial;
 
 	if (!again)
-		renew(r, m);
+		renew_ticket(r, m);
 	if (!mobile_on_path(r->s, m, r->v))
 		mobile_path_drop(r->s, m); // it is where it was
 	else if (!again)
@@ -141,19 +141,19 @@ enum turn_refusal move_begin(struct turn_request *r, bool ends)
 {
 	struct turn_shard *s = r->s;
 	struct mobile *m = mobile_of(s, r->slot);
-	enum turn_refusal why = TURN_GRANTED;
+	enum turn_refusal refusal = TURN_GRANTED;
 
 	if (ends) {
-		if (r->own == TURN_NONE)
+		if (r->tuple_slot == TURN_NONE)
 			redirect_gone(s, r->v->via, r->v);
 		return TURN_GRANTED;
 	}
-	if (r->own == TURN_NONE)
-		why = come(r, m);
+	if (r->tuple_slot == TURN_NONE)
+		refusal = start_path(r, m);
 	else
 		go_on(r, m);
-	if (why != TURN_GRANTED)
-		return why;
+	if (refusal != TURN_GRANTED)
+		return refusal;
 	state_moved(s, r->slot);
 	if (alloc_sibling(s, r->slot) != TURN_NONE)
 		state_moved(s, alloc_sibling(s, r->slot));

@@ -16,7 +16,7 @@
 
 _Static_assert(BASE64_CHARS(TAG_LEN + BODY_LEN) == TICKET_LEN, "no character is left over");
 
-static bool derive(
+static bool derive_key(
 	struct stun_crypto *c, const void *secret, size_t len, const char *label, uint8_t out[32])
 {
 	return stun_hmac_sha256(c, secret, len, label, strlen(label), out);
@@ -25,9 +25,9 @@ static bool derive(
 bool ticket_keys_make(struct stun_crypto *c, const void *secret, size_t len,
 	const uint8_t boot_key[32], struct ticket_keys *out)
 {
-	return derive(c, secret, len, "turn mobility ticket tag", out->tag) &&
-		derive(c, secret, len, "turn mobility ticket seal", out->seal) &&
-		derive(c, boot_key, 32, "turn mobility ticket box", out->box);
+	return derive_key(c, secret, len, "turn mobility ticket tag", out->tag) &&
+		derive_key(c, secret, len, "turn mobility ticket seal", out->seal) &&
+		derive_key(c, boot_key, 32, "turn mobility ticket box", out->box);
 }
 
 static bool tag_make(struct stun_crypto *c, const struct ticket_keys *k,
@@ -70,7 +70,7 @@ bool ticket_seal(struct stun_crypto *c, const struct ticket_keys *k, const struc
 	return true;
 }
 
-static bool decode(const uint8_t text[TICKET_LEN], uint8_t raw[TAG_LEN + BODY_LEN])
+static bool decode_text(const uint8_t text[TICKET_LEN], uint8_t raw[TAG_LEN + BODY_LEN])
 {
 	for (size_t i = 0; i < TICKET_LEN / 4; i++) {
 		uint32_t acc = 0;
@@ -94,7 +94,7 @@ bool ticket_open(struct stun_crypto *c, const struct ticket_keys *k, const uint8
 {
 	uint8_t raw[TAG_LEN + BODY_LEN], *body = raw + TAG_LEN, tag[TAG_LEN];
 
-	if (!decode(text, raw) || !crypt_body(c, k, raw, body) || !tag_make(c, k, body, tag) ||
+	if (!decode_text(text, raw) || !crypt_body(c, k, raw, body) || !tag_make(c, k, body, tag) ||
 		!stun_equal(tag, raw, TAG_LEN))
 		return false;
 	out->handle = (uint64_t)load_be32(body) << 32 | load_be32(body + 4);

@@ -12,7 +12,7 @@ static int by_own(const void *a, const void *b)
 {
 	const struct external_pair *l = a, *r = b;
 
-	return addr_cmp(&l->own, &r->own);
+	return addr_cmp(&l->local, &r->local);
 }
 
 static int by_public(const void *a, const void *b)
@@ -39,14 +39,14 @@ static void add_meant(struct external *e, const struct turn_config *c, const str
 {
 	const int source = turn_relay_pool_find(c, &l->addr);
 	const uint32_t pool = source >= 0 ? (uint32_t)source / c->nb_relay : 0;
-	const struct addr own = pool > 0 ? c->relay[(uint32_t)source % c->nb_relay] : l->addr;
+	const struct addr local = pool > 0 ? c->relay[(uint32_t)source % c->nb_relay] : l->addr;
 
-	if (!addr_eq(&own, &l->addr))
+	if (!addr_eq(&local, &l->addr))
 		e->by_public[e->nb_public++] =
-			(struct external_pair){own, l->addr, l->addr, (uint8_t)(2 * pool)};
+			(struct external_pair){local, l->addr, l->addr, (uint8_t)(2 * pool)};
 	if (!addr_eq(&l->external, &none))
-		e->by_public[e->nb_public++] =
-			(struct external_pair){own, l->external, l->addr, (uint8_t)(2 * pool + 1)};
+		e->by_public[e->nb_public++] = (struct external_pair){
+			local, l->external, l->addr, (uint8_t)(2 * pool + 1)};
 }
 
 bool external_make(struct external *e, const struct turn_config *c)
@@ -79,7 +79,7 @@ void external_free(struct external *e)
 
 struct addr external_told(const struct external *e, const struct addr *a)
 {
-	const struct external_pair key = {.own = *a}, *found = NULL;
+	const struct external_pair key = {.local = *a}, *found = NULL;
 
 	if (e->nb_own > 0)
 		found = bsearch(&key, e->by_own, e->nb_own, sizeof(key), by_own);
@@ -106,7 +106,7 @@ struct addr external_meant(const struct external *e, const struct addr *a)
 {
 	const struct external_pair *found = external_find(e, a);
 
-	return found != NULL ? found->own : *a;
+	return found != NULL ? found->local : *a;
 }
 
 uint8_t external_form(const struct external *e, const struct addr *a)

@@ -10,8 +10,8 @@
 #include "turn_config.h"
 
 struct external_pair {
-	struct addr own, public;
-	struct addr at; // what public is translated to, or itself if it is of a pool
+	struct addr local, public;
+	struct addr target; // what public is translated to, or itself if it is of a pool
 	// of own that public is; unlike for every public one of an own address; odd: external
 	uint8_t form;
 };

@@ -23,13 +23,14 @@ unsigned int turn_leave_walk(
 	while (budget > 0 && n < max && !w->end && shard_has_notes(s)) {
 		const uint32_t slot = bitset_next(&s->live, w->slot, s->nb_slots);
 		unsigned int cost = 1;
-		uint8_t at;
+		uint8_t listener;
 
 		w->end = slot == s->nb_slots;
 		if (w->end)
 			break;
-		at = line_listener(alloc_at(s, slot));
-		if (leaves_relay(s, l, slot) || (l->listener[at / 64] >> at % 64 & 1) != 0) {
+		listener = line_listener(alloc_at(s, slot));
+		if (leaves_relay(s, l, slot) ||
+			(l->listener[listener / 64] >> listener % 64 & 1) != 0) {
 			// its sibling is met by itself
 			cost += alloc_end_cost(s, slot);
 			alloc_end(s, slot, TURN_END_ADDRESS);

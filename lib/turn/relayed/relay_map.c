@@ -85,71 +85,71 @@ int turn_relay_map_find(const struct turn_relay_map *m, const struct addr *a)
 	return -1;
 }
 
-static bool port_usable(const struct turn_relay_map *m, const struct place *at, uint16_t port)
+static bool port_usable(const struct turn_relay_map *m, const struct place *place, uint16_t port)
 {
 	return port >= m->port_lo && port <= m->port_hi &&
-		(at->listening == NULL || !bit_is_set(at->listening, port));
+		(place->listening == NULL || !bit_is_set(place->listening, port));
 }
 
 bool turn_relay_map_home(const struct turn_relay_map *m, unsigned int addr_index, uint16_t port,
 	unsigned int *worker, uint32_t *slot)
 {
-	const struct place *at = &m->place[addr_index];
-	const struct slice *s = &m->slice[at->cut][(port >> 1) % TURN_SLICES];
+	const struct place *place = &m->place[addr_index];
+	const struct slice *s = &m->slice[place->cut][(port >> 1) % TURN_SLICES];
 	uint32_t pair;
 
-	if (!port_usable(m, at, port))
+	if (!port_usable(m, place, port))
 		return m->shared != NULL &&
 			shared_map_home(m->shared, addr_index, port, worker, slot);
 	pair = ((uint32_t)(port >> BLOCK_SHIFT) - m->first_block) * s->nb + s->rank;
-	*worker = at->worker + s->worker;
-	*slot = at->base[s->worker] + pair * 2 + (port & 1);
+	*worker = place->worker + s->worker;
+	*slot = place->base[s->worker] + pair * 2 + (port & 1);
 	return true;
 }
 
 bool turn_relay_map_run(
 	const struct turn_relay_map *m, unsigned int addr_index, struct turn_relay_map_run *out)
 {
-	const struct place *at = &m->place[addr_index];
+	const struct place *place = &m->place[addr_index];
 
-	if (at->cut || at->listening != NULL || m->shared != NULL)
+	if (place->cut || place->listening != NULL || m->shared != NULL)
 		return false;
-	*out = (struct turn_relay_map_run){.base = at->base[0] - (m->first_block << BLOCK_SHIFT),
+	*out = (struct turn_relay_map_run){.base = place->base[0] - (m->first_block << BLOCK_SHIFT),
 		.nb = (uint32_t)m->port_hi - m->port_lo + 1,
 		.lo = m->port_lo,
-		.worker = at->worker};
+		.worker = place->worker};
 	return true;
 }
 
 unsigned int turn_relay_map_slice_worker(
 	const struct turn_relay_map *m, unsigned int addr_index, unsigned int slice)
 {
-	const struct place *at = &m->place[addr_index];
+	const struct place *place = &m->place[addr_index];
 
-	return at->worker + m->slice[at->cut][slice].worker;
+	return place->worker + m->slice[place->cut][slice].worker;
 }
 
 // How many slices of an address belong to a worker.
 static uint32_t nb_slices(
-	const struct turn_relay_map *m, const struct place *at, unsigned int worker)
+	const struct turn_relay_map *m, const struct place *place, unsigned int worker)
 {
-	if (at->cut)
+	if (place->cut)
 		return (TURN_SLICES - worker + m->workers - 1) / m->workers;
-	return at->worker == worker ? TURN_SLICES : 0;
+	return place->worker == worker ? TURN_SLICES : 0;
 }
 
 // The slice that is number `rank` of a worker's.
-static uint32_t slice_of(
-	const struct turn_relay_map *m, const struct place *at, unsigned int worker, uint32_t rank)
+static uint32_t slice_of(const struct turn_relay_map *m, const struct place *place,
+	unsigned int worker, uint32_t rank)
 {
-	return at->cut ? (m->first_slice + rank * m->workers + worker) % TURN_SLICES : rank;
+	return place->cut ? (m->first_slice + rank * m->workers + worker) % TURN_SLICES : rank;
 }
 
 uint32_t turn_relay_map_locate(
 	const struct turn_relay_map *m, unsigned int worker, uint32_t slot, uint16_t *port)
 {
 	uint32_t lo = m->segment_from[worker], hi = m->segment_from[worker + 1];
-	const struct place *at;
+	const struct place *place;
 	uint32_t pair, nb;
 
 	// the last segment that does not begin behind the slot
@@ -161,11 +161,11 @@ uint32_t turn_relay_map_locate(
 		else
 			hi = mid;
 	}
-	at = &m->place[m->segment[lo].addr];
-	nb = nb_slices(m, at, worker);
+	place = &m->place[m->segment[lo].addr];
+	nb = nb_slices(m, place, worker);
 	pair = (slot - m->segment[lo].base) >> 1;
 	*port = (uint16_t)((m->first_block + pair / nb) << BLOCK_SHIFT |
-		slice_of(m, at, worker, pair % nb) << 1 | (slot & 1));
+		slice_of(m, place, worker, pair % nb) << 1 | (slot & 1));
 	return m->segment[lo].addr;
 }
 
@@ -198,9 +198,9 @@ static void sort_addrs(struct turn_relay_map *m)
 	qsort_r(m->by_addr, m->nb_addrs, sizeof(*m->by_addr), by_addr_cmp, m->addr);
 }
 
-void turn_relay_map_move(struct turn_relay_map *m, unsigned int addr_index, const struct addr *to)
+void turn_relay_map_move(struct turn_relay_map *m, unsigned int addr_index, const struct addr *addr)
 {
-	m->addr[addr_index] = *to;
+	m->addr[addr_index] = *addr;
 	sort_addrs(m);
 }
 
@@ -282,13 +282,13 @@ static void deal_family(struct turn_relay_map *m, bool is_v4)
 	for (uint32_t a = 0; a < m->nb_addrs; a++)
 		nb += addr_is_v4(&m->addr[a]) == is_v4;
 	for (uint32_t a = 0; a < m->nb_addrs; a++) {
-		struct place *at = &m->place[a];
+		struct place *place = &m->place[a];
 
 		if (addr_is_v4(&m->addr[a]) != is_v4)
 			continue;
-		at->is_v4 = is_v4;
-		at->cut = nb < m->workers;
-		at->worker = at->cut ? 0 : (uint8_t)(i++ % m->workers);
+		place->is_v4 = is_v4;
+		place->cut = nb < m->workers;
+		place->worker = place->cut ? 0 : (uint8_t)(i++ % m->workers);
 	}
 }
 
@@ -321,15 +321,15 @@ static int number_slots(struct turn_relay_map *m, unsigned int worker, uint32_t 
 
 	for (int is_v4 = 1; is_v4 >= 0; is_v4--) {
 		for (uint32_t a = 0; a < m->nb_addrs; a++) {
-			struct place *at = &m->place[a];
-			const uint32_t nb = nb_slices(m, at, worker);
+			struct place *place = &m->place[a];
+			const uint32_t nb = nb_slices(m, place, worker);
 
-			if (at->is_v4 != (is_v4 == 1) || nb == 0)
+			if (place->is_v4 != (is_v4 == 1) || nb == 0)
 				continue;
 			if (base + (uint64_t)m->nb_blocks * nb * 2 >= UINT32_MAX)
 				return EINVAL;
 			m->segment[(*nb_segments)++] = (struct segment){(uint32_t)base, a};
-			at->base[worker - at->worker] = (uint32_t)base;
+			place->base[worker - place->worker] = (uint32_t)base;
 			base += m->nb_blocks * nb * 2;
 		}
 		if (is_v4 == 1)
@@ -362,11 +362,11 @@ static int number_all(struct turn_relay_map *m)
 }
 
 // Index of the relay address that a listener is on, if it takes a relay port there; else -1.
-static int shares(const struct turn_relay_map *m, const struct turn_listener *l)
+static int find_taken_addr(const struct turn_relay_map *m, const struct turn_listener *l)
 {
-	if (l->at.port < m->port_lo || l->at.port > m->port_hi)
+	if (l->endpoint.port < m->port_lo || l->endpoint.port > m->port_hi)
 		return -1;
-	return turn_relay_map_find(m, &l->at.addr);
+	return turn_relay_map_find(m, &l->endpoint.addr);
 }
 
 // Makes a bitmap for each address that has a listener inside the relay range: most have none.
@@ -375,14 +375,14 @@ static int mark_listeners(struct turn_relay_map *m, const struct turn_config *c)
 	uint32_t nb = 0;
 
 	for (uint32_t i = 0; i < c->nb_listeners; i++)
-		nb += shares(m, &c->listeners[i]) >= 0;
+		nb += find_taken_addr(m, &c->listeners[i]) >= 0;
 	m->bitmaps = calloc(nb + 1, BITMAP_LEN);
 	if (m->bitmaps == NULL)
 		return ENOMEM;
 	nb = 0;
 	for (uint32_t i = 0; i < c->nb_listeners; i++) {
-		const int a = shares(m, &c->listeners[i]);
-		const uint16_t port = c->listeners[i].at.port;
+		const int a = find_taken_addr(m, &c->listeners[i]);
+		const uint16_t port = c->listeners[i].endpoint.port;
 
 		if (a < 0)
 			continue;
@@ -396,11 +396,11 @@ static int mark_listeners(struct turn_relay_map *m, const struct turn_config *c)
 static void count_ports(struct turn_relay_map *m)
 {
 	for (uint32_t a = 0; a < m->nb_addrs; a++) {
-		const struct place *at = &m->place[a];
+		const struct place *place = &m->place[a];
 
-		m->ports[at->is_v4] += (uint32_t)m->port_hi - m->port_lo + 1;
-		for (uint32_t i = 0; at->listening != NULL && i < BITMAP_LEN; i++)
-			m->ports[at->is_v4] -= (uint32_t)__builtin_popcount(at->listening[i]);
+		m->ports[place->is_v4] += (uint32_t)m->port_hi - m->port_lo + 1;
+		for (uint32_t i = 0; place->listening != NULL && i < BITMAP_LEN; i++)
+			m->ports[place->is_v4] -= (uint32_t)__builtin_popcount(place->listening[i]);
 	}
 }
 
@@ -420,7 +420,7 @@ static int make_changing(struct turn_relay_map *m)
 }
 
 // Makes the ports shared: the slices then have none.
-static int share(struct turn_relay_map *m, const struct turn_config *c)
+static int share_ports(struct turn_relay_map *m, const struct turn_config *c)
 {
 	m->shared = shared_map_create(c);
 	if (m->shared == NULL)
@@ -432,7 +432,7 @@ static int share(struct turn_relay_map *m, const struct turn_config *c)
 	return 0;
 }
 
-static int build(struct turn_relay_map *m, const struct turn_config *c)
+static int build_map(struct turn_relay_map *m, const struct turn_config *c)
 {
 	int err;
 
@@ -457,7 +457,7 @@ static int build(struct turn_relay_map *m, const struct turn_config *c)
 	if (err == 0)
 		err = make_changing(m);
 	if (err == 0 && c->shared)
-		return share(m, c);
+		return share_ports(m, c);
 	if (err == 0)
 		count_ports(m);
 	return err;
@@ -470,7 +470,7 @@ struct turn_relay_map *turn_relay_map_create(const struct turn_config *c)
 
 	if (m == NULL)
 		return NULL;
-	err = build(m, c);
+	err = build_map(m, c);
 	if (err != 0) {
 		turn_relay_map_free(m);
 		errno = err;

@@ -55,8 +55,8 @@ int turn_relay_pool_find(const struct turn_config *c, const struct addr *a)
 
 static int longer_first(const void *a, const void *b)
 {
-	return ((const struct relay_pool_rule *)b)->to.len -
-		((const struct relay_pool_rule *)a)->to.len;
+	return ((const struct relay_pool_rule *)b)->peers.len -
+		((const struct relay_pool_rule *)a)->peers.len;
 }
 
 static int by_addr(const void *a, const void *b)
@@ -143,7 +143,7 @@ uint32_t relay_pools_source(const struct relay_pools *p, uint32_t relay, const s
 		bsearch(peer, p->relay, p->nb_relay, sizeof(*peer), by_addr) != NULL)
 		return relay;
 	for (uint32_t i = 0; i < p->nb_rules; i++)
-		if (addr_prefix_contains(&p->rule[i].to, peer))
+		if (addr_prefix_contains(&p->rule[i].peers, peer))
 			return p->rule[i].pool * p->nb_relay + relay;
 	return relay;
 }

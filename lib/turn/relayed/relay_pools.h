@@ -10,7 +10,7 @@
 #include "turn_config.h"
 
 struct relay_pool_rule {
-	struct prefix to;
+	struct prefix peers;
 	uint32_t pool; // from 1
 };
 

@@ -61,7 +61,7 @@ static enum port_state state_of(const struct relay_ports *p, uint32_t slot)
 }
 
 // Puts i into a set or takes it out, and keeps the family's number of members.
-static void put(struct bitset *b, uint32_t i, bool member, uint32_t *members)
+static void set_member(struct bitset *b, uint32_t i, bool member, uint32_t *members)
 {
 	if (bitset_put(b, i, member))
 		*members += member ? 1u : UINT32_MAX;
@@ -72,10 +72,10 @@ static void set_state(struct relay_ports *p, uint32_t slot, enum port_state stat
 	struct pool *o = pool_of(p, slot);
 	const bool rested = state == PORT_RESTED;
 
-	put(&p->rested, slot, rested, &o->rested);
+	set_member(&p->rested, slot, rested, &o->rested);
 	if (slot % 2 == 0)
-		put(&p->even, slot / 2, rested, &o->even);
-	put(&p->both, slot / 2, rested && bitset_has(&p->rested, slot ^ 1), &o->both);
+		set_member(&p->even, slot / 2, rested, &o->even);
+	set_member(&p->both, slot / 2, rested && bitset_has(&p->rested, slot ^ 1), &o->both);
 	bitset_put(&p->resting, slot, state == PORT_RESTING);
 	bitset_put(&p->taken, slot, state == PORT_TAKEN);
 }
@@ -133,7 +133,7 @@ static bool settle_one(
 	return true;
 }
 
-static void settle(struct relay_ports *p, struct pool *o, enum relay_ports_kind kind,
+static void settle_ports(struct relay_ports *p, struct pool *o, enum relay_ports_kind kind,
 	uint64_t now_ms, uint64_t rest_ms)
 {
 	bool more = true;
@@ -155,7 +155,7 @@ static void settle(struct relay_ports *p, struct pool *o, enum relay_ports_kind 
 // --- choice -------------------------------------------------------------------------------------
 
 // Chooses a rested port of a kind, all equally likely. NONE when there is none.
-static uint32_t choose(const struct relay_ports *p, bool is_v4, enum relay_ports_kind kind)
+static uint32_t choose_port(const struct relay_ports *p, bool is_v4, enum relay_ports_kind kind)
 {
 	const struct pool *o = &p->pool[!is_v4];
 	const struct pool *before = &p->pool[0]; // those of IPv4 come first
@@ -178,7 +178,7 @@ static uint32_t choose(const struct relay_ports *p, bool is_v4, enum relay_ports
 	return NONE;
 }
 
-static bool reusable(const struct relay_ports *p, uint32_t slot, uint64_t now_ms)
+static bool is_reusable(const struct relay_ports *p, uint32_t slot, uint64_t now_ms)
 {
 	return bitset_has(&p->rested, slot) ||
 		(bitset_has(&p->resting, slot) && rested_for(p, slot, now_ms, REUSE_MIN_MS));
@@ -193,9 +193,9 @@ static uint32_t reuse_pair(const struct relay_ports *p, const struct pool *o, ui
 
 		for (int n = 0; n < SEARCH_MAX && slot != NONE; n++) {
 			// the ports behind it have rested even less
-			if (!reusable(p, slot, now_ms))
+			if (!is_reusable(p, slot, now_ms))
 				break;
-			if (reusable(p, slot ^ 1, now_ms))
+			if (is_reusable(p, slot ^ 1, now_ms))
 				return slot & ~1u;
 			slot = rest_at(p, slot)->next;
 		}
@@ -204,8 +204,8 @@ static uint32_t reuse_pair(const struct relay_ports *p, const struct pool *o, ui
 }
 
 // Used when no port is rested: the port that has rested longest, if that is long enough.
-static uint32_t reuse(const struct relay_ports *p, const struct pool *o, enum relay_ports_kind kind,
-	uint64_t now_ms)
+static uint32_t reuse_port(const struct relay_ports *p, const struct pool *o,
+	enum relay_ports_kind kind, uint64_t now_ms)
 {
 	const uint32_t odd = o->resting[1].head;
 	uint32_t slot = o->resting[0].head;
@@ -215,11 +215,11 @@ static uint32_t reuse(const struct relay_ports *p, const struct pool *o, enum re
 	if (kind == RELAY_PORTS_ANY && odd != NONE &&
 		(slot == NONE || rest_at(p, odd)->freed_ms < rest_at(p, slot)->freed_ms))
 		slot = odd;
-	return slot != NONE && reusable(p, slot, now_ms) ? slot : NONE;
+	return slot != NONE && is_reusable(p, slot, now_ms) ? slot : NONE;
 }
 
 // Takes a port. If it had not rested in full it counts as early; both ports of a pair may.
-static void claim(struct relay_ports *p, uint32_t slot, uint64_t *early)
+static void claim_port(struct relay_ports *p, uint32_t slot, uint64_t *early)
 {
 	if (bitset_has(&p->resting, slot)) {
 		fifo_remove(p, slot);
@@ -235,15 +235,15 @@ bool relay_ports_take(
 	struct pool *o = &p->pool[!want->is_v4];
 	uint32_t s;
 
-	settle(p, o, want->kind, want->now_ms, want->quarantine_s * UINT64_C(1000));
-	s = choose(p, want->is_v4, want->kind);
+	settle_ports(p, o, want->kind, want->now_ms, want->quarantine_s * UINT64_C(1000));
+	s = choose_port(p, want->is_v4, want->kind);
 	if (s == NONE)
-		s = reuse(p, o, want->kind, want->now_ms);
+		s = reuse_port(p, o, want->kind, want->now_ms);
 	if (s == NONE)
 		return false;
-	claim(p, s, early);
+	claim_port(p, s, early);
 	if (want->kind == RELAY_PORTS_PAIR)
-		claim(p, s + 1, early);
+		claim_port(p, s + 1, early);
 	*slot = s;
 	return true;
 }
@@ -254,7 +254,7 @@ bool relay_ports_take_slot(struct relay_ports *p, uint32_t slot)
 
 	if (!bitset_has(&p->rested, slot))
 		return false;
-	claim(p, slot, &early);
+	claim_port(p, slot, &early);
 	return true;
 }
 
@@ -331,7 +331,7 @@ struct relay_ports *relay_ports_create(const struct relay_ports_memory *mem,
 	const struct turn_relay_map *map, unsigned int worker, struct csprng *rng)
 {
 	const uint32_t n = turn_relay_map_slots(map, worker);
-	struct relay_ports *p = mem->own;
+	struct relay_ports *p = mem->ports;
 
 	p->rng = rng;
 	p->slots_v4 = relay_map_slots_v4(map, worker);

@@ -20,7 +20,7 @@ struct relay_ports_rest {
 };
 
 struct relay_ports_memory {
-	void *own; // relay_ports_size() bytes, 8-byte aligned, zeroed
+	void *ports; // relay_ports_size() bytes, 8-byte aligned, zeroed
 	// A struct relay_ports_rest for each slot, rest_stride bytes apart. It is used from
 	// relay_ports_give to relay_ports_take; while a port is taken, its taker may write to it.
 	void *rest;

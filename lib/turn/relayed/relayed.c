@@ -90,10 +90,10 @@ static void count_given(struct turn_shard *s, uint32_t slot, uint64_t user)
 	tell_of(s, is_v4);
 }
 
-void relayed_pass(struct turn_shard *s, uint32_t slot, uint64_t from, uint64_t to)
+void relayed_pass(struct turn_shard *s, uint32_t slot, uint64_t old_user, uint64_t new_user)
 {
-	count_given(s, slot, from);
-	count_taken(s, slot, to);
+	count_given(s, slot, old_user);
+	count_taken(s, slot, new_user);
 }
 
 // --- taking and giving --------------------------------------------------------------------------
@@ -110,7 +110,7 @@ static int load_cmp(const struct shared_address *a, const struct shared_address 
 // Chooses the shared address of a family for a new allocation. Clients that are about to have the
 // same peer are spread by the endpoints that earlier clients have registered. As long as none has
 // registered any, every address gets the same number of clients.
-static uint32_t choose(const struct turn_shard *s, bool is_v4)
+static uint32_t choose_address(const struct turn_shard *s, bool is_v4)
 {
 	const struct shared_address *address = s->shared.address;
 	const struct shared_address *best = NULL;
@@ -119,8 +119,8 @@ static uint32_t choose(const struct turn_shard *s, bool is_v4)
 	for (i = 0; i < s->shared.nb; i++) {
 		const int order = best != NULL ? load_cmp(&address[i], best) : -1;
 
-		if (address[i].at.is_v4 != is_v4 || order > 0 ||
-			turn_relay_map_lost(s->map, address[i].at.addr))
+		if (address[i].place.is_v4 != is_v4 || order > 0 ||
+			turn_relay_map_lost(s->map, address[i].place.addr))
 			continue;
 		nb = order < 0 ? 1 : nb + 1;
 		best = order < 0 ? &address[i] : best;
@@ -129,8 +129,8 @@ static uint32_t choose(const struct turn_shard *s, bool is_v4)
 		return TURN_NONE;
 	nth = csprng_below(s->rng, nb);
 	for (i = 0; i < s->shared.nb; i++)
-		if (address[i].at.is_v4 == is_v4 && load_cmp(&address[i], best) == 0 &&
-			!turn_relay_map_lost(s->map, address[i].at.addr) && nth-- == 0)
+		if (address[i].place.is_v4 == is_v4 && load_cmp(&address[i], best) == 0 &&
+			!turn_relay_map_lost(s->map, address[i].place.addr) && nth-- == 0)
 			break;
 	return i;
 }
@@ -175,42 +175,43 @@ enum turn_refusal relayed_take(
 		.quarantine_s = s->policy->quarantine_s,
 		.now_ms = s->now_ms};
 	const uint32_t nb = want->kind == RELAY_PORTS_PAIR ? 2 : 1;
-	enum turn_refusal why;
+	enum turn_refusal refusal;
 	uint32_t number;
 
 	if (!share_allows_ports(s, want, nb))
 		return TURN_REFUSED_PORT_SHARE;
-	number = s->shared.nb > 0 ? choose(s, want->is_v4) : 0;
+	number = s->shared.nb > 0 ? choose_address(s, want->is_v4) : 0;
 	if (number == TURN_NONE) // there are some of each family that is asked for
 		return TURN_REFUSED_RELAY_LOST;
-	why = s->shared.nb > 0 ? take_shared(s, number, slot) : take_unique(s, &ports, slot);
-	for (uint32_t i = 0; i < nb && why == TURN_GRANTED; i++)
+	refusal = s->shared.nb > 0 ? take_shared(s, number, slot) : take_unique(s, &ports, slot);
+	for (uint32_t i = 0; i < nb && refusal == TURN_GRANTED; i++)
 		count_taken(s, *slot + i, want->user);
-	return why;
+	return refusal;
 }
 
 // The same without counting.
-static enum turn_refusal take_at(struct turn_shard *s, uint32_t at, uint32_t *slot)
+static enum turn_refusal take_at(struct turn_shard *s, uint32_t place, uint32_t *slot)
 {
 	uint16_t port;
 
 	if (s->shared.nb > 0)
-		return turn_relay_map_lost(s->map, s->shared.address[at].at.addr)
+		return turn_relay_map_lost(s->map, s->shared.address[place].place.addr)
 			? TURN_REFUSED_RELAY_LOST
-			: take_shared(s, at, slot);
-	if (turn_relay_map_lost(s->map, turn_relay_map_locate(s->map, s->worker, at, &port)))
+			: take_shared(s, place, slot);
+	if (turn_relay_map_lost(s->map, turn_relay_map_locate(s->map, s->worker, place, &port)))
 		return TURN_REFUSED_RELAY_LOST;
-	*slot = at;
-	return relay_ports_take_slot(s->ports, at) ? TURN_GRANTED : TURN_REFUSED_NO_PORT;
+	*slot = place;
+	return relay_ports_take_slot(s->ports, place) ? TURN_GRANTED : TURN_REFUSED_NO_PORT;
 }
 
-enum turn_refusal relayed_take_at(struct turn_shard *s, uint32_t at, uint64_t user, uint32_t *slot)
+enum turn_refusal relayed_take_at(
+	struct turn_shard *s, uint32_t place, uint64_t user, uint32_t *slot)
 {
-	const enum turn_refusal why = take_at(s, at, slot);
+	const enum turn_refusal refusal = take_at(s, place, slot);
 
-	if (why == TURN_GRANTED)
+	if (refusal == TURN_GRANTED)
 		count_taken(s, *slot, user);
-	return why;
+	return refusal;
 }
 
 static void give_shared(struct turn_shard *s, uint32_t slot)
@@ -241,11 +242,11 @@ void relayed_give_unused(struct turn_shard *s, uint32_t slot, uint64_t user)
 
 uint32_t relayed_locate(const struct turn_shard *s, uint32_t slot, uint16_t *port)
 {
-	const struct shared_place *at;
+	const struct shared_place *place;
 
 	if (s->shared.nb == 0)
 		return turn_relay_map_locate(s->map, s->worker, slot, port);
-	at = &s->shared.address[s->shared.slot[slot].number].at;
-	*port = at->port;
-	return at->addr;
+	place = &s->shared.address[s->shared.slot[slot].number].place;
+	*port = place->port;
+	return place->addr;
 }

@@ -27,14 +27,15 @@ enum turn_refusal relayed_take(
 // Takes the slot for a relayed transport address of this shard: at is what turn_relay_map_home says
 // of it, a slot or the number of a shared address. It counts for the user, whatever his share is.
 // Refusals as of relayed_take; TURN_REFUSED_NO_PORT when it is taken, or still rests.
-enum turn_refusal relayed_take_at(struct turn_shard *s, uint32_t at, uint64_t user, uint32_t *slot);
+enum turn_refusal relayed_take_at(
+	struct turn_shard *s, uint32_t place, uint64_t user, uint32_t *slot);
 // Gives back a slot of a user and its relayed transport address. Everything else of the allocation
 // has ended before.
 void relayed_give(struct turn_shard *s, uint32_t slot, uint64_t user);
 // The same for one that nobody was told of, so that it need not rest.
 void relayed_give_unused(struct turn_shard *s, uint32_t slot, uint64_t user);
 // A slot that is taken is another user's from now on.
-void relayed_pass(struct turn_shard *s, uint32_t slot, uint64_t from, uint64_t to);
+void relayed_pass(struct turn_shard *s, uint32_t slot, uint64_t old_user, uint64_t new_user);
 // Tells the other workers what is free. For the start; all of the above do.
 void relayed_tell(struct turn_shard *s);
 // Index of the relay address of a slot that is taken; *port gets the port in host order.

@@ -14,25 +14,25 @@ struct parts {
 	size_t address, slot, endpoint, of_permission, users, holdings, table, size;
 };
 
-static size_t part(size_t *used, size_t len)
+static size_t take_part(size_t *used, size_t len)
 {
-	const size_t at = *used;
+	const size_t offset = *used;
 
 	*used += (len + 63) & ~(size_t)63;
-	return at;
+	return offset;
 }
 
 static struct parts parts_of(const struct shared_sizes *l)
 {
 	struct parts p = {0};
 
-	p.address = part(&p.size, sizeof(struct shared_address) * l->addresses);
-	p.slot = part(&p.size, sizeof(struct shared_slot) * l->slots);
-	p.endpoint = part(&p.size, sizeof(struct shared_endpoint) * l->endpoints);
-	p.of_permission = part(&p.size, sizeof(uint32_t) * l->permissions);
-	p.users = part(&p.size, share_size(l->slots));
-	p.holdings = part(&p.size, holdings_size(l->endpoints));
-	p.table = part(&p.size, table_size(l->endpoints));
+	p.address = take_part(&p.size, sizeof(struct shared_address) * l->addresses);
+	p.slot = take_part(&p.size, sizeof(struct shared_slot) * l->slots);
+	p.endpoint = take_part(&p.size, sizeof(struct shared_endpoint) * l->endpoints);
+	p.of_permission = take_part(&p.size, sizeof(uint32_t) * l->permissions);
+	p.users = take_part(&p.size, share_size(l->slots));
+	p.holdings = take_part(&p.size, holdings_size(l->endpoints));
+	p.table = take_part(&p.size, table_size(l->endpoints));
 	return p;
 }
 
@@ -44,24 +44,24 @@ size_t shared_size(const struct shared_sizes *l)
 void shared_init(struct turn_shard *s, void *mem, const struct shared_sizes *l)
 {
 	const struct shared_map *map = relay_map_shared(s->map);
-	const struct parts at = parts_of(l);
+	const struct parts parts = parts_of(l);
 	struct shared *h = &s->shared;
 	uint8_t *base = mem;
 
 	h->nb = l->addresses;
-	h->address = (struct shared_address *)(base + at.address);
-	h->slot = (struct shared_slot *)(base + at.slot);
-	h->endpoint = (struct shared_endpoint *)(base + at.endpoint);
-	h->of_permission = (uint32_t *)(base + at.of_permission);
-	table_init(&h->table, base + at.table, l->endpoints);
+	h->address = (struct shared_address *)(base + parts.address);
+	h->slot = (struct shared_slot *)(base + parts.slot);
+	h->endpoint = (struct shared_endpoint *)(base + parts.endpoint);
+	h->of_permission = (uint32_t *)(base + parts.of_permission);
+	table_init(&h->table, base + parts.table, l->endpoints);
 	h->share = l->share;
-	share_init(&h->share, base + at.users, l->slots);
-	holdings_init(&h->holdings, base + at.holdings, l->endpoints);
+	share_init(&h->share, base + parts.users, l->slots);
+	holdings_init(&h->holdings, base + parts.holdings, l->endpoints);
 	pool_init(&h->slots, &s->cold->unused, sizeof(*s->cold), l->slots);
 	pool_init(&h->endpoints, &h->endpoint->links, sizeof(*h->endpoint), l->endpoints);
 	for (uint32_t i = 0; i < h->nb; i++) {
-		h->address[i].at = shared_map_place(map, s->worker, i);
-		h->nb_family[h->address[i].at.is_v4]++;
+		h->address[i].place = shared_map_place(map, s->worker, i);
+		h->nb_family[h->address[i].place.is_v4]++;
 	}
 }
 
@@ -138,7 +138,7 @@ void shared_look_up(struct turn_shard *s, struct turn_burst *b)
 
 // Ends an allocation that is past its time; else frees its permissions and channels that are past
 // theirs. They may not have been swept yet.
-static void settle(struct turn_shard *s, uint32_t slot)
+static void settle_alloc(struct turn_shard *s, uint32_t slot)
 {
 	if (alloc_left(s, slot) == 0)
 		alloc_end(s, slot, TURN_END_EXPIRED);
@@ -170,7 +170,7 @@ enum shared_answer shared_ask(struct turn_shard *s, uint32_t slot, const struct 
 	uint32_t i = endpoint_find(s, hash, mine->number, &peer->addr, peer->port);
 
 	if (i != TURN_NONE && s->shared.endpoint[i].slot != slot) {
-		settle(s, s->shared.endpoint[i].slot);
+		settle_alloc(s, s->shared.endpoint[i].slot);
 		i = endpoint_find(s, hash, mine->number, &peer->addr, peer->port);
 	}
 	if (i != TURN_NONE)
@@ -187,18 +187,18 @@ enum shared_answer shared_ask(struct turn_shard *s, uint32_t slot, const struct 
 uint32_t shared_register(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
 	struct shared *h = &s->shared;
-	const uint64_t who = who_has(s, slot, &peer->addr, peer->port);
+	const uint64_t holder_hash = who_has(s, slot, &peer->addr, peer->port);
 	const uint16_t number = h->slot[slot].number;
 	const uint32_t i = pool_take(&h->endpoints);
 
 	if (i == TURN_NONE)
 		return TURN_NONE;
-	if (!holdings_add(&h->holdings, who)) {
+	if (!holdings_add(&h->holdings, holder_hash)) {
 		pool_give(&h->endpoints, i);
 		return TURN_NONE;
 	}
 	if (!table_insert(&h->table, endpoint_hash(s, number, &peer->addr, peer->port), i)) {
-		holdings_remove(&h->holdings, who);
+		holdings_remove(&h->holdings, holder_hash);
 		pool_give(&h->endpoints, i);
 		return TURN_NONE;
 	}

@@ -14,7 +14,7 @@
 #include "turn.h"
 
 struct shared_address {
-	struct shared_place at;
+	struct shared_place place;
 	uint32_t endpoints, allocations; // live
 };
 

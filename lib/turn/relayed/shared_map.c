@@ -22,19 +22,19 @@ struct shared_map {
 	uint32_t nb, nb_ports; // entries of home, ports of an address
 	uint16_t port_lo;
 	uint32_t *by_number; // indices into home, worker after worker
-	uint32_t from[TURN_WORKERS_MAX + 1]; // where each worker's entries begin
+	uint32_t first[TURN_WORKERS_MAX + 1]; // where each worker's entries begin
 	uint8_t *is_v4; // by address
 };
 
 bool shared_map_home(const struct shared_map *m, unsigned int addr, uint16_t port,
 	unsigned int *worker, uint32_t *number)
 {
-	const uint32_t at = (uint32_t)port - m->port_lo; // below port_lo: a large number
+	const uint32_t offset = (uint32_t)port - m->port_lo; // below port_lo: a large number
 	const struct home *h;
 
-	if (at >= m->nb_ports)
+	if (offset >= m->nb_ports)
 		return false;
-	h = &m->home[addr * m->nb_ports + at];
+	h = &m->home[addr * m->nb_ports + offset];
 	*worker = h->worker;
 	*number = h->number;
 	return h->number != LISTENS;
@@ -42,13 +42,13 @@ bool shared_map_home(const struct shared_map *m, unsigned int addr, uint16_t por
 
 uint32_t shared_map_count(const struct shared_map *m, unsigned int worker)
 {
-	return m->from[worker + 1] - m->from[worker];
+	return m->first[worker + 1] - m->first[worker];
 }
 
 struct shared_place shared_map_place(
 	const struct shared_map *m, unsigned int worker, uint32_t number)
 {
-	const uint32_t i = m->by_number[m->from[worker] + number];
+	const uint32_t i = m->by_number[m->first[worker] + number];
 
 	return (struct shared_place){.addr = i / m->nb_ports,
 		.port = (uint16_t)(m->port_lo + i % m->nb_ports),
@@ -66,14 +66,16 @@ uint32_t turn_relay_map_shared_slots(const struct turn_config *c)
 static bool is_listener(const struct turn_config *c, const struct addr *a, uint16_t port)
 {
 	for (uint32_t i = 0; i < c->nb_listeners; i++)
-		if (c->listeners[i].at.port == port && addr_eq(&c->listeners[i].at.addr, a))
+		if (c->listeners[i].endpoint.port == port &&
+			addr_eq(&c->listeners[i].endpoint.addr, a))
 			return true;
 	return false;
 }
 
 // Deals the addresses of a family over the workers. 0, or EINVAL when the family has relay
 // addresses but a worker gets none.
-static int deal(struct shared_map *m, const struct turn_config *c, bool is_v4, uint16_t *count)
+static int deal_addrs(
+	struct shared_map *m, const struct turn_config *c, bool is_v4, uint16_t *count)
 {
 	uint32_t dealt = 0;
 	bool any = false;
@@ -94,24 +96,24 @@ static int deal(struct shared_map *m, const struct turn_config *c, bool is_v4, u
 	return any && dealt < c->workers ? EINVAL : 0;
 }
 
-static int fill(struct shared_map *m, const struct turn_config *c)
+static int fill_map(struct shared_map *m, const struct turn_config *c)
 {
 	uint16_t count[TURN_WORKERS_MAX] = {0};
-	int err = deal(m, c, true, count);
+	int err = deal_addrs(m, c, true, count);
 
 	if (err == 0)
-		err = deal(m, c, false, count);
+		err = deal_addrs(m, c, false, count);
 	for (unsigned int w = 0; w < c->workers; w++)
-		m->from[w + 1] = m->from[w] + count[w];
+		m->first[w + 1] = m->first[w] + count[w];
 	for (uint32_t i = 0; i < m->nb; i++)
 		if (m->home[i].number != LISTENS)
-			m->by_number[m->from[m->home[i].worker] + m->home[i].number] = i;
+			m->by_number[m->first[m->home[i].worker] + m->home[i].number] = i;
 	for (uint32_t a = 0; a < c->nb_relay; a++)
 		m->is_v4[a] = addr_is_v4(&c->relay[a]);
 	return err;
 }
 
-static int build(struct shared_map *m, const struct turn_config *c)
+static int build_map(struct shared_map *m, const struct turn_config *c)
 {
 	const uint32_t nb_ports = (uint32_t)c->port_hi - c->port_lo + 1;
 	const uint64_t nb = (uint64_t)c->nb_relay * nb_ports;
@@ -126,13 +128,13 @@ static int build(struct shared_map *m, const struct turn_config *c)
 	m->is_v4 = calloc(c->nb_relay, sizeof(*m->is_v4));
 	if (m->home == NULL || m->by_number == NULL || m->is_v4 == NULL)
 		return ENOMEM;
-	return fill(m, c);
+	return fill_map(m, c);
 }
 
 struct shared_map *shared_map_create(const struct turn_config *c)
 {
 	struct shared_map *m = calloc(1, sizeof(*m));
-	const int err = m != NULL ? build(m, c) : ENOMEM;
+	const int err = m != NULL ? build_map(m, c) : ENOMEM;
 
 	if (err == 0)
 		return m;

@@ -17,7 +17,7 @@ void vacancy_tell_tcp(struct vacancy *v, uint32_t nb)
 
 #define MANY (1u << 24) // ports of 64 workers add up to 32 bits
 
-static uint32_t least(uint32_t a, uint32_t b)
+static uint32_t min_u32(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
@@ -34,9 +34,9 @@ static uint32_t room_of(const struct vacancy *v, const struct vacancy_want *want
 			continue;
 		if (__atomic_load_n(from_ms, __ATOMIC_RELAXED) > want->now_ms)
 			return 0;
-		room = least(room, __atomic_load_n(&v->nb[is_v4], __ATOMIC_RELAXED));
+		room = min_u32(room, __atomic_load_n(&v->nb[is_v4], __ATOMIC_RELAXED));
 	}
-	return want->is_tcp ? least(room, __atomic_load_n(&v->tcp, __ATOMIC_RELAXED)) : room;
+	return want->is_tcp ? min_u32(room, __atomic_load_n(&v->tcp, __ATOMIC_RELAXED)) : room;
 }
 
 int vacancy_choose(const struct vacancy *all, const struct vacancy_want *want, struct csprng *rng)

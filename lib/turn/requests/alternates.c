@@ -71,37 +71,38 @@ struct sought {
 	const struct turn_alternate *beside;
 };
 
-static bool fits(const struct turn_alternate *a, const struct sought *x)
+static bool fits_sought(const struct turn_alternate *a, const struct sought *x)
 {
 	return addr_is_v4(&a->addr) == x->is_v4 &&
 		(x->beside == NULL || same_name(a->name, x->beside->name));
 }
 
 // The alternate for the client of a request, of those that fit; NULL when there is none.
-static const struct turn_alternate *deal(const struct turn_request *r, const struct sought *x)
+static const struct turn_alternate *deal_alternate(
+	const struct turn_request *r, const struct sought *x)
 {
 	const struct turn_alternates *d = r->s->alternates;
 	uint32_t nb = 0, nth;
 
 	for (uint32_t i = 0; i < d->nb; i++)
-		nb += fits(&d->alternate[i], x);
+		nb += fits_sought(&d->alternate[i], x);
 	if (nb == 0)
 		return NULL;
 	nth = (uint32_t)((hash_addr(&r->s->key, &r->v->src, r->v->src_port) >> 32) * nb >> 32);
 	for (uint32_t i = 0;; i++)
-		if (fits(&d->alternate[i], x) && nth-- == 0)
+		if (fits_sought(&d->alternate[i], x) && nth-- == 0)
 			return &d->alternate[i];
 }
 
 // Whether a rule concerns a request.
-static bool applies(
+static bool rule_applies(
 	const struct turn_alternates_rule *rule, const struct turn_request *r, bool reserved)
 {
 	switch (rule->when) {
 	case TURN_ALTERNATES_DRAIN:
 		return true;
 	case TURN_ALTERNATES_ALLOCATIONS:
-		return !reserved && turn_quota_total(r->s->quota) >= rule->from;
+		return !reserved && turn_quota_total(r->s->quota) >= rule->min_allocations;
 	default:
 		return !reserved;
 	}
@@ -109,7 +110,7 @@ static bool applies(
 
 enum turn_refusal alternates_refusal(const struct turn_request *r, bool reserved)
 {
-	static const enum turn_refusal why[] = {
+	static const enum turn_refusal refusals[] = {
 		[TURN_ALTERNATES_DRAIN] = TURN_REFUSED_ALTERNATE,
 		[TURN_ALTERNATES_ALWAYS] = TURN_REFUSED_ALTERNATE_ALWAYS,
 		[TURN_ALTERNATES_DATAGRAMS] = TURN_REFUSED_ALTERNATE_DATAGRAMS,
@@ -118,10 +119,10 @@ enum turn_refusal alternates_refusal(const struct turn_request *r, bool reserved
 	const struct sought same = {.is_v4 = addr_is_v4(&r->v->src)};
 	const struct turn_alternates *a = r->s->alternates;
 
-	if (a == NULL || !applies(&a->rule, r, reserved))
+	if (a == NULL || !rule_applies(&a->rule, r, reserved))
 		return TURN_GRANTED;
-	if (deal(r, &same) != NULL)
-		return why[a->rule.when];
+	if (deal_alternate(r, &same) != NULL)
+		return refusals[a->rule.when];
 	return a->rule.when == TURN_ALTERNATES_DRAIN ? TURN_REFUSED_DRAINING : TURN_GRANTED;
 }
 
@@ -137,21 +138,21 @@ static void put_server(struct turn_request *r, const struct turn_alternate *a)
 	else if (over != TURN_OVER_AUTO)
 		e.port = a->port;
 	if (e.port == 0)
-		e.port = r->s->listener[r->v->listener].at.port;
+		e.port = r->s->listener[r->v->listener].endpoint.port;
 	stun_put_addr(&r->w, STUN_ALTERNATE_SERVER, &e);
 }
 
 void alternates_put(struct turn_request *r)
 {
 	struct sought x = {.is_v4 = addr_is_v4(&r->v->src)};
-	const struct turn_alternate *first = deal(r, &x), *other;
+	const struct turn_alternate *first = deal_alternate(r, &x), *second;
 
 	put_server(r, first);
 	x.is_v4 = !x.is_v4;
 	x.beside = is_secure(r) ? first : NULL;
-	other = deal(r, &x);
-	if (other != NULL)
-		put_server(r, other);
+	second = deal_alternate(r, &x);
+	if (second != NULL)
+		put_server(r, second);
 	if (is_secure(r) && first->name != NULL)
 		stun_put(&r->w, STUN_ALTERNATE_DOMAIN, first->name, strlen(first->name));
 }

@@ -14,22 +14,22 @@
 #define RESPONSE_PORT 0x0027
 #define PADDING_MAX 1500 // bytes; an answer has no more than its request
 
-static bool is_one(const struct turn_config *c, const struct endpoint *at)
+static bool is_one(const struct turn_config *c, const struct endpoint *endpoint)
 {
-	if (at->port != c->discovery_ports[0] && at->port != c->discovery_ports[1])
+	if (endpoint->port != c->discovery_ports[0] && endpoint->port != c->discovery_ports[1])
 		return false;
 	for (uint32_t i = 0; i < c->nb_discovery; i++)
-		if (addr_eq(&c->discovery[i], &at->addr))
+		if (addr_eq(&c->discovery[i], &endpoint->addr))
 			return true;
 	return false;
 }
 
 // The listener of UDP at an endpoint, or DISCOVERY_NONE.
-static uint8_t listener_at(const struct turn_config *c, const struct endpoint *at)
+static uint8_t listener_at(const struct turn_config *c, const struct endpoint *endpoint)
 {
 	for (uint32_t i = 0; i < c->nb_listeners; i++)
 		if (c->listeners[i].transport == TURN_OVER_UDP &&
-			endpoint_eq(&c->listeners[i].at, at))
+			endpoint_eq(&c->listeners[i].endpoint, endpoint))
 			return (uint8_t)i;
 	return DISCOVERY_NONE;
 }
@@ -44,24 +44,24 @@ static struct addr other_address(const struct turn_config *c, const struct addr 
 }
 
 // One that would have to answer from where nobody listens takes no part.
-static void fill(
-	uint8_t from[DISCOVERY_FORMS], const struct turn_config *c, const struct endpoint *at)
+static void fill_responders(uint8_t responders[DISCOVERY_FORMS], const struct turn_config *c,
+	const struct endpoint *endpoint)
 {
 	const uint16_t *ports = c->discovery_ports;
 	bool whole = true;
 
 	for (unsigned int flags = 0; flags < DISCOVERY_FORMS; flags++) {
-		struct endpoint e = *at;
+		struct endpoint e = *endpoint;
 
 		if ((flags & DISCOVERY_PORT) != 0)
-			e.port = at->port == ports[0] ? ports[1] : ports[0];
+			e.port = endpoint->port == ports[0] ? ports[1] : ports[0];
 		if ((flags & DISCOVERY_IP) != 0)
-			e.addr = other_address(c, &at->addr);
-		from[flags] = listener_at(c, &e);
-		whole = whole && from[flags] != DISCOVERY_NONE;
+			e.addr = other_address(c, &endpoint->addr);
+		responders[flags] = listener_at(c, &e);
+		whole = whole && responders[flags] != DISCOVERY_NONE;
 	}
 	if (!whole)
-		from[0] = DISCOVERY_NONE;
+		responders[0] = DISCOVERY_NONE;
 }
 
 bool discovery_make(struct discovery *d, const struct turn_config *c)
@@ -69,20 +69,21 @@ bool discovery_make(struct discovery *d, const struct turn_config *c)
 	if (c->nb_discovery == 0)
 		return true;
 	d->nb = c->nb_listeners;
-	d->from = malloc(d->nb * sizeof(*d->from));
-	if (d->from == NULL)
+	d->responders = malloc(d->nb * sizeof(*d->responders));
+	if (d->responders == NULL)
 		return false;
-	memset(d->from, DISCOVERY_NONE, c->nb_listeners * sizeof(*d->from));
+	memset(d->responders, DISCOVERY_NONE, c->nb_listeners * sizeof(*d->responders));
 	for (uint32_t i = 0; i < c->nb_listeners; i++)
-		if (c->listeners[i].transport == TURN_OVER_UDP && is_one(c, &c->listeners[i].at))
-			fill(d->from[i], c, &c->listeners[i].at);
+		if (c->listeners[i].transport == TURN_OVER_UDP &&
+			is_one(c, &c->listeners[i].endpoint))
+			fill_responders(d->responders[i], c, &c->listeners[i].endpoint);
 	return true;
 }
 
 void discovery_free(struct discovery *d)
 {
-	free(d->from);
-	d->from = NULL;
+	free(d->responders);
+	d->responders = NULL;
 }
 
 // From which listeners answers to a request come; NULL where the usage is off.
@@ -90,10 +91,10 @@ static const uint8_t *from_of(const struct turn_request *r)
 {
 	const struct discovery *d = &r->s->policy->discovery;
 
-	if (d->from == NULL || r->v->listener >= d->nb ||
-		d->from[r->v->listener][0] == DISCOVERY_NONE)
+	if (d->responders == NULL || r->v->listener >= d->nb ||
+		d->responders[r->v->listener][0] == DISCOVERY_NONE)
 		return NULL;
-	return d->from[r->v->listener];
+	return d->responders[r->v->listener];
 }
 
 // Clients of RFC 3489 send CHANGE-REQUEST also where they want nothing changed.
@@ -156,7 +157,7 @@ enum turn_refusal discovery_read(struct turn_request *r)
 
 static void put_listener(struct turn_request *r, enum stun_attr a, uint8_t listener)
 {
-	struct endpoint e = r->s->listener[listener].at;
+	struct endpoint e = r->s->listener[listener].endpoint;
 
 	e.addr = external_told(&r->s->policy->external, &e.addr);
 	stun_put_addr(&r->w, a, &e);
@@ -165,14 +166,14 @@ static void put_listener(struct turn_request *r, enum stun_attr a, uint8_t liste
 void discovery_put(struct turn_request *r)
 {
 	const struct endpoint client = {r->v->src, r->v->src_port};
-	const uint8_t *from = from_of(r);
+	const uint8_t *responders = from_of(r);
 
-	if (from == NULL)
+	if (responders == NULL)
 		return;
 	if (!stun_is_rfc3489(&r->m)) // which has it already
 		stun_put_addr(&r->w, STUN_MAPPED_ADDRESS, &client);
-	put_listener(r, STUN_RESPONSE_ORIGIN, from[r->ask.flags]);
-	put_listener(r, STUN_OTHER_ADDRESS, from[DISCOVERY_IP | DISCOVERY_PORT]);
+	put_listener(r, STUN_RESPONSE_ORIGIN, responders[r->ask.flags]);
+	put_listener(r, STUN_OTHER_ADDRESS, responders[DISCOVERY_IP | DISCOVERY_PORT]);
 	if (r->ask.has_padding)
 		stun_put_padding(
 			&r->w, r->ask.padding < PADDING_MAX ? r->ask.padding : PADDING_MAX);

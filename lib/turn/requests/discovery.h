@@ -23,7 +23,7 @@ struct turn_request;
 struct discovery {
 	// By listener and flags: a listener. [0] is the listener itself, or DISCOVERY_NONE where it
 	// takes no part. NULL = the usage is off.
-	uint8_t (*from)[DISCOVERY_FORMS];
+	uint8_t (*responders)[DISCOVERY_FORMS];
 	uint32_t nb; // listeners
 };
 

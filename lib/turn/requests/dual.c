@@ -23,38 +23,38 @@ enum turn_refusal dual_wanted(const struct turn_request *r, enum relay_ports_kin
 
 // A relayed transport address that is taken and counted, or why it is not.
 struct taken {
-	enum turn_refusal why;
+	enum turn_refusal refusal;
 	uint32_t slot;
 	struct quota_ref quota;
 };
 
-static struct taken take(const struct turn_request *r, bool is_v4, enum relay_ports_kind kind)
+static struct taken take_half(const struct turn_request *r, bool is_v4, enum relay_ports_kind kind)
 {
 	struct turn_shard *s = r->s;
-	struct taken t = {.why = TURN_REFUSED_FAMILY};
+	struct taken t = {.refusal = TURN_REFUSED_FAMILY};
 	struct relayed_want want = {
 		.is_v4 = is_v4, .kind = kind, .per_user = r->policy->limits.per_user};
 
 	if (!relayed_has_family(s, is_v4))
 		return t;
-	t.why = method_count_one(r, &t.quota);
-	if (t.why != TURN_GRANTED)
+	t.refusal = method_count_one(r, &t.quota);
+	if (t.refusal != TURN_GRANTED)
 		return t;
 	want.user = t.quota.user;
-	t.why = relayed_take(s, &want, &t.slot);
-	if (t.why != TURN_GRANTED)
+	t.refusal = relayed_take(s, &want, &t.slot);
+	if (t.refusal != TURN_GRANTED)
 		quota_give(s->quota, &t.quota);
 	return t;
 }
 
-static void give(const struct turn_request *r, const struct taken *t)
+static void give_half(const struct turn_request *r, const struct taken *t)
 {
 	quota_give(r->s->quota, &t->quota);
 	relayed_give_unused(r->s, t->slot, t->quota.user);
 }
 
 // Makes both allocations. If that fails, what was taken is given back.
-static enum turn_refusal make(
+static enum turn_refusal make_both(
 	struct turn_request *r, const struct taken *first, const struct taken *second, uint32_t ms)
 {
 	struct turn_shard *s = r->s;
@@ -66,8 +66,8 @@ static enum turn_refusal make(
 		.may_move = stun_has(&r->m, STUN_MOBILITY_TICKET)};
 
 	if (!alloc_make(s, r->v, &n)) {
-		give(r, first);
-		give(r, second);
+		give_half(r, first);
+		give_half(r, second);
 		return TURN_REFUSED_NO_MEMORY;
 	}
 	n.slot = second->slot;
@@ -92,26 +92,26 @@ static void count_half(struct turn_shard *s, bool has_family)
 }
 
 // Asks for another worker that has what this one has not: both, or that of the two alone.
-static void elsewhere(
-	struct turn_request *r, enum relay_ports_kind kind, bool v4, bool v6, enum turn_refusal why)
+static void seek_elsewhere(struct turn_request *r, enum relay_ports_kind kind, bool v4, bool v6,
+	enum turn_refusal refusal)
 {
 	const struct elsewhere_want want = {.family = {v6, v4}, .kind = (uint8_t)kind};
 
-	elsewhere_allocate(r, &want, why);
+	elsewhere_allocate(r, &want, refusal);
 }
 
 // There is neither here. A worker that has both is better than one that has one of them.
-static enum turn_refusal neither(struct turn_request *r, enum relay_ports_kind kind,
+static enum turn_refusal seek_either(struct turn_request *r, enum relay_ports_kind kind,
 	enum turn_refusal why_v4, enum turn_refusal why_v6)
 {
 	const bool v4 = elsewhere_may_help(why_v4), v6 = elsewhere_may_help(why_v6);
 
 	if (v4 && v6)
-		elsewhere(r, kind, true, true, why_v4);
+		seek_elsewhere(r, kind, true, true, why_v4);
 	if (v4 && !r->handover)
-		elsewhere(r, kind, true, false, why_v4);
+		seek_elsewhere(r, kind, true, false, why_v4);
 	if (v6 && !r->handover)
-		elsewhere(r, kind, false, true, why_v6);
+		seek_elsewhere(r, kind, false, true, why_v6);
 	if (r->handover)
 		return TURN_GRANTED;
 	// a family that the box does not have is no reason to wait
@@ -120,34 +120,34 @@ static enum turn_refusal neither(struct turn_request *r, enum relay_ports_kind k
 
 // One of the two is taken. Where the other one can be had, too, the client's home has both made
 // there.
-static enum turn_refusal half(struct turn_request *r, enum relay_ports_kind kind,
-	const struct taken *one, enum turn_refusal other)
+static enum turn_refusal seek_missing_half(struct turn_request *r, enum relay_ports_kind kind,
+	const struct taken *one, enum turn_refusal refusal)
 {
-	if (r->v->via == TURN_NO_WORKER && elsewhere_may_help(other))
-		elsewhere(r, kind, true, true, other);
+	if (r->v->via == TURN_NO_WORKER && elsewhere_may_help(refusal))
+		seek_elsewhere(r, kind, true, true, refusal);
 	if (r->handover)
-		give(r, one);
-	return r->handover ? TURN_GRANTED : other;
+		give_half(r, one);
+	return r->handover ? TURN_GRANTED : refusal;
 }
 
 enum turn_refusal dual_allocate(
 	struct turn_request *r, enum relay_ports_kind kind, uint32_t lifetime_s)
 {
-	const struct taken v4 = take(r, true, kind), v6 = take(r, false, kind);
-	const bool has_v4 = v4.why == TURN_GRANTED, has_v6 = v6.why == TURN_GRANTED;
+	const struct taken v4 = take_half(r, true, kind), v6 = take_half(r, false, kind);
+	const bool has_v4 = v4.refusal == TURN_GRANTED, has_v6 = v6.refusal == TURN_GRANTED;
 	const struct taken *one = has_v4 ? &v4 : &v6;
-	enum turn_refusal why;
+	enum turn_refusal refusal;
 
 	if (!has_v4 && !has_v6)
-		return neither(r, kind, v4.why, v6.why);
+		return seek_either(r, kind, v4.refusal, v6.refusal);
 	if (has_v4 && has_v6)
-		return make(r, &v4, &v6, lifetime_s * 1000);
-	if (half(r, kind, one, has_v4 ? v6.why : v4.why) == TURN_GRANTED)
+		return make_both(r, &v4, &v6, lifetime_s * 1000);
+	if (seek_missing_half(r, kind, one, has_v4 ? v6.refusal : v4.refusal) == TURN_GRANTED)
 		return TURN_GRANTED;
-	why = method_allocate_on(r, one->slot, lifetime_s, &one->quota, false);
-	if (why == TURN_GRANTED)
+	refusal = method_allocate_on(r, one->slot, lifetime_s, &one->quota, false);
+	if (refusal == TURN_GRANTED)
 		count_half(r->s, relayed_has_family(r->s, !has_v4));
-	return why;
+	return refusal;
 }
 
 static void put_one(struct turn_request *r, uint32_t slot)
@@ -172,12 +172,12 @@ static void put_missing(struct turn_request *r, bool is_v4)
 
 void dual_put_relayed(struct turn_request *r, uint32_t slot)
 {
-	const uint32_t other = alloc_sibling(r->s, slot);
+	const uint32_t sibling = alloc_sibling(r->s, slot);
 	const bool is_v4 = alloc_is_v4(r->s, slot);
 
-	if (other != TURN_NONE) {
-		put_one(r, is_v4 ? slot : other);
-		put_one(r, is_v4 ? other : slot);
+	if (sibling != TURN_NONE) {
+		put_one(r, is_v4 ? slot : sibling);
+		put_one(r, is_v4 ? sibling : slot);
 		return;
 	}
 	put_one(r, slot);
@@ -187,15 +187,15 @@ void dual_put_relayed(struct turn_request *r, uint32_t slot)
 
 uint32_t dual_left(const struct turn_shard *s, uint32_t slot)
 {
-	const uint32_t other = alloc_sibling(s, slot), left_ms = alloc_left(s, slot);
+	const uint32_t sibling = alloc_sibling(s, slot), left_ms = alloc_left(s, slot);
 
-	return other != TURN_NONE && alloc_left(s, other) < left_ms ? alloc_left(s, other)
-								    : left_ms;
+	return sibling != TURN_NONE && alloc_left(s, sibling) < left_ms ? alloc_left(s, sibling)
+									: left_ms;
 }
 
 // --- Refresh -------------------------------------------------------------------------------------
 
-static void refresh(struct turn_request *r, uint32_t slot, uint32_t lifetime_s)
+static void refresh_slot(struct turn_request *r, uint32_t slot, uint32_t lifetime_s)
 {
 	if (lifetime_s == 0)
 		return alloc_end(r->s, slot, TURN_END_CLIENT);
@@ -208,12 +208,12 @@ enum turn_refusal dual_refresh(struct turn_request *r, uint8_t family, uint32_t 
 {
 	const uint32_t slot =
 		family != 0 ? alloc_of_family(r->s, r->slot, family == FAMILY_IPV4) : r->slot;
-	const uint32_t other = family == 0 ? alloc_sibling(r->s, slot) : TURN_NONE;
+	const uint32_t sibling = family == 0 ? alloc_sibling(r->s, slot) : TURN_NONE;
 
 	if (slot == TURN_NONE)
 		return TURN_REFUSED_PEER_FAMILY;
-	refresh(r, slot, lifetime_s);
-	if (other != TURN_NONE)
-		refresh(r, other, lifetime_s);
+	refresh_slot(r, slot, lifetime_s);
+	if (sibling != TURN_NONE)
+		refresh_slot(r, sibling, lifetime_s);
 	return TURN_GRANTED;
 }

@@ -10,10 +10,10 @@
 
 _Static_assert(TURN_WORKERS_MAX <= 64, "a bit for each");
 
-bool elsewhere_may_help(enum turn_refusal why)
+bool elsewhere_may_help(enum turn_refusal refusal)
 {
-	return why == TURN_REFUSED_NO_PORT || why == TURN_REFUSED_RELAY_LOST ||
-		why == TURN_REFUSED_PORT_SHARE || why == TURN_REFUSED_NO_MEMORY;
+	return refusal == TURN_REFUSED_NO_PORT || refusal == TURN_REFUSED_RELAY_LOST ||
+		refusal == TURN_REFUSED_PORT_SHARE || refusal == TURN_REFUSED_NO_MEMORY;
 }
 
 enum turn_refusal elsewhere_lead(struct turn_request *r, uint8_t worker)
@@ -42,7 +42,7 @@ static uint64_t workers_with(const struct turn_shard *s, const struct elsewhere_
 	return workers;
 }
 
-static int choose(const struct turn_request *r, const struct elsewhere_want *want)
+static int choose_worker(const struct turn_request *r, const struct elsewhere_want *want)
 {
 	const struct turn_shard *s = r->s;
 	struct vacancy_want v = {.family = {want->family[0], want->family[1]},
@@ -57,18 +57,18 @@ static int choose(const struct turn_request *r, const struct elsewhere_want *wan
 }
 
 enum turn_refusal elsewhere_allocate(
-	struct turn_request *r, const struct elsewhere_want *want, enum turn_refusal why)
+	struct turn_request *r, const struct elsewhere_want *want, enum turn_refusal refusal)
 {
 	const bool is_home = r->v->via == TURN_NO_WORKER;
-	int to;
+	int worker;
 
-	if (!elsewhere_may_help(why) || (!is_home && r->v->tried != 0))
-		return why;
-	to = choose(r, want);
-	if (to < 0)
-		return why;
+	if (!elsewhere_may_help(refusal) || (!is_home && r->v->tried != 0))
+		return refusal;
+	worker = choose_worker(r, want);
+	if (worker < 0)
+		return refusal;
 	if (is_home)
-		return elsewhere_lead(r, (uint8_t)to);
+		return elsewhere_lead(r, (uint8_t)worker);
 	r->v->tried = (uint8_t)(r->s->worker + 1);
 	r->handover = true;
 	r->worker = r->v->via;

@@ -80,9 +80,10 @@ void method_put_allocation(struct turn_request *r, uint32_t slot)
 static bool is_sent_again(const struct turn_request *r)
 {
 	const struct turn_cold *c = cold_at(r->s, r->slot);
-	const uint32_t tid = c->is_dual ? cold_at(r->s, c->sibling)->who : c->tid;
+	const uint32_t tid = c->is_dual ? cold_at(r->s, c->sibling)->ident_hash : c->tid;
 
-	return tid == alloc_tid(r->s, stun_tid(&r->m)) && c->who == alloc_who(r->s, r->cred.ident);
+	return tid == alloc_tid(r->s, stun_tid(&r->m)) &&
+		c->ident_hash == alloc_who(r->s, r->cred.ident);
 }
 
 // What an Allocate asks for, checked.
@@ -138,7 +139,7 @@ static enum turn_refusal allocate_wanted(const struct turn_request *r, struct wa
 	const struct stun_msg *m = &r->m;
 	bool zero;
 
-	const enum turn_refusal why = move_wanted(r);
+	const enum turn_refusal refusal = move_wanted(r);
 
 	*w = (struct wanted){.kind = RELAY_PORTS_ANY};
 	if (m->alen[STUN_REQUESTED_TRANSPORT] != 4)
@@ -146,8 +147,8 @@ static enum turn_refusal allocate_wanted(const struct turn_request *r, struct wa
 	w->is_tcp = r->s->tcp.on && m->data[m->off[STUN_REQUESTED_TRANSPORT]] == IPPROTO_TCP;
 	if (m->data[m->off[STUN_REQUESTED_TRANSPORT]] != IPPROTO_UDP && !w->is_tcp)
 		return TURN_REFUSED_TRANSPORT;
-	if (why != TURN_GRANTED)
-		return why;
+	if (refusal != TURN_GRANTED)
+		return refusal;
 	if (!lifetime_of(r, &w->lifetime_s, &zero))
 		return TURN_REFUSED_MALFORMED;
 	if (w->is_tcp && !tcp_is_client(r))
@@ -219,7 +220,7 @@ static enum turn_refusal allocate_reserved(struct turn_request *r, const struct 
 {
 	struct turn_shard *s = r->s;
 	const uint8_t home = w->token[0];
-	enum turn_refusal why;
+	enum turn_refusal refusal;
 	struct quota_ref quota;
 	uint32_t slot;
 
@@ -237,9 +238,9 @@ static enum turn_refusal allocate_reserved(struct turn_request *r, const struct 
 		quota = cold_at(s, slot)->reserved.quota;
 		reservation_take(s, slot);
 	} else {
-		why = method_count_one(r, &quota);
-		if (why != TURN_GRANTED)
-			return why;
+		refusal = method_count_one(r, &quota);
+		if (refusal != TURN_GRANTED)
+			return refusal;
 		relayed_pass(s, slot, cold_at(s, slot)->reserved.quota.user, quota.user);
 		reservation_end(s, slot);
 	}
@@ -252,7 +253,7 @@ static enum turn_refusal allocate_pair(struct turn_request *r, uint32_t slot,
 	const struct wanted *w, const struct quota_ref quota[2])
 {
 	struct turn_shard *s = r->s;
-	enum turn_refusal why;
+	enum turn_refusal refusal;
 
 	if (!reservation_make(s, slot + 1, &quota[1])) {
 		for (int i = 0; i < 2; i++) {
@@ -261,10 +262,10 @@ static enum turn_refusal allocate_pair(struct turn_request *r, uint32_t slot,
 		}
 		return TURN_REFUSED_INTERNAL;
 	}
-	why = method_allocate_on(r, slot, w->lifetime_s, &quota[0], true);
-	if (why != TURN_GRANTED)
+	refusal = method_allocate_on(r, slot, w->lifetime_s, &quota[0], true);
+	if (refusal != TURN_GRANTED)
 		reservation_lapse(s, slot + 1);
-	return why;
+	return refusal;
 }
 
 // RFC 8656 7.2 (8): who may have one more and asks for a pair gets 508, at which a client may ask
@@ -277,31 +278,31 @@ static enum turn_refusal allocate_fresh(struct turn_request *r, const struct wan
 	struct turn_shard *s = r->s;
 	const unsigned int nb = w->kind == RELAY_PORTS_PAIR ? 2 : 1;
 	struct quota_ref quota[2];
-	enum turn_refusal why = TURN_GRANTED;
+	enum turn_refusal refusal = TURN_GRANTED;
 	unsigned int counted = 0;
 	uint32_t slot = TURN_NONE;
 
-	while (counted < nb && (why = method_count_one(r, &quota[counted])) == TURN_GRANTED)
+	while (counted < nb && (refusal = method_count_one(r, &quota[counted])) == TURN_GRANTED)
 		counted++;
-	if (counted == 1 && why != TURN_GRANTED)
-		why = TURN_REFUSED_QUOTA_PAIR;
-	if (why == TURN_GRANTED)
-		why = relayed_take(s,
+	if (counted == 1 && refusal != TURN_GRANTED)
+		refusal = TURN_REFUSED_QUOTA_PAIR;
+	if (refusal == TURN_GRANTED)
+		refusal = relayed_take(s,
 			&(struct relayed_want){
 				w->is_v4, w->kind, quota[0].user, r->policy->limits.per_user},
 			&slot);
-	if (why == TURN_GRANTED)
+	if (refusal == TURN_GRANTED)
 		return nb == 2 ? allocate_pair(r, slot, w, quota)
 			       : method_allocate_on(r, slot, w->lifetime_s, &quota[0], false);
 	while (counted > 0)
 		quota_give(s->quota, &quota[--counted]);
-	return elsewhere_allocate(
-		r, &(struct elsewhere_want){{!w->is_v4, w->is_v4}, .kind = (uint8_t)w->kind}, why);
+	return elsewhere_allocate(r,
+		&(struct elsewhere_want){{!w->is_v4, w->is_v4}, .kind = (uint8_t)w->kind}, refusal);
 }
 
 enum turn_refusal method_allocate(struct turn_request *r)
 {
-	enum turn_refusal why;
+	enum turn_refusal refusal;
 	struct wanted w;
 
 	if (r->slot != TURN_NONE && is_sent_again(r)) {
@@ -311,11 +312,11 @@ enum turn_refusal method_allocate(struct turn_request *r)
 	if (r->slot != TURN_NONE && !mobile_leave(r->s, r->slot, r->v))
 		return TURN_REFUSED_ALLOCATED;
 	r->slot = TURN_NONE;
-	why = allocate_wanted(r, &w);
-	if (why == TURN_GRANTED)
-		why = alternates_refusal(r, w.token != NULL);
-	if (why != TURN_GRANTED)
-		return why;
+	refusal = allocate_wanted(r, &w);
+	if (refusal == TURN_GRANTED)
+		refusal = alternates_refusal(r, w.token != NULL);
+	if (refusal != TURN_GRANTED)
+		return refusal;
 	if (w.is_tcp)
 		return tcp_allocate(r, w.is_v4, w.lifetime_s);
 	// nobody can have a shared port for themselves, still less its neighbour
@@ -337,7 +338,7 @@ static bool ends_all(const struct turn_request *r, uint8_t family)
 enum turn_refusal method_refresh(struct turn_request *r)
 {
 	const struct stun_msg *m = &r->m;
-	enum turn_refusal why;
+	enum turn_refusal refusal;
 	uint8_t family = 0;
 	uint32_t lifetime_s;
 	bool zero;
@@ -355,11 +356,12 @@ enum turn_refusal method_refresh(struct turn_request *r)
 		lifetime_s = 0;
 	if (family != 0 && alloc_of_family(r->s, r->slot, family == FAMILY_IPV4) == TURN_NONE)
 		return TURN_REFUSED_PEER_FAMILY;
-	why = r->ticket != 0 ? move_begin(r, lifetime_s == 0 && ends_all(r, family)) : TURN_GRANTED;
-	if (why == TURN_GRANTED)
-		why = dual_refresh(r, family, lifetime_s);
-	if (why != TURN_GRANTED)
-		return why;
+	refusal = r->ticket != 0 ? move_begin(r, lifetime_s == 0 && ends_all(r, family))
+				 : TURN_GRANTED;
+	if (refusal == TURN_GRANTED)
+		refusal = dual_refresh(r, family, lifetime_s);
+	if (refusal != TURN_GRANTED)
+		return refusal;
 	if (!zero && cred_is_token(&r->cred)) {
 		if (alloc_is_tcp(r->s, r->slot))
 			tcp_rekey(r);

@@ -31,21 +31,21 @@ static enum turn_refusal peer_named(const struct turn_shard *s, uint32_t *slot,
 enum turn_refusal permit_decode(const struct turn_shard *s, uint32_t *slot,
 	const struct stun_msg *m, uint16_t off, struct endpoint *peer)
 {
-	const enum turn_refusal why = peer_named(s, slot, m, off, peer);
+	const enum turn_refusal refusal = peer_named(s, slot, m, off, peer);
 
-	if (why == TURN_GRANTED && s->policy->external.nb_public > 0)
+	if (refusal == TURN_GRANTED && s->policy->external.nb_public > 0)
 		*peer = policy_meant(alloc_policy(s, *slot), peer, alloc_is_tcp(s, *slot));
-	return why;
+	return refusal;
 }
 
 // Decodes a peer that a request asks for, in the form in which the client names it. r->slot becomes
 // the client's allocation of its family. If the request is refused, the event will have both.
 static enum turn_refusal peer_asked(struct turn_request *r, uint16_t off, struct endpoint *peer)
 {
-	const enum turn_refusal why = peer_named(r->s, &r->slot, &r->m, off, peer);
+	const enum turn_refusal refusal = peer_named(r->s, &r->slot, &r->m, off, peer);
 
-	r->peer = why != TURN_REFUSED_MALFORMED ? *peer : (struct endpoint){0};
-	return why;
+	r->peer = refusal != TURN_REFUSED_MALFORMED ? *peer : (struct endpoint){0};
+	return refusal;
 }
 
 // Also when its canonical form is of the other family, it is of the wrong one. (An IPv6 address
@@ -76,13 +76,13 @@ enum turn_refusal permit_admit(
 }
 
 // Forgets what has expired of all allocations of a client.
-static void settle(struct turn_shard *s, uint32_t slot)
+static void settle_client(struct turn_shard *s, uint32_t slot)
 {
-	const uint32_t other = alloc_sibling(s, slot);
+	const uint32_t sibling = alloc_sibling(s, slot);
 
 	peers_settle(s, slot);
-	if (other != TURN_NONE)
-		peers_settle(s, other);
+	if (sibling != TURN_NONE)
+		peers_settle(s, sibling);
 }
 
 // RFC 8656 9: a permission is for an address, whatever the port. That of a common address is two
@@ -113,11 +113,11 @@ static enum turn_refusal address_admit(
 	const struct turn_shard *s, uint32_t slot, const struct endpoint *named)
 {
 	const struct endpoint meant = {external_meant(&s->policy->external, &named->addr), 0};
-	const enum turn_refusal why = permit_admit(s, slot, &meant, TURN_PORT_ANY);
+	const enum turn_refusal refusal = permit_admit(s, slot, &meant, TURN_PORT_ANY);
 
-	return why != TURN_GRANTED && policy_is_common(alloc_policy(s, slot), &named->addr)
+	return refusal != TURN_GRANTED && policy_is_common(alloc_policy(s, slot), &named->addr)
 		? permit_admit(s, slot, named, TURN_PORT_ANY)
-		: why;
+		: refusal;
 }
 
 // Decodes and judges all peers of a CreatePermission.
@@ -128,12 +128,12 @@ static enum turn_refusal peers_wanted(struct turn_request *r)
 	bool any = false;
 
 	while (stun_next(&r->m, STUN_XOR_PEER_ADDRESS, &pos, &off, &alen)) {
-		enum turn_refusal why = peer_asked(r, off, &peer);
+		enum turn_refusal refusal = peer_asked(r, off, &peer);
 
-		if (why == TURN_GRANTED)
-			why = address_admit(r->s, r->slot, &peer);
-		if (why != TURN_GRANTED)
-			return why;
+		if (refusal == TURN_GRANTED)
+			refusal = address_admit(r->s, r->slot, &peer);
+		if (refusal != TURN_GRANTED)
+			return refusal;
 		any = true;
 	}
 	return any ? TURN_GRANTED : TURN_REFUSED_MALFORMED;
@@ -165,7 +165,7 @@ static bool named_add(struct named *n, uint16_t off, const struct addr *a)
 	const struct turn_request *r = n->r;
 	uint64_t i = hash_addr(&r->s->key, a, r->slot);
 	uint32_t slot = r->slot;
-	struct endpoint other;
+	struct endpoint known;
 
 	for (;; i++) {
 		uint16_t *entry = &n->off[i & n->mask];
@@ -174,9 +174,9 @@ static bool named_add(struct named *n, uint16_t off, const struct addr *a)
 			*entry = off;
 			return true;
 		}
-		peer_named(r->s, &slot, &r->m, *entry, &other);
-		permission_nth(r->s, slot, &other.addr, n->nth, &other.addr);
-		if (addr_eq(&other.addr, a))
+		peer_named(r->s, &slot, &r->m, *entry, &known);
+		permission_nth(r->s, slot, &known.addr, n->nth, &known.addr);
+		if (addr_eq(&known.addr, a))
 			return false;
 	}
 }
@@ -222,19 +222,19 @@ enum turn_refusal method_create_permission(struct turn_request *r)
 	struct turn_shard *s = r->s;
 	const unsigned int most = permissions_most(s);
 	uint32_t nb[2] = {0}, slot;
-	enum turn_refusal why = peers_wanted(r);
+	enum turn_refusal refusal = peers_wanted(r);
 
-	if (why != TURN_GRANTED)
-		return why;
-	settle(s, r->slot);
+	if (refusal != TURN_GRANTED)
+		return refusal;
+	settle_client(s, r->slot);
 	for (unsigned int i = 0; i < most; i++)
 		peers_new(r, i, nb);
 	if (!peers_permissions_fit_both(s, r->slot, nb))
 		return TURN_REFUSED_PERMISSIONS;
-	for (unsigned int i = 0; i < most && why == TURN_GRANTED; i++)
-		why = peers_permit(r, i);
-	if (why != TURN_GRANTED)
-		return why;
+	for (unsigned int i = 0; i < most && refusal == TURN_GRANTED; i++)
+		refusal = peers_permit(r, i);
+	if (refusal != TURN_GRANTED)
+		return refusal;
 	line_copy_channel(s, r->slot);
 	slot = alloc_sibling(s, r->slot);
 	if (slot != TURN_NONE)
@@ -252,10 +252,10 @@ static enum turn_refusal binding_clash(
 	const struct turn_shard *s = r->s;
 	const uint32_t by_number = peers_channel_by_number(s, r->slot, want->number);
 	const uint32_t by_peer = peers_channel_by_peer(s, r->slot, &want->peer);
-	const uint32_t other = alloc_sibling(s, r->slot);
+	const uint32_t sibling = alloc_sibling(s, r->slot);
 
 	// numbers are the client's, whichever allocation the peer is of
-	if (other != TURN_NONE && peers_channel_by_number(s, other, want->number) != TURN_NONE)
+	if (sibling != TURN_NONE && peers_channel_by_number(s, sibling, want->number) != TURN_NONE)
 		return TURN_REFUSED_CHANNEL_CLASH;
 	if (by_number == by_peer)
 		return TURN_GRANTED;
@@ -281,7 +281,7 @@ static enum turn_refusal bind_channel(struct turn_request *r, const struct peers
 {
 	struct turn_shard *s = r->s;
 	uint32_t endpoint;
-	enum turn_refusal why;
+	enum turn_refusal refusal;
 
 	if (s->shared.nb == 0)
 		return peers_channel_set(s, r->slot, want);
@@ -301,12 +301,12 @@ static enum turn_refusal bind_channel(struct turn_request *r, const struct peers
 	endpoint = shared_register(s, r->slot, &want->peer);
 	if (endpoint == TURN_NONE)
 		return TURN_REFUSED_SHARED_FULL;
-	why = peers_channel_set(s, r->slot, want);
-	if (why == TURN_GRANTED)
+	refusal = peers_channel_set(s, r->slot, want);
+	if (refusal == TURN_GRANTED)
 		shared_keep(s, endpoint);
 	else
 		shared_withdraw(s, endpoint);
-	return why;
+	return refusal;
 }
 
 // Whether there is room for all that a new channel permits, as permit_common makes it. A channel
@@ -344,7 +344,7 @@ enum turn_refusal method_channel_bind(struct turn_request *r)
 	const struct stun_msg *m = &r->m;
 	struct peers_channel want;
 	struct endpoint named;
-	enum turn_refusal why;
+	enum turn_refusal refusal;
 	uint32_t value;
 	bool is_common;
 
@@ -355,25 +355,25 @@ enum turn_refusal method_channel_bind(struct turn_request *r)
 	want.number = (uint16_t)(value >> 16);
 	if (!number_valid(r, want.number))
 		return TURN_REFUSED_CHANNEL_NUMBER;
-	why = peer_asked(r, m->off[STUN_XOR_PEER_ADDRESS], &want.peer);
-	if (why != TURN_GRANTED)
-		return why;
+	refusal = peer_asked(r, m->off[STUN_XOR_PEER_ADDRESS], &want.peer);
+	if (refusal != TURN_GRANTED)
+		return refusal;
 	named = want.peer;
 	want.peer = policy_meant(alloc_policy(r->s, r->slot), &named, false);
 	want.form = addr_eq(&want.peer.addr, &named.addr)
 		? 0
 		: external_form(&r->s->policy->external, &named.addr);
-	why = permit_admit(r->s, r->slot, &want.peer, want.peer.port);
-	if (why != TURN_GRANTED)
-		return why;
-	settle(r->s, r->slot);
+	refusal = permit_admit(r->s, r->slot, &want.peer, want.peer.port);
+	if (refusal != TURN_GRANTED)
+		return refusal;
+	settle_client(r->s, r->slot);
 	is_common = policy_is_common(alloc_policy(r->s, r->slot), &named.addr);
-	why = binding_clash(r, &want);
-	if (why == TURN_GRANTED && is_common && !common_fits(r, &want, &named.addr))
-		why = TURN_REFUSED_PERMISSIONS;
-	if (why == TURN_GRANTED)
-		why = bind_channel(r, &want);
-	if (why == TURN_GRANTED && is_common)
+	refusal = binding_clash(r, &want);
+	if (refusal == TURN_GRANTED && is_common && !common_fits(r, &want, &named.addr))
+		refusal = TURN_REFUSED_PERMISSIONS;
+	if (refusal == TURN_GRANTED)
+		refusal = bind_channel(r, &want);
+	if (refusal == TURN_GRANTED && is_common)
 		permit_common(r->s, r->slot, &named.addr);
-	return why;
+	return refusal;
 }

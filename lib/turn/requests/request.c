@@ -106,7 +106,7 @@ static void put_unknown(struct turn_request *r)
 // (pion), and for Allocate when a 300 has sent them to another server of the fleet (Chromium).
 static struct nonce_client nonce_client_of(const struct turn_request *r)
 {
-	return (struct nonce_client){.at = {r->v->src, r->v->src_port},
+	return (struct nonce_client){.endpoint = {r->v->src, r->v->src_port},
 		.stream = turn_listener_is_stream(&r->s->listener[r->v->listener]),
 		.any_port = r->m.method == STUN_CONNECTION_BIND ||
 			(r->m.method == STUN_ALLOCATE && r->policy->nonces_shared)};
@@ -133,27 +133,27 @@ static bool put_challenge(struct turn_request *r)
 }
 
 // Begins an answer in the writer's buffer, over anything that is there.
-static void begin(struct turn_request *r, enum stun_class cls)
+static void begin_answer(struct turn_request *r, enum stun_class cls)
 {
 	stun_begin(&r->w, r->w.buf, r->w.cap, cls, r->m.method, stun_tid(&r->m));
 	if (stun_is_rfc3489(&r->m))
 		stun_echo_rfc3489(&r->w, &r->m);
 }
 
-static void begin_error(struct turn_request *r, enum turn_refusal why, bool signed_)
+static void begin_error(struct turn_request *r, enum turn_refusal refusal, bool signed_)
 {
-	const struct turn_refusal_info *info = turn_refusal_info(why);
+	const struct turn_refusal_info *info = turn_refusal_info(refusal);
 
-	begin(r, STUN_ERROR);
+	begin_answer(r, STUN_ERROR);
 	stun_put_error(&r->w, info->code, signed_ ? phrase_of(info) : "");
-	if (why == TURN_REFUSED_ATTRIBUTE)
+	if (refusal == TURN_REFUSED_ATTRIBUTE)
 		put_unknown(r);
 	if (info->code == 300)
 		alternates_put(r);
 }
 
 // Appends integrity and fingerprint. Returns the length of the answer; 0: there is none.
-static uint16_t sign(struct turn_request *r, bool signed_)
+static uint16_t sign_answer(struct turn_request *r, bool signed_)
 {
 	if (signed_) {
 		// Signs with the same kind that the request had: clients that answer
@@ -170,15 +170,15 @@ static uint16_t sign(struct turn_request *r, bool signed_)
 }
 
 // Signs the answer and makes the plan. Returns why, or that there is no answer.
-static enum turn_refusal finish(
-	struct turn_request *r, enum turn_refusal why, bool signed_, struct turn_plan *plan)
+static enum turn_refusal finish_answer(
+	struct turn_request *r, enum turn_refusal refusal, bool signed_, struct turn_plan *plan)
 {
-	const uint16_t len = sign(r, signed_);
+	const uint16_t len = sign_answer(r, signed_);
 
 	if (len == 0)
 		return TURN_REFUSED_INTERNAL;
 	*plan = (struct turn_plan){.verdict = TURN_REPLY, .front_len = len};
-	return why;
+	return refusal;
 }
 
 // Signs the success response, and behind it the answers for the other outcomes of the order.
@@ -197,10 +197,10 @@ static enum turn_refusal finish_order(struct turn_request *r, struct turn_plan *
 		if (!tcp_may_end(r->order, i))
 			continue;
 		if (codes[i] != 0) {
-			begin(r, STUN_ERROR);
+			begin_answer(r, STUN_ERROR);
 			stun_put_error(&r->w, codes[i], usual_phrase(codes[i]));
 		}
-		len = sign(r, true);
+		len = sign_answer(r, true);
 		if (len == 0)
 			return TURN_REFUSED_INTERNAL;
 		r->order->len[i] = len;
@@ -216,29 +216,29 @@ static enum turn_refusal finish_order(struct turn_request *r, struct turn_plan *
 // Answers a request whose sender has not proved who they are, as far as the budgets allow; else
 // stays silent. Returns what has become of it.
 static enum turn_refusal answer_stranger(
-	struct turn_request *r, enum turn_refusal why, struct turn_plan *plan)
+	struct turn_request *r, enum turn_refusal refusal, struct turn_plan *plan)
 {
-	const unsigned int code = turn_refusal_info(why)->code;
+	const unsigned int code = turn_refusal_info(refusal)->code;
 
 	if (code == 0)
-		return why;
+		return refusal;
 	if (!stranger_answers(r))
 		return TURN_REFUSED_UNANSWERED;
-	begin_error(r, why, false);
+	begin_error(r, refusal, false);
 	if ((code == 401 || code == 438) && !put_challenge(r))
 		return TURN_REFUSED_INTERNAL;
-	return finish(r, why, false, plan);
+	return finish_answer(r, refusal, false, plan);
 }
 
 // Calls cred_verify with what the allocation keeps of the REST name, or the token, that made it.
-static enum turn_refusal verify(struct turn_request *r)
+static enum turn_refusal verify_request(struct turn_request *r)
 {
 	struct turn_shard *s = r->s;
 	const struct stun_msg *m = &r->m;
 	const size_t len = m->alen[STUN_USERNAME];
 	struct turn_cred known;
 	uint8_t userhash[32];
-	enum turn_refusal why;
+	enum turn_refusal refusal;
 	bool has_known;
 
 	// while a client moves, either 5-tuple may be another's: an Allocate is not known by it
@@ -250,14 +250,15 @@ static enum turn_refusal verify(struct turn_request *r)
 		stun_userhash(s->crypto, m->data + m->off[STUN_USERNAME], len, r->policy->realm,
 			userhash) &&
 		alloc_cred(s, r->slot, userhash, &known);
-	why = cred_verify(r->policy, s->crypto, m, s->wall_s, has_known ? &known : NULL, &r->cred);
+	refusal = cred_verify(
+		r->policy, s->crypto, m, s->wall_s, has_known ? &known : NULL, &r->cred);
 	if (has_known)
 		explicit_bzero(&known, sizeof(known));
-	return why;
+	return refusal;
 }
 
 // Finds out what the NONCE of a request shows about its source address.
-static enum nonce_state prove(struct turn_request *r)
+static enum nonce_state prove_source(struct turn_request *r)
 {
 	const struct stun_msg *m = &r->m;
 	const struct nonce_client client = nonce_client_of(r);
@@ -276,11 +277,11 @@ static enum nonce_state prove(struct turn_request *r)
 
 // Authenticates as RFC 8489 9.2.4 says, but checks the nonce first: a stale one is answered before
 // any key is looked up or derived (doc/decisions/0002).
-static enum turn_refusal authenticate(struct turn_request *r)
+static enum turn_refusal authenticate_request(struct turn_request *r)
 {
 	const struct stun_msg *m = &r->m;
 	enum nonce_state nonce;
-	enum turn_refusal why;
+	enum turn_refusal refusal;
 	struct guess guess;
 
 	if (!stun_has(m, STUN_MESSAGE_INTEGRITY) && !stun_has(m, STUN_MESSAGE_INTEGRITY_SHA256))
@@ -288,19 +289,19 @@ static enum turn_refusal authenticate(struct turn_request *r)
 	if ((!stun_has(m, STUN_USERNAME) && !stun_has(m, STUN_USERHASH)) ||
 		!stun_has(m, STUN_REALM) || !stun_has(m, STUN_NONCE))
 		return TURN_REFUSED_INCOMPLETE;
-	nonce = prove(r);
+	nonce = prove_source(r);
 	if (nonce != NONCE_VALID)
 		return nonce == NONCE_STALE ? TURN_REFUSED_NONCE_STALE : TURN_REFUSED_NONCE_FOREIGN;
 	guess = stranger_guess(r);
 	if (!stranger_may_guess(r, &guess))
 		return TURN_REFUSED_GUESSES;
-	why = verify(r);
-	if (why != TURN_GRANTED && why != TURN_REFUSED_INTERNAL && r->cred.guess)
+	refusal = verify_request(r);
+	if (refusal != TURN_GRANTED && refusal != TURN_REFUSED_INTERNAL && r->cred.guess)
 		stranger_guessed(r, &guess);
-	else if (why == TURN_GRANTED && r->slot == TURN_NONE)
+	else if (refusal == TURN_GRANTED && r->slot == TURN_NONE)
 		stranger_passed(r, &guess);
 	// a client that has nothing but a token will never sign in another way
-	return why != TURN_GRANTED && is_token_unknown(r) ? TURN_REFUSED_ATTRIBUTE : why;
+	return refusal != TURN_GRANTED && is_token_unknown(r) ? TURN_REFUSED_ATTRIBUTE : refusal;
 }
 
 static bool has_ticket(const struct turn_request *r)
@@ -310,7 +311,7 @@ static bool has_ticket(const struct turn_request *r)
 
 // Checks that every authenticated request has to pass before its handler (RFC 8489 6.3.1, RFC 8656
 // 5).
-static enum turn_refusal admit(struct turn_request *r, const struct method *method)
+static enum turn_refusal admit_request(struct turn_request *r, const struct method *method)
 {
 	if (r->m.nb_unknown > 0 || is_token_unknown(r))
 		return TURN_REFUSED_ATTRIBUTE;
@@ -332,34 +333,34 @@ static enum turn_refusal admit(struct turn_request *r, const struct method *meth
 static void drop_redirect(struct turn_request *r, const struct method *method)
 {
 	if ((method->method == STUN_ALLOCATE && r->slot == TURN_NONE) ||
-		(has_ticket(r) && r->own == TURN_NONE))
+		(has_ticket(r) && r->tuple_slot == TURN_NONE))
 		redirect_gone(r->s, r->v->via, r->v);
 }
 
 static enum turn_refusal handle_signed(
 	struct turn_request *r, const struct method *method, struct turn_plan *plan)
 {
-	enum turn_refusal why = admit(r, method);
+	enum turn_refusal refusal = admit_request(r, method);
 
-	if (why == TURN_GRANTED && !r->handover) {
-		begin(r, STUN_SUCCESS);
-		why = method->handle(r);
+	if (refusal == TURN_GRANTED && !r->handover) {
+		begin_answer(r, STUN_SUCCESS);
+		refusal = method->handle(r);
 	}
 	if (r->handover) {
 		*plan = (struct turn_plan){.verdict = TURN_HANDOVER, .flow = r->worker};
 		return TURN_GRANTED;
 	}
-	if (why != TURN_GRANTED) {
+	if (refusal != TURN_GRANTED) {
 		drop_redirect(r, method);
-		if (turn_refusal_info(why)->code == 0)
-			return why;
-		begin_error(r, why, true);
+		if (turn_refusal_info(refusal)->code == 0)
+			return refusal;
+		begin_error(r, refusal, true);
 	} else if (method->method == STUN_ALLOCATE || method->method == STUN_REFRESH) {
 		stun_put(&r->w, STUN_SOFTWARE, SOFTWARE, strlen(SOFTWARE));
 	}
-	if (why == TURN_GRANTED && r->order->kind != TURN_ORDER_NONE)
+	if (refusal == TURN_GRANTED && r->order->kind != TURN_ORDER_NONE)
 		return finish_order(r, plan);
-	return finish(r, why, true, plan);
+	return finish_answer(r, refusal, true, plan);
 }
 
 // Whether the listener of a Binding request answers such ones.
@@ -376,24 +377,24 @@ static enum turn_refusal handle_binding(
 	struct turn_request *r, const struct method *method, struct turn_plan *plan)
 {
 	struct turn_shard *s = r->s;
-	enum turn_refusal why;
+	enum turn_refusal refusal;
 
 	if (r->proof != PROOF_ADDRESS &&
 		!limiter_take(&s->limiter[TURN_LIMIT_BINDING], &s->policy->limits.binding,
 			&r->v->src, s->now_ms))
 		return TURN_REFUSED_BINDING_RATE;
-	why = r->m.nb_unknown > 0 ? discovery_read(r) : TURN_GRANTED;
+	refusal = r->m.nb_unknown > 0 ? discovery_read(r) : TURN_GRANTED;
 	if (is_token_unknown(r))
-		why = TURN_REFUSED_ATTRIBUTE;
-	if (why != TURN_GRANTED) {
-		begin_error(r, why, false);
-		return finish(r, why, false, plan);
+		refusal = TURN_REFUSED_ATTRIBUTE;
+	if (refusal != TURN_GRANTED) {
+		begin_error(r, refusal, false);
+		return finish_answer(r, refusal, false, plan);
 	}
-	begin(r, STUN_SUCCESS);
-	why = finish(r, method->handle(r), false, plan);
-	if (why == TURN_GRANTED)
+	begin_answer(r, STUN_SUCCESS);
+	refusal = finish_answer(r, method->handle(r), false, plan);
+	if (refusal == TURN_GRANTED)
 		discovery_plan(r, plan);
-	return why;
+	return refusal;
 }
 
 // The realm of a request where there are several. A request that names none, or one that is not
@@ -414,10 +415,10 @@ static const struct turn_policy *realm_of(const struct turn_request *r)
 	return p != NULL ? p : realms_asked(s->policy, listener, m);
 }
 
-static enum turn_refusal handle(
+static enum turn_refusal handle_method(
 	struct turn_request *r, const struct method *method, struct turn_plan *plan)
 {
-	enum turn_refusal why;
+	enum turn_refusal refusal;
 
 	if (!method->authenticated)
 		return handle_binding(r, method, plan);
@@ -426,16 +427,16 @@ static enum turn_refusal handle(
 		r->slot = alloc_sweep(r->s, r->slot);
 	if (r->s->policy->realms != NULL)
 		r->policy = realm_of(r);
-	why = authenticate(r);
-	if (why != TURN_GRANTED)
-		return answer_stranger(r, why, plan);
+	refusal = authenticate_request(r);
+	if (refusal != TURN_GRANTED)
+		return answer_stranger(r, refusal, plan);
 	return handle_signed(r, method, plan);
 }
 
 // The drop of a request that is refused without an answer.
-static enum turn_drop drop_of(enum turn_refusal why)
+static enum turn_drop drop_of(enum turn_refusal refusal)
 {
-	switch (why) {
+	switch (refusal) {
 	case TURN_REFUSED_GUESSES:
 		return TURN_DROP_GUESS_RATE;
 	case TURN_REFUSED_UNANSWERED:
@@ -455,10 +456,10 @@ void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_m
 		.m = *m,
 		.policy = s->policy,
 		.slot = v->slot,
-		.own = v->slot,
+		.tuple_slot = v->slot,
 		.order = &side->order};
 	const struct method *method = method_find(s, m->method);
-	enum turn_refusal why;
+	enum turn_refusal refusal;
 
 	if (method == NULL)
 		return route_drop(plan, TURN_DROP_METHOD);
@@ -471,10 +472,10 @@ void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_m
 	r.w.cap = sizeof(side->front);
 	if (shard_handshakes(s, v->listener))
 		r.proof = PROOF_ADDRESS;
-	why = handle(&r, method, plan);
-	if (why == TURN_GRANTED)
+	refusal = handle_method(&r, method, plan);
+	if (refusal == TURN_GRANTED)
 		return;
-	if (turn_refusal_info(why)->code == 0)
-		route_drop(plan, drop_of(why));
-	tell_refused(&r, why);
+	if (turn_refusal_info(refusal)->code == 0)
+		route_drop(plan, drop_of(refusal));
+	tell_refused(&r, refusal);
 }

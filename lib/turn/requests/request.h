@@ -26,7 +26,7 @@ struct turn_request {
 	struct turn_order *order;
 	// A Refresh with a MOBILITY-TICKET: slot is the ticket's allocation, own that of the
 	// 5-tuple, or TURN_NONE.
-	uint32_t own;
+	uint32_t tuple_slot;
 	uint32_t ticket; // number of the ticket, 0 = the request has none
 	bool handover; // set by a handler: hand the datagram to `worker`
 	uint8_t worker;

@@ -72,7 +72,7 @@ void tcp_rekey(struct turn_request *r)
 // --- Allocate ------------------------------------------------------------------------------------
 
 // Makes the allocation on a slot and a port that are taken.
-static enum turn_refusal make(struct turn_request *r, const struct alloc_new *n)
+static enum turn_refusal make_alloc(struct turn_request *r, const struct alloc_new *n)
 {
 	struct turn_shard *s = r->s;
 
@@ -83,27 +83,27 @@ static enum turn_refusal make(struct turn_request *r, const struct alloc_new *n)
 	r->slot = n->slot;
 	method_put_allocation(r, n->slot);
 	tell_made(r);
-	order_of(r, TURN_ORDER_LISTEN)->at = alloc_relay(s, n->slot);
+	order_of(r, TURN_ORDER_LISTEN)->endpoint = alloc_relay(s, n->slot);
 	return TURN_GRANTED;
 }
 
 // Takes the port, and a slot of a relay address like any other; its port for UDP is nobody's
 // meanwhile. It takes both or neither.
-static enum turn_refusal take(const struct turn_request *r, bool is_v4, struct alloc_new *n)
+static enum turn_refusal take_port(const struct turn_request *r, bool is_v4, struct alloc_new *n)
 {
 	struct turn_shard *s = r->s;
 	const struct relayed_want want = {.is_v4 = is_v4,
 		.kind = RELAY_PORTS_ANY,
 		.user = n->quota.user,
 		.per_user = r->policy->limits.per_user};
-	enum turn_refusal why = tcp_table_take(s, n->quota.user, &n->tcp_place);
+	enum turn_refusal refusal = tcp_table_take(s, n->quota.user, &n->tcp_place);
 
-	if (why != TURN_GRANTED)
-		return why;
-	why = relayed_take(s, &want, &n->slot);
-	if (why != TURN_GRANTED)
+	if (refusal != TURN_GRANTED)
+		return refusal;
+	refusal = relayed_take(s, &want, &n->slot);
+	if (refusal != TURN_GRANTED)
 		tcp_table_give(s, n->tcp_place, n->quota.user);
-	return why;
+	return refusal;
 }
 
 enum turn_refusal tcp_allocate(struct turn_request *r, bool is_v4, uint32_t lifetime_s)
@@ -113,23 +113,23 @@ enum turn_refusal tcp_allocate(struct turn_request *r, bool is_v4, uint32_t life
 		.tid = stun_tid(&r->m),
 		.cred = &r->cred,
 		.is_tcp = true};
-	enum turn_refusal why = method_count_one(r, &n.quota);
+	enum turn_refusal refusal = method_count_one(r, &n.quota);
 
-	if (why != TURN_GRANTED)
-		return why;
-	why = take(r, is_v4, &n);
-	if (why != TURN_GRANTED) {
+	if (refusal != TURN_GRANTED)
+		return refusal;
+	refusal = take_port(r, is_v4, &n);
+	if (refusal != TURN_GRANTED) {
 		const struct elsewhere_want want = {.family = {!is_v4, is_v4}, .is_tcp = true};
 
 		quota_give(s->quota, &n.quota);
-		return elsewhere_allocate(r, &want, why);
+		return elsewhere_allocate(r, &want, refusal);
 	}
-	why = make(r, &n);
-	if (why != TURN_GRANTED) {
+	refusal = make_alloc(r, &n);
+	if (refusal != TURN_GRANTED) {
 		quota_give(s->quota, &n.quota);
 		relayed_give(s, n.slot, n.quota.user);
 	}
-	return why;
+	return refusal;
 }
 
 // --- Connect and ConnectionBind ------------------------------------------------------------------
@@ -145,21 +145,22 @@ static enum turn_peer_class peer_class(
 
 // Judges the peer of a Connect. Of the addresses of this box only relayed transport addresses of
 // TCP are peers: *to is the place of one. Nobody has a way to what else listens here.
-static enum turn_refusal peer_admit(struct turn_request *r, struct endpoint *peer, uint32_t *to)
+static enum turn_refusal peer_admit(
+	struct turn_request *r, struct endpoint *peer, uint32_t *peer_place)
 {
 	const struct turn_shard *s = r->s;
 	const uint16_t off = r->m.off[STUN_XOR_PEER_ADDRESS];
-	const enum turn_refusal why = permit_decode(s, &r->slot, &r->m, off, peer);
+	const enum turn_refusal refusal = permit_decode(s, &r->slot, &r->m, off, peer);
 	enum turn_peer_class class;
 
-	*to = TURN_NONE;
-	if (why != TURN_GRANTED)
-		return why;
+	*peer_place = TURN_NONE;
+	if (refusal != TURN_GRANTED)
+		return refusal;
 	r->peer = *peer;
 	class = peer_class(alloc_policy(s, r->slot), &peer->addr, peer->port);
 	if (class == TURN_PEER_OWN) {
-		*to = tcp_table_at(s, peer->port);
-		if (*to == TURN_NONE)
+		*peer_place = tcp_table_at(s, peer->port);
+		if (*peer_place == TURN_NONE)
 			return TURN_REFUSED_TCP_OWN;
 		return permit_admit(s, r->slot, peer, TURN_PORT_ANY);
 	}
@@ -171,20 +172,20 @@ static enum turn_refusal peer_admit(struct turn_request *r, struct endpoint *pee
 enum turn_refusal method_connect(struct turn_request *r)
 {
 	struct endpoint peer;
-	enum turn_refusal why;
+	enum turn_refusal refusal;
 	struct turn_order *o;
-	uint32_t to;
+	uint32_t peer_place;
 
 	if (!alloc_is_tcp(r->s, r->slot))
 		return TURN_REFUSED_TCP_METHOD;
 	if (!stun_has(&r->m, STUN_XOR_PEER_ADDRESS))
 		return TURN_REFUSED_MALFORMED;
-	why = peer_admit(r, &peer, &to);
-	if (why != TURN_GRANTED)
-		return why;
+	refusal = peer_admit(r, &peer, &peer_place);
+	if (refusal != TURN_GRANTED)
+		return refusal;
 	o = order_of(r, TURN_ORDER_CONNECT);
-	o->at = peer;
-	o->to = to;
+	o->endpoint = peer;
+	o->peer_place = peer_place;
 	o->id = tcp_table_number(r->s);
 	stun_put_u32(&r->w, STUN_CONNECTION_ID, o->id);
 	return TURN_GRANTED;
@@ -222,7 +223,7 @@ bool turn_tcp_may_be_peer(const struct turn_policy *p, uint8_t realm, const stru
 }
 
 // Slot of the allocation that the peer has connected to, if it may.
-static uint32_t admitted(
+static uint32_t admitted_slot(
 	struct turn_shard *s, uint32_t place, uint64_t allocation, const struct addr *peer)
 {
 	const uint32_t slot = tcp_table_slot(s, place, allocation);
@@ -240,9 +241,11 @@ void turn_tcp_attempt(struct turn_shard *s, uint32_t place, uint64_t allocation,
 	struct stun_writer w;
 	uint8_t tid[16];
 
-	*o = (struct turn_order){
-		.allocation = allocation, .place = place, .at = *peer, .kind = TURN_ORDER_ADMIT};
-	if (admitted(s, place, allocation, &peer->addr) == TURN_NONE)
+	*o = (struct turn_order){.allocation = allocation,
+		.place = place,
+		.endpoint = *peer,
+		.kind = TURN_ORDER_ADMIT};
+	if (admitted_slot(s, place, allocation, &peer->addr) == TURN_NONE)
 		return;
 	o->id = tcp_table_number(s);
 	turn_tids_next(&s->tids, tid);

@@ -16,9 +16,9 @@
 
 // --- what has no place --------------------------------------------------------------------------
 
-static enum turn_end end_of(enum turn_state_loss why)
+static enum turn_end end_of(enum turn_state_loss loss)
 {
-	switch (why) {
+	switch (loss) {
 	case TURN_STATE_LOST_EXPIRED:
 		return TURN_END_EXPIRED;
 	case TURN_STATE_LOST_STREAM:
@@ -57,15 +57,15 @@ static uint64_t id_of(const struct adopt *d, const struct state_alloc *r, uint32
 
 // Tells that an allocation of the old area has ended; it keeps the id under which its making was
 // told.
-static void gone(
-	struct adopt *d, const struct state_alloc *r, uint32_t slot, enum turn_state_loss why)
+static void tell_gone(
+	struct adopt *d, const struct state_alloc *r, uint32_t slot, enum turn_state_loss loss)
 {
 	struct turn_shard *s = d->a->shards[0];
 	const int listener = d->listener[r->listener];
 	const struct turn_policy *p = adopt_policy(d, r);
 	struct turn_event e;
 
-	adopt_lost(d, why);
+	adopt_lost(d, loss);
 	if (s->event == NULL)
 		return;
 	e = (struct turn_event){.at_ms = s->now_ms,
@@ -77,7 +77,7 @@ static void gone(
 		.kind = TURN_EVENT_ENDED,
 		.listener = listener >= 0 ? (uint8_t)listener : UINT8_MAX,
 		.proved = true,
-		.why = (uint16_t)end_of(why),
+		.reason = (uint16_t)end_of(loss),
 		.lifetime_s = age_s(d, r),
 		.name_len = r->name_len};
 	e.relay.addr = external_told(&s->policy->external, &e.relay.addr);
@@ -93,33 +93,33 @@ static void hand_notes(struct adopt *d, struct turn_shard *s)
 	const unsigned int n = turn_redirect_notes(s, note, TURN_NOTES_MAX);
 
 	for (unsigned int i = 0; i < n; i++)
-		turn_redirect_apply(d->a->shards[note[i].to], &note[i]);
+		turn_redirect_apply(d->a->shards[note[i].redirect_worker], &note[i]);
 }
 
-static void end_one(struct adopt *d, struct adopt_place *p, enum turn_end why)
+static void end_one(struct adopt *d, struct adopt_place *p, enum turn_end reason)
 {
 	struct turn_shard *s = d->a->shards[p->worker];
 
-	alloc_end(s, p->slot, why);
+	alloc_end(s, p->slot, reason);
 	hand_notes(d, s);
 	d->out->allocations--;
 	p->is_taken_up = false;
 }
 
-void adopt_end(struct adopt *d, struct adopt_place *p, enum turn_end why)
+void adopt_end(struct adopt *d, struct adopt_place *p, enum turn_end reason)
 {
-	const uint32_t other = alloc_sibling(d->a->shards[p->worker], p->slot);
+	const uint32_t sibling = alloc_sibling(d->a->shards[p->worker], p->slot);
 	struct adopt_place *q = d->place, *const end = q + d->part->nb_slots;
 
-	end_one(d, p, why);
-	if (other == TURN_NONE)
+	end_one(d, p, reason);
+	if (sibling == TURN_NONE)
 		return;
 	// rare enough to be searched: both are of the old worker whose records are gone through, or
 	// no server has written them so
-	while (q < end && (!q->is_taken_up || q->worker != p->worker || q->slot != other))
+	while (q < end && (!q->is_taken_up || q->worker != p->worker || q->slot != sibling))
 		q++;
 	if (q < end)
-		end_one(d, q, why);
+		end_one(d, q, reason);
 }
 
 // --- allocations --------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ static bool has_user(const struct turn_policy *p, const struct state_alloc *r)
 
 // What keeps an allocation from being taken up that can be told before anything is taken;
 // TURN_STATE_LOST_END when nothing does.
-static enum turn_state_loss refused(
+static enum turn_state_loss check_record(
 	const struct adopt *d, const struct state_alloc *r, struct adopt_home *home)
 {
 	const struct turn_policy *p = adopt_policy(d, r);
@@ -185,7 +185,7 @@ static struct turn_view view_of(
 }
 
 // Makes the redirect that leads the client to its allocation, if it needs one.
-static bool redirect(
+static bool make_redirect(
 	struct adopt *d, const struct turn_view *v, const struct turn_shard *s, uint64_t user)
 {
 	struct turn_shard *home = v->via != TURN_NO_WORKER ? d->a->shards[v->via] : NULL;
@@ -200,15 +200,15 @@ static uint32_t sibling_of(const struct adopt *d, const struct state_alloc *r,
 	const struct turn_view *v, const struct turn_shard *s)
 {
 	const uint32_t slot = r->relay2_port != 0 ? alloc_lookup(s, v) : TURN_NONE;
-	struct endpoint told, at;
+	struct endpoint told, relay;
 
 	if (slot == TURN_NONE || line_state(alloc_at(s, slot)) != ALLOC_LIVE ||
 		r->relay2 >= d->h->nb_relay || alloc_sibling(s, slot) != TURN_NONE ||
-		cold_at(s, slot)->who != alloc_who(s, r->ident))
+		cold_at(s, slot)->ident_hash != alloc_who(s, r->ident))
 		return TURN_NONE;
 	told = (struct endpoint){*state_relay(d->h, r->relay2), r->relay2_port};
-	at = alloc_relay(s, slot);
-	return endpoint_eq(&told, &at) &&
+	relay = alloc_relay(s, slot);
+	return endpoint_eq(&told, &relay) &&
 			addr_is_v4(state_relay(d->h, r->relay)) != alloc_is_v4(s, slot)
 		? slot
 		: TURN_NONE;
@@ -226,7 +226,7 @@ static bool place_make(struct adopt *d, const struct state_alloc *r, const struc
 		alloc_join(s, first, n);
 		return true;
 	}
-	if (alloc_lookup(s, &v) != TURN_NONE || !redirect(d, &v, s, n->quota.user))
+	if (alloc_lookup(s, &v) != TURN_NONE || !make_redirect(d, &v, s, n->quota.user))
 		return false;
 	if (!alloc_make(s, &v, n)) {
 		redirect_gone(s, v.via, &v);
@@ -293,7 +293,7 @@ static enum turn_state_loss alloc_place(
 
 	if (quota_take_ref(s->quota, l, &n.quota) != TURN_GRANTED)
 		return TURN_STATE_LOST_QUOTA;
-	if (relayed_take_at(s, home->at, n.quota.user, &n.slot) != TURN_GRANTED) {
+	if (relayed_take_at(s, home->place, n.quota.user, &n.slot) != TURN_GRANTED) {
 		quota_give(s->quota, &n.quota);
 		return TURN_STATE_LOST_PORT;
 	}
@@ -322,7 +322,7 @@ static bool reservation_place(struct adopt *d, const struct state_alloc *r,
 	if (p == NULL || r->token[0] != s->worker || s->shared.nb > 0 ||
 		quota_take_ref(s->quota, &p->limits, &made.quota) != TURN_GRANTED)
 		return false;
-	if (relayed_take_at(s, home->at, made.quota.user, &slot) != TURN_GRANTED) {
+	if (relayed_take_at(s, home->place, made.quota.user, &slot) != TURN_GRANTED) {
 		quota_give(s->quota, &made.quota);
 		return false;
 	}
@@ -347,7 +347,7 @@ static void rest_on(struct adopt *d, const struct state_alloc *r, uint64_t ended
 	if ((r->flags & STATE_TCP) != 0 || !adopt_home(d, r, &home))
 		return;
 	s = d->a->shards[home.worker];
-	if (s->shared.nb > 0 || relayed_take_at(s, home.at, r->user, &slot) != TURN_GRANTED)
+	if (s->shared.nb > 0 || relayed_take_at(s, home.place, r->user, &slot) != TURN_GRANTED)
 		return;
 	relayed_give(s, slot, r->user);
 	state_resting(s, slot); // the next process wants to know it, too
@@ -368,7 +368,7 @@ static void reservation_take_up(struct adopt *d, const struct state_alloc *r)
 
 static void slot_take_up(struct adopt *d, uint32_t slot)
 {
-	enum turn_state_loss why;
+	enum turn_state_loss loss;
 	struct state_alloc r;
 	struct adopt_home home;
 
@@ -382,12 +382,12 @@ static void slot_take_up(struct adopt *d, uint32_t slot)
 	}
 	if (r.kind == STATE_RESERVATION)
 		return reservation_take_up(d, &r);
-	why = refused(d, &r, &home);
-	if (why == TURN_STATE_LOST_END)
-		why = alloc_place(d, &r, slot, &home);
-	if (why == TURN_STATE_LOST_END)
+	loss = check_record(d, &r, &home);
+	if (loss == TURN_STATE_LOST_END)
+		loss = alloc_place(d, &r, slot, &home);
+	if (loss == TURN_STATE_LOST_END)
 		return;
-	gone(d, &r, slot, why);
+	tell_gone(d, &r, slot, loss);
 	rest_on(d, &r, d->a->boot_ms);
 }
 

@@ -34,11 +34,11 @@ enum adopt_word adopt_word(struct adopt *d, uint64_t word, uint64_t digest, uint
 // Milliseconds that are left of a word's time, `most` at most; 0 when it has passed.
 uint32_t adopt_left(const struct adopt *d, uint64_t word, uint64_t most_ms);
 // Counts a loss.
-void adopt_lost(struct adopt *d, enum turn_state_loss why);
+void adopt_lost(struct adopt *d, enum turn_state_loss loss);
 // Where a relayed transport address of the old area belongs now.
 struct adopt_home {
 	unsigned int worker; // that owns it
-	uint32_t at; // slot, or number of the shared address
+	uint32_t place; // slot, or number of the shared address
 };
 
 // Opens the tables of *d, whose a, out and h are set. False without memory; call adopt_close then,
@@ -57,7 +57,7 @@ bool adopt_home(const struct adopt *d, const struct state_alloc *r, struct adopt
 const struct turn_policy *adopt_policy(const struct adopt *d, const struct state_alloc *r);
 
 // Takes an allocation that was taken up back, and tells of its end.
-void adopt_end(struct adopt *d, struct adopt_place *p, enum turn_end why);
+void adopt_end(struct adopt *d, struct adopt_place *p, enum turn_end reason);
 
 // Takes up what belongs to the allocations of the old worker: permissions, then peers on shared
 // addresses, then channels.

@@ -41,7 +41,7 @@ static void permission_take_up(struct adopt *d, uint32_t i)
 	const struct state_permission r = *permission_at(d, i);
 	const uint64_t digest = state_digest_permission(&d->h->record_key, &r);
 	const struct endpoint peer = {r.peer, 1};
-	enum turn_refusal why;
+	enum turn_refusal refusal;
 	struct adopt_place *p;
 	struct turn_shard *s;
 
@@ -51,13 +51,13 @@ static void permission_take_up(struct adopt *d, uint32_t i)
 	if (p == NULL)
 		return;
 	s = d->a->shards[p->worker];
-	why = permit_admit(s, p->slot, &peer, TURN_PORT_ANY);
-	if (why == TURN_REFUSED_PEER_DENIED || why == TURN_REFUSED_PEER_OWN ||
-		why == TURN_REFUSED_PEER_NEVER) { // as after a reload
+	refusal = permit_admit(s, p->slot, &peer, TURN_PORT_ANY);
+	if (refusal == TURN_REFUSED_PEER_DENIED || refusal == TURN_REFUSED_PEER_OWN ||
+		refusal == TURN_REFUSED_PEER_NEVER) { // as after a reload
 		adopt_lost(d, TURN_STATE_LOST_PEER);
 		return adopt_end(d, p, TURN_END_PEER);
 	}
-	if (why != TURN_GRANTED || peers_permission_find(s, p->slot, &r.peer) != TURN_NONE ||
+	if (refusal != TURN_GRANTED || peers_permission_find(s, p->slot, &r.peer) != TURN_NONE ||
 		!peers_permissions_fit(s, p->slot, 1) ||
 		peers_permission_put(s, p->slot, &r.peer, adopt_left(d, r.word, most_ms(s))) ==
 			TURN_NONE)

@@ -27,9 +27,9 @@ const char *turn_state_loss_text(unsigned int loss)
 
 // --- records ------------------------------------------------------------------------------------
 
-void adopt_lost(struct adopt *d, enum turn_state_loss why)
+void adopt_lost(struct adopt *d, enum turn_state_loss loss)
 {
-	d->out->lost[why]++;
+	d->out->lost[loss]++;
 }
 
 enum adopt_word adopt_word(struct adopt *d, uint64_t word, uint64_t digest, uint64_t place)
@@ -60,13 +60,13 @@ uint32_t adopt_left(const struct adopt *d, uint64_t word, uint64_t most_ms)
 
 enum adopt_word adopt_read(struct adopt *d, uint32_t slot, struct state_alloc *r)
 {
-	const struct state_alloc *at =
+	const struct state_alloc *record =
 		(const struct state_alloc *)state_at(d->h, d->part->alloc_at) + slot;
 	enum adopt_word word;
 
-	if (at->word == STATE_EMPTY)
+	if (record->word == STATE_EMPTY)
 		return ADOPT_NONE;
-	*r = *at;
+	*r = *record;
 	word = adopt_word(d, r->word, r->digest, STATE_PLACE_ALLOC | slot);
 	if (word == ADOPT_NONE)
 		return ADOPT_NONE;
@@ -87,7 +87,7 @@ bool adopt_home(const struct adopt *d, const struct state_alloc *r, struct adopt
 
 	return relay >= 0 && shared == (d->h->shared != 0) &&
 		turn_relay_map_home(
-			d->a->map, (unsigned int)relay, r->relay_port, &out->worker, &out->at);
+			d->a->map, (unsigned int)relay, r->relay_port, &out->worker, &out->place);
 }
 
 const struct turn_policy *adopt_policy(const struct adopt *d, const struct state_alloc *r)
@@ -110,8 +110,8 @@ static int listener_find(const struct turn_config *c, const struct state_listene
 	for (uint32_t i = 0; i < c->nb_listeners; i++) {
 		const struct turn_listener *n = &c->listeners[i];
 
-		if (n->at.port == l->port && n->transport == l->transport &&
-			addr_eq(&n->at.addr, &l->addr))
+		if (n->endpoint.port == l->port && n->transport == l->transport &&
+			addr_eq(&n->endpoint.addr, &l->addr))
 			return (int)i;
 	}
 	return -1;

@@ -17,12 +17,12 @@ const char *turn_state_refusal_text(unsigned int refusal)
 
 // --- making -------------------------------------------------------------------------------------
 
-static uint64_t take(uint64_t *used, uint64_t each, uint64_t nb)
+static uint64_t take_part(uint64_t *used, uint64_t each, uint64_t nb)
 {
-	const uint64_t at = *used;
+	const uint64_t offset = *used;
 
 	*used += (each * nb + 63) & ~UINT64_C(63);
-	return at;
+	return offset;
 }
 
 // Places and sizes of a worker's records.
@@ -41,11 +41,11 @@ static struct state_part part_make(const struct turn_config *c, const struct tur
 	p.nb_channels = share_records(&channels, p.nb_slots);
 	if (relay_map_shared(map) != NULL)
 		p.nb_endpoints = share_records(&endpoints, p.nb_slots);
-	p.alloc_at = take(used, sizeof(struct state_alloc), p.nb_slots);
-	p.usage_at = take(used, sizeof(struct usage), p.nb_slots);
-	p.permission_at = take(used, sizeof(struct state_permission), p.nb_permissions);
-	p.channel_at = take(used, sizeof(struct state_channel), p.nb_channels);
-	p.endpoint_at = take(used, sizeof(struct state_channel), p.nb_endpoints);
+	p.alloc_at = take_part(used, sizeof(struct state_alloc), p.nb_slots);
+	p.usage_at = take_part(used, sizeof(struct usage), p.nb_slots);
+	p.permission_at = take_part(used, sizeof(struct state_permission), p.nb_permissions);
+	p.channel_at = take_part(used, sizeof(struct state_channel), p.nb_channels);
+	p.endpoint_at = take_part(used, sizeof(struct state_channel), p.nb_endpoints);
 	return p;
 }
 
@@ -61,9 +61,9 @@ static void header_make(struct state_header *h, const struct turn_config *c, boo
 		.nb_listeners = c->nb_listeners,
 		.nb_relay = c->nb_relay,
 		.shared = shared};
-	h->listeners_at = take(&used, sizeof(struct state_listener), c->nb_listeners);
-	h->relay_at = take(&used, sizeof(struct addr), c->nb_relay);
-	h->parts_at = take(&used, sizeof(struct state_part), c->workers);
+	h->listeners_at = take_part(&used, sizeof(struct state_listener), c->nb_listeners);
+	h->relay_at = take_part(&used, sizeof(struct addr), c->nb_relay);
+	h->parts_at = take_part(&used, sizeof(struct state_part), c->workers);
 	h->size = used;
 }
 
@@ -94,8 +94,8 @@ static void write_tables(struct state_header *h, const struct turn_config *c)
 	struct state_listener *listener = (struct state_listener *)state_at(h, h->listeners_at);
 
 	for (uint32_t i = 0; i < c->nb_listeners; i++)
-		listener[i] = (struct state_listener){.addr = c->listeners[i].at.addr,
-			.port = c->listeners[i].at.port,
+		listener[i] = (struct state_listener){.addr = c->listeners[i].endpoint.addr,
+			.port = c->listeners[i].endpoint.port,
 			.transport = c->listeners[i].transport};
 	memcpy((void *)state_relay(h, 0), c->relay, c->nb_relay * sizeof(*c->relay));
 }
@@ -159,9 +159,10 @@ void state_open(struct turn_shard *s, struct turn_state *area)
 // --- checking -----------------------------------------------------------------------------------
 
 // Whether nb things of a size lie within an area, behind its header.
-static bool lies_in(const struct state_header *h, uint64_t at, uint64_t each, uint64_t nb)
+static bool lies_in(const struct state_header *h, uint64_t offset, uint64_t each, uint64_t nb)
 {
-	return at % 8 == 0 && at >= sizeof(*h) && at <= h->size && nb * each <= h->size - at;
+	return offset % 8 == 0 && offset >= sizeof(*h) && offset <= h->size &&
+		nb * each <= h->size - offset;
 }
 
 static bool part_fits(const struct state_header *h, const struct state_part *p)

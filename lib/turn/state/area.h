@@ -10,9 +10,9 @@ void state_open(struct turn_shard *s, struct turn_state *area);
 // stands from the start on.
 uint64_t state_header_check(const struct state_header *h);
 // Something at a place in an area that turn_state_check has found good, or that is being made.
-static inline const void *state_at(const struct state_header *h, uint64_t at)
+static inline const void *state_at(const struct state_header *h, uint64_t offset)
 {
-	return (const uint8_t *)h + at;
+	return (const uint8_t *)h + offset;
 }
 
 static inline const struct state_part *state_part(const struct state_header *h, unsigned int worker)

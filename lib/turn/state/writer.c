@@ -6,16 +6,16 @@
 
 // The compiler keeps stores on their side of it. The CPU needs nothing: what a thread has stored
 // before it dies is there in its order for whoever looks later.
-static void order(void)
+static void order_stores(void)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 static void put_word(uint64_t *word, uint64_t value)
 {
-	order();
+	order_stores();
 	__atomic_store_n(word, value, __ATOMIC_RELAXED);
-	order();
+	order_stores();
 }
 
 // CLOCK_BOOTTIME at a time of the shard's clock.
@@ -114,14 +114,14 @@ void state_rekeyed(struct turn_shard *s, uint32_t slot, const struct turn_cred *
 
 void state_joined(struct turn_shard *s, uint32_t slot)
 {
-	const uint32_t other = alloc_sibling(s, slot);
+	const uint32_t sibling = alloc_sibling(s, slot);
 	struct state_alloc body;
 
 	if (s->state.alloc == NULL)
 		return;
 	body = s->state.alloc[slot];
-	body.relay2 = (uint16_t)alloc_relay_index(s, other);
-	body.relay2_port = __builtin_bswap16(alloc_at(s, other)->relay_port);
+	body.relay2 = (uint16_t)alloc_relay_index(s, sibling);
+	body.relay2_port = __builtin_bswap16(alloc_at(s, sibling)->relay_port);
 	put_client(s, slot, &body);
 	alloc_put(s, slot, &body, state_time(body.word));
 }

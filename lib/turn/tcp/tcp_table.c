@@ -26,7 +26,7 @@ size_t tcp_table_size(const struct turn_config *c, unsigned int worker)
 }
 
 // Tells the other workers how many ports are free.
-static void tell(const struct turn_shard *s)
+static void tell_vacancy(const struct turn_shard *s)
 {
 	vacancy_tell_tcp(&relay_map_vacancies(s->map)[s->worker], s->tcp.free);
 }
@@ -42,7 +42,7 @@ void tcp_table_init(struct turn_shard *s, void *mem, const struct turn_config *c
 		t->share = share_part(0, t->nb, s->percent);
 		share_init(&t->share, t->rest + t->nb, t->nb);
 	}
-	tell(s);
+	tell_vacancy(s);
 	t->port_lo = c->tcp.ports_lo;
 	t->port_hi = c->tcp.ports_hi;
 	t->on = c->tcp.enabled;
@@ -56,7 +56,7 @@ static uint32_t place_of(const struct turn_shard *s, uint32_t i)
 	return i * s->workers + s->worker;
 }
 
-static struct tcp_place *at(const struct turn_shard *s, uint32_t place)
+static struct tcp_place *find_place(const struct turn_shard *s, uint32_t place)
 {
 	return &s->tcp.place[place / s->workers];
 }
@@ -73,7 +73,7 @@ enum turn_refusal tcp_table_take(struct turn_shard *s, uint64_t user, uint32_t *
 	*place = place_of(s, t->rest[t->first]);
 	t->first = (t->first + 1) % t->nb;
 	t->free--;
-	tell(s);
+	tell_vacancy(s);
 	return TURN_GRANTED;
 }
 
@@ -84,7 +84,7 @@ void tcp_table_give(struct turn_shard *s, uint32_t place, uint64_t user)
 	share_give(&t->share, user, 1);
 	share_round(&t->share); // it may be taken again at once
 	t->rest[(t->first + t->free++) % t->nb] = place / s->workers;
-	tell(s);
+	tell_vacancy(s);
 }
 
 // A TCP allocation has no copy of a peer, so the peer's place in its line is free.
@@ -106,7 +106,7 @@ uint32_t tcp_table_place(const struct turn_shard *s, uint32_t slot)
 
 void tcp_table_made(struct turn_shard *s, uint32_t slot)
 {
-	struct tcp_place *p = at(s, tcp_table_place(s, slot));
+	struct tcp_place *p = find_place(s, tcp_table_place(s, slot));
 
 	p->slot = slot;
 	__atomic_store_n(&p->connections, 0, __ATOMIC_RELAXED);
@@ -116,7 +116,7 @@ void tcp_table_made(struct turn_shard *s, uint32_t slot)
 
 void tcp_table_close(struct turn_shard *s, uint32_t slot)
 {
-	__atomic_store_n(&at(s, tcp_table_place(s, slot))->allocation, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&find_place(s, tcp_table_place(s, slot))->allocation, 0, __ATOMIC_RELEASE);
 	tcp_usage_end(s, slot);
 }
 
@@ -133,25 +133,26 @@ uint32_t tcp_table_at(const struct turn_shard *s, uint16_t port)
 
 uint32_t tcp_table_connections(const struct turn_shard *s, uint32_t slot)
 {
-	return __atomic_load_n(&at(s, tcp_table_place(s, slot))->connections, __ATOMIC_RELAXED);
+	return __atomic_load_n(
+		&find_place(s, tcp_table_place(s, slot))->connections, __ATOMIC_RELAXED);
 }
 
 uint32_t tcp_table_slot(const struct turn_shard *s, uint32_t place, uint64_t allocation)
 {
-	return turn_tcp_table_lives(s, place, allocation) ? at(s, place)->slot : TURN_NONE;
+	return turn_tcp_table_lives(s, place, allocation) ? find_place(s, place)->slot : TURN_NONE;
 }
 
 bool turn_tcp_table_lives(const struct turn_shard *s, uint32_t place, uint64_t allocation)
 {
 	return allocation != 0 && place / s->workers < s->tcp.nb &&
-		__atomic_load_n(&at(s, place)->allocation, __ATOMIC_ACQUIRE) == allocation;
+		__atomic_load_n(&find_place(s, place)->allocation, __ATOMIC_ACQUIRE) == allocation;
 }
 
 void turn_tcp_table_counted(
 	struct turn_shard *s, uint32_t place, uint64_t allocation, uint32_t connections)
 {
 	if (turn_tcp_table_lives(s, place, allocation))
-		__atomic_store_n(&at(s, place)->connections, connections, __ATOMIC_RELAXED);
+		__atomic_store_n(&find_place(s, place)->connections, connections, __ATOMIC_RELAXED);
 }
 
 uint32_t tcp_table_number(struct turn_shard *s)

@@ -44,7 +44,7 @@ static struct tcp_place *place_of(const struct turn_shard *s, uint32_t slot)
 	return &s->tcp.place[tcp_table_place(s, slot) / s->workers];
 }
 
-static void fold(struct turn_shard *s, uint32_t slot, unsigned int leg, uint64_t more)
+static void fold_bytes(struct turn_shard *s, uint32_t slot, unsigned int leg, uint64_t more)
 {
 	struct turn_line *l = alloc_at(s, slot);
 	struct line_count c = line_count(l, leg);
@@ -63,7 +63,7 @@ static void fold_usage(struct turn_shard *s, uint32_t slot)
 
 	for (unsigned int leg = 0; leg < 2; leg++)
 		if ((__atomic_load_n(&p->moved[leg], __ATOMIC_RELAXED) & MOVED_BYTES) != 0)
-			fold(s, slot, leg,
+			fold_bytes(s, slot, leg,
 				__atomic_fetch_and(&p->moved[leg], ~MOVED_BYTES, __ATOMIC_RELAXED) &
 					MOVED_BYTES);
 }
@@ -80,7 +80,7 @@ void tcp_usage_end(struct turn_shard *s, uint32_t slot)
 			(was & ~MOVED_BYTES) + MOVED_NUMBER, false, __ATOMIC_RELEASE,
 			__ATOMIC_RELAXED))
 			;
-		fold(s, slot, leg, was & MOVED_BYTES);
+		fold_bytes(s, slot, leg, was & MOVED_BYTES);
 	}
 }
 
@@ -100,14 +100,14 @@ void tcp_usage_policy(struct turn_shard *s)
 	if (t != NULL)
 		__atomic_store_n(&out->accounts, t->accounts, __ATOMIC_RELEASE);
 	__atomic_store_n(&out->burst_ms, r->burst_ms, __ATOMIC_RELAXED);
-	for (unsigned int of = 0; of < TURN_RATE_OF_END; of++)
+	for (unsigned int scope = 0; scope < TURN_RATE_OF_END; scope++)
 		for (unsigned int leg = 0; leg < 2; leg++)
-			__atomic_store_n(&out->kbits[of][leg], t != NULL ? r->of[of][leg].kbits : 0,
-				__ATOMIC_RELAXED);
+			__atomic_store_n(&out->kbits[scope][leg],
+				t != NULL ? r->flow[scope][leg].kbits : 0, __ATOMIC_RELAXED);
 	s->tcp.renew = s->tcp.nb;
 }
 
-static bool renew(struct turn_shard *s)
+static bool renew_accounts(struct turn_shard *s)
 {
 	struct tcp_table *t = &s->tcp;
 
@@ -133,13 +133,13 @@ bool tcp_usage_tick(struct turn_shard *s)
 			fold_usage(s, p->slot);
 		t->fold = (t->fold + 1) % t->nb;
 	}
-	return renew(s);
+	return renew_accounts(s);
 }
 
 // --- the threads' side ---------------------------------------------------------------------------
 
 // The account of whoever has a rate. False: nothing passes.
-static bool account_of(struct turn_shard *s, const struct turn_tcp_way *w, enum turn_rate_of of,
+static bool account_of(struct turn_shard *s, const struct turn_tcp_way *w, enum turn_rate_of scope,
 	uint64_t now_ms, struct account *out)
 {
 	const struct tcp_rates *r = &s->tcp.rates;
@@ -148,18 +148,18 @@ static bool account_of(struct turn_shard *s, const struct turn_tcp_way *w, enum 
 	uint32_t account;
 
 	*out = (struct account){.kind = ACCOUNT_BYTES,
-		.rate = __atomic_load_n(&r->kbits[of][w->leg], __ATOMIC_RELAXED),
+		.rate = __atomic_load_n(&r->kbits[scope][w->leg], __ATOMIC_RELAXED),
 		.now = now_ms * BUCKET_MS,
 		.burst = burst,
 		.piece = burst,
 		.single = true};
 	if (out->rate == 0)
 		return true;
-	if (of == TURN_RATE_ALLOCATION) {
+	if (scope == TURN_RATE_ALLOCATION) {
 		out->due = &p->due[w->leg];
 		return true;
 	}
-	account = __atomic_load_n(&p->account[of == TURN_RATE_REALM], __ATOMIC_RELAXED);
+	account = __atomic_load_n(&p->account[scope == TURN_RATE_REALM], __ATOMIC_RELAXED);
 	if (account != METERS_NO_ACCOUNT && account != METERS_SHUT)
 		out->due = &accounts_due(__atomic_load_n(&r->accounts, __ATOMIC_ACQUIRE),
 			account)[w->leg][ACCOUNT_BYTES];
@@ -171,18 +171,18 @@ uint32_t turn_tcp_take(
 {
 	uint32_t taken[TURN_RATE_OF_END] = {0}, n = want;
 	struct account a[TURN_RATE_OF_END];
-	unsigned int of;
+	unsigned int scope;
 
 	if (!turn_tcp_table_lives(s, w->place, w->allocation))
 		return 0;
-	for (of = 0; of < TURN_RATE_OF_END && n > 0; of++) {
-		if (!account_of(s, w, of, now_ms, &a[of]))
+	for (scope = 0; scope < TURN_RATE_OF_END && n > 0; scope++) {
+		if (!account_of(s, w, scope, now_ms, &a[scope]))
 			n = 0;
-		else if (a[of].due != NULL)
-			n = (uint32_t)account_take(&a[of], n < LEAST ? n : LEAST, n);
-		taken[of] = n;
+		else if (a[scope].due != NULL)
+			n = (uint32_t)account_take(&a[scope], n < LEAST ? n : LEAST, n);
+		taken[scope] = n;
 	}
-	for (unsigned int i = 0; i < of; i++)
+	for (unsigned int i = 0; i < scope; i++)
 		if (a[i].due != NULL && taken[i] > n)
 			account_give(&a[i], taken[i] - n);
 	return n;
@@ -190,7 +190,7 @@ uint32_t turn_tcp_take(
 
 // Adds bytes, unless the allocation has ended. Between the look at the word and the change of it
 // its number tells.
-static bool note(struct turn_shard *s, const struct turn_tcp_way *w, uint32_t bytes)
+static bool note_bytes(struct turn_shard *s, const struct turn_tcp_way *w, uint32_t bytes)
 {
 	uint64_t *word, was;
 
@@ -209,12 +209,12 @@ static bool note(struct turn_shard *s, const struct turn_tcp_way *w, uint32_t by
 bool turn_tcp_moved(struct turn_shard *s, const struct turn_tcp_way *w,
 	const struct turn_tcp_bytes *n, uint64_t now_ms)
 {
-	if (!note(s, w, n->moved))
+	if (!note_bytes(s, w, n->moved))
 		return false;
-	for (unsigned int of = 0; n->moved != n->taken && of < TURN_RATE_OF_END; of++) {
+	for (unsigned int scope = 0; n->moved != n->taken && scope < TURN_RATE_OF_END; scope++) {
 		struct account a;
 
-		account_of(s, w, of, now_ms, &a);
+		account_of(s, w, scope, now_ms, &a);
 		if (a.due != NULL && n->moved < n->taken)
 			account_give(&a, n->taken - n->moved);
 		else if (a.due != NULL)

@@ -52,7 +52,7 @@ struct request {
 };
 
 struct client {
-	struct endpoint at;
+	struct endpoint endpoint;
 	struct request allocate, release;
 };
 
@@ -129,7 +129,7 @@ static void configure(struct bench *b)
 		local[i].addr = relay[i];
 	}
 	listener = (struct turn_listener){{address(192, 1), 3478}, TURN_OVER_UDP};
-	local[n].addr = listener.at.addr;
+	local[n].addr = listener.endpoint.addr;
 	for (unsigned int i = 0; i <= n; i++) {
 		const char *subnet = i < n ? "198.0.0.0/8" : "192.0.0.0/24";
 
@@ -236,7 +236,7 @@ static void open_all(struct bench *b)
 		    &b->key))
 		die("libcrypto makes no key");
 	for (unsigned int i = 0; i < b->o.allocations; i++)
-		b->client[i].at =
+		b->client[i].endpoint =
 			(struct endpoint){address(20, i + 1), (uint16_t)(1024 + i % 60000)};
 	open_shard(b);
 }
@@ -289,8 +289,8 @@ static void finish(struct stun_writer *w, struct request *r)
 
 static void look(struct turn_view *v, const struct client *c, const struct request *r)
 {
-	*v = (struct turn_view){.src = c->at.addr,
-		.src_port = c->at.port,
+	*v = (struct turn_view){.src = c->endpoint.addr,
+		.src_port = c->endpoint.port,
 		.data = r->data,
 		.len = r->len,
 		.leg = TURN_FROM_CLIENT,

@@ -135,9 +135,9 @@ static struct conf *conf_make(const struct options *o)
 	if (c == NULL)
 		box_die("configuration: %s", error);
 	c->turn.workers = c->workers;
-	for (unsigned int of = 0; of < (o->rates == 2 ? TURN_RATE_OF_END : o->rates); of++)
+	for (unsigned int scope = 0; scope < (o->rates == 2 ? TURN_RATE_OF_END : o->rates); scope++)
 		for (unsigned int leg = 0; leg < 2; leg++)
-			c->turn.limits.rates.of[of][leg] = RATE_HIGH;
+			c->turn.limits.rates.flow[scope][leg] = RATE_HIGH;
 	return c;
 }
 
@@ -219,7 +219,7 @@ void box_clock_go(struct box *b)
 void box_answer_worker(struct box *b, unsigned int worker)
 {
 	const uint64_t made = b->dp->worker[worker]->live.made;
-	const struct addr to = b->flows->server; // any of our addresses: they share one MAC
+	const struct addr local_addr = b->flows->server; // any of our addresses: they share one MAC
 	struct net_l2 l2 = {0};
 	uint8_t frame[NET_ND_FRAME_MAX];
 	size_t len;
@@ -229,7 +229,7 @@ void box_answer_worker(struct box *b, unsigned int worker)
 	b->made[worker] = made;
 	memcpy(l2.dst, b->port->mac, 6);
 	memcpy(l2.src, visits_gateway_mac, 6);
-	len = net_write_answer(frame, &l2, &b->flows->gateway, &to);
+	len = net_write_answer(frame, &l2, &b->flows->gateway, &local_addr);
 	// the result does not matter: when this answer has no room, another one still waits
 	port_replay_inject(b->port, (uint16_t)worker, frame, len);
 }

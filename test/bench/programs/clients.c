@@ -81,7 +81,7 @@ static void challenge(struct clients *c, enum stun_method method)
 	memcpy(c->nonce, c->answer.data + c->answer.off[STUN_NONCE], c->nonce_len);
 }
 
-static void sign_and_send(struct clients *c, const char *what)
+static void sign_and_send(struct clients *c, const char *step)
 {
 	unsigned int code;
 
@@ -91,7 +91,7 @@ static void sign_and_send(struct clients *c, const char *what)
 	stun_put_integrity(&c->w, c->crypto, STUN_ALG_MD5, &c->key);
 	code = exchange(c);
 	if (code != 0)
-		box_die("client %u: %s refused: %u", c->flow, what, code);
+		box_die("client %u: %s refused: %u", c->flow, step, code);
 }
 
 static void allocate(struct clients *c)
@@ -131,12 +131,12 @@ static void open_way(struct clients *c)
 	sign_and_send(c, c->o->indication ? "CreatePermission" : "ChannelBind");
 }
 
-static void progress(const struct clients *c, const char *what)
+static void progress(const struct clients *c, const char *done)
 {
 	const uint32_t n = c->flow + 1, all = c->b->flows->nb;
 
 	if (all >= PROGRESS && (n % PROGRESS == 0 || n == all))
-		fprintf(stderr, "relay_core: %u of %u allocations %s\n", n, all, what);
+		fprintf(stderr, "relay_core: %u of %u allocations %s\n", n, all, done);
 }
 
 static void each(struct box *b, const struct options *o, bool first)

@@ -32,7 +32,7 @@
 #define SAMPLES (1 << 16)
 
 enum part { RELAY, RECORDS, PORT, PARTS };
-enum way { UP, DOWN, MIXED, WAYS };
+enum direction { UP, DOWN, MIXED, WAYS };
 
 static const char *const part_names[] = {"relay", "records", "port"};
 static const char *const way_names[] = {"up", "down", "mixed"};
@@ -51,7 +51,7 @@ struct shot {
 	struct dtls_session *session;
 	bool up;
 	int len;
-	uint8_t data[512], *at;
+	uint8_t data[512], *out;
 };
 
 struct cell {
@@ -83,16 +83,16 @@ static void message_make(unsigned int j, uint8_t message[MESSAGE])
 }
 
 // A client's record is sealed here, and goes in once.
-static void item_make(unsigned int j, enum way way)
+static void item_make(unsigned int j, enum direction direction)
 {
 	struct item *t = &item[j];
-	const unsigned int i = (way == MIXED ? j / 2 : j) % nb_clients;
+	const unsigned int i = (direction == MIXED ? j / 2 : j) % nb_clients;
 	uint8_t message[MESSAGE];
 	struct world_datagram d = {
 		.df = true, .len = SIZE, .src = peer_of(i), .dst = client[i].relay};
 	struct datagram record;
 
-	t->up = way == UP || (way == MIXED && j % 2 == 0);
+	t->up = direction == UP || (direction == MIXED && j % 2 == 0);
 	t->client = i;
 	t->seen = false;
 	message_make(j, message);
@@ -100,7 +100,7 @@ static void item_make(unsigned int j, enum way way)
 	if (t->up) {
 		assert_int_equal(SSL_write(end[i].ssl, message, MESSAGE), MESSAGE);
 		assert_true(wire_take(&end[i].out, &record));
-		d.src = client[i].at;
+		d.src = client[i].endpoint;
 		d.dst = client[i].server;
 		d.len = record.len;
 		memcpy(d.data, record.data, record.len);
@@ -128,7 +128,7 @@ static void put_shots(const struct item *t)
 
 		s->session = session[t[i].client];
 		s->up = t[i].up;
-		s->at = s->data;
+		s->out = s->data;
 		s->len = s->up ? t[i].len - headers : MESSAGE;
 		assert_true((size_t)s->len <= sizeof(s->data));
 		if (s->up)
@@ -159,9 +159,9 @@ static __rte_noinline uint64_t run_records(void)
 		struct dtls_wire wire = {.in = s->data, .in_len = (uint16_t)s->len};
 
 		if (s->up)
-			s->len = dtls_session_read(s->session, &wire, &s->at);
+			s->len = dtls_session_read(s->session, &wire, &s->out);
 		else
-			s->len = dtls_session_write(s->session, s->data, (size_t)s->len, s->at);
+			s->len = dtls_session_write(s->session, s->data, (size_t)s->len, s->out);
 	}
 	return rte_rdtsc() - start;
 }
@@ -191,9 +191,9 @@ static void show_shots(const struct item *t)
 
 		assert_true(shot[i].len > skip);
 		d->src = t[i].up ? c->relay : c->server;
-		d->dst = t[i].up ? peer_of(t[i].client) : c->at;
+		d->dst = t[i].up ? peer_of(t[i].client) : c->endpoint;
 		d->len = (uint16_t)(shot[i].len - skip);
-		memcpy(d->data, shot[i].at + skip, d->len);
+		memcpy(d->data, shot[i].out + skip, d->len);
 	}
 }
 
@@ -235,31 +235,31 @@ static void verify(void)
 
 // --- figures -------------------------------------------------------------------------------------
 
-static uint64_t run_burst(enum part part, unsigned int at)
+static uint64_t run_burst(enum part part, unsigned int first)
 {
 	uint64_t took;
 
 	if (part == RECORDS) {
-		put_shots(item + at);
+		put_shots(item + first);
 		took = run_records();
-		show_shots(item + at);
+		show_shots(item + first);
 		return took;
 	}
-	put_burst(item + at);
+	put_burst(item + first);
 	return part == RELAY ? run_relay() : run_port();
 }
 
-static void run_chunk(enum part part, enum way way, bool counts)
+static void run_chunk(enum part part, enum direction direction, bool counts)
 {
-	struct cell *c = &cell[part][way];
+	struct cell *c = &cell[part][direction];
 
 	chunks++;
 	for (unsigned int j = 0; j < CHUNK; j++)
-		item_make(j, way);
-	for (unsigned int at = 0; at < CHUNK; at += DP_BURST) {
-		const uint64_t took = run_burst(part, at);
+		item_make(j, direction);
+	for (unsigned int first = 0; first < CHUNK; first += DP_BURST) {
+		const uint64_t took = run_burst(part, first);
 
-		world.ms += at / DP_BURST % ROUNDS_PER_MS == 0;
+		world.ms += first / DP_BURST % ROUNDS_PER_MS == 0;
 		if (!counts)
 			continue;
 		c->sample[c->bursts++ % SAMPLES] = (uint32_t)RTE_MIN(took, (uint64_t)UINT32_MAX);
@@ -281,9 +281,9 @@ static void open_clients(void)
 		client_place("10.99.0.20", world.dtls + 2); // 10.99.0.1:5349
 	shake_all();
 	for (unsigned int i = 0; i < wanted; i++) {
-		const struct endpoint *at = &client[i].at;
-		const struct session *s = sessions_find(world.dp->worker[0], &at->addr, at->port,
-			(uint8_t)(world.dtls + 2), SESSION_OPEN);
+		const struct endpoint *client_addr = &client[i].endpoint;
+		const struct session *s = sessions_find(world.dp->worker[0], &client_addr->addr,
+			client_addr->port, (uint8_t)(world.dtls + 2), SESSION_OPEN);
 
 		allocate(i);
 		assert_non_null(s);
@@ -332,11 +332,11 @@ static void print_figures(void)
 {
 	printf("{\"clients\":%u,\"size\":%u,\"cipher\":\"%s\",\"datagrams\":%llu", nb_clients, SIZE,
 		cipher, (unsigned long long)cell[RELAY][UP].bursts * DP_BURST);
-	for (unsigned int way = 0; way < WAYS; way++) {
-		printf(",\"%s\":{", way_names[way]);
+	for (unsigned int direction = 0; direction < WAYS; direction++) {
+		printf(",\"%s\":{", way_names[direction]);
 		for (unsigned int part = 0; part < PARTS; part++) {
 			printf("%s\"%s\":", part > 0 ? "," : "", part_names[part]);
-			print_cell(&cell[part][way]);
+			print_cell(&cell[part][direction]);
 		}
 		printf("}");
 	}

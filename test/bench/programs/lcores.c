@@ -47,12 +47,12 @@ static bool room(const struct runner *r)
 {
 	unsigned int waiting = 0;
 
-	for (unsigned int to = 0; to < r->b->workers; to++) {
-		if (to == r->queue)
+	for (unsigned int target = 0; target < r->b->workers; target++) {
+		if (target == r->queue)
 			continue;
-		if (rte_ring_free_count(r->w->out[to]) < HAND_ROOM)
+		if (rte_ring_free_count(r->w->out[target]) < HAND_ROOM)
 			return false;
-		waiting += rte_ring_count(r->w->out[to]);
+		waiting += rte_ring_count(r->w->out[target]);
 	}
 	return waiting <= r->waiting_most;
 }
@@ -82,8 +82,8 @@ static void hand_end(struct runner *r)
 	while (!empty) {
 		rounds(r, 1);
 		empty = true;
-		for (unsigned int from = 0; from < r->b->workers; from++)
-			empty &= rte_ring_empty(r->w->in[from]) == 1;
+		for (unsigned int sender = 0; sender < r->b->workers; sender++)
+			empty &= rte_ring_empty(r->w->in[sender]) == 1;
 	}
 }
 

@@ -262,7 +262,7 @@ static int check_workers(const struct options *o, char *error, size_t len)
 
 int options_parse(int argc, char **argv, struct options *o, char *error, size_t len)
 {
-	int option, at = 0;
+	int option, opt_idx = 0;
 
 	*o = (struct options){.allocations = 1,
 		.mbufs = 16384,
@@ -273,7 +273,7 @@ int options_parse(int argc, char **argv, struct options *o, char *error, size_t 
 		.workers = 1};
 	opterr = 0;
 	optind = 1;
-	while ((option = getopt_long(argc, argv, "", long_options, &at)) > 0) {
+	while ((option = getopt_long(argc, argv, "", long_options, &opt_idx)) > 0) {
 		if (option == OPT_HELP) {
 			options_help();
 			exit(0);
@@ -285,7 +285,7 @@ int options_parse(int argc, char **argv, struct options *o, char *error, size_t 
 		}
 		if (!take(o, option, optarg)) {
 			snprintf(error, len, "--%s %s: not a value it takes (see --help)",
-				long_options[at].name, optarg);
+				long_options[opt_idx].name, optarg);
 			return -1;
 		}
 	}

@@ -110,13 +110,13 @@ static bool take_apart(struct seen *s, const uint8_t *frame, size_t len)
 // --- what has to come out -----------------------------------------------------------------------
 
 static void check_ends(const struct seen *s, const struct endpoint *src, const struct endpoint *dst,
-	const char *what)
+	const char *label)
 {
 	char text[4][ADDR_TEXT_LEN + 8];
 
 	if (endpoint_eq(&s->src, src) && endpoint_eq(&s->dst, dst))
 		return;
-	box_die("%s goes from %s to %s, not from %s to %s", what,
+	box_die("%s goes from %s to %s, not from %s to %s", label,
 		addr_format_endpoint(&s->src, text[0], sizeof(text[0])),
 		addr_format_endpoint(&s->dst, text[1], sizeof(text[1])),
 		addr_format_endpoint(src, text[2], sizeof(text[2])),
@@ -134,7 +134,7 @@ static void check_media(const struct proof *p, const uint8_t *data, size_t len, 
 static void check_indication(const struct proof *p, const struct seen *s, uint32_t flow)
 {
 	const struct endpoint peer = flows_peer(p->b->flows, flow);
-	struct endpoint from;
+	struct endpoint sender;
 	struct stun_msg m;
 	int family;
 	size_t end;
@@ -143,8 +143,8 @@ static void check_indication(const struct proof *p, const struct seen *s, uint32
 		m.cls != STUN_INDICATION || m.nb_unknown != 0 || !stun_has(&m, STUN_DATA_ATTR))
 		box_die("client %u did not get a Data indication", flow);
 	if (!stun_decode_xor_addr(&m, m.off[STUN_XOR_PEER_ADDRESS], m.alen[STUN_XOR_PEER_ADDRESS],
-		    &from, &family) ||
-		!endpoint_eq(&from, &peer))
+		    &sender, &family) ||
+		!endpoint_eq(&sender, &peer))
 		box_die("client %u was told another peer", flow);
 	end = m.off[STUN_DATA_ATTR] + (size_t)m.alen[STUN_DATA_ATTR];
 	for (; end < s->payload_len; end++)

@@ -28,8 +28,8 @@
 #define SECONDS_MAX 60
 
 // One direction of a session, and the end that reads it.
-struct way {
-	struct dtls_session *from, *to;
+struct direction {
+	struct dtls_session *writer, *reader;
 };
 
 struct runner {
@@ -40,7 +40,7 @@ struct runner {
 	double seconds; // to run; what it took
 	uint64_t records; // sealed and opened
 	pthread_barrier_t *begin;
-	struct way way[SESSIONS];
+	struct direction direction[SESSIONS];
 	uint8_t record[BURST][2048];
 };
 
@@ -48,9 +48,9 @@ static const char *const names[AEAD_NB] = {"aes128", "aes256", "chacha"};
 static struct runner runner[THREADS_MAX];
 static unsigned int nb_runners;
 
-static void die(const char *why)
+static void die(const char *message)
 {
-	fprintf(stderr, "record_core: %s\n", why);
+	fprintf(stderr, "record_core: %s\n", message);
 	exit(1);
 }
 
@@ -70,9 +70,9 @@ static void sessions_open(struct runner *r)
 
 	for (unsigned int i = 0; i < SESSIONS; i++) {
 		memset(k.key, (int)(i + 1), sizeof(k.key));
-		r->way[i].from = dtls_session_create(&k);
-		r->way[i].to = dtls_session_create(&k);
-		if (r->way[i].from == NULL || r->way[i].to == NULL)
+		r->direction[i].writer = dtls_session_create(&k);
+		r->direction[i].reader = dtls_session_create(&k);
+		if (r->direction[i].writer == NULL || r->direction[i].reader == NULL)
 			die("no memory");
 	}
 }
@@ -80,8 +80,8 @@ static void sessions_open(struct runner *r)
 static void sessions_close(struct runner *r)
 {
 	for (unsigned int i = 0; i < SESSIONS; i++) {
-		dtls_session_free(r->way[i].from);
-		dtls_session_free(r->way[i].to);
+		dtls_session_free(r->direction[i].writer);
+		dtls_session_free(r->direction[i].reader);
 	}
 }
 
@@ -93,12 +93,13 @@ static void burst(struct runner *r)
 	for (unsigned int i = 0; i < BURST; i++) {
 		store_be64(message, r->records + i);
 		len[i] = dtls_session_write(
-			r->way[i % SESSIONS].from, message, r->size, r->record[i]);
+			r->direction[i % SESSIONS].writer, message, r->size, r->record[i]);
 	}
 	for (unsigned int i = 0; i < BURST; i++) {
 		struct dtls_wire w = {.in = r->record[i], .in_len = (uint16_t)len[i]};
 
-		if (dtls_session_read(r->way[i % SESSIONS].to, &w, &got) != (int)r->size ||
+		if (dtls_session_read(r->direction[i % SESSIONS].reader, &w, &got) !=
+				(int)r->size ||
 			load_be64(got) != r->records + i)
 			die("what was opened is not what was sealed");
 	}
@@ -157,13 +158,13 @@ static void run_all(enum aead a, unsigned int size, double seconds)
 }
 
 // What is "aes128/124", for so many seconds.
-static bool command(const char *what, const char *amount)
+static bool command(const char *spec, const char *amount)
 {
 	char *end, cipher[16], more[2];
 	const double seconds = strtod(amount, &end);
 	unsigned int size;
 
-	if (sscanf(what, "%15[^/]/%u%1s", cipher, &size, more) != 2 || size < MESSAGE_MIN ||
+	if (sscanf(spec, "%15[^/]/%u%1s", cipher, &size, more) != 2 || size < MESSAGE_MIN ||
 		size > MESSAGE_MAX || *end != '\0' || !(seconds > 0 && seconds <= SECONDS_MAX))
 		return false;
 	for (enum aead a = 0; a < AEAD_NB; a++) {
@@ -177,11 +178,11 @@ static bool command(const char *what, const char *amount)
 
 static void commands(void)
 {
-	char line[128], what[32], amount[16], more[2];
+	char line[128], spec[32], amount[16], more[2];
 
 	while (fgets(line, sizeof(line), stdin) != NULL) {
-		if (sscanf(line, "run %31s %15s %1s", what, amount, more) != 2 ||
-			!command(what, amount))
+		if (sscanf(line, "run %31s %15s %1s", spec, amount, more) != 2 ||
+			!command(spec, amount))
 			die("commands: run CIPHER/BYTES SECONDS");
 	}
 }

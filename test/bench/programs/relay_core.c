@@ -58,9 +58,9 @@ static void run(struct bench *n, bool forward, double seconds, uint64_t packets)
 	fflush(stdout);
 }
 
-static void complain(const char *what)
+static void complain(const char *message)
 {
-	printf("{\"error\":\"%s\"}\n", what);
+	printf("{\"error\":\"%s\"}\n", message);
 	fflush(stdout);
 }
 

@@ -59,12 +59,13 @@ static double cpu_seconds(void)
 
 // --- requests -----------------------------------------------------------------------------------
 
-static void begin(struct bench *n, struct stun_writer *w, uint8_t *to, size_t room, int kind)
+static void begin(struct bench *n, struct stun_writer *w, uint8_t *out, size_t room, int kind)
 {
 	uint8_t tid[STUN_TID_LEN] = {'b', 'e', 'n', 'c', 'h'};
 
 	store_be32(tid + 8, ++n->tids);
-	stun_begin(w, to, room, STUN_REQUEST, kind == ALLOCATE ? STUN_ALLOCATE : STUN_REFRESH, tid);
+	stun_begin(
+		w, out, room, STUN_REQUEST, kind == ALLOCATE ? STUN_ALLOCATE : STUN_REFRESH, tid);
 	if (kind == ALLOCATE)
 		stun_put_u32(w, STUN_REQUESTED_TRANSPORT, (uint32_t)IPPROTO_UDP << 24);
 	else

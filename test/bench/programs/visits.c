@@ -39,26 +39,26 @@ void visits_payload(bool up, uint8_t *buf, uint16_t size)
 // --- templates ----------------------------------------------------------------------------------
 
 // Adds a window of bytes that may differ. They stay as they are until map() says otherwise.
-static void window_add(struct port_replay_template *t, uint16_t at)
+static void window_add(struct port_replay_template *t, uint16_t offset)
 {
 	struct port_replay_window *w = &t->window[t->nb_windows++];
 
-	w->at = at;
-	memset(w->from, PORT_REPLAY_KEEP, sizeof(w->from));
+	w->offset = offset;
+	memset(w->patch_idx, PORT_REPLAY_KEEP, sizeof(w->patch_idx));
 }
 
 // Takes byte `at` of the frame from byte `from` of the patch.
-static void map(struct port_replay_template *t, uint16_t at, uint8_t from)
+static void map(struct port_replay_template *t, uint16_t pos, uint8_t patch_off)
 {
 	for (unsigned int i = 0; i < t->nb_windows && i < PORT_REPLAY_WINDOWS; i++)
-		if (at >= t->window[i].at && at < t->window[i].at + 16)
-			t->window[i].from[at - t->window[i].at] = from;
+		if (pos >= t->window[i].offset && pos < t->window[i].offset + 16)
+			t->window[i].patch_idx[pos - t->window[i].offset] = patch_off;
 }
 
-static void map_word(struct port_replay_template *t, uint16_t at, uint8_t from)
+static void map_word(struct port_replay_template *t, uint16_t pos, uint8_t patch_off)
 {
-	map(t, at, from);
-	map(t, (uint16_t)(at + 1), (uint8_t)(from + 1));
+	map(t, pos, patch_off);
+	map(t, (uint16_t)(pos + 1), (uint8_t)(patch_off + 1));
 }
 
 // Writes what the client sends, without what differs for each flow. Returns its length.

@@ -319,13 +319,13 @@ static void test_cmp_next(void **state)
 // Lengths and contents matter, padding does not; the key matters.
 static void test_hash_bytes(void **state)
 {
-	const struct hash_key key = {{1, 2, 3, 4}}, other = {{1, 2, 3, 5}};
+	const struct hash_key key = {{1, 2, 3, 4}}, other_key = {{1, 2, 3, 5}};
 	const uint8_t zero[40] = {0};
 	uint64_t seen[41];
 
 	for (size_t len = 0; len <= 40; len++) {
 		seen[len] = hash_bytes(&key, zero, len);
-		assert_int_not_equal(seen[len], hash_bytes(&other, zero, len));
+		assert_int_not_equal(seen[len], hash_bytes(&other_key, zero, len));
 		for (size_t k = 0; k < len; k++)
 			assert_int_not_equal(seen[len], seen[k]);
 	}

@@ -73,7 +73,7 @@ static int id_cmp(const void *a, const void *b)
 // No two ids that come of a counter are alike; nor are their second halves.
 static void test_counter(void **state)
 {
-	static const size_t from[] = {0, 8};
+	static const size_t offsets[] = {0, 8};
 	const struct kind *k = *state;
 	const struct hash_key key = random_key();
 	uint8_t(*id)[ID_LEN] = malloc(IDS * ID_LEN);
@@ -86,7 +86,7 @@ static void test_counter(void **state)
 			uint8_t out[16];
 
 			k->wide(&key, &count, 0, out);
-			memcpy(id[n], out + from[i], i == 0 ? ID_LEN : 8);
+			memcpy(id[n], out + offsets[i], i == 0 ? ID_LEN : 8);
 		}
 		qsort(id, IDS, ID_LEN, id_cmp);
 		for (unsigned int n = 1; n < IDS; n++)
@@ -104,7 +104,7 @@ static void test_bits(void **state)
 		struct hash_key key = random_key();
 		uint64_t extra = test_rand(&rnd);
 		struct addr a;
-		uint8_t one[16], other[16];
+		uint8_t one[16], changed[16];
 
 		test_rand_fill(&rnd, &a, sizeof(a));
 		k->wide(&key, &a, extra, one);
@@ -114,9 +114,9 @@ static void test_bits(void **state)
 			extra ^= UINT64_C(1) << (bit - 128);
 		else
 			key.k[(bit - 192) / 64] ^= UINT64_C(1) << bit % 64;
-		k->wide(&key, &a, extra, other);
-		assert_memory_not_equal(one, other, 8);
-		assert_memory_not_equal(one + 8, other + 8, 8);
+		k->wide(&key, &a, extra, changed);
+		assert_memory_not_equal(one, changed, 8);
+		assert_memory_not_equal(one + 8, changed + 8, 8);
 	}
 }
 

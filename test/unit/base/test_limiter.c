@@ -226,13 +226,13 @@ static struct sources sources(uint64_t seed, uint32_t rate, uint32_t burst)
 }
 
 // How many of each_ms tries a millisecond come through in so many of them.
-static unsigned int tries(struct sources *r, const struct addr *from, uint64_t at, unsigned int ms,
-	unsigned int each_ms)
+static unsigned int tries(struct sources *r, const struct addr *source, uint64_t now_ms,
+	unsigned int ms, unsigned int each_ms)
 {
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < ms * each_ms; i++)
-		n += limiter_take(&r->l, &r->each, from, at + i / each_ms);
+		n += limiter_take(&r->l, &r->each, source, now_ms + i / each_ms);
 	return n;
 }
 
@@ -255,18 +255,18 @@ static void test_storm(void **state)
 static void test_source_of_64(void **state)
 {
 	const struct addr p = addr_text("2001:db8::1"), q = addr_text("2001:db8::ffff:0:0:1");
-	const struct addr other = addr_text("2001:db8:0:1::1");
+	const struct addr neighbour = addr_text("2001:db8:0:1::1");
 	struct sources r = sources(1, 1, 3);
 
 	assert_int_equal(tries(&r, &p, BEGIN, 1, 2), 2);
 	assert_int_equal(tries(&r, &q, BEGIN, 1, 2), 1); // of the same /64
-	assert_int_equal(tries(&r, &other, BEGIN, 1, 5), 3);
+	assert_int_equal(tries(&r, &neighbour, BEGIN, 1, 5), 3);
 }
 
 // Who has a /48 has 65,536 of /64: a hundred times what one may, and the places of a hundred.
 static void test_network(void **state)
 {
-	const struct addr other = addr_text("2001:db8:2::1"), v4 = addr_text("192.0.2.1");
+	const struct addr neighbour = addr_text("2001:db8:2::1"), v4 = addr_text("192.0.2.1");
 	struct addr a = addr_text("2001:db8:1::1");
 	struct sources r = sources(1, 10, 10);
 	unsigned int n = 0, again = 0;
@@ -278,7 +278,7 @@ static void test_network(void **state)
 	}
 	assert_int_equal(n, 1000);
 	assert_int_equal(again, 100); // a tenth of a second of a hundred
-	assert_int_equal(tries(&r, &other, BEGIN + 100, 1, 20), 10);
+	assert_int_equal(tries(&r, &neighbour, BEGIN + 100, 1, 20), 10);
 	assert_int_equal(tries(&r, &v4, BEGIN + 100, 1, 20), 10);
 }
 

@@ -214,9 +214,9 @@ static uint64_t search_ns(uint32_t size)
 
 	assert_non_null(all);
 	for (uint32_t i = 0; i < size; i++) {
-		const uint32_t at = __builtin_bswap32(i * 4096u);
+		const uint32_t addr_be = __builtin_bswap32(i * 4096u);
 
-		all[i].prefix.addr = addr_from_v4(&at);
+		all[i].prefix.addr = addr_from_v4(&addr_be);
 		if (i % 2 == 0)
 			all[i].prefix.addr.b[0] = 0x20;
 		all[i].prefix.len = 128;

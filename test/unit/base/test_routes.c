@@ -12,12 +12,12 @@
 static struct route table[16];
 static uint32_t nb;
 
-static struct route *add(const char *to, uint8_t port, const char *via)
+static struct route *add(const char *prefix, uint8_t port, const char *via)
 {
 	struct route *r = &table[nb++];
 
 	*r = (struct route){.port = port, .direct = via == NULL};
-	assert_int_equal(addr_prefix_parse(to, &r->to), 0);
+	assert_int_equal(addr_prefix_parse(prefix, &r->dst), 0);
 	if (via != NULL)
 		r->via = addr_text(via);
 	return r;
@@ -41,10 +41,10 @@ static int setup(void **state)
 
 // Asserts by which port and router a destination is reached from an address of a port; via NULL =
 // it is on-link.
-static void reached(uint8_t from, const char *dst, uint8_t port, const char *via)
+static void reached(uint8_t src_port, const char *dst, uint8_t port, const char *via)
 {
 	const struct addr a = addr_text(dst);
-	const struct route *r = routes_find(table, nb, from, &a);
+	const struct route *r = routes_find(table, nb, src_port, &a);
 
 	assert_non_null(r);
 	assert_int_equal(r->port, port);
@@ -56,22 +56,22 @@ static void reached(uint8_t from, const char *dst, uint8_t port, const char *via
 	}
 }
 
-static void not_reached(uint8_t from, const char *dst)
+static void not_reached(uint8_t src_port, const char *dst)
 {
 	const struct addr a = addr_text(dst);
 
-	assert_null(routes_find(table, nb, from, &a));
+	assert_null(routes_find(table, nb, src_port, &a));
 }
 
 static void longest_prefix_of_all_ports_decides(void **state)
 {
-	for (uint8_t from = 0; from < 2; from++) {
-		reached(from, "10.1.0.7", 1, NULL);
-		reached(from, "10.2.0.7", 1, "10.1.0.1");
-		reached(from, "10.9.0.7", 0, "192.0.2.9");
-		reached(from, "192.0.2.7", 0, NULL);
-		reached(from, "2001:db8::7", 0, NULL);
-		reached(from, "2001:db8:8::7", 1, "fe80::1");
+	for (uint8_t src_port = 0; src_port < 2; src_port++) {
+		reached(src_port, "10.1.0.7", 1, NULL);
+		reached(src_port, "10.2.0.7", 1, "10.1.0.1");
+		reached(src_port, "10.9.0.7", 0, "192.0.2.9");
+		reached(src_port, "192.0.2.7", 0, NULL);
+		reached(src_port, "2001:db8::7", 0, NULL);
+		reached(src_port, "2001:db8:8::7", 1, "fe80::1");
 	}
 }
 

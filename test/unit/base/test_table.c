@@ -75,8 +75,8 @@ static void test_match(void **state)
 
 			memcpy((uint8_t *)&b + 2 * k, &v, 2);
 		}
-		for (unsigned int way = 0; way < TABLE_WAYS; way++)
-			wanted |= (uint32_t)(b.tag[way] == tag) << way;
+		for (unsigned int slot = 0; slot < TABLE_WAYS; slot++)
+			wanted |= (uint32_t)(b.tag[slot] == tag) << slot;
 		assert_int_equal(table_match(&b, tag), wanted);
 	}
 }

@@ -17,7 +17,7 @@
 // Links in the middle of a record, as those of a second tree would be.
 static struct record {
 	uint64_t hash;
-	uint32_t other;
+	uint32_t padding;
 	struct trie_links links;
 } record[RECORDS];
 

@@ -26,17 +26,17 @@ static void test_order_is_permutation(void **state)
 
 	for (unsigned int s = 0; s < RTE_DIM(sizes); s++) {
 		const uint32_t nb = sizes[s];
-		uint32_t at = 0, near = 0, *period = calloc(nb, sizeof(*period));
+		uint32_t cursor = 0, near = 0, *period = calloc(nb, sizeof(*period));
 		uint8_t *seen = calloc(nb, 1);
 
 		for (uint32_t i = 0; i < nb; i++) {
-			period[i] = visits_order(&at, nb);
+			period[i] = visits_order(&cursor, nb);
 			assert_true(period[i] < nb);
 			assert_int_equal(seen[period[i]]++, 0);
 			near += i > 0 && (period[i] ^ period[i - 1]) % 2 != 0;
 		}
 		for (uint32_t i = 0; i < nb; i++) // and once more the same
-			assert_int_equal(visits_order(&at, nb), period[i]);
+			assert_int_equal(visits_order(&cursor, nb), period[i]);
 		if (nb >= 1000) // as often odd after odd as even
 			assert_in_range(near, nb * 2 / 5, nb * 3 / 5);
 		free(period);
@@ -71,7 +71,7 @@ static void assert_client_payload(
 	const struct visit_check *c, uint32_t flow, const uint8_t *data, size_t len)
 {
 	const struct endpoint peer = flows_peer(&c->f, flow);
-	struct endpoint to;
+	struct endpoint dst;
 	struct stun_msg m;
 	uint8_t media[OPTIONS_SIZE_MAX];
 	int family;
@@ -88,8 +88,8 @@ static void assert_client_payload(
 	assert_int_equal(m.cls, STUN_INDICATION);
 	assert_int_equal(m.method, STUN_SEND);
 	assert_true(stun_decode_xor_addr(
-		&m, m.off[STUN_XOR_PEER_ADDRESS], m.alen[STUN_XOR_PEER_ADDRESS], &to, &family));
-	assert_true(endpoint_eq(&to, &peer));
+		&m, m.off[STUN_XOR_PEER_ADDRESS], m.alen[STUN_XOR_PEER_ADDRESS], &dst, &family));
+	assert_true(endpoint_eq(&dst, &peer));
 	assert_int_equal(m.alen[STUN_DATA_ATTR], c->o.size);
 	assert_memory_equal(data + m.off[STUN_DATA_ATTR], media, c->o.size);
 }

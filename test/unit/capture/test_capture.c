@@ -61,7 +61,7 @@ static struct turn_info info_of(const struct world_client *c)
 		const struct dp_answer *a = ask(i, &q);
 
 		for (unsigned int k = 0; k < a->nb; k++)
-			if (endpoint_eq(&a->rows[k].client, &c->at))
+			if (endpoint_eq(&a->rows[k].client, &c->endpoint))
 				found = a->rows[k];
 		dp_answer_done(world.dp, i, q.kind);
 	}
@@ -105,12 +105,12 @@ static struct dp_capture_wanted wanted(void)
 		.drop = DP_DROP_END, .payload = true, .snap = DP_CAPTURE_SNAP_MAX};
 }
 
-static void capture(const struct dp_capture_wanted *w, int of)
+static void capture(const struct dp_capture_wanted *w, int alloc_idx)
 {
 	assert_int_equal(dp_capture_open(world.dp, w), 0);
 	assert_int_equal(dp_capture_open(world.dp, w), -EBUSY);
-	if (of >= 0)
-		assert_true(dp_capture_add(world.dp, &info[of]));
+	if (alloc_idx >= 0)
+		assert_true(dp_capture_add(world.dp, &info[alloc_idx]));
 	set(dp_capture_filter(world.dp));
 }
 
@@ -157,7 +157,7 @@ static void relay(unsigned int i, unsigned int leg, struct world_datagram *d)
 
 	*d = leg == TURN_FROM_PEER
 		? (struct world_datagram){.src = peer[i], .dst = client[i].relay}
-		: (struct world_datagram){.src = client[i].at, .dst = client[i].server};
+		: (struct world_datagram){.src = client[i].endpoint, .dst = client[i].server};
 	d->len = (uint16_t)(sizeof(data) + 4 * (leg == TURN_FROM_CLIENT));
 	store_be16(d->data, CHANNEL);
 	store_be16(d->data + 2, sizeof(data));
@@ -165,7 +165,8 @@ static void relay(unsigned int i, unsigned int leg, struct world_datagram *d)
 	came_len = world_frame(&world, d, came);
 	world_inject(&world, 0, came, came_len);
 	world_run(&world);
-	assert_true(world_take(&world, leg == TURN_FROM_PEER ? &client[i].at : &peer[i], &got));
+	assert_true(
+		world_take(&world, leg == TURN_FROM_PEER ? &client[i].endpoint : &peer[i], &got));
 }
 
 static void traffic(void)
@@ -207,7 +208,8 @@ static void frames_of_one_allocation(void **state)
 		assert_int_equal(f.id, info[1].id);
 		assert_int_equal(f.len, HEADERS + front + sizeof(PLANTED));
 		assert_memory_equal(data + HEADERS + front, PLANTED, sizeof(PLANTED));
-		assert_int_equal(load_be16(data + 36), leg == 0 ? peer[1].port : client[1].at.port);
+		assert_int_equal(
+			load_be16(data + 36), leg == 0 ? peer[1].port : client[1].endpoint.port);
 	}
 	nothing_left();
 	stop();
@@ -226,7 +228,7 @@ static void no_other_flows_of_its_ends(void **state)
 	assert_int_equal(client_bind(&world, &client[0], CHANNEL + 1, &namesake), 0);
 	capture(&w, 1);
 	world_send_bytes(&world, &namesake, &client[0].relay, PLANTED, sizeof(PLANTED));
-	world_send_bytes(&world, &client[1].at, &client[0].relay, PLANTED, sizeof(PLANTED));
+	world_send_bytes(&world, &client[1].endpoint, &client[0].relay, PLANTED, sizeof(PLANTED));
 	world_send_bytes(&world, &peer[1], &client[0].relay, PLANTED, sizeof(PLANTED));
 	world_send_bytes(&world, &peer[1], &client[1].server, PLANTED, sizeof(PLANTED));
 	world_run(&world);
@@ -339,7 +341,7 @@ static void fragments_of_an_allocation(void **state)
 		d = (struct ip_long){.src = peer[i], .dst = client[i].relay, .len = 4000, .ttl = 9};
 		world_send_long(&world, &d, 1500, false);
 		world_run(&world);
-		assert_true(world_take_long(&world, &client[i].at, &got));
+		assert_true(world_take_long(&world, &client[i].endpoint, &got));
 	}
 	for (; next(&f, data); n[f.kind]++) {
 		assert_true(f.kind == DP_CAPTURE_RX || f.kind == DP_CAPTURE_TX);
@@ -470,7 +472,8 @@ static void told_of_allocations(void **state)
 	assert_int_equal(client_allocate(&world, &c, 4), 0);
 	assert_true(dp_capture_note(world.dp, &n));
 	assert_false(n.ended);
-	assert_true(endpoint_eq(&n.info.client, &c.at) && endpoint_eq(&n.info.relay, &c.relay));
+	assert_true(
+		endpoint_eq(&n.info.client, &c.endpoint) && endpoint_eq(&n.info.relay, &c.relay));
 	assert_true(dp_capture_add(world.dp, &n.info));
 	assert_false(dp_capture_add(world.dp, &n.info));
 	set(dp_capture_filter(world.dp));
@@ -478,14 +481,14 @@ static void told_of_allocations(void **state)
 	stun_put(&c.w, STUN_LIFETIME, "\0\0\0\0", 4);
 	assert_int_equal(client_ask(&world, &c), 0);
 	assert_true(dp_capture_note(world.dp, &n));
-	assert_true(n.ended && endpoint_eq(&n.info.client, &c.at));
+	assert_true(n.ended && endpoint_eq(&n.info.client, &c.endpoint));
 	assert_true(dp_capture_remove(world.dp, n.info.id));
 	assert_false(dp_capture_remove(world.dp, n.info.id));
 	set(dp_capture_filter(world.dp));
 	relay(0, 0, &d);
 	while (dp_capture_first(world.dp, UINT64_MAX) != NULL)
 		dp_capture_next(world.dp);
-	world_send_bytes(&world, &c.at, &c.server, PLANTED, sizeof(PLANTED));
+	world_send_bytes(&world, &c.endpoint, &c.server, PLANTED, sizeof(PLANTED));
 	world_run(&world);
 	nothing_left(); // its addresses may be another's by now
 	assert_false(dp_capture_note(world.dp, &n));
@@ -566,12 +569,12 @@ static void messages_of_streams(void **state)
 		client_channel_data(&world, &c, CHANNEL, PLANTED, sizeof(PLANTED));
 		world_send_bytes(&world, &peer[0], &c.relay, PLANTED, sizeof(PLANTED));
 		world_run(&world);
-		assert_true(world_take(&world, &c.at, &d));
+		assert_true(world_take(&world, &c.endpoint, &d));
 		assert_true(world_take(&world, &peer[0], &d));
 		while (next(&f, data)) {
 			if (!f.message)
 				continue;
-			assert_true(endpoint_eq(&f.client, &c.at));
+			assert_true(endpoint_eq(&f.client, &c.endpoint));
 			assert_int_equal(f.id, info[1].id);
 			assert_int_equal(load_be16(data), CHANNEL);
 			assert_memory_equal(data + 4, PLANTED, sizeof(PLANTED));

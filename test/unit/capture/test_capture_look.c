@@ -137,17 +137,17 @@ static void anything_is_looked_at(void **state)
 	static const struct {
 		const uint8_t *data;
 		uint32_t len;
-	} of[] = {{udp4, sizeof(udp4)}, {udp4_vlan, sizeof(udp4_vlan)}, {udp6, sizeof(udp6)},
+	} samples[] = {{udp4, sizeof(udp4)}, {udp4_vlan, sizeof(udp4_vlan)}, {udp6, sizeof(udp6)},
 		{echo4, sizeof(echo4)}, {echo6, sizeof(echo6)}, {nd_advert, sizeof(nd_advert)}};
 	struct test_rand rand = test_rand_start("capture_look");
 	uint8_t frame[256];
 
 	for (unsigned int n = 0; n < 200000; n++) {
 		const unsigned int i = test_rand_below(&rand, 6);
-		uint32_t len = of[i].len;
+		uint32_t len = samples[i].len;
 
 		test_rand_fill(&rand, frame, sizeof(frame));
-		memcpy(frame, of[i].data, len);
+		memcpy(frame, samples[i].data, len);
 		for (unsigned int k = test_rand_below(&rand, 4); k > 0; k--)
 			frame[test_rand_below(&rand, len)] = (uint8_t)test_rand_below(&rand, 256);
 		len = test_rand_below(&rand, sizeof(frame));
@@ -212,12 +212,12 @@ static void a_request_shows_numbers_alone(void **state)
 	assert_int_equal(stun_parse(shown, len, &m), 0);
 	assert_memory_equal(shown, message, STUN_HEADER_LEN);
 	assert_int_equal(m.alen[STUN_USERNAME], sizeof(planted));
-	for (size_t at = STUN_HEADER_LEN; at < len;) { // types and lengths are as they were
-		assert_memory_equal(shown + at, message + at, 4);
-		v = load_be16(message + at);
+	for (size_t pos = STUN_HEADER_LEN; pos < len;) { // types and lengths are as they were
+		assert_memory_equal(shown + pos, message + pos, 4);
+		v = load_be16(message + pos);
 		if (v == 0x000d || v == 0x0019)
-			assert_memory_equal(shown + at + 4, message + at + 4, 4);
-		at += 4 + ((load_be16(message + at + 2) + 3u) & ~3u);
+			assert_memory_equal(shown + pos + 4, message + pos + 4, 4);
+		pos += 4 + ((load_be16(message + pos + 2) + 3u) & ~3u);
 	}
 }
 
@@ -253,22 +253,22 @@ static void attributes_may_lie(void **state)
 
 	for (unsigned int n = 0; n < 100000; n++) {
 		const uint32_t len = 20 + test_rand_below(&rand, 200);
-		uint32_t at = STUN_HEADER_LEN, kept;
+		uint32_t pos = STUN_HEADER_LEN, kept;
 
 		for (uint32_t i = 0; i < sizeof(message); i++)
 			message[i] = (uint8_t)planted[i % 7];
 		store_be16(message, 1);
 		store_be16(message + 2, (uint16_t)test_rand_below(&rand, 260));
 		store_be32(message + 4, STUN_COOKIE);
-		while (at + 4 < len && test_rand_below(&rand, 8) != 0) {
+		while (pos + 4 < len && test_rand_below(&rand, 8) != 0) {
 			const uint16_t size = (uint16_t)test_rand_below(&rand, 40);
 
-			store_be16(message + at, 0x0006); // USERNAME
-			store_be16(message + at + 2, size);
-			at += 4 + ((size + 3u) & ~3u);
+			store_be16(message + pos, 0x0006); // USERNAME
+			store_be16(message + pos + 2, size);
+			pos += 4 + ((size + 3u) & ~3u);
 		}
-		if (at + 4 <= sizeof(message))
-			store_be16(message + at, 0x0013); // DATA
+		if (pos + 4 <= sizeof(message))
+			store_be16(message + pos, 0x0013); // DATA
 		kept = show(message, len, shown);
 		assert_false(kept > STUN_HEADER_LEN &&
 			has_planted(shown + STUN_HEADER_LEN, kept - STUN_HEADER_LEN));

@@ -30,13 +30,13 @@ static void open_ring(void)
 // A record whose bytes follow from its number.
 static bool put(uint32_t number, uint32_t len)
 {
-	uint8_t *to = capture_ring_room(&ring, len);
+	uint8_t *room = capture_ring_room(&ring, len);
 
-	if (to == NULL)
+	if (room == NULL)
 		return false;
-	assert_int_equal((uintptr_t)to % 8, 0);
+	assert_int_equal((uintptr_t)room % 8, 0);
 	for (uint32_t i = 0; i < len; i++)
-		to[i] = (uint8_t)(number * 31 + i);
+		room[i] = (uint8_t)(number * 31 + i);
 	capture_ring_put(&ring, len);
 	return true;
 }
@@ -44,13 +44,13 @@ static bool put(uint32_t number, uint32_t len)
 static bool take(uint32_t number, uint32_t len)
 {
 	uint32_t got;
-	const uint8_t *from = capture_ring_first(&ring, &got);
+	const uint8_t *record = capture_ring_first(&ring, &got);
 
-	if (from == NULL)
+	if (record == NULL)
 		return false;
 	assert_int_equal(got, len);
 	for (uint32_t i = 0; i < len; i++)
-		assert_int_equal(from[i], (uint8_t)(number * 31 + i));
+		assert_int_equal(record[i], (uint8_t)(number * 31 + i));
 	capture_ring_drop(&ring);
 	return true;
 }
@@ -96,10 +96,10 @@ static void less_may_be_put(void **state)
 {
 	open_ring();
 	for (uint32_t n = 0; n < 1000; n++) {
-		uint8_t *to = capture_ring_room(&ring, 700);
+		uint8_t *room = capture_ring_room(&ring, 700);
 
-		assert_non_null(to);
-		memset(to, 0, 700);
+		assert_non_null(room);
+		memset(room, 0, 700);
 		if (n % 3 == 0)
 			continue;
 		assert_true(put(n, n % 11));

@@ -62,14 +62,14 @@ void client_place(const char *host, unsigned int listener)
 
 	assert_true(i < CLIENTS_MAX);
 	world_client(&world, &client[i], "10.99.0.20", (uint16_t)(CLIENT_PORT + i));
-	client[i].at = world_endpoint(host, (uint16_t)(CLIENT_PORT + i));
-	client[i].server = world.listeners[listener].at;
+	client[i].endpoint = world_endpoint(host, (uint16_t)(CLIENT_PORT + i));
+	client[i].server = world.listeners[listener].endpoint;
 	dtls_client_open(&end[i], NULL);
 }
 
 void client_sends(unsigned int i, const struct datagram *d)
 {
-	world_send_bytes(&world, &client[i].at, &client[i].server, d->data, d->len);
+	world_send_bytes(&world, &client[i].endpoint, &client[i].server, d->data, d->len);
 }
 
 // --- rounds --------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ void step(void)
 		run_thread();
 	world_round(&world);
 	for (unsigned int i = 0; i < nb_clients; i++) {
-		while (world_take(&world, &client[i].at, &got)) {
+		while (world_take(&world, &client[i].endpoint, &got)) {
 			assert_true(endpoint_eq(&got.src, &client[i].server) || wire_harmed);
 			assert_false(got.no_checksum);
 			if (end[i].in.n < WIRE_MAX)

@@ -13,11 +13,13 @@
 
 static bool broken;
 
-bool __real_aead_seal(struct aead_key *k, const struct aead_with *with, uint8_t *data, size_t len);
-bool __wrap_aead_seal(struct aead_key *k, const struct aead_with *with, uint8_t *data, size_t len);
-bool __wrap_aead_seal(struct aead_key *k, const struct aead_with *with, uint8_t *data, size_t len)
+bool __real_aead_seal(
+	struct aead_key *k, const struct aead_with *params, uint8_t *data, size_t len);
+bool __wrap_aead_seal(
+	struct aead_key *k, const struct aead_with *params, uint8_t *data, size_t len);
+bool __wrap_aead_seal(struct aead_key *k, const struct aead_with *params, uint8_t *data, size_t len)
 {
-	return !broken && __real_aead_seal(k, with, data, len);
+	return !broken && __real_aead_seal(k, params, data, len);
 }
 
 static void open_world(void **state)

@@ -40,14 +40,14 @@ static void send_datagram(const struct world_datagram *d)
 static void spoil(struct world_datagram *d)
 {
 	static struct world_datagram old; // of any client
-	uint16_t at = (uint16_t)test_rand_below(&world.rand, d->len);
+	uint16_t pos = (uint16_t)test_rand_below(&world.rand, d->len);
 
 	switch (test_rand_below(&world.rand, 8)) {
 	case 0:
-		d->data[at] ^= (uint8_t)(1 << test_rand_below(&world.rand, 8));
+		d->data[pos] ^= (uint8_t)(1 << test_rand_below(&world.rand, 8));
 		break;
 	case 1:
-		d->len = at;
+		d->len = pos;
 		break;
 	case 2: // as much again behind it
 		if (2 * d->len <= 1400) {
@@ -75,18 +75,19 @@ static void spoil(struct world_datagram *d)
 		d->len = (uint16_t)(30 * d->len);
 		break;
 	default:
-		test_rand_fill(&world.rand, d->data + at, d->len - at);
+		test_rand_fill(&world.rand, d->data + pos, d->len - pos);
 		break;
 	}
 	if (chance(300))
 		old = *d;
 }
 
-static void from_client(unsigned int i, const struct datagram *from)
+static void from_client(unsigned int i, const struct datagram *record)
 {
-	struct world_datagram d = {.src = client[i].at, .dst = client[i].server, .len = from->len};
+	struct world_datagram d = {
+		.src = client[i].endpoint, .dst = client[i].server, .len = record->len};
 
-	memcpy(d.data, from->data, from->len);
+	memcpy(d.data, record->data, record->len);
 	if (!chance(harm)) {
 		send_datagram(&d);
 		return;
@@ -96,7 +97,7 @@ static void from_client(unsigned int i, const struct datagram *from)
 	if (chance(500))
 		send_datagram(&d);
 	if (chance(100))
-		d.dst = world.listeners[test_rand_below(&world.rand, 2)].at;
+		d.dst = world.listeners[test_rand_below(&world.rand, 2)].endpoint;
 	if (addr_is_v4(&d.src.addr) != addr_is_v4(&d.dst.addr))
 		d.dst = client[i].server;
 	spoil(&d);
@@ -118,10 +119,10 @@ static void open_world(const struct world_setup *s)
 
 // --- clients that nothing happens to -------------------------------------------------------------
 
-static void data_out(unsigned int i, uint8_t what)
+static void data_out(unsigned int i, uint8_t mark)
 {
 	const uint8_t data[] = {
-		CLIENT_CHANNEL >> 8, CLIENT_CHANNEL & 0xff, 0, 4, 'a', (uint8_t)i, what, 'z'};
+		CLIENT_CHANNEL >> 8, CLIENT_CHANNEL & 0xff, 0, 4, 'a', (uint8_t)i, mark, 'z'};
 
 	assert_int_equal(SSL_write(end[i].ssl, data, sizeof(data)), sizeof(data));
 }

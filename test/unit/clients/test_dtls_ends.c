@@ -37,9 +37,9 @@ static void join(void)
 	}
 }
 
-static void join_data(uint8_t what)
+static void join_data(uint8_t mark)
 {
-	const uint8_t data[SMALL] = {CLIENT_CHANNEL >> 8, 0, 0, 4, 'd', 'a', 't', what};
+	const uint8_t data[SMALL] = {CLIENT_CHANNEL >> 8, 0, 0, 4, 'd', 'a', 't', mark};
 
 	assert_int_equal(SSL_write(end[0].ssl, data, sizeof(data)), sizeof(data));
 	join();
@@ -157,9 +157,9 @@ static void test_flood(void **state)
 			joined.len = 0;
 			for (unsigned int i = 0; i < 30; i++)
 				join_data((uint8_t)i);
-			for (unsigned int at = 0; kind == FORGED && at < joined.len;
-				at += joined.len / 30)
-				joined.data[at + joined.len / 30 - 1] ^= 1;
+			for (unsigned int pos = 0; kind == FORGED && pos < joined.len;
+				pos += joined.len / 30)
+				joined.data[pos + joined.len / 30 - 1] ^= 1;
 			client_sends(0, &joined);
 		}
 		assert_int_equal(SSL_write(end[1].ssl, "\x40\0\0\4last", 8), 8);
@@ -195,14 +195,14 @@ static void test_last_words(void **state)
 // The thread gives a datagram back that has come to it behind the end of the handshake.
 static void test_came_back(void **state)
 {
-	const struct endpoint *at = &client[0].at;
+	const struct endpoint *src = &client[0].endpoint;
 	struct stream_message m;
 	struct session *c = NULL;
 	unsigned int home;
 
 	open_world(state);
 	for (home = 0; c == NULL; home++)
-		c = sessions_find(world.dp->worker[home], &at->addr, at->port,
+		c = sessions_find(world.dp->worker[home], &src->addr, src->port,
 			(uint8_t)(world.dtls + 2), SESSION_OPEN);
 	home--;
 	for (unsigned int n = 1; n < 4; n++) {

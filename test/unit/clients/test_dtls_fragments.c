@@ -55,7 +55,7 @@ static bool is_part(const struct datagram *d)
 {
 	struct dtls_fragment f;
 
-	return dtls_hello_fragment(d->data, d->len, &f) && f.len < f.of;
+	return dtls_hello_fragment(d->data, d->len, &f) && f.len < f.total;
 }
 
 // Each fragment but the first comes twice, and behind the next one.
@@ -143,10 +143,10 @@ static uint16_t part_write(uint8_t *out, uint32_t off, uint16_t len, const uint8
 
 static void send_part(uint16_t port, uint32_t off, uint16_t len, const uint8_t *cookie)
 {
-	const struct endpoint at = world_endpoint("10.99.0.20", port);
+	const struct endpoint src = world_endpoint("10.99.0.20", port);
 	uint8_t out[256];
 
-	world_send_bytes(&world, &at, &world.listeners[world.dtls + 2].at, out,
+	world_send_bytes(&world, &src, &world.listeners[world.dtls + 2].endpoint, out,
 		part_write(out, off, len, cookie));
 	world_run(&world);
 }
@@ -155,7 +155,7 @@ static void send_part(uint16_t port, uint32_t off, uint16_t len, const uint8_t *
 // others are counted, and nothing of them is kept.
 static void test_first(void **state)
 {
-	const struct endpoint at = world_endpoint("10.99.0.20", FIRST_PORT);
+	const struct endpoint src = world_endpoint("10.99.0.20", FIRST_PORT);
 	struct world_datagram got;
 	uint64_t lost;
 
@@ -167,7 +167,7 @@ static void test_first(void **state)
 			assert_int_equal(world_dropped(&world, DP_DROP_DTLS_FRAGMENT), lost + 1);
 			continue;
 		}
-		assert_true(world_take(&world, &at, &got));
+		assert_true(world_take(&world, &src, &got));
 		assert_true(got.len <= DTLS_RECORD_LEN + DTLS_HANDSHAKE_LEN + len);
 		assert_int_equal(got.data[13], 3); // HelloVerifyRequest
 	}
@@ -176,7 +176,7 @@ static void test_first(void **state)
 		send_part(FIRST_PORT, off, (uint16_t)(200 - off), NULL);
 		assert_int_equal(world_dropped(&world, DP_DROP_DTLS_FRAGMENT), lost + 1);
 	}
-	assert_false(world_take(&world, &at, &got));
+	assert_false(world_take(&world, &src, &got));
 	assert_int_equal(sum_half_open(), 0);
 	assert_int_equal(world_dropped(&world, DP_DROP_DTLS_HELLO), 0);
 	clients_world_close();
@@ -186,21 +186,21 @@ static void test_first(void **state)
 // time.
 static void test_never_whole(void **state)
 {
-	const struct endpoint at = world_endpoint("10.99.0.20", FIRST_PORT);
+	const struct endpoint src = world_endpoint("10.99.0.20", FIRST_PORT);
 	uint8_t cookie[DTLS_COOKIE_LEN];
 	struct world_datagram got;
 
 	clients_world_open(*state);
 	settle(1); // the thread's clock
 	send_part(FIRST_PORT, 0, 100, NULL);
-	assert_true(world_take(&world, &at, &got));
+	assert_true(world_take(&world, &src, &got));
 	memcpy(cookie, got.data + got.len - DTLS_COOKIE_LEN, DTLS_COOKIE_LEN);
 	for (unsigned int i = 0; i < 200; i++) {
 		send_part(FIRST_PORT, i % 3 * 60, 60, cookie);
 		settle(1);
 	}
 	assert_int_equal(sum_half_open(), 1);
-	assert_false(world_take(&world, &at, &got));
+	assert_false(world_take(&world, &src, &got));
 	world_wait(&world, 10500); // dtls.handshake
 	settle(3);
 	assert_int_equal(thread->stats.dtls_failed, 1);

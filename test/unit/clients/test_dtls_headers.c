@@ -17,20 +17,20 @@ static uint8_t tos, ttl;
 static bool df, in_pairs;
 
 // One datagram of a client, or two in one, with the fields above.
-static void with_fields(unsigned int i, const struct datagram *from)
+static void with_fields(unsigned int i, const struct datagram *sent)
 {
 	static struct datagram both;
-	struct world_datagram d = {.src = client[i].at,
+	struct world_datagram d = {.src = client[i].endpoint,
 		.dst = client[i].server,
 		.tos = tos,
 		.ttl = ttl,
-		.df = df && addr_is_v4(&client[i].at.addr)};
+		.df = df && addr_is_v4(&client[i].endpoint.addr)};
 
 	if (!in_pairs)
 		both.len = 0;
-	memcpy(both.data + both.len, from->data, from->len);
-	both.len += from->len;
-	if (in_pairs && both.len == from->len)
+	memcpy(both.data + both.len, sent->data, sent->len);
+	both.len += sent->len;
+	if (in_pairs && both.len == sent->len)
 		return; // until the other one comes
 	d.len = both.len;
 	memcpy(d.data, both.data, both.len);
@@ -65,7 +65,7 @@ static void write_data(unsigned int i)
 static void expect_at_peer(unsigned int i)
 {
 	const struct endpoint peer = peer_of(i);
-	const bool v4_to_v4 = addr_is_v4(&client[i].at.addr) && addr_is_v4(&peer.addr);
+	const bool v4_to_v4 = addr_is_v4(&client[i].endpoint.addr) && addr_is_v4(&peer.addr);
 	struct world_datagram got;
 
 	assert_true(world_take(&world, &peer, &got));
@@ -114,11 +114,11 @@ static void test_to_clients(void **state)
 
 			world_send(&world, &d);
 			world_run(&world);
-			assert_true(world_take(&world, &client[i].at, &got));
+			assert_true(world_take(&world, &client[i].endpoint, &got));
 			assert_int_equal(got.data[0], 23); // a record of application data
 			assert_int_equal(got.tos, d.tos);
 			assert_int_equal(got.ttl, d.ttl - 1);
-			assert_int_equal(got.df, d.df && addr_is_v4(&client[i].at.addr));
+			assert_int_equal(got.df, d.df && addr_is_v4(&client[i].endpoint.addr));
 			assert_false(got.no_checksum);
 		}
 	}
@@ -142,8 +142,8 @@ static unsigned int expected(unsigned int came)
 
 static void relay_both_ways(unsigned int came)
 {
-	const struct endpoint at = peer_of(0);
-	struct world_datagram d = {.src = at, .dst = client[0].relay, .ttl = 64, .len = 5};
+	const struct endpoint peer = peer_of(0);
+	struct world_datagram d = {.src = peer, .dst = client[0].relay, .ttl = 64, .len = 5};
 	struct world_datagram got;
 
 	d.tos = tos = (uint8_t)came;
@@ -153,14 +153,14 @@ static void relay_both_ways(unsigned int came)
 		if (in_pairs)
 			write_data(0);
 		settle(3);
-		assert_true(world_take(&world, &at, &got));
+		assert_true(world_take(&world, &peer, &got));
 		assert_int_equal(got.tos, expected(came));
 	}
-	assert_true(world_take(&world, &at, &got));
+	assert_true(world_take(&world, &peer, &got));
 	assert_int_equal(got.tos, expected(came));
 	world_send(&world, &d);
 	world_run(&world);
-	assert_true(world_take(&world, &client[0].at, &got));
+	assert_true(world_take(&world, &client[0].endpoint, &got));
 	assert_int_equal(got.tos, expected(came));
 }
 

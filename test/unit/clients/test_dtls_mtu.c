@@ -34,7 +34,7 @@ static void take_longs(void)
 	static struct ip_long got;
 
 	for (unsigned int i = 0; i < nb_clients; i++) {
-		while (world_take_long(&world, &client[i].at, &got)) {
+		while (world_take_long(&world, &client[i].endpoint, &got)) {
 			assert_true(endpoint_eq(&got.src, &client[i].server));
 			wire_put(&end[i].in, got.data, got.len);
 			in_fragments++;
@@ -57,7 +57,7 @@ static bool shakes(unsigned int i)
 
 static void too_big(const struct endpoint *src, const struct endpoint *dst, uint32_t mtu)
 {
-	const struct icmp_frame e = {.from = "203.0.113.77",
+	const struct icmp_frame e = {.reporter = "203.0.113.77",
 		.src = *src,
 		.dst = *dst,
 		.type = 3,
@@ -80,7 +80,7 @@ static void a_short_path_stops_no_handshake(void **state)
 	client_place("10.99.0.20", world.dtls + 2);
 	assert_true(shakes(0));
 	allocate(0);
-	too_big(&client[0].server, &client[0].at, 576);
+	too_big(&client[0].server, &client[0].endpoint, 576);
 	in_fragments = 0;
 	dtls_client_close(&end[0]);
 	dtls_client_open(&end[0], NULL);
@@ -117,7 +117,8 @@ static bool is_away(unsigned int i)
 		const struct sessions *s = world.dp->worker[k]->sessions;
 
 		for (uint32_t n = 0; n < s->used; n++)
-			if (s->session[n].port == client[i].at.port && s->session[n].away != 0)
+			if (s->session[n].port == client[i].endpoint.port &&
+				s->session[n].away != 0)
 				return true;
 	}
 	return false;

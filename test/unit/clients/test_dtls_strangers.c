@@ -46,10 +46,10 @@ static uint16_t hello_write_whole(uint8_t *out, uint8_t random, const uint8_t *c
 	// a suite, no compression; groups, formats of points, signatures
 	static const uint8_t rest[] = {0, 2, 0xc0, 0x2b, 1, 0, 0, 22, 0, 10, 0, 4, 0, 2, 0, 23, 0,
 		11, 0, 2, 1, 0, 0, 13, 0, 4, 0, 2, 4, 3};
-	const uint16_t at = (uint16_t)(hello_write(out, random, cookie) - 3);
-	const uint16_t len = (uint16_t)(at + sizeof(rest));
+	const uint16_t pos = (uint16_t)(hello_write(out, random, cookie) - 3);
+	const uint16_t len = (uint16_t)(pos + sizeof(rest));
 
-	memcpy(out + at, rest, sizeof(rest));
+	memcpy(out + pos, rest, sizeof(rest));
 	store_be16(out + 11, (uint16_t)(len - 13));
 	store_be16(out + 15, (uint16_t)(len - 25));
 	store_be16(out + 23, (uint16_t)(len - 25));
@@ -71,8 +71,8 @@ static void hear(void)
 		for (unsigned int i = 0; i < n; i++) {
 			if (e[i].kind != TURN_EVENT_CONNECTION)
 				continue;
-			assert_true(e[i].why < STREAM_REFUSAL_END);
-			told[e[i].why] += e[i].more > 0 ? e[i].more : 1;
+			assert_true(e[i].reason < STREAM_REFUSAL_END);
+			told[e[i].reason] += e[i].more > 0 ? e[i].more : 1;
 			last_told = e[i];
 		}
 	}
@@ -93,7 +93,7 @@ static void hear_all(void)
 // and has a name.
 static void test_length(void **state)
 {
-	const struct endpoint at = world_endpoint("10.99.0.20", 7000);
+	const struct endpoint src = world_endpoint("10.99.0.20", 7000);
 	struct world_datagram got;
 	uint8_t hello[HELLO_LEN + DTLS_COOKIE_LEN];
 
@@ -102,7 +102,7 @@ static void test_length(void **state)
 	hear();
 	memset(told, 0, sizeof(told));
 	for (uint16_t len = 14; len <= HELLO_LEN; len++) {
-		const struct endpoint server = world.listeners[world.dtls + 2].at;
+		const struct endpoint server = world.listeners[world.dtls + 2].endpoint;
 		uint64_t lost;
 
 		hello_write(hello, 0, NULL);
@@ -110,22 +110,22 @@ static void test_length(void **state)
 		store_be16(hello + 11, (uint16_t)(len - 13));
 		store_be16(hello + 15, (uint16_t)(len > 25 ? len - 25 : 0));
 		store_be16(hello + 23, (uint16_t)(len > 25 ? len - 25 : 0));
-		world_send_bytes(&world, &at, &server, hello, len);
+		world_send_bytes(&world, &src, &server, hello, len);
 		lost = world_stats(&world).drop[DP_DROP_DTLS_HELLO];
 		world_run(&world);
 		if (len < HELLO_LEN) {
-			assert_false(world_take(&world, &at, &got));
+			assert_false(world_take(&world, &src, &got));
 			assert_int_equal(world_stats(&world).drop[DP_DROP_DTLS_HELLO], lost + 1);
 			continue;
 		}
-		assert_true(world_take(&world, &at, &got));
+		assert_true(world_take(&world, &src, &got));
 		assert_true(got.len <= len);
 		assert_int_equal(got.data[13], 3); // HelloVerifyRequest
 	}
 	hear_all();
 	assert_int_equal(told[STREAM_REFUSED_DTLS_HELLO], HELLO_LEN - 14);
 	assert_false(last_told.proved);
-	assert_true(endpoint_eq(&last_told.client, &at));
+	assert_true(endpoint_eq(&last_told.client, &src));
 	assert_int_equal(last_told.listener, world.dtls + 2);
 	clients_world_close();
 }
@@ -136,16 +136,16 @@ static void test_told(void **state)
 {
 	static const uint8_t stun[20] = {0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42};
 	static const uint8_t record[32] = {23, 0xfe, 0xfd, [12] = 19};
-	const struct endpoint at = world_endpoint("10.99.0.20", 7000);
+	const struct endpoint src = world_endpoint("10.99.0.20", 7000);
 	struct endpoint server;
 
 	clients_world_open(*state);
-	server = world.listeners[world.dtls + 2].at;
+	server = world.listeners[world.dtls + 2].endpoint;
 	world_wait(&world, 2000);
 	hear();
 	memset(told, 0, sizeof(told));
-	world_send_bytes(&world, &at, &server, stun, sizeof(stun));
-	world_send_bytes(&world, &at, &server, "\xff\xff\xff\xff", 4);
+	world_send_bytes(&world, &src, &server, stun, sizeof(stun));
+	world_send_bytes(&world, &src, &server, "\xff\xff\xff\xff", 4);
 	world_run(&world);
 	assert_int_equal(world_dropped(&world, DP_DROP_DTLS_PLAIN), 2);
 	hear();
@@ -153,9 +153,9 @@ static void test_told(void **state)
 	assert_false(last_told.proved);
 	assert_int_equal(last_told.listener, world.dtls + 2);
 	for (unsigned int i = 0; i < 1000; i++) {
-		const struct endpoint from = world_endpoint("10.99.0.20", (uint16_t)(7000 + i));
+		const struct endpoint forger = world_endpoint("10.99.0.20", (uint16_t)(7000 + i));
 
-		world_send_bytes(&world, &from, &server, record, sizeof(record));
+		world_send_bytes(&world, &forger, &server, record, sizeof(record));
 		if (i % 20 == 0)
 			world_run(&world);
 	}
@@ -179,12 +179,13 @@ static void test_spoofed(void **state)
 	clients_world_open(*state);
 	for (unsigned int ms = 0; ms < 1500; ms++) {
 		for (unsigned int k = 0; k < 6; k++) {
-			const struct endpoint at =
+			const struct endpoint src =
 				world_endpoint(hosts[k % 3], (uint16_t)(1024 + sent++ % 8000));
-			const struct endpoint to = world.listeners[world.dtls + 2 - k % 3 / 2].at;
+			const struct endpoint server =
+				world.listeners[world.dtls + 2 - k % 3 / 2].endpoint;
 
 			hello_write(hello, (uint8_t)sent, NULL);
-			world_send_bytes(&world, &at, &to, hello, HELLO_LEN);
+			world_send_bytes(&world, &src, &server, hello, HELLO_LEN);
 		}
 		if (ms >= 1000 && ms < 1000 + CLIENTS)
 			client_place(hosts[ms % 3], world.dtls + 2 - ms % 3 / 2);
@@ -203,38 +204,38 @@ static void test_spoofed(void **state)
 
 // --- with a cookie -------------------------------------------------------------------------------
 
-static void cookie_ask(const struct endpoint *at, uint8_t random)
+static void cookie_ask(const struct endpoint *src, uint8_t random)
 {
 	uint8_t hello[WHOLE_MAX];
 
-	world_send_bytes(&world, at, &world.listeners[world.dtls + 2].at, hello,
+	world_send_bytes(&world, src, &world.listeners[world.dtls + 2].endpoint, hello,
 		hello_write(hello, random, NULL));
 }
 
-static void cookie_take(const struct endpoint *at, uint8_t cookie[DTLS_COOKIE_LEN])
+static void cookie_take(const struct endpoint *src, uint8_t cookie[DTLS_COOKIE_LEN])
 {
 	struct world_datagram got;
 
-	assert_true(world_take(&world, at, &got));
+	assert_true(world_take(&world, src, &got));
 	assert_int_equal(got.data[13], 3); // HelloVerifyRequest
 	memcpy(cookie, got.data + got.len - DTLS_COOKIE_LEN, DTLS_COOKIE_LEN);
 }
 
-static void cookie_use(const struct endpoint *at, uint8_t random, const uint8_t *cookie)
+static void cookie_use(const struct endpoint *src, uint8_t random, const uint8_t *cookie)
 {
 	uint8_t hello[HELLO_LEN + DTLS_COOKIE_LEN];
 
-	world_send_bytes(&world, at, &world.listeners[world.dtls + 2].at, hello,
+	world_send_bytes(&world, src, &world.listeners[world.dtls + 2].endpoint, hello,
 		hello_write(hello, random, cookie));
 }
 
-static void cookies_get(struct endpoint at, uint8_t cookies[TRIES][DTLS_COOKIE_LEN])
+static void cookies_get(struct endpoint src, uint8_t cookies[TRIES][DTLS_COOKIE_LEN])
 {
 	for (unsigned int i = 0; i < TRIES; i += BATCH) {
-		struct endpoint first = at;
+		struct endpoint first = src;
 
-		for (unsigned int k = 0; k < BATCH; k++, at.port++)
-			cookie_ask(&at, 0);
+		for (unsigned int k = 0; k < BATCH; k++, src.port++)
+			cookie_ask(&src, 0);
 		world_run(&world);
 		for (unsigned int k = 0; k < BATCH; k++, first.port++)
 			cookie_take(&first, cookies[i + k]);
@@ -247,15 +248,15 @@ static void test_rate(void **state)
 {
 	static uint8_t cookies[TRIES][DTLS_COOKIE_LEN];
 	const struct limit *most = &((struct world_setup *)*state)->handshakes;
-	struct endpoint at = world_endpoint("10.99.0.20", FIRST_PORT);
+	struct endpoint src = world_endpoint("10.99.0.20", FIRST_PORT);
 	unsigned int tries = 0, begun;
 
 	clients_world_open(*state);
 	memset(told, 0, sizeof(told));
-	cookies_get(at, cookies);
+	cookies_get(src, cookies);
 	while (tries < TRIES) {
-		for (unsigned int k = 0; k < 20; k++, tries++, at.port++)
-			cookie_use(&at, 0, cookies[tries]);
+		for (unsigned int k = 0; k < 20; k++, tries++, src.port++)
+			cookie_use(&src, 0, cookies[tries]);
 		step(); // of two milliseconds
 		world.nb_seen = 0;
 	}
@@ -268,7 +269,7 @@ static void test_rate(void **state)
 	hear_all();
 	assert_int_equal(told[STREAM_REFUSED_DTLS_RATE], TRIES - begun); // whoever sent them
 	assert_true(last_told.proved);
-	assert_true(addr_eq(&last_told.client.addr, &at.addr));
+	assert_true(addr_eq(&last_told.client.addr, &src.addr));
 	assert_int_equal(last_told.listener, world.dtls + 2);
 	clients_world_close();
 }
@@ -276,17 +277,17 @@ static void test_rate(void **state)
 // Begins a handshake from each of so many /64 of the /48 of an address.
 static void begin_site(const char *site, unsigned int first, unsigned int nb)
 {
-	const struct endpoint *server = &world.listeners[world.dtls + 1].at;
+	const struct endpoint *server = &world.listeners[world.dtls + 1].endpoint;
 	uint8_t cookie[DTLS_COOKIE_LEN], hello[WHOLE_MAX];
 
 	for (unsigned int i = first; i < first + nb; i++) {
-		struct endpoint at = world_endpoint(site, FIRST_PORT);
+		struct endpoint src = world_endpoint(site, FIRST_PORT);
 
-		at.addr.b[7] = (uint8_t)i;
-		world_send_bytes(&world, &at, server, hello, hello_write_whole(hello, 1, NULL));
+		src.addr.b[7] = (uint8_t)i;
+		world_send_bytes(&world, &src, server, hello, hello_write_whole(hello, 1, NULL));
 		world_run(&world);
-		cookie_take(&at, cookie);
-		world_send_bytes(&world, &at, server, hello, hello_write_whole(hello, 1, cookie));
+		cookie_take(&src, cookie);
+		world_send_bytes(&world, &src, server, hello, hello_write_whole(hello, 1, cookie));
 	}
 	settle(2);
 }
@@ -309,7 +310,7 @@ static void test_rate_network(void **state)
 // --- again ---------------------------------------------------------------------------------------
 
 static struct restart {
-	struct endpoint at;
+	struct endpoint src;
 	uint8_t cookie[2][DTLS_COOKIE_LEN];
 	uint8_t last[32]; // random of the last ServerHello
 	unsigned int begun, asked; // ServerHellos with a new one, HelloVerifyRequests
@@ -319,7 +320,7 @@ static void again_send(uint8_t random, const uint8_t *cookie)
 {
 	uint8_t hello[WHOLE_MAX];
 
-	world_send_bytes(&world, &again.at, &world.listeners[world.dtls + 2].at, hello,
+	world_send_bytes(&world, &again.src, &world.listeners[world.dtls + 2].endpoint, hello,
 		hello_write_whole(hello, random, cookie));
 }
 
@@ -329,7 +330,7 @@ static void again_settle(void)
 	struct world_datagram got;
 
 	settle(4);
-	while (world_take(&world, &again.at, &got)) {
+	while (world_take(&world, &again.src, &got)) {
 		if (got.data[13] == 3) {
 			again.asked++;
 			memcpy(again.cookie[0], got.data + got.len - DTLS_COOKIE_LEN,
@@ -345,7 +346,7 @@ static void again_begin(void **state)
 {
 	clients_world_open(*state);
 	memset(&again, 0, sizeof(again));
-	again.at = world_endpoint("10.99.0.20", FIRST_PORT);
+	again.src = world_endpoint("10.99.0.20", FIRST_PORT);
 	for (unsigned int i = 0; i < 2; i++) {
 		again_send((uint8_t)(1 - i), NULL);
 		again_settle();
@@ -392,11 +393,11 @@ static void test_spent(void **state)
 	const struct endpoint *server;
 
 	again_begin(state);
-	server = &world.listeners[world.dtls + 2].at;
+	server = &world.listeners[world.dtls + 2].endpoint;
 	again_send(0, again.cookie[0]);
 	again_settle();
 	assert_int_equal(again.begun, 1);
-	world_send_bytes(&world, &again.at, server, alert, sizeof(alert));
+	world_send_bytes(&world, &again.src, server, alert, sizeof(alert));
 	again_settle();
 	assert_int_equal(sum_half_open(), 0);
 	for (unsigned int i = 0; i < 2; i++) {
@@ -443,9 +444,10 @@ static void begin_some(unsigned int first, unsigned int nb, uint8_t cookies[][DT
 	uint8_t hello[WHOLE_MAX];
 
 	for (unsigned int i = first; i < first + nb; i++) {
-		const struct endpoint at = world_endpoint("10.99.0.20", (uint16_t)(FIRST_PORT + i));
+		const struct endpoint src =
+			world_endpoint("10.99.0.20", (uint16_t)(FIRST_PORT + i));
 
-		world_send_bytes(&world, &at, &world.listeners[world.dtls + 2].at, hello,
+		world_send_bytes(&world, &src, &world.listeners[world.dtls + 2].endpoint, hello,
 			hello_write_whole(hello, 0, cookies[i]));
 	}
 	settle(2);
@@ -457,15 +459,15 @@ static void test_half_open(void **state)
 {
 	const unsigned int most = ((struct world_setup *)*state)->half_open;
 	uint8_t cookies[BATCH][DTLS_COOKIE_LEN], hello[WHOLE_MAX];
-	struct endpoint at = world_endpoint("10.99.0.20", FIRST_PORT);
+	struct endpoint src = world_endpoint("10.99.0.20", FIRST_PORT);
 
 	clients_world_open(*state);
 	memset(told, 0, sizeof(told));
-	for (unsigned int i = 0; i < BATCH; i++, at.port++) {
-		world_send_bytes(&world, &at, &world.listeners[world.dtls + 2].at, hello,
+	for (unsigned int i = 0; i < BATCH; i++, src.port++) {
+		world_send_bytes(&world, &src, &world.listeners[world.dtls + 2].endpoint, hello,
 			hello_write_whole(hello, 0, NULL));
 		world_run(&world);
-		cookie_take(&at, cookies[i]);
+		cookie_take(&src, cookies[i]);
 	}
 	settle(1); // the thread's clock
 	begin_some(0, most, cookies);

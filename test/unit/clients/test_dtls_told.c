@@ -43,7 +43,7 @@ static struct session *find_away(struct worker **home)
 	return NULL;
 }
 
-static void fill_ring(struct worker *w, unsigned int to)
+static void fill_ring(struct worker *w, unsigned int target)
 {
 	const struct turn_view nobody = {.src = world_endpoint("203.0.113.9", 0).addr,
 		.src_port = 9,
@@ -51,12 +51,12 @@ static void fill_ring(struct worker *w, unsigned int to)
 		.via = TURN_NO_WORKER,
 		.stream = 9};
 
-	while (messages_client_ended(w, to, &nobody))
+	while (messages_client_ended(w, target, &nobody))
 		;
 }
 
 // An answer that comes from the worker with the allocation.
-static void reply(struct worker *w, const struct turn_view *of, unsigned int from)
+static void reply(struct worker *w, const struct turn_view *client_view, unsigned int owner)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(world.dp->pool);
 	struct mbuf_meta *p;
@@ -65,11 +65,11 @@ static void reply(struct worker *w, const struct turn_view *of, unsigned int fro
 	w->live.made++;
 	p = mbuf_meta_of(m);
 	p->kind = MBUF_META_SEAL;
-	p->seal.client = of->src;
-	p->seal.port = of->src_port;
-	p->seal.listener = of->listener;
-	p->seal.conn = of->stream;
-	p->seal.from = (uint8_t)from;
+	p->seal.client = client_view->src;
+	p->seal.port = client_view->src_port;
+	p->seal.listener = client_view->listener;
+	p->seal.conn = client_view->stream;
+	p->seal.owner = (uint8_t)owner;
 	p->seal.media = false;
 	p->seal.lease_s = 600;
 	dtls_clients_reply_for(w, m);
@@ -79,10 +79,10 @@ static void reply(struct worker *w, const struct turn_view *of, unsigned int fro
 static void test_end_owed(void **state)
 {
 	struct worker *w = NULL;
-	struct turn_view of;
+	struct turn_view client_view;
 	struct session *c;
 	uint64_t dropped;
-	unsigned int to;
+	unsigned int owner;
 
 	open_world(state, CLIENTS);
 	shake_all();
@@ -90,17 +90,17 @@ static void test_end_owed(void **state)
 		allocate_next(i);
 	c = find_away(&w);
 	assert_non_null(c);
-	of = sessions_view(w, c);
-	to = (unsigned int)__builtin_ctzll(c->away);
+	client_view = sessions_view(w, c);
+	owner = (unsigned int)__builtin_ctzll(c->away);
 	c->away = 0;
 	sessions_end(w, c, &w->live.dtls.idle);
 	settle(4);
 	assert_int_equal(world_stats(&world).turn.allocations, CLIENTS);
 
 	dropped = world_dropped(&world, DP_DROP_DTLS_ENDED);
-	fill_ring(w, to);
+	fill_ring(w, owner);
 	for (unsigned int i = 0; i < REPLIES; i++)
-		reply(w, &of, to);
+		reply(w, &client_view, owner);
 	assert_int_equal(w->sessions->nb_owed, 1);
 	settle(60); // what lies in the ring before it comes in bursts
 	assert_int_equal(w->sessions->nb_owed, 0);
@@ -113,7 +113,7 @@ static void test_end_owed(void **state)
 static void test_many_owed(void **state)
 {
 	struct worker *w;
-	struct turn_view of = {.src = world_endpoint("203.0.113.9", 0).addr,
+	struct turn_view client_view = {.src = world_endpoint("203.0.113.9", 0).addr,
 		.src_port = 9,
 		.leg = TURN_FROM_CLIENT,
 		.via = TURN_NO_WORKER};
@@ -122,8 +122,8 @@ static void test_many_owed(void **state)
 	w = world.dp->worker[0];
 	fill_ring(w, 1);
 	for (unsigned int i = 0; i < 2 * OWED_ENDS; i++) {
-		of.stream = UINT64_C(1) << 48 | i; // a session of the first worker
-		reply(w, &of, 1);
+		client_view.stream = UINT64_C(1) << 48 | i; // a session of the first worker
+		reply(w, &client_view, 1);
 	}
 	assert_int_equal(w->sessions->nb_owed, OWED_ENDS);
 	shake_all(); // a worker that has never had a session has no ticks

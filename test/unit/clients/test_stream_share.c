@@ -67,15 +67,15 @@ static void peers_send(const struct world_client *c, unsigned int n)
 static unsigned int take(unsigned int n, uint64_t conn, unsigned int *all)
 {
 	struct stream_message m[STREAM_BURST];
-	unsigned int of = 0;
+	unsigned int matching = 0;
 
 	*all = streams_ops.receive(world.dp, 0, 0, m, n);
 	for (unsigned int i = 0; i < *all; i++) {
-		of += m[i].conn == conn;
+		matching += m[i].conn == conn;
 		streams_ops.release(world.dp, 0, 0, m[i].buf);
 	}
 	worker_round(world.dp->worker[0], world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
-	return of;
+	return matching;
 }
 
 // What comes of a call beside a flood that is more than the thread takes: all of it.

@@ -77,7 +77,7 @@ static void expect_channel(const struct world_client *c, const uint8_t *data, ui
 	struct world_datagram got;
 
 	world_run(&world);
-	assert_true(world_take(&world, &c->at, &got));
+	assert_true(world_take(&world, &c->endpoint, &got));
 	assert_int_equal(load_be16(got.data), CHANNEL);
 	assert_int_equal(load_be16(got.data + 2), len);
 	assert_int_equal(got.len, (4 + len + 3) / 4 * 4);
@@ -127,7 +127,7 @@ static void relay_indications(struct world_client *c, const struct endpoint *pee
 		struct world_datagram d = {.src = *peer, .dst = c->relay, .len = len, .ttl = 9},
 				      got;
 		struct stun_msg m;
-		struct endpoint from;
+		struct endpoint sender;
 		int family;
 
 		test_rand_fill(&world.rand, d.data, d.len);
@@ -135,12 +135,12 @@ static void relay_indications(struct world_client *c, const struct endpoint *pee
 		expect_at_peer(c, peer, d.data, d.len, len % 2 == 0);
 		world_send(&world, &d);
 		world_run(&world);
-		assert_true(world_take(&world, &c->at, &got));
+		assert_true(world_take(&world, &c->endpoint, &got));
 		assert_int_equal(stun_parse(got.data, got.len, &m), 0);
 		assert_true(m.cls == STUN_INDICATION && m.method == STUN_DATA);
 		assert_true(stun_decode_xor_addr(&m, m.off[STUN_XOR_PEER_ADDRESS],
-			m.alen[STUN_XOR_PEER_ADDRESS], &from, &family));
-		assert_true(endpoint_eq(&from, peer));
+			m.alen[STUN_XOR_PEER_ADDRESS], &sender, &family));
+		assert_true(endpoint_eq(&sender, peer));
 		assert_int_equal(m.alen[STUN_DATA_ATTR], len);
 		assert_memory_equal(got.data + m.off[STUN_DATA_ATTR], d.data, len);
 	}
@@ -156,7 +156,7 @@ static void test_relay(void **state)
 		for (unsigned int i = 0; i < 9; i++) {
 			const struct endpoint bound =
 				world_endpoint(peers[i % 3], (uint16_t)(7000 + i));
-			const struct endpoint other =
+			const struct endpoint unbound =
 				world_endpoint(peers[i % 3], (uint16_t)(8000 + i));
 			struct world_client c;
 
@@ -165,7 +165,7 @@ static void test_relay(void **state)
 			assert_int_equal(client_allocate(&world, &c, i % 3 == 1 ? 6 : 4), 0);
 			assert_int_equal(client_bind(&world, &c, CHANNEL, &bound), 0);
 			relay_channel(&c, &bound);
-			relay_indications(&c, &other);
+			relay_indications(&c, &unbound);
 		}
 		assert_int_equal(world_drops(&world), 0);
 		close_world();
@@ -186,7 +186,7 @@ static void test_hairpin(void **state)
 	assert_int_equal(client_bind(&world, &b, CHANNEL, &a.relay), 0);
 	client_channel_data(&world, &a, CHANNEL, "there", 5);
 	world_run(&world);
-	assert_true(world_take(&world, &b.at, &got));
+	assert_true(world_take(&world, &b.endpoint, &got));
 	assert_int_equal(got.len, 9);
 	assert_memory_equal(got.data + 4, "there", 5);
 	client_channel_data(&world, &b, CHANNEL, "and back", 8);
@@ -239,7 +239,7 @@ static void test_slot_changes_hands(void **state)
 		assert_int_equal(client_bind(&world, &c, CHANNEL, &peer), 0);
 		world_send_bytes(&world, &peer, &c.relay, "abc", 3);
 		world_run(&world);
-		assert_true(world_take(&world, &c.at, &got));
+		assert_true(world_take(&world, &c.endpoint, &got));
 		assert_int_equal(got.len, i % 2 == 0 ? 8 : 7);
 		client_begin(&world, &c, STUN_REFRESH);
 		stun_put_u32(&c.w, STUN_LIFETIME, 0);
@@ -255,14 +255,14 @@ static void test_slot_changes_hands(void **state)
 static void test_end(void **state)
 {
 	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
-	struct world_client c, other, udp;
+	struct world_client c, second, udp;
 
 	open_world(4);
 	world_stream_client(&world, &c, "203.0.113.5", 40000);
-	world_stream_client(&world, &other, "203.0.113.5", 40001);
+	world_stream_client(&world, &second, "203.0.113.5", 40001);
 	world_client(&world, &udp, "10.99.0.20", 40000);
 	assert_int_equal(client_allocate(&world, &c, 4), 0);
-	assert_int_equal(client_allocate(&world, &other, 4), 0);
+	assert_int_equal(client_allocate(&world, &second, 4), 0);
 	assert_int_equal(client_allocate(&world, &udp, 4), 0);
 	assert_int_equal(client_bind(&world, &c, CHANNEL, &peer), 0);
 	// its last words are in the same burst
@@ -383,7 +383,7 @@ static void test_thread_is_slow(void **state)
 	stats_publish(worker);
 	world_balance(&world, 0);
 	world_run(&world);
-	while (world_take(&world, &c.at, &got))
+	while (world_take(&world, &c.endpoint, &got))
 		n++;
 	assert_int_equal(n, RING / 2);
 	assert_int_equal(world_dropped(&world, DP_DROP_STREAM_FULL), 3 * RING - n);
@@ -447,7 +447,7 @@ static void test_pipelined(void **state)
 		.backlog = 32,
 		.stream_ring = RING};
 	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
-	const struct endpoint other = world_endpoint("10.99.0.31", 7000);
+	const struct endpoint call_peer = world_endpoint("10.99.0.31", 7000);
 	struct world_client c, call;
 	unsigned int sent = 0, round = 0, answers = 0, media = 0;
 	struct world_datagram got;
@@ -457,7 +457,7 @@ static void test_pipelined(void **state)
 	world_stream_client(&world, &call, "203.0.113.6", 40000);
 	assert_int_equal(client_allocate(&world, &c, 4) + client_allocate(&world, &call, 4), 0);
 	assert_int_equal(client_bind(&world, &c, CHANNEL, &peer), 0);
-	assert_int_equal(client_bind(&world, &call, CHANNEL, &other), 0);
+	assert_int_equal(client_bind(&world, &call, CHANNEL, &call_peer), 0);
 	for (; answers < 3 * PIPELINED / 4 || media < PIPELINED / 4; round++) {
 		assert_in_range(round, 0, 10 * PIPELINED);
 		for (bool room = true; room && sent < PIPELINED;) {
@@ -469,8 +469,8 @@ static void test_pipelined(void **state)
 		}
 		client_channel_data(&world, &call, CHANNEL, "call", 4);
 		world_round(&world);
-		assert_true(world_take(&world, &other, &got)); // in the round it came in
-		while (world_take(&world, &c.at, &got))
+		assert_true(world_take(&world, &call_peer, &got)); // in the round it came in
+		while (world_take(&world, &c.endpoint, &got))
 			answers++;
 		for (; world_take(&world, &peer, &got); media++)
 			assert_in_range(answers, 3 * media, 3 * media + 6);
@@ -519,7 +519,7 @@ static void test_answers_have_room(void **state)
 	}
 	assert_in_range(sent, 1, 4 * RING - 1); // it had to stop
 	world_run(&world);
-	while (world_take(&world, &c.at, &got))
+	while (world_take(&world, &c.endpoint, &got))
 		*(got.data[0] < 4 ? &answers : &media) += 1;
 	assert_int_equal(answers, sent);
 	assert_int_equal(media + world_dropped(&world, DP_DROP_STREAM_FULL), 4 * RING);
@@ -553,7 +553,7 @@ static void test_pipelined_elsewhere(void **state)
 	}
 	while (!make_elsewhere(&first, &c, port))
 		port++;
-	home = streams_ops.home(world.dp, &c.at, (uint8_t)(world.conf.turn.nb_listeners - 1));
+	home = streams_ops.home(world.dp, &c.endpoint, (uint8_t)(world.conf.turn.nb_listeners - 1));
 	for (unsigned int round = 0; answers < PIPELINED; round++) {
 		assert_in_range(round, 0, 20 * PIPELINED);
 		for (bool room = true; room && sent < PIPELINED; sent += room) {
@@ -564,7 +564,7 @@ static void test_pipelined_elsewhere(void **state)
 			if (owner[i] != home)
 				client_channel_data(&world, &call[i], CHANNEL, "call", 4);
 		world_round(&world);
-		while (world_take(&world, &c.at, &got))
+		while (world_take(&world, &c.endpoint, &got))
 			answers++;
 		world.nb_seen = 0; // what the calls' peer has got
 	}

@@ -73,8 +73,8 @@ static void test_issue_file(void **state)
 	assert_int_equal(c->ports[0].uso, CONF_USO_AUTO);
 
 	assert_int_equal(t->nb_listeners, 2);
-	assert_addr(&t->listeners[1].at.addr, "fd99::1");
-	assert_int_equal(t->listeners[1].at.port, 3478);
+	assert_addr(&t->listeners[1].endpoint.addr, "fd99::1");
+	assert_int_equal(t->listeners[1].endpoint.port, 3478);
 	assert_int_equal(t->listeners[1].transport, TURN_OVER_UDP);
 	assert_int_equal(t->nb_relay, 2);
 	assert_addr(&t->relay[0], "10.99.0.1");
@@ -110,7 +110,7 @@ static void test_issue_file(void **state)
 	assert_prefix(&t->allow[1], "fd99::/64");
 	assert_int_equal(t->nb_deny, 0);
 	assert_true(t->hairpin);
-	assert_int_equal(c->log.to, CONF_LOG_STDERR);
+	assert_int_equal(c->log.target, CONF_LOG_STDERR);
 	assert_int_equal(c->log.level, LOG_INFO);
 	// gathered
 	assert_int_equal(t->nb_local, 2);
@@ -163,7 +163,7 @@ static void test_reference_file_tells_defaults(void **state)
 	assert_null(d->drivers_dir);
 	assert_null(c->drivers);
 	assert_int_equal(c->turn.listeners[0].transport, d->turn.listeners[0].transport);
-	assert_int_equal(c->turn.listeners[0].at.port, d->turn.listeners[0].at.port);
+	assert_int_equal(c->turn.listeners[0].endpoint.port, d->turn.listeners[0].endpoint.port);
 	assert_int_equal(c->turn.listeners[0].dscp, d->turn.listeners[0].dscp);
 	assert_int_equal(c->turn.port_lo, d->turn.port_lo);
 	assert_int_equal(c->turn.port_hi, d->turn.port_hi);
@@ -176,7 +176,7 @@ static void test_reference_file_tells_defaults(void **state)
 	assert_int_equal(c->turn.nb_deny, d->turn.nb_deny);
 	assert_int_equal(c->turn.nb_nat64, d->turn.nb_nat64);
 	assert_int_equal(c->turn.hairpin, d->turn.hairpin);
-	assert_int_equal(c->log.to, d->log.to);
+	assert_int_equal(c->log.target, d->log.target);
 	assert_int_equal(c->log.format, d->log.format);
 	assert_string_equal(c->log.journal, d->log.journal);
 	assert_int_equal(c->log.level, d->log.level);
@@ -253,7 +253,7 @@ static void test_defaults(void **state)
 	assert_int_equal(d->turn.limits.lifetime_max_s, 3600); // RFC 8656 section 7.2
 	assert_int_equal(d->turn.limits.allocations, 16384); // as many as relay ports
 	assert_int_equal(d->turn.limits.per_user, 4096); // a quarter
-	assert_int_equal(d->turn.listeners[0].at.port, 3478); // RFC 8656 section 6
+	assert_int_equal(d->turn.listeners[0].endpoint.port, 3478); // RFC 8656 section 6
 	assert_int_equal(d->turn.port_lo, 49152); // RFC 6335 section 6
 	assert_true(d->turn.hairpin);
 	assert_int_equal(d->requests, 8);
@@ -386,9 +386,9 @@ static void test_good_text(void **state)
 	conf_free(c);
 }
 
-static struct conf *load_edit(const char *piece, const char *by)
+static struct conf *load_edit(const char *piece, const char *replacement)
 {
-	char *text = conf_file_edit(piece, by);
+	char *text = conf_file_edit(piece, replacement);
 	struct conf *c = load_text(text);
 
 	free(text);
@@ -501,10 +501,10 @@ static void test_values(void **state)
 	assert_int_equal(c->log.level, LOG_DEBUG);
 	conf_free(c);
 	c = load_edit("to: stderr", "to: syslog");
-	assert_int_equal(c->log.to, CONF_LOG_SYSLOG);
+	assert_int_equal(c->log.target, CONF_LOG_SYSLOG);
 	conf_free(c);
 	c = load_edit("to: stderr", "to: journal, journal: /tmp/socket, rate: 0, format: json");
-	assert_int_equal(c->log.to, CONF_LOG_JOURNAL);
+	assert_int_equal(c->log.target, CONF_LOG_JOURNAL);
 	assert_int_equal(c->log.format, CONF_LOG_JSON);
 	assert_string_equal(c->log.journal, "/tmp/socket");
 	assert_int_equal(c->log.rate, 0);

@@ -14,9 +14,9 @@
 #define DEVICE "    device: net_a\n"
 #define TWO "'0000:3b:00.0', '0000:3b:00.1,x=1'"
 
-static struct conf *load(const char *by)
+static struct conf *load(const char *replacement)
 {
-	return conf_file_changed(DEVICE, by);
+	return conf_file_changed(DEVICE, replacement);
 }
 
 static void a_bond_takes_the_place_of_the_device(void **state)

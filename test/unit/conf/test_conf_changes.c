@@ -31,7 +31,7 @@ static const char base[] =
 	"records: {rotate: 64M}\n";
 
 struct told {
-	char key[128], from[64], to[64]; // "-" = NULL
+	char key[128], before[64], after[64]; // "-" = NULL
 	bool entry, secret, hot;
 };
 
@@ -44,17 +44,17 @@ static void hear(void *ctx, const struct conf_change *c)
 
 	assert_true(nb_told <= MAX);
 	snprintf(t->key, sizeof(t->key), "%s", c->key);
-	snprintf(t->from, sizeof(t->from), "%s", c->from != NULL ? c->from : "-");
-	snprintf(t->to, sizeof(t->to), "%s", c->to != NULL ? c->to : "-");
+	snprintf(t->before, sizeof(t->before), "%s", c->before != NULL ? c->before : "-");
+	snprintf(t->after, sizeof(t->after), "%s", c->after != NULL ? c->after : "-");
 	t->entry = c->entry;
 	t->secret = c->secret;
 	t->hot = c->hot;
 }
 
 // Replaces a piece of base, and compares.
-static void change(const char *piece, const char *by)
+static void change(const char *piece, const char *replacement)
 {
-	char *text = conf_text_edit(base, piece, by);
+	char *text = conf_text_edit(base, piece, replacement);
 	struct conf *before = conf_file_said(base), *after = conf_file_said(text);
 	unsigned int nb;
 
@@ -66,19 +66,20 @@ static void change(const char *piece, const char *by)
 	free(text);
 }
 
-static void assert_told(unsigned int i, const char *key, const char *from, const char *to, bool hot)
+static void assert_told(
+	unsigned int i, const char *key, const char *before, const char *after, bool hot)
 {
 	assert_true(i < nb_told);
 	assert_string_equal(told[i].key, key);
-	assert_string_equal(told[i].from, from);
-	assert_string_equal(told[i].to, to);
+	assert_string_equal(told[i].before, before);
+	assert_string_equal(told[i].after, after);
 	assert_int_equal(told[i].hot, hot);
 }
 
-static void assert_one(const char *key, const char *from, const char *to, bool hot)
+static void assert_one(const char *key, const char *before, const char *after, bool hot)
 {
 	assert_int_equal(nb_told, 1);
-	assert_told(0, key, from, to, hot);
+	assert_told(0, key, before, after, hot);
 }
 
 // A default that is written out, and the same in other words.

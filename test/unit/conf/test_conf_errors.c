@@ -416,8 +416,8 @@ static void test_large_files(void **state)
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		const size_t len = strlen(units[i]);
 
-		for (size_t at = 0; at < 1 << 20; at++)
-			text[at] = units[i][at % len];
+		for (size_t pos = 0; pos < 1 << 20; pos++)
+			text[pos] = units[i][pos % len];
 		assert_null(conf_file_load(text, 1 << 20, error));
 	}
 	free(text);
@@ -426,13 +426,13 @@ static void test_large_files(void **state)
 // FILE:LINE:COL: key: reason, of one line, with LINE and COL from 1.
 static void assert_form(const char *error)
 {
-	const char *at = error + strlen(conf_path);
+	const char *place = error + strlen(conf_path);
 	unsigned int line = 0, col = 0;
 	int used = 0;
 
 	if (strncmp(error, conf_path, strlen(conf_path)) != 0 ||
-		sscanf(at, ":%u:%u: %n", &line, &col, &used) != 2 || used == 0 || line == 0 ||
-		col == 0 || strstr(at + used, ": ") == NULL || strchr(at, '\n') != NULL)
+		sscanf(place, ":%u:%u: %n", &line, &col, &used) != 2 || used == 0 || line == 0 ||
+		col == 0 || strstr(place + used, ": ") == NULL || strchr(place, '\n') != NULL)
 		fail_msg("not FILE:LINE:COL: key: reason: %s", error);
 }
 
@@ -443,26 +443,26 @@ static size_t mutate(struct test_rand *r, char *text, size_t len)
 	unsigned int times = 1 + test_rand_below(r, 4);
 
 	while (times-- > 0 && len > 8) {
-		const uint32_t at = test_rand_below(r, (uint32_t)len - 4);
+		const uint32_t pos = test_rand_below(r, (uint32_t)len - 4);
 		const uint32_t run = 1 + test_rand_below(r, 3);
 
 		switch (test_rand_below(r, 5)) {
 		case 0:
-			text[at] = (char)test_rand(r);
+			text[pos] = (char)test_rand(r);
 			break;
 		case 1:
-			text[at] = odd[test_rand_below(r, sizeof(odd))];
+			text[pos] = odd[test_rand_below(r, sizeof(odd))];
 			break;
 		case 2: // cut out
-			memmove(text + at, text + at + run, len - at - run);
+			memmove(text + pos, text + pos + run, len - pos - run);
 			len -= run;
 			break;
 		case 3: // copy another place's bytes
-			memmove(text + at, text + test_rand_below(r, (uint32_t)len - 4), run);
+			memmove(text + pos, text + test_rand_below(r, (uint32_t)len - 4), run);
 			break;
 		default: // cut off
 			if (test_rand_below(r, 16) == 0)
-				len = at;
+				len = pos;
 		}
 	}
 	return len;

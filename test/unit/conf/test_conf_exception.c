@@ -13,9 +13,9 @@
 // In the place of the first port's "    vlan: 0".
 #define AT "vlan: 0"
 
-static struct conf *load(const char *piece, const char *by, char error[CONF_ERROR_LEN])
+static struct conf *load(const char *piece, const char *replacement, char error[CONF_ERROR_LEN])
 {
-	char *text = conf_file_edit(piece, by);
+	char *text = conf_file_edit(piece, replacement);
 	struct conf *c = conf_file_load(text, strlen(text), error);
 
 	free(text);
@@ -110,7 +110,7 @@ static void test_defaults(void **state)
 	conf_free(c);
 }
 
-#define ALLOW(what) AT, "exception: {name: sr0, allow: [" what "]}"
+#define ALLOW(list) AT, "exception: {name: sr0, allow: [" list "]}"
 #define NONE_OF "10:36: ports[0].exception.allow[0]: '"
 #define TWO(first, second)                                             \
 	"net_a\n    addresses: [10.0.0.1/24, 'fd00::1/64']\n"          \
@@ -122,7 +122,7 @@ static void test_defaults(void **state)
 static void test_refused(void **state)
 {
 	static const struct {
-		const char *piece, *by, *error;
+		const char *piece, *replacement, *error;
 	} list[] = {
 		{AT, "exception: {name: sr0, client-ports: 0-9}",
 			"10:42: ports[0].exception.client-ports: "},
@@ -167,11 +167,11 @@ static void test_refused(void **state)
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
 		char error[CONF_ERROR_LEN];
-		struct conf *c = load(list[i].piece, list[i].by, error);
+		struct conf *c = load(list[i].piece, list[i].replacement, error);
 		const size_t path = strlen(conf_path);
 
 		if (c != NULL)
-			fail_msg("accepted: %s", list[i].by);
+			fail_msg("accepted: %s", list[i].replacement);
 		if (strncmp(error + path + 1, list[i].error, strlen(list[i].error)) != 0)
 			fail_msg("wanted: %s\n   got: %s", list[i].error, error + path + 1);
 	}
@@ -182,23 +182,23 @@ static void test_streams_of_ports(void **state)
 {
 	static const char listener[] = "  - {transport: udp, address: 10.0.0.1, port: 3478}";
 	static const char tcp[] = "  - {transport: tcp, address: 10.0.0.1}";
-	char *text = conf_file_edit(listener, tcp), *with, error[CONF_ERROR_LEN];
+	char *text = conf_file_edit(listener, tcp), *changed, error[CONF_ERROR_LEN];
 	struct conf *c;
 
 	conf_file_refused(text, strlen(text),
 		"16:31: listeners[0].address: TCP is the kernel's, and port 'wan' has no exception "
 		"port that gives it this address: add exception: {name: sr0} to the port");
-	with = conf_text_edit(text, "    vlan: 0\n", "    exception: {name: sr0, netns: ns}\n");
-	conf_file_refused(with, strlen(with),
+	changed = conf_text_edit(text, "    vlan: 0\n", "    exception: {name: sr0, netns: ns}\n");
+	conf_file_refused(changed, strlen(changed),
 		"16:31: listeners[0].address: port 'wan' gives the kernel this address in "
 		"namespace 'ns', and streams.netns is '': make them the same");
-	free(with);
-	with = conf_text_edit(text, "    vlan: 0\n", "    exception: {name: sr0}\n");
-	c = conf_file_load(with, strlen(with), error);
+	free(changed);
+	changed = conf_text_edit(text, "    vlan: 0\n", "    exception: {name: sr0}\n");
+	c = conf_file_load(changed, strlen(changed), error);
 	if (c == NULL)
 		fail_msg("%s", error);
 	conf_free(c);
-	free(with);
+	free(changed);
 	free(text);
 }
 
@@ -270,7 +270,7 @@ static void say_unlimited(void *ctx, enum conf_weight weight, const char *line)
 // A limit of datagrams does not hold what is relayed over TCP.
 static void test_rates_of_tcp(void **state)
 {
-#define RATES(of) "  allocations: 1000\n", "  rates: {user: {to-peers: {" of "}}}\n"
+#define RATES(rates) "  allocations: 1000\n", "  rates: {user: {to-peers: {" rates "}}}\n"
 	static const struct {
 		const char *pieces[11];
 		unsigned int warnings;
@@ -305,7 +305,7 @@ static void say(void *ctx, enum conf_weight weight, const char *line)
 static void test_warning(void **state)
 {
 	static const struct {
-		const char *by;
+		const char *replacement;
 		unsigned int warnings;
 	} list[] = {
 		{"exception: {name: sr0, buffers: 4096}", 0}, // on each of two workers
@@ -315,7 +315,7 @@ static void test_warning(void **state)
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
 		char error[CONF_ERROR_LEN];
-		struct conf *c = load(AT, list[i].by, error);
+		struct conf *c = load(AT, list[i].replacement, error);
 		unsigned int n = 0;
 		struct conf_report r = {.say = say, .ctx = &n};
 

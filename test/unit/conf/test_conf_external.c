@@ -14,9 +14,9 @@
 #define WAN "[10.0.0.1/24, 'fd00::1/64']"
 #define LAN "[10.1.0.1-10.1.0.9/16]"
 
-static void assert_pair(const struct conf_address *a, const char *own, const char *external)
+static void assert_pair(const struct conf_address *a, const char *local, const char *external)
 {
-	const struct addr x = addr_text(own), y = addr_text(external);
+	const struct addr x = addr_text(local), y = addr_text(external);
 
 	assert_true(addr_eq(&a->addr, &x));
 	assert_true(addr_eq(&a->external, &y));

@@ -44,12 +44,12 @@ static void test_own(void **state)
 {
 	struct conf *c = conf_file_changed(
 		FIRST, FIRST TLS "certificate: /c.pem, key: /k.pem, alpn: [h2, my.turn]}}\n");
-	const struct turn_listener_tls *own = &c->turn.listeners[1].tls;
+	const struct turn_listener_tls *tls = &c->turn.listeners[1].tls;
 
-	assert_string_equal(own->certificate, "/c.pem");
-	assert_string_equal(own->key, "/k.pem");
-	assert_int_equal(own->nb_alpn, 2);
-	assert_string_equal(own->alpn[1], "my.turn");
+	assert_string_equal(tls->certificate, "/c.pem");
+	assert_string_equal(tls->key, "/k.pem");
+	assert_int_equal(tls->nb_alpn, 2);
+	assert_string_equal(tls->alpn[1], "my.turn");
 	assert_int_equal(c->turn.listeners[1].entry, 1);
 	conf_free(c);
 }
@@ -81,7 +81,7 @@ static void test_on_all_addresses(void **state)
 
 static void test_errors(void **state)
 {
-	char name[300], by[512], want[128];
+	char name[300], replacement[512], want[128];
 	static const struct conf_file_mistake list[] = {
 		{FIRST, FIRST TLS "certificate: a}}\n",
 			"17:61: listeners[1].tls.certificate: its key is not named here"},
@@ -113,13 +113,15 @@ static void test_errors(void **state)
 	CHECK(list);
 	memset(name, 'x', sizeof(name));
 	name[256] = '\0';
-	snprintf(by, sizeof(by), FIRST TLS "certificate: a, key: b, alpn: [%s]}}\n", name);
+	snprintf(replacement, sizeof(replacement),
+		FIRST TLS "certificate: a, key: b, alpn: [%s]}}\n", name);
 	snprintf(want, sizeof(want),
 		"17:79: listeners[1].tls.alpn[0]: 256 bytes are too long, at most 255 are allowed");
-	conf_file_mistakes(&(struct conf_file_mistake){FIRST, by, want}, 1);
+	conf_file_mistakes(&(struct conf_file_mistake){FIRST, replacement, want}, 1);
 	name[255] = '\0';
-	snprintf(by, sizeof(by), FIRST TLS "certificate: a, key: b, alpn: [%s]}}\n", name);
-	conf_free(conf_file_changed(FIRST, by));
+	snprintf(replacement, sizeof(replacement),
+		FIRST TLS "certificate: a, key: b, alpn: [%s]}}\n", name);
+	conf_free(conf_file_changed(FIRST, replacement));
 }
 
 // Without a certificate for all, each needs its own.

@@ -23,10 +23,10 @@ static const char *holds = "all";
 
 static void hear(void *ctx, enum conf_weight weight, const char *line)
 {
-	const size_t at = strlen(lines);
+	const size_t used = strlen(lines);
 
 	assert_null(strstr(line, "hunter"));
-	snprintf(lines + at, sizeof(lines) - at, "%s%s\n",
+	snprintf(lines + used, sizeof(lines) - used, "%s%s\n",
 		weight == CONF_WARNING ? "warning: " : "", line);
 }
 
@@ -336,10 +336,10 @@ static void there_are_bounds(void **state)
 static void a_mapping_of_too_many_keys_is_refused(void **state)
 {
 	char *text = calloc(1, 65536);
-	size_t at = 0;
+	size_t used = 0;
 
 	for (unsigned int i = 0; i < 2000; i++)
-		at += (size_t)sprintf(text + at, "k%u: 1\n", i);
+		used += (size_t)sprintf(text + used, "k%u: 1\n", i);
 	conf_dir_put("d/a.yaml", text);
 	assert_null(load_with(conf_dir_path("d")));
 	assert_non_null(strstr(lines, "d/a.yaml:1:1: file: has 2000 keys"));
@@ -399,11 +399,11 @@ static void what_is_included_is_compared(void **state)
 // No piece of a password is told of a file that is damaged somewhere.
 static void damaged_files_tell_no_password(void **state)
 {
-	for (size_t at = 0; at < strlen(HUNTER_FILE); at++)
-		for (const char *by = ":{}[]'\",#\n &*"; *by != '\0'; by++) {
+	for (size_t pos = 0; pos < strlen(HUNTER_FILE); pos++)
+		for (const char *damage = ":{}[]'\",#\n &*"; *damage != '\0'; damage++) {
 			char text[] = HUNTER_FILE;
 
-			text[at] = *by;
+			text[pos] = *damage;
 			conf_dir_put("d/a.yaml", text);
 			conf_free(load_with(conf_dir_path("d")));
 		}

@@ -97,8 +97,8 @@ static void what_is_learned_stands_wherever_the_word_was_meant(void **state)
 	assert_int_equal(c->ports[0].nb_gateways, 2);
 	assert_addr(&c->ports[0].gateways[0], "10.7.0.1");
 	assert_addr(&c->ports[0].gateways[1], "fe80::1");
-	assert_addr(&c->turn.listeners[0].at.addr, "10.7.0.9");
-	assert_addr(&c->turn.listeners[1].at.addr, "2001:db8:7::9");
+	assert_addr(&c->turn.listeners[0].endpoint.addr, "10.7.0.9");
+	assert_addr(&c->turn.listeners[1].endpoint.addr, "2001:db8:7::9");
 	assert_addr(&c->turn.relay[0], "10.7.0.9");
 	assert_addr(&c->turn.relay[1], "2001:db8:7::9");
 	assert_int_equal(c->turn.nb_local, 2 + 9);

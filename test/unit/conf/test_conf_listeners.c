@@ -21,8 +21,8 @@ static void assert_at(const struct conf *c, uint32_t i, const char *addr, uint16
 {
 	const struct addr a = addr_text(addr);
 
-	assert_true(addr_eq(&c->turn.listeners[i].at.addr, &a));
-	assert_int_equal(c->turn.listeners[i].at.port, port);
+	assert_true(addr_eq(&c->turn.listeners[i].endpoint.addr, &a));
+	assert_int_equal(c->turn.listeners[i].endpoint.port, port);
 	assert_int_equal(c->turn.listeners[i].on, TURN_LISTEN_ONE);
 }
 

@@ -106,15 +106,15 @@ static const char *const others[] = {NULL, "~", "7", "''", "[]", "{}", "[{}]"};
 
 struct edit {
 	unsigned int node; // that is replaced, counted in the order of writing
-	const char *by; // NULL = left out, with its key
-	unsigned int at;
+	const char *replacement; // NULL = left out, with its key
+	unsigned int visited;
 };
 
 // Writes a node in flow style.
 static void put(FILE *out, const struct conf_node *n, struct edit *e)
 {
-	if (e->at++ == e->node) {
-		fprintf(out, "%s", e->by);
+	if (e->visited++ == e->node) {
+		fprintf(out, "%s", e->replacement);
 	} else if (n->kind == CONF_SCALAR) {
 		if (n->plain)
 			fprintf(out, "%s", n->text);
@@ -123,8 +123,8 @@ static void put(FILE *out, const struct conf_node *n, struct edit *e)
 	} else {
 		fprintf(out, n->kind == CONF_MAP ? "{" : "[");
 		for (const struct conf_node *c = n->child; c != NULL; c = c->next) {
-			if (e->by == NULL && e->at == e->node) {
-				e->at++;
+			if (e->replacement == NULL && e->visited == e->node) {
+				e->visited++;
 				continue;
 			}
 			if (c->key != NULL)
@@ -147,7 +147,7 @@ static bool write_edited(const struct conf_node *root, struct edit e)
 	fputc('\0', out);
 	assert_false(ferror(out));
 	fclose(out);
-	return e.at > e.node;
+	return e.visited > e.node;
 }
 
 static void change_every_node(const char *file)
@@ -167,7 +167,8 @@ static void change_every_node(const char *file)
 		fail_msg("%s: %s", file, error);
 	for (unsigned int node = 1;; node++) {
 		for (unsigned int i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-			if (!write_edited(root, (struct edit){.node = node, .by = others[i]})) {
+			if (!write_edited(
+				    root, (struct edit){.node = node, .replacement = others[i]})) {
 				conf_yaml_free(root);
 				return;
 			}
@@ -214,12 +215,12 @@ static const char *const seconds[] = {"",
 
 static void write_ports(unsigned int k)
 {
-	const char *device = devices[k % NB(devices)], *bond, *own, *vlan, *exception;
+	const char *device = devices[k % NB(devices)], *bond, *address, *vlan, *exception;
 
 	k /= NB(devices);
 	bond = bonds[k % NB(bonds)];
 	k /= NB(bonds);
-	own = addresses[k % NB(addresses)];
+	address = addresses[k % NB(addresses)];
 	k /= NB(addresses);
 	vlan = vlans[k % NB(vlans)];
 	k /= NB(vlans);
@@ -229,7 +230,7 @@ static void write_ports(unsigned int k)
 		"ports:\n  - {%s%s%s%s%sname: wan}\n%slisteners:\n  - {address: all}\n"
 		"  - {address: all-ipv4, transport: tcp}\nrelay: {addresses: all}\n"
 		"auth: {realm: turn.test, secrets: [hunter2hunter2hunter2]}\n",
-		device, bond, own, vlan, exception, seconds[k]);
+		device, bond, address, vlan, exception, seconds[k]);
 }
 
 static void ports_of_all_kinds(void **state)

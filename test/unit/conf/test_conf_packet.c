@@ -105,7 +105,7 @@ static void test_streams(void **state)
 		if (c == NULL)
 			fail_msg("%s", error);
 		assert_int_equal(c->turn.nb_listeners, 2);
-		assert_true(addr_eq(&c->turn.listeners[0].at.addr, &a));
+		assert_true(addr_eq(&c->turn.listeners[0].endpoint.addr, &a));
 		assert_int_equal(c->turn.listeners[0].transport, TURN_OVER_TCP);
 		conf_free(c);
 	}

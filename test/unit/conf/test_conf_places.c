@@ -17,9 +17,9 @@
 #define PORTS "  ports: 49152-65535\n"
 
 // Edits a text once more.
-static char *with(char *text, const char *piece, const char *by)
+static char *edit_text(char *text, const char *piece, const char *replacement)
 {
-	char *out = conf_text_edit(text, piece, by);
+	char *out = conf_text_edit(text, piece, replacement);
 
 	free(text);
 	return out;
@@ -57,7 +57,7 @@ static void as_many_as_there_are_ports(void **state)
 // Nobody needs to be protected from the only user.
 static void no_limit_for_the_only_user(void **state)
 {
-	char *one = with(conf_file_edit(SECRETS, ""), OLGA, "");
+	char *one = edit_text(conf_file_edit(SECRETS, ""), OLGA, "");
 
 	assert_limits(one, 1000, 0);
 	assert_limits(conf_file_edit(OLGA, ""), 1000, 16383 / 4); // beside a secret
@@ -75,7 +75,7 @@ static void shared_ports(void **state)
 	const char *mode = "  mode: shared\n";
 
 	assert_limits(conf_file_edit(PORTS, mode), 1000, 250);
-	assert_limits(with(conf_file_edit(PORTS, mode), ALLOCATIONS, ""), 100000, 25000);
+	assert_limits(edit_text(conf_file_edit(PORTS, mode), ALLOCATIONS, ""), 100000, 25000);
 }
 
 // --- what is told --------------------------------------------------------------------------------
@@ -107,10 +107,10 @@ static void one_who_can_have_all_is_told(void **state)
 	assert_told(conf_file_edit(ALLOCATIONS, "  per-user: 16383\n"),
 		"30:13: limits.per-user: one user can have all 16383 relay ports");
 	assert_told(conf_file_edit(ALLOCATIONS, "  per-user: 0\n"), "one user can have all 16383");
-	assert_told(
-		with(with(conf_file_edit(SECRETS, ""), OLGA, ""), ALLOCATIONS, "  per-user: 0\n"),
+	assert_told(edit_text(edit_text(conf_file_edit(SECRETS, ""), OLGA, ""), ALLOCATIONS,
+			    "  per-user: 0\n"),
 		NULL);
-	assert_told(with(conf_file_edit(PORTS, "  mode: shared\n"), ALLOCATIONS,
+	assert_told(edit_text(conf_file_edit(PORTS, "  mode: shared\n"), ALLOCATIONS,
 			    "  per-user: 100000\n"),
 		"one user can have all 100000 allocations");
 }

@@ -68,10 +68,10 @@ static void hear(void *ctx, enum conf_weight weight, const char *line)
 
 	h->nb++;
 	for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++)
-		for (size_t at = 0; at + PIECE <= strlen(secrets[i]); at++) {
+		for (size_t offset = 0; offset + PIECE <= strlen(secrets[i]); offset++) {
 			char piece[PIECE + 1];
 
-			snprintf(piece, sizeof(piece), "%s", secrets[i] + at);
+			snprintf(piece, sizeof(piece), "%s", secrets[i] + offset);
 			if (strstr(line, piece) != NULL)
 				fail_msg("'%s' is in: %s\nof the file:\n%s", piece, line, h->text);
 		}
@@ -110,12 +110,12 @@ static void test_damaged(void **state)
 	unsigned int good = 0, all = 0;
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		for (size_t at = 0; at < strlen(files[i]); at += step)
+		for (size_t offset = 0; offset < strlen(files[i]); offset += step)
 			for (size_t k = 0; k < 2 * nb; k++, all++) {
 				char *text = NULL;
 
-				assert_true(asprintf(&text, "%.*s%s%s", (int)at, files[i],
-						    pieces[k / 2], files[i] + at + k % 2) > 0);
+				assert_true(asprintf(&text, "%.*s%s%s", (int)offset, files[i],
+						    pieces[k / 2], files[i] + offset + k % 2) > 0);
 				good += check(text);
 				free(text);
 			}

@@ -24,7 +24,7 @@ static void a_pools_addresses_stand_for_relay_addresses_in_order(void **state)
 		"  pools: [{name: lan, addresses: [10.1.0.5, 10.1.0.6], for: [10.5.0.0/16]}]\n");
 	struct conf *c = conf_file_load(text, strlen(text), error);
 	static const char *const stands_for[] = {"fd00::1", "10.1.0.5", "10.1.0.6"};
-	const struct addr own = addr_text("10.1.0.6"), none = addr_text("10.1.0.7");
+	const struct addr pooled = addr_text("10.1.0.6"), none = addr_text("10.1.0.7");
 
 	free(text);
 	if (c == NULL)
@@ -35,7 +35,7 @@ static void a_pools_addresses_stand_for_relay_addresses_in_order(void **state)
 
 		assert_true(addr_eq(&got, &want));
 	}
-	assert_int_equal(turn_relay_pool_find(&c->turn, &own), 3 + 2); // pool 1, address 2
+	assert_int_equal(turn_relay_pool_find(&c->turn, &pooled), 3 + 2); // pool 1, address 2
 	assert_int_equal(turn_relay_pool_find(&c->turn, &none), -1);
 	conf_free(c);
 }

@@ -42,11 +42,12 @@ static void test_vtap(void **state)
 	free(text);
 	// of one name in two namespaces, and of two names in one
 	for (unsigned int i = 0; i < 2; i++) {
-		char by[512];
+		char replacement[512];
 
-		snprintf(by, sizeof(by), VTAP_PORTS("vtap:t0,netns=a", "vtap:%s,netns=%s"),
-			i == 0 ? "t0" : "t1", i == 0 ? "b" : "a");
-		text = conf_file_edit(TWO_PORTS, by);
+		snprintf(replacement, sizeof(replacement),
+			VTAP_PORTS("vtap:t0,netns=a", "vtap:%s,netns=%s"), i == 0 ? "t0" : "t1",
+			i == 0 ? "b" : "a");
+		text = conf_file_edit(TWO_PORTS, replacement);
 		c = conf_file_load(text, strlen(text), error);
 		if (c == NULL)
 			fail_msg("%s", error);

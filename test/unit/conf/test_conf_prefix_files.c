@@ -65,14 +65,14 @@ static void a_line_is_an_address_range_or_prefix(void **state)
 	conf_free(c);
 }
 
-static void assert_error(const char *list, const char *place, const char *what)
+static void assert_error(const char *list, const char *place, const char *expected)
 {
 	char want[CONF_ERROR_LEN];
 
 	assert_null(load(list));
 	snprintf(want, sizeof(want), "%s%s", conf_dir_path("list.txt"), place);
 	assert_int_equal(strncmp(lines[0], want, strlen(want)), 0);
-	assert_non_null(strstr(lines[0], what));
+	assert_non_null(strstr(lines[0], expected));
 }
 
 static void errors_have_file_and_line(void **state)
@@ -100,7 +100,7 @@ static char told[256];
 static void hear_change(void *ctx, const struct conf_change *c)
 {
 	assert_true(c->hot);
-	snprintf(told, sizeof(told), "%s: %s -> %s", c->key, c->from, c->to);
+	snprintf(told, sizeof(told), "%s: %s -> %s", c->key, c->before, c->after);
 }
 
 static void what_is_in_it_is_compared(void **state)

@@ -30,10 +30,10 @@ static void keys_become_prefixes(void **state)
 	const struct turn_listener_proxy *p = &c->turn.listeners[0].proxy;
 
 	assert_int_equal(p->nb_from, 4);
-	assert_prefix(&p->from[0], "192.0.2.1", 128);
-	assert_prefix(&p->from[1], "10.0.0.0", 125);
-	assert_prefix(&p->from[2], "10.0.0.8", 127);
-	assert_prefix(&p->from[3], "2001:db8::", 32);
+	assert_prefix(&p->sources[0], "192.0.2.1", 128);
+	assert_prefix(&p->sources[1], "10.0.0.0", 125);
+	assert_prefix(&p->sources[2], "10.0.0.8", 127);
+	assert_prefix(&p->sources[3], "2001:db8::", 32);
 	assert_int_equal(p->size, 536);
 	assert_int_equal(c->turn.listeners[1].proxy.nb_from, 0);
 	conf_free(c);
@@ -53,9 +53,10 @@ static void all_listeners_have_them(void **state)
 
 	if (c == NULL)
 		fail_msg("%s", error);
-	assert_prefix(&c->turn.listeners[0].proxy.from[0], "::1", 128);
-	assert_prefix(&c->turn.listeners[1].proxy.from[0], "::1", 128);
-	assert_ptr_not_equal(c->turn.listeners[0].proxy.from, c->turn.listeners[1].proxy.from);
+	assert_prefix(&c->turn.listeners[0].proxy.sources[0], "::1", 128);
+	assert_prefix(&c->turn.listeners[1].proxy.sources[0], "::1", 128);
+	assert_ptr_not_equal(
+		c->turn.listeners[0].proxy.sources, c->turn.listeners[1].proxy.sources);
 	conf_free(c);
 	free(all);
 	free(text);
@@ -93,13 +94,14 @@ static void everybody_is_warned_of(void **state)
 	static const char *const all[] = {"[192.0.2.1, 0.0.0.0/0]", "[192.0.2.1, '::/0']"};
 
 	for (unsigned int i = 0; i < 3; i++) {
-		char heard[CONF_ERROR_LEN] = "", by[128];
+		char heard[CONF_ERROR_LEN] = "", replacement[128];
 		struct conf_report r = {.say = hear, .ctx = heard};
 		struct conf *c;
 		char *text;
 
-		snprintf(by, sizeof(by), LINE("{from: %s}"), i < 2 ? all[i] : "[0.0.0.0/1]");
-		text = conf_file_edit(BEFORE, by);
+		snprintf(replacement, sizeof(replacement), LINE("{from: %s}"),
+			i < 2 ? all[i] : "[0.0.0.0/1]");
+		text = conf_file_edit(BEFORE, replacement);
 		conf_file_write(text, strlen(text));
 		c = conf_load_said(conf_path, &r, NULL);
 		assert_non_null(c);

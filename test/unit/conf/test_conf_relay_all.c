@@ -16,9 +16,9 @@
 
 #define PORTS "  ports: 49152-65535\n"
 
-static struct conf *load(const char *by)
+static struct conf *load(const char *replacement)
 {
-	return conf_file_changed(RELAY PORTS, by);
+	return conf_file_changed(RELAY PORTS, replacement);
 }
 
 static bool has(const struct conf *c, const char *text)

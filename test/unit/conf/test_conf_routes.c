@@ -15,7 +15,7 @@
 #define LAN "    addresses: [10.1.0.1-10.1.0.9/16]\n"
 
 // The route by which a destination is reached from an address of port wan, 0.
-static const struct route *to(const struct conf *c, const char *dst)
+static const struct route *find_route(const struct conf *c, const char *dst)
 {
 	const struct addr a = addr_text(dst);
 
@@ -27,18 +27,18 @@ static void subnets_routes_and_gateways_are_gathered(void **state)
 	struct conf *c = conf_file_changed(LAN,
 		LAN "    routes: [{to: 172.16.0.0/12, via: 10.1.0.254}, "
 		    "{via: 10.1.0.253, to: 172.16.5.5}]\n");
-	const struct addr router = addr_text("10.1.0.254"), other = addr_text("10.1.0.253");
+	const struct addr router = addr_text("10.1.0.254"), gateway = addr_text("10.1.0.253");
 
 	// wan's two subnets, lan's one (nine addresses), two routes, one gateway
 	assert_int_equal(c->turn.nb_routes, 6);
-	assert_true(to(c, "10.0.0.7")->direct);
-	assert_int_equal(to(c, "10.1.7.7")->port, 1);
-	assert_true(to(c, "10.1.7.7")->direct);
-	assert_int_equal(to(c, "172.16.9.9")->port, 1);
-	assert_true(addr_eq(&to(c, "172.16.9.9")->via, &router));
-	assert_true(addr_eq(&to(c, "172.16.5.5")->via, &other));
-	assert_int_equal(to(c, "198.51.100.1")->port, 0);
-	assert_null(to(c, "2001:db8::1"));
+	assert_true(find_route(c, "10.0.0.7")->direct);
+	assert_int_equal(find_route(c, "10.1.7.7")->port, 1);
+	assert_true(find_route(c, "10.1.7.7")->direct);
+	assert_int_equal(find_route(c, "172.16.9.9")->port, 1);
+	assert_true(addr_eq(&find_route(c, "172.16.9.9")->via, &router));
+	assert_true(addr_eq(&find_route(c, "172.16.5.5")->via, &gateway));
+	assert_int_equal(find_route(c, "198.51.100.1")->port, 0);
+	assert_null(find_route(c, "2001:db8::1"));
 	// nobody relays to a router
 	assert_int_equal(c->turn.nb_gateways, 3);
 	conf_free(c);
@@ -51,7 +51,7 @@ static void a_subnet_of_one_address_is_no_route(void **state)
 		"10.1.0.4/32]\n");
 
 	assert_int_equal(c->turn.nb_routes, 3);
-	assert_false(to(c, "10.1.0.2")->direct);
+	assert_false(find_route(c, "10.1.0.2")->direct);
 	conf_free(c);
 }
 
@@ -67,7 +67,7 @@ static void the_gateway_of_lone_addresses_may_be_anywhere(void **state)
 
 	assert_true(r->port == 1 && !r->direct && addr_eq(&r->via, &router));
 	// what is in the range of its addresses is not on-link
-	assert_addr(&to(c, "10.9.1.1")->via, "172.31.1.2");
+	assert_addr(&find_route(c, "10.9.1.1")->via, "172.31.1.2");
 	conf_free(c);
 }
 
@@ -77,8 +77,8 @@ static void a_router_may_be_link_local(void **state)
 		"    addresses: [10.1.0.1-10.1.0.9/16, 'fd01::1/64']\n"
 		"    routes: [{to: 'fd10::/16', via: 'fe80::1'}]\n");
 
-	assert_int_equal(to(c, "fd10::7")->port, 1);
-	assert_false(to(c, "fd10::7")->direct);
+	assert_int_equal(find_route(c, "fd10::7")->port, 1);
+	assert_false(find_route(c, "fd10::7")->direct);
 	conf_free(c);
 }
 

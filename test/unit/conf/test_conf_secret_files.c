@@ -32,11 +32,11 @@ static char text[2048], lines[8192];
 
 static void hear(void *ctx, enum conf_weight weight, const char *line)
 {
-	const size_t at = strlen(lines);
+	const size_t used = strlen(lines);
 
 	assert_null(strstr(line, "Kestrel"));
 	if (strstr(line, "workers.count") == NULL)
-		snprintf(lines + at, sizeof(lines) - at, "%s\n", line);
+		snprintf(lines + used, sizeof(lines) - used, "%s\n", line);
 }
 
 // Loads main.yaml of the directory with these names of files.
@@ -255,16 +255,16 @@ static void a_file_without_secrets_may_be_open(void **state)
 	struct conf_report r = {.say = hear};
 	struct conf *c;
 
-	for (unsigned int with = 0; with < 2; with++) {
+	for (unsigned int has_secret = 0; has_secret < 2; has_secret++) {
 		conf_free(load_good("p1", "s1", "n1"));
-		if (with == 0)
+		if (has_secret == 0)
 			memcpy(strstr(text, "  secrets: "), "# secrets: ", 11);
 		conf_dir_write("main.yaml", 0644, text, strlen(text));
 		lines[0] = '\0';
 		c = conf_load_said(conf_dir_path("main.yaml"), &r, &hash);
 		assert_non_null(c);
 		conf_warnings(c, &r);
-		assert_int_equal(strstr(lines, "auth: everyone on this host") != NULL, with);
+		assert_int_equal(strstr(lines, "auth: everyone on this host") != NULL, has_secret);
 		conf_free(c);
 	}
 }
@@ -280,7 +280,7 @@ static void keep(void *ctx, const struct conf_change *c)
 
 	t->nb++;
 	snprintf(t->key, sizeof(t->key), "%s", c->key);
-	assert_true(c->hot && c->secret && c->from == NULL && c->to == NULL);
+	assert_true(c->hot && c->secret && c->before == NULL && c->after == NULL);
 }
 
 static void what_has_changed_in_a_file_is_a_change(void **state)

@@ -39,31 +39,31 @@ static const char base[] =
 
 // --- files ---------------------------------------------------------------------------------------
 
-static void write_prefixes(FILE *f, unsigned int n, bool other)
+static void write_prefixes(FILE *f, unsigned int n, bool changed)
 {
 	fprintf(f, "peers:\n  deny:\n");
 	for (unsigned int i = 0; i < n; i++)
-		fprintf(f, "    - %u.%u.%u.0/25\n", 20 + i / 65536 + (other && i == n / 2 ? 40 : 0),
-			i / 256 % 256, i % 256);
+		fprintf(f, "    - %u.%u.%u.0/25\n",
+			20 + i / 65536 + (changed && i == n / 2 ? 40 : 0), i / 256 % 256, i % 256);
 }
 
 // Every one is one that never matches.
-static void write_odd_prefixes(FILE *f, unsigned int n, bool other)
+static void write_odd_prefixes(FILE *f, unsigned int n, bool changed)
 {
 	fprintf(f, "peers:\n  deny:\n");
 	for (unsigned int i = 0; i < n; i++)
 		fprintf(f, "    - 64:ff9b::1:%x%s\n", i,
-			other && i == n / 2 ? "-64:ff9b::1:ffff" : "");
+			changed && i == n / 2 ? "-64:ff9b::1:ffff" : "");
 }
 
-static void write_users(FILE *f, unsigned int n, bool other)
+static void write_users(FILE *f, unsigned int n, bool changed)
 {
 	fprintf(f, "realms:\n  - name: other.test\n    users:\n");
 	for (unsigned int i = 0; i < n; i++)
-		fprintf(f, "      - {name: u%u, password: P%u}\n", i, i + (other && i == n / 2));
+		fprintf(f, "      - {name: u%u, password: P%u}\n", i, i + (changed && i == n / 2));
 }
 
-static void write_origins(FILE *f, unsigned int n, bool other)
+static void write_origins(FILE *f, unsigned int n, bool changed)
 {
 	fprintf(f, "realms:\n");
 	for (unsigned int i = 0; i < n; i++) {
@@ -71,14 +71,14 @@ static void write_origins(FILE *f, unsigned int n, bool other)
 			fprintf(f,
 				"  - name: r%u\n    secrets: [JuniperGranite0001]\n    origins:\n",
 				i);
-		fprintf(f, "      - https://%u.test\n", i + (other && i == n / 2 ? 90000 : 0));
+		fprintf(f, "      - https://%u.test\n", i + (changed && i == n / 2 ? 90000 : 0));
 	}
 }
 
-typedef void (*writer)(FILE *f, unsigned int n, bool other);
+typedef void (*writer)(FILE *f, unsigned int n, bool changed);
 
 // The caller frees it.
-static char *text_of(writer more, unsigned int n, bool other)
+static char *text_of(writer more, unsigned int n, bool changed)
 {
 	char *text = NULL;
 	size_t len;
@@ -86,7 +86,7 @@ static char *text_of(writer more, unsigned int n, bool other)
 
 	assert_non_null(f);
 	fputs(base, f);
-	more(f, n, other);
+	more(f, n, changed);
 	assert_int_equal(fclose(f), 0);
 	return text;
 }

@@ -74,7 +74,7 @@ static void test_syntax(void **state)
 	static const char utf16[] = "\xff\xfe\x61\x00";
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
-		char *text = conf_file_edit(list[i].m.piece, list[i].m.by);
+		char *text = conf_file_edit(list[i].m.piece, list[i].m.replacement);
 		char error[CONF_ERROR_LEN];
 
 		conf_file_refused(text, strlen(text), list[i].m.error);
@@ -195,18 +195,18 @@ static void assert_told(const char *text, const char *const *want, unsigned int 
 	struct heard h = {0};
 	struct conf_report r = {.say = hear, .ctx = &h};
 	char error[CONF_ERROR_LEN];
-	const char *at = h.text;
+	const char *line = h.text;
 
 	assert_null(conf_file_load(text, strlen(text), error));
 	assert_null(conf_load_said(conf_path, &r, NULL));
 	assert_int_equal(r.nb[CONF_ERROR], h.nb);
 	assert_int_equal(r.nb[CONF_WARNING], 0);
 	for (unsigned int i = 0; i < nb; i++) {
-		if (strncmp(at, want[i], strlen(want[i])) != 0)
-			fail_msg("wanted: %s\n   got: %s", want[i], at);
-		at = strchr(at, '\n') + 1;
+		if (strncmp(line, want[i], strlen(want[i])) != 0)
+			fail_msg("wanted: %s\n   got: %s", want[i], line);
+		line = strchr(line, '\n') + 1;
 	}
-	assert_string_equal(at, "");
+	assert_string_equal(line, "");
 	// the first is what conf_load tells
 	assert_int_equal(strncmp(error + strlen(conf_path) + 1, want[0], strlen(want[0])), 0);
 }
@@ -225,7 +225,7 @@ static void test_all_errors(void **state)
 		"16:31: listeners[0].address: 10.0.0.7 is not an address of any port",
 		"17:31: listeners[1].address: 10.0.0.7 is not an address of any port",
 		"26:7: auth.users[1]: this user has neither password nor key"};
-	char text[2 * sizeof(conf_good)], *at;
+	char text[2 * sizeof(conf_good)], *piece;
 
 	static const char bad_keys[] =
 		"eal: {lcores: '0-2'}\n\n\nworkers: {count: 0}\nports:\n  - name: wan\n"
@@ -238,13 +238,13 @@ static void test_all_errors(void **state)
 	strcpy(text, conf_good);
 	memcpy(strstr(text, "count: 2"), "count: 3", 8);
 	memcpy(strstr(text, "10.0.0.254"), "10.1.0.254", 10);
-	at = strstr(text, "net_b");
-	memcpy(at, "eth1 ", 5);
+	piece = strstr(text, "net_b");
+	memcpy(piece, "eth1 ", 5);
 	memcpy(strstr(text, "address: 10.0.0.1,"), "address: 10.0.0.7,", 18);
-	at = strstr(text, "address: 'fd00::1', port: 50000");
-	memcpy(at, "address: 10.0.0.7 , port: 3478 ", 31);
-	at = strstr(text, ", key: 0123456789abcdef0123456789abcdef");
-	memset(at, ' ', strlen(", key: 0123456789abcdef0123456789abcdef"));
+	piece = strstr(text, "address: 'fd00::1', port: 50000");
+	memcpy(piece, "address: 10.0.0.7 , port: 3478 ", 31);
+	piece = strstr(text, ", key: 0123456789abcdef0123456789abcdef");
+	memset(piece, ' ', strlen(", key: 0123456789abcdef0123456789abcdef"));
 	assert_told(text, checked, sizeof(checked) / sizeof(checked[0]));
 }
 

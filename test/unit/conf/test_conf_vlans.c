@@ -94,22 +94,22 @@ static void ids_are_of_a_device(void **state)
 static void listeners_and_relays_may_be_on_a_vlan(void **state)
 {
 	char error[CONF_ERROR_LEN] = "";
-	char *with = conf_file_edit(
+	char *edited = conf_file_edit(
 		AT, "    vlans: [{id: 5, addresses: [10.5.0.1/24], exception: {name: sr5}}]\n");
-	char *all = conf_text_edit(with, "{transport: udp, address: 10.0.0.1, port: 3478}",
+	char *all = conf_text_edit(edited, "{transport: udp, address: 10.0.0.1, port: 3478}",
 		"{transport: tcp, address: all, port: 3478}");
 	char *text = conf_text_edit(all, "10.1.0.2-10.1.0.4]", "10.5.0.1]");
 	struct conf *c = conf_file_load(text, strlen(text), error);
-	const struct addr own = addr_text("10.5.0.1");
+	const struct addr vlan_addr = addr_text("10.5.0.1");
 
 	if (c == NULL)
 		fail_msg("%s", error);
 	assert_int_equal(c->turn.nb_listeners, 2);
-	assert_true(addr_eq(&c->turn.listeners[0].at.addr, &own));
+	assert_true(addr_eq(&c->turn.listeners[0].endpoint.addr, &vlan_addr));
 	conf_free(c);
 	free(text);
 	free(all);
-	free(with);
+	free(edited);
 }
 
 #define VLANS(list, error)                                 \

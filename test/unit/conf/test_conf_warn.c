@@ -64,7 +64,7 @@ static void hear(void *ctx, enum conf_weight weight, const char *line)
 }
 
 struct edit {
-	const char *piece, *by;
+	const char *piece, *replacement;
 };
 
 static struct conf *load(const struct edit *edits, size_t nb)
@@ -73,7 +73,7 @@ static struct conf *load(const struct edit *edits, size_t nb)
 	struct conf *c;
 
 	for (size_t i = 0; i < nb; i++) {
-		char *next = conf_text_edit(text, edits[i].piece, edits[i].by);
+		char *next = conf_text_edit(text, edits[i].piece, edits[i].replacement);
 
 		free(text);
 		text = next;
@@ -96,20 +96,20 @@ static struct heard warned_all(const struct edit *edits, size_t nb)
 	return h;
 }
 
-static struct heard warned(const char *piece, const char *by)
+static struct heard warned(const char *piece, const char *replacement)
 {
-	return warned_all(&(struct edit){piece, by}, 1);
+	return warned_all(&(struct edit){piece, replacement}, 1);
 }
 
 // One mistake: a piece of clean replaced, and the one warning, from behind "FILE:".
 struct dubious {
-	const char *piece, *by, *text;
+	const char *piece, *replacement, *text;
 };
 
 static void check(const struct dubious *list, size_t nb)
 {
 	for (size_t i = 0; i < nb; i++) {
-		const struct heard h = warned(list[i].piece, list[i].by);
+		const struct heard h = warned(list[i].piece, list[i].replacement);
 
 		if (h.nb != 1 || strncmp(h.text, list[i].text, strlen(list[i].text)) != 0)
 			fail_msg("wanted: %s\n   got: %s", list[i].text, h.text);
@@ -118,9 +118,9 @@ static void check(const struct dubious *list, size_t nb)
 
 #define CHECK(list) check(list, sizeof(list) / sizeof(list[0]))
 
-static void assert_silent(const char *piece, const char *by)
+static void assert_silent(const char *piece, const char *replacement)
 {
-	const struct heard h = warned(piece, by);
+	const struct heard h = warned(piece, replacement);
 
 	if (h.nb != 0)
 		fail_msg("unwanted: %s", h.text);
@@ -341,10 +341,10 @@ static void test_private_relay(void **state)
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
 		const char *a = list[i].address;
-		char by[256], want[256] = "";
+		char replacement[256], want[256] = "";
 		struct heard h;
 
-		snprintf(by, sizeof(by),
+		snprintf(replacement, sizeof(replacement),
 			"203.0.113.1-203.0.113.9/24, '%s/%s']\n    gateway: [203.0.113.254%s]\n"
 			"listeners:\n  - {transport: udp, address: 198.51.100.1}\n"
 			"  - {transport: udp, address: '2001:db8::1'}\n"
@@ -358,7 +358,7 @@ static void test_private_relay(void **state)
 			   "  - {transport: udp, address: '2001:db8::1'}\n"
 			   "relay:\n"
 			   "  addresses: [",
-			by);
+			replacement);
 		if (list[i].text != NULL)
 			snprintf(want, sizeof(want), "19:15: relay.addresses[0]: %s is %s, and ", a,
 				list[i].text);
@@ -510,12 +510,12 @@ static void test_unreached(void **state)
 // Long lists of the same mistake are not told to their end.
 static void test_enough(void **state)
 {
-	char by[4096] = "10.0.0.0/24";
+	char replacement[4096] = "10.0.0.0/24";
 
 	for (unsigned int i = 0; i < 200; i++)
-		sprintf(by + strlen(by), ", 127.0.0.%u", i);
+		sprintf(replacement + strlen(replacement), ", 127.0.0.%u", i);
 	// one may be of the CPUs of this machine, which is not heard
-	assert_in_range(warned("10.0.0.0/24", by).nb, 49, 50);
+	assert_in_range(warned("10.0.0.0/24", replacement).nb, 49, 50);
 }
 
 static void test_log(void **state)

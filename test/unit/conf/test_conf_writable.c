@@ -19,11 +19,11 @@ static char lines[8192];
 
 static void hear(void *ctx, enum conf_weight weight, const char *line)
 {
-	const size_t at = strlen(lines);
+	const size_t used = strlen(lines);
 
 	assert_int_equal(weight, CONF_WARNING);
 	if (strstr(line, "may write") != NULL)
-		snprintf(lines + at, sizeof(lines) - at, "%s\n", line);
+		snprintf(lines + used, sizeof(lines) - used, "%s\n", line);
 }
 
 // What is warned of the file that path names, relative to the directory.
@@ -47,11 +47,11 @@ static const char *warned(void)
 }
 
 // Asserts one warning, that others may write `what` of the directory and so change `file`.
-static void assert_told(const char *got, const char *what, const char *file)
+static void assert_told(const char *got, const char *entry, const char *file)
 {
 	char want[1024], path[512];
 
-	snprintf(path, sizeof(path), "%s", conf_dir_path(what));
+	snprintf(path, sizeof(path), "%s", conf_dir_path(entry));
 	snprintf(want, sizeof(want), "others may write %s, and so change %s: chmod go-w\n", path,
 		conf_dir_path(file));
 	if (strstr(got, want) == NULL || strchr(got, '\n')[1] != '\0')
@@ -82,7 +82,7 @@ static int setup(void **state)
 static void each_file_and_directory_is_looked_at(void **state)
 {
 	static const struct {
-		const char *what, *file;
+		const char *entry, *file;
 		mode_t usual;
 	} t[] = {
 		{"box/main.yaml", "box/main.yaml", 0600},
@@ -94,15 +94,15 @@ static void each_file_and_directory_is_looked_at(void **state)
 
 	assert_string_equal(warned(), "");
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		mode(t[i].what, t[i].usual | 0002);
-		assert_told(warned(), t[i].what, t[i].file);
-		if (getegid() == 0 && chown(conf_dir_path(t[i].what), -1, OTHERS) != 0)
+		mode(t[i].entry, t[i].usual | 0002);
+		assert_told(warned(), t[i].entry, t[i].file);
+		if (getegid() == 0 && chown(conf_dir_path(t[i].entry), -1, OTHERS) != 0)
 			fail();
-		mode(t[i].what, t[i].usual | 0020);
-		assert_told(warned(), t[i].what, t[i].file);
-		mode(t[i].what, t[i].usual | 0055);
+		mode(t[i].entry, t[i].usual | 0020);
+		assert_told(warned(), t[i].entry, t[i].file);
+		mode(t[i].entry, t[i].usual | 0055);
 		assert_string_equal(warned(), "");
-		mode(t[i].what, t[i].usual);
+		mode(t[i].entry, t[i].usual);
 	}
 }
 
@@ -139,11 +139,11 @@ static void an_empty_directory_counts(void **state)
 // The directories of a link, and those of what it leads to.
 static void both_ends_of_a_link_count(void **state)
 {
-	char at[512];
+	char link_path[512];
 
 	conf_dir_write("etc/nothing", 0600, "", 0);
-	snprintf(at, sizeof(at), "%s", conf_dir_path("etc/main.yaml"));
-	assert_int_equal(symlink("../box/main.yaml", at), 0);
+	snprintf(link_path, sizeof(link_path), "%s", conf_dir_path("etc/main.yaml"));
+	assert_int_equal(symlink("../box/main.yaml", link_path), 0);
 	conf_dir_put("etc/secret", "Walnut3Cobalt0001");
 	conf_dir_put("etc/users/a.yaml", "auth: {users: [{name: ivan, password: Kestrel5}]}\n");
 	assert_string_equal(warned_of("etc/main.yaml"), "");

@@ -38,9 +38,9 @@ static void take(const char *name)
 	assert_int_equal(unlink(path), 0);
 }
 
-static struct conf_drivers *load(const char *from)
+static struct conf_drivers *load(const char *path)
 {
-	struct conf_drivers *d = conf_drivers_load(from, error);
+	struct conf_drivers *d = conf_drivers_load(path, error);
 
 	if (d == NULL)
 		fail_msg("%s", error);

@@ -32,14 +32,14 @@ static void stays(const char *text)
 	becomes(text, text);
 }
 
-static void fails(const char *text, enum opaque_fault_kind kind, uint32_t character, size_t at)
+static void fails(const char *text, enum opaque_fault_kind kind, uint32_t character, size_t offset)
 {
 	struct opaque_fault f;
 
 	assert_null(opaque_string(text, &f));
 	assert_int_equal(f.kind, kind);
 	assert_int_equal(f.character, character);
-	assert_int_equal(f.at, at);
+	assert_int_equal(f.pos, offset);
 }
 
 // RFC 8265 4.3, examples 12 to 18.

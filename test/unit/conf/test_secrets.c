@@ -38,10 +38,10 @@ static struct test_rand rnd;
 
 // --- the search ----------------------------------------------------------------------------------
 
-static bool is_piece(const uint8_t *at, const uint8_t *piece)
+static bool is_piece(const uint8_t *bytes, const uint8_t *piece)
 {
 	for (unsigned int i = 0; i < PIECE; i++)
-		if ((at[i] ^ MASK) != piece[i])
+		if ((bytes[i] ^ MASK) != piece[i])
 			return false;
 	return true;
 }
@@ -55,32 +55,32 @@ static void count_in(const uint8_t *mem, size_t len, unsigned int found[NB][LEN 
 	for (unsigned int i = 0; i < NB; i++)
 		for (unsigned int k = 0; k < LEN / PIECE; k++)
 			begins[masked[i][k * PIECE] ^ MASK] = true;
-	for (size_t at = 0; at + PIECE <= len; at++)
-		for (unsigned int i = 0; begins[mem[at]] && i < NB; i++)
+	for (size_t offset = 0; offset + PIECE <= len; offset++)
+		for (unsigned int i = 0; begins[mem[offset]] && i < NB; i++)
 			for (unsigned int k = 0; k < LEN / PIECE; k++)
-				found[i][k] += is_piece(mem + at, masked[i] + k * PIECE);
+				found[i][k] += is_piece(mem + offset, masked[i] + k * PIECE);
 }
 
-static void count_region(int mem, uint64_t from, uint64_t to, unsigned int found[NB][LEN / PIECE])
+static void count_region(int mem, uint64_t begin, uint64_t end, unsigned int found[NB][LEN / PIECE])
 {
 	static uint8_t chunk[CHUNK];
-	const uint64_t own = (uintptr_t)chunk;
+	const uint64_t chunk_addr = (uintptr_t)chunk;
 
-	while (from + PIECE <= to) {
-		size_t want = to - from < CHUNK ? to - from : CHUNK;
+	while (begin + PIECE <= end) {
+		size_t want = end - begin < CHUNK ? end - begin : CHUNK;
 		ssize_t n;
 
-		if (from >= own && from < own + CHUNK) {
-			from = own + CHUNK;
+		if (begin >= chunk_addr && begin < chunk_addr + CHUNK) {
+			begin = chunk_addr + CHUNK;
 			continue;
 		}
-		if (from < own && from + want > own)
-			want = own - from;
-		n = pread(mem, chunk, want, (off_t)from);
+		if (begin < chunk_addr && begin + want > chunk_addr)
+			want = chunk_addr - begin;
+		n = pread(mem, chunk, want, (off_t)begin);
 		if (n < PIECE)
 			return;
 		count_in(chunk, (size_t)n, found);
-		from += (size_t)n > PIECE ? (uint64_t)n - PIECE + 1 : (uint64_t)n;
+		begin += (size_t)n > PIECE ? (uint64_t)n - PIECE + 1 : (uint64_t)n;
 		explicit_bzero(chunk, sizeof(chunk));
 	}
 }
@@ -93,14 +93,14 @@ static void assert_copies(
 	unsigned int found[NB][LEN / PIECE] = {{0}};
 	const int mem = open("/proc/self/mem", O_RDONLY);
 	FILE *maps = fopen("/proc/self/maps", "re");
-	unsigned long from, to;
+	unsigned long begin, end;
 	char line[512], mode[8];
 
 	assert_true(mem >= 0 && maps != NULL);
 	while (fgets(line, sizeof(line), maps) != NULL)
-		if (sscanf(line, "%lx-%lx %7s", &from, &to, mode) == 3 && mode[1] == 'w' &&
-			to - from < REGION_MAX && !(SANITIZED && strstr(line, "[stack]") != NULL))
-			count_region(mem, from, to, found);
+		if (sscanf(line, "%lx-%lx %7s", &begin, &end, mode) == 3 && mode[1] == 'w' &&
+			end - begin < REGION_MAX && !(SANITIZED && strstr(line, "[stack]") != NULL))
+			count_region(mem, begin, end, found);
 	fclose(maps);
 	close(mem);
 	for (unsigned int i = 0; i < NB; i++)
@@ -112,14 +112,14 @@ static void assert_copies(
 
 // --- the file ------------------------------------------------------------------------------------
 
-static off_t at;
+static off_t file_pos;
 
 static void put(const char *text)
 {
 	const size_t len = strlen(text);
 
-	assert_int_equal(pwrite(conf_fd, text, len, at), len);
-	at += (off_t)len;
+	assert_int_equal(pwrite(conf_fd, text, len, file_pos), len);
+	file_pos += (off_t)len;
 }
 
 // A secret goes there byte by byte, so that it is nowhere in this process.
@@ -128,13 +128,13 @@ static void put_secret(unsigned int which)
 	for (unsigned int i = 0; i < LEN; i++) {
 		const uint8_t c = masked[which][i] ^ MASK;
 
-		assert_int_equal(pwrite(conf_fd, &c, 1, at++), 1);
+		assert_int_equal(pwrite(conf_fd, &c, 1, file_pos++), 1);
 	}
 }
 
 static void write_file(const char *rest)
 {
-	at = 0;
+	file_pos = 0;
 	assert_int_equal(ftruncate(conf_fd, 0), 0);
 	put("ports:\n  - {name: wan, device: net_a, addresses: [10.0.0.1/24]}\n"
 	    "listeners:\n  - {address: 10.0.0.1}\nrelay: {addresses: [10.0.0.1]}\n"
@@ -290,14 +290,14 @@ static void test_errors(void **state)
 static bool is_dumped(const void *p)
 {
 	FILE *maps = fopen("/proc/self/smaps", "re");
-	unsigned long from, to;
+	unsigned long begin, end;
 	char line[512];
 	bool inside = false, dumped = true;
 
 	assert_non_null(maps);
 	while (fgets(line, sizeof(line), maps) != NULL) {
-		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
-			inside = (uintptr_t)p >= from && (uintptr_t)p < to;
+		if (sscanf(line, "%lx-%lx ", &begin, &end) == 2)
+			inside = (uintptr_t)p >= begin && (uintptr_t)p < end;
 		if (inside && strncmp(line, "VmFlags:", 8) == 0)
 			dumped = strstr(line, " dd") == NULL;
 	}

@@ -21,13 +21,13 @@
 // conf_good with other listeners and a section.
 static char *text_of(const char *listeners, const char *section)
 {
-	char *all = conf_file_edit(FIRST, listeners), *with;
+	char *all = conf_file_edit(FIRST, listeners), *edited;
 	char peers[512];
 
 	snprintf(peers, sizeof(peers), "nat-discovery: {%s}\npeers:\n", section);
-	with = conf_text_edit(all, "peers:\n", peers);
+	edited = conf_text_edit(all, "peers:\n", peers);
 	free(all);
-	return with;
+	return edited;
 }
 
 static void what_it_says(void **state)

@@ -59,12 +59,12 @@ static struct fixture_client client(uint8_t listener)
 // Appends an attribute by its wire type.
 static void put(uint16_t type, const void *value, uint16_t len)
 {
-	uint8_t *at = f.message + f.w.len;
+	uint8_t *attr = f.message + f.w.len;
 
-	store_be16(at, type);
-	store_be16(at + 2, len);
-	memset(at + 4, 0, (len + 3u) & ~3u);
-	memcpy(at + 4, value, len);
+	store_be16(attr, type);
+	store_be16(attr + 2, len);
+	memset(attr + 4, 0, (len + 3u) & ~3u);
+	memcpy(attr + 4, value, len);
 	f.w.len += (uint16_t)(4 + ((len + 3u) & ~3u));
 	store_be16(f.message + 2, (uint16_t)(f.w.len - STUN_HEADER_LEN));
 }
@@ -119,7 +119,7 @@ static void table_1(void **state)
 		for (unsigned int flags = 0; flags < 4; flags++) {
 			const bool ip = (flags & 2) != 0, port = (flags & 1) != 0;
 			const unsigned int a = listener / 2u, p = listener % 2u;
-			const unsigned int from = (a ^ ip) * 2 + (p ^ port);
+			const unsigned int source_index = (a ^ ip) * 2 + (p ^ port);
 			const struct turn_plan *plan = &f.burst.plan;
 
 			begin();
@@ -130,7 +130,7 @@ static void table_1(void **state)
 			assert_int_equal(plan->flags, flags != 0 ? TURN_PLAN_ASIDE : 0);
 			if (flags == 0)
 				continue;
-			assert_int_equal(plan->flow, from);
+			assert_int_equal(plan->flow, source_index);
 			assert_int_equal(plan->channel, 5000);
 		}
 }
@@ -139,7 +139,7 @@ static void table_1(void **state)
 // both forms of the mapped address.
 static void a_plain_request(void **state)
 {
-	const struct endpoint mine = client(2).at;
+	const struct endpoint mine = client(2).endpoint;
 	struct endpoint got;
 
 	begin();

@@ -85,7 +85,7 @@ static size_t media(bool up, bool is_v4, uint8_t frame[2048])
 {
 	struct world_datagram d = {.len = 8, .data = {0x40, 0x01, 0, 4, 'd', 'a', 't', 'a'}};
 
-	d.src = up ? client[is_v4].at : peer[is_v4];
+	d.src = up ? client[is_v4].endpoint : peer[is_v4];
 	d.dst = up ? client[is_v4].server : client[is_v4].relay;
 	return world_frame(&world, &d, frame);
 }
@@ -120,16 +120,18 @@ static unsigned int relayed(void)
 }
 
 // Asserts that a frame is dropped for a reason, or let in with DP_SENT.
-static void judged(const uint8_t *frame, size_t len, uint64_t flags, uint16_t tci, unsigned int why)
+static void judged(
+	const uint8_t *frame, size_t len, uint64_t flags, uint16_t tci, unsigned int reason)
 {
-	const uint64_t before = dropped_all(), of = why < DP_SENT ? world_dropped(&world, why) : 0;
+	const uint64_t before = dropped_all(),
+		       reason_before = reason < DP_SENT ? world_dropped(&world, reason) : 0;
 
 	receive(frame, len, flags, tci);
 	world_run(&world);
-	assert_int_equal(relayed(), why == DP_SENT);
-	assert_int_equal(dropped_all() - before, why != DP_SENT);
-	if (why < DP_SENT)
-		assert_int_equal(world_dropped(&world, why) - of, 1);
+	assert_int_equal(relayed(), reason == DP_SENT);
+	assert_int_equal(dropped_all() - before, reason != DP_SENT);
+	if (reason < DP_SENT)
+		assert_int_equal(world_dropped(&world, reason) - reason_before, 1);
 }
 
 // --- MACs ---------------------------------------------------------------------------------------
@@ -137,7 +139,7 @@ static void judged(const uint8_t *frame, size_t len, uint64_t flags, uint16_t tc
 // A plain frame that no line vouches for: a request, and a datagram to a peer without permission.
 static size_t unvouched(bool request, bool is_v4, uint8_t frame[2048])
 {
-	struct world_datagram d = {.src = client[is_v4].at, .dst = client[is_v4].server};
+	struct world_datagram d = {.src = client[is_v4].endpoint, .dst = client[is_v4].server};
 	const uint8_t tid[STUN_TID_LEN] = {1};
 	struct stun_writer w;
 
@@ -372,15 +374,15 @@ static void test_short_way(void **state)
 		for (unsigned int k = 0; k < 40; k++) {
 			if (k == 8) // the ways are known
 				parsed = described = homes = sent = 0;
-			for (unsigned int way = 0; way < 4; way++) {
-				const size_t len = media((way & 1) != 0, (way & 2) != 0, frame);
+			for (unsigned int combo = 0; combo < 4; combo++) {
+				const size_t len = media((combo & 1) != 0, (combo & 2) != 0, frame);
 
 				receive(frame, len, 0, 0);
 				sent++;
 			}
 			for (unsigned int w = 0; w < s.workers + 2; w++)
-				for (unsigned int at = 0; at < s.workers; at++)
-					worker_round(world.dp->worker[at],
+				for (unsigned int worker = 0; worker < s.workers; worker++)
+					worker_round(world.dp->worker[worker],
 						world.dp->tsc_start +
 							world.ms * world.dp->tsc_per_ms);
 		}

@@ -30,7 +30,7 @@ static void post(struct world_client *c)
 	const uint16_t len = stun_end(&c->w);
 
 	assert_int_not_equal(len, 0);
-	world_send_bytes(&world, &c->at, &c->server, c->message, len);
+	world_send_bytes(&world, &c->endpoint, &c->server, c->message, len);
 }
 
 static void post_allocate(struct world_client *c)
@@ -49,11 +49,11 @@ static void post_lifetime(struct world_client *c, uint32_t lifetime_s)
 	post(c);
 }
 
-static void post_bind(struct world_client *c, uint16_t channel, const struct endpoint *to)
+static void post_bind(struct world_client *c, uint16_t channel, const struct endpoint *target)
 {
 	client_begin(&world, c, STUN_CHANNEL_BIND);
 	stun_put_u32(&c->w, STUN_CHANNEL_NUMBER, (uint32_t)channel << 16);
-	stun_put_xor_addr(&c->w, STUN_XOR_PEER_ADDRESS, to);
+	stun_put_xor_addr(&c->w, STUN_XOR_PEER_ADDRESS, target);
 	sign(c);
 	post(c);
 }
@@ -82,12 +82,12 @@ static uint64_t backlog_drops(void)
 }
 
 // Takes all that arrived at an endpoint.
-static unsigned int take_all(const struct endpoint *at)
+static unsigned int take_all(const struct endpoint *dst)
 {
 	struct world_datagram d;
 	unsigned int n = 0;
 
-	while (world_take(&world, at, &d))
+	while (world_take(&world, dst, &d))
 		n++;
 	return n;
 }
@@ -104,7 +104,7 @@ static unsigned int round_with_call(void)
 	}
 	world_round(&world);
 	assert_int_equal(take_all(&peer), PACE);
-	assert_int_equal(take_all(&call.at), PACE);
+	assert_int_equal(take_all(&call.endpoint), PACE);
 	answers = world.nb_seen;
 	world.nb_seen = 0;
 	return answers;
@@ -135,7 +135,7 @@ static void test_order(void **state)
 		assert_true(world_take(&world, &peer, &d));
 		assert_memory_equal(d.data, "two", 3);
 		assert_false(world_take(&world, &peer, &d));
-		assert_int_equal(take_all(&c->at), 3);
+		assert_int_equal(take_all(&c->endpoint), 3);
 		assert_int_equal(
 			world_stats(&world).drop[drop_of_turn(TURN_DROP_NO_ALLOCATION)], i + 1);
 	}
@@ -155,17 +155,17 @@ static void test_second_waits(void **state)
 	for (unsigned int k = 0; k < 10; k++) // all in one queue
 		assert_int_equal(client_allocate(&world, &storm[k], 4), 0);
 	for (uint16_t i = 0; i < 5; i++) {
-		const struct endpoint to = world_endpoint("10.99.0.40", (uint16_t)(8000 + i));
+		const struct endpoint target = world_endpoint("10.99.0.40", (uint16_t)(8000 + i));
 
 		post_lifetime(c, 600);
-		post_bind(c, (uint16_t)(CHANNEL + i), &to);
+		post_bind(c, (uint16_t)(CHANNEL + i), &target);
 		round_with_call();
 		for (unsigned int k = 1; k < 10; k++)
 			post_lifetime(&storm[k], 600);
 		client_channel_data(&world, c, (uint16_t)(CHANNEL + i), "one", 3);
 		round_with_call();
 		world_run(&world);
-		assert_true(world_take(&world, &to, &d));
+		assert_true(world_take(&world, &target, &d));
 		world.nb_seen = 0;
 	}
 	assert_int_equal(world_drops(&world), 0);
@@ -254,7 +254,7 @@ static void test_workers(void **state)
 		assert_in_range(world.nb_seen, 0, STORM);
 	world_run(&world);
 	for (unsigned int i = 0; i < STORM; i++)
-		answers += take_all(&storm[i].at);
+		answers += take_all(&storm[i].endpoint);
 	assert_int_equal(answers, STORM);
 	assert_int_equal(world_drops(&world), 0);
 	assert_int_equal(world_stats(&world).held, 0);
@@ -284,7 +284,7 @@ static void test_one_client(void **state)
 		post_allocate(&storm[i]);
 	world_run(&world);
 	for (unsigned int i = 1; i < 20; i++)
-		assert_int_equal(take_all(&storm[i].at), 1);
+		assert_int_equal(take_all(&storm[i].endpoint), 1);
 	assert_int_equal(world_stats(&world).turn.allocations, 20);
 	world_close(&world);
 }
@@ -292,12 +292,12 @@ static void test_one_client(void **state)
 // --- the known and strangers --------------------------------------------------------------------
 
 // Answers to the clients [from, to) of the storm among what was seen.
-static unsigned int answers_to(unsigned int from, unsigned int to)
+static unsigned int answers_to(unsigned int first, unsigned int end)
 {
 	unsigned int n = 0;
 
-	for (unsigned int i = from; i < to; i++)
-		n += take_all(&storm[i].at);
+	for (unsigned int i = first; i < end; i++)
+		n += take_all(&storm[i].endpoint);
 	return n;
 }
 
@@ -356,7 +356,7 @@ static void test_known_stream(void **state)
 	client_begin(&world, &c, STUN_BINDING);
 	assert_true(world_stream_send(&world, &c, c.message, stun_end(&c.w)));
 	round_beside_call();
-	assert_int_equal(take_all(&c.at), 1);
+	assert_int_equal(take_all(&c.endpoint), 1);
 	assert_int_equal(answers_to(0, 8), 1);
 	world_run(&world);
 	assert_int_equal(answers_to(0, 8), 5);
@@ -370,7 +370,7 @@ static void test_known(void **state)
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
 	struct turn_burst *b;
 	struct worker *w;
-	uint32_t other;
+	uint32_t slot;
 
 	open(&s, 2);
 	assert_int_equal(client_allocate(&world, &storm[1], 4), 0);
@@ -381,16 +381,17 @@ static void test_known(void **state)
 	for (unsigned int i = 0; i < 3; i++) {
 		const struct world_client *c = i < 2 ? &storm[i] : &call;
 
-		b->view[i] = (struct turn_view){.src = c->at.addr, .src_port = c->at.port};
+		b->view[i] =
+			(struct turn_view){.src = c->endpoint.addr, .src_port = c->endpoint.port};
 	}
 	turn_route_begin(w->shard, b);
 	assert_false(turn_route_knows(w->shard, &b->view[0]));
 	assert_true(turn_route_knows(w->shard, &b->view[1]));
-	other = b->view[1].slot;
+	slot = b->view[1].slot;
 	b->view[0].slot = b->view[1].slot = b->view[2].slot;
 	assert_false(turn_route_knows(w->shard, &b->view[0]));
 	assert_true(turn_route_knows(w->shard, &b->view[1]));
-	b->view[2].slot = other;
+	b->view[2].slot = slot;
 	b->view[2].listener = 1; // another 5-tuple
 	assert_false(turn_route_knows(w->shard, &b->view[2]));
 	world_close(&world);

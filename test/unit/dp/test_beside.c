@@ -80,9 +80,9 @@ static void open_with(const struct world_setup *s, int family)
 	assert_int_equal(client_allocate(&world, &client, family), 0);
 }
 
-static void talk(const struct world_setup *s, const char *at, int family)
+static void talk(const struct world_setup *s, const char *address, int family)
 {
-	const struct endpoint program = world_endpoint(at, PROGRAM);
+	const struct endpoint program = world_endpoint(address, PROGRAM);
 	struct world_datagram got;
 
 	open_with(s, family);
@@ -94,7 +94,7 @@ static void talk(const struct world_setup *s, const char *at, int family)
 		assert_int_equal(got.port, LOOPBACK);
 		assert_true(endpoint_eq(&got.src, &client.relay));
 		inject(LOOPBACK, &program, &client.relay);
-		assert_true(world_take(&world, &client.at, &got));
+		assert_true(world_take(&world, &client.endpoint, &got));
 		assert_int_equal(got.port, 0);
 		assert_memory_equal(got.data + CHANNEL_HEADER_LEN, "pong", 4);
 	}
@@ -168,17 +168,17 @@ static void relay_ports_stay_closed_without_hairpin(void **state)
 {
 	const struct endpoint program = world_endpoint("10.99.0.1", PROGRAM);
 	struct world_datagram got;
-	struct endpoint other;
+	struct endpoint unallocated;
 
 	open_with(*state, 4);
-	other = client.relay;
-	other.port ^= 2;
-	assert_int_equal(client_bind(&world, &client, CHANNEL, &other), 403);
+	unallocated = client.relay;
+	unallocated.port ^= 2;
+	assert_int_equal(client_bind(&world, &client, CHANNEL, &unallocated), 403);
 	assert_int_equal(client_bind(&world, &client, CHANNEL, &program), 0);
-	client_indication(&world, &client, &other, "lost", 4);
+	client_indication(&world, &client, &unallocated, "lost", 4);
 	world_run(&world);
 	assert_int_equal(drops(TURN_DROP_PEER_OWN), 1);
-	assert_false(world_take(&world, &other, &got));
+	assert_false(world_take(&world, &unallocated, &got));
 	world_close(&world);
 }
 

@@ -27,10 +27,11 @@ static int teardown(void **state)
 // An answer, or a question of a host for itself as for another.
 static void claim(const struct addr *a, uint8_t host, bool asks)
 {
-	const struct addr other = world_endpoint(addr_is_v4(a) ? "10.99.0.77" : "fd99::77", 0).addr;
+	const struct addr third_host =
+		world_endpoint(addr_is_v4(a) ? "10.99.0.77" : "fd99::77", 0).addr;
 	const struct net_l2 l2 = {.src = {2, 0, 0, 0, 0, host}};
 	uint8_t frame[NET_ND_FRAME_MAX];
-	const size_t len = asks ? net_write_ask(frame, &l2, a, &other, NULL)
+	const size_t len = asks ? net_write_ask(frame, &l2, a, &third_host, NULL)
 				: net_write_answer(frame, &l2, a, NULL);
 
 	world_inject(&world, 0, frame, len);

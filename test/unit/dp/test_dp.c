@@ -80,11 +80,11 @@ static void relay_indications(
 	struct dp_world *w, struct world_client *c, const struct endpoint *peer)
 {
 	static const uint8_t zero[STUN_TID_LEN];
-	struct world_datagram up = {.src = c->at, .dst = c->server};
+	struct world_datagram up = {.src = c->endpoint, .dst = c->server};
 	struct world_datagram down = {.src = *peer, .dst = c->relay}, got;
 	struct stun_writer sw;
 	struct stun_msg m;
-	struct endpoint from;
+	struct endpoint sender;
 	uint8_t payload[1200];
 	int family;
 	const uint16_t len = (uint16_t)test_rand_below(&w->rand, sizeof(payload));
@@ -105,15 +105,15 @@ static void relay_indications(
 	random_datagram(w, &down, 1300);
 	world_send(w, &down);
 	world_run(w);
-	expect(w, &c->server, &c->at, &down, &got);
+	expect(w, &c->server, &c->endpoint, &down, &got);
 	check_df(&down, &got);
 	assert_int_equal(got.len % 4, 0);
 	assert_int_equal(stun_parse(got.data, got.len, &m), 0);
 	assert_int_equal(m.cls, STUN_INDICATION);
 	assert_int_equal(m.method, STUN_DATA);
 	assert_true(stun_decode_xor_addr(
-		&m, m.off[STUN_XOR_PEER_ADDRESS], m.alen[STUN_XOR_PEER_ADDRESS], &from, &family));
-	assert_true(endpoint_eq(&from, peer));
+		&m, m.off[STUN_XOR_PEER_ADDRESS], m.alen[STUN_XOR_PEER_ADDRESS], &sender, &family));
+	assert_true(endpoint_eq(&sender, peer));
 	assert_int_equal(m.alen[STUN_DATA_ATTR], down.len);
 	assert_memory_equal(got.data + m.off[STUN_DATA_ATTR], down.data, down.len);
 	for (unsigned int i = m.off[STUN_DATA_ATTR] + down.len; i < got.len; i++)
@@ -128,7 +128,7 @@ static void relay_channels(struct dp_world *w, const struct endpoint peer[CLIENT
 	for (unsigned int i = 0; i < CLIENTS; i++) {
 		struct world_datagram wire;
 
-		up[i] = (struct world_datagram){.src = client[i].at, .dst = client[i].server};
+		up[i] = (struct world_datagram){.src = client[i].endpoint, .dst = client[i].server};
 		down[i] = (struct world_datagram){.src = peer[i], .dst = client[i].relay};
 		random_datagram(w, &up[i], 1400);
 		random_datagram(w, &down[i], 1400);
@@ -147,7 +147,7 @@ static void relay_channels(struct dp_world *w, const struct endpoint peer[CLIENT
 		assert_int_equal(got.len, up[i].len);
 		assert_memory_equal(got.data, up[i].data, got.len);
 
-		expect(w, &client[i].server, &client[i].at, &down[i], &got);
+		expect(w, &client[i].server, &client[i].endpoint, &down[i], &got);
 		check_df(&down[i], &got);
 		assert_int_equal(got.len, down[i].len + 4);
 		assert_int_equal(load_be16(got.data), CHANNEL);
@@ -166,9 +166,9 @@ static void binding(struct dp_world *w, struct world_client *c)
 
 	client_begin(w, c, STUN_BINDING);
 	len = stun_end(&c->w);
-	world_send_bytes(w, &c->at, &c->server, c->message, len);
+	world_send_bytes(w, &c->endpoint, &c->server, c->message, len);
 	world_run(w);
-	assert_true(world_take(w, &c->at, &got));
+	assert_true(world_take(w, &c->endpoint, &got));
 	assert_true(endpoint_eq(&got.src, &c->server));
 	assert_int_equal(got.ttl, 64);
 	assert_int_equal(got.tos, 0);
@@ -176,7 +176,7 @@ static void binding(struct dp_world *w, struct world_client *c)
 	assert_int_equal(m.cls, STUN_SUCCESS);
 	assert_true(stun_decode_xor_addr(&m, m.off[STUN_XOR_MAPPED_ADDRESS],
 		m.alen[STUN_XOR_MAPPED_ADDRESS], &mapped, &family));
-	assert_true(endpoint_eq(&mapped, &c->at));
+	assert_true(endpoint_eq(&mapped, &c->endpoint));
 }
 
 static void check_end(struct dp_world *w)
@@ -272,14 +272,14 @@ static void test_reuse(void **state)
 		world_send_bytes(&world, &peer, &c->relay, "down", 4);
 		world_run(&world);
 		assert_true(world_take(&world, &peer, &got));
-		assert_true(world_take(&world, &c->at, &got));
+		assert_true(world_take(&world, &c->endpoint, &got));
 		// RFC 8445 11: one that comes alone waits for no other
 		client_channel_data(&world, c, CHANNEL, "", 0);
 		world_round(&world);
 		assert_true(world_take(&world, &peer, &got));
 		world_send_bytes(&world, &peer, &c->relay, "x", 1);
 		world_round(&world);
-		assert_true(world_take(&world, &c->at, &got));
+		assert_true(world_take(&world, &c->endpoint, &got));
 		assert_int_equal(world.nb_seen, 0);
 		client_begin(&world, c, STUN_REFRESH);
 		stun_put_u32(&c->w, STUN_LIFETIME, 0);
@@ -342,18 +342,18 @@ static void test_edges(void **state)
 		assert_int_equal(client_allocate(&world, c, v6 ? 6 : 4), 0);
 		assert_int_equal(client_bind(&world, c, CHANNEL, &peer), 0);
 		d.dst = c->relay;
-		for (unsigned int way = 0; way < 2; way++) {
+		for (unsigned int up = 0; up < 2; up++) {
 			for (d.ttl = 1; d.ttl <= 2; d.ttl++) {
 				d.len = 8;
 				world_send(&world, &d);
 				world_run(&world);
 				assert_int_equal(world.nb_seen, d.ttl == 2);
 			}
-			assert_true(world_take(&world, way ? &peer : &c->at, &got));
+			assert_true(world_take(&world, up ? &peer : &c->endpoint, &got));
 			assert_int_equal(got.ttl, 1);
-			assert_int_equal(world_stats(&world).drop[DP_DROP_TTL], way + 1);
+			assert_int_equal(world_stats(&world).drop[DP_DROP_TTL], up + 1);
 			// to the peer as ChannelData: 4 bytes of data and the header
-			d = (struct world_datagram){.src = c->at, .dst = c->server};
+			d = (struct world_datagram){.src = c->endpoint, .dst = c->server};
 			store_be16(d.data, CHANNEL);
 			store_be16(d.data + 2, 4);
 		}
@@ -362,7 +362,7 @@ static void test_edges(void **state)
 			d.len = (uint16_t)(most + over);
 			world_send(&world, &d);
 			world_run(&world);
-			assert_int_equal(world_take(&world, &c->at, &got), over == 0);
+			assert_int_equal(world_take(&world, &c->endpoint, &got), over == 0);
 			assert_int_equal(world_stats(&world).drop[DP_DROP_MTU], over);
 		}
 		world_close(&world);
@@ -387,19 +387,19 @@ static void hairpin_pair(struct dp_world *w, const char *a, const char *b, int f
 	for (unsigned int i = 0; i < 20; i++) {
 		client_channel_data(w, x, CHANNEL, "ping", 4);
 		world_run(w);
-		expect(w, &y->server, &y->at, &(struct world_datagram){.ttl = 63}, &got);
+		expect(w, &y->server, &y->endpoint, &(struct world_datagram){.ttl = 63}, &got);
 		assert_int_equal(got.len, 8);
 		assert_int_equal(load_be16(got.data), CHANNEL + 1);
 		assert_memory_equal(got.data + 4, "ping", 4);
 	}
 	client_channel_data(w, y, CHANNEL + 1, "pong", 4);
 	world_run(w);
-	assert_true(world_take(w, &x->at, &got));
+	assert_true(world_take(w, &x->endpoint, &got));
 	// zero frames of the middle leg on the wire
 	assert_int_equal(world_stats(w).tx, tx + 21);
 	assert_int_equal(w->nb_seen, 0);
 	// the hop limit counts on both relays
-	down.src = x->at;
+	down.src = x->endpoint;
 	down.dst = x->server;
 	down.ttl = 2;
 	down.len = 8;
@@ -544,7 +544,7 @@ static void test_stop_in_flight(void **state)
 		for (unsigned int i = 0; i < CLIENTS; i++) {
 			cast(&world, i, &peer);
 			client_begin(&world, &client[i], STUN_BINDING);
-			world_send_bytes(&world, &client[i].at, &client[i].server,
+			world_send_bytes(&world, &client[i].endpoint, &client[i].server,
 				client[i].message, stun_end(&client[i].w));
 		}
 		one = world.dp->worker[round & 1];
@@ -577,8 +577,8 @@ static void test_threads(void **state)
 	for (unsigned int i = 0; i < packets; i++) {
 		cast(&world, i % CLIENTS, &peer);
 		client_begin(&world, &client[i % CLIENTS], STUN_BINDING);
-		client[i % CLIENTS].at.port = (uint16_t)(1024 + i);
-		world_send_bytes(&world, &client[i % CLIENTS].at, &client[i % CLIENTS].server,
+		client[i % CLIENTS].endpoint.port = (uint16_t)(1024 + i);
+		world_send_bytes(&world, &client[i % CLIENTS].endpoint, &client[i % CLIENTS].server,
 			client[i % CLIENTS].message, stun_end(&client[i % CLIENTS].w));
 	}
 	assert_int_equal(dp_launch(world.dp), 0);

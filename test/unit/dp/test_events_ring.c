@@ -102,7 +102,7 @@ static void test_fair(void **state)
 // half of its half to others. What is lost is counted.
 static void test_storm(void **state)
 {
-	unsigned int n, of[3] = {0};
+	unsigned int n, counts[3] = {0};
 
 	open_world(1);
 	for (unsigned int i = 0; i < 1000; i++)
@@ -120,10 +120,10 @@ static void test_storm(void **state)
 	assert_int_equal(stats(0).events_lost, 2001 - RING / 2);
 	n = dp_events(world.dp, out, MAX);
 	for (unsigned int i = 0; i < n; i++)
-		of[out[i].id - 1]++;
-	assert_int_equal(of[0], RING / 4);
-	assert_int_equal(of[1], RING / 4);
-	assert_int_equal(of[2], RING / 2 - 1);
+		counts[out[i].id - 1]++;
+	assert_int_equal(counts[0], RING / 4);
+	assert_int_equal(counts[1], RING / 4);
+	assert_int_equal(counts[2], RING / 2 - 1);
 	// there is room again
 	put(0, TURN_EVENT_REFUSED, false, 1);
 	assert_int_equal(dp_events(world.dp, out, MAX), 1);
@@ -135,7 +135,7 @@ static void test_streams(void **state)
 {
 	const struct stream_refused r = {.client = world_endpoint("10.99.0.20", 4000),
 		.listener = 2,
-		.why = STREAM_REFUSED_GARBAGE,
+		.reason = STREAM_REFUSED_GARBAGE,
 		.offered = "",
 		.more = 7};
 	unsigned int n = 0;
@@ -150,7 +150,7 @@ static void test_streams(void **state)
 	assert_int_equal(out[0].kind, TURN_EVENT_CONNECTION);
 	assert_true(endpoint_eq(&out[0].client, &r.client));
 	assert_int_equal(out[0].listener, 2);
-	assert_int_equal(out[0].why, STREAM_REFUSED_GARBAGE);
+	assert_int_equal(out[0].reason, STREAM_REFUSED_GARBAGE);
 	assert_int_equal(out[0].more, 7);
 	assert_true(out[0].proved);
 	assert_in_range(dp_clock_ms(world.dp) - out[0].at_ms, 0, 60000);

@@ -55,19 +55,19 @@ static void packets_have_the_own_address_and_messages_the_public_one(void **stat
 	const struct endpoint peer = world_endpoint("198.51.100.9", 7000);
 	const struct endpoint public = world_endpoint("203.0.113.1", 0);
 	struct world_datagram got;
-	struct endpoint own;
+	struct endpoint local_relay;
 
 	open_pair(*state, "10.99.0.20", "10.99.0.21", 4);
-	own = own_relay(&client[0]);
+	local_relay = own_relay(&client[0]);
 	assert_true(addr_eq(&client[0].relay.addr, &public.addr));
 	assert_int_equal(client_bind(&world, &client[0], CHANNEL, &peer), 0);
 	client_channel_data(&world, &client[0], CHANNEL, "ping", 4);
 	world_run(&world);
 	assert_true(world_take(&world, &peer, &got));
-	assert_true(endpoint_eq(&got.src, &own));
-	world_send_bytes(&world, &peer, &own, "pong", 4);
+	assert_true(endpoint_eq(&got.src, &local_relay));
+	world_send_bytes(&world, &peer, &local_relay, "pong", 4);
 	world_run(&world);
-	assert_true(world_take(&world, &client[0].at, &got));
+	assert_true(world_take(&world, &client[0].endpoint, &got));
 	assert_memory_equal(got.data + CHANNEL_HEADER_LEN, "pong", 4);
 	world_close(&world);
 }
@@ -76,18 +76,18 @@ static void packets_have_the_own_address_and_messages_the_public_one(void **stat
 static void exchange(const struct world_setup *s, const char *a, const char *b, int family)
 {
 	struct world_datagram got;
-	struct endpoint own;
+	struct endpoint local_relay;
 	uint64_t tx;
 
 	open_pair(s, a, b, family);
-	own = own_relay(&client[0]);
+	local_relay = own_relay(&client[0]);
 	assert_int_equal(client_bind(&world, &client[0], CHANNEL, &client[1].relay), 0);
-	assert_int_equal(client_bind(&world, &client[1], CHANNEL, &own), 0);
+	assert_int_equal(client_bind(&world, &client[1], CHANNEL, &local_relay), 0);
 	tx = world_stats(&world).tx;
 	for (unsigned int i = 0; i < 20; i++) {
 		client_channel_data(&world, &client[i % 2], CHANNEL, &i, sizeof(i));
 		world_run(&world);
-		assert_true(world_take(&world, &client[1 - i % 2].at, &got));
+		assert_true(world_take(&world, &client[1 - i % 2].endpoint, &got));
 		assert_memory_equal(got.data + CHANNEL_HEADER_LEN, &i, sizeof(i));
 	}
 	assert_int_equal(world_stats(&world).tx, tx + 20); // to the clients and nobody else
@@ -105,7 +105,7 @@ static void clients_reach_each_other_in_process_by_either_form(void **state)
 static void nothing_leaves_for_a_public_address_of_the_box(void **state)
 {
 	const struct endpoint side = world_endpoint("203.0.113.2", 22);
-	struct endpoint to;
+	struct endpoint target;
 	uint64_t tx;
 
 	open_pair(*state, "10.99.0.20", "10.99.0.21", 4);
@@ -113,12 +113,12 @@ static void nothing_leaves_for_a_public_address_of_the_box(void **state)
 		const unsigned int reason =
 			drop_of_turn(i == 0 ? TURN_DROP_HAIRPIN_NO_ALLOCATION : TURN_DROP_PEER_OWN);
 
-		to = client[1].relay;
-		to.port = i == 0 ? client_free_port(&world, client) : i == 1 ? 3478 : 22;
+		target = client[1].relay;
+		target.port = i == 0 ? client_free_port(&world, client) : i == 1 ? 3478 : 22;
 		assert_int_equal(
-			client_bind(&world, &client[0], CHANNEL + 5, &to), i == 0 ? 0 : 403);
+			client_bind(&world, &client[0], CHANNEL + 5, &target), i == 0 ? 0 : 403);
 		tx = world_stats(&world).tx;
-		client_indication(&world, &client[0], &to, "lost", 4);
+		client_indication(&world, &client[0], &target, "lost", 4);
 		world_run(&world);
 		assert_int_equal(drops(reason), i == 2 ? 2 : 1);
 		assert_int_equal(world_stats(&world).tx, tx);
@@ -197,24 +197,24 @@ static void others(const struct world_setup *s, const char *a, const char *publi
 {
 	const struct endpoint peer = world_endpoint(public, 10000);
 	struct world_datagram got;
-	struct endpoint own;
+	struct endpoint local_relay;
 
 	open_pair(s, a, a, family);
-	own = own_relay(&client[0]);
+	local_relay = own_relay(&client[0]);
 	assert_int_equal(client_permit(&world, &client[0], &peer), 0);
 	client_indication(&world, &client[0], &peer, "ping", 4);
 	world_run(&world);
 	assert_true(world_take(&world, &peer, &got));
-	assert_true(endpoint_eq(&got.src, &own));
+	assert_true(endpoint_eq(&got.src, &local_relay));
 	assert_int_equal(client_bind(&world, &client[0], CHANNEL, &peer), 0);
 	for (unsigned int i = 0; i < 20; i++) {
 		client_channel_data(&world, &client[0], CHANNEL, &i, sizeof(i));
 		world_run(&world);
 		assert_true(world_take(&world, &peer, &got));
-		assert_true(endpoint_eq(&got.src, &own));
-		world_send_bytes(&world, &peer, &own, &i, sizeof(i));
+		assert_true(endpoint_eq(&got.src, &local_relay));
+		world_send_bytes(&world, &peer, &local_relay, &i, sizeof(i));
 		world_run(&world);
-		assert_true(world_take(&world, &client[0].at, &got));
+		assert_true(world_take(&world, &client[0].endpoint, &got));
 		assert_memory_equal(got.data + CHANNEL_HEADER_LEN, &i, sizeof(i));
 	}
 	a_client_has_the_public_address(public, family);
@@ -232,29 +232,31 @@ static void ports_of_the_box_are_not_others(void **state)
 {
 	const struct endpoint listener = world_endpoint("203.0.113.1", 3478);
 	const unsigned int martian = drop_of_net(NET_DROP_MARTIAN_SOURCE);
-	struct endpoint own, from;
+	struct endpoint local_relay, spoofed;
 	struct world_datagram got;
 	uint64_t before;
 
 	open_pair(*state, "10.99.0.20", "10.99.0.21", 4);
-	own = own_relay(&client[0]);
+	local_relay = own_relay(&client[0]);
 	assert_int_equal(client_bind(&world, &client[0], CHANNEL, &listener), 403);
 	assert_int_equal(client_bind(&world, &client[0], CHANNEL, &client[1].relay), 0);
 	assert_int_equal(client_permit(&world, &client[1], &client[0].relay), 0);
 	client_channel_data(&world, &client[0], CHANNEL, "over", 4);
 	world_run(&world);
-	assert_true(world_take(&world, &client[1].at, &got));
+	assert_true(world_take(&world, &client[1].endpoint, &got));
 	assert_int_equal(world.nb_seen, 0);
 	client_indication(&world, &client[0], &listener, "lost", 4);
 	world_run(&world);
 	assert_int_equal(drops(drop_of_turn(TURN_DROP_PEER_OWN)), 1);
 	assert_int_equal(world.nb_seen, 0);
 	for (unsigned int i = 0; i < 4; i++) {
-		const struct endpoint to = i < 2 ? own : world_endpoint("10.99.0.1", 3478);
+		const struct endpoint target =
+			i < 2 ? local_relay : world_endpoint("10.99.0.1", 3478);
 
-		from = i % 2 == 0 ? listener : client[1].relay;
+		spoofed = i % 2 == 0 ? listener : client[1].relay;
 		before = drops(martian);
-		world_send_bytes(&world, &from, &to, "\0\1\0\0\x21\x12\xa4\x42............", 20);
+		world_send_bytes(
+			&world, &spoofed, &target, "\0\1\0\0\x21\x12\xa4\x42............", 20);
 		world_run(&world);
 		assert_int_equal(drops(martian), before + 1);
 		assert_int_equal(world.nb_seen, 0);

@@ -11,7 +11,7 @@
 
 // --- runs at random -----------------------------------------------------------------------------
 
-struct way {
+struct variant {
 	struct world_setup setup;
 	const struct port_super *uso; // leaves in super-frames
 	bool super; // comes in super-frames
@@ -19,7 +19,7 @@ struct way {
 
 static const struct port_super small = {.segments = 7, .bufs = 5, .bytes = 3000};
 
-static const struct way ways[] = {
+static const struct variant ways[] = {
 	{{.workers = 1, .rx_queues = 1, .tx_queues = 1}, &gso_granted, false},
 	{{.workers = 1, .rx_queues = 1, .tx_queues = 1}, NULL, true},
 	{{.workers = 1, .rx_queues = 1, .tx_queues = 1, .vlan = 9}, &small, true},
@@ -42,11 +42,11 @@ static void random_like(struct world_datagram *d, uint32_t wild)
 }
 
 // A run of one flow; put in as one super-frame, or one by one.
-static void send_run(const struct way *way, uint16_t size, uint32_t wild)
+static void send_run(const struct variant *variant, uint16_t size, uint32_t wild)
 {
 	const unsigned int i = test_rand_below(&world.rand, GSO_CLIENTS);
 	const bool up = test_rand_below(&world.rand, 2) != 0;
-	const unsigned int from = nb_sent, n = 1 + test_rand_below(&world.rand, 40);
+	const unsigned int first = nb_sent, n = 1 + test_rand_below(&world.rand, 40);
 	struct world_datagram like;
 	struct port *p = gso_port();
 
@@ -57,11 +57,11 @@ static void send_run(const struct way *way, uint16_t size, uint32_t wild)
 		nb_sent--;
 		gso_make(i, up, (uint16_t)(1 + test_rand_below(&world.rand, size)), &like);
 	}
-	if (way->super && test_rand_below(&world.rand, 4) != 0) {
-		softport_put_mbuf(p, 0, gso_whole(from, n, 1900));
+	if (variant->super && test_rand_below(&world.rand, 4) != 0) {
+		softport_put_mbuf(p, 0, gso_whole(first, n, 1900));
 		return;
 	}
-	for (unsigned int k = from; k < nb_sent; k++) {
+	for (unsigned int k = first; k < nb_sent; k++) {
 		sent[k].in.no_checksum = addr_is_v4(&sent[k].in.src.addr) &&
 			test_rand_below(&world.rand, 4 * wild) == 0;
 		world_send(&world, &sent[k].in);
@@ -82,7 +82,7 @@ static void send_mix(uint16_t size, uint32_t wild)
 	}
 }
 
-static void send_random(const struct way *way, unsigned int round)
+static void send_random(const struct variant *variant, unsigned int round)
 {
 	const uint32_t wild = round % 2 != 0 ? 20 : 1000;
 
@@ -93,26 +93,26 @@ static void send_random(const struct way *way, unsigned int round)
 		if (test_rand_below(&world.rand, 3) == 0)
 			send_mix(size, wild);
 		else
-			send_run(way, size, wild);
+			send_run(variant, size, wild);
 	}
 }
 
 static void test_random(void **state)
 {
-	const struct way *way = *state;
+	const struct variant *variant = *state;
 	uint64_t rx, rx_bytes, tx, supers, joined;
 	struct dp_stats s;
 
-	gso_open(&way->setup);
-	gso_port()->rx_super = way->super;
+	gso_open(&variant->setup);
+	gso_port()->rx_super = variant->super;
 	s = world_stats(&world);
 	rx = s.rx;
 	rx_bytes = s.rx_bytes;
 	tx = s.tx;
-	if (way->uso != NULL)
-		softport_uso(gso_port(), way->uso, 0);
+	if (variant->uso != NULL)
+		softport_uso(gso_port(), variant->uso, 0);
 	for (unsigned int round = 0; round < 12; round++) {
-		send_random(way, round);
+		send_random(variant, round);
 		rx += nb_sent;
 		for (unsigned int i = 0; i < nb_sent; i++)
 			rx_bytes += sent[i].in.len +
@@ -130,11 +130,11 @@ static void test_random(void **state)
 	supers = softport_supers(gso_port(), &joined);
 	assert_int_equal(s.uso_frames, supers);
 	assert_int_equal(s.uso_segments, joined);
-	if (way->uso != NULL)
+	if (variant->uso != NULL)
 		assert_true(joined > s.tx / 3);
 	else
 		assert_int_equal(joined, 0);
-	if (way->uso == NULL || !way->super || way->setup.vlan != 0)
+	if (variant->uso == NULL || !variant->super || variant->setup.vlan != 0)
 		assert_int_equal(s.whole_frames, 0);
 	gso_all_counted();
 	world_close(&world);
@@ -144,7 +144,7 @@ static void test_random(void **state)
 
 static void refused(bool super)
 {
-	const struct way way = {.super = super};
+	const struct variant variant = {.super = super};
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
 
 	for (unsigned int nth = 1; nth < 8; nth++) {
@@ -154,7 +154,7 @@ static void refused(bool super)
 		gso_port()->rx_super = super;
 		softport_uso(gso_port(), &gso_granted, nth);
 		for (unsigned int round = 0; round < 3; round++) {
-			send_random(&way, round);
+			send_random(&variant, round);
 			world_run(&world);
 			gso_all_arrive(); // none lost, none twice
 		}
@@ -174,7 +174,7 @@ static void test_refused(void **state)
 // A ring without room: what is not sent is dropped by name, each datagram of a super-frame counted.
 static void no_room(bool super)
 {
-	const struct way way = {.super = super};
+	const struct variant variant = {.super = super};
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
 	struct dp_stats before, after;
 	uint64_t supers, joined, seen = 0, bytes = 0, full = 0;
@@ -184,7 +184,7 @@ static void no_room(bool super)
 	softport_uso(gso_port(), &gso_granted, 0);
 	before = world_stats(&world);
 	for (unsigned int round = 0; round < 30; round++) {
-		send_random(&way, round);
+		send_random(&variant, round);
 		softport_limit(gso_port(), test_rand_below(&world.rand, 40));
 		world_run(&world);
 		seen += world.nb_seen;

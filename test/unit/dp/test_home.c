@@ -52,7 +52,7 @@ static void test_home(void **state)
 		size_t len;
 
 		d.src = world_endpoint(hosts[n % 4], (uint16_t)(1024 + n * 7));
-		d.dst = world.listeners[n % 2].at;
+		d.dst = world.listeners[n % 2].endpoint;
 		d.no_checksum = n % 8 == 0; // the long way
 		for (unsigned int i = 0; i < world.dp->nb_workers; i++)
 			drops[i] = world.dp->worker[i]->live.drop[NOT_TURN];

@@ -19,12 +19,12 @@ static void only(unsigned int reason, uint64_t n)
 	assert_int_equal(world_drops(&world), n);
 }
 
-static struct world_datagram binding(const char *from, uint16_t port)
+static struct world_datagram binding(const char *address, uint16_t port)
 {
 	static const uint8_t tid[STUN_TID_LEN] = "abcdefghijk";
-	const struct endpoint src = world_endpoint(from, port);
+	const struct endpoint src = world_endpoint(address, port);
 	struct world_datagram d = {
-		.src = src, .dst = world.listeners[addr_is_v4(&src.addr) ? 0 : 1].at};
+		.src = src, .dst = world.listeners[addr_is_v4(&src.addr) ? 0 : 1].endpoint};
 	struct stun_writer w;
 
 	stun_begin(&w, d.data, sizeof(d.data), STUN_REQUEST, STUN_BINDING, tid);
@@ -56,10 +56,11 @@ static void ask(unsigned int port, const char *sender, const char *target)
 }
 
 // The last frame is the answer that target has our MAC.
-static void answered(const char *target, const char *to)
+static void answered(const char *target, const char *asker_text)
 {
 	struct net_l2 l2 = world.dp->port[0].l2;
-	const struct addr t = world_endpoint(target, 0).addr, asker = world_endpoint(to, 0).addr;
+	const struct addr t = world_endpoint(target, 0).addr,
+			  asker = world_endpoint(asker_text, 0).addr;
 	uint8_t frame[NET_ND_FRAME_MAX];
 	size_t len;
 
@@ -122,7 +123,7 @@ static void test_asker(void **state)
 {
 	static const struct {
 		unsigned int port;
-		const char *target, *from;
+		const char *target, *source;
 	} rows[] = {
 		{0, "10.99.0.77", "10.99.0.1"}, // the first that is on its link
 		{0, "10.97.0.77", "10.97.0.1"}, // also when it is the last of all
@@ -132,7 +133,7 @@ static void test_asker(void **state)
 		{1, "203.0.113.7", "10.98.0.1"},
 	};
 	struct world_setup s = one;
-	struct addr from, expected;
+	struct addr source, expected;
 
 	s.two_ports = true;
 	s.relays = 3;
@@ -141,21 +142,22 @@ static void test_asker(void **state)
 	// one more subnet
 	world.addresses[6].addr = world_endpoint("10.97.0.1", 0).addr;
 	for (size_t i = 0; i < RTE_DIM(rows); i++) {
-		from = asks_from(rows[i].port, rows[i].target);
-		expected = world_endpoint(rows[i].from, 0).addr;
-		assert_memory_equal(&from, &expected, sizeof(from));
+		source = asks_from(rows[i].port, rows[i].target);
+		expected = world_endpoint(rows[i].source, 0).addr;
+		assert_memory_equal(&source, &expected, sizeof(source));
 	}
 	// a port without an address of the family
-	from = asks_from(1, "2001:db8::7");
-	assert_true(addr_eq(&from, &world.dp->port[1].link_local));
+	source = asks_from(1, "2001:db8::7");
+	assert_true(addr_eq(&source, &world.dp->port[1].link_local));
 	world_close(&world);
 }
 
 // --- echo ---------------------------------------------------------------------------------------
 
-static size_t echo_frame(const char *from, const char *to, uint8_t *frame)
+static size_t echo_frame(const char *src_text, const char *dst_text, uint8_t *frame)
 {
-	const struct addr src = world_endpoint(from, 0).addr, dst = world_endpoint(to, 0).addr;
+	const struct addr src = world_endpoint(src_text, 0).addr,
+			  dst = world_endpoint(dst_text, 0).addr;
 	const bool is_v4 = addr_is_v4(&src);
 	const struct endpoint s = {src, 1}, d = {dst, 1};
 	struct net_l2 l2 = {.src = {2, 0, 0, 0, 0, 0x77}};
@@ -179,10 +181,10 @@ static size_t echo_frame(const char *from, const char *to, uint8_t *frame)
 	return (size_t)l4 + len;
 }
 
-static void ping(const char *from, const char *to)
+static void ping(const char *src_text, const char *dst_text)
 {
 	uint8_t frame[256] = {0};
-	const size_t len = echo_frame(from, to, frame);
+	const size_t len = echo_frame(src_text, dst_text, frame);
 
 	// with the padding of a short frame, which must not come back
 	world_inject(&world, 0, frame, len + 6);
@@ -329,7 +331,7 @@ static void test_ask_rate(void **state)
 {
 	const struct endpoint peer = world_endpoint("10.99.0.250", 7000);
 	struct world_setup s = one;
-	struct world_client hog, other;
+	struct world_client hog, bystander;
 	struct world_datagram d;
 	unsigned int apart = 0;
 
@@ -340,10 +342,10 @@ static void test_ask_rate(void **state)
 	world_wait(&world, 1000);
 	world.asks = 0;
 	for (unsigned int i = 0; i < 16; i++) {
-		struct endpoint to = world_endpoint("10.99.0.30", 7000);
+		struct endpoint target = world_endpoint("10.99.0.30", 7000);
 
-		to.addr.b[15] = (uint8_t)(30 + i);
-		assert_int_equal(client_bind(&world, &hog, (uint16_t)(0x4000 + i), &to), 0);
+		target.addr.b[15] = (uint8_t)(30 + i);
+		assert_int_equal(client_bind(&world, &hog, (uint16_t)(0x4000 + i), &target), 0);
 	}
 	for (unsigned int i = 0; i < 16; i++)
 		client_channel_data(&world, &hog, (uint16_t)(0x4000 + i), "x", 1);
@@ -352,19 +354,19 @@ static void test_ask_rate(void **state)
 	assert_in_range(world_dropped(&world, DP_DROP_NEIGH_RATE), 8, 13);
 	assert_int_equal(world_drops(&world), world_dropped(&world, DP_DROP_NEIGH_RATE));
 	for (uint16_t i = 0; i < 16 && apart == 0; i++) { // one of them has another share
-		world_client(&world, &other, "203.0.113.2", (uint16_t)(6000 + i));
-		other.at.addr.b[15] = (uint8_t)(2 + i);
-		assert_int_equal(client_allocate(&world, &other, 4), 0);
+		world_client(&world, &bystander, "203.0.113.2", (uint16_t)(6000 + i));
+		bystander.endpoint.addr.b[15] = (uint8_t)(2 + i);
+		assert_int_equal(client_allocate(&world, &bystander, 4), 0);
 		world.nb_seen = 0;
-		assert_int_equal(client_bind(&world, &other, 0x4000, &peer), 0);
-		client_channel_data(&world, &other, 0x4000, "y", 1);
+		assert_int_equal(client_bind(&world, &bystander, 0x4000, &peer), 0);
+		client_channel_data(&world, &bystander, 0x4000, "y", 1);
 		world_run(&world);
 		while (world_take(&world, &peer, &d))
 			apart++;
 	}
 	assert_int_not_equal(apart, 0);
-	world_client(&world, &other, "10.99.0.251", 5000);
-	assert_int_equal(client_allocate(&world, &other, 4), 0);
+	world_client(&world, &bystander, "10.99.0.251", 5000);
+	assert_int_equal(client_allocate(&world, &bystander, 4), 0);
 	world_close(&world);
 }
 
@@ -553,12 +555,12 @@ static void test_no_route(void **state)
 	s.two_ports = true;
 	world_open(&world, &s);
 	d = binding("10.98.0.20", 5000);
-	d.dst = world.listeners[2].at;
+	d.dst = world.listeners[2].endpoint;
 	send_on(1, &d);
 	world_run(&world);
 	assert_true(world_take(&world, &d.src, &got)); // on-link
 	d = binding("198.51.100.9", 5000); // not, and this port has no gateway
-	d.dst = world.listeners[2].at;
+	d.dst = world.listeners[2].endpoint;
 	send_on(1, &d);
 	world_run(&world);
 	only(DP_DROP_NO_ROUTE, 1);
@@ -581,7 +583,7 @@ static void test_sizes(void **state)
 	d.len = 1300 - 28 - 36; // as a Data indication it just fits
 	world_send(&world, &d);
 	world_run(&world);
-	assert_true(world_take(&world, &c.at, &got));
+	assert_true(world_take(&world, &c.endpoint, &got));
 	assert_int_equal(got.len, 1300 - 28);
 	d.len++;
 	d.df = true; // else it would leave in fragments

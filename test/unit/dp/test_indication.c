@@ -27,13 +27,13 @@ static struct stun_writer send_begin(struct world_datagram *d)
 }
 
 // A Send indication of len random bytes.
-static void put_send(struct world_datagram *d, const struct endpoint *to, uint16_t len)
+static void put_send(struct world_datagram *d, const struct endpoint *target, uint16_t len)
 {
 	struct stun_writer w = send_begin(d);
 	uint8_t data[1600];
 
 	test_rand_fill(&world.rand, data, len);
-	stun_put_xor_addr(&w, STUN_XOR_PEER_ADDRESS, to);
+	stun_put_xor_addr(&w, STUN_XOR_PEER_ADDRESS, target);
 	stun_put(&w, STUN_DATA_ATTR, data, len);
 	d->len = stun_end(&w);
 	assert_int_not_equal(d->len, 0);
@@ -97,7 +97,7 @@ static struct line_outcome three_ways(unsigned int i, const struct world_datagra
 
 static bool same_family(unsigned int i)
 {
-	return addr_is_v4(&client[i].at.addr) == addr_is_v4(&peer[i].addr);
+	return addr_is_v4(&client[i].endpoint.addr) == addr_is_v4(&peer[i].addr);
 }
 
 static uint16_t headers(const struct world_datagram *d)
@@ -154,7 +154,8 @@ static void put_raw(struct stun_writer *w, uint16_t type)
 }
 
 // Made of other attributes, or in another order.
-static void put_attributes(struct world_datagram *d, enum kind kind, struct endpoint to, size_t len)
+static void put_attributes(
+	struct world_datagram *d, enum kind kind, struct endpoint target, size_t len)
 {
 	struct stun_writer w = send_begin(d);
 	uint8_t data[1600];
@@ -164,10 +165,10 @@ static void put_attributes(struct world_datagram *d, enum kind kind, struct endp
 		put_raw(&w, 0x8022);
 	if (kind == SWAPPED)
 		stun_put(&w, STUN_DATA_ATTR, data, len);
-	stun_put_xor_addr(&w, STUN_XOR_PEER_ADDRESS, &to);
-	to.port ^= 1;
+	stun_put_xor_addr(&w, STUN_XOR_PEER_ADDRESS, &target);
+	target.port ^= 1;
 	if (kind == TWO_PEERS)
-		stun_put_xor_addr(&w, STUN_XOR_PEER_ADDRESS, &to);
+		stun_put_xor_addr(&w, STUN_XOR_PEER_ADDRESS, &target);
 	if (kind != SWAPPED && kind != NO_DATA)
 		stun_put(&w, STUN_DATA_ATTR, data, len);
 	if (kind == DONT_FRAGMENT)
@@ -186,7 +187,7 @@ static void put_attributes(struct world_datagram *d, enum kind kind, struct endp
 // A usual one in which a field is changed.
 static void damage(struct world_datagram *d, enum kind kind, unsigned int front)
 {
-	const int by = (int)test_rand_below(&world.rand, 17) - 8;
+	const int delta = (int)test_rand_below(&world.rand, 17) - 8;
 
 	switch (kind) {
 	case COOKIE:
@@ -198,13 +199,13 @@ static void damage(struct world_datagram *d, enum kind kind, unsigned int front)
 			(uint8_t)(1 << test_rand_below(&world.rand, 8));
 		break;
 	case MESSAGE_LEN:
-		store_be16(d->data + 2, (uint16_t)(load_be16(d->data + 2) + by));
+		store_be16(d->data + 2, (uint16_t)(load_be16(d->data + 2) + delta));
 		break;
 	case PEER_LEN:
-		store_be16(d->data + 22, (uint16_t)(load_be16(d->data + 22) + by));
+		store_be16(d->data + 22, (uint16_t)(load_be16(d->data + 22) + delta));
 		break;
 	case DATA_LEN:
-		store_be16(d->data + front - 2, (uint16_t)(load_be16(d->data + front - 2) + by));
+		store_be16(d->data + front - 2, (uint16_t)(load_be16(d->data + front - 2) + delta));
 		break;
 	case FAMILY_BYTE:
 		d->data[25] ^= (uint8_t)(1 + test_rand_below(&world.rand, 3));
@@ -222,15 +223,16 @@ static void damage(struct world_datagram *d, enum kind kind, unsigned int front)
 
 static struct endpoint other_than(unsigned int i, enum kind kind)
 {
-	struct endpoint to = peer[i];
+	struct endpoint changed = peer[i];
 
 	if (kind == OTHER_PORT)
-		to.port ^= 1;
+		changed.port ^= 1;
 	else if (kind == OTHER_ADDRESS)
-		to.addr.b[15] ^= 1;
+		changed.addr.b[15] ^= 1;
 	else if (kind == OTHER_FAMILY)
-		to = world_endpoint(addr_is_v4(&peer[i].addr) ? "fd99::30" : "10.99.0.30", to.port);
-	return to;
+		changed = world_endpoint(
+			addr_is_v4(&peer[i].addr) ? "fd99::30" : "10.99.0.30", changed.port);
+	return changed;
 }
 
 // Whether a message is what RFC 8656 11.1 has a Send indication be at least, and has nothing else:
@@ -249,14 +251,14 @@ static bool still_usual(const struct world_datagram *d, unsigned int front, size
 // Makes one; returns whether it is usual as far as its bytes go.
 static bool put_kind(struct world_datagram *d, unsigned int i, enum kind kind, uint16_t len)
 {
-	const struct endpoint to = other_than(i, kind);
+	const struct endpoint target = other_than(i, kind);
 	const unsigned int front = DATA_FRONT(addr_is_v4(&peer[i].addr));
 
 	if (kind >= SWAPPED && kind <= NO_DATA) {
-		put_attributes(d, kind, to, len);
+		put_attributes(d, kind, target, len);
 		return false;
 	}
-	put_send(d, &to, len);
+	put_send(d, &target, len);
 	if (kind == PADDING_SET)
 		memset(d->data + front + len, 0xa5, d->len - front - len);
 	damage(d, kind, front);
@@ -304,7 +306,7 @@ static void test_send(void **state)
 	for (unsigned int n = 0; n < 6000; n++) {
 		const unsigned int i = test_rand_below(&world.rand, LINE_CLIENTS);
 		const enum kind kind = odd() ? test_rand_below(&world.rand, KINDS) : n % 2;
-		const struct endpoint to = other_than(i, kind);
+		const struct endpoint target = other_than(i, kind);
 		const unsigned int tail = odd() ? test_rand_below(&world.rand, 4) : 0;
 		struct world_datagram d = line_up(i);
 		uint8_t frame[2048] = {0};
@@ -315,7 +317,7 @@ static void test_send(void **state)
 		random_headers(&d);
 		usual = put_kind(
 			&d, i, kind, line_random_len((uint16_t)(least_mtu() - 48 - 48 - 20)));
-		usual = usual && tail == 0 && plain(i, &d) && copy_is_of(i, &to);
+		usual = usual && tail == 0 && plain(i, &d) && copy_is_of(i, &target);
 		len = world_frame(&world, &d, frame);
 		receive_as(n);
 		o = line_three_ways(&client[i], port_of(&d), frame, len + tail);
@@ -339,7 +341,7 @@ static void check_data(struct line_outcome *o, const struct world_datagram *d)
 	const uint16_t len = (uint16_t)(load_be16(m - 4) - NET_UDP_LEN);
 	const unsigned int front = DATA_FRONT(addr_is_v4(&d->src.addr));
 	const uint8_t zeros[4] = {0};
-	struct endpoint from;
+	struct endpoint sender;
 	struct stun_msg msg;
 	int family;
 
@@ -347,8 +349,8 @@ static void check_data(struct line_outcome *o, const struct world_datagram *d)
 	assert_int_equal(load_be16(m), 0x0017);
 	assert_int_equal(len, front + ((d->len + 3) & ~3));
 	assert_true(stun_decode_xor_addr(&msg, msg.off[STUN_XOR_PEER_ADDRESS],
-		msg.alen[STUN_XOR_PEER_ADDRESS], &from, &family));
-	assert_true(endpoint_eq(&from, &d->src));
+		msg.alen[STUN_XOR_PEER_ADDRESS], &sender, &family));
+	assert_true(endpoint_eq(&sender, &d->src));
 	assert_int_equal(msg.alen[STUN_DATA_ATTR], d->len);
 	assert_int_equal(msg.off[STUN_DATA_ATTR], front);
 	assert_memory_equal(m + front, d->data, d->len);
@@ -493,15 +495,15 @@ static void test_damage(void **state)
 		const uint16_t size = (uint16_t)test_rand_below(&world.rand, 40);
 		struct world_datagram d = n % 2 == 0 ? sent(i, size) : answered(i, size);
 		uint8_t frame[2048] = {0};
-		uint32_t at;
+		uint32_t pos;
 		size_t len;
 
 		d.df = true;
 		len = world_frame(&world, &d, frame);
 		do
-			at = test_rand_below(&world.rand, (uint32_t)len);
-		while (at >= 6 && at < 12); // the source MAC, which no line judges
-		frame[at] ^= (uint8_t)(1 << test_rand_below(&world.rand, 8));
+			pos = test_rand_below(&world.rand, (uint32_t)len);
+		while (pos >= 6 && pos < 12); // the source MAC, which no line judges
+		frame[pos] ^= (uint8_t)(1 << test_rand_below(&world.rand, 8));
 		if (n % 4 < 2 && load_be16(frame_udp(frame) + 4) < 1500)
 			frame_set_checksums(frame);
 		line_three_ways(&client[i], 0, frame, len);
@@ -537,7 +539,7 @@ static struct line_outcome again(
 // Bytes of the data, and of IPv4 the identification, are chosen so that the relayed frame has to
 // have the checksums 0: 0xffff in UDP (RFC 768), 0 in IPv4 (RFC 1624 section 3). at: of the data in
 // the frame.
-static void zero_checksums(unsigned int i, struct world_datagram *d, size_t at)
+static void zero_checksums(unsigned int i, struct world_datagram *d, size_t data_off)
 {
 	const bool is_v4 = addr_is_v4(&d->src.addr);
 	uint8_t frame[2048] = {0};
@@ -546,14 +548,14 @@ static void zero_checksums(unsigned int i, struct world_datagram *d, size_t at)
 	void *kept = keep_shard(&size);
 
 	d->df = true;
-	store_be16(d->data + at, 0);
-	at += headers(d) + NET_ETH_LEN;
+	store_be16(d->data + data_off, 0);
+	data_off += headers(d) + NET_ETH_LEN;
 	len = world_frame(&world, d, frame);
 	if (is_v4)
 		store_be16(frame + 18, 0);
 	frame_set_checksums(frame);
 	o = again(kept, size, i, frame, len);
-	store_be16(frame + at, load_be16(frame_udp(o.frame) + 6));
+	store_be16(frame + data_off, load_be16(frame_udp(o.frame) + 6));
 	if (is_v4)
 		store_be16(frame + 18, load_be16(o.frame + 24));
 	frame_set_checksums(frame);
@@ -594,17 +596,17 @@ static void test_wrong_checksum(void **state)
 		const size_t len = world_frame(&world, &d, frame);
 		uint8_t *data = frame + len - (n % 4 < 2 ? 4 : 2); // within the 50, even
 		struct line_outcome o;
-		uint32_t was, is;
+		uint32_t was, relayed_diff;
 
 		data[0] ^= (uint8_t)(1 + test_rand_below(&world.rand, 255));
 		was = (uint32_t)load_be16(frame_udp(frame) + 6) +
 			(uint16_t)~frame_udp_checksum(frame);
 		o = line_pass(LINE_BY_LINE, &client[i], 0, frame, len);
 		assert_true(o.by_line);
-		is = (uint32_t)load_be16(frame_udp(o.frame) + 6) +
+		relayed_diff = (uint32_t)load_be16(frame_udp(o.frame) + 6) +
 			(uint16_t)~frame_udp_checksum(o.frame);
-		assert_int_equal(is % 0xffff, was % 0xffff);
-		assert_int_not_equal(is % 0xffff, 0);
+		assert_int_equal(relayed_diff % 0xffff, was % 0xffff);
+		assert_int_not_equal(relayed_diff % 0xffff, 0);
 	}
 	world_close(&world);
 }

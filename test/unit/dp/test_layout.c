@@ -88,8 +88,8 @@ static void test_addresses(void **state)
 		assert_line(d->worker[w]);
 		assert_line(d->worker[w]->shard_mem);
 		assert_line(d->worker[w]->neigh_mem);
-		for (unsigned int to = 0; to < d->nb_workers; to++)
-			assert_line(d->worker[w]->out[to]);
+		for (unsigned int target = 0; target < d->nb_workers; target++)
+			assert_line(d->worker[w]->out[target]);
 	}
 	world_close(&world);
 }

@@ -126,11 +126,11 @@ static void assert_known(const struct addr *target, unsigned int users)
 	world_mac(&world, target, mac);
 	for (unsigned int w = 0; w < world.dp->nb_workers; w++) {
 		struct neigh_info info[64];
-		uint16_t at = 0;
+		uint16_t cursor = 0;
 
-		while (at != NEIGH_NONE) {
-			const unsigned int n =
-				neigh_list(world.dp->worker[w]->neigh, &at, info, RTE_DIM(info));
+		while (cursor != NEIGH_NONE) {
+			const unsigned int n = neigh_list(
+				world.dp->worker[w]->neigh, &cursor, info, RTE_DIM(info));
 
 			for (unsigned int i = 0; i < n; i++) {
 				if (!addr_eq(&info[i].target, target))
@@ -237,7 +237,7 @@ static void a_peer_stays_where_it_answers(void **state)
 static void say_all(const struct call *c)
 {
 	const struct addr known[] = {world.gateways[0], world.gateways[1], c[0].peer.addr,
-		c[1].peer.addr, c[0].client.at.addr};
+		c[1].peer.addr, c[0].client.endpoint.addr};
 
 	talk.nb = RTE_DIM(talk.lie);
 	for (unsigned int i = 0; i < talk.nb; i++) {

@@ -18,7 +18,7 @@ static unsigned int client_port(unsigned int i)
 
 static bool same_family(unsigned int i)
 {
-	return addr_is_v4(&client[i].at.addr) == addr_is_v4(&peer[i].addr);
+	return addr_is_v4(&client[i].endpoint.addr) == addr_is_v4(&peer[i].addr);
 }
 
 // What may be unusual about a datagram, one time in eight each.
@@ -44,7 +44,7 @@ static void random_headers(struct world_datagram *d)
 static bool random_datagram(unsigned int i, unsigned int leg, struct world_datagram *d)
 {
 	const struct oddity o = {odd(), odd(), odd(), odd(), odd()};
-	const bool is_v4 = addr_is_v4(leg == 0 ? &client[i].at.addr : &peer[i].addr);
+	const bool is_v4 = addr_is_v4(leg == 0 ? &client[i].endpoint.addr : &peer[i].addr);
 	const uint16_t headers = (is_v4 ? NET_IP4_LEN : NET_IP6_LEN) + NET_UDP_LEN;
 	const uint16_t mtu = leg == 0 ? world.ports[client_port(i)].mtu : world.ports[0].mtu;
 	const uint16_t least = RTE_MIN(world.ports[0].mtu, world.ports[1].mtu);
@@ -150,16 +150,16 @@ static void test_damage(void **state)
 		const unsigned int i = test_rand_below(&world.rand, 4);
 		struct world_datagram d = n % 2 == 0 ? line_up(i) : line_down(i);
 		uint8_t frame[2048] = {0};
-		uint32_t at;
+		uint32_t pos;
 		size_t len;
 
 		line_data(&d, (uint16_t)test_rand_below(&world.rand, 40));
 		d.df = true;
 		len = world_frame(&world, &d, frame);
 		do
-			at = test_rand_below(&world.rand, (uint32_t)len);
-		while (at >= 6 && at < 12);
-		frame[at] ^= (uint8_t)(1 << test_rand_below(&world.rand, 8));
+			pos = test_rand_below(&world.rand, (uint32_t)len);
+		while (pos >= 6 && pos < 12);
+		frame[pos] ^= (uint8_t)(1 << test_rand_below(&world.rand, 8));
 		if (n % 4 < 2 && load_be16(frame_udp(frame) + 4) < 1500)
 			frame_set_checksums(frame);
 		line_three_ways(&client[i], 0, frame, len);
@@ -259,14 +259,14 @@ static void test_zero_fresh(void **state)
 
 // Sends both ways every millisecond around the end of something. By line or not, nothing is
 // relayed from the same millisecond on. Returns how many were relayed by the line.
-static unsigned int watch_end(uint64_t from, uint64_t to)
+static unsigned int watch_end(uint64_t begin_ms, uint64_t end_ms)
 {
 	unsigned int by_line = 0, dropped_ones = 0;
 
 	line_new_ids();
-	world.ms = from;
+	world.ms = begin_ms;
 	line_settle(0);
-	for (; world.ms < to; world.ms++) {
+	for (; world.ms < end_ms; world.ms++) {
 		for (unsigned int leg = 0; leg < 2; leg++) {
 			struct world_datagram d = leg == 0 ? line_up(0) : line_down(0);
 			uint8_t frame[2048];
@@ -360,7 +360,7 @@ static void test_channel_ends(void **state)
 	d.len = 20;
 	world_send(&world, &d);
 	world_run(&world);
-	assert_true(world_take(&world, &client[0].at, &d));
+	assert_true(world_take(&world, &client[0].endpoint, &d));
 	assert_int_equal(d.len, 20 + 36);
 	world_close(&world);
 }

@@ -12,12 +12,12 @@
 // --- several channels ---------------------------------------------------------------------------
 
 // Sends on a channel; asserts where it comes out, and says whether by the line.
-static bool say(uint16_t channel, const struct endpoint *to)
+static bool say(uint16_t channel, const struct endpoint *target)
 {
 	struct world_datagram d = line_up(0);
 	uint8_t frame[2048], mac[6] = {2, 0xaa}; // as the world's hosts have them
 	struct line_outcome o;
-	struct endpoint at;
+	struct endpoint dst;
 	size_t len;
 
 	line_data(&d, 20);
@@ -25,10 +25,10 @@ static bool say(uint16_t channel, const struct endpoint *to)
 	len = world_frame(&world, &d, frame);
 	o = line_pass(LINE_BY_LINE, &client[0], 0, frame, len);
 	assert_int_not_equal(o.len, 0);
-	memcpy(mac + 2, to->addr.b + 12, 4);
+	memcpy(mac + 2, target->addr.b + 12, 4);
 	assert_memory_equal(o.frame, mac, 6);
-	at = (struct endpoint){addr_from_v4(o.frame + 30), load_be16(frame_udp(o.frame) + 2)};
-	assert_true(endpoint_eq(&at, to));
+	dst = (struct endpoint){addr_from_v4(o.frame + 30), load_be16(frame_udp(o.frame) + 2)};
+	assert_true(endpoint_eq(&dst, target));
 	assert_memory_equal(frame_udp(o.frame) + 8, d.data + 4, 20);
 	assert_int_equal(o.counted, 1);
 	return o.by_line;
@@ -37,23 +37,23 @@ static bool say(uint16_t channel, const struct endpoint *to)
 // The line has one channel, takes over another when that is in use, and is never wrong.
 static void test_takeover(void **state)
 {
-	const struct endpoint other = world_endpoint("10.99.0.40", 9000);
+	const struct endpoint second_peer = world_endpoint("10.99.0.40", 9000);
 	unsigned int by_line = 0;
 	struct world_datagram d, got;
 
 	line_open(&line_one, 1);
-	assert_int_equal(client_bind(&world, &client[0], LINE_CHANNEL + 1, &other), 0);
+	assert_int_equal(client_bind(&world, &client[0], LINE_CHANNEL + 1, &second_peer), 0);
 	d = line_up(0);
 	line_data(&d, 4);
 	store_be16(d.data, LINE_CHANNEL + 1);
 	world_send(&world, &d);
 	world_run(&world);
-	assert_true(world_take(&world, &other, &got));
+	assert_true(world_take(&world, &second_peer, &got));
 	for (unsigned int n = 0; n < 200; n++)
-		by_line += say(LINE_CHANNEL + n % 2, n % 2 ? &other : &peer[0]);
+		by_line += say(LINE_CHANNEL + n % 2, n % 2 ? &second_peer : &peer[0]);
 	assert_true(by_line > 80 && by_line < 120);
 	for (unsigned int n = 0; n < 40; n++)
-		by_line = say(LINE_CHANNEL + 1, &other);
+		by_line = say(LINE_CHANNEL + 1, &second_peer);
 	assert_true(by_line);
 	for (unsigned int n = 0; n < 40; n++)
 		by_line = say(LINE_CHANNEL, &peer[0]);
@@ -64,16 +64,16 @@ static void test_takeover(void **state)
 // The peer of a channel is asked for when that is bound, and its first datagram does not wait.
 static void test_asked_early(void **state)
 {
-	const struct endpoint other = world_endpoint("10.99.0.40", 9000);
+	const struct endpoint second_peer = world_endpoint("10.99.0.40", 9000);
 	unsigned int asks;
 
 	world_open(&world, &line_one);
 	world_client(&world, &client[0], "10.99.0.20", 40000);
 	assert_int_equal(client_allocate(&world, &client[0], 4), 0);
 	asks = world.asks;
-	assert_int_equal(client_bind(&world, &client[0], LINE_CHANNEL, &other), 0);
+	assert_int_equal(client_bind(&world, &client[0], LINE_CHANNEL, &second_peer), 0);
 	assert_int_equal(world.asks, asks + 1);
-	assert_true(say(LINE_CHANNEL, &other));
+	assert_true(say(LINE_CHANNEL, &second_peer));
 	world_close(&world);
 }
 
@@ -199,20 +199,21 @@ static void test_order(void **state)
 
 	line_open(&s, 2);
 	for (uint16_t queue = 0; queue < 2; queue++) {
-		struct world_datagram request = line_up(0), data = line_up(0), other = line_up(1);
+		struct world_datagram request = line_up(0), data = line_up(0),
+				      bystander = line_up(1);
 		struct line_outcome o;
 
 		client_begin(&world, &client[0], STUN_BINDING);
 		request.len = stun_end(&client[0].w);
 		memcpy(request.data, client[0].message, request.len);
 		line_data(&data, 20);
-		line_data(&other, 20);
+		line_data(&bystander, 20);
 		put_on(0, &request);
 		put_on(queue, &data);
-		put_on(queue, &other);
+		put_on(queue, &bystander);
 		line_round();
 		o = next_frame();
-		assert_memory_equal(udp_payload(&o), other.data + 4, 20);
+		assert_memory_equal(udp_payload(&o), bystander.data + 4, 20);
 		o = next_frame();
 		assert_int_equal(load_be16(udp_payload(&o)), 0x0101); // Binding success
 		o = next_frame();
@@ -264,8 +265,8 @@ static struct worker *owner_of(const struct world_client *c)
 		const uint32_t slots = turn_relay_map_slots(world.dp->map, i);
 
 		for (uint32_t slot = 0; slot < slots; slot++)
-			if (addr_eq(&l[slot].end[0], &c->at.addr) &&
-				(uint16_t)l[slot].mark[0] == c->at.port)
+			if (addr_eq(&l[slot].end[0], &c->endpoint.addr) &&
+				(uint16_t)l[slot].mark[0] == c->endpoint.port)
 				return world.dp->worker[i];
 	}
 	fail_msg("no such allocation");

@@ -15,7 +15,7 @@
 // --- requests -----------------------------------------------------------------------------------
 
 // A request of a client who does not mind being refused. A nonce is asked for each time.
-static unsigned int ask(unsigned int i, enum stun_method method, const struct endpoint *to,
+static unsigned int ask(unsigned int i, enum stun_method method, const struct endpoint *target,
 	uint32_t number, uint32_t lifetime_s)
 {
 	struct world_client *c = &client[i];
@@ -26,7 +26,7 @@ static unsigned int ask(unsigned int i, enum stun_method method, const struct en
 	if (method == STUN_REFRESH)
 		stun_put_u32(&c->w, STUN_LIFETIME, lifetime_s);
 	else
-		stun_put_xor_addr(&c->w, STUN_XOR_PEER_ADDRESS, to);
+		stun_put_xor_addr(&c->w, STUN_XOR_PEER_ADDRESS, target);
 	return client_ask(&world, c);
 }
 
@@ -55,7 +55,7 @@ static struct world_datagram on_channel(unsigned int i, uint16_t number, uint16_
 	return d;
 }
 
-static struct world_datagram in_send(unsigned int i, const struct endpoint *to, uint16_t len)
+static struct world_datagram in_send(unsigned int i, const struct endpoint *target, uint16_t len)
 {
 	static const uint8_t tid[STUN_TID_LEN];
 	struct world_datagram d = line_up(i);
@@ -64,16 +64,16 @@ static struct world_datagram in_send(unsigned int i, const struct endpoint *to, 
 
 	test_rand_fill(&world.rand, data, len);
 	stun_begin(&w, d.data, sizeof(d.data), STUN_INDICATION, STUN_SEND, tid);
-	stun_put_xor_addr(&w, STUN_XOR_PEER_ADDRESS, to);
+	stun_put_xor_addr(&w, STUN_XOR_PEER_ADDRESS, target);
 	stun_put(&w, STUN_DATA_ATTR, data, len);
 	d.len = stun_end(&w);
 	d.df = true;
 	return d;
 }
 
-static struct world_datagram from_peer(unsigned int i, const struct endpoint *at, uint16_t len)
+static struct world_datagram from_peer(unsigned int i, const struct endpoint *src, uint16_t len)
 {
-	struct world_datagram d = {.src = *at, .dst = client[i].relay, .len = len, .df = true};
+	struct world_datagram d = {.src = *src, .dst = client[i].relay, .len = len, .df = true};
 
 	test_rand_fill(&world.rand, d.data, len);
 	return d;
@@ -204,13 +204,14 @@ static void assert_ends(
 	struct line_outcome *o, const struct endpoint *src, const struct endpoint *dst)
 {
 	const bool is_v4 = o->frame[14] >> 4 == 4;
-	const uint8_t *at = o->frame + 14 + (is_v4 ? 12 : 8), *udp = frame_udp(o->frame);
-	const struct endpoint from = {is_v4 ? addr_from_v4(at) : addr_from_v6(at), load_be16(udp)};
-	const struct endpoint to = {
-		is_v4 ? addr_from_v4(at + 4) : addr_from_v6(at + 16), load_be16(udp + 2)};
+	const uint8_t *addrs = o->frame + 14 + (is_v4 ? 12 : 8), *udp = frame_udp(o->frame);
+	const struct endpoint frame_src = {
+		is_v4 ? addr_from_v4(addrs) : addr_from_v6(addrs), load_be16(udp)};
+	const struct endpoint frame_dst = {
+		is_v4 ? addr_from_v4(addrs + 4) : addr_from_v6(addrs + 16), load_be16(udp + 2)};
 
-	assert_true(endpoint_eq(&from, src));
-	assert_true(endpoint_eq(&to, dst));
+	assert_true(endpoint_eq(&frame_src, src));
+	assert_true(endpoint_eq(&frame_dst, dst));
 }
 
 // A datagram of each kind that there is between a client and a peer. Returns how many went by the
@@ -233,7 +234,7 @@ static unsigned int talk(unsigned int i, unsigned int k)
 	o = three_ways(i, &d);
 	by_line += o.by_line;
 	if (sure(&o, permitted)) {
-		assert_ends(&o, &client[i].server, &client[i].at);
+		assert_ends(&o, &client[i].server, &client[i].endpoint);
 		if (bound == YES)
 			assert_int_equal(load_be16(frame_udp(o.frame) + 8), b->number[k]);
 		else if (bound == NO)
@@ -295,7 +296,7 @@ static struct turn_usage listed(unsigned int i)
 	const unsigned int n = shard_rows(line_worker()->shard, info, LINE_CLIENTS);
 
 	for (unsigned int k = 0; k < n; k++)
-		if (endpoint_eq(&info[k].client, &client[i].at))
+		if (endpoint_eq(&info[k].client, &client[i].endpoint))
 			return info[k].usage;
 	fail_msg("client %u is not listed", i);
 	return (struct turn_usage){0};
@@ -420,14 +421,15 @@ static void test_counts(void **state)
 	world_close(&world);
 }
 
-static struct world_setup own = {.workers = 1, .rx_queues = 1, .tx_queues = 1, .relay_ports = 1};
+static struct world_setup exclusive = {
+	.workers = 1, .rx_queues = 1, .tx_queues = 1, .relay_ports = 1};
 static struct world_setup shared = {.workers = 1, .rx_queues = 1, .tx_queues = 1, .shared = 2};
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_changes),
-		cmocka_unit_test_prestate(test_reuse, &own),
+		cmocka_unit_test_prestate(test_reuse, &exclusive),
 		cmocka_unit_test_prestate(test_reuse, &shared),
 		cmocka_unit_test(test_counts),
 	};

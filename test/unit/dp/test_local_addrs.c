@@ -39,7 +39,7 @@ static void test_few(void **state)
 	struct turn_relay_map *map;
 	struct local_addrs *t;
 	const struct local_addr *l;
-	const struct addr broadcast = addr_text("10.99.0.255"), other = addr_text("10.99.0.2"),
+	const struct addr broadcast = addr_text("10.99.0.255"), neighbor = addr_text("10.99.0.2"),
 			  a = addr_text("10.99.0.1"), b = addr_text("fd99::1"),
 			  c = addr_text("192.0.2.1"), public = addr_text("203.0.113.1");
 
@@ -81,7 +81,7 @@ static void test_few(void **state)
 	assert_int_equal(l->kind, LOCAL_EXTERNAL);
 	assert_int_equal(l->relay, -1);
 	assert_int_equal(local_addrs_listener(t, l, 3478), -1);
-	assert_null(local_addrs_find(t, &other));
+	assert_null(local_addrs_find(t, &neighbor));
 	// a /31 has no broadcast address (RFC 3021); ::ffff:10.99.0.1 is IPv4, ::10.99.0.1 is not
 	assert_null(local_addrs_find(t, &(struct addr){.w = {0, 0, 0, a.w[3]}}));
 	local_addrs_free(t);

@@ -70,7 +70,7 @@ static struct turn_usage usage(const struct world_client *c)
 	const unsigned int n = shard_rows(line_worker()->shard, info, LINE_CLIENTS);
 
 	for (unsigned int i = 0; i < n; i++)
-		if (endpoint_eq(&info[i].client, &c->at))
+		if (endpoint_eq(&info[i].client, &c->endpoint))
 			return info[i].usage;
 	fail_msg("not listed");
 	return expected[0];
@@ -98,7 +98,7 @@ static void relays(unsigned int i, unsigned int leg, const struct world_datagram
 
 	world_send(&world, d);
 	world_run(&world);
-	assert_true(world_take(&world, leg == 0 ? &peer[i] : &client[i].at, &got));
+	assert_true(world_take(&world, leg == 0 ? &peer[i] : &client[i].endpoint, &got));
 	expected[i].leg[leg].datagrams++;
 	expected[i].leg[leg].bytes += bytes;
 	check();
@@ -141,7 +141,7 @@ static void what_is_lost_was_not_relayed(void **state)
 		d.ttl = 64;
 		d.len = 1472 - 20; // it fits over IPv6 too, but not with a ChannelData header
 		d.df = true;
-		if (addr_is_v4(&d.src.addr) && addr_is_v4(&client[i].at.addr)) {
+		if (addr_is_v4(&d.src.addr) && addr_is_v4(&client[i].endpoint.addr)) {
 			d.len = 1472;
 			loses(i, &d, DP_DROP_MTU, TURN_LOSS_SIZE);
 		}

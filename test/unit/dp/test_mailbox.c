@@ -101,7 +101,7 @@ static void an_order_goes_on_over_rounds(void **state)
 static void datagrams_come_before_questions(void **state)
 {
 	const struct dp_question q = {.kind = DP_ASK_KILL};
-	const struct endpoint from = world_endpoint("10.99.0.21", 5000);
+	const struct endpoint stranger = world_endpoint("10.99.0.21", 5000);
 	unsigned int left = CLIENTS, ms = 0;
 
 	open_world(CLIENTS);
@@ -112,7 +112,8 @@ static void datagrams_come_before_questions(void **state)
 
 		for (unsigned int i = 0; i < 10; i++) {
 			for (unsigned int k = 0; k < 32; k++)
-				world_send_bytes(&world, &from, &client[0].server, "12345678", 8);
+				world_send_bytes(
+					&world, &stranger, &client[0].server, "12345678", 8);
 			assert_true(round_once());
 		}
 		left = turn_quota_total(world.dp->quota);
@@ -312,7 +313,7 @@ static void detail_says_the_way(void **state)
 	ask(&q, &a);
 	assert_true(a->detail.found);
 	assert_true(a->detail.client.known);
-	assert_true(addr_eq(&a->detail.client.via, &client[0].at.addr)); // on-link
+	assert_true(addr_eq(&a->detail.client.via, &client[0].endpoint.addr)); // on-link
 	assert_int_equal(a->detail.turn.nb_permissions, 2);
 	for (unsigned int i = 0; i < 2; i++) {
 		const struct addr *peer = &a->detail.turn.permission[i].peer;
@@ -341,8 +342,8 @@ static void neighbours_are_those_of_the_link(void **state)
 	while (!end) {
 		ask(&next, &a);
 		for (unsigned int i = 0; i < a->nb; i++) {
-			found += addr_eq(&a->neighbours[i].target, &client[0].at.addr);
-			if (addr_eq(&a->neighbours[i].target, &client[0].at.addr))
+			found += addr_eq(&a->neighbours[i].target, &client[0].endpoint.addr);
+			if (addr_eq(&a->neighbours[i].target, &client[0].endpoint.addr))
 				assert_int_equal(a->neighbours[i].state, NEIGH_REACHABLE);
 		}
 		next.walk = a->walk;

@@ -23,7 +23,7 @@ static void limit(struct dp_world *w)
 
 	r->burst_ms = 1000;
 	for (unsigned int leg = 0; leg < 2; leg++)
-		r->of[TURN_RATE_ALLOCATION][leg].datagrams = RATE;
+		r->flow[TURN_RATE_ALLOCATION][leg].datagrams = RATE;
 }
 
 // 80 bytes in a burst.
@@ -32,7 +32,7 @@ static void limit_bits(struct dp_world *w)
 	struct turn_rates *r = &w->conf.turn.limits.rates;
 
 	r->burst_ms = 10;
-	r->of[TURN_RATE_ALLOCATION][TURN_FROM_PEER].kbits = 64;
+	r->flow[TURN_RATE_ALLOCATION][TURN_FROM_PEER].kbits = 64;
 }
 
 static struct turn_usage usage(const struct world_client *c)
@@ -43,66 +43,68 @@ static struct turn_usage usage(const struct world_client *c)
 		const unsigned int n = shard_rows(world.dp->worker[w]->shard, info, 32);
 
 		for (unsigned int i = 0; i < n; i++)
-			if (endpoint_eq(&info[i].client, &c->at))
+			if (endpoint_eq(&info[i].client, &c->endpoint))
 				return info[i].usage;
 	}
 	fail_msg("not listed");
 	return info[0].usage;
 }
 
-static unsigned int arrived(const struct endpoint *at)
+static unsigned int arrived(const struct endpoint *dst)
 {
 	struct world_datagram got;
 	unsigned int n = 0;
 
-	while (world_take(&world, at, &got))
+	while (world_take(&world, dst, &got))
 		n++;
 	return n;
 }
 
 // --- by each way ---------------------------------------------------------------------------------
 
-enum way { BY_CHANNEL, BY_INDICATION };
+enum method { BY_CHANNEL, BY_INDICATION };
 
-static void send_up(struct world_client *c, const struct endpoint *to, enum way way)
+static void send_up(struct world_client *c, const struct endpoint *target, enum method method)
 {
 	static const uint8_t data[50];
 
-	if (way == BY_CHANNEL) {
+	if (method == BY_CHANNEL) {
 		client_channel_data(&world, c, GSO_CHANNEL, data, sizeof(data));
 		return;
 	}
 	stun_begin(&c->w, c->message, sizeof(c->message), STUN_INDICATION, STUN_SEND,
 		(const uint8_t *)"0123456789ab");
-	stun_put_xor_addr(&c->w, STUN_XOR_PEER_ADDRESS, to);
+	stun_put_xor_addr(&c->w, STUN_XOR_PEER_ADDRESS, target);
 	stun_put(&c->w, STUN_DATA_ATTR, data, sizeof(data));
 	if (c->conn != 0)
 		assert_true(world_stream_send(&world, c, c->message, stun_end(&c->w)));
 	else
-		world_send_bytes(&world, &c->at, &c->server, c->message, stun_end(&c->w));
+		world_send_bytes(&world, &c->endpoint, &c->server, c->message, stun_end(&c->w));
 }
 
-static unsigned int offer(struct world_client *c, const struct endpoint *p, enum way way, bool up)
+static unsigned int offer(
+	struct world_client *c, const struct endpoint *p, enum method method, bool up)
 {
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < OFFERED; i++) {
 		if (up)
-			send_up(c, p, way);
+			send_up(c, p, method);
 		else
 			world_send_bytes(&world, p, &c->relay, "0123456789", 10);
 		if (i % 20 == 19)
 			world_run(&world);
-		n += i % 20 == 19 ? arrived(up ? p : &c->at) : 0;
+		n += i % 20 == 19 ? arrived(up ? p : &c->endpoint) : 0;
 	}
 	return n;
 }
 
-static void assert_counted(struct world_client *c, const struct endpoint *p, enum way way, bool up)
+static void assert_counted(
+	struct world_client *c, const struct endpoint *p, enum method method, bool up)
 {
 	const uint64_t before = world_dropped(&world, ALLOCATION_RATE), drops = world_drops(&world);
 	const unsigned int lost = usage(c).lost[TURN_LOSS_ALLOCATION];
-	const unsigned int passed = offer(c, p, way, up);
+	const unsigned int passed = offer(c, p, method, up);
 
 	assert_in_range(passed, RATE, RATE + RATE / 2);
 	assert_int_equal(world_dropped(&world, ALLOCATION_RATE) - before, OFFERED - passed);
@@ -125,7 +127,7 @@ static void by_each_way(void **state)
 
 		world_open(&world, &setups[k]);
 		for (unsigned int i = 0; i < 8; i++) {
-			const enum way way = i / 2 % 2 == 0 ? BY_CHANNEL : BY_INDICATION;
+			const enum method method = i / 2 % 2 == 0 ? BY_CHANNEL : BY_INDICATION;
 
 			p.port++;
 			if (i < 4)
@@ -133,12 +135,12 @@ static void by_each_way(void **state)
 			else
 				world_stream_client(&world, &c, "10.99.0.20", (uint16_t)(5000 + i));
 			assert_int_equal(client_allocate(&world, &c, 4), 0);
-			if (way == BY_CHANNEL)
+			if (method == BY_CHANNEL)
 				assert_int_equal(client_bind(&world, &c, GSO_CHANNEL, &p), 0);
 			else
 				assert_int_equal(client_permit(&world, &c, &p), 0);
-			assert_counted(&c, &p, way, i % 2 == 0);
-			assert_counted(&c, &p, way, i % 2 != 0);
+			assert_counted(&c, &p, method, i % 2 == 0);
+			assert_counted(&c, &p, method, i % 2 != 0);
 		}
 		world_close(&world);
 	}
@@ -163,7 +165,7 @@ static void by_hairpin(void **state)
 		client_channel_data(&world, &a, GSO_CHANNEL, "x", 1);
 		if (i % 20 == 19) // little time passes
 			world_run(&world);
-		n += arrived(&b.at);
+		n += arrived(&b.endpoint);
 	}
 	assert_in_range(n, RATE, RATE + RATE / 2);
 	assert_in_range(usage(&a).leg[TURN_FROM_CLIENT].datagrams, n, RATE + RATE / 2);
@@ -307,7 +309,7 @@ static void by_reload(void **state)
 	}
 	assert_null(world.dp->accounts);
 	for (unsigned int k = 0; k < 4; k++) {
-		rates.of[TURN_RATE_USER][TURN_FROM_CLIENT].datagrams = k % 2 == 0 ? 400 : 0;
+		rates.flow[TURN_RATE_USER][TURN_FROM_CLIENT].datagrams = k % 2 == 0 ? 400 : 0;
 		reload(&rates);
 		for (unsigned int w = 0; w < 3; w++)
 			assert_int_equal(world.dp->worker[w]->meters != NULL, k % 2 == 0);

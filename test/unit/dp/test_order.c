@@ -19,7 +19,7 @@ enum manner {
 };
 
 static struct endpoint second[CLIENTS]; // the peer of its other channel
-static struct world_client who[CLIENTS];
+static struct world_client clients[CLIENTS];
 static struct endpoint far[CLIENTS];
 
 static enum manner manner_of(unsigned int i)
@@ -64,7 +64,7 @@ static void put_channel(struct world_datagram *d, uint16_t channel, uint32_t num
 	store_be32(d->data + 4, number);
 }
 
-static void put_send(struct world_datagram *d, const struct endpoint *to, uint32_t number)
+static void put_send(struct world_datagram *d, const struct endpoint *target, uint32_t number)
 {
 	static const uint8_t tid[STUN_TID_LEN];
 	struct stun_writer w;
@@ -72,7 +72,7 @@ static void put_send(struct world_datagram *d, const struct endpoint *to, uint32
 
 	store_be32(data, number);
 	stun_begin(&w, d->data, sizeof(d->data), STUN_INDICATION, STUN_SEND, tid);
-	stun_put_xor_addr(&w, STUN_XOR_PEER_ADDRESS, to);
+	stun_put_xor_addr(&w, STUN_XOR_PEER_ADDRESS, target);
 	stun_put(&w, STUN_DATA_ATTR, data, 4 + test_rand_below(&world.rand, 60));
 	d->len = stun_end(&w);
 }
@@ -80,7 +80,7 @@ static void put_send(struct world_datagram *d, const struct endpoint *to, uint32
 // A request whose transaction id tells its number.
 static void put_request(struct world_datagram *d, unsigned int i, uint32_t number)
 {
-	struct world_client *c = &who[i];
+	struct world_client *c = &clients[i];
 
 	client_begin(&world, c, STUN_BINDING);
 	d->len = stun_end(&c->w);
@@ -90,7 +90,8 @@ static void put_request(struct world_datagram *d, unsigned int i, uint32_t numbe
 
 static struct world_datagram make_up(unsigned int i)
 {
-	struct world_datagram d = {.src = who[i].at, .dst = who[i].server, .df = true};
+	struct world_datagram d = {
+		.src = clients[i].endpoint, .dst = clients[i].server, .df = true};
 	const uint32_t pick = test_rand_below(&world.rand, 16);
 	uint32_t number;
 
@@ -115,7 +116,7 @@ static struct world_datagram make_up(unsigned int i)
 static struct world_datagram make_down(unsigned int i)
 {
 	const uint32_t pick = test_rand_below(&world.rand, 16);
-	struct world_datagram d = {.src = far[i], .dst = who[i].relay, .df = true};
+	struct world_datagram d = {.src = far[i], .dst = clients[i].relay, .df = true};
 
 	d.len = (uint16_t)(4 + test_rand_below(&world.rand, 60));
 	if (pick == 0) {
@@ -134,7 +135,7 @@ static void see_at_client(unsigned int i, const struct world_datagram *d)
 {
 	struct stun_msg m;
 
-	assert_true(endpoint_eq(&d->src, &who[i].server));
+	assert_true(endpoint_eq(&d->src, &clients[i].server));
 	if (d->data[0] == 0x40) {
 		arrived(&down[i], load_be32(d->data + 4));
 		return;
@@ -149,11 +150,11 @@ static void see_at_client(unsigned int i, const struct world_datagram *d)
 static void see(const struct world_datagram *d)
 {
 	for (unsigned int i = 0; i < CLIENTS; i++) {
-		if (endpoint_eq(&d->dst, &who[i].at)) {
+		if (endpoint_eq(&d->dst, &clients[i].endpoint)) {
 			see_at_client(i, d);
 			return;
 		}
-		if (!endpoint_eq(&d->src, &who[i].relay))
+		if (!endpoint_eq(&d->src, &clients[i].relay))
 			continue;
 		assert_true(endpoint_eq(&d->dst, &far[i]) || endpoint_eq(&d->dst, &second[i]));
 		arrived(&up[i], load_be32(d->data));
@@ -174,10 +175,10 @@ static void see_all(void)
 
 static void meet(unsigned int i)
 {
-	const struct world_client *c = &who[i];
+	const struct world_client *c = &clients[i];
 	const struct world_datagram hello = {
 		.src = far[i], .dst = c->relay, .len = 4, .data = "meet"};
-	struct world_datagram d = {.src = c->at, .dst = c->server};
+	struct world_datagram d = {.src = c->endpoint, .dst = c->server};
 
 	for (unsigned int n = 0; n < 3; n++) {
 		world_send(&world, &hello);
@@ -192,13 +193,13 @@ static void meet(unsigned int i)
 
 static void begin(unsigned int i)
 {
-	static const char *const at[] = {"10.99.0.20", "fd99::20"};
+	static const char *const hosts[] = {"10.99.0.20", "fd99::20"};
 	const bool v6 = i / 4 % 2 != 0;
 	const bool across = manner_of(i) == ACROSS;
-	struct world_client *c = &who[i];
+	struct world_client *c = &clients[i];
 
 	up[i].n = up[i].seen = down[i].n = down[i].seen = 0;
-	world_client(&world, c, at[v6], (uint16_t)(40000 + 17 * i));
+	world_client(&world, c, hosts[v6], (uint16_t)(40000 + 17 * i));
 	far[i] = world_endpoint(v6 != across ? "fd99::30" : "10.99.0.30", (uint16_t)(7000 + i));
 	second[i] = far[i];
 	second[i].port = (uint16_t)(second[i].port + 1000);
@@ -276,7 +277,7 @@ static void test_mixes(void **state)
 
 		for (unsigned int k = 0; k < 3; k++) {
 			struct world_datagram d = {
-				.src = who[i].at, .dst = who[i].server, .df = true};
+				.src = clients[i].endpoint, .dst = clients[i].server, .df = true};
 			const unsigned int kind = n / CLIENTS >> 2 * k & 3;
 
 			if (kind == 0) {

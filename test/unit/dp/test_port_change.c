@@ -30,7 +30,7 @@ static void another_mac_is_followed(void **state)
 {
 	static const uint8_t mac[6] = {2, 0x77, 1, 2, 3, 4};
 	struct world_datagram d = {.len = 4, .ttl = 64};
-	const struct addr own = net_link_local(mac);
+	const struct addr link_local = net_link_local(mac);
 	struct port *p;
 	uint8_t frame[2048];
 	size_t len;
@@ -51,7 +51,7 @@ static void another_mac_is_followed(void **state)
 	world_inject(&world, 0, frame, len);
 	world_run(&world);
 	assert_int_equal(world_dropped(&world, drop_of_net(NET_DROP_NOT_FOR_US)), 1);
-	assert_true(addr_eq(&world.dp->port[0].link_local, &own));
+	assert_true(addr_eq(&world.dp->port[0].link_local, &link_local));
 	world_close(&world);
 }
 
@@ -73,7 +73,7 @@ static void another_mtu_is_obeyed(void **state)
 		world_send(&world, &d); // its ChannelData has 4 bytes more
 		world_run(&world);
 		assert_int_equal(world_dropped(&world, DP_DROP_MTU) - dropped, i == 0);
-		assert_int_equal(world_take(&world, &client.at, &got), i == 1);
+		assert_int_equal(world_take(&world, &client.endpoint, &got), i == 1);
 	}
 	world_close(&world);
 }

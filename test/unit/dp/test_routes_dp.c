@@ -21,7 +21,7 @@ static void lead(struct dp_world *w)
 	static struct conf_route route;
 
 	route.via = world_endpoint("10.98.0.254", 0).addr;
-	assert_int_equal(addr_prefix_parse("9.9.9.0/24", &route.to), 0);
+	assert_int_equal(addr_prefix_parse("9.9.9.0/24", &route.dst), 0);
 	w->ports[SIDE].routes = &route;
 	w->ports[SIDE].nb_routes = 1;
 }
@@ -49,15 +49,15 @@ static void lead_apart(struct dp_world *w)
 {
 	static char *of_first[] = {(char *)"side"}, *none[1];
 	static char *secrets[] = {(char *)"of another realm"};
-	static struct turn_realm other;
+	static struct turn_realm realm;
 
 	lead_with_pool(w);
-	other = (struct turn_realm){.name = (char *)"other.test",
+	realm = (struct turn_realm){.name = (char *)"other.test",
 		.secrets = secrets,
 		.nb_secrets = 1,
 		.relay_pool_names = none,
 		.number = 1};
-	w->conf.turn.realms = &other;
+	w->conf.turn.realms = &realm;
 	w->conf.turn.nb_realms = 1;
 	w->conf.turn.relay_pool_names = of_first;
 	w->conf.turn.nb_relay_pool_names = 1;
@@ -142,7 +142,7 @@ static void both_ways(const char *addr, unsigned int port, const char *seen)
 			assert_int_equal(got.port, port);
 		}
 		send_by(port, &peer, &source, "pong", 4);
-		assert_true(world_take(&world, &client.at, &got));
+		assert_true(world_take(&world, &client.endpoint, &got));
 		assert_int_equal(got.port, 0);
 		assert_memory_equal(got.data + got.len - 4, "pong", 4);
 	}
@@ -190,7 +190,7 @@ static void a_pools_peer_may_send_to_the_relay_address(void **state)
 	both_ways("10.98.0.30", SIDE, "10.98.0.1");
 	for (unsigned int i = 0; i < 20; i++) {
 		send_by(SIDE, &peer, &client.relay, "straight", 8);
-		assert_true(world_take(&world, &client.at, &got));
+		assert_true(world_take(&world, &client.endpoint, &got));
 		assert_memory_equal(got.data + got.len - 8, "straight", 8);
 	}
 	assert_int_equal(world_drops(&world), 0);
@@ -216,11 +216,11 @@ static void a_source_behind_another_port_is_a_martian(void **state)
 		// a request to a listener
 		world_client(&world, &c, hosts[i], 5000);
 		client_begin(&world, &c, STUN_BINDING);
-		send_by(0, &c.at, &c.server, c.message, stun_end(&c.w));
-		assert_false(world_take(&world, &c.at, &got));
+		send_by(0, &c.endpoint, &c.server, c.message, stun_end(&c.w));
+		assert_false(world_take(&world, &c.endpoint, &got));
 		// data of a peer without a channel
 		send_by(0, &(struct endpoint){host.addr, 7001}, &client.relay, "pong", 4);
-		assert_false(world_take(&world, &client.at, &got));
+		assert_false(world_take(&world, &client.endpoint, &got));
 		assert_int_equal(world_stats(&world).drop[reason], 2 * (i + 1));
 		assert_int_equal(world_stats(&world).tx, tx);
 	}
@@ -232,11 +232,11 @@ static void a_pools_address_without_an_allocation_is_a_named_drop(void **state)
 {
 	const unsigned int reason = drop_of_turn(TURN_DROP_PEER_NO_ALLOCATION);
 	const struct endpoint peer = world_endpoint("10.98.0.30", 7000);
-	struct endpoint to;
+	struct endpoint target;
 
 	open_with(*state);
-	to = world_endpoint("10.98.0.1", client.relay.port == 50000 ? 50001 : 50000);
-	send_by(SIDE, &peer, &to, "pong", 4);
+	target = world_endpoint("10.98.0.1", client.relay.port == 50000 ? 50001 : 50000);
+	send_by(SIDE, &peer, &target, "pong", 4);
 	assert_int_equal(world_stats(&world).drop[reason], 1);
 	world_close(&world);
 }
@@ -273,23 +273,23 @@ static void nobody_comes_in_where_he_is_not_reached(void **state)
 
 		assert_int_equal(client_permit(&world, &client, &peer), 0);
 		send_by(SIDE, &peer, &client.relay, "pong", 4);
-		assert_false(world_take(&world, &client.at, &got));
+		assert_false(world_take(&world, &client.endpoint, &got));
 		assert_int_equal(world_stats(&world).drop[reason], i + 1);
 		send_by(0, &peer, &client.relay, "pong", 4);
-		assert_true(world_take(&world, &client.at, &got));
+		assert_true(world_take(&world, &client.endpoint, &got));
 	}
 	world_close(&world);
 }
 
 // Asserts that a datagram that names a peer as its source is dropped for this reason.
-static void refused(unsigned int port, const struct endpoint *peer, const struct endpoint *to,
+static void refused(unsigned int port, const struct endpoint *peer, const struct endpoint *target,
 	unsigned int reason)
 {
 	const uint64_t before = world_dropped(&world, reason), all = world_drops(&world);
 	struct world_datagram got;
 
-	send_by(port, peer, to, "pong", 4);
-	assert_false(world_take(&world, &client.at, &got));
+	send_by(port, peer, target, "pong", 4);
+	assert_false(world_take(&world, &client.endpoint, &got));
 	if (world_dropped(&world, reason) != before + 1)
 		fail_msg("port %u: not dropped as %s", port, dp_drop_name(reason));
 	assert_int_equal(world_drops(&world), all + 1);
@@ -300,7 +300,7 @@ static void refused(unsigned int port, const struct endpoint *peer, const struct
 static void a_network_apart_has_its_own_addresses_alone(void **state)
 {
 	const unsigned int not_for_us = drop_of_net(NET_DROP_NOT_FOR_US);
-	const unsigned int other = drop_of_turn(TURN_DROP_PEER_OTHER_POOL);
+	const unsigned int other_pool = drop_of_turn(TURN_DROP_PEER_OTHER_POOL);
 	static const char *const hosts[] = {"10.98.0.30", "9.9.9.9"};
 
 	open_with(*state);
@@ -313,7 +313,7 @@ static void a_network_apart_has_its_own_addresses_alone(void **state)
 			refused(SIDE, &peer, &client.relay, not_for_us);
 			refused(0, &peer, &pool, not_for_us);
 			// on the public side somebody else may have that address
-			refused(0, &peer, &client.relay, other);
+			refused(0, &peer, &client.relay, other_pool);
 			peer.port++;
 		}
 	}
@@ -327,21 +327,21 @@ static void a_network_apart_has_its_own_addresses_alone(void **state)
 static void errors_are_of_the_own_network(void **state)
 {
 	const unsigned int reason = drop_of_net(NET_DROP_NOT_FOR_US);
-	struct icmp_frame e = {.from = "10.98.0.77", .type = 3, .code = 3};
+	struct icmp_frame e = {.reporter = "10.98.0.77", .type = 3, .code = 3};
 	struct world_datagram got;
 
 	open_with(*state);
-	for (unsigned int at = 0; at < 2; at++) {
-		e.dst = world_endpoint(at == SIDE ? "10.98.0.30" : "198.51.100.9", 7000);
-		e.src = world_endpoint(at == SIDE ? "10.98.0.1" : "10.99.0.1", client.relay.port);
+	for (unsigned int port = 0; port < 2; port++) {
+		e.dst = world_endpoint(port == SIDE ? "10.98.0.30" : "198.51.100.9", 7000);
+		e.src = world_endpoint(port == SIDE ? "10.98.0.1" : "10.99.0.1", client.relay.port);
 		assert_int_equal(client_permit(&world, &client, &e.dst), 0);
-		icmp_frame_send_by(&world, at ^ 1, &e);
+		icmp_frame_send_by(&world, port ^ 1, &e);
 		world_run(&world);
-		assert_false(world_take(&world, &client.at, &got));
-		assert_int_equal(world_dropped(&world, reason), at + 1);
-		icmp_frame_send_by(&world, at, &e);
+		assert_false(world_take(&world, &client.endpoint, &got));
+		assert_int_equal(world_dropped(&world, reason), port + 1);
+		icmp_frame_send_by(&world, port, &e);
 		world_run(&world);
-		assert_true(world_take(&world, &client.at, &got));
+		assert_true(world_take(&world, &client.endpoint, &got));
 	}
 	world_close(&world);
 }

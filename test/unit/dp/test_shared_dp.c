@@ -34,7 +34,7 @@ static void down(const struct world_client *c, const struct endpoint *peer, unsi
 	store_be32(data + 4, ~i);
 	world_send_bytes(&world, peer, &c->relay, data, sizeof(data));
 	world_run(&world);
-	if (!world_take(&world, &c->at, &got))
+	if (!world_take(&world, &c->endpoint, &got))
 		fail_msg("client %u on %s hears nothing", i, text_of(&c->relay));
 	assert_true(endpoint_eq(&got.src, &c->server));
 	assert_true(got.len > sizeof(data));
@@ -63,7 +63,7 @@ static void send_once(struct world_client *c, const struct endpoint *peer)
 	stun_begin(&w, message, sizeof(message), STUN_INDICATION, STUN_SEND, tid);
 	stun_put_xor_addr(&w, STUN_XOR_PEER_ADDRESS, peer);
 	stun_put(&w, STUN_DATA_ATTR, "once", 4);
-	world_send_bytes(&world, &c->at, &c->server, message, stun_end(&w));
+	world_send_bytes(&world, &c->endpoint, &c->server, message, stun_end(&w));
 	world_run(&world);
 }
 
@@ -102,15 +102,15 @@ static void test_relay(void **state)
 	}
 	// without a channel, by the long way
 	for (unsigned int i = 0; i < CLIENTS; i++) {
-		struct endpoint other = {peer[i].addr, (uint16_t)(9000 + i)};
+		struct endpoint unbound = {peer[i].addr, (uint16_t)(9000 + i)};
 
-		send_once(&client[i], &other);
-		assert_true(world_take(&world, &other, &got));
+		send_once(&client[i], &unbound);
+		assert_true(world_take(&world, &unbound, &got));
 		assert_true(endpoint_eq(&got.src, &client[i].relay));
-		down(&client[i], &other, i);
+		down(&client[i], &unbound, i);
 		assert_int_equal(drops(TURN_DROP_SHARED_UNKNOWN_PEER), i);
-		other.port = 10000;
-		world_send_bytes(&world, &other, &client[i].relay, "x", 1);
+		unbound.port = 10000;
+		world_send_bytes(&world, &unbound, &client[i].relay, "x", 1);
 		world_run(&world);
 		assert_int_equal(drops(TURN_DROP_SHARED_UNKNOWN_PEER), i + 1);
 		assert_int_equal(world.nb_seen, 0);
@@ -141,7 +141,7 @@ static void test_bursts(void **state)
 		}
 		world_run(&world);
 		for (unsigned int i = 0; i < CLIENTS; i++) {
-			assert_true(world_take(&world, &client[i].at, &got));
+			assert_true(world_take(&world, &client[i].endpoint, &got));
 			assert_memory_equal(got.data + 4, &i, sizeof(i));
 			assert_true(world_take(&world, &peer[i], &got));
 			assert_true(endpoint_eq(&got.src, &client[i].relay));
@@ -165,7 +165,7 @@ static void test_hairpin(void **state)
 	world_client(&world, y, "fd99::20", 41001);
 	assert_int_equal(client_allocate(&world, x, 4), 0);
 	do // on another shared address
-		y->at.port++, assert_int_equal(client_allocate(&world, y, 4), 0);
+		y->endpoint.port++, assert_int_equal(client_allocate(&world, y, 4), 0);
 	while (endpoint_eq(&x->relay, &y->relay));
 	assert_int_equal(client_bind(&world, x, CHANNEL, &y->relay), 0);
 	client_channel_data(&world, x, CHANNEL, "ping", 4);
@@ -176,11 +176,11 @@ static void test_hairpin(void **state)
 	for (unsigned int i = 0; i < 5; i++) {
 		client_channel_data(&world, x, CHANNEL, "ping", 4);
 		world_run(&world);
-		assert_true(world_take(&world, &y->at, &got));
+		assert_true(world_take(&world, &y->endpoint, &got));
 		assert_int_equal(load_be16(got.data), CHANNEL + 1);
 		client_channel_data(&world, y, CHANNEL + 1, "pong", 4);
 		world_run(&world);
-		assert_true(world_take(&world, &x->at, &got));
+		assert_true(world_take(&world, &x->endpoint, &got));
 		assert_int_equal(load_be16(got.data), CHANNEL);
 	}
 	assert_int_equal(world_stats(&world).tx, tx + 10);

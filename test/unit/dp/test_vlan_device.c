@@ -139,7 +139,7 @@ static void rules_name_the_vlan(void **state)
 		memcpy(d.data, "pong", 4);
 		world_inject(&world, SIDE, frame, world_frame_by(&world, SIDE, &d, frame));
 		world_run(&world);
-		assert_true(world_take(&world, &c[i].at, &got));
+		assert_true(world_take(&world, &c[i].endpoint, &got));
 	}
 	assert_true(dp_steering(world.dp, SIDE, true, &v4));
 	assert_string_equal(v4.step, "t2");

@@ -102,12 +102,12 @@ static void send_by(
 }
 
 // A Binding request to the listener of a port, as it stands on the wire.
-static size_t binding(unsigned int port, const char *from, uint8_t frame[2048])
+static size_t binding(unsigned int port, const char *source, uint8_t frame[2048])
 {
 	static const char *const servers[] = {"10.99.0.1", "10.98.0.1", "10.97.0.1"};
 	const uint8_t tid[STUN_TID_LEN] = {1};
 	struct world_datagram d = {
-		.src = world_endpoint(from, 5000), .dst = world_endpoint(servers[port], 3478)};
+		.src = world_endpoint(source, 5000), .dst = world_endpoint(servers[port], 3478)};
 	struct stun_writer w;
 
 	stun_begin(&w, d.data, sizeof(d.data), STUN_REQUEST, STUN_BINDING, tid);
@@ -290,7 +290,7 @@ static void media_goes_from_vlan_to_vlan(void **state)
 		}
 		send_by(LAB, &peer, &c.relay, "pong");
 		world_run(&world);
-		assert_true(world_take(&world, &c.at, &got));
+		assert_true(world_take(&world, &c.endpoint, &got));
 		assert_int_equal(got.port, SIDE);
 		assert_memory_equal(got.data + got.len - 4, "pong", 4);
 	}
@@ -315,7 +315,7 @@ static void a_source_behind_one_vlan_is_a_martian_on_another(void **state)
 	for (unsigned int i = 0; i < 2; i++) {
 		send_by(LAB, &peer, &c.relay, "true");
 		world_run(&world);
-		assert_true(world_take(&world, &c.at, &got));
+		assert_true(world_take(&world, &c.endpoint, &got));
 		tx = world_stats(&world).tx;
 		send_by(SIDE, &peer, &c.relay, "false");
 		world_run(&world);
@@ -350,26 +350,26 @@ static void bursts_of_many_networks_keep_the_order_of_flows(void **state)
 	}
 	before = received();
 	for (unsigned int i = 0; i < 200; i++) {
-		const unsigned int k = test_rand_below(&world.rand, 4), of = k % 3;
+		const unsigned int k = test_rand_below(&world.rand, 4), net = k % 3;
 		char text[16];
 		size_t len;
 
-		snprintf(text, sizeof(text), "%06u", sent[of]);
-		len = frame_to(of, &peer[of], &c.relay, text, frame);
+		snprintf(text, sizeof(text), "%06u", sent[net]);
+		len = frame_to(net, &peer[net], &c.relay, text, frame);
 		if (k == 3) { // on a VLAN of nobody's
 			len = add_tag(frame, len, 7);
 			foreign++;
 		} else {
-			sent[of]++;
+			sent[net]++;
 		}
 		softport_put(device(), 0, frame, len); // one queue: order is to be kept
 	}
 	world_run(&world);
-	while (world_take(&world, &c.at, &got)) {
-		const unsigned int of = load_be16(got.data) - CHANNEL;
+	while (world_take(&world, &c.endpoint, &got)) {
+		const unsigned int net = load_be16(got.data) - CHANNEL;
 		char text[16];
 
-		snprintf(text, sizeof(text), "%06u", next[of]++);
+		snprintf(text, sizeof(text), "%06u", next[net]++);
 		assert_memory_equal(got.data + 4, text, 6);
 	}
 	for (unsigned int i = 0; i < 3; i++)
@@ -383,14 +383,14 @@ static void bursts_of_many_networks_keep_the_order_of_flows(void **state)
 
 static void neighbours_are_answered_on_their_vlan_alone(void **state)
 {
-	static const char *const own[] = {"10.99.0.1", "10.98.0.1", "10.97.0.1"};
+	static const char *const local_text[] = {"10.99.0.1", "10.98.0.1", "10.97.0.1"};
 	static const char *const hosts[] = {"10.99.0.7", "10.98.0.7", "10.97.0.7"};
 	uint8_t frame[NET_ND_FRAME_MAX];
 
 	world_open(&world, *state);
 	for (unsigned int on = WAN; on <= LAB; on++) {
-		for (unsigned int of = WAN; of <= LAB; of++) {
-			const struct addr us = world_endpoint(own[of], 0).addr;
+		for (unsigned int owner = WAN; owner <= LAB; owner++) {
+			const struct addr us = world_endpoint(local_text[owner], 0).addr;
 			const struct addr host = world_endpoint(hosts[on], 0).addr;
 			const struct net_l2 l2 = {.src = {2, 0xaa, 10, 9, 0, 7},
 				.vlan = world.dp->port[on].port->vlan};
@@ -399,8 +399,8 @@ static void neighbours_are_answered_on_their_vlan_alone(void **state)
 			world_inject(
 				&world, on, frame, net_write_ask(frame, &l2, &host, &us, NULL));
 			world_run(&world);
-			assert_int_equal(world.answers - answers, on == of);
-			if (on == of) // with the tag that the question had
+			assert_int_equal(world.answers - answers, on == owner);
+			if (on == owner) // with the tag that the question had
 				assert_int_equal(sender_of(&world, WAN, world.last), on);
 		}
 	}
@@ -415,25 +415,25 @@ static bool watch(struct dp_world *w, unsigned int port)
 {
 	uint8_t frame[2048];
 	size_t len;
-	unsigned int by;
+	unsigned int sender;
 
 	if (w->dp->port[port].port->on != NULL)
 		return false;
 	len = softport_take(w->dp->port[port].port, frame, sizeof(frame));
 	if (len == 0)
 		return false;
-	by = sender_of(w, port, frame);
+	sender = sender_of(w, port, frame);
 	if ((frame[0] & 1) == 0)
 		return true;
-	for (uint32_t i = 0; i < w->dp->port[by].conf->nb_addresses; i++) {
-		const struct addr *a = &w->dp->port[by].conf->addresses[i].addr;
+	for (uint32_t i = 0; i < w->dp->port[sender].conf->nb_addresses; i++) {
+		const struct addr *a = &w->dp->port[sender].conf->addresses[i].addr;
 		struct net_frame f;
 		struct net_neigh_msg msg;
-		struct net_rx rx = {.vlan = w->dp->port[by].port->vlan};
+		struct net_rx rx = {.vlan = w->dp->port[sender].port->vlan};
 
 		assert_int_equal(net_frame_parse(frame, len, &rx, &f), NET_OK);
 		net_neigh_parse(frame, len, &f, &msg);
-		announced[by] += msg.type == NET_NEIGH_ANSWER && addr_eq(&msg.target, a);
+		announced[sender] += msg.type == NET_NEIGH_ANSWER && addr_eq(&msg.target, a);
 	}
 	return true;
 }
@@ -490,18 +490,18 @@ static void every_vlan_has_its_mtu(void **state)
 	send_by(SIDE, &near, &c.relay, text);
 	send_by(LAB, &far, &c.relay, text);
 	world_run(&world);
-	assert_true(world_take(&world, &c.at, &got));
+	assert_true(world_take(&world, &c.endpoint, &got));
 	assert_int_equal(load_be16(got.data), CHANNEL + 1);
-	assert_false(world_take(&world, &c.at, &got));
+	assert_false(world_take(&world, &c.endpoint, &got));
 	assert_int_equal(world_dropped(&world, DP_DROP_RX_OVERSIZE), 1);
 	world_close(&world);
 }
 
 // Two Binding requests in one super-frame, tagged or with the tag taken off.
-static struct rte_mbuf *super_of(unsigned int port, const char *from)
+static struct rte_mbuf *super_of(unsigned int port, const char *source)
 {
 	uint8_t frame[2048], *ip;
-	size_t len = binding(port, from, frame);
+	size_t len = binding(port, source, frame);
 	const size_t headers = len - 20;
 	struct rte_mbuf *m;
 
@@ -564,7 +564,7 @@ static void a_vlan_sends_super_frames_as_its_device_does(void **state)
 	for (unsigned int burst = 0; burst < 3; burst++) {
 		for (unsigned int i = 0; i < 8; i++) {
 			struct world_datagram d = {
-				.src = c.at, .dst = c.server, .len = 8, .df = true};
+				.src = c.endpoint, .dst = c.server, .len = 8, .df = true};
 
 			memcpy(d.data, "\x40\x01\0\4data", 8);
 			d.data[7] = (uint8_t)i;

@@ -164,7 +164,7 @@ static void test_mapped(void **state)
 
 			if (!addr_is_v4(&real.src.addr))
 				continue;
-			d = (struct world_datagram){.src = {client[1].at.addr, real.src.port},
+			d = (struct world_datagram){.src = {client[1].endpoint.addr, real.src.port},
 				.dst = {client[1].server.addr, real.dst.port}};
 			line_data(&d, 20);
 			len = world_frame(&world, &d, frame);

@@ -111,11 +111,11 @@ static void hand_overs_wake(void **state)
 	assert_int_equal(dp_launch(world.dp), 0);
 	for (unsigned int i = 0; i < 4 * TIMES; i++) { // half of the clients are worker 1's
 		client_begin(&world, &client, STUN_BINDING);
-		client.at.port = (uint16_t)(20000 + i);
+		client.endpoint.port = (uint16_t)(20000 + i);
 		until_armed(0);
 		until_armed(1);
-		world_send_bytes(
-			&world, &client.at, &client.server, client.message, stun_end(&client.w));
+		world_send_bytes(&world, &client.endpoint, &client.server, client.message,
+			stun_end(&client.w));
 		until_rx(++sent);
 	}
 	dp_halt(world.dp);

@@ -44,7 +44,7 @@ struct buffer {
 };
 
 struct thread {
-	uint8_t at; // its next step
+	uint8_t step; // its next step
 	uint8_t puts; // a kicker's: how many it has begun
 	bool saw; // a kicker's: the flag was up
 	struct buffer stores;
@@ -111,30 +111,30 @@ static bool kicker_step(struct state *s, unsigned int k)
 	struct thread *t = &s->kicker[k];
 	uint8_t old;
 
-	switch (t->at) {
+	switch (t->step) {
 	case K_PUT:
 		store(&t->stores, ++t->puts);
-		t->at = fault == NO_FENCE_OF_KICKER ? K_LOOK : K_FENCE;
+		t->step = fault == NO_FENCE_OF_KICKER ? K_LOOK : K_FENCE;
 		return true;
 	case K_FENCE:
 		if (t->stores.nb > 0)
 			return false;
-		t->at = fault == LOOKS_AT_FLAG_FIRST ? after_look(t, t->saw) : K_LOOK;
+		t->step = fault == LOOKS_AT_FLAG_FIRST ? after_look(t, t->saw) : K_LOOK;
 		return true;
 	case K_LOOK:
 		t->saw = s->armed != 0;
-		t->at = fault == LOOKS_AT_FLAG_FIRST ? K_PUT : after_look(t, t->saw);
+		t->step = fault == LOOKS_AT_FLAG_FIRST ? K_PUT : after_look(t, t->saw);
 		return true;
 	case K_TAKE_DOWN: // an exchange is a fence, too
 		if (t->stores.nb > 0)
 			return false;
 		old = s->armed;
 		s->armed = 0;
-		t->at = old != 0 ? K_WRITE : next_put(t);
+		t->step = old != 0 ? K_WRITE : next_put(t);
 		return true;
 	case K_WRITE:
 		s->event++;
-		t->at = next_put(t);
+		t->step = next_put(t);
 		return true;
 	}
 	return false;
@@ -176,7 +176,7 @@ static bool all_taken(const struct state *s)
 }
 
 // The order of the steps of a model, from one that has been made.
-static uint8_t follow(uint8_t at, bool found)
+static uint8_t follow(uint8_t step, bool found)
 {
 	static const uint8_t usual[] = {
 		W_FORGET, W_ENABLE, W_RAISE, W_FENCE, W_LOOK, W_LOOK + 1, W_LOOK_PORT, W_BLOCK};
@@ -199,7 +199,7 @@ static uint8_t follow(uint8_t at, bool found)
 	else if (fault == FORGETS_LATE)
 		order = forgets_late;
 	for (unsigned int i = 0; i + 1 < sizeof(usual); i++)
-		if (order[i] == at)
+		if (order[i] == step)
 			return order[i + 1] == W_BLOCK && found ? W_LOWER : order[i + 1];
 	return W_END;
 }
@@ -218,24 +218,24 @@ static void look(struct state *s, unsigned int k)
 // Makes a step of waiting. False: it goes on sleeping.
 static bool rest_step(struct state *s, struct thread *t)
 {
-	switch (t->at) {
+	switch (t->step) {
 	case W_BLOCK:
 		if (s->event == 0 && !s->readable)
 			return false;
-		t->at = W_READ;
+		t->step = W_READ;
 		break;
 	case W_READ:
 		s->event = 0;
-		t->at = W_LOWER;
+		t->step = W_LOWER;
 		break;
 	case W_LOWER:
 		store(&t->stores, 0);
-		t->at = W_DISABLE;
+		t->step = W_DISABLE;
 		break;
 	default:
 		s->enabled = false;
 		s->found = false;
-		t->at = all_taken(s) ? W_END : first();
+		t->step = all_taken(s) ? W_END : first();
 	}
 	return true;
 }
@@ -244,25 +244,25 @@ static bool worker_step(struct state *s)
 {
 	struct thread *t = &s->worker;
 
-	if (t->at == W_END)
+	if (t->step == W_END)
 		return false;
-	if (t->at >= W_BLOCK)
+	if (t->step >= W_BLOCK)
 		return rest_step(s, t);
-	if (t->at == W_FORGET)
+	if (t->step == W_FORGET)
 		s->readable = false;
-	else if (t->at == W_ENABLE)
+	else if (t->step == W_ENABLE)
 		s->enabled = true;
-	else if (t->at == W_RAISE)
+	else if (t->step == W_RAISE)
 		store(&t->stores, 1);
-	else if (t->at == W_FENCE && t->stores.nb > 0)
+	else if (t->step == W_FENCE && t->stores.nb > 0)
 		return false;
-	else if (t->at >= W_LOOK && t->at < W_LOOK_PORT)
-		look(s, t->at - W_LOOK);
-	else if (t->at == W_LOOK_PORT) {
+	else if (t->step >= W_LOOK && t->step < W_LOOK_PORT)
+		look(s, t->step - W_LOOK);
+	else if (t->step == W_LOOK_PORT) {
 		s->found |= s->frames != s->taken_frames;
 		s->taken_frames = s->frames;
 	}
-	t->at = follow(t->at, s->found);
+	t->step = follow(t->step, s->found);
 	return true;
 }
 
@@ -330,9 +330,9 @@ static void explore(enum fault f)
 	nb_stack = nb_states = lost = 0;
 	memset(used, 0, TABLE);
 	memset(&begin, 0, sizeof(begin)); // padding, too
-	begin.worker.at = first();
+	begin.worker.step = first();
 	for (unsigned int k = 0; k < KICKERS; k++)
-		begin.kicker[k].at = next_put(&begin.kicker[k]);
+		begin.kicker[k].step = next_put(&begin.kicker[k]);
 	visit(&begin);
 	while (nb_stack > 0 && lost == 0) {
 		const struct state s = stack[--nb_stack];

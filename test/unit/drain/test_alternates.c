@@ -15,7 +15,7 @@
 static struct dp_world world;
 static struct mgmt_drain *drain;
 static struct mgmt_reload *reload;
-static struct turn_alternate other, drains_to;
+static struct turn_alternate alternate, drains_to;
 static uint64_t now_ms;
 static struct mgmt_reload_state reloaded;
 static unsigned int clients;
@@ -61,9 +61,9 @@ static void settle(void)
 static void open_with(const struct world_setup *setup, const struct conf_alternate *c)
 {
 	world_open(&world, setup);
-	other = (struct turn_alternate){.addr = addr_text("203.0.113.9")};
+	alternate = (struct turn_alternate){.addr = addr_text("203.0.113.9")};
 	world.conf.alternate = *c;
-	world.conf.alternate.servers = &other;
+	world.conf.alternate.servers = &alternate;
 	world.conf.drain = (struct conf_drain){.deadline_s = 3600};
 	reloaded = (struct mgmt_reload_state){0};
 	clients = 0;
@@ -116,7 +116,7 @@ static void always(void **state)
 		assert_int_equal(allocate(&c), 300);
 	world_round(&world);
 	assert_true(state_now().sends);
-	assert_int_equal(state_now().why, TURN_ALTERNATES_ALWAYS);
+	assert_int_equal(state_now().reason, TURN_ALTERNATES_ALWAYS);
 	assert_int_equal(state_now().sent, 8);
 	assert_int_equal(world_stats(&world).turn.refused[TURN_REFUSED_ALTERNATE_ALWAYS], 8);
 	close_all();
@@ -179,7 +179,7 @@ static void from_so_many_datagrams(void **state)
 	second(&c, &peer, 64 * 9); // 1152
 	assert_in_range(state_now().datagrams, 1000, 1200);
 	assert_true(state_now().sends);
-	assert_int_equal(state_now().why, TURN_ALTERNATES_DATAGRAMS);
+	assert_int_equal(state_now().reason, TURN_ALTERNATES_DATAGRAMS);
 	assert_int_equal(allocate(&next), 300);
 	second(&c, &peer, 64 * 15 / 2);
 	second(&c, &peer, 64 * 15 / 2); // 960: not enough less
@@ -216,7 +216,7 @@ static void all_realms_count(void **state)
 	second_of(c, 2, &peer, 64 * 5);
 	second_of(c, 2, &peer, 64 * 5); // 1280
 	assert_in_range(state_now().datagrams, 1000, 1400);
-	assert_int_equal(state_now().why, TURN_ALTERNATES_DATAGRAMS);
+	assert_int_equal(state_now().reason, TURN_ALTERNATES_DATAGRAMS);
 	assert_int_equal(allocate(&next), 300);
 	second_of(&c[1], 1, &peer, 64 * 9);
 	second_of(&c[1], 1, &peer, 64 * 9); // 1152, all of the second realm
@@ -263,7 +263,7 @@ static void a_reload(void **state)
 	settle();
 	assert_int_equal(allocate(&c), 0);
 	assert_int_equal(allocate(&c), 300);
-	other.addr = addr_text("2001:db8::9");
+	alternate.addr = addr_text("2001:db8::9");
 	reloaded.ended++;
 	settle();
 	assert_int_equal(allocate(&c), 0); // none of its family

@@ -12,7 +12,7 @@
 #include "addr_text.h"
 #include "conf_section.h"
 
-static struct conf *with(const char *alternate)
+static struct conf *load_section(const char *alternate)
 {
 	return conf_section("alternate", alternate);
 }
@@ -29,10 +29,10 @@ static void without_it_nobody_is_sent_away(void **state)
 
 static void what_it_says(void **state)
 {
-	struct conf *c =
-		with("servers: [203.0.113.9, {address: 'fd07::9', port: 3479, tls-port: 443, "
-		     "name: turn2.example.org}], when: {allocations: 90000, "
-		     "datagrams-per-second: 1500000}");
+	struct conf *c = load_section(
+		"servers: [203.0.113.9, {address: 'fd07::9', port: 3479, tls-port: 443, "
+		"name: turn2.example.org}], when: {allocations: 90000, "
+		"datagrams-per-second: 1500000}");
 	const struct addr first = addr_text("203.0.113.9"), second = addr_text("fd07::9");
 
 	assert_int_equal(c->alternate.nb_servers, 2);
@@ -109,9 +109,9 @@ static void doubts(void **state)
 
 // --- a file that is read again -------------------------------------------------------------------
 
-static void assert_changes(const char *from, const char *to, unsigned int nb)
+static void assert_changes(const char *before, const char *after, unsigned int nb)
 {
-	conf_section_changes("alternate", from, to, nb, 0);
+	conf_section_changes("alternate", before, after, nb, 0);
 }
 
 static void a_reload_takes_all_of_it(void **state)

@@ -12,7 +12,7 @@
 #include "addr_text.h"
 #include "conf_section.h"
 
-static struct conf *with(const char *drain)
+static struct conf *load_section(const char *drain)
 {
 	return conf_section("drain", drain);
 }
@@ -41,8 +41,8 @@ static void without_it_there_are_defaults(void **state)
 static void alternates(void **state)
 {
 	struct conf *c =
-		with("alternates: [203.0.113.9, 'fd07::9', {address: 10.7.0.1, port: 3479, "
-		     "tls-port: 443, name: turn2.example.org}]");
+		load_section("alternates: [203.0.113.9, 'fd07::9', {address: 10.7.0.1, port: 3479, "
+			     "tls-port: 443, name: turn2.example.org}]");
 
 	assert_int_equal(c->drain.nb_alternates, 3);
 	assert_alternate(c, 0, "203.0.113.9");
@@ -70,7 +70,7 @@ static void times(void **state)
 		struct conf *c;
 
 		snprintf(text, sizeof(text), "deadline: %s, below: 7", t[i].text);
-		c = with(text);
+		c = load_section(text);
 		assert_int_equal(c->drain.deadline_s, t[i].seconds);
 		assert_int_equal(c->drain.below, 7);
 		conf_free(c);
@@ -80,7 +80,7 @@ static void times(void **state)
 // As text it is parted at blanks; as a list each word is what it is.
 static void commands(void **state)
 {
-	struct conf *c = with("on-change: /usr/bin/env  X=1 true, on-change-timeout: 2m");
+	struct conf *c = load_section("on-change: /usr/bin/env  X=1 true, on-change-timeout: 2m");
 
 	assert_int_equal(c->drain.nb_on_change, 3);
 	assert_string_equal(c->drain.on_change[0], "/usr/bin/env");
@@ -88,7 +88,7 @@ static void commands(void **state)
 	assert_string_equal(c->drain.on_change[2], "true");
 	assert_int_equal(c->drain.on_change_s, 120);
 	conf_free(c);
-	c = with("on-change: [/bin/sh, -c, 'echo $0  >/tmp/x']");
+	c = load_section("on-change: [/bin/sh, -c, 'echo $0  >/tmp/x']");
 	assert_int_equal(c->drain.nb_on_change, 3);
 	assert_string_equal(c->drain.on_change[2], "echo $0  >/tmp/x");
 	conf_free(c);
@@ -181,9 +181,9 @@ static void a_family_without_alternates_is_a_warning(void **state)
 // --- a file that is read again -------------------------------------------------------------------
 
 static void assert_changes(
-	const char *from, const char *to, unsigned int nb_hot, unsigned int nb_cold)
+	const char *before, const char *after, unsigned int nb_hot, unsigned int nb_cold)
 {
-	conf_section_changes("drain", from, to, nb_hot, nb_cold);
+	conf_section_changes("drain", before, after, nb_hot, nb_cold);
 }
 
 // All but the program: the process that runs it was told at the start.

@@ -20,11 +20,11 @@ static const struct world_setup setups[] = {
 	{.workers = 3, .rx_queues = 3, .tx_queues = 3},
 };
 
-static struct turn_alternates *to(const char *addr)
+static struct turn_alternates *make_alternates(const char *addr)
 {
 	const struct turn_alternates_rule rule = {.when = TURN_ALTERNATES_DRAIN};
-	const struct turn_alternate other = {.addr = addr_text(addr)};
-	struct turn_alternates *d = turn_alternates_create(&rule, &other, 1);
+	const struct turn_alternate alternate = {.addr = addr_text(addr)};
+	struct turn_alternates *d = turn_alternates_create(&rule, &alternate, 1);
 
 	assert_non_null(d);
 	return d;
@@ -56,8 +56,9 @@ static void nothing_is_lost(void **state)
 		assert_int_equal(client_bind(&world, &c[i], 0x4000, &peer), 0);
 	}
 	for (unsigned int n = 0; n < ROUNDS; n++) {
-		assert_int_equal(
-			dp_alternates_set(world.dp, n % 3 == 2 ? NULL : to("203.0.113.9")), 0);
+		assert_int_equal(dp_alternates_set(world.dp,
+					 n % 3 == 2 ? NULL : make_alternates("203.0.113.9")),
+			0);
 		for (unsigned int i = 0; i < 4; i++) {
 			client_assert_relays(&world, &c[i], 0x4000, &peer);
 			dp_alternates_step(world.dp);
@@ -78,11 +79,11 @@ static void every_worker_refuses(void **state)
 	world_open(&world, *state);
 	for (unsigned int i = 0; i < 32; i++)
 		client(&c[i], (uint16_t)(20000 + i));
-	assert_int_equal(dp_alternates_set(world.dp, to("203.0.113.9")), 0);
+	assert_int_equal(dp_alternates_set(world.dp, make_alternates("203.0.113.9")), 0);
 	finish();
 	for (unsigned int i = 0; i < 32; i++)
 		assert_int_equal(client_allocate(&world, &c[i], 4), 300);
-	assert_int_equal(dp_alternates_set(world.dp, to("2001:db8::9")), 0);
+	assert_int_equal(dp_alternates_set(world.dp, make_alternates("2001:db8::9")), 0);
 	finish();
 	for (unsigned int i = 0; i < 32; i++)
 		assert_int_equal(client_allocate(&world, &c[i], 4), 508);
@@ -102,10 +103,10 @@ static void half_way(void **state)
 
 	world_open(&world, *state);
 	assert_true(dp_alternates_step(world.dp)); // nothing to be done
-	assert_int_equal(dp_alternates_set(world.dp, to("203.0.113.9")), 0);
+	assert_int_equal(dp_alternates_set(world.dp, make_alternates("203.0.113.9")), 0);
 	finish();
-	assert_int_equal(dp_alternates_set(world.dp, to("203.0.113.8")), 0);
-	second = to("203.0.113.7");
+	assert_int_equal(dp_alternates_set(world.dp, make_alternates("203.0.113.8")), 0);
+	second = make_alternates("203.0.113.7");
 	assert_int_equal(dp_alternates_set(world.dp, second), -EBUSY);
 	turn_alternates_free(second);
 	assert_false(dp_alternates_step(world.dp));

@@ -14,7 +14,7 @@
 static struct dp_world world;
 static struct mgmt_drain *drain;
 static struct mgmt_reload *reload;
-static struct turn_alternate other;
+static struct turn_alternate alternate;
 static uint64_t now_ms;
 static struct mgmt_reload_state reloaded;
 
@@ -33,9 +33,9 @@ void __wrap_mgmt_reload_state(struct mgmt_reload *r, struct mgmt_reload_state *o
 static void open_with(const struct world_setup *setup)
 {
 	world_open(&world, setup);
-	other = (struct turn_alternate){.addr = addr_text("203.0.113.9")};
+	alternate = (struct turn_alternate){.addr = addr_text("203.0.113.9")};
 	world.conf.drain = (struct conf_drain){
-		.alternates = &other, .nb_alternates = 1, .deadline_s = 3600, .below = 0};
+		.alternates = &alternate, .nb_alternates = 1, .deadline_s = 3600, .below = 0};
 	reloaded = (struct mgmt_reload_state){0};
 	drain = mgmt_drain_open(world.dp, &world.conf, reload);
 	assert_non_null(drain);

@@ -71,14 +71,14 @@ static void command(uint32_t timeout_s, const char *const *words)
 		struct helper_command c;
 		char words[4096];
 	} m;
-	size_t at = 0;
+	size_t used = 0;
 
 	m.c = (struct helper_command){.timeout_s = timeout_s};
 	for (; words[m.c.nb] != NULL; m.c.nb++) {
-		strcpy(m.words + at, words[m.c.nb]);
-		at += strlen(words[m.c.nb]) + 1;
+		strcpy(m.words + used, words[m.c.nb]);
+		used += strlen(words[m.c.nb]) + 1;
 	}
-	assert_return_code(send(fd, &m, sizeof(m.c) + at, 0), errno);
+	assert_return_code(send(fd, &m, sizeof(m.c) + used, 0), errno);
 }
 
 static void shell(uint32_t timeout_s, const char *script)

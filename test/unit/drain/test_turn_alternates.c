@@ -31,13 +31,13 @@ static int teardown(void **state)
 	return rc;
 }
 
-static void begin(enum turn_alternates_when when, uint32_t from, const char *addr)
+static void begin(enum turn_alternates_when when, uint32_t threshold, const char *addr)
 {
-	const struct turn_alternates_rule rule = {when, from};
-	const struct turn_alternate other = {.addr = addr_text(addr)};
+	const struct turn_alternates_rule rule = {when, threshold};
+	const struct turn_alternate alternate = {.addr = addr_text(addr)};
 	struct turn_alternates *old = alternates;
 
-	alternates = turn_alternates_create(&rule, &other, 1);
+	alternates = turn_alternates_create(&rule, &alternate, 1);
 	assert_non_null(alternates);
 	turn_shard_set_alternates(f.shard, alternates);
 	turn_alternates_free(old);

@@ -54,7 +54,7 @@ static void begin(const struct turn_alternate *list, uint32_t nb)
 	turn_alternates_free(old);
 }
 
-static struct turn_alternate at(const char *addr)
+static struct turn_alternate make_alternate(const char *addr)
 {
 	return (struct turn_alternate){.addr = addr_text(addr)};
 }
@@ -71,7 +71,7 @@ static struct fixture_client client(uint8_t listener, uint16_t port)
 
 // Number nth of the ALTERNATE-SERVERs of the last answer, which has to have so many. They have the
 // form of MAPPED-ADDRESS (RFC 8489 14.1): a zero, the family, port and address.
-static struct endpoint alternate(unsigned int nth, unsigned int of)
+static struct endpoint alternate(unsigned int nth, unsigned int total)
 {
 	struct endpoint found = {0};
 	uint16_t pos = 0, off, alen;
@@ -90,13 +90,13 @@ static struct endpoint alternate(unsigned int nth, unsigned int of)
 		else
 			found.addr = addr_from_v6(v + 4);
 	}
-	assert_int_equal(nb, of);
+	assert_int_equal(nb, total);
 	return found;
 }
 
-static void assert_alternate(unsigned int nth, unsigned int of, const char *addr, uint16_t port)
+static void assert_alternate(unsigned int nth, unsigned int total, const char *addr, uint16_t port)
 {
-	const struct endpoint found = alternate(nth, of), want = fixture_endpoint(addr, port);
+	const struct endpoint found = alternate(nth, total), want = fixture_endpoint(addr, port);
 
 	assert_true(endpoint_eq(&found, &want));
 }
@@ -115,12 +115,12 @@ static void assert_domain(const char *name)
 
 static void live_allocations_go_on(void **state)
 {
-	const struct turn_alternate other = at(OTHER4);
+	const struct turn_alternate target = make_alternate(OTHER4);
 	const struct endpoint peer = fixture_endpoint("10.99.0.9", 7000);
 	struct fixture_client ivan = client(0, 5000), eve = fixture_eve("198.51.100.8", 5000);
 
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
-	begin(&other, 1);
+	begin(&target, 1);
 	assert_int_equal(fixture_allocate(&f, &eve, 4), 300);
 	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.8"), 0);
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000), 0);
@@ -162,10 +162,10 @@ static void a_retransmission_gets_what_it_got(void **state)
 
 static void the_end_of_a_drain_takes_allocations(void **state)
 {
-	const struct turn_alternate other = at(OTHER4);
+	const struct turn_alternate target = make_alternate(OTHER4);
 	struct fixture_client ivan = client(0, 5000);
 
-	begin(&other, 1);
+	begin(&target, 1);
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 300);
 	begin(NULL, 0); // another drain in its place
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 508);
@@ -186,7 +186,7 @@ static void begin_allocate(uint8_t protocol)
 // EVEN-PORT, with and without R, and a token of a port that is reserved here or elsewhere.
 static void every_kind_of_allocation_is_refused(void **state)
 {
-	const struct turn_alternate other = at(OTHER4);
+	const struct turn_alternate target = make_alternate(OTHER4);
 	struct fixture_client ivan = client(0, 5000), eve = fixture_eve("198.51.100.8", 5000);
 	uint8_t even = 0x80, token[8];
 
@@ -194,7 +194,7 @@ static void every_kind_of_allocation_is_refused(void **state)
 	stun_put(&f.w, STUN_EVEN_PORT, &even, 1);
 	assert_int_equal(fixture_ask(&f, &ivan), 0);
 	memcpy(token, f.answer.data + f.answer.off[STUN_RESERVATION_TOKEN], 8);
-	begin(&other, 1);
+	begin(&target, 1);
 	for (unsigned int r = 0; r < 2; r++) {
 		even = r == 0 ? 0 : 0x80;
 		begin_allocate(IPPROTO_UDP);
@@ -215,10 +215,10 @@ static void every_kind_of_allocation_is_refused(void **state)
 // to who has not shown who they are.
 static void what_is_wrong_comes_first(void **state)
 {
-	const struct turn_alternate other = at(OTHER4);
+	const struct turn_alternate target = make_alternate(OTHER4);
 	struct fixture_client ivan = client(0, 5000), bad = client(0, 5001);
 
-	begin(&other, 1);
+	begin(&target, 1);
 	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
 	assert_int_equal(fixture_ask(&f, &ivan), 400);
 	begin_allocate(IPPROTO_TCP);
@@ -238,7 +238,7 @@ static void what_is_wrong_comes_first(void **state)
 // other behind it.
 static void families(void **state)
 {
-	const struct turn_alternate both[2] = {at(OTHER6), at(OTHER4)};
+	const struct turn_alternate both[2] = {make_alternate(OTHER6), make_alternate(OTHER4)};
 	struct fixture_client by4 = client(0, 5000), by6 = client(1, 5000);
 
 	begin(both, 2);
@@ -263,7 +263,7 @@ static void ports(void **state)
 {
 	static const uint16_t want[2][NB_LISTENERS] = {
 		{4000, 4001, 4002, 4003, 4004, 4005}, {3478, 3478, 3478, 5349, 5349, 4005}};
-	struct turn_alternate list[2] = {at(OTHER4), at(OTHER6)};
+	struct turn_alternate list[2] = {make_alternate(OTHER4), make_alternate(OTHER6)};
 
 	for (unsigned int given = 0; given < 2; given++) {
 		for (unsigned int i = 0; i < 2; i++) {
@@ -285,7 +285,8 @@ static void ports(void **state)
 // all the servers that the answer names.
 static void names(void **state)
 {
-	struct turn_alternate list[3] = {at(OTHER4), at("2001:db8:9::8"), at(OTHER6)};
+	struct turn_alternate list[3] = {
+		make_alternate(OTHER4), make_alternate("2001:db8:9::8"), make_alternate(OTHER6)};
 	char first[] = "turn4.example.org", second[] = "turn6.example.org";
 
 	list[0].name = first;
@@ -327,8 +328,9 @@ static void names(void **state)
 // Each of three gets its share of the clients. A client that asks again is sent to the same one.
 static void clients_are_dealt(void **state)
 {
-	const struct turn_alternate list[4] = {
-		at("203.0.113.1"), at(OTHER6), at("203.0.113.2"), at("203.0.113.3")};
+	const struct turn_alternate list[4] = {make_alternate("203.0.113.1"),
+		make_alternate(OTHER6), make_alternate("203.0.113.2"),
+		make_alternate("203.0.113.3")};
 	unsigned int got[4] = {0};
 
 	begin(list, 4);
@@ -351,7 +353,7 @@ static void clients_are_dealt(void **state)
 // The longest name, two servers, SHA-256 and a fingerprint: it fits.
 static void the_longest_answer_fits(void **state)
 {
-	struct turn_alternate list[2] = {at(OTHER6), at(OTHER4)};
+	struct turn_alternate list[2] = {make_alternate(OTHER6), make_alternate(OTHER4)};
 	struct fixture_client c = client(3, 5000);
 	char name[256];
 

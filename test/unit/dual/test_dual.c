@@ -41,7 +41,7 @@ static void both_addresses_in_one_answer(void **state)
 	assert_in_range(w.v4.port, w.f.config.port_lo, w.f.config.port_hi);
 	assert_in_range(w.v6.port, w.f.config.port_lo, w.f.config.port_hi);
 	mapped = fixture_answer_addr(&w.f, STUN_XOR_MAPPED_ADDRESS);
-	assert_true(endpoint_eq(&mapped, &w.ivan.at));
+	assert_true(endpoint_eq(&mapped, &w.ivan.endpoint));
 	assert_int_equal(answer_lifetime(), 600);
 	assert_int_equal(dual_world_address_error(&w, &family), 0);
 	assert_true(fixture_signed(&w.f, &w.ivan));
@@ -70,7 +70,7 @@ static void retransmission_gets_the_same_answer(void **state)
 
 // What stands beside ADDITIONAL-ADDRESS-FAMILY: an attribute of 1, 4 or 8 bytes.
 static const struct row {
-	const char *what;
+	const char *label;
 	enum stun_attr attr;
 	uint8_t len, value[8];
 	unsigned int code;
@@ -86,7 +86,7 @@ static const struct row {
 static void what_may_stand_beside_it(void **state)
 {
 	for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++) {
-		print_message("%s\n", beside[i].what);
+		print_message("%s\n", beside[i].label);
 		w.ivan = fixture_client("198.51.100.7", (uint16_t)(5000 + i));
 		dual_world_begin(&w);
 		stun_put(&w.f.w, beside[i].attr, beside[i].value, beside[i].len);
@@ -129,12 +129,12 @@ static void the_number_of_the_draft_is_known(void **state)
 static void check_partial(unsigned int code, unsigned int family)
 {
 	uint8_t first[TURN_SIDE_LEN];
-	unsigned int of;
+	unsigned int failed_family;
 	uint16_t len;
 
 	assert_int_equal(dual_world_allocate(&w), 0);
-	assert_int_equal(dual_world_address_error(&w, &of), code);
-	assert_int_equal(of, family);
+	assert_int_equal(dual_world_address_error(&w, &failed_family), code);
+	assert_int_equal(failed_family, family);
 	assert_int_equal(w.v4.port == 0, family == 1);
 	assert_int_equal(w.v6.port == 0, family == 2);
 	len = w.f.burst.plan.front_len;

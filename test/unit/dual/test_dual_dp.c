@@ -83,7 +83,7 @@ static void check_relays(struct world_client *c, unsigned int i)
 	assert_memory_equal(got.data, "media", 5);
 	world_send_bytes(&world, &peer[i], &relay[i], "back", 4);
 	world_run(&world);
-	assert_true(world_take(&world, &c->at, &got));
+	assert_true(world_take(&world, &c->endpoint, &got));
 	assert_int_equal(load_be16(got.data), 0x4000 + i);
 	assert_memory_equal(got.data + 4, "back", 4);
 }

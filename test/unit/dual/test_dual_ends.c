@@ -37,7 +37,7 @@ static void a_listing_has_both(void **state)
 	assert_true(rows[0].id != rows[1].id);
 	assert_true(endpoint_eq(&rows[0].relay, &w.v4) && endpoint_eq(&rows[1].relay, &w.v6));
 	for (int i = 0; i < 2; i++) {
-		assert_true(endpoint_eq(&rows[i].client, &w.ivan.at));
+		assert_true(endpoint_eq(&rows[i].client, &w.ivan.endpoint));
 		assert_string_equal(rows[i].user, "ivan");
 		assert_true(rows[i].sibling == rows[1 - i].id);
 		assert_true(turn_listing_show(w.f.shard, rows[i].id, 0, &detail));
@@ -155,7 +155,8 @@ static void a_client_that_is_gone_ends_both(void **state)
 		many(1);
 		fixture_advance(&w.f, 100000);
 		assert_int_equal(dual_world_refresh(&w, family, 700), 0);
-		v = (struct turn_view){.src = w.ivan.at.addr, .src_port = w.ivan.at.port};
+		v = (struct turn_view){
+			.src = w.ivan.endpoint.addr, .src_port = w.ivan.endpoint.port};
 		slot = turn_shard_client(w.f.shard, &v, &left_ms);
 		assert_int_not_equal(slot, TURN_NONE);
 		assert_int_equal(left_ms, 700000); // a lease lasts as long as the longer one

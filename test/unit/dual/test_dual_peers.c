@@ -44,9 +44,9 @@ static void check_relays(int family)
 	assert_true(endpoint_eq(&e, &peer));
 	fixture_from_peer(&w.f, relay_of(family), &peer, "media", 5);
 	e = dual_world_dst(&w);
-	assert_true(endpoint_eq(&e, &w.ivan.at));
+	assert_true(endpoint_eq(&e, &w.ivan.endpoint));
 	e = dual_world_src(&w);
-	assert_true(endpoint_eq(&e, &w.f.config.listeners[0].at));
+	assert_true(endpoint_eq(&e, &w.f.config.listeners[0].endpoint));
 }
 
 static void check_channel(uint16_t number, int family)
@@ -153,7 +153,7 @@ static void deleting_one_leaves_the_others_peers(void **state)
 	static const char *const both[] = {PEER_V4, PEER_V6, NULL};
 
 	for (int family = 4; family <= 6; family += 2) {
-		const int other = 10 - family;
+		const int remaining = 10 - family;
 		const struct endpoint gone = fixture_endpoint(peer_of(family), 7000);
 
 		if (family == 6)
@@ -164,7 +164,7 @@ static void deleting_one_leaves_the_others_peers(void **state)
 		check_channel(0x4004, 4);
 		check_channel(0x4006, 6);
 		assert_int_equal(dual_world_refresh(&w, family, 0), 0);
-		check_channel((uint16_t)(0x4000 + other), other);
+		check_channel((uint16_t)(0x4000 + remaining), remaining);
 		assert_int_equal(fixture_drop(fixture_channel_data(
 					 &w.f, &w.ivan, (uint16_t)(0x4000 + family), "x", 1)),
 			TURN_DROP_CHANNEL_UNBOUND);

@@ -86,7 +86,7 @@ static void check_relays(struct dual_client *d, int family)
 	assert_true(endpoint_eq(&path.src, relay) && endpoint_eq(&path.dst, &peer));
 	assert_int_equal(fixture_from_peer(f, relay, &peer, "hello", 5)->channel, number);
 	turn_route_path(f->shard, f->burst.plan.flow, &path);
-	assert_true(endpoint_eq(&path.dst, &d->c.at));
+	assert_true(endpoint_eq(&path.dst, &d->c.endpoint));
 }
 
 static void both_are_taken_up_as_one(void **state)
@@ -199,35 +199,35 @@ static void a_denied_peer(void **state)
 
 // A record of the area, once its word is made anew for another place.
 static void permission_write(
-	const struct state_header *h, struct state_permission *to, uint32_t index)
+	const struct state_header *h, struct state_permission *record, uint32_t index)
 {
-	const uint64_t digest = state_digest_permission(&h->record_key, to);
+	const uint64_t digest = state_digest_permission(&h->record_key, record);
 
-	to->word = state_word(
-		&h->record_key, digest, STATE_PLACE_PERMISSION | index, state_time(to->word));
+	record->word = state_word(
+		&h->record_key, digest, STATE_PLACE_PERMISSION | index, state_time(record->word));
 }
 
 // Moves what an area has of the IPv6 half of a client, and its permission, from one worker to the
 // other, as no server has ever written it. False: there is no such client, or no place.
-static bool part_from_its_half(const struct state_part *from, const struct state_part *to)
+static bool part_from_its_half(const struct state_part *src, const struct state_part *dst)
 {
 	struct state_header *h = &r.area->header;
-	uint8_t *at = (uint8_t *)h;
-	struct state_alloc *a = (struct state_alloc *)(at + from->alloc_at);
-	struct state_alloc *b = (struct state_alloc *)(at + to->alloc_at);
-	struct state_permission *p = (struct state_permission *)(at + from->permission_at);
-	struct state_permission *q = (struct state_permission *)(at + to->permission_at);
+	uint8_t *base = (uint8_t *)h;
+	struct state_alloc *a = (struct state_alloc *)(base + src->alloc_at);
+	struct state_alloc *b = (struct state_alloc *)(base + dst->alloc_at);
+	struct state_permission *p = (struct state_permission *)(base + src->permission_at);
+	struct state_permission *q = (struct state_permission *)(base + dst->permission_at);
 
-	for (uint32_t i = 0; i < from->nb_slots && i < to->nb_slots; i++) {
+	for (uint32_t i = 0; i < src->nb_slots && i < dst->nb_slots; i++) {
 		uint32_t k = 0;
 
 		if (a[i].word == 0 || a[i].relay2_port == 0 || b[i].word != 0 ||
 			addr_is_v4(state_relay(h, a[i].relay)))
 			continue;
-		while (k < from->nb_permissions &&
+		while (k < src->nb_permissions &&
 			(p[k].word == 0 || p[k].slot != i || p[k].made != a[i].made))
 			k++;
-		if (k == from->nb_permissions)
+		if (k == src->nb_permissions)
 			continue;
 		b[i] = a[i];
 		memset(&a[i], 0, sizeof(a[i]));

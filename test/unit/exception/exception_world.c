@@ -72,7 +72,7 @@ struct dp_exception exception_world_counters(void)
 
 	assert_true(dp_exception(world.dp, 0, &e));
 	for (unsigned int i = 0; i < EXC_CLASSES; i++)
-		e.to[i] -= before.to[i];
+		e.to_kernel[i] -= before.to_kernel[i];
 	return e;
 }
 
@@ -101,30 +101,32 @@ size_t packet_make(const struct packet *p, uint8_t *buf)
 	struct net_l2 l2 = {.vlan = p->vlan};
 	const uint16_t payload = (uint16_t)(p->len + (p->proto == IPPROTO_TCP ? 12 : 0));
 	const uint16_t l4 = (uint16_t)(packet_headers(p) - (p->proto == IPPROTO_TCP ? 20 : 8));
-	uint8_t *at = buf + l4;
+	uint8_t *header = buf + l4;
 	uint32_t sum;
 
 	memcpy(p->from_us ? l2.src : l2.dst, world.dp->port[0].port->mac, 6);
 	memcpy(p->from_us ? l2.dst : l2.src, their_mac, 6);
 	for (unsigned int i = 0; i < payload; i++)
-		at[8 + i] = (uint8_t)i;
-	net_write_udp(at + 8, payload, &l2, &src, &dst, &(struct net_ip){.ttl = 64, .df = true}, 0);
+		header[8 + i] = (uint8_t)i;
+	net_write_udp(
+		header + 8, payload, &l2, &src, &dst, &(struct net_ip){.ttl = 64, .df = true}, 0);
 	if (p->proto == IPPROTO_UDP) {
-		store_be16(at + 6, csum_udp(&src.addr, &dst.addr, at, (uint16_t)(payload + 8)));
+		store_be16(header + 6,
+			csum_udp(&src.addr, &dst.addr, header, (uint16_t)(payload + 8)));
 		return (size_t)l4 + 8 + payload;
 	}
-	store_be32(at + 4, 1000);
-	store_be32(at + 8, 2000);
-	at[12] = 0x50;
-	at[13] = p->flags;
-	store_be32(at + 16, 0);
+	store_be32(header + 4, 1000);
+	store_be32(header + 8, 2000);
+	header[12] = 0x50;
+	header[13] = p->flags;
+	store_be32(header + 16, 0);
 	buf[l4 - (is_v4 ? 11 : 34)] = IPPROTO_TCP;
 	if (is_v4) {
-		store_be16(at - 10, 0);
-		store_be16(at - 10, (uint16_t)~csum_fold(csum_add(0, at - 20, 20)));
+		store_be16(header - 10, 0);
+		store_be16(header - 10, (uint16_t)~csum_fold(csum_add(0, header - 20, 20)));
 	}
 	sum = csum_addrs(&src.addr, &dst.addr) + IPPROTO_TCP + payload + 8;
-	store_be16(at + 16, (uint16_t)~csum_fold(csum_add(sum, at, payload + 8u)));
+	store_be16(header + 16, (uint16_t)~csum_fold(csum_add(sum, header, payload + 8u)));
 	return (size_t)l4 + 8 + payload;
 }
 

@@ -29,8 +29,8 @@ static void tcp_both_ways(const struct world_setup *s, bool v6)
 	p.vlan = 0;
 	packet_down(packet_back(p), true);
 	assert_int_equal(world_drops(&world), 0);
-	assert_int_equal(exception_world_counters().to[EXC_TCP], 2);
-	assert_int_equal(exception_world_counters().from[EXC_TCP], 1);
+	assert_int_equal(exception_world_counters().to_kernel[EXC_TCP], 2);
+	assert_int_equal(exception_world_counters().from_kernel[EXC_TCP], 1);
 	// no port that is allowed
 	p = packet_tcp(40000, 23, SYN);
 	p.vlan = s->vlan;
@@ -109,8 +109,8 @@ static void test_udp(void **state)
 	p.dport = 33333;
 	packet_up(p, true);
 	packet_down(packet_back(p), true);
-	assert_int_equal(exception_world_counters().to[EXC_UDP], 2);
-	assert_int_equal(exception_world_counters().from[EXC_UDP], 2);
+	assert_int_equal(exception_world_counters().to_kernel[EXC_UDP], 2);
+	assert_int_equal(exception_world_counters().from_kernel[EXC_UDP], 2);
 	assert_int_equal(world_drops(&world), 0);
 	p = packet_tcp(40000, 162, 0);
 	p.proto = IPPROTO_UDP;
@@ -196,7 +196,7 @@ static void neighbours(bool v6)
 {
 	const struct addr theirs = world_endpoint(v6 ? "fd99::77" : "10.99.0.77", 0).addr,
 			  ours = world_endpoint(v6 ? "fd99::1" : "10.99.0.1", 0).addr,
-			  other = world_endpoint(v6 ? "fd99::5" : "10.99.0.5", 0).addr;
+			  third_host = world_endpoint(v6 ? "fd99::5" : "10.99.0.5", 0).addr;
 	struct net_l2 from_us = {0}, from_them = {0};
 	const unsigned int class = v6 ? EXC_ND : EXC_ARP;
 	size_t len;
@@ -225,15 +225,15 @@ static void neighbours(bool v6)
 	assert_int_equal(exception_world_down(frame, len), 0);
 	assert_int_equal(exception_world_counters().from_answered, 1);
 	// a question about others is nobody's; nor may the kernel ask in another's name
-	len = net_write_ask(frame, &from_them, &theirs, &other, NULL);
+	len = net_write_ask(frame, &from_them, &theirs, &third_host, NULL);
 	world_inject(&world, 0, frame, len);
 	exception_world_run();
 	assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), 0);
-	len = net_write_ask(frame, &from_us, &other, &theirs, NULL);
+	len = net_write_ask(frame, &from_us, &third_host, &theirs, NULL);
 	assert_int_equal(exception_world_down(frame, len), 0);
 	assert_int_equal(world_dropped(&world, DP_DROP_EXC_FOREIGN), 1);
-	assert_int_equal(exception_world_counters().to[class], 2);
-	assert_int_equal(exception_world_counters().from[class], 1);
+	assert_int_equal(exception_world_counters().to_kernel[class], 2);
+	assert_int_equal(exception_world_counters().from_kernel[class], 1);
 	exception_world_close();
 }
 
@@ -282,8 +282,8 @@ static void test_pings(void **state)
 	assert_memory_equal(got, frame, ping(8, false));
 	assert_int_equal(exception_world_down(frame, ping(0, true)), ping(0, true));
 	assert_memory_equal(got, frame, ping(0, true));
-	assert_int_equal(exception_world_counters().to[EXC_ICMP], 1);
-	assert_int_equal(exception_world_counters().from[EXC_ICMP], 1);
+	assert_int_equal(exception_world_counters().to_kernel[EXC_ICMP], 1);
+	assert_int_equal(exception_world_counters().from_kernel[EXC_ICMP], 1);
 	exception_world_close();
 }
 
@@ -333,25 +333,25 @@ static size_t unreachable_link_local(uint16_t ours, uint16_t theirs)
 {
 	const struct packet p = {
 		.src = "fd99::77", .dst = "fd99::1", .proto = IPPROTO_UDP, .len = 40 + 8};
-	const struct addr *to = &world.dp->port[0].link_local;
-	const struct addr from = world_endpoint(p.src, 0).addr;
+	const struct addr *local = &world.dp->port[0].link_local;
+	const struct addr neighbor = world_endpoint(p.src, 0).addr;
 	const size_t len = packet_make(&p, frame);
 	uint8_t *ip = frame + 14, *icmp = ip + 40, *about = icmp + 8;
 	uint32_t sum;
 
 	ip[6] = IPPROTO_ICMPV6;
-	memcpy(ip + 24, to->b, 16);
+	memcpy(ip + 24, local->b, 16);
 	memset(icmp, 0, len - 54);
 	icmp[0] = 1;
 	icmp[1] = 4; // port unreachable
 	memcpy(about, ip, 8);
 	about[6] = IPPROTO_UDP;
 	store_be16(about + 4, 8);
-	memcpy(about + 8, to->b, 16);
-	memcpy(about + 24, from.b, 16);
+	memcpy(about + 8, local->b, 16);
+	memcpy(about + 24, neighbor.b, 16);
 	store_be16(about + 40, ours);
 	store_be16(about + 42, theirs);
-	sum = csum_addrs(&from, to) + IPPROTO_ICMPV6 + (uint32_t)(len - 54);
+	sum = csum_addrs(&neighbor, local) + IPPROTO_ICMPV6 + (uint32_t)(len - 54);
 	store_be16(icmp + 2, (uint16_t)~csum_fold(csum_add(sum, icmp, len - 54)));
 	return len;
 }
@@ -371,7 +371,7 @@ static void test_error_to_link_local(void **state)
 		assert_int_equal(softport_take(exception()->kernel, got, sizeof(got)), len);
 		assert_memory_equal(got, frame, len);
 	}
-	assert_int_equal(exception_world_counters().to[EXC_ICMP], RTE_DIM(about));
+	assert_int_equal(exception_world_counters().to_kernel[EXC_ICMP], RTE_DIM(about));
 	// a port that nothing allows
 	world_inject(&world, 0, frame, unreachable_link_local(33333, 40001));
 	exception_world_run();
@@ -398,7 +398,8 @@ static void test_flood(void **state)
 	for (unsigned int i = 0; i < 1000; i++)
 		world_inject(&world, 0, frame, len);
 	world_run(&world);
-	assert_int_equal(exception_world_counters().to[EXC_TCP], exception_entry.buffers * 3 / 4);
+	assert_int_equal(
+		exception_world_counters().to_kernel[EXC_TCP], exception_entry.buffers * 3 / 4);
 	assert_int_equal(
 		world_dropped(&world, DP_DROP_EXC_RATE), 1000 - exception_entry.buffers * 3 / 4);
 	assert_int_equal(
@@ -410,7 +411,8 @@ static void test_flood(void **state)
 		world_inject(&world, 0, frame, len);
 	full = world_dropped(&world, DP_DROP_EXC_RATE);
 	world_run(&world);
-	assert_int_equal(exception_world_counters().to[EXC_ARP], exception_entry.buffers / 4);
+	assert_int_equal(
+		exception_world_counters().to_kernel[EXC_ARP], exception_entry.buffers / 4);
 	assert_int_equal(
 		world_dropped(&world, DP_DROP_EXC_RATE) - full, 100 - exception_entry.buffers / 4);
 	// once it takes them again there is room again
@@ -449,7 +451,7 @@ static void test_rate(void **state)
 	world_run(&world);
 	assert_in_range(taken, 160, 165); // the burst of 64, and one a millisecond
 	assert_in_range(world.segments, 160, 165);
-	assert_int_equal(exception_world_counters().from[EXC_TCP], world.segments);
+	assert_int_equal(exception_world_counters().from_kernel[EXC_TCP], world.segments);
 	exception_world_close();
 }
 
@@ -470,7 +472,7 @@ static void test_budget(void **state)
 	w = world.dp->worker[0];
 	worker_round(w, world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
 	stats_publish(w);
-	assert_int_equal(exception_world_counters().from[EXC_TCP], EXCEPTION_TAKE);
+	assert_int_equal(exception_world_counters().from_kernel[EXC_TCP], EXCEPTION_TAKE);
 	exception_world_close(); // with all that waits on the way
 }
 

@@ -55,7 +55,7 @@ static void test_ports(void **state)
 	static const struct conf_service allow[] = {{IPPROTO_TCP, false, 22},
 		{IPPROTO_TCP, true, 179}, {IPPROTO_UDP, false, 161}, {IPPROTO_UDP, true, 53},
 		{IPPROTO_UDP, false, 65535}};
-	struct exception_flow other;
+	struct exception_flow foreign;
 
 	make(allow, RTE_DIM(allow));
 	assert_true(in(IPPROTO_TCP, 22, 40000, true));
@@ -82,9 +82,9 @@ static void test_ports(void **state)
 	assert_true(out(IPPROTO_TCP, 5349, 40000));
 	assert_false(in(IPPROTO_UDP, 5349, 40000, false));
 	assert_false(in(IPPROTO_TCP, 5350, 40000, true)); // of another port
-	other = flow(IPPROTO_TCP, 5349, 40000);
-	other.ours.b[15]++;
-	assert_false(exception_rules_in(&rules, &other, true));
+	foreign = flow(IPPROTO_TCP, 5349, 40000);
+	foreign.ours.b[15]++;
+	assert_false(exception_rules_in(&rules, &foreign, true));
 	exception_rules_free(&rules);
 }
 

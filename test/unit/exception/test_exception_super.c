@@ -11,7 +11,7 @@
 #include "worker.h"
 
 // A TCP super-frame of n segments, in a chain of buffers of the port's pool.
-static struct rte_mbuf *super(struct port *to, const struct packet *like, unsigned int n)
+static struct rte_mbuf *super(struct port *port, const struct packet *like, unsigned int n)
 {
 	static uint8_t whole[65536];
 	struct packet p = *like;
@@ -20,9 +20,9 @@ static struct rte_mbuf *super(struct port *to, const struct packet *like, unsign
 
 	p.len = (uint16_t)(n * 1000 - 100);
 	len = packet_make(&p, whole);
-	head = last = softport_mbuf(to, whole, RTE_MIN(len, done));
+	head = last = softport_mbuf(port, whole, RTE_MIN(len, done));
 	for (; done < len; done += 1900) {
-		last->next = softport_mbuf(to, whole + done, RTE_MIN(len - done, (size_t)1900));
+		last->next = softport_mbuf(port, whole + done, RTE_MIN(len - done, (size_t)1900));
 		last = last->next;
 		head->nb_segs++;
 	}
@@ -70,7 +70,7 @@ static void supers(const struct world_setup *s, const struct port_super *tso)
 	exception_world_run();
 	p.vlan = 0;
 	is_whole(softport_take_mbuf(kernel), &p, 40);
-	assert_int_equal(exception_world_counters().to[EXC_TCP], 40);
+	assert_int_equal(exception_world_counters().to_kernel[EXC_TCP], 40);
 	assert_int_equal(exception_world_counters().to_supers, 1);
 	assert_int_equal(exception_world_counters().to_super_frames, 40);
 	assert_int_equal(world_stats(&world).rx - rx, 40);
@@ -97,7 +97,7 @@ static void supers(const struct world_setup *s, const struct port_super *tso)
 		stats_publish(w);
 		world_balance(&world, 0);
 	}
-	assert_int_equal(exception_world_counters().from[EXC_TCP], 32);
+	assert_int_equal(exception_world_counters().from_kernel[EXC_TCP], 32);
 	assert_int_equal(world_stats(&world).tx - tx, 32);
 	assert_int_equal(softport_take(wan, got, sizeof(got)), len);
 	if (tso->segments >= 30 && tso->size_min <= 1000) {

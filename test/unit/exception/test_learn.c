@@ -47,7 +47,7 @@ static void answers_of_a_dhcp_server_reach_the_kernel(void **state)
 	memcpy(frame, everybody, 6);
 	assert_up(len, true);
 	assert_int_equal(world_drops(&world), 0);
-	assert_int_equal(exception_world_counters().to[EXC_UDP], 3);
+	assert_int_equal(exception_world_counters().to_kernel[EXC_UDP], 3);
 	// for another host, and of no server
 	len = make("10.99.0.254", 67, "10.99.0.9", 68);
 	frame[5] ^= 1;
@@ -126,7 +126,7 @@ static void router_advertisements_reach_the_kernel(void **state)
 {
 	open_learning(false, true);
 	assert_up(advertisement(134), true);
-	assert_int_equal(exception_world_counters().to[EXC_ND], 1);
+	assert_int_equal(exception_world_counters().to_kernel[EXC_ND], 1);
 	assert_up(advertisement(137), false); // a redirect
 	assert_up(advertisement(133), false); // a solicitation: we are no router
 	assert_int_equal(world_dropped(&world, DP_DROP_ICMP), 2);
@@ -147,7 +147,7 @@ static void a_flood_of_advertisements_is_bounded(void **state)
 		world_inject(&world, 0, frame, len);
 	while (world_round(&world))
 		;
-	assert_int_equal(exception_world_counters().to[EXC_ND], share);
+	assert_int_equal(exception_world_counters().to_kernel[EXC_ND], share);
 	assert_int_equal(world_dropped(&world, DP_DROP_EXC_RATE), 9 * share);
 	exception_world_close();
 }
@@ -228,14 +228,14 @@ static void a_unique_local_address_gives_way(void **state)
 // Prefixes of anybody on the link become addresses, and newer ones come first.
 static void no_number_of_others_hides_an_address_in_use(void **state)
 {
-	char other[32];
+	char text[32];
 
 	begin();
 	choice.used[0] = world_endpoint("2001:db8::9", 0).addr;
 	choice.used[1] = world_endpoint("10.7.0.9", 0).addr;
 	for (unsigned int i = 0; i < 5000; i++) {
-		snprintf(other, sizeof(other), "2001:db8:%x::9", i + 1);
-		has(other, 64, false);
+		snprintf(text, sizeof(text), "2001:db8:%x::9", i + 1);
+		has(text, 64, false);
 	}
 	has_those_of_the_file();
 	assert_false(choice.is_there[0] || choice.is_there[1]);

@@ -15,7 +15,7 @@
 
 static struct dp_world world;
 static struct port *kernel[2];
-static struct learn_carry way[2];
+static struct learn_carry carry[2];
 static struct learn_device device;
 static uint8_t frame[256], got[256];
 static uint64_t now_ns;
@@ -38,11 +38,11 @@ static void open_ways(bool untagged)
 		kernel[i] = softport_open(&pc, error, sizeof(error));
 		assert_non_null(kernel[i]);
 		assert_int_equal(kernel[i]->ops->start(kernel[i]), 0);
-		way[i] = (struct learn_carry){.rules = {true, true, i == TAGGED ? VLAN : 0},
+		carry[i] = (struct learn_carry){.rules = {true, true, i == TAGGED ? VLAN : 0},
 			.wire = world.dp->port[i].port,
 			.kernel = kernel[i]};
 		if (i == TAGGED || untagged)
-			device.way[device.nb_ways++] = &way[i];
+			device.carry[device.nb_ways++] = &carry[i];
 	}
 	now_ns = 1000000000;
 }
@@ -61,13 +61,13 @@ static void close_ways(void)
 // A datagram to a DHCP client, or of one. tag -1: none.
 static size_t dhcp(bool is_in, int tag)
 {
-	const struct endpoint from = world_endpoint("10.0.0.1", is_in ? 67 : 68);
-	const struct endpoint to = world_endpoint("255.255.255.255", is_in ? 68 : 67);
+	const struct endpoint src = world_endpoint("10.0.0.1", is_in ? 67 : 68);
+	const struct endpoint dst = world_endpoint("255.255.255.255", is_in ? 68 : 67);
 	const uint16_t headers = net_headers_len(true, tag > 0 ? (uint16_t)tag : 0);
 
 	memset(frame, 0, sizeof(frame));
 	net_write_udp(frame + headers, 20, &(struct net_l2){.vlan = tag > 0 ? (uint16_t)tag : 0},
-		&from, &to, &(struct net_ip){.ttl = 1}, 0);
+		&src, &dst, &(struct net_ip){.ttl = 1}, 0);
 	if (tag != 0)
 		return headers + 20u;
 	memmove(frame + 16, frame + 12, headers + 8u); // a priority tag: id 0
@@ -88,7 +88,7 @@ static unsigned int carried(void)
 }
 
 // The kernel behind `to` gets a DHCP answer without a tag, the other one nothing; -1: nobody does.
-static void assert_for(int to)
+static void assert_for(int receiver)
 {
 	uint8_t untagged[256];
 	size_t len;
@@ -97,8 +97,9 @@ static void assert_for(int to)
 	len = dhcp(true, -1);
 	memcpy(untagged, frame, len);
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(softport_take(kernel[i], got, sizeof(got)), i == to ? len : 0);
-		if (i == to)
+		assert_int_equal(
+			softport_take(kernel[i], got, sizeof(got)), i == receiver ? len : 0);
+		if (i == receiver)
 			assert_memory_equal(got, untagged, len);
 	}
 }
@@ -123,8 +124,8 @@ static void a_frame_is_for_the_network_of_its_tag(void **state)
 		softport_put_mbuf(device.port, queue, m);
 		assert_for(TAGGED);
 	}
-	assert_int_equal(way[UNTAGGED].carried[0], 4);
-	assert_int_equal(way[TAGGED].carried[0], 4);
+	assert_int_equal(carry[UNTAGGED].carried[0], 4);
+	assert_int_equal(carry[TAGGED].carried[0], 4);
 	close_ways();
 }
 
@@ -149,7 +150,7 @@ static void what_a_kernel_sends_gets_the_tag_of_its_network(void **state)
 		len = dhcp(false, i == TAGGED ? VLAN : -1);
 		assert_int_equal(softport_take(device.port, got, sizeof(got)), len);
 		assert_memory_equal(got, frame, len);
-		assert_int_equal(way[i].carried[1], 1);
+		assert_int_equal(carry[i].carried[1], 1);
 	}
 	softport_put(kernel[0], 0, frame, dhcp(true, -1)); // it is no server
 	assert_int_equal(carried(), 1);

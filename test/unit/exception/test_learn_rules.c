@@ -12,11 +12,12 @@ static uint8_t data[256];
 
 static size_t udp(const char *src, uint16_t sport, const char *dst, uint16_t dport, uint16_t vlan)
 {
-	const struct endpoint from = world_endpoint(src, sport), to = world_endpoint(dst, dport);
+	const struct endpoint source = world_endpoint(src, sport),
+			      target = world_endpoint(dst, dport);
 	const struct net_l2 l2 = {.vlan = vlan};
-	const uint16_t headers = net_headers_len(addr_is_v4(&from.addr), vlan);
+	const uint16_t headers = net_headers_len(addr_is_v4(&source.addr), vlan);
 
-	net_write_udp(data + headers, 20, &l2, &from, &to, &(struct net_ip){.ttl = 1}, 0);
+	net_write_udp(data + headers, 20, &l2, &source, &target, &(struct net_ip){.ttl = 1}, 0);
 	return headers + 20u;
 }
 
@@ -24,14 +25,14 @@ static size_t udp(const char *src, uint16_t sport, const char *dst, uint16_t dpo
 static size_t icmp6(uint8_t type, bool alert)
 {
 	size_t len = udp("fe80::1", 0, "ff02::1", 0, 0);
-	uint8_t *at = data + NET_ETH_LEN + NET_IP6_LEN;
+	uint8_t *icmp = data + NET_ETH_LEN + NET_IP6_LEN;
 
 	data[NET_ETH_LEN + 6] = alert ? 0 : 58;
 	if (alert) {
-		memcpy(at, "\x3a\x00\x05\x02\x00\x00\x01\x00", 8); // RFC 2711: router alert
-		at += 8;
+		memcpy(icmp, "\x3a\x00\x05\x02\x00\x00\x01\x00", 8); // RFC 2711: router alert
+		icmp += 8;
 	}
-	at[0] = type;
+	icmp[0] = type;
 	return len;
 }
 

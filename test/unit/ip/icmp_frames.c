@@ -37,8 +37,8 @@ static size_t ip_header(
 size_t icmp_frame_write(struct dp_world *w, const struct icmp_frame *e, uint8_t frame[2048])
 {
 	const bool is_v4 = addr_is_v4(&e->src.addr);
-	const struct addr none = {.d = {0, 0}}, from = world_endpoint(e->from, 0).addr;
-	const struct addr to = addr_eq(&e->to, &none) ? e->src.addr : e->to;
+	const struct addr none = {.d = {0, 0}}, reporter_addr = world_endpoint(e->reporter, 0).addr;
+	const struct addr target = addr_eq(&e->target, &none) ? e->src.addr : e->target;
 	const uint16_t ip_len = is_v4 ? 20 : 40, len = e->len != 0 ? e->len : 100;
 	const uint16_t icmp_len = (uint16_t)(8 + ip_len + QUOTED_UDP);
 	uint8_t *ip = frame + 14, *icmp = ip + ip_len, *udp = icmp + 8 + ip_len;
@@ -47,7 +47,7 @@ size_t icmp_frame_write(struct dp_world *w, const struct icmp_frame *e, uint8_t 
 	memcpy(frame, w->dp->port[0].port->mac, 6);
 	memcpy(frame + 6, (const uint8_t[]){2, 0, 0, 0, 0, 0x52}, 6);
 	store_be16(frame + 12, is_v4 ? 0x0800 : 0x86dd);
-	ip_header(ip, &from, &to, is_v4 ? 1 : 58, (uint16_t)(ip_len + icmp_len));
+	ip_header(ip, &reporter_addr, &target, is_v4 ? 1 : 58, (uint16_t)(ip_len + icmp_len));
 	memset(icmp, 0, 8);
 	icmp[0] = e->type;
 	icmp[1] = e->code;

@@ -6,12 +6,12 @@
 
 // An error about a UDP datagram that has left the world, or that somebody says has.
 struct icmp_frame {
-	const char *from; // the router or host that reports
+	const char *reporter; // the router or host that reports
 	struct endpoint src, dst; // of the datagram
 	uint8_t type, code;
 	uint32_t mtu; // 0 = the field is unused
 	uint16_t len; // of the datagram's IP packet; 0 = 100
-	struct addr to; // where the error goes; :: = src
+	struct addr target; // where the error goes; :: = src
 };
 
 // Writes the frame; it quotes 8 bytes of UDP. Returns its length.

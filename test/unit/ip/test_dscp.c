@@ -22,12 +22,12 @@ static void with_dscp(struct dp_world *w)
 
 static uint8_t dscp_of_client(unsigned int i)
 {
-	return dscp_of[addr_is_v4(&client[i].at.addr) ? 0 : 1];
+	return dscp_of[addr_is_v4(&client[i].endpoint.addr) ? 0 : 1];
 }
 
 static bool same_family(unsigned int i)
 {
-	return addr_is_v4(&client[i].at.addr) == addr_is_v4(&peer[i].addr);
+	return addr_is_v4(&client[i].endpoint.addr) == addr_is_v4(&peer[i].addr);
 }
 
 static struct world_datagram datagram(unsigned int i, unsigned int leg)
@@ -61,7 +61,7 @@ static uint8_t class_of(const uint8_t *frame)
 // --- one frame ----------------------------------------------------------------------------------
 
 // Every class that it may come with.
-static void every_class(unsigned int i, struct world_datagram *d, enum line_way way)
+static void every_class(unsigned int i, struct world_datagram *d, enum line_way path)
 {
 	for (unsigned int tos = 0; tos < 256; tos++) {
 		uint8_t frame[2048] = {0};
@@ -72,12 +72,12 @@ static void every_class(unsigned int i, struct world_datagram *d, enum line_way 
 		len = world_frame(&world, d, frame);
 		if (frame[14] >> 4 == 6) // a flow label beside it, which is not passed on
 			store_be16(frame + 16, 0xbcde);
-		o = line_pass(way, &client[i], 0, frame, len);
+		o = line_pass(path, &client[i], 0, frame, len);
 		assert_int_not_equal(o.len, 0);
 		frame_check(o.frame);
 		assert_int_equal(class_of(o.frame), TOS_OF(dscp_of_client(i), tos));
 		// marking is no reason to leave the line's way
-		assert_int_equal(o.by_line, way == LINE_BY_LINE && same_family(i));
+		assert_int_equal(o.by_line, path == LINE_BY_LINE && same_family(i));
 	}
 }
 
@@ -145,7 +145,7 @@ static void expect_all(unsigned int tos)
 
 		assert_true(world_take(&world, &peer[i], &got));
 		assert_int_equal(got.tos, want);
-		assert_true(world_take(&world, &client[i].at, &got));
+		assert_true(world_take(&world, &client[i].endpoint, &got));
 		assert_int_equal(got.tos, want);
 	}
 	assert_int_equal(world.nb_seen, 0);
@@ -177,12 +177,14 @@ static void test_bursts(void **state)
 
 // --- what is no relayed datagram ----------------------------------------------------------------
 
-static uint8_t class_of_answer(const char *at, unsigned int listener)
+static uint8_t class_of_answer(const char *address, unsigned int listener)
 {
-	const struct endpoint from = world_endpoint(at, 40100);
+	const struct endpoint client_end = world_endpoint(address, 40100);
 	static const uint8_t tid[STUN_TID_LEN] = {9};
-	struct world_datagram d = {
-		.src = from, .dst = world.listeners[listener].at, .ttl = 64, .tos = 0xff};
+	struct world_datagram d = {.src = client_end,
+		.dst = world.listeners[listener].endpoint,
+		.ttl = 64,
+		.tos = 0xff};
 	struct stun_writer w;
 	struct world_datagram got;
 
@@ -190,7 +192,7 @@ static uint8_t class_of_answer(const char *at, unsigned int listener)
 	d.len = stun_end(&w);
 	world_send(&world, &d);
 	world_run(&world);
-	assert_true(world_take(&world, &from, &got));
+	assert_true(world_take(&world, &client_end, &got));
 	return got.tos;
 }
 
@@ -228,13 +230,13 @@ static void test_hairpin(void **state)
 		d.tos = 0x21; // ECT(1)
 		world_send(&world, &d);
 		world_run(&world);
-		assert_true(world_take(&world, &client[0].at, &got));
+		assert_true(world_take(&world, &client[0].endpoint, &got));
 		assert_int_equal(got.tos, TOS_OF(EF, 1));
 		d = datagram(0, 0);
 		d.tos = 0x23; // CE
 		world_send(&world, &d);
 		world_run(&world);
-		assert_true(world_take(&world, &client[4].at, &got));
+		assert_true(world_take(&world, &client[4].endpoint, &got));
 		assert_int_equal(got.tos, TOS_OF(EF, 3)); // as it left client 0's relay
 		assert_int_equal(got.ttl, 62);
 	}

@@ -78,7 +78,7 @@ static uint32_t make_up(unsigned int i, uint32_t len, bool channel)
 
 	test_rand_fill(&world.rand, message, len);
 	if (channel) {
-		address(&client[i].at, &client[i].server, len + 4);
+		address(&client[i].endpoint, &client[i].server, len + 4);
 		store_be16(in.data, CHANNEL);
 		store_be16(in.data + 2, (uint16_t)len);
 		memcpy(in.data + 4, message, len);
@@ -87,7 +87,7 @@ static uint32_t make_up(unsigned int i, uint32_t len, bool channel)
 	stun_begin(&w, in.data, sizeof(in.data), STUN_INDICATION, STUN_SEND, message);
 	stun_put_xor_addr(&w, STUN_XOR_PEER_ADDRESS, &peer[i]);
 	stun_put(&w, STUN_DATA_ATTR, message, len);
-	address(&client[i].at, &client[i].server, stun_end(&w));
+	address(&client[i].endpoint, &client[i].server, stun_end(&w));
 	assert_int_not_equal(in.len, 0);
 	return 0;
 }
@@ -113,7 +113,7 @@ static void client_gets(unsigned int i, uint32_t len, bool channel)
 {
 	struct stun_msg m;
 
-	assert_true(world_take_long(&world, &client[i].at, &out));
+	assert_true(world_take_long(&world, &client[i].endpoint, &out));
 	assert_true(endpoint_eq(&out.src, &client[i].server));
 	if (channel) {
 		assert_int_equal(out.len, len + 4);
@@ -129,9 +129,9 @@ static void client_gets(unsigned int i, uint32_t len, bool channel)
 }
 
 // Over IPv6 no fragment is longer than 1280 bytes (RFC 8656 section 13.2).
-static void cut_well(const struct addr *to)
+static void cut_well(const struct addr *dst)
 {
-	const bool is_v4 = addr_is_v4(to);
+	const bool is_v4 = addr_is_v4(dst);
 	const uint32_t each = is_v4 ? 1480 : 1232, most = is_v4 ? 1500 : 1280;
 
 	assert_in_range(out.longest, most - 7, most);
@@ -157,7 +157,7 @@ static void both_ways(const struct world_setup *s, bool channels)
 		world_send_long(&world, &in, 1500, n % 3 == 1);
 		world_run(&world);
 		client_gets(i, len, channels);
-		cut_well(&client[i].at.addr);
+		cut_well(&client[i].endpoint.addr);
 		made += out.pieces;
 		datagrams += 2;
 		pieces += world_stats(&world).fragments_in;
@@ -254,9 +254,9 @@ static void wrong_wholes(void **state)
 
 		memcpy(macs, port->mac, 6);
 		for (unsigned int wrong = 0; wrong < 3; wrong++) {
-			static const enum net_drop why[] = {
+			static const enum net_drop drops[] = {
 				NET_DROP_UDP_CHECKSUM, NET_DROP_UDP_LENGTH, NET_DROP_PORT_ZERO};
-			const uint64_t before = world_dropped(&world, drop_of_net(why[wrong]));
+			const uint64_t before = world_dropped(&world, drop_of_net(drops[wrong]));
 
 			make_up(i, 4000, true);
 			ip_pieces_cut(&p, &in, macs, 1500);
@@ -269,7 +269,7 @@ static void wrong_wholes(void **state)
 			for (unsigned int k = 0; k < p.n; k++)
 				world_inject(&world, 0, p.frame[k], p.len[k]);
 			world_run(&world);
-			drops_with(why[wrong], before);
+			drops_with(drops[wrong], before);
 			assert_int_equal(world.nb_longs, 0);
 		}
 	}
@@ -328,7 +328,7 @@ static void grown(void **state)
 	for (unsigned int i = 0; i < CLIENTS; i++) {
 		for (unsigned int df = 0; df < 2; df++) {
 			const bool from_v4 = addr_is_v4(&peer[i].addr);
-			const bool to_v4 = addr_is_v4(&client[i].at.addr);
+			const bool to_v4 = addr_is_v4(&client[i].endpoint.addr);
 			const bool fits = from_v4 ? df == 0 : to_v4;
 			const uint16_t len = from_v4 ? 1460 : 1440;
 			const uint64_t before = world_dropped(&world, DP_DROP_MTU);
@@ -365,7 +365,7 @@ static void dont_fragment(void **state)
 		stun_put_xor_addr(&w, STUN_XOR_PEER_ADDRESS, &peer[i]);
 		stun_put(&w, STUN_DONT_FRAGMENT, "", 0);
 		stun_put(&w, STUN_DATA_ATTR, message, 3000);
-		address(&client[i].at, &client[i].server, stun_end(&w));
+		address(&client[i].endpoint, &client[i].server, stun_end(&w));
 		world_send_long(&world, &in, 1500, false);
 		world_run(&world);
 		if (i == 0)
@@ -406,21 +406,21 @@ static void stream(void **state)
 {
 	struct world_setup s = two;
 	struct world_client c;
-	struct endpoint from = world_endpoint("10.99.0.30", 7000);
+	struct endpoint sender = world_endpoint("10.99.0.30", 7000);
 	unsigned int in_use = 0;
 
 	s.stream_ring = 256;
 	world_open(&world, &s);
 	world_stream_client(&world, &c, "203.0.113.5", 40000);
 	assert_int_equal(client_allocate(&world, &c, 4), 0);
-	assert_int_equal(client_bind(&world, &c, CHANNEL, &from), 0);
+	assert_int_equal(client_bind(&world, &c, CHANNEL, &sender), 0);
 	for (unsigned int n = 0; n < 200; n++) {
 		test_rand_fill(&world.rand, message, 4000);
-		address(&from, &c.relay, 4000);
+		address(&sender, &c.relay, 4000);
 		memcpy(in.data, message, 4000);
 		world_send_long(&world, &in, 1500, n & 1);
 		world_run(&world);
-		assert_true(world_take_long(&world, &c.at, &out));
+		assert_true(world_take_long(&world, &c.endpoint, &out));
 		assert_int_equal(out.len, 4004);
 		assert_memory_equal(out.data + 4, message, 4000);
 		if (n == 20)
@@ -480,7 +480,7 @@ static void no_buffers(void **state)
 // To a neighbour that has to be asked for all fragments wait, or none: it holds 16.
 static void unknown_neighbour(void **state)
 {
-	const struct endpoint other = world_endpoint("10.99.0.77", 7000);
+	const struct endpoint deaf_peer = world_endpoint("10.99.0.77", 7000);
 	const uint32_t lens[] = {8000, 8000, 8000, 4000, 4000};
 	uint64_t refused = 0;
 
@@ -488,7 +488,7 @@ static void unknown_neighbour(void **state)
 
 	s.neigh_held_each = 16;
 	open_world(&s, true);
-	assert_int_equal(client_bind(&world, &client[0], CHANNEL + 1, &other), 0);
+	assert_int_equal(client_bind(&world, &client[0], CHANNEL + 1, &deaf_peer), 0);
 	world.deaf = true;
 	for (unsigned int n = 0; n < RTE_DIM(lens); n++) { // of 6 and 3 fragments
 		make_up(0, lens[n], true);
@@ -504,7 +504,7 @@ static void unknown_neighbour(void **state)
 	for (unsigned int n = 0; n < RTE_DIM(lens); n++) {
 		if (n == 2 || n == 4)
 			continue;
-		assert_true(world_take_long(&world, &other, &out));
+		assert_true(world_take_long(&world, &deaf_peer, &out));
 		assert_int_equal(out.len, lens[n]);
 	}
 	assert_int_equal(world.nb_longs, 0);

@@ -43,7 +43,7 @@ static const struct world_setup vlans = {.workers = 1,
 	.change = with_fragments};
 
 // A Binding request of a host to the listener of wan, in two fragments; both untagged.
-static void cut_binding(const char *from, uint32_t id)
+static void cut_binding(const char *source, uint32_t id)
 {
 	const uint8_t tid[STUN_TID_LEN] = {1};
 	const struct port *p = world.dp->port[WAN].port;
@@ -51,7 +51,7 @@ static void cut_binding(const char *from, uint32_t id)
 	struct stun_writer w;
 
 	memset(&in, 0, offsetof(struct ip_long, data));
-	in.src = world_endpoint(from, 5000);
+	in.src = world_endpoint(source, 5000);
 	in.dst = world_endpoint("10.99.0.1", 3478);
 	in.id = id;
 	in.ttl = 60;
@@ -157,10 +157,10 @@ static void cut_and_inject(void)
 }
 
 // An Allocate request that is long by an attribute which nobody has to understand.
-static void send_long_request(const struct endpoint *from, uint32_t id)
+static void send_long_request(const struct endpoint *src, uint32_t id)
 {
 	memset(&in, 0, offsetof(struct ip_long, data));
-	in.src = *from;
+	in.src = *src;
 	in.dst = client.server;
 	in.len = LONG;
 	in.id = id;
@@ -177,10 +177,10 @@ static void send_long_request(const struct endpoint *from, uint32_t id)
 
 static void send_spoofed(uint32_t n)
 {
-	struct endpoint from = world_endpoint("198.51.0.0", (uint16_t)(1024 + n));
+	struct endpoint spoofed = world_endpoint("198.51.0.0", (uint16_t)(1024 + n));
 
-	store_be16(from.addr.b + 14, (uint16_t)n);
-	send_long_request(&from, n);
+	store_be16(spoofed.addr.b + 14, (uint16_t)n);
+	send_long_request(&spoofed, n);
 }
 
 // What the peer sends in two fragments.
@@ -223,7 +223,7 @@ static unsigned int under_long_requests(uint32_t len)
 		if (round % 4 == 0)
 			send_media(50000 + round, len);
 		world_round(&world);
-		while (world_take_long(&world, &client.at, &got))
+		while (world_take_long(&world, &client.endpoint, &got))
 			came += got.len == len + 4;
 		world.nb_longs = world.nb_seen = 0;
 		assert_in_range(long_in_use(), FLOWS, FLOWS + 2);
@@ -248,11 +248,11 @@ static void long_requests_take_nothing_from_datagrams_in_fragments(void **state)
 // place taken.
 static void a_long_request_is_answered(void **state)
 {
-	const struct endpoint from = world_endpoint("10.99.0.40", 40001);
+	const struct endpoint client_end = world_endpoint("10.99.0.40", 40001);
 
 	open_call(&one);
 	for (uint32_t n = 1; n <= 20; n++) {
-		send_long_request(&from, n);
+		send_long_request(&client_end, n);
 		world_run(&world);
 		assert_int_equal(answers(), 1);
 	}
@@ -260,8 +260,8 @@ static void a_long_request_is_answered(void **state)
 	// a client we know has a place of its own
 	for (uint32_t n = 21; n <= 23; n++)
 		send_spoofed(n);
-	send_long_request(&client.at, 24);
-	send_long_request(&client.at, 25);
+	send_long_request(&client.endpoint, 24);
+	send_long_request(&client.endpoint, 25);
 	world_run(&world);
 	assert_int_equal(answers(), 2);
 	assert_int_equal(world_dropped(&world, DP_DROP_BACKLOG), 2);
@@ -287,14 +287,14 @@ static void lent_buffers_are_not_those_of_flows(void **state)
 		send_media(1000 + id, 1600);
 		world_run(&world);
 		assert_int_equal(world_dropped(&world, DP_DROP_NO_MBUF), before + 1);
-		assert_true(world_take_long(&world, &client.at, &got));
+		assert_true(world_take_long(&world, &client.endpoint, &got));
 		assert_int_equal(got.len, 1604);
 		assert_int_equal(world.nb_longs, 0);
 	}
 	rte_pktmbuf_free_bulk(taken, n);
 	send_media(9999, 4000);
 	world_run(&world);
-	assert_true(world_take_long(&world, &client.at, &got));
+	assert_true(world_take_long(&world, &client.endpoint, &got));
 	world_close(&world);
 }
 

@@ -82,14 +82,14 @@ static void count_calls(uint64_t *up, uint64_t *down)
 
 	while (world_take(&world, &peer, &d))
 		(*up)++;
-	while (world_take(&world, &client.at, &d))
+	while (world_take(&world, &client.endpoint, &d))
 		(*down)++;
 }
 
 // A datagram of 4,000 bytes of the client, its fragments one behind the other.
 static void send_honest(uint32_t n)
 {
-	honest.src = client.at;
+	honest.src = client.endpoint;
 	honest.dst = client.server;
 	honest.len = 4004;
 	honest.id = n;

@@ -32,7 +32,7 @@ static void told(const struct world_client *c, const struct endpoint *peer, uint
 	int family;
 
 	store_be32(value + 4, data);
-	assert_true(world_take(&world, &c->at, &got));
+	assert_true(world_take(&world, &c->endpoint, &got));
 	assert_true(endpoint_eq(&got.src, &c->server));
 	assert_int_equal(stun_parse(got.data, got.len, &m), 0);
 	assert_int_equal(m.method, STUN_DATA);
@@ -78,7 +78,7 @@ static void clients_are_told(void **state)
 		const bool is_v4 = i % 2 == 0;
 		struct endpoint peer =
 			world_endpoint(is_v4 ? "198.51.100.30" : "fd99::30", (uint16_t)(7000 + i));
-		struct icmp_frame e = {.from = is_v4 ? "203.0.113.77" : "fe80::77",
+		struct icmp_frame e = {.reporter = is_v4 ? "203.0.113.77" : "fe80::77",
 			.dst = peer,
 			.type = is_v4 ? 3 : 1,
 			.code = is_v4 ? 3 : 4};
@@ -126,7 +126,7 @@ static void behind_a_translation_packets_have_the_own_address(void **state)
 {
 	const struct endpoint peer = world_endpoint("198.51.100.30", 7000);
 	struct world_setup s = setups[1];
-	struct icmp_frame e = {.from = "198.51.100.1", .dst = peer, .type = 3, .code = 1};
+	struct icmp_frame e = {.reporter = "198.51.100.1", .dst = peer, .type = 3, .code = 1};
 
 	s.change = translate;
 	open_client(&s);
@@ -137,7 +137,7 @@ static void behind_a_translation_packets_have_the_own_address(void **state)
 	world_run(&world);
 	told(&client[0], &peer, 3, 1, 0);
 	e.src = client[0].relay;
-	e.to = world.addresses[0].addr;
+	e.target = world.addresses[0].addr;
 	refused(&e, DP_DROP_ICMP_QUOTE);
 	world_close(&world);
 }
@@ -145,7 +145,7 @@ static void behind_a_translation_packets_have_the_own_address(void **state)
 static void what_quotes_no_flow_of_ours_is_refused(void **state)
 {
 	const struct endpoint peer = world_endpoint("198.51.100.30", 7000);
-	struct icmp_frame good = {.from = "203.0.113.77", .dst = peer, .type = 3, .code = 3}, e;
+	struct icmp_frame good = {.reporter = "203.0.113.77", .dst = peer, .type = 3, .code = 3}, e;
 	struct world_client *c = &client[0];
 
 	open_client(*state);
@@ -163,13 +163,13 @@ static void what_quotes_no_flow_of_ours_is_refused(void **state)
 	refused(&e, drop_of_turn(TURN_DROP_ICMP_NO_PERMISSION));
 	e = good; // an address that is not ours
 	e.src.addr.b[15] = 77;
-	e.to = c->relay.addr;
+	e.target = c->relay.addr;
 	refused(&e, DP_DROP_ICMP_QUOTE);
 	e = good; // ours, but not the one that the error came to
-	e.to = world_endpoint("10.99.0.2", 0).addr;
+	e.target = world_endpoint("10.99.0.2", 0).addr;
 	refused(&e, drop_of_net(NET_DROP_NOT_FOR_US));
 	e = good; // in a name that no host has
-	e.from = "10.99.0.255";
+	e.reporter = "10.99.0.255";
 	refused(&e, drop_of_net(NET_DROP_MARTIAN_SOURCE));
 	e = good; // types that tell nothing, or that only routers are told
 	for (uint8_t type = 4; type <= 5; type++) {
@@ -185,7 +185,7 @@ static void what_quotes_no_flow_of_ours_is_refused(void **state)
 // From one client of the box to another nothing leaves the process.
 static void an_error_about_a_datagram_between_clients_is_a_lie(void **state)
 {
-	struct icmp_frame e = {.from = "203.0.113.77", .type = 3, .code = 3};
+	struct icmp_frame e = {.reporter = "203.0.113.77", .type = 3, .code = 3};
 
 	open_client(*state);
 	world_client(&world, &client[1], "10.99.0.21", 5000);
@@ -193,7 +193,7 @@ static void an_error_about_a_datagram_between_clients_is_a_lie(void **state)
 	assert_int_equal(client_bind(&world, &client[0], CHANNEL, &client[1].relay), 0);
 	e.src = client[0].relay;
 	e.dst = client[1].relay;
-	e.to = client[0].relay.addr;
+	e.target = client[0].relay.addr;
 	// one relay address: the same source and destination
 	e.dst.port = client[1].relay.port;
 	refused(&e, DP_DROP_ICMP_QUOTE);
@@ -203,7 +203,7 @@ static void an_error_about_a_datagram_between_clients_is_a_lie(void **state)
 static void permission_and_allocation_have_to_be_live(void **state)
 {
 	const struct endpoint peer = world_endpoint("198.51.100.30", 7000);
-	struct icmp_frame e = {.from = "203.0.113.77", .dst = peer, .type = 3, .code = 3};
+	struct icmp_frame e = {.reporter = "203.0.113.77", .dst = peer, .type = 3, .code = 3};
 
 	open_client(*state);
 	assert_int_equal(client_permit(&world, &client[0], &peer), 0);
@@ -223,7 +223,7 @@ static void permission_and_allocation_have_to_be_live(void **state)
 static void a_wrong_checksum_is_refused(void **state)
 {
 	const struct endpoint peer = world_endpoint("198.51.100.30", 7000);
-	struct icmp_frame e = {.from = "203.0.113.77", .dst = peer, .type = 3, .code = 3};
+	struct icmp_frame e = {.reporter = "203.0.113.77", .dst = peer, .type = 3, .code = 3};
 	uint8_t frame[2048];
 	size_t len;
 
@@ -242,12 +242,12 @@ static void a_wrong_checksum_is_refused(void **state)
 // A client is told of what became of datagrams to its peers, not to itself.
 static void errors_about_what_clients_are_sent_end_here(void **state)
 {
-	struct icmp_frame e = {.from = "203.0.113.77", .type = 3, .code = 3};
+	struct icmp_frame e = {.reporter = "203.0.113.77", .type = 3, .code = 3};
 
 	for (unsigned int i = 0; i < 2; i++) { // of a client, of a stranger
 		open_client(*state);
 		e.src = client[0].server;
-		e.dst = client[0].at;
+		e.dst = client[0].endpoint;
 		e.dst.port = (uint16_t)(e.dst.port + i);
 		refused(&e, i == 0 ? DP_DROP_ICMP : drop_of_turn(TURN_DROP_ICMP_NO_ALLOCATION));
 		world_close(&world);
@@ -274,7 +274,7 @@ static void tell_nobody(struct dp_world *w)
 static void a_flood_about_one_allocation_leaves_the_others_theirs(void **state)
 {
 	const struct endpoint peer = world_endpoint("198.51.100.30", 7000);
-	struct icmp_frame e = {.from = "203.0.113.77", .dst = peer, .type = 3, .code = 3};
+	struct icmp_frame e = {.reporter = "203.0.113.77", .dst = peer, .type = 3, .code = 3};
 	struct world_setup s = *(const struct world_setup *)*state;
 
 	s.change = limit_each;
@@ -302,7 +302,7 @@ static void a_flood_about_one_allocation_leaves_the_others_theirs(void **state)
 static void all_together_are_bounded(void **state)
 {
 	const struct endpoint peer = world_endpoint("198.51.100.30", 7000);
-	struct icmp_frame e = {.from = "203.0.113.77", .dst = peer, .type = 3, .code = 3};
+	struct icmp_frame e = {.reporter = "203.0.113.77", .dst = peer, .type = 3, .code = 3};
 	struct world_setup s = *(const struct world_setup *)*state;
 
 	s.change = limit_all;

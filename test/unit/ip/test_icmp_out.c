@@ -68,7 +68,8 @@ static unsigned int errors_about(const struct world_datagram *d)
 
 static struct world_datagram of_client(uint16_t data, uint8_t ttl, bool df)
 {
-	struct world_datagram d = {.src = client.at, .dst = client.server, .ttl = ttl, .df = df};
+	struct world_datagram d = {
+		.src = client.endpoint, .dst = client.server, .ttl = ttl, .df = df};
 
 	store_be16(d.data, CHANNEL);
 	store_be16(d.data + 2, data);
@@ -151,7 +152,7 @@ static void a_peers_packet_that_is_too_big_is_reported(void **state)
 		d = of_peer(v4 ? 1452 - 28 : 1452 - 48, 64, true);
 		world_send(&world, &d);
 		world_run(&world);
-		assert_true(world_take(&world, &client.at, &got));
+		assert_true(world_take(&world, &client.endpoint, &got));
 		if (v4) { // without DF routers would cut it: no report
 			d = of_peer(1500 - 28, 64, false);
 			assert_int_equal(errors_about(&d), 0);
@@ -165,7 +166,7 @@ static void a_clients_packet_that_is_too_big_is_reported(void **state)
 {
 	for (unsigned int v4 = 0; v4 < 2; v4++) {
 		const uint16_t headers = v4 ? 28 : 48;
-		struct icmp_frame e = {.from = v4 ? "10.99.0.77" : "fd99::77",
+		struct icmp_frame e = {.reporter = v4 ? "10.99.0.77" : "fd99::77",
 			.type = v4 ? 3 : 2,
 			.code = v4 ? 4 : 0,
 			.mtu = 1400,
@@ -225,7 +226,7 @@ static void expect_silence(size_t len)
 
 static void some_things_are_never_reported(void **state)
 {
-	struct icmp_frame e = {.from = "203.0.113.77", .type = 3, .code = 3};
+	struct icmp_frame e = {.reporter = "203.0.113.77", .type = 3, .code = 3};
 	struct world_datagram d;
 	size_t len;
 
@@ -251,10 +252,10 @@ static void some_things_are_never_reported(void **state)
 	store_be16(frame + 24, (uint16_t)~slow_sum(0, frame + 14, 20));
 	expect_silence(len);
 	for (unsigned int i = 0; i < 3; i++) { // from nobody
-		static const char *const from[] = {"127.0.0.1", "10.99.0.255", "10.99.0.1"};
+		static const char *const sources[] = {"127.0.0.1", "10.99.0.255", "10.99.0.1"};
 
 		d = of_peer(5, 64, false);
-		d.src = world_endpoint(from[i], 7000);
+		d.src = world_endpoint(sources[i], 7000);
 		d.dst.port = 1234;
 		expect_silence(world_frame(&world, &d, frame));
 	}
@@ -264,7 +265,8 @@ static void some_things_are_never_reported(void **state)
 // What a client has sent over a stream came in no packet that could be quoted.
 static void a_client_over_a_stream_has_no_packet(void **state)
 {
-	struct icmp_frame e = {.from = "10.99.0.77", .type = 3, .code = 4, .mtu = 600, .len = 1490};
+	struct icmp_frame e = {
+		.reporter = "10.99.0.77", .type = 3, .code = 4, .mtu = 600, .len = 1490};
 	struct world_datagram d = of_client(1000, 64, true);
 	uint8_t tid[STUN_TID_LEN] = {1}, message[1200];
 	struct stun_writer w;

@@ -78,7 +78,7 @@ static size_t take(enum door door, uint8_t message[2048])
 		return n > 0 ? (size_t)n : 0;
 	}
 	world_run(&world);
-	if (!world_take(&world, &client[0].at, &got))
+	if (!world_take(&world, &client[0].endpoint, &got))
 		return 0;
 	memcpy(message, got.data, got.len);
 	return got.len;
@@ -87,7 +87,7 @@ static size_t take(enum door door, uint8_t message[2048])
 static void one_row(enum door door)
 {
 	struct icmp_frame e = {
-		.from = "203.0.113.77", .type = 3, .code = 4, .mtu = NARROW, .len = 1500};
+		.reporter = "203.0.113.77", .type = 3, .code = 4, .mtu = NARROW, .len = 1500};
 	uint8_t message[2048];
 	struct stun_msg m;
 	uint64_t drops;

@@ -38,11 +38,11 @@ static void open_with(const struct world_setup *s, bool is_v4, unsigned int nb)
 
 // A client sends so much that the packet to the peer has len bytes. Whether it gets there; if not
 // it is mtu-exceeded.
-static bool reaches_peer(const struct world_client *c, const struct endpoint *to, uint16_t channel,
+static bool reaches_peer(const struct world_client *c, const struct endpoint *dst, uint16_t channel,
 	uint16_t len, bool df)
 {
-	struct world_datagram d = {.src = c->at, .dst = c->server, .df = df}, got;
-	const uint16_t data = (uint16_t)(len - (addr_is_v4(&to->addr) ? UDP4 : UDP6));
+	struct world_datagram d = {.src = c->endpoint, .dst = c->server, .df = df}, got;
+	const uint16_t data = (uint16_t)(len - (addr_is_v4(&dst->addr) ? UDP4 : UDP6));
 	const uint64_t before = world_dropped(&world, DP_DROP_MTU);
 	bool came;
 
@@ -51,7 +51,7 @@ static bool reaches_peer(const struct world_client *c, const struct endpoint *to
 	d.len = (uint16_t)(data + 4);
 	world_send(&world, &d);
 	world_run(&world);
-	came = world_take(&world, to, &got);
+	came = world_take(&world, dst, &got);
 	if (came)
 		assert_int_equal(got.len, data);
 	assert_int_equal(world_dropped(&world, DP_DROP_MTU) - before, !came);
@@ -62,7 +62,7 @@ static bool reaches_peer(const struct world_client *c, const struct endpoint *to
 // The same without DF, which our own fragments bring there.
 static void assert_cut(const struct world_client *c, uint16_t len)
 {
-	struct world_datagram d = {.src = c->at, .dst = c->server};
+	struct world_datagram d = {.src = c->endpoint, .dst = c->server};
 	struct ip_long got;
 
 	store_be16(d.data, CHANNEL);
@@ -85,7 +85,7 @@ static void too_big(
 	const struct endpoint *src, const struct endpoint *dst, uint32_t mtu, uint16_t len)
 {
 	const bool is_v4 = addr_is_v4(&src->addr);
-	const struct icmp_frame e = {.from = is_v4 ? "203.0.113.77" : "fd99::77",
+	const struct icmp_frame e = {.reporter = is_v4 ? "203.0.113.77" : "fd99::77",
 		.src = *src,
 		.dst = *dst,
 		.type = is_v4 ? 3 : 2,
@@ -112,8 +112,9 @@ static bool is_noted(const struct world_client *c)
 		for (uint32_t slot = 0; slot < turn_relay_map_slots(world.dp->map, i); slot++) {
 			const struct turn_line *l = &w->lines[slot];
 
-			if (l->until != 0 && l->mark[0] != 0 && addr_eq(&l->end[0], &c->at.addr) &&
-				(uint16_t)l->mark[0] == c->at.port)
+			if (l->until != 0 && l->mark[0] != 0 &&
+				addr_eq(&l->end[0], &c->endpoint.addr) &&
+				(uint16_t)l->mark[0] == c->endpoint.port)
 				return neigh_noted(w->neigh, l->hop[1]) != NEIGH_NONE;
 		}
 	}
@@ -146,13 +147,13 @@ static void datagrams_to_a_client_obey(void **state)
 
 	open_with(*state, true, 1);
 	d.dst = client[0].relay;
-	too_big(&client[0].server, &client[0].at, 1400, 1490);
+	too_big(&client[0].server, &client[0].endpoint, 1400, 1490);
 	assert_int_equal(learnt(), 1);
 	for (unsigned int i = 0; i < 2; i++) { // with the ChannelData header 1400, 1401
 		d.len = (uint16_t)(1400 - UDP4 - 4 + i);
 		world_send(&world, &d);
 		world_run(&world);
-		assert_int_equal(world_take(&world, &client[0].at, &got), i == 0);
+		assert_int_equal(world_take(&world, &client[0].endpoint, &got), i == 0);
 		assert_int_equal(world_dropped(&world, DP_DROP_MTU), i);
 	}
 	assert_true(reaches(&client[0], 1490, true)); // the other way is another path
@@ -170,7 +171,7 @@ static bool reaches_client(const struct world_client *c, uint16_t len)
 
 	world_send(&world, &d);
 	world_run(&world);
-	return world_take(&world, &c->at, &got);
+	return world_take(&world, &c->endpoint, &got);
 }
 
 // What goes to the client of a dual allocation goes one path, whichever of the two it comes by.
@@ -202,12 +203,12 @@ static void both_of_a_dual_allocation_obey(void **state)
 		for (unsigned int i = 0; n == 40 && i < 80; i++)
 			assert_true(reaches_peer(c, &peers[1], CHANNEL + 1, 100, false));
 		if (n == 40)
-			too_big(&c->server, &c->at, 1000, 1490);
+			too_big(&c->server, &c->endpoint, 1000, 1490);
 		d.src = peers[n % 2];
 		d.dst = relay[n % 2];
 		world_send(&world, &d);
 		world_run(&world);
-		assert_int_equal(world_take(&world, &c->at, &got), n < 40);
+		assert_int_equal(world_take(&world, &c->endpoint, &got), n < 40);
 	}
 	assert_int_equal(learnt(), 1);
 	world_close(&world);
@@ -226,7 +227,7 @@ static void it_is_one_allocations(void **state)
 	}
 	for (uint32_t mtu = 1400; mtu >= 600; mtu -= 200) { // each is news
 		too_big(&client[0].relay, &peer, mtu, 1490);
-		too_big(&client[0].server, &client[0].at, mtu, 1490);
+		too_big(&client[0].server, &client[0].endpoint, mtu, 1490);
 		for (unsigned int i = 1; i < 3; i++)
 			assert_true(is_noted(&client[i])); // not a datagram of theirs is slow
 	}
@@ -253,19 +254,20 @@ static void it_is_one_allocations(void **state)
 static void a_peers_ports_share_a_path_unless_allocations_share_ours(void **state)
 {
 	const struct world_setup *s = *state;
-	struct endpoint other;
+	struct endpoint second_port;
 
 	open_with(s, true, 1);
-	other = peer;
-	other.port++;
-	assert_int_equal(client_bind(&world, &client[0], CHANNEL + 1, &other), 0);
+	second_port = peer;
+	second_port.port++;
+	assert_int_equal(client_bind(&world, &client[0], CHANNEL + 1, &second_port), 0);
 	too_big(&client[0].relay, &peer, 1400, 1490);
 	assert_false(reaches(&client[0], 1490, true));
-	assert_int_equal(reaches_peer(&client[0], &other, CHANNEL + 1, 1490, true), s->shared != 0);
+	assert_int_equal(
+		reaches_peer(&client[0], &second_port, CHANNEL + 1, 1490, true), s->shared != 0);
 	if (s->shared == 0) {
 		for (uint16_t port = 1; port < 1000; port++) {
-			other.port = port;
-			too_big(&client[0].relay, &other, 1400, 1490);
+			second_port.port = port;
+			too_big(&client[0].relay, &second_port, 1400, 1490);
 		}
 		assert_int_equal(learnt(), 1);
 	}
@@ -288,13 +290,13 @@ static void lies_do_not_hide_the_truth(void **state)
 	open_with(&s, true, 1);
 	for (unsigned int i = 0; i < 10; i++) {
 		too_big(&client[0].relay, &peer, 1490, 1490);
-		too_big(&client[0].server, &client[0].at, 1490, 1490);
+		too_big(&client[0].server, &client[0].endpoint, 1490, 1490);
 	}
 	assert_int_equal(world_dropped(&world, drop_of_turn(TURN_DROP_ICMP_RATE)), 2 * 10 - 1);
 	too_big(&client[0].relay, &peer, 1400, 1490);
 	assert_int_equal(learnt(), 1);
 	assert_false(reaches(&client[0], 1490, true));
-	too_big(&client[0].server, &client[0].at, 1400, 1490);
+	too_big(&client[0].server, &client[0].endpoint, 1400, 1490);
 	assert_int_equal(learnt(), 2);
 	assert_false(reaches_client(&client[0], 1490));
 	world_close(&world);
@@ -328,7 +330,7 @@ static void the_worker_that_sends_to_a_redirected_client_learns(void **state)
 		assert_int_equal(client_bind(&world, b, CHANNEL, &peer), 0);
 		redirected = world_stats(&world).turn.redirects;
 		assert_true(reaches_client(b, 1490));
-		too_big(&b->server, &b->at, 1400, 1490);
+		too_big(&b->server, &b->endpoint, 1400, 1490);
 		assert_int_equal(learnt(), i + 1);
 		assert_false(reaches_client(b, 1490));
 		assert_true(reaches_client(b, 1400));
@@ -340,7 +342,7 @@ static void the_worker_that_sends_to_a_redirected_client_learns(void **state)
 
 static void what_is_not_plausible_is_not_believed(void **state)
 {
-	struct endpoint to;
+	struct endpoint target;
 
 	open_with(*state, true, 1);
 	too_big(&client[0].relay, &peer, 68, 1490);
@@ -348,15 +350,15 @@ static void what_is_not_plausible_is_not_believed(void **state)
 	too_big(&client[0].relay, &peer, 1490, 1490);
 	too_big(&client[0].relay, &peer, 1500, 1501);
 	too_big(&client[0].relay, &peer, 1400, 1400);
-	to = peer;
-	to.addr.b[15]++; // no permission
-	too_big(&client[0].relay, &to, 1400, 1490);
-	to = client[0].relay;
-	to.port = (uint16_t)(to.port + (to.port < 50256 ? 128 : -128)); // no allocation
-	too_big(&to, &peer, 1400, 1490);
-	to = client[0].at;
-	to.port++; // nobody's client
-	too_big(&client[0].server, &to, 1400, 1490);
+	target = peer;
+	target.addr.b[15]++; // no permission
+	too_big(&client[0].relay, &target, 1400, 1490);
+	target = client[0].relay;
+	target.port = (uint16_t)(target.port + (target.port < 50256 ? 128 : -128)); // no allocation
+	too_big(&target, &peer, 1400, 1490);
+	target = client[0].endpoint;
+	target.port++; // nobody's client
+	too_big(&client[0].server, &target, 1400, 1490);
 	assert_int_equal(learnt(), 0);
 	assert_true(reaches(&client[0], 1490, true));
 	assert_true(is_noted(&client[0]));
@@ -415,12 +417,13 @@ static void a_user_who_fills_the_table_makes_others_learn_again(void **state)
 	too_big(&client[0].relay, &peer, 1400, 1490);
 	assert_false(reaches(&client[0], 1490, true));
 	for (uint8_t i = 0; i < 4; i++) {
-		const struct endpoint own = world_endpoint("198.51.100.100", (uint16_t)(7000 + i));
-		struct endpoint to = own;
+		const struct endpoint first_peer =
+			world_endpoint("198.51.100.100", (uint16_t)(7000 + i));
+		struct endpoint target = first_peer;
 
-		to.addr.b[15] += i;
-		assert_int_equal(client_permit(&world, &client[1], &to), 0);
-		too_big(&client[1].relay, &to, 600, 1490);
+		target.addr.b[15] += i;
+		assert_int_equal(client_permit(&world, &client[1], &target), 0);
+		too_big(&client[1].relay, &target, 600, 1490);
 	}
 	assert_int_equal(learnt(), 5);
 	assert_true(reaches(&client[0], 1490, true)); // as before it was known
@@ -451,11 +454,11 @@ static void permit_many(struct dp_world *w)
 // An error about one of the first client's many peers.
 static void lie(unsigned int peer_nb, uint32_t mtu)
 {
-	const struct endpoint to = {
+	const struct endpoint target = {
 		.addr = {.b = {[10] = 0xff, 0xff, 198, 51, 100, (uint8_t)(100 + peer_nb)}},
 		.port = 7000};
 
-	too_big(&client[0].relay, &to, mtu, 1490);
+	too_big(&client[0].relay, &target, mtu, 1490);
 }
 
 // New paths of a user are learnt at 10 a second, 50 at once: each may push out another one. What
@@ -476,10 +479,10 @@ static void new_paths_are_learnt_at_a_bounded_rate(void **state)
 		assert_int_equal(client_bind(&world, &client[i], CHANNEL, &peer), 0);
 	}
 	for (unsigned int i = 0; i < 100; i++) {
-		struct endpoint to = world_endpoint("198.51.100.100", 7000);
+		struct endpoint target = world_endpoint("198.51.100.100", 7000);
 
-		to.addr.b[15] += (uint8_t)i;
-		assert_int_equal(client_permit(&world, &client[0], &to), 0);
+		target.addr.b[15] += (uint8_t)i;
+		assert_int_equal(client_permit(&world, &client[0], &target), 0);
 	}
 	world_wait(&world, 100 * 1000);
 	for (unsigned int i = 0; i < 100; i++) {

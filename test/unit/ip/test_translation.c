@@ -17,7 +17,7 @@ struct trial {
 	unsigned int i; // client
 	unsigned int leg;
 	bool indications;
-	enum line_way way;
+	enum line_way path;
 };
 
 // What a row says about one trial.
@@ -25,12 +25,12 @@ typedef void trial_fn(const struct trial *t);
 
 static bool from_v4(const struct trial *t)
 {
-	return addr_is_v4(t->leg == 0 ? &client[t->i].at.addr : &peer[t->i].addr);
+	return addr_is_v4(t->leg == 0 ? &client[t->i].endpoint.addr : &peer[t->i].addr);
 }
 
 static bool to_v4(const struct trial *t)
 {
-	return addr_is_v4(t->leg == 0 ? &peer[t->i].addr : &client[t->i].at.addr);
+	return addr_is_v4(t->leg == 0 ? &peer[t->i].addr : &client[t->i].endpoint.addr);
 }
 
 // --- datagrams ----------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ static struct world_datagram datagram(const struct trial *t)
 
 static struct line_outcome pass_frame(const struct trial *t, const uint8_t *frame, size_t len)
 {
-	struct line_outcome o = line_pass(t->way, &client[t->i], 0, frame, len);
+	struct line_outcome o = line_pass(t->path, &client[t->i], 0, frame, len);
 
 	if (o.len != 0)
 		frame_check(o.frame);
@@ -239,10 +239,10 @@ static void row_reserved_flag(const struct trial *t)
 }
 
 // Puts len bytes, made, behind the fixed header of IPv4 or IPv6. Returns the new length.
-static size_t insert(uint8_t *frame, size_t at, const uint8_t *made, size_t len, size_t all)
+static size_t insert(uint8_t *frame, size_t offset, const uint8_t *made, size_t len, size_t all)
 {
-	memmove(frame + at + len, frame + at, all - at);
-	memcpy(frame + at, made, len);
+	memmove(frame + offset + len, frame + offset, all - offset);
+	memcpy(frame + offset, made, len);
 	return all + len;
 }
 
@@ -368,7 +368,7 @@ static void assert_way(const struct trial *t)
 	const struct world_datagram d = datagram(t);
 	const struct line_outcome o = pass(t, &d);
 
-	assert_int_equal(o.by_line, t->way == LINE_BY_LINE && from_v4(t) == to_v4(t));
+	assert_int_equal(o.by_line, t->path == LINE_BY_LINE && from_v4(t) == to_v4(t));
 }
 
 static void run_row(void **state)
@@ -381,7 +381,7 @@ static void run_row(void **state)
 			const struct trial t = {.i = n % PAIRS,
 				.leg = n / PAIRS % 2,
 				.indications = indications != 0,
-				.way = (enum line_way)(n / (2 * PAIRS))};
+				.path = (enum line_way)(n / (2 * PAIRS))};
 
 			line_new_ids();
 			assert_way(&t);

@@ -85,10 +85,10 @@ static void each_client_has_its_own_place(void **state)
 	assert_non_null(odd);
 	for (uint32_t i = 0; i < 3000; i++) {
 		const uint32_t number = 1 + 2 * i;
-		const struct endpoint at = side_host(&c.client, number);
+		const struct endpoint expected = side_host(&c.client, number);
 		const struct endpoint peer = side_host(&c.peer, number % 1000);
 
-		assert_true(endpoint_eq(&clients_at(odd, i)->at, &at));
+		assert_true(endpoint_eq(&clients_at(odd, i)->local, &expected));
 		assert_true(endpoint_eq(&clients_at(odd, i)->peer, &peer));
 		assert_int_equal(clients_at(odd, i)->channel, 0x4000 + number % 4096);
 	}
@@ -393,31 +393,32 @@ static void an_allocation_that_is_of_no_use_is_given_back(void **state)
 // --- answers that make no sense ------------------------------------------------------------------
 
 // Signed success responses to Allocate, each with one thing wrong.
-static void put_wrong(int what)
+static void put_wrong(int fault)
 {
-	struct endpoint other = w.relay;
+	struct endpoint wrong_addr = w.relay;
 
-	assert_int_equal(addr_parse("fd99::1", &other.addr), 0);
-	if (what == 1)
-		other = (struct endpoint){w.relay.addr, 0};
-	if (what == 2)
+	assert_int_equal(addr_parse("fd99::1", &wrong_addr.addr), 0);
+	if (fault == 1)
+		wrong_addr = (struct endpoint){w.relay.addr, 0};
+	if (fault == 2)
 		stun_put(&w.w, STUN_XOR_RELAYED_ADDRESS, "\0\1\0\0\0\0\0", 7);
-	else if (what != 3)
-		stun_put_xor_addr(&w.w, STUN_XOR_RELAYED_ADDRESS, what < 2 ? &other : &w.relay);
-	if (what == 4)
+	else if (fault != 3)
+		stun_put_xor_addr(
+			&w.w, STUN_XOR_RELAYED_ADDRESS, fault < 2 ? &wrong_addr : &w.relay);
+	if (fault == 4)
 		stun_put(&w.w, STUN_LIFETIME, "\0\0\1", 3);
-	else if (what != 5)
-		stun_put_u32(&w.w, STUN_LIFETIME, what == 6 ? 0 : 600);
+	else if (fault != 5)
+		stun_put_u32(&w.w, STUN_LIFETIME, fault == 6 ? 0 : 600);
 }
 
 static void allocate_answers_that_are_of_no_use(void **state)
 {
-	for (int what = 0; what <= 6; what++) {
+	for (int fault = 0; fault <= 6; fault++) {
 		open_mode(MODE_SEND, 1);
 		world_start(&w, 0);
 		world_challenge(&w, 401);
 		world_begin(&w, STUN_SUCCESS);
-		put_wrong(what);
+		put_wrong(fault);
 		world_sign(&w);
 		world_answer(&w);
 		// RFC 8656 7.3: the allocation has to be deleted
@@ -474,9 +475,9 @@ static void names_of_faults(void **state)
 {
 	for (int f = 0; f < CLIENT_NB_FAULTS; f++) {
 		assert_true(strlen(client_fault_text((enum client_fault)f)) > 10);
-		for (int other = 0; other < f; other++)
+		for (int earlier = 0; earlier < f; earlier++)
 			assert_string_not_equal(client_fault_name((enum client_fault)f),
-				client_fault_name((enum client_fault)other));
+				client_fault_name((enum client_fault)earlier));
 	}
 	assert_string_equal(client_fault_name(CLIENT_FAULT_TIMEOUT), "timeout");
 }

@@ -135,26 +135,26 @@ static void a_challenge_that_makes_no_sense(void **state)
 	static char text[STUN_TEXT_MAX + 1 + 4];
 
 	memset(text, 'x', sizeof(text));
-	for (int what = 0; what < 7; what++) {
+	for (int fault = 0; fault < 7; fault++) {
 		const struct config c = world_config(MODE_CHANNEL);
 
 		world_open(&w, &c, 1, 1);
 		world_start(&w, 0);
 		world_begin(&w, STUN_ERROR);
-		stun_put_error(&w.w, what == 6 ? 438 : 401, "");
-		if (what == 0)
+		stun_put_error(&w.w, fault == 6 ? 438 : 401, "");
+		if (fault == 0)
 			stun_put(&w.w, STUN_REALM, text, STUN_TEXT_MAX + 1);
-		else if (what == 1)
+		else if (fault == 1)
 			stun_put(&w.w, STUN_REALM, "", 0);
-		else if (what == 2)
+		else if (fault == 2)
 			stun_put(&w.w, STUN_REALM, "a\0b", 3);
-		else if (what < 6)
+		else if (fault < 6)
 			stun_put(&w.w, STUN_REALM, "realm", 5);
-		if (what == 3)
+		if (fault == 3)
 			stun_put(&w.w, STUN_NONCE, text, STUN_TEXT_MAX + 1);
-		else if (what == 4)
+		else if (fault == 4)
 			stun_put(&w.w, STUN_NONCE, "", 0);
-		else if (what != 5)
+		else if (fault != 5)
 			stun_put(&w.w, STUN_NONCE, "n", 1);
 		world_answer(&w);
 		assert_failed(&w, 0, CLIENT_FAULT_BAD_ANSWER);
@@ -215,24 +215,24 @@ static void answers_of_others_are_ignored(void **state)
 
 	world_start(&w, 0);
 	world_challenge(&w, 401);
-	for (int what = 0; what < 4; what++) {
-		world_begin(&w, what < 3 ? STUN_SUCCESS : STUN_ERROR);
-		if (what < 3)
+	for (int fault = 0; fault < 4; fault++) {
+		world_begin(&w, fault < 3 ? STUN_SUCCESS : STUN_ERROR);
+		if (fault < 3)
 			world_put_success(&w);
 		else
 			stun_put_error(&w.w, 486, "");
-		if (what == 1 || what == 3)
+		if (fault == 1 || fault == 3)
 			stun_put_integrity(&w.w, w.crypto, STUN_ALG_MD5, &wrong);
-		if (what == 2) {
+		if (fault == 2) {
 			world_sign(&w);
 			w.answer[w.w.len - 1] ^= 1;
 		}
 		world_feed(&w, 0, w.answer, w.w.len);
 		assert_int_equal(world_state(&w, 0), CLIENT_ALLOCATING);
-		assert_int_equal(world_stats(&w)->ignored, what + 1);
+		assert_int_equal(world_stats(&w)->ignored, fault + 1);
 		assert_int_equal(world_stats(&w)->answers, 1);
 		assert_true(world_wait(&w, 20000, 1)); // transmitted again
-		assert_int_equal(world_stats(&w)->retransmissions, what + 1);
+		assert_int_equal(world_stats(&w)->retransmissions, fault + 1);
 	}
 	world_accept(&w);
 	assert_int_equal(world_state(&w, 0), CLIENT_BINDING);
@@ -346,14 +346,14 @@ static void an_answer_with_sha1_to_sha256_is_ignored(void **state)
 
 // --- names ---------------------------------------------------------------------------------------
 
-static void assert_name(const char *user, const char *secret, bool own, const char *expected)
+static void assert_name(const char *user, const char *secret, bool per_client, const char *expected)
 {
 	struct config c = world_config(MODE_ALLOC);
 	char password[29];
 
 	strcpy(c.user, user);
 	strcpy(c.secret, secret);
-	c.user_per_client = own;
+	c.user_per_client = per_client;
 	world_open(&w, &c, 12, 1);
 	if (secret[0] != '\0') {
 		assert_true(
@@ -439,7 +439,7 @@ static void fuzz_answer(struct test_rand *r)
 #define FUZZ_STEPS 150000
 
 // Up to ten answers, half of them mutated, to a request or to what an answer makes the client ask.
-static void fuzz_answers(struct test_rand *r, uint32_t other)
+static void fuzz_answers(struct test_rand *r, uint32_t other_client)
 {
 	size_t asked = w.len;
 
@@ -449,7 +449,7 @@ static void fuzz_answers(struct test_rand *r, uint32_t other)
 		w.len = asked;
 		fuzz_answer(r);
 		len = test_rand_below(r, 2) == 0 ? mutate(r, w.answer, w.w.len) : w.w.len;
-		world_feed(&w, test_rand_below(r, 50) == 0 ? other : w.i, w.answer, len);
+		world_feed(&w, test_rand_below(r, 50) == 0 ? other_client : w.i, w.answer, len);
 		if (w.len > 0)
 			asked = w.len;
 	}

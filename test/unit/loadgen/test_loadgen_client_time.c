@@ -122,11 +122,11 @@ static void a_signed_request_is_retransmitted_as_it_was(void **state)
 	world_challenge(&w, 401);
 	world_accept(&w);
 	assert_int_equal(w.request.method, STUN_CHANNEL_BIND);
-	for (int other = 0; other < 2; other++) {
+	for (int round = 0; round < 2; round++) {
 		struct loadgen_world before = w;
 
 		world_start(&w, 1);
-		w.nonce_len = 300 * (size_t)(other + 1); // makes room for longer nonces
+		w.nonce_len = 300 * (size_t)(round + 1); // makes room for longer nonces
 		world_challenge(&w, 401);
 		world_refuse(&w, 486);
 		memcpy(w.out, before.out, before.len);
@@ -164,21 +164,21 @@ static void what_is_no_answer_changes_nothing(void **state)
 	static const uint8_t tid[STUN_TID_LEN] = {1};
 
 	world_start(&w, 0);
-	for (int what = 0; what < 6; what++) {
+	for (int kind = 0; kind < 6; kind++) {
 		const struct stun_msg request = w.request;
 
 		stun_begin(&w.w, w.answer, sizeof(w.answer),
-			what == 0           ? STUN_REQUEST
-				: what == 1 ? STUN_INDICATION
+			kind == 0           ? STUN_REQUEST
+				: kind == 1 ? STUN_INDICATION
 					    : STUN_ERROR,
-			what == 2 ? STUN_REFRESH : STUN_ALLOCATE,
-			what == 3 ? tid : stun_tid(&request));
+			kind == 2 ? STUN_REFRESH : STUN_ALLOCATE,
+			kind == 3 ? tid : stun_tid(&request));
 		stun_put_error(&w.w, 486, "");
 		stun_put_fingerprint(&w.w);
-		w.answer[w.w.len - 1] ^= what == 4;
-		world_feed(&w, 0, w.answer, w.w.len - (what == 5 ? 4u : 0u));
+		w.answer[w.w.len - 1] ^= kind == 4;
+		world_feed(&w, 0, w.answer, w.w.len - (kind == 5 ? 4u : 0u));
 		assert_int_equal(world_state(&w, 0), CLIENT_ALLOCATING);
-		assert_int_equal(world_stats(&w)->stray, what + 1);
+		assert_int_equal(world_stats(&w)->stray, kind + 1);
 	}
 	assert_true(world_wait(&w, 500, 1));
 }
@@ -186,15 +186,15 @@ static void what_is_no_answer_changes_nothing(void **state)
 // A sender that was held up transmits once, and then with the interval the RFC wants.
 static void a_late_tick_sends_no_heap(void **state)
 {
-	uint64_t at;
+	uint64_t start_ms;
 
 	world_start(&w, 0);
 	w.now_ms += 10000;
 	world_tick(&w);
 	assert_true(w.len > 0);
-	at = w.now_ms;
+	start_ms = w.now_ms;
 	assert_true(world_wait(&w, HOUR_MS, 1));
-	assert_int_equal(w.now_ms - at, 1000);
+	assert_int_equal(w.now_ms - start_ms, 1000);
 }
 
 // --- refreshes -----------------------------------------------------------------------------------

@@ -38,10 +38,10 @@ static uint64_t live(void)
 
 static struct fixture_client as_fixture(uint32_t i)
 {
-	const struct endpoint at = clients_at(w.clients, i)->at;
+	const struct endpoint client_addr = clients_at(w.clients, i)->local;
 
-	return (struct fixture_client){.at = at,
-		.listener = addr_is_v4(&at.addr) ? 0 : 1,
+	return (struct fixture_client){.endpoint = client_addr,
+		.listener = addr_is_v4(&client_addr.addr) ? 0 : 1,
 		.user = "ivan",
 		.password = "pw",
 		.alg = STUN_ALG_MD5};
@@ -76,17 +76,17 @@ static void serve(void)
 		assert_true(exchange());
 }
 
-static void start(uint32_t from, uint32_t to)
+static void start(uint32_t first, uint32_t end)
 {
-	for (uint32_t i = from; i < to; i++) {
+	for (uint32_t i = first; i < end; i++) {
 		world_start(&w, i);
 		serve();
 	}
 }
 
-static void assert_state(uint32_t from, uint32_t to, enum client_state state)
+static void assert_state(uint32_t first, uint32_t end, enum client_state state)
 {
-	for (uint32_t i = from; i < to; i++)
+	for (uint32_t i = first; i < end; i++)
 		assert_int_equal(world_state(&w, i), state);
 }
 
@@ -109,7 +109,7 @@ static void assert_channel(uint32_t i)
 	assert_int_equal(plan->front_len, CHANNEL_HEADER_LEN);
 	assert_int_equal(plan->channel, cl->channel);
 	turn_route_path(f.shard, plan->flow, &path);
-	assert_true(endpoint_eq(&path.dst, &cl->at));
+	assert_true(endpoint_eq(&path.dst, &cl->local));
 }
 
 static void assert_indications(uint32_t i)
@@ -352,12 +352,12 @@ static void what_an_aborted_run_left(void **state)
 static void an_allocation_that_the_server_ends(void **state)
 {
 	const struct config c = world_config(MODE_CHANNEL);
-	struct fixture_client other;
+	struct fixture_client twin;
 
 	open_both(&c, 2);
 	start(0, 2);
-	other = as_fixture(1);
-	assert_int_equal(fixture_refresh(&f, &other, 0), 0);
+	twin = as_fixture(1);
+	assert_int_equal(fixture_refresh(&f, &twin, 0), 0);
 	while (world_stats(&w)->state[CLIENT_FAILED] == 0) {
 		assert_true(world_wait(&w, 600000, 10));
 		serve();

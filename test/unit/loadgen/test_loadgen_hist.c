@@ -17,7 +17,7 @@
 #define VALUES 5000
 #define ERROR 0.01 // promised by the manual
 
-static struct hist hist, other, copy;
+static struct hist hist, second, copy;
 
 // Every value of the low range is alone; every bucket above is narrower than 1 % of its values.
 static void test_buckets(void **state)
@@ -153,25 +153,25 @@ static void test_merge(void **state)
 	struct test_rand r = test_rand_start("merge");
 
 	hist_reset(&hist);
-	hist_reset(&other);
+	hist_reset(&second);
 	hist_reset(&copy);
-	hist_merge(&hist, &other);
+	hist_merge(&hist, &second);
 	assert_same(&hist, &copy);
 	for (int i = 0; i < 20000; i++) {
 		const uint64_t v = shaped(&r, i);
 
-		hist_add(i % 3 == 0 ? &hist : &other, v);
+		hist_add(i % 3 == 0 ? &hist : &second, v);
 		hist_add(&copy, v);
 	}
-	hist_merge(&hist, &other);
+	hist_merge(&hist, &second);
 	assert_same(&hist, &copy);
-	hist_reset(&other);
-	hist_merge(&hist, &other);
+	hist_reset(&second);
+	hist_merge(&hist, &second);
 	assert_same(&hist, &copy);
-	hist_merge(&other, &hist);
-	assert_same(&other, &copy);
-	hist_copy(&other, &hist);
-	assert_same(&other, &hist);
+	hist_merge(&second, &hist);
+	assert_same(&second, &copy);
+	hist_copy(&second, &hist);
+	assert_same(&second, &hist);
 }
 
 // What was counted after a copy, by the difference and by a histogram of its own.
@@ -184,7 +184,7 @@ static void test_subtract(void **state)
 	for (int round = 0; round < 40; round++) {
 		const int n = round % 5 == 4 ? 0 : 1 + (int)test_rand_below(&r, 300);
 
-		hist_copy(&other, &hist);
+		hist_copy(&second, &hist);
 		hist_reset(&since);
 		for (int i = 0; i < n; i++) {
 			// now and then the extremes are new, now and then they are old
@@ -194,7 +194,7 @@ static void test_subtract(void **state)
 			hist_add(&since, v);
 		}
 		hist_copy(&copy, &hist);
-		hist_subtract(&copy, &other);
+		hist_subtract(&copy, &second);
 		assert_int_equal(copy.n, since.n);
 		assert_memory_equal(copy.count, since.count, sizeof(copy.count));
 		if (n == 0) {
@@ -203,9 +203,9 @@ static void test_subtract(void **state)
 		}
 		assert_true(near(copy.min, since.min));
 		assert_true(near(copy.max, since.max));
-		if (hist.max > other.max)
+		if (hist.max > second.max)
 			assert_int_equal(copy.max, since.max);
-		if (hist.min < other.min)
+		if (hist.min < second.min)
 			assert_int_equal(copy.min, since.min);
 		for (double q = 0; q <= 1; q += 0.1)
 			assert_true(near(hist_quantile(&copy, q), hist_quantile(&since, q)));

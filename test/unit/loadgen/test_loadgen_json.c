@@ -81,14 +81,14 @@ static int begin(void **state)
 	r.hz = HZ;
 	for (unsigned int d = 0; d < DIRECTION_NB; d++) {
 		hist_reset(&latency[d]);
-		r.way[d].latency = &latency[d];
+		r.direction[d].latency = &latency[d];
 	}
 	return 0;
 }
 
 static void fill_way(enum direction d)
 {
-	r.way[d] = (struct result_way){.used = true,
+	r.direction[d] = (struct result_way){.used = true,
 		.sent = 5000,
 		.sent_bytes = 750000,
 		.received = 4950,
@@ -146,16 +146,16 @@ static void test_ways(void **state)
 	// Both ways at a time: sums
 	fill_way(DIRECTION_UP);
 	fill_way(DIRECTION_DOWN);
-	c.way[DIRECTION_DOWN] = true;
+	c.direction[DIRECTION_DOWN] = true;
 	write_all(NULL, NULL);
 	assert_at("direction", "\"both\"");
 	assert_at("total_sent", "10000");
 	assert_at("total_recv", "9800");
 	assert_at("send_pps", "5000");
 	// An echo, and what the peers saw of its way up: that is not counted twice
-	r.way[DIRECTION_DOWN].used = false;
+	r.direction[DIRECTION_DOWN].used = false;
 	fill_way(DIRECTION_ECHO);
-	r.way[DIRECTION_ECHO].delivered = 4000;
+	r.direction[DIRECTION_ECHO].delivered = 4000;
 	write_all(NULL, NULL);
 	assert_at("total_sent", "5000");
 	assert_at("total_recv", "4000");
@@ -165,7 +165,7 @@ static void test_ways(void **state)
 
 static void test_nothing_measured(void **state)
 {
-	r.way[DIRECTION_UP].used = true;
+	r.direction[DIRECTION_UP].used = true;
 	r.seconds = 0;
 	r.hz = 0;
 	write_all(NULL, NULL);

@@ -20,9 +20,9 @@ static void test_defaults(void **state)
 	assert_accepted(READ(BASE));
 	assert_int_equal(read_config.role, ROLE_BOTH);
 	assert_int_equal(read_config.mode, MODE_CHANNEL);
-	assert_true(read_config.way[DIRECTION_UP]);
-	assert_false(read_config.way[DIRECTION_DOWN]);
-	assert_false(read_config.way[DIRECTION_ECHO]);
+	assert_true(read_config.direction[DIRECTION_UP]);
+	assert_false(read_config.direction[DIRECTION_DOWN]);
+	assert_false(read_config.direction[DIRECTION_ECHO]);
 	assert_false(read_config.peer_echo);
 	assert_string_equal(read_config.client.device, "0");
 	assert_null(read_config.peer.device); // 1 or the clients': known only when there are ports

@@ -14,8 +14,8 @@ static void test_roles(void **state)
 	assert_accepted(
 		READ(CLIENT, "--peer-addr", "10.0.1.2")); // somebody else's: no link to know
 	assert_int_equal(read_config.role, ROLE_CLIENT);
-	assert_true(read_config.way[DIRECTION_ECHO]);
-	assert_false(read_config.way[DIRECTION_UP]);
+	assert_true(read_config.direction[DIRECTION_ECHO]);
+	assert_false(read_config.direction[DIRECTION_UP]);
 	REFUSED("needs --role both", CLIENT, "--direction", "up");
 	REFUSED("needs --role both", CLIENT, "--direction", "both");
 	REFUSED("needs --role both", CLIENT, "--mode", "peer-to-client");
@@ -27,7 +27,7 @@ static void test_roles(void **state)
 	assert_true(read_config.peer_echo);
 	assert_string_equal(read_config.peer.device, "0"); // the only port it needs
 	assert_number(read_config.duration_s, 0); // until it is stopped
-	assert_false(read_config.way[DIRECTION_UP]);
+	assert_false(read_config.direction[DIRECTION_UP]);
 	assert_accepted(READ(PEER, "--reflect", "sink", "--duration", "2.5", "--peer-port", "3"));
 	assert_false(read_config.peer_echo);
 	assert_number(read_config.duration_s, 2.5);
@@ -46,7 +46,7 @@ static void test_modes(void **state)
 		const char *name;
 		enum mode mode;
 	} media[] = {{"channel", MODE_CHANNEL}, {"send", MODE_SEND}},
-	  other[] = {{"binding", MODE_BINDING}, {"alloc", MODE_ALLOC},
+	  clients_only[] = {{"binding", MODE_BINDING}, {"alloc", MODE_ALLOC},
 		  {"alloc-hold", MODE_ALLOC_HOLD}, {"invalid", MODE_INVALID},
 		  {"unauth", MODE_UNAUTH}};
 
@@ -56,11 +56,11 @@ static void test_modes(void **state)
 		assert_string_equal(config_mode_name(read_config.mode), media[i].name);
 		assert_int_equal(read_config.role, ROLE_BOTH);
 	}
-	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++) {
+	for (size_t i = 0; i < sizeof(clients_only) / sizeof(*clients_only); i++) {
 		assert_accepted(READ("--server", "10.0.0.1", "--client-addr", "10.0.0.2/24",
-			"--mode", (char *)(uintptr_t)other[i].name));
-		assert_int_equal(read_config.mode, other[i].mode);
-		assert_string_equal(config_mode_name(read_config.mode), other[i].name);
+			"--mode", (char *)(uintptr_t)clients_only[i].name));
+		assert_int_equal(read_config.mode, clients_only[i].mode);
+		assert_string_equal(config_mode_name(read_config.mode), clients_only[i].name);
 		assert_int_equal(read_config.role, ROLE_CLIENT); // nobody to talk to
 		// The family that is asked for is the server's
 		assert_true(addr_is_v4(&read_config.peer.addrs.lo));
@@ -97,19 +97,19 @@ static void test_modes_without_media(void **state)
 static void test_directions(void **state)
 {
 	assert_accepted(READ(BASE, "--direction", "both"));
-	assert_true(read_config.way[DIRECTION_UP] && read_config.way[DIRECTION_DOWN] &&
-		!read_config.way[DIRECTION_ECHO]);
+	assert_true(read_config.direction[DIRECTION_UP] && read_config.direction[DIRECTION_DOWN] &&
+		!read_config.direction[DIRECTION_ECHO]);
 	assert_string_equal(config_direction_name(&read_config), "both");
 	assert_false(read_config.peer_echo);
 	assert_accepted(READ(BASE, "--mode", "peer-to-client"));
 	assert_int_equal(read_config.mode, MODE_CHANNEL);
-	assert_true(read_config.way[DIRECTION_DOWN] && !read_config.way[DIRECTION_UP]);
+	assert_true(read_config.direction[DIRECTION_DOWN] && !read_config.direction[DIRECTION_UP]);
 	assert_string_equal(config_direction_name(&read_config), "down");
 	assert_accepted(READ(BASE, "--mode", "peer-to-client", "--direction", "down"));
 	REFUSED("peer-to-client is --direction down", BASE, "--mode", "peer-to-client",
 		"--direction", "both");
 	assert_accepted(READ(BASE, "--direction", "echo"));
-	assert_true(read_config.way[DIRECTION_ECHO] && read_config.peer_echo);
+	assert_true(read_config.direction[DIRECTION_ECHO] && read_config.peer_echo);
 	assert_accepted(READ(BASE, "--direction", "echo", "--reflect", "echo"));
 	REFUSED("--direction echo needs peers that echo", BASE, "--direction", "echo", "--reflect",
 		"sink");

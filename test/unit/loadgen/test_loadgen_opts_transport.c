@@ -87,7 +87,7 @@ static void test_modes(void **state)
 		"--peer-addr", "10.0.1.2/24", "--mode", "direct");
 	assert_accepted(READ(OVER("dtls"), "--mode", "handshake"));
 	assert_int_equal(read_config.role, ROLE_CLIENT);
-	assert_true(read_config.way[DIRECTION_ECHO]);
+	assert_true(read_config.direction[DIRECTION_ECHO]);
 	assert_number(read_config.rate, 0); // as fast as answers come
 	assert_accepted(READ(OVER("dtls"), "--mode", "handshake", "--pps", "300"));
 	assert_number(read_config.rate, 300);

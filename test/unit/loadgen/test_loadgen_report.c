@@ -39,7 +39,7 @@ static int begin(void **state)
 	r.hz = 1e9;
 	for (unsigned int d = 0; d < DIRECTION_NB; d++) {
 		hist_reset(&latency[d]);
-		r.way[d].latency = &latency[d];
+		r.direction[d].latency = &latency[d];
 	}
 	free(text);
 	out = open_memstream(&text, &text_len);
@@ -83,17 +83,17 @@ static unsigned int count_said(const char *want)
 	unsigned int n = 0;
 
 	fflush(out);
-	for (const char *at = text; (at = strstr(at, want)) != NULL; at++)
+	for (const char *hit = text; (hit = strstr(hit, want)) != NULL; hit++)
 		n++;
 	return n;
 }
 
 static void fill_way(enum direction d)
 {
-	r.way[d].used = true;
-	r.way[d].sent = 500000;
-	r.way[d].delivered = 499990;
-	r.way[d].lost = 10;
+	r.direction[d].used = true;
+	r.direction[d].sent = 500000;
+	r.direction[d].delivered = 499990;
+	r.direction[d].lost = 10;
 	for (unsigned int us = 1; us <= 1000; us++)
 		hist_add(&latency[d], us * 1000);
 }
@@ -202,8 +202,8 @@ static void test_table(void **state)
 {
 	fill_way(DIRECTION_UP);
 	fill_way(DIRECTION_DOWN);
-	r.way[DIRECTION_DOWN].delivered = 400000;
-	r.way[DIRECTION_DOWN].lost = 100000;
+	r.direction[DIRECTION_DOWN].delivered = 400000;
+	r.direction[DIRECTION_DOWN].lost = 100000;
 	r.seconds = 1;
 	r.missed = 7654;
 	forget();
@@ -296,8 +296,8 @@ static void test_modes(void **state)
 static void test_peer(void **state)
 {
 	c.role = ROLE_PEER;
-	r.way[DIRECTION_UP].used = true;
-	r.way[DIRECTION_UP].delivered = 700;
+	r.direction[DIRECTION_UP].used = true;
+	r.direction[DIRECTION_UP].delivered = 700;
 	forget();
 	report_period(out, &c, &r, 1);
 	report_result(out, &c, &r, NULL);

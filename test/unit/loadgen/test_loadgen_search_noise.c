@@ -102,7 +102,7 @@ static void test_refuted(void **state)
 {
 	const double capacity = 3e5;
 
-	for (unsigned int at = 0; at < 24; at++) {
+	for (unsigned int bad_trial = 0; bad_trial < 24; bad_trial++) {
 		double rate;
 
 		assert_int_equal(search_init(&search, &ndr), 0);
@@ -111,7 +111,7 @@ static void test_refuted(void **state)
 			struct search_trial t = {
 				.offered = rate, .delivered = fmin(rate, capacity)};
 
-			if (n == at || n == at + 1)
+			if (n == bad_trial || n == bad_trial + 1)
 				t.delivered *= 0.8;
 			t.loss = 1 - t.delivered / rate;
 			search_report(&search, &t);

@@ -17,7 +17,7 @@ struct snapshot_world {
 	struct config config;
 	struct lane lane;
 	struct engine *engine;
-	struct snapshot *from, *to;
+	struct snapshot *first, *last;
 	struct result *result;
 	struct lane_stats *now; // of the lane, in the later snapshot
 };
@@ -29,18 +29,18 @@ static int begin(void **state)
 {
 	(void)state;
 	w = (struct snapshot_world){.config = {.role = ROLE_BOTH, .mode = MODE_CHANNEL}};
-	w.config.way[DIRECTION_UP] = true;
+	w.config.direction[DIRECTION_UP] = true;
 	w.engine = calloc(1, sizeof(*w.engine));
-	w.from = calloc(1, sizeof(*w.from));
-	w.to = calloc(1, sizeof(*w.to));
+	w.first = calloc(1, sizeof(*w.first));
+	w.last = calloc(1, sizeof(*w.last));
 	w.result = result_create();
 	w.engine->config = &w.config;
 	w.engine->lane[0] = &w.lane;
 	w.engine->nb_lanes = 1;
 	w.engine->hz = 1000000000;
 	w.engine->rate = 10000;
-	w.to->tsc = w.engine->hz;
-	w.now = &w.to->lane[0];
+	w.last->tsc = w.engine->hz;
+	w.now = &w.last->lane[0];
 	w.now->due = w.now->sent[DIRECTION_UP] = w.now->unique[DIRECTION_UP] = 10000;
 	return 0;
 }
@@ -49,15 +49,15 @@ static int end(void **state)
 {
 	(void)state;
 	free(w.engine);
-	free(w.from);
-	free(w.to);
+	free(w.first);
+	free(w.last);
 	result_free(w.result);
 	return 0;
 }
 
 static bool bound(enum result_bound b)
 {
-	snapshot_result(w.engine, w.from, w.to, true, w.result);
+	snapshot_result(w.engine, w.first, w.last, true, w.result);
 	return w.result->bound[b];
 }
 
@@ -103,7 +103,7 @@ static void test_missed(void **state)
 	assert_true(bound(BOUND_SCHEDULE));
 	assert_int_equal(w.result->due, 10000);
 	assert_int_equal(w.result->missed, 100);
-	assert_int_equal(w.result->way[DIRECTION_UP].lost, 0);
+	assert_int_equal(w.result->direction[DIRECTION_UP].lost, 0);
 }
 
 // A frame the port missed can only have been a measured one when one of these is missing.
@@ -137,13 +137,13 @@ static void test_too_few_clients(void **state)
 	w.config.mode = MODE_ALLOC;
 	w.now->unstarted = 5000;
 	assert_true(bound(BOUND_SCHEDULE));
-	w.to->clients.retransmissions = 1;
+	w.last->clients.retransmissions = 1;
 	assert_false(bound(BOUND_SCHEDULE));
 }
 
-static void why(const char *text)
+static void assert_reason(const char *text)
 {
-	snapshot_result(w.engine, w.from, w.to, true, w.result);
+	snapshot_result(w.engine, w.first, w.last, true, w.result);
 	assert_false(w.result->uso);
 	assert_string_equal(w.result->uso_why, text);
 }
@@ -157,32 +157,32 @@ static void test_uso(void **state)
 	(void)state;
 	w.engine->port[SIDE_CLIENT] = &p;
 	w.config.burst = 8;
-	why("the port offers no UDP segmentation");
+	assert_reason("the port offers no UDP segmentation");
 	p.uso.segments = 64;
-	why("no datagrams that could leave as one");
+	assert_reason("no datagrams that could leave as one");
 	w.config.burst = 1;
-	why("every burst is one datagram (--burst)");
+	assert_reason("every burst is one datagram (--burst)");
 	p.uso.segments = 0;
 	w.config.uso = USO_OFF;
-	why("switched off with --uso");
+	assert_reason("switched off with --uso");
 	w.config.mode = MODE_ALLOC;
-	why("only media is sent in bursts");
+	assert_reason("only media is sent in bursts");
 	w.config.mode = MODE_CHANNEL;
 	w.config.uso = USO_AUTO;
 	w.now->super_sent.frames = 10;
 	w.now->super_sent.datagrams = 80;
-	w.from->lane[0].super_sent.frames = 4; // before the trial
-	w.from->lane[0].super_sent.datagrams = 30;
-	snapshot_result(w.engine, w.from, w.to, true, w.result);
+	w.first->lane[0].super_sent.frames = 4; // before the trial
+	w.first->lane[0].super_sent.datagrams = 30;
+	snapshot_result(w.engine, w.first, w.last, true, w.result);
 	assert_true(w.result->uso);
 	assert_null(w.result->uso_why);
 	assert_int_equal(w.result->super_sent.frames, 6);
 	assert_int_equal(w.result->super_sent.datagrams, 50);
-	w.to->port[SIDE_CLIENT].tx_cut = 5;
-	snapshot_result(w.engine, w.from, w.to, true, w.result);
+	w.last->port[SIDE_CLIENT].tx_cut = 5;
+	snapshot_result(w.engine, w.first, w.last, true, w.result);
 	assert_true(w.result->uso); // one of them was not
-	w.to->port[SIDE_CLIENT].tx_cut = 6;
-	why("the port found that it cannot, and cut what it was given");
+	w.last->port[SIDE_CLIENT].tx_cut = 6;
+	assert_reason("the port found that it cannot, and cut what it was given");
 }
 
 int main(void)

@@ -87,19 +87,19 @@ static void test_crc32c(void **state)
 	uint8_t block[48];
 
 	memset(block, 0, 32);
-	assert_int_equal(crc32c(block, 4), 0x8a9136aa);
+	assert_int_equal(crc32c_words(block, 4), 0x8a9136aa);
 	memset(block, 0xff, 32);
-	assert_int_equal(crc32c(block, 4), 0x62a8ab43);
+	assert_int_equal(crc32c_words(block, 4), 0x62a8ab43);
 	for (int i = 0; i < 32; i++)
 		block[i] = (uint8_t)i;
-	assert_int_equal(crc32c(block, 4), 0x46dd794e);
+	assert_int_equal(crc32c_words(block, 4), 0x46dd794e);
 	for (int i = 0; i < 32; i++)
 		block[i] = (uint8_t)(31 - i);
-	assert_int_equal(crc32c(block, 4), 0x113fdb5c);
+	assert_int_equal(crc32c_words(block, 4), 0x113fdb5c);
 	for (int i = 0; i < 10000; i++) {
 		test_rand_fill(&r, block, sizeof(block));
-		assert_int_equal(crc32c(block, 3), crc32c_portable(block, 3));
-		assert_int_equal(crc32c(block + 1, 5), crc32c_portable(block + 1, 5));
+		assert_int_equal(crc32c_words(block, 3), crc32c_portable(block, 3));
+		assert_int_equal(crc32c_words(block + 1, 5), crc32c_portable(block + 1, 5));
 	}
 }
 
@@ -250,13 +250,13 @@ static void test_shifts(void **state)
 	for (int run = 0; run < 60; run++) {
 		const size_t len = make(&r, STAMP_LEN + 1 + test_rand_below(&r, 300));
 
-		for (size_t from = 0; from < len; from++) {
-			for (size_t by = 1; by <= 64; by++) {
-				memcpy(broken, payload, from);
-				memcpy(broken + from, payload + from + by, len - from);
+		for (size_t offset = 0; offset < len; offset++) {
+			for (size_t shift = 1; shift <= 64; shift++) {
+				memcpy(broken, payload, offset);
+				memcpy(broken + offset, payload + offset + shift, len - offset);
 				assert_moved(len); // to the front
-				memcpy(broken + from, stamp_pattern() + 5000, by);
-				memcpy(broken + from + by, payload + from, len - from);
+				memcpy(broken + offset, stamp_pattern() + 5000, shift);
+				memcpy(broken + offset + shift, payload + offset, len - offset);
 				assert_moved(len); // to the back
 			}
 		}
@@ -302,8 +302,8 @@ static void test_pattern(void **state)
 	for (size_t i = 0; i < STAMP_PAYLOAD_MAX; i++)
 		for (size_t k = i < 64 ? 0 : i - 64; k < i; k++)
 			assert_int_not_equal(p[i], p[k]);
-	for (size_t by = 1; by + 64 <= STAMP_PAYLOAD_MAX; by++)
-		assert_memory_not_equal(p, p + by, 64);
+	for (size_t shift = 1; shift + 64 <= STAMP_PAYLOAD_MAX; shift++)
+		assert_memory_not_equal(p, p + shift, 64);
 }
 
 int main(void)

@@ -136,16 +136,16 @@ static void test_answer(void **state)
 static void test_long_answer(void **state)
 {
 	char *text = malloc(16384 + 1);
-	size_t at;
+	size_t used;
 
 	assert_non_null(text);
-	at = (size_t)sprintf(text, "{\"/slipring/drops\":{");
+	used = (size_t)sprintf(text, "{\"/slipring/drops\":{");
 	for (unsigned int i = 0; i < SERVER_DROPS_MAX; i++)
-		at += (size_t)sprintf(
-			text + at, "%s\"reason_%u\":%u", i > 0 ? "," : "", i, i * 1000);
-	while (at < 16384 - 2)
-		text[at++] = ' ';
-	strcpy(text + at, "}}");
+		used += (size_t)sprintf(
+			text + used, "%s\"reason_%u\":%u", i > 0 ? "," : "", i, i * 1000);
+	while (used < 16384 - 2)
+		text[used++] = ' ';
+	strcpy(text + used, "}}");
 	assert_int_equal(ask(text), 0);
 	assert_int_equal(drops.n, SERVER_DROPS_MAX);
 	assert_string_equal(drops.drop[127].name, "reason_127");

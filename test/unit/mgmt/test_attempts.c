@@ -31,12 +31,12 @@ static int close_store(void **state)
 	return 0;
 }
 
-static struct turn_event event_of(const char *client, const char *name, enum turn_refusal why)
+static struct turn_event event_of(const char *client, const char *name, enum turn_refusal refusal)
 {
 	struct turn_event e = {.kind = TURN_EVENT_REFUSED,
 		.client = {addr_text(client), 5000},
 		.proved = true,
-		.why = (uint16_t)why,
+		.reason = (uint16_t)refusal,
 		.method = 3,
 		.name_len = (uint8_t)strlen(name)};
 
@@ -44,11 +44,11 @@ static struct turn_event event_of(const char *client, const char *name, enum tur
 	return e;
 }
 
-static void note(const char *client, const char *name, enum turn_refusal why, uint64_t at)
+static void note(const char *client, const char *name, enum turn_refusal refusal, uint64_t now_ms)
 {
-	const struct turn_event e = event_of(client, name, why);
+	const struct turn_event e = event_of(client, name, refusal);
 
-	attempts_note(store, &e, at);
+	attempts_note(store, &e, now_ms);
 }
 
 static unsigned int of_user(const char *name)
@@ -78,7 +78,7 @@ static void test_found(void **state)
 		assert_int_equal(of_source("192.0.2.7"), want);
 		assert_int_equal(out[0].wall_ms, 1000 + i);
 	}
-	assert_int_equal(out[0].why, TURN_REFUSED_PASSWORD);
+	assert_int_equal(out[0].reason, TURN_REFUSED_PASSWORD);
 	assert_int_equal(out[0].client.port, 5000);
 	assert_int_equal(out[0].method, 3);
 	assert_memory_equal(out[0].name, "ivan", 4);
@@ -97,7 +97,7 @@ static void test_rest_names(void **state)
 	note("192.0.2.7", "1700000600:anna", TURN_REFUSED_REST_EXPIRED, 2);
 	assert_int_equal(of_user("anna"), 2);
 	assert_int_equal(of_user("1700009999:anna"), 2);
-	assert_int_equal(out[0].why, TURN_REFUSED_REST_EXPIRED);
+	assert_int_equal(out[0].reason, TURN_REFUSED_REST_EXPIRED);
 	// no user behind the time: all of it is the name
 	note("192.0.2.7", "1700000000", TURN_REFUSED_QUOTA_USER, 3);
 	note("192.0.2.7", "1700000000:", TURN_REFUSED_QUOTA_USER, 4);
@@ -242,14 +242,14 @@ static void test_users_full(void **state)
 	assert_int_equal(of_user("user0"), 0);
 }
 
-static void note_life(enum turn_event_kind kind, uint64_t id, uint64_t at)
+static void note_life(enum turn_event_kind kind, uint64_t id, uint64_t now_ms)
 {
 	struct turn_event e = event_of("192.0.2.7", "ivan", TURN_REFUSED_CHALLENGE);
 
 	e.kind = (uint8_t)kind;
 	e.id = id;
-	e.why = TURN_END_CONNECTION;
-	attempts_note(store, &e, at);
+	e.reason = TURN_END_CONNECTION;
+	attempts_note(store, &e, now_ms);
 }
 
 // Who tries again and again makes and ends allocations: what was refused in between stays known.
@@ -268,8 +268,8 @@ static void test_ends_push_out_no_refusal(void **state)
 	assert_int_equal(out[0].kind, TURN_EVENT_ENDED);
 	assert_int_equal(out[1].kind, TURN_EVENT_MADE);
 	for (unsigned int i = 0; i < n; i++)
-		found |=
-			out[i].kind == TURN_EVENT_REFUSED && out[i].why == TURN_REFUSED_PEER_DENIED;
+		found |= out[i].kind == TURN_EVENT_REFUSED &&
+			out[i].reason == TURN_REFUSED_PEER_DENIED;
 	assert_true(found);
 	assert_int_equal(of_source("192.0.2.7"), 1 + ATTEMPTS_LIVES);
 	// and refusals push out nothing that was made

@@ -67,13 +67,13 @@ static void assert_hist(const uint64_t hist[DP_BURST_CLASSES], unsigned int clas
 
 static void put_bindings(unsigned int n)
 {
-	const struct endpoint at = world_endpoint("10.99.0.20", 5000);
+	const struct endpoint src = world_endpoint("10.99.0.20", 5000);
 	const struct endpoint server = world_endpoint("10.99.0.1", 3478);
 	// RFC 8489 section 5: Binding request, no attributes, the cookie, any transaction
 	const uint8_t message[20] = {0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42, 1, 2, 3};
 
 	for (unsigned int i = 0; i < n; i++)
-		world_send_bytes(&world, &at, &server, message, sizeof(message));
+		world_send_bytes(&world, &src, &server, message, sizeof(message));
 }
 
 // Behind a full burst requests wait: 31 are all answered in their round.
@@ -146,21 +146,21 @@ static void test_handover_bursts(void **state)
 {
 	const struct world_setup s = {.workers = 2, .rx_queues = 1, .tx_queues = 1};
 	struct dp_stats first, second, back;
-	struct endpoint at = world_endpoint("10.99.0.20", 5000);
+	struct endpoint src = world_endpoint("10.99.0.20", 5000);
 	const struct endpoint server = world_endpoint("10.99.0.1", 3478);
 	const uint8_t message[20] = {0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42, 1, 2, 3};
 
 	world_open(&world, &s);
 	do { // a client whose home is the worker without queues
-		at.port++;
-		world_send_bytes(&world, &at, &server, message, sizeof(message));
+		src.port++;
+		world_send_bytes(&world, &src, &server, message, sizeof(message));
 		round_of(0, &first);
 		round_of(1, &second);
 		world_run(&world);
 	} while (first.handed_out == 0);
 	for (unsigned int i = 0; i < RTE_DIM(sizes); i++) {
 		for (unsigned int n = 0; n < sizes[i].n; n++)
-			world_send_bytes(&world, &at, &server, message, sizeof(message));
+			world_send_bytes(&world, &src, &server, message, sizeof(message));
 		round_of(0, &first);
 		round_of(1, &second);
 		round_of(0, &back);

@@ -136,13 +136,13 @@ static long sets_timer_slack(void)
 	return prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
 }
 
-static long of_slice(pid_t whose)
+static long of_slice(pid_t pid)
 {
 	struct prompt_wakes_attr a;
 
-	if (syscall(SYS_sched_getattr, whose, &a, sizeof(a), 0) != 0)
+	if (syscall(SYS_sched_getattr, pid, &a, sizeof(a), 0) != 0)
 		return -1;
-	return syscall(SYS_sched_setattr, whose, &a, 0);
+	return syscall(SYS_sched_setattr, pid, &a, 0);
 }
 
 static long sets_its_slice(void)
@@ -168,9 +168,9 @@ static long calls_as_x32(void)
 }
 #endif
 
-static void assert_may(long (*call)(void), bool may)
+static void assert_may(long (*call)(void), bool allowed)
 {
-	assert_int_equal(try(call), may ? 0 : EPERM);
+	assert_int_equal(try(call), allowed ? 0 : EPERM);
 }
 
 static void a_worker_may_do_what_its_ports_do(void **state)

@@ -14,22 +14,23 @@
 #include "stun.h"
 #include "turn_refusal.h"
 
-static struct attempt row(const char *client, const char *name, enum turn_event_kind kind, int why)
+static struct attempt row(
+	const char *client, const char *name, enum turn_event_kind kind, int reason)
 {
 	struct attempt a = {.kind = (uint8_t)kind,
 		.client = {addr_text(client), 5000},
 		.method = STUN_ALLOCATE,
 		.proved = true,
-		.why = (uint16_t)why,
+		.reason = (uint16_t)reason,
 		.name_len = (uint8_t)strlen(name)};
 
 	memcpy(a.name, name, a.name_len);
 	return a;
 }
 
-#define REFUSED(name, why) row("192.0.2.7", name, TURN_EVENT_REFUSED, TURN_REFUSED_##why)
+#define REFUSED(name, reason) row("192.0.2.7", name, TURN_EVENT_REFUSED, TURN_REFUSED_##reason)
 #define MADE(name) row("192.0.2.7", name, TURN_EVENT_MADE, 0)
-#define ENDED(name, why) row("192.0.2.7", name, TURN_EVENT_ENDED, TURN_END_##why)
+#define ENDED(name, reason) row("192.0.2.7", name, TURN_EVENT_ENDED, TURN_END_##reason)
 // The attempt that is the cause among those given, the newest first.
 #define CAUSE(...)                                  \
 	cause_find((struct attempt[]){__VA_ARGS__}, \
@@ -39,7 +40,7 @@ static void test_none(void **state)
 {
 	const struct cause c = cause_find(NULL, 0);
 
-	assert_int_equal(c.of, -1);
+	assert_int_equal(c.row, -1);
 	assert_non_null(strstr(c.text, "nothing is known"));
 	assert_non_null(strstr(c.advice, "drops"));
 	assert_non_null(strstr(c.advice, "records"));
@@ -52,7 +53,7 @@ static void test_refused(void **state)
 	const struct cause c = CAUSE(REFUSED("", CHALLENGE), REFUSED("ivan", PASSWORD),
 		REFUSED("ivan", REALM), REFUSED("", CHALLENGE));
 
-	assert_int_equal(c.of, 1);
+	assert_int_equal(c.row, 1);
 	assert_string_equal(c.text, turn_refusal_info(TURN_REFUSED_PASSWORD)->text);
 	assert_string_equal(c.advice, turn_refusal_info(TURN_REFUSED_PASSWORD)->advice);
 }
@@ -62,9 +63,9 @@ static void test_challenge(void **state)
 {
 	const struct cause alone = CAUSE(REFUSED("", CHALLENGE), REFUSED("", NONCE_STALE));
 
-	assert_int_equal(alone.of, 0);
+	assert_int_equal(alone.row, 0);
 	assert_string_equal(alone.advice, "");
-	assert_int_equal(CAUSE(REFUSED("", CHALLENGE), MADE("ivan")).of, 1);
+	assert_int_equal(CAUSE(REFUSED("", CHALLENGE), MADE("ivan")).row, 1);
 }
 
 // An allocation at the same address by the same user ends a refusal's time; other people's do not.
@@ -73,20 +74,20 @@ static void test_overcome(void **state)
 	const struct attempt elsewhere = row("192.0.2.8", "ivan", TURN_EVENT_MADE, 0);
 	struct cause c = CAUSE(MADE("ivan"), REFUSED("ivan", PASSWORD));
 
-	assert_int_equal(c.of, 0);
+	assert_int_equal(c.row, 0);
 	assert_non_null(strstr(c.advice, "nothing is wrong"));
-	assert_int_equal(CAUSE(MADE("olga"), REFUSED("ivan", PASSWORD)).of, 1);
-	assert_int_equal(CAUSE(elsewhere, REFUSED("ivan", PASSWORD)).of, 1);
-	assert_int_equal(CAUSE(REFUSED("ivan", QUOTA_USER), MADE("ivan")).of, 0);
+	assert_int_equal(CAUSE(MADE("olga"), REFUSED("ivan", PASSWORD)).row, 1);
+	assert_int_equal(CAUSE(elsewhere, REFUSED("ivan", PASSWORD)).row, 1);
+	assert_int_equal(CAUSE(REFUSED("ivan", QUOTA_USER), MADE("ivan")).row, 0);
 	// each REST name is another, the user is one
 	assert_int_equal(
-		CAUSE(MADE("1700000600:anna"), REFUSED("1700000000:anna", REST_EXPIRED)).of, 0);
+		CAUSE(MADE("1700000600:anna"), REFUSED("1700000000:anna", REST_EXPIRED)).row, 0);
 	assert_int_equal(
-		CAUSE(MADE("1700000600:anna"), REFUSED("1700000000:olga", REST_EXPIRED)).of, 1);
+		CAUSE(MADE("1700000600:anna"), REFUSED("1700000000:olga", REST_EXPIRED)).row, 1);
 	// a connection has not told its user
 	assert_int_equal(CAUSE(MADE("ivan"),
 				 row("192.0.2.7", "", TURN_EVENT_CONNECTION, STREAM_REFUSED_SLOW))
-				 .of,
+				 .row,
 		0);
 }
 
@@ -96,9 +97,9 @@ static void test_peers(void **state)
 	struct attempt denied = REFUSED("ivan", PEER_DENIED);
 
 	denied.method = STUN_CREATE_PERMISSION;
-	assert_int_equal(CAUSE(MADE("ivan"), denied, MADE("ivan")).of, 1);
+	assert_int_equal(CAUSE(MADE("ivan"), denied, MADE("ivan")).row, 1);
 	denied.method = STUN_CHANNEL_BIND;
-	assert_int_equal(CAUSE(MADE("ivan"), denied).of, 1);
+	assert_int_equal(CAUSE(MADE("ivan"), denied).row, 1);
 }
 
 // What a rate has held back is told where nothing else is wrong, and by whose limit.
@@ -108,7 +109,7 @@ static void test_held(void **state)
 
 	made.held = 1 << (TURN_LOSS_USER - TURN_LOSS_KEPT);
 	assert_non_null(strstr(CAUSE(made).advice, "limits.rates.user,"));
-	assert_int_equal(CAUSE(REFUSED("ivan", PASSWORD), made).of, 0);
+	assert_int_equal(CAUSE(REFUSED("ivan", PASSWORD), made).row, 0);
 	ended.held = 1 << (TURN_LOSS_ALLOCATION - TURN_LOSS_KEPT);
 	assert_non_null(strstr(CAUSE(ended, MADE("ivan")).advice, "limits.rates.allocation,"));
 	ended.held = 1 << (TURN_LOSS_REALM - TURN_LOSS_KEPT);
@@ -136,15 +137,15 @@ static void test_nothing_wrong(void **state)
 // What follows from something else gives way to it.
 static void test_follows(void **state)
 {
-	assert_int_equal(CAUSE(REFUSED("ivan", GUESSES), REFUSED("ivan", PASSWORD)).of, 1);
-	assert_int_equal(CAUSE(REFUSED("ivan", GUESSES)).of, 0);
-	assert_int_equal(CAUSE(REFUSED("ivan", NO_ALLOCATION), ENDED("ivan", EXPIRED)).of, 1);
-	assert_int_equal(CAUSE(REFUSED("ivan", NO_ALLOCATION), ENDED("ivan", CLIENT)).of, 0);
+	assert_int_equal(CAUSE(REFUSED("ivan", GUESSES), REFUSED("ivan", PASSWORD)).row, 1);
+	assert_int_equal(CAUSE(REFUSED("ivan", GUESSES)).row, 0);
+	assert_int_equal(CAUSE(REFUSED("ivan", NO_ALLOCATION), ENDED("ivan", EXPIRED)).row, 1);
+	assert_int_equal(CAUSE(REFUSED("ivan", NO_ALLOCATION), ENDED("ivan", CLIENT)).row, 0);
 	// records of a session that has gone with a restart
 	assert_int_equal(
 		CAUSE(row("192.0.2.7", "", TURN_EVENT_CONNECTION, STREAM_REFUSED_DTLS_UNKNOWN),
 			row("192.0.2.7", "", TURN_EVENT_CONNECTION, STREAM_REFUSED_DTLS_RATE))
-			.of,
+			.row,
 		1);
 }
 
@@ -157,25 +158,26 @@ static void test_shared_address(void **state)
 	struct attempt made = MADE("ivan");
 
 	made.wall_ms = refused.wall_ms + 30000;
-	assert_int_equal(CAUSE(made, refused).of, 1);
+	assert_int_equal(CAUSE(made, refused).row, 1);
 	assert_non_null(strstr(CAUSE(made, refused).advice, "streams.trusted"));
-	assert_int_equal(CAUSE(ENDED("ivan", CONNECTION), made, refused).of, 2);
+	assert_int_equal(CAUSE(ENDED("ivan", CONNECTION), made, refused).row, 2);
 	made.wall_ms = refused.wall_ms + 3600000;
-	assert_int_equal(CAUSE(made, refused).of, 0);
+	assert_int_equal(CAUSE(made, refused).row, 0);
 }
 
 static void test_ended(void **state)
 {
 	assert_int_equal(CAUSE(REFUSED("ivan", NO_ALLOCATION), ENDED("ivan", KILLED),
 				 REFUSED("ivan", PEER_DENIED))
-				 .of,
+				 .row,
 		1);
-	assert_int_equal(CAUSE(ENDED("ivan", CLIENT), MADE("ivan")).of, 0);
-	assert_int_equal(CAUSE(ENDED("ivan", EXPIRED), MADE("ivan")).of, 0);
-	assert_int_equal(CAUSE(MADE("ivan"), ENDED("ivan", KILLED)).of, 0);
+	assert_int_equal(CAUSE(ENDED("ivan", CLIENT), MADE("ivan")).row, 0);
+	assert_int_equal(CAUSE(ENDED("ivan", EXPIRED), MADE("ivan")).row, 0);
+	assert_int_equal(CAUSE(MADE("ivan"), ENDED("ivan", KILLED)).row, 0);
 	// it keeps 20 bytes of a name
 	assert_int_equal(
-		CAUSE(MADE("1700000600:anna.longer"), ENDED("1700000000:anna.long", KILLED)).of, 0);
+		CAUSE(MADE("1700000600:anna.longer"), ENDED("1700000000:anna.long", KILLED)).row,
+		0);
 }
 
 int main(void)

@@ -30,7 +30,7 @@
 
 static const struct {
 	const char *name;
-	unsigned int may;
+	unsigned int allowed;
 } roles[] = {{"rte-worker-1", 0}, {"lcore-worker-2", 0}, {"dpdk-worker3", 0},
 	{"stream-0", MAY_SOCKET}, {"records", MAY_RENAME | MAY_SOCKET},
 	{"telemetry-v2", MAY_RENAME | MAY_SOCKET}};
@@ -47,18 +47,18 @@ static struct conf_port port = {.name = "p", .device = "vtap:p"};
 
 // --- in a child ----------------------------------------------------------------------------------
 
-static unsigned int may(long rc, unsigned int what)
+static unsigned int check_call(long rc, unsigned int action)
 {
-	return rc >= 0 || errno != EPERM ? what : 0;
+	return rc >= 0 || errno != EPERM ? action : 0;
 }
 
 static unsigned int look(void)
 {
-	return may(syscall(SYS_renameat2, AT_FDCWD, "/nonexistent/a", AT_FDCWD, "/nonexistent/b",
-			   0),
+	return check_call(syscall(SYS_renameat2, AT_FDCWD, "/nonexistent/a", AT_FDCWD,
+				  "/nonexistent/b", 0),
 		       MAY_RENAME) |
-		may(syscall(SYS_socket, AF_UNIX, SOCK_DGRAM, 0), MAY_SOCKET) |
-		may(syscall(SYS_execve, "/nonexistent", NULL, NULL), MAY_RUN);
+		check_call(syscall(SYS_socket, AF_UNIX, SOCK_DGRAM, 0), MAY_SOCKET) |
+		check_call(syscall(SYS_execve, "/nonexistent", NULL, NULL), MAY_RUN);
 }
 
 static void *late(void *arg)
@@ -169,7 +169,7 @@ static int live(const struct conf *c, uid_t uid)
 	__atomic_store_n(&go, true, __ATOMIC_RELEASE);
 	for (size_t i = 0; i < NB; i++) {
 		pthread_join(id[i], NULL);
-		if (filters && can[i] != roles[i].may && rc == 0)
+		if (filters && can[i] != roles[i].allowed && rc == 0)
 			rc = 10 + (int)i;
 	}
 	if (filters && rc == 0 && look() != (MAY_RENAME | MAY_SOCKET))

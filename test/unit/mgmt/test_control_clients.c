@@ -38,18 +38,18 @@ static void line(void *ctx, struct client *c, char *text, size_t len)
 
 static int setup(void **state)
 {
-	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 
 	strcpy(dir, "/tmp/clients.XXXXXX");
 	if (mkdtemp(dir) == NULL)
 		return -1;
 	snprintf(path, sizeof(path), "%s/socket", dir);
-	strcpy(at.sun_path, path);
+	strcpy(addr.sun_path, path);
 	listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	memset(sock, -1, sizeof(sock));
 	all = MAX + (geteuid() == 0 ? CLIENTS_FOR_ROOT : 0);
 	clients = (struct clients){.line = line};
-	return bind(listener, (const struct sockaddr *)&at, sizeof(at)) != 0 ||
+	return bind(listener, (const struct sockaddr *)&addr, sizeof(addr)) != 0 ||
 		listen(listener, 64) != 0 || clients_open(&clients, listener, MAX) != 0;
 }
 
@@ -71,11 +71,11 @@ static void serve(void)
 
 static int join(void)
 {
-	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	strcpy(at.sun_path, path);
-	assert_int_equal(connect(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
+	strcpy(addr.sun_path, path);
+	assert_int_equal(connect(fd, (const struct sockaddr *)&addr, sizeof(addr)), 0);
 	return fd;
 }
 
@@ -186,12 +186,12 @@ static void requests_may_be_many(void **state)
 
 	sock[0] = join();
 	while (answered < PIPELINED * 5u) {
-		const size_t at = sent % (sizeof(request) - 1);
+		const size_t phase = sent % (sizeof(request) - 1);
 		char some[4096 + 64], buf[65536];
 		size_t n = 0;
 		ssize_t rc;
 
-		for (size_t i = at; n < 4096 && sent + n < all_bytes; i = (i + 1) % 7)
+		for (size_t i = phase; n < 4096 && sent + n < all_bytes; i = (i + 1) % 7)
 			some[n++] = request[i];
 		rc = n > 0 ? send(sock[0], some, n, MSG_DONTWAIT | MSG_NOSIGNAL) : 0;
 		sent += rc > 0 ? (size_t)rc : 0;

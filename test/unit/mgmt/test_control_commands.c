@@ -17,7 +17,7 @@
 
 static struct control control;
 static struct client client;
-static int other;
+static int peer_fd;
 
 static int setup(void **state)
 {
@@ -26,14 +26,14 @@ static int setup(void **state)
 	assert_return_code(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	control = (struct control){.clients = {.epoll = -1, .listener = -1, .spare = -1}};
 	client = (struct client){.fd = ends[0]};
-	other = ends[1];
+	peer_fd = ends[1];
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	close(client.fd);
-	close(other);
+	close(peer_fd);
 	return 0;
 }
 
@@ -46,7 +46,7 @@ static json_t *refused(const char *text)
 
 	commands_line(&control, &client, line, strlen(line));
 	free(line);
-	n = recv(other, answer, sizeof(answer), MSG_DONTWAIT);
+	n = recv(peer_fd, answer, sizeof(answer), MSG_DONTWAIT);
 	assert_in_range(n, 1, sizeof(answer) - 1);
 	assert_int_equal(answer[n - 1], '\n');
 	o = json_loadb(answer, (size_t)n, 0, NULL);

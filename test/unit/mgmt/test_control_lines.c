@@ -25,11 +25,11 @@ static void lines_come_out_however_they_came_in(void **state)
 		size_t len;
 		char *line;
 
-		for (size_t at = 0; at < sizeof(text) - 1; at += piece) {
-			const size_t left = sizeof(text) - 1 - at;
+		for (size_t offset = 0; offset < sizeof(text) - 1; offset += piece) {
+			const size_t left = sizeof(text) - 1 - offset;
 
-			assert_int_equal(
-				lines_put(&l, text + at, left < piece ? left : piece), LINES_OK);
+			assert_int_equal(lines_put(&l, text + offset, left < piece ? left : piece),
+				LINES_OK);
 			while ((line = lines_next(&l, &len)) != NULL) {
 				assert_true(n < 4);
 				assert_string_equal(line, want[n]);

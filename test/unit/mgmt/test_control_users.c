@@ -21,7 +21,7 @@ static struct dp_world world;
 static struct world_client client[CLIENTS];
 static struct control control;
 static struct client asker;
-static int other;
+static int peer_fd;
 
 // Puts the clients in the order in which a walk meets their allocations: the first and the last one
 // that it has met of a user are those that are asked for.
@@ -32,7 +32,7 @@ static void sort_clients(void)
 	assert_int_equal(shard_rows(world.dp->worker[0]->shard, rows, CLIENTS), CLIENTS);
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		for (unsigned int k = i + 1; k < CLIENTS; k++)
-			if (endpoint_eq(&client[k].at, &rows[i].client)) {
+			if (endpoint_eq(&client[k].endpoint, &rows[i].client)) {
 				const struct world_client c = client[i];
 
 				client[i] = client[k];
@@ -55,13 +55,13 @@ static void open_all(void)
 	control = (struct control){
 		.dp = world.dp, .conf = &world.conf, .clients = {.epoll = -1, .listener = -1}};
 	asker = (struct client){.fd = ends[0]};
-	other = ends[1];
+	peer_fd = ends[1];
 }
 
 static void close_all(void)
 {
 	close(asker.fd);
-	close(other);
+	close(peer_fd);
 	world_close(&world);
 }
 
@@ -108,7 +108,7 @@ static json_t *listed(unsigned int first, unsigned int last)
 		end(i);
 	while (step())
 		assert_true(++steps < 1000);
-	n = recv(other, answer, sizeof(answer), MSG_DONTWAIT);
+	n = recv(peer_fd, answer, sizeof(answer), MSG_DONTWAIT);
 	assert_in_range(n, 1, sizeof(answer));
 	o = json_loadb(answer, (size_t)n, 0, NULL);
 	assert_non_null(o);

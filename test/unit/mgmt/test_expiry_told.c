@@ -22,7 +22,7 @@ bool __wrap_dp_certificate(const struct dp *d, unsigned int index, struct stream
 void __wrap_mgmt_log_fields(enum conf_area area, int level, const struct mgmt_log_field *fields,
 	unsigned int nb, const char *fmt, ...);
 
-static struct stream_certificate own[2];
+static struct stream_certificate certs[2];
 static unsigned int nb_own, lines;
 static char line[512];
 
@@ -30,7 +30,7 @@ bool __wrap_dp_certificate(const struct dp *d, unsigned int index, struct stream
 {
 	if (index >= nb_own)
 		return false;
-	*out = own[index];
+	*out = certs[index];
 	return true;
 }
 
@@ -50,18 +50,19 @@ void __wrap_mgmt_log_fields(enum conf_area area, int level, const struct mgmt_lo
 // A certificate in the middle of nothing: just issued at the start, for so many days.
 static void has(unsigned int i, const char *path, unsigned int days)
 {
-	struct stream_certificate *c = &own[i];
+	struct stream_certificate *c = &certs[i];
 
 	snprintf(c->path, sizeof(c->path), "%s", path);
-	c->validity = (struct stream_validity){.from = START, .until = START + (time_t)days * DAY};
+	c->validity =
+		(struct stream_validity){.not_before = START, .until = START + (time_t)days * DAY};
 	c->validity.renew = stream_expiry_renew(&c->validity, c->validity.until);
 }
 
 // Runs from one day to another, and returns how many lines there were.
-static unsigned int run(struct expiry_told *t, unsigned int from, unsigned int to)
+static unsigned int run(struct expiry_told *t, unsigned int first_day, unsigned int end_day)
 {
 	lines = 0;
-	for (uint64_t s = (uint64_t)from * DAY; s < (uint64_t)to * DAY; s += TICK_S)
+	for (uint64_t s = (uint64_t)first_day * DAY; s < (uint64_t)end_day * DAY; s += TICK_S)
 		expiry_told_tick(t, NULL, s * 1000, (time_t)(START + s));
 	return lines;
 }

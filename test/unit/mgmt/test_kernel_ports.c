@@ -34,10 +34,10 @@ static void put(const char *name, const char *text)
 static bool wrong(void)
 {
 	char text[512] = "";
-	const bool is = kernel_ports_wrong(&conf, dir, text, sizeof(text));
+	const bool warned = kernel_ports_wrong(&conf, dir, text, sizeof(text));
 
-	assert_int_equal(is, strstr(text, "relay ports are among them") != NULL);
-	return is;
+	assert_int_equal(warned, strstr(text, "relay ports are among them") != NULL);
+	return warned;
 }
 
 static void the_list_is_read_as_the_kernel_writes_it(void **state)
@@ -45,7 +45,7 @@ static void the_list_is_read_as_the_kernel_writes_it(void **state)
 	static const struct {
 		const char *reserved;
 		unsigned int lo, hi;
-		bool may;
+		bool allowed;
 	} rows[] = {{"", 50000, 50000, true}, {"\n", 50000, 60000, true},
 		{"50000\n", 50000, 50000, false}, {"50000\n", 50000, 50001, true},
 		{"1,50000-50009,50010-60000\n", 50000, 60000, false},
@@ -60,7 +60,7 @@ static void the_list_is_read_as_the_kernel_writes_it(void **state)
 
 		put("ip_local_reserved_ports", rows[i].reserved);
 		assert_true(kernel_ports_read(dir, &k));
-		if (kernel_ports_may(&k, rows[i].lo, rows[i].hi) != rows[i].may)
+		if (kernel_ports_may(&k, rows[i].lo, rows[i].hi) != rows[i].allowed)
 			fail_msg("row %zu", i);
 		kernel_ports_free(&k);
 	}

@@ -105,11 +105,11 @@ static void test_relay_text(void **state)
 	assert_int_equal(addr_parse("192.0.2.1", &a[0]), 0);
 	assert_int_equal(addr_parse("2001:db8::1", &a[1]), 0);
 	for (unsigned int i = 0; i < 3; i++)
-		l[i].at = (struct endpoint){a[0], 3478};
+		l[i].endpoint = (struct endpoint){a[0], 3478};
 	assert_relay(
 		&t, "1 address with 16384 ports each (49152-65535), 16384 allocations at most");
 	// one port of the range is two listeners', of the one address
-	l[0].at.port = l[1].at.port = 50000;
+	l[0].endpoint.port = l[1].endpoint.port = 50000;
 	t.nb_relay = 2;
 	assert_relay(
 		&t, "2 addresses with 16384 ports each (49152-65535), 32767 allocations at most");

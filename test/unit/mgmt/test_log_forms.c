@@ -215,17 +215,17 @@ static void test_labels(void **state)
 // Fails on what journald would not take.
 static const char *journal_find(const char *data, size_t len, const char *name, size_t *value_len)
 {
-	const char *at = data, *end = data + len, *found = NULL;
+	const char *cursor = data, *end = data + len, *found = NULL;
 
-	while (at < end) {
-		const size_t n = strcspn(at, "=\n"), left = (size_t)(end - at) - n;
-		const char *value = at + n + 1;
+	while (cursor < end) {
+		const size_t n = strcspn(cursor, "=\n"), left = (size_t)(end - cursor) - n;
+		const char *value = cursor + n + 1;
 		uint64_t size = 0;
 
 		assert_in_range(n, 1, 64);
-		assert_int_equal(strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"), n);
-		assert_true(*at != '_');
-		if (at[n] == '=') {
+		assert_int_equal(strspn(cursor, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"), n);
+		assert_true(*cursor != '_');
+		if (cursor[n] == '=') {
 			const char *feed = memchr(value, '\n', left);
 
 			assert_non_null(feed);
@@ -237,13 +237,13 @@ static const char *journal_find(const char *data, size_t len, const char *name, 
 			value += 8;
 			assert_true(size < left - 9);
 		}
-		if (n == strlen(name) && memcmp(at, name, n) == 0) {
+		if (n == strlen(name) && memcmp(cursor, name, n) == 0) {
 			assert_null(found);
 			found = value;
 			*value_len = (size_t)size;
 		}
 		assert_int_equal(value[size], '\n');
-		at = value + size + 1;
+		cursor = value + size + 1;
 	}
 	return found;
 }

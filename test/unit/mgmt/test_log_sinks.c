@@ -72,23 +72,23 @@ static const char *written(void)
 	return buf;
 }
 
-static unsigned int lines_with(const char *text, const char *what)
+static unsigned int lines_with(const char *text, const char *needle)
 {
 	unsigned int n = 0;
 
-	for (const char *at = strstr(text, what); at != NULL; at = strstr(at + 1, what))
+	for (const char *hit = strstr(text, needle); hit != NULL; hit = strstr(hit + 1, needle))
 		n++;
 	return n;
 }
 
 static int journal_make(void)
 {
-	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	strcpy(at.sun_path, path);
+	strcpy(addr.sun_path, path);
 	unlink(path);
-	assert_int_equal(bind(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&addr, sizeof(addr)), 0);
 	return fd;
 }
 
@@ -154,23 +154,23 @@ static void test_set(void **state)
 // A reload: another place, form and level; an area that was set by hand stays, unless it is meant.
 static void test_change(void **state)
 {
-	struct conf_log other = conf;
+	struct conf_log changed = conf;
 	const int fd = journal_make();
 	const char *text;
 
 	mgmt_log_open(&conf);
 	mgmt_log_set(CONF_AREA_PORTS, LOG_DEBUG);
 	written();
-	other.to = CONF_LOG_JOURNAL;
-	other.areas[CONF_AREA_AUTH] = LOG_DEBUG;
-	mgmt_log_change(&conf, &other);
+	changed.target = CONF_LOG_JOURNAL;
+	changed.areas[CONF_AREA_AUTH] = LOG_DEBUG;
+	mgmt_log_change(&conf, &changed);
 	assert_non_null(strstr(journal_next(fd), "log: area auth from level info to debug"));
 	LOG(PORTS, DEBUG, "by hand");
 	assert_non_null(strstr(journal_next(fd), "MESSAGE=by hand"));
 	assert_string_equal(written(), "");
 	conf.format = CONF_LOG_JSON;
 	conf.rate = 1;
-	mgmt_log_change(&other, &conf);
+	mgmt_log_change(&changed, &conf);
 	written();
 	fresh_second();
 	LOG(AUTH, DEBUG, "too deep");
@@ -282,7 +282,7 @@ static void test_journal(void **state)
 	const int fd = journal_make();
 	const char *data;
 
-	conf.to = CONF_LOG_JOURNAL;
+	conf.target = CONF_LOG_JOURNAL;
 	mgmt_log_open(&conf);
 	mgmt_log_fields(CONF_AREA_AUTH, LOG_NOTICE, &user, 1, "refused %d", 401);
 	data = journal_next(fd);
@@ -302,7 +302,7 @@ static void test_journal_gone(void **state)
 	const char *text;
 	int fd;
 
-	conf.to = CONF_LOG_JOURNAL;
+	conf.target = CONF_LOG_JOURNAL;
 	mgmt_log_open(&conf);
 	LOG(START, INFO, "one");
 	LOG(START, INFO, "two");
@@ -335,7 +335,7 @@ static void test_journal_stuck(void **state)
 	const char *data;
 	uint64_t lost;
 
-	conf.to = CONF_LOG_JOURNAL;
+	conf.target = CONF_LOG_JOURNAL;
 	conf.rate = 0;
 	mgmt_log_open(&conf);
 	for (unsigned int i = 0; i < 5000; i++)
@@ -414,11 +414,11 @@ static void test_syslog(void **state)
 {
 	char head[64];
 	const char *data;
-	int fd, at = 0;
+	int fd, head_len = 0;
 
 	mgmt_log_syslog_at(path);
 	conf.rate = 0;
-	conf.to = CONF_LOG_SYSLOG;
+	conf.target = CONF_LOG_SYSLOG;
 	mgmt_log_open(&conf);
 	LOG(START, INFO, "one");
 	assert_int_equal(lines_with(written(), "warn  control: no syslog at "), 1);
@@ -427,10 +427,10 @@ static void test_syslog(void **state)
 	data = journal_next(fd);
 	assert_non_null(data);
 	// RFC 3164 4.1: daemon is 3, notice 5; the day of the month has two places
-	assert_int_equal(sscanf(data, "<29>%*3[A-Z a-z] %*2d %*2d:%*2d:%*2d%n", &at), 0);
-	assert_int_equal(at, strlen("<29>Jan  2 03:04:05"));
+	assert_int_equal(sscanf(data, "<29>%*3[A-Z a-z] %*2d %*2d:%*2d:%*2d%n", &head_len), 0);
+	assert_int_equal(head_len, strlen("<29>Jan  2 03:04:05"));
 	snprintf(head, sizeof(head), " slipring[%d]: auth: refused 401", (int)getpid());
-	assert_string_equal(data + at, head);
+	assert_string_equal(data + head_len, head);
 	assert_string_equal(written(), "");
 	// it does not read: that costs lines
 	for (unsigned int i = 0; i < 5000; i++)

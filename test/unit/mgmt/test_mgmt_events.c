@@ -105,7 +105,7 @@ static void test_sinks(void **state)
 	const struct turn_event made = {.kind = TURN_EVENT_MADE, .id = 7, .lifetime_s = 600},
 				refused = {.kind = TURN_EVENT_REFUSED,
 					.proved = true,
-					.why = TURN_REFUSED_PASSWORD,
+					.reason = TURN_REFUSED_PASSWORD,
 					.method = STUN_ALLOCATE,
 					.more = 3};
 	const uint64_t before = (uint64_t)time(NULL);
@@ -138,7 +138,7 @@ static void test_sinks(void **state)
 static void test_no_refusals(void **state)
 {
 	open_all(false);
-	put(0, (struct turn_event){.kind = TURN_EVENT_REFUSED, .why = 5}, "a");
+	put(0, (struct turn_event){.kind = TURN_EVENT_REFUSED, .reason = 5}, "a");
 	put(0, (struct turn_event){.kind = TURN_EVENT_CONNECTION}, "");
 	put(0, (struct turn_event){.kind = TURN_EVENT_ENDED}, "a");
 	mgmt_events_tick(events);
@@ -160,7 +160,7 @@ static void test_log_bound(void **state)
 			put(0,
 				(struct turn_event){.kind = TURN_EVENT_REFUSED,
 					.proved = true,
-					.why = TURN_REFUSED_PEER_DENIED,
+					.reason = TURN_REFUSED_PEER_DENIED,
 					.method = STUN_CHANNEL_BIND},
 				"ivan");
 		mgmt_events_tick(events);
@@ -181,7 +181,7 @@ static void test_log_unproved(void **state)
 	for (unsigned int i = 0; i < 200; i++)
 		put(0,
 			(struct turn_event){.kind = TURN_EVENT_REFUSED,
-				.why = TURN_REFUSED_NO_ALLOCATION,
+				.reason = TURN_REFUSED_NO_ALLOCATION,
 				.method = STUN_REFRESH},
 			"");
 	mgmt_events_tick(events);
@@ -195,7 +195,8 @@ static void test_log_usual(void **state)
 	const unsigned int before = lines_with("challenge");
 
 	open_all(true);
-	put(0, (struct turn_event){.kind = TURN_EVENT_REFUSED, .why = TURN_REFUSED_CHALLENGE}, "");
+	put(0, (struct turn_event){.kind = TURN_EVENT_REFUSED, .reason = TURN_REFUSED_CHALLENGE},
+		"");
 	mgmt_events_tick(events);
 	assert_int_equal(lines_with("challenge"), before);
 	close_all();
@@ -219,7 +220,7 @@ static void test_soon(void **state)
 // has room for.
 static void test_stop(void **state)
 {
-	const struct turn_event ended = {.kind = TURN_EVENT_ENDED, .why = TURN_END_STOPPED};
+	const struct turn_event ended = {.kind = TURN_EVENT_ENDED, .reason = TURN_END_STOPPED};
 
 	open_all(true);
 	for (unsigned int i = 0; i < 100; i++)

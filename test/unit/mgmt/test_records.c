@@ -83,7 +83,7 @@ static struct record record_of(uint64_t id)
 			.relay = {addr_text("203.0.113.5"), 49152},
 			.listener = 1,
 			.worker = 3,
-			.why = TURN_END_CLIENT,
+			.reason = TURN_END_CLIENT,
 			.lifetime_s = 61,
 			.usage = {.leg = {{10, 1000}, {UINT64_C(1) << 40, UINT64_C(1) << 50}},
 				.lost = {1, 2, 3, 4, 5}},
@@ -215,7 +215,7 @@ static void test_taken_up(void **state)
 	assert_null(json_object_get(o, "lost"));
 	json_decref(o);
 	r.event.kind = TURN_EVENT_ROAMED; // by its client
-	r.event.from = (struct endpoint){r.event.client.addr, 6000};
+	r.event.old_client = (struct endpoint){r.event.client.addr, 6000};
 	o = object_of(&r);
 	assert_string_equal(text_of(o, "event"), "roamed");
 	assert_string_equal(text_of(o, "from"), "192.0.2.7:6000");
@@ -228,7 +228,7 @@ static void test_refused(void **state)
 	json_t *o;
 
 	r.event.kind = TURN_EVENT_REFUSED;
-	r.event.why = TURN_REFUSED_PASSWORD;
+	r.event.reason = TURN_REFUSED_PASSWORD;
 	r.event.method = 3;
 	r.event.more = 4211;
 	r.event.proved = true;
@@ -256,14 +256,14 @@ static void test_refused(void **state)
 static void test_values(void **state)
 {
 	for (unsigned int kind = 0; kind < 8; kind++) {
-		for (unsigned int why = 0; why < 300; why++) {
+		for (unsigned int reason = 0; reason < 300; reason++) {
 			struct record r = record_of(UINT64_MAX);
 
-			memset(&r.event, why & 1 ? 0xff : 0, sizeof(r.event));
+			memset(&r.event, reason & 1 ? 0xff : 0, sizeof(r.event));
 			r.event.proved = r.event.others = true;
 			r.event.kind = (uint8_t)kind;
-			r.event.why = (uint16_t)(why < 299 ? why : UINT16_MAX);
-			r.wall_ms = why & 2 ? 0 : WALL_MS;
+			r.event.reason = (uint16_t)(reason < 299 ? reason : UINT16_MAX);
+			r.wall_ms = reason & 2 ? 0 : WALL_MS;
 			json_decref(object_of(&r));
 		}
 	}
@@ -333,7 +333,7 @@ static void refused(const char *path, const char *reason)
 
 static void test_no_file(void **state)
 {
-	char path[128], other[128];
+	char path[128], bad_path[128];
 	int reader;
 
 	snprintf(path, sizeof(path), "%s/fifo", dir);
@@ -342,13 +342,13 @@ static void test_no_file(void **state)
 	reader = open(path, O_RDONLY | O_NONBLOCK);
 	refused(path, "no regular file");
 	close(reader);
-	snprintf(other, sizeof(other), "%s/link", dir);
-	assert_int_equal(symlink("/etc/passwd", other), 0);
-	refused(other, "symbolic link");
+	snprintf(bad_path, sizeof(bad_path), "%s/link", dir);
+	assert_int_equal(symlink("/etc/passwd", bad_path), 0);
+	refused(bad_path, "symbolic link");
 	refused("/dev/null", "no regular file");
 	refused(dir, "no regular file");
-	snprintf(other, sizeof(other), "%s/none/records", dir);
-	refused(other, "no such directory");
+	snprintf(bad_path, sizeof(bad_path), "%s/none/records", dir);
+	refused(bad_path, "no such directory");
 }
 
 static void test_rotation(void **state)
@@ -554,13 +554,13 @@ static void test_slow(void **state)
 static void test_stuck_at_end(void **state)
 {
 	static struct records *volatile left; // what the thread has: no leak
-	static char own[sizeof(file)]; // its file, also while other tests run
+	static char own_path[sizeof(file)]; // its file, also while other tests run
 	const struct records_hooks hooks = {.write = slow_write, .queue = 10};
 	const uint64_t before = clock_monotonic_ms();
 	struct record r = record_of(2);
 
-	strcpy(own, file);
-	conf.records.file = own;
+	strcpy(own_path, file);
+	conf.records.file = own_path;
 	assert_int_equal(sem_init(&entered, 0, 0), 0);
 	assert_int_equal(sem_init(&go_on, 0, 0), 0);
 	start(&hooks);
@@ -602,11 +602,11 @@ static void test_put_until(void **state)
 
 static int listen_at(const char *path)
 {
-	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	strcpy(at.sun_path, path);
-	assert_int_equal(bind(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
+	strcpy(addr.sun_path, path);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&addr, sizeof(addr)), 0);
 	return fd;
 }
 

@@ -104,11 +104,11 @@ static unsigned int ids_of(const char *path, uint64_t first)
 static int listen_at(const char *path)
 {
 	const struct timeval patience = {.tv_sec = DEADLINE_MS / 1000};
-	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	strcpy(at.sun_path, path);
-	assert_int_equal(bind(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
+	strcpy(addr.sun_path, path);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&addr, sizeof(addr)), 0);
 	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
 	return fd;
 }
@@ -226,23 +226,23 @@ static void the_file_is_opened_anew_where_it_was_ordered(void **state)
 static void other_sinks_follow_where_it_was_ordered(void **state)
 {
 	const struct records_hooks none = {.write = NULL};
-	struct conf_records other = conf.records;
+	struct conf_records changed = conf.records;
 	char second[80], error[CONF_ERROR_LEN], buf[128];
 	struct records_sinks *sinks;
 
 	snprintf(second, sizeof(second), "%s/second.json", dir);
 	start(&none);
 	put(1, 200);
-	other.file = second;
-	sinks = records_sinks_open(&other, &none, error, sizeof(error));
+	changed.file = second;
+	sinks = records_sinks_open(&changed, &none, error, sizeof(error));
 	assert_non_null(sinks);
 	records_change(records, sinks);
 	assert_string_equal(records_path(records, RECORDS_SESSIONS, buf, sizeof(buf)), second);
 	put(201, 500);
 	while (records_counters(records).written < 500)
 		nap();
-	other.file = NULL;
-	sinks = records_sinks_open(&other, &none, error, sizeof(error));
+	changed.file = NULL;
+	sinks = records_sinks_open(&changed, &none, error, sizeof(error));
 	assert_non_null(sinks);
 	records_change(records, sinks);
 	assert_null(records_path(records, RECORDS_SESSIONS, buf, sizeof(buf)));
@@ -351,18 +351,18 @@ static void the_file_of_refusals_has_its_name(void **state)
 static void sinks_that_cannot_be_opened_are_refused(void **state)
 {
 	const struct records_hooks none = {.write = NULL};
-	struct conf_records other = conf.records;
+	struct conf_records changed = conf.records;
 	char error[CONF_ERROR_LEN] = "", away[96];
 
 	snprintf(away, sizeof(away), "%s/away/records.json", dir);
-	other.file = away;
-	assert_null(records_sinks_open(&other, &none, error, sizeof(error)));
+	changed.file = away;
+	assert_null(records_sinks_open(&changed, &none, error, sizeof(error)));
 	assert_non_null(strstr(error, away));
-	other = conf.records; // beside the first a directory is in the way
-	other.refusals = true;
+	changed = conf.records; // beside the first a directory is in the way
+	changed.refusals = true;
 	snprintf(away, sizeof(away), "%s/records-refusals.json", dir);
 	assert_int_equal(mkdir(away, 0700), 0);
-	assert_null(records_sinks_open(&other, &none, error, sizeof(error)));
+	assert_null(records_sinks_open(&changed, &none, error, sizeof(error)));
 	assert_non_null(strstr(error, away));
 }
 

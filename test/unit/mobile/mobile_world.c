@@ -44,11 +44,11 @@ struct mobile_client mobile_ivan(const char *addr, uint16_t port)
 
 struct mobile_client mobile_at(const struct mobile_client *c, const char *addr, uint16_t port)
 {
-	const struct fixture_client at = fixture_client(addr, port);
+	const struct fixture_client visitor = fixture_client(addr, port);
 	struct mobile_client moved = *c;
 
-	moved.c.at = at.at;
-	moved.c.listener = at.listener;
+	moved.c.endpoint = visitor.endpoint;
+	moved.c.listener = visitor.listener;
 	moved.c.nonce_len = 0;
 	return moved;
 }
@@ -77,7 +77,7 @@ void mobile_notes(struct mobile_world *w)
 
 		while ((n = turn_redirect_notes(both[i]->shard, note, 8)) > 0)
 			for (unsigned int k = 0; k < n; k++)
-				turn_redirect_apply(both[note[k].to]->shard, &note[k]);
+				turn_redirect_apply(both[note[k].redirect_worker]->shard, &note[k]);
 	}
 }
 
@@ -87,15 +87,15 @@ static struct fixture *deliver(
 {
 	struct fixture *f = home_of(w, c);
 	const struct turn_plan *p = fixture_from_client(f, &c->c, data, len);
-	struct fixture *to = p->flow == 0 ? &w->f : &w->far;
+	struct fixture *target = p->flow == 0 ? &w->f : &w->far;
 
 	if (p->verdict != TURN_HANDOVER)
 		return f;
-	assert_true(to != f);
-	to->via = f->params.worker;
-	fixture_from_client(to, &c->c, data, len);
-	to->via = TURN_NO_WORKER;
-	return to;
+	assert_true(target != f);
+	target->via = f->params.worker;
+	fixture_from_client(target, &c->c, data, len);
+	target->via = TURN_NO_WORKER;
+	return target;
 }
 
 static unsigned int send(
@@ -245,12 +245,12 @@ void assert_cut_off(struct mobile_world *w, const struct mobile_client *c, uint1
 void assert_hears(struct mobile_world *w, const struct endpoint *relay, const char *peer,
 	uint16_t port, const struct mobile_client *c)
 {
-	const struct endpoint from = fixture_endpoint(peer, port);
-	const struct turn_plan *p = fixture_from_peer(&w->f, relay, &from, "hello", 5);
+	const struct endpoint sender = fixture_endpoint(peer, port);
+	const struct turn_plan *p = fixture_from_peer(&w->f, relay, &sender, "hello", 5);
 	struct turn_path path;
 
 	assert_int_equal(p->verdict, TURN_RELAY);
 	turn_route_path(w->f.shard, p->flow, &path);
-	assert_true(endpoint_eq(&path.dst, &c->c.at));
-	assert_true(addr_eq(&path.src.addr, &w->f.config.listeners[c->c.listener].at.addr));
+	assert_true(endpoint_eq(&path.dst, &c->c.endpoint));
+	assert_true(addr_eq(&path.src.addr, &w->f.config.listeners[c->c.listener].endpoint.addr));
 }

@@ -62,7 +62,7 @@ static void test_asked(void **state)
 	strcpy(first, ivan.ticket);
 	assert_int_equal(mobile_repeat(&w, &ivan), 0); // the same answer (RFC 8489 6.3.1)
 	assert_string_equal(ivan.ticket, first);
-	olga.c.at.port++;
+	olga.c.endpoint.port++;
 	assert_int_equal(fixture_allocate(&w.f, &olga.c, 4), 0);
 	assert_false(stun_has(&w.f.answer, STUN_MOBILITY_TICKET));
 }
@@ -351,10 +351,10 @@ static void test_lifetime_0(void **state)
 // Nobody has two allocations on a 5-tuple.
 static void test_occupied(void **state)
 {
-	struct mobile_client ivan = ready(), other = elsewhere(&ivan);
+	struct mobile_client ivan = ready(), occupant = elsewhere(&ivan);
 
-	assert_int_equal(fixture_allocate(&w.f, &other.c, 4), 0);
-	assert_int_equal(mobile_show(&w, &other), 437);
+	assert_int_equal(fixture_allocate(&w.f, &occupant.c, 4), 0);
+	assert_int_equal(mobile_show(&w, &occupant), 437);
 	assert_hears_ivan(&ivan);
 }
 
@@ -480,7 +480,7 @@ static void test_lifetime(void **state)
 	assert_int_equal(mobile_bind(&w, &moved, CHANNEL, PEER, 7000), 0);
 	mobile_advance(&w, 570000);
 	ivan = elsewhere(&moved);
-	ivan.c.at.port = 6001;
+	ivan.c.endpoint.port = 6001;
 	stun_put(mobile_begin_request(&w, &ivan, STUN_REFRESH), STUN_MOBILITY_TICKET, moved.ticket,
 		TICKET);
 	stun_put_u32(&w.f.w, STUN_LIFETIME, 1);
@@ -513,8 +513,8 @@ static void test_event(void **state)
 	assert_sends(&w, &moved, CHANNEL);
 	e = fixture_event(&w.f, 0);
 	assert_int_equal(e->kind, TURN_EVENT_ROAMED);
-	assert_true(endpoint_eq(&e->client, &moved.c.at));
-	assert_true(endpoint_eq(&e->from, &ivan.c.at));
+	assert_true(endpoint_eq(&e->client, &moved.c.endpoint));
+	assert_true(endpoint_eq(&e->old_client, &ivan.c.endpoint));
 	assert_true(endpoint_eq(&e->relay, &ivan.c.relay));
 	assert_int_equal(e->lifetime_s, 600);
 	assert_memory_equal(e->name, "ivan", 4);

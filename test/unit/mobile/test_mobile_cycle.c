@@ -35,15 +35,15 @@ static uint16_t allocate(struct world_client *c, bool is_v4, uint8_t ticket[64])
 }
 
 // The client of the allocation is at another address from now on.
-static void move(
-	struct world_client *to, const uint8_t *ticket, uint16_t len, const struct endpoint *peer)
+static void move(struct world_client *roamed, const uint8_t *ticket, uint16_t len,
+	const struct endpoint *peer)
 {
 	struct world_datagram got;
 
-	client_begin(&world, to, STUN_REFRESH);
-	stun_put(&to->w, STUN_MOBILITY_TICKET, ticket, len);
-	assert_int_equal(client_ask(&world, to), 0);
-	client_channel_data(&world, to, CHANNEL, "here", 4);
+	client_begin(&world, roamed, STUN_REFRESH);
+	stun_put(&roamed->w, STUN_MOBILITY_TICKET, ticket, len);
+	assert_int_equal(client_ask(&world, roamed), 0);
+	client_channel_data(&world, roamed, CHANNEL, "here", 4);
 	world_run(&world);
 	assert_true(world_take(&world, peer, &got));
 	assert_int_equal(world_stats(&world).turn.moves, 1);
@@ -61,7 +61,7 @@ static unsigned int goes_round(
 	for (; n < 1000; n += 2) {
 		world_send(&world, &d);
 		world_run(&world);
-		if (!world_take(&world, &c->at, &got))
+		if (!world_take(&world, &c->endpoint, &got))
 			break;
 		d.ttl = (uint8_t)(got.ttl - 1);
 		memcpy(d.data + 4, got.data, got.len);
@@ -93,7 +93,7 @@ static void cycle(const char *client, const char *server)
 	d = (struct world_datagram){.src = second, .dst = c.relay, .len = 4, .ttl = 64};
 	world_send(&world, &d);
 	world_run(&world);
-	assert_true(world_take(&world, &c.at, &got));
+	assert_true(world_take(&world, &c.endpoint, &got));
 	assert_int_equal(got.ttl, 63); // who has not moved has one hop less
 	world_client(&world, &moved, client, 6000);
 	move(&moved, ticket, len, &second);
@@ -108,7 +108,7 @@ static void cycle(const char *client, const char *server)
 	d.ttl = 40;
 	world_send(&world, &d);
 	world_run(&world);
-	assert_true(world_take(&world, &moved.at, &got));
+	assert_true(world_take(&world, &moved.endpoint, &got));
 	assert_int_equal(got.ttl, 32);
 	// what has no more hops than it is to lose ends here
 	ended = world_stats(&world).drop[DP_DROP_TTL];
@@ -116,12 +116,13 @@ static void cycle(const char *client, const char *server)
 		d.ttl = (uint8_t)ttl;
 		world_send(&world, &d);
 		world_run(&world);
-		assert_int_equal(world_take(&world, &moved.at, &got), ttl == 9);
+		assert_int_equal(world_take(&world, &moved.endpoint, &got), ttl == 9);
 		assert_true(ttl != 9 || got.ttl == 1);
 		assert_int_equal(world_stats(&world).drop[DP_DROP_TTL], ended + 9 - ttl);
 	}
 	// the other way is as ever
-	d = (struct world_datagram){.src = moved.at, .dst = moved.server, .len = 8, .ttl = 64};
+	d = (struct world_datagram){
+		.src = moved.endpoint, .dst = moved.server, .len = 8, .ttl = 64};
 	store_be16(d.data, CHANNEL);
 	store_be16(d.data + 2, 4);
 	world_send(&world, &d);

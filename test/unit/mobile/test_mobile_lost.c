@@ -14,7 +14,7 @@ static int open_with(void **state, uint32_t grace_s)
 	struct turn_config c = mobile_config();
 
 	memcpy(listeners, c.listeners, 2 * sizeof(listeners[0]));
-	listeners[2] = (struct turn_listener){listeners[0].at, TURN_OVER_TCP};
+	listeners[2] = (struct turn_listener){listeners[0].endpoint, TURN_OVER_TCP};
 	c.listeners = listeners;
 	c.nb_listeners = 3;
 	c.grace_s = grace_s;
@@ -55,8 +55,8 @@ static struct mobile_client ready(bool ticket)
 
 static struct turn_view view_of(const struct mobile_client *c, uint64_t stream)
 {
-	return (struct turn_view){.src = c->c.at.addr,
-		.src_port = c->c.at.port,
+	return (struct turn_view){.src = c->c.endpoint.addr,
+		.src_port = c->c.endpoint.port,
 		.listener = c->c.listener,
 		.stream = stream};
 }
@@ -125,15 +125,15 @@ static void test_no_grace(void **state)
 // Who connects from the same address and port is nobody until he shows the ticket.
 static void test_same_5_tuple(void **state)
 {
-	struct mobile_client ivan = ready(true), other = ivan;
+	struct mobile_client ivan = ready(true), newcomer = ivan;
 
 	lose(&ivan, 0);
 	assert_cut_off(&w, &ivan, CHANNEL);
 	assert_int_equal(mobile_refresh(&w, &ivan, 600), 437);
-	other.c.user = "eve";
-	other.c.password = "evil";
-	assert_int_equal(fixture_allocate(&w.f, &other.c, 4), 0);
-	lose(&other, 0);
+	newcomer.c.user = "eve";
+	newcomer.c.password = "evil";
+	assert_int_equal(fixture_allocate(&w.f, &newcomer.c, 4), 0);
+	lose(&newcomer, 0);
 	assert_int_equal(allocations(), 1);
 	assert_int_equal(mobile_show(&w, &ivan), 0);
 	assert_sends(&w, &ivan, CHANNEL);

@@ -46,10 +46,10 @@ static unsigned int ask(struct mobile_client *c, struct fixture *f)
 	memcpy(copy, f->message, len);
 	fixture_from_client(f, &c->c, copy, len);
 	if (f->burst.plan.verdict == TURN_HANDOVER) {
-		struct fixture *to = &r.worker[f->burst.plan.flow];
+		struct fixture *target = &r.worker[f->burst.plan.flow];
 
-		to->via = f->params.worker;
-		f = to;
+		target->via = f->params.worker;
+		f = target;
 		fixture_from_client(f, &c->c, copy, len);
 		f->via = TURN_NO_WORKER;
 	}
@@ -120,7 +120,7 @@ static void assert_hears_at(const struct mobile_client *c)
 
 	assert_int_equal(p->verdict, TURN_RELAY);
 	turn_route_path(f->shard, p->flow, &path);
-	assert_true(endpoint_eq(&path.dst, &c->c.at));
+	assert_true(endpoint_eq(&path.dst, &c->c.endpoint));
 }
 
 // The next process knows the client where it has moved to, and takes its last ticket.

@@ -139,8 +139,9 @@ static void test_led_to_end(void **state)
 static void test_ended_under_way(void **state)
 {
 	struct mobile_client ivan = ready(), moved = far_at(&ivan, 6000);
-	struct turn_view v = {
-		.src = ivan.c.at.addr, .src_port = ivan.c.at.port, .listener = ivan.c.listener};
+	struct turn_view v = {.src = ivan.c.endpoint.addr,
+		.src_port = ivan.c.endpoint.port,
+		.listener = ivan.c.listener};
 	uint32_t left_ms;
 
 	assert_int_equal(mobile_show(&w, &moved), 0);
@@ -474,7 +475,7 @@ static int setup_room(void **state)
 
 static void test_room(void **state)
 {
-	struct mobile_client many[12], moved[12], other, led;
+	struct mobile_client many[12], moved[12], late, led;
 	unsigned int codes[12];
 
 	for (unsigned int i = 0; i < 12; i++) {
@@ -489,11 +490,11 @@ static void test_room(void **state)
 	assert_int_equal(fixture_stats(&w.f).pool_refused, 8);
 	for (unsigned int i = 0; i < 12; i++) // who was refused goes on where he is
 		assert_int_equal(mobile_refresh(&w, &many[i], 600), 0);
-	other = mobile_ivan("198.51.100.9", 5000);
-	other.c.user = "eve";
-	other.c.password = "evil";
-	assert_int_equal(mobile_allocate(&w, &other), 0);
-	led = mobile_at(&other, "203.0.113.10", 6000);
+	late = mobile_ivan("198.51.100.9", 5000);
+	late.c.user = "eve";
+	late.c.password = "evil";
+	assert_int_equal(mobile_allocate(&w, &late), 0);
+	led = mobile_at(&late, "203.0.113.10", 6000);
 	assert_int_equal(mobile_show(&w, &led), 0);
 	for (unsigned int i = 0; i < 4; i++) // a move that is complete takes nothing here
 		assert_int_equal(mobile_refresh(&w, &moved[i], 600), 0);

@@ -100,19 +100,19 @@ static void test_any_change(void **state)
 static void test_other_box(void **state)
 {
 	static const uint8_t other_boot[32] = "another box of the same fleet...";
-	struct ticket_keys other;
+	struct ticket_keys foreign;
 	uint8_t text[TICKET_LEN];
 	struct ticket t;
 
 	seal(7, 1, text);
-	assert_true(ticket_keys_make(crypto, "fleet", 5, other_boot, &other));
-	assert_memory_equal(other.tag, keys.tag, 32);
-	assert_memory_equal(other.seal, keys.seal, 32);
-	assert_false(ticket_open(crypto, &other, text, &t));
-	assert_true(ticket_keys_make(crypto, "other", 5, boot, &other));
-	assert_false(ticket_open(crypto, &other, text, &t));
-	assert_true(ticket_keys_make(crypto, "fleet", 5, boot, &other));
-	assert_true(ticket_open(crypto, &other, text, &t));
+	assert_true(ticket_keys_make(crypto, "fleet", 5, other_boot, &foreign));
+	assert_memory_equal(foreign.tag, keys.tag, 32);
+	assert_memory_equal(foreign.seal, keys.seal, 32);
+	assert_false(ticket_open(crypto, &foreign, text, &t));
+	assert_true(ticket_keys_make(crypto, "other", 5, boot, &foreign));
+	assert_false(ticket_open(crypto, &foreign, text, &t));
+	assert_true(ticket_keys_make(crypto, "fleet", 5, boot, &foreign));
+	assert_true(ticket_open(crypto, &foreign, text, &t));
 }
 
 int main(void)

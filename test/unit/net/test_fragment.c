@@ -232,13 +232,13 @@ static void ids_are_a_permutation(void **state)
 	static uint8_t seen[65536];
 
 	for (unsigned int i = 0; i < 20; i++) {
-		const uint32_t from = (uint32_t)test_rand(&rand_);
+		const uint32_t base = (uint32_t)test_rand(&rand_);
 
 		new_key(true);
 		sent.dst.addr.b[15] = (uint8_t)i;
 		memset(seen, 0, sizeof(seen));
 		for (uint32_t n = 0; n < 65536; n++) {
-			const uint32_t id = id_of(from + n);
+			const uint32_t id = id_of(base + n);
 
 			assert_in_range(id, 0, 65535);
 			assert_int_equal(seen[id]++, 0);
@@ -285,7 +285,7 @@ static unsigned int commonest(const uint16_t *difference)
 // Neither the last identifications nor those of another pair or key at the same time tell one.
 static void ids_tell_nothing_of_each_other(void **state)
 {
-	static uint16_t step[65536], two[65536], other[65536], swapped[65536], keyed[65536];
+	static uint16_t step[65536], two[65536], next_dst[65536], swapped[65536], keyed[65536];
 
 	for (unsigned int i = 0; i < 5; i++) {
 		struct hash_key last;
@@ -301,13 +301,13 @@ static void ids_tell_nothing_of_each_other(void **state)
 
 			step[n] = (uint16_t)(id_of(n + 1) - id);
 			two[n] = (uint16_t)(id_of(n + 1) ^ id);
-			other[n] = (uint16_t)(net_fragment_id(&key, src, &next, n) ^ id);
+			next_dst[n] = (uint16_t)(net_fragment_id(&key, src, &next, n) ^ id);
 			swapped[n] = (uint16_t)(net_fragment_id(&key, dst, src, n) ^ id);
 			keyed[n] = (uint16_t)(net_fragment_id(&last, src, dst, n) - id);
 		}
 		assert_in_range(commonest(step), 5, 16);
 		assert_in_range(commonest(two), 5, 24); // n and n + 1 may be each other's
-		assert_in_range(commonest(other), 5, 16);
+		assert_in_range(commonest(next_dst), 5, 16);
 		assert_in_range(commonest(swapped), 5, 16);
 		assert_in_range(commonest(keyed), 5, 16);
 	}

@@ -337,17 +337,17 @@ static void test_checksums(void **state)
 // Builds Ethernet + IPv6 + ext + UDP or ICMPv6 echo and parses it.
 static enum net_drop parse_ext(uint8_t first, const uint8_t *ext, size_t ext_len, uint8_t last)
 {
-	const uint8_t *from = last == 58 ? echo6 : udp6;
+	const uint8_t *template = last == 58 ? echo6 : udp6;
 	const size_t tail = last == 58 ? sizeof(echo6) - 54 : sizeof(udp6) - 54;
 	uint8_t frame[512];
 	struct net_frame f;
 	enum net_drop drop;
 
-	memcpy(frame, from, 54);
+	memcpy(frame, template, 54);
 	store_be16(frame + 18, (uint16_t)(ext_len + tail));
 	frame[20] = first;
 	memcpy(frame + 54, ext, ext_len);
-	memcpy(frame + 54 + ext_len, from + 54, tail);
+	memcpy(frame + 54 + ext_len, template + 54, tail);
 	drop = parse(frame, 54 + ext_len + tail, &rx_plain, &f);
 	if (drop == NET_OK) {
 		assert_int_equal(f.l4_off, 54 + ext_len);

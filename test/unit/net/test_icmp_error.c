@@ -113,7 +113,7 @@ static void what_is_shorter_is_refused(void **state)
 static void what_we_cannot_have_sent_is_refused(void **state)
 {
 	static const struct {
-		uint8_t at, value;
+		uint8_t offset, value;
 	} v4[] =
 		{
 			{8, 0x46}, // options
@@ -136,17 +136,17 @@ static void what_we_cannot_have_sent_is_refused(void **state)
 
 	for (size_t i = 0; i < sizeof(v4) / sizeof(v4[0]); i++) {
 		memcpy(icmp, too_big4, sizeof(too_big4));
-		icmp[v4[i].at] = v4[i].value;
+		icmp[v4[i].offset] = v4[i].value;
 		assert_false(parse(icmp, sizeof(too_big4), true));
 	}
 	for (size_t i = 0; i < sizeof(v6) / sizeof(v6[0]); i++) {
 		memcpy(icmp, too_big6, sizeof(too_big6));
-		icmp[v6[i].at] = v6[i].value;
+		icmp[v6[i].offset] = v6[i].value;
 		assert_false(parse(icmp, sizeof(too_big6), false));
 	}
-	for (unsigned int at = 28; at <= 30; at += 2) { // port 0
+	for (unsigned int offset = 28; offset <= 30; offset += 2) { // port 0
 		memcpy(icmp, too_big4, sizeof(too_big4));
-		store_be16(icmp + at, 0);
+		store_be16(icmp + offset, 0);
 		assert_false(parse(icmp, sizeof(too_big4), true));
 	}
 	memcpy(icmp, too_big6, sizeof(too_big6));
@@ -162,11 +162,11 @@ static void mapped_addresses_are_refused(void **state)
 {
 	uint8_t icmp[56];
 
-	for (unsigned int at = 16; at <= 32; at += 16) {
+	for (unsigned int offset = 16; offset <= 32; offset += 16) {
 		memcpy(icmp, too_big6, sizeof(too_big6));
-		memset(icmp + at, 0, 16);
-		icmp[at + 10] = icmp[at + 11] = 0xff;
-		icmp[at + 12] = 10;
+		memset(icmp + offset, 0, 16);
+		icmp[offset + 10] = icmp[offset + 11] = 0xff;
+		icmp[offset + 12] = 10;
 		assert_false(parse(icmp, sizeof(too_big6), false));
 	}
 }

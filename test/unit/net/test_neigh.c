@@ -359,9 +359,9 @@ static void test_keep(void **state)
 
 	neigh_keep(t, i);
 	for (uint64_t now = 0; now < 20000; now += 10) {
-		const struct addr other = host(others++);
+		const struct addr stranger = host(others++);
 
-		neigh_use(t, &other, PORT, now);
+		neigh_use(t, &stranger, PORT, now);
 		tick(t, now);
 		if (now == 5000) { // STALE for long
 			assert_int_equal(neigh_use(t, &gateway, PORT, now), i);
@@ -388,28 +388,28 @@ static struct addr client(uint32_t n)
 
 // Makes so many targets, from one on, be asked for on account of a client. How many were refused.
 static unsigned int ask_for(
-	struct neigh_table *t, uint32_t from, uint32_t nb, const struct addr *asker, uint64_t now)
+	struct neigh_table *t, uint32_t first, uint32_t nb, const struct addr *asker, uint64_t now)
 {
-	const struct neigh_asker by = {asker, 0};
+	const struct neigh_asker account = {asker, 0};
 	unsigned int refused = 0;
 
-	for (uint32_t n = from; n < from + nb; n++) {
+	for (uint32_t n = first; n < first + nb; n++) {
 		const struct addr a = host(n);
 
-		refused += neigh_use_for(t, &a, PORT, asker != NULL ? &by : NULL, now) ==
+		refused += neigh_use_for(t, &a, PORT, asker != NULL ? &account : NULL, now) ==
 			NEIGH_REFUSED;
 	}
 	return refused;
 }
 
 // Questions of so many milliseconds, in each of which an asker wants one more target.
-static unsigned int asked_in(struct neigh_table *t, const struct addr *asker, uint32_t from,
+static unsigned int asked_in(struct neigh_table *t, const struct addr *asker, uint32_t first,
 	uint64_t now, unsigned int ms)
 {
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < ms; i++) {
-		ask_for(t, from + i, 1, asker, now + i);
+		ask_for(t, first + i, 1, asker, now + i);
 		tick(t, now + i);
 		n += due.nb_asks;
 	}
@@ -441,11 +441,11 @@ static void test_share_of_others(void **state)
 	uint32_t target = 1000;
 
 	for (uint32_t n = 1; n <= 400; n++) {
-		const struct addr other = client(n);
+		const struct addr client_addr = client(n);
 
 		while (ask_for(t, target++, 1, &hog, 1000) == 0)
 			;
-		apart += ask_for(t, target++, 1, &other, 1000) == 0;
+		apart += ask_for(t, target++, 1, &client_addr, 1000) == 0;
 	}
 	// seven of eight have another share, and each of these has 33 targets
 	assert_int_equal(apart, 7 * 33);
@@ -484,17 +484,17 @@ static void test_share_of_users(void **state)
 	unsigned int got = 0, others = 0;
 
 	for (uint32_t n = 0; n < 500; n++) {
-		const struct addr a = host(n), from = client(n % 100);
-		const struct neigh_asker by = {&from, 4711};
+		const struct addr a = host(n), client_addr = client(n % 100);
+		const struct neigh_asker account = {&client_addr, 4711};
 
-		got += neigh_use_for(t, &a, PORT, &by, 1000) != NEIGH_REFUSED;
+		got += neigh_use_for(t, &a, PORT, &account, 1000) != NEIGH_REFUSED;
 	}
 	assert_int_equal(got, 33);
 	for (uint64_t user = 1; user < 100; user++) {
-		const struct addr a = host(1000 + (uint32_t)user), from = client(0);
-		const struct neigh_asker by = {&from, user};
+		const struct addr a = host(1000 + (uint32_t)user), client_addr = client(0);
+		const struct neigh_asker account = {&client_addr, user};
 
-		others += neigh_use_for(t, &a, PORT, &by, 1000) != NEIGH_REFUSED;
+		others += neigh_use_for(t, &a, PORT, &account, 1000) != NEIGH_REFUSED;
 	}
 	assert_in_range(others, 70, 98); // seven of eight
 	free(t);
@@ -510,9 +510,9 @@ static void test_held_by_share(void **state)
 
 	for (unsigned int hogs = 0; hogs < 7; hogs++) {
 		for (uint32_t n = 0; n < 200; n++) {
-			const struct addr a = host(1000 * hogs + n), from = client(n);
-			const struct neigh_asker by = {&from, 1 + hogs};
-			const uint16_t i = neigh_use_for(t, &a, PORT, &by, 1000);
+			const struct addr a = host(1000 * hogs + n), client_addr = client(n);
+			const struct neigh_asker account = {&client_addr, 1 + hogs};
+			const uint16_t i = neigh_use_for(t, &a, PORT, &account, 1000);
 
 			for (unsigned int k = 0; k < 16 && neigh_hold(t, i, &packet); k++)
 				held++;
@@ -522,8 +522,8 @@ static void test_held_by_share(void **state)
 	assert_in_range(held, 500, 1000);
 	for (uint32_t n = 0; n < 64; n++) { // who is to be answered
 		const struct addr a = host(50000 + n);
-		const struct neigh_asker by = {&a, 0};
-		const uint16_t i = neigh_use_for(t, &a, PORT, &by, 1000);
+		const struct neigh_asker account = {&a, 0};
+		const uint16_t i = neigh_use_for(t, &a, PORT, &account, 1000);
 
 		least = neigh_room(t, i) < least ? neigh_room(t, i) : least;
 		if (n % 8 == 0)

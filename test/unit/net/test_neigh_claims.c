@@ -13,9 +13,9 @@
 // Ticks and uses an entry each 10 ms. The host has mac, and hears what is asked of that or of all;
 // NULL: nobody answers. Returns the time when mac is in use, or the end.
 static uint64_t live(
-	struct neigh_table *t, uint16_t i, const uint8_t *mac, uint64_t from, uint64_t until)
+	struct neigh_table *t, uint16_t i, const uint8_t *mac, uint64_t begin, uint64_t until)
 {
-	for (uint64_t now = from; now < until; now += 10) {
+	for (uint64_t now = begin; now < until; now += 10) {
 		const uint8_t *used = neigh_mac(t, i, now);
 
 		if (used != NULL && mac != NULL && memcmp(used, mac, 6) == 0)

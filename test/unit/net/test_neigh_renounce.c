@@ -43,11 +43,11 @@ static void notes_are_void_and_nobody_is_kept(void **state)
 	const uint16_t entry[] = {reach(t, 1), reach(t, 2)};
 	const uint32_t note[] = {neigh_note(t, entry[0]), neigh_note(t, entry[1])};
 	struct neigh_due due;
-	uint16_t at = 0;
+	uint16_t cursor = 0;
 
 	neigh_keep(t, entry[0]);
-	assert_true(neigh_renounce(t, &at, 3));
-	assert_false(neigh_renounce(t, &at, 3));
+	assert_true(neigh_renounce(t, &cursor, 3));
+	assert_false(neigh_renounce(t, &cursor, 3));
 	for (unsigned int i = 0; i < 2; i++) {
 		assert_int_equal(neigh_noted(t, note[i]), NEIGH_NONE);
 		assert_int_not_equal(neigh_hops(t)[entry[i]].serial, note[i] >> 16);
@@ -56,10 +56,10 @@ static void notes_are_void_and_nobody_is_kept(void **state)
 		assert_int_equal(neigh_noted(t, neigh_note(t, entry[i])), entry[i]);
 	}
 	for (uint8_t n = 0; n < 4; n++) { // kept, the first could not give way
-		const struct addr other = host((uint8_t)(100 + n));
+		const struct addr newcomer = host((uint8_t)(100 + n));
 
 		neigh_tick(t, 100000u + n, &due);
-		assert_int_not_equal(neigh_use(t, &other, PORT, 100000u + n), NEIGH_NONE);
+		assert_int_not_equal(neigh_use(t, &newcomer, PORT, 100000u + n), NEIGH_NONE);
 	}
 	free(t);
 }

@@ -174,11 +174,11 @@ static void any_order(void **state)
 		}
 		off[pieces] = (uint16_t)(off[pieces] - test_rand_below(&rand_, 8));
 		for (i = pieces; i-- > 1;) {
-			const unsigned int other = test_rand_below(&rand_, i + 1);
-			const uint16_t at = order[i];
+			const unsigned int swapped = test_rand_below(&rand_, i + 1);
+			const uint16_t moved = order[i];
 
-			order[i] = order[other];
-			order[other] = at;
+			order[i] = order[swapped];
+			order[swapped] = moved;
 		}
 		for (i = 0; i < pieces; i++) {
 			struct net_fragment p = piece(n, off[order[i]],
@@ -334,7 +334,7 @@ static void overlaps(void **state)
 static void duplicates(void **state)
 {
 	struct net_fragment p = piece(1, 800, 80, true);
-	uint8_t other[80];
+	uint8_t changed[80];
 
 	keeps(1, 0, 800, true);
 	ends(1, 0, 800, true, NET_DROP_FRAGMENT_DUPLICATE);
@@ -345,10 +345,10 @@ static void duplicates(void **state)
 	makes(1, 880, 1, false, 3);
 	keeps(2, 0, 800, true);
 	keeps(2, 800, 80, true);
-	memcpy(other, content + 800, sizeof(other));
-	other[79] ^= 1;
+	memcpy(changed, content + 800, sizeof(changed));
+	changed[79] ^= 1;
 	p.id = 2;
-	p.data = other;
+	p.data = changed;
 	dropped(&p, NET_DROP_FRAGMENT_OVERLAP);
 	lost(NET_DROP_FRAGMENT_OVERLAP, 2);
 }
@@ -426,18 +426,18 @@ static void time_is_over(void **state)
 // Who sends too much loses his own, the oldest first, and nobody else's.
 static void one_source(void **state)
 {
-	struct net_fragment other = piece(77, 0, 800, true);
+	struct net_fragment distant = piece(77, 0, 800, true);
 
-	other.src = v4(8);
-	kept(&other);
+	distant.src = v4(8);
+	kept(&distant);
 	for (uint32_t id = 0; id < 1000; id++)
 		keeps(id, 0, 800, true);
 	lost(NET_DROP_FRAGMENT_SOURCE, 996);
 	for (uint32_t id = 996; id < 1000; id++)
 		makes(id, 800, 80, false, 2);
-	other = piece(77, 800, 80, false);
-	other.src = v4(8);
-	completes(&other, 880, 2);
+	distant = piece(77, 800, 80, false);
+	distant.src = v4(8);
+	completes(&distant, 880, 2);
 }
 
 // A /64 is one source, whatever the rest of its addresses; another /64 is another.
@@ -461,10 +461,10 @@ static void one_network(void **state)
 // Who has a /48 has half of all: he loses his own beyond that, the oldest first.
 static void one_site(void **state)
 {
-	struct net_fragment other = piece(77, 0, 800, true), p = piece(1, 0, 800, true);
+	struct net_fragment distant = piece(77, 0, 800, true), p = piece(1, 0, 800, true);
 
-	other.src = v6(0x20000, 1);
-	kept(&other);
+	distant.src = v6(0x20000, 1);
+	kept(&distant);
 	for (uint32_t i = 0; i < 1000; i++) {
 		p.src = v6(0x10000 + i, 1);
 		kept(&p);
@@ -475,9 +475,9 @@ static void one_site(void **state)
 		p.src = v6(0x10000 + i, 1);
 		completes(&p, 880, 2);
 	}
-	other = piece(77, 800, 80, false);
-	other.src = v6(0x20000, 1);
-	completes(&other, 880, 2);
+	distant = piece(77, 800, 80, false);
+	distant.src = v6(0x20000, 1);
+	completes(&distant, 880, 2);
 }
 
 // Many sources: the oldest gives way, so what comes in one go is put together all the same.

@@ -142,12 +142,12 @@ static void test_mutated(void **state)
 		uint32_t udp_len;
 
 		for (unsigned int n = test_rand_below(&r, 3); n > 0; n--) {
-			const uint32_t at = test_rand_below(&r, test_rand_below(&r, 4) ? 62 : len);
+			const uint32_t pos = test_rand_below(&r, test_rand_below(&r, 4) ? 62 : len);
 
 			if (test_rand_below(&r, 2) == 0)
-				buf[at] ^= (uint8_t)(1u << test_rand_below(&r, 8));
+				buf[pos] ^= (uint8_t)(1u << test_rand_below(&r, 8));
 			else
-				buf[at] = (uint8_t)test_rand(&r);
+				buf[pos] = (uint8_t)test_rand(&r);
 		}
 		if (test_rand_below(&r, 6) == 0)
 			len = test_rand_below(&r, (uint32_t)len + 1);

@@ -10,14 +10,14 @@ static uint8_t keys[OAUTH_KIDS][32];
 
 struct turn_config oauth_config(void)
 {
-	static struct turn_oauth_key of[OAUTH_KIDS];
+	static struct turn_oauth_key oauth_keys[OAUTH_KIDS];
 	struct turn_config c = fixture_config();
 
 	for (int i = 0; i < OAUTH_KIDS; i++)
-		of[i] = (struct turn_oauth_key){.kid = (char *)kids[i],
+		oauth_keys[i] = (struct turn_oauth_key){.kid = (char *)kids[i],
 			.secret = (char *)secrets[i],
 			.algorithm = i == OAUTH_WEST ? 1 : 0};
-	c.oauth = (struct turn_oauth){(char *)OAUTH_NAME, of, OAUTH_KIDS};
+	c.oauth = (struct turn_oauth){(char *)OAUTH_NAME, oauth_keys, OAUTH_KIDS};
 	return c;
 }
 

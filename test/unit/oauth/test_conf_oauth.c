@@ -90,14 +90,14 @@ static void keys_alone_are_enough(void **state)
 
 static void a_secret_may_stand_in_a_file(void **state)
 {
-	char by[512];
+	char replacement[512];
 	struct conf *c;
 
 	conf_dir_put("north", K256_BASE64 "\n");
-	snprintf(by, sizeof(by),
+	snprintf(replacement, sizeof(replacement),
 		"  secrets: [hunter3]\n  oauth: {keys: [{kid: north, secret-file: %s}]}\n",
 		conf_dir_path("north"));
-	c = conf_file_changed("  secrets: [hunter3]\n", by);
+	c = conf_file_changed("  secrets: [hunter3]\n", replacement);
 	assert_string_equal(c->turn.oauth.keys[0].secret, K256_BASE64);
 	conf_free(c);
 }
@@ -161,12 +161,12 @@ static void tell(void *ctx, const struct conf_change *c)
 	snprintf(t->key, sizeof(t->key), "%s", c->key);
 	t->hot = c->hot;
 	t->secret = c->secret;
-	assert_true(!c->secret || (c->from == NULL && c->to == NULL));
+	assert_true(!c->secret || (c->before == NULL && c->after == NULL));
 }
 
-static struct conf *load(const char *piece, const char *by)
+static struct conf *load(const char *piece, const char *replacement)
 {
-	char *text = conf_file_edit(piece, by);
+	char *text = conf_file_edit(piece, replacement);
 	struct conf *c = conf_file_said(text);
 
 	free(text);

@@ -34,9 +34,9 @@ static struct fixture_client north(void)
 	return oauth_client(&f, OAUTH_NORTH, 1, CLIENT);
 }
 
-static uint64_t refused(enum turn_refusal why)
+static uint64_t refused(enum turn_refusal refusal)
 {
-	return fixture_stats(&f).refused[why];
+	return fixture_stats(&f).refused[refusal];
 }
 
 static bool names_server(const char *name)
@@ -282,7 +282,7 @@ static void clocks_may_be_apart(void **state)
 		int64_t ahead_s; // of the token's time stamp
 		uint32_t lifetime_s;
 		unsigned int code;
-		enum turn_refusal why;
+		enum turn_refusal refusal;
 		uint32_t granted_s;
 	} cases[] = {
 		{5, 600, 0, TURN_GRANTED, 605},
@@ -305,14 +305,14 @@ static void clocks_may_be_apart(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct token_seal t = oauth_seal(&f, OAUTH_NORTH, 1);
 		struct fixture_client c = north();
-		const uint64_t before = refused(cases[i].why);
+		const uint64_t before = refused(cases[i].refusal);
 
 		t.made_s = (uint64_t)(FIXTURE_WALL_S + cases[i].ahead_s);
 		t.lifetime_s = cases[i].lifetime_s;
 		oauth_bring(&c, &t);
 		assert_int_equal(fixture_allocate(&f, &c, 4), cases[i].code);
 		if (cases[i].code != 0) {
-			assert_int_equal(refused(cases[i].why), before + 1);
+			assert_int_equal(refused(cases[i].refusal), before + 1);
 			fixture_assert_challenge(&f);
 			assert_true(names_server(OAUTH_NAME));
 			continue;
@@ -398,17 +398,17 @@ static void a_repeated_request_gets_its_answer(void **state)
 // A token with CreatePermission or ChannelBind is verified, and changes nothing.
 static void other_requests_may_bring_a_token(void **state)
 {
-	struct fixture_client c = north(), other;
+	struct fixture_client c = north(), renewed;
 
 	assert_int_equal(fixture_allocate(&f, &c, 4), 0);
-	other = c;
-	renew(&other, OAUTH_SOUTH, 2);
-	assert_int_equal(fixture_permit(&f, &other, "10.99.0.9"), 0);
-	assert_true(fixture_signed(&f, &other));
+	renewed = c;
+	renew(&renewed, OAUTH_SOUTH, 2);
+	assert_int_equal(fixture_permit(&f, &renewed, "10.99.0.9"), 0);
+	assert_true(fixture_signed(&f, &renewed));
 	c.access_len = 0;
 	assert_int_equal(fixture_permit(&f, &c, "10.99.0.9"), 0);
-	other.access[20] ^= 1;
-	assert_int_equal(fixture_permit(&f, &other, "10.99.0.9"), 401);
+	renewed.access[20] ^= 1;
+	assert_int_equal(fixture_permit(&f, &renewed, "10.99.0.9"), 401);
 }
 
 static void a_dual_session(void **state)
@@ -472,13 +472,13 @@ static void users_go_on_beside_tokens(void **state)
 
 // --- what is wrong -------------------------------------------------------------------------------
 
-static void is_refused(struct fixture_client *c, enum turn_refusal why)
+static void is_refused(struct fixture_client *c, enum turn_refusal refusal)
 {
-	const uint64_t before = refused(why);
+	const uint64_t before = refused(refusal);
 
 	assert_int_equal(fixture_allocate(&f, c, 4), 401);
 	fixture_assert_challenge(&f);
-	assert_int_equal(refused(why), before + 1);
+	assert_int_equal(refused(refusal), before + 1);
 	assert_int_equal(fixture_stats(&f).allocations, 0);
 }
 
@@ -616,12 +616,12 @@ static void a_token_is_a_user(void **state)
 
 static unsigned int listed(const char *name)
 {
-	const struct turn_listing_name who = {FIXTURE_REALM, name, 0};
+	const struct turn_listing_name listed_name = {FIXTURE_REALM, name, 0};
 	struct turn_filter filter = {0};
 	struct turn_walk w = {0};
 	struct turn_info info[8];
 
-	assert_true(turn_listing_user(&filter, f.quota, f.crypto, &who));
+	assert_true(turn_listing_user(&filter, f.quota, f.crypto, &listed_name));
 	return turn_listing_rows(f.shard, &filter, &w, info, 8);
 }
 
@@ -631,7 +631,7 @@ static void a_kid_names_its_sessions(void **state)
 	struct fixture_client a = oauth_client(&f, OAUTH_NORTH, 1, "198.51.100.1"),
 			      b = oauth_client(&f, OAUTH_NORTH, 2, "198.51.100.2"),
 			      ivan = fixture_client("198.51.100.3", 5000);
-	const struct turn_listing_name who = {FIXTURE_REALM, "north", 0};
+	const struct turn_listing_name kid_name = {FIXTURE_REALM, "north", 0};
 	struct turn_filter filter = {0};
 	struct turn_detail detail;
 	struct turn_walk w = {0};
@@ -651,7 +651,7 @@ static void a_kid_names_its_sessions(void **state)
 	assert_int_equal(fixture_refresh(&f, &b, 600), 0);
 	assert_int_equal(listed("north"), 1);
 	assert_int_equal(listed("south"), 1);
-	assert_true(turn_listing_user(&filter, f.quota, f.crypto, &who));
+	assert_true(turn_listing_user(&filter, f.quota, f.crypto, &kid_name));
 	assert_int_equal(turn_listing_kill(f.shard, &filter, &w, 8), 1);
 	assert_int_equal(fixture_stats(&f).allocations, 2);
 	assert_memory_equal(fixture_event(&f, 0)->name, "north", 5);

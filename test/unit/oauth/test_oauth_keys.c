@@ -66,14 +66,14 @@ static void the_sessions_of_a_key_go_with_it(void **state)
 	struct fixture_client north = allocated(OAUTH_NORTH, 1), south = allocated(OAUTH_SOUTH, 2),
 			      moved = allocated(OAUTH_SOUTH, 3), west = allocated(OAUTH_WEST, 4),
 			      ivan = fixture_client("198.51.100.9", 5000);
-	struct fixture_client to = oauth_client(&f, OAUTH_NORTH, 5, "198.51.100.3");
+	struct fixture_client renewed = oauth_client(&f, OAUTH_NORTH, 5, "198.51.100.3");
 	struct turn_oauth_key keys[2] = {
 		config.oauth.keys[OAUTH_WEST], config.oauth.keys[OAUTH_NORTH]};
 
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
-	memcpy(to.nonce, moved.nonce, moved.nonce_len);
-	to.nonce_len = moved.nonce_len;
-	assert_int_equal(fixture_refresh(&f, &to, 600), 0); // it is of north now
+	memcpy(renewed.nonce, moved.nonce, moved.nonce_len);
+	renewed.nonce_len = moved.nonce_len;
+	assert_int_equal(fixture_refresh(&f, &renewed, 600), 0); // it is of north now
 	config.oauth.keys = keys;
 	config.oauth.nb_keys = 2;
 	assert_int_equal(reload(), 1);
@@ -81,7 +81,7 @@ static void the_sessions_of_a_key_go_with_it(void **state)
 	assert_memory_equal(fixture_event(&f, 0)->name, "south", 5);
 	assert_int_equal(refresh(&south), 401);
 	assert_int_equal(refresh(&north), 0);
-	assert_int_equal(refresh(&to), 0);
+	assert_int_equal(refresh(&renewed), 0);
 	assert_int_equal(refresh(&west), 0);
 	assert_int_equal(refresh(&ivan), 0);
 	config.oauth.nb_keys = 0;
@@ -122,17 +122,17 @@ static void a_dual_session_goes_whole(void **state)
 // A key of another realm is another key, whatever its name.
 static void a_kid_is_of_its_realm(void **state)
 {
-	static struct turn_oauth_key other;
+	static struct turn_oauth_key realm_key;
 	static struct turn_realm realms[1];
 	struct token_seal t;
 	struct fixture_client c;
 
 	fixture_close(&f);
-	other = (struct turn_oauth_key){.kid = (char *)"north",
+	realm_key = (struct turn_oauth_key){.kid = (char *)"north",
 		.secret = (char *)"ffeeddccbbaa99887766554433221100",
 		.algorithm = 1};
 	realms[0] = (struct turn_realm){
-		.name = (char *)"a.example", .oauth = {NULL, &other, 1}, .number = 1};
+		.name = (char *)"a.example", .oauth = {NULL, &realm_key, 1}, .number = 1};
 	config.realms = realms;
 	config.nb_realms = 1;
 	fixture_open(&f, &config, 2);
@@ -158,7 +158,7 @@ static void a_kid_is_of_its_realm(void **state)
 
 static struct fixture_client ivan, north, west;
 
-static struct fixture *at(const struct fixture_client *c)
+static struct fixture *find_fixture(const struct fixture_client *c)
 {
 	return restart_at(&r, c);
 }
@@ -175,9 +175,9 @@ static int restart_setup(void **state)
 	t = oauth_seal(&r.worker[0], OAUTH_WEST, 2);
 	t.mac_len = 32;
 	oauth_bring(&west, &t);
-	assert_int_equal(fixture_allocate(at(&ivan), &ivan, 4), 0);
-	assert_int_equal(fixture_allocate(at(&north), &north, 4), 0);
-	assert_int_equal(fixture_allocate(at(&west), &west, 4), 0);
+	assert_int_equal(fixture_allocate(find_fixture(&ivan), &ivan, 4), 0);
+	assert_int_equal(fixture_allocate(find_fixture(&north), &north, 4), 0);
+	assert_int_equal(fixture_allocate(find_fixture(&west), &west, 4), 0);
 	return 0;
 }
 
@@ -192,14 +192,14 @@ static void a_restart_brings_sessions_back(void **state)
 	restart_again(&r, &config, 1000);
 	assert_int_equal(r.adopted.allocations, 3);
 	north.access_len = west.access_len = 0; // the keys are there, short and long
-	assert_int_equal(fixture_permit(at(&north), &north, "10.99.0.9"), 0);
-	assert_int_equal(fixture_permit(at(&west), &west, "10.99.0.9"), 0);
-	assert_true(fixture_signed(at(&west), &west));
-	assert_int_equal(fixture_refresh(at(&west), &west, 600), 401);
-	assert_int_equal(fixture_refresh(at(&ivan), &ivan, 600), 0);
+	assert_int_equal(fixture_permit(find_fixture(&north), &north, "10.99.0.9"), 0);
+	assert_int_equal(fixture_permit(find_fixture(&west), &west, "10.99.0.9"), 0);
+	assert_true(fixture_signed(find_fixture(&west), &west));
+	assert_int_equal(fixture_refresh(find_fixture(&west), &west, 600), 401);
+	assert_int_equal(fixture_refresh(find_fixture(&ivan), &ivan, 600), 0);
 	restart_again(&r, &config, 1000);
 	assert_int_equal(r.adopted.allocations, 3);
-	assert_int_equal(fixture_permit(at(&north), &north, "10.99.0.9"), 0);
+	assert_int_equal(fixture_permit(find_fixture(&north), &north, "10.99.0.9"), 0);
 }
 
 // What a Refresh has changed, the record has too: key, kid and name.
@@ -209,15 +209,15 @@ static void a_new_token_is_kept(void **state)
 
 	memcpy(next.nonce, north.nonce, north.nonce_len);
 	next.nonce_len = north.nonce_len;
-	assert_int_equal(fixture_refresh(at(&next), &next, 600), 0);
+	assert_int_equal(fixture_refresh(find_fixture(&next), &next, 600), 0);
 	config.oauth.keys++; // without north
 	config.oauth.nb_keys = 2;
 	restart_again(&r, &config, 1000);
 	assert_int_equal(r.adopted.allocations, 3);
 	next.access_len = 0;
-	assert_int_equal(fixture_permit(at(&next), &next, "10.99.0.9"), 0);
+	assert_int_equal(fixture_permit(find_fixture(&next), &next, "10.99.0.9"), 0);
 	north.access_len = 0;
-	assert_int_equal(fixture_permit(at(&north), &north, "10.99.0.9"), 401);
+	assert_int_equal(fixture_permit(find_fixture(&north), &north, "10.99.0.9"), 401);
 	config.oauth.keys--;
 }
 
@@ -231,7 +231,7 @@ static void a_restart_without_the_key_loses_its_sessions(void **state)
 	config.oauth.nb_keys = 0;
 	restart_again(&r, &config, 1000);
 	assert_int_equal(r.adopted.allocations, 1);
-	assert_int_equal(fixture_refresh(at(&ivan), &ivan, 600), 0);
+	assert_int_equal(fixture_refresh(find_fixture(&ivan), &ivan, 600), 0);
 	config.oauth.keys--;
 }
 

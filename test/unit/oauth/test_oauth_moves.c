@@ -20,38 +20,38 @@ static int setup(void **state)
 static struct mobile_client moved(
 	const struct mobile_client *c, uint16_t port, enum oauth_kid kid, uint32_t number)
 {
-	const struct fixture_client by = oauth_client(&w.f, kid, number, "198.51.100.9");
-	struct mobile_client to = mobile_at(c, "198.51.100.9", port);
+	const struct fixture_client bearer = oauth_client(&w.f, kid, number, "198.51.100.9");
+	struct mobile_client roamed = mobile_at(c, "198.51.100.9", port);
 
-	to.c.user = by.user;
-	to.c.mac = by.mac;
-	memcpy(to.c.access, by.access, sizeof(to.c.access));
-	to.c.access_len = by.access_len;
-	return to;
+	roamed.c.user = bearer.user;
+	roamed.c.mac = bearer.mac;
+	memcpy(roamed.c.access, bearer.access, sizeof(roamed.c.access));
+	roamed.c.access_len = bearer.access_len;
+	return roamed;
 }
 
 static void a_session_moves_by_its_own_token(void **state)
 {
-	const struct fixture_client by = oauth_client(&w.f, OAUTH_NORTH, 1, "198.51.100.7");
-	struct mobile_client c = mobile_ivan("198.51.100.7", 5000), to;
+	const struct fixture_client bearer = oauth_client(&w.f, OAUTH_NORTH, 1, "198.51.100.7");
+	struct mobile_client c = mobile_ivan("198.51.100.7", 5000), roamed;
 
-	c.c.user = by.user;
-	c.c.mac = by.mac;
-	memcpy(c.c.access, by.access, sizeof(c.c.access));
-	c.c.access_len = by.access_len;
+	c.c.user = bearer.user;
+	c.c.mac = bearer.mac;
+	memcpy(c.c.access, bearer.access, sizeof(c.c.access));
+	c.c.access_len = bearer.access_len;
 	assert_int_equal(mobile_allocate(&w, &c), 0);
-	to = moved(&c, 6001, OAUTH_NORTH, 2); // somebody else's of the same kid
-	assert_int_equal(mobile_show(&w, &to), 441);
-	to = moved(&c, 6002, OAUTH_SOUTH, 1);
-	assert_int_equal(mobile_show(&w, &to), 441);
-	to = mobile_at(&c, "198.51.100.9", 6003); // a password
-	to.c = fixture_client("198.51.100.9", 6003);
-	assert_int_equal(mobile_show(&w, &to), 441);
-	to = moved(&c, 6004, OAUTH_NORTH, 1);
-	assert_int_equal(mobile_show(&w, &to), 0);
-	to.c.access_len = 0; // and the key alone goes on signing
-	assert_int_equal(mobile_bind(&w, &to, 0x4000, "10.99.0.9", 7000), 0);
-	assert_int_equal(mobile_refresh(&w, &to, 0), 0);
+	roamed = moved(&c, 6001, OAUTH_NORTH, 2); // somebody else's of the same kid
+	assert_int_equal(mobile_show(&w, &roamed), 441);
+	roamed = moved(&c, 6002, OAUTH_SOUTH, 1);
+	assert_int_equal(mobile_show(&w, &roamed), 441);
+	roamed = mobile_at(&c, "198.51.100.9", 6003); // a password
+	roamed.c = fixture_client("198.51.100.9", 6003);
+	assert_int_equal(mobile_show(&w, &roamed), 441);
+	roamed = moved(&c, 6004, OAUTH_NORTH, 1);
+	assert_int_equal(mobile_show(&w, &roamed), 0);
+	roamed.c.access_len = 0; // and the key alone goes on signing
+	assert_int_equal(mobile_bind(&w, &roamed, 0x4000, "10.99.0.9", 7000), 0);
+	assert_int_equal(mobile_refresh(&w, &roamed, 0), 0);
 }
 
 int main(void)

@@ -19,11 +19,11 @@ static int setup(void **state)
 	return 0;
 }
 
-static struct fixture_client by(enum oauth_kid kid, uint32_t number, uint16_t port)
+static struct fixture_client make_client(enum oauth_kid kid, uint32_t number, uint16_t port)
 {
 	struct fixture_client c = oauth_client(&f, kid, number, CLIENT);
 
-	c.at.port = port;
+	c.endpoint.port = port;
 	c.listener = 2;
 	return c;
 }
@@ -58,7 +58,7 @@ static struct turn_order binds(struct fixture_client c)
 
 static void another_token_binds(void **state)
 {
-	struct fixture_client c = by(OAUTH_NORTH, 1, 5000);
+	struct fixture_client c = make_client(OAUTH_NORTH, 1, 5000);
 	struct turn_order made, fresh, bound;
 	struct stun_msg m;
 	uint32_t lifetime_s;
@@ -66,12 +66,12 @@ static void another_token_binds(void **state)
 	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
 	stun_put_u32(&f.w, STUN_REQUESTED_TRANSPORT, UINT32_C(6) << 24);
 	assert_true(ordered(&c, &made));
-	bound = binds(by(OAUTH_NORTH, 1, 5001));
+	bound = binds(make_client(OAUTH_NORTH, 1, 5001));
 	assert_memory_equal(bound.ident, made.ident, sizeof(made.ident));
 	assert_false(refresh(&c, 600, &fresh)); // the same one: there is nothing to tell
 	assert_int_equal(fixture_code(&f), 0);
 	c.access_len = 0;
-	c = by(OAUTH_SOUTH, 2, 5000);
+	c = make_client(OAUTH_SOUTH, 2, 5000);
 	assert_true(refresh(&c, 700, &fresh));
 	assert_int_equal(fresh.kind, TURN_ORDER_REKEY);
 	assert_true(fresh.allocation == made.allocation);
@@ -82,9 +82,9 @@ static void another_token_binds(void **state)
 	assert_int_equal(m.cls, STUN_SUCCESS);
 	assert_true(stun_get_u32(&m, STUN_LIFETIME, &lifetime_s));
 	assert_int_equal(lifetime_s, 700);
-	bound = binds(by(OAUTH_SOUTH, 2, 5002));
+	bound = binds(make_client(OAUTH_SOUTH, 2, 5002));
 	assert_memory_equal(bound.ident, fresh.ident, sizeof(fresh.ident));
-	bound = binds(by(OAUTH_SOUTH, 3, 5003)); // of the same kid
+	bound = binds(make_client(OAUTH_SOUTH, 3, 5003)); // of the same kid
 	assert_memory_not_equal(bound.ident, fresh.ident, sizeof(fresh.ident));
 	assert_false(refresh(&c, 0, &fresh));
 	assert_int_equal(fixture_code(&f), 0);
@@ -92,11 +92,11 @@ static void another_token_binds(void **state)
 
 static void an_allocation_of_udp_orders_nothing(void **state)
 {
-	struct fixture_client c = by(OAUTH_NORTH, 1, 5000);
+	struct fixture_client c = make_client(OAUTH_NORTH, 1, 5000);
 	struct turn_order o;
 
 	assert_int_equal(fixture_allocate(&f, &c, 4), 0);
-	c = by(OAUTH_NORTH, 2, 5000);
+	c = make_client(OAUTH_NORTH, 2, 5000);
 	assert_false(refresh(&c, 600, &o));
 	assert_int_equal(fixture_code(&f), 0);
 }

@@ -52,7 +52,7 @@ static int teardown(void **state)
 }
 
 // The bytes from first on.
-static const uint8_t *from(uint8_t first)
+static const uint8_t *make_bytes(uint8_t first)
 {
 	static uint8_t bytes[256];
 
@@ -65,7 +65,7 @@ static struct stun_token_key key_from(uint8_t first, uint8_t alg)
 {
 	struct stun_token_key key = {.alg = alg};
 
-	memcpy(key.bytes, from(first), stun_token_key_len(alg));
+	memcpy(key.bytes, make_bytes(first), stun_token_key_len(alg));
 	return key;
 }
 
@@ -147,7 +147,7 @@ static void test_vectors(void **state)
 		assert_int_equal(open_as(vectors[i].key, NAME, vectors[i].data, vectors[i].len, &t),
 			STUN_TOKEN_GOOD);
 		assert_int_equal(t.mac.len, vectors[i].mac_len);
-		assert_memory_equal(t.mac.bytes, from(vectors[i].mac), t.mac.len);
+		assert_memory_equal(t.mac.bytes, make_bytes(vectors[i].mac), t.mac.len);
 		assert_int_equal(t.made_s, MADE_S); // and half a second
 		assert_int_equal(t.lifetime_s, LIFETIME_S);
 	}
@@ -304,7 +304,7 @@ static void test_key_text(void **state)
 	static const struct {
 		const char *text;
 		uint8_t alg;
-		int is;
+		int expected;
 	} cases[] = {
 		{"0102030405060708090a0b0c0d0e0f101112131415161718191A1B1C1D1E1F20",
 			STUN_TOKEN_A256GCM, 32},
@@ -330,9 +330,9 @@ static void test_key_text(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct stun_token_key key = {.alg = cases[i].alg};
 
-		assert_int_equal(stun_token_key_read(cases[i].text, &key), cases[i].is);
-		if (cases[i].is == (int)stun_token_key_len(key.alg))
-			assert_memory_equal(key.bytes, from(1), (size_t)cases[i].is);
+		assert_int_equal(stun_token_key_read(cases[i].text, &key), cases[i].expected);
+		if (cases[i].expected == (int)stun_token_key_len(key.alg))
+			assert_memory_equal(key.bytes, make_bytes(1), (size_t)cases[i].expected);
 	}
 }
 

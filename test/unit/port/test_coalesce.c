@@ -139,19 +139,19 @@ static struct rte_mbuf *put(const struct frame *f)
 }
 
 // The datagrams that are said to have left in a frame are those it was cut into, from out[at].
-static void check_members(unsigned int n, const uint8_t *frame_of, unsigned int f, unsigned int at)
+static void check_members(unsigned int n, const uint8_t *frame_of, unsigned int f, unsigned int pos)
 {
 	for (unsigned int i = 0; i < n; i++) {
 		if (frame_of[i] != f)
 			continue;
-		assert_true(at < nb_out);
+		assert_true(pos < nb_out);
 		// the payload's last bytes are random, and nothing changes them
-		assert_int_equal(out[at].len, in[i].len);
-		assert_memory_equal(out[at].data + in[i].len - in[i].s.len,
+		assert_int_equal(out[pos].len, in[i].len);
+		assert_memory_equal(out[pos].data + in[i].len - in[i].s.len,
 			in[i].data + in[i].len - in[i].s.len, in[i].s.len);
-		at++;
+		pos++;
 	}
-	assert_int_equal(at, nb_out);
+	assert_int_equal(pos, nb_out);
 }
 
 // Puts in[] through the coalescer into out[]. Returns how many frames it made.
@@ -166,13 +166,13 @@ static unsigned int run(unsigned int n, const struct port_super *limits)
 		m[i] = put(&in[i]);
 	c = port_coalesce(limits, vlan, m, n, frame_of);
 	for (unsigned int i = 0; i < c.frames; i++) {
-		const unsigned int at = nb_out;
+		const unsigned int begin = nb_out;
 
 		if ((m[i]->ol_flags & RTE_MBUF_F_TX_UDP_SEG) != 0)
 			check_super(m[i], limits);
 		else
 			collect(NULL, rte_pktmbuf_mtod(m[i], uint8_t *), m[i]->pkt_len);
-		check_members(n, frame_of, i, at);
+		check_members(n, frame_of, i, begin);
 		rte_pktmbuf_free(m[i]);
 	}
 	assert_int_equal(nb_out, n); // none lost, none made
@@ -225,7 +225,7 @@ static bool v6_of(const struct frame *f)
 // Frames of one flow come out as they went in.
 static void check_flow(unsigned int n, unsigned int flow, bool v6)
 {
-	unsigned int at = 0, nth = 0;
+	unsigned int pos = 0, nth = 0;
 	uint16_t id = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
@@ -233,13 +233,13 @@ static void check_flow(unsigned int n, unsigned int flow, bool v6)
 
 		if (flow_of(&in[i]) != flow || v6_of(&in[i]) != v6)
 			continue;
-		while (at < nb_out && (flow_of(&out[at]) != flow || v6_of(&out[at]) != v6))
-			at++;
-		assert_true(at < nb_out);
-		got = &out[at];
+		while (pos < nb_out && (flow_of(&out[pos]) != flow || v6_of(&out[pos]) != v6))
+			pos++;
+		assert_true(pos < nb_out);
+		got = &out[pos];
 		// the first of a super-frame tells its own identification
-		if (at > 0 && got->joined && out[at - 1].joined && flow_of(&out[at - 1]) == flow &&
-			v6_of(&out[at - 1]) == v6 &&
+		if (pos > 0 && got->joined && out[pos - 1].joined &&
+			flow_of(&out[pos - 1]) == flow && v6_of(&out[pos - 1]) == v6 &&
 			load_be16(ip_of(got) + 4) == (uint16_t)(id + nth + 1))
 			nth++;
 		else
@@ -247,7 +247,7 @@ static void check_flow(unsigned int n, unsigned int flow, bool v6)
 		if (nth == 0)
 			id = load_be16(ip_of(got) + 4);
 		same_frame(got, &in[i], id, nth);
-		at++;
+		pos++;
 	}
 }
 
@@ -390,32 +390,32 @@ static void test_many_flows(void **state)
 static void test_differences(void **state)
 {
 	const struct spec v4 = {.ttl = 60, .len = 100}, v6 = {.v6 = true, .ttl = 60, .len = 100};
-	struct spec other[] = {v4, v4, v4, v4, v4, v4, v4, v6, v6, v6, v6, v6, v4, v6};
+	struct spec variant[] = {v4, v4, v4, v4, v4, v4, v4, v6, v6, v6, v6, v6, v4, v6};
 
-	other[0].tos = 1; // one bit of ECN
-	other[1].ttl = 59;
-	other[2].nodf = true;
-	other[3].nosum = true;
-	other[4].len = 0;
-	other[5].mac = 1;
-	other[6].frag = true;
-	other[7].tos = 0x10;
-	other[8].ttl = 59;
-	other[9].label = 1;
-	other[10].len = 0;
-	other[11].mac = 1;
-	other[12].arp = true;
-	other[13].arp = true;
-	for (unsigned int i = 0; i < RTE_DIM(other); i++) {
-		const struct spec *like = other[i].v6 ? &v6 : &v4;
-		const struct spec s[] = {*like, *like, other[i], *like, *like};
+	variant[0].tos = 1; // one bit of ECN
+	variant[1].ttl = 59;
+	variant[2].nodf = true;
+	variant[3].nosum = true;
+	variant[4].len = 0;
+	variant[5].mac = 1;
+	variant[6].frag = true;
+	variant[7].tos = 0x10;
+	variant[8].ttl = 59;
+	variant[9].label = 1;
+	variant[10].len = 0;
+	variant[11].mac = 1;
+	variant[12].arp = true;
+	variant[13].arp = true;
+	for (unsigned int i = 0; i < RTE_DIM(variant); i++) {
+		const struct spec *like = variant[i].v6 ? &v6 : &v4;
+		const struct spec s[] = {*like, *like, variant[i], *like, *like};
 
 		// in the order of the flow: what comes later does not join what came before
 		assert_int_equal(frames_of(s, 5, &no_limits), 3);
 		assert_int_equal(nb_joined, 4);
 	}
 	for (unsigned int i = 2; i < 5; i++) { // not with their like either
-		const struct spec s[] = {other[i], other[i], other[i]};
+		const struct spec s[] = {variant[i], variant[i], variant[i]};
 
 		assert_int_equal(frames_of(s, 3, &no_limits), 3);
 	}
@@ -426,14 +426,14 @@ static void test_odd_frames(void **state)
 {
 	struct test_rand r = {.s = 1};
 	static const struct {
-		unsigned int at; // behind the link header
+		unsigned int offset; // behind the link header
 		uint8_t value;
 	} odd[] = {{0, 0x46}, {3, 0}, {9, 6}};
 
 	for (unsigned int k = 0; k < RTE_DIM(odd); k++) {
 		for (unsigned int i = 0; i < 3; i++) {
 			build(&r, &in[i], &(struct spec){.ttl = 60, .len = 300});
-			ip_of(&in[i])[odd[k].at] = odd[k].value;
+			ip_of(&in[i])[odd[k].offset] = odd[k].value;
 		}
 		assert_int_equal(run(3, &no_limits), 3);
 		for (unsigned int i = 0; i < 3; i++)

@@ -55,15 +55,15 @@ static struct port port = {.name = "wan", .driver = "net_test", .dpdk_id = 7};
 
 static uint16_t vlan; // of the rule
 
-static int make(const char *dst, uint16_t value, uint16_t mask, char why[64])
+static int make(const char *dst, uint16_t value, uint16_t mask, char reason[64])
 {
 	struct port_rule r = {.port = value, .mask = mask, .queue = 5, .vlan = vlan};
 	void *flow = NULL;
 	int rc;
 
 	assert_int_equal(addr_parse(dst, &r.dst), 0);
-	why[0] = '\0';
-	rc = port_flow_create(&port, &r, &flow, why, 64);
+	reason[0] = '\0';
+	rc = port_flow_create(&port, &r, &flow, reason, 64);
 	assert_ptr_equal(flow, driver.give);
 	assert_int_equal(driver.port, 7);
 	assert_true(driver.attr.ingress && !driver.attr.egress && !driver.attr.transfer);
@@ -77,7 +77,8 @@ static void assert_bytes(const void *got, size_t len, const char *want)
 	assert_memory_equal(got, want, len);
 }
 
-static const struct rte_flow_item *is(const struct rte_flow_item *i, enum rte_flow_item_type type)
+static const struct rte_flow_item *check_item(
+	const struct rte_flow_item *i, enum rte_flow_item_type type)
 {
 	assert_int_equal(i->type, type);
 	assert_null(i->last);
@@ -89,11 +90,11 @@ static void look_v4(const struct rte_flow_item *i)
 	const struct rte_flow_item_ipv4 *spec = i[1].spec, *mask = i[1].mask;
 	const struct rte_flow_item_ipv4 only = {.hdr.dst_addr = UINT32_MAX};
 
-	assert_null(is(&i[0], RTE_FLOW_ITEM_TYPE_ETH)->spec);
-	is(&i[1], RTE_FLOW_ITEM_TYPE_IPV4);
+	assert_null(check_item(&i[0], RTE_FLOW_ITEM_TYPE_ETH)->spec);
+	check_item(&i[1], RTE_FLOW_ITEM_TYPE_IPV4);
 	assert_bytes(&spec->hdr.dst_addr, 4, "\xc0\x00\x02\x81");
 	assert_memory_equal(mask, &only, sizeof(only)); // nothing else is looked at
-	assert_null(is(&i[2], RTE_FLOW_ITEM_TYPE_UDP)->spec);
+	assert_null(check_item(&i[2], RTE_FLOW_ITEM_TYPE_UDP)->spec);
 	assert_null(i[2].mask);
 	assert_int_equal(driver.nb_items, 3);
 }
@@ -106,14 +107,14 @@ static void look_v6_vlan(const struct rte_flow_item *i)
 	struct rte_flow_item_ipv6 only = {0};
 	struct rte_flow_item_udp ports = {0};
 
-	is(&i[1], RTE_FLOW_ITEM_TYPE_VLAN);
+	check_item(&i[1], RTE_FLOW_ITEM_TYPE_VLAN);
 	assert_bytes(&tag->tci, 2, "\x01\x02");
 	assert_bytes(&tag_mask->tci, 2, "\x0f\xff");
-	is(&i[2], RTE_FLOW_ITEM_TYPE_IPV6);
+	check_item(&i[2], RTE_FLOW_ITEM_TYPE_IPV6);
 	assert_bytes(&spec->hdr.dst_addr, 16, "\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x81");
 	memset(&only.hdr.dst_addr, 0xff, 16);
 	assert_memory_equal(mask, &only, sizeof(only));
-	is(&i[3], RTE_FLOW_ITEM_TYPE_UDP);
+	check_item(&i[3], RTE_FLOW_ITEM_TYPE_UDP);
 	assert_bytes(&udp->hdr.dst_port, 2, "\xc0\x40");
 	ports.hdr.dst_port = RTE_BE16(0xc060);
 	assert_memory_equal(udp_mask, &ports, sizeof(ports));
@@ -122,37 +123,37 @@ static void look_v6_vlan(const struct rte_flow_item *i)
 
 static void test_accepted(void **state)
 {
-	char why[64];
+	char reason[64];
 
 	driver.give = (struct rte_flow *)&driver;
 	driver.look = look_v4;
-	assert_int_equal(make("192.0.2.129", 0, 0, why), 0);
+	assert_int_equal(make("192.0.2.129", 0, 0, reason), 0);
 	driver.look = look_v6_vlan;
 	vlan = 0x102;
-	assert_int_equal(make("2001:db8::81", 0xc040, 0xc060, why), 0);
+	assert_int_equal(make("2001:db8::81", 0xc040, 0xc060, reason), 0);
 	vlan = 0;
-	assert_string_equal(why, "");
+	assert_string_equal(reason, "");
 }
 
 static void test_refused(void **state)
 {
-	char why[64];
+	char reason[64];
 
 	driver.give = NULL;
 	driver.look = look_v4;
 	driver.err = ENOTSUP;
 	driver.says = "mask not supported";
-	assert_int_equal(make("192.0.2.129", 0, 0, why), -ENOTSUP);
-	assert_string_equal(why, "net_test says mask not supported");
+	assert_int_equal(make("192.0.2.129", 0, 0, reason), -ENOTSUP);
+	assert_string_equal(reason, "net_test says mask not supported");
 	driver.says = NULL;
 	driver.err = ENOSPC;
-	assert_int_equal(make("192.0.2.129", 0, 0, why), -ENOSPC);
-	assert_string_equal(why, "net_test says No space left on device");
+	assert_int_equal(make("192.0.2.129", 0, 0, reason), -ENOSPC);
+	assert_string_equal(reason, "net_test says No space left on device");
 	driver.err = ENOSYS;
-	assert_int_equal(make("192.0.2.129", 0, 0, why), -ENOSYS);
-	assert_string_equal(why, "net_test knows no flow rules");
+	assert_int_equal(make("192.0.2.129", 0, 0, reason), -ENOSYS);
+	assert_string_equal(reason, "net_test knows no flow rules");
 	driver.err = 0; // a driver that forgets to say
-	assert_int_equal(make("192.0.2.129", 0, 0, why), -EIO);
+	assert_int_equal(make("192.0.2.129", 0, 0, reason), -EIO);
 }
 
 static void test_destroyed(void **state)

@@ -134,11 +134,11 @@ ssize_t __wrap_mnl_socket_recvfrom(const struct mnl_socket *s, void *buf, size_t
 	assert_true(kernel.head < kernel.tail); // else it would wait without end
 	assert_true(p->len <= cap);
 	memcpy(buf, p->data, p->len);
-	for (size_t at = 0; at < p->len;) {
-		struct nlmsghdr *n = (struct nlmsghdr *)((char *)buf + at);
+	for (size_t offset = 0; offset < p->len;) {
+		struct nlmsghdr *n = (struct nlmsghdr *)((char *)buf + offset);
 
 		n->nlmsg_pid = self;
-		at += MNL_ALIGN(n->nlmsg_len);
+		offset += MNL_ALIGN(n->nlmsg_len);
 	}
 	kernel.head++;
 	return (ssize_t)p->len;
@@ -152,10 +152,10 @@ static struct addr last[2], router[2];
 
 static void tell(void *ctx, const struct port_kernel_address *a)
 {
-	const bool is_v4 = addr_is_v4(&a->at.addr);
+	const bool is_v4 = addr_is_v4(&a->prefix.addr);
 
 	told[is_v4]++;
-	last[is_v4] = a->at.addr;
+	last[is_v4] = a->prefix.addr;
 }
 
 static int look(void)

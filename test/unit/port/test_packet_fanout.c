@@ -51,28 +51,28 @@ static bool meanwhile; // datagrams come while the sockets are being set up
 
 // --- datagrams -----------------------------------------------------------------------------------
 
-static void set_end(bool v4, uint16_t port, struct sockaddr_storage *at, socklen_t *len)
+static void set_end(bool v4, uint16_t port, struct sockaddr_storage *addr, socklen_t *len)
 {
-	*at = (struct sockaddr_storage){.ss_family = v4 ? AF_INET : AF_INET6};
+	*addr = (struct sockaddr_storage){.ss_family = v4 ? AF_INET : AF_INET6};
 	*len = v4 ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 	if (v4) {
-		((struct sockaddr_in *)at)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-		((struct sockaddr_in *)at)->sin_port = htons(port);
+		((struct sockaddr_in *)addr)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		((struct sockaddr_in *)addr)->sin_port = htons(port);
 	} else {
-		((struct sockaddr_in6 *)at)->sin6_addr = in6addr_loopback;
-		((struct sockaddr_in6 *)at)->sin6_port = htons(port);
+		((struct sockaddr_in6 *)addr)->sin6_addr = in6addr_loopback;
+		((struct sockaddr_in6 *)addr)->sin6_port = htons(port);
 	}
 }
 
 static int open_udp(bool v4, uint16_t port)
 {
-	struct sockaddr_storage at;
+	struct sockaddr_storage addr;
 	socklen_t len;
 	const int fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	set_end(v4, port, &at, &len);
+	set_end(v4, port, &addr, &len);
 	assert_true(fd >= 0);
-	assert_int_equal(bind(fd, (struct sockaddr *)&at, len), 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&addr, len), 0);
 	return fd;
 }
 
@@ -80,19 +80,19 @@ static int open_udp(bool v4, uint16_t port)
 // number.
 static uint32_t deliver_long(bool v4, uint16_t sport, uint16_t dport, size_t len)
 {
-	const int from = open_udp(v4, sport), to = open_udp(v4, dport);
-	struct pollfd there = {.fd = to, .events = POLLIN};
-	struct sockaddr_storage at;
+	const int src = open_udp(v4, sport), dst = open_udp(v4, dport);
+	struct pollfd there = {.fd = dst, .events = POLLIN};
+	struct sockaddr_storage dst_addr;
 	static uint8_t data[8000];
 	socklen_t at_len;
 
 	assert_true(next < NUMBERS && len <= sizeof(data));
-	set_end(v4, dport, &at, &at_len);
+	set_end(v4, dport, &dst_addr, &at_len);
 	store_be32(data + len - 4, next);
-	assert_int_equal(sendto(from, data, len, 0, (struct sockaddr *)&at, at_len), len);
+	assert_int_equal(sendto(src, data, len, 0, (struct sockaddr *)&dst_addr, at_len), len);
 	assert_int_equal(poll(&there, 1, WAIT_MS), 1);
-	close(from);
-	close(to);
+	close(src);
+	close(dst);
 	return next++;
 }
 
@@ -135,13 +135,13 @@ int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t 
 	return rc;
 }
 
-int __real_bind(int fd, const struct sockaddr *at, socklen_t len);
-int __wrap_bind(int fd, const struct sockaddr *at, socklen_t len);
-int __wrap_bind(int fd, const struct sockaddr *at, socklen_t len)
+int __real_bind(int fd, const struct sockaddr *addr, socklen_t len);
+int __wrap_bind(int fd, const struct sockaddr *addr, socklen_t len);
+int __wrap_bind(int fd, const struct sockaddr *addr, socklen_t len)
 {
-	const int rc = __real_bind(fd, at, len);
+	const int rc = __real_bind(fd, addr, len);
 
-	if (meanwhile && at->sa_family == AF_PACKET) {
+	if (meanwhile && addr->sa_family == AF_PACKET) {
 		deliver(true, 5000, LISTENER);
 		deliver(false, 5000, LISTENER);
 	}
@@ -164,7 +164,7 @@ static void set_loopback(bool up, int mtu)
 
 static int group_open(void **state)
 {
-	struct port_own own[] = {
+	struct port_own local[] = {
 		{addr_text("127.0.0.1"), 1, 65535, false}, {addr_text("::1"), 1, 65535, false}};
 	struct bpf_insn *code;
 	uint32_t nb;
@@ -172,9 +172,9 @@ static int group_open(void **state)
 	rand_ = test_rand_start("packet_fanout");
 	if (unshare(CLONE_NEWNET) != 0)
 		return 0; // not root: the tests skip themselves
-	packet_filter_sort(own, 2);
+	packet_filter_sort(local, 2);
 	code = packet_filter_make(
-		&(struct packet_filter){.whom = PACKET_FILTER_SOCKET, .own = own, .nb_own = 2},
+		&(struct packet_filter){.whom = PACKET_FILTER_SOCKET, .owned = local, .nb_own = 2},
 		&nb);
 	filter = packet_bpf_load(PACKET_BPF_SOCKET, code, nb);
 	free(code);
@@ -336,7 +336,7 @@ static void test_down(void **state)
 static void test_rules(void **state)
 {
 	struct port_rule r = {.port = 50001, .mask = 0xff01};
-	char why[64];
+	char reason[64];
 	void *flow[2];
 	struct port_steer s;
 	struct port p;
@@ -348,7 +348,7 @@ static void test_rules(void **state)
 		r.dst = addr_text(v4 ? "127.0.0.1" : "::1");
 		r.queue = (uint16_t)(1 + v4);
 		r.port = 50001 & r.mask;
-		assert_int_equal(port_steer_rule(&s, &r, &flow[v4], why, sizeof(why)), 0);
+		assert_int_equal(port_steer_rule(&s, &r, &flow[v4], reason, sizeof(reason)), 0);
 	}
 	for (unsigned int i = 0; i < 80; i++) {
 		const uint16_t sport = (uint16_t)(20000 + i), odd = (uint16_t)(50001 + 2 * (i / 4));
@@ -375,15 +375,15 @@ static void test_fragments(void **state)
 		skip();
 	start_steered(&s, &p);
 	for (unsigned int i = 0; i < 20; i++) {
-		unsigned int with = 0;
+		unsigned int receivers = 0;
 
 		memset(frames, 0, sizeof(frames));
 		deliver_long(i % 2, (uint16_t)(20000 + i), LISTENER, 4000);
 		drain();
 		for (unsigned int k = 0; k < SOCKETS; k++)
-			with += frames[k] == 3;
+			receivers += frames[k] == 3;
 		assert_int_equal(frames[0] + frames[1] + frames[2], 3);
-		assert_int_equal(with, 1);
+		assert_int_equal(receivers, 1);
 	}
 	port_steer_close(&s);
 }

@@ -34,7 +34,7 @@ static int shared = -1; // of addresses that move
 
 // A frame that is built piece by piece.
 struct frame {
-	uint8_t at[256];
+	uint8_t data[256];
 	uint32_t len;
 };
 
@@ -48,13 +48,13 @@ static struct addr address(const char *text)
 
 static void put(struct frame *f, const void *bytes, uint32_t n)
 {
-	memcpy(f->at + f->len, bytes, n);
+	memcpy(f->data + f->len, bytes, n);
 	f->len += n;
 }
 
 static void put16(struct frame *f, uint16_t v)
 {
-	store_be16(f->at + f->len, v);
+	store_be16(f->data + f->len, v);
 	f->len += 2;
 }
 
@@ -105,12 +105,12 @@ static void extension(struct frame *f, uint8_t next, uint8_t more)
 	f->len += 8u * more;
 }
 
-static void load(const struct port_own *own, uint32_t nb)
+static void load(const struct port_own *local, uint32_t nb)
 {
 	for (unsigned int i = 0; i < 2; i++) {
 		uint32_t n;
 		struct bpf_insn *code =
-			packet_filter_make(&(struct packet_filter){i, own, nb, shared}, &n);
+			packet_filter_make(&(struct packet_filter){i, local, nb, shared}, &n);
 
 		assert_non_null(code);
 		if (program[i] >= 0)
@@ -131,7 +131,7 @@ static uint32_t run(int fd, const struct frame *f)
 
 	memset(&test, 0, sizeof(test));
 	test.test.prog_fd = (uint32_t)fd;
-	test.test.data_in = (uintptr_t)f->at;
+	test.test.data_in = (uintptr_t)f->data;
 	test.test.data_size_in = f->len;
 	test.test.repeat = 1;
 	if (syscall(SYS_bpf, BPF_PROG_TEST_RUN, &test, sizeof(test)) != 0)
@@ -155,7 +155,7 @@ static void expect(const struct frame *f, uint32_t socket, uint32_t kernel, int 
 
 static int setup(void **state)
 {
-	struct port_own own[] = {
+	struct port_own local[] = {
 		{address("2001:db8::1"), 3478, 3478},
 		{address("192.0.2.1"), 3478, 3478},
 		{address("192.0.2.1"), 49152, 65535},
@@ -164,8 +164,8 @@ static int setup(void **state)
 	};
 
 	(void)state;
-	packet_filter_sort(own, 5);
-	load(own, 5);
+	packet_filter_sort(local, 5);
+	load(local, 5);
 	return 0;
 }
 
@@ -245,7 +245,7 @@ static void test_extensions(void **state)
 	THEIRS(&f);
 	ip6(&f, "2001:db8::1", 60); // leads beyond the frame
 	extension(&f, 60, 0);
-	f.at[14 + 40 + 1] = 255;
+	f.data[14 + 40 + 1] = 255;
 	assert_int_equal(run(program[PACKET_FILTER_SOCKET], &f), SOCKET_NOT);
 	assert_int_not_equal(run(program[PACKET_FILTER_KERNEL], &f), KERNEL_LOSES);
 }
@@ -376,19 +376,19 @@ static void test_short(void **state)
 // Every one of many addresses is found, and nothing beside them.
 static void test_many(void **state)
 {
-	struct port_own own[1200];
+	struct port_own local[1200];
 	struct frame f;
 	char text[64];
 
 	(void)state;
 	for (unsigned int i = 0; i < 600; i++) {
 		snprintf(text, sizeof(text), "10.%u.%u.8", i % 3, i / 3);
-		own[2 * i] = (struct port_own){address(text), 3478, 3478, false};
+		local[2 * i] = (struct port_own){address(text), 3478, 3478, false};
 		snprintf(text, sizeof(text), "fd00::%x:%x", i % 7, i / 7); // last words in common
-		own[2 * i + 1] = (struct port_own){address(text), 3478, 3480, false};
+		local[2 * i + 1] = (struct port_own){address(text), 3478, 3480, false};
 	}
-	packet_filter_sort(own, 1200);
-	load(own, 1200);
+	packet_filter_sort(local, 1200);
+	load(local, 1200);
 	for (unsigned int i = 0; i < 600; i++) {
 		snprintf(text, sizeof(text), "10.%u.%u.8", i % 3, i / 3);
 		ip4(&f, text, 17, 0, 0);
@@ -424,7 +424,7 @@ static void test_none(void **state)
 }
 
 // Whether a datagram to an address and port is ours.
-static void at(const char *addr, uint16_t port, bool ours, int line)
+static void expect_datagram(const char *addr, uint16_t port, bool ours, int line)
 {
 	struct frame f;
 
@@ -447,7 +447,7 @@ static void test_moving(void **state)
 	} given[] = {{"10.0.0.9", "2001:db8:1::9"}, {"192.0.2.200", "2001:db8:2::9"},
 		{"10.0.0.0", "2001:db8:1::"}, {"10.0.0.9", "2001:db8:1::9"}};
 	const struct addr first4 = address(given[0].v4), first6 = address(given[0].v6);
-	struct port_own own[] = {{address("10.0.0.1"), 3478, 3478, false},
+	struct port_own local[] = {{address("10.0.0.1"), 3478, 3478, false},
 		{first4, 3478, 3478, true}, {first4, 50000, 50999, true},
 		{address("2001:db8::1"), 3478, 3478, false}, {first6, 50000, 50999, true},
 		{first6, 3478, 3478, true}};
@@ -459,8 +459,8 @@ static void test_moving(void **state)
 	if (shared < 0)
 		skip();
 	m = memory;
-	packet_filter_sort(own, 6);
-	load(own, 6);
+	packet_filter_sort(local, 6);
+	load(local, 6);
 	for (unsigned int i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
 		const struct addr v4 = address(given[i].v4), v6 = address(given[i].v6);
 
@@ -469,16 +469,16 @@ static void test_moving(void **state)
 		for (unsigned int k = 0; k < sizeof(given) / sizeof(given[0]); k++) {
 			const bool now = strcmp(given[i].v4, given[k].v4) == 0;
 
-			at(given[k].v4, 3478, now, __LINE__);
-			at(given[k].v4, 50999, now, __LINE__);
-			at(given[k].v4, 51000, false, __LINE__);
-			at(given[k].v6, 3478, now, __LINE__);
-			at(given[k].v6, 50000, now, __LINE__);
-			at(given[k].v6, 49999, false, __LINE__);
+			expect_datagram(given[k].v4, 3478, now, __LINE__);
+			expect_datagram(given[k].v4, 50999, now, __LINE__);
+			expect_datagram(given[k].v4, 51000, false, __LINE__);
+			expect_datagram(given[k].v6, 3478, now, __LINE__);
+			expect_datagram(given[k].v6, 50000, now, __LINE__);
+			expect_datagram(given[k].v6, 49999, false, __LINE__);
 		}
-		at("10.0.0.1", 3478, true, __LINE__);
-		at("10.0.0.1", 50000, false, __LINE__);
-		at("2001:db8::1", 3478, true, __LINE__);
+		expect_datagram("10.0.0.1", 3478, true, __LINE__);
+		expect_datagram("10.0.0.1", 50000, false, __LINE__);
+		expect_datagram("2001:db8::1", 3478, true, __LINE__);
 	}
 	munmap(m, sizeof(*m));
 	close(shared);
@@ -487,22 +487,23 @@ static void test_moving(void **state)
 
 static void test_too_many(void **state)
 {
-	struct port_own *own = calloc(8192, sizeof(*own));
+	struct port_own *local = calloc(8192, sizeof(*local));
 	uint32_t n;
 
 	(void)state;
-	assert_non_null(own);
+	assert_non_null(local);
 	for (unsigned int i = 0; i < 8192; i++) {
-		own[i] = (struct port_own){address("fd00::1"), 1, 2, false};
-		store_be32(own[i].addr.b + 12, i * 7919);
+		local[i] = (struct port_own){address("fd00::1"), 1, 2, false};
+		store_be32(local[i].addr.b + 12, i * 7919);
 	}
-	packet_filter_sort(own, 8192);
+	packet_filter_sort(local, 8192);
 	errno = 0;
 	assert_null(packet_filter_make(
-		&(struct packet_filter){.whom = PACKET_FILTER_KERNEL, .own = own, .nb_own = 8192},
+		&(struct packet_filter){
+			.whom = PACKET_FILTER_KERNEL, .owned = local, .nb_own = 8192},
 		&n));
 	assert_int_equal(errno, E2BIG);
-	free(own);
+	free(local);
 }
 
 int main(void)

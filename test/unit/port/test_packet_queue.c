@@ -129,22 +129,22 @@ static struct rte_mbuf *super(const struct shape *s)
 
 // Frames [from, from + nb) that went out are datagrams [first, ...) of a super-frame.
 static void assert_pieces(
-	const struct shape *s, unsigned int from, unsigned int nb, unsigned int first)
+	const struct shape *s, unsigned int begin, unsigned int nb, unsigned int first)
 {
 	const uint32_t headers = shape_headers(s), l4 = shape_l4(s);
 
 	for (unsigned int i = 0; i < nb; i++) {
-		const uint32_t at = (first + i) * SIZE;
-		const uint8_t *f = whole[from + i];
+		const uint32_t offset = (first + i) * SIZE;
+		const uint8_t *f = whole[begin + i];
 		const struct shape piece = {.v6 = s->v6, .payload = SIZE};
 
-		assert_int_equal(lens[from + i], headers + SIZE);
+		assert_int_equal(lens[begin + i], headers + SIZE);
 		for (uint32_t k = 0; k < SIZE; k++)
 			assert_int_equal(f[headers + k],
-				(uint8_t)((at + k) * 31 + ((at + k) >> 8) + s->seed));
+				(uint8_t)((offset + k) * 31 + ((offset + k) >> 8) + s->seed));
 		// what a receiver checks
 		assert_int_equal(
-			slow_sum(vtap_world_pseudo_sum(&piece, f), f + l4, lens[from + i] - l4),
+			slow_sum(vtap_world_pseudo_sum(&piece, f), f + l4, lens[begin + i] - l4),
 			0xffff);
 	}
 }

@@ -44,22 +44,22 @@ static int bpf(int command, union bpf_attr *attr)
 }
 
 // Loads a program; what the kernel has against it is printed.
-static int load(enum steer_begins at, int map)
+static int load(enum steer_begins layer, int map)
 {
 	struct bpf_insn insns[STEER_INSNS_MAX];
 	static char log[1 << 20];
 	union bpf_attr load = {.prog_type = BPF_PROG_TYPE_SOCKET_FILTER,
 		.insns = (uintptr_t)insns,
-		.insn_cnt = steer_program_make(insns, map, at),
+		.insn_cnt = steer_program_make(insns, map, layer),
 		.license = (uintptr_t) "BSD",
 		.log_buf = (uintptr_t)log,
 		.log_size = sizeof(log),
 		.log_level = 1};
 
-	programs[at] = bpf(BPF_PROG_LOAD, &load);
-	if (programs[at] < 0)
+	programs[layer] = bpf(BPF_PROG_LOAD, &load);
+	if (programs[layer] < 0)
 		print_error("%s\n", log);
-	return programs[at] < 0;
+	return programs[layer] < 0;
 }
 
 static int group_open(void **state)
@@ -88,9 +88,9 @@ static int group_close(void **state)
 }
 
 // The lowest bits of the hash are the queue.
-static int open_table(enum steer_begins at)
+static int open_table(enum steer_begins layer)
 {
-	begins = at;
+	begins = layer;
 	if (table == NULL)
 		return 0;
 	steer_table_init(table, key, 1);
@@ -147,9 +147,9 @@ static struct endpoint end(const char *address, uint16_t port)
 static void hashes(const char *src, uint16_t sport, const char *dst, uint16_t dport,
 	uint32_t with_ports, uint32_t without)
 {
-	const struct endpoint from = end(src, sport), to = end(dst, dport);
-	const bool v4 = addr_is_v4(&from.addr);
-	const uint32_t len = make(&from, &to);
+	const struct endpoint source = end(src, sport), target = end(dst, dport);
+	const bool v4 = addr_is_v4(&source.addr);
+	const uint32_t len = make(&source, &target);
 
 	assert_int_equal(queue_of(len), with_ports % STEER_RETA);
 	if (v4)
@@ -245,7 +245,7 @@ static void test_others(void **state)
 
 // --- rules --------------------------------------------------------------------------------------
 
-static uint32_t to(const char *address, uint16_t port)
+static uint32_t find_queue(const char *address, uint16_t port)
 {
 	const struct endpoint src = end(strchr(address, ':') ? "fd99::77" : "10.9.9.9", 5000),
 			      dst = end(address, port);
@@ -253,7 +253,7 @@ static uint32_t to(const char *address, uint16_t port)
 	return queue_of(make(&src, &dst));
 }
 
-static void rules_of(const char *address, const char *other)
+static void rules_of(const char *address, const char *other_addr)
 {
 	const struct port_rule
 		odd = {.dst = addr_text(address), .port = 1, .mask = 1, .queue = 201},
@@ -261,21 +261,24 @@ static void rules_of(const char *address, const char *other)
 	uint32_t before[8];
 
 	for (uint16_t i = 0; i < 8; i++)
-		before[i] = to(address, 0xc000 + i);
+		before[i] = find_queue(address, 0xc000 + i);
 	assert_int_equal(steer_table_add(table, &odd), 0);
 	assert_int_equal(steer_table_add(table, &slice), 0);
 	for (uint16_t i = 0; i < 8; i++)
-		assert_int_equal(to(address, 0xc000 + i), i % 2 ? 201 : i == 4 ? 202 : before[i]);
-	assert_int_equal(to(address, 0xc0fc), 202);
-	assert_int_not_equal(to(address, 0xc104), 202);
-	assert_int_not_equal(to(other, 0xc001), 201);
+		assert_int_equal(find_queue(address, 0xc000 + i),
+			i % 2            ? 201
+				: i == 4 ? 202
+					 : before[i]);
+	assert_int_equal(find_queue(address, 0xc0fc), 202);
+	assert_int_not_equal(find_queue(address, 0xc104), 202);
+	assert_int_not_equal(find_queue(other_addr, 0xc001), 201);
 	frame[strchr(address, ':') ? 20 : 23] = 6;
 	assert_int_not_equal(queue_of(100), 201); // rules are of UDP
 	steer_table_remove(table, &odd);
-	assert_int_equal(to(address, 0xc001), before[1]);
-	assert_int_equal(to(address, 0xc004), 202);
+	assert_int_equal(find_queue(address, 0xc001), before[1]);
+	assert_int_equal(find_queue(address, 0xc004), 202);
 	steer_table_remove(table, &slice);
-	assert_int_equal(to(address, 0xc004), before[4]);
+	assert_int_equal(find_queue(address, 0xc004), before[4]);
 }
 
 static void test_rules(void **state)
@@ -302,11 +305,11 @@ static void test_moved(void **state)
 		assert_int_equal(steer_table_add(table, &odd), 0);
 		for (unsigned int i = 0; i < 20; i++) {
 			steer_table_move(table, &addr[i % 2], &addr[(i + 1) % 2]);
-			assert_int_equal(to(a[(i + 1) % 2], 0xc001), 201);
-			assert_int_not_equal(to(a[i % 2], 0xc001), 201);
+			assert_int_equal(find_queue(a[(i + 1) % 2], 0xc001), 201);
+			assert_int_not_equal(find_queue(a[i % 2], 0xc001), 201);
 		}
 		steer_table_move(table, &addr[1], &addr[0]); // it has none
-		assert_int_equal(to(a[0], 0xc001), 201);
+		assert_int_equal(find_queue(a[0], 0xc001), 201);
 	}
 }
 
@@ -324,9 +327,9 @@ static void test_addresses(void **state)
 			r.dst = addr_text(text);
 			assert_int_equal(steer_table_add(table, &r), i < STEER_ADDRS ? 0 : -ENOSPC);
 			if (i < STEER_ADDRS)
-				assert_int_equal(to(text, (uint16_t)(i * 9000)), 210 + i);
+				assert_int_equal(find_queue(text, (uint16_t)(i * 9000)), 210 + i);
 			else
-				assert_true(to(text, 9) < STEER_RETA);
+				assert_true(find_queue(text, 9) < STEER_RETA);
 		}
 	}
 }

@@ -21,16 +21,16 @@ static uint8_t patch[PATCHES][PORT_REPLAY_PATCH_LEN];
 
 // A template of random bytes with windows at these places, every other byte patched.
 static struct port_replay_template template_of(
-	uint64_t seed, uint16_t len, uint8_t nb, const uint16_t *at)
+	uint64_t seed, uint16_t len, uint8_t nb, const uint16_t *offsets)
 {
 	struct port_replay_template t = {.len = len, .nb_windows = nb};
 	struct test_rand r = {seed};
 
 	test_rand_fill(&r, t.frame, len);
 	for (unsigned int i = 0; i < nb; i++) {
-		t.window[i].at = at[i];
+		t.window[i].offset = offsets[i];
 		for (unsigned int b = 0; b < 16; b++)
-			t.window[i].from[b] =
+			t.window[i].patch_idx[b] =
 				b % 2 == 0 ? PORT_REPLAY_KEEP : (uint8_t)test_rand_below(&r, 16);
 	}
 	return t;
@@ -47,15 +47,15 @@ static struct port_replay_frames frames_of(const struct port_replay_template *t,
 
 // What replay.h promises of one template and one patch.
 static void assert_frame(
-	const struct rte_mbuf *m, const struct port_replay_template *t, const uint8_t *with)
+	const struct rte_mbuf *m, const struct port_replay_template *t, const uint8_t *patched)
 {
 	uint8_t want[PORT_REPLAY_FRAME_MAX];
 
 	memcpy(want, t->frame, t->len);
 	for (unsigned int i = 0; i < t->nb_windows; i++)
 		for (unsigned int b = 0; b < 16; b++)
-			if (t->window[i].from[b] < 16)
-				want[t->window[i].at + b] ^= with[t->window[i].from[b]];
+			if (t->window[i].patch_idx[b] < 16)
+				want[t->window[i].offset + b] ^= patched[t->window[i].patch_idx[b]];
 	assert_int_equal(m->nb_segs, 1);
 	assert_int_equal(m->data_len, t->len);
 	assert_int_equal(m->pkt_len, t->len);
@@ -88,15 +88,15 @@ static void test_order_and_bytes(void **state)
 	const struct port_replay_frames f = frames_of(&t, 1);
 	struct port *p = replay_world_open("replay:a");
 	struct rte_mbuf *m[128];
-	unsigned int at = 0;
+	unsigned int sent = 0;
 
 	assert_int_equal(port_replay_set(p, 0, &f), 0);
 	assert_int_equal(port_rx(p, 0, m, 1), 0); // not yet told how many
 	port_replay_limit(p, 0, PORT_REPLAY_FOREVER);
 	for (unsigned int i = 0; i < RTE_DIM(sizes); i++) {
 		assert_int_equal(port_rx(p, 0, m, sizes[i]), sizes[i]);
-		for (unsigned int k = 0; k < sizes[i]; k++, at++)
-			assert_frame(m[k], &t, patch[at % PATCHES]);
+		for (unsigned int k = 0; k < sizes[i]; k++, sent++)
+			assert_frame(m[k], &t, patch[sent % PATCHES]);
 		rte_pktmbuf_free_bulk(m, sizes[i]);
 	}
 	// set anew it begins with the first; taken away it is silent
@@ -117,14 +117,14 @@ static void directions(
 {
 	assert_int_equal(port_replay_set(p, 0, f), 0);
 	port_replay_limit(p, 0, n);
-	for (unsigned int at = 0; at < n;) {
+	for (unsigned int received = 0; received < n;) {
 		struct rte_mbuf *m[32];
 		const uint16_t nb = port_rx(p, 0, m, 32);
 
-		assert_int_equal(nb, RTE_MIN(32u, n - at));
-		for (unsigned int k = 0; k < nb; k++, at++) {
-			out[at] = m[k]->pkt_len == f->template[1].len;
-			assert_frame(m[k], &f->template[out[at]], patch[at % PATCHES]);
+		assert_int_equal(nb, RTE_MIN(32u, n - received));
+		for (unsigned int k = 0; k < nb; k++, received++) {
+			out[received] = m[k]->pkt_len == f->template[1].len;
+			assert_frame(m[k], &f->template[out[received]], patch[received % PATCHES]);
 		}
 		rte_pktmbuf_free_bulk(m, nb);
 	}
@@ -176,7 +176,7 @@ static void test_bad_devices(void **state)
 static void test_two_templates(void **state)
 {
 	enum { N = 10000 };
-	static bool first[N], again[N], other[N];
+	static bool first[N], again[N], reseeded[N];
 	const struct port_replay_template t[2] = {template_of(1, 166, 2, (uint16_t[]){10, 28}),
 		template_of(2, 162, 4, (uint16_t[]){62, 10, 28, 78})};
 	struct port_replay_frames f = frames_of(t, 2);
@@ -187,8 +187,8 @@ static void test_two_templates(void **state)
 	directions(p, &f, again, N);
 	assert_memory_equal(first, again, sizeof(first));
 	f.seed = 2;
-	directions(p, &f, other, N);
-	assert_memory_not_equal(first, other, sizeof(first));
+	directions(p, &f, reseeded, N);
+	assert_memory_not_equal(first, reseeded, sizeof(first));
 	for (unsigned int i = 0; i < N; i++) {
 		ones += first[i];
 		changes += i > 0 && first[i] != first[i - 1];
@@ -343,12 +343,12 @@ static void test_refusals(void **state)
 	struct port_replay_frames f = frames_of(&t, 1);
 
 	assert_int_equal(port_replay_set(p, 0, &f), 0);
-	t.window[1].at = 85; // beyond the end
+	t.window[1].offset = 85; // beyond the end
 	assert_int_equal(port_replay_set(p, 0, &f), -EINVAL);
-	t.window[1].at = 15; // over the other
+	t.window[1].offset = 15; // over the other
 	assert_int_equal(port_replay_set(p, 0, &f), -EINVAL);
 	t = good;
-	t.window[0].from[3] = 16;
+	t.window[0].patch_idx[3] = 16;
 	assert_int_equal(port_replay_set(p, 0, &f), -EINVAL);
 	t = good;
 	t.nb_windows = 0;

@@ -181,13 +181,14 @@ static struct rte_mbuf *chain(
 	return head;
 }
 
-enum way { SENT, RECEIVED };
+enum direction { SENT, RECEIVED };
 
-static void mark(struct rte_mbuf *m, const struct content *c, enum way way, uint16_t size)
+static void mark(
+	struct rte_mbuf *m, const struct content *c, enum direction direction, uint16_t size)
 {
 	m->tso_segsz = size;
 	m->ol_flags = RTE_MBUF_F_RX_LRO | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
-	if (way == RECEIVED)
+	if (direction == RECEIVED)
 		return;
 	m->ol_flags = (c->tcp ? RTE_MBUF_F_TX_TCP_SEG : RTE_MBUF_F_TX_UDP_SEG) |
 		(c->v4 ? RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM : RTE_MBUF_F_TX_IPV6);
@@ -255,7 +256,7 @@ static void test_random(void **state)
 		const uint32_t most = RTE_MIN(size * (k % 50 == 0 ? 300u : 20u), 60000u);
 		const uint32_t len = test_rand_below(&r, most + 1);
 		const uint32_t steps[] = {3, 40, 700, ROOM};
-		const enum way way = test_rand_below(&r, 2) != 0 ? SENT : RECEIVED;
+		const enum direction direction = test_rand_below(&r, 2) != 0 ? SENT : RECEIVED;
 		struct rte_mbuf *m;
 		struct content c;
 		uint32_t total;
@@ -264,7 +265,7 @@ static void test_random(void **state)
 		test_rand_fill(&r, payload, len);
 		total = build_super(&c, len);
 		m = chain(&r, whole, total, steps[total > 8000 ? 2 + k % 2 : k % 4]);
-		mark(m, &c, way, size);
+		mark(m, &c, direction, size);
 		check_cut(m, &c, len, size);
 		// untouched
 		assert_int_equal(m->pkt_len, total);
@@ -325,12 +326,12 @@ static void test_cuts(void **state)
 		c.tag = (k >> 2) & 1;
 		test_rand_fill(&r, payload, 333);
 		total = build_super(&c, 333);
-		for (uint32_t at = 1; at < headers_len(&c) + 3u; at++) {
-			struct rte_mbuf *m = chain(&r, whole, at, ROOM);
-			struct rte_mbuf *rest = chain(&r, whole + at, total - at, ROOM);
+		for (uint32_t split = 1; split < headers_len(&c) + 3u; split++) {
+			struct rte_mbuf *m = chain(&r, whole, split, ROOM);
+			struct rte_mbuf *rest = chain(&r, whole + split, total - split, ROOM);
 
 			assert_int_equal(rte_pktmbuf_chain(m, rest), 0);
-			mark(m, &c, at % 2 != 0 ? SENT : RECEIVED, 100);
+			mark(m, &c, split % 2 != 0 ? SENT : RECEIVED, 100);
 			check_cut(m, &c, 333, 100);
 			rte_pktmbuf_free(m);
 		}
@@ -366,20 +367,20 @@ static void test_ends(void **state)
 
 // --- refusals -----------------------------------------------------------------------------------
 
-static void assert_refused(const struct rte_mbuf *m, const char *what)
+static void assert_refused(const struct rte_mbuf *m, const char *label)
 {
 	struct rte_mbuf *out[OUT_MAX];
 
 	if (port_super_frames(m) != 1 || port_super_cut(m, pool, out, OUT_MAX) != 0)
-		fail_msg("%s: believed", what);
+		fail_msg("%s: believed", label);
 	assert_int_equal(rte_mempool_in_use_count(pool), m->nb_segs);
 }
 
 struct lie {
-	const char *what;
+	const char *label;
 	bool v4, tcp;
-	enum way way;
-	int at; // byte of the frame, from l3 (below 100) or l4 (from 100), -1 = none
+	enum direction direction;
+	int offset; // byte of the frame, from l3 (below 100) or l4 (from 100), -1 = none
 	uint8_t value;
 	void (*tell)(struct rte_mbuf *m);
 };
@@ -482,7 +483,7 @@ static void test_lies(void **state)
 		const struct lie *l = &lies[i];
 		struct content c;
 		struct rte_mbuf *m;
-		uint8_t *at;
+		uint8_t *byte;
 		uint32_t total;
 
 		random_content(&r, &c);
@@ -493,21 +494,22 @@ static void test_lies(void **state)
 		c.tcp_options = 0;
 		total = build_super(&c, 20);
 		m = chain(&r, whole, total, 30);
-		mark(m, &c, l->way, 3);
+		mark(m, &c, l->direction, 3);
 		check_cut(m, &c, 20, 3); // only the lie is wrong about it
 		rte_pktmbuf_free(m);
-		if (l->at >= 0) {
-			at = whole + l2_len(&c) + l->at % 100 + (l->at >= 100 ? l3_len(&c) : 0);
-			*at = *at != l->value ? l->value : (uint8_t)~l->value;
+		if (l->offset >= 0) {
+			byte = whole + l2_len(&c) + l->offset % 100 +
+				(l->offset >= 100 ? l3_len(&c) : 0);
+			*byte = *byte != l->value ? l->value : (uint8_t)~l->value;
 			// no lie but a wrong length where the checksum is looked at
-			if (c.v4 && l->at < 100 && strstr(l->what, "checksum") == NULL) {
+			if (c.v4 && l->offset < 100 && strstr(l->label, "checksum") == NULL) {
 				put16(whole + l2_len(&c) + 10, 0);
 				put16(whole + l2_len(&c) + 10,
 					~slow_sum(0, whole + l2_len(&c), 20));
 			}
 		}
 		m = chain(&r, whole, total, 30);
-		mark(m, &c, l->way, 3);
+		mark(m, &c, l->direction, 3);
 		if (l->tell != NULL)
 			l->tell(m);
 		if (l->tell == more_segs || l->tell == fewer_segs) {
@@ -517,7 +519,7 @@ static void test_lies(void **state)
 			assert_int_equal(port_super_cut(m, pool, out, OUT_MAX), 0);
 			m->nb_segs = l->tell == more_segs ? segs - 1 : segs + 1;
 		} else {
-			assert_refused(m, l->what);
+			assert_refused(m, l->label);
 		}
 		m->pkt_len = total;
 		rte_pktmbuf_free(m);

@@ -136,11 +136,11 @@ static void test_partial_inner(void **state)
 {
 	const struct shape inner = shape_of(0, 50), outer = shape_of(0, shape_len(&inner));
 	struct virtio_net_hdr h = partial_header(&inner);
-	uint8_t *at = bytes + shape_headers(&outer);
+	uint8_t *inner_bytes = bytes + shape_headers(&outer);
 	struct rte_mbuf *m;
 
 	frame_make(&outer, bytes, false);
-	frame_make(&inner, at, true);
+	frame_make(&inner, inner_bytes, true);
 	memcpy(whole, bytes, shape_len(&outer));
 	frame_make(&inner, whole + shape_headers(&outer), false);
 	h.csum_start = (uint16_t)(h.csum_start + shape_headers(&outer));

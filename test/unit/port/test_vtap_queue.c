@@ -79,12 +79,12 @@ static void wire_narrow(int room)
 // The plain frame that segment i of a super-frame is, except what changes from one to the next.
 static void assert_segment(const struct shape *s, uint16_t size, unsigned int i, uint32_t len)
 {
-	const uint32_t at = i * size, n = RTE_MIN((uint32_t)size, s->payload - at);
+	const uint32_t offset = i * size, n = RTE_MIN((uint32_t)size, s->payload - offset);
 	const uint32_t l4 = shape_l4(s), field = l4 + (s->tcp ? 16 : 6);
 
 	assert_int_equal(len, shape_headers(s) + n);
 	for (uint32_t k = 0; k < n; k++)
-		expected[k] = (uint8_t)((at + k) * 31 + ((at + k) >> 8) + s->seed);
+		expected[k] = (uint8_t)((offset + k) * 31 + ((offset + k) >> 8) + s->seed);
 	assert_memory_equal(frame + shape_headers(s), expected, n);
 	// what a receiver checks
 	const struct shape cut = {.v6 = s->v6, .tcp = s->tcp, .tag = s->tag, .payload = n};
@@ -258,7 +258,7 @@ static void test_refused(void **state)
 	for (unsigned int bits = 0; bits < 4; bits++) {
 		const struct shape s = {.v6 = bits & 1, .tcp = bits & 2, .payload = 50001};
 		struct port_super *super = s.tcp ? &w.port.tso : &w.port.uso;
-		const struct port_super *other = s.tcp ? &w.port.uso : &w.port.tso;
+		const struct port_super *other_kind = s.tcp ? &w.port.uso : &w.port.tso;
 		struct virtio_net_hdr h;
 
 		wire_close(state);
@@ -273,7 +273,7 @@ static void test_refused(void **state)
 			m = super_make(&s, bytes, 1200, VTAP_WORLD_ROOM);
 			assert_int_equal(vtap_tx_burst(&w.tx, &m, 1), 1);
 			assert_int_equal(super->segments, 0);
-			assert_int_not_equal(other->segments, 0);
+			assert_int_not_equal(other_kind->segments, 0);
 			assert_int_equal(w.tx.kept.cut, round + 1);
 			do {
 				for (; (len = kernel_take(&h)) > 0; got++) {

@@ -76,28 +76,28 @@ static bool leave(struct rte_mbuf *m)
 	return true;
 }
 
-static void pass(struct end *from, struct end *to, uint16_t queue)
+static void pass(struct end *src, struct end *dst, uint16_t queue)
 {
 	struct rte_mbuf *m[BURST];
-	const uint16_t n = port_rx(from->port, queue, m, BURST);
+	const uint16_t n = port_rx(src->port, queue, m, BURST);
 	// one way crosses over, so that a flow comes back by another queue than it went
-	const uint16_t out = (uint16_t)(queue + (from == &end[1])) % to->port->nb_txq;
+	const uint16_t out = (uint16_t)(queue + (src == &end[1])) % dst->port->nb_txq;
 	uint16_t sent = 0;
 
-	from->queue[queue] += n;
+	src->queue[queue] += n;
 	for (uint16_t i = 0; i < n; i++) {
-		from->frames++;
-		from->longest = RTE_MAX(from->longest, (uint64_t)m[i]->pkt_len);
-		if (unfinished && to == &end[0])
-			from->left += leave(m[i]);
+		src->frames++;
+		src->longest = RTE_MAX(src->longest, (uint64_t)m[i]->pkt_len);
+		if (unfinished && dst == &end[0])
+			src->left += leave(m[i]);
 		if ((m[i]->ol_flags & RTE_MBUF_F_RX_LRO) == 0)
 			continue;
-		from->supers++;
+		src->supers++;
 		turn_round(m[i]);
 	}
 	for (unsigned int tries = 0; sent < n && tries < 10; tries++)
-		sent += port_tx(to->port, out, m + sent, n - sent);
-	from->unsent += n - sent;
+		sent += port_tx(dst->port, out, m + sent, n - sent);
+	src->unsent += n - sent;
 	rte_pktmbuf_free_bulk(m + sent, n - sent);
 }
 

@@ -100,12 +100,12 @@ struct rte_mbuf *chain_make(const uint8_t *bytes, uint32_t len, uint16_t part)
 {
 	struct rte_mbuf *first = NULL, *last = NULL;
 
-	for (uint32_t at = 0; at < len; at += part) {
+	for (uint32_t offset = 0; offset < len; offset += part) {
 		struct rte_mbuf *m = rte_pktmbuf_alloc(vtap_world_pool);
-		const uint16_t n = (uint16_t)RTE_MIN(len - at, (uint32_t)part);
+		const uint16_t n = (uint16_t)RTE_MIN(len - offset, (uint32_t)part);
 
 		assert_non_null(m);
-		memcpy(rte_pktmbuf_append(m, n), bytes + at, n);
+		memcpy(rte_pktmbuf_append(m, n), bytes + offset, n);
 		if (first == NULL) {
 			first = m;
 		} else {

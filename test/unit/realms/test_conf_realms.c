@@ -20,12 +20,12 @@
 		"limits:\n", "realms:\n" text "limits:\n", error \
 	}
 
-static struct conf *with(const char *realms)
+static struct conf *load_realms(const char *realms)
 {
-	char by[2048];
+	char replacement[2048];
 
-	snprintf(by, sizeof(by), "realms:\n%slimits:\n", realms);
-	return conf_file_changed("limits:\n", by);
+	snprintf(replacement, sizeof(replacement), "realms:\n%slimits:\n", realms);
+	return conf_file_changed("limits:\n", replacement);
 }
 
 static void a_file_without_realms_has_one(void **state)
@@ -42,14 +42,15 @@ static void a_file_without_realms_has_one(void **state)
 
 static void realms_are_read(void **state)
 {
-	struct conf *c = with("  - name: a.example\n"
-			      "    origins: ['https://app.a.example', 'https://b.a.example:8443']\n"
-			      "    users: [{name: ivan, password: hunter5}]\n"
-			      "    secrets: [hunter6hunter6hunter6]\n"
-			      "    limits: {allocations: 7, per-user: 2}\n"
-			      "    peers: {allow: [10.9.0.0/16], deny: [10.9.1.0/24, 9.9.9.9]}\n"
-			      "    relay-pools: []\n"
-			      "  - {name: b.example, secrets: [hunter7]}\n");
+	struct conf *c =
+		load_realms("  - name: a.example\n"
+			    "    origins: ['https://app.a.example', 'https://b.a.example:8443']\n"
+			    "    users: [{name: ivan, password: hunter5}]\n"
+			    "    secrets: [hunter6hunter6hunter6]\n"
+			    "    limits: {allocations: 7, per-user: 2}\n"
+			    "    peers: {allow: [10.9.0.0/16], deny: [10.9.1.0/24, 9.9.9.9]}\n"
+			    "    relay-pools: []\n"
+			    "  - {name: b.example, secrets: [hunter7]}\n");
 	const struct turn_realm *a = &c->turn.realms[0], *b = &c->turn.realms[1];
 
 	assert_int_equal(c->turn.nb_realms, 2);
@@ -164,17 +165,18 @@ static void mistakes_are_told_at_their_places(void **state)
 
 static void realms_are_so_many_at_most(void **state)
 {
-	char *by = malloc(64 * (TURN_REALMS_MAX + 2)), *text;
-	size_t at = (size_t)sprintf(by, "realms:\n");
+	char *replacement = malloc(64 * (TURN_REALMS_MAX + 2)), *text;
+	size_t used = (size_t)sprintf(replacement, "realms:\n");
 
 	for (int i = 0; i <= TURN_REALMS_MAX; i++)
-		at += (size_t)sprintf(by + at, "  - {name: r%d, secrets: [hunter6]}\n", i);
-	sprintf(by + at, "limits:\n");
-	text = conf_file_edit("limits:\n", by);
+		used += (size_t)sprintf(
+			replacement + used, "  - {name: r%d, secrets: [hunter6]}\n", i);
+	sprintf(replacement + used, "limits:\n");
+	text = conf_file_edit("limits:\n", replacement);
 	conf_file_refused(
 		text, strlen(text), "30:3: realms: has 129 entries, it must have from 0 to 128");
 	free(text);
-	free(by);
+	free(replacement);
 }
 
 // --- pools ---------------------------------------------------------------------------------------
@@ -238,10 +240,10 @@ static struct conf *tenants(const char *relay, const char *x, const char *y)
 	return c;
 }
 
-static int port_to(const struct conf *c, uint8_t from, const char *dst)
+static int port_to(const struct conf *c, uint8_t src_port, const char *dst)
 {
 	const struct addr a = addr_text(dst);
-	const struct route *r = routes_find(c->turn.routes, c->turn.nb_routes, from, &a);
+	const struct route *r = routes_find(c->turn.routes, c->turn.nb_routes, src_port, &a);
 
 	return r != NULL ? r->port : -1;
 }
@@ -296,8 +298,8 @@ static void what_is_dubious_is_told(void **state)
 {
 	static char all[8192];
 	struct conf_report report = {.say = keep, .ctx = all};
-	struct conf *c = with("  - {name: a-realm-that-amplifies, secrets: [short]}\n"
-			      "  - {name: '${REALM}', secrets: [changeme-changeme]}\n");
+	struct conf *c = load_realms("  - {name: a-realm-that-amplifies, secrets: [short]}\n"
+				     "  - {name: '${REALM}', secrets: [changeme-changeme]}\n");
 
 	conf_warnings(c, &report);
 	assert_non_null(strstr(all, "30:12: realms[0].name: 22 bytes: up to 16"));
@@ -367,7 +369,7 @@ static void tell(void *ctx, const struct conf_change *c)
 	snprintf(t->key[t->nb], sizeof(t->key[0]), "%s", c->key);
 	t->secret[t->nb++] = c->secret;
 	t->cold += !c->hot;
-	assert_true(!c->secret || (c->from == NULL && c->to == NULL));
+	assert_true(!c->secret || (c->before == NULL && c->after == NULL));
 }
 
 static struct told changes(const char *before, const char *after)
@@ -376,10 +378,11 @@ static struct told changes(const char *before, const char *after)
 	struct conf *c[2];
 
 	for (int i = 0; i < 2; i++) {
-		char by[1024], *text;
+		char replacement[1024], *text;
 
-		snprintf(by, sizeof(by), "realms:\n%slimits:\n", i == 0 ? before : after);
-		text = conf_file_edit("limits:\n", by);
+		snprintf(replacement, sizeof(replacement), "realms:\n%slimits:\n",
+			i == 0 ? before : after);
+		text = conf_file_edit("limits:\n", replacement);
 		c[i] = conf_file_said(text);
 		free(text);
 	}

@@ -133,7 +133,7 @@ static void a_password_is_good_in_its_realm_alone(void **state)
 		for (int k = 0; k < 3; k++) {
 			struct fixture_client c = realms_ivan(realms[i], "198.51.100.7");
 
-			c.at.port = (uint16_t)(6000 + 3 * i + k);
+			c.endpoint.port = (uint16_t)(6000 + 3 * i + k);
 			c.password = realms_ivan(realms[k], "198.51.100.7").password;
 			assert_int_equal(fixture_allocate(&f, &c, 0), i == k ? 0 : 401);
 			if (i == k)
@@ -160,15 +160,15 @@ static void userhash_is_of_the_realm(void **state)
 static void a_session_stays_in_its_realm(void **state)
 {
 	struct fixture_client ivan = realms_ivan(REALM_A, "198.51.100.7");
-	struct fixture_client other = realms_ivan(REALM_B, "198.51.100.7");
+	struct fixture_client intruder = realms_ivan(REALM_B, "198.51.100.7");
 
 	assert_int_equal(fixture_allocate(&f, &ivan, 0), 0);
-	assert_int_equal(fixture_refresh(&f, &other, 600), 441);
-	assert_true(fixture_signed(&f, &other));
-	assert_int_equal(fixture_permit(&f, &other, "10.98.0.1"), 441);
-	assert_int_equal(fixture_bind(&f, &other, 0x4000, "10.98.0.1", 7000), 441);
-	assert_int_equal(fixture_refresh(&f, &other, 0), 441);
-	assert_int_equal(fixture_allocate(&f, &other, 0), 437);
+	assert_int_equal(fixture_refresh(&f, &intruder, 600), 441);
+	assert_true(fixture_signed(&f, &intruder));
+	assert_int_equal(fixture_permit(&f, &intruder, "10.98.0.1"), 441);
+	assert_int_equal(fixture_bind(&f, &intruder, 0x4000, "10.98.0.1", 7000), 441);
+	assert_int_equal(fixture_refresh(&f, &intruder, 0), 441);
+	assert_int_equal(fixture_allocate(&f, &intruder, 0), 437);
 	assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
 	// neither an ORIGIN nor a challenge moves it
 	ask(&ivan, STUN_REFRESH, ORIGIN_B);
@@ -203,7 +203,7 @@ static void secrets_are_of_their_realm(void **state)
 	for (int i = 0; i < 3; i++) {
 		struct fixture_client c = realms_ivan(realms[i], "198.51.100.7");
 
-		c.at.port = (uint16_t)(6000 + i);
+		c.endpoint.port = (uint16_t)(6000 + i);
 		c.user = "1900000000:olaf";
 		c.password = password;
 		assert_int_equal(fixture_allocate(&f, &c, 0), codes[i]);
@@ -219,7 +219,7 @@ static unsigned int one_more(const char *realm)
 	static uint16_t port = 10000;
 	struct fixture_client c = realms_ivan(realm, "198.51.100.7");
 
-	c.at.port = port++;
+	c.endpoint.port = port++;
 	return fixture_allocate(&f, &c, 0);
 }
 
@@ -338,15 +338,15 @@ static void pools_are_of_the_realm(void **state)
 {
 	struct addr first[1] = {fixture_endpoint("10.1.0.2", 0).addr};
 	struct addr second[1] = {fixture_endpoint("10.2.0.2", 0).addr};
-	struct prefix to[1];
+	struct prefix served[1];
 	struct turn_relay_pool pools[2] = {
-		{(char *)"first", first, to, 1, 1}, {(char *)"second", second, to, 1, 1}};
+		{(char *)"first", first, served, 1, 1}, {(char *)"second", second, served, 1, 1}};
 	char *none[1] = {NULL}, *of_a[1] = {(char *)"first"}, *of_b[1] = {(char *)"second"};
 	struct fixture_client c[3] = {realms_ivan(FIXTURE_REALM, "198.51.100.7"),
 		realms_ivan(REALM_A, "198.51.100.8"), realms_ivan(REALM_B, "198.51.100.9")};
 	const struct addr want[3] = {fixture_endpoint("10.99.0.1", 0).addr, first[0], second[0]};
 
-	assert_int_equal(addr_prefix_parse("10.98.0.0/16", &to[0]), 0);
+	assert_int_equal(addr_prefix_parse("10.98.0.0/16", &served[0]), 0);
 	config.relay_pools = pools;
 	config.nb_relay_pools = 2;
 	config.relay_pool_names = none;
@@ -382,7 +382,7 @@ static void listings_know_realms_apart(void **state)
 		&filter, f.quota, f.crypto, &(struct turn_listing_name){REALM_A, "ivan", 1}));
 	assert_int_equal(turn_listing_rows(f.shard, &filter, &w, rows, 4), 1);
 	assert_int_equal(rows[0].realm, 1);
-	assert_true(endpoint_eq(&rows[0].client, &a.at));
+	assert_true(endpoint_eq(&rows[0].client, &a.endpoint));
 	w = (struct turn_walk){0};
 	filter = (struct turn_filter){.wants = TURN_FILTER_REALM, .realm = 2};
 	assert_int_equal(turn_listing_kill(f.shard, &filter, &w, 4), 1);

@@ -15,21 +15,21 @@ static struct fixture_client ivan, a, b; // of the first realm, of realm a and o
 static void pools_make(uint32_t apart)
 {
 	static struct addr first[1], second[1];
-	static struct prefix to[1];
+	static struct prefix served[1];
 	static char *none[1], *of_a[] = {(char *)"first"}, *of_b[] = {(char *)"second"};
 	static struct turn_relay_pool pools[2];
 	static struct turn_local local[4];
-	static const char *const own[] = {"10.99.0.1", "fd99::1", "10.1.0.2", "10.2.0.2"};
+	static const char *const local_text[] = {"10.99.0.1", "fd99::1", "10.1.0.2", "10.2.0.2"};
 	static const uint8_t port[] = {0, 0, 1, 2};
 
 	config = realms_config();
 	first[0] = addr_text("10.1.0.2");
 	second[0] = addr_text("10.2.0.2");
-	assert_int_equal(addr_prefix_parse("10.98.0.0/16", &to[0]), 0);
-	pools[0] = (struct turn_relay_pool){(char *)"first", first, to, 1, 1};
-	pools[1] = (struct turn_relay_pool){(char *)"second", second, to, 1, 1};
+	assert_int_equal(addr_prefix_parse("10.98.0.0/16", &served[0]), 0);
+	pools[0] = (struct turn_relay_pool){(char *)"first", first, served, 1, 1};
+	pools[1] = (struct turn_relay_pool){(char *)"second", second, served, 1, 1};
 	for (int i = 0; i < 4; i++) {
-		local[i] = (struct turn_local){.addr = addr_text(own[i]), .port = port[i]};
+		local[i] = (struct turn_local){.addr = addr_text(local_text[i]), .port = port[i]};
 		local[i].subnet = (struct prefix){.addr = local[i].addr, .len = 128};
 	}
 	config.relay_pools = pools;
@@ -131,19 +131,20 @@ static void the_relay_address_is_everybodys_elsewhere(void **state)
 // Inside the box there is no network: clients of two tenants may be each other's peers.
 static void clients_of_two_realms_talk(void **state)
 {
-	struct endpoint to = {a.relay.addr, a.relay.port}, from = {b.relay.addr, b.relay.port};
+	struct endpoint target = {a.relay.addr, a.relay.port},
+			sender = {b.relay.addr, b.relay.port};
 
 	assert_int_equal(fixture_permit(&f, &a, "10.99.0.1"), 0);
 	assert_int_equal(fixture_permit(&f, &b, "10.99.0.1"), 0);
 	for (int i = 0; i < 2; i++) {
 		fixture_begin(&f, STUN_INDICATION, STUN_SEND);
-		stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &to);
+		stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &target);
 		stun_put(&f.w, STUN_DATA_ATTR, "hello", 5);
 		assert_int_equal(fixture_drop(fixture_send(&f, i == 0 ? &b : &a)), TURN_OK);
 		assert_int_equal(
-			fixture_drop(fixture_hairpin(&f, &to, &from, "hello", 5)), TURN_OK);
-		to = b.relay;
-		from = a.relay;
+			fixture_drop(fixture_hairpin(&f, &target, &sender, "hello", 5)), TURN_OK);
+		target = b.relay;
+		sender = a.relay;
 	}
 }
 

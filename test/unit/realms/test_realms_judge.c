@@ -50,7 +50,7 @@ static struct fixture_client allocated(const char *realm, uint16_t port)
 {
 	struct fixture_client c = realms_ivan(realm, "198.51.100.7");
 
-	c.at.port = port;
+	c.endpoint.port = port;
 	assert_int_equal(fixture_allocate(&f, &c, 4), 0);
 	return c;
 }

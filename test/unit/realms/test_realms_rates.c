@@ -71,7 +71,7 @@ static unsigned int send(const struct fixture_client *c, unsigned int nb)
 	return passed;
 }
 
-static uint64_t lost(uint8_t realm, enum turn_loss why)
+static uint64_t lost(uint8_t realm, enum turn_loss loss)
 {
 	struct turn_info rows[16];
 	const unsigned int n = shard_rows(f.shard, rows, 16);
@@ -79,26 +79,26 @@ static uint64_t lost(uint8_t realm, enum turn_loss why)
 
 	for (unsigned int i = 0; i < n; i++)
 		if (rows[i].realm == realm)
-			sum += rows[i].usage.lost[why];
+			sum += rows[i].usage.lost[loss];
 	return sum;
 }
 
 // Three seconds: the users of one realm send ten times its rate, those of others as much as theirs.
 static void the_rate_is_of_each_realm(void **state)
 {
-	struct fixture_client ivan, one, other, b;
+	struct fixture_client ivan, one, second, b;
 	unsigned int passed = 0;
 
 	(void)state;
-	config.limits.rates.of[TURN_RATE_REALM][TURN_FROM_CLIENT].datagrams = 1000;
+	config.limits.rates.flow[TURN_RATE_REALM][TURN_FROM_CLIENT].datagrams = 1000;
 	begin();
 	ivan = join(FIXTURE_REALM, "198.51.100.7");
 	one = join(REALM_A, "198.51.100.8");
-	other = join(REALM_A, "198.51.100.9");
+	second = join(REALM_A, "198.51.100.9");
 	b = join(REALM_B, "198.51.100.10");
 	for (unsigned int ms = 0; ms < 3000; ms++) {
 		fixture_advance(&f, 1);
-		passed += send(&one, 5) + send(&other, 5);
+		passed += send(&one, 5) + send(&second, 5);
 		assert_int_equal(send(&ivan, 1), 1);
 		assert_int_equal(send(&b, 1), 1);
 	}
@@ -115,7 +115,7 @@ static void the_rate_stays_with_the_realm(void **state)
 	struct fixture_client c;
 
 	(void)state;
-	config.limits.rates.of[TURN_RATE_REALM][TURN_FROM_CLIENT].datagrams = 1000;
+	config.limits.rates.flow[TURN_RATE_REALM][TURN_FROM_CLIENT].datagrams = 1000;
 	begin();
 	c = join(REALM_A, "198.51.100.8");
 	fixture_advance(&f, 1000);
@@ -133,7 +133,7 @@ static void users_of_one_name_have_their_own(void **state)
 	unsigned int passed = 0;
 
 	(void)state;
-	config.limits.rates.of[TURN_RATE_USER][TURN_FROM_CLIENT].datagrams = 1000;
+	config.limits.rates.flow[TURN_RATE_USER][TURN_FROM_CLIENT].datagrams = 1000;
 	begin();
 	ivan = join(FIXTURE_REALM, "198.51.100.7");
 	a = join(REALM_A, "198.51.100.8");

@@ -45,14 +45,14 @@ static void swap(void)
 
 static void realms_stay_what_they_are(void **state)
 {
-	struct fixture_client other = realms_ivan(REALM_B, "198.51.100.8");
+	struct fixture_client tenant = realms_ivan(REALM_B, "198.51.100.8");
 
 	swap();
 	restart_again(&r, &config, 1000);
 	assert_int_equal(r.adopted.allocations, 3);
 	assert_int_equal(turn_quota_realm(r.worker[0].quota, 1), 1);
 	assert_int_equal(turn_quota_realm(r.worker[0].quota, 2), 1);
-	assert_int_equal(fixture_refresh(f(&other), &other, 600), 441);
+	assert_int_equal(fixture_refresh(f(&tenant), &tenant, 600), 441);
 	assert_int_equal(fixture_refresh(f(&ivan), &ivan, 600), 0);
 	assert_int_equal(fixture_refresh(f(&a), &a, 600), 0);
 	assert_int_equal(fixture_refresh(f(&b), &b, 0), 0);

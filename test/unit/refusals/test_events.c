@@ -37,7 +37,7 @@ static void assert_of_ivan(const struct turn_event *e, enum turn_event_kind kind
 	struct turn_info row;
 
 	assert_int_equal(e->kind, kind);
-	assert_true(endpoint_eq(&e->client, &ivan.at));
+	assert_true(endpoint_eq(&e->client, &ivan.endpoint));
 	assert_true(endpoint_eq(&e->relay, &ivan.relay));
 	assert_int_equal(e->listener, ivan.listener);
 	assert_int_equal(e->worker, 0);
@@ -71,7 +71,7 @@ static void an_allocation_is_told_from_beginning_to_end(void **state)
 	assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
 	assert_int_equal(f.told.nb, 2);
 	assert_of_ivan(fixture_event(&f, 0), TURN_EVENT_ENDED);
-	assert_int_equal(fixture_event(&f, 0)->why, TURN_END_CLIENT);
+	assert_int_equal(fixture_event(&f, 0)->reason, TURN_END_CLIENT);
 	assert_in_range(fixture_event(&f, 0)->lifetime_s, 90, 91);
 	assert_true(fixture_event(&f, 0)->id == id);
 	assert_name(fixture_event(&f, 0), "ivan");
@@ -115,7 +115,7 @@ static void each_way_to_end_is_told(void **state)
 	alloc_end_client(f.shard, turn_shard_client(f.shard, &f.burst.view[0], &left_ms),
 		TURN_END_CONNECTION);
 	assert_int_equal(f.told.ended[TURN_END_CONNECTION], 1);
-	assert_int_equal(fixture_event(&f, 0)->why, TURN_END_CONNECTION);
+	assert_int_equal(fixture_event(&f, 0)->reason, TURN_END_CONNECTION);
 	assert_int_equal(fixture_allocate(&f, &again, 4), 0);
 	turn_shard_close(f.shard);
 	assert_int_equal(f.told.ended[TURN_END_STOPPED], 1);
@@ -201,7 +201,7 @@ static void names_are_those_of_requests(void **state)
 	ivan.user = "nobody";
 	fixture_advance(&f, 10000);
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 401);
-	assert_int_equal(fixture_event(&f, 0)->why, TURN_REFUSED_USER_UNKNOWN);
+	assert_int_equal(fixture_event(&f, 0)->reason, TURN_REFUSED_USER_UNKNOWN);
 	assert_int_equal(fixture_event(&f, 0)->name_len, 0);
 }
 
@@ -227,7 +227,7 @@ static void retransmissions_are_one_attempt(void **state)
 	// another transaction is another attempt, and so is another 5-tuple
 	assert_int_equal(fixture_allocate(&f, &ivan, 0), 401);
 	assert_int_equal(fixture_stats(&f).auth_failures, 2);
-	ivan.at.port++;
+	ivan.endpoint.port++;
 	ivan.nonce_len = 0;
 	f.tids -= 1; // asks for a nonce first, and has the same transaction id then
 	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
@@ -274,7 +274,7 @@ static void a_storm_is_folded(void **state)
 	ivan.password = "wrong";
 	for (uint32_t i = 0; i < storm; i++) {
 		assert_int_equal(fixture_allocate(&f, &ivan, 0), 401);
-		ivan.at.port = (uint16_t)(5000 + i % 100);
+		ivan.endpoint.port = (uint16_t)(5000 + i % 100);
 		ivan.nonce_len = 0;
 	}
 	assert_int_equal(f.told.nb, 1);

@@ -48,12 +48,12 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void refuse(const struct addr *source, uint16_t port, enum turn_refusal why, bool proved)
+static void refuse(const struct addr *source, uint16_t port, enum turn_refusal refusal, bool proved)
 {
 	const struct turn_event e = {.at_ms = now_ms,
 		.kind = TURN_EVENT_REFUSED,
 		.client = {*source, port},
-		.why = (uint16_t)why,
+		.reason = (uint16_t)refusal,
 		.proved = proved};
 
 	fold_refused(fold, &e);
@@ -67,9 +67,9 @@ static struct addr source(uint32_t n)
 	return addr_from_v4(be);
 }
 
-static void password(uint32_t from, uint16_t port)
+static void password(uint32_t host, uint16_t port)
 {
-	const struct addr a = source(from);
+	const struct addr a = source(host);
 
 	refuse(&a, port, TURN_REFUSED_PASSWORD, true);
 }
@@ -112,7 +112,7 @@ static void named(const char *name)
 	struct turn_event e = {.at_ms = now_ms,
 		.kind = TURN_EVENT_REFUSED,
 		.client = {source(1), 1000},
-		.why = TURN_REFUSED_PASSWORD,
+		.reason = TURN_REFUSED_PASSWORD,
 		.proved = true,
 		.name_len = (uint8_t)strlen(name)};
 
@@ -284,7 +284,7 @@ static void an_attempt_without_end_counts_anew(void **state)
 static void connections_are_apart_from_requests(void **state)
 {
 	struct turn_event e = {
-		.at_ms = now_ms, .client = {source(1), 1000}, .proved = true, .why = 3};
+		.at_ms = now_ms, .client = {source(1), 1000}, .proved = true, .reason = 3};
 
 	e.kind = TURN_EVENT_REFUSED;
 	fold_refused(fold, &e);
@@ -295,14 +295,14 @@ static void connections_are_apart_from_requests(void **state)
 	fold_refused(fold, &e);
 	assert_int_equal(events, 2);
 	e.proved = false;
-	e.why = TURN_CONNECTION_REASONS - 1;
+	e.reason = TURN_CONNECTION_REASONS - 1;
 	for (uint32_t i = 0; i < 10000; i++) {
 		e.client.addr = source(i);
 		fold_refused(fold, &e);
 	}
 	fold_flush(fold);
 	assert_int_equal(sum, 3 + 10000);
-	assert_int_equal(last.why, TURN_CONNECTION_REASONS - 1);
+	assert_int_equal(last.reason, TURN_CONNECTION_REASONS - 1);
 }
 
 int main(void)

@@ -111,11 +111,11 @@ static void realm(void)
 	fixture_allocate(&f, &ivan, 4);
 }
 
-#define AS(name, by)                            \
+#define AS(name, username)                      \
 	static void name(void)                  \
 	{                                       \
 		open();                         \
-		ivan.user = by;                 \
+		ivan.user = username;           \
 		fixture_allocate(&f, &ivan, 4); \
 	}
 AS(user_unknown, "nobody")
@@ -232,7 +232,7 @@ static void open_tcp(void)
 	static struct turn_listener listeners[2];
 
 	listeners[0] = c.listeners[0];
-	listeners[1] = (struct turn_listener){c.listeners[0].at, TURN_OVER_TCP};
+	listeners[1] = (struct turn_listener){c.listeners[0].endpoint, TURN_OVER_TCP};
 	c.listeners = listeners;
 	c.tcp = (struct turn_tcp){.enabled = true, .ports_lo = 61000, .ports_hi = 61001};
 	open();
@@ -274,12 +274,12 @@ static void tcp_own(void)
 static void sent_to(const char *addr, enum turn_alternates_when when)
 {
 	const struct turn_alternates_rule rule = {when, 0};
-	const struct turn_alternate other = {.addr = addr_text(addr)};
+	const struct turn_alternate server = {.addr = addr_text(addr)};
 	static struct turn_alternates *alternates;
 
 	open();
 	turn_alternates_free(alternates);
-	alternates = turn_alternates_create(&rule, &other, 1);
+	alternates = turn_alternates_create(&rule, &server, 1);
 	turn_shard_set_alternates(f.shard, alternates);
 	fixture_allocate(&f, &ivan, 4);
 }
@@ -310,10 +310,10 @@ static void draining(void)
 	sent_to("2001:db8::9", TURN_ALTERNATES_DRAIN);
 }
 
-static void second(struct fixture_client *of)
+static void second(struct fixture_client *requester)
 {
 	open_ivan();
-	fixture_allocate(&f, of, 4);
+	fixture_allocate(&f, requester, 4);
 }
 
 static void quota_user(void)
@@ -327,7 +327,7 @@ static void quota_user(void)
 static void quota_source(void)
 {
 	c.limits.per_source = 1;
-	eve.at = fixture_endpoint("198.51.100.7", 5001);
+	eve.endpoint = fixture_endpoint("198.51.100.7", 5001);
 	second(&eve);
 }
 
@@ -504,7 +504,7 @@ static void shared_full(void)
 #define IVAN "ivan"
 
 static const struct refusal {
-	enum turn_refusal why;
+	enum turn_refusal refusal;
 	void (*provoke)(void);
 	uint16_t method, code;
 	const char *name; // that the event has
@@ -578,28 +578,29 @@ static const struct refusal {
 	{TURN_REFUSED_INTERNAL, internal, STUN_ALLOCATE, 0, "", false},
 };
 #define NB (sizeof(refusals) / sizeof(refusals[0]))
-#define OF_TOKENS(why) ((why)-TURN_REFUSED_ACCESS_KEY < 8) // test_oauth has these
+#define OF_TOKENS(refusal) ((refusal)-TURN_REFUSED_ACCESS_KEY < 8) // test_oauth has these
 
 static void check_event(const struct refusal *r)
 {
 	const struct turn_event *e = fixture_event(&f, 0);
-	const struct endpoint *by = f.burst.view[0].src_port == eve.at.port ? &eve.at : &ivan.at;
+	const struct endpoint *requester =
+		f.burst.view[0].src_port == eve.endpoint.port ? &eve.endpoint : &ivan.endpoint;
 	struct endpoint peer = {0};
 
 	if (r->peer != NULL)
 		peer = fixture_endpoint(r->peer, r->port);
 	assert_int_equal(e->kind, TURN_EVENT_REFUSED);
-	assert_int_equal(e->why, r->why);
+	assert_int_equal(e->reason, r->refusal);
 	assert_int_equal(e->method, r->method);
 	assert_int_equal(e->more, 0);
 	assert_int_equal(e->at_ms, f.now_ms);
 	assert_int_equal(e->wall_s, f.wall_s);
-	assert_true(endpoint_eq(&e->client, by));
+	assert_true(endpoint_eq(&e->client, requester));
 	assert_true(endpoint_eq(&e->peer, &peer));
 	assert_int_equal(e->proved, r->proved);
 	assert_int_equal(e->name_len, strlen(r->name));
 	assert_memory_equal(e->name, r->name, e->name_len);
-	if (r->why != TURN_REFUSED_MOVES) // a ticket names an allocation, whatever the 5-tuple
+	if (r->refusal != TURN_REFUSED_MOVES) // a ticket names an allocation, whatever the 5-tuple
 		assert_int_equal(e->id != 0, f.burst.view[0].slot != TURN_NONE);
 }
 
@@ -607,19 +608,20 @@ static void check(const struct refusal *r)
 {
 	const struct turn_stats s = fixture_stats(&f);
 	const bool quiet = strcmp(r->name, QUIET) == 0;
-	const bool failure = r->code == 401 && r->why != TURN_REFUSED_CHALLENGE; // RFC 8489 9.2.4
+	const bool failure =
+		r->code == 401 && r->refusal != TURN_REFUSED_CHALLENGE; // RFC 8489 9.2.4
 
 	if (r->code == 0)
 		assert_int_equal(f.burst.plan.verdict, TURN_DROP);
 	else
 		assert_int_equal(fixture_code(&f), r->code);
-	assert_true(s.refused[r->why] > 0);
-	assert_int_equal(f.told.refused[r->why], quiet ? 0 : 1);
+	assert_true(s.refused[r->refusal] > 0);
+	assert_int_equal(f.told.refused[r->refusal], quiet ? 0 : 1);
 	if (!quiet) {
-		assert_int_equal(s.refused[r->why], 1);
+		assert_int_equal(s.refused[r->refusal], 1);
 		check_event(r);
 	}
-	assert_int_equal(s.auth_failures, failure || r->why == TURN_REFUSED_GUESSES);
+	assert_int_equal(s.auth_failures, failure || r->refusal == TURN_REFUSED_GUESSES);
 }
 
 static void every_reason_is_counted_and_told(void **state)
@@ -628,7 +630,7 @@ static void every_reason_is_counted_and_told(void **state)
 		c = fixture_config();
 		ivan = fixture_client("198.51.100.7", 5000);
 		eve = fixture_eve("198.51.100.8", 6000);
-		print_message("%s\n", turn_refusal_info(refusals[i].why)->name);
+		print_message("%s\n", turn_refusal_info(refusals[i].refusal)->name);
 		refusals[i].provoke();
 		check(&refusals[i]);
 		fixture_close(&f);
@@ -639,18 +641,19 @@ static void every_reason_is_counted_and_told(void **state)
 static void every_reason_has_a_test_and_a_text(void **state)
 {
 	assert_int_equal(NB, TURN_REFUSAL_END - 1 - 8);
-	for (unsigned int why = TURN_GRANTED + 1; why < TURN_REFUSAL_END; why++) {
-		const struct turn_refusal_info *info = turn_refusal_info(why);
+	for (unsigned int refusal = TURN_GRANTED + 1; refusal < TURN_REFUSAL_END; refusal++) {
+		const struct turn_refusal_info *info = turn_refusal_info(refusal);
 		unsigned int n = 0, names = 0;
 
 		for (size_t i = 0; i < NB; i++) {
-			n += refusals[i].why == why;
-			if (refusals[i].why == why)
+			n += refusals[i].refusal == refusal;
+			if (refusals[i].refusal == refusal)
 				assert_int_equal(info->code, refusals[i].code);
-			names += strcmp(turn_refusal_info(refusals[i].why)->name, info->name) == 0;
+			names += strcmp(turn_refusal_info(refusals[i].refusal)->name, info->name) ==
+				0;
 		}
-		assert_int_equal(n, !OF_TOKENS(why));
-		assert_int_equal(names, !OF_TOKENS(why));
+		assert_int_equal(n, !OF_TOKENS(refusal));
+		assert_int_equal(names, !OF_TOKENS(refusal));
 		assert_true(strlen(info->text) > 0);
 	}
 	assert_null(turn_refusal_info(TURN_GRANTED));

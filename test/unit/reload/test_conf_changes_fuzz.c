@@ -119,8 +119,8 @@ static void count_cold(void *ctx, const struct conf_change *c)
 	unsigned int *cold = ctx;
 
 	*cold += !c->hot;
-	assert_true(!c->secret || (c->from == NULL && c->to == NULL));
-	assert_false(c->from != NULL && c->to != NULL && strcmp(c->from, c->to) == 0);
+	assert_true(!c->secret || (c->before == NULL && c->after == NULL));
+	assert_false(c->before != NULL && c->after != NULL && strcmp(c->before, c->after) == 0);
 }
 
 // Has a take over b.

@@ -102,7 +102,7 @@ static void numbers_are_taken(void **state)
 // Ports and listeners keep their numbers, whatever order the other file has them in.
 static void the_order_of_entries_means_nothing(void **state)
 {
-	static const char other[] =
+	static const char reordered[] =
 		"ports:\n" LAN "  - name: wan\n"
 		"    device: net_a\n"
 		"    addresses: [10.0.0.1/24, {address: 10.0.0.2/24, external: 203.0.113.9}]\n"
@@ -115,7 +115,7 @@ static void the_order_of_entries_means_nothing(void **state)
 	struct conf *r;
 	bool found = false;
 
-	assert_int_equal(adopt(&r, other), 6);
+	assert_int_equal(adopt(&r, reordered), 6);
 	t = &r->turn;
 	assert_string_equal(r->ports[0].name, "wan");
 	assert_string_equal(r->ports[1].name, "lan");
@@ -133,7 +133,7 @@ static void the_order_of_entries_means_nothing(void **state)
 		if (addr_eq(&t->routes[i].via, (struct addr[]){addr_text("10.0.0.251")})) {
 			assert_int_equal(t->routes[i].port, 0);
 			assert_true(addr_eq(
-				&t->routes[i].to.addr, (struct addr[]){addr_text("10.9.0.0")}));
+				&t->routes[i].dst.addr, (struct addr[]){addr_text("10.9.0.0")}));
 			found = true;
 		}
 	}
@@ -148,7 +148,7 @@ static void the_order_of_entries_means_nothing(void **state)
 // frees its own.
 static void identities_go_with_their_listeners(void **state)
 {
-	static const char other[] =
+	static const char reordered[] =
 		"ports:\n" WAN LAN "tls: {certificate: /c2, key: /k, alpn: [h2]}\n"
 		"listeners:\n" DTLS ", tls: {certificate: /d2, key: /e2, alpn: [a, b]}}\n" FIRST TLS
 		", tls: {alpn: []}}\n" REST;
@@ -157,7 +157,7 @@ static void identities_go_with_their_listeners(void **state)
 
 	running_text = "ports:\n" WAN LAN "tls: {certificate: /c, key: /k}\nlisteners:\n" FIRST TLS
 		       ", tls: {certificate: /d, key: /e}}\n" DTLS "}\n" REST;
-	adopt(&r, other);
+	adopt(&r, reordered);
 	running_text = base;
 	l = r->turn.listeners;
 	assert_string_equal(r->tls.certificate, "/c2");
@@ -204,7 +204,7 @@ static void addresses_of_the_network_stay(void **state)
 	assert_true(addr_eq(&running->turn.local[0].addr, &given.addr));
 	assert_int_equal(running->turn.nb_gateways, 1);
 	assert_true(addr_eq(&running->turn.gateways[0], &given.gateway));
-	assert_true(addr_eq(&running->turn.listeners[0].at.addr, &given.addr));
+	assert_true(addr_eq(&running->turn.listeners[0].endpoint.addr, &given.addr));
 	conf_free(running);
 }
 

@@ -21,7 +21,8 @@
 	"relay: {addresses: all}\n"                                                          \
 	"auth: {realm: turn.test, users: [{name: ivan, password: Kestrel7Quartz}]}\n"
 
-static struct conf_learned to(uint32_t port, uint32_t index, const char *addr, const char *via)
+static struct conf_learned make_learned(
+	uint32_t port, uint32_t index, const char *addr, const char *via)
 {
 	struct conf_learned l = {.port = port, .index = index, .addr = addr_text(addr)};
 
@@ -34,8 +35,9 @@ static struct conf_learned to(uint32_t port, uint32_t index, const char *addr, c
 // What the network has given at the start.
 static struct conf *running(void)
 {
-	const struct conf_learned l[] = {to(0, 0, "10.1.0.7", "10.1.0.254"),
-		to(0, 1, "2001:db8:1::7", "fe80::1"), to(1, 0, "10.2.0.7", "10.2.0.253")};
+	const struct conf_learned l[] = {make_learned(0, 0, "10.1.0.7", "10.1.0.254"),
+		make_learned(0, 1, "2001:db8:1::7", "fe80::1"),
+		make_learned(1, 0, "10.2.0.7", "10.2.0.253")};
 	char error[CONF_ERROR_LEN];
 	struct conf *c = conf_file_said(GIVEN);
 
@@ -57,9 +59,9 @@ static void move(struct conf *c, const struct conf_learned *list, uint32_t nb)
 
 static void it_stands_wherever_the_old_one_stood(void **state)
 {
-	const struct conf_learned l[] = {
-		to(0, 1, "2001:db8:2::8", "fe80::2"), to(0, 0, "10.7.0.7", "10.7.0.254")};
-	const struct conf_learned back = to(0, 0, "10.1.0.7", "10.1.0.254");
+	const struct conf_learned l[] = {make_learned(0, 1, "2001:db8:2::8", "fe80::2"),
+		make_learned(0, 0, "10.7.0.7", "10.7.0.254")};
+	const struct conf_learned back = make_learned(0, 0, "10.1.0.7", "10.1.0.254");
 	struct conf *c = running(), *again;
 
 	move(c, l, 2);
@@ -71,10 +73,10 @@ static void it_stands_wherever_the_old_one_stood(void **state)
 	assert_addr(&c->ports[0].gateways[1], "fe80::2");
 	assert_int_equal(c->turn.nb_listeners, 8);
 	for (unsigned int i = 0; i < 8; i += 4) {
-		assert_addr(&c->turn.listeners[i].at.addr, "10.7.0.7");
-		assert_addr(&c->turn.listeners[i + 1].at.addr, "2001:db8:2::8");
-		assert_addr(&c->turn.listeners[i + 2].at.addr, "203.0.113.9");
-		assert_addr(&c->turn.listeners[i + 3].at.addr, "10.2.0.7");
+		assert_addr(&c->turn.listeners[i].endpoint.addr, "10.7.0.7");
+		assert_addr(&c->turn.listeners[i + 1].endpoint.addr, "2001:db8:2::8");
+		assert_addr(&c->turn.listeners[i + 2].endpoint.addr, "203.0.113.9");
+		assert_addr(&c->turn.listeners[i + 3].endpoint.addr, "10.2.0.7");
 	}
 	assert_addr(&c->turn.relay[0], "10.7.0.7");
 	assert_addr(&c->turn.relay[1], "2001:db8:2::8");
@@ -94,7 +96,7 @@ static void it_stands_wherever_the_old_one_stood(void **state)
 
 static void the_router_of_the_file_stays(void **state)
 {
-	const struct conf_learned l = to(1, 0, "10.3.0.7", "10.3.0.254");
+	const struct conf_learned l = make_learned(1, 0, "10.3.0.7", "10.3.0.254");
 	struct conf *c = running();
 
 	move(c, &l, 1);
@@ -106,7 +108,7 @@ static void the_router_of_the_file_stays(void **state)
 
 static void a_router_alone_may_be_another(void **state)
 {
-	const struct conf_learned l = to(0, 0, "10.1.0.7", "10.1.0.1");
+	const struct conf_learned l = make_learned(0, 0, "10.1.0.7", "10.1.0.1");
 	struct conf *c = running();
 
 	move(c, &l, 1);
@@ -119,36 +121,38 @@ static void a_router_alone_may_be_another(void **state)
 static void two_ports_may_change_places(void **state)
 {
 	const struct conf_learned l[] = {
-		to(0, 0, "10.2.0.7", "10.2.0.254"), to(1, 0, "10.1.0.7", NULL)};
+		make_learned(0, 0, "10.2.0.7", "10.2.0.254"), make_learned(1, 0, "10.1.0.7", NULL)};
 	struct conf *c = running();
 
 	move(c, l, 2);
 	assert_addr(&c->turn.relay[0], "10.2.0.7");
 	assert_addr(&c->turn.relay[3], "10.1.0.7");
-	assert_addr(&c->turn.listeners[0].at.addr, "10.2.0.7");
-	assert_addr(&c->turn.listeners[3].at.addr, "10.1.0.7");
+	assert_addr(&c->turn.listeners[0].endpoint.addr, "10.2.0.7");
+	assert_addr(&c->turn.listeners[3].endpoint.addr, "10.1.0.7");
 	conf_free(c);
 }
 
 static void what_no_box_can_have_is_refused(void **state)
 {
 	const struct {
-		struct conf_learned to;
-		const char *why;
+		struct conf_learned target;
+		const char *reason;
 	} wrong[] = {
-		{to(0, 0, "10.2.0.7", NULL), "10.2.0.7, which is an address of this box already"},
-		{to(0, 0, "10.2.0.254", NULL), "10.2.0.254, which is a router of this box"},
-		{to(0, 0, "10.7.0.7", "203.0.113.9"), "whose router is this box itself"},
-		{to(0, 0, "127.0.0.1", NULL), "127.0.0.1, which is a loopback"},
+		{make_learned(0, 0, "10.2.0.7", NULL),
+			"10.2.0.7, which is an address of this box already"},
+		{make_learned(0, 0, "10.2.0.254", NULL),
+			"10.2.0.254, which is a router of this box"},
+		{make_learned(0, 0, "10.7.0.7", "203.0.113.9"), "whose router is this box itself"},
+		{make_learned(0, 0, "127.0.0.1", NULL), "127.0.0.1, which is a loopback"},
 	};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct conf *c = running();
 		char error[CONF_ERROR_LEN];
 
-		assert_null(conf_move(c, &wrong[i].to, 1, error));
-		if (strstr(error, wrong[i].why) == NULL)
-			fail_msg("%s\nwanted: %s", error, wrong[i].why);
+		assert_null(conf_move(c, &wrong[i].target, 1, error));
+		if (strstr(error, wrong[i].reason) == NULL)
+			fail_msg("%s\nwanted: %s", error, wrong[i].reason);
 		assert_addr(&c->turn.relay[0], "10.1.0.7");
 		conf_free(c);
 	}

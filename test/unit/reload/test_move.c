@@ -29,16 +29,16 @@ static struct dp_world world;
 static void adopt(const struct addr *new)
 {
 	world.addresses[V6].addr = *new;
-	world.listeners[V6].at.addr = *new;
+	world.listeners[V6].endpoint.addr = *new;
 	world.relay[V6] = *new;
 	world.locals[V6].addr = *new;
 }
 
 // Media over IPv4 in each step; returns how many steps there were.
-static unsigned int move(const char *to, struct world_client *c, const struct endpoint *peer)
+static unsigned int move(const char *new_addr, struct world_client *c, const struct endpoint *peer)
 {
 	const struct conf_learned l = {
-		.index = V6, .addr = world_endpoint(to, 0).addr, .prefix_len = 64};
+		.index = V6, .addr = world_endpoint(new_addr, 0).addr, .prefix_len = 64};
 	char error[CONF_ERROR_LEN];
 	struct conf *moved = conf_move(&world.conf, &l, 1, error);
 	static struct turn_event events[64];
@@ -60,7 +60,7 @@ static unsigned int move(const char *to, struct world_client *c, const struct en
 	while (world_take(&world, peer, &d))
 		got++;
 	assert_int_equal(got, sent);
-	while (world_take(&world, &c->at, &d))
+	while (world_take(&world, &c->endpoint, &d))
 		got++;
 	assert_int_equal(got, 2 * sent);
 	assert_string_equal(dp_move_trouble(world.dp), "");

@@ -243,20 +243,20 @@ static void wide(struct dp_world *w)
 }
 
 // A millisecond of a worker that is full of datagrams, of none of our clients.
-static void full_millisecond(struct worker *w, const struct endpoint *to)
+static void full_millisecond(struct worker *w, const struct endpoint *dst)
 {
-	const struct endpoint from = world_endpoint("10.99.0.21", 5000);
+	const struct endpoint src = world_endpoint("10.99.0.21", 5000);
 
 	for (unsigned int i = 0; i < 4; i++) {
 		for (unsigned int k = 0; k < 32; k++)
-			world_send_bytes(&world, &from, to, "12345678", 8);
+			world_send_bytes(&world, &src, dst, "12345678", 8);
 		worker_round(w, world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
 	}
 	world.ms++;
 }
 
 // Management looks every 2 ms, at the reload and at events.
-static unsigned int reload_ms(const struct turn_config *t, bool lower, const struct endpoint *to)
+static unsigned int reload_ms(const struct turn_config *t, bool lower, const struct endpoint *dst)
 {
 	static struct turn_event events[64];
 	const uint64_t from_ms = world.ms;
@@ -265,8 +265,8 @@ static unsigned int reload_ms(const struct turn_config *t, bool lower, const str
 	for (begin(t, lower); ended == -EAGAIN; ended = dp_reload_step(world.dp)) {
 		while (dp_events(world.dp, events, 64) > 0) {
 		}
-		full_millisecond(world.dp->worker[0], to);
-		full_millisecond(world.dp->worker[0], to);
+		full_millisecond(world.dp->worker[0], dst);
+		full_millisecond(world.dp->worker[0], dst);
 		assert_in_range(world.ms - from_ms, 0, 10 * CROWD_MS);
 	}
 	print_message(
@@ -284,9 +284,9 @@ static void crowd(struct world_client *c)
 		world_client(&world, c, "10.99.0.20", (uint16_t)(20000 + i));
 		assert_int_equal(client_allocate(&world, c, 4), 0);
 		for (unsigned int k = 0; k < 3; k++) {
-			const struct endpoint to = world_endpoint(peer[k], 7000);
+			const struct endpoint peer_end = world_endpoint(peer[k], 7000);
 
-			assert_int_equal(client_permit(&world, c, &to), 0);
+			assert_int_equal(client_permit(&world, c, &peer_end), 0);
 		}
 		while (dp_events(world.dp, events, 64) > 0) {
 		}
@@ -299,7 +299,7 @@ static void a_full_worker_ends_a_crowd_in_time(void **state)
 {
 	static const struct world_setup one = {
 		.workers = 1, .rx_queues = 1, .tx_queues = 1, .relay_ports = 12288, .change = wide};
-	struct turn_user other = {.name = (char *)"petr", .password = (char *)"pw"};
+	struct turn_user new_user = {.name = (char *)"petr", .password = (char *)"pw"};
 	struct world_client c;
 	struct turn_config t;
 	uint64_t from_ms;
@@ -307,7 +307,7 @@ static void a_full_worker_ends_a_crowd_in_time(void **state)
 	world_open(&world, &one);
 	crowd(&c);
 	t = world.conf.turn;
-	t.users = &other;
+	t.users = &new_user;
 	t.nb_users = 1;
 	from_ms = world.ms;
 	assert_int_equal(reload_ms(&t, true, &c.server), CROWD);

@@ -24,7 +24,7 @@ static const char far_away[] = "9.9.9.9";
 static void lead(struct dp_world *w)
 {
 	route.via = world_endpoint("10.98.0.254", 0).addr;
-	assert_int_equal(addr_prefix_parse("9.9.9.0/24", &route.to), 0);
+	assert_int_equal(addr_prefix_parse("9.9.9.0/24", &route.dst), 0);
 	w->ports[SIDE].routes = &route;
 	w->ports[SIDE].nb_routes = 1;
 	w->addresses[0].external = world_endpoint("203.0.113.1", 0).addr;
@@ -99,7 +99,10 @@ static void open_client(const struct world_setup *s, const struct endpoint *peer
 // Sends a datagram with this traffic class from the client, and returns the one that arrives.
 static struct world_datagram relayed(const struct endpoint *peer, uint8_t tos)
 {
-	struct world_datagram d = {.src = client.at, .dst = client.server, .len = 8, .tos = tos},
+	struct world_datagram d = {.src = client.endpoint,
+				      .dst = client.server,
+				      .len = 8,
+				      .tos = tos},
 			      got;
 
 	memcpy(d.data, "\x40\x00\x00\x04ping", 8);
@@ -124,7 +127,7 @@ static struct conf with_routes(struct conf_port ports[2], struct conf_route *r)
 
 // The ways to the peer far away: another router of port side, the gateway of port wan, the first
 // router.
-static const struct way {
+static const struct router_choice {
 	const char *via;
 	bool by_side;
 } ways[] = {{"10.98.0.253", true}, {"10.99.0.254", false}, {"10.98.0.254", true}};
@@ -138,10 +141,11 @@ static void live_allocations_follow_changed_routes(void **state)
 	open_client(*state, &peer);
 	world.rerouted = true;
 	for (unsigned int n = 0; n < 30; n++) {
-		const struct way *way = &ways[n % 3];
-		struct conf_route r = {.to = route.to, .via = world_endpoint(way->via, 0).addr};
+		const struct router_choice *choice = &ways[n % 3];
+		struct conf_route r = {
+			.dst = route.dst, .via = world_endpoint(choice->via, 0).addr};
 		struct conf_port ports[2];
-		struct conf c = with_routes(ports, way->by_side ? &r : NULL);
+		struct conf c = with_routes(ports, choice->by_side ? &r : NULL);
 		struct world_datagram got;
 
 		begin(&c);
@@ -154,7 +158,7 @@ static void live_allocations_follow_changed_routes(void **state)
 		while (world_take(&world, &peer, &got))
 			arrived++;
 		got = relayed(&peer, 0);
-		assert_int_equal(got.port, way->by_side ? SIDE : 0);
+		assert_int_equal(got.port, choice->by_side ? SIDE : 0);
 		assert_memory_equal(got.mac + 2, r.via.b + 12, 4);
 		free(c.turn.routes);
 	}
@@ -242,30 +246,31 @@ static void reload_translated(const char *external)
 }
 
 // By a channel of one client, to a peer and back.
-static void both_ways(struct world_client *of, uint16_t number, const struct endpoint *peer)
+static void both_ways(struct world_client *sender, uint16_t number, const struct endpoint *peer)
 {
 	struct world_datagram got;
 	struct endpoint relay;
 
-	client_channel_data(&world, of, number, "ping", 4);
+	client_channel_data(&world, sender, number, "ping", 4);
 	world_run(&world);
 	assert_true(world_take(&world, peer, &got));
 	relay = got.src; // the own address, whatever the client was told
 	assert_true(addr_eq(&relay.addr, &world.addresses[0].addr));
 	world_send_bytes(&world, peer, &relay, "pong", 4);
 	world_run(&world);
-	assert_true(world_take(&world, &of->at, &got));
+	assert_true(world_take(&world, &sender->endpoint, &got));
 	assert_memory_equal(got.data + CHANNEL_HEADER_LEN, "pong", 4);
 }
 
 // By a channel of one client to the relayed address of another, in whatever form it has named that.
-static void across(struct world_client *of, uint16_t number, const struct world_client *to)
+static void across(
+	struct world_client *sender, uint16_t number, const struct world_client *receiver)
 {
 	struct world_datagram got;
 
-	client_channel_data(&world, of, number, "over", 4);
+	client_channel_data(&world, sender, number, "over", 4);
 	world_run(&world);
-	assert_true(world_take(&world, &to->at, &got));
+	assert_true(world_take(&world, &receiver->endpoint, &got));
 }
 
 // Channels from before and from after relay all the time, and of a peer that has two forms for the
@@ -277,17 +282,17 @@ static void external_addresses_come_and_go(void **state)
 			      last = world_endpoint("10.99.0.200", 7002);
 	const struct addr public = world_endpoint("203.0.113.1", 0).addr;
 	struct world_client c[3];
-	struct endpoint own;
+	struct endpoint local;
 
 	world_open(&world, *state);
 	for (unsigned int i = 0; i < 3; i++)
 		world_client(&world, &c[i], "10.99.0.20", (uint16_t)(41000 + i));
 	assert_int_equal(client_allocate(&world, &c[0], 4), 0);
 	assert_int_equal(client_allocate(&world, &c[1], 4), 0);
-	own = c[1].relay;
+	local = c[1].relay;
 	assert_int_equal(client_bind(&world, &c[0], CHANNEL, &peer), 0);
 	assert_int_equal(client_bind(&world, &c[1], CHANNEL, &c[0].relay), 0);
-	assert_int_equal(client_bind(&world, &c[0], CHANNEL + 1, &own), 0);
+	assert_int_equal(client_bind(&world, &c[0], CHANNEL + 1, &local), 0);
 
 	reload_translated("203.0.113.1");
 	both_ways(&c[0], CHANNEL, &peer);
@@ -299,11 +304,12 @@ static void external_addresses_come_and_go(void **state)
 	assert_int_equal(client_bind(&world, &c[2], CHANNEL, &late), 0);
 	both_ways(&c[2], CHANNEL, &late);
 	// by the name of before it goes on, by the other it is one too many
-	assert_int_equal(client_bind(&world, &c[0], CHANNEL + 1, &own), 0);
+	assert_int_equal(client_bind(&world, &c[0], CHANNEL + 1, &local), 0);
 	assert_int_equal(
-		client_bind(&world, &c[0], CHANNEL + 3, &(struct endpoint){public, own.port}), 508);
+		client_bind(&world, &c[0], CHANNEL + 3, &(struct endpoint){public, local.port}),
+		508);
 	assert_int_equal(client_bind(&world, &c[1], CHANNEL + 1, &c[2].relay), 0);
-	assert_int_equal(client_permit(&world, &c[2], &(struct endpoint){public, own.port}), 0);
+	assert_int_equal(client_permit(&world, &c[2], &(struct endpoint){public, local.port}), 0);
 	across(&c[1], CHANNEL + 1, &c[2]);
 
 	reload_translated(NULL);
@@ -393,7 +399,7 @@ static void numbers_reach_the_workers(void **state)
 static void a_realm_without_a_number_is_told(void **state)
 {
 	static const struct {
-		int why;
+		int error_code;
 		const char *text;
 	} cases[] = {{EAGAIN, "realms: too many have come and gone"},
 		{ENOMEM, "realms: no memory left for the counters of another"}};
@@ -409,7 +415,7 @@ static void a_realm_without_a_number_is_told(void **state)
 	for (unsigned int i = 0; i < RTE_DIM(cases); i++) {
 		char error[256] = "";
 
-		no_number = cases[i].why;
+		no_number = cases[i].error_code;
 		assert_int_equal(dp_reload_begin(world.dp, &c, false, error, sizeof(error)), -1);
 		assert_non_null(strstr(error, cases[i].text));
 		assert_null(world.dp->reload);

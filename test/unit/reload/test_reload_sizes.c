@@ -101,51 +101,51 @@ void __wrap_dp_reload_clear(struct dp *d)
 
 // --- files ---------------------------------------------------------------------------------------
 
-typedef void (*writer)(FILE *f, FILE *list, unsigned int n, bool other);
+typedef void (*writer)(FILE *f, FILE *list, unsigned int n, bool changed);
 
-static void write_listed(FILE *f, FILE *list, unsigned int n, bool other)
+static void write_listed(FILE *f, FILE *list, unsigned int n, bool changed)
 {
 	fprintf(f, "peers: {deny-files: [list.txt]}\n");
-	for (unsigned int i = other; i < n; i++)
+	for (unsigned int i = changed; i < n; i++)
 		fprintf(list, "%u.%u.%u.0/25\n", 20 + i / 65536, i / 256 % 256, i % 256);
 }
 
-static void write_prefixes(FILE *f, FILE *list, unsigned int n, bool other)
+static void write_prefixes(FILE *f, FILE *list, unsigned int n, bool changed)
 {
 	fprintf(f, "peers:\n  deny:\n");
 	for (unsigned int i = 0; i < n; i++)
-		fprintf(f, "  - %u.%u.0.0/17\n", 20 + i / 256 + (other && i == n / 2 ? 100 : 0),
+		fprintf(f, "  - %u.%u.0.0/17\n", 20 + i / 256 + (changed && i == n / 2 ? 100 : 0),
 			i % 256);
 	for (unsigned int i = 0; i < n && n > 50000; i++)
 		fprintf(list, "%u.%u.%u.0/25\n", 20 + i / 65536, i / 256 % 256, i % 256);
 }
 
 // All of them are others after the reload.
-static void write_users(FILE *f, FILE *list, unsigned int n, bool other)
+static void write_users(FILE *f, FILE *list, unsigned int n, bool changed)
 {
 	fprintf(f, "realms:\n  - name: other.test\n    users:\n");
 	for (unsigned int i = 0; i < n; i++)
-		fprintf(f, "    - {name: %c%u, password: P%u}\n", other ? 'a' : 'b', i, i);
+		fprintf(f, "    - {name: %c%u, password: P%u}\n", changed ? 'a' : 'b', i, i);
 }
 
-static void write_realms(FILE *f, FILE *list, unsigned int n, bool other)
+static void write_realms(FILE *f, FILE *list, unsigned int n, bool changed)
 {
 	fprintf(f, "realms:\n");
 	for (unsigned int i = 0; i < n; i++)
 		fprintf(f,
 			"  - {name: r%u, secrets: [JuniperGranite%u], peers: {deny: "
 			"[198.51.100.%u]}}\n",
-			i, i + other, i);
+			i, i + changed, i);
 }
 
-static void put(writer more, unsigned int n, bool other)
+static void put(writer more, unsigned int n, bool changed)
 {
 	char *text = NULL, *list = NULL;
 	size_t len, list_len;
 	FILE *f = open_memstream(&text, &len), *l = open_memstream(&list, &list_len);
 
 	fputs(base, f);
-	more(f, l, n, other);
+	more(f, l, n, changed);
 	fclose(f);
 	fclose(l);
 	conf_dir_put("box.yaml", text);
@@ -204,7 +204,7 @@ static void close_running(void)
 	conf_free(running);
 }
 
-static void assert_bounded(const char *what, writer more, unsigned int n)
+static void assert_bounded(const char *label, writer more, unsigned int n)
 {
 	uint64_t longest = UINT64_MAX, all = UINT64_MAX;
 
@@ -217,7 +217,7 @@ static void assert_bounded(const char *what, writer more, unsigned int n)
 		all = took < all ? took : all;
 		close_running();
 	}
-	print_message("%u %s: %lu ms, the management lcore is away for %lu us\n", n, what,
+	print_message("%u %s: %lu ms, the management lcore is away for %lu us\n", n, label,
 		(unsigned long)all / 1000, (unsigned long)longest);
 	assert_true(longest <= AWAY_US);
 	assert_true(all <= ALL_MS * 1000);

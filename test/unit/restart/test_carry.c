@@ -32,10 +32,10 @@ static void name_file(struct dp_world *w)
 
 static void open_world(const struct world_setup *s)
 {
-	struct world_setup with = *s;
+	struct world_setup named = *s;
 
-	with.change = name_file;
-	world_open(&world, &with);
+	named.change = name_file;
+	world_open(&world, &named);
 	// the world's own time would be far ahead of that in which areas are taken up
 	world.ms = dp_clock_ms(world.dp) + 1;
 }
@@ -77,7 +77,7 @@ static void assert_relays(struct world_client *c, const struct endpoint *peer)
 	assert_int_equal(got.len, 11);
 	world_send_bytes(&world, peer, &c->relay, "to the client", 13);
 	world_run(&world);
-	assert_true(world_take(&world, &c->at, &got));
+	assert_true(world_take(&world, &c->endpoint, &got));
 	assert_int_equal(got.len, 4 + 13);
 }
 
@@ -127,12 +127,12 @@ static void the_nic_spreads_as_before(void **state)
 {
 	const struct world_setup s = {
 		.workers = 3, .rx_queues = 3, .tx_queues = 3, .rss = true, .two_ports = true};
-	uint8_t first[40], again[40], other[40];
+	uint8_t first[40], again[40], second_key[40];
 
 	open_world(&s);
 	rss_key_of(0, first);
-	rss_key_of(1, other);
-	assert_memory_not_equal(first, other, sizeof(first));
+	rss_key_of(1, second_key);
+	assert_memory_not_equal(first, second_key, sizeof(first));
 	world_close(&world);
 	open_world(&s);
 	rss_key_of(0, again);
@@ -161,7 +161,7 @@ static void the_home_is_that_of_packets(void **state)
 		size_t len;
 
 		d.src = world_endpoint(hosts[n % 4], (uint16_t)(1024 + n * 7));
-		d.dst = world.listeners[n % 2].at;
+		d.dst = world.listeners[n % 2].endpoint;
 		len = world_frame(&world, &d, frame);
 		assert_int_equal(net_frame_parse(frame, len, &wan->rx[0], &f), NET_OK);
 		if (wan->rss_home)
@@ -256,7 +256,7 @@ static void three_deaths_are_enough(void **state)
 	open_world(&s->before);
 	assert_true(dp_state(world.dp, &told));
 	assert_int_equal(told.start, DP_STATE_CRASHED);
-	assert_non_null(strstr(told.why, "3 processes in a row have died"));
+	assert_non_null(strstr(told.reason, "3 processes in a row have died"));
 	assert_true(told.aside);
 	assert_int_equal(world_stats(&world).turn.allocations, 0);
 	assert_int_equal(lock_size(), 4096); // and this one is the first of others

@@ -45,19 +45,19 @@ static int end(void **state)
 	return system(command);
 }
 
-static const char *beside(const char *what)
+static const char *beside(const char *suffix)
 {
 	static char path[128];
 
-	snprintf(path, sizeof(path), "%s%s", file, what);
+	snprintf(path, sizeof(path), "%s%s", file, suffix);
 	return path;
 }
 
-static bool is_there(const char *what)
+static bool is_there(const char *suffix)
 {
 	struct stat st;
 
-	return lstat(beside(what), &st) == 0;
+	return lstat(beside(suffix), &st) == 0;
 }
 
 static void open_file(struct state_file *f)
@@ -212,7 +212,7 @@ static void put(mode_t mode, const char *text)
 
 static void what_is_not_ours_is_refused(void **state)
 {
-	char other[128];
+	char second_link[128];
 
 	put(0640, "x");
 	assert_refused("others may open it");
@@ -227,8 +227,8 @@ static void what_is_not_ours_is_refused(void **state)
 	assert_int_equal(mkdir(file, 0700), 0);
 	assert_refused("no regular file");
 	put(0600, "x");
-	snprintf(other, sizeof(other), "%s", beside(".other"));
-	assert_int_equal(link(file, other), 0);
+	snprintf(second_link, sizeof(second_link), "%s", beside(".other"));
+	assert_int_equal(link(file, second_link), 0);
 	assert_refused("another name");
 	if (geteuid() != 0)
 		return;

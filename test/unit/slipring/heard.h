@@ -22,9 +22,9 @@ static inline void hear(void *ctx, enum conf_weight weight, const char *line)
 		line + strlen(conf_path) + 1);
 }
 
-static inline struct conf *load(const char *piece, const char *by)
+static inline struct conf *load(const char *piece, const char *replacement)
 {
-	char *text = conf_file_edit(piece, by), error[CONF_ERROR_LEN];
+	char *text = conf_file_edit(piece, replacement), error[CONF_ERROR_LEN];
 	struct conf *c = conf_file_load(text, strlen(text), error);
 
 	free(text);

@@ -253,9 +253,9 @@ static void test_members(void **state)
 		"7:22: ports[0].bond.members[0]: net_af_packet of this DPDK does not tell when");
 }
 
-static struct heard namespaces(const char *piece, const char *by)
+static struct heard namespaces(const char *piece, const char *replacement)
 {
-	struct conf *c = load(piece, by);
+	struct conf *c = load(piece, replacement);
 	struct heard h = {{0}};
 	struct conf_report r = {.say = hear, .ctx = &h};
 
@@ -299,11 +299,11 @@ static void test_listeners(void **state)
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
 		struct heard h = {{0}};
 		struct conf_report r = {.say = hear, .ctx = &h};
-		char by[128];
+		char replacement[128];
 		struct conf *c;
 
-		snprintf(by, sizeof(by), "listeners:\n  - %s", list[i].listener);
-		c = load("listeners:", by);
+		snprintf(replacement, sizeof(replacement), "listeners:\n  - %s", list[i].listener);
+		c = load("listeners:", replacement);
 		check_listeners(c, &r);
 		conf_free(c);
 		assert_heard(&h, 0, list[i].warnings,
@@ -469,24 +469,26 @@ static void test_state(void **state)
 
 static struct conf *load_tcp(unsigned int port)
 {
-	char by[128];
+	char replacement[128];
 
-	snprintf(by, sizeof(by), "{transport: tcp, address: 127.0.0.1, port: %u}", port);
-	return load("{transport: udp, address: 10.0.0.1, port: 3478}", by);
+	snprintf(replacement, sizeof(replacement), "{transport: tcp, address: 127.0.0.1, port: %u}",
+		port);
+	return load("{transport: udp, address: 10.0.0.1, port: 3478}", replacement);
 }
 
 static void a_tcp_port_that_another_program_has_is_an_error(void **state)
 {
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	socklen_t len = sizeof(at);
+	socklen_t len = sizeof(addr);
 	struct heard h = {0};
 	struct conf *c;
 
-	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
 	assert_int_equal(listen(fd, 1), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
-	c = load_tcp(ntohs(at.sin_port));
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&addr, &len), 0);
+	c = load_tcp(ntohs(addr.sin_port));
 	check_taken(c, &(struct conf_report){.say = hear, .ctx = &h});
 	assert_heard(&h, 1, 0, "16:");
 	assert_non_null(strstr(h.text, "test_check (pid "));

@@ -148,12 +148,13 @@ static void test_ports_left(void **state)
 // conf_good on an interface, with two further changes.
 static struct conf *load_packet(const char *listeners, const char *relays)
 {
-	char *on = conf_file_edit("net_a", ON), *with = conf_text_edit(on, LISTENER, listeners);
-	char *text = conf_text_edit(with, RELAYS, relays), error[CONF_ERROR_LEN];
+	char *on = conf_file_edit("net_a", ON),
+	     *listening = conf_text_edit(on, LISTENER, listeners);
+	char *text = conf_text_edit(listening, RELAYS, relays), error[CONF_ERROR_LEN];
 	struct conf *c = conf_file_load(text, strlen(text), error);
 
 	free(on);
-	free(with);
+	free(listening);
 	free(text);
 	if (c == NULL)
 		fail_msg("%s", error);
@@ -166,7 +167,7 @@ static void test_other_ports(void **state)
 	static const struct {
 		const char *listeners, *relays, *range;
 		unsigned int warnings;
-		const char *at, *list;
+		const char *place, *list;
 	} rows[] = {
 		{ALSO("address: 10.0.0.1, port: 40000"), RELAYS, "32768 60999\n", 1,
 			"17:31: listeners[1].port: the kernel gives ports 32768 to 60999 to its "
@@ -197,7 +198,8 @@ static void test_other_ports(void **state)
 			rows[i].range, "80,49152-65535\n");
 
 		if (h.nb[CONF_ERROR] != 0 || h.nb[CONF_WARNING] != rows[i].warnings ||
-			strstr(h.text, rows[i].at) == NULL || strstr(h.text, rows[i].list) == NULL)
+			strstr(h.text, rows[i].place) == NULL ||
+			strstr(h.text, rows[i].list) == NULL)
 			fail_msg("row %zu: %s", i, h.text);
 	}
 }

@@ -342,21 +342,21 @@ static void test_cpus_allowed(void **state)
 
 static void test_instance(void **state)
 {
-	char dir[] = "/tmp/test-eal-XXXXXX", error[256] = "", own[32], path[300];
-	int fd, other;
+	char dir[] = "/tmp/test-eal-XXXXXX", error[256] = "", own_pid[32], path[300];
+	int fd, second_fd;
 
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(setenv("RUNTIME_DIRECTORY", dir, 1), 0);
 	fd = instance_lock("one", error, sizeof(error));
 	assert_true(fd >= 0);
 	assert_int_equal(instance_lock("one", error, sizeof(error)), -1);
-	snprintf(own, sizeof(own), "(pid %d)", (int)getpid());
-	assert_non_null(strstr(error, own));
+	snprintf(own_pid, sizeof(own_pid), "(pid %d)", (int)getpid());
+	assert_non_null(strstr(error, own_pid));
 	assert_non_null(strstr(error, "eal.file-prefix 'one'"));
 	// Another prefix is another instance.
-	other = instance_lock("two", error, sizeof(error));
-	assert_true(other >= 0);
-	close(other);
+	second_fd = instance_lock("two", error, sizeof(error));
+	assert_true(second_fd >= 0);
+	close(second_fd);
 	// And after the first is gone its prefix is free.
 	close(fd);
 	fd = instance_lock("one", error, sizeof(error));

@@ -57,7 +57,7 @@ static void test_allocation(void **state)
 	after = row();
 	assert_int_equal(after.id, before.id);
 	assert_true(endpoint_eq(&after.relay, &ivan.relay));
-	assert_true(endpoint_eq(&after.client, &ivan.at));
+	assert_true(endpoint_eq(&after.client, &ivan.endpoint));
 	assert_string_equal(after.user, "ivan");
 	assert_int_equal(after.expires_s, 600 - 150);
 	assert_int_equal(after.age_s, 150);
@@ -151,7 +151,7 @@ static void test_media(void **state)
 	assert_true(endpoint_eq(&path.src, &ivan.relay) && endpoint_eq(&path.dst, &peer));
 	assert_int_equal(from_peer("10.98.0.1", 7000)->channel, CHANNEL);
 	turn_route_path(f()->shard, f()->burst.plan.flow, &path);
-	assert_true(endpoint_eq(&path.dst, &ivan.at));
+	assert_true(endpoint_eq(&path.dst, &ivan.endpoint));
 	assert_int_equal(from_peer("10.98.0.2", 1)->verdict, TURN_RELAY); // any port (9)
 	assert_int_equal(fixture_drop(from_peer("10.98.0.3", 7000)), TURN_DROP_PEER_NO_PERMISSION);
 	assert_int_equal(fixture_bind(f(), &ivan, CHANNEL, "10.98.0.2", 7000), 400); // bound (12.2)

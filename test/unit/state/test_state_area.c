@@ -83,10 +83,10 @@ static void test_truncated(void **state)
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		uint8_t *mem = copy(sizes[i]);
-		const enum turn_state_refusal why = check(mem, sizes[i]);
+		const enum turn_state_refusal refusal = check(mem, sizes[i]);
 
-		assert_true(
-			why == TURN_STATE_TRUNCATED || (sizes[i] < 8 && why == TURN_STATE_FOREIGN));
+		assert_true(refusal == TURN_STATE_TRUNCATED ||
+			(sizes[i] < 8 && refusal == TURN_STATE_FOREIGN));
 		free(mem);
 	}
 	assert_int_equal(check(r.area, r.size), TURN_STATE_GOOD);
@@ -120,7 +120,7 @@ static void test_refused(void **state)
 {
 	static const struct {
 		const char *field;
-		enum turn_state_refusal why;
+		enum turn_state_refusal refusal;
 	} changes[] = {
 		{"magic", TURN_STATE_FOREIGN},
 		{"layout", TURN_STATE_LAYOUT_OTHER},
@@ -137,17 +137,17 @@ static void test_refused(void **state)
 		{"offset", TURN_STATE_GOOD},
 		{"alive_ms", TURN_STATE_GOOD},
 	};
-	uint8_t other[TURN_STATE_BOOT_ID_LEN] = {1};
+	uint8_t other_boot[TURN_STATE_BOOT_ID_LEN] = {1};
 
 	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
 		uint8_t *mem = copy(r.size);
 
 		field(mem, changes[i].field)[0] ^= 1;
-		assert_int_equal(check(mem, r.size), changes[i].why);
-		assert_non_null(turn_state_refusal_text(changes[i].why));
+		assert_int_equal(check(mem, r.size), changes[i].refusal);
+		assert_non_null(turn_state_refusal_text(changes[i].refusal));
 		free(mem);
 	}
-	assert_int_equal(turn_state_check(r.area, r.size, other), TURN_STATE_OTHER_BOOT);
+	assert_int_equal(turn_state_check(r.area, r.size, other_boot), TURN_STATE_OTHER_BOOT);
 	assert_null(turn_state_refusal_text(TURN_STATE_REFUSAL_END));
 	assert_null(turn_state_loss_name(TURN_STATE_LOST_END));
 }
@@ -184,13 +184,13 @@ static void test_record_bits(void **state)
 	assert_string_equal(about.version, "test");
 	for (unsigned int i = 0; i < 400; i++) {
 		uint64_t damaged;
-		uint8_t *at;
+		uint8_t *byte;
 
 		do
-			at = (uint8_t *)r.area + 2048 +
+			byte = (uint8_t *)r.area + 2048 +
 				test_rand_below(&rand, (uint32_t)r.size - 2048);
-		while (*at == 0);
-		*at ^= (uint8_t)(1 << test_rand_below(&rand, 8));
+		while (*byte == 0);
+		*byte ^= (uint8_t)(1 << test_rand_below(&rand, 8));
 		restart_again(&r, &config, 10);
 		damaged = r.adopted.lost[TURN_STATE_LOST_DAMAGED] +
 			r.adopted.lost[TURN_STATE_LOST_HALF];
@@ -213,7 +213,7 @@ static void test_port_zero(void **state)
 		(struct state_alloc *)((uint8_t *)r.area + state_part(h, 0)->alloc_at);
 	uint32_t slot = 0;
 
-	while (a[slot].client_port != client[3].at.port)
+	while (a[slot].client_port != client[3].endpoint.port)
 		slot++;
 	a[slot].client_port = 0;
 	a[slot].digest = state_digest_alloc(&h->record_key, &a[slot]);

@@ -32,7 +32,7 @@ static uint32_t below(uint32_t bound)
 	return test_rand_below(&rnd, bound);
 }
 
-static struct fixture *of(unsigned int i)
+static struct fixture *find_fixture(unsigned int i)
 {
 	return restart_at(&r, &client[i]);
 }
@@ -46,7 +46,7 @@ static void allocate(unsigned int i)
 {
 	const bool has = lives(i);
 
-	assert_int_equal(fixture_allocate(of(i), &client[i], 4), has ? 437 : 0);
+	assert_int_equal(fixture_allocate(find_fixture(i), &client[i], 4), has ? 437 : 0);
 	if (!has)
 		granted[i] = (struct granted){
 			.expires_ms = r.boot_ms + LIFETIME_S * 1000, .relay = client[i].relay};
@@ -56,7 +56,8 @@ static void refresh(unsigned int i)
 {
 	const uint32_t lifetime_s = below(3) ? LIFETIME_S : 0;
 
-	assert_int_equal(fixture_refresh(of(i), &client[i], lifetime_s), lives(i) ? 0 : 437);
+	assert_int_equal(
+		fixture_refresh(find_fixture(i), &client[i], lifetime_s), lives(i) ? 0 : 437);
 	if (lives(i))
 		granted[i].expires_ms = lifetime_s > 0 ? r.boot_ms + LIFETIME_S * 1000 : 0;
 }
@@ -65,7 +66,7 @@ static void refresh(unsigned int i)
 // worker that had it before its home is told of either.
 static void allocate_anew(unsigned int i)
 {
-	struct fixture *f = of(i);
+	struct fixture *f = find_fixture(i);
 
 	assert_int_equal(fixture_refresh(f, &client[i], 0), lives(i) ? 0 : 437);
 	assert_int_equal(fixture_allocate(f, &client[i], 4), 0);
@@ -75,14 +76,15 @@ static void allocate_anew(unsigned int i)
 
 static void bind(unsigned int i)
 {
-	assert_int_equal(
-		fixture_bind(of(i), &client[i], CHANNEL, "10.98.0.1", 7000), lives(i) ? 0 : 437);
+	assert_int_equal(fixture_bind(find_fixture(i), &client[i], CHANNEL, "10.98.0.1", 7000),
+		lives(i) ? 0 : 437);
 	granted[i].permission_ms = granted[i].channel_ms = r.boot_ms + CHANNEL_MS;
 }
 
 static void permit(unsigned int i)
 {
-	assert_int_equal(fixture_permit(of(i), &client[i], "10.98.0.1"), lives(i) ? 0 : 437);
+	assert_int_equal(
+		fixture_permit(find_fixture(i), &client[i], "10.98.0.1"), lives(i) ? 0 : 437);
 	if (granted[i].permission_ms < r.boot_ms + PERMISSION_MS)
 		granted[i].permission_ms = r.boot_ms + PERMISSION_MS;
 }
@@ -94,13 +96,14 @@ static void relay(unsigned int i)
 	const struct granted *g = &granted[i];
 	const bool permitted = lives(i) && r.boot_ms < g->permission_ms;
 	const bool bound = lives(i) && r.boot_ms < g->channel_ms;
-	const struct turn_plan *plan = fixture_channel_data(of(i), &client[i], CHANNEL, "hello", 5);
+	const struct turn_plan *plan =
+		fixture_channel_data(find_fixture(i), &client[i], CHANNEL, "hello", 5);
 
 	assert_int_equal(plan->verdict == TURN_RELAY, bound);
 	if (!lives(i))
 		return;
-	assert_ptr_equal(of(i), restart_owner(&r, &g->relay));
-	plan = fixture_from_peer(of(i), &g->relay, &peer, "hello", 5);
+	assert_ptr_equal(find_fixture(i), restart_owner(&r, &g->relay));
+	plan = fixture_from_peer(find_fixture(i), &g->relay, &peer, "hello", 5);
 	assert_int_equal(plan->verdict == TURN_RELAY, permitted);
 	assert_int_equal(plan->verdict == TURN_RELAY && plan->channel == CHANNEL, bound);
 	relayed += permitted;
@@ -148,8 +151,8 @@ static void judge(void)
 		redirects += s.redirects;
 	}
 	for (unsigned int i = 0; i < CLIENTS; i++) {
-		const uint64_t hash = turn_client_hash(&r.keys.clients, &client[i].at.addr,
-			client[i].at.port | (uint32_t)client[i].listener << 16);
+		const uint64_t hash = turn_client_hash(&r.keys.clients, &client[i].endpoint.addr,
+			client[i].endpoint.port | (uint32_t)client[i].listener << 16);
 
 		live += lives(i);
 		away += lives(i) &&

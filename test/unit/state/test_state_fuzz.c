@@ -110,15 +110,15 @@ static uint64_t edge(void)
 // Writes to a field of a record, or to any byte of it.
 static void spoil(uint8_t *record, const char *kind)
 {
-	unsigned int nb, from, count = 0;
+	unsigned int nb, first, count = 0;
 	const struct turn_state_field *f = turn_state_fields(&nb);
 	const uint64_t value = edge();
 
-	for (from = 0; strcmp(f[from].record, kind) != 0; from++)
+	for (first = 0; strcmp(f[first].record, kind) != 0; first++)
 		;
-	while (from + count < nb && strcmp(f[from + count].record, kind) == 0)
+	while (first + count < nb && strcmp(f[first + count].record, kind) == 0)
 		count++;
-	f = &f[from + 1 + below(count - 1)];
+	f = &f[first + 1 + below(count - 1)];
 	if (below(3) > 0)
 		memcpy(record + f->offset, &value, f->size < 8 ? f->size : 8);
 	else
@@ -147,45 +147,45 @@ static struct state_header *header(void)
 static void spoil_alloc(const struct state_part *p, uint32_t i)
 {
 	struct state_alloc *a = (struct state_alloc *)((uint8_t *)r.area + p->alloc_at);
-	struct state_alloc *to = &a[below(4) ? i : below(p->nb_slots)];
+	struct state_alloc *copy = &a[below(4) ? i : below(p->nb_slots)];
 
-	*to = a[i];
+	*copy = a[i];
 	if (below(3) > 0)
-		spoil((uint8_t *)to, "state_alloc");
+		spoil((uint8_t *)copy, "state_alloc");
 	if (below(8) == 0)
 		return; // with the wrong check
-	to->digest = state_digest_alloc(&header()->record_key, to);
-	to->word = state_word(&header()->record_key, to->digest,
-		STATE_PLACE_ALLOC | (uint32_t)(to - a), random_time(to->word));
+	copy->digest = state_digest_alloc(&header()->record_key, copy);
+	copy->word = state_word(&header()->record_key, copy->digest,
+		STATE_PLACE_ALLOC | (uint32_t)(copy - a), random_time(copy->word));
 }
 
 static void spoil_permission(const struct state_part *p, uint32_t i)
 {
 	struct state_permission *a =
 		(struct state_permission *)((uint8_t *)r.area + p->permission_at);
-	struct state_permission *to = &a[below(4) ? i : below(p->nb_permissions)];
+	struct state_permission *copy = &a[below(4) ? i : below(p->nb_permissions)];
 
-	*to = a[i];
+	*copy = a[i];
 	if (below(3) > 0)
-		spoil((uint8_t *)to, "state_permission");
+		spoil((uint8_t *)copy, "state_permission");
 	if (below(8) > 0)
-		to->word = state_word(&header()->record_key,
-			state_digest_permission(&header()->record_key, to),
-			STATE_PLACE_PERMISSION | (uint32_t)(to - a), random_time(to->word));
+		copy->word = state_word(&header()->record_key,
+			state_digest_permission(&header()->record_key, copy),
+			STATE_PLACE_PERMISSION | (uint32_t)(copy - a), random_time(copy->word));
 }
 
-static void spoil_channel(uint64_t at, uint32_t nb, uint64_t place, uint32_t i)
+static void spoil_channel(uint64_t offset, uint32_t nb, uint64_t place, uint32_t i)
 {
-	struct state_channel *a = (struct state_channel *)((uint8_t *)r.area + at);
-	struct state_channel *to = &a[below(4) ? i : below(nb)];
+	struct state_channel *a = (struct state_channel *)((uint8_t *)r.area + offset);
+	struct state_channel *copy = &a[below(4) ? i : below(nb)];
 
-	*to = a[i];
+	*copy = a[i];
 	if (below(3) > 0)
-		spoil((uint8_t *)to, "state_channel");
+		spoil((uint8_t *)copy, "state_channel");
 	if (below(8) > 0)
-		to->word = state_word(&header()->record_key,
-			state_digest_channel(&header()->record_key, to), place | (uint32_t)(to - a),
-			random_time(to->word));
+		copy->word = state_word(&header()->record_key,
+			state_digest_channel(&header()->record_key, copy),
+			place | (uint32_t)(copy - a), random_time(copy->word));
 }
 
 // An index of the few that are in use, or any.

@@ -33,7 +33,7 @@ static uint64_t id_of(const struct fixture_client *c)
 		const unsigned int n = shard_rows(r.worker[w].shard, info, 2 * CLIENTS);
 
 		for (unsigned int i = 0; i < n; i++)
-			if (endpoint_eq(&info[i].client, &c->at))
+			if (endpoint_eq(&info[i].client, &c->endpoint))
 				return info[i].id;
 	}
 	return 0;
@@ -56,7 +56,7 @@ static bool is_told(const struct fixture_client *c, uint64_t was, uint64_t id)
 			const struct turn_event *e = fixture_event(&r.worker[w], i);
 
 			if (e->kind == TURN_EVENT_MOVED && e->was == was && e->id == id)
-				return endpoint_eq(&e->client, &c->at) &&
+				return endpoint_eq(&e->client, &c->endpoint) &&
 					endpoint_eq(&e->relay, &c->relay) && e->worker == w &&
 					e->name_len > 0 && e->lifetime_s > 500;
 		}

@@ -13,7 +13,7 @@ static struct restart r;
 static struct turn_config config;
 static struct fixture_client client[CLIENTS];
 
-static struct fixture *of(const struct fixture_client *c)
+static struct fixture *find_fixture(const struct fixture_client *c)
 {
 	return restart_at(&r, c);
 }
@@ -25,10 +25,10 @@ static void populate(void)
 		struct fixture_client *c = &client[i];
 
 		*c = (i % 2 ? fixture_eve : fixture_client)("198.51.100.1", (uint16_t)(5000 + i));
-		c->at.addr.b[15] = (uint8_t)(i % 7);
-		assert_int_equal(fixture_allocate(of(c), c, 4), 0);
-		assert_int_equal(fixture_bind(of(c), c, CHANNEL, "10.98.0.1", 7000), 0);
-		assert_int_equal(fixture_permit(of(c), c, "10.98.0.2"), 0);
+		c->endpoint.addr.b[15] = (uint8_t)(i % 7);
+		assert_int_equal(fixture_allocate(find_fixture(c), c, 4), 0);
+		assert_int_equal(fixture_bind(find_fixture(c), c, CHANNEL, "10.98.0.1", 7000), 0);
+		assert_int_equal(fixture_permit(find_fixture(c), c, "10.98.0.2"), 0);
 		restart_notes(&r);
 	}
 }
@@ -56,13 +56,13 @@ static void assert_relays(struct fixture_client *c)
 	struct fixture *owner = restart_owner(&r, &c->relay);
 	struct turn_path path;
 
-	assert_ptr_equal(of(c), owner);
+	assert_ptr_equal(find_fixture(c), owner);
 	assert_int_equal(fixture_channel_data(owner, c, CHANNEL, "hello", 5)->verdict, TURN_RELAY);
 	turn_route_path(owner->shard, owner->burst.plan.flow, &path);
 	assert_true(endpoint_eq(&path.src, &c->relay) && endpoint_eq(&path.dst, &peer));
 	assert_int_equal(fixture_from_peer(owner, &c->relay, &peer, "hello", 5)->channel, CHANNEL);
 	turn_route_path(owner->shard, owner->burst.plan.flow, &path);
-	assert_true(endpoint_eq(&path.dst, &c->at));
+	assert_true(endpoint_eq(&path.dst, &c->endpoint));
 }
 
 static uint64_t redirects(void)
@@ -114,9 +114,9 @@ static void test_redirects_end(void **state)
 	restart_notes(&r);
 	check_all();
 	for (unsigned int i = 0; i < CLIENTS; i++) {
-		struct fixture *f = of(&client[i]);
-		const struct turn_view v = {.src = client[i].at.addr,
-			.src_port = client[i].at.port,
+		struct fixture *f = find_fixture(&client[i]);
+		const struct turn_view v = {.src = client[i].endpoint.addr,
+			.src_port = client[i].endpoint.port,
 			.listener = client[i].listener};
 		uint32_t left;
 		const uint32_t slot = turn_shard_client(f->shard, &v, &left);
@@ -145,12 +145,12 @@ static void assert_lost(enum turn_state_loss loss, enum turn_end end, unsigned i
 
 static void test_listener(void **state)
 {
-	struct turn_listener other[2] = {config.listeners[0], config.listeners[1]};
+	struct turn_listener moved[2] = {config.listeners[0], config.listeners[1]};
 	const struct turn_event *e;
 
 	populate();
-	other[0].at.port = 3479;
-	config.listeners = other;
+	moved[0].endpoint.port = 3479;
+	config.listeners = moved;
 	assert_lost(TURN_STATE_LOST_LISTENER, TURN_END_RESTART, CLIENTS);
 	e = fixture_event(&r.worker[0], 0);
 	assert_int_equal(e->listener, 255);
@@ -161,12 +161,12 @@ static void test_listener(void **state)
 // The order of listeners is nobody's business.
 static void test_listeners_move(void **state)
 {
-	struct turn_listener other[3] = {
+	struct turn_listener moved[3] = {
 		config.listeners[1], config.listeners[1], config.listeners[0]};
 
 	populate();
-	other[0].at.port = 3479;
-	config.listeners = other;
+	moved[0].endpoint.port = 3479;
+	config.listeners = moved;
 	config.nb_listeners = 3;
 	restart_again(&r, &config, 1000);
 	for (unsigned int i = 0; i < CLIENTS; i++)
@@ -188,12 +188,12 @@ static void test_streams(void **state)
 
 static void test_relay_address(void **state)
 {
-	static struct addr other[2];
+	static struct addr new_relay[2];
 
 	populate();
-	other[0] = fixture_endpoint("10.99.0.77", 0).addr;
-	other[1] = config.relay[1];
-	config.relay = other;
+	new_relay[0] = fixture_endpoint("10.99.0.77", 0).addr;
+	new_relay[1] = config.relay[1];
+	config.relay = new_relay;
 	assert_lost(TURN_STATE_LOST_RELAY, TURN_END_RESTART, CLIENTS);
 }
 
@@ -212,11 +212,11 @@ static void test_relay_ports(void **state)
 // A listener may take a port that a relayed transport address had.
 static void test_listener_on_port(void **state)
 {
-	struct turn_listener other[3] = {config.listeners[0], config.listeners[1]};
+	struct turn_listener clashing[3] = {config.listeners[0], config.listeners[1]};
 
 	populate();
-	other[2] = (struct turn_listener){client[0].relay, TURN_OVER_UDP};
-	config.listeners = other;
+	clashing[2] = (struct turn_listener){client[0].relay, TURN_OVER_UDP};
+	config.listeners = clashing;
 	config.nb_listeners = 3;
 	assert_lost(TURN_STATE_LOST_RELAY, TURN_END_RESTART, 1);
 }
@@ -227,8 +227,8 @@ static void test_user(void **state)
 	config.nb_users = 1; // ivan
 	assert_lost(TURN_STATE_LOST_USER, TURN_END_USER, CLIENTS / 2);
 	assert_memory_equal(fixture_event(&r.worker[0], 0)->name, "eve", 3);
-	assert_int_equal(fixture_refresh(of(&client[0]), &client[0], 600), 0);
-	assert_int_equal(fixture_refresh(of(&client[1]), &client[1], 600), 401);
+	assert_int_equal(fixture_refresh(find_fixture(&client[0]), &client[0], 600), 0);
+	assert_int_equal(fixture_refresh(find_fixture(&client[1]), &client[1], 600), 401);
 }
 
 static void test_quota(void **state)
@@ -308,11 +308,11 @@ static void test_shared(void **state)
 	shared_config();
 	restart_open(&r, &config, 7);
 	populate();
-	fixture_begin(of(c), STUN_INDICATION, STUN_SEND);
-	stun_put_xor_addr(&of(c)->w, STUN_XOR_PEER_ADDRESS, &peer);
-	stun_put(&of(c)->w, STUN_DATA_ATTR, "hello", 5);
-	assert_int_not_equal(fixture_send(of(c), c)->verdict, TURN_DROP);
-	assert_int_equal(fixture_stats(of(c)).endpoints, CLIENTS + 1);
+	fixture_begin(find_fixture(c), STUN_INDICATION, STUN_SEND);
+	stun_put_xor_addr(&find_fixture(c)->w, STUN_XOR_PEER_ADDRESS, &peer);
+	stun_put(&find_fixture(c)->w, STUN_DATA_ATTR, "hello", 5);
+	assert_int_not_equal(fixture_send(find_fixture(c), c)->verdict, TURN_DROP);
+	assert_int_equal(fixture_stats(find_fixture(c)).endpoints, CLIENTS + 1);
 	for (unsigned int i = 0; i < 2; i++) {
 		config.workers = 1 + i;
 		restart_again(&r, &config, 1000);
@@ -322,8 +322,8 @@ static void test_shared(void **state)
 					 restart_owner(&r, &c->relay), &c->relay, &peer, "hello", 5)
 					 ->verdict,
 			TURN_RELAY);
-		turn_route_path(of(c)->shard, of(c)->burst.plan.flow, &path);
-		assert_true(endpoint_eq(&path.dst, &c->at));
+		turn_route_path(find_fixture(c)->shard, find_fixture(c)->burst.plan.flow, &path);
+		assert_true(endpoint_eq(&path.dst, &c->endpoint));
 	}
 }
 
@@ -348,13 +348,13 @@ static void test_forms(void **state)
 	config.local = local;
 	restart_open(&r, &config, 8);
 	*c = fixture_client("198.51.100.1", 5000);
-	assert_int_equal(fixture_allocate(of(c), c, 4), 0);
-	assert_int_equal(fixture_bind(of(c), c, CHANNEL, "203.0.113.1", 50200), 0);
+	assert_int_equal(fixture_allocate(find_fixture(c), c, 4), 0);
+	assert_int_equal(fixture_bind(find_fixture(c), c, CHANNEL, "203.0.113.1", 50200), 0);
 	restart_again(&r, &config, 1000);
 	assert_int_equal(r.adopted.channels, 1);
-	assert_int_equal(fixture_bind(of(c), c, CHANNEL, "203.0.113.1", 50200), 0);
-	assert_int_equal(fixture_bind(of(c), c, CHANNEL + 1, "203.0.113.1", 50200), 400);
-	assert_int_equal(fixture_bind(of(c), c, CHANNEL + 1, "10.99.0.1", 50200), 508);
+	assert_int_equal(fixture_bind(find_fixture(c), c, CHANNEL, "203.0.113.1", 50200), 0);
+	assert_int_equal(fixture_bind(find_fixture(c), c, CHANNEL + 1, "203.0.113.1", 50200), 400);
+	assert_int_equal(fixture_bind(find_fixture(c), c, CHANNEL + 1, "10.99.0.1", 50200), 508);
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

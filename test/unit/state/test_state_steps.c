@@ -28,14 +28,14 @@ static const size_t record_size[KINDS] = {0, 160, 32, 32, 32};
 
 // The table of parts has where the records of worker 0 lie, and how many there are.
 struct arrays {
-	size_t at[KINDS], nb[KINDS];
+	size_t offset[KINDS], nb[KINDS];
 };
 
-static uint64_t u64_at(const uint8_t *area, size_t at)
+static uint64_t u64_at(const uint8_t *area, size_t offset)
 {
 	uint64_t v;
 
-	memcpy(&v, area + at, sizeof(v));
+	memcpy(&v, area + offset, sizeof(v));
 	return v;
 }
 
@@ -52,7 +52,7 @@ static struct arrays arrays_of(const uint8_t *area)
 		uint32_t nb;
 
 		memcpy(&nb, area + part + 40 + 4 * count[k], sizeof(nb));
-		a.at[k] = u64_at(area, part + 8 * order[k]);
+		a.offset[k] = u64_at(area, part + 8 * order[k]);
 		a.nb[k] = nb;
 	}
 	return a;
@@ -94,19 +94,19 @@ static uint64_t seen[BAD + 1], moments;
 
 // Judges one record at one moment by what it was before the operation and will be after it.
 static void judge_record(const uint8_t *area, const uint8_t *before, const uint8_t *after,
-	size_t at, enum kind kind, uint32_t index)
+	size_t offset, enum kind kind, uint32_t index)
 {
 	const size_t len = record_size[kind];
-	const enum status status = status_of(area, area + at, kind, index);
+	const enum status status = status_of(area, area + offset, kind, index);
 
-	if (memcmp(area + at, before + at, len) == 0)
+	if (memcmp(area + offset, before + offset, len) == 0)
 		return; // it has been judged when it came to be
 	seen[status]++;
 	assert_int_not_equal(status, BAD);
 	assert_memory_not_equal(
-		before + at, after + at, len); // it is one that the operation touches
-	if (status == GOOD && memcmp(area + at + 8, before + at + 8, len - 8) != 0)
-		assert_memory_equal(area + at + 8, after + at + 8, len - 8);
+		before + offset, after + offset, len); // it is one that the operation touches
+	if (status == GOOD && memcmp(area + offset + 8, before + offset + 8, len - 8) != 0)
+		assert_memory_equal(area + offset + 8, after + offset + 8, len - 8);
 }
 
 static void judge_moment(const uint8_t *area, const uint8_t *before, const uint8_t *after)
@@ -117,10 +117,10 @@ static void judge_moment(const uint8_t *area, const uint8_t *before, const uint8
 
 	for (unsigned int k = ALLOCATIONS; k < KINDS; k++)
 		for (uint32_t i = 0; i < a.nb[k]; i++) {
-			const size_t at = a.at[k] + i * record_size[k];
+			const size_t record = a.offset[k] + i * record_size[k];
 
-			judge_record(area, before, after, at, k, i);
-			writing += u64_at(area, at) == 1;
+			judge_record(area, before, after, record, k, i);
+			writing += u64_at(area, record) == 1;
 		}
 	assert_in_range(writing, 0, 1);
 	restart_look(&r, area, &next);
@@ -157,7 +157,7 @@ static bool has_changed(const uint8_t *was, const struct arrays *a)
 	const uint8_t *area = (const uint8_t *)r.area;
 
 	for (unsigned int k = ALLOCATIONS; k < KINDS; k++)
-		if (memcmp(area + a->at[k], was + a->at[k], a->nb[k] * record_size[k]) != 0)
+		if (memcmp(area + a->offset[k], was + a->offset[k], a->nb[k] * record_size[k]) != 0)
 			return true;
 	return false;
 }

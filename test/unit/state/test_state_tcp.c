@@ -25,7 +25,7 @@ static void allocate_tcp(struct fixture_client *c)
 	fixture_sign(f, c);
 	fixture_send(f, c);
 	assert_true((f->burst.plan.flags & TURN_PLAN_ORDER) != 0);
-	c->relay = f->burst.side.order.at;
+	c->relay = f->burst.side.order.endpoint;
 }
 
 // TCP allocations come first, so that their slots do.
@@ -58,7 +58,7 @@ static int teardown(void **state)
 static uint32_t slot_of(const struct fixture_client *c)
 {
 	const struct turn_view v = {
-		.src = c->at.addr, .src_port = c->at.port, .listener = c->listener};
+		.src = c->endpoint.addr, .src_port = c->endpoint.port, .listener = c->listener};
 	uint32_t left;
 	const uint32_t slot = turn_shard_client(only()->shard, &v, &left);
 
@@ -86,12 +86,12 @@ static void end_tcp(void)
 }
 
 // All UDP allocations are there and relay; ports rest for none of the others.
-static void check(unsigned int lost, enum turn_state_loss why)
+static void check(unsigned int lost, enum turn_state_loss loss)
 {
 	const struct endpoint peer = fixture_endpoint("10.98.0.1", 7000);
 
 	for (unsigned int i = 0; i < TURN_STATE_LOST_END; i++)
-		assert_int_equal(r.adopted.lost[i], i == why ? lost : 0);
+		assert_int_equal(r.adopted.lost[i], i == loss ? lost : 0);
 	assert_int_equal(r.adopted.allocations, CLIENTS);
 	assert_int_equal(r.adopted.channels, CLIENTS);
 	assert_int_equal(r.adopted.resting, 0);
@@ -113,7 +113,7 @@ static void live_ones_end(void **state)
 		const struct turn_event *e = fixture_event(only(), i);
 
 		for (unsigned int k = 0; k < CLIENTS; k++)
-			told += e->client.port == tcp[k].at.port &&
+			told += e->client.port == tcp[k].endpoint.port &&
 				endpoint_eq(&e->relay, &tcp[k].relay);
 	}
 	assert_int_equal(told, FIXTURE_EVENTS); // with the port that it had
@@ -150,7 +150,7 @@ static void later_ones_rest(void **state)
 	end_tcp();
 	restart_advance(&r, 61000);
 	for (unsigned int i = 0; i < CLIENTS; i++) {
-		late.at.port++;
+		late.endpoint.port++;
 		late.nonce_len = 0;
 		assert_int_equal(fixture_allocate(only(), &late, 4), 0);
 		alloc_end_client(only()->shard, slot_of(&late), TURN_END_KILLED);

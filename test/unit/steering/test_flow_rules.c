@@ -49,25 +49,26 @@ static struct flow_rules_want setup(unsigned int workers, unsigned int nb, uint1
 	return (struct flow_rules_want){.port = &port, .turn = &turn, .is_v4 = true};
 }
 
-static void listen(const char *addr, uint16_t at)
+static void listen(const char *addr, uint16_t udp_port)
 {
-	listeners[turn.nb_listeners++].at = (struct endpoint){address(addr, 0), at};
+	listeners[turn.nb_listeners++].endpoint = (struct endpoint){address(addr, 0), udp_port};
 }
 
-static bool listened(const struct addr *a, uint16_t at)
+static bool listened(const struct addr *a, uint16_t udp_port)
 {
 	for (uint32_t i = 0; i < turn.nb_listeners; i++)
-		if (listeners[i].at.port == at && addr_eq(&listeners[i].at.addr, a))
+		if (listeners[i].endpoint.port == udp_port &&
+			addr_eq(&listeners[i].endpoint.addr, a))
 			return true;
 	return false;
 }
 
 // True when a listener of the family is in the block of 128 ports.
-static bool near_listener(const struct addr *a, uint32_t at)
+static bool near_listener(const struct addr *a, uint32_t udp_port)
 {
 	for (uint32_t i = 0; i < turn.nb_listeners; i++)
-		if (listeners[i].at.port / 128 == at / 128 &&
-			addr_is_v4(&listeners[i].at.addr) == addr_is_v4(a))
+		if (listeners[i].endpoint.port / 128 == udp_port / 128 &&
+			addr_is_v4(&listeners[i].endpoint.addr) == addr_is_v4(a))
 			return true;
 	return false;
 }
@@ -113,13 +114,13 @@ static uint32_t check(struct flow_rules_want w, enum flow_rules_step step)
 	w.map = turn_relay_map_create(&turn);
 	assert_non_null(w.map);
 	for (unsigned int v6 = 0; v6 < 2; v6++) {
-		char why[FLOW_RULES_WHY_LEN] = "";
+		char error[FLOW_RULES_WHY_LEN] = "";
 		struct flow_rules r;
 
 		w.is_v4 = v6 == 0;
-		if (flow_rules_make(&w, step, &r, why) != 0)
-			fail_msg("%s", why);
-		assert_string_equal(why, "");
+		if (flow_rules_make(&w, step, &r, error) != 0)
+			fail_msg("%s", error);
+		assert_string_equal(error, "");
 		for (uint32_t i = 0; i < r.nb; i++)
 			assert_true(addr_is_v4(&r.rule[i].dst) == w.is_v4);
 		for (unsigned int i = 0; i < turn.nb_relay / 2; i++)
@@ -137,13 +138,13 @@ static uint32_t check(struct flow_rules_want w, enum flow_rules_step step)
 
 static void refused(struct flow_rules_want w, enum flow_rules_step step, int rc, const char *says)
 {
-	char why[FLOW_RULES_WHY_LEN] = "";
+	char error[FLOW_RULES_WHY_LEN] = "";
 	struct flow_rules r;
 
 	w.map = turn_relay_map_create(&turn);
 	assert_non_null(w.map);
-	assert_int_equal(flow_rules_make(&w, step, &r, why), rc);
-	assert_non_null(strstr(why, says));
+	assert_int_equal(flow_rules_make(&w, step, &r, error), rc);
+	assert_non_null(strstr(error, says));
 	assert_null(r.rule);
 	assert_int_equal(r.nb, 0);
 	turn_relay_map_free((struct turn_relay_map *)(uintptr_t)w.map);
@@ -243,14 +244,14 @@ static void test_shared(void **state)
 static void test_other_addresses(void **state)
 {
 	struct flow_rules_want w = setup(2, 3, 49152, 65535);
-	char why[FLOW_RULES_WHY_LEN];
+	char error[FLOW_RULES_WHY_LEN];
 	struct flow_rules r;
 
 	turn.nb_relay = 2; // of IPv4 alone
 	port.nb_addresses = 2; // the first of each family
 	w.map = turn_relay_map_create(&turn);
 	assert_int_equal(flow_rules_addresses(&w), 1);
-	assert_int_equal(flow_rules_make(&w, FLOW_RULES_T1, &r, why), 0);
+	assert_int_equal(flow_rules_make(&w, FLOW_RULES_T1, &r, error), 0);
 	assert_int_equal(r.nb, 1);
 	assert_true(addr_eq(&r.rule[0].dst, &relay[0]));
 	free(r.rule);

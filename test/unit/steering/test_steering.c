@@ -25,14 +25,16 @@ static uint64_t astray[2]; // of them, to a queue of another worker than their h
 // Every pair of families, on-link and behind the gateway; every third client has no channel.
 static void cast(struct dp_world *w, unsigned int nb)
 {
-	static const char *const from[] = {"10.99.0.20", "fd99::20", "198.51.100.5", "2a00:db9::5"};
-	static const char *const to[] = {"10.99.0.30", "fd99::30", "198.51.100.9", "fd99::31"};
+	static const char *const client_text[] = {
+		"10.99.0.20", "fd99::20", "198.51.100.5", "2a00:db9::5"};
+	static const char *const peer_text[] = {
+		"10.99.0.30", "fd99::30", "198.51.100.9", "fd99::31"};
 
 	clients = nb;
 	sent[0] = sent[1] = astray[0] = astray[1] = 0;
 	for (unsigned int i = 0; i < nb; i++) {
-		world_client(w, &client[i], from[i % 4], (uint16_t)(40000 + i * 7));
-		peer[i] = world_endpoint(to[i / 2 % 4], (uint16_t)(7000 + i * 3));
+		world_client(w, &client[i], client_text[i % 4], (uint16_t)(40000 + i * 7));
+		peer[i] = world_endpoint(peer_text[i / 2 % 4], (uint16_t)(7000 + i * 3));
 		assert_int_equal(
 			client_allocate(w, &client[i], addr_is_v4(&peer[i].addr) ? 4 : 6), 0);
 		if (i % 3 == 0)
@@ -56,15 +58,15 @@ static void send_up(struct dp_world *w, unsigned int i, uint32_t number)
 	stun_begin(&sw, message, sizeof(message), STUN_INDICATION, STUN_SEND, zero);
 	stun_put_xor_addr(&sw, STUN_XOR_PEER_ADDRESS, &peer[i]);
 	stun_put(&sw, STUN_DATA_ATTR, data, sizeof(data));
-	world_send_bytes(w, &client[i].at, &client[i].server, message, stun_end(&sw));
+	world_send_bytes(w, &client[i].endpoint, &client[i].server, message, stun_end(&sw));
 }
 
 static void send_down(struct dp_world *w, unsigned int i, uint32_t number)
 {
-	const struct endpoint *to = &client[i].relay;
-	const int relay = turn_relay_map_find(w->dp->map, &to->addr);
-	const bool is_v4 = addr_is_v4(&to->addr);
-	struct world_datagram d = {.src = peer[i], .dst = *to, .len = 4};
+	const struct endpoint *relayed = &client[i].relay;
+	const int relay = turn_relay_map_find(w->dp->map, &relayed->addr);
+	const bool is_v4 = addr_is_v4(&relayed->addr);
+	struct world_datagram d = {.src = peer[i], .dst = *relayed, .len = 4};
 	uint8_t frame[2048];
 	unsigned int home;
 	uint32_t slot, hash;
@@ -73,7 +75,8 @@ static void send_down(struct dp_world *w, unsigned int i, uint32_t number)
 	store_be32(d.data, number);
 	len = world_frame(w, &d, frame);
 	world_inject(w, 0, frame, len);
-	assert_true(turn_relay_map_home(w->dp->map, (unsigned int)relay, to->port, &home, &slot));
+	assert_true(
+		turn_relay_map_home(w->dp->map, (unsigned int)relay, relayed->port, &home, &slot));
 	sent[is_v4]++;
 	astray[is_v4] += nicmodel_queue(w->dp->port[0].port, frame, len, &hash) != home;
 }
@@ -93,7 +96,7 @@ static void expect_down(struct dp_world *w, unsigned int i, uint32_t number)
 	struct world_datagram d;
 	struct stun_msg m;
 
-	assert_true(world_take(w, &client[i].at, &d));
+	assert_true(world_take(w, &client[i].endpoint, &d));
 	assert_true(endpoint_eq(&d.src, &client[i].server));
 	if (i % 3 == 0) {
 		assert_int_equal(stun_parse(d.data, d.len, &m), 0);
@@ -154,14 +157,14 @@ static void assert_step(struct dp_world *w, const char *step, unsigned int rules
 	assert_int_equal(nicmodel.rules, 2 * rules);
 }
 
-static void assert_why(struct dp_world *w, const char *why, const char *why_t1)
+static void assert_why(struct dp_world *w, const char *reason, const char *why_t1)
 {
 	for (unsigned int v4 = 0; v4 < 2; v4++) {
 		const struct dp_steering s = steering(w, v4);
 
-		if (strstr(s.why, why) == NULL || strstr(s.why_t1, why_t1) == NULL)
-			fail_msg("why '%s', why_t1 '%s'", s.why, s.why_t1);
-		assert_int_equal(s.why[0] == '\0', why[0] == '\0');
+		if (strstr(s.reason, reason) == NULL || strstr(s.why_t1, why_t1) == NULL)
+			fail_msg("why '%s', why_t1 '%s'", s.reason, s.why_t1);
+		assert_int_equal(s.reason[0] == '\0', reason[0] == '\0');
 		assert_int_equal(s.why_t1[0] == '\0', why_t1[0] == '\0');
 	}
 }
@@ -291,8 +294,8 @@ static void test_refused(void **state)
 		v4 = steering(&world, true);
 		v6 = steering(&world, false);
 		assert_string_equal(v4.step, "t2");
-		assert_int_equal(v4.why[5], '0' + (int)k); // "rule K of 4: ..."
-		assert_non_null(strstr(v4.why, "of 4: soft says table full"));
+		assert_int_equal(v4.reason[5], '0' + (int)k); // "rule K of 4: ..."
+		assert_non_null(strstr(v4.reason, "of 4: soft says table full"));
 		assert_string_equal(v6.step, "t1"); // of the other family nothing was refused
 		assert_int_equal(nicmodel.rules, 8);
 		assert_int_equal(handed_over(&world), 0);
@@ -372,7 +375,7 @@ static void test_nothing_to_steer(void **state)
 
 		assert_true(dp_steering(world.dp, 1, v4, &side));
 		assert_string_equal(side.step, "none");
-		assert_string_equal(side.why, "no relay address");
+		assert_string_equal(side.reason, "no relay address");
 	}
 	assert_step(&world, "t2", 2);
 	close_nic();

@@ -27,7 +27,7 @@
 // What comes in on a queue, evenly.
 struct stream {
 	const struct frame *frame; // nb of them, in turn
-	uint32_t nb, at;
+	uint32_t nb, next;
 	uint16_t queue;
 	struct tally *tally;
 	uint64_t every_ns, next_ns;
@@ -60,9 +60,9 @@ struct tally calls, requests, others;
 
 static unsigned int home_of(const struct world_client *c)
 {
-	const struct net_frame f = {.src = c->at.addr,
+	const struct net_frame f = {.src = c->endpoint.addr,
 		.dst = c->server.addr,
-		.sport = c->at.port,
+		.sport = c->endpoint.port,
 		.dport = c->server.port,
 		.is_v4 = true};
 	const struct rte_mbuf m = {.ol_flags = 0};
@@ -77,20 +77,20 @@ void client_at(struct world_client *c, uint16_t *port, unsigned int home)
 	while (home_of(c) != home);
 }
 
-void keep(struct frame *to, const struct endpoint *src, const struct endpoint *dst,
+void keep(struct frame *out, const struct endpoint *src, const struct endpoint *dst,
 	const void *data, size_t len)
 {
 	struct world_datagram d = {.src = *src, .dst = *dst, .len = (uint16_t)len};
 	uint8_t frame[2048];
 
 	memcpy(d.data, data, len);
-	to->len = (uint16_t)world_frame(&world, &d, frame);
-	assert_true(to->len <= FRAME_MAX);
-	memcpy(to->data, frame, to->len);
+	out->len = (uint16_t)world_frame(&world, &d, frame);
+	assert_true(out->len <= FRAME_MAX);
+	memcpy(out->data, frame, out->len);
 }
 
 void request_make(
-	struct frame *to, struct world_client *c, enum stun_method method, uint32_t lifetime_s)
+	struct frame *out, struct world_client *c, enum stun_method method, uint32_t lifetime_s)
 {
 	uint16_t len;
 
@@ -105,7 +105,7 @@ void request_make(
 	stun_put_integrity(&c->w, world.crypto, STUN_ALG_MD5, &c->key);
 	len = stun_end(&c->w);
 	assert_int_not_equal(len, 0);
-	keep(to, &c->at, &c->server, c->message, len);
+	keep(out, &c->endpoint, &c->server, c->message, len);
 }
 
 // What else a host does: it puts fragments together and answers echo requests.
@@ -132,7 +132,7 @@ void world_begin(unsigned int workers, bool dtls)
 	client_at(&call, &port, 0);
 	assert_int_equal(client_allocate(&world, &call, 4), 0);
 	assert_int_equal(client_bind(&world, &call, CHANNEL, &peer), 0);
-	keep(&up, &call.at, &call.server, media, sizeof(media));
+	keep(&up, &call.endpoint, &call.server, media, sizeof(media));
 	keep(&down, &peer, &call.relay, media, sizeof(media));
 	nb_streams = nb_askers = nb_answered = nb_expected = 0;
 	ask_ns = UINT64_MAX;
@@ -170,7 +170,7 @@ void askers_make(unsigned int nb, uint16_t port, bool allocated)
 		else
 			assert_int_equal(client_permit(&world, &c, &peer), 437);
 		request_make(&a->frame, &c, allocated ? STUN_REFRESH : STUN_ALLOCATE, 600);
-		asker_of[c.at.port] = (uint16_t)nb_askers;
+		asker_of[c.endpoint.port] = (uint16_t)nb_askers;
 	}
 	nb_expected = nb_askers;
 }
@@ -195,10 +195,10 @@ void fakes_of_strangers(unsigned int nb)
 	}
 }
 
-void fakes_of_askers(unsigned int from, unsigned int nb)
+void fakes_of_askers(unsigned int first, unsigned int nb)
 {
 	for (unsigned int i = 0; i < nb; i++) {
-		fakes[i] = asker[from + i].frame;
+		fakes[i] = asker[first + i].frame;
 		// in its id: the signature is wrong
 		fakes[i].data[STUN_AT + STUN_HEADER_LEN - 1] ^= 1;
 		store_be16(fakes[i].data + STUN_AT - 2, 0); // no checksum of UDP
@@ -297,8 +297,8 @@ static void arrive(uint64_t by_ns)
 		if (s->next_ns > by_ns)
 			return;
 		s->next_ns += s->every_ns;
-		receive(s->tally, s->queue, &s->frame[s->at]);
-		s->at = (s->at + 1) % s->nb;
+		receive(s->tally, s->queue, &s->frame[s->next]);
+		s->next = (s->next + 1) % s->nb;
 	}
 }
 
@@ -309,16 +309,16 @@ static uint64_t leave(void)
 	uint8_t frame[2048];
 
 	while (softport_take(world.dp->port[0].port, frame, sizeof(frame)) > 0) {
-		const uint16_t to = load_be16(frame + NET_ETH_LEN + NET_IP4_LEN + 2);
+		const uint16_t dst_port = load_be16(frame + NET_ETH_LEN + NET_IP4_LEN + 2);
 
 		if (load_be16(frame + 12) != NET_ETHERTYPE_IP4 || frame[NET_ETH_LEN + 9] != UDP) {
 			ns += ANSWER_NS; // ARP, ND, ICMP
 		} else if (dtls_first_byte(frame[STUN_AT])) {
 			ns += HELLO_NS;
-		} else if (to == peer.port || to == call.at.port) {
+		} else if (dst_port == peer.port || dst_port == call.endpoint.port) {
 			calls.back++;
 		} else {
-			asker_answered(to, frame + STUN_AT);
+			asker_answered(dst_port, frame + STUN_AT);
 			requests.back++;
 			ns += REQUEST_NS;
 		}

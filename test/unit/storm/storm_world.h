@@ -39,7 +39,7 @@ void storm_open(unsigned int workers, unsigned int home);
 // The next client, by port number, that lives on a worker.
 void client_at(struct world_client *c, uint16_t *port, unsigned int home);
 // The frame of a datagram.
-void keep(struct frame *to, const struct endpoint *src, const struct endpoint *dst,
+void keep(struct frame *out, const struct endpoint *src, const struct endpoint *dst,
 	const void *data, size_t len);
 // As many clients of worker 0 that will ask, in turn, within a tenth of a second from when their
 // storm begins: with an allocation for its Refresh, else for one.
@@ -48,12 +48,12 @@ void askers_make(unsigned int nb, uint16_t port, bool allocated);
 void askers_forget(unsigned int nb);
 // The frame of a client's signed request.
 void request_make(
-	struct frame *to, struct world_client *c, enum stun_method method, uint32_t lifetime_s);
+	struct frame *out, struct world_client *c, enum stun_method method, uint32_t lifetime_s);
 // Requests of strangers: signed, with nothing to refresh. They are answered, and change nothing.
 void fakes_of_strangers(unsigned int nb);
 // Requests that somebody sends in the name of the askers [from, from + nb): nothing is theirs but
 // the 5-tuple.
-void fakes_of_askers(unsigned int from, unsigned int nb);
+void fakes_of_askers(unsigned int first, unsigned int nb);
 // Has requests, or frames that nobody has to answer, come in on a queue in turn.
 void begin(const struct frame *frames, uint32_t nb, uint16_t queue, uint64_t per_second);
 void begin_others(const struct frame *frames, uint32_t nb, uint16_t queue, uint64_t per_second);

@@ -46,9 +46,9 @@ static void test_busy(void **state)
 // itself, or shares it with the call.
 static void test_other_queue(void **state)
 {
-	for (unsigned int with = 0; with < 2; with++) {
+	for (unsigned int shared = 0; shared < 2; shared++) {
 		storm_open(2, 0);
-		call_begins((uint16_t)with, (uint16_t)with, 20000);
+		call_begins((uint16_t)shared, (uint16_t)shared, 20000);
 		begin(storm, 2 * CLIENTS, 1, 2000000);
 		run(50);
 		check(50, 150000);

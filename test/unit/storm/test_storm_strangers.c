@@ -25,10 +25,10 @@ static struct endpoint dtls_server(void)
 
 // --- clients' datagrams --------------------------------------------------------------------------
 
-static void hello(struct frame *f, const struct endpoint *from, unsigned int i, uint8_t cookie_len)
+static void hello(struct frame *f, const struct endpoint *src, unsigned int i, uint8_t cookie_len)
 {
 	const uint16_t len = (uint16_t)(HELLO_LEN + cookie_len);
-	const struct endpoint to = dtls_server();
+	const struct endpoint server = dtls_server();
 	uint8_t h[HELLO_LEN + DTLS_COOKIE_LEN] = {DTLS_HANDSHAKE, 0xfe, 0xff};
 
 	store_be16(h + 11, (uint16_t)(len - DTLS_RECORD_LEN));
@@ -40,35 +40,35 @@ static void hello(struct frame *f, const struct endpoint *from, unsigned int i, 
 	h[60] = cookie_len;
 	for (unsigned int k = 0; k < cookie_len; k++)
 		h[61 + k] = (uint8_t)(i * 7 + k * 13);
-	keep(f, from, &to, h, len);
+	keep(f, src, &server, h, len);
 }
 
 static void hello_bare(struct frame *f, unsigned int i)
 {
-	const struct endpoint from = stranger(i);
+	const struct endpoint src = stranger(i);
 
-	hello(f, &from, i, 0);
+	hello(f, &src, i, 0);
 }
 
 static void hello_cookie(struct frame *f, unsigned int i)
 {
-	const struct endpoint from = stranger(i);
+	const struct endpoint src = stranger(i);
 
-	hello(f, &from, i, DTLS_COOKIE_LEN);
+	hello(f, &src, i, DTLS_COOKIE_LEN);
 }
 
 // All in the name of one, with both halves of the keys that a cookie can ask for.
 static void hello_of_one(struct frame *f, unsigned int i)
 {
-	const struct endpoint from = stranger(0);
+	const struct endpoint src = stranger(0);
 
-	hello(f, &from, i, DTLS_COOKIE_LEN);
+	hello(f, &src, i, DTLS_COOKIE_LEN);
 }
 
 // In the name of a client that relays over UDP.
 static void hello_of_call(struct frame *f, unsigned int i)
 {
-	hello(f, &call.at, i, DTLS_COOKIE_LEN);
+	hello(f, &call.endpoint, i, DTLS_COOKIE_LEN);
 }
 
 static void hello_bad(struct frame *f, unsigned int i)
@@ -80,50 +80,50 @@ static void hello_bad(struct frame *f, unsigned int i)
 
 static void record(struct frame *f, unsigned int i)
 {
-	const struct endpoint from = stranger(i), to = dtls_server();
+	const struct endpoint src = stranger(i), server = dtls_server();
 	uint8_t r[80] = {DTLS_APPLICATION, 0xfe, 0xfd, 0, 1};
 
 	r[12] = sizeof(r) - DTLS_RECORD_LEN;
-	keep(f, &from, &to, r, sizeof(r));
+	keep(f, &src, &server, r, sizeof(r));
 }
 
 static void channel_data(struct frame *f, unsigned int i)
 {
-	const struct endpoint from = stranger(i);
+	const struct endpoint src = stranger(i);
 	const uint8_t data[100] = {0x40, 1, 0, 96};
 
-	keep(f, &from, &call.server, data, sizeof(data));
+	keep(f, &src, &call.server, data, sizeof(data));
 }
 
 static void send_indication(struct frame *f, unsigned int i)
 {
-	const struct endpoint from = stranger(i);
+	const struct endpoint src = stranger(i);
 	const uint8_t data[36] = {0, 0x16, 0, 16, 0x21, 0x12, 0xa4, 0x42, [20] = 0, 0x12, 0, 8};
 
-	keep(f, &from, &call.server, data, sizeof(data));
+	keep(f, &src, &call.server, data, sizeof(data));
 }
 
 static void to_relay(struct frame *f, unsigned int i)
 {
-	const struct endpoint from = stranger(i);
+	const struct endpoint src = stranger(i);
 
-	keep(f, &from, &call.relay, "no permission", 13);
+	keep(f, &src, &call.relay, "no permission", 13);
 }
 
 static void to_nobody(struct frame *f, unsigned int i)
 {
-	const struct endpoint from = stranger(i), to = {call.server.addr, 9};
+	const struct endpoint src = stranger(i), closed = {call.server.addr, 9};
 
-	keep(f, &from, &to, "no listener", 11);
+	keep(f, &src, &closed, "no listener", 11);
 }
 
 static void binding(struct frame *f, unsigned int i)
 {
-	const struct endpoint from = stranger(i);
+	const struct endpoint src = stranger(i);
 	uint8_t m[STUN_HEADER_LEN] = {0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42};
 
 	store_be32(m + 8, i);
-	keep(f, &from, &call.server, m, sizeof(m));
+	keep(f, &src, &call.server, m, sizeof(m));
 }
 
 // The client has got a nonce, and its signature is wrong in the last byte.
@@ -146,8 +146,8 @@ static void bad_signature(struct frame *f, unsigned int i)
 static void arp(
 	struct frame *f, uint8_t operation, const char *sender, const char *target, unsigned int i)
 {
-	const struct addr from = world_endpoint(sender, 0).addr,
-			  to = world_endpoint(target, 0).addr;
+	const struct addr sender_addr = world_endpoint(sender, 0).addr,
+			  target_addr = world_endpoint(target, 0).addr;
 	const uint8_t *ours = world.dp->port[0].port->mac;
 	uint8_t *a = f->data + NET_ETH_LEN;
 
@@ -162,9 +162,9 @@ static void arp(
 	a[5] = 4;
 	a[7] = operation;
 	memcpy(a + 8, f->data + 6, 6);
-	memcpy(a + 14, from.b + 12, 4);
+	memcpy(a + 14, sender_addr.b + 12, 4);
 	memcpy(a + 18, ours, 6);
-	memcpy(a + 24, to.b + 12, 4);
+	memcpy(a + 24, target_addr.b + 12, 4);
 	f->len = 60;
 }
 
@@ -187,9 +187,11 @@ static void arp_unasked(struct frame *f, unsigned int i)
 }
 
 // ICMPv6 between two hosts of the link, len bytes with zeros where the sum is.
-static void icmp6(struct frame *f, const char *from, const char *to, uint8_t *m, uint16_t len)
+static void icmp6(
+	struct frame *f, const char *src_text, const char *dst_text, uint8_t *m, uint16_t len)
 {
-	const struct addr src = world_endpoint(from, 0).addr, dst = world_endpoint(to, 0).addr;
+	const struct addr src = world_endpoint(src_text, 0).addr,
+			  dst = world_endpoint(dst_text, 0).addr;
 	uint8_t *ip = f->data + NET_ETH_LEN;
 
 	memset(f->data, 0, NET_ETH_LEN + NET_IP6_LEN);
@@ -210,14 +212,14 @@ static void icmp6(struct frame *f, const char *from, const char *to, uint8_t *m,
 static void neighbour(struct frame *f, uint8_t type, const char *target, unsigned int i)
 {
 	const struct addr t = world_endpoint(target, 0).addr;
-	char from[16];
+	char src_text[16];
 	// with its link-layer address as an option
 	uint8_t m[32] = {type, [4] = type == 136 ? 0x60 : 0, [24] = type == 135 ? 1 : 2, 1, 2};
 
-	snprintf(from, sizeof(from), "fd99::%x", 0x100 + i % 100);
+	snprintf(src_text, sizeof(src_text), "fd99::%x", 0x100 + i % 100);
 	memcpy(m + 8, t.b, 16);
 	m[31] = (uint8_t)i;
-	icmp6(f, from, "fd99::1", m, sizeof(m));
+	icmp6(f, src_text, "fd99::1", m, sizeof(m));
 }
 
 static void nd_question(struct frame *f, unsigned int i)
@@ -243,7 +245,7 @@ static void ping6(struct frame *f, unsigned int i)
 static void icmp_error(struct frame *f, const struct endpoint *src, const struct endpoint *dst)
 {
 	const struct icmp_frame e = {
-		.from = "198.51.100.5", .src = *src, .dst = *dst, .type = 3, .code = 3};
+		.reporter = "198.51.100.5", .src = *src, .dst = *dst, .type = 3, .code = 3};
 	uint8_t frame[2048];
 
 	f->len = (uint16_t)icmp_frame_write(&world, &e, frame);

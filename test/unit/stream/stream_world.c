@@ -59,13 +59,13 @@ static bool may_ask(void *ctx, unsigned int t, unsigned int w)
 }
 
 static void append(struct stream_world_message *p, unsigned int t, unsigned int w,
-	const struct stream_from *from)
+	const struct stream_from *origin)
 {
 	p->next = NULL;
 	p->thread = t;
 	p->worker = w;
-	p->port = from->client.port;
-	p->conn = from->conn;
+	p->port = origin->client.port;
+	p->conn = origin->conn;
 	pthread_mutex_lock(&lock);
 	*up_end = p;
 	up_end = &p->next;
@@ -73,13 +73,13 @@ static void append(struct stream_world_message *p, unsigned int t, unsigned int 
 }
 
 static void send_up(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
-	const struct stream_from *from)
+	const struct stream_from *origin)
 {
 	struct stream_world_message *p = m->buf;
 
 	p->ended = p->media = false;
 	p->len = m->len;
-	append(p, t, w, from);
+	append(p, t, w, origin);
 }
 
 static void kick(void *ctx, unsigned int w)
@@ -91,7 +91,7 @@ static void rouse(void *ctx, unsigned int w)
 	__atomic_fetch_add(&roused[w], 1, __ATOMIC_RELAXED);
 }
 
-static bool ended(void *ctx, unsigned int t, unsigned int w, const struct stream_from *from)
+static bool ended(void *ctx, unsigned int t, unsigned int w, const struct stream_from *origin)
 {
 	struct stream_message m;
 	struct stream_world_message *p;
@@ -100,7 +100,7 @@ static bool ended(void *ctx, unsigned int t, unsigned int w, const struct stream
 		return false;
 	p = m.buf;
 	p->ended = true;
-	append(p, t, w, from);
+	append(p, t, w, origin);
 	return true;
 }
 
@@ -144,16 +144,16 @@ static const struct stream_ops ops = {.home = home,
 
 struct stream_world_message *stream_world_take(void)
 {
-	struct stream_world_message **at = &up, *p;
+	struct stream_world_message **prev_next = &up, *p;
 
 	pthread_mutex_lock(&lock);
-	while (*at != NULL && (int)(*at)->worker == left)
-		at = &(*at)->next;
-	p = *at;
+	while (*prev_next != NULL && (int)(*prev_next)->worker == left)
+		prev_next = &(*prev_next)->next;
+	p = *prev_next;
 	if (p != NULL) {
-		*at = p->next;
+		*prev_next = p->next;
 		if (p->next == NULL)
-			up_end = at;
+			up_end = prev_next;
 		taken[p->worker]--;
 	}
 	pthread_mutex_unlock(&lock);
@@ -230,9 +230,9 @@ unsigned int stream_world_open_files(void)
 	return n;
 }
 
-struct streams *stream_world_start(struct stream_config c, struct sockaddr_in *at)
+struct streams *stream_world_start(struct stream_config c, struct sockaddr_in *addr)
 {
-	const int holder = held_port(at); // until theirs are bound
+	const int holder = held_port(addr); // until theirs are bound
 	struct stream_listener listener =
 		c.listeners != NULL ? *c.listeners : (struct stream_listener){0};
 	char *const paths[] = {strdup(cert), strdup(key)}; // they need not outlive the start
@@ -240,7 +240,7 @@ struct streams *stream_world_start(struct stream_config c, struct sockaddr_in *a
 	char error[256] = "";
 	struct streams *s;
 
-	listener.at = (struct endpoint){addr_from_v4("\x7f\0\0\1"), ntohs(at->sin_port)};
+	listener.endpoint = (struct endpoint){addr_from_v4("\x7f\0\0\1"), ntohs(addr->sin_port)};
 	listener.mode = STREAM_DETECT;
 	c.listeners = &listener;
 	c.nb_listeners = 1;

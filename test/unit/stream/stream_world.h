@@ -38,7 +38,7 @@ int stream_world_open(void **state);
 int stream_world_close(void **state);
 // Threads with a listener for plain clients and TLS; of c what is not 0 here is asked for. Of its
 // listeners, NULL or one, the balancers are. Fills in where it listens.
-struct streams *stream_world_start(struct stream_config c, struct sockaddr_in *at);
+struct streams *stream_world_start(struct stream_config c, struct sockaddr_in *addr);
 // The oldest message for any worker, to be answered or freed; NULL: none.
 struct stream_world_message *stream_world_take(void);
 // From here on messages for a worker stay where they are, until stream_world_drain.

@@ -69,22 +69,22 @@ static void test_vectors(void **state)
 	for (unsigned int i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
 		const struct vector *v = &vectors[i];
 		uint8_t key[AEAD_KEY_MAX], plain[256], sealed[256], data[256];
-		struct aead_with with;
+		struct aead_with params;
 		struct aead_key *k;
 		size_t n;
 
 		assert_int_equal(unhex(v->key, key), aead_key_len(v->aead));
-		assert_int_equal(unhex(v->nonce, with.nonce), AEAD_NONCE_LEN);
-		with.aad_len = (uint8_t)unhex(v->aad, with.aad);
+		assert_int_equal(unhex(v->nonce, params.nonce), AEAD_NONCE_LEN);
+		params.aad_len = (uint8_t)unhex(v->aad, params.aad);
 		n = unhex(v->plain, plain);
 		assert_int_equal(unhex(v->sealed, sealed), n);
 		unhex(v->tag, sealed + n);
 		k = aead_key_create(v->aead, key);
 		assert_non_null(k);
 		memcpy(data, plain, n);
-		assert_true(aead_seal(k, &with, data, n));
+		assert_true(aead_seal(k, &params, data, n));
 		assert_memory_equal(data, sealed, n + AEAD_TAG_LEN);
-		assert_true(aead_open(k, &with, data, n));
+		assert_true(aead_open(k, &params, data, n));
 		assert_memory_equal(data, plain, n);
 		aead_key_free(k);
 	}
@@ -92,15 +92,15 @@ static void test_vectors(void **state)
 
 // What libcrypto makes of it.
 static void reference(
-	enum aead a, const uint8_t *key, const struct aead_with *with, uint8_t *data, size_t len)
+	enum aead a, const uint8_t *key, const struct aead_with *params, uint8_t *data, size_t len)
 {
 	const EVP_CIPHER *const ciphers[] = {
 		EVP_aes_128_gcm(), EVP_aes_256_gcm(), EVP_chacha20_poly1305()};
 	EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
 	int n;
 
-	assert_int_equal(EVP_EncryptInit_ex(c, ciphers[a], NULL, key, with->nonce), 1);
-	assert_int_equal(EVP_EncryptUpdate(c, NULL, &n, with->aad, with->aad_len), 1);
+	assert_int_equal(EVP_EncryptInit_ex(c, ciphers[a], NULL, key, params->nonce), 1);
+	assert_int_equal(EVP_EncryptUpdate(c, NULL, &n, params->aad, params->aad_len), 1);
 	assert_int_equal(EVP_EncryptUpdate(c, data, &n, data, (int)len), 1);
 	assert_int_equal(EVP_EncryptFinal_ex(c, data + len, &n), 1);
 	assert_int_equal(
@@ -111,7 +111,7 @@ static void reference(
 static void test_all_lengths(void **state)
 {
 	for (enum aead a = 0; a < AEAD_NB; a++) {
-		struct aead_with with = {.aad_len = 13};
+		struct aead_with params = {.aad_len = 13};
 		uint8_t key[AEAD_KEY_MAX];
 		struct aead_key *k;
 
@@ -120,17 +120,17 @@ static void test_all_lengths(void **state)
 		for (size_t len = 0; len <= LEN_MAX; len++) {
 			uint8_t plain[LEN_MAX], sealed[LEN_MAX + 16], data[LEN_MAX + 17];
 
-			test_rand_fill(&rnd, with.nonce, sizeof(with.nonce));
-			test_rand_fill(&rnd, with.aad, with.aad_len);
+			test_rand_fill(&rnd, params.nonce, sizeof(params.nonce));
+			test_rand_fill(&rnd, params.aad, params.aad_len);
 			test_rand_fill(&rnd, plain, sizeof(plain));
 			memcpy(sealed, plain, len);
 			memcpy(data, plain, len);
 			data[len + AEAD_TAG_LEN] = 0x5a;
-			reference(a, key, &with, sealed, len);
-			assert_true(aead_seal(k, &with, data, len));
+			reference(a, key, &params, sealed, len);
+			assert_true(aead_seal(k, &params, data, len));
 			assert_memory_equal(data, sealed, len + AEAD_TAG_LEN);
 			assert_int_equal(data[len + AEAD_TAG_LEN], 0x5a);
-			assert_true(aead_open(k, &with, data, len));
+			assert_true(aead_open(k, &params, data, len));
 			assert_memory_equal(data, plain, len);
 		}
 		aead_key_free(k);
@@ -145,27 +145,27 @@ static void try_places(enum aead a, size_t len)
 	static uint8_t space[LONG_MAX_LEN + 64], data[LONG_MAX_LEN + 64];
 
 	for (uint8_t n = 0; n <= AEAD_AAD_MAX; n++) {
-		struct aead_with with = {.aad_len = n};
+		struct aead_with params = {.aad_len = n};
 		uint8_t key[AEAD_KEY_MAX];
 		struct aead_key *k;
-		const size_t at = 16 + n % 16, end = at + len;
+		const size_t offset = 16 + n % 16, end = offset + len;
 
 		test_rand_fill(&rnd, key, sizeof(key));
-		test_rand_fill(&rnd, with.nonce, sizeof(with.nonce));
-		test_rand_fill(&rnd, with.aad, sizeof(with.aad));
+		test_rand_fill(&rnd, params.nonce, sizeof(params.nonce));
+		test_rand_fill(&rnd, params.aad, sizeof(params.aad));
 		test_rand_fill(&rnd, plain, len);
 		test_rand_fill(&rnd, space, len + 64);
 		memcpy(sealed, plain, len);
-		reference(a, key, &with, sealed, len);
+		reference(a, key, &params, sealed, len);
 		memcpy(data, space, len + 64);
-		memcpy(data + at, plain, len);
+		memcpy(data + offset, plain, len);
 		k = aead_key_create(a, key);
-		assert_true(aead_seal(k, &with, data + at, len));
-		assert_memory_equal(data + at, sealed, len + AEAD_TAG_LEN);
-		assert_true(aead_open(k, &with, data + at, len));
-		assert_memory_equal(data + at, plain, len);
+		assert_true(aead_seal(k, &params, data + offset, len));
+		assert_memory_equal(data + offset, sealed, len + AEAD_TAG_LEN);
+		assert_true(aead_open(k, &params, data + offset, len));
+		assert_memory_equal(data + offset, plain, len);
 		assert_memory_equal(data + end, sealed + len, AEAD_TAG_LEN);
-		assert_memory_equal(data, space, at);
+		assert_memory_equal(data, space, offset);
 		assert_memory_equal(data + end + AEAD_TAG_LEN, space + end + AEAD_TAG_LEN,
 			len + 64 - end - AEAD_TAG_LEN);
 		aead_key_free(k);
@@ -186,28 +186,28 @@ static void test_places(void **state)
 static void test_any_bit(void **state)
 {
 	for (enum aead a = 0; a < AEAD_NB; a++) {
-		const struct aead_with with = {.aad_len = 13};
+		const struct aead_with params = {.aad_len = 13};
 		uint8_t key[AEAD_KEY_MAX], sealed[30 + AEAD_TAG_LEN] = {1, 2, 3};
 		struct aead_key *k;
 
 		test_rand_fill(&rnd, key, sizeof(key));
 		k = aead_key_create(a, key);
-		assert_true(aead_seal(k, &with, sealed, 30));
+		assert_true(aead_seal(k, &params, sealed, 30));
 		for (unsigned int bit = 0; bit < 8 * (sizeof(sealed) + 13 + 12); bit++) {
-			const unsigned int at = bit / 8;
+			const unsigned int pos = bit / 8;
 			uint8_t data[sizeof(sealed)];
-			struct aead_with other = with;
+			struct aead_with altered = params;
 
 			memcpy(data, sealed, sizeof(data));
-			if (at < sizeof(data))
-				data[at] ^= (uint8_t)(1u << bit % 8);
-			else if (at < sizeof(data) + 13)
-				other.aad[at - sizeof(data)] ^= (uint8_t)(1u << bit % 8);
+			if (pos < sizeof(data))
+				data[pos] ^= (uint8_t)(1u << bit % 8);
+			else if (pos < sizeof(data) + 13)
+				altered.aad[pos - sizeof(data)] ^= (uint8_t)(1u << bit % 8);
 			else
-				other.nonce[at - sizeof(data) - 13] ^= (uint8_t)(1u << bit % 8);
-			assert_false(aead_open(k, &other, data, 30));
+				altered.nonce[pos - sizeof(data) - 13] ^= (uint8_t)(1u << bit % 8);
+			assert_false(aead_open(k, &altered, data, 30));
 		}
-		assert_true(aead_open(k, &with, sealed, 30));
+		assert_true(aead_open(k, &params, sealed, 30));
 		aead_key_free(k);
 	}
 }

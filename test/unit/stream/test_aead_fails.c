@@ -67,20 +67,20 @@ static void test_seal(void **state)
 	static const uint8_t secret[AEAD_KEY_MAX];
 
 	for (enum aead a = 0; a < AEAD_NB; a++) {
-		const struct aead_with with = {.aad_len = 13};
+		const struct aead_with params = {.aad_len = 13};
 		struct aead_key *k = aead_key_create(a, secret);
 		uint8_t data[4 + AEAD_TAG_LEN] = "text";
 
 		assert_non_null(k);
 		for (unsigned int call = 1; call <= SEAL_CALLS; call++) {
 			fail_next(call);
-			assert_false(aead_seal(k, &with, data, 4));
+			assert_false(aead_seal(k, &params, data, 4));
 		}
 		fail_next(0);
 		memcpy(data, "text", 4);
-		assert_true(aead_seal(k, &with, data, 4)); // it is as good as new
+		assert_true(aead_seal(k, &params, data, 4)); // it is as good as new
 		assert_int_equal(calls, SEAL_CALLS);
-		assert_true(aead_open(k, &with, data, 4));
+		assert_true(aead_open(k, &params, data, 4));
 		assert_memory_equal(data, "text", 4);
 		aead_key_free(k);
 	}
@@ -144,18 +144,18 @@ static size_t finished(uint64_t seq, uint8_t *record)
 {
 	static const uint8_t zero[AEAD_KEY_MAX];
 	struct aead_key *key = aead_key_create(AEAD_AES_128_GCM, zero);
-	struct aead_with with = {.aad_len = DTLS_RECORD_LEN};
+	struct aead_with params = {.aad_len = DTLS_RECORD_LEN};
 
 	record[0] = DTLS_HANDSHAKE;
 	store_be16(record + 1, 0xfefd);
 	store_be64(record + 3, (UINT64_C(1) << 48) + seq);
-	memcpy(with.aad, record + 3, 8);
-	memcpy(with.aad + 8, record, 3);
-	store_be16(with.aad + 11, 2);
+	memcpy(params.aad, record + 3, 8);
+	memcpy(params.aad + 8, record, 3);
+	store_be16(params.aad + 11, 2);
 	store_be64(record + 13, seq);
-	memcpy(with.nonce + 4, record + 13, 8);
+	memcpy(params.nonce + 4, record + 13, 8);
 	memcpy(record + 21, "\x14.", 2);
-	assert_true(aead_seal(key, &with, record + 21, 2));
+	assert_true(aead_seal(key, &params, record + 21, 2));
 	store_be16(record + 11, 8 + 2 + AEAD_TAG_LEN);
 	aead_key_free(key);
 	return 21 + 2 + AEAD_TAG_LEN;

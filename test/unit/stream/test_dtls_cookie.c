@@ -39,13 +39,13 @@ static int teardown(void **state)
 
 // Has libssl's client bring back a cookie made for this end. On a slow machine its timer may have
 // had it say the first hello again before that.
-static void ask(const struct endpoint *from, struct datagram *second)
+static void ask(const struct endpoint *src, struct datagram *second)
 {
 	uint8_t answer[DTLS_VERIFY_LEN];
 	struct dtls_hello h;
 
 	assert_true(dtls_hello_read(hello.data, hello.len, &h));
-	dtls_cookie_ask(&cookies, &h, from, &server, answer);
+	dtls_cookie_ask(&cookies, &h, src, &server, answer);
 	wire_put(&client.in, answer, sizeof(answer));
 	assert_false(dtls_client_shake(&client));
 	do
@@ -56,7 +56,7 @@ static void ask(const struct endpoint *from, struct datagram *second)
 
 static void test_exchange(void **state)
 {
-	const struct endpoint from = addr_text_endpoint("192.0.2.1", 40000);
+	const struct endpoint src = addr_text_endpoint("192.0.2.1", 40000);
 	const struct endpoint others[] = {addr_text_endpoint("192.0.2.1", 40001),
 		addr_text_endpoint("192.0.2.2", 40000), addr_text_endpoint("2001:db8::1", 40000)};
 	const struct endpoint elsewhere = {server.addr, 5349};
@@ -65,14 +65,14 @@ static void test_exchange(void **state)
 
 	assert_true(dtls_hello_read(hello.data, hello.len, &h));
 	assert_int_equal(h.cookie_len, 0);
-	assert_false(dtls_cookie_good(&cookies, &h, &from, &server));
+	assert_false(dtls_cookie_good(&cookies, &h, &src, &server));
 	assert_true(DTLS_VERIFY_LEN < hello.len); // no amplification
-	ask(&from, &second);
+	ask(&src, &second);
 	assert_true(dtls_hello_read(second.data, second.len, &h));
 	assert_int_equal(h.cookie_len, DTLS_COOKIE_LEN);
-	assert_true(dtls_cookie_good(&cookies, &h, &from, &server));
-	assert_true(dtls_cookie_good(&cookies, &h, &from, &server)); // and nothing is used up
-	assert_false(dtls_cookie_good(&cookies, &h, &from, &elsewhere));
+	assert_true(dtls_cookie_good(&cookies, &h, &src, &server));
+	assert_true(dtls_cookie_good(&cookies, &h, &src, &server)); // and nothing is used up
+	assert_false(dtls_cookie_good(&cookies, &h, &src, &elsewhere));
 	for (unsigned int i = 0; i < 3; i++)
 		assert_false(dtls_cookie_good(&cookies, &h, &others[i], &server));
 }
@@ -95,37 +95,37 @@ static void test_number(void **state)
 
 static void test_rotate(void **state)
 {
-	const struct endpoint from = addr_text_endpoint("192.0.2.1", 40000);
+	const struct endpoint src = addr_text_endpoint("192.0.2.1", 40000);
 	uint8_t key[DTLS_COOKIE_KEY_LEN];
 	struct datagram second;
 	struct dtls_hello h;
 
-	ask(&from, &second);
+	ask(&src, &second);
 	assert_true(dtls_hello_read(second.data, second.len, &h));
 	fill(key);
 	dtls_cookies_rotate(&cookies, key);
-	assert_true(dtls_cookie_good(&cookies, &h, &from, &server));
+	assert_true(dtls_cookie_good(&cookies, &h, &src, &server));
 	fill(key);
 	dtls_cookies_rotate(&cookies, key);
-	assert_false(dtls_cookie_good(&cookies, &h, &from, &server));
+	assert_false(dtls_cookie_good(&cookies, &h, &src, &server));
 }
 
 // Its number tells whether a cookie was made before or after a moment.
 static void test_count(void **state)
 {
-	const struct endpoint from = addr_text_endpoint("192.0.2.1", 40000);
+	const struct endpoint src = addr_text_endpoint("192.0.2.1", 40000);
 	uint8_t answer[2][DTLS_VERIFY_LEN];
 	struct dtls_hello h;
 	uint64_t then;
 
 	assert_true(dtls_hello_read(hello.data, hello.len, &h));
-	dtls_cookie_ask(&cookies, &h, &from, &server, answer[0]);
+	dtls_cookie_ask(&cookies, &h, &src, &server, answer[0]);
 	then = dtls_cookies_count(&cookies);
-	dtls_cookie_ask(&cookies, &h, &from, &server, answer[1]);
+	dtls_cookie_ask(&cookies, &h, &src, &server, answer[1]);
 	for (unsigned int i = 0; i < 2; i++) {
 		h.cookie = answer[i] + DTLS_VERIFY_LEN - DTLS_COOKIE_LEN;
 		h.cookie_len = DTLS_COOKIE_LEN;
-		assert_true(dtls_cookie_good(&cookies, &h, &from, &server));
+		assert_true(dtls_cookie_good(&cookies, &h, &src, &server));
 		assert_true(
 			i == 0 ? dtls_cookie_number(&h) < then : dtls_cookie_number(&h) == then);
 	}
@@ -134,12 +134,12 @@ static void test_count(void **state)
 // What a client may not change between its two ClientHellos, and the cookie itself.
 static void test_changed(void **state)
 {
-	const struct endpoint from = addr_text_endpoint("192.0.2.1", 40000);
+	const struct endpoint src = addr_text_endpoint("192.0.2.1", 40000);
 	struct datagram second;
 	struct dtls_hello h;
 	uint8_t *bytes[3];
 
-	ask(&from, &second);
+	ask(&src, &second);
 	assert_true(dtls_hello_read(second.data, second.len, &h));
 	bytes[0] = second.data + (h.random - second.data) + 31;
 	bytes[1] = second.data + (h.cookie - second.data) + 15;
@@ -147,10 +147,10 @@ static void test_changed(void **state)
 	for (unsigned int i = 0; i < 3; i++) {
 		*bytes[i] ^= 1;
 		assert_true(dtls_hello_read(second.data, second.len, &h));
-		assert_false(dtls_cookie_good(&cookies, &h, &from, &server));
+		assert_false(dtls_cookie_good(&cookies, &h, &src, &server));
 		*bytes[i] ^= 1;
 	}
-	assert_true(dtls_cookie_good(&cookies, &h, &from, &server));
+	assert_true(dtls_cookie_good(&cookies, &h, &src, &server));
 }
 
 // dimpl 0.7.6 offers the suites of DTLS 1.3 and 1.2 at first, and those of 1.2 alone with the
@@ -182,19 +182,19 @@ static void test_fewer_suites(void **state)
 		0x00, 0x18, 0x00, 0x0b, 0x00, 0x02, 0x01, 0x00, 0x00, 0x0d, 0x00, 0x06, 0x00, 0x04,
 		0x04, 0x03, 0x05, 0x03, 0x00, 0x0e, 0x00, 0x09, 0x00, 0x06, 0x00, 0x08, 0x00, 0x07,
 		0x00, 0x01, 0x00, 0x00, 0x17, 0x00, 0x00};
-	const struct endpoint from = addr_text_endpoint("192.0.2.1", 40000);
+	const struct endpoint src = addr_text_endpoint("192.0.2.1", 40000);
 	uint8_t answer[DTLS_VERIFY_LEN], second[sizeof(with_cookie)];
 	struct dtls_hello h;
 
 	assert_true(dtls_hello_read(first, sizeof(first), &h));
-	dtls_cookie_ask(&cookies, &h, &from, &server, answer);
+	dtls_cookie_ask(&cookies, &h, &src, &server, answer);
 	memcpy(second, with_cookie, sizeof(second));
 	assert_true(dtls_hello_read(second, sizeof(second), &h));
 	assert_int_equal(h.cookie_len, DTLS_COOKIE_LEN);
-	assert_false(dtls_cookie_good(&cookies, &h, &from, &server)); // it is another server's
+	assert_false(dtls_cookie_good(&cookies, &h, &src, &server)); // it is another server's
 	memcpy(second + (h.cookie - second), answer + DTLS_VERIFY_LEN - DTLS_COOKIE_LEN,
 		DTLS_COOKIE_LEN);
-	assert_true(dtls_cookie_good(&cookies, &h, &from, &server));
+	assert_true(dtls_cookie_good(&cookies, &h, &src, &server));
 }
 
 // In memory that ends where the datagram does.
@@ -245,7 +245,7 @@ static void test_fragment(void **state)
 		assert_int_equal(dtls_hello_read(d.data, d.len, &h), len >= 36);
 		assert_false(h.whole);
 		assert_true(dtls_hello_fragment(d.data, d.len, &f));
-		assert_true(f.off == 0 && f.len == len && f.of == hello.len - 25u);
+		assert_true(f.off == 0 && f.len == len && f.total == hello.len - 25u);
 		d.data[13 + 8] = 1; // fragment_offset
 		assert_false(dtls_hello_read(d.data, d.len, &h));
 		assert_true(dtls_hello_fragment(d.data, d.len, &f));

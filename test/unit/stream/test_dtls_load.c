@@ -42,13 +42,14 @@ static uint64_t next[2], nonce; // of records that our end has sent
 
 static void send_out(void *ctx, const uint8_t *data, size_t len)
 {
-	for (size_t at = 0; at < len; at += 13 + (size_t)load_be16(data + at + 11)) {
-		const uint64_t number = load_be64(data + at + 3), seq = number << 16 >> 16;
+	for (size_t offset = 0; offset < len;
+		offset += 13 + (size_t)load_be16(data + offset + 11)) {
+		const uint64_t number = load_be64(data + offset + 3), seq = number << 16 >> 16;
 
 		assert_true(number >> 48 <= 1 && seq >= next[number >> 48]);
 		if (number >> 48 == 1) { // RFC 5288 3: never the same, so ours go on one by one
-			assert_true(seq == 0 || load_be64(data + at + 13) == nonce + 1);
-			nonce = load_be64(data + at + 13);
+			assert_true(seq == 0 || load_be64(data + offset + 13) == nonce + 1);
+			nonce = load_be64(data + offset + 13);
 		}
 		next[number >> 48] = seq + 1;
 	}
@@ -59,7 +60,7 @@ static void send_out(void *ctx, const uint8_t *data, size_t len)
 static struct dtls_handshake *begin(SSL_CTX *ctx)
 {
 	static const uint8_t key[DTLS_COOKIE_KEY_LEN] = {1};
-	static const struct endpoint at = {.port = 1};
+	static const struct endpoint client_addr = {.port = 1};
 	struct dtls_cookies cookies;
 	struct dtls_wire w = {.out = send_out};
 	uint8_t answer[DTLS_VERIFY_LEN];
@@ -70,7 +71,7 @@ static struct dtls_handshake *begin(SSL_CTX *ctx)
 	dtls_cookies_init(&cookies, key);
 	dtls_client_shake(&client);
 	assert_true(wire_take(&client.out, &d) && dtls_hello_read(d.data, d.len, &hello));
-	dtls_cookie_ask(&cookies, &hello, &at, &at, answer);
+	dtls_cookie_ask(&cookies, &hello, &client_addr, &client_addr, answer);
 	wire_put(&client.in, answer, sizeof(answer));
 	dtls_client_shake(&client);
 	do // its timer may have had it say the first one again

@@ -119,13 +119,14 @@ static void test_any_place(void **state)
 	for (unsigned int i = 0; i < 2000; i++) {
 		uint8_t buf[RECORD_MAX], message[256], got[RECORD_MAX];
 		const size_t len = 1 + test_rand_below(&rnd, sizeof(message));
-		const size_t from = test_rand_below(&rnd, 400), to = test_rand_below(&rnd, 400);
+		const size_t src_off = test_rand_below(&rnd, 400),
+			     dst_off = test_rand_below(&rnd, 400);
 		int n;
 
 		test_rand_fill(&rnd, message, len);
-		memcpy(buf + from, message, len);
-		n = dtls_session_write(ours, buf + from, len, buf + to);
-		assert_int_equal(receive(theirs, buf + to, (size_t)n, got), len);
+		memcpy(buf + src_off, message, len);
+		n = dtls_session_write(ours, buf + src_off, len, buf + dst_off);
+		assert_int_equal(receive(theirs, buf + dst_off, (size_t)n, got), len);
 		assert_memory_equal(got, message, len);
 	}
 	close_both();
@@ -202,18 +203,19 @@ static void test_window(void **state)
 	for (unsigned int i = 0; i < SHIFTS; i++)
 		len = dtls_session_write(theirs, (const uint8_t *)"x", 1, record[i]);
 	for (unsigned int i = 0; i < 20000; i++) {
-		int at = top + 90 - (int)test_rand_below(&rnd, 200);
+		int number = top + 90 - (int)test_rand_below(&rnd, 200);
 		uint8_t got[RECORD_MAX];
 		bool fresh;
 
-		if (i > 19000 || at < 0 || at >= SHIFTS)
-			at = (int)test_rand_below(&rnd, SHIFTS);
-		if (i < 15000 && at > (int)(i / 40)) // slowly upwards
-			at = (int)(i / 40);
-		fresh = at > top || (top - at < 64 && !seen[at]);
-		assert_int_equal(receive(ours, record[at], (size_t)len, got), fresh ? 1 : IO_LATER);
-		seen[at] |= fresh;
-		top = at > top ? at : top;
+		if (i > 19000 || number < 0 || number >= SHIFTS)
+			number = (int)test_rand_below(&rnd, SHIFTS);
+		if (i < 15000 && number > (int)(i / 40)) // slowly upwards
+			number = (int)(i / 40);
+		fresh = number > top || (top - number < 64 && !seen[number]);
+		assert_int_equal(
+			receive(ours, record[number], (size_t)len, got), fresh ? 1 : IO_LATER);
+		seen[number] |= fresh;
+		top = number > top ? number : top;
 	}
 	assert_int_equal(top, SHIFTS - 1);
 	close_both();
@@ -223,7 +225,7 @@ static void test_window(void **state)
 static void test_window_ends(void **state)
 {
 	static const struct {
-		unsigned int at;
+		unsigned int number;
 		int fresh;
 	} order[] = {{0, 1}, {1, 1}, {65, 1}, {64, 1}, {65, 0}, {1, 0}, {2, 1}, {2, 0}, {66, 1},
 		{2, 0}, {3, 1}, {140, 1}, {139, 1}, {140, 0}, {77, 1}, {76, 0}};
@@ -236,7 +238,7 @@ static void test_window_ends(void **state)
 		len = dtls_session_write(theirs, (const uint8_t *)"x", 1, record[i]);
 	for (unsigned int i = 0; i < sizeof(order) / sizeof(order[0]); i++)
 		assert_int_equal(
-			receive(ours, record[order[i].at], (size_t)len, got), order[i].fresh);
+			receive(ours, record[order[i].number], (size_t)len, got), order[i].fresh);
 	close_both();
 }
 
@@ -277,25 +279,25 @@ static void test_last_number(void **state)
 
 // A record of any type, sealed by one of the two: the client of ours is 0, ours 1.
 static size_t seal_as(
-	unsigned int whose, uint8_t type, const uint8_t *data, size_t len, uint8_t *record)
+	unsigned int sender, uint8_t type, const uint8_t *data, size_t len, uint8_t *record)
 {
 	struct dtls_keys k = keys_of(AEAD_AES_128_GCM, 0);
-	struct aead_key *key = aead_key_create(k.aead, k.key[whose]);
-	struct aead_with with = {.aad_len = 13};
+	struct aead_key *key = aead_key_create(k.aead, k.key[sender]);
+	struct aead_with params = {.aad_len = 13};
 	static uint64_t number = (UINT64_C(1) << 48) + 1000;
 
 	number++;
 	store_be64(record + 13, number);
 	memcpy(record + 21, data, len);
-	memcpy(with.nonce, k.salt[whose], 4);
-	store_be64(with.nonce + 4, number);
-	store_be64(with.aad, number);
-	with.aad[8] = type;
-	store_be16(with.aad + 9, 0xfefd);
-	store_be16(with.aad + 11, (uint16_t)len);
-	assert_true(aead_seal(key, &with, record + 21, len));
+	memcpy(params.nonce, k.salt[sender], 4);
+	store_be64(params.nonce + 4, number);
+	store_be64(params.aad, number);
+	params.aad[8] = type;
+	store_be16(params.aad + 9, 0xfefd);
+	store_be16(params.aad + 11, (uint16_t)len);
+	assert_true(aead_seal(key, &params, record + 21, len));
 	aead_key_free(key);
-	memcpy(record + 3, with.aad, 8);
+	memcpy(record + 3, params.aad, 8);
 	record[0] = type;
 	store_be16(record + 1, 0xfefd);
 	store_be16(record + 11, (uint16_t)(8 + len + 16));
@@ -303,20 +305,20 @@ static size_t seal_as(
 }
 
 // What one of them has sealed, in the clear; its length.
-static size_t unseal_as(unsigned int whose, const uint8_t *record, uint8_t *out)
+static size_t unseal_as(unsigned int sender, const uint8_t *record, uint8_t *out)
 {
 	struct dtls_keys k = keys_of(AEAD_AES_128_GCM, 0);
-	struct aead_key *key = aead_key_create(k.aead, k.key[whose]);
+	struct aead_key *key = aead_key_create(k.aead, k.key[sender]);
 	const size_t len = load_be16(record + 11) - 24u;
-	struct aead_with with = {.aad_len = 13};
+	struct aead_with params = {.aad_len = 13};
 
-	memcpy(with.nonce, k.salt[whose], 4);
-	memcpy(with.nonce + 4, record + 13, 8);
-	memcpy(with.aad, record + 3, 8);
-	memcpy(with.aad + 8, record, 3);
-	store_be16(with.aad + 11, (uint16_t)len);
+	memcpy(params.nonce, k.salt[sender], 4);
+	memcpy(params.nonce + 4, record + 13, 8);
+	memcpy(params.aad, record + 3, 8);
+	memcpy(params.aad + 8, record, 3);
+	store_be16(params.aad + 11, (uint16_t)len);
 	memcpy(out, record + 21, len + 16);
-	assert_true(aead_open(key, &with, out, len));
+	assert_true(aead_open(key, &params, out, len));
 	aead_key_free(key);
 	return len;
 }
@@ -398,21 +400,21 @@ static void test_flight(void **state)
 
 	open_after(bytes, len);
 	for (unsigned int again = 0; again < 2; again++) {
-		size_t at = 0;
+		size_t offset = 0;
 
 		assert_int_equal(receive_as(DTLS_HANDSHAKE, (const uint8_t *)"\x14...", 4), 0);
 		assert_int_equal(sent_len, len);
 		for (unsigned int i = 0; i < RECORDS - 1; i++) {
-			const size_t body = load_be16(bytes + at + 11);
+			const size_t body = load_be16(bytes + offset + 11);
 
-			assert_int_equal(sent[at], bytes[at]);
-			assert_int_equal(load_be64(sent + at + 3), 5 + 3 * again + i);
-			assert_memory_equal(sent + at + 11, bytes + at + 11, 2 + body);
-			at += 13 + body;
+			assert_int_equal(sent[offset], bytes[offset]);
+			assert_int_equal(load_be64(sent + offset + 3), 5 + 3 * again + i);
+			assert_memory_equal(sent + offset + 11, bytes + offset + 11, 2 + body);
+			offset += 13 + body;
 		}
-		assert_int_equal(sent[at], DTLS_HANDSHAKE);
-		assert_int_equal(load_be64(sent + at + 3), (UINT64_C(1) << 48) + 9 + again);
-		assert_int_equal(unseal_as(1, sent + at, text), 9);
+		assert_int_equal(sent[offset], DTLS_HANDSHAKE);
+		assert_int_equal(load_be64(sent + offset + 3), (UINT64_C(1) << 48) + 9 + again);
+		assert_int_equal(unseal_as(1, sent + offset, text), 9);
 		assert_memory_equal(text,
 			"\x14"
 			"Finished",

@@ -133,8 +133,8 @@ static void add_message(struct client *c, unsigned int i)
 static void begin(struct client *c)
 {
 	const unsigned int lives = c->lives - 1;
-	struct sockaddr_in own;
-	socklen_t len = sizeof(own);
+	struct sockaddr_in local;
+	socklen_t len = sizeof(local);
 
 	*c = (struct client){.lives = lives, .leaving = test_rand_below(&rnd, LEAVINGS)};
 	for (unsigned int i = 0; i < MESSAGES; i++)
@@ -144,8 +144,8 @@ static void begin(struct client *c)
 	assert_true(c->fd >= 0);
 	assert_int_equal(connect(c->fd, (struct sockaddr *)&server, sizeof(server)), 0);
 	assert_int_equal(fcntl(c->fd, F_SETFL, O_NONBLOCK), 0);
-	assert_int_equal(getsockname(c->fd, (struct sockaddr *)&own, &len), 0);
-	c->port = ntohs(own.sin_port);
+	assert_int_equal(getsockname(c->fd, (struct sockaddr *)&local, &len), 0);
+	c->port = ntohs(local.sin_port);
 	connections++;
 	if (test_rand_below(&rnd, 2) == 0)
 		return;

@@ -35,7 +35,7 @@ static void test_source(void **state)
 {
 	const struct addr a = addr_text("192.0.2.1"), b = addr_text("192.0.2.2");
 	const struct addr p = addr_text("2001:db8::1"), q = addr_text("2001:db8::ffff:0:0:1");
-	const struct addr other = addr_text("2001:db8:0:1::1");
+	const struct addr other_net = addr_text("2001:db8:0:1::1");
 	struct conn_limits c;
 
 	assert_int_equal(conn_limits_init(&c, MAX, 2, 0), 0);
@@ -47,12 +47,12 @@ static void test_source(void **state)
 		assert_int_equal(conn_limits_take(&c, &p), CONN_LIMITS_OK);
 		assert_int_equal(conn_limits_take(&c, &q), CONN_LIMITS_OK);
 		assert_int_equal(conn_limits_take(&c, &p), CONN_LIMITS_SOURCE);
-		assert_int_equal(conn_limits_take(&c, &other), CONN_LIMITS_OK);
+		assert_int_equal(conn_limits_take(&c, &other_net), CONN_LIMITS_OK);
 		conn_limits_give(&c, &q);
 		assert_int_equal(conn_limits_take(&c, &p), CONN_LIMITS_OK);
 		conn_limits_give(&c, &p);
 		conn_limits_give(&c, &p);
-		conn_limits_give(&c, &other);
+		conn_limits_give(&c, &other_net);
 		conn_limits_give(&c, &b);
 		conn_limits_give(&c, &a);
 		conn_limits_give(&c, &a);
@@ -66,7 +66,7 @@ static void test_source(void **state)
 // Who has a /56 or a /48 has many a /64: all of them are counted together, too.
 static void test_network(void **state)
 {
-	const struct addr other = addr_text("2001:db8:1::1"), v4 = addr_text("192.0.2.1");
+	const struct addr other_net = addr_text("2001:db8:1::1"), v4 = addr_text("192.0.2.1");
 	struct addr a = addr_text("2001:db8:0:ff00::1");
 	struct conn_limits c;
 
@@ -78,7 +78,7 @@ static void test_network(void **state)
 		a.b[6] = 0x12; // another /56 of the same /48
 		assert_int_equal(conn_limits_take(&c, &a), CONN_LIMITS_NETWORK);
 		a.b[6] = 0xff;
-		assert_int_equal(conn_limits_take(&c, &other), CONN_LIMITS_OK);
+		assert_int_equal(conn_limits_take(&c, &other_net), CONN_LIMITS_OK);
 		assert_int_equal(conn_limits_take(&c, &v4), CONN_LIMITS_OK);
 		assert_int_equal(conn_limits_take(&c, &v4), CONN_LIMITS_OK);
 		assert_int_equal(conn_limits_take(&c, &v4), CONN_LIMITS_SOURCE);
@@ -92,7 +92,7 @@ static void test_network(void **state)
 				conn_limits_give(&c, &a);
 		conn_limits_give(&c, &v4);
 		conn_limits_give(&c, &v4);
-		conn_limits_give(&c, &other);
+		conn_limits_give(&c, &other_net);
 		assert_int_equal(c.total, 0);
 		for (unsigned int i = 0; i < CONN_LIMITS_LEVELS; i++)
 			assert_int_equal(c.level[i].table.used, 0);

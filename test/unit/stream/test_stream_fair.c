@@ -55,11 +55,11 @@ static int connected(void)
 
 static uint16_t port_of(int fd)
 {
-	struct sockaddr_in at;
-	socklen_t len = sizeof(at);
+	struct sockaddr_in addr;
+	socklen_t len = sizeof(addr);
 
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
-	return ntohs(at.sin_port);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&addr, &len), 0);
+	return ntohs(addr.sin_port);
 }
 
 static void put(int fd, const void *data, size_t len)
@@ -229,24 +229,24 @@ static int client_of(unsigned int worker, struct stream_world_message *m)
 static void test_untold_keeps_others(void **state)
 {
 	struct stream_world_message a, b, *p;
-	int full, other, ends;
+	int full, neighbor, ends;
 
 	start();
 	full = client_of(0, &a);
 	ends = client_of(0, &b);
-	other = client_of(1, &b);
+	neighbor = client_of(1, &b);
 	for (unsigned int i = 0; i < 64; i++)
 		put_first(full); // more than it has room for
 	wait_rounds(a.thread);
 	close(ends);
 	wait_rounds(0);
 	wait_rounds(1);
-	put_first(other);
+	put_first(neighbor);
 	stream_world_leave(0);
 	p = next();
 	assert_int_equal(p->conn, b.conn);
 	free(p);
-	close(other);
+	close(neighbor);
 	close(full);
 	stop();
 }

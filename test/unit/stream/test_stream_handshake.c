@@ -373,14 +373,15 @@ static void test_long(void **state)
 	assert_int_equal(write(fd, hello, sizeof(hello)), sizeof(hello));
 	begin_hello(hello, TLS_HELLO_MAX + 1);
 	for (unsigned int i = 0; i < 2; i++) {
-		const int other = dial();
+		const int excess = dial();
 
-		for (unsigned int at = 0; at < sizeof(hello); at += i == 0 ? sizeof(hello) : 1)
-			assert_true(send(other, hello + at, i == 0 ? sizeof(hello) : 1,
+		for (unsigned int offset = 0; offset < sizeof(hello);
+			offset += i == 0 ? sizeof(hello) : 1)
+			assert_true(send(excess, hello + offset, i == 0 ? sizeof(hello) : 1,
 					    MSG_NOSIGNAL) > 0);
 		while (counters().handshake_failed < i + 1)
 			usleep(1000);
-		close(other);
+		close(excess);
 	}
 	assert_false(is_closed(fd));
 	close(fd);

@@ -27,7 +27,7 @@
 static char dir[] = "/tmp/identities.XXXXXX";
 static char cert[FILES][64], key[FILES][64];
 static const struct stream_dtls dtls = {.sessions = 1, .mtu = 1232, .message = 1459};
-static const char *const turn[] = {"stun.turn", "stun.nat-discovery"}, *const other[] = {"h2"};
+static const char *const turn[] = {"stun.turn", "stun.nat-discovery"}, *const http_alpn[] = {"h2"};
 
 static void write_until(unsigned int i, unsigned int days)
 {
@@ -87,12 +87,12 @@ static struct stream_identities two(void)
 		.for_dtls = true};
 	all.list[1] = (struct stream_tls){.certificate = cert[1],
 		.key = key[1],
-		.alpn = other,
+		.alpn = http_alpn,
 		.nb_alpn = 1,
 		.for_tls = true,
 		.for_dtls = true,
 		.section = "listeners[1].tls"};
-	all.of[9] = 1;
+	all.by_listener[9] = 1;
 	return all;
 }
 
@@ -115,10 +115,10 @@ struct outcome {
 
 static int keep_session(SSL *ssl, SSL_SESSION *s)
 {
-	SSL_SESSION **to = SSL_get_app_data(ssl);
+	SSL_SESSION **slot = SSL_get_app_data(ssl);
 
-	SSL_SESSION_free(*to);
-	*to = s;
+	SSL_SESSION_free(*slot);
+	*slot = s;
 	return 1;
 }
 
@@ -309,7 +309,7 @@ static void test_in_use(void **state)
 	time_t now;
 
 	all.list[2] = all.list[0]; // another listener's, with other names of ALPN
-	all.list[2].alpn = other;
+	all.list[2].alpn = http_alpn;
 	all.list[2].nb_alpn = 1;
 	all.nb = 3;
 	i = load(&all);
@@ -356,9 +356,9 @@ static void hear(void *ctx, const struct stream_tls *tls, enum stream_tls_key wh
 static struct heard review(const struct stream_identities *all)
 {
 	struct heard h = {0};
-	const struct stream_review to = {.now = time(NULL), .say = hear, .ctx = &h};
+	const struct stream_review context = {.now = time(NULL), .say = hear, .ctx = &h};
 
-	stream_review_all(all, &to);
+	stream_review_all(all, &context);
 	return h;
 }
 

@@ -34,14 +34,14 @@ static int start(void **state)
 		.queue = 65536,
 		.headers = HEADERS,
 		.listeners = &balanced};
-	struct prefix from = lo; // it need not outlive the start
+	struct prefix trusted = lo; // it need not outlive the start
 
 	files = stream_world_open_files();
-	balanced = (struct stream_listener){.proxy = &from, .nb_proxy = 1, .proxy_room = ROOM};
+	balanced = (struct stream_listener){.proxy = &trusted, .nb_proxy = 1, .proxy_room = ROOM};
 	if (*state != NULL)
 		c.handshake_s = 1;
 	streams = stream_world_start(c, &server);
-	memset(&from, 0xee, sizeof(from));
+	memset(&trusted, 0xee, sizeof(trusted));
 	return 0;
 }
 
@@ -74,15 +74,15 @@ static void wait_a_bit(void)
 
 // --- the balancer --------------------------------------------------------------------------------
 
-static int connected(const char *from)
+static int connected(const char *address)
 {
-	const struct addr a = addr_text(from);
+	const struct addr a = addr_text(address);
 	const struct timeval patience = {.tv_sec = STREAM_WORLD_DEADLINE_S};
-	struct sockaddr_in own = {.sin_family = AF_INET};
+	struct sockaddr_in local = {.sin_family = AF_INET};
 	const int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-	memcpy(&own.sin_addr, a.b + 12, 4);
-	assert_int_equal(bind(fd, (struct sockaddr *)&own, sizeof(own)), 0);
+	memcpy(&local.sin_addr, a.b + 12, 4);
+	assert_int_equal(bind(fd, (struct sockaddr *)&local, sizeof(local)), 0);
 	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
 	// a refusal may be quicker than the system call
 	if (connect(fd, (struct sockaddr *)&server, sizeof(server)) != 0)
@@ -153,11 +153,11 @@ static void gone(void)
 }
 
 // A counter of all threads, by its place in the struct.
-static uint64_t counted(size_t at)
+static uint64_t counted(size_t offset)
 {
 	const struct stream_stats s = stats();
 
-	return *(const uint64_t *)((const char *)&s + at);
+	return *(const uint64_t *)((const char *)&s + offset);
 }
 
 // The count comes right behind the reset.
@@ -258,14 +258,14 @@ static void test_own(void **state)
 	for (unsigned int i = 0; i < 4; i++) {
 		uint8_t both[HEADER + MESSAGE];
 		const int fd = connected("127.0.0.1");
-		struct sockaddr_in own;
-		socklen_t len = sizeof(own);
+		struct sockaddr_in local;
+		socklen_t len = sizeof(local);
 
-		assert_int_equal(getsockname(fd, (struct sockaddr *)&own, &len), 0);
+		assert_int_equal(getsockname(fd, (struct sockaddr *)&local, &len), 0);
 		write_both(both, 9);
 		memcpy(both + 12, commands[i], 2);
 		put(fd, both, sizeof(both));
-		served(fd, ntohs(own.sin_port));
+		served(fd, ntohs(local.sin_port));
 		close(fd);
 		gone();
 	}
@@ -424,8 +424,8 @@ static void test_flood(void **state)
 // Who may send headers, and whether anybody may, changes while threads run.
 static void test_change(void **state)
 {
-	const struct prefix other = {{{.b = {[10] = 0xff, [11] = 0xff, 127, 0, 1}}}, 96 + 24};
-	struct stream_listener l = {.proxy = &other, .nb_proxy = 1, .proxy_room = ROOM};
+	const struct prefix trusted = {{{.b = {[10] = 0xff, [11] = 0xff, 127, 0, 1}}}, 96 + 24};
+	struct stream_listener l = {.proxy = &trusted, .nb_proxy = 1, .proxy_room = ROOM};
 	const struct stream_config c = {.listeners = &l, .idle_s = 600, .handshake_s = 60};
 	uint8_t both[HEADER + MESSAGE];
 	int fd, old = connected("127.0.0.1");

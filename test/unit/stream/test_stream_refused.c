@@ -42,13 +42,13 @@ static int begin(void **state)
 	return 0;
 }
 
-static void note(const char *client, uint16_t port, enum stream_refusal why)
+static void note(const char *client, uint16_t port, enum stream_refusal refusal)
 {
 	const struct endpoint e = {addr_text(client), port};
 
 	refused_note(&thread,
 		&(struct stream_refused){
-			.client = e, .listener = 4, .why = (uint8_t)why, .offered = "1.2"});
+			.client = e, .listener = 4, .reason = (uint8_t)refusal, .offered = "1.2"});
 }
 
 static void test_folded(void **state)
@@ -57,7 +57,7 @@ static void test_folded(void **state)
 	assert_int_equal(nb_got, 1);
 	assert_int_equal(got[0].client.port, 1000);
 	assert_int_equal(got[0].listener, 4);
-	assert_int_equal(got[0].why, STREAM_REFUSED_RATE);
+	assert_int_equal(got[0].reason, STREAM_REFUSED_RATE);
 	assert_int_equal(got[0].more, 0);
 	for (uint16_t i = 0; i < 4211; i++, thread.now_ms++)
 		note("192.0.2.7", (uint16_t)(1001 + i), STREAM_REFUSED_RATE);
@@ -110,7 +110,7 @@ static void test_few(void **state)
 
 			refused_note(&thread,
 				&(struct stream_refused){.client = e,
-					.why = STREAM_REFUSED_TLS_CA + i % 4,
+					.reason = STREAM_REFUSED_TLS_CA + i % 4,
 					.offered = ""});
 		}
 		assert_int_equal(nb_got, 16);
@@ -129,7 +129,7 @@ static void test_many(void **state)
 		refused_note(&thread,
 			&(struct stream_refused){.client = e,
 				.listener = 4,
-				.why = STREAM_REFUSED_SOURCE,
+				.reason = STREAM_REFUSED_SOURCE,
 				.offered = ""});
 	}
 	assert_in_range(nb_got, REFUSED_PLACES / 2, REFUSED_PLACES);
@@ -147,10 +147,10 @@ static void test_many(void **state)
 
 // Handshakes of TLS that have failed have one counter, and their reasons are told with what the
 // client has offered.
-static bool has_counter(unsigned int why)
+static bool has_counter(unsigned int refusal)
 {
-	return why < STREAM_REFUSED_TLS_CA ||
-		(why > STREAM_REFUSED_HANDSHAKE && why < STREAM_REFUSED_DTLS_RATE);
+	return refusal < STREAM_REFUSED_TLS_CA ||
+		(refusal > STREAM_REFUSED_HANDSHAKE && refusal < STREAM_REFUSED_DTLS_RATE);
 }
 
 static void test_offered(void **state)
@@ -178,7 +178,7 @@ static void test_counters(void **state)
 	}
 	assert_int_equal(nb_got, counted); // from DTLS_RATE on they are workers'
 	for (unsigned int i = 0; i < nb_got; i++)
-		seen[got[i].why]++;
+		seen[got[i].reason]++;
 	for (unsigned int i = 0; i < STREAM_REFUSAL_END; i++) {
 		assert_int_equal(seen[i], has_counter(i));
 		assert_non_null(stream_refusal_info(i));

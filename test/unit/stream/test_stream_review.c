@@ -22,7 +22,7 @@
 #define DAY 86400
 
 static char dir[] = "/tmp/review.XXXXXX";
-static char cert[64], key[64], other[64];
+static char cert[64], key[64], chain_file[64];
 
 struct heard {
 	unsigned int nb, fatal;
@@ -44,10 +44,10 @@ static void hear(void *ctx, const struct stream_tls *tls, enum stream_tls_key wh
 static struct heard review(const struct stream_tls *tls)
 {
 	struct heard h = {0};
-	const struct stream_review to = {.now = NOW, .say = hear, .ctx = &h};
+	const struct stream_review context = {.now = NOW, .say = hear, .ctx = &h};
 	char error[512];
 
-	stream_review_tls(tls, &to);
+	stream_review_tls(tls, &context);
 	// what is fatal here is so at the start, and the other way round
 	assert_int_equal(h.fatal > 0, stream_tls_check(tls, error, sizeof(error)) != 0);
 	assert_int_equal(ERR_peek_error(), 0);
@@ -99,7 +99,7 @@ static void put_text(const char *path, const char *text)
 	fclose(f);
 }
 
-static X509 *make(EVP_PKEY *k, long from, long to)
+static X509 *make(EVP_PKEY *k, long begin_s, long end_s)
 {
 	X509 *x = X509_new();
 	X509_NAME *name = X509_get_subject_name(x);
@@ -109,17 +109,17 @@ static X509 *make(EVP_PKEY *k, long from, long to)
 				 (const unsigned char *)"turn.test", -1, -1, 0),
 		1);
 	assert_int_equal(X509_set_issuer_name(x, name), 1);
-	assert_non_null(ASN1_TIME_set(X509_getm_notBefore(x), NOW + from));
-	assert_non_null(ASN1_TIME_set(X509_getm_notAfter(x), NOW + to));
+	assert_non_null(ASN1_TIME_set(X509_getm_notBefore(x), NOW + begin_s));
+	assert_non_null(ASN1_TIME_set(X509_getm_notAfter(x), NOW + end_s));
 	assert_int_equal(X509_set_pubkey(x, k), 1);
 	assert_true(X509_sign(x, k, EVP_sha256()) > 0);
 	return x;
 }
 
 // Writes both files of a certificate that is valid from and to so many seconds after now.
-static void write_pair(EVP_PKEY *k, long from, long to)
+static void write_pair(EVP_PKEY *k, long begin_s, long end_s)
 {
-	X509 *x = make(k, from, to);
+	X509 *x = make(k, begin_s, end_s);
 	FILE *f = fresh(cert);
 
 	assert_int_equal(PEM_write_X509(f, x), 1);
@@ -149,7 +149,7 @@ static int begin(void **state)
 		return -1;
 	snprintf(cert, sizeof(cert), "%s/cert.pem", dir);
 	snprintf(key, sizeof(key), "%s/key.pem", dir);
-	snprintf(other, sizeof(other), "%s/other.pem", dir);
+	snprintf(chain_file, sizeof(chain_file), "%s/other.pem", dir);
 	return 0;
 }
 
@@ -157,7 +157,7 @@ static int end(void **state)
 {
 	unlink(cert);
 	unlink(key);
-	unlink(other);
+	unlink(chain_file);
 	return rmdir(dir);
 }
 
@@ -356,11 +356,11 @@ static void test_soon(void **state)
 	EVP_PKEY *k = new_key();
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const long until = rows[i].left * 3600, from = until - rows[i].days * DAY;
+		const long until = rows[i].left * 3600, begin_s = until - rows[i].days * DAY;
 
-		write_pair(k, from + 3600, until + 3600);
+		write_pair(k, begin_s + 3600, until + 3600);
 		assert_int_equal(reviewed().nb, 0);
-		write_pair(k, from - 3600, until - 3600);
+		write_pair(k, begin_s - 3600, until - 3600);
 		ASSERT_ONE(
 			false, "tls.certificate: %s: expires on %s: renew it", cert, rows[i].told);
 	}
@@ -408,7 +408,7 @@ static void test_mode(void **state)
 
 static void test_chain(void **state)
 {
-	const struct stream_tls tls = {.certificate = cert, .key = key, .chain = other};
+	const struct stream_tls tls = {.certificate = cert, .key = key, .chain = chain_file};
 	EVP_PKEY *k = new_key(), *strange = new_key();
 	X509_NAME *nobody = X509_NAME_new();
 	X509 *x = make(strange, -DAY, 90 * DAY);
@@ -419,19 +419,19 @@ static void test_chain(void **state)
 	assert_int_equal(X509_set_subject_name(x, nobody), 1);
 	X509_NAME_free(nobody);
 	assert_true(X509_sign(x, strange, EVP_sha256()) > 0);
-	f = fresh(other);
+	f = fresh(chain_file);
 	assert_int_equal(PEM_write_X509(f, x), 1);
 	fclose(f);
 	snprintf(want, sizeof(want),
 		"tls.chain: %s: its first certificate is not of the issuer of tls.certificate: "
 		"clients may not find the way to the root",
-		other);
+		chain_file);
 	assert_one(review(&tls), false, want);
-	put_text(other, "nothing\n");
+	put_text(chain_file, "nothing\n");
 	snprintf(want, sizeof(want),
 		"tls.chain: %s: is no PEM file: -----BEGIN ...----- and what follows is missing or "
 		"damaged",
-		other);
+		chain_file);
 	assert_one(review(&tls), true, want);
 	X509_free(x);
 	EVP_PKEY_free(k);

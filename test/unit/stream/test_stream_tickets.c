@@ -70,10 +70,10 @@ static SSL_CTX *server_ctx(void)
 
 static int keep_session(SSL *ssl, SSL_SESSION *s)
 {
-	SSL_SESSION **to = SSL_get_app_data(ssl);
+	SSL_SESSION **slot = SSL_get_app_data(ssl);
 
-	SSL_SESSION_free(*to);
-	*to = s;
+	SSL_SESSION_free(*slot);
+	*slot = s;
 	return 1;
 }
 

@@ -24,58 +24,58 @@ static struct stream_listener listener(bool is_v4)
 	static const uint8_t home4[4] = {127, 0, 0, 1}, home6[16] = {[15] = 1};
 
 	return (struct stream_listener){
-		.at.addr = is_v4 ? addr_from_v4(home4) : addr_from_v6(home6)};
+		.endpoint.addr = is_v4 ? addr_from_v4(home4) : addr_from_v6(home6)};
 }
 
-static int open_listener(const struct stream_listener *l, union address *at, socklen_t *len)
+static int open_listener(const struct stream_listener *l, union address *addr, socklen_t *len)
 {
 	int fd;
 
-	*at = (union address){0};
-	*len = addr_is_v4(&l->at.addr) ? sizeof(at->v4) : sizeof(at->v6);
-	at->any.sa_family = addr_is_v4(&l->at.addr) ? AF_INET : AF_INET6;
-	if (at->any.sa_family == AF_INET)
-		at->v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	*addr = (union address){0};
+	*len = addr_is_v4(&l->endpoint.addr) ? sizeof(addr->v4) : sizeof(addr->v6);
+	addr->any.sa_family = addr_is_v4(&l->endpoint.addr) ? AF_INET : AF_INET6;
+	if (addr->any.sa_family == AF_INET)
+		addr->v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	else
-		at->v6.sin6_addr = in6addr_loopback;
-	fd = socket(at->any.sa_family, SOCK_STREAM, 0);
+		addr->v6.sin6_addr = in6addr_loopback;
+	fd = socket(addr->any.sa_family, SOCK_STREAM, 0);
 	assert_true(fd >= 0);
 	tos_listen(fd, l);
-	assert_int_equal(bind(fd, &at->any, *len), 0);
+	assert_int_equal(bind(fd, &addr->any, *len), 0);
 	assert_int_equal(listen(fd, 1), 0);
-	assert_int_equal(getsockname(fd, &at->any, len), 0);
+	assert_int_equal(getsockname(fd, &addr->any, len), 0);
 	return fd;
 }
 
-static int level(const union address *at)
+static int level(const union address *addr)
 {
-	return at->any.sa_family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
+	return addr->any.sa_family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
 }
 
-static int option(const union address *at)
+static int option(const union address *addr)
 {
-	return at->any.sa_family == AF_INET ? IP_TOS : IPV6_TCLASS;
+	return addr->any.sa_family == AF_INET ? IP_TOS : IPV6_TCLASS;
 }
 
 // A client with a class connects. Returns what tos_accepted says; the kernel has to send that.
 static int connect_with(const struct stream_listener *l, int tos)
 {
-	union address at;
+	union address addr;
 	socklen_t len, size = sizeof(int);
-	const int of = open_listener(l, &at, &len);
-	const int client = socket(at.any.sa_family, SOCK_STREAM, 0);
+	const int listen_fd = open_listener(l, &addr, &len);
+	const int client = socket(addr.any.sa_family, SOCK_STREAM, 0);
 	int fd, sent = -1, said;
 
-	assert_int_equal(setsockopt(client, level(&at), option(&at), &tos, sizeof(tos)), 0);
-	assert_int_equal(connect(client, &at.any, len), 0);
-	fd = accept(of, NULL, NULL);
+	assert_int_equal(setsockopt(client, level(&addr), option(&addr), &tos, sizeof(tos)), 0);
+	assert_int_equal(connect(client, &addr.any, len), 0);
+	fd = accept(listen_fd, NULL, NULL);
 	assert_true(fd >= 0);
 	said = tos_accepted(fd, l);
-	assert_int_equal(getsockopt(fd, level(&at), option(&at), &sent, &size), 0);
+	assert_int_equal(getsockopt(fd, level(&addr), option(&addr), &sent, &size), 0);
 	assert_int_equal(sent, said);
 	close(fd);
 	close(client);
-	close(of);
+	close(listen_fd);
 	return said;
 }
 

@@ -230,7 +230,7 @@ static void test_nap_is_a_clock(void **state)
 	const uint8_t one[20] = {0, 0x11, 0, 0, 0x21, 0x12, 0xa4, 0x42};
 	uint8_t back[sizeof(one)];
 	struct stream_world_message *like;
-	unsigned int other;
+	unsigned int rouses;
 	int fd;
 
 	streams = stream_world_start(c, &server);
@@ -238,7 +238,7 @@ static void test_nap_is_a_clock(void **state)
 	put(fd, one, sizeof(one));
 	while ((like = stream_world_take()) == NULL)
 		wait_ms(1);
-	other = stream_world_roused(!like->worker);
+	rouses = stream_world_roused(!like->worker);
 	for (const unsigned int before = stream_world_roused(like->worker);
 		stream_world_roused(like->worker) == before;) {
 		struct stream_world_message *p = calloc(1, sizeof(*p) + sizeof(one));
@@ -247,7 +247,7 @@ static void test_nap_is_a_clock(void **state)
 		stream_world_answer(streams, p);
 		assert_int_equal(recv(fd, back, sizeof(back), MSG_WAITALL), sizeof(back));
 	}
-	assert_int_equal(stream_world_roused(!like->worker), other);
+	assert_int_equal(stream_world_roused(!like->worker), rouses);
 	assert_int_equal(stats().rx, 1);
 	free(like);
 	stop();

@@ -26,12 +26,12 @@ static SSL *client_ssl;
 // Two ends of a TCP connection that do not block.
 static void connect_both(struct conn *c)
 {
-	struct sockaddr_in at;
-	const int listener = held_port(&at);
+	struct sockaddr_in addr;
+	const int listener = held_port(&addr);
 
 	assert_int_equal(listen(listener, 1), 0);
 	client = socket(AF_INET, SOCK_STREAM, 0);
-	assert_int_equal(connect(client, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(connect(client, (struct sockaddr *)&addr, sizeof(addr)), 0);
 	c->fd = accept(listener, NULL, NULL);
 	assert_true(c->fd >= 0);
 	close(listener);

@@ -27,11 +27,11 @@ static void record(uint8_t type, const void *data, uint16_t len)
 }
 
 // A message that says how long it is, of which the first len bytes are there.
-static void message(uint8_t *to, uint32_t says, size_t len)
+static void message(uint8_t *out, uint32_t says, size_t len)
 {
-	memset(to, 0xff, len);
-	store_be32(to, says);
-	to[0] = 1;
+	memset(out, 0xff, len);
+	store_be32(out, says);
+	out[0] = 1;
 }
 
 static void handshake(uint32_t says, uint16_t len)
@@ -51,9 +51,9 @@ static bool fits(bool is_12)
 		struct tls_hello h = {0};
 		bool good = true;
 
-		for (size_t at = 0; at < nb_sent && good; at += piece)
-			good = tls_hello_fits(
-				&h, sent + at, nb_sent - at < piece ? nb_sent - at : piece, is_12);
+		for (size_t offset = 0; offset < nb_sent && good; offset += piece)
+			good = tls_hello_fits(&h, sent + offset,
+				nb_sent - offset < piece ? nb_sent - offset : piece, is_12);
 		if (piece == nb_sent)
 			whole = good;
 		assert_int_equal(good, whole);

@@ -91,7 +91,7 @@ static enum stream_refusal shake(SSL *ours, SSL *theirs, bool left)
 }
 
 // A client, as prepared, that the server talks to.
-static void expect(SSL *theirs, BIO *b, enum stream_refusal why, const char *offered)
+static void expect(SSL *theirs, BIO *b, enum stream_refusal expected, const char *offered)
 {
 	struct conn c = {.fd = -1};
 	SSL *ours = peer(server, b);
@@ -101,20 +101,20 @@ static void expect(SSL *theirs, BIO *b, enum stream_refusal why, const char *off
 	SSL_set_accept_state(ours);
 	SSL_set_connect_state(theirs);
 	got = shake(ours, theirs, false);
-	if (got != why)
-		fail_msg("%u in the place of %u", got, why);
+	if (got != expected)
+		fail_msg("%u in the place of %u", got, expected);
 	assert_string_equal(c.offered != NULL ? c.offered : "", offered);
 	free(c.offered);
 	SSL_free(ours);
 	SSL_free(theirs);
 }
 
-static SSL *begin(BIO **other)
+static SSL *begin(BIO **peer_bio)
 {
 	BIO *b;
 	SSL *theirs;
 
-	assert_int_equal(BIO_new_bio_pair(&b, 0, other, 0), 1);
+	assert_int_equal(BIO_new_bio_pair(&b, 0, peer_bio, 0), 1);
 	theirs = peer(client, b);
 	SSL_set_tlsext_host_name(theirs, NAME);
 	return theirs;
@@ -180,7 +180,7 @@ static void test_long(void **state)
 }
 
 // A client that verifies, of one version, and says what it finds wrong.
-static void verifies(int version, void (*wants)(SSL *), enum stream_refusal why)
+static void verifies(int version, void (*wants)(SSL *), enum stream_refusal expected)
 {
 	BIO *b;
 	SSL *theirs = begin(&b);
@@ -189,7 +189,7 @@ static void verifies(int version, void (*wants)(SSL *), enum stream_refusal why)
 	SSL_set_max_proto_version(theirs, version);
 	SSL_set_verify(theirs, SSL_VERIFY_PEER, NULL);
 	wants(theirs);
-	expect(theirs, b, why, version == TLS1_3_VERSION ? "1.3 sni=" NAME : "1.2 sni=" NAME);
+	expect(theirs, b, expected, version == TLS1_3_VERSION ? "1.3 sni=" NAME : "1.2 sni=" NAME);
 }
 
 static void no_ca(SSL *ssl)
@@ -231,22 +231,22 @@ static void test_certificates(void **state)
 static enum stream_refusal bytes(const char *p, int len, bool closed)
 {
 	struct conn c = {.fd = -1};
-	enum stream_refusal why;
-	BIO *b, *other;
+	enum stream_refusal refusal;
+	BIO *b, *peer_bio;
 	SSL *ours;
 
-	assert_int_equal(BIO_new_bio_pair(&b, 0, &other, 0), 1);
+	assert_int_equal(BIO_new_bio_pair(&b, 0, &peer_bio, 0), 1);
 	ours = peer(server, b);
 	SSL_set_app_data(ours, &c);
 	SSL_set_accept_state(ours);
-	assert_int_equal(BIO_write(other, p, len), len);
+	assert_int_equal(BIO_write(peer_bio, p, len), len);
 	if (closed)
-		BIO_shutdown_wr(other);
-	why = shake(ours, NULL, closed);
+		BIO_shutdown_wr(peer_bio);
+	refusal = shake(ours, NULL, closed);
 	SSL_free(ours);
-	BIO_free(other);
+	BIO_free(peer_bio);
 	free(c.offered);
-	return why;
+	return refusal;
 }
 
 static void test_strangers(void **state)

@@ -34,14 +34,14 @@ static int teardown(void **state)
 // Keys of the published messages, in their order.
 static struct stun_key vector_key(size_t v)
 {
-	const struct stun_credential own = {
+	const struct stun_credential cred = {
 		RFC5769_USER, 18, RFC5769_REALM, RFC5769_LONGTERM_PASSWORD, 9};
 	const enum stun_algorithm alg = v == 3 ? STUN_ALG_MD5 : STUN_ALG_SHA256;
 	struct stun_key key = {.len = sizeof(RFC5769_PASSWORD) - 1};
 
 	memcpy(key.bytes, RFC5769_PASSWORD, key.len);
 	if (v >= 3)
-		assert_true(stun_key_make(crypto, alg, &own, &key));
+		assert_true(stun_key_make(crypto, alg, &cred, &key));
 	return key;
 }
 
@@ -379,13 +379,13 @@ static void test_crc(void **state)
 	assert_int_equal(stun_fingerprint(data, 0), 0x5354554e);
 	test_rand_fill(&rnd, data, sizeof(data));
 	for (size_t len = 0; len <= 256; len++)
-		for (size_t at = 0; at < 8; at++)
-			assert_int_equal(stun_fingerprint(data + at, len),
-				crc32_slow(data + at, len) ^ 0x5354554e);
+		for (size_t offset = 0; offset < 8; offset++)
+			assert_int_equal(stun_fingerprint(data + offset, len),
+				crc32_slow(data + offset, len) ^ 0x5354554e);
 	for (unsigned int b = 0; b < 256; b++) { // every entry of every table
-		for (size_t at = 0; at < 4; at++) {
+		for (size_t offset = 0; offset < 4; offset++) {
 			memset(data, 0, 8);
-			data[at] = (uint8_t)b;
+			data[offset] = (uint8_t)b;
 			assert_int_equal(
 				stun_fingerprint(data, 8), crc32_slow(data, 8) ^ 0x5354554e);
 		}

@@ -38,11 +38,11 @@ static struct stun_key short_term_key(void)
 
 static struct stun_key long_term_key(enum stun_algorithm alg)
 {
-	const struct stun_credential own = {RFC5769_USER, sizeof(RFC5769_USER) - 1, RFC5769_REALM,
+	const struct stun_credential cred = {RFC5769_USER, sizeof(RFC5769_USER) - 1, RFC5769_REALM,
 		RFC5769_LONGTERM_PASSWORD, sizeof(RFC5769_LONGTERM_PASSWORD) - 1};
 	struct stun_key key;
 
-	assert_true(stun_key_make(crypto, alg, &own, &key));
+	assert_true(stun_key_make(crypto, alg, &cred, &key));
 	return key;
 }
 

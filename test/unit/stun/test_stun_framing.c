@@ -21,7 +21,7 @@ struct sent {
 	uint8_t bytes[STREAM];
 	size_t len;
 	unsigned int nb;
-	size_t at[MESSAGES], size[MESSAGES], message[MESSAGES];
+	size_t offset[MESSAGES], size[MESSAGES], message[MESSAGES];
 };
 
 // As a server reads, which may have clients of RFC 5766.
@@ -38,7 +38,7 @@ static enum stun_framing_state scan_new(const uint8_t *p, size_t n, struct stun_
 
 static void add(struct sent *s, const uint8_t *head, size_t head_len, size_t body, size_t pad)
 {
-	s->at[s->nb] = s->len;
+	s->offset[s->nb] = s->len;
 	s->message[s->nb] = head_len + body;
 	s->size[s->nb++] = head_len + body + pad;
 	memcpy(s->bytes + s->len, head, head_len);
@@ -87,7 +87,7 @@ static void deliver(const struct sent *s, struct test_rand *r, uint32_t max)
 	while (got < s->nb) {
 		switch (scan(s->bytes + begin, end - begin, &f)) {
 		case STUN_FRAMING_WHOLE:
-			assert_int_equal(begin, s->at[got]);
+			assert_int_equal(begin, s->offset[got]);
 			assert_int_equal(f.size, s->size[got]);
 			assert_int_equal(f.len, s->message[got]);
 			begin += f.size;
@@ -130,7 +130,7 @@ static void test_every_border(void **state)
 		for (size_t n = 0; n <= s.size[m]; n++) {
 			struct stun_framing f;
 
-			assert_int_equal(scan(s.bytes + s.at[m], n, &f),
+			assert_int_equal(scan(s.bytes + s.offset[m], n, &f),
 				n < s.size[m] ? STUN_FRAMING_SHORT : STUN_FRAMING_WHOLE);
 		}
 	}

@@ -39,22 +39,22 @@ static uint16_t edge(void)
 static size_t mutate(uint8_t *b, size_t len)
 {
 	for (uint32_t n = 1 + below(4); n > 0 && len > 0; n--) {
-		const size_t at = below((uint32_t)len);
-		const size_t word = at & ~(size_t)3;
+		const size_t pos = below((uint32_t)len);
+		const size_t word = pos & ~(size_t)3;
 
 		switch (below(6)) {
 		case 0:
-			b[at] ^= (uint8_t)(1 << below(8));
+			b[pos] ^= (uint8_t)(1 << below(8));
 			break;
 		case 1:
-			b[at] = (uint8_t)below(256);
+			b[pos] = (uint8_t)below(256);
 			break;
 		case 2: // a type or a length
 			if (word + 4 <= len)
 				store_be16(b + word + 2 * below(2), edge());
 			break;
 		case 3: // cut
-			len = at;
+			len = pos;
 			break;
 		case 4: // drop a word
 			if (word + 4 <= len) {

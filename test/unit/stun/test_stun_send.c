@@ -149,18 +149,18 @@ static void test_other_peer(void **state)
 		const size_t len = make(m, sizeof(m), &peer, 20);
 
 		for (unsigned int bit = 0; bit < 144; bit++) {
-			struct endpoint other = peer;
+			struct endpoint altered = peer;
 
 			if (bit < 128)
-				other.addr.b[bit / 8] ^= (uint8_t)(1 << bit % 8);
+				altered.addr.b[bit / 8] ^= (uint8_t)(1 << bit % 8);
 			else
-				other.port ^= (uint16_t)(1 << (bit - 128));
-			assert_int_equal(ask(m, len, &other), 0);
+				altered.port ^= (uint16_t)(1 << (bit - 128));
+			assert_int_equal(ask(m, len, &altered), 0);
 		}
 		for (unsigned int k = 0; k < sizeof(peers) / sizeof(peers[0]); k++) {
-			const struct endpoint other = addr_text_endpoint(peers[k].addr, 7000);
+			const struct endpoint asked = addr_text_endpoint(peers[k].addr, 7000);
 
-			assert_int_equal(ask(m, len, &other), k == i ? peers[i].front : 0);
+			assert_int_equal(ask(m, len, &asked), k == i ? peers[i].front : 0);
 		}
 	}
 }
@@ -213,11 +213,11 @@ static void test_words(void **state)
 		size_t len = make(m, sizeof(m), &peer, (uint16_t)test_rand_below(&rnd, 13));
 
 		for (unsigned int n = test_rand_below(&rnd, 3); n > 0; n--) {
-			const size_t at = 2 * test_rand_below(&rnd, (uint32_t)len / 2);
-			const int by = (int)test_rand_below(&rnd, 17) - 8;
+			const size_t pos = 2 * test_rand_below(&rnd, (uint32_t)len / 2);
+			const int delta = (int)test_rand_below(&rnd, 17) - 8;
 
-			store_be16(m + at,
-				test_rand_below(&rnd, 2) ? (uint16_t)(load_be16(m + at) + by)
+			store_be16(m + pos,
+				test_rand_below(&rnd, 2) ? (uint16_t)(load_be16(m + pos) + delta)
 							 : edges[test_rand_below(&rnd, 18)]);
 		}
 		if (test_rand_below(&rnd, 4) == 0)

@@ -163,7 +163,7 @@ static void what_is_held_is_not_timed(void **state)
 	stun_put(&client[0].w, STUN_DATA_ATTR, "hello", 5);
 	assert_int_not_equal(stun_end(&client[0].w), 0);
 	world_send_bytes(
-		&world, &client[0].at, &client[0].server, client[0].message, client[0].w.len);
+		&world, &client[0].endpoint, &client[0].server, client[0].message, client[0].w.len);
 	world_run(&world);
 	assert_int_equal(world_stats(&world).held, 1);
 	assert_int_equal(timed(), before);

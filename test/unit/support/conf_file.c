@@ -94,26 +94,26 @@ struct conf *conf_file_said(const char *text)
 	return c;
 }
 
-char *conf_text_edit(const char *text, const char *piece, const char *by)
+char *conf_text_edit(const char *text, const char *piece, const char *replacement)
 {
-	const char *at = strstr(text, piece);
-	char *out = malloc(strlen(text) + strlen(by) + 1);
+	const char *found = strstr(text, piece);
+	char *out = malloc(strlen(text) + strlen(replacement) + 1);
 
-	if (at == NULL || out == NULL)
+	if (found == NULL || out == NULL)
 		abort();
-	sprintf(out, "%.*s%s%s", (int)(at - text), text, by, at + strlen(piece));
+	sprintf(out, "%.*s%s%s", (int)(found - text), text, replacement, found + strlen(piece));
 	return out;
 }
 
-char *conf_file_edit(const char *piece, const char *by)
+char *conf_file_edit(const char *piece, const char *replacement)
 {
-	return conf_text_edit(conf_good, piece, by);
+	return conf_text_edit(conf_good, piece, replacement);
 }
 
-struct conf *conf_file_changed(const char *piece, const char *by)
+struct conf *conf_file_changed(const char *piece, const char *replacement)
 {
 	char error[CONF_ERROR_LEN] = "";
-	char *text = conf_file_edit(piece, by);
+	char *text = conf_file_edit(piece, replacement);
 	struct conf *c = conf_file_load(text, strlen(text), error);
 
 	free(text);
@@ -142,7 +142,7 @@ void conf_file_refused(const char *text, size_t len, const char *want)
 void conf_file_mistakes(const struct conf_file_mistake *m, size_t nb)
 {
 	for (size_t i = 0; i < nb; i++) {
-		char *text = conf_file_edit(m[i].piece, m[i].by);
+		char *text = conf_file_edit(m[i].piece, m[i].replacement);
 
 		conf_file_refused(text, strlen(text), m[i].error);
 		free(text);

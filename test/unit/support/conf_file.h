@@ -27,19 +27,19 @@ struct conf *conf_file_load(const char *text, size_t len, char *error);
 struct conf *conf_file_said(const char *text);
 // Returns a copy of text with the first occurrence of a piece replaced; the caller frees it. Aborts
 // when the piece does not occur.
-char *conf_text_edit(const char *text, const char *piece, const char *by);
+char *conf_text_edit(const char *text, const char *piece, const char *replacement);
 // The same, with conf_good as the text.
-char *conf_file_edit(const char *piece, const char *by);
+char *conf_file_edit(const char *piece, const char *replacement);
 // Loads conf_good with a piece replaced, and fails the test if it is refused. The caller frees the
 // result with conf_free.
-struct conf *conf_file_changed(const char *piece, const char *by);
+struct conf *conf_file_changed(const char *piece, const char *replacement);
 // Asserts that a text is refused, that its error goes on with `want` after "FILE:", and that the
 // error contains none of the passwords, secrets and keys of conf_good and of the tests.
 void conf_file_refused(const char *text, size_t len, const char *want);
 
 // One mistake: `piece` of conf_good replaced `by` another, and the error after "FILE:".
 struct conf_file_mistake {
-	const char *piece, *by, *error;
+	const char *piece, *replacement, *error;
 };
 
 // Asserts that conf_good with each of nb mistakes is refused with its error.

@@ -14,11 +14,12 @@
 // conf_good with the section; the caller frees it.
 static char *text_of(const char *name, const char *text)
 {
-	char by[1024];
+	char replacement[1024];
 
-	assert_in_range(snprintf(by, sizeof(by), CONF_SECTION_AT "%s: {%s}\n", name, text), 1,
-		sizeof(by) - 1);
-	return conf_file_edit(CONF_SECTION_AT, by);
+	assert_in_range(snprintf(replacement, sizeof(replacement), CONF_SECTION_AT "%s: {%s}\n",
+				name, text),
+		1, sizeof(replacement) - 1);
+	return conf_file_edit(CONF_SECTION_AT, replacement);
 }
 
 struct conf *conf_section(const char *name, const char *text)
@@ -51,11 +52,11 @@ struct heard {
 static void hear(void *ctx, enum conf_weight weight, const char *line)
 {
 	struct heard *h = ctx;
-	const size_t at = strlen(h->text);
+	const size_t used = strlen(h->text);
 
 	assert_int_equal(weight, CONF_WARNING);
 	if (strstr(line, h->name) != NULL)
-		snprintf(h->text + at, sizeof(h->text) - at, "%s\n", line);
+		snprintf(h->text + used, sizeof(h->text) - used, "%s\n", line);
 }
 
 void conf_section_doubts(const char *name, const struct conf_section_doubt *t, size_t nb)
@@ -78,10 +79,10 @@ void conf_section_count(void *ctx, const struct conf_change *c)
 	((unsigned int *)ctx)[c->hot]++;
 }
 
-void conf_section_changes(const char *name, const char *from, const char *to, unsigned int nb_hot,
-	unsigned int nb_cold)
+void conf_section_changes(const char *name, const char *before, const char *after,
+	unsigned int nb_hot, unsigned int nb_cold)
 {
-	struct conf *a = conf_section_said(name, from), *b = conf_section_said(name, to);
+	struct conf *a = conf_section_said(name, before), *b = conf_section_said(name, after);
 	unsigned int nb[2] = {0, 0};
 
 	conf_changes(a, b, conf_section_count, nb);

@@ -22,8 +22,8 @@ void conf_section_doubts(const char *name, const struct conf_section_doubt *t, s
 
 // Asserts how many keys that a reload takes, and how many that it does not, are others in the
 // second text.
-void conf_section_changes(const char *name, const char *from, const char *to, unsigned int nb_hot,
-	unsigned int nb_cold);
+void conf_section_changes(const char *name, const char *before, const char *after,
+	unsigned int nb_hot, unsigned int nb_cold);
 // Gives running what fresh says, as a reload does, and frees fresh.
 void conf_section_adopt(struct conf *running, struct conf *fresh);
 // Counts a conf_change in ctx, unsigned int [2]: those that take a restart, those that do not.

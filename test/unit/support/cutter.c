@@ -83,13 +83,13 @@ unsigned int cutter_cut(const struct rte_mbuf *m, cutter_out *out, void *arg)
 
 	flatten(m);
 	check(m, whole + m->l2_len, v4);
-	for (uint32_t at = headers; at < m->pkt_len; at += m->tso_segsz, n++) {
-		const uint32_t left = m->pkt_len - at;
+	for (uint32_t offset = headers; offset < m->pkt_len; offset += m->tso_segsz, n++) {
+		const uint32_t left = m->pkt_len - offset;
 		const uint32_t len = left < m->tso_segsz ? left : m->tso_segsz;
 		uint32_t sum;
 
 		memcpy(frame, whole, headers);
-		memcpy(frame + headers, whole + at, len);
+		memcpy(frame + headers, whole + offset, len);
 		store_be16(udp + 4, 8 + len);
 		store_be16(udp + 6, 0);
 		sum = 0xffff ^ slow_sum(pseudo(ip, v4, 8 + len), udp, 8 + len);

@@ -7,4 +7,4 @@
 // Sets *at to a free port of 127.0.0.1. Returns a socket that does not listen, and keeps the port
 // from whoever asks the kernel for a free one, as other tests do at the same time. The caller
 // closes it.
-int held_port(struct sockaddr_in *at);
+int held_port(struct sockaddr_in *addr);

@@ -80,13 +80,13 @@ size_t ip_piece(uint8_t *frame, const uint8_t macs[12], const struct ip_long *d,
 	struct ip_piece p)
 {
 	const bool is_v4 = addr_is_v4(&d->src.addr);
-	size_t at = 14;
+	size_t offset = 14;
 
 	memcpy(frame, macs, 12);
 	store_be16(frame + 12, is_v4 ? 0x0800 : 0x86dd);
-	at += is_v4 ? piece4(frame + 14, d, p) : piece6(frame + 14, d, p);
-	memcpy(frame + at, l4 + p.off, p.len);
-	return at + p.len;
+	offset += is_v4 ? piece4(frame + 14, d, p) : piece6(frame + 14, d, p);
+	memcpy(frame + offset, l4 + p.off, p.len);
+	return offset + p.len;
 }
 
 void ip_pieces_cut(
@@ -122,12 +122,13 @@ static struct ip_open *open_of(
 	struct ip_open *o = NULL;
 
 	for (unsigned int i = 0; i < IP_PIECES_OPEN; i++) {
-		struct ip_open *at = &a->open[i];
+		struct ip_open *slot = &a->open[i];
 
-		if (at->used && at->id == id && addr_eq(&at->src, src) && addr_eq(&at->dst, dst))
-			return at;
-		if (!at->used)
-			o = at;
+		if (slot->used && slot->id == id && addr_eq(&slot->src, src) &&
+			addr_eq(&slot->dst, dst))
+			return slot;
+		if (!slot->used)
+			o = slot;
 	}
 	assert_non_null(o); // many datagrams are missing a fragment
 	memset(o, 0, sizeof(*o));

@@ -211,50 +211,51 @@ void restart_notes(struct restart *r)
 		const unsigned int n = turn_redirect_notes(r->worker[w].shard, note, 64);
 
 		for (unsigned int i = 0; i < n; i++)
-			turn_redirect_apply(r->worker[note[i].to].shard, &note[i]);
+			turn_redirect_apply(r->worker[note[i].redirect_worker].shard, &note[i]);
 	}
 }
 
 unsigned int restart_home(const struct restart *r, const struct fixture_client *c)
 {
-	const unsigned int home = home_of((void *)r, &c->at, c->listener);
+	const unsigned int home = home_of((void *)r, &c->endpoint, c->listener);
 	const struct turn_view v = {
-		.src = c->at.addr, .src_port = c->at.port, .listener = c->listener};
-	const uint8_t to = turn_redirect_to(r->worker[home].shard, &v);
+		.src = c->endpoint.addr, .src_port = c->endpoint.port, .listener = c->listener};
+	const uint8_t target = turn_redirect_to(r->worker[home].shard, &v);
 
-	return to != TURN_NO_WORKER ? to : home;
+	return target != TURN_NO_WORKER ? target : home;
 }
 
 struct fixture *restart_at(struct restart *r, const struct fixture_client *c)
 {
-	const unsigned int home = home_of(r, &c->at, c->listener), at = restart_home(r, c);
+	const unsigned int home = home_of(r, &c->endpoint, c->listener),
+			   worker = restart_home(r, c);
 
-	r->worker[at].via = at != home ? (uint8_t)home : TURN_NO_WORKER;
-	return &r->worker[at];
+	r->worker[worker].via = worker != home ? (uint8_t)home : TURN_NO_WORKER;
+	return &r->worker[worker];
 }
 
 struct fixture *restart_first(struct restart *r, const struct fixture_client *c)
 {
-	return &r->worker[home_of(r, &c->at, c->listener)];
+	return &r->worker[home_of(r, &c->endpoint, c->listener)];
 }
 
 struct fixture *restart_carry(struct restart *r, struct fixture *f, const struct fixture_client *c)
 {
 	for (unsigned int hops = 0; f->burst.plan.verdict == TURN_HANDOVER; hops++) {
-		struct fixture *to = &r->worker[f->burst.plan.flow];
+		struct fixture *target = &r->worker[f->burst.plan.flow];
 
 		assert_true(hops < 4);
-		to->via = f->params.worker;
-		to->tried = f->burst.view[0].tried;
-		fixture_from_client(to, c, f->datagram, f->burst.view[0].len);
-		to->via = TURN_NO_WORKER;
-		to->tried = 0;
-		f = to;
+		target->via = f->params.worker;
+		target->tried = f->burst.view[0].tried;
+		fixture_from_client(target, c, f->datagram, f->burst.view[0].len);
+		target->via = TURN_NO_WORKER;
+		target->tried = 0;
+		f = target;
 	}
 	return f;
 }
 
-unsigned int restart_ask(struct restart *r, struct fixture_client *c, struct fixture **at)
+unsigned int restart_ask(struct restart *r, struct fixture_client *c, struct fixture **answerer)
 {
 	struct fixture *f = restart_first(r, c);
 	unsigned int code;
@@ -264,8 +265,8 @@ unsigned int restart_ask(struct restart *r, struct fixture_client *c, struct fix
 	f = restart_carry(r, f, c);
 	code = fixture_code(f);
 	restart_notes(r);
-	if (at != NULL)
-		*at = f;
+	if (answerer != NULL)
+		*answerer = f;
 	return code;
 }
 

@@ -48,7 +48,7 @@ void restart_notes(struct restart *r);
 struct fixture *restart_first(struct restart *r, const struct fixture_client *c);
 // Sends the request begun there, signed, and hands it over as the data path does; notes arrive.
 // Returns the answer's code; *at, unless NULL, gets the worker that has answered.
-unsigned int restart_ask(struct restart *r, struct fixture_client *c, struct fixture **at);
+unsigned int restart_ask(struct restart *r, struct fixture_client *c, struct fixture **answerer);
 // The same for an Allocate of a family, 4 or 6; notes the relayed transport address.
 unsigned int restart_allocate(struct restart *r, struct fixture_client *c, int family);
 // Takes what the client's home hands over to the worker that it is for, until one has an answer.

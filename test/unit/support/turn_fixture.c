@@ -66,7 +66,7 @@ void fixture_add_tcp(struct turn_config *c, uint16_t lo, uint16_t hi)
 	static struct turn_listener listeners[3];
 
 	memcpy(listeners, c->listeners, 2 * sizeof(listeners[0]));
-	listeners[2] = (struct turn_listener){c->listeners[0].at, TURN_OVER_TCP};
+	listeners[2] = (struct turn_listener){c->listeners[0].endpoint, TURN_OVER_TCP};
 	c->listeners = listeners;
 	c->nb_listeners = 3;
 	c->tcp = (struct turn_tcp){.enabled = true, .ports_lo = lo, .ports_hi = hi};
@@ -112,16 +112,16 @@ static void keep_event(void *ctx, const struct turn_event *e)
 		t->moved++;
 		break;
 	case TURN_EVENT_ENDED:
-		assert_non_null(turn_end_name(e->why));
-		t->ended[e->why]++;
+		assert_non_null(turn_end_name(e->reason));
+		t->ended[e->reason]++;
 		break;
 	case TURN_EVENT_CONNECTION:
-		assert_true(e->why < TURN_CONNECTION_REASONS);
-		t->connections[e->why] += e->more > 0 ? e->more : 1;
+		assert_true(e->reason < TURN_CONNECTION_REASONS);
+		t->connections[e->reason] += e->more > 0 ? e->more : 1;
 		break;
 	case TURN_EVENT_REFUSED:
-		assert_non_null(turn_refusal_info(e->why));
-		t->refused[e->why] += e->more > 0 ? e->more : 1;
+		assert_non_null(turn_refusal_info(e->reason));
+		t->refused[e->reason] += e->more > 0 ? e->more : 1;
 		break;
 	}
 }
@@ -266,12 +266,12 @@ void fixture_expire(struct fixture *f)
 
 struct fixture_client fixture_client(const char *addr, uint16_t port)
 {
-	struct fixture_client c = {.at = fixture_endpoint(addr, port),
+	struct fixture_client c = {.endpoint = fixture_endpoint(addr, port),
 		.user = "ivan",
 		.password = "pw",
 		.alg = STUN_ALG_MD5};
 
-	c.listener = addr_is_v4(&c.at.addr) ? 0 : 1;
+	c.listener = addr_is_v4(&c.endpoint.addr) ? 0 : 1;
 	return c;
 }
 
@@ -324,8 +324,8 @@ const struct turn_plan *fixture_from_client(
 	struct turn_view *v = &f->burst.view[0];
 
 	load(f, data, len);
-	v->src = c->at.addr;
-	v->src_port = c->at.port;
+	v->src = c->endpoint.addr;
+	v->src_port = c->endpoint.port;
 	v->leg = TURN_FROM_CLIENT;
 	v->listener = c->listener;
 	v->via = f->via;
@@ -441,10 +441,10 @@ static const char *realm_of(const struct fixture_client *c)
 
 static void client_key(struct fixture *f, const struct fixture_client *c, struct stun_key *key)
 {
-	const struct stun_credential own = {
+	const struct stun_credential cred = {
 		c->user, strlen(c->user), realm_of(c), c->password, strlen(c->password)};
 
-	assert_true(stun_key_make(f->crypto, c->alg, &own, key));
+	assert_true(stun_key_make(f->crypto, c->alg, &cred, key));
 	if (c->mac.len > 0)
 		*key = c->mac;
 }

@@ -81,7 +81,7 @@ struct fixture {
 
 // A TURN client.
 struct fixture_client {
-	struct endpoint at; // its address as the server sees it
+	struct endpoint endpoint; // its address as the server sees it
 	uint8_t listener;
 	const char *user, *password;
 	const char *realm; // of its credentials; NULL = FIXTURE_REALM

@@ -76,17 +76,17 @@ static bool may_ask(void *ctx, unsigned int t, unsigned int w)
 	return true;
 }
 
-static void give(struct item *i, int what, const struct stream_message *m)
+static void give(struct item *i, int kind, const struct stream_message *m)
 {
-	i->what = what;
+	i->kind = kind;
 	i->m = *m;
 	append(&up[0], i);
 }
 
 static void message(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
-	const struct stream_from *from)
+	const struct stream_from *origin)
 {
-	((struct item *)m->buf)->from = *from;
+	((struct item *)m->buf)->origin = *origin;
 	give(m->buf, ITEM_MESSAGE, m);
 }
 
@@ -94,7 +94,7 @@ static void kick(void *ctx, unsigned int w)
 {
 }
 
-static bool ended(void *ctx, unsigned int t, unsigned int w, const struct stream_from *from)
+static bool ended(void *ctx, unsigned int t, unsigned int w, const struct stream_from *origin)
 {
 	return true;
 }
@@ -127,7 +127,7 @@ static void attempted(void *ctx, unsigned int t, unsigned int w, const struct st
 static void unopened(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
 	const struct stream_place *p)
 {
-	((struct item *)m->buf)->attempt.of = *p;
+	((struct item *)m->buf)->attempt.owner = *p;
 	give(m->buf, ITEM_UNOPENED, m);
 }
 
@@ -137,7 +137,7 @@ static void device(void *ctx, const struct addr *a, char name[STREAM_DEVICE_LEN]
 }
 
 // Counts for the calling thread's round.
-static void tally(struct relay_tally of[2])
+static void tally(struct relay_tally tallies[2])
 {
 	struct stream_progress p;
 	unsigned int t = 0;
@@ -146,11 +146,11 @@ static void tally(struct relay_tally of[2])
 		t++;
 	if (t >= 2)
 		return; // before stream_start has returned
-	if (of[t].round != p.rounds)
-		of[t].now = 0;
-	of[t].round = p.rounds;
-	if (++of[t].now > of[t].most)
-		of[t].most = of[t].now;
+	if (tallies[t].round != p.rounds)
+		tallies[t].now = 0;
+	tallies[t].round = p.rounds;
+	if (++tallies[t].now > tallies[t].most)
+		tallies[t].most = tallies[t].now;
 }
 
 static bool lives(void *ctx, unsigned int w, const struct stream_place *p)
@@ -215,13 +215,13 @@ static const struct stream_ops ops = {.home = home,
 	.relayed = relayed};
 
 // The next item of a kind.
-struct item *next(int what)
+struct item *next(int kind)
 {
 	struct item *i = NULL;
 
 	for (;;) {
 		UNTIL((i = first(&up[0])) != NULL);
-		if (i->what == (unsigned int)what)
+		if (i->kind == (unsigned int)kind)
 			return i;
 		free(i);
 	}
@@ -233,17 +233,17 @@ void order(uint64_t conn, struct stream_order o)
 	static const char *const texts[STREAM_ANSWER_END] = {
 		"done", "port", "same", "fail", "many", "deny", "what"};
 	struct item *i = calloc(1, sizeof(*i));
-	size_t at = sizeof(o);
+	size_t used = sizeof(o);
 
 	assert_non_null(i);
 	for (unsigned int k = 0; k < STREAM_ANSWER_END; k++) {
 		o.len[k] = 4;
-		memcpy(i->data + at, texts[k], 4);
-		at += 4;
+		memcpy(i->data + used, texts[k], 4);
+		used += 4;
 	}
 	memcpy(i->data, &o, sizeof(o));
 	i->m = (struct stream_message){
-		.kind = STREAM_ORDER, .conn = conn, .len = (uint16_t)at, .lease_s = 60};
+		.kind = STREAM_ORDER, .conn = conn, .len = (uint16_t)used, .lease_s = 60};
 	append(&down[stream_thread_of(conn)], i);
 	stream_wake(world.streams, stream_thread_of(conn));
 }
@@ -269,13 +269,13 @@ struct stream_stats stats(void)
 
 // --- clients and peers ---------------------------------------------------------------------------
 
-int dial(const struct sockaddr_in *to)
+int dial(const struct sockaddr_in *addr)
 {
 	const int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	assert_true(fd >= 0);
 	// a refusal may be quicker than the system call
-	if (connect(fd, (const struct sockaddr *)to, sizeof(*to)) != 0)
+	if (connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) != 0)
 		assert_int_equal(errno, ECONNRESET);
 	return fd;
 }
@@ -341,23 +341,23 @@ int client(uint8_t method, const char *more, uint64_t *conn)
 	assert_true(send(fd, request, 20 + strlen(more), 0) > 0);
 	i = next(ITEM_MESSAGE);
 	assert_int_equal(i->m.len, 20);
-	*conn = i->from.conn;
+	*conn = i->origin.conn;
 	free(i);
 	return fd;
 }
 
 const struct stream_order listening = {
-	.of = {ALLOCATION, 0}, .ident = "ivan", .kind = STREAM_ORDER_LISTEN};
+	.owner = {ALLOCATION, 0}, .ident = "ivan", .kind = STREAM_ORDER_LISTEN};
 
 // A control connection with an open port, of an allocation at a place.
-int control_at(uint64_t *conn, uint32_t place, const struct sockaddr_in *at)
+int control_at(uint64_t *conn, uint32_t place, const struct sockaddr_in *addr)
 {
 	const int fd = client(3, "", conn);
 	struct stream_order o = listening;
 
 	__atomic_store_n(&world.alive, ALLOCATION, __ATOMIC_RELAXED);
-	o.of = (struct stream_place){ALLOCATION + place, place};
-	o.at = (struct endpoint){addr_text("127.0.0.1"), ntohs(at->sin_port)};
+	o.owner = (struct stream_place){ALLOCATION + place, place};
+	o.endpoint = (struct endpoint){addr_text("127.0.0.1"), ntohs(addr->sin_port)};
 	order(*conn, o);
 	assert_reads(fd, "done");
 	return fd;
@@ -371,7 +371,7 @@ int control(uint64_t *conn)
 void admit(struct item *i, uint32_t id)
 {
 	order(i->attempt.conn,
-		(struct stream_order){.of = i->attempt.of,
+		(struct stream_order){.owner = i->attempt.owner,
 			.peer = i->attempt.number,
 			.id = id,
 			.kind = STREAM_ORDER_ADMIT});
@@ -393,7 +393,7 @@ int admitted(uint64_t conn, uint32_t id)
 	const int fd = dial(&world.port);
 	struct item *i = next(ITEM_ATTEMPT);
 
-	assert_int_equal(i->attempt.of.allocation, ALLOCATION);
+	assert_int_equal(i->attempt.owner.allocation, ALLOCATION);
 	assert_true(i->attempt.conn == conn);
 	admit(i, id);
 	UNTIL(judged() != before);
@@ -442,14 +442,14 @@ static const struct stream_identities *identities; // NULL: clients are plain
 
 static int open_world(const struct stream_relay *relay, uint32_t handshake_s)
 {
-	struct sockaddr_in *const at[] = {&world.server, &world.port, &world.other_port};
+	struct sockaddr_in *const addrs[] = {&world.server, &world.port, &world.other_port};
 	char error[200];
 
 	memset(&world, 0, sizeof(world));
 	for (unsigned int i = 0; i < 3; i++)
-		holder[i] = held_port(at[i]);
+		holder[i] = held_port(addrs[i]);
 	listener = (struct stream_listener){.mode = identities != NULL ? STREAM_TLS : STREAM_PLAIN,
-		.at = {addr_text("127.0.0.1"), ntohs(world.server.sin_port)}};
+		.endpoint = {addr_text("127.0.0.1"), ntohs(world.server.sin_port)}};
 	config = (struct stream_config){.listeners = &listener,
 		.nb_listeners = 1,
 		.threads = 2,
@@ -502,9 +502,9 @@ int relay_world_open_slow(void **state)
 	return open_world(&r, 60);
 }
 
-int relay_world_open_tls(const struct stream_identities *of)
+int relay_world_open_tls(const struct stream_identities *certs)
 {
-	identities = of;
+	identities = certs;
 	return open_world(&usual, 60);
 }
 

@@ -24,9 +24,9 @@
 struct item {
 	struct item *next;
 	struct stream_message m;
-	struct stream_from from;
+	struct stream_from origin;
 	struct stream_attempt attempt;
-	enum { ITEM_MESSAGE, ITEM_ENDED, ITEM_ATTEMPT, ITEM_UNOPENED } what;
+	enum { ITEM_MESSAGE, ITEM_ENDED, ITEM_ATTEMPT, ITEM_UNOPENED } kind;
 	unsigned int thread;
 	uint8_t data[ROOM];
 };
@@ -62,7 +62,7 @@ extern struct relay_world world;
 	}
 
 // The next item of a kind.
-struct item *next(int what);
+struct item *next(int kind);
 // What a reload does once another policy is in use.
 void rules_changed(void);
 // Whether threads get no buffer to ask the worker by.
@@ -74,7 +74,7 @@ void order(uint64_t conn, struct stream_order o);
 void tell(uint64_t conn, uint16_t len);
 struct stream_stats stats(void);
 
-int dial(const struct sockaddr_in *to);
+int dial(const struct sockaddr_in *addr);
 void assert_reads(int fd, const char *text);
 // Waits until the other side has closed.
 void assert_closes(int fd);
@@ -85,7 +85,7 @@ void assert_is_reset(int fd);
 // this method, and more.
 int client(uint8_t method, const char *more, uint64_t *conn);
 // A control connection with an open port, of an allocation at a place.
-int control_at(uint64_t *conn, uint32_t place, const struct sockaddr_in *at);
+int control_at(uint64_t *conn, uint32_t place, const struct sockaddr_in *addr);
 int control(uint64_t *conn);
 // Admits the peer of an attempt under a number, and frees the item.
 void admit(struct item *i, uint32_t id);
@@ -109,5 +109,5 @@ int relay_world_open_many(void **state);
 // slow: a user may have one Connect a second, and RELAY_WORLD_BURST at once.
 int relay_world_open_slow(void **state);
 // Clients come over TLS.
-int relay_world_open_tls(const struct stream_identities *of);
+int relay_world_open_tls(const struct stream_identities *certs);
 int relay_world_close(void **state);

@@ -37,10 +37,12 @@ static void close_two(void)
 // A Connect from the first to the second.
 static uint32_t connect_inside(void)
 {
-	struct stream_order o = {
-		.of = {ALLOCATION, 0}, .to = 1, .id = ++ids, .kind = STREAM_ORDER_CONNECT};
+	struct stream_order o = {.owner = {ALLOCATION, 0},
+		.peer_place = 1,
+		.id = ++ids,
+		.kind = STREAM_ORDER_CONNECT};
 
-	o.at = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.other_port.sin_port)};
+	o.endpoint = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.other_port.sin_port)};
 	order(conn, o);
 	return o.id;
 }
@@ -48,13 +50,13 @@ static uint32_t connect_inside(void)
 // Both sides of what a Connect has made: data connections.
 static void join_both(uint32_t id, int fd[2])
 {
-	const uint32_t other = ++ids;
+	const uint32_t accepted = ++ids;
 
 	assert_reads(control_fd[0], "done");
-	admit(next(ITEM_ATTEMPT), other);
+	admit(next(ITEM_ATTEMPT), accepted);
 	assert_reads(control_fd[1], "done");
 	fd[0] = bound(id, "");
-	fd[1] = bound(other, "");
+	fd[1] = bound(accepted, "");
 }
 
 // The client's end has been seen, and its peer says nothing: it does not stand in the way.
@@ -151,7 +153,7 @@ static void test_reset_unbound(void **state)
 // A number that another connection has got by chance: the worker is asked for another one.
 static void test_taken(void **state)
 {
-	const int c = control(&conn), peer = admitted(conn, 5), other = dial(&world.port);
+	const int c = control(&conn), peer = admitted(conn, 5), second = dial(&world.port);
 	int data;
 
 	assert_reads(c, "done");
@@ -159,10 +161,10 @@ static void test_taken(void **state)
 	admit(next(ITEM_ATTEMPT), 6);
 	assert_reads(c, "done");
 	data = bound(6, "hello");
-	assert_reads(other, "hello");
+	assert_reads(second, "hello");
 	assert_int_equal(stats().relay_strangers, 0);
 	close(data);
-	close(other);
+	close(second);
 	close(peer);
 	close(c);
 }
@@ -173,7 +175,7 @@ static void test_other_answer(void **state)
 {
 	const int c = control(&conn), peer = admitted(conn, 5), data = dial(&world.server);
 	uint8_t sent[50] = {0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42, 1};
-	uint64_t of;
+	uint64_t data_conn;
 
 	assert_reads(c, "done");
 	memcpy(sent + 20, (const uint8_t[]){0, 11, 0, 0, 0x21, 0x12, 0xa4, 0x42, 2}, 9);
@@ -182,11 +184,11 @@ static void test_other_answer(void **state)
 	for (unsigned int i = 0; i < 2; i++) {
 		struct item *m = next(ITEM_MESSAGE);
 
-		of = m->from.conn;
+		data_conn = m->origin.conn;
 		free(m);
 	}
-	tell(of, 20); // the Binding's
-	order(of, binding(5, "ivan"));
+	tell(data_conn, 20); // the Binding's
+	order(data_conn, binding(5, "ivan"));
 	assert_reads(peer, "early data");
 	assert_int_equal(stats().garbage, 0);
 	close(data);
@@ -198,13 +200,13 @@ static void test_other_answer(void **state)
 static void test_hasty(void **state)
 {
 	struct stream_order o = {
-		.of = {ALLOCATION, 0}, .to = 2, .id = 9, .kind = STREAM_ORDER_CONNECT};
+		.owner = {ALLOCATION, 0}, .peer_place = 2, .id = 9, .kind = STREAM_ORDER_CONNECT};
 	struct timespec begun, now;
 	const int c = control(&conn);
 	char got[4 * HASTE + 1] = "";
 	unsigned int tried = 0;
 
-	o.at = (struct endpoint){addr_text("192.0.2.1"), 80};
+	o.endpoint = (struct endpoint){addr_text("192.0.2.1"), 80};
 	clock_gettime(CLOCK_MONOTONIC, &begun);
 	for (unsigned int i = 0; i < HASTE; i++)
 		order(conn, o);
@@ -253,10 +255,10 @@ static void test_cut(void **state)
 
 	c = tls_dial(ctx, request, sizeof(request));
 	i = next(ITEM_MESSAGE);
-	conn = i->from.conn;
+	conn = i->origin.conn;
 	free(i);
 	__atomic_store_n(&world.alive, ALLOCATION, __ATOMIC_RELAXED);
-	o.at = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.port.sin_port)};
+	o.endpoint = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.port.sin_port)};
 	order(conn, o);
 	tls_reads(c, "done");
 	for (uint32_t cut = 0; cut < 2; cut++) {
@@ -266,7 +268,7 @@ static void test_cut(void **state)
 		tls_reads(c, "done");
 		data = tls_dial(ctx, bind, sizeof(bind));
 		i = next(ITEM_MESSAGE);
-		order(i->from.conn, binding(5 + cut, "ivan"));
+		order(i->origin.conn, binding(5 + cut, "ivan"));
 		free(i);
 		tls_reads(data, "done");
 		assert_int_equal(SSL_write(data, "some", 4), 4);

@@ -68,21 +68,21 @@ static void test_held(void **state)
 static void test_uncounted(void **state)
 {
 	uint64_t conn;
-	int peer, data, other;
+	int peer, data, late_data;
 	const int c = joined(&conn, &peer, "", &data), second = admitted(conn, 6);
 
 	assert_reads(c, "done");
 	__atomic_store_n(&world.over, true, __ATOMIC_RELAXED);
 	assert_true(send(data, "late", 4, 0) == 4);
 	assert_true(send(peer, "later", 5, 0) == 5);
-	other = bound(6, "early");
+	late_data = bound(6, "early");
 	UNTIL(__atomic_load_n(&world.late[0], __ATOMIC_RELAXED) == 9 &&
 		__atomic_load_n(&world.late[1], __ATOMIC_RELAXED) == 5);
 	__atomic_store_n(&world.alive, 0, __ATOMIC_RELAXED);
 	assert_closes(peer); // without a byte
 	assert_closes(data);
 	assert_closes(second);
-	assert_closes(other);
+	assert_closes(late_data);
 	assert_int_equal(stats().relay_to_peers + stats().relay_to_clients, 0);
 	close(c);
 }
@@ -111,15 +111,15 @@ static void test_owed(void **state)
 static void test_held_ends(void **state)
 {
 	uint64_t conn;
-	int peer, data, other;
+	int peer, data, second_data;
 	const int c = joined(&conn, &peer, "", &data), second = admitted(conn, 6);
 
-	other = bound(6, "");
+	second_data = bound(6, "");
 	only(0, 0);
 	assert_true(send(data, "1", 1, 0) == 1);
-	assert_true(send(other, "1", 1, 0) == 1);
+	assert_true(send(second_data, "1", 1, 0) == 1);
 	UNTIL(stats().relay_held == 2);
-	close(other);
+	close(second_data);
 	__atomic_store_n(&world.alive, 0, __ATOMIC_RELAXED);
 	assert_closes(peer);
 	assert_closes(data);
@@ -132,14 +132,14 @@ static void test_held_ends(void **state)
 // The server's end of a client's connection: it is one of this process.
 static int far_end(int fd)
 {
-	struct sockaddr_in own, other;
-	socklen_t len = sizeof(own);
+	struct sockaddr_in local, remote;
+	socklen_t len = sizeof(local);
 
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&own, &len), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&local, &len), 0);
 	for (int i = 0; i < 1024; i++) {
-		len = sizeof(other);
-		if (getpeername(i, (struct sockaddr *)&other, &len) == 0 && len == sizeof(other) &&
-			other.sin_port == own.sin_port)
+		len = sizeof(remote);
+		if (getpeername(i, (struct sockaddr *)&remote, &len) == 0 &&
+			len == sizeof(remote) && remote.sin_port == local.sin_port)
 			return i;
 	}
 	fail();
@@ -213,7 +213,7 @@ static void test_rekeyed(void **state)
 {
 	uint64_t conn, of_data[3];
 	const int c = control(&conn);
-	struct stream_order o = {.of = {ALLOCATION, 0}, .kind = STREAM_ORDER_REKEY};
+	struct stream_order o = {.owner = {ALLOCATION, 0}, .kind = STREAM_ORDER_REKEY};
 	int peer[2], data;
 
 	for (uint32_t i = 0; i < 2; i++) {
@@ -237,7 +237,7 @@ static void test_rekeyed(void **state)
 	assert_reads(data, "what");
 	order(of_data[1], binding(6, "second"));
 	assert_reads(data, "done");
-	o.of.allocation++; // gone: answered all the same
+	o.owner.allocation++; // gone: answered all the same
 	order(conn, o);
 	assert_reads(c, "done");
 	for (uint32_t i = 0; i < 2; i++)
@@ -251,8 +251,10 @@ static void test_no_files(void **state)
 {
 	uint64_t conn;
 	const int c = control(&conn), last = socket(AF_INET, SOCK_STREAM, 0);
-	struct stream_order o = {
-		.of = {ALLOCATION, 0}, .to = UINT32_MAX, .id = 9, .kind = STREAM_ORDER_CONNECT};
+	struct stream_order o = {.owner = {ALLOCATION, 0},
+		.peer_place = UINT32_MAX,
+		.id = 9,
+		.kind = STREAM_ORDER_CONNECT};
 	struct rlimit was, none;
 
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
@@ -265,7 +267,7 @@ static void test_no_files(void **state)
 	assert_closes(last);
 	UNTIL(stats().relay_files == 1);
 	UNTIL(dup(c) >= 0); // the place of `last`, which accept() may have for a moment
-	o.at = (struct endpoint){addr_text("192.0.2.1"), 80};
+	o.endpoint = (struct endpoint){addr_text("192.0.2.1"), 80};
 	order(conn, o);
 	assert_reads(c, "fail");
 	assert_int_equal(stats().relay_files, 2);
@@ -278,7 +280,7 @@ static void test_inside_limit(void **state)
 	uint64_t conn, other_conn;
 	const int c = control(&conn), d = control_at(&other_conn, 1, &world.other_port);
 	struct stream_order o = {
-		.of = {ALLOCATION, 0}, .to = 1, .id = 90, .kind = STREAM_ORDER_CONNECT};
+		.owner = {ALLOCATION, 0}, .peer_place = 1, .id = 90, .kind = STREAM_ORDER_CONNECT};
 	int peer[5];
 
 	for (uint32_t i = 0; i < 3; i++) {
@@ -286,14 +288,14 @@ static void test_inside_limit(void **state)
 		assert_reads(c, "done");
 	}
 	for (uint32_t i = 3; i < 5; i++) {
-		struct item *at;
+		struct item *attempt;
 
 		peer[i] = dial(&world.other_port);
-		at = next(ITEM_ATTEMPT);
-		admit(at, 50 + i);
+		attempt = next(ITEM_ATTEMPT);
+		admit(attempt, 50 + i);
 		assert_reads(d, "done");
 	}
-	o.at = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.other_port.sin_port)};
+	o.endpoint = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.other_port.sin_port)};
 	order(conn, o); // 5 of 6, and it takes 2
 	assert_reads(c, "fail");
 	assert_int_equal(stats().relay_connections, 5);

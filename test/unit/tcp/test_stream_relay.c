@@ -107,7 +107,7 @@ static void test_unknown(void **state)
 	assert_reads(data, "what");
 	assert_true(send(data, request, 20, 0) == 20);
 	i = next(ITEM_MESSAGE);
-	assert_true(i->from.conn == data_conn);
+	assert_true(i->origin.conn == data_conn);
 	free(i);
 	order(data_conn, binding(5, "eve"));
 	assert_reads(data, "what");
@@ -137,7 +137,7 @@ static void test_refused_behind(void **state)
 	memcpy(both + 20, behind, 20);
 	assert_true(send(data, both, 40, 0) == 40);
 	i = next(ITEM_MESSAGE);
-	conn = i->from.conn;
+	conn = i->origin.conn;
 	free(i);
 	order(conn, binding(5, "ivan"));
 	assert_reads(data, "what");
@@ -249,16 +249,17 @@ static void test_unread(void **state)
 	int end[2]; // a peer and a client
 
 	for (unsigned int i = 0; i < 2; i++) {
-		const int c = joined(&conn, &end[0], "", &end[1]), to = end[!i];
+		const int c = joined(&conn, &end[0], "", &end[1]), reader = end[!i];
 		size_t got = 0;
 		ssize_t n;
 
-		assert_int_equal(setsockopt(to, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
-		assert_int_equal(shutdown(to, SHUT_WR), 0);
+		assert_int_equal(
+			setsockopt(reader, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
+		assert_int_equal(shutdown(reader, SHUT_WR), 0);
 		assert_true(send(end[i], much, sizeof(much), 0) == sizeof(much));
 		assert_int_equal(shutdown(end[i], SHUT_WR), 0);
 		UNTIL(stats().relay_connections == 0);
-		while ((n = recv(to, much, sizeof(much), 0)) > 0)
+		while ((n = recv(reader, much, sizeof(much), 0)) > 0)
 			got += (size_t)n;
 		assert_int_equal(n, 0);
 		assert_int_equal(got, sizeof(much));
@@ -325,26 +326,27 @@ static void test_end_of_many(void **state)
 static void test_unopened(void **state)
 {
 	uint64_t conn;
-	const int c = client(3, "", &conn), other = socket(AF_INET, SOCK_STREAM, 0);
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	const int c = client(3, "", &conn), holder = socket(AF_INET, SOCK_STREAM, 0);
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	struct stream_order o = listening;
-	socklen_t len = sizeof(at);
+	socklen_t len = sizeof(addr);
 	struct item *i;
 
-	assert_int_equal(bind(other, (struct sockaddr *)&at, sizeof(at)), 0);
-	assert_int_equal(getsockname(other, (struct sockaddr *)&at, &len), 0);
-	assert_int_equal(listen(other, 1), 0);
+	assert_int_equal(bind(holder, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	assert_int_equal(getsockname(holder, (struct sockaddr *)&addr, &len), 0);
+	assert_int_equal(listen(holder, 1), 0);
 	__atomic_store_n(&world.alive, ALLOCATION, __ATOMIC_RELAXED);
-	o.at = (struct endpoint){addr_text("127.0.0.1"), ntohs(at.sin_port)};
+	o.endpoint = (struct endpoint){addr_text("127.0.0.1"), ntohs(addr.sin_port)};
 	order(conn, o);
 	assert_reads(c, "port");
 	i = next(ITEM_UNOPENED);
-	assert_int_equal(i->attempt.of.allocation, ALLOCATION);
+	assert_int_equal(i->attempt.owner.allocation, ALLOCATION);
 	free(i);
-	o.of.place = 4;
+	o.owner.place = 4;
 	order(conn, o);
 	assert_reads(c, "port");
-	close(other);
+	close(holder);
 	close(c);
 }
 
@@ -353,22 +355,24 @@ static void test_own(void **state)
 {
 	uint64_t conn;
 	const int c = control(&conn);
-	struct stream_order o = {
-		.of = {ALLOCATION, 0}, .to = UINT32_MAX, .id = 9, .kind = STREAM_ORDER_CONNECT};
+	struct stream_order o = {.owner = {ALLOCATION, 0},
+		.peer_place = UINT32_MAX,
+		.id = 9,
+		.kind = STREAM_ORDER_CONNECT};
 
-	o.at = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.server.sin_port)};
+	o.endpoint = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.server.sin_port)};
 	order(conn, o);
 	assert_reads(c, "deny");
-	o.at.addr = addr_text("::1");
+	o.endpoint.addr = addr_text("::1");
 	order(conn, o);
 	assert_reads(c, "deny");
-	o.to = 0; // itself, and none
+	o.peer_place = 0; // itself, and none
 	order(conn, o);
 	assert_reads(c, "fail");
-	o.to = 2;
+	o.peer_place = 2;
 	order(conn, o);
 	assert_reads(c, "fail");
-	o.of.allocation++; // gone
+	o.owner.allocation++; // gone
 	order(conn, o);
 	assert_reads(c, "fail");
 	assert_int_equal(stats().relay_refused, 2);
@@ -381,10 +385,13 @@ static void test_in_vain(void **state)
 {
 	uint64_t conn;
 	const int c = control(&conn);
-	struct stream_order o = {
-		.of = {ALLOCATION, 0}, .to = UINT32_MAX, .id = 9, .kind = STREAM_ORDER_CONNECT};
+	struct stream_order o = {.owner = {ALLOCATION, 0},
+		.peer_place = UINT32_MAX,
+		.id = 9,
+		.kind = STREAM_ORDER_CONNECT};
 
-	o.at = (struct endpoint){addr_text("192.0.2.1"), 80}; // nobody answers on the loopback
+	o.endpoint =
+		(struct endpoint){addr_text("192.0.2.1"), 80}; // nobody answers on the loopback
 	order(conn, o);
 	assert_reads(c, "fail"); // after a second
 	UNTIL(stats().relay_connections == 0);
@@ -394,19 +401,19 @@ static void test_in_vain(void **state)
 }
 
 // Two allocations of this box: the one connects, the other one is asked, and no kernel is between.
-static void join_inside(int *data, int *other)
+static void join_inside(int *data, int *second)
 {
 	uint64_t conn, other_conn, other_data;
 	const int c = control(&conn), d = control_at(&other_conn, 1, &world.other_port);
 	struct stream_order o = {
-		.of = {ALLOCATION, 0}, .to = 1, .id = 9, .kind = STREAM_ORDER_CONNECT};
+		.owner = {ALLOCATION, 0}, .peer_place = 1, .id = 9, .kind = STREAM_ORDER_CONNECT};
 	struct item *i;
 
-	o.at = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.other_port.sin_port)};
+	o.endpoint = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.other_port.sin_port)};
 	order(conn, o);
 	assert_reads(c, "done");
 	i = next(ITEM_ATTEMPT);
-	assert_int_equal(i->attempt.of.place, 1);
+	assert_int_equal(i->attempt.owner.place, 1);
 	assert_int_equal(i->attempt.peer.port, ntohs(world.port.sin_port));
 	assert_true(i->attempt.conn == other_conn);
 	admit(i, 10);
@@ -414,23 +421,23 @@ static void join_inside(int *data, int *other)
 	order(conn, o);
 	assert_reads(c, "same");
 	// the other one has connected to nobody yet (RFC 6062 5.2): both may do so at once
-	o.of = (struct stream_place){ALLOCATION + 1, 1};
-	o.to = 0;
+	o.owner = (struct stream_place){ALLOCATION + 1, 1};
+	o.peer_place = 0;
 	o.id = 11;
-	o.at.port = ntohs(world.port.sin_port);
+	o.endpoint.port = ntohs(world.port.sin_port);
 	order(other_conn, o);
 	assert_reads(d, "done");
 	i = next(ITEM_ATTEMPT); // and not once more about the first
-	assert_int_equal(i->attempt.of.place, 0);
+	assert_int_equal(i->attempt.owner.place, 0);
 	free(i);
 	order(other_conn, o);
 	assert_reads(d, "same");
 	*data = bound(9, "");
 	assert_true(send(*data, "hello", 5, 0) == 5);
-	*other = client(11, "", &other_data);
+	*second = client(11, "", &other_data);
 	order(other_data, binding(10, "ivan"));
-	assert_reads(*other, "donehello");
-	assert_true(send(*other, "there", 5, 0) == 5);
+	assert_reads(*second, "donehello");
+	assert_true(send(*second, "there", 5, 0) == 5);
 	assert_reads(*data, "there");
 	close(c);
 	close(d);
@@ -438,11 +445,11 @@ static void join_inside(int *data, int *other)
 
 static void test_inside(void **state)
 {
-	int data, other;
+	int data, second;
 
-	join_inside(&data, &other);
+	join_inside(&data, &second);
 	close(data);
-	assert_ends(other);
+	assert_ends(second);
 }
 
 // The worker hears nothing of a connection that ends before there is a buffer to ask by.
@@ -451,11 +458,11 @@ static void test_inside_untold(void **state)
 	uint64_t conn, other_conn;
 	const int c = control(&conn), d = control_at(&other_conn, 1, &world.other_port);
 	struct stream_order o = {
-		.of = {ALLOCATION, 0}, .to = 1, .id = 9, .kind = STREAM_ORDER_CONNECT};
+		.owner = {ALLOCATION, 0}, .peer_place = 1, .id = 9, .kind = STREAM_ORDER_CONNECT};
 	struct item *i;
 	int peer[2];
 
-	o.at = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.other_port.sin_port)};
+	o.endpoint = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.other_port.sin_port)};
 	buffers_run_out(true);
 	order(conn, o);
 	assert_reads(c, "done");
@@ -481,11 +488,11 @@ static void test_inside_untold(void **state)
 // No kernel passes a reset on.
 static void test_inside_reset(void **state)
 {
-	int data, other;
+	int data, second;
 
-	join_inside(&data, &other);
+	join_inside(&data, &second);
 	reset(data);
-	assert_is_reset(other);
+	assert_is_reset(second);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, relay_world_open, relay_world_close)

@@ -15,11 +15,11 @@
 
 static uint16_t port_of(int fd)
 {
-	struct sockaddr_in at;
-	socklen_t len = sizeof(at);
+	struct sockaddr_in addr;
+	socklen_t len = sizeof(addr);
 
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
-	return ntohs(at.sin_port);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&addr, &len), 0);
+	return ntohs(addr.sin_port);
 }
 
 static void set_denied(int peer, bool denied)
@@ -27,11 +27,11 @@ static void set_denied(int peer, bool denied)
 	__atomic_store_n(&world.denied[port_of(peer)], denied, __ATOMIC_RELAXED);
 }
 
-static void assert_echoes(int one, int other)
+static void assert_echoes(int one, int two)
 {
 	assert_true(send(one, "there", 5, 0) == 5);
-	assert_reads(other, "there");
-	assert_true(send(other, "again", 5, 0) == 5);
+	assert_reads(two, "there");
+	assert_true(send(two, "again", 5, 0) == 5);
 	assert_reads(one, "again");
 }
 
@@ -105,7 +105,7 @@ static void test_unsent(void **state)
 static void test_pending(void **state)
 {
 	uint64_t conn, of_data;
-	const int c = control(&conn), peer = admitted(conn, 5), other = admitted(conn, 6);
+	const int c = control(&conn), peer = admitted(conn, 5), allowed = admitted(conn, 6);
 	int data;
 
 	assert_reads(c, "donedone");
@@ -118,9 +118,9 @@ static void test_pending(void **state)
 	assert_reads(data, "what");
 	order(of_data, binding(6, "ivan"));
 	assert_reads(data, "done");
-	assert_echoes(data, other);
+	assert_echoes(data, allowed);
 	close(data);
-	close(other);
+	close(allowed);
 	close(c);
 }
 
@@ -129,10 +129,13 @@ static void test_connecting(void **state)
 {
 	uint64_t conn;
 	const int c = control(&conn);
-	struct stream_order o = {
-		.of = {ALLOCATION, 0}, .to = UINT32_MAX, .id = 9, .kind = STREAM_ORDER_CONNECT};
+	struct stream_order o = {.owner = {ALLOCATION, 0},
+		.peer_place = UINT32_MAX,
+		.id = 9,
+		.kind = STREAM_ORDER_CONNECT};
 
-	o.at = (struct endpoint){addr_text("192.0.2.1"), 80}; // nobody answers on the loopback
+	o.endpoint =
+		(struct endpoint){addr_text("192.0.2.1"), 80}; // nobody answers on the loopback
 	order(conn, o);
 	UNTIL(stats().relay_connections == 1);
 	assert_int_equal(stats().relay_failed, 0);
@@ -201,9 +204,9 @@ static void test_inside(void **state)
 	uint64_t conn, other_conn;
 	const int c = control(&conn), d = control_at(&other_conn, 1, &world.other_port);
 	struct stream_order o = {
-		.of = {ALLOCATION, 0}, .to = 1, .id = 9, .kind = STREAM_ORDER_CONNECT};
+		.owner = {ALLOCATION, 0}, .peer_place = 1, .id = 9, .kind = STREAM_ORDER_CONNECT};
 
-	o.at = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.other_port.sin_port)};
+	o.endpoint = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.other_port.sin_port)};
 	order(conn, o);
 	assert_reads(c, "done");
 	free(next(ITEM_ATTEMPT));
@@ -224,20 +227,20 @@ static void test_realm(void **state)
 	const int c = control(&conn), peer = admitted(conn, 5), d = client(3, "", &other_conn);
 	struct stream_order o = listening;
 	struct item *i;
-	int other;
+	int client_b;
 
-	o.of = (struct stream_place){ALLOCATION + 1, 1};
-	o.at = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.other_port.sin_port)};
+	o.owner = (struct stream_place){ALLOCATION + 1, 1};
+	o.endpoint = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.other_port.sin_port)};
 	o.realm = 3;
 	order(other_conn, o);
 	assert_reads(d, "done");
-	other = dial(&world.other_port);
+	client_b = dial(&world.other_port);
 	i = next(ITEM_ATTEMPT);
 	admit(i, 6);
 	assert_reads(d, "done");
 	world.all_denied[3] = true;
 	rules_changed();
-	assert_is_reset(other);
+	assert_is_reset(client_b);
 	UNTIL(stats().relay_connections == 1);
 	assert_int_equal(stats().relay_denied, 1);
 	close(bound(5, ""));

@@ -26,11 +26,12 @@ bool __wrap_tls_io_pending(const void *c)
 
 static bool is_from(int fd, in_port_t port)
 {
-	struct sockaddr_in from;
-	socklen_t len = sizeof(from);
+	struct sockaddr_in source_addr;
+	socklen_t len = sizeof(source_addr);
 
 	return __atomic_load_n(&endless, __ATOMIC_RELAXED) &&
-		getpeername(fd, (struct sockaddr *)&from, &len) == 0 && from.sin_port == port;
+		getpeername(fd, (struct sockaddr *)&source_addr, &len) == 0 &&
+		source_addr.sin_port == port;
 }
 
 ssize_t __wrap_recv(int fd, void *buf, size_t len, int flags)
@@ -48,11 +49,11 @@ ssize_t __wrap_send(int fd, const void *buf, size_t len, int flags)
 
 static in_port_t port_of(int fd)
 {
-	struct sockaddr_in at;
-	socklen_t len = sizeof(at);
+	struct sockaddr_in addr;
+	socklen_t len = sizeof(addr);
 
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
-	return at.sin_port;
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&addr, &len), 0);
+	return addr.sin_port;
 }
 
 static int close_world(void **state)
@@ -63,7 +64,7 @@ static int close_world(void **state)
 
 static void test_turns(void **state)
 {
-	uint64_t conn, other;
+	uint64_t conn, other_conn;
 	const int c = control(&conn), peer = admitted(conn, 5), data = bound(5, "");
 	int fd[OTHERS];
 
@@ -73,7 +74,7 @@ static void test_turns(void **state)
 	assert_true(send(peer, "x", 1, 0) == 1);
 	UNTIL(stats().relay_to_clients > 1u << 20);
 	for (unsigned int i = 0; i < OTHERS; i++)
-		fd[i] = client(1, "", &other); // its message comes
+		fd[i] = client(1, "", &other_conn); // its message comes
 	for (unsigned int i = 0; i < OTHERS; i++)
 		close(fd[i]);
 	close(data);

@@ -47,18 +47,18 @@ static const struct turn_order *order(void)
 // it. Returns its code.
 static unsigned int outcome(const struct fixture_client *c, enum turn_answer which)
 {
-	const uint8_t *at = f.burst.side.front;
+	const uint8_t *answer = f.burst.side.front;
 	const uint8_t *value;
 	unsigned int total = 0;
 
 	assert_int_equal(f.burst.plan.verdict, TURN_REPLY);
 	assert_true((f.burst.plan.flags & TURN_PLAN_ORDER) != 0);
 	for (unsigned int i = 0; i < TURN_ANSWER_END; i++) {
-		at += i < which ? order()->len[i] : 0;
+		answer += i < which ? order()->len[i] : 0;
 		total += order()->len[i];
 	}
 	assert_int_equal(total, f.burst.plan.front_len);
-	assert_int_equal(stun_parse(at, order()->len[which], &f.answer), 0);
+	assert_int_equal(stun_parse(answer, order()->len[which], &f.answer), 0);
 	assert_memory_equal(stun_tid(&f.answer), f.datagram + 8, STUN_TID_LEN);
 	assert_true(fixture_signed(&f, c));
 	if (f.answer.cls == STUN_SUCCESS)
@@ -120,7 +120,7 @@ static void allocate_orders_a_port_to_listen(void **state)
 	assert_int_equal(lifetime, 600);
 	assert_false(stun_has(&f.answer, STUN_RESERVATION_TOKEN));
 	assert_int_equal(o->kind, TURN_ORDER_LISTEN);
-	assert_true(endpoint_eq(&o->at, &ivan.relay));
+	assert_true(endpoint_eq(&o->endpoint, &ivan.relay));
 	assert_int_equal(o->place, ivan.relay.port - 61000);
 	assert_int_equal(outcome(&ivan, TURN_ANSWER_NO_PORT), 508);
 	assert_true(turn_tcp_table_lives(f.shard, o->place, o->allocation));
@@ -197,16 +197,16 @@ static void a_retransmission_gets_the_address_again(void **state)
 static void it_counts_in_quotas(void **state)
 {
 	struct turn_config c = config();
-	struct fixture_client other = fixture_client("198.51.100.9", 7000);
+	struct fixture_client second = fixture_client("198.51.100.9", 7000);
 
 	fixture_close(&f);
 	c.limits.per_user = 1;
 	fixture_open(&f, &c, 1);
-	other.listener = 2;
+	second.listener = 2;
 	allocate(&ivan);
 	begin_allocate();
-	assert_int_equal(ask(&other), 486);
-	assert_int_equal(fixture_allocate(&f, &other, 4), 486); // of UDP
+	assert_int_equal(ask(&second), 486);
+	assert_int_equal(fixture_allocate(&f, &second, 4), 486); // of UDP
 }
 
 static void without_the_key_there_is_none(void **state)
@@ -298,7 +298,7 @@ static void connect_orders_a_connection(void **state)
 	assert_int_equal(connect_to(&ivan, "10.99.0.9", 80), UINT_MAX);
 	assert_int_equal(order()->kind, TURN_ORDER_CONNECT);
 	assert_true(order()->allocation == allocation);
-	assert_true(endpoint_eq(&order()->at, &peer));
+	assert_true(endpoint_eq(&order()->endpoint, &peer));
 	assert_int_equal(outcome(&ivan, TURN_ANSWER_DONE), 0);
 	assert_true(stun_get_u32(&f.answer, STUN_CONNECTION_ID, &id));
 	assert_int_equal(id, order()->id);
@@ -328,10 +328,10 @@ static void connect_is_refused(void **state)
 	assert_int_equal(f.told.refused[TURN_REFUSED_TCP_OWN], 1);
 	// a relayed transport address is a peer like others, and may be nobody's
 	assert_int_equal(connect_to(&ivan, "10.99.0.1", 61003), UINT_MAX);
-	assert_int_equal(order()->to, 3);
+	assert_int_equal(order()->peer_place, 3);
 	assert_int_equal(connect_to(&ivan, "10.99.0.1", 61004), 403);
 	assert_int_equal(connect_to(&ivan, "10.99.0.9", 61003), UINT_MAX);
-	assert_int_equal(order()->to, TURN_NONE);
+	assert_int_equal(order()->peer_place, TURN_NONE);
 }
 
 // Others who share an external address of the box (peers.allow names it) are peers over TCP, too,
@@ -358,13 +358,13 @@ static void connect_to_others_at_an_external_address(void **state)
 		assert_int_equal(turn_tcp_may_be_peer(f.policy, 0, &peer), named);
 		assert_int_equal(connect_to(&ivan, "203.0.113.1", 50001), named ? UINT_MAX : 403);
 		if (named) {
-			assert_int_equal(order()->to, TURN_NONE);
-			assert_true(endpoint_eq(&order()->at, &peer));
+			assert_int_equal(order()->peer_place, TURN_NONE);
+			assert_true(endpoint_eq(&order()->endpoint, &peer));
 		}
 		assert_int_equal(connect_to(&ivan, "203.0.113.1", 0), 403);
 		assert_int_equal(connect_to(&ivan, "203.0.113.1", 3478), 403);
 		assert_int_equal(connect_to(&ivan, "203.0.113.1", 61003), UINT_MAX);
-		assert_int_equal(order()->to, 3);
+		assert_int_equal(order()->peer_place, 3);
 		if (named == 0)
 			fixture_close(&f);
 	}
@@ -376,7 +376,7 @@ static void rules_hold_for_connections(void **state)
 	static const struct {
 		const char *peer;
 		uint16_t port;
-		bool may;
+		bool allowed;
 	} t[] = {
 		{"10.99.0.9", 80, true}, {"fd99::9", 80, true},
 		{"192.0.2.1", 80, false}, // not allowed
@@ -388,7 +388,7 @@ static void rules_hold_for_connections(void **state)
 	for (unsigned int i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		const struct endpoint e = fixture_endpoint(t[i].peer, t[i].port);
 
-		assert_int_equal(turn_tcp_may_be_peer(f.policy, 0, &e), t[i].may);
+		assert_int_equal(turn_tcp_may_be_peer(f.policy, 0, &e), t[i].allowed);
 	}
 	c.hairpin = false;
 	for (unsigned int i = 0; i < 2; i++) {
@@ -453,7 +453,7 @@ static void connection_bind_takes_the_nonce_of_the_control_connection(void **sta
 	assert_int_equal(connect_to(&data, "10.99.0.9", 80), 438); // it alone
 	begin_allocate();
 	assert_int_equal(ask(&data), 438);
-	data.at.addr = eve.at.addr;
+	data.endpoint.addr = eve.endpoint.addr;
 	assert_int_equal(bind_id(&data, 77), 438); // from there alone
 }
 
@@ -473,7 +473,7 @@ static void allocate_in_a_fleet_takes_the_nonce_of_another_port(void **state)
 	begin_allocate();
 	assert_int_equal(ask(&moved), UINT_MAX);
 	assert_int_equal(connect_to(&moved, "10.99.0.9", 80), 438); // it alone
-	moved.at.addr = eve.at.addr;
+	moved.endpoint.addr = eve.endpoint.addr;
 	begin_allocate();
 	assert_int_equal(ask(&moved), 438); // from there alone
 }
@@ -488,7 +488,7 @@ static void an_expired_name_binds(void **state)
 	assert_true(stun_rest_password(f.crypto, "s3cret", name, strlen(name), password));
 	ann.user = data.user = name;
 	ann.password = data.password = password;
-	data.at.port++;
+	data.endpoint.port++;
 	allocate(&ann);
 	fixture_advance(&f, 302 * 1000);
 	ann.nonce_len = 0;

@@ -183,8 +183,8 @@ static void what_comes_too_late_is_nobodys(void **state)
 // A thread that carries bytes of an allocation, and looks up late.
 struct carrier {
 	pthread_t id;
-	struct turn_tcp_way way;
-	uint64_t may; // bytes that it was told it may relay
+	struct turn_tcp_way path;
+	uint64_t allowed; // bytes that it was told it may relay
 	uint32_t rounds;
 	bool stop;
 };
@@ -194,7 +194,7 @@ static void *carry(void *arg)
 	struct carrier *c = arg;
 
 	while (!__atomic_load_n(&c->stop, __ATOMIC_RELAXED)) {
-		c->may += moved(&c->way, 3, 3) ? 3 : 0;
+		c->allowed += moved(&c->path, 3, 3) ? 3 : 0;
 		__atomic_fetch_add(&c->rounds, 1, __ATOMIC_RELAXED);
 	}
 	return NULL;
@@ -202,9 +202,9 @@ static void *carry(void *arg)
 
 static void until_round(const struct carrier *c, uint32_t more)
 {
-	const uint32_t from = __atomic_load_n(&c->rounds, __ATOMIC_RELAXED);
+	const uint32_t begun = __atomic_load_n(&c->rounds, __ATOMIC_RELAXED);
 
-	while (__atomic_load_n(&c->rounds, __ATOMIC_RELAXED) - from < more)
+	while (__atomic_load_n(&c->rounds, __ATOMIC_RELAXED) - begun < more)
 		sched_yield();
 }
 
@@ -219,24 +219,26 @@ static void an_end_counts_to_the_byte(void **state)
 	ivan = fixture_client("198.51.100.7", 5000);
 	ivan.listener = 2;
 	for (unsigned int i = 0; i < 100; i++) {
-		struct carrier of[2] = {{.way = allocate(&ivan)}};
+		struct carrier carriers[2] = {{.path = allocate(&ivan)}};
 		struct turn_usage u;
 
-		of[1].way = of[0].way;
+		carriers[1].path = carriers[0].path;
 		for (unsigned int k = 0; k < 2; k++)
-			assert_int_equal(pthread_create(&of[k].id, NULL, carry, &of[k]), 0);
+			assert_int_equal(
+				pthread_create(&carriers[k].id, NULL, carry, &carriers[k]), 0);
 		for (unsigned int k = 0; k < 2; k++)
-			until_round(&of[k], 10);
+			until_round(&carriers[k], 10);
 		assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
 		u = fixture_event(&f, 0)->usage;
 		allocate(&ivan);
 		for (unsigned int k = 0; k < 2; k++)
-			until_round(&of[k], 10);
+			until_round(&carriers[k], 10);
 		for (unsigned int k = 0; k < 2; k++) {
-			__atomic_store_n(&of[k].stop, true, __ATOMIC_RELAXED);
-			pthread_join(of[k].id, NULL);
+			__atomic_store_n(&carriers[k].stop, true, __ATOMIC_RELAXED);
+			pthread_join(carriers[k].id, NULL);
 		}
-		assert_int_equal(u.leg[TURN_FROM_CLIENT].bytes, of[0].may + of[1].may);
+		assert_int_equal(
+			u.leg[TURN_FROM_CLIENT].bytes, carriers[0].allowed + carriers[1].allowed);
 		assert_int_equal(usage_of_first().leg[TURN_FROM_CLIENT].bytes, 0);
 		assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
 		fixture_advance(&f, 1); // relay ports are free again
@@ -249,10 +251,10 @@ static void an_end_counts_to_the_byte(void **state)
 static void an_allocation_keeps_to_its_rate(void **state)
 {
 	struct turn_rates r = {.burst_ms = 100};
-	struct turn_tcp_way w, other;
+	struct turn_tcp_way w, second;
 	uint64_t n;
 
-	r.of[TURN_RATE_ALLOCATION][TURN_FROM_CLIENT].kbits = 8000; // 1,000,000 bytes a second
+	r.flow[TURN_RATE_ALLOCATION][TURN_FROM_CLIENT].kbits = 8000; // 1,000,000 bytes a second
 	open_with(&r);
 	w = allocate(&ivan);
 	n = relay_for(&w, 2000);
@@ -260,8 +262,8 @@ static void an_allocation_keeps_to_its_rate(void **state)
 	w.leg = TURN_FROM_PEER; // which is not limited
 	assert_int_equal(relay_for(&w, 100), 100 * 16384);
 	ivan = another();
-	other = allocate(&ivan); // nor is another one held back
-	n = relay_for(&other, 1000);
+	second = allocate(&ivan); // nor is another one held back
+	n = relay_for(&second, 1000);
 	assert_in_range(n, 1000 * KB, 1110 * KB);
 }
 
@@ -271,7 +273,7 @@ static void a_user_has_one_rate_for_all_he_has(void **state)
 	struct turn_tcp_way w[2], its;
 	uint64_t n = 0, of_eve = 0;
 
-	r.of[TURN_RATE_USER][TURN_FROM_CLIENT].kbits = 8000;
+	r.flow[TURN_RATE_USER][TURN_FROM_CLIENT].kbits = 8000;
 	open_with(&r);
 	w[0] = allocate(&ivan);
 	ivan = another();
@@ -295,8 +297,8 @@ static void a_rate_is_one_for_udp_and_tcp(void **state)
 	uint64_t n = 0;
 	static const uint8_t data[1000];
 
-	r.of[TURN_RATE_USER][TURN_FROM_CLIENT].kbits = 8000;
-	r.of[TURN_RATE_REALM][TURN_FROM_CLIENT].kbits = 8000;
+	r.flow[TURN_RATE_USER][TURN_FROM_CLIENT].kbits = 8000;
+	r.flow[TURN_RATE_REALM][TURN_FROM_CLIENT].kbits = 8000;
 	open_with(&r);
 	w = allocate(&ivan);
 	assert_int_equal(fixture_allocate(&f, &by_udp, 4), 0);
@@ -318,7 +320,7 @@ static void a_realm_has_one_rate_for_all_users(void **state)
 	struct turn_tcp_way w[2];
 	uint64_t n = 0;
 
-	r.of[TURN_RATE_REALM][TURN_FROM_PEER].kbits = 8000;
+	r.flow[TURN_RATE_REALM][TURN_FROM_PEER].kbits = 8000;
 	open_with(&r);
 	w[0] = allocate(&ivan);
 	w[1] = allocate(&eve);
@@ -336,8 +338,8 @@ static void accounts_balance(void **state)
 	struct turn_rates r = {.burst_ms = 100};
 	struct turn_tcp_way w;
 
-	r.of[TURN_RATE_ALLOCATION][TURN_FROM_CLIENT].kbits = 8000;
-	r.of[TURN_RATE_USER][TURN_FROM_CLIENT].kbits = 4000;
+	r.flow[TURN_RATE_ALLOCATION][TURN_FROM_CLIENT].kbits = 8000;
+	r.flow[TURN_RATE_USER][TURN_FROM_CLIENT].kbits = 4000;
 	open_with(&r);
 	w = allocate(&ivan);
 	for (unsigned int i = 0; i < 1000; i++) { // never more than is there: 50,000 bytes
@@ -357,7 +359,7 @@ static void a_low_rate_is_no_standstill(void **state)
 	struct turn_rates r = {.burst_ms = 10};
 	struct turn_tcp_way w;
 
-	r.of[TURN_RATE_ALLOCATION][TURN_FROM_CLIENT].kbits = 8; // 1,000 bytes a second
+	r.flow[TURN_RATE_ALLOCATION][TURN_FROM_CLIENT].kbits = 8; // 1,000 bytes a second
 	open_with(&r);
 	w = allocate(&ivan);
 	assert_in_range(relay_for(&w, 20000), 19 * KB, 22 * KB);
@@ -387,7 +389,7 @@ static void a_reload_between_taking_and_giving_back(void **state)
 	open_with(&none);
 	w = allocate(&ivan);
 	assert_int_equal(turn_tcp_take(f.shard, &w, 16384, f.now_ms), 16384);
-	r.of[TURN_RATE_ALLOCATION][TURN_FROM_CLIENT].kbits = 8000;
+	r.flow[TURN_RATE_ALLOCATION][TURN_FROM_CLIENT].kbits = 8000;
 	reload(&r);
 	moved(&w, 16384, 1);
 	assert_in_range(relay_for(&w, 1000), 1000 * KB, 1110 * KB);
@@ -401,10 +403,10 @@ static void a_reload_holds_for_what_there_is(void **state)
 	open_with(&none);
 	w = allocate(&ivan);
 	assert_int_equal(relay(&w, MANY), MANY);
-	r.of[TURN_RATE_USER][TURN_FROM_CLIENT].kbits = 8000;
+	r.flow[TURN_RATE_USER][TURN_FROM_CLIENT].kbits = 8000;
 	reload(&r);
 	assert_in_range(relay_for(&w, 1000), 1000 * KB, 1110 * KB);
-	r.of[TURN_RATE_USER][TURN_FROM_CLIENT].kbits = 16000;
+	r.flow[TURN_RATE_USER][TURN_FROM_CLIENT].kbits = 16000;
 	reload(&r);
 	assert_in_range(relay_for(&w, 1000), 1950 * KB, 2210 * KB);
 	reload(&none);

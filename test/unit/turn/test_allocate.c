@@ -74,7 +74,7 @@ static void success_has_what_section_7_2_lists(void **state)
 	assert_int_equal(fixture_ask(&f, &ivan), 0);
 	relay = fixture_answer_addr(&f, STUN_XOR_RELAYED_ADDRESS);
 	mapped = fixture_answer_addr(&f, STUN_XOR_MAPPED_ADDRESS);
-	assert_true(endpoint_eq(&mapped, &ivan.at));
+	assert_true(endpoint_eq(&mapped, &ivan.endpoint));
 	// without REQUESTED-ADDRESS-FAMILY it is IPv4
 	assert_true(addr_eq(&relay.addr, &f.config.relay[0]));
 	assert_in_range(relay.port, f.config.port_lo, f.config.port_hi);
@@ -167,7 +167,7 @@ static void tuple_in_use_is_437(void **state)
 {
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 437); // another transaction id
-	eve.at = ivan.at;
+	eve.endpoint = ivan.endpoint;
 	eve.nonce_len = 0;
 	assert_int_equal(fixture_allocate(&f, &eve, 4), 437);
 	assert_int_equal(fixture_stats(&f).allocations, 1);
@@ -177,7 +177,7 @@ static void tuple_in_use_is_437(void **state)
 static void refusals(void **state)
 {
 	static const struct {
-		const char *what;
+		const char *label;
 		uint8_t transport; // 0 = left out
 		enum stun_attr attr; // STUN_NB_ATTRS = none
 		uint8_t value[12];
@@ -221,7 +221,7 @@ static void refusals(void **state)
 			stun_put(&f.w, t[i].attr2, t[i].value2, t[i].len2);
 		code = fixture_ask(&f, &ivan);
 		if (code != t[i].code)
-			fail_msg("%s: %u, not %u", t[i].what, code, t[i].code);
+			fail_msg("%s: %u, not %u", t[i].label, code, t[i].code);
 		assert_true(fixture_signed(&f, &ivan));
 		assert_int_equal(fixture_stats(&f).allocations, 0);
 		assert_int_equal(turn_quota_total(f.quota), 0);
@@ -382,7 +382,7 @@ static void refresh_refusals(void **state)
 	assert_int_equal(fixture_ask(&f, &ivan), 0);
 	assert_int_equal(answer_lifetime(), 600); // no LIFETIME: the default
 
-	eve.at = ivan.at;
+	eve.endpoint = ivan.endpoint;
 	assert_int_equal(fixture_refresh(&f, &eve, 0), 441);
 	assert_int_equal(fixture_stats(&f).allocations, 1);
 }
@@ -476,7 +476,7 @@ static void quotas_are_486(void **state)
 	fixture_close(&f);
 	c.limits.per_user = 2;
 	fixture_open(&f, &c, 4);
-	three.at.port = 2;
+	three.endpoint.port = 2;
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 	assert_int_equal(fixture_allocate(&f, &two, 4), 0);
 	assert_int_equal(fixture_allocate(&f, &three, 4), 486);
@@ -503,7 +503,7 @@ static void a_pair_with_one_place_left_is_508(void **state)
 		assert_int_equal(turn_quota_total(f.quota), 1 + i);
 		if (i == 0)
 			assert_int_equal(fixture_allocate(&f, &two, 4), 0);
-		two.at.port = 2;
+		two.endpoint.port = 2;
 		two.nonce_len = 0;
 	}
 }

@@ -101,7 +101,7 @@ static void nonce_of_another_source_438(void **state)
 
 	assert_int_equal(fixture_allocate(&f, &ivan, 0), 0);
 	thief = ivan; // nonce and all
-	thief.at.port++;
+	thief.endpoint.port++;
 	assert_int_equal(fixture_allocate(&f, &thief, 0), 438);
 }
 
@@ -214,21 +214,21 @@ static void binding_needs_no_credentials(void **state)
 	fixture_send(&f, &ivan);
 	assert_int_equal(fixture_code(&f), 0);
 	mapped = fixture_answer_addr(&f, STUN_XOR_MAPPED_ADDRESS);
-	assert_true(endpoint_eq(&mapped, &ivan.at));
+	assert_true(endpoint_eq(&mapped, &ivan.endpoint));
 	assert_false(stun_has(&f.answer, STUN_FINGERPRINT));
 	fixture_begin(&f, STUN_REQUEST, STUN_BINDING);
 	stun_put_fingerprint(&f.w);
 	fixture_send(&f, &v6);
 	assert_int_equal(fixture_code(&f), 0);
 	mapped = fixture_answer_addr(&f, STUN_XOR_MAPPED_ADDRESS);
-	assert_true(endpoint_eq(&mapped, &v6.at));
+	assert_true(endpoint_eq(&mapped, &v6.endpoint));
 	assert_true(stun_has(&f.answer, STUN_FINGERPRINT)); // as the client did
 }
 
 static void silence_past_the_limit(void **state)
 {
 	struct turn_config c = fixture_config();
-	struct fixture_client other = fixture_client("198.51.101.8", 1);
+	struct fixture_client bystander = fixture_client("198.51.101.8", 1);
 	unsigned int answers = 0;
 
 	fixture_close(&f);
@@ -236,7 +236,7 @@ static void silence_past_the_limit(void **state)
 	c.limits.binding = (struct limit){.rate = 5, .burst = 5};
 	fixture_open(&f, &c, 7);
 	for (uint16_t i = 0; i < 1000; i++) {
-		ivan.at.port = (uint16_t)(1 + i); // of an address, whatever the port
+		ivan.endpoint.port = (uint16_t)(1 + i); // of an address, whatever the port
 		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
 		if (fixture_send(&f, &ivan)->verdict == TURN_REPLY)
 			answers++;
@@ -244,7 +244,7 @@ static void silence_past_the_limit(void **state)
 			assert_int_equal(f.burst.plan.reason, TURN_DROP_UNAUTHENTICATED_RATE);
 	}
 	assert_int_equal(answers, 20);
-	assert_int_equal(fixture_allocate(&f, &other, 0), 0); // nobody else is harmed
+	assert_int_equal(fixture_allocate(&f, &bystander, 0), 0); // nobody else is harmed
 	fixture_advance(&f, 1000);
 	for (answers = 0; answers < 100; answers++) {
 		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
@@ -352,23 +352,23 @@ static void amplification_is_bounded(void **state)
 
 // --- another worker's reservation ----------------------------------------------------------------
 
-static struct turn_plan moved(struct fixture *to, const struct fixture *from, uint8_t via)
+static struct turn_plan moved(struct fixture *dst, const struct fixture *src, uint8_t via)
 {
-	struct turn_view *v = &to->burst.view[0];
+	struct turn_view *v = &dst->burst.view[0];
 
-	*v = from->burst.view[0];
+	*v = src->burst.view[0];
 	v->via = via;
-	fixture_route(to->shard, &to->burst);
-	return to->burst.plan;
+	fixture_route(dst->shard, &dst->burst);
+	return dst->burst.plan;
 }
 
-static void carry_notes(struct fixture *from, struct fixture *to)
+static void carry_notes(struct fixture *src, struct fixture *dst)
 {
 	struct turn_redirect_note note[8];
-	const unsigned int n = turn_redirect_notes(from->shard, note, 8);
+	const unsigned int n = turn_redirect_notes(src->shard, note, 8);
 
 	for (unsigned int i = 0; i < n; i++)
-		turn_redirect_apply(to->shard, &note[i]);
+		turn_redirect_apply(dst->shard, &note[i]);
 }
 
 // The token leads the client from its home worker (0) to the one that holds the port (1), and a

@@ -64,29 +64,30 @@ static struct endpoint own_relay(const struct fixture_client *c)
 	return (struct endpoint){addr_text(OWN), c->relay.port};
 }
 
-static unsigned int across(const struct fixture_client *from, const struct fixture_client *to)
+static unsigned int across(
+	const struct fixture_client *sender, const struct fixture_client *receiver)
 {
-	const struct endpoint src = own_relay(from), dst = own_relay(to);
+	const struct endpoint src = own_relay(sender), dst = own_relay(receiver);
 
 	return fixture_drop(fixture_hairpin(&f, &dst, &src, "hello", 5));
 }
 
 static const struct turn_plan *from_outside(uint16_t port)
 {
-	const struct endpoint at = own_relay(&ivan), peer = fixture_endpoint(PUBLIC, port);
+	const struct endpoint relay = own_relay(&ivan), peer = fixture_endpoint(PUBLIC, port);
 
-	return fixture_from_peer(&f, &at, &peer, "hello", 5);
+	return fixture_from_peer(&f, &relay, &peer, "hello", 5);
 }
 
 // Where a Send of ivan's leaves to; NULL: it is dropped.
 static const struct endpoint *sent_to(const char *addr, uint16_t port)
 {
-	const struct endpoint to = fixture_endpoint(addr, port);
+	const struct endpoint target = fixture_endpoint(addr, port);
 	static struct turn_path path;
 	const struct turn_plan *plan;
 
 	fixture_begin(&f, STUN_INDICATION, STUN_SEND);
-	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &to);
+	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &target);
 	stun_put(&f.w, STUN_DATA_ATTR, "hello", 5);
 	plan = fixture_send(&f, &ivan);
 	if (plan->verdict == TURN_RELAY) { // by the line
@@ -96,12 +97,12 @@ static const struct endpoint *sent_to(const char *addr, uint16_t port)
 	return plan->verdict == TURN_SEND ? &f.burst.side.dst : NULL;
 }
 
-static void assert_sent(const char *addr, uint16_t port, const char *to)
+static void assert_sent(const char *addr, uint16_t port, const char *dst_text)
 {
 	const struct endpoint *dst = sent_to(addr, port);
 
 	assert_non_null(dst);
-	assert_addr(&dst->addr, to);
+	assert_addr(&dst->addr, dst_text);
 	assert_int_equal(dst->port, port);
 }
 

@@ -136,7 +136,7 @@ static enum turn_refusal verify_with(const struct turn_policy *p, const struct r
 {
 	struct stun_writer w;
 	struct stun_msg m;
-	enum turn_refusal why;
+	enum turn_refusal refusal;
 	uint8_t *exact;
 
 	stun_begin(&w, bytes, sizeof(bytes), STUN_REQUEST,
@@ -162,15 +162,15 @@ static enum turn_refusal verify_with(const struct turn_policy *p, const struct r
 	assert_int_equal(stun_parse(exact, w.len, &m), 0);
 	memset(&cred, 0xA5, sizeof(cred));
 	derivations = 0;
-	why = cred_verify(p, crypto, &m, r->wall_s != 0 ? r->wall_s : WALL, r->known, &cred);
+	refusal = cred_verify(p, crypto, &m, r->wall_s != 0 ? r->wall_s : WALL, r->known, &cred);
 	free(exact);
-	if (why !=
+	if (refusal !=
 		TURN_GRANTED) { // nothing of a failed attempt is left, but whether it was a guess
 		const struct turn_cred zero = {.guess = cred.guess};
 
 		assert_memory_equal(&cred, &zero, sizeof(cred));
 	}
-	return why;
+	return refusal;
 }
 
 static enum turn_refusal verify(const struct request *r)
@@ -309,14 +309,15 @@ static void test_userhash(void **state)
 
 static void test_realm(void **state)
 {
-	static const char *const other[] = {"", "turn.tes", "turn.test.", "Turn.test", "turn.tesu"};
+	static const char *const realms[] = {
+		"", "turn.tes", "turn.test.", "Turn.test", "turn.tesu"};
 	struct request r = request("alice", "pw", false);
 
-	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
-		r.realm = other[i];
+	for (size_t i = 0; i < sizeof(realms) / sizeof(realms[0]); i++) {
+		r.realm = realms[i];
 		assert_int_equal(
 			verify(&r), TURN_REFUSED_REALM); // signed with our realm all the same
-		r.key = key_of(STUN_ALG_MD5, "alice", other[i], "pw");
+		r.key = key_of(STUN_ALG_MD5, "alice", realms[i], "pw");
 		assert_int_equal(verify(&r), TURN_REFUSED_REALM);
 		r.key = key_of(STUN_ALG_MD5, "alice", REALM, "pw");
 	}
@@ -359,7 +360,7 @@ static void test_bid_down(void **state)
 		const uint8_t *chosen;
 		size_t chosen_len;
 		enum stun_algorithm alg;
-		enum turn_refusal why;
+		enum turn_refusal refusal;
 	} t[] = {
 		{NONE, NONE, STUN_ALG_MD5, 0},
 		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(0, 2, 0, 0), STUN_ALG_SHA256, 0},
@@ -409,13 +410,13 @@ static void test_bid_down(void **state)
 		for (int sha = 0; sha < 2; sha++) {
 			r.sha256 = sha;
 			r.user = "alice";
-			assert_int_equal(verify(&r), t[i].why);
-			if (t[i].why == 0)
+			assert_int_equal(verify(&r), t[i].refusal);
+			if (t[i].refusal == 0)
 				assert_cred(&r, t[i].alg, "alice");
 			r.user = "nobody"; // comes before the name in the order of the text
 			assert_int_equal(verify(&r),
-				t[i].why == 0 ? TURN_REFUSED_USER_UNKNOWN
-					      : TURN_REFUSED_ALGORITHMS);
+				t[i].refusal == 0 ? TURN_REFUSED_USER_UNKNOWN
+						  : TURN_REFUSED_ALGORITHMS);
 		}
 	}
 }
@@ -556,7 +557,7 @@ static void test_shadowed(void **state)
 
 static void test_known(void **state)
 {
-	struct turn_cred known, other;
+	struct turn_cred known, kept;
 
 	for (int modern = 0; modern < 2; modern++) {
 		struct request r = rest_request("1800000000:bob", "south", modern);
@@ -598,7 +599,7 @@ static void test_known(void **state)
 	}
 	// Somebody else's allocation lends nobody its key: neither to a name it does not belong
 	// to, nor to one without a secret.
-	other = known;
+	kept = known;
 	for (int i = 0; i < 2; i++) {
 		struct request r = request(i == 0 ? "1800000000:eve" : "alice", "whatever",
 			known.alg == STUN_ALG_SHA256);
@@ -608,7 +609,7 @@ static void test_known(void **state)
 		assert_int_equal(
 			verify(&r), i == 0 ? TURN_REFUSED_REST_PASSWORD : TURN_REFUSED_PASSWORD);
 	}
-	assert_memory_equal(&known, &other, sizeof(known));
+	assert_memory_equal(&known, &kept, sizeof(known));
 	// Nor does its password prolong itself: signed with it, but under a name that ends later.
 	for (int modern = 0; modern < 2; modern++) {
 		char password[STUN_REST_PASSWORD_SIZE];

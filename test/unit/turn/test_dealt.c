@@ -49,7 +49,7 @@ static void check_sorted(const struct turn_burst *b, const struct hash_key *key,
 			turn_client_home(hash, b->homes) != worker)
 			assert_int_equal(b->elsewhere[away++], i);
 		else
-			assert_int_equal(b->of[v->leg][nb[v->leg]++], i);
+			assert_int_equal(b->by_leg[v->leg][nb[v->leg]++], i);
 	}
 	assert_int_equal(b->nb[TURN_FROM_CLIENT], nb[TURN_FROM_CLIENT]);
 	assert_int_equal(b->nb[TURN_FROM_PEER], nb[TURN_FROM_PEER]);

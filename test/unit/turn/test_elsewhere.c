@@ -84,14 +84,14 @@ static unsigned int refresh(struct fixture_client *c, uint32_t lifetime_s)
 	return restart_ask(&r, c, NULL);
 }
 
-static uint64_t total(uint64_t of(const struct turn_stats *s))
+static uint64_t total(uint64_t counter(const struct turn_stats *s))
 {
 	uint64_t n = 0;
 
 	for (unsigned int w = 0; w < r.nb; w++) {
 		const struct turn_stats s = fixture_stats(&r.worker[w]);
 
-		n += of(&s);
+		n += counter(&s);
 	}
 	return n;
 }
@@ -129,7 +129,7 @@ static void assert_relays(struct fixture_client *c)
 	assert_true(endpoint_eq(&path.dst, &peer));
 	assert_int_equal(fixture_from_peer(owner, &c->relay, &peer, "hello", 5)->channel, CHANNEL);
 	turn_route_path(owner->shard, owner->burst.plan.flow, &path);
-	assert_true(endpoint_eq(&path.dst, &c->at));
+	assert_true(endpoint_eq(&path.dst, &c->endpoint));
 }
 
 // --- few ports -----------------------------------------------------------------------------------

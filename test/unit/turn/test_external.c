@@ -59,19 +59,19 @@ static struct endpoint own_relay(const struct fixture_client *c)
 
 // A datagram that one client has sent to the relayed transport address of another, in process.
 static const struct turn_plan *across(
-	const struct fixture_client *from, const struct fixture_client *to)
+	const struct fixture_client *sender, const struct fixture_client *receiver)
 {
-	const struct endpoint src = own_relay(from), dst = own_relay(to);
+	const struct endpoint src = own_relay(sender), dst = own_relay(receiver);
 
 	return fixture_hairpin(&f, &dst, &src, "hello", 5);
 }
 
 static const struct turn_plan *send_to(const char *addr, uint16_t port)
 {
-	const struct endpoint to = fixture_endpoint(addr, port);
+	const struct endpoint target = fixture_endpoint(addr, port);
 
 	fixture_begin(&f, STUN_INDICATION, STUN_SEND);
-	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &to);
+	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &target);
 	stun_put(&f.w, STUN_DATA_ATTR, "hello", 5);
 	return fixture_send(&f, &ivan);
 }
@@ -87,7 +87,7 @@ static void relayed_address_is_told_in_its_public_form(void **state)
 	assert_true(endpoint_eq(&again, &eve.relay));
 	// the mapped address is the client's, not ours
 	again = fixture_answer_addr(&f, STUN_XOR_MAPPED_ADDRESS);
-	assert_true(endpoint_eq(&again, &eve.at));
+	assert_true(endpoint_eq(&again, &eve.endpoint));
 }
 
 static void each_family_has_its_own_public_address(void **state)
@@ -177,15 +177,15 @@ static void both_forms_are_one_peer_to_channels(void **state)
 	const char *const form[] = {"203.0.113.1", "10.99.0.1"};
 
 	for (int i = 0; i < 2; i++) {
-		const char *bound = form[i], *other = form[1 - i];
+		const char *bound = form[i], *second = form[1 - i];
 
 		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, bound, eve.relay.port), 0);
-		assert_int_equal(fixture_bind(&f, &ivan, 0x4001, other, eve.relay.port), 508);
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4001, second, eve.relay.port), 508);
 		assert_reason("Peer Has A Channel By Another Of Its Addresses");
 		assert_int_equal(fixture_stats(&f).channels, 1);
 		// its data is welcome all the same, and answers come by the channel
-		assert_int_equal(fixture_permit(&f, &ivan, other), 0);
-		assert_int_equal(fixture_drop(send_to(other, eve.relay.port)), TURN_OK);
+		assert_int_equal(fixture_permit(&f, &ivan, second), 0);
+		assert_int_equal(fixture_drop(send_to(second, eve.relay.port)), TURN_OK);
 		assert_int_equal(across(&eve, &ivan)->channel, 0x4000);
 		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, bound, eve.relay.port), 0);
 		fixture_close(&f);
@@ -199,20 +199,20 @@ static void a_clash_in_the_clients_own_words_is_400(void **state)
 	const char *const form[] = {"203.0.113.1", "10.99.0.1"};
 
 	for (int i = 0; i < 2; i++) {
-		const char *bound = form[i], *other = form[1 - i];
+		const char *bound = form[i], *second = form[1 - i];
 		const uint16_t port = eve.relay.port;
 
 		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, bound, port), 0);
 		assert_int_equal(fixture_bind(&f, &ivan, 0x4001, bound, port), 400);
 		assert_reason("Bad Request");
 		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, bound, port ^ 2), 400);
-		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, other, port ^ 2), 400);
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, second, port ^ 2), 400);
 		// the number and the peer each have another partner
 		assert_int_equal(fixture_bind(&f, &ivan, 0x4002, "10.99.0.9", 7000), 0);
-		assert_int_equal(fixture_bind(&f, &ivan, 0x4002, other, port), 400);
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4002, second, port), 400);
 		// the channel goes by the form in which it was renewed
-		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, other, port), 0);
-		assert_int_equal(fixture_bind(&f, &ivan, 0x4001, other, port), 400);
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, second, port), 0);
+		assert_int_equal(fixture_bind(&f, &ivan, 0x4001, second, port), 400);
 		assert_int_equal(fixture_bind(&f, &ivan, 0x4001, bound, port), 508);
 		fixture_close(&f);
 		setup(state);
@@ -282,7 +282,7 @@ static void hairpin_alone_decides_on_either_form(void **state)
 // A line would vouch for a packet from a port with such a source, which nobody else may have.
 static void no_line_has_a_public_address(void **state)
 {
-	const struct addr own = addr_text("10.99.0.1"), public = addr_text("203.0.113.1");
+	const struct addr inside = addr_text("10.99.0.1"), public = addr_text("203.0.113.1");
 
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "203.0.113.1", eve.relay.port), 0);
 	fixture_channel_data(&f, &ivan, 0x4000, "x", 1);
@@ -290,7 +290,7 @@ static void no_line_has_a_public_address(void **state)
 	for (uint32_t i = 0; i < turn_relay_map_slots(f.map, f.params.worker); i++) {
 		const struct turn_line *l = &turn_shard_lines(f.shard)[i];
 
-		assert_false(addr_eq(&l->end[TURN_FROM_PEER], &own));
+		assert_false(addr_eq(&l->end[TURN_FROM_PEER], &inside));
 		assert_false(addr_eq(&l->end[TURN_FROM_PEER], &public));
 	}
 }
@@ -298,11 +298,11 @@ static void no_line_has_a_public_address(void **state)
 // What a shard takes does not depend on it: a reload may bring the first external address.
 static void a_shard_has_room_for_the_first_form(void **state)
 {
-	const struct turn_config with = behind_translator(), without = fixture_config();
+	const struct turn_config external = behind_translator(), without = fixture_config();
 	struct turn_shard_params p = f.params;
 	size_t size;
 
-	p.config = &with;
+	p.config = &external;
 	size = turn_shard_size(&p);
 	p.config = &without;
 	assert_int_equal(turn_shard_size(&p), size);

@@ -206,10 +206,10 @@ static void a_peer_is_not_one_users_alone(void **state)
 	assert_int_equal(fixture_send(&f, &hog[PORTS - 1])->reason, TURN_DROP_SHARED_SHARE);
 	// others have the other half, however many allocations the hog has
 	for (unsigned int i = 0; i < PORTS / 2; i++) {
-		struct fixture_client other = fixture_client("198.51.100.9", (uint16_t)(1 + i));
+		struct fixture_client rival = fixture_client("198.51.100.9", (uint16_t)(1 + i));
 
-		assert_int_equal(fixture_allocate(&f, &other, 4), 0);
-		assert_int_equal(fixture_bind(&f, &other, 0x4000, "10.99.0.9", 7000), 0);
+		assert_int_equal(fixture_allocate(&f, &rival, 4), 0);
+		assert_int_equal(fixture_bind(&f, &rival, 0x4000, "10.99.0.9", 7000), 0);
 	}
 	// what it gives back it may have again, and another port of that peer is another one
 	for (unsigned int i = 0; bound == PORTS / 2 && i < PORTS; i++)

@@ -149,7 +149,7 @@ static void a_network_has_its_guesses(void **state)
 // Nobody else notices.
 static void a_name_has_its_guesses(void **state)
 {
-	struct fixture_client home = challenged("203.0.113.1", 1000), away, other;
+	struct fixture_client home = challenged("203.0.113.1", 1000), away, guesser;
 	unsigned int before;
 
 	home.user = "eve";
@@ -181,8 +181,8 @@ static void a_name_has_its_guesses(void **state)
 	away.password = "evil";
 	assert_false(ask(&away));
 	assert_int_equal(f.burst.plan.reason, TURN_DROP_GUESS_RATE);
-	other = challenged("203.0.113.2", 1001);
-	assert_true(ask(&other));
+	guesser = challenged("203.0.113.2", 1001);
+	assert_true(ask(&guesser));
 	assert_int_equal(fixture_code(&f), 0);
 	assert_int_equal(failures(), before);
 	fixture_advance(&f, 100);

@@ -169,7 +169,7 @@ static void a_lower_quota_is_of_a_network_too(void **state)
 	for (uint16_t i = 0; i < 9; i++) {
 		struct fixture_client eve = fixture_eve("2001:db8:1::1", (uint16_t)(5000 + i));
 
-		eve.at.addr.b[7] = (uint8_t)i;
+		eve.endpoint.addr.b[7] = (uint8_t)i;
 		assert_int_equal(fixture_allocate(&f, &eve, 4), 0);
 	}
 	c.limits.per_source = 1;

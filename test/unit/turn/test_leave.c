@@ -80,7 +80,7 @@ static void the_new_address_is_used(void **state)
 		relay[i] = i == V6 ? new : moved.relay[i];
 		listeners[i] = moved.listeners[i];
 	}
-	listeners[V6].at.addr = new;
+	listeners[V6].endpoint.addr = new;
 	moved.relay = relay;
 	moved.listeners = listeners;
 	before = f.policy;

@@ -23,10 +23,10 @@ static unsigned int to_peer(const struct fixture_client *c)
 // Advances in steps, refreshing the allocation, and sweeps.
 static void wait_s(struct fixture_client *c, unsigned int s)
 {
-	for (unsigned int at = 0; at < s; at++) {
+	for (unsigned int second = 0; second < s; second++) {
 		fixture_advance(&f, 1000);
 		fixture_expire(&f);
-		if (at % 200 == 0) {
+		if (second % 200 == 0) {
 			c->nonce_len = 0;
 			assert_int_equal(fixture_refresh(&f, c, 3600), 0);
 		}
@@ -237,7 +237,7 @@ static void an_expired_name_makes_nothing(void **state)
 // with the name, neither here nor by another client, and nobody else's password serves it.
 static void expiry_is_ignored(void **state)
 {
-	struct fixture_client n = open_rest(TURN_REST_IGNORED), other, wrong;
+	struct fixture_client n = open_rest(TURN_REST_IGNORED), newcomer, wrong;
 
 	(void)state;
 	assert_int_equal(fixture_allocate(&f, &n, 4), 0);
@@ -251,10 +251,10 @@ static void expiry_is_ignored(void **state)
 	wrong.password = "guessed";
 	wrong.nonce_len = 0;
 	assert_int_equal(fixture_refresh(&f, &wrong, 600), 401);
-	other = fixture_client("198.51.100.31", 1);
-	other.user = n.user;
-	other.password = n.password;
-	assert_int_equal(fixture_allocate(&f, &other, 4), 401);
+	newcomer = fixture_client("198.51.100.31", 1);
+	newcomer.user = n.user;
+	newcomer.password = n.password;
+	assert_int_equal(fixture_allocate(&f, &newcomer, 4), 401);
 	// another name that has expired, on the same 5-tuple
 	wrong = n;
 	wrong.nonce_len = 0;

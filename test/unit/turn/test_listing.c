@@ -86,11 +86,11 @@ static void skipping_is_by_what_the_filter_lets_through(void **state)
 				 some = {.wants = TURN_FILTER_CLIENT,
 					 .client = {
 						 addr_from_v4((uint8_t *)"\xc6\x33\x64\x00"), 120}};
-	static struct turn_info rows[MANY], of[MANY];
+	static struct turn_info rows[MANY], some_rows[MANY];
 	static const uint32_t skips[] = {0, 1, 333, 499, 500, 501, 1499, 1500, 9999};
 
 	allocate_many();
-	assert_int_equal(walk(&some, 0, of, MANY), MANY / 3);
+	assert_int_equal(walk(&some, 0, some_rows, MANY), MANY / 3);
 	assert_int_equal(walk(&all, 0, rows, MANY), MANY);
 	for (unsigned int i = 0; i < sizeof(skips) / sizeof(skips[0]); i++) {
 		static struct turn_info page[MANY];
@@ -101,7 +101,7 @@ static void skipping_is_by_what_the_filter_lets_through(void **state)
 			assert_int_equal(page[0].id, rows[k].id);
 		assert_int_equal(walk(&some, k, page, 64), k < MANY / 3 ? MANY / 3 - k : 0);
 		if (k < MANY / 3)
-			assert_int_equal(page[0].id, of[k].id);
+			assert_int_equal(page[0].id, some_rows[k].id);
 	}
 }
 
@@ -167,7 +167,7 @@ static void by_peer_id_and_two_at_once(void **state)
 	assert_int_equal(fixture_permit(&f, &a, "10.99.0.9"), 0);
 	assert_int_equal(fixture_permit(&f, &b, "10.99.0.8"), 0);
 	assert_int_equal(walk(&filter, 0, rows, 4), 1);
-	assert_true(endpoint_eq(&rows[0].client, &a.at));
+	assert_true(endpoint_eq(&rows[0].client, &a.endpoint));
 	id = rows[0].id;
 	filter = (struct turn_filter){.wants = TURN_FILTER_ID, .id = id};
 	assert_int_equal(walk(&filter, 0, rows, 4), 1);
@@ -195,7 +195,7 @@ static void by_peer_with_a_port(void **state)
 	assert_int_equal(walk(&filter, 0, rows, 4), 0); // a permission knows no port
 	assert_int_equal(fixture_bind(&f, &b, 0x4000, "10.99.0.9", 7000), 0);
 	assert_int_equal(walk(&filter, 0, rows, 4), 1);
-	assert_true(endpoint_eq(&rows[0].client, &b.at));
+	assert_true(endpoint_eq(&rows[0].client, &b.endpoint));
 	filter.peer.port = 7001;
 	assert_int_equal(walk(&filter, 0, rows, 4), 0);
 	filter.peer.port = 7000;
@@ -203,7 +203,7 @@ static void by_peer_with_a_port(void **state)
 	filter.peer.port = 0;
 	fixture_advance(&f, 1);
 	assert_int_equal(walk(&filter, 0, rows, 4), 1);
-	assert_true(endpoint_eq(&rows[0].client, &a.at));
+	assert_true(endpoint_eq(&rows[0].client, &a.endpoint));
 	w = (struct turn_walk){0};
 	assert_int_equal(turn_listing_kill(f.shard, &filter, &w, 64), 1);
 	fixture_advance(&f, 1);
@@ -216,7 +216,7 @@ static void keys_say_age_and_datagrams(void **state)
 	struct fixture_client a = allocate("198.51.100.7", 1), b;
 	struct turn_key keys[4];
 	struct turn_walk w = {0};
-	struct turn_listing_keys to = {TURN_SORT_AGE, 4, keys};
+	struct turn_listing_keys out = {TURN_SORT_AGE, 4, keys};
 	const struct endpoint peer = fixture_endpoint("10.99.0.9", 7000);
 
 	fixture_advance(&f, 5000);
@@ -226,12 +226,12 @@ static void keys_say_age_and_datagrams(void **state)
 	fixture_channel_data(&f, &a, 0x4000, "two", 3);
 	fixture_from_peer(&f, &a.relay, &peer, "three", 5);
 	fixture_advance(&f, 2000);
-	assert_int_equal(turn_listing_keys(f.shard, &(struct turn_filter){0}, &w, &to), 2);
+	assert_int_equal(turn_listing_keys(f.shard, &(struct turn_filter){0}, &w, &out), 2);
 	assert_int_equal(keys[0].value + keys[1].value, 7 + 2);
 	assert_int_equal(keys[0].user, keys[1].user);
-	to.sort = TURN_SORT_DATAGRAMS;
+	out.sort = TURN_SORT_DATAGRAMS;
 	w = (struct turn_walk){0};
-	assert_int_equal(turn_listing_keys(f.shard, &(struct turn_filter){0}, &w, &to), 2);
+	assert_int_equal(turn_listing_keys(f.shard, &(struct turn_filter){0}, &w, &out), 2);
 	assert_int_equal(keys[0].value + keys[1].value, 3);
 	assert_int_equal(fixture_refresh(&f, &b, 0), 0);
 }

@@ -25,7 +25,7 @@
 
 // One server with its workers, each with meters.
 static struct world {
-	struct fixture of[WORKERS];
+	struct fixture fixtures[WORKERS];
 	struct turn_accounts *accounts;
 	void *mem[WORKERS];
 	unsigned int workers;
@@ -34,7 +34,7 @@ static struct world {
 
 static void meters_give(unsigned int worker)
 {
-	struct fixture *f = &world.of[worker];
+	struct fixture *f = &world.fixtures[worker];
 	const size_t size = turn_meters_size(f->shard->nb_slots);
 
 	world.mem[worker] = aligned_alloc(64, (size + 63) / 64 * 64);
@@ -53,11 +53,11 @@ static void open_world(unsigned int workers, const struct turn_rates *rates)
 	c.workers = workers;
 	c.limits.rates = *rates;
 	world = (struct world){.workers = workers};
-	fixture_open(&world.of[0], &c, 1);
+	fixture_open(&world.fixtures[0], &c, 1);
 	for (unsigned int i = 1; i < workers; i++)
-		fixture_open_worker(&world.of[i], &world.of[0], (uint8_t)i);
+		fixture_open_worker(&world.fixtures[i], &world.fixtures[0], (uint8_t)i);
 	for (unsigned int i = 0; i < workers; i++)
-		slots += world.of[i].shard->nb_slots;
+		slots += world.fixtures[i].shard->nb_slots;
 	world.accounts = turn_accounts_create(slots, &key);
 	assert_non_null(world.accounts);
 	for (unsigned int i = 0; i < workers; i++)
@@ -68,7 +68,7 @@ static int close_world(void **state)
 {
 	(void)state;
 	for (unsigned int i = world.workers; i-- > 0;)
-		fixture_close(&world.of[i]);
+		fixture_close(&world.fixtures[i]);
 	for (unsigned int i = 0; i < world.workers; i++)
 		free(world.mem[i]);
 	turn_accounts_free(world.accounts);
@@ -79,7 +79,7 @@ static int close_world(void **state)
 // A client with a channel.
 static struct fixture_client join(unsigned int worker, bool is_eve, const char *addr)
 {
-	struct fixture *f = &world.of[worker];
+	struct fixture *f = &world.fixtures[worker];
 	struct fixture_client c = is_eve ? fixture_eve(addr, 5000) : fixture_client(addr, 5000);
 
 	assert_int_equal(fixture_allocate(f, &c, 4), 0);
@@ -91,7 +91,7 @@ static unsigned int to_peer(unsigned int worker, const struct fixture_client *c,
 {
 	static const uint8_t data[2 * LONG_LEN];
 
-	return fixture_drop(fixture_channel_data(&world.of[worker], c, CHANNEL, data, len));
+	return fixture_drop(fixture_channel_data(&world.fixtures[worker], c, CHANNEL, data, len));
 }
 
 static unsigned int from_peer(unsigned int worker, const struct fixture_client *c, size_t len)
@@ -99,16 +99,17 @@ static unsigned int from_peer(unsigned int worker, const struct fixture_client *
 	const struct endpoint peer = fixture_endpoint(PEER, PEER_PORT);
 	static const uint8_t data[2 * LONG_LEN];
 
-	return fixture_drop(fixture_from_peer(&world.of[worker], &c->relay, &peer, data, len));
+	return fixture_drop(
+		fixture_from_peer(&world.fixtures[worker], &c->relay, &peer, data, len));
 }
 
 static struct turn_info info_of(unsigned int worker, const struct fixture_client *c)
 {
 	struct turn_info rows[64];
-	const unsigned int n = shard_rows(world.of[worker].shard, rows, 64);
+	const unsigned int n = shard_rows(world.fixtures[worker].shard, rows, 64);
 
 	for (unsigned int i = 0; i < n; i++)
-		if (addr_eq(&rows[i].client.addr, &c->at.addr))
+		if (addr_eq(&rows[i].client.addr, &c->endpoint.addr))
 			return rows[i];
 	fail_msg("no such allocation");
 	return rows[0];
@@ -117,14 +118,14 @@ static struct turn_info info_of(unsigned int worker, const struct fixture_client
 static void pass_ms(uint64_t ms)
 {
 	for (unsigned int i = 0; i < world.workers; i++)
-		fixture_advance(&world.of[i], ms);
+		fixture_advance(&world.fixtures[i], ms);
 }
 
 // --- how much passes -----------------------------------------------------------------------------
 
 // What load there is on each worker in a millisecond, and how long its datagrams are.
 struct load {
-	enum turn_rate_of of;
+	enum turn_rate_of scope;
 	struct turn_flow_rate rate;
 	unsigned int workers, offered[WORKERS], len;
 };
@@ -136,7 +137,7 @@ static void offer(const struct load *l, const uint32_t slot[], uint64_t *bytes, 
 	for (unsigned int ms = 0; ms < 1000; ms++) {
 		pass_ms(1);
 		for (unsigned int w = 0; w < l->workers; w++) {
-			struct turn_shard *s = world.of[w].shard;
+			struct turn_shard *s = world.fixtures[w].shard;
 			const uint64_t cost = turn_meter_cost(1, l->len);
 
 			for (unsigned int i = 0; i < l->offered[w]; i++) {
@@ -164,13 +165,13 @@ static void run_load(const struct load *l)
 	uint32_t slot[WORKERS];
 	uint64_t bytes, datagrams;
 
-	rates.of[l->of][TURN_FROM_PEER] = l->rate;
+	rates.flow[l->scope][TURN_FROM_PEER] = l->rate;
 	open_world(l->workers, &rates);
 	for (unsigned int w = 0; w < l->workers; w++) {
 		const struct fixture_client c = join(w, false, addr[w]);
 
 		assert_int_equal(from_peer(w, &c, 1), TURN_OK);
-		slot[w] = world.of[w].burst.view[0].slot;
+		slot[w] = world.fixtures[w].burst.view[0].slot;
 	}
 	offer(l, slot, &bytes, &datagrams); // uses the burst up
 	for (unsigned int second = 0; second < 5; second++) {
@@ -218,14 +219,14 @@ static void test_below(void **state)
 	uint32_t slot[WORKERS];
 
 	(void)state;
-	rates.of[TURN_RATE_USER][TURN_FROM_PEER] = l.rate;
+	rates.flow[TURN_RATE_USER][TURN_FROM_PEER] = l.rate;
 	open_world(2, &rates);
 	for (unsigned int w = 0; w < 2; w++) {
 		const struct fixture_client c =
 			join(w, false, w == 0 ? "198.51.100.7" : "198.51.100.8");
 
 		assert_int_equal(from_peer(w, &c, 1), TURN_OK);
-		slot[w] = world.of[w].burst.view[0].slot;
+		slot[w] = world.fixtures[w].burst.view[0].slot;
 	}
 	for (unsigned int second = 0; second < 20; second++) {
 		offer(&l, slot, &bytes, &datagrams);
@@ -242,7 +243,7 @@ static void test_burst(void **state)
 	unsigned int passed = 0;
 
 	(void)state;
-	rates.of[TURN_RATE_ALLOCATION][TURN_FROM_CLIENT].kbits = 800; // 100 bytes a millisecond
+	rates.flow[TURN_RATE_ALLOCATION][TURN_FROM_CLIENT].kbits = 800; // 100 bytes a millisecond
 	open_world(1, &rates);
 	c = join(0, false, "198.51.100.7");
 	pass_ms(10000);
@@ -258,7 +259,7 @@ static void test_longer_than_burst(void **state)
 	struct fixture_client c;
 
 	(void)state;
-	rates.of[TURN_RATE_ALLOCATION][TURN_FROM_CLIENT].kbits = 8; // 10 bytes in a burst
+	rates.flow[TURN_RATE_ALLOCATION][TURN_FROM_CLIENT].kbits = 8; // 10 bytes in a burst
 	open_world(1, &rates);
 	c = join(0, false, "198.51.100.7");
 	assert_int_equal(to_peer(0, &c, LONG_LEN), TURN_OK);
@@ -272,31 +273,31 @@ static void test_longer_than_burst(void **state)
 // --- whose limit it is ---------------------------------------------------------------------------
 
 // Each way has buckets of its own, and each owner a reason and a class of its own.
-static void assert_whose(enum turn_rate_of of, unsigned int drop, enum turn_loss loss)
+static void assert_whose(enum turn_rate_of scope, unsigned int drop, enum turn_loss loss)
 {
 	struct turn_rates rates = {.burst_ms = 100};
 	struct fixture_client c;
 	struct turn_stats before, after;
 
-	rates.of[of][TURN_FROM_CLIENT].datagrams = 10;
+	rates.flow[scope][TURN_FROM_CLIENT].datagrams = 10;
 	open_world(1, &rates);
 	c = join(0, false, "198.51.100.7");
-	before = fixture_stats(&world.of[0]);
+	before = fixture_stats(&world.fixtures[0]);
 	while (to_peer(0, &c, 100) == TURN_OK)
 		;
 	assert_int_equal(to_peer(0, &c, 100), drop);
 	for (unsigned int i = 0; i < 1000; i++)
 		assert_int_equal(from_peer(0, &c, 100), TURN_OK);
-	after = fixture_stats(&world.of[0]);
+	after = fixture_stats(&world.fixtures[0]);
 	for (unsigned int i = 0; i < TURN_LOSS_END; i++) {
 		assert_int_equal(info_of(0, &c).usage.lost[i], i == loss ? 2 : 0);
 		assert_int_equal(after.sums.lost[i] - before.sums.lost[i], i == loss ? 2 : 0);
 	}
 	assert_int_equal(info_of(0, &c).usage.leg[TURN_FROM_PEER].datagrams, 1000);
 	// the record of its end has them, too
-	assert_int_equal(fixture_refresh(&world.of[0], &c, 0), 0);
-	assert_int_equal(fixture_event(&world.of[0], 0)->kind, TURN_EVENT_ENDED);
-	assert_int_equal(fixture_event(&world.of[0], 0)->usage.lost[loss], 2);
+	assert_int_equal(fixture_refresh(&world.fixtures[0], &c, 0), 0);
+	assert_int_equal(fixture_event(&world.fixtures[0], 0)->kind, TURN_EVENT_ENDED);
+	assert_int_equal(fixture_event(&world.fixtures[0], 0)->usage.lost[loss], 2);
 	close_world(NULL);
 	world.workers = 0;
 }
@@ -320,8 +321,8 @@ static void test_beside(void **state)
 	unsigned int of_ivan = 0;
 
 	(void)state;
-	rates.of[TURN_RATE_USER][TURN_FROM_CLIENT].datagrams = 1000;
-	rates.of[TURN_RATE_REALM][TURN_FROM_CLIENT].datagrams = 2000;
+	rates.flow[TURN_RATE_USER][TURN_FROM_CLIENT].datagrams = 1000;
+	rates.flow[TURN_RATE_REALM][TURN_FROM_CLIENT].datagrams = 2000;
 	open_world(1, &rates);
 	ivan = join(0, false, "198.51.100.7");
 	second = join(0, false, "198.51.100.8");
@@ -347,15 +348,15 @@ static void test_beside(void **state)
 static void test_indications(void **state)
 {
 	struct turn_rates rates = {.burst_ms = 1000};
-	struct fixture *f = &world.of[0];
+	struct fixture *f = &world.fixtures[0];
 	const struct endpoint peer = fixture_endpoint(PEER, PEER_PORT);
 	static const uint8_t data[100];
 	struct fixture_client c = fixture_client("198.51.100.7", 5000);
 	unsigned int passed = 0;
 
 	(void)state;
-	rates.of[TURN_RATE_ALLOCATION][TURN_FROM_CLIENT].kbits = 8; // 1,000 bytes in a burst
-	rates.of[TURN_RATE_ALLOCATION][TURN_FROM_PEER].datagrams = 10;
+	rates.flow[TURN_RATE_ALLOCATION][TURN_FROM_CLIENT].kbits = 8; // 1,000 bytes in a burst
+	rates.flow[TURN_RATE_ALLOCATION][TURN_FROM_PEER].datagrams = 10;
 	open_world(1, &rates);
 	assert_int_equal(fixture_allocate(f, &c, 4), 0);
 	assert_int_equal(fixture_permit(f, &c, PEER), 0);
@@ -383,12 +384,12 @@ static void test_not_relayed(void **state)
 	unsigned int passed = 0;
 
 	(void)state;
-	rates.of[TURN_RATE_ALLOCATION][TURN_FROM_PEER].datagrams = 10;
+	rates.flow[TURN_RATE_ALLOCATION][TURN_FROM_PEER].datagrams = 10;
 	open_world(1, &rates);
 	c = join(0, false, "198.51.100.7");
 	for (unsigned int i = 0; i < 1000; i++)
-		assert_int_equal(fixture_drop(fixture_from_peer(
-					 &world.of[0], &c.relay, &stranger, data, sizeof(data))),
+		assert_int_equal(fixture_drop(fixture_from_peer(&world.fixtures[0], &c.relay,
+					 &stranger, data, sizeof(data))),
 			TURN_DROP_PEER_NO_PERMISSION);
 	for (unsigned int i = 0; i < 100; i++)
 		passed += from_peer(0, &c, 100) == TURN_OK;
@@ -401,7 +402,7 @@ static void reload(const struct turn_rates *rates)
 {
 	static const uint8_t boot[32];
 	struct stun_crypto *crypto = stun_crypto_create();
-	struct turn_config c = world.of[0].config;
+	struct turn_config c = world.fixtures[0].config;
 	struct turn_policy *before = world.fresh;
 
 	c.limits.rates = *rates;
@@ -409,7 +410,7 @@ static void reload(const struct turn_rates *rates)
 	stun_crypto_free(crypto);
 	assert_non_null(world.fresh);
 	for (unsigned int i = 0; i < world.workers; i++)
-		turn_shard_set_policy(world.of[i].shard, world.fresh);
+		turn_shard_set_policy(world.fixtures[i].shard, world.fresh);
 	turn_policy_free(before);
 }
 
@@ -435,12 +436,12 @@ static void test_reload(void **state)
 
 	(void)state;
 	open_world(1, &rates);
-	assert_null(turn_shard_meters(world.of[0].shard));
+	assert_null(turn_shard_meters(world.fixtures[0].shard));
 	c = join(0, false, "198.51.100.7");
-	for (unsigned int of = 0; of < TURN_RATE_OF_END; of++) {
+	for (unsigned int scope = 0; scope < TURN_RATE_OF_END; scope++) {
 		for (unsigned int i = 0; i < 6; i++) {
-			memset(rates.of, 0, sizeof(rates.of));
-			rates.of[of][TURN_FROM_CLIENT].datagrams = datagrams[i];
+			memset(rates.flow, 0, sizeof(rates.flow));
+			rates.flow[scope][TURN_FROM_CLIENT].datagrams = datagrams[i];
 			reload(&rates);
 			in_a_second(&c); // what is due of before, and the burst
 			if (datagrams[i] == 0)
@@ -449,7 +450,7 @@ static void test_reload(void **state)
 				assert_near(in_a_second(&c), datagrams[i]);
 		}
 	}
-	assert_non_null(turn_shard_meters(world.of[0].shard));
+	assert_non_null(turn_shard_meters(world.fixtures[0].shard));
 }
 
 // Who ends an allocation and makes another has no new bucket of his user's, and a new one of the
@@ -457,13 +458,13 @@ static void test_reload(void **state)
 static void test_again(void **state)
 {
 	struct turn_rates rates = {.burst_ms = 1000};
-	struct fixture *f = &world.of[0];
+	struct fixture *f = &world.fixtures[0];
 	struct fixture_client c;
 	unsigned int passed = 0;
 
 	(void)state;
-	rates.of[TURN_RATE_USER][TURN_FROM_CLIENT].datagrams = 100;
-	rates.of[TURN_RATE_ALLOCATION][TURN_FROM_CLIENT].datagrams = 20;
+	rates.flow[TURN_RATE_USER][TURN_FROM_CLIENT].datagrams = 100;
+	rates.flow[TURN_RATE_ALLOCATION][TURN_FROM_CLIENT].datagrams = 20;
 	open_world(1, &rates);
 	for (unsigned int i = 0; i < 50; i++) {
 		c = join(0, false, "198.51.100.7");
@@ -483,18 +484,18 @@ static void test_accounts(void **state)
 	static const struct hash_key key = {{1, 2, 3, 4}};
 	struct turn_accounts *a = turn_accounts_create(100, &key);
 	const uint64_t mine = UINT64_C(0x1234567890abcdef);
-	uint32_t account, other;
+	uint32_t account, second;
 
 	(void)state;
 	assert_non_null(a);
 	account = accounts_open(a, mine);
 	accounts_due(a, account)[0][0] = 77;
 	for (uint64_t i = 1; i < 20000; i++) {
-		other = accounts_open(a, i * UINT64_C(0x9e3779b97f4a7c15));
-		assert_int_not_equal(other, account);
-		assert_int_equal(accounts_due(a, other)[0][0], 0);
-		accounts_due(a, other)[0][0] = i;
-		accounts_close(a, other);
+		second = accounts_open(a, i * UINT64_C(0x9e3779b97f4a7c15));
+		assert_int_not_equal(second, account);
+		assert_int_equal(accounts_due(a, second)[0][0], 0);
+		accounts_due(a, second)[0][0] = i;
+		accounts_close(a, second);
 	}
 	assert_int_equal(accounts_open(a, mine), account);
 	assert_int_equal(accounts_due(a, account)[0][0], 77);

@@ -17,7 +17,7 @@
 // address lies by figure 1 of the RFC, in bytes.
 static const struct {
 	const char *prefix;
-	uint8_t at[4];
+	uint8_t offsets[4];
 } nat64[] = {
 	{"2a00:6400::/32", {4, 5, 6, 7}},
 	{"2a00:6401:100::/40", {5, 6, 7, 9}},
@@ -43,7 +43,7 @@ static struct addr nat64_encode(size_t i, const struct addr *v4)
 	struct addr a = addr_text_prefix(nat64[i].prefix).addr;
 
 	for (unsigned int k = 0; k < 4; k++)
-		a.b[nat64[i].at[k]] = v4->b[12 + k];
+		a.b[nat64[i].offsets[k]] = v4->b[12 + k];
 	return a;
 }
 

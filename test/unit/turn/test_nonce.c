@@ -44,15 +44,15 @@ static int teardown(void **state)
 static void make(const struct endpoint *client, uint64_t wall_s, uint8_t nonce[NONCE_LEN])
 {
 	memset(nonce, 0xA5, NONCE_LEN);
-	assert_true(
-		nonce_make(&policy, crypto, &(struct nonce_client){.at = *client}, wall_s, nonce));
+	assert_true(nonce_make(
+		&policy, crypto, &(struct nonce_client){.endpoint = *client}, wall_s, nonce));
 }
 
 static enum nonce_state check(
 	const struct endpoint *client, uint64_t wall_s, const uint8_t nonce[NONCE_LEN])
 {
 	// over UDP a port matters to everybody
-	const struct nonce_client c = {.at = *client, .any_port = wall_s % 2};
+	const struct nonce_client c = {.endpoint = *client, .any_port = wall_s % 2};
 
 	return nonce_check(&policy, crypto, &c, wall_s, nonce);
 }
@@ -134,7 +134,7 @@ static void test_features(void **state)
 // RFC 8489 9.2.4: not the same for two source addresses or ports; good for its own only.
 static void test_bound_to_client(void **state)
 {
-	uint8_t nonce[NONCE_LEN], other[NONCE_LEN];
+	uint8_t nonce[NONCE_LEN], second[NONCE_LEN];
 
 	make(&ivan, WALL, nonce);
 	for (int bit = 0; bit < 128 + 16; bit++) {
@@ -144,11 +144,11 @@ static void test_bound_to_client(void **state)
 			e.addr.b[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		else
 			e.port ^= (uint16_t)(1 << (bit - 128));
-		make(&e, WALL, other);
-		assert_memory_not_equal(nonce, other, NONCE_LEN);
+		make(&e, WALL, second);
+		assert_memory_not_equal(nonce, second, NONCE_LEN);
 		assert_false(valid(&e, WALL, nonce));
-		assert_false(valid(&ivan, WALL, other));
-		assert_true(valid(&e, WALL, other));
+		assert_false(valid(&ivan, WALL, second));
+		assert_true(valid(&e, WALL, second));
 	}
 }
 
@@ -157,8 +157,8 @@ static void test_bound_to_client(void **state)
 // connection from the address is good.
 static void test_streams(void **state)
 {
-	uint8_t nonce[NONCE_LEN], udp[NONCE_LEN], other[NONCE_LEN];
-	struct nonce_client c = {.at = ivan, .stream = true}, e, any;
+	uint8_t nonce[NONCE_LEN], udp[NONCE_LEN], second[NONCE_LEN];
+	struct nonce_client c = {.endpoint = ivan, .stream = true}, e, any;
 
 	assert_true(nonce_make(&policy, crypto, &c, WALL, nonce));
 	make(&ivan, WALL, udp);
@@ -167,14 +167,14 @@ static void test_streams(void **state)
 	for (int bit = 0; bit < 128 + 16; bit++) {
 		e = c;
 		if (bit < 128)
-			e.at.addr.b[bit / 8] ^= (uint8_t)(1 << bit % 8);
+			e.endpoint.addr.b[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		else
-			e.at.port ^= (uint16_t)(1 << (bit - 128));
+			e.endpoint.port ^= (uint16_t)(1 << (bit - 128));
 		any = e;
 		any.any_port = true;
-		assert_true(nonce_make(&policy, crypto, &e, WALL, other));
-		assert_memory_not_equal(nonce, other, NONCE_LEN);
-		assert_int_equal(nonce_check(&policy, crypto, &e, WALL, other), NONCE_VALID);
+		assert_true(nonce_make(&policy, crypto, &e, WALL, second));
+		assert_memory_not_equal(nonce, second, NONCE_LEN);
+		assert_int_equal(nonce_check(&policy, crypto, &e, WALL, second), NONCE_VALID);
 		assert_int_equal(nonce_check(&policy, crypto, &e, WALL, nonce), NONCE_FOREIGN);
 		assert_int_equal(nonce_check(&policy, crypto, &any, WALL, nonce),
 			bit < 128 ? NONCE_FOREIGN : NONCE_VALID);
@@ -267,8 +267,8 @@ static void test_garbage(void **state)
 	for (int i = 0; i < 100000; i++) {
 		memcpy(nonce, right, NONCE_LEN);
 		// From some place on, so that the cheap checks are passed as well.
-		for (size_t at = test_rand_below(&rnd, NONCE_LEN - 2); at < NONCE_LEN; at++)
-			nonce[at] = (uint8_t)(32 + test_rand_below(&rnd, 96));
+		for (size_t pos = test_rand_below(&rnd, NONCE_LEN - 2); pos < NONCE_LEN; pos++)
+			nonce[pos] = (uint8_t)(32 + test_rand_below(&rnd, 96));
 		assert_int_equal(valid(&ivan, WALL, nonce), memcmp(nonce, right, NONCE_LEN) == 0);
 	}
 }
@@ -304,7 +304,7 @@ static void test_fleet(void **state)
 		{"", "", 1, false},
 		{"", "", 0, true},
 	};
-	const struct nonce_client client = {.at = ivan};
+	const struct nonce_client client = {.endpoint = ivan};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		struct turn_policy *a, *b;

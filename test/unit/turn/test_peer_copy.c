@@ -44,22 +44,22 @@ static struct turn_line *line(void)
 	return &turn_shard_lines(f.shard)[from_client().slot];
 }
 
-static bool sends(const struct turn_line *l, const struct turn_view *v, uint32_t at)
+static bool sends(const struct turn_line *l, const struct turn_view *v, uint32_t now_tick)
 {
 	uint32_t len = 0;
 	const bool usual =
-		turn_line_vouches_peer(l, v, v->leg, at) && turn_line_send(l, v, true, &len);
+		turn_line_vouches_peer(l, v, v->leg, now_tick) && turn_line_send(l, v, true, &len);
 
 	assert_true(!usual || len == DATA_LEN);
 	return usual;
 }
 
-static bool answers(const struct turn_view *v, uint32_t at)
+static bool answers(const struct turn_view *v, uint32_t now_tick)
 {
 	const struct turn_line *l = &turn_shard_lines(f.shard)[v->slot];
 	struct stun_usual_front front;
 
-	if (!turn_line_vouches_peer(l, v, v->leg, at) || !turn_line_data_fits(v))
+	if (!turn_line_vouches_peer(l, v, v->leg, now_tick) || !turn_line_data_fits(v))
 		return false;
 	front = turn_line_data(turn_shard_tids(f.shard), l, v, true);
 	assert_int_equal(front.data, STUN_DATA_WORD | (uint32_t)__builtin_bswap16(v->len) << 16);

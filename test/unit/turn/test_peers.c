@@ -31,10 +31,10 @@ static unsigned int to_peer(uint16_t channel)
 	return fixture_drop(fixture_channel_data(&f, &ivan, channel, "hello", 5));
 }
 
-static unsigned int send_to(const struct endpoint *to, const char *data)
+static unsigned int send_to(const struct endpoint *target, const char *data)
 {
 	fixture_begin(&f, STUN_INDICATION, STUN_SEND);
-	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, to);
+	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, target);
 	stun_put(&f.w, STUN_DATA_ATTR, data, strlen(data));
 	return fixture_drop(fixture_send(&f, &ivan));
 }
@@ -227,7 +227,7 @@ static void permissions_do_not_pass_to_the_next_owner(void **state)
 	assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
 	assert_int_equal(from_peer(), TURN_DROP_PEER_NO_ALLOCATION);
 	for (uint16_t i = 1; !endpoint_eq(&next.relay, &ivan.relay); i++) {
-		next.at.port = i;
+		next.endpoint.port = i;
 		next.nonce_len = 0;
 		fixture_advance(&f, 1);
 		assert_int_equal(fixture_allocate(&f, &next, 4), 0);
@@ -338,8 +338,8 @@ static void every_channel_of_several_works(void **state)
 		assert_int_equal(f.burst.plan.channel, 0x4000 + i);
 		assert_int_equal(f.burst.plan.front_len, 4);
 		turn_route_path(f.shard, f.burst.plan.flow, &path);
-		assert_true(endpoint_eq(&path.src, &f.config.listeners[0].at));
-		assert_true(endpoint_eq(&path.dst, &ivan.at));
+		assert_true(endpoint_eq(&path.src, &f.config.listeners[0].endpoint));
+		assert_true(endpoint_eq(&path.dst, &ivan.endpoint));
 	}
 }
 
@@ -385,7 +385,7 @@ static void data_indication_is_well_formed(void **state)
 {
 	const char payload[] = "seven b";
 	uint8_t whole[TURN_SIDE_LEN] = {0};
-	struct endpoint from;
+	struct endpoint sender;
 	struct stun_msg m;
 	int family;
 
@@ -401,15 +401,15 @@ static void data_indication_is_well_formed(void **state)
 	assert_int_equal(m.alen[STUN_DATA_ATTR], 7);
 	assert_memory_equal(m.data + m.off[STUN_DATA_ATTR], payload, 7);
 	assert_true(stun_decode_xor_addr(
-		&m, m.off[STUN_XOR_PEER_ADDRESS], m.alen[STUN_XOR_PEER_ADDRESS], &from, &family));
-	assert_true(endpoint_eq(&from, &peer));
+		&m, m.off[STUN_XOR_PEER_ADDRESS], m.alen[STUN_XOR_PEER_ADDRESS], &sender, &family));
+	assert_true(endpoint_eq(&sender, &peer));
 }
 
 static void send_indication_rules(void **state)
 {
 	const struct endpoint no_port = fixture_endpoint("10.99.0.9", 0);
 	const struct endpoint v6 = fixture_endpoint("fd99::9", 7000);
-	const struct endpoint other = fixture_endpoint("10.99.0.9", 7001);
+	const struct endpoint second = fixture_endpoint("10.99.0.9", 7001);
 	struct turn_path path;
 
 	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
@@ -420,10 +420,10 @@ static void send_indication_rules(void **state)
 	assert_true(endpoint_eq(&path.src, &ivan.relay));
 	assert_true(endpoint_eq(&path.dst, &peer));
 	// to a second one, whose way is not kept
-	assert_int_equal(send_to(&other, ""), TURN_OK);
+	assert_int_equal(send_to(&second, ""), TURN_OK);
 	assert_int_equal(f.burst.plan.verdict, TURN_SEND);
 	assert_true(endpoint_eq(&f.burst.side.src, &ivan.relay));
-	assert_true(endpoint_eq(&f.burst.side.dst, &other));
+	assert_true(endpoint_eq(&f.burst.side.dst, &second));
 	assert_int_equal(send_to(&no_port, "x"), TURN_DROP_PEER_DENIED);
 	assert_int_equal(send_to(&v6, "x"), TURN_DROP_PEER_DENIED);
 
@@ -493,7 +493,7 @@ static void assert_no_line_has(const struct addr *a)
 static void no_line_has_an_own_address(void **state)
 {
 	static const uint8_t key[32];
-	const struct endpoint own = fixture_endpoint("10.99.0.1", 50001);
+	const struct endpoint local = fixture_endpoint("10.99.0.1", 50001);
 	struct turn_config c = f.config;
 	struct turn_policy *strict;
 
@@ -502,10 +502,10 @@ static void no_line_has_an_own_address(void **state)
 	assert_non_null(strict);
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.1", 50001), 0);
 	fixture_channel_data(&f, &ivan, 0x4000, "x", 1);
-	assert_no_line_has(&own.addr);
+	assert_no_line_has(&local.addr);
 	turn_shard_set_policy(f.shard, strict); // which no longer calls it a peer at all
 	fixture_channel_data(&f, &ivan, 0x4000, "x", 1);
-	assert_no_line_has(&own.addr);
+	assert_no_line_has(&local.addr);
 	turn_shard_set_policy(f.shard, f.policy);
 	turn_policy_free(strict);
 }
@@ -528,7 +528,7 @@ static void a_line_vouches_for_one_datagram(void **state)
 			.leg = leg,
 			.data = data};
 		struct turn_view v;
-		uint8_t other[8];
+		uint8_t changed[8];
 
 		assert_true(turn_line_vouches(&line, &good, leg, 99));
 		assert_false(turn_line_vouches(&line, &good, leg, 100));
@@ -545,9 +545,9 @@ static void a_line_vouches_for_one_datagram(void **state)
 		}
 		for (unsigned int bit = 0; bit < 64; bit++) { // of a client the header too
 			v = good;
-			memcpy(other, data, sizeof(other));
-			other[bit / 8] ^= (uint8_t)(1 << bit % 8);
-			v.data = other;
+			memcpy(changed, data, sizeof(changed));
+			changed[bit / 8] ^= (uint8_t)(1 << bit % 8);
+			v.data = changed;
 			assert_int_equal(
 				turn_line_vouches(&line, &v, leg, 99), leg == 1 || bit >= 32);
 		}
@@ -558,8 +558,8 @@ static void a_line_vouches_for_one_datagram(void **state)
 				turn_line_vouches(&line, &v, leg, 99), leg == 1 || len == 8);
 		}
 		v = good;
-		memcpy(other, (const uint8_t[]){0, 0, 0, 4}, 4); // number 0
-		v.data = other;
+		memcpy(changed, (const uint8_t[]){0, 0, 0, 4}, 4); // number 0
+		v.data = changed;
 		assert_false(turn_line_vouches(&none, &v, v.leg, 99));
 	}
 }
@@ -575,14 +575,14 @@ static struct endpoint one_of_many(unsigned int i)
 }
 
 // Binds or renews the channels from `from` on, every step-th.
-static void bind_many(unsigned int from, unsigned int step)
+static void bind_many(unsigned int first, unsigned int step)
 {
-	for (unsigned int i = from; i < MANY; i += step) {
-		const struct endpoint to = one_of_many(i);
+	for (unsigned int i = first; i < MANY; i += step) {
+		const struct endpoint target = one_of_many(i);
 
 		fixture_begin(&f, STUN_REQUEST, STUN_CHANNEL_BIND);
 		stun_put_u32(&f.w, STUN_CHANNEL_NUMBER, (CHANNEL_MIN + i) << 16);
-		stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &to);
+		stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &target);
 		assert_int_equal(fixture_ask(&f, &ivan), 0);
 	}
 }
@@ -593,7 +593,7 @@ static void check_many(bool (*bound)(unsigned int i))
 	unsigned int left = 0;
 
 	for (unsigned int i = 0; i < MANY; i++) {
-		const struct endpoint to = one_of_many(i);
+		const struct endpoint target = one_of_many(i);
 		struct turn_path path;
 
 		left += bound(i);
@@ -602,8 +602,8 @@ static void check_many(bool (*bound)(unsigned int i))
 		if (!bound(i))
 			continue;
 		turn_route_path(f.shard, f.burst.plan.flow, &path);
-		assert_true(endpoint_eq(&path.dst, &to));
-		fixture_from_peer(&f, &ivan.relay, &to, "x", 1);
+		assert_true(endpoint_eq(&path.dst, &target));
+		fixture_from_peer(&f, &ivan.relay, &target, "x", 1);
 		assert_int_equal(f.burst.plan.channel, CHANNEL_MIN + i);
 	}
 	assert_int_equal(fixture_stats(&f).channels, left);

@@ -36,7 +36,7 @@ static void box_init(struct policy_fixture_box *b)
 
 struct encoding {
 	const char *name, *prefix; // the IPv4 address goes over the bytes from at on
-	uint8_t at;
+	uint8_t offset;
 	bool same; // means the IPv4 address; otherwise it must be refused whatever it carries
 };
 
@@ -61,7 +61,7 @@ static struct addr encode(const struct encoding *e, const struct addr *v4)
 {
 	struct addr a = addr_text(e->prefix);
 
-	memcpy(a.b + e->at, v4->b + 12, 4);
+	memcpy(a.b + e->offset, v4->b + 12, 4);
 	return a;
 }
 
@@ -218,7 +218,7 @@ static void test_p1(void **state)
 {
 	struct policy_fixture_box b;
 	struct turn_policy *p;
-	unsigned int cases = 0, own = 0;
+	unsigned int cases = 0, owned = 0;
 
 	box_init(&b);
 	p = policy_fixture_create(&b.c);
@@ -230,14 +230,14 @@ static void test_p1(void **state)
 			fail_msg("%s: class %d, not %d", matrix[i].addr, c, matrix[i].expected);
 		assert_int_equal(turn_policy_peer(p, &a, 0), TURN_PEER_NEVER);
 		cases += 2;
-		own += c == TURN_PEER_OWN;
+		owned += c == TURN_PEER_OWN;
 		if (addr_is_v4(&a)) {
 			check_encodings(p, &a);
 			cases += NB_ENCODINGS;
 		}
 	}
 	printf("P1: %u cases\n", cases);
-	assert_int_equal(own, 2); // the exception (b) and nothing else
+	assert_int_equal(owned, 2); // the exception (b) and nothing else
 	turn_policy_free(p);
 }
 
@@ -522,13 +522,13 @@ static void test_longest_match(void **state)
 
 static void check_keys(const struct policy_user *u, const char *password)
 {
-	const struct stun_credential own = {
+	const struct stun_credential cred = {
 		u->name, strlen(u->name), "turn.test", password, strlen(password)};
 	struct stun_key key;
 
-	assert_true(stun_key_make(policy_fixture_crypto, STUN_ALG_SHA256, &own, &key));
+	assert_true(stun_key_make(policy_fixture_crypto, STUN_ALG_SHA256, &cred, &key));
 	assert_memory_equal(&u->sha256, &key, sizeof(key));
-	assert_true(stun_key_make(policy_fixture_crypto, STUN_ALG_MD5, &own, &key));
+	assert_true(stun_key_make(policy_fixture_crypto, STUN_ALG_MD5, &cred, &key));
 	assert_memory_equal(&u->md5, &key, sizeof(key));
 }
 

@@ -18,14 +18,14 @@
 
 static const struct hash_key key = {{1, 2, 3, 4}};
 
-struct who {
+struct party {
 	uint8_t ident[TURN_IDENT_LEN];
 	struct addr source;
 };
 
-static struct who who(uint32_t user, uint32_t source)
+static struct party make_party(uint32_t user, uint32_t source)
 {
-	struct who w = {.ident = {0}};
+	struct party w = {.ident = {0}};
 
 	memcpy(w.ident, &user, sizeof(user));
 	addr_parse("192.0.2.0", &w.source);
@@ -34,9 +34,9 @@ static struct who who(uint32_t user, uint32_t source)
 }
 
 // A user whose client has the address 2001:db8:NETWORK:SUBNET::1.
-static struct who who_v6(uint32_t user, uint32_t network, uint32_t subnet)
+static struct party make_party_v6(uint32_t user, uint32_t network, uint32_t subnet)
 {
-	struct who w = who(user, 0);
+	struct party w = make_party(user, 0);
 
 	addr_parse("2001:db8::1", &w.source);
 	w.source.b[4] = (uint8_t)(network >> 8);
@@ -47,12 +47,12 @@ static struct who who_v6(uint32_t user, uint32_t network, uint32_t subnet)
 }
 
 static enum turn_refusal why_not(struct turn_quota *q, const struct turn_limits *l,
-	const struct who *w, struct quota_ref *ref)
+	const struct party *w, struct quota_ref *ref)
 {
 	return quota_take(q, l, w->ident, &w->source, ref);
 }
 
-static bool take(struct turn_quota *q, const struct turn_limits *l, const struct who *w,
+static bool take(struct turn_quota *q, const struct turn_limits *l, const struct party *w,
 	struct quota_ref *ref)
 {
 	return why_not(q, l, w, ref) == TURN_GRANTED;
@@ -70,7 +70,7 @@ static void test_limits(void **state)
 	for (int c = 0; c < 3; c++) {
 		for (uint32_t i = 0; i < 5; i++) {
 			// the others of the three are all different
-			const struct who w = who(c == 0 ? 1 : i, c == 1 ? 1 : i);
+			const struct party w = make_party(c == 0 ? 1 : i, c == 1 ? 1 : i);
 
 			assert_int_equal(why_not(q, &cases[c], &w, &ref[i]), i == 3 ? which[c] : 0);
 			assert_int_equal(turn_quota_total(q), i < 3 ? i + 1 : 3);
@@ -92,8 +92,9 @@ static void test_refusal_counts_nothing(void **state)
 	const struct turn_limits user = {.per_user = 1, .per_source = 2};
 	const struct turn_limits total = {.allocations = 1, .per_user = 1, .per_source = 1};
 	struct turn_quota *q = turn_quota_create(100, &key);
-	const struct who a1 = who(1, 1), a2 = who(1, 2), b1 = who(2, 1), c1 = who(3, 1);
-	const struct who d4 = who(4, 4);
+	const struct party a1 = make_party(1, 1), a2 = make_party(1, 2), b1 = make_party(2, 1),
+			   c1 = make_party(3, 1);
+	const struct party d4 = make_party(4, 4);
 	struct quota_ref ref[3];
 
 	assert_true(take(q, &user, &a1, &ref[0]));
@@ -119,7 +120,7 @@ static void test_reload(void **state)
 {
 	const struct turn_limits none = {0}, two = {.per_user = 2};
 	struct turn_quota *q = turn_quota_create(100, &key);
-	const struct who w = who(1, 1);
+	const struct party w = make_party(1, 1);
 	struct quota_ref ref[4];
 
 	for (int i = 0; i < 3; i++)
@@ -136,7 +137,7 @@ static void test_ipv6_source(void **state)
 {
 	const struct turn_limits l = {.per_source = 1};
 	struct turn_quota *q = turn_quota_create(100, &key);
-	struct who w = who(1, 1);
+	struct party w = make_party(1, 1);
 	struct quota_ref ref;
 
 	addr_parse("2001:db8::1", &w.source);
@@ -153,32 +154,32 @@ static void test_ipv6_network(void **state)
 {
 	const struct turn_limits l = {.per_source = 2}, user = {.per_user = 1};
 	struct turn_quota *q = turn_quota_create(100, &key);
-	struct quota_ref ref[16], other;
-	struct who w;
+	struct quota_ref ref[16], spare;
+	struct party w;
 
 	for (uint32_t i = 0; i < 16; i++) {
-		w = who_v6(i, 0, i % 12 * 0x1111);
+		w = make_party_v6(i, 0, i % 12 * 0x1111);
 		assert_int_equal(why_not(q, &l, &w, &ref[i]), TURN_GRANTED);
 	}
-	w = who_v6(100, 0, 0xffff);
+	w = make_party_v6(100, 0, 0xffff);
 	for (int i = 0; i < 10; i++)
-		assert_int_equal(why_not(q, &l, &w, &other), TURN_REFUSED_QUOTA_SOURCE);
+		assert_int_equal(why_not(q, &l, &w, &spare), TURN_REFUSED_QUOTA_SOURCE);
 	assert_int_equal(turn_quota_total(q), 16);
-	w = who_v6(100, 1, 0xffff); // another /48; and the user was not charged
-	assert_int_equal(why_not(q, &user, &w, &other), TURN_GRANTED);
-	quota_give(q, &other);
-	w = who_v6(100, 1, 0xffff);
-	assert_int_equal(why_not(q, &l, &w, &other), TURN_GRANTED);
-	quota_give(q, &other);
+	w = make_party_v6(100, 1, 0xffff); // another /48; and the user was not charged
+	assert_int_equal(why_not(q, &user, &w, &spare), TURN_GRANTED);
+	quota_give(q, &spare);
+	w = make_party_v6(100, 1, 0xffff);
+	assert_int_equal(why_not(q, &l, &w, &spare), TURN_GRANTED);
+	quota_give(q, &spare);
 	quota_give(q, &ref[3]);
-	w = who_v6(100, 0, 0xffff);
+	w = make_party_v6(100, 0, 0xffff);
 	assert_int_equal(why_not(q, &l, &w, &ref[3]), TURN_GRANTED);
-	w = who_v6(101, 0, 0xfffe);
-	assert_int_equal(why_not(q, &l, &w, &other), TURN_REFUSED_QUOTA_SOURCE);
+	w = make_party_v6(101, 0, 0xfffe);
+	assert_int_equal(why_not(q, &l, &w, &spare), TURN_REFUSED_QUOTA_SOURCE);
 	for (uint32_t i = 0; i < 16; i++)
 		quota_give(q, &ref[i]);
 	for (uint32_t i = 0; i < 16; i++) // nothing is left of what was refused
-		assert_true(take(q, &l, &w, &other) == (i < 2));
+		assert_true(take(q, &l, &w, &spare) == (i < 2));
 	turn_quota_free(q);
 }
 
@@ -190,7 +191,7 @@ static void test_ipv4_network(void **state)
 	struct quota_ref ref;
 
 	for (uint32_t i = 0; i < 50; i++) {
-		const struct who w = who(i, i << 24);
+		const struct party w = make_party(i, i << 24);
 
 		assert_int_equal(why_not(q, &l, &w, &ref), TURN_GRANTED);
 	}
@@ -205,7 +206,7 @@ static void test_ipv6_network_over(void **state)
 	struct quota_ref ref[10];
 
 	for (uint32_t i = 0; i < 10; i++) {
-		const struct who w = who_v6(i, i / 9, i);
+		const struct party w = make_party_v6(i, i / 9, i);
 
 		assert_true(take(q, &none, &w, &ref[i]));
 	}
@@ -236,7 +237,8 @@ static void capacity(bool is_v6)
 		uint32_t n = 0;
 
 		for (uint32_t i = 0; i < most; i++) {
-			const struct who w = is_v6 ? who_v6(i, i, i >> 16) : who(i, i);
+			const struct party w =
+				is_v6 ? make_party_v6(i, i, i >> 16) : make_party(i, i);
 			const bool ok = take(q, &none, &w, &ref[n]);
 
 			assert_true(ok || i >= sizes[s]);
@@ -250,7 +252,8 @@ static void capacity(bool is_v6)
 		// nothing was left behind
 		for (uint32_t i = 0; i < sizes[s]; i++) {
 			const uint32_t k = i + 7777777;
-			const struct who w = is_v6 ? who_v6(k, k, k >> 16) : who(k, k);
+			const struct party w =
+				is_v6 ? make_party_v6(k, k, k >> 16) : make_party(k, k);
 
 			assert_true(take(q, &none, &w, &ref[0]));
 		}
@@ -294,7 +297,7 @@ static void test_model(void **state)
 		if (grow && n < NB_HELD) {
 			const uint32_t u = test_rand_below(&r, NB_WHO);
 			const uint32_t s = test_rand_below(&r, test_rand_below(&r, 100) + 1);
-			const struct who w = is_v6(s) ? who_v6(u, 0, s) : who(u, s);
+			const struct party w = is_v6(s) ? make_party_v6(u, 0, s) : make_party(u, s);
 			const bool expected = users[u] < l.per_user && sources[s] < l.per_source &&
 				n < l.allocations && (!is_v6(s) || network < 8 * l.per_source);
 
@@ -378,12 +381,12 @@ static void *worker(void *arg)
 	for (int i = 0; i < shared.rounds; i++) {
 		if (n < HELD_EACH && test_rand_below(&r, 100) < 55) {
 			struct held *h = &held[n];
-			struct who w;
+			struct party w;
 
 			h->user = test_rand_below(&r, NB_USERS);
 			h->source = test_rand_below(&r, shared.is_v6 ? NB_SUBNETS : NB_SOURCES);
-			w = shared.is_v6 ? who_v6(h->user, h->source % 2, h->source)
-					 : who(h->user, h->source);
+			w = shared.is_v6 ? make_party_v6(h->user, h->source % 2, h->source)
+					 : make_party(h->user, h->source);
 			if (!take(shared.q, l, &w, &h->ref)) {
 				atomic_fetch_add(&shared.refused, 1);
 				continue;
@@ -433,7 +436,7 @@ static void threads(bool is_v6)
 	assert_int_equal(turn_quota_total(shared.q), 0);
 	// every count is back at 0: the full limits can be had again
 	for (uint32_t i = 0; is_v6 && i < 16; i++) {
-		const struct who w = who_v6(i, i / 8, i);
+		const struct party w = make_party_v6(i, i / 8, i);
 
 		assert_true(take(shared.q, &tight_v6, &w, &refs[i]));
 	}
@@ -441,7 +444,8 @@ static void threads(bool is_v6)
 		quota_give(shared.q, &refs[i]);
 	for (uint32_t u = 0; u < NB_USERS; u++) {
 		const struct turn_limits l = {.per_user = tight.per_user};
-		const struct who w = is_v6 ? who_v6(u, u % 2, u) : who(u, u % NB_SOURCES);
+		const struct party w =
+			is_v6 ? make_party_v6(u, u % 2, u) : make_party(u, u % NB_SOURCES);
 		uint32_t got = 0;
 
 		while (take(shared.q, &l, &w, &ref))
@@ -472,11 +476,11 @@ static void *racer(void *arg)
 
 	pthread_barrier_wait(&shared.start);
 	for (uint32_t i = 0; i < RACE_EACH; i++) {
-		const uint32_t own = t * RACE_EACH + i;
-		const uint32_t user = race_limits.per_user != 0 ? 1 : own;
-		const struct who w = shared.is_v6
-			? who_v6(user, 0, own)
-			: who(user, race_limits.per_source != 0 ? 1 : own);
+		const uint32_t unique = t * RACE_EACH + i;
+		const uint32_t user = race_limits.per_user != 0 ? 1 : unique;
+		const struct party w = shared.is_v6
+			? make_party_v6(user, 0, unique)
+			: make_party(user, race_limits.per_source != 0 ? 1 : unique);
 
 		if (take(shared.q, &race_limits, &w, &ref))
 			atomic_fetch_add(&shared.total, 1);
@@ -509,7 +513,7 @@ static void *come_and_go(void *arg)
 	static const struct turn_limits room = {.allocations = 2, .per_user = 1, .per_source = 2};
 	static const struct turn_limits none[] = {{.per_user = 1}, {.allocations = 1}};
 	const bool lucky = (uintptr_t)arg == 0;
-	const struct who w[] = {who(1, 1), who(3, 3)}, me = who(2, 1);
+	const struct party w[] = {make_party(1, 1), make_party(3, 3)}, me = make_party(2, 1);
 	struct quota_ref ref;
 
 	pthread_barrier_wait(&shared.start);
@@ -529,7 +533,7 @@ static void *come_and_go(void *arg)
 static void test_no_false_refusal(void **state)
 {
 	const struct turn_limits none = {0};
-	const struct who w = who(1, 1);
+	const struct party w = make_party(1, 1);
 	struct quota_ref ref;
 
 	memset(&shared, 0, sizeof(shared));

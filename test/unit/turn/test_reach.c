@@ -16,13 +16,13 @@ static struct turn_config routed(void)
 	uint32_t nb = 0;
 
 	memset(routes, 0, sizeof(routes));
-	assert_int_equal(addr_prefix_parse("10.99.0.0/24", &routes[nb].to), 0);
+	assert_int_equal(addr_prefix_parse("10.99.0.0/24", &routes[nb].dst), 0);
 	routes[nb++].direct = true;
-	assert_int_equal(addr_prefix_parse("fd99::/64", &routes[nb].to), 0);
+	assert_int_equal(addr_prefix_parse("fd99::/64", &routes[nb].dst), 0);
 	routes[nb++].direct = true;
-	assert_int_equal(addr_prefix_parse("9.9.9.0/24", &routes[nb].to), 0);
+	assert_int_equal(addr_prefix_parse("9.9.9.0/24", &routes[nb].dst), 0);
 	routes[nb++].port = 1;
-	assert_int_equal(addr_prefix_parse("0.0.0.0/0", &routes[nb].to), 0);
+	assert_int_equal(addr_prefix_parse("0.0.0.0/0", &routes[nb].dst), 0);
 	routes[nb].not_for = ROUTES_ONLY_FOR(1);
 	routes[nb++].port = 1;
 	c.routes = routes;
@@ -50,11 +50,11 @@ static int setup(void **state)
 // Asserts that the last answer is a 403 that says why.
 static void assert_says_why(void)
 {
-	const uint16_t at = f.answer.off[STUN_ERROR_CODE], len = f.answer.alen[STUN_ERROR_CODE];
-	static const char why[] = "No Route To Peer";
+	const uint16_t offset = f.answer.off[STUN_ERROR_CODE], len = f.answer.alen[STUN_ERROR_CODE];
+	static const char reason[] = "No Route To Peer";
 
-	assert_int_equal(len, 4 + strlen(why));
-	assert_memory_equal(f.answer.data + at + 4, why, strlen(why));
+	assert_int_equal(len, 4 + strlen(reason));
+	assert_memory_equal(f.answer.data + offset + 4, reason, strlen(reason));
 }
 
 static void a_peer_without_a_route_is_refused_with_a_reason(void **state)

@@ -46,8 +46,8 @@ static unsigned int notes(struct turn_redirect_note *out, unsigned int max)
 
 static void assert_ended(const struct turn_redirect_note *note, const struct fixture_client *c)
 {
-	assert_true(endpoint_eq(&note->client, &c->at));
-	assert_int_equal(note->to, 0);
+	assert_true(endpoint_eq(&note->client, &c->endpoint));
+	assert_int_equal(note->redirect_worker, 0);
 	assert_int_equal(note->until_ms, 0);
 }
 
@@ -55,18 +55,18 @@ static void assert_ended(const struct turn_redirect_note *note, const struct fix
 static void test_kept(void **state)
 {
 	struct fixture_client ivan = fixture_client("198.51.100.7", 5000);
-	struct fixture_client other = fixture_client("198.51.100.8", 5000);
+	struct fixture_client stranger = fixture_client("198.51.100.8", 5000);
 	struct turn_redirect_note note[4];
 
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 	assert_int_equal(refused(&ivan, STUN_ALLOCATE), 437);
 	assert_int_equal(refused(&ivan, STUN_CHANNEL_BIND), 400);
 	assert_int_equal(notes(note, 4), 0);
-	assert_int_equal(refused(&other, STUN_REFRESH), 437);
+	assert_int_equal(refused(&stranger, STUN_REFRESH), 437);
 	assert_int_equal(notes(note, 4), 0);
-	assert_int_equal(refused(&other, STUN_ALLOCATE), 400);
+	assert_int_equal(refused(&stranger, STUN_ALLOCATE), 400);
 	assert_int_equal(notes(note, 4), 1);
-	assert_ended(note, &other);
+	assert_ended(note, &stranger);
 }
 
 // Who has less room than there are notes gets the oldest, and the others next time, in order.

@@ -102,11 +102,11 @@ static void check_case(const struct turn_config *c, uint32_t nb_v4, uint32_t nb_
 	for (unsigned int w = 0; w < c->workers; w++)
 		n.seen[w] = calloc(turn_relay_map_slots(m, w) + 1, 1);
 	for (uint32_t a = 0; a < c->nb_relay; a++) {
-		const int from = c->port_lo > 300 ? c->port_lo - 300 : 0;
-		const int to = c->port_hi < 65235 ? c->port_hi + 300 : 65535;
+		const int first = c->port_lo > 300 ? c->port_lo - 300 : 0;
+		const int last = c->port_hi < 65235 ? c->port_hi + 300 : 65535;
 
 		assert_int_equal(turn_relay_map_find(m, &c->relay[a]), a);
-		for (int port = from; port <= to; port++)
+		for (int port = first; port <= last; port++)
 			check_port(m, c, a, (uint16_t)port, &n);
 		n.i[addr_is_v4(&c->relay[a])]++;
 	}
@@ -365,13 +365,13 @@ static void test_runs_beside_listeners(void **state)
 	for (uint32_t a = 0; a < 2; a++)
 		check_run(m, &c, a);
 	turn_relay_map_free(m);
-	for (uint32_t with = 0; with < 2; with++) {
-		listeners[with].at.port = 50000;
+	for (uint32_t relay_idx = 0; relay_idx < 2; relay_idx++) {
+		listeners[relay_idx].endpoint.port = 50000;
 		m = turn_relay_map_create(&c);
-		assert_false(turn_relay_map_run(m, with, &run));
-		check_run(m, &c, 1 - with);
+		assert_false(turn_relay_map_run(m, relay_idx, &run));
+		check_run(m, &c, 1 - relay_idx);
 		turn_relay_map_free(m);
-		listeners[with].at.port = 3478;
+		listeners[relay_idx].endpoint.port = 3478;
 	}
 }
 
@@ -389,10 +389,10 @@ static void test_invalid(void **state)
 		.workers = 1, .port_lo = 10, .port_hi = 20, .relay = relay, .nb_relay = 2};
 	struct turn_relay_map *m = turn_relay_map_create(&good);
 	struct turn_config c = good;
-	const struct addr other = nth(true, 7);
+	const struct addr unknown = nth(true, 7);
 
 	assert_non_null(m);
-	assert_int_equal(turn_relay_map_find(m, &other), -1);
+	assert_int_equal(turn_relay_map_find(m, &unknown), -1);
 	turn_relay_map_free(m);
 	turn_relay_map_free(NULL);
 	c.workers = 0;

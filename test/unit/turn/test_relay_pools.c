@@ -138,12 +138,12 @@ static void other_clients_are_in_no_pool(void **state)
 		"10.99.0.1", "203.0.113.1", "10.1.0.2", "10.2.0.2", "203.0.113.2"};
 
 	for (int i = 0; i < 5; i++) {
-		const struct endpoint to = fixture_endpoint(forms[i], eve.relay.port);
+		const struct endpoint target = fixture_endpoint(forms[i], eve.relay.port);
 		const struct turn_plan *plan;
 
 		assert_int_equal(fixture_permit(&f, &ivan, forms[i]), 0);
 		fixture_begin(&f, STUN_INDICATION, STUN_SEND);
-		stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &to);
+		stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &target);
 		stun_put(&f.w, STUN_DATA_ATTR, "hello", 5);
 		plan = fixture_send(&f, &ivan);
 		assert_int_equal(plan->verdict, TURN_SEND);

@@ -33,7 +33,7 @@ struct set {
 static void set_open(struct set *s, const char *name, uint16_t lo, uint16_t hi)
 {
 	struct addr relay[2];
-	struct turn_listener listener = {.at.port = (uint16_t)(lo + 3)};
+	struct turn_listener listener = {.endpoint.port = (uint16_t)(lo + 3)};
 	struct turn_config c = {.workers = 1,
 		.port_lo = lo,
 		.port_hi = hi,
@@ -44,13 +44,13 @@ static void set_open(struct set *s, const char *name, uint16_t lo, uint16_t hi)
 
 	addr_parse("fd99::1", &relay[0]);
 	addr_parse("10.99.0.1", &relay[1]);
-	listener.at.addr = relay[1];
+	listener.endpoint.addr = relay[1];
 	*s = (struct set){.rand = test_rand_start(name)};
 	csprng_init(&s->rng, test_rand_source, &s->rand);
 	s->map = turn_relay_map_create(&c);
 	assert_non_null(s->map);
 	s->nb_slots = turn_relay_map_slots(s->map, 0);
-	s->mem.own = calloc(1, relay_ports_size(s->map, 0));
+	s->mem.ports = calloc(1, relay_ports_size(s->map, 0));
 	s->mem.rest_stride = REST_STRIDE;
 	s->mem.rest = calloc(s->nb_slots, REST_STRIDE);
 	s->p = relay_ports_create(&s->mem, s->map, 0, &s->rng);
@@ -61,7 +61,7 @@ static void set_open(struct set *s, const char *name, uint16_t lo, uint16_t hi)
 
 static void set_close(struct set *s)
 {
-	free(s->mem.own);
+	free(s->mem.ports);
 	free(s->mem.rest);
 	turn_relay_map_free(s->map);
 }

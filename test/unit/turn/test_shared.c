@@ -49,16 +49,16 @@ static int setup(void **state)
 	return 0;
 }
 
-static unsigned int send_as(const struct fixture_client *c, const struct endpoint *to)
+static unsigned int send_as(const struct fixture_client *c, const struct endpoint *target)
 {
 	fixture_begin(&f, STUN_INDICATION, STUN_SEND);
-	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, to);
+	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, target);
 	stun_put(&f.w, STUN_DATA_ATTR, "x", 1);
 	return fixture_drop(fixture_send(&f, c));
 }
 
 // Verdict for a datagram of a peer to the shared address.
-static unsigned int from(const struct endpoint *p)
+static unsigned int send_peer_data(const struct endpoint *p)
 {
 	return fixture_drop(fixture_from_peer(&f, &ivan.relay, p, "hello", 5));
 }
@@ -78,14 +78,16 @@ static void assert_reaches(const struct fixture_client *c, const struct endpoint
 {
 	const struct endpoint client = client_of(&c->relay, p);
 
-	assert_true(endpoint_eq(&client, &c->at));
+	assert_true(endpoint_eq(&client, &c->endpoint));
 }
 
-static unsigned int bind_as(struct fixture_client *c, uint16_t channel, const struct endpoint *to)
+static unsigned int bind_as(
+	struct fixture_client *c, uint16_t channel, const struct endpoint *target)
 {
 	char text[ADDR_TEXT_LEN];
 
-	return fixture_bind(&f, c, channel, addr_format(&to->addr, text, sizeof(text)), to->port);
+	return fixture_bind(
+		&f, c, channel, addr_format(&target->addr, text, sizeof(text)), target->port);
 }
 
 // Renews the nonces where a test outlives them.
@@ -98,17 +100,18 @@ static void fresh(void)
 
 static void only_registered_peers_get_in(void **state)
 {
-	struct endpoint other = peer;
+	struct endpoint second = peer;
 
-	other.port++;
-	assert_int_equal(from(&peer), TURN_DROP_SHARED_UNKNOWN_PEER);
+	second.port++;
+	assert_int_equal(send_peer_data(&peer), TURN_DROP_SHARED_UNKNOWN_PEER);
 	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
-	assert_int_equal(from(&peer), TURN_DROP_SHARED_UNKNOWN_PEER); // a permission has no port
+	assert_int_equal(
+		send_peer_data(&peer), TURN_DROP_SHARED_UNKNOWN_PEER); // a permission has no port
 	assert_int_equal(send_as(&ivan, &peer), TURN_OK);
 	assert_reaches(&ivan, &peer);
-	assert_int_equal(from(&other), TURN_DROP_SHARED_UNKNOWN_PEER); // the exact port
-	assert_int_equal(bind_as(&olga, 0x4000, &other), 0);
-	assert_reaches(&olga, &other);
+	assert_int_equal(send_peer_data(&second), TURN_DROP_SHARED_UNKNOWN_PEER); // the exact port
+	assert_int_equal(bind_as(&olga, 0x4000, &second), 0);
+	assert_reaches(&olga, &second);
 	assert_reaches(&ivan, &peer);
 	assert_int_equal(fixture_stats(&f).endpoints, 2);
 }
@@ -152,7 +155,7 @@ static void permissions_still_count(void **state)
 	assert_int_equal(fixture_refresh(&f, &ivan, 3600), 0);
 	assert_int_equal(bind_as(&ivan, 0x4000, &peer), 0);
 	fixture_advance(&f, 600000);
-	assert_int_equal(from(&peer), TURN_DROP_PEER_NO_PERMISSION);
+	assert_int_equal(send_peer_data(&peer), TURN_DROP_PEER_NO_PERMISSION);
 	fixture_expire(&f);
 	fresh();
 	assert_int_equal(bind_as(&ivan, 0x4000, &peer), 0);
@@ -163,7 +166,7 @@ static void permissions_still_count(void **state)
 
 static void channel_bind_collides(void **state)
 {
-	struct endpoint other = peer;
+	struct endpoint second = peer;
 
 	assert_int_equal(bind_as(&ivan, 0x4000, &peer), 0);
 	// 400 would tell her that what she takes for bound is wrong, and to start afresh (RFC 8656
@@ -178,10 +181,10 @@ static void channel_bind_collides(void **state)
 		TURN_DROP_CHANNEL_UNBOUND);
 	assert_reaches(&ivan, &peer);
 	assert_int_equal(bind_as(&ivan, 0x4000, &peer), 0); // one's own is none
-	other.port++;
-	assert_int_equal(bind_as(&olga, 0x4000, &other), 0);
+	second.port++;
+	assert_int_equal(bind_as(&olga, 0x4000, &second), 0);
 	// her own mistake: the peer has another number
-	assert_int_equal(bind_as(&olga, 0x4001, &other), 400);
+	assert_int_equal(bind_as(&olga, 0x4001, &second), 400);
 	assert_memory_equal(f.answer.data + f.answer.off[STUN_ERROR_CODE] + 4, "Bad Request", 11);
 }
 
@@ -240,7 +243,7 @@ static void failed_bind_leaves_nothing(void **state)
 	peer.port++;
 	assert_int_equal(bind_as(&ivan, 0x4001, &peer), 508);
 	assert_int_equal(fixture_stats(&f).endpoints, 1);
-	assert_int_equal(from(&peer), TURN_DROP_SHARED_UNKNOWN_PEER);
+	assert_int_equal(send_peer_data(&peer), TURN_DROP_SHARED_UNKNOWN_PEER);
 	assert_int_equal(bind_as(&olga, 0x4000, &peer), 0);
 }
 
@@ -390,7 +393,7 @@ static void refresh_to_zero_frees(void **state)
 	assert_int_equal(send_as(&ivan, &peer), TURN_OK);
 	assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
 	assert_int_equal(fixture_stats(&f).endpoints, 0);
-	assert_int_equal(from(&peer), TURN_DROP_SHARED_UNKNOWN_PEER);
+	assert_int_equal(send_peer_data(&peer), TURN_DROP_SHARED_UNKNOWN_PEER);
 	assert_int_equal(bind_as(&olga, 0x4000, &peer), 0);
 	assert_reaches(&olga, &peer);
 }
@@ -461,8 +464,8 @@ static void owner_changes_within_a_burst(void **state)
 	fixture_begin(&f, STUN_REQUEST, STUN_REFRESH);
 	stun_put_u32(&f.w, STUN_LIFETIME, 0);
 	fixture_sign(&f, &ivan);
-	refresh = (struct turn_view){.src = ivan.at.addr,
-		.src_port = ivan.at.port,
+	refresh = (struct turn_view){.src = ivan.endpoint.addr,
+		.src_port = ivan.endpoint.port,
 		.via = TURN_NO_WORKER,
 		.data = kept[0],
 		.len = stun_end(&f.w)};
@@ -471,8 +474,8 @@ static void owner_changes_within_a_burst(void **state)
 	stun_put_u32(&f.w, STUN_CHANNEL_NUMBER, channel);
 	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &peer);
 	fixture_sign(&f, &olga);
-	bind = (struct turn_view){.src = olga.at.addr,
-		.src_port = olga.at.port,
+	bind = (struct turn_view){.src = olga.endpoint.addr,
+		.src_port = olga.endpoint.port,
 		.via = TURN_NO_WORKER,
 		.data = kept[1],
 		.len = stun_end(&f.w)};
@@ -486,7 +489,7 @@ static void owner_changes_within_a_burst(void **state)
 	turn_route_finish(f.shard, b, 0);
 	assert_int_equal(b->plan.verdict, TURN_RELAY);
 	turn_route_path(f.shard, b->plan.flow, &path);
-	assert_true(endpoint_eq(&path.dst, &ivan.at));
+	assert_true(endpoint_eq(&path.dst, &ivan.endpoint));
 	turn_route_finish(f.shard, b, 1);
 	assert_int_equal(b->plan.verdict, TURN_REPLY);
 	turn_route_finish(f.shard, b, 2);
@@ -496,7 +499,7 @@ static void owner_changes_within_a_burst(void **state)
 	turn_route_finish(f.shard, b, 4);
 	assert_int_equal(b->plan.verdict, TURN_RELAY);
 	turn_route_path(f.shard, b->plan.flow, &path);
-	assert_true(endpoint_eq(&path.dst, &olga.at));
+	assert_true(endpoint_eq(&path.dst, &olga.endpoint));
 }
 
 // Allocations, and endpoints, that come and go leave all memory as it was.

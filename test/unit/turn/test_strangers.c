@@ -26,8 +26,8 @@ static void forged_integrity_is_not_verified_for_ever(void **state)
 	c.limits.guesses = (struct limit){.rate = 10, .burst = 20};
 	fixture_open(&f, &c, 7);
 	neighbour = forger = late = ivan; // behind one address
-	neighbour.at.port++;
-	late.at.port += 2;
+	neighbour.endpoint.port++;
+	late.endpoint.port += 2;
 	assert_int_equal(fixture_allocate(&f, &neighbour, 0), 0);
 	forger.password = "wrong";
 	assert_int_equal(fixture_allocate(&f, &forger, 0), 401);
@@ -137,7 +137,7 @@ static void nonce_of_another_length_438(void **state)
 static void stale_nonces_have_a_budget_of_their_own(void **state)
 {
 	struct turn_config c = fixture_config();
-	struct fixture_client other, stale;
+	struct fixture_client second, stale;
 	unsigned int told = 0;
 
 	fixture_close(&f);
@@ -146,9 +146,9 @@ static void stale_nonces_have_a_budget_of_their_own(void **state)
 	fixture_open(&f, &c, 7);
 	assert_int_equal(fixture_allocate(&f, &ivan, 0), 0);
 	assert_int_equal(fixture_refresh(&f, &ivan, 3600), 0);
-	other = fixture_client("198.51.100.7", 5001);
-	assert_int_equal(fixture_allocate(&f, &other, 0), 0);
-	assert_int_equal(fixture_refresh(&f, &other, 0), 0); // a nonce, no allocation
+	second = fixture_client("198.51.100.7", 5001);
+	assert_int_equal(fixture_allocate(&f, &second, 0), 0);
+	assert_int_equal(fixture_refresh(&f, &second, 0), 0); // a nonce, no allocation
 	fixture_advance(&f, 1000000);
 	for (int i = 0; i < 10; i++) { // a stranger spends all that strangers get
 		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
@@ -165,7 +165,7 @@ static void stale_nonces_have_a_budget_of_their_own(void **state)
 	assert_int_equal(f.burst.plan.reason, TURN_DROP_UNAUTHENTICATED_RATE);
 	told = 0;
 	for (int i = 0; i < 100; i++) {
-		stale = other;
+		stale = second;
 		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
 		fixture_sign(&f, &stale);
 		told += fixture_send(&f, &stale)->verdict == TURN_REPLY;
@@ -212,7 +212,7 @@ static void expired_names_are_no_guesses(void **state)
 	c.limits.guesses = (struct limit){.rate = 1, .burst = 5};
 	fixture_open(&f, &c, 7);
 	late = ivan;
-	late.at.port++;
+	late.endpoint.port++;
 	late.user = "1699999999:ivan"; // a second before now
 	late.password = "whatever";
 	for (int i = 0; i < 100; i++)
@@ -279,12 +279,12 @@ static void a_network_of_strangers(void **state)
 		assert_in_range(answered[i], 2900, 100 * 20 + 100 * 10);
 	for (unsigned int i = 0; i < 100; i++) {
 		char addr[64];
-		struct fixture_client other;
+		struct fixture_client outsider;
 
 		snprintf(addr, sizeof(addr), "2a00:db8:2:%x::1", i);
-		other = fixture_client(addr, 5000);
+		outsider = fixture_client(addr, 5000);
 		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
-		assert_int_equal(fixture_send(&f, &other)->verdict, TURN_REPLY);
+		assert_int_equal(fixture_send(&f, &outsider)->verdict, TURN_REPLY);
 	}
 }
 

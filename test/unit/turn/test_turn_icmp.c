@@ -114,10 +114,10 @@ static void it_takes_a_live_permission(void **state)
 
 static void it_takes_a_live_allocation(void **state)
 {
-	struct endpoint other = ivan.relay;
+	struct endpoint missing = ivan.relay;
 
-	other.port = (uint16_t)(other.port ^ 64);
-	assert_int_equal(judge(&other, PEER, 7000), TURN_DROP_ICMP_NO_ALLOCATION);
+	missing.port = (uint16_t)(missing.port ^ 64);
+	assert_int_equal(judge(&missing, PEER, 7000), TURN_DROP_ICMP_NO_ALLOCATION);
 	assert_int_equal(judge(&ivan.relay, PEER, 7000), TURN_OK);
 	fixture_advance(&f, 600000); // nobody has swept it yet
 	assert_int_equal(judge(&ivan.relay, PEER, 7000), TURN_DROP_ICMP_NO_ALLOCATION);
@@ -177,7 +177,7 @@ static void on_a_shared_address_the_peer_tells(void **state)
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, PEER, 7000), 0);
 	assert_int_equal(fixture_bind(&f, &eve, 0x4000, PEER, 7001), 0);
 	for (unsigned int i = 0; i < 2; i++) {
-		const struct endpoint *client = i == 0 ? &ivan.at : &eve.at;
+		const struct endpoint *client = i == 0 ? &ivan.endpoint : &eve.endpoint;
 
 		e = error(&ivan.relay, PEER, (uint16_t)(7000 + i));
 		assert_int_equal(turn_icmp_judge(f.shard, &e), TURN_OK);

@@ -12,7 +12,7 @@
 
 static struct fixture f;
 static struct fixture_client ivan;
-static struct endpoint peer, other;
+static struct endpoint peer, second;
 static uint8_t data[UINT16_MAX];
 static struct turn_usage expected;
 
@@ -41,17 +41,17 @@ static int setup(void **state)
 	*state = &f;
 	ivan = fixture_open_ivan(&f);
 	peer = fixture_endpoint("10.99.0.9", 7000);
-	other = fixture_endpoint("10.99.0.9", 7001);
+	second = fixture_endpoint("10.99.0.9", 7001);
 	expected = (struct turn_usage){0};
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 	assert_int_equal(fixture_bind(&f, &ivan, CHANNEL, "10.99.0.9", 7000), 0);
 	return 0;
 }
 
-static const struct turn_plan *send_to(const struct endpoint *to, uint16_t len)
+static const struct turn_plan *send_to(const struct endpoint *target, uint16_t len)
 {
 	fixture_begin(&f, STUN_INDICATION, STUN_SEND);
-	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, to);
+	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, target);
 	stun_put(&f.w, STUN_DATA_ATTR, data, len);
 	return fixture_send(&f, &ivan);
 }
@@ -70,23 +70,23 @@ static void lost(enum turn_loss loss, unsigned int reason, const struct turn_pla
 }
 
 // All four ways of data, with sizes from none to the longest that each can have.
-static void relay(unsigned int way, uint16_t len)
+static void relay(unsigned int direction, uint16_t len)
 {
-	switch (way) {
+	switch (direction) {
 	case 0:
 		relayed(0, len, fixture_channel_data(&f, &ivan, CHANNEL, data, len % 2048));
 		expected.leg[0].bytes -= len - len % 2048;
 		break;
 	case 1:
 		relayed(0, len % 8192,
-			send_to(test_rand_below(&f.rand, 2) ? &peer : &other, len % 8192));
+			send_to(test_rand_below(&f.rand, 2) ? &peer : &second, len % 8192));
 		break;
 	case 2:
 		relayed(1, len, fixture_from_peer(&f, &ivan.relay, &peer, data, len));
 		break;
 	default:
 		len = len < 65000 ? len : 65000; // a Data indication has no room for more
-		relayed(1, len, fixture_from_peer(&f, &ivan.relay, &other, data, len));
+		relayed(1, len, fixture_from_peer(&f, &ivan.relay, &second, data, len));
 	}
 }
 
@@ -96,12 +96,12 @@ static void exact_whichever_way(void **state)
 
 	check();
 	for (unsigned int i = 0; i < 20000; i++) {
-		const unsigned int way = test_rand_below(&f.rand, 4);
+		const unsigned int direction = test_rand_below(&f.rand, 4);
 
 		if (test_rand_below(&f.rand, 4) == 0)
-			relay(way, sizes[test_rand_below(&f.rand, 5)]);
+			relay(direction, sizes[test_rand_below(&f.rand, 5)]);
 		else
-			relay(way, (uint16_t)test_rand_below(&f.rand, 200));
+			relay(direction, (uint16_t)test_rand_below(&f.rand, 200));
 		if (i % 7 == 0)
 			check();
 	}
@@ -144,7 +144,7 @@ static void losses_have_classes(void **state)
 	lost(TURN_LOSS_PERMISSION, TURN_DROP_CHANNEL_UNBOUND,
 		fixture_channel_data(&f, &ivan, CHANNEL + 1, data, 10));
 	lost(TURN_LOSS_SIZE, TURN_DROP_PEER_OVERSIZE,
-		fixture_from_peer(&f, &ivan.relay, &other, data, 65530));
+		fixture_from_peer(&f, &ivan.relay, &second, data, 65530));
 	lost(TURN_LOSS_OTHER, TURN_DROP_CHANNEL_LENGTH,
 		fixture_from_client(&f, &ivan, "\x40\0\0\7xxx", 7));
 	lost(TURN_LOSS_OTHER, TURN_DROP_NOT_TURN, fixture_from_client(&f, &ivan, "\x04x", 2));

@@ -26,7 +26,7 @@ static char report[CRASH_REPORT_MAX + 4096];
 
 // Runs a child that is to crash by what. Returns how it ended, as waitpid tells; report has what it
 // has written.
-static int crash_by(void (*what)(void))
+static int crash_by(void (*crash)(void))
 {
 	FILE *file = tmpfile();
 	int status;
@@ -40,7 +40,7 @@ static int crash_by(void (*what)(void))
 		if (crash_open("slipring 1.2.3 (test)") != 0)
 			_exit(98);
 		crash_to(fileno(file), "the file");
-		what();
+		crash();
 		_exit(99);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -55,8 +55,8 @@ static void assert_line(const char *begin)
 {
 	if (strncmp(report, begin, strlen(begin)) == 0)
 		return;
-	for (const char *at = report; (at = strchr(at, '\n')) != NULL; at++)
-		if (strncmp(at + 1, begin, strlen(begin)) == 0)
+	for (const char *newline = report; (newline = strchr(newline, '\n')) != NULL; newline++)
+		if (strncmp(newline + 1, begin, strlen(begin)) == 0)
 			return;
 	fail_msg("no line %s in: %s", begin, report);
 }
@@ -117,7 +117,7 @@ static void by_ill(void)
 static void test_kinds(void **state)
 {
 	static const struct {
-		void (*what)(void);
+		void (*crash)(void);
 		int signal;
 		const char *line;
 	} kinds[] = {
@@ -129,7 +129,7 @@ static void test_kinds(void **state)
 	};
 
 	for (unsigned int i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		assert_ended_by(crash_by(kinds[i].what), kinds[i].signal);
+		assert_ended_by(crash_by(kinds[i].crash), kinds[i].signal);
 		assert_line(kinds[i].line);
 		assert_whole();
 		assert_null(strstr(report, "\nreason:"));
@@ -298,14 +298,14 @@ static void test_time(void **state)
 	char want[64];
 
 	for (unsigned int i = 0; i < 20000; i++) {
-		const int64_t at =
+		const int64_t seconds =
 			i < sizeof(hard) / sizeof(hard[0]) ? hard[i] : (int64_t)i * 6543217;
-		const time_t t = (time_t)at;
+		const time_t t = (time_t)seconds;
 		struct tm utc;
 
-		o.at = 0;
-		crash_out_time(&o, at);
-		o.line[o.at] = '\0';
+		o.len = 0;
+		crash_out_time(&o, seconds);
+		o.line[o.len] = '\0';
 		strftime(want, sizeof(want), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&t, &utc));
 		assert_string_equal(o.line, want);
 	}
@@ -322,7 +322,7 @@ static void test_numbers(void **state)
 	crash_out_hex(&o, UINT64_MAX);
 	crash_out_text(&o, " ");
 	crash_out_bytes(&o, (const uint8_t *)"\x00\x0f\xf0", 3);
-	o.line[o.at] = '\0';
+	o.line[o.len] = '\0';
 	assert_string_equal(o.line, "0 18446744073709551615 0xffffffffffffffff 000ff0");
 }
 

@@ -22,14 +22,14 @@ static int receiver = -1;
 // Binds a socket there, and sets the variable as systemd does: '@' for a name without a file.
 static void listen_at(const char *path)
 {
-	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	const size_t len = strlen(path);
 
-	memcpy(at.sun_path, path, len);
+	memcpy(addr.sun_path, path, len);
 	if (path[0] == '@')
-		at.sun_path[0] = '\0';
+		addr.sun_path[0] = '\0';
 	receiver = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(receiver, (struct sockaddr *)&at,
+	assert_int_equal(bind(receiver, (struct sockaddr *)&addr,
 				 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)),
 		0);
 	setenv("NOTIFY_SOCKET", path, 1);

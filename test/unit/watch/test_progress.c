@@ -59,19 +59,19 @@ static void test_messages(void **state)
 	const uint8_t stun[] = {0, 3, 0, 8, 0x21, 0x12, 0xa4, 0x42, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
 		11, 12, 0, 6, 0, 4, 'i', 'v', 'a', 'n'};
 	const uint8_t channel[] = {0x40, 1, 0, 5, 'm', 'e', 'd', 'i', 'a', 0, 0, 0};
-	uint8_t other[32] = {0x40, 1, 0, 5};
+	uint8_t foreign[32] = {0x40, 1, 0, 5};
 
 	assert_int_equal(headers_with(stun, sizeof(stun)), 20);
 	assert_int_equal(headers_with(stun, 19), 0);
 	assert_int_equal(headers_with(channel, sizeof(channel)), 4);
 	assert_int_equal(headers_with(channel, 9), 4); // RFC 8656 section 12.5: padding is optional
 	assert_int_equal(headers_with(channel, 8), 0); // its length says that it is none
-	assert_int_equal(headers_with(other, sizeof(other)), 0); // QUIC may begin so
-	other[0] = 0x80; // RTP
-	assert_int_equal(headers_with(other, sizeof(other)), 0);
-	memcpy(other, stun, 20);
-	other[7] ^= 1; // another cookie: anybody's first 20 bytes
-	assert_int_equal(headers_with(other, sizeof(other)), 0);
+	assert_int_equal(headers_with(foreign, sizeof(foreign)), 0); // QUIC may begin so
+	foreign[0] = 0x80; // RTP
+	assert_int_equal(headers_with(foreign, sizeof(foreign)), 0);
+	memcpy(foreign, stun, 20);
+	foreign[7] ^= 1; // another cookie: anybody's first 20 bytes
+	assert_int_equal(headers_with(foreign, sizeof(foreign)), 0);
 }
 
 // Fragments behind the first one have payload where others have UDP.
@@ -116,13 +116,13 @@ static struct dp_headers headers[4];
 static bool had[4];
 static volatile bool looked;
 
-static bool copy(void *to, const void *from, size_t len)
+static bool copy(void *dst, const void *src, size_t len)
 {
-	memcpy(to, from, len);
+	memcpy(dst, src, len);
 	return true;
 }
 
-static bool cannot(void *to, const void *from, size_t len)
+static bool cannot(void *dst, const void *src, size_t len)
 {
 	return false;
 }
@@ -154,10 +154,10 @@ static void test_stages(void **state)
 
 static void put(const char *data, size_t len)
 {
-	const struct endpoint at = world_endpoint("10.99.0.20", 5000);
+	const struct endpoint src = world_endpoint("10.99.0.20", 5000);
 	const struct endpoint server = world_endpoint("10.99.0.1", 3478);
 
-	world_send_bytes(&world, &at, &server, (const uint8_t *)data, (uint16_t)len);
+	world_send_bytes(&world, &src, &server, (const uint8_t *)data, (uint16_t)len);
 }
 
 static void test_burst(void **state)
@@ -178,7 +178,7 @@ static void test_burst(void **state)
 	world_run(&world);
 	assert_true(looked);
 	assert_int_equal(seen.stage, DP_STAGE_PORT);
-	assert_int_equal(seen.of, 0);
+	assert_int_equal(seen.source_id, 0);
 	assert_int_equal(seen.taken, 2);
 	assert_true(had[0] && had[1]);
 	assert_int_equal(headers[0].len, 42 + 10);

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 struct json_reader {
-	const char *at;
+	const char *cursor;
 	const char *path; // what is looked for; NULL = nothing
 	char *found; // text of the value
 };
@@ -23,61 +23,61 @@ static void json_value(struct json_reader *r, const char *path);
 
 static inline void json_wrong(const struct json_reader *r)
 {
-	fail_msg("no JSON at: %.60s", r->at);
+	fail_msg("no JSON at: %.60s", r->cursor);
 }
 
 static void json_expect(struct json_reader *r, const char *text)
 {
-	if (strncmp(r->at, text, strlen(text)) != 0)
+	if (strncmp(r->cursor, text, strlen(text)) != 0)
 		json_wrong(r);
-	r->at += strlen(text);
+	r->cursor += strlen(text);
 }
 
 static void json_hex(struct json_reader *r)
 {
-	for (unsigned int i = 0; i < 4; i++, r->at++)
-		if (strchr("0123456789abcdefABCDEF", *r->at) == NULL || *r->at == '\0')
+	for (unsigned int i = 0; i < 4; i++, r->cursor++)
+		if (strchr("0123456789abcdefABCDEF", *r->cursor) == NULL || *r->cursor == '\0')
 			json_wrong(r);
 }
 
 static void json_string(struct json_reader *r)
 {
 	json_expect(r, "\"");
-	while (*r->at != '"') {
-		if ((unsigned char)*r->at < 0x20)
+	while (*r->cursor != '"') {
+		if ((unsigned char)*r->cursor < 0x20)
 			json_wrong(r);
-		if (*r->at++ != '\\')
+		if (*r->cursor++ != '\\')
 			continue;
-		if (*r->at == '\0' || strchr("\"\\/bfnrtu", *r->at) == NULL)
+		if (*r->cursor == '\0' || strchr("\"\\/bfnrtu", *r->cursor) == NULL)
 			json_wrong(r);
-		if (*r->at++ == 'u')
+		if (*r->cursor++ == 'u')
 			json_hex(r);
 	}
-	r->at++;
+	r->cursor++;
 }
 
 static void json_digits(struct json_reader *r)
 {
-	if (*r->at < '0' || *r->at > '9')
+	if (*r->cursor < '0' || *r->cursor > '9')
 		json_wrong(r);
-	while (*r->at >= '0' && *r->at <= '9')
-		r->at++;
+	while (*r->cursor >= '0' && *r->cursor <= '9')
+		r->cursor++;
 }
 
 static void json_number(struct json_reader *r)
 {
-	r->at += *r->at == '-' ? 1 : 0;
-	if (*r->at == '0')
-		r->at++;
+	r->cursor += *r->cursor == '-' ? 1 : 0;
+	if (*r->cursor == '0')
+		r->cursor++;
 	else
 		json_digits(r);
-	if (*r->at == '.') {
-		r->at++;
+	if (*r->cursor == '.') {
+		r->cursor++;
 		json_digits(r);
 	}
-	if (*r->at == 'e' || *r->at == 'E') {
-		r->at++;
-		r->at += *r->at == '-' || *r->at == '+' ? 1 : 0;
+	if (*r->cursor == 'e' || *r->cursor == 'E') {
+		r->cursor++;
+		r->cursor += *r->cursor == '-' || *r->cursor == '+' ? 1 : 0;
 		json_digits(r);
 	}
 }
@@ -96,8 +96,8 @@ static void json_members(struct json_reader *r, const char *path, char end)
 {
 	unsigned int n = 0;
 
-	r->at++;
-	while (*r->at != end) {
+	r->cursor++;
+	while (*r->cursor != end) {
 		char number[16];
 		const char *name = number;
 		size_t len = (size_t)snprintf(number, sizeof(number), "%u", n);
@@ -105,31 +105,31 @@ static void json_members(struct json_reader *r, const char *path, char end)
 		if (n++ > 0)
 			json_expect(r, ",");
 		if (end == '}') {
-			name = r->at + 1;
+			name = r->cursor + 1;
 			json_string(r);
-			len = (size_t)(r->at - name) - 1;
+			len = (size_t)(r->cursor - name) - 1;
 			json_expect(r, ":");
 		}
 		json_value(r, json_path_behind(path, name, len));
 	}
-	r->at++;
+	r->cursor++;
 }
 
 static void json_value(struct json_reader *r, const char *path)
 {
-	const char *from = r->at;
+	const char *start = r->cursor;
 
-	if (*r->at == '{')
+	if (*r->cursor == '{')
 		json_members(r, path, '}');
-	else if (*r->at == '[')
+	else if (*r->cursor == '[')
 		json_members(r, path, ']');
-	else if (*r->at == '"')
+	else if (*r->cursor == '"')
 		json_string(r);
-	else if (*r->at == 't')
+	else if (*r->cursor == 't')
 		json_expect(r, "true");
-	else if (*r->at == 'f')
+	else if (*r->cursor == 'f')
 		json_expect(r, "false");
-	else if (*r->at == 'n')
+	else if (*r->cursor == 'n')
 		json_expect(r, "null");
 	else
 		json_number(r);
@@ -137,14 +137,14 @@ static void json_value(struct json_reader *r, const char *path)
 		return;
 	if (r->found != NULL)
 		fail_msg("%s is there twice", r->path);
-	r->found = strndup(from, (size_t)(r->at - from));
+	r->found = strndup(start, (size_t)(r->cursor - start));
 }
 
 char *json_reader_find(const char *json, const char *path)
 {
-	struct json_reader reader = {.at = json, .path = path};
+	struct json_reader reader = {.cursor = json, .path = path};
 
 	json_value(&reader, path);
-	assert_string_equal(reader.at, "\n");
+	assert_string_equal(reader.cursor, "\n");
 	return reader.found;
 }

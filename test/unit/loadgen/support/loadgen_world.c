@@ -174,10 +174,10 @@ static bool value_is(const struct stun_msg *m, enum stun_attr a, const void *val
 static void key_of(struct loadgen_world *w, struct stun_key *key)
 {
 	const struct stun_msg *m = &w->request;
-	const struct stun_credential own = {m->data + m->off[STUN_USERNAME], m->alen[STUN_USERNAME],
-		w->realm, w->password, strlen(w->password)};
+	const struct stun_credential cred = {m->data + m->off[STUN_USERNAME],
+		m->alen[STUN_USERNAME], w->realm, w->password, strlen(w->password)};
 
-	assert_true(stun_key_make(w->crypto, w->alg, &own, key));
+	assert_true(stun_key_make(w->crypto, w->alg, &cred, key));
 }
 
 bool world_signed(struct loadgen_world *w)
@@ -252,7 +252,7 @@ void world_put_success(struct loadgen_world *w)
 
 	if (w->request.method == STUN_ALLOCATE) {
 		stun_put_xor_addr(&w->w, STUN_XOR_RELAYED_ADDRESS, &w->relay);
-		stun_put_xor_addr(&w->w, STUN_XOR_MAPPED_ADDRESS, &cl->at);
+		stun_put_xor_addr(&w->w, STUN_XOR_MAPPED_ADDRESS, &cl->local);
 	}
 	if (w->request.method == STUN_ALLOCATE || w->request.method == STUN_REFRESH) {
 		assert_true(stun_get_u32(&w->request, STUN_LIFETIME, &asked));

@@ -265,7 +265,7 @@ void world_mac(const struct dp_world *w, const struct addr *a, uint8_t mac[6])
 		}
 	}
 	for (uint32_t i = 0; i < w->ports[1].nb_routes; i++) {
-		if (addr_prefix_contains(&w->ports[1].routes[i].to, a)) {
+		if (addr_prefix_contains(&w->ports[1].routes[i].dst, a)) {
 			mac_of(w, &w->ports[1].routes[i].via, mac);
 			return;
 		}

@@ -123,7 +123,7 @@ struct dp_world {
 
 // A TURN client of the world.
 struct world_client {
-	struct endpoint at, server, relay;
+	struct endpoint endpoint, server, relay;
 	struct stun_writer w;
 	uint8_t message[1500], answer[1500];
 	struct stun_msg reply; // points into answer

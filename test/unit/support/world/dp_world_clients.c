@@ -8,8 +8,8 @@
 
 void world_client(struct dp_world *w, struct world_client *c, const char *addr, uint16_t port)
 {
-	*c = (struct world_client){.at = world_endpoint(addr, port), .user = "ivan"};
-	c->server = w->listeners[addr_is_v4(&c->at.addr) ? 0 : 1].at;
+	*c = (struct world_client){.endpoint = world_endpoint(addr, port), .user = "ivan"};
+	c->server = w->listeners[addr_is_v4(&c->endpoint.addr) ? 0 : 1].endpoint;
 	client_realm(w, c, WORLD_REALM);
 }
 
@@ -33,21 +33,21 @@ void world_stream_client(
 	c->server = world_endpoint("10.99.0.1", 3478);
 	c->conn = UINT64_C(1) << 32 | w->nb_streams;
 	assert_true(w->nb_streams < WORLD_STREAMS);
-	w->stream[w->nb_streams++] = c->at;
+	w->stream[w->nb_streams++] = c->endpoint;
 	world_run(w); // so that workers leave buffers for the thread
 }
 
 static struct stream_from stream_from(const struct dp_world *w, const struct world_client *c)
 {
 	return (struct stream_from){
-		.client = c->at, .listener = (uint8_t)w->tcp, .tos = c->tos, .conn = c->conn};
+		.client = c->endpoint, .listener = (uint8_t)w->tcp, .tos = c->tos, .conn = c->conn};
 }
 
 bool world_stream_send(
 	struct dp_world *w, const struct world_client *c, const void *data, size_t len)
 {
-	const struct stream_from from = stream_from(w, c);
-	const unsigned int home = streams_ops.home(w->dp, &c->at, from.listener);
+	const struct stream_from origin = stream_from(w, c);
+	const unsigned int home = streams_ops.home(w->dp, &c->endpoint, origin.listener);
 	struct stream_message m;
 
 	if ((stun_framing_is_request(data) && !streams_ops.may_ask(w->dp, 0, home)) ||
@@ -56,16 +56,16 @@ bool world_stream_send(
 	memcpy(m.data, data, len);
 	m.len = (uint16_t)len;
 	m.conn = c->conn;
-	streams_ops.send(w->dp, 0, home, &m, &from);
+	streams_ops.send(w->dp, 0, home, &m, &origin);
 	return true;
 }
 
 void world_stream_end(struct dp_world *w, const struct world_client *c)
 {
-	const struct stream_from from = stream_from(w, c);
+	const struct stream_from origin = stream_from(w, c);
 
 	for (unsigned int worker = 0; worker < w->dp->nb_workers; worker++)
-		assert_true(streams_ops.ended(w->dp, 0, worker, &from));
+		assert_true(streams_ops.ended(w->dp, 0, worker, &origin));
 }
 
 void client_begin(struct dp_world *w, struct world_client *c, enum stun_method method)
@@ -86,9 +86,9 @@ static unsigned int exchange(struct dp_world *w, struct world_client *c)
 	if (c->conn != 0)
 		assert_true(world_stream_send(w, c, c->message, len));
 	else
-		world_send_bytes(w, &c->at, &c->server, c->message, len);
+		world_send_bytes(w, &c->endpoint, &c->server, c->message, len);
 	world_run(w);
-	assert_true(world_take(w, &c->at, &d));
+	assert_true(world_take(w, &c->endpoint, &d));
 	assert_true(endpoint_eq(&d.src, &c->server));
 	memcpy(c->answer, d.data, d.len);
 	assert_int_equal(stun_parse(c->answer, d.len, &c->reply), 0);
@@ -171,7 +171,8 @@ unsigned int client_permit(struct dp_world *w, struct world_client *c, const str
 void client_channel_data(
 	struct dp_world *w, struct world_client *c, uint16_t channel, const void *data, size_t len)
 {
-	struct world_datagram d = {.src = c->at, .dst = c->server, .len = (uint16_t)(len + 4)};
+	struct world_datagram d = {
+		.src = c->endpoint, .dst = c->server, .len = (uint16_t)(len + 4)};
 
 	store_be16(d.data, channel);
 	store_be16(d.data + 2, (uint16_t)len);
@@ -195,7 +196,7 @@ void client_indication(struct dp_world *w, struct world_client *c, const struct 
 	const void *data, size_t len)
 {
 	static const uint8_t tid[12] = "indications";
-	struct world_datagram d = {.src = c->at, .dst = c->server};
+	struct world_datagram d = {.src = c->endpoint, .dst = c->server};
 	struct stun_writer sw;
 
 	stun_begin(&sw, d.data, sizeof(d.data), STUN_INDICATION, STUN_SEND, tid);
@@ -216,6 +217,6 @@ void client_assert_relays(
 	world_run(w);
 	assert_true(world_take(w, peer, &got));
 	assert_int_equal(got.len, 11);
-	assert_true(world_take(w, &c->at, &got));
+	assert_true(world_take(w, &c->endpoint, &got));
 	assert_int_equal(got.len, 4 + 13);
 }

@@ -17,12 +17,12 @@ void world_send_long(struct dp_world *w, const struct ip_long *d, uint32_t mtu, 
 	world_mac(w, &d->src.addr, macs + 6);
 	ip_pieces_cut(&pieces, d, macs, mtu);
 	for (unsigned int i = 0; i < pieces.n; i++) {
-		const unsigned int at = swapped ? (i + 1) % pieces.n : i;
+		const unsigned int piece = swapped ? (i + 1) % pieces.n : i;
 
 		if (w->nic)
-			nicmodel_put(p, pieces.frame[at], pieces.len[at]);
+			nicmodel_put(p, pieces.frame[piece], pieces.len[piece]);
 		else
-			softport_put(p, queue, pieces.frame[at], pieces.len[at]);
+			softport_put(p, queue, pieces.frame[piece], pieces.len[piece]);
 	}
 }
 

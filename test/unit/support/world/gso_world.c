@@ -51,10 +51,10 @@ struct gso_sent *gso_make(unsigned int i, bool up, uint16_t len, const struct wo
 	s->client = i;
 	s->leg = up ? TURN_FROM_CLIENT : TURN_FROM_PEER;
 	if (up) {
-		s->in.src = client[i].at;
+		s->in.src = client[i].endpoint;
 		s->in.dst = client[i].server;
-		s->from = client[i].relay;
-		s->to = peer[i];
+		s->src = client[i].relay;
+		s->dst = peer[i];
 		store_be16(s->in.data, GSO_CHANNEL);
 		store_be16(s->in.data + 2, len);
 		s->in.len = (uint16_t)(len + 4);
@@ -63,8 +63,8 @@ struct gso_sent *gso_make(unsigned int i, bool up, uint16_t len, const struct wo
 	} else {
 		s->in.src = peer[i];
 		s->in.dst = client[i].relay;
-		s->from = client[i].server;
-		s->to = client[i].at;
+		s->src = client[i].server;
+		s->dst = client[i].endpoint;
 		s->in.len = len;
 		s->off = 0;
 		s->front = 4;
@@ -77,8 +77,8 @@ void gso_arrives(const struct gso_sent *s)
 	const uint16_t len = (uint16_t)(s->in.len - s->off);
 	struct world_datagram got;
 
-	assert_true(world_take(&world, &s->to, &got));
-	assert_true(endpoint_eq(&got.src, &s->from));
+	assert_true(world_take(&world, &s->dst, &got));
+	assert_true(endpoint_eq(&got.src, &s->src));
 	assert_int_equal(got.len, s->front + len);
 	if (s->front != 0) {
 		assert_int_equal(load_be16(got.data), GSO_CHANNEL);
@@ -89,8 +89,8 @@ void gso_arrives(const struct gso_sent *s)
 	assert_int_equal(got.ttl, s->in.ttl - 1);
 	// RFC 8656 15: copied where both sides are IPv4
 	assert_int_equal(
-		got.df, s->in.df && addr_is_v4(&s->to.addr) && addr_is_v4(&s->in.src.addr));
-	assert_int_equal(got.no_checksum, s->in.no_checksum && addr_is_v4(&s->to.addr));
+		got.df, s->in.df && addr_is_v4(&s->dst.addr) && addr_is_v4(&s->in.src.addr));
+	assert_int_equal(got.no_checksum, s->in.no_checksum && addr_is_v4(&s->dst.addr));
 	usage[s->client].leg[s->leg].datagrams++;
 	usage[s->client].leg[s->leg].bytes += len;
 }
@@ -112,7 +112,7 @@ void gso_all_counted(void)
 
 		for (unsigned int k = 0; k < n; k++)
 			for (unsigned int i = 0; i < GSO_CLIENTS; i++)
-				if (endpoint_eq(&info[k].client, &client[i].at)) {
+				if (endpoint_eq(&info[k].client, &client[i].endpoint)) {
 					assert_memory_equal(info[k].usage.leg, usage[i].leg,
 						sizeof(usage[i].leg));
 					found++;
@@ -123,19 +123,19 @@ void gso_all_counted(void)
 
 // --- super-frames received ----------------------------------------------------------------------
 
-struct rte_mbuf *gso_whole(unsigned int from, unsigned int n, uint32_t step)
+struct rte_mbuf *gso_whole(unsigned int first, unsigned int n, uint32_t step)
 {
 	static uint8_t frame[70000];
-	const bool v4 = addr_is_v4(&sent[from].in.src.addr);
+	const bool v4 = addr_is_v4(&sent[first].in.src.addr);
 	const uint32_t headers = net_headers_len(v4, gso_port()->vlan);
 	struct rte_mbuf *head = NULL, **next = &head;
 	uint8_t one[2048], *ip = frame + headers - (v4 ? 28 : 48);
 	uint32_t len = headers, done = 0;
 	uint16_t segs = 0;
 
-	world_frame(&world, &sent[from].in, one);
+	world_frame(&world, &sent[first].in, one);
 	memcpy(frame, one, headers);
-	for (unsigned int i = from; i < from + n; len += sent[i++].in.len)
+	for (unsigned int i = first; i < first + n; len += sent[i++].in.len)
 		memcpy(frame + len, sent[i].in.data, sent[i].in.len);
 	store_be16(frame + headers - 4, (uint16_t)(len - headers + 8));
 	store_be16(frame + headers - 2, 0x1234); // of no meaning
@@ -158,7 +158,7 @@ struct rte_mbuf *gso_whole(unsigned int from, unsigned int n, uint32_t step)
 	}
 	head->nb_segs = segs;
 	head->pkt_len = len;
-	head->tso_segsz = sent[from].in.len;
+	head->tso_segsz = sent[first].in.len;
 	head->ol_flags = RTE_MBUF_F_RX_LRO | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 	return head;
 }

@@ -18,7 +18,7 @@ extern const struct port_super gso_granted;
 // What was sent and what has to arrive of it.
 struct gso_sent {
 	struct world_datagram in;
-	struct endpoint from, to;
+	struct endpoint src, dst;
 	unsigned int client, leg;
 	uint16_t off, front; // of the payload in.data, that arrives behind a channel header or not
 };
@@ -38,4 +38,4 @@ void gso_all_arrive(void);
 void gso_all_counted(void);
 // sent[from, from + n), of one flow and, except the last, of one size, as one chain of buffers of
 // up to step bytes.
-struct rte_mbuf *gso_whole(unsigned int from, unsigned int n, uint32_t step);
+struct rte_mbuf *gso_whole(unsigned int first, unsigned int n, uint32_t step);

@@ -77,7 +77,7 @@ static const struct {
 
 struct world_datagram line_up(unsigned int i)
 {
-	return (struct world_datagram){.src = client[i].at, .dst = client[i].server};
+	return (struct world_datagram){.src = client[i].endpoint, .dst = client[i].server};
 }
 
 struct world_datagram line_down(unsigned int i)
@@ -120,7 +120,7 @@ void line_settle(unsigned int i)
 		world_send(&world, &d);
 		world_run(&world);
 		assert_true(world_take(&world, &peer[i], &got));
-		assert_true(world_take(&world, &client[i].at, &got));
+		assert_true(world_take(&world, &client[i].endpoint, &got));
 	}
 	assert_int_equal(world.nb_seen, 0);
 }
@@ -131,7 +131,7 @@ void line_client(unsigned int i)
 
 	world_client(&world, c, cast[i].client, (uint16_t)(40000 + i));
 	if (i == 4)
-		c->server = world.listeners[2].at;
+		c->server = world.listeners[2].endpoint;
 	peer[i] = world_endpoint(cast[i].peer, (uint16_t)(7000 + i));
 	assert_int_equal(client_allocate(&world, c, addr_is_v4(&peer[i].addr) ? 4 : 6), 0);
 }
@@ -186,7 +186,8 @@ struct turn_line *line_of(const struct world_client *c)
 	for (uint32_t i = 0; i < n; i++) {
 		struct turn_line *l = &line_worker()->lines[i];
 
-		if (!addr_eq(&l->end[0], &c->at.addr) || (uint16_t)l->mark[0] != c->at.port)
+		if (!addr_eq(&l->end[0], &c->endpoint.addr) ||
+			(uint16_t)l->mark[0] != c->endpoint.port)
 			continue;
 		if (l->mark[0] >> 24 == TURN_LINE_LISTENER(0) >> 8)
 			return l;
@@ -207,19 +208,19 @@ void line_round(void)
 static void take_fragment(struct line_outcome *o, const uint8_t *frame, size_t len)
 {
 	const bool is_v4 = frame[12] == 0x08;
-	const size_t headers = is_v4 ? 34 : 62, at = is_v4 ? 34 : 54;
+	const size_t headers = is_v4 ? 34 : 62, payload_off = is_v4 ? 34 : 54;
 	const size_t off =
 		is_v4 ? (load_be16(frame + 20) & 0x1fffu) * 8 : load_be16(frame + 56) & 0xfff8u;
 
-	assert_int_equal(o->len, off == 0 ? 0 : at + off);
+	assert_int_equal(o->len, off == 0 ? 0 : payload_off + off);
 	if (off == 0)
-		memcpy(o->frame, frame, at);
-	memcpy(o->frame + at + off, frame + headers, len - headers);
-	o->len = at + off + len - headers;
+		memcpy(o->frame, frame, payload_off);
+	memcpy(o->frame + payload_off + off, frame + headers, len - headers);
+	o->len = payload_off + off + len - headers;
 	o->in_fragments = true;
 	if (!is_v4) {
 		o->frame[20] = 17;
-		store_be16(o->frame + 18, (uint16_t)(o->len - at));
+		store_be16(o->frame + 18, (uint16_t)(o->len - payload_off));
 		return;
 	}
 	store_be16(o->frame + 16, (uint16_t)(o->len - 14));
@@ -257,12 +258,12 @@ static void receive_frame(unsigned int port, const uint8_t *frame, size_t len)
 {
 	struct port *p = world.dp->port[port].port;
 	struct rte_mbuf *m = softport_mbuf(p, "", 0);
-	uint8_t *to;
+	uint8_t *dst;
 
 	m->data_off = line_rx.headroom;
-	to = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)len);
-	assert_non_null(to);
-	memcpy(to, frame, len);
+	dst = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)len);
+	assert_non_null(dst);
+	memcpy(dst, frame, len);
 	m->ol_flags |= RTE_MBUF_F_RX_FDIR | line_rx.flags; // which may not be sent
 	world.dp->port[port].verified = line_rx.flags;
 	softport_put_mbuf(p, (uint16_t)test_rand_below(&world.rand, p->nb_rxq), m);
@@ -299,7 +300,7 @@ static struct line_outcome pass(
 	return o;
 }
 
-struct line_outcome line_pass(enum line_way way, const struct world_client *c, unsigned int port,
+struct line_outcome line_pass(enum line_way path, const struct world_client *c, unsigned int port,
 	const uint8_t *frame, size_t len)
 {
 	struct turn_line *l = line_of(c);
@@ -307,15 +308,15 @@ struct line_outcome line_pass(enum line_way way, const struct world_client *c, u
 	const uint16_t until = l->until, passed = (uint16_t)(world.ms / TURN_LINE_MS - 1);
 	struct line_outcome o;
 
-	if (way != LINE_BY_LINE)
+	if (path != LINE_BY_LINE)
 		line_worker()->plain_max = 0;
-	if (way == LINE_BY_TREES)
+	if (path == LINE_BY_TREES)
 		l->until = passed;
 	o = pass(c, port, frame, len);
 	line_worker()->plain_max = plain_max;
 	if (l->until == passed)
 		l->until = until;
-	assert_false(way != LINE_BY_LINE && o.by_line);
+	assert_false(path != LINE_BY_LINE && o.by_line);
 	return o;
 }
 
@@ -379,13 +380,13 @@ struct line_outcome line_three_ways(
 {
 	struct line_outcome o[3], result;
 
-	for (unsigned int way = 0; way < 3; way++) {
-		o[way] = line_pass((enum line_way)way, c, port, frame, len);
-		if (o[way].len != 0)
-			frame_check(o[way].frame);
-		if (way == LINE_BY_LINE)
-			result = o[way];
-		level(&o[way]);
+	for (unsigned int path = 0; path < 3; path++) {
+		o[path] = line_pass((enum line_way)path, c, port, frame, len);
+		if (o[path].len != 0)
+			frame_check(o[path].frame);
+		if (path == LINE_BY_LINE)
+			result = o[path];
+		level(&o[path]);
 	}
 	assert_same(&o[LINE_BY_LINE], &o[LINE_BY_PLAN]);
 	assert_same(&o[LINE_BY_LINE], &o[LINE_BY_TREES]);

@@ -63,7 +63,7 @@ extern struct line_rx line_rx;
 void line_round(void);
 // Receives a frame of client c or its peer on a port, and nothing else, in a round of a world of
 // one worker.
-struct line_outcome line_pass(enum line_way way, const struct world_client *c, unsigned int port,
+struct line_outcome line_pass(enum line_way path, const struct world_client *c, unsigned int port,
 	const uint8_t *frame, size_t len);
 
 // The same by each way in turn. Asserts that they make the same of it, except ids, and checksums

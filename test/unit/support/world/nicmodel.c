@@ -35,7 +35,7 @@ static const char *refusal(const struct port_rule *r)
 }
 
 static int flow_create(
-	struct port *p, const struct port_rule *r, void **flow, char *why, size_t len)
+	struct port *p, const struct port_rule *r, void **flow, char *reason, size_t len)
 {
 	const char *no;
 	unsigned int i = 0;
@@ -43,7 +43,7 @@ static int flow_create(
 	nicmodel.calls++;
 	no = refusal(r);
 	if (no != NULL) {
-		snprintf(why, len, "soft says %s", no);
+		snprintf(reason, len, "soft says %s", no);
 		return -ENOTSUP;
 	}
 	while (table[i].port != NULL)

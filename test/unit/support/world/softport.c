@@ -123,13 +123,13 @@ static void put_copy(void *port, const uint8_t *frame, size_t len)
 {
 	struct softport *s = port;
 	struct rte_mbuf *m = rte_pktmbuf_alloc(s->pool);
-	char *to = m != NULL ? rte_pktmbuf_append(m, (uint16_t)len) : NULL;
+	char *dst = m != NULL ? rte_pktmbuf_append(m, (uint16_t)len) : NULL;
 
-	if (to == NULL) {
+	if (dst == NULL) {
 		fprintf(stderr, "softport: no buffer for a frame of %zu bytes\n", len);
 		abort();
 	}
-	memcpy(to, frame, len);
+	memcpy(dst, frame, len);
 	fifo_put(&s->out, m);
 }
 
@@ -392,13 +392,13 @@ struct rte_mbuf *softport_mbuf(struct port *p, const void *frame, size_t len)
 {
 	struct softport *s = p->priv;
 	struct rte_mbuf *m = rte_pktmbuf_alloc(s->pool);
-	char *to = m != NULL ? rte_pktmbuf_append(m, (uint16_t)len) : NULL;
+	char *dst = m != NULL ? rte_pktmbuf_append(m, (uint16_t)len) : NULL;
 
-	if (to == NULL) {
+	if (dst == NULL) {
 		fprintf(stderr, "softport: no buffer for a frame of %zu bytes\n", len);
 		abort();
 	}
-	memcpy(to, frame, len);
+	memcpy(dst, frame, len);
 	return m;
 }
 
