@@ -224,12 +224,10 @@ static uint8_t payer_of(const struct entry *e, uint8_t share)
 // An entry that becomes known gives back what it has not asked.
 static void give_back(struct neigh_table *t, const struct entry *e)
 {
-	const uint8_t claims = payer_of(e, NEIGH_SHARE_CLAIMS), left = NEIGH_TRIES - e->tries;
-
 	if (e->state == NEIGH_INCOMPLETE)
-		neigh_shares_back(&t->shares, e->share, left);
-	else if (e->state == NEIGH_PROBE && e->contested)
-		neigh_shares_back(&t->shares, claims, left);
+		neigh_shares_back(&t->shares, e->share, NEIGH_TRIES - e->tries);
+	else if (e->state == NEIGH_PROBE && e->contested && !e->kept)
+		neigh_shares_back(&t->shares, NEIGH_SHARE_CLAIMS, NEIGH_TRIES - e->tries);
 }
 
 // A failure is believed for a while (negative cache), then a use asks anew, if it may.
@@ -258,9 +256,8 @@ static uint16_t find_entry(
 	return NEIGH_NONE;
 }
 
-// First entry of a queue's head part that nobody would miss. Packets held must be taken back first.
-// An unanswered question is given up only after its second try, or a scan would make each entry
-// short-lived.
+// Finds an entry near the queue's head that can be reused. The caller takes back its held packets.
+// An unanswered request is reused after its second try, or a scan would make entries short-lived.
 static uint16_t find_reusable(const struct neigh_table *t, enum queue queue)
 {
 	uint16_t i = t->head[queue];

@@ -398,8 +398,6 @@ static const char *apply_refresh(struct naive *n, const struct op *op, const str
 	return NULL;
 }
 
-// --- requests
-
 static bool nonce_good(const struct naive *n, const struct op *op)
 {
 	return !op->nonce.junk &&
