@@ -19,81 +19,62 @@ const struct stream_refusal_info *stream_refusal_info(unsigned int refusal)
 	return refusal < STREAM_REFUSAL_END ? &refusals[refusal] : NULL;
 }
 
-static void tell_refusal(struct thread *t, const struct refused_place *p, uint32_t more)
+static void tell_refusal(struct thread *t, const struct stream_refused *r)
 {
 	const struct stream_config *conf = &t->s->conf;
-	const struct stream_refused r = {.client = p->client,
-		.listener = p->listener,
-		.reason = p->reason,
-		.offered = p->offered,
-		.more = more};
 
-	if (!conf->ops->refused(conf->ctx, t->index, &r))
-		stats_add(&t->stats.untold, more > 0 ? more : 1);
+	if (!conf->ops->refused(conf->ctx, t->index, r))
+		stats_add(&t->stats.untold, r->more > 0 ? r->more : 1);
 }
 
-static void remember_client(struct refused_place *p, const struct stream_refused *r)
+static void tell_more(void *ctx, uint16_t i, uint32_t more)
 {
-	p->client = r->client;
-	p->listener = r->listener;
-	snprintf(p->offered, sizeof(p->offered), "%s", r->offered);
+	struct thread *t = ctx;
+	const struct refused_last *last = &t->refused.last[i];
+
+	tell_refusal(t,
+		&(struct stream_refused){.client = last->client,
+			.listener = last->listener,
+			.reason = last->reason,
+			.offered = last->offered,
+			.more = more});
 }
 
-static bool is_of(
-	const struct refused_place *p, const struct addr *source, enum stream_refusal reason)
+void refused_init(struct thread *t)
 {
-	const struct addr there = addr_source(&p->client.addr);
+	struct refused *r = &t->refused;
 
-	return p->until_ms != 0 && p->reason == reason && addr_eq(&there, source);
+	fold_init(&r->fold, r->entry);
+	r->fold.tell = tell_more;
+	r->fold.ctx = t;
 }
 
-// The place of a source and reason, or one whose period is over. NULL where neither is there.
-static struct refused_place *place_of(
-	struct thread *t, const struct addr *source, enum stream_refusal reason)
+static void remember_client(struct refused_last *last, const struct stream_refused *r)
 {
-	// the key of the limiter serves here too: no hash leaves the process
-	const uint64_t hash = hash_addr(&t->s->begun.key, source, (uint64_t)reason + 1);
-	struct refused_place *over = NULL;
-
-	for (unsigned int i = 0; i < REFUSED_WAYS; i++) {
-		struct refused_place *p = &t->refused[(hash + i) % REFUSED_PLACES];
-
-		if (is_of(p, source, reason))
-			return p;
-		if (over == NULL && t->now_ms >= p->until_ms)
-			over = p;
-	}
-	return over;
+	last->client = r->client;
+	last->listener = r->listener;
+	last->reason = r->reason;
+	snprintf(last->offered, sizeof(last->offered), "%s", r->offered);
 }
 
 void refused_note(struct thread *t, const struct stream_refused *r)
 {
-	const enum stream_refusal reason = r->reason;
 	const struct addr source = addr_source(&r->client.addr);
-	struct refused_place *p;
-	bool same;
-	uint32_t more;
+	// the key of the limiter serves here too: no hash leaves the process
+	const uint64_t key = hash_addr(&t->s->begun.key, &source, (uint64_t)r->reason + 1);
+	const uint16_t first = (uint16_t)(key % (REFUSED_PLACES / REFUSED_WAYS) * REFUSED_WAYS);
+	const uint16_t i = fold_find(&t->refused.fold, first, REFUSED_WAYS, key);
+	struct stream_refused one = *r;
 
+	one.more = 0;
 	if (t->s->conf.ops->refused == NULL)
 		return;
-	p = place_of(t, &source, reason);
-	if (p == NULL) {
+	if (!fold_has_room(&t->refused.fold, i, key, t->now_ms))
 		stats_add(&t->stats.untold, 1);
-		return;
-	}
-	same = is_of(p, &source, reason);
-	if (t->now_ms < p->until_ms) {
-		p->more++;
-		remember_client(p, r);
-		return;
-	}
-	if (!same && p->more > 0)
-		tell_refusal(t, p, p->more);
-	more = same && p->more > 0 ? p->more + 1 : 0;
-	*p = (struct refused_place){
-		.until_ms = t->now_ms + REFUSED_PERIOD_MS, .reason = (uint8_t)reason};
-	remember_client(p, r);
-	tell_refusal(t, p, more);
+	else if (fold_count(&t->refused.fold, i, key, t->now_ms))
+		tell_refusal(t, &one);
+	else
+		remember_client(&t->refused.last[i], r);
 }
 
 void refused_by_counter(
@@ -135,16 +116,9 @@ void refused_by_counter(
 
 void refused_tick(struct thread *t)
 {
-	if (t->now_ms < t->refused_ms + TICK_MS)
+	if (t->now_ms < t->refused.ticked_ms + TICK_MS)
 		return;
-	t->refused_ms = t->now_ms;
-	for (unsigned int i = 0; i < REFUSED_PLACES; i++) {
-		struct refused_place *p = &t->refused[i];
-
-		if (p->more == 0 || t->now_ms < p->until_ms)
-			continue;
-		tell_refusal(t, p, p->more);
-		p->more = 0;
-		p->until_ms = t->now_ms + REFUSED_PERIOD_MS;
-	}
+	t->refused.ticked_ms = t->now_ms;
+	while (fold_expire(&t->refused.fold, t->now_ms))
+		;
 }

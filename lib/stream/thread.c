@@ -396,6 +396,7 @@ struct thread *thread_create(struct streams *s, unsigned int index)
 	nap_init(&t->nap);
 	memset(&t->ended, 0xff, sizeof(t->ended)); // all bytes 0xff: CONN_NONE
 	turns_init(&t->turns);
+	refused_init(t);
 	t->listen = calloc(s->conf.nb_listeners + 1, sizeof(*t->listen));
 	t->conn = calloc(t->max, sizeof(*t->conn));
 	t->live = calloc(t->max, sizeof(*t->live));

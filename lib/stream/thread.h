@@ -66,8 +66,7 @@ struct thread {
 	bool nap_set; // it is set for the next one
 	bool measures; // what this nap takes of the CPU, nap_ns until now
 	uint64_t nap_ns;
-	struct refused_place refused[REFUSED_PLACES]; // what was refused of late
-	uint64_t refused_ms; // when those that were left out were told last
+	struct refused refused; // of late
 	uint64_t now_ms, scanned_ms;
 	bool relay_off; // the thread opens no sockets towards peers
 	uint32_t relay_untold; // connections in process of which workers are still to be asked

@@ -40,7 +40,7 @@ struct layout {
 	uint8_t *channel_form;
 	struct mobile *mobile;
 	struct wheel_node *node;
-	void *clients, *ports, *shared, *live, *strangers, *fold;
+	void *clients, *ports, *shared, *live, *strangers, *refusals;
 	uint64_t *good;
 	void *permission_users, *channel_users, *port_users[2], *lead_users, *move_users, *tcp;
 	struct trie_links *redirect_links;
@@ -149,7 +149,7 @@ static struct layout layout_make(const struct turn_shard_params *p, void *mem)
 	l.clients = arena_take(&a, table_size(l.nb_slots + l.nb_redirects));
 	layout_relay(&l, p, &a);
 	l.strangers = arena_take(&a, stranger_size());
-	l.fold = arena_take(&a, fold_size());
+	l.refusals = arena_take(&a, refusals_size());
 	l.permission_users = arena_take(&a, share_size(l.nb_slots));
 	l.channel_users = arena_take(&a, share_size(l.nb_slots));
 	for (unsigned int is_v4 = 0; is_v4 < 2; is_v4++)
@@ -238,7 +238,7 @@ struct turn_shard *turn_shard_create(void *mem, const struct turn_shard_params *
 		shared_init(s, l.shared, &l.of_shared);
 	else
 		s->ports = relay_ports_create(&ports, p->map, p->worker, p->rng);
-	s->fold = fold_create(l.fold, &s->key, p->event, p->ctx);
+	s->refusals = refusals_create(l.refusals, &s->key, p->event, p->ctx);
 	for (uint32_t i = 0; i < p->config->nb_listeners; i++)
 		s->listener[i] = p->config->listeners[i];
 	s->nb_listeners = (uint8_t)p->config->nb_listeners;
@@ -268,12 +268,12 @@ void turn_shard_close(struct turn_shard *s)
 	for (uint32_t slot = 0; slot < s->nb_slots; slot++)
 		if (line_state(alloc_at(s, slot)) == ALLOC_RESERVED)
 			reservation_lapse(s, slot);
-	fold_flush(s->fold);
+	fold_flush(refusals_fold(s->refusals));
 }
 
 void turn_shard_keep(struct turn_shard *s)
 {
-	fold_flush(s->fold);
+	fold_flush(refusals_fold(s->refusals));
 }
 
 bool turn_shard_inside(
@@ -385,14 +385,15 @@ bool turn_shard_expire(struct turn_shard *s)
 	while (spent < EXPIRE_BUDGET && wheel_expire(&s->wheel, s->now_ms, &due, 1) == 1)
 		spent += timer_due(s, due);
 	more = tcp_usage_tick(s);
-	more |= fold_expire(s->fold, s->now_ms);
+	more |= fold_expire(refusals_fold(s->refusals), s->now_ms);
 	more |= wheel_behind(&s->wheel, s->now_ms);
 	return more;
 }
 
 uint64_t turn_shard_next_ms(const struct turn_shard *s)
 {
-	const uint64_t fold = fold_next_ms(s->fold), timer = wheel_next_ms(&s->wheel);
+	const uint64_t fold = fold_next_ms(refusals_fold(s->refusals)),
+		       timer = wheel_next_ms(&s->wheel);
 
 	return fold < timer ? fold : timer;
 }

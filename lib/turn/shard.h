@@ -7,8 +7,8 @@
 #include "bitset.h"
 #include "events/sums.h"
 #include "events/tallies.h"
-#include "limits/fold.h"
 #include "limits/pool.h"
+#include "limits/refusals.h"
 #include "limits/share.h"
 #include "limiter.h"
 #include "line.h"
@@ -72,7 +72,7 @@ struct turn_shard {
 	// Pairs of a user name and a source that have signed well of late, as half of their hash,
 	// each in the place that the other half says (stranger.c).
 	uint32_t *good;
-	struct fold *fold; // of refusals
+	struct refusals *refusals;
 	struct wheel wheel; // node = slot or redirect
 	struct turn_pool permissions, channels, redirects;
 	struct share permission_share, channel_share;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Counts and tells what happens to allocations and requests.
 #include "events/tell.h"
-#include "limits/fold.h"
+#include "limits/refusals.h"
 #include "limits/stranger.h"
 #include "shard.h"
 
@@ -162,7 +162,8 @@ void tell_refused(struct turn_request *r, enum turn_refusal refusal)
 	struct turn_event e;
 
 	s->stats.refused[refusal]++;
-	if (is_usual(refusal) || fold_again(s->fold, attempt_of(r, refusal), proved, s->now_ms))
+	if (is_usual(refusal) ||
+		refusals_again(s->refusals, attempt_of(r, refusal), proved, s->now_ms))
 		return;
 	s->stats.auth_failures += is_auth_failure(refusal);
 	if (s->event == NULL)
@@ -178,7 +179,7 @@ void tell_refused(struct turn_request *r, enum turn_refusal refusal)
 	e.reason = (uint16_t)refusal;
 	e.peer = r->peer;
 	name_of_request(&e, r);
-	fold_refused(s->fold, &e);
+	refusals_take(s->refusals, &e);
 }
 
 void turn_shard_refused(struct turn_shard *s, const struct endpoint *client, uint8_t listener,
@@ -193,5 +194,5 @@ void turn_shard_refused(struct turn_shard *s, const struct endpoint *client, uin
 	e.listener = listener;
 	e.reason = (uint16_t)refusal;
 	e.proved = proved;
-	fold_refused(s->fold, &e);
+	refusals_take(s->refusals, &e);
 }

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "limits/fold.h"
+#include "limits/refusals.h"
 #include "turn_refusal.h"
 
 #define START_MS 1000000
 
-static struct fold *fold;
+static struct refusals *refusals;
 static uint64_t now_ms;
 static uint64_t events, sum; // told; a fold counts as many as it says
 static struct turn_event last;
@@ -31,12 +31,12 @@ static void told(void *ctx, const struct turn_event *e)
 static int setup(void **state)
 {
 	const struct hash_key key = {.k = {1, 2}};
-	const size_t size = (fold_size() + 63) & ~(size_t)63;
+	const size_t size = (refusals_size() + 63) & ~(size_t)63;
 	void *mem = aligned_alloc(64, size);
 
 	assert_non_null(mem);
 	memset(mem, 0, size);
-	fold = fold_create(mem, &key, told, &last);
+	refusals = refusals_create(mem, &key, told, &last);
 	now_ms = START_MS;
 	events = sum = 0;
 	return 0;
@@ -44,7 +44,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	free(fold);
+	free(refusals);
 	return 0;
 }
 
@@ -56,7 +56,7 @@ static void refuse(const struct addr *source, uint16_t port, enum turn_refusal r
 		.reason = (uint16_t)refusal,
 		.proved = proved};
 
-	fold_refused(fold, &e);
+	refusals_take(refusals, &e);
 }
 
 static struct addr source(uint32_t n)
@@ -76,7 +76,7 @@ static void password(uint32_t host, uint16_t port)
 
 static void expire(void)
 {
-	while (fold_expire(fold, now_ms))
+	while (fold_expire(refusals_fold(refusals), now_ms))
 		;
 }
 
@@ -117,7 +117,7 @@ static void named(const char *name)
 		.name_len = (uint8_t)strlen(name)};
 
 	memcpy(e.name, name, strlen(name));
-	fold_refused(fold, &e);
+	refusals_take(refusals, &e);
 }
 
 static void ten_seconds(void)
@@ -213,7 +213,7 @@ static void spoofed_addresses_push_nobody_out(void **state)
 	expire();
 	assert_true(events - before <= 2 * 129 + 4);
 	assert_int_equal(sum, flood + 8);
-	fold_flush(fold);
+	fold_flush(refusals_fold(refusals));
 	assert_int_equal(sum, flood + 8); // nothing was left
 }
 
@@ -232,12 +232,12 @@ static void the_rest_has_no_address(void **state)
 	for (bool more = true; more;) {
 		const uint64_t before = events;
 
-		more = fold_expire(fold, now_ms);
+		more = fold_expire(refusals_fold(refusals), now_ms);
 		assert_true(events - before <= 8); // bounded work
 		if (events > before && addr_eq(&last.client.addr, &none))
 			nameless += last.more;
 	}
-	fold_flush(fold);
+	fold_flush(refusals_fold(refusals));
 	assert_int_equal(sum, 10000);
 	assert_true(nameless > 9000);
 }
@@ -250,7 +250,7 @@ static void proved_sources_push_out_the_oldest(void **state)
 			password(i, 1);
 			password(i, 2);
 		}
-	fold_flush(fold);
+	fold_flush(refusals_fold(refusals));
 	assert_int_equal(sum, 20000);
 	assert_true(events > 10000);
 }
@@ -259,22 +259,22 @@ static void an_attempt_is_known_for_forty_seconds(void **state)
 {
 	const uint64_t attempt = 0x123456789abcdef0;
 
-	assert_false(fold_again(fold, attempt, true, now_ms));
-	assert_false(fold_again(fold, attempt, false, now_ms));
+	assert_false(refusals_again(refusals, attempt, true, now_ms));
+	assert_false(refusals_again(refusals, attempt, false, now_ms));
 	// another one in the place of the latter
-	assert_false(fold_again(fold, attempt + (UINT64_C(2) << 32), false, now_ms));
+	assert_false(refusals_again(refusals, attempt + (UINT64_C(2) << 32), false, now_ms));
 	// as a client sends it (RFC 8489 6.2.1): 0.5, 1.5, 3.5, 7.5, 15.5, 31.5 s after the first
 	for (uint64_t after_ms = 500; after_ms <= 31500; after_ms = 2 * after_ms + 500)
-		assert_true(fold_again(fold, attempt, true, now_ms + after_ms));
-	assert_false(fold_again(fold, attempt, true, now_ms + 31500 + 41000));
+		assert_true(refusals_again(refusals, attempt, true, now_ms + after_ms));
+	assert_false(refusals_again(refusals, attempt, true, now_ms + 31500 + 41000));
 }
 
 // Who repeats it for ever makes a new one of it all the same: the time is that of the first.
 static void an_attempt_without_end_counts_anew(void **state)
 {
 	for (uint64_t after_ms = 0; after_ms <= 600000; after_ms += 60000) {
-		assert_false(fold_again(fold, 7, true, now_ms + after_ms));
-		assert_true(fold_again(fold, 7, true, now_ms + after_ms + 30000));
+		assert_false(refusals_again(refusals, 7, true, now_ms + after_ms));
+		assert_true(refusals_again(refusals, 7, true, now_ms + after_ms + 30000));
 	}
 }
 
@@ -287,20 +287,20 @@ static void connections_are_apart_from_requests(void **state)
 		.at_ms = now_ms, .client = {source(1), 1000}, .proved = true, .reason = 3};
 
 	e.kind = TURN_EVENT_REFUSED;
-	fold_refused(fold, &e);
+	refusals_take(refusals, &e);
 	e.kind = TURN_EVENT_CONNECTION;
-	fold_refused(fold, &e);
+	refusals_take(refusals, &e);
 	assert_int_equal(events, 2);
 	assert_int_equal(last.kind, TURN_EVENT_CONNECTION);
-	fold_refused(fold, &e);
+	refusals_take(refusals, &e);
 	assert_int_equal(events, 2);
 	e.proved = false;
 	e.reason = TURN_CONNECTION_REASONS - 1;
 	for (uint32_t i = 0; i < 10000; i++) {
 		e.client.addr = source(i);
-		fold_refused(fold, &e);
+		refusals_take(refusals, &e);
 	}
-	fold_flush(fold);
+	fold_flush(refusals_fold(refusals));
 	assert_int_equal(sum, 3 + 10000);
 	assert_int_equal(last.reason, TURN_CONNECTION_REASONS - 1);
 }

@@ -37,6 +37,7 @@ static int begin(void **state)
 	thread.s = &streams;
 	thread.index = 3;
 	thread.now_ms = 100000;
+	refused_init(&thread);
 	nb_got = 0;
 	room = true;
 	return 0;
@@ -62,15 +63,16 @@ static void test_folded(void **state)
 	for (uint16_t i = 0; i < 4211; i++, thread.now_ms++)
 		note("192.0.2.7", (uint16_t)(1001 + i), STREAM_REFUSED_RATE);
 	assert_int_equal(nb_got, 1);
-	// its period is over: the next one brings the number
-	thread.now_ms = 100000 + REFUSED_PERIOD_MS;
+	// its time is over: the next one is told at once, behind the number
+	thread.now_ms = 100000 + FOLD_MS;
 	note("192.0.2.7", 9, STREAM_REFUSED_RATE);
-	assert_int_equal(nb_got, 2);
-	assert_int_equal(got[1].more, 4212);
+	assert_int_equal(nb_got, 3);
+	assert_int_equal(got[1].more, 4211);
+	assert_int_equal(got[2].more, 0);
 	// another reason, another source
 	note("192.0.2.7", 9, STREAM_REFUSED_GARBAGE);
 	note("192.0.2.8", 9, STREAM_REFUSED_RATE);
-	assert_int_equal(nb_got, 4);
+	assert_int_equal(nb_got, 5);
 	assert_int_equal(thread.stats.untold, 0);
 	// an IPv6 host has its /64
 	begin(NULL);
@@ -85,7 +87,7 @@ static void test_tick(void **state)
 {
 	for (unsigned int i = 0; i < 10; i++)
 		note("192.0.2.7", (uint16_t)(1000 + i), STREAM_REFUSED_SLOW);
-	thread.now_ms += REFUSED_PERIOD_MS - 1;
+	thread.now_ms += FOLD_MS - 1;
 	refused_tick(&thread);
 	assert_int_equal(nb_got, 1);
 	thread.now_ms += 1000;
@@ -173,7 +175,8 @@ static void test_counters(void **state)
 	unsigned int seen[STREAM_REFUSAL_END] = {0};
 
 	for (size_t i = 0; i < sizeof(thread.stats) / sizeof(*counter); i++) {
-		memset(thread.refused, 0, sizeof(thread.refused));
+		memset(&thread.refused, 0, sizeof(thread.refused));
+		refused_init(&thread);
 		refused_by_counter(&thread, &e, 4, &counter[i]);
 	}
 	assert_int_equal(nb_got, counted); // from DTLS_RATE on they are workers'

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Folds refusals: of each source and reason one event at once, then one in FOLD_MS that says how
-// many more there were. Memory and events are bounded, whoever asks however much.
+// Folds refusals of requests and connections by source and reason (fold.h). Memory and events are
+// bounded, whoever asks however much.
 //
 // Who can exhaust it, with whose address, and who suffers?
 // * Senders who have not proved their address (enum proof) have entries of their own, so a flood of
@@ -16,29 +16,25 @@
 //   only that a retransmission is not recognised and is counted once more.
 #pragma once
 
+#include "fold.h"
 #include "hash.h"
 #include "turn_event.h"
 
-#define FOLD_MS (10 * 1000)
 // A transaction is over for its client 39.5 s after its first request (RFC 8489 6.2.1), and the
 // longest pause in it is 16 s.
-#define FOLD_ATTEMPT_S 40
+#define REFUSALS_ATTEMPT_S 40
 
-struct fold;
+struct refusals;
 
-// Bytes of memory (64-byte aligned, zeroed) that fold_create sets up. It tells each event by a call
-// of tell, which may be NULL.
-size_t fold_size(void);
-struct fold *fold_create(void *mem, const struct hash_key *key,
+// Bytes of memory (64-byte aligned, zeroed) that refusals_create sets up. It tells each event by a
+// call of tell, which may be NULL.
+size_t refusals_size(void);
+struct refusals *refusals_create(void *mem, const struct hash_key *key,
 	void (*tell)(void *ctx, const struct turn_event *e), void *ctx);
-// Whether an attempt, a keyed hash of whatever makes it up, has been seen within FOLD_ATTEMPT_S;
-// from now on it has.
-bool fold_again(struct fold *f, uint64_t attempt, bool proved, uint64_t now_ms);
+// The fold, to be expired and flushed.
+struct fold *refusals_fold(struct refusals *r);
+// Whether an attempt, a keyed hash of whatever makes it up, has been seen within
+// REFUSALS_ATTEMPT_S; from now on it has.
+bool refusals_again(struct refusals *r, uint64_t attempt, bool proved, uint64_t now_ms);
 // Tells or counts a refusal. e->at_ms is now, e->more is 0.
-void fold_refused(struct fold *f, const struct turn_event *e);
-// Ends what is older than FOLD_MS, a few entries a call. True when more is due.
-bool fold_expire(struct fold *f, uint64_t now_ms);
-// When fold_expire has something to end next; UINT64_MAX: never, as it is now.
-uint64_t fold_next_ms(const struct fold *f);
-// Ends all, and tells what was counted.
-void fold_flush(struct fold *f);
+void refusals_take(struct refusals *r, const struct turn_event *e);
