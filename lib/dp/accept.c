@@ -146,16 +146,16 @@ unsigned int accept_ends(const struct worker *w, const struct addr *src, const s
 				? NET_DROP_MARTIAN_DESTINATION
 				: NET_DROP_NOT_FOR_US);
 	if (w->dp->port[port].port->loopback)
-		return is_program(w, src) ? DP_SENT : drop_of_net(NET_DROP_MARTIAN_SOURCE);
+		return is_program(w, src) ? DP_OK : drop_of_net(NET_DROP_MARTIAN_SOURCE);
 	if (local_addrs_ours(w->local, src)) // or a broadcast address
 		return drop_of_net(NET_DROP_MARTIAN_SOURCE);
 	if (!is_taken_in(w, *laddr, src, port))
 		return drop_of_net(
 			(*laddr)->port == port ? NET_DROP_MARTIAN_SOURCE : NET_DROP_NOT_FOR_US);
-	return DP_SENT;
+	return DP_OK;
 }
 
-// Finds what a datagram that came in on v->port is for and the worker that owns it. DP_SENT or a
+// Finds what a datagram that came in on v->port is for and the worker that owns it. DP_OK or a
 // reason to drop it.
 static unsigned int classify_datagram(struct worker *w, const struct rte_mbuf *m,
 	const struct net_frame *f, struct turn_view *v, unsigned int *home)
@@ -165,7 +165,7 @@ static unsigned int classify_datagram(struct worker *w, const struct rte_mbuf *m
 	const unsigned int bad = accept_ends(w, &f->src, &f->dst, v->port, &laddr);
 	int listener;
 
-	if (bad != DP_SENT)
+	if (bad != DP_OK)
 		return bad;
 	if (!dp->port[v->port].port->loopback && is_ours(w, v))
 		return drop_of_net(NET_DROP_MARTIAN_SOURCE);
@@ -178,25 +178,25 @@ static unsigned int classify_datagram(struct worker *w, const struct rte_mbuf *m
 		v->leg = TURN_FROM_CLIENT;
 		v->listener = (uint8_t)listener;
 		*home = client_home(w, &dp->port[v->port], m, f);
-		return DP_SENT;
+		return DP_OK;
 	}
 	v->leg = TURN_FROM_PEER;
 	v->source = (uint16_t)turn_mark_from(laddr->plain_mark[TURN_FROM_PEER]);
 	if (laddr->relay >= 0 &&
 		turn_relay_map_home(dp->map, (unsigned int)laddr->relay, f->dport, home, &v->slot))
-		return DP_SENT;
+		return DP_OK;
 	return DP_DROP_NO_LISTENER;
 }
 
 // A port may take off tags that nobody asked it to take off. One is put back, and the frame is
-// judged as it came; two are one too many. DP_SENT or a reason.
+// judged as it came; two are one too many. DP_OK or a reason.
 static unsigned int tag_back(struct rte_mbuf *m)
 {
 	if ((m->ol_flags & RTE_MBUF_F_RX_QINQ_STRIPPED) != 0)
 		return drop_of_net(NET_DROP_VLAN);
 	if (m->data_len < NET_ETH_LEN)
 		return drop_of_net(NET_DROP_SHORT);
-	return rte_vlan_insert(&m) == 0 ? DP_SENT : DP_DROP_HEADROOM;
+	return rte_vlan_insert(&m) == 0 ? DP_OK : DP_DROP_HEADROOM;
 }
 
 // True when the frame is a UDP datagram; else it has been dealt with, and *whole is the frame that
@@ -208,7 +208,7 @@ static bool parse_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct
 	const bool unfinished = l4_unfinished(p, m);
 	const struct net_rx *rules =
 		&p->rx[ip_verified(p, m) | (l4_verified(p, m) || unfinished) << 1];
-	unsigned int tag = DP_SENT;
+	unsigned int tag = DP_OK;
 	enum net_drop bad;
 
 	if (m->nb_segs != 1) {
@@ -217,7 +217,7 @@ static bool parse_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct
 	}
 	if (unlikely((m->ol_flags & STRIPPED) != 0))
 		tag = tag_back(m);
-	if (tag != DP_SENT) {
+	if (tag != DP_OK) {
 		worker_drop(w, m, tag);
 		return false;
 	}
@@ -261,7 +261,7 @@ static int accept_parsed(
 		.via = TURN_NO_WORKER,
 		.port = port};
 	reason = classify_datagram(w, m, f, v, &home);
-	if (reason == DP_SENT)
+	if (reason == DP_OK)
 		return (int)home;
 	if (reason == DP_DROP_NO_LISTENER && exception_udp(w, port, m, f))
 		return NOBODY;

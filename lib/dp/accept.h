@@ -14,7 +14,7 @@ struct worker;
 // together, with their views; all other packets are dealt with.
 void accept_burst(struct worker *w, uint8_t port, unsigned int n);
 // Judges by its addresses what came in on a port: to an address of ours, *to, from another host,
-// and by the port that this host is behind. DP_SENT or a reason to drop it.
+// and by the port that this host is behind. DP_OK or a reason to drop it.
 unsigned int accept_ends(const struct worker *w, const struct addr *src, const struct addr *dst,
 	uint8_t port, const struct local_addr **laddr);
 // Judges packet i of the burst, for which no line vouches. False: it has been dealt with.

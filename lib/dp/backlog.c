@@ -177,7 +177,7 @@ static bool is_long(const struct worker *w, const struct rte_mbuf *m)
 	return m->pool == w->dp->datagrams;
 }
 
-// DP_SENT when there is room for a packet in a queue, or a reason.
+// DP_OK when there is room for a packet in a queue, or a reason.
 static unsigned int check_room(const struct worker *w, const struct rte_mbuf *m,
 	enum backlog_whose queue_id, const struct turn_view *v, uint64_t hash)
 {
@@ -191,7 +191,7 @@ static unsigned int check_room(const struct worker *w, const struct rte_mbuf *m,
 		return queue_id == BACKLOG_KNOWN ? DP_DROP_BACKLOG_KNOWN : DP_DROP_BACKLOG;
 	if (client_is_stream(v) ? b->streams < b->stream_max
 				: left > 0 && !has_many(q, hash, tag_of(hash, request), share))
-		return DP_SENT;
+		return DP_OK;
 	if (!client_is_stream(v) && share > 1)
 		return DP_DROP_BACKLOG_CLIENT;
 	return queue_id == BACKLOG_KNOWN ? DP_DROP_BACKLOG_KNOWN : DP_DROP_BACKLOG;
@@ -226,7 +226,7 @@ static void enqueue_packet(struct worker *w, struct rte_mbuf *m, enum backlog_wh
 	struct backlog *b = &w->backlog;
 	const unsigned int bad = check_room(w, m, queue_id, v, hash);
 
-	if (bad != DP_SENT) {
+	if (bad != DP_OK) {
 		if (!is_request(v))
 			turn_usage_unplanned(w->shard, v, (enum turn_loss)losses_of(bad));
 		worker_drop(w, m, bad);

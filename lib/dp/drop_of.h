@@ -6,7 +6,7 @@
 #include "dp.h"
 #include "net.h"
 
-#define DP_SENT DP_DROP_END // "no drop reason", where a reason is returned
+#define DP_OK DP_DROP_END // "no drop reason", where a reason is returned
 
 static inline unsigned int drop_of_net(enum net_drop r)
 {

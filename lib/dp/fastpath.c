@@ -147,7 +147,7 @@ static void line_way(struct worker *w, struct turn_line *l, unsigned int out_leg
 	if (l->hop[out_leg] == 0 && src->flags != SOURCE_STREAM &&
 		!path_mtu_lowered(w, &src_end, &dst_end) &&
 		!local_addrs_ours(w->local, &l->end[out_leg]) &&
-		nexthop_resolve(w, &lookup, &port, &neigh) == DP_SENT)
+		nexthop_resolve(w, &lookup, &port, &neigh) == DP_OK)
 		l->hop[out_leg] = neigh_note(w->neigh, neigh);
 }
 

@@ -69,7 +69,7 @@ static unsigned int rewrite_check(const struct rte_mbuf *m, const struct net_fra
 		return DP_DROP_MTU;
 	if ((uint32_t)r->front_len + headers > keep_at || keep_at + r->len + r->pad > m->buf_len)
 		return DP_DROP_HEADROOM;
-	return DP_SENT;
+	return DP_OK;
 }
 
 // Fills f as the parser would from the new frame.
@@ -103,7 +103,7 @@ unsigned int rewrite_frame(struct rte_mbuf *m, struct net_frame *f, const struct
 	uint16_t checksum = 0;
 	uint8_t *frame;
 
-	if (unlikely(reason != DP_SENT))
+	if (unlikely(reason != DP_OK))
 		return reason;
 	// a datagram without a checksum goes on without one, except over IPv6, which demands it
 	if (likely(f->l4_checksum != 0))
@@ -123,13 +123,13 @@ unsigned int rewrite_frame(struct rte_mbuf *m, struct net_frame *f, const struct
 	f->df = ip.df && is_v4;
 	f->l4_checksum = checksum;
 	rewrite_set_frame(m, frame, (uint32_t)headers + new_len);
-	return DP_SENT;
+	return DP_OK;
 }
 
 // --- the way ------------------------------------------------------------------------------------
 
 // Where a datagram to one of our own addresses goes: to a live relayed address, to a program of
-// this machine where the policy says so, or nowhere; never to a listener or the wire. DP_SENT or a
+// this machine where the policy says so, or nowhere; never to a listener or the wire. DP_OK or a
 // reason.
 static unsigned int aim_inside(
 	struct worker *w, struct rewrite_way *route, const struct local_addr *laddr)
@@ -150,7 +150,7 @@ static unsigned int aim_inside(
 		return drop_of_turn(TURN_DROP_PEER_OWN);
 	route->hop = inside == TURN_INSIDE_RELAYED ? REWRITE_HAIRPIN : REWRITE_PROGRAM;
 	route->place = (uint8_t)(inside == TURN_INSIDE_RELAYED ? (int)home : w->dp->loopback);
-	return DP_SENT;
+	return DP_OK;
 }
 
 unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *route)
@@ -165,7 +165,7 @@ unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *route)
 		route->neigh = neigh_noted(w->neigh, *path->hop);
 		if (route->neigh != NEIGH_NONE) {
 			route->place = w->hops[route->neigh].port;
-			return DP_SENT;
+			return DP_OK;
 		}
 	}
 	inside = local_addrs_find(w->local, &path->dst.addr);
@@ -173,7 +173,7 @@ unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *route)
 		return aim_inside(w, route, inside);
 	lookup.user = turn_icmp_user(w->shard, route->owner_slot);
 	reason = nexthop_resolve(w, &lookup, &route->place, &route->neigh);
-	if (reason == DP_SENT && path->hop != NULL && !path_mtu_lowered(w, &path->src, &path->dst))
+	if (reason == DP_OK && path->hop != NULL && !path_mtu_lowered(w, &path->src, &path->dst))
 		*path->hop = neigh_note(w->neigh, route->neigh);
 	return reason;
 }
@@ -226,11 +226,11 @@ void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_vie
 	// in process and to programs here there is no wire, and so no MTU; in process, the port
 	// that the frame would have left by lends its header
 	const bool wire = route->hop == REWRITE_WIRE, inside = route->hop == REWRITE_HAIRPIN;
-	const struct dp_port *port = &w->dp->port[inside || reason != DP_SENT ? 0 : route->place];
+	const struct dp_port *port = &w->dp->port[inside || reason != DP_OK ? 0 : route->place];
 	struct net_frame f;
 	bool cut = false;
 
-	if (reason == DP_SENT) {
+	if (reason == DP_OK) {
 		r->src = &route->path.src;
 		r->dst = &route->path.dst;
 		r->mtu = wire ? path_mtu(w, route->place, r->src, r->dst) : UINT16_MAX;
@@ -247,7 +247,7 @@ void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_vie
 		r->may_fragment = wire && cut;
 		reason = rewrite_frame(m, &f, r);
 	}
-	if (unlikely(reason != DP_SENT)) {
+	if (unlikely(reason != DP_OK)) {
 		icmp_out_relayed(w, m, v, r, reason);
 		worker_drop(w, m, reason);
 	} else if (likely(wire)) {
@@ -307,7 +307,7 @@ void rewrite_answer(struct worker *w, struct rte_mbuf *m, uint8_t listener,
 	const unsigned int reason = nexthop_resolve(w, &lookup, &route.place, &route.neigh);
 	struct net_frame f;
 
-	if (reason != DP_SENT) {
+	if (reason != DP_OK) {
 		worker_drop(w, m, reason);
 		return;
 	}

@@ -27,7 +27,7 @@ struct rewrite {
 	bool fresh; // there is no old checksum to go by
 };
 
-// Rewrites m, which f describes as parsed; f then describes the new frame. DP_SENT or a reason, and
+// Rewrites m, which f describes as parsed; f then describes the new frame. DP_OK or a reason, and
 // then nothing has been changed.
 unsigned int rewrite_frame(struct rte_mbuf *m, struct net_frame *f, const struct rewrite *r);
 
@@ -57,7 +57,7 @@ struct rewrite_way {
 	uint8_t place; // REWRITE_HAIRPIN: worker; else the port
 };
 
-// Finds the way along way->path, or follows its note. DP_SENT or a reason.
+// Finds the way along way->path, or follows its note. DP_OK or a reason.
 unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *route);
 // Makes and sends front + payload[off, off + len) along a path. Takes the packet.
 void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,

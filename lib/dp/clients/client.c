@@ -29,7 +29,7 @@ static enum client_transport transport_of_slot(const struct worker *w, uint32_t 
 	return listener->flags == SOURCE_DTLS ? CLIENT_DTLS : CLIENT_UDP;
 }
 
-// What is in the way of a peer's datagram, which f describes, before it is encrypted: DP_SENT or a
+// What is in the way of a peer's datagram, which f describes, before it is encrypted: DP_OK or a
 // reason. r then tells where the record goes, and how long the message may be.
 static unsigned int may_seal(struct worker *w, const struct turn_view *v,
 	const struct rewrite_way *route, const struct net_frame *f, struct rewrite *r)
@@ -45,7 +45,7 @@ static unsigned int may_seal(struct worker *w, const struct turn_view *v,
 	r->mtu = (uint16_t)(mtu - dtls_clients_overhead(w, v->slot));
 	if (f->ttl <= 1)
 		return DP_DROP_TTL;
-	return headers + message > r->mtu && !r->may_fragment ? DP_DROP_MTU : DP_SENT;
+	return headers + message > r->mtu && !r->may_fragment ? DP_DROP_MTU : DP_OK;
 }
 
 // Sends a record, which lies where the peer's data did, as if it had come so, without a checksum.
@@ -67,7 +67,7 @@ static void send_sealed(struct worker *w, struct rte_mbuf *m, const struct turn_
 
 	f->l4_checksum = 0;
 	reason = rewrite_frame(m, f, &r);
-	if (reason != DP_SENT)
+	if (reason != DP_OK)
 		worker_drop(w, m, reason);
 	else
 		rewrite_send(w, m, f, route, r.mtu);
@@ -82,13 +82,13 @@ static void forward_sealed(struct worker *w, struct rte_mbuf *m, const struct tu
 	struct net_frame f;
 
 	client_describe(m, v, &f);
-	if (reason == DP_SENT && route->hop != REWRITE_WIRE)
+	if (reason == DP_OK && route->hop != REWRITE_WIRE)
 		reason = DP_DROP_NO_ROUTE; // no client has an address of ours
-	if (reason == DP_SENT) {
+	if (reason == DP_OK) {
 		reason = may_seal(w, v, route, &f, r);
 		icmp_out_relayed(w, m, v, r, reason);
 	}
-	if (reason != DP_SENT)
+	if (reason != DP_OK)
 		worker_drop(w, m, reason);
 	else if (dtls_clients_seal(w, m, v, r, &f.payload_len))
 		send_sealed(w, m, v, route, &f);

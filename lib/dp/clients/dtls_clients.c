@@ -514,7 +514,7 @@ static void capture_record(struct worker *w, const struct session *c, const stru
 	capture_message(w, DP_CAPTURE_DTLS_OUT, &v);
 }
 
-// DP_SENT or a reason.
+// DP_OK or a reason.
 static unsigned int encrypt_message(struct worker *w, uint64_t conn, struct record *r)
 {
 	struct session *c = sessions_of(w, conn);
@@ -539,7 +539,7 @@ static unsigned int encrypt_message(struct worker *w, uint64_t conn, struct reco
 	}
 	r->len = (uint16_t)n;
 	w->live.dtls.tx++;
-	return DP_SENT;
+	return DP_OK;
 }
 
 // Gives a message in m to the worker that has the session. lease_s: 0 for media, which has none.
@@ -569,7 +569,7 @@ static void send_encrypted(struct worker *w, struct rte_mbuf *m, uint64_t conn)
 	const struct session *c = sessions_of(w, conn);
 	struct endpoint client;
 
-	if (reason != DP_SENT || c == NULL) {
+	if (reason != DP_OK || c == NULL) {
 		worker_drop(w, m, reason);
 		return;
 	}
@@ -615,9 +615,9 @@ bool dtls_clients_seal(struct worker *w, struct rte_mbuf *m, const struct turn_v
 		reason = encrypt_message(w, conn, &rec);
 	}
 	*len = rec.len;
-	if (reason != DP_SENT)
+	if (reason != DP_OK)
 		worker_drop(w, m, reason);
-	return reason == DP_SENT;
+	return reason == DP_OK;
 }
 
 void dtls_clients_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,

@@ -245,7 +245,7 @@ static void reclaim_buffers(struct exception_lane *l)
 	}
 }
 
-// Puts a packet on its way. DP_SENT, or DP_DROP_EXC_RATE, and then it is still the caller's.
+// Puts a packet on its way. DP_OK, or DP_DROP_EXC_RATE, and then it is still the caller's.
 static unsigned int give_packet(struct worker *w, struct exception *e, struct rte_mbuf *m,
 	const struct exception_note *note)
 {
@@ -267,7 +267,7 @@ static unsigned int give_packet(struct worker *w, struct exception *e, struct rt
 		counter_add(&l->to_super_frames, note->frames);
 	}
 	rte_ring_sp_enqueue(l->to_kernel, m); // has room for as many as there are buffers
-	return DP_SENT;
+	return DP_OK;
 }
 
 static void give_or_drop(
@@ -277,7 +277,7 @@ static void give_or_drop(
 		.class = (uint8_t) class, .frames = 1, .bytes = m->pkt_len};
 	const unsigned int reason = give_packet(w, e, m, &note);
 
-	if (unlikely(reason != DP_SENT))
+	if (unlikely(reason != DP_OK))
 		worker_drop(w, m, reason);
 }
 
@@ -290,10 +290,10 @@ static unsigned int check_addresses(const struct worker *w, uint8_t port, const 
 		return drop_of_net(laddr != NULL && laddr->kind == LOCAL_BROADCAST
 				? NET_DROP_MARTIAN_DESTINATION
 				: NET_DROP_NOT_FOR_US);
-	return local_addrs_ours(w->local, &f->src) ? drop_of_net(NET_DROP_MARTIAN_SOURCE) : DP_SENT;
+	return local_addrs_ours(w->local, &f->src) ? drop_of_net(NET_DROP_MARTIAN_SOURCE) : DP_OK;
 }
 
-// DP_SENT when the kernel is to have a segment.
+// DP_OK when the kernel is to have a segment.
 static unsigned int judge_tcp(
 	struct worker *w, uint8_t port, const struct rte_mbuf *m, const struct net_frame *f)
 {
@@ -302,9 +302,9 @@ static unsigned int judge_tcp(
 	const uint8_t flags = *rte_pktmbuf_mtod_offset(m, const uint8_t *, f->l4_off + 13);
 	const unsigned int reason = check_addresses(w, port, f);
 
-	if (reason != DP_SENT)
+	if (reason != DP_OK)
 		return reason;
-	return exception_rules_in(&e->rules, &flow, (flags & 0x12) == 0x02) ? DP_SENT
+	return exception_rules_in(&e->rules, &flow, (flags & 0x12) == 0x02) ? DP_OK
 									    : DP_DROP_EXC_DENIED;
 }
 
@@ -315,7 +315,7 @@ void exception_tcp(struct worker *w, uint8_t port, struct rte_mbuf *m, const str
 
 	if (reason == DP_DROP_EXC_DENIED)
 		counter_add(&e->lane[w->id].to_denied, 1);
-	if (reason == DP_SENT)
+	if (reason == DP_OK)
 		give_or_drop(w, e, m, EXC_TCP);
 	else
 		worker_drop(w, m, reason);
@@ -331,7 +331,7 @@ bool exception_udp(struct worker *w, uint8_t port, struct rte_mbuf *m, const str
 	if (e == NULL || !exception_rules_in(&e->rules, &flow, false))
 		return false;
 	reason = check_addresses(w, port, f); // the rules are those of this port's addresses
-	if (reason == DP_SENT)
+	if (reason == DP_OK)
 		give_or_drop(w, e, m, EXC_UDP);
 	else
 		worker_drop(w, m, reason);
@@ -417,7 +417,7 @@ unsigned int exception_super(
 	reason = bad != NET_OK ? drop_of_net(bad) : judge_tcp(w, port, m, &f);
 	if (reason == DP_DROP_EXC_DENIED)
 		counter_add(&e->lane[w->id].to_denied, s->frames);
-	if (reason == DP_SENT)
+	if (reason == DP_OK)
 		reason = give_packet(w, e, m, &note);
 	return reason;
 }
@@ -436,7 +436,7 @@ static void send_one(struct worker *w, struct exception *e, struct rte_mbuf *m)
 		rte_pktmbuf_free(m);
 		return;
 	}
-	if (note.verdict != DP_SENT) {
+	if (note.verdict != DP_OK) {
 		counter_add(&l->from_foreign, note.frames);
 		w->live.drop[note.verdict] += note.frames - 1;
 		worker_drop(w, m, note.verdict);

@@ -103,7 +103,7 @@ bool exception_learning(struct worker *w, uint8_t port, struct rte_mbuf *m);
 // Gives the kernel a copy of an ARP or ND packet.
 void exception_neighbour(
 	struct worker *w, uint8_t port, const struct rte_mbuf *m, const struct net_frame *f);
-// Gives it a super-frame of TCP that gso_rx.c has checked. DP_SENT when it is taken, else a reason.
+// Gives it a super-frame of TCP that gso_rx.c has checked. DP_OK when it is taken, else a reason.
 unsigned int exception_super(
 	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct port_super_info *s);
 // Whether the data path itself receives datagrams on a port of an own address. Any address may be

@@ -10,7 +10,7 @@ enum exception_class { EXC_TCP, EXC_UDP, EXC_ICMP, EXC_ARP, EXC_ND, EXC_CLASSES 
 struct exception_note {
 	uint8_t class; // enum exception_class
 	bool is_super;
-	uint16_t verdict; // from the kernel: DP_SENT = send it, EXC_ANSWERED, or why it is dropped
+	uint16_t verdict; // from the kernel: DP_OK = send it, EXC_ANSWERED, or why it is dropped
 	uint32_t frames, bytes; // that it is on the wire
 };
 #define EXC_ANSWERED (UINT16_MAX) // the data path has answered that question already

@@ -136,7 +136,7 @@ static uint16_t judge_neighbour(const struct exception *e, const struct net_neig
 	if (!is_ours(e, &msg->sender) && !addr_eq(&msg->sender, &p->link_local))
 		return DP_DROP_EXC_FOREIGN;
 	return memcmp(msg->mac, p->l2.src, 6) == 0 || memcmp(msg->mac, not_given, 6) == 0
-		? DP_SENT
+		? DP_OK
 		: DP_DROP_EXC_FOREIGN;
 }
 
@@ -170,7 +170,7 @@ static uint16_t judge_parsed(const struct exception *e, const uint8_t *data,
 		good = exception_rules_icmp_out(&e->rules, f, data + f->payload_off);
 		break;
 	}
-	return good ? DP_SENT : DP_DROP_EXC_FOREIGN;
+	return good ? DP_OK : DP_DROP_EXC_FOREIGN;
 }
 
 // What keeps the addresses that the network has given: from where a host asks for them.
@@ -202,7 +202,7 @@ static uint16_t judge_frame(
 	if (len < NET_ETH_LEN || memcmp(data + 6, e->dp->port[e->port].l2.src, 6) != 0)
 		return DP_DROP_EXC_FOREIGN;
 	if (is_learning(e, data, len, note))
-		return DP_SENT;
+		return DP_OK;
 	memcpy(rx.mac, data, 6); // to whomever it is
 	// a tag of no VLAN would come to stand behind the port's own
 	if (net_frame_parse(data, len, &rx, &f) != NET_OK || f.l3_off != NET_ETH_LEN)
@@ -249,7 +249,7 @@ static void finish_frame(const struct exception *e, struct rte_mbuf **m)
 	struct exception_note *note = &mbuf_meta_of(*m)->exception;
 	const uint16_t tag = vlan != 0 ? NET_VLAN_LEN : 0;
 
-	if (note->verdict != DP_SENT)
+	if (note->verdict != DP_OK)
 		return;
 	(*m)->vlan_tci = vlan;
 	if (tag != 0 && rte_vlan_insert(m) != 0)
@@ -317,7 +317,7 @@ static void read_one(struct exception *e, struct rte_mbuf *m, uint64_t now)
 	finish_frame(e, &m);
 	note = &mbuf_meta_of(m)->exception;
 	bucket_spend(&e->from_meter, &e->limit, note->frames, now);
-	if (note->is_super && note->verdict == DP_SENT && !fits_port(e, m))
+	if (note->is_super && note->verdict == DP_OK && !fits_port(e, m))
 		cut_super(e, m);
 	else
 		enqueue_frame(e, m);

@@ -24,9 +24,9 @@ void fragment_out_send(struct worker *w, struct rte_mbuf *m, const struct net_fr
 	unsigned int reason;
 
 	reason = n > NET_FRAGMENTS_MAX ? DP_DROP_MTU : nexthop_takes(w, route->neigh, n);
-	if (reason == DP_SENT && rte_pktmbuf_alloc_bulk(w->dp->pool, out, n) != 0)
+	if (reason == DP_OK && rte_pktmbuf_alloc_bulk(w->dp->pool, out, n) != 0)
 		reason = DP_DROP_NO_MBUF;
-	if (reason != DP_SENT) {
+	if (reason != DP_OK) {
 		worker_drop(w, m, reason);
 		return;
 	}

@@ -160,7 +160,7 @@ static void count_lost(struct worker *w)
 
 // Every fragment has to come by the port that its source is behind, or those of one network could
 // add to, and spoil, what comes by another. What is for nobody needs no memory: the first fragment
-// has the ports. DP_SENT or a reason.
+// has the ports. DP_OK or a reason.
 static unsigned int judge_fragment(
 	const struct worker *w, const struct net_fragment *p, uint8_t port, uint32_t ip_len)
 {
@@ -173,16 +173,16 @@ static unsigned int judge_fragment(
 	if (ip_len > w->dp->port[port].port->mtu)
 		return DP_DROP_RX_OVERSIZE;
 	bad = accept_ends(w, &p->src, &p->dst, port, &laddr);
-	if (bad != DP_SENT)
+	if (bad != DP_OK)
 		return bad;
 	if (p->off != 0)
-		return DP_SENT;
+		return DP_OK;
 	dport = load_be16(p->data + 2);
 	if (local_addrs_listener(local, laddr, dport) >= 0 ||
 		(laddr->relay >= 0 &&
 			turn_relay_map_home(
 				w->dp->map, (unsigned int)laddr->relay, dport, &home, &slot)))
-		return DP_SENT;
+		return DP_OK;
 	return DP_DROP_NO_LISTENER;
 }
 
@@ -206,7 +206,7 @@ static unsigned int wrap_datagram(struct worker *w, uint8_t port, const uint8_t 
 		payload, len, &l2, &src, &dst, &ip, load_be16(udp + NET_UDP_CHECKSUM_AT));
 	rewrite_set_frame(m, frame, (uint32_t)(payload - frame) + len);
 	m->port = port;
-	return DP_SENT;
+	return DP_OK;
 }
 
 // A datagram that fits an ordinary buffer goes on in one, so that few are needed of the long ones.
@@ -242,11 +242,11 @@ static struct rte_mbuf *finish_datagram(struct worker *w, uint8_t port, const ui
 	w->live.consumed += whole->fragments;
 	w->live.made++;
 	w->live.reassembled++;
-	if (reason == DP_SENT) {
+	if (reason == DP_OK) {
 		m = shorten_buffer(w, whole->flow);
-		reason = m != NULL ? DP_SENT : DP_DROP_NO_MBUF;
+		reason = m != NULL ? DP_OK : DP_DROP_NO_MBUF;
 	}
-	if (reason != DP_SENT)
+	if (reason != DP_OK)
 		w->live.drop[reason]++;
 	return m;
 }
@@ -267,10 +267,10 @@ struct rte_mbuf *fragments_input(
 		return NULL;
 	}
 	reason = judge_fragment(w, &p, port, (uint32_t)f->l4_off + f->payload_len - f->l3_off);
-	if (reason == DP_SENT &&
+	if (reason == DP_OK &&
 		!limiter_take(&w->fragments->sources, &w->fragments->each, &p.src, w->now_ms))
 		reason = DP_DROP_FRAGMENT_RATE;
-	if (reason != DP_SENT) {
+	if (reason != DP_OK) {
 		worker_drop(w, m, reason);
 		return NULL;
 	}

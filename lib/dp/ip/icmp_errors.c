@@ -166,7 +166,7 @@ static uint32_t slot_of_client(const struct worker *w, const struct icmp_note *n
 static void about_client(struct worker *w, struct rte_mbuf *m, const struct icmp_note *note,
 	const struct net_icmp_error *e)
 {
-	unsigned int reason = DP_SENT;
+	unsigned int reason = DP_OK;
 	uint8_t dst;
 	const uint32_t slot = slot_of_client(w, note, e, &dst);
 
@@ -182,9 +182,9 @@ static void about_client(struct worker *w, struct rte_mbuf *m, const struct icmp
 		reason = DP_DROP_ICMP;
 	else
 		path_mtu_learn(w, e, slot, TURN_FROM_CLIENT);
-	if (reason == DP_SENT && !turn_icmp_allows(w->shard, slot))
+	if (reason == DP_OK && !turn_icmp_allows(w->shard, slot))
 		reason = drop_of_turn(TURN_DROP_ICMP_RATE);
-	if (reason != DP_SENT) {
+	if (reason != DP_OK) {
 		worker_drop(w, m, reason);
 		return;
 	}

@@ -56,7 +56,7 @@ static void report_error(struct worker *w, const struct rte_mbuf *m, const struc
 	uint8_t port;
 
 	if (local_addrs_ours(w->local, &f->src) || !may_send(w, &f->src) ||
-		nexthop_resolve(w, &lookup, &port, &neigh) != DP_SENT)
+		nexthop_resolve(w, &lookup, &port, &neigh) != DP_OK)
 		return;
 	error = rte_pktmbuf_alloc(w->dp->pool);
 	w->live.made++;

@@ -19,7 +19,7 @@ static void super_drop(
 	worker_drop(w, m, reason);
 }
 
-// DP_SENT, or why it is not cut.
+// DP_OK, or why it is not cut.
 static unsigned int super_check(
 	const struct worker *w, uint8_t port, uint64_t flags, const struct port_super_info *s)
 {
@@ -33,7 +33,7 @@ static unsigned int super_check(
 	// cutting makes new checksums: a wrong one has to be found out before
 	if (flags != RTE_MBUF_F_RX_L4_CKSUM_GOOD && flags != RTE_MBUF_F_RX_L4_CKSUM_NONE)
 		return drop_of_net(NET_DROP_UDP_CHECKSUM);
-	return DP_SENT;
+	return DP_OK;
 }
 
 // The datagrams of m into the pieces, and m is freed; nothing of one that is dropped. rest: without
@@ -66,15 +66,15 @@ static bool super_take(struct worker *w, uint8_t port, struct rte_mbuf *m)
 	}
 	w->live.rx += s.frames;
 	reason = super_check(w, port, m->ol_flags, &s);
-	if (reason == DP_SENT && s.tcp) {
+	if (reason == DP_OK && s.tcp) {
 		// whole, as the kernel's own NIC would have given it
 		reason = exception_super(w, port, m, &s);
-		if (reason == DP_SENT) {
+		if (reason == DP_OK) {
 			w->live.rx_bytes += s.bytes;
 			return false;
 		}
 	}
-	if (reason != DP_SENT) {
+	if (reason != DP_OK) {
 		super_drop(w, m, &s, reason);
 		return false;
 	}

@@ -47,7 +47,7 @@ unsigned int nexthop_resolve(
 	*neigh = neigh_use_for(w->neigh, &via, *port, &asker, w->now_ms);
 	if (*neigh == NEIGH_REFUSED)
 		return DP_DROP_NEIGH_RATE;
-	return *neigh != NEIGH_NONE ? DP_SENT : DP_DROP_NEIGH_FULL;
+	return *neigh != NEIGH_NONE ? DP_OK : DP_DROP_NEIGH_FULL;
 }
 
 // Why an entry holds no more packets.
@@ -60,7 +60,7 @@ static unsigned int not_held(const struct worker *w, uint16_t neigh)
 unsigned int nexthop_takes(struct worker *w, uint16_t neigh, unsigned int n)
 {
 	if (neigh_mac(w->neigh, neigh, w->now_ms) != NULL || neigh_room(w->neigh, neigh) >= n)
-		return DP_SENT;
+		return DP_OK;
 	return not_held(w, neigh);
 }
 

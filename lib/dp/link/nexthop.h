@@ -21,10 +21,10 @@ struct nexthop_way {
 	const struct addr *src, *dst, *client;
 	uint64_t user; // turn_icmp_user, 0 = there is no allocation
 };
-// Finds the entry of the neighbour on the way, and the port. DP_SENT or a reason.
+// Finds the entry of the neighbour on the way, and the port. DP_OK or a reason.
 unsigned int nexthop_resolve(
 	struct worker *w, const struct nexthop_way *lookup, uint8_t *port, uint16_t *neigh);
-// Whether nexthop_send would send or hold all of n packets to a neighbour. DP_SENT or a reason.
+// Whether nexthop_send would send or hold all of n packets to a neighbour. DP_OK or a reason.
 unsigned int nexthop_takes(struct worker *w, uint16_t neigh, unsigned int n);
 // Fills in the destination MAC and sends, or holds until there is one. Takes the packet.
 void nexthop_send(struct worker *w, struct rte_mbuf *m, uint8_t port, uint16_t neigh);

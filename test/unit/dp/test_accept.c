@@ -119,18 +119,18 @@ static unsigned int relayed(void)
 	return n;
 }
 
-// Asserts that a frame is dropped for a reason, or let in with DP_SENT.
+// Asserts that a frame is dropped for a reason, or let in with DP_OK.
 static void judged(
 	const uint8_t *frame, size_t len, uint64_t flags, uint16_t tci, unsigned int reason)
 {
 	const uint64_t before = dropped_all(),
-		       reason_before = reason < DP_SENT ? world_dropped(&world, reason) : 0;
+		       reason_before = reason < DP_OK ? world_dropped(&world, reason) : 0;
 
 	receive(frame, len, flags, tci);
 	world_run(&world);
-	assert_int_equal(relayed(), reason == DP_SENT);
-	assert_int_equal(dropped_all() - before, reason != DP_SENT);
-	if (reason < DP_SENT)
+	assert_int_equal(relayed(), reason == DP_OK);
+	assert_int_equal(dropped_all() - before, reason != DP_OK);
+	if (reason < DP_OK)
 		assert_int_equal(world_dropped(&world, reason) - reason_before, 1);
 }
 
@@ -168,7 +168,7 @@ static void test_source_mac(void **state)
 
 		// as it is, it is judged by what is in it, and nobody has to look at it twice
 		parsed = 0;
-		judged(frame, len, 0, 0, request ? DP_SENT : drop_of_turn(TURN_DROP_NO_ALLOCATION));
+		judged(frame, len, 0, 0, request ? DP_OK : drop_of_turn(TURN_DROP_NO_ALLOCATION));
 		assert_int_equal(parsed, request); // the answer, by the world
 		frame[6] = first | 1; // a group
 		judged(frame, len, 0, 0, martian);
@@ -177,7 +177,7 @@ static void test_source_mac(void **state)
 		memcpy(frame + 6, world.dp->port[0].port->mac, 6); // ours
 		judged(frame, len, 0, 0, martian);
 		frame[11] ^= 1; // nearly ours
-		judged(frame, len, 0, 0, request ? DP_SENT : drop_of_turn(TURN_DROP_NO_ALLOCATION));
+		judged(frame, len, 0, 0, request ? DP_OK : drop_of_turn(TURN_DROP_NO_ALLOCATION));
 	}
 	world_close(&world);
 }
@@ -195,7 +195,7 @@ static void test_ip_checksum(void **state)
 	open(&s);
 	for (unsigned int up = 0; up < 2; up++) {
 		len = media(up != 0, true, frame);
-		judged(frame, len, 0, 0, DP_SENT);
+		judged(frame, len, 0, 0, DP_OK);
 		frame[NET_ETH_LEN + 10] ^= 1;
 		// the port does not verify, whatever an mbuf says
 		judged(frame, len, 0, 0, wrong);
@@ -206,13 +206,13 @@ static void test_ip_checksum(void **state)
 		judged(frame, len, 0, 0, wrong);
 		judged(frame, len, bad, 0, wrong);
 		frame[NET_ETH_LEN + 10] ^= 1;
-		judged(frame, len, good, 0, DP_SENT);
+		judged(frame, len, good, 0, DP_OK);
 		world.dp->port[0].verified = 0;
 	}
 	// and where the long way is taken for another reason, here padding
 	len = media(true, true, frame);
 	memset(frame + len, 0, 8);
-	judged(frame, len + 8, 0, 0, DP_SENT);
+	judged(frame, len + 8, 0, 0, DP_OK);
 	frame[NET_ETH_LEN + 10] ^= 1;
 	judged(frame, len + 8, 0, 0, wrong);
 	world_close(&world);
@@ -250,7 +250,7 @@ static void test_unfinished(void **state)
 			len += 8;
 		}
 		world.dp->port[0].verified = RTE_MBUF_F_RX_L4_CKSUM_MASK;
-		judged(frame, len, none, 0, DP_SENT);
+		judged(frame, len, none, 0, DP_OK);
 		judged(frame, len, bad, 0, wrong);
 		judged(frame, len, 0, 0, wrong);
 		world.dp->port[0].verified = 0; // such a port vouches for nothing
@@ -276,10 +276,10 @@ static void test_stripped_untagged(void **state)
 
 		world.dp->port[0].verified =
 			more != 0 ? RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK : 0;
-		judged(frame, len, more, 7, DP_SENT); // a number that means nothing
+		judged(frame, len, more, 7, DP_OK); // a number that means nothing
 		judged(frame, len, more | strip, 7, wrong);
 		judged(frame, len, more | strip, 0xe007, wrong);
-		judged(frame, len, more | strip, 0xe000, DP_SENT); // no VLAN but a priority
+		judged(frame, len, more | strip, 0xe000, DP_OK); // no VLAN but a priority
 		judged(frame, len, more | strip | RTE_MBUF_F_RX_QINQ_STRIPPED, 0, wrong);
 		judged(frame, len, more | RTE_MBUF_F_RX_QINQ_STRIPPED, 0, wrong);
 	}
@@ -304,13 +304,13 @@ static void test_stripped_tagged(void **state)
 	for (unsigned int i = 0; i < 4; i++) {
 		size_t len = media((i & 1) != 0, (i & 2) != 0, frame);
 
-		judged(frame, len, 0, 0, DP_SENT);
+		judged(frame, len, 0, 0, DP_OK);
 		judged(frame, len, strip, 7, wrong); // two tags
 		judged(frame, len, RTE_MBUF_F_RX_QINQ_STRIPPED, 7, wrong); // two as well
 		len = strip_tag(frame, len);
 		judged(frame, len, 0, 7, wrong); // it had none
 		judged(frame, len, strip, 8, wrong);
-		judged(frame, len, strip, 0xa007, DP_SENT);
+		judged(frame, len, strip, 0xa007, DP_OK);
 	}
 	world_close(&world);
 }
