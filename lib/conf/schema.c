@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The one table of all keys: names, where the values go, what they may be, defaults, purposes.
-// Parsing, checks, freeing and doc/configuration.md all follow from it. Its rows lie in three
-// files: here the process and its ports, then schema_turn.c and schema_box.c.
+// Parsing, checks, freeing and doc/configuration.md all follow from it. Its rows lie in four
+// files: here the process and its ports, then schema_turn.c, schema_limits.c and schema_box.c.
 #include "reading/ctx.h"
 #include "reading/port_addrs.h"
 #include "schema_rows.h"
 
-// Parents come before their keys; the order is that of the manual.
+// Parents come before their keys, and the keys of a section stand together, even where they are of
+// two files; the order is that of the manual.
 // clang-format off
 static const struct conf_key rows[] = {
 {"version", CONF_NUMBER, ONE(conf, version), RANGE(1, CONF_VERSION), .def = "1",
