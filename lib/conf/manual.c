@@ -85,12 +85,10 @@ static void write_row(FILE *out, const struct conf_key *k)
 // Writes the rows of all values below parent, including those of sections inside it.
 static void write_rows(FILE *out, const struct conf_key *parent)
 {
-	const struct conf_key *k;
+	const struct conf_key *k = NULL;
 
-	for (unsigned int i = 0; (k = conf_schema_at(&conf_file_keys, i)) != NULL; i++) {
-		if (conf_schema_leaf(parent, k) != NULL)
-			write_row(out, k);
-	}
+	while ((k = conf_schema_next(&conf_file_keys, parent, k)) != NULL)
+		write_row(out, k);
 }
 
 static const char intro[] =
@@ -131,12 +129,10 @@ static const char table_head[] = "| key | value | default | |\n|---|---|---|---|
 
 void conf_manual(FILE *out)
 {
-	const struct conf_key *k;
+	const struct conf_key *k = NULL;
 
 	fputs(intro, out);
-	for (unsigned int i = 0; (k = conf_schema_at(&conf_file_keys, i)) != NULL; i++) {
-		if (conf_schema_leaf(NULL, k) == NULL)
-			continue;
+	while ((k = conf_schema_next(&conf_file_keys, NULL, k)) != NULL) {
 		fprintf(out, "\n## %s\n\n", k->path);
 		if (conf_value_kind(k->type) == CONF_SCALAR) {
 			fputs(table_head, out);

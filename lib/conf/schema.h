@@ -63,7 +63,8 @@ struct conf_key {
 	const char *help;
 };
 
-// All keys of one kind of file, in one array or several; parents come before their keys.
+// All keys of one kind of file, in one array or several. Parents come before their keys, and what
+// is below a parent stands together.
 struct conf_table {
 	const struct conf_key *key;
 	unsigned int nb;
@@ -95,9 +96,12 @@ extern const struct conf_choice conf_log_format_choices[];
 extern const struct conf_choice conf_on_stop_choices[];
 extern const struct conf_choice conf_seccomp_choices[];
 
-// The part of key's path that is its name under parent (NULL: the file itself). NULL when key is
-// not directly below parent.
-const char *conf_schema_leaf(const struct conf_key *parent, const struct conf_key *key);
+// The name of a key in its section.
+const char *conf_schema_name(const struct conf_key *key);
+// The keys directly under parent (NULL: the file itself), one after the other: the first one with
+// key NULL, else the one behind key. NULL when there is no more.
+const struct conf_key *conf_schema_next(
+	const struct conf_table *t, const struct conf_key *parent, const struct conf_key *key);
 // The key called name directly under parent, or NULL.
 const struct conf_key *conf_schema_child(
 	const struct conf_table *t, const struct conf_key *parent, const char *name);

@@ -2,7 +2,6 @@
 // Looking keys up in a table of them, and advice about those that are in none.
 #include "schema.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,39 +17,58 @@ const struct conf_key *conf_schema_at(const struct conf_table *t, unsigned int i
 	return NULL;
 }
 
-const char *conf_schema_leaf(const struct conf_key *parent, const struct conf_key *key)
+const char *conf_schema_name(const struct conf_key *key)
 {
-	const char *leaf = key->path;
+	const char *dot = strrchr(key->path, '.');
 
-	if (parent != NULL) {
-		const bool listed = parent->type == CONF_ITEMS || parent->type == CONF_PORT_ADDRS;
-		const char *joint = listed ? "[]." : ".";
-		size_t len;
+	return dot != NULL ? dot + 1 : key->path;
+}
 
-		// Most keys differ here already, and each section is looked for among all keys.
-		if (leaf[0] != parent->path[0] || leaf[1] != parent->path[1])
-			return NULL;
-		len = strlen(parent->path);
-		if (strncmp(leaf, parent->path, len) != 0 ||
-			strncmp(leaf + len, joint, strlen(joint)) != 0)
-			return NULL;
-		leaf += len + strlen(joint);
-	}
-	return strchr(leaf, '.') == NULL ? leaf : NULL;
+// The key that stands behind another one; NULL when that is the last.
+static const struct conf_key *key_behind(const struct conf_table *t, const struct conf_key *key)
+{
+	while ((uintptr_t)key < (uintptr_t)t->key || (uintptr_t)key >= (uintptr_t)(t->key + t->nb))
+		t = t->more;
+	if (++key < t->key + t->nb)
+		return key;
+	return t->more != NULL ? t->more->key : NULL;
+}
+
+// The path of a key behind that of a section or list it lies in; NULL where it lies elsewhere.
+static const char *path_below(const struct conf_key *parent, const struct conf_key *key)
+{
+	const size_t len = strlen(parent->path);
+
+	if (strncmp(key->path, parent->path, len) != 0)
+		return NULL;
+	if (key->path[len] == '.')
+		return key->path + len + strlen(".");
+	return key->path[len] == '[' ? key->path + len + strlen("[].") : NULL;
+}
+
+const struct conf_key *conf_schema_next(
+	const struct conf_table *t, const struct conf_key *parent, const struct conf_key *key)
+{
+	const char *path;
+
+	if (key == NULL)
+		key = parent;
+	do {
+		key = key != NULL ? key_behind(t, key) : t->key;
+		path = key == NULL ? NULL : parent != NULL ? path_below(parent, key) : key->path;
+	} while (path != NULL && strchr(path, '.') != NULL);
+	return path != NULL ? key : NULL;
 }
 
 const struct conf_key *conf_schema_child(
 	const struct conf_table *t, const struct conf_key *parent, const char *name)
 {
-	const struct conf_key *k;
+	const struct conf_key *k = NULL;
 
-	for (unsigned int i = 0; (k = conf_schema_at(t, i)) != NULL; i++) {
-		const char *leaf = conf_schema_leaf(parent, k);
-
-		if (leaf != NULL && strcmp(leaf, name) == 0)
-			return k;
-	}
-	return NULL;
+	while ((k = conf_schema_next(t, parent, k)) != NULL &&
+		strcmp(conf_schema_name(k), name) != 0)
+		;
+	return k;
 }
 
 #define WORD_MAX 32
@@ -82,14 +100,10 @@ static void list_keys(
 	const struct conf_table *t, const struct conf_key *parent, char *buf, size_t len)
 {
 	size_t n = (size_t)snprintf(buf, len, "known here:");
-	const struct conf_key *k;
+	const struct conf_key *k = NULL;
 
-	for (unsigned int i = 0; n < len && (k = conf_schema_at(t, i)) != NULL; i++) {
-		const char *leaf = conf_schema_leaf(parent, k);
-
-		if (leaf != NULL)
-			n += (size_t)snprintf(buf + n, len - n, " %s", leaf);
-	}
+	while (n < len && (k = conf_schema_next(t, parent, k)) != NULL)
+		n += (size_t)snprintf(buf + n, len - n, " %s", conf_schema_name(k));
 }
 
 const char *conf_schema_suggest(const struct conf_ctx *x, const struct conf_key *parent,
@@ -98,16 +112,15 @@ const char *conf_schema_suggest(const struct conf_ctx *x, const struct conf_key 
 	const struct conf_table *t = x->keys;
 	// A word with up to this many wrong letters is taken for a slip of the pen
 	unsigned int best = strlen(name) > 4 ? 3 : 2;
-	const struct conf_key *k;
+	const struct conf_key *k = NULL;
 	const char *near = NULL;
 
-	for (unsigned int i = 0; (k = conf_schema_at(t, i)) != NULL; i++) {
-		const char *leaf = conf_schema_leaf(parent, k);
-		const unsigned int d = leaf != NULL ? edit_distance(name, leaf) : best;
+	while ((k = conf_schema_next(t, parent, k)) != NULL) {
+		const unsigned int d = edit_distance(name, conf_schema_name(k));
 
 		if (d < best) {
 			best = d;
-			near = leaf;
+			near = conf_schema_name(k);
 		}
 	}
 	if (near != NULL) {
@@ -115,9 +128,7 @@ const char *conf_schema_suggest(const struct conf_ctx *x, const struct conf_key 
 		return near;
 	}
 	for (unsigned int i = 0; (k = conf_schema_at(t, i)) != NULL; i++) {
-		const char *dot = strrchr(k->path, '.');
-
-		if (strcmp(dot != NULL ? dot + 1 : k->path, name) == 0) {
+		if (strcmp(conf_schema_name(k), name) == 0) {
 			snprintf(buf, len, "'%s' is known: it belongs there", k->path);
 			return NULL;
 		}

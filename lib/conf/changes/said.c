@@ -296,15 +296,12 @@ static void walk_map(struct conf_said *s, const struct conf_table *t, const stru
 	const struct conf_node *map, const char *path)
 {
 	char below[PATH_MAX_LEN];
-	const struct conf_key *k;
+	const struct conf_key *k = NULL;
 
-	for (unsigned int i = 0; (k = conf_schema_at(t, i)) != NULL; i++) {
-		const char *leaf = conf_schema_leaf(parent, k);
-		const struct conf_node *n;
+	while ((k = conf_schema_next(t, parent, k)) != NULL) {
+		const char *leaf = conf_schema_name(k);
+		const struct conf_node *n = child_of(map, leaf);
 
-		if (leaf == NULL)
-			continue;
-		n = child_of(map, leaf);
 		snprintf(below, sizeof(below), "%s%s%s", path, path[0] != '\0' ? "." : "", leaf);
 		if (k->type == CONF_SECTION)
 			walk_map(s, t, k, n, below);

@@ -61,7 +61,7 @@ static int fail_unknown(struct conf_ctx *x, const struct conf_key *parent, struc
 	char name[33], advice[256];
 
 	if (known != NULL) {
-		n->meant = conf_schema_leaf(parent, known);
+		n->meant = conf_schema_name(known);
 		return conf_fail_unknown(x, n, n->meant,
 			"there is no ':' behind the key: write '%s: VALUE'", n->meant);
 	}
@@ -112,10 +112,8 @@ static int check_kind(struct conf_ctx *x, const struct conf_key *k, const struct
 static bool write_out(const struct conf_ctx *x, const struct conf_key *list, struct conf_node *n)
 {
 	struct conf_node *value = calloc(1, sizeof(*value));
-	const char *leaf = NULL;
+	const struct conf_key *first = conf_schema_next(x->keys, list, NULL);
 
-	for (unsigned int i = 0; leaf == NULL && conf_schema_at(x->keys, i) != NULL; i++)
-		leaf = conf_schema_leaf(list, conf_schema_at(x->keys, i));
 	if (value != NULL)
 		*value = (struct conf_node){.kind = CONF_SCALAR,
 			.plain = n->plain,
@@ -123,7 +121,7 @@ static bool write_out(const struct conf_ctx *x, const struct conf_key *list, str
 			.col = n->col,
 			.key_line = n->line,
 			.key_col = n->col,
-			.key = leaf != NULL ? strdup(leaf) : NULL,
+			.key = strdup(conf_schema_name(first)),
 			.text = n->text,
 			.parent = n};
 	if (value == NULL || value->key == NULL) {
@@ -183,15 +181,14 @@ static int read_value(struct conf_ctx *x, const struct conf_key *k, struct conf_
 static int read_absent(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *map, void *base)
 {
-	const char *leaf = strrchr(k->path, '.');
 	struct conf_node n = {.kind = CONF_SCALAR,
 		.plain = true,
 		.line = map->line,
 		.col = map->col,
 		.file = map->file,
+		.key = (char *)conf_schema_name(k),
 		.parent = map};
 
-	n.key = (char *)(leaf != NULL ? leaf + 1 : k->path);
 	if ((k->flags & CONF_REQUIRED) != 0)
 		return conf_fail_key(
 			x, map, n.key, "missing, give it %s", conf_value_form(k->type));
@@ -228,19 +225,15 @@ static int read_entry(
 int conf_read_map(
 	struct conf_ctx *x, const struct conf_key *parent, struct conf_node *map, void *base)
 {
-	const struct conf_key *k;
+	const struct conf_key *k = NULL;
 	int rc = 0;
 
 	for (struct conf_node *n = map->child; n != NULL && !conf_fail_enough(x); n = n->next)
 		if (read_entry(x, parent, n, base) != 0)
 			rc = -EINVAL;
-	for (unsigned int i = 0; (k = conf_schema_at(x->keys, i)) != NULL && !conf_fail_enough(x);
-		i++) {
-		const char *leaf = conf_schema_leaf(parent, k);
-
-		if (leaf != NULL && !is_given(map, leaf) && read_absent(x, k, map, base) != 0)
+	while ((k = conf_schema_next(x->keys, parent, k)) != NULL && !conf_fail_enough(x))
+		if (!is_given(map, conf_schema_name(k)) && read_absent(x, k, map, base) != 0)
 			rc = -EINVAL;
-	}
 	return rc;
 }
 
@@ -306,14 +299,12 @@ static bool is_texts(const struct conf_key *k)
 // Wipes and frees what the keys below parent own: any of it may be a secret.
 void conf_read_free(const struct conf_table *t, const struct conf_key *parent, void *base)
 {
-	const struct conf_key *k;
+	const struct conf_key *k = NULL;
 
-	for (unsigned int i = 0; (k = conf_schema_at(t, i)) != NULL; i++) {
+	while ((k = conf_schema_next(t, parent, k)) != NULL) {
 		void *field = (char *)base + k->offset;
 		const uint32_t *count = (const uint32_t *)((char *)base + k->count);
 
-		if (conf_schema_leaf(parent, k) == NULL)
-			continue;
 		if (k->type == CONF_SECTION)
 			conf_read_free(t, k, base);
 		for (uint32_t n = 0; k->type == CONF_ITEMS && n < *count; n++)

@@ -147,7 +147,7 @@ static const char *other_key(const struct conf_ctx *x, const struct conf_key *k)
 
 	for (unsigned int i = 0; (sibling = conf_schema_at(x->keys, i)) != NULL; i++)
 		if (strlen(sibling->path) == len && strncmp(sibling->path, k->path, len) == 0)
-			return strrchr(sibling->path, '.') + 1;
+			return conf_schema_name(sibling);
 	return NULL;
 }
 

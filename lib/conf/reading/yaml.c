@@ -190,8 +190,7 @@ static const char *find_key(const struct conf_ctx *x, const char *text)
 	const struct conf_key *k;
 
 	for (unsigned int i = 0; (k = conf_schema_at(x->keys, i)) != NULL; i++) {
-		const char *dot = strrchr(k->path, '.');
-		const char *leaf = dot != NULL ? dot + 1 : k->path;
+		const char *leaf = conf_schema_name(k);
 
 		if (strlen(leaf) == len && strncmp(leaf, text, len) == 0)
 			return leaf;

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the table of all keys has to keep to.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "schema.h"
+
+// A section is gone through to the first key that is not of it.
+static void keys_of_a_section_stand_together(void **state)
+{
+	const struct conf_key *k;
+
+	for (unsigned int i = 0; (k = conf_schema_at(&conf_file_keys, i)) != NULL; i++) {
+		const struct conf_key *found = NULL;
+		char path[128];
+
+		snprintf(path, sizeof(path), "%s", k->path);
+		for (char *name = path, *end; name != NULL; name = end) {
+			end = strchr(name, '.');
+			if (end != NULL)
+				*end++ = '\0';
+			name[strcspn(name, "[")] = '\0';
+			found = conf_schema_child(&conf_file_keys, found, name);
+			assert_non_null(found);
+		}
+		assert_ptr_equal(found, k);
+	}
+}
+
+static void no_number_is_of_seconds(void **state)
+{
+	const struct conf_key *k;
+
+	for (unsigned int i = 0; (k = conf_schema_at(&conf_file_keys, i)) != NULL; i++)
+		if (k->type == CONF_NUMBER && strncmp(k->help, "Seconds ", 8) == 0)
+			fail_msg("%s has seconds, and no CONF_TIME", k->path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keys_of_a_section_stand_together),
+		cmocka_unit_test(no_number_is_of_seconds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
