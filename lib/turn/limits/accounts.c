@@ -7,10 +7,8 @@
 #include <string.h>
 
 #include "hash.h"
-#include "limits/spin.h"
+#include "limits/striped.h"
 
-#define STRIPE_ENTRIES 4096u
-#define STRIPE_MEAN 3700u // entries of a stripe that a full table uses on average, as in quota.c
 #define STRIPE_CHAINS 4096u
 #define NONE UINT32_MAX
 #define OVERFLOW 0u // entry of a stripe that all share who find no other
@@ -28,38 +26,29 @@ struct stripe {
 	uint32_t fresh; // entries from here on have never been used
 	uint32_t oldest, newest; // that nobody has open
 	uint32_t chain[STRIPE_CHAINS];
-	struct account_entry entry[STRIPE_ENTRIES];
+	struct account_entry entry[STRIPED_ENTRIES];
 } __attribute__((aligned(64)));
 
 struct turn_accounts {
 	// Constant after create.
-	uint32_t nb_stripes;
 	struct hash_key key;
-	struct stripe *stripes;
+	struct striped stripes;
 };
-
-static uint32_t stripes_for(uint32_t capacity)
-{
-	return (uint32_t)(((uint64_t)capacity + ACCOUNTS_REALMS) / STRIPE_MEAN) + 1;
-}
 
 struct turn_accounts *turn_accounts_create(uint32_t capacity, const struct hash_key *key)
 {
-	const uint32_t nb = stripes_for(capacity);
 	struct turn_accounts *a = calloc(1, sizeof(*a));
 
 	if (a == NULL)
 		return NULL;
 	a->key = *key;
-	a->nb_stripes = nb;
-	a->stripes = aligned_alloc(_Alignof(struct stripe), nb * sizeof(struct stripe));
-	if (a->stripes == NULL) {
+	if (striped_create(&a->stripes, (uint64_t)capacity + ACCOUNTS_REALMS,
+		    sizeof(struct stripe)) != 0) {
 		free(a);
 		return NULL;
 	}
-	memset(a->stripes, 0, nb * sizeof(struct stripe));
-	for (uint32_t i = 0; i < nb; i++) {
-		struct stripe *s = &a->stripes[i];
+	for (uint32_t i = 0; i < a->stripes.nb; i++) {
+		struct stripe *s = striped_stripe(&a->stripes, i);
 
 		memset(s->chain, 0xff, sizeof(s->chain)); // NONE
 		s->oldest = s->newest = NONE;
@@ -72,7 +61,7 @@ void turn_accounts_free(struct turn_accounts *a)
 {
 	if (a == NULL)
 		return;
-	free(a->stripes);
+	striped_free(&a->stripes);
 	free(a);
 }
 
@@ -82,11 +71,6 @@ uint64_t accounts_realm(const struct turn_accounts *a, const char *realm)
 }
 
 // The high bits of a hash choose the stripe, its low bits the chain.
-static uint32_t stripe_of(const struct turn_accounts *a, uint64_t party_hash)
-{
-	return (uint32_t)(((party_hash >> 32) * a->nb_stripes) >> 32);
-}
-
 static uint32_t *chain_of(struct stripe *s, uint64_t party_hash)
 {
 	return &s->chain[party_hash % STRIPE_CHAINS];
@@ -135,7 +119,7 @@ static uint32_t entry_make(struct stripe *s, uint64_t party_hash)
 {
 	uint32_t i = s->fresh, *head = chain_of(s, party_hash);
 
-	if (i < STRIPE_ENTRIES) {
+	if (i < STRIPED_ENTRIES) {
 		s->fresh++;
 	} else {
 		i = s->oldest;
@@ -153,8 +137,8 @@ static uint32_t entry_make(struct stripe *s, uint64_t party_hash)
 
 uint32_t accounts_open(struct turn_accounts *a, uint64_t party_hash)
 {
-	const uint32_t stripe = stripe_of(a, party_hash);
-	struct stripe *s = &a->stripes[stripe];
+	const uint32_t stripe = striped_find(&a->stripes, (uint32_t)(party_hash >> 32));
+	struct stripe *s = striped_stripe(&a->stripes, stripe);
 	uint32_t i;
 
 	spin_lock(&s->locked);
@@ -167,13 +151,13 @@ uint32_t accounts_open(struct turn_accounts *a, uint64_t party_hash)
 		closed_remove(s, i);
 	s->entry[i].open++;
 	spin_unlock(&s->locked);
-	return stripe * STRIPE_ENTRIES + i;
+	return stripe * STRIPED_ENTRIES + i;
 }
 
 void accounts_close(struct turn_accounts *a, uint32_t account)
 {
-	struct stripe *s = &a->stripes[account / STRIPE_ENTRIES];
-	const uint32_t i = account % STRIPE_ENTRIES;
+	struct stripe *s = striped_stripe(&a->stripes, account / STRIPED_ENTRIES);
+	const uint32_t i = account % STRIPED_ENTRIES;
 
 	spin_lock(&s->locked);
 	if (--s->entry[i].open == 0 && i != OVERFLOW)
@@ -183,5 +167,7 @@ void accounts_close(struct turn_accounts *a, uint32_t account)
 
 _Atomic uint64_t (*accounts_due(struct turn_accounts *a, uint32_t account))[ACCOUNT_KINDS]
 {
-	return a->stripes[account / STRIPE_ENTRIES].entry[account % STRIPE_ENTRIES].due;
+	struct stripe *s = striped_stripe(&a->stripes, account / STRIPED_ENTRIES);
+
+	return s->entry[account % STRIPED_ENTRIES].due;
 }

@@ -7,15 +7,10 @@
 // Everything is counted whatever the limits say, so that a limit set by a reload is exact at once.
 #include "limits/quota.h"
 #include "hash.h"
-#include "limits/spin.h"
 #include "limits/stripe.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
-
-// How many entries of a stripe a full table uses on average. The fill of a stripe is binomial; the
-// margin is six standard deviations, so in practice no stripe overflows.
-#define STRIPE_MEAN 3700u
 
 #define NETWORK 8 // sources, whose allocations an IPv6 /48 may have
 
@@ -24,46 +19,41 @@ struct turn_quota {
 	// The same by number of the realm. Nobody counts the first: that costs one realm nothing.
 	_Atomic uint32_t of_realm[TURN_REALM_NUMBERS];
 	// Constant after create.
-	uint32_t nb_stripes;
 	struct hash_key key;
-	struct stripe *stripes;
+	struct striped stripes;
 };
 
-static uint32_t stripes_for(uint32_t capacity)
+// One entry for the user and one for the source of every allocation. Networks have what these
+// leave.
+static uint64_t entries_for(uint32_t capacity)
 {
-	// One entry for the user and one for the source of every allocation. Networks have what
-	// these leave.
-	return (uint32_t)(2 * (uint64_t)capacity / STRIPE_MEAN) + 1;
+	return 2 * (uint64_t)capacity;
 }
 
 size_t turn_quota_size(uint32_t capacity)
 {
-	return sizeof(struct turn_quota) + (size_t)stripes_for(capacity) * sizeof(struct stripe);
+	return sizeof(struct turn_quota) +
+		striped_size(entries_for(capacity), sizeof(struct stripe));
 }
 
 struct turn_quota *turn_quota_create(uint32_t capacity, const struct hash_key *key)
 {
-	const uint32_t nb = stripes_for(capacity);
 	struct turn_quota *q = calloc(1, sizeof(*q));
 
 	if (q == NULL)
 		return NULL;
 	q->key = *key;
-	q->nb_stripes = nb;
-	q->stripes = aligned_alloc(_Alignof(struct stripe), nb * sizeof(struct stripe));
-	if (q->stripes == NULL) {
-		free(q);
-		return NULL;
-	}
-	memset(q->stripes, 0, nb * sizeof(struct stripe));
-	return q;
+	if (striped_create(&q->stripes, entries_for(capacity), sizeof(struct stripe)) == 0)
+		return q;
+	free(q);
+	return NULL;
 }
 
 void turn_quota_free(struct turn_quota *q)
 {
 	if (q == NULL)
 		return;
-	free(q->stripes);
+	striped_free(&q->stripes);
 	free(q);
 }
 
@@ -87,7 +77,7 @@ static struct stripe *stripe_of(const struct turn_quota *q, uint64_t hash)
 	const uint32_t high =
 		(uint32_t)(hash >> 32) ^ (uint32_t)(hash & 0xff) << (QUOTA_REALM_SHIFT - 32);
 
-	return &q->stripes[((uint64_t)high * q->nb_stripes) >> 32];
+	return striped_stripe(&q->stripes, striped_find(&q->stripes, high));
 }
 
 // --- what an allocation counts by ---------------------------------------------------------------

@@ -26,10 +26,10 @@ static uint64_t tag_of(uint64_t entry)
 static uint64_t *place_of(struct stripe *s, uint64_t hash)
 {
 	const uint64_t tag = hash & ((UINT64_C(1) << TAG_BITS) - 1);
-	uint32_t i = (uint32_t)tag % STRIPE_ENTRIES;
+	uint32_t i = (uint32_t)tag % STRIPED_ENTRIES;
 
 	while (count_of(s->entry[i]) != 0 && tag_of(s->entry[i]) != tag)
-		i = (i + 1) % STRIPE_ENTRIES;
+		i = (i + 1) % STRIPED_ENTRIES;
 	if (count_of(s->entry[i]) == 0)
 		s->entry[i] = tag << COUNT_BITS;
 	return &s->entry[i];
@@ -39,16 +39,16 @@ static uint64_t *place_of(struct stripe *s, uint64_t hash)
 // it.
 static void close_gap(struct stripe *s, uint32_t i)
 {
-	uint32_t next = (i + 1) % STRIPE_ENTRIES;
+	uint32_t next = (i + 1) % STRIPED_ENTRIES;
 
 	while (count_of(s->entry[next]) != 0) {
-		const uint32_t home = (uint32_t)tag_of(s->entry[next]) % STRIPE_ENTRIES;
+		const uint32_t home = (uint32_t)tag_of(s->entry[next]) % STRIPED_ENTRIES;
 
-		if ((next - home) % STRIPE_ENTRIES >= (next - i) % STRIPE_ENTRIES) {
+		if ((next - home) % STRIPED_ENTRIES >= (next - i) % STRIPED_ENTRIES) {
 			s->entry[i] = s->entry[next];
 			i = next;
 		}
-		next = (next + 1) % STRIPE_ENTRIES;
+		next = (next + 1) % STRIPED_ENTRIES;
 	}
 	s->entry[i] = 0;
 }
@@ -57,12 +57,12 @@ static void close_gap(struct stripe *s, uint32_t i)
 // their own. False when the stripe has no network.
 static bool forget_network(struct stripe *s, uint32_t first)
 {
-	for (uint32_t i = first; i != first + STRIPE_ENTRIES; i++) {
-		const uint64_t e = s->entry[i % STRIPE_ENTRIES];
+	for (uint32_t i = first; i != first + STRIPED_ENTRIES; i++) {
+		const uint64_t e = s->entry[i % STRIPED_ENTRIES];
 
 		if (count_of(e) != 0 && (tag_of(e) & STRIPE_NETWORK) != 0) {
 			s->used--;
-			close_gap(s, i % STRIPE_ENTRIES);
+			close_gap(s, i % STRIPED_ENTRIES);
 			return true;
 		}
 	}
@@ -74,7 +74,7 @@ bool stripe_up(struct stripe *s, uint64_t hash, uint32_t limit)
 	uint64_t *e = place_of(s, hash);
 	const uint32_t count = count_of(*e);
 
-	if (count == 0 && s->used == STRIPE_ENTRIES - 1) {
+	if (count == 0 && s->used == STRIPED_ENTRIES - 1) {
 		if ((hash & STRIPE_NETWORK) != 0)
 			return true; // it is not counted
 		if (!forget_network(s, (uint32_t)(e - s->entry)))

@@ -6,16 +6,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STRIPE_ENTRIES 4096u
+#include "limits/striped.h"
 
 // This bit of a hash says that it is the key of a network: such a count gives way to the others.
 #define STRIPE_NETWORK (UINT64_C(1) << 39)
 
 // Any worker takes the lock; only its holder reads and writes the rest.
 struct stripe {
-	_Atomic uint32_t locked; // limits/spin.h
+	_Atomic uint32_t locked;
 	uint32_t used;
-	uint64_t entry[STRIPE_ENTRIES]; // tag and count; count 0 = free
+	uint64_t entry[STRIPED_ENTRIES]; // tag and count; count 0 = free
 } __attribute__((aligned(64)));
 
 // Counts one more of a key. False, and nothing is counted, when limit is reached (0 = none) or the
