@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In: from received frames to datagrams for the shard. Nearly every frame is a plain one (see
-// DP_PLAIN) and is judged by accept_plain, without a call. accept_plain answers NOBODY for every
-// other frame; accept_any then judges that from the start, and names the reason if it drops it.
+// Turns received frames into datagrams for the shard. Nearly every frame is a plain one (see
+// DP_PLAIN), and accept_plain classifies it without a call. For every other frame accept_plain
+// returns NOBODY. accept_any then parses that frame from the start, and names the reason if it
+// drops it.
 //
-//	question                    accept_plain                     accept_any
+//	check                       accept_plain                     accept_any
 //	form, lengths, checksums    udp_masked_eq, net_udp_scan4, 6  net_frame_parse
-//	to us, on this port?        local_addrs_guess                local_addrs_find,
-//	                                                             nexthop_find
-//	from another host?          accept_again, later              net_frame_parse,
+//	destination is our address  local_addrs_guess                local_addrs_find,
+//	on this port                                                 nexthop_find
+//	source is another host      accept_again, later              net_frame_parse,
 //	                                                             local_addrs_find
-//	to a listener?              the first of the address, else   local_addrs_listener
+//	UDP port of a listener      the first of the address, else   local_addrs_listener
 //	                            classify_rest
-//	to whose relay port?        the run of the address, else     turn_relay_map_home
+//	owner of a relay port       the run of the address, else     turn_relay_map_home
 //	                            classify_rest
-//	none of these               accept_any                       exception.c, host.c, or dropped
+//	no match                    accept_any                       exception.c, host.c, or drop
 //
-// The source of a plain frame is judged only if no line vouches for the datagram: fastpath.c then
+// The source of a plain frame is checked only if no line vouches for the datagram: fastpath.c then
 // calls accept_again.
 //
-// Then a datagram's worker is to be found. A relay port says it for a peer's datagram. For a
-// client's it depends on the port and on the number of workers:
+// The next step finds the worker that owns the datagram. For a peer's datagram the relay port
+// decides. For a client's it depends on the port and on the number of workers:
 //
 //	             client's datagram               peer's datagram   peers counted
-//	HOMES_ONE    ours                            ours              no
-//	HOMES_HASHED ours, until turn_route_begin    the relay port's  yes
-//	             has made our own hash
+//	HOMES_ONE    this worker                     this worker       no
+//	HOMES_HASHED this worker, until              the relay port's  yes
+//	             turn_route_begin has made our
+//	             own hash
 //	HOMES_NIC    by the NIC's hash and table     the relay port's  yes
 //
-// This is the same for a whole burst. So accept_burst asks once, and accept_frames is compiled
+// This is the same for a whole burst. So accept_burst decides once, and accept_frames is compiled
 // three times with the answer as a constant: its loop over the frames has no branch for it.
 #include <rte_ether.h>
 
@@ -55,10 +57,10 @@
 #include "workers/handover.h"
 
 #define NOBODY (-1)
-// Flags of an mbuf: the port has taken a tag off, or two, or the outer one of two.
+// mbuf flags: the port has removed a tag, or two, or the outer one of two.
 #define STRIPPED (RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ_STRIPPED)
 
-// What the port has verified about a packet.
+// True if the port has verified the IPv4 header checksum of a packet, or its TCP or UDP checksum.
 static inline bool ip_verified(const struct dp_port *p, const struct rte_mbuf *m)
 {
 	return (m->ol_flags & p->verified & RTE_MBUF_F_RX_IP_CKSUM_MASK) ==
@@ -71,16 +73,16 @@ static inline bool l4_verified(const struct dp_port *p, const struct rte_mbuf *m
 		RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 }
 
-// Whether the sender has left the checksum of TCP or UDP to a NIC that there is none of: a virtual
-// machine on the same host. Then the port vouches for the data, and the field has the sum of the
-// pseudo-header alone.
+// True if the sender left the TCP or UDP checksum to a NIC, but no NIC was on the path: the sender
+// is a virtual machine on this host. Then the port guarantees the data, and the field has the sum
+// of the pseudo-header only.
 static inline bool l4_unfinished(const struct dp_port *p, const struct rte_mbuf *m)
 {
 	return (m->ol_flags & p->verified & RTE_MBUF_F_RX_L4_CKSUM_MASK) ==
 		RTE_MBUF_F_RX_L4_CKSUM_NONE;
 }
 
-// Writes the checksum that such a frame is to have where it goes on.
+// Writes the complete checksum of such a frame, for the next hop.
 static __rte_noinline void complete_checksum(struct rte_mbuf *m, struct net_frame *f)
 {
 	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *), *l4 = data + f->l4_off;
@@ -98,19 +100,20 @@ static __rte_noinline void complete_checksum(struct rte_mbuf *m, struct net_fram
 	m->ol_flags = (m->ol_flags & ~RTE_MBUF_F_RX_L4_CKSUM_MASK) | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 }
 
-// --- any frame ----------------------------------------------------------------------------------
+// --- slow path: any frame -----------------------------------------------------------------------
 
-// Worker of a client where the NIC says which. Where our hash does, that is left to
-// turn_route_begin, for frames of all kinds, so that they stay in order.
+// Home of a client where the NIC's hash decides it. Where our own hash does, this returns the id of
+// this worker, and turn_route_begin finds the home, for frames of all kinds, so that they stay in
+// order.
 static unsigned int client_home(const struct worker *w, const struct dp_port *p,
 	const struct rte_mbuf *m, const struct net_frame *f)
 {
 	return p->rss_home ? steer_nic_home(p, m, f) : w->id;
 }
 
-// Whether a port takes in what is for an address of ours from this source: the port by which the
-// source is reached, or the address's own if none is. Nobody gets at what is behind one port by
-// naming it as a source on another.
+// True if a port accepts packets from this source to our address: the source must be reached
+// through this port, or, if there is no route to it, the address must be this port's own. So nobody
+// can reach hosts behind one port by spoofing their addresses on another.
 static bool is_taken_in(const struct worker *w, const struct local_addr *laddr,
 	const struct addr *src, uint8_t port)
 {
@@ -123,7 +126,8 @@ static bool is_taken_in(const struct worker *w, const struct local_addr *laddr,
 								      : laddr->port == port;
 }
 
-// Whether what came by the loopback is from a program of this machine at an own address.
+// True if the source of a packet from the loopback is our address, so that it comes from a program
+// of this machine.
 static bool is_program(const struct worker *w, const struct addr *src)
 {
 	const struct local_addr *laddr = local_addrs_find(w->local, src);
@@ -131,7 +135,7 @@ static bool is_program(const struct worker *w, const struct addr *src)
 	return laddr != NULL && laddr->kind == LOCAL_OWN;
 }
 
-// Whether a datagram that came by a port has a source that nobody else can have.
+// True if the source of a datagram is our address and port, which no other host can have.
 static inline bool is_ours(const struct worker *w, const struct turn_view *v)
 {
 	return local_addrs_ours_at(w->local, w->dp->map, &v->src, v->src_port);
@@ -155,8 +159,8 @@ unsigned int accept_ends(const struct worker *w, const struct addr *src, const s
 	return DP_OK;
 }
 
-// Finds what a datagram that came in on v->port is for and the worker that owns it. DP_OK or a
-// reason to drop it.
+// Finds the leg and the home worker of a datagram that came in on v->port. Returns DP_OK or a drop
+// reason.
 static unsigned int classify_datagram(struct worker *w, const struct rte_mbuf *m,
 	const struct net_frame *f, struct turn_view *v, unsigned int *home)
 {
@@ -170,7 +174,7 @@ static unsigned int classify_datagram(struct worker *w, const struct rte_mbuf *m
 	if (!dp->port[v->port].port->loopback && is_ours(w, v))
 		return drop_of_net(NET_DROP_MARTIAN_SOURCE);
 	listener = local_addrs_listener(w->local, laddr, f->dport);
-	if (dp->port[v->port].port->loopback) { // by it come peers alone
+	if (dp->port[v->port].port->loopback) { // only peers send through it
 		listener = -1;
 		v->inside = TURN_INSIDE_PROGRAM;
 	}
@@ -188,8 +192,8 @@ static unsigned int classify_datagram(struct worker *w, const struct rte_mbuf *m
 	return DP_DROP_NO_LISTENER;
 }
 
-// A port may take off tags that nobody asked it to take off. One is put back, and the frame is
-// judged as it came; two are one too many. DP_OK or a reason.
+// Some ports remove tags without being asked. One tag is put back, and the frame is classified as
+// it came in. Two tags are one too many. Returns DP_OK or a drop reason.
 static unsigned int tag_back(struct rte_mbuf *m)
 {
 	if ((m->ol_flags & RTE_MBUF_F_RX_QINQ_STRIPPED) != 0)
@@ -199,8 +203,9 @@ static unsigned int tag_back(struct rte_mbuf *m)
 	return rte_vlan_insert(&m) == 0 ? DP_OK : DP_DROP_HEADROOM;
 }
 
-// True when the frame is a UDP datagram; else it has been dealt with, and *whole is the frame that
-// it has completed, the last fragment of a datagram, or stays as it is.
+// True if the frame is a UDP datagram. Otherwise the frame has been passed on or dropped. If it was
+// the last missing fragment of a datagram, *whole is then the complete frame, else it does not
+// change.
 static bool parse_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct net_frame *f,
 	struct rte_mbuf **whole)
 {
@@ -246,7 +251,7 @@ static bool parse_any(struct worker *w, uint8_t port, struct rte_mbuf *m, struct
 	return false;
 }
 
-// The same as accept_any for a parsed datagram that came in on v->port.
+// Second part of accept_any, for a parsed datagram that came in on v->port.
 static int accept_parsed(
 	struct worker *w, struct rte_mbuf *m, const struct net_frame *f, struct turn_view *v)
 {
@@ -273,11 +278,12 @@ static int accept_parsed(
 	return NOBODY;
 }
 
-// The same for a frame that fragments have made. Nobody counts whether it came in elsewhere: no
-// rule of a NIC brings fragments home. So it is handed over here.
+// Second part of accept_any, for a reassembled frame. No rule of a NIC steers fragments to their
+// home, so steering does not count it, and it is handed over here.
 static int accept_whole(struct worker *w, uint8_t port, struct rte_mbuf *m, struct turn_view *v)
 {
-	const struct net_rx *rules = &w->dp->port[port].rx[0]; // nobody has verified anything
+	// the port has verified no checksum of it
+	const struct net_rx *rules = &w->dp->port[port].rx[0];
 	struct net_frame f;
 	enum net_drop bad =
 		net_frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, rules, &f);
@@ -298,9 +304,9 @@ static int accept_whole(struct worker *w, uint8_t port, struct rte_mbuf *m, stru
 	return NOBODY;
 }
 
-// The worker that owns the datagram, with v filled in; NOBODY when the frame has been dealt with.
-// A datagram takes the place of its last fragment in *m, and so its turn: what came behind it does
-// not overtake it.
+// Returns the worker that owns the datagram, with v filled in, or NOBODY if the frame has been
+// passed on or dropped. A reassembled datagram replaces its last fragment in *m and so keeps its
+// place in the burst: later packets do not overtake it.
 static int accept_any(struct worker *w, uint8_t port, struct rte_mbuf **m, struct turn_view *v)
 {
 	struct rte_mbuf *whole = NULL;
@@ -316,8 +322,8 @@ static int accept_any(struct worker *w, uint8_t port, struct rte_mbuf **m, struc
 	return accept_whole(w, port, whole, v);
 }
 
-// Whether the source of a plain frame is behind the port that it came in on. Its destination stands
-// before the header of UDP.
+// True if the source of a plain frame is reached through the port that it came in on. The
+// destination is in the bytes before the UDP header.
 static bool comes_its_way(const struct worker *w, const struct turn_view *v)
 {
 	const uint8_t *udp = v->data - NET_UDP_LEN;
@@ -328,8 +334,8 @@ static bool comes_its_way(const struct worker *w, const struct turn_view *v)
 	return laddr != NULL && is_taken_in(w, laddr, &v->src, v->port);
 }
 
-// Whether the source of a frame that accept_plain has taken is one that a host other than us can
-// have. False: accept_any finds out what is wrong.
+// True if the source of a frame that accept_plain accepted is valid and not ours. If false,
+// accept_any finds the reason.
 static bool source_is_fine(
 	const struct worker *w, const struct rte_mbuf *m, const struct turn_view *v)
 {
@@ -353,7 +359,7 @@ bool accept_again(struct worker *w, unsigned int i)
 		v->flags &= (uint8_t)~DP_UNJUDGED;
 		return true;
 	}
-	if (accept_any(w, v->port, &w->burst.m[i], v) == NOBODY) // else ours, as before
+	if (accept_any(w, v->port, &w->burst.m[i], v) == NOBODY) // else still this worker's
 		return false;
 	v->slot = looked_up.slot;
 	v->hash = looked_up.hash;
@@ -363,9 +369,9 @@ bool accept_again(struct worker *w, unsigned int i)
 	return true;
 }
 
-// --- the frame that nearly every one is ---------------------------------------------------------
+// --- fast path: plain frames --------------------------------------------------------------------
 
-// The same as classify_plain, a longer way, for what that does not know.
+// Slow path of classify_plain.
 static __rte_noinline int classify_rest(const struct worker *w, const struct dp_port *p,
 	const struct rte_mbuf *m, const struct local_addr *laddr, struct turn_view *v)
 {
@@ -390,43 +396,43 @@ static __rte_noinline int classify_rest(const struct worker *w, const struct dp_
 	return NOBODY;
 }
 
-// What tells whose a client is.
+// How the home of a client is found.
 enum homes {
-	HOMES_ONE, // there is one worker: nobody has to ask, about peers either
-	HOMES_HASHED, // our hash, which turn_route_begin makes
-	HOMES_NIC, // the NIC's, of the port
+	HOMES_ONE, // there is one worker: no look-up, for peers neither
+	HOMES_HASHED, // by our hash, which turn_route_begin computes
+	HOMES_NIC, // by the NIC's hash; only on some ports
 };
 
-// What is the same for every plain frame of a burst.
+// Constants for all plain frames of a burst.
 struct accepting {
 	const struct worker *w;
 	const struct dp_port *p;
 	struct local_addrs local; // a copy
-	uint64_t verified; // the port's
-	uint64_t usual[2]; // by [is_v4]: flags of an mbuf whose checksums the port has verified
-	uint32_t shorter_than; // a frame is longer than SHORTEST by less than this
+	uint64_t verified; // of the port
+	uint64_t usual[2]; // by [is_v4]: mbuf flags if the port has verified all checksums
+	uint32_t shorter_than; // frame length minus SHORTEST must be below this
 	uint64_t port4; // local_addrs_plain4 without an address
-	uint64_t origin; // place of a view whose slot is 0
+	uint64_t origin; // the place of a view with slot 0
 	uint8_t port, id;
 	enum homes homes; // a constant where this is inlined
 	uint64_t *came; // 2, by [is_v4]: datagrams from peers; not with HOMES_ONE
 };
 
-// Those flags of an mbuf, and their value where all is verified. NEVER is the value where the port
-// is not believed.
+// Masks of these mbuf flags, and their values if all checksums are verified. NEVER is used if the
+// port is not trusted.
 #define L4_MASK RTE_MBUF_F_RX_L4_CKSUM_MASK
 #define L4_GOOD RTE_MBUF_F_RX_L4_CKSUM_GOOD
 #define BOTH_MASK (L4_MASK | RTE_MBUF_F_RX_IP_CKSUM_MASK)
 #define BOTH_GOOD (L4_GOOD | RTE_MBUF_F_RX_IP_CKSUM_GOOD)
 #define NEVER UINT64_MAX
 
-// A frame whose payload has 4 bytes, so that it can be compared with any line.
+// Length of a frame with 4 bytes of payload, so that it can be compared with any line.
 #define SHORTEST (NET_ETH_LEN + NET_IP4_LEN + NET_UDP_LEN + CHANNEL_HEADER_LEN)
 #define SHORTEST6 (NET_ETH_LEN + NET_IP6_LEN + NET_UDP_LEN + CHANNEL_HEADER_LEN)
 
-// steer_client_home for what classify_plain knows: no extension headers. It means nothing for a
-// peer's datagram but may be asked about one, as a branch on the leg would be mispredicted every
-// other time.
+// steer_client_home for plain frames, which have no extension headers. The result is meaningless
+// for a peer's datagram, but computed anyway, because a branch on the leg would be mispredicted
+// every other time.
 static __rte_always_inline unsigned int nic_home(
 	const struct accepting *a, const struct rte_mbuf *m, const struct turn_view *v)
 {
@@ -441,7 +447,7 @@ static __rte_always_inline unsigned int nic_home(
 	return steer_nic_home(a->p, m, &f);
 }
 
-// The worker that was found the long way, told as by classify_plain.
+// Converts the result of a slow path to that of classify_plain.
 static __rte_always_inline int relative_owner(
 	const struct accepting *a, int home, const struct turn_view *v)
 {
@@ -452,9 +458,9 @@ static __rte_always_inline int relative_owner(
 	return home ^ a->id;
 }
 
-// Finds the leg, the listener or the slot, and whose the datagram is, without a branch on the leg.
-// It has this head of UDP and is to an address of ours that is on its port. Returns the worker's id
-// xor ours, so that 0 is us. NOBODY: it takes a closer look.
+// Finds the leg, the listener or slot, and the owner of the datagram, without a branch on the leg.
+// laddr is its destination, our address on this port; head is the beginning of its UDP header.
+// Returns the owner's id xor our id, so 0 is this worker, or NOBODY if the slow path must look.
 static __rte_always_inline int classify_plain(const struct accepting *a, const struct rte_mbuf *m,
 	const struct local_addr *laddr, uint64_t head, struct turn_view *v)
 {
@@ -463,24 +469,25 @@ static __rte_always_inline int classify_plain(const struct accepting *a, const s
 	uint32_t from_peer = dport - laddr->run.lo < laddr->run.nb;
 	unsigned int of_client;
 
-	__asm__("" : "+r"(from_peer)); // one register, or gcc compares for each use
+	__asm__("" : "+r"(from_peer)); // one register, or gcc repeats the comparison at each use
 	v->mark = (uint32_t)(head >> 48) | laddr->plain_mark[from_peer];
 	v->place = a->origin | (laddr->run.base + dport);
 	v->leg = (uint8_t)from_peer;
-	// in one word, or gcc branches on the leg
+	// a single test, or gcc branches on the leg
 	if (unlikely(((dport ^ laddr->plain_listener) & (from_peer - 1)) != 0))
 		return relative_owner(a, classify_rest(a->w, a->p, m, laddr, v), v);
 	if (a->homes == HOMES_ONE)
 		return 0;
 	a->came[is_v4] += from_peer;
-	if (a->homes == HOMES_HASHED) // a client is ours until it is known better
+	// a client belongs to this worker until turn_route_begin knows more
+	if (a->homes == HOMES_HASHED)
 		return (from_peer & (laddr->run.worker != a->id)) ? laddr->run.worker ^ a->id : 0;
 	of_client = nic_home(a, m, v);
 	return (int)(of_client ^ ((of_client ^ laddr->run.worker) & -from_peer) ^ a->id);
 }
 
-// net_udp_scan4 or 6, for a frame of which the port has verified not all that it can. Also 0 when
-// it has taken a tag off.
+// net_udp_scan4 or 6, for frames whose checksums the port did not fully verify. Also 0 if the port
+// has removed a tag.
 static __rte_noinline uint32_t scan_unusual(
 	const struct dp_port *p, const struct rte_mbuf *m, const uint8_t *data, bool is_v4)
 {
@@ -492,7 +499,7 @@ static __rte_noinline uint32_t scan_unusual(
 		     : net_udp_scan6(data, m->data_len, l4_good);
 }
 
-// The same. Usually the port has verified all, or it never verifies anything.
+// Checks lengths and checksums. Fast case: the port verified all checksums, or never does.
 static __rte_always_inline uint32_t scan_udp(
 	const struct accepting *a, const struct rte_mbuf *m, const uint8_t *data, bool is_v4)
 {
@@ -543,8 +550,8 @@ static __rte_always_inline int accept_plain6(const struct accepting *a, const st
 	return classify_plain(a, m, laddr, head, v);
 }
 
-// The id of the worker that owns the datagram, xor ours, with v filled in; NOBODY: nothing is
-// known about the frame.
+// Returns the id of the worker that owns the datagram, xor our id, with v filled in; or NOBODY if
+// the frame is not plain.
 static __rte_always_inline int accept_plain(
 	const struct accepting *a, const struct rte_mbuf *m, struct turn_view *v)
 {
@@ -555,7 +562,7 @@ static __rte_always_inline int accept_plain(
 		return NOBODY;
 	if (likely(udp_masked_eq(data, r->v4.value, r->v4.mask)))
 		return accept_plain4(a, m, data, v);
-	__asm__("" : "+r"(data)); // read again, or gcc keeps copies of what it has read
+	__asm__("" : "+r"(data)); // read again, or gcc keeps copies of the bytes read
 	if (udp_masked_eq(data, r->v6.value, r->v6.mask))
 		return accept_plain6(a, m, data, v);
 	return NOBODY;
@@ -565,7 +572,7 @@ static __rte_always_inline void accept_frames(
 	struct worker *w, uint8_t port, unsigned int n, enum homes homes)
 {
 	const struct dp_port *p = &w->dp->port[port];
-	uint64_t bytes = 0, came[2] = {0, 0}, elsewhere[2] = {0, 0}; // from peers
+	uint64_t bytes = 0, came[2] = {0, 0}, elsewhere[2] = {0, 0}; // datagrams from peers
 	const struct turn_view fresh = {.via = TURN_NO_WORKER, .port = port};
 	const struct accepting a = {.w = w,
 		.p = p,
@@ -616,7 +623,7 @@ void accept_burst(struct worker *w, uint8_t port, unsigned int n)
 {
 	struct rte_mbuf *const *m = w->burst.m;
 
-	_Static_assert(TURN_FROM_CLIENT == 0 && TURN_FROM_PEER == 1, "a leg is a truth value");
+	_Static_assert(TURN_FROM_CLIENT == 0 && TURN_FROM_PEER == 1, "legs are used as bits");
 #pragma GCC unroll 8
 	for (unsigned int i = 0; i < n; i++)
 		rte_prefetch0((const uint8_t *)m[i]->buf_addr + RTE_PKTMBUF_HEADROOM);

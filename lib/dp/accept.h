@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// accept.c: from frames to datagrams for the shard.
+// Turns received frames into datagrams for the shard.
 #pragma once
 
 #include <stdbool.h>
@@ -10,12 +10,14 @@ struct dp;
 struct local_addr;
 struct worker;
 
-// Judges the n received packets in the burst. Datagrams for this worker's shard stay, moved
-// together, with their views; all other packets are dealt with.
+// Classifies the n received packets of the burst. Datagrams for this worker's shard stay in the
+// burst, closed up, with their views. All other packets are sent on, answered or dropped.
 void accept_burst(struct worker *w, uint8_t port, unsigned int n);
-// Judges by its addresses what came in on a port: to an address of ours, *to, from another host,
-// and by the port that this host is behind. DP_OK or a reason to drop it.
+// Checks the source and destination address of a packet that came in on a port. The destination
+// must be one of our addresses, which *laddr then points to, the source must be another host, and
+// that host must be reached through this port. Returns DP_OK or a drop reason.
 unsigned int accept_ends(const struct worker *w, const struct addr *src, const struct addr *dst,
 	uint8_t port, const struct local_addr **laddr);
-// Judges packet i of the burst, for which no line vouches. False: it has been dealt with.
+// Checks packet i of the burst, for which no line vouches. False if the packet has been sent on,
+// answered or dropped.
 bool accept_again(struct worker *w, unsigned int i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two queues of requests that wait (backlog.h): who gets in, and what comes out in a round.
+// The two queues of requests (backlog.h): which packets get in, and which come out in a round.
 #include <rte_malloc.h>
 
 #include "backlog.h"
@@ -20,24 +20,24 @@
 #include "worker.h"
 #include "workers/mbuf_meta.h"
 
-#define CLIENT_MIN 32 // packets that a client may have at most, or a quarter of all requests
-#define CLIENT_SHARE 4 // a client may have one part in so many of the room that is left
-#define STRANGERS_TURN 4 // while both wait, one request in so many is a stranger's
+#define CLIENT_MIN 32 // a client may always have this many packets, if that exceeds its share
+#define CLIENT_SHARE 4 // a client may have one part in this number of the room that is left
+#define STRANGERS_TURN 4 // while both wait, one request in this number is a stranger's
 #define PRESSED_ROUNDS 32
-#define RELAYING_MS 1000 // a worker that relays is one that has within this time
-#define COST_BYTES 256 // of a request; so many more count as another one
-#define KIND 1u // the bit of a tag that tells a request
+#define RELAYING_MS 1000 // a worker is relaying if it has relayed something within this time
+#define COST_BYTES 256 // bytes of a request that cost as much as one request more
+#define KIND 1u // the bit of a tag that marks a request
 
-_Static_assert(BACKLOG_BURST == DP_BURST, "what a queue gives at most");
+_Static_assert(BACKLOG_BURST == DP_BURST, "a queue gives at most a burst");
 
-// Packets of stream clients: as many as there may be requests of others, and a burst, so that their
-// rings are read at the latest when none is left.
+// Room for packets of stream clients: as for requests of others, plus a burst, so that their rings
+// can be read at the latest when no packet waits.
 static uint32_t streams_of(const struct conf *c)
 {
 	return streams_size(c) > 0 ? c->backlog + DP_BURST : 0;
 }
 
-// Entries of a queue: requests, as many datagrams behind them, and what streams have.
+// Entries of a queue: requests, as many datagrams after them, and the packets of streams.
 static uint32_t slots_of(const struct conf *c, enum backlog_whose queue_id)
 {
 	return rte_align32pow2(2 * c->backlog + (queue_id == BACKLOG_KNOWN ? streams_of(c) : 0));
@@ -55,7 +55,7 @@ size_t backlog_size(const struct conf *c)
 	return queue_size(slots_of(c, BACKLOG_KNOWN)) + queue_size(slots_of(c, BACKLOG_STRANGERS));
 }
 
-// Cuts a queue out of mem. Returns what is behind it.
+// Carves a queue out of mem. Returns the address after it.
 static uint8_t *queue_init(struct backlog_queue *q, uint8_t *mem, uint32_t slots)
 {
 	q->nb_slots = slots;
@@ -107,7 +107,7 @@ static uint32_t tag_of(uint64_t hash, bool request)
 	return ((uint32_t)(hash >> 32) & ~KIND) | (request ? KIND : 0);
 }
 
-// Whether something of this client waits in a queue.
+// True if packets of this client wait in a queue.
 static bool has_client(const struct backlog_queue *q, const struct turn_view *v, uint64_t hash)
 {
 	const struct backlog_bucket *bucket = bucket_of(q, hash);
@@ -124,8 +124,8 @@ static bool has_client(const struct backlog_queue *q, const struct turn_view *v,
 	return false;
 }
 
-// Whether a client has that many of a kind in a queue. Two whose tags are the same count as one:
-// one in two thousand million, and nobody can choose them.
+// True if a client has at least `many` packets of a kind in a queue. Two clients with equal tags
+// count as one. The chance is one in two thousand million, and no client can choose its tag.
 static bool has_many(const struct backlog_queue *q, uint64_t hash, uint32_t tag, uint32_t many)
 {
 	const struct backlog_bucket *bucket = bucket_of(q, hash);
@@ -139,22 +139,22 @@ static bool has_many(const struct backlog_queue *q, uint64_t hash, uint32_t tag,
 	return n >= many;
 }
 
-// --- in -----------------------------------------------------------------------------------------
+// --- adding packets -----------------------------------------------------------------------------
 
-// Whether a packet that waits, or is to wait, asks: ClientHellos alone have that listener.
+// True if a packet is a request. Only ClientHellos have that listener.
 static bool is_request(const struct turn_view *v)
 {
 	return dp_view_is_request(v) || v->listener == LOCAL_ONLY_DTLS;
 }
 
-// Nobody can feign this except by sending from the 5-tuple of a client who is known. A client that
-// talks over a stream or a session has shown that it is there.
+// True if the client is known. An attacker can fake this only by sending from the 5-tuple of a
+// known client. A client over a stream or a session has proved its address.
 static bool is_known(const struct worker *w, const struct turn_view *v)
 {
 	return client_is_connected(v) || turn_route_knows(w->shard, v);
 }
 
-// The queue of a client: where it waits already, else by what it is.
+// The queue of a client: the one in which its packets wait, else by its kind.
 static enum backlog_whose choose_queue(
 	const struct worker *w, const struct turn_view *v, uint64_t hash)
 {
@@ -165,8 +165,9 @@ static enum backlog_whose choose_queue(
 	return has_client(&b->queue[one ^ 1], v, hash) ? one ^ 1 : one;
 }
 
-// Requests that a redirect has brought here from a stream have waited where they came from, and no
-// more of them come in a round than that worker answers. Here nothing would hold their client back.
+// True if the request came through a redirect from a stream. It has waited on its first worker, and
+// a round brings no more of them than that worker answers. Back-pressure to their client would not
+// work here.
 static bool has_waited(const struct turn_view *v)
 {
 	return client_is_stream(v) && v->via != TURN_NO_WORKER;
@@ -177,7 +178,7 @@ static bool is_long(const struct worker *w, const struct rte_mbuf *m)
 	return m->pool == w->dp->datagrams;
 }
 
-// DP_OK when there is room for a packet in a queue, or a reason.
+// DP_OK if there is room for a packet in a queue, or a drop reason.
 static unsigned int check_room(const struct worker *w, const struct rte_mbuf *m,
 	enum backlog_whose queue_id, const struct turn_view *v, uint64_t hash)
 {
@@ -219,7 +220,7 @@ static void append_packet(
 		q->waiting[request]++;
 }
 
-// Has a packet wait in a queue, or drops it.
+// Queues a packet, or drops it.
 static void enqueue_packet(struct worker *w, struct rte_mbuf *m, enum backlog_whose queue_id,
 	const struct turn_view *v, uint64_t hash)
 {
@@ -266,9 +267,9 @@ void backlog_hello(struct worker *w, struct rte_mbuf *m, const struct turn_view 
 	enqueue_packet(w, m, BACKLOG_STRANGERS, &view, hash_of(&w->backlog, &view));
 }
 
-// --- out ----------------------------------------------------------------------------------------
+// --- taking packets -----------------------------------------------------------------------------
 
-// Takes the oldest packet out of a queue; its datagram stays in its private area.
+// Removes the oldest packet of a queue; its datagram stays in its private area.
 static struct rte_mbuf *pop_packet(struct worker *w, struct backlog_queue *q)
 {
 	struct backlog *b = &w->backlog;
@@ -277,7 +278,7 @@ static struct rte_mbuf *pop_packet(struct worker *w, struct backlog_queue *q)
 	struct backlog_bucket *bucket = bucket_of(q, hash_of(b, v));
 	const bool request = is_request(v);
 
-	// the oldest of all is the oldest of its bucket
+	// the oldest of all is also the oldest of its bucket
 	bucket->head = q->next[q->head];
 	bucket->n--;
 	if (!client_is_stream(v)) {
@@ -294,9 +295,9 @@ static struct rte_mbuf *pop_packet(struct worker *w, struct backlog_queue *q)
 	return m;
 }
 
-// Requests to be answered in this round. Behind a full burst there may be more to relay, and the
-// ring it came from fills while we are at work: then one a round where nothing has been relayed of
-// late, and one in PRESSED_ROUNDS, however much there is to relay, where something has.
+// Number of requests to answer in this round. After a full burst there may be more to relay, and
+// the ring that it came from fills in the meantime. Then it is one request per round if nothing was
+// relayed recently, and else one in PRESSED_ROUNDS rounds, however much there is to relay.
 static unsigned int backlog_share(struct worker *w, bool full)
 {
 	struct backlog *b = &w->backlog;
@@ -310,14 +311,14 @@ static unsigned int backlog_share(struct worker *w, bool full)
 	return 1;
 }
 
-// Whether the oldest packet of a queue is a request, for which there has to be time.
+// True if the oldest packet of a queue is a request, which needs budget.
 static bool head_is_request(const struct backlog_queue *q)
 {
 	return (q->tag[q->head] & KIND) != 0;
 }
 
-// The queue whose oldest packet is next: what stands behind no request any more, then the known
-// unless it is a stranger's turn. Some packet waits.
+// The queue to take the next packet from: one whose head waits behind no request any more, then
+// that of known clients unless it is the turn of a stranger. At least one packet waits.
 static struct backlog_queue *next_queue(struct backlog *b)
 {
 	struct backlog_queue *known = &b->queue[BACKLOG_KNOWN];
@@ -330,8 +331,8 @@ static struct backlog_queue *next_queue(struct backlog *b)
 	return b->turn < STRANGERS_TURN - 1 ? known : strangers;
 }
 
-// What a request takes of the budget. A CreatePermission may name a hundred peers, or one a hundred
-// times: its length tells what it costs.
+// Budget that a request uses. A CreatePermission may name a hundred peers, or one peer a hundred
+// times: the length shows the cost.
 static unsigned int request_cost(const struct backlog_queue *q)
 {
 	return 1 + mbuf_meta_of(q->ring[q->head])->datagram.len / COST_BYTES;

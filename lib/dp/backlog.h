@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests that wait for their turn. A request costs what thirty relayed datagrams cost, so a
-// worker puts all of them aside and answers some at the end of the round (backlog_share). So a
-// storm of them never makes relaying wait long, and a receive ring does not overflow for it. Per
-// client nothing overtakes: what it sends behind a request that waits waits too.
+// Queues for requests. A request costs as much as thirty relayed datagrams, so a worker queues all
+// requests and answers some of them at the end of each round (backlog_share). A storm of requests
+// therefore delays relaying only a little and overflows no receive queue. The packets of one client
+// stay in order: while one of its requests waits, everything that the client sends after it waits,
+// too.
 //
-// There are two queues: one for clients we know by their 5-tuple alone (an allocation, a session, a
-// connection), one for strangers. The known come first, except that one request in STRANGERS_TURN
-// is a stranger's. Each queue has room of its own, and a client may have a quarter of the room that
-// is left. So strangers, however many, cost no allocation its refresh, and who sends in the name of
-// a client takes the room of that client. A session of DTLS costs no password: who has as many of
-// them as there is room for, from the addresses that dtls.per-source takes, can fill the queue of
-// the known. A request that finds no room is dropped and counted. Of those that came in fragments
-// and are too long for an ordinary buffer, BACKLOG_LONG may wait in each queue. Clients over TCP
-// and TLS, who do not ask twice, have room of their own here and no drops: while it is full their
-// rings are not read, and stream threads ask no more than it holds (streams.c).
+// There are two queues: one for known clients (their 5-tuple has an allocation, a session or a
+// connection), one for strangers. Known clients come first, except that one request in
+// STRANGERS_TURN is a stranger's. Each queue has its own room, and one client may take a quarter of
+// the room that is left. So strangers, however many, cost no allocation its refresh, and an
+// attacker who spoofs a client takes that client's room only. A DTLS session needs no password:
+// whoever opens sessions up to the limit, from as many addresses as dtls.per-source requires, can
+// fill the queue of known clients. A request that finds no room is dropped and counted. At most
+// BACKLOG_LONG requests in each queue may be too long for an ordinary buffer (they arrived in
+// fragments). Clients over TCP and TLS do not retransmit, so they have room of their own here and
+// no drops: while it is full their rings are not read, and stream threads pass on no more than it
+// holds (streams.c).
 #pragma once
 
 #include <stdbool.h>
@@ -25,64 +27,68 @@
 #include "turn.h"
 
 #define BACKLOG_BURST 32
-#define BACKLOG_LONG 1 // packets of a queue in buffers for long datagrams: these are few
+#define BACKLOG_LONG 1 // packets of a queue in buffers for long datagrams, which are few
 
 struct conf;
 struct rte_mbuf;
 struct worker;
 
-// Clients of one hash value: positions of their first and last packet, how many they have.
+// Clients with the same hash value: positions of their first and last packet, and their number of
+// packets.
 struct backlog_bucket {
 	uint16_t head, tail, n;
 };
 
-// A ring of packets in order of arrival, their views in their private area, chained by client.
+// A ring of packets in order of arrival, chained by client. Their views are in the mbufs' private
+// areas.
 struct backlog_queue {
 	struct rte_mbuf **ring; // nb_slots entries, a power of two
-	struct backlog_bucket *bucket; // nb_slots of them
-	uint32_t *tag; // by position: whose it is, as far as a hash can tell, and its kind
+	struct backlog_bucket *bucket; // nb_slots entries
+	uint32_t *tag; // by position: a hash of the client, and the kind of packet
 	uint16_t *next; // by position: the next packet of the bucket
 	uint32_t nb_slots;
 	uint32_t head, n; // oldest packet, packets
 	uint32_t longs; // packets in buffers for long datagrams
-	uint32_t waiting[2]; // without those of streams: [1] requests, [0] what is behind them
+	// packets not from streams: [1] requests, [0] datagrams queued after them
+	uint32_t waiting[2];
 };
 
 enum backlog_whose { BACKLOG_KNOWN, BACKLOG_STRANGERS };
 
-// One worker's.
+// Backlog of one worker.
 struct backlog {
 	struct hash_key key;
 	struct backlog_queue queue[2]; // by enum backlog_whose
 	void *mem;
-	uint32_t max; // requests of a queue; as many again may wait behind those of their client
+	// requests in a queue; as many other packets may wait after requests of their client
+	uint32_t max;
 	uint32_t stream_max; // packets of stream clients
-	uint32_t budget; // requests a round
-	uint32_t n, streams; // packets in all; those of streams
-	uint32_t waited; // rounds in which there was no time
-	uint32_t turn; // requests of the known that went before one of strangers that waits
-	uint32_t client_max; // packets of one kind of one client
-	uint64_t relayed_ms; // the worker's time when something was last relayed
-	bool full; // a burst of this round was: more may wait where it came from
+	uint32_t budget; // requests per round
+	uint32_t n, streams; // all packets; those from streams
+	uint32_t waited; // rounds in which there was no time for requests
+	uint32_t turn; // requests of known clients answered since the last one of a stranger
+	uint32_t client_max; // packets of one kind that one client may have
+	uint64_t relayed_ms; // time of the worker when it last relayed something
+	bool full; // a burst of this round was full: more packets may wait at its source
 };
 
-// Makes an empty one for a worker. 0 or -ENOMEM.
+// Makes an empty backlog for a worker. Returns 0 or -ENOMEM.
 int backlog_create(struct worker *w, int socket);
 void backlog_free(struct backlog *b);
-// Bytes of memory that backlog_create asks for.
+// Bytes of memory that backlog_create allocates.
 size_t backlog_size(const struct conf *c);
-// Whether backlog_take has to look at a datagram; hardly ever.
+// True if backlog_take has to look at a datagram, which is rare.
 static inline bool backlog_concerns(const struct backlog *b, const struct turn_view *v)
 {
 	return v->leg == TURN_FROM_CLIENT && (b->n > 0 || dp_view_is_request(v));
 }
-// True when it took, or dropped, a datagram that backlog_concerns; false when that may be routed at
-// once.
+// True if it queued or dropped the datagram; backlog_concerns has returned true for it. False if
+// the datagram may be routed at once.
 bool backlog_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v);
-// Takes a ClientHello of DTLS, which waits as a request of a stranger does, whoever its client is:
-// it may be in anybody's name. Nothing that its client sends waits behind it.
+// Queues a ClientHello of DTLS like a request of a stranger, even if its client is known: its
+// source address may be spoofed. Later packets of its client do not wait for it.
 void backlog_hello(struct worker *w, struct rte_mbuf *m, const struct turn_view *v);
-// To be told of each burst: how many packets were received for it and how many were relayed.
+// Call it for each burst with the numbers of packets received and relayed.
 static inline void backlog_see(
 	struct backlog *b, unsigned int received, unsigned int relayed, uint64_t now_ms)
 {
@@ -90,13 +96,13 @@ static inline void backlog_see(
 		b->relayed_ms = now_ms;
 	b->full |= received == BACKLOG_BURST;
 }
-// Whether a burst of a stream thread finds room, whatever is in it.
+// True if there is room for any burst of a stream thread.
 static inline bool backlog_has_room(const struct backlog *b)
 {
 	return b->streams + BACKLOG_BURST <= b->stream_max;
 }
-// Fills w->burst with what is to be routed now, once a round when all queues have been read.
-// Returns how many.
+// Fills w->burst with the packets to route now. Called once per round, after all queues were read.
+// Returns their number.
 unsigned int backlog_fill(struct worker *w);
-// Drops all; the worker is no longer running.
+// Drops all packets, after the worker has stopped.
 void backlog_drain(struct worker *w);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Start and stop of the data path, and what the management lcore asks of it.
+// Start and stop of the data path, and the calls of the management lcore.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -62,17 +62,17 @@
 
 #define POOL_CACHE_MAX 256
 
-// --- pieces -------------------------------------------------------------------------------------
+// --- shared parts -------------------------------------------------------------------------------
 
-// Never fails silently: predictable nonces and ports are worse than no service.
+// Panics if it fails: predictable nonces and ports are worse than no service.
 static void random_fill(void *ctx, void *buf, size_t len)
 {
 	if (RAND_bytes(buf, (int)len) != 1)
-		rte_panic("no randomness to be had from libcrypto\n");
+		rte_panic("libcrypto gives no random bytes\n");
 }
 
-// Packets lie where the NIC is: its DMA then stays on the node. One pool serves all ports, so with
-// ports on several nodes the first one decides.
+// NUMA node of the packet pool: that of the NIC, so that its DMA stays on the node. One pool serves
+// all ports, so with ports on several nodes the first one decides.
 static int pool_socket(const struct conf *c, unsigned int lcore)
 {
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
@@ -90,14 +90,14 @@ static struct rte_mempool *pool_make(const struct conf *c, int socket)
 	struct rte_mempool *pool = rte_pktmbuf_pool_create(
 		"packets", c->mbufs, cache & ~1u, DP_PRIV_SIZE, dp_data_room(c), socket);
 
-	// the NIC's node may have been given no memory: slow is better than not at all
+	// that node may have no memory: slow is better than not at all
 	if (pool == NULL && rte_errno == ENOMEM)
 		pool = rte_pktmbuf_pool_create("packets", c->mbufs, cache & ~1u, DP_PRIV_SIZE,
 			dp_data_room(c), SOCKET_ID_ANY);
 	return pool;
 }
 
-// What all workers read: which addresses are ours, who owns which relay port, the policy.
+// Makes the tables that all workers read: our addresses, the owners of relay ports, the policy.
 static int maps_create(struct dp *d, char *error, size_t len)
 {
 	const struct turn_config *t = &d->conf->turn;
@@ -121,7 +121,7 @@ static int maps_create(struct dp *d, char *error, size_t len)
 			d->nb_workers, strerror(errno));
 		return -1;
 	}
-	// room for all there can be: a reload may raise the limit
+	// room for every possible slot: a reload may raise the limit
 	for (unsigned int w = 0; w < d->nb_workers; w++)
 		slots += turn_relay_map_slots(d->map, w);
 	d->quota = turn_quota_create(slots, &d->quota_key);
@@ -144,7 +144,7 @@ static int maps_create(struct dp *d, char *error, size_t len)
 	return -1;
 }
 
-// The keys of a state area that is to be taken up, or else new ones. 0.
+// Uses the keys of the state area if it will be adopted, else new ones. Returns 0.
 static int keys_choose(struct dp *d)
 {
 	struct turn_state_keys keys;
@@ -158,7 +158,7 @@ static int keys_choose(struct dp *d)
 	return 0;
 }
 
-// The same as maps_create, and the area that is to follow.
+// Calls maps_create, and makes the new state area.
 static int shared_create(struct dp *d, char *error, size_t len)
 {
 	struct turn_state_keys keys = {.clients = d->client_key, .quota = d->quota_key};
@@ -240,7 +240,7 @@ static int worker_make(struct dp *d, unsigned int id, unsigned int lcore)
 	w->now_ms = (rte_rdtsc() - d->tsc_start) / d->tsc_per_ms;
 	csprng_init(&w->rng, random_fill, NULL);
 	csprng_bytes(&w->rng, w->ip_id_key, sizeof(w->ip_id_key));
-	w->ip_id_key[0] |= 1; // multiplying by an odd number can be undone: no two ids coincide
+	w->ip_id_key[0] |= 1; // odd numbers are invertible, so no two ids coincide
 	w->ip_id_key[1] |= 1;
 	csprng_bytes(&w->rng, &w->ip_id, sizeof(w->ip_id));
 	csprng_bytes(&w->rng, &w->fragment_key, sizeof(w->fragment_key));
@@ -318,7 +318,7 @@ no_memory:
 
 // --- start and stop -----------------------------------------------------------------------------
 
-// Opens the ports. They and exception ports run, and addresses are learned, before dp_complete.
+// Opens the ports. They and the exception ports run, and addresses are learned, before dp_complete.
 static struct dp *dp_open(const struct conf *c, const unsigned int *lcores, dp_port_opener *open,
 	char *error, size_t len)
 {
@@ -333,7 +333,7 @@ static struct dp *dp_open(const struct conf *c, const unsigned int *lcores, dp_p
 	d->conf = c;
 	d->nb_workers = c->workers;
 	d->tsc_per_ms = rte_get_tsc_hz() / 1000;
-	// a second has passed when it starts: no time is 0
+	// the clock starts at one second, so that no time is 0
 	d->tsc_start = rte_rdtsc() - 1000 * d->tsc_per_ms;
 	d->socket = pool_socket(c, lcores[0]);
 	d->pool = pool_make(c, d->socket);
@@ -345,7 +345,7 @@ static struct dp *dp_open(const struct conf *c, const unsigned int *lcores, dp_p
 		dp_destroy(d);
 		return NULL;
 	}
-	// the keys come first: NICs spread by one that is made of them
+	// keys first: the NICs' hashes use one derived from them
 	if (carry_open(d, error, len) != 0 || keys_choose(d) != 0 ||
 		ports_open(d, open, error, len) != 0) {
 		dp_quiesce(d);
@@ -355,7 +355,7 @@ static struct dp *dp_open(const struct conf *c, const unsigned int *lcores, dp_p
 	return d;
 }
 
-// Makes the workers. After a failure the caller calls dp_quiesce and dp_destroy.
+// Makes the workers. If it fails the caller calls dp_quiesce and dp_destroy.
 static int dp_complete(struct dp *d, const unsigned int *lcores, char *error, size_t len)
 {
 	if (shared_create(d, error, len) != 0)
@@ -427,7 +427,8 @@ struct dp *dp_start(const struct conf *c, const unsigned int *lcores,
 	return NULL;
 }
 
-// What is on a ring has been counted out by its sender, so it is counted in before it is dropped.
+// Drops the packets of a ring. The sender has counted them as handed out, so they are counted as
+// handed in first.
 static void ring_drain(struct worker *w, unsigned int src)
 {
 	struct rte_mbuf *m[DP_BURST];
@@ -503,7 +504,7 @@ void dp_halt(struct dp *d)
 	__atomic_store_n(&d->stopping, true, __ATOMIC_RELEASE);
 	for (unsigned int i = 0; i < d->nb_launched; i++)
 		waiter_kick(&d->worker[i]->waiter);
-	// busy-waits, but no longer than a round and a sleep of the worker
+	// busy-waits, at most for a round and a sleep of the worker
 	for (unsigned int i = 0; i < d->nb_launched; i++)
 		rte_eal_wait_lcore(d->worker[i]->lcore);
 	d->nb_launched = 0;

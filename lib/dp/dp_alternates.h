@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Alternates: all workers refuse new allocations and name other servers, and make them again.
-// Public, beside dp.h.
+// Alternates: all workers refuse new allocations and name other servers instead, or stop doing so.
+// Public, like dp.h.
 #pragma once
 
 #include <stdbool.h>
@@ -8,11 +8,11 @@
 struct dp;
 struct turn_alternates;
 
-// Gives all workers alternates in the place of those they have; NULL: they make allocations again.
-// They become the data path's. 0; -EBUSY: the last ones have not been taken by all yet, and these
-// stay the caller's. Management lcore.
+// Replaces the alternates of all workers; NULL: they accept allocations again. Returns 0, and then
+// the data path owns alternates; or -EBUSY if some worker has not taken the last ones yet, and then
+// the caller keeps them. Management lcore.
 int dp_alternates_set(struct dp *d, struct turn_alternates *alternates);
-// Goes on with that, each worker between two of its rounds; does nothing when there is nothing to
-// be done. True when all workers have it: from then on no allocation is made that they forbid.
+// Continues the replacement, each worker between two of its rounds; does nothing if it is complete.
+// True if all workers have the new alternates: from then on no allocation is made that they forbid.
 // Management lcore.
 bool dp_alternates_step(struct dp *d);

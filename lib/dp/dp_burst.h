@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A burst of datagrams on their way through a worker.
+// A burst of datagrams that a worker processes together.
 #pragma once
 
 #include "turn.h"
@@ -11,5 +11,5 @@ struct rte_mbuf;
 struct burst {
 	unsigned int n;
 	struct rte_mbuf *m[DP_BURST];
-	struct turn_burst turn; // turn.view[i] is m[i]
+	struct turn_burst turn; // turn.view[i] belongs to m[i]
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much memory a configuration takes, and what it gives room to (control/memory.c).
+// Memory that a configuration needs, and the number of objects that it has room for
+// (control/memory.c).
 #pragma once
 
 #include <stddef.h>
@@ -9,19 +10,20 @@
 
 struct conf;
 
-// Megabytes of memory dp_start will ask EAL for, with room to spare, in hugepages and, for -m, in
-// normal pages, of which it takes more. Computed from the configuration alone, before EAL is up.
+// Megabytes of memory that dp_start will request from EAL, with a margin: in hugepages, and, for
+// -m, in normal pages, of which it needs more. Computed from the configuration alone, before EAL is
+// up.
 size_t dp_memory_mb(const struct conf *c);
 size_t dp_memory_normal_mb(const struct conf *c);
-// The one or the other, by the pages that EAL has. Once EAL is up.
+// One of these two, depending on the pages that EAL has. Call it after EAL is up.
 size_t dp_memory_here_mb(const struct conf *c);
 
-// What there is for allocations over all workers.
+// Room for allocations, over all workers.
 struct dp_pools {
 	uint32_t allocations; // that can exist
 	struct turn_pools pools;
-	size_t bytes; // what allocations take of dp_memory_mb
+	size_t bytes; // part of dp_memory_mb that allocations take
 };
 
-// What there is by a configuration whose number of workers is known.
+// Pool sizes for a resolved configuration (workers are set).
 void dp_pools(const struct conf *c, struct dp_pools *out);

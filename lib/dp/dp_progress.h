@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each worker is doing, for who watches over it and for who tells of a crash; and faults that
-// are made on order, to try both. Public, beside dp.h.
+// Progress of each worker, for the watchdog and for crash reports; and faults on demand, to test
+// both. Public, like dp.h.
 #pragma once
 
 #include <stdbool.h>
@@ -13,18 +13,18 @@
 
 struct dp;
 
-// The parts of a round: X(enum, name, what a worker does in it). of is the port, worker or thread
-// that the part is about.
-#define DP_STAGES(X)                                                                 \
-	X(DP_STAGE_NONE, "none", "has made no round yet")                            \
-	X(DP_STAGE_PORT, "port", "polls a port, or works at what came from it")      \
-	X(DP_STAGE_WORKER, "worker", "works at what a worker has handed over")       \
-	X(DP_STAGE_STREAM, "stream", "works at what a stream thread has")            \
-	X(DP_STAGE_BACKLOG, "backlog", "works at requests that have waited")         \
-	X(DP_STAGE_EXCEPTION, "exception", "takes what an exception port has")       \
-	X(DP_STAGE_TICK, "tick", "does what is due by time, and answers management") \
-	X(DP_STAGE_SEND, "send", "sends what is in its outboxes")                    \
-	X(DP_STAGE_SLEEP, "sleep", "sleeps because there is nothing to do")          \
+// The parts of a round: X(enum, name, what a worker does in it). source_id is the port, worker or
+// thread that the part is about.
+#define DP_STAGES(X)                                                               \
+	X(DP_STAGE_NONE, "none", "has made no round yet")                          \
+	X(DP_STAGE_PORT, "port", "polls a port, or handles packets from it")       \
+	X(DP_STAGE_WORKER, "worker", "handles packets from another worker")        \
+	X(DP_STAGE_STREAM, "stream", "handles messages from a stream thread")      \
+	X(DP_STAGE_BACKLOG, "backlog", "answers requests of the backlog")          \
+	X(DP_STAGE_EXCEPTION, "exception", "takes packets from an exception port") \
+	X(DP_STAGE_TICK, "tick", "runs timers, and answers management")            \
+	X(DP_STAGE_SEND, "send", "sends the packets of its outboxes")              \
+	X(DP_STAGE_SLEEP, "sleep", "sleeps because there is nothing to do")        \
 	X(DP_STAGE_ENDED, "ended", "makes no more rounds")
 
 enum dp_stage {
@@ -35,50 +35,51 @@ enum dp_stage {
 };
 
 struct dp_progress {
-	uint64_t rounds; // begun so far
+	uint64_t rounds; // rounds started
 	uint8_t stage; // enum dp_stage
-	uint8_t source_id; // PORT, WORKER, STREAM: which one
-	uint16_t taken; // PORT, WORKER, STREAM: packets in the burst; 0 = polls
+	uint8_t source_id; // PORT, WORKER, STREAM: which port, worker or thread
+	uint16_t taken; // PORT, WORKER, STREAM: packets in the burst; 0 = still polling
 };
 
-// What a worker does at this moment. False when there is no such worker. Any thread, and a signal
+// The current activity of a worker. False if there is no such worker. Any thread, also a signal
 // handler.
 bool dp_progress(const struct dp *d, unsigned int worker, struct dp_progress *out);
-// The threads beside the workers: of streams, and, if there is one, that of exception ports.
+// The other threads of the data path: stream threads, and the thread of exception ports if there is
+// one.
 struct dp_thread {
 	char name[16];
 	uint64_t rounds;
-	pid_t tid; // the kernel's number; 0: it does not run yet
+	pid_t tid; // the kernel's thread id; 0 = it does not run yet
 	clockid_t clock; // of its CPU time
 };
 
 #define DP_THREADS_MAX (STREAM_THREADS_MAX + 1)
 
-// That one of them goes on. False when there is none of that number. Any thread, between dp_start
-// and dp_stop.
+// Reads the progress of thread `index`. False if there is no such thread. Any thread, between
+// dp_start and dp_stop.
 bool dp_thread_progress(const struct dp *d, unsigned int index, struct dp_thread *out);
-const char *dp_stage_name(unsigned int stage); // NULL from DP_STAGE_END on
+const char *dp_stage_name(unsigned int stage); // NULL for DP_STAGE_END and above
 
-// Copies len bytes from an address that may be bad. False: they cannot be read.
+// Copies len bytes from an address that may be invalid. False if they cannot be read.
 typedef bool dp_copier(void *dst, const void *src, size_t len);
 
 #define DP_HEADERS_MAX 128
 
-// The headers of a frame of a worker's burst, as they are in its memory now.
+// The headers of a frame of a worker's burst, as they are in memory now.
 struct dp_headers {
 	uint32_t len; // of the frame
-	uint8_t nb; // bytes of headers: Ethernet to UDP, and of a message its first 20 or 4
+	uint8_t nb; // bytes of headers: Ethernet to UDP, and the first 20 or 4 bytes of a message
 	uint8_t bytes[DP_HEADERS_MAX];
 };
 
-// Copies the headers of frame i (below taken) of a worker's burst, and nothing behind them. False:
-// they cannot be read, or are none. For signal handlers: copy does not fault.
+// Copies the headers of frame i (below taken) of a worker's burst, without payload. False if they
+// are unreadable or malformed. For signal handlers: copy does not fault.
 bool dp_progress_headers(const struct dp *d, unsigned int worker, unsigned int i, dp_copier *copy,
 	struct dp_headers *out);
 
 // --- control/fault.c -----------------------------------------------------------------------------
 
-// Faults that a worker can be ordered to have (DP_ASK_FAULT): X(enum, name).
+// Faults that a worker can be told to trigger (DP_ASK_FAULT): X(enum, name).
 #define DP_FAULTS(X)               \
 	X(DP_FAULT_SPIN, "spin")   \
 	X(DP_FAULT_BLOCK, "block") \
@@ -101,10 +102,10 @@ enum dp_fault {
 struct dp_fault_order {
 	uint8_t fault; // enum dp_fault
 	bool in_burst; // not at once, but with the next burst of a port
-	uint32_t ms; // of SPIN (of CPU time) and BLOCK; 0 = for ever
+	uint32_t ms; // duration for SPIN (CPU time) and BLOCK; 0 = without end
 };
 
-const char *dp_fault_name(unsigned int fault); // NULL from DP_FAULT_END on
-// Has that fault, now. It returns from SPIN and BLOCK, and from CALL where a filter has that fail.
-// Any thread.
+const char *dp_fault_name(unsigned int fault); // NULL for DP_FAULT_END and above
+// Triggers the fault in the calling thread. It returns from SPIN and BLOCK, and from CALL if a
+// system call filter makes the call fail. Any thread.
 void dp_fault_now(const struct dp_fault_order *o);

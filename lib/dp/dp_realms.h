@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Realms as those outside of the data path see them: by number and by name, and what each has
-// relayed (control/realms.c).
+// Realms as code outside the data path sees them: by number and by name, and the traffic of each
+// (control/realms.c).
 #pragma once
 
 #include <stdbool.h>
@@ -11,21 +11,22 @@
 struct dp;
 struct dp_stats;
 
-// The name of the realm with a number, which is the first one's with 0; "" = there has been none.
-// One that is gone goes on having its name until another gets its number. The text lives as long as
-// the data path. Any thread.
+// Name of the realm with a number; 0 is the first realm; "" = the number was never used. A removed
+// realm keeps its name until another realm gets its number. The text lives as long as the data
+// path. Any thread.
 const char *dp_realm_name(const struct dp *d, unsigned int number);
-// The number of the realm of this name, which may be gone. False when there has been none.
+// Number of the realm with this name, which may have been removed. False if there never was one.
 bool dp_realm_find(const struct dp *d, const char *name, uint8_t *number);
 
 struct dp_realm {
-	struct turn_sums sums; // of all its allocations
+	struct turn_sums sums; // over all its allocations
 	uint64_t allocations; // live
 };
 
-// What a realm has: *total is of dp_total_stats. Any thread.
+// Traffic of a realm; *total comes from dp_total_stats. Any thread.
 void dp_realm_stats(const struct dp *d, const struct dp_stats *total, unsigned int number,
 	struct dp_realm *out);
-// The sums over all realms, of a worker whose counters *total has, or, with -1, of all.
+// Sums over all realms, for one worker whose counters are in *total, or for all workers if worker
+// is -1.
 void dp_realm_sums(
 	const struct dp *d, const struct dp_stats *total, int worker, struct turn_sums *out);

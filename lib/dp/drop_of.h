@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reasons for which a packet is dropped, as the files of lib/dp return them: those of lib/net and
-// lib/turn in the numbering of dp.h.
+// Drop reasons as the files of lib/dp return them: those of lib/net and lib/turn in the numbering
+// of dp.h.
 #pragma once
 
 #include "dp.h"
 #include "net.h"
 
-#define DP_OK DP_DROP_END // "no drop reason", where a reason is returned
+#define DP_OK DP_DROP_END // returned in place of a reason: no reason to drop
 
 static inline unsigned int drop_of_net(enum net_drop r)
 {

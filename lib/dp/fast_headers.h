@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writing a plain frame (untagged, without options and extension headers) in the place of another
-// one. It is inline, as nearly every frame is plain. Ports, sums and checksums are here as they lie
-// in memory.
+// Writes a plain frame (untagged, without options and extension headers) in place of another one.
+// Inline, because nearly every frame is plain. Ports, sums and checksums have the byte order of the
+// packet here.
 #pragma once
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@
 #include "udp.h"
 #include "worker.h"
 
-// A 16-bit value as it lies in memory.
+// Converts a 16-bit value to the byte order of the packet.
 static inline uint16_t to_be16(uint16_t v)
 {
 	return __builtin_bswap16(v);
@@ -33,8 +33,8 @@ struct word16 {
 	uint16_t v;
 } __rte_packed __rte_may_alias;
 
-// Writes a 16-bit value. gcc would put neighbours together in one word first, which takes more
-// instructions than writing each.
+// Writes a 16-bit value. gcc would first combine neighbouring values into one word, which takes
+// more instructions than writing each.
 static inline void write_raw16(uint8_t *p, uint16_t v)
 {
 	((volatile struct word16 *)p)->v = v;
@@ -45,7 +45,8 @@ static inline uint16_t fast_headers_sum_addrs(const struct addr *a, const struct
 	return udp_fold(udp_sum4(a->d[0], a->d[1], b->d[0], b->d[1]));
 }
 
-// Sum of bytes; odd: an odd number of bytes stands before them, so they have changed places.
+// Sum of bytes. odd: an odd number of bytes precedes them in the packet, so they swap places within
+// 16-bit words.
 static inline uint16_t fast_headers_sum(const uint8_t *p, size_t len, bool odd)
 {
 	uint16_t sum;
@@ -57,18 +58,18 @@ static inline uint16_t fast_headers_sum(const uint8_t *p, size_t len, bool odd)
 	return odd ? to_be16(sum) : sum;
 }
 
-// A frame that is to be made out of another, in place.
+// A frame that is made out of another one, in place.
 struct fast_headers {
 	const struct addr *src, *dst;
-	uint8_t *payload; // where it was
-	int moved; // by how much later the new one begins
+	uint8_t *payload; // the old payload
+	int moved; // how many bytes later the new payload begins
 	uint16_t sport, dport, udp_len;
-	uint32_t udp; // its UDP checksum, to be folded
-	uint32_t ip; // what the sum of an IPv4 header grows by, without what every hop changes
+	uint32_t udp; // its UDP checksum, not folded yet
+	uint32_t ip; // growth of the IPv4 header's sum, without the parts that change at every hop
 };
 
-// A UDP checksum is never 0, and neither is what it changes by. So the sum is not 0 either, and
-// what comes out is the 0xffff that UDP wants, never 0.
+// A UDP checksum is never 0, and neither is the amount that it changes by. So the sum is not 0
+// either, and the result is 0xffff as UDP requires, never 0.
 static inline void fast_headers_write_udp(const struct fast_headers *p)
 {
 	uint8_t *udp = p->payload + p->moved - NET_UDP_LEN;
@@ -79,15 +80,15 @@ static inline void fast_headers_write_udp(const struct fast_headers *p)
 	write_raw16(udp + 6, udp_fold32(p->udp));
 }
 
-// Writes the header of IPv4 and returns its first byte. The identification stays when DF is set, as
-// it means nothing then (RFC 6864 section 4).
+// Writes the IPv4 header and returns its address. The identification stays when DF is set, because
+// it has no meaning then (RFC 6864 section 4).
 static __rte_always_inline uint8_t *fast_headers_write_ip4(
 	struct worker *w, const struct fast_headers *p)
 {
 	const uint8_t *old = p->payload - NET_UDP_LEN - NET_IP4_LEN;
 	const uint16_t tos = load_raw16(old), hops = load_raw16(old + 8) - 1;
 	const uint16_t total = to_be16(p->udp_len + NET_IP4_LEN);
-	// 0xfffe: one hop less
+	// 0xfffe: TTL decremented
 	uint32_t id = load_raw32(old + 4), sum = p->ip + 0xffff + 0xfffe - load_raw16(old + 10);
 	uint8_t *ip = p->payload + p->moved - NET_UDP_LEN - NET_IP4_LEN;
 	uint16_t checksum;
@@ -112,7 +113,7 @@ static __rte_always_inline uint8_t *fast_headers_write_ip6(const struct fast_hea
 {
 	const uint8_t *old = p->payload - NET_UDP_LEN - NET_IP6_LEN;
 	const uint64_t first =
-		(load_raw32(old) & 0x0000f0ff) | // no flow label: its flow is another
+		(load_raw32(old) & 0x0000f0ff) | // no flow label: it belongs to the old flow
 		(uint64_t)to_be16(p->udp_len) << 32 | (uint64_t)17 << 48 |
 		(uint64_t)(uint8_t)(old[7] - 1) << 56;
 	uint8_t *ip = p->payload + p->moved - NET_UDP_LEN - NET_IP6_LEN;
@@ -123,11 +124,11 @@ static __rte_always_inline uint8_t *fast_headers_write_ip6(const struct fast_hea
 	return ip;
 }
 
-// A frame for a datagram of a leg, by its line; length and sums are still to be filled in.
+// Headers for a datagram of a leg, from its line; length and sums are filled in later.
 static __rte_always_inline struct fast_headers fast_headers_from_line(
 	const struct turn_line *l, const struct source *src, uint8_t *payload, unsigned int leg)
 {
-	const uint32_t from_client = leg - 1; // all ones: then the source has no port of its own
+	const uint32_t from_client = leg - 1; // all ones: then the source port is the relay port
 
 	return (struct fast_headers){.src = &src->addr,
 		.dst = &l->end[leg ^ 1],
@@ -141,16 +142,16 @@ static inline void fast_headers_send(struct worker *w, const struct neigh_hop *h
 {
 	struct outbox *o = &w->tx[hop->port];
 
-	__asm__("" : "+r"(o)); // one address, or gcc works out one more for each member
+	__asm__("" : "+r"(o)); // one address, or gcc computes one more for each member
 	memcpy(ip - NET_ETH_LEN, hop, 8);
 	memcpy(ip - NET_ETH_LEN + 6, &o->tail[is_v4], 8);
 	if (unlikely(o->n == DP_BURST - 1))
-		tx_put(w, hop->port, m); // it is full then, and goes
+		tx_put(w, hop->port, m); // full after this one: tx_put sends the burst
 	else
 		o->m[o->n++] = m;
 }
 
-// rewrite_frame and sending in one, for a plain datagram to a neighbour that can be used at once.
-// False: it is not so, and nothing has been touched.
+// rewrite_frame and sending in one, for a plain datagram to a neighbour whose MAC is known. False
+// if a condition is not met, and then nothing has been changed.
 bool fast_headers_relay(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct rewrite *r, uint16_t neigh);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fast path. Nearly every relayed datagram goes from wire to wire within one family, and a
-// ChannelData header is taken off it or put on. All that it takes stands in the line of its
-// allocation, and its new headers are written straight from there. rewrite.c does all others.
+// The fast path. Nearly every relayed datagram stays within one address family, and a ChannelData
+// header is removed from it or added. The line of its allocation has everything that this takes,
+// and the new headers are written directly from it. rewrite.c handles all other datagrams.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -35,7 +35,7 @@
 #include "worker.h"
 #include "workers/metering.h"
 
-// --- what headers are made of -------------------------------------------------------------------
+// --- sources of headers -------------------------------------------------------------------------
 
 static struct source source_of(const struct addr *a, uint16_t port)
 {
@@ -98,7 +98,8 @@ void fastpath_wires_init(struct worker *w)
 			store_be16(tail + 6, is_v4 ? NET_ETHERTYPE_IP4 : NET_ETHERTYPE_IP6);
 			memcpy(&w->tx[p].tail[is_v4], tail, sizeof(tail));
 		}
-		// rewrite.c and tx.c do tagged frames, and frames for another worker's queue
+		// rewrite.c and tx.c handle tagged frames, and frames that another worker's queue
+		// sends
 		if (port->l2.vlan != 0 || w->id >= port->port->nb_txq)
 			return;
 		mtu = RTE_MIN(mtu, port->port->mtu);
@@ -108,10 +109,10 @@ void fastpath_wires_init(struct worker *w)
 
 // --- lines --------------------------------------------------------------------------------------
 
-// Two sums that a line keeps for datagrams of its client; for those of the peer each is the
-// complement. The lower half is what a UDP checksum grows by, without the part that depends on the
-// length of the data. The upper half is what the sum of an IPv4 header grows by, without what every
-// hop changes.
+// Two sums that a line keeps for datagrams of its client; those of the peer use the complements.
+// The lower half is the change of a UDP checksum, without the part that depends on the length of
+// the data. The upper half is the change of an IPv4 header's sum, without the fields that change at
+// every hop.
 static uint32_t line_sums(const struct worker *w, const struct turn_line *l)
 {
 	const uint32_t of_client = l->mark[TURN_FROM_CLIENT], of_peer = l->mark[TURN_FROM_PEER];
@@ -120,7 +121,7 @@ static uint32_t line_sums(const struct worker *w, const struct turn_line *l)
 	const uint16_t shorter = l->channel != 0 ? to_be16(CHANNEL_HEADER_LEN) : 0;
 	const uint16_t old = fast_headers_sum_addrs(&l->end[TURN_FROM_CLIENT], &listener->addr);
 	const uint16_t new = fast_headers_sum_addrs(&relay->addr, &l->end[TURN_FROM_PEER]);
-	// the UDP length stands twice under the checksum
+	// the UDP length is in the checksum twice
 	const uint16_t udp = udp_fold((uint64_t)old + to_be16((uint16_t)of_client) +
 		listener->port + (uint16_t) ~new + (uint16_t)~l->relay_port +
 		(uint16_t)~to_be16((uint16_t)of_peer) + l->channel + 2 * shorter);
@@ -129,8 +130,9 @@ static uint32_t line_sums(const struct worker *w, const struct turn_line *l)
 	return udp | (uint32_t)ip << 16;
 }
 
-// Finds the way to an end of a line at once: the neighbour is then asked for while the client reads
-// the answer to its request, and the first burst need not wait in a hold of a few packets.
+// Resolves the next hop towards an end of a line early: the neighbour is then asked for while the
+// client reads the answer to its request, and the first burst need not wait in a hold of a few
+// packets.
 static void line_way(struct worker *w, struct turn_line *l, unsigned int out_leg)
 {
 	const struct source *src = &w->source[out_leg ^ 1][turn_mark_from(l->mark[out_leg])];
@@ -165,14 +167,14 @@ void fastpath_line_made(void *worker, uint32_t slot)
 
 // --- one datagram -------------------------------------------------------------------------------
 
-// How a burst is relayed. metered is a constant wherever it is inlined, so that a datagram costs
-// nothing more where no rate is limited.
+// How a burst is relayed. metered is a constant wherever this is inlined, so that a datagram costs
+// nothing more if no rate is limited.
 struct relaying {
 	uint32_t tick;
 	bool metered;
 };
 
-// Takes what a datagram costs of the rates that hold for it. False: it is past one, and dropped.
+// Charges a datagram to the rates that apply to it. False if it exceeds one; it has been dropped.
 static __rte_always_inline bool meter_datagram(
 	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, unsigned int leg)
 {
@@ -182,8 +184,8 @@ static __rte_always_inline bool meter_datagram(
 		metering_asks(w, m, v, cost);
 }
 
-// By how much later the new frame begins: a ChannelData header is taken off or put on. The leg is a
-// constant where it matters.
+// Number of bytes by which the new frame begins later: a ChannelData header is removed or added.
+// leg is a constant where speed matters.
 static inline int moved_by(unsigned int leg)
 {
 	return (int)((leg - 1) & 2 * CHANNEL_HEADER_LEN) - CHANNEL_HEADER_LEN;
@@ -194,8 +196,8 @@ static inline uint16_t new_udp_len(const struct turn_view *v, unsigned int leg)
 	return (uint16_t)(v->len + NET_UDP_LEN - moved_by(leg));
 }
 
-// What the sum of an IPv4 header grows by. That of a line's sums is for its client's datagrams, and
-// for those of the peer it is taken off, with 0xffff in front so that nothing is below zero.
+// Change of an IPv4 header's sum. The line keeps it for the client's datagrams. For those of the
+// peer it is subtracted from 0xffff, so that nothing is below zero.
 static inline uint32_t ip_grows(const struct turn_line *l, unsigned int leg)
 {
 	const uint32_t growth = l->sums >> 16;
@@ -210,9 +212,9 @@ static inline uint32_t udp_grows(const struct turn_line *l, uint32_t front, unsi
 	return leg == TURN_FROM_CLIENT ? growth : 2 * 0xffff - growth;
 }
 
-// Writes the new header of UDP, with a ChannelData header behind it if one is put on, and nothing
-// of the old IP header that the new one is made from. All it takes is read here and not sooner:
-// there are too few registers to keep it.
+// Writes the new UDP header, and the ChannelData header after it if one is added. The old IP
+// header, from which the new one is made, stays intact. It reads everything as late as possible,
+// because there are too few registers to keep the values.
 static __rte_always_inline void write_udp(const struct turn_line *l, const struct turn_view *v,
 	uint8_t *data, const struct source *src, unsigned int leg)
 {
@@ -230,9 +232,9 @@ static __rte_always_inline void write_udp(const struct turn_line *l, const struc
 		memcpy(data - CHANNEL_HEADER_LEN, &front, CHANNEL_HEADER_LEN);
 }
 
-// Relays a datagram if the line that was found for it vouches, or drops it if it is past a rate.
-// False: the line does not vouch, or something about the datagram or its way is unusual, and
-// nothing has been touched.
+// Relays a datagram if the line that was found for it vouches, or drops it if it exceeds a rate.
+// False if the line does not vouch, or something about the datagram or its route is unusual; then
+// nothing has been changed.
 static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	const struct turn_view *v, unsigned int leg, struct relaying r)
 {
@@ -244,7 +246,7 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	uint8_t *data = (uint8_t *)(uintptr_t)v->data;
 	struct fast_headers p;
 
-	// in this order: src may lie outside its array if the line is no allocation's
+	// in this order: src may be outside its array if the line belongs to no allocation
 	if (unlikely(!turn_line_vouches(l, v, leg, r.tick) ||
 		    hop->serial != l->hop[out_leg] >> 16 ||
 		    (v->flags & (DP_PLAIN | DP_IPV4)) != src->flags ||
@@ -272,7 +274,7 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	return true;
 }
 
-// Asks what relay_line asks. One function for both would cost each datagram six instructions.
+// Checks the conditions of relay_line. A common function would cost each datagram six instructions.
 bool fastpath_vouches(const struct worker *w, uint8_t *port)
 {
 	const uint32_t tick = (uint32_t)(w->now_ms / TURN_LINE_MS);
@@ -290,7 +292,7 @@ bool fastpath_vouches(const struct worker *w, uint8_t *port)
 		w->source[leg][turn_mark_from(l->mark[leg ^ 1])].flags;
 }
 
-// Does any other datagram by its plan, unless it has to wait. True: it was relayed.
+// Relays any other datagram by its plan, unless it has to wait. True if it was relayed.
 static bool relay_planned(struct worker *w, unsigned int i, bool may_wait)
 {
 	struct burst *b = &w->burst;
@@ -307,16 +309,16 @@ static bool relay_planned(struct worker *w, unsigned int i, bool may_wait)
 	return b->turn.plan.verdict == TURN_RELAY || b->turn.plan.verdict == TURN_SEND;
 }
 
-// True when a datagram waits behind a request of its client. One that is still to be decrypted does
-// not: what comes of it does.
+// True if a datagram waits after a request of its client. A datagram that is still to be decrypted
+// does not wait, but its decrypted messages do.
 static bool waits_behind(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 {
 	return v->leg == TURN_FROM_CLIENT && !dp_view_is_request(v) && !client_concerns(w, v) &&
 		backlog_take(w, m, v);
 }
 
-// Relays datagrams [from, to) of a leg, up to the first one that takes a plan. Returns up to where.
-// The other leg has other flows, so the order within a flow remains.
+// Relays datagrams [start, stop) of a leg, up to the first one that needs a plan. Returns the index
+// after the last one relayed. The other leg has other flows, so the order within a flow is kept.
 static __rte_always_inline unsigned int relay_leg(struct worker *w, unsigned int leg,
 	unsigned int start, unsigned int stop, struct relaying r)
 {
@@ -326,7 +328,7 @@ static __rte_always_inline unsigned int relay_leg(struct worker *w, unsigned int
 	for (; pos < end; pos++) {
 		const struct turn_view *v = &b->view[*pos];
 
-		__asm__("" : "+r"(v)); // one address, or gcc works out one more now and then
+		__asm__("" : "+r"(v)); // one address, or gcc sometimes computes one more
 		if (unlikely(v->slot == TURN_NONE) ||
 			unlikely(!relay_line(w, w->burst.m[*pos], v, leg, r)))
 			break;
@@ -346,14 +348,15 @@ static __rte_noinline unsigned int relay_peers(
 	return relay_leg(w, TURN_FROM_PEER, start, stop, (struct relaying){tick, false});
 }
 
-// The same for a datagram that has to ask whether it may be relayed.
+// Calls relay_leg for a datagram that may exceed a rate.
 static __rte_noinline bool relay_asking(
 	struct worker *w, unsigned int leg, unsigned int i, uint32_t tick)
 {
 	return relay_leg(w, leg, i, i + 1, (struct relaying){tick, true}) > i;
 }
 
-// Where rates are limited: those that have paid are relayed as all others are.
+// Relays a leg where rates are limited: datagrams that were paid for in advance are relayed like
+// all others.
 static unsigned int relay_metered(struct worker *w, unsigned int leg, uint32_t tick)
 {
 	const unsigned int n = w->burst.turn.nb[leg];
@@ -372,7 +375,7 @@ static unsigned int relay_metered(struct worker *w, unsigned int leg, uint32_t t
 	}
 }
 
-// Relays datagram i, which is that one of its leg, by a line without a channel.
+// Relays datagram i, which has position pos in its leg, by a line without a channel.
 static inline bool relay_indication(
 	struct worker *w, unsigned int i, unsigned int pos, struct relaying r)
 {
@@ -382,7 +385,7 @@ static inline bool relay_indication(
 			 : indication_relay_leg(w, v->leg, pos, pos + 1, r.tick) > pos;
 }
 
-// Relays the datagrams that relay_leg has left, in the order in which they came.
+// Relays the datagrams that relay_leg has left, in the order of their arrival.
 static __rte_always_inline unsigned int relay_rest(
 	struct worker *w, const unsigned int done[2], struct relaying r, bool may_wait)
 {
@@ -423,8 +426,8 @@ static __rte_always_inline unsigned int relay_rest(
 	return relayed;
 }
 
-// Goes on with a leg where relay_leg has stopped, as far as lines vouch: those of peers without a
-// channel, and those of channels, by turns. Returns up to where.
+// Continues a leg where relay_leg has stopped, as far as lines vouch: lines of peers without a
+// channel and lines with channels, in turn. Returns the index after the last one relayed.
 static unsigned int relay_on(struct worker *w, unsigned int leg, unsigned int done, uint32_t tick)
 {
 	const unsigned int n = w->burst.turn.nb[leg];
@@ -466,7 +469,7 @@ static __rte_always_inline unsigned int relay_burst(struct worker *w, bool may_w
 	const struct turn_burst *b = &w->burst.turn;
 	unsigned int done[2] = {0, 0}, relayed;
 
-	// when a request waits, its client's datagrams wait behind it
+	// if a request waits, its client's datagrams wait after it
 	if (likely(!may_wait || w->backlog.n == 0))
 		done[TURN_FROM_CLIENT] = metered
 			? relay_metered(w, TURN_FROM_CLIENT, tick)

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How long an idle worker polls and sleeps (idle.h): averages of the gap between two datagrams and
-// of what a sleep costs.
+// of the cost of a sleep.
 #include "idle.h"
 
-#define GAP_SHARE 8 // the last gap is one part in so many of the average
-#define GAP_MAX 4 // sleeps; a longer silence is not remembered for longer
-#define WORTH 10 // a sleep lasts for so many times what it costs
-#define THREADED 4 // dozes without a message of a stream thread, until one is shorter
-#define CHEAP_NS (IDLE_SLEEP_US * 1000 / WORTH) // and is worth IDLE_SLEEP_US if it costs that
+#define GAP_SHARE 8 // the last gap has one part in this number of the average
+#define GAP_MAX 4 // in sleeps; a longer silence counts as this long
+#define WORTH 10 // a sleep lasts this many times its cost
+// in dozes: without a message of a stream thread for this long, a doze is shorter
+#define THREADED 4
+// the cost at which a sleep should last IDLE_SLEEP_US
+#define CHEAP_NS (IDLE_SLEEP_US * 1000 / WORTH)
 
-// Polling spares a datagram the wait for the end of a sleep, at the price of the CPU. Where
-// sleeping is costly the CPU is mostly shared, and more datagrams share the cost of a longer sleep.
-// So there a worker polls only through gaps that are shorter by as much.
+// Polling spares a datagram the wait for the end of a sleep, at the price of CPU time. Where
+// sleeping is costly the CPU is mostly shared, and a longer sleep spreads its cost over more
+// datagrams. So there the worker polls only through gaps that are shorter in proportion.
 static void weigh_costs(struct idle *i)
 {
 	const uint64_t cost_ns = i->cost.ns > CHEAP_NS ? i->cost.ns : CHEAP_NS;
@@ -45,8 +47,8 @@ struct idle idle_init(uint64_t now, uint64_t per_us, uint32_t sleep_max_us)
 	return i;
 }
 
-// Datagrams that came while the worker slept are taken to have come evenly: as many gaps, all
-// alike.
+// Datagrams that came while the worker slept are assumed to have come evenly, so they count as
+// equal gaps.
 static void update_average(uint64_t *average, uint64_t elapsed, uint64_t datagrams, uint64_t most)
 {
 	const uint64_t nb = datagrams < GAP_SHARE ? datagrams : GAP_SHARE;
@@ -74,8 +76,9 @@ uint64_t idle_sleep(const struct idle *i)
 	return sleep > i->sleep_min ? sleep : i->sleep_min;
 }
 
-// How long to doze; 0: not at all. Where a thread has the clock it ends the doze. The worker's own
-// timer is only for the case that it does not, and late: a CPU's first timer costs, others do not.
+// Length of a doze, or 0 for no doze. A stream thread, if one is active, ends the doze. The
+// worker's own timer is then only a late fallback, because the first timer of a CPU is expensive
+// and more are not.
 static uint64_t doze_cycles(const struct idle *i, uint64_t now)
 {
 	const bool threaded = now - i->threaded < THREADED * i->doze;
@@ -88,8 +91,8 @@ static uint64_t doze_cycles(const struct idle *i, uint64_t now)
 	return now - i->streamed < worth ? worth : 0;
 }
 
-// Sleeps only where enough come in a sleep. elapsed: since there was work; who has slept for that
-// long in vain waits.
+// Sleeps only if enough datagrams will come in a sleep. A worker that has found nothing for the
+// length of a sleep waits.
 static uint64_t gather_cycles(const struct idle *i, uint64_t now)
 {
 	const uint64_t elapsed = now - i->worked;
@@ -101,8 +104,8 @@ static uint64_t gather_cycles(const struct idle *i, uint64_t now)
 	return elapsed < sleep && enough * i->gap <= sleep ? sleep : IDLE_WAIT;
 }
 
-// Whether a doze is better than polling between two datagrams: for most of them, and no more come
-// in it than there is room for.
+// True if a doze is better than polling: most datagrams are messages, and a doze does not gather
+// more of them than there is room for.
 static bool prefers_doze(const struct idle *i)
 {
 	return i->stream_gap <= IDLE_MOSTLY * i->gap && i->doze <= IDLE_BATCH * i->gap;

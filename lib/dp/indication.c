@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Relayed indications. Nearly all go from wire to wire by the line of their allocation, as
-// ChannelData does in fastpath.c: a Send indication with two attributes, and a Data indication for
-// what a peer without a channel sends.
+// Relays indications. Nearly all are relayed by the line of their allocation, like ChannelData in
+// fastpath.c: Send indications with the two usual attributes, and Data indications for datagrams of
+// a peer without a channel.
 #include "indication.h"
 #include "dp_view.h"
 #include "fast_headers.h"
@@ -16,12 +16,13 @@
 #include "worker.h"
 #include "workers/metering.h"
 
-// How a datagram is relayed: constants, wherever they are used.
+// How a datagram is relayed: compile-time constants.
 struct relaying {
 	bool is_v4, metered;
 };
 
-// Notes by how many bytes the payload becomes shorter (from the client) or longer (from the peer).
+// Adjusts the checksums for the payload that becomes shorter (from the client) or longer (from the
+// peer) by delta bytes.
 static __rte_always_inline void change_len(
 	struct fast_headers *p, const struct turn_view *v, unsigned int leg, unsigned int delta)
 {
@@ -29,7 +30,7 @@ static __rte_always_inline void change_len(
 
 	if (leg == TURN_FROM_CLIENT) {
 		p->udp_len = (uint16_t)(v->len + NET_UDP_LEN - delta);
-		p->udp += 2u * change; // taken from the length that stands twice under the sum
+		p->udp += 2u * change; // the length is in the sum twice
 		p->ip += (uint16_t)~change;
 	} else {
 		p->udp_len = (uint16_t)(v->len + NET_UDP_LEN + delta);
@@ -53,7 +54,7 @@ static __rte_always_inline void resize_frame(
 	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
 }
 
-// False: the datagram is past a rate, and dropped.
+// False if the datagram exceeds a rate; it has been dropped.
 static inline bool meter_datagram(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	unsigned int leg, uint32_t len)
 {
@@ -62,7 +63,7 @@ static inline bool meter_datagram(struct worker *w, struct rte_mbuf *m, const st
 	return turn_meter_take(w->meters, v->slot, leg, cost) || metering_asks(w, m, v, cost);
 }
 
-// Headers for what goes by a line, without what depends on a length.
+// Headers for a datagram that is relayed by a line, without the fields that depend on a length.
 static __rte_always_inline struct fast_headers line_headers(const struct worker *w,
 	const struct turn_line *l, const struct turn_view *v, unsigned int leg)
 {
@@ -103,7 +104,7 @@ static __rte_always_inline bool relay_send(struct worker *w, struct rte_mbuf *m,
 	p = line_headers(w, l, v, TURN_FROM_CLIENT);
 	p.moved = (int)front;
 	p.udp += sum_front(v->data, r.is_v4);
-	if (removed != front) // padding, which may be anything
+	if (removed != front) // padding, which may have any value
 		p.udp += fast_headers_sum(v->data + front + len, removed - front, (len & 1) != 0);
 	change_len(&p, v, TURN_FROM_CLIENT, removed);
 	ip = write_ip(w, &p, r.is_v4);
@@ -123,7 +124,7 @@ static __rte_always_inline uint16_t sum_data(const struct stun_usual_front *f, b
 		is_v4 ? udp_add(sum, f->addr[0]) : udp_add(udp_add(sum, f->addr[0]), f->addr[1]));
 }
 
-// Puts zeros behind the payload up to a multiple of 4 bytes, for which there is room.
+// Appends zeros to the payload up to a multiple of 4 bytes. There is room for them.
 static inline void pad_out(uint8_t *payload, uint32_t len)
 {
 	uint8_t *last = payload + (len & ~3u);
@@ -142,7 +143,7 @@ static __rte_always_inline bool relay_data(struct worker *w, struct rte_mbuf *m,
 	struct fast_headers p;
 	uint8_t *ip;
 
-	// plain frames leave room for a ChannelData header
+	// plain frames have room for a ChannelData header
 	if (unlikely(!turn_line_data_fits(v) ||
 		    m->data_len + STUN_FRONT6 + pad > w->plain_max + (uint32_t)CHANNEL_HEADER_LEN ||
 		    m->data_off < STUN_FRONT6 || (pad != 0 && pad > rte_pktmbuf_tailroom(m))))
@@ -154,7 +155,7 @@ static __rte_always_inline bool relay_data(struct worker *w, struct rte_mbuf *m,
 	p.moved = -(int)front_len;
 	change_len(&p, v, TURN_FROM_PEER, front_len + pad);
 	ip = write_ip(w, &p, r.is_v4);
-	// only now: it may lie where the old headers were
+	// only now: it may overlap the old headers
 	front = turn_line_data(w->tids, l, v, r.is_v4);
 	p.udp += (uint16_t)~sum_data(&front, r.is_v4);
 	stun_usual_write(&front, r.is_v4, p.payload);
@@ -185,7 +186,7 @@ static __rte_always_inline bool relay_line(struct worker *w, struct rte_mbuf *m,
 	const struct neigh_hop *hop = &w->hops[(uint16_t)l->hop[out_leg]];
 	const struct source *src = &w->source[leg][turn_mark_from(l->mark[out_leg])];
 
-	// in this order: src may lie outside its array if the line is no allocation's
+	// in this order: src may be outside its array if the line belongs to no allocation
 	if (unlikely(!turn_line_vouches_peer(l, v, leg, tick) ||
 		    hop->serial != l->hop[out_leg] >> 16 ||
 		    (v->flags & (DP_PLAIN | DP_IPV4)) != src->flags))
@@ -204,7 +205,7 @@ static __rte_always_inline unsigned int relay_leg(
 	for (; pos < end; pos++) {
 		const struct turn_view *v = &b->view[*pos];
 
-		__asm__("" : "+r"(v)); // one address, or gcc works out one more now and then
+		__asm__("" : "+r"(v)); // one address, or gcc sometimes computes one more
 		if (unlikely(v->slot == TURN_NONE) ||
 			unlikely(!relay_line(w, w->burst.m[*pos], v, leg, tick, false)))
 			break;

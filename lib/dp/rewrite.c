@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Executing plans. The payload stays where it is in its buffer, and the headers in front of it are
-// replaced. The UDP checksum is updated, not computed anew, so that the receiver still finds out
-// when a payload has been damaged in our memory (RFC 1624).
+// Executes plans. The payload keeps its place in the buffer, and the headers in front of it are
+// replaced. The UDP checksum is updated, not recomputed, so that the receiver still detects a
+// payload that was damaged in our memory (RFC 1624).
 #include "rewrite.h"
 #include "addr.h"
 #include "bytes.h"
@@ -32,8 +32,8 @@
 
 // --- one datagram -------------------------------------------------------------------------------
 
-// The checksum of the new datagram, by what is taken from the old one and what is added: all but
-// the kept bytes. Kept bytes that move by an odd distance change places within their 16-bit words.
+// The checksum of the new datagram, from the bytes that are removed and added: all except the kept
+// ones. Kept bytes that move by an odd distance swap places within their 16-bit words.
 static uint16_t checksum_update(const uint8_t *payload, const struct net_frame *f,
 	const struct rewrite *r, uint16_t new_len)
 {
@@ -72,7 +72,7 @@ static unsigned int rewrite_check(const struct rte_mbuf *m, const struct net_fra
 	return DP_OK;
 }
 
-// Fills f as the parser would from the new frame.
+// Fills f as the parser would for the new frame.
 static void describe_frame(
 	struct net_frame *f, const struct rewrite *r, uint16_t headers, uint16_t len)
 {
@@ -126,11 +126,11 @@ unsigned int rewrite_frame(struct rte_mbuf *m, struct net_frame *f, const struct
 	return DP_OK;
 }
 
-// --- the way ------------------------------------------------------------------------------------
+// --- route ------------------------------------------------------------------------------------
 
-// Where a datagram to one of our own addresses goes: to a live relayed address, to a program of
-// this machine where the policy says so, or nowhere; never to a listener or the wire. DP_OK or a
-// reason.
+// Route of a datagram to one of our addresses: to a live relayed transport address, to a program of
+// this machine if the policy allows it, or none; never to a listener or the wire. Returns DP_OK or
+// a drop reason.
 static unsigned int aim_inside(
 	struct worker *w, struct rewrite_way *route, const struct local_addr *laddr)
 {
@@ -180,8 +180,8 @@ unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *route)
 
 // --- plans --------------------------------------------------------------------------------------
 
-// RFC 8656 sections 13 to 15. To IPv4, and for a message over a stream, which came in no packet,
-// the DF that is wanted decides. From IPv4 to IPv6 the DF of the packet does. From IPv6 to IPv6 a
+// RFC 8656 sections 13 to 15. To IPv4, and for a message from a stream, which had no IP header, the
+// requested DF decides. From IPv4 to IPv6 the DF of the packet decides. From IPv6 to IPv6 a
 // datagram may leave in fragments if it came in fragments.
 bool rewrite_may_fragment(const struct turn_view *v, const struct net_frame *f, bool to_v4, bool df)
 {
@@ -201,8 +201,8 @@ void rewrite_send(struct worker *w, struct rte_mbuf *m, const struct net_frame *
 		nexthop_send(w, m, route->place, route->neigh);
 }
 
-// Gives a rewritten packet, which f describes, to the home of the relayed address that it is for,
-// with flags in its view.
+// Gives a rewritten packet, which f describes, to the home of the relayed address that it is for.
+// flags are those of its view.
 static void give_inside(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
 	const struct rewrite_way *route, uint8_t flags)
 {
@@ -223,8 +223,8 @@ void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_vie
 	struct rewrite_way *route, struct rewrite *r)
 {
 	unsigned int reason = rewrite_find_way(w, route);
-	// in process and to programs here there is no wire, and so no MTU; in process, the port
-	// that the frame would have left by lends its header
+	// in process and to programs of this machine there is no wire and so no MTU; in process,
+	// the header is that of port 0
 	const bool wire = route->hop == REWRITE_WIRE, inside = route->hop == REWRITE_HAIRPIN;
 	const struct dp_port *port = &w->dp->port[inside || reason != DP_OK ? 0 : route->place];
 	struct net_frame f;
@@ -241,7 +241,8 @@ void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_vie
 			(uint32_t)r->dst->port);
 		r->l2 = &port->l2;
 		r->ip_id = rewrite_ip_id(w);
-		// RFC 8656 13: what comes over IPv6 takes no notice of DONT-FRAGMENT; 15: TCP does
+		// RFC 8656 13: DONT-FRAGMENT has no effect on datagrams that came over IPv6; 15:
+		// over TCP it has
 		r->df = f.df || (r->df && (f.is_v4 || r->fresh));
 		cut = rewrite_may_fragment(v, &f, addr_is_v4(&r->dst->addr), r->df);
 		r->may_fragment = wire && cut;
@@ -281,7 +282,7 @@ static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_vi
 		store_be16(channel + 2, plan->len);
 		r.front = channel;
 	} else if (plan->front_len != 0) {
-		// a Data indication: its DATA attribute is padded to 4 (RFC 8489 14)
+		// a Data indication: DATA is padded to 4 bytes (RFC 8489 14)
 		r.pad = -plan->len & 3;
 	}
 	w->losses = (struct losses){m, {v->slot, plan->len, v->leg}};
@@ -292,9 +293,10 @@ static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_vi
 	w->losses.m = NULL;
 }
 
-// Puts an answer in place of the request. It goes back by the ordinary way, not to the MAC that the
-// request came from: who can put a frame on the link is no router for that. It may leave in
-// fragments: over IPv4 it has no DF, and over IPv6 we are its source.
+// Puts an answer in place of the request. It takes the route to the client, and does not go back to
+// the MAC that the request came from: a host that can put a frame on the link is not therefore a
+// router. The answer may leave in fragments: over IPv4 it has no DF, and over IPv6 we are its
+// source.
 void rewrite_answer(struct worker *w, struct rte_mbuf *m, uint8_t listener,
 	const struct endpoint *client, uint16_t len)
 {
@@ -347,7 +349,8 @@ void rewrite_plan(struct worker *w, struct rte_mbuf *m, struct turn_view *v,
 		}
 		client_reply(w, m, v, side->front, plan->front_len);
 		break;
-	case TURN_HANDOVER: // the client was redirected; there it is not asked for its home again
+	// the client was redirected; the next worker does not look up its home again
+	case TURN_HANDOVER:
 		v->via = w->id;
 		client_went(w, v, plan->flow);
 		handover_datagram(w, plan->flow, m, v);

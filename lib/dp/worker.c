@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One worker lcore, and the whole way of a packet:
+// Runs one worker lcore. The path of a packet:
 //
-//	port queue -> accept_burst: ours? this worker's? -> turn_route_begin -> fastpath_burst -> tx
-//	                  |                |                                       |
-//	              host.c: ARP,   handover.c: to its home worker,     turn_route_finish,
-//	              ND, ICMP       clients behind turn_route_begin     rewrite.c, client.c,
-//	                                                                 nexthop.c
+//	port queue -> accept_burst: checks -> turn_route_begin -> fastpath_burst -> tx
+//	                and home worker                               |
+//	                 |          |                                 |
+//	       host.c: ARP,    handover.c: to its home worker,   turn_route_finish,
+//	       ND, ICMP        clients after turn_route_begin    rewrite.c, client.c,
+//	                                                         nexthop.c
 //
-// Beside this way: vlans.c cuts the burst of a device with VLANs into one for each network, and
-// fragments.c keeps fragments until their datagram is whole and comes in like any other.
+// Not in the drawing: vlans.c splits the burst of a device with VLANs into one for each network,
+// and fragments.c keeps fragments until their datagram is complete and comes in like any other.
 //
 // A round takes a burst from every port queue, from the ring of every worker and of every stream
-// thread, and then some of the requests that wait in the backlog. It does each burst to completion,
-// then what is due by time, and ends with sending what is still in the outboxes and waking stream
-// threads. It does not always publish the counters: the first round that finds nothing to do does,
-// and while there is work every PUBLISH_ROUNDS-th, where a millisecond that passes counts as one
-// round more. Nothing on this way allocates memory, logs, locks or waits.
+// thread, and then some of the requests that wait in the backlog. It finishes each burst before the
+// next one. Then it runs timers, flushes the outboxes and wakes stream threads. It does not always
+// publish the counters: the first round without work does, and under load one round in
+// PUBLISH_ROUNDS, where each millisecond that passes counts as one more round. Nothing on this path
+// allocates memory, logs, locks or waits.
 #include <time.h>
 
 #include <rte_cycles.h>
@@ -56,8 +57,9 @@
 #include "workers/mbuf_meta.h"
 #include "workers/messages.h"
 
-#define PUBLISH_ROUNDS 64 // busy rounds after which the counters are published at the latest
-#define WALL_MS 100 // the time of day is read this often
+// number of busy rounds after which the counters are published at the latest
+#define PUBLISH_ROUNDS 64
+#define WALL_MS 100 // interval of reading the time of day
 
 void worker_drop(struct worker *w, struct rte_mbuf *m, unsigned int reason)
 {
@@ -71,7 +73,7 @@ void worker_drop(struct worker *w, struct rte_mbuf *m, unsigned int reason)
 	rte_pktmbuf_free(m);
 }
 
-// Tells other workers what of their redirects has changed, which is rare.
+// Tells other workers about changes of their redirects, which are rare.
 static inline void send_notes(struct worker *w)
 {
 	if (unlikely(w->nb_notes > 0 || turn_redirect_noted(w->shard)))
@@ -85,7 +87,7 @@ static inline unsigned int relay_plain(struct worker *w, bool may_wait)
 	return fastpath_burst(w, may_wait);
 }
 
-// What some configurations do to all bursts, and others do without.
+// Relays a burst where DSCP or rates are configured.
 static __rte_noinline unsigned int relay_special(struct worker *w, bool may_wait)
 {
 	dscp_burst(w);
@@ -96,8 +98,8 @@ static __rte_noinline unsigned int relay_special(struct worker *w, bool may_wait
 	return fastpath_burst_metered(w, may_wait);
 }
 
-// Routes and relays what is in the burst. of: how many packets were received for it; 0: it comes
-// from the backlog, and nothing goes back there. homes: as in struct turn_burst.
+// Routes and relays the burst. received: packets received for it; 0: it comes from the backlog, and
+// nothing goes back there. homes: as in struct turn_burst.
 static void burst_once(struct worker *w, unsigned int received, unsigned int homes)
 {
 	struct burst *b = &w->burst;
@@ -119,7 +121,7 @@ static void burst_once(struct worker *w, unsigned int received, unsigned int hom
 	send_notes(w);
 }
 
-// burst_once, and again with the DTLS records that were among it, decrypted.
+// Calls burst_once, and again for the DTLS records of the burst after decryption.
 static void burst_route(struct worker *w, unsigned int received, unsigned int homes)
 {
 	burst_once(w, received, homes);
@@ -137,7 +139,7 @@ static void burst_route(struct worker *w, unsigned int received, unsigned int ho
 
 // --- the round ----------------------------------------------------------------------------------
 
-// Frames for one port, n of the `of` that were received together.
+// Handles frames for one port: n of the `received` frames that came in together.
 static __rte_always_inline void receive_burst(
 	struct worker *w, uint8_t port, unsigned int n, unsigned int received)
 {
@@ -151,7 +153,7 @@ static __rte_always_inline void receive_burst(
 		timing_settle(w);
 }
 
-// The same of a device that may receive super-frames.
+// Like receive_burst, for ports that deliver super-frames.
 static void receive_supers(struct worker *w, uint8_t port, unsigned int n, unsigned int received)
 {
 	unsigned int ready = gso_rx_begin(w, port, n);
@@ -160,13 +162,13 @@ static void receive_supers(struct worker *w, uint8_t port, unsigned int n, unsig
 		receive_burst(w, port, ready, received);
 }
 
-// A burst of a device that takes more: of super-frames, or for several ports.
+// Handles a burst of a device that delivers super-frames, or frames for several ports.
 static __rte_noinline void receive_special(struct worker *w, const struct port *p, unsigned int n)
 {
 	uint8_t port = p->index;
 	unsigned int ready = n;
 
-	w->timing.taken = rte_rdtsc(); // some of them have to wait for others
+	w->timing.taken = rte_rdtsc(); // some datagrams wait for others, so their time begins here
 	if (p->shared) {
 		vlans_begin(w, port, n);
 		ready = vlans_next(w, &port);
@@ -208,7 +210,7 @@ static unsigned int receive_port(struct worker *w, const struct rx_queue *q)
 	return n;
 }
 
-// What another worker has sent that is no datagram as received.
+// Handles messages of other workers that are no received datagrams.
 static __rte_noinline void take_other(struct worker *w, struct rte_mbuf *m)
 {
 	struct mbuf_meta *p = mbuf_meta_of(m);
@@ -245,7 +247,7 @@ static unsigned int receive_ring(struct worker *w, unsigned int src)
 {
 	struct burst *b = &w->burst;
 	const unsigned int n = handover_take(w, src, b->m);
-	// plain where it came from is not plain here
+	// a frame that was plain on its first worker may not be plain here
 	const uint8_t flags = w->plain_max != 0 ? UINT8_MAX : (uint8_t)~DP_PLAIN;
 	struct turn_view *v = b->turn.view;
 	struct rte_mbuf **kept = b->m;
@@ -271,7 +273,7 @@ static unsigned int receive_ring(struct worker *w, unsigned int src)
 	return n;
 }
 
-// Messages of clients over TCP and TLS, which are routed as datagrams are.
+// Receives messages of clients over TCP and TLS, which are routed like datagrams.
 static unsigned int receive_stream(struct worker *w, unsigned int thread)
 {
 	struct burst *b = &w->burst;
@@ -295,10 +297,10 @@ static void clock_set(struct worker *w, uint64_t tsc)
 	if (likely(w->now_ms < w->wall_ms))
 		return;
 	w->wall_ms = w->now_ms + WALL_MS;
-	w->wall_s = clock_wall_s(); // in the vdso: no system call
+	w->wall_s = clock_wall_s(); // vDSO call, not a system call
 }
 
-// Lets ports do what they have to do without packets: a bond speaks LACP.
+// Lets ports do their periodic work: bonds speak LACP.
 static void tick_ports(struct worker *w)
 {
 	for (unsigned int i = 0; i < w->dp->nb_ports; i++) {
@@ -309,8 +311,8 @@ static void tick_ports(struct worker *w)
 	}
 }
 
-// Does what is due by time: once a millisecond, and in every round while expiry has more to do than
-// one portion. work: what the round has done so far.
+// Runs timers: once a millisecond, and in every round while expiry has more to do than one portion.
+// work: datagrams and messages of this round.
 static void tick_worker(struct worker *w, unsigned int work)
 {
 	if (unlikely(mailbox_is_asked(&w->mailbox)))
@@ -375,7 +377,7 @@ bool worker_round(struct worker *w, uint64_t tsc)
 
 // --- the loop -----------------------------------------------------------------------------------
 
-// Sleeps, dozes, or with IDLE_WAIT waits, and measures what that takes of the CPU.
+// Sleeps, dozes, or waits (IDLE_WAIT), and measures the CPU time of that.
 static void rest_cycles(struct worker *w, uint64_t cycles)
 {
 	const uint64_t ns = cycles * 1000000 / w->dp->tsc_per_ms;
@@ -396,8 +398,7 @@ static void rest_cycles(struct worker *w, uint64_t cycles)
 	w->live.sleep_cost_ns = w->idle.cost.ns;
 }
 
-// Waits, in two steps: the flag goes up, and if the next round finds nothing either, the worker
-// blocks.
+// Waits in two steps: raises the flag, and blocks if the next round finds nothing either.
 static void wait_wakeup(struct worker *w)
 {
 	if (w->waiter.up && !w->waiter.dozes) {
@@ -408,7 +409,7 @@ static void wait_wakeup(struct worker *w)
 	}
 }
 
-// What a worker does behind a round that has found nothing. pause: as idle_after has said.
+// Runs after a round that has found nothing. pause: the result of idle_after.
 static void handle_idle(struct worker *w, uint64_t pause)
 {
 	if (pause == IDLE_WAIT) {
@@ -419,12 +420,12 @@ static void handle_idle(struct worker *w, uint64_t pause)
 	} else if (!w->idle.dozes) {
 		waiter_disarm(w);
 		rest_cycles(w, pause);
-	} else if (waiter_drowse(w)) { // else it looks once more
+	} else if (waiter_drowse(w)) { // else the worker polls once more
 		rest_cycles(w, pause);
 	}
 }
 
-// How long to rest behind a round that began at start.
+// How long to rest after a round that began at start.
 static uint64_t pause_after(struct worker *w, uint64_t start, bool busy, uint64_t got)
 {
 	const uint64_t sealed = w->live.dtls.rx + w->live.dtls.tx;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All that one worker lcore has. worker.c makes its rounds and is the file to read first.
+// The state of one worker lcore. worker.c runs its rounds; read that file first.
 #pragma once
 
 #include <stdbool.h>
@@ -54,11 +54,11 @@ struct turn_tids;
 #define DP_RX_QUEUES_MAX (CONF_PORTS_MAX * 4)
 #define DP_NOTES_MAX 256
 
-// Packets on their way to a port or to a worker, flushed when full and at the end of the round.
+// Packets waiting to be sent to a port or worker. Flushed when full and at the end of the round.
 struct outbox {
 	unsigned int n;
 	struct rte_mbuf *m[DP_BURST];
-	uint64_t tail[2]; // to a port: source MAC and ethertype of its frames, [is_v4]
+	uint64_t tail[2]; // port only: source MAC and ethertype of its frames, [is_v4]
 } __attribute__((aligned(512))); // a power of two: indexed for every packet
 
 struct rx_queue {
@@ -74,38 +74,40 @@ struct worker {
 	unsigned int nb_rx;
 	struct rx_queue rx[DP_RX_QUEUES_MAX];
 	struct rte_ring *in[TURN_WORKERS_MAX]; // from each worker, itself included (hairpin)
-	struct rte_ring *out[TURN_WORKERS_MAX]; // the same rings from the other side
-	// For this worker alone.
+	struct rte_ring *out[TURN_WORKERS_MAX]; // the other ends of such rings
+	// Only this worker uses these.
 	struct turn_shard *shard;
-	struct turn_line *lines; // the shard's
-	struct turn_tids *tids; // the shard's
-	const struct neigh_hop *hops; // neigh's
-	// Replaced between two rounds (control/hot.h), and what of it is met most.
+	struct turn_line *lines; // of the shard
+	struct turn_tids *tids; // of the shard
+	const struct neigh_hop *hops; // of neigh
+	// Replaced between two rounds (control/hot.h), with copies of its most used pointers.
 	const struct hot *hot;
 	const struct local_addrs *local;
 	// The addresses that datagrams are sent from: by leg, and then by the upper half of the
-	// mark of the line's other end. Clients' datagrams leave from relay addresses, peers' from
-	// listeners.
+	// mark of the line's other end. Clients' datagrams leave from relay addresses, peers'
+	// datagrams from listeners.
 	const struct source *source[2];
-	// The longest plain frame: one that fits every port with a ChannelData header more. 0:
-	// there is a port that no frame may take the fast path to.
+	// Length of the longest plain frame: it fits every port with a ChannelData header added. 0:
+	// on some port no frame may take the fast path.
 	uint16_t plain_max;
-	bool marks; // some listener has a DSCP for its clients' traffic (ip/dscp.h)
-	bool special; // marks, or there are meters: bursts then go the longer way
+	bool marks; // a listener has a DSCP for its clients' traffic (ip/dscp.h)
+	bool special; // marks, or there are meters: bursts take the longer path
 	struct turn_meters *meters; // NULL: no rate is limited (turn_meter.h)
-	struct capture *capture; // NULL: nobody captures (capture/capture.h)
+	struct capture *capture; // NULL: no capture (capture/capture.h)
 	struct neigh_table *neigh;
 	void *shard_mem, *neigh_mem;
 	struct stun_crypto *crypto;
 	struct csprng rng;
 	uint64_t now_ms, wall_s;
-	struct progress progress; // others read it
-	uint32_t wires; // the value of dp.wires that tails and plain_max are made for
-	uint64_t ticked_ms, gateways_ms, wall_ms; // when each was last done
-	uint32_t since_publish; // rounds and ticks that counted something
+	struct progress progress; // other threads read it
+	uint32_t wires; // the value of dp.wires for which tails and plain_max were made
+	// time of the last tick, of the last check of gateways, of the last reading of wall_s
+	uint64_t ticked_ms, gateways_ms, wall_ms;
+	uint32_t since_publish; // rounds and ticks since the counters were published
 	bool more_due; // expiry stopped at its budget
-	bool asked; // a question of management's is half answered
-	bool renounces; // routes have changed, and notes of neighbours from renounced on are to go
+	bool asked; // a question of management is partly answered
+	// routes have changed: notes of neighbours from index renounced on must be cleared
+	bool renounces;
 	uint16_t renounced;
 	uint16_t ip_id, ip_id_key[3];
 	struct timing timing;
@@ -124,27 +126,28 @@ struct worker {
 	struct sorting sorting;
 	struct fragments *fragments; // NULL: fragments.flows is 0
 	struct backlog backlog;
-	uint64_t
-		*stream_at; // by slot: connection of the client, where it has one; NULL: nobody has
-	struct stream_share *stream_share; // by slot: of the way to its thread; with stream_at
-	uint64_t kicks; // workers to whose rings the round has put something, as bits
+	uint64_t *stream_at; // by slot: connection of the client, if it has one; NULL: no streams
+	// by slot: its share of the ring to its thread; NULL like stream_at
+	struct stream_share *stream_share;
+	uint64_t kicks; // bit mask: workers that have new entries in their rings from this round
 	unsigned int streamed; // messages from and to clients over streams in this round
-	uint64_t sealed; // records of DTLS up to this round
-	uint32_t stream_wake; // threads for which there is something new, as bits
+	uint64_t sealed; // DTLS records up to this round
+	uint32_t stream_wake; // bit mask: threads that have something new to read
 	unsigned int nb_ended;
-	struct turn_view ended[DP_BURST]; // connections of the burst under way
-	struct limiter errors_each; // ICMP errors of ours, by destination
+	struct turn_view ended[DP_BURST]; // closed connections of the current burst
+	struct limiter errors_each; // ICMP errors that we send, by destination
 	struct bucket errors_due[1024];
-	struct pmtu pmtu; // path MTUs that are known
+	struct pmtu pmtu; // known path MTUs
 	void *pmtu_mem;
-	struct hash_key fragment_key; // for the identifications of what leaves in fragments
-	uint32_t fragment_id; // counts them
-	struct sessions *sessions; // DTLS clients; NULL: there is no such listener
+	// for the identifications of datagrams that leave in fragments
+	struct hash_key fragment_key;
+	uint32_t fragment_id; // a counter for them
+	struct sessions *sessions; // DTLS clients; NULL: no listener has DTLS
 	struct rte_ring *events; // to management (control/events.h)
 	struct fault fault;
-	struct dp_stats live; // counters as they stand; stats_publish makes them visible
+	struct dp_stats live; // current counters; stats_publish makes them visible
 	// Shared with other threads.
-	struct steer_counts steer[CONF_PORTS_MAX] __rte_cache_aligned; // they only read
+	struct steer_counts steer[CONF_PORTS_MAX] __rte_cache_aligned; // other threads only read it
 	struct stats_page page;
 	struct conflicts conflicts;
 	struct mailbox mailbox __rte_cache_aligned;
@@ -152,7 +155,7 @@ struct worker {
 } __rte_cache_aligned;
 
 int worker_run(void *worker);
-// One turn of the loop at time tsc. True when there was something to do.
+// One round of the loop at time tsc. True if there was something to do.
 bool worker_round(struct worker *w, uint64_t tsc);
-// The only way to free a packet that was not sent: counts it under its reason.
+// The only function that frees a packet which was not sent: counts it under its reason.
 void worker_drop(struct worker *w, struct rte_mbuf *m, unsigned int reason);

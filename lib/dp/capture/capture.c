@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A capture: what workers copy, and the side of who asks for it. Between a worker and that there
-// are two rings, of frames and of notes about allocations. A full ring costs copies, which are
-// counted, and never a packet.
+// A capture: the copies that workers make, and the functions of the thread that requested it.
+// Between each worker and that thread there are two rings, one for frames and one for notes about
+// allocations. A full ring loses copies, which are counted, and never a packet.
 #include <errno.h>
 
 #include <rte_malloc.h>
@@ -19,17 +19,17 @@
 #include "turn_listing.h"
 #include "worker.h"
 
-#define RINGS_BYTES (16u << 20) // of the rings of all workers together
-#define RING_MIN (512u << 10) // of one: a quarter has room for the longest frame
+#define RINGS_BYTES (16u << 20) // for the rings of all workers together
+#define RING_MIN (512u << 10) // per ring: a quarter has room for the longest frame
 #define RING_MAX (4u << 20)
 #define NOTES_BYTES (64u << 10)
-#define FILTERS 2 // one that workers have, one that they get next
+#define FILTERS 2 // the one in use and the next one
 
 struct dp_capture {
 	struct capture_filter master, given[FILTERS];
-	unsigned int active; // of given: what workers have
-	struct capture *source; // has the frame that dp_capture_first has returned
-	void *mem; // of all rings
+	unsigned int active; // index into given: the filter in use
+	struct capture *source; // the worker whose frame dp_capture_first returned
+	void *mem; // memory of all rings
 	struct capture one[] __rte_cache_aligned; // by worker
 };
 
@@ -45,7 +45,7 @@ static bool is_listener(const struct worker *w, const struct endpoint *e)
 	return false;
 }
 
-// Remembers a datagram of which this is the first fragment, or finds it by another one.
+// Remembers a datagram if this is its first fragment, or finds the datagram of another fragment.
 static bool is_piece(struct capture *c, const struct capture_look *l, uint64_t *allocation)
 {
 	for (unsigned int i = 0; i < CAPTURE_PIECES; i++) {
@@ -69,7 +69,7 @@ static bool is_wanted(struct capture *c, const struct capture_look *l, uint64_t 
 	return true;
 }
 
-// Bytes that are kept of a frame or message, and whether some of them are to be masked.
+// Bytes to keep of a frame or message; *mask: some of them must be masked.
 static uint32_t snap_len(
 	const struct worker *w, const struct rte_mbuf *m, const struct capture_look *l, bool *mask)
 {
@@ -80,7 +80,7 @@ static uint32_t snap_len(
 	*mask = false;
 	if (!a->payload) {
 		n = l->headers;
-		// what a peer sends is payload, whatever it looks like
+		// data from a peer is payload, even if it looks like STUN
 		*mask = l->udp && (is_listener(w, &l->end[0]) || is_listener(w, &l->end[1]));
 		if (*mask)
 			n += capture_message_keep(data + n, m->data_len - n);
@@ -113,7 +113,8 @@ static void copy_frame(struct worker *w, const struct rte_mbuf *m, const struct 
 	if (dst == NULL)
 		return;
 	*dst = *f;
-	src = rte_pktmbuf_read(m, 0, f->cut, dst->data); // copies only what lies in pieces
+	// copies only if the frame is in several segments
+	src = rte_pktmbuf_read(m, 0, f->cut, dst->data);
 	if (src != NULL && src != dst->data)
 		memcpy(dst->data, src, f->cut);
 	if (mask && f->cut > l->headers)
@@ -121,7 +122,7 @@ static void copy_frame(struct worker *w, const struct rte_mbuf *m, const struct 
 	capture_ring_put(&w->capture->frames, (uint32_t)sizeof(*dst) + f->cut);
 }
 
-// Copies a frame if it is wanted.
+// Copies a frame if it matches.
 static void capture_frame(struct worker *w, const struct rte_mbuf *m, struct dp_capture_frame *f)
 {
 	struct capture_look l;
@@ -136,7 +137,7 @@ static void capture_frames(struct worker *w, const struct dp_capture_frame *base
 {
 	const struct capture_filter *wanted = w->capture->filter;
 
-	// of drops alone nothing is asked here
+	// a capture of drops only needs no check here
 	for (unsigned int i = 0; i < n && (wanted->nb > 0 || wanted->wanted.of_source); i++) {
 		struct dp_capture_frame f;
 
@@ -203,8 +204,8 @@ void capture_burst(struct worker *w, enum dp_capture_kind kind)
 		capture_message(w, kind, &w->burst.turn.view[i]);
 }
 
-// Whether a packet has no headers: messages of streams and handshakes have none on their way
-// between worker and thread. A frame has the MAC of a port of ours, or looks like no message.
+// True if a packet has no frame headers, like messages of streams and handshakes between worker and
+// thread. A frame has the MAC of one of our ports, or does not look like a message.
 static bool is_bare(const struct worker *w, const struct rte_mbuf *m)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -269,11 +270,11 @@ void capture_set(struct worker *w, const struct capture_filter *f)
 	if (w->capture == NULL)
 		return;
 	w->capture->filter = f;
-	// fragments still to come may be another's
+	// later fragments may belong to another allocation
 	memset(w->capture->piece, 0, sizeof(w->capture->piece));
 }
 
-// --- the side of who asks ------------------------------------------------------------------------
+// --- the requester's side ------------------------------------------------------------------------
 
 static uint32_t ring_bytes(const struct dp *d)
 {
@@ -298,7 +299,8 @@ int dp_capture_open(struct dp *d, const struct dp_capture_wanted *wanted)
 		secret_free(c);
 		return -ENOMEM;
 	}
-	memset(c->mem, 1, d->nb_workers * each); // a worker is to find its pages there
+	// the pages must be mapped before a worker writes them
+	memset(c->mem, 1, d->nb_workers * each);
 	for (unsigned int i = 0; i < d->nb_workers; i++) {
 		uint8_t *mem = (uint8_t *)c->mem + i * each;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Matches frames against a few allocations. Nearly every frame of a busy worker is somebody else's:
-// two looks at a bitmap of ports tell so.
+// Matches frames against a few allocations. On a busy worker nearly no frame matches: two look-ups
+// in a bitmap of ports rule it out.
 #include "capture/capture_filter.h"
 #include "protocols.h"
 #include "turn_relay_map.h"
@@ -22,7 +22,7 @@ void capture_filter_init(struct capture_filter *f, const struct dp_capture_wante
 	*f = (struct capture_filter){.wanted = *wanted};
 }
 
-// The addresses by which peers see a relay address: itself, and what stands for it in pools.
+// The addresses at which peers see a relay address: itself, and those that replace it in pools.
 static void relays_of(struct capture_end *e, const struct turn_config *c, const struct addr *relay)
 {
 	uint32_t index = 0;
@@ -75,7 +75,7 @@ bool capture_filter_remove(struct capture_filter *f, uint64_t id)
 	return true;
 }
 
-// Whether a flow between us and another has this end of an allocation at `ours` or `other`.
+// True if a flow between us and another host belongs to this allocation.
 static bool is_of(const struct capture_end *e, uint8_t proto, const struct endpoint *ours,
 	const struct endpoint *remote)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which frames and messages a capture wants. PURE: made by who asks, read by workers.
+// Selects the frames and messages of a capture. PURE: made by the requester, read by workers.
 #pragma once
 
 #include <stdbool.h>
@@ -11,15 +11,15 @@
 #include "protocols.h"
 #include "turn_config.h"
 
-#define CAPTURE_RELAYS 16 // addresses that an allocation is seen by: its own, and those of pools
+#define CAPTURE_RELAYS 16 // addresses at which an allocation is seen: its own, and those of pools
 
-// An allocation whose frames are wanted.
+// An allocation whose frames are captured.
 struct capture_end {
 	uint64_t id;
 	struct endpoint client, server; // 5-tuple
 	uint8_t proto; // UDP or TCP
 	uint8_t listener;
-	uint16_t relay_port; // 0: shared with other allocations, so not to be looked at
+	uint16_t relay_port; // 0: shared with other allocations, so it is ignored
 	uint8_t nb_relays;
 	struct addr relay[CAPTURE_RELAYS];
 };
@@ -28,30 +28,31 @@ struct capture_filter {
 	struct dp_capture_wanted wanted;
 	unsigned int nb;
 	struct capture_end end[DP_CAPTURE_ENDS];
-	uint64_t ports[UINT16_MAX / 64 + 1]; // of clients and relays, as bits
+	// bitmap of the UDP ports of clients and relayed addresses
+	uint64_t ports[UINT16_MAX / 64 + 1];
 };
 
 void capture_filter_init(struct capture_filter *f, const struct dp_capture_wanted *wanted);
-// Adds an allocation. False: it is there already, or there are DP_CAPTURE_ENDS.
+// Adds an allocation. False if it is already there, or DP_CAPTURE_ENDS are.
 bool capture_filter_add(
 	struct capture_filter *f, const struct turn_config *c, const struct turn_info *i);
-// Removes one. False: it was not there.
+// Removes an allocation. False if it was not there.
 bool capture_filter_remove(struct capture_filter *f, uint64_t id);
-// Whether a frame is one of an allocation's, whose id is then in *id, or from or to the addresses
-// that are wanted: *id is 0.
+// True if a frame belongs to an allocation, whose id is then in *id, or has one of the wanted
+// addresses: *id is then 0.
 bool capture_filter_frame(
 	const struct capture_filter *f, const struct capture_look *l, uint64_t *id);
-// The same for a message of or for a client.
+// Like capture_filter_frame, for a message from or to a client.
 bool capture_filter_message(const struct capture_filter *f, const struct endpoint *client,
 	uint8_t listener, uint64_t *id);
 
-// Whether some wanted allocation has this port.
+// True if a captured allocation has this port.
 static inline bool capture_filter_port(const struct capture_filter *f, uint16_t port)
 {
 	return (f->ports[port / 64] >> port % 64 & 1) != 0;
 }
 
-// Whether capture_filter_frame is false for a frame of len bytes, for what can be told at a glance.
+// Fast check: true if capture_filter_frame is certainly false for a frame of len bytes.
 static inline bool capture_filter_skips(
 	const struct capture_filter *f, const uint8_t *data, uint32_t len)
 {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads frames for a capture. Those that are dropped may be anything, so this asks for less than
-// net_frame_parse: what does not fit the frame is taken for payload.
+// Parses frames for a capture. Dropped frames may have any content, so this checks less than
+// net_frame_parse: bytes that do not fit the format count as payload.
 #include "capture/capture_look.h"
 #include "bytes.h"
 #include "protocols.h"
 #include "stun.h"
 
 #define TAGS 2
-#define EXTENSIONS 8 // IPv6 extension headers that are read
+#define EXTENSIONS 8 // limit of IPv6 extension headers that are read
 #define ARP_LEN 28
 #define ICMP_LEN 8
 #define DTLS_HEADER_LEN 13
-#define QUOTED_LEN 8 // bytes behind the IP header that an ICMP error quotes (RFC 792)
+#define QUOTED_LEN 8 // bytes after the IP header that an ICMP error quotes (RFC 792)
 
 static uint32_t min_u32(uint32_t a, uint32_t b)
 {
@@ -20,7 +20,7 @@ static uint32_t min_u32(uint32_t a, uint32_t b)
 
 // --- frames --------------------------------------------------------------------------------------
 
-// What an IP header says.
+// Fields of an IP header.
 struct packet {
 	struct addr src, dst;
 	uint32_t l4, id;
@@ -96,7 +96,7 @@ static bool read_ports(
 	return true;
 }
 
-// Whether an ICMP message quotes a packet (RFC 792; RFC 4443 2.1).
+// True if an ICMP message quotes a packet (RFC 792; RFC 4443 2.1).
 static bool quotes_packet(uint8_t proto, uint8_t type)
 {
 	return proto == NET_PROTO_ICMP ? type == 3 || type == 4 || type == 11 || type == 12
@@ -186,7 +186,7 @@ static bool is_dtls(const uint8_t *m, uint32_t len)
 	return len >= DTLS_HEADER_LEN && m[0] >= 20 && m[0] < 64 && m[1] == 0xfe;
 }
 
-// Bytes of the value that an attribute may be shown of: numbers and addresses.
+// Number of bytes of an attribute's value that may be shown: only numbers and addresses.
 static uint32_t shown_bytes(uint16_t type)
 {
 	switch (type) {
@@ -217,8 +217,8 @@ static uint32_t shown_bytes(uint16_t type)
 	}
 }
 
-// The attribute at `at` of a message that ends at `end`: where the next one begins. 0: it is not
-// whole.
+// Offset of the attribute after the one at `offset`, in a message that ends at `end`; 0 if it is
+// truncated.
 static uint32_t next_of(const uint8_t *m, uint32_t offset, uint32_t end)
 {
 	const uint32_t next = offset + ATTR_HEADER_LEN + ((load_be16(m + offset + 2) + 3u) & ~3u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records lie in one piece each. One that does not fit before the end of the memory begins at its
-// start, and what is left at the end is skipped.
+// Records are contiguous. A record that does not fit before the end of the memory begins at its
+// start, and the rest at the end is skipped.
 #include "capture/capture_ring.h"
 
 #include <stddef.h>
@@ -8,10 +8,10 @@
 #define SKIPPED UINT32_MAX
 
 struct head {
-	uint32_t len; // of the record; SKIPPED: there is none
+	uint32_t len; // length of the record; SKIPPED: there is no record
 	uint32_t step; // bytes to the next head, a multiple of 8
 };
-_Static_assert(sizeof(struct head) == 8, "a record behind it is aligned");
+_Static_assert(sizeof(struct head) == 8, "the record after it is aligned");
 
 static uint32_t step_of(uint32_t len)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one place that tells clients over UDP, over a stream and over DTLS apart when there is
-// something for them: an answer, a peer's datagram, the news that they have moved.
+// Sends answers, peers' datagrams and our messages to clients, and notes their moves. This is the
+// one place that distinguishes clients over UDP, over a stream and over DTLS.
 #include "clients/client.h"
 #include "clients/streams.h"
 #include "datapath.h"
@@ -15,7 +15,7 @@
 #include "turn_shard.h"
 #include "worker.h"
 
-// What the client of a live allocation speaks: its line names the listener.
+// Transport of the client of a live allocation: its line names the listener.
 static enum client_transport transport_of_slot(const struct worker *w, uint32_t slot)
 {
 	const struct source *listener;
@@ -29,8 +29,8 @@ static enum client_transport transport_of_slot(const struct worker *w, uint32_t 
 	return listener->flags == SOURCE_DTLS ? CLIENT_DTLS : CLIENT_UDP;
 }
 
-// What is in the way of a peer's datagram, which f describes, before it is encrypted: DP_OK or a
-// reason. r then tells where the record goes, and how long the message may be.
+// Checks a peer's datagram, which f describes, before it is encrypted. Returns DP_OK or a drop
+// reason. It sets in r where the record goes, and the longest message.
 static unsigned int may_seal(struct worker *w, const struct turn_view *v,
 	const struct rewrite_way *route, const struct net_frame *f, struct rewrite *r)
 {
@@ -48,7 +48,7 @@ static unsigned int may_seal(struct worker *w, const struct turn_view *v,
 	return headers + message > r->mtu && !r->may_fragment ? DP_DROP_MTU : DP_OK;
 }
 
-// Sends a record, which lies where the peer's data did, as if it had come so, without a checksum.
+// Sends a record, which is where the peer's data was, like a received datagram without checksum.
 static void send_sealed(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct rewrite_way *route, struct net_frame *f)
 {
@@ -73,8 +73,8 @@ static void send_sealed(struct worker *w, struct rte_mbuf *m, const struct turn_
 		rewrite_send(w, m, f, route, r.mtu);
 }
 
-// To a client over DTLS: the headers follow from the peer's, the payload is a record. Whatever the
-// peer is to be told of is found out first, while its datagram is whole.
+// Forwards to a client over DTLS: the headers follow from the peer's, the payload is a record. An
+// ICMP error to the peer is sent first, while its datagram is still intact.
 static void forward_sealed(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	struct rewrite_way *route, struct rewrite *r)
 {
@@ -83,7 +83,7 @@ static void forward_sealed(struct worker *w, struct rte_mbuf *m, const struct tu
 
 	client_describe(m, v, &f);
 	if (reason == DP_OK && route->hop != REWRITE_WIRE)
-		reason = DP_DROP_NO_ROUTE; // no client has an address of ours
+		reason = DP_DROP_NO_ROUTE; // no client has one of our addresses
 	if (reason == DP_OK) {
 		reason = may_seal(w, v, route, &f, r);
 		icmp_out_relayed(w, m, v, r, reason);
@@ -139,7 +139,7 @@ void client_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 		reply_datagram(w, m, v, answer, len);
 }
 
-// Treats it as media, which a full queue drops before any answer.
+// Sends the message like media, which a full queue drops before any answer.
 static void indicate_stream(
 	struct worker *w, struct rte_mbuf *m, uint32_t slot, const uint8_t *message, uint16_t len)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The door to a client, whatever it speaks: UDP, a stream (TCP, TLS) or DTLS. What a worker has for
-// a client goes through here, and here alone it is asked which of the three it is.
+// Access to a client of any transport: UDP, a stream (TCP, TLS) or DTLS. Everything that a worker
+// sends to a client goes through here, and only here its transport is looked up.
 #pragma once
 
 #include <stdbool.h>
@@ -23,7 +23,7 @@ struct worker;
 
 enum client_transport { CLIENT_UDP, CLIENT_STREAM, CLIENT_DTLS };
 
-// What the clients of a listener speak.
+// Transport of the clients of a listener.
 static inline enum client_transport client_transport_of(const struct turn_listener *l)
 {
 	if (l->transport == TURN_OVER_DTLS)
@@ -31,34 +31,34 @@ static inline enum client_transport client_transport_of(const struct turn_listen
 	return turn_listener_is_stream(l) ? CLIENT_STREAM : CLIENT_UDP;
 }
 
-// Whether a view is of a client's message over a stream.
+// True for the view of a client's message over a stream.
 static inline bool client_is_stream(const struct turn_view *v)
 {
 	return (v->flags & DP_STREAM) != 0;
 }
 
-// Whether the client of a view has shown that it is there: it has a connection or a session.
+// True if the client of a view has proved its address: it has a connection or a session.
 static inline bool client_is_connected(const struct turn_view *v)
 {
 	return (v->flags & (DP_STREAM | DP_DTLS)) != 0;
 }
 
-// Whether client_take has to look at a datagram for which no line vouches.
+// True if client_take has to look at a datagram that no line vouches for.
 static inline bool client_concerns(const struct worker *w, const struct turn_view *v)
 {
 	return sessions_concern(w, v);
 }
 
-// Takes a datagram for which client_concerns is true, if it is still to be decrypted. False: it is
-// as its client has written it, and still the caller's. may_wait: unless it comes from the backlog.
+// Consumes a datagram for which client_concerns is true, if it must be decrypted. False if it is
+// not encrypted; the caller keeps it. may_wait: false for datagrams from the backlog.
 static inline bool client_take(
 	struct worker *w, struct rte_mbuf *m, const struct turn_view *v, bool may_wait)
 {
 	return dtls_clients_take(w, m, v, may_wait);
 }
 
-// The datagram of a view as net_frame_parse would fill f; a message over a stream as if it had come
-// in one. True for the latter, which has no old checksum to go by.
+// Fills f for the datagram of a view as net_frame_parse would; a message over a stream is described
+// as if it had come in one. True for the latter, which has no old checksum to update.
 static inline bool client_describe(
 	const struct rte_mbuf *m, const struct turn_view *v, struct net_frame *f)
 {
@@ -71,19 +71,19 @@ static inline bool client_describe(
 	return client_is_stream(v);
 }
 
-// Answers the client of v, whose request m was: len bytes, which do not lie in m. Takes the packet.
+// Answers request m of the client of v with len bytes, which are outside m. Consumes the packet.
 void client_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const uint8_t *answer, uint16_t len);
-// Sends a peer's datagram to the client of the allocation v->slot, which is alive: what r says of
-// front, off, len and pad, along way->path where the client has no stream. Takes the packet.
+// Sends a peer's datagram to the client of the live allocation v->slot: front, off, len and pad of
+// r. If the client has no stream it goes along route->path. Consumes the packet.
 void client_forward(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	struct rewrite_way *route, struct rewrite *r);
-// Sends a message of ours that answers nothing, of len bytes which do not lie in m, to the client
-// of a live allocation, in the place of m. Takes the packet.
+// Sends a message of len bytes, which are outside m and answer no request, to the client of a live
+// allocation. It takes the place of m. Consumes the packet.
 void client_indicate(
 	struct worker *w, struct rte_mbuf *m, uint32_t slot, const uint8_t *message, uint16_t len);
-// To be told that the client of an allocation has moved to the connection or session `stream`, or
-// to UDP. turn_shard_params.moved.
+// Call it when the client of an allocation has moved to the connection or session `stream`, or to
+// UDP (0). Callback turn_shard_params.moved.
 void client_moved(void *worker, uint32_t slot, uint64_t stream);
-// To be told that the client of v, whose request it is, has been redirected to another worker.
+// Call it when the client of v, whose request v is, has been redirected to worker dst.
 void client_went(struct worker *w, const struct turn_view *v, unsigned int dst);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datagrams of DTLS clients, in and out. A decrypted record becomes the plain frame that it would
-// have been over UDP, headers and checksums right, so that all that follows is as for any other.
+// Decrypts and encrypts datagrams of DTLS clients. A decrypted record becomes the plain frame that
+// it would have been over UDP, with correct headers and checksums, and is handled like one.
 #include "clients/dtls_clients.h"
 #include "addr.h"
 #include "backlog.h"
@@ -30,13 +30,13 @@
 #include "workers/mbuf_meta.h"
 #include "workers/messages.h"
 
-#define HANDSHAKE_DATAGRAMS 64 // in one handshake: ten are usual, and ten more for each loss
-#define HELLO_MARK 8 // bytes of a ClientHello's random that it is known by
+#define HANDSHAKE_DATAGRAMS 64 // limit per handshake: ten are usual, and ten more for each loss
+#define HELLO_MARK 8 // bytes of a ClientHello's random that identify it
 #define FRESH_TTL 64
 
 // --- out: records in buffers of their own --------------------------------------------------------
 
-// Where the datagrams of a session for its client go.
+// Where libssl's datagrams for a client are sent.
 struct outlet {
 	struct worker *w;
 	const struct session *c;
@@ -47,7 +47,7 @@ static struct endpoint client_of(const struct session *c)
 	return (struct endpoint){c->client, c->port};
 }
 
-// An alert, or a part of a handshake. What finds no buffer is lost.
+// Sends an alert, or a part of a handshake. Without a free buffer it is lost.
 static void send_made(void *ctx, const uint8_t *data, size_t len)
 {
 	const struct outlet *o = ctx;
@@ -84,8 +84,8 @@ static uint64_t mark_of(const struct dtls_hello *h)
 	return mark;
 }
 
-// A HelloVerifyRequest in place of the ClientHello. It is shorter, so nobody is sent more in
-// another's name than the sender has spent: it needs no limit, which others could use up.
+// Sends a HelloVerifyRequest in place of the ClientHello. It is shorter, so spoofed requests are
+// not amplified. It needs no rate limit, which an attacker could exhaust.
 static void ask_cookie(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct dtls_hello *h, const struct endpoint *server)
 {
@@ -98,7 +98,7 @@ static void ask_cookie(struct worker *w, struct rte_mbuf *m, const struct turn_v
 	rewrite_answer(w, m, v->listener, &client, sizeof(answer));
 }
 
-// Drops what no client can connect with, and tells of it.
+// Drops a datagram that cannot lead to a connection, and reports the event.
 static void refuse_client(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	unsigned int reason, enum stream_refusal refusal)
 {
@@ -108,7 +108,7 @@ static void refuse_client(struct worker *w, struct rte_mbuf *m, const struct tur
 	worker_drop(w, m, reason);
 }
 
-// Gives a datagram of a handshake to its thread. False: it has been dropped.
+// Gives a datagram of a handshake to its thread. False if it has been dropped.
 static bool give_datagram(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	struct session *c, enum stream_kind kind)
 {
@@ -134,8 +134,8 @@ static bool give_datagram(struct worker *w, struct rte_mbuf *m, const struct tur
 	return true;
 }
 
-// Begins a handshake for a ClientHello that shows whose address it comes from. Another one that may
-// be under way is given up.
+// Begins a handshake for a ClientHello with a proved source address. Gives up another handshake of
+// this client that may be in progress.
 static void begin_handshake(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	struct session *replaced, uint64_t mark)
 {
@@ -157,9 +157,9 @@ static void begin_handshake(struct worker *w, struct rte_mbuf *m, const struct t
 		sessions_refused(w, sessions_conn(w, c), NULL);
 }
 
-// A ClientHello with a good cookie. Its client may have another handshake under way, or a session.
-// A session ends only when there is a new one. To replace a handshake the cookie has to be one that
-// was made since that began.
+// Handles a ClientHello with a valid cookie. Its client may have another handshake in progress, or
+// a session. A session ends only when a new one is complete. To replace a handshake, the cookie
+// must have been made after that handshake began.
 static void handle_cookie(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct dtls_hello *h, const struct endpoint *server)
 {
@@ -178,8 +178,8 @@ static void handle_cookie(struct worker *w, struct rte_mbuf *m, const struct tur
 		ask_cookie(w, m, v, h, server);
 }
 
-// A fragment of a ClientHello that has no room for a cookie: it is of use only behind one with a
-// good cookie. Any other's client sends all of it again, with the cookie that it is asked for.
+// Handles a fragment of a ClientHello that has no room for a cookie. It is useful only after one
+// with a valid cookie. Other clients send all fragments again, with the requested cookie.
 static void handle_fragment(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 {
 	struct session *c = sessions_find(w, &v->src, v->src_port, v->listener, SESSION_SHAKING);
@@ -223,7 +223,7 @@ static void keep_sealed(
 		.in_len = v->len};
 }
 
-// A datagram that is no ClientHello.
+// Handles a datagram that is no ClientHello.
 static void handle_record(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 {
 	const struct session *open =
@@ -253,7 +253,7 @@ bool dtls_clients_take(
 	laddr = local_addrs_find(w->local, &f.dst);
 	view.listener = laddr != NULL ? local_addrs_dtls(w->local, laddr, f.dport) : LOCAL_NO_DTLS;
 	if (view.listener == LOCAL_NO_DTLS)
-		return false; // a UDP listener's
+		return false; // for a UDP listener
 	if (v->len > 0 && v->data[0] <= STUN_FIRST_MAX)
 		refuse_client(w, m, &view, DP_DROP_DTLS_PLAIN, STREAM_REFUSED_DTLS_PLAIN);
 	else if (v->len == 0 || !dtls_first_byte(v->data[0]))
@@ -271,8 +271,7 @@ bool dtls_clients_take(
 
 // --- in: records of a session --------------------------------------------------------------------
 
-// A datagram has become a message that lies within it: moves the headers in front of the message
-// and makes them right.
+// Reduces a datagram to a message inside it: moves and corrects the headers.
 static void shrink_frame(
 	struct rte_mbuf *m, const struct turn_view *v, uint8_t *message, uint16_t len)
 {
@@ -298,8 +297,8 @@ static void shrink_frame(
 	rewrite_set_frame(m, data, (uint32_t)head + len);
 }
 
-// The fields of IP that a message came with. A message that came before the session was this
-// worker's has lost its headers.
+// The IP fields that a message came with. A message that came before this worker got the session
+// has lost its headers.
 static struct net_ip came_with(const struct sealed *s)
 {
 	const uint8_t *frame;
@@ -312,8 +311,8 @@ static struct net_ip came_with(const struct sealed *s)
 	return (struct net_ip){.tos = f.tos, .ttl = f.ttl, .df = f.df};
 }
 
-// Puts a frame around a payload at REWRITE_ANSWER_AT that came in one datagram with others, or
-// before its session was this worker's.
+// Builds a frame around the payload at REWRITE_ANSWER_AT. It came in one datagram with others, or
+// before this worker got its session.
 static void wrap_payload(struct worker *w, struct rte_mbuf *m, const struct session *c,
 	const struct net_ip *ip, uint16_t len)
 {
@@ -338,7 +337,7 @@ static void append_message(struct worker *w, struct rte_mbuf *m, const struct tu
 	b->turn.view[b->n++] = *v;
 }
 
-// A message with nothing behind it stays in the buffer that it came in.
+// Adds the last message of a datagram, which keeps its buffer.
 static void add_last(struct worker *w, struct sealed *s, uint8_t *message, uint16_t len)
 {
 	struct turn_view v = s->view;
@@ -380,7 +379,7 @@ static void add_copy(struct worker *w, const struct session *c, const struct sea
 	append_message(w, m, &v);
 }
 
-// Ends with a datagram that nothing more comes out of.
+// Finishes a datagram that holds no more messages.
 static void finish_sealed(struct worker *w, struct session *c, const struct sealed *s)
 {
 	struct rte_mbuf *m = s->m;
@@ -393,7 +392,7 @@ static void finish_sealed(struct worker *w, struct session *c, const struct seal
 	if (m == NULL)
 		return;
 	if (s->bare) {
-		rte_pktmbuf_free(m); // it has never been counted
+		rte_pktmbuf_free(m); // it was not counted as received
 	} else if (n == IO_LATER && !s->used) {
 		worker_drop(w, m, DP_DROP_DTLS_RECORD);
 	} else {
@@ -402,7 +401,7 @@ static void finish_sealed(struct worker *w, struct session *c, const struct seal
 	}
 }
 
-// Drops what is left of a datagram where there is no time for more.
+// Drops the rest of a datagram when the burst's share of records is used up.
 static void drop_rest(struct worker *w, struct sealed *s)
 {
 	if (s->in_len < DTLS_RECORD_LEN)
@@ -412,8 +411,8 @@ static void drop_rest(struct worker *w, struct sealed *s)
 	w->live.drop[DP_DROP_DTLS_MANY]++;
 }
 
-// Decrypts the next message of a datagram. One record of each is its own, the others share
-// SESSIONS_MORE a burst.
+// Decrypts the next message of a datagram. Each datagram may have one record; beyond that, all of a
+// burst share SESSIONS_MORE.
 static int read_one(struct worker *w, struct session *c, struct sealed *s, uint8_t **message)
 {
 	struct outlet o = {w, c};
@@ -437,7 +436,7 @@ static int read_one(struct worker *w, struct session *c, struct sealed *s, uint8
 	return n;
 }
 
-// Takes one message out of a datagram. Returns what there was; IO_LATER when nothing is left in it.
+// Takes one message out of a datagram. Returns the result; IO_LATER if none is left.
 static int open_one(struct worker *w, struct session *c, struct sealed *s)
 {
 	uint8_t *message;
@@ -462,8 +461,8 @@ static void of_ended(struct worker *w, struct sealed *s)
 		rte_pktmbuf_free(s->m);
 }
 
-// True when a datagram is done with. The end of a session waits until its last messages, which are
-// in the burst, have been relayed.
+// Opens all messages of a datagram. True when it is finished. A session ends only after its last
+// messages, which are in the burst, have been relayed.
 static bool open_all(struct worker *w, struct sealed *s)
 {
 	struct session *c = sessions_of(w, s->conn);
@@ -497,12 +496,12 @@ unsigned int dtls_clients_open_burst(struct worker *w)
 
 // --- out -----------------------------------------------------------------------------------------
 
-// A message that is encrypted in its buffer, into a record that may lie over it.
+// A message to encrypt in its buffer. The record may overlap it.
 struct record {
 	struct rte_mbuf *m;
 	const uint8_t *message;
 	uint8_t *out;
-	uint16_t len; // the message's, then the record's
+	uint16_t len; // of the message, then of the record
 };
 
 static void capture_record(struct worker *w, const struct session *c, const struct record *r)
@@ -514,7 +513,7 @@ static void capture_record(struct worker *w, const struct session *c, const stru
 	capture_message(w, DP_CAPTURE_DTLS_OUT, &v);
 }
 
-// DP_OK or a reason.
+// Returns DP_OK or a drop reason.
 static unsigned int encrypt_message(struct worker *w, uint64_t conn, struct record *r)
 {
 	struct session *c = sessions_of(w, conn);
@@ -542,7 +541,7 @@ static unsigned int encrypt_message(struct worker *w, uint64_t conn, struct reco
 	return DP_OK;
 }
 
-// Gives a message in m to the worker that has the session. lease_s: 0 for media, which has none.
+// Hands a message in m over to the worker that owns the session. Media has lease_s 0.
 static void give_away(struct worker *w, struct rte_mbuf *m, const struct turn_view *client,
 	bool media, uint32_t lease_s)
 {
@@ -558,7 +557,7 @@ static void give_away(struct worker *w, struct rte_mbuf *m, const struct turn_vi
 	handover_seal(w, sessions_home(client->stream), m);
 }
 
-// Encrypts a message in m and sends it.
+// Encrypts the message in m and sends it.
 static void send_encrypted(struct worker *w, struct rte_mbuf *m, uint64_t conn)
 {
 	struct record r = {.m = m,
@@ -662,7 +661,7 @@ void dtls_clients_reply_for(struct worker *w, struct rte_mbuf *m)
 			.via = TURN_NO_WORKER,
 			.stream = p->seal.conn};
 
-		// its allocation was made, or used, after its worker had been told of the end
+		// its allocation was made or used after its worker had heard of the session's end
 		sessions_tell_end(w, p->seal.owner, &v);
 		worker_drop(w, m, DP_DROP_DTLS_ENDED);
 		return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts handshakes by network, and lets the oldest give way.
+// Counts DTLS handshakes by network, and gives up the oldest if there are too many.
 #include "clients/half_open.h"
 
 #include <rte_common.h>
@@ -10,7 +10,7 @@
 #include "stream_refusals.h"
 #include "worker.h"
 
-#define FAIR_MS 500 // that a handshake has before it may have to give way
+#define FAIR_MS 500 // minimum time for a handshake before it may be given up for another
 
 void half_open_init(struct half_open *h, uint32_t max)
 {
@@ -18,7 +18,7 @@ void half_open_init(struct half_open *h, uint32_t max)
 	h->oldest = h->youngest = SESSION_NONE;
 }
 
-// The count of a client's /48. NULL: it has IPv4.
+// The counter of a client's /48, or NULL for an IPv4 client.
 static uint16_t *network_of(struct sessions *s, const struct addr *client)
 {
 	const struct addr a = addr_network(client);
@@ -28,7 +28,8 @@ static uint16_t *network_of(struct sessions *s, const struct addr *client)
 	return &s->shaking.of_network[hash_addr(&s->key, &a, 0) % HALF_OPEN_NETWORKS];
 }
 
-// Gives up the oldest handshake, if it has had time to be completed and is of a network, if any.
+// Gives up the oldest handshake, if it has had its minimum time. If network is not NULL it must
+// also belong to that network.
 static bool give_way(struct worker *w, const uint16_t *network)
 {
 	struct sessions *s = w->sessions;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which certificate and ALPN each listener has, as lib/stream asks for it: what the listener says
-// for itself, else what `tls` says. Listeners that say the same share one identity, and its
-// tickets.
+// Certificate and ALPN of each listener for lib/stream: from the listener's own keys, else from
+// `tls`. Listeners with equal settings share one identity and its session tickets.
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +8,7 @@
 #include "dp.h"
 #include "stream.h"
 
-_Static_assert(STREAM_LISTENERS_MAX == UINT8_MAX, "as many as the configuration may have");
+_Static_assert(STREAM_LISTENERS_MAX == UINT8_MAX, "room for all listeners of a configuration");
 
 static struct stream_tls tls_of(const struct conf *c, const struct turn_listener *l)
 {
@@ -29,7 +28,7 @@ static struct stream_tls tls_of(const struct conf *c, const struct turn_listener
 	return t;
 }
 
-// NULL is a text, too: a test's configuration may have no files.
+// NULL is a possible text: a test's configuration may have no files.
 static bool same_text(const char *a, const char *b)
 {
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
@@ -46,7 +45,7 @@ static bool same_identity(const struct stream_tls *a, const struct stream_tls *b
 	return true;
 }
 
-// The place of an identity in the list, where it is put if it is new.
+// The index of an identity in the list. It is added if it is new.
 static unsigned int place_of(struct stream_identities *all, const struct stream_tls *tls)
 {
 	for (unsigned int i = 0; i < all->nb; i++)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Orders of shards to stream threads, and what these tell of peers.
+// Passes orders from shards to stream threads, and reports about peers from the threads to the
+// shards.
 #include "clients/relay_tcp.h"
 
 #include <rte_cycles.h>
@@ -13,7 +14,7 @@
 #include "turn_tcp.h"
 #include "workers/mbuf_meta.h"
 
-#define SAME(a, b) _Static_assert((int)(a) == (int)(b), "one order of both")
+#define SAME(a, b) _Static_assert((int)(a) == (int)(b), "both enums have the same order")
 SAME(TURN_ORDER_LISTEN, STREAM_ORDER_LISTEN);
 SAME(TURN_ORDER_CONNECT, STREAM_ORDER_CONNECT);
 SAME(TURN_ORDER_BIND, STREAM_ORDER_BIND);
@@ -32,7 +33,7 @@ SAME(TURN_ORDER_IDENT_LEN, STREAM_IDENT_LEN);
 
 // --- the worker's side ---------------------------------------------------------------------------
 
-// Writes an order and its answers to a buffer, over what is there. False: there is no room.
+// Writes an order and its answers into a buffer, over its old content. False if there is no room.
 static bool order_put(
 	struct rte_mbuf *m, const struct worker *w, const struct turn_side *side, uint64_t peer)
 {
@@ -71,13 +72,13 @@ void relay_tcp_order(struct worker *w, struct rte_mbuf *m, const struct turn_vie
 		worker_drop(w, m, DP_DROP_HEADROOM);
 }
 
-// The answer to an attempt is no datagram of a client: it is not counted, as the question is not.
+// The answer to an attempt is not a client's datagram: neither it nor the question is counted.
 static void answer_attempt(struct worker *w, struct rte_mbuf *m, const struct stream_attempt *a)
 {
 	struct turn_side side;
 
 	turn_tcp_attempt(w->shard, a->owner.place, a->owner.allocation, &a->peer, &side);
-	// without room the thread asks again
+	// if there is no room the thread asks again
 	if (!order_put(m, w, &side, a->number) || !streams_admit(w, m, a->conn))
 		rte_pktmbuf_free(m);
 }
@@ -121,7 +122,7 @@ void relay_tcp_unopened(void *ctx, unsigned int t, unsigned int w, const struct 
 	put_up(ctx, t, w, m->buf);
 }
 
-// The interface of the exception port, or the port's own where it is a packet port.
+// Name of the interface of the exception port, or of the port itself if it is a packet port.
 static void device_of(const struct conf_port *p, char name[STREAM_DEVICE_LEN])
 {
 	struct packet_spec spec;
@@ -150,9 +151,10 @@ bool relay_tcp_lives(void *ctx, unsigned int w, const struct stream_place *p)
 	return turn_tcp_table_lives(d->worker[w]->shard, p->place, p->allocation);
 }
 
-// Threads have no part in the taking over of a policy, so the lock keeps theirs alive meanwhile. A
-// worker may have granted by the next one what the old one denies. What only the old one allows is
-// found when all have the next one: threads then look at all their connections.
+// The lock keeps the thread's policy alive, because stream threads do not take part in the roll-out
+// of a new one. A worker may have allowed a peer by the next policy that the old one denies. If
+// only the old one allows it, that is found when all workers have the next policy: threads then
+// check all their connections.
 bool relay_tcp_may_be_peer(void *ctx, uint8_t realm, const struct endpoint *peer)
 {
 	struct dp *d = ctx;
@@ -172,7 +174,7 @@ void relay_tcp_counted(void *ctx, unsigned int w, const struct stream_place *p, 
 	turn_tcp_table_counted(d->worker[w]->shard, p->place, p->allocation, n);
 }
 
-// What the clock of workers says now.
+// The current time on the clock of the workers.
 static uint64_t now_ms(const struct dp *d)
 {
 	return (rte_rdtsc() - d->tsc_start) / d->tsc_per_ms;

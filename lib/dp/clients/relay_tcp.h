@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP allocations (RFC 6062) between the shards, which judge, and the stream threads, which have
-// the sockets: orders down, news of peers up.
+// TCP allocations (RFC 6062) between the shards, which decide, and the stream threads, which own
+// the sockets: orders go down, reports about peers go up.
 #pragma once
 
 #include "stream.h"
@@ -11,17 +11,17 @@ struct turn_side;
 struct turn_view;
 struct worker;
 
-// Gives the order of a request, and its answers, to the thread of the client of v, whose request m
-// was. Takes the packet.
+// Gives the order of a request, and its answers, to the thread of the client of v, whose request is
+// in m. Consumes the packet.
 void relay_tcp_order(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
 	const struct turn_side *side);
-// Does what a thread has sent: MBUF_META_ATTEMPT or MBUF_META_UNOPENED. Takes the packet.
+// Handles a message from a thread: MBUF_META_ATTEMPT or MBUF_META_UNOPENED. Consumes the packet.
 void relay_tcp_from_thread(struct worker *w, struct rte_mbuf *m);
 
-// What lib/stream is told.
+// Configuration of lib/stream for TCP allocations.
 struct stream_relay relay_tcp_config(const struct conf *c);
 
-// For struct stream_ops.
+// Callbacks of struct stream_ops.
 void relay_tcp_attempt(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
 	const struct stream_attempt *a);
 void relay_tcp_unopened(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,

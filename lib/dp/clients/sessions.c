@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of DTLS sessions of a worker: its slots, handshakes and their limits, spent cookies,
-// and how a session begins and ends.
+// The table of a worker's DTLS sessions: slots, handshakes and their limits, used cookies, and how
+// a session begins and ends.
 #include <errno.h>
 
 #include <rte_malloc.h>
@@ -27,16 +27,17 @@
 #include "workers/mbuf_meta.h"
 #include "workers/messages.h"
 
-#define ROTATE_MS 60000 // a cookie is good for one to two of these
-#define SCAN_PARTS 1000 // each millisecond one part of all sessions: each once a second
-#define SCAN_MS 16 // between two looks of a worker that rests, at most
-// How much longer than it may take a handshake is believed in, and after how long a thread that has
-// been told that one is given up is told again.
+#define ROTATE_MS 60000 // a cookie is valid for one to two times this
+// each millisecond checks one part of all sessions, so each session is checked once a second
+#define SCAN_PARTS 1000
+#define SCAN_MS 16 // longest time between two checks of a resting worker
+// Time beyond its limit after which a handshake is given up, and the interval at which its thread
+// is notified again.
 #define GIVE_UP_MS 10000
-#define SPENT 4096 // places for clients with spent cookies
-#define SPENT_TAG 16 // bits of a place that tell whose it is
-#define SOURCES 8192 // places for the rates of handshakes
-#define HANDSHAKE_MTU 1280 // IPv6 carries it anywhere
+#define SPENT 4096 // entries for clients with used cookies
+#define SPENT_TAG 16 // bits of an entry that identify the client
+#define SOURCES 8192 // buckets for the rates of handshakes
+#define HANDSHAKE_MTU 1280 // IPv6 carries it on every link
 
 // --- the table -----------------------------------------------------------------------------------
 
@@ -132,8 +133,8 @@ struct session *sessions_add(
 	return c;
 }
 
-// A place has the lowest number of a fresh cookie, and behind it a part of the hash of whose. One
-// client may take another's: a spent cookie is then good for one handshake more.
+// Entry for a client: the lowest number of a fresh cookie, then a part of the client's hash. One
+// client may overwrite the entry of another: then a used cookie is valid for one more handshake.
 static uint64_t *spent_of(const struct sessions *s, uint64_t hash)
 {
 	return &s->spent[hash & (SPENT - 1)];
@@ -170,9 +171,9 @@ struct turn_view sessions_view(const struct worker *w, const struct session *c)
 		.stream = sessions_conn(w, c)};
 }
 
-// --- life and death ------------------------------------------------------------------------------
+// --- begin and end of a session ------------------------------------------------------------------
 
-// Gives a note on a session to its thread. False: not now.
+// Sends a note about a session to its thread. False if that is not possible now.
 static bool note_session(struct worker *w, const struct session *c, struct dtls_session *s)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->dp->pool);
@@ -235,7 +236,7 @@ void sessions_tell_end(struct worker *w, unsigned int dst, const struct turn_vie
 			.worker = (uint8_t)dst};
 }
 
-// Tells who has to know of the end of a session. It is free once all do.
+// Tells all other owners about the end of a session. Its slot is free when all of them know.
 static void close_on(struct worker *w, struct session *c)
 {
 	for (uint64_t left = c->away; left != 0; left &= left - 1) {
@@ -280,7 +281,7 @@ void sessions_refused(struct worker *w, uint64_t conn, struct dtls_session *s)
 {
 	struct session *c = sessions_of(w, conn);
 
-	// given up for good: its slot may be another's; or its end has been told before
+	// its slot may belong to another session now, or its end was reported before
 	if (c == NULL || c->state == SESSION_CLOSED)
 		return;
 	if (c->state == SESSION_SHAKING) {
@@ -293,7 +294,7 @@ void sessions_refused(struct worker *w, uint64_t conn, struct dtls_session *s)
 	close_on(w, c);
 }
 
-// Its thread answers by the outcome, which it tells once: where it could not, it answers again.
+// The thread answers with the outcome. It reports it once; if it could not, it answers again.
 static void give_up_note(struct worker *w, struct session *c)
 {
 	c->told = note_session(w, c, NULL);
@@ -308,7 +309,7 @@ void sessions_give_up(struct worker *w, struct session *c)
 	give_up_note(w, c);
 }
 
-// Whether its client has an allocation, here or elsewhere.
+// True if its client has an allocation, here or on another worker.
 static bool has_allocation(const struct worker *w, const struct session *c)
 {
 	const struct turn_view v = sessions_view(w, c);
@@ -390,7 +391,7 @@ static bool wants_dtls(const struct conf *c)
 	return false;
 }
 
-// Clients are spread over the workers by a hash: some have more than their part.
+// A hash distributes clients over the workers, so some have more than the average.
 static uint32_t max_sessions(const struct conf *c)
 {
 	const uint32_t most = c->dtls.sessions + c->dtls.half_open;
@@ -425,11 +426,11 @@ struct stream_dtls sessions_config(const struct conf *c)
 		.per_network = c->dtls.per_network,
 		.handshake_s = c->dtls.handshake_s,
 		.mtu = (uint16_t)(least - NET_IP6_LEN - NET_UDP_LEN),
-		// what is longer fits no port once it is a record
+		// a longer message fits no port as a record
 		.message = (uint16_t)(most - NET_IP4_LEN - NET_UDP_LEN - DTLS_RECORD_LEN)};
 }
 
-// One worker's share of what is divided; of what there is, at least 1.
+// One worker's share of a limit. At least 1, if the limit is not 0.
 static uint32_t share_of(uint32_t whole, uint32_t workers)
 {
 	return whole > 0 ? RTE_MAX(whole / workers, 1u) : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The listeners over TCP, as lib/stream asks for them.
+// The TCP listeners for lib/stream.
 #include "clients/stream_listeners.h"
 
 #include "conf.h"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stream_listeners.c: which listeners stream threads have.
+// The listeners of stream threads.
 #pragma once
 
 #include "stream.h"
 
 struct conf;
 
-// Writes those of c to out, which points into c. NULL: it only counts. Returns how many there are.
+// Writes the listeners of c to out, which points into c. NULL: only counts them. Returns their
+// number.
 unsigned int stream_listeners(const struct conf *c, struct stream_listener *out);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rings between one stream thread and one worker, single producer, single consumer: up
-// (messages of clients, news of connections that have ended, buffers done with), down (messages to
-// clients, orders), shakes (what belongs to DTLS handshakes, which no media is in front of), fill
-// (empty buffers, so that threads that can be preempted never touch the pool that workers must not
-// wait for). For the files of streams alone.
+// (messages of clients, reports of closed connections, used buffers), down (messages to clients,
+// orders), shakes (DTLS handshakes, which never wait for media), fill (empty buffers, because
+// threads can be preempted and must not touch the pool: workers could spin on its lock). Only for
+// the streams files.
 #pragma once
 
 #include <rte_ring.h>
@@ -13,32 +13,35 @@
 #include "worker.h"
 
 #define STREAM_WAY_SHAKES 256 // datagrams of handshakes on their way to a thread
-#define STREAM_WAY_NOTES 256 // beyond these: sessions that a thread is to free
-#define STREAM_WAY_ADMITS 64 // on the way down, beyond media: orders to admit a peer
-#define STREAM_WAY_SPARE 64 // buffers that a thread keeps for what comes next
-// Where a message begins: in front of it there is room for the headers of a datagram.
+#define STREAM_WAY_NOTES 256 // in addition: sessions that a thread must free
+#define STREAM_WAY_ADMITS 64 // in the ring down, in addition to media: orders to admit a peer
+#define STREAM_WAY_SPARE 64 // buffers that a thread keeps for its next messages
+// Offset of a message: before it there is room for the headers of a datagram.
 #define STREAM_WAY_MESSAGE_AT REWRITE_ANSWER_AT
 
 struct stream_way {
 	struct rte_ring *up, *down, *shakes, *fill;
-	uint32_t asks_max, media_max; // requests that wait; on the way down with media behind it
-	uint32_t fill_max; // empty buffers that wait
-	// Requests that have come out of the worker's backlog; written by the worker.
+	// limit of waiting requests; entries of down up to which media may be added
+	uint32_t asks_max, media_max;
+	uint32_t fill_max; // limit of waiting empty buffers
+	// Number of requests that have left the worker's backlog. The worker writes it.
 	uint32_t done __rte_cache_aligned;
-	uint64_t put; // entries that the worker has put on the way down
-	// For the thread alone.
-	uint32_t asked; // requests given
-	uint32_t held; // buffers of the worker's that it has, spare ones apart: up has room for all
+	uint64_t put; // entries that the worker has put into down
+	// For the thread only.
+	uint32_t asked; // requests passed on
+	// buffers of the worker that it holds, without spare ones: up has room for all
+	uint32_t held;
 	struct rte_mbuf *spare[STREAM_WAY_SPARE] __rte_cache_aligned;
 	unsigned int nb_spare;
 } __rte_cache_aligned;
 
-// What of the way down an allocation's media has: nobody's may keep that of others out. Entries are
-// counted by when they were put there, so that the thread has nothing to tell.
+// Part of the ring down that the media of one allocation takes, so that no allocation can keep out
+// others. Entries are counted by their time of insertion, so that the thread need not report
+// anything.
 struct stream_share {
-	uint64_t since; // stream_way.put when `now` began
-	// Entries since then, and those before of which some may be there: together never fewer
-	// than there are.
+	uint64_t since; // value of stream_way.put when `now` began
+	// Entries since then, and older ones of which some may still be in the ring. The sum is
+	// never less than the number in the ring.
 	uint32_t now, before;
 };
 
@@ -47,14 +50,14 @@ static inline struct stream_way *stream_way_of(const struct dp *d, unsigned int 
 	return &d->stream_way[t * d->nb_workers + w];
 }
 
-// Gives the worker a buffer that the thread has. Thread.
+// Returns a buffer from the thread to the worker. Thread.
 static inline void stream_way_put_up(struct stream_way *y, struct rte_mbuf *b)
 {
 	y->held--;
-	rte_ring_sp_enqueue(y->up, b); // ops.take and ops.receive have seen that there is room
+	rte_ring_sp_enqueue(y->up, b); // ops.take and ops.receive have checked that there is room
 }
 
-// Wakes a worker, which has been given something or is to give something.
+// Wakes a worker that has to read or refill a ring.
 static inline void stream_way_kick(const struct dp *d, unsigned int w)
 {
 	waiter_kick_stream(&d->worker[w]->waiter);

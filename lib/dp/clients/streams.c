@@ -30,14 +30,14 @@
 #include "workers/mbuf_meta.h"
 #include "workers/messages.h"
 
-#define FILL 480 // empty buffers that wait for a thread, at most
+#define FILL 480 // limit of empty buffers that wait for a thread
 #define FILL_BULK 32
-#define FILL_PART 8 // those of all threads are no more than one part in so many of the pool
+#define FILL_PART 8 // those of all threads together: one part in this number of the pool, at most
 #define REPLY_TTL 64
 
 // --- the worker's side ---------------------------------------------------------------------------
 
-// NULL for the moment in which the threads run already and workers do not know them yet.
+// NULL for a moment at start, when the threads run but workers do not know them yet.
 static struct streams *streams_of(const struct dp *d)
 {
 	return __atomic_load_n(&d->streams, __ATOMIC_ACQUIRE);
@@ -48,13 +48,13 @@ static void fill_ring(struct worker *w, const struct stream_way *y)
 	const unsigned int n = RTE_MIN(y->fill_max, (uint32_t)FILL_BULK);
 	struct rte_mbuf *m[FILL_BULK];
 
-	// when the pool has none left, threads read no more until it has: nothing is lost
+	// if the pool is empty, threads stop reading until it has buffers: nothing is lost
 	if (rte_ring_count(y->fill) + n <= y->fill_max &&
 		rte_pktmbuf_alloc_bulk(w->dp->pool, m, n) == 0)
 		rte_ring_sp_enqueue_bulk(y->fill, (void **)m, n, NULL);
 }
 
-// The allocation of a connection that has ended goes with it, unless it may move.
+// Ends the allocation of a closed connection, unless it may move.
 void streams_end(struct worker *w, const struct turn_view *v)
 {
 	uint32_t left_ms;
@@ -119,7 +119,7 @@ void streams_settle(struct worker *w)
 		messages_notes(w);
 }
 
-// Captures a message that m has for a client.
+// Captures the message in m to a client.
 static void capture_outgoing(
 	struct worker *w, const struct rte_mbuf *m, const struct turn_view *client)
 {
@@ -130,8 +130,8 @@ static void capture_outgoing(
 	capture_message(w, DP_CAPTURE_STREAM_OUT, &v);
 }
 
-// Whether the media of an allocation has room on the way down: as much as is left there. So any
-// number of them that send too much leave room for who sends little.
+// True if the ring down has room for media of an allocation: it may have as many entries as are
+// left free. So any number of allocations that send too much leave room for those that send little.
 static bool may_put(const struct stream_way *y, struct stream_share *s)
 {
 	const uint32_t there = rte_ring_count(y->down);
@@ -139,14 +139,14 @@ static bool may_put(const struct stream_way *y, struct stream_share *s)
 	if (there >= y->media_max)
 		return false;
 	if (y->put - there >= s->since) {
-		s->before = s->now; // what was put before s->since has been taken
+		s->before = s->now; // entries put before s->since have been taken
 		s->now = 0;
 		s->since = y->put;
 	}
 	return s->before + s->now < y->media_max - there;
 }
 
-// Puts a message on the way down. share: whose media it is; NULL: it is none.
+// Puts a message into the ring down. share: that of its allocation for media, else NULL.
 static void put_down(struct worker *w, struct rte_mbuf *m, const struct stream_down *down,
 	struct stream_share *share)
 {
@@ -211,7 +211,7 @@ uint32_t streams_lease(struct worker *w, const struct turn_view *v, bool alive)
 	uint32_t left_ms, sibling;
 	const uint32_t slot = turn_shard_client(w->shard, v, &left_ms);
 
-	if (slot == TURN_NONE && alive) // it may be about to move here
+	if (slot == TURN_NONE && alive) // the allocation may be about to move here
 		return (turn_shard_path(w->shard, v) + 999) / 1000;
 	if (slot == TURN_NONE) {
 		turn_shard_lost(w->shard, v, TURN_NONE);
@@ -227,7 +227,7 @@ uint32_t streams_lease(struct worker *w, const struct turn_view *v, bool alive)
 	return 0;
 }
 
-// An allocation that was made after its connection had ended, and so after we were told, ends at
+// If the allocation was made after its connection was closed (and that was reported), it ends at
 // once.
 static uint32_t lease_of(struct worker *w, const struct turn_view *v)
 {
@@ -270,7 +270,8 @@ void streams_forward(
 	uint8_t *start = (uint8_t *)(uintptr_t)v->data + r->off - r->front_len;
 	const uint8_t *first = m->buf_addr;
 	const struct turn_line *l = &w->lines[v->slot];
-	const uint16_t pad = -r->len & 3; // RFC 8656 12.5; in a Data indication that of its DATA
+	// RFC 8656 12.5; in a Data indication this is the padding of DATA
+	const uint16_t pad = -r->len & 3;
 	const uint32_t len = (uint32_t)r->front_len + r->len + pad;
 
 	if (start < first || start + len > first + m->buf_len) {
@@ -293,7 +294,7 @@ void streams_describe(const struct rte_mbuf *m, const struct turn_view *v, struc
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
 
-	// RFC 8656 15: the connection's DSCP, Not-ECT, DF only if DONT-FRAGMENT asks for it
+	// RFC 8656 15: the connection's DSCP, Not-ECT, DF only if DONT-FRAGMENT requests it
 	*f = (struct net_frame){.src = v->src,
 		.sport = v->src_port,
 		.payload_off = (uint16_t)(v->data - data),
@@ -325,8 +326,8 @@ static bool streams_wanted(const struct conf *c)
 	return stream_listeners(c, NULL) > 0 || sessions_config(c).sessions > 0;
 }
 
-// How many requests of a thread may wait on a worker. All threads together have half of the room in
-// its backlog; the rest is for what their clients send behind the requests.
+// Number of requests of a thread that may wait on a worker. All threads together have half of the
+// room in its backlog. The rest is for datagrams that their clients send after the requests.
 static uint32_t asks_max(const struct conf *c)
 {
 	const uint32_t most = RTE_MIN(c->backlog / c->streams.threads, c->streams.ring) / 2;
@@ -339,14 +340,14 @@ static struct rte_ring *create_ring(uint32_t count, int socket)
 	return handover_ring(rte_align32pow2(count + 1), socket);
 }
 
-// Entries of a ring down: media, beyond that orders to admit peers, and answers beyond both.
+// Entries of a ring down: media, then orders to admit peers, and then answers.
 static uint32_t down_of(const struct conf *c)
 {
 	return rte_align32pow2(c->streams.ring) + STREAM_WAY_ADMITS + asks_max(c) + DP_BURST;
 }
 
-// Empty buffers that wait on one of so many ways. Where there are many workers and threads, all of
-// these together would else be more than the pool has, and none would be left for packets.
+// Limit of empty buffers in one of `ways` rings. Without it, many workers and threads together
+// could hold the whole pool, and none would be left for packets.
 static uint32_t fill_max(const struct conf *c, size_t ways)
 {
 	const uint32_t share = (uint32_t)(c->mbufs / FILL_PART / ways);
@@ -454,7 +455,7 @@ static void ring_drain(struct rte_ring *r)
 	}
 }
 
-// Frees buffers that do not say what they hold.
+// Frees buffers without a kind in their metadata.
 static void fill_drain(struct rte_ring *r)
 {
 	void *m;
@@ -463,7 +464,7 @@ static void fill_drain(struct rte_ring *r)
 		rte_pktmbuf_free(m);
 }
 
-// What is on the way up has not been counted yet; what is on the way down has.
+// Messages on the way up have not been counted yet; messages on the way down have.
 void streams_drain(struct dp *d)
 {
 	for (unsigned int i = 0; i < d->nb_streams * d->nb_workers; i++) {

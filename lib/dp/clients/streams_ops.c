@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients over TCP and TLS, as their threads see the workers: what lib/stream asks of its caller
-// (struct stream_ops), by the rings of stream_way.h.
+// Clients over TCP and TLS, as their threads see the workers: the callbacks of lib/stream (struct
+// stream_ops), over the rings of stream_way.h.
 #include "clients/relay_tcp.h"
 #include "clients/stream_way.h"
 #include "clients/streams.h"
@@ -11,7 +11,7 @@
 #include "stream.h"
 #include "workers/mbuf_meta.h"
 
-#define SHAKES_PART 8 // of what is taken at a time what belongs to handshakes has one part
+#define SHAKES_PART 8 // handshakes have one part in this number of the entries taken at a time
 
 static unsigned int ops_home(void *ctx, const struct endpoint *client, uint8_t listener)
 {
@@ -39,8 +39,8 @@ static bool ops_take(void *ctx, unsigned int t, unsigned int w, struct stream_me
 	return true;
 }
 
-// Every request that waits finds room for its answer on the way down, beside the answers to a burst
-// of requests that no longer wait and have not been answered yet.
+// Every waiting request must find room for its answer in the ring down, in addition to the answers
+// to a burst of requests that have left the backlog and are not answered yet.
 static bool ops_may_ask(void *ctx, unsigned int t, unsigned int w)
 {
 	const struct dp *d = ctx;
@@ -102,7 +102,8 @@ static bool ops_ended(void *ctx, unsigned int t, unsigned int w, const struct st
 	return true;
 }
 
-// What there is on the way down. Handshakes have a part of what is taken, and what media leaves.
+// Takes entries from the rings to the thread. Handshakes have a guaranteed part, and the room that
+// media leaves.
 static unsigned int take_down(const struct stream_way *y, struct rte_mbuf **b, unsigned int n)
 {
 	const unsigned int part = RTE_MAX(n / SHAKES_PART, RTE_MIN(n, 1u));
@@ -113,7 +114,7 @@ static unsigned int take_down(const struct stream_way *y, struct rte_mbuf **b, u
 	return got;
 }
 
-// Takes no more than can be given back, even if none can be kept here.
+// Takes no more entries than it can give back, even if it can keep no buffer as a spare.
 static unsigned int ops_receive(
 	void *ctx, unsigned int t, unsigned int w, struct stream_message *m, unsigned int n)
 {
@@ -189,7 +190,7 @@ static void ops_release(void *ctx, unsigned int t, unsigned int w, void *buf)
 	struct stream_way *y = stream_way_of(d, t, w);
 	struct rte_mbuf *b = buf;
 
-	// the long buffers of reassembled datagrams are few
+	// long buffers of reassembled datagrams are few
 	if (y->nb_spare < STREAM_WAY_SPARE && b->pool == d->pool && RTE_MBUF_DIRECT(b) &&
 		rte_mbuf_refcnt_read(b) == 1) {
 		y->spare[y->nb_spare++] = b;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an operator does about each reason of drops. The texts that say what a reason means stand
-// with the reasons themselves.
+// Advice to an operator for each drop reason. The reasons' meanings are defined with the reasons
+// themselves.
 #include "dp.h"
 
 #define NET(reason) [DP_DROP_NET + (reason)-1]
 #define TURN(reason) [DP_DROP_TURN + (reason)-1]
 
-// "" = nothing: such datagrams come in on every network.
+// "" = none: such datagrams come in on every network.
 static const char *const advice[DP_DROP_END] = {
 	NET(NET_DROP_SHORT) = "a faulty sender or link on that segment, or an attack",
 	NET(NET_DROP_ETHERTYPE) = "",
 	NET(NET_DROP_VLAN) = "compare ports[].vlan with the switch",
 	NET(NET_DROP_NOT_FOR_US) =
-		"usual where a switch floods; else look for a stale MAC at the router",
+		"normal where a switch floods; else look for a stale MAC at the router",
 	NET(NET_DROP_IP_VERSION) = "",
 	NET(NET_DROP_IP_HEADER) = "",
 	NET(NET_DROP_IP_OPTIONS) = "",
@@ -25,12 +25,12 @@ static const char *const advice[DP_DROP_END] = {
 	NET(NET_DROP_FRAGMENT_LONG) = "raise fragments.datagram if clients need it",
 	NET(NET_DROP_FRAGMENT_OVERLAP) = "an attack, if there are many",
 	NET(NET_DROP_FRAGMENT_DUPLICATE) = "",
-	NET(NET_DROP_FRAGMENT_TIMEOUT) = "loss on the way to here; fragments.timeout",
+	NET(NET_DROP_FRAGMENT_TIMEOUT) = "packet loss before this host; fragments.timeout",
 	NET(NET_DROP_FRAGMENT_SOURCE) =
 		"raise fragments.per-source where many clients share an address",
 	NET(NET_DROP_FRAGMENT_FULL) = "raise fragments.flows, or look for a flood",
 	NET(NET_DROP_PROTOCOL) =
-		"name the service under exception.allow if the kernel is to have it",
+		"name the service under exception.allow if the kernel should get it",
 	NET(NET_DROP_UDP_LENGTH) = "an attack, if there are many",
 	NET(NET_DROP_UDP_CHECKSUM) = "a faulty link, NIC or sender; see rx_errors of the ports",
 	NET(NET_DROP_MARTIAN_SOURCE) =
@@ -42,36 +42,37 @@ static const char *const advice[DP_DROP_END] = {
 	TURN(TURN_DROP_MALFORMED) = "a broken client or a scan",
 	TURN(TURN_DROP_FINGERPRINT) = "a broken client, or one that speaks another protocol",
 	TURN(TURN_DROP_METHOD) = "",
-	TURN(TURN_DROP_UNKNOWN_ATTRIBUTE) = "the client wants an extension that is not known here",
+	TURN(TURN_DROP_UNKNOWN_ATTRIBUTE) =
+		"the client wants an extension that slipring does not know",
 	TURN(TURN_DROP_INDICATION) = "a broken client",
 	TURN(TURN_DROP_NO_ALLOCATION) =
-		"usual just after an allocation has ended; else clients that have "
-		"lost theirs: see their refreshes",
+		"normal just after an allocation has ended; else clients whose "
+		"allocation has expired: see their refreshes",
 	TURN(TURN_DROP_CHANNEL_LENGTH) = "a broken client",
 	TURN(TURN_DROP_CHANNEL_UNBOUND) =
 		"a client that has not refreshed its channel in 10 minutes",
 	TURN(TURN_DROP_NO_PERMISSION) =
 		"a client that has not refreshed its permission in 5 minutes",
 	TURN(TURN_DROP_PEER_DENIED) =
-		"a Send to port 0, or to the other family: usual while ICE tries its candidates",
+		"a Send to port 0, or to the other family: normal while ICE tries its candidates",
 	TURN(TURN_DROP_PEER_NO_ALLOCATION) =
-		"usual just after an allocation has ended; else a scan",
-	TURN(TURN_DROP_PEER_NO_PERMISSION) = "usual while ICE tries its candidates",
+		"normal just after an allocation has ended; else a scan",
+	TURN(TURN_DROP_PEER_NO_PERMISSION) = "normal while ICE tries its candidates",
 	TURN(TURN_DROP_PEER_OTHER_POOL) =
 		"spoofed, or a peer in the wrong pool: relay.pools[].for, realms[].relay-pools",
-	TURN(TURN_DROP_SHARED_UNKNOWN_PEER) = "usual while ICE tries its candidates",
+	TURN(TURN_DROP_SHARED_UNKNOWN_PEER) = "normal while ICE tries its candidates",
 	TURN(TURN_DROP_SHARED_COLLISION) = "add relay addresses, or widen relay.ports",
 	TURN(TURN_DROP_SHARED_FULL) = "raise relay.peers-per-allocation, or limits.pool",
 	TURN(TURN_DROP_SHARED_SHARE) = "raise relay.peer-share, or add relay addresses",
 	TURN(TURN_DROP_PEER_OVERSIZE) = "the client should bind a channel to that peer",
-	TURN(TURN_DROP_HAIRPIN_NO_ALLOCATION) = "usual just after the other allocation has ended",
+	TURN(TURN_DROP_HAIRPIN_NO_ALLOCATION) = "normal just after the other allocation has ended",
 	TURN(TURN_DROP_PEER_OWN) =
-		"programs of this machine take a packet: port and its address under peers.allow, "
-		"others behind the external address that under it",
+		"for programs of this machine use a packet: port, with its address under "
+		"peers.allow; for other hosts behind the external address, list that address",
 	TURN(TURN_DROP_UNAUTHENTICATED_RATE) =
 		"a flood, or many clients behind one address: limits.unauthenticated",
 	TURN(TURN_DROP_GUESS_RATE) =
-		"guessed passwords, or a client with a wrong one: limits.guesses",
+		"guessed passwords, or a client with a wrong password: limits.guesses",
 	TURN(TURN_DROP_BINDING_RATE) =
 		"a flood, or many clients behind one address: limits.binding",
 	TURN(TURN_DROP_BINDING_OFF) = "as configured: listeners[].binding",
@@ -81,10 +82,10 @@ static const char *const advice[DP_DROP_END] = {
 	TURN(TURN_DROP_ICMP_RATE) = "",
 	TURN(TURN_DROP_ALLOCATION_RATE) =
 		"a client or its peer sends more than limits.rates.allocation: slipringctl "
-		"allocations tells which",
+		"allocations shows which",
 	TURN(TURN_DROP_USER_RATE) =
 		"a user's clients or their peers send more than limits.rates.user: slipringctl "
-		"allocations tells whose",
+		"allocations shows which user",
 	TURN(TURN_DROP_REALM_RATE) =
 		"all clients together send more than limits.rates.realm, or one of them does: set "
 		"limits.rates.user, or raise it",
@@ -92,14 +93,14 @@ static const char *const advice[DP_DROP_END] = {
 	TURN(TURN_DROP_INTERNAL) = "report it, with the log",
 
 	[DP_DROP_NO_LISTENER] = "a client with a wrong port, or a scan; name the service under "
-				"exception.allow if the kernel is to have it",
-	[DP_DROP_TTL] = "a loop of routers, if there are many",
+				"exception.allow if the kernel should get it",
+	[DP_DROP_TTL] = "a routing loop, if there are many",
 	[DP_DROP_MTU] = "clients or peers that ignore path MTU discovery; or ports[].mtu is wrong",
 	[DP_DROP_RX_OVERSIZE] =
 		"raise ports[].mtu to that of the network; with net_af_packet and several queues "
 		"the kernel puts fragments together: qpairs=1, or device packet:NAME",
 	[DP_DROP_NO_ROUTE] = "add ports[].gateway or ports[].routes",
-	[DP_DROP_NEIGH_HELD] = "see neighbours: who does not answer; neighbours.held",
+	[DP_DROP_NEIGH_HELD] = "see which neighbours do not answer; neighbours.held",
 	[DP_DROP_NEIGH_FULL] = "raise neighbours.entries, or look for a scan of the subnet",
 	[DP_DROP_NEIGH_RATE] = "a scan of the subnet by clients, or raise neighbours.ask-rate",
 	[DP_DROP_NEIGH_FAILED] = "see neighbours: that host or gateway is down",
@@ -115,12 +116,12 @@ static const char *const advice[DP_DROP_END] = {
 	[DP_DROP_SEGMENTED] = "set the MTU of the port below its buffers, or report it",
 	[DP_DROP_BACKLOG] = "a flood of requests; else raise buffers.backlog or add workers",
 	[DP_DROP_BACKLOG_KNOWN] = "overload: see workers; else raise buffers.backlog",
-	[DP_DROP_BACKLOG_CLIENT] = "one client that asks too much",
+	[DP_DROP_BACKLOG_CLIENT] = "a client that sends too many requests",
 	[DP_DROP_STREAM_FULL] = "overload of the stream threads: give management more CPUs",
-	[DP_DROP_DTLS_PLAIN] = "a client set up for UDP where only DTLS is spoken",
-	[DP_DROP_DTLS_UNKNOWN] = "usual after a restart: the client makes a new session",
+	[DP_DROP_DTLS_PLAIN] = "a client configured for UDP on a port for DTLS only",
+	[DP_DROP_DTLS_UNKNOWN] = "normal after a restart: the client makes a new session",
 	[DP_DROP_DTLS_HELLO] = "a broken client",
-	[DP_DROP_DTLS_FRAGMENT] = "usual where ClientHellos are longer than a datagram",
+	[DP_DROP_DTLS_FRAGMENT] = "normal where ClientHellos are longer than a datagram",
 	[DP_DROP_DTLS_FULL] = "raise dtls.sessions or dtls.half-open, or look for a flood",
 	[DP_DROP_DTLS_RATE] = "a flood, or many clients behind one address: limits.handshakes",
 	[DP_DROP_DTLS_RECORD] = "",
@@ -128,9 +129,9 @@ static const char *const advice[DP_DROP_END] = {
 	[DP_DROP_DTLS_ENDED] = "",
 	[DP_DROP_DTLS_CIPHER] = "report it, with the log",
 	[DP_DROP_SUPER] = "report it, with the kind of port; its offloads can be switched off",
-	[DP_DROP_EXC_DENIED] = "name the service under exception.allow if the kernel is to have it",
+	[DP_DROP_EXC_DENIED] = "name the service under exception.allow if the kernel should get it",
 	[DP_DROP_EXC_FOREIGN] =
-		"name the service under exception.allow, or look what the kernel sends",
+		"name the service under exception.allow, or check what the kernel sends",
 	[DP_DROP_EXC_RATE] = "a flood towards the kernel, or raise exception.rate",
 	[DP_DROP_FRAGMENT_RATE] = "a flood of fragments, or raise fragments.rate",
 	[DP_DROP_STOPPING] = "",

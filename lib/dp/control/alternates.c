@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gives all workers other alternates, as control/reload.c gives them another policy: each is asked
-// by its mailbox and takes them between two rounds, and the old ones are freed once nobody can read
-// them.
+// Replaces the alternates of all workers, as control/reload.c replaces the policy: each worker gets
+// a question in its mailbox and takes the new ones between two rounds. The old ones are freed when
+// no worker can read them.
 #include "control/alternates.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ int dp_alternates_set(struct dp *d, struct turn_alternates *alternates)
 	return 0;
 }
 
-// Goes on with one worker. True when it has answered.
+// Continues with one worker. True when it has answered.
 static bool step_worker(struct dp *d, unsigned int worker)
 {
 	const struct dp_question q = {

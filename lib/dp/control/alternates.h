@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The alternates that all workers have, and those that take their place. Private to lib/dp.
+// The alternates of all workers, and their successors. Private to lib/dp.
 #pragma once
 
 #include <stdbool.h>
@@ -12,10 +12,10 @@ struct turn_alternates;
 
 // Management lcore.
 struct alternates {
-	struct turn_alternates *now, *next; // NULL = none: allocations are made
+	struct turn_alternates *now, *next; // NULL = no alternates: allocations are made
 	bool under_way;
-	uint8_t state[TURN_WORKERS_MAX]; // of each worker, while it is under way
+	uint8_t state[TURN_WORKERS_MAX]; // by worker, while a replacement is in progress
 };
 
-// Frees both. The workers no longer run.
+// Frees both. Call it after the workers have stopped.
 void alternates_free(struct dp *d);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Events on their way to management: one ring for each worker and each stream thread, one producer
-// and one consumer. Who fills a ring costs events and nothing else. Anybody can cause refusals, so
-// they may not fill it: those of unproved addresses have a quarter, all refusals together a half.
-// The other half is for allocations made and ended, by clients that have authenticated.
+// and one consumer. A full ring loses events and has no other effect. Anybody can cause refusals,
+// so these must not fill a ring: refusals of unproved addresses may use a quarter, all refusals
+// together a half. The other half is for the allocations that authenticated clients make and end.
 #include <time.h>
 
 #include <rte_cycles.h>
@@ -19,17 +19,17 @@
 #include "worker.h"
 
 #define EVENTS_MIN 64
-#define THREAD_EVENTS 256 // of a stream thread, which folds what it refuses
-#define REFUSED_PART 2 // refusals may fill one part in so many of a ring
-#define UNPROVED_PART 4 // and those of unproved addresses
-#define ORDER_PARTS 3 // of four: so far an order may fill it
+#define THREAD_EVENTS 256 // for a stream thread, which folds equal refusals
+#define REFUSED_PART 2 // refusals may fill one part in this number of a ring
+#define UNPROVED_PART 4 // and those of unproved addresses one part in this number
+#define ORDER_PARTS 3 // of four: an order may fill a ring up to this
 
-// What a worker folds in a second of datagrams whose sender is not proved; a flood of them costs it
-// no more than the drops.
+// Events per second that a worker folds for datagrams from unproved sources. In a flood, all others
+// cost no more than their drops.
 #define UNPROVED_RATE 100
 
-_Static_assert(sizeof(struct turn_event) % 4 == 0, "an element of a ring");
-_Static_assert(STREAM_REFUSAL_END <= TURN_CONNECTION_REASONS, "those that a shard folds");
+_Static_assert(sizeof(struct turn_event) % 4 == 0, "size of a ring element");
+_Static_assert(STREAM_REFUSAL_END <= TURN_CONNECTION_REASONS, "a shard folds these reasons");
 
 static unsigned int ring_entries(const struct conf *c)
 {
@@ -86,7 +86,7 @@ size_t events_size(const struct conf *c)
 		c->streams.threads * (size_t)RTE_MAX(thread, (ssize_t)0);
 }
 
-// --- in ------------------------------------------------------------------------------------------
+// --- adding events -------------------------------------------------------------------------------
 
 static bool has_room(const struct rte_ring *r, const struct turn_event *e)
 {
@@ -138,7 +138,7 @@ bool events_put_refused(struct dp *d, unsigned int t, const struct stream_refuse
 		.kind = TURN_EVENT_CONNECTION,
 		.client = r->client,
 		.listener = r->listener,
-		.proved = true, // by TCP's handshake, or the cookie of DTLS
+		.proved = true, // by the TCP handshake, or the DTLS cookie
 		.reason = r->reason,
 		.more = r->more,
 		.name_len = (uint8_t)strnlen(r->offered, sizeof(e.name))};
@@ -147,7 +147,7 @@ bool events_put_refused(struct dp *d, unsigned int t, const struct stream_refuse
 	return rte_ring_sp_enqueue_elem(d->stream_events[t], (void *)(uintptr_t)&e, sizeof(e)) == 0;
 }
 
-// --- out -----------------------------------------------------------------------------------------
+// --- reading events ------------------------------------------------------------------------------
 
 static struct rte_ring *ring_of(const struct dp *d, unsigned int i)
 {
@@ -159,7 +159,8 @@ unsigned int dp_events(struct dp *d, struct turn_event *out, unsigned int max)
 	const unsigned int rings = d->nb_workers + d->nb_streams;
 	unsigned int n = 0;
 
-	// the next call goes on behind where this one ended, so that no ring waits for another
+	// the next call continues after the ring at which this one stopped, so that every ring gets
+	// its turn
 	for (unsigned int empty = 0; empty < rings && n < max;
 		d->events_next = (d->events_next + 1) % rings) {
 		const unsigned int got = rte_ring_sc_dequeue_burst_elem(ring_of(d, d->events_next),
@@ -190,7 +191,7 @@ void events_drain(struct dp *d)
 	if (d->events_take == NULL || d->nb_made < d->nb_workers)
 		return;
 	for (unsigned int i = 0; i < d->nb_workers + d->nb_streams; i++)
-		if (ring_of(d, i) == NULL) // the start has failed before there were rings
+		if (ring_of(d, i) == NULL) // start failed before the rings were made
 			return;
 	while ((n = dp_events(d, e, RTE_DIM(e))) > 0)
 		for (unsigned int i = 0; i < n; i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults on order: what the watchdog is to see, and what a crash report is to tell. They wait in
-// what times one datagram in 1,024, so that no datagram takes an instruction more for them.
+// Triggers faults for tests of the watchdog and of crash reports. An order waits in the code that
+// times one datagram in 1,024, so that no datagram costs an extra instruction.
 #include "control/fault.h"
 
 #include <signal.h>
@@ -24,7 +24,7 @@ const char *dp_fault_name(unsigned int fault)
 	return fault < DP_FAULT_END ? names[fault] : NULL;
 }
 
-// For a time that it has the CPU for: how full the machine is makes no difference.
+// Measured in CPU time, so the load of the machine makes no difference.
 static void spin_cpu(uint32_t ms)
 {
 	const uint64_t end = clock_cpu_ns() / 1000000 + ms;
@@ -33,7 +33,7 @@ static void spin_cpu(uint32_t ms)
 		;
 }
 
-// To an absolute time: a signal that comes meanwhile ends no sleep.
+// Sleeps until an absolute time, so a signal does not shorten the sleep.
 static void block_thread(uint32_t ms)
 {
 	const uint64_t wait_ms = ms == 0 ? INT32_MAX * UINT64_C(1000) : ms;
@@ -51,7 +51,7 @@ static __rte_noinline unsigned int overflow_stack(volatile unsigned int *n)
 	return *n < UINT32_MAX ? overflow_stack(room) + room[1023] : room[0];
 }
 
-// Makes a system call that is no thread's. It asks and changes nothing, but who is let do it has no
+// Makes a system call that no thread uses. It only queries, and it succeeds only if there is no
 // filter (process.seccomp).
 static void forbidden_syscall(void)
 {
@@ -102,7 +102,7 @@ void fault_take(struct worker *w, const struct dp_fault_order *o)
 {
 	w->fault = (struct fault){.armed = o->in_burst, .order = *o};
 	if (o->in_burst)
-		w->timing.left = 0; // the next datagram of a port is to be timed
+		w->timing.left = 0; // time the next datagram of a port
 	else
 		dp_fault_now(o);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fault.c: faults on order, under debug.faults alone.
+// Faults on demand, only with debug.faults.
 #pragma once
 
 #include "dp_progress.h"
@@ -12,7 +12,7 @@ struct fault {
 	struct dp_fault_order order;
 };
 
-// Takes an order: has the fault, or waits for a burst. On the worker.
+// Takes an order: triggers the fault, or waits for a burst. On the worker.
 void fault_take(struct worker *w, const struct dp_fault_order *o);
-// Has what waits. On the worker, with a burst of which nothing is done yet.
+// Triggers the waiting fault. On the worker, with a burst that has not been processed yet.
 void fault_commit(struct worker *w);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies what is hot out of a configuration, and puts it where the worker meets it.
+// Copies the reloadable settings out of a configuration, and puts them where the worker uses them.
 #include "control/hot.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "routes.h"
 #include "worker.h"
 
-// A worker's part of what is divided; of what there is, at least 1.
+// A worker's share of a limit. At least 1, if the limit is not 0.
 static uint32_t worker_share(const struct conf *c, uint32_t whole)
 {
 	return whole != 0 ? RTE_MAX(whole / c->workers, 1u) : 0;
@@ -117,7 +117,7 @@ void hot_take(struct worker *w, const struct hot *h)
 	w->marks = h->marks;
 	w->special = w->marks || w->meters != NULL;
 	w->backlog.budget = h->requests;
-	if (h->errors_each > 0) // a /48 leaves half of all to others
+	if (h->errors_each > 0) // one /48 may use half of it
 		w->errors_each.times = RTE_MAX(h->errors_out / 2 / h->errors_each, 1u);
 	take_idle(w, before);
 	if (before != NULL && !same_routes(before, h))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hot.c: what lib/dp reads of the configuration while workers run, and a reload may change. What
-// lib/turn reads is the policy; a worker gets both at once.
+// Settings that lib/dp reads while workers run, and that a reload can change. The policy is the
+// counterpart for lib/turn; a worker gets both at once.
 #pragma once
 
 #include <stdbool.h>
@@ -15,12 +15,12 @@ struct source;
 struct turn_relay_map;
 struct worker;
 
-// Immutable once made; read by all workers. Rates are a worker's part of them.
+// Immutable after it was made; read by all workers. Rates are the share of one worker.
 struct hot {
-	struct local_addrs *local; // with the external addresses
+	struct local_addrs *local; // including external addresses
 	struct route *routes; // nb_routes, sorted (routes.h)
 	uint32_t nb_routes;
-	uint32_t apart; // ports, by bit, that have nothing to do with others (turn_config.h)
+	uint32_t apart; // bit mask of ports without routes to others (turn_config.h)
 	struct source *source[2]; // worker.source, with the DSCP of listeners
 	bool marks; // worker.marks
 	uint32_t echoes; // icmp.rate
@@ -28,17 +28,17 @@ struct hot {
 	uint32_t errors_each; // icmp.errors-out-each; 0 = no limit
 	bool unreachable; // icmp.unreachable
 	uint32_t requests; // limits.requests
-	struct limit handshakes; // limits.handshakes, of DTLS
+	struct limit handshakes; // limits.handshakes, for DTLS
 	uint32_t dtls_handshake_s, dtls_idle_s;
 	enum conf_idle idle;
 	uint32_t idle_sleep_us; // 0 = the default in idle.h
 };
 
-// Makes one; c->workers is resolved, and c may go once this returns. NULL with errno set. Any
-// thread.
+// Makes the settings; c->workers is resolved, and c may be freed afterwards. NULL with errno set on
+// failure. Any thread.
 struct hot *hot_create(const struct conf *c, const struct turn_relay_map *map);
-// NULL is fine.
+// h may be NULL.
 void hot_free(struct hot *h);
-// Makes it the worker's, in place of the one that it has had, which may be freed afterwards. The
-// worker, between two rounds, or whoever makes the worker.
+// Replaces the worker's settings; the old ones may be freed afterwards. Called by the worker
+// between two rounds, or by the thread that makes the worker.
 void hot_take(struct worker *w, const struct hot *h);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counting drops by allocation, where it is still known whose datagram a packet was.
+// Counts drops by allocation, where the allocation of a packet is still known.
 #include "control/losses.h"
 #include "drop_of.h"
 #include "turn_drop.h"
 #include "worker.h"
 #include "workers/mbuf_meta.h"
 
-// One more than the class of the data path's own reasons. 0 = nobody knows whose it was: before the
-// allocation is looked up, behind the outboxes, in the traffic of the kernel and of handshakes.
+// One more than the loss class of each drop reason of the data path. 0 = the allocation is not
+// known: before its look-up, after the outboxes, and for traffic of the kernel and of handshakes.
 static const uint8_t loss_of[DP_DROP_END] = {
 	[DP_DROP_TTL] = TURN_LOSS_WAY + 1,
 	[DP_DROP_MTU] = TURN_LOSS_SIZE + 1,

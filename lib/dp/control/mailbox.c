@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Questions to a worker about what only it may look at, answered by it between rounds.
+// Questions to a worker about data that only the worker may touch. It answers them between rounds.
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -26,8 +26,8 @@
 #define ANSWER_MS 100
 #define LOOK_NS (200 * 1000)
 #define PAGE_ROWS 32
-#define FULL_ROUND 16 // so much work: the next round has no less, and questions wait
-#define ENTRIES 128 // neighbours that are looked at in a round
+#define FULL_ROUND 16 // after this much work the next round has as much, and questions wait
+#define ENTRIES 128 // neighbours per round
 
 int mailbox_init(struct mailbox *b)
 {
@@ -86,7 +86,7 @@ static struct dp_way way_to(const struct worker *w, const struct addr *src, cons
 	return route;
 }
 
-// One call writes all: the tables of an allocation are small.
+// One call writes everything: the tables of an allocation are small.
 static void answer_detail(struct worker *w, const struct dp_question *q, struct dp_answer *a)
 {
 	const struct turn_config *t = &w->dp->conf->turn;
@@ -115,8 +115,8 @@ static void answer_neighbours(struct worker *w, unsigned int max, struct dp_answ
 	a->walk.end = cursor == NEIGH_NONE;
 }
 
-// Each end is an event, and management takes them off the ring now and then. Where there is no room
-// the answer is complete, so that the worker waits for nothing.
+// Each ended allocation is an event, and management takes events off the ring now and then. If the
+// ring is full the answer is complete, so the worker waits for nothing.
 static bool answer_kill(struct worker *w, const struct dp_question *q, struct dp_answer *a)
 {
 	const unsigned int room = events_room(w);
@@ -198,7 +198,7 @@ static bool is_asked(const struct mailbox_slot *s)
 	return __atomic_load_n(&s->asked, __ATOMIC_ACQUIRE) != s->answered;
 }
 
-// The slot whose question is next, or goes on; NULL when there is none.
+// The slot of the next question, or of the one in progress; NULL if there is no question.
 static struct mailbox_slot *next_slot(struct mailbox *b)
 {
 	struct mailbox_slot *pages = &b->slot[MAILBOX_PAGES];
@@ -215,7 +215,7 @@ bool mailbox_serve(struct worker *w, unsigned int work)
 	struct mailbox *b = &w->mailbox;
 	struct mailbox_slot *s = next_slot(b);
 
-	if (s == NULL) // whoever asks has not told of it yet
+	if (s == NULL) // the requester has not written its question yet
 		return false;
 	if (work >= FULL_ROUND && b->served_ms == w->now_ms)
 		return true;
@@ -241,7 +241,8 @@ static bool is_answered(const struct mailbox_slot *s)
 	return __atomic_load_n(&s->answered, __ATOMIC_ACQUIRE) == s->asked;
 }
 
-// Asks; the slot's lock is held. False while a question that somebody gave up is not answered yet.
+// Writes a question. The caller holds the slot's lock. False while a question that was given up is
+// not answered yet.
 static bool put_question(struct worker *w, struct mailbox_slot *s, const struct dp_question *q)
 {
 	if (!is_answered(s))
@@ -280,7 +281,7 @@ void dp_answer_done(struct dp *d, unsigned int worker, enum dp_ask kind)
 	pthread_mutex_unlock(&slot_of(&d->worker[worker]->mailbox, kind)->lock);
 }
 
-// Asks and waits; the lock is held.
+// Asks and waits. The caller holds the lock.
 static int ask_worker(struct worker *w, const struct dp_question *q, struct turn_info *out)
 {
 	struct mailbox_slot *s = &w->mailbox.slot[MAILBOX_PAGES];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much memory the data path will ask EAL for, and the sizes that it is made of. Told before
-// there is an EAL, so that one without hugepages can be given enough.
+// Computes the memory that the data path will request from EAL. This happens before EAL is up, so
+// that an EAL without hugepages can be given enough.
 #include <rte_eal.h>
 
 #include "backlog.h"
@@ -25,15 +25,15 @@
 #include "workers/metering.h"
 
 #define MB (1024 * 1024)
-#define PAGE 4096 // bytes of a normal one
-#define EAL_MB 32 // its own tables, drivers, fragmentation at the ends
-#define DESCRIPTOR 64 // bytes of driver memory for one, generously
-#define SLOW_BUFFER 576 // bytes of a buffer for a frame of LACP, with its header and headroom
-#define FRAME_ROOM 2048 // bytes behind the headroom, unless the MTU needs more
-// NICs are told the length of a buffer in steps of up to so many bytes (ixgbe, igc). They are told
-// less where it is no multiple, and then cut frames that would have found room.
+#define PAGE 4096 // bytes of a normal page
+#define EAL_MB 32 // for EAL's own tables, drivers, and fragmentation
+#define DESCRIPTOR 64 // bytes of driver memory per descriptor, rounded up
+#define SLOW_BUFFER 576 // bytes of a buffer for an LACP frame, with its header and headroom
+#define FRAME_ROOM 2048 // bytes after the headroom, unless the MTU needs more
+// NICs are given the length of a buffer in steps of up to this many bytes (ixgbe, igc), rounded
+// down. With a length that is no multiple they would cut frames that fit the buffer.
 #define ROOM_STEP 1024
-// A Data indication over IPv6 with its padding may follow the received frame's end.
+// A padded Data indication over IPv6 may extend beyond the end of the received frame.
 #define FRAME_SLACK 128
 
 uint16_t dp_data_room(const struct conf *c)
@@ -98,7 +98,7 @@ void dp_pools(const struct conf *c, struct dp_pools *out)
 	turn_relay_map_free(map);
 }
 
-// The longest rings that ports may have whose entries say nothing: which driver a port has is known
+// The longest rings that ports without explicit ring sizes can have: the driver of a port is known
 // only once it is open.
 static void rings_longest(const struct conf *c, uint32_t *rx, uint32_t *tx)
 {
@@ -110,7 +110,7 @@ static void rings_longest(const struct conf *c, uint32_t *rx, uint32_t *tx)
 	}
 }
 
-// Descriptors of one queue of every device, at most.
+// Upper limit of the descriptors of one queue per device.
 static size_t queue_descriptors(const struct conf *c)
 {
 	uint32_t rx, tx;
@@ -126,7 +126,7 @@ static size_t queue_descriptors(const struct conf *c)
 	return sum;
 }
 
-// What the bonding driver takes for LACP: on each member a buffer for each transmit descriptor.
+// Memory of the bonding driver for LACP: on each member a buffer for each transmit descriptor.
 static size_t bonds_size(const struct conf *c)
 {
 	uint32_t rx, tx;
@@ -155,8 +155,8 @@ static size_t exceptions_size(const struct conf *c)
 	return sum;
 }
 
-// Packet buffers cross no border of a page (rte_mempool_op_populate_helper). In hugepages that is
-// nothing; of normal pages each may hold one.
+// Packet buffers never cross a page boundary (rte_mempool_op_populate_helper). In hugepages this
+// wastes nothing; a normal page may hold only one buffer.
 static size_t lost_in_pages(const struct conf *c)
 {
 	const uint32_t element =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opens, watches and closes the ports of a data path: plain ones, bonds, VLANs on another port's
-// device, and what workers are told of each (struct dp_port).
+// Opens, watches and closes the ports of a data path: plain ports, bonds and VLANs on another
+// port's device; and fills in struct dp_port for the workers.
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@
 #include "udp.h"
 #include "worker.h"
 
-// What is to be found in frames for a port, and stands in its own: by its MAC.
+// Sets all rules and headers that contain the port's MAC.
 static void port_learn_mac(struct dp_port *p, const struct port *port)
 {
 	struct net_rx rx = p->rx[0];
@@ -31,7 +31,8 @@ static void port_learn_mac(struct dp_port *p, const struct port *port)
 
 	memcpy(rx.mac, port->mac, sizeof(rx.mac));
 	net_udp_rules_init(&udp, &rx);
-	// workers may be looking: a frame at this moment is judged or sent by a part of each
+	// workers may read at the same time: a frame may then be checked or sent with parts of both
+	// MACs
 	for (unsigned int i = 0; i < sizeof(rx.mac); i++) {
 		for (unsigned int good = 0; good < RTE_DIM(p->rx); good++)
 			__atomic_store_n(&p->rx[good].mac[i], rx.mac[i], __ATOMIC_RELAXED);
@@ -78,8 +79,8 @@ static uint64_t count_devices(const struct conf *c)
 	return nb;
 }
 
-// What the profile of a port's driver wants, for a port whose entry says nothing. Rings that would
-// take all of the pool are not used, so that no profile keeps a configuration from starting.
+// Applies the profile of a port's driver to a port without settings of its own. Rings that would
+// take the whole pool are not used, so that no profile prevents a start.
 static void decide_by_driver(void *ctx, const char *driver, struct port_profile *out)
 {
 	const struct dp *d = ctx;
@@ -104,7 +105,7 @@ static const char *devargs_of(const struct dp *d, const char *device)
 	return vdev != NULL ? vdev->devargs : NULL;
 }
 
-// Fills in *out for a port that is a bond, and returns it. NULL for any other.
+// Fills in *out for a bond, and returns it. NULL for any other port.
 static const struct port_bond *bond_wanted(const struct dp *d, uint32_t i, struct port_bond *out)
 {
 	static const enum port_bond_mode mode[] = {[CONF_BOND_LACP] = PORT_BOND_LACP,
@@ -128,8 +129,8 @@ static const enum port_uso uso_of[] = {[CONF_USO_AUTO] = PORT_USO_AUTO,
 	[CONF_USO_ON] = PORT_USO_ON,
 	[CONF_USO_OFF] = PORT_USO_OFF};
 
-// The TCP super-frames that a port is asked for: those that its exception port wants. A device is
-// asked for the most that one of its VLANs wants.
+// TCP super-frames to request from a port: those that its exception port wants. A device gets the
+// maximum over its VLANs.
 static enum port_uso tso_wanted(const struct conf *c, uint32_t port)
 {
 	static const enum port_uso most[][3] = {
@@ -147,11 +148,11 @@ static enum port_uso tso_wanted(const struct conf *c, uint32_t port)
 	return wanted;
 }
 
-// What a port_config points to.
+// Storage that a port_config points to.
 struct wanted {
 	struct port_bond bond;
 	uint8_t rss_key[PORT_RSS_KEY_MAX];
-	struct port_own *owned; // to be freed; NULL: there was no memory
+	struct port_own *owned; // to be freed; NULL: out of memory
 	uint32_t nb_own;
 };
 
@@ -160,7 +161,7 @@ static struct port_config port_wanted(struct dp *d, uint32_t i, struct wanted *w
 	const struct conf_port *p = &d->conf->ports[i];
 	const int socket = port_device_socket(conf_port_device(p, 0));
 	w->owned = own_ports_list(d->conf, i, &w->nb_own);
-	// who keeps no calls has no use for the same homes
+	// without a state area there is no need for stable homes
 	const bool keep_key = d->carry != NULL && rss_secret_key(d->boot_key, p->name, w->rss_key);
 
 	return (struct port_config){.name = p->name,
@@ -184,7 +185,7 @@ static struct port_config port_wanted(struct dp *d, uint32_t i, struct wanted *w
 		.socket = socket >= 0 ? socket : d->socket};
 }
 
-// Opens a device, or a VLAN on one that is open.
+// Opens a device, or a VLAN on an open device.
 static struct port *port_make(
 	struct dp *d, uint32_t i, dp_port_opener *open, char *error, size_t len)
 {
@@ -231,7 +232,7 @@ int ports_open(struct dp *d, dp_port_opener *open, char *error, size_t len)
 				strerror(-rc));
 			return -1;
 		}
-		// only a started port knows how its NIC really spreads
+		// only a started port knows the real distribution of its NIC
 		steer_port_init(&d->port[i], d->nb_workers);
 		d->nb_started = i + 1;
 		if (exception_open(d, i, open, error, len) != 0)
@@ -251,7 +252,7 @@ void ports_close(struct dp *d)
 	d->nb_started = d->nb_ports = 0;
 }
 
-// Follows a port whose MAC or MTU has changed.
+// Updates a port whose MAC or MTU has changed.
 static void port_follow(struct dp *d, struct dp_port *p)
 {
 	if (memcmp(p->l2.src, p->port->mac, sizeof(p->l2.src)) == 0 && p->mtu == p->port->mtu)
@@ -263,8 +264,8 @@ static void port_follow(struct dp *d, struct dp_port *p)
 		waiter_kick(&d->worker[w]->waiter);
 }
 
-// The members that carry packets, as bits, of a bond or of the bond that a VLAN is on; 0 for other
-// ports.
+// Bit mask of the members that carry packets, for a bond or for the bond that a VLAN is on; 0 for
+// other ports.
 static uint32_t members_used(struct port *p)
 {
 	struct port *device = p->on != NULL ? p->on : p;
@@ -284,7 +285,7 @@ static bool watch_port(struct port *p)
 
 void ports_watch(struct dp *d)
 {
-	char error[256]; // the port logs it
+	char error[256]; // not used: the port logs the error
 
 	for (unsigned int i = 0; i < d->nb_ports; i++) {
 		struct dp_port *p = &d->port[i];
@@ -297,7 +298,7 @@ void ports_watch(struct dp *d)
 		const bool up = p->port->ops->link(p->port);
 		const uint32_t used = members_used(p->port);
 
-		// a switch learns from an announcement behind which of its ports we are now
+		// a switch learns our new location from an announcement
 		if (up && (!p->link_up || (used & ~p->used) != 0)) {
 			__atomic_store_n(&p->announce, p->announce + 1, __ATOMIC_RELEASE);
 			if (d->nb_made > 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a worker does, as others see it. All of it is for signal handlers, too: it takes no lock,
-// and believes nothing of the memory that a worker works at.
+// The progress of a worker, for other threads and for signal handlers: it takes no lock, and does
+// not trust the memory that a worker is using.
 #include "control/progress.h"
 
 #include <rte_mbuf.h>
@@ -64,7 +64,7 @@ bool dp_thread_progress(const struct dp *d, unsigned int index, struct dp_thread
 
 // --- headers -------------------------------------------------------------------------------------
 
-// Bytes of the header of a message, which may be told; n: of the payload that can be read.
+// Bytes of a message header, which may be shown; n: number of readable bytes of the payload.
 static size_t message_len(const uint8_t *p, size_t n, size_t payload)
 {
 	size_t channel;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// progress.c: what a worker notes of what it does. It costs a store at each part of a round.
+// Notes that a worker takes of its progress. Each part of a round costs one store.
 #pragma once
 
 #include <stddef.h>
@@ -8,10 +8,10 @@
 #include "counter.h"
 #include "dp_progress.h"
 
-// Written by the worker alone, read by any thread.
+// Written by the worker only, read by any thread.
 struct progress {
 	uint64_t rounds;
-	uint32_t doing; // stage, of << 8, taken << 16
+	uint32_t doing; // stage, source_id << 8, taken << 16
 };
 
 static inline void progress_round(struct progress *p)
@@ -26,7 +26,7 @@ static inline void progress_at(
 		&p->doing, (uint32_t)stage | source_id << 8 | taken << 16, __ATOMIC_RELAXED);
 }
 
-// How many bytes at the begin of a frame are headers that may be told: Ethernet, up to two tags,
-// IPv4 or IPv6, UDP, and a STUN or ChannelData header, without what follows them. 0: none are. n
-// bytes of the frame can be read.
+// Number of header bytes at the start of a frame that may be shown: Ethernet, up to two tags, IPv4
+// or IPv6, UDP, and a STUN or ChannelData header, without anything after them. 0 if it has no such
+// headers. n bytes of the frame can be read.
 size_t progress_headers_len(const uint8_t *frame, size_t n);

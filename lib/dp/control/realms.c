@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Realms by number and by name, and what each has relayed.
+// Realms by number and by name, and the traffic of each.
 #include "control/realms.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 
 int realms_number(struct dp *d, const struct conf *c, const struct conf *before)
 {
-	struct turn_config t = c->turn; // realms is c's own array all the same
+	struct turn_config t = c->turn; // realms still points to c's own array
 
 	return turn_tallies_number(d->tallies, &t, before != NULL ? &before->turn : NULL, d->quota);
 }

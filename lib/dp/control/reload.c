@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gives all workers another policy, and has them end what it denies. Each is asked by its mailbox,
-// all at once, and answers between two rounds. The old policy is freed once nobody can read it.
+// Gives all workers a new policy, and makes them end everything that it denies. Each is asked
+// through its mailbox, all at the same time, and answers between two rounds. The old policy is
+// freed when no thread can read it.
 #include "control/reload.h"
 
 #include <errno.h>
@@ -28,28 +29,28 @@
 #include "worker.h"
 #include "workers/metering.h"
 
-// LEAVE is of a move alone: what is on addresses that go ends before anybody knows the new ones, so
-// none of it is ever on these. LOWER is for one worker after the other: two that see at once that a
-// user has one too many would end two.
+// LEAVE is for moves only: everything on the old addresses ends before any thread knows the new
+// ones, so nothing ends on these. LOWER asks one worker after the other: two workers that see at
+// the same time that a user has one allocation too many would end two.
 enum phase { LEAVE, TAKE, JUDGE, LOWER, DONE };
 enum state { TO_ASK, ASKED, ANSWERED };
 
 struct reload {
-	struct turn_policy *policy; // once all workers have it: the one that they had, as hot
+	struct turn_policy *policy; // the new one; when all workers have it, the old one; like hot
 	struct hot *hot;
-	bool taken; // all workers have it
-	struct streams_listeners listeners; // of streams
+	bool taken; // all workers have the new policy
+	struct streams_listeners listeners; // storage for streams
 	struct stream_config streams;
-	struct stream_renewal *certificates; // NULL: those in use stay
-	struct turn_judge *judge, *lower; // lower: NULL, quotas end nobody
-	bool lowers; // and whether they may now
+	struct stream_renewal *certificates; // NULL: certificates stay as they are
+	struct turn_judge *judge, *lower; // lower: NULL if quotas end no allocations
+	bool lowers; // true if lower may run now
 	enum phase phase;
 	enum state state[TURN_WORKERS_MAX];
-	struct turn_walk walk[TURN_WORKERS_MAX]; // of the judge, or of leave
+	struct turn_walk walk[TURN_WORKERS_MAX]; // by worker: position of judge or leave
 	unsigned int ended;
-	struct conf *moved; // of dp_move_begin; NULL: a reload
+	struct conf *moved; // from dp_move_begin; NULL: a reload
 	struct turn_leave leave;
-	char trouble[192]; // of the move
+	char trouble[192]; // problem of the move
 };
 
 static void made_free(struct reload *r)
@@ -66,7 +67,7 @@ static void made_free(struct reload *r)
 	free(r);
 }
 
-// NULL without memory, or when the policy cannot be made.
+// NULL if memory is short, or the policy cannot be made.
 static struct reload *make_reload(struct dp *d, const struct conf *c, struct stun_crypto *crypto)
 {
 	struct reload *r = calloc(1, sizeof(*r));
@@ -81,7 +82,7 @@ static struct reload *make_reload(struct dp *d, const struct conf *c, struct stu
 		r->judge = turn_judge_create(d->policy, r->policy, d->quota, false);
 	if (r->judge != NULL && c->lower_ends)
 		r->lower = turn_judge_create(d->policy, r->policy, d->quota, true);
-	// until now `keep` may have kept some that are past a quota
+	// until now `keep` may have kept allocations beyond a quota
 	r->lowers = r->lower != NULL && (!d->conf->lower_ends || turn_judge_needed(r->lower));
 	if (r->judge != NULL && (r->lower != NULL || !c->lower_ends))
 		return r;
@@ -89,7 +90,7 @@ static struct reload *make_reload(struct dp *d, const struct conf *c, struct stu
 	return NULL;
 }
 
-// Reads the certificates, if anybody needs them. False with the reason in error.
+// Reads the certificates, if a listener needs any. False with the reason in error.
 static bool read_certificates(struct dp *d, char *error, size_t len)
 {
 	struct reload *r = d->reload;
@@ -100,12 +101,12 @@ static bool read_certificates(struct dp *d, char *error, size_t len)
 	return r->certificates != NULL;
 }
 
-// What was made at the start and has no room for the file. NULL: nothing.
+// Name of a table made at start that is too small for the file, or NULL.
 static const char *too_small(const struct dp *d, const struct turn_config *c)
 {
 	if (c->shared && turn_relay_map_shared_slots(c) > turn_relay_map_slots(d->map, 0))
-		return "limits.allocations: more than at the start takes a restart, as shared "
-		       "relay ports have places for so many";
+		return "limits.allocations: a larger value takes a restart, because shared relay "
+		       "ports have room for the old one only";
 	return NULL;
 }
 
@@ -123,15 +124,16 @@ int dp_reload_begin(struct dp *d, const struct conf *c, bool renew, char *error,
 	rc = realms_number(d, c, d->conf);
 	if (rc != 0) {
 		snprintf(error, len, "realms: %s",
-			rc == EAGAIN ? "too many have come and gone: try again when allocations of "
-				       "those that are gone have ended"
-				     : "no memory left for the counters of another");
+			rc == EAGAIN
+				? "too many were added and removed: try again when allocations of "
+				  "removed realms have ended"
+				: "no memory left for the counters of another realm");
 		return -1;
 	}
 	if (metering_create(d, c) != 0) {
 		snprintf(error, len,
-			"limits.rates: no memory left for meters (%zu MB in all): a restart takes "
-			"as much as it needs",
+			"limits.rates: no memory left for meters (%zu MB in all): a restart "
+			"allocates as much as it needs",
 			metering_size(c, d->map) >> 20);
 		return -1;
 	}
@@ -150,7 +152,7 @@ int dp_reload_begin(struct dp *d, const struct conf *c, bool renew, char *error,
 	return -1;
 }
 
-// --- other addresses -----------------------------------------------------------------------------
+// --- moves ---------------------------------------------------------------------------------------
 
 static void list_leaving(
 	struct reload *r, const struct turn_config *was, const struct turn_config *current)
@@ -158,7 +160,7 @@ static void list_leaving(
 	for (uint32_t i = 0; i < was->nb_relay && r->leave.nb_relay < TURN_LEAVE_MAX; i++)
 		if (!addr_eq(&was->relay[i], &current->relay[i]))
 			r->leave.relay[r->leave.nb_relay++] = i;
-	// connections go on as long as the kernel has theirs
+	// connections survive as long as the kernel has their address
 	for (uint32_t i = 0; i < was->nb_listeners; i++)
 		if (!turn_listener_is_stream(&was->listeners[i]) &&
 			!addr_eq(&was->listeners[i].endpoint.addr,
@@ -170,7 +172,7 @@ int dp_move_begin(struct dp *d, struct conf *moved, char *error, size_t len)
 {
 	struct reload *r;
 
-	_Static_assert(TURN_LEAVE_MAX >= DP_LEARNED_MAX, "there is a place for each");
+	_Static_assert(TURN_LEAVE_MAX >= DP_LEARNED_MAX, "room for each address");
 	snprintf(error, len, "%s",
 		d->reload != NULL ? "the last reload has not ended" : "out of memory");
 	if (d->reload != NULL)
@@ -202,7 +204,7 @@ static void lose_leaving(const struct dp *d, const struct reload *r, bool lost)
 		turn_relay_map_lose(d->map, r->leave.relay[i], lost);
 }
 
-// Nothing is on the old addresses any more: gives the new ones to what all workers share, to ports,
+// No allocation uses the old addresses any more: gives the new ones to the shared tables, to ports,
 // and to the next process.
 static void move_shared(struct dp *d)
 {
@@ -243,7 +245,7 @@ int dp_reload_routes(struct dp *d, const struct conf *c, char *error, size_t len
 	return -1;
 }
 
-// Goes on with one worker. True when it has answered.
+// Continues with one worker. True when it has answered.
 static bool step_worker(struct dp *d, unsigned int worker)
 {
 	struct reload *r = d->reload;
@@ -273,8 +275,8 @@ static bool step_worker(struct dp *d, unsigned int worker)
 	return r->state[worker] == ANSWERED;
 }
 
-// What stream threads judge by: the next policy is there before the first worker has it, and the
-// old one is gone when all have.
+// Sets the policies that stream threads use: the next one before the first worker has it, until all
+// workers have it.
 static void show_policies(
 	struct dp *d, struct turn_policy *policy, const struct turn_policy *policy_next)
 {
@@ -284,8 +286,8 @@ static void show_policies(
 	pthread_mutex_unlock(&d->policy_lock);
 }
 
-// All workers have what is new, and nobody what was once stream threads have it, too. These then
-// judge peers anew (stream_change).
+// All workers have the new policy and settings. When stream threads have them, too, nothing uses
+// the old ones. The threads then check peers again (stream_change).
 static void take_over(struct dp *d)
 {
 	struct reload *r = d->reload;
@@ -357,9 +359,9 @@ void reload_free(struct dp *d)
 		return;
 	show_policies(d, d->policy, NULL);
 	for (unsigned int i = 0; i < d->nb_made; i++) {
-		if (r->state[i] == ASKED) // all are of one slot
+		if (r->state[i] == ASKED) // all these questions share one slot
 			dp_answer_done(d, i, DP_ASK_JUDGE);
-		if (!r->taken && d->worker[i]->shard != NULL) { // it may have taken it
+		if (!r->taken && d->worker[i]->shard != NULL) { // the worker may have adopted it
 			turn_shard_set_policy(d->worker[i]->shard, d->policy);
 			hot_take(d->worker[i], d->hot);
 			metering_take(d->worker[i]);

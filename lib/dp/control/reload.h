@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reload.c: another policy for all workers; dp.h has what others may call.
+// Replaces the policy of all workers; dp.h has the public functions.
 #pragma once
 
 struct dp;
 
-// Frees what a reload has made that has not come to its end. Workers have stopped.
+// Frees an incomplete reload. Call it after workers have stopped.
 void reload_free(struct dp *d);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters: names, snapshots, sums. A worker counts in memory of its own and copies it out at round
-// boundaries, so that every snapshot balances.
+// Counters: names, snapshots, sums. A worker counts in its own memory and copies the counters out
+// at round boundaries, so that every snapshot is consistent.
 #include <rte_pause.h>
 
 #include "control/stats.h"
@@ -38,9 +38,10 @@ const char *dp_drop_text(unsigned int reason)
 	return reason < DP_DROP_END ? drops[reason].text : NULL;
 }
 
-// The counters are copied and summed as an array of words.
+// Counters are copied and summed as an array of words.
 #define STATS_WORDS (sizeof(struct dp_stats) / sizeof(uint64_t))
-_Static_assert(sizeof(struct dp_stats) % sizeof(uint64_t) == 0, "struct dp_stats is all uint64_t");
+_Static_assert(
+	sizeof(struct dp_stats) % sizeof(uint64_t) == 0, "struct dp_stats has only uint64_t");
 
 void stats_publish(struct worker *w)
 {
@@ -70,7 +71,7 @@ static void page_read(const struct stats_page *p, struct dp_stats *out)
 		for (size_t i = 0; i < STATS_WORDS; i++)
 			dst[i] = __atomic_load_n(&src[i], __ATOMIC_RELAXED);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		rte_pause(); // a writer that is in it needs less than a microsecond
+		rte_pause(); // a writer needs less than a microsecond
 	} while ((before & 1) != 0 || __atomic_load_n(&p->sequence, __ATOMIC_RELAXED) != before);
 }
 

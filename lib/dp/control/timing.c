@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The time that datagrams spend in a worker. One in many is found again by its buffer where bursts
-// go out. That is sure as long as the buffer is in a burst or an outbox, and no longer.
+// The time that datagrams spend in a worker. One in many is recognized by its mbuf where bursts are
+// sent. This is reliable only while the mbuf is in a burst or an outbox.
 #include <rte_cycles.h>
 #include <rte_mbuf.h>
 
@@ -12,7 +12,7 @@
 #include "dp_burst.h"
 #include "worker.h"
 
-#define FIRST_NS 250 // the first class has up to so much, each later one up to twice as much
+#define FIRST_NS 250 // upper bound of the first class; each later one has twice the bound
 
 uint64_t dp_time_bound(unsigned int class)
 {
@@ -32,16 +32,16 @@ void timing_begin(struct worker *w, unsigned int n)
 	struct timing *t = &w->timing;
 	const uint64_t now = rte_rdtsc();
 	const int32_t pos = t->left + (int32_t)n;
-	// the low bits of the clock, mixed
+	// low bits of the clock, mixed
 	const uint16_t place = (uint16_t)(now * UINT64_C(0x9e3779b97f4a7c15) >> 55);
 
-	_Static_assert(TIMING_EACH / 2 == 1 << (64 - 55), "a place in the first half");
+	_Static_assert(TIMING_EACH / 2 == 1 << (64 - 55), "place must be in the first half");
 	if (unlikely(w->fault.armed))
 		fault_commit(w);
 	t->left = pos - (int32_t)n + TIMING_EACH - t->place + place;
 	t->place = place;
 	if (t->m != NULL)
-		return; // only if there are as many datagrams in a round
+		return; // happens only if one round receives TIMING_EACH datagrams
 	t->m = w->burst.m[pos];
 	t->since = t->taken != 0 ? t->taken : now;
 }

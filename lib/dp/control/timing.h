@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// timing.c: how long a worker takes from receiving a datagram to having sent it, measured of one
-// in TIMING_EACH. It costs a burst a few instructions, and a datagram none.
+// Measures the time from receiving a datagram to sending it, for one datagram in TIMING_EACH. It
+// costs a burst a few instructions, and a datagram no instruction.
 #pragma once
 
 #include <stdbool.h>
@@ -13,33 +13,34 @@ struct worker;
 #define TIMING_EACH 1024
 
 // Datagrams from ports are counted in blocks of TIMING_EACH, and one of each block is timed. Its
-// place in the block is a random one of the first half: no period of the traffic meets it, and two
-// are never close.
+// place is random within the first half of the block: so no period of the traffic aligns with it,
+// and two timed datagrams are never close.
 struct timing {
-	int32_t left; // datagrams that come before the next one
-	uint16_t place; // of the last one in its block
-	const struct rte_mbuf *m; // on its way; NULL = none is
+	int32_t left; // datagrams before the next timed one
+	uint16_t place; // position of the last one in its block
+	const struct rte_mbuf *m; // the timed datagram, or NULL
 	uint64_t since; // when it was received, in TSC
-	uint64_t taken; // when the super-frames or VLANs of a burst under way were; 0 = just now
+	// when the super-frames or VLANs of the current burst were received; 0 = just now
+	uint64_t taken;
 };
 
-// Counts n datagrams that a port has received. True: one of them is to be timed.
+// Counts n datagrams that a port has received. True if one of them must be timed.
 static inline bool timing_due(struct timing *t, unsigned int n)
 {
 	t->left -= (int32_t)n;
 	return t->left < 0;
 }
 
-// Begins with one of the n datagrams in the worker's burst, after timing_due.
+// Starts timing one of the n datagrams in the worker's burst, after timing_due.
 void timing_begin(struct worker *w, unsigned int n);
-// The burst has been relayed: goes on only if the datagram is in an outbox. Dropped, held, handed
-// over, or waiting as a request it is not timed.
+// Call it when the burst has been relayed: continues only if the datagram is in an outbox. A
+// datagram that was dropped, held, handed over, or put in the backlog is not timed.
 void timing_settle(struct worker *w);
-// Whether the datagram is in an outbox that is about to be sent.
+// True if the datagram is in an outbox that is about to be sent.
 bool timing_goes(const struct worker *w, const struct outbox *o);
-// Its outbox has been sent: counts its time, unless it was dropped.
+// Call it when its outbox has been sent: counts the time, unless the datagram was dropped.
 void timing_sent(struct worker *w);
-// The class of a time in dp_stats.time_hist.
+// Class of a time in dp_stats.time_hist.
 unsigned int timing_class(uint64_t ns);
-// A frame, or a super-frame that it may be part of, is dropped.
+// Call it when a frame is dropped, or a super-frame that may contain it.
 void timing_lost(struct worker *w, const struct rte_mbuf *m);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exception ports: made, closed, and what a worker has to do with them.
+// Exception ports: start, stop, and the workers' side.
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -25,11 +25,11 @@
 #include "worker.h"
 #include "workers/mbuf_meta.h"
 
-#define BURSTS 50 // a second: at once may pass what belongs to 20 ms
+#define BURSTS 50 // per second: a burst of up to 20 ms is allowed
 #define BURST_MIN 64
 #define RING 512 // frames that may wait in the kernel's interface
-// Buffers of the pool beyond those that wait: what the port holds for the next frame, what was read
-// between two looks at the bounds, the pieces of a super-frame that has to be cut.
+// Buffers of the pool beyond those that wait: the one that the port holds for the next frame,
+// frames read between two checks of the bounds, the pieces of a super-frame that must be cut.
 #define SPARE 1024
 
 // --- open ----------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ static void device_text(const struct conf_exception *c, const struct port *p, ch
 
 static uint32_t pool_buffers(const struct conf_exception *c, uint32_t tx_ring)
 {
-	// what was sent last may lie in the port's ring for as long as nothing more is sent
+	// the last frames sent may stay in the port's ring as long as no others follow
 	return 2 * c->buffers + tx_ring + SPARE;
 }
 
@@ -66,8 +66,8 @@ size_t exception_pool_bytes(const struct conf *c, uint32_t port, uint32_t tx_rin
 		(rte_mempool_calc_obj_size(element, 0, NULL) + sizeof(void *));
 }
 
-// The thread that takes buffers out of it may be put off its CPU in the middle of that: with the
-// usual ring nobody could then give any back.
+// The pool has a ring without spinning: the thread that takes buffers from it may be preempted in
+// the middle of that, and with the default ring no worker could then return any.
 static int pool_make(struct exception *e, const struct port *p)
 {
 	char name[RTE_MEMPOOL_NAMESIZE];
@@ -227,13 +227,13 @@ static bool is_neighbour(uint8_t class)
 	return class == EXC_ARP || class == EXC_ND;
 }
 
-// Buffers that may wait: a flood of the one kind leaves room for the other.
+// Number of buffers that may wait: a flood of one kind leaves room for the other.
 static uint32_t buffer_share(const struct exception *e, bool neighbour)
 {
 	return neighbour ? e->conf->buffers / 4 : e->conf->buffers - e->conf->buffers / 4;
 }
 
-// Takes back what the thread has done with.
+// Frees the packets that the thread has returned.
 static void reclaim_buffers(struct exception_lane *l)
 {
 	struct rte_mbuf *m[DP_BURST];
@@ -245,7 +245,8 @@ static void reclaim_buffers(struct exception_lane *l)
 	}
 }
 
-// Puts a packet on its way. DP_OK, or DP_DROP_EXC_RATE, and then it is still the caller's.
+// Queues a packet for the kernel. Returns DP_OK, or DP_DROP_EXC_RATE; the caller then keeps the
+// packet.
 static unsigned int give_packet(struct worker *w, struct exception *e, struct rte_mbuf *m,
 	const struct exception_note *note)
 {
@@ -253,7 +254,7 @@ static unsigned int give_packet(struct worker *w, struct exception *e, struct rt
 	const bool neighbour = is_neighbour(note->class);
 
 	if (l->given[neighbour] + m->nb_segs > buffer_share(e, neighbour))
-		reclaim_buffers(l); // a worker that has waited has done so long ago
+		reclaim_buffers(l); // a worker that has waited did this long ago
 	if (l->given[neighbour] + m->nb_segs > buffer_share(e, neighbour)) {
 		counter_add(&l->to_full, note->frames);
 		return DP_DROP_EXC_RATE;
@@ -266,7 +267,7 @@ static unsigned int give_packet(struct worker *w, struct exception *e, struct rt
 		counter_add(&l->to_supers, 1);
 		counter_add(&l->to_super_frames, note->frames);
 	}
-	rte_ring_sp_enqueue(l->to_kernel, m); // has room for as many as there are buffers
+	rte_ring_sp_enqueue(l->to_kernel, m); // has room for all buffers
 	return DP_OK;
 }
 
@@ -281,7 +282,7 @@ static void give_or_drop(
 		worker_drop(w, m, reason);
 }
 
-// To an address of this port, from none of ours.
+// The destination must be an address of this port, the source must not be ours.
 static unsigned int check_addresses(const struct worker *w, uint8_t port, const struct net_frame *f)
 {
 	const struct local_addr *laddr = local_addrs_find(w->local, &f->dst);
@@ -293,7 +294,7 @@ static unsigned int check_addresses(const struct worker *w, uint8_t port, const 
 	return local_addrs_ours(w->local, &f->src) ? drop_of_net(NET_DROP_MARTIAN_SOURCE) : DP_OK;
 }
 
-// DP_OK when the kernel is to have a segment.
+// DP_OK if the kernel gets a TCP segment, else a drop reason.
 static unsigned int judge_tcp(
 	struct worker *w, uint8_t port, const struct rte_mbuf *m, const struct net_frame *f)
 {
@@ -330,7 +331,7 @@ bool exception_udp(struct worker *w, uint8_t port, struct rte_mbuf *m, const str
 
 	if (e == NULL || !exception_rules_in(&e->rules, &flow, false))
 		return false;
-	reason = check_addresses(w, port, f); // the rules are those of this port's addresses
+	reason = check_addresses(w, port, f); // the rules apply to addresses of this port
 	if (reason == DP_OK)
 		give_or_drop(w, e, m, EXC_UDP);
 	else
@@ -342,7 +343,7 @@ bool exception_is_data_path(const struct dp *d, const struct addr *a, uint16_t p
 {
 	const struct local_addr *l = local_addrs_find(d->local, a);
 
-	// not found: the port's link-local address, on which nothing is but the kernel
+	// not found: the port's link-local address, which only the kernel serves
 	return l != NULL && local_addrs_is_data_path(d->local, d->map, l, port);
 }
 
@@ -371,7 +372,7 @@ bool exception_icmp(struct worker *w, uint8_t port, struct rte_mbuf *m, const st
 
 	if (e == NULL || !exception_rules_icmp_in(&e->rules, f, icmp, &about))
 		return false;
-	// about a relayed datagram, whatever others' port it was to
+	// about a relayed datagram, even if its peer's port is one that the kernel uses
 	if (about.proto == IPPROTO_UDP && exception_is_data_path(w->dp, &f->dst, about.our_port))
 		return false;
 	give_or_drop(w, e, m, EXC_ICMP);
@@ -410,7 +411,7 @@ unsigned int exception_super(
 	enum net_drop bad;
 	unsigned int reason;
 
-	rx.ip_checksum_good = true; // looked at already, or known to be right
+	rx.ip_checksum_good = true; // checked already, or known to be right
 	if (m->data_len < RTE_MIN(m->pkt_len, (uint32_t)EXCEPTION_HEADERS))
 		return DP_DROP_SEGMENTED;
 	bad = net_frame_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->pkt_len, &rx, &f);
@@ -486,7 +487,7 @@ unsigned int exception_round(struct worker *w)
 
 // --- for the management side ---------------------------------------------------------------------
 
-_Static_assert(DP_EXCEPTION_CLASSES == EXC_CLASSES, "dp.h tells of all classes");
+_Static_assert(DP_EXCEPTION_CLASSES == EXC_CLASSES, "dp.h has all classes");
 
 const char *const dp_exception_classes[DP_EXCEPTION_CLASSES] = {[EXC_TCP] = "tcp",
 	[EXC_UDP] = "udp",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernel behind an exception port is told of it.
+// Configures the kernel's interface behind an exception port.
 #include "exception/exception_host.h"
 
 #include <stdio.h>
@@ -12,10 +12,10 @@
 #include "net.h"
 #include "port.h"
 
-#define METRIC 1024 // the first port's default routes; one more for each further port
+#define METRIC 1024 // for default routes of the first port; each further port adds one
 
-// Whether the kernel can be told of a router: not before it has an address beside it. Where the
-// network gives that, the kernel's routes come from there, too.
+// True if the kernel accepts a router: it needs an address on its subnet first. Where the network
+// assigns that address, it also provides the kernel's routes.
 static bool is_reached(const struct conf_port *c, const struct addr *router)
 {
 	return addr_class(router) == ADDR_LINK_LOCAL || !conf_learns(c, addr_is_v4(router));
@@ -37,7 +37,7 @@ static uint32_t describe_routes(const struct conf_port *c, struct port_route *ro
 	return nb;
 }
 
-// The kernel's addresses and routes are those of the port. What the network gives comes from there.
+// The kernel gets the addresses and routes of the port, except those that the network assigns.
 static void host_describe(const struct conf_port *c, struct prefix *addresses,
 	struct port_route *routes, struct port_host *out)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes along with a frame to or from the kernel, in the private area of its mbuf.
+// Metadata of a frame to or from the kernel, in the private area of its mbuf.
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@ enum exception_class { EXC_TCP, EXC_UDP, EXC_ICMP, EXC_ARP, EXC_ND, EXC_CLASSES 
 struct exception_note {
 	uint8_t class; // enum exception_class
 	bool is_super;
-	uint16_t verdict; // from the kernel: DP_OK = send it, EXC_ANSWERED, or why it is dropped
-	uint32_t frames, bytes; // that it is on the wire
+	uint16_t verdict; // from the kernel: DP_OK = send it, EXC_ANSWERED, or a drop reason
+	uint32_t frames, bytes; // frames and bytes that it has on the wire
 };
-#define EXC_ANSWERED (UINT16_MAX) // the data path has answered that question already
+#define EXC_ANSWERED (UINT16_MAX) // the data path has already answered that question

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an exception port carries. No connections are tracked: a packet is judged by its ports. A
-// rule for the kernel as a client lets in no segment that begins a TCP connection, and UDP only to
-// the ports that the kernel asks from.
+// Traffic that an exception port carries. There is no connection tracking: a packet is judged by
+// its ports. A rule for the kernel as a client admits no segment that begins a TCP connection, and
+// UDP only to the ports that the kernel sends from.
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -19,10 +19,10 @@
 #define PARAMETER 12
 #define ECHO6_REQUEST 128
 #define ECHO6_REPLY 129
-#define ERROR_HEADER 8 // bytes of an ICMP error before the packet it is about
-#define QUOTED_MIN 8 // bytes of that packet's payload: its ports (RFC 792, RFC 4443 has more)
+#define ERROR_HEADER 8 // bytes of an ICMP error before the quoted packet
+#define QUOTED_MIN 8 // bytes of that packet's payload: its ports (RFC 792; RFC 4443 quotes more)
 
-// --- making them ---------------------------------------------------------------------------------
+// --- setup ---------------------------------------------------------------------------------------
 
 static void add_port(uint64_t *set, uint16_t port)
 {
@@ -34,7 +34,7 @@ static bool has_port(const uint64_t *set, uint16_t port)
 	return (set[port / 64] >> port % 64 & 1) != 0;
 }
 
-// Adds a listener: TCP to and from its address and port is carried. 0 or -ENOMEM.
+// Adds a listener: TCP to and from its address and port is carried. Returns 0 or -ENOMEM.
 static int serve_listener(struct exception_rules *r, const struct endpoint *endpoint)
 {
 	struct endpoint *grown = realloc(r->endpoint, (r->nb_at + (size_t)1) * sizeof(*grown));
@@ -46,7 +46,7 @@ static int serve_listener(struct exception_rules *r, const struct endpoint *endp
 	return 0;
 }
 
-// TCP with peers (RFC 6062) comes to the relay addresses of a port.
+// Adds the relay addresses of a port, where TCP with peers (RFC 6062) arrives.
 static void serve_relay(struct exception_rules *r, const struct conf *c, const struct conf_port *p)
 {
 	const struct turn_config *t = &c->turn;
@@ -95,7 +95,7 @@ void exception_rules_free(struct exception_rules *r)
 	r->nb_at = 0;
 }
 
-// --- asking them ---------------------------------------------------------------------------------
+// --- queries -------------------------------------------------------------------------------------
 
 static bool is_served(const struct exception_rules *r, const struct exception_flow *f)
 {
@@ -109,7 +109,8 @@ static bool is_served(const struct exception_rules *r, const struct exception_fl
 	return false;
 }
 
-// Whether a packet is one of the kernel as a client, or an answer to it, as far as ports tell.
+// True if the kernel may have sent a packet as a client, or the packet may be an answer to it,
+// judged by ports.
 static bool is_used(const struct exception_rules *r, const struct exception_flow *f)
 {
 	const bool tcp = f->proto == IPPROTO_TCP;
@@ -131,8 +132,8 @@ bool exception_rules_in(
 
 // --- ICMP ----------------------------------------------------------------------------------------
 
-// Whether the packet that an error is about is ours, as far as it is quoted, and one that the
-// kernel may have sent.
+// True if the packet quoted by an error was sent from our address, as far as it is quoted, and the
+// kernel may have sent it.
 static bool quotes_ours(const struct exception_rules *r, const struct net_frame *f,
 	const uint8_t *icmp, struct exception_flow *about)
 {
@@ -166,8 +167,8 @@ static bool quotes_ours(const struct exception_rules *r, const struct net_frame 
 	return exception_rules_out(r, &flow);
 }
 
-// Destination unreachable, packet too big, time exceeded, parameter problem. No redirects: there is
-// one gateway of a family.
+// Destination unreachable, packet too big, time exceeded, parameter problem. No redirects: each
+// family has one gateway.
 static bool is_error(const struct net_frame *f, uint8_t type)
 {
 	if (f->is_v4)
@@ -189,7 +190,7 @@ bool exception_rules_icmp_in(const struct exception_rules *r, const struct net_f
 bool exception_rules_icmp_out(
 	const struct exception_rules *r, const struct net_frame *f, const uint8_t *icmp)
 {
-	if (is_error(f, icmp[0])) // about what was let in
+	if (is_error(f, icmp[0])) // about a packet that was let in
 		return true;
 	if (icmp[0] == (f->is_v4 ? ECHO_REQUEST : ECHO6_REQUEST))
 		return r->ping || r->ping_out;

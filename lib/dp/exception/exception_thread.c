@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The thread between the workers' rings and the kernel's interfaces. All system calls of the
-// exception ports are made here, and all that comes out of the kernel is judged here. It frees
-// nothing into the workers' pool: what they gave goes back to them.
+// The thread between the workers' rings and the kernel's interfaces. It makes all system calls of
+// the exception ports, and checks all frames that come out of the kernel. It frees nothing into the
+// workers' pool: it returns their packets to them.
 #include <errno.h>
 #include <pthread.h>
 #include <time.h>
@@ -27,15 +27,15 @@
 #include "worker.h"
 #include "workers/mbuf_meta.h"
 
-#define BURST 8 // frames between two looks at bounds; of the kernel's each may be 64 KB
-// Rounds without work, at which it sleeps the shortest, and then longer and longer.
+#define BURST 8 // frames between two checks of bounds; each frame of the kernel may have 64 KB
+// Sleep after rounds without work: the shortest time for the first ones, then longer and longer.
 #define SLEEP_NS_MIN (20 * 1000)
 #define SLEEP_NS_MAX (1000 * 1000)
 #define SLEEPS_SHORT 500
 
 // --- to the kernel -------------------------------------------------------------------------------
 
-// One reference to a worker's buffer is kept for the way back: the port drops the other.
+// Keeps a reference to the worker's buffer, to return it: the port drops the other one.
 static bool write_whole(struct exception *e, struct rte_mbuf *m)
 {
 	rte_pktmbuf_refcnt_update(m, 1);
@@ -45,7 +45,8 @@ static bool write_whole(struct exception *e, struct rte_mbuf *m)
 	return false;
 }
 
-// A super-frame for an interface that takes none. Returns how many of its frames are lost.
+// Writes a super-frame to an interface that accepts none. Returns the number of its frames that
+// were lost.
 static uint32_t write_pieces(struct exception *e, const struct rte_mbuf *m, uint32_t frames)
 {
 	struct rte_mbuf *piece[EXCEPTION_PIECES];
@@ -53,7 +54,8 @@ static uint32_t write_pieces(struct exception *e, const struct rte_mbuf *m, uint
 	unsigned int sent = 0;
 
 	for (unsigned int i = 0; i < n; i++)
-		piece[i]->ol_flags = 0; // what is known of received frames asks a port for nothing
+		// flags of a received frame would request offloads from the port
+		piece[i]->ol_flags = 0;
 	while (sent < n) {
 		const uint16_t more =
 			port_tx(e->kernel, 0, piece + sent, (uint16_t)RTE_MIN(n - sent, 32u));
@@ -66,7 +68,7 @@ static uint32_t write_pieces(struct exception *e, const struct rte_mbuf *m, uint
 	return frames - sent;
 }
 
-// Returns how many of its frames are lost.
+// Writes a frame. Returns the number of its frames that were lost.
 static uint32_t write_one(struct exception *e, struct rte_mbuf *m)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -95,12 +97,13 @@ static unsigned int write_lane(
 
 		bucket_spend(&e->to_meter, &e->limit, mbuf_meta_of(m[i])->exception.frames, now);
 		counter_add(&e->to_lost, lost);
-		rte_ring_sp_enqueue(l->done, m[i]); // has room for all that the worker may give
+		// has room for all packets that the worker may give
+		rte_ring_sp_enqueue(l->done, m[i]);
 	}
 	return n;
 }
 
-// Lanes in turn, so that none goes without while the rate is used up.
+// Serves the lanes in turn, so that each gets its part when the rate is exhausted.
 static unsigned int write_all(struct exception *e, uint64_t now)
 {
 	unsigned int done = 0;
@@ -116,7 +119,7 @@ static unsigned int write_all(struct exception *e, uint64_t now)
 	return done;
 }
 
-// --- from the kernel: judged ---------------------------------------------------------------------
+// --- from the kernel: checks ---------------------------------------------------------------------
 
 static bool is_ours(const struct exception *e, const struct addr *a)
 {
@@ -125,10 +128,11 @@ static bool is_ours(const struct exception *e, const struct addr *a)
 	return l != NULL && l->kind == LOCAL_OWN && l->port == e->port;
 }
 
-// Questions go out; the data path answers those of others, and the kernel's answers end here.
+// Lets questions of the kernel out. The data path answers the questions of other hosts, so the
+// kernel's answers are dropped.
 static uint16_t judge_neighbour(const struct exception *e, const struct net_neigh_msg *msg)
 {
-	static const uint8_t not_given[6]; // as it may be in a unicast solicitation
+	static const uint8_t not_given[6]; // allowed in a unicast solicitation
 	const struct dp_port *p = &e->dp->port[e->port];
 
 	if (msg->type == NET_NEIGH_ANSWER)
@@ -173,13 +177,14 @@ static uint16_t judge_parsed(const struct exception *e, const uint8_t *data,
 	return good ? DP_OK : DP_DROP_EXC_FOREIGN;
 }
 
-// What keeps the addresses that the network has given: from where a host asks for them.
+// True for frames by which the kernel keeps its assigned addresses: sent from where a host requests
+// them.
 static bool is_learning(
 	const struct exception *e, const uint8_t *data, size_t len, struct exception_note *note)
 {
 	static const uint8_t none[4];
 	const enum learn_kind kind = learn_rules_out(&e->rules.learn, data, len);
-	const uint8_t *ip = data + NET_ETH_LEN; // a tag of its own has none
+	const uint8_t *ip = data + NET_ETH_LEN; // a frame with a tag of its own does not match
 	struct addr src;
 
 	if ((kind != LEARN_DHCP && kind != LEARN_ROUTER) ||
@@ -191,7 +196,7 @@ static bool is_learning(
 		(addr_is_v4(&src) && memcmp(src.b + 12, none, 4) == 0);
 }
 
-// len: the whole frame's; at least its headers lie at data.
+// len: length of the frame. data has at least its headers.
 static uint16_t judge_frame(
 	const struct exception *e, const uint8_t *data, uint32_t len, struct exception_note *note)
 {
@@ -203,8 +208,8 @@ static uint16_t judge_frame(
 		return DP_DROP_EXC_FOREIGN;
 	if (is_learning(e, data, len, note))
 		return DP_OK;
-	memcpy(rx.mac, data, 6); // to whomever it is
-	// a tag of no VLAN would come to stand behind the port's own
+	memcpy(rx.mac, data, 6); // any destination MAC
+	// a foreign tag would end up after the port's own tag
 	if (net_frame_parse(data, len, &rx, &f) != NET_OK || f.l3_off != NET_ETH_LEN)
 		return DP_DROP_EXC_FOREIGN;
 	net_neigh_parse(data, len, &f, &msg);
@@ -215,7 +220,7 @@ static uint16_t judge_frame(
 	return judge_parsed(e, data, &f, note);
 }
 
-// Looks at a packet of the kernel and writes its note.
+// Checks a packet of the kernel and writes its note.
 static void judge_packet(const struct exception *e, struct rte_mbuf *m)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -240,9 +245,9 @@ static void judge_packet(const struct exception *e, struct rte_mbuf *m)
 		note->verdict = judge_frame(e, data, m->pkt_len, note);
 }
 
-// --- from the kernel: read -----------------------------------------------------------------------
+// --- from the kernel: reading --------------------------------------------------------------------
 
-// Ready to be sent out of the port. Where that cannot be made of it the note says so.
+// Prepares a frame for the port. If that is impossible its note says so.
 static void finish_frame(const struct exception *e, struct rte_mbuf **m)
 {
 	const uint16_t vlan = e->dp->port[e->port].port->vlan;
@@ -267,8 +272,8 @@ static void enqueue_frame(struct exception *e, struct rte_mbuf *m)
 	rte_ring_sp_enqueue(e->from_kernel, m); // has room for BURST more than the bound
 }
 
-// Whether the port takes a super-frame as it is. The limits of a kernel that was told of them are
-// kept, but the size of segments is what the other end of a connection says.
+// True if the port can send a super-frame whole. A kernel that knows the limits keeps them, but the
+// other end of a connection decides the size of segments.
 static bool fits_port(const struct exception *e, const struct rte_mbuf *m)
 {
 	const struct port_super *tso = &e->dp->port[e->port].port->tso;
@@ -279,7 +284,7 @@ static bool fits_port(const struct exception *e, const struct rte_mbuf *m)
 		m->tso_segsz >= tso->size_min;
 }
 
-// Into the plain frames it stands for, which follow as there is room. Takes m.
+// Cuts a super-frame into plain frames, which follow as there is room. Consumes m.
 static void cut_super(struct exception *e, struct rte_mbuf *m)
 {
 	struct exception_note note = mbuf_meta_of(m)->exception;
@@ -301,7 +306,7 @@ static void cut_super(struct exception *e, struct rte_mbuf *m)
 	rte_pktmbuf_free(m);
 }
 
-// True when there is nothing left of a super-frame that had to be cut.
+// True if no piece of a cut super-frame is left.
 static bool pieces_done(struct exception *e, uint32_t room)
 {
 	for (; room > 0 && e->next_piece < e->nb_pieces; room--)
@@ -323,7 +328,7 @@ static void read_one(struct exception *e, struct rte_mbuf *m, uint64_t now)
 		enqueue_frame(e, m);
 }
 
-// What there is no room or no token for stays in the interface, where the kernel knows of it.
+// Frames for which there is no room or no token stay in the interface, where the kernel sees them.
 static unsigned int read_all(struct exception *e, uint64_t now)
 {
 	unsigned int n;
@@ -343,7 +348,7 @@ static unsigned int read_all(struct exception *e, uint64_t now)
 
 // --- the thread ----------------------------------------------------------------------------------
 
-// What a kernel that was full has left of a super-frame goes out though nothing follows.
+// Flushes the rest of a super-frame that a full kernel has left over, even if no frame follows.
 static void tick_kernel(struct exception *e, uint64_t now_ms)
 {
 	if (e->kernel->ops->tick == NULL || now_ms == e->ticked_ms)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waits for addresses that the network gives to the kernel's interface of a port, and watches them.
-// DHCP has to run through a port that is ours before there is a data path, because its outcome is
-// what the relay map, the listeners and the policy are made of. So the management lcore carries
-// frames between the started port and the started interface itself (learn_carry.c).
+// Waits for the addresses that the network assigns to the kernel's interface of a port, and watches
+// them. DHCP must run through our port before there is a data path, because relay map, listeners
+// and policy are made from its result. So the management lcore itself carries frames between the
+// started port and the started interface (learn_carry.c).
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -23,27 +23,27 @@
 #include "turn_relay_map.h"
 
 #define PAUSE_NS (500 * 1000)
-#define LOOK_MS 100 // between two looks at the interface's addresses
+#define LOOK_MS 100 // between two checks of the interface's addresses
 #define TELL_MS 5000 // between two lines about the waiting
-#define ROUTER_MS 3000 // for a default router, once there is an address
+#define ROUTER_MS 3000 // wait for a default router, after all addresses are there
 
-// An entry of ports[].addresses, and what it got.
+// An entry of ports[].addresses, and its address.
 struct learnt {
 	struct conf_learned entry;
 	bool found;
-	bool router_wanted; // the file names no gateway of this family
-	struct dp_learned state; // under the lock
+	bool router_wanted; // the file has no gateway of this family
+	struct dp_learned state; // protected by the lock
 };
 
-// One port of them.
+// One port that learns addresses.
 struct learner {
 	struct exception *e;
 	struct port_kernel_watch *watch;
 	struct learn_carry carry;
-	uint64_t since_ms; // all addresses have been there; 0 = not yet
+	uint64_t since_ms; // when all addresses were there; 0 = not yet
 };
 
-// The management lcore's, except what the lock is for.
+// Only for the management lcore, except the fields under the lock.
 struct learn {
 	struct learner port[CONF_PORTS_MAX];
 	struct learnt addr[DP_LEARNED_MAX];
@@ -67,7 +67,7 @@ static bool wants_router(const struct conf_port *p, bool is_v4)
 	return true;
 }
 
-// The device that a port is, or is a VLAN of.
+// The device of a port: itself, or the device that its VLAN is on.
 static struct learn_device *device_of(struct learn *k, struct port *p)
 {
 	struct port *on = p->on != NULL ? p->on : p;
@@ -145,7 +145,7 @@ static void choose_address(
 	a->entry.gateway = router[is_v4];
 }
 
-// Looks what the interface of a port has by now. True when nothing more has to be waited for.
+// Reads the current addresses of a port's interface. True if there is nothing more to wait for.
 static bool poll_interface(const struct dp *d, struct learn *k, struct learner *l, uint64_t now_ms)
 {
 	bool all = true, routers = true;
@@ -173,7 +173,7 @@ static bool poll_interface(const struct dp *d, struct learn *k, struct learner *
 	return all && (routers || now_ms - l->since_ms >= ROUTER_MS);
 }
 
-// What is missing on a port, and where to look.
+// Names the missing addresses of a port, and where to look.
 static const char *missing_text(const struct learn *k, const struct learner *l, const char **hint)
 {
 	bool v4 = false, v6 = false;
@@ -195,7 +195,7 @@ static const char *missing_text(const struct learn *k, const struct learner *l, 
 			: "a default router";
 }
 
-// What could be wrong, for whoever reads why it takes so long.
+// Describes possible causes of a long wait, for the operator.
 static void describe_wait(
 	const struct dp *d, const struct learn *k, const struct learner *l, char *buf, size_t len)
 {
@@ -222,7 +222,8 @@ static int give_up(
 	return -1;
 }
 
-// One look at all ports. 1: everything is there; 0: not yet; -1: too late, with the reason.
+// Checks all ports once. Returns 1 if everything is there, 0 if not yet, or -1 when the time is up,
+// with the reason in error.
 static int look_all(struct dp *d, uint64_t waited_ms, uint64_t now_ms, char *error, size_t len)
 {
 	struct learn *k = d->learn;
@@ -344,7 +345,7 @@ static void watch_interface(struct dp *d, struct learner *l)
 	for (unsigned int i = 0; i < k->nb_addrs; i++)
 		if (k->addr[i].entry.port == l->e->port)
 			choice.used[k->addr[i].state.is_v4] = k->addr[i].entry.addr;
-	// what has not been seen to the end is asked for again
+	// after an incomplete listing the interface is read again
 	if (port_kernel_watch_read(l->watch, learn_choose, &choice, router) != 0)
 		return;
 	for (unsigned int i = 0; i < k->nb_addrs; i++)

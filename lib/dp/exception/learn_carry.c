@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Carries frames between a device and the kernel interfaces of its ports while there are no
-// workers: few, and of the kinds of learn_rules.c alone.
+// workers: only few, and only those that learn_rules.c knows.
 #include <rte_common.h>
 #include <rte_ether.h>
 
@@ -9,10 +9,10 @@
 
 #define BURST 16
 
-static const struct limit carried = {1000, 200}; // frames each way, of each kind
+static const struct limit carried = {1000, 200}; // frames per second, per direction and kind
 
-// Sends a frame of a kind on, or frees it. What is beyond the rate is lost: all of it is asked for
-// again. No kind takes the place of another: anybody can flood a link with ARP.
+// Sends a frame of a kind on, or frees it. Frames beyond the rate are lost, because their protocols
+// repeat them. Each kind has a limit of its own: anybody can flood a link with ARP.
 static bool forward_frame(
 	struct bucket *meter, struct port *dst, struct rte_mbuf *m, uint64_t now_ns)
 {
@@ -25,7 +25,8 @@ static bool forward_frame(
 	return true;
 }
 
-// A frame of the network goes to the port whose tag it has, if any, and the kernel gets it without.
+// Passes a frame from the network to the kernel of the port that has its tag, if any, without the
+// tag.
 static void to_kernel(struct learn_device *d, struct rte_mbuf *m, uint64_t now_ns)
 {
 	const bool tagged = (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0;
@@ -59,7 +60,7 @@ static void to_network(struct learn_carry *l, struct rte_mbuf *m, uint64_t now_n
 		l->carried[1] += forward_frame(&l->out[kind], l->wire, m, now_ns);
 }
 
-// A bond speaks LACP, and carries nothing before the other end has agreed.
+// A bond speaks LACP, and carries no traffic before its partner has agreed.
 static void tick_device(struct learn_device *d, uint64_t now_ms)
 {
 	struct port *p = d->port;

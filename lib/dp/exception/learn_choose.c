@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks at the addresses of an interface one by one, and keeps none but what the entries need. So
-// no number of others, whoever made them, hides one.
+// Looks at the addresses of an interface one by one, and keeps only those that the entries need. So
+// no number of other addresses, whoever made them, hides one.
 #include "exception/learn_choose.h"
 #include "conf.h"
 

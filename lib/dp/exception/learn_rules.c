@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Knows the frames by which an interface gets its addresses (RFC 2131, RFC 8415, RFC 4861). Many of
-// them have addresses that net_frame_parse refuses: from 0.0.0.0, to everybody, from and to
-// link-local ones.
+// Recognizes the frames by which an interface gets its addresses (RFC 2131, RFC 8415, RFC 4861).
+// Many of them have addresses that net_frame_parse rejects: from 0.0.0.0, to broadcast, from and to
+// link-local addresses.
 #include "exception/learn_rules.h"
 #include "bytes.h"
 #include "net.h"
@@ -79,7 +79,7 @@ static enum learn_kind judge_ip6(const uint8_t *ip, size_t len, bool in)
 		: LEARN_NONE;
 }
 
-// Finds the ethertype behind the port's own tag, if it has one, and no other.
+// Finds the ethertype after the port's own tag, if it has one. Other tags are rejected.
 static bool find_l3(const uint8_t *data, size_t len, uint16_t vlan, uint16_t *type, size_t *l3_off)
 {
 	if (len < NET_ETH_LEN)

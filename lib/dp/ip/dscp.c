@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Marks received datagrams with the DSCP of their client's listener. This is a pass of its own over
-// a burst, so that relaying costs nothing more where no listener has one.
+// Marks received datagrams with the DSCP of their client's listener, in a separate pass over a
+// burst, so that relaying costs nothing more if no listener has a DSCP.
 #include "ip/dscp.h"
 #include "bytes.h"
 #include "dp_burst.h"
@@ -22,8 +22,9 @@ bool dscp_wanted(const struct turn_config *c)
 	return false;
 }
 
-// A message over a stream has no header: streams_describe makes one up. A DTLS record comes here
-// again once it is decrypted, with its own listener, which may share the port of another.
+// The listener of a client's datagram, or NULL. A message over a stream has no header:
+// streams_describe invents one. A DTLS record comes here again after decryption, with its own
+// listener, which may share the UDP port of another.
 static const struct source *of_client(const struct worker *w, const struct turn_view *v)
 {
 	if ((v->flags & DP_STREAM) != 0 || v->listener == LOCAL_ONLY_DTLS || v->len == 0 ||
@@ -32,7 +33,7 @@ static const struct source *of_client(const struct worker *w, const struct turn_
 	return fastpath_listener_source(w, v->listener);
 }
 
-// The listener of the client that a peer's datagram is for. NULL: there is no allocation.
+// The listener of the client that a peer's datagram is for, or NULL without an allocation.
 static const struct source *of_peer(const struct worker *w, const struct turn_view *v)
 {
 	uint32_t mark;
@@ -45,7 +46,7 @@ static const struct source *of_peer(const struct worker *w, const struct turn_vi
 	return &w->source[TURN_FROM_PEER][turn_mark_from(mark)];
 }
 
-// The IP header of a received datagram. That of a plain frame is right in front of UDP.
+// The IP header of a received datagram. In a plain frame it is right before the UDP header.
 static uint8_t *ip_of(struct rte_mbuf *m, const struct turn_view *v)
 {
 	const uint16_t len = (v->flags & DP_IPV4) != 0 ? NET_IP4_LEN : NET_IP6_LEN;
@@ -66,7 +67,7 @@ static void write_tos(uint8_t *ip, const struct source *listener)
 	if (ip[0] >> 4 == 4) {
 		new = (uint16_t)((old & (0xff00 | listener->tos_kept)) | listener->tos);
 		store_be16(ip + 10, csum_update(load_be16(ip + 10), old, new));
-	} else { // four bits to the left
+	} else { // shifted by four bits
 		new = (uint16_t)((old & (0xf00f | listener->tos_kept << 4)) | listener->tos << 4);
 	}
 	store_be16(ip, new);

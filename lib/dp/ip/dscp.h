@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dscp.c: the DSCP that a listener has for its clients' traffic (listeners[].dscp), in place of the
-// one that came (RFC 8656 14: a classifier and marker). All that it changes is the frame that was
-// received, before it is relayed: the ways behind that copy the class, and know nothing of this.
+// Writes the DSCP that a listener has for its clients' traffic (listeners[].dscp) over the received
+// one (RFC 8656 14: a classifier and marker). It changes only the received frame, before it is
+// relayed: all later steps copy the class, and need not know of this.
 #pragma once
 
 #include <rte_branch_prediction.h>
@@ -9,10 +9,10 @@
 #include "turn_config.h"
 #include "worker.h"
 
-// Whether any listener over UDP or DTLS has one.
+// True if any listener over UDP or DTLS has a DSCP.
 bool dscp_wanted(const struct turn_config *c);
-// Puts it into what is in the burst, looked up by turn_route_begin: the datagrams of clients of
-// such a listener, and those of peers to such clients. ECN stays as it came.
+// Marks the burst after turn_route_begin: datagrams of clients of such a listener, and those of
+// peers to such clients. ECN does not change.
 void dscp_mark(struct worker *w);
 
 static inline void dscp_burst(struct worker *w)

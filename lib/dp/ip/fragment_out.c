@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sending what is longer than its way's MTU. Every fragment is copied into a buffer of its own: it
-// needs headers of its own, and whatever sends a frame takes it for one buffer.
+// Sends datagrams that exceed the MTU of their path. Every fragment is copied into its own buffer,
+// because it needs its own headers and the senders of frames expect a single buffer.
 #include <rte_mbuf.h>
 
 #include "ip/fragment_out.h"

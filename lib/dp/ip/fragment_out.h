@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fragment_out.c: sending what is longer than its way's MTU.
+// Sends datagrams that exceed the MTU of their path.
 #pragma once
 
 #include <stdint.h>
@@ -8,15 +8,15 @@ struct net_frame;
 struct rte_mbuf;
 struct worker;
 
-// Where fragments go.
+// Route of the fragments.
 struct fragment_way {
 	uint8_t port;
 	uint16_t neigh;
 	uint16_t mtu;
 };
 
-// Sends a finished frame of UDP, which f describes and which may be fragmented, as fragments: in
-// order, and all or none, whether the neighbour is known or has to be asked for. Only a full port
-// may take a part (tx-full). Takes the packet.
+// Sends a finished UDP frame, which f describes and which may be fragmented, as fragments, in
+// order. It sends all or none, whether or not the neighbour is known; only a full port may accept a
+// part (tx-full). Consumes the packet.
 void fragment_out_send(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
 	const struct fragment_way *route);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fragments received. The bytes of each are copied into the buffer of its datagram at once, so that
-// a flood of fragments takes no packet buffers. What has become whole goes the way of any other
-// datagram, in the place of its last fragment.
+// Reassembles received fragments. The bytes of each are copied into the buffer of its datagram at
+// once, so that a flood of fragments holds no packet buffers. A complete datagram is handled like
+// any other, in place of its last fragment.
 //
-// Counters: a fragment that is kept is held; then it is consumed, with its datagram made, or lost
-// under the reason by which its datagram has ended.
+// Counters: a kept fragment counts as held. Later it counts as consumed, with its datagram made, or
+// as dropped for the reason that ended its datagram.
 #include <errno.h>
 
 #include <rte_malloc.h>
@@ -28,20 +28,21 @@
 #include "worker.h"
 #include "workers/mbuf_meta.h"
 
-#define PLACES 1024 // of sources and their rates
-#define BURST_PART 10 // a source may send a tenth of its second at once
-#define NETWORK 100 // sources, as many fragments as which an IPv6 /48 may send
-#define FLOWS_LEAST 8 // for a worker
-// Where the UDP header of a datagram begins in its buffer, so that what relays it finds its
-// payload where the answer to a request would be.
+#define PLACES 1024 // entries for sources and their rates
+#define BURST_PART 10 // a source may send a tenth of its rate per second in one burst
+#define NETWORK 100 // an IPv6 /48 may send as many fragments as this number of sources
+#define FLOWS_LEAST 8 // minimum per worker
+// Offset of the UDP header of a datagram in its buffer, so that its payload is where the answer to
+// a request would be.
 #define UDP_AT (REWRITE_ANSWER_AT - NET_UDP_LEN)
-#define SLACK 128 // behind it, as behind any packet: a Data indication's padding, a record's tag
+// room after it, as after any packet: for the padding of a Data indication, or the tag of a record
+#define SLACK 128
 
 struct fragments {
 	struct reassembly *flows;
 	struct limiter sources;
 	struct limit each;
-	struct rte_mbuf **buffer; // by flow, from the pool of long ones; there is always one
+	struct rte_mbuf **buffer; // by flow, from the pool of long buffers; never NULL
 };
 
 static uint32_t flows_each(const struct conf *c)
@@ -59,8 +60,8 @@ static uint16_t room_of(const struct conf *c)
 		RTE_ALIGN_CEIL(room, RTE_CACHE_LINE_SIZE), (uint32_t)dp_data_room(c));
 }
 
-// Each flow has its own, and so has what may wait in backlogs. The others are lent: to what is on a
-// ring.
+// Each flow has its own buffer, and so have waiting packets of the backlogs. The others are for
+// datagrams on a ring.
 static uint32_t buffers_of(const struct conf *c)
 {
 	return (flows_each(c) + 2 * BACKLOG_LONG) * RTE_MAX(c->workers, 1u) + c->fragments.buffers;
@@ -95,7 +96,7 @@ int fragments_pool(const struct conf *c, int socket, struct rte_mempool **pool)
 	return *pool != NULL ? 0 : -ENOMEM;
 }
 
-// What a worker has is one piece: the structure, rates, buffers, flows.
+// A worker has one block of memory: the structure, rates, buffers, flows.
 static size_t worker_size(const struct reassembly_config *rc)
 {
 	return sizeof(struct fragments) + limiter_size(PLACES, 0) +
@@ -145,9 +146,9 @@ size_t fragments_bytes(const struct conf *c)
 		c->workers * worker_size(&rc);
 }
 
-// --- in -----------------------------------------------------------------------------------------
+// --- input --------------------------------------------------------------------------------------
 
-// Counts fragments that were kept and are lost.
+// Counts kept fragments that were lost.
 static void count_lost(struct worker *w)
 {
 	struct reassembly *r = w->fragments->flows;
@@ -158,9 +159,9 @@ static void count_lost(struct worker *w)
 		w->live.drop[drop_of_net(drop)] += reassembly_lost(r, drop);
 }
 
-// Every fragment has to come by the port that its source is behind, or those of one network could
-// add to, and spoil, what comes by another. What is for nobody needs no memory: the first fragment
-// has the ports. DP_OK or a reason.
+// Checks a fragment. It must come in on the port that its source is behind, or hosts of one network
+// could add to, and spoil, datagrams of another. A datagram that is not for us needs no memory: the
+// first fragment has the ports. Returns DP_OK or a drop reason.
 static unsigned int judge_fragment(
 	const struct worker *w, const struct net_fragment *p, uint8_t port, uint32_t ip_len)
 {
@@ -186,8 +187,8 @@ static unsigned int judge_fragment(
 	return DP_DROP_NO_LISTENER;
 }
 
-// Writes the headers of a frame around what fragments have made; ports and checksum are its own. It
-// lies in the buffer of its flow.
+// Writes frame headers around a reassembled datagram, which has its own ports and checksum. It is
+// in the buffer of its flow.
 static unsigned int wrap_datagram(struct worker *w, uint8_t port, const uint8_t *src_mac,
 	const struct reassembly_whole *whole, struct rte_mbuf *m)
 {
@@ -209,8 +210,8 @@ static unsigned int wrap_datagram(struct worker *w, uint8_t port, const uint8_t 
 	return DP_OK;
 }
 
-// A datagram that fits an ordinary buffer goes on in one, so that few are needed of the long ones.
-// Else it takes the flow's, if there is another for the flow. NULL: there is no buffer.
+// Moves a datagram that fits into an ordinary buffer, so that few long ones are needed. Otherwise
+// it keeps the flow's buffer, if there is another one for the flow. NULL if there is no buffer.
 static struct rte_mbuf *shorten_buffer(struct worker *w, uint32_t flow)
 {
 	struct rte_mbuf **buffer = &w->fragments->buffer[flow], *m = *buffer, *n;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fragments.c: fragments received, and what they make together.
+// Reassembles received fragments.
 #pragma once
 
 #include <stdbool.h>
@@ -13,24 +13,24 @@ struct rte_mbuf;
 struct rte_mempool;
 struct worker;
 
-// Makes the pool of buffers for reassembled datagrams; *pool is NULL where fragments.flows is 0. 0
-// or -ENOMEM.
+// Makes the pool of buffers for reassembled datagrams; *pool is NULL if fragments.flows is 0.
+// Returns 0 or -ENOMEM.
 int fragments_pool(const struct conf *c, int socket, struct rte_mempool **pool);
-// Makes what a worker needs for reassembly, if there is such a pool. 0 or -ENOMEM.
+// Makes a worker's state for reassembly, if there is such a pool. Returns 0 or -ENOMEM.
 int fragments_create(struct worker *w, int socket);
 void fragments_free(struct worker *w);
-// Bytes of memory that pool and workers take.
+// Bytes of memory for pool and workers.
 size_t fragments_bytes(const struct conf *c);
-// Takes a frame about which net_frame_parse has said NET_DROP_FRAGMENT; f is as that has left it.
-// Returns the frame that it has completed, of plain UDP, as if it had come so; the caller's. NULL:
-// none.
+// Consumes a frame for which net_frame_parse has returned NET_DROP_FRAGMENT, with f as it was left
+// then. Returns the frame that it has completed, plain UDP, as if it had come in whole; it belongs
+// to the caller. NULL if no datagram is complete.
 struct rte_mbuf *fragments_input(
 	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
-// Once a millisecond.
+// Call it once a millisecond.
 void fragments_tick(struct worker *w);
-// When fragments_tick has something to do next, as things are now; UINT64_MAX: never.
+// Next time at which fragments_tick has work, given the current state; UINT64_MAX: never.
 uint64_t fragments_next_ms(const struct worker *w);
-// Fragments that wait for others.
+// Number of fragments that wait for others.
 uint32_t fragments_held(const struct worker *w);
-// The worker has stopped: drops what it keeps.
+// Drops all kept fragments, after the worker has stopped.
 void fragments_drain(struct worker *w);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TTL and hop limit of what goes to clients that have moved.
+// TTL and hop limit of datagrams to clients that have moved.
 #include <rte_mbuf.h>
 
 #include "ip/hops.h"
@@ -7,7 +7,7 @@
 #include "net.h"
 #include "turn.h"
 
-#define HOPS_MOST 64 // what hosts send with; no path is so long
+#define HOPS_MOST 64 // usual TTL of hosts; no path is longer
 #define HOPS_MOVED 8
 
 bool hops_spend(struct rte_mbuf *m, const struct turn_view *v)

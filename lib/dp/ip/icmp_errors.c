@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ICMP errors about what the data path has sent (RFC 8656 section 11.5). An error comes in on any
-// worker and goes to the one that has the allocation, which judges it.
+// ICMP errors about packets that the data path has sent (RFC 8656 section 11.5). An error comes in
+// on any worker and goes to the worker that owns the allocation, which judges it.
 //
 // Anybody can send an error in the name of any router, so its source proves nothing and is not
-// asked for. What is asked is whether the quoted datagram is one that we can have sent: from the
-// relayed transport address of a live allocation to an address with a live permission, or from a
-// listener to the client of one.
+// checked. The check is that we can have sent the quoted datagram: from the relayed transport
+// address of a live allocation to an address with a live permission, or from a listener to the
+// client of an allocation.
 #include "ip/icmp_errors.h"
 #include "addr.h"
 #include "clients/client.h"
@@ -26,7 +26,7 @@
 #include "workers/handover.h"
 #include "workers/mbuf_meta.h"
 
-// The worker of a client to whom we have sent: that of what it sends to us.
+// Home of a client to which we have sent: the home of the client's own datagrams.
 static unsigned int client_home(
 	const struct worker *w, const struct net_icmp_error *e, uint8_t listener, uint8_t port)
 {
@@ -43,8 +43,8 @@ static unsigned int client_home(
 	return steer_client_home(d, &d->port[port], &none, &of_client, listener);
 }
 
-// Who has sent the datagram that an error is about, and which worker is to know. False: not the
-// data path.
+// Finds the sender of the datagram that an error is about, and the worker that owns it. False if
+// the data path did not send it.
 static bool find_home(const struct worker *w, const struct net_icmp_error *e,
 	struct icmp_note *note, unsigned int *home)
 {
@@ -66,8 +66,8 @@ static bool find_home(const struct worker *w, const struct net_icmp_error *e,
 	return true;
 }
 
-// Whether a port tells of another one's packets, and one of the two is apart: nobody there knows
-// anything of these.
+// True if an error comes in on one port but is about packets of another one, and one of the two is
+// isolated (apart): hosts on one port know nothing about packets on the other.
 static bool is_foreign(const struct worker *w, uint8_t port, const struct addr *src)
 {
 	const struct local_addr *laddr = local_addrs_find(w->local, src);
@@ -82,7 +82,8 @@ bool icmp_errors_input(
 	const uint8_t *icmp = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off);
 	struct icmp_note note = {.off = f->payload_off, .len = f->payload_len, .is_v4 = f->is_v4};
 	struct net_icmp_error e;
-	const bool loopback = w->dp->port[port].port->loopback; // the kernel's word on a program
+	// an error of the kernel, about a program
+	const bool loopback = w->dp->port[port].port->loopback;
 	unsigned int home;
 
 	if (!net_icmp_error_is(f, icmp) || !net_icmp_error_parse(f, icmp, &e) ||
@@ -93,7 +94,8 @@ bool icmp_errors_input(
 	} else if (unlikely(is_foreign(w, port, &e.src.addr))) {
 		worker_drop(w, m, drop_of_net(NET_DROP_NOT_FOR_US));
 	} else if (local_addrs_ours(w->local, &e.dst.addr) && !loopback) {
-		worker_drop(w, m, DP_DROP_ICMP_QUOTE); // what is for us never leaves us
+		// datagrams to our own addresses never leave this host
+		worker_drop(w, m, DP_DROP_ICMP_QUOTE);
 	} else if (home != w->id) {
 		mbuf_meta_of(m)->icmp = note;
 		handover_icmp(w, home, m);
@@ -103,9 +105,9 @@ bool icmp_errors_input(
 	return true;
 }
 
-// --- at home ------------------------------------------------------------------------------------
+// --- on the home worker -------------------------------------------------------------------------
 
-// One more indication within icmp.errors-in, of which each worker has a part.
+// Takes one indication from the worker's share of icmp.errors-in.
 static bool may_tell(struct worker *w)
 {
 	const struct limit share = {w->hot->errors_in, w->hot->errors_in};
@@ -125,7 +127,8 @@ static void about_peer(struct worker *w, struct rte_mbuf *m, const struct icmp_n
 	enum turn_drop reason = turn_icmp_judge(w->shard, &about);
 	uint8_t message[TURN_ICMP_LEN_MAX];
 
-	// first: lies use up what the client may be told, and are not to hide the truth from us
+	// first: forged errors may use up the limit of the client's indications, but must not stop
+	// us from learning
 	if (reason == TURN_OK && e->too_big)
 		path_mtu_learn(w, e, about.slot, TURN_FROM_PEER);
 	if (reason == TURN_OK && !turn_icmp_tells(w->shard, about.slot))
@@ -141,8 +144,8 @@ static void about_peer(struct worker *w, struct rte_mbuf *m, const struct icmp_n
 			w, m, about.slot, message, turn_icmp_indication(w->shard, &about, message));
 }
 
-// Slot of the allocation of a client to whom we have sent, over UDP or DTLS, or TURN_NONE. Then
-// *worker is the one to which the client has been redirected, or TURN_NO_WORKER.
+// Slot of the allocation of a client to which we have sent over UDP or DTLS, or TURN_NONE. Then
+// *worker is the worker to which the client has been redirected, or TURN_NO_WORKER.
 static uint32_t slot_of_client(const struct worker *w, const struct icmp_note *note,
 	const struct net_icmp_error *e, uint8_t *worker)
 {
@@ -162,7 +165,7 @@ static uint32_t slot_of_client(const struct worker *w, const struct icmp_note *n
 	return TURN_NONE;
 }
 
-// Only its path's MTU is of use: a client that is gone need not be told that it is.
+// Only the path MTU is used: a client that is gone need not be told.
 static void about_client(struct worker *w, struct rte_mbuf *m, const struct icmp_note *note,
 	const struct net_icmp_error *e)
 {
@@ -200,7 +203,7 @@ void icmp_errors_take(struct worker *w, struct rte_mbuf *m, const struct icmp_no
 		.is_v4 = note->is_v4};
 	struct net_icmp_error e;
 
-	// it has been parsed on the worker where it came in, and is parsed again for its contents
+	// parsed again for its contents; it was parsed first on the worker where it came in
 	net_icmp_error_parse(&f, rte_pktmbuf_mtod_offset(m, const uint8_t *, note->off), &e);
 	if (note->to_client)
 		about_client(w, m, note, &e);

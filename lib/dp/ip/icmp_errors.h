@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// icmp_errors.c: ICMP errors about datagrams that the data path has sent.
+// ICMP errors about datagrams that the data path has sent.
 #pragma once
 
 #include <stdbool.h>
@@ -9,19 +9,19 @@ struct net_frame;
 struct rte_mbuf;
 struct worker;
 
-// What goes along with such an error to the worker that has the allocation.
+// Metadata of such an error on its way to the worker that owns the allocation.
 struct icmp_note {
-	uint32_t slot; // about a datagram to a peer: as turn_relay_map_home says
-	uint16_t off, len; // of the ICMP message in the frame
+	uint32_t slot; // about a datagram to a peer: slot from turn_relay_map_home
+	uint16_t off, len; // offset and length of the ICMP message in the frame
 	bool is_v4;
-	bool to_client; // about a datagram to a client: of one of these listeners
-	bool redirected; // and the worker of that client has sent it on to that of its allocation
+	bool to_client; // about a datagram to a client, from listener or dtls
+	bool redirected; // the client's worker has passed it on to the worker of its allocation
 	uint8_t listener, dtls; // LOCAL_ONLY_DTLS and LOCAL_NO_DTLS as in local_addrs.h
 };
 
-// Takes an ICMP error about a datagram that claims to be from a listener or a relay port, whose
-// destination it was sent to. False: it is none, and still the caller's.
+// Consumes an ICMP error if the quoted datagram claims to come from a listener or relay port on the
+// address to which the error was sent. False if it does not; the caller keeps it.
 bool icmp_errors_input(
 	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_frame *f);
-// Takes one that is this worker's: handed over, or its own.
+// Handles an error that belongs to this worker, handed over or its own. Consumes the packet.
 void icmp_errors_take(struct worker *w, struct rte_mbuf *m, const struct icmp_note *note);

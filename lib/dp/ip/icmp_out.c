@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ICMP errors of ours (RFC 1122 section 3.2.2, RFC 1812 section 4.3, RFC 4443 section 2.4, RFC 8656
-// sections 13 and 14). They are about UDP datagrams alone: whole ones, with good checksums, to an
-// address of ours and from one that a host can have. So none is about an ICMP error, a fragment, or
-// what came to many.
+// Sends ICMP errors (RFC 1122 section 3.2.2, RFC 1812 section 4.3, RFC 4443 section 2.4, RFC 8656
+// sections 13 and 14). They are only about UDP datagrams that are complete, have valid checksums,
+// were sent to our address and came from a valid source. So they are never about an ICMP error, a
+// fragment, or a broadcast or multicast packet.
 #include "ip/icmp_out.h"
 #include "addr.h"
 #include "clients/client.h"
@@ -19,7 +19,7 @@
 #include "turn.h"
 #include "worker.h"
 
-#define DATA_ROOM 48 // for the longest front of a Data indication (RFC 8656 section 13.2)
+#define DATA_ROOM 48 // for the longest header of a Data indication (RFC 8656 section 13.2)
 #define LEAST4 68 // the MTU of the smallest links (RFC 791, RFC 8200)
 #define LEAST6 1280
 
@@ -29,8 +29,8 @@ void icmp_out_init(struct worker *w)
 	limiter_init(&w->errors_each, w->errors_due, RTE_DIM(w->errors_due), 0);
 }
 
-// One more error to this address: its own budget first, so that nobody who is asked to be quiet
-// takes of what all have.
+// Takes one error to this address from the limits: the address's own limit first, so that one that
+// exceeds it does not use up the common one.
 static bool may_send(struct worker *w, const struct addr *dst)
 {
 	const struct limit all = {w->hot->errors_out, w->hot->errors_out};
@@ -45,7 +45,7 @@ static bool may_send(struct worker *w, const struct addr *dst)
 	return false;
 }
 
-// Goes back by the ordinary way, not to the MAC that the datagram came from.
+// Sends the error along the route to the sender, not to the MAC that the datagram came from.
 static void report_error(struct worker *w, const struct rte_mbuf *m, const struct net_frame *f,
 	struct net_icmp_report *r)
 {
@@ -73,8 +73,8 @@ static void report_error(struct worker *w, const struct rte_mbuf *m, const struc
 	nexthop_send(w, error, port, neigh);
 }
 
-// How long the sender's packets may be, so that what is made of them fits. A peer is told 48 bytes
-// less than the path has, because it is not known to it what it takes to reach the client.
+// Length of the sender's packets with which the relayed ones will fit. A peer is told 48 bytes less
+// than the path MTU, because it does not know the overhead on the way to the client.
 static uint32_t mtu_for_sender(
 	const struct net_frame *f, const struct turn_view *v, const struct rewrite *r)
 {
@@ -100,7 +100,7 @@ void icmp_out_relayed(struct worker *w, const struct rte_mbuf *m, const struct t
 		return;
 	client_describe(m, v, &f);
 	if (reason == DP_DROP_MTU) {
-		if (f.is_v4 && !f.df) // it may be as long as it likes
+		if (f.is_v4 && !f.df) // without DF any length is allowed
 			return;
 		about.kind = NET_ICMP_TOO_BIG;
 		about.mtu = mtu_for_sender(&f, v, r);

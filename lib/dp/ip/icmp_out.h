@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// icmp_out.c: ICMP errors about what others have sent.
+// Sends ICMP errors about received packets.
 #pragma once
 
 #include <stdint.h>
@@ -10,15 +10,15 @@ struct rte_mbuf;
 struct turn_view;
 struct worker;
 
-// Sets up the limits of a worker whose rng is ready.
+// Initializes the limits of a worker, whose rng is ready.
 void icmp_out_init(struct worker *w);
 
-// Each tells the sender of a datagram that it has been of no use, if limits allow; m stays the
-// caller's, who drops it. Nothing of its headers has been changed.
+// These report to the sender of a datagram that it will be dropped, if limits allow. The caller
+// keeps m and drops it. Its headers must not have been changed.
 
-// A relayed datagram, which f describes, will be dropped as reason says: DP_DROP_TTL, or
-// DP_DROP_MTU because of what was to be made of it. No other reason is reported.
+// For a relayed datagram, which r describes, that will be dropped for reason: DP_DROP_TTL, or
+// DP_DROP_MTU because of the datagram made from it. Other reasons are not reported.
 void icmp_out_relayed(struct worker *w, const struct rte_mbuf *m, const struct turn_view *v,
 	const struct rewrite *r, unsigned int reason);
-// Nobody has a use for what comes to its port.
+// For a datagram to a port that nobody listens on.
 void icmp_out_unreachable(struct worker *w, const struct rte_mbuf *m, const struct net_frame *f);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Path MTU discovery (RFC 1191, RFC 8201) for what the data path sends. Each worker learns for
-// itself, from errors about packets of its own allocations.
+// Path MTU discovery (RFC 1191, RFC 8201) for packets that the data path sends. Each worker learns
+// for itself, from errors about packets of its own allocations.
 //
-// What is known is known of one allocation's packets alone: from its relayed transport address to a
-// peer's address, or from a listener to its client. So nobody has another's path made short. While
-// nothing is known nobody looks at the table. What is learnt takes away the note of the one line
-// that it is about (of both of a dual allocation, where it is about their client), which gets none,
-// and so does not vouch, as long as the entry lives.
+// A path MTU applies to the packets of one allocation only: from its relayed transport address to a
+// peer's address, or from a listener to its client. So nobody can shorten the path of another
+// client. While no path MTU is known the table is not read. Learning one clears the hop note of the
+// line that it is about (of both lines of a dual allocation, if it is about their client). The line
+// gets no new note, and so does not vouch, as long as the entry lives.
 #include <errno.h>
 
 #include <rte_malloc.h>
@@ -24,8 +24,8 @@
 #include "turn_line.h"
 #include "worker.h"
 
-// New flows of a user a second and at once. Each may push out another one, which the next error
-// about it brings back.
+// New flows of a user per second, and in one burst. Each may displace another one, which the next
+// error about it restores.
 #define LEARN_RATE 10
 #define LEARN_BURST 50
 
@@ -55,9 +55,9 @@ void path_mtu_free(struct worker *w)
 	rte_free(w->pmtu_mem);
 }
 
-// One allocation's packets. Any port of a peer's address will do, as for permissions, so nobody can
-// name many. Where others have the same endpoint of ours, as clients have a listener, the port
-// tells whose they are.
+// The packets of one allocation. All ports of a peer's address count as one flow, as for
+// permissions, so nobody can create many. On a listener's endpoint, which many clients use, the
+// client's port distinguishes them.
 static struct pmtu_flow flow_of(
 	const struct worker *w, const struct endpoint *src, const struct endpoint *dst)
 {
@@ -96,7 +96,8 @@ bool path_mtu_lowered(
 	return known_mtu(w, src, dst) != PMTU_NONE;
 }
 
-// Nobody's lies keep others from learning, unless their users share a bucket.
+// False if the user has learned too many flows recently. So forged errors stop only users from
+// learning that share a bucket.
 static bool may_learn(struct worker *w, uint32_t slot)
 {
 	static const struct limit learns = {LEARN_RATE, LEARN_BURST};
@@ -126,7 +127,7 @@ void path_mtu_learn(
 		return;
 	w->lines[slot].hop[out_leg] = 0;
 	sibling = out_leg == TURN_FROM_CLIENT ? turn_icmp_sibling(w->shard, slot) : TURN_NONE;
-	if (sibling != TURN_NONE) // both send to the client, by one path
+	if (sibling != TURN_NONE) // both send to the client along one path
 		w->lines[sibling].hop[out_leg] = 0;
 	w->live.path_mtus++;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Waits until the network has made up its mind. An address that comes and goes would end the calls
-// on the other one each time.
+// Waits until an assigned address is stable. Adopting each change at once would end the calls on
+// the other address every time.
 #include "link/addr_settled.h"
 
 static bool same_wanted(const struct addr_wanted *a, const struct addr_wanted *b)

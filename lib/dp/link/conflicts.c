@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Address conflicts on their way from workers to management: a ring in each worker.
+// Passes address conflicts from workers to management: a ring in each worker.
 #include "link/conflicts.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "datapath.h"
 #include "worker.h"
 
-// Two ports of ours may be on one link, and hear each other.
+// Two of our ports may be on one link, and hear each other.
 static bool is_own_mac(const struct dp *d, const uint8_t mac[6])
 {
 	for (unsigned int i = 0; i < d->nb_ports; i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Super-frames received: cut at the entrance into the datagrams they stand for, which then go the
-// way of any other, or whole if they all go the same way (gso_whole.c). Counters count those
-// datagrams, so that a sender's habits do not show in them.
+// Receives super-frames. They are cut into their datagrams first, which are then handled like any
+// other, or they are relayed whole if all datagrams take the same path (gso_whole.c). Counters
+// count the datagrams, so they do not depend on how a sender groups them.
 #include "link/gso_rx.h"
 #include "datapath.h"
 #include "dp_burst.h"
@@ -19,7 +19,7 @@ static void super_drop(
 	worker_drop(w, m, reason);
 }
 
-// DP_OK, or why it is not cut.
+// DP_OK if a super-frame can be cut, else a drop reason.
 static unsigned int super_check(
 	const struct worker *w, uint8_t port, uint64_t flags, const struct port_super_info *s)
 {
@@ -30,14 +30,14 @@ static unsigned int super_check(
 		return DP_DROP_SUPER;
 	if (s->mtu > w->dp->port[port].port->mtu)
 		return DP_DROP_RX_OVERSIZE;
-	// cutting makes new checksums: a wrong one has to be found out before
+	// cutting makes new checksums, so a wrong one must be detected before
 	if (flags != RTE_MBUF_F_RX_L4_CKSUM_GOOD && flags != RTE_MBUF_F_RX_L4_CKSUM_NONE)
 		return drop_of_net(NET_DROP_UDP_CHECKSUM);
 	return DP_OK;
 }
 
-// The datagrams of m into the pieces, and m is freed; nothing of one that is dropped. rest: without
-// the first.
+// Cuts m into the pieces, and frees m. If it is dropped there are no pieces. rest: without the
+// first datagram.
 static void super_cut(
 	struct worker *w, struct rte_mbuf *m, const struct port_super_info *s, bool rest)
 {
@@ -51,8 +51,8 @@ static void super_cut(
 		rte_pktmbuf_free(m);
 }
 
-// Takes a super-frame. True: its first datagram is in the burst, to go ahead. False: it is cut, or
-// has been dealt with.
+// Handles a super-frame. True if its first datagram is in the burst, to be relayed ahead. False if
+// it has been cut, passed on or dropped.
 static bool super_take(struct worker *w, uint8_t port, struct rte_mbuf *m)
 {
 	struct port_super_info s;
@@ -67,7 +67,7 @@ static bool super_take(struct worker *w, uint8_t port, struct rte_mbuf *m)
 	w->live.rx += s.frames;
 	reason = super_check(w, port, m->ol_flags, &s);
 	if (reason == DP_OK && s.tcp) {
-		// whole, as the kernel's own NIC would have given it
+		// whole, as the kernel's own NIC would deliver it
 		reason = exception_super(w, port, m, &s);
 		if (reason == DP_OK) {
 			w->live.rx_bytes += s.bytes;
@@ -84,7 +84,7 @@ static bool super_take(struct worker *w, uint8_t port, struct rte_mbuf *m)
 	return false;
 }
 
-// Goes on with a super-frame whose first datagram has gone ahead.
+// Continues with a super-frame whose first datagram has been relayed ahead.
 static void super_rest(struct worker *w, uint8_t port)
 {
 	const struct whole *x = &w->pieces.whole;
@@ -129,7 +129,7 @@ unsigned int gso_rx_next(struct worker *w, uint8_t port)
 			continue;
 		}
 		if (n > 0)
-			break; // what came before it goes first
+			break; // earlier frames go first
 		b->in_at++;
 		b->cut_at = b->nb_cut = 0;
 		if (super_take(w, port, m))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Super-frames that leave whole. The first datagram goes the way of any other, as a frame of its
-// own. If the line of its allocation vouches for it, it does so for all datagrams of the flow in
-// the same form, as nothing but their lengths differs. They then leave behind the first one, in the
-// same frame. Else they are cut, and each is judged by itself.
+// Relays super-frames whole. The first datagram is relayed like any other, as a frame of its own.
+// If the line of its allocation vouches for it, it vouches for all datagrams of the super-frame,
+// because only their lengths differ. They then follow the first one in the same frame. Otherwise
+// they are cut, and each is handled separately.
 #include "link/gso_whole.h"
 #include "datapath.h"
 #include "dp_burst.h"
@@ -51,7 +51,7 @@ bool gso_whole_begin(struct worker *w, struct rte_mbuf *m, const struct port_sup
 	return true;
 }
 
-// What happens to the front of each: a ChannelData header is taken off or put on.
+// Sets the change at the front of each datagram: a ChannelData header is removed or added.
 static void edit_of(const struct worker *w, struct whole *x)
 {
 	const struct turn_view *v = &w->burst.turn.view[0];
@@ -70,8 +70,9 @@ static void edit_of(const struct worker *w, struct whole *x)
 	memcpy(x->edit.front[1], &shorter, sizeof(shorter));
 }
 
-// Takes what all but the first cost of the rates that hold for them; the first takes its own.
-// False, and nothing is taken: there is not so much. Each is then judged by itself.
+// Charges all datagrams except the first to the rates that apply; the first is charged separately.
+// False, and nothing is charged, if a rate does not allow it. Then each datagram is charged
+// separately.
 static bool meter_rest(struct worker *w, struct whole *x, uint16_t len)
 {
 	const uint32_t rest = x->frames - 1;
@@ -100,10 +101,10 @@ void gso_whole_look(struct worker *w)
 	x->vouched = (x->leg == TURN_FROM_PEER || port_super_alike(x->m, &x->edit)) &&
 		meter_rest(w, x, v->len);
 	if (x->vouched && w->tx[x->out].n >= DP_BURST - 1)
-		tx_flush(w); // it has to stay in its outbox
+		tx_flush(w); // the datagram must stay in its outbox
 }
 
-// Counts all except the first one, as if each had been relayed by itself.
+// Counts all datagrams except the first, as if each had been relayed separately.
 static void count_rest(struct worker *w, const struct whole *x, const struct rte_mbuf *first)
 {
 	const uint32_t headers = first->l2_len + first->l3_len + first->l4_len;
@@ -123,7 +124,7 @@ static void count_rest(struct worker *w, const struct whole *x, const struct rte
 	w->live.whole_frames++;
 }
 
-// Lets all but the first follow it. False: they have to be cut.
+// Sends all datagrams after the first one. False: they must be cut.
 static bool follow_first(struct worker *w, struct whole *x, struct rte_mbuf *m)
 {
 	const struct outbox *o = &w->tx[x->out];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Being a host on the link, which the kernel no longer is for these addresses: ARP, neighbour
-// discovery, echo, announcements. ICMP errors and MLD go on from here to icmp_errors.c and mld.c.
-// Where the kernel still is the host (struct port, kernel_is_host) we ask for neighbours and learn,
-// and are silent otherwise.
+// Handles ARP, neighbour discovery, echo and announcements for our addresses, which the kernel no
+// longer does. ICMP errors and MLD go on to icmp_errors.c and mld.c. On ports where the kernel
+// still does all this (struct port, kernel_is_host) we only ask for neighbours and learn the
+// answers.
 #include "link/host.h"
 #include "addr.h"
 #include "control/hot.h"
@@ -24,7 +24,7 @@
 #define ECHO_BURST 50
 #define ANNOUNCEMENTS 3
 #define ANNOUNCE_MS 1000
-#define ANNOUNCE_BUDGET 32 // addresses told a millisecond
+#define ANNOUNCE_BUDGET 32 // addresses announced per millisecond
 
 static void consume_frame(struct worker *w, struct rte_mbuf *m)
 {
@@ -32,7 +32,7 @@ static void consume_frame(struct worker *w, struct rte_mbuf *m)
 	rte_pktmbuf_free(m);
 }
 
-// One of our addresses, and on this port.
+// True for one of our addresses on this port.
 static bool ours_on(const struct worker *w, uint8_t port, const struct addr *a)
 {
 	const struct local_addr *l = local_addrs_find(w->local, a);
@@ -48,9 +48,10 @@ static bool is_our_addr(const struct worker *w, uint8_t port, const struct addr 
 	return (l != NULL && l->kind == LOCAL_OWN) || addr_eq(a, &w->dp->port[port].link_local);
 }
 
-// --- frames of our own --------------------------------------------------------------------------
+// --- frames that we originate -------------------------------------------------------------------
 
-// A buffer for a frame that nobody sent us. If there is none, a frame is counted as made and lost.
+// Makes a buffer for a frame that we originate. Without a free buffer the frame is counted as made
+// and lost.
 static struct rte_mbuf *frame_make(struct worker *w)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->dp->pool);
@@ -68,7 +69,7 @@ static void frame_send(struct worker *w, uint8_t port, struct rte_mbuf *m, size_
 	tx_put(w, port, m);
 }
 
-// Our address to ask from: one the target will find on-link, or the first of the family.
+// The address to ask from: one on the subnet of the target, or the first one of the family.
 static struct addr pick_sender(const struct dp_port *p, const struct addr *target)
 {
 	const bool is_v4 = addr_is_v4(target);
@@ -106,7 +107,7 @@ void host_ask(struct worker *w, const struct neigh_ask *ask)
 
 // --- ARP and neighbour discovery ----------------------------------------------------------------
 
-// Answers in the buffer of the question.
+// Sends the answer in the buffer of the question.
 static void send_answer(
 	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct net_neigh_msg *msg)
 {
@@ -114,7 +115,7 @@ static void send_answer(
 	struct net_l2 l2 = w->dp->port[port].l2;
 	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *);
 
-	// a solicitation may come without its sender's MAC: then the frame's is taken
+	// a solicitation may lack its sender's MAC: then that of the frame is used
 	memcpy(l2.dst, memcmp(msg->mac, no_mac, 6) != 0 ? msg->mac : data + 6, 6);
 	m->ol_flags &= RTE_MBUF_F_EXTERNAL | RTE_MBUF_F_INDIRECT;
 	if (unlikely((uint32_t)m->data_off + NET_ND_FRAME_MAX > m->buf_len)) {
@@ -128,7 +129,7 @@ static void learn_neighbour(struct worker *w, uint8_t port, struct rte_mbuf *m,
 	const struct net_neigh_msg *msg, unsigned int reason)
 {
 	const bool from_ask = msg->type == NET_NEIGH_ASK;
-	// It may be what another worker waits for; each replica judges it by its own state.
+	// Another worker may be waiting for it; each worker judges it by its own table.
 	const bool wanted = neigh_asked_for(w->dp->asked, msg, port, from_ask, w->now_ms);
 
 	nexthop_learn(w, port, msg, from_ask);
@@ -153,7 +154,7 @@ static void neighbour_input(struct worker *w, uint8_t port, struct rte_mbuf *m,
 
 	if (msg->type == NET_NEIGH_NONE)
 		worker_drop(w, m, reason);
-	else if (memcmp(msg->mac, w->dp->port[port].l2.src, 6) == 0) // it says that it has our MAC
+	else if (memcmp(msg->mac, w->dp->port[port].l2.src, 6) == 0) // it claims our MAC
 		worker_drop(w, m, drop_of_net(NET_DROP_MARTIAN_SOURCE));
 	else if (is_our_addr(w, port, claimed)) {
 		conflicts_note(w, port, claimed, msg->mac);
@@ -174,11 +175,11 @@ static void answer_echo(
 	const uint16_t len = f->payload_off + f->payload_len;
 	const uint8_t *icmp = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->payload_off);
 
-	if (w->dp->port[port].port->kernel_is_host) { // it has had the same packet
+	if (w->dp->port[port].port->kernel_is_host) { // the kernel has received the same packet
 		worker_drop(w, m, DP_DROP_ICMP);
 		return;
 	}
-	// told apart before a token is spent
+	// checked before a token is spent
 	if (icmp[0] != (f->kind == NET_ICMP ? 8 : 128)) {
 		worker_drop(w, m, net_icmp_error_is(f, icmp) ? DP_DROP_ICMP_QUOTE : DP_DROP_ICMP);
 		return;
@@ -202,7 +203,7 @@ static void icmp_input(
 		return;
 	if (addr_class(&f->dst) == ADDR_MULTICAST)
 		worker_drop(w, m, DP_DROP_ICMP);
-	else if (icmp_errors_input(w, port, m, f)) // by nearly any port: routes may be asymmetric
+	else if (icmp_errors_input(w, port, m, f)) // on any port: routes may be asymmetric
 		return;
 	else if (!ours_on(w, port, &f->dst))
 		worker_drop(w, m, drop_of_net(NET_DROP_NOT_FOR_US));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads what addresses the kernel's interface of a packet port has. The kernel has DHCP and router
-// advertisements whether there is a data path or not, so nothing has to be carried to get them.
+// Reads the addresses of the kernel's interface of a packet port. The kernel runs DHCP and handles
+// router advertisements with or without a data path, so no frames need to be carried for that.
 //
-// An address of the file that the interface has never had may be routed to this box all the same.
-// It is lost only once the interface has had it.
+// An address of the file that the interface has never had may still be routed to this host. It
+// counts as lost only if the interface had it before.
 #include "link/kernel_addrs.h"
 
 #include <errno.h>
@@ -26,28 +26,28 @@
 
 #define LOOK_MS 100
 #define TELL_MS 5000 // between two lines about the waiting
-#define ROUTER_MS 3000 // for a default router, once there is an address
-#define FIND_TICKS 10 // between two looks whether the interface is another one
+#define ROUTER_MS 3000 // wait for a default router, after all addresses are there
+#define FIND_TICKS 10 // between two checks for a recreated interface
 
 // An address of a port, in the order of the configuration.
 struct row {
-	struct dp_learned state; // under the lock
+	struct dp_learned state; // protected by the lock
 	bool seen; // the interface has had it
-	bool there, deprecated; // it has it, by the last look
-	struct addr_settled settled; // of one that the network has given
-	bool due; // dp_moves has told of it
+	bool there, deprecated; // the interface has it, as last seen
+	struct addr_settled settled; // for an address that the network has assigned
+	bool due; // dp_moves has returned it
 };
 
 struct of_port {
 	const struct conf_port *conf;
-	uint32_t port; // its index
+	uint32_t port; // index of the port
 	char interface[PACKET_NAME_LEN];
-	unsigned int index; // of the interface that is watched; 0 = there is none
+	unsigned int index; // index of the watched interface; 0 = none
 	struct port_kernel_watch *watch;
-	bool again; // to be looked at without news
+	bool again; // read it again without an event
 	struct row *row;
 	uint32_t nb_rows;
-	// By the last look, by [is_v4]: the first address that is none of the rows', and the router
+	// As last seen, by [is_v4]: the first address without a row, and the router.
 	struct prefix candidate[2];
 	struct addr router[2];
 };
@@ -56,7 +56,7 @@ struct kernel_addrs {
 	struct of_port port[CONF_PORTS_MAX];
 	unsigned int nb_ports;
 	uint32_t ticks;
-	bool moving; // dp_moves has told of some, and nobody is to meddle
+	bool moving; // a move of dp_moves is in progress: change nothing
 	pthread_mutex_t lock;
 };
 
@@ -75,13 +75,14 @@ static bool is_packet(const struct conf_port *p, struct packet_spec *spec)
 
 // --- before ports are open -----------------------------------------------------------------------
 
-// A port whose addresses are waited for.
+// A port that waits for addresses.
 struct waiting {
 	const struct conf_port *port;
 	const char *interface;
 	struct learn_choice choice;
 	struct addr router[2];
-	uint64_t begun_ms, since_ms, told_ms; // since all addresses have been there; 0 = not yet
+	// since_ms: when all addresses were there; 0 = not yet
+	uint64_t begun_ms, since_ms, told_ms;
 };
 
 static bool wants_router(const struct conf_port *p, bool is_v4)
@@ -92,7 +93,7 @@ static bool wants_router(const struct conf_port *p, bool is_v4)
 	return true;
 }
 
-// Whether an address of a family is missing, or with router a default router for one.
+// True if an address of a family is missing, or, with router, a default router for one.
 static bool is_missing(const struct waiting *w, bool is_v4, bool router)
 {
 	if (!conf_learns(w->port, is_v4))
@@ -124,7 +125,8 @@ static void describe_wait(const struct waiting *w, char *buf, size_t len)
 		w->interface);
 }
 
-// One look at the interface. 1: all is there; 0: not yet; -1: given up, with the reason.
+// Reads the interface once. Returns 1 if everything is there, 0 if not yet, or -1 if the time is
+// up, with the reason in error.
 static int poll_interface(struct waiting *w, struct port_kernel_watch *watch,
 	const struct dp_learning *l, char *error, size_t len)
 {
@@ -217,7 +219,7 @@ int kernel_addrs_learn(const struct dp_learning *l, char *error, size_t len)
 
 // --- watching ------------------------------------------------------------------------------------
 
-// The gateway in use of a family; :: = none.
+// The gateway of a family that is in use; :: = none.
 static struct addr gateway_of(const struct conf_port *p, bool is_v4)
 {
 	for (uint32_t i = 0; i < p->nb_gateways; i++)
@@ -315,7 +317,7 @@ static void judge_row(struct dp *d, const struct of_port *o, struct row *r)
 	pthread_mutex_unlock(&d->kernel_addrs->lock);
 }
 
-// An interface that is made again has another index.
+// A recreated interface has a new index.
 static void find_interface(struct of_port *o)
 {
 	const unsigned int index = if_nametoindex(o->interface);
@@ -333,7 +335,7 @@ static void watch_port(struct dp *d, struct of_port *o)
 {
 	if (o->watch != NULL && !port_kernel_watch_news(o->watch) && !o->again)
 		return;
-	o->again = true; // what has not been seen to the end is asked for again
+	o->again = true; // after an incomplete listing the interface is read again
 	for (uint32_t i = 0; i < o->nb_rows; i++)
 		o->row[i].there = o->row[i].deprecated = false;
 	memset(o->candidate, 0, sizeof(o->candidate));
@@ -359,10 +361,11 @@ void kernel_addrs_tick(struct dp *d)
 	k->ticks++;
 }
 
-// --- following -----------------------------------------------------------------------------------
+// --- replacements --------------------------------------------------------------------------------
 
-// What an address that the network has given should be replaced by. NULL: by nothing. An old one
-// that is deprecated is not to be begun with, and whoever allocates begins.
+// The replacement of an address that the network has assigned, or NULL if it is still right. A
+// deprecated address is no replacement: it must not be used for new communication, and an
+// allocation is that.
 static const struct addr_wanted *find_wanted(
 	const struct of_port *o, uint32_t i, struct addr_wanted *out)
 {
@@ -439,7 +442,7 @@ void dp_move_done(struct dp *d, bool well)
 	pthread_mutex_unlock(&k->lock);
 }
 
-// --- all -----------------------------------------------------------------------------------------
+// --- all ports -----------------------------------------------------------------------------------
 
 unsigned int kernel_addrs_told(const struct dp *d, struct dp_learned *out, unsigned int most)
 {

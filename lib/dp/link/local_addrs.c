@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Our addresses: what a packet is for, and which sources nobody else can have.
+// Our addresses: what a packet is for, and which sources are certainly ours.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -22,8 +22,8 @@ static struct local_addr *slot_for(struct local_addrs *t, const struct addr *a)
 	return &t->slot[i];
 }
 
-// The source that an own address is: a relay address, or what stands for one in a pool. -1: none.
-// The map may know another address in the place of one that is about to be replaced.
+// The source index of our address: that of a relay address, or of its substitute in a pool; or -1.
+// The map may have another address where one is about to be replaced.
 static int source_of(const struct turn_config *c, const struct addr *addr)
 {
 	const int of_pool = turn_relay_pool_find(c, addr);
@@ -49,7 +49,8 @@ static void add_own(struct local_addrs *t, const struct turn_config *c,
 		l->run = (struct turn_relay_map_run){0};
 }
 
-// The all-ones host of an IPv4 subnet. Subnets of one or two addresses have none (RFC 3021).
+// Adds the broadcast address of an IPv4 subnet. Subnets of one or two addresses have no broadcast
+// address (RFC 3021).
 static void add_broadcast(struct local_addrs *t, const struct conf_address *a, uint8_t port)
 {
 	const struct prefix net = {.addr = a->addr, .len = a->prefix_len};
@@ -73,7 +74,7 @@ static bool is_among(const struct prefix *list, uint32_t nb, const struct addr *
 	return found;
 }
 
-// Whether an entry of peers.allow, or of a realm's, is this one address.
+// True if an entry of peers.allow, or of a realm's list, is exactly this address.
 static bool is_named(const struct turn_config *c, const struct addr *a)
 {
 	bool found = is_among(c->allow, c->nb_allow, a);
@@ -97,7 +98,7 @@ static void add_external(struct local_addrs *t, const struct turn_config *c,
 			.relay = internal->relay};
 }
 
-// A UDP and a DTLS listener on one port are one here.
+// A UDP and a DTLS listener on one port share one entry.
 static void add_listener(struct local_addrs *t, const struct turn_config *c, uint16_t *n,
 	const struct local_addr *l, uint8_t k)
 {
@@ -116,7 +117,7 @@ static void add_listener(struct local_addrs *t, const struct turn_config *c, uin
 		t->listener[i].index = k;
 }
 
-// Listeners of one address stand together.
+// The listeners of one address are contiguous.
 static int add_listeners(struct local_addrs *t, const struct turn_config *c)
 {
 	uint32_t added = 0;
@@ -149,7 +150,7 @@ static int add_listeners(struct local_addrs *t, const struct turn_config *c)
 				turn_mark_client(0, t->listener[l->listener_from].index);
 		}
 	}
-	// one that lies on no port would be silently deaf; those over streams are the kernel's
+	// a listener on no port would silently receive nothing; the kernel has those over streams
 	for (uint32_t k = 0; k < c->nb_listeners; k++)
 		added += turn_listener_is_stream(&c->listeners[k]);
 	return added == c->nb_listeners ? 0 : -EINVAL;
@@ -161,7 +162,7 @@ static void add_addresses(
 	for (uint32_t p = 0; p < c->nb_ports; p++)
 		for (uint32_t i = 0; i < c->ports[p].nb_addresses; i++)
 			add_own(t, &c->turn, &c->ports[p].addresses[i], (uint8_t)p, map);
-	// after all own ones, which win
+	// after all our addresses, which take precedence
 	for (uint32_t p = 0; p < c->nb_ports; p++)
 		for (uint32_t i = 0; i < c->ports[p].nb_addresses; i++)
 			add_broadcast(t, &c->ports[p].addresses[i], (uint8_t)p);
@@ -170,7 +171,7 @@ static void add_addresses(
 			add_external(t, &c->turn, &c->ports[p].addresses[i], (uint8_t)p);
 }
 
-// Common addresses have the listeners of what they are translated to.
+// Common addresses get the listeners of the address that they are translated to.
 static void add_common_listeners(struct local_addrs *t, const struct conf *c)
 {
 	for (uint32_t p = 0; p < c->nb_ports; p++) {

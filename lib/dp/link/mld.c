@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Switches that snoop (RFC 4541) pass what is for a group only to who has reported it. The groups
-// that we listen to are the solicited-node groups of our IPv6 addresses. Without a report no
-// neighbour solicitation would reach us. Each port with IPv6 reports them twice when its link has
-// come up, and answers queries (RFC 3810; RFC 2710 where there is a router of version 1). The
-// worker that a query comes in on answers it. We listen to no group of IPv4: IGMP has nothing to
-// report.
+// Multicast listener discovery (MLD). Switches that snoop (RFC 4541) forward a group's traffic only
+// to hosts that reported it. Our groups are the solicited-node groups of our IPv6 addresses:
+// without a report no neighbour solicitation would reach us. Each port with IPv6 reports its groups
+// twice after its link has come up, and answers queries (RFC 3810; RFC 2710 if there is a router of
+// version 1). The worker on which a query comes in answers it. There are no IPv4 groups, so there
+// is nothing to report with IGMP.
 #include "link/mld.h"
 #include "addr.h"
 #include "conf.h"
@@ -16,12 +16,12 @@
 #include "worker.h"
 
 #define ROBUSTNESS 2 // RFC 3810 section 9.1
-#define AGAIN_MS 1000 // between rounds: news, and answers however often they are asked for
+#define AGAIN_MS 1000 // between rounds of reports or answers, however many queries come
 #define V1_MS (260 * UINT64_C(1000)) // RFC 3810 section 9.12, with the defaults of section 9
-#define V1_BUDGET 32 // reports of version 1 a millisecond
+#define V1_BUDGET 32 // reports of version 1 per millisecond
 
-// Group number i of a port: that of its link-local address, then those of its other addresses. 0:
-// an IPv4 address has none. Negative: there are no more.
+// Group number i of a port: that of its link-local address, then those of its other addresses.
+// Returns 0 for an IPv4 address, which has no group, and a negative number at the end of the list.
 static int group_at(const struct dp_port *p, uint32_t i, struct addr *group)
 {
 	const struct addr *a = i == 0 ? &p->link_local : NULL;
@@ -47,7 +47,7 @@ static bool is_member(const struct dp_port *p, const struct addr *wanted)
 	return false;
 }
 
-// Whether it is us who report groups of a port, and there are any.
+// True if we report groups of a port, and it has any.
 static bool is_reporting(const struct dp_port *p)
 {
 	if (p->port->kernel_is_host)
@@ -78,7 +78,7 @@ bool mld_input(struct worker *w, uint8_t port, struct rte_mbuf *m, const struct 
 		r->v1_ms = w->now_ms + V1_MS;
 	csprng_bytes(&w->rng, &chance, sizeof(chance));
 	at_ms = RTE_MAX(w->now_ms + chance % (q.delay_ms + 1), r->least_ms);
-	if (r->left > 0) { // what waits answers this too, perhaps sooner
+	if (r->left > 0) { // the waiting report answers this query, too, perhaps earlier
 		r->at_ms = RTE_MIN(r->at_ms, at_ms);
 		return true;
 	}
@@ -104,7 +104,7 @@ static void send_report(struct worker *w, uint8_t port, const struct net_mld_rep
 	tx_put(w, port, m);
 }
 
-// Sends one report of version 2, or some of version 1. True when these were the last.
+// Sends one report of version 2, or some of version 1. True if these were the last.
 static bool report_groups(struct worker *w, uint8_t port, struct mld *r)
 {
 	const struct dp_port *p = &w->dp->port[port];

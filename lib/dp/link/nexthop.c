@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a destination to a MAC: the routes of all ports say by which port and router. Each worker
-// has its own replica of the neighbours.
+// Resolves a destination to a MAC. The routes of all ports give egress port and router. Each worker
+// has its own neighbour table.
 #include "link/nexthop.h"
 #include "addr.h"
 #include "control/hot.h"
@@ -18,7 +18,7 @@
 #include "workers/mbuf_meta.h"
 
 #define GATEWAY_REFRESH_MS 1000
-#define RENOUNCED 1024 // entries a millisecond
+#define RENOUNCED 1024 // entries per millisecond
 
 bool nexthop_find(const struct hot *h, const struct addr *src, const struct addr *dst,
 	uint8_t *port, struct addr *via)
@@ -50,7 +50,7 @@ unsigned int nexthop_resolve(
 	return *neigh != NEIGH_NONE ? DP_OK : DP_DROP_NEIGH_FULL;
 }
 
-// Why an entry holds no more packets.
+// Drop reason if an entry can hold no more packets.
 static unsigned int not_held(const struct worker *w, uint16_t neigh)
 {
 	return neigh_state(w->neigh, neigh) == NEIGH_FAILED ? DP_DROP_NEIGH_FAILED
@@ -84,7 +84,7 @@ void nexthop_send(struct worker *w, struct rte_mbuf *m, uint8_t port, uint16_t n
 	tx_put(w, port, m);
 }
 
-// Sends what an entry holds, or drops it if the entry has failed.
+// Sends the packets that an entry holds, or drops them if the entry has failed.
 static void release_held(struct worker *w, uint16_t neigh)
 {
 	const uint8_t *mac = neigh_mac(w->neigh, neigh, w->now_ms);
@@ -117,8 +117,8 @@ void nexthop_learn(struct worker *w, uint8_t port, const struct net_neigh_msg *m
 	release_held(w, neigh);
 }
 
-// If a router were forgotten, the first packets of the next burst would have to wait in the hold.
-// So it keeps its entry, and uses of the entry keep it under probe.
+// Keeps the entries of routers in use, and so under probe. Without an entry the first packets of
+// the next burst would wait in its hold.
 static void refresh_routers(struct worker *w)
 {
 	const struct hot *h = w->hot;
@@ -140,12 +140,12 @@ static void refresh_routers(struct worker *w)
 	}
 }
 
-// Lines note the neighbours on their ways. By other routes those may be others.
+// Clears the notes that lines have of their next hops, because new routes may change these.
 static void renounce_entries(struct worker *w)
 {
 	w->renounces = neigh_renounce(w->neigh, &w->renounced, RENOUNCED);
 	if (!w->renounces)
-		w->gateways_ms = w->now_ms; // routers are kept again
+		w->gateways_ms = w->now_ms; // routers must be kept in use again
 }
 
 void nexthop_change(struct worker *w)
@@ -179,7 +179,7 @@ void nexthop_drain(struct worker *w)
 	void *held[DP_BURST];
 	unsigned int n;
 
-	// Time passes without answers until every entry that holds something has failed: three
+	// Advances the time without answers until every entry that holds packets has failed: three
 	// tries a second apart, NEIGH_DUE_MAX entries a step.
 	for (unsigned int step = 0; neigh_held_total(w->neigh) > 0 && step < 1u << 16; step++) {
 		w->now_ms += 1000;

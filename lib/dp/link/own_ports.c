@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tells a port that leaves the rest to the kernel what is not the kernel's.
+// Lists our UDP ports for a port that leaves all other traffic to the kernel.
 #include "link/own_ports.h"
 
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 #include "conf.h"
 #include "port.h"
 
-// Whether what comes to an address comes in by a port: as the port's own, or from programs of this
-// machine by the loopback.
+// True if packets to an address come in on a port: it is the port's own, or the port is the
+// loopback and programs of this machine use it.
 static bool comes_by(const struct conf *c, uint32_t port, const struct addr *a)
 {
 	const struct turn_config *t = &c->turn;
@@ -20,7 +20,7 @@ static bool comes_by(const struct conf *c, uint32_t port, const struct addr *a)
 	return false;
 }
 
-// Whether the network has given an address of a port, and may give another one.
+// True if the network has assigned an address of a port, and may assign another one.
 static bool may_move(const struct conf_port *p, const struct addr *a)
 {
 	const struct conf_address *address = conf_port_address(p, a);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames on their way out. A queue has one owner, so there are no locks: a worker without a queue
-// of its own on a port gives its frames to one that has.
+// Sends frames. A queue has one owner, so there are no locks: a worker without a queue of its own
+// on a port gives its frames to one that has.
 #include "link/tx.h"
 #include "capture/capture.h"
 #include "coalesce.h"
@@ -14,13 +14,13 @@
 #include "worker.h"
 #include "workers/handover.h"
 
-// A virtual port may take part of a burst although it would take the rest at once (its ring is
-// drained inside the call); a NIC whose ring is full stays full much longer than this.
+// A virtual port may accept a part of a burst and then the rest at once, because its ring is
+// drained inside the call. A NIC whose ring is full stays full much longer than these retries.
 #define TX_RETRIES 4
 
 _Static_assert(DP_BURST <= PORT_COALESCE_MAX, "an outbox is coalesced in one call");
 
-// Drops a frame that has been counted as sent, for every datagram it stands for.
+// Drops a frame that was counted as sent, for every datagram in it.
 static void drop_unsent(struct worker *w, struct rte_mbuf *m)
 {
 	const uint32_t headers = m->l2_len + m->l3_len + m->l4_len;
@@ -38,8 +38,8 @@ static void drop_unsent(struct worker *w, struct rte_mbuf *m)
 	worker_drop(w, m, DP_DROP_TX_FULL);
 }
 
-// Offers the frames of a burst that the port has not taken, which may be all. What it never takes
-// is dropped.
+// Retries the frames of a burst that the port has not accepted, which may be all. Drops those that
+// it never accepts.
 static void offer_rest(
 	struct worker *w, struct port *p, struct rte_mbuf **m, unsigned int n, bool stalled)
 {
@@ -57,7 +57,7 @@ static void offer_rest(
 		drop_unsent(w, m[sent]);
 }
 
-// Makes super-frames of the runs in an outbox and counts them. Returns how many frames are left.
+// Makes super-frames from the runs in an outbox and counts them. Returns the number of frames left.
 static unsigned int coalesce_outbox(struct worker *w, const struct port *p, struct outbox *o)
 {
 	const struct port_super uso = {

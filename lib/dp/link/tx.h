@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tx.c: frames on their way out.
+// Sends frames.
 #pragma once
 
 #include <stdint.h>
@@ -8,10 +8,10 @@ struct exception_note;
 struct rte_mbuf;
 struct worker;
 
-// Takes a finished frame; hands it to the worker that owns a queue when this one has none.
+// Sends a finished frame, through another worker if this one has no queue. Consumes the frame.
 void tx_put(struct worker *w, uint8_t port, struct rte_mbuf *m);
-// The same for a super-frame of TCP, on a worker that has a queue of its own. It goes behind all
-// that was put before it, so that a flow stays in order.
+// Sends a TCP super-frame, on a worker that has its own queue. It is sent after all frames put
+// before it, so that a flow stays in order.
 void tx_put_super(
 	struct worker *w, uint8_t port, struct rte_mbuf *m, const struct exception_note *note);
 void tx_flush(struct worker *w);

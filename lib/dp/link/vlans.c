@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A device with VLANs is received once, by the port that has it. Here its bursts are cut into one
-// for each port that something is for. Who a frame is for is asked, and not yet whether it is good:
-// a frame with a tag that is nobody's stays with the port that has the device, whose rules
-// (struct net_rx) then name the reason. A super-frame is sorted whole: it has one tag.
+// Splits the bursts of a device with VLANs into one burst for each port. Only one port receives
+// from the device. Frames are sorted by their tags; their validity is checked later: a frame with
+// an unknown tag stays with the port that receives, whose rules (struct net_rx) give the drop
+// reason. A super-frame is sorted whole, because it has one tag.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -38,8 +38,8 @@ void vlans_free(struct dp *d)
 		free(d->port[p].by_tag);
 }
 
-// The VLAN id of a frame, as the port that took its tag off says, or as it stands in the frame. 0:
-// untagged. Of two tags the outer one counts; the parser drops those.
+// The VLAN id of a frame, from the mbuf if the port has removed the tag, else from the frame. 0:
+// untagged. If there are two tags the outer one counts; the parser drops such frames.
 static unsigned int tag_of(const struct rte_mbuf *m)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// vlans.c: what came in on a device that several ports share, sorted by its tags.
+// Sorts the packets from a device that several ports share, by tag.
 #pragma once
 
 #include <stdint.h>
@@ -10,21 +10,21 @@ struct dp;
 struct rte_mbuf;
 struct worker;
 
-// What vlans.c has still to give out of a burst. Empty between bursts.
+// The rest of a burst that vlans.c is handing out. Empty between bursts.
 struct sorting {
 	struct rte_mbuf *m[DP_BURST]; // as received
-	uint8_t port[DP_BURST]; // that each is for
-	uint32_t left; // those not given out yet, as bits
+	uint8_t port[DP_BURST]; // port of each frame
+	uint32_t left; // bit mask of the frames not handed out yet
 };
 
-// Notes the tag of a port that is a VLAN on another port's device. 0 or -ENOMEM. Mgmt lcore, before
-// workers run.
+// Records the tag of a port that is a VLAN on another port's device. Returns 0 or -ENOMEM.
+// Management lcore, before workers run.
 int vlans_learn(struct dp *d, unsigned int port);
 void vlans_free(struct dp *d);
 
-// Takes w->burst.m[0, n), received on `port`, whose device is shared. vlans_next gives them out.
-// Neither looks at more of a frame than its tag.
+// Takes w->burst.m[0, n), received on `port`, whose device is shared. vlans_next hands them out.
+// Both read only the tag of a frame.
 void vlans_begin(struct worker *w, uint8_t port, unsigned int n);
-// Puts the frames for one port into w->burst.m, in the order in which they came, and that port into
-// *port. Returns how many; 0: there are no more.
+// Puts the frames for one port into w->burst.m, in the order of their arrival, and that port into
+// *port. Returns their number; 0 if no frames are left.
 unsigned int vlans_next(struct worker *w, uint8_t *port);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state area in the life of a process: what the last one has left is looked at before anything
-// is made of which it decides the keys, taken up before a worker runs, and replaced by an area of
-// our own in the same moment. From then on workers write to that, and management tells it the time.
+// The state area during the life of a process. At start it looks first at the area of the last
+// process, because that determines the keys. It adopts that area before workers run, and replaces
+// it by a new area at the same moment. From then on workers write to the new area, and management
+// updates its clock.
 #include "state/carry.h"
 
 #include <errno.h>
@@ -32,28 +33,28 @@
 #include "worker.h"
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
-#define CLOCK_MS 1000 // between two times that the area is told
-#define REDIRECTS 1024 // beside those of allocations that are taken up
-#define YOUNG_MS 60000 // who dies later has not died of what was taken up
-#define SHORT_MS 2000 // a taking up that takes no longer has no line of progress
+#define CLOCK_MS 1000 // between two updates of the area's clock
+#define REDIRECTS 1024 // in addition to those of adopted allocations
+#define YOUNG_MS 60000 // a process that dies later did not die of the adopted state
+#define SHORT_MS 2000 // a shorter adoption reports no progress
 
 struct carry {
 	struct state_file file;
 	uint8_t boot_id[TURN_STATE_BOOT_ID_LEN];
 	struct turn_state *area; // in file.fresh
 	struct dp_state told;
-	const struct dp_state_watch *watch; // while it starts, or NULL
+	const struct dp_state_watch *watch; // during the start, else NULL
 	uint32_t redirects[TURN_WORKERS_MAX];
-	uint64_t began_ms, clock_ms; // when taking up began; when the area was last told the time
-	uint64_t up_ms; // when the area became this process's
+	uint64_t began_ms, clock_ms; // start of the adoption; last update of the area's clock
+	uint64_t up_ms; // when the area became this process's own
 	bool forget;
-	bool counted; // FILE.lock has this process among those that have died young
-	bool up; // the area is this process's
+	bool counted; // FILE.lock counts this process among those that died young
+	bool up; // the area belongs to this process
 };
 
-// --- what is there -------------------------------------------------------------------------------
+// --- the old area --------------------------------------------------------------------------------
 
-// Which start of the kernel this is: its text has 32 hexadecimal digits between dashes.
+// Reads the id of this boot of the kernel: its text has 32 hexadecimal digits between dashes.
 static int boot_id_read(uint8_t id[TURN_STATE_BOOT_ID_LEN])
 {
 	char text[40] = "";
@@ -88,8 +89,8 @@ static void refuse_state(struct carry *s, enum dp_state_start how, const char *r
 	state_file_unmap(&s->file);
 }
 
-// Maps what the last process has left, unless it is of no use, or may be what the last few have
-// died of. most: how many that takes; 0 = none does.
+// Maps the area of the last process, unless it is unusable, or the last few processes may have died
+// of it. most: the number of deaths that is too many; 0 = no limit.
 static void map_previous(struct carry *s, uint32_t most)
 {
 	struct turn_state_about about;
@@ -158,9 +159,9 @@ void carry_keys(const struct dp *d, struct turn_state_keys *keys)
 		turn_state_keys_of(d->carry->file.old.mem, keys);
 }
 
-// --- taking up -----------------------------------------------------------------------------------
+// --- adoption ------------------------------------------------------------------------------------
 
-// The worker that is home to a client, as a packet of his will show it.
+// Home worker of a client, as computed from the client's packets.
 static unsigned int client_home(void *ctx, const struct endpoint *client, uint8_t listener)
 {
 	const struct dp *d = ctx;
@@ -180,8 +181,7 @@ static void report_progress(void *ctx, uint64_t done, uint64_t all)
 
 	if (s->watch == NULL || clock_boot_ms() - s->began_ms < SHORT_MS)
 		return;
-	snprintf(line, sizeof(line), "calls are taken up: %" PRIu64 " of %" PRIu64 " done", done,
-		all);
+	snprintf(line, sizeof(line), "adopting calls: %" PRIu64 " of %" PRIu64 " done", done, all);
 	s->watch->progress(s->watch->ctx, line);
 }
 
@@ -199,7 +199,7 @@ static struct turn_state_adoption make_adoption(struct dp *d, struct turn_shard 
 		.ctx = d};
 }
 
-// What is told of the new area, in s->file.fresh.
+// Writes the description of the new area, in s->file.fresh.
 static void tell_area(struct dp *d, size_t size)
 {
 	struct carry *s = d->carry;
@@ -238,7 +238,7 @@ int carry_make(struct dp *d, const struct turn_state_keys *keys, struct csprng *
 		return -1;
 	if (rc == 1)
 		snprintf(s->told.warning, sizeof(s->told.warning), "%s", error);
-	if (rc == -ENOSPC) { // calls that end with this process are better than none
+	if (rc == -ENOSPC) { // losing the calls at the next restart is better than serving none
 		snprintf(s->told.unkept, sizeof(s->told.unkept), "%s", error);
 	} else {
 		tell_area(d, size);
@@ -285,7 +285,8 @@ static int adopt_state(struct dp *d, char *error, size_t len)
 		s->watch->begin(s->watch->ctx, d);
 	a = make_adoption(d, shards);
 	s->began_ms = a.boot_ms;
-	d->events_direct = d->events_take != NULL; // more may end than a ring has room for
+	// more allocations may end than a ring has room for
+	d->events_direct = d->events_take != NULL;
 	rc = turn_state_adopt(&a, &s->told.adopted);
 	d->events_direct = false;
 	if (rc != 0) {
@@ -316,11 +317,11 @@ int carry_take(struct dp *d, char *error, size_t len)
 	if (s->told.start == DP_STATE_CRASHED)
 		s->told.aside = state_file_aside(&s->file, "crashed") == 0;
 	if (s->area == NULL)
-		state_file_drop(&s->file); // nobody takes up again what has been
+		state_file_drop(&s->file); // no process may adopt it a second time
 	else if (state_file_settle(&s->file, error, len) != 0)
 		return -1;
 	if (s->told.start != DP_STATE_TAKEN)
-		state_deaths_set(&s->file, 1); // whoever died before had other calls
+		state_deaths_set(&s->file, 1); // earlier processes that died had other calls
 	s->up = true;
 	s->up_ms = dp_clock_ms(d);
 	return 0;
@@ -334,7 +335,7 @@ void carry_started(struct dp *d)
 	state_file_unmap(&d->carry->file);
 }
 
-// --- living and ending ---------------------------------------------------------------------------
+// --- running and stopping ------------------------------------------------------------------------
 
 void carry_tick(struct dp *d)
 {
@@ -364,10 +365,10 @@ void carry_free(struct dp *d)
 	if (d->carry == NULL)
 		return;
 	if (d->carry->area != NULL) {
-		d->carry->clock_ms = 0; // the next process says how long there was none
+		d->carry->clock_ms = 0; // the next process computes its downtime from this
 		carry_tick(d);
 	}
-	if (d->carry->counted) // a start that has failed is neither a death nor a life
+	if (d->carry->counted) // a failed start is neither a death nor a life
 		state_deaths_set(&d->carry->file, d->carry->up ? 0 : d->carry->told.deaths);
 	state_file_close(&d->carry->file, d->carry->forget);
 	free(d->carry);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be said of the file of an area before a process has one.
+// Checks the file of an area before a process uses it.
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "turn_relay_map.h"
 #include "turn_state.h"
 
-// Bytes of the area; 0 when that cannot be told yet, as addresses are not known.
+// Bytes of the area; 0 while it is unknown because addresses are.
 static uint64_t area_size(const struct conf *c)
 {
 	struct turn_config t = c->turn;
@@ -21,7 +21,7 @@ static uint64_t area_size(const struct conf *c)
 	if (conf_pending(c))
 		return 0;
 	if (t.workers == 0)
-		t.workers = 1; // the number hardly matters
+		t.workers = 1; // the number has little effect
 	map = turn_relay_map_create(&t);
 	if (map == NULL)
 		return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The count is the size of FILE.lock in blocks of its file system, because nothing can be written
-// to a file on hugetlbfs, whose sizes are in its pages. No block is ever taken.
+// Counts processes that died young. The count is the size of FILE.lock in blocks of its file
+// system, because files on hugetlbfs cannot be written, and their sizes are whole pages. No block
+// is ever allocated.
 #include "state/state_deaths.h"
 
 #include <sys/stat.h>
@@ -32,5 +33,5 @@ uint32_t state_deaths(const struct state_file *f)
 void state_deaths_set(const struct state_file *f, uint32_t nb)
 {
 	if (ftruncate(f->lock, (off_t)(nb < MOST ? nb : MOST) * block_size(f)) != 0)
-		return; // a start too many that takes calls up, or one that does not
+		return; // the result is one start too many that adopts calls, or one that does not
 }

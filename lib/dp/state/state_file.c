@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The file that the state area lies in. Keys are in it, so it is never on a disk, and nobody but
-// our user can open it. A new process fills a file of its own and then renames it over the old one,
-// so whoever dies in between leaves the old one as good as it was.
+// The file that contains the state area. It contains keys, so it is never on a disk, and only our
+// user can open it. A new process fills a file of its own and then renames it over the old one, so
+// a process that dies in between leaves the old file intact.
 #include "state/state_file.h"
 #include "state/state_room.h"
 
@@ -23,7 +23,7 @@ static const char *name_of(const char *path)
 	return strrchr(path, '/') + 1;
 }
 
-// "NAME.what" in the directory of the file. False where that is too long.
+// "NAME.suffix" in the directory of the file. False if that is too long.
 static bool sibling_name(const struct state_file *f, const char *suffix, char out[NAME_LEN])
 {
 	return snprintf(out, NAME_LEN, "%s.%s", f->name, suffix) < NAME_LEN;
@@ -35,8 +35,8 @@ static int report_errno(const struct state_file *f, const char *suffix, char *er
 	return -1;
 }
 
-// In the place of a state that was to be removed
-static const char emptied[] = "slipring: this state was to be removed\n";
+// Content of a state that should have been removed.
+static const char emptied[] = "slipring: this state should have been removed\n";
 
 // --- the directory -------------------------------------------------------------------------------
 
@@ -72,7 +72,7 @@ static int dir_judge(int dir, const char *path, char *error, size_t len)
 	return -1;
 }
 
-// The descriptor of the directory of a file, or -1 with the reason in error.
+// Opens the directory of a file. Returns a descriptor, or -1 with the reason in error.
 static int dir_open(const char *path, char *error, size_t len)
 {
 	char dir[PATH_MAX];
@@ -106,8 +106,8 @@ int state_file_look(struct state_file *f, const char *path, char *error, size_t 
 
 // --- the lock ------------------------------------------------------------------------------------
 
-// A lock of fcntl, because the kernel then knows the holder, and a process that this one starts
-// does not inherit it. Nothing can be written to a file on hugetlbfs.
+// Uses an fcntl lock, because the kernel then knows the holder, and child processes do not inherit
+// it. Files on hugetlbfs cannot be written.
 static int lock_file(struct state_file *f, char *error, size_t len)
 {
 	struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -142,9 +142,9 @@ int state_file_open(struct state_file *f, const char *path, char *error, size_t 
 	return lock_file(f, error, len);
 }
 
-// --- what is there -------------------------------------------------------------------------------
+// --- the old file --------------------------------------------------------------------------------
 
-// Why a file that is open is not used; NULL = it may be.
+// Why an open file is not usable; NULL if it is.
 static const char *file_judge(const struct stat *st)
 {
 	if (!S_ISREG(st->st_mode))
@@ -165,7 +165,7 @@ static int map_area(struct state_map *m, int fd, size_t size, int prot)
 	if (mem == MAP_FAILED)
 		return -1;
 	*m = (struct state_map){mem, size};
-	// keys are in it, and a child needs none of them
+	// the file contains keys, and a child needs no keys
 	madvise(mem, size, MADV_DONTDUMP);
 	madvise(mem, size, MADV_DONTFORK);
 	return 0;
@@ -225,9 +225,9 @@ int state_file_aside(struct state_file *f, const char *suffix)
 	return renameat(f->dir, f->name, f->dir, name) == 0 ? 0 : -errno;
 }
 
-// --- a new one -----------------------------------------------------------------------------------
+// --- a new file ----------------------------------------------------------------------------------
 
-// Sizes on hugetlbfs are in its pages.
+// Sizes on hugetlbfs are whole pages.
 static size_t round_up(int fd, size_t size)
 {
 	struct statfs s;
@@ -239,7 +239,7 @@ static size_t round_up(int fd, size_t size)
 	return (size + page - 1) / page * page;
 }
 
-// Memory is had here and now: a page that is missing later would be SIGBUS in a worker.
+// Allocates all memory now: a page that is missing later would be a SIGBUS in a worker.
 static int allocate_area(struct state_file *f, int fd, size_t size, char *error, size_t len)
 {
 	const size_t whole = round_up(fd, size);
@@ -248,7 +248,7 @@ static int allocate_area(struct state_file *f, int fd, size_t size, char *error,
 	if (rc == 0 && map_area(&f->fresh, fd, whole, PROT_READ | PROT_WRITE) == 0)
 		return 0;
 	snprintf(error, len,
-		"state.file: %s: %zu MB cannot be had: %s: give its file system more (size= of "
+		"state.file: %s: %zu MB cannot be allocated: %s: enlarge its file system (size= of "
 		"tmpfs, hugepages), or take fewer relay.ports",
 		f->path, whole >> 20, strerror(rc != 0 ? rc : errno));
 	return -ENOSPC;
@@ -263,7 +263,7 @@ static int make_file(struct state_file *f, size_t size, char *error, size_t len)
 		errno = ENAMETOOLONG;
 		return report_errno(f, ".new", error, len);
 	}
-	// of a process that has died while it started
+	// left by a process that died during its start
 	if (unlinkat(f->dir, name, 0) != 0 && errno != ENOENT)
 		return report_errno(f, ".new", error, len);
 	fd = openat(f->dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -308,7 +308,7 @@ int state_file_settle(struct state_file *f, char *error, size_t len)
 	return 0;
 }
 
-// Who has become another user since may not remove the file. It keeps nothing but a mark.
+// A process that has changed its user may be unable to remove the file. Only a mark remains in it.
 static void empty_area(struct state_map *m)
 {
 	memset(m->mem, 0, m->size);
@@ -325,7 +325,7 @@ void state_file_close(struct state_file *f, bool remove)
 		empty_area(&f->fresh);
 	unmap_area(&f->old);
 	unmap_area(&f->fresh);
-	// the lock goes last
+	// the lock is released last
 	if (f->dir >= 0)
 		close(f->dir);
 	if (f->lock >= 0)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// While a process starts there are two files, and what was put aside may be as big as each of them.
+// Room on the file system of the state area. During a start there are two files, and files that
+// were put aside may be as large as each of them.
 #include "state/state_room.h"
 
 #include <fcntl.h>
@@ -11,7 +12,7 @@
 
 #include "state/state_file.h"
 
-#define ASIDE 2 // of the following, those from here on were put aside
+#define ASIDE 2 // in the following list, files from this index on were put aside
 static const char *const ends[] = {"", ".new", ".refused", ".crashed"};
 #define ENDS (sizeof(ends) / sizeof(ends[0]))
 

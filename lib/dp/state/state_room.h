@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// state_room.c: how much of its file system the files of an area have, and may have. Linux alone,
-// no DPDK. Management lcore.
+// Room on the file system of the state area: used and free. Linux only, no DPDK. Management lcore.
 #pragma once
 
 #include <stdbool.h>
@@ -8,8 +7,8 @@
 
 struct state_file;
 
-// Bytes for the file of this name in the directory, and all that lie beside it: those that are
-// free, and those that these have. UINT64_MAX: the file system has no limit of its own.
+// Bytes available for the file of this name in the directory, and its companions: the free bytes,
+// and those that these files use. UINT64_MAX: the file system has no limit of its own.
 uint64_t state_room(int dir, const char *name);
-// Removes what was put aside: FILE.refused, FILE.crashed. True when there was any.
+// Removes files that were put aside: FILE.refused, FILE.crashed. True if there were any.
 bool state_room_spare(const struct state_file *f);

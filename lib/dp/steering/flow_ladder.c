@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steering ladder: rules in the NIC that bring packets from peers to the worker that owns their
-// relay port. A step is in use when the NIC has taken all its rules; at one refusal those taken are
-// destroyed and the next step is tried. T4, hand-over by software, is below all of them and makes
-// right what a rule gets wrong.
+// The steering ladder: rules in the NIC that steer packets from peers to the worker that owns their
+// relay port. A step is in use if the NIC has accepted all its rules. If it refuses one, the
+// accepted ones are destroyed and the next step is tried. T4, hand-over by software, is below all
+// steps and corrects packets that a rule steers wrongly.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -44,7 +44,7 @@ static int flows_create(struct port *p, struct steering *s, const struct flow_ru
 	}
 	if (rc == 0)
 		return 0;
-	// the driver's words may be cut, but not the number of rules it took
+	// the driver's text may be truncated, but not the number of accepted rules
 	snprintf(reason, FLOW_RULES_WHY_LEN, "rule %u of %u: %.*s", s->nb_flows + 1, r->nb,
 		FLOW_RULES_WHY_LEN - 32, says);
 	flows_destroy(p, s);
@@ -63,14 +63,14 @@ static bool try_step(struct port *p, struct steering *s, const struct flow_rules
 	return rc == 0;
 }
 
-// The step that the port's entry names, else the profile of its driver.
+// The step that the port's configuration names, else that of its driver's profile.
 static enum conf_steering wish_of(const struct dp_port *p)
 {
 	return p->conf->steering != CONF_STEERING_AUTO || p->profile == NULL ? p->conf->steering
 									     : p->profile->steering;
 }
 
-// Why no rules are to be tried, in the words of the log; NULL when they are.
+// Why rules are not tried, as logged; NULL if they are.
 static const char *no_rules(
 	const struct dp *d, const struct dp_port *p, char reason[FLOW_RULES_WHY_LEN])
 {
@@ -133,7 +133,7 @@ static void install_family(struct dp *d, struct dp_port *p, bool is_v4)
 
 void flow_ladder_install(struct dp *d, unsigned int port)
 {
-	// IPv4 first: where a NIC has room for one family only, most need that one
+	// IPv4 first: if a NIC has room for one family only, most sites need that one
 	install_family(d, &d->port[port], true);
 	install_family(d, &d->port[port], false);
 }
@@ -144,16 +144,16 @@ void flow_ladder_remove(struct dp *d, unsigned int port)
 		flows_destroy(d->port[port].port, &d->port[port].steering[is_v4]);
 }
 
-// --- what has come of it ------------------------------------------------------------------------
+// --- results ------------------------------------------------------------------------------------
 
-// Datagrams from peers of a family that came in so far: on their worker's queue, and elsewhere.
+// Datagrams from peers of a family that have come in: on their worker's queue, and elsewhere.
 static void count_hits(
 	const struct dp *d, unsigned int port, bool is_v4, uint64_t *hits, uint64_t *elsewhere)
 {
 	*hits = *elsewhere = 0;
 	for (unsigned int w = 0; w < d->nb_workers; w++) {
 		const struct steer_counts *c = &d->worker[w]->steer[port];
-		// counted after `came`: the difference is never below 0 in this order
+		// read after `came`, so the difference is never below 0
 		const uint64_t n = __atomic_load_n(&c->elsewhere[is_v4], __ATOMIC_ACQUIRE);
 
 		*elsewhere += n;

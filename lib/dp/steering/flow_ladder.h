@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// flow_ladder.c: the steering of a port by rules in its NIC: which step of the ladder is in use.
+// Steers the packets of a port by rules in its NIC, with the best step of the ladder that works.
 #pragma once
 
 #include <stdint.h>
@@ -16,7 +16,7 @@ enum steer_step {
 	STEER_T4,
 };
 
-// Written by the mgmt lcore before the workers run; watch also later.
+// The management lcore writes it before the workers run, and watch also later.
 struct steering {
 	enum steer_step step;
 	char reason[STEER_T4]
@@ -26,9 +26,9 @@ struct steering {
 	struct flow_watch watch;
 };
 
-// Climbs down the ladder for both families of a started port until a step's rules are all in the
-// NIC; T4 needs none.
+// Goes down the ladder for both families of a started port until all rules of a step are in the
+// NIC; T4 needs no rules.
 void flow_ladder_install(struct dp *d, unsigned int port);
 void flow_ladder_remove(struct dp *d, unsigned int port);
-// Judges by the workers' counters whether the rules do what they should. Mgmt lcore.
+// Checks by the workers' counters whether the rules work. Management lcore.
 void flow_ladder_watch(struct dp *d, uint64_t now_ms);

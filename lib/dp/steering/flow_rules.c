@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the rules of each step of the ladder, as a list; flow_ladder.c gives them to the NIC.
+// Makes the list of rules for each step of the ladder; flow_ladder.c passes them to the NIC.
 #include "steering/flow_rules.h"
 #include "turn_config.h"
 #include "turn_relay_map.h"
@@ -9,10 +9,10 @@
 #include <stdlib.h>
 
 #define PREFIX_BITS 9 // bits of a port above its slice
-#define SLICE_SHIFT 1 // bit 0 tells the ports of a pair apart
+#define SLICE_SHIFT 1 // bit 0 distinguishes the ports of a pair
 #define LISTENERS_MAX 255
 
-// A run of ports: those whose bits under mask are value.
+// A set of ports: those whose bits under mask equal value.
 struct ports {
 	uint16_t value, mask;
 };
@@ -27,7 +27,7 @@ struct cover {
 
 // --- addresses ----------------------------------------------------------------------------------
 
-// Index in the relay map of address i of the port, or -1 when the rules are not for it.
+// Index in the relay map of address i of the port, or -1 if the rules are not for it.
 static int relay_index(const struct flow_rules_want *w, uint32_t i)
 {
 	const struct addr *a = &w->port->addresses[i].addr;
@@ -58,9 +58,10 @@ static unsigned int owner_of(const struct flow_rules_want *w, int relay, unsigne
 	return turn_relay_map_slice_worker(w->map, (unsigned int)relay, slice);
 }
 
-// One rule can name all slices with the same low bits as this one. How many values these bits have:
-// as few as leave all of those slices to one worker. Slices are dealt in turn, so for a power of
-// two of workers that is their number, else each slice has a rule. All look at the same bits.
+// One rule can match all slices with the same low bits as this one. Returns the number of values of
+// these bits: the smallest for which all such slices belong to one worker. Slices are dealt in
+// turn, so with a power of two of workers it is the number of workers; otherwise each slice has its
+// own rule. All rules test the same bits.
 static unsigned int period_of(const struct flow_rules_want *w, int relay, unsigned int slice)
 {
 	unsigned int period = 1, s = 0;
@@ -85,7 +86,7 @@ static int rule_add(
 		snprintf(reason, FLOW_RULES_WHY_LEN, "takes more than %u rules", FLOW_RULES_MAX);
 		return -E2BIG;
 	}
-	// room grows by doubling: it is full when nb is a power of two
+	// the array doubles: it is full when nb is a power of two
 	if ((r->nb & (r->nb - 1)) == 0) {
 		const size_t room = r->nb > 0 ? 2 * (size_t)r->nb : 1;
 		struct port_rule *more = reallocarray(r->rule, room, sizeof(*more));
@@ -135,7 +136,8 @@ static int make_whole(
 
 // --- T2 of shared ports -------------------------------------------------------------------------
 
-// One rule for each port, because ports are dealt one by one; a listener's port is not among them.
+// Makes one rule for each port, because ports are dealt one by one; listeners' ports are not among
+// them.
 static int make_shared(
 	const struct flow_rules_want *w, struct flow_rules *out, char reason[FLOW_RULES_WHY_LEN])
 {
@@ -187,12 +189,12 @@ static void cover_add(struct cover *c, uint16_t first, unsigned int bits)
 		return;
 	}
 	if (bits == PREFIX_BITS)
-		return; // what comes for these is handed over
+		return; // packets to these ports are handed over
 	cover_add(c, first, bits + 1);
 	cover_add(c, (uint16_t)(first | 1u << (15 - bits)), bits + 1);
 }
 
-// One cover for all addresses, so that their rules look at the same bits.
+// One cover for all addresses, so that all rules test the same bits.
 static void cover_make(struct cover *c, const struct flow_rules_want *w)
 {
 	*c = (struct cover){.turn = w->turn};

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which rules in a NIC bring packets from peers to the queue of the worker that owns their relay
-// port. Pure: from the configuration and the relay map alone.
+// Makes the rules with which a NIC steers packets from peers to the queue of the worker that owns
+// their relay port. Pure: it depends only on the configuration and the relay map.
 #pragma once
 
 #include "conf.h"
 #include "port.h"
 #include "turn_config.h"
 
-#define FLOW_RULES_MAX 16384 // for a family on a port
+#define FLOW_RULES_MAX 16384 // for one family on a port
 #define FLOW_RULES_WHY_LEN 112
 
 enum flow_rules_step {
-	FLOW_RULES_T1, // destination address alone
-	FLOW_RULES_T2, // and bits of the destination port
+	FLOW_RULES_T1, // destination address only
+	FLOW_RULES_T2, // also bits of the destination port
 };
 
-// A family on a port. Queue n of the port belongs to worker n.
+// One family on a port. Queue n of the port belongs to worker n.
 struct flow_rules_want {
 	const struct conf_port *port;
 	const struct turn_config *turn; // workers is resolved
@@ -28,12 +28,12 @@ struct flow_rules {
 	uint32_t nb;
 };
 
-// Relay addresses of the family on the port.
+// Number of relay addresses of the family on the port.
 uint32_t flow_rules_addresses(const struct flow_rules_want *w);
 
-// Makes the rules of a step; no two of them match the same packet, and none a listener's clients,
-// which RSS spreads. T2's leave out the 128 ports around a listener within the relay range.
-// 0; -EINVAL when the step cannot do it, -E2BIG when it takes more than FLOW_RULES_MAX, -ENOMEM,
-// each with the reason in why.
+// Makes the rules of a step. No two of them match the same packet, and none matches packets of a
+// listener's clients, which RSS distributes. The rules of T2 leave out the 128 ports around a
+// listener within the relay range. Returns 0; -EINVAL if the step cannot do it, -E2BIG if it takes
+// more than FLOW_RULES_MAX rules, or -ENOMEM, each with the reason in reason.
 int flow_rules_make(const struct flow_rules_want *w, enum flow_rules_step step,
 	struct flow_rules *out, char reason[FLOW_RULES_WHY_LEN]);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether rules that the NIC took bring packets where they should. Pure: a fake clock will do.
+// Checks that the rules in the NIC steer packets to the right queues. Pure: tests use a fake clock.
 #include "steering/flow_watch.h"
 
-// A second without packets says nothing and is passed over; one between the two limits ends both
-// rows, so that a share that hovers around a limit does not toggle the verdict.
+// A second without packets is skipped. A share between the two limits resets both counts, so that a
+// share that hovers around a limit does not toggle the verdict.
 static void judge_share(struct flow_watch *w, uint64_t all, uint64_t elsewhere)
 {
 	w->bad = elsewhere * 1000 > all * STEER_BAD_PERMILLE ? w->bad + 1 : 0;

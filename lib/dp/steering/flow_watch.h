@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// flow_watch.c: whether rules that the NIC took do what they promise. Pure.
+// Checks that the rules in the NIC steer packets to the right queues. Pure.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STEER_LOOK_MS 1000 // the counters are judged once in this time
-#define STEER_JUDGE_S 10 // and this many times alike before anything is said
-// Share of the packets that come in elsewhere: above the first is bad, at the second or below good.
+#define STEER_LOOK_MS 1000 // interval of the checks
+#define STEER_JUDGE_S 10 // number of equal results in a row before the verdict changes
+// Share of the packets that come in elsewhere: above the first it is bad, at or below the second it
+// is good.
 #define STEER_BAD_PERMILLE 10
 #define STEER_GOOD_PERMILLE 5
 
-// Judges counters that only grow. The mgmt lcore's, except degraded.
+// Watches counters that only grow. For the management lcore, except degraded.
 struct flow_watch {
-	uint64_t hits, handed_over; // at the last look
+	uint64_t hits, handed_over; // values at the last check
 	uint64_t looked_ms;
-	uint32_t bad, good; // looks in a row; those without a packet do not count
-	bool degraded; // read by any thread
+	uint32_t bad, good; // consecutive results; checks without packets do not count
+	bool degraded; // any thread reads it
 };
 
-// The counters as they stand now; called as often as one likes. now_ms is monotonic and not 0.
+// Checks the current counters. It may be called at any rate. now_ms is monotonic and not 0.
 void flow_watch_look(struct flow_watch *w, uint64_t hits, uint64_t handed_over, uint64_t now_ms);

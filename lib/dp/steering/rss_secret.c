@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HMAC-SHA256 over what the key is for, the port's name and a number, as often as the key is long.
+// Derives the key by HMAC-SHA256 over the purpose, the port's name and a block number, for each
+// block of the key.
 #include "steering/rss_secret.h"
 
 #include <stdio.h>
@@ -8,9 +9,9 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
-#define BLOCK 32 // bytes of a SHA-256
+#define BLOCK 32 // bytes of a SHA-256 hash
 
-_Static_assert(PORT_RSS_KEY_MAX % BLOCK == 0, "the key is made of whole blocks");
+_Static_assert(PORT_RSS_KEY_MAX % BLOCK == 0, "the key consists of whole blocks");
 
 bool rss_secret_key(
 	const uint8_t secret[RSS_SECRET_LEN], const char *port, uint8_t key[PORT_RSS_KEY_MAX])

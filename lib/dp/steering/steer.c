@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which worker owns a client. Every worker must be able to compute it from the packet alone, and it
-// must stay the same for the life of the process, whatever queue a packet came in on.
+// Computes the worker that owns a client. Every worker must be able to compute it from the packet
+// alone, and it must not change during the life of the process, whatever queue a packet came in on.
 #include <rte_thash.h>
 
 #include "steering/steer.h"
@@ -17,7 +17,7 @@ void steer_port_init(struct dp_port *p, unsigned int workers)
 	uint32_t key[PORT_RSS_KEY_MAX / 4];
 
 	// with fewer queues than workers RSS would leave some workers without clients; the hash
-	// takes one key word more than the tuple has
+	// needs one key word more than the tuple has
 	p->rss_home = port->rss && port->nb_rxq >= workers && rte_is_power_of_2(port->reta_size) &&
 		port->rss_key_len >= (TUPLE_WORDS + 1) * sizeof(uint32_t);
 	memcpy(key, port->rss_key, sizeof(key)); // aligned
@@ -29,7 +29,8 @@ void steer_port_init(struct dp_port *p, unsigned int workers)
 		p->home[i] = (uint8_t)(port->reta[i] % workers);
 }
 
-// The hash the NIC computes: Toeplitz over addresses, and ports where it hashes those.
+// The hash that the NIC computes: Toeplitz over the addresses, and over the ports if it hashes
+// those.
 static uint32_t toeplitz_hash(const struct dp_port *p, const struct net_frame *f)
 {
 	const uint32_t ports = (uint32_t)f->sport << 16 | f->dport;
@@ -55,7 +56,7 @@ unsigned int steer_nic_home(
 {
 	uint32_t hash;
 
-	// behind extension headers many NICs do not find the ports and hash the addresses alone
+	// after extension headers many NICs do not find the ports and hash only the addresses
 	if ((m->ol_flags & RTE_MBUF_F_RX_RSS_HASH) != 0 &&
 		f->l4_off == f->l3_off + (f->is_v4 ? NET_IP4_LEN : NET_IP6_LEN))
 		hash = m->hash.rss;

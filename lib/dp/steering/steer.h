@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// steer.c: who owns a client.
+// Computes the owner of a client.
 #pragma once
 
 #include <stdint.h>
@@ -14,16 +14,16 @@ struct rte_mbuf;
 // The worker that owns a client's 5-tuple, fixed for the life of the process. m: as received on p.
 unsigned int steer_client_home(const struct dp *d, const struct dp_port *p,
 	const struct rte_mbuf *m, const struct net_frame *f, uint8_t listener);
-// The same on a port whose NIC says it (rss_home).
+// Home by the NIC's RSS hash, for ports with rss_home.
 unsigned int steer_nic_home(
 	const struct dp_port *p, const struct rte_mbuf *m, const struct net_frame *f);
-// Sets rss_home, home and rss_key of a port that is started.
+// Sets rss_home, home and rss_key of a started port.
 void steer_port_init(struct dp_port *p, unsigned int workers);
-// The same, as a packet of the client to that address and port would show it.
+// Home by RSS for a packet of the client to that server address and port.
 unsigned int steer_tuple_home(
 	const struct dp_port *p, const struct endpoint *client, const struct endpoint *server);
-// The worker that owns a client where no NIC says it: by our own keyed hash, as a stranger who
-// could predict it would choose source ports that all meet on one worker.
+// Home by our own keyed hash, for ports without rss_home. The hash is keyed because otherwise a
+// stranger could choose source ports that all have the same home.
 static inline unsigned int steer_keyed_home(
 	const struct dp *d, const struct addr *client, uint16_t port, uint8_t listener)
 {

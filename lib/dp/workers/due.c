@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the parts of a worker have to do by time comes together in its tick, and here: each part
-// says when its tick has something to do next. One that does not know says now, which is a
-// millisecond from the last tick.
+// The next timer of a worker: each part of a worker reports when its tick has work next. A part
+// that does not know reports the current time, which means a millisecond after the last tick.
 #include "workers/due.h"
 
 #include <rte_common.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between workers: one single-producer single-consumer ring for every ordered pair, a worker with
-// itself included. A full ring is a named drop, never a wait.
+// Rings between workers: one single-producer single-consumer ring for every ordered pair, including
+// a worker with itself. If a ring is full, packets are dropped and counted; no worker waits.
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
@@ -15,7 +15,7 @@
 
 struct rte_ring *handover_ring(unsigned int count, int socket)
 {
-	// in plain memory: rte_ring_create takes a memzone each, and 64 workers have 4096 rings
+	// in plain memory: rte_ring_create takes a memzone for each, and 64 workers have 4096 rings
 	const ssize_t size = rte_ring_get_memsize(count);
 	struct rte_ring *r;
 
@@ -76,7 +76,8 @@ void handover_flush_one(struct worker *w, unsigned int dst)
 bool handover_clients(struct worker *w)
 {
 	const struct turn_burst *b = &w->burst.turn;
-	const unsigned int homes = b->homes; // written through w it might change, for all gcc knows
+	// a local copy: for gcc a write through w might change it
+	const unsigned int homes = b->homes;
 	const uint8_t *pos = b->elsewhere, *const end = pos + b->nb_elsewhere;
 
 	for (; pos < end; pos++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes along with a packet in the private area of its mbuf, from worker to worker and between
-// workers and stream threads.
+// Metadata of a packet in the private area of its mbuf, between workers and between workers and
+// stream threads.
 #pragma once
 
 #include <rte_mbuf.h>
@@ -14,24 +14,24 @@
 #include "turn_shard.h"
 
 enum mbuf_meta_kind {
-	MBUF_META_DATAGRAM, // as if just received and found to belong to the other worker
-	MBUF_META_FRAME, // finished: to be sent on a port whose queue the other worker owns
-	MBUF_META_ICMP, // an ICMP error about what the other worker has sent: the whole frame
-	MBUF_META_SEAL, // to a DTLS client of the other worker: the message alone
-	MBUF_META_NEIGHBOUR, // message: what an ARP or ND packet told
-	MBUF_META_REDIRECT, // message: a redirect lives longer or ends
+	MBUF_META_DATAGRAM, // as if just received by its owner, the other worker
+	MBUF_META_FRAME, // finished: for a port whose queue the other worker owns
+	MBUF_META_ICMP, // an ICMP error about a packet of the other worker: the whole frame
+	MBUF_META_SEAL, // to a DTLS client of the other worker: only the message
+	MBUF_META_NEIGHBOUR, // message: content of an ARP or ND packet
+	MBUF_META_REDIRECT, // message: a redirect is extended or ends
 	MBUF_META_CLIENT_ENDED, // message: the session of a DTLS client has ended
 	// On the rings of stream threads only.
-	MBUF_META_STREAM, // from or to a client over a stream: the message alone
-	MBUF_META_STREAM_ENDED, // message: its connection has ended
-	MBUF_META_BUFFER, // an empty buffer comes back
-	MBUF_META_DTLS, // a datagram of a DTLS client whose handshake is the thread's
-	MBUF_META_DTLS_NOTE, // message: news of such a handshake or session
+	MBUF_META_STREAM, // from or to a client over a stream: only the message
+	MBUF_META_STREAM_ENDED, // message: the client's connection has been closed
+	MBUF_META_BUFFER, // an empty buffer is returned
+	MBUF_META_DTLS, // a datagram of a DTLS client whose handshake the thread runs
+	MBUF_META_DTLS_NOTE, // message: state of such a handshake or session
 	MBUF_META_ATTEMPT, // message: a peer has connected to a TCP allocation
-	MBUF_META_UNOPENED, // message: the port of one was not opened
+	MBUF_META_UNOPENED, // message: the port of a TCP allocation could not be opened
 };
 
-// What a message is that goes down to a stream thread.
+// Kinds of messages to a stream thread.
 enum mbuf_meta_down { MBUF_META_ANSWER, MBUF_META_MEDIA, MBUF_META_ORDER };
 
 // A message to a client on its way to a stream thread, as in struct stream_message.
@@ -41,26 +41,26 @@ struct stream_down {
 	uint8_t kind; // enum mbuf_meta_down
 };
 
-// Packets on the rings between workers, which counters count; those that follow are messages.
+// True for packets on the rings between workers, which are counted; the other kinds are messages.
 static inline bool mbuf_meta_is_packet(uint8_t kind)
 {
 	return kind <= MBUF_META_SEAL;
 }
 
-// With this nothing is parsed or judged twice. The side that hands over writes it, the side that
-// receives reads it.
+// Saves the receiver from parsing or checking anything twice. The sending side writes it, the
+// receiving side reads it.
 struct mbuf_meta {
 	uint8_t kind; // enum mbuf_meta_kind
-	uint8_t port; // FRAME, NEIGHBOUR, and packets a neighbour entry holds
+	uint8_t port; // FRAME, NEIGHBOUR, and packets that a neighbour entry holds
 	bool from_ask; // NEIGHBOUR
 	union {
 		struct turn_view datagram;
 		struct icmp_note icmp;
 		struct net_neigh_msg neighbour;
 		struct turn_redirect_note redirect;
-		struct exception_note exception; // on the way to or from the kernel
-		struct losses_held held; // of packets that a neighbour entry holds
-		struct stream_down to_stream; // STREAM on its way down
+		struct exception_note exception; // on its way to or from the kernel
+		struct losses_held held; // for packets that a neighbour entry holds
+		struct stream_down to_stream; // STREAM on its way to a thread
 		struct stream_attempt attempt;
 		struct stream_place unopened;
 		struct {
@@ -76,7 +76,7 @@ struct mbuf_meta {
 			uint32_t lease_s;
 			uint16_t port;
 			uint8_t listener;
-			uint8_t owner; // worker that has the allocation
+			uint8_t owner; // worker that owns the allocation
 			bool media;
 		} seal; // SEAL
 	};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages from worker to worker: what neighbours said, redirects that live on or end, clients that
-// are gone. They use the packets' rings, so that a worker has nothing more to poll.
+// Messages between workers: neighbours' answers, extended and ended redirects, clients whose
+// session has ended. They use the packets' rings, so that a worker has nothing more to poll.
 #include "workers/messages.h"
 #include "clients/streams.h"
 #include "datapath.h"
@@ -19,7 +19,7 @@ static struct rte_mbuf *make_message(struct worker *w, enum mbuf_meta_kind kind)
 	return m;
 }
 
-// Frees the message when there is no room.
+// Sends a message. Frees it if there is no room.
 static bool send_message(struct worker *w, unsigned int dst, struct rte_mbuf *m)
 {
 	if (rte_ring_sp_enqueue(w->out[dst], m) == 0) {
@@ -41,7 +41,7 @@ void messages_neighbour(
 		mbuf_meta_of(m)->port = port;
 		mbuf_meta_of(m)->from_ask = from_ask;
 		mbuf_meta_of(m)->neighbour = *msg;
-		// one that finds no room is not missed: whoever needs the answer asks again
+		// a lost one does no harm: a worker that needs the answer asks again
 		send_message(w, dst, m);
 	}
 }
@@ -72,7 +72,7 @@ void messages_notes(struct worker *w)
 
 	w->nb_notes +=
 		turn_redirect_notes(w->shard, w->note + w->nb_notes, DP_NOTES_MAX - w->nb_notes);
-	// in order: the last word on a client must come last
+	// in order: the last note about a client must come last
 	while (sent < w->nb_notes && note_send(w, &w->note[sent]))
 		sent++;
 	w->nb_notes -= sent;

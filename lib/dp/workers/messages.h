@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// messages.c: what workers tell each other beside packets.
+// Messages between workers.
 #pragma once
 
 #include <stdbool.h>
@@ -10,12 +10,14 @@ struct rte_mbuf;
 struct turn_view;
 struct worker;
 
-// Tells every other worker what an ARP or ND packet said, if neigh_asked_for says that it matters.
+// Sends the content of an ARP or ND packet to every other worker, if neigh_asked_for says that it
+// matters.
 void messages_neighbour(
 	struct worker *w, uint8_t port, const struct net_neigh_msg *msg, bool from_ask);
-// Tells a worker that the session v->stream of a DTLS client has ended. False: not now.
+// Tells a worker that the session v->stream of a DTLS client has ended. False if that is not
+// possible now.
 bool messages_client_ended(struct worker *w, unsigned int dst, const struct turn_view *v);
-// Sends the redirect notes of the shard; what finds no room waits for the next call.
+// Sends the redirect notes of the shard; notes that find no room wait for the next call.
 void messages_notes(struct worker *w);
-// Does what a message says and frees it.
+// Executes a message and frees it.
 void messages_apply(struct worker *w, struct rte_mbuf *m);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The meters of workers: their memory, and what a worker does when a datagram is past a rate.
+// The meters of workers: their memory, and the drop of a datagram that exceeds a rate.
 #include "workers/metering.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static int accounts_make(struct dp *d)
 
 	for (unsigned int i = 0; i < d->nb_workers; i++)
 		slots += turn_relay_map_slots(d->map, i);
-	// quota names users by hashes under this key, which nobody outside sees either
+	// the quota table identifies users by hashes under this key, too, which is secret
 	d->accounts = turn_accounts_create(slots, &d->quota_key);
 	return d->accounts != NULL ? 0 : -ENOMEM;
 }
@@ -77,8 +77,8 @@ void metering_take(struct worker *w)
 	w->special = w->marks || w->meters != NULL;
 }
 
-// wide and leg are constants where this is inlined. The meters are looked at in a copy, which no
-// store to one of them can have changed for all that gcc knows.
+// wide and leg are constants where this is inlined. It reads a copy of the meters' structure, which
+// gcc knows that no store can change.
 static __rte_always_inline unsigned int take_leg(
 	const struct worker *w, unsigned int leg, unsigned int start, bool wide)
 {
@@ -91,7 +91,7 @@ static __rte_always_inline unsigned int take_leg(
 		const struct turn_view *v = &b->view[*pos];
 		const uint64_t cost = turn_meter_cost(1, turn_view_data(v, leg));
 
-		// nobody's, or a redirect; or it has to ask
+		// no allocation, or a redirect; or the slow path must decide
 		if (unlikely(v->slot >= t.nb_slots) ||
 			unlikely(!turn_meter_take(&t, v->slot, leg, cost)))
 			break;

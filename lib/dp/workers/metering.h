@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// metering.c: rates of relayed datagrams (limits.rates), as far as the data path has to do with
-// them: their memory, and the drop of what is past one.
+// Rates of relayed datagrams (limits.rates) in the data path: memory of the meters, and drops of
+// datagrams that exceed a rate.
 #pragma once
 
 #include <stdbool.h>
@@ -16,26 +16,26 @@ struct turn_relay_map;
 struct turn_view;
 struct worker;
 
-// Bytes of EAL's memory that metering_create takes for a configuration; 0 where it limits no rate.
+// Bytes of EAL memory that metering_create needs for a configuration; 0 if it limits no rate.
 size_t metering_size(const struct conf *c, const struct turn_relay_map *map);
-// Makes the meters of all workers that are made, where the configuration limits a rate and there
-// are none yet. They stay until metering_free. 0, or -ENOMEM. Management lcore, before workers are
-// asked to take the policy.
+// Makes the meters of all workers, if the configuration limits a rate and there are no meters yet.
+// They stay until metering_free. Returns 0 or -ENOMEM. Management lcore, before workers adopt the
+// policy.
 int metering_create(struct dp *d, const struct conf *c);
 void metering_free(struct dp *d);
-// Makes the worker use its meters, if there are any, as the policy of its shard says. The worker,
-// between two rounds, or whoever makes the worker.
+// Makes the worker use its meters, if there are any, according to the policy of its shard. Called
+// by the worker between two rounds, or by the thread that makes the worker.
 void metering_take(struct worker *w);
 
-// Takes what the datagrams of a leg of the burst cost, from one on and in their order, as if the
-// lines that were found for them vouched. Stops at the first that has to ask, or has no line.
-// Returns how many have paid, those before `from` included. Who then relays fewer gives back the
-// rest at once. A pass of its own costs a datagram less than a look at its meter on its way.
+// Charges the datagrams of a leg of the burst in advance, from index start on and in order, as if
+// their lines vouched. Stops at the first one that needs metering_asks, or has no line. Returns the
+// index of that one. If fewer datagrams are then relayed the caller gives the rest back at once. A
+// separate pass costs a datagram less than reading its meter while it is relayed.
 unsigned int metering_take_leg(const struct worker *w, unsigned int leg, unsigned int start);
-// Gives back what datagrams [from, to) of a leg have paid.
+// Gives back the charge of datagrams [start, stop) of a leg.
 void metering_give_leg(struct worker *w, unsigned int leg, unsigned int start, unsigned int stop);
 
-// For a datagram that is about to be relayed by its line, when turn_meter_take has not taken its
-// cost. True: it is taken now. False: the datagram is past a rate, counted for its allocation and
+// For a datagram that will be relayed by its line, if turn_meter_take refused its cost. True if it
+// is paid now. False if the datagram exceeds a rate; it has been counted for its allocation and
 // dropped. The worker has meters.
 bool metering_asks(struct worker *w, struct rte_mbuf *m, const struct turn_view *v, uint64_t cost);

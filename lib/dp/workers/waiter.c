@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Blocks a worker, and wakes it (waiter.h). One ppoll waits for all ports and for kicks: a worker
-// has a handful of descriptors, and its filter of system calls allows ppoll, read and write anyway.
+// has a handful of descriptors, and its system call filter allows ppoll, read and write anyway.
 #include "workers/waiter.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static int wake_fd(struct port *p, uint16_t queue)
 	return p->ops->wake_fd != NULL ? p->ops->wake_fd(p, queue) : -1;
 }
 
-// Where no port wakes anybody, workers without a queue of their own do as those with one do.
+// If no port can wake a worker, workers without a queue behave like those with one.
 static bool some_wake(const struct dp *d)
 {
 	for (unsigned int i = 0; i < d->nb_ports; i++)
@@ -69,7 +69,7 @@ void waiter_close(struct worker *w)
 
 // --- the worker ----------------------------------------------------------------------------------
 
-// Enables the interrupts of the ports that have some. False: one of them cannot.
+// Enables or disables the interrupts of the ports that have any. False if a port fails.
 static bool ports_arm(const struct worker *w, bool on)
 {
 	bool armed = true;
@@ -125,7 +125,7 @@ static void count_wakeup(struct worker *w, int ready)
 	uint64_t kicks;
 
 	w->live.waits++;
-	// kicks that came together are one; one that was taken already is none
+	// several kicks count as one; one that was taken already does not count
 	if (kicked && read(k->event, &kicks, sizeof(kicks)) < 0)
 		kicks = 0;
 	k->vain = ready > (int)kicked;
@@ -169,18 +169,18 @@ void waiter_doze(struct worker *w, uint64_t ns)
 	const struct timespec most = {
 		.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
 
-	count_wakeup(w, ppoll(w->waiter.fd, 1, &most, NULL)); // the first is that of the kicks
+	count_wakeup(w, ppoll(w->waiter.fd, 1, &most, NULL)); // the first one is for kicks
 	waiter_disarm(w);
 }
 
-// --- others --------------------------------------------------------------------------------------
+// --- other threads -------------------------------------------------------------------------------
 
 void waiter_wake(struct waiter *k)
 {
 	static const uint64_t one = 1;
 
 	if (__atomic_exchange_n(&k->armed, WAITER_AWAKE, __ATOMIC_SEQ_CST) == WAITER_AWAKE)
-		return; // it is awake, or somebody else wakes it
+		return; // it is awake, or another thread wakes it
 	while (write(k->event, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
 }

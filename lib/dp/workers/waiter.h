@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// waiter.c: a worker that has nothing to do waits until a port has a frame for it, until somebody
-// has put something for it elsewhere and kicks it, or until something is due by time (due.h).
+// Lets an idle worker wait until a port has a frame for it, until another thread puts something for
+// it elsewhere and kicks it, or until a timer is due (due.h).
 //
-// It can doze, too: then ports do not wake it, nor do other workers, but a stream thread does that
-// has read all that has come in its own nap. A doze ends after some microseconds at the latest.
+// It can doze, too: then ports and other workers do not wake it, but a stream thread does after it
+// has read the input of its own nap. A doze lasts only some microseconds.
 //
-// No wake is lost. The worker raises its flag, makes one more round, which looks at all that there
-// may be, and blocks only if that has found nothing. Whoever puts something for it puts it first,
-// and looks at the flag then. Each of them has a full fence between its two steps, so one of them
-// at least sees what the other has done: the worker what was put, or the other the flag. A port's
-// descriptor is readable for as long as a frame waits. test_waiter_model goes through all orders of
+// No wake is lost. The worker raises its flag, makes one more round, which looks at all sources,
+// and blocks only if that finds nothing. A thread that has something for the worker first puts it
+// there, and then looks at the flag. Both have a full fence between their two steps, so at least
+// one of them sees what the other did: the worker sees the new entry, or the thread sees the flag.
+// A port's descriptor is readable as long as a frame waits. test_waiter_model checks all orders of
 // these steps.
 #pragma once
 
@@ -30,55 +30,57 @@ enum { WAITER_AWAKE, WAITER_WAITS, WAITER_DOZES };
 #define WAITER_QUEUES_MAX (CONF_PORTS_MAX * 4) // receive queues of a worker
 
 struct waiter {
-	// The worker's own.
-	bool up; // it has raised its flag and not taken it back
-	bool dozes; // for a doze
-	bool vain; // a port has woken it, and no round has found anything since
-	bool arms; // there are ports with wake_arm
-	unsigned int nb; // descriptors; the first is that of the kicks
+	// For the worker only.
+	bool up; // it has raised its flag and not lowered it
+	bool dozes; // the flag is for a doze
+	bool vain; // a port has woken it, but no round has found anything since
+	bool arms; // some ports have wake_arm
+	unsigned int nb; // number of descriptors; the first one is for kicks
 	struct pollfd fd[1 + WAITER_QUEUES_MAX];
-	// Read by all. The flag: the worker raises it, who wakes it takes it down.
+	// Read by all threads. The flag: the worker raises it; the thread that wakes the worker
+	// lowers it.
 	uint32_t armed __rte_cache_aligned;
-	bool can; // set at start: all that the worker receives can wake it
-	int event; // set at start: descriptor of the kicks; -1 = none
+	bool can; // set at start: every source of the worker can wake it
+	int event; // set at start: descriptor for kicks; -1 = none
 } __rte_cache_aligned;
 
-// Finds out whether the ports of a worker, which are started, can wake it: if one of its queues
-// cannot, it never waits. A worker without a queue waits where the queues of others can wake. 0 or
+// Checks whether the started ports of a worker can wake it: if one of its queues cannot, the worker
+// never waits. A worker without a queue waits if the queues of others can wake. Returns 0 or
 // -errno. Management lcore, before the worker runs.
 int waiter_open(struct worker *w);
 void waiter_close(struct worker *w);
 
-// Raises the flag: from now on kicks wake. True when the worker may wait, once another round has
-// found nothing. False: a port cannot wake it this time, and it has to sleep. The worker, as all
-// that follows except for kicking.
+// Raises the flag: from now on kicks wake. True if the worker may wait, after another round has
+// found nothing. False if a port cannot wake it this time, so it has to sleep. Only the worker
+// calls this and the following functions, except the kicks.
 bool waiter_arm(struct worker *w);
-// Takes the flag back, once there is work. Nothing happens if it is not up.
+// Lowers the flag, when there is work. Does nothing if it is not raised.
 void waiter_disarm(struct worker *w);
-// Whether the last wait was ended by a port that had nothing then: one whose descriptor has an
-// error, or for whose frames there is no buffer. It would be so again at once: sleep. True once for
+// True if a port ended the last wait but then had no frame: its descriptor has an error, or there
+// is no buffer for its frames. Waiting would end at once again, so the worker sleeps. True once for
 // each such wait.
 bool waiter_in_vain(struct worker *w);
-// Blocks until something comes, or is due by time, and takes the flag back. The flag is up and a
-// round behind that has found nothing.
+// Blocks until something comes or a timer is due, and lowers the flag. The flag must be raised and
+// a round after that must have found nothing.
 void waiter_block(struct worker *w);
 
-// Raises the flag for a doze, if it is not up. True when it was up: another round has found nothing
-// since, and the worker may doze.
+// Raises the flag for a doze, if it is not raised. True if it was raised before: another round has
+// found nothing since, and the worker may doze.
 bool waiter_drowse(struct worker *w);
-// Dozes for so many ns, until a stream thread kicks, and takes the flag back.
+// Dozes for ns nanoseconds or until a stream thread kicks, and lowers the flag.
 void waiter_doze(struct worker *w, uint64_t ns);
 
 void waiter_wake(struct waiter *k); // for the next two
 
-// The second half of a kick, behind a full fence.
+// Second half of a kick, after a full fence.
 static inline void waiter_look(struct waiter *k)
 {
 	if (unlikely(__atomic_load_n(&k->armed, __ATOMIC_RELAXED) == WAITER_WAITS))
 		waiter_wake(k);
 }
 
-// Wakes a worker if it waits, behind putting something where its next round looks. Any thread.
+// Wakes a worker if it waits. Call it after putting something where the worker's next round looks.
+// Any thread.
 static inline void waiter_kick(struct waiter *k)
 {
 	if (!k->can)
@@ -87,7 +89,7 @@ static inline void waiter_kick(struct waiter *k)
 	waiter_look(k);
 }
 
-// The same of a stream thread, behind all that a round of it has read: it ends a doze, too.
+// Wakes from a stream thread, after it has queued all input of its round. Also ends a doze.
 static inline void waiter_kick_stream(struct waiter *k)
 {
 	if (!k->can)
@@ -97,12 +99,13 @@ static inline void waiter_kick_stream(struct waiter *k)
 		waiter_wake(k);
 }
 
-// Ends a doze alone, behind nothing: who has its clock gives the time.
+// Only ends a doze, without new data: the thread that has the clock ends it on time.
 static inline void waiter_rouse(struct waiter *k)
 {
 	if (__atomic_load_n(&k->armed, __ATOMIC_RELAXED) == WAITER_DOZES)
 		waiter_wake(k);
 }
 
-// Kicks the workers to whose rings a round of w has put something (w->kicks), at its end.
+// Kicks the workers that have new entries in their rings from this round of w (w->kicks). Call it
+// at the end of a round.
 void waiter_kick_others(struct worker *w);

@@ -223,7 +223,7 @@ static void shared_ports_have_so_many_places(void **state)
 	c = world.conf;
 	c.turn.limits.allocations *= 100;
 	assert_int_equal(dp_reload_begin(world.dp, &c, false, error, sizeof(error)), -1);
-	assert_non_null(strstr(error, "limits.allocations: more than at the start"));
+	assert_non_null(strstr(error, "limits.allocations: a larger value takes a restart"));
 	c.turn.limits.allocations = 1;
 	begin(&c.turn, false);
 	assert_int_equal(finish(), 0);

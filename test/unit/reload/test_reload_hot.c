@@ -401,7 +401,7 @@ static void a_realm_without_a_number_is_told(void **state)
 	static const struct {
 		int error_code;
 		const char *text;
-	} cases[] = {{EAGAIN, "realms: too many have come and gone"},
+	} cases[] = {{EAGAIN, "realms: too many were added and removed"},
 		{ENOMEM, "realms: no memory left for the counters of another"}};
 	struct turn_realm realm = {
 		.name = (char *)"other.test", .users = world.user, .nb_users = 1};

@@ -285,7 +285,7 @@ static void memory_that_is_not_there_is_told(void **state)
 
 	open_file(&f);
 	assert_int_equal(state_file_make(&f, (size_t)1 << 45, error, sizeof(error)), -ENOSPC);
-	assert_non_null(strstr(error, "cannot be had"));
+	assert_non_null(strstr(error, "cannot be allocated"));
 	assert_false(is_there(".new"));
 	state_file_close(&f, false);
 }
