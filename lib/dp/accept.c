@@ -114,7 +114,7 @@ static unsigned int client_home(const struct worker *w, const struct dp_port *p,
 // True if a port accepts packets from this source to our address: the source must be reached
 // through this port, or, if there is no route to it, the address must be this port's own. So nobody
 // can reach hosts behind one port by spoofing their addresses on another.
-static bool is_taken_in(const struct worker *w, const struct local_addr *laddr,
+static bool is_accepted_on(const struct worker *w, const struct local_addr *laddr,
 	const struct addr *src, uint8_t port)
 {
 	struct addr via;
@@ -153,7 +153,7 @@ unsigned int accept_ends(const struct worker *w, const struct addr *src, const s
 		return is_program(w, src) ? DP_OK : drop_of_net(NET_DROP_MARTIAN_SOURCE);
 	if (local_addrs_ours(w->local, src)) // or a broadcast address
 		return drop_of_net(NET_DROP_MARTIAN_SOURCE);
-	if (!is_taken_in(w, *laddr, src, port))
+	if (!is_accepted_on(w, *laddr, src, port))
 		return drop_of_net(
 			(*laddr)->port == port ? NET_DROP_MARTIAN_SOURCE : NET_DROP_NOT_FOR_US);
 	return DP_OK;
@@ -324,14 +324,14 @@ static int accept_any(struct worker *w, uint8_t port, struct rte_mbuf **m, struc
 
 // True if the source of a plain frame is reached through the port that it came in on. The
 // destination is in the bytes before the UDP header.
-static bool comes_its_way(const struct worker *w, const struct turn_view *v)
+static bool source_is_reached(const struct worker *w, const struct turn_view *v)
 {
 	const uint8_t *udp = v->data - NET_UDP_LEN;
 	const struct addr dst =
 		(v->flags & DP_IPV4) != 0 ? addr_from_v4(udp - 4) : addr_from_v6(udp - 16);
 	const struct local_addr *laddr = local_addrs_find(w->local, &dst);
 
-	return laddr != NULL && is_taken_in(w, laddr, &v->src, v->port);
+	return laddr != NULL && is_accepted_on(w, laddr, &v->src, v->port);
 }
 
 // True if the source of a frame that accept_plain accepted is valid and not ours. If false,
@@ -347,7 +347,7 @@ static bool source_is_fine(
 
 	return !martian && v->src_port != 0 && (data[6] & 1) == 0 &&
 		memcmp(data + 6, src, 6) != 0 && !is_ours(w, v) &&
-		(w->dp->nb_ports == 1 || comes_its_way(w, v));
+		(w->dp->nb_ports == 1 || source_is_reached(w, v));
 }
 
 bool accept_again(struct worker *w, unsigned int i)
@@ -398,7 +398,7 @@ static __rte_noinline int classify_rest(const struct worker *w, const struct dp_
 
 // How the home of a client is found.
 enum homes {
-	HOMES_ONE, // there is one worker: no look-up, for peers neither
+	HOMES_ONE, // there is one worker: no look-up, not even for peers
 	HOMES_HASHED, // by our hash, which turn_route_begin computes
 	HOMES_NIC, // by the NIC's hash; only on some ports
 };
@@ -467,7 +467,7 @@ static __rte_always_inline int classify_plain(const struct accepting *a, const s
 	const unsigned int is_v4 = (v->flags & DP_IPV4) != 0; // known where this is inlined
 	const uint32_t dport = (uint16_t)(head >> 32);
 	uint32_t from_peer = dport - laddr->run.lo < laddr->run.nb;
-	unsigned int of_client;
+	unsigned int client_worker;
 
 	__asm__("" : "+r"(from_peer)); // one register, or gcc repeats the comparison at each use
 	v->mark = (uint32_t)(head >> 48) | laddr->plain_mark[from_peer];
@@ -482,8 +482,8 @@ static __rte_always_inline int classify_plain(const struct accepting *a, const s
 	// a client belongs to this worker until turn_route_begin knows more
 	if (a->homes == HOMES_HASHED)
 		return (from_peer & (laddr->run.worker != a->id)) ? laddr->run.worker ^ a->id : 0;
-	of_client = nic_home(a, m, v);
-	return (int)(of_client ^ ((of_client ^ laddr->run.worker) & -from_peer) ^ a->id);
+	client_worker = nic_home(a, m, v);
+	return (int)(client_worker ^ ((client_worker ^ laddr->run.worker) & -from_peer) ^ a->id);
 }
 
 // net_udp_scan4 or 6, for frames whose checksums the port did not fully verify. Also 0 if the port

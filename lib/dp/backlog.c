@@ -38,7 +38,7 @@ static uint32_t streams_of(const struct conf *c)
 }
 
 // Entries of a queue: requests, as many datagrams after them, and the packets of streams.
-static uint32_t slots_of(const struct conf *c, enum backlog_whose queue_id)
+static uint32_t slots_of(const struct conf *c, enum backlog_queue_id queue_id)
 {
 	return rte_align32pow2(2 * c->backlog + (queue_id == BACKLOG_KNOWN ? streams_of(c) : 0));
 }
@@ -155,12 +155,12 @@ static bool is_known(const struct worker *w, const struct turn_view *v)
 }
 
 // The queue of a client: the one in which its packets wait, else by its kind.
-static enum backlog_whose choose_queue(
+static enum backlog_queue_id choose_queue(
 	const struct worker *w, const struct turn_view *v, uint64_t hash)
 {
 	const struct backlog *b = &w->backlog;
 	const bool known = is_known(w, v);
-	const enum backlog_whose one = known ? BACKLOG_KNOWN : BACKLOG_STRANGERS;
+	const enum backlog_queue_id one = known ? BACKLOG_KNOWN : BACKLOG_STRANGERS;
 
 	return has_client(&b->queue[one ^ 1], v, hash) ? one ^ 1 : one;
 }
@@ -180,7 +180,7 @@ static bool is_long(const struct worker *w, const struct rte_mbuf *m)
 
 // DP_OK if there is room for a packet in a queue, or a drop reason.
 static unsigned int check_room(const struct worker *w, const struct rte_mbuf *m,
-	enum backlog_whose queue_id, const struct turn_view *v, uint64_t hash)
+	enum backlog_queue_id queue_id, const struct turn_view *v, uint64_t hash)
 {
 	const struct backlog *b = &w->backlog;
 	const struct backlog_queue *q = &b->queue[queue_id];
@@ -221,7 +221,7 @@ static void append_packet(
 }
 
 // Queues a packet, or drops it.
-static void enqueue_packet(struct worker *w, struct rte_mbuf *m, enum backlog_whose queue_id,
+static void enqueue_packet(struct worker *w, struct rte_mbuf *m, enum backlog_queue_id queue_id,
 	const struct turn_view *v, uint64_t hash)
 {
 	struct backlog *b = &w->backlog;
@@ -241,7 +241,7 @@ static void enqueue_packet(struct worker *w, struct rte_mbuf *m, enum backlog_wh
 bool backlog_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *v)
 {
 	const struct backlog *b = &w->backlog;
-	enum backlog_whose queue_id;
+	enum backlog_queue_id queue_id;
 	uint64_t hash;
 
 	if (likely(!backlog_concerns(&w->backlog, v)) || has_waited(v))
@@ -317,8 +317,9 @@ static bool head_is_request(const struct backlog_queue *q)
 	return (q->tag[q->head] & KIND) != 0;
 }
 
-// The queue to take the next packet from: one whose head waits behind no request any more, then
-// that of known clients unless it is the turn of a stranger. At least one packet waits.
+// The queue to take the next packet from: one with a datagram at its head, if all requests before
+// it are answered; else that of known clients, unless it is the turn of a stranger. At least one
+// packet waits.
 static struct backlog_queue *next_queue(struct backlog *b)
 {
 	struct backlog_queue *known = &b->queue[BACKLOG_KNOWN];

@@ -53,12 +53,12 @@ struct backlog_queue {
 	uint32_t waiting[2];
 };
 
-enum backlog_whose { BACKLOG_KNOWN, BACKLOG_STRANGERS };
+enum backlog_queue_id { BACKLOG_KNOWN, BACKLOG_STRANGERS };
 
 // Backlog of one worker.
 struct backlog {
 	struct hash_key key;
-	struct backlog_queue queue[2]; // by enum backlog_whose
+	struct backlog_queue queue[2]; // by enum backlog_queue_id
 	void *mem;
 	// requests in a queue; as many other packets may wait after requests of their client
 	uint32_t max;
@@ -89,7 +89,7 @@ bool backlog_take(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 // source address may be spoofed. Later packets of its client do not wait for it.
 void backlog_hello(struct worker *w, struct rte_mbuf *m, const struct turn_view *v);
 // Call it for each burst with the numbers of packets received and relayed.
-static inline void backlog_see(
+static inline void backlog_note_burst(
 	struct backlog *b, unsigned int received, unsigned int relayed, uint64_t now_ms)
 {
 	if (relayed > 0)

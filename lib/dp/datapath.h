@@ -28,7 +28,7 @@ struct learn;
 struct local_addrs;
 struct rte_mempool;
 struct rte_ring;
-struct stream_way;
+struct stream_rings;
 struct streams;
 struct stun_crypto;
 struct turn_accounts;
@@ -105,7 +105,7 @@ struct dp {
 	struct hash_key client_key; // key of steer_client_home and the shards
 	bool homes_hashed; // no port decides the home of a client by its NIC's hash
 	struct streams *streams; // NULL: not running, or no listener needs it
-	struct stream_way *stream_way; // between each stream thread and each worker
+	struct stream_rings *stream_rings; // between each stream thread and each worker
 	unsigned int nb_streams; // number of threads
 	uint64_t tsc_start, tsc_per_ms; // one clock for all workers, because messages carry times
 	bool stopping; // management writes, workers read

@@ -21,8 +21,7 @@
 	X(DP_DROP_RX_OVERSIZE, "rx-oversize", "larger than the MTU of the port it came in on")     \
 	X(DP_DROP_NO_ROUTE, "no-route", "destination neither on-link nor behind a gateway")        \
 	X(DP_DROP_NEIGH_HELD, "neighbour-hold-full",                                               \
-		"no room to hold it until the neighbour "                                          \
-		"answers")                                                                         \
+		"no room to hold it until the neighbour answers")                                  \
 	X(DP_DROP_NEIGH_FULL, "neighbour-table-full", "no free neighbour entry")                   \
 	X(DP_DROP_NEIGH_RATE, "neighbour-rate",                                                    \
 		"to a neighbour not known yet, past neighbours.ask-rate")                          \
@@ -283,7 +282,7 @@ struct dp_question {
 };
 
 // Route to a destination: egress port and next hop.
-struct dp_way {
+struct dp_route {
 	bool known; // a route exists
 	uint8_t port;
 	struct addr via; // the destination itself, or a gateway
@@ -294,8 +293,8 @@ struct dp_detail {
 	// From the client's TLS connection, or from its DTLS session if this worker has that; else
 	// NULL. Static text.
 	const char *cipher;
-	struct dp_way client;
-	struct dp_way permission[TURN_DETAIL_ROWS]; // to the peer of each permission
+	struct dp_route client;
+	struct dp_route permission[TURN_DETAIL_ROWS]; // to the peer of each permission
 	struct turn_detail turn;
 };
 
@@ -346,8 +345,9 @@ int dp_reload_routes(struct dp *d, const struct conf *c, char *error, size_t len
 // the number of allocations ended. Management lcore.
 int dp_reload_step(struct dp *d);
 // Like dp_reload_begin, for a configuration of conf_move: other addresses. dp_reload_step then
-// first ends everything on addresses that are removed. If it returns 0 it owns moved until
-// dp_reload_clear. The caller adopts moved when the reload is complete, and calls dp_move_done.
+// first ends everything on addresses that are removed. If dp_move_begin returns 0 the data path
+// owns moved until dp_reload_clear. The caller adopts moved when the reload is complete, and calls
+// dp_move_done.
 int dp_move_begin(struct dp *d, struct conf *moved, char *error, size_t len);
 // Describes what the last move could not do; "" = nothing. Valid until dp_reload_clear.
 const char *dp_move_trouble(const struct dp *d);

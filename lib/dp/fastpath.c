@@ -115,16 +115,16 @@ void fastpath_wires_init(struct worker *w)
 // every hop.
 static uint32_t line_sums(const struct worker *w, const struct turn_line *l)
 {
-	const uint32_t of_client = l->mark[TURN_FROM_CLIENT], of_peer = l->mark[TURN_FROM_PEER];
-	const struct source *listener = &w->source[TURN_FROM_PEER][turn_mark_from(of_client)];
-	const struct source *relay = &w->source[TURN_FROM_CLIENT][turn_mark_from(of_peer)];
+	const uint32_t client_mark = l->mark[TURN_FROM_CLIENT], peer_mark = l->mark[TURN_FROM_PEER];
+	const struct source *listener = &w->source[TURN_FROM_PEER][turn_mark_from(client_mark)];
+	const struct source *relay = &w->source[TURN_FROM_CLIENT][turn_mark_from(peer_mark)];
 	const uint16_t shorter = l->channel != 0 ? to_be16(CHANNEL_HEADER_LEN) : 0;
 	const uint16_t old = fast_headers_sum_addrs(&l->end[TURN_FROM_CLIENT], &listener->addr);
 	const uint16_t new = fast_headers_sum_addrs(&relay->addr, &l->end[TURN_FROM_PEER]);
 	// the UDP length is in the checksum twice
-	const uint16_t udp = udp_fold((uint64_t)old + to_be16((uint16_t)of_client) +
+	const uint16_t udp = udp_fold((uint64_t)old + to_be16((uint16_t)client_mark) +
 		listener->port + (uint16_t) ~new + (uint16_t)~l->relay_port +
-		(uint16_t)~to_be16((uint16_t)of_peer) + l->channel + 2 * shorter);
+		(uint16_t)~to_be16((uint16_t)peer_mark) + l->channel + 2 * shorter);
 	const uint16_t ip = udp_fold((uint64_t) new + (uint16_t)~old + (uint16_t)~shorter);
 
 	return udp | (uint32_t)ip << 16;
@@ -133,14 +133,14 @@ static uint32_t line_sums(const struct worker *w, const struct turn_line *l)
 // Resolves the next hop towards an end of a line early: the neighbour is then asked for while the
 // client reads the answer to its request, and the first burst need not wait in a hold of a few
 // packets.
-static void line_way(struct worker *w, struct turn_line *l, unsigned int out_leg)
+static void resolve_hop(struct worker *w, struct turn_line *l, unsigned int out_leg)
 {
 	const struct source *src = &w->source[out_leg ^ 1][turn_mark_from(l->mark[out_leg])];
 	const uint16_t sport = out_leg == TURN_FROM_PEER ? l->relay_port : src->port;
 	const struct endpoint src_end = {src->addr, to_be16(sport)};
 	const struct endpoint dst_end = {l->end[out_leg], turn_mark_port(l->mark[out_leg])};
-	const struct nexthop_way lookup = {&src->addr, &l->end[out_leg], &l->end[TURN_FROM_CLIENT],
-		turn_icmp_user(w->shard, (uint32_t)(l - w->lines))};
+	const struct nexthop_lookup lookup = {&src->addr, &l->end[out_leg],
+		&l->end[TURN_FROM_CLIENT], turn_icmp_user(w->shard, (uint32_t)(l - w->lines))};
 	uint16_t neigh;
 	uint8_t port;
 
@@ -158,10 +158,10 @@ void fastpath_line_made(void *worker, uint32_t slot)
 	struct worker *w = worker;
 	struct turn_line *l = &turn_shard_lines(w->shard)[slot];
 
-	line_way(w, l, TURN_FROM_CLIENT);
+	resolve_hop(w, l, TURN_FROM_CLIENT);
 	if (l->until == 0)
 		return;
-	line_way(w, l, TURN_FROM_PEER);
+	resolve_hop(w, l, TURN_FROM_PEER);
 	l->sums = line_sums(w, l);
 }
 
@@ -390,28 +390,28 @@ static __rte_always_inline unsigned int relay_rest(
 	struct worker *w, const unsigned int done[2], struct relaying r, bool may_wait)
 {
 	const struct turn_burst *b = &w->burst.turn;
-	const uint8_t *of_client = b->by_leg[TURN_FROM_CLIENT],
-		      *of_peer = b->by_leg[TURN_FROM_PEER];
-	const uint8_t *last_client = of_client + b->nb[TURN_FROM_CLIENT];
-	const uint8_t *last_peer = of_peer + b->nb[TURN_FROM_PEER];
+	const uint8_t *next_client = b->by_leg[TURN_FROM_CLIENT],
+		      *next_peer = b->by_leg[TURN_FROM_PEER];
+	const uint8_t *last_client = next_client + b->nb[TURN_FROM_CLIENT];
+	const uint8_t *last_peer = next_peer + b->nb[TURN_FROM_PEER];
 	unsigned int relayed = 0;
 	bool waiting = may_wait && w->backlog.n > 0;
 
-	of_client += done[TURN_FROM_CLIENT];
-	of_peer += done[TURN_FROM_PEER];
-	while (of_client < last_client || of_peer < last_peer) {
-		const unsigned int client = of_client < last_client ? *of_client : TURN_BURST;
-		const unsigned int peer = of_peer < last_peer ? *of_peer : TURN_BURST;
+	next_client += done[TURN_FROM_CLIENT];
+	next_peer += done[TURN_FROM_PEER];
+	while (next_client < last_client || next_peer < last_peer) {
+		const unsigned int client = next_client < last_client ? *next_client : TURN_BURST;
+		const unsigned int peer = next_peer < last_peer ? *next_peer : TURN_BURST;
 		const unsigned int i = RTE_MIN(client, peer);
 		const struct turn_view *v = &b->view[i];
 		struct rte_mbuf *m = w->burst.m[i];
 		const unsigned int leg = v->leg;
 		const unsigned int pos = (unsigned int)(leg == TURN_FROM_CLIENT
-				? of_client - b->by_leg[TURN_FROM_CLIENT]
-				: of_peer - b->by_leg[TURN_FROM_PEER]);
+				? next_client - b->by_leg[TURN_FROM_CLIENT]
+				: next_peer - b->by_leg[TURN_FROM_PEER]);
 
-		of_client += leg == TURN_FROM_CLIENT;
-		of_peer += leg == TURN_FROM_PEER;
+		next_client += leg == TURN_FROM_CLIENT;
+		next_peer += leg == TURN_FROM_PEER;
 		if (waiting && waits_behind(w, m, v))
 			continue;
 		if (v->slot != TURN_NONE &&

@@ -105,7 +105,7 @@ unsigned int rewrite_frame(struct rte_mbuf *m, struct net_frame *f, const struct
 
 	if (unlikely(reason != DP_OK))
 		return reason;
-	// a datagram without a checksum goes on without one, except over IPv6, which demands it
+	// a datagram without a checksum is sent without one, except over IPv6, which requires it
 	if (likely(f->l4_checksum != 0))
 		checksum = checksum_update(old, f, r, new_len);
 	memcpy(payload, r->front, r->front_len);
@@ -132,7 +132,7 @@ unsigned int rewrite_frame(struct rte_mbuf *m, struct net_frame *f, const struct
 // this machine if the policy allows it, or none; never to a listener or the wire. Returns DP_OK or
 // a drop reason.
 static unsigned int aim_inside(
-	struct worker *w, struct rewrite_way *route, const struct local_addr *laddr)
+	struct worker *w, struct rewrite_route *route, const struct local_addr *laddr)
 {
 	const uint16_t port = route->path.dst.port;
 	enum turn_inside inside = TURN_INSIDE_PROGRAM;
@@ -153,10 +153,10 @@ static unsigned int aim_inside(
 	return DP_OK;
 }
 
-unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *route)
+unsigned int rewrite_find_route(struct worker *w, struct rewrite_route *route)
 {
 	const struct turn_path *path = &route->path;
-	struct nexthop_way lookup = {&path->src.addr, &path->dst.addr, route->client, 0};
+	struct nexthop_lookup lookup = {&path->src.addr, &path->dst.addr, route->client, 0};
 	const struct local_addr *inside;
 	unsigned int reason;
 
@@ -191,9 +191,9 @@ bool rewrite_may_fragment(const struct turn_view *v, const struct net_frame *f, 
 }
 
 void rewrite_send(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
-	const struct rewrite_way *route, uint16_t mtu)
+	const struct rewrite_route *route, uint16_t mtu)
 {
-	const struct fragment_way out = {route->place, route->neigh, mtu};
+	const struct fragment_route out = {route->place, route->neigh, mtu};
 
 	if (unlikely(m->pkt_len - f->l3_off > mtu))
 		fragment_out_send(w, m, f, &out);
@@ -204,7 +204,7 @@ void rewrite_send(struct worker *w, struct rte_mbuf *m, const struct net_frame *
 // Gives a rewritten packet, which f describes, to the home of the relayed address that it is for.
 // flags are those of its view.
 static void give_inside(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
-	const struct rewrite_way *route, uint8_t flags)
+	const struct rewrite_route *route, uint8_t flags)
 {
 	const struct turn_view v = {.src = f->src,
 		.src_port = f->sport,
@@ -220,9 +220,9 @@ static void give_inside(struct worker *w, struct rte_mbuf *m, const struct net_f
 }
 
 void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	struct rewrite_way *route, struct rewrite *r)
+	struct rewrite_route *route, struct rewrite *r)
 {
-	unsigned int reason = rewrite_find_way(w, route);
+	unsigned int reason = rewrite_find_route(w, route);
 	// in process and to programs of this machine there is no wire and so no MTU; in process,
 	// the header is that of port 0
 	const bool wire = route->hop == REWRITE_WIRE, inside = route->hop == REWRITE_HAIRPIN;
@@ -269,7 +269,7 @@ static void relay_any(struct worker *w, struct rte_mbuf *m, const struct turn_vi
 		.off = plan->off,
 		.len = plan->len,
 		.df = (plan->flags & TURN_PLAN_DF) != 0};
-	struct rewrite_way route;
+	struct rewrite_route route;
 
 	if (plan->verdict == TURN_SEND)
 		route.path = (struct turn_path){side->src, side->dst, NULL};
@@ -303,9 +303,9 @@ void rewrite_answer(struct worker *w, struct rte_mbuf *m, uint8_t listener,
 	const struct source *source = fastpath_listener_source(w, listener);
 	const struct endpoint src = {source->addr, __builtin_bswap16(source->port)};
 	const struct net_ip ip = {.tos = source->tos, .ttl = REPLY_TTL, .id = rewrite_ip_id(w)};
-	const struct nexthop_way lookup = {&src.addr, &client->addr, &client->addr, 0};
+	const struct nexthop_lookup lookup = {&src.addr, &client->addr, &client->addr, 0};
 	uint8_t *payload = (uint8_t *)m->buf_addr + REWRITE_ANSWER_AT, *frame;
-	struct rewrite_way route = {.neigh = NEIGH_NONE};
+	struct rewrite_route route = {.neigh = NEIGH_NONE};
 	const unsigned int reason = nexthop_resolve(w, &lookup, &route.place, &route.neigh);
 	struct net_frame f;
 
@@ -352,7 +352,7 @@ void rewrite_plan(struct worker *w, struct rte_mbuf *m, struct turn_view *v,
 	// the client was redirected; the next worker does not look up its home again
 	case TURN_HANDOVER:
 		v->via = w->id;
-		client_went(w, v, plan->flow);
+		client_redirected(w, v, plan->flow);
 		handover_datagram(w, plan->flow, m, v);
 		break;
 	case TURN_DROP:

@@ -47,7 +47,7 @@ enum rewrite_hop {
 };
 
 // The route of a datagram.
-struct rewrite_way {
+struct rewrite_route {
 	struct turn_path path;
 	const struct addr *client; // the client whose traffic it is
 	uint32_t owner_slot; // slot of the allocation that the datagram belongs to
@@ -57,11 +57,11 @@ struct rewrite_way {
 	uint8_t place; // REWRITE_HAIRPIN: worker; else the port
 };
 
-// Looks up the route of way->path, or uses the note of its line. Returns DP_OK or a drop reason.
-unsigned int rewrite_find_way(struct worker *w, struct rewrite_way *route);
+// Looks up the route of route->path, or uses the note of its line. Returns DP_OK or a drop reason.
+unsigned int rewrite_find_route(struct worker *w, struct rewrite_route *route);
 // Makes and sends front + payload[off, off + len) along a path. Consumes the packet.
 void rewrite_forward(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	struct rewrite_way *route, struct rewrite *r);
+	struct rewrite_route *route, struct rewrite *r);
 // True if a datagram may leave in fragments to an address of a family. v and f describe it as
 // received, df is its DF bit over IPv4 from now on.
 bool rewrite_may_fragment(
@@ -69,7 +69,7 @@ bool rewrite_may_fragment(
 // Sends a rewritten packet, which f describes, to the neighbour of route, in fragments if it is
 // longer than mtu. Consumes the packet.
 void rewrite_send(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
-	const struct rewrite_way *route, uint16_t mtu);
+	const struct rewrite_route *route, uint16_t mtu);
 // Sends len bytes at REWRITE_ANSWER_AT of m from a listener to a client, in fragments if they
 // exceed the path's MTU. Consumes the packet.
 #define REWRITE_ANSWER_AT (RTE_PKTMBUF_HEADROOM + NET_HEADERS_MAX)

@@ -117,7 +117,7 @@ static void burst_once(struct worker *w, unsigned int received, unsigned int hom
 	else
 		relayed = relay_plain(w, received > 0);
 	if (received > 0)
-		backlog_see(&w->backlog, received, relayed, w->now_ms);
+		backlog_note_burst(&w->backlog, received, relayed, w->now_ms);
 	send_notes(w);
 }
 

@@ -10,7 +10,7 @@ static void port_set(struct capture_filter *f, uint16_t port)
 	f->ports[port / 64] |= UINT64_C(1) << port % 64;
 }
 
-static void ports_of(struct capture_filter *f, const struct capture_end *e)
+static void add_ports(struct capture_filter *f, const struct capture_end *e)
 {
 	port_set(f, e->client.port);
 	if (e->relay_port != 0)
@@ -23,7 +23,7 @@ void capture_filter_init(struct capture_filter *f, const struct dp_capture_wante
 }
 
 // The addresses at which peers see a relay address: itself, and those that replace it in pools.
-static void relays_of(struct capture_end *e, const struct turn_config *c, const struct addr *relay)
+static void add_relays(struct capture_end *e, const struct turn_config *c, const struct addr *relay)
 {
 	uint32_t index = 0;
 
@@ -53,9 +53,9 @@ bool capture_filter_add(
 		.listener = i->listener};
 	if (!c->shared) {
 		e->relay_port = i->relay.port;
-		relays_of(e, c, &i->relay.addr);
+		add_relays(e, c, &i->relay.addr);
 	}
-	ports_of(f, e);
+	add_ports(f, e);
 	f->nb++;
 	return true;
 }
@@ -71,12 +71,12 @@ bool capture_filter_remove(struct capture_filter *f, uint64_t id)
 	f->end[k] = f->end[--f->nb];
 	memset(f->ports, 0, sizeof(f->ports));
 	for (k = 0; k < f->nb; k++)
-		ports_of(f, &f->end[k]);
+		add_ports(f, &f->end[k]);
 	return true;
 }
 
 // True if a flow between us and another host belongs to this allocation.
-static bool is_of(const struct capture_end *e, uint8_t proto, const struct endpoint *ours,
+static bool matches_end(const struct capture_end *e, uint8_t proto, const struct endpoint *ours,
 	const struct endpoint *remote)
 {
 	if (proto == e->proto && endpoint_eq(remote, &e->client) && endpoint_eq(ours, &e->server))
@@ -97,8 +97,8 @@ bool capture_filter_frame(
 	*id = 0;
 	if (l->flow && (capture_filter_port(f, a->port) || capture_filter_port(f, b->port))) {
 		for (unsigned int k = 0; k < f->nb; k++) {
-			if (!is_of(&f->end[k], l->proto, a, b) &&
-				!is_of(&f->end[k], l->proto, b, a))
+			if (!matches_end(&f->end[k], l->proto, a, b) &&
+				!matches_end(&f->end[k], l->proto, b, a))
 				continue;
 			*id = f->end[k].id;
 			return true;

@@ -31,8 +31,8 @@ static enum client_transport transport_of_slot(const struct worker *w, uint32_t 
 
 // Checks a peer's datagram, which f describes, before it is encrypted. Returns DP_OK or a drop
 // reason. It sets in r where the record goes, and the longest message.
-static unsigned int may_seal(struct worker *w, const struct turn_view *v,
-	const struct rewrite_way *route, const struct net_frame *f, struct rewrite *r)
+static unsigned int check_seal(struct worker *w, const struct turn_view *v,
+	const struct rewrite_route *route, const struct net_frame *f, struct rewrite *r)
 {
 	const struct endpoint *src = &route->path.src, *dst = &route->path.dst;
 	const uint16_t mtu = path_mtu(w, route->place, src, dst);
@@ -50,7 +50,7 @@ static unsigned int may_seal(struct worker *w, const struct turn_view *v,
 
 // Sends a record, which is where the peer's data was, like a received datagram without checksum.
 static void send_sealed(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	const struct rewrite_way *route, struct net_frame *f)
+	const struct rewrite_route *route, struct net_frame *f)
 {
 	const struct rewrite r = {.src = &route->path.src,
 		.dst = &route->path.dst,
@@ -76,16 +76,16 @@ static void send_sealed(struct worker *w, struct rte_mbuf *m, const struct turn_
 // Forwards to a client over DTLS: the headers follow from the peer's, the payload is a record. An
 // ICMP error to the peer is sent first, while its datagram is still intact.
 static void forward_sealed(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	struct rewrite_way *route, struct rewrite *r)
+	struct rewrite_route *route, struct rewrite *r)
 {
-	unsigned int reason = rewrite_find_way(w, route);
+	unsigned int reason = rewrite_find_route(w, route);
 	struct net_frame f;
 
 	client_describe(m, v, &f);
 	if (reason == DP_OK && route->hop != REWRITE_WIRE)
 		reason = DP_DROP_NO_ROUTE; // no client has one of our addresses
 	if (reason == DP_OK) {
-		reason = may_seal(w, v, route, &f, r);
+		reason = check_seal(w, v, route, &f, r);
 		icmp_out_relayed(w, m, v, r, reason);
 	}
 	if (reason != DP_OK)
@@ -95,7 +95,7 @@ static void forward_sealed(struct worker *w, struct rte_mbuf *m, const struct tu
 }
 
 void client_forward(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	struct rewrite_way *route, struct rewrite *r)
+	struct rewrite_route *route, struct rewrite *r)
 {
 	if (unlikely(turn_has_roamed(w->shard, v->slot)) && !hops_spend(m, v)) {
 		icmp_out_relayed(w, m, v, r, DP_DROP_TTL);
@@ -183,8 +183,8 @@ void client_moved(void *worker, uint32_t slot, uint64_t stream)
 		streams_connect(w, slot, stream);
 }
 
-void client_went(struct worker *w, const struct turn_view *v, unsigned int dst)
+void client_redirected(struct worker *w, const struct turn_view *v, unsigned int dst)
 {
 	if (unlikely((v->flags & DP_DTLS) != 0))
-		dtls_clients_went(w, v, dst);
+		dtls_clients_redirected(w, v, dst);
 }

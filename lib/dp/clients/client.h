@@ -18,7 +18,7 @@
 #include "turn_config.h"
 
 struct rewrite;
-struct rewrite_way;
+struct rewrite_route;
 struct worker;
 
 enum client_transport { CLIENT_UDP, CLIENT_STREAM, CLIENT_DTLS };
@@ -77,7 +77,7 @@ void client_reply(struct worker *w, struct rte_mbuf *m, const struct turn_view *
 // Sends a peer's datagram to the client of the live allocation v->slot: front, off, len and pad of
 // r. If the client has no stream it goes along route->path. Consumes the packet.
 void client_forward(struct worker *w, struct rte_mbuf *m, const struct turn_view *v,
-	struct rewrite_way *route, struct rewrite *r);
+	struct rewrite_route *route, struct rewrite *r);
 // Sends a message of len bytes, which are outside m and answer no request, to the client of a live
 // allocation. It takes the place of m. Consumes the packet.
 void client_indicate(
@@ -86,4 +86,4 @@ void client_indicate(
 // UDP (0). Callback turn_shard_params.moved.
 void client_moved(void *worker, uint32_t slot, uint64_t stream);
 // Call it when the client of v, whose request v is, has been redirected to worker dst.
-void client_went(struct worker *w, const struct turn_view *v, unsigned int dst);
+void client_redirected(struct worker *w, const struct turn_view *v, unsigned int dst);

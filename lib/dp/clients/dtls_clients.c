@@ -299,7 +299,7 @@ static void shrink_frame(
 
 // The IP fields that a message came with. A message that came before this worker got the session
 // has lost its headers.
-static struct net_ip came_with(const struct sealed *s)
+static struct net_ip received_ip(const struct sealed *s)
 {
 	const uint8_t *frame;
 	struct net_frame f;
@@ -357,7 +357,7 @@ static void add_last(struct worker *w, struct sealed *s, uint8_t *message, uint1
 static void add_copy(struct worker *w, const struct session *c, const struct sealed *s,
 	const uint8_t *message, uint16_t len)
 {
-	const struct net_ip ip = came_with(s);
+	const struct net_ip ip = received_ip(s);
 	struct rte_mbuf *m = rte_pktmbuf_alloc(w->dp->pool);
 	struct turn_view v = sessions_view(w, c);
 	uint8_t *dst;
@@ -453,7 +453,7 @@ static int open_one(struct worker *w, struct session *c, struct sealed *s)
 	return s->in_len > 0 ? n : IO_LATER;
 }
 
-static void of_ended(struct worker *w, struct sealed *s)
+static void drop_sealed(struct worker *w, struct sealed *s)
 {
 	if (s->m != NULL && !s->bare)
 		worker_drop(w, s->m, DP_DROP_DTLS_ENDED);
@@ -468,7 +468,7 @@ static bool open_all(struct worker *w, struct sealed *s)
 	struct session *c = sessions_of(w, s->conn);
 
 	if (c == NULL || c->state != SESSION_OPEN) {
-		of_ended(w, s);
+		drop_sealed(w, s);
 		return true;
 	}
 	while (s->outcome >= 0 && w->burst.n < DP_BURST) {
@@ -542,7 +542,7 @@ static unsigned int encrypt_message(struct worker *w, uint64_t conn, struct reco
 }
 
 // Hands a message in m over to the worker that owns the session. Media has lease_s 0.
-static void give_away(struct worker *w, struct rte_mbuf *m, const struct turn_view *client,
+static void give_to_owner(struct worker *w, struct rte_mbuf *m, const struct turn_view *client,
 	bool media, uint32_t lease_s)
 {
 	struct mbuf_meta *p = mbuf_meta_of(m);
@@ -608,7 +608,7 @@ bool dtls_clients_seal(struct worker *w, struct rte_mbuf *m, const struct turn_v
 				.stream = conn};
 
 			rewrite_set_frame(m, front, rec.len);
-			give_away(w, m, &client, true, 0);
+			give_to_owner(w, m, &client, true, 0);
 			return false;
 		}
 		reason = encrypt_message(w, conn, &rec);
@@ -637,10 +637,10 @@ void dtls_clients_reply(struct worker *w, struct rte_mbuf *m, const struct turn_
 	if (here)
 		send_encrypted(w, m, v->stream);
 	else
-		give_away(w, m, v, false, lease_s);
+		give_to_owner(w, m, v, false, lease_s);
 }
 
-void dtls_clients_went(struct worker *w, const struct turn_view *v, unsigned int dst)
+void dtls_clients_redirected(struct worker *w, const struct turn_view *v, unsigned int dst)
 {
 	struct session *c = sessions_of(w, v->stream);
 

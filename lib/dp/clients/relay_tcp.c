@@ -5,7 +5,7 @@
 
 #include <rte_cycles.h>
 
-#include "clients/stream_way.h"
+#include "clients/stream_rings.h"
 #include "clients/streams.h"
 #include "conf.h"
 #include "devices/packet_spec.h"
@@ -98,8 +98,8 @@ void relay_tcp_from_thread(struct worker *w, struct rte_mbuf *m)
 
 static void put_up(void *ctx, unsigned int t, unsigned int w, struct rte_mbuf *m)
 {
-	stream_way_put_up(stream_way_of(ctx, t, w), m);
-	stream_way_kick(ctx, w);
+	stream_rings_put_up(stream_rings_of(ctx, t, w), m);
+	stream_rings_kick(ctx, w);
 }
 
 void relay_tcp_attempt(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
@@ -180,7 +180,7 @@ static uint64_t now_ms(const struct dp *d)
 	return (rte_rdtsc() - d->tsc_start) / d->tsc_per_ms;
 }
 
-static struct turn_tcp_way way_of(const struct stream_flow *f)
+static struct turn_tcp_way direction_of(const struct stream_flow *f)
 {
 	return (struct turn_tcp_way){.allocation = f->owner.allocation,
 		.place = f->owner.place,
@@ -190,7 +190,7 @@ static struct turn_tcp_way way_of(const struct stream_flow *f)
 uint32_t relay_tcp_allow(void *ctx, const struct stream_flow *f, uint32_t want)
 {
 	const struct dp *d = ctx;
-	const struct turn_tcp_way direction = way_of(f);
+	const struct turn_tcp_way direction = direction_of(f);
 
 	return turn_tcp_take(d->worker[f->worker]->shard, &direction, want, now_ms(d));
 }
@@ -198,7 +198,7 @@ uint32_t relay_tcp_allow(void *ctx, const struct stream_flow *f, uint32_t want)
 bool relay_tcp_relayed(void *ctx, const struct stream_flow *f, uint32_t allowed, uint32_t bytes)
 {
 	const struct dp *d = ctx;
-	const struct turn_tcp_way direction = way_of(f);
+	const struct turn_tcp_way direction = direction_of(f);
 	const struct turn_tcp_bytes n = {.taken = allowed, .moved = bytes};
 
 	return turn_tcp_moved(d->worker[f->worker]->shard, &direction, &n, now_ms(d));

@@ -237,7 +237,7 @@ void sessions_tell_end(struct worker *w, unsigned int dst, const struct turn_vie
 }
 
 // Tells all other owners about the end of a session. Its slot is free when all of them know.
-static void close_on(struct worker *w, struct session *c)
+static void continue_close(struct worker *w, struct session *c)
 {
 	for (uint64_t left = c->away; left != 0; left &= left - 1) {
 		const unsigned int dst = (unsigned int)__builtin_ctzll(left);
@@ -260,7 +260,7 @@ void sessions_end(struct worker *w, struct session *c, uint64_t *reason)
 	table_drop(w->sessions, c);
 	streams_end(w, &v);
 	c->state = SESSION_CLOSED;
-	close_on(w, c);
+	continue_close(w, c);
 }
 
 void sessions_opened(struct worker *w, struct session *c, struct dtls_session *s)
@@ -291,7 +291,7 @@ void sessions_refused(struct worker *w, uint64_t conn, struct dtls_session *s)
 	c->dtls = s;
 	c->away = 0;
 	c->state = SESSION_CLOSED;
-	close_on(w, c);
+	continue_close(w, c);
 }
 
 // The thread answers with the outcome. It reports it once; if it could not, it answers again.
@@ -341,7 +341,7 @@ static void check_session(struct worker *w, struct session *c)
 		}
 		break;
 	case SESSION_CLOSED:
-		close_on(w, c);
+		continue_close(w, c);
 		break;
 	}
 }

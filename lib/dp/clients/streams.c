@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clients over TCP and TLS, as workers see them: messages without headers, from and to the rings of
-// stream threads (stream_way.h). streams_ops.c is the threads' side.
+// stream threads (stream_rings.h). streams_ops.c is the threads' side.
 #include <rte_malloc.h>
 
 #include "clients/streams.h"
-#include "clients/stream_way.h"
+#include "clients/stream_rings.h"
 #include "backlog.h"
 #include "capture/capture.h"
 #include "clients/dtls_clients.h"
@@ -43,7 +43,7 @@ static struct streams *streams_of(const struct dp *d)
 	return __atomic_load_n(&d->streams, __ATOMIC_ACQUIRE);
 }
 
-static void fill_ring(struct worker *w, const struct stream_way *y)
+static void fill_ring(struct worker *w, const struct stream_rings *y)
 {
 	const unsigned int n = RTE_MIN(y->fill_max, (uint32_t)FILL_BULK);
 	struct rte_mbuf *m[FILL_BULK];
@@ -67,7 +67,7 @@ void streams_end(struct worker *w, const struct turn_view *v)
 unsigned int streams_take(
 	struct worker *w, unsigned int thread, struct rte_mbuf **m, unsigned int *taken)
 {
-	const struct stream_way *y = stream_way_of(w->dp, thread, w->id);
+	const struct stream_rings *y = stream_rings_of(w->dp, thread, w->id);
 	unsigned int n = 0, kept = 0;
 
 	fill_ring(w, y);
@@ -106,7 +106,7 @@ unsigned int streams_take(
 
 void streams_asked(struct worker *w, const struct turn_view *v)
 {
-	struct stream_way *y = stream_way_of(w->dp, stream_thread_of(v->stream), w->id);
+	struct stream_rings *y = stream_rings_of(w->dp, stream_thread_of(v->stream), w->id);
 
 	__atomic_store_n(&y->done, y->done + 1, __ATOMIC_RELEASE);
 }
@@ -132,7 +132,7 @@ static void capture_outgoing(
 
 // True if the ring down has room for media of an allocation: it may have as many entries as are
 // left free. So any number of allocations that send too much leave room for those that send little.
-static bool may_put(const struct stream_way *y, struct stream_share *s)
+static bool has_media_room(const struct stream_rings *y, struct stream_share *s)
 {
 	const uint32_t there = rte_ring_count(y->down);
 
@@ -151,13 +151,13 @@ static void put_down(struct worker *w, struct rte_mbuf *m, const struct stream_d
 	struct stream_share *share)
 {
 	const unsigned int t = stream_thread_of(down->conn);
-	struct stream_way *y = stream_way_of(w->dp, t, w->id);
+	struct stream_rings *y = stream_rings_of(w->dp, t, w->id);
 	struct mbuf_meta *p = mbuf_meta_of(m);
 	const uint32_t len = m->pkt_len;
 
 	p->kind = MBUF_META_STREAM;
 	p->to_stream = *down;
-	if ((share != NULL && !may_put(y, share)) || rte_ring_sp_enqueue(y->down, m) != 0) {
+	if ((share != NULL && !has_media_room(y, share)) || rte_ring_sp_enqueue(y->down, m) != 0) {
 		worker_drop(w, m, DP_DROP_STREAM_FULL);
 		return;
 	}
@@ -172,10 +172,10 @@ static void put_down(struct worker *w, struct rte_mbuf *m, const struct stream_d
 
 bool streams_give(struct worker *w, unsigned int thread, struct rte_mbuf *m)
 {
-	const struct stream_way *y = stream_way_of(w->dp, thread, w->id);
+	const struct stream_rings *y = stream_rings_of(w->dp, thread, w->id);
 	const bool note = mbuf_meta_of(m)->kind == MBUF_META_DTLS_NOTE;
 
-	if ((!note && rte_ring_count(y->shakes) >= STREAM_WAY_SHAKES) ||
+	if ((!note && rte_ring_count(y->shakes) >= STREAM_RINGS_SHAKES) ||
 		rte_ring_sp_enqueue(y->shakes, m) != 0)
 		return false;
 	w->stream_wake |= 1u << thread;
@@ -185,12 +185,12 @@ bool streams_give(struct worker *w, unsigned int thread, struct rte_mbuf *m)
 bool streams_admit(struct worker *w, struct rte_mbuf *m, uint64_t conn)
 {
 	const unsigned int thread = stream_thread_of(conn);
-	struct stream_way *y = stream_way_of(w->dp, thread, w->id);
+	struct stream_rings *y = stream_rings_of(w->dp, thread, w->id);
 	struct mbuf_meta *p = mbuf_meta_of(m);
 
 	p->kind = MBUF_META_STREAM;
 	p->to_stream = (struct stream_down){.conn = conn, .kind = MBUF_META_ORDER};
-	if (rte_ring_count(y->down) >= y->media_max + STREAM_WAY_ADMITS ||
+	if (rte_ring_count(y->down) >= y->media_max + STREAM_RINGS_ADMITS ||
 		rte_ring_sp_enqueue(y->down, m) != 0)
 		return false;
 	y->put++;
@@ -343,14 +343,14 @@ static struct rte_ring *create_ring(uint32_t count, int socket)
 // Entries of a ring down: media, then orders to admit peers, and then answers.
 static uint32_t down_of(const struct conf *c)
 {
-	return rte_align32pow2(c->streams.ring) + STREAM_WAY_ADMITS + asks_max(c) + DP_BURST;
+	return rte_align32pow2(c->streams.ring) + STREAM_RINGS_ADMITS + asks_max(c) + DP_BURST;
 }
 
-// Limit of empty buffers in one of `ways` rings. Without it, many workers and threads together
+// Limit of empty buffers in one of `rings` rings. Without it, many workers and threads together
 // could hold the whole pool, and none would be left for packets.
-static uint32_t fill_max(const struct conf *c, size_t ways)
+static uint32_t fill_max(const struct conf *c, size_t rings)
 {
-	const uint32_t share = (uint32_t)(c->mbufs / FILL_PART / ways);
+	const uint32_t share = (uint32_t)(c->mbufs / FILL_PART / rings);
 
 	return RTE_MAX(RTE_MIN(share, (uint32_t)FILL), 1u);
 }
@@ -362,17 +362,17 @@ int streams_create(struct dp *d, int socket)
 
 	if (!streams_wanted(c))
 		return 0;
-	d->stream_way = rte_zmalloc_socket(
-		"streams", nb * sizeof(*d->stream_way), RTE_CACHE_LINE_SIZE, socket);
-	if (d->stream_way == NULL)
+	d->stream_rings = rte_zmalloc_socket(
+		"streams", nb * sizeof(*d->stream_rings), RTE_CACHE_LINE_SIZE, socket);
+	if (d->stream_rings == NULL)
 		return -ENOMEM;
 	d->nb_streams = c->streams.threads;
 	for (size_t i = 0; i < nb; i++) {
-		struct stream_way *y = &d->stream_way[i];
+		struct stream_rings *y = &d->stream_rings[i];
 
 		y->up = create_ring(c->streams.ring, socket);
 		y->down = create_ring(down_of(c), socket);
-		y->shakes = create_ring(STREAM_WAY_SHAKES + STREAM_WAY_NOTES, socket);
+		y->shakes = create_ring(STREAM_RINGS_SHAKES + STREAM_RINGS_NOTES, socket);
 		y->fill = create_ring(FILL, socket);
 		y->fill_max = fill_max(c, nb);
 		y->asks_max = asks_max(c);
@@ -415,7 +415,7 @@ void streams_config(struct dp *d, const struct conf *c, struct streams_listeners
 		.handshakes = c->handshakes,
 		.nap_us = c->idle == CONF_IDLE_SAVING ? c->idle_sleep_us : 0,
 		.queue = c->streams.queue,
-		.room = (uint16_t)RTE_MIN(dp_data_room(c) - (uint32_t)STREAM_WAY_MESSAGE_AT,
+		.room = (uint16_t)RTE_MIN(dp_data_room(c) - (uint32_t)STREAM_RINGS_MESSAGE_AT,
 			(uint32_t)STREAM_ROOM_MAX),
 		.dtls = sessions_config(c),
 		.relay = relay_tcp_config(c),
@@ -468,7 +468,7 @@ static void fill_drain(struct rte_ring *r)
 void streams_drain(struct dp *d)
 {
 	for (unsigned int i = 0; i < d->nb_streams * d->nb_workers; i++) {
-		struct stream_way *y = &d->stream_way[i];
+		struct stream_rings *y = &d->stream_rings[i];
 
 		ring_drain(y->up);
 		ring_drain(y->down);
@@ -482,16 +482,16 @@ void streams_drain(struct dp *d)
 void streams_free(struct dp *d)
 {
 	for (unsigned int i = 0; i < d->nb_streams * d->nb_workers; i++) {
-		rte_free(d->stream_way[i].up);
-		rte_free(d->stream_way[i].down);
-		rte_free(d->stream_way[i].shakes);
-		rte_free(d->stream_way[i].fill);
+		rte_free(d->stream_rings[i].up);
+		rte_free(d->stream_rings[i].down);
+		rte_free(d->stream_rings[i].shakes);
+		rte_free(d->stream_rings[i].fill);
 	}
 	for (unsigned int w = 0; w < d->nb_made; w++) {
 		rte_free(d->worker[w]->stream_at);
 		rte_free(d->worker[w]->stream_share);
 	}
-	rte_free(d->stream_way);
+	rte_free(d->stream_rings);
 }
 
 size_t streams_size(const struct conf *c)
@@ -499,14 +499,14 @@ size_t streams_size(const struct conf *c)
 	const ssize_t up = rte_ring_get_memsize(rte_align32pow2(c->streams.ring + 1));
 	const ssize_t down = rte_ring_get_memsize(rte_align32pow2(down_of(c) + 1));
 	const ssize_t shakes =
-		rte_ring_get_memsize(rte_align32pow2(STREAM_WAY_SHAKES + STREAM_WAY_NOTES + 1));
+		rte_ring_get_memsize(rte_align32pow2(STREAM_RINGS_SHAKES + STREAM_RINGS_NOTES + 1));
 	const ssize_t empty = rte_ring_get_memsize(rte_align32pow2(FILL + 1));
 
 	if (!streams_wanted(c))
 		return 0;
 	return (size_t)c->streams.threads * c->workers *
 		((size_t)up + (size_t)down + (size_t)shakes + (size_t)empty +
-			sizeof(struct stream_way));
+			sizeof(struct stream_rings));
 }
 
 size_t streams_slots_size(const struct conf *c, uint32_t slots)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clients over TCP and TLS, as their threads see the workers: the callbacks of lib/stream (struct
-// stream_ops), over the rings of stream_way.h.
+// stream_ops), over the rings of stream_rings.h.
 #include "clients/relay_tcp.h"
-#include "clients/stream_way.h"
+#include "clients/stream_rings.h"
 #include "clients/streams.h"
 #include "control/events.h"
 #include "dp_burst.h"
@@ -20,22 +20,22 @@ static unsigned int ops_home(void *ctx, const struct endpoint *client, uint8_t l
 
 static bool ops_take(void *ctx, unsigned int t, unsigned int w, struct stream_message *m)
 {
-	struct stream_way *y = stream_way_of(ctx, t, w);
+	struct stream_rings *y = stream_rings_of(ctx, t, w);
 	void *b;
 
 	if (rte_ring_free_count(y->up) <= y->held) {
-		stream_way_kick(ctx, w);
+		stream_rings_kick(ctx, w);
 		return false;
 	}
 	if (y->nb_spare > 0) {
 		b = y->spare[--y->nb_spare];
 	} else if (rte_ring_sc_dequeue(y->fill, &b) != 0) {
-		stream_way_kick(ctx, w); // its rounds fill the ring
+		stream_rings_kick(ctx, w); // its rounds fill the ring
 		return false;
 	}
 	y->held++;
 	m->buf = b;
-	m->data = (uint8_t *)((struct rte_mbuf *)b)->buf_addr + STREAM_WAY_MESSAGE_AT;
+	m->data = (uint8_t *)((struct rte_mbuf *)b)->buf_addr + STREAM_RINGS_MESSAGE_AT;
 	return true;
 }
 
@@ -44,13 +44,13 @@ static bool ops_take(void *ctx, unsigned int t, unsigned int w, struct stream_me
 static bool ops_may_ask(void *ctx, unsigned int t, unsigned int w)
 {
 	const struct dp *d = ctx;
-	const struct stream_way *y = stream_way_of(d, t, w);
+	const struct stream_rings *y = stream_rings_of(d, t, w);
 	const uint32_t waiting = y->asked - __atomic_load_n(&y->done, __ATOMIC_ACQUIRE);
 
 	return waiting < y->asks_max && waiting + DP_BURST < rte_ring_free_count(y->down);
 }
 
-static void put_up(struct stream_way *y, const struct stream_message *m,
+static void put_up(struct stream_rings *y, const struct stream_message *m,
 	const struct stream_from *sender, enum mbuf_meta_kind kind)
 {
 	struct rte_mbuf *b = m->buf;
@@ -69,18 +69,18 @@ static void put_up(struct stream_way *y, const struct stream_message *m,
 		.stream = sender->conn};
 	rewrite_set_frame(b, m->data, m->len);
 	y->asked += dp_view_is_request(&p->datagram);
-	stream_way_put_up(y, b);
+	stream_rings_put_up(y, b);
 }
 
 static void ops_send(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m,
 	const struct stream_from *sender)
 {
-	put_up(stream_way_of(ctx, t, w), m, sender, MBUF_META_STREAM);
+	put_up(stream_rings_of(ctx, t, w), m, sender, MBUF_META_STREAM);
 }
 
 static void ops_kick(void *ctx, unsigned int w)
 {
-	stream_way_kick(ctx, w);
+	stream_rings_kick(ctx, w);
 }
 
 static void ops_rouse(void *ctx, unsigned int w)
@@ -97,14 +97,14 @@ static bool ops_ended(void *ctx, unsigned int t, unsigned int w, const struct st
 	if (!ops_take(ctx, t, w, &m))
 		return false;
 	m.len = 0;
-	put_up(stream_way_of(ctx, t, w), &m, sender, MBUF_META_STREAM_ENDED);
-	stream_way_kick(ctx, w);
+	put_up(stream_rings_of(ctx, t, w), &m, sender, MBUF_META_STREAM_ENDED);
+	stream_rings_kick(ctx, w);
 	return true;
 }
 
 // Takes entries from the rings to the thread. Handshakes have a guaranteed part, and the room that
 // media leaves.
-static unsigned int take_down(const struct stream_way *y, struct rte_mbuf **b, unsigned int n)
+static unsigned int take_down(const struct stream_rings *y, struct rte_mbuf **b, unsigned int n)
 {
 	const unsigned int part = RTE_MAX(n / SHAKES_PART, RTE_MIN(n, 1u));
 	unsigned int got = rte_ring_sc_dequeue_burst(y->shakes, (void **)b, part, NULL);
@@ -118,12 +118,12 @@ static unsigned int take_down(const struct stream_way *y, struct rte_mbuf **b, u
 static unsigned int ops_receive(
 	void *ctx, unsigned int t, unsigned int w, struct stream_message *m, unsigned int n)
 {
-	struct stream_way *y = stream_way_of(ctx, t, w);
+	struct stream_rings *y = stream_rings_of(ctx, t, w);
 	const unsigned int room = rte_ring_free_count(y->up) - y->held;
 	struct rte_mbuf *b[STREAM_BURST];
 
 	if (unlikely(room == 0))
-		stream_way_kick(ctx, w);
+		stream_rings_kick(ctx, w);
 	n = take_down(y, b, RTE_MIN(RTE_MIN(n, room), (unsigned int)STREAM_BURST));
 	y->held += n;
 	for (unsigned int i = 0; i < n; i++) {
@@ -160,8 +160,8 @@ static void put_dtls(void *ctx, unsigned int t, unsigned int w, const struct str
 	p->dtls.session = m->session;
 	p->dtls.kind = m->kind;
 	rewrite_set_frame(b, m->data, m->len);
-	stream_way_put_up(stream_way_of(ctx, t, w), b);
-	stream_way_kick(ctx, w);
+	stream_rings_put_up(stream_rings_of(ctx, t, w), b);
+	stream_rings_kick(ctx, w);
 }
 
 static void ops_datagram(void *ctx, unsigned int t, unsigned int w, const struct stream_message *m)
@@ -187,18 +187,18 @@ static bool ops_shaken(
 static void ops_release(void *ctx, unsigned int t, unsigned int w, void *buf)
 {
 	const struct dp *d = ctx;
-	struct stream_way *y = stream_way_of(d, t, w);
+	struct stream_rings *y = stream_rings_of(d, t, w);
 	struct rte_mbuf *b = buf;
 
 	// long buffers of reassembled datagrams are few
-	if (y->nb_spare < STREAM_WAY_SPARE && b->pool == d->pool && RTE_MBUF_DIRECT(b) &&
+	if (y->nb_spare < STREAM_RINGS_SPARE && b->pool == d->pool && RTE_MBUF_DIRECT(b) &&
 		rte_mbuf_refcnt_read(b) == 1) {
 		y->spare[y->nb_spare++] = b;
 		y->held--;
 		return;
 	}
 	mbuf_meta_of(b)->kind = MBUF_META_BUFFER;
-	stream_way_put_up(y, b);
+	stream_rings_put_up(y, b);
 }
 
 static bool ops_refused(void *ctx, unsigned int t, const struct stream_refused *r)

@@ -78,9 +78,10 @@ static const char *cipher_of(const struct worker *w, uint32_t slot, enum turn_tr
 	return c != NULL && c->state == SESSION_OPEN ? dtls_session_cipher(c->dtls) : NULL;
 }
 
-static struct dp_way way_to(const struct worker *w, const struct addr *src, const struct addr *dst)
+static struct dp_route find_route(
+	const struct worker *w, const struct addr *src, const struct addr *dst)
 {
-	struct dp_way route = {0};
+	struct dp_route route = {0};
 
 	route.known = nexthop_find(w->hot, src, dst, &route.port, &route.via);
 	return route;
@@ -100,9 +101,9 @@ static void answer_detail(struct worker *w, const struct dp_question *q, struct 
 		return;
 	a->nb = 1;
 	d->cipher = cipher_of(w, (uint32_t)(i->id >> 32) & ((UINT32_C(1) << 26) - 1), i->transport);
-	d->client = way_to(w, &t->listeners[i->listener].endpoint.addr, &i->client.addr);
+	d->client = find_route(w, &t->listeners[i->listener].endpoint.addr, &i->client.addr);
 	for (unsigned int k = 0; k < d->turn.nb_permissions; k++)
-		d->permission[k] = way_to(w, &i->relay.addr, &d->turn.permission[k].peer);
+		d->permission[k] = find_route(w, &i->relay.addr, &d->turn.permission[k].peer);
 }
 
 static void answer_neighbours(struct worker *w, unsigned int max, struct dp_answer *a)

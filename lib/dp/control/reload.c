@@ -53,7 +53,7 @@ struct reload {
 	char trouble[192]; // problem of the move
 };
 
-static void made_free(struct reload *r)
+static void free_parts(struct reload *r)
 {
 	if (r->moved != NULL)
 		turn_policy_moved_free(r->policy);
@@ -86,7 +86,7 @@ static struct reload *make_reload(struct dp *d, const struct conf *c, struct stu
 	r->lowers = r->lower != NULL && (!d->conf->lower_ends || turn_judge_needed(r->lower));
 	if (r->judge != NULL && (r->lower != NULL || !c->lower_ends))
 		return r;
-	made_free(r);
+	free_parts(r);
 	return NULL;
 }
 
@@ -147,7 +147,7 @@ int dp_reload_begin(struct dp *d, const struct conf *c, bool renew, char *error,
 	}
 	if (!renew || read_certificates(d, error, len))
 		return 0;
-	made_free(d->reload);
+	free_parts(d->reload);
 	d->reload = NULL;
 	return -1;
 }
@@ -189,7 +189,7 @@ int dp_move_begin(struct dp *d, struct conf *moved, char *error, size_t len)
 	if (r->judge == NULL) {
 		turn_policy_moved_free(r->policy);
 		r->policy = NULL;
-		made_free(r);
+		free_parts(r);
 		return -1;
 	}
 	r->moved = moved;
@@ -198,7 +198,7 @@ int dp_move_begin(struct dp *d, struct conf *moved, char *error, size_t len)
 	return 0;
 }
 
-static void lose_leaving(const struct dp *d, const struct reload *r, bool lost)
+static void mark_leaving(const struct dp *d, const struct reload *r, bool lost)
 {
 	for (uint32_t i = 0; i < r->leave.nb_relay; i++)
 		turn_relay_map_lose(d->map, r->leave.relay[i], lost);
@@ -314,7 +314,7 @@ int dp_reload_step(struct dp *d)
 	unsigned int answered = 0, ended;
 
 	if (r->phase == LEAVE)
-		lose_leaving(d, r, true);
+		mark_leaving(d, r, true);
 	if (r->phase == TAKE)
 		show_policies(d, d->policy, r->policy);
 	for (unsigned int i = 0; i < d->nb_workers && (r->phase != LOWER || answered == i); i++)
@@ -337,7 +337,7 @@ int dp_reload_step(struct dp *d)
 		return -EAGAIN;
 	ended = r->ended;
 	if (r->moved != NULL)
-		lose_leaving(d, r, false);
+		mark_leaving(d, r, false);
 	d->reload_left = r;
 	d->reload = NULL;
 	return (int)ended;
@@ -346,7 +346,7 @@ int dp_reload_step(struct dp *d)
 void dp_reload_clear(struct dp *d)
 {
 	if (d->reload_left != NULL)
-		made_free(d->reload_left);
+		free_parts(d->reload_left);
 	d->reload_left = NULL;
 }
 
@@ -367,6 +367,6 @@ void reload_free(struct dp *d)
 			metering_take(d->worker[i]);
 		}
 	}
-	made_free(r);
+	free_parts(r);
 	d->reload = NULL;
 }

@@ -28,7 +28,7 @@
 #define ROUTER_MS 3000 // wait for a default router, after all addresses are there
 
 // An entry of ports[].addresses, and its address.
-struct learnt {
+struct learned_addr {
 	struct conf_learned entry;
 	bool found;
 	bool router_wanted; // the file has no gateway of this family
@@ -46,7 +46,7 @@ struct learner {
 // Only for the management lcore, except the fields under the lock.
 struct learn {
 	struct learner port[CONF_PORTS_MAX];
-	struct learnt addr[DP_LEARNED_MAX];
+	struct learned_addr addr[DP_LEARNED_MAX];
 	struct learn_device device[CONF_PORTS_MAX];
 	unsigned int nb_ports, nb_addrs, nb_devices;
 	pthread_mutex_t lock; // telemetry threads read addr[].state
@@ -89,7 +89,7 @@ static void carry_open(struct dp *d, struct learn *k, struct learner *l)
 		.rules = {conf_learns(p, true), conf_learns(p, false), p->vlan},
 		.wire = wire,
 		.kernel = l->e->kernel};
-	on->carry[on->nb_ways++] = &l->carry;
+	on->carry[on->nb_carried++] = &l->carry;
 }
 
 static int learner_open(struct dp *d, struct learn *k, uint32_t port, char *error, size_t len)
@@ -104,7 +104,7 @@ static int learner_open(struct dp *d, struct learn *k, uint32_t port, char *erro
 
 		if (p->addresses[i].pending && k->nb_addrs < DP_LEARNED_MAX)
 			k->addr[k->nb_addrs++] =
-				(struct learnt){.entry = {.port = port, .index = i},
+				(struct learned_addr){.entry = {.port = port, .index = i},
 					.router_wanted = wants_router(p, is_v4),
 					.state = {.port = p->name,
 						.interface = p->exception.name,
@@ -135,7 +135,7 @@ static int learn_open(struct dp *d, char *error, size_t len)
 }
 
 static void choose_address(
-	struct learnt *a, const struct learn_choice *c, const struct addr router[2])
+	struct learned_addr *a, const struct learn_choice *c, const struct addr router[2])
 {
 	const bool is_v4 = a->state.is_v4;
 
@@ -159,7 +159,7 @@ static bool poll_interface(const struct dp *d, struct learn *k, struct learner *
 				choose_address(&k->addr[i], &choice, router);
 	}
 	for (unsigned int i = 0; i < k->nb_addrs; i++) {
-		const struct learnt *a = &k->addr[i];
+		const struct learned_addr *a = &k->addr[i];
 
 		if (a->entry.port != l->e->port)
 			continue;
@@ -179,7 +179,7 @@ static const char *missing_text(const struct learn *k, const struct learner *l, 
 	bool v4 = false, v6 = false;
 
 	for (unsigned int i = 0; i < k->nb_addrs; i++) {
-		const struct learnt *a = &k->addr[i];
+		const struct learned_addr *a = &k->addr[i];
 
 		if (a->entry.port == l->e->port && !a->found) {
 			v4 = v4 || a->state.is_v4;
@@ -294,7 +294,7 @@ static int take_learned(struct dp *d, const struct dp_learning *how, char *error
 	struct learn *k = d->learn;
 
 	for (unsigned int i = 0; i < k->nb_addrs; i++) {
-		struct learnt *a = &k->addr[i];
+		struct learned_addr *a = &k->addr[i];
 
 		if (!a->router_wanted)
 			a->entry.gateway = (struct addr){.b = {0}};
@@ -319,8 +319,8 @@ int learn_addresses(struct dp *d, const struct dp_learning *how, char *error, si
 
 // --- watching -----------------------------------------------------------------------------------
 
-static void update_address(
-	struct dp *d, struct learnt *a, const struct learn_choice *c, const struct addr router[2])
+static void update_address(struct dp *d, struct learned_addr *a, const struct learn_choice *c,
+	const struct addr router[2])
 {
 	const bool is_v4 = a->state.is_v4, lost = !c->is_there[is_v4];
 	const int relay = turn_relay_map_find(d->map, &a->entry.addr);

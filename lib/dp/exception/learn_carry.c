@@ -32,7 +32,7 @@ static void to_kernel(struct learn_device *d, struct rte_mbuf *m, uint64_t now_n
 	const bool tagged = (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0;
 
 	if (m->nb_segs == 1 && (!tagged || rte_vlan_insert(&m) == 0)) {
-		for (unsigned int i = 0; i < d->nb_ways; i++) {
+		for (unsigned int i = 0; i < d->nb_carried; i++) {
 			struct learn_carry *l = d->carry[i];
 			const enum learn_kind kind = learn_rules_in(
 				&l->rules, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len);
@@ -85,7 +85,7 @@ unsigned int learn_carry(struct learn_device *d, uint64_t now_ns)
 			to_kernel(d, m[i], now_ns);
 		all += n;
 	}
-	for (unsigned int w = 0; w < d->nb_ways; w++) {
+	for (unsigned int w = 0; w < d->nb_carried; w++) {
 		n = port_rx(d->carry[w]->kernel, 0, m, BURST);
 		for (unsigned int i = 0; i < n; i++)
 			to_network(d->carry[w], m[i], now_ns);

@@ -22,7 +22,7 @@ struct learn_carry {
 struct learn_device {
 	struct port *port;
 	struct learn_carry *carry[CONF_PORTS_MAX];
-	unsigned int nb_ways;
+	unsigned int nb_carried;
 	uint64_t ticked_ms;
 };
 

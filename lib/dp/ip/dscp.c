@@ -25,7 +25,7 @@ bool dscp_wanted(const struct turn_config *c)
 // The listener of a client's datagram, or NULL. A message over a stream has no header:
 // streams_describe invents one. A DTLS record comes here again after decryption, with its own
 // listener, which may share the UDP port of another.
-static const struct source *of_client(const struct worker *w, const struct turn_view *v)
+static const struct source *client_listener(const struct worker *w, const struct turn_view *v)
 {
 	if ((v->flags & DP_STREAM) != 0 || v->listener == LOCAL_ONLY_DTLS || v->len == 0 ||
 		dtls_first_byte(v->data[0]))
@@ -34,7 +34,7 @@ static const struct source *of_client(const struct worker *w, const struct turn_
 }
 
 // The listener of the client that a peer's datagram is for, or NULL without an allocation.
-static const struct source *of_peer(const struct worker *w, const struct turn_view *v)
+static const struct source *peer_listener(const struct worker *w, const struct turn_view *v)
 {
 	uint32_t mark;
 
@@ -81,8 +81,9 @@ void dscp_mark(struct worker *w)
 		for (unsigned int n = 0; n < b->nb[leg]; n++) {
 			const unsigned int i = b->by_leg[leg][n];
 			const struct turn_view *v = &b->view[i];
-			const struct source *listener =
-				leg == TURN_FROM_CLIENT ? of_client(w, v) : of_peer(w, v);
+			const struct source *listener = leg == TURN_FROM_CLIENT
+				? client_listener(w, v)
+				: peer_listener(w, v);
 
 			if (listener != NULL && listener->tos_kept != 0xff)
 				write_tos(ip_of(w->burst.m[i], v), listener);

@@ -12,7 +12,7 @@
 #include "worker.h"
 
 void fragment_out_send(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
-	const struct fragment_way *route)
+	const struct fragment_route *route)
 {
 	const uint32_t len = m->data_len - (uint32_t)f->l4_off;
 	const uint16_t room = net_fragment_room(f->is_v4, route->mtu);

@@ -9,7 +9,7 @@ struct rte_mbuf;
 struct worker;
 
 // Route of the fragments.
-struct fragment_way {
+struct fragment_route {
 	uint8_t port;
 	uint16_t neigh;
 	uint16_t mtu;
@@ -19,4 +19,4 @@ struct fragment_way {
 // order. It sends all or none, whether or not the neighbour is known; only a full port may accept a
 // part (tx-full). Consumes the packet.
 void fragment_out_send(struct worker *w, struct rte_mbuf *m, const struct net_frame *f,
-	const struct fragment_way *route);
+	const struct fragment_route *route);

@@ -31,7 +31,7 @@ static unsigned int client_home(
 	const struct worker *w, const struct net_icmp_error *e, uint8_t listener, uint8_t port)
 {
 	const struct dp *d = w->dp;
-	const struct net_frame of_client = {.src = e->dst.addr,
+	const struct net_frame client_frame = {.src = e->dst.addr,
 		.dst = e->src.addr,
 		.sport = e->dst.port,
 		.dport = e->src.port,
@@ -40,7 +40,7 @@ static unsigned int client_home(
 	struct addr via;
 
 	nexthop_find(w->hot, &e->src.addr, &e->dst.addr, &port, &via);
-	return steer_client_home(d, &d->port[port], &none, &of_client, listener);
+	return steer_client_home(d, &d->port[port], &none, &client_frame, listener);
 }
 
 // Finds the sender of the datagram that an error is about, and the worker that owns it. False if
@@ -108,7 +108,7 @@ bool icmp_errors_input(
 // --- on the home worker -------------------------------------------------------------------------
 
 // Takes one indication from the worker's share of icmp.errors-in.
-static bool may_tell(struct worker *w)
+static bool take_indication(struct worker *w)
 {
 	const struct limit share = {w->hot->errors_in, w->hot->errors_in};
 
@@ -137,7 +137,7 @@ static void about_peer(struct worker *w, struct rte_mbuf *m, const struct icmp_n
 		reason = TURN_DROP_ICMP_RATE;
 	if (reason != TURN_OK)
 		worker_drop(w, m, drop_of_turn(reason));
-	else if (!may_tell(w))
+	else if (!take_indication(w))
 		worker_drop(w, m, DP_DROP_ICMP_TOTAL);
 	else
 		client_indicate(

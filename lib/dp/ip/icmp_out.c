@@ -31,7 +31,7 @@ void icmp_out_init(struct worker *w)
 
 // Takes one error to this address from the limits: the address's own limit first, so that one that
 // exceeds it does not use up the common one.
-static bool may_send(struct worker *w, const struct addr *dst)
+static bool take_error(struct worker *w, const struct addr *dst)
 {
 	const struct limit all = {w->hot->errors_out, w->hot->errors_out};
 	const struct limit each = {w->hot->errors_each, w->hot->errors_each};
@@ -49,13 +49,13 @@ static bool may_send(struct worker *w, const struct addr *dst)
 static void report_error(struct worker *w, const struct rte_mbuf *m, const struct net_frame *f,
 	struct net_icmp_report *r)
 {
-	const struct nexthop_way lookup = {&f->dst, &f->src, &f->src, 0};
+	const struct nexthop_lookup lookup = {&f->dst, &f->src, &f->src, 0};
 	const uint8_t *packet = rte_pktmbuf_mtod_offset(m, const uint8_t *, f->l3_off);
 	struct rte_mbuf *error;
 	uint16_t neigh;
 	uint8_t port;
 
-	if (local_addrs_ours(w->local, &f->src) || !may_send(w, &f->src) ||
+	if (local_addrs_ours(w->local, &f->src) || !take_error(w, &f->src) ||
 		nexthop_resolve(w, &lookup, &port, &neigh) != DP_OK)
 		return;
 	error = rte_pktmbuf_alloc(w->dp->pool);

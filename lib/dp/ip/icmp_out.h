@@ -16,8 +16,8 @@ void icmp_out_init(struct worker *w);
 // These report to the sender of a datagram that it will be dropped, if limits allow. The caller
 // keeps m and drops it. Its headers must not have been changed.
 
-// For a relayed datagram, which r describes, that will be dropped for reason: DP_DROP_TTL, or
-// DP_DROP_MTU because of the datagram made from it. Other reasons are not reported.
+// For a relayed datagram that will be dropped for reason: DP_DROP_TTL, or DP_DROP_MTU because the
+// datagram that r describes is too long. Other reasons are not reported.
 void icmp_out_relayed(struct worker *w, const struct rte_mbuf *m, const struct turn_view *v,
 	const struct rewrite *r, unsigned int reason);
 // For a datagram to a port that nobody listens on.

@@ -98,7 +98,7 @@ bool path_mtu_lowered(
 
 // False if the user has learned too many flows recently. So forged errors stop only users from
 // learning that share a bucket.
-static bool may_learn(struct worker *w, uint32_t slot)
+static bool take_learning(struct worker *w, uint32_t slot)
 {
 	static const struct limit learns = {LEARN_RATE, LEARN_BURST};
 	struct bucket *b = &w->learns[turn_icmp_user(w->shard, slot) % PATH_MTU_BUCKETS];
@@ -121,7 +121,7 @@ void path_mtu_learn(
 	if (mtu == PMTU_NONE || !nexthop_find(w->hot, &e->src.addr, &e->dst.addr, &port, &via) ||
 		mtu >= path_mtu(w, port, &e->src, &e->dst))
 		return;
-	if (!path_mtu_lowered(w, &e->src, &e->dst) && !may_learn(w, slot))
+	if (!path_mtu_lowered(w, &e->src, &e->dst) && !take_learning(w, slot))
 		return;
 	if (!pmtu_lower(&w->pmtu, &flow, mtu, w->now_ms))
 		return;

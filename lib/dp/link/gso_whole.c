@@ -52,7 +52,7 @@ bool gso_whole_begin(struct worker *w, struct rte_mbuf *m, const struct port_sup
 }
 
 // Sets the change at the front of each datagram: a ChannelData header is removed or added.
-static void edit_of(const struct worker *w, struct whole *x)
+static void set_edit(const struct worker *w, struct whole *x)
 {
 	const struct turn_view *v = &w->burst.turn.view[0];
 	const struct turn_line *l = &w->lines[v->slot];
@@ -97,7 +97,7 @@ void gso_whole_look(struct worker *w)
 		return;
 	x->slot = v->slot;
 	x->leg = v->leg;
-	edit_of(w, x);
+	set_edit(w, x);
 	x->vouched = (x->leg == TURN_FROM_PEER || port_super_alike(x->m, &x->edit)) &&
 		meter_rest(w, x, v->len);
 	if (x->vouched && w->tx[x->out].n >= DP_BURST - 1)

@@ -281,7 +281,7 @@ int kernel_addrs_open(struct dp *d)
 	return rc;
 }
 
-static void see_address(void *ctx, const struct port_kernel_address *a)
+static void note_address(void *ctx, const struct port_kernel_address *a)
 {
 	struct of_port *o = ctx;
 	struct prefix *candidate = &o->candidate[addr_is_v4(&a->prefix.addr)];
@@ -340,7 +340,7 @@ static void watch_port(struct dp *d, struct of_port *o)
 		o->row[i].there = o->row[i].deprecated = false;
 	memset(o->candidate, 0, sizeof(o->candidate));
 	memset(o->router, 0, sizeof(o->router));
-	if (o->watch != NULL && port_kernel_watch_read(o->watch, see_address, o, o->router) != 0)
+	if (o->watch != NULL && port_kernel_watch_read(o->watch, note_address, o, o->router) != 0)
 		return;
 	o->again = false;
 	for (uint32_t i = 0; i < o->nb_rows; i++)

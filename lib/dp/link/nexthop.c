@@ -37,7 +37,7 @@ bool nexthop_find(const struct hot *h, const struct addr *src, const struct addr
 }
 
 unsigned int nexthop_resolve(
-	struct worker *w, const struct nexthop_way *lookup, uint8_t *port, uint16_t *neigh)
+	struct worker *w, const struct nexthop_lookup *lookup, uint8_t *port, uint16_t *neigh)
 {
 	const struct neigh_asker asker = {lookup->client, lookup->user};
 	struct addr via;
@@ -51,7 +51,7 @@ unsigned int nexthop_resolve(
 }
 
 // Drop reason if an entry can hold no more packets.
-static unsigned int not_held(const struct worker *w, uint16_t neigh)
+static unsigned int hold_reason(const struct worker *w, uint16_t neigh)
 {
 	return neigh_state(w->neigh, neigh) == NEIGH_FAILED ? DP_DROP_NEIGH_FAILED
 							    : DP_DROP_NEIGH_HELD;
@@ -61,7 +61,7 @@ unsigned int nexthop_takes(struct worker *w, uint16_t neigh, unsigned int n)
 {
 	if (neigh_mac(w->neigh, neigh, w->now_ms) != NULL || neigh_room(w->neigh, neigh) >= n)
 		return DP_OK;
-	return not_held(w, neigh);
+	return hold_reason(w, neigh);
 }
 
 static void hold_packet(struct worker *w, struct rte_mbuf *m, uint8_t port, uint16_t neigh)
@@ -69,7 +69,7 @@ static void hold_packet(struct worker *w, struct rte_mbuf *m, uint8_t port, uint
 	mbuf_meta_of(m)->port = port;
 	losses_hold(w, m);
 	if (!neigh_hold(w->neigh, neigh, m))
-		worker_drop(w, m, not_held(w, neigh));
+		worker_drop(w, m, hold_reason(w, neigh));
 }
 
 void nexthop_send(struct worker *w, struct rte_mbuf *m, uint8_t port, uint16_t neigh)

@@ -18,13 +18,13 @@ bool nexthop_find(const struct hot *h, const struct addr *src, const struct addr
 // A look-up: from one of our addresses to a destination, on account of a client, which may be the
 // destination, and of its user. If it takes an ARP or ND question, that counts against their
 // shares.
-struct nexthop_way {
+struct nexthop_lookup {
 	const struct addr *src, *dst, *client;
 	uint64_t user; // turn_icmp_user, 0 = no allocation
 };
 // Finds the neighbour entry of the next hop, and the port. Returns DP_OK or a drop reason.
 unsigned int nexthop_resolve(
-	struct worker *w, const struct nexthop_way *lookup, uint8_t *port, uint16_t *neigh);
+	struct worker *w, const struct nexthop_lookup *lookup, uint8_t *port, uint16_t *neigh);
 // DP_OK if nexthop_send would send or hold all of n packets to a neighbour, else a drop reason.
 unsigned int nexthop_takes(struct worker *w, uint16_t neigh, unsigned int n);
 // Fills in the destination MAC and sends the packet, or holds it until the MAC is known. Consumes

@@ -9,7 +9,7 @@
 
 // True if packets to an address come in on a port: it is the port's own, or the port is the
 // loopback and programs of this machine use it.
-static bool comes_by(const struct conf *c, uint32_t port, const struct addr *a)
+static bool comes_in_on(const struct conf *c, uint32_t port, const struct addr *a)
 {
 	const struct turn_config *t = &c->turn;
 
@@ -32,7 +32,7 @@ static void add_relay(const struct conf *c, uint32_t port, const struct addr *li
 	struct port_own *owned, uint32_t *nb)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (comes_by(c, port, &list[i]))
+		if (comes_in_on(c, port, &list[i]))
 			owned[(*nb)++] = (struct port_own){list[i], c->turn.port_lo,
 				c->turn.port_hi, may_move(&c->ports[port], &list[i])};
 }
@@ -53,7 +53,7 @@ struct port_own *own_ports_list(const struct conf *c, uint32_t port, uint32_t *n
 		const struct turn_listener *l = &t->listeners[i];
 
 		if (!turn_listener_is_stream(l) && !c->ports[port].loopback &&
-			comes_by(c, port, &l->endpoint.addr))
+			comes_in_on(c, port, &l->endpoint.addr))
 			owned[(*nb)++] = (struct port_own){l->endpoint.addr, l->endpoint.port,
 				l->endpoint.port, may_move(&c->ports[port], &l->endpoint.addr)};
 	}

@@ -64,7 +64,7 @@ static bool try_step(struct port *p, struct steering *s, const struct flow_rules
 }
 
 // The step that the port's configuration names, else that of its driver's profile.
-static enum conf_steering wish_of(const struct dp_port *p)
+static enum conf_steering wanted_step(const struct dp_port *p)
 {
 	return p->conf->steering != CONF_STEERING_AUTO || p->profile == NULL ? p->conf->steering
 									     : p->profile->steering;
@@ -74,7 +74,7 @@ static enum conf_steering wish_of(const struct dp_port *p)
 static const char *no_rules(
 	const struct dp *d, const struct dp_port *p, char reason[FLOW_RULES_WHY_LEN])
 {
-	if (wish_of(p) == CONF_STEERING_T4)
+	if (wanted_step(p) == CONF_STEERING_T4)
 		return p->conf->steering == CONF_STEERING_T4 ? "as configured"
 							     : "by the profile of its driver";
 	if (p->port->nb_rxq < d->nb_workers) {
@@ -85,14 +85,14 @@ static const char *no_rules(
 	return p->port->ops->flow_create == NULL ? "this kind of port takes no rules" : NULL;
 }
 
-static void set_why(struct steering *s, enum steer_step step, const char *reason)
+static void set_reason(struct steering *s, enum steer_step step, const char *reason)
 {
 	snprintf(s->reason[step], FLOW_RULES_WHY_LEN, "%s", reason);
 }
 
 static void climb_ladder(struct dp_port *p, struct steering *s, const struct flow_rules_want *want)
 {
-	const enum conf_steering wish = wish_of(p);
+	const enum conf_steering wish = wanted_step(p);
 
 	s->step = STEER_T1;
 	if (wish != CONF_STEERING_T2 &&
@@ -100,7 +100,7 @@ static void climb_ladder(struct dp_port *p, struct steering *s, const struct flo
 		return;
 	s->step = STEER_T2;
 	if (wish == CONF_STEERING_T2)
-		set_why(s, STEER_T1, "t2 is configured");
+		set_reason(s, STEER_T1, "t2 is configured");
 	if (wish != CONF_STEERING_T1 &&
 		try_step(p->port, s, want, FLOW_RULES_T2, s->reason[STEER_T2]))
 		return;
@@ -120,14 +120,14 @@ static void install_family(struct dp *d, struct dp_port *p, bool is_v4)
 
 	*s = (struct steering){.step = STEER_NONE};
 	if (d->nb_workers == 1)
-		set_why(s, STEER_T1, "one worker");
+		set_reason(s, STEER_T1, "one worker");
 	else if (flow_rules_addresses(&want) == 0)
-		set_why(s, STEER_T1, "no relay address");
+		set_reason(s, STEER_T1, "no relay address");
 	else if ((reason = no_rules(d, p, text)) == NULL)
 		climb_ladder(p, s, &want);
 	else {
 		s->step = STEER_T4;
-		set_why(s, STEER_T2, reason);
+		set_reason(s, STEER_T2, reason);
 	}
 }
 

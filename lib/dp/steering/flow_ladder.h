@@ -19,8 +19,7 @@ enum steer_step {
 // The management lcore writes it before the workers run, and watch also later.
 struct steering {
 	enum steer_step step;
-	char reason[STEER_T4]
-		   [FLOW_RULES_WHY_LEN]; // by the step that is not in use, STEER_T1 and STEER_T2
+	char reason[STEER_T4][FLOW_RULES_WHY_LEN]; // by step, for those not in use
 	void **flow; // handles of the rules
 	uint32_t nb_flows;
 	struct flow_watch watch;

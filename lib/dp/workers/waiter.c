@@ -25,7 +25,7 @@ static int wake_fd(struct port *p, uint16_t queue)
 }
 
 // If no port can wake a worker, workers without a queue behave like those with one.
-static bool some_wake(const struct dp *d)
+static bool any_port_wakes(const struct dp *d)
 {
 	for (unsigned int i = 0; i < d->nb_ports; i++)
 		if (wake_fd(d->port[i].port, 0) >= 0)
@@ -49,7 +49,7 @@ int waiter_open(struct worker *w)
 		k->arms |= p->ops->wake_arm != NULL;
 		k->fd[k->nb++] = (struct pollfd){.fd = fd, .events = POLLIN};
 	}
-	if (w->nb_rx == 0 && !some_wake(w->dp))
+	if (w->nb_rx == 0 && !any_port_wakes(w->dp))
 		return 0;
 	k->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (k->event < 0)

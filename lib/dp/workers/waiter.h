@@ -70,7 +70,7 @@ bool waiter_drowse(struct worker *w);
 // Dozes for ns nanoseconds or until a stream thread kicks, and lowers the flag.
 void waiter_doze(struct worker *w, uint64_t ns);
 
-void waiter_wake(struct waiter *k); // for the next two
+void waiter_wake(struct waiter *k); // for the following inline functions
 
 // Second half of a kick, after a full fence.
 static inline void waiter_look(struct waiter *k)

@@ -91,7 +91,7 @@ json_t *shown_allocation(const struct dp *d, const struct turn_info *i)
 	return o;
 }
 
-static void add_way(json_t *o, const struct dp *d, const struct dp_way *w)
+static void add_way(json_t *o, const struct dp *d, const struct dp_route *w)
 {
 	json_object_set_new(o, "port", json_string(w->known ? dp_port(d, w->port)->name : ""));
 	json_object_set_new(o, "via", w->known ? shown_addr(&w->via) : json_string(""));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a worker has for the clients of a stream thread that does not keep up: one client's media
 // takes no other's place, nor that of handshakes and orders.
-#include "clients/stream_way.h"
+#include "clients/stream_rings.h"
 #include "clients/streams.h"
 #include "datapath.h"
 #include "dp_world.h"
@@ -170,11 +170,11 @@ static void test_order_beside_floods(void **state)
 {
 	enum { CLIENTS = 24 };
 	struct world_client flooded[CLIENTS];
-	const struct stream_way *y;
+	const struct stream_rings *y;
 	char addr[16];
 
 	open_world();
-	y = &world.dp->stream_way[0];
+	y = &world.dp->stream_rings[0];
 	for (unsigned int i = 0; i < CLIENTS; i++) {
 		snprintf(addr, sizeof(addr), "203.0.113.%u", 10 + i);
 		client(&flooded[i], addr);

@@ -42,7 +42,7 @@ static void open_ways(bool untagged)
 			.wire = world.dp->port[i].port,
 			.kernel = kernel[i]};
 		if (i == TAGGED || untagged)
-			device.carry[device.nb_ways++] = &carry[i];
+			device.carry[device.nb_carried++] = &carry[i];
 	}
 	now_ns = 1000000000;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rings between workers and stream threads where they are full: buffers find their way back.
-#include "clients/stream_way.h"
+#include "clients/stream_rings.h"
 #include "clients/streams.h"
 #include "datapath.h"
 #include "dp_world.h"
@@ -38,7 +38,7 @@ static const struct rte_ring *open_world(struct world_client *c)
 	for (unsigned int i = 0; i < 3; i++)
 		world_send_bytes(&world, &peer, &c->relay, "abc", 3);
 	worker_round(world.dp->worker[0], world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
-	return world.dp->stream_way[0].up;
+	return world.dp->stream_rings[0].up;
 }
 
 // All buffers are back in the pool.

@@ -12,14 +12,14 @@
 #include "rewrite.h"
 #include "worker.h"
 
-#define STREAM_WAY_SHAKES 256 // datagrams of handshakes on their way to a thread
-#define STREAM_WAY_NOTES 256 // in addition: sessions that a thread must free
-#define STREAM_WAY_ADMITS 64 // in the ring down, in addition to media: orders to admit a peer
-#define STREAM_WAY_SPARE 64 // buffers that a thread keeps for its next messages
+#define STREAM_RINGS_SHAKES 256 // datagrams of handshakes on their way to a thread
+#define STREAM_RINGS_NOTES 256 // in addition: sessions that a thread must free
+#define STREAM_RINGS_ADMITS 64 // in the ring down, in addition to media: orders to admit a peer
+#define STREAM_RINGS_SPARE 64 // buffers that a thread keeps for its next messages
 // Offset of a message: before it there is room for the headers of a datagram.
-#define STREAM_WAY_MESSAGE_AT REWRITE_ANSWER_AT
+#define STREAM_RINGS_MESSAGE_AT REWRITE_ANSWER_AT
 
-struct stream_way {
+struct stream_rings {
 	struct rte_ring *up, *down, *shakes, *fill;
 	// limit of waiting requests; entries of down up to which media may be added
 	uint32_t asks_max, media_max;
@@ -31,7 +31,7 @@ struct stream_way {
 	uint32_t asked; // requests passed on
 	// buffers of the worker that it holds, without spare ones: up has room for all
 	uint32_t held;
-	struct rte_mbuf *spare[STREAM_WAY_SPARE] __rte_cache_aligned;
+	struct rte_mbuf *spare[STREAM_RINGS_SPARE] __rte_cache_aligned;
 	unsigned int nb_spare;
 } __rte_cache_aligned;
 
@@ -39,26 +39,27 @@ struct stream_way {
 // others. Entries are counted by their time of insertion, so that the thread need not report
 // anything.
 struct stream_share {
-	uint64_t since; // value of stream_way.put when `now` began
+	uint64_t since; // value of stream_rings.put when `now` began
 	// Entries since then, and older ones of which some may still be in the ring. The sum is
 	// never less than the number in the ring.
 	uint32_t now, before;
 };
 
-static inline struct stream_way *stream_way_of(const struct dp *d, unsigned int t, unsigned int w)
+static inline struct stream_rings *stream_rings_of(
+	const struct dp *d, unsigned int t, unsigned int w)
 {
-	return &d->stream_way[t * d->nb_workers + w];
+	return &d->stream_rings[t * d->nb_workers + w];
 }
 
 // Returns a buffer from the thread to the worker. Thread.
-static inline void stream_way_put_up(struct stream_way *y, struct rte_mbuf *b)
+static inline void stream_rings_put_up(struct stream_rings *y, struct rte_mbuf *b)
 {
 	y->held--;
 	rte_ring_sp_enqueue(y->up, b); // ops.take and ops.receive have checked that there is room
 }
 
 // Wakes a worker that has to read or refill a ring.
-static inline void stream_way_kick(const struct dp *d, unsigned int w)
+static inline void stream_rings_kick(const struct dp *d, unsigned int w)
 {
 	waiter_kick_stream(&d->worker[w]->waiter);
 }
