@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Logs what becomes of addresses that the network has given: each change once, and nothing of one
-// that comes and goes.
+// Logs changes of the addresses that the network assigns: each change once, and nothing about an
+// address that disappears and comes back within a second.
 #include "addresses.h"
 #include "log.h"
 
-#define TICKS 10 // for which something stays as it is before it is told
+#define TICKS 10 // a change must last this long before it is logged
 
 static const char *text_of(const struct addr *a, char *buf, size_t len)
 {
@@ -41,16 +41,16 @@ static void tell_address(const struct dp_learned *l)
 	else if (addr_eq(&l->replacement, &none))
 		LOG(ADDRESSES, ERR,
 			"port %s: interface %s has lost %s: there are no new allocations on it, "
-			"those there are go on",
+			"existing ones continue",
 			l->port, l->interface, addr);
 	else
 		LOG(ADDRESSES, ERR,
 			"port %s: interface %s has %s now, no longer %s: there are no new "
-			"allocations on that, %s",
+			"allocations on the old one, %s",
 			l->port, l->interface, text_of(&l->replacement, current, sizeof(current)),
 			addr,
-			l->taken ? "a restart takes the new one"
-				 : "the file and a restart take the new one");
+			l->taken ? "a restart adopts the new one"
+				 : "change the file and restart to use the new one");
 }
 
 static void tell_router(const struct dp_learned *l)
@@ -58,8 +58,8 @@ static void tell_router(const struct dp_learned *l)
 	char router[ADDR_TEXT_LEN], gateway[ADDR_TEXT_LEN];
 
 	LOG(ADDRESSES, WARNING,
-		"port %s: the default router of interface %s is %s now; the gateway goes on to be "
-		"%s, a restart takes the new one",
+		"port %s: the default router of interface %s is %s now; the gateway remains "
+		"%s, a restart adopts the new one",
 		l->port, l->interface, text_of(&l->router, router, sizeof(router)),
 		text_of(&l->gateway, gateway, sizeof(gateway)));
 }
@@ -71,7 +71,7 @@ static bool same_learned(const struct dp_learned *a, const struct dp_learned *b)
 		addr_eq(&a->gateway, &b->gateway);
 }
 
-// What is followed is told by who does it, once it is done.
+// The code that adopts a new address logs it itself, when it is done.
 static void tell_change(const struct dp_learned *now, const struct dp_learned *was)
 {
 	static const struct addr none;

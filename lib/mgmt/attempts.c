@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each part is a table of sets of 16 entries; a key has one set, and the entry of it that was not
-// used for longest gives way. Which set says a keyed hash: of the key itself for users, of the
-// network that the client is in for all others. So a network that invents keys spends its own set.
+// Each part of the store is a table of sets of 16 entries. A key belongs to one set, and replaces
+// the entry of that set that was not used for the longest time. A keyed hash selects the set: a
+// hash of the key itself for users, of the client's network for the other parts. So a network that
+// invents keys evicts only entries of its own set.
 #include "attempts.h"
 
 #include <stdlib.h>
@@ -20,19 +21,19 @@
 
 enum part { PART_USERS, PART_NAMES, PART_SOURCES, PART_OTHERS, PART_END };
 
-// A client that calls again and again makes and ends allocations, and what was refused to it is to
-// be found all the same: each kind has places of its own.
+// Refusals and lives (allocations made and ended) have separate rings, so that a client that
+// reconnects again and again does not push its refusals out.
 struct entry {
-	uint64_t key; // keyed hash; 0 = free
-	uint64_t used; // the clock of the store when it was used last
-	// So many so far: the newest is at (nb - 1) % ATTEMPTS_EACH, or ATTEMPTS_LIVES.
+	uint64_t key; // keyed hash; 0 means free
+	uint64_t used; // clock of the store at the last use
+	// Counts of attempts. The newest is at (nb - 1) modulo ATTEMPTS_EACH or ATTEMPTS_LIVES.
 	uint32_t nb_refused, nb_lives;
 	struct attempt refused[ATTEMPTS_EACH], lives[ATTEMPTS_LIVES];
 };
 
 struct attempts {
 	struct hash_key key;
-	uint64_t clock; // grows with every note
+	uint64_t clock; // incremented by each note
 	struct {
 		struct entry *entry;
 		uint32_t sets;
@@ -148,12 +149,12 @@ static struct entry *find_entry(struct entry *set, uint64_t key)
 	return NULL;
 }
 
-// Puts an attempt in the place of the oldest of a ring.
+// Writes an attempt over the oldest one of a ring.
 static void push_attempt(
 	struct attempt *ring, uint32_t places, uint32_t *nb, const struct attempt *attempt)
 {
 	ring[(*nb)++ % places] = *attempt;
-	if (*nb == 2 * places) // the same place, and no end to count to
+	if (*nb == 2 * places) // the index does not change, and the counter never overflows
 		*nb = places;
 }
 
@@ -177,7 +178,7 @@ static void put_attempt(
 		push_attempt(e->lives, ATTEMPTS_LIVES, &e->nb_lives, attempt);
 }
 
-// Whether the name of an event is that of a user: nobody can invent one.
+// True if the name of an event belongs to a real user, so that nobody can have invented it.
 static bool is_user(const struct turn_event *e)
 {
 	if (e->kind != TURN_EVENT_REFUSED)
@@ -204,7 +205,7 @@ static bool is_user(const struct turn_event *e)
 	}
 }
 
-// The rates that have held back datagrams of an allocation, as bits.
+// The rates that held back datagrams of an allocation, as bits.
 static uint8_t held_of(const struct turn_event *e)
 {
 	uint8_t held = 0;
@@ -216,7 +217,8 @@ static uint8_t held_of(const struct turn_event *e)
 	return held;
 }
 
-// Adds to the making of an allocation, where it is kept, what has held it back since.
+// Adds the rates that held back datagrams to the attempt that made the allocation, if it is still
+// kept.
 static void hold_entry(struct entry *e, const struct attempt *attempt)
 {
 	for (unsigned int i = 0; e != NULL && i < ATTEMPTS_LIVES; i++)
@@ -239,7 +241,7 @@ static void hold_attempt(struct attempts *a, const struct attempt *attempt)
 	hold_entry(find_entry(set_of(a, PART_USERS, user), user), attempt);
 }
 
-// Whether an event has only what the allocation keeps of a name.
+// True if an allocation's event has only the part of the name that the allocation keeps.
 static bool is_cut(const struct turn_event *e)
 {
 	return e->kind == TURN_EVENT_ENDED || e->kind == TURN_EVENT_ROAMED;
@@ -278,8 +280,8 @@ void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall
 		return;
 	}
 	put_attempt(a, set_of(a, source, network), source_key(a, &e->client.addr), &attempt);
-	// A Binding is never signed, whatever name it gives. Of the name of an allocation that has
-	// ended there may be more than the event has.
+	// A Binding is never authenticated, whatever name it gives. The name of an ended allocation
+	// may be longer than the event can hold.
 	if (identity.len == 0 || e->kind == TURN_EVENT_CONNECTION ||
 		(e->kind == TURN_EVENT_REFUSED && e->method == STUN_BINDING) || !attempt.proved ||
 		(is_cut(e) && identity.len >= TURN_NAME_LEN))
@@ -294,7 +296,7 @@ void attempts_note(struct attempts *a, const struct turn_event *e, uint64_t wall
 
 // --- look-ups ------------------------------------------------------------------------------------
 
-// What is found so far: the newest attempts, in order.
+// The newest attempts found yet, in order.
 struct found {
 	struct attempt *out;
 	unsigned int n, max;
@@ -334,14 +336,14 @@ unsigned int attempts_of_user(const struct attempts *a, const struct attempts_wh
 	const struct entry *e;
 	uint64_t key;
 
-	if (user.len > TURN_EVENT_NAME_LEN) // events have no more of it
+	if (user.len > TURN_EVENT_NAME_LEN) // events keep no more of a name
 		user.len = TURN_EVENT_NAME_LEN;
 	user.name = attempts_user(user.name, &user.len);
 	key = name_key(a, &user);
 	e = find_entry(set_of(a, PART_USERS, key), key);
 	if (e != NULL)
 		gather_attempts(&f, e);
-	// a name may have been tried from many networks
+	// clients in many networks may have tried this name
 	for (uint32_t i = 0; i < NAMES; i++)
 		if (a->part[PART_NAMES].entry[i].key == key)
 			gather_attempts(&f, &a->part[PART_NAMES].entry[i]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ports that are bonds: which of their links are up and in use.
+// Logs which links of bonded ports are up and in use.
 #include "bonds.h"
 #include "log.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Logs batching: how full the bursts of each worker have been lately. All that DPDK gains it gains
-// by the burst, so where bursts are short there is no use in looking elsewhere.
+// Logs batching: how full the recent bursts of each worker were. DPDK gets its speed from full
+// bursts, so short bursts are the first thing to look for.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,7 +23,7 @@ static void put_count(struct mgmt_line *l, uint64_t v)
 		mgmt_line_add(l, "%" PRIu64, v);
 		return;
 	}
-	// from 999.5 on this unit would show 1000, so the next one is taken
+	// 999.5 and more would print as 1000 of this unit, so use the next unit
 	for (; x >= 999.5; unit++)
 		x /= 1000;
 	mgmt_line_add(l, "%.*f%c", x < 9.995 ? 2 : x < 99.95 ? 1 : 0, x, units[unit]);
@@ -86,8 +86,7 @@ void mgmt_bursts_tick(struct mgmt_bursts *b, const struct dp *d, uint64_t now_ms
 {
 	if (b->before == NULL || now_ms < b->due_ms)
 		return;
-	// due_ms stays on the grid of every_ms: after a late tick, the next one does not follow at
-	// once
+	// due_ms stays on the grid of every_ms: a late tick does not shorten the next interval
 	b->due_ms = now_ms + b->every_ms - (now_ms - b->due_ms) % b->every_ms;
 	for (unsigned int w = 0; w < dp_workers(d); w++) {
 		char text[MGMT_LOG_LINE_LEN];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The thread of the control socket: clients, scans, and a look at the counters each second.
+// The thread of the control socket: serves clients, runs scans, and samples the counters each
+// second.
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@
 #define TICK_MS 1000
 
 struct running {
-	struct control control; // first: see mgmt_control_start
+	struct control control; // must be first: see mgmt_control_start
 	struct place place;
 	pthread_t thread;
 	int stop; // eventfd
@@ -32,13 +33,13 @@ static void client_gone(void *ctx, struct client *c)
 	scans_gone(ctx, c);
 }
 
-// The shorter of two times; -1 = for ever.
+// The shorter of two waiting times; -1 means without limit.
 static int64_t min_wait(int64_t a, int64_t b)
 {
 	return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-// How long to wait for clients, in ms. A scan waits for a worker: it has slept then.
+// How long to wait for clients, in ms. Sleeps itself where a scan needs less than 1 ms.
 static int wait_ms(int64_t scans_us, uint64_t now_ms, uint64_t tick_ms)
 {
 	const struct timespec pause = {.tv_nsec = scans_us * 1000};
@@ -110,7 +111,7 @@ static int start_thread(struct running *r)
 	return rc;
 }
 
-// Whether the appliance starts without: only if nobody has asked for this socket.
+// A failure ends the start, unless nobody configured this socket: then it is only logged.
 static int tolerate_failure(const struct conf *c, int rc, const char *error)
 {
 	if (c->control.socket != NULL || c->control.group != NULL) {
@@ -161,7 +162,7 @@ void mgmt_control_stop(struct control *c)
 	if (r == NULL)
 		return;
 	if (write(r->stop, &one, sizeof(one)) != sizeof(one))
-		LOG(CONTROL, ERR, "the thread cannot be told to stop: %s", strerror(errno));
+		LOG(CONTROL, ERR, "the thread cannot be stopped: %s", strerror(errno));
 	pthread_join(r->thread, NULL);
 	diffs_close(c);
 	scans_close(c);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The control socket, by which slipringctl asks and orders; doc/slipringctl.md has its protocol.
-// All of it runs on a thread of its own, on the CPUs of management (doc/decisions/0025-control.md).
-// Private to lib/mgmt.
+// The control socket, through which slipringctl sends its commands; doc/slipringctl.md describes
+// the protocol. It runs on a thread of its own, on the CPUs of management
+// (doc/decisions/0025-control.md). Private to lib/mgmt.
 #pragma once
 
 #include "conf.h"
@@ -12,17 +12,17 @@ struct mgmt_drain;
 struct mgmt_events;
 struct mgmt_reload;
 
-// What it steers beside the data path.
+// The parts that commands act on, apart from the data path.
 struct control_parts {
 	struct mgmt_events *events;
 	struct mgmt_reload *reload;
 	struct mgmt_drain *drain;
 };
 
-// Opens the socket and starts the thread. 0; *out is NULL where the configuration wants no socket,
-// or the default one cannot be had, which is logged. -errno: the one that the configuration names
-// cannot be had; the log says why. All must stay valid until mgmt_control_stop returns. Management
-// lcore.
+// Opens the socket and starts the thread. Returns 0 or -errno. 0 with *out NULL: the configuration
+// wants no socket, or the default socket cannot be opened, which is logged. -errno: the configured
+// socket cannot be opened; the log has the reason. All arguments must stay valid until
+// mgmt_control_stop returns. Management lcore.
 int mgmt_control_start(struct control **out, struct dp *d, const struct conf *c,
 	const struct control_parts *parts);
 // Closes all connections and removes the socket. NULL is fine.

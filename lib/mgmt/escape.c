@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Escapes strangers' bytes by %XX, in one way for telemetry and the log.
+// Escapes untrusted bytes as %XX, alike for telemetry and the log.
 #include "escape.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Words for events. Names come from strangers, so nothing of them reaches a line as it is.
+// Words for events. Names come from clients, so they are always escaped.
 #include "event_text.h"
 
 #include <stdio.h>
@@ -66,7 +66,7 @@ const char *event_text_transport(const struct turn_config *c, const struct turn_
 		[TURN_OVER_AUTO] = "auto",
 		[TURN_OVER_DTLS] = "dtls"};
 
-	// only handshakes of DTLS come without their listener
+	// only DTLS handshakes have no listener
 	if (e->listener >= c->nb_listeners)
 		return e->kind == TURN_EVENT_CONNECTION ? "dtls" : "";
 	return names[c->listeners[e->listener].transport];
@@ -89,7 +89,8 @@ char *event_text_offered(const struct turn_event *e, char buf[EVENT_TEXT_USER_LE
 {
 	const unsigned int len = e->kind == TURN_EVENT_CONNECTION ? name_len(e) : 0;
 
-	for (unsigned int i = 0; i < len; i++) // stream threads have made it plain text
+	for (unsigned int i = 0; i < len; i++) // the stream threads have removed all unsafe
+		// characters
 		buf[i] = e->name[i] >= ' ' && e->name[i] < 0x7f ? e->name[i] : '?';
 	buf[len] = '\0';
 	return buf;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events of the data path in words, for the log, records and tables. Any thread. Private to
-// lib/mgmt.
+// Describes events of the data path in words, for the log, records and tables. Any thread. Private
+// to lib/mgmt.
 #pragma once
 
 #include <stdint.h>
@@ -10,24 +10,24 @@
 
 #define EVENT_TEXT_USER_LEN (3 * TURN_EVENT_NAME_LEN + 1)
 
-// Why a request or connection was refused, or an allocation has ended.
+// Why a request or connection was refused, or why an allocation ended.
 struct event_text_why {
-	uint16_t code; // of the answer; 0 = there was none
+	uint16_t code; // of the answer; 0 = no answer
 	const char *name, *text;
-	const char *advice; // what to do; "" = there is nothing wrong
+	const char *advice; // what to do; "" = nothing is wrong
 };
 
-// "made", "interim", "ended", "refused", "connection-refused", "roamed", "moved"; "unknown" for one
-// that is none.
+// "made", "interim", "ended", "refused", "connection-refused", "roamed", "moved"; "unknown" for any
+// other value.
 const char *event_text_kind(const struct turn_event *e);
-// "Allocate", "Refresh" and so on; "" where no request was made.
+// "Allocate", "Refresh" and so on; "" for an event without a request.
 const char *event_text_method(const struct turn_event *e);
-// All empty where nothing was refused or ended.
+// All fields are empty unless something was refused or has ended.
 struct event_text_why event_text_why(const struct turn_event *e);
-// Transport of the listener, as the file spells it; "" where it is not known.
+// Transport of the listener, as the configuration file spells it; "" if it is unknown.
 const char *event_text_transport(const struct turn_config *c, const struct turn_event *e);
 // The user's name, safe in any line: bytes that are not printable ASCII, '%', '"' and '\' become
 // %XX. Returns buf.
 char *event_text_user(const struct turn_event *e, char buf[EVENT_TEXT_USER_LEN]);
-// What a client of TLS whose connection was refused has offered, in the same way; "" = unknown.
+// The offer of a TLS client whose connection was refused, escaped like a name; "" = unknown.
 char *event_text_offered(const struct turn_event *e, char buf[EVENT_TEXT_USER_LEN]);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes events from the rings and gives each to all sinks. Refusals are what strangers can make of
-// as many as they like, so those of them that are logged have a bound of their own: they cost no
-// other line its place in the log.
+// Takes events from the rings and gives each to all sinks. Anybody can cause any number of
+// refusals, so the log limits the lines about them separately: they never crowd out other lines.
 #include "events.h"
 
 #include <errno.h>
@@ -20,32 +19,32 @@
 #include "records/records.h"
 #include "stream_refusals.h"
 
-#define TICK_EVENTS 8192 // taken in one tick at most
+#define TICK_EVENTS 8192 // at most, per tick
 #define PIECE 64
-#define SOON_PART 4 // of a worker's ring: who has taken so much comes back soon
-#define REFUSALS 20 // lines a second
-#define UNPROVED 5 // of these, about addresses that nobody has shown to be his
-#define SESSIONS 50 // lines a second, at level debug
-// Once all has stopped: how long writing may take in all, and how long it may stand still.
+#define SOON_PART 4 // after 1/4 of a worker's ring the next tick comes soon
+#define REFUSALS 20 // lines per second
+#define UNPROVED 5 // of these, about unproved addresses
+#define SESSIONS 50 // lines per second, at level debug
+// Time limits of the stop: for all writing together, and without any progress.
 #define STOP_MS 30000
 #define STILL_MS 3000
 
 struct mgmt_events {
 	const struct conf *conf;
 	struct dp *dp;
-	struct records *records; // NULL: nobody has asked for any
+	struct records *records; // NULL if no records are configured
 	struct event_time time;
-	pthread_mutex_t lock; // of attempts and refused
+	pthread_mutex_t lock; // guards attempts and refused
 	struct attempts *attempts;
 	struct {
 		uint64_t wall_ms;
 		struct addr client;
-	} refused[STREAM_REFUSAL_END]; // the newest for each reason
-	uint64_t stopped_ms; // when the first event came that is told at the stop; 0 = it runs
-	bool stuck; // since then: records are not written, so nothing waits for them
-	uint64_t second; // that the counts below are of
-	uint32_t refusals, unproved, sessions; // lines
-	uint32_t left_out; // refusals that had no line
+	} refused[STREAM_REFUSAL_END]; // the newest refusal for each reason
+	uint64_t stopped_ms; // time of the first event that the stop reports; 0 = still running
+	bool stuck; // at the stop: records make no progress, so nothing waits for them
+	uint64_t second; // the second that the counts below belong to
+	uint32_t refusals, unproved, sessions; // lines logged
+	uint32_t left_out; // refusals without a line
 };
 
 // --- the log -------------------------------------------------------------------------------------
@@ -56,7 +55,7 @@ static bool is_session(const struct turn_event *e)
 		e->kind == TURN_EVENT_ROAMED || e->kind == TURN_EVENT_ENDED;
 }
 
-// The events of a second have lines within bounds.
+// True if the limits of this second allow a line for the event.
 static bool may_log(struct mgmt_events *m, const struct turn_event *e)
 {
 	if (is_session(e))
@@ -74,12 +73,12 @@ static void new_second(struct mgmt_events *m)
 	if (second == m->second)
 		return;
 	if (m->left_out > 0)
-		LOG(AUTH, INFO, "%u refusals more, of which no line tells", m->left_out);
+		LOG(AUTH, INFO, "%u more refusals were not logged", m->left_out);
 	m->second = second;
 	m->refusals = m->unproved = m->sessions = m->left_out = 0;
 }
 
-// Who an event is about, in words and as fields.
+// Subject of an event, in words and as fields.
 struct about {
 	char user[EVENT_TEXT_USER_LEN], client[ADDR_TEXT_LEN + 8];
 	char label[EVENT_TEXT_USER_LEN + ADDR_TEXT_LEN + 48]; // "ivan at 192.0.2.7:5000 (udp)"
@@ -117,7 +116,7 @@ static void about_event(const struct mgmt_events *m, const struct turn_event *e,
 static void log_refusal(const struct mgmt_events *m, const struct turn_event *e)
 {
 	const struct event_text_why reason = event_text_why(e);
-	// what every client goes through is no news
+	// a step that every client goes through needs no attention
 	const int level = reason.advice != NULL && reason.advice[0] != '\0' ? LOG_INFO : LOG_DEBUG;
 	char offered[EVENT_TEXT_USER_LEN], more[48] = "", answer[32], target[80] = "",
 					   peer[ADDR_TEXT_LEN + 8];
@@ -167,7 +166,7 @@ static void log_session(const struct mgmt_events *m, const struct turn_event *e)
 			relay, e->lifetime_s);
 	else if (e->kind == TURN_EVENT_MOVED)
 		mgmt_log_fields(CONF_AREA_SESSIONS, LOG_DEBUG, a.field, a.nb,
-			"%s: allocation %" PRIu64 " taken up, which was %" PRIu64, a.label, e->id,
+			"%s: allocation %" PRIu64 " restored, it was %" PRIu64, a.label, e->id,
 			e->was);
 	else if (e->kind == TURN_EVENT_ROAMED) {
 		addr_format_endpoint(&e->old_client, previous, sizeof(previous));
@@ -227,7 +226,7 @@ static void take_event(struct mgmt_events *m, const struct turn_event *e)
 		put_last(m, &r);
 }
 
-// The appliance stops: the last events come at once, and there is nothing left to hurry for.
+// A stopping server gets its last events at once, and may wait for room in the sinks.
 static void take_last(void *ctx, const struct turn_event *e)
 {
 	struct mgmt_events *m = ctx;
@@ -240,7 +239,7 @@ static void take_last(void *ctx, const struct turn_event *e)
 void mgmt_events_attach(struct mgmt_events *m, struct dp *d)
 {
 	m->dp = d;
-	// what ended while calls were taken up came as what comes last does
+	// allocations that ended during the restore were reported by take_last, too
 	m->stopped_ms = 0;
 	m->stuck = false;
 	dp_events_to(d, take_last, m);
@@ -297,11 +296,11 @@ struct records *mgmt_events_records(struct mgmt_events *m)
 	return __atomic_load_n(&m->records, __ATOMIC_ACQUIRE);
 }
 
-// --- other sinks ---------------------------------------------------------------------------------
+// --- change of sinks -----------------------------------------------------------------------------
 
 struct mgmt_events_change {
-	struct records *records; // where there were none
-	struct records_sinks *sinks; // else
+	struct records *records; // if there were no records before
+	struct records_sinks *sinks; // otherwise
 };
 
 struct mgmt_events_change *mgmt_events_prepare(
@@ -344,7 +343,7 @@ void mgmt_events_change_free(struct mgmt_events_change *change)
 	free(change);
 }
 
-// --- for others ----------------------------------------------------------------------------------
+// --- look-ups ------------------------------------------------------------------------------------
 
 bool mgmt_events_refused(
 	struct mgmt_events *m, unsigned int refusal, uint64_t since_ms, struct addr *client)

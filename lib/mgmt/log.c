@@ -17,8 +17,8 @@
 #include "logging/log_socket.h"
 #include "logging/log_syslog.h"
 
-#define RATE 200 // lines a second of an area, until the log is opened
-#define PATIENCE_MS 100 // in a second, that lines wait for who takes them
+#define RATE 200 // lines per second of an area, until the log is opened
+#define PATIENCE_MS 100 // per second: how long lines may wait for their reader
 
 struct area {
 	int level; // read without the lock
@@ -33,12 +33,12 @@ static struct {
 	enum conf_log_to target;
 	enum conf_log_format format;
 	char path[108]; // socket of journald or syslog
-	int fd; // to send to it from
-	bool away; // nobody is there, and that is told
+	int fd; // socket to send from
+	bool away; // the daemon is not there, and this was logged
 	bool stuck, stderr_stuck; // it is there, and did not take the last line
-	uint64_t patience_s; // the second that is left belongs to
-	unsigned int left_ms; // of it, to wait
-	uint64_t lost, lost_told; // lines that were not taken
+	uint64_t patience_s; // the second that left_ms belongs to
+	unsigned int left_ms; // rest of PATIENCE_MS
+	uint64_t lost, lost_told; // lines that nobody took
 	struct area area[CONF_AREA_END];
 } state = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -58,8 +58,8 @@ bool mgmt_log_is_journal(int fd, const char *stream)
 		fstat(fd, &st) == 0 && st.st_dev == device && st.st_ino == inode;
 }
 
-// True when standard error is the journal. Looked up each time, because standard error may change
-// while we run.
+// True if standard error is the journal. Checked each time, because standard error may change while
+// the process runs.
 static bool to_journal(void)
 {
 	return mgmt_log_is_journal(STDERR_FILENO, getenv("JOURNAL_STREAM"));
@@ -75,7 +75,8 @@ const char *mgmt_log_prefix(int level)
 
 // --- writing; the caller holds the lock ----------------------------------------------------------
 
-// Whether one more millisecond may be waited. Signals, addresses and telemetry wait with us.
+// True if the caller may wait one more millisecond. Signals, addresses and telemetry are delayed
+// meanwhile.
 static bool may_wait(void)
 {
 	const uint64_t second = clock_monotonic_s();
@@ -89,8 +90,8 @@ static bool may_wait(void)
 	return true;
 }
 
-// Waits until standard error takes a line: whoever has redirected it may not read. Once that was in
-// vain, nothing waits until a line is taken. A pipe or socket that is ready takes all of a line.
+// Waits until standard error takes a line: its reader may be slow or stuck. After a wait in vain,
+// no line waits until one is taken again. A pipe or socket that is ready takes a whole line.
 static bool stderr_ready(void)
 {
 	struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
@@ -130,8 +131,8 @@ static void tell_away(const struct timespec *wall, int error)
 	write_stderr(&r);
 }
 
-// Sends a datagram to journald or syslog. Its queue may be of ten only, so a burst of lines waits
-// for it a little; once that was in vain, nothing waits until it has taken something.
+// Sends a datagram to journald or syslog. Its queue may hold only ten, so a burst of lines waits a
+// little for room. After a wait in vain, no line waits until one is taken again.
 static int send_patiently(const char *buf, size_t n)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
@@ -145,8 +146,8 @@ static int send_patiently(const char *buf, size_t n)
 	return rc;
 }
 
-// Where nobody is there, a line goes to standard error. Where somebody is there and does not read,
-// the line is lost.
+// Without a daemon, lines go to standard error. If the daemon is there and does not read, the line
+// is lost.
 static void write_daemon(const struct log_record *r)
 {
 	char buf[LOG_SYSLOG_LEN];
@@ -188,7 +189,7 @@ static void write_suppressed(enum conf_area area, uint32_t n)
 	write_record(&r);
 }
 
-// Tells of lines that were not taken, once one is taken again.
+// Reports how many lines were lost, once a line is taken again.
 static void write_lost(void)
 {
 	const uint64_t n = state.lost - state.lost_told;
@@ -205,13 +206,13 @@ static void write_lost(void)
 
 	if (n == 0)
 		return;
-	snprintf(text, sizeof(text), "%llu line%s lost: %s did not take them",
+	snprintf(text, sizeof(text), "%llu line%s lost: %s did not accept them",
 		(unsigned long long)n, n == 1 ? "" : "s", sink);
 	state.lost_told = state.lost;
 	write_record(&r);
 	if (state.lost == state.lost_told)
 		return;
-	state.lost = state.lost_told; // this line is not counted itself
+	state.lost = state.lost_told; // do not count this line itself
 	state.lost_told -= n;
 }
 
@@ -350,7 +351,7 @@ uint64_t mgmt_log_lost(void)
 	return lost;
 }
 
-// Sends lines to where c has them from now on; the lock is held.
+// Selects the target of all lines from now on. The caller holds the lock.
 static void select_target(const struct conf_log *c)
 {
 	if (state.fd >= 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log of the appliance: to standard error, syslog or the journal, each line with a level and an
-// area, each area with a limit of its own. Any thread except workers may call it.
+// The log, to standard error, syslog or the journal. Each line has a level and an area, and each
+// area has its own rate limit. Any thread except workers may call it.
 #pragma once
 
 #include <stdbool.h>
@@ -16,11 +16,11 @@
 // NOTICE, INFO, DEBUG.
 #define LOG(area, level, ...) mgmt_log(CONF_AREA_##area, LOG_##level, __VA_ARGS__)
 
-// A fact of a line, for programs. Names are lower case letters and '_', and none of time, level,
-// area, text. In the journal the name is SLIPRING_NAME.
+// A fact of a line, for programs. Names consist of lower case letters and '_', and are not time,
+// level, area or text. In the journal the name is SLIPRING_NAME.
 struct mgmt_log_field {
 	const char *name;
-	const char *text; // any bytes; NULL = number counts
+	const char *text; // any bytes; NULL = use number
 	size_t len; // of text
 	uint64_t number;
 };
@@ -30,7 +30,7 @@ static inline struct mgmt_log_field mgmt_log_text(const char *name, const char *
 	return (struct mgmt_log_field){.name = name, .text = text, .len = strlen(text)};
 }
 
-// Strangers' bytes. JSON has them escaped as telemetry has (escape.h), the journal as they are.
+// Untrusted bytes. JSON has them escaped like telemetry (escape.h), the journal has them unchanged.
 static inline struct mgmt_log_field mgmt_log_bytes(const char *name, const char *bytes, size_t len)
 {
 	return (struct mgmt_log_field){.name = name, .text = bytes, .len = len};
@@ -41,33 +41,33 @@ static inline struct mgmt_log_field mgmt_log_number(const char *name, uint64_t n
 	return (struct mgmt_log_field){.name = name, .number = number};
 }
 
-// True when lines of that area and level are written, as far as levels say. Asking is cheap.
+// True if lines of that area and level are written, as far as levels decide. The call is cheap.
 bool mgmt_log_on(enum conf_area area, int level);
-// Logs one line of text, without newline. Use LOG. Strangers' bytes have to be escaped before they
-// get into the text (escape.h): what may be a quote of ours stays one.
+// Logs one line of text, without newline. Call it through LOG. Untrusted bytes in the text must be
+// escaped (escape.h), so that they cannot forge a quote or a line.
 __attribute__((format(printf, 3, 4))) void mgmt_log(
 	enum conf_area area, int level, const char *fmt, ...);
-// The same with nb facts for programs. The text has to say the same to people, because the forms
-// for them have the text alone.
+// Like mgmt_log(), with nb facts for programs. The text must contain these facts, too, because the
+// formats for people show the text alone.
 __attribute__((format(printf, 5, 6))) void mgmt_log_fields(enum conf_area area, int level,
 	const struct mgmt_log_field *fields, unsigned int nb, const char *fmt, ...);
 
 // Opens and closes the log. Before it is opened and after it is closed, lines go to standard error
-// at level info. While it is open, DPDK's own log comes here too. The configuration may go once
-// this returns.
+// at level info. While it is open, DPDK's own log comes here, too. c may be freed after the call.
 void mgmt_log_open(const struct conf_log *c);
 void mgmt_log_close(void);
-// Changes from one configuration of the open log to another. Levels that only mgmt_log_set has
-// changed stay. Both may go once this returns.
+// Changes the open log from one configuration to another. Levels that only mgmt_log_set has changed
+// remain. Both may be freed after the call.
 void mgmt_log_change(const struct conf_log *before, const struct conf_log *after);
-// The prefix of a line on standard error that tells journald its level: "<3>" for LOG_ERR; "" where
-// standard error is not the journal.
+// The prefix of a line on standard error that tells journald its level: "<3>" for LOG_ERR; ""
+// unless standard error is the journal.
 const char *mgmt_log_prefix(int level);
-// Tells how many lines were suppressed, once a flood is over. Call it every 100 ms or so.
+// Logs how many lines were suppressed, once a flood is over. Call it about every 100 ms.
 void mgmt_log_tick(void);
 
-// Changes the level of an area while the log is open, and logs that. From debug DPDK tells more, in
-// the areas dpdk and ports. 0, or -EINVAL for what is no area or no level (conf_level_name).
+// Changes the level of an area while the log is open, and logs the change. At level debug, DPDK
+// logs more in the areas dpdk and ports. 0, or -EINVAL for an unknown area or level
+// (conf_level_name).
 int mgmt_log_set(unsigned int area, int level);
 
 struct mgmt_log_area {
@@ -75,28 +75,28 @@ struct mgmt_log_area {
 	uint64_t lines, suppressed; // since the log was opened
 };
 
-// What an area is set to and has written. False for a number that is none.
+// Reads the level and counters of an area. False for an unknown area.
 bool mgmt_log_area(unsigned int area, struct mgmt_log_area *out);
-// Lines that nobody took in time, since the log was opened: of standard error, journald or syslog.
+// Lines lost since the log was opened, because standard error, journald or syslog did not read.
 uint64_t mgmt_log_lost(void);
 
 // --- the parts, for tests ------------------------------------------------------------------------
 
 #define MGMT_LOG_LINE_LEN 1024 // bytes of a text
 
-// The socket of syslog for the next mgmt_log_open; the caller's.
+// Sets the socket of syslog for the next mgmt_log_open. The caller keeps `path` valid.
 void mgmt_log_syslog_at(const char *path);
 
-// True when a descriptor is the journal's stream, which systemd names in JOURNAL_STREAM as
-// "DEVICE:INODE". stream is that text and may be NULL.
+// True if a descriptor is the journal's stream. systemd names it in JOURNAL_STREAM as
+// "DEVICE:INODE"; stream is that text, or NULL.
 bool mgmt_log_is_journal(int fd, const char *stream);
 
 struct mgmt_log_limit {
 	uint64_t second; // the second that the counters belong to
-	uint32_t rate; // lines in a second; more are counted and left out; 0 = no limit
+	uint32_t rate; // lines per second; the excess is counted and left out; 0 = no limit
 	uint32_t lines, suppressed;
 };
 
-// True when one more line may be written at now_ms (milliseconds). *suppressed becomes the number
-// of lines that were left out before and are to be told now.
+// True if one more line may be written at now_ms (milliseconds). *suppressed becomes the number of
+// suppressed lines that the caller should report now.
 bool mgmt_log_allow(struct mgmt_log_limit *l, uint64_t now_ms, uint32_t *suppressed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answers what counters mean, in the words of the lists that make them: one text for the log, the
-// documents and whoever shows counters to people.
+// Answers telemetry queries for the meaning of counters, from the lists that define them. So the
+// log, the documents and displays have the same text.
 #include <string.h>
 
 #include "dpdk_compat.h"
@@ -8,7 +8,7 @@
 #include "rows.h"
 #include "turn_refusal.h"
 
-// What DPDK takes in one string, its end included.
+// The longest string that DPDK's telemetry takes, with its NUL.
 #define TEXT_MAX 128
 
 struct meaning {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The loop of the management lcore. It sleeps until a signal or the tick. (rte_eal_mp_wait_lcore
-// would burn the core.)
+// would keep the core busy.)
 
 #include <errno.h>
 #include <signal.h>
@@ -33,16 +33,16 @@
 #include "watch/watch.h"
 
 #define TICK_MS 100
-#define SOON_MS 10 // between looks for events while many come
-#define RELOAD_MS 2 // between two looks at a reload that is under way
+#define SOON_MS 10 // interval of events while many come
+#define RELOAD_MS 2 // interval of reload steps while one runs
 
 struct loop {
 	struct dp *dp;
 	const struct conf *conf;
 	int epoll, signals, timer;
 	bool stop;
-	bool soon; // many events come
-	bool link[CONF_PORTS_MAX], degraded[CONF_PORTS_MAX][2]; // the states told last; [is_v4]
+	bool soon; // many events are coming
+	bool link[CONF_PORTS_MAX], degraded[CONF_PORTS_MAX][2]; // the states logged last; [is_v4]
 	struct mgmt_events *events;
 	struct mgmt_reload *reload;
 	struct mgmt_drain *drain;
@@ -69,7 +69,7 @@ int mgmt_signals_block(void)
 	sigset_t set;
 
 	signal_set(&set);
-	// A telemetry client that leaves in the middle of an answer must not end the process.
+	// A telemetry client that disconnects during an answer must not end the process.
 	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
 		return -errno;
 	return -pthread_sigmask(SIG_BLOCK, &set, NULL);
@@ -122,7 +122,7 @@ static void watch_links(struct loop *l)
 		struct port *p = dp_port(l->dp, i);
 		const bool up = p->ops->link(p);
 
-		if (up == l->link[i] || p->on != NULL) // a VLAN's link is its device's
+		if (up == l->link[i] || p->on != NULL) // a VLAN has the link of its device
 			continue;
 		l->link[i] = up;
 		tell_link(p->name, up);
@@ -206,7 +206,7 @@ static int loop_open(struct loop *l)
 	return 0;
 }
 
-// How long the loop may wait for an event; -1 = until one comes.
+// How long the loop may wait for an event, in ms; -1 means without limit.
 static int wait_ms(const struct loop *l, bool reloads, enum mgmt_drain_step drains)
 {
 	if (drains == MGMT_DRAIN_ENDED)
@@ -227,8 +227,7 @@ static int loop_run(struct loop *l)
 
 		l->stop = drains == MGMT_DRAIN_ENDED;
 
-		// Drivers may use signals of their own (net_tap does). These only interrupt the
-		// wait.
+		// Drivers may use their own signals (net_tap does). These only interrupt the wait.
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		if (n == 0)
@@ -245,8 +244,8 @@ static int loop_run(struct loop *l)
 	return 0;
 }
 
-// Starts what runs beside the loop, and gives up what only a start needs. 0 or -errno, and then the
-// log says why.
+// Starts the parts beside the loop, and gives up the privileges that only a start needs. 0, or
+// -errno after logging the reason.
 static int parts_start(struct loop *l, struct conf *c, struct control **control, uint64_t now)
 {
 	const struct own_parts parts = {l->dp, l->events, &l->bursts};
@@ -264,7 +263,7 @@ static int parts_start(struct loop *l, struct conf *c, struct control **control,
 	return rc == 0 ? confine_enter(c) : rc;
 }
 
-// Telemetry comes last: who sees it ready finds all else. 0 or -errno.
+// Starts telemetry last: a client that finds it ready finds everything else, too. 0 or -errno.
 static int start_serving(struct loop *l, const struct conf *c, const char *memory)
 {
 	struct dp *d = l->dp;

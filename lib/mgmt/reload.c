@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the file again. What grows with the file is the work of a thread: it loads the file, makes
-// the policy and writes what is to be logged, and in the end frees what nobody needs any more. The
-// tick of the management lcore hands to the workers what is ready, and then what is in use is the
+// Reads the configuration file again. A thread does all work that grows with the file: it loads the
+// file, makes the policy, writes the log lines, and at the end frees the old data. The tick of the
+// management lcore hands the result to the workers, and then the running configuration is the
 // file's.
 #include "reload.h"
 
@@ -33,26 +33,25 @@ struct mgmt_reload {
 	struct own_change part_change;
 	struct conf *running, *fresh, *merged;
 	pthread_t thread;
-	enum step step; // LOADED and CLEARED are written by the thread
-	bool good; // of what the thread has loaded: the workers can take it
-	bool reads; // the file; else certificates alone
-	bool certificates; // those in use are read before the file is, as it may be refused
-	bool renews; // certificates are read, whatever the file says
-	bool tls; // its tls, or that of a listener, has changed
+	enum step step; // the thread writes LOADED and CLEARED
+	bool good; // the thread has loaded a change that the workers can adopt
+	bool reads; // reads the file; otherwise only the certificates
+	bool certificates; // reads the certificates in use before the file, which may be refused
+	bool renews; // reads certificates even if the file names the same ones
+	bool tls; // tls of the file, or of a listener, has changed
 	unsigned int changes, cold;
-	unsigned int ended; // allocations
+	unsigned int ended; // number of allocations that the reload closed
 	struct told told;
-	pthread_mutex_t lock; // of what follows
-	bool to_read, to_renew, to_certificates; // reads, renews and certificates of the next one
+	pthread_mutex_t lock; // guards the fields below, except where noted
+	bool to_read, to_renew, to_certificates; // the next run: its reads, renews and certificates
 	struct mgmt_reload_state state;
-	char next_by[96]; // who has asked for the next one
-	char requester[96]; // and for the one under way; management lcore
+	char next_by[96]; // requester of the next run
+	char requester[96]; // requester of the current run; management lcore
 	char first[192]; // the first reason to refuse it
-	// A run that reads no file takes these addresses of the network; nb_moves is under the
-	// lock.
+	// A run that reads no file adopts these addresses of the network; the lock guards nb_moves.
 	struct conf_learned moves[DP_LEARNED_MAX];
 	unsigned int nb_moves;
-	struct conf *moved; // the data path's
+	struct conf *moved; // owned by the data path
 	char told_move[512];
 };
 
@@ -72,9 +71,9 @@ static void report_line(void *ctx, enum conf_weight weight, const char *line)
 	note_refusal(ctx, line);
 }
 
-// --- what has changed ----------------------------------------------------------------------------
+// --- changed keys --------------------------------------------------------------------------------
 
-// Whether a key is of certificates or ALPN: of all listeners, or of one.
+// True if a key sets certificates or ALPN, for all listeners or for one.
 static bool is_tls(const char *key)
 {
 	return strncmp(key, "tls.", 4) == 0 ||
@@ -94,7 +93,7 @@ static void tell_cold(void *ctx, const struct conf_change *c)
 						       : "ends calls without state.file");
 	note_refusal(r, reason);
 	if (r->cold++ < TOLD_MAX)
-		LOG(CONFIG, ERR, "reload: %s: nothing of the file is taken", reason);
+		LOG(CONFIG, ERR, "reload: %s: the file is not applied", reason);
 }
 
 // --- the thread ----------------------------------------------------------------------------------
@@ -107,7 +106,7 @@ static void say_review(void *ctx, const struct stream_tls *tls, enum stream_tls_
 	LOG(STREAMS, WARNING, "reload: %s: %s", stream_review_key_name(tls, key, name), reason);
 }
 
-// Whether certificates are to be read; says what is dubious about them.
+// True if the certificates must be read. Logs warnings about them.
 static bool wants_certificates(const struct mgmt_reload *r)
 {
 	struct stream_identities all;
@@ -129,7 +128,7 @@ static bool wants_certificates(const struct mgmt_reload *r)
 	return true;
 }
 
-// Reads the certificates in use again; connections that are open keep the old ones.
+// Reads the certificates in use again. Open connections keep the old ones.
 static bool renew_in_use(struct mgmt_reload *r)
 {
 	const struct stream_review review = {.now = time(NULL), .say = say_review};
@@ -151,7 +150,7 @@ static bool renew_in_use(struct mgmt_reload *r)
 	return true;
 }
 
-// Gets ready what workers and stream threads are to have. False with the reason in error.
+// Prepares the new data of workers and stream threads. False with the reason in error.
 static bool prepare_change(struct mgmt_reload *r, char error[CONF_ERROR_LEN])
 {
 	const bool renew = wants_certificates(r);
@@ -181,7 +180,7 @@ static bool load_file(struct mgmt_reload *r)
 	if (prepare_change(r, error)) {
 		if (r->changes > 0)
 			conf_changes(r->running, r->fresh, told_write, &r->told);
-		conf_forget(r->fresh); // what is made of it has copies
+		conf_forget(r->fresh); // everything made from it has copies
 		return true;
 	}
 	LOG(CONFIG, ERR, "reload: %s", error);
@@ -189,7 +188,7 @@ static bool load_file(struct mgmt_reload *r)
 	return false;
 }
 
-// Gets ready what the network's other addresses change. False: a box cannot have these.
+// Prepares the change to the network's new addresses. False if this configuration cannot use them.
 static bool prepare_move(struct mgmt_reload *r)
 {
 	char error[CONF_ERROR_LEN];
@@ -199,7 +198,7 @@ static bool prepare_move(struct mgmt_reload *r)
 		return true;
 	conf_moved_free(r->moved);
 	r->moved = NULL;
-	LOG(ADDRESSES, ERR, "%s: what was in use stays", error);
+	LOG(ADDRESSES, ERR, "%s: the old addresses remain in use", error);
 	return false;
 }
 
@@ -244,7 +243,7 @@ static void *clear_thread(void *arg)
 
 // --- the management lcore ------------------------------------------------------------------------
 
-// Has a thread free what is left of a run; its step is CLEARING.
+// Lets a thread free the data of a finished run. The step is CLEARING.
 static void clear_up(struct mgmt_reload *r)
 {
 	if (pthread_create(&r->thread, NULL, clear_thread, r) == 0)
@@ -259,7 +258,7 @@ static void end_reload(struct mgmt_reload *r, enum mgmt_reload_end how, unsigned
 	struct mgmt_reload_state *s = &r->state;
 
 	pthread_mutex_lock(&r->lock);
-	r->step = CLEARING; // at once with the next line: see mgmt_reload_ask
+	r->step = CLEARING; // in one critical section with the next line: see note_request
 	s->ended++;
 	s->refused += how == MGMT_RELOAD_REFUSED;
 	s->how = how;
@@ -272,7 +271,8 @@ static void end_reload(struct mgmt_reload *r, enum mgmt_reload_end how, unsigned
 			allocations == 1 ? "" : "s");
 	else if (how == MGMT_RELOAD_SAME)
 		snprintf(s->text, sizeof(s->text), "%s",
-			r->reads ? "the file says what is in use" : "certificates alone were read");
+			r->reads ? "the file matches the running configuration"
+				 : "only certificates were read");
 	else
 		snprintf(s->text, sizeof(s->text), "nothing has changed: %s", r->first);
 	pthread_mutex_unlock(&r->lock);
@@ -311,7 +311,7 @@ static void begin_reload(struct mgmt_reload *r)
 	r->renews = r->to_renew;
 	r->certificates = r->to_certificates;
 	r->to_read = r->to_renew = r->to_certificates = false;
-	r->step = LOADING; // at once with what was asked for: see mgmt_reload_ask
+	r->step = LOADING; // in one critical section with the flags: see note_request
 	pthread_mutex_unlock(&r->lock);
 	rc = pthread_create(&r->thread, NULL, run_thread, r);
 	if (rc == 0)
@@ -320,7 +320,7 @@ static void begin_reload(struct mgmt_reload *r)
 	end_reload(r, MGMT_RELOAD_REFUSED, 0);
 }
 
-// Begins a run where the network has given other addresses for good.
+// Begins a run if the network has replaced addresses for good.
 static bool begin_move(struct mgmt_reload *r)
 {
 	const unsigned int nb = dp_moves(r->parts.dp, r->moves);
@@ -337,7 +337,7 @@ static bool begin_move(struct mgmt_reload *r)
 	return true;
 }
 
-// What can still fail, and needs rights that only this lcore has.
+// Sets the routes: a step that can still fail, and needs privileges that only this lcore has.
 static bool apply_routes(struct mgmt_reload *r)
 {
 	char error[CONF_ERROR_LEN];
@@ -359,7 +359,7 @@ static void step_workers(struct mgmt_reload *r)
 	r->step = TAKEN;
 }
 
-// What is in use is the file's, unless somebody looks at it just now.
+// Makes the file the running configuration, unless another thread is reading it at the moment.
 static void adopt_change(struct mgmt_reload *r)
 {
 	if (!in_use_change())
@@ -420,7 +420,7 @@ bool mgmt_reload_tick(struct mgmt_reload *r)
 	return r->step != IDLE || r->state.asked != r->state.ended;
 }
 
-// The first error is the answer, and warnings are told by the reload itself.
+// Keeps the first error, which is the answer. The reload itself reports warnings.
 static void keep_error(void *ctx, enum conf_weight weight, const char *line)
 {
 	char *error = ctx;
@@ -453,7 +453,8 @@ int mgmt_reload_diff(struct mgmt_reload *r, void (*tell)(void *ctx, const struct
 	return n;
 }
 
-// With the lock: one that has begun may have read already, unless it has ended.
+// Call it with the lock held. A run that has begun may have read the file already, so it does not
+// count as the answer unless it has ended.
 static void note_request(struct mgmt_reload *r, const char *requester)
 {
 	const enum step step = __atomic_load_n(&r->step, __ATOMIC_RELAXED);

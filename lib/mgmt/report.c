@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Logs what was started, and at the end what the run has done.
+// Logs the configuration at the start, and the totals at the end.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static void steering_text(const struct dp_steering *s, char *buf, size_t len)
 		snprintf(buf, len, "%s (%s)", s->step, s->reason);
 }
 
-// Writes the steering of both families: once when it is the same, else one by one.
+// Writes the steering of both families, once if they are equal.
 static void port_steering(const struct dp *d, unsigned int port, char *buf, size_t len)
 {
 	struct dp_steering v4, v6;
@@ -65,7 +65,7 @@ static void report_port(const struct dp *d, unsigned int i)
 		p->ops->link(p) ? "up" : "down");
 }
 
-// Logs what the driver's profile decided, and which of its values could not be had.
+// Logs the settings of the driver's profile, and which of them the device could not take.
 static void report_profile(const struct dp *d, const struct conf *c, unsigned int i)
 {
 	const struct conf_driver *v = dp_profile(d, i);
@@ -73,7 +73,7 @@ static void report_profile(const struct dp *d, const struct conf *c, unsigned in
 	const struct port *p = dp_port(d, i);
 
 	if (cp->shares)
-		return; // its device has told
+		return; // the line of its device says it
 	if (v == NULL) {
 		LOG(START, INFO, "port %s: rings rx %u tx %u, no profile of driver %s", p->name,
 			p->rx_ring, p->tx_ring, p->driver);
@@ -146,7 +146,7 @@ static void report_listeners(const struct turn_config *t)
 		LOG(START, INFO, "listener: and %u more", t->nb_listeners - LISTENERS_TOLD);
 }
 
-// The number of ports of a relay address in the relay range that no listener has.
+// The number of UDP ports of a relay address in the relay range that no listener has.
 const char *mgmt_report_relay(const struct turn_config *t, char *buf, size_t len)
 {
 	const uint32_t range = (uint32_t)t->port_hi - t->port_lo + 1;
@@ -154,7 +154,7 @@ const char *mgmt_report_relay(const struct turn_config *t, char *buf, size_t len
 
 	for (uint32_t i = 0; i < t->nb_relay; i++)
 		most += conf_relay_left(t, &t->relay[i]);
-	// with shared ports no allocation has a port of its own
+	// with shared ports no allocation has a port to itself
 	if (t->shared || (t->limits.allocations != 0 && t->limits.allocations < most))
 		most = t->limits.allocations;
 	snprintf(buf, len,
@@ -164,8 +164,9 @@ const char *mgmt_report_relay(const struct turn_config *t, char *buf, size_t len
 	return buf;
 }
 
-// External addresses, routes and pools: what makes packets go other ways than their addresses say.
-static void report_ways(const struct conf *c)
+// Logs external addresses, routes and pools, which send packets to other places than their
+// addresses say.
+static void report_routing(const struct conf *c)
 {
 	static const struct addr none;
 	char text[ADDR_TEXT_LEN], other_text[ADDR_TEXT_LEN];
@@ -217,7 +218,7 @@ void mgmt_report_start(const struct dp *d, const struct conf *c, const char *mem
 	report_workers(d, c);
 	report_listeners(t);
 	LOG(START, INFO, "relay: %s", mgmt_report_relay(t, relay, sizeof(relay)));
-	report_ways(c);
+	report_routing(c);
 	state_facts_log(d);
 	LOG(START, INFO, "ready");
 }

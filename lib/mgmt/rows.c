@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turns structures of the data path into telemetry data, field by field.
+// Converts structures of the data path to telemetry data, field by field.
 #include <string.h>
 
 #include "bonds.h"
@@ -10,7 +10,7 @@
 
 #define TEXT_LEN (3 * TURN_NAME_LEN + 1)
 #define ENDPOINT_LEN (ADDR_TEXT_LEN + 8)
-#define REALM_LEN 32 // of a listing
+#define REALM_LEN 32 // bytes of a realm's name in a listing
 
 uint64_t mgmt_rows_drops(const struct dp_stats *s)
 {
@@ -102,7 +102,7 @@ void mgmt_rows_add_array(
 		rte_tel_data_free(a);
 }
 
-// Adds what a worker does with its time, and its bursts in short.
+// Adds a worker's use of time, and a summary of its bursts.
 void mgmt_rows_add_worker(struct rte_tel_data *t, const struct dp_stats *s)
 {
 	rte_tel_data_add_dict_u64(t, "busy_cycles", s->busy_cycles);
@@ -234,7 +234,7 @@ void mgmt_rows_add_port(struct rte_tel_data *t, struct port *p)
 		rte_tel_data_add_dict_string(t, "members", mgmt_bonds_text(p, text, sizeof(text)));
 }
 
-// Adds one of the driver's reasons, not two: a reply must have room for all ports.
+// Adds only one of the driver's two reasons: a reply must have room for all ports.
 void mgmt_rows_add_steering(
 	struct rte_tel_data *t, const struct dp *d, unsigned int port, bool is_v4)
 {
@@ -358,7 +358,7 @@ void mgmt_rows_add_allocation(struct rte_tel_data *t, const struct turn_info *i,
 		t, "relay", addr_format_endpoint(&i->relay, text, sizeof(text)));
 	rte_tel_data_add_dict_string(t, "told", addr_format_endpoint(&i->told, text, sizeof(text)));
 	rte_tel_data_add_dict_string(t, "user", mgmt_rows_text(i->user, user, sizeof(user)));
-	// the first realm's name is in /slipring/config: a page has room for no more
+	// the first realm's name is in /slipring/config: a page has no room for it in each row
 	if (i->realm != 0)
 		rte_tel_data_add_dict_string(t, "realm", mgmt_rows_text(realm, user, REALM_LEN));
 	rte_tel_data_add_dict_u64(t, "expires", i->expires_s);
@@ -403,7 +403,7 @@ static uint64_t count_routes(const struct conf *c)
 	return n;
 }
 
-// Adds facts by which to recognise a configuration. Secrets are counted, never shown.
+// Adds facts that identify a configuration. Secrets are counted, never shown.
 void mgmt_rows_add_config(struct rte_tel_data *t, const struct conf *c)
 {
 	char text[128];

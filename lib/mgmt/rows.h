@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turns structures of the data path into telemetry data. Private to lib/mgmt.
+// Converts structures of the data path to telemetry data. Private to lib/mgmt.
 #pragma once
 
 #include "conf.h"
@@ -7,14 +7,14 @@
 
 struct rte_tel_data;
 
-// Writes a counter's name to buf for telemetry, where names must not have dashes. Returns buf.
+// Writes a counter's name to buf for telemetry, whose names must not have dashes. Returns buf.
 char *mgmt_rows_name(const char *name, char *buf, size_t len);
-// Writes a text from outside so that it is safe inside JSON and nothing is lost. Bytes that are not
-// printable ASCII, '%', '"' and '\' become %XX. Where buf does not hold three times the text's
-// length and a NUL, a text may be cut as mgmt_label does it. Returns buf.
+// Writes untrusted text so that it is safe inside JSON and nothing is lost. Bytes that are not
+// printable ASCII, '%', '"' and '\' become %XX. If buf has no room for three times the text's
+// length and a NUL, the text may be cut like in mgmt_label(). Returns buf.
 char *mgmt_rows_text(const char *text, char *buf, size_t len);
 
-// Packets that were dropped, for whatever reason.
+// Number of packets dropped for any reason.
 uint64_t mgmt_rows_drops(const struct dp_stats *s);
 
 // Adds an array of numbers to the dictionary t.

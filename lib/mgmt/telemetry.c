@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The /slipring commands of DPDK's telemetry socket. DPDK calls the handlers on threads of its own,
-// several at a time. It passes no argument of ours and has no way to unregister a handler. Hence
-// there is one file-scope state behind a lock, and handlers answer even when nothing runs any more.
+// The /slipring commands of DPDK's telemetry socket. DPDK calls the handlers on its own threads,
+// several at a time. It passes them no context and cannot unregister them. Hence the state has file
+// scope and a lock, and handlers answer even when the server no longer runs.
 
 #include <errno.h>
 #include <pthread.h>
@@ -44,8 +44,8 @@ static int answer_error(struct rte_tel_data *out, const char *reason)
 	return 0;
 }
 
-// Adds an object to a top-level array. DPDK can write objects in arrays, but lets only arrays be
-// added. So we add an array and then make it an object.
+// Adds an object to a top-level array. DPDK can write objects in arrays, but has no call to add
+// one. So we add an array and then turn it into an object.
 static struct rte_tel_data *array_object(struct rte_tel_data *array)
 {
 	struct rte_tel_data *o = rte_tel_data_alloc();
@@ -102,7 +102,7 @@ static int handle_info(const char *params, struct rte_tel_data *out)
 	return 0;
 }
 
-// Where it does not drain, that alone. deadline is missing where there is none.
+// Answers with `draining` alone unless the server drains. `deadline` is missing without a deadline.
 static int handle_drain(const char *params, struct rte_tel_data *out)
 {
 	struct mgmt_drain_state s;
@@ -121,7 +121,7 @@ static int handle_drain(const char *params, struct rte_tel_data *out)
 	return 0;
 }
 
-// Without servers that alone.
+// Without servers, it answers with their number alone.
 static int handle_alternate(const char *params, struct rte_tel_data *out)
 {
 	struct mgmt_alternates_state s;
@@ -235,10 +235,11 @@ static int handle_histograms(const char *params, struct rte_tel_data *out)
 	return 0;
 }
 
-// A reply of DPDK has 16 KB: more realms do not fit, whatever their names are.
+// A reply of DPDK has 16 KB: more realms may not fit, as names can be long.
 #define REALMS_PAGE 16
 
-// Adds the realm with an index in the configuration: 0 is auth.realm. False when there is none.
+// Adds the realm with an index in the configuration: 0 is auth.realm. False if there is no such
+// realm.
 static bool add_realm(struct rte_tel_data *out, const struct dp_stats *s, unsigned int index)
 {
 	const struct turn_config *t = &state.conf->turn;
@@ -353,7 +354,7 @@ static int handle_streams(const char *params, struct rte_tel_data *out)
 {
 	struct stream_stats s = {0};
 
-	dp_streams(state.dp, &s); // all zero where nothing listens for streams
+	dp_streams(state.dp, &s); // all zero if no listener takes streams
 	rte_tel_data_start_dict(out);
 #define X(field, text) rte_tel_data_add_dict_u64(out, #field, s.field);
 	STREAM_COUNTERS(X)
@@ -361,7 +362,7 @@ static int handle_streams(const char *params, struct rte_tel_data *out)
 	return 0;
 }
 
-// A reply of DPDK has 16 KB: more do not fit, whatever their paths are.
+// A reply of DPDK has 16 KB: more certificates may not fit, as paths can be long.
 #define CERTIFICATES_PAGE 32
 
 static int handle_certificates(const char *params, struct rte_tel_data *out)
@@ -424,7 +425,7 @@ static int handle_state(const char *params, struct rte_tel_data *out)
 	return 0;
 }
 
-// at: 0 before the first one has ended.
+// `at` is 0 until the first reload has ended.
 static int handle_reloads(const char *params, struct rte_tel_data *out)
 {
 	struct mgmt_reload_state s;
@@ -455,7 +456,7 @@ static int handle_meanings(const char *params, struct rte_tel_data *out)
 	return 0;
 }
 
-// Three entries an area. (An object in an object is more than DPDK 22.11 writes.)
+// Adds three entries per area, because DPDK 22.11 does not write nested objects.
 static int handle_log(const char *params, struct rte_tel_data *out)
 {
 	struct mgmt_log_area a;
@@ -500,38 +501,38 @@ static const struct command {
 	{"/slipring/drops", handle_drops, "Datagrams dropped, by reason."},
 	{"/slipring/refusals", handle_refusals, "Requests refused, by reason."},
 	{"/slipring/workers", handle_workers, "Ids of the workers."},
-	{"/slipring/worker", handle_worker, "Counters of one. Parameter: worker."},
+	{"/slipring/worker", handle_worker, "Counters of one worker. Parameter: worker."},
 	{"/slipring/bursts", handle_bursts,
 		"Batching: how full bursts were. Parameter: worker; all without it."},
 	{"/slipring/histograms", handle_histograms,
 		"Times in a worker; lifetimes and bytes of allocations. Parameter: worker."},
 	{"/slipring/realms", handle_realms,
-		"What each realm has relayed and lost, 16 a page. Parameter: page."},
+		"Datagrams that each realm has relayed and lost, 16 a page. Parameter: page."},
 	{"/slipring/ports", handle_ports, "Ports and their counters."},
 	{"/slipring/steering", handle_steering,
-		"How packets from peers come home, by port and family."},
+		"Steering of packets from peers, by port and family."},
 	{"/slipring/exception", handle_exception,
 		"Exception ports: packets to and from the kernel, by class."},
 	{"/slipring/addresses", handle_addresses,
-		"Addresses that the network has given, and what has become of them."},
+		"Addresses assigned by the network, and their changes."},
 	{"/slipring/allocations", handle_allocations,
 		"Live allocations, 32 a page. Parameters: worker, page."},
 	{"/slipring/streams", handle_streams, "TCP and TLS clients: connections and counters."},
 	{"/slipring/certificates", handle_certificates,
-		"Certificates in use, and when they end, 32 a page. Parameter: page."},
+		"Certificates in use, and when they expire, 32 a page. Parameter: page."},
 	{"/slipring/dtls", handle_dtls, "DTLS clients: sessions, handshakes and counters."},
 	{"/slipring/records", handle_records, "Records of sessions: written, lost, waiting."},
-	{"/slipring/state", handle_state, "The state area, and what was taken up at the start."},
-	{"/slipring/drain", handle_drain, "Whether the box drains, and how far it is."},
-	{"/slipring/alternate", handle_alternate, "Whether new clients are sent to other servers."},
-	{"/slipring/reloads", handle_reloads, "Reloads, those refused, and the last one."},
+	{"/slipring/state", handle_state, "The state area, and allocations restored at the start."},
+	{"/slipring/drain", handle_drain, "State and progress of a drain."},
+	{"/slipring/alternate", handle_alternate, "Redirection of new clients to other servers."},
+	{"/slipring/reloads", handle_reloads, "Reloads: number, refusals, and the last result."},
 	{"/slipring/config", handle_config, "Key facts of the configuration, no secrets."},
 	{"/slipring/meanings", handle_meanings,
-		"What counters mean. Parameter: drops, refusals, streams or dtls."},
+		"Meaning of counters. Parameter: drops, refusals, streams or dtls."},
 	{"/slipring/watchdog", handle_watchdog,
 		"Alarms about workers and management; reports of crashes."},
-	{"/slipring/log", handle_log, "Areas of the log: level, lines written and left out."},
-	// last in the table, so that a client that sees "ready" can ask all others
+	{"/slipring/log", handle_log, "Areas of the log: level, lines written and suppressed."},
+	// last in the table, so that a client that sees "ready" can use all others
 	{"/slipring/info", handle_info,
 		"Name, version, pid, uptime, number of workers, ready: 0 while it drains."},
 };

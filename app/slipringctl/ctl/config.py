@@ -34,7 +34,7 @@ def cells(row):
 def diff(answer, style):
     rows = answer["rows"]
     if not rows:
-        return ["the file says what is in use"]
+        return ["the file matches the running configuration"]
     lines = table(["KEY", "IN USE", "FILE", "TAKES"], [cells(row) for row in rows], style, (0, 1, 2))
     if len(rows) < answer["changes"]:
         lines.append(f"and {answer['changes'] - len(rows)} more")

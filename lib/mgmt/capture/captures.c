@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A capture from its order to its end. To begin, workers are asked three times: to tell of
-// allocations that come and go, which ones there are, and to copy the frames of these. So none is
-// missed between two questions. The same goes on while the capture runs, by what workers tell.
+// Runs a capture from its start to its end. It asks all workers three times: to report allocations
+// that are made and end, to list the existing ones, and to copy the frames of the matching ones. So
+// it misses none between two questions. While the capture runs, the workers' reports keep the list
+// up to date.
 #include "capture/captures.h"
 
 #include <stdlib.h>
@@ -16,16 +17,16 @@
 #include "socket/shown.h"
 
 #define TICK_US 10000
-#define SECONDS 60 // unless the request says otherwise
+#define SECONDS 60 // default of the request
 #define SECONDS_MAX 3600
 #define DATAGRAMS 10000
 #define DATAGRAMS_MAX 10000000
 #define BYTES (64u << 20)
 #define BYTES_MAX (1u << 30)
 #define SNAP_MIN 64
-#define HEARD_MS 10000 // a client that asks for nothing so long has its capture ended
+#define HEARD_MS 10000 // a capture ends when its client asks for nothing for this time
 #define RETRY_MS 1000
-#define SETTLED_NS (20 * UINT64_C(1000000)) // all workers have put what is older
+#define SETTLED_NS (20 * UINT64_C(1000000)) // older frames of all workers are in the buffer by now
 #define ANSWER_ROOM (CLIENTS_ANSWER_MAX / 2)
 
 enum phase { PHASE_LISTEN, PHASE_FIND, PHASE_SET };
@@ -58,7 +59,7 @@ static bool add_allocation(struct control *k, const struct turn_info *i)
 	return true;
 }
 
-// --- asking workers ------------------------------------------------------------------------------
+// --- questions to workers ------------------------------------------------------------------------
 
 static struct dp_question set_question(const struct capture_filter *f)
 {
@@ -77,7 +78,7 @@ static bool begin_take(struct scan *s, const struct dp_answer *a)
 	return true;
 }
 
-// True when all workers have been asked all, or it fails.
+// True if all workers have answered all questions, or the capture fails.
 static bool begin_end(struct scan *s)
 {
 	const struct turn_filter *f = &s->control->captures.follow;
@@ -94,7 +95,7 @@ static bool begin_end(struct scan *s)
 	}
 	if ((f->wants & TURN_FILTER_ID) != 0 && s->got == 0) {
 		snprintf(s->error, sizeof(s->error),
-			"id: there is no such allocation: it has ended, or never was");
+			"id: there is no such allocation: it has ended, or never existed");
 		return true;
 	}
 	s->phase = PHASE_SET;
@@ -151,8 +152,8 @@ static void set_done(struct scan *s)
 static const struct scan_kind set_kind = {
 	.orders = true, .take = set_take, .end = set_end, .done = set_done};
 
-// Tells all workers what is wanted from now on, or that nothing is. False without memory: the next
-// tick tries again. No filter is written until it can be given out: workers have the one before.
+// Sends the filter to all workers, or withdraws it. False without memory: the next tick tries
+// again. A filter is written only when it can be sent: until then workers use the old one.
 static bool send_filter(struct control *k, bool wanted)
 {
 	struct command nobody = {.control = k};
@@ -168,8 +169,8 @@ static bool send_filter(struct control *k, bool wanted)
 
 // --- while it runs -------------------------------------------------------------------------------
 
-// Takes what workers tell of allocations. One that has ended is forgotten at once: others get its
-// addresses after it.
+// Handles the workers' reports about allocations. An ended one is removed at once: its addresses
+// may belong to another allocation next.
 static void notes_take(struct control *k)
 {
 	struct captures *s = &k->captures;
@@ -231,9 +232,9 @@ void captures_close(struct control *k)
 	k->captures = (struct captures){.state = CAPTURES_NONE};
 }
 
-// --- what was captured ---------------------------------------------------------------------------
+// --- captured frames -----------------------------------------------------------------------------
 
-// Adds frames from before a time to an answer.
+// Adds frames older than before_ns to an answer.
 static void frames_add(struct control *k, json_t *rows, uint64_t before_ns)
 {
 	struct captures *s = &k->captures;
@@ -285,7 +286,7 @@ static enum command_end answer_more(struct command *c, bool stop)
 	return COMMAND_DONE;
 }
 
-// --- the order -----------------------------------------------------------------------------------
+// --- the request ---------------------------------------------------------------------------------
 
 static bool read_flag(struct command *c, const char *name, bool *out)
 {
@@ -294,7 +295,7 @@ static bool read_flag(struct command *c, const char *name, bool *out)
 	*out = json_is_true(v);
 	if (v == NULL || json_is_boolean(v))
 		return true;
-	commands_refuse(c, "%s: true or false is wanted", name);
+	commands_refuse(c, "%s: must be true or false", name);
 	return false;
 }
 
@@ -309,11 +310,11 @@ static bool drop_field(struct command *c, unsigned int *drop)
 	*drop = DP_DROP_END;
 	if (v == NULL)
 		return true;
-	commands_refuse(c, "drop: the name of a reason is wanted, as drops shows it");
+	commands_refuse(c, "drop: must be the name of a drop reason, see drops");
 	return false;
 }
 
-// What is to be captured, and within which limits.
+// Reads the filter of the capture and its limits.
 static bool wanted_fields(struct command *c, struct dp_capture_wanted *w)
 {
 	struct captures *s = &c->control->captures;
@@ -339,7 +340,7 @@ static bool wanted_fields(struct command *c, struct dp_capture_wanted *w)
 	return true;
 }
 
-// Whether this client may capture so: who is let in by the group alone gets headers.
+// True if this client may capture that: clients that only the group admits get headers only.
 static bool is_allowed(const struct command *c, const struct dp_capture_wanted *w)
 {
 	return (!w->payload && !w->decrypted) || c->client->uid == 0 || c->client->uid == geteuid();
@@ -347,7 +348,7 @@ static bool is_allowed(const struct command *c, const struct dp_capture_wanted *
 
 static enum command_end check_wanted(struct command *c, const struct dp_capture_wanted *w)
 {
-	const unsigned int wants = w->follow.wants & ~TURN_FILTER_REALM; // that tells whose user
+	const unsigned int wants = w->follow.wants & ~TURN_FILTER_REALM; // only qualifies the user
 	const unsigned int named =
 		(unsigned int)__builtin_popcount(wants) + (w->drop < DP_DROP_END);
 

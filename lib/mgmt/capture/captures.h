@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command capture: one capture at a time, for the client that has asked for it. It asks again
-// and again for what has been captured, so that it is never sent more than it takes. Private to
-// lib/mgmt. The control thread only.
+// The command capture: one capture at a time, for the client that asked for it. The client polls
+// for the captured frames, so it is never sent more than it takes. Private to lib/mgmt. The control
+// thread only.
 #pragma once
 
 #include <jansson.h>
@@ -16,29 +16,30 @@ enum captures_state {
 	CAPTURES_NONE,
 	CAPTURES_BEGINS, // workers are being asked
 	CAPTURES_RUNS,
-	CAPTURES_ENDS, // workers have to forget it
-	CAPTURES_LEFT, // they have; its client may take what is left
+	CAPTURES_ENDS, // workers must stop it
+	CAPTURES_LEFT, // workers have stopped; its client may take the rest
 };
 
 struct captures {
 	enum captures_state state;
-	struct client *client; // NULL: has gone
+	struct client *client; // NULL: the client has disconnected
 	struct turn_filter follow;
-	bool dirty; // allocations have come or gone since workers were asked
+	bool dirty; // allocations were made or have ended since the workers were asked
 	bool asking; // workers are being asked again
-	bool left_out; // there are more allocations than a capture has
-	const char *end_reason; // it ends
-	char *order; // the order, for the log
+	bool left_out; // there are more allocations than a capture can follow
+	const char *end_reason; // why it ends; NULL while it runs
+	char *order; // the request, for the log
 	uint64_t until_ms, heard_ms, retry_ms;
-	uint64_t datagrams, bytes; // that may still come
+	uint64_t datagrams, bytes; // the rest of the limits
 	uint64_t given, given_bytes;
-	json_t *made; // allocations that the client has not been told of
+	json_t *made; // allocations that the client was not told about yet
 };
 
 enum command_end captures_command(struct command *c);
-// What is due by time. Returns in how many microseconds to call again; -1: there is no capture.
+// Does the work that is due. Returns in how many microseconds to call it again; -1 without a
+// capture.
 int64_t captures_step(struct control *k);
-// Forgets a client that has gone.
+// Forgets a client that has disconnected.
 void captures_gone(struct control *k, const struct client *c);
-// Gives up: nobody is answered. Memory that workers know is freed with the data path.
+// Gives up without an answer. Memory that workers know is freed with the data path.
 void captures_close(struct control *k);

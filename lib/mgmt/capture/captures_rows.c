@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One row for each frame: when, where, how long it was, and its bytes in base64 (RFC 4648 4).
+// Writes one row for each frame: time, place, length, and its bytes in base64 (RFC 4648 4).
 #include "capture/captures_rows.h"
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static json_t *encode_base64(const uint8_t *data, uint32_t len)
 	return out;
 }
 
-// Whose message it is: the headers that it had are not there.
+// Adds the addresses of a message whose headers were not captured.
 static void ends_add(json_t *o, const struct turn_config *t, const struct dp_capture_frame *f)
 {
 	if (f->client.port == 0 || f->listener >= t->nb_listeners)

@@ -6,7 +6,7 @@
 
 #include "dp_capture.h"
 
-// Most bytes of JSON that a frame of so many captured bytes takes.
+// Upper bound of the JSON bytes of a frame with `cut` captured bytes.
 #define CAPTURES_ROW_BYTES(cut) (((cut) + 2) / 3 * 4 + 512)
 
 json_t *captures_row(const struct dp *d, const struct conf *c, const struct dp_capture_frame *f);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Has a signal handler run in one thread after the other, until /proc names no thread that has not
-// had its turn.
+// Runs a signal handler in one thread after the other, until /proc names no thread that has not run
+// it yet.
 #include "confine/broadcast.h"
 
 #include <dirent.h>
@@ -19,11 +19,11 @@
 #include "fatal.h"
 
 #define THREADS_MAX 1024
-#define OPENS_S 3 // until a thread has opened the signal
-#define WAIT_S 60 // for one that has: a busy machine may not run it for long
-#define ROUNDS_MAX 16 // through the list of threads; each finds those that others have made
+#define OPENS_S 3 // until a thread has unblocked the signal
+#define WAIT_S 60 // for a thread that has: a busy machine may not schedule it for long
+#define ROUNDS_MAX 16 // passes over the list; each finds threads that others have created
 
-// What the handler is to do. One thread at a time reads it.
+// The handler's work. One thread at a time reads it.
 static struct {
 	broadcast_work work;
 	void *ctx;
@@ -56,7 +56,7 @@ static void read_name(pid_t tid, char name[16])
 		fclose(f);
 }
 
-// Whether a thread blocks the signal. One that has ended does not.
+// True if the thread blocks the signal. False if it has ended.
 static bool blocks_signal(pid_t tid)
 {
 	char path[64], line[128];
@@ -73,7 +73,7 @@ static bool blocks_signal(pid_t tid)
 	return (mask >> (CONFINE_SIGNAL - 1) & 1) != 0;
 }
 
-// Has one thread do the work. 0, -ESRCH when it has ended, or -errno.
+// Runs the work in one thread. 0, -ESRCH if the thread has ended, or -errno.
 static int ask_thread(pid_t tid)
 {
 	const struct timespec pause = {.tv_nsec = 100000};
@@ -109,7 +109,7 @@ static bool was_asked(const struct asked *a, pid_t tid)
 	return false;
 }
 
-// Asks all threads that have not been asked, except the calling one. Returns how many, or -errno.
+// Asks all threads that were not asked yet, except the calling one. Returns how many, or -errno.
 static int ask_new(struct asked *a)
 {
 	DIR *d = opendir("/proc/self/task");
@@ -151,7 +151,7 @@ int broadcast_run(broadcast_work work, void *ctx, char *error, size_t len)
 	}
 	for (unsigned int i = 0; i < ROUNDS_MAX && rc > 0; i++)
 		rc = ask_new(&asked);
-	// After a failure a late handler must still find its work: the disposition stays
+	// After a failure a late handler must still find its work, so the disposition remains.
 	if (rc == 0)
 		sigaction(CONFINE_SIGNAL, &before, NULL);
 	if (rc == 0) {

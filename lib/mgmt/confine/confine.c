@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gives up privileges in every thread: the kernel keeps user, capabilities and filter for each of
-// them by itself.
+// Gives up privileges in every thread, because the kernel keeps user, capabilities and filter for
+// each thread separately.
 #include "confine/confine.h"
 
 #include <errno.h>
@@ -30,12 +30,12 @@
 struct confining {
 	struct calls worker, stream, common;
 	bool filters;
-	uint64_t keep; // capabilities of the management lcore and of the thread of interrupts
-	bool becomes; // somebody else
+	uint64_t keep; // capabilities that the management lcore and the interrupt thread keep
+	bool becomes; // changes the user
 	uid_t uid;
 	gid_t gid, groups[GROUPS_MAX];
 	int nb_groups;
-	uint32_t workers; // that have had their turn
+	uint32_t workers; // number of workers that are confined
 };
 
 static bool entered;
@@ -46,10 +46,10 @@ static void drop_bounding(void)
 {
 	for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
 		prctl(PR_CAPBSET_DROP, cap, 0, 0,
-			0); // without CAP_SETPCAP they stay, and are of no use
+			0); // without CAP_SETPCAP they remain, but are of no use
 }
 
-// Whether a thread that has had its turn has made this one.
+// True if the thread has the new user already: a confined thread created it.
 static bool has_user(const struct confining *c)
 {
 	uid_t uid[3];
@@ -61,7 +61,7 @@ static bool has_user(const struct confining *c)
 		gid[2] == c->gid;
 }
 
-// By the system calls themselves: the functions of the C library have every thread make them.
+// Makes the system calls directly: the functions of the C library would apply them to all threads.
 static int become_user(const struct confining *c, bool keeps)
 {
 	if (prctl(PR_SET_KEEPCAPS, keeps, 0, 0, 0) != 0 ||
@@ -72,7 +72,7 @@ static int become_user(const struct confining *c, bool keeps)
 	return 0;
 }
 
-// Keeps of the capabilities that there are those of a mask.
+// Drops all capabilities that are not in the mask.
 static int keep_only(uint64_t mask)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -100,7 +100,7 @@ static bool has_prefix(const char *name, const char *prefix)
 	return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
-// EAL's names for workers, by its release.
+// True for EAL's names of worker threads, in any supported release.
 static bool is_worker(const char *name)
 {
 	return has_prefix(name, "rte-worker") || has_prefix(name, "lcore-worker") ||
@@ -129,9 +129,10 @@ static int give_up(const char *name, void *ctx)
 	return calls_apply(has_prefix(name, "stream-") ? &c->stream : &c->common);
 }
 
-// --- what is to be given up ----------------------------------------------------------------------
+// --- privileges to give up ----------------------------------------------------------------------
 
-// Whether a PCI device was given away by the kernel, so that its driver asks nothing of it.
+// True if the kernel gave the PCI device away to user space, so that its driver needs no
+// privileges.
 static bool is_given_away(const char *bdf)
 {
 	static const char *const drivers[] = {"vfio-pci", "uio_pci_generic", "igb_uio"};
@@ -179,8 +180,8 @@ static unsigned int kinds_of(const struct conf *c)
 	return kinds;
 }
 
-// Whether a listener over TCP has a low port at an address of a packet port that the network gives:
-// where that is another one, it is bound there.
+// True if a TCP listener has a low port on an assigned address of a packet port: when the network
+// replaces the address, the listener is bound again.
 static bool binds_low(const struct conf *c)
 {
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
@@ -201,14 +202,14 @@ static bool binds_low(const struct conf *c)
 	return false;
 }
 
-// Interfaces of the kernel are brought down, and have their MAC changed by bonds; drivers that
-// share a device with the kernel make queues and rules in it. Packet ports have all they need in
+// Ports bring kernel interfaces down, and bonds change their MAC address. Drivers that share a
+// device with the kernel create queues and rules in it. Packet ports have all they need in
 // descriptors.
 static uint64_t needed_caps(const struct conf *c, unsigned int kinds)
 {
 	const bool shares = (kinds & (CALLS_SOCKET | CALLS_TAP | CALLS_DRIVER)) != 0;
 
-#ifdef __SANITIZE_ADDRESS__ // it looks for leaks by tracing
+#ifdef __SANITIZE_ADDRESS__ // the leak check traces threads
 	return BIT(CAP_NET_ADMIN) | BIT(CAP_NET_RAW) | BIT(CAP_SYS_PTRACE);
 #endif
 	return ((kinds & ~CALLS_PACKET) != 0 ? BIT(CAP_NET_ADMIN) : 0) |
@@ -278,7 +279,7 @@ int confine_enter(const struct conf *c)
 		give_files(c, x.uid, x.gid);
 	if (rc == 0)
 		rc = broadcast_run(give_up, &x, error, sizeof(error));
-	// eal.lcores may name more than workers.count: those lcores are confined, too
+	// eal.lcores may name more lcores than workers.count: these are confined, too
 	if (rc == 0 && x.filters && x.workers < c->workers) {
 		snprintf(error, sizeof(error), "%u of %u workers have names of EAL", x.workers,
 			c->workers);
@@ -289,7 +290,7 @@ int confine_enter(const struct conf *c)
 		return rc;
 	}
 	__atomic_store_n(&entered, true, __ATOMIC_RELEASE);
-	prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0); // another user has changed it
+	prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0); // the change of user has reset it
 	log_privileges(&x, how[c->process.seccomp]);
 	return 0;
 }

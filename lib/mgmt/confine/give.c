@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gives files away. Who may change their directories could put another file in their places, so
-// what is given is what was opened and looked at.
+// Changes the owner of files. A user who may write to their directories could replace them by other
+// files, so it acts on descriptors that were opened and checked.
 #include "confine/give.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static void give_file(const char *path, uid_t uid, gid_t gid)
 
 static void give_reports(const struct crash_files *f, uid_t uid, gid_t gid)
 {
-	static struct crash_file rows[REPORTS]; // large for a stack
+	static struct crash_file rows[REPORTS]; // too large for a stack
 	const int n = crash_files_list(f, rows, REPORTS);
 
 	for (int i = 0; i < n; i++) {

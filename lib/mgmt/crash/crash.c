@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The handler of the signals that end a process, and the report that it writes. Lines go out one by
-// one, what is sure before what may fault: a fault in the handler ends the process at once, and
-// leaves what was written until then.
+// The handler of the signals that end a process, and the report that it writes. It writes line by
+// line, and safe facts before those whose reading may fault: a fault in the handler ends the
+// process at once, and the lines written until then remain.
 #include "crash/crash.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "crash/crash_stack.h"
 
 #define FRAMES 48
-#define GRACE_S 5 // a report that takes longer, on a disk that stands still, is given up
+#define GRACE_S 5 // a report that takes longer, for instance on a hanging disk, is abandoned
 
 static const struct {
 	int number;
@@ -35,11 +35,11 @@ static const struct {
 static struct {
 	const char *version, *path;
 	int fd;
-	int pipe[2]; // crash_copy's: the kernel looks whether memory is good
+	int pipe[2]; // for crash_copy: the kernel checks whether memory is readable
 	crash_more *more;
 	void *ctx;
 	char reason[128];
-	pid_t writer; // thread that writes the report; 0 = none
+	pid_t writer; // thread that writes the report; 0 = no report yet
 	struct crash_out out;
 	void *frames[FRAMES];
 } state = {.fd = STDERR_FILENO, .pipe = {-1, -1}};
@@ -148,7 +148,7 @@ static void put_stack(struct crash_out *o, const void *context)
 	}
 }
 
-// In the log of who has standard error.
+// Names the report on standard error.
 static void tell_where(int signal)
 {
 	struct crash_out o = {.fd = STDERR_FILENO};
@@ -161,8 +161,8 @@ static void tell_where(int signal)
 	put_line(&o, state.path, "");
 }
 
-// The usual end of the signal comes when the handler returns: the same fault again, or the signal
-// that waits meanwhile.
+// Restores the default action. It follows when the handler returns: through the same fault, or
+// through the signal that is pending until then.
 static void reraise_signal(const siginfo_t *info)
 {
 	signal(info->si_signo, SIG_DFL);
@@ -193,13 +193,13 @@ static void handle_crash(int number, siginfo_t *info, void *context)
 	reraise_signal(info);
 }
 
-// --- before --------------------------------------------------------------------------------------
+// --- start ---------------------------------------------------------------------------------------
 
 int crash_open(const char *version)
 {
 	struct sigaction take = {.sa_sigaction = handle_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK};
 
-	// a fault while all are blocked ends the process at once
+	// while all signals are blocked, a fault ends the process at once
 	sigfillset(&take.sa_mask);
 	state.version = version;
 	if (pipe2(state.pipe, O_CLOEXEC | O_NONBLOCK) != 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps crash reports. A crash can open nothing, so its file is there before; at the next start it
-// gets a name with its time.
+// Keeps crash reports. A crashing process can open no file, so the start creates the file for its
+// report. The next start renames it to a name with the time of the crash.
 #include "crash/crash_files.h"
 
 #include <dirent.h>
@@ -15,10 +15,10 @@
 
 #include "conf_watch.h"
 
-#define LISTED 1024 // reports that are looked at
+#define LISTED 1024 // limit of the reports that a listing reads
 
-// Whether a name is that of a report of this prefix: crash-PREFIX-20261123T180429Z.txt, or with a
-// number behind the time.
+// True for the name of a report with this prefix: crash-PREFIX-20261123T180429Z.txt, or with a
+// number after the time.
 static bool is_report(const struct crash_files *f, const char *name)
 {
 	char begin[80];
@@ -87,7 +87,7 @@ int crash_files_read(const struct crash_files *f, const char *name, char *buf, u
 	return (int)n;
 }
 
-// Gives the report of a crash its name.
+// Renames the report of a crash to its final name.
 static void keep_report(struct crash_files *f, const struct stat *st)
 {
 	char time[32], path[CRASH_PATH_LEN];
@@ -110,7 +110,7 @@ static void keep_report(struct crash_files *f, const struct stat *st)
 		f->newest[0] = '\0';
 }
 
-// Removes the oldest, so that most are left.
+// Removes the oldest reports, so that at most `most` remain.
 static void remove_oldest(struct crash_files *f, unsigned int most)
 {
 	struct crash_file *all = calloc(LISTED, sizeof(*all));

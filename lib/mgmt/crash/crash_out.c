@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The text of a crash report, without the C library's printf, which may take locks and memory.
+// Writes the text of a crash report without the C library's printf, which may take locks and
+// allocate memory.
 #include "crash/crash_out.h"
 
 #include <unistd.h>
 
 static void put_char(struct crash_out *o, char c)
 {
-	if (o->len < sizeof(o->line) - 1) // room for the newline
+	if (o->len < sizeof(o->line) - 1) // keep room for the newline
 		o->line[o->len++] = c;
 }
 
@@ -53,15 +54,15 @@ void crash_out_end(struct crash_out *o)
 		const ssize_t n = write(o->fd, o->line + done, o->len - done);
 
 		if (n <= 0)
-			break; // a full disk, or a pipe that nobody reads
+			break; // a full disk, or a pipe without a reader
 		done += (size_t)n;
 	}
 	o->total += o->len;
 	o->len = 0;
 }
 
-// Days since 1970 to a date: the calendar repeats each 400 years, and a year that begins in March
-// has its leap day last.
+// Converts days since 1970 to a date: the calendar repeats each 400 years, and a year that begins
+// in March has its leap day last.
 void crash_out_time(struct crash_out *o, int64_t seconds)
 {
 	const uint64_t s = seconds > 0 ? (uint64_t)seconds : 0;

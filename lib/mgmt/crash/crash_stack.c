@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stacks, and names of functions out of the tables that the dynamic linker has mapped. dladdr and
-// backtrace_symbols take locks and memory; this reads memory that nobody changes.
+// Takes stacks, and reads the names of functions from the tables that the dynamic linker has
+// mapped. dladdr and backtrace_symbols take locks and memory; this reads memory that never changes.
 #include "crash/crash_stack.h"
 
 #include <elf.h>
@@ -12,7 +12,7 @@
 
 #define MODULES 384 // libdpdk alone is 150
 #define PROGRAM "slipring"
-#define RETURN_AT 1 // a return address is behind the call, perhaps of a function that never returns
+#define RETURN_AT 1 // a return address lies after the call, perhaps in the next function
 
 struct module {
 	char name[40];
@@ -27,9 +27,9 @@ static struct {
 	unsigned int nb;
 } loaded;
 
-// --- what is loaded ------------------------------------------------------------------------------
+// --- loaded modules ------------------------------------------------------------------------------
 
-// The number of symbols, which no table says directly: the last one of the last chain.
+// Counts the symbols, as no table has their number: it follows from the end of the last chain.
 static size_t count_symbols(const uint32_t *hash)
 {
 	const uint32_t nb_buckets = hash[0], first = hash[1], bloom = hash[2];
@@ -49,7 +49,7 @@ static size_t count_symbols(const uint32_t *hash)
 
 static uintptr_t relocate_addr(const struct module *m, ElfW(Addr) a)
 {
-	return a < m->base ? m->base + a : a; // the linker has added the base, or has not
+	return a < m->base ? m->base + a : a; // the linker may have added the base already
 }
 
 static void read_dynamic(struct module *m, const ElfW(Dyn) * d)
@@ -111,7 +111,7 @@ void crash_stack_open(void)
 
 	loaded.nb = 0;
 	dl_iterate_phdr(add_module, NULL);
-	backtrace(frames, 4); // loads its library, which takes memory
+	backtrace(frames, 4); // loads its library, which allocates memory
 }
 
 // --- names ---------------------------------------------------------------------------------------
@@ -199,13 +199,13 @@ int crash_stack_take(void **frames, int max, const void *context)
 	const uintptr_t pc = crash_stack_pc(context);
 	int n = backtrace(frames, max), first = 0;
 
-	// what lies above is the handler's
+	// the frames above belong to the handler
 	while (first < n && (uintptr_t)frames[first] != pc)
 		first++;
 	if (first == n) {
 		first = 0;
 		if (pc != 0 && n > 0)
-			frames[0] = (void *)pc; // it has jumped to where there is no code
+			frames[0] = (void *)pc; // it has jumped to an address without code
 	}
 	memmove(frames, frames + first, (size_t)(n - first) * sizeof(*frames));
 	return n - first;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decides what workers are told of other servers. They count allocations themselves, exactly. What
-// is relayed in a second is measured here.
+// Decides when workers send clients to other servers. Workers count allocations themselves,
+// exactly. This measures the datagrams relayed per second.
 #include "drain/alternates.h"
 
 #include <inttypes.h>
@@ -14,9 +14,9 @@
 #include "log.h"
 
 #define SECOND_MS 1000
-#define LESS 8 // it is over when an eighth less is relayed
+#define LESS 8 // redirection ends when the rate has fallen by an eighth
 
-// What workers are given. Without any they make allocations.
+// The rule that the workers have. Without servers they make all allocations themselves.
 struct given {
 	bool any;
 	struct turn_alternates_rule rule;
@@ -25,14 +25,14 @@ struct given {
 struct mgmt_alternates {
 	struct dp *dp;
 	const struct conf *conf;
-	pthread_mutex_t lock; // of told
+	pthread_mutex_t lock; // guards told
 	struct mgmt_alternates_state told;
 
 	// Management lcore
 	struct given given;
-	bool anew; // the configuration is another one
-	bool past; // alternate.when.datagrams-per-second
-	uint64_t measured_ms, relayed; // when it was measured last, and how many had been by then
+	bool anew; // the configuration has changed
+	bool past; // the rate is above alternate.when.datagrams-per-second
+	uint64_t measured_ms, relayed; // time of the last measurement, and the total then
 };
 
 struct mgmt_alternates *mgmt_alternates_open(struct dp *d, const struct conf *c)
@@ -71,7 +71,7 @@ void mgmt_alternates_reload(struct mgmt_alternates *a)
 	pthread_mutex_unlock(&a->lock);
 }
 
-// --- how much is relayed -------------------------------------------------------------------------
+// --- relayed datagrams per second ----------------------------------------------------------------
 
 static void tell_past(bool past, uint64_t rate, uint32_t threshold)
 {
@@ -87,14 +87,14 @@ static void tell_past(bool past, uint64_t rate, uint32_t threshold)
 			rate, threshold);
 }
 
-// Looks once a second, and only where it matters.
+// Measures once a second, and only if a rule needs it.
 static void measure_rate(struct mgmt_alternates *a, uint64_t now_ms)
 {
 	const struct conf_alternate *c = &a->conf->alternate;
 	const uint64_t ms = now_ms - a->measured_ms, before = a->relayed;
 	const bool first = a->measured_ms == 0;
 	struct dp_stats s;
-	struct turn_sums sums; // of all realms
+	struct turn_sums sums; // totals of all realms
 	uint64_t rate = 0;
 	bool past;
 
@@ -120,7 +120,7 @@ static void measure_rate(struct mgmt_alternates *a, uint64_t now_ms)
 	pthread_mutex_unlock(&a->lock);
 }
 
-// --- what they are given -------------------------------------------------------------------------
+// --- the workers' rule ---------------------------------------------------------------------------
 
 static struct given choose_rule(const struct mgmt_alternates *a, bool draining)
 {
@@ -172,7 +172,8 @@ bool mgmt_alternates_give(struct mgmt_alternates *a, bool draining, uint64_t now
 		if (next == NULL)
 			return false;
 	}
-	if (dp_alternates_set(a->dp, next) != 0) { // cannot be: the last ones were taken
+	if (dp_alternates_set(a->dp, next) != 0) { // cannot happen: the workers have adopted the
+		// last rule
 		turn_alternates_free(next);
 		return false;
 	}
@@ -185,7 +186,7 @@ bool mgmt_alternates_give(struct mgmt_alternates *a, bool draining, uint64_t now
 	return true;
 }
 
-// --- what is told of it --------------------------------------------------------------------------
+// --- the state ----------------------------------------------------------------------------------
 
 void mgmt_alternates_state(struct mgmt_alternates *a, struct mgmt_alternates_state *out)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drains. Any thread orders; the tick of the management lcore has the workers do it, tells the
-// program of drain.on-change, and says when it is over.
+// Drains the server. Any thread orders a drain. The tick of the management lcore starts it in the
+// workers, notifies the program of drain.on-change, and decides when the drain is over.
 #include "drain/drain.h"
 
 #include <inttypes.h>
@@ -18,27 +18,27 @@
 #include "reload.h"
 #include "state/stop.h"
 
-#define SURE_MS 100 // for so long there have to be few enough: counters of workers are a little old
-#define TELL_MS 60000 // between two lines on how far it is
+#define SURE_MS 100 // how long the count must stay low: the workers' counters lag a little
+#define TELL_MS 60000 // interval of progress lines
 
 struct mgmt_drain {
 	struct dp *dp;
 	const struct conf *conf;
 	struct mgmt_reload *reload;
-	pthread_mutex_t lock; // of what follows up to the empty line
+	pthread_mutex_t lock; // guards the fields up to the empty line
 	bool draining;
-	uint64_t since_s, deadline_ms; // of the order; 0 = no deadline
+	uint64_t since_s, deadline_ms; // time of the order; a deadline of 0 means none
 	uint32_t below;
 	bool keep;
 	uint64_t refused_before;
-	uint32_t deadline_s, below_first; // the configuration's
+	uint32_t deadline_s, below_first; // defaults of the configuration
 
 	// Management lcore
 	struct mgmt_alternates *alternates;
-	bool told; // what the program was told last
-	uint64_t reloads; // that have ended, of those that are taken up
-	uint64_t few_ms; // since when there are few enough; 0 = there are not
-	uint64_t tell_ms; // when to tell next how far it is
+	bool told; // the state that the program was notified of last
+	uint64_t reloads; // number of ended reloads whose settings are adopted
+	uint64_t few_ms; // since when the count has been low enough; 0 = it is not
+	uint64_t tell_ms; // when the next progress line is due
 };
 
 static uint64_t count_refused(const struct dp_stats *s)
@@ -168,7 +168,7 @@ struct mgmt_alternates *mgmt_drain_alternates(const struct mgmt_drain *m)
 
 // --- the management lcore ------------------------------------------------------------------------
 
-// Takes up what a reload has brought.
+// Adopts the changes of a reload.
 static void follow_file(struct mgmt_drain *m)
 {
 	struct mgmt_reload_state r;
@@ -193,14 +193,14 @@ static void tell_progress(struct mgmt_drain *m, uint64_t now_ms)
 		s.allocations, s.refused);
 }
 
-// Whether it is over. The workers refuse new allocations.
+// True if the drain is over. The workers refuse new allocations.
 static bool is_over(struct mgmt_drain *m, uint32_t below, uint64_t deadline_ms, uint64_t now_ms)
 {
 	struct dp_stats s;
 
 	dp_total_stats(m->dp, &s);
 	if (deadline_ms > 0 && now_ms >= deadline_ms) {
-		LOG(CONFIG, NOTICE, "drained: the deadline is over, allocations left: %" PRIu64,
+		LOG(CONFIG, NOTICE, "drained: the deadline has passed, allocations left: %" PRIu64,
 			s.turn.allocations);
 		return true;
 	}
@@ -208,7 +208,7 @@ static bool is_over(struct mgmt_drain *m, uint32_t below, uint64_t deadline_ms, 
 		m->few_ms = 0;
 	else if (m->few_ms == 0)
 		m->few_ms = now_ms;
-	// The end of the process could be that of the program's, too: it is told in full
+	// The end of this process could end the program, too, so wait until it has run.
 	if (m->few_ms == 0 || now_ms - m->few_ms < SURE_MS || mgmt_hook_busy())
 		return false;
 	LOG(CONFIG, NOTICE, "drained: allocations left: %" PRIu64, s.turn.allocations);

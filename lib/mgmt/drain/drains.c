@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Draining by the control socket.
+// The drain commands of the control socket.
 #include "drain/drains.h"
 
 #include <inttypes.h>
@@ -13,8 +13,8 @@
 #include "socket/fields.h"
 #include "socket/shown.h"
 
-#define DEADLINE_MAX 2592000 // as drain.deadline
-#define BELOW_MAX 16777216 // as drain.below
+#define DEADLINE_MAX 2592000 // like drain.deadline
+#define BELOW_MAX 16777216 // like drain.below
 
 json_t *drains_shown(struct mgmt_drain *m)
 {
@@ -41,7 +41,7 @@ bool drains_told(struct mgmt_drain *m, char *buf, size_t len)
 	mgmt_drain_state(m, &s);
 	if (s.draining)
 		snprintf(buf, len,
-			"this server drains: allocations left: %" PRIu64 ", new ones refused: "
+			"this server is draining: allocations left: %" PRIu64 ", new ones refused: "
 			"%" PRIu64,
 			s.allocations, s.refused);
 	return s.draining;
@@ -78,7 +78,8 @@ static enum command_end answer_drain(struct command *c)
 	return COMMAND_DONE;
 }
 
-// Reads a number that the request may have. False: it has one that is none, and c->error says so.
+// Reads an optional number of the request. False if it is not a valid number; c->error has the
+// reason.
 static bool read_optional(
 	struct command *c, const char *name, uint64_t hi, bool *has, uint32_t *out)
 {

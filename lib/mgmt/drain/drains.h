@@ -7,9 +7,9 @@
 
 enum command_end drains_drain(struct command *c);
 enum command_end drains_undrain(struct command *c);
-// An object; of an appliance that does not drain it says that alone.
+// The state of the drain as an object. Without a drain it has one member.
 json_t *drains_shown(struct mgmt_drain *m);
-// What status says of other servers; without any it says that alone.
+// The state of redirection to other servers, for status. Without servers it has one member.
 json_t *drains_alternate(struct mgmt_drain *m);
-// A sentence for people while it drains. False when it does not.
+// Writes a sentence for people during a drain. False without a drain.
 bool drains_told(struct mgmt_drain *m, char *buf, size_t len);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The process that runs drain.on-change. It has no threads and no secrets, gives up all
-// capabilities, and runs one program at a time. States that come meanwhile wait; of several that
-// wait only the last is of interest.
+// capabilities, and runs one program at a time. States that arrive meanwhile wait, and only the
+// last waiting one is run.
 #include "drain/helper.h"
 
 #include <errno.h>
@@ -22,20 +22,20 @@
 #include <unistd.h>
 #include "clock.h"
 
-#define ROOM_MS 10 // between two tries to tell something, when there is no room for it
-#define FIRST_FD 3 // behind standard input, output and error
+#define ROOM_MS 10 // retry interval of a report that finds no room
+#define FIRST_FD 3 // after standard input, output and error
 
 struct helper {
 	int fd, signals;
-	bool closed; // nobody is at the other end any more
-	char **argv; // of the program; argv[nb - 1] is the state
+	bool closed; // the other end of the socket is closed
+	char **argv; // command line of the program; argv[nb - 1] is the state
 	uint32_t nb;
 	uint64_t timeout_ms;
-	pid_t child; // 0 = none runs
-	bool late; // it was killed
+	pid_t child; // 0 = no program runs
+	bool late; // it was killed at its timeout
 	uint64_t since_ms;
-	uint8_t state; // it was told
-	bool waits; // another state does
+	uint8_t state; // the state that it runs for
+	bool waits; // another state waits
 	uint8_t next;
 };
 
@@ -44,8 +44,8 @@ const char *helper_state_name(uint8_t state)
 	return state == HELPER_DRAINING ? "draining" : "ready";
 }
 
-// Who started us may have much that the program has no use for. An error means that it was not
-// there to be given up.
+// The process may have inherited privileges that the program must not have. Errors are ignored:
+// they mean that a privilege was missing already.
 static void drop_privileges(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -58,8 +58,8 @@ static void drop_privileges(void)
 	syscall(SYS_capset, &header, none);
 }
 
-// Whoever ends the appliance, and all its processes with it, does not end the program half way: its
-// end is that of the socket.
+// A signal that stops the server and its process group must not stop the program half way: this
+// process ends when the socket is closed.
 static int make_signals(void)
 {
 	sigset_t set;
@@ -78,7 +78,7 @@ static int make_signals(void)
 
 // --- the program ---------------------------------------------------------------------------------
 
-// Starts it. 0 or an errno value.
+// Starts the program. 0 or an errno value.
 static int spawn_program(struct helper *h)
 {
 	char state[32],
@@ -101,7 +101,8 @@ static int spawn_program(struct helper *h)
 	sigfillset(&all);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &all);
-	posix_spawnattr_setpgroup(&attr, 0); // it and all that it starts are killed together
+	posix_spawnattr_setpgroup(&attr, 0); // so that it is killed together with all programs that
+		// it starts
 	posix_spawnattr_setflags(
 		&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -125,7 +126,7 @@ static void send_report(const struct helper *h, uint8_t state, enum helper_end h
 		.took_ms =
 			how == HELPER_SKIPPED ? 0 : (uint32_t)(clock_monotonic_ms() - h->since_ms)};
 
-	// who is gone need not know, but who is there waits for it
+	// waits for room, unless the receiver has exited
 	while (send(h->fd, &r, sizeof(r), MSG_NOSIGNAL) < 0 && no_room(errno))
 		poll(NULL, 0, ROOM_MS);
 }
@@ -144,7 +145,7 @@ static void start_program(struct helper *h)
 	send_report(h, h->state, HELPER_FAILED, rc);
 }
 
-// Looks whether it has ended.
+// Reports the program if it has ended.
 static void reap_program(struct helper *h)
 {
 	int status;
@@ -162,7 +163,7 @@ static void reap_program(struct helper *h)
 
 // --- the loop ------------------------------------------------------------------------------------
 
-// Milliseconds until the program has to be killed; -1 = nothing is to be waited for.
+// Milliseconds until the program must be killed; -1 = nothing to wait for.
 static int remaining_ms(const struct helper *h)
 {
 	const uint64_t gone = clock_monotonic_ms() - h->since_ms;
@@ -210,12 +211,12 @@ static void serve_states(struct helper *h)
 		if (h->child != 0 && !h->late && remaining_ms(h) == 0) {
 			h->late = true;
 			kill(-h->child, SIGKILL);
-			kill(h->child, SIGKILL); // it may have left its group
+			kill(h->child, SIGKILL); // it may have left its process group
 		}
 	}
 }
 
-// Waits for the command. False when there is none, and nothing to be done.
+// Waits for the command. False without a command or on an error.
 static bool take_command(struct helper *h)
 {
 	struct helper_command *c;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The process that runs drain.on-change, and what is said to it and by it, a message of a
-// SOCK_SEQPACKET socket each. Private to lib/mgmt.
+// The process that runs drain.on-change, and its messages: each is one message of a SOCK_SEQPACKET
+// socket. Private to lib/mgmt.
 #pragma once
 
 #include <stdint.h>
 
-// First message: the command, with a NUL behind each of its words.
+// First message to the process: the command, with a NUL after each of its words.
 struct helper_command {
 	uint32_t nb, timeout_s;
 	char words[];
 };
 
-// Every other one: a byte.
+// Every later message to the process: one byte.
 enum helper_state { HELPER_READY, HELPER_DRAINING };
 
 enum helper_end {
@@ -19,10 +19,10 @@ enum helper_end {
 	HELPER_KILLED, // code: the signal
 	HELPER_TIMEOUT,
 	HELPER_FAILED, // code: errno
-	HELPER_SKIPPED, // the next state came before its turn
+	HELPER_SKIPPED, // a newer state replaced it while it waited
 };
 
-// What has become of a state that was told, each one once and in their order.
+// The result of a state: one for each state, in their order.
 struct helper_report {
 	uint8_t state, how; // enum helper_state, enum helper_end
 	int32_t code;
@@ -31,5 +31,6 @@ struct helper_report {
 
 // The word for a state.
 const char *helper_state_name(uint8_t state);
-// All that the process does. It ends when the other end of fd is closed and all has been run.
+// The main function of the process. It ends when the other end of fd is closed and all states have
+// been run.
 __attribute__((noreturn)) void helper_run(int fd);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// This side of the process that runs drain.on-change: it is told by a socket, and tells how each
-// run has ended.
+// The server's side of the process that runs drain.on-change: it sends states over a socket, and
+// receives the result of each run.
 #include "drain/hook.h"
 
 #include <errno.h>
@@ -15,19 +15,19 @@
 #include "drain/helper.h"
 #include "log.h"
 
-#define SLACK_MS 3000 // for the process itself
+#define SLACK_MS 3000 // for the helper process itself
 
 static struct {
-	pid_t pid; // 0 = there is none
+	pid_t pid; // 0 = no process
 	int fd;
-	const char *program; // the configuration's, which outlives this; NULL = no command
-	unsigned int told, done; // so many changes
-	uint8_t last; // state that was told last, if one was
-	uint8_t owed; // state that is to be told once there is room, if one is
+	const char *program; // owned by the configuration, which lives longer; NULL = no command
+	unsigned int told, done; // number of changes sent and finished
+	uint8_t last; // the state sent last, if told > 0
+	uint8_t owed; // the state to send as soon as there is room, if `owes`
 	bool owes;
-	uint64_t since_ms; // that it was told last, or has been owed
-	uint64_t patience_ms; // that is longer than all it was told may take
-	bool late; // and was not enough
+	uint64_t since_ms; // when the last state was sent, or first had to wait
+	uint64_t patience_ms; // longer than all runs that can be pending may take
+	bool late; // patience_ms was not enough
 } hook;
 
 int mgmt_hook_fork(void)
@@ -51,7 +51,7 @@ int mgmt_hook_fork(void)
 	return 0;
 }
 
-// Waits for the process, which has nothing to do any more.
+// Waits for the end of the process, which has no work left.
 static void reap_helper(void)
 {
 	close(hook.fd);
@@ -103,28 +103,28 @@ void mgmt_hook_close(void)
 
 // --- management lcore ----------------------------------------------------------------------------
 
-// Whether an error of send() says that there is no room just now.
+// True if an error of send() only means that there is no room at the moment.
 static bool is_for_now(int error)
 {
 	return error == EAGAIN || error == EINTR || error == ENOBUFS || error == ENOMEM;
 }
 
-static void wait_anew(void)
+static void restart_wait(void)
 {
 	hook.since_ms = clock_monotonic_ms();
 	hook.late = false;
 }
 
-// Tells a state, or owes it.
+// Sends a state, or marks it as owed.
 static void tell_state(uint8_t state)
 {
 	const bool again = hook.owes;
 
 	hook.owes = false;
 	if (!again)
-		wait_anew();
+		restart_wait();
 	if (send(hook.fd, &state, sizeof(state), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(state)) {
-		wait_anew();
+		restart_wait();
 		hook.told++;
 		hook.last = state;
 		return;
@@ -132,7 +132,7 @@ static void tell_state(uint8_t state)
 	hook.owes = is_for_now(errno);
 	hook.owed = state;
 	if (!again || !hook.owes)
-		LOG(CONFIG, ERR, "drain.on-change: %s cannot be told %s%s: %s", hook.program,
+		LOG(CONFIG, ERR, "drain.on-change: %s cannot be notified of %s%s: %s", hook.program,
 			helper_state_name(state), hook.owes ? " yet" : "", strerror(errno));
 }
 
@@ -143,7 +143,7 @@ void mgmt_hook_tell(bool draining)
 	if (hook.program == NULL)
 		return;
 	if (hook.owes && hook.told > 0 && hook.last == state)
-		hook.owes = false; // what it has not heard of is over
+		hook.owes = false; // a state that was not sent is out of date
 	else
 		tell_state(state);
 }
@@ -178,15 +178,15 @@ static void tell_report(const struct helper_report *r)
 	}
 }
 
-// Gives up waiting for what takes longer than it can: the process hangs, or has lost something.
+// Gives up waiting for a run that exceeds its limit: the process hangs, or has lost a message.
 static void lose_patience(void)
 {
 	if (!mgmt_hook_busy() || clock_monotonic_ms() - hook.since_ms < hook.patience_ms)
 		return;
 	hook.late = true;
 	LOG(CONFIG, ERR,
-		"drain.on-change: nobody knows what has become of %s after %ju ms: it is not "
-		"waited for",
+		"drain.on-change: no result of %s after %ju ms: not waiting for it "
+		"any longer",
 		hook.program, (uintmax_t)hook.patience_ms);
 }
 
@@ -208,7 +208,7 @@ void mgmt_hook_tick(void)
 		return;
 	}
 	LOG(CONFIG, ERR,
-		"drain.on-change: the process that runs %s is gone: nobody is told of changes "
+		"drain.on-change: the process that runs %s has died: changes are not reported "
 		"until a restart",
 		hook.program);
 	reap_helper();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every attempt has a weight: how well it explains that somebody cannot connect. The heaviest is
-// the cause, and the newest of these. One that the same client got over later has none.
+// Each attempt gets a weight: how well it explains that a client cannot connect. The cause is the
+// newest attempt of the largest weight. An attempt that the client overcame later has no weight.
 #include "explain/cause.h"
 
 #include <string.h>
@@ -14,8 +14,8 @@ enum weight {
 	WEIGHT_NONE,
 	WEIGHT_USUAL, // nothing is wrong
 	WEIGHT_GOOD, // it worked
-	WEIGHT_FOLLOWS, // a refusal that follows from something else, or that working clients get
-	WEIGHT_ENDED, // not by the client
+	WEIGHT_FOLLOWS, // a refusal that follows from another one, or that working clients get, too
+	WEIGHT_ENDED, // not ended by the client
 	WEIGHT_REFUSED,
 };
 
@@ -40,7 +40,7 @@ static enum weight weight_of(const struct attempt *a)
 	case TURN_EVENT_MADE:
 		return WEIGHT_GOOD;
 	case TURN_EVENT_ENDED:
-		// somebody has hung up, by a Refresh or with the connection
+		// the client ended the call, by a Refresh or with the connection
 		if (a->reason == TURN_END_CLIENT ||
 			(a->reason == TURN_END_CONNECTION && a->relayed))
 			return a->held != 0 ? WEIGHT_ENDED : WEIGHT_GOOD;
@@ -53,14 +53,15 @@ static enum weight weight_of(const struct attempt *a)
 	}
 }
 
-// Whether two attempts are of one user at one address. What has ended keeps less of a name.
+// True if two attempts belong to one user at one address. Events of ended allocations have shorter
+// names.
 static bool is_same(const struct attempt *made, const struct attempt *a)
 {
 	size_t of_made = made->name_len, of_a = a->name_len;
 	const char *name = attempts_user(made->name, &of_made);
 	const char *other_name = attempts_user(a->name, &of_a);
 
-	if (a->kind == TURN_EVENT_CONNECTION) // nobody has told his name yet
+	if (a->kind == TURN_EVENT_CONNECTION) // the client has not sent a name yet
 		return addr_eq(&made->client.addr, &a->client.addr);
 	if (made->realm != a->realm)
 		return false;
@@ -70,11 +71,11 @@ static bool is_same(const struct attempt *made, const struct attempt *a)
 		memcmp(name, other_name, of_a) == 0;
 }
 
-// So long after it another one of the address says that it is over.
+// How long after a refusal for others' use another attempt from its address proves that it is over.
 #define OTHERS_MS 600000
 
-// Whether it was refused for what others of its address have: one of them that gets through soon
-// after says nothing about it.
+// True if the refusal was caused by other clients of its address or network: success of one of them
+// soon afterwards proves nothing about the refused client.
 static bool is_for_others(const struct attempt *a)
 {
 	if (a->kind != TURN_EVENT_CONNECTION)
@@ -92,7 +93,7 @@ static bool is_for_others(const struct attempt *a)
 	}
 }
 
-// Whether an allocation was made after what a[i] tells, so that it is no longer in the way.
+// True if an allocation was made after a[i], so that a[i] no longer matters.
 static bool is_overcome(const struct attempt *a, unsigned int i)
 {
 	if (a[i].kind == TURN_EVENT_MADE ||
@@ -107,18 +108,18 @@ static bool is_overcome(const struct attempt *a, unsigned int i)
 	return false;
 }
 
-// By whose rate, what to do about media that was held back.
+// Advice on media that was held back, by the rate that did it.
 static const char *const held_advice[] = {
 	[TURN_LOSS_ALLOCATION - TURN_LOSS_KEPT] =
 		"it sent or was sent more than limits.rates.allocation, and the rest was dropped: "
 		"raise that, or have the application send less; slipringctl show ID and the "
-		"records tell how much",
+		"records show how much",
 	[TURN_LOSS_USER - TURN_LOSS_KEPT] =
 		"all of the user's allocations together had more than limits.rates.user, and the "
-		"rest was dropped: slipringctl allocations --user NAME tells which has how much",
+		"rest was dropped: slipringctl allocations --user NAME shows how much each has",
 	[TURN_LOSS_REALM - TURN_LOSS_KEPT] =
 		"all users of the realm together had more than limits.rates.realm, and the rest "
-		"was dropped: slipringctl users tells who has how much; limits.rates.user keeps "
+		"was dropped: slipringctl users shows how much each has; limits.rates.user keeps "
 		"one from using it up",
 };
 
@@ -130,13 +131,13 @@ const char *cause_advice(const struct attempt *a)
 		if (attempts_held(a, i))
 			return held_advice[i - TURN_LOSS_KEPT];
 	if (a->kind == TURN_EVENT_MADE)
-		return "nothing is wrong so far; if no media comes, slipringctl show ID tells its "
-		       "peers and what is lost";
+		return "nothing is wrong yet; if no media arrives, slipringctl show ID shows its "
+		       "peers and losses";
 	if (a->kind != TURN_EVENT_ENDED)
 		return event_text_why(&e).advice;
 	switch ((enum turn_end)a->reason) {
 	case TURN_END_KILLED:
-		return "the log has who has ordered that";
+		return "the log says who ordered that";
 	case TURN_END_EXPIRED:
 		return "the client is gone, or its packets no longer arrive: slipringctl drops";
 	case TURN_END_CONNECTION:
@@ -146,13 +147,14 @@ const char *cause_advice(const struct attempt *a)
 	}
 }
 
-// Nothing is kept of who was asked for credentials and has given none: all clients begin so.
+// A client that was asked for credentials and has sent none is not stored: all clients begin like
+// that.
 static const struct cause nothing = {-1, true,
 	"nothing is known: no attempt was granted or refused since the start, or the room for it "
 	"went to others",
 	"slipringctl ports and drops tell whether packets arrive at all, and whether "
-	"limits.unauthenticated or limits.guesses hold somebody back; the records have what "
-	"came earlier; a client that was asked for credentials and gave none is not kept"};
+	"limits.unauthenticated or limits.guesses hold somebody back; the records have "
+	"earlier attempts; a client that was asked for credentials and gave none is not kept"};
 
 struct cause cause_find(const struct attempt *a, unsigned int n)
 {

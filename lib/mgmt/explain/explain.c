@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The last attempts of a user or an address, and what is likely wrong.
+// Shows the last attempts of a user or an address, and the likely cause of trouble.
 #include "explain/explain.h"
 
 #include <string.h>
@@ -13,10 +13,10 @@
 #include "socket/fields.h"
 #include "socket/shown.h"
 
-#define ROWS 16 // attempts, unless the request says otherwise
+#define ROWS 16 // default number of attempts
 #define ROWS_MAX 64
 
-// The fields of records, as far as the store has them, and what they mean.
+// An attempt with the fields of records, as far as the store has them, and explanations.
 static json_t *row_of(const struct control *k, const struct attempt *a, uint64_t now_ms)
 {
 	static const char *const unknown[] = {
@@ -63,7 +63,7 @@ static bool field_source(struct command *c, bool *has, struct addr *out)
 	*has = v != NULL;
 	if (v == NULL || (text != NULL && addr_parse(text, out) == 0))
 		return true;
-	commands_refuse(c, "source: an address is wanted, without a port or prefix");
+	commands_refuse(c, "source: must be an address, without a port or prefix");
 	return false;
 }
 
@@ -82,7 +82,7 @@ enum command_end explain(struct command *c)
 		!fields_number(c, "rows", &(struct fields_range){1, ROWS_MAX}, &max))
 		return COMMAND_REFUSED;
 	if (named == placed)
-		return commands_refuse(c, "say whom: by user or by source, one of them");
+		return commands_refuse(c, "say whom: either user or source");
 	if (named && !fields_whose(c, in_realm))
 		return COMMAND_REFUSED;
 	if (named)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command that tells why somebody cannot connect. Private to lib/mgmt. The control thread only.
+// The command that explains why a client cannot connect. Private to lib/mgmt. The control thread
+// only.
 #pragma once
 
 #include "socket/commands.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tells of hosts that have addresses of ours. Anybody on the link can claim any, so neither many
-// claims of one address nor claims of many fill the log.
+// Logs hosts that use our addresses. Any host on the link can claim any address, so neither many
+// claims of one address nor claims of many addresses fill the log.
 #include "link/conflicts_told.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "addr.h"
 #include "log.h"
 
-#define WORKER_MOST 8 // that are taken from each worker in a tick, however many more it notes
+#define WORKER_MOST 8 // conflicts taken from each worker per tick, even if it has more
 
 bool mgmt_conflicts_tell(struct mgmt_conflicts *m, const struct addr *a, uint64_t now_ms)
 {
@@ -40,8 +40,8 @@ static void log_conflict(struct dp *d, const struct dp_conflict *c)
 		mgmt_log_text("address", address), mgmt_log_text("mac", mac)};
 
 	mgmt_log_fields(CONF_AREA_PORTS, LOG_WARNING, fields, 3,
-		"port %s: another host, %s, has our address %s, or says so: what is for us may go "
-		"there",
+		"port %s: another host, %s, has our address %s, or claims it: packets for us may "
+		"go there",
 		port, mac, address);
 }
 

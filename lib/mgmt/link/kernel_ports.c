@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the range and the reserved list of the kernel, which another package may change while we
-// run.
+// Reads the kernel's range of ephemeral ports and its list of reserved ports, which other software
+// may change at any time.
 #include "link/kernel_ports.h"
 
 #include <limits.h>
@@ -12,10 +12,10 @@
 #include "devices/packet_spec.h"
 #include "log.h"
 
-#define RESERVED_LEN 65536 // of the kernel's list as text, at most
+#define RESERVED_LEN 65536 // limit of the kernel's list as text
 
-// The next range of a list of the kernel's, "1000,2000-2999"; the list then begins behind it.
-// False: there is none.
+// Reads the next range of a kernel list such as "1000,2000-2999", and moves the list past it. False
+// at the end.
 static bool next_range(const char **list, unsigned int *first, unsigned int *last)
 {
 	int n;
@@ -30,12 +30,12 @@ static bool next_range(const char **list, unsigned int *first, unsigned int *las
 	return true;
 }
 
-// Whether a list has all of [lo, hi].
+// True if a list contains all of [lo, hi].
 static bool covers_range(const char *list, unsigned int lo, unsigned int hi)
 {
 	unsigned int first, last;
 
-	// the kernel writes it in order, and joins what touches
+	// the kernel sorts the list and joins adjacent ranges
 	while (lo <= hi && next_range(&list, &first, &last)) {
 		if (first > lo)
 			return false;
@@ -111,7 +111,7 @@ bool kernel_ports_shared(const struct conf_port *p)
 	return !p->shares && p->bond.nb_members == 0 && packet_spec_is(p->device);
 }
 
-// --- while we run --------------------------------------------------------------------------------
+// --- at run time ---------------------------------------------------------------------------------
 
 static bool has_packet_port(const struct conf *c)
 {
@@ -133,10 +133,10 @@ bool kernel_ports_wrong(const struct conf *c, const char *sysctl, char *text, si
 	if (wrong)
 		snprintf(text, len,
 			"the kernel gives ports %u to %u to its own sockets, DNS clients for "
-			"instance, and relay ports are among them: what comes back to those is "
-			"lost; see who has changed net.ipv4.ip_local_port_range or "
-			"ip_local_reserved_ports (%u-%u has to be out of the one, or in the "
-			"other), and --check",
+			"instance, and relay ports are among them: replies to these sockets are "
+			"lost; find out which program changed net.ipv4.ip_local_port_range or "
+			"ip_local_reserved_ports (%u-%u must be outside the former, or in the "
+			"latter), and run --check",
 			k.lo, k.hi, t->port_lo, t->port_hi);
 	kernel_ports_free(&k);
 	return wrong;

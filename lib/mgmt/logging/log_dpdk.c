@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes what DPDK logs, and says how much of it there is to be.
+// Takes DPDK's log, and sets its level.
 #include "logging/log_dpdk.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "log.h"
 #include "port.h"
 
-static FILE *stream; // DPDK writes to it; NULL = not open
+static FILE *stream; // DPDK writes here; NULL = not open
 
 // DPDK's levels are numbered one above syslog's, and a newline ends each line.
 static ssize_t write_lines(void *cookie, const char *data, size_t len)
@@ -52,7 +52,7 @@ void log_dpdk_close(void)
 
 void log_dpdk_debug(enum conf_area area, bool debug)
 {
-	// as eal_args_build begins
+	// the level that eal_args_build starts with
 	const uint32_t level = debug ? RTE_LOG_INFO : RTE_LOG_WARNING;
 	const int port = rte_log_get_level((uint32_t)port_log_type());
 

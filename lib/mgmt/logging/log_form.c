@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes lines of the log, as text and as JSON.
+// Formats lines of the log, as text and as JSON.
 #include "logging/log_form.h"
 
 #include <inttypes.h>
@@ -8,12 +8,12 @@
 
 #include "escape.h"
 
-#define FIELD_LEN 1024 // bytes of a field that is written whole
+#define FIELD_LEN 1024 // limit of a field's bytes
 
 // --- cleaning ------------------------------------------------------------------------------------
 
-// The bytes of the UTF-8 character at s, which ends with a NUL; 0 when it is none. *c becomes its
-// number.
+// Length in bytes of the UTF-8 character at s, which ends with a NUL; 0 if it is not valid. *c
+// becomes its code point.
 static size_t decode_utf8(const unsigned char *s, uint32_t *c)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -32,7 +32,7 @@ static size_t decode_utf8(const unsigned char *s, uint32_t *c)
 	return n > 0 && *c >= least[n] && *c <= 0x10ffff && *c >> 11 != 0x1b ? n : 0;
 }
 
-// Controls, and characters that are not seen but change what is seen.
+// True for controls, and for invisible characters that change the text around them.
 static bool is_odd(uint32_t c)
 {
 	static const uint32_t odd[][2] = {{0, 0x1f}, {0x7f, 0x9f}, {0x61c, 0x61c}, {0x200b, 0x200f},
@@ -71,7 +71,7 @@ size_t log_form_clean(char *buf, size_t len, const char *text)
 
 // --- forms ---------------------------------------------------------------------------------------
 
-// Four or five letters, so that what follows stands in one column.
+// Four or five letters, so that the text after them is aligned.
 static const char *short_level(int level)
 {
 	switch (level) {
@@ -99,7 +99,7 @@ static void format_time(char buf[32], const struct timespec *wall)
 	snprintf(buf + n, 32 - n, ".%03uZ", (unsigned int)(wall->tv_nsec / 1000000) % 1000);
 }
 
-// Appends a clean text as the inside of a string of JSON; at most twice its length.
+// Appends clean text as the inside of a JSON string; at most twice its length.
 static size_t put_json(char *buf, const char *text)
 {
 	size_t used = 0;
@@ -112,7 +112,7 @@ static size_t put_json(char *buf, const char *text)
 	return used;
 }
 
-// Appends a member to the object, whole or not at all. Leaves room for the object's end.
+// Appends a whole member to the object, or nothing. Leaves room for the object's end.
 static size_t put_field(char *buf, size_t len, const struct mgmt_log_field *f)
 {
 	char value[FIELD_LEN];
@@ -131,7 +131,7 @@ static size_t put_field(char *buf, size_t len, const struct mgmt_log_field *f)
 
 static size_t form_json(char buf[LOG_FORM_LEN], size_t used, const struct log_record *r)
 {
-	const size_t end = LOG_FORM_LEN - 3; // of the fields: "}\n" and the NUL follow
+	const size_t end = LOG_FORM_LEN - 3; // limit of the fields: "}\n" and the NUL follow
 	const char *level = conf_level_name(r->level);
 	char time[32];
 

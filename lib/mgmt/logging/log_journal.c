@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes datagrams of journald's native protocol. Why not by libsystemd:
-// doc/decisions/0024-log.md.
+// Writes datagrams of journald's native protocol. doc/decisions/0024-log.md says why libsystemd is
+// not used.
 #include "logging/log_journal.h"
 
 #include <ctype.h>
@@ -28,8 +28,8 @@ static bool has_control(const char *text, size_t len)
 	return false;
 }
 
-// Appends a field, whole or not at all: NAME=value and a newline, or, where the value has controls,
-// NAME, a newline, the length as 64 bits in little endian, the value and a newline.
+// Appends a whole field or nothing: NAME=value and a newline, or, if the value has control
+// characters, NAME, a newline, the length as 64 bits in little endian, the value and a newline.
 static size_t put_field(char *buf, size_t len, const struct mgmt_log_field *f)
 {
 	const size_t name_len = sizeof("SLIPRING_") - 1 + strlen(f->name);

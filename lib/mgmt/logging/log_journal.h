@@ -6,6 +6,6 @@
 #include "logging/log_form.h"
 
 // Writes the datagram of a line: PRIORITY, SYSLOG_IDENTIFIER, SLIPRING_AREA, MESSAGE, and each
-// field as SLIPRING_NAME, byte by byte as it is. A field that finds no room is left out. Returns
+// field as SLIPRING_NAME with its bytes unchanged. A field that does not fit is left out. Returns
 // the length.
 size_t log_journal_form(char buf[LOG_FORM_LEN], const struct log_record *r);

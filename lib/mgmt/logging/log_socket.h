@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-// A socket to send from; -errno on failure.
+// Opens a socket to send from; -errno on failure.
 int log_socket_open(void);
-// Sends a datagram to the socket at path. It never waits. 0; -EAGAIN when somebody is there and
-// takes nothing now; else -errno: nobody is there.
+// Sends a datagram to the socket at path. Never waits. 0, -EAGAIN if the daemon takes no datagram
+// now, or another -errno if there is no daemon.
 int log_socket_send(int fd, const char *path, const char *data, size_t len);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes datagrams for syslog. Why not by syslog(3): doc/decisions/0024-log.md.
+// Writes datagrams for syslog. doc/decisions/0024-log.md says why syslog(3) is not used.
 #include "logging/log_syslog.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One difference of the clocks for all events, until it is another one by more than the two may
-// differ in when their milliseconds begin.
+// Keeps one difference between the clocks for all events. It changes only when the measured
+// difference moves by more than the offset of their milliseconds.
 #include "records/event_time.h"
 
 #define SAME_MS 2

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The queue of records and the thread that empties it. One lock guards the queue. The thread holds
-// it for as long as copying takes, never while it writes.
+// The queue of records, and the thread that empties it. One lock guards the queue. The thread holds
+// it only while it copies, never while it writes.
 #include "records/records.h"
 
 #include <errno.h>
@@ -18,36 +18,37 @@
 #include "fatal.h"
 #include "log.h"
 
-// Records that may wait: an order or a reload can end very many allocations at once. 64 MB, of
-// which what has not been needed is not there.
+// Capacity in records: an order or a reload can end very many allocations at once. These are 64 MB
+// of address space; pages that were never used take no memory.
 #define QUEUE 262144
 #define BATCH 32
-#define LINE 4096 // bytes of a record as text; it has about 600
+#define LINE 4096 // limit of a record's bytes as text; a typical record has about 600
 #define TICK_MS 1000
-#define PATIENCES 10 // that the end may take in all
+#define PATIENCES 10 // limit of the whole close, in multiples of patience_ms
 
 struct records {
 	const struct turn_config *turn;
 	pthread_t thread;
-	pthread_mutex_t lock; // guards what follows, down to told_full
-	// The thread's, which alone changes the pointer. Others read it, and counters, under the
-	// lock.
+	pthread_mutex_t lock; // guards the fields below, down to told_full
+	// Used by the thread, which alone changes the pointer. Others read it, and counters, under
+	// the lock.
 	struct records_sinks *sinks;
-	struct records_sinks *next; // to take their place, behind before_reopen records
+	struct records_sinks *next; // replace `sinks` after before_reopen records
 	pthread_cond_t more, less;
 	struct record *queue;
 	uint32_t size, first, n;
-	uint32_t before_reopen; // how many of these belong to the file as it is
+	uint32_t before_reopen; // number of queued records that go to the current files
 	bool stop, reopen;
-	uint64_t patient_until_ms; // after the stop
-	bool told_full; // the queue is full, and that was told
-	// Written by those who put records, under the lock, and by the thread; atomic.
+	uint64_t patient_until_ms; // limit after the stop
+	bool told_full; // the queue is full, and this was logged
+	// Written under the lock by callers that put records, and by the thread; atomic.
 	uint64_t full, unsent;
 };
 
 // --- the thread ----------------------------------------------------------------------------------
 
-// Whether a record may wait for a daemon. Where many wait already the file's would be lost for it.
+// True if a record may wait for a daemon. With a half full queue, waiting would cost the file
+// records.
 static bool is_patient(struct records *r)
 {
 	bool patient;
@@ -86,19 +87,19 @@ static void write_one(struct records *r, const struct record *record)
 	json_decref(o);
 }
 
-// What the thread has taken to do.
+// Work that the thread has taken from the queue.
 struct batch {
 	struct record record[BATCH];
 	uint32_t n;
-	bool reopen; // behind these records
-	struct records_sinks *next; // the same, in place of those there are
-	bool room; // the queue was full, and that is over
+	bool reopen; // reopen the files after these records
+	struct records_sinks *next; // replace the sinks after these records
+	bool room; // the queue was full, and has room again
 };
 
-// Takes records, as many as belong to the file as it is; the lock is held.
+// Takes records that go to the current files. The caller holds the lock.
 static void take_records(struct records *r, struct batch *b)
 {
-	const bool ends = r->reopen || r->next != NULL; // for the file as it is
+	const bool ends = r->reopen || r->next != NULL; // some records belong to other files
 
 	b->reopen = false;
 	b->next = NULL;
@@ -119,7 +120,7 @@ static void take_records(struct records *r, struct batch *b)
 	r->told_full = r->told_full && !b->room;
 }
 
-// Waits for something to do, and takes it. False: the end has come and there is nothing.
+// Waits for work, and takes it. False if the thread must stop and no work is left.
 static bool take_batch(struct records *r, struct batch *b)
 {
 	const struct timespec until = clock_timespec(clock_monotonic_ms() + TICK_MS);
@@ -159,7 +160,7 @@ static void *run_thread(void *arg)
 			write_one(r, &b.record[i]);
 		if (b.next != NULL)
 			change_sinks(r, b.next);
-		// full batches are followed by others
+		// more records follow a full batch
 		if (b.n < BATCH)
 			records_sinks_flush(r->sinks);
 		if (b.reopen)
@@ -201,7 +202,7 @@ static struct records *records_make(const struct turn_config *t, const struct re
 	return NULL;
 }
 
-// The thread takes no signals: those are for others.
+// The thread blocks all signals: other threads handle them.
 static int thread_start(struct records *r)
 {
 	sigset_t all, before;
@@ -249,7 +250,7 @@ int records_open(const struct conf *c, const struct records_hooks *hooks, struct
 	return -1;
 }
 
-// Whether the thread has come to its end.
+// True if the thread has ended. Waits as long as it makes progress.
 static bool join_thread(struct records *r, uint64_t patience_ms)
 {
 	const uint64_t end = clock_monotonic_ms() + PATIENCES * patience_ms;
@@ -276,35 +277,37 @@ void records_close(struct records *r, uint64_t patience_ms)
 	pthread_mutex_lock(&r->lock);
 	r->stop = true;
 	r->patient_until_ms = clock_monotonic_ms() +
-		patience_ms / 2; // the other half is for what then still waits
+		patience_ms / 2; // the other half is for records that still wait then
 	pthread_cond_signal(&r->more);
 	pthread_mutex_unlock(&r->lock);
 	if (join_thread(r, patience_ms)) {
 		c = records_counters(r);
 		if (c.lost + c.unsent > 0)
 			LOG(SESSIONS, WARNING,
-				"records: %" PRIu64 " were lost in all, %" PRIu64
-				" not taken by journald or syslog",
+				"records: %" PRIu64 " lost in all, %" PRIu64
+				" not accepted by journald or syslog",
 				c.lost, c.unsent);
 		records_free(r);
 		return;
 	}
-	// the thread may still use what it has, so nothing of it is freed
-	LOG(SESSIONS, ERR, "records: %u are not written, %s does not take them",
+	// the thread may still use its data, so nothing is freed
+	LOG(SESSIONS, ERR, "records: %u were not written, %s does not accept them",
 		records_counters(r).waiting,
 		r->sinks->path[RECORDS_SESSIONS] != NULL ? r->sinks->path[RECORDS_SESSIONS]
 							 : "a socket");
 }
 
-// --- for others ----------------------------------------------------------------------------------
+// --- callers -------------------------------------------------------------------------------------
 
-// Up to how many may wait for one more to be taken. Anybody can cause refusals: they have half.
+// How many records may wait before another one is refused. Anybody can cause refusals, so these may
+// fill only half of the queue.
 static uint32_t most_before(const struct records *r, const struct record *record)
 {
 	return turn_event_refuses(record->event.kind) ? r->size / 2 : r->size;
 }
 
-// Adds a record; the lock is held. *tell becomes true when that is the first without room.
+// Adds a record. The caller holds the lock. *tell becomes true if this is the first record without
+// room.
 static bool add_record(struct records *r, const struct record *record, bool *tell)
 {
 	if (r->n < most_before(r, record)) {
@@ -321,8 +324,8 @@ static bool add_record(struct records *r, const struct record *record, bool *tel
 static void tell_full(const struct records *r)
 {
 	LOG(SESSIONS, ERR,
-		"records: the queue of %u is full, its half for refusals or all of it: those that "
-		"come now are lost",
+		"records: the queue of %u is full, its half for refusals or all of it: new records "
+		"are lost",
 		r->size);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records of sessions and refusals, to files, journald and syslog. They are written by a thread of
-// their own, behind a bounded queue: a disk that is full, slow or gone costs records, which are
-// counted, and keeps nobody waiting. Private to lib/mgmt.
+// Writes records of sessions and refusals to files, journald and syslog. A thread does it, after a
+// bounded queue: a disk that is full, slow or missing costs records, which are counted, and delays
+// nothing else. Private to lib/mgmt.
 #pragma once
 
 #include <stdbool.h>
@@ -15,33 +15,34 @@
 struct records;
 
 struct records_counters {
-	uint64_t written; // lines in the files
-	uint64_t lost; // that should be in a file: it could not be written, or the queue was full
-	uint64_t unsent; // that journald or syslog did not take
-	uint32_t waiting; // in the queue
+	uint64_t written; // lines written to the files
+	uint64_t lost; // records that should be in a file: it could not be written, or the queue
+		// was full
+	uint64_t unsent; // records that journald or syslog did not accept
+	uint32_t waiting; // records in the queue
 };
 
-// Opens the files and starts the thread, if c asks for any record; c->turn outlives them. *out is
-// NULL where it asks for none. hooks may be NULL. 0, or -1 with the reason in error.
+// Opens the files and starts the thread, if c configures any records; c->turn must outlive them.
+// *out is NULL without records. hooks may be NULL. 0, or -1 with the reason in error.
 int records_open(const struct conf *c, const struct records_hooks *hooks, struct records **out,
 	char *error, size_t len);
-// Leaves a record for the thread; never waits for a disk. Refusals find room while less than half
-// of the queue is used. r may be NULL.
+// Queues a record; never waits for a disk. Refusals are queued only while less than half of the
+// queue is used. r may be NULL.
 void records_put(struct records *r, const struct record *record);
-// The same, but waits for room up to a time of CLOCK_MONOTONIC, in milliseconds: when the appliance
-// stops there may be a record for each allocation at once. False when there was no room even then.
+// Like records_put(), but waits for room until a time of CLOCK_MONOTONIC, in milliseconds: a
+// stopping server may have a record for each allocation at once. False if there was no room.
 bool records_put_until(struct records *r, const struct record *record, uint64_t until_ms);
-// Has the files closed and opened again, once the records that wait now are written: those that
-// come later go to the new ones. Any thread; r may be NULL.
+// Closes the files and opens them again, once the records that wait now are written: later ones go
+// to the new files. Any thread; r may be NULL.
 void records_reopen(struct records *r);
-// Writes the records that come from now on to other sinks, which it takes. Any thread.
+// Writes later records to other sinks, and takes ownership of these. Any thread.
 void records_change(struct records *r, struct records_sinks *sinks);
-// Writes the path of a file to buf, and returns buf; NULL where there is none, or no r. Any
+// Writes the path of a file to buf, and returns buf; NULL without such a file or without r. Any
 // thread.
 const char *records_path(struct records *r, enum records_sinks_file which, char *buf, size_t len);
 // Any thread; all zero for NULL.
 struct records_counters records_counters(struct records *r);
-// Writes what waits, ends the thread and frees r. It waits as long as records are written: for
-// patience_ms without one, and ten times that in all. A thread that a disk does not let go is left
-// behind, and the records that it leaves are told. NULL is fine.
+// Writes the waiting records, ends the thread and frees r. It waits while records are written: up
+// to patience_ms without progress, and ten times that in all. A thread that hangs in a write is
+// abandoned, and the number of lost records is logged. NULL is fine.
 void records_close(struct records *r, uint64_t patience_ms);

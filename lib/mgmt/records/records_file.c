@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes lines behind each other, whole ones or none.
+// Appends lines to a file, each whole or not at all.
 #include "records/records_file.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "log.h"
 
 #define CHECK_MS 1000
-#define STUCK_MS 60000 // until a rotation that has failed is tried again
+#define STUCK_MS 60000 // interval of attempts to rotate after a failure
 #define SUFFIX_LEN 12
 
 // --- opening -------------------------------------------------------------------------------------
@@ -23,21 +23,21 @@ static const char *why_not(int error)
 {
 	switch (error) {
 	case ELOOP:
-		return "is a symbolic link, name the file itself";
+		return "is a symbolic link: configure the file itself";
 	case EISDIR:
 	case ENXIO:
 	case EINVAL:
-		return "is no regular file";
+		return "is not a regular file";
 	case ENOENT:
-		return "there is no such directory, make it";
+		return "there is no such directory: create it";
 	case EACCES:
-		return "may not be written by this user";
+		return "is not writable for this user";
 	default:
 		return strerror(error);
 	}
 }
 
-// 0 or an errno.
+// 0 or an errno value.
 static int open_path(struct records_file *f)
 {
 	// without O_NONBLOCK the open of a FIFO would wait for a reader
@@ -65,12 +65,11 @@ static void note_failure(struct records_file *f, int error)
 	if (f->failed == 0)
 		f->lost_before = f->lost;
 	f->failed = error;
-	LOG(SESSIONS, ERR, "records: %s: %s: records are lost until that is mended", f->path,
+	LOG(SESSIONS, ERR, "records: %s: %s: records are lost until that is fixed", f->path,
 		why_not(error));
 }
 
-// Whether a file that cannot be opened now may be opened later, though nobody changes what is
-// configured.
+// True if the error may disappear without a change of the configuration.
 static bool may_pass(int error)
 {
 	return error != ELOOP && error != EISDIR && error != ENXIO && error != EINVAL;
@@ -140,7 +139,7 @@ static int shift_file(const struct records_file *f, uint32_t src, uint32_t dst)
 	return rename(a, b) == 0 || (errno == ENOENT && src > 0) ? 0 : errno;
 }
 
-// The oldest file gives way. Where that fails the present file is written on.
+// Renames the files by one step and removes the oldest. If that fails, the current file grows on.
 static void rotate_files(struct records_file *f)
 {
 	int rc = 0;
@@ -155,7 +154,7 @@ static void rotate_files(struct records_file *f)
 		return;
 	}
 	f->stuck_ms = f->checked_ms > 0 ? f->checked_ms : 1;
-	LOG(SESSIONS, WARNING, "records: %s cannot be rotated: %s: it grows on", f->path,
+	LOG(SESSIONS, WARNING, "records: %s cannot be rotated: %s: it keeps growing", f->path,
 		strerror(rc));
 }
 
@@ -170,7 +169,7 @@ static uint64_t lines_in(const char *data, size_t len)
 	return n;
 }
 
-// Bytes of data that were written; errno says why not all.
+// Returns the number of bytes written; errno has the reason if not all were.
 static size_t write_all(const struct records_file *f, const char *data, size_t len)
 {
 	size_t written = 0;
@@ -186,13 +185,13 @@ static size_t write_all(const struct records_file *f, const char *data, size_t l
 	return written;
 }
 
-// Takes the beginning of a line off that did not find room as a whole.
+// Removes the beginning of a line that did not fit as a whole.
 static void cut_line(struct records_file *f)
 {
 	f->torn = ftruncate(f->fd, (off_t)f->size) != 0;
 }
 
-// Somebody may have shortened the file (logrotate with copytruncate).
+// The file may have been shortened (logrotate with copytruncate).
 static void check_size(struct records_file *f)
 {
 	struct stat st;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes a JSON object of an event, field by field. Fields that have nothing to tell are left out.
+// Converts an event to a JSON object, field by field. Empty fields are left out.
 #include "records/records_line.h"
 
 #include <inttypes.h>
@@ -23,7 +23,7 @@ static void put_number(json_t *o, const char *name, uint64_t value)
 	json_object_set_new_nocheck(o, name, json_integer((json_int_t)value));
 }
 
-// As text: many readers of JSON have no whole numbers of 64 bits.
+// As text, because many readers of JSON have no 64-bit integers.
 static void put_id(json_t *o, const char *name, uint64_t id)
 {
 	char text[24];
@@ -89,7 +89,7 @@ static void put_why(json_t *o, const struct turn_event *e)
 
 void records_line_realm(struct record *r, const char *name)
 {
-	if (r->event.kind == TURN_EVENT_CONNECTION) // nobody has named one yet
+	if (r->event.kind == TURN_EVENT_CONNECTION) // no request has named a realm yet
 		return;
 	if (strlen(name) < sizeof(r->realm))
 		strcpy(r->realm, name);

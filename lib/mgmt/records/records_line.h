@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An event as a JSON object: doc/operations.md has the fields. Private to lib/mgmt.
+// An event as a JSON object: doc/operations.md describes the fields. Private to lib/mgmt.
 #pragma once
 
 #include <stddef.h>
@@ -10,21 +10,21 @@
 
 struct json_t;
 
-#define RECORD_REALM_LEN 64 // bytes of a realm's name that a record has, with its NUL
+#define RECORD_REALM_LEN 64 // bytes of a realm's name in a record, with its NUL
 
 struct record {
 	struct turn_event event;
 	uint64_t wall_ms; // time of day
-	// Its name: by the time that the record is written the number may be another's. "" = of
-	// no realm.
+	// Name of the realm, because its number may be reused before the record is written. "" = no
+	// realm.
 	char realm[RECORD_REALM_LEN];
 };
 
-// Gives a record the name of its realm, as far as it has one; a long one is cut as by mgmt_label.
+// Sets the name of a record's realm, if it has one; a long name is cut like in mgmt_label().
 void records_line_realm(struct record *r, const char *name);
 
-// The object of a record, the caller's; NULL without memory. Any thread.
+// Makes the object of a record, which the caller frees; NULL without memory. Any thread.
 struct json_t *records_line_object(const struct record *r, const struct turn_config *c);
-// Writes an object as a line with its newline. Returns its length; 0 where it does not fit in len,
-// or without memory.
+// Writes an object as a line with its newline. Returns its length; 0 if it does not fit in len
+// bytes, or without memory.
 size_t records_line_write(const struct json_t *object, char *buf, size_t len);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opens and closes what records are written to.
+// Opens and closes the sinks of records.
 #include "records/records_sinks.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "turn_event.h"
 
-#define PATIENCE_MS 100 // that a record waits for journald or syslog
+#define PATIENCE_MS 100 // how long a record waits for journald or syslog
 
 static int open_sockets(
 	struct records_sinks *s, const struct conf_records *k, const struct records_hooks *h)

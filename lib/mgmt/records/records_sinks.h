@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All that records are written to: files, journald, syslog, or none of these. What was refused has
-// a file of its own: anybody can fill that one, and rotates no session away. One thread at a time,
-// except for counters. Private to lib/mgmt.
+// The sinks of records: files, journald, syslog, or none. Refusals have a separate file: anybody
+// can fill it, and must not rotate the sessions away. One thread at a time, except for counters.
+// Private to lib/mgmt.
 #pragma once
 
 #include <stdbool.h>
@@ -13,40 +13,41 @@
 #include "records/records_file.h"
 #include "records/records_socket.h"
 
-// What a test puts in the place of the system, and a reload of the configuration; all NULL and 0:
+// Replacements: of the system by a test, and of the configuration by a reload. NULL and 0 replace
 // nothing.
 struct records_hooks {
-	ssize_t (*write)(int fd, const void *data, size_t len); // of the file; may wait
+	ssize_t (*write)(int fd, const void *data, size_t len); // write of the file; may block
 	const char *journal, *syslog; // paths of their sockets
-	unsigned int patience_ms; // with them
-	uint32_t queue; // records
+	unsigned int patience_ms; // for journald and syslog
+	uint32_t queue; // capacity of the queue, in records
 	bool later; // a file that cannot be opened now is opened later
-	const struct turn_config *turn; // in the place of the configuration's
+	const struct turn_config *turn; // instead of the configuration's
 };
 
-// Files, each with its rotation.
+// Files, each with its own rotation.
 enum records_sinks_file { RECORDS_SESSIONS, RECORDS_REFUSALS, RECORDS_FILES };
 
 struct records_sinks {
 	struct records_sink journal, syslog;
-	char *path[RECORDS_FILES]; // NULL = none
+	char *path[RECORDS_FILES]; // NULL = no such file
 	struct records_file file[RECORDS_FILES];
 };
 
-// Opens what k asks for; k may go afterwards. NULL with the reason in error (len bytes).
+// Opens the sinks that k configures; k may be freed afterwards. NULL with the reason in error (len
+// bytes).
 struct records_sinks *records_sinks_open(
 	const struct conf_records *k, const struct records_hooks *hooks, char *error, size_t len);
-// Writes what there is, and closes and frees all. NULL is fine.
+// Writes buffered lines, closes and frees all. NULL is fine.
 void records_sinks_close(struct records_sinks *s);
-// Goes on where before was: its counters count on, and files are opened anew, as they may have been
-// rotated since.
+// Continues after `before`: takes over its counters, and opens the files again, as they may have
+// been rotated since.
 void records_sinks_follow(struct records_sinks *s, struct records_sinks *before);
 // Takes the line of an event of this kind (enum turn_event_kind), n bytes with its newline. A
-// refusal that no file takes is left out.
+// refusal is dropped if no file takes refusals.
 void records_sinks_put(struct records_sinks *s, unsigned int kind, const char *line, size_t n);
-// What records_file_flush, _reopen and _tick do, for each file.
+// Call records_file_flush, _reopen and _tick for each file.
 void records_sinks_flush(struct records_sinks *s);
 void records_sinks_reopen(struct records_sinks *s);
 void records_sinks_tick(struct records_sinks *s, uint64_t now_ms);
-// Adds up lines that were written, and that the files could not take. Any thread.
+// Adds the numbers of lines written, and of lines lost by the files. Any thread.
 void records_sinks_count(const struct records_sinks *s, uint64_t *written, uint64_t *lost);

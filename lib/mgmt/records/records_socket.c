@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends records to the host's log daemons. Not by syslog(3): it waits for a daemon that is slow,
-// however long that takes.
+// Sends records to the host's log daemons. syslog(3) is not used, because it waits for a slow
+// daemon without limit.
 #include "records/records_socket.h"
 
 #include <ctype.h>
@@ -66,13 +66,13 @@ __attribute__((format(printf, 2, 3))) static void put_text(struct fields *f, con
 	va_start(ap, fmt);
 	n = vsnprintf(f->text + f->len, sizeof(f->text) - f->len, fmt, ap);
 	va_end(ap);
-	// a field that finds no room is left out whole
+	// a field that does not fit is left out
 	if (n > 0 && f->len + (size_t)n < sizeof(f->text))
 		f->len += (size_t)n;
 }
 
-// SLIPRING_USER of "user", SLIPRING_LOST_SIZE of "lost" and "size": names have letters, digits and
-// '_' alone.
+// SLIPRING_USER for "user", SLIPRING_LOST_SIZE for "lost" and "size": names have only letters,
+// digits and '_'.
 static const char *name_of(const char *outer, const char *inner, char buf[64])
 {
 	snprintf(buf, 64, "%s%s%s", outer, outer[0] != '\0' ? "_" : "", inner);
@@ -81,7 +81,7 @@ static const char *name_of(const char *outer, const char *inner, char buf[64])
 	return buf;
 }
 
-// No value has a newline: what strangers chose is escaped before it gets into a record.
+// No value has a newline: untrusted text was escaped before it got into a record.
 static void put_fields(struct fields *f, const char *outer, const json_t *object)
 {
 	const char *key;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records to journald, in its native protocol with a field for each of the record's, and to syslog.
-// A datagram each: what is not taken is lost. Any one thread. Private to lib/mgmt.
+// Sends records to journald, in its native protocol with one field per field of the record, and to
+// syslog. Each record is a datagram; if the daemon does not accept it, it is lost. One thread at a
+// time. Private to lib/mgmt.
 #pragma once
 
 #include <stdbool.h>
@@ -13,17 +14,17 @@ struct json_t;
 
 // One daemon.
 struct records_sink {
-	const char *path; // of its socket; NULL = not asked for
+	const char *path; // of its socket; NULL = not configured
 	int fd; // to send from; -1 = not open
-	bool stuck; // it did not take the last record in time
+	bool stuck; // it did not accept the last record in time
 };
 
-// Opens a sink with a path. A send that may wait does so for patience_ms at most. 0 or -errno.
+// Opens a sink with a path. patience_ms limits how long a send may wait. 0 or -errno.
 int records_socket_open(struct records_sink *s, unsigned int patience_ms);
 void records_socket_close(struct records_sink *s);
-// Sends a record: object, which text has as one line without newline. A queue of theirs may have
-// room for ten, so waits says that this may wait for room. Once that was in vain, nothing waits
-// until something is taken. False when it was not taken.
+// Sends a record: `object`, and `text`, which is the same record as one line without newline.
+// waits: may wait for room, because a daemon's queue may hold only ten. After a wait in vain no
+// call waits until a record is accepted. False if it was not accepted.
 bool records_socket_journal(
 	struct records_sink *s, bool waits, const struct json_t *object, const char *text);
 bool records_socket_syslog(struct records_sink *s, bool waits, const char *text);

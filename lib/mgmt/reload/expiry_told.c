@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is in use is looked at, not the files: one that was renewed may never have been read.
+// Checks the certificates in use, not the files: a renewed file may not have been read yet.
 #include "reload/expiry_told.h"
 
 #include "dp.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Certificates in use that have to be renewed, in the log: once a day each. Private to lib/mgmt.
+// Logs certificates in use that must be renewed, once a day each. Private to lib/mgmt.
 #pragma once
 
 #include <stdint.h>
@@ -13,8 +13,8 @@ struct expiry_told {
 	uint64_t next_ms;
 };
 
-// The start has told of the files. now_ms: of a monotonic clock, as below.
+// The start has logged the certificates already. now_ms: monotonic, also below.
 void expiry_told_start(struct expiry_told *t, uint64_t now_ms);
-// Looks at them once a day, and logs those that are to be renewed, or have expired. now: the time
-// of day. Management lcore.
+// Checks the certificates once a day, and logs those that expire soon or have expired. now: the
+// time of day. Management lcore.
 void expiry_told_tick(struct expiry_told *t, const struct dp *d, uint64_t now_ms, time_t now);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks the kernel, which knows all rules.
+// Asks the kernel, which knows all access rules.
 #include "reload/files.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One lock for the one configuration of the process.
+// One lock for the configuration of the process.
 #include "reload/in_use.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Words for addresses that are followed.
+// Describes address changes that the data path follows.
 #include "reload/moves.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// moves.c: what the log is told of addresses that are followed. Private to lib/mgmt.
+// Describes, for the log, address changes that the data path follows. Private to lib/mgmt.
 #pragma once
 
 #include <stddef.h>
@@ -7,7 +7,7 @@
 struct conf;
 struct conf_learned;
 
-// Writes which addresses and routers of running give way to which of the list, nb of them, as a
-// part of a sentence, to buf (len bytes).
+// Writes which addresses and routers of `running` are replaced by which of the list (nb entries),
+// as a part of a sentence, to buf (len bytes).
 void moves_describe(const struct conf *running, const struct conf_learned *list, unsigned int nb,
 	char *buf, size_t len);

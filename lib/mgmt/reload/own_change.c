@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes up log.* and records.* of a file that was read again.
+// Applies log.* and records.* of a configuration file that was read again.
 #include "reload/own_change.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@ void own_change_take(struct own_change *o, const struct own_parts *p, const stru
 		mgmt_bursts_stop(p->bursts);
 		if (mgmt_bursts_start(
 			    p->bursts, p->dp, fresh->log.bursts_s, clock_monotonic_ms()) != 0)
-			LOG(WORKERS, ERR, "log.bursts: out of memory: there are no such lines");
+			LOG(WORKERS, ERR, "log.bursts: out of memory: these lines are disabled");
 	}
 	mgmt_log_change(&running->log, &fresh->log);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes what has changed, and tells it later.
+// Writes lines about the changes of a reload, and logs them later.
 #include "reload/told.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ void told_write(void *ctx, const struct conf_change *c)
 	if (t->nb == TOLD_MAX)
 		return;
 	if (c->entry)
-		rc = asprintf(line, "%s: %s", c->key, c->after != NULL ? "new" : "gone");
+		rc = asprintf(line, "%s: %s", c->key, c->after != NULL ? "new" : "removed");
 	else if (c->secret)
 		rc = asprintf(line, "%s: changed", c->key);
 	else
@@ -34,7 +34,7 @@ void told_log(const struct told *t)
 	for (unsigned int i = 0; i < t->nb; i++)
 		LOG(CONFIG, NOTICE, "reload: %s", t->line[i]);
 	if (t->all > t->nb)
-		LOG(CONFIG, NOTICE, "reload: and %u changes more", t->all - t->nb);
+		LOG(CONFIG, NOTICE, "reload: and %u more changes", t->all - t->nb);
 }
 
 void told_free(struct told *t)

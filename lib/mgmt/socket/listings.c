@@ -347,7 +347,8 @@ static bool show_take(struct scan *s, const struct dp_answer *a)
 	json_t *o;
 
 	if (!a->detail.found)
-		return fail_scan(s, "id: there is no such allocation: it has ended, or never was");
+		return fail_scan(
+			s, "id: there is no such allocation: it has ended, or never existed");
 	o = shown_detail(s->control->dp, &a->detail, s->page);
 	json_object_del(s->out, "rows");
 	json_object_update(s->out, o);

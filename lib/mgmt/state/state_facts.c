@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What became of the state area at the start, in the log and for those who ask.
+// Reports the state area of the start to the log, telemetry and the control socket.
 #include "state/state_facts.h"
 
 #include <inttypes.h>
@@ -21,7 +21,8 @@ static const char *const starts[] = {[DP_STATE_EMPTY] = "empty",
 	[DP_STATE_REFUSED] = "refused",
 	[DP_STATE_CRASHED] = "crashed"};
 
-// What was taken up, and how big the area is: names are those of telemetry and the control socket.
+// Numbers of restored records, and the size of the area, by their names in telemetry and on the
+// control socket.
 static const struct {
 	const char *name;
 	size_t offset, size; // in struct dp_state
@@ -67,14 +68,14 @@ static void log_taken(const struct dp_state *s)
 	const struct turn_state_adopted *a = &s->adopted;
 
 	LOG(START, NOTICE,
-		"state: %" PRIu64 " allocations taken up in %" PRIu64 " ms, with %" PRIu64
+		"state: %" PRIu64 " allocations restored in %" PRIu64 " ms, with %" PRIu64
 		" permissions, %" PRIu64 " channels, %" PRIu64 " reservations, %" PRIu64
-		" redirects; slipring %s has left them %" PRIu64 " ms before",
+		" redirects; slipring %s left them %" PRIu64 " ms ago",
 		a->allocations, s->took_ms, a->permissions, a->channels, a->reservations,
 		a->redirects, s->version, s->away_ms);
 	for (unsigned int i = 0; i < TURN_STATE_LOST_END; i++)
 		if (a->lost[i] > 0)
-			LOG(START, NOTICE, "state: %" PRIu64 " not taken up: %s: %s", a->lost[i],
+			LOG(START, NOTICE, "state: %" PRIu64 " not restored: %s: %s", a->lost[i],
 				turn_state_loss_name(i), turn_state_loss_text(i));
 }
 
@@ -98,23 +99,24 @@ void state_facts_log(const struct dp *d)
 		log_taken(&s);
 	if (s.start == DP_STATE_CRASHED)
 		LOG(START, ERR,
-			"state: what the last process has left is not taken up, and its calls have "
-			"ended: %s, and may have died of it; %s%s%s: slipringctl crash tells why "
-			"they died; please report it",
+			"state: the state of the last process is not restored, and its calls have "
+			"ended: %s, and this state may be the cause; %s%s%s: slipringctl crash "
+			"shows why they died; please report it",
 			s.reason, s.aside ? "it lies in " : "it could not be renamed",
 			s.aside ? s.file : "", s.aside ? ".crashed" : "");
 	else if (s.deaths > 0)
-		LOG(START, WARNING, "state: %u processes in a row have died young before this one",
+		LOG(START, WARNING,
+			"state: %u processes in a row died soon after their start before this one",
 			s.deaths);
 	if (s.start == DP_STATE_REFUSED)
 		LOG(START, WARNING,
-			"state: what the last process has left cannot be taken up, and its calls "
+			"state: the state of the last process cannot be restored, and its calls "
 			"have ended: %s%s%s%s",
 			s.reason, s.aside ? "; it lies in " : "", s.aside ? s.file : "",
 			s.aside ? ".refused, which may be removed" : "");
 }
 
-// --- who asks ------------------------------------------------------------------------------------
+// --- telemetry and JSON --------------------------------------------------------------------------
 
 void state_facts_add(struct rte_tel_data *t, const struct dp *d)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What became of the state area at the start: for the log, telemetry and the control socket.
-// Private to lib/mgmt.
+// Reports the state area of the start to the log, telemetry and the control socket. Private to
+// lib/mgmt.
 #pragma once
 
 #include <jansson.h>
@@ -8,9 +8,9 @@
 struct dp;
 struct rte_tel_data;
 
-// Logs it: what was taken up, what was not and why. Management lcore.
+// Logs how many records were restored, and which were not and why. Management lcore.
 void state_facts_log(const struct dp *d);
-// Adds it to a dictionary; nothing where there is no area. Any thread.
+// Adds the report to a dictionary; nothing without a state area. Any thread.
 void state_facts_add(struct rte_tel_data *t, const struct dp *d);
-// An object, or null where there is no area. The control thread only.
+// The report as an object, or null without a state area. The control thread only.
 json_t *state_facts_shown(const struct dp *d);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stop that slipringctl orders is SIGTERM with a word on what becomes of calls.
+// A stop by slipringctl is SIGTERM, plus the choice whether calls are kept.
 #include "state/stop.h"
 
 #include <signal.h>
@@ -13,11 +13,11 @@
 
 enum order { AS_CONFIGURED, KEEP, FORGET };
 
-// What the last command says; the control thread writes it, the management lcore reads it once it
+// Choice of the last command. The control thread writes it, the management lcore reads it when it
 // stops.
 static enum order ordered;
 
-// Whether calls can be kept. Else why tells, unless no file is configured.
+// True if calls can be kept. Otherwise reason says why, unless no file is configured.
 static bool can_keep(const struct dp *d, char *reason, size_t len)
 {
 	struct dp_state s;

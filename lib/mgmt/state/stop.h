@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Orders to stop, and whether calls are to be kept. Private to lib/mgmt.
+// Orders to stop, and the decision whether calls are kept. Private to lib/mgmt.
 #pragma once
 
 #include <stdbool.h>
@@ -10,9 +10,9 @@
 
 // The command stop. The control thread only.
 enum command_end stop_command(struct command *c);
-// A drain has ended: calls that are left end, or are kept, unless a stop was ordered, too. The
-// management lcore.
+// A drain has ended: the remaining calls are kept or closed, unless a stop was ordered, too.
+// Management lcore.
 void stop_drained(bool keep);
-// Tells the data path, before dp_stop, what becomes of calls: as an order says, else as the
-// configuration does. Management lcore.
+// Tells the data path, before dp_stop, whether to keep calls: by the order if there is one,
+// otherwise by the configuration. Management lcore.
 void stop_settle(struct dp *d, const struct conf *c);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Histograms tell the bounds of their classes, so that who reads them need not know any: the last
-// class, of what is more, has none.
+// Histograms include the bounds of their classes, so that readers need not know them. The last
+// class has no upper bound.
 #include "sums/sums.h"
 
 #include "dpdk_compat.h"

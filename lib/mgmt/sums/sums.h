@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Telemetry of histograms and of what a realm has relayed. Private to lib/mgmt.
+// Telemetry of histograms and of the datagrams of a realm. Private to lib/mgmt.
 #pragma once
 
 #include "conf.h"
@@ -8,9 +8,9 @@
 
 struct rte_tel_data;
 
-// Each adds fields to the dictionary t.
-// u: the sums of all realms, of the worker or workers that *s is of.
+// Each adds fields to the dictionary t. u: the totals of all realms, for the worker or workers of
+// *s.
 void mgmt_sums_add_histograms(
 	struct rte_tel_data *t, const struct dp_stats *s, const struct turn_sums *u);
-// What a realm has relayed.
+// Adds the datagrams that a realm has relayed and lost.
 void mgmt_sums_add_realm(struct rte_tel_data *t, const char *name, const struct dp_realm *r);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compares the workers' clock with the system's in windows of ten seconds. Single ones say nothing:
-// this thread may lose its CPU between two looks, and a machine may be stopped for a while.
+// Compares the workers' clock with the system's in windows of ten seconds. A single window proves
+// nothing: this thread may lose its CPU between the two readings, and a machine may be stopped for
+// a while.
 #include "watch/clock_rate.h"
 
 #include <stdio.h>
@@ -9,14 +10,14 @@
 #include "log.h"
 
 #define WINDOW_MS 10000
-#define WINDOWS 3 // in a row, until it is told
+#define WINDOWS 3 // wrong ones in a row, until it is logged
 #define WRONG 20 // thousandths; NTP slews by less
 #define RIGHT 10
 
-static struct clock_rate clocks; // the management lcore's
+static struct clock_rate clocks; // used by the management lcore
 static int told; // clocks.off, for any thread
 
-// Thousandths by which one is faster than the other.
+// Thousandths by which the workers' clock is faster.
 static int faster_by(int64_t worker_ms, int64_t system_ms)
 {
 	const int64_t drift = (worker_ms - system_ms) * 1000 / system_ms;
@@ -51,7 +52,7 @@ static void describe_drift(int off, char *buf, size_t len)
 {
 	snprintf(buf, len,
 		"the workers' clock (TSC) is %d.%d %% too %s: lifetimes and rates are wrong by "
-		"that; a restart measures it anew (has this machine moved to another host?)",
+		"that; a restart measures it again (has this machine moved to another host?)",
 		abs(off) / 10, abs(off) % 10, off > 0 ? "fast" : "slow");
 }
 

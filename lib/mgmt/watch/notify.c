@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The protocol of sd_notify(3). It is a datagram, and libsystemd would be a library more in a
+// The protocol of sd_notify(3). It is one datagram, and libsystemd would be one more library in a
 // process that relays.
 #include "watch/notify.h"
 
@@ -29,7 +29,7 @@ static uint64_t number_of(const char *name)
 	return text != NULL ? strtoull(text, NULL, 10) : 0;
 }
 
-// A path, or, with '@', a name without a file (unix(7)).
+// A path, or, with '@', an abstract name without a file (unix(7)).
 static bool take_address(const char *path)
 {
 	const size_t len = strlen(path);
@@ -58,7 +58,7 @@ int notify_open(void)
 	if (state.fd < 0)
 		return -errno;
 	setsockopt(state.fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	// sd_watchdog_enabled(3): without the pid it is meant for whoever gets the variable
+	// sd_watchdog_enabled(3): without a pid the variable is meant for any process that gets it
 	if (pid == 0 || pid == (uint64_t)getpid())
 		state.watchdog_us = number_of("WATCHDOG_USEC");
 	return 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The thread that watches. It wakes several times in the shortest time that is an alarm, looks
-// which workers have begun no round since, and judges them (watch_judge.c). It takes no lock that
-// they take.
+// The watchdog thread. It wakes several times in the shortest alarm time, checks which workers have
+// begun no round since, and judges them (watch_judge.c). It shares no lock with them.
 #include "watch/watch.h"
 
 #include <errno.h>
@@ -34,27 +33,27 @@
 #define TICKS 8 // in the time until an alarm
 #define TICK_MS_MAX 100
 #define TICK_MS_MIN 5
-#define OTHERS 5 // times as long until their alarm: they wait for logs, links and sockets
+#define OTHERS 5 // multiple of their alarm time: they wait for logs, links and sockets
 #define STATUS_NS UINT64_C(5000000000)
 
 static struct {
 	const struct conf *conf;
 	pthread_t thread;
-	bool running, stop; // stop: read by the thread
+	bool running, stop; // the thread reads stop
 	uint64_t tick_ns;
-	// Once there are lcores; the watched threads by lcore.
+	// Valid once there are lcores; the watched threads by lcore.
 	struct watched lcore[RTE_MAX_LCORE];
 	struct watched management;
-	struct watched others[DP_THREADS_MAX]; // as dp_thread_progress has them
+	struct watched others[DP_THREADS_MAX]; // in the order of dp_thread_progress
 	uint64_t beats; // rounds of the management loop
 	struct crash_files files;
-	pthread_mutex_t lock; // of dp
+	pthread_mutex_t lock; // guards dp
 	const struct dp *dp; // NULL: nothing is watched
 	struct watch_starting starting;
 	bool ready, reloading;
 	uint64_t ticks, late; // read by any thread
-	uint64_t fed_ns, status_ns; // when systemd was told last
-	uint64_t ordered; // fault << 32 | milliseconds; 0 = none
+	uint64_t fed_ns, status_ns; // when systemd was notified last
+	uint64_t ordered; // fault << 32 | milliseconds; 0 = no order
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER, .files = {.fd = -1}};
 
 // --- a tick --------------------------------------------------------------------------------------
@@ -78,7 +77,7 @@ static void look_at_worker(unsigned int i, const struct watch_tick *k)
 			.abort_ms = state.conf->watch.abort_ms});
 }
 
-// Clients over TCP, TLS and DTLS, or the kernel, wait for such a thread; media over UDP does not.
+// Clients over TCP, TLS and DTLS, or the kernel, wait for these threads; media over UDP does not.
 static void look_at_threads(const struct watch_tick *k)
 {
 	struct dp_thread p;
@@ -109,7 +108,7 @@ static void look_at_all(const struct watch_tick *k)
 	pthread_mutex_unlock(&state.lock);
 }
 
-// Whether all is well: systemd restarts a service that does not say so in time.
+// True if all threads make progress: systemd restarts a service that does not report this in time.
 static bool is_well(void)
 {
 	if (state.management.judge.stalled_ns / 1000000 >= state.conf->watch.management_ms)
@@ -128,7 +127,7 @@ static void tell_systemd(uint64_t now)
 		return;
 	if (!__atomic_load_n(&state.ready, __ATOMIC_ACQUIRE))
 		watch_start_tell(&state.starting, now);
-	// a tick before half of the time is over, so that half of it is never exceeded
+	// one tick before half of the time is over, so that half of it is never exceeded
 	if (every > 0 && now + state.tick_ns >= state.fed_ns + every && is_well()) {
 		state.fed_ns = now;
 		notify_send("WATCHDOG=1");
@@ -189,7 +188,8 @@ int watch_start(const struct conf *c, char *error, unsigned int len)
 	int rc = notify_open();
 
 	if (rc != 0)
-		LOG(START, WARNING, "NOTIFY_SOCKET: %s: systemd is told nothing", strerror(-rc));
+		LOG(START, WARNING, "NOTIFY_SOCKET: %s: systemd gets no notifications",
+			strerror(-rc));
 	snprintf(version, sizeof(version), "slipring %s (%s)", SLIPRING_VERSION, rte_version());
 	rc = crash_open(version);
 	if (rc == 0)
@@ -232,7 +232,7 @@ int watch_lcores(const char *file_prefix, char *error, unsigned int len)
 		snprintf(error, len, "watchdog: %s", strerror(-rc));
 		return -1;
 	}
-	crash_stack_open(); // drivers are there now
+	crash_stack_open(); // all drivers are loaded now
 	if (crash_files_open(&state.files, &state.conf->crash, file_prefix, error, len) != 0)
 		return -1;
 	if (state.files.fd < 0)
@@ -267,7 +267,8 @@ static void take_fault(void)
 			&(struct dp_fault_order){.fault = (uint8_t)(o >> 32), .ms = (uint32_t)o});
 }
 
-// By management: a worker that hangs with its counters half published keeps who reads them waiting.
+// Runs on the management lcore: a worker that hangs while it publishes its counters would block the
+// watchdog.
 static void tell_status(uint64_t now)
 {
 	struct dp_stats s;
@@ -326,7 +327,7 @@ void watch_stop(void)
 	notify_close();
 }
 
-// --- for others ----------------------------------------------------------------------------------
+// --- state ---------------------------------------------------------------------------------------
 
 void watch_counters(struct watch_counters *out)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An alarm: the log has the stack of the thread, once that has answered a signal with it. Later the
-// thread is made to crash, so that the report has its stack, too.
+// Raises an alarm: it logs the stack of the thread, once the thread has answered a signal with it.
+// Later it makes the thread crash, so that the crash report has its stack, too.
 #include "watch/watch_alarm.h"
 
 #include <signal.h>
@@ -14,11 +14,11 @@
 #include "log.h"
 #include "watch/watched.h"
 
-#define ANSWER_NS UINT64_C(100000000) // that a stack is waited for
+#define ANSWER_NS UINT64_C(100000000) // how long to wait for a stack
 #define MS UINT64_C(1000000)
-#define LOOK_PART 8 // of the time until its alarm: a thread is looked at after so long
-#define LOOK_MS 1000 // that time for one that has no alarm
-#define END_S 1 // until the watchdog ends a process whose thread does not
+#define LOOK_PART 8 // a thread is examined after 1/8 of its alarm time
+#define LOOK_MS 1000 // alarm time for that purpose, of a thread without an alarm
+#define END_S 1 // until the watchdog ends the process itself, if the thread does not
 
 static uint64_t stalled_ms(const struct watched *t)
 {
@@ -40,7 +40,7 @@ static void tell_again(struct watched *t, const struct watch_about *a, uint64_t 
 	if (t->alarmed && !t->told)
 		log_stall(t, a);
 	if (t->alarmed)
-		LOG(WORKERS, NOTICE, "%s goes on: it made no progress for %llu ms", a->name,
+		LOG(WORKERS, NOTICE, "%s makes progress again: it made none for %llu ms", a->name,
 			(unsigned long long)(ns / MS));
 	t->alarmed = t->told = false;
 	t->asked = 0;
@@ -57,7 +57,7 @@ static void end_process(struct watched *t, const struct watch_about *a)
 	LOG(WORKERS, ERR, "%s: the process ends (watchdog.abort-ms)", reason);
 	tgkill(getpid(), t->tid, SIGABRT);
 	nanosleep(&wait, NULL);
-	abort(); // it handles no signal
+	abort(); // the thread handles no signals
 }
 
 void watch_alarm(struct watched *t, const struct watch_tick *k, const struct watch_about *a)
@@ -67,7 +67,7 @@ void watch_alarm(struct watched *t, const struct watch_tick *k, const struct wat
 	struct watch_sample s = {
 		.progress = a->progress, .rests = a->rests, .cpu_ns = t->judge.cpu_ns};
 
-	// a look takes system calls: not at one that goes round ten times a second
+	// examining takes system calls, so skip a thread that makes progress
 	t->quiet_ns = s.progress == t->judge.progress ? t->quiet_ns + k->ns : 0;
 	if (t->quiet_ns >= (first_ms != 0 ? first_ms : LOOK_MS) * MS / LOOK_PART)
 		watched_look(t, &s);

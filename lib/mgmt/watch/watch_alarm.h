@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What follows from a thread that makes no progress: its stack in the log, and the end. Private to
-// lib/mgmt.
+// Consequences for a thread that makes no progress: its stack in the log, and the end of the
+// process. Private to lib/mgmt.
 #pragma once
 
 #include <stdbool.h>
@@ -9,18 +9,19 @@
 struct watched;
 
 struct watch_tick {
-	uint64_t ns; // since the tick before
+	uint64_t ns; // since the last tick
 	bool late;
 };
 
-// A thread, as of this tick.
+// A thread at the current tick.
 struct watch_about {
 	const char *name; // for people
-	const char *stage; // what it does; NULL: unknown
+	const char *stage; // its current work; NULL: unknown
 	uint64_t progress;
 	bool rests;
 	uint32_t alarm_ms, abort_ms; // 0 = never
 };
 
-// Looks at a thread, and does what is due. It may end the process. On the thread that watches.
+// Examines a thread, and does the steps that are due. It may end the process. The watchdog thread
+// only.
 void watch_alarm(struct watched *t, const struct watch_tick *k, const struct watch_about *a);

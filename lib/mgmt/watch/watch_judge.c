@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a tick without progress counts (watch_judge.h).
+// Counts the time without progress (watch_judge.h).
 #include "watch/watch_judge.h"
 
-#define UNANSWERED 10 // a tick counts one part in so many of itself
+#define UNANSWERED 10 // an unanswered tick counts 1/10 of its time
 
 static uint64_t min_ns(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
-// CPU time tells one that runs from one that waits for a CPU. It does not tell one that runs from
-// one whose CPU the hypervisor has taken away, but the latter handles no signal. Nor does one that
-// runs in the kernel: that is why the tick counts at all.
+// CPU time tells a running thread from one that waits for a CPU. It cannot tell when the hypervisor
+// has taken the CPU away, but then the thread handles no signal. A thread that runs in the kernel
+// handles no signal either: that is why an unanswered tick counts at all.
 static uint64_t running_ns(const struct watch_judge *j, const struct watch_sample *s, uint64_t ns)
 {
 	const uint64_t cpu = s->cpu_ns > j->cpu_ns ? s->cpu_ns - j->cpu_ns : 0;
@@ -25,14 +25,14 @@ static uint64_t counted_ns(const struct watch_judge *j, const struct watch_sampl
 	switch (s->state) {
 	case 'D': // waits for a device, and handles no signals
 		return ns;
-	case 'S': // waits for something that does not come
+	case 'S': // waits for an event that does not come
 		if (s->rests)
 			return 0;
 		return s->asked && !s->answered ? ns / UNANSWERED : ns;
 	case 'R':
 		return s->rests ? 0 : running_ns(j, s, ns);
 	}
-	return 0; // stopped: by a debugger, or it has ended
+	return 0; // stopped by a debugger, or ended
 }
 
 bool watch_judge_tick(struct watch_judge *j, const struct watch_sample *s, uint64_t ns, bool late)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The workers in a crash report: where each was in its round, and the headers of the packets that
-// the one which has crashed was working at.
+// Describes the workers in a crash report: the stage of each one's round, and the headers of the
+// packets that the crashed worker was processing.
 #include "watch/watch_report.h"
 
 #include <stdio.h>
@@ -40,7 +40,7 @@ const char *watch_report_stage(
 
 static void put_frames(struct crash_out *o, unsigned int worker, const struct dp_progress *p)
 {
-	static struct dp_headers h; // not on the handler's stack
+	static struct dp_headers h; // too large for the handler's stack
 	const char *port = NULL;
 
 	if (p->stage == DP_STAGE_PORT && p->source_id < dp_ports(state.dp))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long a start may take: memory of many gigabytes is zeroed, and addresses of the network are
-// waited for.
+// Limits the duration of a start: it may zero many gigabytes of memory and wait for addresses of
+// the network.
 #include "watch/watch_start.h"
 
 #include "conf.h"
@@ -8,7 +8,7 @@
 
 #define EVERY_S 2
 #define MORE_US 15000000
-#define MOST_S 600 // beside what is waited for by the configuration
+#define MOST_S 600 // besides the waits of the configuration
 #define SECOND UINT64_C(1000000000)
 
 void watch_start_begin(struct watch_starting *s, const struct conf *c, uint64_t now_ns)
@@ -19,7 +19,7 @@ void watch_start_begin(struct watch_starting *s, const struct conf *c, uint64_t 
 		const struct conf_port *p = &c->ports[i];
 
 		if (conf_learns(p, true) || conf_learns(p, false))
-			// 0: until they come
+			// 0: wait without limit
 			most_s += p->learn_wait_s > 0 ? p->learn_wait_s : UINT32_MAX;
 	}
 	*s = (struct watch_starting){.until_ns = now_ns + most_s * SECOND};

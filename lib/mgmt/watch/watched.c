@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks at a thread from outside: /proc, its CPU clock, and a signal that it answers with its
+// Examines a thread from outside: /proc, its CPU clock, and a signal that it answers with its
 // stack.
 #include "watch/watched.h"
 
@@ -21,7 +21,7 @@
 #define KNOWN 32
 
 static __thread struct watched *self;
-static struct watched *known[KNOWN]; // of watched_know: written before nb_known
+static struct watched *known[KNOWN]; // of watched_know; each entry is written before nb_known
 static unsigned int nb_known;
 
 const struct watched *watched_self(void)
@@ -39,7 +39,7 @@ void watched_know(struct watched *t, pid_t tid, clockid_t clock)
 	__atomic_store_n(&nb_known, nb_known + 1, __ATOMIC_RELEASE);
 }
 
-// The calling thread's, also of those that do not know it themselves.
+// The calling thread's entry, also of threads that do not know it themselves.
 static struct watched *find_self(void)
 {
 	const unsigned int n = __atomic_load_n(&nb_known, __ATOMIC_ACQUIRE);
@@ -95,7 +95,7 @@ int watched_enter(struct watched *t)
 
 // --- from outside --------------------------------------------------------------------------------
 
-// Reads a file of a thread in /proc. Returns its length, 0 where it cannot be read.
+// Reads a file of a thread in /proc. Returns its length, or 0 if it cannot be read.
 static size_t read_of(pid_t tid, const char *name, char *buf, size_t len)
 {
 	char path[64];
@@ -112,7 +112,7 @@ static size_t read_of(pid_t tid, const char *name, char *buf, size_t len)
 	return n > 0 ? (size_t)n : 0;
 }
 
-// proc(5): the state stands behind the name, which is in brackets and may have any character.
+// proc(5): the state follows the name, which is in brackets and may contain any character.
 static char state_of(pid_t tid)
 {
 	char buf[256];
@@ -157,6 +157,7 @@ char *watched_stack(const struct watched *t, char *buf, size_t len)
 		return crash_stack_line(t->stack, t->nb, buf, len);
 	if (read_of(t->tid, "wchan", where, sizeof(where)) == 0 || where[0] == '0')
 		snprintf(where, sizeof(where), "unknown");
-	snprintf(buf, len, "not to be had: it handles no signal; the kernel has it in %s", where);
+	snprintf(buf, len, "unavailable: it handles no signals; it waits in the kernel in %s",
+		where);
 	return buf;
 }

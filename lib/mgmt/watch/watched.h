@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread that is watched: what the system says of it, and its stack. Private to lib/mgmt.
+// A watched thread: the system's view of it, and its stack. Private to lib/mgmt.
 #pragma once
 
 #include <stdbool.h>
@@ -12,42 +12,42 @@
 #define WATCHED_FRAMES 32
 
 struct watched {
-	// Written by the thread itself before tid, which is written last.
+	// Written by the thread itself; tid is written last.
 	clockid_t clock;
 	pid_t tid; // 0: not known yet
 	// Written by its signal handler.
-	uint64_t answers; // signals it has handled
-	bool want_stack; // set by the watchdog, cleared when stack is there
+	uint64_t answers; // signals that it has handled
+	bool want_stack; // set by the watchdog, cleared when stack is complete
 	int nb;
 	void *stack[WATCHED_FRAMES];
-	// The watchdog's.
+	// Used by the watchdog.
 	struct watch_judge judge;
-	uint64_t quiet_ns; // without progress, for whatever reason
-	uint64_t asked, seen; // signals sent, and answers when the last one was
-	bool told; // the log knows that it hangs
+	uint64_t quiet_ns; // without progress, for any reason
+	uint64_t asked, seen; // signals sent, and the value of answers at the last one
+	bool told; // the hang was logged
 	bool alarmed;
 	uint64_t alarms; // read by any thread
 };
 
-// The signal that asks a thread whether it runs. Its default is to be ignored.
+// The signal that asks a thread whether it runs. By default it is ignored.
 #define WATCHED_SIGNAL SIGURG
 
-// Makes the process take that signal. 0 or -errno.
+// Installs the handler of that signal. 0 or -errno.
 int watched_open(void);
-// Makes t the calling thread's: it has a stack of its own for signals from now on. 0 or -errno.
+// Assigns t to the calling thread, and gives the thread a separate stack for signals. 0 or -errno.
 int watched_enter(struct watched *t);
-// Makes t that of a thread which cannot be had to call watched_enter. clock: of its CPU time. By
-// the thread that watches.
+// Assigns t to a thread that cannot call watched_enter. clock: the clock of its CPU time. The
+// watchdog thread only.
 void watched_know(struct watched *t, pid_t tid, clockid_t clock);
-// The calling thread's; NULL: it is not watched. For signal handlers, too.
+// The calling thread's entry; NULL if it is not watched. May be called in signal handlers.
 const struct watched *watched_self(void);
 
-// What the system says: state and CPU time.
+// Reads the thread's state and CPU time.
 void watched_look(const struct watched *t, struct watch_sample *s);
-// Sends it the signal; with_stack: it is to leave its stack.
+// Sends the thread the signal; with_stack: the thread must store its stack.
 void watched_ask(struct watched *t, bool with_stack);
-// Whether its stack is there, once it was asked for it.
+// True if the requested stack is complete.
 bool watched_has_stack(const struct watched *t);
-// Writes its stack as "a+0x1 < b+0x2 < ..." once it is there; else what the kernel says it waits
-// in. Returns buf.
+// Writes its stack as "a+0x1 < b+0x2 < ..." once it is complete; otherwise the kernel function that
+// it waits in. Returns buf.
 char *watched_stack(const struct watched *t, char *buf, size_t len);

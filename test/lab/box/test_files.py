@@ -62,7 +62,7 @@ def wrong(lab, server, folder, path):
         assert want in control.ctl(path, "config", "diff", code=1)
         assert allocates(lab, "ivan", "of-ivan")
     os.remove(bad)
-    assert "the file says what is in use" in reload(server)
+    assert "the file matches the running configuration" in reload(server)
 
 
 def credentials(lab, folder):

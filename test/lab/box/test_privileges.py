@@ -149,7 +149,7 @@ def as_root(lab, folder, echo):
     s = lab.server(options, allow=["no-allocation"])
     check_threads(s, 0, need(), records=False)
     assert relays(lab, echo)
-    assert "the file says what is in use" in told_after(s, signal.SIGHUP, "reload by SIGHUP")
+    assert "the file matches the running configuration" in told_after(s, signal.SIGHUP, "reload by SIGHUP")
     write(s, json.dumps({**json.loads(s.text), "records": records}), 0, 0, 0o600)
     line = told_after(s, signal.SIGHUP, "reload by SIGHUP")
     assert " in use" in line, line

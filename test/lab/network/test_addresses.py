@@ -177,7 +177,7 @@ def lost(lab, made):
     lab.exc.ip("addr", "add", OTHER4 + "/24", "dev", "sr0")
     until(lambda: addresses(made)[SERVER4]["instead"] == OTHER4, 5, "another address is seen")
     until(lambda: f"has {OTHER4} now, no longer {SERVER4}" in made.log(), 5, "and told")
-    assert "a restart takes the new one" in made.log()
+    assert "a restart adopts the new one" in made.log()
     assert client(lab, CLIENT4, SERVER4).allocate().code == 508
     lab.exc.ip("addr", "del", OTHER4 + "/24", "dev", "sr0")
     lab.exc.ip("addr", "add", SERVER4 + "/24", "dev", "sr0")

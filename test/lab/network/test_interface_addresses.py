@@ -66,7 +66,7 @@ def lost(lab, server, instead):
     says = f"interface d0 has lost {SERVER4}: there are no new allocations on it"
     if instead:
         says = f"interface d0 has {OTHER4} now, no longer {SERVER4}: there are no new allocations on "
-        says += "that, the file and a restart take the new one"
+        says += "the old one, change the file and restart to use the new one"
     until(lambda: says in server.log(), 5, "the log tells")
     assert any(f"d0 has lost the address {SERVER4}" in w for w in warnings(server))
     lab.dut.ip("addr", "add", SERVER4 + "/24", "dev", "d0")

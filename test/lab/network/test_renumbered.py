@@ -192,7 +192,7 @@ def life(lab, queues):
     prefix(lab, server)
     until(lambda: server.log().count("follows") == 1, 2, "one line tells")
     line(lab, server, OTHER4, SERVER4, ROUTER4)
-    assert "the file says what is in use" in rereads.reload(server)
+    assert "the file matches the running configuration" in rereads.reload(server)
     if queues == 1 or labs.LONG:
         line(lab, server, SERVER4, OTHER4, GATEWAY4)
         server.followed = 3

@@ -78,7 +78,7 @@ def refused(lab, server, path):
     assert drain["since"] <= time.time() and drain["allocations"] in (2, 3), drain
     until(lambda: explained(path), 5, "slipringctl explain has it")
     assert "drains" in control.ctl(path, "status")
-    assert "this server drains" in control.ctl(path, "top", "--once")
+    assert "this server is draining" in control.ctl(path, "top", "--once")
     assert server.refusals()["draining"] >= 1
     return run
 
@@ -176,7 +176,7 @@ def ends_at_the_deadline(lab):
     until(lambda: "ready: killed after" in server.log(), 10, "a program that hangs is killed")
     assert len(children(server.process)) == 1, children(server.process)
     os.kill(children(server.process)[0], signal.SIGKILL)
-    until(lambda: "is gone: nobody is told" in server.log(), 5, "who runs it is missed")
+    until(lambda: "has died: changes are not reported" in server.log(), 5, "who runs it is missed")
     client = lab.client()
     assert client.allocate().cls == SUCCESS
     begin = time.monotonic()
@@ -186,7 +186,7 @@ def ends_at_the_deadline(lab):
     took = time.monotonic() - begin
     assert took >= 1 - labs.GRAIN, took
     assert "drain by SIGUSR1: the end is at 0 allocations, or after 1 s" in server.log(), server.log()
-    assert "the deadline is over, allocations left: 1" in server.log(), server.log()
+    assert "the deadline has passed, allocations left: 1" in server.log(), server.log()
     print(f"ended {took:.2f} s after the order, with a deadline of 1 s")
 
 
@@ -200,7 +200,7 @@ def ends_what_is_left(lab):
         assert ("kept" in out) == bool(option), out
         server.telemetry.close()
         assert server.process.wait(10 * labs.SLOW) == 0
-        assert "the deadline is over, allocations left: 1" in server.log(), server.log()
+        assert "the deadline has passed, allocations left: 1" in server.log(), server.log()
         assert keep.ended(server) == why, keep.ended(server)
         server.start()
         assert server.stats()["allocations"] == left

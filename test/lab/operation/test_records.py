@@ -158,7 +158,7 @@ def the_file(lab, server, path):
 
     log = os.path.dirname(path)
     os.rename(log, log + "-away")
-    until(lambda: "records are lost until that is mended" in server.log(), 15, "it is told")
+    until(lambda: "records are lost until that is fixed" in server.log(), 15, "it is told")
     before = server.telemetry.ask("/slipring/records")["lost"]
 
     def lost():

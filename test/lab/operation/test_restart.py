@@ -69,7 +69,7 @@ def signals(lab):
         until(lambda: len(server.log()) > before, 2, f"{sig.name} is logged")
         client.send_channel(0x4000, b"still")
         assert client.wait("channel") == ("channel", 0x4000, b"still")
-    until(lambda: "reload by SIGHUP: the file says what is in use" in server.log(), 5, "no change")
+    until(lambda: "reload by SIGHUP: the file matches the running configuration" in server.log(), 5, "no change")
     until(lambda: "SIGUSR2: no listener has a certificate" in server.log(), 5, "no certificates")
     server.check()
     server.stop(signal.SIGINT)
@@ -97,7 +97,7 @@ def early_signals(lab):
     server = early(lab, signal.SIGHUP, signal.SIGUSR2)
     until(lambda: server.running() and lab.plugged(), 15, "the port is there")
     until(server.ready, 60, "it is ready")
-    until(lambda: "reload by SIGHUP: the file says what is in use" in server.log(), 5, "no change")
+    until(lambda: "reload by SIGHUP: the file matches the running configuration" in server.log(), 5, "no change")
     until(lambda: "SIGUSR2: no listener has a certificate" in server.log(), 5, "no certificates")
     server.finish()
     for sig, said in (signal.SIGUSR1, "drain by SIGUSR1"), (signal.SIGTERM, "stopped before the start"):

@@ -47,7 +47,7 @@ def worker_hangs(lab, server, what, ms):
     at = len(server.log())
     watch.order(server, what, worker=0, ms=ms)
     told = lambda: server.log()[at:]
-    until(lambda: "worker 0 " in told() and "goes on: it made no progress for" in told(), 10, "alarm")
+    until(lambda: "worker 0 " in told() and "makes progress again: it made none for" in told(), 10, "alarm")
     line = next(line for line in told().splitlines() if "makes no progress" in line)
     assert re.search(r"worker 0 \(lcore \d+\) makes no progress for \d+ ms, at stage tick; stack: ", line), line
     assert "dp_fault_now+" in line and "worker_run+" in line, line

@@ -118,7 +118,7 @@ def externals(lab, server, ivan, echo):
 def refused(lab, server, ivan):
     """What cannot be taken: nothing is, not even what could be."""
     before = reload(server)
-    assert "the file says what is in use" in before, before
+    assert "the file matches the running configuration" in before, before
     change = {"limits": {"per-user": 1}}
     for wrong, why in (
         ({**change, "workers": {"count": 1}, "buffers": {"mbufs": 8192}}, "buffers.mbufs takes a restart"),
@@ -143,7 +143,7 @@ def refused(lab, server, ivan):
 def program(server, path):
     """slipringctl config: what a reload would change, the order for one, and what became of it."""
     reload(server, {})
-    assert "the file says what is in use" in control.ctl(path, "config", "diff")
+    assert "the file matches the running configuration" in control.ctl(path, "config", "diff")
     write(server, {"limits": {"per-user": 5}, "auth": {"users": [*USERS, {"name": "a", "password": "planted-of-a"}]}})
     out = control.ctl(path, "config", "diff")
     assert "limits.per-user" in out and "auth.users[a]" in out and "restart" not in out, out

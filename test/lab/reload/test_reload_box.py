@@ -61,7 +61,7 @@ def certificates(lab, server, path, client):
     assert certificate_name(lab) == "second"
     streams.certificate(lab, "third", "second")
     out = order(server, path, {"tls": files, "streams": {"per-source": 3}})
-    assert "the file says what is in use" in out, out
+    assert "the file matches the running configuration" in out, out
     assert certificate_name(lab) == "third", "read again, as it was asked for"
     with open(files["certificate"], "w") as file:
         file.write("no certificate")

@@ -120,7 +120,7 @@ def reloads(lab, server, first, a):
         assert relays(client) and client.refresh().cls == SUCCESS
     line = reload(server, {"realms": [C, B]})
     assert "1 allocation ended" in line, line
-    assert "reload: realms[a.test]: gone" in server.log()
+    assert "reload: realms[a.test]: removed" in server.log()
     assert not relays(a) and a.refresh().code == 401, "nobody knows him"
     assert relays(first) and c.refresh().cls == SUCCESS
     rows = lambda: labs.records(server.config["records"]["file"])

@@ -62,7 +62,7 @@ def planned(lab, server, calls):
     assert even.refresh(0).cls == SUCCESS
     gone(server, calls, short, begin)
     assert media.client.refresh(0).cls == SUCCESS
-    assert "calls are kept in" in server.log() and "allocations taken up in" in server.log()
+    assert "calls are kept in" in server.log() and "allocations restored in" in server.log()
     return took
 
 

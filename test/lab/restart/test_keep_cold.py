@@ -40,7 +40,7 @@ def places(lab, server, calls):
     keep.change(server, {"relay": {"addresses": [SERVER4]}})
     keep.restart(server)
     assert keep.told(server)["lost_relay"] == 1, keep.told(server)
-    assert "1 not taken up: relay: " in server.log()
+    assert "1 not restored: relay: " in server.log()
     calls.check(of(4))
     assert olga.refresh().code == 437
     keep.change(server, {"auth": {"users": [{"name": "olga", "password": "geheim"}]}})

@@ -109,7 +109,7 @@ def reload(lab, server):
     assert certificate_name(lab) == "first", "not before it is told"
     server.process.send_signal(signal.SIGUSR2)
     until(lambda: certificate_name(lab) == "second", 5, "the new certificate is used")
-    assert "the file says what is in use" not in server.log(), "nobody has asked for the file"
+    assert "the file matches the running configuration" not in server.log(), "nobody has asked for the file"
     for text in ("no certificate", None, "key of another"):
         spoil(lab, text)
         for sig in (signal.SIGUSR2, signal.SIGHUP):

@@ -399,7 +399,7 @@ static void test_stderr_stuck(void **state)
 	n = read(pipes[0], text, sizeof(text) - 1);
 	assert_true(n > 0);
 	text[n] = '\0';
-	snprintf(want, sizeof(want), "warn  control: %u lines lost: standard error did not take",
+	snprintf(want, sizeof(want), "warn  control: %u lines lost: standard error did not accept",
 		(unsigned int)lost);
 	assert_non_null(strstr(text, want));
 	assert_int_equal(lines_with(text, "\n"), 2);
@@ -439,7 +439,7 @@ static void test_syslog(void **state)
 	while (journal_next(fd) != NULL) {
 	}
 	mgmt_log_tick();
-	assert_non_null(strstr(journal_next(fd), "lines lost: syslog did not take them"));
+	assert_non_null(strstr(journal_next(fd), "lines lost: syslog did not accept them"));
 	mgmt_log_close();
 	close(fd);
 }

@@ -338,15 +338,15 @@ static void test_no_file(void **state)
 
 	snprintf(path, sizeof(path), "%s/fifo", dir);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	refused(path, "no regular file");
+	refused(path, "not a regular file");
 	reader = open(path, O_RDONLY | O_NONBLOCK);
-	refused(path, "no regular file");
+	refused(path, "not a regular file");
 	close(reader);
 	snprintf(bad_path, sizeof(bad_path), "%s/link", dir);
 	assert_int_equal(symlink("/etc/passwd", bad_path), 0);
 	refused(bad_path, "symbolic link");
-	refused("/dev/null", "no regular file");
-	refused(dir, "no regular file");
+	refused("/dev/null", "not a regular file");
+	refused(dir, "not a regular file");
 	snprintf(bad_path, sizeof(bad_path), "%s/none/records", dir);
 	refused(bad_path, "no such directory");
 }

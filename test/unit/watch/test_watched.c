@@ -150,7 +150,7 @@ static void test_no_answer(void **state)
 	assert_false(s.answered || watched_has_stack(&none));
 	assert_int_equal(s.state, 0);
 	assert_string_equal(watched_stack(&none, text, sizeof(text)),
-		"not to be had: it handles no signal; the kernel has it in unknown");
+		"unavailable: it handles no signals; it waits in the kernel in unknown");
 }
 
 int main(void)
