@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EAL's arguments: those the user gives, or a set that works on most machines.
+// EAL's arguments: those given by the user, or a set that works on most machines.
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "options/config.h"
 
 #define ARGS_MAX 16
-#define NEED_MB 512 // memory without hugepages; with hugepages EAL takes what it needs
+#define NEED_MB 512 // memory without hugepages; with hugepages EAL takes as much as it needs
 
 // EAL keeps pointers to its arguments.
 static char *chosen[ARGS_MAX + 1];
@@ -65,8 +65,8 @@ static void choose_lcores(void)
 	add_arg("--lcores=0@(%s)%s", all, lanes);
 }
 
-// EAL leaves its runtime directory behind. Each run has a new prefix, so the directories would pile
-// up.
+// EAL does not delete its runtime directory. Each run has a new prefix, so the directories would
+// pile up.
 static void remove_runtime_dir(void)
 {
 	rmdir(rte_eal_get_runtime_dir());

@@ -4,8 +4,9 @@
 
 #include <stddef.h>
 
-// Index of the "--" before our own arguments: argv from there on is for getopt, with argv[n] in the
-// place of the program's name. 0: there is none, and all are ours.
+// Index of the "--" before the program's own arguments: from there on argv is for getopt, with
+// argv[n] in place of the program's name. 0 if there is no "--", and all arguments are the
+// program's.
 int eal_separator(int argc, char **argv);
 // Starts EAL. Arguments before "--" go to EAL; without a "--" eal_begin chooses EAL's arguments for
 // this machine. 0, or -1 with the reason in error.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// slipring-loadgen: plays the clients of a TURN server and their peers, and measures what passes
+// slipring-loadgen: plays the clients of a TURN server and their peers, and measures the traffic
 // between them.
 #include <signal.h>
 #include <stdio.h>

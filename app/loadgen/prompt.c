@@ -21,7 +21,7 @@ struct prompt {
 	double rate;
 	bool running, quit;
 	uint64_t since; // TSC at "start"
-	double next; // when the next row is due, in seconds since the start
+	double next; // time of the next row, in seconds since the start
 	char line[LINE_MAX_LEN];
 	size_t len;
 };
@@ -104,7 +104,7 @@ static void run_command(struct prompt *p, char *line)
 		fprintf(p->s->out, "'%s' is no command; help lists them\n", text);
 }
 
-// Reads what was typed and carries out whole lines. The end of the input means "quit".
+// Reads the input and carries out whole lines. The end of the input means "quit".
 static void read_input(struct prompt *p)
 {
 	const ssize_t n = read(STDIN_FILENO, p->line + p->len, sizeof(p->line) - 1 - p->len);

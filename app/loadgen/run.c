@@ -161,7 +161,7 @@ static void check_alive(struct session *s)
 	result_free(probe);
 }
 
-// --- all of it -----------------------------------------------------------------------------------
+// --- the whole run -------------------------------------------------------------------------------
 
 // Runs the reflector alone, until a signal or the end of its duration.
 static void run_peer(struct session *s)

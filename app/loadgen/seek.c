@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Searches: makes a trial at each rate that search.c asks for.
+// Runs a search: makes a trial at each rate that search.c asks for.
 #include "seek.h"
 
 #include <stdlib.h>

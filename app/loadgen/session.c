@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gives orders to the lanes and waits for them; asks what the server dropped meanwhile.
+// Gives orders to the lanes and waits for them; asks the server for its drop counters.
 #include "session.h"
 
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "report/telemetry.h"
 
 #define STEP_MS 10
-#define FOLLOW_NS (20 * 1000) // pause between looks at whether the lanes follow an order
+#define FOLLOW_NS (20 * 1000) // pause between checks if the lanes follow an order
 
 int session_fail(const char *fmt, ...)
 {
@@ -48,7 +48,7 @@ void session_order(struct engine *e, enum phase phase)
 		nanosleep(&ts, NULL);
 }
 
-// --- what the server dropped meanwhile ----------------------------------------------------------
+// --- drop counters of the server -----------------------------------------------------------------
 
 void session_drops_before(struct session *s)
 {
@@ -75,7 +75,7 @@ void session_drops_after(struct session *s)
 		telemetry_drops_delta(&s->drops, &s->drops_before);
 }
 
-// --- made and unmade -----------------------------------------------------------------------------
+// --- creating and freeing ------------------------------------------------------------------------
 
 int session_init(struct session *s, struct engine *e)
 {

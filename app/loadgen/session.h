@@ -12,12 +12,12 @@
 struct session {
 	struct engine *e;
 	const struct config *c;
-	FILE *out; // what people read: stdout, or stderr when the JSON object goes to stdout
+	FILE *out; // text for people: stdout, or stderr when the JSON object goes to stdout
 	// taken when the trial began, when the last row was printed, and just now
 	struct snapshot *before, *last, *now;
 	struct result *result; // of the last trial
 	struct result *row; // of the last row of the table
-	struct search *search; // NULL without one
+	struct search *search; // NULL without a search
 	struct server_drops drops, drops_before;
 	bool has_drops; // the server has answered when asked for them
 	double setup_s; // duration of the set-up phase
@@ -29,7 +29,7 @@ void session_fini(struct session *s);
 
 // Prints the reason on stderr. Always returns 1, the exit status.
 int session_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-// Returns the seconds that have passed since the TSC value `from`.
+// Returns the seconds that have passed since the TSC value `since`.
 double session_seconds(const struct session *s, uint64_t since);
 // Sleeps for a moment; a signal ends the sleep.
 void session_step(void);
@@ -37,6 +37,6 @@ void session_step(void);
 // phase before.
 void session_order(struct engine *e, enum phase phase);
 
-// Read the server's drop counters before and after what is measured, if --telemetry asked for it.
+// Read the server's drop counters before and after the measurement, if --telemetry asked for it.
 void session_drops_before(struct session *s);
 void session_drops_after(struct session *s);

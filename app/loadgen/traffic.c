@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Orders traffic, shows how it goes, and takes what came of it.
+// Orders traffic, shows its progress, and makes its result.
 #include "traffic.h"
 
 #include <rte_cycles.h>

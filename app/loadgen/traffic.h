@@ -5,7 +5,7 @@
 #include "session.h"
 
 // traffic_begin starts traffic at a rate (datagrams per second, all senders together). traffic_end
-// stops it and writes what was measured to s->result. traffic_row prints one row of the table; t is
+// stops it and writes the measurements to s->result. traffic_row prints one row of the table; t is
 // the time since the traffic began, in seconds.
 void traffic_begin(struct session *s, double rate);
 void traffic_end(struct session *s);

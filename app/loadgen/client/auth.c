@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The long-term credentials of clients (RFC 8489 9.2.3, 9.2.5): user names and keys, what a
-// challenge tells, and whether an answer came from the server.
+// The long-term credentials of clients (RFC 8489 9.2.3, 9.2.5): user names and keys, the contents
+// of a challenge, and the check that an answer came from the server.
 #include "client/auth.h"
 
 #include <inttypes.h>
@@ -53,7 +53,7 @@ static size_t name_of(const struct clients *p, uint32_t i, char name[NAME_SIZE +
 	return (size_t)len;
 }
 
-// Makes the key of client i and keeps it: one key for the population, or one for each client.
+// Makes and stores the key of client i: one key for the population, or one for each client.
 static bool key_of(const struct clients *p, uint32_t i, struct stun_key *key)
 {
 	if (p->keys == NULL) {
@@ -124,7 +124,7 @@ static void nonce_keep(struct clients *p, uint32_t i, const void *nonce, uint16_
 	p->client[i].nonce_len = len;
 }
 
-// Whether PASSWORD-ALGORITHMS offers SHA-256. An entry is a number, the length of its parameters,
+// True if PASSWORD-ALGORITHMS offers SHA-256. An entry is a number, the length of its parameters,
 // and the parameters padded to 4 bytes (RFC 8489 14.11).
 static bool list_has_sha256(const uint8_t *list, size_t len)
 {
@@ -138,7 +138,7 @@ static bool list_has_sha256(const uint8_t *list, size_t len)
 	return false;
 }
 
-// Whether REALM and NONCE can be used: at most 763 bytes each (RFC 8489 14.9 and 14.10). A NUL
+// True if REALM and NONCE can be used: at most 763 bytes each (RFC 8489 14.9 and 14.10). A NUL
 // inside a realm is refused, since client and server might make different keys of it.
 static bool texts_ok(const struct clients *p, const struct stun_msg *m, unsigned int code)
 {
@@ -174,7 +174,7 @@ static enum client_fault list_check(
 	return CLIENT_NB_FAULTS;
 }
 
-// Keeps what the first challenge tells: realm and algorithms hold for all clients.
+// Stores the contents of the first challenge: realm and algorithms hold for all clients.
 static void server_keep(struct clients *p, const struct stun_msg *m)
 {
 	if (p->realm_len == 0) {

@@ -25,7 +25,7 @@ static void state_set(struct clients *p, uint32_t i, enum client_state state)
 	cl->state = (uint8_t)state;
 }
 
-// No request is under way: sets the timer for what has to be refreshed next.
+// No request is under way: sets the timer for the next refresh.
 static void idle_timer(struct clients *p, uint32_t i)
 {
 	const struct client *cl = &p->client[i];
@@ -38,8 +38,8 @@ static void idle_timer(struct clients *p, uint32_t i)
 	request_timer(p, i, when_ms);
 }
 
-// The client has failed. An allocation that the server still holds would block another try, so it
-// is given back first, unless the server does not answer or would not understand.
+// The client has failed. An allocation that the server still holds would block another attempt, so
+// it is released first, unless the server does not answer or would not understand.
 static size_t fail_client(
 	struct clients *p, uint32_t i, enum client_fault fault, uint64_t now_ms, uint8_t *out)
 {
@@ -177,7 +177,7 @@ static size_t handle_deleted(struct clients *p, uint32_t i, uint64_t now_ms, uin
 	cl->deleting = cl->allocated = false;
 	cl->ended = true;
 	cl->ended_ms = (uint32_t)now_ms;
-	if (cl->state == CLIENT_ALLOCATING) // an old allocation was in the way; it is gone now
+	if (cl->state == CLIENT_ALLOCATING) // the old allocation that was in the way
 		return send_allocate(p, i, now_ms, out);
 	stat_add(&p->stats.releases, 1);
 	state_set(p, i, cl->doomed ? CLIENT_FAILED : CLIENT_IDLE);
@@ -219,8 +219,7 @@ static size_t handle_success(
 
 // --- error responses -----------------------------------------------------------------------------
 
-// Returns the code of an error response (RFC 8489 14.8); 0 when there is none, or none that makes
-// sense.
+// Returns the code of an error response (RFC 8489 14.8); 0 if it has no valid code.
 static unsigned int error_code(const struct stun_msg *m)
 {
 	const uint8_t *value = m->data + m->off[STUN_ERROR_CODE];
@@ -233,8 +232,8 @@ static unsigned int error_code(const struct stun_msg *m)
 }
 
 // 437 to Allocate. If this client's allocation was deleted just now, the server needs more time
-// than the population has learned so far: the client rests longer. Otherwise an older allocation
-// is in the way: the client deletes it.
+// than the population has measured until now: the client rests longer. Otherwise an older
+// allocation is in the way: the client deletes it.
 static size_t handle_mismatch(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out)
 {
 	struct client *cl = &p->client[i];
@@ -290,7 +289,7 @@ static size_t handle_challenge(
 	return len > 0 ? len : fail_client(p, i, CLIENT_FAULT_REQUEST, now_ms, out);
 }
 
-// --- what comes in: answers and time -------------------------------------------------------------
+// --- input: answers and time ---------------------------------------------------------------------
 
 size_t client_input(struct clients *p, uint32_t i, const uint8_t *data, size_t len, uint64_t now_ms,
 	uint8_t *out)
@@ -323,7 +322,8 @@ size_t client_input(struct clients *p, uint32_t i, const uint8_t *data, size_t l
 	return handle_error(p, i, code, now_ms, out);
 }
 
-// Refreshes what is due. The channel goes first, because ChannelBind refreshes the permission too.
+// Sends the refresh that is due. The channel goes first, because ChannelBind refreshes the
+// permission too.
 static size_t refresh_due(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out)
 {
 	const struct client *cl = &p->client[i];
@@ -349,7 +349,7 @@ static size_t timer_fired(struct clients *p, uint32_t i, uint64_t now_ms, uint8_
 	len = request_again(p, i, now_ms, out);
 	if (len > 0)
 		return len;
-	// RFC 8489 9.2.5: answers came, but none could be believed, so it is no time-out
+	// RFC 8489 9.2.5: answers came, but their integrity was wrong, so it is no timeout
 	return fail_client(
 		p, i, cl->tampered ? CLIENT_FAULT_INTEGRITY : CLIENT_FAULT_TIMEOUT, now_ms, out);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The names of the faults that clients may have, and of the answers behind them.
+// The names of client faults, and the reason phrases of STUN error codes.
 #include "client/client_fault.h"
 
 static const struct {

@@ -15,8 +15,8 @@ static void client_init(struct clients *p, uint32_t i)
 	p->client[i] = (struct client){.local = side_host(&c->client, number),
 		.peer = side_host(&c->peer, number % side_hosts(&c->peer)),
 		.state = CLIENT_IDLE};
-	// One channel per allocation could have the same number everywhere. Neighbours get
-	// different numbers, so that ChannelData sent to the wrong client shows.
+	// One channel per allocation could have one number everywhere. Neighbours get different
+	// numbers, so that ChannelData sent to the wrong client shows.
 	if (c->mode == MODE_CHANNEL)
 		p->client[i].channel =
 			(uint16_t)(CHANNEL_MIN + number % (CHANNEL_MAX - CHANNEL_MIN + 1));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The bytes that a connection has not taken yet: the rest of a message already begun, and whole
-// requests behind it. The buffer is small and bounded, because media does not wait in it: media
-// that finds no room is held back and counted. PURE; uses malloc.
+// requests after it. The buffer is small and bounded, because media does not wait in it: media that
+// finds no room is held back and counted. PURE; uses malloc.
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 
 #define PENDING_MAX 16384 // bytes
 
-// All zero, it is empty.
+// Empty when all zero.
 struct pending {
 	uint8_t *data;
 	uint32_t written, len; // bytes already written, and bytes in all
@@ -28,7 +28,7 @@ static inline const uint8_t *pending_next(const struct pending *p)
 
 // Appends a copy. False, with nothing appended, when there is no room or no memory.
 bool pending_put(struct pending *p, const uint8_t *data, size_t len);
-// Marks the first n waiting bytes as written. Frees the memory once none is left.
+// Marks the first n waiting bytes as written. Frees the memory when no byte waits any more.
 void pending_wrote(struct pending *p, size_t n);
 // Drops all bytes and frees the memory.
 void pending_clear(struct pending *p);

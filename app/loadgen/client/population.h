@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a population of clients holds. For the files of client/ only.
+// The contents of a population of clients. Only the files of client/ include it.
 #pragma once
 
 #include "client/client.h"
 #include "csprng.h"
 #include "wheel.h"
 
-#define NAME_SIZE (CONFIG_NAME_MAX + 32) // user name with the expiry before and the number behind
+#define NAME_SIZE (CONFIG_NAME_MAX + 32) // "EXPIRY:" and the number of the client included
 #define ALGORITHMS_MAX 64 // bytes of PASSWORD-ALGORITHMS; the two algorithms defined take 8
 #define NEVER UINT64_MAX
 
@@ -19,10 +19,10 @@ struct clients {
 	void (*answered)(void *ctx, enum stun_method method, uint64_t ms);
 	void *ctx;
 	struct client_stats stats;
-	// One timer per client: for its request under way, or for what is due next.
+	// One timer per client: for its request under way, or for the next refresh.
 	struct wheel wheel;
 	struct wheel_node *node;
-	// what every request needs
+	// needed by every request
 	size_t message_max; // bytes of a request that fit into the MTU
 	bool relay_v4; // the relayed transport addresses are IPv4
 	uint8_t family; // REQUESTED-ADDRESS-FAMILY; 0 = not sent
@@ -32,11 +32,11 @@ struct clients {
 	char name[NAME_SIZE]; // without the number of user_per_client
 	struct stun_key key; // shared by all clients; len 0 = none yet
 	uint8_t (*keys)[STUN_KEY_MAX]; // one per client, with user_per_client; else NULL
-	// what the server has told to the population
+	// told by the server to the population
 	uint16_t realm_len; // 0 = nothing yet
 	char realm[STUN_TEXT_MAX + 1]; // with a NUL
 	uint32_t linger_ms; // the server answers 437 this long, or longer, after a deletion
-	uint16_t algorithms_len; // bytes; 0 = none, or not wanted
+	uint16_t algorithms_len; // bytes; 0 = the server sent no list, or SHA-1 is used
 	uint8_t algorithms[ALGORITHMS_MAX];
 	// The nonces of all clients, nonce_slot bytes each. A longer nonce widens all slots in
 	// place, up to NONCE_SLOT_MAX. The address space is reserved for that size; pages that are

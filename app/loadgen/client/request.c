@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One request of a client, from its first transmission to the answer or the last time-out
-// (RFC 8489 6.2.1). No copy of the request is kept. A retransmission is written anew from what the
-// client and the population hold; that does not change meanwhile, so the bytes are the same.
+// One request of a client, from its first transmission to the answer or the last timeout (RFC 8489
+// 6.2.1). No copy of the request is kept. A retransmission is built again from the client and the
+// population; these do not change meanwhile, so the bytes are identical.
 #include "client/request.h"
 
 #include <netinet/in.h>
@@ -9,10 +9,10 @@
 #include "client/auth.h"
 #include "client/population.h"
 
-#define RTO_MS 500 // RFC 8489 6.2.1: first retransmission time-out, doubled each time
+#define RTO_MS 500 // RFC 8489 6.2.1: first retransmission timeout, doubled each time
 #define RC 7 // transmissions in all
 #define RM 16 // RTOs to wait after the last transmission
-#define TI_MS 39500 // RFC 8489 6.2.2: time-out over a reliable transport
+#define TI_MS 39500 // RFC 8489 6.2.2: timeout over a reliable transport
 
 // RFC 8489 6.2.1 wants times kept to a millisecond. A tick of the wheel is 16 of its time units, so
 // the unit here is a sixteenth of a millisecond.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One request of a client, from its first transmission to its end. For the files of client/ only.
+// One request of a client, from its first transmission to its end. Only the files of client/
+// include it.
 #pragma once
 
 #include "client/client.h"
@@ -12,7 +13,7 @@ size_t request_begin(
 size_t request_renew(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out);
 // Transmits the request again. Returns the length, or 0 after the last transmission.
 size_t request_again(struct clients *p, uint32_t i, uint64_t now_ms, uint8_t *out);
-// Whether m answers the request under way.
+// True if m answers the request under way.
 bool request_matches(const struct client *cl, const struct stun_msg *m);
 // Ends the request, answered or given up: no request is under way and no timer runs.
 void request_end(struct clients *p, uint32_t i);

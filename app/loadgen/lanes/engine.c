@@ -25,7 +25,7 @@
 
 // --- ports ---------------------------------------------------------------------------------------
 
-// A number names an ethdev that EAL has already; any other text is a device string.
+// A number names an ethdev that EAL already has; any other text is a device string.
 static const char *device_name(const char *text, char *buf, size_t len)
 {
 	char *end;

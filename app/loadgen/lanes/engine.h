@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The engine: what all lanes share. Read lane.c first.
+// The engine: the data that all lanes share. Read lane.c first.
 //
 // The main lcore gives orders (run.c) and reads counters; it never touches a packet. A lane is a
 // worker lcore that is a sender, a receiver, or both. Sender i % senders has client i: its state
-// machine and its pace. Receiver i % receivers keeps account of what arrived for client i. Lanes
-// pass packets to each other through rings only.
+// machine and its pace. Receiver i % receivers counts the datagrams that arrived for client i.
+// Lanes pass packets to each other through rings only.
 #pragma once
 
 #include <stddef.h>
@@ -20,7 +20,7 @@
 enum { SIDE_CLIENT, SIDE_PEER, SIDE_NB };
 
 enum phase {
-	PHASE_WAIT, // answer what comes, refresh, send no media
+	PHASE_WAIT, // answer requests, refresh, send no media
 	PHASE_SETUP, // start clients
 	PHASE_TRAFFIC,
 	PHASE_RELEASE,
@@ -32,14 +32,14 @@ struct lane;
 struct engine {
 	// set before the lanes start, read-only afterwards
 	const struct config *config;
-	struct port *port[SIDE_NB]; // the same pointer twice when both sides share a port
-	struct net_l2 l2[SIDE_NB]; // own MAC; headers_write fills in the destination
-	struct net_rx rx[SIDE_NB][4]; // indexed by the checksums the port has verified, see lib/dp
+	struct port *port[SIDE_NB]; // one pointer twice when both sides share a port
+	struct net_l2 l2[SIDE_NB]; // our MAC; headers_write fills in the destination
+	struct net_rx rx[SIDE_NB][4]; // index: checksums verified by the port, see lib/dp
 	struct rte_mempool *pool;
 	struct lane *lane[CONFIG_LANES_MAX];
 	struct lane *sender[CONFIG_LANES_MAX], *receiver[CONFIG_LANES_MAX]; // by their numbers
 	unsigned int nb_lanes;
-	uint32_t tag; // of this process's stamps
+	uint32_t tag; // in the stamps of this process
 	struct ssl_ctx_st *tls; // shared by all TLS or DTLS connections; NULL without TLS
 	uint64_t hz, tsc_start;
 	uint32_t pattern_sum[CONFIG_SIZES_MAX]; // checksum of the pattern, for each payload size
@@ -56,7 +56,7 @@ struct engine {
 };
 
 // Opens the ports and makes the lanes on EAL's worker lcores. No lane runs yet. The configuration
-// has to outlive the engine. On failure it undoes everything and returns NULL with the reason in
+// must outlive the engine. On failure it undoes everything and returns NULL with the reason in
 // error. Here and below: main lcore.
 struct engine *engine_create(const struct config *c, char *error, size_t len);
 // Starts lane_run on every lane's lcore. Returns 0, or -1 when an lcore could not be launched.

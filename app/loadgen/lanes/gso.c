@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Super-frames, both ways. Bursts leave as one frame if the port cuts it into datagrams, and a port
-// may receive several datagrams as one frame. Counters count the datagrams, not the super-frames.
+// Super-frames, sent and received. Bursts leave as one frame if the port cuts it into datagrams,
+// and a port may receive several datagrams as one frame. Counters count the datagrams, not the
+// super-frames.
 #include "lanes/gso.h"
 
 #include "coalesce.h"
@@ -44,8 +45,8 @@ void gso_sent(struct lane *l, const uint8_t frame_of[LANE_BURST], unsigned int n
 	}
 }
 
-// Whether a host would take it: UDP, datagrams no longer than the link's MTU, and a checksum that
-// the port has looked at.
+// True if a host would accept the super-frame: UDP, datagrams no longer than the link's MTU, and a
+// checksum that the port has checked.
 static bool is_acceptable(const struct port *p, const struct rte_mbuf *m, struct port_super_info *s)
 {
 	const uint64_t sum = m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Super-frames (one frame that stands for several datagrams), sent and received.
+// Super-frames (one frame that carries several datagrams), sent and received.
 #pragma once
 
 #include "lanes/lane.h"
 
-#define SUPER_MAX 128 // datagrams in a received super-frame; Linux makes none with more
+#define SUPER_MAX 128 // datagrams in a received super-frame; Linux builds none with more
 
 // Joins datagrams in the outbox of a side into super-frames, if its port takes them. Returns how
 // many frames the outbox has then. frame_of[i] is the frame that datagram i went into.

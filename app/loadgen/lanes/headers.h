@@ -10,10 +10,10 @@
 
 struct engine;
 
-// One direction between two endpoints: what headers are made from.
+// One direction between two endpoints, from which headers are made.
 struct path {
 	struct endpoint src, dst;
-	uint32_t sum; // of both addresses and ports, for the UDP checksum (not folded)
+	uint32_t sum; // sum of both addresses and ports, for the UDP checksum (not folded)
 	uint16_t hop; // index of the next hop to dst
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Next hops: the server, the relayed addresses, or the gateways that lead to them. They are few.
-// Each is asked for until it answers. There is no neighbour unreachability detection.
+// Next hops: the server, the relayed transport addresses, or the gateways that lead to them. They
+// are few. Each gets ARP or ND requests until it answers. There is no neighbour unreachability
+// detection.
 #include "lanes/hop.h"
 
 #include <stdio.h>
@@ -31,7 +32,7 @@ static uint16_t find_hop(const struct engine *e, unsigned int side, const struct
 	return HOP_NONE;
 }
 
-// The MAC of an own address on the same port is known: some virtual ports have none to answer with.
+// The MAC of one of our addresses on the same port is known: some virtual ports cannot answer.
 static uint64_t own_mac(const struct engine *e, unsigned int side, const struct addr *target)
 {
 	uint64_t value = HOP_KNOWN;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One lcore of the generator. A measured datagram takes this way:
+// One lcore of the generator. The path of a measured datagram:
 //
 //	pacer -> media.c (stamp, payload, front) -> headers.c -> port ... server ... port
 //	      -> receiver.c (parse, unwrap, verify the stamp) -> track and histogram
@@ -7,8 +7,9 @@
 //	            link_host.c: ARP,   control ring -> client.c of its sender -> port
 //	            ND, echo
 //
-// A round reads every queue once, sends what is due, and flushes the outboxes. Nothing here
-// allocates, logs or locks. A lane without work yields the CPU, and sleeps when no media flows.
+// A round reads every queue once, sends the datagrams that are due, and flushes the outboxes.
+// Nothing here allocates, logs or locks. A lane without work yields the CPU, and sleeps when no
+// media flows.
 #include "lanes/lane.h"
 
 #include <openssl/rand.h>
@@ -30,7 +31,7 @@
 #define IDLE_PAUSES 64 // empty rounds before the lane yields the CPU or sleeps
 #define IDLE_SLEEP_NS (50 * 1000) // in phases in which nothing is measured
 
-// --- out ----------------------------------------------------------------------------------------
+// --- output --------------------------------------------------------------------------------------
 
 struct rte_mbuf *lane_alloc(struct lane *l)
 {
@@ -41,7 +42,7 @@ struct rte_mbuf *lane_alloc(struct lane *l)
 	return m;
 }
 
-// Direction that a kind of frame is counted under; -1 = it is not measured.
+// Direction that a kind of frame is counted under; -1 for frames that are not measured.
 static int kind_way(uint8_t kind)
 {
 	switch ((enum frame_kind)kind) {
@@ -189,7 +190,7 @@ bool lane_all_follow(const struct engine *e)
 	return true;
 }
 
-// --- made and unmade by the main lcore ----------------------------------------------------------
+// --- created and freed by the main lcore ---------------------------------------------------------
 
 static void random_fill(void *ctx, void *buf, size_t len)
 {

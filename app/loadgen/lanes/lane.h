@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lane: everything that one lcore owns, and the outbox its frames leave by.
+// A lane: everything that one lcore owns, and the outbox that its frames leave through.
 #pragma once
 
 #include <rte_mbuf.h>
@@ -10,7 +10,8 @@
 
 #define LANE_BURST 32
 
-// Why a frame is sent. It decides which counter changes when the port does not take the frame.
+// The reason why a frame is sent. It decides which counter changes when the port does not take the
+// frame.
 enum frame_kind { FRAME_CONTROL, FRAME_UP, FRAME_DOWN, FRAME_ECHO, FRAME_REFLECTED };
 
 struct outbox {
@@ -30,7 +31,7 @@ struct lane {
 	uint32_t phase; // of the current round
 	uint32_t followed; // phase of the last complete round; the main lcore reads it
 	uint64_t now, now_ms; // time of the current round: TSC, and ms since the start
-	uint64_t asked_ms; // lane 0: last look at the next hops
+	uint64_t asked_ms; // lane 0: time of the last check of the next hops
 	struct outbox out[SIDE_NB];
 	struct lane_stats stats;
 } __rte_cache_aligned;
@@ -47,10 +48,10 @@ struct rte_mbuf *lane_alloc(struct lane *l);
 // the length of the measured payload.
 void lane_put(
 	struct lane *l, unsigned int side, struct rte_mbuf *m, enum frame_kind kind, uint16_t len);
-// Makes room in the outbox for n datagrams (at most LANE_BURST) that are to leave together.
+// Makes room in the outbox for n datagrams (at most LANE_BURST) that must leave together.
 void lane_reserve(struct lane *l, unsigned int side, unsigned int n);
-// Sends all that is in the outboxes.
+// Sends all frames in the outboxes.
 void lane_flush(struct lane *l);
-// Whether all lanes have completed a round in the phase ordered last: they have begun what it asks
-// for, and their counters hold all of the phase before. Main lcore.
+// True if all lanes have completed a round in the phase ordered last: they have begun its work, and
+// their counters include all of the phase before. Main lcore.
 bool lane_all_follow(const struct engine *e);

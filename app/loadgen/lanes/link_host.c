@@ -2,7 +2,8 @@
 // Answers ARP, neighbour discovery and echo requests for all addresses of both sides.
 #include "lanes/link_host.h"
 
-// Whether an address is one of ours on the port that the frame came in by. Sets *owner to its side.
+// True if an address is one of our addresses on the port that the frame arrived on. Sets *owner to
+// its side.
 static bool is_local(
 	const struct engine *e, unsigned int side, const struct addr *a, unsigned int *owner)
 {
@@ -17,7 +18,7 @@ static bool is_local(
 	return false;
 }
 
-// Writes the answer into the buffer of the question and sends it.
+// Writes the answer into the buffer of the request and sends it.
 static void send_answer(
 	struct lane *l, unsigned int side, struct rte_mbuf *m, const struct net_neigh_msg *msg)
 {

@@ -4,6 +4,6 @@
 
 #include "lanes/lane.h"
 
-// Takes an ARP, ND or echo request frame f in m and answers it. Consumes m.
+// Processes an ARP, ND or echo request frame f in m and answers it. Consumes m.
 void link_host_input(
 	struct lane *l, unsigned int side, struct rte_mbuf *m, const struct net_frame *f);

@@ -11,7 +11,7 @@
 
 #define SEND_INDICATION 0x0016 // the Data indication is 0x0017 (RFC 8656 section 17)
 
-// --- whose turn it is ----------------------------------------------------------------------------
+// --- turns ---------------------------------------------------------------------------------------
 
 // Returns the direction whose turn comes next. wrapped: all have had their turn.
 static uint8_t next_way(const struct config *c, uint8_t dir, bool *wrapped)
@@ -51,7 +51,7 @@ void media_begin(struct lane *l)
 	s->dir = config_media(c) ? next_way(c, DIRECTION_NB - 1, &wrapped) : DIRECTION_ECHO;
 }
 
-// Counts a datagram. After a run of them it goes on to the next direction, size and flow.
+// Counts a datagram. After a run of them it moves on to the next direction, size and flow.
 static void advance_turn(struct sender *s, const struct config *c)
 {
 	bool wrapped;
@@ -69,9 +69,9 @@ static void advance_turn(struct sender *s, const struct config *c)
 		s->size = 0;
 }
 
-// --- what it looks like --------------------------------------------------------------------------
+// --- contents ------------------------------------------------------------------------------------
 
-// Writes the stamp to the start of m, and the pattern behind it. Returns the sum of the payload's
+// Writes the stamp to the start of m, and the pattern after it. Returns the sum of the payload's
 // 16-bit words.
 static uint32_t payload_write(struct lane *l, struct rte_mbuf *m, struct flow *f, uint32_t flow)
 {

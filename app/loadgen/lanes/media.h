@@ -6,7 +6,7 @@
 
 struct lane;
 
-// Begins a trial: sequence numbers start anew, and the flows that are ready now take part.
+// Begins a trial: sequence numbers start again, and the flows that are ready now take part.
 void media_begin(struct lane *l);
 // Makes n datagrams and puts them into the outbox or on their connections.
 void media_send(struct lane *l, uint32_t n);

@@ -51,7 +51,7 @@ bool probe_read(const struct lane *l, const uint8_t *tid, struct stamp *out)
 		.seq = (uint32_t)high & 0xffffff,
 		.dir = DIRECTION_ECHO,
 		.epoch = (uint8_t)(high >> 44),
-		// it was sent later in this very round: count no time at all
+		// it was sent later in this very round: count no time
 		.ticks = ago < 1u << 31 ? l->now - ((uint64_t)ago << TICKS_SHIFT) : l->now,
 	};
 	return out->flow < l->engine->config->clients;
@@ -59,8 +59,8 @@ bool probe_read(const struct lane *l, const uint8_t *tid, struct stamp *out)
 
 // --- malformed -----------------------------------------------------------------------------------
 
-// Makes one malformed datagram. seq chooses the fault: each that a parser has to find comes in
-// turn, and the other bytes are random. out has room for PROBE_MAX bytes. Returns the length (an
+// Makes one malformed datagram. seq chooses the fault: each fault that a parser must detect comes
+// in turn, and the other bytes are random. out has room for PROBE_MAX bytes. Returns the length (an
 // empty datagram is one of the faults).
 static size_t invalid_write(struct lane *l, uint8_t *out, uint32_t seq)
 {
@@ -91,7 +91,7 @@ static size_t invalid_write(struct lane *l, uint8_t *out, uint32_t seq)
 		store_be16(out + STUN_HEADER_LEN, 0x0006);
 		store_be16(out + STUN_HEADER_LEN + 2, 0xffff);
 		return n & ~(size_t)3;
-	case 6: // a channel nobody bound
+	case 6: // a channel that is not bound
 		store_be16(out, (uint16_t)(CHANNEL_MIN + csprng_below(&l->rng, 0x4000)));
 		store_be16(out + 2, (uint16_t)(n - CHANNEL_HEADER_LEN));
 		return n;
@@ -99,7 +99,7 @@ static size_t invalid_write(struct lane *l, uint8_t *out, uint32_t seq)
 		store_be16(out, CHANNEL_MIN);
 		store_be16(out + 2, 0xffff);
 		return n;
-	case 8: // a method nobody knows, or an answer nobody asked for
+	case 8: // an unknown method, or an answer to no request
 		store_be16(out, (uint16_t)csprng_below(&l->rng, CHANNEL_MIN));
 		return n & ~(size_t)3;
 	default: // Allocate with attributes of random bytes

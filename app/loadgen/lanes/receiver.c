@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What comes in: for hosts, for clients, for peers. The lane that reads a datagram verifies its
-// stamp. One receiver keeps account of a flow, by whichever queue its datagrams came in.
+// Input: for hosts, for clients, for peers. The lane that reads a datagram verifies its stamp. One
+// receiver counts the datagrams of a flow, whichever queue they arrived in.
 #include "lanes/receiver.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #define CONTROL_RING 4096
 #define ARRIVAL_RING 4096
 
-// --- the books -----------------------------------------------------------------------------------
+// --- counting ------------------------------------------------------------------------------------
 
 // Begins a trial: nothing has arrived yet.
 static void begin_trial(struct lane *l, uint32_t trial)
@@ -45,7 +45,7 @@ static void trial_see(struct lane *l)
 		begin_trial(l, trial);
 }
 
-// Counts an arrival of a flow that is kept here.
+// Counts an arrival of a flow that this receiver keeps.
 static void count_arrival(struct lane *l, const struct arrival *a)
 {
 	const struct config *c = l->engine->config;
@@ -56,7 +56,7 @@ static void count_arrival(struct lane *l, const struct arrival *a)
 	trial_see(l);
 	if (a->trial != r->trial)
 		return;
-	if (!config_media(c)) // it has 24 bits of the number: take the nearest to the expected one
+	if (!config_media(c)) // only 24 bits: take the number nearest to the expected one
 		seq = t->next + (uint32_t)((int32_t)((seq - t->next) << 8) >> 8);
 	switch (track_add(t, seq)) {
 	case TRACK_IN_ORDER:
@@ -122,7 +122,7 @@ static void count_datagram(struct lane *l, const struct stamp *s, uint8_t dir, u
 	keep_or_pass(l, &a);
 }
 
-// Takes a measured payload that came to one side. False when it is not ours.
+// Processes a measured payload that arrived on one side. False if this process did not stamp it.
 static bool media_input(struct lane *l, unsigned int side, const uint8_t *data, uint16_t len)
 {
 	const struct engine *e = l->engine;
@@ -173,7 +173,7 @@ static const struct client *client_of(const struct engine *e, uint32_t i)
 	return clients_at(s->clients, i / s->step);
 }
 
-// Takes ChannelData for client i (RFC 8656 12.4: more bytes than its length says may follow).
+// Processes ChannelData for client i (RFC 8656 12.4: more bytes than its length says may follow).
 static void channel_input(struct lane *l, uint32_t i, const uint8_t *data, uint16_t len)
 {
 	const struct engine *e = l->engine;
@@ -186,7 +186,7 @@ static void channel_input(struct lane *l, uint32_t i, const uint8_t *data, uint1
 		media_input(l, SIDE_CLIENT, data + CHANNEL_HEADER_LEN, said);
 }
 
-// Takes an answer to a probe, known by its transaction id.
+// Processes an answer to a probe, known by its transaction id.
 static void probe_input(struct lane *l, const uint8_t *data, uint16_t len)
 {
 	struct stun_msg msg;
@@ -204,7 +204,7 @@ static void probe_input(struct lane *l, const uint8_t *data, uint16_t len)
 	count_datagram(l, &s, DIRECTION_ECHO, len);
 }
 
-// Takes a Data indication (RFC 8656 11.4); only one from the client's own peer counts.
+// Processes a Data indication (RFC 8656 11.4); only those from the client's own peer count.
 static void data_input(struct lane *l, uint32_t i, const struct stun_msg *msg)
 {
 	struct endpoint peer;
@@ -220,7 +220,7 @@ static void data_input(struct lane *l, uint32_t i, const struct stun_msg *msg)
 			msg->alen[STUN_DATA_ATTR]);
 }
 
-// Takes a datagram from the server. Consumes m.
+// Processes a datagram from the server. Consumes m.
 static void server_input(struct lane *l, uint32_t i, struct rte_mbuf *m)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -331,7 +331,7 @@ static void frame_input(struct lane *l, unsigned int side, struct rte_mbuf *m)
 		peer_side(l, m, &f);
 }
 
-// Cuts a received super-frame and takes each of its datagrams.
+// Cuts a received super-frame and processes each of its datagrams.
 static void super_input(struct lane *l, unsigned int side, struct rte_mbuf *m)
 {
 	struct rte_mbuf *cut[SUPER_MAX];
@@ -371,7 +371,7 @@ bool receiver_round(struct lane *l)
 	const struct engine *e = l->engine;
 	bool busy = false;
 
-	trial_see(l); // even when nothing comes: the counters must not be of the trial before
+	trial_see(l); // even when nothing arrives: the counters must not belong to the trial before
 	for (unsigned int side = 0; side < SIDE_NB; side++)
 		if (e->port[side] != NULL &&
 			(side == SIDE_CLIENT || e->port[side] != e->port[SIDE_CLIENT]))
@@ -381,7 +381,7 @@ bool receiver_round(struct lane *l)
 	return busy;
 }
 
-// --- made and unmade by the main lcore -----------------------------------------------------------
+// --- created and freed by the main lcore ---------------------------------------------------------
 
 struct receiver *receiver_create(struct lane *l, unsigned int number)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a receiving lane keeps: the account of each of its flows.
+// The state of a receiving lane: the counts of each of its flows.
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 struct engine;
 struct lane;
 
-// What the receiver that polled a datagram tells the receiver that keeps its flow.
+// Message from the receiver that polled a datagram to the receiver that keeps its flow.
 struct arrival {
 	uint32_t flow, seq, trial, direction;
 };
@@ -35,8 +35,8 @@ struct receiver *receiver_create(struct lane *l, unsigned int number);
 // Makes its rings to the other receivers and to the senders. 0, or -1. Main lcore.
 int receiver_connect(struct receiver *r, struct engine *e);
 void receiver_free(struct receiver *r);
-// One round: reads every queue. True when there was something to do.
+// Runs one round: reads every queue. True when there was something to do.
 bool receiver_round(struct lane *l);
-// Takes a message from the server to client i. m holds just the message, without headers. Consumes
-// m.
+// Processes a message from the server to client i. m holds just the message, without headers.
+// Consumes m.
 void receiver_message(struct lane *l, uint32_t i, struct rte_mbuf *m);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The peers' echo. It can lose, duplicate, reorder and corrupt exact shares of the datagrams on
-// purpose, and delay them by a known time. What it does is counted, so that a measurement can be
-// checked against it.
+// purpose, and delay them by a known time. It counts these faults, so that a measurement can be
+// checked against them.
 #include "lanes/reflect.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "lanes/receiver.h"
 
 #define LINE_LEN (1u << 16) // datagrams the delay line holds; any more pass without delay
-#define HELD_TICKS_MS 20 // longest wait of a held-back datagram for one to overtake it
+#define HELD_TICKS_MS 20 // longest wait of a held-back datagram for another to overtake it
 
 enum { INJECT_LOSS, INJECT_DUPLICATE, INJECT_REORDER, INJECT_CORRUPT, INJECT_NB };
 
@@ -20,8 +20,8 @@ struct waiting {
 };
 
 struct reflector {
-	double share[INJECT_NB]; // asked for, 0..1
-	double debt[INJECT_NB]; // part of the share that is still to be dealt, below 1
+	double share[INJECT_NB]; // as configured, 0..1
+	double debt[INJECT_NB]; // part of the share that is not dealt yet, below 1
 	uint64_t delay; // TSC ticks
 	struct waiting *line; // LINE_LEN entries; NULL without a delay
 	uint32_t head, tail;
@@ -50,7 +50,7 @@ static void swap_bytes(uint8_t *a, uint8_t *b, size_t n)
 	memcpy(b, t, n);
 }
 
-// Swaps source and destination. The checksums stay right, because the sums do not change.
+// Swaps source and destination. The checksums remain correct, because the sums do not change.
 static void turn_round(struct rte_mbuf *m, const struct net_frame *f)
 {
 	uint8_t *d = rte_pktmbuf_mtod(m, uint8_t *), *ip = d + f->l3_off, *udp = d + f->l4_off;
@@ -105,7 +105,7 @@ static void pass_frame(struct lane *l, struct rte_mbuf *m)
 	r->line[r->tail++ % LINE_LEN] = (struct waiting){.m = m, .until = l->now + r->delay};
 }
 
-// Whether two reflected frames belong to the same flow.
+// True if two reflected frames belong to the same flow.
 static bool same_flow(const struct rte_mbuf *a, const struct rte_mbuf *b)
 {
 	// addresses and ports: bytes 26..37 of an IPv4 frame, 22..57 of an IPv6 one
@@ -167,7 +167,7 @@ void reflect_tick(struct lane *l)
 	struct reflector *r = l->receiver->reflector;
 
 	if (unlikely(r->held.m != NULL && l->now >= r->held.until)) {
-		l->stats.injected[INJECT_REORDER]--; // nothing came to overtake it: not reordered
+		l->stats.injected[INJECT_REORDER]--; // not reordered: nothing overtook it
 		release_held(l);
 	}
 	while (r->head != r->tail && l->now >= r->line[r->head % LINE_LEN].until)

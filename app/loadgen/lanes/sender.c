@@ -24,7 +24,7 @@ static uint32_t index_of(const struct sender *s, uint32_t k)
 	return s->first + k * s->step;
 }
 
-// Sends the request of n bytes at the start of m; n = 0 means there is none.
+// Sends the request of n bytes at the start of m; n = 0 means no request.
 static void request_send(struct lane *l, struct rte_mbuf *m, uint32_t k, size_t n)
 {
 	const struct path *p = &l->sender->flow[k].up;
@@ -71,7 +71,7 @@ static void client_ready(struct lane *l, uint32_t k)
 		headers_path(l->engine, SIDE_PEER, &f->down, &f->peer, &c->relay);
 }
 
-// Does what a change of the client's state asks for.
+// Follows a change of the client's state.
 static void client_moved(struct lane *l, uint32_t k, uint8_t before)
 {
 	struct engine *e = l->engine;
@@ -171,7 +171,7 @@ static bool walk_clients(struct lane *l, client_call *call)
 		if (call == client_release ? state == CLIENT_READY
 					   : state == CLIENT_IDLE || state == CLIENT_FAILED) {
 			if (!client_do(l, call, s->cursor))
-				break; // no buffer: the same client comes next round
+				break; // no buffer: this client is tried again in the next round
 			n--;
 		}
 		s->cursor++;
@@ -211,7 +211,7 @@ static double burst_rate(const struct lane *l, double rate)
 }
 
 // Returns how many datagrams to send now: whole bursts, at most max, but one burst is always
-// allowed unless max is 0. Counts all that was due.
+// allowed unless max is 0. Counts all datagrams that were due.
 static uint32_t take_due(struct lane *l, uint64_t now, uint32_t max)
 {
 	const uint32_t burst = l->engine->config->burst;
@@ -226,7 +226,7 @@ static uint32_t take_due(struct lane *l, uint64_t now, uint32_t max)
 	return n;
 }
 
-// Whether no flow of this sender is ready; then what is due counts as missed.
+// True if no flow of this sender is ready; then datagrams that are due count as missed.
 static bool idle_flows(struct lane *l)
 {
 	if (l->engine->mode == MODE_ALLOC || l->sender->nb_ready > 0)
@@ -289,7 +289,7 @@ static void begin_phase(struct lane *l, uint32_t phase)
 	double rate = e->config->setup_rate;
 
 	if (s->phase == PHASE_TRAFFIC && phase != PHASE_TRAFFIC && s->nb_flows > 0)
-		take_due(l, e->since, 0); // what was due when the phase ended is missed, too
+		take_due(l, e->since, 0); // those due at the end of the phase are missed, too
 	s->phase = phase;
 	s->trial = e->trial;
 	s->missed = 0;
@@ -334,7 +334,7 @@ bool sender_round(struct lane *l)
 	return busy;
 }
 
-// --- made and unmade by the main lcore -----------------------------------------------------------
+// --- created and freed by the main lcore ---------------------------------------------------------
 
 // Makes the paths that are known from the start. False when a destination cannot be reached.
 static bool flow_init(struct lane *l, uint32_t k)

@@ -9,7 +9,7 @@
 #include "lanes/receiver.h"
 #include "lanes/sender.h"
 
-#define BOUND_SHARE 0.001 // share of what was due from which the generator is the limit
+#define BOUND_SHARE 0.001 // share of the datagrams due from which the generator is the limit
 
 // Copies counters while another lcore writes them, each word by itself.
 static void copy_words(void *dst, const void *src, size_t len)
@@ -58,7 +58,7 @@ void snapshot_take(const struct engine *e, struct snapshot *s)
 	}
 }
 
-// --- what lies between ---------------------------------------------------------------------------
+// --- differences ---------------------------------------------------------------------------------
 
 static void sum_way(const struct snapshot *before, const struct snapshot *after,
 	unsigned int nb_lanes, unsigned int dir, struct result_way *w)
@@ -97,7 +97,7 @@ static void sum_ways(const struct engine *e, const struct snapshot *before,
 	if (c->mode == MODE_ALLOC || c->mode == MODE_ALLOC_HOLD)
 		echo->used = false;
 	if (config_media(c) && c->role == ROLE_BOTH && echo->used) {
-		// what the peers saw of the echo's way up
+		// datagrams up that the peers received and echoed
 		up->used = true;
 		up->sent = echo->sent;
 		up->sent_bytes = echo->sent_bytes;
@@ -159,7 +159,8 @@ static void sum_lanes(const struct engine *e, const struct snapshot *before,
 	}
 }
 
-// Says whether super-frames left, and why not. cut: super-frames that a port had to cut after all.
+// Says if super-frames left, and the reason if not. cut: super-frames that a port had to cut
+// itself.
 static void judge_uso(const struct engine *e, uint64_t cut, struct result *r)
 {
 	const struct config *c = e->config;
@@ -186,8 +187,9 @@ static void judge_uso(const struct engine *e, uint64_t cut, struct result *r)
 		r->uso_why = "no datagrams that could leave as one";
 }
 
-// Finds the generator's own limits. resent: requests that needed another transmission. With none,
-// the server answered all in time; if every client was busy even so, there are too few clients.
+// Finds the generator's own limits. resent: requests that needed another transmission. Without such
+// requests the server answered them in time; if every client was busy even so, there are too few
+// clients.
 static void find_bounds(const struct engine *e, uint64_t resent, struct result *r)
 {
 	const double limit = BOUND_SHARE * (double)r->due;
@@ -201,7 +203,7 @@ static void find_bounds(const struct engine *e, uint64_t resent, struct result *
 	r->bound[BOUND_SCHEDULE] =
 		(double)r->missed > limit || ((double)r->unstarted > limit && resent == 0);
 	r->bound[BOUND_TX_FULL] = (r->tx_full > 0 && !flood) || r->reflect_full > 0;
-	// all measured datagrams have come, so the port missed only others
+	// all measured datagrams have arrived, so the port missed only others
 	r->bound[BOUND_RX_MISSED] = r->rx_missed > 0 && (sent == 0 || lost > 0);
 	r->bound[BOUND_NO_MBUF] = r->no_mbuf > 0;
 	r->bound[BOUND_FLOOD] = flood && config_media(e->config) && sent > 0 &&

@@ -21,8 +21,8 @@ void snapshot_take(const struct engine *e, struct snapshot *s);
 // Sums the client counters of all senders.
 void snapshot_clients(const struct engine *e, struct client_stats *out);
 
-// Fills r with what happened between two snapshots of one trial. whole: `from` was taken before the
-// trial began, so all latencies in `to` belong to it; otherwise the difference is taken. r->seconds
-// counts sending only.
+// Fills r with the events between two snapshots of one trial. whole: `before` was taken before the
+// trial began, so all latencies in `after` belong to it; otherwise the difference is taken.
+// r->seconds counts sending only.
 void snapshot_result(const struct engine *e, const struct snapshot *before,
 	const struct snapshot *after, bool whole, struct result *r);

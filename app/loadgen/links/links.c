@@ -52,7 +52,8 @@ static void link_close(struct lane *l, uint32_t k, bool hard)
 	*c = (struct link){.state = LINK_CLOSED};
 }
 
-// The server or the network has ended the connection. It counts only if the client still needed it.
+// The server or the network has closed the connection. It counts only if the client still needed
+// it.
 static void link_lost(struct lane *l, uint32_t k)
 {
 	struct clients *p = l->sender->clients;
@@ -116,7 +117,7 @@ static bool link_begin(struct lane *l, uint32_t k)
 	return link->state != LINK_CLOSED;
 }
 
-// --- out -----------------------------------------------------------------------------------------
+// --- output --------------------------------------------------------------------------------------
 
 static void flush_link(struct lane *l, uint32_t k)
 {
@@ -135,8 +136,8 @@ static void flush_link(struct lane *l, uint32_t k)
 	}
 }
 
-// Keeps bytes until there is room. Over DTLS only one message may wait, because each message has
-// to be written by itself.
+// Keeps bytes until there is room. Over DTLS only one message may wait, because each message must
+// be written by itself.
 static bool keep_bytes(struct link *c, const uint8_t *data, size_t len)
 {
 	if (c->wire.datagrams && pending_left(&c->out) > 0)
@@ -198,7 +199,7 @@ void links_send(struct lane *l, uint32_t k, struct rte_mbuf *m, enum frame_kind 
 	rte_pktmbuf_free(m);
 }
 
-// --- in ------------------------------------------------------------------------------------------
+// --- input ---------------------------------------------------------------------------------------
 
 static void deliver_message(struct lane *l, uint32_t k, const uint8_t *data, size_t len)
 {
@@ -217,7 +218,7 @@ static void deliver_message(struct lane *l, uint32_t k, const uint8_t *data, siz
 	receiver_message(l, l->sender->first + k * l->sender->step, m);
 }
 
-// Hands on the whole messages among n bytes. Returns the bytes used, or -1 when they are no
+// Delivers the whole messages among n bytes. Returns the bytes used, or -1 if they are not
 // messages.
 static ssize_t cut_messages(struct lane *l, uint32_t k, const uint8_t *p, size_t n)
 {
@@ -238,7 +239,7 @@ static ssize_t cut_messages(struct lane *l, uint32_t k, const uint8_t *p, size_t
 	return (ssize_t)pos;
 }
 
-// Takes n new bytes, which stand in scratch behind the rest kept earlier. False when they are no
+// Processes n new bytes, which lie in scratch after the rest kept earlier. False if they are not
 // messages.
 static bool stream_input(struct lane *l, uint32_t k, size_t n)
 {
@@ -265,7 +266,7 @@ static bool stream_input(struct lane *l, uint32_t k, size_t n)
 	return true;
 }
 
-// Makes one read. False when there is nothing more to read, or the connection has ended.
+// Makes one read. False when there is nothing more to read, or the connection has closed.
 static bool read_link(struct lane *l, uint32_t k)
 {
 	struct link *c = &l->links->link[k];
@@ -353,7 +354,7 @@ bool links_open(const struct lane *l, uint32_t k)
 	return l->links->link[k].state != LINK_CLOSED;
 }
 
-// --- made and unmade by the main lcore -----------------------------------------------------------
+// --- created and freed by the main lcore ---------------------------------------------------------
 
 int links_prepare(struct engine *e, char *error, size_t len)
 {

@@ -15,7 +15,7 @@ struct link {
 	uint8_t state; // enum link_state
 	uint32_t events; // that epoll waits for; 0 = not added to epoll yet
 	uint32_t rest_len; // bytes
-	uint8_t *rest; // first part of a message that has not come whole yet
+	uint8_t *rest; // first part of a message that has not arrived whole yet
 	struct pending out;
 	uint64_t begun_ms; // when the connection was opened
 };
@@ -25,7 +25,7 @@ struct links {
 	struct link *link; // one per flow of the sender
 	uint32_t nb_shaking;
 	uint64_t ticked_ms;
-	uint8_t *scratch; // room for two chunks: the rest of a message, then what a read returns
+	uint8_t *scratch; // room for two chunks: the rest of a message, then the bytes of a read
 	char cipher[64]; // written once, before `named` is set
 	bool named;
 };
@@ -37,12 +37,13 @@ int links_prepare(struct engine *e, char *error, size_t len);
 struct links *links_create(struct lane *l);
 void links_free(struct lane *l);
 // Sends the message that m holds on client k's connection, and frees m. A request opens the
-// connection first if there is none. len is the length of the measured payload. A message that
-// finds no room is counted, media as held back.
+// connection first if it is closed. len is the length of the measured payload. A message that finds
+// no room is counted, media as held back.
 void links_send(struct lane *l, uint32_t k, struct rte_mbuf *m, enum frame_kind kind, uint16_t len);
-// Whether client k has a connection, or one is being made.
+// True if client k has a connection, or is connecting.
 bool links_open(const struct lane *l, uint32_t k);
-// Reads what has come and writes what waited for room. True when there was something to do.
+// Reads all connections and writes the bytes that waited for room. True when there was something to
+// do.
 bool links_round(struct lane *l);
 // Returns the TLS version and cipher of the first connection that was up; "" = none yet. Main
 // lcore.

@@ -174,7 +174,7 @@ static int plain_result(ssize_t rc)
 	return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? WIRE_LATER : WIRE_FAILED;
 }
 
-// Whether TCP's handshake is over: the socket then has a peer, or an error.
+// True if TCP's handshake is over: the socket then has a peer, or an error.
 static int check_connected(struct wire *w)
 {
 	union address peer;
@@ -220,5 +220,5 @@ int wire_write(struct wire *w, const uint8_t *buf, size_t len)
 void wire_tick(struct wire *w)
 {
 	if (w->datagrams && DTLSv1_handle_timeout(w->ssl) < 0)
-		ERR_clear_error(); // the handshake runs into the client's own time-out
+		ERR_clear_error(); // the handshake runs into the client's own timeout
 }

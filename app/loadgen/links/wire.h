@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One connection of a client to the server: a kernel socket, with libssl on it for TLS and DTLS.
-// Never blocks. Knows neither DPDK nor TURN. One owner.
+// Never blocks. Knows neither DPDK nor TURN. Has one owner.
 #pragma once
 
 #include <openssl/ssl.h>
 
 #include "options/config.h"
 
-// What wire_shake, wire_read and wire_write return: more than 0, or one of these.
+// Return values of wire_shake, wire_read and wire_write: more than 0, or one of these.
 #define WIRE_LATER 0 // it would block
 #define WIRE_CLOSED (-1) // the server has closed the connection
-#define WIRE_FAILED (-2) // an error: the connection is of no more use
+#define WIRE_FAILED (-2) // an error: the connection cannot be used any more
 
 struct wire {
 	int fd;
@@ -22,11 +22,11 @@ struct wire {
 
 // Makes the context that all TLS or DTLS connections share. NULL with the reason in error.
 SSL_CTX *wire_context(const struct config *conf, char *error, size_t len);
-// Begins to connect from the kernel's address own; the kernel chooses the port. Returns 0 or
+// Begins to connect from the kernel's address `local`; the kernel chooses the port. Returns 0 or
 // -errno.
 int wire_open(struct wire *w, SSL_CTX *tls, enum transport t, const struct addr *local,
 	const struct endpoint *server);
-// Goes on with the handshakes after an event or a time-out. Returns 1 once they are over.
+// Continues the handshakes after an event or a timeout. Returns 1 once they are over.
 int wire_shake(struct wire *w);
 // Reads up to len bytes; returns how many.
 int wire_read(struct wire *w, uint8_t *buf, size_t len);

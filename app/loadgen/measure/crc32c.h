@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // CRC-32C (Castagnoli; RFC 3720 section 12.1) of whole 8-byte words. The value is the same on every
-// machine. A word takes three cycles if the CPU has the instruction. In blocks as short as ours it
-// finds every error of up to five bits and every burst of up to 32. PURE.
+// machine. A word takes three cycles if the CPU has the instruction. In blocks as short as the
+// stamp it finds every error of up to five bits and every burst of up to 32. PURE.
 #pragma once
 
 #include <stddef.h>

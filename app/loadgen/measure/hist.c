@@ -31,8 +31,8 @@ void hist_copy(struct hist *dst, const struct hist *live)
 	}
 }
 
-// Returns how many values have to be <= the quantile. q * n carries a rounding error, which must
-// not raise a whole number to the next (0.07 * 100 is computed as more than 7).
+// Returns how many values must be <= the quantile. q * n carries a rounding error, which must not
+// raise a whole number to the next (0.07 * 100 is computed as more than 7).
 static uint64_t quantile_rank(uint64_t n, double q)
 {
 	const double exact = q * (double)n * (1 - 0x1p-51);

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define HIST_SUB_BITS 7 // 128 steps an octave, each 1/128 wide: 0.4 % either way of its middle
+#define HIST_SUB_BITS 7 // 128 steps an octave, each 1/128 wide: at most 0.4 % from its middle
 #define HIST_SUB (1u << HIST_SUB_BITS)
 #define HIST_BITS 44 // all values from 2^44 on (two hours of TSC ticks) share the last bucket
 #define HIST_BUCKETS ((HIST_BITS - HIST_SUB_BITS + 1) * HIST_SUB)
@@ -16,7 +16,7 @@ struct hist {
 	uint64_t count[HIST_BUCKETS];
 };
 
-// Empties it. Nobody else may read it meanwhile.
+// Empties it. No other thread may read it meanwhile.
 void hist_reset(struct hist *h);
 
 // Bucket of a value: exact below 2^8, logarithmic above.
@@ -46,15 +46,15 @@ static inline void hist_add(struct hist *h, uint64_t v)
 	__atomic_store_n(count, *count + 1, __ATOMIC_RELEASE);
 }
 
-// Copies, on any lcore, a histogram whose owner goes on counting. The copy is consistent: n is the
-// sum of the copied buckets, and min and max cover them (and perhaps a value just being added).
+// Copies, on any lcore, a histogram whose owner continues to count. The copy is consistent: n is
+// the sum of the copied buckets, and min and max cover them (and perhaps a value just being added).
 void hist_copy(struct hist *dst, const struct hist *live);
-// Returns the smallest value v such that at least a share q (0..1) of the values is <= v; 0 when
-// empty. To within the error: it is the middle of v's bucket, limited to min..max (so q = 0 and
-// q = 1 are exact).
+// Returns the smallest value v such that at least a share q (0..1) of the values is <= v, within
+// the error: the middle of v's bucket, limited to min..max (so q = 0 and q = 1 are exact). 0 when
+// empty.
 uint64_t hist_quantile(const struct hist *h, double q);
-// Adds all values of `from` to h.
+// Adds all values of `src` to h.
 void hist_merge(struct hist *h, const struct hist *src);
-// Subtracts an older copy of h itself: what was counted since then is left. min and max are exact
-// if they were set since then; otherwise they lie in the lowest and highest bucket left.
+// Subtracts an older copy of h itself: the values counted since then are left. min and max are
+// exact if they were set since then; otherwise they lie in the lowest and highest bucket left.
 void hist_subtract(struct hist *h, const struct hist *older);

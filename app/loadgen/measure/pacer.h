@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Open-loop rate control: packet k is due at start + k / rate, no matter what became of the packets
-// before it. Over days it stays right to within a tick and a thousandth of a packet. A packet that
-// is later than the slack is given up and counted as missed; it is never sent in a burst with
-// others. PURE; time is an argument in TSC ticks. One owner.
+// Open-loop rate control: packet k is due at start + k / rate, independent of the packets before
+// it. Over days the error is at most a tick and a thousandth of a packet. A packet that is later
+// than the slack is given up and counted as missed; it is never sent in a burst with others. PURE;
+// time is an argument in TSC ticks. One owner.
 #pragma once
 
 #include <stdint.h>
 
-#define PACER_FLOOD 0.0 // as a rate: always due
+#define PACER_FLOOD 0.0 // as a rate: a packet is always due
 
-// The owner may read done, missed and slack. Packets due so far = done + those late within the
+// The owner may read done, missed and slack. Packets due until now = done + those late within the
 // slack.
 struct pacer {
 	uint64_t start; // tick of the last change of rate
@@ -22,14 +22,14 @@ struct pacer {
 };
 
 // Starts at `now`. rate: packets per second, 0 < rate < hz; a rate that is not above 0 is a flood.
-// hz: ticks per second, not 0. now may lie ahead (lanes that start one after the other): nothing is
-// due before it, and packet 0 is due then. slack_s: a packet is given up only when it is more than
-// that many seconds late; the latest packet due is never given up.
+// hz: ticks per second, not 0. now may lie in the future (lanes that start one after the other):
+// nothing is due before it, and packet 0 is due then. slack_s: a packet is given up only when it is
+// more than that many seconds late; the latest packet due is never given up.
 void pacer_start(struct pacer *p, uint64_t now, uint64_t hz, double rate, double slack_s);
-// Changes the rate from now on. The phase, the counts and what is overdue carry on. The change
+// Changes the rate from now on. The phase, the counts and overdue packets carry on. The change
 // itself makes no packet due: after a flood the first packet is due after 1 / rate.
 void pacer_set_rate(struct pacer *p, uint64_t now, uint64_t hz, double rate, double slack_s);
 // Returns the number of packets to send now, at most max. Packets overdue beyond the slack are
-// given up first. The caller sends exactly this number (or counts what the port refused). A `now`
-// before that of an earlier call does no harm.
+// given up first. The caller sends exactly this number (or counts those that the port refused). A
+// `now` before that of an earlier call does no harm.
 uint32_t pacer_due(struct pacer *p, uint64_t now, uint32_t max);

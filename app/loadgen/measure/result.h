@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run or a trial has measured: the differences between two snapshots of the lanes' counters.
-// lanes/snapshot.c fills it on the main lcore; report.c and json.c show it.
+// The measurements of a run or a trial: the differences between two snapshots of the lanes'
+// counters. lanes/snapshot.c fills it on the main lcore; report.c and json.c show it.
 #pragma once
 
 #include "client/client.h"
@@ -65,7 +65,7 @@ struct result {
 	double seconds; // of sending
 	double hz; // TSC ticks per second
 	struct result_way direction[DIRECTION_NB];
-	uint64_t stray; // datagrams with a foreign tag, or of an earlier trial
+	uint64_t stray; // datagrams with a foreign tag, or from an earlier trial
 	uint64_t injected[RESULT_NB_INJECTED];
 	uint64_t answered, errors; // probes: answers, and error responses among them
 	bool alive; // MODE_INVALID: the server still answered a Binding request afterwards
@@ -76,9 +76,9 @@ struct result {
 	uint64_t unstarted; // allocations or handshakes that were due when every client was busy
 	struct {
 		uint64_t opened, up, failed, broken; // since the start, not a difference
-		uint64_t held_back; // media a connection had no room for; it was never sent
+		uint64_t held_back; // media that a connection had no room for; it was never sent
 	} link;
-	char cipher[64]; // of the connections; "" = none
+	char cipher[64]; // cipher of the connections; "" = no connection yet
 	bool bound[RESULT_NB_BOUNDS];
 	bool uso; // the port took super-frames and did not have to cut them all
 	const char *uso_why; // why uso is false
@@ -93,7 +93,7 @@ struct result {
 // Makes a result with its histograms; NULL when memory ran out.
 struct result *result_create(void);
 void result_free(struct result *r);
-// Whether any limit of the generator shows in the result.
+// True if any limit of the generator shows in the result.
 static inline bool result_generator_bound(const struct result *r)
 {
 	for (unsigned int i = 0; i < RESULT_NB_BOUNDS; i++)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The search for the highest rate, as a state machine that takes one trial after another.
+// The search for the highest rate, as a state machine that processes one trial after another.
 #include <errno.h>
 #include <math.h>
 
 #include "measure/search.h"
 
-#define RETRIES_MAX 2 // times that a disturbed trial is made again
+#define RETRIES_MAX 2 // number of times that a disturbed trial is made again
 #define OFFERED_MIN 0.99 // a trial that offers this share of the rate asked for counts in full
 #define GUESS_REACH 1.35 // factor within which the first guess is believed to be right
 
@@ -24,7 +24,6 @@
 // and one. If that round passes, the failure was noise: the rate counts as passed, and the search
 // goes on above it. A pass needs no second round: noise takes packets away, it does not deliver
 // them.
-// above it. A pass needs no second round: noise takes packets away, it does not deliver them.
 
 static bool params_valid(const struct search_params *p)
 {
@@ -81,8 +80,8 @@ static void choose_rate(struct search *s)
 		round_begin(s, s->hi, true);
 }
 
-// Returns the median over a rate's counted trials, or over those that passed; 0 when there are
-// none. of_loss: of the loss, else of the delivered rate.
+// Returns the median over a rate's counted trials, or over those that passed; 0 if there are no
+// such trials. of_loss: of the loss, else of the delivered rate.
 static double trials_median(const struct search *s, double rate, bool passed, bool of_loss)
 {
 	double v[SEARCH_TRIALS_MAX];

@@ -2,7 +2,7 @@
 // Looks for the highest rate that a server sustains: NDR (no drop, RFC 2544 26.1 in spirit) or PDR
 // (at most a given loss). The caller makes the trials. The search is a bisection with repeats, made
 // for noisy machines: a rate passes by the majority of its trials, a failure that decides the
-// answer has to show again in a second and longer round, and the result says how far the trials
+// answer must show again in a second and longer round, and the result says how far the trials
 // disagree. PURE and deterministic. Rates are per second, in any unit the caller sends. One owner.
 #pragma once
 
@@ -28,7 +28,7 @@ struct search_params {
 	unsigned int repeats; // trials of each rate: odd, at most SEARCH_REPEATS_MAX
 };
 
-// What a trial says about its rate.
+// The verdict of a trial on its rate.
 enum search_verdict {
 	SEARCH_PASSED,
 	SEARCH_FAILED,
@@ -36,7 +36,7 @@ enum search_verdict {
 	SEARCH_REPEATED, // disturbed: not counted and made again
 };
 
-// What a trial measured.
+// The measurements of a trial.
 struct search_trial {
 	double rate; // the rate that was asked for
 	double offered; // the rate that was really sent
@@ -55,7 +55,7 @@ struct search {
 	enum search_state state;
 	double lo, hi; // highest rate that passed, lowest that did not; 0 = none yet
 	double rate; // being tried
-	unsigned int passes, fails, bounds, retries; // of this rate, in this round
+	unsigned int passes, fails, bounds, retries; // trials of this rate in this round
 	bool confirming; // this is the second round of rate hi
 	double guess; // where the answer is expected; 0 before the highest rate has failed
 	unsigned int nb_trials;
@@ -73,20 +73,20 @@ struct search_result {
 	double failed_at; // lowest rate above it at which the server failed; 0 when none did
 	double delivered; // median delivered rate of the passing trials at `rate`; 0 when none
 	double loss_median; // of the trials at `rate` (at the lowest rate when none passed)
-	// Where the noise is: lowest rate at which any trial failed, and highest at which any
-	// passed; 0 when there is none. When no trial disagreed these are failed_at and rate, so
-	// spread_lo > spread_hi.
+	// Range of the noise: lowest rate at which any trial failed, and highest at which any
+	// passed; 0 if there is no such rate. When no trial disagreed these are failed_at and rate,
+	// so spread_lo > spread_hi.
 	double spread_lo, spread_hi;
-	unsigned int trials; // all made, repeated ones included
+	unsigned int trials; // all trials made, repeated ones included
 };
 
 // Begins a search. Returns 0, or -EINVAL when the parameters make no sense.
 int search_init(struct search *s, const struct search_params *p);
 // True: make a trial at *rate and report it. False: the search is over.
 bool search_next(const struct search *s, double *rate);
-// Takes what the trial at that rate measured. A NaN or infinite number counts as the worst: nothing
-// sent, nothing delivered, all lost.
+// Stores the measurements of the trial at that rate. A NaN or infinite number counts as the worst:
+// nothing sent, nothing delivered, all lost.
 void search_report(struct search *s, const struct search_trial *t);
-// Writes the result so far; may be called while the search still runs.
+// Writes the current result; may be called while the search still runs.
 void search_result(const struct search *s, struct search_result *out);
 const char *search_state_text(enum search_state s); // "found", "at least (highest rate)", ...

@@ -7,7 +7,7 @@
 
 #define CHECKED_WORDS 3 // words of 8 bytes before the check, which covers them
 #define CHECK_OFFSET (CHECKED_WORDS * 8)
-#define DISTINCT 64 // bytes before it that each pattern byte differs from
+#define DISTINCT 64 // distance in bytes within which all pattern bytes differ
 
 _Static_assert(CHECK_OFFSET + 4 == STAMP_LEN, "the check ends the stamp");
 

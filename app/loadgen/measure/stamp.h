@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stamp in every measured datagram: who sent it, its flow and number, when it was sent, and a
-// check over these. The rest of the payload is a fixed pattern that the receiver compares, so that
-// any changed, moved or missing byte shows. PURE.
+// The stamp in every measured datagram: its sender, flow, number and sending time, and a check over
+// these. The rest of the payload is a fixed pattern that the receiver compares, so that any
+// changed, moved or missing byte shows. PURE.
 //
 //	0      4      8      12    14    15    16           24      28
 //	| tag  | flow | seq  | len | dir |epoch| TSC ticks  | check | pattern ...
 //
 // All fields are big-endian. tag is random for every process, so datagrams from a reflector or an
-// older run are never taken for one's own. check is the CRC-32C of the 24 bytes before it.
+// older run are never taken for our own. check is the CRC-32C of the 24 bytes before it.
 #pragma once
 
 #include <stdbool.h>
@@ -32,7 +32,7 @@ void stamp_init(void);
 // i >= STAMP_LEN. Each byte differs from the 64 bytes before it, so every shift by up to 64 bytes
 // changes every byte.
 const uint8_t *stamp_pattern(void);
-// Writes the 28 bytes; the caller puts the pattern behind them. Returns their sum as big-endian
+// Writes the 28 bytes; the caller puts the pattern after them. Returns their sum as big-endian
 // 16-bit words (not folded), for the UDP checksum.
 uint32_t stamp_write(uint8_t *payload, const struct stamp *s);
 
@@ -41,6 +41,6 @@ enum stamp_verdict {
 	STAMP_CORRUPT, // check, length or pattern wrong: *s may hold anything
 };
 
-// Reads and verifies a payload of len bytes from anyone. Anybody can make a valid stamp, so compare
-// s->tag with one's own, and check flow, dir and epoch before they index anything.
+// Reads and verifies a payload of len bytes from any source. Anybody can make a valid stamp, so
+// compare s->tag with our own, and check flow, dir and epoch before they index anything.
 enum stamp_verdict stamp_read(const uint8_t *payload, size_t len, struct stamp *s);

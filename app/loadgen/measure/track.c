@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What arrived of one flow, kept in a sliding window of bits.
+// The arrivals of one flow, kept in a sliding window of bits.
 #include <stdbool.h>
 #include <string.h>
 
 #include "measure/track.h"
 
-// Marks a number; returns whether it was marked before.
+// Marks a number; returns true if it was marked before.
 static inline bool mark_seq(struct track *t, uint32_t seq)
 {
 	uint64_t *word = &t->seen[seq / 64 % (TRACK_WINDOW / 64)];

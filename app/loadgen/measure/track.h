@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The account of one flow in one direction: which numbers arrived, which twice, which out of order
+// The arrivals of one flow in one direction: which numbers arrived, which twice, which out of order
 // (RFC 4737 section 3.3: a number below the next expected one is reordered). It is exact as long as
 // a packet is at most TRACK_WINDOW numbers late. One owner. PURE.
 #pragma once
@@ -11,12 +11,12 @@
 struct track {
 	uint32_t next; // highest number seen + 1
 	uint32_t unique; // different numbers seen
-	uint8_t epoch; // low byte of the number of the trial it counts for
+	uint8_t epoch; // low byte of the number of the trial that it counts for
 	uint64_t
 		seen[TRACK_WINDOW / 64]; // bit n % WINDOW: number n, for n in [next - WINDOW, next)
 };
 
-// What track_add says about a number.
+// Verdict of track_add on a number.
 enum track_result {
 	TRACK_IN_ORDER,
 	TRACK_REORDERED, // arrived for the first time, after a later number

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the command line asks for. opts.c writes it once; everything else reads it. config.c has the
-// defaults and the names of values.
+// The configuration that the command line asks for. opts.c writes it once; everything else reads
+// it. config.c has the defaults and the names of values.
 #pragma once
 
 #include "addr.h"
@@ -13,11 +13,11 @@
 
 enum role { ROLE_CLIENT = 1, ROLE_PEER = 2, ROLE_BOTH = 3 };
 
-// What the clients do after set-up.
+// Work of the clients after set-up.
 enum mode {
 	MODE_CHANNEL, // media as ChannelData
 	MODE_SEND, // media as Send and Data indications
-	MODE_DIRECT, // media straight to the peer, no server: proves the generator itself
+	MODE_DIRECT, // media straight to the peer, without a server: tests the generator itself
 	MODE_BINDING, // Binding requests
 	MODE_ALLOC, // allocate and release, over and over
 	MODE_ALLOC_HOLD, // allocate and keep
@@ -39,7 +39,7 @@ enum direction {
 	DIRECTION_NB
 };
 
-// Whether bursts leave as super-frames.
+// Use of super-frames for bursts.
 enum uso {
 	USO_AUTO, // if a port does it at no cost
 	USO_ON, // if a port can do it
@@ -63,7 +63,7 @@ struct side {
 // How often the reflector makes faults on purpose: shares 0..1, spread evenly and counted.
 struct impair {
 	double loss, duplicate, reorder, corrupt;
-	uint32_t delay_us; // everything reflected waits this long
+	uint32_t delay_us; // delay of every reflected datagram
 };
 
 struct config {
@@ -85,7 +85,7 @@ struct config {
 	bool dont_fragment;
 	uint32_t lifetime_s;
 	double setup_rate; // clients started per second; 0 = as fast as answers come
-	uint32_t window; // most clients being set up at a time
+	uint32_t window; // most clients in set-up at a time
 
 	enum mode mode;
 	bool direction[DIRECTION_NB];
@@ -132,7 +132,7 @@ static inline struct endpoint side_host(const struct side *s, uint32_t i)
 	return e;
 }
 
-// Whether an address is one of the side's own.
+// True if an address is one of the side's own.
 static inline bool side_has(const struct side *s, const struct addr *a)
 {
 	return ((a->d[0] ^ s->addrs.lo.d[0]) | (uint64_t)(a->w[2] ^ s->addrs.lo.w[2])) == 0 &&
@@ -150,20 +150,20 @@ static inline bool side_index(
 	return true;
 }
 
-// Whether clients are connections of this host's kernel, and not addresses on a port.
+// True if clients are connections of this host's kernel, not addresses on a port.
 static inline bool config_links(const struct config *c)
 {
 	return c->transport != TRANSPORT_UDP;
 }
 
-// Whether the transport either delivers what is sent or ends the connection, so that requests are
-// not retransmitted (RFC 8489 6.2.2).
+// True if the transport either delivers everything sent or closes the connection, so that requests
+// are not retransmitted (RFC 8489 6.2.2).
 static inline bool config_reliable(const struct config *c)
 {
 	return c->transport == TRANSPORT_TCP || c->transport == TRANSPORT_TLS;
 }
 
-// Whether the mode sends media.
+// True if the mode sends media.
 static inline bool config_media(const struct config *c)
 {
 	return c->mode == MODE_CHANNEL || c->mode == MODE_SEND || c->mode == MODE_DIRECT;

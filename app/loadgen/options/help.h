@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What --help shows.
+// The text of --help.
 #pragma once
 
 #include <stdio.h>

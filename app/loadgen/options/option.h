@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options: what the table has of each, and what is known of those read so far. For the files of
-// options/ only.
+// The options: the rows of their table, and the state of those read until now. Only the files of
+// options/ include it.
 #pragma once
 
 #include <stddef.h>
@@ -66,7 +66,7 @@ enum opt {
 	OPT_NB
 };
 
-// Whom an option concerns. An option that concerns nobody in this run is refused, not ignored.
+// Users of an option. An option without users in this run is refused, not ignored.
 enum {
 	USE_CLIENT = 1, // the clients of this process
 	USE_PEER = 2, // the peers of this process
@@ -84,7 +84,7 @@ struct opt_row {
 	unsigned int use;
 	int (*take)(struct opts *o, const struct opt_row *row, const char *text);
 	size_t offset, size;
-	double lo, hi; // bounds, of a number
+	double lo, hi; // bounds of a number
 };
 
 // The state of reading one command line.
@@ -103,7 +103,7 @@ struct opts {
 const struct opt_row *option_row(enum opt id);
 // Returns the index of text among n names, or -1 with an error that lists them.
 int option_word(struct opts *o, const char *text, const char *const *names, int n);
-// Whether an option was on the command line.
+// True if an option was on the command line.
 static inline bool option_given(const struct opts *o, enum opt id)
 {
 	return o->text[id] != NULL;

@@ -18,8 +18,8 @@ static int fail_word(struct opts *o, const char *reason, const char *arg)
 	return -1;
 }
 
-// Whether a name was written in full. getopt accepts abbreviations, which are refused here: an
-// option of a newer version could change what an abbreviation in an old command line means.
+// True if a name was written in full. getopt accepts abbreviations, which are refused here: an
+// option of a newer version could change the meaning of an abbreviation in an old command line.
 static bool spelled_out(const char *arg, const char *name)
 {
 	const size_t n = strlen(name);
@@ -45,7 +45,7 @@ static int take_option(struct opts *o, enum opt id, int argc, char **argv)
 	return row->take(o, row, text);
 }
 
-// Handles one result of getopt; OPTS_RUN means to go on.
+// Handles one result of getopt; OPTS_RUN means to continue.
 static int read_option(struct opts *o, int option, int argc, char **argv, const char *arg)
 {
 	const int id = option == 'h' ? OPT_HELP : option - LONG_BASE;

@@ -12,7 +12,7 @@ enum opts_result {
 	OPTS_SHOWN = 1, // --help or --version: there is nothing to run
 };
 
-// Reads the command line into *c. argv[0] is the program's name; a "--" behind it is skipped. *c
+// Reads the command line into *c. argv[0] is the program's name; a "--" after it is skipped. *c
 // keeps pointers to strings of argv. OPTS_ERROR: the reason is on stderr, in one line. OPTS_SHOWN:
 // the answer is on stdout. OPTS_RUN: the configuration is complete, which means:
 //	role & ROLE_CLIENT	client.addrs, client.device, clients <= hosts of the client's side
@@ -23,5 +23,6 @@ enum opts_result {
 //				gave it; also 0 in MODE_ALLOC_HOLD, where the set-up has the rate
 //	duration_s		0 for ROLE_PEER alone without --duration: runs until stopped
 int opts_parse(int argc, char **argv, struct config *c);
-// As opts_parse, but writes the reason to error (OPTS_ERROR_LEN bytes), without the program's name.
+// Like opts_parse, but writes the reason to error (OPTS_ERROR_LEN bytes), without the program's
+// name.
 int opts_read(int argc, char **argv, struct config *c, char *error);

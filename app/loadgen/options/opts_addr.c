@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses and ports of both sides, and whether they fit together.
+// Addresses and ports of both sides, and checks that they fit together.
 #include "options/opts_addr.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #define V4_BITS 96 // bits of the 128-bit form before the IPv4 address
 #define SERVER_PORT 3478
 
-// Reads a port number of len characters; 0 when it is none.
+// Reads a port number of len characters; 0 if it is not a port.
 static uint16_t port_number(const char *text, size_t len)
 {
 	uint32_t v = 0;
@@ -26,7 +26,7 @@ static uint16_t port_number(const char *text, size_t len)
 	return v <= UINT16_MAX ? (uint16_t)v : 0;
 }
 
-// Reads an address of len characters; false when it is none.
+// Reads an address of len characters; false if it is not an address.
 static bool parse_address(const char *text, size_t len, struct addr *out)
 {
 	char host[ADDR_TEXT_LEN];
@@ -97,7 +97,7 @@ static int check_range(struct opts *o, const struct side *s)
 	return 0;
 }
 
-// Reads the number behind the slash as a prefix length in the 128-bit form.
+// Reads the number after the slash as a prefix length in the 128-bit form.
 static bool prefix_length(const char *text, bool v4, uint8_t *out)
 {
 	const uint16_t v = port_number(text, strlen(text)); // reads any decimal above 0
@@ -153,7 +153,7 @@ int opts_addr_gateway(struct opts *o, const struct opt_row *row, const char *tex
 	return 0;
 }
 
-// --- how they fit --------------------------------------------------------------------------------
+// --- checks of both sides ------------------------------------------------------------------------
 
 static bool on_link(const struct side *s, const struct addr *a)
 {

@@ -22,9 +22,9 @@ static bool one_of(const char *text, const char *const *list)
 	return false;
 }
 
-// --- who is there, and what flows ----------------------------------------------------------------
+// --- roles and directions ------------------------------------------------------------------------
 
-// Whether the answers set the pace if no rate is given.
+// True if the answers set the pace when no rate is given.
 static bool mode_cycles(enum mode m)
 {
 	return m == MODE_ALLOC || m == MODE_ALLOC_HOLD || m == MODE_HANDSHAKE;
@@ -35,7 +35,7 @@ static bool mode_allocates(enum mode m)
 	return m == MODE_ALLOC || m == MODE_ALLOC_HOLD;
 }
 
-// Without media nobody talks to peers, so by default there are none.
+// Without media no client talks to peers, so the default is no peers.
 static int settle_role(struct opts *o)
 {
 	struct config *c = o->config;
@@ -134,7 +134,7 @@ static int settle_reflector(struct opts *o)
 	return 0;
 }
 
-// --- how much ------------------------------------------------------------------------------------
+// --- rates and sizes -----------------------------------------------------------------------------
 
 static double mean_size(const struct config *c)
 {
@@ -183,8 +183,8 @@ static int settle_rate(struct opts *o)
 	return 0;
 }
 
-// Returns the bytes that a payload of n bytes grows by before it meets an MTU, on the leg where it
-// grows more. TCP may split it, so only the peer's leg counts there.
+// Returns the bytes that are added to a payload of n bytes before it meets an MTU, on the leg where
+// more are added. TCP may split it, so only the peer's leg counts there.
 static unsigned int header_overhead(const struct config *c, unsigned int n)
 {
 	const bool peer4 = addr_is_v4(&c->peer.addrs.lo);
@@ -305,7 +305,7 @@ static int check_output(struct opts *o)
 	return 0;
 }
 
-// Clients without peers still ask for relayed addresses of some family: the server's.
+// Clients without peers still ask for relayed transport addresses of some family: the server's.
 static void settle_family(struct opts *o)
 {
 	static const uint8_t any4[4];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options against each other. For the files of options/ only.
+// Checks of options against each other. Only the files of options/ include it.
 #pragma once
 
 #include "options/option.h"

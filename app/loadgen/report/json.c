@@ -10,7 +10,7 @@
 
 // --- values --------------------------------------------------------------------------------------
 
-// A text. Where it is not UTF-8, each byte beyond ASCII becomes U+FFFD.
+// Makes a JSON string. In a text that is not UTF-8, each byte beyond ASCII becomes U+FFFD.
 static json_t *text_value(const char *text)
 {
 	static const char unknown[] = "\xef\xbf\xbd";
@@ -29,7 +29,7 @@ static json_t *text_value(const char *text)
 	return v != NULL ? v : json_stringn(buf, n);
 }
 
-// A whole number is written as one.
+// A whole number is written without a fraction.
 static json_t *number_value(double v)
 {
 	if (!isfinite(v))
@@ -37,7 +37,7 @@ static json_t *number_value(double v)
 	return v == rint(v) && fabs(v) < 1e10 ? json_integer((json_int_t)v) : json_real(v);
 }
 
-// An object or array, which o has and owns; NULL without memory.
+// Adds an object or array to o, which owns it; NULL without memory.
 static json_t *add_member(json_t *o, const char *name, json_t *v)
 {
 	return json_object_set_new(o, name, v) == 0 ? v : NULL;
@@ -75,7 +75,7 @@ static void add_string(json_t *o, const char *name, const char *v)
 	json_object_set_new(o, name, v != NULL ? text_value(v) : json_null());
 }
 
-// --- what was asked for --------------------------------------------------------------------------
+// --- the configuration ---------------------------------------------------------------------------
 
 static void add_family(json_t *o, const struct config *c)
 {
@@ -117,7 +117,7 @@ static void add_config(
 	add_number(o, "seconds", r->seconds);
 }
 
-// --- what was measured ---------------------------------------------------------------------------
+// --- the measurements ----------------------------------------------------------------------------
 
 static void add_latency(json_t *o, const struct result *r, enum direction d)
 {
@@ -274,7 +274,7 @@ static void add_lanes(json_t *o, const struct result *r)
 	}
 }
 
-// The names are the server's.
+// The names come from the server.
 static void add_drops(json_t *o, const struct server_drops *d)
 {
 	if (d == NULL)

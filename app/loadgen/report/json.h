@@ -9,7 +9,7 @@
 #include "measure/result.h"
 
 // Writes the object to f. r: result of the run, or of the last trial of a search. drops: the
-// server's drops during the run, by name; NULL = not asked for. s: NULL = no search. 0; -1
-// without memory, or when f cannot be written.
+// server's drops during the run, by name; NULL = not requested. s: NULL = no search. Returns 0, or
+// -1 without memory or when f cannot be written.
 int json_write(FILE *f, const struct config *c, const struct result *r,
 	const struct server_drops *drops, const struct search *s);

@@ -90,8 +90,8 @@ static int start_script(const char *path, char *const argv[], int input, pid_t *
 	return rc;
 }
 
-// Runs the script to its end. True when it succeeded. Otherwise why holds the reason, or is empty
-// when the script has printed the reason itself.
+// Runs the script to its end. True when it succeeded. Otherwise reason holds the reason, or is
+// empty when the script has printed the reason itself.
 static bool run_script(char *const argv[], int input, char *reason, size_t len)
 {
 	char path[PATH_MAX];

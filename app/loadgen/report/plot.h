@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A picture of a search. scripts/plot (Python, matplotlib) draws it from the JSON object. Main
+// The picture of a search. scripts/plot (Python, matplotlib) draws it from the JSON object. Main
 // lcore.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 #include "measure/result.h"
 
-// Checks before the search that its picture can be drawn: the script exists, finds what it needs
+// Checks before the search that its picture can be drawn: the script exists, finds its libraries
 // (it is run with --check before the file's name) and may write the file. Returns 0, or -1 with the
 // reason in error.
 int plot_check(const char *file, char *error, size_t len);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Before and during a run: what is asked for, set-up, the table of periods.
+// Output before and during a run: the request, set-up, the table of periods.
 #include "report/report.h"
 
 #include <string.h>
@@ -10,16 +10,16 @@
 
 #define LINE_S 5.0 // seconds between lines of progress where none can be rewritten
 #define HEADING_ROWS 30
-#define RESENT_SHARE 20 // one request in so many sent again is worth a hint
+#define RESENT_SHARE 20 // one request in RESENT_SHARE sent again is worth a hint
 
 // State of progress and table; main lcore only.
 static struct {
-	double next_line; // when the next line of progress is due, in seconds of the phase
+	double next_line; // time of the next line of progress, in seconds of the phase
 	bool open; // the line on the terminal has no newline yet
 	unsigned int rows; // since the last heading
 } state;
 
-// --- what is about to run ------------------------------------------------------------------------
+// --- before the run ------------------------------------------------------------------------------
 
 static const char *family_name(const struct addr *a)
 {
@@ -174,7 +174,7 @@ void report_begin(FILE *f, const struct config *c)
 
 // --- progress ------------------------------------------------------------------------------------
 
-// Whether a line of progress is due. On a terminal it replaces the line before.
+// True if a line of progress is due. On a terminal it replaces the line before.
 static bool progress_begin(FILE *f, double elapsed_s, bool last)
 {
 	const bool tty = isatty(fileno(f)) == 1;
@@ -197,7 +197,7 @@ static void progress_end(FILE *f, bool last)
 	fflush(f);
 }
 
-// Prints what went wrong with clients, and where to look.
+// Prints the faults of clients, and where to look.
 static void setup_faults(FILE *f, const struct client_stats *s)
 {
 	static const char *const hints[CLIENT_NB_FAULTS] = {
@@ -302,8 +302,8 @@ static struct text text_latency(const struct result *r, enum direction d, double
 	return us < 0 ? (struct text){"-"} : text_us(us);
 }
 
-// Prints one direction of a period. Before the end, datagrams under way look like lost ones, so
-// the loss is an estimate; that of the result is exact. Peers alone do not know what was sent.
+// Prints one direction of a period. Before the end, datagrams under way look like lost ones, so the
+// loss is an estimate; that of the result is exact. Peers alone do not know how many were sent.
 static void period_way(
 	FILE *f, const struct config *c, const struct result *r, enum direction d, double t)
 {

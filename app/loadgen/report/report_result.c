@@ -21,7 +21,7 @@ static bool measures_ways(const struct result *r)
 
 static void result_counts(FILE *f, const struct config *c, const struct result *r)
 {
-	const bool alone = c->role == ROLE_PEER; // another process knows what was sent
+	const bool alone = c->role == ROLE_PEER; // another process knows how many were sent
 
 	fprintf(f, "%-10s %-5s %13s %13s %12s %9s %11s %11s %11s\n", "datagrams", "way", "sent",
 		"delivered", "lost", "loss %", "duplicated", "reordered", "corrupted");
@@ -127,7 +127,7 @@ static void result_injected(FILE *f, const struct config *c, const struct result
 		text_count(r->injected[RESULT_INJECTED_CORRUPT]).s);
 }
 
-// --- those who took part -------------------------------------------------------------------------
+// --- clients and lanes ---------------------------------------------------------------------------
 
 static void result_clients(FILE *f, const struct config *c, const struct result *r)
 {

@@ -4,7 +4,7 @@
 
 #include "report/text.h"
 
-#define PDR_BESIDE 0.005 // accepted loss of the PDR that is printed beside an NDR
+#define PDR_BESIDE 0.005 // accepted loss of the PDR that is printed with an NDR
 
 void report_search_trial(FILE *f, const struct search_trial *t, unsigned int number)
 {
@@ -26,7 +26,7 @@ void report_search_trial(FILE *f, const struct search_trial *t, unsigned int num
 	fflush(f);
 }
 
-// Whether more than half of the trials at a rate lost no more than the share `loss`.
+// True if more than half of the trials at a rate lost no more than the share `loss`.
 static bool rate_passes(const struct search *s, double rate, double loss)
 {
 	unsigned int pass = 0, all = 0;
@@ -42,8 +42,8 @@ static bool rate_passes(const struct search *s, double rate, double loss)
 	return 2 * pass > all;
 }
 
-// Prints a PDR beside the NDR. One lost datagram can lower an NDR; its trials say something about
-// the PDR as well.
+// Prints a PDR with the NDR. One lost datagram can lower an NDR; its trials say something about the
+// PDR as well.
 static void search_pdr(FILE *f, const struct search *s)
 {
 	double best = 0;

@@ -40,7 +40,7 @@ __attribute__((format(printf, 2, 3))) static int fail_request(
 
 struct answer {
 	yaml_parser_t parser;
-	yaml_event_t event; // the current one
+	yaml_event_t event; // the current event
 };
 
 // Reads the next event; false on an error.

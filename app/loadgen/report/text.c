@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes counts, rates, times and shares as people read them.
+// Formats counts, rates, times and shares for people.
 #include "report/text.h"
 
 #include <inttypes.h>

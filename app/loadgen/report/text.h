@@ -11,7 +11,7 @@ struct text {
 
 struct text text_count(uint64_t v); // 1,234,567
 struct text text_rate(double v); // 1,234,567, and 2.50 below ten
-// A share in percent without the sign. "0" means exactly none; other shares have two figures or
+// A share in percent without the sign. "0" means exactly zero; other shares have two figures or
 // more.
 struct text text_percent(double share);
 struct text text_us(double us); // 12.3, and 12,345 from a thousand on
