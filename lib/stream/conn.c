@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One connection: its states, its bytes in and out, its deadlines.
+// A connection: its states, input, output and deadlines.
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -85,7 +85,7 @@ bool conn_open(
 	struct epoll_event e = {.events = EPOLLIN, .data.u64 = i};
 	struct conn *c;
 
-	if (i == CONN_NONE) // connections whose end still has to be told take slots too
+	if (i == CONN_NONE) // closed connections not yet known to every worker occupy slots, too
 		return false;
 	c = &t->conn[i];
 	*c = (struct conn){.fd = fd,
@@ -115,8 +115,8 @@ bool conn_open(
 	return true;
 }
 
-// libssl forbids SSL_shutdown after an error, and without a handshake there is nothing to end. Who
-// is cut off from a peer has not got all of its bytes.
+// libssl forbids SSL_shutdown after an error, and before the handshake there is nothing to shut
+// down. A client that has not received all bytes of its peer gets no close_notify, either.
 static void tls_end(struct thread *t, struct conn *c, bool in_order)
 {
 	if (c->ssl == NULL)
@@ -128,8 +128,8 @@ static void tls_end(struct thread *t, struct conn *c, bool in_order)
 	stats_add(&t->stats.tls, -1);
 }
 
-// Workers are told of ends in the order in which these came, each by itself, so that one without
-// room keeps nobody from reading but its own clients.
+// Workers are notified of closed connections in order, each worker separately, so that a worker
+// without room delays only its own clients.
 static void ended_add(struct thread *t, struct conn *c)
 {
 	const uint32_t i = (uint32_t)(c - t->conn);
@@ -152,7 +152,7 @@ void conn_close(struct thread *t, struct conn *c, uint64_t *reason)
 	stats_add(reason, 1);
 	stats_add(&t->stats.connections, -1);
 	refused_by_counter(t, &c->client, t->s->listener[c->listener].index, reason);
-	// before the workers are told: see stream_alive
+	// before the workers are notified: see stream_alive
 	__atomic_store_n(&t->live[i], 0, __ATOMIC_SEQ_CST);
 	if (c->state == CONN_SPLICED)
 		whole = splice_closed(t, c);
@@ -195,7 +195,7 @@ bool conn_give_way(struct thread *t)
 	return true;
 }
 
-// Tells every worker, because the allocation may be with another one than the home
+// Notifies every worker, because the allocation may be on another worker than the home
 // (RESERVATION-TOKEN).
 void conn_tell_ends(struct thread *t)
 {
@@ -221,7 +221,7 @@ void conn_tell_ends(struct thread *t)
 		t->ended.first = c->next;
 		slot_give(t, c);
 	}
-	t->stalled |= t->untold != 0; // tries again soon
+	t->stalled |= t->untold != 0; // retry soon
 }
 
 void conn_judge(struct thread *t, struct conn *c)
@@ -230,17 +230,17 @@ void conn_judge(struct thread *t, struct conn *c)
 	const uint64_t idle = load_number(&t->s->conf.idle_s) * UINT64_C(1000);
 	const uint64_t since = c->heard ? c->rest_ms : c->opened_ms;
 	const bool owing = !c->heard || c->rest_len > 0 || c->skip > 0;
-	// the client is not late when a worker makes its bytes wait, or when we do not read
+	// the client is not late while a worker makes its bytes wait, or while we do not read
 	const bool reading = (t->untold >> c->home & 1) == 0 && c->queued == TURNS_NONE &&
 		!c->waits && (c->events & EPOLLIN) != 0;
 
 	if (c->rekeys > 0 && c->rekeys <= TLS_REKEYS)
-		c->rekeys--; // so many more in a second as it is looked at
+		c->rekeys--; // allows one more per check, so twice a second
 	if (c->state == CONN_FREE || c->state == CONN_ENDED || c->state == CONN_SPLICED)
 		return;
 	if (c->spared && t->now_ms > c->lease_ms)
 		conn_spare(t, c, false);
-	// its ConnectionBind, or the answer, was dropped
+	// its ConnectionBind, or the answer to it, was dropped
 	if (c->waits && t->now_ms > c->heard_ms + patience)
 		conn_answered(t, c);
 	if (owing && reading && t->now_ms > since + patience)
@@ -255,7 +255,6 @@ bool conn_may_be_read(const struct thread *t, const struct conn *c)
 	return c->out.kept <= t->s->conf.queue / 2;
 }
 
-// Tells epoll what to wait for.
 void conn_watch(struct thread *t, struct conn *c)
 {
 	const bool writing =
@@ -268,12 +267,12 @@ void conn_watch(struct thread *t, struct conn *c)
 		e.events == c->events)
 		return;
 	if (reading && (c->events & EPOLLIN) == 0)
-		c->rest_ms = t->now_ms; // a message that had begun could not go on meanwhile
+		c->rest_ms = t->now_ms; // an incomplete message could not continue meanwhile
 	c->events = e.events;
 	epoll_ctl(epoll_of(t, c), EPOLL_CTL_MOD, c->fd, &e);
 }
 
-// Moves a connection that has opened to the epoll that comes before those not open yet.
+// Moves a newly open connection from thread.fresh to thread.epoll.
 static void conn_settle(struct thread *t, struct conn *c)
 {
 	struct epoll_event e = {.events = c->events, .data.u64 = (uint64_t)(c - t->conn)};
@@ -296,7 +295,7 @@ struct conn *conn_of(struct thread *t, uint64_t handle)
 	return i < t->used && c->state == CONN_OPEN && c->generation == handle >> 32 ? c : NULL;
 }
 
-// What a client has sent behind its ConnectionBind is read on in turn.
+// Bytes after the ConnectionBind are read in the connection's next turn.
 bool conn_waits_for(const struct conn *c, const uint8_t *message, size_t len)
 {
 	return c->waits && len >= STUN_HEADER_LEN && message[0] <= STUN_FIRST_MAX &&
@@ -365,8 +364,8 @@ static void shake_tls(struct thread *t, struct conn *c)
 	}
 }
 
-// Epoll goes on to watch a connection that is likely to have its turn in this round. Of one that
-// waits for longer it is not to tell once more.
+// A connection that is likely to have its turn in this round stays watched by epoll. A connection
+// that waits for longer does not, so that epoll does not report it again.
 static void become_readable(struct thread *t, struct conn *c)
 {
 	if (c->queued != TURNS_NONE || c->waits)
@@ -384,7 +383,7 @@ void conn_event(struct thread *t, struct conn *c, uint32_t events)
 	if (c->state == CONN_HANDSHAKE)
 		shake_tls(t, c);
 	if (c->state == CONN_OPEN && (events & EPOLLOUT) != 0)
-		outgoing_portion(t, c); // epoll tells of it again
+		outgoing_portion(t, c); // epoll reports it again
 	if (c->state == CONN_OPEN && c->waits && (events & (EPOLLHUP | EPOLLERR)) != 0)
 		conn_close(t, c, &t->stats.failed);
 	if (c->state == CONN_OPEN &&

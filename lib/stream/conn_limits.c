@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts connections in all, by source and by network. A table with a keyed hash holds the
-// addresses that have any.
+// Counts connections in total, by source and by network. A table with a keyed hash holds the
+// addresses with connections.
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -59,7 +59,8 @@ void conn_limits_set(struct conn_limits *c, uint32_t per_source, uint32_t per_ne
 	pthread_mutex_unlock(&c->lock);
 }
 
-// The part of an address that a level counts by. False: the level does not count such addresses.
+// Gets the part of an address that a level counts by. False if the level does not count such
+// addresses.
 static bool bits_of(const struct addr *a, unsigned int level, struct addr *out)
 {
 	*out = level == CONN_LIMITS_BY_NETWORK ? addr_network(a) : addr_source(a);
@@ -89,7 +90,7 @@ static bool is_full(const struct conn_limits *c, unsigned int level, const struc
 	return i != NONE && l->source[i].count >= l->most;
 }
 
-// Changes a count by 1 or -1. False: the table has no room.
+// Changes a count by 1 or -1. False if the table has no room.
 static bool change_count(
 	struct conn_limits *c, unsigned int level, const struct addr *source, int step)
 {

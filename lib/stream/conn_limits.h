@@ -11,8 +11,8 @@
 #include "table.h"
 
 struct conn_limits_source {
-	struct addr addr; // the bits that are counted by, the others zero
-	uint32_t count; // connections; 0: not in use
+	struct addr addr; // the counted leading bits; the others are zero
+	uint32_t count; // connections; 0: entry not in use
 	uint32_t next; // in the list of free sources
 };
 
@@ -21,16 +21,16 @@ struct conn_limits_level {
 	struct table table; // of sources
 	void *mem;
 	struct conn_limits_source
-		*source; // max of them: there are no more sources than connections
+		*source; // max entries: there are no more sources than connections
 	uint32_t free; // the first free source
-	uint32_t most; // connections of one source at most; 0: no limit
+	uint32_t most; // limit of connections of one source; 0: no limit
 };
 
 enum { CONN_LIMITS_BY_SOURCE, CONN_LIMITS_BY_NETWORK, CONN_LIMITS_LEVELS };
 
 struct conn_limits {
 	pthread_mutex_t lock;
-	struct prefix trusted[STREAM_TRUSTED_MAX]; // whose connections count in all alone
+	struct prefix trusted[STREAM_TRUSTED_MAX]; // their connections count only in the total
 	unsigned int nb_trusted;
 	struct hash_key key;
 	struct conn_limits_level level[CONN_LIMITS_LEVELS];
@@ -44,24 +44,25 @@ enum conn_limits_answer {
 	CONN_LIMITS_NETWORK
 };
 
-// Prepares for up to max connections at a time. per_source limits an IPv4 address or IPv6 /64,
-// per_network an IPv6 /48; 0 = no limit. 0 or -ENOMEM.
+// Prepares for up to max simultaneous connections. per_source limits an IPv4 address or IPv6 /64,
+// per_network an IPv6 /48; 0 = no limit. Returns 0 or -ENOMEM.
 int conn_limits_init(
 	struct conn_limits *c, uint32_t max, uint32_t per_source, uint32_t per_network);
 void conn_limits_fini(struct conn_limits *c);
-// Changes the limits of a source and of a network; nobody who is past them is ended.
+// Changes the limits of a source and of a network. Connections above a new limit stay open.
 void conn_limits_set(struct conn_limits *c, uint32_t per_source, uint32_t per_network);
-// Changes whose connections are only counted in all: of n prefixes the first STREAM_TRUSTED_MAX.
+// Sets the sources whose connections count only in the total: the first STREAM_TRUSTED_MAX of n
+// prefixes.
 void conn_limits_trust(struct conn_limits *c, const struct prefix *trusted, unsigned int n);
-// Whether the connections of a source are.
+// True if a source is among them.
 bool conn_limits_trusts(struct conn_limits *c, const struct addr *source);
-// Counts such a connection, and takes it back. False: there are as many as there may be.
+// Counts a connection in the total only, and uncounts it. False if the limit is reached.
 bool conn_limits_take_total(struct conn_limits *c);
 void conn_limits_give_total(struct conn_limits *c);
 // Counts a connection of a source, unless a limit forbids it.
 enum conn_limits_answer conn_limits_take(struct conn_limits *c, const struct addr *source);
-// Takes back one counted connection of a source.
+// Uncounts one connection of a source.
 void conn_limits_give(struct conn_limits *c, const struct addr *source);
-// Counts a connection, which is counted in any case, by its source and network no more; or does so
-// again, whatever the limits are.
+// Stops counting a connection by its source and network (spared), or counts it there again, even
+// above the limits. It stays in the total.
 void conn_limits_spare(struct conn_limits *c, const struct addr *source, bool spared);

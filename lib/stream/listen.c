@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Listening sockets: opens them, and accepts connections within the limits. The kernel's SYN
-// cookies protect against SYN floods; a connection that gets this far has completed TCP's
-// handshake.
+// cookies protect against SYN floods; an accepted connection has completed the TCP handshake.
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -17,11 +16,11 @@
 #include "relay/sockaddr.h"
 #include "tos.h"
 
-#define BACKLOG 1024 // connections that wait to be accepted; the kernel cuts this to somaxconn
+#define BACKLOG 1024 // connections that wait for accept; the kernel limits this to somaxconn
 #define ACCEPT_BURST 16
-// Who is gone is found within 30 seconds: by what it was sent last, and if that was nothing, by
-// being asked.
-#define GONE_MS 24000 // the kernel looks when it asks, so up to 5 s later
+// A vanished client is detected within 30 seconds: by unacknowledged data, or by keepalive probes
+// on an idle connection.
+#define GONE_MS 24000 // the kernel checks this at each probe, so up to 5 s later
 #define SILENT_S 15
 #define ASK_S 5
 
@@ -57,7 +56,7 @@ static void write_error(const struct endpoint *endpoint, char *error, size_t len
 	const char *advice = "";
 
 	if (errno == EADDRNOTAVAIL)
-		advice = " (the kernel has to have the address: see `ip addr`, streams.netns)";
+		advice = " (the kernel must have this address: see `ip addr`, streams.netns)";
 	else if (errno == EADDRINUSE)
 		advice = " (see `ss -ltnp`)";
 	else if (errno == EACCES)
@@ -78,14 +77,15 @@ static int listen_on(const struct thread *t, const struct stream_listener *l)
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (a.any.sa_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
-	// the address may come later: by DHCP, or once an interface is up and the kernel has looked
-	// for duplicates (RFC 4862 5.4)
+	// the address may appear later: by DHCP, or after the interface is up and duplicate address
+	// detection is done (RFC 4862 5.4)
 	if (a.any.sa_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on));
 	else
 		setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &on, sizeof(on));
 	tos_listen(fd, l);
-	// each thread has its own socket; the kernel deals connections by a hash of the 5-tuple
+	// each thread has its own socket; the kernel distributes connections by a hash of the
+	// 5-tuple
 	if ((t->s->conf.threads > 1 &&
 		    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) != 0) ||
 		bind(fd, &a.any, len) != 0 || listen(fd, BACKLOG) != 0) {
@@ -98,7 +98,7 @@ static int listen_on(const struct thread *t, const struct stream_listener *l)
 	return fd;
 }
 
-// A descriptor of no use. A thread that has given up its privileges opens no file.
+// Makes the spare descriptor. It duplicates one, as a thread without privileges may open no file.
 static int reserve_make(const struct thread *t)
 {
 	return fcntl(t->fresh, F_DUPFD_CLOEXEC, 0);
@@ -130,7 +130,7 @@ int listen_move(
 	const int fd = listen_on(t, l);
 	int rc = fd < 0 ? -1 : 0;
 
-	// the thread goes by the descriptor, and its epoll by the socket behind it
+	// the thread knows the descriptor, and its epoll the open socket behind it
 	if (rc == 0 &&
 		(dup3(fd, t->listen[i], O_CLOEXEC) < 0 ||
 			epoll_ctl(t->fresh, EPOLL_CTL_ADD, t->listen[i], &e) != 0))
@@ -187,8 +187,8 @@ bool listen_no_file(void)
 }
 
 // Refuses a connection when descriptors have run out. Without a descriptor we can neither accept
-// nor refuse, and a connection that waits would make epoll report it for ever. So one descriptor is
-// held back for refusing.
+// nor refuse, and epoll would report the waiting connection in every round. So one descriptor is
+// reserved for refusing.
 static void refuse_waiting(struct thread *t, unsigned int listener)
 {
 	struct stream_from origin = {.listener = t->s->listener[listener].index};
@@ -213,7 +213,7 @@ static void tune_socket(const struct thread *t, int fd)
 	const unsigned int gone_ms = GONE_MS;
 
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	// bound the kernel's queue like ours, so that media does not grow old there
+	// limit the kernel's queue as well as ours, so that media does not grow old there
 	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
 	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &gone_ms, sizeof(gone_ms));
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &silent_s, sizeof(silent_s));

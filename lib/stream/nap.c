@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a stream thread naps, and for how long (nap.h).
+// Decides when a stream thread naps, and for how long (nap.h).
 #include "nap.h"
 
 void nap_init(struct nap *n)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decides whether a busy thread sleeps a moment between its rounds, so that one round handles all
-// that comes meanwhile: a wake, a look at epoll and a scheduling for each message cost more than
-// the message. What a nap takes of the CPU is learned, as workers learn it of their sleeps: where
-// it is much, naps are longer in proportion. Pure: the caller reads the clocks and sleeps.
+// Decides if a busy thread sleeps briefly (naps) between its rounds, so that one round handles all
+// messages that arrive meanwhile: a wake, an epoll call and a scheduling per message cost more than
+// the message. The thread measures the CPU time of its naps, as workers do for their sleeps: the
+// more a nap costs, the longer naps are. Pure: the caller reads the clocks and sleeps.
 #pragma once
 
 #include <stdbool.h>
@@ -10,22 +10,22 @@
 
 #include "threads/sleep_cost.h"
 
-#define NAP_MIN_US 50 // of the microseconds that a nap lasts
-#define NAP_MAX_US 300 // unless told otherwise
-#define NAP_WORTH 20 // times what it costs: each wakes a worker, too, and is broken by its answers
-#define NAP_GATHERS 16 // tenths of a message in a nap from which it saves more than it costs
+#define NAP_MIN_US 50 // shortest nap, in microseconds
+#define NAP_MAX_US 300 // longest nap, unless configured otherwise
+#define NAP_WORTH 20 // a nap lasts this many times its cost, which wakes of workers add to
+#define NAP_GATHERS 16 // tenths of a message per nap, from which naps save more than they cost
 
-// One thread's; nap_init makes it.
+// State of one thread; nap_init initialises it.
 struct nap {
 	struct sleep_cost cost;
 	uint64_t since_ms;
 	uint32_t seen; // messages since since_ms
-	uint32_t us; // how long a nap lasts
+	uint32_t us; // length of a nap, in microseconds
 	bool on;
 };
 
 void nap_init(struct nap *n);
-// Call it in every round, with the time, the number of messages that the round found, and how long
-// a nap may last in any case, in microseconds; 0 = no longer than it is worth. True in the first
-// round of a millisecond, in which it decides.
+// Call it in every round, with the time, the number of messages of the round, and the configured
+// limit of a nap in microseconds; 0 = NAP_MAX_US. True in the first round of a millisecond, in
+// which it decides.
 bool nap_see(struct nap *n, uint64_t now_ms, uint32_t messages, uint32_t told_us);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Folds refusals by source and reason, so that whoever is refused often causes few events.
+// Aggregates refusals by source and reason, so that repeated refusals cause few events.
 #include "refused.h"
 
 #include <stdio.h>
@@ -60,7 +60,7 @@ static void remember_client(struct refused_last *last, const struct stream_refus
 void refused_note(struct thread *t, const struct stream_refused *r)
 {
 	const struct addr source = addr_source(&r->client.addr);
-	// the key of the limiter serves here too: no hash leaves the process
+	// the key of the limiter is used here, too: no hash leaves the process
 	const uint64_t key = hash_addr(&t->s->begun.key, &source, (uint64_t)r->reason + 1);
 	const uint16_t first = (uint16_t)(key % (REFUSED_PLACES / REFUSED_WAYS) * REFUSED_WAYS);
 	const uint16_t i = fold_find(&t->refused.fold, first, REFUSED_WAYS, key);

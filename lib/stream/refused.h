@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// News of what a stream thread has refused, folded by source and reason (fold.h). There is a fixed
-// number of places for them. A keyed hash says which eight of them a source and reason may have.
-// Where others have all eight, the refusal is only counted. Private to lib/stream.
+// Reports refusals of a stream thread, aggregated by source and reason (fold.h). A fixed table
+// holds them: a keyed hash of source and reason chooses eight places. If others use all eight, the
+// refusal is only counted. Private to lib/stream.
 #pragma once
 
 #include "fold.h"
@@ -12,7 +12,7 @@
 
 struct thread;
 
-// The last one of an entry.
+// The last refusal of an entry.
 struct refused_last {
 	struct endpoint client;
 	uint8_t listener, reason;
@@ -23,15 +23,17 @@ struct refused {
 	struct fold fold;
 	struct fold_entry entry[REFUSED_PLACES];
 	struct refused_last last[REFUSED_PLACES];
-	uint64_t ticked_ms; // when what was left out was told last
+	uint64_t ticked_ms; // time of the last refused_tick
 };
 
 // Sets up t->refused, which is zero.
 void refused_init(struct thread *t);
-// Tells of a client refused, or counts it beside one that is told already. more is not looked at.
+// Reports a refused client, or counts it if its source was reported in this period. Ignores
+// r->more.
 void refused_note(struct thread *t, const struct stream_refused *r);
-// The same for one whose counter, in t->stats, says why; for other counters it does nothing.
+// Like refused_note, with the reason that belongs to a counter in t->stats. Does nothing for other
+// counters.
 void refused_by_counter(
 	struct thread *t, const struct endpoint *client, uint8_t listener, const uint64_t *counter);
-// Tells what was left out, once its time is over; once a second.
+// Reports the refusals counted in periods that have ended. Call it at least once a second.
 void refused_tick(struct thread *t);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tells, before the start, what is wrong with the TLS files and what to do about it. libssl's own
-// words come from deep inside, and it accepts some bad files silently.
+// Reports, before the start, faults of the TLS files and how to fix them. libssl's own messages are
+// obscure, and it accepts some bad files silently.
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,13 +17,13 @@
 #include "review.h"
 
 #define FILE_MAX 1000000 // bytes
-#define BITS_WEAK 112 // bits of security, as many as RSA of 2048 bits has
+#define BITS_WEAK 112 // bits of security, those of RSA with 2048 bits
 
 struct review {
 	const struct stream_tls *tls;
 	const struct stream_review *sink;
-	bool usable; // libssl takes all files
-	bool fatal; // a reason was told that keeps TLS from starting
+	bool usable; // libssl accepts all files
+	bool fatal; // a reported fault keeps TLS from starting
 };
 
 __attribute__((format(printf, 4, 5))) static void tell_reason(
@@ -41,7 +41,7 @@ __attribute__((format(printf, 4, 5))) static void tell_reason(
 
 // --- files ---------------------------------------------------------------------------------------
 
-// Opens a whole file for reading, or tells why not and returns NULL.
+// Opens a file for reading, or reports why it cannot and returns NULL.
 static BIO *open_file(struct review *r, enum stream_tls_key key, const char *path)
 {
 	struct stat st;
@@ -54,7 +54,7 @@ static BIO *open_file(struct review *r, enum stream_tls_key key, const char *pat
 	if (!S_ISREG(st.st_mode) || st.st_size == 0 || st.st_size > FILE_MAX) {
 		tell_reason(r, key, true, "%s: %s: name a PEM file", path,
 			S_ISDIR(st.st_mode)            ? "is a directory"
-				: !S_ISREG(st.st_mode) ? "is no regular file"
+				: !S_ISREG(st.st_mode) ? "is not a regular file"
 				: st.st_size == 0      ? "is empty"
 						       : "is larger than 1 MB");
 		return NULL;
@@ -86,7 +86,7 @@ static bool is_pkcs12(BIO *file)
 	return p != NULL;
 }
 
-// Tells what a file holds when it has nothing of the wanted kind.
+// Reports the contents of a file that has nothing of the expected kind.
 static void tell_format(struct review *r, enum stream_tls_key key, const char *path, BIO *file)
 {
 	const bool private = key == STREAM_TLS_KEY;
@@ -108,11 +108,11 @@ static void tell_format(struct review *r, enum stream_tls_key key, const char *p
 	}
 	BIO_seek(file, 0);
 	if (PEM_read_bio(file, &name, &header, &data, &len) == 1)
-		tell_reason(r, key, true, "%s: has no %s that can be used, but: %s", path,
+		tell_reason(r, key, true, "%s: has no usable %s, but: %s", path,
 			private ? "private key" : "certificate", name);
 	else
 		tell_reason(r, key, true,
-			"%s: is no PEM file: -----BEGIN ...----- and what follows is missing or "
+			"%s: is not a PEM file: -----BEGIN ...----- and its data are missing or "
 			"damaged",
 			path);
 	OPENSSL_free(name);
@@ -122,7 +122,7 @@ static void tell_format(struct review *r, enum stream_tls_key key, const char *p
 
 // --- certificates --------------------------------------------------------------------------------
 
-// first: the server's certificate, if x stands behind it.
+// first: the server's certificate, if x follows it in the chain; else NULL.
 static void check_dates(struct review *r, enum stream_tls_key key, const char *path, const X509 *x,
 	const X509 *first)
 {
@@ -135,15 +135,15 @@ static void check_dates(struct review *r, enum stream_tls_key key, const char *p
 		tell_reason(r, key, false, "%s: %s", path, text);
 }
 
-// Refuses to ask for a key's pass phrase: nobody is there to type it.
+// Refuses to ask for a key's pass phrase: there is no terminal to type it on.
 static int no_phrase(char *buf, int size, int writing, void *ctx)
 {
 	*(int *)ctx = 1;
 	return -1;
 }
 
-// Checks all certificates of a file. Returns the first, which the caller frees. NULL: it was told
-// why.
+// Checks all certificates of a file. Returns the first, which the caller frees, or NULL after
+// reporting why.
 static X509 *check_certificates(
 	struct review *r, enum stream_tls_key key, const char *path, const X509 *below)
 {
@@ -158,7 +158,7 @@ static X509 *check_certificates(
 		check_dates(r, key, path, x, below != NULL ? below : first);
 		if (issued != NULL && X509_check_issued(x, (X509 *)issued) != X509_V_OK)
 			tell_reason(r, key, false,
-				"%s: its first certificate is not of the issuer of "
+				"%s: its first certificate is not that of the issuer of "
 				"tls.certificate: clients may not find the way to the root",
 				path);
 		if (first == NULL)
@@ -195,7 +195,7 @@ static EVP_PKEY *check_key(struct review *r, const char *path)
 	key = PEM_read_bio_PrivateKey(file, NULL, no_phrase, &asked);
 	if (key == NULL && asked != 0)
 		tell_reason(r, STREAM_TLS_KEY, true,
-			"%s: has a pass phrase, which nobody is there to type: openssl pkey -in %s "
+			"%s: has a pass phrase, which cannot be typed here: openssl pkey -in %s "
 			"-out FILE.pem, and chmod 600",
 			path, path);
 	else if (key == NULL)
@@ -211,19 +211,19 @@ static void check_pair(struct review *r, X509 *x, EVP_PKEY *key)
 	EVP_PKEY *public = X509_get0_pubkey(x);
 
 	if (public != NULL && EVP_PKEY_get_security_bits(public) < BITS_WEAK)
-		// whether libssl takes it depends on libssl's security level
+		// libssl may accept it, depending on its security level
 		tell_reason(r, STREAM_TLS_CERTIFICATE, !r->usable,
 			"%s: its key of %d bits is too weak: make one of P-256, or of RSA with "
 			"2048 bits or more, and have it certified",
 			r->tls->certificate, EVP_PKEY_get_bits(public));
 	if (key != NULL && X509_check_private_key(x, key) != 1)
 		tell_reason(r, STREAM_TLS_KEY, true,
-			"%s: is not the key of %s: name the two that were made together",
+			"%s: is not the key of %s: name two files that belong together",
 			r->tls->key, r->tls->certificate);
 	ERR_clear_error();
 }
 
-// --- all of it -----------------------------------------------------------------------------------
+// --- everything ----------------------------------------------------------------------------------
 
 static void check_ciphers(struct review *r)
 {
@@ -237,7 +237,7 @@ static void check_ciphers(struct review *r)
 	ERR_clear_error();
 }
 
-// Tells a reason that only libssl has found: "tls.KEY: reason".
+// Reports a fault that only libssl has found: "tls.KEY: reason".
 static void tell_rest(struct review *r, const char *error)
 {
 	for (unsigned int i = 0; i <= STREAM_TLS_CIPHERS; i++) {
@@ -252,7 +252,7 @@ static void tell_rest(struct review *r, const char *error)
 	tell_reason(r, STREAM_TLS_CERTIFICATE, true, "%s", error);
 }
 
-// Ciphers and chain are all listeners' and stand in one place.
+// Ciphers and chain apply to all listeners, and are in section tls only.
 const char *stream_review_key_name(
 	const struct stream_tls *tls, enum stream_tls_key key, char buf[STREAM_REVIEW_NAME_LEN])
 {
@@ -278,7 +278,7 @@ void stream_review_tls(const struct stream_tls *tls, const struct stream_review 
 		X509_free(check_certificates(&r, STREAM_TLS_CHAIN, tls->chain, x));
 	if (tls->ciphers != NULL)
 		check_ciphers(&r);
-	// libssl reads the files itself, so let it only once they are known to be files
+	// libssl reads the files itself, so check first that they are files
 	r.usable = !r.fatal && stream_tls_check(tls, error, sizeof(error)) == 0;
 	if (x != NULL)
 		check_pair(&r, x, key);
@@ -293,7 +293,7 @@ static bool same_files(const struct stream_tls *a, const struct stream_tls *b)
 	return strcmp(a->certificate, b->certificate) == 0 && strcmp(a->key, b->key) == 0;
 }
 
-// Whom reasons go to, and whether one of them was about the ciphers.
+// The caller's sink, and if a reason was about the ciphers.
 struct hearing {
 	const struct stream_review *sink;
 	bool ciphers;
@@ -322,7 +322,7 @@ void stream_review_all(const struct stream_identities *all, const struct stream_
 		for (unsigned int k = i + 1; k < all->nb; k++)
 			tls.for_dtls |= same_files(&all->list[k], &tls) && all->list[k].for_dtls;
 		if (h.ciphers)
-			tls.ciphers = NULL; // all have the same
+			tls.ciphers = NULL; // all identities have the same ciphers
 		if (!told)
 			stream_review_tls(&tls, &filter);
 	}

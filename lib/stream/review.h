@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tells what is wrong with the TLS files, before they are needed.
+// Checks the TLS files before they are needed.
 #pragma once
 
 #include <time.h>
@@ -15,8 +15,8 @@ enum stream_tls_key {
 
 struct stream_review {
 	time_t now;
-	// Gets each reason, which begins with the file's path; tls is the one whose it is. fatal:
-	// TLS does not start.
+	// Receives each reason, which begins with the file's path; tls is the identity that it
+	// concerns. fatal: TLS does not start.
 	void (*say)(void *ctx, const struct stream_tls *tls, enum stream_tls_key key, bool fatal,
 		const char *reason);
 	void *ctx;
@@ -24,11 +24,10 @@ struct stream_review {
 
 #define STREAM_REVIEW_NAME_LEN 40 // bytes of the name of a key, with its NUL
 
-// Tells all that is wrong with the files in tls, which must have certificate and key. Reasons for
-// which stream_tls_check fails are fatal. Reasons that clients or strangers will find (dates,
-// modes) are not.
+// Reports every fault of the files in tls, which must have certificate and key. Faults that make
+// stream_tls_check fail are fatal. Faults of dates and file modes are not.
 void stream_review_tls(const struct stream_tls *tls, const struct stream_review *sink);
-// The same for all identities, once for files that several have.
+// Checks all identities; files that several of them share are checked once.
 void stream_review_all(const struct stream_identities *all, const struct stream_review *sink);
 // Writes the name of a key of tls in the configuration to buf, which it returns: "tls.certificate",
 // "listeners[1].tls.key".

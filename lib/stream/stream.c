@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All stream threads: starts and stops them, and answers other threads about them.
+// Starts and stops the stream threads, and answers other threads' questions about them.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 #include "thread.h"
 
 #define FILES_SPARE 256 // descriptors for everything except connections
-#define SOURCES 8192 // buckets for the handshakes of sources
+#define SOURCES 8192 // buckets of the handshake limiter, by source
 
-// Checks the limit of open files; raises it where we may.
+// Checks the limit of open files, and raises it if possible.
 static int files_ask(uint32_t connections, char *error, size_t len)
 {
 	const rlim_t need = connections + FILES_SPARE;
@@ -29,13 +29,13 @@ static int files_ask(uint32_t connections, char *error, size_t len)
 	if (setrlimit(RLIMIT_NOFILE, &r) == 0)
 		return 0;
 	snprintf(error, len,
-		"streams.connections: %u take %lu open files, more than the limit: raise it "
+		"streams.connections: %u need %lu open files, more than the limit: raise it "
 		"(LimitNOFILE=, ulimit -n), or allow fewer connections",
 		connections, (unsigned long)need);
 	return -1;
 }
 
-// Connections that may wait for their headers beside all others.
+// Returns the number of connections that may wait for their headers, in addition to all others.
 static uint32_t headers_of(const struct stream_config *c)
 {
 	for (unsigned int i = 0; i < c->nb_listeners; i++)
@@ -44,7 +44,7 @@ static uint32_t headers_of(const struct stream_config *c)
 	return 0;
 }
 
-// Makes everything that can fail, except the threads.
+// Does everything that can fail, except starting the threads.
 static int prepare_streams(struct streams *s, char *error, size_t len)
 {
 	struct stream_config *c = &s->conf;
@@ -59,7 +59,7 @@ static int prepare_streams(struct streams *s, char *error, size_t len)
 		return -1;
 	}
 	s->identities = identities_load(c->identities, &c->dtls, error, len);
-	c->identities = NULL; // the caller's
+	c->identities = NULL; // owned by the caller
 	if (s->identities == NULL)
 		return -1;
 	if (!proxies_make(s)) {
@@ -99,7 +99,7 @@ static int caps_make(struct streams *s)
 	if (conn_limits_init(&s->caps, c->connections, c->per_source, c->per_network) != 0)
 		return -1;
 	conn_limits_trust(&s->caps, c->trusted, c->nb_trusted);
-	s->conf.trusted = NULL; // the caller's
+	s->conf.trusted = NULL; // owned by the caller
 	if (conn_limits_init(&s->sessions, sessions, c->dtls.per_source, c->dtls.per_network) == 0)
 		return 0;
 	conn_limits_fini(&s->caps);
@@ -152,13 +152,13 @@ struct streams *stream_start(const struct stream_config *c, char *error, size_t 
 	return s;
 }
 
-// Wakes a thread that sleeps, or naps, or is about to.
+// Wakes a thread that sleeps or naps, or is about to.
 static void wake_thread(struct thread *t)
 {
 	static const uint64_t once = 1;
 
 	if (write(t->event, &once, sizeof(once)) < 0)
-		return; // write fails only by overflow, and then the thread is awake
+		return; // write fails only by overflow; then the thread is awake
 }
 
 void stream_stop(struct streams *s)
@@ -226,7 +226,7 @@ const char *stream_cipher(const struct streams *s, uint64_t conn)
 	const uint32_t i = (uint32_t)conn & 0xffffff;
 	const char *name = __atomic_load_n(&t->cipher[i], __ATOMIC_ACQUIRE);
 
-	// it is this connection's name if that is still open now: before, no other had its place
+	// it belongs to this connection if that is still open: no other was in its place before
 	return stream_alive(s, conn) ? name : NULL;
 }
 
@@ -234,7 +234,7 @@ void stream_wake(struct streams *s, unsigned int thread)
 {
 	struct thread *t = s->thread[thread];
 
-	// order what was left for the thread before the look at whether it sleeps
+	// order the queueing of messages before the check if the thread sleeps
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&t->sleeping, __ATOMIC_RELAXED) == 0 ||
 		__atomic_exchange_n(&t->sleeping, 0, __ATOMIC_RELAXED) == 0)

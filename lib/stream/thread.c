@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One stream thread: waits for sockets and for messages from workers, and handles both in turn.
+// A stream thread: waits for sockets and for messages from workers, and handles both in turn.
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -24,13 +24,13 @@
 
 #define EVENTS 64
 #define TICK_MS 100 // longest sleep of a round, and time between two scans for deadlines
-#define DRY_MS 5 // between two looks at what waits for rates
-#define SCAN_PARTS 5 // each tick looks at one part of all connections: at every one twice a second
-#define STALL_NS (200 * 1000) // until the thread asks workers for buffers again
+#define DRY_MS 5 // between two retries of splices that wait for rates
+#define SCAN_PARTS 5 // each tick checks one part of the connections, so each one twice a second
+#define STALL_NS (200 * 1000) // until the thread tries again to get buffers of workers
 #define PORTION_NS (1000 * 1000) // time for handshakes in a round; the last step may exceed it
 
-// Handles messages that a worker has left, n of them in t->gather. What is for one connection is
-// written together; orders find written what came before them.
+// Handles the n messages of a worker in t->gather. Messages to one connection are written together;
+// earlier messages are written before an order is carried out.
 static void handle_messages(struct thread *t, unsigned int w, unsigned int n)
 {
 	const struct stream_message *m = t->gather.m;
@@ -48,7 +48,7 @@ static void handle_messages(struct thread *t, unsigned int w, unsigned int n)
 	outgoing_write(t);
 }
 
-// Takes the messages that workers have for clients. Returns how many there were.
+// Receives the messages that workers have for clients. Returns their number.
 static unsigned int receive_messages(struct thread *t)
 {
 	const struct stream_config *conf = &t->s->conf;
@@ -68,8 +68,8 @@ static unsigned int receive_messages(struct thread *t)
 	return total;
 }
 
-// Wakes the workers that were sent messages: once for all of a round, so that one does not wake for
-// the first of them alone.
+// Wakes the workers that were sent messages, once per round, so that a worker does not wake for the
+// first message alone.
 static void kick_workers(struct thread *t)
 {
 	const struct stream_config *conf = &t->s->conf;
@@ -79,8 +79,8 @@ static void kick_workers(struct thread *t)
 		conf->ops->kick(conf->ctx, (unsigned int)__builtin_ctzll(t->kicks));
 }
 
-// A thread that naps is the clock of the workers beside it: it ends the dozes of those that it has
-// nothing for, too.
+// A napping thread is the clock of the dozing workers that it exchanges messages with: it also ends
+// the dozes of those that it has no messages for.
 static void rouse_workers(struct thread *t)
 {
 	const struct stream_config *conf = &t->s->conf;
@@ -111,9 +111,9 @@ static void dispatch_event(struct thread *t, const struct epoll_event *e)
 
 	if (e->data.u64 == WATCH_EVENT) {
 		if (read(t->event, &times, sizeof(times)) < 0)
-			return; // awake all the same
+			return; // awake in any case
 	} else if (e->data.u64 == WATCH_FRESH) {
-		t->shaking = true; // once all else has been done
+		t->shaking = true; // after all other work
 	} else if ((e->data.u64 & WATCH_LISTENER) != 0) {
 		listen_accept(t, (uint8_t)e->data.u64);
 	} else if ((e->data.u64 & WATCH_PROXY) != 0) {
@@ -130,8 +130,8 @@ static void dispatch_event(struct thread *t, const struct epoll_event *e)
 	}
 }
 
-// Does one step for a client that is not open yet: on a listener, or in a TLS handshake. False:
-// there is none.
+// Does one step for a connection that is not open yet: on a listener, or in a TLS handshake. False
+// if there is no such step.
 static bool fresh_work(struct thread *t)
 {
 	struct epoll_event e;
@@ -142,7 +142,7 @@ static bool fresh_work(struct thread *t)
 	return true;
 }
 
-// Serves strangers, one step of each kind in turn, for a time that delays nobody else for long.
+// Serves connections that are not open yet, one step of each kind in turn, for at most PORTION_NS.
 static void shake_hands(struct thread *t)
 {
 	const uint64_t until = clock_monotonic_ns() + PORTION_NS;
@@ -156,8 +156,8 @@ static void shake_hands(struct thread *t)
 	t->hungry |= t->shaking;
 }
 
-// From here on workers wake this thread. What they left before is found by looking again. Returns
-// how many messages that were.
+// Makes workers wake this thread from here on, and handles messages queued before. Returns the
+// number of messages.
 static unsigned int fall_asleep(struct thread *t)
 {
 	__atomic_store_n(&t->sleeping, 1, __ATOMIC_RELAXED);
@@ -165,9 +165,10 @@ static unsigned int fall_asleep(struct thread *t)
 	return receive_messages(t);
 }
 
-// Sets the timer that ends a nap, so that a round that kicks workers has set its timer before
-// theirs: the hardware is told only of the first timer of a CPU, and in a virtual machine that
-// costs more than all else of a sleep. So the timer is set once for both parts of a nap, too.
+// Sets the timer that ends a nap. A round sets it before it kicks workers, and so before their
+// timers: the kernel programs the hardware only for the first timer of a CPU, and in a virtual
+// machine that costs more than the rest of a sleep. For this reason the timer is set once for both
+// parts of a nap, too.
 static void nap_set(struct thread *t)
 {
 	const struct itimerspec spec = {
@@ -179,7 +180,7 @@ static void nap_set(struct thread *t)
 	t->nap_ns = before != 0 ? clock_cpu_ns() - before : 0;
 }
 
-// Sleeps until the timer ends the nap, or until somebody wakes the thread. True: the nap is over.
+// Sleeps until the timer ends the nap, or until a worker wakes the thread. True if the nap is over.
 static bool sleep_on(struct thread *t)
 {
 	struct pollfd p[2] = {
@@ -189,15 +190,15 @@ static bool sleep_on(struct thread *t)
 	uint64_t times;
 
 	if (n > 0 && p[0].revents != 0 && read(t->event, &times, sizeof(times)) < 0)
-		times = 0; // awake all the same
+		times = 0; // awake in any case
 	if (t->measures)
 		t->nap_ns += clock_cpu_ns() - before;
 	return n <= 0 || p[1].revents != 0;
 }
 
-// Sleeps while more comes. Workers wake the thread once meanwhile, for what they have made of all
-// that it has read before: an answer does not wait for the end of the nap then, and yet the thread
-// does not wake for each. Returns how many messages there were.
+// Sleeps while more bytes arrive. Workers wake the thread once during the nap, with the answers to
+// everything that it has read before: these need not wait for the end of the nap, and the thread
+// does not wake for each of them. Returns the number of messages.
 static unsigned int take_nap(struct thread *t)
 {
 	unsigned int found = fall_asleep(t);
@@ -220,7 +221,7 @@ static unsigned int take_nap(struct thread *t)
 	return found;
 }
 
-// Looks at sockets, waiting for them if there is nothing else to do, and handles what there is.
+// Polls the sockets, waiting for them if there is nothing else to do, and handles their events.
 // Returns the number of events.
 static unsigned int poll_sockets(struct thread *t, bool at_once)
 {
@@ -241,7 +242,7 @@ static unsigned int poll_sockets(struct thread *t, bool at_once)
 	return n > 0 ? (unsigned int)n : 0;
 }
 
-// Wakes workers, behind all that the round has read.
+// Wakes workers, after the last read of the round.
 static void go_round(struct thread *t)
 {
 	if (t->nap.on && !t->hungry) {
@@ -260,7 +261,7 @@ static void update_nap(struct thread *t, unsigned int messages)
 	t->nap_set &= t->nap.on;
 }
 
-// Looks at portions of what is relayed over TCP.
+// Checks portions of the connections and allocations relayed over TCP.
 static void review_relays(struct thread *t)
 {
 	if (rules_are_due(t))
@@ -329,17 +330,17 @@ static void *run_thread(void *arg)
 
 	pthread_getcpuclockid(pthread_self(), &t->progress.clock);
 	prompt_wakes();
-	// sockets towards peers are made there, when privileges are gone
+	// sockets to peers are made there, when the privileges are gone
 	if (t->s->hub != NULL && listen_enter(t->s->conf.netns, error, sizeof(error)) != 0)
-		t->relay_off = true; // never in another namespace
+		t->relay_off = true; // never use another namespace
 	__atomic_store_n(&t->progress.tid, gettid(), __ATOMIC_RELEASE);
 	while (!__atomic_load_n(&t->s->stop, __ATOMIC_ACQUIRE))
 		round_of(t);
 	return NULL;
 }
 
-// Starts a thread with all signals blocked except those that every thread takes: other threads
-// handle them.
+// Starts a thread with all signals blocked except those that every thread handles: other threads
+// handle the rest.
 static int spawn_thread(pthread_t *id, void *(*function)(void *), void *arg)
 {
 	sigset_t all, before;
@@ -358,7 +359,7 @@ int thread_start(struct thread *t, char *error, size_t len)
 	char name[16];
 	int rc;
 
-	// on a thread that ends at once, because it may have moved to another network namespace
+	// on a temporary thread, because it may move to another network namespace
 	rc = spawn_thread(&t->id, open_listeners, &o);
 	if (rc == 0) {
 		pthread_join(t->id, NULL);
@@ -371,8 +372,9 @@ int thread_start(struct thread *t, char *error, size_t len)
 		return -1;
 	}
 	t->started = true;
+	// wait until it has entered its namespace
 	while (__atomic_load_n(&t->progress.tid, __ATOMIC_ACQUIRE) == 0)
-		nanosleep(&(struct timespec){.tv_nsec = STALL_NS}, NULL); // it is where it belongs
+		nanosleep(&(struct timespec){.tv_nsec = STALL_NS}, NULL);
 	snprintf(name, sizeof(name), "stream-%u", t->index);
 	pthread_setname_np(t->id, name);
 	return 0;

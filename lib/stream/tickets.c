@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Session tickets: two keys behind a lock, the callback that libssl asks, and their hourly change.
+// Session tickets: two keys behind a lock, their hourly change, and libssl's callback.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 struct tickets {
 	pthread_mutex_t lock;
-	struct ticket_key now, before; // made_ms 0: there is none
+	struct ticket_key now, before; // made_ms 0: no key
 };
 
 // --- keys and time -------------------------------------------------------------------------------
@@ -41,7 +41,7 @@ static bool is_good(const struct ticket_key *k, uint64_t now_ms, unsigned int pe
 	return k->made_ms != 0 && now_ms < k->made_ms + periods * UINT64_C(1) * TICKET_PERIOD_MS;
 }
 
-// Drops keys that are too old.
+// Discards keys that are too old.
 static void drop_old_keys(struct tickets *t, uint64_t now_ms)
 {
 	if (t->now.made_ms != 0 && !is_good(&t->now, now_ms, 1)) {
@@ -130,7 +130,7 @@ static int key_for(SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPHER_
 	} else {
 		rc = tickets_open(t, clock_monotonic_ms(), name, &k);
 		if (rc > 0 && SSL_version(ssl) == TLS1_3_VERSION)
-			rc = 2; // renew it: a client uses each ticket once (RFC 8446 C.4)
+			rc = 2; // renew the ticket: a client uses each ticket once (RFC 8446 C.4)
 	}
 	if (rc > 0 &&
 		(!set_hmac(mac, &k) ||

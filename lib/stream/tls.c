@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TLS by libssl, and the plain socket beside it.
+// TLS by libssl, and plain sockets.
 #include <errno.h>
 #include <sys/socket.h>
 
@@ -23,7 +23,7 @@
 
 static void write_error(char *error, size_t len, const char *name, const char *path)
 {
-	const unsigned long e = ERR_peek_error(); // the first: those that follow tell less
+	const unsigned long e = ERR_peek_error(); // the first error: later ones say less
 	const char *reason = ERR_reason_error_string(e);
 
 	snprintf(error, len, "%s: %s: %s", name, path,
@@ -48,27 +48,27 @@ static bool add_chain(SSL_CTX *c, const char *path)
 	BIO_free(file);
 	if (!good || n == 0)
 		return false;
-	ERR_clear_error(); // the error that the file's end leaves
+	ERR_clear_error(); // the error left by the end of the file
 	return true;
 }
 
 static void configure_context(SSL_CTX *c)
 {
-	// messages tell their length, so an end without close_notify cuts no message short
+	// messages carry their length, so an end without close_notify truncates no message
 	// unnoticed
 	SSL_CTX_set_options(
 		c, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF);
 	SSL_CTX_set_read_ahead(c, 1); // see socket_read
-	// an idle connection has no buffers; bytes that could not be written may have moved since
+	// idle connections have no buffers; unwritten bytes may move in memory before the next try
 	SSL_CTX_set_mode(c,
 		SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
 			SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-	// clients keep the tickets by which sessions are resumed; we keep no sessions
+	// clients keep tickets to resume sessions; we keep no sessions
 	SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_num_tickets(c, 1);
 }
 
-// Names the sessions of a context by what its clients have checked: the certificate and ALPN.
+// Sets the session ID context from the values that clients have verified: certificate and ALPN.
 static bool name_sessions(SSL_CTX *c, const struct stream_tls *tls)
 {
 	unsigned char id[EVP_MAX_MD_SIZE];
@@ -86,7 +86,7 @@ static bool name_sessions(SSL_CTX *c, const struct stream_tls *tls)
 	return good;
 }
 
-// Loads the files. Returns the first that fails, with its path in *path, or -1.
+// Loads the files. Returns the number of the first that fails, with its path in *path, or -1.
 static int load_files(SSL_CTX *c, const struct stream_tls *tls, const char **path)
 {
 	*path = tls->ciphers != NULL ? tls->ciphers : CIPHERS;
@@ -105,7 +105,7 @@ static int load_files(SSL_CTX *c, const struct stream_tls *tls, const char **pat
 	return -1;
 }
 
-// Refuses to ask for a key's pass phrase: nobody is there to type it.
+// Refuses to ask for a key's pass phrase: there is no terminal to type it on.
 static int no_phrase(char *buf, int size, int writing, void *ctx)
 {
 	return -1;
@@ -136,11 +136,11 @@ bool tls_fill(SSL_CTX *c, const struct stream_tls *tls, char *error, size_t len)
 	return false;
 }
 
-// After its handshake a client of TLS 1.3 may ask for new keys (RFC 8446 4.6.3), as often as it
-// likes for all that libssl minds. Each takes as long as ten messages, and one read brings 600 of
-// them. A client of TLS 1.2 may begin another handshake, which libssl refuses once it has all of
-// the ClientHello, and makes room for that. So libssl is told that the client has ended, and it
-// handles no more records.
+// After its handshake a TLS 1.3 client may ask for new keys (RFC 8446 4.6.3), and libssl does not
+// limit how often. Each request costs as much as ten messages, and one read has room for 600 of
+// them. A TLS 1.2 client may begin another handshake, which libssl refuses only after it has
+// buffered the whole ClientHello. So after too many of these the connection is marked as closed by
+// the client, and libssl handles no more records.
 static void look_at_handshake(const SSL *ssl, int where, int ret)
 {
 	struct conn *c = SSL_get_app_data(ssl);
@@ -182,7 +182,8 @@ int stream_tls_check(const struct stream_tls *tls, char *error, size_t len)
 	return 0;
 }
 
-// By a signal and by a reload at once: one of them at a time has the old identities.
+// A signal and a reload may run this at the same time: the lock lets one at a time have the old
+// identities.
 int stream_tls_reload(struct streams *s, char *error, size_t len)
 {
 	struct identities *old, *fresh;
@@ -194,7 +195,7 @@ int stream_tls_reload(struct streams *s, char *error, size_t len)
 		pthread_mutex_lock(&s->tls_lock);
 		s->identities = fresh;
 		pthread_mutex_unlock(&s->tls_lock);
-		identities_free(old); // connections made with it still hold its contexts
+		identities_free(old); // open connections hold references to its contexts
 	}
 	pthread_mutex_unlock(&s->swap_lock);
 	return fresh != NULL ? 0 : -1;
@@ -204,13 +205,13 @@ bool stream_certificate(struct streams *s, unsigned int index, struct stream_cer
 {
 	bool found;
 
-	pthread_mutex_lock(&s->tls_lock); // they are not freed meanwhile
+	pthread_mutex_lock(&s->tls_lock); // so that they are not freed meanwhile
 	found = identities_certificate(s->identities, index, out);
 	pthread_mutex_unlock(&s->tls_lock);
 	return found;
 }
 
-// --- a BIO that is a socket, read a chunk at a time ----------------------------------------------
+// --- a BIO on a socket, read a chunk at a time ---------------------------------------------------
 
 static int create_bio(BIO *b)
 {
@@ -235,8 +236,9 @@ static bool would_block(ssize_t rc)
 	return rc < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
 }
 
-// Reads one chunk for libssl. libssl takes all that is there at once (read-ahead), but only one
-// chunk for each tls_io_read. The whole records in it are then handled, and epoll reports the rest.
+// Reads one chunk for libssl. Read-ahead lets libssl read all available bytes at once, but this
+// allows one chunk for each tls_io_read. libssl then handles the complete records in it, and epoll
+// reports the rest.
 static int socket_read(BIO *b, char *buf, int len)
 {
 	struct conn *c = BIO_get_data(b);
@@ -389,8 +391,7 @@ int tls_io_write(struct conn *c, const uint8_t *buf, size_t len)
 	return tls_result(c->ssl, SSL_write(c->ssl, buf, (int)len));
 }
 
-// The kernel puts records together that are followed by others: they leave in as few segments as if
-// they had been one write.
+// With MSG_MORE the kernel joins records: they leave in as few segments as those of one write.
 static int write_records(struct conn *c, const struct iovec *v, unsigned int n)
 {
 	int all = 0, done = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The DSCP of TCP connections, which the kernel sends. ECN is TCP's own and stays the kernel's.
+// Sets the DSCP of TCP connections. The kernel handles the ECN bits.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdbool.h>
@@ -29,7 +29,7 @@ void tos_listen(int fd, const struct stream_listener *l)
 	setsockopt(fd, IPPROTO_TCP, TCP_SAVE_SYN, &save, sizeof(save));
 }
 
-// The class of the SYN that the kernel has kept.
+// Reads the traffic class of the SYN that the kernel has kept.
 static uint8_t class_of_syn(int fd)
 {
 	uint8_t syn[SYN_MAX];

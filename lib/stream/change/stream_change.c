@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Changes limits, times and marks beside running threads: each is a number that they read anew
-// whenever they need it, or has a lock of its own.
+// Changes limits, timeouts and DSCPs while threads run: each is a number that threads read at every
+// use, or has its own lock.
 #include "change/stream_change.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ void stream_change(struct streams *s, const struct stream_config *c)
 		__atomic_store_n(&s->listener[i].marked, c->listeners[i].marked, __ATOMIC_RELAXED);
 	}
 	proxies_change(s, c);
-	__atomic_fetch_add(&s->rules, 1, __ATOMIC_RELEASE); // threads see it with their next round
+	__atomic_fetch_add(&s->rules, 1, __ATOMIC_RELEASE); // threads see it in their next round
 	for (unsigned int i = 0; i < s->nb_threads; i++)
 		listen_mark(s->thread[i]);
 }
@@ -95,6 +95,6 @@ void stream_renew(struct streams *s, struct stream_renewal *r)
 	s->identities = r->identities;
 	pthread_mutex_unlock(&s->tls_lock);
 	pthread_mutex_unlock(&s->swap_lock);
-	r->identities = old; // connections made with its contexts still hold them
+	r->identities = old; // open connections hold references to its contexts
 	stream_renewal_free(r);
 }

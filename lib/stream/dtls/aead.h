@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ciphers of DTLS records: AES-GCM (RFC 5288) and ChaCha20-Poly1305 (RFC 7905). libipsec-mb
-// does them several times faster for messages as short as TURN's; libcrypto does them where
-// libipsec-mb is missing. lib/stream/meson.build chooses.
+// The ciphers of DTLS records: AES-GCM (RFC 5288) and ChaCha20-Poly1305 (RFC 7905). libipsec-mb is
+// several times faster than libcrypto for short messages like those of TURN. libcrypto is used
+// where libipsec-mb is missing; lib/stream/meson.build chooses.
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 
 enum aead { AEAD_AES_128_GCM, AEAD_AES_256_GCM, AEAD_CHACHA20_POLY1305, AEAD_NB };
 
-// The inputs beside key and message. Never use the same nonce twice with one key.
+// Inputs other than key and message. Never use a nonce twice with one key.
 struct aead_with {
 	uint8_t nonce[AEAD_NONCE_LEN];
 	uint8_t aad_len;
@@ -27,15 +27,15 @@ static inline size_t aead_key_len(enum aead a)
 	return a == AEAD_AES_128_GCM ? 16 : 32;
 }
 
-// A key made ready for use; about 1 KB. One thread at a time.
+// A prepared key; about 1 KB. One thread at a time.
 struct aead_key;
 
 // Prepares a key of aead_key_len bytes. NULL without memory. Any thread.
 struct aead_key *aead_key_create(enum aead a, const uint8_t *key);
 void aead_key_free(struct aead_key *k); // NULL is fine
-// Encrypts len bytes in place, and writes the tag behind them. False: the cipher failed; the bytes
-// there must not be sent.
+// Encrypts len bytes in place, and writes the tag after them. False if the cipher failed; the bytes
+// must not be sent then.
 bool aead_seal(struct aead_key *k, const struct aead_with *params, uint8_t *data, size_t len);
-// Decrypts len bytes in place; their tag lies behind them. False: they are not the bytes that were
-// sealed, and are now of no use.
+// Decrypts len bytes in place; the tag follows them. False if the tag does not match; the bytes are
+// garbage then.
 bool aead_open(struct aead_key *k, const struct aead_with *params, uint8_t *data, size_t len);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ciphers by libcrypto, for machines that libipsec-mb does not know.
+// The ciphers by libcrypto, for machines that libipsec-mb does not support.
 #include <stdlib.h>
 
 #include <openssl/evp.h>

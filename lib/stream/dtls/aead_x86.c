@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ciphers on x86-64, by libipsec-mb. Every call of a release before 1.4, as Debian 12 has it,
-// writes to one variable of the process, which workers that seal at the same time fetch from each
-// other's caches. With such a release AES-GCM of short messages, for which that counts, is done by
-// aes_gcm.c. For long ones libipsec-mb has vectors that aes_gcm.c does without.
+// The ciphers on x86-64, by libipsec-mb. In releases before 1.4, such as Debian 12's, every call
+// writes to one global variable, whose cache line then moves between workers that encrypt at the
+// same time. With such a release aes_gcm.c does AES-GCM of short messages, where that cost matters.
+// For long messages libipsec-mb is faster: it uses wide vectors, which aes_gcm.c does not.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +21,11 @@ struct aead_key {
 		struct gcm_key_data gcm;
 		uint8_t chacha[AEAD_KEY_MAX];
 	};
-	struct aes_gcm brief; // the same key; its rounds are in gcm
+	struct aes_gcm brief; // the same key for short messages; its round keys are in gcm
 	enum aead aead;
 };
 
-// The functions for this CPU, for the life of the process. Their calls keep no other state in it.
+// The functions for this CPU, for the life of the process. Their calls keep no other state there.
 static IMB_MGR *mgr;
 static size_t short_max; // bytes; 0: no message is short
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -72,7 +72,7 @@ static bool is_short(const struct aead_key *k, size_t len)
 	return len <= short_max && k->aead != AEAD_CHACHA20_POLY1305;
 }
 
-// Neither of the two ways reports a failure or has any: they use nothing except their arguments.
+// Neither implementation can fail: both use only their arguments.
 bool aead_seal(struct aead_key *k, const struct aead_with *params, uint8_t *data, size_t len)
 {
 	struct chacha20_poly1305_context_data chacha;

@@ -4,7 +4,7 @@
 // Counter blocks are encrypted in batches of up to eight, whose rounds run side by side. The hash
 // of a batch is one sum of products with the powers of the hash key, reduced once. The field is
 // that of Gueron and Kounavis ("Intel Carry-Less Multiplication Instruction and its Usage for
-// Computing the GCM Mode", algorithms 1 and 5): blocks are turned round, and the hash key is
+// Computing the GCM Mode", algorithms 1 and 5): blocks are byte-reversed, and the hash key is
 // doubled beforehand, so products need no shift.
 #include "dtls/aes_gcm.h"
 
@@ -16,7 +16,7 @@
 #include "bytes.h"
 
 #define BATCH 8 // blocks
-#define FIELD ((long long)0xc200000000000000) // x^128 + x^127 + x^126 + x^121 + 1, turned round
+#define FIELD ((long long)0xc200000000000000) // x^128 + x^127 + x^126 + x^121 + 1, bits reversed
 
 #define CLMUL __attribute__((target("pclmul")))
 #define INLINE CLMUL static inline __attribute__((always_inline))
@@ -26,12 +26,12 @@ struct product {
 	__m128i low, middle, high;
 };
 
-// What is done to a message, and how far it is.
+// State of encrypting or decrypting one message.
 struct pass {
 	const struct aes_gcm *k;
 	uint8_t *pos;
 	size_t left;
-	__m128i counter; // of the next block, turned round
+	__m128i counter; // counter of the next block, byte-reversed
 	__m128i hash;
 	bool sealing;
 };
@@ -47,7 +47,7 @@ INLINE __m128i reverse_bytes(__m128i block)
 		block, _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
 }
 
-// The first n bytes are ones, the others zero; n is 0 to 16.
+// Returns a mask whose first n bytes are all ones, the others zero; n is 0 to 16.
 INLINE __m128i first_bytes(size_t n)
 {
 	static const uint8_t ones[32] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
@@ -120,7 +120,7 @@ INLINE void encrypt_blocks(const struct aes_gcm *k, __m128i *b, unsigned int n)
 
 // --- up to eight blocks --------------------------------------------------------------------------
 
-// Encrypts n blocks and hashes them, with n + more products in the sum. The last one has only the
+// Encrypts n blocks and hashes them, with n + more products in the sum. The last block has only the
 // bytes of mask.
 INLINE void crypt_blocks(
 	struct pass *p, unsigned int n, unsigned int more, __m128i mask, struct product *sum)
@@ -157,7 +157,7 @@ INLINE void whole_batch(struct pass *p)
 	p->left -= 16 * BATCH;
 }
 
-// The rest of n blocks, then the lengths.
+// Handles the last n blocks, then the lengths.
 INLINE void last_batch(struct pass *p, unsigned int n, __m128i lengths)
 {
 	const __m128i mask = first_bytes(p->left - (size_t)16 * (n - 1));
@@ -192,7 +192,7 @@ INLINE void crypt_rest(struct pass *p, __m128i lengths)
 
 // --- a message -----------------------------------------------------------------------------------
 
-// Hashes what goes along.
+// Hashes the additional authenticated data.
 INLINE __m128i hash_aad(const struct aes_gcm *k, const struct aead_with *params)
 {
 	const unsigned int n = params->aad_len;
@@ -208,8 +208,8 @@ INLINE __m128i hash_aad(const struct aes_gcm *k, const struct aead_with *params)
 	return gf_multiply(hash, hash_power(k, 1));
 }
 
-// The first counter block. The nonce is read in the pieces that it is written in (RFC 5288 3),
-// which are at hand before they are in the cache.
+// Returns the first counter block. Reads the nonce in the pieces in which it was written (RFC 5288
+// 3), so that store forwarding works.
 INLINE __m128i first_counter(const uint8_t *nonce)
 {
 	const __m128i salt = _mm_cvtsi32_si128((int)load_raw32(nonce));
@@ -242,7 +242,7 @@ CLMUL void aes_gcm_seal(
 	_mm_storeu_si128((void *)(data + len), crypt_message(k, params, data, len, true));
 }
 
-// The last block is read and written whole, which does nothing to the tag behind it.
+// The last block is read and written whole, which leaves the tag after it unchanged.
 CLMUL bool aes_gcm_open(
 	const struct aes_gcm *k, const struct aead_with *params, uint8_t *data, size_t len)
 {
@@ -254,7 +254,7 @@ CLMUL bool aes_gcm_open(
 
 // --- a key ---------------------------------------------------------------------------------------
 
-// Twice a in the field.
+// Returns twice a in the field.
 CLMUL static __m128i gf_double(__m128i a)
 {
 	const __m128i carry = _mm_srli_epi64(a, 63);

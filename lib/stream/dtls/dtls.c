@@ -16,13 +16,13 @@
 
 struct dtls_handshake {
 	SSL *ssl;
-	struct dtls_wire *wire; // of the present call
-	uint64_t next[2], nonce; // as in struct dtls_keys
-	uint16_t flight_len; // bytes sent by the present call; more than FLIGHT_MAX: not all kept
+	struct dtls_wire *wire; // wire of the current call
+	uint64_t next[2], nonce; // see struct dtls_keys
+	uint16_t flight_len; // bytes sent by the current call; above FLIGHT_MAX not all are kept
 	uint8_t flight[FLIGHT_MAX];
 };
 
-// --- a BIO that is one datagram at a time --------------------------------------------------------
+// --- a BIO of one datagram at a time -------------------------------------------------------------
 
 static int wire_read(BIO *b, char *buf, int len)
 {
@@ -39,7 +39,7 @@ static int wire_read(BIO *b, char *buf, int len)
 	return n;
 }
 
-// Notes what the session must know about records that are sent.
+// Records what the session must know about sent records.
 static void note_records(struct dtls_handshake *h, const uint8_t *p, size_t len)
 {
 	if (h->flight_len + len <= FLIGHT_MAX) {
@@ -72,7 +72,7 @@ static int wire_write(BIO *b, const char *buf, int len)
 	note_records(h, (const uint8_t *)buf, (size_t)len);
 	w->out(w->ctx, (const uint8_t *)buf, (size_t)len);
 	w->outs++;
-	return len; // lost datagrams are lost as on any other wire
+	return len; // a failure counts as a lost datagram
 }
 
 static long wire_ctrl(BIO *b, int cmd, long num, void *ptr)
@@ -97,13 +97,13 @@ static void attach_wire(struct dtls_handshake *h, struct dtls_wire *w)
 
 // --- the context ---------------------------------------------------------------------------------
 
-// Takes any cookie: the worker has checked it before there was a session.
+// Accepts any cookie: the worker has checked it before.
 static int cookie_is_good(SSL *ssl, const unsigned char *cookie, unsigned int len)
 {
 	return 1;
 }
 
-// The AEAD that seals the records of a cipher; AEAD_NB: a session does not know that cipher.
+// Returns the AEAD of a cipher, or AEAD_NB if sessions do not support that cipher.
 static enum aead aead_of(const SSL_CIPHER *c)
 {
 	switch (SSL_CIPHER_get_cipher_nid(c)) {
@@ -118,7 +118,7 @@ static enum aead aead_of(const SSL_CIPHER *c)
 	}
 }
 
-// Keeps only the ciphers that a session knows.
+// Keeps only the ciphers that sessions support.
 static bool choose_ciphers(SSL_CTX *ctx, const char *asked, char *error, size_t len)
 {
 	STACK_OF(SSL_CIPHER) *all = SSL_CTX_get_ciphers(ctx);
@@ -152,14 +152,15 @@ struct ssl_ctx_st *dtls_load(
 		snprintf(error, len, "dtls: out of memory");
 		return NULL;
 	}
-	// with these buffers a handshake takes 54 KB at its end, with the default ones 69
+	// with these buffers a handshake needs 54 KB at its end, with the default ones 69
 	if (!tls_fill(ctx, tls, error, len) || !choose_ciphers(ctx, tls->ciphers, error, len) ||
 		SSL_CTX_set_min_proto_version(ctx, DTLS1_2_VERSION) != 1 ||
 		SSL_CTX_set_max_send_fragment(ctx, c->message) != 1) {
 		SSL_CTX_free(ctx);
 		return NULL;
 	}
-	// otherwise libssl allows messages of 100 KB, and makes room for ten at a time; now 17 KB
+	// the default allows messages of 100 KB and buffers of ten at a time; this limits them to
+	// 17 KB
 	SSL_CTX_set_max_cert_list(ctx, 1);
 	SSL_CTX_set_options(ctx, SSL_OP_NO_QUERY_MTU | SSL_OP_COOKIE_EXCHANGE);
 	SSL_CTX_set_cookie_verify_cb(ctx, cookie_is_good);
@@ -174,8 +175,7 @@ static int io_result(SSL *ssl, int rc)
 
 	if (rc > 0)
 		return rc;
-	// do not use SSL_get_error: a forged record may have left an error that is none of the
-	// session's
+	// do not use SSL_get_error: a forged record may have left an unrelated error
 	if ((SSL_get_shutdown(ssl) & SSL_RECEIVED_SHUTDOWN) != 0)
 		code = IO_CLOSED;
 	else if (SSL_want_read(ssl))
@@ -184,7 +184,7 @@ static int io_result(SSL *ssl, int rc)
 	return code;
 }
 
-// Makes a handshake with all that libssl needs. NULL without memory.
+// Makes a handshake with everything that libssl needs. NULL without memory.
 static struct dtls_handshake *create_handshake(struct ssl_ctx_st *ctx)
 {
 	struct dtls_handshake *h = calloc(1, sizeof(*h));
@@ -212,8 +212,7 @@ struct dtls_handshake *dtls_open(
 		attach_wire(h, w);
 		SSL_set_mtu(h->ssl, c->mtu);
 		SSL_set_accept_state(h->ssl);
-		// takes this ClientHello as the second one, which its number in the handshake says
-		// it is
+		// treats this ClientHello as the second one, which its message number says it is
 		if (DTLSv1_listen(h->ssl, nobody) != 1) {
 			dtls_handshake_free(h);
 			h = NULL;
@@ -224,12 +223,12 @@ struct dtls_handshake *dtls_open(
 	return h;
 }
 
-// False for a datagram with a record too short to be decrypted. libssl 3.0 ends a handshake for
-// such a record, whoever has sent it.
+// False for a datagram with a record too short to decrypt. libssl 3.0 ends a handshake for such a
+// record, even a forged one.
 static bool long_enough(SSL *ssl, const uint8_t *data, size_t len)
 {
 	const SSL_CIPHER *c = SSL_get_current_cipher(ssl);
-	unsigned int least = UINT16_MAX; // without a cipher nothing can be encrypted
+	unsigned int least = UINT16_MAX; // without a cipher no record can be encrypted
 
 	if (c == NULL)
 		c = SSL_get_pending_cipher(ssl);
@@ -272,7 +271,7 @@ void dtls_handshake_tick(struct dtls_handshake *h, struct dtls_wire *w)
 
 int dtls_handshake(struct dtls_handshake *h, struct dtls_wire *w)
 {
-	dtls_handshake_tick(h, w); // else libssl does so on its way, in front of the last flight
+	dtls_handshake_tick(h, w); // else libssl does this during the call, before the last flight
 	attach_wire(h, w);
 	if (w->in_len > 0 && !long_enough(h->ssl, w->in, w->in_len))
 		w->in_len = 0;
@@ -287,7 +286,8 @@ void dtls_handshake_free(struct dtls_handshake *h)
 	free(h);
 }
 
-// --- what it leaves ------------------------------------------------------------------------------
+// --- its session
+// ----------------------------------------------------------------------------------
 
 // Derives the key block: both keys, then both salts (RFC 5246 6.3).
 static bool key_block(SSL *ssl, uint8_t *out, size_t len)
@@ -328,7 +328,7 @@ struct dtls_session *dtls_settle(const struct dtls_handshake *h)
 	uint8_t block[2 * (AEAD_KEY_MAX + AEAD_NONCE_LEN)];
 	struct dtls_session *s = NULL;
 
-	// when an earlier session has been resumed, the client has sent the last flight
+	// in a resumed session the client has sent the last flight
 	if (!SSL_session_reused(h->ssl) && h->flight_len <= FLIGHT_MAX)
 		k.flight_len = h->flight_len;
 	if (key_block(h->ssl, block, 2 * (key + salt))) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes and checks the cookies of ClientHellos. A cookie is a MAC over what a client must repeat.
+// Makes and checks the cookies of ClientHellos. A cookie is a MAC over the fields that a client
+// must repeat.
 #include <openssl/crypto.h>
 
 #include "dtls/dtls_cookie.h"
@@ -33,9 +34,9 @@ static void add_endpoint(uint8_t *dst, const struct endpoint *e)
 	store_be16(dst + sizeof(e->addr.b), e->port);
 }
 
-// Writes the MAC behind the number of a cookie, which says the key. The MAC covers both ends, and
-// the random that a client repeats in its second ClientHello. Some offer other cipher suites there
-// (doc/protocol.md).
+// Writes the MAC after the number of a cookie, which identifies the key. The MAC covers both
+// endpoints and the random, which a client repeats in its second ClientHello. It does not cover the
+// cipher suites, because some clients change them there (doc/protocol.md).
 static void write_mac(const struct dtls_cookies *c, const struct dtls_hello *h,
 	const struct endpoint *client, const struct endpoint *server,
 	uint8_t cookie[DTLS_COOKIE_LEN])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads ClientHellos.
+// Parses ClientHellos.
 #include "bytes.h"
 #include "dtls/dtls_hello.h"
 
@@ -17,7 +17,7 @@ static uint32_t load_be24(const uint8_t *p)
 	return (uint32_t)p[0] << 16 | load_be16(p + 1);
 }
 
-// Steps over a vector with its length in front. False: the vector is longer than what is left.
+// Skips a vector with its length in front. False if the vector is longer than max or the rest.
 static bool skip_vector(const uint8_t **p, const uint8_t *end, unsigned int prefix, size_t max)
 {
 	size_t len;
@@ -31,7 +31,7 @@ static bool skip_vector(const uint8_t **p, const uint8_t *end, unsigned int pref
 	return true;
 }
 
-// Reads what a cookie needs, and steps over it.
+// Reads the fields that a cookie needs, and skips them.
 static bool read_front(const uint8_t **p, const uint8_t *end, struct dtls_hello *h)
 {
 	if (end - *p < 2 + DTLS_RANDOM_LEN || (*p)[0] != 0xfe)

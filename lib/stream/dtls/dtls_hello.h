@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a DTLS 1.2 datagram is before there is a session, and its ClientHello. Pure.
+// Recognises and parses DTLS 1.2 ClientHellos before there is a session. Pure.
 #pragma once
 
 #include <stdbool.h>
@@ -12,12 +12,12 @@
 // Bytes of the shortest ClientHello: version, random and four empty vectors.
 #define DTLS_HELLO_MIN (DTLS_RECORD_LEN + DTLS_HANDSHAKE_LEN + 2 + DTLS_RANDOM_LEN + 1 + 1 + 2 + 1)
 
-#define DTLS_HELLO_MAX 8192 // bytes of the message that is put together of fragments
+#define DTLS_HELLO_MAX 8192 // limit of a reassembled message, in bytes
 
 // Content types of a record.
 enum { DTLS_CCS = 20, DTLS_ALERT = 21, DTLS_HANDSHAKE = 22, DTLS_APPLICATION = 23 };
 
-// True when a datagram with this first byte is DTLS (RFC 7983).
+// True if a datagram with this first byte is DTLS (RFC 7983).
 static inline bool dtls_first_byte(uint8_t b)
 {
 	return (uint8_t)(b - 20) < 44;
@@ -29,22 +29,22 @@ struct dtls_hello {
 	const uint8_t *random; // DTLS_RANDOM_LEN bytes
 	const uint8_t *cookie;
 	uint8_t cookie_len;
-	bool whole; // else the first fragment of one
+	bool whole; // else it is the first fragment
 };
 
 // A fragment of a ClientHello (RFC 6347 4.2.3), or all of it.
 struct dtls_fragment {
-	const uint8_t *data; // len bytes: [off, off + len) of `of`
+	const uint8_t *data; // len bytes: [off, off + len) of total
 	uint32_t off, len, total;
 	uint16_t number; // of the message
 };
 
-// True when the datagram's first record is in the clear and begins with a ClientHello, good or not.
+// True if the datagram's first record is plaintext and begins with a ClientHello, valid or not.
 bool dtls_hello_is(const uint8_t *data, size_t len);
-// Reads the fragment of a ClientHello that is a datagram's first record. False: it is malformed, or
-// of one longer than DTLS_HELLO_MAX.
+// Reads the ClientHello fragment in a datagram's first record. False if it is malformed, or if the
+// message is longer than DTLS_HELLO_MAX.
 bool dtls_hello_fragment(const uint8_t *data, size_t len, struct dtls_fragment *f);
 // Reads a ClientHello that is whole and alone in its datagram, or its first fragment, if that has
-// all that a cookie needs. It may be of any version: libssl knows how to refuse. False when the
-// datagram is neither.
+// all fields that a cookie needs. Any version is accepted: libssl refuses wrong versions. False if
+// the datagram is neither.
 bool dtls_hello_read(const uint8_t *data, size_t len, struct dtls_hello *h);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps a ClientHello's record, and which bytes of it have come.
+// Keeps a ClientHello's record, and which of its bytes have arrived.
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@
 #define FRONT (DTLS_RECORD_LEN + DTLS_HANDSHAKE_LEN)
 
 struct dtls_pieces {
-	uint16_t number, total, left; // bytes of the message, and those that have not come
-	uint8_t come[DTLS_HELLO_MAX / 8]; // by byte, as bits
+	uint16_t number, total, left; // total: bytes of the message; left: missing bytes
+	uint8_t come[DTLS_HELLO_MAX / 8]; // a bit for each byte that has arrived
 	uint8_t record[];
 };
 
@@ -33,7 +33,7 @@ struct dtls_pieces *dtls_pieces_begin(const uint8_t *data, size_t len)
 		return NULL;
 	p->number = f.number;
 	p->total = p->left = (uint16_t)f.total;
-	// as if it had come whole: so it is under Finished, too (RFC 6347 4.2.6)
+	// as if it had arrived unfragmented: Finished covers it like that, too (RFC 6347 4.2.6)
 	memcpy(p->record, data, FRONT);
 	store_be16(p->record + 11, (uint16_t)(DTLS_HANDSHAKE_LEN + f.total));
 	store_be24(p->record + DTLS_RECORD_LEN + 9, f.total);

@@ -12,8 +12,8 @@
 #define SEQ_MAX ((UINT64_C(1) << 48) - 1)
 #define WINDOW 64
 #define EXPLICIT_LEN 8 // bytes of AES-GCM's nonce in a record
-#define DATAGRAM_MAX 548 // bytes, for our last flight: IPv4 carries it anywhere (RFC 791), and IPv6
-#define ANSWERS 12 // to handshake messages of a session: libssl gives up after so many
+#define DATAGRAM_MAX 548 // bytes, for our last flight: IPv4 and IPv6 carry it on any path (RFC 791)
+#define ANSWERS 12 // answers to handshake messages of a session: libssl gives up after as many
 
 enum { HANDSHAKE_CLIENT_HELLO = 1, HANDSHAKE_FINISHED = 20 };
 enum { ALERT_WARNING = 1, ALERT_FATAL = 2 };
@@ -21,25 +21,25 @@ enum { ALERT_CLOSE_NOTIFY = 0, ALERT_NO_RENEGOTIATION = 100 };
 enum { CLIENT, SERVER };
 
 struct dtls_session {
-	struct aead_key *key[2]; // for what the client writes, and for what we write
+	struct aead_key *key[2]; // for the client's records, and for ours
 	uint8_t salt[2][AEAD_NONCE_LEN];
-	uint8_t explicit_len; // bytes of the nonce that stand in a record
+	uint8_t explicit_len; // bytes of the nonce in a record
 	uint8_t aead; // enum aead
 	uint64_t next[2]; // our next sequence number, by epoch
 	uint64_t nonce; // our next explicit nonce
-	uint64_t seen_end; // the client's highest number + 1
-	uint64_t seen; // which of the numbers just below seen_end have come, as bits
+	uint64_t seen_end; // the client's highest sequence number + 1
+	uint64_t seen; // a bit for each received number just below seen_end
 	uint16_t flight_len;
-	uint8_t answers; // handshake messages that are still answered
-	uint8_t flight[]; // our last flight: records in the clear, each as struct kept and body
+	uint8_t answers; // remaining answers to handshake messages
+	uint8_t flight[]; // our last flight: plaintext records, each as struct kept and body
 };
 
 // --- one record ----------------------------------------------------------------------------------
 
-// The header of a record as numbers.
+// A parsed record header.
 struct header {
 	uint8_t type;
-	uint16_t version, len; // len: bytes that follow
+	uint16_t version, len; // len: bytes after the header
 	uint64_t number; // epoch and sequence number
 };
 
@@ -60,7 +60,7 @@ static void header_write(uint8_t *p, const struct header *h)
 }
 
 // Makes nonce and additional data (RFC 5288 3 or RFC 7905 2, and RFC 5246 6.2.3.3). h->len is the
-// length of the message.
+// length of the message, without nonce and tag.
 static struct aead_with with_of(const struct dtls_session *s, unsigned int sender,
 	const struct header *h, const uint8_t *explicit)
 {
@@ -78,9 +78,8 @@ static struct aead_with with_of(const struct dtls_session *s, unsigned int sende
 	return w;
 }
 
-// Makes a record of len bytes at p; data may lie there already. Returns the record's length, or 0
-// when the cipher failed. The sequence number is used up then, and nothing of the record may be
-// sent.
+// Makes the record of len bytes of data at p, which may overlap data. Returns the record's length,
+// or 0 if the cipher failed. The sequence number is used up then, and the record must not be sent.
 static uint16_t seal_record(
 	struct dtls_session *s, uint8_t type, const uint8_t *data, uint16_t len, uint8_t *p)
 {
@@ -99,8 +98,8 @@ static uint16_t seal_record(
 	return (uint16_t)(DTLS_RECORD_LEN + h.len);
 }
 
-// Decrypts the body of a record of epoch 1. Returns its length, with *body pointing at it. Below 0:
-// it is forged.
+// Decrypts the body of a record of epoch 1. Returns its length, with *body pointing to it, or less
+// than 0 if it is forged.
 static int open_record(
 	struct dtls_session *s, unsigned int sender, struct header h, uint8_t *p, uint8_t **body)
 {
@@ -115,7 +114,7 @@ static int open_record(
 	return aead_open(s->key[sender], &params, *body, h.len) ? h.len : -1;
 }
 
-// --- no record twice (RFC 6347 4.1.2.6) ----------------------------------------------------------
+// --- replay protection (RFC 6347 4.1.2.6) --------------------------------------------------------
 
 static bool is_new(const struct dtls_session *s, uint64_t seq)
 {
@@ -136,7 +135,7 @@ static void mark_seen(struct dtls_session *s, uint64_t seq)
 	s->seen_end = seq + 1;
 }
 
-// --- what is no message --------------------------------------------------------------------------
+// --- alerts and flights -------------------------------------------------------------------------
 
 static void send_out(struct dtls_wire *w, const uint8_t *data, size_t len)
 {
@@ -160,14 +159,14 @@ static void send_alert(
 		w->unsealed++;
 }
 
-// A record of our last flight, in the clear; its body follows it.
+// A plaintext record of our last flight; its body follows it.
 struct kept {
 	uint8_t type, epoch;
 	uint16_t len;
 };
 
-// Answers a client that has not got our last flight: sends the same messages in new records (RFC
-// 6347 4.2.2).
+// Answers a client that has not received our last flight: sends the same messages in new records
+// (RFC 6347 4.2.2).
 static void send_flight(struct dtls_session *s, struct dtls_wire *w)
 {
 	uint8_t out[FLIGHT_MAX];
@@ -199,7 +198,7 @@ static void send_flight(struct dtls_session *s, struct dtls_wire *w)
 		send_out(w, out, n);
 }
 
-// Reads an alert. Returns IO_LATER when the session goes on.
+// Reads an alert. Returns IO_LATER if the session continues.
 static int alert_input(const uint8_t *alert, int len)
 {
 	if (len != 2)
@@ -226,7 +225,7 @@ static void handshake_input(
 
 // --- a session -----------------------------------------------------------------------------------
 
-// Handles the body of a record; returns as dtls_session_read does.
+// Handles the body of a record; returns the same values as dtls_session_read.
 static int handle_record(
 	struct dtls_session *s, struct dtls_wire *w, struct header h, uint8_t *p, uint8_t **message)
 {
@@ -302,9 +301,9 @@ void dtls_session_close(struct dtls_session *s, struct dtls_wire *w)
 	send_alert(s, w, ALERT_WARNING, ALERT_CLOSE_NOTIFY);
 }
 
-// --- from its handshake --------------------------------------------------------------------------
+// --- creation -----------------------------------------------------------------------------------
 
-// Keeps a record of our last flight. False when it is no such record.
+// Keeps a record of our last flight. False if it does not belong to the flight.
 static bool keep_record(struct dtls_session *s, const struct header *h, const uint8_t *p)
 {
 	struct kept k = {.type = h->type, .epoch = (uint8_t)(h->number >> 48), .len = h->len};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The DTLS handshakes of a stream thread: the present ones by session, those that wait in turn, and
-// the news of their outcome for the workers.
+// The DTLS handshakes of a stream thread: a table of the current ones by session, a queue of those
+// with waiting datagrams, and the outcomes to report to the workers.
 #include <stdlib.h>
 
 #include "dtls/dtls_hello.h"
@@ -8,14 +8,14 @@
 #include "identity/identities.h"
 #include "thread.h"
 
-#define TICK_MS 100 // milliseconds that a flight is sent again too late, at most
-// Datagrams of one handshake that may have records not in the clear. One is usual. A datagram that
-// comes too early takes 17 KB in libssl.
+#define TICK_MS 100 // milliseconds: most delay of a retransmission
+// Limit of datagrams with encrypted records per handshake. One is usual. A datagram that arrives
+// too early costs 17 KB in libssl.
 #define SEALED_MAX 8
-#define WAITING_MAX 8 // datagrams of one handshake; a flight has one to four
-#define PIECES_MAX 32 // of its ClientHello, where that comes in fragments
+#define WAITING_MAX 8 // waiting datagrams of one handshake; a flight has one to four
+#define PIECES_MAX 32 // datagrams of a fragmented ClientHello
 
-// A datagram of a client that waits.
+// A waiting datagram of a client.
 struct later {
 	struct later *next;
 	uint16_t len;
@@ -23,18 +23,18 @@ struct later {
 };
 
 struct handshake {
-	struct handshake *next; // in its bucket, or in the list of ended ones
-	struct handshake *after, *before; // in the turn of those with datagrams that wait
+	struct handshake *next; // in its bucket, or in the list of ended handshakes
+	struct handshake *after, *before; // in the queue of handshakes with waiting datagrams
 	struct later *waiting; // oldest first; the very first is the ClientHello
-	struct dtls_pieces *pieces; // of its ClientHello, which is not whole yet; else NULL
+	struct dtls_pieces *pieces; // fragments of its ClientHello until that is whole; else NULL
 	struct dtls_handshake *handshake; // NULL before it has begun, and once it has ended
-	struct dtls_session *session; // its outcome; NULL = none
+	struct dtls_session *session; // its outcome; NULL = failed
 	uint64_t conn;
 	struct addr source;
 	uint64_t until_ms;
 	uint8_t worker;
-	uint8_t listener; // that its client came by
-	uint8_t sealed; // datagrams with records not in the clear
+	uint8_t listener; // the listener that received its ClientHello
+	uint8_t sealed; // datagrams with encrypted records
 	bool in_pieces; // its ClientHello comes in fragments
 	bool counted; // the limits count it
 	bool ended;
@@ -76,7 +76,7 @@ static bool send_datagram(struct thread *t, unsigned int w, const uint8_t *data,
 	return true;
 }
 
-// Sends a datagram of the server. One that finds no room is lost, and will be sent again.
+// Sends a datagram of the server. Without room it is lost, and is retransmitted later.
 static void send_out(void *ctx, const uint8_t *data, size_t len)
 {
 	const struct flight_context *route = ctx;
@@ -85,7 +85,7 @@ static void send_out(void *ctx, const uint8_t *data, size_t len)
 	send_datagram(route->t, route->s->worker, data, len, &meta);
 }
 
-// Counts a handshake that came to nothing, and tells of it.
+// Counts and reports a failed handshake.
 static void refuse_handshake(struct thread *t, const struct handshake *s, uint64_t *reason)
 {
 	const struct endpoint client = {.addr = s->source};
@@ -100,7 +100,7 @@ static void session_gone(struct thread *t, const struct addr *source)
 	stats_add(&t->stats.dtls_sessions, -1);
 }
 
-// --- what waits ----------------------------------------------------------------------------------
+// --- the queue -----------------------------------------------------------------------------------
 
 static void line_up(struct thread *t, struct handshake *s)
 {
@@ -120,7 +120,7 @@ static void step_out(struct thread *t, struct handshake *s)
 	*(s->after != NULL ? &s->after->before : &all->last) = s->before;
 }
 
-// Keeps a datagram. One that finds no room is lost, and will be sent again.
+// Keeps a datagram. Without room it is lost, and is retransmitted later.
 static void keep_datagram(struct thread *t, struct handshake *s, const struct stream_message *m)
 {
 	struct later **end = &s->waiting, *l = malloc(sizeof(*l) + m->len);
@@ -154,8 +154,7 @@ static void free_waiting(struct handshake *s)
 
 // --- a handshake ---------------------------------------------------------------------------------
 
-// Ends a handshake: takes it out of its bucket, and lists it among those whose outcome has to be
-// told.
+// Ends a handshake: moves it from its bucket to the list of outcomes to report.
 static void end_handshake(struct thread *t, struct handshake **slot, bool complete)
 {
 	struct handshake *s = *slot;
@@ -176,7 +175,7 @@ static void end_handshake(struct thread *t, struct handshake **slot, bool comple
 		stats_add(&t->stats.dtls_handshakes, 1);
 		return;
 	}
-	if (complete) // there was no memory for the session
+	if (complete) // no memory for the session
 		refuse_handshake(t, s, &t->stats.dtls_failed);
 	if (s->counted)
 		session_gone(t, &s->source);
@@ -201,7 +200,7 @@ static void feed_datagram(struct thread *t, struct handshake **slot, uint8_t *da
 	end_handshake(t, slot, rc > 0);
 }
 
-// True when the limits allow another session; else raises the counter that says why not.
+// True if the limits allow another session. Else increments the counter of the reason.
 static bool admit_handshake(struct thread *t, struct handshake *s)
 {
 	switch (conn_limits_take(&t->s->sessions, &s->source)) {
@@ -222,14 +221,14 @@ static bool admit_handshake(struct thread *t, struct handshake *s)
 	return true;
 }
 
-// The ClientHello that a datagram is or completes, in w->in; else w->in_len is 0. False without
-// memory.
+// Gets the ClientHello that a datagram contains or completes in w->in; else sets w->in_len to 0.
+// False without memory.
 static bool hello_whole(struct handshake *s, struct later *l, struct dtls_wire *w)
 {
 	w->in = l->data;
 	w->in_len = l->len;
 	if (!s->in_pieces)
-		return true; // libssl says what is wrong with it
+		return true; // libssl reports the fault
 	if (s->pieces == NULL)
 		s->pieces = dtls_pieces_begin(l->data, l->len);
 	if (s->pieces == NULL)
@@ -240,7 +239,7 @@ static bool hello_whole(struct handshake *s, struct later *l, struct dtls_wire *
 	return true;
 }
 
-// Opens a handshake with its ClientHello, once that is whole.
+// Starts libssl's handshake with its ClientHello, once that is whole.
 static void open_with(struct thread *t, struct handshake **slot, struct later *l)
 {
 	struct flight_context route = {t, *slot};
@@ -292,7 +291,7 @@ static void begin_handshake(struct thread *t, unsigned int w, const struct strea
 	struct handshake *s = calloc(1, sizeof(*s));
 	struct dtls_hello h;
 
-	if (s == NULL) { // what cannot be told now is told when the worker gives it up
+	if (s == NULL) { // if this fails, the worker is notified when it gives the session up
 		conf->ops->shaken(conf->ctx, t->index, w, m->conn, NULL);
 		return;
 	}
@@ -323,7 +322,7 @@ void handshake_take(struct thread *t, unsigned int w, const struct stream_messag
 	case STREAM_SHAKE:
 		if (*slot != NULL)
 			keep_datagram(t, *slot, m);
-		else if (handshake_tell(t)) // the worker must hear of the end first
+		else if (handshake_tell(t)) // the worker must be notified of the end first
 			send_datagram(t, w, m->data, m->len, &back);
 		break;
 	case STREAM_GONE:
@@ -332,7 +331,7 @@ void handshake_take(struct thread *t, unsigned int w, const struct stream_messag
 			session_gone(t, &m->source);
 		} else if (*slot != NULL) {
 			end_handshake(t, slot, false);
-		} else if (handshake_tell(t)) { // in the order of their ends
+		} else if (handshake_tell(t)) { // report outcomes in order
 			conf->ops->shaken(conf->ctx, t->index, w, m->conn, NULL);
 		}
 		break;
@@ -342,7 +341,8 @@ void handshake_take(struct thread *t, unsigned int w, const struct stream_messag
 	}
 }
 
-// Gives back datagrams that came after the end of a complete handshake: they are the session's.
+// Returns datagrams that arrived after the end of a complete handshake to the worker: they belong
+// to the session.
 static void give_back(struct thread *t, const struct handshake *s)
 {
 	const struct stream_message back = {.kind = STREAM_BYTES, .conn = s->conn};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The DTLS handshakes of a stream thread. Workers give it the datagrams, until the session is
-// complete and the worker's, or is given up. The datagrams wait, because a thread serves open
-// connections first: handshake_work takes one at a time. All functions run on the thread itself.
+// The DTLS handshakes of a stream thread. Workers pass it the datagrams, until the handshake is
+// complete and the worker gets the session, or it is given up. The datagrams wait, because a thread
+// serves open connections first: handshake_work handles one at a time. All functions run on the
+// thread itself.
 #pragma once
 
 #include <stdbool.h>
@@ -13,22 +14,22 @@ struct thread;
 struct handshake;
 struct stream_message;
 
-// The handshakes of one thread. Zeroed memory has none.
+// The handshakes of one thread. Zeroed memory is empty.
 struct handshakes {
 	struct handshake *bucket[HANDSHAKE_BUCKETS]; // by session
-	struct handshake *ended; // workers have still to be told the outcome
-	struct handshake *first, *last; // those with datagrams that wait, in turn
+	struct handshake *ended; // outcome not yet reported to the worker
+	struct handshake *first, *last; // queue of handshakes with waiting datagrams
 	uint64_t ticked_ms;
 };
 
-// Takes a message of worker w, of any kind except STREAM_BYTES. It copies what it needs: the
-// message stays the caller's, except that it frees the session of STREAM_GONE.
+// Handles a message of worker w, of any kind except STREAM_BYTES. The caller keeps the message;
+// only the session of STREAM_GONE is freed.
 void handshake_take(struct thread *t, unsigned int w, const struct stream_message *m);
-// Handles the next datagram that waits. False: no more wait.
+// Handles the next waiting datagram. False if no more wait.
 bool handshake_work(struct thread *t);
-// Tells the workers outcomes. False: some have to wait.
+// Reports outcomes to the workers. False if some have to wait.
 bool handshake_tell(struct thread *t);
-// Sends again the flights that are due, and gives up the handshakes that take too long.
+// Retransmits the flights that are due, and gives up handshakes that take too long.
 void handshake_tick(struct thread *t);
-// Frees all handshakes. Workers are no longer told.
+// Frees all handshakes without notice to the workers.
 void handshake_close(struct thread *t);

@@ -11,7 +11,7 @@
 
 #include "stream.h"
 
-// Names as they stand in a ClientHello: each behind its length.
+// Names in the format of a ClientHello: each with its length in front.
 struct names {
 	unsigned int len;
 	unsigned char wire[];
@@ -30,7 +30,7 @@ static void place_make(void)
 	place = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, free_with);
 }
 
-// NULL without memory, or when a name does not fit.
+// NULL without memory, or if a name does not fit.
 static struct names *names_make(const struct stream_tls *tls)
 {
 	struct names *n = malloc(sizeof(*n) + (size_t)tls->nb_alpn * (UINT8_MAX + 1));
@@ -52,7 +52,7 @@ static struct names *names_make(const struct stream_tls *tls)
 	return n;
 }
 
-// A client that names protocols, but none of ours, has come to the wrong server.
+// A client that offers protocols, but no configured one, has reached the wrong server.
 static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_len,
 	const unsigned char *in, unsigned int in_len, void *ctx)
 {
@@ -78,7 +78,7 @@ bool alpn_use(struct ssl_ctx_st *c, const struct stream_tls *tls)
 		free(n);
 		return false;
 	}
-	// an SSL holds its context, and that the names
+	// an SSL holds a reference to its context, which holds the names
 	SSL_CTX_set_alpn_select_cb(c, choose_protocol, n);
 	return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads and judges dates; the clock is handed in.
+// Reads and checks dates; the caller supplies the time.
 #define _DEFAULT_SOURCE // timegm
 #include "identity/expiry.h"
 
@@ -46,7 +46,7 @@ bool stream_expiry_text(const struct stream_validity *v, time_t now, char *text,
 	if (e == STREAM_EXPIRES_SOON)
 		tell_soon(v->until - now, date, text, len);
 	else if (e == STREAM_EXPIRED)
-		snprintf(text, len, "has expired on %s: clients refuse it, renew it", date);
+		snprintf(text, len, "expired on %s: clients refuse it, renew it", date);
 	else if (e == STREAM_NOT_VALID_YET)
 		snprintf(text, len,
 			"is not valid before %s: clients refuse it until then (or is the clock "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contexts of libssl for each identity, and which listener has which.
+// Contexts of libssl for each identity, and the listeners that use them.
 #include "identity/identities.h"
 
 #include <stdio.h>
@@ -14,8 +14,8 @@
 #include "tls.h"
 
 struct identities {
-	struct stream_identities conf; // with strings of its own
-	SSL_CTX *tls[STREAM_LISTENERS_MAX], *dtls[STREAM_LISTENERS_MAX]; // NULL: nobody needs it
+	struct stream_identities conf; // with copies of the strings
+	SSL_CTX *tls[STREAM_LISTENERS_MAX], *dtls[STREAM_LISTENERS_MAX]; // NULL: not needed
 };
 
 static bool load_one(struct identities *i, const struct stream_dtls *dtls, char *error, size_t len)
@@ -102,7 +102,7 @@ static void validity_of(SSL_CTX *c, struct stream_validity *out)
 	SSL_CTX_get0_chain_certs(c, &chain);
 	*out = (struct stream_validity){0};
 	if (!stream_expiry_read(SSL_CTX_get0_certificate(c), NULL, &first))
-		return; // it is told as one that has expired
+		return; // it is reported as expired
 	*out = first;
 	for (int k = 0; k < sk_X509_num(chain); k++) {
 		const X509 *x = sk_X509_value(chain, k);

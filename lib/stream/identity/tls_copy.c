@@ -7,7 +7,7 @@
 
 #include "stream.h"
 
-// A copy of the list of names. NULL without memory.
+// Copies the list of names. NULL without memory.
 static const char **copy_names(const struct stream_tls *tls)
 {
 	const char **list = calloc(tls->nb_alpn + 1, sizeof(*list));

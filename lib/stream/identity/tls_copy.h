@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The strings of struct stream_tls, for those who keep them longer than the configuration that they
-// come from: a reload frees that. Private to lib/stream.
+// Copies of the strings of struct stream_tls, which outlive the configuration: a reload frees that.
+// Private to lib/stream.
 #pragma once
 
 #include <stdbool.h>
 
 struct stream_tls;
 
-// Puts copies in the place of all strings. False without memory, and there are none then.
+// Replaces all strings by copies. False without memory; then there are no copies.
 bool tls_copy_own(struct stream_tls *tls);
-// Frees copies that tls_copy_own has made.
+// Frees the copies of tls_copy_own.
 void tls_copy_free(struct stream_tls *tls);

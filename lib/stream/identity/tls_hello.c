@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Follows records (RFC 8446 5.1) and the messages of handshakes in them, which may begin and end
-// anywhere. A client of TLS 1.3 seals its records as application data, so what is of a handshake
-// there is in the clear, also behind a HelloRetryRequest.
+// Parses records (RFC 8446 5.1) and the handshake messages in them, which may begin and end
+// anywhere. TLS 1.3 clients send encrypted records as application data, so their handshake records
+// are plaintext, also after a HelloRetryRequest.
 #include "identity/tls_hello.h"
 
 #include "bytes.h"
 
 enum { TLS_CHANGE_CIPHER_SPEC = 20, TLS_HANDSHAKE = 22 };
 
-// The next byte of a record's header.
+// Handles the next byte of a record header.
 static void header_put(struct tls_hello *h, uint8_t byte, bool is_12)
 {
 	h->head[h->nb_head++] = byte;
@@ -19,7 +19,7 @@ static void header_put(struct tls_hello *h, uint8_t byte, bool is_12)
 	h->over = h->head[0] == TLS_CHANGE_CIPHER_SPEC && is_12;
 }
 
-// Bytes of a record of handshakes. False: a message is too long.
+// Handles bytes of a handshake record. False if a message is too long.
 static bool messages_fit(struct tls_hello *h, const uint8_t *p, size_t n)
 {
 	while (n > 0) {

@@ -12,7 +12,7 @@
 #include "bytes.h"
 #include "conn.h"
 
-#define ALERT(number) (SSL_AD_REASON_OFFSET + (number)) // libssl's reason for one that has come
+#define ALERT(number) (SSL_AD_REASON_OFFSET + (number)) // libssl's reason for a received alert
 #define VERSION_MAJOR 3
 #define VERSIONS 5 // SSL 3.0 and TLS 1.0 to 1.3
 
@@ -21,7 +21,8 @@ struct text {
 	size_t len, room;
 };
 
-// --- what was offered ----------------------------------------------------------------------------
+// --- the client's offer
+// ---------------------------------------------------------------------------
 
 static void put_word(struct text *t, const char *word)
 {
@@ -33,7 +34,7 @@ static void put_word(struct text *t, const char *word)
 	t->len += n;
 }
 
-// Bytes of a stranger's. False: there is no room for all of them.
+// Appends untrusted bytes, escaped. False if there is no room for all of them.
 static bool put_bytes(struct text *t, const uint8_t *p, size_t n)
 {
 	static const char end[] = "...";
@@ -61,8 +62,8 @@ static void put_version(struct text *t, unsigned int version)
 									     : "?");
 }
 
-// The lowest and the highest version. Of the list those that are none of TLS (RFC 8701) are left
-// out.
+// Appends the lowest and the highest version. Ignores values of the list that are not TLS versions
+// (RFC 8701).
 static void put_versions(struct text *t, SSL *ssl)
 {
 	unsigned int low = UINT32_MAX, high = 0;
@@ -107,7 +108,8 @@ static void put_alpn(struct text *t, SSL *ssl)
 	}
 }
 
-// RFC 6066 3: a list, of which there is one host name, with five bytes in front.
+// Appends the server name. The extension is a list with one host name, after five bytes (RFC 6066
+// 3).
 static void put_name(struct text *t, SSL *ssl)
 {
 	const unsigned char *p;
@@ -126,18 +128,19 @@ int tls_offer_note(SSL *ssl, int *alert, void *arg)
 
 	if (c == NULL)
 		return SSL_CLIENT_HELLO_SUCCESS;
-	if (c->offered == NULL) // else it comes once more, behind a HelloRetryRequest
+	if (c->offered == NULL) // else it is the second one, after a HelloRetryRequest
 		c->offered = malloc(STREAM_OFFERED_LEN);
 	t.buf = c->offered;
 	if (t.buf == NULL)
-		return SSL_CLIENT_HELLO_SUCCESS; // it is told without
+		return SSL_CLIENT_HELLO_SUCCESS; // refusals are reported without the offer
 	put_versions(&t, ssl);
 	put_alpn(&t, ssl);
 	put_name(&t, ssl);
 	return SSL_CLIENT_HELLO_SUCCESS;
 }
 
-// --- what was wrong ------------------------------------------------------------------------------
+// --- the reason
+// -----------------------------------------------------------------------------------
 
 enum stream_refusal tls_offer_why(bool left)
 {

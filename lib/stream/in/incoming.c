@@ -14,7 +14,7 @@
 
 #define CONNECTION_BIND 0x0b // second byte of a ConnectionBind request; the first is 0
 
-// Gives a message to the worker. False: the worker has no buffer for it now.
+// Passes a message to the worker. False if the worker has no buffer for it now.
 static bool give_message(struct thread *t, struct conn *c, const uint8_t *p, uint16_t len)
 {
 	const struct stream_config *conf = &t->s->conf;
@@ -33,7 +33,7 @@ static bool give_message(struct thread *t, struct conn *c, const uint8_t *p, uin
 	return true;
 }
 
-// A ConnectionBind request, behind which there may be bytes for a peer (RFC 6062 4.5).
+// True for a ConnectionBind request, which bytes for a peer may follow (RFC 6062 4.5).
 static bool is_bind(const struct thread *t, const uint8_t *message)
 {
 	return t->s->hub != NULL && message[0] == 0 && message[1] == CONNECTION_BIND;
@@ -46,7 +46,8 @@ static bool may_ask(const struct thread *t, const struct conn *c)
 	return c->asked < TURNS_ASKS && conf->ops->may_ask(conf->ctx, t->index, c->home);
 }
 
-// Takes the whole message at p. A client that has to wait for us has asked.
+// Handles the whole message at p. A client whose message waits for the worker no longer has to give
+// way.
 static enum incoming take_message(
 	struct thread *t, struct conn *c, const uint8_t *p, const struct stun_framing *f)
 {
@@ -69,7 +70,7 @@ static enum incoming take_message(
 	return INCOMING_DRY;
 }
 
-// Goes past bytes of a message that is too long. Returns how many.
+// Skips bytes of a message that is too long. Returns their number.
 static size_t skip_bytes(struct conn *c, size_t n)
 {
 	const uint32_t k = c->skip < n ? c->skip : (uint32_t)n;
@@ -78,8 +79,8 @@ static size_t skip_bytes(struct conn *c, size_t n)
 	return k;
 }
 
-// Gives the worker whole messages in n bytes. Returns how many bytes are done with, and in *end
-// what keeps it from the rest. The connection may be closed by then.
+// Passes the whole messages in n bytes to the worker. Returns the number of bytes handled, and in
+// *end the reason to stop. The connection may be closed then.
 static size_t take_frames(
 	struct thread *t, struct conn *c, const uint8_t *p, size_t n, enum incoming *end)
 {
@@ -118,7 +119,7 @@ static size_t take_frames(
 	return pos;
 }
 
-// Keeps the bytes that were not taken.
+// Keeps the bytes that were not handled.
 static void keep_rest(struct thread *t, struct conn *c, const uint8_t *p, size_t len)
 {
 	uint8_t *rest = NULL;
@@ -141,7 +142,7 @@ static void keep_rest(struct thread *t, struct conn *c, const uint8_t *p, size_t
 	c->rest_len = (uint32_t)len;
 }
 
-// Takes messages of what was read before.
+// Handles messages in bytes read earlier.
 static enum incoming take_rest(struct thread *t, struct conn *c)
 {
 	enum incoming end;
@@ -158,8 +159,8 @@ static enum incoming take_rest(struct thread *t, struct conn *c)
 	return end;
 }
 
-// Reads one TLS record, or what has come over TCP, behind a part of a message at most. False: there
-// was nothing to be read, or the connection is closed.
+// Reads one TLS record, or the available TCP bytes, after an incomplete message, if any. False if
+// there was nothing to read, or the connection is closed.
 static bool read_one(struct thread *t, struct conn *c, enum incoming *end)
 {
 	size_t n = c->rest_len, used;
@@ -186,11 +187,11 @@ enum incoming incoming_turn(struct thread *t, struct conn *c)
 	bool more = true;
 
 	if (c->turn == 0)
-		c->chunk = true; // one read of the socket in a turn
+		c->chunk = true; // one read of the socket per turn
 	c->more = false;
 	if (c->rest_len > 0)
 		end = take_rest(t, c);
-	// libssl is not asked once more for what it says it does not have
+	// do not ask libssl again for bytes that it does not have
 	while (end == INCOMING_DRY && more && c->state == CONN_OPEN && !c->waits &&
 		conn_may_be_read(t, c)) {
 		if (c->turn >= TURNS_MESSAGES)

@@ -9,7 +9,7 @@
 #include "in/incoming.h"
 #include "thread.h"
 
-#define PORTION_NS (1000 * 1000) // time for turns in a round; the last one may exceed it
+#define PORTION_NS (1000 * 1000) // time for turns in a round; the last turn may exceed it
 
 void turns_init(struct turns *q)
 {
@@ -47,7 +47,8 @@ void turns_remove(struct thread *t, struct conn *c)
 		t->turns.busy &= ~(UINT64_C(1) << c->home);
 }
 
-// Gives the first of a list his turn. False: there is none, or the worker has no room.
+// Gives the first connection of a list its turn. False if the list is empty, or the worker has no
+// room.
 static bool serve_turn(struct thread *t, unsigned int w, enum turns_list list)
 {
 	const struct stream_config *conf = &t->s->conf;
@@ -67,7 +68,7 @@ static bool serve_turn(struct thread *t, unsigned int w, enum turns_list list)
 		t->stalled = true;
 		return false;
 	}
-	turns_remove(t, c); // which one that is closed now is out of already
+	turns_remove(t, c); // no effect if it is closed now
 	if (left == INCOMING_MORE)
 		turns_add(t, c, TURNS_READ);
 	else if (left == INCOMING_ASKS)
@@ -77,7 +78,7 @@ static bool serve_turn(struct thread *t, unsigned int w, enum turns_list list)
 	return true;
 }
 
-// The next worker that has a list, behind the one before.
+// Returns the next worker with a non-empty list, in rotation.
 static unsigned int next_of(const struct turns *q, uint64_t busy)
 {
 	const uint64_t behind = busy & UINT64_MAX << q->next;

@@ -3,8 +3,8 @@
 #include "out/gather.h"
 #include "out/outgoing.h"
 
-// Writes messages together. Returns the bytes written, or IO_LATER; IO_FAILED: the connection is
-// closed now.
+// Writes messages together. Returns the number of bytes written, or IO_LATER. IO_FAILED: the
+// connection is closed now.
 static int write_pieces(struct thread *t, struct conn *c, const struct iovec *v, unsigned int n)
 {
 	const int done = tls_io_writev(c, v, n);
@@ -40,7 +40,7 @@ bool outgoing_flush(struct thread *t, struct conn *c)
 	return true;
 }
 
-// Queues what could not be written. offered: libssl was, the first message.
+// Queues the unwritten messages. offered: libssl was offered the first one and must get it again.
 static void keep_rest(struct thread *t, struct conn *c, struct gather_at pos, bool offered)
 {
 	for (; pos.i != GATHER_END; pos = (struct gather_at){.i = t->gather.next[pos.i]}) {
@@ -53,7 +53,7 @@ static void keep_rest(struct thread *t, struct conn *c, struct gather_at pos, bo
 		const unsigned int lost = queue_put(&c->out, t->s->conf.queue, &rest);
 
 		stats_add(&t->stats.queue_full, lost);
-		// no memory for the rest of a message that is begun, so the stream cannot go on
+		// no memory for the rest of an incomplete message, so the stream cannot continue
 		if (lost > 0 && (rest.done > 0 || rest.offered)) {
 			conn_close(t, c, &t->stats.failed);
 			return;
@@ -111,7 +111,7 @@ void outgoing_add(struct thread *t, unsigned int i)
 	}
 	if (!m->media) {
 		conn_lease(t, c, m->lease_s);
-		if (conn_waits_for(c, m->data, m->len)) // an answer to another request says nothing
+		if (conn_waits_for(c, m->data, m->len)) // ignore answers to other requests
 			conn_answered(t, c);
 	}
 	gather_add(&t->gather, i, &c->gathered);

@@ -10,7 +10,7 @@ static uint32_t item_weight(uint32_t len)
 	return (uint32_t)sizeof(struct queue_item) + len;
 }
 
-// Takes the item behind prev out of the chain (prev NULL: the first item).
+// Removes the item after prev from the chain (prev NULL: the first item).
 static void take_out(struct queue *q, struct queue_item *prev)
 {
 	struct queue_item **link = prev != NULL ? &prev->next : &q->first;
@@ -25,7 +25,8 @@ static void take_out(struct queue *q, struct queue_item *prev)
 	free(i);
 }
 
-// Drops the oldest media of which nothing was written or offered. False when there is none.
+// Drops the oldest media item that was not partly written or offered. False if there is no such
+// item.
 static bool drop_oldest(struct queue *q)
 {
 	const bool begun = q->done > 0 || q->offered;

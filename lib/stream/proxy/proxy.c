@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the header in front of each connection of a balancer, and not a byte more, then hands the
-// connection to the thread that its client belongs to.
+// Reads the header at the start of each connection of a balancer, and not a byte more, then gives
+// the connection to the thread of its client.
 #include "proxy/proxy.h"
 
 #include <errno.h>
@@ -16,21 +16,21 @@
 #include "proxy/proxy_header.h"
 #include "thread.h"
 
-#define WATCH_HANDED (WATCH_PROXY | UINT32_MAX) // the pipe of connections from other threads
+#define WATCH_HANDED (WATCH_PROXY | UINT32_MAX) // the pipe with connections from other threads
 #define CHAINS_LEAST 64
-#define CHAIN_LOAD 4 // connections to a chain, when there are as many as there may be
+#define CHAIN_LOAD 4 // connections per chain at the limit of connections
 
-// --- who may send headers ------------------------------------------------------------------------
+// --- balancers -----------------------------------------------------------------------------------
 
 struct rule {
 	struct prefix sources[STREAM_PROXIES_MAX];
-	unsigned int nb_from; // 0: no headers here
+	unsigned int nb_from; // 0: no headers on this listener
 	uint16_t room;
 };
 
 struct proxies {
 	pthread_mutex_t lock; // guards rule
-	struct rule rule[]; // by the listener's place in our configuration
+	struct rule rule[]; // by index of the listener in streams.listener
 };
 
 static void rule_set(struct rule *r, const struct stream_listener *l)
@@ -51,7 +51,7 @@ bool proxies_make(struct streams *s)
 	pthread_mutex_init(&p->lock, NULL);
 	for (unsigned int i = 0; i < nb; i++) {
 		rule_set(&p->rule[i], &s->listener[i]);
-		s->listener[i].proxy = NULL; // the caller's
+		s->listener[i].proxy = NULL; // owned by the caller
 	}
 	s->proxies = p;
 	return true;
@@ -93,42 +93,43 @@ static enum verdict judge_source(
 	return v;
 }
 
-// --- a thread's part -----------------------------------------------------------------------------
+// --- the state of a thread
+// ------------------------------------------------------------------------
 
-// A connection whose header is not whole yet.
+// A connection whose header is not complete yet.
 struct waiting {
 	struct endpoint peer; // the balancer
 	int fd; // -1: free
-	uint32_t older, younger; // in the list by age; younger also in the list of free ones
+	uint32_t older, younger; // in the list by age; younger: also in the free list
 	uint8_t listener;
-	uint16_t have, room; // bytes that have come; those that may
+	uint16_t have, room; // bytes received, and limit of the header
 	uint64_t since_ms;
 	uint8_t *header;
 };
 
-// What one thread hands another.
+// A connection on its way to another thread.
 struct handed {
 	struct endpoint client;
 	int fd;
 	uint8_t listener;
 };
-_Static_assert(sizeof(struct handed) <= 512, "POSIX: so much is written to a pipe at once or not");
+_Static_assert(sizeof(struct handed) <= 512, "POSIX: such writes to a pipe are atomic");
 
 struct proxy {
-	struct waiting *waiting; // max of them
+	struct waiting *waiting; // max entries
 	uint32_t max, free, oldest, youngest;
-	int in, out; // a pipe: others write to out
-	// Connections by client, in chains. Of one that has ended its entry stays until another has
-	// its place, or somebody looks for its client.
+	int in, out; // a pipe: other threads write to out
+	// Connections by client, in chains. The entry of a closed connection stays until its slot
+	// is reused, or its client is looked up.
 	uint32_t *first,
-		*next; // index of the connection and 1; first: by hash; next: by connection
+		*next; // 1 + index of a connection; first: by hash; next: by connection
 	uint64_t *hash; // by connection
 	uint32_t mask; // of hashes
 };
 
 static uint64_t client_hash(const struct thread *t, const struct endpoint *c, uint8_t listener)
 {
-	// the key of the rates serves here too: no hash leaves the process
+	// the key of the rate limiter is used here, too: no hash leaves the process
 	return hash_addr(
 		&t->s->begun.key, &c->addr, UINT64_C(1) << 32 | (uint64_t)listener << 16 | c->port);
 }
@@ -184,7 +185,7 @@ static void give_back(struct proxy *p, struct waiting *w)
 	p->free = i;
 }
 
-// Ends a connection whose header has not become whole.
+// Closes a connection without a complete header.
 static void end_waiting(struct thread *t, struct waiting *w, uint64_t *reason)
 {
 	const struct stream_from origin = {
@@ -235,7 +236,7 @@ static bool is_open(const struct conn *c)
 	return c->state != CONN_FREE && c->state != CONN_ENDED;
 }
 
-// Whether a client has a connection on a listener. Entries of connections that have ended go.
+// True if a client has a connection on a listener. Removes entries of closed connections.
 static bool is_here(
 	struct thread *t, uint64_t hash, const struct endpoint *client, uint8_t listener)
 {
@@ -262,13 +263,13 @@ static void note_client(struct thread *t, uint64_t hash)
 	struct proxy *p = t->proxy;
 	const uint32_t i = t->youngest; // conn_open has just made it
 
-	chain_remove(p, i); // of whoever had its place before
+	chain_remove(p, i); // remove the entry of the slot's last user
 	p->hash[i] = hash;
 	p->next[i] = p->first[hash & p->mask];
 	p->first[hash & p->mask] = i + 1;
 }
 
-// Makes a client's connection of one that belongs to this thread.
+// Opens the client's connection on this thread.
 static void admit_client(struct thread *t, const struct handed *h)
 {
 	const uint64_t hash = client_hash(t, &h->client, h->listener);
@@ -283,14 +284,14 @@ static void admit_client(struct thread *t, const struct handed *h)
 		note_client(t, hash);
 }
 
-// Gives a connection whose header is whole to the thread of its client.
+// Gives a connection with a complete header to the thread of its client.
 static void hand_over(struct thread *t, struct waiting *w, const struct endpoint *client)
 {
 	const struct handed h = {.client = *client, .fd = w->fd, .listener = w->listener};
 	const uint64_t hash = client_hash(t, client, w->listener);
 	struct thread *target = t->s->thread[(hash >> 32) % t->s->nb_threads];
 
-	epoll_ctl(t->fresh, EPOLL_CTL_DEL, w->fd, NULL); // conn_open watches it, maybe elsewhere
+	epoll_ctl(t->fresh, EPOLL_CTL_DEL, w->fd, NULL); // conn_open watches it
 	if (target != t && write(target->proxy->out, &h, sizeof(h)) != sizeof(h)) {
 		end_waiting(t, w, &t->stats.proxy_gave_way);
 		return;
@@ -364,7 +365,7 @@ bool proxy_accept(struct thread *t, int fd, uint8_t listener, const struct endpo
 	return false;
 }
 
-// What becomes of a connection whose header is judged.
+// Handles a connection after the check of its header.
 static void settle_header(struct thread *t, struct waiting *w, enum proxy_header_answer answer,
 	const struct proxy_header *h)
 {
@@ -388,7 +389,7 @@ static void settle_header(struct thread *t, struct waiting *w, enum proxy_header
 	}
 }
 
-// Reads what there is of a header, and nothing behind it: that is the client's.
+// Reads the available bytes of a header, and none after it: those are the client's.
 static void read_header(struct thread *t, struct waiting *w)
 {
 	struct proxy_header h;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads a PROXY header, of version 2 here: lengths before contents, and no byte behind its end.
+// Parses a PROXY header of version 2: lengths before contents, and no byte after its end.
 #include "proxy/proxy_header.h"
 
 #include <string.h>
@@ -20,13 +20,13 @@ enum { PROTOCOL_UNSPEC, PROTOCOL_STREAM, PROTOCOL_DGRAM, PROTOCOLS };
 
 static const uint8_t signature[SIGNATURE_LEN] = {
 	0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a};
-// Bytes of the addresses of each family, with ports where it has any.
+// Bytes of the addresses of each family, including ports.
 static const uint8_t address_len[FAMILIES] = {[FAMILY_INET] = PROXY_HEADER_INET,
 	[FAMILY_INET6] = PROXY_HEADER_INET6,
 	[FAMILY_UNIX] = 216};
 
-// CRC32C of n bytes, of which those from hole on, CRC32C_LEN of them, count as zero. Bit by bit: it
-// is a few hundred bytes once in the life of a connection.
+// CRC32C of n bytes, where the CRC32C_LEN bytes from hole on count as zero. Bit by bit: it runs
+// over a few hundred bytes once per connection.
 static uint32_t header_crc32c(const uint8_t *p, size_t n, size_t hole)
 {
 	uint32_t crc = UINT32_MAX;
@@ -39,7 +39,7 @@ static uint32_t header_crc32c(const uint8_t *p, size_t n, size_t hole)
 	return ~crc;
 }
 
-// Whether the bytes from at to len are whole TLVs, and the checksum among them is right.
+// True if the bytes from pos to len are complete TLVs, and their checksum, if any, is correct.
 static bool tlvs_are_good(const uint8_t *p, size_t pos, size_t len)
 {
 	bool summed = false;
@@ -55,7 +55,7 @@ static bool tlvs_are_good(const uint8_t *p, size_t pos, size_t len)
 		if (p[pos] == TLV_CRC32C) {
 			const size_t sum = pos + TLV_HEADER;
 
-			// one at most: no sender can write two that hold for each other
+			// at most one: two checksums cannot cover each other
 			if (value != CRC32C_LEN || summed ||
 				load_be32(p + sum) != header_crc32c(p, len, sum))
 				return false;
@@ -95,7 +95,7 @@ enum proxy_header_answer proxy_header_read(
 	const uint8_t *p, size_t n, size_t room, struct proxy_header *out)
 {
 	unsigned int command, family, protocol;
-	bool ignored; // what stands behind the first part
+	bool ignored; // the bytes after the fixed part are ignored
 
 	out->len = n > 0 ? PROXY_HEADER_FIRST : PROXY_TEXT_LEAST;
 	if (n > 0 && p[0] == PROXY_TEXT_FIRST)
@@ -109,7 +109,7 @@ enum proxy_header_answer proxy_header_read(
 	command = p[12] & 0xf;
 	family = p[13] >> 4;
 	protocol = p[13] & 0xf;
-	// for LOCAL the family may be anything
+	// with LOCAL the family may have any value
 	if (command > COMMAND_PROXY ||
 		(command == COMMAND_PROXY && (family >= FAMILIES || protocol >= PROTOCOLS)))
 		return PROXY_HEADER_BAD;

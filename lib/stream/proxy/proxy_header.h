@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The header of the PROXY protocol that a balancer sends in front of a connection's bytes: whose
-// connection it is. Version 1 is text (proxy_text.h), version 2 is read here. Section
-// numbers are those of HAProxy's doc/proxy-protocol.txt.
-// PURE: nothing here allocates, logs, or reads a clock.
+// Parses the PROXY protocol header, with which a balancer tells the client's address at the start
+// of a connection. Version 1 is text (proxy_text.h), version 2 is binary. Section numbers are those
+// of HAProxy's doc/proxy-protocol.txt. PURE: nothing here allocates, logs, or reads a clock.
 #pragma once
 
 #include <stdbool.h>
@@ -11,40 +10,40 @@
 
 #include "addr.h"
 
-#define PROXY_HEADER_FIRST 16 // bytes of the first part of version 2, which tells the length of all
-#define PROXY_HEADER_INET 12 // bytes of the addresses and ports of IPv4 behind it
-#define PROXY_HEADER_INET6 36 // and of IPv6
-// Bytes of the longest header whose length a reader must allow for: with IPv6, without TLVs.
+#define PROXY_HEADER_FIRST 16 // bytes of the fixed part of version 2, with the length of the rest
+#define PROXY_HEADER_INET 12 // bytes of the IPv4 addresses and ports after it
+#define PROXY_HEADER_INET6 36 // bytes of the IPv6 addresses and ports
+// Smallest limit that a reader may have: a header of version 2 with IPv6, without TLVs.
 #define PROXY_HEADER_LEAST (PROXY_HEADER_FIRST + PROXY_HEADER_INET6)
-#define PROXY_TEXT_LEAST 15 // bytes of the shortest header of version 1, and so of any
-#define PROXY_TEXT_LONGEST 107 // and of the longest
+#define PROXY_TEXT_LEAST 15 // bytes of the shortest header of version 1, and of all headers
+#define PROXY_TEXT_LONGEST 107 // bytes of the longest header of version 1
 
 enum proxy_header_answer {
-	PROXY_HEADER_SHORT, // all good so far: there have to be len bytes
-	PROXY_HEADER_CLIENT, // whole, and names the client
-	PROXY_HEADER_OWN, // whole, and the client is who has made the connection itself
-	PROXY_HEADER_NONE, // no header
-	PROXY_HEADER_BAD, // against the specification, or an address that no client can have
-	PROXY_HEADER_LONG, // longer than room
+	PROXY_HEADER_SHORT, // valid until here, but incomplete: read up to len bytes
+	PROXY_HEADER_CLIENT, // complete, and names the client
+	PROXY_HEADER_OWN, // complete: the balancer itself is the client
+	PROXY_HEADER_NONE, // not a header
+	PROXY_HEADER_BAD, // invalid, or with an address that no client can have
+	PROXY_HEADER_LONG, // longer than room bytes
 };
 
 struct proxy_header {
-	// Bytes that the header has in any case, by what has come of it: PROXY_TEXT_LEAST, then of
-	// version 2 PROXY_HEADER_FIRST, and once there are as many, the length of all. Nothing
-	// behind the last of them is the header's.
+	// Least length of the header, judged by its first bytes: PROXY_TEXT_LEAST, then in version
+	// 2 PROXY_HEADER_FIRST, and after that many bytes the exact length. So reading up to len
+	// bytes takes none of the client's bytes.
 	size_t len;
 	struct endpoint client; // of PROXY_HEADER_CLIENT
 };
 
-// Reads the first n bytes of a connection. n may be anything; no more than len bytes are looked at.
-// The answer to a prefix of a header is PROXY_HEADER_SHORT, or that to the whole of it: what cannot
-// become a header is told from its first wrong byte. Headers of version 2 of more than room bytes
-// are refused; those of version 1 have PROXY_TEXT_LONGEST at most, by the specification.
+// Reads the first n bytes of a connection. n may have any value; at most len bytes are used. The
+// answer to a prefix of a header is PROXY_HEADER_SHORT, or that to the complete header: invalid
+// bytes are detected at the first wrong byte. Headers of version 2 of more than room bytes are
+// refused; those of version 1 have at most PROXY_TEXT_LONGEST bytes, by the specification.
 //
-// PROXY_HEADER_OWN is for the command LOCAL, by which balancers check health, and for kinds of
-// addresses that no client of TURN over TCP has: UNKNOWN (2.1), UNSPEC, UNIX and datagrams (2.2).
-// Of TLVs only the lengths are looked at, and a CRC32C (2.2.3), which has to be right.
+// PROXY_HEADER_OWN is for the command LOCAL, which balancers use for health checks, and for address
+// families that no client of TURN over TCP has: UNKNOWN (2.1), UNSPEC, UNIX and datagrams (2.2).
+// TLVs are ignored, except that their lengths, and a CRC32C (2.2.3), must be correct.
 enum proxy_header_answer proxy_header_read(
 	const uint8_t *p, size_t n, size_t room, struct proxy_header *out);
-// Whether a header may name it as a client.
+// True if a header may name this endpoint as a client.
 bool proxy_header_can_be_client(const struct endpoint *e);

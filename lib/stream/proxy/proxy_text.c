@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads a PROXY header of version 1: a line whose end is known only once it has come, so that what
-// is asked for next is never more than the shortest line that goes on as this one has begun.
+// Parses a PROXY header of version 1. The end of the line is unknown until it arrives. So the
+// parser never asks for more bytes than the shortest line with the received prefix has.
 #include "proxy/proxy_text.h"
 
 #include <stdbool.h>
@@ -16,20 +16,20 @@
 
 enum { SOURCE, DESTINATION, SOURCE_PORT, DESTINATION_PORT, FIELDS };
 
-// The first bytes of a text that has begun with all of another, as far as there are so many.
+// True if the n bytes at p are a beginning of prefix, or begin with it.
 static bool has_prefix(const uint8_t *p, size_t n, const char *prefix, size_t len)
 {
 	return memcmp(p, prefix, n < len ? n : len) == 0;
 }
 
-// The next bytes that the line has in any case: none is the client's.
+// Asks for the bytes that the line has at least: all of them are the header's.
 static enum proxy_header_answer need_more(struct proxy_header *out, size_t len)
 {
 	out->len = len;
 	return len <= PROXY_TEXT_LONGEST ? PROXY_HEADER_SHORT : PROXY_HEADER_BAD;
 }
 
-// Whether a line of n bytes is whole. What stands in front of its end may be anything (2.1).
+// Checks if an UNKNOWN line of n bytes is complete. Any bytes may precede its end (2.1).
 static enum proxy_header_answer read_unknown(const uint8_t *p, size_t n, struct proxy_header *out)
 {
 	const size_t pos = BEGIN_LEN + UNKNOWN_LEN;
@@ -68,7 +68,7 @@ static bool read_address(const char *text, bool is_v4, struct addr *out)
 	return addr_parse(text, out) == 0 && (strchr(text, ':') == NULL) == is_v4;
 }
 
-// Reads the fields of a line without its end, n bytes.
+// Reads the fields of a line of n bytes, its end excluded.
 static bool read_fields(const uint8_t *p, size_t n, bool is_v4, struct endpoint *client)
 {
 	char text[PROXY_TEXT_LONGEST + 1], *field[FIELDS] = {text};
@@ -82,7 +82,7 @@ static bool read_fields(const uint8_t *p, size_t n, bool is_v4, struct endpoint 
 		if (text[i] != ' ')
 			continue;
 		text[i] = '\0';
-		field[nb++] = text + i + 1; // there are SPACES of them
+		field[nb++] = text + i + 1; // there are SPACES fields after the first
 	}
 	return nb == FIELDS && read_address(field[SOURCE], is_v4, &client->addr) &&
 		read_address(field[DESTINATION], is_v4, &dst) &&
@@ -108,7 +108,7 @@ static enum proxy_header_answer read_tcp(
 		if ((p[end] != ' ' && !is_of_field(p[end])) || spaces > SPACES)
 			return PROXY_HEADER_BAD;
 	}
-	// a byte of each field to come, the space in front of it, and the end
+	// one byte per missing field, the space in front of it, and the end
 	if (end >= n)
 		return need_more(
 			out, (n > begin ? n : begin + 1) + 2 * (size_t)(SPACES - spaces) + 2);

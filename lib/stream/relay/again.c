@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A Connect that waits has a place in the table, which counts as a connection, and keeps its order.
-// Whoever ends the connection that it waits for, on any thread, wakes its own by an eventfd.
+// A waiting Connect keeps its order in an entry of the hub's table, which counts as a connection.
+// The thread that ends the awaited connection wakes the thread of the Connect by an eventfd.
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -11,7 +11,7 @@
 
 #define AGAIN_MS 1000
 
-// A copy of an order with its answers. NULL without memory.
+// Copies an order with its answers. NULL without memory.
 static uint8_t *copy_of(const struct ordered *d)
 {
 	size_t len = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connects to a peer with whom the allocation has a connection that is bound (RFC 6062 5.2). Its
-// client may have ended that, and its end may be on the way still: it comes by another connection
-// than the Connect. So the Connect waits a second for it. Private to lib/stream; all wants the
-// hub's lock.
+// Delays a Connect to a peer with which the allocation has a bound connection (RFC 6062 5.2). The
+// client may have closed that connection already, with the FIN still on its way: it travels on
+// another connection than the Connect. So the Connect waits a second for it. Private to lib/stream;
+// all functions need the hub's lock.
 #pragma once
 
 #include <stdbool.h>
@@ -10,11 +10,11 @@
 #include "relay/hub.h"
 #include "relay/orders.h"
 
-// Has a Connect wait for the end of a connection, or, with NULL, until the kernel has forgotten the
-// last one. False: it may not, and its outcome stands.
+// Makes a Connect wait for the end of a connection or, with NULL, until the kernel has released the
+// 5-tuple of the last one. False if it may not wait, and fails.
 bool again_wait(
 	struct thread *t, struct hub_alloc *a, const struct ordered *d, struct hub_conn *until);
-// Carries out a Connect that has waited; it may wait on.
+// Retries a waiting Connect, which may have to wait again.
 void again_go_on(struct thread *t, struct hub_conn *c);
-// To be told that a connection with a peer has ended for which a Connect waits.
+// Call it when a connection with a peer has ended: wakes the Connect that waits for it.
 void again_ended(struct hub *h, const struct stream_place *owner, const struct endpoint *peer);

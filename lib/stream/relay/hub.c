@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of what is relayed over TCP.
+// The table of allocations, connections and users of relaying over TCP.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -107,7 +107,8 @@ static bool is_user(const struct hub_user *u, const struct stream_order *o)
 	return u->realm == o->realm && memcmp(u->ident, o->ident, sizeof(u->ident)) == 0;
 }
 
-// The user of an order, made if need be. There is room: each has an allocation or a connection.
+// Returns the user of an order, and adds it if needed. There is room: each user has an allocation
+// or a connection.
 static uint32_t user_take(struct hub *h, const struct stream_order *o)
 {
 	uint32_t *head = &h->by_user[user_chain(h, o->ident, o->realm)], i = *head;
@@ -127,7 +128,7 @@ static uint32_t user_take(struct hub *h, const struct stream_order *o)
 	return i;
 }
 
-// Forgets a user who has nothing left.
+// Removes a user without allocations and connections.
 static void user_give(struct hub *h, uint32_t user)
 {
 	struct hub_user *u = &h->user[user];
@@ -227,7 +228,7 @@ bool hub_may(const struct hub *h, const struct hub_alloc *a)
 		h->user[a->user].connections < h->conf.per_user;
 }
 
-// A user without allocations is forgotten by the table, and not by the buckets.
+// The rate buckets remember users that the table has removed.
 bool hub_may_connect(struct hub *h, const struct hub_alloc *a, uint64_t now_ms)
 {
 	const struct hub_user *u = &h->user[a->user];
@@ -266,7 +267,7 @@ struct hub_conn *hub_conn_begin(
 	return c;
 }
 
-// Numbers are drawn by chance.
+// IDs are random, so they need no hash.
 static uint32_t id_chain(const struct hub *h, uint32_t id)
 {
 	return id & h->mask;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What orders ask for is done at once, except for a Connect: its answers wait with the connection.
-// All of this is rare beside the bytes, and is done with the hub's lock.
+// Orders are carried out at once, except a Connect, whose answers wait with the connection. All of
+// this is rare compared to the transfer of bytes, and needs the hub's lock.
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -18,8 +18,8 @@
 #include "relay/splice.h"
 
 #define ACCEPT_BURST 8
-#define ASK_AGAIN_MS 400 // until a worker that has not answered is asked once more
-#define SCAN_PARTS 5 // each tick looks at one part of all
+#define ASK_AGAIN_MS 400 // until a worker that has not answered is asked again
+#define SCAN_PARTS 5 // each tick checks one part of all entries
 
 static struct hub *hub_of(const struct thread *t)
 {
@@ -45,7 +45,7 @@ static void send_answer(struct thread *t, const struct ordered *d, enum stream_a
 	outgoing_answer(t, d->conn, answer_at(d, which), d->o.len[which]);
 }
 
-// Tells the worker how many connections an allocation has.
+// Publishes the number of connections of an allocation for the worker.
 static void publish_count(const struct thread *t, const struct hub_alloc *a)
 {
 	const struct stream_config *c = &t->s->conf;
@@ -100,7 +100,7 @@ static void alloc_end(struct thread *t, struct hub_alloc *a)
 	hub_alloc_end(hub_of(t), a);
 }
 
-// Counts that a call has failed, if it is for want of descriptors.
+// Counts a failed call, if it failed for lack of descriptors.
 static void count_no_file(struct thread *t, bool failed)
 {
 	stats_add(&t->stats.relay_files, failed && listen_no_file());
@@ -115,7 +115,7 @@ static void order_listen(struct thread *t, const struct ordered *d)
 	struct epoll_event e = {.events = EPOLLIN, .data.u64 = WATCH_PORT | d->o.owner.place};
 
 	if (a != NULL && a->place.allocation != 0)
-		alloc_end(t, a); // the place has another allocation already
+		alloc_end(t, a); // replaced: the place has a new allocation
 	a = hub_alloc_begin(h, &d->o);
 	if (a == NULL)
 		return send_answer(t, d, STREAM_ANSWER_NO_PORT);
@@ -137,7 +137,8 @@ static void order_listen(struct thread *t, const struct ordered *d)
 	send_answer(t, d, STREAM_ANSWER_DONE);
 }
 
-// What is in the way of a connection to a peer; STREAM_ANSWER_DONE: nothing. *counter: of refusals.
+// Returns the reason not to connect to a peer, with the counter of such refusals in *counter, or
+// STREAM_ANSWER_DONE.
 static enum stream_answer connect_judge(
 	struct thread *t, const struct hub_alloc *a, const struct ordered *d, uint64_t **counter)
 {
@@ -180,8 +181,8 @@ static bool keep_answers(struct hub_conn *c, const struct ordered *d)
 	return true;
 }
 
-// Begins a connection; its end will be told by epoll. False: it has failed already. Where the
-// kernel still has the last one between these ends it may wait.
+// Begins a connection; epoll reports the outcome. False if it has failed already. If the kernel
+// still has the last connection of this 5-tuple, the Connect may wait.
 static bool connect_begin(struct thread *t, struct hub_alloc *a, const struct ordered *d)
 {
 	const int fd = sockets_connect(&a->relayed, a->device, &d->o.endpoint);
@@ -202,7 +203,8 @@ static bool connect_begin(struct thread *t, struct hub_alloc *a, const struct or
 	return false;
 }
 
-// The allocation whose relayed transport address is the peer, if it has room for a connection.
+// Returns the allocation whose relayed transport address is the peer, if it has room for a
+// connection.
 static struct hub_alloc *peer_alloc(
 	struct hub *h, const struct hub_alloc *a, const struct ordered *d)
 {
@@ -216,8 +218,9 @@ static struct hub_alloc *peer_alloc(
 		: NULL;
 }
 
-// Connects two allocations of this box in process, as their datagrams are relayed: the kernel has
-// no way between sockets that are bound to an interface. The other one is asked as for any peer.
+// Connects two allocations of this host in process, like their datagrams: the kernel has no path
+// between sockets that are bound to an interface. The other allocation's worker decides about it as
+// about any peer.
 static bool connect_inside(struct thread *t, struct hub_alloc *a, const struct ordered *d)
 {
 	struct hub_alloc *b = peer_alloc(hub_of(t), a, d);
@@ -268,7 +271,7 @@ void orders_connect(struct thread *t, const struct ordered *d)
 	send_answer(t, d, outcome);
 }
 
-// The connection that a ConnectionBind names, if it waits for this user where he has come.
+// Returns the connection that a ConnectionBind names, if it waits for this user on this listener.
 static struct hub_conn *to_bind(struct thread *t, const struct ordered *d)
 {
 	struct hub *h = hub_of(t);
@@ -297,7 +300,7 @@ static void order_bind(struct thread *t, const struct ordered *d)
 	}
 	epoll_ctl(t->s->thread[p->thread]->epoll, EPOLL_CTL_DEL, p->fd, NULL);
 	p->thread = (uint8_t)t->index;
-	c->waits = false; // what it has sent since is for the peer
+	c->waits = false; // bytes since then are for the peer
 	send_answer(t, d, STREAM_ANSWER_DONE);
 	if (conn_of(t, d->conn) != c || !splice_begin(t, c, p)) {
 		if (conn_of(t, d->conn) == c)
@@ -306,7 +309,7 @@ static void order_bind(struct thread *t, const struct ordered *d)
 	}
 	p->state = HUB_BOUND;
 	c->heard_ms = t->now_ms;
-	conn_spare(t, c, true); // it is of an allocation
+	conn_spare(t, c, true); // it belongs to an allocation
 	stats_add(&t->stats.relay_bound, 1);
 	splice_work(t, c);
 }
@@ -321,7 +324,7 @@ static void order_admit(struct thread *t, const struct ordered *d)
 	if (c == NULL || c->serial != d->o.peer >> 32 || c->state != HUB_ACCEPTED)
 		return;
 	a = hub_alloc_of(h, &c->owner);
-	if (a != NULL && hub_conn_find(h, d->o.id) != NULL) { // the worker draws another one
+	if (a != NULL && hub_conn_find(h, d->o.id) != NULL) { // the worker will draw another ID
 		bitset_put(&h->untold, i, true);
 		t->relay_untold++;
 		return;
@@ -383,7 +386,7 @@ void orders_take(struct thread *t, const struct stream_message *m)
 
 // --- peers ---------------------------------------------------------------------------------------
 
-// Asks the worker about a connection, with a buffer that is taken.
+// Asks the worker about a connection, in the buffer of m.
 static void ask_worker(struct thread *t, struct hub_conn *c, const struct stream_message *m)
 {
 	const struct stream_config *conf = &t->s->conf;
@@ -414,15 +417,15 @@ void orders_ask(struct thread *t)
 			bitset_put(&h->untold, hub_index(h, c), false);
 			ask_worker(t, c, &m);
 		} else {
-			t->relay_untold++; // once more, in the next round
+			t->relay_untold++; // retry in the next round
 			t->stalled = true;
 		}
 	}
 	pthread_mutex_unlock(&h->lock);
 }
 
-// Without a descriptor no connection can be accepted, and one that waits would make epoll report it
-// for ever.
+// Without a descriptor no connection can be accepted, and epoll would report a waiting one in every
+// round.
 static bool refuse_waiting(struct thread *t, const struct hub_alloc *a)
 {
 	struct endpoint peer;
@@ -443,7 +446,8 @@ static bool refuse_waiting(struct thread *t, const struct hub_alloc *a)
 	return fd >= 0;
 }
 
-// Accepts one connection and asks the worker about it. False: there is none, or not now.
+// Accepts one connection and asks the worker about it. False if no connection waits, or the worker
+// has no room now.
 static bool accept_one(struct thread *t, struct hub_alloc *a)
 {
 	const struct stream_config *conf = &t->s->conf;
@@ -473,7 +477,7 @@ static bool accept_one(struct thread *t, struct hub_alloc *a)
 	c = orders_begin(t, a, &peer, fd);
 	c->state = HUB_ACCEPTED;
 	e.data.u64 = WATCH_PEER | hub_index(hub_of(t), c);
-	epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &e); // for its end; what comes waits in the kernel
+	epoll_ctl(t->epoll, EPOLL_CTL_ADD, fd, &e); // for its end; bytes wait in the kernel
 	a->unjudged++;
 	ask_worker(t, c, &m);
 	return true;
@@ -508,7 +512,7 @@ static void finish_connect(struct thread *t, struct hub_conn *c, bool good)
 		return orders_end(t, c);
 	c->state = HUB_PENDING;
 	c->since_ms = t->now_ms;
-	epoll_ctl(t->epoll, EPOLL_CTL_MOD, c->fd, &e); // what comes waits in the kernel
+	epoll_ctl(t->epoll, EPOLL_CTL_MOD, c->fd, &e); // received bytes wait in the kernel
 }
 
 void orders_fail(struct thread *t, struct hub_conn *c)
@@ -533,10 +537,10 @@ void orders_peer(struct thread *t, uint32_t index, uint32_t events)
 			finish_connect(t, c, rc > 0);
 	} else if (c->thread == t->index && (c->state == HUB_PENDING || c->state == HUB_ACCEPTED) &&
 		(events & (EPOLLERR | EPOLLHUP)) != 0) {
-		orders_end(t, c); // reset: there is nothing to be bound
+		orders_end(t, c); // reset: nothing is left to bind
 	}
 	pthread_mutex_unlock(&h->lock);
-	if (bound) // no other thread ends it
+	if (bound) // no other thread can end it
 		splice_work(t, &t->conn[c->client]);
 }
 
@@ -549,7 +553,7 @@ static bool alloc_lives(const struct thread *t, uint8_t worker, const struct str
 	return c->ops->lives(c->ctx, worker, p);
 }
 
-// The answer of a worker whose way here was full is lost, so it is asked again.
+// Asks a worker again: its answer is lost if its queue to this thread was full.
 static void ask_again(struct thread *t, struct hub_conn *c)
 {
 	if (c->state != HUB_ACCEPTED || t->now_ms < c->asked_ms + ASK_AGAIN_MS)
@@ -611,7 +615,7 @@ static unsigned int judge_alloc(struct thread *t, struct hub_alloc *a)
 	return 1;
 }
 
-// A tick asks for a look at one part of all. What a round does not come to is left to the next.
+// Schedules the check of one part of nb entries. A round leaves the rest to the next one.
 static void look_ask(struct relay_look *l, uint32_t nb)
 {
 	l->left += nb / SCAN_PARTS + 1;
@@ -619,7 +623,7 @@ static void look_ask(struct relay_look *l, uint32_t nb)
 		l->left = nb;
 }
 
-// The next one of nb.
+// Returns the next one of nb entries.
 static uint32_t look_next(struct relay_look *l, uint32_t nb)
 {
 	if (l->next >= nb)
@@ -643,7 +647,7 @@ bool orders_are_due(const struct thread *t)
 	return t->relay_conns.left > 0 || t->relay_allocs.left > 0;
 }
 
-// Neither has to wait until there is no more to be ended of the other.
+// Each kind has its own budget, so that closing many of one does not delay the other.
 void orders_review(struct thread *t)
 {
 	struct hub *h = hub_of(t);

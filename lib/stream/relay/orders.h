@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Orders of workers (RFC 6062), and what comes of them: ports that listen, connections that are
-// made, accepted, judged and bound, and those that nobody has bound in time. Private to lib/stream.
+// Carries out orders of workers (RFC 6062): opens ports, makes, accepts and binds connections, and
+// closes those that are not bound in time. Private to lib/stream.
 #pragma once
 
 #include <stdbool.h>
@@ -17,30 +17,32 @@ struct thread;
 struct ordered {
 	struct stream_order o;
 	const uint8_t *answers;
-	uint64_t conn; // the client's
-	uint64_t since_ms; // when its Connect has begun to wait (again.h); 0: it has not
+	uint64_t conn; // the client's connection
+	uint64_t since_ms; // when its Connect began to wait (again.h); 0: it does not wait
 };
 
 // Carries out a message of kind STREAM_ORDER.
 void orders_take(struct thread *t, const struct stream_message *m);
-// Accepts from the port of the allocation at a place, on which epoll has reported connections.
+// Accepts connections from the port of the allocation at a place, which epoll has reported.
 void orders_port(struct thread *t, uint32_t place);
-// Handles events of a peer's connection.
+// Handles epoll events of a peer's connection.
 void orders_peer(struct thread *t, uint32_t index, uint32_t events);
-// Asks workers about connections between allocations. Not between ops.receive and ops.release.
+// Asks workers about in-process connections between allocations. Do not call it between ops.receive
+// and ops.release.
 void orders_ask(struct thread *t);
-// Asks for a look at a part of all, five times for one at each: it ends what has waited too long,
-// and what is of allocations that are gone.
+// Schedules a check of one fifth of all connections and allocations. The check closes connections
+// that have waited too long, and those of allocations that have ended.
 void orders_tick(struct thread *t);
-// Looks at a portion of what was asked for.
+// Checks a portion of the scheduled ones.
 void orders_review(struct thread *t);
-// Whether there is more to be looked at at once.
+// True if orders_review has more to check now.
 bool orders_are_due(const struct thread *t);
-// Ends a connection that is not bound any more, and counts it. With the hub's lock, as orders_fail.
+// Ends a connection that is not bound any more, and counts it. With the hub's lock, like
+// orders_fail.
 void orders_end(struct thread *t, struct hub_conn *c);
-// Answers a Connect that is under way by a failure, and ends it.
+// Answers a pending Connect with a failure, and ends its connection.
 void orders_fail(struct thread *t, struct hub_conn *c);
-// Begins a connection of an allocation. With the hub's lock.
+// Begins a connection of an allocation, and counts it. With the hub's lock.
 struct hub_conn *orders_begin(
 	struct thread *t, struct hub_alloc *a, const struct endpoint *peer, int fd);
 // Carries out a Connect. With the hub's lock.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Judges connections with peers by rules that are newer than they are.
+// Checks connections with peers against rules that have changed since they were made.
 //
-// A connection is judged when it comes to a thread (a Connect, a word of the worker, a binding),
-// and whenever the rules have changed since. Both are by the rules that hold at that moment, so
-// none slips through between them: not one that the worker has judged by the rules of before, nor
-// one that goes from a thread which has not looked at it yet to one that is past its place.
+// A connection is checked when it comes to a thread (a Connect, an answer of the worker, a
+// binding), and after each change of the rules. Both checks use the rules of that moment, so that
+// no connection escapes: neither one that the worker checked against the old rules, nor one that
+// moves from a thread which has not checked it yet to a thread that is past its index.
 #include <pthread.h>
 
 #include "conn.h"
@@ -21,12 +21,12 @@ bool rules_allow(const struct thread *t, uint32_t user, const struct endpoint *p
 	return c->ops->may_be_peer(c->ctx, t->s->hub->user[user].realm, peer);
 }
 
-// Both sides are reset. What the kernel still has for the peer is not sent any more, and the client
-// does not take the end for that of the peer's bytes.
+// Resets both sides. The kernel discards the bytes that it still has for the peer, and the client
+// does not mistake the end for the end of the peer's stream.
 void rules_end(struct thread *t, struct hub_conn *c)
 {
 	if (c->state == HUB_WAITING)
-		return again_go_on(t, c); // it is judged again
+		return again_go_on(t, c); // it is checked again
 	sockets_reset(c->fd);
 	if (c->state == HUB_BOUND) {
 		struct conn *client = &t->conn[c->client];
@@ -55,8 +55,9 @@ bool rules_are_due(const struct thread *t)
 			t->relay_rules != __atomic_load_n(&t->s->rules, __ATOMIC_ACQUIRE));
 }
 
-// Rules that change during a look at all have it go once around from where it is, and not begin
-// anew: reloads that come one after the other do not keep it from the last places.
+// If the rules change during a check of all connections, the check goes around once from its
+// current index instead of restarting, so that frequent reloads do not keep it from the last
+// entries.
 void rules_review(struct thread *t)
 {
 	const uint32_t rules = __atomic_load_n(&t->s->rules, __ATOMIC_ACQUIRE);

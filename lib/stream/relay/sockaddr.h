@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Endpoints as the kernel writes them. Private to lib/stream.
+// Conversion between endpoints and the kernel's socket addresses. Private to lib/stream.
 #pragma once
 
 #include <netinet/in.h>
@@ -14,7 +14,7 @@ union sockaddr_any {
 	struct sockaddr_in6 v6;
 };
 
-// Writes an endpoint to *a; returns its length there.
+// Writes an endpoint to *a and returns the length of that.
 static inline socklen_t sockaddr_of(const struct endpoint *e, union sockaddr_any *a)
 {
 	*a = (union sockaddr_any){0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sockets towards peers. All of one allocation have its relayed transport address at our end, so
-// they share a port with the one that listens (SO_REUSEPORT).
+// Sockets to peers. All sockets of an allocation have its relayed transport address as local
+// address, so they share a port with the listening socket (SO_REUSEPORT).
 #include <errno.h>
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
@@ -11,8 +11,8 @@
 #include "relay/sockaddr.h"
 #include "relay/sockets.h"
 
-#define BACKLOG 16 // connections that wait to be accepted at one port
-#define ALIVE_S 60 // without a word until the kernel asks whether the peer is there
+#define BACKLOG 16 // connections to one port that wait for accept
+#define ALIVE_S 60 // seconds of silence until the kernel sends keepalive probes
 #define ALIVE_EACH_S 15
 #define ALIVE_TIMES 4
 
@@ -21,7 +21,7 @@ static int set_option(int fd, int level, int name, int value)
 	return setsockopt(fd, level, name, &value, sizeof(value));
 }
 
-// A peer that is gone without a word is found out.
+// Sets socket options. Keepalive detects a vanished peer.
 static void tune_socket(int fd)
 {
 	set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
@@ -40,7 +40,7 @@ static int close_failed(int fd)
 	return -1;
 }
 
-// A socket at a relayed transport address.
+// Opens a socket bound to a relayed transport address.
 static int open_at(const struct endpoint *local, const char *device)
 {
 	union sockaddr_any a;
@@ -110,7 +110,7 @@ int sockets_accept(int fd, struct endpoint *peer)
 	return got;
 }
 
-// The kernel lets nobody have an address that is not its own.
+// The kernel refuses to bind a socket to an address that no interface has.
 int sockets_is_own(const struct addr *a)
 {
 	const struct endpoint e = {.addr = *a};

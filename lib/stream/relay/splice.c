@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries bytes between a client and a peer, over TLS or not. An end of stream is passed on behind
-// what came before it; when both ways have ended, or one side has failed, both are closed. Who has
-// not been passed the end of the other's bytes is reset by that: he may not have got all of them,
-// and must not take a cut for the end.
+// Relays bytes between a client and a peer, over TLS or not. An end of stream is passed on after
+// all bytes before it. When both directions have ended, or one side has failed, both sides are
+// closed. A side that has not received the end of the other's stream is reset: it may not have
+// received all bytes, and must not mistake the cut for the end.
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -17,22 +17,22 @@
 #include "relay/splice.h"
 
 #define EVENTS (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)
-#define TURNS 4 // buffers of one connection before another one has its turn
+#define TURNS 4 // buffers that one connection relays before the next one has its turn
 
-// One way.
+// One direction.
 struct direction {
 	uint8_t *buf; // size bytes
-	uint32_t size, pos, len; // [at, at + len) waits to be written
+	uint32_t size, pos, len; // [pos, pos + len) waits to be written
 	bool ended; // no more comes
-	bool shut; // and the other side knows
+	bool shut; // the other side knows the end, too
 	bool dry; // the rates allow no byte now
 };
 
 struct splice {
-	struct hub_conn *peer; // its fields are this thread's, except for chains
+	struct hub_conn *peer; // owned by this thread, except for the hash chains
 	struct direction to_peer, to_client;
 	struct conn *client;
-	struct splice *next, **link; // in a list of those that wait for rates; link NULL: in none
+	struct splice *next, **link; // in a list that waits for rates; link NULL: in no list
 };
 
 static bool direction_make(struct direction *w, uint32_t size)
@@ -57,8 +57,8 @@ static struct stream_flow flow_of(const struct splice *s, bool to_client)
 		.owner = s->peer->owner, .worker = s->peer->worker, .to_client = to_client};
 }
 
-// What came before the binding was not asked for: it is owed. What may not be relayed any more goes
-// nowhere: the tick finds that the allocation has ended.
+// Takes the bytes that followed the ConnectionBind. They count as relayed even above the rates. If
+// the allocation has ended, they are dropped: the tick will notice that end.
 static void rest_take(const struct thread *t, struct splice *s, struct conn *c)
 {
 	const struct stream_config *conf = &t->s->conf;
@@ -120,8 +120,7 @@ static int peer_write(int fd, const uint8_t *buf, uint32_t len)
 	return n >= 0 ? (int)n : would_block() ? IO_LATER : IO_FAILED;
 }
 
-// Over TLS the end of the connection alone is a cut: the client's end is close_notify (RFC 8446,
-// 6.1).
+// Over TLS a FIN without close_notify is a truncation (RFC 8446 6.1).
 static int client_read(struct conn *c, uint8_t *buf, uint32_t len)
 {
 	const int n = tls_io_read(c, buf, len);
@@ -129,7 +128,7 @@ static int client_read(struct conn *c, uint8_t *buf, uint32_t len)
 	return n == IO_CLOSED && c->ssl != NULL && c->ended ? IO_FAILED : n;
 }
 
-// What was answered before comes first.
+// Queued answers are written first.
 static int client_write(struct thread *t, struct conn *c, const uint8_t *buf, uint32_t len)
 {
 	int n;
@@ -140,8 +139,8 @@ static int client_write(struct thread *t, struct conn *c, const uint8_t *buf, ui
 	return n == IO_CLOSED ? IO_FAILED : n;
 }
 
-// Passes an end on, behind what was written. False: the other side is gone, as a reset says that
-// nothing has read yet.
+// Passes on an end of stream after the written bytes. False if the peer is gone, as an unread reset
+// shows.
 static bool peer_shut(int fd)
 {
 	sockets_finish(fd);
@@ -154,9 +153,9 @@ static bool client_shut(struct conn *c)
 	return tls_io_finish(c);
 }
 
-// --- both ways -----------------------------------------------------------------------------------
+// --- both directions------------------------------------------------------------------------------
 
-// What a read or a write has come to: *moved is set, or the way has ended. False: it has failed.
+// Handles the result of a read: sets *moved, or the direction has ended. False if it has failed.
 static bool read_done(struct direction *w, int n, bool *moved)
 {
 	if (n > 0) {
@@ -169,7 +168,8 @@ static bool read_done(struct direction *w, int n, bool *moved)
 	return n != IO_FAILED;
 }
 
-// Reads into a way that is empty what its allocation may relay. False: it has failed.
+// Reads as many bytes as the allocation may relay into an empty direction. False if the read
+// failed.
 static bool fill_buffer(struct thread *t, struct splice *s, struct direction *w, bool *moved)
 {
 	const struct stream_config *conf = &t->s->conf;
@@ -182,13 +182,13 @@ static bool fill_buffer(struct thread *t, struct splice *s, struct direction *w,
 	allowed = conf->ops->allow(conf->ctx, &f, w->size);
 	if (allowed == 0 && !w->dry && conf->ops->lives(conf->ctx, f.worker, &f.owner))
 		stats_add(&t->stats.relay_held, 1);
-	w->dry = allowed == 0; // the end of the allocation is found by the tick
+	w->dry = allowed == 0; // the tick notices the end of the allocation
 	if (w->dry)
 		return true;
 	n = f.to_client ? peer_read(s->peer, w->buf, allowed)
 			: client_read(s->client, w->buf, allowed);
 	if (!conf->ops->relayed(conf->ctx, &f, allowed, n > 0 ? (uint32_t)n : 0) && n > 0) {
-		w->dry = true; // what is not counted goes nowhere
+		w->dry = true; // drop bytes that are not counted
 		return true;
 	}
 	return read_done(w, n, moved);
@@ -234,14 +234,14 @@ static bool to_client(struct thread *t, struct splice *s, bool *moved)
 		return false;
 	if (w->ended && w->len == 0 && !w->shut) {
 		if (!outgoing_flush(t, c))
-			return c->state == CONN_SPLICED; // else s is gone with it
+			return c->state == CONN_SPLICED; // else s was freed with it
 		return w->shut = client_shut(c);
 	}
 	return true;
 }
 
-// Asks epoll for every change of both, once each: whatever was left is tried again at any of them.
-// A side that is not read from, because the other one does not take it, is then not told of again.
+// Makes epoll report the next change of each side once: any of them causes a new try. So epoll does
+// not repeat the event of a side that cannot be read because the other side is full.
 static void rearm_epoll(struct thread *t, struct conn *c, struct splice *s)
 {
 	struct epoll_event e = {.events = EVENTS, .data.u64 = (uint64_t)(c - t->conn)};
@@ -292,17 +292,17 @@ void splice_want(const struct thread *t, struct hub_conn *p)
 	struct epoll_event e = {.events = EVENTS, .data.u64 = WATCH_PEER | hub_index(t->s->hub, p)};
 
 	__atomic_store_n(&p->wanted, true, __ATOMIC_RELEASE);
-	epoll_ctl(t->s->thread[p->thread]->epoll, EPOLL_CTL_MOD, p->fd, &e); // its thread looks
+	epoll_ctl(t->s->thread[p->thread]->epoll, EPOLL_CTL_MOD, p->fd, &e); // wakes its thread
 }
 
-// Ends a connection that stands in the way of a Connect, once its client has ended it and the peer
-// has all of that. Nobody reads what the peer still has to say, and the reset leaves its ends free.
+// Ends a connection that blocks a Connect, once its client has closed its direction and the peer
+// has all its bytes. Nobody reads the peer's remaining bytes, and the reset frees the 5-tuple.
 static bool give_way(struct thread *t, struct splice *s)
 {
 	if (!s->to_peer.shut || !__atomic_load_n(&s->peer->wanted, __ATOMIC_ACQUIRE))
 		return false;
 	if (sockets_unsent(s->peer->fd)) {
-		dry_put(&t->dry, s); // looks again in some milliseconds
+		dry_put(&t->dry, s); // retries in a few milliseconds
 		return false;
 	}
 	sockets_reset(s->peer->fd);
@@ -316,8 +316,8 @@ void splice_work(struct thread *t, struct conn *c)
 	bool moved = true;
 	unsigned int i;
 
-	// libssl may have bytes that epoll does not report: behind all turns they go to the peer,
-	// and no more are added by then
+	// libssl may have bytes that epoll does not report: after all turns they still go to the
+	// peer, without another read of the socket
 	for (i = 0; moved && (i < TURNS || (s->to_peer.len == 0 && tls_io_pending(c))); i++) {
 		moved = false;
 		c->chunk = i < TURNS;

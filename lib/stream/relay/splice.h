@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes between a client's connection and that of a peer which it has bound (RFC 6062 5.4), as they
-// are. What one side does not take is not read from the other: each way holds one buffer and no
-// more. Private to lib/stream.
+// Relays bytes unchanged between a client's connection and the peer's connection that it has bound
+// (RFC 6062 5.4). Each direction has one buffer, and reads only when that is empty. Private to
+// lib/stream.
 #pragma once
 
 #include <stdbool.h>
@@ -12,18 +12,18 @@ struct hub_conn;
 struct splice;
 struct thread;
 
-// Joins both; the thread's lists have them from now on. The client's bytes behind its
-// ConnectionBind are the first for the peer. False without memory.
+// Joins both connections; the thread's lists hold them from now on. The client's bytes after its
+// ConnectionBind go to the peer first. False without memory.
 bool splice_begin(struct thread *t, struct conn *c, struct hub_conn *p);
-// Goes on after an event of either side; the connection may be closed then.
+// Continues after an event of either side; the connection may be closed then.
 void splice_work(struct thread *t, struct conn *c);
-// Goes on with those that wait for limits.rates.
+// Continues with the splices that wait for limits.rates.
 void splice_dry(struct thread *t);
-// Whether one way has ended.
+// True if one direction has ended.
 bool splice_is_ending(const struct splice *s);
-// The client's connection is closed: so is that of the peer. False: the client has not been passed
-// the end of the peer's bytes, and its socket is reset when it is closed.
+// Closes the peer's connection after the client's was closed. False if the client has not received
+// the end of the peer's stream; its socket must be reset then.
 bool splice_closed(struct thread *t, struct conn *c);
-// Has a connection that is bound end as soon as its client has ended it: a Connect to its peer
-// waits (again.h). Of any thread, with the hub's lock.
+// Makes a bound connection, of any thread, end as soon as its client has closed its direction: a
+// Connect to its peer waits (again.h). With the hub's lock.
 void splice_want(const struct thread *t, struct hub_conn *p);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP between clients and peers (RFC 6062), as the caller of stream.h knows it. Workers judge and
-// order; stream threads listen, connect, accept and carry the bytes.
+// TCP between clients and peers (RFC 6062): the part of stream.h's interface for it. Workers decide
+// and give orders; stream threads listen, connect, accept and transfer the bytes.
 #pragma once
 
 #include <stdbool.h>
@@ -11,20 +11,20 @@
 
 #define STREAM_IDENT_LEN 16
 
-#define STREAM_DEVICE_LEN 16 // name of an interface of the kernel, with its NUL
+#define STREAM_DEVICE_LEN 16 // name of a kernel interface, with its NUL
 
-// Limits, and the way to peers. The kernel's sockets are made in stream_config.netns.
+// Limits of relaying over TCP. Its sockets are made in stream_config.netns.
 struct stream_relay {
-	uint32_t ports; // relay ports of all workers, so many allocations; 0 = off
-	uint32_t connections, per_user, per_allocation; // of peers, at a time
-	struct limit connects; // Connects of a user
-	uint32_t timeout_s; // for a connection to a peer, and until one is bound
-	uint32_t buffer; // bytes that may wait, each way of each connection
+	uint32_t ports; // relay ports of all workers, which limits the allocations; 0 = off
+	uint32_t connections, per_user, per_allocation; // limits of peer connections
+	struct limit connects; // rate of Connects of one user
+	uint32_t timeout_s; // seconds to connect to a peer, and to bind a connection
+	uint32_t buffer; // bytes of the buffer of each direction of each connection
 };
 
-// An allocation, and its place among all relay ports: the lowest has 0.
+// An allocation, and its place among all relay ports: the lowest port has place 0.
 struct stream_place {
-	uint64_t allocation; // never 0, and not given twice
+	uint64_t allocation; // never 0, and never reused
 	uint32_t place;
 };
 
@@ -36,7 +36,7 @@ enum stream_order_kind {
 	STREAM_ORDER_REKEY,
 };
 
-// What the client is answered, by the outcome. Not all orders have all.
+// Outcomes of an order; each has an answer to the client. Not every order has every outcome.
 enum stream_answer {
 	STREAM_ANSWER_DONE,
 	STREAM_ANSWER_NO_PORT,
@@ -48,25 +48,25 @@ enum stream_answer {
 	STREAM_ANSWER_END
 };
 
-// Stands at the beginning of a message of kind STREAM_ORDER; the answers follow, one behind the
-// other. Host byte order.
+// Header of a message of kind STREAM_ORDER; the answers follow in the order of enum stream_answer.
+// Host byte order.
 struct stream_order {
-	struct stream_place owner; // the allocation; none for BIND
-	struct endpoint endpoint; // LISTEN: where; CONNECT: the peer
-	uint64_t peer; // ADMIT: the number in struct stream_attempt
+	struct stream_place owner; // the allocation; unused for BIND
+	struct endpoint endpoint; // LISTEN: the local address; CONNECT: the peer
+	uint64_t peer; // ADMIT: stream_attempt.number
 	// CONNECT: the place of the peer, if that is an allocation; else UINT32_MAX
 	uint32_t peer_place;
-	uint32_t id; // of the connection for the client; of ADMIT 0 = it is to be closed
-	uint8_t ident[STREAM_IDENT_LEN]; // LISTEN, BIND, REKEY: whose
+	uint32_t id; // CONNECTION-ID for the client; ADMIT: 0 = close the connection
+	uint8_t ident[STREAM_IDENT_LEN]; // LISTEN, BIND, REKEY: the user
 	uint8_t kind; // enum stream_order_kind
-	uint8_t realm, worker, listener; // the allocation's worker; the client's listener
-	uint16_t len[STREAM_ANSWER_END]; // of ADMIT DONE: the ConnectionAttempt
+	uint8_t realm, worker, listener; // of the allocation, and listener of the client
+	uint16_t len[STREAM_ANSWER_END]; // bytes; for ADMIT, DONE is the ConnectionAttempt
 };
 
-// One way of what an allocation relays.
+// One direction of the bytes that an allocation relays.
 struct stream_flow {
 	struct stream_place owner;
-	uint8_t worker; // the allocation's
+	uint8_t worker; // worker of the allocation
 	bool to_client; // else to its peers
 };
 
@@ -74,6 +74,6 @@ struct stream_flow {
 struct stream_attempt {
 	struct stream_place owner;
 	struct endpoint peer;
-	uint64_t number; // ours
+	uint64_t number; // the stream thread's number for it
 	uint64_t conn; // the client's control connection
 };

@@ -167,7 +167,7 @@ def expired(lab, server):
     assert not wrong(), "not in use yet"
     server.process.send_signal(signal.SIGUSR2)
     until(wrong, 5, "it is used")
-    assert f"certificate in use: {own['certificate']}: has expired on " in wrong()[0], wrong()
+    assert f"certificate in use: {own['certificate']}: expired on " in wrong()[0], wrong()
     assert told()[own["certificate"]]["renew"] <= time.time() + 1
     shutil.move(good, own["certificate"])
     server.process.send_signal(signal.SIGUSR2)

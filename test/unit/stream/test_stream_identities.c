@@ -381,7 +381,7 @@ static void test_review(void **state)
 	all.list[1].certificate = cert[0]; // one identity more by its ALPN alone
 	h = review(&all);
 	snprintf(want, sizeof(want),
-		"tls.key: %s: is not the key of %s: name the two that were made together\n", key[2],
+		"tls.key: %s: is not the key of %s: name two files that belong together\n", key[2],
 		cert[0]);
 	assert_string_equal(h.text, want);
 	all = two();

@@ -188,7 +188,7 @@ static void test_missing(void **state)
 	ASSERT_ONE(true, "tls.key: %s: is empty: name a PEM file", key);
 	put_text(key, "hello\n");
 	ASSERT_ONE(true,
-		"tls.key: %s: is no PEM file: -----BEGIN ...----- and what follows is missing or "
+		"tls.key: %s: is not a PEM file: -----BEGIN ...----- and its data are missing or "
 		"damaged",
 		key);
 	unlink(key);
@@ -197,7 +197,7 @@ static void test_missing(void **state)
 	stream_review_tls(&(struct stream_tls){.certificate = cert, .key = key},
 		&(struct stream_review){.now = NOW, .say = hear, .ctx = &h});
 	assert_int_equal(h.fatal, 1);
-	assert_non_null(strstr(h.text, "is no regular file: name a PEM file"));
+	assert_non_null(strstr(h.text, "is not a regular file: name a PEM file"));
 	unlink(key);
 }
 
@@ -266,7 +266,7 @@ static void test_encrypted(void **state)
 			1);
 		BIO_free(file);
 		ASSERT_ONE(true,
-			"tls.key: %s: has a pass phrase, which nobody is there to type: openssl "
+			"tls.key: %s: has a pass phrase, which cannot be typed here: openssl "
 			"pkey -in %s -out FILE.pem, and chmod 600",
 			key, key);
 	}
@@ -283,8 +283,8 @@ static void test_swapped(void **state)
 	h = review(&tls);
 	assert_int_equal(h.fatal, 2);
 	snprintf(want, sizeof(want),
-		"tls.certificate: %s: has no certificate that can be used, but: PRIVATE KEY\n"
-		"tls.key: %s: has no private key that can be used, but: CERTIFICATE\n",
+		"tls.certificate: %s: has no usable certificate, but: PRIVATE KEY\n"
+		"tls.key: %s: has no usable private key, but: CERTIFICATE\n",
 		key, cert);
 	assert_string_equal(h.text, want);
 }
@@ -298,7 +298,7 @@ static void test_mismatch(void **state)
 	f = fresh(key);
 	assert_int_equal(PEM_write_PrivateKey(f, k, NULL, NULL, 0, NULL, NULL), 1);
 	fclose(f);
-	ASSERT_ONE(true, "tls.key: %s: is not the key of %s: name the two that were made together",
+	ASSERT_ONE(true, "tls.key: %s: is not the key of %s: name two files that belong together",
 		key, cert);
 	EVP_PKEY_free(k);
 }
@@ -331,7 +331,7 @@ static void test_dates(void **state)
 
 	write_pair(k, -90 * DAY, -3600);
 	ASSERT_ONE(false,
-		"tls.certificate: %s: has expired on 2030-03-17 16:46 UTC: clients refuse it, "
+		"tls.certificate: %s: expired on 2030-03-17 16:46 UTC: clients refuse it, "
 		"renew it",
 		cert);
 	write_pair(k, 3600, 90 * DAY);
@@ -423,13 +423,13 @@ static void test_chain(void **state)
 	assert_int_equal(PEM_write_X509(f, x), 1);
 	fclose(f);
 	snprintf(want, sizeof(want),
-		"tls.chain: %s: its first certificate is not of the issuer of tls.certificate: "
-		"clients may not find the way to the root",
+		"tls.chain: %s: its first certificate is not that of the issuer of "
+		"tls.certificate: clients may not find the way to the root",
 		chain_file);
 	assert_one(review(&tls), false, want);
 	put_text(chain_file, "nothing\n");
 	snprintf(want, sizeof(want),
-		"tls.chain: %s: is no PEM file: -----BEGIN ...----- and what follows is missing or "
+		"tls.chain: %s: is not a PEM file: -----BEGIN ...----- and its data are missing or "
 		"damaged",
 		chain_file);
 	assert_one(review(&tls), true, want);
