@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The internet checksum (RFC 1071) and its update (RFC 1624), by 64-bit words.
+// The internet checksum (RFC 1071) and its update (RFC 1624), in 64-bit words.
 #include "net_int.h"
 
-// The last 0 to 7 bytes as they would lie in memory followed by zeros.
+// Loads the last 0 to 7 bytes, padded with zeros, in memory order.
 static inline uint64_t load_tail(const uint8_t *p, size_t len)
 {
 	uint64_t v = 0;
@@ -22,8 +22,8 @@ static inline uint64_t load_tail(const uint8_t *p, size_t len)
 	return v;
 }
 
-// Words are summed as they lie in memory and the result is swapped at the end (RFC 1071 section
-// 2.B). Four sums, because the additions of one wait for each other's carry.
+// Words are summed in memory order and the result is swapped at the end (RFC 1071 section 2.B).
+// There are four sums, because the additions to one sum wait for each other's carry.
 uint32_t csum_add(uint32_t sum, const void *data, size_t len)
 {
 	const uint8_t *p = data;
@@ -64,5 +64,5 @@ uint16_t csum_udp(
 	sum += (uint32_t)load_be16(udp) + load_be16(udp + 2) + load_be16(udp + 4);
 	sum = csum_add(sum, udp + NET_UDP_LEN, udp_len - (size_t)NET_UDP_LEN);
 	checksum = (uint16_t)~csum_fold(sum);
-	return checksum != 0 ? checksum : 0xffff; // 0 would say "no checksum" (RFC 768)
+	return checksum != 0 ? checksum : 0xffff; // 0 means "no checksum" (RFC 768)
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fragments of IPv4 and IPv6: the fields that say which part of what a frame has.
+// Parses and writes fragments of IPv4 and IPv6.
 #include "fragment.h"
 #include "bytes.h"
 #include "net_int.h"
 
-#define MORE_V4 0x2000 // in the flags and the offset, which counts in units
-#define MORE_V6 0x0001 // beside the offset, which counts in bytes
+#define MORE_V4 0x2000 // in the field of flags and offset, which counts units
+#define MORE_V6 0x0001 // in the field of the offset, which counts bytes
 #define ID_ROUNDS 10
 
 static void read_v4(const uint8_t *ip, struct net_fragment *out)
@@ -47,10 +47,11 @@ enum net_drop net_fragment_read(
 		read_v6(data + f->l4_off, out);
 	if (out->proto != NET_PROTO_UDP)
 		return NET_DROP_FRAGMENT;
-	// a first fragment has a unit at least, which is all of the UDP header (RFC 1858, RFC 7112)
+	// a first fragment has at least one unit, which is the whole UDP header (RFC 1858, RFC
+	// 7112)
 	if (out->len == 0 || (out->more && out->len % NET_FRAGMENT_UNIT != 0))
 		return NET_DROP_FRAGMENT_MALFORMED;
-	// RFC 791 and 8200: no packet is longer than its length field can say; UDP's says no more
+	// RFC 791 and 8200: no packet is longer than its length field allows, nor is UDP
 	if ((uint32_t)out->off + out->len > UINT16_MAX - (f->is_v4 ? NET_IP4_LEN : 0))
 		return NET_DROP_FRAGMENT_MALFORMED;
 	return NET_OK;
@@ -87,7 +88,7 @@ static void write_v6(uint8_t *ip, const struct net_fragment_cut *c)
 	ip[NET_IP6_NEXT_AT] = NET_PROTO_FRAGMENT;
 }
 
-// A Feistel network. One with fewer rounds can be told from chance on halves of 8 bits.
+// A Feistel network. With fewer rounds it can be distinguished from random on halves of 8 bits.
 uint32_t net_fragment_id(
 	const struct hash_key *key, const struct addr *src, const struct addr *dst, uint32_t n)
 {

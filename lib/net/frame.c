@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parses received frames, checks all that can be said about them without knowing our addresses, and
-// writes the headers of datagrams; also makes the rules by which udp.h knows a plain frame.
+// Parses received frames, checks everything that can be checked without knowing our addresses, and
+// writes the headers of datagrams. Also makes the rules with which udp.h recognizes plain frames.
 #include "net_int.h"
 
-// Bounds on a chain of IPv6 extension headers: a relay has no use for more, an attacker has.
+// Limits of a chain of IPv6 extension headers: a relay needs no more, but an attacker may.
 #define EXT_HEADERS_MAX 4
 #define EXT_BYTES_MAX 256
 
@@ -37,12 +37,12 @@ static inline bool mac_eq(const uint8_t *a, const uint8_t *b)
 	return ((a4 ^ b4) | (uint32_t)(a2 ^ b2)) == 0;
 }
 
-// What follows the link headers, and where.
+// Ethertype and offset of the data after the link headers.
 struct link {
 	uint16_t type, l3_off;
 };
 
-// Ethernet and VLAN.
+// Parses Ethernet and VLAN headers.
 static inline enum net_drop parse_link(
 	const uint8_t *data, size_t len, const struct net_rx *rx, struct link *link)
 {
@@ -57,7 +57,7 @@ static inline enum net_drop parse_link(
 		vlan = load_be16(data + 14) & 0x0fff;
 		*link = (struct link){load_be16(data + 16), NET_ETH_LEN + NET_VLAN_LEN};
 	}
-	// a priority tag (id 0) is no VLAN; a second tag is nobody's
+	// a priority tag (id 0) is not a VLAN; a second tag is not supported
 	if (vlan != rx->vlan || link->type == NET_ETHERTYPE_VLAN ||
 		link->type == NET_ETHERTYPE_QINQ)
 		return NET_DROP_VLAN;
@@ -74,7 +74,7 @@ static inline enum net_drop parse_udp(
 	const uint8_t *udp = data + f->l4_off;
 	uint32_t sum;
 
-	// Bytes between the end of UDP and the end of IP belong to nobody: a place to hide in.
+	// Refuses bytes between the end of UDP and the end of IP: they could hide data.
 	if (len < NET_UDP_LEN || load_be16(udp + 4) != len)
 		return NET_DROP_UDP_LENGTH;
 	f->kind = NET_UDP;
@@ -85,7 +85,7 @@ static inline enum net_drop parse_udp(
 	f->payload_len = (uint16_t)(len - NET_UDP_LEN);
 	if (f->sport == 0 || f->dport == 0)
 		return NET_DROP_PORT_ZERO;
-	// RFC 768: 0 is "not computed"; RFC 8200 section 8.1: not over IPv6
+	// RFC 768: 0 means "not computed"; RFC 8200 section 8.1: not allowed over IPv6
 	if (f->l4_checksum == 0)
 		return f->is_v4 ? NET_OK : NET_DROP_UDP_CHECKSUM;
 	if (rx->l4_checksum_good)
@@ -111,8 +111,8 @@ static enum net_drop parse_icmp(const uint8_t *data, struct net_frame *f, uint16
 	return csum_fold(sum) == 0xffff ? NET_OK : NET_DROP_UDP_CHECKSUM;
 }
 
-// TCP: takes the ports, which tell whose the segment is. All else, the checksum too, is left to who
-// that is.
+// Reads the ports of a TCP segment, which select its receiver. The receiver checks the rest,
+// including the checksum.
 static enum net_drop parse_tcp(const uint8_t *data, struct net_frame *f, uint16_t len)
 {
 	const uint8_t *tcp = data + f->l4_off;
@@ -171,8 +171,8 @@ static inline enum net_drop parse_ip4(const uint8_t *data, size_t room, const st
 	return NET_DROP_PROTOCOL;
 }
 
-// Options of a hop-by-hop or destination header. We know none, so each must be one that may be
-// skipped: action bits 00 (RFC 8200 section 4.2).
+// Checks the options of a hop-by-hop or destination header. We support none, so each must allow
+// skipping: action bits 00 (RFC 8200 section 4.2).
 static bool options_skippable(const uint8_t *p, size_t len)
 {
 	size_t pos = 0;
@@ -189,15 +189,15 @@ static bool options_skippable(const uint8_t *p, size_t len)
 	return true;
 }
 
-// Whether a Fragment header makes its packet no fragment: it begins at 0 and nothing follows (RFC
-// 6946). The header is then skipped, but in front of UDP alone: ND must not have one (RFC 6980).
+// True if the packet of a Fragment header is not fragmented: offset 0, and no more fragments (RFC
+// 6946). The header is then skipped, but only before UDP: ND must not have one (RFC 6980).
 static bool is_atomic(const uint8_t *header)
 {
 	return (load_be16(header + 2) & 0xfff9) == 0 && header[0] == NET_PROTO_UDP;
 }
 
-// Walks the extension headers of the len bytes at p. Leaves the protocol behind them in *proto and
-// their length in *skipped; of a fragment, the length in front of its Fragment header.
+// Walks the extension headers of the len bytes at p. Stores the protocol after them in *proto and
+// their length in *skipped; for a fragment, the length before its Fragment header.
 static enum net_drop skip_extensions(
 	const uint8_t *p, size_t len, uint8_t *proto, uint16_t *skipped)
 {
@@ -224,10 +224,10 @@ static enum net_drop skip_extensions(
 		ext_len = (p[pos + 1] + 1u) * 8;
 		if (n == EXT_HEADERS_MAX || pos + ext_len > EXT_BYTES_MAX || ext_len > len - pos)
 			return NET_DROP_IP_HEADER;
-		// RFC 8200 section 4.1: hop-by-hop comes first or not at all
+		// RFC 8200 section 4.1: hop-by-hop is only allowed as the first header
 		if (*proto == NET_PROTO_HOP_BY_HOP && n != 0)
 			return NET_DROP_IP_HEADER;
-		// RFC 5095: type 0 never; RFC 8200 section 4.4: we are no router on anyone's way
+		// RFC 5095: type 0 is forbidden; RFC 8200 section 4.4: we are not a listed router
 		if (*proto == NET_PROTO_ROUTING) {
 			if (p[pos + 2] == 0 || p[pos + 3] != 0)
 				return NET_DROP_IP_HEADER;
@@ -239,8 +239,8 @@ static enum net_drop skip_extensions(
 	}
 }
 
-// An address that no IPv6 packet of any kind may carry (RFC 4291 section 2.5.3; IPv4-mapped ones
-// would pass for IPv4 addresses from here on).
+// True for an address that no IPv6 packet may have (RFC 4291 section 2.5.3; an IPv4-mapped address
+// would be treated as an IPv4 address from here on).
 static inline bool is_martian6(const struct addr *a)
 {
 	return a->d[0] == 0 && (load_be64(a->b + 8) == 1 || addr_is_v4(a));
@@ -256,7 +256,7 @@ static inline enum net_drop check_addrs6(
 	if (is_martian6(&f->src) || f->src.b[0] == 0xff ||
 		(addr_eq(&f->src, &f->dst) && !rx->loopback))
 		return NET_DROP_MARTIAN_SOURCE;
-	// neighbour discovery needs them, nothing else may
+	// only neighbour discovery may use these sources
 	if ((from_none || from_link) && proto != NET_PROTO_ICMP6)
 		return NET_DROP_MARTIAN_SOURCE;
 	if (is_martian6(&f->dst) || (f->dst.d[0] | f->dst.d[1]) == 0)
@@ -417,13 +417,13 @@ void net_udp_rules_init(struct net_udp_rules *r, const struct net_rx *rx)
 	expect_byte(&r->v4.value[12], &r->v4.mask[12], NET_ETHERTYPE_IP4 >> 8, 0xff);
 	expect_byte(&r->v4.value[13], &r->v4.mask[13], NET_ETHERTYPE_IP4 & 0xff, 0xff);
 	expect_byte(&r->v4.value[14], &r->v4.mask[14], 0x45, 0xff); // no options
-	expect_byte(&r->v4.value[20], &r->v4.mask[20], 0, 0xbf); // no fragment, nothing reserved
+	expect_byte(&r->v4.value[20], &r->v4.mask[20], 0, 0xbf); // no fragment, reserved bit zero
 	expect_byte(&r->v4.value[21], &r->v4.mask[21], 0, 0xff);
 	expect_byte(&r->v4.value[23], &r->v4.mask[23], NET_PROTO_UDP, 0xff);
 	expect_byte(&r->v6.value[12], &r->v6.mask[12], NET_ETHERTYPE_IP6 >> 8, 0xff);
 	expect_byte(&r->v6.value[13], &r->v6.mask[13], NET_ETHERTYPE_IP6 & 0xff, 0xff);
 	expect_byte(&r->v6.value[14], &r->v6.mask[14], 0x60, 0xf0);
 	expect_byte(&r->v6.value[20], &r->v6.mask[20], NET_PROTO_UDP, 0xff);
-	if (rx->vlan != 0) // no ethertype is like that
+	if (rx->vlan != 0) // matches no ethertype
 		r->v4.value[12] = r->v6.value[12] = 0xff;
 }

@@ -2,8 +2,8 @@
 // Turns ICMP and ICMPv6 echo requests into their replies.
 #include "net_int.h"
 
-// A request that may be answered: to one host and from one host. It has no extension headers, as
-// the headers are reused and those would go back to the asker.
+// True for a request that may be answered: from one host to one host. It must not have extension
+// headers: the reply reuses the headers and would return them to the asker.
 static bool echo_request(const uint8_t *data, const struct net_frame *f)
 {
 	const uint8_t *icmp = data + f->payload_off;
@@ -13,8 +13,8 @@ static bool echo_request(const uint8_t *data, const struct net_frame *f)
 		return false;
 	if (icmp[0] != (f->is_v4 ? ICMP_ECHO_REQUEST : ICMP6_ECHO_REQUEST) || icmp[1] != 0)
 		return false;
-	// RFC 1122 section 3.2.2.6 and RFC 4443 section 4.2 allow answers to groups; smurf attacks
-	// live on them
+	// RFC 1122 section 3.2.2.6 and RFC 4443 section 4.2 allow answers to groups, but smurf
+	// attacks use them
 	if (f->l2_multicast || addr_class(&f->dst) == ADDR_MULTICAST ||
 		addr_class(&f->src) == ADDR_UNSPECIFIED)
 		return false;

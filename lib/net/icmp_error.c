@@ -5,12 +5,12 @@
 
 #define FRAGMENT_LEN 8
 
-// What is quoted behind the IP header.
+// The quoted bytes after the IP header.
 struct quoted {
 	const uint8_t *udp;
-	uint32_t room; // bytes of it
-	uint32_t len; // bytes of UDP in the packet or fragment, as the IP header tells
-	bool more; // fragments follow
+	uint32_t room; // quoted bytes
+	uint32_t len; // bytes of UDP in the packet or fragment, by the IP header
+	bool more; // more fragments follow
 };
 
 bool net_icmp_error_is(const struct net_frame *f, const uint8_t *icmp)
@@ -21,7 +21,8 @@ bool net_icmp_error_is(const struct net_frame *f, const uint8_t *icmp)
 		icmp[0] <= ICMP6_TIME_EXCEEDED;
 }
 
-// We send no options. A fragment that is not the first has no ports.
+// Parses the quoted IPv4 header. We send no options, and a fragment other than the first has no
+// ports.
 static bool parse_quoted4(
 	const uint8_t *ip, uint32_t room, struct net_icmp_error *out, struct quoted *q)
 {

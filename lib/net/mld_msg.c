@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Multicast listener discovery, as a host needs it.
+// Multicast listener discovery, the part of a host.
 #include "mld_msg.h"
 #include "net_int.h"
 
 #define QUERY 130
 #define REPORT_V1 131
 #define REPORT_V2 143
-#define QUERY_V1_LEN 24 // RFC 3810 section 8.1: by their length they are told apart
+#define QUERY_V1_LEN 24 // RFC 3810 section 8.1: the length distinguishes the versions
 #define QUERY_V2_LEN 28
 #define RECORD_LEN 20
-#define IS_EXCLUDE 2 // record types: we listen to any source
+#define IS_EXCLUDE 2 // record type: we listen to all sources
 #define TO_EXCLUDE 4
 #define HOP_BY_HOP_LEN 8
 #define ROUTER_ALERT 5
 
 static const struct addr all_routers = {.b = {0xff, 0x02, [15] = 0x16}};
 
-// Whether the hop-by-hop header, which has been parsed before, has a router alert for MLD (RFC
-// 2711).
+// True if the hop-by-hop header, which was checked before, has a router alert for MLD (RFC 2711).
 static bool has_alert(const uint8_t *ip)
 {
 	const uint8_t *p = ip + NET_IP6_LEN + 2, *end = ip + NET_IP6_LEN + (ip[41] + 1) * 8;
@@ -32,7 +31,7 @@ static bool has_alert(const uint8_t *ip)
 	return false;
 }
 
-// RFC 3810 section 5.1.3.
+// Decodes a response delay (RFC 3810 section 5.1.3).
 static uint32_t delay_of(uint16_t code)
 {
 	return code < 0x8000 ? code : ((code & 0xfffu) | 0x1000) << ((code >> 12 & 7) + 3);
@@ -52,7 +51,7 @@ bool net_mld_msg_query(const uint8_t *data, const struct net_frame *f, struct ne
 	return true;
 }
 
-// Fills in the message, and returns its length.
+// Writes the message, and returns its length.
 static uint16_t message_write(uint8_t *icmp, const struct net_mld_report *r)
 {
 	uint8_t *p = icmp + 8;

@@ -1,47 +1,47 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The neighbour table (net.h): entries of ARP and ND with their states, queues by what is due next,
-// packets that wait for an answer, and the bounds on questions.
+// The neighbour table (net.h): entries of ARP and ND with their states, timer queues, packets held
+// for an answer, and rate limits of requests.
 #include "neigh_shares.h"
 #include "net_int.h"
 #include "table.h"
 
-#define RETRY_MS 1000 // between questions for one target, and the life of a failure
-#define OWNER_MS 250 // for the answer of a contested address's known owner, before all are asked
-#define WORK 64 // entries that one call looks at in one queue, at most
-#define HELD_PART 4 // a share may hold one part in so many of the room that is left
-#define REUSE_SEARCH 16 // entries of a queue that are searched for one to give to another target
+#define RETRY_MS 1000 // between requests for one target, and the lifetime of a failure
+#define OWNER_MS 250 // timeout of the unicast request for a contested address, before all are asked
+#define WORK 64 // most entries that one call handles in one queue
+#define HELD_PART 4 // a share may hold this fraction (1/4) of the remaining room
+#define REUSE_SEARCH 16 // entries of a queue that are searched for one to reuse
 
-// Each entry is on exactly one queue. All entries of a timed queue wait equally long from when they
-// join its tail, so the head is always the next that is due and nothing is ever scanned.
+// Each entry is on exactly one queue. All entries of a timed queue have the same timeout and join
+// at its tail, so the head is always the next one due and no scan is needed.
 enum queue {
 	Q_FREE,
-	Q_PROBE, // PROBE, question to be sent; before Q_ASK, so that a scan cannot delay a gateway
-	Q_ASK, // INCOMPLETE, first question to be sent
-	Q_WAIT, // INCOMPLETE and PROBE, question sent; due after RETRY_MS
-	Q_OWNER, // PROBE, contested: its owner alone has been asked; due after OWNER_MS
+	Q_PROBE, // PROBE, request due; before Q_ASK, so that a scan cannot delay a gateway
+	Q_ASK, // INCOMPLETE, first request due
+	Q_WAIT, // INCOMPLETE and PROBE, request sent; due after RETRY_MS
+	Q_OWNER, // PROBE, contested: unicast request sent to its owner; due after OWNER_MS
 	Q_REACHABLE, // due after reachable_ms
-	Q_CLAIMED, // REACHABLE, contested again too soon; due after RETRY_MS
-	Q_STALE, // the head has been out of use for longest
-	Q_FAILED, // due after RETRY_MS: may be asked for again
+	Q_CLAIMED, // REACHABLE, claimed again too soon; due after RETRY_MS
+	Q_STALE, // the head has been unused for longest
+	Q_FAILED, // after RETRY_MS it may be requested again
 	NB_QUEUES
 };
 
 struct entry {
 	struct addr target;
 	uint64_t hash, due_ms;
-	uint64_t contest_ms; // a claim heard earlier has to wait for its probe
+	uint64_t contest_ms; // an earlier claim causes no probe until then
 	uint16_t next, prev; // in the queue; NEIGH_NONE at the ends
-	uint16_t first_held, last_held; // in held[]; NEIGH_NONE when there is none
+	uint16_t first_held, last_held; // in held[], or NEIGH_NONE
 	uint16_t nb_held;
 	uint8_t mac[6];
 	uint8_t state; // enum neigh_state
 	uint8_t queue; // enum queue
 	uint8_t port;
-	uint8_t tries; // questions since INCOMPLETE or PROBE began; RETRY_MS spent in Q_CLAIMED
-	uint8_t share; // whose the questions are while INCOMPLETE
-	uint16_t serial; // 1..65534, another for each target
-	bool kept; // never given to another target
-	bool contested; // somebody else has claimed the address since its owner answered
+	uint8_t tries; // requests since INCOMPLETE or PROBE began; RETRY_MS in Q_CLAIMED
+	uint8_t share; // share that pays for requests while INCOMPLETE
+	uint16_t serial; // 1..65534, changes with each new target
+	bool kept; // never reused for another target
+	bool contested; // another host has claimed the address since its owner answered
 };
 
 struct held {
@@ -56,11 +56,11 @@ struct neigh_table {
 	struct hash_key key;
 	struct table index; // (target, port) -> entry
 	struct entry *entry;
-	struct neigh_hop *hop; // one an entry
+	struct neigh_hop *hop; // one per entry
 	struct held *held;
 	uint16_t head[NB_QUEUES], tail[NB_QUEUES];
 	uint16_t free_held, nb_held;
-	uint16_t held_by[NEIGH_SHARE_NONE + 1]; // of nb_held, by share
+	uint16_t held_by[NEIGH_SHARE_NONE + 1]; // parts of nb_held, by share
 };
 
 // --- memory --------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ static size_t align_up(size_t len)
 	return (len + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 }
 
-// Zeros mean the defaults; an index must stay below NEIGH_NONE.
+// Replaces zeros by defaults. Indexes must stay below NEIGH_REFUSED.
 static struct neigh_config complete_config(const struct neigh_config *c)
 {
 	struct neigh_config full = {
@@ -82,7 +82,7 @@ static struct neigh_config complete_config(const struct neigh_config *c)
 		.asks = c->asks,
 	};
 
-	full.entries -= full.entries == NEIGH_NONE; // nor NEIGH_REFUSED
+	full.entries -= full.entries == NEIGH_NONE; // not NEIGH_REFUSED, either
 	full.held_total -= full.held_total == NEIGH_NONE;
 	return full;
 }
@@ -121,7 +121,7 @@ struct neigh_table *neigh_create(
 	t->config = complete_config(c);
 	t->shares.asks = t->config.asks;
 	t->key = *key;
-	p += -(uintptr_t)p & (ALIGN - 1); // mem is aligned for pointers only
+	p += -(uintptr_t)p & (ALIGN - 1); // mem may be aligned for pointers only
 	table_init(&t->index, p, t->config.entries);
 	p += table_size(t->config.entries);
 	t->hop = (struct neigh_hop *)p;
@@ -174,7 +174,7 @@ static void hop_update(struct neigh_table *t, uint16_t i)
 	memcpy(t->hop[i].mac, e->mac, sizeof(e->mac));
 }
 
-// The one place where a state changes: state, queue, time and hop belong together.
+// The only function that changes a state: state, queue, time and hop change together.
 static void enter_state(struct neigh_table *t, uint16_t i, enum neigh_state state, uint64_t now_ms)
 {
 	static const uint8_t queue_of[] = {
@@ -201,13 +201,13 @@ static bool is_usable(const struct entry *e)
 	return e->state == NEIGH_REACHABLE || e->state == NEIGH_STALE || e->state == NEIGH_PROBE;
 }
 
-// A question of ours for this entry is on the wire, so an answer can be one to it.
+// True if we have sent a request for this entry, so that an answer may belong to it.
 static bool is_asked(const struct entry *e)
 {
 	return e->queue == Q_WAIT || e->queue == Q_OWNER;
 }
 
-// Moves an entry to a queue for what is to come in so many ms; its state stays.
+// Moves an entry to a queue with a due time, without changing its state.
 static void wait_on(struct neigh_table *t, uint16_t i, enum queue queue, uint64_t due_ms)
 {
 	queue_remove(t, i);
@@ -221,7 +221,7 @@ static uint8_t payer_of(const struct entry *e, uint8_t share)
 	return e->kept ? NEIGH_SHARE_NONE : share;
 }
 
-// An entry that becomes known gives back what it has not asked.
+// Returns the unsent requests of an entry that becomes known to its share.
 static void give_back(struct neigh_table *t, const struct entry *e)
 {
 	if (e->state == NEIGH_INCOMPLETE)
@@ -230,7 +230,7 @@ static void give_back(struct neigh_table *t, const struct entry *e)
 		neigh_shares_back(&t->shares, NEIGH_SHARE_CLAIMS, NEIGH_TRIES - e->tries);
 }
 
-// A failure is believed for a while (negative cache), then a use asks anew, if it may.
+// Requests a failed target again once the failure has expired, if the share allows it.
 static void retry_failed(struct neigh_table *t, uint16_t i, uint8_t share, uint64_t now_ms)
 {
 	struct entry *e = &t->entry[i];
@@ -257,7 +257,7 @@ static uint16_t find_entry(
 }
 
 // Finds an entry near the queue's head that can be reused. The caller takes back its held packets.
-// An unanswered request is reused after its second try, or a scan would make entries short-lived.
+// Unanswered entries are reused after their second request, lest a scan make them short-lived.
 static uint16_t find_reusable(const struct neigh_table *t, enum queue queue)
 {
 	uint16_t i = t->head[queue];
@@ -272,8 +272,8 @@ static uint16_t find_reusable(const struct neigh_table *t, enum queue queue)
 	return NEIGH_NONE;
 }
 
-// An entry for a new target: a free one, or the least useful of those that are not known to be
-// alive. REACHABLE and PROBE are never taken, so no scan can push out a neighbour that is in use.
+// Returns an entry for a new target: a free one, or the least useful of those not known to be
+// alive. REACHABLE and PROBE entries are never reused, so no scan can evict a neighbour in use.
 static uint16_t take_entry(struct neigh_table *t)
 {
 	static const enum queue order[] = {Q_FREE, Q_FAILED, Q_STALE, Q_WAIT};
@@ -296,7 +296,7 @@ static uint16_t add_entry(
 		return NEIGH_NONE;
 	e = &t->entry[i];
 	if (!table_insert(&t->index, h, i)) {
-		// both buckets of this key are full: the entry, taken already, goes unused
+		// both buckets of this key are full: free the entry, which was taken already
 		enter_state(t, i, NEIGH_FREE, 0);
 		return NEIGH_NONE;
 	}
@@ -306,7 +306,7 @@ static uint16_t add_entry(
 	e->serial = next_serial(e);
 	e->kept = e->contested = false;
 	e->contest_ms = 0;
-	e->state = NEIGH_FREE; // until the caller enters another
+	e->state = NEIGH_FREE; // until the caller sets another state
 	memset(e->mac, 0, sizeof(e->mac));
 	return i;
 }
@@ -363,7 +363,7 @@ unsigned int neigh_room(const struct neigh_table *t, uint16_t index)
 
 	if (e->state != NEIGH_INCOMPLETE)
 		return 0;
-	// Taking n more leaves all - n, of which by + n may be a quarter.
+	// After holding n more, all - n places are left, of which held + n may be a quarter.
 	if (e->share != NEIGH_SHARE_NONE)
 		all = all > HELD_PART * held
 			? (all - HELD_PART * held + HELD_PART) / (HELD_PART + 1)
@@ -419,7 +419,7 @@ unsigned int neigh_held_total(const struct neigh_table *t)
 
 // --- learning ------------------------------------------------------------------------------------
 
-// Gives an entry a MAC and a state; says whether anything changed for its users.
+// Sets the MAC and the state of an entry. True if something changed for its users.
 static bool assign_mac(struct neigh_table *t, uint16_t i, const uint8_t *mac,
 	enum neigh_state state, uint64_t now_ms)
 {
@@ -428,14 +428,14 @@ static bool assign_mac(struct neigh_table *t, uint16_t i, const uint8_t *mac,
 	const bool moved = memcmp(e->mac, mac, sizeof(e->mac)) != 0;
 
 	give_back(t, e);
-	if (moved) // or mac may be the entry's own
+	if (moved) // mac may point to the entry's own MAC
 		memcpy(e->mac, mac, sizeof(e->mac));
 	enter_state(t, i, state, now_ms);
 	return !was_usable || moved;
 }
 
-// Somebody else claims a known address. Its owner is asked, and when it is silent everybody. Each
-// entry has this once a RETRY_MS, so that a flood of claims is no flood of questions.
+// Handles a claim of another host to a known address: its owner gets a unicast request and, if it
+// does not answer, everybody gets one. At most once per RETRY_MS and entry, which bounds requests.
 static void contest_entry(struct neigh_table *t, uint16_t i, uint64_t now_ms)
 {
 	struct entry *e = &t->entry[i];
@@ -447,15 +447,15 @@ static void contest_entry(struct neigh_table *t, uint16_t i, uint64_t now_ms)
 		e->contest_ms = now_ms + RETRY_MS;
 		if (e->state == NEIGH_REACHABLE)
 			enter_state(t, i, NEIGH_STALE, now_ms);
-		else if (e->queue == Q_WAIT) // the owner has been asked
+		else if (e->queue == Q_WAIT) // the owner was asked already
 			wait_on(t, i, Q_OWNER, now_ms + OWNER_MS);
 	} else if (e->queue == Q_REACHABLE) {
 		wait_on(t, i, Q_CLAIMED, now_ms + RETRY_MS);
 	}
 }
 
-// Something said without being asked, by whoever it was. It makes an address known (RFC 4861
-// section 7.2.3), but never moves one: a different claim only makes us ask the known owner.
+// Handles an unsolicited message of any host. It can make an address known (RFC 4861 section
+// 7.2.3), but never changes one: a different claim only makes us ask the known owner.
 static bool learn_claim(struct neigh_table *t, uint16_t i, const uint8_t *mac, uint64_t now_ms)
 {
 	const struct entry *e = &t->entry[i];
@@ -467,7 +467,7 @@ static bool learn_claim(struct neigh_table *t, uint16_t i, const uint8_t *mac, u
 	return false;
 }
 
-// An answer to a question of ours, mac NULL when it gives none (RFC 4861 section 7.2.5).
+// Handles an answer to our request; mac is NULL if the answer has no MAC (RFC 4861 section 7.2.5).
 static bool learn_answer(
 	struct neigh_table *t, uint16_t i, const uint8_t *mac, bool override, uint64_t now_ms)
 {
@@ -476,7 +476,7 @@ static bool learn_answer(
 	if (e->state == NEIGH_INCOMPLETE)
 		return mac != NULL && assign_mac(t, i, mac, NEIGH_REACHABLE, now_ms);
 	if (mac != NULL && memcmp(e->mac, mac, sizeof(e->mac)) != 0 && !override)
-		return false; // a second-hand answer leaves the address as it is, under probe
+		return false; // an answer without the override flag leaves the entry under probe
 	return assign_mac(t, i, mac != NULL ? mac : e->mac, NEIGH_REACHABLE, now_ms);
 }
 
@@ -493,12 +493,12 @@ uint16_t neigh_learn(struct neigh_table *t, const struct net_neigh_msg *msg, uin
 	if (i == NEIGH_NONE)
 		return NEIGH_NONE;
 	e = &t->entry[i];
-	// The sender's word that it was asked is not enough: we must have, and while an address is
-	// contested its owner alone has been.
+	// The solicited flag is not enough: we must have sent a request. While an address is
+	// contested, only its owner was asked.
 	if (!from_ask && msg->solicited && is_asked(e) &&
 		(e->queue != Q_OWNER || !has_mac || memcmp(e->mac, msg->mac, 6) == 0))
 		changed = learn_answer(t, i, has_mac ? msg->mac : NULL, msg->override, now_ms);
-	// unasked answers are not needed to find someone: the asked one is on its way
+	// unsolicited answers need not create an address: the solicited one is on its way
 	else if (has_mac && (from_ask || msg->solicited || is_usable(e)))
 		changed = learn_claim(t, i, msg->mac, now_ms);
 	return changed ? i : NEIGH_NONE;
@@ -517,7 +517,7 @@ static void age_reachable(struct neigh_table *t, uint64_t now_ms)
 	}
 }
 
-// Claims that had to wait. If there are still too many, the entry ages as it would have.
+// Handles claims that had to wait. If there are still too many, the entry ages as without them.
 static void age_claimed(struct neigh_table *t, uint64_t now_ms)
 {
 	for (unsigned int n = 0; n < WORK; n++) {
@@ -552,8 +552,8 @@ static void ask_target(struct neigh_table *t, uint16_t i, uint64_t now_ms, struc
 		wait_on(t, i, Q_WAIT, now_ms + RETRY_MS);
 }
 
-// No question was answered. Who was known is looked for anew, by asking all (RFC 4861 section
-// 7.3.3). False when the caller has no room to be told.
+// Handles an entry without an answer to its requests. A known target is requested again by
+// multicast or broadcast (RFC 4861 section 7.3.3). False if *due has no room.
 static bool fail_entry(struct neigh_table *t, uint16_t i, uint64_t now_ms, struct neigh_due *due)
 {
 	struct entry *e = &t->entry[i];
@@ -572,7 +572,7 @@ static bool fail_entry(struct neigh_table *t, uint16_t i, uint64_t now_ms, struc
 	return true;
 }
 
-// First questions of a queue, as many as there is room for.
+// Issues the first requests of a queue, as many as *due has room for.
 static void ask_first(
 	struct neigh_table *t, enum queue queue, uint64_t now_ms, struct neigh_due *due)
 {
@@ -580,7 +580,7 @@ static void ask_first(
 		ask_target(t, t->head[queue], now_ms, &due->ask[due->nb_asks++]);
 }
 
-// What is due on a queue of questions that nobody has answered.
+// Handles due entries of a queue of unanswered requests.
 static void ask_again(
 	struct neigh_table *t, enum queue queue, uint64_t now_ms, struct neigh_due *due)
 {

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whom the workers have asked for of late: a word for each target, in sets of a few words. There is
-// no lock; a word is replaced as a whole, and in a full set the oldest goes. A word that is lost,
-// or taken for another target's, costs a worker one answer or one message: it asks again.
+// Recent requests of the workers: a word for each target, in sets of a few words. There is no lock;
+// a word is replaced as a whole, and in a full set the oldest one is replaced. A lost word, or one
+// mistaken for another target's, costs a worker one answer or one message: it asks again.
 #include "neigh_asked.h"
 #include "net_int.h"
 
 #define SETS 16384
 #define WAYS 4
 #define TICK_MS 16
-#define ANSWER_TICKS (1024 / TICK_MS) // how long an answer is waited for, until the next question
-#define CLAIM_TICKS (65536 / TICK_MS) // and claims are heard: entries in use are asked twice in it
-#define CLAIMS 3 // that a question is worth
-#define TRIES 4 // to replace a word that others write
+#define ANSWER_TICKS (1024 / TICK_MS) // for an answer, until the next request
+#define CLAIM_TICKS (65536 / TICK_MS) // for claims: entries in use are requested twice in it
+#define CLAIMS 3 // claims accepted per request
+#define TRIES 4 // tries to replace a word that other workers write
 #define TAG_SHIFT 46
-#define ANSWERS 15 // most answers, of each kind, that are waited for at a time
+#define ANSWERS 15 // most outstanding answers of each kind
 
 struct neigh_asked {
 	struct hash_key key;
 	uint64_t word[SETS][WAYS];
 };
 
-// A word in its parts.
+// An unpacked word.
 struct asked {
-	uint32_t tag; // 18 bits: of the target
-	uint32_t ticks; // 20 bits: of the last question; they come again after four hours
-	uint16_t owner; // of the MAC that is known
-	uint8_t any, from_owner; // answers that are waited for: of whoever it is, of the owner
-	uint8_t claims; // that are still told
+	uint32_t tag; // 18 bits of the target's hash
+	uint32_t ticks; // 20 bits: time of the last request; they wrap after four hours
+	uint16_t owner; // hash of the known MAC
+	uint8_t any, from_owner; // outstanding answers: of any host, of the owner
+	uint8_t claims; // claims that may still be forwarded
 };
 
 static uint64_t pack_word(const struct asked *k)
@@ -64,7 +64,7 @@ static uint32_t ticks_of(uint64_t now_ms)
 	return (uint32_t)(now_ms / TICK_MS) & 0xfffff;
 }
 
-// Clocks of workers differ by the length of a round, so a question may be of the next tick.
+// Clocks of workers differ by up to one round, so a request may have the next tick.
 static uint32_t ticks_since(const struct asked *k, uint32_t now)
 {
 	const uint32_t ticks = (now - k->ticks) & 0xfffff;
@@ -79,7 +79,7 @@ static uint16_t owner_of(const struct neigh_asked *a, const uint8_t mac[6])
 	return (uint16_t)hash_addr(&a->key, &m, 1);
 }
 
-// The set of a target, and its tag there. No tag is that of a word nobody has written.
+// Returns the set of a target, and its tag there. No tag equals that of an unused word.
 static uint64_t *set_of(
 	struct neigh_asked *a, const struct addr *target, uint8_t port, uint32_t *tag)
 {
@@ -90,7 +90,7 @@ static uint64_t *set_of(
 	return a->word[h % SETS];
 }
 
-// The word of a tag as it is now; NULL: there is none.
+// Returns the word of a tag and its current value in *seen, or NULL if there is no such word.
 static uint64_t *find_word(uint64_t *set, uint32_t tag, uint64_t *seen)
 {
 	for (unsigned int i = 0; i < WAYS; i++) {
@@ -126,9 +126,9 @@ static bool replace_word(uint64_t *slot, uint64_t seen, const struct asked *k)
 		slot, &seen, pack_word(k), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-// What a question adds: answers that are waited for, and who is known to have the target.
+// Changes by a request: outstanding answers, and the known owner of the target.
 struct added {
-	const uint8_t *owner; // NULL: as before
+	const uint8_t *owner; // NULL: unchanged
 	uint8_t from_owner, any;
 };
 
@@ -177,7 +177,7 @@ void neigh_asked_owner(struct neigh_asked *a, const struct addr *target, uint8_t
 	note_target(a, target, port, &(struct added){.owner = mac}, now_ms);
 }
 
-// Takes from a word what a message uses up; false: nothing of it is left, or wanted.
+// Takes an answer or a claim from a word. False if none is left, or the message is not wanted.
 static bool consume_message(struct asked *k, bool answer, bool claim, uint32_t ticks)
 {
 	if (answer && ticks <= ANSWER_TICKS && !claim && k->from_owner > 0)
@@ -188,7 +188,7 @@ static bool consume_message(struct asked *k, bool answer, bool claim, uint32_t t
 		return k->claims-- > 0;
 	else
 		return false;
-	k->claims = CLAIMS; // whoever it was who has answered, others may claim it again
+	k->claims = CLAIMS; // after any answer, other hosts may claim it again
 	return true;
 }
 
@@ -204,7 +204,7 @@ bool neigh_asked_for(struct neigh_asked *a, const struct net_neigh_msg *msg, uin
 
 	for (unsigned int i = 0; i < TRIES && (slot = find_word(set, tag, &seen)) != NULL; i++) {
 		struct asked k = unpack_word(seen);
-		// an answer without a MAC says that the owner has still the same
+		// an answer without a MAC confirms the MAC of the owner
 		const bool claim = has_mac && owner_of(a, msg->mac) != k.owner;
 
 		if (!consume_message(&k, !from_ask && msg->solicited, claim, ticks_since(&k, now)))

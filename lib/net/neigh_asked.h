@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whom the workers have asked for of late. One worker hears an answer that another waits for, along
-// with what anybody else says, and has to tell what matters from what does not: a flood of lies
-// must cost the others nothing, and must not hide the owner's answer. So each question is worth one
-// answer of the owner that is known, or of anybody when all were asked, and some claims of others.
-// Whether what is told is true each worker judges by its own table (neigh_learn).
-// All functions may be called by any worker at any time. Times are of one clock.
+// Recent ARP and ND requests of all workers. A worker receives answers that another worker waits
+// for, along with unsolicited messages of other hosts, and must forward only those that matter: a
+// flood of forged messages must cost the other workers nothing, and must not hide the owner's
+// answer. So each request allows one answer of the known owner, or of anybody if it was sent to
+// all, and a few claims of other hosts. Each worker decides with its own table if a message is true
+// (neigh_learn). Any worker may call any function at any time. All times must come from one clock.
 #pragma once
 
 #include <stdbool.h>
@@ -18,12 +18,13 @@ struct neigh_asked; // opaque
 size_t neigh_asked_size(void);
 // mem has neigh_asked_size() bytes, aligned to 64. It belongs to the caller.
 struct neigh_asked *neigh_asked_create(void *mem, const struct hash_key *key);
-// A question is about to be sent.
+// Records a request that is about to be sent.
 void neigh_asked_note(struct neigh_asked *a, const struct neigh_ask *ask, uint64_t now_ms);
-// Somebody has learnt that this is the target's MAC.
+// Records that a worker has learned the target's MAC.
 void neigh_asked_owner(struct neigh_asked *a, const struct addr *target, uint8_t port,
 	const uint8_t mac[6], uint64_t now_ms);
-// What a message says may be an answer that a worker waits for, or a claim that one has to judge:
-// all have to be told. from_ask: it is a question, which tells of the asker (as neigh_learn).
+// True if a message may be an answer that a worker waits for, or a claim that the workers must
+// check: it must be forwarded to all workers. from_ask: it is a request with the asker's MAC (see
+// neigh_learn).
 bool neigh_asked_for(struct neigh_asked *a, const struct net_neigh_msg *msg, uint8_t port,
 	bool from_ask, uint64_t now_ms);

@@ -41,7 +41,7 @@ struct addr net_link_local(const uint8_t mac[6])
 	return a;
 }
 
-// RFC 1812 section 3.3.2: an answer that gives a group address as someone's MAC is not believed.
+// RFC 1812 section 3.3.2: answers with a group address as MAC are ignored.
 static bool mac_of_host(const uint8_t *mac)
 {
 	return (mac[0] & 1) == 0 && memcmp(mac, no_mac, 6) != 0;
@@ -69,7 +69,7 @@ static void parse_arp(
 	target = addr_from_v4(arp + 24);
 	sender_class = addr_class(&sender);
 	if (sender_class != ADDR_UNICAST && sender_class != ADDR_LINK_LOCAL &&
-		load_be32(arp + 14) != 0) // 0.0.0.0 is a probe (RFC 5227 section 1.1)
+		load_be32(arp + 14) != 0) // sender 0.0.0.0: a probe (RFC 5227 section 1.1)
 		return;
 	memcpy(msg->mac, arp + 8, 6);
 	if (operation == ARP_REQUEST && !addr_eq(&sender, &target)) {
@@ -77,7 +77,8 @@ static void parse_arp(
 		msg->target = target;
 		msg->sender = sender;
 	} else if (load_be32(arp + 14) != 0) {
-		// a reply, or an announcement: a request of a host for itself (RFC 5227 section 3)
+		// a reply, or an announcement: a host's request for its own address (RFC 5227
+		// section 3)
 		msg->type = NET_NEIGH_ANSWER;
 		msg->target = sender;
 		msg->solicited = operation == ARP_REPLY && !f->l2_multicast;
@@ -85,8 +86,8 @@ static void parse_arp(
 	}
 }
 
-// Finds the link-layer address option of a type. False when the options are malformed (RFC 4861
-// sections 7.1.1 and 7.1.2: a length of zero) or the address is none of a host.
+// Finds the link-layer address option of a type. False if the options are malformed (RFC 4861
+// sections 7.1.1 and 7.1.2: a length of zero) or the MAC is not a host's.
 static bool parse_options(const uint8_t *p, size_t len, uint8_t type, const uint8_t **mac)
 {
 	*mac = NULL;
@@ -109,7 +110,7 @@ static bool parse_options(const uint8_t *p, size_t len, uint8_t type, const uint
 	return true;
 }
 
-// RFC 4861 section 7.1.1.
+// Parses a Neighbour Solicitation (RFC 4861 section 7.1.1).
 static void parse_solicitation(const struct net_frame *f, const struct addr *target,
 	const uint8_t *mac, struct net_neigh_msg *msg)
 {
@@ -126,7 +127,7 @@ static void parse_solicitation(const struct net_frame *f, const struct addr *tar
 		memcpy(msg->mac, mac, 6);
 }
 
-// RFC 4861 section 7.1.2.
+// Parses a Neighbour Advertisement (RFC 4861 section 7.1.2).
 static void parse_advertisement(const struct net_frame *f, const uint8_t *icmp,
 	const struct addr *target, const uint8_t *mac, struct net_neigh_msg *msg)
 {
@@ -150,7 +151,7 @@ static void parse_nd(const uint8_t *icmp, const struct net_frame *f, struct net_
 
 	if (!ask && icmp[0] != ICMP6_NEIGHBOR_ADVERTISEMENT)
 		return;
-	// hop limit 255: it has passed no router. The checksum was verified with the frame
+	// hop limit 255: it has not passed a router. The checksum was verified with the frame
 	if (f->ttl != TTL_ND || icmp[1] != 0 || f->payload_len < ND_LEN)
 		return;
 	target = addr_from_v6(icmp + 8);
@@ -195,14 +196,14 @@ static uint8_t *arp_write_target(uint8_t *p, const uint8_t *mac, const struct ad
 	return p + 10;
 }
 
-// An NS or NA from its type byte on; mac NULL: without a link-layer address option.
+// The fields of an NS or NA; mac NULL: without a link-layer address option.
 struct nd_fields {
 	uint8_t type, flags, option;
 	const uint8_t *mac;
 	const struct addr *target, *src, *dst;
 };
 
-// Writes IPv6 header and message, returns the byte behind.
+// Writes the IPv6 header and the message. Returns the position after it.
 static uint8_t *nd_write(uint8_t *p, const struct nd_fields *nd)
 {
 	const uint16_t len = nd->mac != NULL ? ND_LEN + ND_OPTION_LEN : ND_LEN;
@@ -261,8 +262,8 @@ static size_t write_arp_answer(
 	uint8_t *p;
 
 	if (asker == NULL) {
-		// an announcement has the form of a request (RFC 5227 section 3): replies that
-		// nobody asked for are filtered by many
+		// an announcement has the form of a request (RFC 5227 section 3), because many
+		// hosts filter unsolicited replies
 		memcpy(link.dst, broadcast, 6);
 		p = eth_write(buf, &link, NET_ETHERTYPE_ARP);
 		p = arp_write(p, ARP_REQUEST, l2->src, target);
@@ -279,8 +280,8 @@ size_t net_write_answer(
 	uint8_t *buf, const struct net_l2 *l2, const struct addr *target, const struct addr *asker)
 {
 	struct net_l2 link = *l2;
-	// RFC 4861 section 7.2.4: who asks without an address is answered through all-nodes, and
-	// that is not a solicited answer
+	// RFC 4861 section 7.2.4: the answer to an asker without an address goes to all-nodes,
+	// without the solicited flag
 	const bool to_all = asker == NULL || is_unspecified(asker);
 	const struct nd_fields nd = {
 		.type = ICMP6_NEIGHBOR_ADVERTISEMENT,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shares of the questions for neighbours: a bucket each.
+// Rate limits of neighbour requests: one bucket per share.
 #include "neigh_shares.h"
 
-// What a question costs. Each share has asks tokens a second, so all NEIGH_SHARES together can ask
-// that many questions.
+// Cost of a request. Each share has asks tokens a second, so all NEIGH_SHARES together can send
+// that many requests.
 #define QUESTION NEIGH_SHARES
 
 uint8_t neigh_shares_of(
@@ -22,7 +22,7 @@ uint8_t neigh_shares_of(
 	return (uint8_t)(hash_addr(key, &a, NEIGH_SHARES) % half + half);
 }
 
-// What each share has: at once what a second gives it.
+// Returns the limit of each share: its burst is the tokens of one second.
 static struct limit limit_of(const struct neigh_shares *s)
 {
 	const uint32_t least = 2 * NEIGH_TRIES * QUESTION;
@@ -30,8 +30,8 @@ static struct limit limit_of(const struct neigh_shares *s)
 	return (struct limit){s->asks, s->asks > least ? s->asks : least};
 }
 
-// All questions that it may take to find a target are paid for at once, so that the bound holds for
-// the tries that follow the first too.
+// Takes all requests that may be needed to find a target at once, so that the limit covers the
+// retries, too.
 bool neigh_shares_pay(struct neigh_shares *s, uint8_t share, uint64_t now_ms)
 {
 	const struct limit l = limit_of(s);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers of the wire formats and the header writers that several files of net share.
+// Constants of the wire formats, and header writers that several files of lib/net share.
 #pragma once
 
 #include "bytes.h"
@@ -8,7 +8,7 @@
 
 #define ICMP_ECHO_REPLY 0
 #define ICMP_UNREACHABLE 3
-#define ICMP_FRAGMENTATION_NEEDED 4 // a code of that
+#define ICMP_FRAGMENTATION_NEEDED 4 // code of ICMP_UNREACHABLE
 #define ICMP_ECHO_REQUEST 8
 #define ICMP_TIME_EXCEEDED 11
 #define ICMP6_UNREACHABLE 1
@@ -21,12 +21,12 @@
 
 #define ICMP_HEADER_LEN 8
 
-// What a packet that we originate carries; each ND message must have 255 (RFC 4861 section 7.1).
+// TTL of packets that we originate. ND messages must have 255 (RFC 4861 section 7.1).
 #define TTL_DEFAULT 64
 #define TTL_ND 255
 
-// csum_addrs(). The 12 bytes in front of an IPv4 address add up to 0xffff, which is zero in one's
-// complement: one path for both families.
+// See csum_addrs. The 12 bytes before an IPv4 address add up to 0xffff, which is zero in one's
+// complement, so both families use the same code.
 static inline uint32_t addrs_sum(const struct addr *src, const struct addr *dst)
 {
 	const uint64_t s = udp_add(src->d[0], src->d[1]), d = udp_add(dst->d[0], dst->d[1]);
@@ -53,7 +53,7 @@ static inline void ip4_write_checksum(uint8_t *ip)
 	memcpy(ip + 10, &checksum, 2);
 }
 
-// Writes the Ethernet header, tagged or not, and returns the byte behind it.
+// Writes the Ethernet header, tagged or not, and returns the position after it.
 static inline uint8_t *eth_write(uint8_t *p, const struct net_l2 *l2, uint16_t ethertype)
 {
 	memcpy(p, l2->dst, 6);
@@ -68,7 +68,7 @@ static inline uint8_t *eth_write(uint8_t *p, const struct net_l2 *l2, uint16_t e
 	return p + 2;
 }
 
-// What goes into an IPv6 header beside its addresses.
+// Fields of an IPv6 header other than its addresses.
 struct ip6_fields {
 	uint16_t payload_len;
 	uint8_t tos, proto, ttl;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers of the protocols below the datagram: types, lengths, and where fields stand in a header.
-// Numbers are in host order, lengths and places in bytes.
+// Constants of the protocols below the UDP payload: types, lengths, and offsets of header fields.
+// Types are in host order, lengths and offsets in bytes.
 #pragma once
 
 // Ethernet (IEEE 802.3, 802.1Q)
@@ -27,11 +27,11 @@
 
 // IPv4 (RFC 791), without options
 #define NET_IP4_LEN 20
-#define NET_IP4_LENGTH_AT 2 // of the whole packet
+#define NET_IP4_LENGTH_AT 2 // length of the whole packet
 #define NET_IP4_ID_AT 4
 #define NET_IP4_FRAGMENT_AT 6 // flags and offset of a fragment
-#define NET_IP4_DF 0x40 // in the first byte there
-#define NET_IP4_FRAGMENTED 0x3fff // in both: more fragments follow, or this is not the first
+#define NET_IP4_DF 0x40 // in the first byte of that field
+#define NET_IP4_FRAGMENTED 0x3fff // in both bytes: more fragments follow, or this is not the first
 #define NET_IP4_PROTO_AT 9
 #define NET_IP4_CHECKSUM_AT 10
 #define NET_IP4_ADDRS_AT 12 // source, then destination
@@ -39,7 +39,7 @@
 
 // IPv6 (RFC 8200), without extension headers
 #define NET_IP6_LEN 40
-#define NET_IP6_LENGTH_AT 4 // of what follows the header
+#define NET_IP6_LENGTH_AT 4 // length of the data after the header
 #define NET_IP6_NEXT_AT 6
 #define NET_IP6_ADDRS_AT 8
 #define NET_IP6_ADDRS_LEN 32

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A flow is in two lists: the one of its bucket, where all flows of its network are, and the one of
-// all flows, oldest first. One walk along the bucket finds the flow of a fragment, counts those of
-// its source and network, and finds the oldest of them.
+// A flow is in two lists: the list of its bucket, which has all flows of its network, and the list
+// of all flows, oldest first. One walk along the bucket finds the flow of a fragment, counts the
+// flows of its source and network, and finds the oldest of them.
 #include "reassembly.h"
 
-#define NETWORK_MOST 64u // flows of an IPv6 /48, all of which a walk may meet
+#define NETWORK_MOST 64u // most flows of an IPv6 /48: a walk may visit all of them
 
 #define ECN_MASK 3
 #define ECN_CE 3
@@ -17,22 +17,22 @@ struct flow {
 	struct addr src, dst;
 	uint64_t born_ms;
 	uint32_t id;
-	uint32_t next, prev; // in the bucket, newest first; next alone in the list of free ones
+	uint32_t next, prev; // in the bucket, newest first; next: also in the free list
 	uint32_t younger, older;
 	uint32_t bucket;
-	uint32_t got, total; // bytes; total is 0 until the last fragment has come
+	uint32_t got, total; // bytes; total is 0 until the last fragment has arrived
 	uint32_t furthest;
 	uint16_t nb_pieces;
 	uint8_t proto, tos, ttl;
-	uint8_t ecn; // values seen, as bits
-	uint8_t ended_by; // enum net_drop; NET_OK: it is alive
+	uint8_t ecn; // a bit for each value seen
+	uint8_t ended_by; // enum net_drop; NET_OK: still active
 	struct piece piece[NET_FRAGMENTS_MAX];
 };
 
 struct reassembly {
 	struct reassembly_config c;
 	uint32_t mask; // buckets - 1
-	uint32_t per_network; // flows of an IPv6 /48 at most
+	uint32_t per_network; // limit of flows of an IPv6 /48
 	uint32_t held;
 	uint32_t free, oldest, youngest;
 	uint32_t lost[NET_DROP_END];
@@ -56,7 +56,7 @@ size_t reassembly_size(const struct reassembly_config *c)
 		(size_t)buckets_of(c->flows) * sizeof(uint32_t);
 }
 
-// Half of all, but not less than a source may have.
+// Returns half of all flows, but at least the limit of a source.
 static uint32_t network_most(const struct reassembly_config *c)
 {
 	const uint32_t most = c->flows / 2 < NETWORK_MOST ? c->flows / 2 : NETWORK_MOST;
@@ -68,7 +68,7 @@ struct reassembly *reassembly_create(void *mem, const struct reassembly_config *
 {
 	struct reassembly *r = mem;
 
-	_Static_assert(sizeof(struct reassembly) % _Alignof(struct flow) == 0, "flows lie behind");
+	_Static_assert(sizeof(struct reassembly) % _Alignof(struct flow) == 0, "flows follow it");
 	r->c = *c;
 	r->mask = buckets_of(c->flows) - 1;
 	r->per_network = network_most(c);
@@ -94,7 +94,7 @@ static bool same_source(const struct addr *a, const struct addr *b)
 	return addr_eq(&source, &there);
 }
 
-// Takes a flow out of both lists.
+// Removes a flow from both lists.
 static void unlink_flow(struct reassembly *r, uint32_t i)
 {
 	const struct flow *f = &r->flow[i];
@@ -149,8 +149,8 @@ static void end_flow(struct reassembly *r, uint32_t i)
 	r->free = i;
 }
 
-// Ends the flow of a fragment that is not to be, but remembers it: what still comes of it is lost
-// too. Returns the reason.
+// Ends the flow of an invalid fragment, but keeps its place, so that its later fragments are
+// dropped, too. Returns the reason.
 static enum net_drop spoil_flow(struct reassembly *r, struct flow *f, enum net_drop reason)
 {
 	drop_pieces(r, f, reason);
@@ -181,11 +181,11 @@ uint64_t reassembly_next_ms(const struct reassembly *r)
 					    : UINT64_MAX;
 }
 
-// What a walk along a bucket has found for a fragment.
+// Result of a walk along a bucket for a fragment.
 struct found {
-	uint32_t flow; // its own, or REASSEMBLY_NONE
+	uint32_t flow; // flow of the fragment, or REASSEMBLY_NONE
 	uint32_t nb_source, oldest; // flows of its source
-	uint32_t nb_network, network_oldest; // of its network
+	uint32_t nb_network, network_oldest; // flows of its network
 };
 
 static struct found look_up(
@@ -248,7 +248,7 @@ static uint32_t begin_flow(struct reassembly *r, uint32_t bucket, const struct f
 
 // --- fragments ----------------------------------------------------------------------------------
 
-// Whether a fragment's end fits what is known of its datagram's.
+// True if a fragment's end is consistent with the known end of its datagram.
 static bool end_fits(const struct flow *f, const struct net_fragment *p, uint32_t end)
 {
 	if (p->more)
@@ -256,7 +256,7 @@ static bool end_fits(const struct flow *f, const struct net_fragment *p, uint32_
 	return f->total == 0 ? f->furthest <= end : f->total == end;
 }
 
-// NET_OK when nothing of the fragment is there yet.
+// Returns NET_OK if no byte of the fragment has arrived before.
 static enum net_drop compare_fragment(
 	const struct flow *f, const uint8_t *room, const struct net_fragment *p, uint32_t end)
 {
@@ -290,7 +290,7 @@ static enum net_drop put_fragment(struct reassembly *r, uint32_t i, const struct
 	if (bad == NET_OK && !end_fits(f, p, end))
 		bad = NET_DROP_FRAGMENT_MALFORMED;
 	f->ecn |= (uint8_t)(1u << (p->tos & ECN_MASK));
-	// RFC 3168 section 5.3: congestion can be told only to those who asked for it
+	// RFC 3168 section 5.3: CE cannot be combined with Not-ECT fragments
 	if (bad == NET_OK && (f->ecn & 1) != 0 && (f->ecn & 1 << ECN_CE) != 0)
 		bad = NET_DROP_FRAGMENT_MALFORMED;
 	if (bad != NET_OK)
@@ -309,7 +309,7 @@ static enum net_drop put_fragment(struct reassembly *r, uint32_t i, const struct
 	return NET_OK;
 }
 
-// Gives a flow away that has all of its fragments.
+// Passes a complete flow to the caller.
 static void finish_flow(struct reassembly *r, uint32_t i, struct reassembly_whole *whole)
 {
 	const struct flow *f = &r->flow[i];

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reassembly of fragmented UDP datagrams, of both families (RFC 791 section 3.2, RFC 815, RFC 8200
-// section 4.5). PURE: memory, key and clock are handed in. One owner.
+// section 4.5). PURE: the caller supplies memory, key and time. One owner.
 //
-// A datagram whose fragments are being collected is a flow: source, destination, identification and
-// protocol. What overlaps anything that is there already ends its flow, and so does what
-// contradicts it; all that still comes of such a flow is dropped until it times out (RFC 5722). An
-// exact duplicate alone is dropped by itself.
+// A flow is a datagram with incomplete fragments: source, destination, identification and protocol.
+// A fragment that overlaps or contradicts earlier ones ends its flow, and later fragments of that
+// flow are dropped until it times out (RFC 5722). An exact duplicate is dropped without ending the
+// flow.
 //
-// Bounds: a source (an IPv4 address, an IPv6 /64) has so many flows, an IPv6 /48 half of all and 64
-// at most, and there are so many in all. Past the first bounds the oldest flow of the same source
-// or /48 gives way, past the last the oldest of all: fragments of one datagram come close behind
-// each other, so an honest flow is young.
+// Limits: a source (an IPv4 address, an IPv6 /64) has at most per_source flows, an IPv6 /48 half of
+// all flows and at most 64, and the total is at most flows. Above the first two limits the oldest
+// flow of the source or /48 is replaced, above the last the oldest of all: fragments of one
+// datagram arrive close together, so an honest flow is young.
 #pragma once
 
 #include <stddef.h>
@@ -21,48 +21,48 @@
 #include "net.h"
 
 #define REASSEMBLY_NONE UINT32_MAX
-#define REASSEMBLY_TICK 32 // flows that time out in one call, at most
+#define REASSEMBLY_TICK 32 // most flows that time out in one call
 
 struct reassembly; // opaque
 
 struct reassembly_config {
 	uint32_t flows; // at least 1
 	uint32_t per_source; // at least 1
-	uint32_t longest; // bytes of a datagram, UDP header included; at most 65535
-	uint32_t timeout_ms; // from the first fragment that came to the last
+	uint32_t longest; // limit of a datagram in bytes, UDP header included; at most 65535
+	uint32_t timeout_ms; // between the arrivals of the first and the last fragment
 	struct hash_key key; // from the CSPRNG
-	// Memory for the bytes of a flow, of longest bytes, which is the same until the flow has
+	// Returns the buffer of a flow, of longest bytes, which stays the same until the flow has
 	// ended.
 	uint8_t *(*room)(void *ctx, uint32_t flow);
 	void *ctx;
 };
 
-// What fragments have become. It lies in the memory of its flow, which from now on is the caller's
-// until room is called for that flow again.
+// A reassembled datagram. It is in the buffer of its flow, which the caller owns until room is
+// called for that flow again.
 struct reassembly_whole {
-	uint32_t flow; // REASSEMBLY_NONE: it is not whole yet
+	uint32_t flow; // REASSEMBLY_NONE: not complete yet
 	struct addr src, dst;
 	uint16_t len; // UDP header included
-	uint16_t fragments; // that it came in
-	uint8_t tos, ttl; // of the first; with CE if any had it (RFC 3168 section 5.3)
+	uint16_t fragments; // number of its fragments
+	uint8_t tos, ttl; // of the first fragment; CE if any fragment had it (RFC 3168 section 5.3)
 };
 
 size_t reassembly_size(const struct reassembly_config *c);
-// Makes one in mem, reassembly_size(c) zeroed bytes.
+// Initialises it in mem, reassembly_size(c) zeroed bytes.
 struct reassembly *reassembly_create(void *mem, const struct reassembly_config *c);
-// Takes in a fragment that net_fragment_read has found to be right, whose bytes are copied. NET_OK:
-// it is kept, or whole->flow has what it has completed. Else the reason to drop it.
+// Adds a fragment that net_fragment_read has accepted, and copies its bytes. Returns NET_OK if it
+// is kept, or completes the datagram in *whole. Else returns the reason to drop it.
 enum net_drop reassembly_add(struct reassembly *r, const struct net_fragment *p, uint64_t now_ms,
 	struct reassembly_whole *whole);
-// Ends flows whose time is over, REASSEMBLY_TICK at most.
+// Ends flows that have timed out, at most REASSEMBLY_TICK.
 void reassembly_tick(struct reassembly *r, uint64_t now_ms);
-// When reassembly_tick has something to end next; UINT64_MAX: never, as it is now.
+// Returns the time of the next timeout; UINT64_MAX if there is no flow.
 uint64_t reassembly_next_ms(const struct reassembly *r);
-// Fragments that are kept.
+// Returns the number of fragments kept.
 uint32_t reassembly_held(const struct reassembly *r);
-// Whether fragments that were kept have been lost since reassembly_lost was last called.
+// True if kept fragments were dropped since the last calls of reassembly_lost.
 bool reassembly_any_lost(const struct reassembly *r);
-// How many have been lost for a reason since it was last asked for.
+// Returns the number of kept fragments dropped for a reason since the last call for it.
 uint32_t reassembly_lost(struct reassembly *r, enum net_drop reason);
-// Ends all flows and returns how many fragments go with them, which reassembly_lost does not count.
+// Ends all flows and returns the number of their fragments, which reassembly_lost does not count.
 uint32_t reassembly_clear(struct reassembly *r);

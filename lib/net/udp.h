@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Recognizes inline what nearly every frame is: untagged, unicast to us, without padding, IPv4
-// without options or IPv6 without extension headers, a whole UDP datagram with a checksum, lengths
-// and checksums right. Its addresses and ports are not judged: net_frame_parse does that, and also
-// finds out what is wrong with any other frame. PURE.
+// Recognizes plain frames inline: untagged, unicast to us, without padding, IPv4 without options or
+// IPv6 without extension headers, a whole UDP datagram with a checksum, with correct lengths and
+// checksums. It does not check addresses and ports: net_frame_parse does that, and also finds the
+// faults of other frames. PURE.
 #pragma once
 
 #ifdef __SSE4_1__
@@ -12,24 +12,24 @@
 #include "bytes.h"
 #include "net.h"
 
-// One's complement sum of words as they lie in memory, folded to 16 bits: 0 only for 0. The order
-// of bytes does not matter to a sum that is compared with all ones or stored back as it is (RFC
-// 1071 2.B). A sum is added to itself with its halves exchanged: the upper half is then the sum of
-// both halves, with the carry of the lower one.
+// Folds a one's complement sum of words in memory order to 16 bits: 0 only for 0. The byte order
+// does not matter to a sum that is compared with all ones or stored back unchanged (RFC 1071 2.B).
+// Adding the sum to itself with its halves exchanged leaves the sum of both halves, with the carry
+// of the lower half, in the upper half.
 static inline uint16_t udp_fold32(uint32_t sum)
 {
 	return (uint16_t)((sum + (sum << 16 | sum >> 16)) >> 16);
 }
 
-// The same for 64-bit words.
+// Like udp_fold32, for a 64-bit sum.
 static inline uint16_t udp_fold(uint64_t sum)
 {
 	return udp_fold32((uint32_t)((sum + (sum << 32 | sum >> 32)) >> 32));
 }
 
-// Whether a sum that is not zero folds to all ones, as the sum of words with their checksum does.
-// It is then a multiple of 65535, and the multiples are the numbers whose product with the inverse
-// of 65535 is small.
+// True if a non-zero sum folds to all ones, like the sum of words with a correct checksum. Such a
+// sum is a multiple of 65535, and multiples are the numbers whose product with the inverse of 65535
+// is small.
 static inline bool udp_sum_is_good(uint64_t sum)
 {
 	return sum * UINT64_C(0xfffefffefffeffff) <= UINT64_MAX / 0xffff;
@@ -72,7 +72,7 @@ static inline uint64_t udp_sum4(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 #endif
 }
 
-// Adds 32 bytes: four additions and one carry, of which gcc makes twice as many instructions.
+// Adds 32 bytes with four additions and one carry; gcc would generate twice as many instructions.
 static inline uint64_t udp_sum32(uint64_t sum, const uint8_t *p)
 {
 #ifdef __x86_64__
@@ -89,8 +89,7 @@ static inline uint64_t udp_sum32(uint64_t sum, const uint8_t *p)
 #endif
 }
 
-// Adds a number and len bytes at p, an odd last one padded with zero; len >= 8. The last bytes are
-// taken as they would lie in memory followed by zeros.
+// Adds a number and len bytes at p, padded with zeros to a multiple of 8; len >= 8.
 static inline uint64_t udp_sum_plain(uint64_t sum, uint64_t more, const uint8_t *p, size_t len)
 {
 	const uint8_t *const end = p + len;
@@ -113,9 +112,9 @@ static inline uint64_t udp_sum_plain(uint64_t sum, uint64_t more, const uint8_t 
 	return sum;
 }
 
-// The same. The carry is kept from block to block (neither lea nor dec change it), and gcc has no
-// way of putting values into other registers in between. clang has no operand for bytes of unknown
-// number.
+// Like udp_sum_plain, in assembly. The carry is kept from block to block (neither lea nor dec
+// change it), and gcc cannot move values to other registers in between. clang does not support the
+// memory operand of unknown size.
 static inline uint64_t udp_sum(uint64_t sum, uint64_t more, const uint8_t *p, size_t len)
 {
 #if defined(__x86_64__) && !defined(__clang__)
@@ -150,24 +149,24 @@ static inline uint64_t udp_sum(uint64_t sum, uint64_t more, const uint8_t *p, si
 #endif
 }
 
-// Whether an address with this first byte is of this network, loopback, multicast, reserved or
-// broadcast: no host has such a source (RFC 1122 section 3.2.1.3), and no relay such a destination.
+// True if an IPv4 address with this first byte is "this network", loopback, multicast, reserved or
+// broadcast: invalid as a source (RFC 1122 section 3.2.1.3), and as the destination of a relay.
 static inline bool udp_martian4(uint32_t first_byte)
 {
 	return first_byte == 0 || first_byte == 127 || first_byte >= 224;
 }
 
-// The bits of a frame's first 32 bytes that are compared, by family: those under a mask.
+// Expected values of the first 32 bytes of a frame, by family, and masks of the bits to compare.
 struct net_udp_rules {
 	struct {
 		uint8_t value[32], mask[32];
 	} __attribute__((aligned(16))) v4, v6;
 };
 
-// Makes the rules for frames to this MAC; in frame.c. With a VLAN none is ever recognized.
+// Makes the rules for frames to this MAC (frame.c). With a VLAN no frame matches.
 void net_udp_rules_init(struct net_udp_rules *r, const struct net_rx *rx);
 
-// value: bits under the mask only.
+// True if data matches. value must be zero outside the mask.
 static inline bool udp_masked_eq(const uint8_t *data, const uint8_t *value, const uint8_t *mask)
 {
 #ifdef __SSE4_1__
@@ -187,22 +186,22 @@ static inline bool udp_masked_eq(const uint8_t *data, const uint8_t *value, cons
 #endif
 }
 
-// The checksum of UDP with its pseudo-header, addresses of addrs_len bytes in front. The length of
-// UDP is right.
+// True if the UDP checksum is correct. The addresses, addrs_len bytes, precede the UDP header,
+// whose length was checked.
 static inline bool udp_sum_right(const uint8_t *udp, uint32_t addrs_len, uint32_t l4_len)
 {
 	return udp_sum_is_good(
 		udp_sum(load_raw16(udp + 4), 17 << 8, udp - addrs_len, addrs_len + l4_len));
 }
 
-// A header of UDP as a number: from the top 16 bits each of source port, destination port, length
-// and checksum.
+// Returns the UDP header as a number: from the top, 16 bits each of source port, destination port,
+// length and checksum.
 static inline uint64_t udp_head(const uint8_t *udp)
 {
 	return __builtin_bswap64(load_raw64(udp));
 }
 
-// Whether UDP has this length, and a checksum (RFC 768, RFC 8200 section 8.1).
+// True if the UDP header has this length, and a checksum (RFC 768, RFC 8200 section 8.1).
 static inline bool udp_len_right(const uint8_t *udp, uint32_t l4_len)
 {
 	const uint64_t head = udp_head(udp);
@@ -210,8 +209,8 @@ static inline bool udp_len_right(const uint8_t *udp, uint32_t l4_len)
 	return (uint16_t)head != 0 && (uint16_t)(head >> 16) == (uint16_t)l4_len;
 }
 
-// Bytes of UDP, header included, in a frame of len >= 42 bytes that begins as r->v4 says; 0: the
-// frame is not right. ip_good, l4_good: the port has verified these checksums.
+// Returns the UDP length, header included, of a frame of len >= 42 bytes that matches rules.v4, or
+// 0 if the frame is not a plain one. ip_good, l4_good: the port has verified these checksums.
 static inline uint32_t net_udp_scan4(const uint8_t *data, size_t len, bool ip_good, bool l4_good)
 {
 	const uint8_t *ip = data + NET_ETH_LEN, *udp = ip + NET_IP4_LEN;
@@ -228,7 +227,7 @@ static inline uint32_t net_udp_scan4(const uint8_t *data, size_t len, bool ip_go
 	return l4_good || udp_sum_right(udp, 8, l4_len) ? l4_len : 0;
 }
 
-// The same for a frame that begins as r->v6 says.
+// Like net_udp_scan4, for a frame that matches rules.v6.
 static inline uint32_t net_udp_scan6(const uint8_t *data, size_t len, bool l4_good)
 {
 	const uint8_t *ip = data + NET_ETH_LEN, *udp = ip + NET_IP6_LEN;
