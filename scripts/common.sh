@@ -4,7 +4,7 @@
 
 # What a fresh Debian 12 or 13 needs to build the appliance and its tests, and to test and show it.
 build_packages="build-essential meson ninja-build pkg-config libdpdk-dev dpdk-dev libssl-dev libyaml-dev
-libmnl-dev libjansson-dev libunistring-dev libcmocka-dev python3"
+libmnl-dev libjansson-dev libseccomp-dev libunistring-dev libcmocka-dev python3"
 packages="$build_packages dpdk coturn haproxy iproute2 iputils-ping ethtool tcpdump procps python3-venv
 ca-certificates openssl dnsmasq-base udhcpc"
 

@@ -1,27 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes filters of system calls: lists of numbers become a program of the kernel's classic BPF.
+// Makes filters of system calls: libseccomp makes the kernel's program of lists of numbers.
 #include "confine/calls.h"
 
 #include <errno.h>
-#include <linux/audit.h>
 #include <linux/bpf.h>
 #include <linux/seccomp.h>
+#include <seccomp.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#if defined(__x86_64__)
-#define ARCH AUDIT_ARCH_X86_64
-#define CALLS_END 0x40000000 // calls of x32 begin here
-#elif defined(__aarch64__)
-#define ARCH AUDIT_ARCH_AARCH64
-#define CALLS_END 0
-#else
-#error "say which architecture this is"
-#endif
 
 // --- lists ---------------------------------------------------------------------------------------
 
@@ -75,7 +64,7 @@ static const int missing[] = {SYS_openat};
 
 static const int never[] = {
 	SYS_execve, SYS_execveat, SYS_process_vm_readv, SYS_process_vm_writev,
-	SYS_setns, SYS_unshare, SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_bpf,
+	SYS_setns, SYS_unshare, SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot,
 	SYS_perf_event_open, SYS_userfaultfd, SYS_init_module, SYS_finit_module, SYS_delete_module,
 	SYS_kexec_load, SYS_reboot, SYS_swapon, SYS_swapoff, SYS_acct, SYS_quotactl,
 	SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex, SYS_sethostname,
@@ -94,109 +83,120 @@ static const int never[] = {
 
 // --- the program ---------------------------------------------------------------------------------
 
-static void put_insn(struct calls *c, uint16_t code, uint32_t k, uint8_t yes, uint8_t no)
+// A filter while it is made. error is that of the first rule that failed.
+struct filter {
+	scmp_filter_ctx ctx;
+	int error;
+};
+
+// Adds a rule: the action for a call, if nb is 1 only for one whose argument fits. A call keeps the
+// rule without an argument that it has.
+static void add_rule(
+	struct filter *f, uint32_t action, int call, unsigned int nb, struct scmp_arg_cmp arg)
 {
-	if (c->nb < CALLS_CODE_MAX)
-		c->code[c->nb++] = (struct sock_filter){.code = code, .jt = yes, .jf = no, .k = k};
+	const int rc = seccomp_rule_add_array(f->ctx, action, call, nb, &arg);
+
+	if (rc != 0 && rc != -EEXIST && f->error == 0)
+		f->error = rc;
 }
 
-static void put_return(struct calls *c, uint32_t action)
+static void add_list(struct filter *f, uint32_t action, const int *list, size_t nb)
 {
-	put_insn(c, BPF_RET | BPF_K, action, 0, 0);
+	for (size_t i = 0; i < nb; i++)
+		add_rule(f, action, list[i], 0, (struct scmp_arg_cmp){0});
 }
 
-// Each of the numbers ends in what.
-static void put_list(struct calls *c, const int *list, size_t nb, uint32_t action)
+#define ADD_LIST(f, action, list) add_list(f, action, list, sizeof(list) / sizeof((list)[0]))
+
+// Allows a call if the low 32 bits of its argument n have a value under a mask: the kernel looks at
+// no more of them.
+static void allow_masked(struct filter *f, int call, unsigned int n, uint32_t mask, uint32_t value)
 {
-	for (size_t i = 0; i < nb; i++) {
-		put_insn(c, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)list[i], 0, 1);
-		put_return(c, action);
+	add_rule(f, SCMP_ACT_ALLOW, call, 1,
+		(struct scmp_arg_cmp){n, SCMP_CMP_MASKED_EQ, mask, value});
+}
+
+// The rules of a thread that may do what a server does.
+static void add_wide_rules(struct filter *f, uint32_t refuse, bool links)
+{
+	ADD_LIST(f, refuse, never);
+	// A packet port puts its program before others again, which it does by its descriptor.
+	if (links)
+		add_rule(f, refuse, SYS_bpf, 1, SCMP_A0(SCMP_CMP_NE, BPF_LINK_CREATE));
+	else
+		add_rule(f, refuse, SYS_bpf, 0, (struct scmp_arg_cmp){0});
+}
+
+static void add_port_rules(struct filter *f, unsigned int kinds)
+{
+	if ((kinds & (CALLS_VTAP | CALLS_TAP)) != 0)
+		ADD_LIST(f, SCMP_ACT_ALLOW, of_vtaps);
+	if ((kinds & CALLS_PACKET) != 0)
+		ADD_LIST(f, SCMP_ACT_ALLOW, of_packets);
+	if ((kinds & CALLS_SOCKET) != 0)
+		ADD_LIST(f, SCMP_ACT_ALLOW, of_sockets);
+}
+
+// The rules of a worker or a stream thread.
+static void add_narrow_rules(struct filter *f, enum calls_role role, unsigned int kinds)
+{
+	if (role == CALLS_WORKER)
+		add_port_rules(f, kinds);
+	ADD_LIST(f, SCMP_ACT_ALLOW, of_workers);
+	if (role == CALLS_STREAM) {
+		ADD_LIST(f, SCMP_ACT_ALLOW, of_streams);
+		ADD_LIST(f, SCMP_ACT_ERRNO(ENOENT), missing);
 	}
+	// memory that is no code
+	allow_masked(f, SYS_mmap, 2, PROT_EXEC, 0);
+	allow_masked(f, SYS_mprotect, 2, PROT_EXEC, 0);
+	// A thread asks to be woken promptly when it begins (prompt_wakes), which may be later than
+	// its filter: it sets the slack of its timers and its own time slice. The report of a crash
+	// has its name.
+	allow_masked(f, SYS_prctl, 0, UINT32_MAX, PR_SET_TIMERSLACK);
+	allow_masked(f, SYS_prctl, 0, UINT32_MAX, PR_GET_NAME);
+	allow_masked(f, SYS_sched_getattr, 0, UINT32_MAX, 0);
+	allow_masked(f, SYS_sched_setattr, 0, UINT32_MAX, 0);
 }
 
-#define PUT_LIST(c, list, label) put_list(c, list, sizeof(list) / sizeof((list)[0]), label)
-
-// A thread asks to be woken promptly when it begins (prompt_wakes), which may be later than its
-// filter: the slack of its timers here, its own time slice below. A report of a crash has the name
-// of the thread.
-static void put_prctl(struct calls *c)
+// Copies the program out of libseccomp, which writes it to a file. 0 or -errno.
+static int export_code(scmp_filter_ctx ctx, struct calls *c)
 {
-	put_insn(c, BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 5);
-	put_insn(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]), 0, 0);
-	put_insn(c, BPF_JMP | BPF_JEQ | BPF_K, PR_SET_TIMERSLACK, 1, 0);
-	put_insn(c, BPF_JMP | BPF_JEQ | BPF_K, PR_GET_NAME, 0, 1);
-	put_return(c, SECCOMP_RET_ALLOW);
-	put_insn(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+	const int fd = memfd_create("calls", MFD_CLOEXEC);
+	ssize_t len;
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = seccomp_export_bpf(ctx, fd);
+	len = rc == 0 ? pread(fd, c->code, sizeof(c->code), 0) : 0;
+	if (len < 0)
+		rc = -errno;
+	else if (len == sizeof(c->code))
+		rc = -E2BIG;
+	c->nb = (unsigned short)(len > 0 ? (size_t)len / sizeof(c->code[0]) : 0);
+	close(fd);
+	return rc;
 }
 
-static void put_slice(struct calls *c)
+int calls_make(struct calls *c, enum calls_role role, unsigned int kinds, bool kill)
 {
-	put_insn(c, BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_getattr, 1, 0);
-	put_insn(c, BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_setattr, 0, 4);
-	put_insn(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]), 0, 0);
-	put_insn(c, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1);
-	put_return(c, SECCOMP_RET_ALLOW);
-	put_insn(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
-}
-
-// A packet port puts its program before others again, which it does by its descriptor.
-static void put_link(struct calls *c)
-{
-	put_insn(c, BPF_JMP | BPF_JEQ | BPF_K, SYS_bpf, 0, 4);
-	put_insn(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]), 0, 0);
-	put_insn(c, BPF_JMP | BPF_JEQ | BPF_K, BPF_LINK_CREATE, 0, 1);
-	put_return(c, SECCOMP_RET_ALLOW);
-	put_insn(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
-}
-
-// Memory that is no code.
-static void put_memory(struct calls *c, int number, uint32_t refuse)
-{
-	put_insn(c, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 4);
-	put_insn(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2]), 0, 0);
-	put_insn(c, BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1);
-	put_return(c, refuse);
-	put_return(c, SECCOMP_RET_ALLOW);
-}
-
-void calls_make(struct calls *c, enum calls_role role, unsigned int kinds, bool kill)
-{
-	const uint32_t refuse = kill ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | EPERM;
+	const uint32_t refuse = kill ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_ERRNO(EPERM);
 	const bool wide =
 		role == CALLS_OTHER || (role == CALLS_WORKER && (kinds & CALLS_DRIVER) != 0);
+	struct filter f = {.ctx = seccomp_init(wide ? SCMP_ACT_ALLOW : refuse)};
 
-	c->nb = 0;
-	put_insn(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
-	put_insn(c, BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
-	put_return(c, refuse);
-	put_insn(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
-	if (CALLS_END != 0) {
-		put_insn(c, BPF_JMP | BPF_JGE | BPF_K, CALLS_END, 0, 1);
-		put_return(c, refuse);
-	}
-	if (role == CALLS_OTHER && (kinds & CALLS_PACKET) != 0)
-		put_link(c);
-	if (wide) {
-		PUT_LIST(c, never, refuse);
-		put_return(c, SECCOMP_RET_ALLOW);
-		return;
-	}
-	if (role == CALLS_WORKER && (kinds & (CALLS_VTAP | CALLS_TAP)) != 0)
-		PUT_LIST(c, of_vtaps, SECCOMP_RET_ALLOW);
-	if (role == CALLS_WORKER && (kinds & CALLS_PACKET) != 0)
-		PUT_LIST(c, of_packets, SECCOMP_RET_ALLOW);
-	if (role == CALLS_WORKER && (kinds & CALLS_SOCKET) != 0)
-		PUT_LIST(c, of_sockets, SECCOMP_RET_ALLOW);
-	PUT_LIST(c, of_workers, SECCOMP_RET_ALLOW);
-	if (role == CALLS_STREAM) {
-		PUT_LIST(c, of_streams, SECCOMP_RET_ALLOW);
-		PUT_LIST(c, missing, SECCOMP_RET_ERRNO | ENOENT);
-	}
-	put_memory(c, SYS_mmap, refuse);
-	put_memory(c, SYS_mprotect, refuse);
-	put_prctl(c);
-	put_slice(c);
-	put_return(c, refuse);
+	if (f.ctx == NULL)
+		return -ENOMEM;
+	f.error = seccomp_attr_set(f.ctx, SCMP_FLTATR_ACT_BADARCH, refuse);
+	if (wide)
+		add_wide_rules(&f, refuse, role == CALLS_OTHER && (kinds & CALLS_PACKET) != 0);
+	else
+		add_narrow_rules(&f, role, kinds);
+	if (f.error == 0)
+		f.error = export_code(f.ctx, c);
+	seccomp_release(f.ctx);
+	return f.error;
 }
 
 int calls_apply(const struct calls *c)

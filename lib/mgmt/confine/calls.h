@@ -25,8 +25,8 @@ struct calls {
 };
 
 // Makes the filter of a role with ports of these kinds. A call that is not allowed ends the process
-// (kill), or fails with EPERM and is in the kernel's audit log.
-void calls_make(struct calls *c, enum calls_role role, unsigned int kinds, bool kill);
+// (kill), or fails with EPERM and is in the kernel's audit log. 0 or -errno.
+int calls_make(struct calls *c, enum calls_role role, unsigned int kinds, bool kill);
 // Puts the calling thread under a filter, for good. It needs no_new_privs or CAP_SYS_ADMIN. 0 or
 // -errno. It makes one system call and nothing else.
 int calls_apply(const struct calls *c);

@@ -256,13 +256,21 @@ static void log_privileges(const struct confining *x, const char *calls)
 		(unsigned int)geteuid(), kept[0] != '\0' ? kept : "none", calls);
 }
 
+static int make_filters(struct confining *x, unsigned int kinds, bool kill)
+{
+	int rc = calls_make(&x->worker, CALLS_WORKER, kinds, kill);
+
+	if (rc == 0)
+		rc = calls_make(&x->stream, CALLS_STREAM, kinds, kill);
+	return rc == 0 ? calls_make(&x->common, CALLS_OTHER, kinds, kill) : rc;
+}
+
 int confine_enter(const struct conf *c)
 {
 	static const char *const how[] = {[CONF_SECCOMP_LOG] = "others fail and are logged",
 		[CONF_SECCOMP_KILL] = "any other ends the process",
 		[CONF_SECCOMP_OFF] = "all"};
 	static struct confining x; // its filters are too large for a stack
-	const bool kill = c->process.seccomp == CONF_SECCOMP_KILL;
 	const int dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
 	const unsigned int kinds = kinds_of(c);
 	char error[128];
@@ -270,10 +278,10 @@ int confine_enter(const struct conf *c)
 
 	x = (struct confining){
 		.filters = c->process.seccomp != CONF_SECCOMP_OFF, .keep = needed_caps(c, kinds)};
-	calls_make(&x.worker, CALLS_WORKER, kinds, kill);
-	calls_make(&x.stream, CALLS_STREAM, kinds, kill);
-	calls_make(&x.common, CALLS_OTHER, kinds, kill);
-	if (c->process.user != NULL)
+	rc = make_filters(&x, kinds, c->process.seccomp == CONF_SECCOMP_KILL);
+	if (rc != 0)
+		snprintf(error, sizeof(error), "no filters of system calls: %s", strerror(-rc));
+	if (rc == 0 && c->process.user != NULL)
 		rc = find_user(&x, c->process.user, error, sizeof(error));
 	if (rc == 0 && x.becomes)
 		give_files(c, x.uid, x.gid);

@@ -179,7 +179,7 @@ static void a_worker_may_do_what_its_ports_do(void **state)
 		0, CALLS_VTAP, CALLS_SOCKET, CALLS_TAP, CALLS_VTAP | CALLS_SOCKET};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		calls_make(&calls, CALLS_WORKER, kinds[i], false);
+		assert_int_equal(calls_make(&calls, CALLS_WORKER, kinds[i], false), 0);
 		assert_may(sleeps, true);
 		assert_may(sets_timer_slack, true);
 		assert_may(sets_its_slice, true);
@@ -203,7 +203,7 @@ static void a_worker_may_do_what_its_ports_do(void **state)
 
 static void a_stream_thread_may_do_what_sockets_take(void **state)
 {
-	calls_make(&calls, CALLS_STREAM, 0, false);
+	assert_int_equal(calls_make(&calls, CALLS_STREAM, 0, false), 0);
 	assert_may(sleeps, true);
 	assert_may(sets_timer_slack, true);
 	assert_may(sets_its_slice, true);
@@ -222,7 +222,7 @@ static void a_stream_thread_may_do_what_sockets_take(void **state)
 
 static void nobody_may_go_further(void **state)
 {
-	calls_make(&calls, CALLS_OTHER, 0, false);
+	assert_int_equal(calls_make(&calls, CALLS_OTHER, 0, false), 0);
 	assert_may(sleeps, true);
 	assert_may(opens, true);
 	assert_may(renames, true);
@@ -237,21 +237,21 @@ static void nobody_may_go_further(void **state)
 // They keep a program before others, and neither load one nor ask for those of others.
 static void a_packet_port_may_attach_what_it_has(void **state)
 {
-	calls_make(&calls, CALLS_OTHER, CALLS_PACKET, false);
+	assert_int_equal(calls_make(&calls, CALLS_OTHER, CALLS_PACKET, false), 0);
 	assert_may(attaches_a_program, true);
 	assert_may(loads_a_program, false);
 	assert_may(opens, true);
 	assert_may(runs_a_program, false);
-	calls_make(&calls, CALLS_OTHER, CALLS_VTAP, false);
+	assert_int_equal(calls_make(&calls, CALLS_OTHER, CALLS_VTAP, false), 0);
 	assert_may(attaches_a_program, false);
-	calls_make(&calls, CALLS_WORKER, CALLS_PACKET, false);
+	assert_int_equal(calls_make(&calls, CALLS_WORKER, CALLS_PACKET, false), 0);
 	assert_may(attaches_a_program, false);
 }
 
 // A driver of which nothing is known: its worker may do what all others may.
 static void a_worker_of_an_unknown_driver_may_do_more(void **state)
 {
-	calls_make(&calls, CALLS_WORKER, CALLS_DRIVER | CALLS_VTAP, false);
+	assert_int_equal(calls_make(&calls, CALLS_WORKER, CALLS_DRIVER | CALLS_VTAP, false), 0);
 	assert_may(opens, true);
 	assert_may(maps, true);
 	assert_may(runs_a_program, false);
@@ -262,7 +262,7 @@ static void with_kill_the_process_ends(void **state)
 	static const enum calls_role roles[] = {CALLS_WORKER, CALLS_STREAM, CALLS_OTHER};
 
 	for (size_t i = 0; i < 3; i++) {
-		calls_make(&calls, roles[i], 0, true);
+		assert_int_equal(calls_make(&calls, roles[i], 0, true), 0);
 		assert_int_equal(try(sleeps), 0);
 		assert_int_equal(try(runs_a_program), -SIGSYS);
 	}
@@ -271,7 +271,7 @@ static void with_kill_the_process_ends(void **state)
 static void another_way_to_call_is_none(void **state)
 {
 #ifdef __x86_64__
-	calls_make(&calls, CALLS_OTHER, 0, true);
+	assert_int_equal(calls_make(&calls, CALLS_OTHER, 0, true), 0);
 	assert_int_equal(try(calls_as_x32), -SIGSYS);
 #else
 	skip();
