@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The neighbour table (net.h): entries of ARP and ND with their states, timer queues, packets held
 // for an answer, and rate limits of requests.
+#include "ilist.h"
 #include "neigh_shares.h"
 #include "net_int.h"
 #include "table.h"
@@ -30,7 +31,7 @@ struct entry {
 	struct addr target;
 	uint64_t hash, due_ms;
 	uint64_t contest_ms; // an earlier claim causes no probe until then
-	uint16_t next, prev; // in the queue; NEIGH_NONE at the ends
+	struct ilist_link link; // in the queue
 	uint16_t first_held, last_held; // in held[], or NEIGH_NONE
 	uint16_t nb_held;
 	uint8_t mac[6];
@@ -58,7 +59,7 @@ struct neigh_table {
 	struct entry *entry;
 	struct neigh_hop *hop; // one per entry
 	struct held *held;
-	uint16_t head[NB_QUEUES], tail[NB_QUEUES];
+	struct ilist queue[NB_QUEUES];
 	uint16_t free_held, nb_held;
 	uint16_t held_by[NEIGH_SHARE_NONE + 1]; // parts of nb_held, by share
 };
@@ -99,16 +100,20 @@ size_t neigh_size(const struct neigh_config *c)
 
 static void queue_add(struct neigh_table *t, uint16_t i, enum queue queue)
 {
-	struct entry *e = &t->entry[i];
+	t->entry[i].queue = (uint8_t)queue;
+	ilist_append(&t->queue[queue], ILIST_LINKS(t->entry, link), i);
+}
 
-	e->queue = (uint8_t)queue;
-	e->next = NEIGH_NONE;
-	e->prev = t->tail[queue];
-	if (e->prev != NEIGH_NONE)
-		t->entry[e->prev].next = i;
-	else
-		t->head[queue] = i;
-	t->tail[queue] = i;
+static void queue_remove(struct neigh_table *t, uint16_t i)
+{
+	ilist_remove(&t->queue[t->entry[i].queue], ILIST_LINKS(t->entry, link), i);
+}
+
+// The entry that has been in a queue for longest. NEIGH_NONE: the queue is empty.
+static uint16_t queue_first(const struct neigh_table *t, enum queue queue)
+{
+	_Static_assert((uint16_t)ILIST_NONE == NEIGH_NONE, "an index is cut to 16 bits");
+	return (uint16_t)t->queue[queue].first;
 }
 
 struct neigh_table *neigh_create(
@@ -129,7 +134,7 @@ struct neigh_table *neigh_create(
 	t->entry = (struct entry *)p;
 	t->held = (struct held *)(p + align_up(t->config.entries * sizeof(struct entry)));
 	for (unsigned int q = 0; q < NB_QUEUES; q++)
-		t->head[q] = t->tail[q] = NEIGH_NONE;
+		t->queue[q] = ILIST_EMPTY;
 	for (uint16_t i = 0; i < t->config.entries; i++) {
 		t->entry[i].first_held = t->entry[i].last_held = NEIGH_NONE;
 		t->hop[i].serial = NEIGH_NO_SERIAL;
@@ -144,20 +149,6 @@ struct neigh_table *neigh_create(
 }
 
 // --- states --------------------------------------------------------------------------------------
-
-static void queue_remove(struct neigh_table *t, uint16_t i)
-{
-	const struct entry *e = &t->entry[i];
-
-	if (e->prev != NEIGH_NONE)
-		t->entry[e->prev].next = e->next;
-	else
-		t->head[e->queue] = e->next;
-	if (e->next != NEIGH_NONE)
-		t->entry[e->next].prev = e->prev;
-	else
-		t->tail[e->queue] = e->prev;
-}
 
 static uint16_t next_serial(const struct entry *e)
 {
@@ -260,9 +251,10 @@ static uint16_t find_entry(
 // Unanswered entries are reused after their second request, lest a scan make them short-lived.
 static uint16_t find_reusable(const struct neigh_table *t, enum queue queue)
 {
-	uint16_t i = t->head[queue];
+	uint16_t i = queue_first(t, queue);
 
-	for (unsigned int n = 0; n < REUSE_SEARCH && i != NEIGH_NONE; n++, i = t->entry[i].next) {
+	for (unsigned int n = 0; n < REUSE_SEARCH && i != NEIGH_NONE;
+		n++, i = (uint16_t)t->entry[i].link.next) {
 		const struct entry *e = &t->entry[i];
 
 		if (e->nb_held == 0 && !e->kept &&
@@ -509,7 +501,7 @@ uint16_t neigh_learn(struct neigh_table *t, const struct net_neigh_msg *msg, uin
 static void age_reachable(struct neigh_table *t, uint64_t now_ms)
 {
 	for (unsigned int n = 0; n < WORK; n++) {
-		const uint16_t i = t->head[Q_REACHABLE];
+		const uint16_t i = queue_first(t, Q_REACHABLE);
 
 		if (i == NEIGH_NONE || t->entry[i].due_ms > now_ms)
 			break;
@@ -521,7 +513,7 @@ static void age_reachable(struct neigh_table *t, uint64_t now_ms)
 static void age_claimed(struct neigh_table *t, uint64_t now_ms)
 {
 	for (unsigned int n = 0; n < WORK; n++) {
-		const uint16_t i = t->head[Q_CLAIMED];
+		const uint16_t i = queue_first(t, Q_CLAIMED);
 		struct entry *e = t->entry + (i != NEIGH_NONE ? i : 0);
 
 		if (i == NEIGH_NONE || e->due_ms > now_ms)
@@ -576,8 +568,8 @@ static bool fail_entry(struct neigh_table *t, uint16_t i, uint64_t now_ms, struc
 static void ask_first(
 	struct neigh_table *t, enum queue queue, uint64_t now_ms, struct neigh_due *due)
 {
-	while (due->nb_asks < NEIGH_DUE_MAX && t->head[queue] != NEIGH_NONE)
-		ask_target(t, t->head[queue], now_ms, &due->ask[due->nb_asks++]);
+	while (due->nb_asks < NEIGH_DUE_MAX && queue_first(t, queue) != NEIGH_NONE)
+		ask_target(t, queue_first(t, queue), now_ms, &due->ask[due->nb_asks++]);
 }
 
 // Handles due entries of a queue of unanswered requests.
@@ -585,7 +577,7 @@ static void ask_again(
 	struct neigh_table *t, enum queue queue, uint64_t now_ms, struct neigh_due *due)
 {
 	for (unsigned int work = 0; work < WORK; work++) {
-		const uint16_t i = t->head[queue];
+		const uint16_t i = queue_first(t, queue);
 
 		if (i == NEIGH_NONE || t->entry[i].due_ms > now_ms)
 			break;
@@ -616,10 +608,10 @@ uint64_t neigh_next_ms(const struct neigh_table *t)
 	static const enum queue timed[] = {Q_WAIT, Q_OWNER, Q_REACHABLE, Q_CLAIMED};
 	uint64_t next = UINT64_MAX;
 
-	if (t->head[Q_PROBE] != NEIGH_NONE || t->head[Q_ASK] != NEIGH_NONE)
+	if (queue_first(t, Q_PROBE) != NEIGH_NONE || queue_first(t, Q_ASK) != NEIGH_NONE)
 		return 0;
 	for (size_t i = 0; i < sizeof(timed) / sizeof(timed[0]); i++) {
-		const uint16_t first = t->head[timed[i]];
+		const uint16_t first = queue_first(t, timed[i]);
 
 		if (first != NEIGH_NONE && t->entry[first].due_ms < next)
 			next = t->entry[first].due_ms;

@@ -2,6 +2,7 @@
 // A flow is in two lists: the list of its bucket, which has all flows of its network, and the list
 // of all flows, oldest first. One walk along the bucket finds the flow of a fragment, counts the
 // flows of its source and network, and finds the oldest of them.
+#include "ilist.h"
 #include "reassembly.h"
 
 #define NETWORK_MOST 64u // most flows of an IPv6 /48: a walk may visit all of them
@@ -18,7 +19,7 @@ struct flow {
 	uint64_t born_ms;
 	uint32_t id;
 	uint32_t next, prev; // in the bucket, newest first; next: also in the free list
-	uint32_t younger, older;
+	struct ilist_link by_age;
 	uint32_t bucket;
 	uint32_t got, total; // bytes; total is 0 until the last fragment has arrived
 	uint32_t furthest;
@@ -34,7 +35,8 @@ struct reassembly {
 	uint32_t mask; // buckets - 1
 	uint32_t per_network; // limit of flows of an IPv6 /48
 	uint32_t held;
-	uint32_t free, oldest, youngest;
+	uint32_t free;
+	struct ilist by_age; // oldest first
 	uint32_t lost[NET_DROP_END];
 	bool any_lost;
 	struct flow *flow;
@@ -74,7 +76,7 @@ struct reassembly *reassembly_create(void *mem, const struct reassembly_config *
 	r->per_network = network_most(c);
 	r->flow = (struct flow *)(r + 1);
 	r->bucket = (uint32_t *)(r->flow + c->flows);
-	r->oldest = r->youngest = REASSEMBLY_NONE;
+	r->by_age = ILIST_EMPTY;
 	r->free = REASSEMBLY_NONE;
 	for (uint32_t i = c->flows; i-- > 0;) {
 		r->flow[i].next = r->free;
@@ -105,14 +107,7 @@ static void unlink_flow(struct reassembly *r, uint32_t i)
 		r->bucket[f->bucket] = f->next;
 	if (f->next != REASSEMBLY_NONE)
 		r->flow[f->next].prev = f->prev;
-	if (f->older != REASSEMBLY_NONE)
-		r->flow[f->older].younger = f->younger;
-	else
-		r->oldest = f->younger;
-	if (f->younger != REASSEMBLY_NONE)
-		r->flow[f->younger].older = f->older;
-	else
-		r->youngest = f->older;
+	ilist_remove(&r->by_age, ILIST_LINKS(r->flow, by_age), i);
 }
 
 static void link_flow(struct reassembly *r, uint32_t i, uint32_t bucket)
@@ -125,13 +120,7 @@ static void link_flow(struct reassembly *r, uint32_t i, uint32_t bucket)
 	if (f->next != REASSEMBLY_NONE)
 		r->flow[f->next].prev = i;
 	r->bucket[bucket] = i;
-	f->younger = REASSEMBLY_NONE;
-	f->older = r->youngest;
-	if (f->older != REASSEMBLY_NONE)
-		r->flow[f->older].younger = i;
-	else
-		r->oldest = i;
-	r->youngest = i;
+	ilist_append(&r->by_age, ILIST_LINKS(r->flow, by_age), i);
 }
 
 static void drop_pieces(struct reassembly *r, struct flow *f, enum net_drop reason)
@@ -165,8 +154,8 @@ static bool timed_out(const struct reassembly *r, const struct flow *f, uint64_t
 
 void reassembly_tick(struct reassembly *r, uint64_t now_ms)
 {
-	for (unsigned int n = 0; n < REASSEMBLY_TICK && r->oldest != REASSEMBLY_NONE; n++) {
-		const uint32_t i = r->oldest;
+	for (unsigned int n = 0; n < REASSEMBLY_TICK && r->by_age.first != REASSEMBLY_NONE; n++) {
+		const uint32_t i = r->by_age.first;
 
 		if (!timed_out(r, &r->flow[i], now_ms))
 			break;
@@ -177,8 +166,9 @@ void reassembly_tick(struct reassembly *r, uint64_t now_ms)
 
 uint64_t reassembly_next_ms(const struct reassembly *r)
 {
-	return r->oldest != REASSEMBLY_NONE ? r->flow[r->oldest].born_ms + r->c.timeout_ms
-					    : UINT64_MAX;
+	return r->by_age.first != REASSEMBLY_NONE
+		? r->flow[r->by_age.first].born_ms + r->c.timeout_ms
+		: UINT64_MAX;
 }
 
 // Result of a walk along a bucket for a fragment.
@@ -226,7 +216,7 @@ static uint32_t begin_flow(struct reassembly *r, uint32_t bucket, const struct f
 		i = found->network_oldest;
 		drop_pieces(r, &r->flow[i], NET_DROP_FRAGMENT_SOURCE);
 	} else if (r->free == REASSEMBLY_NONE) {
-		i = r->oldest;
+		i = r->by_age.first;
 		drop_pieces(r, &r->flow[i], NET_DROP_FRAGMENT_FULL);
 	}
 	if (i != REASSEMBLY_NONE)
@@ -367,8 +357,8 @@ uint32_t reassembly_clear(struct reassembly *r)
 {
 	const uint32_t n = r->held;
 
-	while (r->oldest != REASSEMBLY_NONE)
-		end_flow(r, r->oldest);
+	while (r->by_age.first != REASSEMBLY_NONE)
+		end_flow(r, r->by_age.first);
 	r->held = 0;
 	return n;
 }

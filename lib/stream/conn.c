@@ -29,7 +29,7 @@ static uint32_t slot_take(struct thread *t)
 	uint32_t i = t->free;
 
 	if (i != CONN_NONE)
-		t->free = t->conn[i].next;
+		t->free = t->conn[i].link.next;
 	else if (t->used < t->max)
 		i = t->used++;
 	return i;
@@ -39,19 +39,14 @@ static void slot_give(struct thread *t, struct conn *c)
 {
 	const uint32_t i = (uint32_t)(c - t->conn);
 
-	*c = (struct conn){.generation = c->generation, .next = t->free};
+	*c = (struct conn){.generation = c->generation, .link.next = t->free};
 	t->free = i;
 }
 
 static void young_add(struct thread *t, struct conn *c)
 {
-	const uint32_t i = (uint32_t)(c - t->conn);
-
 	c->young = true;
-	c->younger = CONN_NONE;
-	c->older = t->youngest;
-	*(c->older != CONN_NONE ? &t->conn[c->older].younger : &t->oldest) = i;
-	t->youngest = i;
+	ilist_append(&t->young, ILIST_LINKS(t->conn, by_age), (uint32_t)(c - t->conn));
 }
 
 void conn_young_drop(struct thread *t, struct conn *c)
@@ -59,8 +54,7 @@ void conn_young_drop(struct thread *t, struct conn *c)
 	if (!c->young)
 		return;
 	c->young = false;
-	*(c->older != CONN_NONE ? &t->conn[c->older].younger : &t->oldest) = c->younger;
-	*(c->younger != CONN_NONE ? &t->conn[c->younger].older : &t->youngest) = c->older;
+	ilist_remove(&t->young, ILIST_LINKS(t->conn, by_age), (uint32_t)(c - t->conn));
 }
 
 static int epoll_of(const struct thread *t, const struct conn *c)
@@ -136,9 +130,7 @@ static void ended_add(struct thread *t, struct conn *c)
 
 	c->state = CONN_ENDED;
 	c->told = 0;
-	c->next = CONN_NONE;
-	*(t->ended.first != CONN_NONE ? &t->conn[t->ended.last].next : &t->ended.first) = i;
-	t->ended.last = i;
+	ilist_append(&t->ended.list, ILIST_LINKS(t->conn, link), i);
 	for (unsigned int w = 0; w < t->s->conf.workers; w++)
 		if (t->ended.pending[w] == CONN_NONE)
 			t->ended.pending[w] = i;
@@ -188,10 +180,10 @@ bool conn_give_way(struct thread *t)
 	// reset: otherwise the kernel would keep the rest of the connection for a minute
 	static const struct linger now = {.l_onoff = 1, .l_linger = 0};
 
-	if (t->oldest == CONN_NONE)
+	if (t->young.first == CONN_NONE)
 		return false;
-	setsockopt(t->conn[t->oldest].fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
-	conn_close(t, &t->conn[t->oldest], &t->stats.gave_way);
+	setsockopt(t->conn[t->young.first].fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	conn_close(t, &t->conn[t->young.first], &t->stats.gave_way);
 	return true;
 }
 
@@ -204,7 +196,7 @@ void conn_tell_ends(struct thread *t)
 	for (unsigned int w = 0; w < conf->workers; w++) {
 		uint32_t *next = &t->ended.pending[w];
 
-		for (; *next != CONN_NONE; *next = t->conn[*next].next) {
+		for (; *next != CONN_NONE; *next = t->conn[*next].link.next) {
 			struct conn *c = &t->conn[*next];
 			const struct stream_from origin = conn_from(t, c);
 
@@ -215,10 +207,11 @@ void conn_tell_ends(struct thread *t)
 		t->untold &= ~(UINT64_C(1) << w);
 		t->untold |= (uint64_t)(*next != CONN_NONE) << w;
 	}
-	while (t->ended.first != CONN_NONE && t->conn[t->ended.first].told == conf->workers) {
-		struct conn *c = &t->conn[t->ended.first];
+	while (t->ended.list.first != CONN_NONE &&
+		t->conn[t->ended.list.first].told == conf->workers) {
+		struct conn *c = &t->conn[t->ended.list.first];
 
-		t->ended.first = c->next;
+		ilist_remove(&t->ended.list, ILIST_LINKS(t->conn, link), t->ended.list.first);
 		slot_give(t, c);
 	}
 	t->stalled |= t->untold != 0; // retry soon

@@ -7,6 +7,7 @@
 
 #include "addr.h"
 #include "identity/tls_hello.h"
+#include "ilist.h"
 #include "out/queue.h"
 #include "stun.h"
 #include "thread.h"
@@ -30,8 +31,8 @@ struct conn {
 	struct endpoint client;
 	int fd;
 	uint32_t generation;
-	uint32_t next, prev; // in the list of free, ended or waiting connections (turns.h)
-	uint32_t younger, older; // in the list of connections without a message yet
+	struct ilist_link link; // in the list of free, ended or waiting connections (turns.h)
+	struct ilist_link by_age; // in the list of connections without a message yet
 	uint32_t events; // events that epoll watches for
 	uint8_t state; // enum conn_state
 	uint8_t listener; // index of the listener in streams.listener

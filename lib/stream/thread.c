@@ -392,8 +392,7 @@ struct thread *thread_create(struct streams *s, unsigned int index)
 		.index = index,
 		.max = s->conf.connections,
 		.free = CONN_NONE,
-		.oldest = CONN_NONE,
-		.youngest = CONN_NONE,
+		.young = ILIST_EMPTY,
 		.reserve = -1};
 	nap_init(&t->nap);
 	memset(&t->ended, 0xff, sizeof(t->ended)); // all bytes 0xff: CONN_NONE

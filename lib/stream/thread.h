@@ -10,6 +10,7 @@
 
 #include "conn_limits.h"
 #include "dtls/handshake.h"
+#include "ilist.h"
 #include "in/turns.h"
 #include "out/gather.h"
 #include "limiter.h"
@@ -44,11 +45,11 @@ struct thread {
 	uint32_t max, used; // max: entries; [0, used) have been in use
 	uint32_t free; // head of the free list
 	struct {
-		uint32_t first, last; // list of closed connections not yet known to every worker
+		struct ilist list; // closed connections not yet known to every worker
 		uint32_t pending[STREAM_WORKERS_MAX]; // the first that each does not know of
 	} ended;
 	uint64_t untold; // a bit for each worker without room for these notices: its clients wait
-	uint32_t oldest, youngest; // list of connections without a message, by age
+	struct ilist young; // connections without a message, oldest first
 	uint32_t *live; // by connection: its generation while open, else 0; read by workers
 	const char **cipher; // by connection: libssl's name of its TLS cipher; read by workers
 	struct turns turns; // connections with bytes to read

@@ -15,7 +15,7 @@
 void half_open_init(struct half_open *h, uint32_t max)
 {
 	h->max = max;
-	h->oldest = h->youngest = SESSION_NONE;
+	h->by_age = ILIST_EMPTY;
 }
 
 // The counter of a client's /48, or NULL for an IPv4 client.
@@ -33,7 +33,7 @@ static uint16_t *network_of(struct sessions *s, const struct addr *client)
 static bool give_way(struct worker *w, const uint16_t *network)
 {
 	struct sessions *s = w->sessions;
-	struct session *c = &s->session[s->shaking.oldest];
+	struct session *c = &s->session[s->shaking.by_age.first];
 
 	if (w->now_ms < c->heard_ms + FAIR_MS ||
 		(network != NULL && network_of(s, &c->client) != network))
@@ -58,14 +58,10 @@ bool half_open_room(struct worker *w, const struct addr *client)
 void half_open_add(struct worker *w, struct session *c)
 {
 	struct sessions *s = w->sessions;
-	struct half_open *h = &s->shaking;
 	uint16_t *network = network_of(s, &c->client);
-	const uint32_t i = (uint32_t)(c - s->session);
 
-	c->younger = SESSION_NONE;
-	c->older = h->youngest;
-	*(c->older != SESSION_NONE ? &s->session[c->older].younger : &h->oldest) = i;
-	h->youngest = i;
+	ilist_append(
+		&s->shaking.by_age, ILIST_LINKS(s->session, by_age), (uint32_t)(c - s->session));
 	if (network != NULL)
 		++*network;
 	w->live.dtls.half_open++;
@@ -74,11 +70,10 @@ void half_open_add(struct worker *w, struct session *c)
 void half_open_drop(struct worker *w, const struct session *c)
 {
 	struct sessions *s = w->sessions;
-	struct half_open *h = &s->shaking;
 	uint16_t *network = network_of(s, &c->client);
 
-	*(c->older != SESSION_NONE ? &s->session[c->older].younger : &h->oldest) = c->younger;
-	*(c->younger != SESSION_NONE ? &s->session[c->younger].older : &h->youngest) = c->older;
+	ilist_remove(
+		&s->shaking.by_age, ILIST_LINKS(s->session, by_age), (uint32_t)(c - s->session));
 	if (network != NULL)
 		--*network;
 	w->live.dtls.half_open--;

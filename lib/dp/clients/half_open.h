@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ilist.h"
+
 #define HALF_OPEN_NETWORKS 1024 // counters that networks share by a keyed hash
 
 struct addr;
@@ -14,7 +16,7 @@ struct worker;
 
 struct half_open {
 	uint32_t max;
-	uint32_t oldest, youngest; // indices of sessions
+	struct ilist by_age; // sessions, oldest first
 	uint16_t of_network[HALF_OPEN_NETWORKS]; // handshakes
 };
 

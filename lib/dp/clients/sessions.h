@@ -31,6 +31,7 @@
 #include "dtls/dtls_cookie.h"
 #include "dtls/dtls_hello.h"
 #include "hash.h"
+#include "ilist.h"
 #include "limiter.h"
 #include "link/local_addrs.h"
 #include "stream.h"
@@ -60,7 +61,7 @@ struct session {
 	uint64_t number; // cookies made after its start have this number or a higher one
 	uint32_t generation;
 	uint32_t next; // in the list of free slots
-	uint32_t younger, older; // SHAKING: in the list of handshakes
+	struct ilist_link by_age; // SHAKING: in the list of handshakes
 	uint16_t port;
 	uint16_t given; // number of datagrams of its handshake
 	uint8_t listener;

@@ -19,28 +19,21 @@ void turns_init(struct turns *q)
 
 void turns_add(struct thread *t, struct conn *c, enum turns_list list)
 {
-	struct turns_ends *l = &t->turns.list[c->home][list];
-	const uint32_t i = (uint32_t)(c - t->conn);
-
 	if (c->queued != TURNS_NONE)
 		return;
 	c->queued = (uint8_t)list;
-	c->next = CONN_NONE;
-	c->prev = l->last;
-	*(l->last != CONN_NONE ? &t->conn[l->last].next : &l->first) = i;
-	l->last = i;
+	ilist_append(
+		&t->turns.list[c->home][list], ILIST_LINKS(t->conn, link), (uint32_t)(c - t->conn));
 	t->turns.busy |= UINT64_C(1) << c->home;
 }
 
 void turns_remove(struct thread *t, struct conn *c)
 {
-	struct turns_ends *lists = t->turns.list[c->home];
-	struct turns_ends *l = &lists[c->queued];
+	struct ilist *lists = t->turns.list[c->home];
 
 	if (c->queued == TURNS_NONE)
 		return;
-	*(c->prev != CONN_NONE ? &t->conn[c->prev].next : &l->first) = c->next;
-	*(c->next != CONN_NONE ? &t->conn[c->next].prev : &l->last) = c->prev;
+	ilist_remove(&lists[c->queued], ILIST_LINKS(t->conn, link), (uint32_t)(c - t->conn));
 	c->queued = TURNS_NONE;
 	c->turn = c->asked = 0;
 	if (lists[TURNS_READ].first == CONN_NONE && lists[TURNS_ASK].first == CONN_NONE)

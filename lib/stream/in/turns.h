@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ilist.h"
 #include "stream.h"
 
 #define TURNS_MESSAGES 32 // messages, or reads without a message, per turn
@@ -24,9 +25,7 @@ enum turns_list {
 };
 
 struct turns {
-	struct turns_ends {
-		uint32_t first, last;
-	} list[STREAM_WORKERS_MAX][TURNS_LISTS];
+	struct ilist list[STREAM_WORKERS_MAX][TURNS_LISTS];
 	uint64_t busy; // a bit for each worker with a non-empty list
 	unsigned int next; // the worker to start with
 };

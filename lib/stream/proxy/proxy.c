@@ -12,6 +12,7 @@
 
 #include "conn.h"
 #include "hash.h"
+#include "ilist.h"
 #include "listen.h"
 #include "proxy/proxy_header.h"
 #include "thread.h"
@@ -100,7 +101,7 @@ static enum verdict judge_source(
 struct waiting {
 	struct endpoint peer; // the balancer
 	int fd; // -1: free
-	uint32_t older, younger; // in the list by age; younger: also in the free list
+	struct ilist_link by_age; // next: also in the free list
 	uint8_t listener;
 	uint16_t have, room; // bytes received, and limit of the header
 	uint64_t since_ms;
@@ -117,7 +118,8 @@ _Static_assert(sizeof(struct handed) <= 512, "POSIX: such writes to a pipe are a
 
 struct proxy {
 	struct waiting *waiting; // max entries
-	uint32_t max, free, oldest, youngest;
+	uint32_t max, free;
+	struct ilist by_age; // oldest first
 	int in, out; // a pipe: other threads write to out
 	// Connections by client, in chains. The entry of a closed connection stays until its slot
 	// is reused, or its client is looked up.
@@ -145,10 +147,11 @@ static uint32_t count_chains(uint32_t connections)
 
 static void places_make(struct proxy *p)
 {
-	p->oldest = p->youngest = p->free = CONN_NONE;
+	p->free = CONN_NONE;
+	p->by_age = ILIST_EMPTY;
 	p->waiting = calloc(p->max, sizeof(*p->waiting));
 	for (uint32_t i = p->max; p->waiting != NULL && i-- > 0; p->free = i)
-		p->waiting[i] = (struct waiting){.fd = -1, .younger = p->free};
+		p->waiting[i] = (struct waiting){.fd = -1, .by_age.next = p->free};
 }
 
 bool proxy_open(struct thread *t)
@@ -178,10 +181,9 @@ static void give_back(struct proxy *p, struct waiting *w)
 {
 	const uint32_t i = (uint32_t)(w - p->waiting);
 
-	*(w->older != CONN_NONE ? &p->waiting[w->older].younger : &p->oldest) = w->younger;
-	*(w->younger != CONN_NONE ? &p->waiting[w->younger].older : &p->youngest) = w->older;
+	ilist_remove(&p->by_age, ILIST_LINKS(p->waiting, by_age), i);
 	free(w->header);
-	*w = (struct waiting){.fd = -1, .younger = p->free};
+	*w = (struct waiting){.fd = -1, .by_age.next = p->free};
 	p->free = i;
 }
 
@@ -202,8 +204,8 @@ void proxy_close(struct thread *t)
 
 	if (p == NULL)
 		return;
-	while (p->waiting != NULL && p->oldest != CONN_NONE)
-		end_waiting(t, &p->waiting[p->oldest], &t->stats.proxy_closed);
+	while (p->waiting != NULL && p->by_age.first != CONN_NONE)
+		end_waiting(t, &p->waiting[p->by_age.first], &t->stats.proxy_closed);
 	while (p->in >= 0 && read(p->in, &h, sizeof(h)) == sizeof(h))
 		close(h.fd);
 	if (p->in >= 0) {
@@ -261,7 +263,7 @@ static bool is_here(
 static void note_client(struct thread *t, uint64_t hash)
 {
 	struct proxy *p = t->proxy;
-	const uint32_t i = t->youngest; // conn_open has just made it
+	const uint32_t i = t->young.last; // conn_open has just made it
 
 	chain_remove(p, i); // remove the entry of the slot's last user
 	p->hash[i] = hash;
@@ -322,7 +324,7 @@ static void await_header(
 	uint32_t i;
 
 	if (p->free == CONN_NONE)
-		end_waiting(t, &p->waiting[p->oldest], &t->stats.proxy_gave_way);
+		end_waiting(t, &p->waiting[p->by_age.first], &t->stats.proxy_gave_way);
 	i = p->free;
 	w = &p->waiting[i];
 	e.data.u64 = WATCH_PROXY | i;
@@ -333,17 +335,14 @@ static void await_header(
 		listen_refuse(t, fd, &origin, &t->stats.refused_files);
 		return;
 	}
-	p->free = w->younger;
+	p->free = w->by_age.next;
 	*w = (struct waiting){.peer = *peer,
 		.fd = fd,
-		.older = p->youngest,
-		.younger = CONN_NONE,
 		.listener = listener,
 		.room = room,
 		.since_ms = t->now_ms,
 		.header = w->header};
-	*(w->older != CONN_NONE ? &p->waiting[w->older].younger : &p->oldest) = i;
-	p->youngest = i;
+	ilist_append(&p->by_age, ILIST_LINKS(p->waiting, by_age), i);
 }
 
 bool proxy_accept(struct thread *t, int fd, uint8_t listener, const struct endpoint *peer)
@@ -428,7 +427,7 @@ void proxy_tick(struct thread *t)
 	const struct proxy *p = t->proxy;
 	const uint64_t patience = load_number(&t->s->conf.handshake_s) * UINT64_C(1000);
 
-	while (p != NULL && p->oldest != CONN_NONE &&
-		t->now_ms > p->waiting[p->oldest].since_ms + patience)
-		end_waiting(t, &p->waiting[p->oldest], &t->stats.proxy_slow);
+	while (p != NULL && p->by_age.first != CONN_NONE &&
+		t->now_ms > p->waiting[p->by_age.first].since_ms + patience)
+		end_waiting(t, &p->waiting[p->by_age.first], &t->stats.proxy_slow);
 }

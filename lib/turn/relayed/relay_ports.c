@@ -8,7 +8,7 @@
 #include "bitset.h"
 #include "relayed/relay_map.h"
 
-#define NONE UINT32_MAX
+#define NONE ILIST_NONE
 #define REUSE_MIN_MS 1000 // with no rested port left, a port must still have rested so long
 #define SETTLE_MAX 64 // how many rested ports a take moves from each FIFO
 #define SEARCH_MAX 64 // how many resting ports of each FIFO are looked at for a pair
@@ -20,15 +20,11 @@ enum port_state {
 	PORT_RESTED,
 };
 
-struct fifo {
-	uint32_t head, tail; // the head has rested longest
-};
-
 // Numbers of one family: members of the sets, and ports.
 struct pool {
 	uint32_t rested, even, both;
 	uint32_t nb_usable, nb_free;
-	struct fifo resting[2]; // by parity
+	struct ilist resting[2]; // by parity; the first has rested longest
 };
 
 struct relay_ports {
@@ -49,6 +45,11 @@ static struct pool *pool_of(struct relay_ports *p, uint32_t slot)
 static struct relay_ports_rest *rest_at(const struct relay_ports *p, uint32_t slot)
 {
 	return (struct relay_ports_rest *)(p->rest + slot * p->rest_stride);
+}
+
+static struct ilist_links links_of(const struct relay_ports *p)
+{
+	return (struct ilist_links){&rest_at(p, 0)->link, p->rest_stride};
 }
 
 static enum port_state state_of(const struct relay_ports *p, uint32_t slot)
@@ -84,30 +85,13 @@ static void set_state(struct relay_ports *p, uint32_t slot, enum port_state stat
 
 static void fifo_append(struct relay_ports *p, uint32_t slot, uint64_t now_ms)
 {
-	struct fifo *f = &pool_of(p, slot)->resting[slot & 1];
-
-	*rest_at(p, slot) =
-		(struct relay_ports_rest){.freed_ms = now_ms, .next = NONE, .prev = f->tail};
-	if (f->tail != NONE)
-		rest_at(p, f->tail)->next = slot;
-	else
-		f->head = slot;
-	f->tail = slot;
+	rest_at(p, slot)->freed_ms = now_ms;
+	ilist_append(&pool_of(p, slot)->resting[slot & 1], links_of(p), slot);
 }
 
 static void fifo_remove(struct relay_ports *p, uint32_t slot)
 {
-	struct fifo *f = &pool_of(p, slot)->resting[slot & 1];
-	const struct relay_ports_rest r = *rest_at(p, slot);
-
-	if (r.prev != NONE)
-		rest_at(p, r.prev)->next = r.next;
-	else
-		f->head = r.next;
-	if (r.next != NONE)
-		rest_at(p, r.next)->prev = r.prev;
-	else
-		f->tail = r.prev;
+	ilist_remove(&pool_of(p, slot)->resting[slot & 1], links_of(p), slot);
 }
 
 static bool rested_for(
@@ -124,7 +108,7 @@ static bool rested_for(
 static bool settle_one(
 	struct relay_ports *p, struct pool *o, int odd, uint64_t now_ms, uint64_t rest_ms)
 {
-	const uint32_t slot = o->resting[odd].head;
+	const uint32_t slot = o->resting[odd].first;
 
 	if (slot == NONE || !rested_for(p, slot, now_ms, rest_ms))
 		return false;
@@ -189,7 +173,7 @@ static bool is_reusable(const struct relay_ports *p, uint32_t slot, uint64_t now
 static uint32_t reuse_pair(const struct relay_ports *p, const struct pool *o, uint64_t now_ms)
 {
 	for (int odd = 0; odd < 2; odd++) {
-		uint32_t slot = o->resting[odd].head;
+		uint32_t slot = o->resting[odd].first;
 
 		for (int n = 0; n < SEARCH_MAX && slot != NONE; n++) {
 			// the ports behind it have rested even less
@@ -197,7 +181,7 @@ static uint32_t reuse_pair(const struct relay_ports *p, const struct pool *o, ui
 				break;
 			if (is_reusable(p, slot ^ 1, now_ms))
 				return slot & ~1u;
-			slot = rest_at(p, slot)->next;
+			slot = ilist_next(links_of(p), slot);
 		}
 	}
 	return NONE;
@@ -207,8 +191,8 @@ static uint32_t reuse_pair(const struct relay_ports *p, const struct pool *o, ui
 static uint32_t reuse_port(const struct relay_ports *p, const struct pool *o,
 	enum relay_ports_kind kind, uint64_t now_ms)
 {
-	const uint32_t odd = o->resting[1].head;
-	uint32_t slot = o->resting[0].head;
+	const uint32_t odd = o->resting[1].first;
+	uint32_t slot = o->resting[0].first;
 
 	if (kind == RELAY_PORTS_PAIR)
 		return reuse_pair(p, o, now_ms);
@@ -289,7 +273,7 @@ uint32_t relay_ports_all(const struct relay_ports *p, bool is_v4)
 // When the port of a parity may be taken again that has rested longest.
 static uint64_t reusable_ms(const struct relay_ports *p, const struct pool *o, int odd)
 {
-	const uint32_t slot = o->resting[odd].head;
+	const uint32_t slot = o->resting[odd].first;
 
 	return slot != NONE ? rest_at(p, slot)->freed_ms + REUSE_MIN_MS : VACANCY_NEVER;
 }
@@ -339,7 +323,7 @@ struct relay_ports *relay_ports_create(const struct relay_ports_memory *mem,
 	p->rest_stride = mem->rest_stride;
 	sets_init(p, (uint8_t *)(p + 1), n);
 	for (int i = 0; i < 2; i++)
-		p->pool[i].resting[0] = p->pool[i].resting[1] = (struct fifo){NONE, NONE};
+		p->pool[i].resting[0] = p->pool[i].resting[1] = ILIST_EMPTY;
 	for (uint32_t slot = 0; slot < n; slot++) {
 		if (!turn_relay_map_usable(map, worker, slot))
 			continue;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "csprng.h"
+#include "ilist.h"
 #include "relayed/vacancy.h"
 #include "turn_relay_map.h"
 
@@ -16,7 +17,7 @@ struct relay_ports;
 // Links of a resting port in its FIFO.
 struct relay_ports_rest {
 	uint64_t freed_ms;
-	uint32_t next, prev;
+	struct ilist_link link;
 };
 
 struct relay_ports_memory {
