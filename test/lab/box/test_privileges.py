@@ -234,10 +234,10 @@ def moves_records(s, folder, user):
     first = os.path.join(folder, "records.json")
     for path in (first, labs.refusals(first)):
         assert os.stat(path).st_uid == user.pw_uid and os.stat(path).st_mode & 0o777 == 0o640
-    own = os.path.join(folder, "own")
-    os.mkdir(own, 0o700)
-    os.chown(own, user.pw_uid, user.pw_gid)
-    for path in (os.path.join(own, "2.json"), first):
+    private = os.path.join(folder, "own")
+    os.mkdir(private, 0o700)
+    os.chown(private, user.pw_uid, user.pw_gid)
+    for path in (os.path.join(private, "2.json"), first):
         text = json.dumps({**json.loads(s.text), "records": {"file": path}})
         write(s, text, user.pw_uid, user.pw_gid, 0o600)
         line = told_after(s, signal.SIGHUP, "reload by SIGHUP")
@@ -248,9 +248,9 @@ def check_says(lab, folder, user):
     """--check, asked by root, names each file that this user cannot read."""
     options, secret = config(lab, folder, user=USER), os.path.join(folder, "secret")
     options["auth"] = {"secret-files": [secret]}
-    own = {kind: f"{folder}/own.{end}" for kind, end in (("certificate", "pem"), ("key", "key"))}
-    options["listeners"].append({**options["listeners"][1], "port": 5350, "tls": own})
-    for kind, path in own.items():
+    identity = {kind: f"{folder}/own.{end}" for kind, end in (("certificate", "pem"), ("key", "key"))}
+    options["listeners"].append({**options["listeners"][1], "port": 5350, "tls": identity})
+    for kind, path in identity.items():
         shutil.copy2(options["tls"][kind], path)
     options["crash"] = {"directory": folder}
     with open(os.open(secret, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:

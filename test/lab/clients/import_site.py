@@ -39,15 +39,15 @@ class Site:
     more: tuple = ()
     coturn: str = RUNS
 
-    def calls(self, by):
+    def calls(self, server_kind):
         """(label, server, peer, options, whether it is relayed). coturn 4.6 leaves the third connection of
         a client to its port for TLS waiting, so it gets none of these."""
         rows = [(f"{name} peer", SERVER4, peer, (), name not in self.denied) for name, peer in PEERS.items()]
-        return rows + [(*row, True) for row in self.more if by != COTURN or "-S" not in row[-1]]
+        return rows + [(*row, True) for row in self.more if server_kind != COTURN or "-S" not in row[-1]]
 
-    def expected(self, by):
+    def expected(self, server_kind):
         """{label: whether it is relayed}."""
-        return {label: ok for label, _, _, _, ok in self.calls(by)}
+        return {label: ok for label, _, _, _, ok in self.calls(server_kind)}
 
 
 SITES = {
@@ -107,17 +107,17 @@ def relayed(run):
     return run.complete
 
 
-def outcomes(lab, name, by):
+def outcomes(lab, name, server_kind):
     """{label: whether it was relayed} of all calls of a site, at once."""
     site = SITES[name]
     runs = {
-        label: uclient.start(lab, f"{name} by {by}: {label}", server, peer, "-c", *options, clients=1,
+        label: uclient.start(lab, f"{name} by {server_kind}: {label}", server, peer, "-c", *options, clients=1,
             messages=5, user=site.user)
-        for label, server, peer, options, _ in site.calls(by)
+        for label, server, peer, options, _ in site.calls(server_kind)
     }  # fmt: skip
     found = {label: relayed(run) for label, run in runs.items()}
     told = ", ".join(f"{label} {'relayed' if ok else 'denied'}" for label, ok in found.items())
-    print(f"{name} by {by}: {told}", flush=True)
+    print(f"{name} by {server_kind}: {told}", flush=True)
     return found
 
 
@@ -126,13 +126,13 @@ def coturn(lab, name, pair):
     text, path = PROCESS.sub("", text_of(lab, name, pair)), f"{lab.dir}/coturn.conf"
     with open(path, "w", newline="") as file:
         file.write(text)
-    own = ("--log-file=stdout", "--simple-log", f"--pidfile={lab.dir}/coturn.pid", f"--userdb={lab.dir}/db")
+    log_args = ("--log-file=stdout", "--simple-log", f"--pidfile={lab.dir}/coturn.pid", f"--userdb={lab.dir}/db")
     argv = ["turnserver", "-c", path]
     if "turnserver " in text:
         argv = shlex.split(text.replace("\\\n", " "), comments=True)
     log = open(f"{lab.dir}/coturn-{name}.log", "wb")
     lab.cleanup.callback(log.close)
-    return lab.popen(lab.dut, *argv, *own, stdout=log, stderr=log)
+    return lab.popen(lab.dut, *argv, *log_args, stdout=log, stderr=log)
 
 
 def by_coturn(lab, name, pair):

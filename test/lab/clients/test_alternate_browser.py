@@ -30,7 +30,7 @@ def call(url, seconds):
     return f"call({', '.join(map(json.dumps, args))})"
 
 
-def other(lab, tls, nonce):
+def second_server(lab, tls, nonce):
     """A second slipring on the segment, with a port of its own."""
     lab.add_address(lab.dut, "k0", OTHER_V4)
     device = f"vtap:e0,netns={lab.sw.name},mac=02:99:00:00:00:0c,queues=1"
@@ -83,7 +83,7 @@ def main(lab):
     browser.trust(home, streams.signed_certificate(lab, names, "cert"))
     config["auth"] = {"nonce": NONCE}
     server = lab.server({**config, "alternate": {"servers": [OTHER4]}}, allow=LATE)
-    second = other(lab, config["tls"], NONCE)
+    second = second_server(lab, config["tls"], NONCE)
     page = browser.start(lab, lab.cli, home=home)
     page.open("file://" + browser.CALLS)
     follows(page, second, UDP)

@@ -52,11 +52,11 @@ def whole(frames):
 
 def attributes(message):
     """(type, value) of each attribute of a STUN message."""
-    at = HEADER_LEN
-    while at + 4 <= len(message):
-        kind, size = struct.unpack_from("!HH", message, at)
-        yield kind, message[at + 4 : at + 4 + size]
-        at += 4 + (size + 3) // 4 * 4
+    offset = HEADER_LEN
+    while offset + 4 <= len(message):
+        kind, size = struct.unpack_from("!HH", message, offset)
+        yield kind, message[offset + 4 : offset + 4 + size]
+        offset += 4 + (size + 3) // 4 * 4
 
 
 def relayed(message):
@@ -98,8 +98,8 @@ class Flights:
                 self.cut_in += indication and pieces > 1
 
     def in_order(self):
-        (one, other) = self.sent
-        return self.sent[one] == self.got[other] and self.sent[other] == self.got[one]
+        (one, second) = self.sent
+        return self.sent[one] == self.got[second] and self.sent[second] == self.got[one]
 
     def repeated(self):
         """What an end has sent more than once."""
@@ -110,10 +110,10 @@ class Flights:
 def names_of(data):
     """What a datagram has: handshake messages in the clear by type, number and offset. All else by
     its length: no flight here has two datagrams of one."""
-    found, at = [], 0
-    while at + 25 <= len(data) and data[at] == 22 and not any(data[at + 3 : at + 5]):
-        found.append((data[at + 13], data[at + 17 : at + 22]))
-        at += 13 + struct.unpack_from("!H", data, at + 11)[0]
+    found, offset = [], 0
+    while offset + 25 <= len(data) and data[offset] == 22 and not any(data[offset + 3 : offset + 5]):
+        found.append((data[offset + 13], data[offset + 17 : offset + 22]))
+        offset += 13 + struct.unpack_from("!H", data, offset + 11)[0]
     return found or [(data[0], len(data))]
 
 
@@ -127,8 +127,8 @@ def over_udp(lab, page, server):
     after = server.stats()
     seen = Flights(capture.frames)
     verify(answer, "udp", seen.wants_ipv6)
-    (one, other) = seen.sent
-    for here, there in ((one, other), (other, one)):
+    (one, second) = seen.sent
+    for here, there in ((one, second), (second, one)):
         assert sorted(seen.sent[here]) == sorted(seen.got[there]), "a datagram was lost, or two came"
     counted = {name: after[name] - before[name] for name in names}
     again = seen.repeated()

@@ -52,9 +52,9 @@ def make(home, python, requirements):
 
 def main(lab):
     python = environment()
-    own = not os.environ.get("LAB_SERVER")
+    own_server = not os.environ.get("LAB_SERVER")
     config, trusting = None, dict(os.environ)
-    if own:
+    if own_server:
         streams.join(lab)
         config = streams.config(lab, ("tcp", "tls"))
         # aioice verifies, as OpenSSL is told to
@@ -63,7 +63,7 @@ def main(lab):
         "peer-no-allocation", "hairpin-no-allocation"))  # fmt: skip
     udp = f"turn:{SERVER4}:3478?transport=udp"
     runs = [(udp, "ivan", "pw")]
-    if own:
+    if own_server:
         runs.append((udp, *rest_credentials("s3cret", time.time() + 600, "browser")))
         runs.append((f"turn:{streams.V4}:3478?transport=tcp", "ivan", "pw"))
         runs.append((f"turns:{streams.V4}:5349?transport=tcp", "ivan", "pw"))
@@ -76,7 +76,7 @@ def main(lab):
             print(lab.cli.run(python, pair, *run, env=trusting).strip())
         stray = [f for f in from_server(capture.frames) if f.sport and f.sport != 3478]
         assert not stray, f"relayed frames left the process: {stray[:3]}"
-    if own:
+    if own_server:
         ended = lambda: server.stats()["allocations"] == 0
         labs.until(ended, 2, "both ends have ended their allocations")
 

@@ -26,17 +26,17 @@ def candidates(description):
     return {line.split(" typ ")[1].split()[0] for line in lines}
 
 
-async def connect(one, other):
+async def connect(one, second):
     """Offer and answer; both sides gather before they tell."""
     await one.setLocalDescription(await one.createOffer())
-    await other.setRemoteDescription(
+    await second.setRemoteDescription(
         RTCSessionDescription(one.localDescription.sdp, one.localDescription.type)
     )
-    await other.setLocalDescription(await other.createAnswer())
+    await second.setLocalDescription(await second.createAnswer())
     await one.setRemoteDescription(
-        RTCSessionDescription(other.localDescription.sdp, other.localDescription.type)
+        RTCSessionDescription(second.localDescription.sdp, second.localDescription.type)
     )
-    for side in (one, other):
+    for side in (one, second):
         assert candidates(side.localDescription) == {"relay"}, side.localDescription.sdp
 
 
@@ -63,7 +63,7 @@ async def stay(channel, seconds, got):
 async def main(url, user, password, seconds):
     server = RTCIceServer(urls=url, username=user, credential=password)
     config = RTCConfiguration([server], RTCIceTransportPolicy.RELAY)
-    one, other = RTCPeerConnection(config), RTCPeerConnection(config)
+    one, second = RTCPeerConnection(config), RTCPeerConnection(config)
     channel = one.createDataChannel("lab")
     loop = asyncio.get_running_loop()
     opened, done, got = loop.create_future(), loop.create_future(), []
@@ -78,18 +78,18 @@ async def main(url, user, password, seconds):
         if len(got) == MESSAGES + 1:
             done.set_result(got)
 
-    @other.on("datachannel")
+    @second.on("datachannel")
     def _(remote):
         remote.on("message", remote.send)
 
-    await connect(one, other)
+    await connect(one, second)
     await asyncio.wait_for(opened, 30)
     await talk(channel, done)
     if int(seconds):
         await stay(channel, int(seconds), got)
     print(f"{url}: {MESSAGES} messages and {LARGE} bytes each way over a data channel, relay only")
     await one.close()
-    await other.close()
+    await second.close()
 
 
 asyncio.run(main(*sys.argv[1:]))

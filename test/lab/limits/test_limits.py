@@ -71,11 +71,11 @@ def strangers(lab, server):
     for ip, second in ((CLIENT4, SECOND4), (CLIENT6, SECOND6)):
         got = limited(server, lab.client(ip=ip), unsigned, "unauthenticated-rate", used=1)
         print(f"{ip}: {got} answers to {FLOOD} unsigned requests")
-        other = lab.client(ip=second)
+        stranger = lab.client(ip=second)
         begin = time.monotonic()
         for _ in range(BURST):
-            other.send_raw(unsigned())
-        got = len(other.fence())
+            stranger.send_raw(unsigned())
+        got = len(stranger.fence())
         if ip == CLIENT4:  # another address is another source
             assert got == BURST, got
         else:  # of IPv6 the /64 is one: there is what has come in since

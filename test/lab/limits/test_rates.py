@@ -36,8 +36,8 @@ class Flow:
         lab.cleanup.callback(self.peer.close)
         self.sent = self.got = 0
         assert client.allocate().cls == SUCCESS
-        at = self.peer.getsockname()
-        assert (client.bind(CHANNEL, at) if channel else client.permit(at)).cls == SUCCESS
+        address = self.peer.getsockname()
+        assert (client.bind(CHANNEL, address) if channel else client.permit(address)).cls == SUCCESS
 
     def send(self):
         if self.channel:
@@ -90,12 +90,12 @@ def arrived(flows, lost):
     return settle(take, sum(flow.sent for flow in flows), lost)
 
 
-def near(got, rate, seconds, most, what):
+def near(got, rate, seconds, most, label):
     """What passes in so many seconds of sending by a rate and its burst. The last datagrams may have
     waited for a CPU, and the limit has allowed more by then: most, in seconds."""
     least, most = (rate * (t + BURST / 1000) for t in (seconds, max(seconds, most)))
-    print(f"{what}: {got}, {least:.0f} to {most:.0f} by the rate")
-    assert (1 - NEAR) * least <= got <= (1 + NEAR) * most, f"{what}: {got}, not {least:.0f} to {most:.0f}"
+    print(f"{label}: {got}, {least:.0f} to {most:.0f} by the rate")
+    assert (1 - NEAR) * least <= got <= (1 + NEAR) * most, f"{label}: {got}, not {least:.0f} to {most:.0f}"
 
 
 def rows(ask, user):
@@ -122,8 +122,8 @@ def of_a_user(lab, server, ask, path):
     assert len(shown) == len(ivan)
     assert sum(row["rx"] for row in shown) == got, shown
     lost = [row["lost"] for row in shown]
-    assert sum(of["user_rate"] for of in lost) == sent - got == server.drops()["user-rate"], lost
-    assert not any(of["allocation_rate"] + of["realm_rate"] for of in lost), lost
+    assert sum(counts["user_rate"] for counts in lost) == sent - got == server.drops()["user-rate"], lost
+    assert not any(counts["allocation_rate"] + counts["realm_rate"] for counts in lost), lost
     assert sum(rows(ask, "olga")[0]["lost"].values()) == 0
     most = max(shown, key=lambda row: row["lost"]["user_rate"])
     text = " ".join(ctl(path, "show", most["id"]).split())

@@ -20,8 +20,8 @@ def check_ways(gen):
     loadgen.check_clean(both, "up", "down")
     loadgen.check_sums(both)
     assert both["sizes"] == sizes and both["family"] == "4" and both["clients"] == 8, both
-    for way in both["ways"].values():
-        mean = way["sent_bytes"] / way["sent"]
+    for flow in both["ways"].values():
+        mean = flow["sent_bytes"] / flow["sent"]
         assert abs(mean / (sum(sizes) / len(sizes)) - 1) < 0.02, "sizes are used in turn"
     echo = gen.run(
         *loadgen.direct(*"--direction echo --burst 8 --clients 5 --duration 0.5".split(), family=6)
@@ -63,20 +63,20 @@ def check_impaired(gen):
         *loadgen.direct(*"--direction echo --clients 3 --pps 5k --duration 1".split()),
         *("--impair", "loss=2%,duplicate=1%,reorder=1%,corrupt=1%"),
     )
-    way, injected = result["ways"]["echo"], result["injected"]
+    flow, injected = result["ways"]["echo"], result["injected"]
     # shares of what a generator that may lack CPU time has sent
-    share = {key: 100 * number / way["sent"] for key, number in injected.items()}
-    assert way["sent"] > 1000 and 1.8 <= share["loss"] <= 2.2, (way, injected)
-    assert 0.8 <= share["corrupt"] <= 1.1 and 0.8 <= share["duplicate"] <= 1.1, (way, injected)
-    assert 0.6 <= share["reorder"] <= 1.1, (way, injected)
-    assert way["lost"] == injected["loss"] + injected["corrupt"], (way, injected)
-    assert way["corrupted"] == injected["corrupt"], (way, injected)
-    assert way["duplicated"] == injected["duplicate"], (way, injected)
-    assert way["reordered"] == injected["reorder"], (way, injected)
-    assert way["delivered"] == way["sent"] - way["lost"], way
-    assert way["received"] == way["delivered"] + way["duplicated"], way
+    share = {key: 100 * number / flow["sent"] for key, number in injected.items()}
+    assert flow["sent"] > 1000 and 1.8 <= share["loss"] <= 2.2, (flow, injected)
+    assert 0.8 <= share["corrupt"] <= 1.1 and 0.8 <= share["duplicate"] <= 1.1, (flow, injected)
+    assert 0.6 <= share["reorder"] <= 1.1, (flow, injected)
+    assert flow["lost"] == injected["loss"] + injected["corrupt"], (flow, injected)
+    assert flow["corrupted"] == injected["corrupt"], (flow, injected)
+    assert flow["duplicated"] == injected["duplicate"], (flow, injected)
+    assert flow["reordered"] == injected["reorder"], (flow, injected)
+    assert flow["delivered"] == flow["sent"] - flow["lost"], flow
+    assert flow["received"] == flow["delivered"] + flow["duplicated"], flow
     up = result["ways"]["up"]
-    assert up["sent"] == way["sent"] == up["delivered"], "the peers saw all of it"
+    assert up["sent"] == flow["sent"] == up["delivered"], "the peers saw all of it"
     print(f"ok     injected and found: {injected}")
 
 
@@ -102,9 +102,9 @@ def check_lanes(gen):
     assert len(result["lcores"]) == 2, result["lcores"]
     assert all(lcore["sends"] and lcore["receives"] for lcore in result["lcores"]), result
     loadgen.check_sums(result)
-    for name, way in result["ways"].items():
-        assert way["delivered"] == way["sent"] > 0, (name, way)
-        assert way["duplicated"] == way["corrupted"] == 0, (name, way)
+    for name, flow in result["ways"].items():
+        assert flow["delivered"] == flow["sent"] > 0, (name, flow)
+        assert flow["duplicated"] == flow["corrupted"] == 0, (name, flow)
     assert all(x["sent"] > 0 and x["received"] > 0 for x in result["lcores"]), result["lcores"]
     print("ok     two senders, two receivers")
 

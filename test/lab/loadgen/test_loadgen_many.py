@@ -47,8 +47,8 @@ def main(lab):
     result = run.result()
     assert result["clients_ready"] == MANY and result["clients_failed"] == 0, result
     assert not result["error_codes"] and result["setup_seconds"] < 30 * labs.SLOW, result
-    for way in result["ways"].values():
-        assert way["delivered"] == way["sent"] > 4000 and way["corrupted"] == 0, way
+    for flow in result["ways"].values():
+        assert flow["delivered"] == flow["sent"] > 4000 and flow["corrupted"] == 0, flow
     assert server.stats()["allocations_total"] == MANY, server.stats()
     loadgen.check_released(lab, server)
     assert 0 < peak < LIMIT_KB, f"{peak} kB"

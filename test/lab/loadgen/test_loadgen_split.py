@@ -82,9 +82,9 @@ def check_uclient(lab, gen):
         seen = end(peer)
         found = re.search(r"Total lost packets (\d+)", run.output)
         assert found, run.output[-2000:]
-        way = seen["ways"]["up"]
-        assert run.sent == run.expected == way["received"], (run, seen)
-        assert way["corrupted"] == 0 and way["received_bytes"] == 100 * run.sent, seen
+        flow = seen["ways"]["up"]
+        assert run.sent == run.expected == flow["received"], (run, seen)
+        assert flow["corrupted"] == 0 and flow["received_bytes"] == 100 * run.sent, seen
         assert int(found[1]) == seen["injected"]["loss"], (found[0], seen)
         assert bool(impair) == (seen["injected"]["loss"] > 0), seen
         print(f"ok     turnutils_uclient: {run.sent} sent, {found[0]}")

@@ -49,10 +49,10 @@ def check_media(gen, transport, port, *kinds):
 def check_handshakes(gen, transport, port):
     options = "--mode handshake --clients 20 --pps 60 --duration 0.4".split()
     result = gen.run(*alone(transport, port, *options))
-    way, links = result["ways"]["echo"], result["links"]
-    assert way["delivered"] == way["sent"] == result["answered"] == links["up"] >= 5, result
-    assert links["failed"] == links["broken"] == result["stray"] == way["lost"] == 0, result
-    assert way["latency_us"]["min"] > 0, way
+    flow, links = result["ways"]["echo"], result["links"]
+    assert flow["delivered"] == flow["sent"] == result["answered"] == links["up"] >= 5, result
+    assert links["failed"] == links["broken"] == result["stray"] == flow["lost"] == 0, result
+    assert flow["latency_us"]["min"] > 0, flow
 
 
 def check_slipring(lab, gen, server):
@@ -75,8 +75,8 @@ def check_certificate(lab, gen, config):
     port = streams.PORTS["tls"]
     options = alone("tls", port, *IVAN, *"--mode alloc-hold --duration 0.1".split())
     assert gen.run(*options, "--ca", config["tls"]["certificate"])["clients_ready"] == 1
-    other, _ = streams.certificate(lab, "other", "other")
-    run = gen.start(*options, "--ca", other).finish()
+    wrong, _ = streams.certificate(lab, "other", "other")
+    run = gen.start(*options, "--ca", wrong).finish()
     assert run.code == 1 and "the connection to the server failed" in run.log(), run.log()
     run = gen.start(*options, "--ca", "/nonexistent.pem").finish()
     assert run.code == 1 and "--ca /nonexistent.pem" in run.log(), run.log()
@@ -96,15 +96,15 @@ def check_impaired(gen):
     result = gen.run(*over("tls", streams.PORTS["tls"], *"--direction echo --clients 3".split(),
         *"--pps 5k --duration 0.8".split()),
         "--impair", "loss=2%,duplicate=1%,reorder=1%,corrupt=1%")  # fmt: skip
-    way, injected = result["ways"]["echo"], result["injected"]
+    flow, injected = result["ways"]["echo"], result["injected"]
     # shares of what a generator that may lack CPU time has sent
-    share = {key: 100 * number / way["sent"] for key, number in injected.items()}
-    assert way["sent"] > 1000 and 1.8 <= share["loss"] <= 2.2, (way, injected)
-    assert 0.8 <= share["corrupt"] <= 1.1, (way, injected)
-    assert way["lost"] == injected["loss"] + injected["corrupt"], (way, injected)
-    assert way["corrupted"] == injected["corrupt"], (way, injected)
-    assert way["duplicated"] == injected["duplicate"], (way, injected)
-    assert way["reordered"] == injected["reorder"], (way, injected)
+    share = {key: 100 * number / flow["sent"] for key, number in injected.items()}
+    assert flow["sent"] > 1000 and 1.8 <= share["loss"] <= 2.2, (flow, injected)
+    assert 0.8 <= share["corrupt"] <= 1.1, (flow, injected)
+    assert flow["lost"] == injected["loss"] + injected["corrupt"], (flow, injected)
+    assert flow["corrupted"] == injected["corrupt"], (flow, injected)
+    assert flow["duplicated"] == injected["duplicate"], (flow, injected)
+    assert flow["reordered"] == injected["reorder"], (flow, injected)
     print(f"ok     injected and found: {injected}")
 
 
@@ -179,13 +179,13 @@ def check_proxy(lab, gen):
     proxy = Proxy(lab, PROXIES[0])
     result = gen.run(*over("tcp", PROXIES[0], *"--clients 3 --pps 2k --duration 0.7".split(),
         server=CLIENT4))  # fmt: skip
-    way = result["ways"]["up"]
+    flow = result["ways"]["up"]
     assert proxy.lost > 10 and proxy.duplicated > 10 and proxy.corrupted > 5, vars(proxy)
-    assert way["lost"] == proxy.lost + proxy.corrupted, (way, vars(proxy))
-    assert way["duplicated"] == proxy.duplicated, (way, vars(proxy))
-    assert way["corrupted"] == proxy.corrupted, (way, vars(proxy))
+    assert flow["lost"] == proxy.lost + proxy.corrupted, (flow, vars(proxy))
+    assert flow["duplicated"] == proxy.duplicated, (flow, vars(proxy))
+    assert flow["corrupted"] == proxy.corrupted, (flow, vars(proxy))
     proxy.listener.close()
-    print(f"ok     proxy: {way['lost']} lost, {way['duplicated']} twice, {way['corrupted']} corrupt")
+    print(f"ok     proxy: {flow['lost']} lost, {flow['duplicated']} twice, {flow['corrupted']} corrupt")
 
 
 def check_stalled(lab, gen):
@@ -193,10 +193,10 @@ def check_stalled(lab, gen):
     proxy = Proxy(lab, PROXIES[1], stall=1)
     result = gen.run(*over("tcp", PROXIES[1], *"--clients 4 --pps 6k --size 1200".split(),
         *f"--duration {STALL} --drain 1.5".split(), server=CLIENT4))  # fmt: skip
-    way, held, health = result["ways"]["up"], result["links"]["held_back"], result["generator"]
+    flow, held, health = result["ways"]["up"], result["links"]["held_back"], result["generator"]
     due = health["due"] - health["missed"]
-    assert held > 0 and way["sent"] + held == due, (way, held, health)
-    assert way["delivered"] == way["sent"] > 0.75 * due, "what waited has come, and all others"
+    assert held > 0 and flow["sent"] + held == due, (flow, held, health)
+    assert flow["delivered"] == flow["sent"] > 0.75 * due, "what waited has come, and all others"
     proxy.listener.close()
     print(f"ok     one of four stalled: {held} of {due} held back")
 

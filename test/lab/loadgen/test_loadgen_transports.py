@@ -20,8 +20,8 @@ OWN = ("exception-foreign", "dtls-ended")
 
 
 def options_of(transport, port, family):
-    who = shipped.credentials()
-    user = ("--user", who.user, "--password", who.password)
+    account = shipped.credentials()
+    user = ("--user", account.user, "--password", account.password)
     if transport == "udp":
         return *loadgen.media(*PACE, family=family), *user
     server = SERVER4 if family == 4 else SERVER6

@@ -131,11 +131,11 @@ def check_kernel_peer(lab, taps):
     print(f"ok     a kernel has sent {result['total_recv']} back")
 
 
-def segmented(sock, to, payloads):
+def segmented(sock, dst, payloads):
     """Sends payloads of one size in one call. False when this kernel does not do it here."""
     sock.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, len(payloads[0]))
     try:
-        sock.sendto(b"".join(payloads), to)
+        sock.sendto(b"".join(payloads), dst)
     except OSError as error:
         if error.errno != errno.EIO:
             raise
@@ -176,10 +176,10 @@ def check_not_used(taps, gen):
     off = taps.run(*several, "--uso", "off")
     less = taps.run(*several, offload="tso")
     single = taps.run(*traffic(*"--mode direct --pps 4k --duration 0.2".split()))
-    for result, why in ((plain, NO_USO), (off, "switched off with --uso"), (less, NO_USO),
+    for result, reason in ((plain, NO_USO), (off, "switched off with --uso"), (less, NO_USO),
         (single, "every burst is one datagram (--burst)")):  # fmt: skip
         loadgen.check_clean(result, "up")
-        assert result["uso"] is False and result["uso_why"] == why, result
+        assert result["uso"] is False and result["uso_why"] == reason, result
         assert result["super_sent"] == {"frames": 0, "datagrams": 0}, result
     print("ok     not used, and why")
 

@@ -74,11 +74,11 @@ class Partner:
             self.agreed = frame[32] & 0x30 == 0x30  # the server: collecting, distributing
             self.say(frame[18:36])
 
-    def say(self, other):
+    def say(self, partner):
         """other: what the other end has said of itself."""
         actor = struct.pack(">H6sHHHB3x", 0x8000, SYSTEM, 7, 0x8000, self.number, IN_SYNC)
         frame = SLOW_MAC + SYSTEM + LACP
-        frame += b"\x01\x14" + actor + b"\x02\x14" + other
+        frame += b"\x01\x14" + actor + b"\x02\x14" + partner
         frame += b"\x03\x10" + bytes(14) + bytes(2 + 50)
         with contextlib.suppress(OSError):
             self.sock.send(frame)
@@ -335,8 +335,8 @@ def lacp(lab):
     assert set(members(server).values()) == {"up"}, members(server)  # nobody answers yet
     partners = [Partner(lab, f"s{i}", i + 1) for i in range(2)]
     await_members(server, "used", "used")
-    both, one, other = ("used", "used"), ("down", "used"), ("used", "down")
-    fail_over(lab, server, [one, both, other, both])
+    both, one, second = ("used", "used"), ("down", "used"), ("used", "down")
+    fail_over(lab, server, [one, both, second, both])
     assert all(p.heard >= 3 for p in partners), [p.heard for p in partners]
     for partner in partners:
         partner.close()

@@ -61,9 +61,9 @@ def main(lab):
         until(lambda a=address: told(server, a), 5, f"the log has the claim of {address}")
         for _ in range(3):
             twin.claim(address)
-        other = next(others)
-        twin.claim(other)
-        until(lambda a=other: told(server, a), 5, f"the log has the claim of {other}")
+        claimed = next(others)
+        twin.claim(claimed)
+        until(lambda a=claimed: told(server, a), 5, f"the log has the claim of {claimed}")
         lines = told(server, address)
         assert f" port wan: another host, {mac}, has" in lines[0], lines
         assert "warn" in lines[0], lines

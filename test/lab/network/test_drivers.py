@@ -65,12 +65,12 @@ def profiles(lab):
     check(lab, {"ports": [port]}, (256, 128, 1024, "rings rx 128 tx 1024, profile"))
     none = "driver profiles: none: ports run on what they report(?s:.*)no profile of driver net_af"
     check(lab, {"drivers": ""}, (512, 1024, 1024, none))
-    own = write(lab, "own.yaml", "drivers: [net_af_packet]\ntested: here\nrx-ring: 256\n"
+    folder = write(lab, "own.yaml", "drivers: [net_af_packet]\ntested: here\nrx-ring: 256\n"
                 "devargs: framecnt=2048\n")  # fmt: skip
-    check(lab, {"drivers": own}, (2048, 256, 1024, r"driver profiles: 1 in .*drivers\n"))
+    check(lab, {"drivers": folder}, (2048, 256, 1024, r"driver profiles: 1 in .*drivers\n"))
     # more than the pool has: not taken, and told
     write(lab, "own.yaml", "drivers: [net_af_packet]\ntested: here\nrx-ring: 32768\n")
-    check(lab, {"drivers": own}, (512, 1024, 1024, "warn .* asks for rings of 32768 and 0: "))
+    check(lab, {"drivers": folder}, (512, 1024, 1024, "warn .* asks for rings of 32768 and 0: "))
 
 
 def statistics(lab):
@@ -84,7 +84,7 @@ def statistics(lab):
         text = ctl(path, "ports", "--xstats")
         shown = dict(re.findall(r"^wan: ([rt]x)_good_packets (\d+)$", text, re.M))
         assert shown and all(len(line) <= 80 for line in text.splitlines()), text
-        return shown == {way: str(before[way]) for way in ("rx", "tx")}
+        return shown == {direction: str(before[direction]) for direction in ("rx", "tx")}
 
     until(same, 5, "xstats are as the counters")
     assert "_good_packets" not in ctl(path, "ports")
@@ -98,12 +98,12 @@ def slipring(*args):
 def refusals(lab):
     """What is wrong with a profile is found before anything is started, and by --check."""
     config = os.path.join(labs.TOP, "conf/minimal.yaml")
-    own = write(lab, "own.yaml", "drivers: [net_x]\ntested: no\nrings: 7\n")
+    folder = write(lab, "own.yaml", "drivers: [net_x]\ntested: no\nrings: 7\n")
     for args in (("--check", "-c", config), ("-c", config), ("--show-driver", "net_x")):
         bad = 78 if args[0] == "-c" else 1  # a start, which the unit does not try again
-        done = slipring(*args, "--drivers", own)
-        assert done.returncode == bad and f"{own}/own.yaml:3:1: rings: unknown key" in done.stderr, done
-        done = slipring(*args, "--drivers", own + "/nowhere")
+        done = slipring(*args, "--drivers", folder)
+        assert done.returncode == bad and f"{folder}/own.yaml:3:1: rings: unknown key" in done.stderr, done
+        done = slipring(*args, "--drivers", folder + "/nowhere")
         assert done.returncode == bad and "nowhere: driver profiles: No such" in done.stderr, done
     assert slipring("--check", "-c", config, "--drivers", "").returncode == 0
     done = slipring("--show-driver", "ice", "--drivers", os.path.join(labs.TOP, "drivers-config"))
@@ -116,10 +116,10 @@ def refusals(lab):
 def vtap(lab):
     """A vtap's ring is the queue of its interface."""
     labs.need_own_server()
-    own = write(lab, "own.yaml", "drivers: [vtap]\ntested: here\nrx-ring: 300\n")
+    folder = write(lab, "own.yaml", "drivers: [vtap]\ntested: here\nrx-ring: 300\n")
     own_port = {"ports": [{**CONFIG["ports"][0], "rx-ring": 200}]}
     for config, want in (({"drivers": ""}, 1024), ({}, 300), (own_port, 200)):
-        server = lab.server({"drivers": own, **config})
+        server = lab.server({"drivers": folder, **config})
         (port,) = server.telemetry.ask("/slipring/ports")
         assert (port["rx_ring"], port["tx_ring"]) == (want, 0), port
         assert f"qlen {want}" in lab.sw.ip("link", "show", "d0"), want

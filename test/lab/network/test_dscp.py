@@ -90,11 +90,11 @@ def over_udp(lab):
             assert client.allocate(family(peer_ip)).cls == SUCCESS
             assert client.bind(CHANNEL, peer.getsockname()[:2]).cls == SUCCESS
             ask_class(client.sock)
-            own = OWN[client.server[0]] if port == 3479 else None
-            both_ways(client, peer, lambda tos, own=own: tos if own is None else own << 2 | tos & 3)
+            mark = OWN[client.server[0]] if port == 3479 else None
+            both_ways(client, peer, lambda tos, mark=mark: tos if mark is None else mark << 2 | tos & 3)
             client.close()
             peer.close()
-            print(f"ok     {ip} to {peer_ip}, {'copied' if own is None else own}")
+            print(f"ok     {ip} to {peer_ip}, {'copied' if mark is None else mark}")
 
 
 def tcp_client(lab, ip, port, tos):
@@ -157,8 +157,8 @@ def main(lab):
         for transport, addresses in (
             ("udp", (SERVER4, SERVER6)), ("tcp", (streams.V4, streams.V6)),
         )
-        for address, own in zip(addresses, (EF, AF41))
-        for port, dscp in ((3478, {}), (3479, {"dscp": own}))
+        for address, mark in zip(addresses, (EF, AF41))
+        for port, dscp in ((3478, {}), (3479, {"dscp": mark}))
     ]  # fmt: skip
     server = lab.server({"listeners": listeners}, allow={"no-allocation", "peer-no-allocation"})
     over_udp(lab)

@@ -154,23 +154,23 @@ def echoes(lab, made):
 
 def client_of_others(lab, made):
     """The kernel as a client, where tcp-to and udp-to let it, and nowhere else."""
-    for address, own in ADDRESSES:
+    for address, kernel_ip in ADDRESSES:
         echo = Echo(lab.cli, address, BGP)
         with connect(lab.exc, address, BGP) as connection:
-            assert connection.getsockname()[0] == own
+            assert connection.getsockname()[0] == kernel_ip
             bulk(connection, 1)
         echo.close()
-        with lab.cli.udp(address, 53) as dns, lab.exc.udp(own, 40053) as resolver:
+        with lab.cli.udp(address, 53) as dns, lab.exc.udp(kernel_ip, 40053) as resolver:
             dns.settimeout(2 * SLOW)
             resolver.settimeout(2 * SLOW)
             resolver.sendto(b"question", (address, 53))
             question, source = dns.recvfrom(64)
-            assert question == b"question" and source[:2] == (own, 40053)
+            assert question == b"question" and source[:2] == (kernel_ip, 40053)
             dns.sendto(b"answer", source)
             assert resolver.recv(64) == b"answer"
-        with lab.cli.udp(address, 20161) as manager, lab.exc.udp(own, 161) as agent:
+        with lab.cli.udp(address, 20161) as manager, lab.exc.udp(kernel_ip, 161) as agent:
             manager.settimeout(2 * SLOW)
-            manager.sendto(b"get", (own, 161))
+            manager.sendto(b"get", (kernel_ip, 161))
             agent.settimeout(2 * SLOW)
             agent.sendto(b"value", agent.recvfrom(64)[1])
             assert manager.recv(64) == b"value"
@@ -274,8 +274,8 @@ def answered_by_data_path(lab, made):
     before = counters(made)
     pings(lab.cli, SERVER4, SERVER6)
     after = counters(made)
-    for way in ("to", "from"):
-        name = way + "_kernel_icmp"
+    for direction in ("to", "from"):
+        name = direction + "_kernel_icmp"
         assert before[name] == after[name], (before, after)
 
 
@@ -292,10 +292,10 @@ def bounded(lab):
         bulk(connection, 1)
     took = time.monotonic() - begin
     row = counters(made)
-    for way in ("to", "from"):
-        sent = sum(row[f"{way}_kernel_{c}"] for c in ("tcp", "udp", "icmp", "arp", "nd"))
+    for direction in ("to", "from"):
+        sent = sum(row[f"{direction}_kernel_{c}"] for c in ("tcp", "udp", "icmp", "arp", "nd"))
         # the burst, a super-frame of debt, and what still waits for the kernel
-        assert sent <= rate * took + 64 + 50 + 512, (way, sent, took)
+        assert sent <= rate * took + 64 + 50 + 512, (direction, sent, took)
     echo.close()
     lab.exc.ip("link", "del", "sr0")
     relay_once(lab)

@@ -85,21 +85,21 @@ def pairs(lab):
         (FAR4, FAR4, False), (FAR4, CLIENT4, False), (CLIENT4, CLIENT6, False),
         (FAR6, CLIENT6, True), (FAR4, FAR6, True),
     ):  # fmt: skip
-        one, other = client(lab, one_ip, v6), client(lab, other_ip, v6)
+        one, second = client(lab, one_ip, v6), client(lab, other_ip, v6)
         private = (SERVER6 if v6 else SERVER4, one.relayed[1])
         with Capture(lab, lab.sw, "d0") as capture:
-            assert one.bind(0x4000, other.relayed).cls == SUCCESS
-            assert other.permit(private).cls == SUCCESS
+            assert one.bind(0x4000, second.relayed).cls == SUCCESS
+            assert second.permit(private).cls == SUCCESS
             for i in range(20):
                 one.send_channel(0x4000, b"there %d" % i)
-                assert other.wait("data") == ("data", one.relayed, b"there %d" % i)
-                other.send(private, b"back %d" % i)
+                assert second.wait("data") == ("data", one.relayed, b"there %d" % i)
+                second.send(private, b"back %d" % i)
                 assert one.wait("channel") == ("channel", 0x4000, b"back %d" % i)
             # no second channel for the same peer, but what is sent without one arrives
-            answer = one.bind(0x4001, (private[0], other.relayed[1]))
+            answer = one.bind(0x4001, (private[0], second.relayed[1]))
             assert answer.code == 508 and "Another" in answer.reason, answer
-            one.send((private[0], other.relayed[1]), b"by the other form")
-            assert other.wait("data") == ("data", one.relayed, b"by the other form")
+            one.send((private[0], second.relayed[1]), b"by the other form")
+            assert second.wait("data") == ("data", one.relayed, b"by the other form")
         stray = [f for f in from_server(capture.frames) if f.sport and f.sport != 3478]
         assert not stray, f"between two clients of the box, on the wire: {stray[:3]}"
         print(f"ok     clients {one_ip} and {other_ip}")
@@ -162,21 +162,21 @@ table ip forwards {{
 def forwarded(lab, sfu):
     """A port that is none of the box's at its public address: by the gateway, there and back; the
     relayed address there is still the box's."""
-    one, other = client(lab, FAR4), client(lab, CLIENT4)
-    at = (PUBLIC4, SFU)
+    one, second = client(lab, FAR4), client(lab, CLIENT4)
+    sfu_addr = (PUBLIC4, SFU)
     with Capture(lab, lab.sw, "d0") as capture:
-        assert one.permit(at).cls == SUCCESS
-        one.send(at, b"indication")
-        assert one.wait("data") == ("data", at, b"indication")
-        assert one.bind(0x4000, at).cls == SUCCESS
+        assert one.permit(sfu_addr).cls == SUCCESS
+        one.send(sfu_addr, b"indication")
+        assert one.wait("data") == ("data", sfu_addr, b"indication")
+        assert one.bind(0x4000, sfu_addr).cls == SUCCESS
         for i in range(20):
             one.send_channel(0x4000, b"%d" % i)
             assert one.wait("channel") == ("channel", 0x4000, b"%d" % i)
         assert sfu.seen[-1][0] == (PUBLIC4, one.relayed[1]), sfu.seen[-1]
         # another client of the box has the same address, and the one permission is for both
-        assert other.permit(one.relayed).cls == SUCCESS
-        one.send(other.relayed, b"across")
-        assert other.wait("data") == ("data", one.relayed, b"across")
+        assert second.permit(one.relayed).cls == SUCCESS
+        one.send(second.relayed, b"across")
+        assert second.wait("data") == ("data", one.relayed, b"across")
         assert one.bind(0x4001, (PUBLIC4, 3478)).code == 403, "a listener"
         assert one.bind(0x4001, (SERVER4, SFU)).code == 403, "the own address is nobody else's"
     out = {f.dport for f in from_server(capture.frames) if f.dst == PUBLIC4 and f.dport}

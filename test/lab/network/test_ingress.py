@@ -110,8 +110,8 @@ def insists(lab, server, client):
         (warning,) = warned(server)
         assert "bpftool net" in warning, warning
     finally:
-        for other in held:
-            other.close()
+        for holder in held:
+            holder.close()
     until(lambda: not port(server)["trouble"], 30, "ours is the first, and it is told")
     assert not warned(server)
     relayed(lab, client)

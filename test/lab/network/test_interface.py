@@ -39,9 +39,9 @@ def mac(lab, server, media):
             each.flows("with another MAC")
         with Capture(lab, lab.dut, "d0") as capture:
             media[0].flows("with another MAC")
-        own = bytes.fromhex(address.replace(":", ""))
+        port_mac = bytes.fromhex(address.replace(":", ""))
         relayed = [f for f in capture.frames if f.data[12:14] == b"\x08\x00" and f.data[23] == 17]
-        assert {own in (f.data[:6], f.data[6:12]) for f in relayed} == {True}
+        assert {port_mac in (f.data[:6], f.data[6:12]) for f in relayed} == {True}
     assert server.log().count("has another MAC") == told + 2, server.log()
 
 

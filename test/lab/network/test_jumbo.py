@@ -44,19 +44,19 @@ def allocate(client, peer_ip):
 
 def exchange(lab, client, peer_ip, less=0):
     """Channel and indications, there and back."""
-    bound, other = lab.echo(peer_ip), lab.echo(peer_ip)
+    bound, second = lab.echo(peer_ip), lab.echo(peer_ip)
     allocate(client, peer_ip)
     assert client.bind(CHANNEL, bound.address).cls == SUCCESS
-    assert client.permit(other.address).cls == SUCCESS
+    assert client.permit(second.address).cls == SUCCESS
     for size in SIZES:
         payload = os.urandom(size - less)
         client.send_channel(CHANNEL, payload)
         assert client.wait("channel") == ("channel", CHANNEL, payload), size
-        client.send(other.address, payload)
-        assert client.wait("data") == ("data", other.address, payload), size
+        client.send(second.address, payload)
+        assert client.wait("data") == ("data", second.address, payload), size
     assert client.refresh(0).cls == SUCCESS
     bound.close()
-    other.close()
+    second.close()
 
 
 def longest(lab, server, client_ip, peer_ip):

@@ -39,7 +39,7 @@ def main(lab):
     echo = lab.echo(FAR4, ns=lab.far)
     clients = callers(lab, server, echo)
     wire = lab.peer.raw("p0")
-    lie = arp(2, LIAR, GATEWAY4, SERVER4, to=labs.DUT_MAC, target_mac=labs.DUT_MAC)
+    lie = arp(2, LIAR, GATEWAY4, SERVER4, dst_mac=labs.DUT_MAC, target_mac=labs.DUT_MAC)
 
     def lies():
         for _ in range(5):

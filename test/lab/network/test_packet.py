@@ -144,8 +144,8 @@ def side_by_side(lab, server):
         for client_ip in (CLIENT4, CLIENT6):
             for peer_ip in (PEER4, PEER6):
                 relays(lab, client_ip, peer_ip)
-            at = SERVER6 if ":" in client_ip else SERVER4
-            echo, client = lab.echo(PEER4), streams.client(lab, "tcp", client_ip, server=at)
+            server_ip = SERVER6 if ":" in client_ip else SERVER4
+            echo, client = lab.echo(PEER4), streams.client(lab, "tcp", client_ip, server=server_ip)
             assert client.allocate().cls == SUCCESS
             assert client.bind(0x4001, echo.address).cls == SUCCESS
             client.send_channel(0x4001, b"by TCP")
@@ -185,10 +185,10 @@ def neighbours(lab, server):
         wire.send(frames.solicitation(SERVER6))
         lab.cli.run("ping", "-c1", "-W5", SERVER4)  # what came before has been seen
         relays(lab, CLIENT4, PEER4, 1)
-    own = bytes.fromhex(labs.DUT_MAC.replace(":", ""))
-    answers = [f for f in capture.frames if f.data[12:14] == b"\x08\x06" and f.data[6:12] == own
+    port_mac = bytes.fromhex(labs.DUT_MAC.replace(":", ""))
+    answers = [f for f in capture.frames if f.data[12:14] == b"\x08\x06" and f.data[6:12] == port_mac
                and f.data[20:22] == b"\0\2" and f.data[28:32] == frames.packed(SERVER4)]  # fmt: skip
-    shown = [f for f in capture.frames if f.data[12:14] == b"\x86\xdd" and f.data[6:12] == own
+    shown = [f for f in capture.frames if f.data[12:14] == b"\x86\xdd" and f.data[6:12] == port_mac
              and f.data[20] == 58 and f.data[54] == 136]  # fmt: skip
     assert len(answers) == 1 and len(shown) == 1, (len(answers), len(shown))
     for ip in (SERVER4, SERVER6):
@@ -283,7 +283,7 @@ def mistakes(lab, server):
 
 def ranges(lab, server):
     """Ports that the kernel would give to its own sockets are no relay ports."""
-    sysctl = lambda what: lab.dut.run("sysctl", "-qw", "net.ipv4." + what)
+    sysctl = lambda setting: lab.dut.run("sysctl", "-qw", "net.ipv4." + setting)
     sysctl("ip_local_port_range=32768 60999")
     done = subprocess.run(lab.dut.argv(servers.BINARY, "--check", "-c", server.path),
         capture_output=True, text=True, check=False)  # fmt: skip

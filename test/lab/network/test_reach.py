@@ -68,7 +68,7 @@ def spoofed(lab, server):
     seen = lambda: server.stats()["consumed"] + server.drops().get("arp", 0)
     before = seen()
     for _ in range(20):
-        thief.send(arp(2, "02:99:00:00:00:66", PEER4, SERVER4, to=DUT_MAC, target_mac=DUT_MAC))
+        thief.send(arp(2, "02:99:00:00:00:66", PEER4, SERVER4, dst_mac=DUT_MAC, target_mac=DUT_MAC))
     # one that comes while we ask the owner may be taken for his answer: ARP has no way to tell
     labs.until(lambda: seen() >= before + 20, 3, "all of them have been heard")
     for i in range(20):

@@ -26,9 +26,9 @@ def start(lab, exception):
     )
 
 
-def row(server, of):
+def row(server, command):
     """What telemetry says of the port, or of its exception port."""
-    return server.telemetry.ask("/slipring/" + of)[0]
+    return server.telemetry.ask("/slipring/" + command)[0]
 
 
 def index(ns, name):
@@ -37,9 +37,9 @@ def index(ns, name):
     return int(text.split(":")[0]) if text else None
 
 
-def told(server, of, port, interface):
+def told(server, command, port, interface):
     """That it was removed, within a second."""
-    until(lambda: row(server, of)["trouble"] == 1, 1, f"{interface} is missed")
+    until(lambda: row(server, command)["trouble"] == 1, 1, f"{interface} is missed")
     assert any(w.startswith(f"port {port}: interface {interface} was") for w in warnings(server))
     assert f"port {port}: interface {interface} was removed" in server.log()
 
@@ -82,13 +82,13 @@ def vtap(lab, server, media):
     before = sorted(a["relay"] for a in server.allocations())
     well(server)
     for _ in range(2):
-        link, other = row(server, "ports"), handed(server)
+        link, handed_before = row(server, "ports"), handed(server)
         assert "numtxqueues" in lab.sw.ip("-d", "link", "show", "d0")
         mac = lab.sw.ip("-br", "link", "show", "d0").split()[2]
         removed(lab.sw, "d0")
         until(lab.plugged, 1, "somebody puts it into the bridge, as he has done before")
         flow("by the new interface")
-        assert handed(server) == other, "the program of the queues is in use"
+        assert handed(server) == handed_before, "the program of the queues is in use"
         assert row(server, "ports") | counted(link) == link, (link, row(server, "ports"))
         assert lab.sw.ip("-br", "link", "show", "d0").split()[2] == mac
         assert "qlen 1024" in lab.sw.ip("link", "show", "d0")

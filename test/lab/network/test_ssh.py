@@ -97,13 +97,13 @@ def reached(lab, offload, addresses=(SERVER4, SERVER6)):
         after = counters(made)
         client.send_channel(0x4000, b"meanwhile")
         assert client.wait("channel")[2] == b"meanwhile"
-        way = {}
+        segments = {}
         for name in ("to_kernel", "from_kernel"):
-            way[name] = after[f"{name}_super_segments"] - before[f"{name}_super_segments"]
-            whole = way[name] > MEGABYTES * (1 << 20) / 1460 / 2
+            segments[name] = after[f"{name}_super_segments"] - before[f"{name}_super_segments"]
+            whole = segments[name] > MEGABYTES * (1 << 20) / 1460 / 2
             assert whole == (offload in ("uso", "tso")), (offload, name, after)
         print(f"{offload}: {MEGABYTES} MB each way by ssh to {address}; segments that passed in "
-              f"super-frames: {way}", flush=True)  # fmt: skip
+              f"super-frames: {segments}", flush=True)  # fmt: skip
     labs.end_process(daemon)
     client.close()
     media.close()
@@ -119,14 +119,14 @@ def main(lab):
     if not lab.vtap:
         reached(lab, "af_packet", (SERVER4,))
         return
-    other = subprocess.Popen([sys.executable, os.path.abspath(__file__)],
+    process = subprocess.Popen([sys.executable, os.path.abspath(__file__)],
         env={**os.environ, "LAB_PORT": "af_packet"}, stdin=subprocess.DEVNULL)  # fmt: skip
-    lab.cleanup.callback(labs.end_process, other, 20)
+    lab.cleanup.callback(labs.end_process, process, 20)
     for ns, name in ((lab.cli, "c0"), (lab.peer, "p0")):
         ns.run("ethtool", "-K", name, *"tx on rx on tso on gso on gro on".split())
     reached(lab, "tso")
     reached(lab, "csum", (SERVER6,))
-    assert other.wait(60 * labs.SLOW) == 0, "on a port of af_packet"
+    assert process.wait(60 * labs.SLOW) == 0, "on a port of af_packet"
 
 
 if __name__ == "__main__":

@@ -90,10 +90,10 @@ def af_packet(lab, echoes):
     relay(lab, server, echoes)
     server.finish()
     profile = ("auto", "by the profile of its driver")
-    for steering, why in (profile, ("t4", "as configured"), ("t1", "fewer relay addresses")):
+    for steering, reason in (profile, ("t4", "as configured"), ("t1", "fewer relay addresses")):
         server, rows, line = started(lab, port(steering=steering))
-        assert all(r["step"] == "t4" and why in r["why"] for r in rows), rows
-        assert f"steering t4 ({why}" in line, line
+        assert all(r["step"] == "t4" and reason in r["why"] for r in rows), rows
+        assert f"steering t4 ({reason}" in line, line
         server.finish()
 
 

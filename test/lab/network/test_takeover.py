@@ -53,11 +53,11 @@ def take_over(lab, host, echo, number, announce):
     labs.until(lambda: len(media.arrived) > 20, 10, "media flows")
     with Capture(lab, lab.sw, "d0") as capture:
         ns.ip("link", "set", interface, "address", mac)
-        at = len(media.arrived)
+        count = len(media.arrived)
         wire = ns.raw(interface)
         wire.send(announce(mac))
         wire.close()
-        labs.until(lambda: len(media.arrived) > at + 20, 20, "media flows again")
+        labs.until(lambda: len(media.arrived) > count + 20, 20, "media flows again")
     media.stop = True
     media.join()
     print(f"{address}: a gap of {media.gap() * 1000:.0f} ms")

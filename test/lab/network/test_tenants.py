@@ -61,7 +61,7 @@ def config():
 
 def relay_own(client, echo, others, name):
     """By indications and by a channel: the own peer has all of it, the other's none."""
-    before = [len(other.seen) for other in others]
+    before = [len(neighbour.seen) for neighbour in others]
     echo.seen.clear()
     assert client.permit(echo.address).cls == SUCCESS
     for i in range(ROUNDS):
@@ -72,30 +72,30 @@ def relay_own(client, echo, others, name):
         client.send_channel(0x4000, b"%d" % i)
         assert client.wait("channel") == ("channel", 0x4000, b"%d" % i)
     assert {source for source, _ in echo.seen} == {(OWN[name], client.relayed[1])}, echo.seen[:2]
-    assert [len(other.seen) for other in others] == before
+    assert [len(neighbour.seen) for neighbour in others] == before
 
 
-def refused(server, client, sock, to, reason):
+def refused(server, client, sock, dst, reason):
     """A datagram of a socket to an address of the box is dropped, and the client hears nothing."""
     before = server.drops().get(reason, 0)
     for _ in range(ROUNDS):
-        sock.sendto(b"from elsewhere", to)
+        sock.sendto(b"from elsewhere", dst)
     dropped = lambda: server.drops().get(reason, 0) - before
-    until(lambda: dropped() >= ROUNDS, 5, f"{sock.getsockname()} to {to} is {reason}")
+    until(lambda: dropped() >= ROUNDS, 5, f"{sock.getsockname()} to {dst} is {reason}")
     assert not client.fence(), "it has come through"
 
 
 def walls(lab, server, nets, clients, echoes):
     """The other's network, and the public one, speak as the permitted peer."""
-    for name, other in (("a", "b"), ("b", "a")):
+    for name, tenant in (("a", "b"), ("b", "a")):
         client = clients[name]
         port = client.relayed[1]
-        sock = echoes[other].sock
+        sock = echoes[tenant].sock
         refused(server, client, sock, (OWN[name], port), "not-for-us")
         refused(server, client, sock, (SERVER4, port), "not-for-us")
         # to its own tenant's address, with the relay port of the other's client
-        if port != clients[other].relayed[1]:
-            refused(server, client, sock, (OWN[other], port), "peer-other-pool")
+        if port != clients[tenant].relayed[1]:
+            refused(server, client, sock, (OWN[tenant], port), "peer-other-pool")
     lab.cli.ip("addr", "add", PEER + "/32", "dev", "lo")
     with lab.cli.udp(PEER, echoes["a"].address[1]) as public:
         for client in clients.values():

@@ -32,27 +32,27 @@ def channel(payload):
     return CHANNEL.to_bytes(2, "big") + len(payload).to_bytes(2, "big") + payload
 
 
-def send(sock, to, messages, whole):
+def send(sock, dst, messages, whole):
     """Sends a burst in one call, which a kernel may leave whole, or one by one."""
     sock.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, len(messages[0]) if whole else 0)
     try:
         for data in [b"".join(messages)] if whole else messages:
-            sock.sendto(data, to)
+            sock.sendto(data, dst)
         return
     except OSError as error:
         # before Linux 6.11 only towards interfaces that complete checksums
         if error.errno != errno.EIO:
             raise
-    send(sock, to, messages, False)
+    send(sock, dst, messages, False)
 
 
 def receive(sock, number):
     return [sock.recv(65536) for _ in range(number)]
 
 
-def one_way(sender, to, receiver, messages, expected):
+def one_way(sender, dst, receiver, messages, expected):
     for whole in (True, False):
-        send(sender, to, messages, whole)
+        send(sender, dst, messages, whole)
         assert receive(receiver, len(expected)) == expected, f"{len(expected)} whole={whole}"
 
 

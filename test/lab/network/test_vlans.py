@@ -133,8 +133,8 @@ def strangers(trunk, server):
     def counted(reason, frame, vlan):
         before = server.drops().get(reason, 0)
         trunk.send(vlan, frame)
-        what = f"{reason} on VLAN {vlan}"
-        labs.until(lambda: server.drops().get(reason, 0) > before, 3, what)
+        label = f"{reason} on VLAN {vlan}"
+        labs.until(lambda: server.drops().get(reason, 0) > before, 3, label)
 
     ask = build(REQUEST, BINDING)
     counted("vlan", arp(1, MAC.format(2), CLIENT4, SERVER4), 300)
@@ -151,9 +151,9 @@ def check_tags(frames):
     nets = {"10.100": 100, "fd64:": 100, "10.200": 200, "10.201": 200, "10.99.": None}
     seen = set()
     for frame in from_server(frames):
-        to = frame.dst or frame.asks_for() or ""
+        dst = frame.dst or frame.asks_for() or ""
         for start, vlan in nets.items():
-            if to.startswith(start):
+            if dst.startswith(start):
                 assert frame.vlan == vlan, frame
                 seen.add(start)
     assert seen == set(nets), seen

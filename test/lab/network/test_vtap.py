@@ -107,21 +107,21 @@ def ping(ns, *addresses):
             ns.run("ping", "-c", "3", "-i", "0.01", "-W", "2", "-s", size, address)
 
 
-def send_bursts(sock, to):
+def send_bursts(sock, dst):
     """Sends payloads of SEGMENTS datagrams each, in one call each where the kernel can."""
     sent = []
     sock.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, SEGMENT)
     for _ in range(BURSTS):
         payload = os.urandom(SEGMENT * SEGMENTS)
         try:
-            sock.sendto(payload, to)
+            sock.sendto(payload, dst)
         except OSError as error:
             # before Linux 6.11 only towards interfaces that complete checksums
             if error.errno != errno.EIO:
                 raise
             sock.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, 0)
-            for at in range(0, len(payload), SEGMENT):
-                sock.sendto(payload[at : at + SEGMENT], to)
+            for offset in range(0, len(payload), SEGMENT):
+                sock.sendto(payload[offset : offset + SEGMENT], dst)
         sent.append(payload)
     return b"".join(sent)
 

@@ -101,22 +101,22 @@ def from_datagrams(lab, server, client):
 
     until(busy, 10, "so many are relayed")
     assert state(server)["datagrams"] >= 100, state(server)
-    other = lab.client()
-    assert other.allocate().code == 300
+    denied = lab.client()
+    assert denied.allocate().code == 300
     assert "alternate: relays " in server.log()
     until(lambda: state(server)["sends"] == 0, 10, "fewer are relayed")
     after = lab.client()
     assert after.allocate().cls == SUCCESS and after.refresh(0).cls == SUCCESS
     assert "new clients are served here again" in server.log()
-    assert 1 <= server.refusals()["alternate-datagrams"] <= 1 + other.retransmissions
+    assert 1 <= server.refusals()["alternate-datagrams"] <= 1 + denied.retransmissions
 
 
 def measured(lab, server):
     """What an exporter makes of it."""
     try:
         exporters.need()
-    except labs.Skip as why:
-        return print("no exporter:", why)
+    except labs.Skip as reason:
+        return print("no exporter:", reason)
     exporters.keep(lab)
     assert exporters.share(server.prefix).returncode == 0
     seen = Exporter(lab, "--file-prefix", server.prefix).scrape()

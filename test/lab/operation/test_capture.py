@@ -49,28 +49,29 @@ class Packet:
         self.data = body[20 : 20 + caught]
         rest = options(body[20 + caught + -caught % 4 :])
         self.comment = rest.get(1, b"").decode()
-        self.way = {1: "in", 2: "out"}.get(struct.unpack("<I", rest.get(2, bytes(4)))[0])
+        self.direction = {1: "in", 2: "out"}.get(struct.unpack("<I", rest.get(2, bytes(4)))[0])
 
 
 def read(path, growing=False):
     """Packets of a file, in which every block has to be whole, unless it is being written."""
     with open(path, "rb") as file:
         data = file.read()
-    at, names, packets = 0, [], []
-    while at < len(data):
-        if growing and (at + 8 > len(data) or at + struct.unpack_from("<I", data, at + 4)[0] > len(data)):
+    offset, names, packets = 0, [], []
+    while offset < len(data):
+        size_of = lambda: struct.unpack_from("<I", data, offset + 4)[0]  # noqa: B023
+        if growing and (offset + 8 > len(data) or offset + size_of() > len(data)):
             break
-        kind, size = struct.unpack_from("<II", data, at)
-        assert size % 4 == 0 and at + size <= len(data), (path, at, size)
-        assert struct.unpack_from("<I", data, at + size - 4)[0] == size
-        body = data[at + 8 : at + size - 4]
-        assert (at == 0) == (kind == 0x0A0D0D0A), hex(kind)
+        kind, size = struct.unpack_from("<II", data, offset)
+        assert size % 4 == 0 and offset + size <= len(data), (path, offset, size)
+        assert struct.unpack_from("<I", data, offset + size - 4)[0] == size
+        body = data[offset + 8 : offset + size - 4]
+        assert (offset == 0) == (kind == 0x0A0D0D0A), hex(kind)
         if kind == 1:
             assert struct.unpack_from("<H", body)[0] == 1 and options(body[8:])[9] == b"\x09"
             names.append(options(body[8:])[2].decode())
         elif kind == 6:
             packets.append(Packet(body, names))
-        at += size
+        offset += size
     times = [p.ns for p in packets]
     assert all(abs(t / 1e9 - time.time()) < 600 for t in times), times
     return packets
@@ -133,20 +134,20 @@ def is_of(frame, client, relayed):
 
 def whole(lab, path, row, client, echo):
     """With payload: the frames that tcpdump has on the wire, byte for byte, in their order."""
-    other = lab.client()
-    assert other.allocate().cls == SUCCESS and other.bind(0x4002, echo.address).cls == SUCCESS
+    bystander = lab.client()
+    assert bystander.allocate().cls == SUCCESS and bystander.bind(0x4002, echo.address).cls == SUCCESS
     with Capture(lab, lab.sw, "d0") as wire, Running(lab, path, row["id"], "--payload") as ours:
         talk(client, echo, PLANTED)
-        talk(other, echo, b"somebody else's", 0x4002)
+        talk(bystander, echo, b"somebody else's", 0x4002)
         assert client.refresh().cls == SUCCESS
         client.send(echo.address, PLANTED * 20)
         assert client.wait("channel")
-    at = client.sock.getsockname()[:2]
-    expected = [f for f in wire.frames if f.sport and is_of(f, at, client.relayed[:2])]
+    address = client.sock.getsockname()[:2]
+    expected = [f for f in wire.frames if f.sport and is_of(f, address, client.relayed[:2])]
     assert len(expected) >= 4 * 3 + 2 + 4, expected
-    for way, of_server in (("in", False), ("out", True)):
+    for direction, of_server in (("in", False), ("out", True)):
         theirs = [f.data for f in expected if (f.from_mac == labs.DUT_MAC) == of_server]
-        assert [p.data for p in ours.packets if p.way == way] == theirs, way
+        assert [p.data for p in ours.packets if p.direction == direction] == theirs, direction
     for p in ours.packets:
         assert p.on == "wan" and p.len == len(p.data), p.comment
         assert f"allocation {row['id']} of ivan, client {row['client']} over udp" in p.comment
@@ -162,9 +163,9 @@ def headers(lab, path, row, client, echo):
         talk(client, echo, PLANTED)
         assert client.refresh().cls == SUCCESS
         assert client.bind(0x4009, ("10.99.0.77", 9)).cls == SUCCESS
-        other = lab.echo(PEER4)
-        assert client.permit(other.address).cls == SUCCESS
-        client.send(other.address, PLANTED)
+        second = lab.echo(PEER4)
+        assert client.permit(second.address).cls == SUCCESS
+        client.send(second.address, PLANTED)
         assert client.wait("data")
     nonce = client.auth.nonce
     for p in ours.packets:
@@ -186,7 +187,7 @@ def headers(lab, path, row, client, echo):
 def within(lab, path, kind, make):
     """Messages over DTLS and TLS, of allocations that begin while the capture runs."""
     echo, name = lab.echo(PEER4), {"dtls": "dtls", "tls": "stream"}[kind]
-    planted = lambda packets: {p.way for p in packets if p.on == name and PLANTED in p.data}
+    planted = lambda packets: {p.direction for p in packets if p.on == name and PLANTED in p.data}
     with Running(lab, path, "--user", "olga", "--payload", "--decrypted") as ours:
         client = make()
         client.auth = turnlib.Auth("olga", "geheim")
@@ -286,7 +287,7 @@ def ends(lab, path, server):
 def why_not(ask, fields):
     """Why a capture is refused; workers need a moment to forget the one before."""
     return until(
-        lambda: [why for why in [ask.refused("capture", **fields)] if "one at a time" not in why],
+        lambda: [reason for reason in [ask.refused("capture", **fields)] if "one at a time" not in reason],
         *(3, "the capture before is forgotten"),
     )[0]
 
@@ -349,7 +350,7 @@ def main(lab):
     streams.join(lab)
     path = os.path.join(lab.dir, "control.sock")
     config = streams.config(lab, ("tls",))
-    config["listeners"] += [own for own in dtls.config(lab)["listeners"] if own["transport"] == "dtls"]
+    config["listeners"] += [row for row in dtls.config(lab)["listeners"] if row["transport"] == "dtls"]
     allow = {"peer-no-permission", "dtls-unknown", "dtls-record"}
     config = merge(config, {"control": {"socket": path, "group": "daemon"}})
     server = lab.server(config, allow=allow)

@@ -63,12 +63,12 @@ def relay_of(client):
     return f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}"
 
 
-def listed(ask, who, echo):
+def listed(ask, people_by_name, echo):
     """allocations and users: who is there, by every filter, page and order."""
     rows = ask.all("allocations")
-    assert relays(rows) == {relay_of(c) for c in who.values()}, rows
+    assert relays(rows) == {relay_of(c) for c in people_by_name.values()}, rows
     by_relay = {row["relay"]: row for row in rows}
-    row = by_relay[relay_of(who["ivan4"])]
+    row = by_relay[relay_of(people_by_name["ivan4"])]
     assert (row["user"], row["transport"], row["peers"], row["channels"]) == ("ivan", "udp", 1, 1)
     assert (row["rx"], row["tx"]) == (20, 20), row
     assert 0 < row["expires"] <= 600 and row["age"] <= 60, row
@@ -76,13 +76,13 @@ def listed(ask, who, echo):
         assert relays(ask.all("allocations", rows=size)) == relays(rows), size
 
     def those(*names, **fields):
-        wanted = {relay_of(who[name]) for name in names}
+        wanted = {relay_of(people_by_name[name]) for name in names}
         found = ask.all("allocations", **fields)
         assert relays(found) == wanted and len(found) == len(wanted), (fields, found)
 
     those("ivan4", "ivan6", "rest", "tcp", user="ivan")
     those("olga", user="olga")
-    those("rest", "ivan4", "ivan6", "tcp", user=who["rest"].auth.user)
+    those("rest", "ivan4", "ivan6", "tcp", user=people_by_name["rest"].auth.user)
     those(user="nobody")
     those("tcp", transport="tcp")
     those("ivan4", "ivan6", "olga", "rest", transport="udp")
@@ -106,23 +106,23 @@ def listed(ask, who, echo):
     return by_relay
 
 
-def rated(ask, client, other):
+def rated(ask, client, second):
     """By a rate: who relays now stands first, with about what it relays."""
     end = time.monotonic() + 2.5
     sent = []  # when
-    with contextlib.closing(client), contextlib.closing(other):
+    with contextlib.closing(client), contextlib.closing(second):
         client.sock.sendall(b'{"v":1,"cmd":"allocations","sort":"rate","rows":1}\n')
-        other.sock.sendall(b'{"v":1,"cmd":"users","sort":"bitrate","rows":1}\n')
+        second.sock.sendall(b'{"v":1,"cmd":"users","sort":"bitrate","rows":1}\n')
         while time.monotonic() < end:
             ask.send_channel(0x4001, b"rate")
             assert ask.wait("channel")
             sent.append(time.monotonic())
         (row,) = client.line()["rows"]
-        (user,) = other.line()["rows"]
+        (user,) = second.line()["rows"]
     assert row["relay"] == relay_of(ask), row
     # the second or more that was looked at is somewhere in there; nobody is as fast in each
-    at = [sent[0] + 0.1 * n for n in range(int(10 * (sent[-1] - sent[0] - 1)) + 1)]
-    each = [2 * sum(t <= u < t + 1 for u in sent) for t in at]
+    starts = [sent[0] + 0.1 * n for n in range(int(10 * (sent[-1] - sent[0] - 1)) + 1)]
+    each = [2 * sum(t <= u < t + 1 for u in sent) for t in starts]
     seen = lambda rate: min(each) / 2 <= rate <= 2 * max(each) and rate > 0
     assert seen(row["rate"]), (row["rate"], min(each), max(each))
     assert (user["user"], user["allocations"]) == ("ivan", 4), user
@@ -176,7 +176,7 @@ def dropped(lab, ask, relayed):
     assert "permission" in row["meaning"] and row["advice"], row
 
 
-def killed(ask, who, rows):
+def killed(ask, people_by_name, rows):
     """An order is carried out at once: the client's next request gets 437 (RFC 8656 5)."""
     took = []
 
@@ -186,25 +186,25 @@ def killed(ask, who, rows):
         return answer["killed"]
 
     begin = time.monotonic()
-    row = rows[relay_of(who["ivan6"])]
-    assert gone(who["ivan6"], ask.ask("kill", id=row["id"]), begin) == 1
+    row = rows[relay_of(people_by_name["ivan6"])]
+    assert gone(people_by_name["ivan6"], ask.ask("kill", id=row["id"]), begin) == 1
     assert ask.ask("kill", id=row["id"])["killed"] == 0
-    assert who["ivan4"].refresh(600).cls == SUCCESS
+    assert people_by_name["ivan4"].refresh(600).cls == SUCCESS
     begin = time.monotonic()
-    assert gone(who["olga"], ask.ask("kill", user="olga"), begin) == 1
+    assert gone(people_by_name["olga"], ask.ask("kill", user="olga"), begin) == 1
     begin = time.monotonic()
-    assert gone(who["tcp"], ask.ask("kill", user="ivan"), begin) == 3
-    assert who["rest"].refresh(600).code == 437
-    assert who["tcp"].allocate().cls == SUCCESS, "the connection is still there"
-    assert who["ivan4"].allocate().cls == SUCCESS
+    assert gone(people_by_name["tcp"], ask.ask("kill", user="ivan"), begin) == 3
+    assert people_by_name["rest"].refresh(600).code == 437
+    assert people_by_name["tcp"].allocate().cls == SUCCESS, "the connection is still there"
+    assert people_by_name["ivan4"].allocate().cls == SUCCESS
     begin = time.monotonic()
-    assert gone(who["ivan4"], ask.ask("kill", source=CLIENT4 + "/32"), begin) == 2
-    assert who["ivan4"].allocate().cls == SUCCESS
-    assert who["ivan4"].permit("10.99.0.77").cls == SUCCESS
+    assert gone(people_by_name["ivan4"], ask.ask("kill", source=CLIENT4 + "/32"), begin) == 2
+    assert people_by_name["ivan4"].allocate().cls == SUCCESS
+    assert people_by_name["ivan4"].permit("10.99.0.77").cls == SUCCESS
     for peer in ("10.99.0.78", "10.99.0.77:5000"):
         assert ask.ask("kill", peer=peer)["killed"] == 0, peer
     begin = time.monotonic()
-    assert gone(who["ivan4"], ask.ask("kill", peer="10.99.0.77"), begin) == 1
+    assert gone(people_by_name["ivan4"], ask.ask("kill", peer="10.99.0.77"), begin) == 1
     assert ask.ask("allocations")["rows"] == []
     # one of them may have waited for a CPU
     assert statistics.median(took) < 0.1 * labs.SLOW and max(took) < 2 * labs.SLOW, took
@@ -281,9 +281,9 @@ def deaf(path, ask):
         begin = time.monotonic()
         while ask.ask("status")["control"]["unread"] == 0:
             assert time.monotonic() - begin < 30 * labs.SLOW, "it is closed after ten seconds"
-            at = time.monotonic()
+            asked = time.monotonic()
             ask.ask("workers")
-            slowest = max(slowest, time.monotonic() - at)
+            slowest = max(slowest, time.monotonic() - asked)
             time.sleep(0.1)
         assert slowest < 1 * labs.SLOW, slowest
 
@@ -318,7 +318,7 @@ def program(lab, path, row):
     assert nobody.returncode == 3 and "control.group" in nobody.stderr, nobody
 
 
-def other(lab, path, **keys):
+def second_server(lab, path, **keys):
     """What a second slipring says that is to have this socket."""
     port = {"name": "wan", "device": "net_null0", "addresses": ["10.99.0.1/24"]}
     text = {
@@ -345,32 +345,32 @@ def main(lab):
     config = {"control": {"socket": path, "connections": CONNECTIONS}}
     allow = {"peer-no-permission"}
     server = lab.server({**streams.config(lab), **config}, allow=allow)
-    who, echo = people(lab)
+    people_by_name, echo = people(lab)
     with Control(path) as ask:
-        rows = listed(ask, who, echo)
-        rated(who["ivan4"], Control(path), Control(path))
-        row = rows[relay_of(who["ivan4"])]
+        rows = listed(ask, people_by_name, echo)
+        rated(people_by_name["ivan4"], Control(path), Control(path))
+        row = rows[relay_of(people_by_name["ivan4"])]
         shown(ask, row, echo)
         boxed(lab, ask, server, echo)
-        dropped(lab, ask, who["ivan4"].relayed)
+        dropped(lab, ask, people_by_name["ivan4"].relayed)
         program(lab, path, row)
-        killed(ask, who, rows)
+        killed(ask, people_by_name, rows)
         wrong(path)
         crowd(path, ask)
         deaf(path, ask)
     log = server.log()
     for text in (r'ended by order \{"v":1,"cmd":"kill","user":"olga"\} of uid 0', r"\d+ refused \("):
         assert re.search(text, log), text
-    assert "another process listens" in other(lab, path)
+    assert "another process listens" in second_server(lab, path)
     assert os.path.exists(path), "that of a live process stays"
     server.kill()
     assert os.path.exists(path)
     assert "nobody listens" in ctl(path, "status", code=3)
-    assert "no group" in other(lab, path, group="no-such-group")
+    assert "no group" in second_server(lab, path, group="no-such-group")
     again = lab.server({"control": {"socket": path, "group": "daemon"}})
     # telemetry answers before there is a control socket, and until then the dead one's is there
-    at = lambda: (stat.S_IMODE(os.stat(path).st_mode), os.stat(path).st_gid)
-    labs.until(lambda: os.path.exists(path) and at() == (0o660, 1), 5, "the group's socket is there")
+    access = lambda: (stat.S_IMODE(os.stat(path).st_mode), os.stat(path).st_gid)
+    labs.until(lambda: os.path.exists(path) and access() == (0o660, 1), 5, "the group's socket is there")
     assert "allocations" in ctl(path, "status")
     with Control(path) as one:  # a scan under way is no reason to stay
         one.sock.sendall(b'{"cmd":"allocations","sort":"rate"}\n')

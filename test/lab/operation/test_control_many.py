@@ -21,7 +21,7 @@ RELAYS = [f"10.99.0.{i}" for i in range(200, 216)]  # 64,511 ports each
 UNSORTED, SORTED = 0.2, 5.0  # seconds that a page may take
 
 
-def timed(what, most, ask):
+def timed(label, most, ask):
     """The answer and what it took; what is over the bound on a machine that others use is asked
     again."""
     best = None
@@ -31,8 +31,8 @@ def timed(what, most, ask):
         best = min(best or 1e9, time.monotonic() - begin)
         if best < most * labs.SLOW:
             break
-    assert best < most * labs.SLOW, f"{what}: {best:.2f} s"
-    print(f"{what}: {best * 1000:.0f} ms")
+    assert best < most * labs.SLOW, f"{label}: {best:.2f} s"
+    print(f"{label}: {best * 1000:.0f} ms")
     return answer
 
 
@@ -110,8 +110,8 @@ def main(lab):
         begin = time.monotonic()
         result = run.result(120 + COUNT / 1000)
         print(f"relayed on for {time.monotonic() - begin:.0f} s")
-        for name, way in result["ways"].items():
-            assert way["delivered"] == way["sent"] > 4000 and way["corrupted"] == 0, (name, way)
+        for name, flow in result["ways"].items():
+            assert flow["delivered"] == flow["sent"] > 4000 and flow["corrupted"] == 0, (name, flow)
         labs.until(lambda: ask.ask("status")["allocations"] == 0, 60, "all are released")
         server.check()
         server.allow |= {"no-allocation", "peer-no-allocation"}  # of the clients that are ended

@@ -103,19 +103,19 @@ def bursts(lab, directory):
 
 def kinds(lab):
     """Each way to crash, to standard error."""
-    for what, number in KINDS.items():
-        if labs.SANITIZED and what == "stack":
+    for kind, number in KINDS.items():
+        if labs.SANITIZED and kind == "stack":
             continue  # its own stack is elsewhere
         server = start(lab, "")
-        watch.order(server, what, worker=0)
+        watch.order(server, kind, worker=0)
         watch.ended(server, number)
         log = server.log()
         report = watch.Report(log[log.index("slipring crash report") :])
         assert report.whole and report.rows["signal"].startswith(number.name), report.text
         assert "stage tick" in report.rows["worker 0"], report.text
-        assert "mailbox_serve" in report.stack() or what == "stack", report.text
+        assert "mailbox_serve" in report.stack() or kind == "stack", report.text
         assert_no_secret(report.text)
-        print(f"{what}: {number.name}, {len(report.text)} bytes")
+        print(f"{kind}: {number.name}, {len(report.text)} bytes")
 
 
 def by_signal(lab):

@@ -156,8 +156,8 @@ def metrics(lab, server):
     """An exporter of the server, where there can be one."""
     try:
         exporters.need()
-    except labs.Skip as why:
-        print("no exporter:", why)
+    except labs.Skip as reason:
+        print("no exporter:", reason)
         return None
     exporters.keep(lab)
     assert exporters.share(server.prefix).returncode == 0
@@ -193,7 +193,7 @@ def ends_at_the_deadline(lab):
 def ends_what_is_left(lab):
     """At the end what is left ends, although there is a state file, unless it is to be kept."""
     server = keep.start(lab)
-    for option, left, why in ((), 0, ["stopped"]), (("--keep",), 1, ["stopped"]):
+    for option, left, reasons in ((), 0, ["stopped"]), (("--keep",), 1, ["stopped"]):
         client = lab.client()
         assert client.allocate().cls == SUCCESS
         out = control.ctl(server.control, "drain", "--deadline", "1s", *option)
@@ -201,7 +201,7 @@ def ends_what_is_left(lab):
         server.telemetry.close()
         assert server.process.wait(10 * labs.SLOW) == 0
         assert "the deadline has passed, allocations left: 1" in server.log(), server.log()
-        assert keep.ended(server) == why, keep.ended(server)
+        assert keep.ended(server) == reasons, keep.ended(server)
         server.start()
         assert server.stats()["allocations"] == left
     assert client.refresh(0).cls == SUCCESS, "it is there"
@@ -222,8 +222,8 @@ def stops_at_once(lab):
     streams.join(lab)
     config = streams.config(lab, ("tcp", "tls"))
     config["listeners"].append({"transport": "dtls", "address": SERVER4, "port": dtls.PORT})
-    other = {"address": PEER4, "tls-port": 443, "name": "turn2.example.org"}
-    server = lab.server({**config, "drain": {"alternates": [other]}})
+    alternate = {"address": PEER4, "tls-port": 443, "name": "turn2.example.org"}
+    server = lab.server({**config, "drain": {"alternates": [alternate]}})
     assert children(server.process) == []
     client = lab.client()
     assert client.allocate().cls == SUCCESS

@@ -19,14 +19,14 @@ DENIED = ("10.1.2.3", 9)
 OTHER4 = "10.99.0.40"  # a client's address that nothing has come from
 
 
-def known(ask, why, **whom):
+def known(ask, reason, **whom):
     """Waits until the newest attempt is this one; the answer."""
 
     def there():
         answer = ask.ask("explain", **whom)
-        return answer["rows"] and answer["rows"][0].get("why") == why and answer
+        return answer["rows"] and answer["rows"][0].get("why") == reason and answer
 
-    return until(there, 15, f"{why} of {whom}")
+    return until(there, 15, f"{reason} of {whom}")
 
 
 def page(path, *whom):
@@ -38,21 +38,21 @@ def page(path, *whom):
     return body, " ".join(cause.split())
 
 
-def fails(lab, ask, path, name, auth, why, code, advice, ip):
+def fails(lab, ask, path, name, auth, reason, code, advice, ip):
     """A client that is refused its allocation, found by its user and by its address."""
     lab.add_address(lab.cli, "c0", ip)
     client = lab.client(auth, ip=ip)
     assert client.allocate().code == code
     for whom in ({"user": name}, {"source": ip}):
-        answer = known(ask, why, **whom)
+        answer = known(ask, reason, **whom)
         row = answer["rows"][answer["row"]]
-        assert (row["why"], row["code"], row["method"]) == (why, code, "Allocate"), row
+        assert (row["why"], row["code"], row["method"]) == (reason, code, "Allocate"), row
         assert row["user"] == auth.user and row["transport"] == "udp" and row["proved"], row
         assert row["client"] == "%s:%d" % client.sock.getsockname()[:2], row
         assert 0 <= row["ago"] <= 30 * labs.SLOW and row["times"] == 1, row
         assert advice in answer["advice"] and advice in row["advice"], answer
         body, cause = page(path, *whom.values())
-        assert f"answered {code}: {why}" in body and row["client"] in body, body
+        assert f"answered {code}: {reason}" in body and row["client"] in body, body
         assert advice in cause and f"{row['time'][11:19]}, {row['user']})" in cause, cause
 
 
@@ -164,7 +164,7 @@ def by_bytes(lab, ask, path):
             client.send_channel(0x4001, bytes(size))
             assert client.wait("channel")
     few.send(("10.99.0.77", 9), b"nobody has permitted it")
-    first = lambda what, sort: ask.ask(what, sort=sort)["rows"][0]
+    first = lambda command, sort: ask.ask(command, sort=sort)["rows"][0]
     assert first("users", "bytes")["user"] == "few"
     assert first("users", "bytes")["bytes"] == 2 * 5000, first("users", "bytes")
     assert first("users", "datagrams")["user"] == "ivan"

@@ -221,7 +221,7 @@ def check_draining(fake, exporter):
     drain = {"draining": 1, "since": 1, "deadline": 7, "below": 0, "allocations": 3, "refused": 9}
     not_ready = good() | {"/slipring/info": {"version": "9", "ready": 0}}
     without = {name: value for name, value in drain.items() if name != "deadline"}
-    for answer, why in (
+    for answer, text in (
         (drain, "slipring drains: 3 allocations left, ends in 7 s at most\n"),
         (without, "slipring drains: 3 allocations left\n"),
         ({"draining": 1, "allocations": "x"}, "slipring drains\n"),
@@ -229,7 +229,7 @@ def check_draining(fake, exporter):
         ([], "slipring is not ready\n"), (b"no JSON", "slipring is not ready\n"),
     ):  # fmt: skip
         fake.answers = not_ready | {"/slipring/drain": answer}
-        assert exporter.get("/readyz") == (503, why), answer
+        assert exporter.get("/readyz") == (503, text), answer
         assert exporter.get("/livez") == (200, "ok\n"), answer
     fake.answers = good()
 
@@ -296,10 +296,10 @@ def check_rude(exporter):
 
 def check_taken():
     """A port that somebody has: who may have it, and what to do."""
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
-        other.listen()
-        port = other.getsockname()[1]
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        port = holder.getsockname()[1]
         done = subprocess.run(
             [BINARY, "--listen", f"127.0.0.1:{port}"], capture_output=True, text=True, check=False,
             timeout=20,
@@ -423,8 +423,8 @@ def check_commands(fake, exporter, server):
     fake.answers, fake.asked = good() | {"/": commands}, set()
     exporter.scrape()
     asked = {asked.split(",")[0] for asked in fake.asked}
-    own = {command for command in commands if command.startswith("/slipring/")}
-    assert len(own) > 20 and own - asked == {"/slipring/allocations"}, own - asked
+    known = {command for command in commands if command.startswith("/slipring/")}
+    assert len(known) > 20 and known - asked == {"/slipring/allocations"}, known - asked
 
 
 def check_sums(found):
@@ -437,9 +437,9 @@ def check_sums(found):
     assert found["slipring_allocation_bytes_sum", ""] == 2 * 7000
     assert found["slipring_allocation_bytes_bucket", 'le="4096.0"'] == 0
     assert found["slipring_allocation_bytes_bucket", 'le="16384.0"'] == 1
-    for who in ("client", "peers"):
+    for sender in ("client", "peers"):
         (count,) = (value for (name, labels), value in found.items()
-            if name == "slipring_realm_datagrams_total" and f'from="{who}"' in labels)  # fmt: skip
+            if name == "slipring_realm_datagrams_total" and f'from="{sender}"' in labels)  # fmt: skip
         assert 1400 - 63 <= count <= 1400, count
 
 
@@ -496,9 +496,9 @@ def check_unit(lab, server):
     exporters.keep(lab, runtime)
     os.chmod(runtime, 0o755)  # as systemd makes it, whoever has made it here
     exporters.keep(lab, exporters.UNIT_RUN)
-    own = f"{exporters.UNIT_RUN}/{server.prefix}"
-    lab.cleanup.callback(shutil.rmtree, own, ignore_errors=True)
-    server.telemetry.path = f"{own}/dpdk_telemetry.v2"
+    run_folder = f"{exporters.UNIT_RUN}/{server.prefix}"
+    lab.cleanup.callback(shutil.rmtree, run_folder, ignore_errors=True)
+    server.telemetry.path = f"{run_folder}/dpdk_telemetry.v2"
     os.environ["RUNTIME_DIRECTORY"] = runtime  # as systemd sets it
     try:
         server.start()

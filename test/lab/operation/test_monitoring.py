@@ -132,7 +132,7 @@ class Prometheus:
 
 
 def check_queries(server, prometheus):
-    elsewhere = {name for name, why in ELSEWHERE.items() if why not in server.telemetry.ask("/")}
+    elsewhere = {name for name, command in ELSEWHERE.items() if command not in server.telemetry.ask("/")}
     seen, empty = set(), []
     for where, query, may_be_empty in queries():
         names = set(re.findall(r"\bslipring_\w+", query))

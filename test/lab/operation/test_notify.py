@@ -42,29 +42,29 @@ class Systemd:
 
     def has(self, name, after=0):
         """What was told with this name, since a time."""
-        return [row for at, row in self.listen() if name in row and at > after]
+        return [row for when, row in self.listen() if name in row and when > after]
 
     def feeds(self):
-        return [at for at, row in self.listen() if "WATCHDOG" in row]
+        return [when for when, row in self.listen() if "WATCHDOG" in row]
 
 
 def hungry(systemd, server, **fault):
     """A service that hangs for a while says nothing meanwhile, and goes on afterwards."""
-    at = len(server.log())
+    log_end = len(server.log())
     watch.order(server, "block", **fault)
-    until(lambda: "makes no progress" in server.log()[at:], 10, "it hangs")
+    until(lambda: "makes no progress" in server.log()[log_end:], 10, "it hangs")
     alarm = time.monotonic()
-    until(lambda: "goes on" in server.log()[at:], 10, "it goes on")
+    until(lambda: "goes on" in server.log()[log_end:], 10, "it goes on")
     goes_on = time.monotonic()
-    fed = [at for at in systemd.feeds() if alarm + 0.1 < at < goes_on - 0.3]
+    fed = [log_end for log_end in systemd.feeds() if alarm + 0.1 < log_end < goes_on - 0.3]
     assert not fed, f"it is fed while it hangs: {fault}"
-    until(lambda: any(at > goes_on for at in systemd.feeds()), 10, "it is fed again")
+    until(lambda: any(log_end > goes_on for log_end in systemd.feeds()), 10, "it is fed again")
 
 
 def feeding(systemd, server):
     """WATCHDOG=1 comes twice in its time, and not from a service that hangs."""
     begin = time.monotonic()
-    until(lambda: len([at for at in systemd.feeds() if at > begin]) >= 6, 10, "it is fed")
+    until(lambda: len([when for when in systemd.feeds() if when > begin]) >= 6, 10, "it is fed")
     gaps = sorted(b - a for a, b in zip(systemd.feeds()[:-1], systemd.feeds()[1:]))
     print(f"WATCHDOG=1 each {gaps[len(gaps) // 2] * 1000:.0f} ms of {WATCHDOG_US / 1000:.0f}")
     assert gaps[len(gaps) // 2] <= WATCHDOG_US / 1e6 / 2 * (1 if not labs.SANITIZED else 2), gaps
@@ -81,7 +81,7 @@ def reloading(systemd, server):
         until(lambda t=begin: systemd.has("READY", t), 10, "the reload has ended")
         (row,) = systemd.has("RELOADING", begin)
         assert row["RELOADING"] == "1" and begin * 1e6 - 1e6 < int(row["MONOTONIC_USEC"]), row
-        order = [next(iter(row)) for at, row in systemd.told if at > begin and "WATCHDOG" not in row]
+        order = [next(iter(row)) for when, row in systemd.told if when > begin and "WATCHDOG" not in row]
         assert order.index("RELOADING") < order.index("READY"), order
 
 

@@ -96,8 +96,8 @@ def credentials_incomplete(me):
 @wide.case(400)
 def password_algorithms(me):
     client = me.challenged()
-    other = b"\0\7\0\0"
-    attrs = [ASK, (PASSWORD_ALGORITHMS, other), (PASSWORD_ALGORITHM, other)]
+    unknown = b"\0\7\0\0"
+    attrs = [ASK, (PASSWORD_ALGORITHMS, unknown), (PASSWORD_ALGORITHM, unknown)]
     return client.exchange(client.signed(ALLOCATE, attrs))
 
 
@@ -383,8 +383,8 @@ def main(lab):
     reasons.check(lab, server, wide)
     server.finish()
 
-    own = {"address": SERVER4 + reasons.NETWORK, "external": PUBLIC4}
-    port = {**whole, "addresses": [own]}
+    address = {"address": SERVER4 + reasons.NETWORK, "external": PUBLIC4}
+    port = {**whole, "addresses": [address]}
     config = reasons.config(lab, "narrow", ports=[port],
         listeners=[{"transport": "udp", "address": SERVER4}],
         relay={"addresses": [SERVER4], "ports": "49152-49159"})  # fmt: skip

@@ -49,22 +49,22 @@ def garbage(lab, ip=None):
     return sock.getsockname()
 
 
-def of(path, ip):
+def records_of(path, ip):
     """Records of a client's address."""
     return [row for row in labs.records(path) if row["client"].startswith(ip + ":")]
 
 
-def refusal(lab, path, why, provoke):
+def refusal(lab, path, reason, provoke):
     """What provoke(ip) returns, and the record of what was refused there. Two refusals may share a
     place where they are folded (lib/stream/refused.h): then another source's is told.
     """
     for _ in range(5):
         ip = address(lab)
         got = provoke(ip)
-        found = lambda: [row for row in of(path, ip) if row["why"] == why]  # noqa: B023
+        found = lambda: [row for row in records_of(path, ip) if row["why"] == reason]  # noqa: B023
         with contextlib.suppress(AssertionError):
-            return got, until(found, 3, why)[0]
-    raise AssertionError(f"no record of {why}")
+            return got, until(found, 3, reason)[0]
+    raise AssertionError(f"no record of {reason}")
 
 
 def connections(lab, server, path):
@@ -96,7 +96,7 @@ def connections(lab, server, path):
     (ip, held, before), first = refusal(lab, path, "connections-source", too_many)
     assert first["transport"] == "tcp", first
     # one at once, and the others as a number: 10 s later
-    rows = until(lambda: len(found := of(path, ip)) >= 2 and found, 15, "the others")
+    rows = until(lambda: len(found := records_of(path, ip)) >= 2 and found, 15, "the others")
     told = sum(row.get("times", 1) for row in rows)
     counted = streams.counters(server)["refused_source"] - before
     assert told == counted, (told, counted, rows)
@@ -108,13 +108,13 @@ def datagrams(lab, path, control):
     """What workers refuse of DTLS, also by explain: only who has shown its cookie is named as proved."""
     sock = lab.cli.udp(CLIENT4)
     hello = b"\x01\0\0\x20" + bytes(5) + b"\0\0\x20" + bytes(32)  # too short to be one
-    for why, message in (
+    for reason, message in (
         ("dtls-plain", build(REQUEST, BINDING)),
         ("dtls-unknown", b"\x17\xfe\xfd" + bytes(9) + b"\x10" + bytes(16)),
         ("dtls-hello", b"\x16\xfe\xff" + bytes(9) + bytes([len(hello)]) + hello),
     ):
         sock.sendto(message, (SERVER4, dtls.PORT))
-        (row,) = wanted(path, why=why)
+        (row,) = wanted(path, **{"why": reason})
         assert row["event"] == "connection-refused" and row["transport"] == "dtls", row
         assert row["client"] == f"{CLIENT4}:{sock.getsockname()[1]}", row
         assert row["proved"] is False, row
@@ -129,9 +129,9 @@ def datagrams(lab, path, control):
     with Control(control) as ask:
         rows = ask.ask("explain", source=CLIENT4, rows=64)["rows"]
     found = {row["why"]: row for row in rows if row["event"] == "connection-refused"}
-    for why in ("dtls-plain", "dtls-unknown", "dtls-hello", "dtls-rate"):
-        row = found[why]
-        assert row["proved"] is (why == "dtls-rate") and row["text"] and row["advice"], row
+    for reason in ("dtls-plain", "dtls-unknown", "dtls-hello", "dtls-rate"):
+        row = found[reason]
+        assert row["proved"] is (reason == "dtls-rate") and row["text"] and row["advice"], row
 
 
 def recorded(lab, path):
@@ -141,7 +141,7 @@ def recorded(lab, path):
 
     def again():
         used.append(garbage(lab)[0])
-        return any(of(path, ip) for ip in used)
+        return any(records_of(path, ip) for ip in used)
 
     until(again, 15, "records come", pause=0.3)
     return used
@@ -202,7 +202,7 @@ def flood(lab, config):
     before, files = labs.lines_of(path), (labs.refusals(path), labs.refusals(path) + ".1")
     assert [row["event"] for row in before] == ["made", "ended"], before
     first, _ = garbage(lab)
-    until(lambda: of(path, first), 5, "the first stranger")
+    until(lambda: records_of(path, first), 5, "the first stranger")
     strangers = lambda: [row for file in files for row in labs.lines_of(file)]
 
     def rotated():

@@ -101,8 +101,8 @@ def assert_none(secrets, text, where):
     """No piece of a secret, in any case and also where it is escaped."""
     text = text.lower()
     for secret in secrets:
-        for at in range(len(secret) - PIECE + 1):
-            piece = secret[at : at + PIECE].lower()
+        for offset in range(len(secret) - PIECE + 1):
+            piece = secret[offset : offset + PIECE].lower()
             assert piece not in text, f"{piece} in {where}: {text[:4000]}"
 
 
@@ -158,10 +158,10 @@ def check_and_tell(lab, text, secrets):
     spots = [m.start() for m in re.finditer(r'"(?:password|key|key-sha256|secrets?|nonce)"', text)]
     spots += [m.end() for m in re.finditer("|".join(map(re.escape, secrets[:6])), text)]
     said = ""
-    for at, args in [(at, ("--check",)) for at in spots] + [(0, ("--show-needs",)), (spots[0], ())]:
+    for offset, args in [(spot, ("--check",)) for spot in spots] + [(0, ("--show-needs",)), (spots[0], ())]:
         for piece in ("", ":", '"', "}", "\n", "- x: ") if args else ("}",):
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-                file.write(text[:at] + piece + text[at:])
+                file.write(text[:offset] + piece + text[offset:])
             done = subprocess.run([servers.BINARY, *args, "-c", path], capture_output=True,
                 text=True, timeout=60, check=False)  # fmt: skip
             said += done.stdout + done.stderr

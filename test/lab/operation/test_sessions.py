@@ -40,9 +40,9 @@ def session(lab, server, path):
     echo = lab.echo()
     client = lab.client()
     assert client.allocate().cls == SUCCESS
-    at = address_of(client)
-    (made,) = wanted(path, event="made", client=at)
-    row = next(r for r in server.allocations() if r["client"] == at)
+    client_addr = address_of(client)
+    (made,) = wanted(path, event="made", client=client_addr)
+    row = next(r for r in server.allocations() if r["client"] == client_addr)
     assert made["user"] == "ivan" and made["transport"] == "udp" and made["lifetime"] == 600, made
     assert (made["id"], made["relay"]) == (str(row["id"]), row["told"]), (made, row)
     assert client.permit(echo.address).cls == SUCCESS
@@ -53,14 +53,14 @@ def session(lab, server, path):
     client.send(("10.99.0.77", 9), b"nobody has permitted it")
     time.sleep(1.1)  # records.interim is 1
     assert client.refresh().cls == SUCCESS
-    (interim,) = wanted(path, event="interim", client=at)
+    (interim,) = wanted(path, event="interim", client=client_addr)
     assert interim["from_client"] == {"datagrams": 20, "bytes": sum(range(100, 120))}, interim
     assert client.refresh(0).cls == SUCCESS
-    (ended,) = wanted(path, event="ended", client=at)
+    (ended,) = wanted(path, event="ended", client=client_addr)
     assert ended["id"] == made["id"] and ended["why"] == "client", ended
     assert abs(ended["seconds"] - (time.monotonic() - begin)) <= 3 * labs.SLOW, ended
-    for way in ("from_client", "from_peers"):
-        assert ended[way] == {"datagrams": 20, "bytes": sum(range(100, 120))}, ended
+    for direction in ("from_client", "from_peers"):
+        assert ended[direction] == {"datagrams": 20, "bytes": sum(range(100, 120))}, ended
     assert ended["lost"]["permission"] == 1 and sum(ended["lost"].values()) == 1, ended
 
 
@@ -69,25 +69,25 @@ def expired(lab, path):
     server = lab.server({"records": {"file": path}, "limits": {"lifetime": {"default": LIFETIME}}})
     client = lab.client()
     assert client.allocate().cls == SUCCESS
-    (ended,) = wanted(path, event="ended", client=address_of(client), why="expired")
+    (ended,) = wanted(path, event="ended", client=address_of(client), **{"why": "expired"})
     assert LIFETIME <= ended["seconds"] <= LIFETIME + 2 * labs.SLOW, ended
     server.finish()
 
 
-def refusal(server, path, client, answer, why, code, method="Allocate"):
+def refusal(server, path, client, answer, reason, code, method="Allocate"):
     """What the client was answered, the record of it, and the line."""
     assert answer.cls == ERROR and answer.code == code, answer
-    (row,) = wanted(path, event="refused", client=address_of(client), why=why)
+    (row,) = wanted(path, event="refused", client=address_of(client), **{"why": reason})
     assert row["code"] == code and row["method"] == method and row["proved"], row
     line = f"auth: {row['user']} at {row['client']} (udp): {method}"
-    until(lambda: f"{line} answered {code}: {why}" in server.log().replace(
+    until(lambda: f"{line} answered {code}: {reason}" in server.log().replace(
         f" for peer {row.get('peer')}", ""), 5, "the line in the log")  # fmt: skip
     return row
 
 
 def refusals(lab, server, path):
     """Each for another reason, by a client of its own."""
-    for auth, why in (
+    for auth, reason in (
         (Auth("ivan", "wrong"), "password-wrong"),
         (Auth("nobody", "pw"), "user-unknown"),
         (Auth(*rest_credentials(REST, int(time.time()) - 60, "anna")), "rest-expired"),
@@ -95,7 +95,7 @@ def refusals(lab, server, path):
         (Auth('na"me%\\\n', "pw"), "user-unknown"),
     ):
         client = lab.client(auth)
-        row = refusal(server, path, client, client.allocate(), why, 401)
+        row = refusal(server, path, client, client.allocate(), reason, 401)
         assert all(" " <= c <= "~" for c in row["user"]), row
 
     client = lab.client()
@@ -111,11 +111,11 @@ def refusals(lab, server, path):
     odd = lab.client()
     refusal(server, path, odd, odd.request(ALLOCATE, [(0x7F00, b"")]), "attribute-unknown", 420)
     others = [lab.client() for _ in range(PER_USER - 1)]
-    assert all(other.allocate().cls == SUCCESS for other in others)
+    assert all(each.allocate().cls == SUCCESS for each in others)
     late = lab.client()
     refusal(server, path, late, late.allocate(), "quota-user", 486)
-    for other in (client, *others):
-        assert other.refresh(0).cls == SUCCESS
+    for each in (client, *others):
+        assert each.refresh(0).cls == SUCCESS
 
 
 def coturns_client(lab, server, path):

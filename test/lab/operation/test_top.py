@@ -138,7 +138,7 @@ def ends(path):
     job = ["bash", "-c", 'set -m; "$@"; echo "$? has stopped"; read -r; fg >/dev/null', "bash", *argv]
     with contextlib.ExitStack() as stack:
         begin = lambda *args, **kwargs: stack.enter_context(Screen(*args, **kwargs))
-        ctrl_c, term, hup, ctrl_z = (begin(what) for what in (argv, argv, argv, job))
+        ctrl_c, term, hup, ctrl_z = (begin(command) for command in (argv, argv, argv, job))
         dumb = begin([*argv, "-n", "1"], env={"TERM": "dumb"})
         for screen in (ctrl_c, term, hup, ctrl_z):
             screen.until("WORKER")

@@ -41,12 +41,12 @@ def relays(client, text=b"x"):
     return client.wait("channel", timeout=2 * labs.SLOW) == ("channel", 0x4000, text)
 
 
-def worker_hangs(lab, server, what, ms):
+def worker_hangs(lab, server, fault, ms):
     """For a while: the log tells who, where, and that it goes on."""
     before = alarms(server)
-    at = len(server.log())
-    watch.order(server, what, worker=0, ms=ms)
-    told = lambda: server.log()[at:]
+    log_end = len(server.log())
+    watch.order(server, fault, worker=0, ms=ms)
+    told = lambda: server.log()[log_end:]
     until(lambda: "worker 0 " in told() and "makes progress again: it made none for" in told(), 10, "alarm")
     line = next(line for line in told().splitlines() if "makes no progress" in line)
     assert re.search(r"worker 0 \(lcore \d+\) makes no progress for \d+ ms, at stage tick; stack: ", line), line
@@ -79,9 +79,9 @@ def received(client, n, timeout=0.1):
 def frozen(lab, server, client, echo):
     """Management stands still: not one datagram is lost, and later it has missed nothing."""
     before = alarms(server)
-    at = len(server.log())
+    log_end = len(server.log())
     watch.order(server, "block", ms=int(FROZEN_S * 1000))
-    told = lambda: server.log()[at:]
+    told = lambda: server.log()[log_end:]
     until(lambda: "management makes no progress" in told(), 10, "management is frozen")
     assert "dp_fault_now+" in told()
     end = time.monotonic() + FROZEN_S - 1.5  # well before it goes on
@@ -123,25 +123,25 @@ def starved(lab, server):
 def refused(lab, server):
     """Orders that make no sense, and any order where they are not allowed."""
     with watch.control.Control(server.config["control"]["socket"]) as client:
-        assert "is wanted" in client.refused("fault", what="dance")
+        assert "is wanted" in client.refused("fault", **{"what": "dance"})
         assert "what: missing" in client.refused("fault", worker=0)
-        assert "management" in client.refused("fault", what="segv")
-        assert "worker" in client.refused("fault", what="spin", worker=99)
-        assert "such field" in client.refused("fault", what="spin", colour=1)
+        assert "management" in client.refused("fault", **{"what": "segv"})
+        assert "worker" in client.refused("fault", **{"what": "spin"}, worker=99)
+        assert "such field" in client.refused("fault", **{"what": "spin"}, colour=1)
 
 
 def not_allowed(lab):
     server = lab.server({**watch.config(lab), "debug": {"faults": False}})
     with watch.control.Control(server.config["control"]["socket"]) as client:
-        assert "debug.faults" in client.refused("fault", what="segv", worker=0)
+        assert "debug.faults" in client.refused("fault", **{"what": "segv"}, worker=0)
     server.finish()
 
 
-def hangs_for_ever(lab, what):
+def hangs_for_ever(lab, fault):
     """The process ends, and its last words are whose fault it was."""
     server = lab.server(watch.config(lab, watchdog={"alarm-ms": 100, "abort-ms": 400}))
     begin = time.monotonic()
-    watch.order(server, what, worker=1)
+    watch.order(server, fault, worker=1)
     watch.ended(server, signal.SIGABRT)
     took = time.monotonic() - begin
     log = server.log()
@@ -149,7 +149,7 @@ def hangs_for_ever(lab, what):
     report = watch.Report(log[log.index("slipring crash report") :])
     assert report.whole and "worker 1 " in report.rows["reason"], report.text
     assert "dp_fault_now" in report.stack() and "worker_run" in report.stack(), report.text
-    print(f"{what} for ever: ended after {took:.2f} s")
+    print(f"{fault} for ever: ended after {took:.2f} s")
 
 
 def main(lab):
@@ -171,8 +171,8 @@ def main(lab):
     told = watch.control.ctl(server.config["control"]["socket"], "status")
     assert "alarms since the start: workers 2, management 1, other threads 0" in " ".join(told.split()), told
     server.finish()
-    for what in ("spin", "block"):
-        hangs_for_ever(lab, what)
+    for fault in ("spin", "block"):
+        hangs_for_ever(lab, fault)
 
 
 if __name__ == "__main__":

@@ -82,13 +82,13 @@ def halves(lab, client_ip, family):
     echoes = relays(lab, client)
     left = echoes[1 if family == IPV4 else 0]
     gone = echoes[0 if family == IPV4 else 1]
-    other = IPV6 if family == IPV4 else IPV4
+    left_family = IPV6 if family == IPV4 else IPV4
     assert client.refresh(0, [only(family)]).lifetime == 0
     for lifetime in (0, 600):
         assert client.refresh(lifetime, [only(family)]).code == 443
     assert client.permit(gone.address).code == 443
     exchange(client, left, 0x4002 if family == IPV4 else 0x4001)
-    assert client.refresh(700, [only(other)]).lifetime == 700
+    assert client.refresh(700, [only(left_family)]).lifetime == 700
     assert client.refresh().cls == SUCCESS
     assert client.refresh(0).lifetime == 0
     assert client.refresh().code == 437

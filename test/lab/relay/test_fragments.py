@@ -24,20 +24,20 @@ def both_ways(lab, server):
     for ip in (CLIENT4, CLIENT6):
         for peer_ip, family in ((PEER4, IPV4), (PEER6, IPV6)):
             echo, client = lab.echo(peer_ip), lab.client(ip=ip)
-            other = lab.echo(peer_ip)
+            second = lab.echo(peer_ip)
             attr = (REQUESTED_ADDRESS_FAMILY, struct.pack("!B3x", family))
             assert client.allocate([attr]).cls == SUCCESS
             assert client.bind(0x4000, echo.address).cls == SUCCESS
-            assert client.permit(other.address).cls == SUCCESS
+            assert client.permit(second.address).cls == SUCCESS
             for size in SIZES:
                 payload = random.randbytes(size)
                 client.send_channel(0x4000, payload)
                 item = client.wait("channel")
                 assert item == ("channel", 0x4000, payload), (ip, peer_ip, size, item)
-                client.send(other.address, payload)
+                client.send(second.address, payload)
                 item = client.wait("data")
-                assert item == ("data", other.address, payload), (ip, peer_ip, size, item)
-                assert echo.seen[-1] == other.seen[-1] == (client.relayed[:2], payload)
+                assert item == ("data", second.address, payload), (ip, peer_ip, size, item)
+                assert echo.seen[-1] == second.seen[-1] == (client.relayed[:2], payload)
                 count += 4
             client.refresh(0)
     stats = server.stats()
@@ -94,7 +94,7 @@ def flood(lab, server):
 
 def main(lab):
     labs.need_own_server()
-    reasons = {f"fragment-{why}" for why in ("overlap", "timeout", "full", "malformed", "source",
+    reasons = {f"fragment-{cause}" for cause in ("overlap", "timeout", "full", "malformed", "source",
         "duplicate", "rate")}  # fmt: skip
     server = lab.server(allow=reasons)
     both_ways(lab, server)

@@ -19,26 +19,26 @@ def relay(lab, client_ip, is_v6):
     return client
 
 
-def talk(one, other):
+def talk(one, second):
     """Both ways by indication, then by channel, then mixed: nothing is lost or out of order."""
-    for client, peer in ((one, other), (other, one)):
+    for client, peer in ((one, second), (second, one)):
         assert client.permit(peer.relayed).cls == SUCCESS
     for i in range(ROUNDS):
-        for client, peer in ((one, other), (other, one)):
+        for client, peer in ((one, second), (second, one)):
             payload = b"indication %d" % i
             client.send(peer.relayed, payload)
             assert peer.wait("data") == ("data", client.relayed, payload)
-    assert one.bind(0x4000, other.relayed).cls == SUCCESS
+    assert one.bind(0x4000, second.relayed).cls == SUCCESS
     for i in range(ROUNDS):
         one.send_channel(0x4000, b"there %d" % i)
-        assert other.wait("data") == ("data", one.relayed, b"there %d" % i)
-        other.send(one.relayed, b"back %d" % i)
+        assert second.wait("data") == ("data", one.relayed, b"there %d" % i)
+        second.send(one.relayed, b"back %d" % i)
         assert one.wait("channel") == ("channel", 0x4000, b"back %d" % i)
-    assert other.bind(0x4FFF, one.relayed).cls == SUCCESS
+    assert second.bind(0x4FFF, one.relayed).cls == SUCCESS
     for i in range(ROUNDS):
         one.send_channel(0x4000, b"there %d" % i)
-        assert other.wait("channel") == ("channel", 0x4FFF, b"there %d" % i)
-    assert not one.drain() and not other.drain()
+        assert second.wait("channel") == ("channel", 0x4FFF, b"there %d" % i)
+    assert not one.drain() and not second.drain()
 
 
 def usage(server, client):
@@ -52,13 +52,13 @@ def usage(server, client):
 
 def refused(lab, server):
     """Dead relayed addresses, and receivers that have not permitted the sender."""
-    one, other = relay(lab, CLIENT4, False), relay(lab, CLIENT4, False)
+    one, second = relay(lab, CLIENT4, False), relay(lab, CLIENT4, False)
     dead = relay(lab, CLIENT4, False)
     gone = dead.relayed
     assert dead.refresh(0).cls == SUCCESS
-    assert one.permit(other.relayed).cls == SUCCESS  # one address: permits gone as well
+    assert one.permit(second.relayed).cls == SUCCESS  # one address: permits gone as well
     before = server.drops()
-    one.send(other.relayed, b"not permitted there")
+    one.send(second.relayed, b"not permitted there")
     one.send(gone, b"nobody there")
     one.send((SERVER4, 3478), b"not to a listener")
 
@@ -71,8 +71,8 @@ def refused(lab, server):
     assert dropped() == (1, 1, 1), dropped()
     # What goes to a relay port has been relayed, whoever is there; other has lost one of them.
     assert usage(server, one) == (2, 19 + 12, 0, 0, {"permission": 1}), usage(server, one)
-    assert usage(server, other) == (0, 0, 0, 0, {"permission": 1}), usage(server, other)
-    assert not one.fence() and not other.fence()
+    assert usage(server, second) == (0, 0, 0, 0, {"permission": 1}), usage(server, second)
+    assert not one.fence() and not second.fence()
     # To itself: a client may have its own relayed address as a peer.
     one.send(one.relayed, b"to myself")
     assert one.wait("data") == ("data", one.relayed, b"to myself")

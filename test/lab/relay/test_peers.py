@@ -71,7 +71,7 @@ class Matrix:
             self.wrong.append((ip, port, answers))
         self.count += 1 + len(answers)
 
-    def own(self, client, ip):
+    def pass_own(self, client, ip):
         """A relay address of ours without allocation: permitted, dropped in the process."""
         assert client.permit((ip, 50000)).cls == SUCCESS, ip
         client.send((ip, 50000), b"hairpin")
@@ -90,10 +90,10 @@ def run_matrix(lab, server, denied):
         for ip in NEVER4 + (DENIED4 if denied else ()):
             matrix.refuse(v4, ip, (403,))
             matrix.refuse(both, ip, (403,))
-            for other in embeddings(ip):
+            for embedded in embeddings(ip):
                 # Another family than the relay address has: 443 is as good a refusal.
-                matrix.refuse(v6, other, (403, 443))
-                matrix.refuse(v4, other, (403, 443))
+                matrix.refuse(v6, embedded, (403, 443))
+                matrix.refuse(v4, embedded, (403, 443))
             matrix.refuse(both, next(embeddings(ip)), (403, 443))
         for ip in NEVER6 + (DENIED6 if denied else ()):
             matrix.refuse(v6, ip, (403,))
@@ -101,9 +101,9 @@ def run_matrix(lab, server, denied):
         matrix.refuse(v4, PEER4, (403,), port=0)
         matrix.refuse(v6, PEER6, (403,), port=0)
         for ip in OWN4:
-            matrix.own(v4, ip)
+            matrix.pass_own(v4, ip)
         for ip in OWN6:
-            matrix.own(v6, ip)
+            matrix.pass_own(v6, ip)
     assert not matrix.wrong, f"not refused: {matrix.wrong}"
     return matrix.count
 

@@ -97,17 +97,17 @@ def conference(lab, server):
 def strangers(lab, server):
     """A permission alone lets nobody in, nor does another port of a registered peer."""
     echo, client = lab.echo(PEER4), allocated(lab)
-    other = lab.peer.udp(PEER4)
+    stranger = lab.peer.udp(PEER4)
     assert client.permit(echo.address).cls == SUCCESS
     before = server.drops().get("shared-unknown-peer", 0)
-    other.sendto(b"before", client.relayed)
+    stranger.sendto(b"before", client.relayed)
     client.send(echo.address, b"x")
     assert client.wait("data") == ("data", echo.address, b"x")
-    other.sendto(b"after", client.relayed)
+    stranger.sendto(b"after", client.relayed)
     until(lambda: server.drops().get("shared-unknown-peer", 0) == before + 2, 2, "two drops")
     assert not [item for item in client.fence() if item[0] != "stun"]
     end(client)
-    other.close()
+    stranger.close()
     echo.close()
 
 

@@ -117,7 +117,7 @@ def check(lab, name, config, ready=lambda: None, slack=1, allow=()):
         times, without = [], []
         for _ in range(ROUNDS):
             times += [timed(rng, relayed, client) for client in clients]
-            without += [timed(rng, direct, plain, other.address) for other in pinned]
+            without += [timed(rng, direct, plain, pinned_echo.address) for pinned_echo in pinned]
         after = {key: value - before[key] for key, value in woken(server).items()}
         print(f"{name}: {len(times)} relayed: {text(times)}; without the server: {text(without)}; {after}")
         # each comes in twice; on a busy machine a worker may be woken by time just then

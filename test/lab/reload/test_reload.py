@@ -120,7 +120,7 @@ def refused(lab, server, ivan):
     before = reload(server)
     assert "the file matches the running configuration" in before, before
     change = {"limits": {"per-user": 1}}
-    for wrong, why in (
+    for wrong, message in (
         ({**change, "workers": {"count": 1}, "buffers": {"mbufs": 8192}}, "buffers.mbufs takes a restart"),
         ({**change, "listeners": [{"address": "10.99.0.1", "port": 3479}]}, "takes a restart"),
         ({**change, "auth": {"realm": "other.test"}}, "auth.realm takes a restart"),
@@ -129,7 +129,7 @@ def refused(lab, server, ivan):
         ("\0\1\2", "nothing has changed"),
     ):
         line = reload(server, wrong)
-        assert "nothing has changed: " in line and why in line, line
+        assert "nothing has changed: " in line and message in line, line
         assert relays(ivan)
         assert "error" in line.split("config: ")[0], line
     os.remove(server.path)
@@ -173,10 +173,10 @@ def slow_file(lab, server, path):
         text = file.read()
     os.remove(server.path)
     os.mkfifo(server.path)
-    with control.Control(path) as client, control.Control(path) as other:
+    with control.Control(path) as client, control.Control(path) as second:
         client.sock.sendall(b'{"v":1,"cmd":"config","do":"diff"}\n')
-        assert "one at a time" in until(lambda: other.refused("config", do="diff"), 5, "it is under way")
-        assert other.ask("status")["allocations"] >= 0
+        assert "one at a time" in until(lambda: second.refused("config", do="diff"), 5, "it is under way")
+        assert second.ask("status")["allocations"] >= 0
         server.process.send_signal(signal.SIGUSR2)
         until(lambda: "SIGUSR2: no listener has a certificate" in server.log(), 10, "management goes on")
         with open(server.path, "w") as pipe:

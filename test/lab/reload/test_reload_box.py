@@ -33,12 +33,12 @@ def certificate_name(lab):
 def log_and_records(lab, server, path, client):
     first, second = (os.path.join(lab.dir, f"{name}.json") for name in ("first", "second"))
     order(server, path, {"log": {"areas": {"sessions": "debug"}}, "records": {"file": first}})
-    with lab.client() as other:
-        assert other.allocate().cls == SUCCESS
+    with lab.client() as newcomer:
+        assert newcomer.allocate().cls == SUCCESS
         until(lambda: [line for line in labs.records(first) if line["event"] == "made"], 5, "it has a record")
         until(lambda: "allocation" in server.log().rsplit("reload", 1)[1], 5, "and a line")
         order(server, path, {"log": {"format": "json"}, "records": {"file": second}})
-        assert other.refresh(0).cls == SUCCESS
+        assert newcomer.refresh(0).cls == SUCCESS
     until(lambda: [line for line in labs.records(second) if line["event"] == "ended"], 5, "it has a record")
     assert not [line for line in labs.records(first) if line["event"] == "ended"]
     assert json.loads(server.log().splitlines()[-1])["area"]
@@ -46,8 +46,8 @@ def log_and_records(lab, server, path, client):
     away = os.path.join(lab.dir, "away", "records.json")
     out = order(server, path, {"records": {"file": away}, "limits": {"per-user": 1}}, code=1)
     assert away in out and "no such directory" in out, out
-    with lab.client() as other:
-        assert other.allocate().cls == SUCCESS, "of a file that is refused nothing is taken"
+    with lab.client() as newcomer:
+        assert newcomer.allocate().cls == SUCCESS, "of a file that is refused nothing is taken"
     assert relays(client)
 
 
@@ -68,8 +68,8 @@ def certificates(lab, server, path, client):
     out = order(server, path, {"tls": files, "limits": {"per-user": 1}}, code=1)
     assert "tls.certificate" in out and "nothing has changed" in out, out
     assert certificate_name(lab) == "third"
-    with lab.client() as other:
-        assert other.allocate().cls == SUCCESS
+    with lab.client() as newcomer:
+        assert newcomer.allocate().cls == SUCCESS
     assert relays(client)
 
 

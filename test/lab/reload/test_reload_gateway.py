@@ -94,14 +94,14 @@ def work(clients):
 
 def refused(lab, path, server, port):
     """A route that the kernel does not take: nothing of the file is in use, and no route is another."""
-    own = "203.0.113.0/24 via 10.99.0.2 dev sr0 onlink metric 1024".split()
-    lab.exc.ip("route", "add", *own)
+    route = "203.0.113.0/24 via 10.99.0.2 dev sr0 onlink metric 1024".split()
+    lab.exc.ip("route", "add", *route)
     before = kernel_routes(lab)
     write(server, {"ports": [{**port, "gateway": NEW, "routes": CHANGED}], "limits": {"per-user": 1}})
     out = control.ctl(path, "config", "reload", code=1)
     assert "nothing has changed: port wan.exception: interface sr0: route to 203.0.113.0/24" in out, out
     assert kernel_routes(lab) == before, (kernel_routes(lab), before)
-    lab.exc.ip("route", "del", *own)
+    lab.exc.ip("route", "del", *route)
 
 
 def main(lab):

@@ -132,7 +132,7 @@ def changed(lab, server, path, media):
     assert f"listeners[auto {streams.V4} 443].tls.alpn: (none) -> stun.turn" in server.log()
     for one in media:
         one.goes_on()
-    assert [name(lab, at) for at in (*ALL, *OWN)] == ["first", "first", "third", "first"]
+    assert [name(lab, end) for end in (*ALL, *OWN)] == ["first", "first", "third", "first"]
     takes(lab, OWN[0], "my.turn,stun.turn", "stun.turn")
     takes(lab, OWN[1], "stun.turn", None)
     takes(lab, OWN[1], "h2", "h2")
@@ -154,22 +154,22 @@ def renewed(lab, server):
 
 def expired(lab, server):
     """A certificate in use that has ended is told of by status and telemetry, until another is read."""
-    own = files(lab, "third")
+    identity = files(lab, "third")
     box = control.Control(os.path.join(lab.dir, "control.sock"))
     wrong = lambda: [w for w in box.ask("status")["warnings"] if "certificate" in w]
     told = lambda: {row["certificate"]: row for row in server.telemetry.ask("/slipring/certificates")}
-    days = (told()[own["certificate"]]["not_after"] - time.time()) / 86400
+    days = (told()[identity["certificate"]]["not_after"] - time.time()) / 86400
     assert 1.9 < days < 2.1 and len(told()) == 2 and not wrong(), (days, told(), wrong())
-    good = f"{own['certificate']}.good"
-    shutil.copy(own["certificate"], good)
-    labs.command(*("openssl", "x509", "-in", good, "-signkey", own["key"], "-days", "0"),
-        *("-out", own["certificate"]))  # fmt: skip
+    good = f"{identity['certificate']}.good"
+    shutil.copy(identity["certificate"], good)
+    labs.command(*("openssl", "x509", "-in", good, "-signkey", identity["key"], "-days", "0"),
+        *("-out", identity["certificate"]))  # fmt: skip
     assert not wrong(), "not in use yet"
     server.process.send_signal(signal.SIGUSR2)
     until(wrong, 5, "it is used")
-    assert f"certificate in use: {own['certificate']}: expired on " in wrong()[0], wrong()
-    assert told()[own["certificate"]]["renew"] <= time.time() + 1
-    shutil.move(good, own["certificate"])
+    assert f"certificate in use: {identity['certificate']}: expired on " in wrong()[0], wrong()
+    assert told()[identity["certificate"]]["renew"] <= time.time() + 1
+    shutil.move(good, identity["certificate"])
     server.process.send_signal(signal.SIGUSR2)
     until(lambda: not wrong(), 5, "it is renewed")
 
@@ -180,18 +180,18 @@ def refused(lab, server, path, running):
     change = {"limits": {"per-user": 1}, "tls": {"alpn": []}, "listeners": listeners(away, away)}
     out = order(server, path, change, code=1)
     assert f"listeners[2].tls.certificate: {lab.dir}/away.pem: No such file" in out, out
-    other = {**files(lab, "third"), "key": os.path.join(lab.dir, "cert.key")}
-    change["listeners"] = listeners(running[2]["tls"], other)
+    mixed = {**files(lab, "third"), "key": os.path.join(lab.dir, "cert.key")}
+    change["listeners"] = listeners(running[2]["tls"], mixed)
     out = order(server, path, change, code=1)
     assert "listeners[4].tls.key: " in out and "nothing has changed" in out, out
-    change["listeners"] = listeners({"key": other["key"]}, {})
+    change["listeners"] = listeners({"key": mixed["key"]}, {})
     assert "listeners[2].tls.key: its certificate is not named" in order(server, path, change, code=1)
     told = server.telemetry.ask("/slipring/reloads")
     assert (told["refused"], told["last_refused"]) == (3, 1) and told["ended"] > 3, told
     assert abs(told["at"] - time.time()) < 60 * labs.SLOW, told
     (warning,) = (w for w in control.Control(path).ask("status")["warnings"] if "reload" in w)
     assert "the last reload was refused: " in warning and "its certificate is not named" in warning
-    assert [name(lab, at) for at in (*ALL, *OWN)] == ["first", "first", "fourth", "first"]
+    assert [name(lab, end) for end in (*ALL, *OWN)] == ["first", "first", "fourth", "first"]
     clients = [dtls.client(lab) for _ in range(2)]
     assert [client.allocate().cls for client in clients] == [SUCCESS] * 2, "no limit of such a file"
     for client in clients:
@@ -204,8 +204,8 @@ def main(lab):
     streams.certificate(lab, "first")
     streams.certificate(lab, "other", "other")
     path = os.path.join(lab.dir, "control.sock")
-    own = listeners({**files(lab, "other"), "alpn": ["my.turn"]}, {**files(lab, "other"), "alpn": []})
-    config = {"listeners": own, "tls": files(lab, "cert"), "control": {"socket": path}}
+    overrides = listeners({**files(lab, "other"), "alpn": ["my.turn"]}, {**files(lab, "other"), "alpn": []})
+    config = {"listeners": overrides, "tls": files(lab, "cert"), "control": {"socket": path}}
     server = lab.server(config, allow=["no-allocation"])
     of_one_and_of_all(lab)
     tickets(lab)

@@ -45,7 +45,7 @@ def gone(server):
     return took
 
 
-def why(path):
+def reasons(path):
     return [row["why"] for row in labs.records(path) if row["event"] == "ended"]
 
 
@@ -75,7 +75,7 @@ def main(lab):
     print(f"{COUNT} allocations of one worker were ended {took:.2f} s after the order")
     assert not labs.LONG or took < 1.0 * labs.SLOW, took
     assert relays(olga)
-    until(lambda: why(records).count("user-gone") == COUNT, 60, "each has its record")
+    until(lambda: reasons(records).count("user-gone") == COUNT, 60, "each has its record")
     run.process.kill()  # its clients would ask for long
     server.finish()
 

@@ -74,11 +74,11 @@ def main(lab):
     with control.Control(path) as ask:
         for k in range(SPANS):
             reloads = lambda k=k: [reload(server, ask, k * RELOADS + n) for n in range(RELOADS)]
-            seconds, of = span(server, reloads)
-            counted["with"] = [a + b for a, b in zip(counted["with"], of)]
+            seconds, used = span(server, reloads)
+            counted["with"] = [a + b for a, b in zip(counted["with"], used)]
             if labs.LONG:
-                _, of = span(server, lambda s=seconds: time.sleep(s))
-                counted["without"] = [a + b for a, b in zip(counted["without"], of)]
+                _, used = span(server, lambda s=seconds: time.sleep(s))
+                counted["without"] = [a + b for a, b in zip(counted["without"], used)]
     run.process.send_signal(signal.SIGINT)
     result = run.result()
     print(f"{SPANS * RELOADS} reloads beside {result['total_sent']} datagrams; drops {server.drops()}")

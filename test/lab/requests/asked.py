@@ -82,8 +82,8 @@ def of_method(method):
     return [TRANSPORT] if method == ALLOCATE else []
 
 
-def own(talker, ip):
-    return talker.server.own if ip == "own" else ip
+def peer_ip(talker, ip):
+    return talker.server.relay_ip if ip == "own" else ip
 
 
 def asked_of(method, *peers, attrs=(), number=None):
@@ -92,7 +92,7 @@ def asked_of(method, *peers, attrs=(), number=None):
     def make(talker):
         tid = new_tid()
         value = lambda peer: (
-            peer if isinstance(peer, bytes) else xor_address((own(talker, peer[0]), peer[1]), tid)
+            peer if isinstance(peer, bytes) else xor_address((peer_ip(talker, peer[0]), peer[1]), tid)
         )
         named = [(XOR_PEER_ADDRESS, value(peer)) for peer in peers]
         if number is not None:
@@ -110,7 +110,7 @@ def sent(peer, payload=b"x", attrs=()):
         tid = new_tid()
         named = list(attrs)
         if peer is not None:
-            end = None if isinstance(peer, bytes) else (own(talker, peer[0]), peer[1])
+            end = None if isinstance(peer, bytes) else (peer_ip(talker, peer[0]), peer[1])
             named.append((XOR_PEER_ADDRESS, peer if end is None else xor_address(end, tid)))
         if payload is not None:
             named.append((DATA_ATTR, payload))
@@ -132,9 +132,9 @@ def twice(first, second):
 # --- framing, Binding, methods --------------------------------------------------------------------
 
 
-def patched(at, new, data=None):
+def patched(offset, new, data=None):
     data = data or build(REQUEST, BINDING, [(SOFTWARE, b"four")])
-    return plain(data[:at] + new + data[at + len(new) :])
+    return plain(data[:offset] + new + data[offset + len(new) :])
 
 
 def framing():
@@ -147,9 +147,9 @@ def framing():
         name = f"framing: attribute of length {length} where four bytes are"
         yield Case(name, "", patched(22, struct.pack("!H", length)))
     for cookie in (b"\0\0\0\0", b"\x21\x12\xa4\x43", b"\xff\xff\xff\xff"):
-        other = build(REQUEST, ALLOCATE)  # Binding may come without: RFC 3489
-        other = other[:4] + cookie + other[8:]
-        yield Case(f"framing: magic cookie {cookie.hex()}", "", plain(other), True)
+        message = build(REQUEST, ALLOCATE)  # Binding may come without: RFC 3489
+        message = message[:4] + cookie + message[8:]
+        yield Case(f"framing: magic cookie {cookie.hex()}", "", plain(message), True)
     for first in (0x04, 0x10, 0x40, 0x80, 0xC0, 0xFF):
         name = f"framing: first byte {first:#04x}"
         yield Case(name, "", patched(0, bytes([first])), True)
@@ -214,10 +214,10 @@ def credentials():
         for has_name, has_realm, has_nonce, signed in rows:
             left = {k: None for k, has in (("name", has_name), ("realm", has_realm),
                     ("nonce", has_nonce)) if not has}  # fmt: skip
-            what = [k for k, has in (("USERNAME", has_name), ("REALM", has_realm), ("NONCE", has_nonce),
+            given = [k for k, has in (("USERNAME", has_name), ("REALM", has_realm), ("NONCE", has_nonce),
                     ("integrity", signed)) if has]  # fmt: skip
             make = said(method, *of_method(method), signed=bool(signed), **left)
-            yield Case(f"credentials: {name} with {' '.join(what) or 'none'}", "challenged", make)
+            yield Case(f"credentials: {name} with {' '.join(given) or 'none'}", "challenged", make)
     for state in ("challenged", "allocated"):
         method = ALLOCATE if state == "challenged" else REFRESH
         for name, changes in (
@@ -280,14 +280,14 @@ def allocates():
             said(ALLOCATE, TRANSPORT, (RESERVATION_TOKEN, b"\x12" * size)))  # fmt: skip
     for family in (0, 1, 2, 3, 5, 255):
         value = bytes([family, 0, 0, 0])
-        for kind, what in (
+        for kind, label in (
             (REQUESTED_ADDRESS_FAMILY, "family"), (ADDITIONAL_ADDRESS_FAMILY, "second family")
         ):  # fmt: skip
-            yield Case(f"{name} {what} {family}", "challenged",
+            yield Case(f"{name} {label} {family}", "challenged",
                 said(ALLOCATE, TRANSPORT, (kind, value)))  # fmt: skip
     yield from four_bytes(f"{name} a family", "challenged", ALLOCATE, REQUESTED_ADDRESS_FAMILY, TRANSPORT)
     four, token = (REQUESTED_ADDRESS_FAMILY, b"\1\0\0\0"), (RESERVATION_TOKEN, bytes(8))
-    for what, attrs in (
+    for label, attrs in (
         ("token and EVEN-PORT", [token, (EVEN_PORT, b"\0")]), ("token and family", [token, four]),
         ("token and DONT-FRAGMENT", [token, (DONT_FRAGMENT, b"")]),
         ("EVEN-PORT and family", [(EVEN_PORT, b"\0"), four]),
@@ -300,7 +300,7 @@ def allocates():
         ("a peer", [(XOR_PEER_ADDRESS, bytes(8))]), ("a channel", [(CHANNEL_NUMBER, b"\x40\0\0\0")]),
         ("a ticket of RFC 8016", [(0x8030, b"")]), ("ORIGIN", [(0x802F, b"https://a.test")]),
     ):  # fmt: skip
-        yield Case(f"{name} {what}", "challenged", said(ALLOCATE, TRANSPORT, *attrs))
+        yield Case(f"{name} {label}", "challenged", said(ALLOCATE, TRANSPORT, *attrs))
     yield Case("allocate over IPv6", "challenged", said(ALLOCATE, TRANSPORT), ip=labs.CLIENT6)
     yield Case("allocate IPv6 over IPv6", "challenged",
         said(ALLOCATE, TRANSPORT, (REQUESTED_ADDRESS_FAMILY, b"\2\0\0\0")), ip=labs.CLIENT6)  # fmt: skip
@@ -324,11 +324,11 @@ def refreshes():
         yield Case(f"{name} family {family}", "allocated",
             said(REFRESH, (REQUESTED_ADDRESS_FAMILY, bytes([family, 0, 0, 0]))))  # fmt: skip
     yield from four_bytes(f"{name} a family", "allocated", REFRESH, REQUESTED_ADDRESS_FAMILY)
-    for what, attrs in (("nothing", []), ("an unknown attribute", [UNKNOWN]),
+    for label, attrs in (("nothing", []), ("an unknown attribute", [UNKNOWN]),
             ("an optional one", [OPTIONAL]), ("a transport", [TRANSPORT]), ("EVEN-PORT", [(EVEN_PORT, b"\0")]),
             ("a peer", [(XOR_PEER_ADDRESS, bytes(8))])):  # fmt: skip
-        yield Case(f"{name} {what}", "allocated", said(REFRESH, *attrs))
-        yield Case(f"{name} {what}, without allocation", "challenged", said(REFRESH, *attrs))
+        yield Case(f"{name} {label}", "allocated", said(REFRESH, *attrs))
+        yield Case(f"{name} {label}, without allocation", "challenged", said(REFRESH, *attrs))
     gone = twice(said(REFRESH, (LIFETIME, u32(0))), said(REFRESH))
     yield Case("refresh after the end", "allocated", gone, True)
 

@@ -21,7 +21,7 @@ class Attribute:
     kind: int
     verdicts: tuple
     clause: str
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Difference:
     ours: str
     theirs: tuple
     clause: str
-    why: str
+    reason: str
     over: str = ""
 
 
@@ -123,7 +123,7 @@ DIFFERENCES = (
         "8489 6.3.1", "unknown attributes come before what the method requires"),
     # --- peers
     Difference(WITHOUT, "error 437", ("error 400",), "8656 5", "there is no allocation"),
-    Difference(tuple(f"{what} {ip}" for what in ("permission for", "channel to") for ip in PRIVATE),
+    Difference(tuple(f"{request} {ip}" for request in ("permission for", "channel to") for ip in PRIVATE),
         "error 403", ("success",), "8656 10.2, 12.2, 21.3",
         "by policy: private, link-local and broadcast addresses are none of the Internet's"),
     Difference(("permission for a peer of *", "permission for a good and a malformed peer"), "error 400",

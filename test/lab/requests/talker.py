@@ -73,7 +73,7 @@ class Server:
     name: str
     udp: dict
     tcp: dict
-    own: str
+    relay_ip: str
     ports: int
 
 
@@ -175,18 +175,18 @@ class Talker:
 
     def fenced(self, fence, tid):
         """An outcome, what was relayed before the fence was answered, or None."""
-        over_udp, own = self.transport == "udp", fence[8:20]
+        over_udp, fence_tid = self.transport == "udp", fence[8:20]
         relayed = None
         for _ in range(TRIES if over_udp else 1):
             self.client.send_raw(fence)
             end = time.monotonic() + WAIT * labs.SLOW * (1 if over_udp else TRIES)
             while (item := self.client.receive(end - time.monotonic())) is not None:
                 kind, message, payload = item
-                if kind in ("data", "channel") and payload == own:
+                if kind in ("data", "channel") and payload == fence_tid:
                     return relayed
                 if kind in ("data", "channel"):
                     relayed = relayed or Outcome(kind)
-                elif kind == "stun" and message.tid == own:
+                elif kind == "stun" and message.tid == fence_tid:
                     return relayed
                 elif kind == "stun" and message.tid == tid:
                     return outcome_of(message)

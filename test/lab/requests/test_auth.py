@@ -241,8 +241,8 @@ def short_integrity(lab):
     client = challenged(lab)
     attrs = [TRANSPORT, *client.auth.attrs()]
     whole = build(REQUEST, ALLOCATE, attrs, key=client.auth.key())
-    at = len(whole) - 20
-    data = whole[: at - 4] + attr(MESSAGE_INTEGRITY, whole[at : at + 16])
+    offset = len(whole) - 20
+    data = whole[: offset - 4] + attr(MESSAGE_INTEGRITY, whole[offset : offset + 16])
     return client.exchange(data[:2] + struct.pack("!H", len(data) - 20) + data[4:])
 
 
@@ -382,8 +382,8 @@ def prepared(lab):
         assert client.challenge().get(REALM).decode() == "r\u00e9alm.test"
         assert client.allocate().cls == SUCCESS, how
         client.close()
-    for other in ((name, composed[1]), (composed[0], password)):
-        assert lab.client(Auth(*other)).allocate().code == 401
+    for account in ((name, composed[1]), (composed[0], password)):
+        assert lab.client(Auth(*account)).allocate().code == 401
 
 
 def main(lab):

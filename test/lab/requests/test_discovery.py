@@ -26,11 +26,11 @@ def plain(value):
     return socket.inet_ntop(socket.AF_INET if family == 1 else socket.AF_INET6, value[4:]), port
 
 
-def ask(sock, server, *attrs, to=None):
+def ask(sock, server, *attrs, reply_sock=None):
     """The answer to a Binding request, and where it came from; None for silence. to: the socket that
     hears it."""
     message = turnlib.build(turnlib.REQUEST, turnlib.BINDING, attrs)
-    hears = to or sock
+    hears = reply_sock or sock
     hears.settimeout(2 * labs.SLOW)
     sock.sendto(message, server)
     try:
@@ -57,11 +57,11 @@ def table_1(lab, client, addresses):
 
 def long_and_aside(lab):
     """PADDING comes and goes in fragments; RESPONSE-PORT sends the answer to another socket."""
-    sock, other = lab.cli.udp(CLIENT4), lab.cli.udp(CLIENT4)
+    sock, aside = lab.cli.udp(CLIENT4), lab.cli.udp(CLIENT4)
     answer, _ = ask(sock, (SERVER4, 3478), (PADDING, bytes(1500)))
     assert answer.get(PADDING) == bytes(1500), answer
-    port = (RESPONSE_PORT, struct.pack("!HH", other.getsockname()[1], 0))
-    answer, source = ask(sock, (SERVER4, 3478), port, to=other)
+    port = (RESPONSE_PORT, struct.pack("!HH", aside.getsockname()[1], 0))
+    answer, source = ask(sock, (SERVER4, 3478), port, reply_sock=aside)
     assert source == (SERVER4, 3478) and plain(answer.get(MAPPED_ADDRESS)) == sock.getsockname()[:2]
     answer, _ = ask(sock, (SERVER4, 3478), port, (PADDING, bytes(8)))
     assert answer.code == 400, answer

@@ -50,8 +50,8 @@ class Token(Auth):
     def attrs(self):
         return ([(ACCESS_TOKEN, self.access)] if self.access else []) + super().attrs()
 
-    def bring(self, other):
-        self.user, self.access, self.mac = other.user, other.access, other.mac
+    def bring(self, token):
+        self.user, self.access, self.mac = token.user, token.access, token.mac
 
 
 def token(kid, name=NAME, made=None, lifetime=3600):
@@ -130,7 +130,7 @@ def refusals(lab, server):
             answer = client.allocate()
             assert answer.code == 401 and answer.has(THIRD_PARTY_AUTHORIZATION), answer
     # more than once where a busy machine has had a client ask again
-    counted = lambda now: all(now.get(why, 0) > before.get(why, 0) for why in cases)
+    counted = lambda now: all(now.get(reason, 0) > before.get(reason, 0) for reason in cases)
     until(lambda: counted(server.refusals()), 10, "each reason is counted")
 
 
@@ -146,15 +146,15 @@ def operator(path, client):
 
 def keys_go(lab, server, client, echo):
     """The sessions of a key that is gone end; those of others do not notice."""
-    other = lab.client(token("oldempire"))
-    assert other.allocate().cls == SUCCESS and other.bind(0x4000, echo.address).cls == SUCCESS
+    second = lab.client(token("oldempire"))
+    assert second.allocate().cls == SUCCESS and second.bind(0x4000, echo.address).cls == SUCCESS
     line = reload(server, {"auth": {"oauth": {"keys": [key("north"), key("oldempire")]}}})
     assert "1 allocation ended" in line, line
-    assert relays(other)
+    assert relays(second)
     client.auth.bring(token("union"))
     assert client.refresh(600).code == 401
-    other.auth.bring(token("oldempire"))
-    assert other.refresh(600).cls == SUCCESS
+    second.auth.bring(token("oldempire"))
+    assert second.refresh(600).cls == SUCCESS
     rows = lambda: labs.records(server.config["records"]["file"])
     told = lambda: [row for row in rows() if row.get("why") == "user-gone"]
     until(told, 10, "the record of its end")

@@ -65,8 +65,8 @@ def passwords(lab, echo):
     with client_of(lab, "nowhere.test", "pw") as lost:
         answer = lost.allocate()
         assert answer.code == 401 and answer.get(REALM) == b"turn.test", answer
-    other = Auth("ivan", "of-b", realm="b.test", nonce=a.auth.nonce)
-    answer = a.exchange(a.signed(REFRESH, auth=other))
+    auth_b = Auth("ivan", "of-b", realm="b.test", nonce=a.auth.nonce)
+    answer = a.exchange(a.signed(REFRESH, auth=auth_b))
     assert answer.code == 441, answer
     for client in (first, a):
         assert client.bind(0x4000, echo.address).cls == SUCCESS and relays(client)
@@ -78,8 +78,8 @@ def quotas(lab, path):
     """Three in the realm, of which the first is there already; others have their own."""
     more = [client_of(lab, "a.test", "of-a") for _ in range(3)]
     assert [client.allocate().code for client in more] == [0, 0, 486]
-    with client_of(lab, "turn.test", "pw") as other:
-        assert other.allocate().cls == SUCCESS and other.refresh(0).cls == SUCCESS
+    with client_of(lab, "turn.test", "pw") as bystander:
+        assert bystander.allocate().cls == SUCCESS and bystander.refresh(0).cls == SUCCESS
     with Control(path) as ask:
         rows = lambda: ask.ask("explain", user="ivan", realm="a.test")["rows"]
         until(lambda: "quota-realm" in [row.get("why") for row in rows()], 10, "the reason is told")
@@ -106,8 +106,8 @@ def users_apart(ask, path):
     text = ctl(path, "allocations")
     assert "REALM" in text and "a.test" in text and "b.test" not in text, text
     assert "a.test" in ctl(path, "show", rows[0]["id"])
-    why = lambda: [row.get("why") for row in ask.ask("explain", user="ivan", realm="b.test")["rows"]]
-    until(lambda: {"killed", "peer-denied", "password-wrong"} <= set(why()), 10, "attempts in b.test")
+    reasons = lambda: [row.get("why") for row in ask.ask("explain", user="ivan", realm="b.test")["rows"]]
+    until(lambda: {"killed", "peer-denied", "password-wrong"} <= set(reasons()), 10, "attempts in b.test")
     assert "of b.test at" in ctl(path, "explain", "ivan", "--realm", "b.test")
     assert [r["realm"] for r in ask.ask("status")["realms"]] == ["turn.test", "a.test", "b.test"]
 

@@ -43,10 +43,10 @@ def send_indication(*extra, **kwargs):
     return build(INDICATION, SEND, [*extra, *send_attrs(tid, **kwargs)], tid)
 
 
-def broken(at, value):
+def broken(offset, value):
     """A Binding request with bytes replaced."""
     data = build(REQUEST, BINDING, [(0x8022, b"abcd")])
-    return data[:at] + value + data[at + len(value) :]
+    return data[:offset] + value + data[offset + len(value) :]
 
 
 def uncooked(method):

@@ -29,24 +29,24 @@ def of_olga(lab, calls):
 
 def places(lab, server, calls):
     """A listener is gone, then a relay address, then a user."""
-    of = lambda family: [client for client in calls.clients if client.family == family]
+    clients_of = lambda family: [client for client in calls.clients if client.family == family]
     keep.change(server, {"listeners": [{"address": SERVER4, "port": 3478}]})
     keep.restart(server)
-    assert keep.told(server)["lost_listener"] == len(of(6)), keep.told(server)
+    assert keep.told(server)["lost_listener"] == len(clients_of(6)), keep.told(server)
     # their thread writes records when it gets its turn
-    until(lambda: keep.ended(server) == ["restart"] * len(of(6)), 5, "the records tell of it")
-    calls.check(of(4))
+    until(lambda: keep.ended(server) == ["restart"] * len(clients_of(6)), 5, "the records tell of it")
+    calls.check(clients_of(4))
     olga = of_olga(lab, calls)
     keep.change(server, {"relay": {"addresses": [SERVER4]}})
     keep.restart(server)
     assert keep.told(server)["lost_relay"] == 1, keep.told(server)
     assert "1 not restored: relay: " in server.log()
-    calls.check(of(4))
+    calls.check(clients_of(4))
     assert olga.refresh().code == 437
     keep.change(server, {"auth": {"users": [{"name": "olga", "password": "geheim"}]}})
     keep.restart(server)
-    assert keep.told(server)["lost_user"] == len(of(4)), keep.told(server)
-    until(lambda: keep.ended(server).count("user-gone") == len(of(4)), 5, "the records tell of it")
+    assert keep.told(server)["lost_user"] == len(clients_of(4)), keep.told(server)
+    until(lambda: keep.ended(server).count("user-gone") == len(clients_of(4)), 5, "the records tell of it")
     assert not server.allocations()
     keep.change(server, {})
 
@@ -61,14 +61,14 @@ def foreign(path):
         file.write(b"what somebody else has put there\n" * 1000)
 
 
-def flip(at):
+def flip(offset):
     """Another bit in the header: at 8 the number of the layout is, further on the check tells."""
 
     def change(path):
         with open(path, "r+b") as file:
-            file.seek(at)
+            file.seek(offset)
             byte = file.read(1)[0]
-            file.seek(at)
+            file.seek(offset)
             file.write(bytes([byte ^ 1]))
 
     return change
@@ -83,17 +83,17 @@ def refused(lab, server):
         (foreign, "it is no state area of this program"),
         (flip(60), "its header does not fit its check"),
     )
-    for spoil, why in ways if labs.LONG else ways[:2]:
+    for spoil, reason in ways if labs.LONG else ways[:2]:
         with lab.client() as client:
             assert client.allocate().cls == SUCCESS
             server.stop()
             spoil(server.area)
             before = len(server.log())
             server.start()
-            assert keep.told(server)["why"] == why, keep.told(server)
+            assert keep.told(server)["why"] == reason, keep.told(server)
             assert keep.told(server)["start"] == "refused"
             log = server.log()[before:]
-            assert "warn  start: state: " in log and why in log, log
+            assert "warn  start: state: " in log and reason in log, log
             assert not server.allocations()
             assert os.path.exists(server.area + ".refused")
             assert client.refresh().code == 437

@@ -92,8 +92,8 @@ def campaign(lab):
     print(f"all have relayed again after {time.monotonic() - begin:.1f} s")
     run.process.send_signal(signal.SIGINT)  # they release what they have
     result = run.result(120 + COUNT / 1000)
-    for name, way in result["ways"].items():
-        assert way["corrupted"] == 0 and way["delivered"] > 0, (name, way)
+    for name, flow in result["ways"].items():
+        assert flow["corrupted"] == 0 and flow["delivered"] > 0, (name, flow)
     with Control(server.control, timeout=60) as ask:
         labs.until(lambda: ask.ask("status")["allocations"] == 0, 60, "all others are released")
     server.stop()

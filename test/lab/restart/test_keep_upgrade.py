@@ -73,9 +73,9 @@ def upgrade(server, calls, newer):
         calls.check()
 
 
-def other_layout(server, calls, other):
+def other_layout(server, calls, rebuilt_binary):
     """The box starts empty, and so it does on the way back."""
-    for binary in (other, servers.BINARY):
+    for binary in (rebuilt_binary, servers.BINARY):
         server.binary = binary
         keep.restart(server)
         told = keep.told(server)
@@ -93,9 +93,9 @@ def main(lab):
     calls = keep.Calls(lab, 4)
     upgrade(server, calls, newer)
     if labs.LONG:
-        other = rebuilt(lab)
-        check(other, 1, "calls end")
-        other_layout(server, calls, other)
+        rebuilt_binary = rebuilt(lab)
+        check(rebuilt_binary, 1, "calls end")
+        other_layout(server, calls, rebuilt_binary)
 
 
 if __name__ == "__main__":

@@ -74,11 +74,11 @@ def relaying(lab, ip, port, peer_ip):
     for payload in payloads:  # a bound channel is used all the same (RFC 8656 12.5)
         client.send(echo.address, payload)
     assert [client.wait("channel")[2] for _ in payloads] == payloads
-    other = lab.echo(peer_ip)
-    assert client.permit(other.address).cls == SUCCESS
+    second = lab.echo(peer_ip)
+    assert client.permit(second.address).cls == SUCCESS
     for payload in payloads:
-        client.send(other.address, payload)
-        assert client.wait("data") == ("data", other.address, payload)
+        client.send(second.address, payload)
+        assert client.wait("data") == ("data", second.address, payload)
     assert client.refresh().cls == SUCCESS
     return client, echo
 
@@ -157,13 +157,13 @@ def pairs(lab, server):
         first, second = dtls.client(lab), dtls.client(lab)
         assert first.allocate([(EVEN_PORT, b"\x80")]).cls == SUCCESS
         assert second.allocate([(0x22, first.token)]).cls == SUCCESS
-        echo, other = lab.echo(PEER4), lab.echo(PEER4)
+        echo, second_echo = lab.echo(PEER4), lab.echo(PEER4)
         assert second.bind(0x4002, echo.address).cls == SUCCESS
         second.send_channel(0x4002, b"rtcp")
         assert second.wait("channel")[2] == b"rtcp"
-        assert second.permit(other.address).cls == SUCCESS
-        second.send(other.address, b"sdes")
-        assert second.wait("data") == ("data", other.address, b"sdes")
+        assert second.permit(second_echo.address).cls == SUCCESS
+        second.send(second_echo.address, b"sdes")
+        assert second.wait("data") == ("data", second_echo.address, b"sdes")
         elsewhere += server.stats()["redirects"]
         for client in (second, first):
             client.close()

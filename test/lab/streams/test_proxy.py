@@ -105,7 +105,7 @@ def proxy_taken(me):
 # --- what they do right ---------------------------------------------------------------------------
 
 
-def by(lab, balancer, ip, tls=False):
+def connect_through(lab, balancer, ip, tls=False):
     """A TURN client that has connected to a balancer."""
     family = socket.AF_INET6 if ":" in ip else socket.AF_INET
     with lab.cli.enter():
@@ -123,15 +123,15 @@ def mapped(client):
 
 def is_served(lab, server, ask, balancer, ip, tls=False):
     """What it is told of itself is what it sees; media goes both ways; and it is listed so."""
-    client, echo = by(lab, balancer, ip, tls), lab.echo(PEER4)
+    client, echo = connect_through(lab, balancer, ip, tls), lab.echo(PEER4)
     assert client.allocate().cls == SUCCESS
-    own = client.sock.getsockname()[:2]
-    assert client.mapped == own, (client.mapped, own)
+    sock_addr = client.sock.getsockname()[:2]
+    assert client.mapped == sock_addr, (client.mapped, sock_addr)
     assert client.bind(0x4000, echo.address).cls == SUCCESS
     for number in range(20):
         client.send_channel(0x4000, b"%d" % number)
         assert client.wait("channel")[2] == b"%d" % number
-    text = f"[{own[0]}]:{own[1]}" if ":" in ip else f"{own[0]}:{own[1]}"
+    text = f"[{sock_addr[0]}]:{sock_addr[1]}" if ":" in ip else f"{sock_addr[0]}:{sock_addr[1]}"
     rows = ask.ask("allocations")["rows"]
     assert [row["client"] for row in rows] == [text], rows
     client.close()
@@ -142,10 +142,10 @@ def is_served(lab, server, ask, balancer, ip, tls=False):
 def served(lab, server, ask):
     """Every family of the client by every family of the balancer, plain and with TLS behind the
     header."""
-    for at, to in ((PEER4, streams.V4), (PEER6, streams.V6), (PEER6, streams.V4)):
+    for balancer_ip, dst_ip in ((PEER4, streams.V4), (PEER6, streams.V6), (PEER6, streams.V4)):
         for tls in (False, True):
-            balancer = Balancer(lab, lab.peer, (at, 0), (to, TLS if tls else PLAIN))
-            is_served(lab, server, ask, balancer, CLIENT6 if ":" in at else CLIENT4, tls)
+            balancer = Balancer(lab, lab.peer, (balancer_ip, 0), (dst_ip, TLS if tls else PLAIN))
+            is_served(lab, server, ask, balancer, CLIENT6 if ":" in balancer_ip else CLIENT4, tls)
 
 
 def pieces(lab):
@@ -168,19 +168,19 @@ def limits(lab, server):
     as it has clients."""
     until(lambda: streams.counters(server)["connections"] == 0, 5, "all others are gone")
     mine = [Balancer(lab, lab.peer, (PEER4, 0), (streams.V4, PLAIN)) for _ in range(2)]
-    some = [by(lab, mine[number % 2], CLIENT4) for number in range(PER_SOURCE)]
+    some = [connect_through(lab, mine[number % 2], CLIENT4) for number in range(PER_SOURCE)]
     assert all(client.binding().cls == SUCCESS for client in some)
     before = streams.counters(server)["refused_source"]
-    assert streams.is_closed(by(lab, mine[0], CLIENT4).sock)
+    assert streams.is_closed(connect_through(lab, mine[0], CLIENT4).sock)
     until(lambda: streams.counters(server)["refused_source"] == before + 1, 3, "it is counted")
     lab.add_address(lab.cli, "c0", "10.99.0.4")
-    others = [by(lab, mine[0], "10.99.0.4") for _ in range(PER_SOURCE)]
+    others = [connect_through(lab, mine[0], "10.99.0.4") for _ in range(PER_SOURCE)]
     assert all(client.binding().cls == SUCCESS for client in others)
     for client in some + others:
         client.close()
 
 
-def own(lab, server):
+def local_command(lab, server):
     """LOCAL: the balancer asks for itself, by a request of its own, and is answered."""
     before = streams.counters(server)["proxy_own"]
     for command, family in ((LOCAL, 0), (LOCAL, 0x11), (PROXY, 0)):
@@ -215,9 +215,9 @@ def real_balancer(lab, server, ask, send, port):
     class At:
         pass
 
-    at = At()
-    at.address = address
-    is_served(lab, server, ask, at, CLIENT4)
+    connected = At()
+    connected.address = address
+    is_served(lab, server, ask, connected, CLIENT4)
     labs.end_process(process)  # its looks would count among what comes next
 
 
@@ -256,7 +256,7 @@ def main(lab):
         served(lab, server, ask)
         pieces(lab)
         limits(lab, server)
-        own(lab, server)
+        local_command(lab, server)
         real_clients(lab)
         real_balancer(lab, server, ask, proxy.V2, 13478)
         real_balancer(lab, server, ask, proxy.V1, 13479)

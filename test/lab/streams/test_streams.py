@@ -45,11 +45,11 @@ def relaying(lab, transport, ip, tls=None):
     for payload in payloads:  # a bound channel is used all the same (RFC 8656 12.5)
         client.send(echo.address, payload)
     assert [client.wait("channel")[2] for _ in payloads] == payloads
-    other = lab.echo(PEER6 if ":" in ip else PEER4)
-    assert client.permit(other.address).cls == SUCCESS
+    second = lab.echo(PEER6 if ":" in ip else PEER4)
+    assert client.permit(second.address).cls == SUCCESS
     for payload in payloads:
-        client.send(other.address, payload)
-    assert [client.wait("data") for _ in payloads] == [("data", other.address, p) for p in payloads]
+        client.send(second.address, payload)
+    assert [client.wait("data") for _ in payloads] == [("data", second.address, p) for p in payloads]
     return client, echo
 
 

@@ -330,9 +330,9 @@ def patience(lab, server):
     """What nobody binds is closed, and a peer that does not answer is given up; all at once."""
     before = streams.counters(server)
     least = LIMITS["timeout"] - labs.GRAIN
-    echo, control, other = Echo(lab, silent=True), allocated(lab), allocated(lab)
+    echo, control, second = Echo(lab, silent=True), allocated(lab), allocated(lab)
     answers, began = [], time.monotonic()
-    asks = lambda: answers.append(connect(other, ("10.99.0.200", 999)))  # nobody is there
+    asks = lambda: answers.append(connect(second, ("10.99.0.200", 999)))  # nobody is there
     asking = threading.Thread(target=asks)
     asking.start()
     number = connect(control, echo.address).get(CONNECTION_ID)
@@ -349,7 +349,7 @@ def patience(lab, server):
     assert answers[0].code == 447, answers
     assert time.monotonic() - began >= least
     control.close()
-    other.close()
+    second.close()
 
 
 def row_of(server, control):
@@ -383,14 +383,14 @@ def ended(lab):
     for transport in ("tcp", "tls"):
         echo, control = Echo(lab), allocated(lab, transport)
         silent = Echo(lab, silent=True)
-        sock, other = (dialled(lab, control, to.address, transport) for to in (echo, silent))
+        sock, second = (dialled(lab, control, peer_echo.address, transport) for peer_echo in (echo, silent))
         echoes(sock, 20000)
-        other.sendall(b"upload")
+        second.sendall(b"upload")
         peer = silent.accepted[0][0]
         peer.settimeout(5 * labs.SLOW)
         assert read(peer, 6) == b"upload"
         assert control.refresh(0).cls == SUCCESS
-        for one in (sock, other, peer):
+        for one in (sock, second, peer):
             assert_cut(one)
         control.close()
         silent.close()

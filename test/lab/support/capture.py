@@ -130,13 +130,13 @@ def read_file(path):
 def read_pcap(path):
     data = read_file(path)
     order = "<" if data[:4] == b"\xd4\xc3\xb2\xa1" else ">"
-    frames, at = [], 24
-    while at + 16 <= len(data):
-        (size,) = struct.unpack_from(order + "I", data, at + 8)
-        if at + 16 + size > len(data):
+    frames, offset = [], 24
+    while offset + 16 <= len(data):
+        (size,) = struct.unpack_from(order + "I", data, offset + 8)
+        if offset + 16 + size > len(data):
             break  # being written
-        frames.append(Frame(data[at + 16 : at + 16 + size]))
-        at += 16 + size
+        frames.append(Frame(data[offset + 16 : offset + 16 + size]))
+        offset += 16 + size
     return frames
 
 

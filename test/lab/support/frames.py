@@ -80,8 +80,8 @@ def solicitation(target, src=labs.CLIENT6, source_mac=labs.MAC.format(2), hops=2
     """A neighbour solicitation to the solicited-node group of target (RFC 4861 4.3)."""
     group = "ff02::1:ff" + IPv6Address(target).exploded[-7:]
     message = struct.pack("!BBHI", 135, 0, 0, 0) + packed(target) + b"\1\1" + mac(source_mac)
-    to = "33:33:ff:" + ":".join(f"{b:02x}" for b in packed(target)[-3:])
-    return eth(icmp6(message, src, group, hops), 0x86DD, dst=to, src=source_mac, vlan=vlan)
+    dst_mac = "33:33:ff:" + ":".join(f"{b:02x}" for b in packed(target)[-3:])
+    return eth(icmp6(message, src, group, hops), 0x86DD, dst=dst_mac, src=source_mac, vlan=vlan)
 
 
 def advertisement(target, dst, source_mac=labs.MAC.format(2), vlan=None, flags=0x60):
@@ -92,9 +92,9 @@ def advertisement(target, dst, source_mac=labs.MAC.format(2), vlan=None, flags=0
     return eth(icmp6(message, target, dst), 0x86DD, src=source_mac, vlan=vlan)
 
 
-def arp(operation, sender_mac, sender, target, to=BROADCAST, target_mac="00:00:00:00:00:00",
+def arp(operation, sender_mac, sender, target, dst_mac=BROADCAST, target_mac="00:00:00:00:00:00",
         vlan=None):  # fmt: skip
     """ARP: 1 asks, 2 answers."""
     body = struct.pack("!HHBBH", 1, 0x0800, 6, 4, operation)
     body += mac(sender_mac) + packed(sender) + mac(target_mac) + packed(target)
-    return eth(body, 0x0806, dst=to, src=sender_mac, vlan=vlan)
+    return eth(body, 0x0806, dst=dst_mac, src=sender_mac, vlan=vlan)

@@ -31,15 +31,15 @@ def folder(lab):
 def start(lab, config=None, **kwargs):
     """A server with an area, a control socket and a file of records."""
     path = folder(lab)
-    own = {
+    defaults = {
         "state": {"file": os.path.join(path, "state")},
         "control": {"socket": os.path.join(lab.dir, "control.sock")},
         "records": {"file": os.path.join(lab.dir, "records.json")},
     }
-    server = lab.server(servers.merge(own, config or {}), **kwargs)
-    server.area = own["state"]["file"]
-    server.control = own["control"]["socket"]
-    server.records_path = own["records"]["file"]
+    server = lab.server(servers.merge(defaults, config or {}), **kwargs)
+    server.area = defaults["state"]["file"]
+    server.control = defaults["control"]["socket"]
+    server.records_path = defaults["records"]["file"]
     # a process that begins knows no neighbour, and all media has waited for it
     server.allow |= {"no-allocation", "peer-no-allocation", "neighbour-hold-full"}
     return server
@@ -187,9 +187,9 @@ class Media:
     def again(self, server, after):
         """Seconds from then to the first datagram that came back; those that the machine was others' are
         none."""
-        there = lambda: next((at for at in reversed(self.back) if at > after), None)
+        there = lambda: next((when for when in reversed(self.back) if when > after), None)
         until(there, 20, "media flows again")
-        took = min(at for at in self.back if at > after) - after
+        took = min(when for when in self.back if when > after) - after
         return max(took - waited(server), 0.0)
 
     def close(self):

@@ -85,12 +85,12 @@ def path_mtu(sock, mode):
         sock.setsockopt(socket.IPPROTO_IP, 10, number)  # IP_MTU_DISCOVER
 
 
-def until(condition, timeout, what, pause=0.01):
+def until(condition, timeout, label, pause=0.01):
     """Polls until condition() is true and returns its value."""
     end = time.monotonic() + timeout * SLOW
     while not (value := condition()):
         if time.monotonic() > end:
-            raise AssertionError(f"not within {timeout * SLOW} s: {what}")
+            raise AssertionError(f"not within {timeout * SLOW} s: {label}")
         time.sleep(pause)
     return value
 

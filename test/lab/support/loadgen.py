@@ -109,9 +109,9 @@ def direct(*options, family=4):
 
 def probes(*options, family=4, clients=None):
     """Options for clients alone, towards the server of the lab."""
-    own = clients or (CLIENTS4 if family == 4 else CLIENTS6)
+    client_ips = clients or (CLIENTS4 if family == 4 else CLIENTS6)
     return (
-        "--client-port", "net_af_packet0,iface=l0", "--client-addr", own, "--server",
+        "--client-port", "net_af_packet0,iface=l0", "--client-addr", client_ips, "--server",
         SERVER4 if family == 4 else SERVER6, "--warmup", "0", "--drain", "0.3", *options,
     )  # fmt: skip
 
@@ -132,19 +132,19 @@ def check_clean(result, *ways, ordered=True):
     faults = [key for key in CLEAN if ordered or key != "reordered"]
     assert set(result["ways"]) == set(ways), result["ways"].keys()
     for name in ways:
-        way = result["ways"][name]
-        assert way["sent"] > 0 and way["delivered"] == way["received"] == way["sent"], (name, way)
+        flow = result["ways"][name]
+        assert flow["sent"] > 0 and flow["delivered"] == flow["received"] == flow["sent"], (name, flow)
         if result["mode"] in MEDIA:  # an answer is not as long as its request
-            assert way["received_bytes"] == way["sent_bytes"], (name, way)
-        assert not any(way[key] for key in faults), (name, way)
+            assert flow["received_bytes"] == flow["sent_bytes"], (name, flow)
+        assert not any(flow[key] for key in faults), (name, flow)
     assert result["stray"] == 0 and result["generator"]["bad_frames"] == 0, result
 
 
 def check_sums(result):
     """The lines of the lcores add up to the totals."""
-    ways = [way for name, way in result["ways"].items() if name != "up" or not echoes(result)]
-    assert result["total_sent"] == sum(way["sent"] for way in ways), result
-    assert result["total_recv"] == sum(way["delivered"] for way in ways), result
+    ways = [flow for name, flow in result["ways"].items() if name != "up" or not echoes(result)]
+    assert result["total_sent"] == sum(flow["sent"] for flow in ways), result
+    assert result["total_recv"] == sum(flow["delivered"] for flow in ways), result
     for key in ("sent", "received"):
         of_lcores = sum(lcore[key] for lcore in result["lcores"])
         of_ways = sum(w[key] for name, w in result["ways"].items() if key == "received" or w in ways)

@@ -32,12 +32,12 @@ class Balancer(threading.Thread):
     """Takes connections at an address of a namespace, and makes one to the server for each. What it
     writes in front says header(client, server)."""
 
-    def __init__(self, lab, ns, own, server, header=header, source=None):
+    def __init__(self, lab, ns, address, server, header=header, source=None):
         super().__init__(daemon=True)
         self.ns, self.server, self.header, self.source = ns, server, header, source
         with ns.enter():
             self.sock = socket.create_server(
-                own, family=socket.AF_INET6 if ":" in own[0] else socket.AF_INET, backlog=64
+                address, family=socket.AF_INET6 if ":" in address[0] else socket.AF_INET, backlog=64
             )
         self.address, self.over = self.sock.getsockname()[:2], threading.Event()
         self.pairs = {}  # both ways
@@ -45,23 +45,23 @@ class Balancer(threading.Thread):
         self.start()
 
     def accept(self):
-        client, at = self.sock.accept()
+        client, client_addr = self.sock.accept()
         family = socket.AF_INET6 if ":" in self.server[0] else socket.AF_INET
         with self.ns.enter():
             sock = socket.socket(family)
         if self.source:
             sock.bind((self.source, 0))
         sock.connect(self.server)
-        sock.sendall(self.header(at[:2], client.getsockname()[:2]))
+        sock.sendall(self.header(client_addr[:2], client.getsockname()[:2]))
         self.pairs |= {client: sock, sock: client}
 
     def forward(self, sock):
-        other, data = self.pairs[sock], b""
+        partner, data = self.pairs[sock], b""
         with contextlib.suppress(OSError):
             if data := sock.recv(65536):
-                other.sendall(data)
+                partner.sendall(data)
                 return
-        for end in (sock, other):
+        for end in (sock, partner):
             self.pairs.pop(end)
             end.close()
 
@@ -96,20 +96,20 @@ listen turn
 V1, V2 = "send-proxy", "send-proxy-v2 proxy-v2-options crc32c,unique-id"
 
 
-def haproxy(lab, ns, own, server, send=V2):
+def haproxy(lab, ns, address, server, send=V2):
     """haproxy between an address of a namespace and the server, which it checks all the time. Returns
     the process.
     """
-    path = os.path.join(lab.dir, f"haproxy-{own[1]}.cfg")
+    path = os.path.join(lab.dir, f"haproxy-{address[1]}.cfg")
     with open(path, "w") as file:
-        ends = {"bind": f"{own[0]}:{own[1]}", "server": f"{server[0]}:{server[1]}"}
+        ends = {"bind": f"{address[0]}:{address[1]}", "server": f"{server[0]}:{server[1]}"}
         file.write(HAPROXY.format(send=send, **ends))
     log = open(path + ".log", "wb")  # noqa: SIM115: it is the process's
     process = lab.popen(ns, "haproxy", "-db", "-f", path, stdout=log, stderr=log)
 
     def listens():
         with ns.enter(), socket.socket() as sock:
-            return sock.connect_ex(own) == 0
+            return sock.connect_ex(address) == 0
 
     labs.until(listens, 5, "haproxy listens")
     return process

@@ -85,11 +85,11 @@ class Screen:
             assert len(row) <= self.columns, row
         return "\n".join(rows)
 
-    def until(self, what, timeout=10):
+    def until(self, pattern, timeout=10):
         """Reads until a text is shown; all that is shown then. what: a regular expression."""
         end = time.monotonic() + timeout * labs.SLOW
-        while not re.search(what, self.text(), re.M):
-            assert time.monotonic() < end, f"no {what!r} in\n{self.text()}"
+        while not re.search(pattern, self.text(), re.M):
+            assert time.monotonic() < end, f"no {pattern!r} in\n{self.text()}"
             assert self.read(), f"ended: {self.process.returncode}\n{self.text()}"
         return self.text()
 

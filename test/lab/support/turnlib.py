@@ -155,16 +155,16 @@ class Message:
         self.method = kind & 0xF | kind >> 1 & 0x70 | kind >> 2 & 0xF80
         self.tid = data[8:20]
         self.attrs = []  # (type, value, offset of the attribute header)
-        at = HEADER_LEN
-        while at < len(data):
-            kind, size = struct.unpack_from("!HH", data, at)
-            end = at + 4 + size
+        offset = HEADER_LEN
+        while offset < len(data):
+            kind, size = struct.unpack_from("!HH", data, offset)
+            end = offset + 4 + size
             if end + -size % 4 > len(data):
                 raise StunError(f"attribute 0x{kind:04x} overruns the message")
             if any(data[end : end + -size % 4]):
                 raise StunError(f"padding of 0x{kind:04x} is not zero")  # RFC 8489 14
-            self.attrs.append((kind, data[at + 4 : end], at))
-            at = end + -size % 4
+            self.attrs.append((kind, data[offset + 4 : end], offset))
+            offset = end + -size % 4
 
     def has(self, kind):
         return any(a[0] == kind for a in self.attrs)
@@ -216,17 +216,17 @@ class Message:
 
     def integrity_ok(self, key, sha256=False):
         kind = MESSAGE_INTEGRITY_SHA256 if sha256 else MESSAGE_INTEGRITY
-        for found, value, at in self.attrs:
+        for found, value, offset in self.attrs:
             if found == kind:
-                return hmac.compare_digest(value, integrity(self.data[:at], key, sha256))
+                return hmac.compare_digest(value, integrity(self.data[:offset], key, sha256))
         return False
 
     def fingerprint_ok(self):
         """True when there is none, or it is last and right."""
-        kind, value, at = self.attrs[-1] if self.attrs else (0, b"", 0)
+        kind, value, offset = self.attrs[-1] if self.attrs else (0, b"", 0)
         if not self.has(FINGERPRINT):
             return True
-        return kind == FINGERPRINT and value == fingerprint(self.data[:at])
+        return kind == FINGERPRINT and value == fingerprint(self.data[:offset])
 
     def __repr__(self):
         names = {REQUEST: "request", INDICATION: "indication", SUCCESS: "success", ERROR: "error"}

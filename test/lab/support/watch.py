@@ -19,12 +19,12 @@ def config(lab, directory="", **more):
     }
 
 
-def order(server, what, **fields):
+def order(server, fault, **fields):
     """Orders a fault. The server may be gone afterwards, and even before it has answered: the worker
     that crashes does not wait for the thread that answers.
     """
     with control.Control(server.config["control"]["socket"]) as client:
-        answer = client.answer("fault", what=what, **fields)
+        answer = client.answer("fault", **{"what": fault}, **fields)
     assert answer is None or answer["ok"], answer
 
 

@@ -107,13 +107,13 @@ class Names(unittest.TestCase):
 
     def test_an_old_build_is_told_by_its_sources(self):
         with tempfile.TemporaryDirectory() as folder:
-            built, one, other = (os.path.join(folder, name) for name in ("built", "one.c", "other.h"))
-            for path, second in ((built, 10), (one, 9), (other, 10)):
+            built, one, header = (os.path.join(folder, name) for name in ("built", "one.c", "other.h"))
+            for path, second in ((built, 10), (one, 9), (header, 10)):
                 with open(path, "w"):
                     os.utime(path, (second, second))
-            self.assertFalse(docs.is_older(built, [one, other]))
-            os.utime(other, (11, 11))
-            self.assertTrue(docs.is_older(built, [one, other]))
+            self.assertFalse(docs.is_older(built, [one, header]))
+            os.utime(header, (11, 11))
+            self.assertTrue(docs.is_older(built, [one, header]))
 
     def test_decisions(self):
         pages = ["d/0001-a.md", "d/0002-b.md", "d/0002-c.md"]
@@ -132,7 +132,7 @@ class Names(unittest.TestCase):
         self.assertEqual([page for _, page in lost], [
             "no such page: doc/lost.md", "no such page: doc/decisions/0007-lost.md",
             "no such page: doc/decisions/9999"])  # fmt: skip
-        self.assertEqual([at.split(":")[1] for at, _ in lost], ["2", "3", "3"])
+        self.assertEqual([place.split(":")[1] for place, _ in lost], ["2", "3", "3"])
 
     def test_opening_comment(self):
         spdx = "// SPDX-License-Identifier: BSD-3-Clause\n"

@@ -273,12 +273,12 @@ class Network(unittest.TestCase):
         said = beside(BASE)
         self.assertIn("`sysctl -w net.ipv4.ip_local_reserved_ports=49152-65535`, which leaves it 16384",
             said)  # fmt: skip
-        for low, high, what in ((32769, 65535, '=`sysctl -w net.ipv4.ip_local_port_range="10001 32768"`'
+        for low, high, advice in ((32769, 65535, '=`sysctl -w net.ipv4.ip_local_port_range="10001 32768"`'
                 ", which leaves it 22768; to reserve them would leave it 1."),
                 (1024, 63000, "=relay ports 1024-63000 leave the kernel too few"),
                 (40000, 40100, "=`sysctl -w net.ipv4.ip_local_reserved_ports=40000-40100`")):
             said_of = beside(f"min-port={low}\nmax-port={high}\n" + BASE)
-            self.assertIn(what[1:], said_of)  # fmt: skip
+            self.assertIn(advice[1:], said_of)  # fmt: skip
         self.assertIn("and the unit packet.conf of conf/slipring.service.d", said)
         self.assertNotIn("process-user.conf", said)
         self.assertIn("coturn also listens at the addresses of eth1", said)
@@ -293,13 +293,13 @@ class Network(unittest.TestCase):
 
     def test_private_peers_are_told_of(self):
         """Unless the file itself denies them, and the programs of this machine."""
-        what = "peers.allow` has no private peers and no programs of this machine (192.0.2.5, 2001:db8::5"
-        self.assertIn(what, beside(BASE))
-        self.assertIn("# t.conf: `" + what.split(" and")[0], "\n".join(imported(BASE).lines()))
-        self.assertNotIn(what, beside(BASE, private_peers=True))
+        advice = "peers.allow` has no private peers and no programs of this machine (192.0.2.5, 2001:db8::5"
+        self.assertIn(advice, beside(BASE))
+        self.assertIn("# t.conf: `" + advice.split(" and")[0], "\n".join(imported(BASE).lines()))
+        self.assertNotIn(advice, beside(BASE, private_peers=True))
         deny = "".join(f"denied-peer-ip={net[0]}-{net[-1]}\n" for net in rules.PRIVATE)
-        own = "denied-peer-ip=192.0.2.5\nallowed-peer-ip=2001:db8::5\n"
-        self.assertNotIn("peers.allow", beside(deny + own + BASE))
+        denials = "denied-peer-ip=192.0.2.5\nallowed-peer-ip=2001:db8::5\n"
+        self.assertNotIn("peers.allow", beside(deny + denials + BASE))
         self.assertIn("has no programs of this machine (192.0.2.5,", beside(deny + BASE))
 
     def test_the_interface_that_has_an_address(self):
@@ -518,8 +518,8 @@ class Peers(unittest.TestCase):
         self.assertEqual(self.rules(""), "")
         text = "external-ip=203.0.113.9/192.0.2.5\ndenied-peer-ip=192.0.2.5\n"
         self.assertEqual(self.rules(text), "  allow:\n    - 192.0.2.5\n")
-        own = '    - 192.0.2.5\n    - "2001:db8::5"\n'
-        self.assertIn(own, self.rules("", private_peers=True))
+        rules = '    - 192.0.2.5\n    - "2001:db8::5"\n'
+        self.assertIn(rules, self.rules("", private_peers=True))
         self.assertIn("    - 203.0.113.9\n", self.rules("external-ip=203.0.113.9/192.0.2.5\n", private_peers=True))
         text = self.rules("denied-peer-ip=192.0.2.5\n", private_peers=True)
         self.assertNotIn("192.0.2.5", text.split("deny")[0])
@@ -563,9 +563,9 @@ class Table(unittest.TestCase):
             ("alternate-server=2001:db8::9\n", "coturn ends at"),
         ):
             self.assertTrue(any(want in line for line in told(BASE + lines)), told(BASE + lines))
-        own = BASE + "listening-ip=192.0.2.5\nalternate-server=192.0.2.5\nalternate-server=203.0.113.9\n"
-        self.assertTrue(any("this server itself" in line for line in told(own)), told(own))
-        self.assertNotIn("alternate:", made(own))
+        text = BASE + "listening-ip=192.0.2.5\nalternate-server=192.0.2.5\nalternate-server=203.0.113.9\n"
+        self.assertTrue(any("this server itself" in line for line in told(text)), told(text))
+        self.assertNotIn("alternate:", made(text))
 
     def test_keys_of_slipring_are_there(self):
         with open(os.path.join(TOP, "doc/configuration.md"), encoding="utf-8") as file:

@@ -36,9 +36,9 @@ ADDRESSES = {"10.99.0.1": 24, "10.99.0.9": 24, "fd99::1": 64}
 ROUTES = [{"dst": "default", "gateway": "10.99.0.254", "dev": "eth0"}]
 def machine(name):
     """The machine of the lab: one address of each family, and a second one where a file names it."""
-    own = [a for a in ADDRESSES if a != "10.99.0.9" or name == "two-externals"]
-    infos = [{"local": a, "prefixlen": ADDRESSES[a], "scope": "global"} for a in own]
-    return own, box.Box([{"ifname": "eth0", "flags": ["UP"], "addr_info": infos}], ROUTES)
+    addresses = [a for a in ADDRESSES if a != "10.99.0.9" or name == "two-externals"]
+    infos = [{"local": a, "prefixlen": ADDRESSES[a], "scope": "global"} for a in addresses]
+    return addresses, box.Box([{"ifname": "eth0", "flags": ["UP"], "addr_info": infos}], ROUTES)
 
 
 def imported(name, *options, path=None):
@@ -64,10 +64,10 @@ class Files(unittest.TestCase):
 
     def to_decide(self, said, name):
         """What stands under that heading, without the file's name."""
-        heading, other = (settings.HEADINGS[kind] + "\n" for kind in ("decide", "do"))
+        heading, next_heading = (settings.HEADINGS[kind] + "\n" for kind in ("decide", "do"))
         if not said.startswith(heading):
             return []
-        lines = said.removeprefix(heading).split(other)[0].splitlines()
+        lines = said.removeprefix(heading).split(next_heading)[0].splitlines()
         return [re.sub(rf"^.*?/{name}\.conf: ?", "", line) for line in lines]
 
     def test_each(self):
@@ -109,8 +109,8 @@ class Checked(unittest.TestCase):
                     self.check(folder, name, case, pair)
 
     def check(self, folder, name, case, pair):
-        own, _ = machine(name)
-        options = [f"--address={a}/{ADDRESSES[a]}" for a in own]
+        addresses, _ = machine(name)
+        options = [f"--address={a}/{ADDRESSES[a]}" for a in addresses]
         _, out, _ = imported(name, "--port", "vtap:x0", *options, "--gateway", "10.99.0.254")
         out = case.decide_in(out)
         out = re.sub(r"(certificate: )\S+", rf"\g<1>{pair[0]}", out)

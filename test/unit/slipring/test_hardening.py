@@ -18,7 +18,7 @@ def readelf(option, program):
     return done.stdout
 
 
-def missing(program, what):
+def missing(program, features):
     header, segments = readelf("--file-header", program), readelf("--segments", program)
     dynamic, symbols = readelf("--dynamic", program), readelf("--dyn-syms", program)
     stack = re.search(r"GNU_STACK.*", segments)
@@ -30,9 +30,9 @@ def missing(program, what):
         "no text relocations": "TEXTREL" not in dynamic,
         "stack protector": "__stack_chk_fail" in symbols,
     }
-    if "fortify" in what:
+    if "fortify" in features:
         found["_FORTIFY_SOURCE"] = re.search(r"__(?!stack)\w+_chk\b", symbols)
-    if "cet" in what:
+    if "cet" in features:
         # the mark of the whole program takes a libc that has it too, so: where functions begin
         with open(program, "rb") as file:
             found["CET"] = file.read().count(ENDBR64) > 300
@@ -40,8 +40,8 @@ def missing(program, what):
 
 
 def main():
-    what, programs = sys.argv[1].split(), sys.argv[2:]
-    bad = {program: lacks for program in programs if (lacks := missing(program, what))}
+    features, programs = sys.argv[1].split(), sys.argv[2:]
+    bad = {program: lacks for program in programs if (lacks := missing(program, features))}
     for program, lacks in bad.items():
         print(f"{program}: without {', '.join(lacks)}")
     return 1 if bad or not programs else 0

@@ -101,8 +101,8 @@ class MemoryBox(tune.Box):
         return "/".join(parts) in self.files or bool(self.list(*parts))
 
     def link(self, *parts):
-        to = self.files.get("/".join(parts))
-        return os.path.basename(to[1]) if isinstance(to, tuple) else None
+        target = self.files.get("/".join(parts))
+        return os.path.basename(target[1]) if isinstance(target, tuple) else None
 
 
 class Tune(unittest.TestCase):
@@ -341,8 +341,8 @@ class Tune(unittest.TestCase):
         # by no gateway, as of PPP and some clouds
         default_on_link = ("ens1", "00000000", "00000000", "00000000")
         self.assert_loud(self.binding(self.table(default_on_link)), "THE DEFAULT ROUTE")
-        other = [("ens2", *row[1:]) for row in (default, subnet)]
-        self.assert_quiet(self.binding(self.table(*other)))
+        rows = [("ens2", *row[1:]) for row in (default, subnet)]
+        self.assert_quiet(self.binding(self.table(*rows)))
         # a subnet alone is no lifeline
         self.assert_quiet(self.binding(self.table(subnet)))
         zero = "0" * 32

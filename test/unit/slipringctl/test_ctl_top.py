@@ -24,15 +24,15 @@ BLOCKS = frames.BLOCKS
 
 def known(workers=2, drops=3, talkers=5, **more):
     loads = [99.9, 85.0] + [5.0] * workers
-    of = lambda rows: Talkers(rows, "rate", 90.0, 1.2)
+    talkers_of = lambda rows: Talkers(rows, "rate", 90.0, 1.2)
     return Known(
         now=100.0, clock=1e9, status=world.status(),
         workers=[world.worker(i, loads[i]) for i in range(workers)],
         drops=[world.drop(f"reason-{i}", rate=i) for i in range(drops)],
         history=[(i * 1000, None if i == 3 else 0, 5) if i != 9 else None for i in range(30)],
         talkers={
-            "users": of([world.user("u" * 60, i) for i in range(talkers)]),
-            "allocations": of([world.allocation(i, "u" * 60, i) for i in range(talkers)]),
+            "users": talkers_of([world.user("u" * 60, i) for i in range(talkers)]),
+            "allocations": talkers_of([world.allocation(i, "u" * 60, i) for i in range(talkers)]),
         }, **more)  # fmt: skip
 
 
@@ -99,10 +99,10 @@ class Frames(unittest.TestCase):
 
 
 class Asking(unittest.TestCase):
-    def until(self, condition, what):
+    def until(self, condition, label):
         end = time.monotonic() + 20
         while not condition():
-            self.assertLess(time.monotonic(), end, what)
+            self.assertLess(time.monotonic(), end, label)
             time.sleep(0.01)
 
     def feed(self, box, rows, sort="bytes"):
@@ -146,13 +146,13 @@ class Asking(unittest.TestCase):
             self.assertLessEqual({r["cmd"] for r in box.asked}, {"status", "workers", "drops"})
 
     def test_a_server_that_goes_and_another_that_comes(self):
-        with world.Box() as box, world.Box(status=world.status(pid=2)) as other:
+        with world.Box() as box, world.Box(status=world.status(pid=2)) as second:
             feed = self.feed(box, 5)
             self.until(feed.complete, "all is there")
             box.close()
             self.until(lambda: feed.snapshot().error, "that it has gone is told")
             self.assertIsNotNone(feed.snapshot().status, "what was known is kept")
-            os.rename(other.path, box.path)
+            os.rename(second.path, box.path)
             self.until(lambda: not feed.snapshot().error, "that it is back is seen")
             self.assertIsNotNone(feed.snapshot().anew)
             self.assertIn(None, feed.snapshot().history, "a gap in the sparkline")
