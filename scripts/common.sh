@@ -2,7 +2,7 @@
 # Sourced by the other scripts (top must be set): packages, builds, colours.
 # shellcheck shell=sh disable=SC2034,SC2154
 
-# What a fresh Debian 12 or 13 needs to build the appliance and its tests, and to test and show it.
+# Packages that a fresh Debian 12 or 13 needs to build the appliance and its tests, to test and to show it.
 build_packages="build-essential meson ninja-build pkg-config libdpdk-dev dpdk-dev libssl-dev libyaml-dev
 libmnl-dev libjansson-dev libseccomp-dev libunistring-dev libcmocka-dev python3"
 packages="$build_packages dpdk coturn haproxy iproute2 iputils-ping ethtool tcpdump procps python3-venv
@@ -10,11 +10,11 @@ ca-certificates openssl dnsmasq-base udhcpc"
 
 # Debian's release: 12, 13; nothing on other systems.
 debian_release() {
-	# shellcheck disable=SC1091 # its place is in no doubt, its content is
+	# shellcheck disable=SC1091 # the path is known, the content is not
 	(. /etc/os-release 2>/dev/null && [ "${ID:-}" = debian ] && echo "${VERSION_ID:-}")
 }
 
-# The format is that of clang-format 14, which 12 is the last release to have.
+# The format is that of clang-format 14; Debian 12 is the last release that has it.
 [ "$(debian_release)" != 12 ] || packages="$packages clang-format-14"
 
 if [ -t 2 ] && [ -n "${TERM:-}" ] && [ "$TERM" != dumb ]; then
@@ -59,12 +59,12 @@ missing_packages() {
 
 missing=
 
-# Installs what is missing. Services of the packages (coturn has one) are kept from starting: a
-# policy-rc.d that says no is in place meanwhile, unless the machine has one already.
+# Installs missing packages. Services of the packages (coturn has one) do not start: a policy-rc.d that
+# forbids it is in place meanwhile, unless the machine has one already.
 install_packages() {
 	command -v dpkg-query >/dev/null ||
-		die "this script installs packages on Debian (12, 13) only; elsewhere, install what" \
-			"scripts/common.sh names, build with meson, and run the tests with --no-build"
+		die "this script installs packages on Debian (12, 13) only; elsewhere, install the" \
+			"packages that scripts/common.sh names, build with meson, and run the tests with --no-build"
 	missing=$(missing_packages)
 	[ -n "$missing" ] || return 0
 	need_root
@@ -86,7 +86,7 @@ install_packages() {
 	[ "$status" -eq 0 ] || die "apt-get could not install: $missing"
 }
 
-# configure DIR [meson options]: once.
+# configure DIR [meson options]: runs meson setup once.
 configure() {
 	dir=$1
 	shift
@@ -95,7 +95,7 @@ configure() {
 	quietly meson setup "$top/$dir" "$top" "$@"
 }
 
-# build DIR [meson options]: configures once, then compiles: all, or what targets names.
+# build DIR [meson options]: configures once, then compiles everything, or $targets.
 targets=
 build() {
 	dir=$1

@@ -350,7 +350,7 @@ class Plot(Folder):
             (("--report",), "not a name"),
             (("--report", self.folder), "not a name"),
             (("--report", self.folder, out), "No such file"),
-            ((out, self.source), "no result of slipring-loadgen"),
+            ((out, self.source), "not a result of slipring-loadgen"),
         ):
             done = self.plot(*arguments)
             self.assertNotEqual(done.returncode, 0, arguments)

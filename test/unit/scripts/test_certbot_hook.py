@@ -63,7 +63,7 @@ class Hook(unittest.TestCase):
         self.answer(1)
         done = self.run_hook()
         self.assertEqual(done.returncode, 1)
-        self.assertIn("goes on with the old one", done.stderr)
+        self.assertIn("still uses the old one", done.stderr)
 
     def test_leaves_others_alone(self):
         self.assertEqual(self.run_hook(SLIPRING_CERT="www.example").returncode, 0)

@@ -154,7 +154,7 @@ class Rooms(unittest.TestCase):
 
     def test_what_is_gone(self):
         text = self.TEXT.replace("two.c", "two.c, old.c").replace("in/", "in/ |\n| out/")
-        self.assertEqual(self.found(text), ["lib/a/old.c is gone", "lib/a/out/ is gone"])
+        self.assertEqual(self.found(text), ["lib/a/old.c does not exist any more", "lib/a/out/ does not exist any more"])
 
     def test_what_is_not_named(self):
         self.assertEqual(self.found(tree=["lib/a/new.c"]), ["lib/a/new.c is not in the table of lib/a"])
