@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes super-frames: a run of datagrams of one flow and one size becomes one super-frame. Nothing
-// is copied: the first datagram keeps its headers; each further one is cut down to its payload and
-// linked behind.
+// is copied: the first datagram keeps its headers; each later one is trimmed to its payload and
+// appended to the chain.
 //
 // The order within one flow (all datagrams of one 5-tuple) is kept: a datagram joins the last frame
-// of its flow, or no frame. Between flows there is no order to keep, so runs are found even when
-// flows come interleaved, as they do.
+// of its flow, or no frame. The order between flows may change, so runs are found even if flows are
+// interleaved, as is usual.
 //
-// The port computes the checksums anew, as with any checksum offload. A payload that is damaged in
-// our memory therefore goes out with a good checksum.
+// The port computes the checksums again, as with any checksum offload. So a payload that was
+// damaged in our memory leaves with a correct checksum.
 #include "coalesce.h"
 
 #include "bytes.h"
@@ -22,7 +22,7 @@
 _Static_assert(SLOTS >= 2 * PORT_COALESCE_MAX && PORT_COALESCE_MAX < UINT8_MAX,
 	"there is always a free slot");
 
-// The headers of a datagram to be sent.
+// The headers of a datagram to send.
 struct head {
 	const uint8_t *ip;
 	uint16_t l2, all; // bytes of the link header, and of all headers
@@ -31,25 +31,25 @@ struct head {
 	bool alone; // must not join a super-frame
 };
 
-// A frame to be sent: one datagram, or several of one flow.
+// A frame to send: one datagram, or several of one flow.
 struct run {
-	struct head head; // of the first datagram
+	struct head head; // headers of the first datagram
 	struct rte_mbuf *first, *last;
 	unsigned int n;
-	bool closed; // its last datagram was shorter: no other may follow
+	bool closed; // its last datagram was shorter: no more may follow
 };
 
 struct bundle {
 	const struct port_super *limits;
 	unsigned int n;
 	struct run run[PORT_COALESCE_MAX];
-	uint8_t slot[SLOTS]; // by hash of the flow: number + 1 of its last run; 0 = free
+	uint8_t slot[SLOTS]; // by hash of the flow: 1 + number of its last run; 0 = free
 };
 
-// --- what may join ------------------------------------------------------------------------------
+// --- datagrams ----------------------------------------------------------------------------------
 
-// Reads the headers of m; h->l2 is set already. False when m is no whole UDP datagram: its flow is
-// then unknown.
+// Reads the headers of m; h->l2 is set already. False if m is not a whole UDP datagram: its flow is
+// unknown then.
 static bool head_read(struct head *h, const struct rte_mbuf *m)
 {
 	const uint8_t *ip = rte_pktmbuf_mtod_offset(m, const uint8_t *, h->l2);
@@ -77,17 +77,17 @@ static bool head_read(struct head *h, const struct rte_mbuf *m)
 	h->ip = ip;
 	h->all = (uint16_t)(m->data_len - l4_len + NET_UDP_LEN);
 	h->len = (uint16_t)(l4_len - NET_UDP_LEN);
-	// Whatever cuts a run makes the identification count up from the first one. With DF the
-	// identification means nothing (RFC 6864 4.1). Without DF the datagram may be fragmented on
-	// its way. It then needs an identification that was not used recently, which only its
-	// sender can promise.
+	// Cutting a run increments the identification from the first datagram on. With DF the
+	// identification has no meaning (RFC 6864 4.1). Without DF the datagram may be fragmented
+	// on its path. Then it needs an identification that was not used recently, which only its
+	// sender can guarantee.
 	h->alone = h->len == 0 ||
 		load_be16(ip - h->l2 + h->all - NET_UDP_LEN + NET_UDP_CHECKSUM_AT) == 0 ||
 		(h->is_v4 && (ip[NET_IP4_FRAGMENT_AT] & NET_IP4_DF) == 0);
 	return true;
 }
 
-// The flow's key. Addresses and ports lie side by side.
+// Returns the key of the flow. Addresses and ports are adjacent in the headers.
 static inline const uint8_t *flow_key(const struct head *h, size_t *len)
 {
 	*len = (h->is_v4 ? NET_IP4_ADDRS_LEN : NET_IP6_ADDRS_LEN) + NET_PORTS_LEN;
@@ -102,8 +102,7 @@ static bool same_flow(const struct head *a, const struct head *b)
 	return a->is_v4 == b->is_v4 && memcmp(key, flow_key(b, &len), len) == 0;
 }
 
-// The hash has no key: a sender who makes all flows collide costs us a walk of PORT_COALESCE_MAX
-// steps.
+// The hash has no key: colliding flows cost at most a walk of PORT_COALESCE_MAX steps.
 static unsigned int flow_hash(const struct head *h)
 {
 	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
@@ -116,8 +115,8 @@ static unsigned int flow_hash(const struct head *h)
 	return (unsigned int)(((x ^ load_raw32(key)) * odd) >> 58);
 }
 
-// Compares, for datagrams of one flow, all header fields that a datagram cut from a run takes from
-// the first one.
+// Compares, for datagrams of one flow, all header fields that cutting copies from the first
+// datagram of a run.
 static bool same_headers(const struct head *a, const struct head *b)
 {
 	if (memcmp(a->ip - a->l2, b->ip - b->l2, a->l2) != 0)
@@ -150,7 +149,7 @@ static void run_append(struct run *r, struct rte_mbuf *m, const struct head *h)
 	r->closed = h->len < r->head.len;
 }
 
-// Finds the slot of a flow: the one with its last run, or a free one.
+// Finds the slot of a flow: the slot with its last run, or a free one.
 static uint8_t *slot_find(struct bundle *b, const struct head *h)
 {
 	unsigned int i = flow_hash(h);
@@ -182,7 +181,7 @@ static unsigned int bundle_add(struct bundle *b, struct rte_mbuf *m, uint16_t l2
 	return b->n++;
 }
 
-// --- the call -----------------------------------------------------------------------------------
+// --- the function -------------------------------------------------------------------------------
 
 struct port_coalesced port_coalesce(const struct port_super *limits, uint16_t vlan,
 	struct rte_mbuf **m, unsigned int n, uint8_t *frame_of)

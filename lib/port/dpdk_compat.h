@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hides what differs between the releases of DPDK that this builds with, 22.11 to 24.11. All other
-// code uses the names of 22.11.
+// Hides the differences between the supported DPDK releases, 22.11 to 24.11. All other code uses
+// the names of 22.11.
 #pragma once
 
 #include <pthread.h>
@@ -29,9 +29,9 @@ typedef void *dpdk_thread_result;
 
 #endif
 
-// Starts a control thread, which keeps off the CPUs of the lcores. *thread gets its id for
-// pthread_join; ignore the result that pthread_join returns. Returns 0 or an error number, negative
-// or positive.
+// Starts a control thread, which does not run on the CPUs of the lcores. *thread gets its id for
+// pthread_join; ignore the thread's result there. Returns 0 or an error number, negative or
+// positive.
 static inline int dpdk_thread_start(
 	pthread_t *thread, const char *name, dpdk_thread_result (*run)(void *arg), void *arg)
 {

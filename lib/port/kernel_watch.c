@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads addresses and default routes of an interface over rtnetlink. One socket hears that
-// something has changed, another asks what there is now: so messages that the kernel had no room
-// for cost nothing but the question.
+// Reads addresses and default routes of an interface over rtnetlink. One socket receives
+// notifications, another one dumps the current state: so a lost notification only costs a dump.
 
 #include <errno.h>
 #include <net/if.h>
@@ -18,17 +17,17 @@
 #include "kernel_watch.h"
 #include "netns.h"
 
-#define MESSAGE_LEN 256 // bytes; our questions have some 30
+#define MESSAGE_LEN 256 // bytes; our requests have about 30
 #define ANSWER_LEN 32768
 
 struct port_kernel_watch {
 	struct mnl_socket *news, *questions;
 	char interface[IF_NAMESIZE];
-	int fd[2], error; // the same: sockets' descriptors, errno
-	uint32_t index; // the interface's
+	int fd[2], error; // descriptors of the sockets, and errno
+	uint32_t index; // index of the interface
 	unsigned int seq;
-	bool due; // not read yet, or the last reading failed
-	// While it is read: whom to tell of addresses, and the routers found so far, by [is_v4].
+	bool due; // the state must be read: never read, or the last reading failed
+	// While reading: receiver of addresses, and the routers found until now, by [is_v4].
 	port_kernel_see *see;
 	void *ctx;
 	uint32_t metric[2];
@@ -64,7 +63,7 @@ static int bind_sockets(struct port_kernel_watch *w)
 		*sockets[i] = mnl_socket_fdopen(w->fd[i]);
 		if (*sockets[i] == NULL)
 			return errno;
-		w->fd[i] = -1; // the socket's now
+		w->fd[i] = -1; // owned by the socket now
 		if (mnl_socket_bind(*sockets[i], i == 0 ? groups : 0, MNL_SOCKET_AUTOPID) < 0)
 			return errno;
 	}
@@ -111,7 +110,7 @@ void port_kernel_watch_close(struct port_kernel_watch *w)
 	free(w);
 }
 
-// --- news ---------------------------------------------------------------------------------------
+// --- notifications ------------------------------------------------------------------------------
 
 bool port_kernel_watch_news(struct port_kernel_watch *w)
 {
@@ -162,7 +161,7 @@ static int see_address(const struct nlmsghdr *n, void *ctx)
 	{
 		const uint16_t type = mnl_attr_get_type(a);
 
-		// beside IFA_LOCAL, IFA_ADDRESS is the other end of a point-to-point link
+		// with IFA_LOCAL present, IFA_ADDRESS is the other end of a point-to-point link
 		if (type == IFA_LOCAL || (type == IFA_ADDRESS && !any))
 			any = take_addr(a, is_v4, &found.prefix.addr) || any;
 		else if (type == IFA_FLAGS && mnl_attr_get_payload_len(a) == 4)
@@ -207,14 +206,14 @@ static int see_route(const struct nlmsghdr *n, void *ctx)
 	return MNL_CB_OK;
 }
 
-// A question and how far its answer has been read.
+// A request and the progress of its answer.
 struct question {
 	mnl_cb_t see;
-	bool interrupted; // something has changed meanwhile, and may have been skipped
-	int rc; // MNL_CB_OK: there is more to come
+	bool interrupted; // the state changed during the dump, which may be incomplete
+	int rc; // MNL_CB_OK: the answer continues
 };
 
-// Answers to earlier questions may lie before: of those that failed half-way.
+// Skips answers to earlier requests that failed half-way.
 static void read_part(struct port_kernel_watch *w, struct question *q, size_t bytes)
 {
 	const unsigned int self = mnl_socket_get_portid(w->questions);
@@ -253,7 +252,7 @@ static int read_answer(struct port_kernel_watch *w, mnl_cb_t see)
 	return q.rc == MNL_CB_STOP && q.interrupted ? -EINTR : q.rc;
 }
 
-// Asks for all there is of a kind and a family.
+// Dumps all objects of a type and a family.
 static int request_dump(struct port_kernel_watch *w, uint16_t type, uint8_t family, mnl_cb_t see)
 {
 	char buf[MESSAGE_LEN];
@@ -270,7 +269,7 @@ static int request_dump(struct port_kernel_watch *w, uint16_t type, uint8_t fami
 	return read_answer(w, see);
 }
 
-// One of its name, where the interface was removed and made again. A socket of any kind tells.
+// Looks up the index again, in case the interface was removed and made again. Any socket will do.
 static void update_index(struct port_kernel_watch *w)
 {
 	const int fd = mnl_socket_get_fd(w->questions);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What addresses and default routers the kernel's interface of an exception port has, over
-// rtnetlink, and news of it. Whoever gives them to the kernel (a DHCP client, router
-// advertisements, an operator) does not matter. Management lcore.
+// Reads the addresses and default routers of the kernel interface of an exception port over
+// rtnetlink, and detects changes, whatever their origin (a DHCP client, router advertisements, an
+// operator). Management lcore.
 #pragma once
 
 #include <stdbool.h>
@@ -13,26 +13,25 @@
 struct port_kernel_watch;
 
 struct port_kernel_address {
-	struct prefix
-		prefix; // the address itself, with the length of its prefix, of the 128-bit form
-	bool deprecated; // still there, but not to be begun with (RFC 4862, 5.5.4)
+	struct prefix prefix; // the full address, with its prefix length in the 128-bit form
+	bool deprecated; // still valid, but not for new communication (RFC 4862 5.5.4)
 };
 
-// Is told of an address of the interface. Addresses of the scope of the link or the host are not
-// told, nor those that duplicate detection has not passed, nor temporary ones (RFC 8981).
+// Receives an address of the interface, except addresses of link or host scope, tentative and
+// duplicate ones, and temporary ones (RFC 8981).
 typedef void port_kernel_see(void *ctx, const struct port_kernel_address *a);
 
-// Watches an interface that exists, in a namespace (NULL = that of the process). NULL with the
-// reason in error (len bytes).
+// Watches an existing interface in a network namespace (NULL = that of the process). Returns NULL
+// with the reason in error (len bytes) on failure.
 struct port_kernel_watch *port_kernel_watch_open(
 	const char *netns, const char *interface, char *error, size_t len);
 void port_kernel_watch_close(struct port_kernel_watch *w); // NULL is fine
-// Whether anything about addresses or routes may have changed since it was asked last, or the last
-// reading failed. The first time it has. Does not wait.
+// True if addresses or routes may have changed since the last call, if the last reading failed, and
+// on the first call. Does not block.
 bool port_kernel_watch_news(struct port_kernel_watch *w);
-// Asks the kernel what the interface has at the moment: calls see for each address, however many
-// there are, and writes the router of the default route with the lowest metric to router, by
-// [is_v4]; :: = none. 0 or -errno: something may then be missing, and nothing can be said of what
-// was not seen. An interface that was removed and made again under its name is followed.
+// Reads the current state of the interface: calls see for each address, and writes the router of
+// the default route with the lowest metric to router[is_v4]; :: = no router. Returns 0, or -errno
+// if the reading may be incomplete. Follows an interface that was removed and made again with its
+// name.
 int port_kernel_watch_read(
 	struct port_kernel_watch *w, port_kernel_see *see, void *ctx, struct addr router[2]);

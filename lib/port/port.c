@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chooses the implementation that a device string asks for.
+// Chooses the implementation for a device string.
 
 #include <stdio.h>
 

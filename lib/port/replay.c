@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The port that replays frames out of memory. Its cost is part of every figure taken with it. So it
-// does the least per packet that makes a real frame: one copy in, a store or two of patched
+// The port that replays frames from memory. Its cost is part of every measurement with it. So it
+// does as little per packet as a real frame needs: one copy in, one or two stores of patched
 // headers, one copy out.
 
 #include <errno.h>
@@ -20,16 +20,16 @@
 
 #define SCRATCH_LEN (128 * 1024) // bytes; any single-buffer frame fits, so tx need not check
 
-// A window ready for use: the bytes to store are the base XORed with the chosen bytes of the patch.
+// A prepared window: the bytes to store are the base XORed with the selected bytes of the patch.
 struct window {
-	uint8_t patch_idx[16] __rte_aligned(16); // top bit set: no byte of the patch
+	uint8_t patch_idx[16] __rte_aligned(16); // top bit set: no patch byte
 	uint8_t base[16];
 	uint32_t offset;
 };
 
-// A template ready for use.
+// A prepared template.
 struct source {
-	uint8_t frame[PORT_REPLAY_FRAME_MAX] __rte_cache_aligned; // zero behind its length
+	uint8_t frame[PORT_REPLAY_FRAME_MAX] __rte_cache_aligned; // zero after its length
 	struct window window[PORT_REPLAY_WINDOWS];
 	uint32_t len;
 };
@@ -37,15 +37,15 @@ struct source {
 // A pair of queues. One lcore polls both.
 struct queue {
 	const uint8_t (*patch)[PORT_REPLAY_PATCH_LEN];
-	uint32_t nb_patches, next_patch; // at: index of the next patch
-	uint32_t nb_windows; // of the template that has more windows
-	uint32_t copied; // length of the longer template: the same work for every packet
+	uint32_t nb_patches, next_patch; // next_patch: index
+	uint32_t nb_windows; // larger number of windows of the templates
+	uint32_t copied; // length of the longer template: equal work for every packet
 	uint64_t random; // never 0
-	uint64_t left; // frames still to be received
-	uint32_t nb_injected; // received before any other frame
+	uint64_t left; // remaining frames to receive
+	uint32_t nb_injected; // injected frames, received before all other frames
 	struct rte_mbuf *injected[PORT_REPLAY_INJECT_FRAMES];
 	uint64_t nombuf; // written by the polling lcore, read by any thread
-	// both are set: a single template stands in both
+	// both are set: a single template is in both
 	struct source source[PORT_REPLAY_TEMPLATES];
 	uint8_t scratch[SCRATCH_LEN] __rte_cache_aligned;
 } __rte_cache_aligned;
@@ -65,7 +65,7 @@ static struct replay *to_replay(struct port *p)
 
 // --- receive ------------------------------------------------------------------------------------
 
-// Makes the patched bytes of a window and stores them.
+// Computes the patched bytes of a window and stores them.
 static inline void window_store(uint8_t *dst, const struct window *w, const uint8_t *patch)
 {
 #ifdef __SSSE3__
@@ -80,8 +80,8 @@ static inline void window_store(uint8_t *dst, const struct window *w, const uint
 #endif
 }
 
-// Draws 64 bits, one for each of as many packets. The generator is xorshift64*, whose upper half is
-// the good one, so both halves of the product are mixed.
+// Returns 64 random bits, one for each of 64 packets. The generator is xorshift64*, whose upper
+// half is better, so both halves of the product are mixed.
 static inline uint64_t draw_bits(struct queue *q)
 {
 	uint64_t x = q->random;
@@ -153,7 +153,7 @@ static uint16_t replay_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, u
 
 // --- transmit -----------------------------------------------------------------------------------
 
-// Copies a frame of several buffers into the scratch line; the longest super-frame fits whole.
+// Copies a frame of several buffers into the scratch buffer; the longest super-frame fits.
 static void copy_chain(struct queue *q, const struct rte_mbuf *m)
 {
 	size_t off = 0;
@@ -189,7 +189,7 @@ static uint16_t replay_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, u
 
 	if (unlikely(r->tap != NULL))
 		show_sent(r, q, m, n);
-	// one mbuf at a time, as the drivers do that this port is compared with
+	// one mbuf at a time, like the drivers that this port is compared with
 	for (uint16_t i = 0; i < n; i++) {
 		copy_out(q, m[i]);
 		rte_pktmbuf_free(m[i]);
@@ -197,7 +197,7 @@ static uint16_t replay_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, u
 	return n;
 }
 
-// --- the rest of a port -------------------------------------------------------------------------
+// --- other functions ----------------------------------------------------------------------------
 
 static int replay_start(struct port *p)
 {
@@ -241,7 +241,7 @@ static const struct port_ops replay_ops = {
 	.counters = replay_counters,
 };
 
-// What the device string asks for. queues is 0 when the string is wrong.
+// The parsed device string. queues is 0 if the string is invalid.
 struct wanted {
 	unsigned int queues;
 	bool verified; // checksums=verified
@@ -315,7 +315,7 @@ struct port *port_replay_open(const struct port_request *r)
 
 // --- frames -------------------------------------------------------------------------------------
 
-// True when no windows overlap (they would undo each other) and no byte comes from beyond the
+// True if no windows overlap (they would undo each other) and all byte indexes are within the
 // patch.
 static bool windows_valid(const struct port_replay_template *t)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every kind of port does with the request to open it.
+// Helpers of all kinds of ports for the request to open them.
 #include "request.h"
 
 #include <stdarg.h>

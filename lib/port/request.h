@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A port being opened: what it is asked for, and where to write the reason of a failure. Private to
-// lib/port.
+// The request to open a port: its configuration, and the buffer for the reason of a failure.
+// Private to lib/port.
 #pragma once
 
 #include "port.h"
@@ -15,5 +15,5 @@ struct port_request {
 __attribute__((format(printf, 2, 3))) void port_request_fail(
 	const struct port_request *r, const char *fmt, ...);
 
-// Sets the lengths of the port's rings as asked for; else as the driver's profile decides.
+// Sets the lengths of the port's rings from the configuration, else from the driver's profile.
 void port_request_rings(const struct port_request *r, struct port *p);

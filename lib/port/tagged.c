@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several ports on one device, told apart by the VLAN tags of their frames. All but the first are
-// these: they pass on to the port that has the device what is asked of them.
+// Ports that share a device with another port and differ from it by the VLAN tag of their frames.
+// They forward calls to the port that has the device.
 #include "tagged.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 struct tagged {
 	struct port port;
-	struct port_ops ops; // without what the device has not
+	struct port_ops ops; // without functions that the device lacks
 	char name[64];
 };
 
@@ -19,7 +19,7 @@ static uint16_t tagged_rx(struct port *p, uint16_t queue, struct rte_mbuf **m, u
 	return 0;
 }
 
-// What the device has found out since about super-frames holds for its VLANs.
+// Applies the device's current limits of super-frames to its VLANs.
 static void super_follow(struct port_super *s, const struct port_super *device)
 {
 	if (unlikely(__atomic_load_n(&device->segments, __ATOMIC_RELAXED) == 0))
@@ -35,7 +35,7 @@ static uint16_t tagged_tx(struct port *p, uint16_t queue, struct rte_mbuf **m, u
 	return sent;
 }
 
-// The device is started before: now it knows how it spreads.
+// The device was started before, so its RSS state is known now.
 static int tagged_start(struct port *p)
 {
 	const struct port *on = p->on;
@@ -63,7 +63,7 @@ static bool tagged_link(struct port *p)
 	return p->on->ops->link(p->on);
 }
 
-// They are counted once, where the device is.
+// Frames are counted once, by the port that has the device.
 static void tagged_counters(struct port *p, struct port_counters *out)
 {
 	*out = (struct port_counters){0};

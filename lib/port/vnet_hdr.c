@@ -7,9 +7,9 @@
 #include "net.h"
 #include "vnet_hdr.h"
 
-// True when the checksum in a virtio-net header belongs to the frame's own UDP or TCP header,
-// behind at most one VLAN tag and without IPv6 extension headers. (It may belong to a packet inside
-// this one, and then says nothing about the outer one.) m's first buffer has to hold that header.
+// True if the checksum in a virtio-net header belongs to the frame's outer UDP or TCP header, after
+// at most one VLAN tag and without IPv6 extension headers. (It may belong to an encapsulated
+// packet.) The first buffer of m must contain that header.
 static bool is_own(const struct virtio_net_hdr *h, const struct rte_mbuf *m)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -38,21 +38,20 @@ static bool is_own(const struct virtio_net_hdr *h, const struct rte_mbuf *m)
 			(proto == NET_PROTO_TCP && h->csum_offset == NET_TCP_CHECKSUM_AT));
 }
 
-// Completes a checksum that the kernel left to a device: the field holds the folded sum of the
+// Completes a checksum that the kernel left to the device: the field holds the folded sum of the
 // pseudo-header (VIRTIO 1.2 section 5.1.6.2). Relaying only updates checksums, so the field must be
-// whole first. Nothing can have happened to the frame yet, so the checksum is also known to be
-// right.
+// complete first. The frame has not crossed a wire, so the checksum is known to be correct.
 static int complete_checksum(const struct virtio_net_hdr *h, struct rte_mbuf *m)
 {
 	uint8_t *data = rte_pktmbuf_mtod(m, uint8_t *);
 	const uint32_t start = h->csum_start, field = start + h->csum_offset;
 	uint16_t sum;
 
-	// the frame is longer than the promised MTU: no port takes it
+	// the frame is longer than the MTU: no port accepts it
 	if (m->nb_segs != 1 || field + 2 > m->data_len)
 		return -EINVAL;
 	sum = (uint16_t)~csum_fold(csum_add(0, data + start, m->data_len - start));
-	// in UDP, 0 says that there is no checksum (RFC 768)
+	// in UDP, 0 means "no checksum" (RFC 768)
 	store_be16(data + field, sum == 0 && h->csum_offset == NET_UDP_CHECKSUM_AT ? 0xffff : sum);
 	if (is_own(h, m))
 		m->ol_flags |= RTE_MBUF_F_RX_L4_CKSUM_GOOD;

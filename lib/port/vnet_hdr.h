@@ -14,9 +14,9 @@
 
 #define VNET_HDR_LEN sizeof(struct virtio_net_hdr)
 
-// Turns m, as it was read, into what the header says: a plain frame with a whole checksum, or a
-// received super-frame. -EINVAL when header and frame contradict each other; m must then not be
-// used.
+// Applies the header to m, a frame just read: m becomes a plain frame with a complete checksum, or
+// a received super-frame. Returns -EINVAL if header and frame contradict each other; m must not be
+// used then.
 int vnet_hdr_received(const struct virtio_net_hdr *h, struct rte_mbuf *m);
-// Fills the header for a super-frame to be sent. -EINVAL when the lengths in m contradict it.
+// Fills the header for a super-frame to send. Returns -EINVAL if the lengths in m contradict it.
 int vnet_hdr_super(struct virtio_net_hdr *h, const struct rte_mbuf *m);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bpf(2) by itself: a handful of commands is no reason for a library.
+// Direct calls of bpf(2): a few commands do not need a library.
 #include "bpf/bpf_sys.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ int bpf_sys_load(
 {
 	union bpf_attr load;
 
-	memset(&load, 0, sizeof(load)); // the kernel wants holes to be zero, too
+	memset(&load, 0, sizeof(load)); // the kernel requires zero in padding, too
 	load.prog_type = type;
 	load.insns = (uintptr_t)code;
 	load.insn_cnt = nb;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A bond by DPDK's bonding driver. Members are added by its functions, not as arguments of a vdev:
-// those it would read only when it is configured, and know till then of no queue, no offload and no
-// RSS. They are also spelled differently from release to release.
+// A bond by DPDK's bonding driver. Members are added by its functions, not by arguments of a vdev:
+// the driver reads those only when it is configured, so it would have no queues, offloads or RSS
+// before. Their spelling also changes between releases.
 //
-// The driver keeps the state of links and LACP on EAL's control thread. The data path it leaves to
-// those who call it: LACP is spoken by whoever sends and receives, at least every 100 ms, which
-// port_bond_tick sees to.
+// The driver keeps the state of links and LACP on EAL's control thread. LACP packets are sent and
+// received by calls of the data path, at least every 100 ms, which port_bond_tick ensures.
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +26,7 @@ struct member {
 	char name[64];
 };
 
-// Written when the bond is made; read by all.
+// Written when the bond is made; read by all threads.
 struct bond {
 	enum port_bond_mode mode;
 	unsigned int nb;
@@ -39,8 +38,8 @@ struct bond {
 
 // --- making and removing -------------------------------------------------------------------------
 
-// Lets the bonding driver poll the link of a TAP. Its driver has interrupts for links, but tells
-// nobody of them (22.11 to 24.11), and only members without any are polled.
+// Makes the bonding driver poll the link of a TAP. The TAP driver claims link interrupts, but never
+// reports them (22.11 to 24.11), and only members without link interrupts are polled.
 static void poll_tap(const struct rte_eth_dev_info *info)
 {
 	uint32_t *flags = (uint32_t *)(uintptr_t)info->dev_flags;
@@ -81,14 +80,14 @@ static int make_bond(const struct port_request *r, struct bond *b)
 	rc = rte_eth_bond_create(b->name, mode[b->mode], (uint8_t)r->c->socket);
 	if (rc < 0) {
 		port_request_fail(r,
-			"the bonding driver makes no bond: %s (its own words are above)",
+			"the bonding driver cannot make a bond: %s (see its messages above)",
 			rte_strerror(-rc));
 		return -1;
 	}
 	b->id = (uint16_t)rc;
 	if (b->mode != PORT_BOND_ACTIVE_BACKUP &&
 		rte_eth_bond_xmit_policy_set(b->id, BALANCE_XMIT_POLICY_LAYER34) != 0)
-		PORT_LOG(WARNING, "port %s: links are chosen by MAC addresses alone", r->c->name);
+		PORT_LOG(WARNING, "port %s: links are chosen by MAC addresses only", r->c->name);
 	return 0;
 }
 
@@ -97,14 +96,14 @@ static int add_member(const struct port_request *r, const struct bond *b, unsign
 	if (rte_eth_bond_slave_add(b->id, b->member[i].device.id) == 0)
 		return 0;
 	port_request_fail(r,
-		"the bonding driver refuses the member %s (its own words are above): are all of "
-		"one kind?",
+		"the bonding driver refuses the member %s (see its messages above): are all of "
+		"the same kind?",
 		b->member[i].name);
 	return -1;
 }
 
-// Adds the members. The first to be added gives the bond its MAC. When the preferred member comes
-// back the driver (22.11) does not set its MAC again, so the bond has to have that member's own.
+// Adds the members. The bond gets the MAC of the first one added. When the preferred member comes
+// back the driver (22.11) does not set its MAC again, so the bond must have that member's MAC.
 static int add_members(const struct port_request *r, const struct bond *b)
 {
 	const int primary = r->c->bond->primary;
@@ -158,7 +157,7 @@ void port_bond_detach(struct bond *b)
 	free(b);
 }
 
-// --- looking -------------------------------------------------------------------------------------
+// --- state ---------------------------------------------------------------------------------------
 
 unsigned int port_bond_size(const struct bond *b)
 {
@@ -175,7 +174,7 @@ const char *port_bond_driver(const struct bond *b)
 	return b->driver;
 }
 
-// True when both ends of a link have agreed by LACP that it carries packets.
+// True if both ends of a link have agreed by LACP that it carries packets.
 static bool is_distributing(const struct bond *b, uint16_t id)
 {
 	struct rte_eth_bond_8023ad_slave_info info;
@@ -224,9 +223,9 @@ bool port_bond_link(const struct bond *b)
 
 // --- on the workers ------------------------------------------------------------------------------
 
-// Throws away what the members in reserve receive: what a switch floods. Nobody reads it, and it
-// would come in as if just received when the member takes over, hours later. The queue is this
-// worker's on every member, so nobody receives from it meanwhile.
+// Discards frames that the standby members receive: a switch floods some. Otherwise nobody reads
+// them, and they would appear as new when the member takes over, hours later. This worker owns the
+// queue on every member, so no other lcore receives from it.
 static void drain_reserve(const struct bond *b, uint16_t queue)
 {
 	const int used = rte_eth_bond_primary_get(b->id);
@@ -244,7 +243,7 @@ void port_bond_tick(const struct bond *b, const struct port *p, uint16_t queue)
 {
 	if (b->mode == PORT_BOND_ACTIVE_BACKUP && queue < p->nb_rxq)
 		drain_reserve(b, queue);
-	// sends what LACP has to say; receiving, every round, takes in what it hears
+	// sends pending LACP packets; receiving, in every round, handles incoming ones
 	if (b->mode == PORT_BOND_LACP && queue < p->nb_txq)
 		rte_eth_tx_burst(p->dpdk_id, queue, NULL, 0);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turns the device string of the configuration into a DPDK device. When that fails, the reason
-// tells the operator what to do.
+// Turns the device string of the configuration into a DPDK device. On failure the reason tells the
+// operator what to do.
 
 #include <errno.h>
 #include <limits.h>
@@ -81,8 +81,8 @@ static bool device_arg(const char *device, const char *key, char *value, size_t 
 }
 
 // Limits the queue pairs of af_packet to the number of workers. af_packet opens one fanout socket
-// for every pair in its devargs, whether the queue is polled or not. A pair more than there are
-// workers would silently swallow its share of the flows. Returns a malloced string; NULL without
+// for every pair in its devargs, even if the queue is not polled. Each pair above the number of
+// workers would silently lose its share of the flows. Returns a malloced string; NULL without
 // memory.
 static char *limit_pairs(const char *device, uint16_t queues)
 {
@@ -120,7 +120,8 @@ char *port_device_args(const char *device, uint16_t queues, const char *devargs)
 	return out;
 }
 
-// Checks what DPDK would refuse without telling why. 0, or -1 with the reason written.
+// Checks for faults that DPDK would refuse without a reason. Returns 0, or -1 with the reason
+// written.
 static int check_iface(const struct port_request *r)
 {
 	char iface[IF_NAMESIZE + 1];
@@ -129,7 +130,7 @@ static int check_iface(const struct port_request *r)
 	if (!is_af_packet(r->c->device))
 		return 0;
 	if (!device_arg(r->c->device, "iface", iface, sizeof(iface))) {
-		port_request_fail(r, "names no interface: write net_af_packet0,iface=NAME");
+		port_request_fail(r, "has no interface: write net_af_packet0,iface=NAME");
 		return -1;
 	}
 	if (if_nametoindex(iface) == 0) {
@@ -167,7 +168,7 @@ static void fail_pci(const struct port_request *r, const char *bdf, int err)
 	n = readlink(path, target, sizeof(target) - 1);
 	if (n < 0) {
 		port_request_fail(r,
-			"bound to no kernel driver: bind it with "
+			"not bound to a kernel driver: bind it with "
 			"`dpdk-devbind.py -b vfio-pci %s`",
 			bdf);
 		return;
@@ -180,8 +181,8 @@ static void fail_pci(const struct port_request *r, const char *bdf, int err)
 		rte_strerror(-err), driver != NULL ? driver + 1 : target, bdf);
 }
 
-// Finds an ethdev of the device that no port has yet; RTE_MAX_ETHPORTS when there is none. *all
-// counts the device's ethdevs, taken ones included.
+// Finds an ethdev of the device that no port uses yet, else returns RTE_MAX_ETHPORTS. *all counts
+// the device's ethdevs, including those in use.
 static uint16_t find_free(const char *device, unsigned int *all)
 {
 	uint16_t id, found = RTE_MAX_ETHPORTS;
@@ -253,7 +254,7 @@ int port_device_attach(const struct port_request *r, struct port_device *out)
 		return rc;
 	rc = rte_eth_dev_info_get(out->id, &info);
 	if (rc != 0) {
-		port_request_fail(r, "tells nothing of itself: %s", rte_strerror(-rc));
+		port_request_fail(r, "cannot be queried: %s", rte_strerror(-rc));
 		return -1;
 	}
 	out->dev = info.device;

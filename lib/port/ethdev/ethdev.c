@@ -20,7 +20,7 @@
 #include "port_log.h"
 #include "request.h"
 
-// Checksums that the NIC verifies where it can; the flags of each mbuf tell what it found.
+// Checksums that the NIC verifies if it can; the flags of each mbuf have the result.
 #define RX_CHECKSUMS (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM)
 
 static struct ethdev *to_ethdev(struct port *p)
@@ -56,7 +56,7 @@ static int ethdev_start(struct port *p)
 	rc = rte_eth_allmulticast_enable(p->dpdk_id);
 	if (rc != 0 && rc != -ENOTSUP)
 		PORT_LOG(WARNING,
-			"port %s: multicast cannot be received (%s): IPv6 neighbours will not "
+			"port %s: multicast cannot be enabled (%s): IPv6 neighbours will not "
 			"find it",
 			p->name, rte_strerror(-rc));
 	port_rss_apply(e);
@@ -106,7 +106,7 @@ static bool ethdev_link(struct port *p)
 	if (e->control >= 0) {
 		const bool up = port_iface_running(e);
 
-		if (up) // whatever its interface has been through
+		if (up) // clears errors of a socket whose interface was down
 			port_wake_settle(e);
 		return up;
 	}
@@ -114,10 +114,10 @@ static bool ethdev_link(struct port *p)
 		link.link_status == RTE_ETH_LINK_UP;
 }
 
-// Frames that found the ring of af_packet full; its driver does not tell. They are the frames that
-// the interface has received and nobody has read, less the few that are still in the ring. The
-// driver opens its sockets a little before or after we note the interface's counter. So when more
-// frames were read than were counted, the mark (received_before) moves.
+// Returns the frames that af_packet dropped because its ring was full, which its driver does not
+// count: the frames that the interface has received and nobody has read, except a few that are
+// still in the ring. The driver opens its sockets shortly before or after we read the interface's
+// counter. So if more frames were read than counted, received_before is adjusted.
 static uint64_t missed_by_ring(struct ethdev *e, uint64_t read)
 {
 	uint64_t frames;
@@ -195,7 +195,7 @@ static const struct port_ops bond_ops = {
 	.members = bond_members,
 };
 
-// The largest MTU that the driver takes. Some drivers tell it, others only their longest frame.
+// Returns the largest MTU of the driver. Some drivers report it, others only their longest frame.
 static uint16_t mtu_max(const struct rte_eth_dev_info *info)
 {
 	if (info->max_mtu != UINT16_MAX || info->max_rx_pktlen == 0)
@@ -204,7 +204,7 @@ static uint16_t mtu_max(const struct rte_eth_dev_info *info)
 		info->max_rx_pktlen - RTE_ETHER_HDR_LEN - RTE_ETHER_CRC_LEN, (uint32_t)UINT16_MAX);
 }
 
-// Checks that a buffer holds the MTU: the data path drops a frame that needs two buffers.
+// Checks that a frame of the MTU fits in one buffer: the data path drops frames in two buffers.
 static int check_mtu(const struct port_request *r, const struct rte_eth_dev_info *info)
 {
 	const uint32_t frame = r->c->mtu + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN + RTE_ETHER_CRC_LEN;
@@ -212,7 +212,7 @@ static int check_mtu(const struct port_request *r, const struct rte_eth_dev_info
 
 	if (r->c->mtu > mtu_max(info) || r->c->mtu < info->min_mtu) {
 		port_request_fail(r,
-			"mtu %u: driver %s takes %u to %u: set ports[].mtu within that, on all "
+			"mtu %u: driver %s supports %u to %u: set ports[].mtu within that, on all "
 			"hosts of the network",
 			r->c->mtu, info->driver_name, info->min_mtu, mtu_max(info));
 		return -1;
@@ -257,7 +257,7 @@ static int device_configure(struct ethdev *e, uint16_t mtu, uint64_t tx_offloads
 
 	if (e->rss_hf != 0) {
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-		// The NIC's hash comes with the packet, so software need not compute it again.
+		// The NIC delivers its hash with the packet, so software need not compute it again.
 		conf.rxmode.offloads |= e->info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_RSS_HASH;
 		conf.rx_adv_conf.rss_conf = (struct rte_eth_rss_conf){
 			.rss_key = p->rss_key,
@@ -292,12 +292,12 @@ static int configure_port(const struct port_request *r, struct ethdev *e)
 	e->cuts = tx_offloads != 0;
 	rc = device_configure(e, r->c->mtu, tx_offloads);
 	if (rc != 0 && e->rss_hf != 0) {
-		// RSS only saves hand-overs, so a port whose driver refuses it works without.
+		// RSS only saves hand-overs, so the port works without it, too.
 		PORT_LOG(WARNING, "port %s: RSS refused: %s", r->c->name, rte_strerror(-rc));
 		e->rss_hf = 0;
 		rc = device_configure(e, r->c->mtu, tx_offloads);
 	}
-	if (rc != 0 && e->interrupts) { // they only save sleeps
+	if (rc != 0 && e->interrupts) { // the port works without them, too
 		PORT_LOG(WARNING, "port %s: receive interrupts refused: %s", r->c->name,
 			rte_strerror(-rc));
 		e->interrupts = false;
@@ -321,10 +321,10 @@ static int setup_queues(const struct port_request *r, struct ethdev *e)
 	port_request_rings(r, p);
 	rc = rte_eth_dev_adjust_nb_rx_tx_desc(id, &p->rx_ring, &p->tx_ring);
 
-	// USO is the only transmit offload to ask for, if any. Software computes checksums.
-	// FAST_FREE promises that every queue has one mempool and never a chain or a shared buffer,
-	// for as long as the port is open. A worker sends what others received, so it cannot
-	// promise that.
+	// USO is the only transmit offload to request, if any. Software computes checksums.
+	// FAST_FREE would promise that every queue has one mempool and never a chain or a shared
+	// buffer while the port is open. A worker sends frames that other workers received, so it
+	// cannot promise that.
 	for (uint16_t q = 0; rc == 0 && q < p->nb_rxq; q++)
 		rc = rte_eth_rx_queue_setup(id, q, p->rx_ring, socket, NULL, r->c->pool);
 	for (uint16_t q = 0; rc == 0 && q < p->nb_txq; q++)
@@ -335,8 +335,8 @@ static int setup_queues(const struct port_request *r, struct ethdev *e)
 	return rc != 0 ? -1 : 0;
 }
 
-// Sets the MTU. A driver without the call has taken the MTU when it was configured. A bond sets
-// that of its members when it starts.
+// Sets the MTU. A driver without the call has used the MTU of its configuration. A bond sets the
+// MTU of its members when it starts.
 static int set_mtu(const struct port_request *r, const struct ethdev *e)
 {
 	uint16_t mtu;

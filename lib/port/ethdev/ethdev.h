@@ -11,17 +11,17 @@ struct bond;
 
 struct ethdev {
 	struct port port;
-	struct bond *bond; // NULL when the port is one device
+	struct bond *bond; // NULL if the port is one device
 	struct port_device device;
 	struct rte_eth_dev_info info;
-	uint64_t rss_hf; // hash types to ask for; 0 = the port does not spread
+	uint64_t rss_hf; // hash types to request; 0 = no RSS
 	int control; // socket to ask the kernel about the interface behind it; -1 = none
 	uint64_t received_before; // frames received before this port (af_packet); any thread
-	uint64_t cut_lost; // datagrams of cut super-frames that found no room; written by workers
-	int *wake; // of a bond, by queue (wake.h); -1 = none; NULL = nobody has asked
+	uint64_t cut_lost; // datagrams of cut super-frames dropped; written by workers
+	int *wake; // for a bond, by queue (wake.h); -1 = none; NULL = not requested yet
 	bool interrupts; // configured with receive interrupts
 	bool started;
-	bool cuts; // configured to take super-frames
+	bool cuts; // configured to accept super-frames
 };
 
 // Opens the device as an ethdev. NULL with the reason written.

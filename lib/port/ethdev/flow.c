@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Expresses rules as rte_flow rules. We believe in a rule only once it has been created: some
-// drivers validate rules that they then refuse to create.
+// Translates rules into rte_flow rules. A rule must be created to know that it works: some drivers
+// validate rules that they then refuse to create.
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #define ITEMS_MAX 5 // Ethernet, VLAN, IP, UDP, end
 #define VLAN_ID_MASK 0x0fff
 
-// The pattern of a rule, with the structs that its items point to.
+// The pattern of a rule, and the structs that its items point to.
 struct match {
 	struct rte_flow_item item[ITEMS_MAX];
 	unsigned int nb;
@@ -53,8 +53,7 @@ static void match_make(struct match *m, const struct port_rule *r)
 	if (r->vlan != 0)
 		item_add(m, RTE_FLOW_ITEM_TYPE_VLAN, &m->vlan, &m->vlan_mask);
 	match_ip(m, &r->dst);
-	// name the protocol even where any port will do: NICs that sort packets by protocol keep
-	// rules for each
+	// name the protocol even if any port matches: some NICs need it to choose the rule table
 	if (r->mask != 0)
 		item_add(m, RTE_FLOW_ITEM_TYPE_UDP, &m->udp, &m->udp_mask);
 	else
@@ -81,7 +80,7 @@ int port_flow_create(
 		return 0;
 	rc = rte_errno != 0 ? -rte_errno : -EIO;
 	if (rc == -ENOSYS)
-		snprintf(reason, len, "%s knows no flow rules", p->driver);
+		snprintf(reason, len, "%s does not support flow rules", p->driver);
 	else
 		snprintf(reason, len, "%s says %s", p->driver,
 			error.message != NULL ? error.message : rte_strerror(-rc));
@@ -93,7 +92,7 @@ void port_flow_destroy(struct port *p, void *flow)
 	struct rte_flow_error error = {0};
 	const int rc = rte_flow_destroy(p->dpdk_id, flow, &error);
 
-	// software hands over what such a rule misdirects, so nothing is lost
+	// software hands over packets that such a rule misdirects, so nothing is lost
 	if (rc != 0)
 		PORT_LOG(WARNING, "port %s: a flow rule could not be destroyed: %s", p->name,
 			error.message != NULL ? error.message : rte_strerror(-rc));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules for the NIC, as port_ops describes them. Private to lib/port.
+// Flow rules for the NIC (see port_ops). Private to lib/port.
 #pragma once
 
 #include "port.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks the kernel about the interface behind an af_packet port, because the driver of DPDK 22.11
-// does not tell: whether the interface is up, and how many frames it has received.
+// Asks the kernel for data about the interface behind an af_packet port that the driver of DPDK
+// 22.11 does not provide: its state, and the number of frames received.
 
 #include <inttypes.h>
 #include <net/if.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernel tells of the interface behind an ethdev, for ports with a control socket. Private
-// to lib/port.
+// State of the kernel interface behind an ethdev, for ports with a control socket. Private to
+// lib/port.
 #pragma once
 
 #include <stdbool.h>
@@ -8,8 +8,8 @@
 
 struct ethdev;
 
-// Whether the interface is up and has a carrier.
+// True if the interface is up and has a carrier.
 bool port_iface_running(const struct ethdev *e);
-// The number of frames the interface has received since it exists; false when the kernel does not
-// tell.
+// Gets the number of frames that the interface has received since its creation. False if the kernel
+// does not provide it.
 bool port_iface_received(const struct ethdev *e, uint64_t *frames);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Receive-side scaling. The key is ours and the table is read back, so software can compute for any
-// packet the queue that the NIC would choose.
+// Receive-side scaling. We set the key and read the table back, so software can compute the queue
+// that the NIC would choose for any packet.
 
 #include <sys/random.h>
 
@@ -26,7 +26,7 @@ void port_rss_plan(struct ethdev *e, const uint8_t *key)
 		len = RSS_KEY_DEFAULT;
 	if (len < RSS_KEY_DEFAULT || len > PORT_RSS_KEY_MAX)
 		return;
-	// It is secret: a sender who does not know it cannot aim all flows at one queue.
+	// The key is secret, so that senders cannot direct all flows to one queue.
 	if (key != NULL)
 		memcpy(p->rss_key, key, len);
 	else if (getrandom(p->rss_key, len, 0) != len)
@@ -77,7 +77,7 @@ static int reta_read(struct ethdev *e)
 	return 0;
 }
 
-// Reads back the hash types in force, and the key into key.
+// Reads back the current hash types and key.
 static int hash_read(const struct ethdev *e, uint8_t key[PORT_RSS_KEY_MAX], uint64_t *hf)
 {
 	struct rte_eth_rss_conf conf = {.rss_key = key, .rss_key_len = e->port.rss_key_len};
@@ -87,7 +87,7 @@ static int hash_read(const struct ethdev *e, uint8_t key[PORT_RSS_KEY_MAX], uint
 	return rc;
 }
 
-// Makes sure that key and hash types are those asked for; -EIO when the driver keeps others.
+// Ensures that key and hash types are the requested ones; -EIO if the driver uses others.
 static int hash_verify(struct ethdev *e)
 {
 	struct port *p = &e->port;
@@ -97,7 +97,7 @@ static int hash_verify(struct ethdev *e)
 	uint64_t hf;
 	int rc = hash_read(e, key, &hf);
 
-	// Some drivers overlook the key given at configuration and take it only through this call.
+	// Some drivers ignore the key in the configuration and accept it only through this call.
 	if (rc == 0 && memcmp(key, p->rss_key, p->rss_key_len) != 0) {
 		rc = rte_eth_dev_rss_hash_update(p->dpdk_id, &conf);
 		if (rc == 0)
@@ -123,7 +123,7 @@ void port_rss_apply(struct ethdev *e)
 		rc = hash_verify(e);
 	if (rc != 0) {
 		PORT_LOG(WARNING,
-			"port %s: RSS cannot be relied on (%s): packets are brought home by "
+			"port %s: RSS is not reliable (%s): packets are directed to workers by "
 			"software",
 			p->name, strerror(-rc));
 		return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Super-frames on an ethdev, where the configuration asks for them: the NIC cuts them. Most drivers
-// then cannot use their vectorised transmit function, because any frame may be a chain of buffers.
+// Super-frames on an ethdev, if configured: the NIC cuts them. Most drivers then cannot use their
+// vectorised transmit function, because any frame may be a chain of buffers.
 
 #include <rte_ip.h>
 
@@ -15,16 +15,17 @@
 #define UDP_OFFLOADS (COMMON | RTE_ETH_TX_OFFLOAD_UDP_TSO | RTE_ETH_TX_OFFLOAD_UDP_CKSUM)
 #define TCP_OFFLOADS (COMMON | RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_TCP_CKSUM)
 #define SUPER (RTE_MBUF_F_TX_UDP_SEG | RTE_MBUF_F_TX_TCP_SEG)
-#define UDP_SEGMENTS 64 // in one super-frame: what Linux asks of a NIC
+#define UDP_SEGMENTS 64 // in one super-frame: the limit that Linux uses for NICs
 #define TCP_SEGMENTS 128
 #define BUFS 64
 #define BYTES (RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN + 65535)
-// Intel's NICs take smaller segments for an attack (i40e and iavf below 256). The other end of a
+// Intel's NICs treat smaller segments as an attack (i40e and iavf below 256). The other end of a
 // connection chooses the size.
 #define TCP_SIZE_MIN 512
-#define TRIES 100000 // to find room in a ring; a NIC takes microseconds
+#define TRIES 100000 // tries to find room in a ring; a NIC needs microseconds
 
-// Drivers that offer the offload and do not do it (DPDK 22.11: they build no descriptors for it).
+// Drivers that claim the offload without implementing it (DPDK 22.11: they build no descriptors for
+// it).
 static bool driver_lies(const char *driver)
 {
 	return strncmp(driver, "net_txgbe", 9) == 0 || strncmp(driver, "net_ngbe", 8) == 0;
@@ -34,7 +35,7 @@ static bool offers_offloads(const struct ethdev *e, uint64_t offloads)
 {
 	const struct rte_eth_desc_lim *lim = &e->info.tx_desc_lim;
 
-	// a datagram on the wire spans two buffers: one with the headers, and its own
+	// a datagram on the wire spans two buffers: that of the headers, and its own
 	return (e->info.tx_offload_capa & offloads) == offloads && lim->nb_seg_max >= 2 &&
 		lim->nb_mtu_seg_max >= 2;
 }
@@ -50,7 +51,7 @@ static uint64_t plan_udp(struct ethdev *e, const struct port_request *r)
 		return 0;
 	if (!offers_offloads(e, UDP_OFFLOADS) || driver_lies(e->info.driver_name)) {
 		PORT_LOG(WARNING,
-			"port %s: uso: driver %s cannot cut super-frames of UDP: datagrams leave "
+			"port %s: uso: driver %s cannot cut UDP super-frames: datagrams leave "
 			"one by one",
 			r->c->name, e->info.driver_name);
 		return 0;
@@ -66,7 +67,7 @@ static uint64_t plan_tcp(struct ethdev *e, const struct port_request *r)
 		return 0;
 	if (!offers_offloads(e, TCP_OFFLOADS)) {
 		PORT_LOG(WARNING,
-			"port %s: exception.tso: driver %s cannot cut super-frames of TCP: the "
+			"port %s: exception.tso: driver %s cannot cut TCP super-frames: the "
 			"kernel cuts",
 			r->c->name, e->info.driver_name);
 		return 0;
@@ -83,9 +84,9 @@ uint64_t port_uso_plan(struct ethdev *e, const struct port_request *r)
 	return plan_udp(e, r) | plan_tcp(e, r);
 }
 
-// Intel's NICs, and so DPDK, want the length left out of the pseudo-header's sum, because it
-// differs from datagram to datagram, and an IPv4 checksum of 0. rte_eth_tx_prepare of 22.11 leaves
-// UDP super-frames alone. The sum is made from the headers, so calling this twice changes nothing.
+// Intel's NICs, and so DPDK, need a pseudo-header sum without the length, because that differs
+// between datagrams, and an IPv4 checksum of 0. rte_eth_tx_prepare of 22.11 does not change UDP
+// super-frames. The sum is computed from the headers, so calling this twice changes nothing.
 void port_uso_prepare(struct rte_mbuf *m)
 {
 	uint8_t *ip = rte_pktmbuf_mtod_offset(m, uint8_t *, m->l2_len);
@@ -111,8 +112,9 @@ static void switch_off(struct port *p, bool tcp)
 			p->name, p->driver, tcp ? "TCP" : "UDP", rte_strerror(rte_errno));
 }
 
-// Cuts a super-frame that the driver refuses, and sends the plain frames. False: not now. Once some
-// are sent all have to go; frames for which the ring stays full count as an error of the port.
+// Cuts a super-frame that the driver refuses, and sends the plain frames. False if the ring has no
+// room now. Once some are sent all must follow; frames for which the ring stays full count as
+// errors of the port.
 static bool send_cut(struct port *p, uint16_t queue, struct rte_mbuf *m)
 {
 	struct ethdev *e = p->priv;

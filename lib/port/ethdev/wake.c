@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finds the descriptors of receive queues: of interrupts, and the sockets of af_packet. No function
-// of DPDK tells the latter. The driver's receive queue, to which the table of fast calls of a port
-// leads, begins with its socket (22.11 to 24.11). That is not taken on trust: a number found there
-// counts only if the kernel says that it is a packet socket of this process, bound to the port's
-// interface. Where it is anything else the port cannot wake.
+// of DPDK returns those sockets. The driver's receive queue, which the port's table of fast-path
+// functions points to, begins with its socket (22.11 to 24.11). This is verified: a number found
+// there counts only if the kernel says that it is a packet socket of this process, bound to the
+// port's interface. Otherwise the port cannot wake.
 #include "ethdev/wake.h"
 
 #include <errno.h>
@@ -50,8 +50,8 @@ int port_wake_fd(struct port *p, uint16_t queue)
 			     : socket_of(p->dpdk_id, queue);
 }
 
-// Most interrupts are counted by an eventfd, which stays readable until it is read. That of net_tap
-// is the TAP, readable while a frame waits: reading it would take the frame. It has nothing to
+// Most interrupts use an eventfd, which stays readable until it is read. net_tap uses the TAP
+// itself, readable while a frame waits: reading it would remove the frame, and there is nothing to
 // enable.
 int port_wake_arm(struct port *p, uint16_t queue, bool on)
 {

@@ -28,7 +28,7 @@ static int request_route(struct rtnl *s, const struct port_route *r, uint16_t ty
 	m->rtm_protocol = RTPROT_STATIC;
 	m->rtm_scope = RT_SCOPE_UNIVERSE;
 	m->rtm_type = RTN_UNICAST;
-	m->rtm_flags = RTNH_F_ONLINK; // the router of a lone address is in no subnet of it
+	m->rtm_flags = RTNH_F_ONLINK; // the router of a /32 or /128 address is in no subnet
 	if (m->rtm_dst_len != 0)
 		rtnl_put_addr(n, RTA_DST, &r->dst.addr);
 	rtnl_put_addr(n, RTA_GATEWAY, &r->via);
@@ -60,7 +60,7 @@ int host_routes_add(struct rtnl *s, const struct port_route *routes, uint32_t nb
 	return 0;
 }
 
-// The route to the same destination; NULL when there is none. There are few.
+// Returns the route to the same destination, or NULL. There are few routes.
 static const struct port_route *find_route(const struct port_routes *in, const struct port_route *r)
 {
 	for (uint32_t i = 0; i < in->nb; i++)
@@ -71,7 +71,7 @@ static const struct port_route *find_route(const struct port_routes *in, const s
 	return NULL;
 }
 
-// Gives the kernel a route in the place of the one that it had, or of none.
+// Adds a route, or replaces the kernel's route `had`.
 static int put_route(struct rtnl *s, const struct port_route *r, const struct port_route *had)
 {
 	if (had != NULL && addr_eq(&had->via, &r->via))
@@ -85,13 +85,13 @@ static void delete_route(struct rtnl *s, const struct port_route *r)
 	const int rc = request_route(s, r, RTM_DELROUTE, 0);
 	char via[ADDR_TEXT_LEN];
 
-	if (rc != 0 && rc != -ESRCH) // somebody may have deleted it
-		PORT_LOG(WARNING, "port %s: interface %s: a route through %s stays: %s",
+	if (rc != 0 && rc != -ESRCH) // it may have been deleted by somebody else
+		PORT_LOG(WARNING, "port %s: interface %s: a route through %s cannot be deleted: %s",
 			s->port->name, s->interface, addr_format(&r->via, via, sizeof(via)),
 			strerror(-rc));
 }
 
-// Takes the first nb of after back.
+// Undoes the first nb routes of `after`.
 static void undo_routes(struct rtnl *s, const struct port_routes *before,
 	const struct port_routes *after, uint32_t nb)
 {

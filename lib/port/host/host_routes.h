@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Routes of the kernel's interface behind a port. Private to lib/port.
+// Routes of the kernel interface behind a port. Private to lib/port.
 #pragma once
 
 #include <stddef.h>
@@ -9,11 +9,11 @@
 
 struct rtnl;
 
-// Adds routes, none of which the kernel may have. 0, or -1 with the reason told. Management lcore,
-// as the next one.
+// Adds routes that the kernel must not have yet. Returns 0, or -1 with the reason reported.
+// Management lcore, like the next function.
 int host_routes_add(struct rtnl *s, const struct port_route *routes, uint32_t nb);
-// Makes after of before: first what is new or goes another way, then what is gone is deleted, so
-// that a destination that is in both always has a route. 0, or -1 with the reason told, and then
-// the kernel has before.
+// Replaces the routes `before` by `after`: first adds new and changed routes, then deletes old
+// ones, so that a destination in both always has a route. Returns 0, or -1 with the reason reported
+// and the kernel's routes unchanged.
 int host_routes_change(
 	struct rtnl *s, const struct port_routes *before, const struct port_routes *after);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the kernel's end of an exception port a host: addresses and routes over rtnetlink.
-// They go with the interface, so nothing has to be undone.
+// Configures the kernel's end of an exception port as a host: addresses and routes over rtnetlink.
+// They disappear with the interface, so nothing has to be undone.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,20 +22,20 @@
 #include "port_log.h"
 
 #define SETTINGS "/proc/sys/net/ipv6/conf"
-#define LEARNED_ADDRESSES 16 // IPv6 addresses beside ours, as many as the kernel's default
+#define LEARNED_ADDRESSES 16 // IPv6 addresses in addition to ours: the kernel's default limit
 
 enum host_state {
 	HOST_MADE,
-	HOST_GONE, // somebody has removed the interface
-	HOST_BARE, // it was made again, but no host of it
+	HOST_GONE, // the interface was removed
+	HOST_BARE, // it was made again, but is not configured as a host
 };
 
-// Kept with the port, for what comes later.
+// Kept with the port for later calls.
 struct kernel_host {
 	struct rtnl rtnl;
-	const struct port_host *host; // while it is made
-	int settings; // the directory of IPv6 settings in its namespace; -1 = not opened
-	enum host_state state; // the management lcore's, read by any thread
+	const struct port_host *host; // valid during port_kernel_host_start
+	int settings; // directory of the IPv6 settings of its namespace; -1 = not open
+	enum host_state state; // written by the management lcore, read by any thread
 };
 
 // --- the interface ------------------------------------------------------------------------------
@@ -60,8 +60,8 @@ static bool is_there(struct kernel_host *s)
 	return rtnl_ask(&s->rtnl, n) != -ENODEV;
 }
 
-// Keeps the kernel from making IPv6 addresses of its own. With a second link-local address it would
-// speak from an address for which the data path does not answer.
+// Prevents the kernel from making IPv6 addresses itself. With a second link-local address it would
+// send from an address for which the data path does not answer.
 static int set_no_autoconf(struct kernel_host *s)
 {
 	struct nlmsghdr *n = rtnl_begin(&s->rtnl, RTM_SETLINK, 0);
@@ -78,7 +78,7 @@ static int set_no_autoconf(struct kernel_host *s)
 	return rtnl_ask(&s->rtnl, n);
 }
 
-// One setting of IPv6 of the interface, as sysctl has it: its number, -1 when it cannot be read.
+// Reads an IPv6 setting (sysctl) of the interface: its number, -1 if it cannot be read.
 static int read_setting(const struct kernel_host *s, const char *path)
 {
 	char text[16] = "";
@@ -90,8 +90,8 @@ static int read_setting(const struct kernel_host *s, const char *path)
 	return n > 0 ? atoi(text) : -1;
 }
 
-// A read-only /proc/sys, as containers have it, may hold the right value all the same. Of a bound
-// that is a least value more is right, too, and 0 is none.
+// Writes a setting. A read-only /proc/sys, as in containers, may have the right value already.
+// is_least: larger values are right, too, and 0 means no limit.
 static void write_setting(struct kernel_host *s, const char *name, int value, bool is_least)
 {
 	char path[128], text[16];
@@ -110,7 +110,7 @@ static void write_setting(struct kernel_host *s, const char *name, int value, bo
 		close(fd);
 }
 
-// It stays the namespace's, whoever opens files in it.
+// The directory belongs to the namespace, whichever thread opens files in it.
 static void open_settings(void *ctx)
 {
 	struct kernel_host *s = ctx;
@@ -118,9 +118,9 @@ static void open_settings(void *ctx)
 	s->settings = open(SETTINGS, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-// Makes the kernel listen to router advertisements, also where it forwards, and make one address of
-// each prefix. It asks for them when it gets its link-local address. It makes none once it has
-// max_addresses, and counts ours among them.
+// Makes the kernel accept router advertisements, even if it forwards, and make one address of each
+// prefix. It solicits them when it gets its link-local address. It makes no more once it has
+// max_addresses, which includes ours.
 static void set_slaac(struct kernel_host *s)
 {
 	int ours = 0;
@@ -147,7 +147,7 @@ static int set_up(struct kernel_host *s)
 }
 
 // Sets the limits of super-frames: we must cut longer ones. A kernel that refuses has other limits,
-// or none.
+// or no limit.
 static void set_limits(struct kernel_host *s)
 {
 	struct nlmsghdr *n = rtnl_begin(&s->rtnl, RTM_SETLINK, 0);
@@ -160,7 +160,7 @@ static void set_limits(struct kernel_host *s)
 	mnl_attr_put_u32(n, IFLA_GSO_MAX_SIZE, s->host->bytes);
 	rc = rtnl_ask(&s->rtnl, n);
 	if (rc != 0)
-		PORT_LOG(NOTICE, "port %s: limits of super-frames are the kernel's: %s",
+		PORT_LOG(NOTICE, "port %s: the limits of super-frames cannot be set: %s",
 			s->rtnl.port->name, strerror(-rc));
 }
 
@@ -183,8 +183,8 @@ static int add_address(struct kernel_host *s, const struct addr *a, uint8_t len)
 	return rtnl_ask(&s->rtnl, n);
 }
 
-// The kernel may have made it, the same one, before it was told not to: a DHCP client brings up an
-// interface as soon as it sees it.
+// Adds the link-local address. The kernel may have made it already, before it was told not to: a
+// DHCP client brings up an interface as soon as it sees it.
 static int add_link_local(struct kernel_host *s)
 {
 	const int rc = add_address(s, &s->host->link_local, 64);
@@ -192,7 +192,7 @@ static int add_link_local(struct kernel_host *s)
 	return rc == -EEXIST ? 0 : rc;
 }
 
-// Advice where IPv6 addresses are refused.
+// Returns advice for refused IPv6 addresses.
 static const char *switched_off(int rc)
 {
 	return rc == -EACCES || rc == -EOPNOTSUPP
@@ -230,14 +230,14 @@ static int add_addresses(struct kernel_host *s, bool *any_v6)
 	return 0;
 }
 
-// --- all of it ----------------------------------------------------------------------------------
+// --- the host -----------------------------------------------------------------------------------
 
 static int set_up_host(struct kernel_host *s)
 {
 	bool any_v6 = false;
 	int rc = find_link(s);
 
-	// A vtap has its interface by now; a DPDK driver may make it only when the port is started
+	// A vtap has its interface now; a DPDK driver may make it only when the port is started
 	if (rc == 0)
 		set_no_autoconf(s);
 	rc = s->rtnl.port->ops->start((struct port *)(uintptr_t)s->rtnl.port);
@@ -310,7 +310,7 @@ int port_kernel_host_reroute(struct port *p, const struct port_routes *before,
 	return host_routes_change(s, before, after);
 }
 
-// --- what becomes of it --------------------------------------------------------------------------
+// --- removal -------------------------------------------------------------------------------------
 
 bool port_kernel_host_watch(struct port *p)
 {
@@ -320,8 +320,8 @@ bool port_kernel_host_watch(struct port *p)
 		return false;
 	set_state(s, HOST_GONE);
 	PORT_LOG(WARNING,
-		"port %s: interface %s was removed: nothing comes or goes by it until a restart",
-		p->name, s->rtnl.interface);
+		"port %s: interface %s was removed: it carries no packets until a restart", p->name,
+		s->rtnl.interface);
 	return false;
 }
 

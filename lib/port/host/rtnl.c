@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Questions to the kernel about an interface, and their answers.
+// Sends rtnetlink requests about an interface, and reads the answers.
 #include "host/rtnl.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rtnetlink about one interface behind a port. Private to lib/port.
+// rtnetlink requests for one interface behind a port. Private to lib/port.
 #pragma once
 
 #include <stddef.h>
@@ -11,33 +11,34 @@ struct mnl_socket;
 struct nlmsghdr;
 struct port;
 
-#define RTNL_MESSAGE_LEN 1024 // bytes; our longest message has some 100
+#define RTNL_MESSAGE_LEN 1024 // bytes; our longest message has about 100
 #define RTNL_ANSWER_LEN 32768 // bytes; a link with all its attributes
 
 struct rtnl {
 	const struct port *port;
-	const char *interface; // its name; the configuration's
+	const char *interface; // its name; owned by the configuration
 	const char *netns;
-	uint32_t metric; // of routes
+	uint32_t metric; // metric of routes
 	struct mnl_socket *socket;
-	int fd; // descriptor that is not the socket's yet
+	int fd; // descriptor not owned by the socket yet
 	int error; // errno of opening it
 	unsigned int seq;
-	int index; // the interface's index, once an answer about it has come
-	char *reason; // of the operation under way: where its failure is told
+	int index; // index of the interface, once the kernel has returned it
+	char *reason; // buffer for the reason of a failure of the current operation
 	size_t reason_len;
 	char buf[RTNL_MESSAGE_LEN], answer[RTNL_ANSWER_LEN];
 };
 
-// Opens a socket in the namespace of the interface. It stays there, so that whoever has it needs no
-// right to enter the namespace again. 0, or -1 with the reason told. Management lcore, as all here.
+// Opens a socket in the network namespace of the interface. It stays there, so later requests need
+// no privilege to enter the namespace. Returns 0, or -1 with the reason reported. Management lcore,
+// like all functions here.
 int rtnl_open(struct rtnl *s);
 void rtnl_close(struct rtnl *s);
-// Begins a request in the session's buffer; flags beside those that all have.
+// Begins a request in s->buf; flags are added to the common ones.
 struct nlmsghdr *rtnl_begin(struct rtnl *s, uint16_t type, uint16_t flags);
 // Sends a request and waits for the answer: 0 or the kernel's -errno.
 int rtnl_ask(struct rtnl *s, const struct nlmsghdr *n);
 // Adds an address as an attribute of its family's length.
 void rtnl_put_addr(struct nlmsghdr *n, uint16_t type, const struct addr *a);
-// Tells the reason of -errno. Always -1.
+// Reports the reason of -errno. Always returns -1.
 __attribute__((format(printf, 3, 4))) int rtnl_fail(struct rtnl *s, int rc, const char *fmt, ...);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks the kernel for the programs at the ingress of an interface.
+// Lists the programs at the ingress of an interface.
 #include "packet/ingress.h"
 
 #include <net/if.h>
@@ -10,7 +10,7 @@
 #include "bpf/bpf_sys.h"
 #include "packet/packet_bpf.h"
 
-#define PROGRAMS_MAX 64 // of a chain, by the kernel
+#define PROGRAMS_MAX 64 // the kernel's limit of programs in a chain
 
 unsigned int port_ingress_others(const char *interface, char *names, size_t len)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs that others have at the ingress of an interface (TCX). Packet ports put theirs before
+// Programs of other owners at the ingress of an interface (TCX). Packet ports attach theirs before
 // them.
 #pragma once
 
 #include <stddef.h>
 
-// Writes their names, "a, b", to names (len bytes), and returns how many there are, of the first
-// 64. 0: there are none, or they cannot be asked for: this takes CAP_NET_ADMIN, and CAP_SYS_ADMIN
-// for names ("?" without). Management lcore.
+// Writes the names of the first 64, "a, b", to names (len bytes), and returns their number. 0 if
+// there are no programs, or without CAP_NET_ADMIN. Names need CAP_SYS_ADMIN ("?" without).
+// Management lcore.
 unsigned int port_ingress_others(const char *interface, char *names, size_t len);

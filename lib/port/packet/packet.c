@@ -21,10 +21,10 @@
 #include "port_log.h"
 #include "request.h"
 
-#define SEND_BUFFER (4 << 20) // bytes on their way out of one queue
+#define SEND_BUFFER (4 << 20) // bytes of the send buffer of one queue
 
-#define CAPABILITIES                                                                   \
-	" (run as root, or with CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF; of the unit: " \
+#define CAPABILITIES                                                                    \
+	" (run as root, or with CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF; with systemd: " \
 	"conf/slipring.service.d/packet.conf)"
 
 static struct packet *to_packet(struct port *p)
@@ -88,7 +88,7 @@ static int packet_start(struct port *p)
 	if (rc != 0)
 		PORT_LOG(ERR, "port %s: interface %s: no program at its ingress: %s%s", p->name,
 			k->spec.name, strerror(-rc),
-			rc == -EINVAL ? " (this takes Linux 6.6 or later, with CONFIG_NET_XGRESS)"
+			rc == -EINVAL ? " (it needs Linux 6.6 or later, with CONFIG_NET_XGRESS)"
 				: rc == -EPERM ? CAPABILITIES
 					       : "");
 	return rc;
@@ -130,7 +130,7 @@ static void packet_close(struct port *p)
 	rte_free(k);
 }
 
-// --- what it tells -------------------------------------------------------------------------------
+// --- state ---------------------------------------------------------------------------------------
 
 static bool packet_link(struct port *p)
 {
@@ -138,7 +138,7 @@ static bool packet_link(struct port *p)
 	socklen_t len = sizeof(int);
 	int error;
 
-	// An interface that was down has left an error, which would wake the worker for ever
+	// An interface that was down leaves an error, which would wake the worker again and again
 	for (unsigned int i = 0; i < p->nb_rxq; i++)
 		getsockopt(k->rx[i].fd, SOL_SOCKET, SO_ERROR, &error, &len);
 	return packet_iface_running(&k->iface);
@@ -207,7 +207,7 @@ static const struct port_ops packet_ops = {
 
 // --- opening -------------------------------------------------------------------------------------
 
-// Loads a program. A descriptor or -errno.
+// Loads a program. Returns a descriptor or -errno.
 static int load_filter(struct packet_filter *f, enum packet_filter_for whom)
 {
 	struct bpf_insn *code;
@@ -224,7 +224,8 @@ static int load_filter(struct packet_filter *f, enum packet_filter_for whom)
 	return fd;
 }
 
-// Makes the memory of addresses that may move, if one may; the programs hold it. 0 or -errno.
+// Makes the shared memory of addresses that may move, if any; the programs keep it. Returns 0 or
+// -errno.
 static int share_moving(struct packet *k, struct packet_filter *f)
 {
 	void *memory;
@@ -264,15 +265,15 @@ static int load_programs(struct packet *k, const struct port_request *r)
 		close(f.moving);
 	if (rc == -E2BIG)
 		port_request_fail(r,
-			"it has too many addresses and ports for a program of the "
-			"kernel: use ranges, or a port of its own");
+			"it has too many addresses and ports for a kernel program: "
+			"use ranges, or a separate port");
 	else if (rc < 0)
-		port_request_fail(r, "program of what is ours: %s%s", strerror(-rc),
-			rc == -EPERM ? CAPABILITIES : "");
+		port_request_fail(
+			r, "filter program: %s%s", strerror(-rc), rc == -EPERM ? CAPABILITIES : "");
 	return rc < 0 ? -1 : 0;
 }
 
-// Makes a socket, which hears nothing before it is bound. Its descriptor or -errno.
+// Makes a socket, which receives nothing before it is bound. Returns its descriptor or -errno.
 static int open_socket(void)
 {
 	const int on = 1, bytes = SEND_BUFFER;
@@ -309,7 +310,7 @@ static int open_queue(struct packet *k, unsigned int i, const struct port_reques
 	return 0;
 }
 
-// Makes the sockets for later. One by itself can be bound anew.
+// Makes the spare sockets. A port with one queue needs no spares: its socket can be bound again.
 static int open_spares(struct packet *k, const struct port_request *r)
 {
 	const unsigned int nb = k->port.nb_rxq > 1 && !r->c->loopback ? PACKET_SPARES : 0;
@@ -328,7 +329,7 @@ static int open_spares(struct packet *k, const struct port_request *r)
 	return 0;
 }
 
-// Takes the smaller MTU of the configuration's and the interface's.
+// Chooses the smaller MTU of the configuration and the interface.
 static int choose_mtu(struct packet *k, const struct port_request *r)
 {
 	const uint32_t room = rte_pktmbuf_data_room_size(r->c->pool) - RTE_PKTMBUF_HEADROOM;
@@ -349,13 +350,13 @@ static int choose_mtu(struct packet *k, const struct port_request *r)
 			k->iface.mtu, k->spec.name);
 	else if (k->iface.mtu > r->c->mtu)
 		PORT_LOG(NOTICE,
-			"port %s: interface %s has an MTU of %u: what is longer than %u is dropped "
-			"(mtu: %u takes it)",
+			"port %s: interface %s has an MTU of %u: packets above %u are dropped "
+			"(mtu: %u accepts them)",
 			k->port.name, k->spec.name, k->iface.mtu, r->c->mtu, k->iface.mtu);
 	return 0;
 }
 
-// Loads the program by which each queue has what is its worker's.
+// Loads the program that gives each queue the packets of its worker.
 static void steer_queues(struct packet *k, const struct port_request *r)
 {
 	if (k->port.nb_rxq == 1)
@@ -365,13 +366,13 @@ static void steer_queues(struct packet *k, const struct port_request *r)
 		return;
 	PORT_LOG(WARNING,
 		"port %s: most datagrams are handed over between workers, as the kernel chooses "
-		"queues by a hash of its own: %s (root, or CAP_BPF with CAP_PERFMON, keeps them "
-		"from that; of the unit: conf/slipring.service.d/packet.conf)",
+		"queues by its own hash: %s (root, or CAP_BPF with CAP_PERFMON, prevents "
+		"that; with systemd: conf/slipring.service.d/packet.conf)",
 		k->port.name, strerror(-k->chooses));
 	k->chooses = -1;
 }
 
-// Makes the socket by which programs of this machine are reached.
+// Makes the socket that reaches programs of this host.
 static int open_raw(struct packet *k, const struct port_request *r)
 {
 	k->raw = packet_loop_open(k->spec.name, SEND_BUFFER);
@@ -388,7 +389,7 @@ static int open_raw(struct packet *k, const struct port_request *r)
 static int setup_port(struct packet *k, const struct port_request *r, uint16_t queues)
 {
 	port_request_rings(r, &k->port);
-	k->port.tx_ring = 0; // the kernel takes a frame at once or not at all
+	k->port.tx_ring = 0; // the kernel accepts a frame at once or refuses it
 	if (packet_iface_open(&k->iface, r, k->spec.name) != 0 || choose_mtu(k, r) != 0 ||
 		load_programs(k, r) != 0)
 		return -1;
@@ -433,7 +434,7 @@ struct port *port_packet_open(const struct port_request *r)
 		.uso = {PACKET_USO_SEGMENTS, PACKET_SUPER_BUFS, PACKET_SUPER_BYTES},
 		.dpdk_id = RTE_MAX_ETHPORTS,
 	};
-	if (r->c->loopback) // a raw socket sends none
+	if (r->c->loopback) // a raw socket cannot send super-frames
 		k->port.uso = (struct port_super){0};
 	if (k->port.name == NULL ||
 		setup_port(k, r,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the programs of a packet port are put.
+// Loads and attaches the programs of a packet port.
 #include "packet/packet_bpf.h"
 
 #include <errno.h>
@@ -9,9 +9,9 @@
 
 #include "bpf/bpf_sys.h"
 
-#define BEFORE (1u << 3) // of all, where no other is named; Debian 12's headers lack it (Linux 6.6)
+#define BEFORE (1u << 3) // before all other programs; Debian 12's headers lack it (Linux 6.6)
 
-// BPF_LINK_CREATE as Linux 6.6 knows it.
+// Argument of BPF_LINK_CREATE in Linux 6.6.
 struct link_create {
 	uint32_t program, index, type, flags;
 	uint32_t relative;

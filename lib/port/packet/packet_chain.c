@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps a program the first at the ingress of an interface. Another instance of it is attached
-// before all, and only then the one that was there is taken away: no frame comes by in between.
+// Keeps a program first at the ingress of an interface. The other copy of it is attached before all
+// programs, and only then the old one is detached: no frame can pass in between.
 #include "packet/packet_chain.h"
 
 #include <errno.h>
@@ -9,9 +9,9 @@
 #include "packet/packet_bpf.h"
 
 #define CREDIT_MAX 8
-#define CREDIT_LOOKS 10 // looks after which there is one more
-#define FRESH 32 // a chain that was empty meanwhile begins with revision 1
-#define AHEAD 256 // revisions that a look tries; the next one goes on
+#define CREDIT_LOOKS 10 // looks per additional credit
+#define FRESH 32 // a chain that was empty in between begins with revision 1
+#define AHEAD 256 // revisions that a look tries; the next look continues
 #define START_MOST 65536
 
 void packet_chain_init(struct packet_chain *c)
@@ -24,7 +24,7 @@ static void set_behind(struct packet_chain *c, bool behind)
 	__atomic_store_n(&c->behind, behind, __ATOMIC_RELAXED);
 }
 
-// Takes the place that a link has just got, for a chain that had that revision before.
+// Records a new link, made when the chain had that revision.
 static void settle_link(struct packet_chain *c, int link, uint64_t revision)
 {
 	c->revision = revision + 1;
@@ -34,9 +34,9 @@ static void settle_link(struct packet_chain *c, int link, uint64_t revision)
 	set_behind(c, false);
 }
 
-// Tries to attach the program that should be there, for each revision of [from, to). -EEXIST with
-// the revision in *at: it is there, and the chain has that one. 0: it was not, and is the first
-// now. -ESTALE: the chain has another revision.
+// Tries to attach the current copy for each revision of [start, stop). Returns -EEXIST with the
+// revision in *found if it is attached and the chain has that revision; 0 if it was not attached,
+// and is the first now; -ESTALE if the chain has another revision.
 static int seek_revision(struct packet_chain *c, uint64_t start, uint64_t stop, uint64_t *found)
 {
 	for (uint64_t r = start; r < stop; r++) {
@@ -79,7 +79,7 @@ static enum packet_chain_news stay_behind(struct packet_chain *c)
 	return news ? PACKET_CHAIN_BEHIND : PACKET_CHAIN_SAME;
 }
 
-// The chain is another one, of that revision, and ours is in it.
+// Makes ours the first in a changed chain of that revision, which contains ours.
 static enum packet_chain_news go_first(struct packet_chain *c, uint64_t revision)
 {
 	int link;
@@ -87,7 +87,7 @@ static enum packet_chain_news go_first(struct packet_chain *c, uint64_t revision
 	if (c->credit == 0)
 		return stay_behind(c);
 	link = packet_bpf_attach(c->index, c->program[c->attached ^ 1], revision);
-	if (link == -ESTALE) // it has changed again
+	if (link == -ESTALE) // the chain has changed again
 		return PACKET_CHAIN_SAME;
 	if (link < 0)
 		return stay_behind(c);
@@ -120,7 +120,7 @@ enum packet_chain_news packet_chain_look(struct packet_chain *c)
 		return PACKET_CHAIN_FIRST;
 	if (rc == -EEXIST)
 		return go_first(c, found);
-	if (rc != -ESTALE) // nothing can be attached, and nobody knows what is
+	if (rc != -ESTALE) // nothing can be attached, and the chain is unknown
 		return rc == -ENODEV ? PACKET_CHAIN_SAME : stay_behind(c);
 	c->revision += AHEAD;
 	return PACKET_CHAIN_SAME;

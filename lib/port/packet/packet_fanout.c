@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A socket joins a group once it is bound (before Linux 6.13 it has to be), and cannot be bound
-// again. Each that is bound and has not joined would have a copy of every frame, and a group that
-// grows gives a flow to one socket after the other. So they are deaf until the group is whole.
+// A socket joins a group after it is bound (required before Linux 6.13), and cannot be bound again.
+// A bound socket that has not joined would get a copy of every frame, and a growing group moves
+// flows between sockets. So all sockets receive nothing until the group is complete.
 //
-// The kernel numbers sockets as they join. When the interface goes down all leave, and when it
-// comes up they join as they were made: that has to be the order of the list as well.
+// The kernel numbers sockets in the order of joining. When the interface goes down all leave, and
+// when it comes up they join in the order of their creation: the list must have that order, too.
 #include "packet/packet_fanout.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 #define PACKET_FANOUT_FLAG_IGNORE_OUTGOING 0x4000 // Linux 5.11
 #endif
 
-// Binds a socket and has it take nothing. ETH_P_ALL: only such a socket has its copy before the
+// Binds a socket that receives nothing yet. ETH_P_ALL: only such a socket gets its copy before the
 // program at the ingress drops the frame for the kernel.
 static int bind_deaf(int fd, int index, bool sends_only)
 {
@@ -38,7 +38,7 @@ static int bind_deaf(int fd, int index, bool sends_only)
 	return 0;
 }
 
-// Makes the group, of the first socket. Its value for the others: they join by it.
+// Makes the group with the first socket. *group gets the value for the others to join.
 static int make_group(int fd, int chooses, uint32_t *group)
 {
 	socklen_t len = sizeof(*group);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the programs as eBPF instructions. One text serves both who ask; they differ in what is
-// beside datagrams, and in the values returned. Addresses are found by a binary search over the
-// last word of each, written as jumps. Those that may move are compared first, with memory.
+// Makes the programs as eBPF instructions. Both receivers have the same code, except for packets
+// other than UDP and the return values. Addresses are found by a binary search over their last
+// words, written as jumps. Addresses that may move are compared first, with memory.
 //
-// Headers are copied to the program's stack by one call and looked at there. What lies behind IPv4
-// options or extension headers is loaded by itself, and each such load may be a call: of a frame
-// that the kernel keeps in pieces it is.
+// Headers are copied to the program's stack by one call and read there. Fields after IPv4 options
+// or extension headers are loaded one by one, and each load may be a call: it is for a frame that
+// the kernel keeps in several buffers.
 //
 // Registers: r6 the frame, where loads expect it; r7 last word of the destination; r8 destination
-// port; r9 offset of the header that is looked at. Loads change r0 to r5. A load beyond the frame
-// ends the program with 0: the socket does not take such a frame, and the kernel gets it.
+// port; r9 offset of the current header. Loads change r0 to r5. A load beyond the frame ends the
+// program with 0: the socket refuses such a frame, and the kernel gets it.
 #include "packet/packet_filter.h"
 
 #include <errno.h>
@@ -30,13 +30,13 @@
 
 #define TCX_NEXT (-1)
 #define TCX_DROP 2
-#define TAKE_ALL (-1) // bytes of the frame that the socket is to have
+#define TAKE_ALL (-1) // bytes of the frame for the socket
 
 #define L3 NET_ETH_LEN
-#define HEAD4 (L3 + NET_IP4_LEN + NET_UDP_LEN) // bytes that are copied
+#define HEAD4 (L3 + NET_IP4_LEN + NET_UDP_LEN) // bytes to copy
 #define HEAD6 (L3 + NET_IP6_LEN + NET_UDP_LEN)
-#define HEAD_AT (-66) // on the stack; words of addresses are aligned there
-#define EXTENSIONS 4 // headers of IPv6 in front of UDP that are looked behind
+#define HEAD_AT (-66) // offset on the stack, where words of addresses are aligned
+#define EXTENSIONS 4 // IPv6 extension headers before UDP that are skipped
 #define VLAN_ID 0x0fff
 #define IP4_OFFSET 0x1fff // fragment offset
 #define IP6_OFFSET 0xfff8
@@ -60,7 +60,7 @@ enum label {
 struct writer {
 	enum packet_filter_for whom;
 	struct bpf_insn *insn;
-	uint8_t *target; // by instruction: the label that it jumps to and 1, else 0
+	uint8_t *target; // by instruction: 1 + the label that it jumps to, else 0
 	uint32_t nb, room;
 	uint32_t label[LABELS];
 	int moving; // descriptor of a struct packet_moving
@@ -82,7 +82,7 @@ static void set_label(struct writer *w, enum label l)
 	w->label[l] = w->nb;
 }
 
-// Jumps to a label where r0, or another register, compares so with a value.
+// Jumps to a label if the comparison of a register with a value holds.
 static void jump_if(struct writer *w, uint8_t how, uint8_t reg, uint32_t value, enum label l)
 {
 	if (w->nb < w->room)
@@ -100,7 +100,7 @@ static void put_jump(struct writer *w, enum label l)
 	put_insn(w, (struct bpf_insn){.code = BPF_JMP | BPF_JA});
 }
 
-// Jumps if a register compares so with a value; land() says where to, once that place is written.
+// Jumps if the comparison of a register with a value holds; land() sets the target later.
 static uint32_t skip_if(struct writer *w, uint8_t how, uint8_t reg, uint32_t value)
 {
 	put_insn(w,
@@ -110,7 +110,7 @@ static uint32_t skip_if(struct writer *w, uint8_t how, uint8_t reg, uint32_t val
 	return w->nb - 1;
 }
 
-// Jumps if two registers differ; land() says where to.
+// Jumps if two registers differ; land() sets the target later.
 static uint32_t skip_unless_same(struct writer *w, uint8_t reg, uint8_t second)
 {
 	put_insn(w,
@@ -129,7 +129,7 @@ static void land_jump(struct writer *w, uint32_t origin)
 		w->insn[origin].off = (int16_t)far;
 }
 
-// r0 = bytes of the frame at r9 and an offset, in host byte order.
+// r0 = bytes of the frame at r9 + offset, in host byte order.
 static void load_behind(struct writer *w, uint8_t size, int32_t offset)
 {
 	put_insn(w,
@@ -151,14 +151,14 @@ static void put_move(struct writer *w, uint8_t dst, uint8_t src)
 			.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = dst, .src_reg = src});
 }
 
-static void load_field(struct writer *w, size_t offset) // r0 = a field of the frame's description
+static void load_field(struct writer *w, size_t offset) // r0 = a field of __sk_buff
 {
 	put_insn(w,
 		(struct bpf_insn){
 			.code = BPF_LDX | BPF_MEM | BPF_W, .src_reg = 6, .off = (int16_t)offset});
 }
 
-// Copies the first so many bytes of the frame to the stack.
+// Copies the first `bytes` bytes of the frame to the stack.
 static void copy_head(struct writer *w, int32_t bytes)
 {
 	put_move(w, 1, 6);
@@ -170,8 +170,8 @@ static void copy_head(struct writer *w, int32_t bytes)
 	jump_if(w, BPF_JNE, 0, 0, THEIRS);
 }
 
-// The same up to the end of a UDP header over IPv4. The last fragment of a datagram may be shorter:
-// then there are zeros where one has its ports.
+// Copies the frame up to the end of a UDP header over IPv4. The last fragment of a datagram may be
+// shorter: then the ports are zero.
 static void copy_head4(struct writer *w)
 {
 	uint32_t whole, done;
@@ -191,7 +191,7 @@ static void copy_head4(struct writer *w)
 	land_jump(w, done);
 }
 
-// r0 = bytes of what was copied, in host byte order.
+// r0 = bytes of the copied headers, in host byte order.
 static void load_head(struct writer *w, uint8_t size, int32_t offset)
 {
 	put_insn(w,
@@ -217,7 +217,7 @@ static uint32_t addr_word(const struct port_own *o, unsigned int i)
 	return load_be32(o->addr.b + 4 * i);
 }
 
-// r1 = where the addresses are that may move.
+// r1 = pointer to the addresses that may move.
 static void load_moving(struct writer *w)
 {
 	put_insn(w,
@@ -228,7 +228,8 @@ static void load_moving(struct writer *w)
 	put_insn(w, (struct bpf_insn){0});
 }
 
-// Compares a register with a word of an address, or with what stands in its place in memory.
+// Compares a register with a word of an address, or with the word in memory if the address may
+// move.
 static uint32_t skip_other(
 	struct writer *w, uint8_t reg, const struct port_own *owned, unsigned int i)
 {
@@ -242,7 +243,7 @@ static uint32_t skip_other(
 	return skip_unless_same(w, reg, 2);
 }
 
-// Looks at the one address of own[0, nb), and the ports there.
+// Compares the single address of owned[0, nb), and its ports.
 static void put_address(struct writer *w, const struct port_own *owned, uint32_t nb)
 {
 	uint32_t skips[4], nb_other = 0;
@@ -265,7 +266,7 @@ static void put_address(struct writer *w, const struct port_own *owned, uint32_t
 		land_jump(w, skips[i]);
 }
 
-// The rows that have the address of the first.
+// Returns the number of rows with the address of the first row.
 static uint32_t same_address(const struct port_own *owned, uint32_t nb)
 {
 	uint32_t n = 1;
@@ -275,7 +276,8 @@ static uint32_t same_address(const struct port_own *owned, uint32_t nb)
 	return n;
 }
 
-// Where the upper half of own[0, nb) begins; rows of one last word stay together. 0: nowhere.
+// Returns the start of the upper half of owned[0, nb), with rows of equal last words together; 0 if
+// it cannot be split.
 static uint32_t find_half(const struct port_own *owned, uint32_t nb)
 {
 	uint32_t middle = nb / 2;
@@ -285,7 +287,8 @@ static uint32_t find_half(const struct port_own *owned, uint32_t nb)
 	return middle;
 }
 
-// Addresses of one family: no deeper than there are rows, as each part is shorter than the whole.
+// Writes the search of one family. The recursion is no deeper than the number of rows, because each
+// part is shorter than the whole.
 static void put_search(struct writer *w, const struct port_own *owned, uint32_t nb)
 {
 	const uint32_t middle = nb > 1 ? find_half(owned, nb) : 0;
@@ -307,7 +310,7 @@ static void put_search(struct writer *w, const struct port_own *owned, uint32_t 
 	put_jump(w, THEIRS);
 }
 
-// One family: first the address that moves, which has the first rows.
+// Writes one family: first the address that may move, which has the first rows.
 static void put_family(struct writer *w, const struct port_own *owned, uint32_t nb)
 {
 	uint32_t n = 0;
@@ -353,7 +356,7 @@ static void put_ethernet(struct writer *w)
 	put_move(w, 6, 1);
 	load_field(w, offsetof(struct __sk_buff, vlan_present));
 	untagged = skip_if(w, BPF_JEQ, 0, 0);
-	// what has a tag is another interface's; id 0 is a priority alone
+	// a tagged frame belongs to another interface; id 0 is only a priority tag
 	load_field(w, offsetof(struct __sk_buff, vlan_tci));
 	put_alu(w, BPF_AND, 0, VLAN_ID);
 	jump_if(w, BPF_JNE, 0, 0, THEIRS);
@@ -397,7 +400,7 @@ static void put_ip4(struct writer *w)
 	put_jump(w, FIND4);
 }
 
-// Steps over an extension header, if it is one: r8 is what comes next, and r9 where.
+// Skips an extension header, if it is one: r8 = the next header, r9 = its offset.
 static void put_extension(struct writer *w)
 {
 	const uint32_t matches[] = {skip_if(w, BPF_JEQ, 8, NET_PROTO_HOP_BY_HOP),
@@ -454,7 +457,7 @@ static void put_ip6(struct writer *w)
 	put_jump(w, FIND6);
 }
 
-// What the socket alone asks about: errors about UDP, and neighbours.
+// Packets for the socket only: errors about UDP, and neighbour discovery.
 static void put_icmp(struct writer *w)
 {
 	if (!for_socket(w))
@@ -499,7 +502,7 @@ static void put_all(struct writer *w, const struct port_own *owned, uint32_t nb)
 {
 	uint32_t v4 = 0;
 
-	if (nb == 0 && !for_socket(w)) { // the kernel takes no program with a part never reached
+	if (nb == 0 && !for_socket(w)) { // the kernel refuses programs with unreachable code
 		end_with(w, TCX_NEXT);
 		return;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks for an interface by ioctl, and by sysfs which other one it is a part of.
+// Queries an interface by ioctl, and by sysfs the bridge or bond that it is a part of.
 #include "packet/packet_iface.h"
 
 #include <errno.h>
@@ -23,8 +23,8 @@ static int query_iface(
 	return ioctl(f->control, request, q) == 0 ? 0 : -errno;
 }
 
-// Frames of a part of a bridge or bond are the whole's, and so are its addresses. True with the
-// name of the whole.
+// True, with the name of the bridge or bond, if the interface is a part of it. Its frames and
+// addresses belong to the bridge or bond then.
 static bool is_part(const char *name, char whole[PATH_MAX])
 {
 	char path[PATH_MAX], target[PATH_MAX];
@@ -57,7 +57,7 @@ static int check_flags(const struct port_request *r, const char *name, short fla
 	return -1;
 }
 
-// Reads what may change about an interface that exists. 0 or -errno.
+// Reads the properties of an existing interface that may change. Returns 0 or -errno.
 static int read_rest(struct packet_iface *f, const char *name, int *type)
 {
 	struct ifreq q;
@@ -94,7 +94,7 @@ int packet_iface_open(struct packet_iface *f, const struct port_request *r, cons
 		port_request_fail(r, "interface %s: %s", name, strerror(-rc));
 	else if (type != ARPHRD_ETHER && !r->c->loopback)
 		port_request_fail(r,
-			"interface %s is no Ethernet (type %d of `ip link`): its frames have no "
+			"interface %s is not Ethernet (type %d of `ip link`): its frames have no "
 			"MACs",
 			name, type);
 	return rc == 0 && (type == ARPHRD_ETHER || r->c->loopback) ? 0 : -1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends to programs of this machine. IPv6 frames go in by the loopback as any frame goes out by an
-// interface. With IPv4 the kernel takes nothing that comes in from an address of its own, if it has
-// not found the way there itself: a raw socket sends those, as packets. It is bound to the
-// loopback, so that what is to nobody here goes nowhere else.
+// Sends to programs of this host. IPv6 frames are sent over the loopback like over any interface.
+// With IPv4 the kernel refuses received frames from its own addresses unless it has routed them
+// itself: a raw socket sends those, as packets. It is bound to the loopback, so that packets to
+// addresses of other hosts do not leave.
 #include "packet/packet_loop.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 #include "net.h"
 #include "packet/packet_tx.h"
 
-#define BURST 32 // messages of one call
-#define PIECES 64 // of a packet
+#define BURST 32 // most messages of one call
+#define PIECES 64 // most pieces of a packet
 
 int packet_loop_open(const char *interface, int send_buffer)
 {
@@ -45,7 +45,7 @@ static bool is_v4(const struct rte_mbuf *m)
 		NET_ETHERTYPE_IP4;
 }
 
-// How many of n frames are of the family of the first.
+// Returns the number of leading frames with the family of the first one.
 static uint16_t count_run(struct rte_mbuf *const *m, uint16_t n)
 {
 	const bool first = is_v4(m[0]);
@@ -56,7 +56,7 @@ static uint16_t count_run(struct rte_mbuf *const *m, uint16_t n)
 	return i;
 }
 
-// The packet in a frame, as pieces. Returns how many; 0: it has too many.
+// Lists the pieces of the packet in a frame. Returns their number; 0 if there are too many.
 static unsigned int fill_iovec(const struct rte_mbuf *m, struct iovec iov[PIECES])
 {
 	unsigned int n = 0;
@@ -75,7 +75,7 @@ static bool is_later(int error)
 	return error == EAGAIN || error == ENOMEM || error == EINTR;
 }
 
-// Sends a run of IPv4 frames. Returns how many are taken: sent, or given up.
+// Sends a run of IPv4 frames. Returns the number of frames sent or dropped.
 static uint16_t send_run4(struct packet_loop *q, struct rte_mbuf **m, uint16_t n)
 {
 	struct sockaddr_in dst[BURST];
@@ -102,7 +102,7 @@ static uint16_t send_run4(struct packet_loop *q, struct rte_mbuf **m, uint16_t n
 			done = (uint16_t)(done + sent);
 		} else if (sent < 0 && is_later(errno)) {
 			break;
-		} else { // the address is not the kernel's, or a rule refuses it
+		} else { // not an address of the kernel, or a rule refuses it
 			counter_add(&q->errors, 1);
 			rte_pktmbuf_free(m[done++]);
 		}

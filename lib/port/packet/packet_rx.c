@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Receives by TPACKET_V2: the kernel writes each frame into a slot of the ring, where it is seen at
-// once, and a burst is copied out of it without a system call. (Of TPACKET_V3 frames are seen a
-// block at a time, milliseconds later when there are few.) A slot has room for an ordinary frame.
+// Receives with TPACKET_V2: the kernel writes each frame into a slot of the ring, where it is
+// visible at once, and a burst is copied from there without a system call. (TPACKET_V3 shows frames
+// a block at a time, milliseconds later when there are few.) A slot has room for an ordinary frame.
 // A super-frame does not fit; the kernel also queues it at the socket, and it is read from there.
 #include "packet/packet_rx.h"
 
@@ -19,13 +19,13 @@
 #include "net.h"
 #include "vnet_hdr.h"
 
-#define BLOCK 65536u // bytes that the kernel allocates at a time, at least
+#define BLOCK 65536u // least bytes that the kernel allocates at a time
 #define SLOT_MIN 2048u
 #define FRAME_MAX (65535u + NET_ETH_LEN)
 #define BUFS_MAX 64
 
-// What stands in front of a frame in its slot, at most: the kernel's headers, the virtio-net
-// header, and what aligns them.
+// Most bytes before a frame in its slot: the kernel's headers, the virtio-net header, and
+// alignment.
 #define BEFORE (TPACKET2_HDRLEN + TPACKET_ALIGNMENT + sizeof(struct virtio_net_hdr) + NET_ETH_LEN)
 
 static uint32_t slot_len(uint16_t mtu)
@@ -40,7 +40,7 @@ static uint32_t slot_len(uint16_t mtu)
 int packet_rx_prepare(int fd)
 {
 	const int version = TPACKET_V2, on = 1;
-	const int super = 32 * (int)FRAME_MAX; // that may wait beside the ring
+	const int super = 32 * (int)FRAME_MAX; // super-frames that may wait at the socket
 
 	if (setsockopt(fd, SOL_PACKET, PACKET_VERSION, &version, sizeof(version)) != 0 ||
 		setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof(on)) != 0 ||
@@ -51,7 +51,7 @@ int packet_rx_prepare(int fd)
 	return 0;
 }
 
-// Makes a ring of so many slots for a socket. NULL with errno.
+// Makes a ring of `slots` slots for a socket. NULL with errno.
 static uint8_t *ring_make(int fd, uint32_t slots, uint32_t len)
 {
 	const uint32_t block = RTE_MAX(BLOCK, len);
@@ -101,7 +101,7 @@ int packet_rx_replace(struct packet_rx *q, int fd)
 {
 	uint8_t *ring;
 
-	if (q->next != NULL && q->next != q->mapped) // it has been given already
+	if (q->next != NULL && q->next != q->mapped) // it was given already
 		return 0;
 	ring = ring_make(fd, q->slots, q->slot_len);
 	if (ring == NULL)
@@ -117,7 +117,7 @@ bool packet_rx_is_taken(const struct packet_rx *q)
 
 int packet_rx_replaced(struct packet_rx *q, int fd)
 {
-	// nobody looks at the old one any more, and it goes with its mapping
+	// the old ring is not used any more, and is freed with its mapping
 	ring_free(q, q->mapped);
 	q->mapped = q->next;
 	return dup3(fd, q->fd, O_CLOEXEC) >= 0 ? 0 : -errno;
@@ -136,7 +136,7 @@ void packet_rx_tick(struct packet_rx *q)
 
 // --- one frame -----------------------------------------------------------------------------------
 
-// Buffers for the longest frame there can be. 0: there are too few.
+// Allocates buffers for the longest possible frame. 0 if there are too few.
 static unsigned int chain_make(struct packet_rx *q, struct rte_mbuf *buf[BUFS_MAX])
 {
 	const uint32_t room = rte_pktmbuf_data_room_size(q->pool) - RTE_PKTMBUF_HEADROOM;
@@ -145,7 +145,7 @@ static unsigned int chain_make(struct packet_rx *q, struct rte_mbuf *buf[BUFS_MA
 	return rte_pktmbuf_alloc_bulk(q->pool, buf, nb) == 0 ? nb : 0;
 }
 
-// Links the buffers that len bytes are in; the others are freed.
+// Links the buffers that contain len bytes; frees the others.
 static struct rte_mbuf *chain_link(struct rte_mbuf *buf[BUFS_MAX], unsigned int nb, uint32_t len)
 {
 	struct rte_mbuf *first = buf[0];
@@ -165,8 +165,8 @@ static struct rte_mbuf *chain_link(struct rte_mbuf *buf[BUFS_MAX], unsigned int 
 	return first;
 }
 
-// Reads a frame of so many bytes from the socket's queue. It may tell of an error first (the
-// interface was down), or have one whose slot is gone: those are passed over.
+// Reads a frame of `bytes` bytes from the socket's queue. Skips an error (the interface was down)
+// and frames whose slot is gone.
 static ssize_t read_one(int fd, struct msghdr *msg, uint32_t bytes)
 {
 	for (unsigned int tries = 0; tries < 4; tries++) {
@@ -192,7 +192,7 @@ static struct rte_mbuf *long_frame(struct packet_rx *q, struct virtio_net_hdr *h
 	for (unsigned int i = 0; i < nb; i++)
 		iov[i + 1] = (struct iovec){
 			rte_pktmbuf_mtod(buf[i], void *), rte_pktmbuf_tailroom(buf[i])};
-	// without buffers the frame is taken off the queue all the same
+	// without buffers the frame is removed from the queue, too
 	len = read_one(q->fd, &msg, bytes);
 	if (nb == 0)
 		counter_add(&q->nombuf, 1);
@@ -205,7 +205,7 @@ static struct rte_mbuf *long_frame(struct packet_rx *q, struct virtio_net_hdr *h
 	return NULL;
 }
 
-// Copies a frame out of its slot. NULL: it is given up.
+// Copies a frame out of its slot. NULL if it is dropped.
 static struct rte_mbuf *take_frame(
 	struct packet_rx *q, const struct tpacket2_hdr *slot, uint32_t status, struct rte_mbuf *m)
 {
@@ -264,7 +264,7 @@ uint64_t packet_rx_missed(struct packet_rx *q)
 	struct tpacket_stats s;
 	socklen_t len = sizeof(s);
 
-	// the kernel's count begins anew when it has been told
+	// reading the kernel's counter resets it
 	if (getsockopt(q->fd, SOL_PACKET, PACKET_STATISTICS, &s, &len) != 0)
 		s.tp_drops = 0;
 	return __atomic_add_fetch(&q->missed, s.tp_drops, __ATOMIC_RELAXED);

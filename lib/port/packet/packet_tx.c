@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends frames through a packet socket, a burst with one system call. Each has a virtio-net header,
-// so that runs of datagrams go as super-frames (super.h): the kernel passes a super-frame down
-// whole and cuts it where the NIC does not. One that it does not take is cut here, and what does
-// not go at once is kept.
+// Sends frames through a packet socket, a burst with one system call. Each frame has a virtio-net
+// header, so that runs of datagrams can be sent as super-frames (super.h): the kernel passes a
+// super-frame down whole and cuts it if the NIC does not. A super-frame that it refuses is cut
+// here, and frames that cannot be sent at once are kept.
 #include "packet/packet_tx.h"
 
 #include <errno.h>
@@ -15,10 +15,10 @@
 #include "super/super.h"
 #include "vnet_hdr.h"
 
-#define BURST 32 // messages of one call
-#define PIECES (BURST * 2 + PACKET_SUPER_BUFS + 1) // of all of them
+#define BURST 32 // most messages of one call
+#define PIECES (BURST * 2 + PACKET_SUPER_BUFS + 1) // most pieces of one call
 
-// What a call of sendmmsg(2) takes.
+// Arguments of a call of sendmmsg(2).
 struct sending {
 	struct virtio_net_hdr super[BURST];
 	struct mmsghdr msg[BURST];
@@ -31,11 +31,12 @@ static bool is_super(const struct rte_mbuf *m)
 	return (m->ol_flags & RTE_MBUF_F_TX_UDP_SEG) != 0;
 }
 
-// Adds a frame as message i. False: there is no room left, or it is none that is sent whole.
+// Adds a frame as message i. False if there is no room left, or it is a super-frame that must be
+// cut.
 static bool add_frame(
 	const struct packet_tx *q, struct sending *s, unsigned int i, const struct rte_mbuf *m)
 {
-	static const struct virtio_net_hdr nothing; // says that the checksum is whole
+	static const struct virtio_net_hdr nothing; // says that the checksum is complete
 	const struct virtio_net_hdr *h = &nothing;
 	struct iovec *iov = &s->iov[s->pieces];
 
@@ -55,8 +56,8 @@ static bool add_frame(
 	return true;
 }
 
-// Offers frames in one call. Returns how many the kernel took. Otherwise it is -errno, by which the
-// kernel did not take the first; or 0, as the first is none that is sent whole.
+// Sends frames in one call. Returns the number that the kernel accepted, -errno if it refused the
+// first, or 0 if the first is a super-frame that must be cut.
 static int offer_frames(const struct packet_tx *q, struct rte_mbuf **m, uint16_t n)
 {
 	struct sending s;
@@ -87,10 +88,10 @@ static bool is_later(int error)
 	}
 }
 
-// The kernel does not take a super-frame.
+// Handles a super-frame that the kernel refuses.
 static void super_refused(const struct packet_tx *q, int error)
 {
-	// several workers may find out at once; only one says so
+	// several workers may detect this at once; only one logs it
 	if (__atomic_exchange_n(&q->port->uso.segments, 0, __ATOMIC_RELAXED) != 0)
 		PORT_LOG(WARNING,
 			"port %s: the kernel refuses UDP super-frames (%s): from now on they are "
@@ -98,12 +99,11 @@ static void super_refused(const struct packet_tx *q, int error)
 			q->port->name, strerror(error));
 }
 
-// Sends frames, and returns how many are taken: sent, or given up as the kernel will never take
-// them. It ends where the kernel takes no more now, or, with *cut, before a super-frame that has to
-// be cut.
+// Sends frames, and returns the number sent, or dropped because the kernel will never accept them.
+// Stops if the kernel accepts no more now or, with *cut set, before a super-frame that must be cut.
 //
-// ENOBUFS says that the kernel has taken a frame and dropped it: a queue is full, or a rule of
-// egress refuses it. Those behind it may be others'.
+// ENOBUFS means that the kernel accepted a frame and dropped it: a queue is full, or an egress rule
+// refuses it. Later frames may have other destinations.
 static uint16_t frames_send(struct packet_tx *q, struct rte_mbuf **m, uint16_t n, bool *cut)
 {
 	uint16_t sent = 0;
@@ -129,7 +129,7 @@ static uint16_t frames_send(struct packet_tx *q, struct rte_mbuf **m, uint16_t n
 	return sent;
 }
 
-// None of the kept frames is a super-frame.
+// Kept frames are never super-frames.
 static uint16_t kept_send(void *queue, struct rte_mbuf **m, uint16_t n)
 {
 	bool cut;
@@ -152,7 +152,7 @@ uint16_t packet_tx_burst(struct packet_tx *q, struct rte_mbuf **m, uint16_t n)
 	uint16_t sent = 0;
 	bool cut = true;
 
-	// frames behind a cut super-frame wait until all of it has gone
+	// frames after a cut super-frame wait until all of that is sent
 	while (sent < n && cut && (likely(q->kept.nb == 0) || super_kept_send(&q->kept))) {
 		sent = (uint16_t)(sent + frames_send(q, m + sent, (uint16_t)(n - sent), &cut));
 		if (unlikely(cut)) {

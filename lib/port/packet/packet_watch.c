@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Follows what becomes of the interface under a packet port: another MAC or MTU, programs of others
-// at its ingress, and another interface of its name in the place of one that is gone.
+// Reacts to changes of the interface under a packet port: a new MAC or MTU, other programs at its
+// ingress, and its replacement by a new interface with the same name.
 //
-// All that takes a capability was made at the start. A socket is bound anew, and a program is
-// attached, without one. Sockets of a group can never be bound anew, though: others that were made
-// at the start take their places. There are a few sets of them. The last one makes no group.
+// Everything that needs a capability was made at the start. Binding a socket again and attaching a
+// program need no capability. But sockets of a group cannot be bound again: spare sockets, made at
+// the start, replace them. There are a few sets of spares. The last set makes no group.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "packet/packet_port.h"
 #include "port_log.h"
 
-#define CHAIN_TICKS 10 // between two looks at the programs of the ingress
+#define CHAIN_TICKS 10 // between two checks of the programs at the ingress
 
 static struct packet *to_packet(struct port *p)
 {
@@ -38,7 +38,7 @@ static void take_mac(struct packet *k)
 		return;
 	for (unsigned int i = 0; i < sizeof(k->port.mac); i++)
 		__atomic_store_n(&k->port.mac[i], m[i], __ATOMIC_RELAXED);
-	PORT_LOG(WARNING, "port %s: interface %s has another MAC, %02x:%02x:%02x:%02x:%02x:%02x",
+	PORT_LOG(WARNING, "port %s: interface %s has a new MAC, %02x:%02x:%02x:%02x:%02x:%02x",
 		k->port.name, k->spec.name, m[0], m[1], m[2], m[3], m[4], m[5]);
 }
 
@@ -49,13 +49,13 @@ static void take_mtu(struct packet *k)
 	if (mtu == k->port.mtu)
 		return;
 	__atomic_store_n(&k->port.mtu, mtu, __ATOMIC_RELAXED);
-	PORT_LOG(WARNING, "port %s: interface %s has another MTU, %u: mtu %u from now on",
+	PORT_LOG(WARNING, "port %s: interface %s has a new MTU, %u: mtu is %u from now on",
 		k->port.name, k->spec.name, k->iface.mtu, mtu);
 }
 
 // --- another interface ---------------------------------------------------------------------------
 
-// Whether the kernel has taken the sockets off their interface, as it does when that is removed or
+// True if the kernel has detached the sockets from their interface, because that was removed or
 // moved to another namespace.
 static bool is_gone(const struct packet *k)
 {
@@ -66,7 +66,7 @@ static bool is_gone(const struct packet *k)
 		addr.sll_ifindex != k->iface.index;
 }
 
-// Begins to put other sockets in the place of those that cannot be bound anew.
+// Begins to replace the sockets, which cannot be bound again, by spares.
 static int take_spares(struct packet *k)
 {
 	const unsigned int set = k->nb_spares - 1;
@@ -80,7 +80,8 @@ static int take_spares(struct packet *k)
 	return 0;
 }
 
-// Ends it, once all queues have the rings of the others. False: not yet.
+// Completes the replacement, once all queues have adopted the new rings. False if they have not
+// yet.
 static bool spares_are_taken(struct packet *k)
 {
 	const unsigned int set = k->nb_spares - 1;
@@ -98,31 +99,31 @@ static bool spares_are_taken(struct packet *k)
 	return true;
 }
 
-// Goes back to an interface that is there again. What fails is tried again at the next tick.
+// Binds to an interface that exists again. A failure is retried at the next tick.
 static void bind_anew(struct packet *k)
 {
 	int rc = packet_listen(k);
 
 	if (rc != 0) {
-		PORT_LOG(ERR, "port %s: interface %s is there again, and cannot be used: %s",
+		PORT_LOG(ERR, "port %s: interface %s exists again, but cannot be used: %s",
 			k->port.name, k->spec.name, strerror(-rc));
 		set_phase(k, PACKET_GONE);
 		return;
 	}
 	set_phase(k, PACKET_BOUND);
-	rc = packet_chain_attach(&k->chain, k->iface.index); // else looks do
+	rc = packet_chain_attach(&k->chain, k->iface.index); // else later checks do
 	if (rc != 0)
 		PORT_LOG(ERR, "port %s: interface %s: no program at its ingress: %s", k->port.name,
 			k->spec.name, strerror(-rc));
-	PORT_LOG(WARNING, "port %s: interface %s is there again: bound to it%s", k->port.name,
+	PORT_LOG(WARNING, "port %s: interface %s exists again: bound to it%s", k->port.name,
 		k->spec.name,
 		k->alone && k->port.nb_rxq > 1
-			? ", by one queue, the last time that it could be by several: "
+			? ", with one queue, because no spare sockets are left: "
 			  "datagrams are handed over between workers until a restart"
 			: "");
 }
 
-// There is an interface for a port that has none.
+// Binds a port without an interface to the new one, if any.
 static void bind_interface(struct packet *k)
 {
 	int rc = 0;
@@ -135,7 +136,7 @@ static void bind_interface(struct packet *k)
 	if (rc == 0)
 		set_phase(k, PACKET_TAKING);
 	else
-		PORT_LOG(ERR, "port %s: other packet sockets: %s", k->port.name, strerror(-rc));
+		PORT_LOG(ERR, "port %s: spare packet sockets: %s", k->port.name, strerror(-rc));
 }
 
 static void follow_interface(struct packet *k)
@@ -143,7 +144,7 @@ static void follow_interface(struct packet *k)
 	if (k->phase == PACKET_BOUND && is_gone(k)) {
 		set_phase(k, PACKET_GONE);
 		packet_chain_detach(&k->chain);
-		PORT_LOG(WARNING, "port %s: interface %s is gone: waiting for one of that name",
+		PORT_LOG(WARNING, "port %s: interface %s was removed: waiting for a new one",
 			k->port.name, k->spec.name);
 	}
 	if (k->phase == PACKET_GONE && packet_iface_find(&k->iface, k->spec.name))
@@ -161,20 +162,20 @@ static void look_at_chain(struct packet *k)
 		break;
 	case PACKET_CHAIN_FIRST:
 		PORT_LOG(WARNING,
-			"port %s: interface %s: programs at its ingress were attached or taken "
-			"away: ours is the first again",
+			"port %s: interface %s: programs at its ingress were attached or "
+			"detached: ours is the first again",
 			k->port.name, k->spec.name);
 		break;
 	case PACKET_CHAIN_BEHIND:
 		PORT_LOG(WARNING,
 			"port %s: interface %s: other programs are at its ingress, and ours cannot "
-			"stay the first: one that lets frames pass gives the kernel what is ours, "
+			"stay the first: they may pass our frames to the kernel, "
 			"which tells clients that their port is unreachable (see `bpftool net`)",
 			k->port.name, k->spec.name);
 	}
 }
 
-// --- all -----------------------------------------------------------------------------------------
+// --- port_ops ------------------------------------------------------------------------------------
 
 bool packet_watch(struct port *p)
 {
@@ -200,12 +201,12 @@ bool packet_trouble(struct port *p, char *buf, size_t len)
 
 	if (__atomic_load_n(&k->phase, __ATOMIC_RELAXED) != PACKET_BOUND)
 		snprintf(buf, len,
-			"interface %s is gone: the port goes on when there is one of that name",
+			"interface %s was removed: the port continues with a new one of that name",
 			name);
 	else if (__atomic_load_n(&k->chain.behind, __ATOMIC_RELAXED))
 		snprintf(buf, len,
 			"other programs are before ours at the ingress of %s: the kernel may get "
-			"what is ours; see bpftool net",
+			"our frames; see bpftool net",
 			name);
 	else if (mtu < k->mtu_start)
 		snprintf(buf, len,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chooses the queue that a frame goes to, as a NIC does that has RSS and flow rules. So workers get
-// what is theirs, and need not hand it over.
+// Chooses the queue of a frame like a NIC with RSS and flow rules. So workers get the packets of
+// their clients, and need no hand-over.
 //
 // Left alone, the kernel moves a flow on a TAP to the queue that the flow's other direction was
-// last sent on, and back after three seconds of silence. At each move, frames that wait in one
-// queue are overtaken by frames in the other. Packet sockets it fills by a hash of its own, under a
-// key that it tells nobody.
+// last sent on, and back after three seconds of silence. At each move, frames in the new queue
+// overtake frames that wait in the old one. For packet sockets it uses its own hash, with an
+// unknown key.
 #include "steer/port_steer.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ int port_steer_open(
 	steer_table_init(table, p->rss_key, p->nb_rxq);
 	rc = bpf_sys_load(BPF_PROG_TYPE_SOCKET_FILTER, "slipring_steer", code,
 		steer_program_make(code, map, begins));
-	close(map); // the program holds it
+	close(map); // the program holds a reference to it
 	if (rc >= 0)
 		s->table = table;
 	else
@@ -75,7 +75,7 @@ int port_steer_rule(
 
 	if (s->table == NULL) {
 		snprintf(reason, len,
-			"one queue, or the kernel chooses it: CAP_BPF and CAP_PERFMON are missing");
+			"one queue, or chosen by the kernel: CAP_BPF and CAP_PERFMON are missing");
 		return -ENOTSUP;
 	}
 	kept = malloc(sizeof(*kept));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes the program instruction by instruction. It has no loops, and branches that are taken the
-// same way for nearly all frames.
+// Writes the program instruction by instruction. It has no loops, and most branches take the same
+// direction for nearly all frames.
 #include "steer/steer_program.h"
 
 #include <stddef.h>
@@ -11,9 +11,9 @@
 #include "net.h"
 #include "steer/steer_table.h"
 
-// r0 is what was loaded last, r1 and r2 are for the moment.
+// r0 has the last loaded value, r1 and r2 are temporary.
 enum {
-	FRAME = 6, // its description, where loads expect it
+	FRAME = 6, // the frame's struct __sk_buff, where loads expect it
 	HASH = 7,
 	TABLE = 8,
 	PORTS = 9,
@@ -27,10 +27,10 @@ enum {
 struct writer {
 	struct bpf_insn *out;
 	unsigned int n;
-	int32_t l3; // where the IP header begins
+	int32_t l3; // offset of the IP header
 };
 
-// Jumps to a place that is not there yet.
+// Jumps to a position that is not written yet.
 struct jumps {
 	unsigned int n, pos[JUMPS_MAX];
 };
@@ -49,7 +49,7 @@ static void put_jump(struct writer *w, struct jumps *j, uint8_t condition, int32
 	put_insn(w, (uint8_t)(BPF_JMP | condition | BPF_K), 0, 0, value);
 }
 
-// They all go to what is written next.
+// Sets the target of all these jumps to the next instruction.
 static void land_jumps(struct writer *w, const struct jumps *j)
 {
 	for (unsigned int i = 0; i < j->n; i++)
@@ -62,13 +62,13 @@ static void load_field(struct writer *w, uint8_t size, int32_t offset)
 	put_insn(w, (uint8_t)(BPF_LD | BPF_ABS | size), 0, 0, w->l3 + offset);
 }
 
-// The same behind a header whose length is in PORTS.
+// r0 = a field after a header whose length is in PORTS.
 static void load_behind(struct writer *w, uint8_t size)
 {
 	put_insn(w, (uint8_t)(BPF_LD | BPF_IND | size), 0, PORTS, w->l3);
 }
 
-// r = what the table has at a place.
+// r = the table's value at an offset.
 static void load_mem(struct writer *w, uint8_t size, uint8_t r, uint8_t base, int32_t offset)
 {
 	put_insn(w, (uint8_t)(BPF_LDX | BPF_MEM | size), r, base, 0);
@@ -85,7 +85,7 @@ static void put_alu_reg(struct writer *w, uint8_t operation, uint8_t r, uint8_t 
 	put_insn(w, (uint8_t)(BPF_ALU64 | operation | BPF_X), r, src, 0);
 }
 
-// Adds to the hash what r0 is worth as word number `word` of the tuple.
+// Adds the contribution of r0 as word number `word` of the tuple to the hash.
 static void hash_word(struct writer *w, unsigned int word)
 {
 	for (unsigned int i = 0; i < 8; i++) {
@@ -107,7 +107,7 @@ static void hash_words(struct writer *w, unsigned int first, unsigned int n, int
 	}
 }
 
-// Ends with the queue of a rule for the address at that place and the port, if there is one.
+// Ends the program with the queue of a rule for the address at that place and the port, if any.
 static void match_rule(struct writer *w, bool is_v4, unsigned int place)
 {
 	struct jumps none = {0};
@@ -123,7 +123,7 @@ static void match_rule(struct writer *w, bool is_v4, unsigned int place)
 	land_jumps(w, &none);
 }
 
-// Jumps when the word at that offset of the table is not r0's.
+// Jumps if the word at that offset of the table differs from r0.
 static void unless_equal(struct writer *w, struct jumps *j, int32_t offset)
 {
 	load_mem(w, BPF_W, 1, TABLE, offset);
@@ -141,14 +141,14 @@ static void match_rules4(struct writer *w)
 		unless_equal(w, &mismatch, TABLE_AT(addr4[i]));
 		match_rule(w, true, i);
 		if (i < STEER_ADDRS - 1)
-			load_field(w, BPF_W, DST4); // the look-up of a rule has changed r0
+			load_field(w, BPF_W, DST4); // the rule look-up has changed r0
 		land_jumps(w, &mismatch);
 	}
 }
 
 static void match_rules6(struct writer *w)
 {
-	load_field(w, BPF_W, DST6 + 12); // addresses of one network differ at their ends
+	load_field(w, BPF_W, DST6 + 12); // addresses of one network differ in their last word
 	for (unsigned int i = 0; i < STEER_ADDRS; i++) {
 		struct jumps end = {0}, mismatch = {0};
 
@@ -165,7 +165,7 @@ static void match_rules6(struct writer *w)
 	}
 }
 
-// With the ports in r0: rules, for UDP, and their part of the hash.
+// With the ports in r0: checks the rules, for UDP, and adds the ports to the hash.
 static void match_ports(struct writer *w, bool is_v4, const struct jumps *is_tcp)
 {
 	struct jumps end = {0};
@@ -186,7 +186,7 @@ static void match_ports(struct writer *w, bool is_v4, const struct jumps *is_tcp
 	hash_word(w, is_v4 ? 2 : 8);
 }
 
-// Has what never reaches a packet port, and may be most of what comes in, end at once.
+// Ends at once for TCP, which a packet port never takes, and which may be most of the traffic.
 static void skip_tcp(struct writer *w, int32_t proto_at, struct jumps *unmatched)
 {
 	load_field(w, BPF_B, proto_at);
@@ -223,10 +223,10 @@ static void hash_ip6(struct writer *w, struct jumps *hashed)
 	match_ports(w, false, &tcp);
 }
 
-// Jumps where the kernel says that the packet is, or is not, of a protocol.
+// Jumps if the kernel says that the packet has, or does not have, a protocol.
 static void if_type(struct writer *w, struct jumps *j, uint8_t condition, uint16_t type)
 {
-	// a description has it in network byte order
+	// struct __sk_buff has it in network byte order
 	put_jump(w, j, condition, w->l3 == 0 ? htons(type) : type);
 }
 
@@ -238,7 +238,7 @@ unsigned int steer_program_make(
 
 	put_alu_reg(&w, BPF_MOV, FRAME, 1);
 	put_insn(&w, BPF_LD | BPF_IMM | BPF_DW, TABLE, BPF_PSEUDO_MAP_VALUE, table);
-	put_insn(&w, 0, 0, 0, 0); // its upper half: an offset
+	put_insn(&w, 0, 0, 0, 0); // upper half of the instruction: an offset
 	put_alu(&w, BPF_MOV, HASH, 0);
 	if (begins == STEER_AT_IP)
 		load_mem(&w, BPF_W, 0, FRAME, offsetof(struct __sk_buff, protocol));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fills the table of a program that chooses queues. The kernel may read it meanwhile: an entry is
-// one byte, and an address that gets a place has its ports' entries first.
+// Fills the table of a program that chooses queues. The kernel may read it concurrently: an entry
+// is one byte, and the entries of an address are written before the address.
 #include "steer/steer_table.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "bytes.h"
 #include "port.h"
 
-// The 32 bits of the key that begin with a bit.
+// Returns the 32 bits of the key from a bit on.
 static uint32_t key_window(const uint8_t *key, unsigned int bit)
 {
 	const uint8_t *bytes = key + bit / 8;
@@ -31,7 +31,7 @@ void steer_table_init(struct steer_table *t, const uint8_t key[STEER_KEY], uint1
 		t->reta[i] = (uint8_t)(i % queues);
 }
 
-// The place of an address, or a free one; -1: there is none.
+// Returns the place of an address, else a free one, else -1.
 static int place_of(const struct steer_table *t, const struct addr *a, bool *is_new)
 {
 	const bool is_v4 = addr_is_v4(a);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cuts super-frames in software, for ports that turn out not to take them and for those received
-// whole.
+// Cuts super-frames in software: those that a port turns out not to accept, and received ones.
 #include "super/super.h"
 
 #include "bytes.h"
@@ -26,7 +25,7 @@ static void write_l3(uint8_t *ip, const struct super_shape *s, unsigned int i, u
 	store_be16(ip + NET_IP4_CHECKSUM_AT, (uint16_t)~csum_fold(csum_add(0, ip, ihl)));
 }
 
-// Writes the UDP or TCP header of frame i. Header and payload are in place behind the IP header.
+// Writes the UDP or TCP header of frame i. Header and payload are in place after the IP header.
 static void write_l4(uint8_t *ip, const struct super_shape *s, unsigned int i, uint32_t l4_len)
 {
 	uint8_t *l4 = ip + s->l4 - s->l3,
@@ -48,7 +47,7 @@ static void write_l4(uint8_t *ip, const struct super_shape *s, unsigned int i, u
 	store_be16(field, 0);
 	sum = csum_add(sum + (s->is_tcp ? NET_PROTO_TCP : NET_PROTO_UDP) + l4_len, l4, l4_len);
 	checksum = (uint16_t)~csum_fold(sum);
-	// In UDP 0 would say "no checksum" (RFC 768); in TCP it is a sum like any other
+	// in UDP 0 means "no checksum" (RFC 768); in TCP it is a valid checksum
 	store_be16(field, checksum == 0 && !s->is_tcp ? 0xffff : checksum);
 }
 
@@ -67,7 +66,7 @@ static void write_frame(
 	out->pkt_len = s->payload + len;
 }
 
-// --- the calls ----------------------------------------------------------------------------------
+// --- the functions ------------------------------------------------------------------------------
 
 unsigned int port_super_frames(const struct rte_mbuf *m)
 {
@@ -115,7 +114,7 @@ bool port_super_forward(struct rte_mbuf *m)
 	return true;
 }
 
-// Frames [from, from + n) of s.
+// Cuts frames [first, first + n) of s.
 static bool cut_frames(const struct rte_mbuf *m, struct super_shape *s, struct rte_mempool *pool,
 	struct rte_mbuf **out, unsigned int first, unsigned int n)
 {
@@ -125,7 +124,7 @@ static bool cut_frames(const struct rte_mbuf *m, struct super_shape *s, struct r
 	if (s->payload + RTE_MIN(s->len, (uint32_t)s->size) > room ||
 		rte_pktmbuf_alloc_bulk(pool, out, n) != 0)
 		return false;
-	super_reader_copy(&r, s->headers, s->payload); // moves r on to the payload
+	super_reader_copy(&r, s->headers, s->payload); // advances r to the payload
 	super_reader_skip(&r, first * (uint32_t)s->size);
 	for (unsigned int i = 0; i < n; i++) {
 		write_frame(out[i], s, first + i, &r);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cuts a super-frame for a queue, and keeps what does not go at once. Frames behind it wait until
-// all of it has gone, so that the order within a flow stays; what nobody takes for a second is
-// given up.
+// Cuts a super-frame for a queue, and keeps the frames that cannot be sent at once. Later frames
+// wait until all of them are sent, so that the order within a flow stays; frames without progress
+// for a second are dropped.
 #include "counter.h"
 #include "super/super_kept.h"
 
@@ -29,7 +29,7 @@ bool super_kept_cut(struct super_kept *k, struct rte_mbuf *m)
 		const unsigned int frames = port_super_frames(m);
 		const bool wrong = frames == 1 || frames > k->most;
 
-		if (wrong) { // headers contradict it, or it is longer than we take
+		if (wrong) { // headers contradict it, or it is longer than we accept
 			counter_add(k->errors, 1);
 			rte_pktmbuf_free(m);
 		}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads super-frames. The code believes nothing in the frame: it may come from another host.
+// Reads super-frames. The code trusts no field of the frame: it may come from another host.
 #include "super/super_shape.h"
 
 #include "bytes.h"
@@ -47,7 +47,7 @@ static bool chain_whole(const struct rte_mbuf *m)
 	return n == m->nb_segs && len == m->pkt_len;
 }
 
-// --- headers: have is how much of them there is -------------------------------------------------
+// --- headers, of which `have` bytes are there ----------------------------------------------------
 
 static bool parse_l2(struct super_shape *s, uint32_t have)
 {
@@ -65,7 +65,7 @@ static bool parse_l2(struct super_shape *s, uint32_t have)
 	return s->is_v4 || type == NET_ETHERTYPE_IP6;
 }
 
-// Reads the IP header. *end becomes the offset at which the IP packet says it ends.
+// Reads the IP header. *end gets the offset of the end of the IP packet, by its length field.
 static bool parse_l3(struct super_shape *s, uint32_t have, bool verify, uint32_t *end)
 {
 	const uint8_t *ip = s->headers + s->l3;
@@ -111,7 +111,7 @@ static bool parse_l4(struct super_shape *s, uint32_t have, uint32_t end)
 	return s->is_tcp || load_be16(l4 + NET_UDP_LENGTH_AT) == end - s->l4;
 }
 
-// True when the mbuf's offload request agrees with the headers.
+// True if the mbuf's offload request agrees with the headers.
 static bool tx_agrees(const struct super_shape *s, const struct rte_mbuf *m)
 {
 	const uint64_t seg = m->ol_flags & TX_SUPER;
@@ -147,7 +147,7 @@ uint32_t super_shape_len(const struct super_shape *s, unsigned int i)
 	return RTE_MIN(s->len - i * s->size, (uint32_t)s->size);
 }
 
-// --- a frame to be sent -------------------------------------------------------------------------
+// --- a frame to send ----------------------------------------------------------------------------
 
 void super_finish(struct rte_mbuf *m, uint16_t l2, uint16_t l3, uint16_t size)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parts of a super-frame (super.h), read out of its mbufs, for the files here that make other
-// frames of it. Private to lib/port.
+// The parsed form of a super-frame (super.h), for the files here that make other frames of it.
+// Private to lib/port.
 #pragma once
 
 #include <stdbool.h>
@@ -21,24 +21,23 @@ struct super_shape {
 	uint8_t headers[SUPER_HEADERS_MAX];
 };
 
-// A place in a chain of mbufs.
+// A position in a chain of mbufs.
 struct super_reader {
 	const struct rte_mbuf *m;
 	uint32_t off;
 };
 
-// Reads m. False: m is no super-frame, or its headers contradict it. Any thread.
+// Reads m. False if m is not a super-frame, or its headers contradict it. Any thread.
 bool super_shape_read(struct super_shape *s, const struct rte_mbuf *m);
-// How many frames it stands for. Any thread.
+// Returns the number of frames that it represents. Any thread.
 unsigned int super_shape_frames(const struct super_shape *s);
-// Bytes of payload of frame i, which is one of them. Any thread.
+// Returns the bytes of payload of frame i, which must exist. Any thread.
 uint32_t super_shape_len(const struct super_shape *s, unsigned int i);
-// Copies the next n bytes, however the chain spreads them. The caller knows that so many are left.
-// Any thread.
+// Copies the next n bytes of the chain. The caller must know that n bytes are left. Any thread.
 void super_reader_copy(struct super_reader *r, uint8_t *dst, uint32_t n);
-// Leaves out the next n bytes, as above.
+// Skips the next n bytes, with the same condition.
 void super_reader_skip(struct super_reader *r, uint32_t n);
-// Makes m, a chain that begins with the headers of a datagram of UDP behind l2 and l3 bytes, a
-// super-frame to be sent, with size bytes of payload in each frame except the last: writes lengths,
-// the checksum of IPv4 and the sum for that of UDP, and what the port is to be told. Any thread.
+// Makes m, a chain that begins with the headers of a UDP datagram (l2 and l3 bytes before the UDP
+// header), a super-frame to send, with size bytes of payload in each frame except the last: writes
+// the lengths, the IPv4 checksum, the pseudo-header sum, and the mbuf's offload fields. Any thread.
 void super_finish(struct rte_mbuf *m, uint16_t l2, uint16_t l3, uint16_t size);

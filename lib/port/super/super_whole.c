@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Super-frames that come and leave whole. The payload is copied once, with its new fronts; nothing
-// is summed up, as the port that cuts the frame makes the checksums.
+// Super-frames that are received and sent whole. The payload is copied once, with its new fronts;
+// no checksums are computed, because the port that cuts the frame does this.
 #include "super/super_whole.h"
 
 #include "bytes.h"
@@ -11,13 +11,13 @@
 #define IP_LEN_MAX 65535
 #define BUFS_MAX 64 // 65535 bytes in buffers of 1024
 
-// A place in a chain that is being filled.
+// A position in a chain that is being filled.
 struct writer {
 	struct rte_mbuf **cursor;
-	uint32_t room; // of each buffer
+	uint32_t room; // room of each buffer
 };
 
-// Where the next bytes go, *n at most; *n becomes how many fit there.
+// Returns the position for the next bytes, at most *n; *n gets the number that fit there.
 static uint8_t *writer_next(struct writer *w, uint32_t *n)
 {
 	struct rte_mbuf *m;
@@ -77,8 +77,7 @@ bool port_super_alike(const struct rte_mbuf *m, const struct port_super_edit *e)
 	return true;
 }
 
-// Whether first may be the first of several (coalesce.h), and the headers of all of it have room in
-// limits.
+// True if first may begin a super-frame (coalesce.h), and the result is within limits.
 static bool may_grow(const struct rte_mbuf *first, uint32_t len, const struct port_super *limits)
 {
 	const uint8_t *ip = rte_pktmbuf_mtod_offset(first, const uint8_t *, NET_ETH_LEN);
@@ -89,8 +88,8 @@ static bool may_grow(const struct rte_mbuf *first, uint32_t len, const struct po
 		(!is_v4 || (ip[NET_IP4_FRAGMENT_AT] & NET_IP4_DF) != 0);
 }
 
-// Bytes of payload, edited, of all datagrams except the first. 0: there are none, or the last one
-// would be empty, which no super-frame has room for.
+// Returns the bytes of edited payload of all datagrams except the first. 0 if there are no others,
+// or if the last one would be empty, which a super-frame cannot represent.
 static uint32_t rest_len(const struct super_shape *s, const struct port_super_edit *e)
 {
 	const unsigned int n = super_shape_frames(s);

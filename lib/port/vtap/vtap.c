@@ -49,7 +49,7 @@ static void vtap_stop(struct port *p)
 {
 	const int rc = vtap_iface_up(&to_vtap(p)->iface, false);
 
-	if (rc != 0 && rc != -ENODEV) // -ENODEV: somebody may have removed it
+	if (rc != 0 && rc != -ENODEV) // -ENODEV: it may have been removed
 		PORT_LOG(WARNING, "port %s: stop: %s", p->name, strerror(-rc));
 }
 
@@ -137,7 +137,7 @@ static const struct port_ops vtap_ops = {
 	.reroute = port_kernel_host_reroute,
 };
 
-// Checks that a buffer holds an ordinary frame whole.
+// Checks that a plain frame fits in one buffer.
 static int check_mtu(const struct port_request *r)
 {
 	const uint32_t frame = r->c->mtu + RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN;
@@ -150,7 +150,7 @@ static int check_mtu(const struct port_request *r)
 	return -1;
 }
 
-// Sets what the port can do from the offloads that the kernel granted.
+// Sets the capabilities of the port from the offloads that the kernel granted.
 static void learn_offloads(struct vtap *v)
 {
 	const enum vtap_offload granted = v->iface.granted;
@@ -167,8 +167,8 @@ static void learn_offloads(struct vtap *v)
 			vtap_spec_offload_name(granted), vtap_spec_offload_name(v->spec.offload));
 }
 
-// Sets the port's MAC. Both ends of an exception port have the same one; otherwise the kernel's end
-// is another host with a MAC of its own.
+// Sets the port's MAC. Both ends of an exception port have the same MAC; otherwise the kernel's end
+// is another host with another MAC.
 static void learn_mac(struct vtap *v)
 {
 	if (v->spec.role == VTAP_EXCEPTION)
@@ -193,9 +193,9 @@ static void steer_queues(struct vtap *v, const struct port_request *r)
 		port_steer_close(&v->steer);
 		drop_program(v);
 		PORT_LOG(WARNING,
-			"port %s: datagrams may arrive out of order where the kernel moves a flow "
-			"to another queue: %s (root, CAP_BPF with CAP_PERFMON, or queues=1 keeps "
-			"it from that)",
+			"port %s: datagrams may arrive out of order when the kernel moves a flow "
+			"to another queue: %s (root, CAP_BPF with CAP_PERFMON, or queues=1 "
+			"prevents that)",
 			r->c->name, strerror(-rc));
 	}
 }
@@ -203,7 +203,7 @@ static void steer_queues(struct vtap *v, const struct port_request *r)
 static int setup_port(struct vtap *v, const struct port_request *r)
 {
 	port_request_rings(r, &v->port);
-	v->port.tx_ring = 0; // the kernel takes a frame at once or not at all
+	v->port.tx_ring = 0; // the kernel accepts a frame at once or refuses it
 	if (check_mtu(r) != 0 || vtap_iface_open(&v->iface, r, &v->spec, &v->port) != 0)
 		return -1;
 	learn_mac(v);
@@ -238,7 +238,7 @@ struct port *port_vtap_open(const struct port_request *r)
 	}
 	v->spec = spec;
 	v->iface.control = v->iface.counters = v->chooses = -1;
-	// a queue that no worker polls would swallow its share of the flows
+	// a queue that no worker polls would lose its share of the flows
 	v->port = (struct port){
 		.ops = &vtap_ops,
 		.priv = v,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the kernel's end of a vtap, sets it up, and asks for its state. All of that goes through
-// descriptors, which belong to the interface's network namespace from the moment they are opened.
-// Only opening them has to happen inside the namespace.
+// Makes the kernel's end of a vtap, configures it, and reads its state. All of this uses
+// descriptors that belong to the interface's network namespace. Only opening them has to happen
+// inside the namespace.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,12 +30,12 @@
 
 // --- opening ------------------------------------------------------------------------------------
 
-// What to open, and how far that got.
+// The descriptors to open, and the progress of that.
 struct opening {
 	struct vtap_iface *v;
-	const char *netns; // "" = the caller's
+	const char *netns; // "" = that of the caller
 	unsigned int nb;
-	// the step that failed, when error is not 0
+	// the failed step, if error is not 0
 	enum { FOUND_NETNS, ENTERED, OPENED_TUN, OPENED_REST } failed;
 	int error;
 };
@@ -91,7 +91,7 @@ static void fail_opening(const struct port_request *r, const struct opening *o)
 			port_request_fail(r, "%s: %s (run as root)", CLONE, reason);
 		break;
 	case OPENED_REST:
-		port_request_fail(r, "network namespace cannot be looked at: %s", reason);
+		port_request_fail(r, "network namespace cannot be read: %s", reason);
 		break;
 	}
 }
@@ -103,7 +103,7 @@ static int index_of(const struct vtap_iface *v)
 	return __atomic_load_n(&v->index, __ATOMIC_RELAXED);
 }
 
-// Does an ioctl on the interface under its present name.
+// Does an ioctl on the interface with its current name.
 static int iface_ioctl(const struct vtap_iface *v, unsigned long request, struct ifreq *r)
 {
 	struct ifreq name = {.ifr_ifindex = index_of(v)};
@@ -118,7 +118,7 @@ static void fail_attach(const struct port_request *r, const struct vtap_spec *sp
 {
 	if (error == EBUSY)
 		port_request_fail(r,
-			"there is an interface %s already: choose another name, or remove it "
+			"interface %s exists already: choose another name, or remove it "
 			"(`ip link del %s`)",
 			spec->name, spec->name);
 	else if (error == EPERM)
@@ -130,9 +130,9 @@ static void fail_attach(const struct port_request *r, const struct vtap_spec *sp
 			"several queues and virtio-net headers", strerror(error));
 }
 
-// Attaches the queues: the first one makes the interface, the others join it. It is attached
-// exclusively. Otherwise the kernel would accept a second program's queues and give them a share of
-// our frames. A queue that is attached already stays so: an earlier attempt has failed behind it.
+// Attaches the queues: the first one makes the interface, the others join it. The attachment is
+// exclusive. Otherwise the kernel would accept queues of a second program and give them a share of
+// our frames. Queues that are attached already are skipped: an earlier attempt failed after them.
 static int attach_queues(
 	struct vtap_iface *v, const struct port_request *r, const struct vtap_spec *spec)
 {
@@ -157,7 +157,7 @@ static int attach_queues(
 	return 0;
 }
 
-// Tries fewer and fewer offloads until this kernel takes them; Linux 6.2 is the first with USO.
+// Tries fewer and fewer offloads until this kernel accepts them; Linux 6.2 is the first with USO.
 static enum vtap_offload negotiate_offload(const struct vtap_iface *v, enum vtap_offload most)
 {
 	static const unsigned int flags[] = {
@@ -170,8 +170,7 @@ static enum vtap_offload negotiate_offload(const struct vtap_iface *v, enum vtap
 	for (; most > VTAP_OFFLOAD_NONE; most--)
 		if (ioctl(v->queue[0], TUNSETOFFLOAD, (unsigned long)flags[most]) == 0)
 			break;
-	if (most ==
-		VTAP_OFFLOAD_NONE) // a new interface has none; another kernel's default may differ
+	if (most == VTAP_OFFLOAD_NONE) // defaults of kernels may differ
 		ioctl(v->queue[0], TUNSETOFFLOAD, 0UL);
 	return most;
 }
@@ -186,7 +185,7 @@ static int set_lengths(
 		port_request_fail(r, "mtu %u: %s", p->mtu, strerror(-rc));
 		return -1;
 	}
-	// frames of a queue that may wait for us, as descriptors of a NIC
+	// frames of a queue that may wait for us, like descriptors of a NIC
 	q = (struct ifreq){.ifr_qlen = p->rx_ring};
 	rc = iface_ioctl(v, SIOCSIFTXQLEN, &q);
 	if (rc != 0)
@@ -245,7 +244,7 @@ int vtap_iface_open(struct vtap_iface *v, const struct port_request *r,
 		fail_opening(r, &o);
 		return -1;
 	}
-	// as an exception port it has the MAC of the port that it stands behind
+	// an exception port has the MAC of the port that it belongs to
 	if (make_iface(v, r, spec, p,
 		    spec->role == VTAP_EXCEPTION && spec->has_mac ? spec->mac : NULL) != 0)
 		return -1;
@@ -300,9 +299,9 @@ int vtap_iface_steer(const struct vtap_iface *v, int program)
 	return ioctl(v->queue[0], TUNSETSTEERINGEBPF, &program) == 0 ? 0 : -errno;
 }
 
-// Reads /proc/net/dev. A line is "name: 8 fields of what it received, bytes packets errs drop ...
-// of what it sent". The file is opened anew through the open descriptor, which stands for the
-// namespace, so several threads may read at a time.
+// Reads /proc/net/dev. A line is "name: 8 receive fields, bytes packets errs drop ... (transmit)".
+// The file is opened again through the open descriptor, which identifies the namespace, so several
+// threads may read at the same time.
 bool vtap_iface_missed(const struct vtap_iface *v, uint64_t *frames)
 {
 	char path[32], line[512], ifname[IFNAMSIZ];

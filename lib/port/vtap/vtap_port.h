@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a vtap is made of. vtap.c opens it and has its table of functions, vtap_watch.c follows what
-// becomes of its interface. Private to lib/port.
+// The state of a vtap. vtap.c opens it and has its table of functions, vtap_watch.c reacts to the
+// removal of its interface. Private to lib/port.
 #pragma once
 
 #include "port.h"
@@ -15,11 +15,11 @@ struct vtap {
 	struct vtap_spec spec;
 	struct vtap_iface iface;
 	struct port_steer steer;
-	int chooses; // the program of several queues; -1 = the kernel chooses
+	int chooses; // program that chooses among queues; -1 = the kernel chooses
 	struct vtap_rx rx[VTAP_QUEUES_MAX];
 	struct vtap_tx tx[VTAP_QUEUES_MAX];
-	// The management lcore's; read by any thread: somebody has removed the interface, and it
-	// could not be made again yet.
+	// The interface was removed, and could not be made again yet. Written by the management
+	// lcore, read by any thread.
 	bool gone;
 };
 

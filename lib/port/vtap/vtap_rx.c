@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Receives the frames of a TAP, one system call each. A read has to offer room for the longest
-// frame before anybody knows which frame comes. So a queue holds as many buffers as that frame
-// fills, and replaces only those that were used: an ordinary frame takes one, and an empty poll
-// none.
+// frame, because the next frame is unknown. So a queue holds enough buffers for that frame, and
+// replaces only the used ones: a plain frame uses one, and an empty poll none.
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,7 +36,7 @@ void vtap_rx_free(struct vtap_rx *q)
 	q->iov = NULL;
 }
 
-// Fills the used places again. The virtio-net header goes into the headroom of the first buffer.
+// Refills the used places. The virtio-net header goes into the headroom of the first buffer.
 static bool refill_buffers(struct vtap_rx *q)
 {
 	if (rte_pktmbuf_alloc_bulk(q->pool, q->buf, q->empty) != 0) {
@@ -54,7 +53,7 @@ static bool refill_buffers(struct vtap_rx *q)
 	return true;
 }
 
-// Takes the buffers that len bytes of a frame were read into.
+// Removes the buffers that contain the len bytes of a frame.
 static struct rte_mbuf *take_frame(struct vtap_rx *q, uint32_t len)
 {
 	struct rte_mbuf *first = q->buf[0], *last = first;
@@ -85,7 +84,7 @@ uint16_t vtap_rx_burst(struct vtap_rx *q, struct rte_mbuf **m, uint16_t n)
 		if (q->empty > 0 && !refill_buffers(q))
 			break;
 		len = readv(q->fd, q->iov, q->nb_bufs);
-		if (len < 0 && (errno == EAGAIN || errno == EBADFD)) // nothing there; removed
+		if (len < 0 && (errno == EAGAIN || errno == EBADFD)) // empty; removed
 			break;
 		if (len <= (ssize_t)VNET_HDR_LEN) {
 			counter_add(&q->errors, 1);

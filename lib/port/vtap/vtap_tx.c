@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends frames to a TAP, one system call each. A super-frame that the kernel does not take is cut,
-// and what does not go at once is kept.
+// Sends frames to a TAP, one system call each. A super-frame that the kernel refuses is cut, and
+// frames that cannot be sent at once are kept.
 
 #include <errno.h>
 #include <sys/uio.h>
@@ -40,11 +40,10 @@ static enum written frame_write(
 	}
 }
 
-// Sends a plain frame. True when m is taken: sent, or given up because the kernel will never take
-// it.
+// Sends a plain frame. True if m was sent, or dropped because the kernel will never accept it.
 static bool plain_send(struct vtap_tx *q, struct rte_mbuf *m)
 {
-	static const struct virtio_net_hdr nothing; // says that the checksum is whole
+	static const struct virtio_net_hdr nothing; // says that the checksum is complete
 	const enum written w = frame_write(q, &nothing, m);
 
 	if (unlikely(w == LATER))
@@ -88,7 +87,7 @@ static bool super_send(struct vtap_tx *q, struct rte_mbuf *m)
 			rte_pktmbuf_free(m);
 		if (w != REFUSED)
 			return w == WRITTEN;
-		// several workers may find out at once; only one says so
+		// several workers may detect this at once; only one logs it
 		if (__atomic_exchange_n(&super->segments, 0, __ATOMIC_RELAXED) != 0)
 			PORT_LOG(WARNING,
 				"port %s: the kernel refuses %s super-frames (%s): from now on "
@@ -108,7 +107,7 @@ uint16_t vtap_tx_burst(struct vtap_tx *q, struct rte_mbuf **m, uint16_t n)
 		const bool super =
 			(m[i]->ol_flags & (RTE_MBUF_F_TX_UDP_SEG | RTE_MBUF_F_TX_TCP_SEG)) != 0;
 
-		// frames behind a cut super-frame wait until all of it has gone
+		// frames after a cut super-frame wait until all of that is sent
 		if (unlikely(q->kept.nb > 0) ||
 			!(unlikely(super) ? super_send(q, m[i]) : plain_send(q, m[i])))
 			break;

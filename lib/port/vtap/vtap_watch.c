@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the kernel's end of a vtap again when somebody has removed it. The descriptors of its
-// queues stay open, attached to nothing, and can be attached to a new interface: workers go on by
+// Makes the kernel's end of a vtap again after its removal. The descriptors of its queues stay
+// open, attached to nothing, and can be attached to a new interface, so workers continue to use
 // them.
 #include "vtap/vtap_port.h"
 
@@ -16,8 +16,8 @@ static struct vtap *to_vtap(struct port *p)
 	return p->priv;
 }
 
-// Makes the interface, and brings it up where no host is to be made of it. 0, or -1 with the reason
-// in error.
+// Makes the interface, and brings it up unless port_ops.host will do so. Returns 0, or -1 with the
+// reason in error.
 static int make_iface(struct vtap *v, char *error, size_t len)
 {
 	struct port *p = &v->port;
@@ -54,9 +54,8 @@ bool vtap_watch(struct port *p)
 	__atomic_store_n(&v->gone, false, __ATOMIC_RELAXED);
 	PORT_LOG(WARNING, "port %s: interface %s was removed: it was made again%s", p->name,
 		v->spec.name,
-		p->kernel_host != NULL
-			? ""
-			: ", without what it was given by others (addresses, a bridge)");
+		p->kernel_host != NULL ? ""
+				       : ", without settings made by others (addresses, a bridge)");
 	return p->kernel_host != NULL;
 }
 

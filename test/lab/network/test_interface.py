@@ -30,7 +30,7 @@ def forget(lab):
 
 
 def mac(lab, server, media):
-    told = server.log().count("has another MAC")
+    told = server.log().count("has a new MAC")
     for address in (OTHER_MAC, labs.DUT_MAC):
         lab.dut.ip("link", "set", "d0", "address", address)
         until(lambda a=address: port(server)["mac"] == a, 1, "the port has the MAC")
@@ -42,7 +42,7 @@ def mac(lab, server, media):
         port_mac = bytes.fromhex(address.replace(":", ""))
         relayed = [f for f in capture.frames if f.data[12:14] == b"\x08\x00" and f.data[23] == 17]
         assert {port_mac in (f.data[:6], f.data[6:12]) for f in relayed} == {True}
-    assert server.log().count("has another MAC") == told + 2, server.log()
+    assert server.log().count("has a new MAC") == told + 2, server.log()
 
 
 def arrives(lab, client_ip, peer_ip, size):
@@ -129,7 +129,7 @@ def life(lab, queues):
         assert each.client.refresh(0).cls == SUCCESS
         each.client.close()
     log = server.log()
-    assert ("by one queue" in log) == (queues > 1), "with the last spare sockets there is no group"
+    assert ("with one queue" in log) == (queues > 1), "with the last spare sockets there is no group"
     server.check(allow=["peer-no-allocation", "mtu-exceeded", "neighbour-unreachable"])
     server.stop()
 

@@ -95,7 +95,7 @@ def vtap(lab, server, media):
     assert server.log().count("port wan: interface d0 was removed: it was made again") == 2
     replaced(lab.sw, "d0")
     told(server, "ports", "wan", "d0")
-    assert "there is an interface d0 already" in server.log()
+    assert "interface d0 exists already" in server.log()
     lab.sw.ip("link", "del", "d0")
     until(lambda: not row(server, "ports")["trouble"] and lab.plugged(), 1, "it is made again")
     flow("once it could be made again")

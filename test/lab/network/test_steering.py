@@ -85,7 +85,7 @@ def net_tap(lab, echoes):
 
 def af_packet(lab, echoes):
     server, rows, line = started(lab, {"drivers": ""})
-    assert all(r["step"] == "t4" and "net_af_packet knows no flow rules" in r["why"] for r in rows), rows
+    assert all(r["step"] == "t4" and "net_af_packet does not support flow rules" in r["why"] for r in rows), rows
     assert "steering t4 (t1: fewer relay addresses than workers (2); t2: rule 1 of 2: " in line
     relay(lab, server, echoes)
     server.finish()

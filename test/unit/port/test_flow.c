@@ -151,7 +151,7 @@ static void test_refused(void **state)
 	assert_string_equal(reason, "net_test says No space left on device");
 	driver.err = ENOSYS;
 	assert_int_equal(make("192.0.2.129", 0, 0, reason), -ENOSYS);
-	assert_string_equal(reason, "net_test knows no flow rules");
+	assert_string_equal(reason, "net_test does not support flow rules");
 	driver.err = 0; // a driver that forgets to say
 	assert_int_equal(make("192.0.2.129", 0, 0, reason), -EIO);
 }

@@ -227,7 +227,7 @@ static void test_refusals(void **state)
 	assert_refused("vtap:t0", 9000, "do not fit the packet buffers");
 	assert_refused("vtap:t0,netns=no-such-one", 1500, "`ip netns add no-such-one` makes it");
 	assert_refused("net_af_packet0,iface=nosuchif0", 1500, "no such interface: nosuchif0");
-	assert_refused("net_af_packet0", 1500, "names no interface");
+	assert_refused("net_af_packet0", 1500, "has no interface: write");
 	assert_refused("no_such_driver0", 1500, "DPDK refuses it");
 	assert_refused("ffff:1f:1f.7", 1500, "no such PCI device");
 	assert_refused("net_null0", 9000, "do not fit the packet buffers");
