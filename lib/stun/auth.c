@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys and message integrity over libcrypto. stun_crypto_create asks once what libcrypto's policy
-// allows; after that nothing here allocates or takes a lock.
+// Keys and message integrity over libcrypto. stun_crypto_create() finds out once which digests
+// libcrypto's policy allows; after that nothing here allocates or takes a lock.
 #include "stun_int.h"
 
 #include "gcm.h"
@@ -12,12 +12,12 @@
 #include <openssl/md5.h>
 #include <stdlib.h>
 
-// Keeps the last key of each use: a request is verified and its answer is signed with one key, all
-// nonces are made with one, and most servers have one REST secret.
+// Keeps the last key of each use: a request is verified and its answer signed with one key, all
+// nonces are made with one key, and most servers have one REST secret.
 struct stun_crypto {
 	struct hmac_key message_sha1, message_sha256, secret_sha1, other_sha256;
-	bool has_md5; // false where policy forbids it (FIPS)
-	struct gcm *gcm; // of tokens; NULL when libcrypto has no AES-GCM
+	bool has_md5; // false if policy forbids it (FIPS)
+	struct gcm *gcm; // for access tokens; NULL if libcrypto has no AES-GCM
 };
 
 static bool is_allowed(const char *digest)
@@ -38,10 +38,10 @@ struct stun_crypto *stun_crypto_create(void)
 	if (c == NULL)
 		return NULL;
 	c->message_sha256.sha256 = c->other_sha256.sha256 = true;
-	// Its absence is no error: precomputed keys and SHA-256 still work.
+	// A missing MD5 is no error: precomputed keys and SHA-256 still work.
 	ERR_set_mark();
 	c->has_md5 = is_allowed("MD5");
-	c->gcm = gcm_create(); // nor is this: there are no tokens then
+	c->gcm = gcm_create(); // NULL is no error either: this server then accepts no tokens
 	ERR_pop_to_mark();
 	return c;
 }
@@ -119,7 +119,7 @@ bool stun_rest_mac(struct stun_crypto *c, const char *secret, const void *user, 
 {
 	const struct piece text = {user, user_len};
 
-	_Static_assert(STUN_REST_MAC_LEN == HMAC_SHA1_LEN, "it is one");
+	_Static_assert(STUN_REST_MAC_LEN == HMAC_SHA1_LEN, "a REST MAC is an HMAC-SHA1");
 	if (secret[0] == '\0')
 		return false;
 	hmac_key_set(&c->secret_sha1, secret, strlen(secret));
@@ -172,8 +172,8 @@ bool stun_hmac_message(struct stun_crypto *c, enum stun_algorithm alg, const str
 
 	if (key->len == 0 || key->len > STUN_KEY_MAX)
 		return false;
-	// RFC 8489 14.5, 14.6: the length points to the end of this attribute, whatever follows it.
-	// It is set in a copy of the header, because the message is not ours to write to.
+	// RFC 8489 14.5, 14.6: the length field counts up to the end of this attribute, whatever
+	// follows it. It is set in a copy of the header, because the message may be read-only.
 	memcpy(header, msg, sizeof(header));
 	store_be16(header + 2, (uint16_t)(end - STUN_HEADER_LEN));
 	hmac_key_set(k, key->bytes, key->len);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes STUN messages. Two invariants hold after every call: all bytes below len are set, and the
-// header's length field is that of the message so far.
+// header's length field matches the attributes written until then.
 #include "hmac.h"
 #include "stun_int.h"
 
 #define PADDING 0x0026
-#define REASON_MAX 509 // RFC 8489 14.8: fewer than 128 characters, as long as 509 bytes encoded
+#define REASON_MAX 509 // RFC 8489 14.8: fewer than 128 characters, which take at most 509 bytes
 
 // RFC 8489 5, figure 3: the class bits sit at 4 and 8 between the method bits.
 static uint16_t message_type(enum stun_class cls, uint16_t method)
@@ -22,8 +22,8 @@ static void header_write(uint8_t *buf, uint16_t type, uint16_t len, const uint8_
 	memcpy(buf + 8, tid, STUN_TID_LEN);
 }
 
-// Writes an address, XORed with mask, and returns its length, 8 or 20. mask is the header from the
-// cookie on for the form of RFC 8489 14.2, zeros for that of 14.1.
+// Writes an address, XORed with mask, and returns its length, 8 or 20. mask points to the cookie of
+// the header for the form of RFC 8489 14.2, and to zeros for that of 14.1.
 static size_t addr_write(uint8_t *value, const struct endpoint *e, const uint8_t *mask)
 {
 	const bool v4 = addr_is_v4(&e->addr);
@@ -38,8 +38,8 @@ static size_t addr_write(uint8_t *value, const struct endpoint *e, const uint8_t
 	return 4 + ip_len;
 }
 
-// Appends an attribute's header and padding. Returns where its len bytes of value go (the caller
-// sets them all). Returns NULL when the attribute does not fit; from then on nothing is written.
+// Appends an attribute's header and padding. Returns a pointer to its value; the caller sets all
+// len bytes. Returns NULL if the attribute does not fit; the writer then writes nothing more.
 static uint8_t *type_append(struct stun_writer *w, uint16_t type, size_t len)
 {
 	uint8_t *const p = w->buf + w->len;
@@ -51,7 +51,7 @@ static uint8_t *type_append(struct stun_writer *w, uint16_t type, size_t len)
 	}
 	store_be16(p, type);
 	store_be16(p + 2, (uint16_t)len);
-	// RFC 8489 14: padding is zero on sending, never what was there before (CVE-2020-4067).
+	// RFC 8489 14: padding is sent as zero, never as old buffer contents (CVE-2020-4067).
 	memset(p + ATTR_HEADER_LEN + len, 0, padded_len(len) - len);
 	w->len += (uint16_t)(ATTR_HEADER_LEN + padded_len(len));
 	store_be16(w->buf + 2, w->len - STUN_HEADER_LEN);
@@ -124,7 +124,7 @@ void stun_put_addr(struct stun_writer *w, enum stun_attr a, const struct endpoin
 		addr_write(p, e, zeros);
 }
 
-// Appends a code with its reason; both attributes that have one have another first byte.
+// Appends a code and a reason phrase. ERROR-CODE and ADDRESS-ERROR-CODE differ in the first byte.
 static void put_code(struct stun_writer *w, enum stun_attr a, uint8_t first, unsigned int code,
 	const char *reason)
 {
@@ -157,7 +157,8 @@ void stun_put_integrity(struct stun_writer *w, struct stun_crypto *c, enum stun_
 	const struct stun_key *key)
 {
 	const bool sha256 = alg == STUN_ALG_SHA256;
-	const size_t covered = w->len; // up to and including the attribute before (RFC 8489 14.5)
+	const size_t covered = w->len; // up to and including the preceding attribute (RFC 8489
+		// 14.5)
 	const size_t mac_len = sha256 ? HMAC_SHA256_LEN : HMAC_SHA1_LEN;
 	uint8_t *const p = attr_append(
 		w, sha256 ? STUN_MESSAGE_INTEGRITY_SHA256 : STUN_MESSAGE_INTEGRITY, mac_len);
@@ -165,7 +166,7 @@ void stun_put_integrity(struct stun_writer *w, struct stun_crypto *c, enum stun_
 	if (p == NULL)
 		return;
 	memset(p, 0, mac_len);
-	// A message that could not be signed must not leave, so it fails like an overflow.
+	// A message that could not be signed must not be sent, so this counts as overflow.
 	if (!stun_hmac_message(c, alg, key, w->buf, covered, p))
 		w->overflow = true;
 }
@@ -193,7 +194,7 @@ uint16_t stun_data_indication(uint8_t *buf, const uint8_t tid[STUN_TID_LEN],
 	uint8_t *const data_attr = attr + ATTR_HEADER_LEN + addr_len;
 	const size_t front = STUN_HEADER_LEN + 2 * ATTR_HEADER_LEN + addr_len;
 
-	// No payload that fits a UDP datagram behind this front overflows the length.
+	// A payload that fits into a UDP datagram after this front cannot overflow the length.
 	header_write(buf, message_type(STUN_INDICATION, STUN_DATA),
 		(uint16_t)(front - STUN_HEADER_LEN + padded_len(payload_len)), tid);
 	store_be16(attr, wire_type[STUN_XOR_PEER_ADDRESS]);

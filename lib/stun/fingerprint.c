@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CRC-32 (ITU V.42, reflected) for FINGERPRINT, four bytes a step. The preprocessor spells out the
-// tables as constants: nothing has to be initialised, and nothing that is shared is ever written.
+// CRC-32 (ITU V.42, reflected) for FINGERPRINT, four bytes per step. The preprocessor generates the
+// tables as constants: no code initialises them, and no shared memory is ever written.
 #include "stun.h"
 
 #define FINGERPRINT_XOR 0x5354554Eu // RFC 8489 14.7
 
 // A CRC is linear: the entry of a byte is the XOR of the entries of its bits, so eight constants
-// make a table. The first constant is the polynomial; each further one is the constant before it,
-// moved on by one bit of the division. Their order is bit 7 of table 0, bit 6, ..., bit 0, bit 7 of
-// table 1, and so on.
+// make a table. The first constant is the polynomial; each further one is its predecessor, advanced
+// by one bit of the division. Their order is bit 7 of table 0, bit 6, ..., bit 0, bit 7 of table 1,
+// and so on.
 #define ENTRY(n, b7, b6, b5, b4, b3, b2, b1, b0)                                        \
 	(((n)&0x80 ? (b7) : 0) ^ ((n)&0x40 ? (b6) : 0) ^ ((n)&0x20 ? (b5) : 0) ^        \
 		((n)&0x10 ? (b4) : 0) ^ ((n)&0x08 ? (b3) : 0) ^ ((n)&0x04 ? (b2) : 0) ^ \
@@ -31,7 +31,7 @@
 #define ROW64(e, n) ROW16(e, n), ROW16(e, (n) + 16), ROW16(e, (n) + 32), ROW16(e, (n) + 48)
 #define ROW256(e) ROW64(e, 0), ROW64(e, 64), ROW64(e, 128), ROW64(e, 192)
 
-// crc_table[s][b]: what byte b does to the register when s more bytes follow it.
+// crc_table[s][b]: the effect of byte b on the register when s more bytes follow it.
 static const uint32_t crc_table[4][256] = {
 	{ROW256(ENTRY0)},
 	{ROW256(ENTRY1)},

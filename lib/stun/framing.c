@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finds the messages in a byte stream: by their first byte (RFC 8656 table 3, RFC 7983), then by
-// the length that both STUN and ChannelData have in their first four bytes.
+// the length field that both STUN and ChannelData have in their first four bytes.
 #include "framing.h"
 
 #include "stun.h"
 
 #define LENGTH_END 4
 
-// The cookie is checked as soon as it is there, so that nobody waits for the rest of something that
-// is no message.
+// Checks the cookie as soon as it has arrived, so that no caller waits for the rest of something
+// that is not a message.
 static enum stun_framing_state scan_stun(const uint8_t *p, size_t n, struct stun_framing *f)
 {
 	const uint32_t len = load_be16(p + 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AES-GCM over libcrypto's EVP. The contexts have their ciphers from the start: setting key and
-// nonce then allocates nothing.
+// AES-GCM over libcrypto's EVP. The contexts get their ciphers at creation: setting key and nonce
+// then allocates nothing.
 #include "gcm.h"
 
 #include <openssl/evp.h>
@@ -19,7 +19,7 @@ static EVP_CIPHER_CTX *make_context(const char *name)
 		EVP_CIPHER_CTX_free(c);
 		c = NULL;
 	}
-	EVP_CIPHER_free(cipher); // the context holds it
+	EVP_CIPHER_free(cipher); // the context holds a reference
 	return c;
 }
 
@@ -49,7 +49,7 @@ void gcm_free(struct gcm *g)
 bool gcm_open(struct gcm *g, enum gcm_cipher cipher, const struct gcm_sealed *s, uint8_t *out)
 {
 	EVP_CIPHER_CTX *c = g->c[cipher];
-	void *tag = (void *)(s->data + s->len); // only read
+	void *tag = (void *)(s->data + s->len); // not written
 	int n;
 
 	return EVP_DecryptInit_ex(c, NULL, NULL, s->key, s->nonce) == 1 &&

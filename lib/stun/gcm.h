@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AES-GCM (NIST SP 800-38D) for opening what somebody else has sealed, with a key that differs from
-// one message to the next. Nothing allocates after gcm_create.
+// AES-GCM (NIST SP 800-38D) decryption with a key that may differ from message to message. Nothing
+// allocates after gcm_create.
 #pragma once
 
 #include <stdbool.h>
@@ -12,20 +12,20 @@
 
 enum gcm_cipher { GCM_AES_256, GCM_AES_128, GCM_NB };
 
-// A cipher context of each key length. One thread at a time.
+// One cipher context per key length. Only one thread at a time may use it.
 struct gcm;
-struct gcm *gcm_create(void); // NULL: no memory, or libcrypto has no AES-GCM
-void gcm_free(struct gcm *g); // NULL is fine; what was opened last leaves no key behind
+struct gcm *gcm_create(void); // NULL if there is no memory, or libcrypto has no AES-GCM
+void gcm_free(struct gcm *g); // accepts NULL; clears the key that was used last
 
-// What was sealed, and with what.
+// A sealed (encrypted and authenticated) text, and the parameters it was sealed with.
 struct gcm_sealed {
-	const uint8_t *key; // 32 or 16 bytes, by the cipher
+	const uint8_t *key; // 32 or 16 bytes, depending on the cipher
 	const uint8_t *nonce; // GCM_NONCE_LEN bytes
 	const void *aad;
 	size_t aad_len;
-	const uint8_t *data; // len bytes, and GCM_TAG_LEN of tag behind them
+	const uint8_t *data; // len bytes of ciphertext, followed by a tag of GCM_TAG_LEN bytes
 	size_t len;
 };
 
-// Writes len bytes to out. False: they are not what was sealed, and out is of no use.
+// Decrypts len bytes to out. False if authentication fails; out is then not valid.
 bool gcm_open(struct gcm *g, enum gcm_cipher cipher, const struct gcm_sealed *s, uint8_t *out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HMAC that keeps the state of the key it used before.
+// HMAC that keeps the digest state of its last key.
 #include "hmac.h"
 
 #include <openssl/crypto.h>
@@ -30,7 +30,7 @@ static size_t digest_end(bool sha256, union digest *d, uint8_t *out)
 	return sha256 ? HMAC_SHA256_LEN : HMAC_SHA1_LEN;
 }
 
-// The state of the digest after one block: the key XORed with a pad byte.
+// Digest state after one block: the key XORed with a pad byte.
 static void pad_key(const struct hmac_key *k, uint8_t pad_byte, union digest *d)
 {
 	uint8_t block[HMAC_BLOCK];
@@ -42,7 +42,7 @@ static void pad_key(const struct hmac_key *k, uint8_t pad_byte, union digest *d)
 	OPENSSL_cleanse(block, sizeof(block));
 }
 
-// Compares in a time that does not tell where the blocks differ; faster than CRYPTO_memcmp.
+// Constant-time comparison; faster than CRYPTO_memcmp.
 static bool block_eq(const uint8_t *a, const uint8_t *b)
 {
 	uint64_t differs = 0, x, y;

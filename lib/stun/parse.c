@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads STUN messages: one walk settles every length, after that values are only decoded.
+// Reads STUN messages: one walk checks every length, after that values are only decoded.
 #include "stun_int.h"
 #include "stun_usual.h"
 
 #include <errno.h>
 
 #define COMPREHENSION_OPTIONAL 0x8000
-// What ADDITIONAL-ADDRESS-FAMILY was before RFC 8656, and is in coturn's client of Debian 12.
-// Nothing else has that number.
+// Type of ADDITIONAL-ADDRESS-FAMILY before RFC 8656; coturn's client of Debian 12 still uses it. No
+// other attribute has this number.
 #define ADDITIONAL_BEFORE_RFC8656 0x8032
 
 static inline uint16_t type_now(uint16_t type)
@@ -15,8 +15,8 @@ static inline uint16_t type_now(uint16_t type)
 	return type == ADDITIONAL_BEFORE_RFC8656 ? wire_type[STUN_ADDITIONAL_ADDRESS_FAMILY] : type;
 }
 
-// Attribute of a wire type; STUN_NB_ATTRS when we do not know it. It compiles to a jump table: the
-// cost of a hostile message does not grow with the number of attributes we know.
+// Returns the attribute of a wire type, or STUN_NB_ATTRS if it is unknown. It compiles to a jump
+// table: the cost of a hostile message does not grow with the number of known attributes.
 static enum stun_attr attr_of(uint16_t type)
 {
 	switch (type_now(type)) {
@@ -37,7 +37,7 @@ static inline size_t attr_next(size_t pos, size_t alen)
 }
 
 // RFC 8489 14.5, 14.6 and 9: which attributes may still follow the integrity attributes. The states
-// are ordered: each accepts less than the one before.
+// are ordered: each accepts fewer attributes than the one before.
 enum walk_state { IN_BODY, AFTER_INTEGRITY, AFTER_INTEGRITY_SHA256, AFTER_FINGERPRINT };
 
 static bool attr_counts(enum walk_state state, enum stun_attr a)
@@ -74,7 +74,8 @@ static int walk_attrs(struct stun_msg *m)
 	size_t pos = STUN_HEADER_LEN;
 
 	while (pos < m->len) {
-		// The length is a multiple of 4, and so is every step: a header is always whole.
+		// The length is a multiple of 4, and so is every step, so an attribute header is
+		// always complete.
 		const uint16_t type = load_be16(m->data + pos);
 		const uint16_t alen = load_be16(m->data + pos + 2);
 		const size_t next = attr_next(pos, alen);
@@ -83,7 +84,7 @@ static int walk_attrs(struct stun_msg *m)
 		if (next > m->len)
 			return -EBADMSG;
 		if (!attr_counts(state, a)) {
-			// ignored, whatever it is
+			// ignored, known or not
 		} else if (a == STUN_NB_ATTRS) {
 			if (type < COMPREHENSION_OPTIONAL)
 				m->nb_unknown++;
@@ -107,14 +108,14 @@ static bool fingerprint_ok(const struct stun_msg *m)
 		load_be32(m->data + off) == stun_fingerprint(m->data, off - ATTR_HEADER_LEN);
 }
 
-// RFC 8489 6.3: a sensible length; over UDP the datagram is the message, so nothing may follow it.
+// RFC 8489 6.3: a sensible length. The message is the whole datagram, so nothing may follow it.
 static bool length_ok(const uint8_t *data, size_t len)
 {
 	return len >= STUN_HEADER_LEN && len <= UINT16_MAX && len % 4 == 0 &&
 		load_be16(data + 2) == len - STUN_HEADER_LEN;
 }
 
-// Reads a message whose header is right.
+// Reads a message whose header is valid.
 static int read_body(const uint8_t *data, size_t len, struct stun_msg *m)
 {
 	const uint16_t type = load_be16(data);
@@ -122,7 +123,7 @@ static int read_body(const uint8_t *data, size_t len, struct stun_msg *m)
 	*m = (struct stun_msg){
 		.data = data,
 		.len = (uint16_t)len,
-		// RFC 8489 5, figure 3: the class bits sit at 4 and 8 between the method bits
+		// RFC 8489 5, figure 3: class bits 4 and 8 lie between the method bits
 		.method = (type & 0x000F) | (type & 0x00E0) >> 1 | (type & 0x3E00) >> 2,
 		.cls = (type & 0x0010) >> 4 | (type & 0x0100) >> 7,
 	};
@@ -141,7 +142,8 @@ int stun_parse(const uint8_t *data, size_t len, struct stun_msg *m)
 
 int stun_parse_rfc3489(const uint8_t *data, size_t len, struct stun_msg *m)
 {
-	if (!length_ok(data, len) || load_be16(data) != STUN_BINDING || // the type of a request
+	if (!length_ok(data, len) || load_be16(data) != STUN_BINDING || // the type of a Binding
+		// request
 		load_be32(data + 4) == STUN_COOKIE)
 		return -EBADMSG;
 	return read_body(data, len, m);
@@ -155,8 +157,8 @@ bool stun_get_u32(const struct stun_msg *m, enum stun_attr a, uint32_t *v)
 	return true;
 }
 
-// Decodes by RFC 8489 14.2: the mask is the cookie followed by the transaction id, as in the
-// header.
+// Decodes the form of RFC 8489 14.2: the mask is the cookie followed by the transaction ID, as in
+// the header.
 static inline void xor_addr_decode(
 	const uint8_t *value, const uint8_t *mask, size_t ip_len, struct endpoint *out)
 {
@@ -185,7 +187,7 @@ bool stun_decode_xor_addr(
 	return true;
 }
 
-// Offset where the attributes that count as content end.
+// Offset after the last attribute that precedes integrity and fingerprint.
 static size_t body_end(const struct stun_msg *m)
 {
 	static const enum stun_attr trailer[] = {

@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Indications of the usual form, inline: header, XOR-PEER-ADDRESS, DATA, and nothing else, as all
-// clients write them. They are read and written by words as these lie in memory (the CPU is
-// little-endian). parse.c and build.c say the same for any message. PURE.
+// clients write them. They are read and written as words in memory order (the CPU is
+// little-endian). parse.c and build.c handle every message. PURE.
 #pragma once
 
 #include "addr.h"
 #include "stun.h"
 
-// What stands in front of the data, by the family of the peer.
+// Bytes that precede the data, by the family of the peer.
 #define STUN_FRONT4 36u
 #define STUN_FRONT6 48u
-#define STUN_PEER_AT 20 // XOR-PEER-ADDRESS, and its address
+#define STUN_PEER_AT 20 // offset of XOR-PEER-ADDRESS; the next one is that of its address
 #define STUN_PEER_ADDR_AT 28
 
-// Words of such a message, without what differs: the type and the cookie of each indication, the
-// attribute up to its port, and the type of DATA.
+// Constant parts of such a message: type and cookie of each indication, the attribute without its
+// port, and the type of DATA.
 #define STUN_SEND_HEAD UINT64_C(0x42a4122100001600)
 #define STUN_DATA_HEAD UINT64_C(0x42a4122100001700)
 #define STUN_PEER_WORD(is_v4) ((is_v4) ? UINT64_C(0x010008001200) : UINT64_C(0x020014001200))
 #define STUN_DATA_WORD UINT32_C(0x1300)
 #define STUN_COOKIE_WORD UINT32_C(0x42a41221)
-#define STUN_RESERVED (UINT64_C(0xff) << 32) // of the attribute: RFC 8489 14.1 has it ignored
+#define STUN_RESERVED (UINT64_C(0xff) << 32) // first byte of the value: ignored (RFC 8489 14.1)
 
-// The first 8 bytes of a message with so many bytes behind its header.
+// The first 8 bytes of a message whose header is followed by len bytes.
 static inline uint64_t stun_usual_head(uint64_t head, uint32_t len)
 {
 	return head | (uint32_t)__builtin_bswap16((uint16_t)len) << 16;
 }
 
-// The peer of such a message. The family is a constant where the functions are inlined.
+// The peer of such a message. is_v4 is a constant where the functions are inlined.
 struct stun_usual_peer {
 	const struct addr *addr;
 	uint16_t port;
 	bool is_v4;
 };
 
-// XOR-PEER-ADDRESS up to its port, which is under the first half of the cookie.
+// XOR-PEER-ADDRESS up to and including its port, which is XORed with the first half of the cookie.
 static inline uint64_t stun_usual_attr(struct stun_usual_peer p)
 {
 	const uint16_t xored = __builtin_bswap16(p.port) ^ (uint16_t)STUN_COOKIE_WORD;
@@ -44,9 +44,9 @@ static inline uint64_t stun_usual_attr(struct stun_usual_peer p)
 }
 
 // Recognizes a Send indication (RFC 8656 11.1) that consists of XOR-PEER-ADDRESS with this peer,
-// then DATA, and nothing else. The data begins behind 36 (IPv4) or 48 bytes (IPv6), and its length
-// goes to *payload_len; stun_parse would find nothing wrong with such a message. False: it is
-// something else, which may still be a Send indication.
+// then DATA, and nothing else. The data begins at offset 36 (IPv4) or 48 (IPv6), and its length
+// goes to *payload_len; stun_parse would accept such a message. False for anything else, which may
+// still be a Send indication.
 static inline __attribute__((always_inline)) bool stun_usual_send(
 	const uint8_t *data, uint32_t len, struct stun_usual_peer p, uint32_t *payload_len)
 {
@@ -75,14 +75,14 @@ static inline __attribute__((always_inline)) bool stun_usual_send(
 	return differs == 0;
 }
 
-// The front of a Data indication. Each member is some words of 16 bits of it, so that it can be
+// The front of a Data indication. Each member consists of whole 16-bit words, so that it can be
 // summed as well as written.
 struct stun_usual_front {
-	uint64_t head, tid, peer, addr[2]; // of IPv4 the address is the lower half of addr[0]
+	uint64_t head, tid, peer, addr[2]; // for IPv4 the address is the lower half of addr[0]
 	uint32_t tid_end, data;
 };
 
-// Makes what stun_data_indication writes.
+// Makes the bytes that stun_data_indication() writes.
 static inline __attribute__((always_inline)) struct stun_usual_front stun_usual_data(
 	const uint8_t tid[STUN_TID_LEN], struct stun_usual_peer p, uint16_t len)
 {
@@ -105,7 +105,7 @@ static inline __attribute__((always_inline)) struct stun_usual_front stun_usual_
 	return f;
 }
 
-// Writes it to where it ends: 36 or 48 bytes.
+// Writes the front so that it ends at end: 36 or 48 bytes.
 static inline __attribute__((always_inline)) void stun_usual_write(
 	const struct stun_usual_front *f, bool is_v4, uint8_t *end)
 {

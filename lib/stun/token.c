@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opens access tokens (RFC 7635): nonce length, nonce, and what AES-GCM has sealed: length of a MAC
-// key, MAC key, time stamp, lifetime. Both lengths are settled by the length of the token before
-// anything of it is believed.
+// Opens access tokens (RFC 7635): nonce length, nonce, and a block sealed by AES-GCM: length of a
+// MAC key, MAC key, time stamp, lifetime. The length of the token determines both length fields,
+// and is checked before any of its bytes is trusted.
 #include "token.h"
 
 #include <openssl/crypto.h>
@@ -13,15 +13,15 @@
 #include "stun_int.h"
 
 #define MAC_SHORT 20 // bytes of a MAC key for HMAC-SHA1
-#define MAC_LONG 32 // for HMAC-SHA256
+#define MAC_LONG 32 // bytes of a MAC key for HMAC-SHA256
 #define FRONT (2 + GCM_NONCE_LEN)
-// The block that is sealed.
+// Length of the sealed block.
 #define SEALED(mac_len) (2 + (mac_len) + 8 + 4)
 #define TOKEN(mac_len) (FRONT + SEALED(mac_len) + GCM_TAG_LEN)
 
-_Static_assert(TOKEN(MAC_LONG) == STUN_TOKEN_LEN_MAX, "the longest");
+_Static_assert(TOKEN(MAC_LONG) == STUN_TOKEN_LEN_MAX, "the longest token");
 
-// The length of the MAC key in a token of len bytes; 0 when it can have none.
+// Length of the MAC key in a token of len bytes, or 0 if no valid token has that length.
 static size_t mac_len_of(size_t len)
 {
 	if (len == TOKEN(MAC_SHORT))
@@ -86,8 +86,8 @@ static bool hex_read(const char *text, size_t len, uint8_t *out)
 	return true;
 }
 
-// How many bytes base64 text stands for, of which max are written; -1: it is none. Bits that are
-// left over in the last character have to be zero.
+// Decodes base64 and returns the number of decoded bytes, of which at most max are written, or -1
+// if the text is not base64. Unused bits of the last character must be zero.
 static int base64_read(const char *text, uint8_t *out, size_t max)
 {
 	const size_t chars = strcspn(text, "="), pad = strspn(text + chars, "=");
