@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making, refreshing, pairing and ending allocations; the client table.
+// Makes, refreshes, pairs and ends allocations; keeps the client table.
 #include "alloc.h"
 #include "events/tell.h"
 #include "limits/meters.h"
@@ -9,7 +9,7 @@
 #include "state/writer.h"
 #include "usage.h"
 
-#define END_COST 8 // of an end, and of each channel and permission that ends with it
+#define END_COST 8 // of an allocation, and of each channel and permission that ends with it
 
 uint32_t alloc_lookup(const struct turn_shard *s, const struct turn_view *v)
 {
@@ -175,7 +175,7 @@ static void line_make(struct turn_shard *s, uint32_t slot)
 	l->relay_port = __builtin_bswap16(port);
 }
 
-// Makes all of an allocation but its place in the table of clients, where its line has begun.
+// Makes everything of an allocation except its entry in the table of clients; its line has begun.
 static void make_slot(struct turn_shard *s, const struct turn_view *v, const struct alloc_new *n)
 {
 	const uint64_t expires_ms = s->now_ms + n->lifetime_ms;
@@ -273,7 +273,7 @@ void alloc_put_first(struct turn_shard *s, uint32_t slot)
 	if (!c->is_second)
 		return;
 	if (table_remove(&s->clients, v.hash, c->sibling))
-		table_insert(&s->clients, v.hash, slot); // where there is room now
+		table_insert(&s->clients, v.hash, slot); // there is room now
 	s->epoch++;
 	sibling = cold_at(s, c->sibling);
 	c->ident_hash = sibling->ident_hash;
@@ -282,7 +282,7 @@ void alloc_put_first(struct turn_shard *s, uint32_t slot)
 	sibling->is_second = true;
 }
 
-// Makes the sibling of an allocation that ends the client's only one.
+// Makes the sibling of an ending allocation the client's only one.
 static void leave_sibling(struct turn_shard *s, uint32_t slot)
 {
 	struct turn_cold *c = cold_at(s, slot), *sibling = cold_at(s, c->sibling);

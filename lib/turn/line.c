@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps the copy in the line of an allocation: of one channel, or of one peer without a channel.
+// Keeps the copy in an allocation's line: of one channel, or of one peer without a channel.
 #include "line.h"
 #include "shard.h"
 
@@ -16,8 +16,8 @@ bool line_has(const struct turn_shard *s, uint32_t slot, const struct endpoint *
 	return line_copies(l, s->tick) && copy_is_of(l, peer);
 }
 
-// Makes this peer the line's. False when the policy does not plainly allow the peer: it may be one
-// of our own addresses, whose datagrams come in process only, never from a port.
+// Makes this peer the one of the line. False if the policy does not plainly allow it: it may be one
+// of our own addresses, whose datagrams arrive inside the process only, never from a port.
 static bool copy_make(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
 	const struct turn_policy *p = alloc_policy(s, slot);
@@ -36,7 +36,7 @@ static bool copy_make(struct turn_shard *s, uint32_t slot, const struct endpoint
 	return true;
 }
 
-// Completes the copy: it is good for left_ms or until the allocation ends.
+// Completes the copy: it is valid for left_ms or until the allocation ends.
 static void copy_made(struct turn_shard *s, uint32_t slot, uint32_t left_ms)
 {
 	const uint32_t alloc_ms = alloc_left(s, slot);
@@ -45,7 +45,8 @@ static void copy_made(struct turn_shard *s, uint32_t slot, uint32_t left_ms)
 	const uint64_t until = until_ms / TURN_LINE_MS;
 	const uint16_t low = (uint16_t)(until < latest ? until : latest);
 
-	alloc_at(s, slot)->until = low != 0 ? low : UINT16_MAX; // a tick sooner: 0 is no copy
+	// UINT16_MAX is a tick earlier; 0 means no copy.
+	alloc_at(s, slot)->until = low != 0 ? low : UINT16_MAX;
 	if (s->line_made != NULL)
 		s->line_made(s->ctx, slot);
 }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How lib/turn keeps lines up to date: their marks and copies. turn_line.h has what the data path
-// may know.
+// Keeps lines up to date: their marks and copies. turn_line.h has the part that the data path may
+// use.
 #pragma once
 
 #include "turn_line.h"
 
-// What is not datagrams comes last: the data path's way asks for that in one step.
+// States of a line. Redirects and all later ones relay no datagrams: the data path tests for them
+// in one comparison.
 enum alloc_state {
 	ALLOC_FREE,
 	ALLOC_LIVE,
 	ALLOC_RESERVED,
 	ALLOC_REDIRECT,
-	ALLOC_PATH, // the 5-tuple that an allocation is about to move to (mobile/mobile.h)
+	ALLOC_PATH, // the 5-tuple to which an allocation is about to move (mobile/mobile.h)
 	ALLOC_TCP
 };
 _Static_assert(ALLOC_LIVE == TURN_MARK_STATE_LIVE, "the data path knows this state");
@@ -36,22 +37,22 @@ static inline void line_set_state(struct turn_line *l, enum alloc_state state)
 	l->mark[TURN_FROM_CLIENT] = turn_mark_with_state(l->mark[TURN_FROM_CLIENT], state);
 }
 
-// Where a redirect's line keeps the time when the redirect ends, in milliseconds. A redirect has no
-// peer, so the peer's place in the line is free.
+// Place in a redirect's line for the time when it ends, in milliseconds. A redirect has no peer, so
+// the line's peer address is free.
 static inline uint64_t *redirect_until(struct turn_line *l)
 {
 	return &l->end[TURN_FROM_PEER].d[0];
 }
 
-// A redirect counts for its user: see redirect_lead.
+// The user that a redirect counts for: see redirect_lead.
 static inline uint64_t *redirect_user(struct turn_line *l)
 {
 	return &l->end[TURN_FROM_PEER].d[1];
 }
 
-// A path has a time as a redirect has, as channel the worker that leads there (TURN_NO_WORKER: it
-// is its client's home), and these two: the slot of its allocation, and what the view of the
-// Refresh had as stream.
+// A path has an end time like a redirect. Its `channel` is the worker with the redirect to it
+// (TURN_NO_WORKER: this worker is its client's home). These two hold the slot of its allocation,
+// and the stream of the Refresh's view.
 static inline uint32_t *line_path_slot(struct turn_line *l)
 {
 	return &l->sums;
@@ -62,14 +63,14 @@ static inline uint64_t *line_path_stream(struct turn_line *l)
 	return &l->end[TURN_FROM_PEER].d[1];
 }
 
-// Whether a line is one of the client of a view.
+// True if the line belongs to the client of the view.
 static inline bool line_is_client(const struct turn_line *l, const struct turn_view *v)
 {
 	return line_state(l) != ALLOC_FREE && addr_eq(&l->end[TURN_FROM_CLIENT], &v->src) &&
 		((l->mark[TURN_FROM_CLIENT] ^ v->mark) & TURN_MARK_CLIENT) == 0;
 }
 
-// What a line has counted for a leg and has not spilled.
+// Counts of a leg in a line that have not been spilled yet.
 struct line_count {
 	uint32_t bytes, datagrams;
 };
@@ -90,24 +91,24 @@ static inline void line_set_count(struct turn_line *l, unsigned int leg, struct 
 	l->counts = (l->counts & ~(mask << TURN_LEG_BITS * leg)) | both << TURN_LEG_BITS * leg;
 }
 
-// Whether the line has a copy, of a channel or of a peer without one, that is still good.
+// True if the line has a valid copy, of a channel or of a peer without a channel.
 static inline bool line_copies(const struct turn_line *l, uint32_t tick)
 {
 	return l->until != 0 && turn_line_good(l, tick);
 }
 
-// A standstill of so many ticks makes the shard forget all copies (doc/decisions/0023-usage.md).
+// After a standstill of this many ticks the shard drops all copies (doc/decisions/0023-usage.md).
 #define LINE_STANDSTILL 16384
 
-// Renews the copy of a channel in the line, after any change to what the copy depends on. It copies
-// the same channel again if that is still there, else the newest channel.
+// Renews the copy of a channel in the line, after any change to the data that the copy depends on.
+// It copies the same channel again if that still exists, else the newest channel.
 void line_copy_channel(struct turn_shard *s, uint32_t slot);
-// Makes the line hold a copy of this channel, or of none (TURN_NONE, or its time or that of its
-// permission has passed).
+// Makes the line hold a copy of this channel, or no copy: for TURN_NONE, or if the channel or its
+// permission has expired.
 void line_copy(struct turn_shard *s, uint32_t slot, uint32_t channel);
 // Makes the line hold a copy of a peer that has a live permission and no channel.
 void line_copy_peer(struct turn_shard *s, uint32_t slot, const struct endpoint *peer);
-// Makes every line hold a copy of none.
+// Removes the copies from all lines.
 void line_forget_all(struct turn_shard *s);
-// Whether the line has a copy of this peer, with or without a channel, that is still good.
+// True if the line has a valid copy of this peer, with or without a channel.
 bool line_has(const struct turn_shard *s, uint32_t slot, const struct endpoint *peer);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The allocations of a shard as an operator sees them: filters, pages, sort keys, all about one,
-// and the end of some. A walk goes by slot, so what begins or ends meanwhile moves nothing in it.
+// The allocations of a shard as an operator sees them: filters, pages, sort keys, details, and
+// ending some. A walk goes by slot, so allocations that begin or end meanwhile do not shift its
+// position.
 #include "turn_listing.h"
 #include "limits/quota.h"
 #include "relayed/external.h"
 #include "shard.h"
 
-#define COSTLY 8 // what a look-up of a peer counts for in a budget, and an end at least
+#define COSTLY 8 // budget of a peer look-up, and the minimum for ending an allocation
 
 // --- filters -------------------------------------------------------------------------------------
 
-// The id behind the expiry of a REST name, or NULL.
+// The ID that follows the expiry of a REST name, or NULL.
 static const char *rest_id(const char *name)
 {
 	const size_t digits = strspn(name, "0123456789");
@@ -50,7 +51,7 @@ bool turn_listing_user(struct turn_filter *f, const struct turn_quota *q, struct
 	if (id != NULL)
 		short_name.user = id;
 	f->wants |= TURN_FILTER_USER;
-	// a configured user may be called so: then the whole name is his
+	// a configured user may have a name of that form: then the whole name counts
 	return user_of(q, c, name, &f->user[0]) && user_of(q, c, &short_name, &f->user[1]) &&
 		ident_of(f, c, name);
 }
@@ -62,7 +63,7 @@ static uint8_t transport_of(const struct turn_shard *s, uint32_t slot)
 	return listener < s->nb_listeners ? s->listener[listener].transport : TURN_OVER_UDP;
 }
 
-// Permissions know no ports (RFC 8656 9); a channel has one.
+// Permissions have no port (RFC 8656 9); a channel has one.
 static bool has_peer(const struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
 	return (peer->port == 0 ? peers_permission_find(s, slot, &peer->addr)
@@ -98,7 +99,7 @@ static bool matches_filter(const struct turn_shard *s, const struct turn_filter 
 
 // --- the walk ------------------------------------------------------------------------------------
 
-// Moves to a place from which little has to be passed over one by one.
+// Jumps to a position from which few allocations must be skipped one by one.
 static void walk_jump(const struct turn_shard *s, const struct turn_filter *f, struct turn_walk *w)
 {
 	if ((f->wants & TURN_FILTER_ID) != 0 && w->slot == 0) {
@@ -111,8 +112,7 @@ static void walk_jump(const struct turn_shard *s, const struct turn_filter *f, s
 	}
 }
 
-// The next allocation that the filter lets through; TURN_NONE at the end, or when the budget is
-// spent.
+// The next allocation that matches the filter; TURN_NONE at the end, or if the budget is used up.
 static uint32_t walk_next(const struct turn_shard *s, const struct turn_filter *f,
 	struct turn_walk *w, unsigned int *budget)
 {
@@ -212,7 +212,7 @@ unsigned int turn_listing_kill(
 		(slot = walk_next(s, f, w, &budget)) != TURN_NONE) {
 		const uint32_t sibling = alloc_sibling(s, slot);
 
-		if (sibling != TURN_NONE && n + 2 > max) { // both, or none yet
+		if (sibling != TURN_NONE && n + 2 > max) { // both in this call, or neither
 			w->slot = slot;
 			w->end = false;
 			break;
@@ -226,9 +226,10 @@ unsigned int turn_listing_kill(
 	return n;
 }
 
-// --- all about one -------------------------------------------------------------------------------
+// --- details of one allocation
+// --------------------------------------------------------------------
 
-// Rows that are still to be passed over, and those to be written to.
+// The number of rows still to skip, and the output.
 struct part {
 	const struct turn_shard *s;
 	struct turn_detail *out;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Permissions (RFC 8656 section 9) and channels (section 12) of an allocation. There is a tree of
-// permissions by address, a tree of channels by number, and in each permission a tree of the
-// channels that name it, by port. Clients have a few records, which are found in a few steps. A
-// hostile client may have thousands; a path is then little longer than log2 of their number.
+// permissions by address, a tree of channels by number, and in each permission a tree of its
+// channels by port. An ordinary client has a few records, which are found in a few steps. A hostile
+// client may have thousands; a path is then little longer than log2 of their number.
 #include "peers.h"
 #include "shard.h"
 #include "state/writer.h"
@@ -17,9 +17,9 @@ static uint32_t channel_left(const struct turn_shard *s, uint32_t i)
 	return ms_left(s->channel[i].until, s->now_ms);
 }
 
-// --- look-up: each returns the link to a record, or the link where it belongs --------------------
+// --- look-up: each returns the link to a record, or the link where it would be inserted ----------
 
-// The slot goes into the hash, so every allocation has trees of its own shape.
+// The slot is part of the hash, so the trees of each allocation have a different shape.
 static uint32_t *permission_link(const struct turn_shard *s, uint32_t slot, const struct addr *peer)
 {
 	uint64_t hash = hash_addr(&s->key, peer, slot);
@@ -101,7 +101,7 @@ bool peers_permissions_fit_both(struct turn_shard *s, uint32_t slot, const uint3
 	if (sibling == TURN_NONE || nb[1] == 0)
 		return peers_permissions_fit(s, slot, nb[0]);
 	has[1] = cold_at(s, sibling)->nb_permissions;
-	// what both have beyond what they are sure of is one user's
+	// the records of both beyond their guaranteed numbers belong to one user
 	return has[0] + nb[0] <= most && has[1] + nb[1] <= most &&
 		share_allows(s, h, slot, h->sure,
 			share_more(h, has[0], nb[0]) + share_more(h, has[1], nb[1]));
@@ -131,7 +131,7 @@ static uint32_t permission_new(
 	return i;
 }
 
-// The permission expires in left_ms, whatever it has had until now.
+// Sets the permission to expire in left_ms, even if that is earlier than before.
 static void permission_until(
 	struct turn_shard *s, uint32_t slot, uint32_t i, uint32_t left_ms, bool is_new)
 {
@@ -157,7 +157,7 @@ uint32_t peers_permission_set(struct turn_shard *s, uint32_t slot, const struct 
 	return peers_permission_put(s, slot, peer, s->policy->limits.permission_s * 1000);
 }
 
-// Clients that bind their channel anew and refresh no permission are heard all the time: a
+// Clients that rebind their channel without refreshing the permission expect to keep receiving: a
 // permission that a ChannelBind makes lives as long as the channel (doc/protocol.md, deviations).
 uint32_t peers_permission_bind(struct turn_shard *s, uint32_t slot, const struct addr *peer)
 {
@@ -167,7 +167,7 @@ uint32_t peers_permission_bind(struct turn_shard *s, uint32_t slot, const struct
 		(l->channel_s > l->permission_s ? l->channel_s : l->permission_s) * 1000);
 }
 
-// Makes a channel of an allocation that has room for it. TURN_NONE when the pool is empty.
+// Makes a channel of an allocation that has room for it. TURN_NONE if the pool is empty.
 static uint32_t channel_new(
 	struct turn_shard *s, uint32_t slot, uint16_t number, uint16_t port, uint32_t permission)
 {
@@ -184,7 +184,7 @@ static uint32_t channel_new(
 	return i;
 }
 
-// Where a channel belongs: its permission, the channel itself if it is there already, and its time.
+// Place of a channel: its permission, its own index if it exists already, and its lifetime.
 struct place {
 	uint32_t permission, channel, left_ms;
 };
@@ -253,8 +253,8 @@ uint32_t peers_channel_time(const struct turn_shard *s, uint32_t channel)
 
 // --- ending: children before their parent, which one of them may replace -------------------------
 
-// Frees the expired channels below a link. Lowers *next_ms to the least time that another channel
-// there has left.
+// Frees the expired channels below a link. Lowers *next_ms to the shortest remaining time of the
+// other channels there.
 static void channels_purge(struct turn_shard *s, uint32_t slot, uint32_t *link, uint32_t *next_ms)
 {
 	const uint32_t i = *link;
@@ -277,7 +277,8 @@ static void channels_purge(struct turn_shard *s, uint32_t slot, uint32_t *link, 
 	pool_give(&s->channels, i);
 }
 
-// The same for permissions. A channel's ends no sooner than the channel, which is freed already.
+// Frees expired permissions in this way. A permission outlives its channels, which are already
+// freed.
 static void permissions_purge(
 	struct turn_shard *s, uint32_t slot, uint32_t *link, uint32_t *next_ms)
 {
@@ -312,13 +313,14 @@ uint32_t peers_purge(struct turn_shard *s, uint32_t slot)
 
 void peers_settle(struct turn_shard *s, uint32_t slot)
 {
-	// The slot's timer stands at the earliest expiry or before it, so nothing has expired while
+	// The slot's timer is set to the earliest expiry or before it, so nothing has expired while
 	// it is armed and not due.
 	if (!wheel_later(&s->wheel, slot, s->now_ms))
 		peers_purge(s, slot);
 }
 
-// Records keep their contents to the end of the round, because plans made earlier in it name them.
+// Records keep their contents until the end of the round, because plans made earlier in it refer to
+// them.
 static void pool_give_all(struct turn_pool *pool, const struct trie *t, uint32_t i)
 {
 	if (i == TURN_NONE)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Redirects: records that lead a client to its allocation where that lives on another worker than
-// the client's home.
+// Redirects: records that lead a client to its allocation, if that lives on another worker than the
+// client's home.
 #include "redirect.h"
 #include "shard.h"
 
-// The share that a redirect counts in: relay_port of its line.
+// The share in which a redirect counts: relay_port of its line.
 enum redirect_kind { REDIRECT_LEADS, REDIRECT_MOVES };
 
 static struct share *share_of(struct turn_shard *s, enum redirect_kind kind)
@@ -12,7 +12,7 @@ static struct share *share_of(struct turn_shard *s, enum redirect_kind kind)
 	return kind == REDIRECT_MOVES ? &s->move_share : &s->lead_share;
 }
 
-// Takes an index that counts in a share. TURN_NONE when none is left.
+// Allocates an index that counts in a share. TURN_NONE if there is no index left.
 static uint32_t take_index(struct turn_shard *s, enum redirect_kind kind, uint64_t user)
 {
 	const uint32_t r = pool_take(&s->redirects);
@@ -29,7 +29,7 @@ static void give_index(struct turn_shard *s, enum redirect_kind kind, uint32_t i
 	pool_give(&s->redirects, index - s->nb_slots);
 }
 
-// Takes an index as far as the user's share goes. One more that is refused is counted.
+// Allocates an index within the user's share. Counts a refusal.
 static uint32_t take_fair(struct turn_shard *s, enum redirect_kind kind, uint64_t user)
 {
 	const bool fits = share_fits(share_of(s, kind), user, 0, 1);
@@ -49,8 +49,8 @@ void redirect_give(struct turn_shard *s, uint32_t index, uint64_t user)
 	give_index(s, REDIRECT_MOVES, index, user);
 }
 
-// Makes a redirect on an index that was taken. False when there is none, or no room in the table of
-// clients.
+// Makes a redirect on an index that was allocated. False if index is TURN_NONE, or if the table of
+// clients is full.
 static bool begin_redirect(struct turn_shard *s, enum redirect_kind kind, uint32_t index,
 	const struct turn_view *v, const struct turn_redirect_note *note)
 {
@@ -72,7 +72,7 @@ static bool begin_redirect(struct turn_shard *s, enum redirect_kind kind, uint32
 	return true;
 }
 
-// What a redirect begins with until the worker that it leads to has its say.
+// The initial note of a redirect, until the worker that it leads to sends one.
 static struct turn_redirect_note pending_note(
 	const struct turn_shard *s, uint8_t worker, uint64_t user)
 {
@@ -125,8 +125,8 @@ void redirect_due(struct turn_shard *s, uint32_t index)
 void redirect_note(struct turn_shard *s, uint8_t via, const struct turn_view *v, uint64_t until_ms,
 	uint64_t user)
 {
-	// The notes are taken after every burst and every expiry, and who ends many asks for room
-	// (shard_has_notes).
+	// The notes are collected after every burst and every expiry, and callers that end many
+	// allocations check for room (shard_has_notes).
 	if (via == TURN_NO_WORKER || s->nb_notes == TURN_NOTES_MAX)
 		return;
 	s->note[s->nb_notes++] = (struct turn_redirect_note){.client = {v->src, v->src_port},
@@ -165,7 +165,7 @@ void turn_redirect_apply(struct turn_shard *s, const struct turn_redirect_note *
 	const uint32_t i = alloc_lookup(s, &v);
 
 	if (i == TURN_NONE) {
-		// Without room, what the client sends finds no allocation.
+		// If there is no room, the client's datagrams find no allocation.
 		if (note->until_ms > s->now_ms)
 			begin_redirect(s, REDIRECT_LEADS, take_index(s, REDIRECT_LEADS, note->user),
 				&v, note);

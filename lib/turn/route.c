@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Routing: looks up a burst and fetches its lines, then makes plans in arrival order. A datagram
+// Routing: looks up a burst and prefetches its lines, then makes plans in arrival order. A datagram
 // takes at most two look-ups; requests branch off to request.c.
 #include "route.h"
 #include "limits/meters.h"
@@ -9,7 +9,7 @@
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define TAKE_OVER 16
-#define SEND_INDICATION 0x0016 // the whole message type
+#define SEND_INDICATION 0x0016 // as message type
 
 void route_drop(struct turn_plan *plan, enum turn_drop reason)
 {
@@ -23,13 +23,13 @@ static void plan_relay(struct turn_plan *plan, uint32_t flow, uint16_t off, uint
 
 // --- looking up ----------------------------------------------------------------------------------
 
-// Lists the views of a burst by leg. It takes no branch on the leg: in a mixed burst that would be
-// mispredicted every other time.
+// Lists the views of a burst by leg. It takes no branch on the leg: in a mixed burst every other
+// one would be mispredicted.
 static void split_legs(struct turn_burst *b)
 {
 	uint8_t *of_client = b->by_leg[TURN_FROM_CLIENT], *of_peer = b->by_leg[TURN_FROM_PEER];
 	const struct turn_view *v = b->view;
-	const size_t n = b->n; // writing to of might change b's, for all that gcc knows
+	const size_t n = b->n; // gcc must assume that writing to the lists changes b->n
 	size_t nb_peer = 0;
 
 #pragma GCC unroll 4
@@ -41,15 +41,15 @@ static void split_legs(struct turn_burst *b)
 	b->nb[TURN_FROM_PEER] = (unsigned int)nb_peer;
 }
 
-// Moves clients of other shards from the list of our clients to b->elsewhere. Only called when
-// there are some.
+// Moves clients of other shards from the list of our clients to b->elsewhere. Only called if there
+// are some.
 static void sort_out(struct turn_burst *b, unsigned int worker)
 {
 	uint8_t *of_client = b->by_leg[TURN_FROM_CLIENT];
 	const unsigned int nb = b->nb[TURN_FROM_CLIENT];
 	unsigned int ours = 0;
 
-	for (unsigned int i = 0; i < nb; i++) { // without a branch, as in split
+	for (unsigned int i = 0; i < nb; i++) { // without a branch, as in split_legs
 		const uint8_t view_idx = of_client[i];
 
 		of_client[ours] = b->elsewhere[i - ours] = view_idx;
@@ -59,8 +59,8 @@ static void sort_out(struct turn_burst *b, unsigned int worker)
 	b->nb_elsewhere = nb - ours;
 }
 
-// Looks up the clients of a burst. dealt: there can be clients of other shards, which are sorted
-// out first. hashed: views have their hashes.
+// Looks up the clients of a burst. dealt: there may be clients of other shards, which are sorted
+// out first. hashed: the views have their hashes.
 static inline __attribute__((always_inline)) void find_clients(
 	struct turn_shard *s, struct turn_burst *b, bool dealt, bool hashed)
 {
@@ -93,7 +93,7 @@ static inline __attribute__((always_inline)) void find_clients(
 
 		v->slot = table_guess(&clients, first[of_client[i]], v->hash, TURN_NONE);
 		v->state = ALLOC_LIVE;
-		__builtin_prefetch(alloc_at(s, v->slot), 1); // TURN_NONE does no harm
+		__builtin_prefetch(alloc_at(s, v->slot), 1); // harmless for TURN_NONE
 	}
 }
 
@@ -117,16 +117,16 @@ void turn_route_begin(struct turn_shard *s, struct turn_burst *b)
 		find_clients(s, b, true, false);
 }
 
-// The IPv4 one of a dual allocation, whichever was found: what is lost before it is clear which one
-// it is for counts there.
+// The IPv4 half of a dual allocation, whichever half was found: losses count there until the family
+// is known.
 static uint32_t ipv4_half(const struct turn_shard *s, uint32_t slot)
 {
 	return slot < s->nb_slots && cold_at(s, slot)->is_dual ? alloc_of_family(s, slot, true)
 							       : slot;
 }
 
-// Index of the allocation or redirect of a view that turn_route_begin has looked up. What was found
-// then may have ended since, and what was missing may have been made since: the burst has the same
+// Index of the allocation or redirect of a view that turn_route_begin has looked up. That
+// allocation may have ended since, and a missing one may have been made: the burst has the same
 // outcome as its datagrams one by one.
 static uint32_t client_slot(const struct turn_shard *s, const struct turn_view *v, uint32_t epoch)
 {
@@ -148,15 +148,15 @@ static bool slot_live(const struct turn_shard *s, uint32_t slot)
 	return line_state(alloc_at(s, slot)) == ALLOC_LIVE && alloc_left(s, slot) > 0;
 }
 
-// The line has no copy of this channel. If it has one of another channel, this one takes its place
-// now and then. Not every time: two channels that take turns would both pay for it.
+// The line has no copy of this channel. If it has one of another channel, this channel replaces it
+// only now and then: two channels in alternation would otherwise make a copy for every datagram.
 static void passed_over(struct turn_shard *s, uint32_t slot, uint32_t channel)
 {
 	if (alloc_at(s, slot)->channel == 0 || ++s->passed_over % TAKE_OVER == 0)
 		line_copy(s, slot, channel);
 }
 
-// The same for a peer without a channel, which never takes the place of a channel.
+// passed_over() for a peer without a channel, which never replaces a channel.
 static void peer_passed_over(struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
 	const struct turn_line *l = alloc_at(s, slot);
@@ -165,16 +165,16 @@ static void peer_passed_over(struct turn_shard *s, uint32_t slot, const struct e
 		line_copy_peer(s, slot, peer);
 }
 
-// The line of the other one of the client's dual allocation was found: from now and then on, that
-// of this one is.
+// The look-up found the line of the sibling: now and then this half is moved into the table of
+// clients.
 static void slot_passed_over(struct turn_shard *s, uint32_t slot)
 {
 	if (cold_at(s, slot)->is_second && ++s->seconds % TAKE_OVER == 0)
 		alloc_put_first(s, slot);
 }
 
-// Which of a client's allocations has a channel; *channel gets it. Where none has, one that is live
-// if there is one.
+// Returns the one of a client's allocations that has a channel; *channel gets it. If neither has
+// it, returns a live one if there is one.
 static uint32_t slot_of_channel(
 	const struct turn_shard *s, uint32_t slot, uint16_t number, uint32_t *channel)
 {
@@ -210,8 +210,8 @@ static void relay_channel_data(struct turn_shard *s, struct turn_view *v, struct
 	plan_relay(plan, channel | FLOW_CHANNEL, CHANNEL_HEADER_LEN, len);
 }
 
-// Whether a Send may go to this peer from a shared address: the peer's answers have to come back to
-// this allocation. The first Send registers the peer.
+// Checks that a Send may go to this peer from a shared address: the peer's answers must come back
+// to this allocation. The first Send registers the peer.
 static enum turn_drop send_from_shared(
 	struct turn_shard *s, uint32_t slot, const struct endpoint *peer)
 {
@@ -236,7 +236,7 @@ static enum turn_drop send_from_shared(
 	return TURN_OK;
 }
 
-// Send indication (RFC 8656 11.2). It is never answered. The policy judged its permission when that
+// Send indication (RFC 8656 11.2). It is never answered. The policy judged the permission when it
 // was installed.
 static void relay_send(struct turn_shard *s, struct turn_view *v, const struct stun_msg *m,
 	struct turn_plan *plan, struct turn_side *side)
@@ -304,7 +304,7 @@ static void route_stun(
 	route_drop(plan, TURN_DROP_METHOD);
 }
 
-// On the connection of a TCP allocation there are requests, and no data (RFC 6062 3).
+// The connection of a TCP allocation carries requests, and no data (RFC 6062 3).
 static void route_tcp(
 	struct turn_shard *s, struct turn_view *v, struct turn_plan *plan, struct turn_side *side)
 {
@@ -313,13 +313,13 @@ static void route_tcp(
 	route_stun(s, v, plan, side);
 }
 
-// A datagram of a client to whom v->slot belongs, or who has no allocation.
+// A datagram of a client that has the allocation v->slot, or has no allocation.
 static void route_own(
 	struct turn_shard *s, struct turn_view *v, struct turn_plan *plan, struct turn_side *side)
 {
 	// RFC 8656 section 12, table 3: a first byte of 0..3 is STUN, 64..79 is ChannelData. Up to
-	// 127 it is ChannelData for clients of RFC 5766; such a channel may be bound or not, but
-	// the datagram can be nothing else.
+	// 127 it is ChannelData of RFC 5766 clients; the channel may be unbound, but the datagram
+	// cannot be anything else.
 	if (v->len > 0 && (v->data[0] & 0xc0) == 0x40) {
 		if (v->slot == TURN_NONE)
 			return route_drop(plan, TURN_DROP_NO_ALLOCATION);
@@ -330,8 +330,8 @@ static void route_own(
 	route_drop(plan, TURN_DROP_NOT_TURN);
 }
 
-// A datagram that came by the path of an allocation. If it is media, the client has moved there
-// (RFC 8016 3.2.2).
+// A datagram from the pending 5-tuple of an allocation. If it carries data, the client has moved
+// there (RFC 8016 3.2.2).
 static void route_path(
 	struct turn_shard *s, struct turn_view *v, struct turn_plan *plan, struct turn_side *side)
 {
@@ -362,14 +362,14 @@ static void route_client(struct turn_shard *s, struct turn_view *v, uint32_t epo
 	route_own(s, v, plan, side);
 }
 
-// Writes to front (48 bytes at most) what goes before the data of a peer's datagram in a Data
-// indication; returns its length, 36 or 48.
+// Writes to front (at most 48 bytes) the bytes that precede the data of a peer's datagram in a Data
+// indication; returns their length, 36 or 48.
 static uint16_t data_indication(struct turn_shard *s, const struct turn_view *v, uint8_t *front)
 {
 	struct endpoint peer = {v->src, v->src_port};
 	uint8_t tid[16];
 
-	if (v->inside == TURN_INSIDE_RELAYED) // the peer is a relayed transport address of ours
+	if (v->inside == TURN_INSIDE_RELAYED) // the peer is one of our relayed transport addresses
 		peer.addr = external_told(&s->policy->external, &peer.addr);
 	turn_tids_next(&s->tids, tid);
 	return stun_data_indication(front, tid, &peer, v->len);
@@ -385,8 +385,8 @@ static void relay_data_indication(struct turn_shard *s, const struct turn_view *
 	plan->front_len = data_indication(s, v, side->front);
 }
 
-// What is not asked where each allocation has a port of its own and all are of one realm. TURN_OK:
-// v->slot is whose the datagram is.
+// Further checks of a peer, needed with shared addresses or several realms. On TURN_OK, v->slot is
+// the allocation that the datagram belongs to.
 static enum turn_drop ask_peer(struct turn_shard *s, struct turn_view *v)
 {
 	if (s->shared.nb > 0) {
@@ -394,7 +394,7 @@ static enum turn_drop ask_peer(struct turn_shard *s, struct turn_view *v)
 		v->slot = shared_slot_of(s, v);
 		return v->slot != TURN_NONE ? TURN_OK : TURN_DROP_SHARED_UNKNOWN_PEER;
 	}
-	// tenants may have peers of equal addresses, each behind a pool of its own
+	// realms may have peers with equal addresses, each reached through a different pool
 	if (v->inside == TURN_INSIDE_NO && slot_live(s, v->slot) &&
 		peers_permission_live(s, v->slot, &v->src) &&
 		!relay_pools_takes(&alloc_policy(s, v->slot)->relay_pools,
@@ -438,7 +438,7 @@ static void route_peer(
 	plan->channel = s->channel[channel].number;
 }
 
-// Plans a datagram that turn_line_vouches has recognized (turn_line.h).
+// Plans a datagram that turn_line_vouches has accepted (turn_line.h).
 static void route_usual(
 	const struct turn_view *v, const struct turn_line *l, struct turn_plan *plan)
 {
@@ -450,7 +450,7 @@ static void route_usual(
 	plan->channel = __builtin_bswap16(l->channel);
 }
 
-// Drops what a rate holds back, in the place of relaying it.
+// Replaces a relay plan by a drop if a rate is exceeded.
 static void hold_to_rates(struct turn_shard *s, const struct turn_view *v, struct turn_plan *plan)
 {
 	const uint64_t cost = turn_meter_cost(1, plan->len);

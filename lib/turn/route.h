@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What route.c, which makes plans for datagrams, offers to the rest of lib/turn.
+// Definitions of route.c, which makes plans for datagrams, for the rest of lib/turn.
 #pragma once
 
 #include "turn.h"
@@ -7,9 +7,9 @@
 
 // A flow: its kind in the top 2 bits, an index in the rest.
 #define FLOW_KIND (UINT32_C(3) << 30)
-#define FLOW_CLIENT (UINT32_C(0) << 30) // index = slot: to its client
-#define FLOW_PEER (UINT32_C(1) << 30) // index = slot: to the peer that its line has a copy of
-#define FLOW_CHANNEL (UINT32_C(2) << 30) // index = channel: to its peer
+#define FLOW_CLIENT (UINT32_C(0) << 30) // index = slot: to the allocation's client
+#define FLOW_PEER (UINT32_C(1) << 30) // index = slot: to the peer of the line's copy
+#define FLOW_CHANNEL (UINT32_C(2) << 30) // index = channel: to the channel's peer
 
 // Makes *plan drop the datagram for this reason.
 void route_drop(struct turn_plan *plan, enum turn_drop reason);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One worker's allocations: memory, clock, making and ending, expiry. There are no locks, because
-// one lcore owns all of it.
+// One worker's allocations: memory, clock, creation and end, expiry. There are no locks, because
+// one lcore owns everything.
 #include "shard.h"
 #include "turn_state.h"
 #include "limits/meters.h"
@@ -11,12 +11,13 @@
 #include "state/area.h"
 #include "tcp/tcp_usage.h"
 
-#define RESERVED_CHAIN 32 // slots for each chain of reserved slots
-#define LEADS 1024 // redirects at least, and one for so many slots:
+#define RESERVED_CHAIN 32 // slots per chain of reserved slots
+#define LEADS 1024 // minimum number of redirects, and one per this number of slots:
 #define LEADS_PART 40
-#define EXPIRE_BUDGET 64 // objects a call: a round stays short, however much expires at once
+// Objects per call: a round stays short, however many objects expire at once.
+#define EXPIRE_BUDGET 64
 
-// Cuts the shard's memory into its arrays. With base NULL it only measures their size.
+// Divides the shard's memory into its arrays. If base is NULL, it only measures their size.
 struct arena {
 	uint8_t *base;
 	size_t used;
@@ -53,7 +54,7 @@ struct layout {
 	size_t size;
 };
 
-// A worker's part of a number that is configured for all workers; fallback when none is configured.
+// A worker's part of a number that is configured for all workers; fallback if the number is 0.
 static uint32_t part_of(uint32_t whole, uint32_t workers, uint32_t fallback)
 {
 	return whole != 0 ? (whole + workers - 1) / workers : fallback;
@@ -75,9 +76,9 @@ struct turn_pools turn_shard_pools(const struct turn_shard_params *p)
 	};
 }
 
-// Clients whose allocations are made on other workers: those that RESERVATION-TOKENs lead there,
-// those that were taken up from a state area, and as many as find no port while every worker has
-// about as many clients as others.
+// Room for clients whose allocations are made on other workers: those that RESERVATION-TOKENs lead
+// there, those restored from a state area, and those that find no port although all workers have
+// about the same number of clients.
 static uint32_t leads_of(const struct turn_shard_params *p, uint32_t slots)
 {
 	const uint32_t part = p->config->workers > 1 ? slots / LEADS_PART : 0;
@@ -87,7 +88,8 @@ static uint32_t leads_of(const struct turn_shard_params *p, uint32_t slots)
 	return part > LEADS ? part : LEADS;
 }
 
-// Ports are counted by family and user, shared ones of both families by that of IPv6 alone.
+// Ports are counted by family and user; shared ones, which have both families, in the counter of
+// IPv6.
 static size_t port_users_size(const struct turn_shard_params *p, bool is_v4, uint32_t slots)
 {
 	const bool is_used =
@@ -96,7 +98,7 @@ static size_t port_users_size(const struct turn_shard_params *p, bool is_v4, uin
 	return is_used ? share_size(slots) : 0;
 }
 
-// Lays out the relayed transport addresses: one for each slot, or shared ones.
+// Lays out the relayed transport addresses: one per slot, or shared ones.
 static void layout_relay(struct layout *l, const struct turn_shard_params *p, struct arena *a)
 {
 	const struct shared_map *shared = relay_map_shared(p->map);
@@ -333,8 +335,8 @@ void turn_shard_set_alternates(struct turn_shard *s, const struct turn_alternate
 	s->alternates = a;
 }
 
-// Called when an allocation's timer fires: the allocation has expired, or one of its permissions or
-// channels has. Returns how many objects were looked at.
+// Called when an allocation's timer fires: the allocation, or one of its permissions or channels,
+// has expired. Returns the number of objects checked.
 static unsigned int alloc_due(struct turn_shard *s, uint32_t slot)
 {
 	const struct turn_cold *c = cold_at(s, slot);
@@ -431,7 +433,7 @@ uint32_t turn_shard_client(const struct turn_shard *s, const struct turn_view *v
 	return slot;
 }
 
-// Index of the path that a view's client is; TURN_NONE when it is none.
+// Slot of the pending move (path) for this client's 5-tuple, or TURN_NONE.
 static uint32_t path_of(const struct turn_shard *s, const struct turn_view *v)
 {
 	struct turn_view hashed = *v;

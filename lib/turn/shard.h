@@ -24,9 +24,9 @@
 #include "usage.h"
 #include "wheel.h"
 
-// What is limited by a bucket for each (limiter.h), and by whom it is counted.
+// Limits with one bucket per key (limiter.h), and the key of each.
 enum turn_limiter {
-	TURN_LIMIT_STRANGERS, // answers to those who prove nothing: by source and network
+	TURN_LIMIT_STRANGERS, // answers to requests without a proof: by source and network
 	TURN_LIMIT_BINDING, // answers to Binding requests: by source and network
 	TURN_LIMIT_GUESSES, // failed verifications: by source and network
 	TURN_LIMIT_GUESSES_NAME, // by user name
@@ -45,8 +45,8 @@ struct turn_shard {
 	struct usage *usage; // nb_slots
 	struct turn_permission *permission;
 	struct turn_channel *channel;
-	// By channel: the form in which the client has named the peer (external_form). Also where
-	// no address has several: a reload may bring the first that has.
+	// By channel: the form in which the client wrote the peer (external_form). Allocated even
+	// if no address has several forms, because a reload may add one.
 	uint8_t *channel_form;
 	struct mobile *mobile; // nb_slots; NULL = no allocation may move (relay.mobility)
 	uint32_t nb_slots, nb_redirects, nb_permissions, nb_channels;
@@ -58,10 +58,10 @@ struct turn_shard {
 	uint8_t token_key[32]; // HMAC key of reservation tokens
 	struct turn_tids tids; // of Data indications
 	uint32_t epoch; // grows with every insert into clients
-	uint32_t tick; // now_ms in TURN_LINE_MS, as the lines count
-	uint32_t passed_over; // datagrams of peers that their line has no copy of
-	uint32_t seconds; // datagrams of the second one of a dual allocation
-	const struct turn_policy *policy; // the first realm's
+	uint32_t tick; // now_ms in units of TURN_LINE_MS, as lines count
+	uint32_t passed_over; // datagrams of peers that are not the one their line has a copy of
+	uint32_t seconds; // datagrams of the second half of a dual allocation
+	const struct turn_policy *policy; // that of the first realm
 	const struct turn_relay_map *map;
 	struct turn_quota *quota;
 	struct turn_tallies *tallies;
@@ -69,24 +69,24 @@ struct turn_shard {
 	struct csprng *rng;
 	struct relay_ports *ports;
 	struct limiter limiter[TURN_LIMIT_END];
-	// Pairs of a user name and a source that have signed well of late, as half of their hash,
-	// each in the place that the other half says (stranger.c).
+	// Pairs of user name and source that have signed correctly not long ago: half of their
+	// hash, at the index that the other half gives (stranger.c).
 	uint32_t *good;
-	struct refusals *refusals;
+	struct refusals *refusals; // those combined into one event
 	struct wheel wheel; // node = slot or redirect
 	struct turn_pool permissions, channels, redirects;
 	struct share permission_share, channel_share;
-	struct share port_share[2]; // of relay ports, [is_v4]; with shared ports of slots: [0]
-	struct share lead_share; // of redirects to allocations made on another worker
-	struct share move_share; // of redirects and paths of clients that move
+	struct share port_share[2]; // relay ports, [is_v4]; [0] in shared mode: slots
+	struct share lead_share; // redirects to allocations made on another worker
+	struct share move_share; // redirects and paths of clients that move
 	struct bitset live; // slots of live allocations
-	uint32_t *reserved; // heads of the chains of reserved slots, found by the hash of a token
-	uint32_t nb_reserved; // how many chains
+	uint32_t *reserved; // heads of the chains of reserved slots, by the hash of a token
+	uint32_t nb_reserved; // number of chains
 	struct turn_listener *listener;
 	struct shared shared;
 	struct turn_stats stats;
-	struct sums_ahead ahead; // of stats.sums
-	struct state_writer state; // where it writes what survives the process
+	struct sums_ahead ahead; // amounts by which stats.sums is ahead
+	struct state_writer state; // where it writes records that survive the process
 	void (*line_made)(void *ctx, uint32_t slot);
 	void (*moved)(void *ctx, uint32_t slot, uint64_t stream);
 	void (*event)(void *ctx, const struct turn_event *e);
@@ -94,11 +94,11 @@ struct turn_shard {
 	const struct turn_alternates *alternates; // NULL = the box does not drain
 	struct turn_meters *meters; // NULL = no rate has been limited yet
 	struct tcp_table tcp;
-	// What a peer sends is asked more than its permission: there are shared addresses, or
-	// realms with pools.
+	// A peer's datagram needs more than a permission: there are shared addresses, or realms
+	// with relay pools.
 	bool peers_asked;
 	uint8_t worker, workers, nb_listeners;
-	uint8_t percent; // of a pool that one user may hold
+	uint8_t percent; // percent of a pool that one user may hold
 	unsigned int nb_notes;
 	struct turn_redirect_note note[TURN_NOTES_MAX];
 };
@@ -113,28 +113,28 @@ static inline struct turn_cold *cold_at(const struct turn_shard *s, uint32_t slo
 	return &s->cold[slot];
 }
 
-// The number of the realm that an allocation, or a reservation, is of.
+// The number of the realm of an allocation or reservation.
 static inline uint8_t alloc_realm(const struct turn_shard *s, uint32_t slot)
 {
 	return quota_realm(cold_at(s, slot)->quota_user);
 }
 
-// The policy of that realm. Until the allocations of a realm that a reload has removed are ended,
-// it is the first realm's.
+// The policy of that realm. After a reload has removed the realm, it is that of the first realm
+// until the allocations have ended.
 static inline const struct turn_policy *alloc_policy(const struct turn_shard *s, uint32_t slot)
 {
 	return s->policy->realms == NULL ? s->policy
 					 : realms_policy(s->policy, alloc_realm(s, slot));
 }
 
-// Whether a client's allocations may be ended: there is room for a note of each of the two. If not,
-// whoever ends many goes on when the data path has taken the notes.
+// True if a client's allocations may be ended: there is room for a note about each of the two. If
+// not, a caller that ends many must continue after the data path has taken the notes.
 static inline bool shard_has_notes(const struct turn_shard *s)
 {
 	return s->nb_notes + 2 <= TURN_NOTES_MAX;
 }
 
-// Whether an allocation that has `has` records of a share may have nb more. A refusal is counted.
+// True if an allocation that has `has` records of a share may have nb more. A refusal is counted.
 static inline bool share_allows(
 	struct turn_shard *s, const struct share *h, uint32_t slot, uint32_t has, uint32_t nb)
 {
@@ -144,8 +144,8 @@ static inline bool share_allows(
 	return fits;
 }
 
-// Index of the relay address of an allocation. Its line says by which source the peer that it has a
-// copy of sees it (relay_pools.h).
+// Index of the relay address of an allocation. Its line has the source from which the peer of the
+// copy sees it (relay_pools.h).
 static inline uint32_t alloc_relay_index(const struct turn_shard *s, uint32_t slot)
 {
 	const uint32_t source = turn_mark_from(alloc_at(s, slot)->mark[TURN_FROM_PEER]);
@@ -154,7 +154,7 @@ static inline uint32_t alloc_relay_index(const struct turn_shard *s, uint32_t sl
 	return p->nb_pools == 0 ? source : source % p->nb_relay;
 }
 
-// True when the relayed transport address is IPv4.
+// True if the relayed transport address is IPv4.
 static inline bool alloc_is_v4(const struct turn_shard *s, uint32_t slot)
 {
 	const struct addr a = turn_relay_map_addr(s->map, alloc_relay_index(s, slot));
@@ -171,7 +171,7 @@ static inline struct endpoint alloc_relay(const struct turn_shard *s, uint32_t s
 		__builtin_bswap16(l->relay_port)};
 }
 
-// The same as a peer sees it.
+// The relayed transport address that a peer sees.
 static inline struct endpoint alloc_source(
 	const struct turn_shard *s, uint32_t slot, const struct addr *peer)
 {
@@ -185,21 +185,20 @@ static inline struct endpoint alloc_source(
 	return e;
 }
 
-// Milliseconds until an allocation expires; 0 when its time has passed, whether or not it has been
-// ended since.
+// Milliseconds until an allocation expires; 0 if it has expired, ended or not.
 static inline uint32_t alloc_left(const struct turn_shard *s, uint32_t slot)
 {
 	return ms_left(cold_at(s, slot)->expires, s->now_ms);
 }
 
-// Whether the transport of a listener has a handshake (all except UDP), so that its clients have
-// shown that their address is theirs.
+// True if the transport of a listener has a handshake (all except UDP), so that its clients have
+// proved that they own their address.
 static inline bool shard_handshakes(const struct turn_shard *s, uint8_t listener)
 {
 	return listener < s->nb_listeners && s->listener[listener].transport != TURN_OVER_UDP;
 }
 
-// Slot of the other one of a dual allocation; TURN_NONE when the allocation is none.
+// Slot of the other half of a dual allocation; TURN_NONE if the allocation is not dual.
 static inline uint32_t alloc_sibling(const struct turn_shard *s, uint32_t slot)
 {
 	const struct turn_cold *c = cold_at(s, slot);
@@ -207,15 +206,14 @@ static inline uint32_t alloc_sibling(const struct turn_shard *s, uint32_t slot)
 	return c->is_dual ? c->sibling : TURN_NONE;
 }
 
-// Which of a client's allocations is of a family, whether or not its time has passed; TURN_NONE
-// when none is.
+// Slot of the client's allocation that has this family, expired or not; TURN_NONE if there is no
+// such allocation.
 static inline uint32_t alloc_of_family(const struct turn_shard *s, uint32_t slot, bool is_v4)
 {
 	return alloc_is_v4(s, slot) == is_v4 ? slot : alloc_sibling(s, slot);
 }
 
-// Which of a client's allocations, this one or its sibling, has not expired; TURN_NONE when none
-// has not.
+// This allocation or its sibling, whichever has not expired; TURN_NONE if both have.
 static inline uint32_t alloc_living(const struct turn_shard *s, uint32_t slot)
 {
 	const uint32_t sibling = alloc_sibling(s, slot);
@@ -225,13 +223,13 @@ static inline uint32_t alloc_living(const struct turn_shard *s, uint32_t slot)
 	return sibling != TURN_NONE && alloc_left(s, sibling) > 0 ? sibling : TURN_NONE;
 }
 
-// Whether an allocation is one of TCP (RFC 6062).
+// True for a TCP allocation (RFC 6062).
 static inline bool alloc_is_tcp(const struct turn_shard *s, uint32_t slot)
 {
 	return line_state(alloc_at(s, slot)) == ALLOC_TCP;
 }
 
-// Hash of a client's 5-tuple (the listener stands for server address and protocol).
+// Hash of a client's 5-tuple (the listener represents server address and protocol).
 static inline uint64_t shard_client_hash(
 	const struct turn_shard *s, const struct addr *client, uint16_t port, uint8_t listener)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lib/turn is configured with, as data. lib/conf fills it, and the configuration owns it.
+// The configuration of lib/turn, as data. lib/conf fills it, and the configuration owns it.
 // lib/turn reads it at start and on reload.
 #pragma once
 
@@ -9,41 +9,43 @@
 #include "stun.h"
 
 #define TURN_WORKERS_MAX 64
-#define TURN_IDENT_LEN 16 // first bytes of a USERHASH: says who an allocation belongs to
+#define TURN_IDENT_LEN 16 // first bytes of a USERHASH: identifies the owner of an allocation
 #define TURN_NAME_LEN 20 // bytes of a user name that are kept, for display only
 
 struct turn_user {
 	char *name;
-	char *password; // NULL when only keys are given
+	char *password; // NULL if only keys are given
 	struct stun_key md5, sha256; // len 0 = derived from the password, if there is one
 };
 
-// A key by which an authorization server seals access tokens for this one (RFC 7635).
+// A key with which an authorization server seals access tokens for this server (RFC 7635).
 struct turn_oauth_key {
 	char *kid; // its name, and the USERNAME of requests
 	char *secret; // in hexadecimal or base64
 	uint8_t algorithm; // enum stun_token_alg
-	uint32_t timestamp_s, lifetime_s; // it is good for so long from then on; lifetime 0 = ever
+	// The key is valid for lifetime_s from then on; lifetime 0 = always.
+	uint32_t timestamp_s, lifetime_s;
 };
 
 #define TURN_OAUTH_KEYS_MAX 64
 struct turn_oauth {
-	char *server_name; // that tokens are made for; NULL = the realm
+	char *server_name; // name for which tokens are made; NULL = the realm
 	struct turn_oauth_key *keys;
-	uint32_t nb_keys; // 0 = no tokens are taken
+	uint32_t nb_keys; // 0 = no tokens are accepted
 };
 
-// Transports of the client leg. All but UDP and DTLS are byte streams, and the kernel handles
-// those: they are not packets of a port.
+// Transports of the client leg. All except UDP and DTLS are byte streams, which the kernel handles:
+// their packets do not pass a port.
 enum turn_transport {
 	TURN_OVER_UDP,
 	TURN_OVER_TCP,
 	TURN_OVER_TLS,
-	TURN_OVER_AUTO, // TCP; the first byte tells whether it carries TLS
-	TURN_OVER_DTLS, // may share the port of a UDP listener; the first byte tells them apart
+	TURN_OVER_AUTO, // TCP; the first byte shows if it carries TLS
+	TURN_OVER_DTLS, // may share the port of a UDP listener; the first byte tells the two apart
 };
 
-// Which addresses an entry of the file stands for. Once it is loaded, each listener has one.
+// The addresses that a listener entry of the file covers. Once loaded, each listener has one
+// address.
 enum turn_listen_on {
 	TURN_LISTEN_ONE,
 	TURN_LISTEN_ALL,
@@ -51,19 +53,19 @@ enum turn_listen_on {
 	TURN_LISTEN_ALL_IPV6
 };
 
-// What clients of TLS or DTLS meet on one listener, in the place of what all others have. It is in
-// the file beside what lib/turn reads, and lib/turn does not look at it.
+// TLS and DTLS settings of one listener, in place of the common ones. The file has them in the
+// listener's entry; lib/turn does not use them.
 struct turn_listener_tls {
 	char *certificate, *key; // paths; both, or both NULL
 	char **alpn; // NULL = the file has no list
 	uint32_t nb_alpn;
 };
 
-// Balancers of a listener, which name the client in front of each connection. lib/turn does not
-// look at it either.
+// Load balancers of a listener, which announce the client at the start of each connection. lib/turn
+// does not use this either.
 struct turn_listener_proxy {
-	struct prefix *sources; // where they connect from
-	uint32_t nb_from; // 0 = none: clients connect themselves
+	struct prefix *sources; // addresses from which they connect
+	uint32_t nb_from; // 0 = no balancers: clients connect directly
 	uint32_t size; // bytes of the longest header
 };
 
@@ -78,18 +80,18 @@ struct turn_listener {
 	struct endpoint endpoint;
 	uint8_t transport; // enum turn_transport
 	uint8_t on; // enum turn_listen_on
-	uint8_t dscp; // of its clients' traffic: TURN_DSCP_COPY, or the value and 1
+	uint8_t dscp; // for its clients' traffic: TURN_DSCP_COPY, or the value + 1
 	uint8_t entry; // number of the entry in the file
 	uint8_t binding; // enum turn_binding
-	char **realms; // names of those that are served, the first of them by default
-	uint32_t nb_realms; // 0 = all, the first of the file by default
+	char **realms; // names of the realms that it serves; the first one is the default
+	uint32_t nb_realms; // 0 = all realms; the first one of the file is the default
 	struct turn_listener_tls tls;
 	struct turn_listener_proxy proxy;
 };
 
-#define TURN_DSCP_COPY 0 // as it came
+#define TURN_DSCP_COPY 0 // as received
 
-// The DSCP of a listener that has one, as it stands in TOS and traffic class; else 0.
+// The DSCP of a listener that sets one, shifted as in TOS and traffic class; else 0.
 static inline uint8_t turn_listener_tos(const struct turn_listener *l)
 {
 	return l->dscp != TURN_DSCP_COPY ? (uint8_t)((l->dscp - 1) << 2) : 0;
@@ -100,78 +102,82 @@ static inline bool turn_listener_is_stream(const struct turn_listener *l)
 	return l->transport != TURN_OVER_UDP && l->transport != TURN_OVER_DTLS;
 }
 
-// An own address with its on-link prefix.
+// One of our addresses, with its on-link prefix.
 struct turn_local {
 	struct addr addr;
 	struct prefix subnet;
-	uint8_t port; // index of the port it is on
-	struct addr external; // what the network translates addr to, of its family; :: = nothing
-	bool beside; // this machine's programs can be reached there, beside us, by the loopback
+	uint8_t port; // index of its port
+	// The external address to which the network translates addr; :: = no translation.
+	struct addr external;
+	// Local programs use this address beside slipring, and are reached over loopback.
+	bool beside;
 };
 
-// Which clients are told of ICMP errors about what they have sent (RFC 8656 11.5).
+// Which clients are notified of ICMP errors about their datagrams (RFC 8656 11.5).
 enum turn_icmp_tell {
-	TURN_ICMP_TELL_RFC8489, // those that send PASSWORD-ALGORITHMS back, as RFC 8489 wants it
+	TURN_ICMP_TELL_RFC8489, // those that echo PASSWORD-ALGORITHMS, as RFC 8489 requires
 	TURN_ICMP_TELL_ALL,
 	TURN_ICMP_TELL_NONE
 };
 
-// The family of the relayed transport address where an Allocate names none.
+// The family of the relayed transport address if an Allocate names no family.
 enum turn_family {
 	TURN_FAMILY_IPV4, // RFC 8656 7.2 (7)
 	TURN_FAMILY_IPV6,
-	TURN_FAMILY_CLIENT // that by which the client came
+	TURN_FAMILY_CLIENT // that of the client's address
 };
 
-// Whose datagrams a rate is of.
+// The owner of the datagrams that a rate limits.
 enum turn_rate_of { TURN_RATE_ALLOCATION, TURN_RATE_USER, TURN_RATE_REALM, TURN_RATE_OF_END };
 
-// What may be relayed in a second; 0 = no limit. Bits are those of the data, as usage counts it.
+// Limits for one second; 0 = no limit. kbits counts data only, as usage does.
 struct turn_flow_rate {
 	uint32_t kbits, datagrams;
 };
 
 struct turn_rates {
 	struct turn_flow_rate flow[TURN_RATE_OF_END][2]; // by enum turn_leg
-	uint32_t burst_ms; // so much of a rate may come at once; at most 10 s, 0 = TURN_BURST_MS
+	// The rate of this time may come at once; at most 10 s, 0 = TURN_BURST_MS.
+	uint32_t burst_ms;
 };
 #define TURN_BURST_MS 100
 
-// What becomes of an allocation when the time in the REST name that made it has passed.
+// What happens to an allocation when the expiry time in the REST name that made it has passed?
 enum turn_rest_expiry {
-	TURN_REST_REFRESH_REFUSED, // it is refreshed no more
-	TURN_REST_IGNORED, // nothing: the name only has to be good for the Allocate
+	TURN_REST_REFRESH_REFUSED, // it can no longer be refreshed
+	TURN_REST_IGNORED, // nothing: the name must only be valid for the Allocate
 	TURN_REST_ENDS // it ends
 };
 
 struct turn_limits {
-	uint32_t allocations, per_user, per_source; // 0 = only memory limits
-	uint32_t of_realm; // allocations of one realm; 0 = no limit. The first realm has none
-	uint8_t realm; // number of the realm that per_user and of_realm are of
+	uint32_t allocations, per_user, per_source; // 0 = limited by memory only
+	uint32_t of_realm; // allocations of one realm; 0 = no limit, as in the first realm
+	uint8_t realm; // number of the realm to which per_user and of_realm apply
 	uint32_t permissions, channels; // per allocation, hard caps
 	uint32_t endpoints; // peers on a shared relay port, per allocation; at most UINT16_MAX
-	uint32_t peer_share; // on so many percent of the shared addresses a user may have one peer
+	// Percent of the shared addresses on which a user may have one and the same peer.
+	uint32_t peer_share;
 	uint32_t lifetime_default_s, lifetime_max_s;
-	uint32_t permission_s, channel_s; // how long each lives; 0 = as RFC 8656 has it
+	uint32_t permission_s, channel_s; // lifetimes; 0 = those of RFC 8656
 	struct limit unauthenticated, binding; // answers, per source
 	struct limit stale_nonce; // per 5-tuple
 	struct limit guesses; // wrong passwords, per source
-	struct limit icmp; // ICMP errors that a client is told of, per allocation
+	struct limit icmp; // ICMP errors reported to a client, per allocation
 	struct turn_rates rates;
 };
 
-// How many permissions, channels and peers on shared addresses there is memory for: so many for
-// each allocation that can exist, and so many more for all together. 0 = the default that
-// conf/slipring.yaml names.
+// Memory for permissions, channels and peers on shared addresses: a guaranteed number for each
+// possible allocation, and a number for all together. 0 = the default in conf/slipring.yaml.
 struct turn_pools {
-	uint32_t sure_permissions, sure_channels; // at most 16; peers get as many as permissions
+	// At most 16; for peers the number is that of permissions.
+	uint32_t sure_permissions, sure_channels;
 	uint32_t permissions, channels, endpoints;
 	uint32_t moves; // clients that have moved, or are about to; no memory without mobility
 	uint32_t per_user; // percent of those four that one user may hold
 };
 
-// Addresses that stand in for the relay addresses towards some peers: as many of a family as there
-// are relay addresses of it, each for one, in their order.
+// Addresses that replace the relay addresses towards some peers. For each family there are as many
+// as relay addresses, and each replaces one, in order.
 struct turn_relay_pool {
 	char *name;
 	struct addr *addresses;
@@ -179,42 +185,42 @@ struct turn_relay_pool {
 	uint32_t nb_addresses, nb_peers;
 };
 
-// A realm beside the first, and what it has of its own.
+// A further realm, and the settings that it does not share with the first one.
 #define TURN_REALMS_MAX 128
 #define TURN_REALM_NUMBERS 256 // 0 is the first realm's
 struct turn_realm {
 	char *name;
-	char **origins; // ORIGINs whose clients are asked for credentials of this realm
+	char **origins; // ORIGINs whose clients are challenged for credentials of this realm
 	struct turn_user *users;
 	char **secrets;
-	struct prefix *allow, *deny; // beside those of turn_config
-	char **relay_pool_names; // of those that its peers may be in; NULL = all
+	struct prefix *allow, *deny; // in addition to those of turn_config
+	char **relay_pool_names; // pools for its peers; NULL = all
 	uint32_t nb_origins, nb_users, nb_secrets, nb_allow, nb_deny, nb_relay_pool_names;
 	struct turn_oauth oauth;
-	uint32_t allocations; // in all; 0 = no limit but that of all realms together
+	uint32_t allocations; // 0 = only the limit for all realms together
 	uint32_t per_user; // 0 = as in the first realm
-	// 1 to 255. Allocations keep it, so a realm has the same one as long as the process lives.
+	// 1 to 255. Allocations store it, so a realm keeps its number for the life of the process.
 	uint8_t number;
 };
 
-#define TURN_SOURCES_MAX 65536 // relay addresses, and as many again for each pool
+#define TURN_SOURCES_MAX 65536 // relay addresses, and their replacements in all pools
 
 // TCP allocations (RFC 6062).
 struct turn_tcp {
 	bool enabled;
 	uint16_t ports_lo, ports_hi; // of relayed transport addresses
-	uint32_t connections, per_user, per_allocation; // of peers, at a time
-	struct limit connects; // Connects of a user
-	uint32_t timeout_s; // for a Connect, and for a connection that nobody binds
-	uint32_t buffer; // bytes that wait on the way, each way of each connection
+	uint32_t connections, per_user, per_allocation; // limits of concurrent connections to peers
+	struct limit connects; // Connect requests of a user
+	uint32_t timeout_s; // for a Connect, and for a connection that no client binds
+	uint32_t buffer; // bytes buffered per direction of each connection
 };
 
 struct turn_config {
-	char *realm; // the first
+	char *realm; // the first realm
 	struct turn_user *users;
 	char **secrets; // REST secrets
 	char **origins, **relay_pool_names; // of the first realm, as in struct turn_realm
-	struct turn_realm *realms; // the others
+	struct turn_realm *realms; // the further realms
 	uint32_t nb_users, nb_secrets, nb_origins, nb_relay_pool_names, nb_realms;
 	uint8_t rest_expiry; // enum turn_rest_expiry
 	struct turn_oauth oauth; // of the first realm
@@ -223,39 +229,41 @@ struct turn_config {
 	struct turn_listener *listeners;
 	struct addr *relay; // relay addresses, v4 and v6
 	struct turn_relay_pool *relay_pools;
-	struct turn_local *local; // all own addresses
-	struct addr *gateways; // and the routers of routes
-	struct route *routes; // sorted; NULL = nobody asks whether peers can be reached
-	// Ports, by bit, whose networks have nothing to do with those of other ports: realms have
-	// relay pools there. The routes know it too.
+	struct turn_local *local; // all our addresses
+	struct addr *gateways; // including the routers of routes
+	struct route *routes; // sorted; NULL = reachability of peers is not checked
+	// Bit mask of ports whose networks are unrelated to those of other ports: realms have relay
+	// pools there. The routes have it, too.
 	uint32_t apart;
-	struct addr *discovery; // own addresses that take part in NAT behaviour discovery
+	struct addr *discovery; // our addresses that take part in NAT behaviour discovery
 	struct prefix *allow, *deny;
-	struct prefix *deny_listed; // as deny, out of files: there may be millions
+	struct prefix *deny_listed; // like deny, but read from files: there may be millions
 	struct prefix *nat64; // prefixes of the operator's translators; see addr_nat64_prefix
 	uint32_t nb_listeners, nb_relay, nb_relay_pools, nb_local, nb_gateways, nb_routes, nb_allow,
 		nb_deny, nb_deny_listed, nb_nat64;
-	uint32_t nb_discovery; // two of a family; 0 = the usage is off
+	uint32_t nb_discovery; // two per family; 0 = discovery is off
 	uint16_t discovery_ports[2];
 	uint16_t port_lo, port_hi; // relay ports
-	// Whether allocations share relay ports; else each has a relayed transport address of its
+	// True if allocations share relay ports; else each has a relayed transport address of its
 	// own.
 	bool shared;
 	uint32_t quarantine_s;
 	uint8_t default_family; // enum turn_family
 	struct turn_tcp tcp;
 	bool mobility; // clients may move their allocations to another 5-tuple (RFC 8016)
-	uint32_t grace_s; // one that may move outlives its client's connection so long
+	// An allocation that may move outlives its client's connection by this time.
+	uint32_t grace_s;
 	bool hairpin;
 	bool rfc5766_channels; // clients of RFC 5766 may bind channel numbers up to 0x7FFF
 	uint8_t icmp_tell; // enum turn_icmp_tell
-	uint32_t interim_s; // between two events of a live allocation (turn_event.h); 0 = no such
+	// Minimum between two events of a live allocation (turn_event.h); 0 = no such events.
+	uint32_t interim_s;
 	uint32_t workers;
 	struct turn_limits limits;
 	struct turn_pools pools;
 };
 
-// Whether all clients are one user, whom nobody needs to be protected from.
+// True if all clients are one user, so that users need no protection from each other.
 static inline bool turn_config_one_user(const struct turn_config *c)
 {
 	return c->nb_users == 1 && c->nb_secrets + c->oauth.nb_keys + c->nb_realms == 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whose an ICMP error is, and the Data indication that tells its client.
+// Finds the allocation of an ICMP error, and writes the Data indication for its client.
 #include "turn_icmp.h"
 #include "shard.h"
 
-// The slot that is looked up must be one that a live allocation has.
+// True if the slot belongs to a live allocation.
 static bool is_live(const struct turn_shard *s, uint32_t slot)
 {
 	return slot < s->nb_slots && line_state(alloc_at(s, slot)) == ALLOC_LIVE &&

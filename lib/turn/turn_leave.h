@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The end of what is on addresses that the box is about to lose for others.
+// Ends the allocations on addresses that the box is about to lose to others.
 #pragma once
 
 #include <stdbool.h>
@@ -12,13 +12,13 @@ struct turn_walk;
 
 // Immutable while workers read it.
 struct turn_leave {
-	uint32_t relay[TURN_LEAVE_MAX]; // their indices, nb_relay of them
+	uint32_t relay[TURN_LEAVE_MAX]; // indices of the relay addresses, nb_relay of them
 	uint32_t nb_relay;
-	uint64_t listener[4]; // by number, as bits
+	uint64_t listener[4]; // bit mask of listener numbers
 };
 
-// Looks at some more allocations and ends (TURN_END_ADDRESS) those with a relayed transport address
-// on one of the relay addresses, and those of clients of the listeners with both of their
-// addresses; max at most. Returns how many. As turn_judge_walk (turn_judge.h). The worker.
+// Checks some more allocations and ends (TURN_END_ADDRESS) those with a relayed transport address
+// on one of the relay addresses, and both allocations of clients of the listeners; at most max.
+// Returns their number. Works like turn_judge_walk (turn_judge.h). Worker's lcore.
 unsigned int turn_leave_walk(
 	struct turn_shard *s, const struct turn_leave *l, struct turn_walk *w, unsigned int max);

@@ -1,50 +1,50 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The line of an allocation: 64 bytes with all that a relayed datagram of the usual kind needs, so
-// that it can be relayed without a plan (doc/decisions/0007-line.md).
+// The line of an allocation: 64 bytes with everything that a relayed datagram of the usual kind
+// needs, so that it can be relayed without a plan (doc/decisions/0007-line.md).
 #pragma once
 
 #include "stun_usual.h"
 #include "turn.h"
 #include "turn_tids.h"
 
-// All that a relayed datagram of the usual kind touches: one cache line, indexed by slot. The usual
-// kind is ChannelData of the one channel that the line holds a copy of, in either direction. The
-// shard writes the line, except the data path's fields; of those it only zeroes hop, when that end
-// changes.
+// The line: one cache line, indexed by slot; relaying a datagram of the usual kind touches nothing
+// else. The usual kind is ChannelData of the one channel that the line holds a copy of, in either
+// direction. The shard writes the line, except the data path's fields; the shard only zeroes hop,
+// when that end changes.
 struct turn_line {
-	// The ends that datagrams come from, by leg: the client, and the peer of the copy.
+	// The ends that send datagrams, by leg: the client, and the peer of the copy.
 	struct addr end[2];
 	uint32_t mark[2]; // their ports and more (turn_mark.h)
 	union {
-		uint64_t counts; // what was relayed, by leg: see turn_line_add
+		uint64_t counts; // datagrams and bytes relayed, by leg: see turn_line_add
 		struct {
 			uint8_t counts_[6];
-			// The copy is good before it: the low half of a tick, rounded down. 0 = no
-			// copy, and then channel is 0 too.
+			// The copy is valid before this time: the low half of a tick, rounded down.
+			// 0 = no copy; channel is 0 then, too.
 			uint16_t until;
 		};
 	};
-	// In network byte order: the channel number (0 = the copy is of no channel), and the port
-	// of the relayed transport address. For a redirect, channel is the worker where it leads,
-	// in host order.
+	// In network byte order: the channel number (0 = the copy has no channel), and the port of
+	// the relayed transport address. In a redirect, channel is the worker to which it leads, in
+	// host order.
 	uint16_t channel, relay_port;
-	uint32_t sums; // the data path's, which makes them when line_made tells it of the line
-	uint32_t hop[2]; // the data path's note on the way to each end, 0 = none
+	uint32_t sums; // the data path's; it computes them when line_made reports the line
+	uint32_t hop[2]; // the data path's note of the next hop to each end, 0 = no note
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct turn_line) == 64, "one cache line");
 
 #define TURN_LINE_MS 64 // a tick
-// Ticks that until may lie ahead, at most; beyond that it would be taken for one that has passed.
+// Maximum number of ticks until `until`; a later time would seem to have passed.
 #define TURN_LINE_AHEAD INT16_MAX
 
-// Whether a copy that the line has is still good. tick is now_ms / TURN_LINE_MS.
+// True if the line's copy has not expired. tick is now_ms / TURN_LINE_MS.
 static inline bool turn_line_good(const struct turn_line *l, uint32_t tick)
 {
 	return (int16_t)(tick - l->until) < 0;
 }
 
 // Bytes of data in a datagram of the usual kind, without the ChannelData header. leg, here and
-// below, is v->leg; callers that have views of one leg only pass a constant.
+// below, is v->leg; callers whose views all have one leg pass a constant.
 static inline uint16_t turn_view_data(const struct turn_view *v, unsigned int leg)
 {
 	return (uint16_t)(v->len - ((leg - 1) & 4));
@@ -58,16 +58,15 @@ static inline uint32_t turn_line_front(
 	return l->channel | (uint32_t)__builtin_bswap16(turn_view_data(v, leg)) << 16;
 }
 
-// Whether a view that turn_route_begin has looked up is of the usual kind and needs no plan: a
-// whole ChannelData message on the channel that the line has a copy of, or a datagram of that
-// channel's peer. If true, the caller takes the ChannelData header off or puts it on, sends the
-// datagram to the line's other end and counts it with turn_line_add. The caller makes sure that a
-// client's datagram has CHANNEL_HEADER_LEN bytes, and that so many bytes can be read of any
-// datagram.
+// True if a view that turn_route_begin has looked up is of the usual kind and needs no plan: a
+// whole ChannelData message on the channel of the line's copy, or a datagram of that channel's
+// peer. If true, the caller removes or adds the ChannelData header, sends the datagram to the
+// line's other end and counts it with turn_line_add. The caller ensures that a client's datagram
+// has CHANNEL_HEADER_LEN bytes, and that this many bytes of any datagram are readable.
 static inline bool turn_line_vouches(
 	const struct turn_line *l, const struct turn_view *v, unsigned int leg, uint32_t tick)
 {
-	// no branch on the leg: it would be mispredicted every other time
+	// no branch on the leg: every other one would be mispredicted
 	const uint32_t only_client = leg - 1;
 	uint32_t header, differs;
 
@@ -77,8 +76,8 @@ static inline bool turn_line_vouches(
 		addr_eq_stored(&l->end[leg], &v->src);
 }
 
-// The same for a line that has a copy of a peer without a channel. True: what the end sends in the
-// usual form needs no plan, and the next functions tell whether it has that form.
+// Like turn_line_vouches(), for a line with a copy of a peer without a channel. True: datagrams of
+// the usual form from this end need no plan, and the next functions check the form.
 static inline bool turn_line_vouches_peer(
 	const struct turn_line *l, const struct turn_view *v, unsigned int leg, uint32_t tick)
 {
@@ -86,16 +85,16 @@ static inline bool turn_line_vouches_peer(
 		l->mark[leg] == v->mark && addr_eq_stored(&l->end[leg], &v->src);
 }
 
-// The peer that the line has a copy of; is_v4 is its family.
+// The peer of the line's copy; is_v4 is its family.
 static inline struct stun_usual_peer turn_line_peer(const struct turn_line *l, bool is_v4)
 {
 	return (struct stun_usual_peer){
 		&l->end[TURN_FROM_PEER], turn_mark_port(l->mark[TURN_FROM_PEER]), is_v4};
 }
 
-// Whether the client's message is a Send indication of the usual form, by a line that vouches. Its
-// data begins behind 36 bytes (is_v4: the peer is of IPv4) or 48, and is *len bytes long; the
-// caller sends that to the peer and counts it. If not, it needs a plan.
+// True if the client's message is a Send indication of the usual form; the line vouches. Its data
+// begins at offset 36 (is_v4: the peer has an IPv4 address) or 48, and is *len bytes long; the
+// caller sends it to the peer and counts it. If false, the message needs a plan.
 static inline __attribute__((always_inline)) bool turn_line_send(
 	const struct turn_line *l, const struct turn_view *v, bool is_v4, uint32_t *len)
 {
@@ -111,9 +110,8 @@ static inline bool turn_line_data_fits(const struct turn_view *v)
 	return v->len <= TURN_DATA_MAX;
 }
 
-// For a datagram of the peer that fits, by a line that vouches: the front of the Data indication
-// for the client. The caller puts it in front, pads the datagram to 4 bytes with zeros and counts
-// it.
+// The front of the Data indication for a peer's datagram that fits; the line vouches. The caller
+// prepends it, pads the datagram to 4 bytes with zeros and counts the datagram.
 static inline __attribute__((always_inline)) struct stun_usual_front turn_line_data(
 	struct turn_tids *t, const struct turn_line *l, const struct turn_view *v, bool is_v4)
 {
@@ -124,8 +122,8 @@ static inline __attribute__((always_inline)) struct stun_usual_front turn_line_d
 }
 
 // Each leg has 24 bits of counts: bytes of data in the lower ones, datagrams above. The top bit of
-// both is free: when one is set, turn_line_spill moves it to the allocation's usage record, before
-// the next datagram. So nothing is ever carried into what lies beside it.
+// each count is spare: when it is set, turn_line_spill moves it to the allocation's usage record,
+// before the next datagram. So no carry ever reaches the neighbouring field.
 #define TURN_LEG_BITS 24
 #define TURN_BYTES_BITS 17
 #define TURN_SPILL_BYTES (UINT32_C(1) << (TURN_BYTES_BITS - 1))
@@ -133,8 +131,8 @@ static inline __attribute__((always_inline)) struct stun_usual_front turn_line_d
 
 void turn_line_spill(struct turn_shard *s, uint32_t slot, unsigned int leg);
 
-// Counts a datagram with so many bytes of data, 65535 at most, that is relayed by its line. The
-// caller calls turn_line_added behind it, before anything else is counted.
+// Counts a datagram that is relayed by its line, with at most 65535 bytes of data. The caller then
+// calls turn_line_added, before it counts anything else.
 static inline void turn_line_add(struct turn_line *l, unsigned int leg, uint32_t bytes)
 {
 	l->counts += (uint64_t)(bytes + (1u << TURN_BYTES_BITS)) << TURN_LEG_BITS * leg;

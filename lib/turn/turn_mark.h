@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mark of an end: all that tells datagrams apart beside the address, in one word that is
-// compared at once. PURE.
+// The mark of an end: everything that identifies a datagram's end except the address, in one word
+// that is compared at once. PURE.
 //
 //	 0..15  the end's port, in host order
 //	16..23  of a client: index of the listener    \ of a peer: by which of our addresses
@@ -11,11 +11,11 @@
 
 #include <stdint.h>
 
-// Mask of a client's port and listener, without the state: two marks that are equal under it are of
-// one client.
+// Mask of a client's port and listener, without the state: two marks that are equal under it belong
+// to one client.
 #define TURN_MARK_CLIENT 0xffffff
-#define TURN_MARK_STATE_LIVE 1 // the line is an allocation; lib/turn alone knows other states
-// Upper half of the client mark of a live line whose client came to this listener.
+#define TURN_MARK_STATE_LIVE 1 // the line is an allocation; only lib/turn knows the other states
+// Upper half of the client mark of a live line whose client uses this listener.
 #define TURN_LINE_LISTENER(index) ((TURN_MARK_STATE_LIVE << 8) + (unsigned int)(index))
 
 static inline uint32_t turn_mark_client(uint16_t port, uint8_t listener)
@@ -28,9 +28,8 @@ static inline uint16_t turn_mark_port(uint32_t mark)
 	return (uint16_t)mark;
 }
 
-// The upper half of a mark: where datagrams to this end are sent from. For the client of a live
-// line it is TURN_LINE_LISTENER, for a peer the index of the relay address or of what stands for
-// it.
+// The upper half of a mark: the source of datagrams to this end. For the client of a live line it
+// is TURN_LINE_LISTENER, for a peer the index of the relay address or of its replacement.
 static inline uint32_t turn_mark_from(uint32_t mark)
 {
 	return mark >> 16;

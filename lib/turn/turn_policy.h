@@ -10,31 +10,31 @@ struct turn_config;
 struct turn_policy;
 
 enum turn_peer_class {
-	TURN_PEER_NEVER, // no configuration key opens it: 403
-	// Own address, and a relay port or one of this machine's programs: the datagram goes there
-	// in process, or by the loopback.
+	TURN_PEER_NEVER, // no configuration key can allow it: 403
+	// Our address, with a relay port or the port of a local program: the datagram stays in this
+	// process, or goes over loopback.
 	TURN_PEER_OWN,
 	TURN_PEER_DENY, // by deny list or default: 403
 	TURN_PEER_ALLOW,
 };
 
-// Makes a policy from *c; copies what it needs. boot_key (32 random bytes that outlive reloads)
-// seeds the nonce key when no nonce secret is configured. NULL with errno set: ENOMEM, EINVAL, EIO
-// (libcrypto) or EEXIST (two users of one name).
+// Makes a policy from *c; copies everything it needs. boot_key (32 random bytes that outlive
+// reloads) seeds the nonce key if no nonce secret is configured. NULL with errno set: ENOMEM,
+// EINVAL, EIO (libcrypto) or EEXIST (two users of one name).
 struct turn_policy *turn_policy_create(
 	const struct turn_config *c, struct stun_crypto *crypto, const uint8_t boot_key[32]);
-// Wipes the keys and frees the policy. NULL is fine.
+// Wipes the keys and frees the policy. Accepts NULL.
 void turn_policy_free(struct turn_policy *p);
-// Makes a policy like p for a box with the addresses, routers and routes of *c, which is else the
-// configuration that p was made from. What is not of addresses is in both: once nobody reads one of
-// them, that one is freed by turn_policy_moved_free, and the other one owns it alone. Neither is
-// moved or freed by turn_policy_free before. NULL with errno set: ENOMEM or EINVAL.
+// Makes a policy like p with the addresses, routers and routes of *c, which otherwise is the
+// configuration that p was made from. Both policies share the rest. Once no thread reads one of
+// them, free that one with turn_policy_moved_free; the other then owns the rest alone. Until then
+// neither may be moved or freed by turn_policy_free. NULL with errno set: ENOMEM or EINVAL.
 struct turn_policy *turn_policy_move(const struct turn_policy *p, const struct turn_config *c);
-void turn_policy_moved_free(struct turn_policy *p); // NULL is fine
-// Judges a peer by its canonical address and its port in host order, in the form that they have
-// inside: an external address is a peer only where others have it, too, and at their ports. Port 0
-// is never allowed; at an own address relay ports are, and where an entry of peers.allow names the
-// address, other ports that are no listener's. TURN_PORT_ANY: whether some port is.
+void turn_policy_moved_free(struct turn_policy *p); // accepts NULL
+// Judges a peer by its canonical address and its port in host order, both in internal form: an
+// external address is a peer only if others have it, too, and at their ports. Port 0 is never
+// allowed. At our addresses relay ports are allowed, and if an entry of peers.allow names the
+// address, other ports without a listener. TURN_PORT_ANY: asks if some port is allowed.
 #define TURN_PORT_ANY 1
 enum turn_peer_class turn_policy_peer(
 	const struct turn_policy *p, const struct addr *a, uint16_t port);

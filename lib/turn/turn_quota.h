@@ -15,7 +15,8 @@ struct turn_quota *turn_quota_create(uint32_t capacity, const struct hash_key *k
 void turn_quota_free(struct turn_quota *q);
 // Bytes of memory that turn_quota_create takes.
 size_t turn_quota_size(uint32_t capacity);
-// How many allocations are counted now.
+// Number of allocations counted now.
 uint32_t turn_quota_total(const struct turn_quota *q);
-// How many of them, reservations included, are of the realm with this number; 0 for the first.
+// Number of allocations, including reservations, of the realm with this number; 0 for the first
+// realm.
 uint32_t turn_quota_realm(const struct turn_quota *q, uint8_t realm);

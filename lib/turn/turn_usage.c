@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What allocations have relayed and lost: the records behind their lines, and the classes of
+// Counts of relayed and lost datagrams: the usage records behind the lines, and the classes of
 // losses.
 #include "turn_usage.h"
 #include "limits/meters.h"
@@ -21,7 +21,7 @@ const char *turn_loss_name(unsigned int loss)
 	return loss < TURN_LOSS_END ? losses[loss] : NULL;
 }
 
-// One more than the class; 0 = no allocation's, or no data: a request, a keepalive, an ICMP error.
+// Class + 1; 0 = belongs to no allocation, or is not data: a request, a keepalive, an ICMP error.
 static const uint8_t loss_of[TURN_DROP_END] = {
 	[TURN_DROP_NOT_TURN] = TURN_LOSS_OTHER + 1,
 	[TURN_DROP_MALFORMED] = TURN_LOSS_OTHER + 1,
@@ -40,7 +40,7 @@ static const uint8_t loss_of[TURN_DROP_END] = {
 	[TURN_DROP_SHARED_FULL] = TURN_LOSS_LIMIT + 1,
 	[TURN_DROP_SHARED_SHARE] = TURN_LOSS_LIMIT + 1,
 	[TURN_DROP_PEER_OVERSIZE] = TURN_LOSS_SIZE + 1,
-	[TURN_DROP_HAIRPIN_NO_ALLOCATION] = TURN_LOSS_WAY + 1, // of the sender's allocation
+	[TURN_DROP_HAIRPIN_NO_ALLOCATION] = TURN_LOSS_WAY + 1, // counts for the sender's allocation
 	[TURN_DROP_ALLOCATION_RATE] = TURN_LOSS_ALLOCATION + 1,
 	[TURN_DROP_USER_RATE] = TURN_LOSS_USER + 1,
 	[TURN_DROP_REALM_RATE] = TURN_LOSS_REALM + 1,
@@ -121,7 +121,7 @@ void turn_usage_lost(struct turn_shard *s, const struct turn_relayed *r, enum tu
 	struct usage *u = usage_at(s, r->slot);
 	struct line_count c = line_count(l, r->leg);
 
-	// of one that has ended everything has been told, and nobody knows its realm any more
+	// the last event of an ended allocation is already sent, and its realm is no longer known
 	if (line_state(l) != ALLOC_LIVE)
 		return;
 	if (c.bytes < r->bytes) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds out who signed a request: RFC 8489 9.2.4 from the password algorithms on, for configured
+// Verifies who signed a request: RFC 8489 9.2.4 from the password algorithms on, for configured
 // users and for REST credentials (draft-uberti-behave-turn-rest-00). Runs on the worker; the work
 // is bounded, and no look-up leaves the worker.
 #include "auth/cred.h"
@@ -25,7 +25,7 @@ static bool value_is(const struct stun_msg *m, enum stun_attr a, const void *val
 }
 
 // RFC 8489 9.2.4, third point: without both attributes the algorithm is MD5. Otherwise both must be
-// there, the list as we sent it and the choice one of the list. Our nonces always have the feature
+// present, the list as we sent it and the choice from the list. Our nonces always have the feature
 // bit set.
 static bool algorithm_of(const struct stun_msg *m, enum stun_algorithm *alg)
 {
@@ -48,8 +48,7 @@ static bool signed_with(const struct check *k, const struct stun_key *key)
 	return stun_integrity_ok(k->c, k->m, key);
 }
 
-// Makes the key of the name from the password that mac stands for. True when the request was signed
-// with it.
+// Makes the key of the name from the password that mac encodes. True if it signed the request.
 static bool rest_signed(
 	const struct check *k, const uint8_t mac[STUN_REST_MAC_LEN], struct stun_key *key)
 {
@@ -67,8 +66,8 @@ static bool rest_signed(
 	return ok;
 }
 
-// Whether a REST name is good although its time has passed. Where that is ignored it is Allocate's
-// alone to ask, and one that is sent again is known by its allocation. Other requests may come by
+// True if an expired REST name is still accepted. With the policy "ignore", only an Allocate checks
+// the expiry, and a retransmitted Allocate is known by its allocation. Other requests may come from
 // another 5-tuple: a Refresh with a ticket, a ConnectionBind.
 static bool is_past_ignored(const struct check *k, const struct turn_cred *known)
 {
@@ -83,8 +82,8 @@ static enum turn_refusal rest_verify(const struct check *k, uint64_t wall_s,
 	struct turn_rest_name rest;
 	bool past;
 
-	// The expiry is checked before anything that costs, and also when the password is known.
-	// known tells of an allocation whose user has the same name, as far as a hash of it says.
+	// The expiry is checked before anything expensive, and also if the password is known. known
+	// comes from an allocation whose user has the same name, as far as a hash of it tells.
 	if (k->p->nb_secrets == 0)
 		return TURN_REFUSED_USER_UNKNOWN;
 	if (!turn_rest_read(k->name, k->name_len, &rest))
@@ -105,7 +104,7 @@ static enum turn_refusal rest_verify(const struct check *k, uint64_t wall_s,
 		memcpy(out->mac, known->mac, sizeof(out->mac));
 		return TURN_GRANTED;
 	}
-	if (past && k->m->method == STUN_ALLOCATE) // of somebody else, or by another algorithm
+	if (past && k->m->method == STUN_ALLOCATE) // of another user, or another algorithm
 		return TURN_REFUSED_REST_EXPIRED;
 	out->guess = true;
 	for (uint32_t i = 0; i < k->p->nb_secrets; i++)
@@ -171,7 +170,7 @@ static const struct policy_user *user_of(const struct turn_policy *p, const stru
 	return policy_user_by_hash(p, m->data + m->off[STUN_USERHASH]);
 }
 
-// A configured user hides a REST name of the same spelling, whoever holds a secret.
+// A configured user takes precedence over a REST name of the same spelling.
 static enum turn_refusal password_verify(const struct check *k, uint64_t wall_s,
 	const struct turn_cred *known, struct turn_cred *out)
 {
@@ -206,8 +205,8 @@ enum turn_refusal cred_verify(const struct turn_policy *p, struct stun_crypto *c
 		return TURN_REFUSED_ALGORITHMS;
 	if (k.name_len > STUN_TEXT_MAX)
 		return TURN_REFUSED_NAME_LONG;
-	// The key is made with our realm, so a client that names another realm cannot have signed
-	// with it.
+	// The key is made with our realm, so a client with another realm cannot have signed with
+	// it.
 	if (!value_is(m, STUN_REALM, p->realm, strlen(p->realm)))
 		return TURN_REFUSED_REALM;
 	out->rfc8489 = stun_has(m, STUN_PASSWORD_ALGORITHMS);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who has signed a request, and whether the signature is right (RFC 8489 9.2, TURN REST API).
+// Identifies who has signed a request, and verifies the signature (RFC 8489 9.2, TURN REST API).
 #pragma once
 
 #include "stun.h"
@@ -8,13 +8,13 @@
 
 struct turn_policy;
 
-// What turn_cred.alg says beside enum stun_algorithm: the key is that of an access token.
+// turn_cred.alg of an access token's key, in addition to the values of enum stun_algorithm.
 #define CRED_TOKEN 3
-// What an allocation keeps of such a key are 20 bytes in the place of mac, and behind the name, if
-// that has no more than so many bytes, 12 more.
+// An allocation stores 20 bytes of such a key in mac, and 12 more bytes behind the name, if the
+// name has at most this number of bytes.
 #define CRED_NAME_SHORT 8
 
-// Who has signed a request, and with what.
+// The user who has signed a request, and the key.
 struct turn_cred {
 	struct stun_key key;
 	uint8_t alg; // enum stun_algorithm of the key, or CRED_TOKEN
@@ -23,11 +23,11 @@ struct turn_cred {
 	bool guess; // a password was tried, right or wrong, or no user has that name
 	uint8_t ident[TURN_IDENT_LEN];
 	uint8_t name_len;
-	char name[TURN_NAME_LEN]; // for display, truncated; the configured name behind a USERHASH
-	// Rest: the time of day that the name has. Token: that at which it ends, 0 = the request
-	// has none, and is signed with the key of the allocation's.
+	char name[TURN_NAME_LEN]; // for display, truncated; for a USERHASH the configured name
+	// Rest: the time of day in the name. Token: the time of day when it ends, or 0 if the
+	// request has no token and is signed with the key of the allocation's token.
 	uint64_t expiry_s;
-	// Rest: the password is its base64 text. Token: part of its key, see CRED_NAME_SHORT.
+	// Rest: the password is its base64 text. Token: part of the key, see CRED_NAME_SHORT.
 	uint8_t mac[STUN_REST_MAC_LEN];
 };
 
@@ -38,32 +38,32 @@ static inline bool cred_is_token(const struct turn_cred *c)
 
 // Sets the name for display.
 void cred_name_set(struct turn_cred *c, const void *name, size_t len);
-// Makes *c, whose name is set, the credentials of a token with this MAC key: a key of 32 bytes
+// Turns *c, whose name is set, into the credentials of a token with this MAC key: a key of 32 bytes
 // shortens the name.
 void cred_token_set(struct turn_cred *c, const struct stun_key *mac);
-// The key that is in what is kept of such credentials: mac and name of the allocation. One of 32
-// bytes that ends in 12 zeros is the same to HMAC as one of 20 (RFC 2104).
+// The key of an access token from the mac and the name that an allocation stores. For HMAC, a key
+// of 32 bytes that ends in 12 zeros equals its first 20 bytes (RFC 2104).
 struct stun_key cred_token_key(
 	const uint8_t mac[STUN_REST_MAC_LEN], const char name[TURN_NAME_LEN], uint8_t name_len);
 
 // Authenticates a request whose nonce is valid and which has MESSAGE-INTEGRITY or -SHA256, USERNAME
 // or USERHASH, REALM and NONCE (RFC 8489 9.2.4, from "password algorithms" on). known is the cred
-// of the allocation on the 5-tuple, or NULL: it spares a REST user the derivation of the MAC from
-// the secrets. wall_s is the time of day in seconds. Returns
-// TURN_GRANTED or why not. TURN_REFUSED_ALGORITHMS is a bid-down: PASSWORD-ALGORITHMS differs from
-// what we sent, only one of the pair is there, or the algorithm is not in the list. A configured
-// user of the name is tried first. A REST name is "expiry" or "expiry:id" (decimal seconds): it
-// costs at most nb_secrets derivations. One that has expired is refused before that; where the
-// policy ignores the expiry, only in an Allocate. Where the realm has keys of tokens,
-// a request with ACCESS-TOKEN is judged by that alone (oauth.h). Without one, on the 5-tuple of an
-// allocation that was made by a token, its key is known.
+// of the allocation on the 5-tuple, or NULL: it saves deriving a REST user's MAC from the secrets.
+// wall_s is the time of day in seconds. Returns TURN_GRANTED or the reason for a refusal.
+// TURN_REFUSED_ALGORITHMS is a bid-down: PASSWORD-ALGORITHMS differs from the value we sent, only
+// one of the pair is present, or the algorithm is not in the list. A configured user of that name
+// is tried first. A REST name is "expiry" or "expiry:id" (decimal seconds): it costs at most
+// nb_secrets derivations. An expired one is refused before that; if the policy ignores the expiry,
+// only in an Allocate. If the realm has token keys, a request with ACCESS-TOKEN is judged by its
+// token only (oauth.h). Without a token, on the 5-tuple of an allocation that was made by one, the
+// key of that token is known.
 enum turn_refusal cred_verify(const struct turn_policy *p, struct stun_crypto *c,
 	const struct stun_msg *m, uint64_t wall_s, const struct turn_cred *known,
 	struct turn_cred *out);
 
-// The ident that an allocation counts for. It is that of the user, except that a REST name counts
-// by the id behind its expiry: new credentials are no new person. An access token is a user of its
-// own, because many share the name of its key. False when libcrypto fails.
+// The ident for which an allocation counts. It is that of the user, except that a REST name counts
+// by its ID without the expiry: new credentials do not make a new user. Each access token counts as
+// a user, because many share the name of its key. False if libcrypto fails.
 bool cred_quota_ident(const struct turn_policy *p, struct stun_crypto *c, const struct stun_msg *m,
 	const struct turn_cred *cred, uint8_t out[TURN_IDENT_LEN]);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who is denied unless the operator allows the same or a longer prefix.
+// Peers that are denied unless the operator allows the same or a longer prefix.
 #include "auth/denied.h"
 
 const char *const denied_by_default[] = {
-	// Not on the Internet: they would be reached inside the operator's network instead (IANA
+	// Not on the Internet: packets to them would arrive inside the operator's network (IANA
 	// special-purpose registries).
 	"10.0.0.0/8", // RFC 1918
 	"172.16.0.0/12", "192.168.0.0/16",
@@ -22,10 +22,11 @@ const char *const denied_by_default[] = {
 	"5f00::/16", // segment routing, RFC 9602
 	"fc00::/7", // unique local, RFC 4193
 
-	// What clouds answer to their instances alone: metadata with credentials, name servers,
-	// agents. By their manuals. Those that lie in a prefix above stand here as well, so that
-	// who allows that for the sake of his peers does not open them. 169.254.169.254, which
-	// most of them have, and the rest of 169.254.0.0/16 and fe80::/10 nothing opens.
+	// Services of clouds for their instances only, according to their manuals: metadata with
+	// credentials, name servers, agents. Addresses inside a prefix above are listed again, so
+	// that an operator who allows that prefix for ordinary peers does not open them. Most
+	// clouds use 169.254.169.254; no key can open it, nor the rest of 169.254.0.0/16 and
+	// fe80::/10.
 	"168.63.129.16/32", // Azure: wire server, name server, probes
 	"161.26.0.0/16", // IBM: infrastructure services, name servers
 	"166.8.0.0/14", // IBM: cloud service endpoints
@@ -35,7 +36,7 @@ const char *const denied_by_default[] = {
 	"192.0.0.192/32", // Oracle, classic: metadata
 	"199.36.153.4/30", // Google: restricted.googleapis.com
 	"199.36.153.8/30", // Google: private.googleapis.com
-	"2600:2d00:2:1000::/64", // the same over IPv6
+	"2600:2d00:2:1000::/64", // both over IPv6
 	"2600:2d00:2:2000::/64",
 	"fd20:ce::254/128", // Google: metadata
 	"fd00:ec2::/32", // Amazon: metadata, name server, time

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// denied.c: who is no peer unless the operator says so, whatever the configuration is.
+// Peers that are denied by default, in every configuration.
 #pragma once
 
 #include <stddef.h>

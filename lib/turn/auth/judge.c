@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Judges live allocations by a policy that is newer than they are.
+// Judges live allocations by a policy newer than they are.
 #include "turn_judge.h"
 
 #include <stdlib.h>
@@ -12,36 +12,37 @@
 #include "shard.h"
 #include "turn_listing.h"
 
-// What things count for in a budget; a look at an allocation is 1.
-#define END_COST 8 // the end of one, and of each of its channels
-#define PERMISSION_COST 1 // the end of a permission
-#define PEER_COST 2 // a look at a peer
+// Costs in a budget; looking at an allocation costs 1.
+#define END_COST 8 // of ending an allocation, and each of its channels
+#define PERMISSION_COST 1 // of ending a permission
+#define PEER_COST 2 // of judging a peer
 #define QUOTA_COST 2
 
-// A key of access tokens that is gone.
+// A key of access tokens that the new policy does not have.
 struct gone_key {
 	uint8_t ident[TURN_IDENT_LEN];
 	uint8_t realm;
 };
 
-// What has changed for the users of one realm.
+// Changes for the users of one realm.
 struct realm_change {
-	bool all_gone; // the realm is gone
-	bool rest_gone; // REST credentials were taken, and are no longer
-	bool peers; // what peers are judged by is another
+	bool all_gone; // the realm was removed
+	bool rest_gone; // REST credentials were accepted, and no longer are
+	bool peers; // the rules for peers have changed
 };
 
 struct turn_judge {
-	uint64_t *gone; // configured users of before, as quota counts them; sorted
+	// Configured users of the old policy that were removed, as quota counts them; sorted.
+	uint64_t *gone;
 	struct gone_key *gone_keys;
 	uint32_t nb_gone, nb_gone_keys;
 	struct realm_change realm[TURN_REALM_NUMBERS]; // by number
-	bool any; // of realm
-	bool listeners; // one serves fewer realms
-	bool by_quotas, lower; // lower: one is
+	bool any; // of realm[] is set
+	bool listeners; // a listener serves fewer realms
+	bool by_quotas, lower; // lower: at least one quota is lower
 };
 
-// --- what has changed ----------------------------------------------------------------------------
+// --- changes -------------------------------------------------------------------------------------
 
 static bool same_addrs(const struct addr *a, uint32_t nb_a, const struct addr *b, uint32_t nb_b)
 {
@@ -53,7 +54,7 @@ static bool same_prefix(const struct prefix *a, const struct prefix *b)
 	return a->len == b->len && addr_eq(&a->addr, &b->addr);
 }
 
-// NULL: a realm adds no rules.
+// NULL: the realm adds no rules.
 static bool same_own_rules(const struct prefixes *a, const struct prefixes *b)
 {
 	return a == b || (a != NULL && b != NULL && prefixes_same(a, b));
@@ -79,7 +80,7 @@ static bool same_external(const struct external *a, const struct external *b)
 	return same;
 }
 
-// Whether turn_policy_peer says the same by both.
+// True if turn_policy_peer gives the same results with both.
 static bool same_peers(const struct turn_policy *a, const struct turn_policy *b)
 {
 	return a->hairpin == b->hairpin && same_rules(a, b) &&
@@ -90,7 +91,7 @@ static bool same_peers(const struct turn_policy *a, const struct turn_policy *b)
 		same_addrs(a->broadcasts, a->nb_broadcasts, b->broadcasts, b->nb_broadcasts);
 }
 
-// 0 is no limit.
+// 0 means no limit.
 static bool is_lower(uint32_t after, uint32_t before)
 {
 	return after != 0 && (before == 0 || after < before);
@@ -117,7 +118,7 @@ static const struct turn_policy *nth_realm(const struct turn_policy *p, uint32_t
 	return i == 0 ? p : p->realms->list[i - 1];
 }
 
-// The same realm in another policy, NULL when it is gone. Numbers tell: a realm keeps its own.
+// The realm with this number in the new policy, or NULL if it was removed.
 static const struct turn_policy *same_realm(
 	const struct turn_policy *after, const struct turn_policy *realm)
 {
@@ -147,7 +148,7 @@ static bool serves_fewer(const struct turn_policy *before, const struct turn_pol
 			if (realms_serves(before, (uint8_t)i, (uint8_t)k) &&
 				!realms_serves(after, (uint8_t)i, (uint8_t)k))
 				return true;
-	// where there was one realm, every listener has served it
+	// without further realms, every listener has served the only one
 	for (uint32_t i = 0; nb == 0 && after->realms != NULL && i < after->realms->nb_listeners;
 		i++)
 		if (!realms_serves(after, (uint8_t)i, 0))
@@ -179,7 +180,7 @@ static void judge_keys(
 	}
 }
 
-// Compares a realm with what it is after; NULL: gone.
+// Compares a realm with its new policy, which is NULL if it was removed.
 static void judge_realm(struct turn_judge *j, const struct turn_policy *was,
 	const struct turn_policy *current, const struct turn_quota *quota)
 {
@@ -268,7 +269,7 @@ static const struct realm_change *change_of(const struct turn_judge *j, const st
 	return &j->realm[quota_realm(c->quota_user)];
 }
 
-// Whether the key is gone whose token an allocation has.
+// True if the key of an allocation's token was removed.
 static bool is_key_gone(const struct turn_shard *s, const struct turn_judge *j, uint32_t slot)
 {
 	const uint32_t ident_hash = alloc_client_who(s, slot);
@@ -280,7 +281,7 @@ static bool is_key_gone(const struct turn_shard *s, const struct turn_judge *j, 
 	return false;
 }
 
-// Whether the user of an allocation is no longer one where its client came in.
+// True if the user of an allocation no longer exists at its client's listener.
 static bool is_gone(const struct turn_shard *s, const struct turn_judge *j, uint32_t slot)
 {
 	const struct turn_cold *c = cold_at(s, slot);
@@ -297,7 +298,7 @@ static bool is_gone(const struct turn_shard *s, const struct turn_judge *j, uint
 	return bsearch(&c->quota_user, j->gone, j->nb_gone, sizeof(*j->gone), by_value) != NULL;
 }
 
-// Whether a peer in the tree of permissions at i is denied.
+// True if a peer in the tree of permissions at i is denied.
 static bool is_denied(const struct turn_shard *s, const struct turn_policy *policy, uint32_t i)
 {
 	const struct turn_permission *p = i != TURN_NONE ? &s->permission[i] : NULL;
@@ -310,7 +311,7 @@ static bool is_denied(const struct turn_shard *s, const struct turn_policy *poli
 		is_denied(s, policy, p->links.child[0]) || is_denied(s, policy, p->links.child[1]);
 }
 
-// Why an allocation has to end; TURN_END_END when it may stay.
+// The reason to end an allocation, or TURN_END_END if it may live on.
 static enum turn_end judge_slot(
 	const struct turn_shard *s, const struct turn_judge *j, uint32_t slot)
 {
@@ -328,7 +329,7 @@ static enum turn_end judge_slot(
 		: TURN_END_END;
 }
 
-// What the look at an allocation has cost, and its end if why says so.
+// Cost of judging an allocation, and of ending it if there is a reason.
 static unsigned int cost_of(
 	const struct turn_judge *j, const struct turn_cold *c, enum turn_end reason)
 {
@@ -365,7 +366,7 @@ unsigned int turn_judge_walk(
 		if (reason != TURN_END_END) {
 			const uint32_t sibling = alloc_sibling(s, slot);
 
-			if (sibling != TURN_NONE && n + 2 > max) { // both, or none yet
+			if (sibling != TURN_NONE && n + 2 > max) { // both in this call, or neither
 				w->slot = slot;
 				break;
 			}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stateless nonce: what a server would have to remember about a challenge is signed and left
-// with the client. So nobody can use up memory by asking for nonces.
+// The stateless nonce: the server's state of a challenge is signed and left with the client. So
+// clients cannot use up memory by asking for nonces.
 #include "auth/nonce.h"
 #include "auth/policy.h"
 #include "base64.h"
@@ -11,17 +11,16 @@
 #define PORT_LEN 2
 #define TEXT_LEN (STAMP_LEN + 16 + PORT_LEN) // stamp, address, port
 #define BODY_LEN (STAMP_LEN + MAC_LEN)
-#define STAMP_CHARS 6 // base64 characters of the stamp and the first 4 bits of the MAC
-#define PORT_CHARS 3 // and of the last 16 bits of it
-#define AHEAD_S 5 // how far the clock of another server of the fleet may be ahead of this one
+#define STAMP_CHARS 6 // base64 characters that cover the stamp and the first 4 bits of the MAC
+#define PORT_CHARS 3 // base64 characters that cover the last 16 bits of the MAC
+#define AHEAD_S 5 // tolerated advance of another server's clock in the fleet
 
 _Static_assert(NONCE_LEN == COOKIE_LEN + (BODY_LEN * 8 + 5) / 6, "cookie, stamp and MAC");
 
 // RFC 8489 18.1: bit 0 (password algorithms) is the most significant of 24, bit 1 is username
-// anonymity. Bit 1 obliges clients to send USERHASH (9.2.5), from which a REST name cannot be told,
-// and USERNAME names the key of an access token: with REST secrets or such keys, of whichever
-// realm, we do not set it. So a nonce is good in all realms.
-// USERHASH is understood all the same.
+// anonymity. Bit 1 obliges clients to send USERHASH (9.2.5), which does not reveal a REST name; and
+// the key of an access token is identified by USERNAME. So if any realm has REST secrets or token
+// keys, the bit is not set, and a nonce is valid in all realms. USERHASH is still understood.
 static const char *cookie_of(const struct turn_policy *p)
 {
 	return p->needs_names ? "obMatJos2gAAA" : "obMatJos2wAAA";
@@ -79,8 +78,8 @@ enum nonce_state nonce_check(const struct turn_policy *p, struct stun_crypto *c,
 	uint8_t expected[NONCE_LEN];
 	uint32_t stamp;
 
-	// All of the nonce except a port that does not matter is compared, so the feature bits are
-	// signed as well. A nonce whose bits were changed on the way (RFC 8489 9.2.1) is not ours.
+	// The whole nonce is compared, except a port that does not matter, so the feature bits are
+	// signed as well. A nonce whose bits were changed on the path (RFC 8489 9.2.1) is not ours.
 	if (!stamp_read(nonce, &stamp) || !nonce_stamped(p, c, client, stamp, expected) ||
 		!stun_equal(expected, nonce, len))
 		return NONCE_FOREIGN;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Access tokens: RFC 7635 on the worker, without state before the signature is right.
+// Access tokens: RFC 7635 on the worker, without state before the signature is verified.
 #include "auth/oauth.h"
 
 #include <errno.h>
@@ -87,8 +87,8 @@ bool oauth_has_ident(const struct turn_policy *p, const uint8_t ident[TURN_IDENT
 
 // --- requests ------------------------------------------------------------------------------------
 
-// RFC 7635: a token is good from its time stamp on, for as long as it says, and for what clocks may
-// be apart on either side. A fraction of a second is left out.
+// RFC 7635: a token is valid from its time stamp on, for its lifetime, with the tolerated clock
+// difference at both ends. Fractions of a second are dropped.
 static enum turn_refusal time_of(const struct stun_token *t, uint64_t wall_s, struct turn_cred *out)
 {
 	const uint64_t end_s = t->made_s + t->lifetime_s;
@@ -121,8 +121,9 @@ static enum turn_refusal open_token(const struct oauth *o, const struct oauth_ke
 	}
 }
 
-// Whether a request is signed with a MAC key. coturn's server and client take 16 bytes of one of 20
-// for HMAC-SHA1; whoever works with them does so, too. *by is what signs the answer.
+// True if a request is signed with a MAC key; *key is then the key that signs the answer. coturn's
+// server and client use 16 bytes of a 20-byte key for HMAC-SHA1, and so do servers compatible with
+// them.
 static bool is_signed(struct stun_crypto *c, const struct stun_msg *m, const struct stun_key *mac,
 	struct stun_key *key)
 {
@@ -166,7 +167,7 @@ enum turn_refusal oauth_verify(const struct turn_policy *p, struct stun_crypto *
 	return refusal;
 }
 
-// RFC 7635: Refresh comes with a token. Only that which ends the allocation needs none.
+// RFC 7635: a Refresh carries a token. Only one that ends the allocation needs no token.
 static bool extends_allocation(const struct stun_msg *m)
 {
 	uint32_t lifetime_s;

@@ -1,43 +1,44 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Third-party authorization (RFC 7635): the keys that authorization servers share with this one,
+// Third-party authorization (RFC 7635): the keys that authorization servers share with this server,
 // and requests that are signed with the MAC key of an access token.
 #pragma once
 
 #include "auth/cred.h"
 #include "token.h"
 
-// So far may clocks be apart (RFC 7635; known from its notes and from coturn).
+// Tolerated difference of clocks in seconds (RFC 7635; known from its notes and from coturn).
 #define OAUTH_DELTA_S 5
 
 struct oauth_key {
-	char *kid; // USERNAME of the requests whose tokens it has sealed
-	uint8_t ident[TURN_IDENT_LEN]; // as of a user with that name
+	char *kid; // USERNAME of the requests whose tokens this key seals
+	uint8_t ident[TURN_IDENT_LEN]; // that of a user with this name
 	struct stun_token_key key;
 	uint64_t until_s; // time of day from which it opens no token any more
 };
 
-// What the policy of a realm has of it; immutable.
+// The part of a realm's policy for access tokens; immutable.
 struct oauth {
-	char *name; // of this server: in challenges, and sealed into every token
+	char *name; // of this server: used in challenges, and sealed into every token
 	struct oauth_key *keys; // nb_keys, at least one
 	uint32_t nb_keys;
 };
 
-// Makes what the realm called realm has of it: *out is NULL where there are no keys. 0 or an errno
-// value; oauth_free frees what was made in either case.
+// Makes the token keys of the realm with this name: *out is NULL if it has no keys. Returns 0 or an
+// errno value; oauth_free frees a partial result in either case.
 int oauth_make(struct oauth **out, const struct turn_oauth *src, const char *realm,
 	struct stun_crypto *crypto);
-void oauth_free(struct oauth *o); // wipes the keys; NULL is fine
-// Whether a policy has a key with this ident.
+void oauth_free(struct oauth *o); // wipes the keys; accepts NULL
+// True if a policy has a key with this ident.
 bool oauth_has_ident(const struct turn_policy *p, const uint8_t ident[TURN_IDENT_LEN]);
 
 // Verifies a request with ACCESS-TOKEN in a realm that has keys (p->oauth). Its REALM is that of p.
-// The token is opened whether or not it is any good: one AES-GCM of 46 bytes at most, two HMACs of
-// the request. out->guess is set unless the token is good for its time alone. wall_s is the time of
-// day. TURN_GRANTED: out->key signs, and out->expiry_s, wall_s at least, is when the token ends.
+// Any token costs the same: one AES-GCM of at most 46 bytes, two HMACs of the request. out->guess
+// is set unless only the token's time is wrong, or nothing. wall_s is the time of day.
+// TURN_GRANTED: out->key signs the answer, and out->expiry_s, at least wall_s, is when the token
+// ends.
 enum turn_refusal oauth_verify(const struct turn_policy *p, struct stun_crypto *c,
 	const struct stun_msg *m, uint64_t wall_s, struct turn_cred *out);
-// Verifies a request without one by the key of the token that the allocation of its 5-tuple has.
-// Such a request can prolong nothing: out->expiry_s is 0.
+// Verifies a request without a token, by the key of the token of its 5-tuple's allocation. Such a
+// request cannot extend anything: out->expiry_s is 0.
 enum turn_refusal oauth_verify_known(struct stun_crypto *c, const struct stun_msg *m,
 	const struct turn_cred *known, struct turn_cred *out);

@@ -20,7 +20,7 @@ static char ascii_lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-// Length of the scheme (RFC 3986 3.1) in front of "://"; 0 when there is none.
+// Length of the scheme (RFC 3986 3.1) that precedes "://"; 0 if there is no scheme.
 static size_t scheme_of(const char *text)
 {
 	size_t n = 0;
@@ -31,15 +31,15 @@ static size_t scheme_of(const char *text)
 	return strncmp(text + n, "://", 3) == 0 ? n : 0;
 }
 
-// Whether a port is the one that goes without saying (RFC 6454 section 4).
+// True if it is the default port of its scheme (RFC 6454 section 4).
 static bool is_usual(const char *text, size_t scheme, const char *port)
 {
 	return (scheme == 4 && memcmp(text, "http", 4) == 0 && strcmp(port, "80") == 0) ||
 		(scheme == 5 && memcmp(text, "https", 5) == 0 && strcmp(port, "443") == 0);
 }
 
-// Where the port of a host begins, behind its colon; NULL when there is none. False when host or
-// port are none.
+// Sets *port to the start of the port, or to NULL if the host has no port. False if host or port is
+// malformed.
 static bool port_of(char *host, char **port)
 {
 	const bool v6 = host[0] == '[';

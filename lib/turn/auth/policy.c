@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The policy: everything that requests are judged by, copied from the configuration once. Peer
-// addresses come in canonical form, so no notation of an address can dodge a rule made for another.
+// addresses come in canonical form, so no notation of an address can evade a rule that was written
+// for another one.
 #include "auth/policy.h"
 
 #include <errno.h>
@@ -24,8 +25,8 @@ static bool is_listed(const struct addr *list, uint32_t nb, const struct addr *a
 	return bsearch(a, list, nb, sizeof(*list), by_addr) != NULL;
 }
 
-// The rule with the longest prefix that holds an address, of all realms and of the realm's own.
-// False when there is none.
+// Finds the rule with the longest prefix that contains an address, among those of all realms and of
+// the realm itself. False if there is no rule.
 static bool find_rule(const struct turn_policy *p, const struct addr *a, struct prefixes_hit *rule)
 {
 	const bool found = prefixes_find(p->rules, a, rule);
@@ -39,8 +40,8 @@ static bool find_rule(const struct turn_policy *p, const struct addr *a, struct 
 	return true;
 }
 
-// Whether peers.allow names an address: as with gateways, who allows a network has not thought of
-// this one host in it.
+// True if peers.allow names exactly this address: an operator who allows a network may not have
+// thought of this one host in it, as with gateways.
 static bool is_named(const struct turn_policy *p, const struct addr *a)
 {
 	struct prefixes_hit rule;
@@ -84,7 +85,7 @@ static bool is_relay_port(const struct turn_policy *p, uint16_t port, bool over_
 	return port >= p->port_lo[over_tcp] && port <= p->port_hi[over_tcp];
 }
 
-// Whether a port of an external address is one of ours, where it comes to.
+// True if this server uses the port of an external address, at the address it is translated to.
 static bool is_our_port(
 	const struct turn_policy *p, const struct external_pair *e, uint16_t port, bool over_tcp)
 {
@@ -103,8 +104,8 @@ struct endpoint policy_meant(
 	return (struct endpoint){e->local, named->port};
 }
 
-// Judges an external address of ours: what it stands for is judged in its place, except at ports of
-// others who have it, too.
+// Judges one of our external addresses like the address it is translated to, except at ports of
+// other hosts that share it.
 static enum turn_peer_class judge_external(
 	const struct turn_policy *p, const struct external_pair *e, uint16_t port)
 {
@@ -113,7 +114,7 @@ static enum turn_peer_class judge_external(
 	return policy_is_common(p, &e->public) && !ours ? TURN_PEER_ALLOW : TURN_PEER_NEVER;
 }
 
-// Judges a port of an own address, which is a relay address if relay is set.
+// Judges a port of one of our addresses; relay is true for a relay address.
 static enum turn_peer_class judge_own(
 	const struct turn_policy *p, const struct addr *local, uint16_t port, bool relay)
 {
@@ -130,7 +131,7 @@ static enum turn_peer_class judge_own(
 }
 
 // Judges an address that is under no translator's prefix, or the IPv4 address that a translator
-// leads to. An address of a pool is judged as the relay address that it stands for.
+// leads to. An address of a pool is judged like the relay address that it replaces.
 static enum turn_peer_class judge_addr(
 	const struct turn_policy *p, const struct addr *peer, uint16_t port)
 {
@@ -150,11 +151,11 @@ static enum turn_peer_class judge_addr(
 								     : TURN_PEER_DENY;
 }
 
-// Judges an address under a translator's prefix (len bits): like v4, the IPv4 address that it
-// carries, except that nobody may come back to an address of ours that way. The operator's deny of
-// the IPv6 address still holds, and so does a built-in deny of a prefix longer than the
-// translator's. A built-in deny of the same or a shorter prefix does not: it only tells where the
-// translator's prefix lies.
+// Judges an address under a translator's prefix (len bits) like v4, the IPv4 address in it, except
+// that no client may reach our own addresses through a translator. The operator's deny of the IPv6
+// address still holds, and so does a built-in deny of a prefix longer than the translator's. A
+// built-in deny of the same or a shorter prefix does not: it only says where the translator's
+// prefix lies.
 static enum turn_peer_class judge_behind(
 	const struct turn_policy *p, uint8_t len, const struct addr *a, const struct addr *v4)
 {
@@ -292,7 +293,7 @@ static int make_user(struct policy_user *u, const struct turn_user *user,
 		return u->md5.len == 0 && u->sha256.len == 0 ? EINVAL : 0;
 	cred.password = user->password;
 	cred.password_len = strlen(user->password);
-	// where libcrypto has no MD5 (FIPS), the user has only the SHA-256 key
+	// if libcrypto has no MD5 (FIPS), the user has only the SHA-256 key
 	if (u->md5.len == 0 && !stun_key_make(crypto, STUN_ALG_MD5, &cred, &u->md5))
 		u->md5.len = 0;
 	if (u->sha256.len == 0 && !stun_key_make(crypto, STUN_ALG_SHA256, &cred, &u->sha256))
@@ -389,10 +390,10 @@ static int derive_keys(struct turn_policy *p, const struct turn_config *c,
 	return 0;
 }
 
-// --- making: own addresses ----------------------------------------------------------------------
+// --- making: our addresses ----------------------------------------------------------------------
 
-// Adds both broadcast addresses of a subnet: all ones, and the all zeros of old that hosts are
-// still told to accept (RFC 1122 3.3.6). A /31 or /32 has none (RFC 3021).
+// Adds both broadcast addresses of a subnet: all ones, and the historic all zeros, which hosts must
+// still accept (RFC 1122 3.3.6). A /31 or /32 has no broadcast address (RFC 3021).
 static void add_broadcasts(struct turn_policy *p, const struct prefix *subnet)
 {
 	const struct addr_range r = addr_prefix_range(subnet);
@@ -445,8 +446,8 @@ static int copy_own(struct turn_policy *p, const struct turn_config *c)
 
 // --- making: rules ------------------------------------------------------------------------------
 
-// The operator's deny wins over the operator's allow of the same prefix, and that over the built-in
-// deny: allow: [10.0.0.0/8] opens 10/8, and a gateway's own /32 opens the gateway.
+// The operator's deny wins over the operator's allow of the same prefix, and that allow over the
+// built-in deny: allow: [10.0.0.0/8] opens 10/8, and a gateway's own /32 opens the gateway.
 static uint32_t add_rules(struct prefixes_entry *out, const struct prefix *list, uint32_t nb,
 	enum policy_origin origin)
 {
@@ -455,9 +456,9 @@ static uint32_t add_rules(struct prefixes_entry *out, const struct prefix *list,
 	return nb;
 }
 
-// The anycast addresses of an own IPv6 subnet, which its routers answer: that of all routers (RFC
-// 4291 section 2.6.1; RFC 6164: a link of two has none) and the 128 highest (RFC 2526). Returns how
-// many prefixes these are.
+// Adds the anycast addresses of our IPv6 subnet, which its routers answer: that of all routers (RFC
+// 4291 section 2.6.1; RFC 6164: a link of two has no such address) and the 128 highest (RFC 2526).
+// Returns the number of prefixes.
 static uint32_t add_anycast(struct prefixes_entry *out, const struct prefix *subnet)
 {
 	const struct addr_range all = addr_prefix_range(subnet);
@@ -466,11 +467,11 @@ static uint32_t add_anycast(struct prefixes_entry *out, const struct prefix *sub
 	if (addr_is_v4(&subnet->addr) || subnet->len > 126)
 		return 0;
 	if (subnet->len == 64)
-		anycast[1].addr.b[8] = 0xfd; // an identifier by EUI-64, of local scope
+		anycast[1].addr.b[8] = 0xfd; // an EUI-64 identifier of local scope
 	return add_rules(out, anycast, subnet->len <= anycast[1].len ? 2 : 1, POLICY_BUILTIN_DENY);
 }
 
-// Returns the end of what it has added; NULL: a prefix of ours is none.
+// Returns the end of the added entries, or NULL if a built-in prefix does not parse.
 static struct prefixes_entry *add_builtin(struct prefixes_entry *out, const struct turn_config *c)
 {
 	for (uint32_t i = 0; i < c->nb_gateways; i++) {
@@ -556,8 +557,8 @@ static bool needs_names(const struct turn_config *c)
 	return needs;
 }
 
-// Whether there are no more relay ports than allocations allowed. Who finds none free is told so
-// then (508), not that a quota is used up.
+// True if no more relay ports exist than limits.allocations allows. A client that finds no free
+// port then gets 508, not the error of a quota.
 static bool limits_nothing(const struct turn_config *c)
 {
 	const uint64_t ports = (uint64_t)c->nb_relay * ((uint32_t)c->port_hi - c->port_lo + 1);
@@ -643,7 +644,7 @@ void policy_free_addresses(struct turn_policy *p)
 	free(p->routes);
 }
 
-// What the first realm owns and others share.
+// Frees the data that the first realm owns and the others share.
 static void free_shared(struct turn_policy *p)
 {
 	realms_free(p->realms);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes a policy for a box whose addresses are others. Users, secrets and realms are those of the
-// policy before: their passwords have been wiped from the configuration, and are in memory once.
+// Makes a policy for a box whose addresses have changed. Users, secrets and realms are those of the
+// old policy: their passwords have been wiped from the configuration, and are in memory once.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 #include "secret.h"
 #include "turn_policy.h"
 
-// Gives *to what policy_make_addresses has made for from.
+// Moves the result of policy_make_addresses from src to dst.
 static void take_addresses(struct turn_policy *dst, const struct turn_policy *src)
 {
 	dst->rules = src->rules;
@@ -43,7 +43,7 @@ static struct turn_policy *copy_policy(const struct turn_policy *p)
 	return n;
 }
 
-// A realm's rules of pools name no address of the box, and stay.
+// A realm's rules of pools contain no address of the box, and do not change.
 static int move_realm(
 	struct realms *r, const struct turn_policy *first, const struct turn_policy *p)
 {

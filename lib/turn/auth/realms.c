@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the realms beside the first, and finds the realm of a request. Whatever is looked up before
-// a client has authenticated takes one hash of bounded length, and leaves no trace.
+// Makes the further realms, and finds the realm of a request. Each look-up before a client has
+// authenticated takes one hash of bounded length, and leaves no trace.
 #include "auth/realms.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "secret.h"
 #include "turn_origin.h"
 
-#define ORIGINS_LOOKED_AT 4 // of a message: coturn's client sends three
+#define ORIGINS_LOOKED_AT 4 // per message: coturn's client sends three
 
 // --- looking up ----------------------------------------------------------------------------------
 
@@ -69,7 +69,8 @@ static const struct realms_origin *origin_find(const struct turn_policy *p, cons
 	return NULL;
 }
 
-// The first ORIGIN of a message that is a realm's, of so many as are looked at; NULL when none is.
+// The first ORIGIN of a message that belongs to a realm, among the first ORIGINS_LOOKED_AT; or
+// NULL.
 static const struct realms_origin *origin_of(const struct turn_policy *p, const struct stun_msg *m)
 {
 	const struct realms_origin *o = NULL;
@@ -99,7 +100,7 @@ const struct turn_policy *realms_asked(
 
 // --- making: one realm ---------------------------------------------------------------------------
 
-// What the realm adds to the rules of all.
+// Adds the realm's own rules to those of all realms.
 static int add_rules(struct turn_policy *p, const struct turn_realm *realm)
 {
 	const uint32_t nb = realm->nb_allow + realm->nb_deny;
@@ -116,7 +117,7 @@ static int add_rules(struct turn_policy *p, const struct turn_realm *realm)
 	return p->own_rules != NULL ? 0 : ENOMEM;
 }
 
-// Makes *p, a copy of the first realm's policy, the one of a realm.
+// Turns *p, a copy of the first realm's policy, into that of this realm.
 static int make_policy(struct turn_policy *p, const struct turn_config *all,
 	const struct turn_realm *realm, struct stun_crypto *crypto)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads REST names as applications write them. All of a name is what its password is made of, so
-// reading it leniently lets nobody in whom a secret does not.
+// Reads REST names as applications write them. The password is made from the whole name, so lenient
+// reading admits nobody without a secret.
 #include <string.h>
 
 #include "turn_rest.h"
 
-#define LEAST_DIGITS 9 // of a time since 1973
+#define LEAST_DIGITS 9 // digits of a time since 1973
 #define SINCE_2001_S UINT64_C(1000000000)
 
 static bool is_digit(char c)
@@ -13,8 +13,8 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-// Reads digits and perhaps a fraction, up to the end. False when there is anything else, or more
-// than milliseconds could be.
+// Reads digits and optionally a fraction, up to the end. False if there is anything else, or the
+// number is too large for milliseconds.
 static bool read_time(const char *pos, const char *end, uint64_t *s)
 {
 	const char *begin = pos;
@@ -41,7 +41,7 @@ bool turn_rest_read(const void *name, size_t len, struct turn_rest_name *out)
 	uint64_t s, second_s;
 
 	if (read_time(begin, first, &s)) {
-		// a number in the place of the time: the id stands before the time
+		// the first number is too small for a time: the ID precedes the time
 		if (s > 0 && s < SINCE_2001_S && read_time(second, end, &second_s) &&
 			second_s >= SINCE_2001_S)
 			return false;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums over all allocations of a shard, and histograms of those that have ended.
+// Sums over all allocations of a shard, and histograms of ended allocations.
 #include "events/sums.h"
 #include "shard.h"
 #include "usage.h"
 
-#define SIZE_FIRST 10 // the first class of sizes is up to 2 to the power of this
-#define SIZE_STEP 2 // and each later one up to 2 to the power of this times as much
+#define SIZE_FIRST 10 // the first class of sizes ends at 2 to the power of this
+#define SIZE_STEP 2 // and each later one at 2 to the power of this times as much
 
 // The least n for which v <= 2^n.
 static unsigned int log2_up(uint64_t v)
@@ -51,7 +51,7 @@ static void add_uncounted(uint64_t *sum, uint64_t *ahead, uint64_t n)
 	*sum += n - known;
 }
 
-// What the worker counts of the realm of an allocation; NULL: of the first.
+// The worker's tally for an allocation's realm; NULL for the first realm.
 static struct tally *tally_of(const struct turn_shard *s, uint32_t slot)
 {
 	struct tally *tally;

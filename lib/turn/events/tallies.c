@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gives realms their numbers, and keeps what workers count of them. Numbers go round, so that one
-// that was given up is another's as late as can be.
+// Gives realms their numbers, and keeps the counts of workers for them. Numbers are assigned in
+// turn, so that a released number is reused as late as possible.
 #include "events/tallies.h"
 
 #include <errno.h>
@@ -10,7 +10,8 @@
 #include "turn_quota.h"
 
 #define SUMS_WORDS (sizeof(struct turn_tally) / sizeof(uint64_t))
-_Static_assert(sizeof(struct turn_tally) % sizeof(uint64_t) == 0, "struct turn_tally is all words");
+_Static_assert(
+	sizeof(struct turn_tally) % sizeof(uint64_t) == 0, "struct turn_tally consists of words");
 
 struct turn_tallies *turn_tallies_create(unsigned int workers)
 {
@@ -72,7 +73,7 @@ static unsigned int number_of(const struct turn_tallies *t, const char *name)
 	return 0;
 }
 
-// Nobody counts there any more: what stands there goes on to those without a number.
+// No worker counts there any more: its counts are added to those of realms without a number.
 static bool give_up(struct turn_tallies *t, unsigned int number)
 {
 	char **old = realloc(t->old, (t->nb_old + 1) * sizeof(*old));
@@ -104,7 +105,7 @@ static struct tally *tally_make(const struct turn_tallies *t)
 	return tally;
 }
 
-// Makes the number a realm's. False without memory.
+// Assigns the number to a realm. False without memory.
 static bool assign_number(struct turn_tallies *t, unsigned int number, const char *name)
 {
 	char *copy = strdup(name);
@@ -121,7 +122,7 @@ static bool assign_number(struct turn_tallies *t, unsigned int number, const cha
 	return true;
 }
 
-// A number that nobody has, or that somebody can lose; 0 when there is none.
+// A free realm number, or one that can be recycled; 0 if all are in use.
 static unsigned int free_number(const struct turn_tallies *t, const struct turn_config *c,
 	const struct turn_config *before, const struct turn_quota *q)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts and tells what happens to allocations and requests.
+// Counts and reports events of allocations and requests.
 #include "events/tell.h"
 #include "limits/refusals.h"
 #include "limits/stranger.h"
@@ -24,7 +24,7 @@ static void name_set(struct turn_event *e, const void *name, size_t len)
 	memcpy(e->name, name, e->name_len);
 }
 
-// The name that a request gives. A USERHASH that nobody has stands for none.
+// Sets the user name of a request. An unknown USERHASH sets no name.
 static void name_of_request(struct turn_event *e, const struct turn_request *r)
 {
 	const struct stun_msg *m = &r->m;
@@ -53,7 +53,7 @@ static void event_allocation(struct turn_event *e, const struct turn_shard *s, u
 	e->proved = true;
 }
 
-// Tells of an allocation that lives on, with the name that its request gives.
+// Reports a live allocation, with the name in its request.
 static void tell_live(struct turn_request *r, enum turn_event_kind kind)
 {
 	struct turn_shard *s = r->s;
@@ -84,7 +84,7 @@ void tell_interim(struct turn_request *r)
 		tell_live(r, TURN_EVENT_INTERIM);
 }
 
-// Tells of an allocation that lives on, with the name that it keeps.
+// Reports a live allocation, with the name that it keeps.
 static void tell_kept(struct turn_shard *s, uint32_t slot, struct turn_event *e)
 {
 	const struct turn_cold *c = cold_at(s, slot);
@@ -133,7 +133,7 @@ void tell_ended(struct turn_shard *s, uint32_t slot, enum turn_end reason)
 
 // --- refusals ------------------------------------------------------------------------------------
 
-// A request without credentials, or with a nonce past its time, is how every client begins.
+// A request without credentials, or with an expired nonce, is the normal start of every client.
 static bool is_usual(enum turn_refusal refusal)
 {
 	return refusal == TURN_REFUSED_CHALLENGE || refusal == TURN_REFUSED_NONCE_STALE;
@@ -144,9 +144,9 @@ static bool is_auth_failure(enum turn_refusal refusal)
 	return refusal >= TURN_REFUSED_REALM && refusal <= TURN_REFUSED_ACCESS_MISSING;
 }
 
-// What makes up an attempt: the 5-tuple, every byte of the request, and the reason. What is sent
-// again has the same bytes (RFC 8489 6.2.1); a guess at another password has not, whatever its
-// transaction id.
+// Identifies an attempt: by the 5-tuple, every byte of the request, and the reason. A
+// retransmission has the same bytes (RFC 8489 6.2.1); a guess at another password has not, whatever
+// its transaction ID.
 static uint64_t attempt_of(const struct turn_request *r, enum turn_refusal refusal)
 {
 	const struct hash_key *key = &r->s->key;

@@ -4,17 +4,17 @@
 
 #include "bucket.h"
 
-// After so many tries others have taken as often. Then one takes without looking: never more than
-// is needed, and what it takes is due like all else.
+// After this many failed tries other threads have taken as often. Then account_take() takes without
+// a check: never more than is needed, and that is due like everything else.
 #define TRIES 8
 
-// Nanoseconds that a token takes at a rate of 1: a kilobit a second is a bit a millisecond.
+// Nanoseconds that a token takes at a rate of 1: a kilobit per second is a bit per millisecond.
 static const uint64_t unit[ACCOUNT_KINDS] = {
 	[ACCOUNT_BYTES] = 8 * BUCKET_MS,
 	[ACCOUNT_DATAGRAMS] = 1000 * BUCKET_MS,
 };
 
-// What tokens cost, rounded up.
+// Cost of tokens in time, rounded up.
 static uint64_t time_of(const struct account *a, uint64_t tokens)
 {
 	return (uint64_t)(((unsigned __int128)tokens * unit[a->kind] + a->rate - 1) / a->rate);
@@ -36,7 +36,7 @@ void account_give(const struct account *a, uint64_t tokens)
 	const uint64_t cost = (uint64_t)((unsigned __int128)tokens * unit[a->kind] / a->rate);
 	uint64_t was = atomic_load_explicit(a->due, memory_order_relaxed);
 
-	// what was taken by another rate, or by none, may be less than this
+	// tokens taken at another rate, or without one, may have cost less
 	while (!replace_word(a, &was, was > cost ? was - cost : 0))
 		;
 }

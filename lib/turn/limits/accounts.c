@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds accounts by user or realm. The table is cut into stripes, each with a short lock of its
-// own, because allocations begin and end on all workers at once. What is due is not under the lock.
+// Finds accounts by user or realm. The table is divided into stripes, each with a short lock of its
+// own, because allocations begin and end on all workers at once. `due` is not under the lock.
 #include "limits/accounts.h"
 
 #include <stdlib.h>
@@ -11,20 +11,20 @@
 
 #define STRIPE_CHAINS 4096u
 #define NONE UINT32_MAX
-#define OVERFLOW 0u // entry of a stripe that all share who find no other
+#define OVERFLOW 0u // entry of a stripe that all parties share for which there is no other
 
 struct account_entry {
 	_Atomic uint64_t due[2][ACCOUNT_KINDS]; // by leg; any worker
-	uint64_t party; // these under the stripe's lock
-	uint32_t open; // how often it is open
+	uint64_t party; // this and the following under the stripe's lock
+	uint32_t open; // number of workers that have it open
 	uint32_t next; // in its chain
-	uint32_t older, newer; // of those that nobody has open, by when they were closed
+	uint32_t older, newer; // among closed entries, by the time when they were closed
 } __attribute__((aligned(64)));
 
 struct stripe {
 	_Atomic uint32_t locked;
 	uint32_t fresh; // entries from here on have never been used
-	uint32_t oldest, newest; // that nobody has open
+	uint32_t oldest, newest; // closed entries
 	uint32_t chain[STRIPE_CHAINS];
 	struct account_entry entry[STRIPED_ENTRIES];
 } __attribute__((aligned(64)));
@@ -70,13 +70,13 @@ uint64_t accounts_realm(const struct turn_accounts *a, const char *realm)
 	return hash_bytes(&a->key, realm, strlen(realm));
 }
 
-// The high bits of a hash choose the stripe, its low bits the chain.
+// The high bits of a hash select the stripe, its low bits the chain.
 static uint32_t *chain_of(struct stripe *s, uint64_t party_hash)
 {
 	return &s->chain[party_hash % STRIPE_CHAINS];
 }
 
-// --- those that nobody has open ------------------------------------------------------------------
+// --- closed entries ------------------------------------------------------------------------------
 
 static void closed_put(struct stripe *s, uint32_t i)
 {
@@ -114,7 +114,7 @@ static void chain_remove(struct stripe *s, uint32_t i)
 	*link = s->entry[i].next;
 }
 
-// An entry for somebody who has none; OVERFLOW when all are open.
+// Makes an entry for a new party. Returns OVERFLOW if all are open.
 static uint32_t entry_make(struct stripe *s, uint64_t party_hash)
 {
 	uint32_t i = s->fresh, *head = chain_of(s, party_hash);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts pairs of user and peer, in a table of records that are taken and given back.
+// Counts pairs of user and peer, in a table of pooled records.
 #include "limits/holdings.h"
 
 static size_t records_size(uint32_t capacity)
@@ -64,5 +64,5 @@ void holdings_remove(struct holdings *h, uint64_t holder_hash)
 		return;
 	table_remove(&h->table, holder_hash, i);
 	pool_give(&h->pool, i);
-	pool_round(&h->pool); // at once: no plan names the record
+	pool_round(&h->pool); // at once: no plan refers to the record
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// holdings.c: counts exactly on how many shared relay addresses each user has each peer. Every pair
-// of user and peer with a count above 0 takes one record. PURE
+// Exact counts of the shared relay addresses on which each user has each peer. Every pair of user
+// and peer with a count above 0 takes one record. PURE
 #pragma once
 
 #include <stdbool.h>
@@ -21,13 +21,13 @@ struct holdings {
 	struct turn_pool pool;
 };
 
-// Bytes of memory (64-byte aligned, zeroed) for so many pairs at once; holdings_init sets up h in
-// them.
+// Bytes of memory (64-byte aligned, zeroed) for this number of pairs at a time; holdings_init sets
+// up h in it.
 size_t holdings_size(uint32_t capacity);
 void holdings_init(struct holdings *h, void *mem, uint32_t capacity);
 // The count of a pair.
 uint32_t holdings_count(const struct holdings *h, uint64_t holder_hash);
-// Adds one to the count of a pair; false, and nothing is counted, when there is no room.
-// holdings_remove takes one away that was added.
+// Adds one to the count of a pair; false if there is no room, and nothing is counted.
+// holdings_remove subtracts one that was added.
 bool holdings_add(struct holdings *h, uint64_t holder_hash);
 void holdings_remove(struct holdings *h, uint64_t holder_hash);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sets meters up, fills their credit, and says whose rate a datagram is past.
+// Sets meters up, fills their credit, and names the rate that a datagram exceeds.
 #include "limits/meters.h"
 #include "bucket.h"
 #include "limits/accounts.h"
@@ -8,8 +8,8 @@
 #include "tcp/tcp_usage.h"
 #include "turn_drop.h"
 
-// Parties that need no account: one that never has anything, so that a meter that names it is
-// looked at, and one that always has.
+// Parties without an account: one that never has credit, so that a meter with it always calls
+// turn_meter_ask, and one that always has credit.
 #define PARTY_NONE 0u
 #define PARTY_FREE 1u
 #define PARTY_FIRST 2u
@@ -18,8 +18,8 @@
 #define DATAGRAMS_MOST (UINT64_C(1) << 22)
 #define BYTES_MASK ((UINT64_C(1) << TURN_METER_DATAGRAMS) - 1)
 
-// What an allocation draws at once is half a burst, which nobody else waits for. What all workers
-// have drawn of a shared account is a quarter of a burst together.
+// An allocation draws half a burst at once, since no other party uses its account. All workers
+// together draw a quarter of a burst from a shared account.
 #define OWN_PART 2
 #define SHARED_PART 4
 
@@ -52,7 +52,7 @@ static bool is_limited(const struct turn_rates *r, enum turn_rate_of scope)
 
 // --- making --------------------------------------------------------------------------------------
 
-// Users of as many allocations as there can be, and realms.
+// Users of all possible allocations, and realms.
 static uint32_t parties_for(uint32_t slots)
 {
 	return PARTY_FIRST + slots + ACCOUNTS_REALMS;
@@ -114,14 +114,14 @@ struct turn_meters *turn_shard_meters(const struct turn_shard *s)
 
 // --- accounts ------------------------------------------------------------------------------------
 
-// What is to be paid for: a datagram, or several, of a leg.
+// The cost of one or more datagrams of a leg.
 struct bill {
 	unsigned int leg;
 	uint64_t cost;
 };
 
-// The accounts of both kinds that credit comes from, and how much is drawn at once: a part of the
-// burst. due is by kind; NULL = there is no limit.
+// Sets up the accounts of both kinds that give credit, and the amount drawn at once: a part of the
+// burst. due is by kind; NULL = no limit.
 static void accounts_begin(const struct turn_shard *s, enum turn_rate_of scope,
 	const struct bill *bill, _Atomic uint64_t *due, struct account out[ACCOUNT_KINDS])
 {
@@ -172,8 +172,8 @@ static uint32_t party_make(struct turn_meters *t, enum turn_rate_of scope, uint6
 	return i;
 }
 
-// The party of a user or realm for one more meter. PARTY_NONE: there is no room, which lets nothing
-// pass. That takes a table whose buckets are full at 62 % load.
+// The party of a user or realm for one more meter. PARTY_NONE if there is no room, so that nothing
+// passes. That takes a table whose buckets are full at 62 % load.
 static uint32_t party_take(struct turn_meters *t, enum turn_rate_of scope, uint64_t party_hash)
 {
 	uint32_t i = party_find(t, party_hash);
@@ -185,7 +185,7 @@ static uint32_t party_take(struct turn_meters *t, enum turn_rate_of scope, uint6
 	return i;
 }
 
-// Gives back what a party has drawn by the rates that hold now and has not used.
+// Returns the credit that a party has drawn at the current rates and has not used.
 static void credit_give(const struct turn_shard *s, const struct turn_party *p)
 {
 	const struct turn_meters *t = s->meters;
@@ -219,7 +219,7 @@ static void party_give(struct turn_shard *s, uint32_t i)
 
 // --- meters --------------------------------------------------------------------------------------
 
-// Sets a meter up for the allocation that its slot has, and for the rates that hold now.
+// Sets a meter up for its slot's allocation and the current rates.
 static void meter_begin(struct turn_shard *s, uint32_t slot)
 {
 	const struct turn_rates *r = &s->policy->limits.rates;
@@ -233,7 +233,7 @@ static void meter_begin(struct turn_shard *s, uint32_t slot)
 	if (is_limited(r, TURN_RATE_REALM))
 		m->realm = party_take(t, TURN_RATE_REALM,
 			accounts_realm(t->accounts, alloc_policy(s, slot)->realm));
-	party_give(s, user); // behind: who is the same keeps his account open
+	party_give(s, user); // after taking the new ones, so that an unchanged party stays open
 	party_give(s, realm);
 	m->left[0] = m->left[1] = 0;
 	m->serial = t->serial;
@@ -285,7 +285,7 @@ void meters_usage(const struct turn_shard *s, uint32_t slot, struct turn_usage *
 
 // --- credit --------------------------------------------------------------------------------------
 
-// Draws of one kind until there are `want`. Returns how many there are then.
+// Draws credit of one kind up to `want`. Returns the new credit.
 static uint64_t credit_kind(const struct account *a, uint64_t left, uint64_t want)
 {
 	const uint64_t most = a->kind == ACCOUNT_BYTES ? BYTES_MOST : DATAGRAMS_MOST;
@@ -295,7 +295,7 @@ static uint64_t credit_kind(const struct account *a, uint64_t left, uint64_t wan
 	return a->due == NULL ? most : left + account_take(a, want - left, most);
 }
 
-// Whether a credit is, or becomes, as much as what something costs.
+// Fills a credit up to a cost, if possible. True if it suffices.
 static bool credit_fill(uint64_t *left, const struct account source[ACCOUNT_KINDS], uint64_t cost)
 {
 	const uint64_t bytes =

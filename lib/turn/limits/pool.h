@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records of one size in an array, taken and given back. One shard owns it; its worker lcore only.
+// A pool: records of one size in an array. One shard owns it; its worker lcore only.
 #pragma once
 
 #include <stddef.h>
@@ -7,14 +7,14 @@
 
 #include "trie.h"
 
-// Free records of a pool are chained through one word of their own. A freed record rests in limbo
-// until the round is over, because plans of the round may name it; except for that word it keeps
-// its contents.
+// Free records are chained through one word of their own. A freed record stays in limbo until the
+// end of the round, because plans of the round may refer to it; except for that word it keeps its
+// contents.
 struct turn_pool {
 	struct trie chain; // child[0] of a record's links is that word
 	uint32_t size;
-	uint32_t fresh; // records from here on have never been taken
-	uint32_t head; // of the chain of other records that may be taken
+	uint32_t fresh; // records from here on have never been allocated
+	uint32_t head; // of the chain of other free records
 	uint32_t limbo_head, limbo_tail;
 	uint32_t free, limbo; // numbers of records
 };
@@ -35,7 +35,7 @@ static inline uint32_t *pool_next(const struct turn_pool *p, uint32_t i)
 	return &trie_at(&p->chain, i)->child[0];
 }
 
-// Takes a record; UINT32_MAX when none is free.
+// Allocates a record; UINT32_MAX if no record is free.
 static inline uint32_t pool_take(struct turn_pool *p)
 {
 	uint32_t i = p->head;
@@ -49,7 +49,7 @@ static inline uint32_t pool_take(struct turn_pool *p)
 	return i;
 }
 
-// Gives a record back; it can be taken again after the next pool_round.
+// Frees a record; it can be allocated again after the next pool_round.
 static inline void pool_give(struct turn_pool *p, uint32_t i)
 {
 	*pool_next(p, i) = p->limbo_head;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts how many allocations each user, each source and each IPv6 /48 has, over all workers. The
-// table is cut into stripes, each a small open-addressing table behind its own spinlock. An
-// operation holds the stripes of all that it counts by together, so no other worker ever sees one
-// counted without the others. So a limit is never exceeded, and nobody is refused because of an
-// allocation that was then not made.
-// Everything is counted whatever the limits say, so that a limit set by a reload is exact at once.
+// Counts the allocations of each user, each source and each IPv6 /48, over all workers. The table
+// is divided into stripes, each a small open-addressing table behind its own spinlock. An operation
+// holds the stripes of all its keys together, so no other worker ever sees one counted without the
+// others. So a limit is never exceeded, and no request is refused because of an allocation that was
+// not made in the end.
+// Counts do not depend on the limits, so that a limit set by a reload is exact at once.
 #include "limits/quota.h"
 #include "hash.h"
 #include "limits/stripe.h"
@@ -12,19 +12,20 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define NETWORK 8 // sources, whose allocations an IPv6 /48 may have
+#define NETWORK 8 // allocations of an IPv6 /48, in multiples of per-source
 
 struct turn_quota {
 	_Atomic uint32_t total; // written by all workers, read by all
-	// The same by number of the realm. Nobody counts the first: that costs one realm nothing.
+	// Counts by number of the realm. The first realm is not counted: with one realm this costs
+	// nothing.
 	_Atomic uint32_t of_realm[TURN_REALM_NUMBERS];
 	// Constant after create.
 	struct hash_key key;
 	struct striped stripes;
 };
 
-// One entry for the user and one for the source of every allocation. Networks have what these
-// leave.
+// One entry for the user and one for the source of every allocation. Networks get the remaining
+// ones.
 static uint64_t entries_for(uint32_t capacity)
 {
 	return 2 * (uint64_t)capacity;
@@ -69,9 +70,9 @@ uint32_t turn_quota_realm(const struct turn_quota *q, uint8_t realm)
 
 // --- stripes ------------------------------------------------------------------------------------
 
-// The high bits of a hash choose the stripe, its low bits are the tag. The lowest bits of the tag
-// choose the place in the stripe. Where a user has the number of his realm, low bits are mixed in:
-// else the stripes of a large table would not be filled evenly.
+// The high bits of a hash select the stripe, its low bits are the tag. The lowest bits of the tag
+// select the place in the stripe. Some of the high bits of a user are the number of the realm, so
+// low bits are mixed in: else the stripes of a large table would fill unevenly.
 static struct stripe *stripe_of(const struct turn_quota *q, uint64_t hash)
 {
 	const uint32_t high =
@@ -80,15 +81,15 @@ static struct stripe *stripe_of(const struct turn_quota *q, uint64_t hash)
 	return striped_stripe(&q->stripes, striped_find(&q->stripes, high));
 }
 
-// --- what an allocation counts by ---------------------------------------------------------------
+// --- the keys of an allocation ------------------------------------------------------------------
 
 enum { BY_USER, BY_SOURCE, BY_NETWORK, BY_MOST };
 
 struct keys {
-	unsigned int nb; // the network is IPv6's alone
+	unsigned int nb; // only IPv6 has the network key
 	uint64_t hash[BY_MOST];
 	struct stripe *in[BY_MOST];
-	struct stripe *lock[BY_MOST + 1]; // the same in the order of their addresses, and NULL
+	struct stripe *lock[BY_MOST + 1]; // those stripes in the order of their addresses, and NULL
 };
 
 static void key_add(const struct turn_quota *q, struct keys *k, uint64_t hash)
@@ -106,7 +107,7 @@ static void key_add(const struct turn_quota *q, struct keys *k, uint64_t hash)
 
 static void keys_of(const struct turn_quota *q, const struct quota_ref *r, struct keys *k)
 {
-	// As the first half of an IPv6 address that would be 0:ffff::/32, which nobody has.
+	// As the first half of an IPv6 address this would be 0:ffff::/32, which nobody has.
 	const bool is_v4 = (uint32_t)r->source == 0xffff0000;
 	struct addr a = {.d = {is_v4 ? 0 : r->source, is_v4 ? r->source : 0}};
 
@@ -119,7 +120,7 @@ static void keys_of(const struct turn_quota *q, const struct quota_ref *r, struc
 	key_add(q, k, hash_addr(&q->key, &a, 3) | STRIPE_NETWORK);
 }
 
-// All lock in one order, so that no two workers can wait for each other.
+// All workers lock in one order, so that no two of them can wait for each other.
 static void keys_lock(const struct keys *k)
 {
 	for (unsigned int i = 0; i < k->nb; i++)
@@ -134,7 +135,7 @@ static void keys_unlock(const struct keys *k)
 			spin_unlock(&k->lock[i]->locked);
 }
 
-// Counts the first nb down again.
+// Decrements the counts of the first nb keys.
 static void keys_down(const struct keys *k, unsigned int nb)
 {
 	while (nb-- > 0)
@@ -148,10 +149,10 @@ static void limits_of(const struct turn_limits *l, uint32_t limit[BY_MOST])
 	limit[BY_NETWORK] = NETWORK * l->per_source;
 }
 
-// --- an allocation ------------------------------------------------------------------------------
+// --- counting an allocation ---------------------------------------------------------------------
 
-// Counts one more of all. It is no fetch-and-add that is taken back when too high: that would
-// refuse others in the meantime.
+// Increments a sum up to a limit. It does not use fetch-and-add with a correction: that would
+// refuse other requests in the meantime.
 static bool sum_up(_Atomic uint32_t *sum, uint32_t limit)
 {
 	uint32_t n = atomic_load_explicit(sum, memory_order_relaxed);
@@ -164,7 +165,7 @@ static bool sum_up(_Atomic uint32_t *sum, uint32_t limit)
 	return true;
 }
 
-// Counts one more of a realm, and in total. TURN_GRANTED, or which limit is reached.
+// Counts one more of a realm, and in total. TURN_GRANTED, or the limit that is reached.
 static enum turn_refusal sums_up(struct turn_quota *q, const struct turn_limits *l, uint8_t realm)
 {
 	if (realm != 0 && !sum_up(&q->of_realm[realm], l->of_realm))
@@ -190,7 +191,7 @@ uint64_t quota_user(const struct turn_quota *q, uint8_t realm, const uint8_t ide
 	return quota_renumber(hash_addr(&q->key, &user, 1), realm);
 }
 
-// Counts one more by each key. TURN_GRANTED, or which limit is reached.
+// Counts one more for each key. TURN_GRANTED, or the limit that is reached.
 static enum turn_refusal keys_up(const struct keys *k, const struct turn_limits *l)
 {
 	uint32_t limit[BY_MOST];
@@ -246,7 +247,7 @@ void quota_give(struct turn_quota *q, const struct quota_ref *ref)
 	keys_lock(&k);
 	keys_down(&k, k.nb);
 	atomic_fetch_sub_explicit(&q->total, 1, memory_order_relaxed);
-	if (realm != 0) // release: whoever sees none left sees all that they have counted
+	if (realm != 0) // release: a thread that reads 0 sees everything that was counted
 		atomic_fetch_sub_explicit(&q->of_realm[realm], 1, memory_order_release);
 	keys_unlock(&k);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Refusals, folded by source and reason, and the memory of attempts.
+// Folds refusals by source and reason, and remembers attempts.
 #include "limits/refusals.h"
 #include "turn_refusal.h"
 
@@ -7,11 +7,11 @@
 #define SETS 32u // of proved and of unproved senders, each
 #define OWN (2 * SETS * WAYS)
 #define REASONS (TURN_REFUSAL_END + TURN_CONNECTION_REASONS) // of requests, then of connections
-#define ENTRIES (OWN + REASONS) // behind the sets, one for the rest of each reason
+#define ENTRIES (OWN + REASONS) // after the sets, one entry per reason for the rest
 #define ATTEMPTS 1024u // of proved and of unproved senders, each
 
 struct attempt {
-	uint32_t tag; // 0 = none
+	uint32_t tag; // 0 = unused
 	uint32_t at_s;
 };
 
@@ -64,7 +64,7 @@ bool refusals_again(struct refusals *r, uint64_t attempt, bool proved, uint64_t 
 	const uint32_t tag = (uint32_t)(attempt >> 32) | 1, now_s = (uint32_t)(now_ms / 1000);
 	const bool again = a->tag == tag && now_s - a->at_s < REFUSALS_ATTEMPT_S;
 
-	if (!again) // the time is that of the first
+	if (!again) // the time is that of the first one
 		*a = (struct attempt){tag, now_s};
 	return again;
 }
@@ -75,7 +75,7 @@ static unsigned int reason_of(const struct turn_event *event)
 						    : event->reason;
 }
 
-// What names a source and a reason.
+// Key of a source and a reason.
 static uint64_t key_of(const struct refusals *r, const struct turn_event *event)
 {
 	const struct addr source = addr_source(&event->client.addr);
@@ -88,7 +88,7 @@ static bool same_name(const struct turn_event *a, const struct turn_event *b)
 	return a->name_len == b->name_len && memcmp(a->name, b->name, a->name_len) == 0;
 }
 
-// Tells or counts a refusal in an entry.
+// Reports or counts a refusal in an entry.
 static void take_refusal(
 	struct refusals *r, uint16_t i, uint64_t key, const struct turn_event *event)
 {
@@ -101,7 +101,7 @@ static void take_refusal(
 			r->tell(r->ctx, event);
 		return;
 	}
-	// not the name of the one that was told: that was another event
+	// the name of the reported refusal does not matter: that was another event
 	others = last->others || (r->entry[i].more > 1 && !same_name(last, event));
 	*last = *event;
 	last->others = others;

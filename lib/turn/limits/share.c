@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts sure and shared records of a pool by user.
+// Counts guaranteed and shared records of a pool by user.
 #include "limits/share.h"
 
 #define USERS_MIN 1024u
 #define USERS_MAX 16384u
-#define SECOND_SHIFT 16 // other bits of a user's hash, beside those that tell his realm
+#define SECOND_SHIFT 16 // bits of a user's hash other than the realm's number
 
 struct share share_part(uint32_t sure, uint32_t size, uint32_t percent)
 {
@@ -54,7 +54,7 @@ static uint32_t *second_of(const struct share *s, uint64_t user)
 	return &s->of_user[s->mask + 1 + (user >> SECOND_SHIFT & s->mask)];
 }
 
-// What a user holds, or more where he meets others in both places.
+// Records that a user holds, or more if the user shares both places with others.
 static uint32_t held_by(const struct share *s, uint64_t user)
 {
 	const uint32_t a = *first_of(s, user), b = *second_of(s, user);
@@ -68,7 +68,7 @@ static void count_user(struct share *s, uint64_t user, uint32_t more)
 	*second_of(s, user) += more;
 }
 
-// Records that were given back in this round beyond the slack, and cannot be taken yet.
+// Records freed in this round beyond the slack, which cannot be allocated yet.
 static uint32_t not_back(const struct share *s)
 {
 	return s->given > SHARE_SLACK / 2 ? s->given - SHARE_SLACK / 2 : 0;

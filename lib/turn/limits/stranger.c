@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Budgets for answers to strangers and for guesses at passwords (doc/decisions/0006).
+// Budgets for answers to strangers and for password guesses (doc/decisions/0006).
 
 #include "limits/stranger.h"
 #include "requests/request.h"
 #include "shard.h"
 
-// How many 438s the client of an allocation may get in a second of the clock. Several records that
-// have to be refreshed at once may all have the stale nonce.
+// 438s per second of the clock for the client of an allocation. Several records that must be
+// refreshed at once may all use the stale nonce.
 #define STALE_ANSWERS 15
-// How many times what limits.guesses gives a source its network has, and a name from all sources.
-// Five networks at least are needed to use up a name.
+// Multiples of a source's limits.guesses for its network, and for a name from all sources. At least
+// five networks are needed to use up a name.
 #define GUESSES_NETWORK 20
 #define GUESSES_NAME 100
-// What of it a name has at a source that has nothing left.
+// Fraction (1/n) of it for a name at a source that has nothing left.
 #define GUESSES_PAIR 10
-// How many times the answers of a source the /48 has. Addresses may be spoofed here, and a /48 may
-// be 65,536 households: who spoofs it has to send more than to silence a source.
+// Multiple of a source's answers for its /48. Addresses may be spoofed here, and a /48 may be
+// 65,536 households: it takes more packets to silence a /48 by spoofing than to silence a source.
 #define STRANGERS_NETWORK 100
 
-#define BUCKETS 8192u // of sources, and pairs that have signed well
+#define BUCKETS 8192u // of sources; also the number of pairs that have signed correctly
 #define NETWORKS 4096u
 
 static const struct {
-	uint32_t networks; // buckets of their own; 0 = networks are not counted
-	uint32_t times; // a network has so many times what a source has
-	bool one_worker; // each of those that are counted has one worker
+	uint32_t networks; // number of separate buckets; 0 = networks are not counted
+	uint32_t times; // multiple of a source's limit for a network
+	bool one_worker; // each key is counted on one worker only
 } limiters[TURN_LIMIT_END] = {
 	[TURN_LIMIT_STRANGERS] = {NETWORKS, STRANGERS_NETWORK},
 	[TURN_LIMIT_BINDING] = {NETWORKS, STRANGERS_NETWORK},
@@ -58,8 +58,8 @@ void stranger_init(struct turn_shard *s, void *mem)
 	s->good = (uint32_t *)pos;
 }
 
-// Whether one more 438 may go out. For an allocation its own record counts: a bucket may be shared
-// with somebody who has many 5-tuples and a stale nonce for each.
+// True if one more 438 may be sent. For an allocation its own record counts: a bucket may be shared
+// with a sender that has many 5-tuples and a stale nonce for each.
 static bool stale_answers(struct turn_request *r)
 {
 	struct turn_shard *s = r->s;
@@ -89,7 +89,7 @@ bool stranger_answers(struct turn_request *r)
 		&r->v->src, s->now_ms);
 }
 
-// Whether a request names the user that its allocation belongs to.
+// True if a request names the user of its allocation.
 static bool is_owner(const struct turn_request *r)
 {
 	const struct stun_msg *m = &r->m;
@@ -131,7 +131,7 @@ struct guess stranger_guess(const struct turn_request *r)
 	return g;
 }
 
-// What each has of limits.guesses on this worker.
+// The part of limits.guesses of each kind on this worker.
 static struct limit limit_of(const struct turn_shard *s, enum guess_by kind)
 {
 	static const uint32_t times[GUESS_END] = {
@@ -154,7 +154,7 @@ static bool has_budget(const struct turn_shard *s, const struct guess *g, enum g
 	return bucket_see(g->bucket[kind], &l, now_ns) > 0;
 }
 
-// The lower half of a hash finds the place, and the other half is kept there.
+// The low half of a hash selects the place, which stores the high half.
 static uint32_t *good_of(const struct turn_shard *s, uint64_t pair)
 {
 	return &s->good[pair % BUCKETS];

@@ -2,10 +2,10 @@
 // Counts by keyed hashes in a small table with linear probing.
 #include "limits/stripe.h"
 
-// An entry is a count and 40 bits of the hash, which tell its key from others of the stripe; one of
-// them says whether it is a network's. With the bits that choose the stripe, that makes 48 bits in
-// a table for a million allocations. The probability that any two of all users and sources then
-// share a count is one in 150, and that is harmless.
+// An entry is a count and 40 bits of the hash, which distinguish its key from others of the stripe;
+// one of the bits marks a network. With the bits that select the stripe, that makes 48 bits in a
+// table for a million allocations. The probability that any two of all users and sources then share
+// a count is one in 150, and that is harmless.
 #define COUNT_BITS 24
 #define COUNT_MAX ((UINT64_C(1) << COUNT_BITS) - 1)
 #define TAG_BITS 40
@@ -21,8 +21,8 @@ static uint64_t tag_of(uint64_t entry)
 	return entry >> COUNT_BITS;
 }
 
-// The place of a key, or the free place where it belongs. One place always stays free, so that
-// searches end.
+// The place of a key, or the free place where it would be inserted. One place always stays free, so
+// that searches end.
 static uint64_t *place_of(struct stripe *s, uint64_t hash)
 {
 	const uint64_t tag = hash & ((UINT64_C(1) << TAG_BITS) - 1);
@@ -53,8 +53,8 @@ static void close_gap(struct stripe *s, uint32_t i)
 	s->entry[i] = 0;
 }
 
-// Makes room in a full stripe, which takes a table where nearly all have a user, a /64 and a /48 of
-// their own. False when the stripe has no network.
+// Makes room in a full stripe by dropping a network. A stripe only fills up if nearly all users
+// have a /64 and a /48 of their own. False if the stripe has no network.
 static bool forget_network(struct stripe *s, uint32_t first)
 {
 	for (uint32_t i = first; i != first + STRIPED_ENTRIES; i++) {
@@ -76,7 +76,7 @@ bool stripe_up(struct stripe *s, uint64_t hash, uint32_t limit)
 
 	if (count == 0 && s->used == STRIPED_ENTRIES - 1) {
 		if ((hash & STRIPE_NETWORK) != 0)
-			return true; // it is not counted
+			return true; // not counted
 		if (!forget_network(s, (uint32_t)(e - s->entry)))
 			return false;
 		e = place_of(s, hash);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// How many entries of a stripe a full table uses on average. The fill of a stripe is binomial; the
+// Average number of entries of a stripe in a full table. The fill of a stripe is binomial; the
 // margin is six standard deviations, so in practice no stripe overflows.
 #define MEAN 3700u
 _Static_assert(MEAN < STRIPED_ENTRIES, "with room to spare");

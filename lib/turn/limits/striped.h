@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A table that all workers share, cut into stripes. Each begins with a lock, which a worker holds
-// for a few instructions, where allocations are made or end. PURE
+// A table that all workers share, divided into stripes. Each stripe begins with a lock, which a
+// worker holds for a few instructions when an allocation begins or ends. PURE
 #pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define STRIPED_ENTRIES 4096u // of a stripe
+#define STRIPED_ENTRIES 4096u // per stripe
 
 struct striped {
 	uint8_t *stripes;
-	size_t size; // of a stripe
+	size_t size; // bytes of a stripe
 	uint32_t nb;
 };
 
-// Bytes of memory of a table for so many entries, with stripes of a size, which is a multiple of
+// Bytes of memory of a table for this number of entries; size is that of a stripe, a multiple of
 // 64.
 size_t striped_size(uint64_t entries, size_t size);
-// Makes the table, zeroed: nobody holds a lock. 0 or -ENOMEM.
+// Makes the table, zeroed: all locks are free. Returns 0 or -ENOMEM.
 int striped_create(struct striped *t, uint64_t entries, size_t size);
 void striped_free(struct striped *t);
 
@@ -27,7 +27,7 @@ static inline void *striped_stripe(const struct striped *t, uint32_t i)
 	return t->stripes + i * t->size;
 }
 
-// The number of the stripe of an entry, by 32 bits of its hash.
+// The number of the stripe of an entry, from 32 bits of its hash.
 static inline uint32_t striped_find(const struct striped *t, uint32_t hash)
 {
 	return (uint32_t)(((uint64_t)hash * t->nb) >> 32);

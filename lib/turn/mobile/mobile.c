@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps what allocations that may move have: handle, number of the last ticket, path.
+// Keeps the records of allocations that may move: handle, number of the last ticket, path.
 #include "mobile/mobile.h"
 #include "events/tell.h"
 #include "shard.h"
@@ -19,7 +19,7 @@ struct mobile *mobile_of(const struct turn_shard *s, uint32_t slot)
 	return sibling != TURN_NONE && s->mobile[sibling].handle != 0 ? &s->mobile[sibling] : NULL;
 }
 
-// Where the chain begins that a record is in; NULL: it is at the slot of its handle.
+// Head of the chain that a record is in, or NULL if the record is at the slot of its handle.
 static uint32_t *chain_of(const struct turn_shard *s, uint32_t slot)
 {
 	const uint32_t handle_slot = alloc_id_slot(s->mobile[slot].handle);
@@ -76,7 +76,7 @@ void mobile_take_up(
 	state_moved(s, slot);
 }
 
-// What the ticket of a dual allocation is good for goes to the half that is left.
+// Moves the ticket of a dual allocation to the remaining half.
 static void inherit_ticket(struct turn_shard *s, uint32_t slot, uint32_t sibling)
 {
 	struct mobile *m = &s->mobile[slot], *dst = &s->mobile[sibling];
@@ -140,7 +140,7 @@ uint32_t mobile_find(const struct turn_shard *s, uint64_t handle)
 	return TURN_NONE;
 }
 
-// --- connections that end ------------------------------------------------------------------------
+// --- closed connections --------------------------------------------------------------------------
 
 uint32_t mobile_grace(const struct turn_shard *s, uint32_t slot)
 {
@@ -153,7 +153,7 @@ uint32_t mobile_grace(const struct turn_shard *s, uint32_t slot)
 	return until_ms > s->now_ms ? (uint32_t)(until_ms - s->now_ms) : 0;
 }
 
-// The client of no 5-tuple has it then. Another connection from the same one is another client's
+// No 5-tuple has the allocation then. A new connection from that 5-tuple counts as another client's
 // until it shows the ticket.
 bool mobile_lost(struct turn_shard *s, uint32_t slot)
 {
@@ -186,7 +186,7 @@ static uint64_t user_of(const struct turn_shard *s, uint32_t path)
 	return cold_at(s, *line_path_slot(alloc_at(s, path)))->quota_user;
 }
 
-// Takes a path out of all that knows it, except the worker that leads there.
+// Removes a path, except from the worker that has the redirect to it.
 static void path_remove(struct turn_shard *s, uint32_t path)
 {
 	const uint64_t user = user_of(s, path);
@@ -280,7 +280,7 @@ void mobile_used(struct turn_shard *s, uint32_t slot, const struct turn_view *v)
 
 	if (m == NULL || !mobile_on_path(s, m, v))
 		return;
-	m->before = m->serial; // the client has the last ticket
+	m->before = m->serial; // the client has received the last ticket
 	mobile_move(s, slot, v->stream);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests with a MOBILITY-TICKET. All of it is done for requests that are signed: nothing of a
-// ticket is looked at before.
+// Requests with a MOBILITY-TICKET. All functions here run for signed requests only: no ticket is
+// read before that.
 #include "mobile/move.h"
 #include "alloc.h"
 #include "auth/cred.h"
@@ -35,7 +35,7 @@ void move_put_ticket(struct turn_request *r, uint32_t slot)
 
 // --- Refresh: finding ----------------------------------------------------------------------------
 
-// Whether the 5-tuple is nobody's, or is from now on.
+// True if the 5-tuple has no allocation, or loses it now.
 static bool is_free(struct turn_request *r)
 {
 	if (r->tuple_slot != TURN_NONE && mobile_leave(r->s, r->tuple_slot, r->v))
@@ -43,7 +43,7 @@ static bool is_free(struct turn_request *r)
 	return r->tuple_slot == TURN_NONE;
 }
 
-// The 5-tuple's home has no part in an allocation of another worker but to lead there.
+// The home of the 5-tuple only leads the client to an allocation on another worker.
 static enum turn_refusal lead_client(struct turn_request *r, uint8_t worker)
 {
 	struct turn_shard *s = r->s;
@@ -62,7 +62,8 @@ static enum turn_refusal lead_client(struct turn_request *r, uint8_t worker)
 	return TURN_GRANTED;
 }
 
-// The last ticket, or that before it as long as the answer may be lost that had the last one.
+// Accepts the last ticket, and the previous one as long as the answer with the last one may be
+// lost.
 static bool is_good(const struct turn_shard *s, const struct mobile *m, uint32_t serial)
 {
 	return serial == m->serial || (serial == m->before && s->now_ms < m->until_ms);
@@ -104,7 +105,7 @@ enum turn_refusal move_find(struct turn_request *r)
 
 // --- Refresh: moving -----------------------------------------------------------------------------
 
-// Gives the allocation another ticket in the place of that which the request has.
+// Gives the allocation a new ticket in exchange for that of the request.
 static void renew_ticket(struct turn_request *r, struct mobile *m)
 {
 	m->before = r->ticket;
@@ -112,19 +113,19 @@ static void renew_ticket(struct turn_request *r, struct mobile *m)
 	m->until_ms = r->s->now_ms + MOBILE_PATH_MS;
 }
 
-// The client comes from another 5-tuple than ever.
+// The client comes from a new 5-tuple.
 static enum turn_refusal start_path(struct turn_request *r, struct mobile *m)
 {
 	if (!mobile_path_make(r->s, r->slot, r->v))
 		return TURN_REFUSED_MOVES;
 	renew_ticket(r, m);
-	if (m->lost_ms != 0) // nothing is sent to where it was
+	if (m->lost_ms != 0) // its old connection is closed
 		mobile_move(r->s, r->slot, r->v->stream);
 	return TURN_GRANTED;
 }
 
-// A ticket that comes again with its Refresh gets the same answer. One that is new to us says that
-// the client has the answer that it was in: then the path that it comes by has been used.
+// A ticket in a retransmitted Refresh gets the same answer. The newest ticket shows that the client
+// has received the answer that carried it: so the client has used the path that it comes by.
 static void go_on(struct turn_request *r, struct mobile *m)
 {
 	const bool again = r->ticket != m->serial;
@@ -132,7 +133,7 @@ static void go_on(struct turn_request *r, struct mobile *m)
 	if (!again)
 		renew_ticket(r, m);
 	if (!mobile_on_path(r->s, m, r->v))
-		mobile_path_drop(r->s, m); // it is where it was
+		mobile_path_drop(r->s, m); // the client is at its old 5-tuple
 	else if (!again)
 		mobile_move(r->s, r->slot, r->v->stream);
 }

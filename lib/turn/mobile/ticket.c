@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Seals tickets: a synthetic IV, as in RFC 5297, made by HMAC-SHA256 over box and ticket, and the
-// ticket under a key stream that follows from it. So one text of 24 bytes is encrypted and
-// authenticated, with a tag of 96 bits, without a number that must never come twice.
+// Seals tickets: a synthetic IV, as in RFC 5297, is made by HMAC-SHA256 over box and ticket; the
+// ticket is encrypted with a key stream derived from the IV. So one text of 24 bytes is encrypted
+// and authenticated, with a tag of 96 bits, and needs no nonce.
 #include "mobile/ticket.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tickets (RFC 8016 MOBILITY-TICKET): which allocation, and the how many-th ticket of it. They are
-// sealed, so a client can neither read nor make one. Nothing is kept of a ticket. PURE
+// Tickets (RFC 8016 MOBILITY-TICKET): they contain the allocation and a serial number. They are
+// sealed, so a client can neither read nor forge one. No state is kept per ticket. PURE
 #pragma once
 
 #include <stdbool.h>
@@ -9,28 +9,27 @@
 
 struct stun_crypto;
 
-// Characters, of base64. Not more: coturn's client keeps 32, and none that is a NUL.
+// Base64 characters. Not more: coturn's client stores 32, without NULs.
 #define TICKET_LEN 32
 
 struct ticket {
-	uint64_t handle; // alloc_id of the allocation as it was made: no other ever has it
-	uint32_t serial; // 1 for the first ticket of it
+	uint64_t handle; // first alloc_id of the allocation, which is unique
+	uint32_t serial; // 1 for its first ticket
 };
 
-// Part of the policy. The keys of a fleet are the same where auth.nonce.secret is, and the box is
-// each server's own: a ticket says nothing on another server than that it is none of its own.
+// Part of the policy. A fleet shares the keys if it shares auth.nonce.secret; box differs for each
+// server: another server can only tell that the ticket is not its own.
 struct ticket_keys {
 	uint8_t tag[32], seal[32], box[32];
 };
 
-// Makes the keys from a secret, which a fleet may share, and a key of this box. False when
-// libcrypto fails.
+// Makes the keys from a secret, which a fleet may share, and a key of this box. False if libcrypto
+// fails.
 bool ticket_keys_make(struct stun_crypto *c, const void *secret, size_t len,
 	const uint8_t boot_key[32], struct ticket_keys *out);
-// Writes TICKET_LEN characters (no NUL). The same ticket has the same text. False when libcrypto
-// fails.
+// Writes TICKET_LEN characters (no NUL). Equal tickets have equal texts. False if libcrypto fails.
 bool ticket_seal(struct stun_crypto *c, const struct ticket_keys *k, const struct ticket *t,
 	uint8_t out[TICKET_LEN]);
-// Reads a text of TICKET_LEN bytes. False when it is no ticket of this box.
+// Reads a text of TICKET_LEN bytes. False if it is not a ticket of this box.
 bool ticket_open(struct stun_crypto *c, const struct ticket_keys *k, const uint8_t text[TICKET_LEN],
 	struct ticket *out);

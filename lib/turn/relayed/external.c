@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks up the public form of an own address, and the own address of a public form. It takes a
-// binary search either way, and none where there are no external addresses.
+// Looks up the public form of our address, and our address for a public form. Each takes a binary
+// search, or nothing if there are no external addresses.
 #include "relayed/external.h"
 
 #include <stdlib.h>
 
 #include "turn_relay_map.h"
 
-// Each order looks at one address only, so a lone address can stand for a pair in bsearch.
+// Each comparison looks at one address only, so a pair with one address set can be the key of
+// bsearch.
 static int by_own(const void *a, const void *b)
 {
 	const struct external_pair *l = a, *r = b;
@@ -33,8 +34,8 @@ static size_t most_pairs(const struct turn_config *c)
 
 static const struct addr none;
 
-// Adds what clients mean by an own address and by its public form: itself, or the relay address
-// that it stands for in a pool. A relay address has two forms, and two more in each pool.
+// Adds the meaning of our address and of its public form: our address itself, or the relay address
+// that it replaces in a pool. A relay address has two forms, and two more in each pool.
 static void add_meant(struct external *e, const struct turn_config *c, const struct turn_local *l)
 {
 	const int source = turn_relay_pool_find(c, &l->addr);

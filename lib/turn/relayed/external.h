@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Own addresses that the network translates 1:1, and the public ones that others know them by. The
-// public form stands only in messages: whatever comes in is turned into the own form at once, and
-// everything inside has that form alone. A common address (policy.h) is others' besides: at their
-// ports it has no other form.
+// Our addresses that the network translates 1:1, and the public addresses by which others know
+// them. The public form appears only in messages: received addresses are converted to the internal
+// form at once, and all other code uses only that form. A common address (policy.h) also belongs to
+// other hosts: at their ports it has no other form.
 #pragma once
 
 #include <stdbool.h>
@@ -11,34 +11,34 @@
 
 struct external_pair {
 	struct addr local, public;
-	struct addr target; // what public is translated to, or itself if it is of a pool
-	// of own that public is; unlike for every public one of an own address; odd: external
+	// The address to which public is translated, or public itself if it is in a pool.
+	struct addr target;
+	// distinguishes the public addresses of one local address; odd: external
 	uint8_t form;
 };
 
-// Immutable once made, as a part of the policy. Empty where nothing is translated.
+// Immutable once made, as a part of the policy. Empty if nothing is translated.
 struct external {
-	struct external_pair *by_own; // nb_own, sorted by own: what clients are told
-	// nb_public, sorted by public: what clients mean. Addresses of relay pools are here too;
-	// they mean the relay address that they stand for.
+	struct external_pair *by_own; // nb_own, sorted by local: for addresses told to clients
+	// nb_public, sorted by public: for addresses received from clients. Addresses of relay
+	// pools are included; they mean the relay address that they replace.
 	struct external_pair *by_public;
 	uint32_t nb_own, nb_public;
 };
 
-// Collects the external addresses of c->local, and what addresses of pools stand for. False
-// without memory. external_free frees what was made in either case.
+// Collects the external addresses of c->local, and the meaning of pool addresses. False without
+// memory. external_free frees a partial result in either case.
 bool external_make(struct external *e, const struct turn_config *c);
 void external_free(struct external *e);
-// The pair of a public address; NULL when it is none.
+// The pair of a public address; NULL if it is not one.
 const struct external_pair *external_find(const struct external *e, const struct addr *a);
-// The pair of an external address; NULL for others, also for a public address of a relay pool.
+// The pair of an external address; NULL for others, including a public address of a relay pool.
 const struct external_pair *external_find_outside(const struct external *e, const struct addr *a);
-// What a client is told in place of an address: its public form when it is an own address that has
-// one, else the address itself.
+// Address to tell a client: the public form of our address if it has one, else the address itself.
 struct addr external_told(const struct external *e, const struct addr *a);
-// What a client means by an address: the own address whose public form it is, the relay address
-// that it stands for in a pool, else the address itself. The address is canonical.
+// Address that a client means: our address if a is its public form, the relay address if a replaces
+// it in a pool, else a itself. a must be canonical.
 struct addr external_meant(const struct external *e, const struct addr *a);
-// In which of its forms the address that external_meant returns is named by a: 0 when by itself.
-// Addresses that mean the same and have the same form are the same.
+// The form in which a names the address that external_meant returns; 0 if it is that address
+// itself. Two addresses with equal meaning and equal form are equal.
 uint8_t external_form(const struct external *e, const struct addr *a);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ends what is on addresses that the box is about to lose for others.
+// Ends the allocations on addresses that the box is about to lose to others.
 #include "turn_leave.h"
 #include "shard.h"
 #include "turn_judge.h"
@@ -31,7 +31,7 @@ unsigned int turn_leave_walk(
 		listener = line_listener(alloc_at(s, slot));
 		if (leaves_relay(s, l, slot) ||
 			(l->listener[listener / 64] >> listener % 64 & 1) != 0) {
-			// its sibling is met by itself
+			// the walk visits its sibling, too
 			cost += alloc_end_cost(s, slot);
 			alloc_end(s, slot, TURN_END_ADDRESS);
 			n++;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Says which worker owns which relayed transport address, and under what slot number. A block is
-// 128 ports: 64 slices of two. Either one worker owns a whole address, or the workers take its
-// slices in turn, beginning with that of the lowest port: so each has its part of few ports, too.
-// The slots of a worker on one address are its slices of the first block, then those of the next,
-// and so on.
+// Maps relayed transport addresses to workers and slot numbers. A block is 128 ports: 64 slices of
+// two. Either one worker owns a whole address, or the workers get its slices in turn, beginning
+// with that of the lowest port: so each has its part of a small range, too. The slots of a worker
+// on one address are its slices of the first block, then those of the next, and so on.
 #include "relayed/relay_map.h"
 #include "relayed/shared_map.h"
 #include "relayed/vacancy.h"
@@ -17,16 +16,16 @@
 #define BITMAP_LEN (65536 / 8)
 
 struct slice {
-	uint8_t worker; // counted from the worker of slice 0
-	uint8_t rank; // its place among the slices of that worker
-	uint8_t nb; // how many slices that worker has
+	uint8_t worker; // relative to the worker of slice 0
+	uint8_t rank; // its rank among the slices of that worker
+	uint8_t nb; // number of slices of that worker
 };
 
-// What the map has to know for a packet to a relay address.
+// Data of a relay address that a packet to it needs.
 struct place {
-	uint8_t *listening; // bitmap of the ports that listeners have here, NULL = none
+	uint8_t *listening; // bitmap of the ports of listeners on this address; NULL = no listeners
 	uint32_t *base; // the address's first slot in a worker's shard, indexed by slice.worker
-	uint8_t worker; // of slice 0
+	uint8_t worker; // worker of slice 0
 	bool cut; // dealt by slices; the index into slice[]
 	bool is_v4;
 };
@@ -37,24 +36,24 @@ struct segment {
 };
 
 struct turn_relay_map {
-	struct place *place; // one for each address, in the order of the configuration
+	struct place *place; // per address, in the order of the configuration
 	uint16_t port_lo, port_hi;
 	uint32_t first_block, nb_blocks;
-	uint32_t first_slice; // of the lowest port
+	uint32_t first_slice; // slice of the lowest port
 	struct slice slice[2][TURN_SLICES]; // [0] of a whole address, [1] of a cut one
-	// For the control path.
+	// For the control path:
 	struct addr *addr;
 	uint32_t *by_addr; // indices into addr, sorted by address
 	bool *lost; // by address; management writes, workers read
 	uint32_t nb_addrs, workers;
-	struct segment *segment; // worker after worker, by base
-	uint32_t segment_from[TURN_WORKERS_MAX + 1]; // where each worker's segments begin
+	struct segment *segment; // worker by worker, by base
+	uint32_t segment_from[TURN_WORKERS_MAX + 1]; // first segment of each worker
 	uint32_t slots[TURN_WORKERS_MAX], slots_v4[TURN_WORKERS_MAX];
-	uint32_t ports[2]; // that may be given out, [is_v4]
+	uint32_t ports[2]; // ports that can be allocated, [is_v4]
 	struct vacancy *vacancies; // by worker, TURN_WORKERS_MAX of them; workers write
-	// How many addresses of a family a worker has that are not lost, [is_v4]; management writes
+	// Number of a worker's addresses that are not lost, [is_v4][worker]; management writes.
 	uint32_t *living[2];
-	// What place points into.
+	// Memory that place points into.
 	uint32_t *bases;
 	uint8_t *bitmaps;
 	struct shared_map *shared; // NULL: ports are not shared. Else slices have no usable port
@@ -65,7 +64,7 @@ static bool bit_is_set(const uint8_t *bitmap, uint16_t port)
 	return (bitmap[port >> 3] >> (port & 7) & 1) != 0;
 }
 
-// --- questions ----------------------------------------------------------------------------------
+// --- queries ------------------------------------------------------------------------------------
 
 int turn_relay_map_find(const struct turn_relay_map *m, const struct addr *a)
 {
@@ -129,7 +128,7 @@ unsigned int turn_relay_map_slice_worker(
 	return place->worker + m->slice[place->cut][slice].worker;
 }
 
-// How many slices of an address belong to a worker.
+// Number of slices of an address that belong to a worker.
 static uint32_t nb_slices(
 	const struct turn_relay_map *m, const struct place *place, unsigned int worker)
 {
@@ -138,7 +137,7 @@ static uint32_t nb_slices(
 	return place->worker == worker ? TURN_SLICES : 0;
 }
 
-// The slice that is number `rank` of a worker's.
+// The slice with this rank among those of a worker.
 static uint32_t slice_of(const struct turn_relay_map *m, const struct place *place,
 	unsigned int worker, uint32_t rank)
 {
@@ -152,7 +151,7 @@ uint32_t turn_relay_map_locate(
 	const struct place *place;
 	uint32_t pair, nb;
 
-	// the last segment that does not begin behind the slot
+	// finds the last segment that begins at the slot or before it
 	while (hi - lo > 1) {
 		const uint32_t mid = lo + (hi - lo) / 2;
 
@@ -274,7 +273,7 @@ static void deal_slices(struct turn_relay_map *m)
 	}
 }
 
-// Decides which addresses of a family are dealt whole, and to whom.
+// Decides which addresses of a family are dealt whole, and to which worker.
 static void deal_family(struct turn_relay_map *m, bool is_v4)
 {
 	uint32_t nb = 0, i = 0;
@@ -361,7 +360,7 @@ static int number_all(struct turn_relay_map *m)
 	return err;
 }
 
-// Index of the relay address that a listener is on, if it takes a relay port there; else -1.
+// Index of the relay address of a listener, if the listener takes a relay port there; else -1.
 static int find_taken_addr(const struct turn_relay_map *m, const struct turn_listener *l)
 {
 	if (l->endpoint.port < m->port_lo || l->endpoint.port > m->port_hi)
@@ -369,7 +368,8 @@ static int find_taken_addr(const struct turn_relay_map *m, const struct turn_lis
 	return turn_relay_map_find(m, &l->endpoint.addr);
 }
 
-// Makes a bitmap for each address that has a listener inside the relay range: most have none.
+// Makes a bitmap for each address that has a listener inside the relay port range: most have no
+// listener.
 static int mark_listeners(struct turn_relay_map *m, const struct turn_config *c)
 {
 	uint32_t nb = 0;
@@ -404,7 +404,7 @@ static void count_ports(struct turn_relay_map *m)
 	}
 }
 
-// What changes while the process lives.
+// Makes the parts that change while the process lives.
 static int make_changing(struct turn_relay_map *m)
 {
 	m->vacancies =
@@ -419,7 +419,7 @@ static int make_changing(struct turn_relay_map *m)
 	return 0;
 }
 
-// Makes the ports shared: the slices then have none.
+// Makes the ports shared: the slices then have no ports.
 static int share_ports(struct turn_relay_map *m, const struct turn_config *c)
 {
 	m->shared = shared_map_create(c);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What only lib/turn asks the relay map; turn_relay_map.h has the rest.
+// Queries of the relay map inside lib/turn; turn_relay_map.h has the others.
 #pragma once
 
 #include "turn_relay_map.h"
@@ -10,13 +10,13 @@ struct vacancy;
 // The slots of a worker below this number are IPv4, the others IPv6. The parity of a slot is that
 // of its port, and slot ^ 1 is the other port of its pair.
 uint32_t relay_map_slots_v4(const struct turn_relay_map *m, unsigned int worker);
-// The map of shared relay ports; NULL when every allocation has a relayed transport address of its
+// The map of shared relay ports; NULL if every allocation has a relayed transport address of its
 // own.
 const struct shared_map *relay_map_shared(const struct turn_relay_map *m);
-// How many ports of a family may be given out, by all workers. 0 for shared ports.
+// Number of ports of a family that all workers together can allocate. 0 for shared ports.
 uint32_t relay_map_ports(const struct turn_relay_map *m, bool is_v4);
-// What each worker has free, by worker. The map is shared, so all look at the same place.
+// The vacancies of each worker, by worker. The map is shared, so all workers see the same memory.
 struct vacancy *relay_map_vacancies(const struct turn_relay_map *m);
-// Whether a worker has a relay address of a family that this box still has; with shared ports as
-// far as is known. Any thread.
+// True if a worker has a relay address of a family that this box still has; always true with shared
+// ports. Any thread.
 bool relay_map_living(const struct turn_relay_map *m, unsigned int worker, bool is_v4);

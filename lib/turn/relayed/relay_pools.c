@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which address of ours a peer sees. It takes one pass over the prefixes of all pools, and nothing
-// where there are no pools.
+// Finds the address by which a peer sees an allocation. It takes one pass over the prefixes of all
+// pools, and nothing if there are no pools.
 #include "relayed/relay_pools.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "turn_relay_map.h"
 
-// The element with this number among those of a family; -1 when there are not so many.
+// Index of the n-th element of a family, or -1.
 static int nth_of(const struct addr *a, uint32_t nb, bool is_v4, uint32_t n)
 {
 	for (uint32_t i = 0; i < nb; i++)
@@ -17,7 +17,7 @@ static int nth_of(const struct addr *a, uint32_t nb, bool is_v4, uint32_t n)
 	return -1;
 }
 
-// How many elements of its family come before this one.
+// Number of preceding elements of its family.
 static uint32_t number_of(const struct addr *a, uint32_t index)
 {
 	uint32_t n = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Relay addresses that stand in for others towards some peers. An allocation has one relayed
-// transport address, which its client is told. A peer of a pool sees it by the pool's address, with
-// the same port, as behind a 1:1 translation.
+// Relay addresses that replace others towards some peers. An allocation has one relayed transport
+// address, which its client is told. A peer of a pool sees the pool's address instead, with the
+// same port, as behind a 1:1 translation.
 #pragma once
 
 #include <stdbool.h>
@@ -14,29 +14,29 @@ struct relay_pool_rule {
 	uint32_t pool; // from 1
 };
 
-// Immutable once made, as a part of the policy. Empty where there are no pools.
+// Immutable once made, as a part of the policy. Empty if there are no pools.
 struct relay_pools {
 	struct relay_pool_rule *rule; // nb_rules, the longest prefix first
-	// By source: the relay addresses first, then those that stand for them in pool 1, and so
-	// on. A relay address that has none in a pool is there itself.
+	// By source: the relay addresses first, then their replacements in pool 1, and so on. A
+	// relay address without a replacement in a pool is listed itself.
 	struct addr *addr; // (nb_pools + 1) * nb_relay
 	bool *apart; // by source, too: it is on a port apart (turn_config.h)
 	struct addr *relay; // nb_relay, sorted: other clients of the box are in no pool
 	uint32_t nb_rules, nb_relay, nb_pools;
 };
 
-// Makes the pools, with the rules of those that are the first realm's. False without memory;
-// relay_pools_free frees what was made in either case.
+// Makes the pools, with the rules of the first realm's pools. False without memory;
+// relay_pools_free frees a partial result in either case.
 bool relay_pools_make(struct relay_pools *p, const struct turn_config *c);
-// Gives p rules of its own, of the pools with these names alone; NULL: of all. False without
+// Gives p rules of its own, for the pools with these names; NULL: for all pools. False without
 // memory. The caller frees p->rule in either case.
 bool relay_pools_rules(
 	struct relay_pools *p, const struct turn_config *c, char *const *names, uint32_t nb);
 void relay_pools_free(struct relay_pools *p);
 // The source by which a peer sees the relay address with this index: an index into p->addr. It is
-// the index itself when the peer is of no pool.
+// the index itself if the peer is in no pool.
 uint32_t relay_pools_source(const struct relay_pools *p, uint32_t relay, const struct addr *peer);
-// Whether this peer may send to a source of that relay address: to the one by which it sees it, and
-// to the relay address itself unless the peer's network is apart.
+// True if this peer may send to a source of that relay address: to the one by which it sees the
+// relay address, and to the relay address itself unless the peer's network is apart.
 bool relay_pools_takes(
 	const struct relay_pools *p, uint32_t relay, const struct addr *peer, uint32_t source);

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Free relay ports (RFC 8656 7.2, RFC 6056). Three sets of bits, IPv4 first, say which ports are
-// rested, which pairs have their even port rested, and which have both: a uniform choice of any
-// kind is one random number and a walk over counts. A freed port waits in the FIFO of its parity
-// until a later take finds it rested; nothing runs on a timer. The links of the FIFOs lie in memory
-// that the taker of a port may use for something else.
+// Free relay ports (RFC 8656 7.2, RFC 6056). Three bit sets, IPv4 first, tell which ports have
+// rested, which pairs have a rested even port, and which pairs have rested entirely: a uniform
+// choice of any kind is one random number and a walk over counts. A freed port waits in the FIFO of
+// its parity until a later allocation finds it rested; nothing runs on a timer. The links of the
+// FIFOs are in memory that the owner of an allocated port may use.
 #include "relayed/relay_ports.h"
 #include "bitset.h"
 #include "relayed/relay_map.h"
 
 #define NONE ILIST_NONE
-#define REUSE_MIN_MS 1000 // with no rested port left, a port must still have rested so long
-#define SETTLE_MAX 64 // how many rested ports a take moves from each FIFO
-#define SEARCH_MAX 64 // how many resting ports of each FIFO are looked at for a pair
+#define REUSE_MIN_MS 1000 // minimum rest of a port if no fully rested one is left
+#define SETTLE_MAX 64 // rested ports moved from each FIFO per allocation
+#define SEARCH_MAX 64 // resting ports of each FIFO that are searched for a pair
 
 enum port_state {
-	PORT_UNUSABLE, // outside the range, or a listener's
+	PORT_UNUSABLE, // outside the range, or used by a listener
 	PORT_TAKEN,
-	PORT_RESTING, // on a FIFO
+	PORT_RESTING, // in a FIFO
 	PORT_RESTED,
 };
 
-// Numbers of one family: members of the sets, and ports.
+// Counts of one family: members of the sets, and ports.
 struct pool {
 	uint32_t rested, even, both;
 	uint32_t nb_usable, nb_free;
@@ -30,9 +30,9 @@ struct pool {
 struct relay_ports {
 	struct csprng *rng;
 	struct pool pool[2]; // IPv4, IPv6
-	uint32_t slots_v4; // slots below it are IPv4
+	uint32_t slots_v4; // lower slots are IPv4
 	struct bitset rested, resting, taken; // by slot
-	struct bitset even, both; // by pair = slot / 2: its even port is rested, both ports are
+	struct bitset even, both; // by pair = slot / 2: its even port has rested, both ports have
 	uint8_t *rest; // struct relay_ports_rest of slot 0
 	size_t rest_stride;
 };
@@ -61,7 +61,7 @@ static enum port_state state_of(const struct relay_ports *p, uint32_t slot)
 	return bitset_has(&p->taken, slot) ? PORT_TAKEN : PORT_UNUSABLE;
 }
 
-// Puts i into a set or takes it out, and keeps the family's number of members.
+// Adds i to a set or removes it, and updates the family's number of members.
 static void set_member(struct bitset *b, uint32_t i, bool member, uint32_t *members)
 {
 	if (bitset_put(b, i, member))
@@ -104,7 +104,7 @@ static bool rested_for(
 	return now_ms > freed_ms && now_ms - freed_ms >= rest_ms;
 }
 
-// Makes the longest-resting port of a parity rested; false when its time has not come.
+// Marks the longest-resting port of a parity as rested; false if it must still rest.
 static bool settle_one(
 	struct relay_ports *p, struct pool *o, int odd, uint64_t now_ms, uint64_t rest_ms)
 {
@@ -128,7 +128,7 @@ static void settle_ports(struct relay_ports *p, struct pool *o, enum relay_ports
 				break;
 		}
 	}
-	// The two ports of a pair may lie far apart in the FIFOs. Each port is moved once per rest,
+	// The two ports of a pair may be far apart in the FIFOs. Each port is moved once per rest,
 	// so this is constant work in the long run.
 	while (kind == RELAY_PORTS_PAIR && o->both == 0 && more) {
 		more = settle_one(p, o, 0, now_ms, rest_ms);
@@ -138,11 +138,11 @@ static void settle_ports(struct relay_ports *p, struct pool *o, enum relay_ports
 
 // --- choice -------------------------------------------------------------------------------------
 
-// Chooses a rested port of a kind, all equally likely. NONE when there is none.
+// Chooses a rested port of a kind with equal probability. NONE if there is no such port.
 static uint32_t choose_port(const struct relay_ports *p, bool is_v4, enum relay_ports_kind kind)
 {
 	const struct pool *o = &p->pool[!is_v4];
-	const struct pool *before = &p->pool[0]; // those of IPv4 come first
+	const struct pool *before = &p->pool[0]; // IPv4 ports come first
 	const uint32_t n = kind == RELAY_PORTS_ANY ? o->rested
 		: kind == RELAY_PORTS_EVEN         ? o->even
 						   : o->both;
@@ -168,15 +168,15 @@ static bool is_reusable(const struct relay_ports *p, uint32_t slot, uint64_t now
 		(bitset_has(&p->resting, slot) && rested_for(p, slot, now_ms, REUSE_MIN_MS));
 }
 
-// A pair that may be reused: that of the first FIFO entry whose neighbour may be reused too. The
-// odd FIFO has the pairs whose even port is rested already.
+// A pair that may be reused: that of the first FIFO entry whose neighbour may be reused, too. The
+// odd FIFO has the pairs whose even port has rested already.
 static uint32_t reuse_pair(const struct relay_ports *p, const struct pool *o, uint64_t now_ms)
 {
 	for (int odd = 0; odd < 2; odd++) {
 		uint32_t slot = o->resting[odd].first;
 
 		for (int n = 0; n < SEARCH_MAX && slot != NONE; n++) {
-			// the ports behind it have rested even less
+			// the following ports have rested even less
 			if (!is_reusable(p, slot, now_ms))
 				break;
 			if (is_reusable(p, slot ^ 1, now_ms))
@@ -187,7 +187,7 @@ static uint32_t reuse_pair(const struct relay_ports *p, const struct pool *o, ui
 	return NONE;
 }
 
-// Used when no port is rested: the port that has rested longest, if that is long enough.
+// Used if no port has rested: returns the longest-resting port, if that is long enough.
 static uint32_t reuse_port(const struct relay_ports *p, const struct pool *o,
 	enum relay_ports_kind kind, uint64_t now_ms)
 {
@@ -202,7 +202,7 @@ static uint32_t reuse_port(const struct relay_ports *p, const struct pool *o,
 	return slot != NONE && is_reusable(p, slot, now_ms) ? slot : NONE;
 }
 
-// Takes a port. If it had not rested in full it counts as early; both ports of a pair may.
+// Allocates a port. If it has not rested in full it counts as early; both ports of a pair may.
 static void claim_port(struct relay_ports *p, uint32_t slot, uint64_t *early)
 {
 	if (bitset_has(&p->resting, slot)) {
@@ -234,7 +234,7 @@ bool relay_ports_take(
 
 bool relay_ports_take_slot(struct relay_ports *p, uint32_t slot)
 {
-	uint64_t early = 0; // it never is
+	uint64_t early = 0; // stays 0
 
 	if (!bitset_has(&p->rested, slot))
 		return false;
@@ -244,7 +244,7 @@ bool relay_ports_take_slot(struct relay_ports *p, uint32_t slot)
 
 void relay_ports_give(struct relay_ports *p, uint32_t slot, uint64_t now_ms)
 {
-	// a port given back twice would be on a FIFO twice, and later two clients would have it
+	// a port freed twice would be in a FIFO twice, and later two clients would have it
 	if (state_of(p, slot) != PORT_TAKEN)
 		return;
 	set_state(p, slot, PORT_RESTING);
@@ -270,7 +270,7 @@ uint32_t relay_ports_all(const struct relay_ports *p, bool is_v4)
 	return p->pool[!is_v4].nb_usable;
 }
 
-// When the port of a parity may be taken again that has rested longest.
+// Time from which the longest-resting port of a parity may be allocated again.
 static uint64_t reusable_ms(const struct relay_ports *p, const struct pool *o, int odd)
 {
 	const uint32_t slot = o->resting[odd].first;
@@ -299,7 +299,7 @@ size_t relay_ports_size(const struct turn_relay_map *map, unsigned int worker)
 	return sizeof(struct relay_ports) + 3 * bitset_size(n) + 2 * bitset_size(n / 2);
 }
 
-// Makes the sets in their memory, all empty.
+// Creates the sets in their memory, all empty.
 static void sets_init(struct relay_ports *p, uint8_t *mem, uint32_t n)
 {
 	struct bitset *const by_slot[] = {&p->rested, &p->resting, &p->taken};

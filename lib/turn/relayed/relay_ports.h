@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Free relay ports of one shard, per family. Ports that have rested are chosen uniformly by the
-// CSPRNG (also among even ports and among whole pairs); ports that still rest wait in FIFOs. O(1),
-// except for the bounded search of a resting pair.
+// Free relay ports of one shard, per family. Rested ports are chosen uniformly by the CSPRNG (also
+// among even ports and among whole pairs); resting ports wait in FIFOs. O(1), except for the
+// bounded search of a resting pair.
 #pragma once
 
 #include "csprng.h"
@@ -10,7 +10,7 @@
 #include "turn_relay_map.h"
 
 enum relay_ports_kind { RELAY_PORTS_ANY, RELAY_PORTS_EVEN, RELAY_PORTS_PAIR };
-_Static_assert(RELAY_PORTS_PAIR + 1 == VACANCY_KINDS, "each is told");
+_Static_assert(RELAY_PORTS_PAIR + 1 == VACANCY_KINDS, "every kind has a vacancy");
 
 struct relay_ports;
 
@@ -23,18 +23,19 @@ struct relay_ports_rest {
 struct relay_ports_memory {
 	void *ports; // relay_ports_size() bytes, 8-byte aligned, zeroed
 	// A struct relay_ports_rest for each slot, rest_stride bytes apart. It is used from
-	// relay_ports_give to relay_ports_take; while a port is taken, its taker may write to it.
+	// relay_ports_give to relay_ports_take; while a port is allocated, its owner may write to
+	// it.
 	void *rest;
 	size_t rest_stride;
 };
 
-// Bytes of relay_ports_memory.own for slots [0, turn_relay_map_slots(map, worker)).
+// Bytes of relay_ports_memory.ports for slots [0, turn_relay_map_slots(map, worker)).
 size_t relay_ports_size(const struct turn_relay_map *map, unsigned int worker);
-// Makes the ports in *mem, all of them rested. rng is kept and must outlive them.
+// Creates the ports in *mem, all of them rested. rng is kept and must outlive them.
 struct relay_ports *relay_ports_create(const struct relay_ports_memory *mem,
 	const struct turn_relay_map *map, unsigned int worker, struct csprng *rng);
 
-// What relay_ports_take is to take.
+// Arguments of relay_ports_take().
 struct relay_ports_want {
 	bool is_v4;
 	enum relay_ports_kind kind;
@@ -42,21 +43,23 @@ struct relay_ports_want {
 	uint64_t now_ms;
 };
 
-// Takes a slot (for PAIR the even one; slot + 1 is taken too). A port freed at time t has rested
-// when now_ms >= t + quarantine and now_ms > t. If none has, the port that has rested longest is
-// taken, provided that it has rested 1 s; *early counts such ports. False when there is none.
+// Allocates a slot (for PAIR the even one; slot + 1 is allocated, too). A port freed at time t has
+// rested when now_ms >= t + quarantine and now_ms > t. If no port has rested, the longest-resting
+// one is allocated, provided that it has rested for 1 s; *early counts such ports. False if there
+// is no port.
 bool relay_ports_take(struct relay_ports *p, const struct relay_ports_want *want, uint32_t *slot,
 	uint64_t *early);
-// Takes a slot if its port is rested.
+// Allocates a slot if its port has rested.
 bool relay_ports_take_slot(struct relay_ports *p, uint32_t slot);
-// Gives a slot back; its port rests from now_ms on. Nothing happens if it is not taken.
+// Frees a slot; its port rests from now_ms on. Does nothing if it is not allocated.
 void relay_ports_give(struct relay_ports *p, uint32_t slot, uint64_t now_ms);
-// Gives back a slot that was not used: its port is as rested as one can be.
+// Frees a slot that was not used: its port counts as fully rested.
 void relay_ports_give_unused(struct relay_ports *p, uint32_t slot);
-// Number of ports that are not taken, resting ones included. Ports outside the map do not count.
+// Number of ports that are not allocated, including resting ones. Ports outside the map do not
+// count.
 uint32_t relay_ports_free(const struct relay_ports *p, bool is_v4);
 // Number of ports of the map that the shard owns.
 uint32_t relay_ports_all(const struct relay_ports *p, bool is_v4);
-// What may be taken, and from when on. For a pair it is no more than likely that there is one then,
-// if two ports that rest have to make it.
+// The ports that can be allocated, and from what time on. For a pair of resting ports the time is
+// only a likely one.
 void relay_ports_vacant(const struct relay_ports *p, bool is_v4, struct vacancy_family *out);

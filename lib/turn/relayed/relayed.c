@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes and gives relayed transport addresses: one for each allocation (relay_ports.c), or a few
-// that all of a shard's allocations share (shared.c).
+// Allocates and frees relayed transport addresses: one for each allocation (relay_ports.c), or a
+// few that all allocations of a shard share (shared.c).
 #include "relayed/relayed.h"
 #include "relayed/relay_map.h"
 #include "relayed/relay_ports.h"
 #include "shard.h"
 
 #define TRIES 64
-#define SHARE_LEAST 2 // what nobody is refused for his share: a pair
+#define SHARE_LEAST 2 // always granted, whatever the share: a pair
 
 bool relayed_has_family(const struct turn_shard *s, bool is_v4)
 {
-	// every worker has a shared address of each family that there is
+	// every worker has a shared address of each configured family
 	return s->shared.nb > 0 ? s->shared.nb_family[is_v4] > 0
 				: relay_map_ports(s->map, is_v4) > 0;
 }
 
-// --- what a user may have, what others know -----------------------------------------------------
+// --- shares and vacancies -----------------------------------------------------------------------
 
-// With shared ports one slot is as good as another.
+// All slots of shared ports count in one share.
 static struct share *share_at(struct turn_shard *s, bool is_v4)
 {
 	return &s->port_share[s->shared.nb == 0 && is_v4];
@@ -29,9 +29,9 @@ static bool slot_is_v4(const struct turn_shard *s, uint32_t slot)
 	return slot < relay_map_slots_v4(s->map, s->worker);
 }
 
-// Whether a user may have nb more of what this worker has. He may have the part of it that his
-// limit is of all, and in any case the part that he may have of pools: so a few allocations find
-// room wherever their clients come, and nobody fills a worker whose clients he has found out.
+// True if a user may have nb more ports of this worker. The share is the greater of two parts: the
+// user's limit relative to all ports, and the percentage for pools. So a few allocations find room
+// at every worker, and no user can fill a worker by finding out which clients belong to it.
 static bool share_allows_ports(struct turn_shard *s, const struct relayed_want *want, uint32_t nb)
 {
 	struct share *h = share_at(s, want->is_v4);
@@ -64,7 +64,8 @@ void relayed_tell(struct turn_shard *s)
 	tell_family(s, true);
 }
 
-// Tells what a slot that was taken or given has changed: one of shared ports is of both families.
+// Publishes the vacancies after a slot was allocated or freed; a slot of shared ports counts in
+// both families.
 static void tell_of(struct turn_shard *s, bool is_v4)
 {
 	tell_family(s, is_v4);
@@ -86,7 +87,7 @@ static void count_given(struct turn_shard *s, uint32_t slot, uint64_t user)
 	struct share *h = share_at(s, is_v4);
 
 	share_give(h, user, 1);
-	share_round(h); // when a port may be taken again is not for the share to say
+	share_round(h); // the share does not decide when a port may be allocated again
 	tell_of(s, is_v4);
 }
 
@@ -107,9 +108,9 @@ static int load_cmp(const struct shared_address *a, const struct shared_address 
 	return 0;
 }
 
-// Chooses the shared address of a family for a new allocation. Clients that are about to have the
-// same peer are spread by the endpoints that earlier clients have registered. As long as none has
-// registered any, every address gets the same number of clients.
+// Chooses the shared address of a family for a new allocation. Clients that will have the same peer
+// are spread by the endpoints that earlier clients have registered. Before any client has
+// registered an endpoint, every address gets the same number of clients.
 static uint32_t choose_address(const struct turn_shard *s, bool is_v4)
 {
 	const struct shared_address *address = s->shared.address;
@@ -135,8 +136,8 @@ static uint32_t choose_address(const struct turn_shard *s, bool is_v4)
 	return i;
 }
 
-// Takes a port of an address that this box still has. Ports are chosen among all: with one of two
-// addresses lost, all tries fail once in 2^TRIES.
+// Allocates a port of an address that this box still has. The choice is among all ports: if one of
+// two addresses is lost, all tries fail once in 2^TRIES.
 static enum turn_refusal take_unique(
 	struct turn_shard *s, const struct relay_ports_want *want, uint32_t *slot)
 {
@@ -181,7 +182,7 @@ enum turn_refusal relayed_take(
 	if (!share_allows_ports(s, want, nb))
 		return TURN_REFUSED_PORT_SHARE;
 	number = s->shared.nb > 0 ? choose_address(s, want->is_v4) : 0;
-	if (number == TURN_NONE) // there are some of each family that is asked for
+	if (number == TURN_NONE) // the box has addresses of this family
 		return TURN_REFUSED_RELAY_LOST;
 	refusal = s->shared.nb > 0 ? take_shared(s, number, slot) : take_unique(s, &ports, slot);
 	for (uint32_t i = 0; i < nb && refusal == TURN_GRANTED; i++)
@@ -189,7 +190,7 @@ enum turn_refusal relayed_take(
 	return refusal;
 }
 
-// The same without counting.
+// relayed_take_at() without counting.
 static enum turn_refusal take_at(struct turn_shard *s, uint32_t place, uint32_t *slot)
 {
 	uint16_t port;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reservations: the odd port of an EVEN-PORT pair is kept for whoever has its token (RFC 8656 7.2).
+// Reservations: the odd port of an EVEN-PORT pair is kept for the client that presents its token
+// (RFC 8656 7.2).
 #include "relayed/reservation.h"
 #include "bytes.h"
 #include "relayed/relayed.h"

@@ -10,25 +10,25 @@
 
 struct reservation {
 	const uint8_t *token; // TURN_TOKEN_LEN bytes
-	struct quota_ref quota; // where it is counted
+	struct quota_ref quota; // how it is counted
 	uint32_t left_ms;
 };
 
-// Reserves an odd slot, which the caller has taken, under the token of the allocation that will be
-// made on the even one. A reservation counts in the quota like an allocation. False when libcrypto
+// Reserves an odd slot, which the caller has allocated, under the token of the allocation that will
+// be made on the even one. A reservation counts in the quota like an allocation. False if libcrypto
 // fails.
 bool reservation_make(struct turn_shard *s, uint32_t slot, const struct quota_ref *quota);
-// Reserves a slot, which the caller has taken, under a token, for left_ms.
+// Reserves a slot, which the caller has allocated, under a token, for left_ms.
 void reservation_put(struct turn_shard *s, uint32_t slot, const struct reservation *r);
-// The token of the allocation on an even slot whose `made` has this value. The token is not kept
-// but computed again, so that a retransmission gets the same one. False when libcrypto fails.
+// The token of the allocation on an even slot whose `made` has this value. The token is not stored
+// but computed again, so that a retransmission gets the same one. False if libcrypto fails.
 bool reservation_token(
 	const struct turn_shard *s, uint32_t slot, uint32_t made, uint8_t token[TURN_TOKEN_LEN]);
 // Slot of a live reservation with this token, or TURN_NONE.
 uint32_t reservation_find(const struct turn_shard *s, const uint8_t token[TURN_TOKEN_LEN]);
-// Makes a slot no longer reserved; it stays taken and counted in the quota.
+// Ends the reservation of a slot; the slot stays allocated and counted in the quota.
 void reservation_take(struct turn_shard *s, uint32_t slot);
-// The same, and gives its quota back.
+// reservation_take(), and releases its quota.
 void reservation_end(struct turn_shard *s, uint32_t slot);
-// The same, and gives its quota and its port back.
+// reservation_end(), and frees its port.
 void reservation_lapse(struct turn_shard *s, uint32_t slot);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Relayed transport addresses that all allocations share. An allocation is found by the address of
-// the peer, which it has to register first: by a channel, or by the first Send. Two allocations on
-// one shared address cannot have the same peer, because nobody could tell whose datagrams the peer
-// sends.
+// the peer, which it must register first: by a channel, or by the first Send. Two allocations on
+// one shared address cannot have the same peer, because the peer's datagrams could belong to
+// either.
 #include "relayed/shared.h"
 #include "relayed/relay_map.h"
 #include "shard.h"
@@ -126,7 +126,7 @@ void shared_look_up(struct turn_shard *s, struct turn_burst *b)
 		if (guess != TURN_NONE)
 			__builtin_prefetch(&h->endpoint[guess]);
 	}
-	// verified here, because a line does not tell which shared address it is good for
+	// verified here, because a line does not tell to which shared address it belongs
 	for (unsigned int i = 0; i < nb; i++) {
 		struct turn_view *v = peers[i];
 
@@ -136,8 +136,8 @@ void shared_look_up(struct turn_shard *s, struct turn_burst *b)
 	}
 }
 
-// Ends an allocation that is past its time; else frees its permissions and channels that are past
-// theirs. They may not have been swept yet.
+// Ends an expired allocation; else frees its expired permissions and channels. The timer may not
+// have ended them yet.
 static void settle_alloc(struct turn_shard *s, uint32_t slot)
 {
 	if (alloc_left(s, slot) == 0)
@@ -146,16 +146,15 @@ static void settle_alloc(struct turn_shard *s, uint32_t slot)
 		peers_settle(s, slot);
 }
 
-// A hash of the user of an allocation and a peer: counts on how many addresses that user has that
-// peer.
+// Hash of an allocation's user and a peer: counts the addresses on which that user has that peer.
 static uint64_t who_has(
 	const struct turn_shard *s, uint32_t slot, const struct addr *peer, uint16_t port)
 {
 	return hash_addr(&s->key, peer, cold_at(s, slot)->quota_user ^ (uint64_t)port << 48);
 }
 
-// On how many addresses a user may have one peer. A user with an allocation on every address could
-// otherwise keep all others from a conference server.
+// Maximum number of addresses on which a user may have one peer. A user with an allocation on every
+// address could otherwise lock all others out from a conference server.
 static uint32_t peers_most(const struct turn_shard *s, uint32_t slot)
 {
 	const uint32_t nb = s->shared.nb_family[alloc_is_v4(s, slot)];

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Relayed transport addresses that allocations share (relay: {mode: shared}).
-// An allocation is found by two addresses: the one that a peer sends to, and the peer's own, which
-// the allocation has registered. On one shared address, a peer's transport address belongs to one
-// allocation. It stays registered as long as the record of the permission for it, which channels
-// keep too.
+// Relayed transport addresses that allocations share (relay: {mode: shared}). An allocation is
+// found by two addresses: the one to which a peer sends, and the peer's own, which the allocation
+// has registered. On one shared address, a peer's transport address belongs to one allocation. It
+// stays registered as long as the record of its permission, which channels keep, too.
 #pragma once
 
 #include "limits/holdings.h"
@@ -26,15 +25,15 @@ struct shared_endpoint {
 	uint32_t slot;
 	struct trie_links links; // child[0]: next endpoint of the same permission
 };
-_Static_assert(sizeof(struct shared_endpoint) == 32, "two a cache line");
+_Static_assert(sizeof(struct shared_endpoint) == 32, "two per cache line");
 
 struct shared_slot {
 	uint16_t number; // of its shared address
-	uint16_t endpoints; // registered
+	uint16_t endpoints; // number registered
 };
 
 struct shared {
-	uint32_t nb; // shared addresses; 0: they are not shared, and nothing here is used
+	uint32_t nb; // shared addresses; 0: not shared, and nothing here is used
 	struct shared_address *address;
 	struct shared_endpoint *endpoint;
 	struct shared_slot *slot;
@@ -46,8 +45,8 @@ struct shared {
 	uint32_t nb_family[2]; // addresses by [is_v4]
 };
 
-// How many records of each kind to make, and shared_size: the bytes of memory, 64-byte aligned and
-// zeroed, that shared_init cuts up.
+// Number of records of each kind. shared_size: the bytes of memory, 64-byte aligned and zeroed,
+// that shared_init divides.
 struct shared_sizes {
 	uint32_t addresses, slots, permissions, endpoints;
 	struct share share; // of endpoints
@@ -59,28 +58,28 @@ void shared_init(struct turn_shard *s, void *mem, const struct shared_sizes *l);
 // Looks up the peers' datagrams of a burst: each view's slot, which was the number of a shared
 // address, becomes the allocation's slot or TURN_NONE.
 void shared_look_up(struct turn_shard *s, struct turn_burst *b);
-// Slot of the allocation that has registered the sender of a view; TURN_NONE. shared_look_up has
-// seen the view.
+// Slot of the allocation that has registered the sender of a view, or TURN_NONE. shared_look_up has
+// processed the view.
 uint32_t shared_slot_of(const struct turn_shard *s, const struct turn_view *v);
-// Slot of the allocation that has registered a peer on the shared address with this number;
+// Slot of the allocation that has registered a peer on the shared address with this number, or
 // TURN_NONE.
 uint32_t shared_find(const struct turn_shard *s, uint32_t number, const struct endpoint *peer);
-// What stands in the way of registering a peer for an allocation. Anything past its time is ended
-// first and does not.
+// Possibility to register a peer for an allocation. An expired obstacle is ended first, and does
+// not count.
 enum shared_answer {
-	SHARED_OURS, // nothing: the allocation has registered it already
-	SHARED_FREE, // nothing: it can be registered
+	SHARED_OURS, // the allocation has registered it already
+	SHARED_FREE, // it can be registered
 	SHARED_COLLISION, // another allocation has it
-	SHARED_FULL, // too many already
+	SHARED_FULL, // too many endpoints already
 	SHARED_SHARE, // the user has it on as many addresses as limits.peer_share allows
 };
 enum shared_answer shared_ask(struct turn_shard *s, uint32_t slot, const struct endpoint *peer);
 // Registers a peer for which shared_ask has returned SHARED_FREE. The caller then calls
 // shared_keep, once the allocation has a permission for the peer's address, or shared_withdraw.
-// Returns the endpoint, or TURN_NONE when there is no room.
+// Returns the endpoint, or TURN_NONE if there is no room.
 uint32_t shared_register(struct turn_shard *s, uint32_t slot, const struct endpoint *peer);
 void shared_keep(struct turn_shard *s, uint32_t endpoint);
 void shared_withdraw(struct turn_shard *s, uint32_t endpoint);
-// Ends all registrations under a permission that is about to be freed. The work grows with the
-// number of these endpoints only.
+// Ends all registrations under a permission that is about to be freed. The work grows only with the
+// number of these endpoints.
 void shared_forget(struct turn_shard *s, uint32_t permission);

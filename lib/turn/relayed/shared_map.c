@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Says which worker owns which shared relay address. The addresses of a family, without the ports
-// of listeners, are dealt one by one: every worker has some as soon as there are as many addresses
-// as workers.
+// Maps shared relay addresses to workers. The addresses of a family, without the ports of
+// listeners, are dealt one by one: every worker has some if there are at least as many addresses as
+// workers.
 #include "relayed/shared_map.h"
 #include "turn_config.h"
 #include "turn_relay_map.h"
@@ -9,27 +9,27 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define LISTENS UINT16_MAX // stands in for the number: a listener has this address
-#define SPARE_SLOTS 1024 // what a worker has beyond its share and a half
+#define LISTENS UINT16_MAX // in place of a number: a listener uses this address
+#define SPARE_SLOTS 1024 // slots of a worker beyond one and a half times its share
 
 struct home {
-	uint16_t number; // counts the worker's addresses
+	uint16_t number; // index among the worker's addresses
 	uint8_t worker;
 };
 
 struct shared_map {
-	struct home *home; // of (address, port) at address * nb_ports + port - port_lo
-	uint32_t nb, nb_ports; // entries of home, ports of an address
+	struct home *home; // for (address, port) at address * nb_ports + port - port_lo
+	uint32_t nb, nb_ports; // entries of home, ports per address
 	uint16_t port_lo;
-	uint32_t *by_number; // indices into home, worker after worker
-	uint32_t first[TURN_WORKERS_MAX + 1]; // where each worker's entries begin
+	uint32_t *by_number; // indices into home, worker by worker
+	uint32_t first[TURN_WORKERS_MAX + 1]; // first entry of each worker
 	uint8_t *is_v4; // by address
 };
 
 bool shared_map_home(const struct shared_map *m, unsigned int addr, uint16_t port,
 	unsigned int *worker, uint32_t *number)
 {
-	const uint32_t offset = (uint32_t)port - m->port_lo; // below port_lo: a large number
+	const uint32_t offset = (uint32_t)port - m->port_lo; // a large number below port_lo
 	const struct home *h;
 
 	if (offset >= m->nb_ports)
@@ -72,8 +72,8 @@ static bool is_listener(const struct turn_config *c, const struct addr *a, uint1
 	return false;
 }
 
-// Deals the addresses of a family over the workers. 0, or EINVAL when the family has relay
-// addresses but a worker gets none.
+// Deals the addresses of a family to the workers. Returns 0, or EINVAL if the family has relay
+// addresses but a worker gets no address.
 static int deal_addrs(
 	struct shared_map *m, const struct turn_config *c, bool is_v4, uint16_t *count)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which worker owns which shared address. The map is immutable and part of the relay map.
+// Maps shared addresses to workers. The map is immutable and part of the relay map.
 #pragma once
 
 #include <stdbool.h>
@@ -14,11 +14,10 @@ struct shared_place {
 	bool is_v4;
 };
 
-// Makes the map. NULL with errno set, as turn_relay_map_create does.
+// Makes the map. NULL with errno set, like turn_relay_map_create.
 struct shared_map *shared_map_create(const struct turn_config *c);
 void shared_map_free(struct shared_map *m);
-// The same as turn_relay_map_home for shared ports; *number counts the worker's shared addresses
-// from 0.
+// turn_relay_map_home() for shared ports; *number counts the worker's shared addresses from 0.
 bool shared_map_home(const struct shared_map *m, unsigned int addr, uint16_t port,
 	unsigned int *worker, uint32_t *number);
 // Number of shared addresses of a worker.

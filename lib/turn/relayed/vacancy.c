@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A board on which workers tell each other what they have free.
+// A board on which workers publish their free relay ports.
 #include "relayed/vacancy.h"
 #include "csprng.h"
 
@@ -22,7 +22,7 @@ static uint32_t min_u32(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-// How many of what is wanted a worker has; 0 also while none may be given out.
+// Number of wanted ports that a worker has; 0 also if none can be allocated yet.
 static uint32_t room_of(const struct vacancy *v, const struct vacancy_want *want)
 {
 	uint32_t room = MANY;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whom alternates send where: to a server of the family by which the client came, dealt by a hash
-// of its transport address, so that a request that comes again gets the same answer.
+// Selects the alternate for a client: a server of the client's address family, chosen by a hash of
+// its transport address, so that a retransmission gets the same answer.
 #include "requests/alternates.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static enum turn_transport transport_of(const struct turn_request *r)
 	return (enum turn_transport)r->s->listener[r->v->listener].transport;
 }
 
-// Whether the client of a request may speak TLS or DTLS.
+// True if the client of a request may use TLS or DTLS.
 static bool is_secure(const struct turn_request *r)
 {
 	const enum turn_transport over = transport_of(r);
@@ -64,8 +64,8 @@ static bool same_name(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-// What an alternate has to be: of a family and, if it stands beside another one, with its name. An
-// answer has room for one name.
+// Requirements on an alternate: its family and, for a second one, the name of the first. An answer
+// has room for one name.
 struct sought {
 	bool is_v4;
 	const struct turn_alternate *beside;
@@ -77,7 +77,7 @@ static bool fits_sought(const struct turn_alternate *a, const struct sought *x)
 		(x->beside == NULL || same_name(a->name, x->beside->name));
 }
 
-// The alternate for the client of a request, of those that fit; NULL when there is none.
+// The alternate for the client of a request, among those that fit; NULL if no alternate fits.
 static const struct turn_alternate *deal_alternate(
 	const struct turn_request *r, const struct sought *x)
 {
@@ -94,7 +94,7 @@ static const struct turn_alternate *deal_alternate(
 			return &d->alternate[i];
 }
 
-// Whether a rule concerns a request.
+// True if a rule applies to a request.
 static bool rule_applies(
 	const struct turn_alternates_rule *rule, const struct turn_request *r, bool reserved)
 {
@@ -127,7 +127,7 @@ enum turn_refusal alternates_refusal(const struct turn_request *r, bool reserved
 }
 
 // Appends ALTERNATE-SERVER. The client keeps its transport (RFC 8489 10). On a listener with both
-// TCP and TLS nobody here knows which one that is, and then its port is like ours.
+// TCP and TLS the transport is not known here, so the port is that of the listener.
 static void put_server(struct turn_request *r, const struct turn_alternate *a)
 {
 	const enum turn_transport over = transport_of(r);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// New allocations that other servers are to make.
+// New allocations that clients must make on other servers.
 #pragma once
 
 #include "requests/request.h"
 
-// Why a new allocation is refused for another server's sake; TURN_GRANTED when it is not. The
-// requester has proved who they are. reserved: it asks for a port that this server holds back for
-// it.
+// The reason to send a new allocation to another server, or TURN_GRANTED. The requester is
+// authenticated. reserved: the request is for a port that this server has reserved for it.
 enum turn_refusal alternates_refusal(const struct turn_request *r, bool reserved);
-// Appends to the answer of a refusal with code 300 the servers that it tells of (RFC 8489 10).
+// Appends to an answer with code 300 the servers to try (RFC 8489 10).
 void alternates_put(struct turn_request *r);

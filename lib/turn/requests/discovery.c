@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The answers of NAT behaviour discovery. The parser does not know its attributes: anywhere else
-// they are unknown, as they were before.
+// The answers of NAT behaviour discovery. The parser does not know its attributes: for all other
+// code they are unknown attributes.
 #include "requests/discovery.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #define CHANGE_REQUEST 0x0003
 #define PADDING 0x0026
 #define RESPONSE_PORT 0x0027
-#define PADDING_MAX 1500 // bytes; an answer has no more than its request
+#define PADDING_MAX 1500 // bytes; an answer has at most as many as its request
 
 static bool is_one(const struct turn_config *c, const struct endpoint *endpoint)
 {
@@ -24,7 +24,7 @@ static bool is_one(const struct turn_config *c, const struct endpoint *endpoint)
 	return false;
 }
 
-// The listener of UDP at an endpoint, or DISCOVERY_NONE.
+// The UDP listener at an endpoint, or DISCOVERY_NONE.
 static uint8_t listener_at(const struct turn_config *c, const struct endpoint *endpoint)
 {
 	for (uint32_t i = 0; i < c->nb_listeners; i++)
@@ -34,7 +34,7 @@ static uint8_t listener_at(const struct turn_config *c, const struct endpoint *e
 	return DISCOVERY_NONE;
 }
 
-// The address of the usage that has the family of another one; that one itself where there is none.
+// The alternate address of the same family, or a itself.
 static struct addr other_address(const struct turn_config *c, const struct addr *a)
 {
 	for (uint32_t i = 0; i < c->nb_discovery; i++)
@@ -43,7 +43,8 @@ static struct addr other_address(const struct turn_config *c, const struct addr 
 	return *a;
 }
 
-// One that would have to answer from where nobody listens takes no part.
+// A listener takes no part if one of its answers would have to come from an address without a
+// listener.
 static void fill_responders(uint8_t responders[DISCOVERY_FORMS], const struct turn_config *c,
 	const struct endpoint *endpoint)
 {
@@ -86,7 +87,7 @@ void discovery_free(struct discovery *d)
 	d->responders = NULL;
 }
 
-// From which listeners answers to a request come; NULL where the usage is off.
+// The listeners that send the answers to a request, by flags; NULL if discovery is off.
 static const uint8_t *from_of(const struct turn_request *r)
 {
 	const struct discovery *d = &r->s->policy->discovery;
@@ -97,7 +98,7 @@ static const uint8_t *from_of(const struct turn_request *r)
 	return d->responders[r->v->listener];
 }
 
-// Clients of RFC 3489 send CHANGE-REQUEST also where they want nothing changed.
+// RFC 3489 clients send CHANGE-REQUEST even if they want no change.
 static bool is_no_change(const struct turn_request *r)
 {
 	uint16_t off, alen;
@@ -115,7 +116,7 @@ bool discovery_knows(const struct turn_request *r, uint16_t type)
 	return type == CHANGE_REQUEST || type == PADDING || type == RESPONSE_PORT;
 }
 
-// --- what is asked -------------------------------------------------------------------------------
+// --- reading requests ----------------------------------------------------------------------------
 
 static bool read_change(struct turn_request *r)
 {
@@ -153,7 +154,7 @@ enum turn_refusal discovery_read(struct turn_request *r)
 	return read_change(r) && read_port(r) ? TURN_GRANTED : TURN_REFUSED_MALFORMED;
 }
 
-// --- what is answered ----------------------------------------------------------------------------
+// --- writing answers -----------------------------------------------------------------------------
 
 static void put_listener(struct turn_request *r, enum stun_attr a, uint8_t listener)
 {
@@ -170,7 +171,7 @@ void discovery_put(struct turn_request *r)
 
 	if (responders == NULL)
 		return;
-	if (!stun_is_rfc3489(&r->m)) // which has it already
+	if (!stun_is_rfc3489(&r->m)) // such an answer has it already
 		stun_put_addr(&r->w, STUN_MAPPED_ADDRESS, &client);
 	put_listener(r, STUN_RESPONSE_ORIGIN, responders[r->ask.flags]);
 	put_listener(r, STUN_OTHER_ADDRESS, responders[DISCOVERY_IP | DISCOVERY_PORT]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What Allocate and Refresh do with two allocations of one client (RFC 8656 7.2, 8.1, 8.2).
+// Allocate and Refresh for two allocations of one client (RFC 8656 7.2, 8.1, 8.2).
 #include "requests/dual.h"
 #include "events/tell.h"
 #include "relayed/external.h"
@@ -21,7 +21,7 @@ enum turn_refusal dual_wanted(const struct turn_request *r, enum relay_ports_kin
 
 // --- Allocate ------------------------------------------------------------------------------------
 
-// A relayed transport address that is taken and counted, or why it is not.
+// A relayed transport address that is allocated and counted, or the reason why it is not.
 struct taken {
 	enum turn_refusal refusal;
 	uint32_t slot;
@@ -53,7 +53,7 @@ static void give_half(const struct turn_request *r, const struct taken *t)
 	relayed_give_unused(r->s, t->slot, t->quota.user);
 }
 
-// Makes both allocations. If that fails, what was taken is given back.
+// Makes both allocations. If that fails, it frees both addresses.
 static enum turn_refusal make_both(
 	struct turn_request *r, const struct taken *first, const struct taken *second, uint32_t ms)
 {
@@ -72,7 +72,7 @@ static enum turn_refusal make_both(
 	}
 	n.slot = second->slot;
 	n.quota = second->quota;
-	n.may_move = false; // it is the first's that says so for both
+	n.may_move = false; // the first one has the record for both
 	alloc_join(s, first->slot, &n);
 	r->slot = second->slot;
 	tell_made(r);
@@ -82,7 +82,7 @@ static enum turn_refusal make_both(
 	return TURN_GRANTED;
 }
 
-// Counts an Allocate that was given one address of two.
+// Counts an Allocate that got one of two addresses.
 static void count_half(struct turn_shard *s, bool has_family)
 {
 	if (has_family)
@@ -91,7 +91,7 @@ static void count_half(struct turn_shard *s, bool has_family)
 		s->stats.half_family++;
 }
 
-// Asks for another worker that has what this one has not: both, or that of the two alone.
+// Looks for another worker that has the missing addresses: both, or the one family.
 static void seek_elsewhere(struct turn_request *r, enum relay_ports_kind kind, bool v4, bool v6,
 	enum turn_refusal refusal)
 {
@@ -100,7 +100,7 @@ static void seek_elsewhere(struct turn_request *r, enum relay_ports_kind kind, b
 	elsewhere_allocate(r, &want, refusal);
 }
 
-// There is neither here. A worker that has both is better than one that has one of them.
+// This worker has neither. A worker that has both is preferred to one that has one of them.
 static enum turn_refusal seek_either(struct turn_request *r, enum relay_ports_kind kind,
 	enum turn_refusal why_v4, enum turn_refusal why_v6)
 {
@@ -114,12 +114,11 @@ static enum turn_refusal seek_either(struct turn_request *r, enum relay_ports_ki
 		seek_elsewhere(r, kind, false, true, why_v6);
 	if (r->handover)
 		return TURN_GRANTED;
-	// a family that the box does not have is no reason to wait
+	// a missing family of the box is not the reason to report
 	return why_v4 != TURN_REFUSED_FAMILY ? why_v4 : why_v6;
 }
 
-// One of the two is taken. Where the other one can be had, too, the client's home has both made
-// there.
+// One of the two is allocated. If another worker has both, the client's home has both made there.
 static enum turn_refusal seek_missing_half(struct turn_request *r, enum relay_ports_kind kind,
 	const struct taken *one, enum turn_refusal refusal)
 {
@@ -158,8 +157,8 @@ static void put_one(struct turn_request *r, uint32_t slot)
 	stun_put_xor_addr(&r->w, STUN_XOR_RELAYED_ADDRESS, &relay);
 }
 
-// Appends why there is no address of a family that the request has asked for. A box neither gains
-// nor loses a family while it runs, so a retransmission is told the same.
+// Appends the reason why an address of a requested family is missing. A box neither gains nor loses
+// a family while it runs, so a retransmission gets the same reason.
 static void put_missing(struct turn_request *r, bool is_v4)
 {
 	const uint8_t family = is_v4 ? FAMILY_IPV4 : FAMILY_IPV6;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A relay port belongs to a worker, and so does a client. Where the client's has no port left, the
-// allocation lives with another worker, and the client's leads there. So any port that is free
-// serves any client.
+// A relay port belongs to a worker, and so does a client. If the client's worker has no port left,
+// another worker makes the allocation, and the client's worker keeps a redirect to it. So any free
+// port can serve any client.
 #include "requests/elsewhere.h"
 #include "redirect.h"
 #include "relayed/relay_map.h"
 #include "relayed/vacancy.h"
 #include "shard.h"
 
-_Static_assert(TURN_WORKERS_MAX <= 64, "a bit for each");
+_Static_assert(TURN_WORKERS_MAX <= 64, "one bit per worker");
 
 bool elsewhere_may_help(enum turn_refusal refusal)
 {
@@ -30,7 +30,7 @@ enum turn_refusal elsewhere_lead(struct turn_request *r, uint8_t worker)
 	return TURN_GRANTED;
 }
 
-// The workers that have an address left of each family that is wanted.
+// The workers that still have an address of each wanted family.
 static uint64_t workers_with(const struct turn_shard *s, const struct elsewhere_want *want)
 {
 	uint64_t workers = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each method does once its request is authenticated (RFC 8656 sections 7.2 and 8.2; 10.2 and
-// 12.2 are in permit.c), with the checks in the order of the text. A handler that refuses leaves
-// nothing behind.
+// The handlers of authenticated requests (RFC 8656 sections 7.2 and 8.2; 10.2 and 12.2 are in
+// permit.c), with the checks in the order of the RFC. A handler that refuses leaves no changes.
 #include <netinet/in.h>
 
 #include "events/tell.h"
@@ -31,7 +30,7 @@ enum turn_refusal method_binding(struct turn_request *r)
 
 // --- Allocate ------------------------------------------------------------------------------------
 
-// A lifetime that ends with the time of the credentials, which has not passed.
+// Limits a lifetime to the remaining time of the credentials, which have not expired.
 static uint32_t bounded_lifetime(const struct turn_request *r, uint32_t lifetime_s)
 {
 	const uint64_t left_s = r->cred.expiry_s - r->s->wall_s;
@@ -42,8 +41,8 @@ static uint32_t bounded_lifetime(const struct turn_request *r, uint32_t lifetime
 }
 
 // Applies the LIFETIME rules of RFC 8656 7.2 and 8.2: the result is at most max and at least
-// default, unless the user's own time ends before. *zero: the request asks for 0. False when the
-// attribute is malformed.
+// default, unless the user's credentials expire earlier. *zero: the request asks for 0. False if
+// the attribute is malformed.
 static bool lifetime_of(const struct turn_request *r, uint32_t *lifetime_s, bool *zero)
 {
 	const struct turn_limits *l = &r->s->policy->limits;
@@ -76,7 +75,8 @@ void method_put_allocation(struct turn_request *r, uint32_t slot)
 		stun_put(&r->w, STUN_RESERVATION_TOKEN, token, TURN_TOKEN_LEN);
 }
 
-// The 5-tuple is in use. A retransmission gets the same answer again (RFC 8489 6.3.1).
+// True for a retransmission of the Allocate that made the 5-tuple's allocation; it gets the same
+// answer again (RFC 8489 6.3.1).
 static bool is_sent_again(const struct turn_request *r)
 {
 	const struct turn_cold *c = cold_at(r->s, r->slot);
@@ -86,7 +86,7 @@ static bool is_sent_again(const struct turn_request *r)
 		c->ident_hash == alloc_who(r->s, r->cred.ident);
 }
 
-// What an Allocate asks for, checked.
+// The checked parameters of an Allocate.
 struct wanted {
 	uint32_t lifetime_s;
 	bool is_v4, is_dual; // is_dual: both families
@@ -95,8 +95,8 @@ struct wanted {
 	const uint8_t *token; // RESERVATION-TOKEN, or NULL
 };
 
-// The family for an Allocate that names none. A client that comes by a family of which the box has
-// no relay address gets the other one, where that is what is configured.
+// The family for an Allocate that names none. With the setting "client", a client whose family has
+// no relay address gets the other family.
 static uint8_t family_default(const struct turn_request *r)
 {
 	const bool is_v4 = addr_is_v4(&r->v->src);
@@ -182,7 +182,7 @@ enum turn_refusal method_count_one(const struct turn_request *r, struct quota_re
 	return quota_take(s->quota, &r->policy->limits, ident, &r->v->src, ref);
 }
 
-// Whether ref is what one allocation of the requester would count as.
+// True if ref is the reference under which an allocation of the requester would count.
 static bool is_counted(const struct turn_request *r, const struct quota_ref *ref)
 {
 	const struct turn_shard *s = r->s;
@@ -215,7 +215,7 @@ enum turn_refusal method_allocate_on(struct turn_request *r, uint32_t slot, uint
 	return TURN_GRANTED;
 }
 
-// Allocates a reserved port, or hands the request to the worker that the token's first byte names.
+// Allocates a reserved port, or hands the request to the worker in the token's first byte.
 static enum turn_refusal allocate_reserved(struct turn_request *r, const struct wanted *w)
 {
 	struct turn_shard *s = r->s;
@@ -232,8 +232,8 @@ static enum turn_refusal allocate_reserved(struct turn_request *r, const struct 
 	slot = reservation_find(s, w->token);
 	if (slot == TURN_NONE)
 		return TURN_REFUSED_TOKEN;
-	// Whoever made the reservation has been counted for it. Anybody else may be at their limit;
-	// a refusal then must leave the reservation as it is.
+	// The user who made the reservation has been counted for it. Another user may be at their
+	// limit; a refusal then must not change the reservation.
 	if (is_counted(r, &cold_at(s, slot)->reserved.quota)) {
 		quota = cold_at(s, slot)->reserved.quota;
 		reservation_take(s, slot);
@@ -247,7 +247,7 @@ static enum turn_refusal allocate_reserved(struct turn_request *r, const struct 
 	return method_allocate_on(r, slot, w->lifetime_s, &quota, false);
 }
 
-// Allocates an even port and holds its odd neighbour back for a later Allocate. Both count in the
+// Allocates an even port and reserves its odd neighbour for a later Allocate. Both count in the
 // quota.
 static enum turn_refusal allocate_pair(struct turn_request *r, uint32_t slot,
 	const struct wanted *w, const struct quota_ref quota[2])
@@ -268,11 +268,11 @@ static enum turn_refusal allocate_pair(struct turn_request *r, uint32_t slot,
 	return refusal;
 }
 
-// RFC 8656 7.2 (8): who may have one more and asks for a pair gets 508, at which a client may ask
-// for one at once. 486 would have it wait for a minute (7.4).
+// RFC 8656 7.2 (8): a user who may have one more allocation and asks for a pair gets 508, after
+// which a client may ask for one at once. 486 would make it wait for a minute (7.4).
 //
-// Takes the quota before the port. A port that is taken and given back has to rest anew, so a
-// client at its limit could otherwise send all ports to rest in no time.
+// Takes the quota before the port. A freed port must rest again, so a client at its limit could
+// otherwise quickly put all ports to rest.
 static enum turn_refusal allocate_fresh(struct turn_request *r, const struct wanted *w)
 {
 	struct turn_shard *s = r->s;
@@ -319,7 +319,7 @@ enum turn_refusal method_allocate(struct turn_request *r)
 		return refusal;
 	if (w.is_tcp)
 		return tcp_allocate(r, w.is_v4, w.lifetime_s);
-	// nobody can have a shared port for themselves, still less its neighbour
+	// a shared port cannot be reserved for one client, nor can its neighbour
 	if (r->s->shared.nb > 0 && (w.token != NULL || w.kind != RELAY_PORTS_ANY))
 		return TURN_REFUSED_SHARED_PORT;
 	if (w.is_dual)
@@ -329,7 +329,7 @@ enum turn_refusal method_allocate(struct turn_request *r)
 
 // --- Refresh -------------------------------------------------------------------------------------
 
-// Whether a Refresh of a family, 0 being both, is about all that the client has.
+// True if a Refresh of a family (0: both) covers all allocations of the client.
 static bool ends_all(const struct turn_request *r, uint8_t family)
 {
 	return family == 0 || alloc_sibling(r->s, r->slot) == TURN_NONE;

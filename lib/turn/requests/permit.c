@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CreatePermission and ChannelBind (RFC 8656 sections 10.2 and 12.2): which peers a client asks
-// for, whether it may have them, and room for them.
+// CreatePermission and ChannelBind (RFC 8656 sections 10.2 and 12.2): decode the requested peers,
+// judge them, and make room for them.
 #include "requests/permit.h"
 #include "peers.h"
 #include "relayed/external.h"
@@ -10,7 +10,7 @@
 
 #define NAMED_MAX ((UINT16_MAX + 1) / 8)
 
-// Decodes a peer in the form in which the client names it; *slot as in permit_decode.
+// Decodes a peer in the form that the client uses; *slot as in permit_decode.
 static enum turn_refusal peer_named(const struct turn_shard *s, uint32_t *slot,
 	const struct stun_msg *m, uint16_t off, struct endpoint *peer)
 {
@@ -38,8 +38,8 @@ enum turn_refusal permit_decode(const struct turn_shard *s, uint32_t *slot,
 	return refusal;
 }
 
-// Decodes a peer that a request asks for, in the form in which the client names it. r->slot becomes
-// the client's allocation of its family. If the request is refused, the event will have both.
+// Decodes a requested peer in the form that the client uses. r->slot becomes the client's
+// allocation of its family. If the request is refused, the event has both.
 static enum turn_refusal peer_asked(struct turn_request *r, uint16_t off, struct endpoint *peer)
 {
 	const enum turn_refusal refusal = peer_named(r->s, &r->slot, &r->m, off, peer);
@@ -48,8 +48,9 @@ static enum turn_refusal peer_asked(struct turn_request *r, uint16_t off, struct
 	return refusal;
 }
 
-// Also when its canonical form is of the other family, it is of the wrong one. (An IPv6 address
-// that carries an IPv4 address is judged as that IPv4 address first.)
+// The family is checked after the policy: a peer whose canonical form has the other family is
+// refused as such. (An IPv6 address that contains an IPv4 address is judged as that IPv4 address
+// first.)
 enum turn_refusal permit_admit(
 	const struct turn_shard *s, uint32_t slot, const struct endpoint *peer, uint16_t port)
 {
@@ -75,7 +76,7 @@ enum turn_refusal permit_admit(
 	return TURN_REFUSED_PEER_UNREACHABLE;
 }
 
-// Forgets what has expired of all allocations of a client.
+// Frees expired permissions and channels of all allocations of a client.
 static void settle_client(struct turn_shard *s, uint32_t slot)
 {
 	const uint32_t sibling = alloc_sibling(s, slot);
@@ -85,9 +86,9 @@ static void settle_client(struct turn_shard *s, uint32_t slot)
 		peers_settle(s, sibling);
 }
 
-// RFC 8656 9: a permission is for an address, whatever the port. That of a common address is two
-// inside: one of what it stands for, one of itself. Says which address the nth is for; false when
-// there is none.
+// RFC 8656 9: a permission is for an address with any port. For a common address there are two
+// permissions: one for the address that it is translated to, one for itself. Returns the address of
+// the nth permission; false if there is no such permission.
 #define PERMISSIONS 2
 static bool permission_nth(const struct turn_shard *s, uint32_t slot, const struct addr *named,
 	unsigned int nth, struct addr *out)
@@ -101,14 +102,14 @@ static bool permission_nth(const struct turn_shard *s, uint32_t slot, const stru
 	return common ? permit_admit(s, slot, &peer, TURN_PORT_ANY) == TURN_GRANTED : nth == 0;
 }
 
-// How many permissions the address of a peer may take.
+// Maximum number of permissions for the address of a peer.
 static unsigned int permissions_most(const struct turn_shard *s)
 {
 	return s->policy->external.nb_public > 0 ? PERMISSIONS : 1;
 }
 
-// Judges the address of a peer as the client names it. RFC 8656 10.2 ignores the port, so the
-// policy is asked about any port that is not 0.
+// Judges the address of a peer in the form that the client uses. RFC 8656 10.2 ignores the port, so
+// the policy is asked for any port except 0.
 static enum turn_refusal address_admit(
 	const struct turn_shard *s, uint32_t slot, const struct endpoint *named)
 {
@@ -139,12 +140,12 @@ static enum turn_refusal peers_wanted(struct turn_request *r)
 	return any ? TURN_GRANTED : TURN_REFUSED_MALFORMED;
 }
 
-// Addresses that a request has named, each once: a table of where they stand in it, 0 = free. It
-// has an entry for every 8 bytes of the message. An address takes 12, so that a third is always
-// free. Nobody without the key of the hash can make the look-up long.
+// The distinct addresses of a request: a hash table of their offsets in it, 0 = free. It has an
+// entry for every 8 bytes of the message. An address takes 12, so at least a third is free. Without
+// the key of the hash nobody can make the look-ups long.
 struct named {
 	const struct turn_request *r;
-	unsigned int nth; // of the permissions of each
+	unsigned int nth; // index of the permission of each address
 	uint32_t mask;
 	uint16_t off[NAMED_MAX];
 };
@@ -159,7 +160,7 @@ static void named_begin(struct named *n, const struct turn_request *r, unsigned 
 	memset(n->off, 0, (n->mask + 1) * sizeof(n->off[0]));
 }
 
-// Adds the address that stands at off. False when it is there already.
+// Adds the address at offset off. False if it is there already.
 static bool named_add(struct named *n, uint16_t off, const struct addr *a)
 {
 	const struct turn_request *r = n->r;
@@ -181,8 +182,8 @@ static bool named_add(struct named *n, uint16_t off, const struct addr *a)
 	}
 }
 
-// How many permissions a request asks for that are not there, each counted once: nb[0] for the
-// allocation of r->slot, nb[1] for its sibling. peers_wanted has found nothing wrong with them.
+// Counts the permissions of a request that do not exist yet, each once: nb[0] for the allocation of
+// r->slot, nb[1] for its sibling. peers_wanted has accepted them.
 static void peers_new(const struct turn_request *r, unsigned int nth, uint32_t nb[2])
 {
 	uint16_t pos = 0, off, alen;
@@ -200,7 +201,7 @@ static void peers_new(const struct turn_request *r, unsigned int nth, uint32_t n
 	}
 }
 
-// Makes or refreshes the permissions that a request asks for.
+// Makes or refreshes the permissions of a request.
 static enum turn_refusal peers_permit(const struct turn_request *r, unsigned int nth)
 {
 	uint16_t pos = 0, off, alen;
@@ -242,10 +243,10 @@ enum turn_refusal method_create_permission(struct turn_request *r)
 	return TURN_GRANTED;
 }
 
-// RFC 8656 12.2: a number is bound to one peer, and a peer to one number; else 400, at which a
-// client starts afresh with a new allocation (12.3). A client that has named the peer in another
-// form before cannot know that it has a channel to it. It has asked for nothing wrong, and can do
-// without.
+// RFC 8656 12.2: a number is bound to one peer, and a peer to one number; else 400, after which a
+// client starts again with a new allocation (12.3). A client that has used another form of the
+// peer's address before cannot know that it has a channel to it. Its request is not wrong, so it
+// does not get 400.
 static enum turn_refusal binding_clash(
 	const struct turn_request *r, const struct peers_channel *want)
 {
@@ -254,7 +255,7 @@ static enum turn_refusal binding_clash(
 	const uint32_t by_peer = peers_channel_by_peer(s, r->slot, &want->peer);
 	const uint32_t sibling = alloc_sibling(s, r->slot);
 
-	// numbers are the client's, whichever allocation the peer is of
+	// numbers are unique per client, for both allocations
 	if (sibling != TURN_NONE && peers_channel_by_number(s, sibling, want->number) != TURN_NONE)
 		return TURN_REFUSED_CHANNEL_CLASH;
 	if (by_number == by_peer)
@@ -265,8 +266,8 @@ static enum turn_refusal binding_clash(
 }
 
 // RFC 8656 12 ends the channel numbers at 0x4FFF. RFC 5766 11 ended them at 0x7FFF, and its clients
-// draw from all of them. A client that has got our PASSWORD-ALGORITHMS and does not send it back is
-// such a client, because RFC 8489 9.2.5 makes newer clients send it (doc/decisions/0004).
+// use all of them. A client that has received our PASSWORD-ALGORITHMS and does not echo it is such
+// a client, because RFC 8489 9.2.5 makes newer clients echo it (doc/decisions/0004).
 static bool number_valid(const struct turn_request *r, uint16_t number)
 {
 	const bool old = !r->cred.rfc8489;
@@ -289,7 +290,7 @@ static enum turn_refusal bind_channel(struct turn_request *r, const struct peers
 	case SHARED_OURS:
 		return peers_channel_set(s, r->slot, want);
 	case SHARED_COLLISION:
-		// not 400, at which a client would give up all its other peers (RFC 8656 12.3)
+		// not 400, after which a client would give up all its other peers (RFC 8656 12.3)
 		return TURN_REFUSED_SHARED_PEER;
 	case SHARED_SHARE:
 		return TURN_REFUSED_SHARED_SHARE;
@@ -309,8 +310,8 @@ static enum turn_refusal bind_channel(struct turn_request *r, const struct peers
 	return refusal;
 }
 
-// Whether there is room for all that a new channel permits, as permit_common makes it. A channel
-// that is there goes on without: its address may have become common since.
+// True if there is room for all permissions of a new channel that permit_common makes. A refresh of
+// an existing channel always succeeds: its address may have become common since.
 static bool common_fits(
 	const struct turn_request *r, const struct peers_channel *want, const struct addr *named)
 {
@@ -326,8 +327,8 @@ static bool common_fits(
 	return peers_permissions_fit(s, r->slot, nb);
 }
 
-// A channel permits its peer's address, whatever the port. Of a common address that is what the
-// channel itself has not permitted, too.
+// A channel permits its peer's address with any port. For a common address, this adds the
+// permissions that the channel itself has not made.
 static void permit_common(struct turn_shard *s, uint32_t slot, const struct addr *named)
 {
 	struct addr a;

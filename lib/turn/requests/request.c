@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes one STUN request from its checks to its answer: the prologue that all methods share (RFC
-// 8489 6.3, 9.2.4; RFC 8656 5), the table of methods, and the three shapes of an answer.
+// Takes one STUN request from its checks to its answer: the checks that all methods share (RFC 8489
+// 6.3, 9.2.4; RFC 8656 5), the table of methods, and the three kinds of answers.
 #include "requests/request.h"
 #include "auth/nonce.h"
 #include "auth/oauth.h"
@@ -20,9 +20,9 @@
 
 static const struct method {
 	uint16_t method;
-	bool authenticated; // demands long-term credentials
-	bool allocation; // demands an allocation
-	bool tcp; // of RFC 6062: there is no such method where that is off
+	bool authenticated; // requires long-term credentials
+	bool allocation; // requires an allocation
+	bool tcp; // of RFC 6062: unknown unless relay.tcp is on
 	enum turn_refusal (*handle)(struct turn_request *r);
 } methods[] = {
 	{STUN_BINDING, false, false, false, method_binding},
@@ -34,7 +34,7 @@ static const struct method {
 	{STUN_CONNECTION_BIND, true, false, true, method_connection_bind},
 };
 
-// The usual phrases (RFC 8489 14.8, RFC 8656 19).
+// The default phrases (RFC 8489 14.8, RFC 8656 19).
 static const struct reason {
 	unsigned int code;
 	const char *text;
@@ -76,7 +76,7 @@ static const struct method *method_find(const struct turn_shard *s, uint16_t met
 	return NULL;
 }
 
-// RFC 7635: ACCESS-TOKEN is an unknown attribute wherever no challenge has asked for it.
+// RFC 7635: ACCESS-TOKEN is an unknown attribute if no challenge has asked for it.
 static bool is_token_unknown(const struct turn_request *r)
 {
 	return stun_has(&r->m, STUN_ACCESS_TOKEN) &&
@@ -102,8 +102,8 @@ static void put_unknown(struct turn_request *r)
 	stun_put(&r->w, STUN_UNKNOWN_ATTRIBUTES, list, len);
 }
 
-// Some clients take a nonce along to another connection, and ask there but once: for ConnectionBind
-// (pion), and for Allocate when a 300 has sent them to another server of the fleet (Chromium).
+// Some clients reuse a nonce on another connection, and do not retry there: for ConnectionBind
+// (pion), and for Allocate after a 300 to another server of the fleet (Chromium).
 static struct nonce_client nonce_client_of(const struct turn_request *r)
 {
 	return (struct nonce_client){.endpoint = {r->v->src, r->v->src_port},
@@ -112,9 +112,9 @@ static struct nonce_client nonce_client_of(const struct turn_request *r)
 			(r->m.method == STUN_ALLOCATE && r->policy->nonces_shared)};
 }
 
-// Appends REALM, NONCE and PASSWORD-ALGORITHMS of a 401 or 438 (RFC 8489 9.2.4), and where tokens
-// are taken THIRD-PARTY-AUTHORIZATION (RFC 7635). Such an answer has no SOFTWARE and no reason
-// phrase: what strangers can ask for stays small.
+// Appends REALM, NONCE and PASSWORD-ALGORITHMS of a 401 or 438 (RFC 8489 9.2.4), and
+// THIRD-PARTY-AUTHORIZATION (RFC 7635) if tokens are accepted. Such an answer has no SOFTWARE and
+// no reason phrase: answers to strangers stay small.
 static bool put_challenge(struct turn_request *r)
 {
 	const struct turn_policy *p = r->policy;
@@ -132,7 +132,7 @@ static bool put_challenge(struct turn_request *r)
 	return true;
 }
 
-// Begins an answer in the writer's buffer, over anything that is there.
+// Begins an answer in the writer's buffer, and discards its contents.
 static void begin_answer(struct turn_request *r, enum stun_class cls)
 {
 	stun_begin(&r->w, r->w.buf, r->w.cap, cls, r->m.method, stun_tid(&r->m));
@@ -152,13 +152,12 @@ static void begin_error(struct turn_request *r, enum turn_refusal refusal, bool 
 		alternates_put(r);
 }
 
-// Appends integrity and fingerprint. Returns the length of the answer; 0: there is none.
+// Appends integrity and fingerprint. Returns the length of the answer, or 0 if it failed.
 static uint16_t sign_answer(struct turn_request *r, bool signed_)
 {
 	if (signed_) {
-		// Signs with the same kind that the request had: clients that answer
-		// PASSWORD-ALGORITHMS and sign with SHA-1 look for no other kind (doc/protocol.md,
-		// deviations).
+		// Signs with the kind that the request had: clients that echo PASSWORD-ALGORITHMS
+		// and sign with SHA-1 accept no other kind (doc/protocol.md, deviations).
 		const bool sha256 = stun_has(&r->m, STUN_MESSAGE_INTEGRITY_SHA256);
 
 		stun_put_integrity(
@@ -169,7 +168,8 @@ static uint16_t sign_answer(struct turn_request *r, bool signed_)
 	return stun_end(&r->w);
 }
 
-// Signs the answer and makes the plan. Returns why, or that there is no answer.
+// Signs the answer and makes the plan. Returns refusal, or TURN_REFUSED_INTERNAL if there is no
+// answer.
 static enum turn_refusal finish_answer(
 	struct turn_request *r, enum turn_refusal refusal, bool signed_, struct turn_plan *plan)
 {
@@ -181,7 +181,7 @@ static enum turn_refusal finish_answer(
 	return refusal;
 }
 
-// Signs the success response, and behind it the answers for the other outcomes of the order.
+// Signs the success response, and after it the answers for the other outcomes of the order.
 static enum turn_refusal finish_order(struct turn_request *r, struct turn_plan *plan)
 {
 	static const uint16_t codes[] = {
@@ -213,8 +213,8 @@ static enum turn_refusal finish_order(struct turn_request *r, struct turn_plan *
 	return TURN_GRANTED;
 }
 
-// Answers a request whose sender has not proved who they are, as far as the budgets allow; else
-// stays silent. Returns what has become of it.
+// Answers a request whose sender is not authenticated, within the budgets; else stays silent.
+// Returns the resulting refusal.
 static enum turn_refusal answer_stranger(
 	struct turn_request *r, enum turn_refusal refusal, struct turn_plan *plan)
 {
@@ -230,7 +230,7 @@ static enum turn_refusal answer_stranger(
 	return finish_answer(r, refusal, false, plan);
 }
 
-// Calls cred_verify with what the allocation keeps of the REST name, or the token, that made it.
+// Calls cred_verify with the REST name or the token that the allocation stores.
 static enum turn_refusal verify_request(struct turn_request *r)
 {
 	struct turn_shard *s = r->s;
@@ -241,7 +241,7 @@ static enum turn_refusal verify_request(struct turn_request *r)
 	enum turn_refusal refusal;
 	bool has_known;
 
-	// while a client moves, either 5-tuple may be another's: an Allocate is not known by it
+	// while a client moves, either 5-tuple may be another client's: an Allocate does not use it
 	has_known = r->slot != TURN_NONE &&
 		((cold_at(s, r->slot)->rest &&
 			 (m->method != STUN_ALLOCATE || !mobile_moves(s, r->slot))) ||
@@ -257,7 +257,7 @@ static enum turn_refusal verify_request(struct turn_request *r)
 	return refusal;
 }
 
-// Finds out what the NONCE of a request shows about its source address.
+// Checks the NONCE of a request, and records what it proves about the source address.
 static enum nonce_state prove_source(struct turn_request *r)
 {
 	const struct stun_msg *m = &r->m;
@@ -275,7 +275,7 @@ static enum nonce_state prove_source(struct turn_request *r)
 	return state;
 }
 
-// Authenticates as RFC 8489 9.2.4 says, but checks the nonce first: a stale one is answered before
+// Authenticates as in RFC 8489 9.2.4, but checks the nonce first: a stale one is answered before
 // any key is looked up or derived (doc/decisions/0002).
 static enum turn_refusal authenticate_request(struct turn_request *r)
 {
@@ -300,7 +300,7 @@ static enum turn_refusal authenticate_request(struct turn_request *r)
 		stranger_guessed(r, &guess);
 	else if (refusal == TURN_GRANTED && r->slot == TURN_NONE)
 		stranger_passed(r, &guess);
-	// a client that has nothing but a token will never sign in another way
+	// a client that has only a token will never sign in another way
 	return refusal != TURN_GRANTED && is_token_unknown(r) ? TURN_REFUSED_ATTRIBUTE : refusal;
 }
 
@@ -309,8 +309,8 @@ static bool has_ticket(const struct turn_request *r)
 	return r->m.method == STUN_REFRESH && stun_has(&r->m, STUN_MOBILITY_TICKET);
 }
 
-// Checks that every authenticated request has to pass before its handler (RFC 8489 6.3.1, RFC 8656
-// 5).
+// Checks that every authenticated request must pass before its handler runs (RFC 8489 6.3.1, RFC
+// 8656 5).
 static enum turn_refusal admit_request(struct turn_request *r, const struct method *method)
 {
 	if (r->m.nb_unknown > 0 || is_token_unknown(r))
@@ -328,8 +328,7 @@ static enum turn_refusal admit_request(struct turn_request *r, const struct meth
 	return TURN_GRANTED;
 }
 
-// If an Allocate that came by a redirect has failed, or a Refresh of a client that moves, the
-// redirect is ended.
+// Ends the redirect if a redirected Allocate has failed, or a Refresh of a moving client.
 static void drop_redirect(struct turn_request *r, const struct method *method)
 {
 	if ((method->method == STUN_ALLOCATE && r->slot == TURN_NONE) ||
@@ -363,7 +362,7 @@ static enum turn_refusal handle_signed(
 	return finish_answer(r, refusal, true, plan);
 }
 
-// Whether the listener of a Binding request answers such ones.
+// True if the listener answers Binding requests of this kind.
 static bool is_answered(const struct turn_request *r)
 {
 	const uint8_t binding = r->s->listener[r->v->listener].binding;
@@ -372,7 +371,7 @@ static bool is_answered(const struct turn_request *r)
 		(binding == TURN_BINDING_RFC8489 && !stun_is_rfc3489(&r->m));
 }
 
-// Binding is never authenticated (RFC 8489 12). Over UDP its answers have a budget of their own.
+// Binding is never authenticated (RFC 8489 12). Over UDP its answers have their own budget.
 static enum turn_refusal handle_binding(
 	struct turn_request *r, const struct method *method, struct turn_plan *plan)
 {
@@ -397,9 +396,9 @@ static enum turn_refusal handle_binding(
 	return refusal;
 }
 
-// The realm of a request where there are several. A request that names none, or one that is not
-// served here, is asked for credentials of the realm of its allocation, if it has one; else of that
-// of its ORIGIN. No message changes the realm of anything: it is told anew each time.
+// The realm of a request if there are several realms. A request without a REALM that its listener
+// serves is challenged for the realm of its allocation, if it has one; else for that of its ORIGIN.
+// No message changes a realm permanently: it is determined for each request.
 static const struct turn_policy *realm_of(const struct turn_request *r)
 {
 	const struct turn_shard *s = r->s;
@@ -422,7 +421,7 @@ static enum turn_refusal handle_method(
 
 	if (!method->authenticated)
 		return handle_binding(r, method, plan);
-	// An allocation past its time that has not been swept yet counts as gone.
+	// An expired allocation that the timer has not ended yet counts as ended.
 	if (r->slot != TURN_NONE)
 		r->slot = alloc_sweep(r->s, r->slot);
 	if (r->s->policy->realms != NULL)
@@ -433,7 +432,7 @@ static enum turn_refusal handle_method(
 	return handle_signed(r, method, plan);
 }
 
-// The drop of a request that is refused without an answer.
+// The drop reason of a request that is refused without an answer.
 static enum turn_drop drop_of(enum turn_refusal refusal)
 {
 	switch (refusal) {

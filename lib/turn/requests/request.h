@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a STUN request carries through its handler.
+// The state of a STUN request during its handling.
 #pragma once
 
 #include "auth/cred.h"
@@ -8,31 +8,31 @@
 #include "turn.h"
 #include "turn_refusal.h"
 
-// One request on its way through its handler.
+// A request that is being handled.
 struct turn_request {
 	struct turn_shard *s;
 	struct turn_view *v;
 	struct stun_msg m;
-	// The realm that the request is judged in: that which it names, if its listener serves it,
-	// else that whose credentials it is asked for.
+	// The realm that judges the request: the one in the request, if its listener serves it,
+	// else the one used for the challenge.
 	const struct turn_policy *policy;
 	uint32_t slot; // live allocation of the 5-tuple, or TURN_NONE
-	struct turn_cred cred; // whoever signed it; key.len 0 = nobody
+	struct turn_cred cred; // the credentials that signed it; key.len 0 = not signed
 	struct stun_writer w; // the success response, begun before the handler runs
 	uint8_t proof; // enum proof
-	struct discovery_ask ask; // of Binding
-	struct endpoint peer; // that a refused request has named, for the event; :: = none
-	// Set by a handler: the answer waits for it, and may become another one.
+	struct discovery_ask ask; // of a Binding request
+	struct endpoint peer; // requested peer of a refused request, for the event; :: = no peer
+	// Set by a handler: the answer depends on the outcome of this order.
 	struct turn_order *order;
-	// A Refresh with a MOBILITY-TICKET: slot is the ticket's allocation, own that of the
+	// A Refresh with a MOBILITY-TICKET: slot is the ticket's allocation, tuple_slot that of the
 	// 5-tuple, or TURN_NONE.
 	uint32_t tuple_slot;
-	uint32_t ticket; // number of the ticket, 0 = the request has none
+	uint32_t ticket; // serial of the ticket, 0 = no ticket
 	bool handover; // set by a handler: hand the datagram to `worker`
 	uint8_t worker;
 };
 
-// Handles a STUN request completely: fills *plan, and side->front with the answer. *m is v's
-// message, parsed.
+// Handles a STUN request completely: fills *plan, and side->front with the answer. *m is v's parsed
+// message.
 void turn_request(struct turn_shard *s, struct turn_view *v, const struct stun_msg *m,
 	struct turn_plan *plan, struct turn_side *side);

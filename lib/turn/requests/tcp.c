@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP allocations: what RFC 6062 asks of Allocate, Connect, ConnectionBind and ConnectionAttempt.
-// Requests are judged here; what is good becomes an order for the thread with the sockets.
+// TCP allocations: the rules of RFC 6062 for Allocate, Connect, ConnectionBind and
+// ConnectionAttempt. Requests are judged here; a granted one becomes an order for the thread that
+// has the sockets.
 #include "turn_tcp.h"
 #include "auth/realms.h"
 #include "events/tell.h"
@@ -47,7 +48,8 @@ static struct turn_order *order_begin(struct turn_request *r, enum turn_order_ki
 	*o = (struct turn_order){
 		.kind = (uint8_t)kind, .realm = r->policy->number, .listener = r->v->listener};
 	memcpy(o->ident, r->cred.ident, sizeof(o->ident));
-	if (cred_is_token(&r->cred)) // many share the kid, so the token itself has to be the same
+	// Many clients share the kid, so the token itself must be the same.
+	if (cred_is_token(&r->cred))
 		cred_quota_ident(r->policy, r->s->crypto, &r->m, &r->cred, o->ident);
 	return o;
 }
@@ -62,7 +64,7 @@ static struct turn_order *order_of(struct turn_request *r, enum turn_order_kind 
 	return o;
 }
 
-// The threads know an allocation's token by what they have been told of it.
+// The stream threads know an allocation's token only from orders.
 void tcp_rekey(struct turn_request *r)
 {
 	if (!alloc_is_of_far(r->s, r->slot, &r->cred, r->policy->number))
@@ -71,7 +73,7 @@ void tcp_rekey(struct turn_request *r)
 
 // --- Allocate ------------------------------------------------------------------------------------
 
-// Makes the allocation on a slot and a port that are taken.
+// Makes the allocation on an allocated slot and port.
 static enum turn_refusal make_alloc(struct turn_request *r, const struct alloc_new *n)
 {
 	struct turn_shard *s = r->s;
@@ -87,8 +89,8 @@ static enum turn_refusal make_alloc(struct turn_request *r, const struct alloc_n
 	return TURN_GRANTED;
 }
 
-// Takes the port, and a slot of a relay address like any other; its port for UDP is nobody's
-// meanwhile. It takes both or neither.
+// Allocates the TCP port, and a slot of a relay address like any other; its UDP port stays unused
+// meanwhile. It allocates both or neither.
 static enum turn_refusal take_port(const struct turn_request *r, bool is_v4, struct alloc_new *n)
 {
 	struct turn_shard *s = r->s;
@@ -134,7 +136,7 @@ enum turn_refusal tcp_allocate(struct turn_request *r, bool is_v4, uint32_t life
 
 // --- Connect and ConnectionBind ------------------------------------------------------------------
 
-// Judges a peer over TCP. Programs of this machine are none: nobody has a way to them.
+// Judges a peer over TCP. Local programs are not peers: they cannot be reached over TCP.
 static enum turn_peer_class peer_class(
 	const struct turn_policy *p, const struct addr *a, uint16_t port)
 {
@@ -143,8 +145,8 @@ static enum turn_peer_class peer_class(
 	return class == TURN_PEER_OWN && !p->hairpin ? TURN_PEER_NEVER : class;
 }
 
-// Judges the peer of a Connect. Of the addresses of this box only relayed transport addresses of
-// TCP are peers: *to is the place of one. Nobody has a way to what else listens here.
+// Judges the peer of a Connect. Among the addresses of this box only relayed transport addresses
+// for TCP are peers: *peer_place is the place of one. Other local listeners cannot be reached.
 static enum turn_refusal peer_admit(
 	struct turn_request *r, struct endpoint *peer, uint32_t *peer_place)
 {
@@ -191,7 +193,7 @@ enum turn_refusal method_connect(struct turn_request *r)
 	return TURN_GRANTED;
 }
 
-// The connection that is to be bound may be of any worker, and so is known to the threads alone.
+// The connection to bind may belong to any worker, so only the stream threads know it.
 enum turn_refusal method_connection_bind(struct turn_request *r)
 {
 	uint32_t id;
@@ -200,7 +202,7 @@ enum turn_refusal method_connection_bind(struct turn_request *r)
 		return TURN_REFUSED_TCP_CLIENT;
 	if (!stun_get_u32(&r->m, STUN_CONNECTION_ID, &id))
 		return TURN_REFUSED_MALFORMED;
-	if (r->slot != TURN_NONE) // a control connection cannot be one for data, too
+	if (r->slot != TURN_NONE) // a control connection cannot be a data connection, too
 		return TURN_REFUSED_TCP_METHOD;
 	order_begin(r, TURN_ORDER_BIND)->id = id;
 	return TURN_GRANTED;
@@ -208,8 +210,9 @@ enum turn_refusal method_connection_bind(struct turn_request *r)
 
 // --- ConnectionAttempt ---------------------------------------------------------------------------
 
-// Whether a policy lets an endpoint be a peer. From an own address only another allocation
-// connects: the kernel's sockets are bound to an interface, and what is local comes by another.
+// True if a policy allows an endpoint as a peer. Only another allocation can connect from one of
+// our addresses: the kernel's sockets are bound to an interface, and local traffic uses another
+// one.
 static bool may_be_peer(const struct turn_policy *p, const struct addr *a, uint16_t port)
 {
 	const enum turn_peer_class class = peer_class(p, a, port);
@@ -222,7 +225,7 @@ bool turn_tcp_may_be_peer(const struct turn_policy *p, uint8_t realm, const stru
 	return may_be_peer(realms_policy(p, realm), &peer->addr, peer->port);
 }
 
-// Slot of the allocation that the peer has connected to, if it may.
+// Slot of the allocation to which the peer has connected, if the peer is allowed.
 static uint32_t admitted_slot(
 	struct turn_shard *s, uint32_t place, uint64_t allocation, const struct addr *peer)
 {

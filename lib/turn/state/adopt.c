@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes up the allocations and reservations of an old state area. Each goes through the calls that
-// a request would have made: quota, relay port, client table. A record says what was asked for, and
-// never how tables or trees were linked.
+// Restores the allocations and reservations of an old state area. Each goes through the calls that
+// a request would have made: quota, relay port, client table. A record contains the data of the
+// request, and never the links of tables or trees.
 #include "state/adopt.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "shard.h"
 #include "state/writer.h"
 
-// --- what has no place --------------------------------------------------------------------------
+// --- losses -------------------------------------------------------------------------------------
 
 static enum turn_end end_of(enum turn_state_loss loss)
 {
@@ -49,14 +49,14 @@ static uint32_t age_s(const struct adopt *d, const struct state_alloc *r)
 	return d->a->boot_ms > r->made_ms ? (uint32_t)((d->a->boot_ms - r->made_ms) / 1000) : 0;
 }
 
-// The id under which an allocation of the old area was told.
+// The ID under which an allocation of the old area was reported.
 static uint64_t id_of(const struct adopt *d, const struct state_alloc *r, uint32_t slot)
 {
 	return (uint64_t)d->worker << 58 | (uint64_t)slot << 32 | r->made;
 }
 
-// Tells that an allocation of the old area has ended; it keeps the id under which its making was
-// told.
+// Reports that an allocation of the old area has ended, under the ID with which it was reported as
+// made.
 static void tell_gone(
 	struct adopt *d, const struct state_alloc *r, uint32_t slot, enum turn_state_loss loss)
 {
@@ -86,7 +86,7 @@ static void tell_gone(
 	s->event(s->ctx, &e);
 }
 
-// Hands the notes of a shard about redirects to the shards that hold these.
+// Applies a shard's notes about redirects to the shards that hold these.
 static void hand_notes(struct adopt *d, struct turn_shard *s)
 {
 	struct turn_redirect_note note[TURN_NOTES_MAX];
@@ -114,8 +114,8 @@ void adopt_end(struct adopt *d, struct adopt_place *p, enum turn_end reason)
 	end_one(d, p, reason);
 	if (sibling == TURN_NONE)
 		return;
-	// rare enough to be searched: both are of the old worker whose records are gone through, or
-	// no server has written them so
+	// rare enough for a linear search: both belong to the old worker whose records are being
+	// processed, or no server has written the area
 	while (q < end && (!q->is_taken_up || q->worker != p->worker || q->slot != sibling))
 		q++;
 	if (q < end)
@@ -124,7 +124,7 @@ void adopt_end(struct adopt *d, struct adopt_place *p, enum turn_end reason)
 
 // --- allocations --------------------------------------------------------------------------------
 
-// Whether those who made an allocation may still make one.
+// True if the users who made an allocation may still make one.
 static bool has_user(const struct turn_policy *p, const struct state_alloc *r)
 {
 	if (r->alg == CRED_TOKEN)
@@ -132,8 +132,8 @@ static bool has_user(const struct turn_policy *p, const struct state_alloc *r)
 	return (r->flags & STATE_REST) != 0 ? p->nb_secrets > 0 : policy_has_ident(p, r->ident);
 }
 
-// What keeps an allocation from being taken up that can be told before anything is taken;
-// TURN_STATE_LOST_END when nothing does.
+// The reason that prevents restoring an allocation, as far as it is known before anything is
+// allocated; TURN_STATE_LOST_END if there is no reason.
 static enum turn_state_loss check_record(
 	const struct adopt *d, const struct state_alloc *r, struct adopt_home *home)
 {
@@ -169,8 +169,8 @@ static struct turn_cred cred_of(const struct state_alloc *r)
 	return c;
 }
 
-// The client as a shard sees it whose allocation is taken up on worker owner. Its home leads it
-// there when that is another worker.
+// The client's view for a shard on which the allocation is restored. If its home is another worker,
+// that worker gets a redirect.
 static struct turn_view view_of(
 	const struct adopt *d, const struct state_alloc *r, const struct turn_shard *s)
 {
@@ -194,8 +194,8 @@ static bool make_redirect(
 		(alloc_lookup(home, v) == TURN_NONE && redirect_keep(home, v, s->worker, user));
 }
 
-// The allocation on s that was one dual allocation with that of a record, and was taken up before
-// it; TURN_NONE when there is none.
+// The allocation on s that formed a dual allocation with that of a record, and was restored before
+// it; TURN_NONE if there is no such allocation.
 static uint32_t sibling_of(const struct adopt *d, const struct state_alloc *r,
 	const struct turn_view *v, const struct turn_shard *s)
 {
@@ -215,7 +215,7 @@ static uint32_t sibling_of(const struct adopt *d, const struct state_alloc *r,
 }
 
 // Makes the allocation and, if it is the first of its client, the redirect that leads to it. False
-// when there is no room; then nothing is left.
+// if there is no room; then nothing is left.
 static bool place_make(struct adopt *d, const struct state_alloc *r, const struct alloc_new *n,
 	struct turn_shard *s)
 {
@@ -236,7 +236,7 @@ static bool place_make(struct adopt *d, const struct state_alloc *r, const struc
 	return true;
 }
 
-// What the slot has counted before goes on.
+// Continues the old counts of the slot.
 static void usage_take_up(const struct adopt *d, struct turn_shard *s, uint32_t slot, uint32_t old)
 {
 	const struct usage *was = (const struct usage *)state_at(d->h, d->part->usage_at) + old;
@@ -247,13 +247,13 @@ static void usage_take_up(const struct adopt *d, struct turn_shard *s, uint32_t 
 	memcpy(u->lost, was->lost, sizeof(u->lost));
 }
 
-// Tickets lead to the worker that has given them.
+// A ticket is only valid on the worker that issued it.
 static bool may_move(const struct turn_shard *s, const struct state_alloc *r)
 {
 	return s->mobile != NULL && r->handle != 0 && alloc_id_worker(r->handle) == s->worker;
 }
 
-// Makes the allocation on a slot that is taken and counted in the quota. False when there is no
+// Makes the allocation on a slot that is allocated and counted in the quota. False if there is no
 // room; then nothing is left.
 static bool alloc_take_up(struct adopt *d, const struct state_alloc *r, uint32_t old,
 	struct alloc_new *n, struct turn_shard *s)
@@ -261,7 +261,7 @@ static bool alloc_take_up(struct adopt *d, const struct state_alloc *r, uint32_t
 	const bool stays = s->worker == d->worker && n->slot == old;
 	bool made;
 
-	n->number = stays ? r->made : 0; // it keeps its id
+	n->number = stays ? r->made : 0; // it keeps its ID
 	made = place_make(d, r, n, s);
 	hand_notes(d, s);
 	if (!made)
@@ -269,14 +269,14 @@ static bool alloc_take_up(struct adopt *d, const struct state_alloc *r, uint32_t
 	if (may_move(s, r))
 		mobile_take_up(s, n->slot, r->handle, r->serial, n->quota.source);
 	usage_take_up(d, s, n->slot, old);
-	s->stats.allocations_total--; // counts those that requests have made
+	s->stats.allocations_total--; // counts only those that requests have made
 	if (!stays)
 		tell_moved(s, n->slot, id_of(d, r, old));
 	return true;
 }
 
-// Takes up an allocation that `refused` has nothing against. Why not; TURN_STATE_LOST_END: it is
-// taken up.
+// Restores an allocation that check_record has accepted. Returns the reason of a loss, or
+// TURN_STATE_LOST_END on success.
 static enum turn_state_loss alloc_place(
 	struct adopt *d, const struct state_alloc *r, uint32_t old, const struct adopt_home *home)
 {
@@ -307,9 +307,10 @@ static enum turn_state_loss alloc_place(
 	return TURN_STATE_LOST_END;
 }
 
-// --- reservations, ports that rest --------------------------------------------------------------
+// --- reservations, resting ports ----------------------------------------------------------------
 
-// A token names the worker that has it. If another one owns the port now, nobody finds it.
+// A token names its worker. If another worker owns the port now, no request could find the
+// reservation.
 static bool reservation_place(struct adopt *d, const struct state_alloc *r,
 	const struct adopt_home *home, uint32_t left_ms)
 {
@@ -331,9 +332,9 @@ static bool reservation_place(struct adopt *d, const struct state_alloc *r,
 	return true;
 }
 
-// The port of what ended at ended_ms goes on resting: anew, so that the ports rest in
-// the order in which they are given back. A port of TCP does not: the number is another port's of
-// UDP, which may be in use.
+// The port of an allocation that ended at ended_ms must continue to rest: for a full time, so that
+// the ports rest in the order in which they are freed. A TCP port does not: that number is the
+// number of another UDP port, which may be in use.
 static void rest_on(struct adopt *d, const struct state_alloc *r, uint64_t ended_ms)
 {
 	const uint64_t rest_ms = d->a->shards[0]->policy->quarantine_s * UINT64_C(1000);
@@ -341,7 +342,7 @@ static void rest_on(struct adopt *d, const struct state_alloc *r, uint64_t ended
 	struct adopt_home home;
 	uint32_t slot;
 
-	// as relay_ports.h says when a port has rested
+	// relay_ports.h defines when a port has rested
 	if (d->a->boot_ms > ended_ms && d->a->boot_ms - ended_ms >= rest_ms)
 		return;
 	if ((r->flags & STATE_TCP) != 0 || !adopt_home(d, r, &home))
@@ -350,7 +351,7 @@ static void rest_on(struct adopt *d, const struct state_alloc *r, uint64_t ended
 	if (s->shared.nb > 0 || relayed_take_at(s, home.place, r->user, &slot) != TURN_GRANTED)
 		return;
 	relayed_give(s, slot, r->user);
-	state_resting(s, slot); // the next process wants to know it, too
+	state_resting(s, slot); // the next process needs to know it, too
 	d->out->resting++;
 }
 

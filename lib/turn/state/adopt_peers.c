@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes up the permissions, the peers on shared addresses and the channels of allocations that were
-// taken up. Each has to pass what a CreatePermission, Send or ChannelBind would have to.
+// Restores the permissions, the peers on shared addresses and the channels of restored allocations.
+// Each must pass the checks of a CreatePermission, Send or ChannelBind.
 #include "state/adopt.h"
 
 #include "peers.h"
@@ -18,7 +18,7 @@ static const struct state_channel *channel_at(const struct adopt *d, uint32_t i)
 	return (const struct state_channel *)state_at(d->h, d->part->channel_at) + i;
 }
 
-// The allocation that a record belongs to; NULL when that is over or was not taken up.
+// The allocation that a record belongs to; NULL if that has ended or was not restored.
 static struct adopt_place *place_of(struct adopt *d, uint32_t slot, uint32_t made)
 {
 	struct adopt_place *p = slot < d->part->nb_slots ? &d->place[slot] : NULL;
@@ -28,7 +28,7 @@ static struct adopt_place *place_of(struct adopt *d, uint32_t slot, uint32_t mad
 
 // --- permissions --------------------------------------------------------------------------------
 
-// How long a permission can live: one that a ChannelBind has made lives as long as the channel.
+// Maximum lifetime of a permission: one that a ChannelBind has made lives as long as the channel.
 static uint64_t most_ms(const struct turn_shard *s)
 {
 	const struct turn_limits *l = &s->policy->limits;
@@ -65,7 +65,7 @@ static void permission_take_up(struct adopt *d, uint32_t i)
 	d->out->permissions++;
 }
 
-// The address of the permission that a record of this allocation names, if it was taken up.
+// The address of the permission that this allocation's record refers to, if it was restored.
 static bool peer_of(struct adopt *d, const struct state_channel *r, const struct adopt_place *p,
 	struct addr *out)
 {
@@ -140,8 +140,8 @@ static void channel_take_up(struct adopt *d, uint32_t i)
 	d->out->channels++;
 }
 
-// Records come in the order in which they were made, and allocations in that of their ports: what
-// the next records need is fetched while others are taken up.
+// Records are in the order in which they were made, and allocations in the order of their ports:
+// memory for the next records is prefetched while others are restored.
 #define AHEAD 8
 
 static void prefetch_place(const struct adopt *d, uint32_t slot)

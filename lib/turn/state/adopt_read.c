@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads an old state area: which records count, and where they belong in the new configuration.
+// Reads an old state area: finds the valid records, and their places in the new configuration.
 #include "state/adopt.h"
 
 #include <stdlib.h>
@@ -160,8 +160,7 @@ void adopt_worker(struct adopt *d, unsigned int worker)
 
 // --- redirects ----------------------------------------------------------------------------------
 
-// The worker that will need a redirect for the allocation of a slot; TURN_WORKERS_MAX when none
-// will.
+// The worker that will need a redirect for the allocation of a slot, or TURN_WORKERS_MAX.
 static unsigned int needs_redirect(struct adopt *d, uint32_t slot)
 {
 	struct state_alloc r;

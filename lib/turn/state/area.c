@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes state areas, and says of a block of bytes whether it is one.
+// Makes state areas, and checks if a block of bytes is one.
 #include "state/area.h"
 #include "relayed/relay_map.h"
 #include "shard.h"
@@ -158,7 +158,7 @@ void state_open(struct turn_shard *s, struct turn_state *area)
 
 // --- checking -----------------------------------------------------------------------------------
 
-// Whether nb things of a size lie within an area, behind its header.
+// True if nb objects of a size lie within an area, after its header.
 static bool lies_in(const struct state_header *h, uint64_t offset, uint64_t each, uint64_t nb)
 {
 	return offset % 8 == 0 && offset >= sizeof(*h) && offset <= h->size &&
@@ -174,8 +174,8 @@ static bool part_fits(const struct state_header *h, const struct state_part *p)
 		lies_in(h, p->endpoint_at, sizeof(struct state_channel), p->nb_endpoints);
 }
 
-// Whether header and tables are what turn_state_create made. The check tells damage. Beyond it,
-// nothing in them may lead outside the area.
+// True if header and tables are as turn_state_create makes them. The checksum detects damage. In
+// addition, nothing in them may point outside the area.
 static bool header_fits(const struct state_header *h)
 {
 	if (h->workers == 0 || h->workers > TURN_WORKERS_MAX || h->nb_listeners > UINT8_MAX ||
@@ -201,7 +201,7 @@ enum turn_state_refusal turn_state_check(
 		return TURN_STATE_FOREIGN;
 	if (size < offsetof(struct state_header, check))
 		return TURN_STATE_TRUNCATED;
-	// layout and digest stand in their places in every layout
+	// layout and digest have the same place in every layout
 	if (h->layout != TURN_STATE_LAYOUT || h->layout_digest != turn_state_digest())
 		return TURN_STATE_LAYOUT_OTHER;
 	if (size < sizeof(*h) || h->size > size)

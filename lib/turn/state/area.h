@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What only lib/turn asks a state area; turn_state.h has the rest.
+// Functions of a state area inside lib/turn; turn_state.h has the public ones.
 #pragma once
 
 #include "state/record.h"
 
 // Makes a shard write to its part of an area. The rest of the shard's memory is set up.
 void state_open(struct turn_shard *s, struct turn_state *area);
-// What stands in header.check: over the header and the tables, which lie within the area, all that
-// stands from the start on.
+// The value of header.check: a hash over the fields of header and tables that do not change. The
+// tables must lie within the area.
 uint64_t state_header_check(const struct state_header *h);
-// Something at a place in an area that turn_state_check has found good, or that is being made.
+// The object at an offset of an area that turn_state_check has accepted, or that is being made.
 static inline const void *state_at(const struct state_header *h, uint64_t offset)
 {
 	return (const uint8_t *)h + offset;

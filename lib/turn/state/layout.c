@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Says what the layout of the state area is, field by field, so that a change of it is noticed.
+// Lists the layout of the state area, field by field, so that a change of it is noticed.
 #include "state/record.h"
 
 #define FIELD(record, name)                                                                       \
@@ -107,7 +107,7 @@ const struct turn_state_field *turn_state_fields(unsigned int *nb)
 	return fields;
 }
 
-// FNV-1a: not hash.h, whose answers are among what goes in.
+// FNV-1a: not hash.h, because results of that hash are part of the input.
 static uint64_t digest_add(uint64_t sum, const void *data, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -115,8 +115,8 @@ static uint64_t digest_add(uint64_t sum, const void *data, size_t len)
 	return sum;
 }
 
-// What is in a record beyond its fields: numbers that stand for something, and what the keyed hash
-// makes of known bytes. That depends on what the build may use of the CPU (hash.h), and a build
+// Adds the parts of a record's format that are not fields: constants, and results of the keyed hash
+// for known bytes. These depend on the CPU features that the build may use (hash.h), and a build
 // with another hash would find all records damaged.
 static uint64_t known_answers(uint64_t sum)
 {

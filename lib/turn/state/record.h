@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state area as it lies in memory: its header, its tables, and records of fixed size that check
-// themselves. Whatever is changed here changes the layout (TURN_STATE_LAYOUT). PURE
+// The state area in memory: its header, its tables, and records of fixed size with a checksum each.
+// Any change here changes the layout (TURN_STATE_LAYOUT). PURE
 #pragma once
 
 #include "stun.h"
@@ -8,15 +8,16 @@
 #include "turn_state.h"
 #include "usage.h"
 
-// A record counts when its first word says so:
+// A record is valid if its first word is:
 //
 //	63      the allocation has ended, and its port rests from the time on
 //	24..62  time in milliseconds of CLOCK_BOOTTIME: when it expires, or ended
 //	 0..23  check: a keyed hash over body, place and time
 //
-// 0 is no record. STATE_WRITING is one that is being written; no check goes with the time 0.
-// A writer sets STATE_WRITING, then the body, then the word. A process dies at one point in each of
-// its threads, and memory keeps all that was stored before: so the order of stores is all it takes.
+// 0 means no record. STATE_WRITING marks one that is being written; no valid word has the time 0. A
+// writer stores STATE_WRITING, then the body, then the word. If a process dies, each of its threads
+// stops at one point, and memory keeps everything that was stored before: so only the order of
+// stores matters.
 #define STATE_EMPTY UINT64_C(0)
 #define STATE_WRITING UINT64_C(1)
 #define STATE_ENDED (UINT64_C(1) << 63)
@@ -27,12 +28,12 @@ enum state_kind { STATE_ALLOCATION = 1, STATE_RESERVATION = 2 };
 
 #define STATE_REST 1 // flags of a state_alloc
 #define STATE_RFC8489 2
-#define STATE_TCP 4 // its relay_port is one of TCP (RFC 6062)
+#define STATE_TCP 4 // its relay_port is a TCP port (RFC 6062)
 
 // An allocation, or a reserved port. One for each slot of a shard.
 struct state_alloc {
 	uint64_t word;
-	uint64_t digest; // keyed hash of all that follows
+	uint64_t digest; // keyed hash of all following fields
 	uint64_t made_ms; // CLOCK_BOOTTIME when it was made
 	uint64_t user; // as quota counts it
 	struct addr client;
@@ -49,11 +50,11 @@ struct state_alloc {
 	uint8_t listener; // index into the table of listeners
 	uint8_t kind; // enum state_kind
 	uint8_t flags, alg, name_len, spare;
-	uint8_t tid[STUN_TID_LEN]; // of the Allocate
+	uint8_t tid[STUN_TID_LEN]; // transaction ID of the Allocate
 	uint8_t mac[STUN_REST_MAC_LEN];
 	char name[TURN_NAME_LEN];
-	// The relayed transport address of the sibling, of a dual allocation; port 0 = there was
-	// none. It stays when the sibling ends: its own record tells that.
+	// For a dual allocation, the relayed transport address of the sibling; port 0 = no sibling.
+	// It stays when the sibling ends, which the sibling's own record shows.
 	uint16_t relay2, relay2_port;
 	union {
 		struct {
@@ -61,8 +62,8 @@ struct state_alloc {
 		};
 		uint32_t realm_tag; // state_realm_tag of its realm
 	};
-	// What an allocation that may move has (mobile/mobile.h): the handle of its tickets, as
-	// what quota has counted its client, the number of the last ticket. handle 0 = it may not.
+	// Data of an allocation that may move (mobile/mobile.h): the handle of its tickets, the
+	// source that quota has counted, the number of the last ticket. handle 0 = it may not move.
 	union {
 		uint8_t ticket[16];
 		struct {
@@ -74,16 +75,16 @@ struct state_alloc {
 		uint32_t serial;
 	};
 };
-_Static_assert(sizeof(struct state_alloc) == 160, "what an allocation takes in the area");
+_Static_assert(sizeof(struct state_alloc) == 160, "size of an allocation in the area");
 
-// A permission. It belongs to the allocation of the slot that has this number (made), and to no
-// later one; so nobody has to end it when the allocation ends.
+// A permission. It belongs to the allocation of the slot with this number (made), and to no later
+// one; so it need not be ended when the allocation ends.
 struct state_permission {
 	uint64_t word;
 	struct addr peer;
 	uint32_t slot, made;
 };
-_Static_assert(sizeof(struct state_permission) == 32, "what a permission takes in the area");
+_Static_assert(sizeof(struct state_permission) == 32, "size of a permission in the area");
 
 // A channel, or (in an array of its own, with number 0) a peer registered on a shared address.
 struct state_channel {
@@ -94,7 +95,7 @@ struct state_channel {
 	uint8_t form; // external_form
 	uint8_t spare[7];
 };
-_Static_assert(sizeof(struct state_channel) == 32, "what a channel takes in the area");
+_Static_assert(sizeof(struct state_channel) == 32, "size of a channel in the area");
 
 struct state_listener {
 	struct addr addr;
@@ -103,7 +104,7 @@ struct state_listener {
 	uint8_t spare[5];
 };
 
-// Where the records of a worker lie, in bytes from the start of the area, and how many there are.
+// Offsets of the records of a worker from the start of the area, in bytes, and their numbers.
 struct state_part {
 	uint64_t alloc_at, usage_at, permission_at, channel_at, endpoint_at;
 	uint32_t nb_slots, nb_permissions, nb_channels, nb_endpoints;
@@ -117,46 +118,47 @@ struct state_header {
 	uint32_t workers;
 	uint64_t layout_digest; // turn_state_digest
 	uint64_t size; // of the area
-	uint64_t check; // hash of header and tables, without check and without what can change
+	uint64_t check; // hash of header and tables, without check and the fields that can change
 	uint64_t listeners_at, relay_at, parts_at; // the tables
 	uint32_t nb_listeners, nb_relay;
 	uint32_t shared; // 1: relay ports are shared
-	uint32_t life; // how many processes there were before, from one area to the next
+	uint32_t life; // number of preceding processes, carried from one area to the next
 	char version[TURN_STATE_VERSION_LEN];
 	uint8_t boot_id[TURN_STATE_BOOT_ID_LEN];
 	struct turn_state_keys keys;
 	struct hash_key record_key; // of digests and checks of records
-	// What can change, on a line of its own. Management writes; workers read the offset.
+	// Fields that can change, on their own cache line. Management writes; workers read the
+	// offset.
 	uint64_t offset; // CLOCK_BOOTTIME - the shards' clock
 	uint64_t alive_ms; // CLOCK_BOOTTIME when the offset was last set
-	uint64_t sealed; // 1: all that the area is to hold was there
+	uint64_t sealed; // 1: the area has been complete
 	uint8_t spare2[40];
 };
-_Static_assert(offsetof(struct state_header, offset) % 64 == 0, "on a line of its own");
-_Static_assert(sizeof(struct state_header) % 64 == 0, "nor does anything else share it");
+_Static_assert(offsetof(struct state_header, offset) % 64 == 0, "on its own cache line");
+_Static_assert(sizeof(struct state_header) % 64 == 0, "nothing else shares that cache line");
 
 struct turn_state {
 	struct state_header header;
 };
 
-// What a shard needs to write its records.
+// A shard's data for writing its records.
 struct state_writer {
-	struct state_alloc *alloc; // nb_slots; NULL = there is no area
+	struct state_alloc *alloc; // nb_slots; NULL = no area
 	struct state_permission *permission; // nb_permissions
 	struct state_channel *channel, *endpoint; // nb_channels, nb_endpoints
-	const uint64_t *offset; // of the header
+	const uint64_t *offset; // header.offset
 	struct hash_key key;
-	uint32_t numbers; // of allocations are above this; without an area 0
+	uint32_t numbers; // the numbers of allocations are above this; 0 without an area
 };
 
-// The numbers of each process are its own: so many lives are told apart, and so many allocations of
-// a slot in one.
+// Each process has its own range of allocation numbers: these bits distinguish processes, the
+// others the allocations of a slot in one process.
 #define STATE_LIFE_BITS 12
 #define STATE_LIFE_MASK ((UINT32_C(1) << STATE_LIFE_BITS) - 1)
 #define STATE_LIFE_SHIFT (32 - STATE_LIFE_BITS)
 
-// What a record keeps of the name of its realm: 0 for the first realm, which may get another name
-// by a restart. Two of so few names have one tag once in many millions of areas.
+// A record's tag for the name of its realm: 0 for the first realm, which a restart may rename. With
+// so few names, two of them get one tag only once in many millions of areas.
 static inline uint32_t state_realm_tag(const struct hash_key *key, uint8_t number, const char *name)
 {
 	const uint32_t tag = (uint32_t)hash_bytes(key, name, strlen(name));
@@ -190,8 +192,8 @@ static inline uint64_t state_digest_channel(
 	return hash_addr(key, &a, last);
 }
 
-// The word of a record whose body has this digest. place: kind of array and index. time: with
-// STATE_ENDED or without, at least 1.
+// The word of a record whose body has this digest. place: kind of array and index. time: with or
+// without STATE_ENDED, at least 1.
 static inline uint64_t state_word(
 	const struct hash_key *key, uint64_t digest, uint64_t place, uint64_t time)
 {
@@ -202,13 +204,13 @@ static inline uint64_t state_word(
 	return (time & STATE_ENDED) | (time & STATE_TIME_MASK) << STATE_TIME_SHIFT | low;
 }
 
-// The time of a word, with STATE_ENDED if it has that.
+// The time of a word, including STATE_ENDED.
 static inline uint64_t state_time(uint64_t word)
 {
 	return (word & STATE_ENDED) | (word >> STATE_TIME_SHIFT & STATE_TIME_MASK);
 }
 
-// Place of a record: which array, and the index in it.
+// Place of a record: the array, and the index in it.
 #define STATE_PLACE_ALLOC (UINT64_C(1) << 32)
 #define STATE_PLACE_PERMISSION (UINT64_C(2) << 32)
 #define STATE_PLACE_CHANNEL (UINT64_C(3) << 32)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes records. The word comes last, so that a process that dies leaves the record as it was,
-// none, or one that says it is half-written.
+// Writes records. The word is stored last, so that a process that dies leaves the old record, an
+// empty one, or one that is marked as half-written.
 #include "state/writer.h"
 #include "shard.h"
 
-// The compiler keeps stores on their side of it. The CPU needs nothing: what a thread has stored
-// before it dies is there in its order for whoever looks later.
+// Keeps the compiler from moving stores across it. The CPU needs no barrier: the stores of a dead
+// thread are visible in their order to later readers.
 static void order_stores(void)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -26,7 +26,7 @@ static uint64_t boot_ms(const struct turn_shard *s, uint64_t ms)
 
 // --- allocations and reservations ----------------------------------------------------------------
 
-// Writes a whole record. *body has everything but word and digest; time is that of its word.
+// Writes a whole record. *body has all fields except word and digest; time is that of its word.
 static void alloc_put(struct turn_shard *s, uint32_t slot, struct state_alloc *body, uint64_t time)
 {
 	const struct hash_key *key = &s->state.key;
@@ -46,7 +46,7 @@ static uint32_t realm_tag(const struct turn_shard *s, uint64_t user)
 	return state_realm_tag(&s->state.key, p->number, p->realm);
 }
 
-// What a record keeps of an allocation's client and tickets.
+// Fills in the client and the tickets of an allocation.
 static void put_client(const struct turn_shard *s, uint32_t slot, struct state_alloc *body)
 {
 	const struct turn_line *l = alloc_at(s, slot);
@@ -126,7 +126,7 @@ void state_joined(struct turn_shard *s, uint32_t slot)
 	alloc_put(s, slot, &body, state_time(body.word));
 }
 
-// What a slot without an allocation has for a record: a port.
+// The record of a slot without an allocation: only its port.
 static struct state_alloc port_body(const struct turn_shard *s, uint32_t slot)
 {
 	struct state_alloc body = {.made_ms = boot_ms(s, s->now_ms),
@@ -162,7 +162,7 @@ void state_resting(struct turn_shard *s, uint32_t slot)
 	alloc_put(s, slot, &body, boot_ms(s, s->now_ms) | STATE_ENDED);
 }
 
-// Gives the slot's record another time. The digest shares a cache line with the word.
+// Changes the time of the slot's record. The digest shares a cache line with the word.
 static void alloc_time(struct turn_shard *s, uint32_t slot, uint64_t time)
 {
 	struct state_alloc *r = &s->state.alloc[slot];

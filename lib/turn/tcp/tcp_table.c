@@ -7,7 +7,7 @@
 #include "shard.h"
 #include "tcp/tcp_usage.h"
 
-// How many of n ports a worker has.
+// Number of ports that a worker has.
 static uint32_t part_of(const struct turn_config *c, unsigned int worker)
 {
 	const uint32_t n =
@@ -25,7 +25,7 @@ size_t tcp_table_size(const struct turn_config *c, unsigned int worker)
 	return nb > 0 ? nb * (sizeof(struct tcp_place) + sizeof(uint32_t)) + share_size(nb) : 0;
 }
 
-// Tells the other workers how many ports are free.
+// Publishes the number of free ports to the other workers.
 static void tell_vacancy(const struct turn_shard *s)
 {
 	vacancy_tell_tcp(&relay_map_vacancies(s->map)[s->worker], s->tcp.free);
@@ -82,7 +82,7 @@ void tcp_table_give(struct turn_shard *s, uint32_t place, uint64_t user)
 	struct tcp_table *t = &s->tcp;
 
 	share_give(&t->share, user, 1);
-	share_round(&t->share); // it may be taken again at once
+	share_round(&t->share); // it may be allocated again at once
 	t->rest[(t->first + t->free++) % t->nb] = place / s->workers;
 	tell_vacancy(s);
 }
@@ -161,6 +161,6 @@ uint32_t tcp_table_number(struct turn_shard *s)
 
 	do
 		csprng_bytes(s->rng, &id, sizeof(id));
-	while (id == 0); // is no connection
+	while (id == 0); // 0 means no connection
 	return id;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a shard has beside its TCP allocations (RFC 6062): relay ports, which of them each has, and
-// the numbers of connections. One entry for each port of relay.tcp.ports that the worker owns; none
-// where the key is off.
+// A shard's data for TCP allocations (RFC 6062): relay ports, the allocation on each, and the
+// numbers of connections. One entry for each port of relay.tcp.ports that the worker owns; no
+// entries if relay.tcp is off.
 #pragma once
 
 #include <stdatomic.h>
@@ -13,64 +13,69 @@
 #include "turn_refusal.h"
 #include "turn_tcp.h"
 
-// One relay port. Ports are dealt over the workers one by one: the first worker has the lowest.
+// One relay port. Ports are dealt to the workers one by one: the first worker has the lowest.
 struct tcp_place {
-	uint64_t allocation; // its id; 0 = none. The worker writes it, stream threads read it
+	uint64_t allocation; // its ID; 0 = none. The worker writes it, stream threads read it
 	uint32_t slot; // of that allocation
-	uint32_t connections; // of it; a stream thread writes it, the worker reads it
-	// By enum turn_leg: bytes relayed that its usage record does not have yet, below a number
-	// that grows with each allocation (tcp_usage.c). Stream threads add, the worker takes.
+	// Number of its connections; a stream thread writes it, the worker reads it.
+	uint32_t connections;
+	// By enum turn_leg: relayed bytes that its usage record does not have yet, in the low bits;
+	// above them a number that grows with each allocation (tcp_usage.c). Stream threads add,
+	// the worker takes.
 	uint64_t moved[2];
-	_Atomic uint64_t due[2]; // account.h: what it owes of its own rate; stream threads
-	uint32_t account[2]; // of its user, its realm; the worker writes them, stream threads read
+	_Atomic uint64_t due[2]; // account.h: debt of its own rate; stream threads
+	// Those of its user and its realm; the worker writes them, stream threads read.
+	uint32_t account[2];
 };
-_Static_assert(sizeof(struct tcp_place) == 56, "what a relay port for TCP costs");
+_Static_assert(sizeof(struct tcp_place) == 56, "memory of a relay port for TCP");
 
-// The rates that hold now. The worker writes them, stream threads read them.
+// The current rates. The worker writes them, stream threads read them.
 struct tcp_rates {
 	uint32_t kbits[TURN_RATE_OF_END][2]; // by leg; 0 = not limited
 	uint32_t burst_ms;
-	struct turn_accounts *accounts; // does not change once it is there
+	struct turn_accounts *accounts; // does not change once it is set
 };
 
 struct tcp_table {
 	struct tcp_place *place; // nb
-	uint32_t *rest; // ring of places that are free: the one that has rested longest comes first
+	uint32_t *rest; // ring of free places: the one that has rested longest comes first
 	uint32_t nb, first, free;
 	struct share share; // of the ports
 	uint16_t port_lo, port_hi;
-	bool on; // the box has such ports, whether or not this worker has one
+	bool on; // the box has such ports, even if this worker has no port
 	struct tcp_rates rates;
-	uint32_t renew; // places from the first on whose accounts are to be looked up anew
-	uint32_t fold; // the place whose bytes are counted next
-	uint64_t folded_ms; // when places were looked at last for that
+	// Number of places, from the first on, whose accounts must be looked up again.
+	uint32_t renew;
+	uint32_t fold; // the next place whose bytes are counted
+	uint64_t folded_ms; // time of the last counting
 };
 
-// Bytes of tcp_table_init's memory for a worker of so many, with ports from lo to hi.
+// Bytes of tcp_table_init's memory for a worker.
 size_t tcp_table_size(const struct turn_config *c, unsigned int worker);
 void tcp_table_init(struct turn_shard *s, void *mem, const struct turn_config *c);
 
-// Takes a port for a user, the half of a quota_ref; *place gets its place among all of the box.
-// TURN_REFUSED_NO_PORT when there is none left, TURN_REFUSED_PORT_SHARE when he has his share.
+// Allocates a port for a user (the user half of a quota_ref); *place gets its place among all
+// places of the box. TURN_REFUSED_NO_PORT if no port is left, TURN_REFUSED_PORT_SHARE if the user
+// has the whole share.
 enum turn_refusal tcp_table_take(struct turn_shard *s, uint64_t user, uint32_t *place);
-// Gives a port of a user back that no allocation has got.
+// Frees a port of a user that no allocation has got.
 void tcp_table_give(struct turn_shard *s, uint32_t place, uint64_t user);
-// Begins the line of a TCP allocation, on a slot of a relay address. Nothing of the data path takes
-// it for one: its state is ALLOC_TCP.
+// Begins the line of a TCP allocation, on a slot of a relay address. The data path ignores it,
+// because its state is ALLOC_TCP.
 void tcp_table_begin(struct turn_shard *s, uint32_t slot, uint32_t place);
-// Says that the allocation is made: alloc_id is good.
+// The allocation is complete: alloc_id is valid.
 void tcp_table_made(struct turn_shard *s, uint32_t slot);
-// The allocation of a slot is about to end: its sockets are closed soon, and relay no more.
+// The allocation of a slot is about to end: its sockets are closed soon, and relay nothing more.
 void tcp_table_close(struct turn_shard *s, uint32_t slot);
-// It has ended: its port rests.
+// The allocation has ended: its port rests.
 void tcp_table_end(struct turn_shard *s, uint32_t slot, uint64_t user);
-// The place of the allocation of a slot, which is one of TCP.
+// The place of a slot's TCP allocation.
 uint32_t tcp_table_place(const struct turn_shard *s, uint32_t slot);
-// The place of a port, whichever worker has it; TURN_NONE: it is no relay port for TCP.
+// The place of a port of any worker; TURN_NONE if it is not a relay port for TCP.
 uint32_t tcp_table_at(const struct turn_shard *s, uint16_t port);
-// How many connections with peers the allocation of a slot has, which is one of TCP.
+// Number of connections to peers of a slot's TCP allocation.
 uint32_t tcp_table_connections(const struct turn_shard *s, uint32_t slot);
-// Slot of the allocation that has a place, if it still has that id; else TURN_NONE.
+// Slot of the allocation that has a place, if it still has that ID; else TURN_NONE.
 uint32_t tcp_table_slot(const struct turn_shard *s, uint32_t place, uint64_t allocation);
-// A CONNECTION-ID, by chance. The threads know whether another connection has it.
+// A random CONNECTION-ID. The threads check that no other connection has it.
 uint32_t tcp_table_number(struct turn_shard *s);

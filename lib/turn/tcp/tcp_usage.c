@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Usage and rates of what is relayed over TCP. An allocation's own account lies beside its port,
-// and accounts of users and realms are shared by all threads anyway. So a stream thread takes from
-// them as a worker does, and only opening and closing them is left to the worker.
+// Usage and rates of data relayed over TCP. An allocation's own account is stored with its port,
+// and the accounts of users and realms are shared by all threads anyway. So a stream thread draws
+// from them as a worker does, and only the worker opens and closes them.
 #include "tcp/tcp_usage.h"
 #include "bucket.h"
 #include "limits/accounts.h"
@@ -9,19 +9,19 @@
 #include "shard.h"
 #include "tcp/tcp_table.h"
 
-#define LOOK_MS 256 // in which all places are looked at once
+#define LOOK_MS 256 // period in which all places are checked once
 #define RENEW_BUDGET 64
-#define LEAST 1024 // bytes that are worth a read, where so many are wanted
+#define LEAST 1024 // bytes that make a read worthwhile, if at least this many are wanted
 
-// The two parts of tcp_place.moved: bytes since the last fold (17 TB are never so many), and a
-// number. The number grows when an allocation ends. So a thread that has seen the allocation live
-// adds nothing to the word once it is taken for the last time, nor to that of the next one.
+// The two parts of tcp_place.moved: bytes since the last fold (always below 17 TB), and a number.
+// The number grows when an allocation ends. So a thread that has seen the allocation live adds
+// nothing to the word after its last fold, nor to that of the next allocation.
 #define MOVED_BYTES ((UINT64_C(1) << 44) - 1)
 #define MOVED_NUMBER (UINT64_C(1) << 44)
 
 // --- the worker's side ---------------------------------------------------------------------------
 
-// Opens the accounts that an allocation takes from, by the rates that hold now.
+// Opens the accounts of an allocation, according to the current rates.
 static void accounts_set(struct turn_shard *s, struct tcp_place *p)
 {
 	uint32_t account[2] = {METERS_NO_ACCOUNT, METERS_NO_ACCOUNT};
@@ -34,7 +34,8 @@ static void accounts_set(struct turn_shard *s, struct tcp_place *p)
 
 void tcp_usage_begin(struct turn_shard *s, struct tcp_place *p)
 {
-	for (unsigned int leg = 0; leg < 2; leg++) // of moved the last one has left no bytes
+	// `moved` has no bytes left from the last allocation.
+	for (unsigned int leg = 0; leg < 2; leg++)
 		atomic_store_explicit(&p->due[leg], 0, memory_order_relaxed);
 	accounts_set(s, p);
 }
@@ -56,7 +57,7 @@ static void fold_bytes(struct turn_shard *s, uint32_t slot, unsigned int leg, ui
 	line_set_count(l, leg, c);
 }
 
-// Adds to the usage of a TCP allocation what its threads have noted since.
+// Adds the bytes that the stream threads have noted to the usage of a TCP allocation.
 static void fold_usage(struct turn_shard *s, uint32_t slot)
 {
 	struct tcp_place *p = place_of(s, slot);
@@ -75,7 +76,7 @@ void tcp_usage_end(struct turn_shard *s, uint32_t slot)
 	for (unsigned int leg = 0; leg < 2; leg++) {
 		uint64_t was = __atomic_load_n(&p->moved[leg], __ATOMIC_RELAXED);
 
-		// whoever reads what this writes sees that the place has no allocation, too
+		// a thread that reads this value also sees that the place has no allocation
 		while (!__atomic_compare_exchange_n(&p->moved[leg], &was,
 			(was & ~MOVED_BYTES) + MOVED_NUMBER, false, __ATOMIC_RELEASE,
 			__ATOMIC_RELAXED))
@@ -138,7 +139,7 @@ bool tcp_usage_tick(struct turn_shard *s)
 
 // --- the threads' side ---------------------------------------------------------------------------
 
-// The account of whoever has a rate. False: nothing passes.
+// The account for a rate. False: nothing may pass.
 static bool account_of(struct turn_shard *s, const struct turn_tcp_way *w, enum turn_rate_of scope,
 	uint64_t now_ms, struct account *out)
 {
@@ -188,8 +189,8 @@ uint32_t turn_tcp_take(
 	return n;
 }
 
-// Adds bytes, unless the allocation has ended. Between the look at the word and the change of it
-// its number tells.
+// Adds bytes, unless the allocation has ended. The number in the word detects an end between the
+// check and the change.
 static bool note_bytes(struct turn_shard *s, const struct turn_tcp_way *w, uint32_t bytes)
 {
 	uint64_t *word, was;
