@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every reason for which lib/turn refuses a datagram.
+// Every reason for which lib/turn drops a datagram.
 #pragma once
 
 // X(enum, counter name, meaning).
@@ -23,8 +23,8 @@
 		"to a relay port without allocation")                                              \
 	X(TURN_DROP_PEER_NO_PERMISSION, "peer-no-permission", "from a peer without permission")    \
 	X(TURN_DROP_PEER_OTHER_POOL, "peer-other-pool",                                            \
-		"from a permitted peer to an address that is not the one by which "                \
-		"it sees the allocation, where realms have pools")                                 \
+		"from a permitted peer, but not to the address by which it sees the "              \
+		"allocation, where realms have pools")                                             \
 	X(TURN_DROP_SHARED_UNKNOWN_PEER, "shared-unknown-peer",                                    \
 		"to a shared relay port from a peer "                                              \
 		"that no allocation there has registered")                                         \
@@ -32,25 +32,23 @@
 		"Send to a peer that another allocation "                                          \
 		"on the same shared relay port has registered")                                    \
 	X(TURN_DROP_SHARED_FULL, "shared-full",                                                    \
-		"Send to one peer more than relay.peers-per-allocation "                           \
-		"or the memory allows")                                                            \
+		"Send to more peers than relay.peers-per-allocation or the memory allows")         \
 	X(TURN_DROP_SHARED_SHARE, "shared-share",                                                  \
 		"Send to a peer that the user's other allocations have on as many shared "         \
 		"relay ports as relay.peer-share allows")                                          \
 	X(TURN_DROP_PEER_OVERSIZE, "peer-oversize",                                                \
 		"peer datagram too long for a Data indication")                                    \
 	X(TURN_DROP_HAIRPIN_NO_ALLOCATION, "hairpin-no-allocation",                                \
-		"client to an own relay "                                                          \
-		"address without live allocation")                                                 \
+		"client to one of our relay addresses, without live allocation")                   \
 	X(TURN_DROP_PEER_OWN, "peer-own",                                                          \
-		"client to a port of this box that is no relay port, or from one of its "          \
-		"programs, where peers.allow does not name the address")                           \
+		"client to a port of this box that is not a relay port, or from a local "          \
+		"program, where peers.allow does not name the address")                            \
 	X(TURN_DROP_UNAUTHENTICATED_RATE, "unauthenticated-rate",                                  \
-		"request that would get an "                                                       \
-		"unauthenticated answer, past limits.unauthenticated")                             \
+		"request that would get an unauthenticated answer, above "                         \
+		"limits.unauthenticated")                                                          \
 	X(TURN_DROP_GUESS_RATE, "guess-rate",                                                      \
-		"request of an address that has signed wrongly more often than limits.guesses")    \
-	X(TURN_DROP_BINDING_RATE, "binding-rate", "Binding request past limits.binding")           \
+		"request from an address with more wrong signatures than limits.guesses")          \
+	X(TURN_DROP_BINDING_RATE, "binding-rate", "Binding request above limits.binding")          \
 	X(TURN_DROP_BINDING_OFF, "binding-off",                                                    \
 		"Binding request of a kind that listeners[].binding does not answer")              \
 	X(TURN_DROP_ICMP_NO_ALLOCATION, "icmp-no-allocation",                                      \
@@ -58,14 +56,14 @@
 	X(TURN_DROP_ICMP_NO_PERMISSION, "icmp-no-permission",                                      \
 		"ICMP error about a datagram to a peer without permission")                        \
 	X(TURN_DROP_ICMP_UNTOLD, "icmp-untold",                                                    \
-		"ICMP error about an allocation's datagram, of a kind of client that icmp.tell "   \
-		"leaves out")                                                                      \
+		"ICMP error about an allocation's datagram, to a kind of client that "             \
+		"icmp.tell excludes")                                                              \
 	X(TURN_DROP_ICMP_RATE, "icmp-error-rate",                                                  \
-		"ICMP error about an allocation's datagram, past limits.icmp")                     \
-	X(TURN_DROP_ALLOCATION_RATE, "allocation-rate", "datagram past limits.rates.allocation")   \
-	X(TURN_DROP_USER_RATE, "user-rate", "datagram past limits.rates.user")                     \
-	X(TURN_DROP_REALM_RATE, "realm-rate", "datagram past limits.rates.realm")                  \
-	X(TURN_DROP_KEEPALIVE, "keepalive", "Binding indication: a keepalive asks for nothing")    \
+		"ICMP error about an allocation's datagram, above limits.icmp")                    \
+	X(TURN_DROP_ALLOCATION_RATE, "allocation-rate", "datagram above limits.rates.allocation")  \
+	X(TURN_DROP_USER_RATE, "user-rate", "datagram above limits.rates.user")                    \
+	X(TURN_DROP_REALM_RATE, "realm-rate", "datagram above limits.rates.realm")                 \
+	X(TURN_DROP_KEEPALIVE, "keepalive", "Binding indication: a keepalive needs no answer")     \
 	X(TURN_DROP_INTERNAL, "turn-internal", "answer did not fit or libcrypto failed")
 
 enum turn_drop {
@@ -76,7 +74,6 @@ enum turn_drop {
 		TURN_DROP_END
 };
 
-// Counter name and meaning of a reason: static text; NULL for TURN_OK or a number that is no
-// reason.
+// Counter name and meaning of a reason: static text; NULL for TURN_OK or an unknown number.
 const char *turn_drop_name(enum turn_drop reason);
 const char *turn_drop_text(enum turn_drop reason);

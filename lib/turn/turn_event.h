@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a worker tells management of its clients: allocations made, refreshed and ended, requests
-// refused. Small records of one size, handed to whoever the shard was made for.
+// Events that a worker reports to management about its clients: allocations made, refreshed and
+// ended, requests refused. They are small records of one size, passed to the callback of the shard.
 #pragma once
 
 #include <stdbool.h>
@@ -8,22 +8,22 @@
 #include "turn_config.h"
 #include "turn_usage.h"
 
-#define TURN_EVENT_NAME_LEN 64 // bytes of a user name that an event has
+#define TURN_EVENT_NAME_LEN 64 // bytes of a user name in an event
 
 enum turn_event_kind {
-	TURN_EVENT_MADE, // an allocation
-	TURN_EVENT_INTERIM, // it was refreshed turn_config.interim_s after the last one, or later
+	TURN_EVENT_MADE, // an allocation was made
+	TURN_EVENT_INTERIM, // it was refreshed at least turn_config.interim_s after the last event
 	TURN_EVENT_ENDED,
-	TURN_EVENT_REFUSED, // a request
-	// A connection over TCP, TLS or DTLS was refused or ended before its first message: why is
-	// an enum stream_refusal, client.port and listener (255) may be unknown.
+	TURN_EVENT_REFUSED, // a request was refused
+	// A connection over TCP, TLS or DTLS was refused or closed before its first message. reason
+	// is an enum stream_refusal; client.port and listener (255) may be unknown.
 	TURN_EVENT_CONNECTION,
 	TURN_EVENT_ROAMED, // its client has moved to another 5-tuple (RFC 8016)
-	TURN_EVENT_MOVED, // a restart has taken the allocation up under another id
+	TURN_EVENT_MOVED, // it got another ID when a restart restored it
 };
 
-// Whether an event of this kind tells of what was refused, and not of an allocation. Anybody can
-// cause those. Any thread.
+// True if an event of this kind is about a refusal, and not about an allocation. Anybody can cause
+// refusals. Any thread.
 static inline bool turn_event_refuses(unsigned int kind)
 {
 	return kind == TURN_EVENT_REFUSED || kind == TURN_EVENT_CONNECTION;
@@ -31,19 +31,20 @@ static inline bool turn_event_refuses(unsigned int kind)
 
 #define TURN_CONNECTION_REASONS 48 // reasons of TURN_EVENT_CONNECTION are below this
 
-// Why an allocation has ended: X(enum, name, meaning).
-#define TURN_ENDS(X)                                                                           \
-	X(TURN_END_CLIENT, "client", "the client has ended it, by a Refresh with lifetime 0")  \
-	X(TURN_END_EXPIRED, "expired", "the client has not refreshed it in time")              \
-	X(TURN_END_CONNECTION, "connection", "the client's TCP, TLS or DTLS connection ended") \
-	X(TURN_END_KILLED, "killed", "an operator has ended it")                               \
-	X(TURN_END_USER, "user-gone", "a reload: its user is configured no longer")            \
-	X(TURN_END_PEER, "peer-denied", "a reload: one of its peers is denied now")            \
-	X(TURN_END_QUOTA, "quota-lowered", "a reload: past a limit that is lower now")         \
-	X(TURN_END_STOPPED, "stopped", "the appliance was stopped")                            \
-	X(TURN_END_RESTART, "restart", "a restart: it has no place any longer")                \
-	X(TURN_END_PORT, "tcp-port", "the kernel did not open its TCP port")                   \
-	X(TURN_END_ADDRESS, "address-gone", "the network has replaced an address that it was on")
+// Why an allocation ended: X(enum, name, meaning).
+#define TURN_ENDS(X)                                                                      \
+	X(TURN_END_CLIENT, "client", "the client ended it, by a Refresh with lifetime 0") \
+	X(TURN_END_EXPIRED, "expired", "the client did not refresh it in time")           \
+	X(TURN_END_CONNECTION, "connection",                                              \
+		"the client's TCP, TLS or DTLS connection was closed")                    \
+	X(TURN_END_KILLED, "killed", "an operator ended it")                              \
+	X(TURN_END_USER, "user-gone", "a reload: its user is no longer configured")       \
+	X(TURN_END_PEER, "peer-denied", "a reload: one of its peers is now denied")       \
+	X(TURN_END_QUOTA, "quota-lowered", "a reload: above a limit that was lowered")    \
+	X(TURN_END_STOPPED, "stopped", "the appliance was stopped")                       \
+	X(TURN_END_RESTART, "restart", "a restart: it could not be restored")             \
+	X(TURN_END_PORT, "tcp-port", "the kernel did not open its TCP port")              \
+	X(TURN_END_ADDRESS, "address-gone", "the network replaced one of its addresses")
 
 enum turn_end {
 #define X(id, name, text) id,
@@ -52,36 +53,37 @@ enum turn_end {
 		TURN_END_END
 };
 
-// Name and meaning of a reason to end: static text; NULL for a number that is none. Any thread.
+// Name and meaning of an end reason: static text; NULL for an unknown number. Any thread.
 const char *turn_end_name(unsigned int end);
 const char *turn_end_text(unsigned int end);
 
 struct turn_event {
-	uint64_t at_ms; // the shard's clock; of a fold, when the last of them came
+	uint64_t at_ms; // the shard's clock; for a fold, the time of the last refusal
 	uint64_t wall_s; // time of day
-	uint64_t id; // of the allocation; 0 = there is none
-	struct endpoint client, relay; // relay: as the client was told it; :: = there is none
-	struct endpoint peer; // that a permission or channel was asked for, as named; :: = none
+	uint64_t id; // ID of the allocation; 0 = no allocation
+	struct endpoint client, relay; // relay: as the client was told it; :: = no address
+	// The requested peer of a permission or channel, as the client wrote it; :: = no peer.
+	struct endpoint peer;
 	uint8_t kind; // enum turn_event_kind
 	uint8_t worker, listener;
-	bool proved; // the client has shown that its address is its own
-	uint16_t method; // REFUSED: of the request (STUN)
+	bool proved; // the client has proved that it owns its address
+	uint16_t method; // REFUSED: STUN method of the request
 	uint16_t reason; // REFUSED: enum turn_refusal; ENDED: enum turn_end
-	// REFUSED: 0 = this one request. Else a fold: so many more like it, from one source, have
-	// come since the last event, and the other members are those of the last of them. client is
-	// :: where they came from more unproved sources than are told apart.
+	// REFUSED: 0 = this one request. Else a fold: this number of further refusals like it, from
+	// one source, since the last event. The other members describe the last of them. client is
+	// :: if more unproved sources were involved than the fold distinguishes.
 	uint32_t more;
-	uint32_t lifetime_s; // ENDED: how long it has lived; of others: until it expires
+	uint32_t lifetime_s; // ENDED: time it has lived; other kinds: time until it expires
 	union {
 		struct turn_usage usage; // INTERIM, ENDED
-		uint64_t was; // MOVED: the id that it had
-		struct endpoint old_client; // ROAMED: the client before
+		uint64_t was; // MOVED: its previous ID
+		struct endpoint old_client; // ROAMED: the previous client
 	};
-	uint8_t realm; // number of the allocation's, or of that in which the request was judged
-	bool others; // REFUSED: not all that more counts were in this name
+	uint8_t realm; // number of the realm of the allocation, or in which the request was judged
+	bool others; // REFUSED: `more` includes requests with other user names
 	uint8_t name_len;
-	// USERNAME as the client sent it, any bytes, truncated; behind a USERHASH the configured
-	// name. ENDED, MOVED, ROAMED: what the allocation keeps of it, TURN_NAME_LEN bytes.
-	// CONNECTION: what its ClientHello has offered, as plain text.
+	// USERNAME as the client sent it, any bytes, truncated; for a USERHASH the configured name.
+	// ENDED, MOVED, ROAMED: the TURN_NAME_LEN bytes that the allocation keeps. CONNECTION: the
+	// offer of the ClientHello, as plain text.
 	char name[TURN_EVENT_NAME_LEN];
 };

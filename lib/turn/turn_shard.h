@@ -109,7 +109,7 @@ bool turn_shard_inside(
 // The lines of all slots; the pointer is valid as long as the shard.
 struct turn_line *turn_shard_lines(struct turn_shard *s);
 // True if a live allocation has moved (relay.mobility), as far as is known after a restart.
-// Datagrams to its client are charged more than one hop, and no line vouches for them.
+// The TTL of datagrams to its client falls by more than one, and no line vouches for them.
 bool turn_has_roamed(const struct turn_shard *s, uint32_t slot);
 // The generator of transaction IDs for its Data indications; valid as long as the shard.
 struct turn_tids *turn_shard_tids(struct turn_shard *s);

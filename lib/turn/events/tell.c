@@ -145,8 +145,8 @@ static bool is_auth_failure(enum turn_refusal refusal)
 }
 
 // Identifies an attempt: by the 5-tuple, every byte of the request, and the reason. A
-// retransmission has the same bytes (RFC 8489 6.2.1); a guess at another password has not, whatever
-// its transaction ID.
+// retransmission has the same bytes (RFC 8489 6.2.1); a guess at another password does not,
+// whatever its transaction ID.
 static uint64_t attempt_of(const struct turn_request *r, enum turn_refusal refusal)
 {
 	const struct hash_key *key = &r->s->key;

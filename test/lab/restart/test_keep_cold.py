@@ -77,11 +77,11 @@ def flip(offset):
 def refused(lab, server):
     """The box starts empty, says why, and keeps aside what it has found."""
     ways = (
-        (truncate, "it is shorter than it says"),
-        (flip(8), "a version with another layout has written it"),
+        (truncate, "it is shorter than its header says"),
+        (flip(8), "it was written by a version with another layout"),
         (lambda path: os.chmod(path, 0o640), "others may open it"),
-        (foreign, "it is no state area of this program"),
-        (flip(60), "its header does not fit its check"),
+        (foreign, "it is not a state area of this program"),
+        (flip(60), "its header does not match its checksum"),
     )
     for spoil, reason in ways if labs.LONG else ways[:2]:
         with lab.client() as client:

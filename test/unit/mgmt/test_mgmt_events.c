@@ -123,10 +123,11 @@ static void test_sinks(void **state)
 	assert_in_range(found[0].wall_ms / 1000, before, before + 60);
 	assert_int_equal(mgmt_events_of_source(events, &client, found, 8), 2);
 	// the words of doc/operations.md
-	assert_int_equal(lines_with("auth: ev%0Ail%25 at 192.0.2.7:5000 (udp): Allocate answered "
-				    "401: password-wrong: the user is known, and the signature is "
-				    "not by that password; correct the password in the client (3 "
-				    "times since the last)\n"),
+	assert_int_equal(
+		lines_with("auth: ev%0Ail%25 at 192.0.2.7:5000 (udp): Allocate answered "
+			   "401: password-wrong: the user is known, but the signature does "
+			   "not match the password; correct the password in the client (3 "
+			   "times since the last)\n"),
 		1);
 	close_all();
 	assert_int_equal(records_in(file, NULL), 1);
