@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What scripts/import-turnserver-conf is made of: reads a turnserver.conf as coturn does, and writes
-the slipring.yaml that stands for it.
+"""Modules of scripts/import-turnserver-conf: read a turnserver.conf as coturn does, and write the
+corresponding slipring.yaml.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who may ask: realm, users, secrets, nonces."""
+"""Credentials: realm, users, secrets, nonces."""
 
 import re
 import socket
@@ -12,7 +12,7 @@ DAY = 86400
 
 
 def put_realm(settings, document):
-    """coturn without a realm has the NIS domain's name, or none, which slipring cannot have."""
+    """coturn without a realm takes the NIS domain's name, or no realm, which slipring does not support."""
     realm, line = settings.get("realm", ""), settings.line("realm")
     if len(realm.encode()) > REALM_MAX:
         settings.tell(line, f"a realm has {REALM_MAX} bytes at most")
@@ -22,12 +22,12 @@ def put_realm(settings, document):
         return
     keyed = next((line for line, value in settings.all("user") if ":0x" in value), None)
     if keyed:
-        settings.tell(keyed, "there is no realm, and keys are made for one: write that realm")
-    document.put("auth.realm", socket.gethostname() or "turn", "the file has none: this machine's name")
+        settings.tell(keyed, "there is no realm, but keys are made for one: write that realm")
+    document.put("auth.realm", socket.gethostname() or "turn", "the file has no realm: this machine's name")
 
 
 def put_secrets(settings, document):
-    """True when there are secrets, and users of the file therefore count for nothing with coturn."""
+    """True if there are secrets. coturn then ignores the users of the file."""
     pairs = [(line, value) for line, value in settings.all("static-auth-secret") if value]
     for line, _ in pairs[SECRETS_MAX:]:
         settings.tell(line, f"there can be {SECRETS_MAX} secrets at most")
@@ -43,24 +43,24 @@ def put_secrets(settings, document):
 
 
 def parted(value):
-    """(name, password) of "name:password"; None where coturn does not take it."""
+    """(name, password) of "name:password"; None if coturn refuses it."""
     name, colon, password = value.partition(":")
     password = password.lstrip(" \t\n")
     return (name, password) if colon and name and password else None
 
 
 def one_user(value):
-    """The mapping of one user, or a text that says what is wrong with it."""
+    """The mapping of one user, or a text that says why it is refused."""
     pair = parted(value)
     if pair is None:
-        return "coturn wants NAME:PASSWORD or NAME:0xKEY"
+        return "coturn needs NAME:PASSWORD or NAME:0xKEY"
     name, password = pair
     if len(name.encode()) > NAME_MAX or len(password.encode()) > TEXT_MAX:
         return f"a name has {NAME_MAX} bytes at most, a password {TEXT_MAX}"
     if not password.startswith("0x"):
         return {"name": name, "password": password}
     key = KEY.match(password[2:])
-    return {"name": name, "key": key[0].lower()} if key else "a key has 32 hexadecimal digits behind 0x"
+    return {"name": name, "key": key[0].lower()} if key else "a key has 32 hexadecimal digits after 0x"
 
 
 def put_users(settings, document, with_secrets):
@@ -68,13 +68,13 @@ def put_users(settings, document, with_secrets):
     for line, value in settings.all("user"):
         made = one_user(value)
         if with_secrets:
-            settings.tell(line, "coturn takes no users beside secrets: left out", NOTE)
+            settings.tell(line, "coturn ignores users if there are secrets: left out", NOTE)
         elif isinstance(made, str):
             settings.tell(line, made)
         else:
             if made["name"] in users:
-                settings.tell(users[made["name"]][1], f"line {line.number} has the name again, and that"
-                    " one counts", NOTE)  # fmt: skip
+                settings.tell(users[made["name"]][1], f"line {line.number} has the same name, and that"
+                    " line counts", NOTE)  # fmt: skip
             users[made["name"]] = (made, line)
     for made, line in users.values():
         document.add("auth.users", made, f"line {line.number}")
@@ -92,7 +92,7 @@ def put_nonce(settings, document):
 
 
 def put_oauth(settings, document):
-    """The keys of access tokens are in coturn's database. Without them no token is taken."""
+    """The keys of access tokens are in coturn's database. Without them no token is accepted."""
     name, line = settings.get("server-name"), settings.line("server-name")
     if not settings.get("oauth"):
         if name:
@@ -108,7 +108,7 @@ def put_oauth(settings, document):
 
 
 def put(settings, document):
-    """The section `auth`. False when nobody may ask: then the result cannot be started yet."""
+    """The section `auth`. False without users and secrets: then slipring does not start with the result."""
     put_realm(settings, document)
     with_secrets = put_secrets(settings, document)
     with_users = put_users(settings, document, with_secrets)

@@ -8,25 +8,25 @@ SECURE = "tls-alternate-server"
 
 
 def collected(settings):
-    """{address: ({key: value}, [where from])} of all servers, in the order of the file."""
+    """{address: ({key: value}, [source lines])} of all servers, in the order of the file."""
     servers = {}
-    named = [(line, at, name) for name in (*PLAIN, SECURE) for line, at in settings.all(name)]
+    named = [(line, end, name) for name in (*PLAIN, SECURE) for line, end in settings.all(name)]
     for line, (address, port), name in sorted(named, key=lambda one: one[0].number):
         entry, lines = servers.setdefault(address, ({"address": str(address)}, []))
         if entry.setdefault("tls-port" if name == SECURE else "port", port) != port:
-            settings.tell(line, "an address has one port here, and another line names one")
+            settings.tell(line, "an address has one port here, and another line names a different one")
         lines.append(f"{name} in line {line.number}")
     return servers
 
 
 def is_own(settings, servers):
-    """Whether one of them is this server: then coturn sends nobody away."""
-    own = {address for _, address in settings.all("listening-ip")} & servers.keys()
+    """True if one of them is this server: then coturn redirects no client."""
+    local = {address for _, address in settings.all("listening-ip")} & servers.keys()
     for line, (address, _) in (pair for name in (*PLAIN, SECURE) for pair in settings.all(name)):
-        if address in own:
-            settings.tell(line, "this server itself: nobody is sent away then, so no list is written",
+        if address in local:
+            settings.tell(line, "this server itself: then coturn redirects no client, so no list is written",
                 NOTE)  # fmt: skip
-    return bool(own)
+    return bool(local)
 
 
 def put(settings, document, secure):
@@ -38,7 +38,7 @@ def put(settings, document, secure):
         document.add("alternate.servers", entry, ", ".join(lines))
     plain = next((settings.line(name) for name in PLAIN if settings.line(name)), None)
     if secure and not settings.line(SECURE):
-        settings.tell(plain, "clients of TLS and DTLS are sent there, too: one list is for all")
+        settings.tell(plain, "clients of TLS and DTLS are sent there, too: there is one list for all")
     if not plain:
-        settings.tell(settings.line(SECURE), "clients of UDP and TCP are sent there, too: one list is"
-            " for all")  # fmt: skip
+        settings.tell(settings.line(SECURE), "clients of UDP and TCP are sent there, too: there is"
+            " one list for all")  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The machine as its kernel tells: interfaces, addresses, routers. And the ports made of them."""
+"""Interfaces, addresses and routers of this machine, and the ports made of them."""
 
 import ipaddress
 import json
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 
 class NoPort(Exception):
-    """Which device has the addresses cannot be told; the text says what to do."""
+    """The device that has the addresses is unknown; the text says what to do."""
 
 
 @dataclass
@@ -16,10 +16,10 @@ class Port:
     """One entry of `ports`."""
 
     device: str
-    why: str  # that it is this one
+    reason: str  # for the choice of the device
     addresses: dict = field(default_factory=dict)  # {address: prefix length}
     gateways: list = field(default_factory=list)
-    routes: list = field(default_factory=list)  # (to, via)
+    routes: list = field(default_factory=list)  # (destination, router)
 
     @property
     def is_kernels(self):
@@ -31,7 +31,7 @@ class Port:
 
 
 def asked(*command):
-    """What iproute2 answers; nothing where it cannot."""
+    """The answer of iproute2; [] if it fails."""
     try:
         done = subprocess.run(["ip", "-json", *command], capture_output=True, text=True, check=False)
         return json.loads(done.stdout or "[]")
@@ -69,18 +69,18 @@ class Box:
         return self.interfaces[name][address] if name else None
 
     def outward(self):
-        """The interface of the default route, or the only one; None where neither is there."""
+        """The interface of the default route, or the only one; None if there is neither."""
         for route in self.routes:
             if route.get("dst") == "default" and route.get("dev") in self.interfaces:
                 return route["dev"]
         return next(iter(self.interfaces)) if len(self.interfaces) == 1 else None
 
     def beside(self, ports):
-        """Interfaces with addresses that are none of these ports."""
+        """Interfaces with addresses that belong to no port."""
         return [name for name in self.interfaces if name not in [port.interface for port in ports]]
 
     def routers(self, interface, versions):
-        """(gateways, routes) by an interface, of these IP versions."""
+        """(gateways, routes) through an interface, for these IP versions."""
         gateways, routes = {}, []
         for route in self.routes:
             via = route.get("gateway") if route.get("dev") == interface else None
@@ -94,7 +94,7 @@ class Box:
 
 
 def routed(port, box, interface, gateways):
-    """The port with the routers that are given, or else those of an interface."""
+    """The port with the given gateways, or else those of an interface."""
     versions = {address.version for address in port.addresses}
     port.gateways, port.routes = list(gateways), []
     if not gateways:
@@ -103,7 +103,7 @@ def routed(port, box, interface, gateways):
 
 
 def told_port(box, needed, options):
-    """The one port of --port, with the addresses of --address, or those that its interface has."""
+    """The one port of --port, with the addresses of --address, or those of its interface."""
     port = Port(options.port, "as --port says")
     interface = port.interface or next((box.where(a) for a in needed if box.where(a)), None)
     port.addresses = dict(options.addresses)
@@ -119,8 +119,8 @@ def told_port(box, needed, options):
 
 
 def found_ports(box, needed, devices, options):
-    """A port for each interface that has an address that is needed. Where none is, that of a device
-    that the file names, or of the default route."""
+    """A port for each interface with a needed address. If no address is needed, the interface that the
+    file names, or that of the default route."""
     ports = {}
     for address in needed:
         name = box.where(address)
@@ -132,17 +132,17 @@ def found_ports(box, needed, devices, options):
     if not ports:
         name = next((d for d in devices if d in box.interfaces), None) or box.outward()
         if name is None:
-            raise NoPort("the file names no address, and which interface is meant cannot be told: say"
-                " it, with --port DEVICE and --address ADDRESS/LENGTH")  # fmt: skip
-        why = "the file names it" if name in devices else "the interface of the default route"
-        ports[name] = Port(f"packet:{name}", why, dict(box.interfaces[name]))
+            raise NoPort("the file names no address, and the interface is unknown: name it"
+                " with --port DEVICE and --address ADDRESS/LENGTH")  # fmt: skip
+        reason = "the file names it" if name in devices else "the interface of the default route"
+        ports[name] = Port(f"packet:{name}", reason, dict(box.interfaces[name]))
     if options.gateways and len(ports) > 1:
         raise NoPort(f"--gateway: the addresses are on {' and '.join(ports)}: write `gateway` there")
     return [routed(port, box, name, options.gateways) for name, port in ports.items()]
 
 
 def ports(box, needed, devices, options):
-    """The ports that have all needed addresses; NoPort where it cannot be told which."""
+    """The ports that have all needed addresses; raises NoPort if they are unknown."""
     if options.port:
         return told_port(box, needed, options)
     return found_ports(box, needed, devices, options)

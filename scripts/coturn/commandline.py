@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Options of turnserver's command line that stand where a file was expected: copied from a unit, a
-container or a script.
+"""Options of turnserver's command line in the place of a file: copied from a unit, a container or a
+script.
 """
 
 import re
@@ -17,21 +17,21 @@ FLAGS = {
     "v": "verbose", "V": "Verbose", "o": "daemon", "f": "fingerprint", "a": "lt-cred-mech",
     "z": "no-auth", "S": "stun-only", "K": "keep-address-family", "n": "n",
 }  # fmt: skip
-ALONE = {"n", "c", "daemon"}  # say which file is read, and how: nothing to be taken over
+ALONE = {"n", "c", "daemon"}  # which file is read, and how: nothing to import
 BEGIN = re.compile(r"\s*(?:command:|exec)?\s*(?:\S*turnserver\s+)?(?=--?[A-Za-z])")
-# A container's, in a compose file: a list of options, and variables that its image knows.
+# A compose file has a list of options, and variables that the image knows.
 COMPOSE = re.compile(rb"^services:\s*$", re.M)
 ITEM = re.compile(r"""\s*-\s+(["']?)(--?[A-Za-z].*)\1\s*""")
 VARIABLE = re.compile(r"""\s*(?:-\s+)?["']?(DETECT_EXTERNAL_IP(?:V6)?)\s*[=:].*""")
 
 
 def is_compose(raw):
-    """Whether the bytes of a file are those of a compose file."""
+    """True if the bytes are a compose file."""
     return COMPOSE.search(raw) is not None
 
 
 def composed(text):
-    """[(name, value)] of a line of such a file. What is none of an option is of no concern."""
+    """[(name, value)] of a line of a compose file. Lines without options are ignored."""
     variable, item = VARIABLE.fullmatch(text), ITEM.fullmatch(text)
     if variable:
         return [(variable[1], "")]
@@ -41,18 +41,18 @@ def composed(text):
 
 
 def is_one(text):
-    """Whether a line of a file has several options, or the program's name before one."""
+    """True if a line of a file has several options, or the program's name before an option."""
     begin = BEGIN.match(text)
     return bool(begin) and ("turnserver" in begin[0] or len(re.findall(r"(?:^|\s)--?[A-Za-z]", text)) > 1)
 
 
 def letters(word, following):
     """(name, value, whether the next word was taken) of "-av", "-L1.2.3.4" and "-L", in turn."""
-    for at, letter in enumerate(word[1:], 2):
+    for index, letter in enumerate(word[1:], 2):
         if letter in FLAGS:
             yield FLAGS[letter], "", False
         elif letter in LETTERS:
-            value, rest = word[at:].removeprefix("="), bool(word[at:])
+            value, rest = word[index:].removeprefix("="), bool(word[index:])
             yield LETTERS[letter], value if rest else following or "", not rest and following is not None
             return
         else:
@@ -66,20 +66,20 @@ def split(text):
         words = shlex.split(text[begin.end() if begin else 0 :])
     except ValueError:
         return [("bad quotes", "")]
-    found, at = [], 0
-    while at < len(words):
-        word, following = words[at], words[at + 1] if at + 1 < len(words) else None
-        at += 1
+    found, index = [], 0
+    while index < len(words):
+        word, following = words[index], words[index + 1] if index + 1 < len(words) else None
+        index += 1
         if following is not None and re.match(r"--?[A-Za-z]", following):
             following = None
         if word.startswith("--"):
             name, equals, value = word[2:].partition("=")
             if not equals and following is not None:
-                value, at = following, at + 1
+                value, index = following, index + 1
             found.append((name, value))
         elif word.startswith("-") and len(word) > 1:
             for name, value, taken in letters(word, following):
-                at += taken
+                index += taken
                 found.append((name, value))
         else:
             found.append((word, ""))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A slipring.yaml under way: keys in their order, each with its value and where that comes from."""
+"""A slipring.yaml in the making: keys in their order, each with its value and the source of the value."""
 
 import json
 import re
@@ -13,19 +13,19 @@ ORDER = ("version", "workers", "ports", "listeners", "tls", "relay", "auth", "li
 
 
 class Word(str):
-    """A text that needs no quotes whatever it looks like: a range, a version."""
+    """A text that never needs quotes: a range, a version."""
 
 
 @dataclass
 class Item:
-    """A value: a scalar, a mapping {key: value} that stands on one line, or a list of items."""
+    """A value: a scalar, a mapping {key: value} on one line, or a list of items."""
 
     value: object
     comment: str = ""
 
 
 def scalar(value):
-    """A single value on the page."""
+    """The text of a single value."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, Word)):
@@ -48,7 +48,7 @@ def flow(value):
 
 
 def wrapped(text):
-    """Comment lines of a text. What stands between backquotes stays on one."""
+    """Comment lines of a text. Does not break text between backquotes."""
     lines, line = [], "#"
     for word in re.findall(r"`[^`]*`\S*|\S+", text):
         if len(line) + 1 + len(word) > WIDTH and line != "#":
@@ -71,25 +71,25 @@ class Document:
     def put(self, path, value, comment=""):
         """Sets a key such as "auth.nonce.secret"."""
         *above, last = path.split(".")
-        at = self.sections
+        node = self.sections
         for name in above:
-            at = at.setdefault(name, {})
-        at[last] = Item(value, comment)
+            node = node.setdefault(name, {})
+        node[last] = Item(value, comment)
 
     def add(self, path, value, comment=""):
         """Appends to a list."""
         *above, last = path.split(".")
-        at = self.sections
+        node = self.sections
         for name in above:
-            at = at.setdefault(name, {})
-        at.setdefault(last, Item([])).value.append(Item(value, comment))
+            node = node.setdefault(name, {})
+        node.setdefault(last, Item([])).value.append(Item(value, comment))
 
     def has(self, path):
-        at = self.sections
+        node = self.sections
         for name in path.split("."):
-            if not isinstance(at, dict) or name not in at:
+            if not isinstance(node, dict) or name not in node:
                 return False
-            at = at[name]
+            node = node[name]
         return True
 
     def lines(self):
@@ -112,7 +112,7 @@ def block(name, value, indent):
 
 
 def listed(items, indent):
-    """The lines of a list. What is nested further stands in blocks of its own."""
+    """The lines of a list. Nested values have their own blocks."""
     out = []
     for item in items:
         if isinstance(item.value, dict) and any(isinstance(v, Item) for v in item.value.values()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One key of a turnserver.conf, and what has become of it: a row of the table in keys.py."""
+"""One key of a turnserver.conf, and its counterpart: a row of the table in keys.py."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,32 +7,31 @@ from dataclasses import dataclass
 import coturn.syntax as syntax
 
 HERE, ALWAYS, NOT = "here", "always so", "not here"
-# What is told of a line: something is to be decided before the result is what was asked for; to be done
-# beside it; to be known; or it is as it was.
+# Kinds of messages about a line: the user must decide something before the result does what the file asks
+# for; must do something in addition; should know something; or nothing has changed.
 DECIDE, DO, NOTE, SAME = "decide", "do", "note", "same"
 
 
 @dataclass(frozen=True)
 class Key:
     """name: as coturn spells it.
-    verdict: HERE, it has a counterpart; ALWAYS, slipring is so in any case; NOT, it has none.
-    text: for people, the third column of doc/coturn.md; of ALWAYS and NOT it says why.
-    kind: how its value is read, a function of syntax.py; str: as it is.
-    to: HERE: the key of slipring, or several, which all get the value. `take` turns it into
-        slipring's, or into None: then nothing is written. Without `take` a module of this package
-        makes something of the key.
-    many: each line counts, not the last one alone.
-    same: a value that asks for no more than what is so here anyway.
-    off: ALWAYS flags: what is not here when the flag is false.
-    told: what is told of a line that asks for what is not here: DECIDE, DO or NOTE.
-    set: the flag is true whatever its value is, so coturn.
+    verdict: HERE, it has a counterpart; ALWAYS, slipring always does it; NOT, it has no counterpart.
+    text: for people, the third column of doc/coturn.md; for ALWAYS and NOT the reason.
+    kind: function that reads its value, from syntax.py; str leaves it as it is.
+    path: for HERE: the key of slipring, or several, which all get the value. `take` converts the value,
+        or returns None: then nothing is written. Without `take` a module of this package handles the key.
+    many: each line counts, not only the last one.
+    same: a value that asks only for slipring's own behaviour.
+    off: for ALWAYS flags: the missing feature if the flag is false.
+    told: kind of message about a line that asks for a missing feature: DECIDE, DO or NOTE.
+    set: coturn takes the flag as true, whatever its value is.
     """
 
     name: str
     verdict: str
     text: str
     kind: Callable = syntax.flag
-    to: str | tuple = ""
+    path: str | tuple = ""
     take: Callable = None
     many: bool = False
     same: object = None
@@ -42,15 +41,15 @@ class Key:
 
     @property
     def paths(self):
-        return (self.to,) if isinstance(self.to, str) else self.to
+        return (self.path,) if isinstance(self.path, str) else self.path
 
     def read(self, text):
-        """The value of a line; Refused where it has none."""
+        """The value of a line; raises Refused if it has no valid value."""
         return True if self.set else self.kind(text)
 
     def asks(self, value):
-        """Whether a line with this value asks for something, and for what slipring has not got: one of
-        ALWAYS and NOT, or None."""
+        """Verdict on a line with this value: ALWAYS or NOT if it asks for something that slipring always or
+        never does, else None."""
         if self.verdict == HERE or (self.same is not None and value == self.same):
             return None
         if self.verdict == NOT and value is False:
@@ -61,7 +60,7 @@ class Key:
 
 
 def within(low, high):
-    """take: a number that has to be in a range of slipring's."""
+    """take: a number that must be in a range of slipring."""
 
     def take(value):
         if not low <= value <= high:
@@ -77,19 +76,19 @@ def bits(value):
 
 
 def family(value):
-    """take: the family of who names none."""
+    """take: the family for clients that name no family."""
     if value not in ("ipv4", "ipv6", "keep"):
-        raise syntax.Refused(f"'{value}' is none of ipv4, ipv6, keep")
+        raise syntax.Refused(f"'{value}' is not one of ipv4, ipv6, keep")
     return "client" if value == "keep" else value
 
 
 def text(longest):
-    """take: a text of 1 to so many bytes."""
+    """take: a text of 1 to `longest` bytes."""
 
     def take(value):
         size = len(value.encode(errors="surrogateescape"))
         if not 1 <= size <= longest:
-            raise syntax.Refused(f"it has {size} bytes: slipring takes 1 to {longest}")
+            raise syntax.Refused(f"it has {size} bytes: slipring accepts 1 to {longest}")
         return value
 
     return take

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ports, listeners and relay addresses: which addresses a file means, and what is served on them."""
+"""Ports, listeners and relay addresses: the addresses in a file, and the services on them."""
 
 from coturn import box as boxes
 from coturn.document import Item, Word
@@ -7,20 +7,21 @@ from coturn.key import DECIDE, DO, NOTE
 from coturn.syntax import Refused, address
 
 PLAIN_PORT, TLS_PORT = 3478, 5349
-BALANCERS = ["127.0.0.1", "::1"]  # of tcp-proxy-port: coturn does not name them
+BALANCERS = ["127.0.0.1", "::1"]  # for tcp-proxy-port: coturn does not name them
 LOW, HIGH = 49152, 65535
 RELAY_LOWEST = 1024
 THREADS_MAX = 128
 FILL_IN = "PUBLIC-ADDRESS"
 RESERVED, RANGE = "ip_local_reserved_ports", "ip_local_port_range"
-KERNELS = (32768, 60999)  # that Linux gives to its own sockets, if it is told nothing
-LEAST_LEFT = 4096  # of these a machine needs for itself
+KERNELS = (32768, 60999)  # default range of Linux for its own sockets
+LEAST_LEFT = 4096  # ports that a machine needs for itself
 LEAST_USUAL = 10000  # many services listen below
 DROP_INS = "conf/slipring.service.d"
 
 
 def keep_off(low, high):
-    """How the kernel is kept off relay ports, and what is left to it; None where too little would be."""
+    """The command that keeps the kernel off relay ports, with the number of ports left to it; None if that
+    would be too few."""
     left = sum(not low <= port <= high for port in range(KERNELS[0], KERNELS[1] + 1))
     if left >= LEAST_LEFT:
         return f"`sysctl -w net.ipv4.{RESERVED}={low}-{high}`, which leaves it {left}"
@@ -57,26 +58,26 @@ class Network:
     # -- addresses
 
     def usable(self, name):
-        """{address: line} of a key, without what no port can have. Unspecified ones stay."""
+        """{address: line} of a key, without loopback addresses. Keeps unspecified ones."""
         found = {}
         for line, value in self.settings.all(name):
             if value.is_loopback:
-                self.settings.tell(line, f"not here: {value} is no address of a port, and a program of"
-                    " this machine is no client")  # fmt: skip
+                self.settings.tell(line, f"not here: no port can have {value}, and programs of"
+                    " this machine cannot be clients")  # fmt: skip
             elif value in found:
-                self.settings.tell(line, f"line {found[value].number} has {value} already", NOTE)
+                self.settings.tell(line, f"line {found[value].number} already has {value}", NOTE)
             else:
                 found[value] = line
         return found
 
     def served(self, line, end):
         if end[1] == 0 or end[0].is_unspecified or end[0].is_loopback:
-            self.settings.tell(line, "an address of this machine and a port are wanted")
+            self.settings.tell(line, "it needs an address of this machine and a port")
             return False
         return True
 
     def needed(self):
-        """All addresses that the file names as this machine's own, each once."""
+        """All addresses of this machine that the file names, each once."""
         named = [*self.listening, *self.relaying, *(end[0] for _, end in self.aux)]
         named += [private for private, _ in self.external if private is not None]
         return list(dict.fromkeys(a for a in named if not a.is_unspecified))
@@ -95,50 +96,50 @@ class Network:
             public, slash, private = value.partition("/")
             try:
                 found.append((address(private) if slash else None, (address(public), line)))
-            except Refused as why:
-                self.settings.tell(line, str(why))
+            except Refused as error:
+                self.settings.tell(line, str(error))
         return found
 
     def external_of(self):
-        """{private: (public, line)}. A public address alone is that of the only one of its family."""
+        """{private: (public, line)}. A public address alone belongs to the only address of its family."""
         out = {private: pair for private, pair in self.external if private is not None}
         bare = [pair for private, pair in self.external if private is None]
         for public, line in bare[1:]:
-            self.settings.tell(line, f"coturn takes one address without /PRIVATE, in line"
+            self.settings.tell(line, f"coturn accepts one address without /PRIVATE, that in line"
                 f" {bare[0][1].number}")  # fmt: skip
         for public, line in bare[:1]:
             named = [a for a in self.relaying or self.listening if not a.is_unspecified]
-            own = [a for a in named or self.at_hand if a.version == public.version]
-            if len(own) == 1:
-                out.setdefault(own[0], (public, line))
+            local = [a for a in named or self.at_hand if a.version == public.version]
+            if len(local) == 1:
+                out.setdefault(local[0], (public, line))
                 continue
-            many = ", ".join(map(str, own)) or "none"
-            self.settings.tell(line, f"not here: which address is {public} outside? Write"
+            many = ", ".join(map(str, local)) or "no address"
+            self.settings.tell(line, f"not here: which address does {public} translate to? Write"
                 f" external-ip={public}/PRIVATE (relay addresses of its family: {many})")  # fmt: skip
         return out
 
-    def own(self):
-        """{address: line} at which programs of this machine can be reached, also from outside. The line is
-        that of an external-ip by whose private part coturn allows the address as a peer, or None."""
+    def local_addresses(self):
+        """{address: line} of the addresses of programs on this machine, also from outside. The line is that
+        of an external-ip with which coturn allows this private address as a peer, or None."""
         kernels = [a for port in self.ports if port.is_kernels for a in port.addresses]
         by_line = {private: line for private, (_, line) in self.external if private is not None}
-        outside = [public for own, (public, _) in self.outside.items() if own in kernels]
+        outside = [public for local, (public, _) in self.outside.items() if local in kernels]
         return {address: by_line.get(address) for address in kernels} | dict.fromkeys(outside)
 
     # -- ports
 
     def asked_external(self):
-        """The address whose external one coturn asks somebody for, or None."""
+        """(address, line) if coturn asks a server for the external address of this address, or None."""
         line = self.settings.detects
         if not line or self.external:
             return None
-        own = next((a for a in self.needed() or self.at_hand if a.version == 4), None)
-        if own is None or own.is_global:
-            self.settings.tell(line, "no own address needs an external one", NOTE)
+        local = next((a for a in self.needed() or self.at_hand if a.version == 4), None)
+        if local is None or local.is_global:
+            self.settings.tell(line, "no address of this machine needs an external one", NOTE)
             return None
-        self.settings.tell(line, f"nobody is asked: write the address that {own} has outside into"
-            f" external, in the place of {FILL_IN}")  # fmt: skip
-        return own, line
+        self.settings.tell(line, f"slipring does not ask a server: write the external address of {local}"
+            f" into external, in place of {FILL_IN}")  # fmt: skip
+        return local, line
 
     def put_ports(self, streams):
         external = dict(self.outside)
@@ -147,29 +148,29 @@ class Network:
             external[asked[0]] = (FILL_IN, asked[1])
         for number, port in enumerate(self.ports):
             name = "wan" if number == 0 else f"wan{number + 1}"
-            entry = {"name": Item(name), "device": Item(port.device, port.why)}
+            entry = {"name": Item(name), "device": Item(port.device, port.reason)}
             rows = []
-            for own, length in port.addresses.items():
-                public, line = external.get(own, (None, None))
-                if public in (None, own):
-                    rows.append(Item(f"{own}/{length}"))
+            for local, length in port.addresses.items():
+                public, line = external.get(local, (None, None))
+                if public in (None, local):
+                    rows.append(Item(f"{local}/{length}"))
                 else:
-                    value = {"address": f"{own}/{length}", "external": str(public)}
+                    value = {"address": f"{local}/{length}", "external": str(public)}
                     rows.append(Item(value, f"{line.name} in line {line.number}"))
             entry["addresses"] = Item(rows)
             if port.gateways:
                 entry["gateway"] = Item([Item(str(gateway)) for gateway in port.gateways])
             if port.routes:
-                entry["routes"] = Item([Item({"to": to, "via": via}) for to, via in port.routes])
+                entry["routes"] = Item([Item({"to": net, "via": via}) for net, via in port.routes])
             if streams and not port.is_kernels:
                 entry["exception"] = Item({"name": f"sr{number}"},
-                    "TCP is the kernel's: its end of this port")  # fmt: skip
+                    "the kernel serves TCP: its end of this port")  # fmt: skip
             self.document.add("ports", entry)
 
     # -- listeners
 
     def has_certificate(self):
-        """Whether there is TLS: coturn's is off where the file names no certificate or no key."""
+        """True if there is TLS: coturn has it off if the file names no certificate or no key."""
         have = [name for name in ("cert", "pkey") if self.settings.get(name)]
         if len(have) == 1:
             lacks = "pkey" if have == ["cert"] else "cert"
@@ -177,13 +178,13 @@ class Network:
         return len(have) == 2
 
     def wants_dtls(self):
-        """One key is the other one's opposite, and the last line counts."""
+        """The keys are opposites, and the last line counts."""
         pairs = [(line.number, value) for line, value in self.settings.all("dtls")]
         pairs += [(line.number, not value) for line, value in self.settings.all("no-dtls")]
         return max(pairs)[1] if pairs else False
 
     def transports(self):
-        """{(transport, port)} of an address, in the order of the page, and whether some are plain."""
+        """[(transport, port)] of an address, in the order of the result."""
         get = self.settings.get
         plain = get("listening-port") or PLAIN_PORT
         second = get("tls-listening-port") or TLS_PORT
@@ -206,11 +207,11 @@ class Network:
         return list(out)
 
     def proxied(self):
-        """With tcp-proxy-port coturn listens to TCP there alone."""
+        """With tcp-proxy-port coturn accepts TCP only there."""
         return self.settings.line("tcp-proxy-port") is not None
 
     def words(self, found):
-        """What stands for addresses in `listeners`: words for the unspecified ones."""
+        """The addresses as in `listeners`, with words for the unspecified ones."""
         versions = {a.version for a in found if a.is_unspecified}
         if not found or versions == {4, 6}:
             return ["all"]
@@ -218,30 +219,30 @@ class Network:
         return words + [str(a) for a in found if a.version not in versions]
 
     def binding(self):
-        """Which Binding requests are answered; None = all."""
+        """Value of `binding`: which Binding requests are answered; None = all."""
         if self.settings.get("no-stun", False):
             return "none"
         return None if self.settings.get("rfc3489-compatibility", True) else "rfc8489"
 
     def put_listeners(self):
-        """True when there are some over TCP."""
+        """True if some listeners are over TCP."""
         rows = [(word, pair) for word in self.words(self.listening) for pair in self.transports()]
         both = [("udp", "no-udp"), ("auto" if self.secure else "tcp", "no-tcp")]
-        for line, (own, at) in self.aux:
+        for line, (local, port) in self.aux:
             kinds = [kind for kind, no in both if not self.settings.get(no, False)]
             kinds = [kind for kind in kinds if kind == "udp" or not self.proxied()]
-            rows += [(str(own), (kind, at)) for kind in kinds]
+            rows += [(str(local), (kind, port)) for kind in kinds]
         if self.proxied() and any(kind == "tcp" for _, (kind, _) in rows):
             self.settings.tell(self.settings.line("tcp-proxy-port"),
                 "write the addresses of the balancers into listeners[].proxy.from: coturn believes"
-                " whoever connects. They have to send version 2")  # fmt: skip
+                " any sender. They must send version 2")  # fmt: skip
         off = self.settings.line("no-udp") or self.settings.line("no-tcp")
         if not rows and off:
-            self.settings.tell(off, "no listener is left: slipring takes one at least")
+            self.settings.tell(off, "no listener is left: slipring needs one at least")
         where = self.settings.where("listening-ip", "aux-server")
         self.document.put("listeners", [], where)
-        for word, (transport, at) in dict.fromkeys(rows):
-            row = {"transport": transport, "address": word, "port": at}
+        for word, (transport, port) in dict.fromkeys(rows):
+            row = {"transport": transport, "address": word, "port": port}
             if transport == "tcp" and self.proxied():
                 row["proxy"] = {"from": BALANCERS}
             if self.binding():
@@ -255,14 +256,14 @@ class Network:
         found = self.relaying or self.listening
         where = self.settings.where("relay-ip" if self.relaying else "listening-ip")
         versions = {a.version for a in found if a.is_unspecified}
-        own = [str(a) for a in found if not a.is_unspecified]
+        local = [str(a) for a in found if not a.is_unspecified]
         if not found or versions == {4, 6}:
             self.document.put("relay.addresses", "all", where)
         elif len(versions) == 1 and not [a for a in found if a.version not in versions]:
             self.document.put("relay.addresses", f"all-ipv{versions.pop()}", where)
         else:
-            own += [str(a) for a in self.at_hand if a.version in versions]
-            self.document.put("relay.addresses", list(dict.fromkeys(own)), where)
+            local += [str(a) for a in self.at_hand if a.version in versions]
+            self.document.put("relay.addresses", list(dict.fromkeys(local)), where)
         if self.settings.get("multiplex-peer"):
             self.put_shared()
         else:
@@ -273,7 +274,7 @@ class Network:
         low, high = get("min-port") or LOW, get("max-port") or HIGH
         if low > high:
             self.settings.tell(line("min-port") or line("max-port"),
-                f"{low} is above the highest port, {high}: coturn finds none. {LOW}-{HIGH} is written")
+                f"{low} is above the highest port, {high}: coturn finds no port. {LOW}-{HIGH} is written")
             low, high = LOW, HIGH
         if low < RELAY_LOWEST:
             self.settings.tell(line("min-port"), f"relay ports begin at {RELAY_LOWEST} here", NOTE)
@@ -291,33 +292,33 @@ class Network:
             self.settings.where("multiplex-peer-port", "relay-threads"))  # fmt: skip
 
     def reminders(self):
-        """(text, kind) of what the machine needs beside the file."""
+        """[(text, kind)] of changes that the machine needs in addition to the file."""
         out = self.about_kernel()
         low = sorted({pair[1] for pair in self.transports() if pair[1] < 1024})
         if low:
-            out.append(f"port {low[0]} is below 1024: the unit takes ports-below-1024.conf of {DROP_INS}")
+            out.append(f"port {low[0]} is below 1024: the unit needs ports-below-1024.conf of {DROP_INS}")
         if self.settings.get("proc-user", "root") != "root":
-            out.append(f"to become another user the unit takes process-user.conf of {DROP_INS}")
+            out.append(f"to become another user the unit needs process-user.conf of {DROP_INS}")
         if self.left_out:
-            out.append(f"coturn also listens at the addresses of {' and '.join(self.left_out)}, which are"
-                " not taken over: name those that are meant, with listening-ip")  # fmt: skip
+            out.append(f"coturn also listens on the addresses of {' and '.join(self.left_out)}, which are"
+                " left out: name those that you need with listening-ip")  # fmt: skip
         for port in self.ports:
             if not port.gateways:
-                out.append(f"{port.device} has no gateway: peers beyond its subnets are not reached")
+                out.append(f"{port.device} has no gateway: peers outside its subnets cannot be reached")
         return [text if isinstance(text, tuple) else (text, DO) for text in out]
 
     def about_kernel(self):
-        """What a packet port takes of the kernel."""
+        """Kernel settings that a packet port needs."""
         kernels = [port.interface for port in self.ports if port.is_kernels]
         if not kernels:
             return []
         relay = self.document.sections["relay"]["ports"].value
-        out = [f"packet:{kernels[0]} takes Linux 6.6, and the unit packet.conf of {DROP_INS}"]
+        out = [f"packet:{kernels[0]} needs Linux 6.6, and the unit needs packet.conf of {DROP_INS}"]
         how = keep_off(*map(int, relay.split("-")))
         if how is None:
             out.append((f"relay ports {relay} leave the kernel too few for its own sockets: it needs"
                 f" {LEAST_LEFT} in a row. Make relay.ports smaller", DECIDE))  # fmt: skip
         else:
-            out.append(f"the kernel must give no relay port to its own sockets: {how}. The same goes into"
-                " /etc/sysctl.d")  # fmt: skip
+            out.append(f"the kernel must give no relay port to its own sockets: {how}. Write it into"
+                " /etc/sysctl.d, too")  # fmt: skip
         return out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The whole of a slipring.yaml: what is a key for a key, and the sections that take more."""
+"""The whole slipring.yaml: keys that are converted one to one, and sections that need more."""
 
 import os
 
@@ -17,34 +17,34 @@ STREAMS = {"stdout", "-"}
 
 
 def put_taken(settings, document):
-    """Keys whose row says how a value becomes one of slipring's."""
+    """Keys with a row that converts their value."""
     for name, key in KEYS.items():
         for line, value in settings.all(name) if key.take else ():
             try:
                 made = key.take(value)
                 for path in key.paths if made is not None else ():
                     document.put(path, made, f"{name} in line {line.number}")
-            except Refused as why:
-                settings.tell(line, str(why))
+            except Refused as error:
+                settings.tell(line, str(error))
 
 
 def put_whole(settings, document):
-    """Shared relay ports take a number of allocations."""
+    """Shared relay ports need a maximum number of allocations."""
     if settings.get("multiplex-peer") and settings.get("total-quota") == 0:
         del document.sections["limits"]["allocations"]
-        settings.tell(settings.line("total-quota"), "shared relay ports take a limit: 100000 without a"
+        settings.tell(settings.line("total-quota"), "shared relay ports need a limit: 100000 without a"
             " key", NOTE)  # fmt: skip
 
 
 def put_lifetime(settings, document):
-    """slipring's default lifetime is 600 s, and never above the longest."""
+    """slipring's default lifetime is 600 s; it must not exceed the maximum."""
     longest = settings.get("max-allocate-lifetime")
     if longest is not None and 1 <= longest < 600:
         document.put("limits.lifetime.default", longest, settings.where("max-allocate-lifetime"))
 
 
 def put_answers(settings, document):
-    """The rate of answers to the unauthenticated."""
+    """The rate of answers to unauthenticated requests."""
     rate, line = settings.get("unauthorized-ratelimit-rps"), settings.line("unauthorized-ratelimit-rps")
     if not settings.get("unauthorized-ratelimit", False):
         if line:
@@ -57,11 +57,11 @@ def put_answers(settings, document):
 
 
 def found_file(settings, name, folder):
-    """The path of a certificate or key. coturn looks for relative ones beside its file, too."""
+    """The path of a certificate or key. coturn looks for relative ones next to its file, too."""
     value = settings.get(name)
     path = value if value.startswith("/") else os.path.join(folder, value)
     if value.startswith("~"):
-        settings.tell(settings.line(name), "~ stands for nobody's home here: write the whole path")
+        settings.tell(settings.line(name), "slipring does not expand ~: write the whole path")
     return path
 
 
@@ -73,11 +73,11 @@ def put_tls(settings, document, network, folder):
     if settings.get("no-tlsv1_2", False):
         document.put("tls.min-version", Word("1.3"), settings.where("no-tlsv1_2"))
         if network.dtls:
-            settings.tell(settings.line("no-tlsv1_2"), "there is no DTLS 1.3: listeners for DTLS go")
+            settings.tell(settings.line("no-tlsv1_2"), "there is no DTLS 1.3: no DTLS listener")
             network.dtls = False
     if settings.line("dtls") is None and settings.line("no-dtls") is None:
-        settings.tell(settings.line("cert"), "no listener for DTLS, as with coturn from 4.17 on; before"
-            " that a certificate was enough: write dtls", NOTE)  # fmt: skip
+        settings.tell(settings.line("cert"), "no listener for DTLS, like coturn from 4.17 on; earlier a"
+            " certificate was enough: write dtls", NOTE)  # fmt: skip
 
 
 def put_workers(settings, document):
@@ -87,7 +87,7 @@ def put_workers(settings, document):
     where = settings.where("relay-threads" if settings.line("relay-threads") else "cpus")
     if number > WORKERS_MAX:
         settings.tell(settings.line("relay-threads") or settings.line("cpus"),
-            f"there are {WORKERS_MAX} workers at most: that is written", NOTE)  # fmt: skip
+            f"slipring has at most {WORKERS_MAX} workers: that is written", NOTE)  # fmt: skip
     document.put("workers.count", max(1, min(number, WORKERS_MAX)), where)
 
 
@@ -103,7 +103,7 @@ def put_log(settings, document):
             " unit; else journalctl -u slipring", DO)  # fmt: skip
     level = settings.get("log-min-level", "info")
     if level not in LEVELS:
-        settings.tell(settings.line("log-min-level"), "coturn knows debug, info, warning and error", NOTE)
+        settings.tell(settings.line("log-min-level"), "coturn knows debug, info, warning, error", NOTE)
         level = "info"
     if settings.get("verbose", False) or settings.get("Verbose", False):
         level = "debug"
@@ -113,15 +113,15 @@ def put_log(settings, document):
 
 
 HEADER = (
-    "Made of {path} by scripts/import-turnserver-conf. Nothing of it is in use yet: read it, then"
-    " `slipring --check -c FILE`. The lines named are those of {path}.",
+    "Made from {path} by scripts/import-turnserver-conf. It is not in use yet: read it, then run"
+    " `slipring --check -c FILE`. Line numbers refer to {path}.",
 )
 NOBODY = "it has no users and no secrets: write them under `auth`"
-DENIED = "`peers.allow` has no {which}. coturn allows them: --private-peers does so here"
+DENIED = "`peers.allow` has no {which}. coturn allows them: --private-peers allows them here"
 
 
 class Import:
-    """A file taken over. text: the result; told: what is to be said of it and of its lines."""
+    """An imported file. lines(): the result; told: the messages about the file and its lines."""
 
     def __init__(self, path, settings, box, options):
         self.settings, self.document = settings, Document()
@@ -134,8 +134,8 @@ class Import:
         self.network.put_ports(streams)
         self.network.put_relay()
         self.complete = accounts.put(settings, self.document)
-        own = self.network.own()
-        denied = rules.put(settings, self.document, own, options.private_peers)
+        local = self.network.local_addresses()
+        denied = rules.put(settings, self.document, local, options.private_peers)
         alternates.put(settings, self.document, self.network.secure)
         for put in (put_taken, put_whole, put_lifetime, put_answers, put_workers, put_log):
             put(settings, self.document)
@@ -155,7 +155,7 @@ class Import:
         return any(told.kind == DECIDE for told in self.told)
 
     def report(self, *kinds):
-        """The lines of what is told of these kinds, of all if there are none, with their headings."""
+        """The lines of messages of these kinds, or of all kinds, with their headings."""
         out = []
         for heading, group in self.settings.by_kind():
             if not kinds or group[0].kind in kinds:
@@ -163,7 +163,7 @@ class Import:
         return out
 
     def lines(self):
-        """The result. What is to be decided and done stands before it, the rest behind it."""
+        """The result. Decisions and steps to do are comments before it, other messages after it."""
         out = []
         for text in HEADER:
             out += wrapped(text.replace("{path}", printable(self.path)))

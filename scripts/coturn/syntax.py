@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The lines of a turnserver.conf and their values, read as coturn 4.17 reads them.
 
-A line is a name, then blanks, tabs and equals signs, then a value; all of it after the name but one
-pair of double quotes and blanks at the end. There are no comments behind values, no dashes before
-names and no lines that go on. A line of more than 1023 bytes is read in pieces.
+A line is a name, then blanks, tabs and equals signs, then a value: the rest of the line without one
+pair of double quotes and blanks at the end. There are no comments after values, no dashes before names
+and no continued lines. A line of more than 1023 bytes is read in pieces.
 """
 
 import ipaddress
@@ -20,7 +20,7 @@ TRUE, FALSE = ("on", "ON", "On"), ("off", "OFF", "Off")
 
 
 class Refused(Exception):
-    """A value that coturn does not take, or that cannot be taken over; the text says why."""
+    """A value that coturn refuses, or that cannot be imported; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -29,16 +29,16 @@ class Line:
 
     number: int
     name: str
-    value: str  # "" where there is none
-    cut: bool = False  # the line is longer than coturn reads at a time, or what is left of such a one
-    option: bool = False  # of a command line
+    value: str  # "" without a value
+    cut: bool = False  # the line, or its rest, of a line longer than PIECE
+    option: bool = False  # from a command line
 
 
 def pieces(raw):
-    """(number, bytes, cut) of what coturn takes for lines."""
+    """(number, bytes, cut) of the lines as coturn sees them."""
     for number, line in enumerate(raw.split(b"\n"), 1):
-        for at in range(0, len(line) or 1, PIECE):
-            yield number, line[at : at + PIECE].split(b"\0")[0], len(line) > PIECE
+        for begin in range(0, len(line) or 1, PIECE):
+            yield number, line[begin : begin + PIECE].split(b"\0")[0], len(line) > PIECE
 
 
 def setting(piece):
@@ -51,8 +51,8 @@ def setting(piece):
 
 
 def whole(raw):
-    """The bytes with command lines that go on behind a backslash as one line each: coturn's files have no
-    such lines. Empty ones stand for what has moved up."""
+    """The bytes with command lines continued by a backslash joined into one line each; coturn's files have
+    no such lines. Empty lines keep the line numbers."""
     out, after = [], 0
     for line in raw.split(b"\n"):
         if after:
@@ -68,9 +68,9 @@ def whole(raw):
 
 
 def read(raw):
-    """The settings of a file's bytes. What is not UTF-8 has surrogates in it. A byte order mark, which
-    would lose the first key with coturn, is none; a line of several options of the command line is read
-    as one, and of a compose file the options in it."""
+    """The settings of a file's bytes. Bytes that are not UTF-8 become surrogates. A byte order mark, with
+    which coturn loses the first key, is skipped. A line with several options is read as a command line,
+    and a compose file for the options in it."""
     found, raw = [], raw.removeprefix(b"\xef\xbb\xbf")
     compose = commandline.is_compose(raw)
     for number, piece, cut in pieces(whole(raw)):
@@ -92,27 +92,27 @@ def read(raw):
 
 
 def flag(text):
-    """A boolean. A letter is enough for coturn, and nothing is true."""
+    """A boolean. A letter is enough for coturn, and an empty value is true."""
     if text == "" or text in TRUE or text[0] in "yYtT123456789":
         return True
     if text in FALSE or text[0] in "0nNfF":
         return False
-    raise Refused(f"coturn ends at the value '{text}': it takes yes, no, true, false, on, off, 1, 0")
+    raise Refused(f"coturn exits at the value '{text}': it accepts yes, no, true, false, on, off, 1, 0")
 
 
 def number(text):
-    """A whole number. What coturn would read as another one, or as 0, is refused."""
+    """A whole number. Refuses texts that coturn would read as another number, or as 0."""
     if not re.fullmatch(r"\s*[+-]?\d+", text):
         sign, digits = re.match(r"\s*([+-]?)(\d*)", text).groups()
-        raise Refused(f"'{text}' is no number, coturn reads it as {int(sign + (digits or '0'))}")
+        raise Refused(f"'{text}' is not a number, coturn reads it as {int(sign + (digits or '0'))}")
     return int(text)
 
 
 def port(text):
-    """A port; 0 is none."""
+    """A port; 0 is no port."""
     value = int(text) if re.fullmatch(r"\s*\+?\d+", text) else 0 if text == "" else -1
     if not 0 <= value <= 65535:
-        raise Refused(f"coturn ends at '{text}': a port is 0 to 65535")
+        raise Refused(f"coturn exits at '{text}': a port is 0 to 65535")
     return value
 
 
@@ -121,12 +121,12 @@ def resolved(name):
     try:
         found = [info[4][0] for info in socket.getaddrinfo(name, None, type=socket.SOCK_DGRAM)]
     except (OSError, UnicodeError):
-        raise Refused(f"'{name}' is no address, and no name that can be resolved here") from None
+        raise Refused(f"'{name}' is not an address, nor a name that can be resolved here") from None
     return sorted(found, key=lambda text: ":" in text)[0]
 
 
 def address(text):
-    """An address, or a name that has one; nothing is 0.0.0.0."""
+    """An address, or a name that has one; an empty text is 0.0.0.0."""
     text = text.strip(" ")
     if text == "":
         return ipaddress.ip_address("0.0.0.0")
@@ -137,18 +137,18 @@ def address(text):
 
 
 def span(text):
-    """(first, last) of "a" or "a-b"; and of "a/8", at which coturn ends."""
+    """(first, last) of "a" or "a-b"; and of "a/8", at which coturn exits."""
     if "/" in text:
         try:
             network = ipaddress.ip_network(text.strip(), strict=False)
         except ValueError:
-            raise Refused(f"coturn ends at '{text}': it takes an address or FIRST-LAST") from None
+            raise Refused(f"coturn exits at '{text}': it accepts an address or FIRST-LAST") from None
         return network[0], network[-1]
     low, dash, high = text.partition("-")
     first = address(low)
     last = address(high) if dash else first
     if first.version != last.version or first > last:
-        raise Refused(f"'{text}' holds nothing: the ends are of two families, or the wrong way round")
+        raise Refused(f"'{text}' is empty: the ends have different families, or the wrong order")
     return first, last
 
 
@@ -156,5 +156,5 @@ def endpoint(text, default):
     """(address, port) of "a", "a:port" or "[a]:port"."""
     found = re.fullmatch(r" *(?:\[([^]]*)\]|([^:]*))(?: *:(.*))?", text)
     if not found or (found[2] == "" and not found[1]):
-        raise Refused(f"'{text}' is no address: IPv6 ones stand in brackets")
+        raise Refused(f"'{text}' is not an address: IPv6 addresses need brackets")
     return address(found[1] or found[2]), port(found[3] or "") or default

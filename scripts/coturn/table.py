@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of all keys in doc/coturn.md, made of keys.py."""
+"""The table of all keys in doc/coturn.md, made from keys.py."""
 
 from coturn.key import HERE
 from coturn.keys import GONE, GROUPS
 
-BEGIN = "<!-- All keys: made of scripts/coturn/keys.py by scripts/manual; do not edit. -->"
+BEGIN = "<!-- All keys: made from scripts/coturn/keys.py by scripts/manual; do not edit. -->"
 END = "<!-- All keys: the end. -->"
 
 
 def row(key):
     here = ", ".join(f"`{path}`" for path in key.paths)
-    what = here if key.verdict == HERE else key.verdict
+    cell = here if key.verdict == HERE else key.verdict
     off = f"; not here: `{key.name}=no`" if key.off else ""
-    return f"| `{key.name}` | {what} | {key.text}{off} |"
+    return f"| `{key.name}` | {cell} | {key.text}{off} |"
 
 
 def lines():
@@ -29,7 +29,7 @@ def lines():
 
 
 def replaced(document):
-    """A document with the table as it should be; ValueError where it has no marks."""
+    """The document with an up-to-date table; raises ValueError if it has no marks."""
     before, begin, rest = document.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

@@ -151,20 +151,20 @@ class Lines(unittest.TestCase):
 
     def test_lines_that_coturn_ignores(self):
         self.has("--no-tcp\n", "t.conf:1: --no-tcp: coturn ignores this line", "'no-tcp', without dashes")
-        self.has("no-tcpp\n", "'no-tcp' is one")
+        self.has("no-tcpp\n", "did you mean 'no-tcp'?")
         self.has("no-loopback-peers\n", "a key up to coturn 4.5.0; here always so: no peer is a loopback")
         self.has("no-stun-backward-compatibility\n", "a key up to coturn 4.6; here requests of RFC 3489")
 
     def test_a_value_at_which_coturn_ends(self):
-        self.has("lt-cred-mech # for old ones\n", "coturn ends at the value", "in a line of its own")
-        self.has("listening-port=70000\n", "coturn ends at '70000'")
-        self.has("denied-peer-ip=10.0.0.0/99\n", "coturn ends at '10.0.0.0/99'")
+        self.has("lt-cred-mech # for old ones\n", "coturn exits at the value", "needs a line of its own")
+        self.has("listening-port=70000\n", "coturn exits at '70000'")
+        self.has("denied-peer-ip=10.0.0.0/99\n", "coturn exits at '10.0.0.0/99'")
 
     def test_what_is_plainly_meant_is_taken(self):
         text = "denied-peer-ip=10.0.0.0/8\nallowed-peer-ip=10.1.2.0/24\n" + BASE
         self.assertIn("deny:\n    - 10.0.0.0/8\n", made(text))
         self.assertIn("allow:\n    - 10.1.2.0/24\n", made(text))
-        self.assertIn("coturn takes no prefix: what is meant is taken", "\n".join(told(text)))
+        self.assertIn("coturn accepts no prefix: the prefix is taken as meant", "\n".join(told(text)))
         self.assertFalse(imported(text).lost)
         # a byte order mark, which with coturn loses the first key
         self.assertNotIn("transport: tcp", made("\ufeffno-tcp\n" + BASE))
@@ -189,7 +189,7 @@ class Lines(unittest.TestCase):
             done = imported(text + BASE, links=links)
             self.assertTrue(done.lost)
             self.assertIn("external: PUBLIC-ADDRESS", "\n".join(done.lines()))
-            self.assertIn("write the address that 10.0.0.5 has outside", done.told[0].text)
+            self.assertIn("write the external address of 10.0.0.5", done.told[0].text)
 
     def test_command_lines(self):
         for raw, found in (
@@ -225,10 +225,10 @@ class Lines(unittest.TestCase):
         self.assertEqual(sorted([*places, version]), [*places[:2], version, *places[2:]])
 
     def test_keys_given_again(self):
-        self.has("min-port=50000\nmin-port=51000\n", "t.conf:1: min-port: line 2 says it again")
+        self.has("min-port=50000\nmin-port=51000\n", "t.conf:1: min-port: line 2 repeats the key")
         self.assertIn("ports: 51000-65535", made("min-port=50000\nmin-port=51000\n" + BASE))
         twice = "user=ivan:new\n" + BASE
-        self.assertIn("t.conf:1: user: line 3 has the name again", "\n".join(told(twice)))
+        self.assertIn("t.conf:1: user: line 3 has the same name", "\n".join(told(twice)))
         self.assertIn("{name: ivan, password: pw}", made(twice))
 
     def test_a_semicolon_is_kept(self):
@@ -279,16 +279,16 @@ class Network(unittest.TestCase):
                 (40000, 40100, "=`sysctl -w net.ipv4.ip_local_reserved_ports=40000-40100`")):
             said_of = beside(f"min-port={low}\nmax-port={high}\n" + BASE)
             self.assertIn(advice[1:], said_of)  # fmt: skip
-        self.assertIn("and the unit packet.conf of conf/slipring.service.d", said)
+        self.assertIn("and the unit needs packet.conf of conf/slipring.service.d", said)
         self.assertNotIn("process-user.conf", said)
-        self.assertIn("coturn also listens at the addresses of eth1", said)
+        self.assertIn("coturn also listens on the addresses of eth1", said)
         text = "listening-ip=10.0.0.5\ncert=/c\npkey=/k\ntls-listening-port=443\n" + BASE
         said = beside(text)
-        self.assertIn("port 443 is below 1024: the unit takes ports-below-1024.conf of", said)
+        self.assertIn("port 443 is below 1024: the unit needs ports-below-1024.conf of", said)
         self.assertIn("packet:eth1 has no gateway", said)
         self.assertNotIn("also listens", said)
         said = beside("proc-user=turnserver\n" + BASE)
-        self.assertIn("the unit takes process-user.conf of conf/slipring.service.d", said)
+        self.assertIn("the unit needs process-user.conf of conf/slipring.service.d", said)
         self.assertNotIn("process-user", beside("proc-user=root\n" + BASE))
 
     def test_private_peers_are_told_of(self):
@@ -357,7 +357,7 @@ class Network(unittest.TestCase):
         self.assertNotIn("external", made(text))
         self.assertIn("external-ip: not here: which address", "\n".join(told(text)))
         text = "external-ip=203.0.113.5\nexternal-ip=203.0.113.6\n" + BASE
-        self.assertIn("t.conf:2: external-ip: coturn takes one", "\n".join(told(text)))
+        self.assertIn("t.conf:2: external-ip: coturn accepts one", "\n".join(told(text)))
         self.assertNotIn("external", made("external-ip=192.0.2.5/192.0.2.5\n" + BASE))
 
     def listeners(self, text):
@@ -419,7 +419,7 @@ class Accounts(unittest.TestCase):
         text = "static-auth-secret=one\nstatic-auth-secret=two\n" + BASE
         self.assertIn("secrets:\n    - one\n    - two", made(text))
         self.assertNotIn("ivan", made(text))
-        self.assertIn("t.conf:4: user: coturn takes no users beside secrets", "\n".join(told(text)))
+        self.assertIn("t.conf:4: user: coturn ignores users if there are secrets", "\n".join(told(text)))
 
     def test_nobody(self):
         done = imported("realm=r\nno-auth\n")
@@ -542,7 +542,7 @@ class Table(unittest.TestCase):
     def test_rows(self):
         for key in keys.KEYS.values():
             self.assertIn(key.verdict, (HERE, ALWAYS, NOT))
-            self.assertEqual(bool(key.to), key.verdict == HERE, key.name)
+            self.assertEqual(bool(key.path), key.verdict == HERE, key.name)
             self.assertFalse(key.take and key.verdict != HERE, key.name)
             self.assertTrue(key.text or key.verdict == HERE, key.name)
         self.assertEqual(len(keys.KEYS), sum(len(rows) for _, rows in keys.GROUPS))
@@ -560,7 +560,7 @@ class Table(unittest.TestCase):
             ("alternate-server=203.0.113.9\nalternate-server=203.0.113.9:99\n", "an address has one port"),
             ("alternate-server=203.0.113.9\ncert=/c\npkey=/k\n", "clients of TLS and DTLS are sent there"),
             ("tls-alternate-server=203.0.113.9\n", "clients of UDP and TCP are sent there"),
-            ("alternate-server=2001:db8::9\n", "coturn ends at"),
+            ("alternate-server=2001:db8::9\n", "coturn exits at"),
         ):
             self.assertTrue(any(want in line for line in told(BASE + lines)), told(BASE + lines))
         text = BASE + "listening-ip=192.0.2.5\nalternate-server=192.0.2.5\nalternate-server=203.0.113.9\n"
@@ -571,7 +571,7 @@ class Table(unittest.TestCase):
         with open(os.path.join(TOP, "doc/configuration.md"), encoding="utf-8") as file:
             known = set(re.findall(r"^\| `([^`]+)` \|", file.read(), re.M))
         for key in keys.KEYS.values():
-            for path in key.paths if key.to and key.to != "listeners" else ():
+            for path in key.paths if key.path and key.path != "listeners" else ():
                 self.assertIn(path, known, key.name)
 
 
@@ -662,7 +662,7 @@ class Program(unittest.TestCase):
     def test_exit_codes(self):
         all_taken = self.run_it(*self.DEVICE, "-", given=BASE)
         self.assertEqual(all_taken.returncode, 0)
-        self.assertTrue(all_taken.stderr.startswith("To do beside it:\n<stdin>: peers.allow has no private"))
+        self.assertTrue(all_taken.stderr.startswith("To do in addition:\n<stdin>: peers.allow has no private"))
         self.assertIn("auth:\n", all_taken.stdout)
         lost = self.run_it(*self.DEVICE, "-", given="server-relay\n" + BASE)
         self.assertEqual(lost.returncode, 1)
