@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Another server, a coturn that knows the same user, and what answers say of it."""
+"""Alternate servers: a coturn that knows the same user, and the servers that an answer names."""
 
 import os
 import struct
@@ -9,7 +9,8 @@ from lab import PEER4, until
 
 
 def coturn(lab, cert=None, key=None):
-    """In the namespace of the peers, on the usual ports: UDP, and with a certificate TCP, TLS and DTLS."""
+    """Starts coturn in the peers' namespace on the usual ports: UDP, and with a certificate TCP,
+    TLS and DTLS."""
     secure = ("--cert", cert, "--pkey", key) if cert else ("--no-tls", "--no-dtls", "--no-tcp")
     with open(os.path.join(lab.dir, "coturn-alternate.log"), "wb") as log:
         lab.popen(
@@ -24,7 +25,7 @@ def coturn(lab, cert=None, key=None):
 
 
 def named(answer):
-    """The servers that a 300 tells of: MAPPED-ADDRESS's form (RFC 8489 14.1)."""
+    """The servers that a 300 answer names, in the format of MAPPED-ADDRESS (RFC 8489 14.1)."""
     found = []
     for kind, value, _ in answer.attrs:
         if kind == turnlib.ALTERNATE_SERVER:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Headless Chromium in a namespace of the lab, told what to do over a pipe (DevTools protocol).
+"""Headless Chromium in a namespace of the lab, controlled over a pipe (DevTools protocol).
 
-LAB_BROWSER=firefox puts Firefox in its place, which no run of scripts/test installs.
+LAB_BROWSER=firefox selects Firefox instead, which no run of scripts/test installs.
 """
 
 import base64
@@ -16,10 +16,10 @@ import firefox
 import lab as labs
 
 NAME = os.environ.get("LAB_BROWSER", "chromium")
-# Calls between two ends of one browser that may use the relay alone
+# Makes calls between two endpoints of one browser that may use only the relay.
 CALLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "chromium.html")
 OPTIONS = (
-    "--headless", "--no-sandbox",  # which wants another user than root
+    "--headless", "--no-sandbox",  # the sandbox needs a user other than root
     "--disable-gpu", "--no-first-run", "--disable-extensions", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
     "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",
@@ -29,7 +29,7 @@ OPTIONS = (
 
 
 def trust(home, ca):
-    """Puts a CA among those that the browser with this home believes."""
+    """Adds a CA to those that the browser with this home directory trusts."""
     store = os.path.join(home, ".pki/nssdb")
     if NAME == "firefox":
         store = firefox.profile(home)
@@ -39,13 +39,13 @@ def trust(home, ca):
 
 
 def start(lab, ns, home=None):
-    """The browser that LAB_BROWSER names, or Chromium."""
+    """The browser that LAB_BROWSER names, Chromium by default."""
     kind = {"chromium": Browser, "firefox": firefox.Browser}[NAME]
     return kind(lab, ns, home=home)
 
 
 class Browser:
-    """One process with a home of its own, and one page."""
+    """One browser process with its own home directory and one page."""
 
     def __init__(self, lab, ns, *options, home=None):
         program = shutil.which("chromium")
@@ -80,7 +80,7 @@ class Browser:
         self.log.close()
 
     def ask(self, method, timeout=30, **params):
-        """The result of one command; events are passed over."""
+        """The result of one command. Events are skipped."""
         self.number += 1
         command = {"id": self.number, "method": method, "params": params}
         if self.session:
@@ -97,7 +97,7 @@ class Browser:
             ready = select.select([self.inward], [], [], max(0, end - time.monotonic()))[0]
             assert ready, f"no answer to {method}"
             more = os.read(self.inward, 1 << 16)
-            assert more, f"chromium has ended: {self.process.poll()}"
+            assert more, f"chromium exited: {self.process.poll()}"
             self.bytes += more
 
     def open(self, url):
@@ -109,7 +109,7 @@ class Browser:
         )  # fmt: skip
 
     def run(self, script, timeout=30):
-        """The value of an expression, or of what it promises."""
+        """The value of an expression; a promise is awaited."""
         out = self.ask("Runtime.evaluate", timeout, expression=script, awaitPromise=True,
             returnByValue=True)  # fmt: skip
         assert "exceptionDetails" not in out, out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A capture of everything on an interface, taken by tcpdump and read frame by frame."""
+"""A capture of all frames on an interface, taken by tcpdump and parsed frame by frame."""
 
 import os
 import select
@@ -10,7 +10,7 @@ from ipaddress import IPv4Address, IPv6Address
 
 import lab as labs
 
-MARK_MAC, MARK_TYPE = "02:99:00:00:00:fe", 0x88B5  # nobody's, and for local experiments
+MARK_MAC, MARK_TYPE = "02:99:00:00:00:fe", 0x88B5  # unused, and an EtherType for local experiments
 
 
 class Capture:
@@ -36,7 +36,7 @@ class Capture:
     def __exit__(self, *error):
         if error[0] is None:
             self.mark()
-        self.process.send_signal(signal.SIGINT)  # it says what it lost
+        self.process.send_signal(signal.SIGINT)  # tcpdump prints the number of lost packets
         self.said += self.process.stderr.read()
         self.process.wait(10)
         if error[0] is None:
@@ -44,7 +44,7 @@ class Capture:
             assert b"\n0 packets dropped by kernel" in self.said, self.said.decode()
 
     def mark(self):
-        """Sends a frame and waits until it is in the file: then so is all that came before."""
+        """Sends a frame and waits until it is in the file, and so all earlier frames, too."""
         payload = os.urandom(46)
         sock = self.ns.raw(self.interface)
         mac = bytes.fromhex(MARK_MAC.replace(":", ""))
@@ -54,7 +54,7 @@ class Capture:
 
 
 class Frame:
-    """What a capture shows of one frame."""
+    """The header fields of one captured frame."""
 
     def __init__(self, data):
         self.data = data
@@ -62,7 +62,7 @@ class Frame:
         self.ethertype, self.vlan = int.from_bytes(data[12:14], "big"), None
         if self.ethertype == 0x8100:
             self.vlan = int.from_bytes(data[14:16], "big") & 0xFFF
-            data = self.data = data[:12] + data[16:]  # read on as if it were not tagged
+            data = self.data = data[:12] + data[16:]  # parse the rest as an untagged frame
             self.ethertype = int.from_bytes(data[12:14], "big")
         self.proto = self.ttl = self.tos = 0
         self.src = self.dst = None
@@ -93,7 +93,7 @@ class Frame:
         return bool(self.flags & 2)
 
     def asks_for(self):
-        """The address an ARP request or a neighbour solicitation is about, or None."""
+        """The target address of an ARP request or a neighbour solicitation, or None."""
         if self.ethertype == 0x0806 and self.data[20:22] == b"\0\1":
             return str(IPv4Address(self.data[38:42]))
         if self.proto == 58 and self.l4[:1] == b"\x87":
@@ -101,7 +101,7 @@ class Frame:
         return None
 
     def announces(self):
-        """The address that gratuitous ARP or an unsolicited NA tells of (packed), or None."""
+        """The address that gratuitous ARP or an unsolicited NA announces (packed), or None."""
         if self.ethertype == 0x0806 and self.data[28:32] == self.data[38:42]:
             return self.data[28:32]
         if self.proto == 58 and self.l4[:1] == b"\x88" and self.dst == "ff02::1":
@@ -109,7 +109,7 @@ class Frame:
         return None
 
     def reports_groups(self):
-        """Whether it is to those who want MLD version 2 reports (RFC 3810 5.2.14)."""
+        """True if the destination is the group of MLD version 2 reports (RFC 3810 5.2.14)."""
         return self.dst == "ff02::16"
 
     def __repr__(self):
@@ -134,7 +134,7 @@ def read_pcap(path):
     while offset + 16 <= len(data):
         (size,) = struct.unpack_from(order + "I", data, offset + 8)
         if offset + 16 + size > len(data):
-            break  # being written
+            break  # tcpdump is still writing it
         frames.append(Frame(data[offset + 16 : offset + 16 + size]))
         offset += 16 + size
     return frames

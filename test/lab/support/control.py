@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The control socket of a server under test: asked directly, and by slipringctl."""
+"""The control socket of a server under test: requests over the socket, and slipringctl."""
 
 import json
 import os
@@ -12,7 +12,7 @@ PROGRAM = os.path.join(labs.BUILD, "app/slipringctl/slipringctl")
 
 
 def for_everybody(lab):
-    """slipringctl where every user may run it; it looks for its modules beside itself."""
+    """A copy of slipringctl that every user may run, with the modules that it finds next to itself."""
     return os.path.join(lab.public(os.path.dirname(PROGRAM)), os.path.basename(PROGRAM))
 
 
@@ -26,7 +26,7 @@ class Control:
         self.rest = b""
 
     def line(self):
-        """The next answer; None when the server has closed."""
+        """The next answer, or None if the server has closed."""
         while b"\n" not in self.rest:
             try:
                 more = self.sock.recv(65536)
@@ -39,16 +39,16 @@ class Control:
         return json.loads(line)
 
     def raw(self, data):
-        """Sends bytes; the next answer."""
+        """Sends bytes and returns the next answer."""
         self.sock.sendall(data)
         return self.line()
 
     def answer(self, command, **fields):
-        """The answer to a request, whatever it is; None when the server has closed."""
+        """The answer to a request, success or error, or None if the server has closed."""
         return self.raw(json.dumps({"v": 1, "cmd": command, **fields}).encode() + b"\n")
 
     def refused(self, command, **fields):
-        """Why a request is refused."""
+        """The error text of a request that must be refused."""
         answer = self.answer(command, **fields)
         assert answer["ok"] is False and answer["v"] == 1, answer
         return answer["error"]
@@ -78,7 +78,8 @@ class Control:
 
 
 def ctl(path, *args, code=0, env=None):
-    """Runs slipringctl, which has to end with code; its output, and errors when code is not 0."""
+    """Runs slipringctl, which must exit with code. Returns its output, with stderr if code is not
+    0."""
     done = subprocess.run(
         [PROGRAM, "--socket", path, *args], capture_output=True, text=True, timeout=60, check=False,
         env={**os.environ, **(env or {})}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Started by scripts/demo: the appliance relaying media in a lab of network namespaces, live."""
+"""Started by scripts/demo: the server relays media in a lab of network namespaces, live."""
 
 import argparse
 import os
@@ -18,7 +18,7 @@ from lab import PEER4, PEER6, SERVER4, SERVER6
 
 CONFIG = "transports.yaml"
 LCORES = "0@(0-1),1@0,2@1"  # two workers on two CPUs
-START_UP = 5  # seconds in which uclient's sessions come up, one after another
+START_UP = 5  # seconds in which uclient starts its sessions one after another
 INTERVAL = 10  # ms between two datagrams of a session
 
 PICTURE = """
@@ -29,14 +29,14 @@ PICTURE = """
                               TCP of this kernel, TLS
 """
 
-# Options of turnutils_uclient for each transport of the client's leg.
+# Options of turnutils_uclient for each transport between client and server.
 TRANSPORTS = {
     "UDP": ("-p", "3478"),
     "TCP": ("-t", "-p", "3478"),
     "TLS": ("-t", "-S", "-p", "5349"),
     "DTLS": ("-S", "-p", "5349"),
 }
-# Transport, path, kind of message, server, peer, options: what each group of sessions does.
+# Transport, path, kind of message, server, peer, options of each group of sessions.
 GROUPS = (
     ("UDP", "IPv4 -> IPv4", "ChannelData", SERVER4, PEER4, ("-c",)),
     ("UDP", "IPv6 -> IPv6", "ChannelData", SERVER6, PEER6, ("-c", "-x")),
@@ -52,9 +52,9 @@ GROUPS = (
 SESSIONS = 3  # per group
 USER = f'-u ivan -W "{shipped.SECRET}"'
 NOTES = {
-    **dict.fromkeys(server.BACKGROUND, "the kernels' own traffic"),
-    "exception-foreign": "what the kernel behind the exception port says unasked",
-    "dtls-ended": "to clients that have said goodbye",
+    **dict.fromkeys(server.BACKGROUND, "traffic that the kernels send by themselves"),
+    "exception-foreign": "unsolicited traffic of the kernel behind the exception port",
+    "dtls-ended": "for clients that have closed",
 }
 
 COLUMNS = "{:>5} {:>6} {:>9} {:>9} {:>8} {:>8} {:>6}  {}"
@@ -72,7 +72,7 @@ def say(text=""):
 
 
 class Table:
-    """One line a second: differences of the counters that telemetry tells."""
+    """Prints one line a second: differences of the telemetry counters."""
 
     def __init__(self, appliance):
         self.appliance, self.begin = appliance, time.monotonic()
@@ -109,19 +109,19 @@ class Table:
 
 
 def start_appliance(lab):
-    """Starts it from an example file, with a name of its own among DPDK processes."""
+    """Starts the server with an example file and a DPDK file prefix of its own."""
     text = shipped.text(lab, CONFIG, lcores=LCORES)
     appliance = lab.server(text=text, allow=set(NOTES))
     out = labs.command(*"openssl x509 -noout -subject -fingerprint -sha256 -in".split(),
         shipped.certificate(lab))  # fmt: skip
     subject, fingerprint = out.replace("subject=", "").strip().splitlines()
-    say(f"conf/{CONFIG}, certificate {subject}, signed by itself")
+    say(f"conf/{CONFIG}, certificate {subject}, self-signed")
     say(f"  {fingerprint.split('=')[1]}\n")
     return appliance
 
 
 def watch(appliance, runs, seconds):
-    """Prints the table until every client has come to its end."""
+    """Prints the table until every client has finished."""
     table = Table(appliance)
     limit = time.monotonic() + seconds + 30
     tick = time.monotonic()
@@ -134,7 +134,7 @@ def watch(appliance, runs, seconds):
 
 
 def sessions(runs):
-    """The table of what was sent and came back; True when all of it did."""
+    """Prints the table of messages sent and received. True if all of them came back."""
     rows = "{:<5}{:<15}{:<13}{:>9}{:>10}{:>7}  {}"
     say()
     heads = ("", "client -> peer", "messages", "sent", "received", "lost", "")
@@ -149,7 +149,7 @@ def sessions(runs):
 
 
 def counted(appliance):
-    """What the appliance counted; True when it explains everything."""
+    """Prints the server's counters. True if they account for every datagram."""
     good = True
     try:
         appliance.check()
@@ -159,7 +159,7 @@ def counted(appliance):
     total, stream = appliance.stats(), streams.counters(appliance)
     say()
     say(
-        f"datagrams: {total['rx']:,} in, {total['made']:,} made; {total['tx']:,} out, "
+        f"datagrams: {total['rx']:,} in, {total['made']:,} generated; {total['tx']:,} out, "
         f"{total['drops']:,} dropped, {total['consumed']:,} consumed, {total['held']:,} held"
     )
     for reason, count in sorted(appliance.drops().items(), key=lambda item: -item[1]):
@@ -175,7 +175,7 @@ def counted(appliance):
 
 
 def control_socket(appliance):
-    """Where it is without control.socket in the file."""
+    """The control socket's path if the file does not set control.socket."""
     return f"/run/slipring/{appliance.prefix}.sock"
 
 
@@ -194,7 +194,7 @@ TLS on 443.
 
 
 def demo(lab, seconds):
-    """The whole show; True when media flowed both ways and nothing was lost."""
+    """The whole demo. True if media flowed both ways and nothing was lost."""
     say(PICTURE)
     appliance = start_appliance(lab)
     uclient.start_peer(lab)
@@ -226,7 +226,7 @@ def demo(lab, seconds):
 
 
 def detached(lab, appliance, status, pipe):
-    """--keep: the script ends, this process stays as the owner of the lab until it is killed."""
+    """For --keep: the script exits, and this process owns the lab until it is killed."""
     reach(lab, appliance)
     os.setsid()
     null = os.open(os.devnull, os.O_RDWR)
@@ -239,7 +239,7 @@ def detached(lab, appliance, status, pipe):
 
 
 def show(args, pipe=None):
-    """Runs the demo in a lab of its own; returns the exit status."""
+    """Runs the demo in its own lab. Returns the exit status."""
     signal.signal(signal.SIGTERM, labs.terminated)
     signal.signal(signal.SIGHUP, labs.terminated)
     with labs.Lab(port=args.port) as lab:
@@ -265,7 +265,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=20, help="how long to relay (default 20)")
     parser.add_argument("--keep", action="store_true", help="leave it running afterwards")
     parser.add_argument("--port", choices=("vtap", "af_packet"), default=labs.PORT,
-        help="kind of port of the appliance (default %(default)s)")  # fmt: skip
+        help="kind of the server's port (default %(default)s)")  # fmt: skip
     args = parser.parse_args()
     if os.geteuid() != 0:
         parser.error("must run as root (network namespaces)")
@@ -276,7 +276,7 @@ def main():
         os.close(theirs)
         os._exit(show(args, ours))
     os.close(ours)
-    status = os.read(theirs, 1)  # empty: it ended before it could be kept
+    status = os.read(theirs, 1)  # empty: the child exited before the lab was ready
     return status[0] if status else 1
 
 

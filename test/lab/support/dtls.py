@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""DTLS clients for the lab: libssl over a connected UDP socket, by ctypes, as Python has no DTLS."""
+"""DTLS clients for the lab: libssl over a connected UDP socket, called by ctypes. Python has no
+DTLS."""
 
 import ctypes
 import ctypes.util
@@ -13,8 +14,8 @@ import streams
 import turnlib
 from lab import CLIENT4, SERVER4, SERVER6
 
-PORT = 5349  # of DTLS alone; on 3478 it is beside UDP
-WANT_READ, ZERO_RETURN = 2, 6  # of SSL_get_error
+PORT = 5349  # for DTLS only; on port 3478 DTLS shares the port with UDP
+WANT_READ, ZERO_RETURN = 2, 6  # results of SSL_get_error
 SET_CONNECTED, GET_TIMEOUT, HANDLE_TIMEOUT = 32, 73, 74
 SET_MTU, OPTIONS, NO_QUERY_MTU = 17, 32, 0x1000
 
@@ -30,17 +31,17 @@ ssl.SSL_get_version.restype = ctypes.c_char_p
 
 
 def call(function, *args):
-    """Pointers are Python's integers. What went wrong before is another's."""
+    """Calls libssl; pointers are Python integers. Clears OpenSSL's error queue first."""
     crypto.ERR_clear_error()
     return function(*(ctypes.c_void_p(a) if isinstance(a, int) and a > 1 << 31 else a for a in args))
 
 
 class Closed(ConnectionError):
-    """By the server: close_notify or a fatal alert."""
+    """The server closed: close_notify or a fatal alert."""
 
 
 class Session:
-    """A session of a client with a server."""
+    """A DTLS session of a client."""
 
     def __init__(self, sock, server, resume=None):
         self.sock = sock
@@ -59,13 +60,13 @@ class Session:
             call(ssl.SSL_set_session, self.ssl, resume)
 
     def failed(self, rc):
-        """Raises unless it is only not now."""
+        """Raises, unless the call would only block."""
         error = ssl.SSL_get_error(ctypes.c_void_p(self.ssl), rc)
         if error != WANT_READ:
             raise Closed(f"SSL_get_error {error}")
 
     def wait(self, end):
-        """Until there is something to read, or to send again. False: it is too late."""
+        """Waits until there is something to read or to retransmit. False after the end time."""
         left = min(end - time.monotonic(), 0.05)
         self.sock.settimeout(max(left, 0.001))
         try:
@@ -81,7 +82,7 @@ class Session:
         while (rc := call(ssl.SSL_connect, self.ssl)) != 1:
             self.failed(rc)
             if late:
-                raise turnlib.Silence("no end of a handshake")
+                raise turnlib.Silence("the handshake does not finish")
             late = not self.wait(end)
         return self
 
@@ -91,7 +92,7 @@ class Session:
             raise AssertionError("a message was not sent")
 
     def receive(self, timeout):
-        """A message, or None."""
+        """A message, or None after the timeout."""
         end = time.monotonic() + timeout
         buf = ctypes.create_string_buffer(16384)
         late = False
@@ -99,7 +100,7 @@ class Session:
             self.failed(rc)
             if late:
                 return None
-            late = not self.wait(end)  # something may have come at the last moment
+            late = not self.wait(end)  # a message may have arrived just before
         return buf.raw[:rc]
 
     def version(self):
@@ -114,7 +115,7 @@ class Session:
     def close(self, notify=True):
         if self.ssl and notify:
             call(ssl.SSL_shutdown, self.ssl)
-        elif self.ssl:  # libssl takes a session that has not been shut down for spoilt
+        elif self.ssl:  # libssl would discard a session that was not shut down
             call(ssl.SSL_set_shutdown, self.ssl, 3)
         if self.ssl:
             call(ssl.SSL_free, self.ssl)
@@ -151,12 +152,12 @@ def session(lab, ip=CLIENT4, server_port=PORT, port=0, resume=None):
 
 
 def client(lab, ip=CLIENT4, server_port=PORT, port=0, resume=None):
-    """With its handshake behind it."""
+    """A client whose handshake is done."""
     return Client(session(lab, ip, server_port, port, resume).shake())
 
 
 def config(lab, **dtls):
-    """Changes to the lab's configuration: UDP on 3478, DTLS there and alone on 5349."""
+    """Changes to the lab's configuration: UDP and DTLS on 3478, DTLS alone on 5349."""
     cert, key = streams.certificate(lab, "first")
     listeners = [
         {"transport": transport, "address": address, "port": port}
@@ -171,9 +172,9 @@ def counters(server):
 
 
 def hello(cookie=b"", random=None):
-    """A ClientHello as a stranger would write it."""
+    """A hand-made ClientHello."""
     body = b"\xfe\xfd" + (random or os.urandom(32)) + b"\0" + bytes([len(cookie)]) + cookie
-    body += b"\0\2\xc0\x2b" + b"\1\0"  # one suite, no compression
+    body += b"\0\2\xc0\x2b" + b"\1\0"  # one cipher suite, no compression
     body += bytes.fromhex("0016 000a00040002 0017 000b00020100 000d00040002 0403")  # extensions
     message = b"\1" + len(body).to_bytes(3, "big") + b"\0\0" + b"\0\0\0" + len(body).to_bytes(3, "big")
     return record(22, message + body)

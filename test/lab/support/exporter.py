@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""slipring-exporter in the lab: started as its unit says, as nobody, and what it answers."""
+"""slipring-exporter in the lab: started like its unit does, as an unprivileged user, and its
+answers."""
 
 import contextlib
 import fcntl
@@ -16,15 +17,15 @@ BINARY = os.path.join(labs.BUILD, "app/slipring-exporter/slipring-exporter")
 CONFINE = os.path.join(labs.TOP, "test/lab/operation/confine.py")
 UNIT = os.path.join(labs.TOP, "conf/slipring-exporter.service")
 RUN = "/var/run/dpdk"
-UNIT_RUN = "/run/slipring/dpdk"  # by RuntimeDirectory= of slipring.service
+UNIT_RUN = "/run/slipring/dpdk"  # set by RuntimeDirectory= of slipring.service
 LOCK = "/run/slipring-lab.lock"
-GROUP = "64999"  # confine.py's for groups that this machine does not have
+GROUP = "64999"  # the group number that confine.py uses for groups that this machine does not have
 PORT = 9641
 SAMPLE = re.compile(r"([a-z_]\w*)(?:{(.*)})? (\S+)")
 
 
 def need():
-    """Skips where something is missing."""
+    """Skips the test if something is missing."""
     if not os.path.exists(BINARY):
         raise labs.Skip(f"{BINARY} is not built")
     with_module = [BINARY, "--version"]
@@ -43,13 +44,13 @@ def give_back(file, run):
 
 
 def keep(lab, run=RUN):
-    """Gives EAL's directory back at the end as it was: of tests that run at the same time the last one
-    does.
+    """Restores the mode of EAL's directory at the end. If several tests run, the last one restores
+    it.
     """
     os.makedirs(run, mode=0o700, exist_ok=True)
     file = open(LOCK + run.replace("/", "-"), "a+")
     with contextlib.suppress(BlockingIOError):
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # it is nobody's: so it was
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # free: the mode is the original
         was = os.stat(run)
         file.truncate(0)
         print(was.st_uid, was.st_gid, stat.S_IMODE(was.st_mode), file=file, flush=True)
@@ -58,13 +59,13 @@ def keep(lab, run=RUN):
 
 
 def share(prefix, *options):
-    """What root does after each start of slipring."""
+    """Sets the permissions that root sets after each start of slipring."""
     argv = [BINARY, "--share", GROUP, "--file-prefix", prefix, *options]
     return subprocess.run(argv, capture_output=True, text=True, check=False)
 
 
 class Exporter:
-    """One process in the namespace of the server, under its unit."""
+    """One exporter process in the namespace of the server, confined like by its unit."""
 
     def __init__(self, lab, *options, port=PORT, cache=0):
         self.lab, self.port = lab, port
@@ -94,7 +95,7 @@ class Exporter:
         return sock
 
     def exchange(self, request, address="127.0.0.1"):
-        """All that is answered to these bytes."""
+        """All bytes of the answer to these bytes."""
         answer = b""
         with self.connect(address) as sock:
             sock.sendall(request)
@@ -103,7 +104,7 @@ class Exporter:
         return answer
 
     def get(self, path, address="127.0.0.1", accept="text/plain"):
-        """(status, body); (0, "") when nobody listens, or there is no room."""
+        """(status, body), or (0, "") if nothing listens or no connection is free."""
         with contextlib.suppress(ConnectionError):
             request = f"GET {path} HTTP/1.1\r\nHost: lab\r\nAccept: {accept}\r\n\r\n".encode()
             head, _, body = self.exchange(request, address).partition(b"\r\n\r\n")
@@ -113,7 +114,7 @@ class Exporter:
         return 0, ""
 
     def scrape(self):
-        """{(name, labels): value} of all samples, labels as they are written."""
+        """{(name, labels): value} of all samples; labels are the unparsed text."""
         status, body = self.get("/metrics")
         assert status == 200, (status, body)
         return samples(body)
@@ -130,7 +131,7 @@ def samples(body):
 
 
 def types(body):
-    """{metric: type}; every one has a HELP text before its TYPE."""
+    """{metric: type}. Checks that each metric has a HELP text before its TYPE."""
     helps = dict(re.findall(r"^# HELP (\S+) (.+)$", body, re.M))
     found = dict(re.findall(r"^# TYPE (\S+) (\w+)$", body, re.M))
     assert set(helps) == set(found), set(helps) ^ set(found)

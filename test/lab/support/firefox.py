@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Headless Firefox in a namespace of the lab, told what to do by Marionette, its own protocol."""
+"""Headless Firefox in a namespace of the lab, controlled by Marionette, Firefox's own protocol."""
 
 import base64
 import json
@@ -10,7 +10,7 @@ import socket
 import lab as labs
 
 PREFERENCES = {
-    "marionette.port": 0,  # any; it writes down which
+    "marionette.port": 0,  # any port; Firefox writes the number to a file
     "media.navigator.streams.fake": True,
     "media.navigator.permission.disabled": True,
     "media.autoplay.default": 0,
@@ -25,14 +25,14 @@ PREFERENCES = {
 
 
 def profile(home):
-    """Where Firefox keeps the certificates of the CAs that it believes, too."""
+    """Adds a CA to those that the Firefox profile trusts."""
     path = os.path.join(home, "firefox")
     os.makedirs(path, exist_ok=True)
     return path
 
 
 class Browser:
-    """One process with a home of its own, and one page."""
+    """One browser process with its own home directory and one page."""
 
     def __init__(self, lab, ns, home=None):
         program = shutil.which("firefox-esr") or shutil.which("firefox")
@@ -43,7 +43,7 @@ class Browser:
         with open(os.path.join(self.profile, "user.js"), "w") as file:
             for name, value in PREFERENCES.items():
                 file.write(f'user_pref("{name}", {json.dumps(value)});\n')
-        # without a default route it gathers no candidates
+        # Without a default route it gathers no candidates.
         ns.ip("route", "replace", "default", "via", labs.SERVER4)
         ns.ip("-6", "route", "replace", "default", "via", labs.SERVER6)
         self.log = open(os.path.join(lab.dir, "firefox.log"), "ab")
@@ -54,7 +54,7 @@ class Browser:
         )  # fmt: skip
         self.number, self.bytes, self.sock = 0, b"", None
         labs.until(lambda: self.connected(ns), 60, "firefox answers", pause=0.1)
-        self.read()  # what it is
+        self.read()  # the greeting
         answer = self.ask("WebDriver:NewSession", acceptInsecureCerts=False)
         print(f"Firefox {answer['capabilities']['browserVersion']}")
 
@@ -73,7 +73,7 @@ class Browser:
         self.log.close()
 
     def read(self):
-        """One message: its length in decimals, a colon, JSON."""
+        """One message: its length in decimal digits, a colon, JSON."""
         while True:
             length, colon, rest = self.bytes.partition(b":")
             if colon and len(rest) >= int(length):
@@ -98,7 +98,7 @@ class Browser:
         self.ask("WebDriver:Navigate", url=url)
 
     def run(self, script, timeout=30):
-        """The value of an expression, or of what it promises."""
+        """The value of an expression; a promise is awaited."""
         self.ask("WebDriver:SetTimeouts", script=1000 * timeout * labs.SLOW)
         return self.ask("WebDriver:ExecuteScript", timeout + 5, script=f"return {script}",
             args=[])["value"]  # fmt: skip

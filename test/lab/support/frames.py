@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames byte for byte, right ones and wrong ones (RFC 791, 8200, 768, 826, 4861)."""
+"""Valid and invalid frames, built byte for byte (RFC 791, 8200, 768, 826, 4861)."""
 
 import struct
 from ipaddress import IPv4Address, IPv6Address
@@ -14,7 +14,7 @@ def mac(text):
 
 
 def checksum(data):
-    """The one's complement sum of RFC 1071."""
+    """The Internet checksum of RFC 1071."""
     data += b"\0" * (len(data) % 2)
     total = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total >> 16:
@@ -59,7 +59,7 @@ def udp(payload, src, dst, sport=40000, dport=3478, length=None, bad_sum=0, no_s
 
 
 def udp4(payload=b"", src=labs.CLIENT4, dst=labs.SERVER4, ip=(), frame=(), **kwargs):
-    """A UDP datagram in IPv4 in Ethernet; ip and frame change those headers."""
+    """A UDP datagram in IPv4 in Ethernet. ip and frame change fields of those headers."""
     return eth(ip4(udp(payload, src, dst, **kwargs), src, dst, **dict(ip)), **dict(frame))
 
 
@@ -85,7 +85,8 @@ def solicitation(target, src=labs.CLIENT6, source_mac=labs.MAC.format(2), hops=2
 
 
 def advertisement(target, dst, source_mac=labs.MAC.format(2), vlan=None, flags=0x60):
-    """A neighbour advertisement (RFC 4861 4.4): solicited, with override, or by flags."""
+    """A neighbour advertisement (RFC 4861 4.4): solicited, with the override flag, or with these
+    flags."""
     message = (
         struct.pack("!BBHI", 136, 0, 0, flags << 24) + packed(target) + b"\2\1" + mac(source_mac)
     )
@@ -94,7 +95,7 @@ def advertisement(target, dst, source_mac=labs.MAC.format(2), vlan=None, flags=0
 
 def arp(operation, sender_mac, sender, target, dst_mac=BROADCAST, target_mac="00:00:00:00:00:00",
         vlan=None):  # fmt: skip
-    """ARP: 1 asks, 2 answers."""
+    """An ARP frame: operation 1 is a request, 2 a reply."""
     body = struct.pack("!HHBBH", 1, 0x0800, 6, 4, operation)
     body += mac(sender_mac) + packed(sender) + mac(target_mac) + packed(target)
     return eth(body, 0x0806, dst=dst_mac, src=sender_mac, vlan=vlan)

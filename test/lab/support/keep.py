@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Restarts that keep calls: a server with a state area, calls through it, and the ends of a process."""
+"""Restarts that keep calls: a server with a state area, calls through it, and ways to stop a
+process."""
 
 import contextlib
 import glob
@@ -17,19 +18,19 @@ import turnlib
 from lab import CLIENT6, PEER4, PEER6, SLOW, until
 from turnlib import LIFETIME, REFRESH, SUCCESS, u32
 
-PLANNED, CRASH = 1.0, 3.0  # seconds from the end of a process until media flows again
+PLANNED, CRASH = 1.0, 3.0  # most seconds from the end of a process until media flows again
 LONG_LIFE = [(LIFETIME, u32(600))]
 
 
 def folder(lab):
-    """A directory on a file system in memory, for the area."""
+    """A directory in a memory file system, for the state area."""
     path = tempfile.mkdtemp(prefix="lab-", dir="/dev/shm")
     lab.cleanup.callback(shutil.rmtree, path, ignore_errors=True)
     return path
 
 
 def start(lab, config=None, **kwargs):
-    """A server with an area, a control socket and a file of records."""
+    """A server with a state area, a control socket and a records file."""
     path = folder(lab)
     defaults = {
         "state": {"file": os.path.join(path, "state")},
@@ -40,13 +41,13 @@ def start(lab, config=None, **kwargs):
     server.area = defaults["state"]["file"]
     server.control = defaults["control"]["socket"]
     server.records_path = defaults["records"]["file"]
-    # a process that begins knows no neighbour, and all media has waited for it
+    # A new process knows no neighbours, and all media waits for them.
     server.allow |= {"no-allocation", "peer-no-allocation", "neighbour-hold-full"}
     return server
 
 
 def change(server, changes):
-    """The configuration of the next process."""
+    """Writes the configuration of the next process."""
     config = servers.merge(server.config, changes)
     server.text = server.lab.device(json.dumps(config, indent=1))
 
@@ -59,14 +60,14 @@ def die(server):
 
 
 def stop(server):
-    """A stop; when the process had ended."""
+    """Stops the server. Returns the time when the process had ended."""
     server.check()
     server.stop()
     return time.monotonic()
 
 
 def kill(server):
-    """kill -9, and the pause of the unit (RestartSec=); when the process had ended."""
+    """Sends SIGKILL and waits the unit's RestartSec=. Returns the time when the process had ended."""
     die(server)
     ended = time.monotonic()
     time.sleep(0.1)
@@ -74,29 +75,29 @@ def kill(server):
 
 
 def restart(server, end=stop):
-    """The next process, once the one before has ended; when it had."""
+    """Starts the next process after the previous one ended. Returns the time when that had ended."""
     ended = end(server)
     server.start()
     return ended
 
 
 def told(server):
-    """What telemetry says of the area."""
+    """The telemetry of the state area."""
     return server.telemetry.ask("/slipring/state")
 
 
 def ended(server):
-    """Reasons of the records of allocations that have ended."""
+    """Reasons in the records of ended allocations."""
     return [row["why"] for row in labs.records(server.records_path) if row["event"] == "ended"]
 
 
 def first(client, method=REFRESH, attrs=()):
-    """The answer to a request as it is first sent: nothing is learned from a challenge."""
+    """The answer to a request, without a retry that learns from a challenge."""
     return client.exchange(client.signed(method, attrs))
 
 
 class Calls:
-    """Clients with allocations of both families, with channels and with permissions alone."""
+    """Clients with allocations of both families, some with channels and some with permissions only."""
 
     def __init__(self, lab, number=8):
         self.lab = lab
@@ -116,8 +117,8 @@ class Calls:
         return client
 
     def relays(self, client):
-        """To the peer and back, and from the peer on its own account. Datagrams may be lost while a port
-        is plugged in and neighbours are asked for."""
+        """Media to the peer and back, and media that the peer starts. Datagrams may be lost while a
+        port is attached and neighbours are resolved."""
         return any(self.relays_once(client) for _ in range(5))
 
     def relays_once(self, client):
@@ -135,9 +136,9 @@ class Calls:
         return back is not None and data is not None and data[1] == stranger.getsockname()[:2]
 
     def check(self, clients=None):
-        """All go on as if nothing had been: media, and no challenge."""
+        """All calls continue without interruption: media flows, and no request is challenged."""
         for client in self.clients if clients is None else clients:
-            assert self.relays(client), f"no media by {client.relayed}"
+            assert self.relays(client), f"no media through {client.relayed}"
             answer = first(client, attrs=LONG_LIFE)
             assert answer.cls == SUCCESS, answer
             assert self.relays(client)
@@ -153,8 +154,8 @@ def shown(server):
 
 
 def waited(server):
-    """Seconds that the main thread of a process has waited for a CPU that others had, and the worker that
-    has waited longest: how much quicker it would have started on a machine of its own."""
+    """Seconds that the main thread of a process and its slowest worker waited for a CPU: the start
+    would be that much faster on an idle machine."""
     seconds = {}
     for task in glob.glob(f"/proc/{pid(server)}/task/*"):
         with contextlib.suppress(OSError), open(task + "/comm") as name, open(task + "/schedstat") as stat:
@@ -164,7 +165,7 @@ def waited(server):
 
 
 class Media:
-    """A client that sends all the time; when its datagrams come back tells how long it was silent."""
+    """A client that sends all the time and records when its datagrams come back."""
 
     def __init__(self, calls, pause=0.002):
         self.client, self.pause = calls.make(4, True), pause
@@ -175,7 +176,7 @@ class Media:
 
     def loop(self):
         while not self.stopping:
-            with contextlib.suppress(OSError):  # errors that the kernel has been told of
+            with contextlib.suppress(OSError):  # errors that the kernel received by ICMP
                 self.client.send_channel(0x4000, b"media")
             item = self.client.receive(self.pause)
             while item is not None:
@@ -185,8 +186,8 @@ class Media:
             time.sleep(self.pause)
 
     def again(self, server, after):
-        """Seconds from then to the first datagram that came back; those that the machine was others' are
-        none."""
+        """Seconds from `after` to the first datagram that came back, without the time that the
+        server waited for a CPU."""
         there = lambda: next((when for when in reversed(self.back) if when > after), None)
         until(there, 20, "media flows again")
         took = min(when for when in self.back if when > after) - after
@@ -198,7 +199,7 @@ class Media:
 
 
 def in_time(server, calls, took, end):
-    """Media has to flow again in time after such an end. A machine that is busy has more tries."""
+    """Media must flow again in time after the process ended. A busy machine gets more attempts."""
     most = {stop: PLANNED, kill: CRASH}[end] * SLOW
     for _ in range(4):
         if took <= most:
@@ -207,7 +208,7 @@ def in_time(server, calls, took, end):
         took = media.again(server, restart(server, end))
         media.close()
         assert media.client.refresh(0).cls == SUCCESS
-    assert took <= most, f"media after {took:.2f} s, {most} s are promised"
+    assert took <= most, f"media after {took:.2f} s, at most {most} s"
 
 
 def need_memory():

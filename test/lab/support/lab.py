@@ -6,21 +6,21 @@
                                     ├───────────────────────┘
         dut: d0 10.99.0.1, fd99::1 ─┘  (the port of the server; its kernel is silent)
 
-Nothing is made in the root namespace. Names carry the pid of the test, so runs do not meet, and
-what a killed run left behind is removed by the next one.
+Nothing is created in the root namespace. Names contain the pid of the test, so that runs do not
+collide. The next run removes namespaces that a killed run left.
 
-The port d0 is a vtap, whose kernel end is plugged into the bridge, or (LAB_PORT=af_packet, and for
-other servers) one end of a veth in dut. With LAB_PORT=packet that end is the kernel's, too: it has
-the addresses.
+The port d0 is a vtap, whose kernel end is in the bridge, or (LAB_PORT=af_packet, and for other
+servers) one end of a veth in dut. With LAB_PORT=packet the kernel has the addresses of that end,
+too.
 
-scripts/test runs three tests at a time, except one that has a line "# alone: why": that is for what
-fails when it has to share the CPUs, not for what is slow. One that has a line "# long: what" does the
-more of it that LAB_LONG asks for in scripts/test --all, and only there runs in the ASan build too: for
-campaigns of many rounds, of which a few show the rule.
+scripts/test runs three tests at a time, except a test with a line "# alone: reason": it fails if it
+shares the CPUs. A test with a line "# long: text" runs more rounds with LAB_LONG, which
+scripts/test --all sets, and only then runs with ASan, too. That is for tests of many rounds of
+which a few suffice.
 
-Environment: LAB_BUILD (build directory), LAB_LONG (whole campaigns), LAB_PORT=vtap|af_packet|packet, LAB_OFFLOAD=uso|tso|csum|none (of
-the vtap), LAB_SERVER=coturn (another server, to test the tests), LAB_KEEP=1 (keep the work
-directory).
+Environment: LAB_BUILD (build directory), LAB_LONG (all rounds), LAB_PORT=vtap|af_packet|packet,
+LAB_OFFLOAD=uso|tso|csum|none (of the vtap), LAB_SERVER=coturn (another server, to test the tests),
+LAB_KEEP=1 (keep the work directory).
 """
 
 import contextlib
@@ -46,8 +46,8 @@ PORT = os.environ.get("LAB_PORT", "vtap")
 OFFLOAD = os.environ.get("LAB_OFFLOAD", "uso")
 LONG = bool(os.environ.get("LAB_LONG"))
 SANITIZED = "asan" in os.path.basename(BUILD)
-SLOW = 4 if SANITIZED else 1  # factor on time limits
-GRAIN = 0.002  # seconds that a time may seem too short: slipring counts whole milliseconds
+SLOW = 4 if SANITIZED else 1  # factor for time limits
+GRAIN = 0.002  # seconds that a measured time may be too short: slipring counts whole milliseconds
 CLONE_NEWNET = 0x40000000
 
 SERVER4, SERVER6 = "10.99.0.1", "fd99::1"
@@ -62,11 +62,11 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Skip(Exception):
-    """The test cannot run here; the text says why."""
+    """The test cannot run here; the text is the reason."""
 
 
 def command(*args, check=True, **kwargs):
-    """Runs a command; its output is returned, and shown when it fails."""
+    """Runs a command and returns its output. Raises with the output if it fails."""
     if "input" not in kwargs:
         kwargs["stdin"] = subprocess.DEVNULL
     done = subprocess.run(args, capture_output=True, text=True, check=False, **kwargs)
@@ -76,8 +76,8 @@ def command(*args, check=True, **kwargs):
 
 
 def path_mtu(sock, mode):
-    """How a socket goes by the path's MTU, by Linux's words: dont, want, do or probe. The last sets DF
-    and does not believe ICMP errors."""
+    """Path MTU discovery of a socket, in Linux's terms: dont, want, do or probe. With probe the
+    kernel sets DF and ignores ICMP errors."""
     number = ("dont", "want", "do", "probe").index(mode)
     if sock.family == socket.AF_INET6:
         sock.setsockopt(socket.IPPROTO_IPV6, 23, number)  # IPV6_MTU_DISCOVER
@@ -97,7 +97,7 @@ def until(condition, timeout, label, pause=0.01):
 
 @contextlib.contextmanager
 def meanwhile(work, pause):
-    """Calls work() again and again by a thread, with so many seconds in between. What it raises is
+    """Calls work() repeatedly in a thread, with a pause of these seconds. An exception of work() is
     raised at the end."""
     stop, wrong = threading.Event(), []
 
@@ -120,7 +120,7 @@ def meanwhile(work, pause):
 
 
 def refusals(path):
-    """The file of refusals beside a file of records."""
+    """The file of refusals that belongs to a records file."""
     stem, dot = os.path.splitext(path)
     return f"{stem}-refusals{dot}"
 
@@ -132,8 +132,8 @@ def lines_of(path):
 
 
 def records(path):
-    """All records of a file, and of that of refusals beside it. Each line has to be one whole JSON
-    object, apart from the last while it is being written."""
+    """All records of a file and of its file of refusals. Each line must be one complete JSON
+    object, except the last one while it is being written."""
     return lines_of(path) + lines_of(refusals(path))
 
 
@@ -169,7 +169,7 @@ class Namespace:
             return turnlib.udp_socket(ip, port)
 
     def raw(self, interface):
-        """A packet socket: sends frames as they are, sees everything on the interface."""
+        """A packet socket: sends raw frames, receives all frames of the interface."""
         with self.enter():
             sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
             sock.bind((interface, 0))
@@ -182,7 +182,7 @@ def set_namespace(file):
 
 
 def reap_stale():
-    """Removes namespaces of runs whose process is gone (killed before it could clean up)."""
+    """Removes namespaces of runs whose process was killed before it could clean up."""
     for name in re.findall(r"^(lab\d+-\w+)", command("ip", "netns", "list"), re.M):
         if os.path.exists("/proc/" + name[3:].split("-")[0]):
             continue
@@ -231,7 +231,7 @@ class Lab:
         self.sw.ip("link", "set", "br0", "up")
         self.dut = self.namespace(stack, "dut")
         if self.vtap:
-            self.quiet(self.sw, "default")  # what is plugged in later
+            self.quiet(self.sw, "default")  # for interfaces that are added later
         elif self.packet:
             self.share(self.dut, "d0")
         else:
@@ -244,7 +244,7 @@ class Lab:
             self.make_gateway(stack)
 
     def make_gateway(self, stack):
-        """A router on the segment with a network behind it."""
+        """A router on the segment with a network on its other side."""
         self.gw = self.host(stack, "gw", "g0", 254, (GATEWAY4, GATEWAY6))
         self.far = self.namespace(stack, "far")
         self.far.ip(
@@ -277,7 +277,8 @@ class Lab:
         self.wire_checksums(ns, interface)
 
     def share(self, ns, interface):
-        """The server's interface as the kernel's own, whose sockets stay out of the relay ports."""
+        """The server's interface as a kernel interface. The kernel's sockets stay out of the relay
+        ports."""
         self.attach(ns, interface, 1)
         conf = f"net.ipv6.conf.{interface}."
         ns.run("sysctl", "-qw", conf + "accept_dad=0", conf + "accept_ra=0")
@@ -288,7 +289,7 @@ class Lab:
         ns.ip("link", "set", interface, "up")
 
     def device(self, text):
-        """A configuration, with the kind of port in use where it names the device d0."""
+        """A configuration in which the selected kind of port replaces the device d0."""
         device = "net_af_packet0,iface=d0,qpairs="
         if self.vtap:
             device = f"vtap:d0,netns={self.sw.name},mac={DUT_MAC},offload={OFFLOAD},queues="
@@ -297,7 +298,7 @@ class Lab:
         return re.sub("net_af_packet0,iface=d0,qpairs=|vtap:d0,queues=", device, text)
 
     def plugged(self):
-        """Plugs the kernel end of a vtap into the bridge; False while there is none."""
+        """Adds the kernel end of a vtap to the bridge. False while it does not exist."""
         argv = ["ip", "-n", self.sw.name, *"link set d0 master br0".split()]
         return subprocess.run(argv, capture_output=True, check=False).returncode == 0
 
@@ -308,7 +309,7 @@ class Lab:
         conf = f"net.ipv6.conf.{interface}."
         ns.run("sysctl", "-qw", conf + "accept_dad=0", conf + "accept_ra=0")
         ns.run("sysctl", "-qw", conf + "router_solicitations=0")
-        # ICMP errors of the kernel towards the server are part of some tests: not rate limited.
+        # Some tests count ICMP errors of the kernel to the server: no rate limit.
         ns.run("sysctl", "-qw", "net.ipv4.icmp_ratelimit=0", "net.ipv6.icmp.ratelimit=0")
         for address in addresses:
             self.add_address(ns, interface, address)
@@ -324,23 +325,23 @@ class Lab:
 
     @staticmethod
     def quiet(ns, interface):
-        """No IPv6 of its own on an interface that is only a wire."""
+        """Disables IPv6 on an interface that is only a wire."""
         ns.run("sysctl", "-qw", f"net.ipv6.conf.{interface}.disable_ipv6=1")
 
     @staticmethod
     def wire_checksums(ns, interface):
-        """Real checksums and no super-frames, as on a cable."""
+        """Real checksums and no super-frames, like on a cable."""
         ns.run("ethtool", "-K", interface, *"tx off rx off tso off gso off gro off".split())
 
     def popen(self, ns, *args, **kwargs):
-        """A background process in a namespace, ended with the lab."""
+        """A background process in a namespace. It is stopped with the lab."""
         kwargs.setdefault("stdin", subprocess.DEVNULL)
         process = subprocess.Popen(ns.argv(*args), **kwargs)
         self.cleanup.callback(end_process, process)
         return process
 
     def server(self, config=None, **kwargs):
-        """The server under test, started: see server.py."""
+        """Starts the server under test; see server.py."""
         import server  # it imports this module
 
         made = server.make(self, config, **kwargs)
@@ -356,8 +357,8 @@ class Lab:
         return peer
 
     def public(self, path):
-        """A copy of a file or folder of this tree that every user may read and run. Another user cannot be
-        given the tree itself: it may lie in a home that only its owner may enter.
+        """A copy of a file or folder of this tree that every user may read and run. The tree itself
+        may lie in a home directory that only its owner may enter.
         """
         os.chmod(self.dir, 0o711)  # mkdtemp makes it for root alone
         copy = os.path.join(self.dir, os.path.basename(path))
@@ -392,12 +393,12 @@ def end_process(process, timeout=3):
 
 
 class EchoPeer:
-    """Sends every datagram back to where it came from and remembers it."""
+    """Sends every datagram back to its source and remembers it."""
 
     def __init__(self, sock):
         self.sock = sock
         self.address = sock.getsockname()[:2]
-        self.seen = []  # (source, payload); appended by the thread, read by the test
+        self.seen = []  # (source, payload); the thread appends, the test reads
         sock.settimeout(0.1)
         self.stop = False
         self.thread = threading.Thread(target=self.loop, daemon=True)
@@ -419,7 +420,7 @@ class EchoPeer:
 
 
 def need_own_server():
-    """For tests of what only the server of this tree has."""
+    """For tests of features that only the server of this tree has."""
     if os.environ.get("LAB_SERVER"):
         raise Skip("needs the server of this tree")
 
@@ -429,8 +430,8 @@ def terminated(*_):
 
 
 def run(main, **kwargs):
-    """Runs main(lab) and exits: 0 passed, 77 skipped, 1 failed (with the server's log). An assertion
-    of a thread fails it as one of main does.
+    """Runs main(lab) and exits: 0 passed, 77 skipped, 1 failed (with the server's log). A failed
+    assertion in a thread fails the test, too.
     """
     of_threads = []
 
@@ -448,12 +449,12 @@ def run(main, **kwargs):
             main(lab)
             for server in lab.servers:
                 server.finish()
-            assert not of_threads, f"threads have ended by {of_threads}"
+            assert not of_threads, f"threads raised {of_threads}"
         except Skip as skip:
             print(skip)
             sys.exit(77)
         except Exception:
             for server in lab.servers:
                 print(f"--- log of {server.name}\n{server.log()[-6000:]}", file=sys.stderr)
-            traceback.print_exc()  # last: who sees only the end of a long output sees this
+            traceback.print_exc()  # last, for readers who see only the end of a long output
             sys.exit(1)

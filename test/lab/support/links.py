@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""slipring-loadgen with clients over TCP, TLS and DTLS, which are of its kernel."""
+"""slipring-loadgen with clients over TCP, TLS and DTLS, whose sockets belong to the kernel."""
 
 import streams
 from loadgen import IVAN, PEERS4, PEERS6
@@ -28,7 +28,7 @@ def over(transport, port, *options, family=4, server=None, user=IVAN):
 
 
 def alone(transport, port, *options):
-    """The same without peers."""
+    """Options of a run over a transport without peers."""
     return (
         "--transport", transport, "--server", f"{streams.V4}:{port}", "--client-addr", CLIENTS[4],
         "--warmup", "0", "--drain", "0.25", *options,

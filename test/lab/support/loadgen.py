@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""slipring-loadgen on the segment: two ports of its own, and what a run has counted.
+"""slipring-loadgen on the segment: two ports of its own, and the counters of a run.
 
         gen: l0 (clients) ─┐
              l1 (peers)   ─┴─ br0     its kernel is silent, its addresses are the generator's
@@ -23,7 +23,7 @@ CLEAN = ("lost", "duplicated", "reordered", "corrupted")
 
 
 class Generator:
-    """The namespace of the generator; every run is a process in it."""
+    """The namespace of the generator. Every run is a process in it."""
 
     def __init__(self, lab):
         if not os.path.exists(BINARY):
@@ -32,26 +32,26 @@ class Generator:
         self.ns = lab.namespace(lab.cleanup, "gen")
         for interface, number in (("l0", 0x20), ("l1", 0x21)):
             lab.attach(self.ns, interface, number)
-            lab.wire_checksums(lab.sw, interface)  # its driver takes no super-frames
+            lab.wire_checksums(lab.sw, interface)  # its driver accepts no super-frames
             lab.quiet(self.ns, interface)
             self.ns.ip("link", "set", interface, "arp", "off", "up")
 
     def start(self, *options, eal=(), binary=BINARY):
-        """A run in the background. eal: EAL arguments in place of those it chooses itself."""
+        """Starts a run in the background. eal: EAL arguments instead of the default ones."""
         self.runs += 1
         before = (*eal, "--") if eal else ()
         return Run(self.lab, self.ns, self.runs, (binary, *before, *options, "--json"))
 
     def run(self, *options, eal=()):
-        """The result of a run that has to succeed."""
+        """The result of a run that must succeed."""
         return self.start(*options, eal=eal).result()
 
     def lanes(self, count):
-        """EAL arguments for so many lanes, over all CPUs."""
+        """EAL arguments for this number of lanes, spread over all CPUs."""
         cpus = sorted(os.sched_getaffinity(0))
         lanes = [f"{i + 1}@{cpus[-1 - i % len(cpus)]}" for i in range(count)]
         everywhere = ",".join(map(str, cpus))
-        prefix = f"{self.lab.prefix}g{self.runs}"  # of which EAL leaves an empty directory
+        prefix = f"{self.lab.prefix}g{self.runs}"  # EAL leaves an empty directory of this name
         self.lab.cleanup.callback(shutil.rmtree, f"/var/run/dpdk/{prefix}", ignore_errors=True)
         return (
             f"--lcores=0@({everywhere}),{','.join(lanes)}", "--no-huge", "--no-shconf", "-m",
@@ -61,7 +61,7 @@ class Generator:
 
 
 class Run:
-    """One process; after finish() its exit code, what it said and its result."""
+    """One process. After finish(): its exit code, output and result."""
 
     def __init__(self, lab, ns, number, argv):
         self.log_path = os.path.join(lab.dir, f"loadgen-{number}.log")
@@ -77,7 +77,7 @@ class Run:
             return file.read()
 
     def finish(self, timeout=120):
-        """Waits for its end, whatever that is."""
+        """Waits until it exits with any status."""
         try:
             self.output, _ = self.process.communicate(timeout=timeout * SLOW)
         except subprocess.TimeoutExpired:
@@ -86,12 +86,12 @@ class Run:
         for word in ("runtime error:", "Sanitizer"):
             assert word not in self.log(), self.log()[-6000:]
         if self.code == 0:
-            (line,) = self.output.splitlines()  # one object, and nothing beside it
+            (line,) = self.output.splitlines()  # exactly one object
             self.json = json.loads(line)
         return self
 
     def result(self, timeout=120):
-        """Waits for its success."""
+        """Waits until it exits with success."""
         self.finish(timeout)
         assert self.code == 0, f"exit code {self.code}: {self.log()[-2000:]}"
         return self.json
@@ -108,7 +108,7 @@ def direct(*options, family=4):
 
 
 def probes(*options, family=4, clients=None):
-    """Options for clients alone, towards the server of the lab."""
+    """Options for clients only, to the server of the lab."""
     client_ips = clients or (CLIENTS4 if family == 4 else CLIENTS6)
     return (
         "--client-port", "net_af_packet0,iface=l0", "--client-addr", client_ips, "--server",
@@ -117,7 +117,8 @@ def probes(*options, family=4, clients=None):
 
 
 def media(*options, family=4, relay=None):
-    """Options for clients and peers around the server of the lab; relay: family of the peers."""
+    """Options for clients and peers with the server of the lab between them. relay: family of the
+    peers."""
     return (
         *probes(family=family), "--peer-port", "net_af_packet1,iface=l1", "--peer-addr",
         PEERS4 if (relay or family) == 4 else PEERS6, *options,
@@ -125,23 +126,24 @@ def media(*options, family=4, relay=None):
 
 
 def check_clean(result, *ways, ordered=True):
-    """Everything that was sent arrived once, in order and intact, on exactly these ways.
+    """Checks that each sent datagram arrived once, in order and intact, in exactly these
+    directions.
 
-    Through a server that the kernel moves between CPUs, packets may overtake each other.
+    If the kernel moves the server between CPUs, packets may overtake each other.
     """
     faults = [key for key in CLEAN if ordered or key != "reordered"]
     assert set(result["ways"]) == set(ways), result["ways"].keys()
     for name in ways:
         flow = result["ways"][name]
         assert flow["sent"] > 0 and flow["delivered"] == flow["received"] == flow["sent"], (name, flow)
-        if result["mode"] in MEDIA:  # an answer is not as long as its request
+        if result["mode"] in MEDIA:  # an answer does not have its request's length
             assert flow["received_bytes"] == flow["sent_bytes"], (name, flow)
         assert not any(flow[key] for key in faults), (name, flow)
     assert result["stray"] == 0 and result["generator"]["bad_frames"] == 0, result
 
 
 def check_sums(result):
-    """The lines of the lcores add up to the totals."""
+    """Checks that the counters of the lcores add up to the totals."""
     ways = [flow for name, flow in result["ways"].items() if name != "up" or not echoes(result)]
     assert result["total_sent"] == sum(flow["sent"] for flow in ways), result
     assert result["total_recv"] == sum(flow["delivered"] for flow in ways), result
@@ -156,7 +158,7 @@ def echoes(result):
 
 
 def check_released(lab, server):
-    """Nothing of the clients is left on the server."""
+    """Checks that the server has no allocation of the clients left."""
     if not isinstance(server, servers.Slipring):
         return
     live = lambda: [server.stats()[key] for key in ("allocations", "permissions", "channels")]

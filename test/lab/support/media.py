@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Media that flow while something happens to an interface, and what the server warns of."""
+"""Media that flow while an interface changes, and the server's warnings."""
 
 import contextlib
 import threading
@@ -15,7 +15,7 @@ def family(ip):
 
 
 class Media(threading.Thread):
-    """A datagram each 5 ms by a client's channel to a peer that sends it back."""
+    """Sends a datagram every 5 ms through a client's channel to a peer that echoes it."""
 
     def __init__(self, lab, ip=CLIENT4, peer=PEER4, server=None):
         super().__init__(daemon=True)
@@ -29,7 +29,7 @@ class Media(threading.Thread):
     def run(self):
         self.sock.setblocking(False)
         while not self.stop:
-            with contextlib.suppress(OSError):  # also that the way is not there at the moment
+            with contextlib.suppress(OSError):  # errors of a route that is missing for a moment, too
                 self.sock.sendto(b"\x40\x01\x00\x08%08d" % self.sent, self.server)
                 self.sent += 1
             with contextlib.suppress(OSError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Balancers for the lab that speak the PROXY protocol: one of its own, and haproxy."""
+"""Load balancers for the lab that speak the PROXY protocol: a minimal one, and haproxy."""
 
 import contextlib
 import os
@@ -19,9 +19,9 @@ def packed(ip):
 
 
 def header(client, server, command=PROXY, family=None, tlvs=b""):
-    """The header for a client and the address it has connected to, both (ip, port)."""
+    """The header for a client and the address that it connected to, both (ip, port)."""
     ips = [packed(where[0]) for where in (client, server)]
-    if len(ips[0]) != len(ips[1]):  # as sockets of both families tell it
+    if len(ips[0]) != len(ips[1]):  # dual-stack sockets report them like this
         ips = [ip if len(ip) == 16 else b"\0" * 10 + b"\xff\xff" + ip for ip in ips]
     body = b"".join(ips) + struct.pack("!HH", client[1], server[1]) + tlvs
     family = (0x11 if len(ips[0]) == 4 else 0x21) if family is None else family
@@ -29,8 +29,8 @@ def header(client, server, command=PROXY, family=None, tlvs=b""):
 
 
 class Balancer(threading.Thread):
-    """Takes connections at an address of a namespace, and makes one to the server for each. What it
-    writes in front says header(client, server)."""
+    """Accepts connections at an address of a namespace, and opens one to the server for each. It
+    first sends header(client, server)."""
 
     def __init__(self, lab, ns, address, server, header=header, source=None):
         super().__init__(daemon=True)
@@ -40,7 +40,7 @@ class Balancer(threading.Thread):
                 address, family=socket.AF_INET6 if ":" in address[0] else socket.AF_INET, backlog=64
             )
         self.address, self.over = self.sock.getsockname()[:2], threading.Event()
-        self.pairs = {}  # both ways
+        self.pairs = {}  # both directions
         lab.cleanup.callback(self.end)
         self.start()
 
@@ -97,14 +97,14 @@ V1, V2 = "send-proxy", "send-proxy-v2 proxy-v2-options crc32c,unique-id"
 
 
 def haproxy(lab, ns, address, server, send=V2):
-    """haproxy between an address of a namespace and the server, which it checks all the time. Returns
-    the process.
+    """haproxy between an address of a namespace and the server, which it checks periodically.
+    Returns the process.
     """
     path = os.path.join(lab.dir, f"haproxy-{address[1]}.cfg")
     with open(path, "w") as file:
         ends = {"bind": f"{address[0]}:{address[1]}", "server": f"{server[0]}:{server[1]}"}
         file.write(HAPROXY.format(send=send, **ends))
-    log = open(path + ".log", "wb")  # noqa: SIM115: it is the process's
+    log = open(path + ".log", "wb")  # the process owns it
     process = lab.popen(ns, "haproxy", "-db", "-f", path, stdout=log, stderr=log)
 
     def listens():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Clients of several realms: who is asked for what, and who knows of himself."""
+"""Clients of several realms: the server chooses the realm, or the client knows its own."""
 
 import turnlib
 from lab import CLIENT4
@@ -9,7 +9,7 @@ ORIGIN = 0x802F
 
 
 def challenge(client, origin=None):
-    """The answer to an Allocate without credentials, with this ORIGIN."""
+    """The answer to an Allocate request without credentials, with this ORIGIN."""
     attrs = [(REQUESTED_TRANSPORT, UDP)] + ([(ORIGIN, origin.encode())] if origin else [])
     answer = client.exchange(turnlib.build(REQUEST, ALLOCATE, attrs))
     assert answer.code == 401 and answer.has(NONCE), answer
@@ -17,7 +17,7 @@ def challenge(client, origin=None):
 
 
 def client_of(lab, realm, password, origin=None, ip=CLIENT4):
-    """A client that has been asked for credentials of a realm, or knows its own."""
+    """A client that was challenged for a realm, or knows its realm."""
     client = lab.client(Auth("ivan", password), ip=ip)
     client.auth.learn(challenge(client, origin))
     client.auth.realm = realm

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reasons of refusals, each provoked by a real client: who was refused, and what the operator finds of
-it in slipringctl explain and in the records. Which reasons there are say the lists of the sources.
+"""Refusal reasons: a real client provokes each, and the test checks the client's answer,
+slipringctl explain and the records. The lists of reasons come from the C sources.
 """
 
 import contextlib
@@ -16,25 +16,25 @@ from lab import until
 from turnlib import SUCCESS, Auth, rest_credentials
 
 SECRET = "reasons"
-# Each client is in a /24 of its own: no more than 16 addresses of one are remembered (attempts.c).
-NETWORK = "/16"  # of the server's address
+# Each client is in a /24 of its own: the server remembers at most 16 addresses of one (attempts.c).
+NETWORK = "/16"  # prefix length of the server's address
 _networks = itertools.count(1)
 
 
 @dataclass
 class Case:
-    """How a reason is provoked. run(me) returns the answer, or None where silence is one."""
+    """A client that provokes a reason. run(me) returns the answer, or None if there is no answer."""
 
     reason: str
     code: int
     method: str
-    proved: bool  # whether the client has shown that its address is its own
-    named: bool  # whether the request says who asks
+    proved: bool  # True if the client has proved that its address is its own
+    named: bool  # True if the request contains a user name
     run: callable
 
 
 class Cases:
-    """A table of them: the decorator case() adds a function whose name is that of the reason."""
+    """A table of cases. The decorator case() adds a function, whose name is the name of the reason."""
 
     def __init__(self):
         self.rows = []
@@ -49,7 +49,7 @@ class Cases:
 
 
 class Me:
-    """The client of one case, with an address that nobody else has. Its REST name is the reason."""
+    """The client of one case. Its address is unique, and its REST name is the reason."""
 
     def __init__(self, lab, server, case):
         self.lab, self.server, self.case = lab, server, case
@@ -77,14 +77,14 @@ def rest(name, after=600, secret=SECRET):
 
 
 def address(lab):
-    """One more of the client host."""
+    """One more socket of the client host."""
     ip = f"10.99.{next(_networks)}.2"
     lab.add_address(lab.cli, "c0", ip)
     return ip
 
 
 def listed(path, macro):
-    """The names of an X-list of reasons in a header, with the codes where it has any."""
+    """The names in an X-list of reasons in a header, with their codes if they have codes."""
     with open(os.path.join(labs.TOP, path)) as file:
         text = file.read().replace("\\\n", " ")
     body = next(line for line in text.splitlines() if line.startswith(f"#define {macro}(X)"))
@@ -94,7 +94,7 @@ def listed(path, macro):
 
 
 def provoke(lab, server, case):
-    """Runs a case; the client that was refused."""
+    """Runs a case and returns the client that was refused."""
     me = Me(lab, server, case)
     answer = case.run(me)
     assert (answer.code if answer else 0) == case.code, (case.reason, answer)
@@ -102,22 +102,22 @@ def provoke(lab, server, case):
 
 
 def host(client):
-    """The address of a client as records have it: 192.0.2.1:5, [2001:db8::1]:5, or without a port."""
+    """A client address in the format of records: 192.0.2.1:5, [2001:db8::1]:5, or without a port."""
     if client.startswith("["):
         return client[1:].split("]")[0]
     return client.split(":")[0] if client.count(":") == 1 else client
 
 
 def attempt(ask, me, **whom):
-    """What explain tells of it, if it does."""
+    """The row that explain has about it, or None."""
     rows = ask.ask("explain", **whom)["rows"]
     mine = lambda r: r.get("why") == me.case.reason and host(r.get("client", "")) == me.ip
     return next(filter(mine, rows), None)
 
 
 def told(ask, lab, server, me):
-    """Waits until explain tells of it. Stream threads fold refusals of two sources into one where they
-    share a place (lib/stream/refused.h): then another source has to be refused.
+    """Waits until explain has the refusal. Stream threads fold refusals of two sources into one if
+    both hash to one slot (lib/stream/refused.h): then the case runs again from another source.
     """
     for _ in range(5):
         try:
@@ -125,11 +125,11 @@ def told(ask, lab, server, me):
             return me
         except AssertionError:
             me = provoke(lab, server, me.case)
-    raise AssertionError(f"{me.case.reason} is not told")
+    raise AssertionError(f"{me.case.reason} is not explained")
 
 
 def explained(ask, me, event="refused"):
-    """Found by the client's address, and by the name of who asks where there is one."""
+    """Explain finds the refusal by the client's address, and by the user name if there is one."""
     case = me.case
     places = [{"source": me.ip}] + [{"user": me.user}] * case.named
     for whom in places:
@@ -144,7 +144,7 @@ def explained(ask, me, event="refused"):
 
 
 def recorded(path, people):
-    """Each has a record, too."""
+    """Each refusal has a record, too."""
 
     def missing():
         rows = labs.records(path)
@@ -157,7 +157,7 @@ def recorded(path, people):
 
 
 def check(lab, server, cases, event="refused"):
-    """All of it, on one server: see config()."""
+    """Runs all cases on one server; see config()."""
     begin = time.monotonic()
     people = [provoke(lab, server, case) for case in cases.rows]
     with Control(server.config["control"]["socket"]) as ask:
@@ -169,20 +169,20 @@ def check(lab, server, cases, event="refused"):
 
 
 def config(lab, name, **more):
-    """What a server of such a test has: a control socket, records, REST users."""
+    """The server of such a test has a control socket, records and REST users."""
     users = [{"name": "ivan", "password": "pw"}, {"name": "olga", "password": "geheim"}]
     return {
         "control": {"socket": os.path.join(lab.dir, name + ".sock")},
         "records": {"file": os.path.join(lab.dir, name + ".json")},
         "auth": {"realm": "turn.test", "users": users, "secrets": [SECRET]},
-        "workers": {"count": 1},  # rates are divided by the number of workers
+        "workers": {"count": 1},  # rates are divided among the workers
         **more,
     }
 
 
 def complete(path, macro, tables, elsewhere):
-    """Every reason of a list is in a table, or elsewhere says why not; and the codes are those that
-    the clients have got."""
+    """Each reason of a list is in a table, or in `elsewhere` with a cause, and the clients got the
+    codes of the list."""
     names = listed(path, macro)
     cases = {case.reason: case.code for cases in tables for case in cases.rows}
     assert not set(cases) - set(names), set(cases) - set(names)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A file that is changed under a running server, which reads it again."""
+"""Changes to the file of a running server, and reloads."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from server import merge
 
 
 def write(server, change):
-    """The file with these changes, as an editor does it: a new one in the place of the old."""
+    """Writes the file with these changes like an editor: a new file replaces the old one."""
     with open(os.open(server.path + ".new", os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
         text = change if isinstance(change, str) else json.dumps(merge(server.config, change))
         file.write(server.lab.device(text))
@@ -18,7 +18,7 @@ def write(server, change):
 
 
 def reload(server, change=None):
-    """What the log says of a reload of the file with these changes."""
+    """The log lines of a reload of the file with these changes."""
     told = lambda: [line for line in server.log().splitlines() if "reload by SIGHUP: " in line]
     before = len(told())
     if change is not None:

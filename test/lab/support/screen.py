@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A terminal for a program under test: what it shows, keys, sizes, and how it leaves the terminal."""
+"""A terminal for a program under test: its screen, keys, sizes, and its state after the program
+exits."""
 
 import contextlib
 import fcntl
@@ -19,12 +20,12 @@ PIECE = re.compile(
     rb"|(?P<char>[\x20-\x7e]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}"
     rb"|[\xf0-\xf4][\x80-\xbf]{3})"
 )
-LONGEST = 12  # bytes of a piece that may still be on its way
+LONGEST = 12  # bytes of a sequence that may still be incomplete
 
 
 class Screen:
-    """A process on a terminal of its own. Whatever it writes that is not known here is an error: there
-    are few ways to steer a terminal that it needs."""
+    """A process on a terminal of its own. An escape sequence that is not known here is an error:
+    the program needs few of them."""
 
     def __init__(self, argv, columns=80, lines=24, env=None):
         self.master, self.slave = os.openpty()
@@ -43,7 +44,7 @@ class Screen:
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
 
     def put(self, piece):
-        """One piece of what the program writes."""
+        """Handles one sequence of the program's output."""
         if piece["row"]:
             self.row, self.column = int(piece["row"]) - 1, int(piece["column"]) - 1
         elif piece["kind"] == b"J":
@@ -52,7 +53,7 @@ class Screen:
             self.rows[self.row] = []
         elif piece["mode"]:
             self.modes[int(piece["mode"])] = piece["set"] == b"h"
-            if piece["mode"] == b"1049":  # the other screen is empty; of the first nothing is kept
+            if piece["mode"] == b"1049":  # the alternate screen is empty, the first is dropped
                 self.rows, self.row, self.column = {}, 0, 0
         elif piece["control"]:
             self.row += piece["control"] == b"\n"
@@ -64,7 +65,7 @@ class Screen:
             self.column += 1
 
     def read(self, wait=0.1):
-        """Takes what has been written. False when the program has ended and all is read."""
+        """Reads the output. False if the program has exited and all is read."""
         ready, _, _ = select.select([self.master], [], [], wait)
         if not ready:
             return self.process.poll() is None
@@ -74,11 +75,11 @@ class Screen:
         while found := PIECE.match(self.rest):
             self.put(found)
             self.rest = self.rest[found.end() :]
-        assert len(self.rest) < LONGEST, f"what is this to a terminal: {self.rest[:40]}"
+        assert len(self.rest) < LONGEST, f"unknown escape sequence: {self.rest[:40]}"
         return True
 
     def text(self):
-        """The lines that are shown. None may be longer than the terminal is wide."""
+        """The lines on the screen. Each fits the width of the terminal."""
         rows = ["".join(self.rows.get(i, [])).rstrip() for i in range(max(self.rows, default=-1) + 1)]
         assert len(rows) <= self.lines, rows
         for row in rows:
@@ -86,26 +87,26 @@ class Screen:
         return "\n".join(rows)
 
     def until(self, pattern, timeout=10):
-        """Reads until a text is shown; all that is shown then. what: a regular expression."""
+        """Reads until the screen matches the pattern, a regular expression. Returns the screen."""
         end = time.monotonic() + timeout * labs.SLOW
         while not re.search(pattern, self.text(), re.M):
             assert time.monotonic() < end, f"no {pattern!r} in\n{self.text()}"
-            assert self.read(), f"ended: {self.process.returncode}\n{self.text()}"
+            assert self.read(), f"exited: {self.process.returncode}\n{self.text()}"
         return self.text()
 
     def key(self, keys):
         os.write(self.master, keys.encode())
 
     def end(self, code, timeout=5):
-        """The program has to end by itself with that code and leave the terminal as it was."""
+        """The program must exit by itself with this code and restore the terminal."""
         stop = time.monotonic() + timeout * labs.SLOW
         while self.process.poll() is None:
-            assert time.monotonic() < stop, f"it does not end\n{self.text()}"
+            assert time.monotonic() < stop, f"it does not exit\n{self.text()}"
             self.read(0.05)
         while self.read(0):
             pass
         assert self.process.returncode == code, (self.process.returncode, self.text())
-        assert termios.tcgetattr(self.slave) == self.before, "the settings are not put back"
+        assert termios.tcgetattr(self.slave) == self.before, "the settings are not restored"
         for mode, usual in ((1049, False), (25, True), (7, True)):
             assert self.modes.get(mode, usual) == usual, (mode, self.modes)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Servers under test: the appliance of this tree, and coturn to prove the tests against."""
+"""Servers under test: slipring, and coturn to check the tests themselves."""
 
 import contextlib
 import copy
@@ -18,10 +18,10 @@ from lab import SERVER4, SERVER6, SLOW, until
 
 BINARY = os.path.join(labs.BUILD, "app/slipring/slipring")
 
-# Frames that kernels send on their own (neighbour discovery, MLD, IGMP) and that ask nothing of us.
+# Frames that kernels send by themselves (neighbour discovery, MLD, IGMP) and that need no answer.
 BACKGROUND = {"arp", "icmp", "not-for-us", "ip-header", "ip-protocol", "martian-destination"}
 BACKGROUND |= {"ip-options"}
-# What kernels say of sockets that a test has closed
+# Drops of answers from kernels for sockets that a test has closed.
 BACKGROUND |= {"icmp-quote", "icmp-no-allocation", "icmp-no-permission", "icmp-error-rate"}
 BACKGROUND |= {"icmp-untold"}
 
@@ -33,7 +33,7 @@ CONFIG = {
     "ports": [
         {
             "name": "wan",
-            "device": "vtap:d0,queues=2",  # or as Lab.device() says
+            "device": "vtap:d0,queues=2",  # or the device that Lab.device() sets
             "addresses": [SERVER4 + "/24", SERVER6 + "/64"],
             "gateway": ["10.99.0.254"],
         }
@@ -52,13 +52,13 @@ CONFIG = {
     "peers": {"allow": ["10.99.0.0/24", "fd99::/64"]},
     "log": {"to": "stderr", "level": "info"},
     "control": {"socket": ""},
-    "crash": {"directory": ""},  # to the log
-    "process": {"seccomp": "kill"},  # whatever a thread has no business with is a failure
+    "crash": {"directory": ""},  # reports go to the log
+    "process": {"seccomp": "kill"},  # a system call that no thread needs is a failure
 }
 
 
 def merge(base, changes):
-    """base with changes laid over it: mappings are merged, everything else replaced."""
+    """base with changes applied: mappings are merged, everything else is replaced."""
     out = copy.deepcopy(base)
     for key, value in changes.items():
         both = isinstance(value, dict) and isinstance(out.get(key), dict)
@@ -79,7 +79,7 @@ class Telemetry:
         self.sock = None
 
     def ask(self, command):
-        """The value of the answer; OSError when nobody listens."""
+        """The value of the answer; OSError if nothing listens."""
         if self.sock is None:
             self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             self.sock.settimeout(5 * SLOW)
@@ -104,7 +104,7 @@ class Telemetry:
 
 
 class Process:
-    """What both servers have in common: a process in the dut namespace with a log file."""
+    """Common to both servers: a process in the dut namespace with a log file."""
 
     def __init__(self, lab):
         self.lab, self.process = lab, None
@@ -126,7 +126,7 @@ class Process:
         return ""
 
     def kill(self):
-        """Whatever happens: no process is left."""
+        """Kills the process if it still runs."""
         if self.process and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
@@ -137,7 +137,7 @@ class Process:
 
     def running(self):
         if self.process.poll() is not None:
-            raise AssertionError(f"{self.name} ended with {self.process.returncode}")
+            raise AssertionError(f"{self.name} exited with {self.process.returncode}")
         return True
 
 
@@ -145,16 +145,16 @@ class Slipring(Process):
     name = "slipring"
 
     def __init__(self, lab, config=None, text=None, args=(), allow=(), more=(), queues=2, under=()):
-        """config: changes to CONFIG; text: a whole file in its place; allow: drops expected;
-        more: further addresses with a listener each, but no relay addresses; under: a command that
-        starts it.
+        """config: changes to CONFIG; text: a complete file instead; allow: expected drops; more:
+        further addresses with a listener each, but without relay addresses; under: a command that
+        starts the server.
         """
         super().__init__(lab)
         self.prefix = f"{lab.prefix}n{len(lab.servers)}"
         self.config = merge(CONFIG, config or {})
         self.config["eal"]["file-prefix"] = self.prefix
         port = self.config["ports"][0]
-        if "device" in port:  # it is no bond
+        if "device" in port:  # not a bond
             port["device"] = port["device"].replace("queues=2", f"queues={queues}")
         for address in more:
             port["addresses"].append(address)
@@ -190,8 +190,8 @@ class Slipring(Process):
         return False
 
     def remove_leftovers(self):
-        shutil.rmtree(f"/var/run/dpdk/{self.prefix}", ignore_errors=True)  # EAL leaves it, empty
-        for path in glob.glob(f"/run/slipring/{self.prefix}.sock*"):  # a control socket's lock stays
+        shutil.rmtree(f"/var/run/dpdk/{self.prefix}", ignore_errors=True)  # EAL leaves an empty directory
+        for path in glob.glob(f"/run/slipring/{self.prefix}.sock*"):  # the lock of a control socket stays
             os.unlink(path)
 
     # -- telemetry
@@ -199,18 +199,18 @@ class Slipring(Process):
     def published(self):
         """Waits until every worker has published its counters since this call.
 
-        A worker counts in memory of its own and publishes at the end of a round, a millisecond
-        after it at the latest. So what somebody has seen of a round before this call, an answer or
-        another counter, is counted in all that is read after it.
+        A worker counts in its own memory and publishes at the end of a round, at most a millisecond
+        later. So anything seen of a round before this call, like an answer or another counter, is
+        included in everything read after it.
         """
         cycles = lambda worker: self.telemetry.ask(f"/slipring/worker,{worker}")["total_cycles"]
         before = [(worker, cycles(worker)) for worker in self.telemetry.ask("/slipring/workers")]
-        for worker, old in before:  # no two rounds take no time
+        for worker, old in before:  # each round takes some time
             changed = lambda worker=worker, old=old: cycles(worker) != old
             until(changed, 5, f"worker {worker} publishes", pause=0.0005)
 
     def counters(self, command):
-        """The answer to a question about what workers count, never older than the question."""
+        """The answer to a query about the workers' counters, never older than the query."""
         self.published()
         return self.telemetry.ask(command)
 
@@ -218,7 +218,7 @@ class Slipring(Process):
         return self.counters("/slipring/stats")
 
     def reasons(self, command):
-        """Reasons counted at least once, by their names (telemetry keys cannot have a hyphen)."""
+        """Reasons counted at least once, by name (telemetry keys cannot contain a hyphen)."""
         counts = self.counters(command)
         return {name.replace("_", "-"): count for name, count in counts.items() if count}
 
@@ -229,7 +229,7 @@ class Slipring(Process):
         return self.reasons("/slipring/refusals")
 
     def workers(self):
-        """Counters of every worker; each snapshot has to balance."""
+        """Counters of every worker; each snapshot must balance."""
         self.published()
         out = []
         for worker in self.telemetry.ask("/slipring/workers"):
@@ -241,7 +241,7 @@ class Slipring(Process):
         return out
 
     def allocations(self):
-        """A row of /slipring/allocations for each there is. Workers are asked, so none is old."""
+        """All rows of /slipring/allocations. The server queries its workers, so no row is old."""
 
         def page(worker, number):
             rows = self.telemetry.ask(f"/slipring/allocations,{worker},{number}")
@@ -257,23 +257,23 @@ class Slipring(Process):
         return out
 
     def settled(self):
-        """True when no datagram is between workers or held."""
+        """True if no datagram is between workers or held."""
         workers = self.workers()
         moved_in = sum(w["handed_in"] for w in workers)
         moved_out = sum(w["handed_out"] for w in workers)
         return moved_in == moved_out and not any(w["held"] for w in workers)
 
     def check(self, allow=()):
-        """Nothing lost, nothing unexplained: the balance holds and only named drops occurred."""
+        """Nothing is lost or unexplained: the counters balance and only the named drops occurred."""
         until(self.settled, 3, "hand-overs settle and nothing is held")
         drops = self.drops()
         extra = set(drops) - BACKGROUND - self.allow - set(allow)
         assert not extra, f"unexplained drops: { {k: drops[k] for k in extra} }"
 
-    # -- ending
+    # -- stopping
 
     def stop(self, sig=signal.SIGTERM):
-        """A clean end: exit code 0, nothing said by a sanitizer. Returns the seconds it took."""
+        """A clean stop: exit code 0, no sanitizer report. Returns its duration in seconds."""
         self.telemetry.close()
         begin = time.monotonic()
         self.process.send_signal(sig)
@@ -285,14 +285,14 @@ class Slipring(Process):
         return took
 
     def finish(self):
-        """At the end of every test."""
+        """Runs at the end of every test."""
         if self.process.poll() is None:
             self.check()
             self.stop()
 
 
 class Coturn(Process):
-    """coturn as Debian has it, in the place of the appliance. Its kernel owns the addresses."""
+    """coturn of Debian instead of slipring. Its kernel owns the addresses."""
 
     name = "coturn"
 

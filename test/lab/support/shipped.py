@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The example files of conf/, started as they are except for what is of the place: the device, the
-addresses, the paths of the certificate, and that peers are in the lab's private network.
+"""The example files of conf/. Only site-specific values change: the device, the addresses, the
+paths of the certificate, and permission for peers in the lab's private network.
 """
 
 import os
@@ -12,11 +12,11 @@ import streams
 from lab import SERVER4, SERVER6
 from turnlib import Auth, rest_credentials
 
-SECRET = "change me"  # of all example files
+SECRET = "change me"  # in all example files
 
 
 def text(lab, name, workers=2, lcores=None):
-    """The text of conf/NAME for the lab; a certificate is made where it wants one."""
+    """The text of conf/NAME adapted to the lab. A certificate is created if the file needs one."""
     with open(os.path.join(labs.TOP, "conf", name)) as file:
         out = file.read()
     out = out.replace('"0000:3b:00.0"', f'"vtap:d0,queues={workers}"')
@@ -27,7 +27,7 @@ def text(lab, name, workers=2, lcores=None):
         out = out.replace("/etc/slipring/fullchain.pem", certificate(lab))
         out = out.replace("/etc/slipring/privkey.pem", key)
     if not lab.vtap:
-        # the kernel sees what comes in on d0 too, and would answer for the addresses of sr0
+        # The kernel sees frames that arrive on d0, too, and would answer for the addresses of sr0.
         host = lab.namespace(lab.cleanup, "host").name
         out = out.replace("exception: {", f"exception: {{netns: {host}, ")
         out += f"streams: {{netns: {host}}}\n"
@@ -43,10 +43,10 @@ log: {{to: stderr, level: info}}
 
 
 def certificate(lab):
-    """Its path."""
+    """Writes the file and returns its path."""
     return os.path.join(lab.dir, "shipped.pem")
 
 
 def credentials():
-    """REST credentials that these files accept, for an hour."""
+    """REST credentials for these files, valid for an hour."""
     return Auth(*rest_credentials(SECRET, time.time() + 3600, "lab"))

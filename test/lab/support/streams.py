@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""TCP and TLS for the lab: where the server's kernel is on the wire, and a TURN client over both.
+"""TCP and TLS for the lab: the server's kernel on the segment, and a TURN client over both.
 
-The server's own namespace gets an interface k0 on the segment, 10.99.0.5 and fd99::5, beside the
-port that it serves UDP and relays from.
+The server's own namespace gets an interface k0 on the segment, 10.99.0.5 and fd99::5. The port that
+serves UDP and relays is separate.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ def join(lab):
 
 
 def certificate(lab, name, file="cert"):
-    """A certificate for a name, signed by itself, written where config() says."""
+    """Creates a self-signed certificate for a name in the files that config() names."""
     cert, key = (os.path.join(lab.dir, f"{file}.{kind}") for kind in ("pem", "key"))
     labs.command(
         *"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2".split(),
@@ -43,8 +43,8 @@ def certificate(lab, name, file="cert"):
 
 
 def signed_certificate(lab, name, file):
-    """A certificate for a name (of the form of subjectAltName), signed by a CA made for it, in place
-    of the one that certificate() has written. Returns the path of the CA's.
+    """Creates a certificate for a subjectAltName, signed by a new CA, and replaces the one of
+    certificate(). Returns the path of the CA's certificate.
     """
     cert, key = (os.path.join(lab.dir, f"{file}.{kind}") for kind in ("pem", "key"))
     ca, request = (os.path.join(lab.dir, f"{file}-{kind}") for kind in ("ca.pem", "request"))
@@ -78,7 +78,7 @@ def counters(server):
 
 
 def counted(server, name, n=1, timeout=3):
-    """Waits until a counter is at n."""
+    """Waits until a counter equals n."""
     labs.until(lambda: counters(server)[name] >= n, timeout, f"{name} is {n}")
     assert counters(server)[name] == n, counters(server)
 
@@ -98,7 +98,7 @@ def connect(lab, transport="tcp", ip=CLIENT4, port=0, rcvbuf=0, server=None):
 
 
 def context(**changes):
-    """TLS of a client that believes anybody."""
+    """TLS of a client that accepts any certificate."""
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     tls.check_hostname = False
     tls.verify_mode = ssl.CERT_NONE
@@ -112,7 +112,7 @@ def over_tls(sock, tls=None):
 
 
 def no_renegotiation(lab, address, *options):
-    """openssl s_client asks for another handshake, and is told that there is none."""
+    """openssl s_client requests a renegotiation, and the server refuses it."""
     argv = ("openssl", "s_client", "-connect", address, *options)
     pipe = subprocess.PIPE
     process = lab.popen(lab.cli, *argv, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, bufsize=0)
@@ -127,7 +127,7 @@ def no_renegotiation(lab, address, *options):
             said += more
         if b"no renegotiation" in said.partition(b"RENEGOTIATING")[2]:
             return True
-        assert more != b"", f"s_client has ended: {said.decode(errors='replace')}"
+        assert more != b"", f"s_client exited: {said.decode(errors='replace')}"
         return False
 
     labs.until(told, 5, "no renegotiation")
@@ -139,7 +139,7 @@ def pad(message):
 
 
 def is_closed(sock, timeout=5):
-    """True when the other side closes or resets within timeout."""
+    """True if the other side closes or resets within timeout."""
     sock.settimeout(timeout * labs.SLOW)
     with contextlib.suppress(ConnectionError, ssl.SSLError):
         try:
@@ -151,7 +151,7 @@ def is_closed(sock, timeout=5):
 
 
 def refused(lab, ip=CLIENT4):
-    """True when a connection is reset as soon as it is made, or while."""
+    """True if the server resets a connection during or right after the handshake."""
     try:
         return is_closed(connect(lab, ip=ip))
     except ConnectionError:
@@ -159,7 +159,7 @@ def refused(lab, ip=CLIENT4):
 
 
 class Client(turnlib.Client):
-    """A TURN client on a connected socket, plain or TLS. Nothing is sent twice (RFC 8489 6.2.2)."""
+    """A TURN client on a connected socket, plain or TLS. It does not retransmit (RFC 8489 6.2.2)."""
 
     RTO = (5.0 * labs.SLOW,)
 
@@ -187,7 +187,7 @@ class Client(turnlib.Client):
         return self.classify(item)
 
     def whole(self):
-        """The first message of the stream, without its padding, or None while it is not whole."""
+        """The first message of the stream without its padding, or None while it is incomplete."""
         if len(self.bytes) < 4:
             return None
         size = struct.unpack_from("!H", self.bytes, 2)[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that the kernel has at the ingress of an interface (TCX): the server's, and others'."""
+"""Programs at the ingress of an interface (TCX): the server's, and programs of other owners."""
 
 import ctypes
 import os
@@ -15,7 +15,7 @@ PASS = struct.pack("=BBhiBBhi", 0xB7, 0, 0, 0, 0x95, 0, 0, 0)  # r0 = TCX_PASS; 
 
 
 def bpf(command, attr):
-    """bpf(2), with an attr that the kernel may write to."""
+    """bpf(2) with an attr that the kernel may write to."""
     buf = (ctypes.c_char * len(attr)).from_buffer(attr)
     rc = labs.libc.syscall(SYS_BPF[os.uname().machine], command, buf, len(attr))
     if rc < 0:
@@ -24,7 +24,7 @@ def bpf(command, attr):
 
 
 def programs(ns, interface):
-    """The names of the programs, the first one first. OSError where the kernel has no TCX."""
+    """The names of the programs in their order. OSError if the kernel has no TCX."""
     with ns.enter():
         ids, attr = (ctypes.c_uint32 * 64)(), bytearray(64)
         struct.pack_into("=IIIIQI", attr, 0, socket.if_nametoindex(interface), INGRESS, 0, 0,
@@ -51,8 +51,8 @@ def name_of(number):
 
 
 class Other:
-    """A program of somebody else, of two instructions, that lets every frame pass: those behind it are
-    not asked."""
+    """A program of another owner with two instructions. It lets every frame pass, and later
+    programs do not run."""
 
     def __init__(self, ns, interface, name="other", first=False):
         code, text = ctypes.create_string_buffer(PASS, len(PASS)), ctypes.create_string_buffer(b"GPL")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A trunk: kernel hosts on VLANs of the segment, behind a switch that is this program.
+"""A trunk: kernel hosts on VLANs of the segment. This program is the switch in front of them.
 
-The kernel need not know 802.1Q. Each host has a plain veth; what it sends gets its VLAN's tag and
-goes to the bridge of the lab, and what comes from there with that tag goes to it without.
+The kernel needs no support for 802.1Q. Each host has a plain veth. This program adds the VLAN tag
+to its frames and sends them to the bridge, and removes the tag in the other direction.
 
     host 100: h0 ── a100 ─┐
                           ├ trk: this program ── t0 ── the bridge of the lab
@@ -17,7 +17,7 @@ import threading
 import lab as labs
 
 SOL_PACKET, PACKET_AUXDATA, PACKET_OUTGOING = 263, 8, 4
-TAG_VALID = 1 << 4  # tpacket_auxdata.tp_status: the kernel has taken a tag off
+TAG_VALID = 1 << 4  # tpacket_auxdata.tp_status: the kernel has removed a tag
 
 
 class Trunk:
@@ -86,10 +86,10 @@ class Trunk:
 
 
 def receive(sock):
-    """A frame that came in and the id of the tag that the kernel has taken off it."""
+    """A received frame and the VLAN id of the tag that the kernel has removed."""
     try:
         frame, extra, _, address = sock.recvmsg(65536, 64)
-    except OSError:  # the host has gone
+    except OSError:  # the host was removed
         return None, None
     if address[2] == PACKET_OUTGOING:
         return None, None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A small, exact STUN and TURN client (RFC 8489, RFC 8656), written from the RFCs.
 
-It shares no code with the server, builds good and bad messages byte for byte, and checks every
-answer it accepts: transaction id, integrity, fingerprint, zero padding.
+It shares no code with the server, builds valid and invalid messages byte for byte, and checks every
+answer: transaction id, integrity, fingerprint, zero padding.
 """
 
 import base64
@@ -57,20 +57,20 @@ FINGERPRINT = 0x8028
 
 ALGORITHM_MD5, ALGORITHM_SHA256 = 1, 2
 IPV4, IPV6 = 1, 2  # address families on the wire
-UDP = struct.pack("!B3x", 17)  # a REQUESTED-TRANSPORT value
+UDP = struct.pack("!B3x", 17)  # value of REQUESTED-TRANSPORT
 TCP = struct.pack("!B3x", 6)
 NONCE_COOKIE = b"obMatJos2"
 
 
 class StunError(Exception):
-    """The other side broke the protocol."""
+    """The server violated the protocol."""
 
 
 # --- building -------------------------------------------------------------------------------------
 
 
 def message_type(cls, method):
-    """RFC 8489 5: the class bits sit at 0x0110 between the method bits."""
+    """RFC 8489 5: the class bits are at 0x0110 between the method bits."""
     return (
         (method & 0xF)
         | (method & 0x70) << 1
@@ -85,7 +85,7 @@ def new_tid():
 
 
 def attr(kind, value=b"", pad=b"\0"):
-    """One attribute on the wire; pad is the byte that fills it up to four."""
+    """One attribute on the wire; pad is the byte that fills it to a multiple of four."""
     return struct.pack("!HH", kind, len(value)) + value + pad * (-len(value) % 4)
 
 
@@ -108,7 +108,7 @@ def header(cls, method, length, tid):
 
 
 def integrity(data, key, sha256=False):
-    """The HMAC of RFC 8489 14.5/14.6 over a message whose last byte so far is data[-1]."""
+    """The HMAC of RFC 8489 14.5/14.6 over a message that ends before the integrity attribute."""
     digest, size = (hashlib.sha256, 32) if sha256 else (hashlib.sha1, 20)
     length = len(data) - HEADER_LEN + 4 + size
     return hmac.new(key, data[:2] + struct.pack("!H", length) + data[4:], digest).digest()
@@ -121,7 +121,7 @@ def fingerprint(data):
 
 
 def build(cls, method, attrs=(), tid=None, key=None, sha256=False, with_fingerprint=False):
-    """A whole message. attrs: (type, value) pairs, or bytes taken as they are."""
+    """A complete message. attrs: (type, value) pairs, or raw bytes."""
     tid = tid or new_tid()
     body = b"".join(a if isinstance(a, bytes) else attr(*a) for a in attrs)
     data = header(cls, method, len(body), tid) + body
@@ -142,7 +142,7 @@ def channel_data(number, payload):
 
 
 class Message:
-    """A parsed STUN message; raises StunError for anything that is not well-formed."""
+    """A parsed STUN message. Raises StunError if it is malformed."""
 
     def __init__(self, data):
         if len(data) < HEADER_LEN:
@@ -178,7 +178,7 @@ class Message:
         return None if value is None else self.decode_address(value)
 
     def addresses(self, kind):
-        """All of a kind, in their order."""
+        """All values of one attribute type, in their order."""
         return [self.decode_address(a[1]) for a in self.attrs if a[0] == kind]
 
     def decode_address(self, value):
@@ -222,7 +222,7 @@ class Message:
         return False
 
     def fingerprint_ok(self):
-        """True when there is none, or it is last and right."""
+        """True if there is no FINGERPRINT, or it is last and correct."""
         kind, value, offset = self.attrs[-1] if self.attrs else (0, b"", 0)
         if not self.has(FINGERPRINT):
             return True
@@ -249,7 +249,7 @@ def userhash(user, realm):
 
 
 def rest_credentials(secret, expiry, name=None):
-    """draft-uberti-behave-turn-rest-00: (user, password) good until expiry (wall clock)."""
+    """draft-uberti-behave-turn-rest-00: (user, password) valid until expiry (wall clock)."""
     user = str(int(expiry)) + (f":{name}" if name else "")
     digest = hmac.new(secret.encode(), user.encode(), hashlib.sha1).digest()
     return user, base64.b64encode(digest).decode()
@@ -257,12 +257,12 @@ def rest_credentials(secret, expiry, name=None):
 
 @dataclass
 class Auth:
-    """How a client signs. sha256: MESSAGE-INTEGRITY-SHA256 with a negotiated SHA-256 key."""
+    """Credentials of a client. sha256: MESSAGE-INTEGRITY-SHA256 with a negotiated SHA-256 key."""
 
     user: str
     password: str
     sha256: bool = False
-    anonymous: bool = False  # USERHASH in place of USERNAME
+    anonymous: bool = False  # USERHASH instead of USERNAME
     realm: str = None  # learned from the challenge
     nonce: bytes = None
     algorithms: bytes = None
@@ -298,14 +298,14 @@ class Silence(Exception):
 
 
 class Client:
-    """One 5-tuple: a UDP socket towards one server address.
+    """One 5-tuple: a UDP socket to one server address.
 
-    What arrives and is no answer to the request under way is kept in inbox as
-    ("data", peer, payload), ("channel", number, payload) or ("stun", message).
+    Messages that are no answer to the pending request are kept in inbox as ("data", peer, payload),
+    ("channel", number, payload) or ("stun", message).
     """
 
     RTO = (0.25, 0.5, 1.0, 2.0)  # waits between retransmissions (RFC 8489 6.2.1, shortened)
-    STRICT = True  # False: for coturn, which leaves 437 and 441 unsigned, and padding as it is
+    STRICT = True  # False for coturn, which does not sign 437 and 441, and does not zero the padding
 
     def __init__(self, sock, server, auth=None, with_fingerprint=False):
         self.sock, self.server, self.auth = sock, server, auth
@@ -313,9 +313,9 @@ class Client:
         self.inbox = []
         self.relayed = self.mapped = self.token = self.granted = None
         self.retransmissions = 0
-        self.again = {}  # by transaction id: answers still to come of requests sent again
+        self.again = {}  # by transaction id: answers to retransmitted requests that are still due
         sock.setblocking(False)
-        self.poller = select.poll()  # not select(): it knows no descriptor above 1023
+        self.poller = select.poll()  # select() is limited to descriptors below 1024
         self.poller.register(sock, select.POLLIN)
 
     def close(self):
@@ -338,9 +338,9 @@ class Client:
             return None
         try:
             data, source = self.sock.recvfrom(65536)
-        except ConnectionError:  # an ICMP error that came in for the socket
+        except ConnectionError:  # an ICMP error for the socket
             return ("icmp", None, None)
-        if source[:2] != self.server[:2]:  # RFC 8489 6.3.1.2: from where the request went to
+        if source[:2] != self.server[:2]:  # RFC 8489 6.3.1.2: the request's destination
             raise StunError(f"answer from {source}, not from {self.server}")
         return self.classify(data)
 
@@ -348,7 +348,7 @@ class Client:
     def classify(data):
         if data and 0x40 <= data[0] <= 0x4F:
             number, size = struct.unpack_from("!HH", data)
-            if size != len(data) - 4:  # over UDP we ask for no padding
+            if size != len(data) - 4:  # over UDP we request no padding
                 raise StunError("ChannelData length: " + data[:8].hex())
             return ("channel", number, data[4:])
         message = Message(data)
@@ -359,7 +359,7 @@ class Client:
         return ("stun", message, None)
 
     def wait(self, kind, timeout=3.0, match=lambda item: True):
-        """The first item of a kind, from the inbox or the wire; None after timeout."""
+        """The first item of a kind, from the inbox or the socket; None after timeout."""
         end = time.monotonic() + timeout
         for i, item in enumerate(self.inbox):
             if item[0] == kind and match(item):
@@ -371,14 +371,14 @@ class Client:
         return None
 
     def drain(self):
-        """Empties the inbox and the socket; returns what was there, without what is_late."""
+        """Empties the inbox and the socket. Returns the items, without those that is_late."""
         while (item := self.receive(0)) is not None:
             self.inbox.append(item)
         items, self.inbox = self.inbox, []
         return [item for item in items if not self.is_late(item)]
 
     def is_late(self, item):
-        """Whether it is one more answer to a request that was sent again."""
+        """True if it is a further answer to a retransmitted request."""
         tid = item[1].tid if item[0] == "stun" else None
         if not self.again.get(tid):
             return False
@@ -386,8 +386,8 @@ class Client:
         return True
 
     def unanswered(self, timeout=5.0):
-        """How many of the requests sent again have not been answered as often as they were sent. On a
-        busy machine answers come late and requests are sent again, but none of them is lost."""
+        """Counts retransmitted requests with fewer answers than transmissions. On a busy machine
+        answers are late and requests are retransmitted, but none of them is lost."""
         end = time.monotonic() + timeout
         self.inbox = [item for item in self.inbox if not self.is_late(item)]
         while any(self.again.values()):
@@ -398,10 +398,10 @@ class Client:
                 self.inbox.append(item)
         return sum(self.again.values())
 
-    # -- asking
+    # -- requests
 
     def exchange(self, data, waits=RTO):
-        """Sends a request (bytes), again on silence, and returns the answer with its id."""
+        """Sends a request (bytes) with retransmissions. Returns the answer with its id."""
         tid = data[8:20]
         for number, wait in enumerate(waits):
             if number > 0:
@@ -430,7 +430,7 @@ class Client:
         )
 
     def challenge(self, method=ALLOCATE):
-        """Gets realm and nonce with an unsigned request; returns the 401."""
+        """Gets realm and nonce with an unsigned request. Returns the 401 answer."""
         answer = self.exchange(build(REQUEST, method, [(REQUESTED_TRANSPORT, UDP)]))
         if answer.code != 401:
             raise StunError(f"expected 401, got {answer}")
@@ -438,9 +438,9 @@ class Client:
         return answer
 
     def request(self, method, attrs=(), tid=None, waits=RTO):
-        """A signed request; a stale nonce is replaced once (RFC 8489 9.2.5). Checks integrity.
+        """A signed request. A stale nonce is replaced once (RFC 8489 9.2.5). Checks the integrity.
 
-        attrs may be a function of the transaction id, which masks IPv6 addresses.
+        attrs may be a function of the transaction id, which XORs IPv6 addresses.
         """
         if self.auth.nonce is None:
             self.challenge()
@@ -457,9 +457,9 @@ class Client:
         return answer
 
     def check_integrity(self, answer):
-        """Answers to what has passed authentication are signed as the request was (8489 9.2.4).
+        """Answers after authentication are signed like the request (8489 9.2.4).
 
-        Before that are 401, 438 and some 400.
+        Errors before authentication are 401, 438 and some 400.
         """
         kind = MESSAGE_INTEGRITY_SHA256 if self.auth.sha256 else MESSAGE_INTEGRITY
         early = answer.code in (400, 401, 438) or not self.STRICT
@@ -472,11 +472,11 @@ class Client:
         return self.exchange(build(REQUEST, BINDING, attrs, tid), waits)
 
     def fence(self, timeout=3.0):
-        """Everything that arrived before the answer to a Binding request sent now, without what
-        is_late.
+        """All items that arrived before the answer to a Binding request sent now, without those
+        that is_late.
 
-        What the server would have answered earlier on this 5-tuple has then been answered, so an
-        absence is proved without waiting.
+        By then the server has answered every earlier datagram of this 5-tuple, which proves the
+        absence of an answer without a wait.
         """
         tid = new_tid()
         end = time.monotonic() + timeout
@@ -494,7 +494,7 @@ class Client:
     # -- TURN
 
     def allocate(self, attrs=(), transport=UDP, tid=None, waits=RTO):
-        """Allocate; on success the relayed and mapped addresses are kept."""
+        """Allocate. On success the relayed and mapped addresses are stored."""
         extra = [(REQUESTED_TRANSPORT, transport)] if transport is not None else []
         answer = self.request(ALLOCATE, extra + list(attrs), tid, waits)
         if answer.cls == SUCCESS:
@@ -544,7 +544,7 @@ class Client:
         self.send_raw(channel_data(number, payload))
 
     def relay(self, echo, size=0):
-        """To an echo peer and back: by indications, then by channel 0x4000 with size bytes."""
+        """To an echo peer and back: with indications, then on channel 0x4000 with size bytes."""
         assert self.permit(echo.address).cls == SUCCESS
         for i in range(20):
             self.send(echo.address, b"%d" % i)
@@ -557,7 +557,7 @@ class Client:
 
 
 def udp_socket(ip, port=0):
-    """A bound UDP socket (make it inside a namespace with lab.Namespace.enter)."""
+    """A bound UDP socket (create it in a namespace with lab.Namespace.enter)."""
     family = socket.AF_INET6 if ":" in ip else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_DGRAM)
     with contextlib.suppress(OSError):

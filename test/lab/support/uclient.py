@@ -14,26 +14,26 @@ from lab import PEER4, PEER6
 
 @dataclass
 class Run:
-    """One turnutils_uclient process and what it counted itself."""
+    """One turnutils_uclient process and its own counters."""
 
     process: subprocess.Popen
     label: str
     expected: int  # messages to send
-    said: IO[str]  # a file: a pipe that nobody reads is full after some minutes
-    again: Callable[[], "Run"]  # starts the same once more
+    said: IO[str]  # a file: a pipe without a reader is full after some minutes
+    again: Callable[[], "Run"]  # starts an identical run
     output: str = ""
     sent: int = 0
     received: int = 0
 
     def finish(self, timeout):
-        """Waits for its end and reads its summary."""
+        """Waits until it exits and reads its summary."""
         killed = ""
         try:
             self.process.wait(timeout)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-            killed = "\n(killed: it did not come to an end)"
+            killed = "\n(killed: it did not finish)"
         self.said.seek(0)
         self.output = self.said.read() + killed
         counted = re.findall(r"tot_send_msgs=(\d+), tot_recv_msgs=(\d+)", self.output)
@@ -43,7 +43,7 @@ class Run:
 
     @property
     def complete(self):
-        """All was sent, all came back, and the client is content."""
+        """True if all was sent, all came back, and the client reports no error."""
         return (
             self.process.returncode == 0
             and self.sent == self.expected == self.received
@@ -52,8 +52,8 @@ class Run:
 
     @property
     def drew_twice(self):
-        """A client draws the numbers of its two channels at random, and one in 16,384 the same number
-        for both: the second one gets 400, as RFC 8656 12.2 has it, and the client gives up."""
+        """A client picks the numbers of its two channels at random. With a probability of 1 in
+        16,384 both are equal: the second bind gets 400 (RFC 8656 12.2), and the client gives up."""
         return "channel bind: error 400" in self.output
 
 
@@ -62,9 +62,9 @@ USER = ("-u", "ivan", "-w", "pw")
 
 def start(lab, label, server, peer, *options, clients=1, messages=50, interval=20, size=100,
           user=USER, ns=None):  # fmt: skip
-    """Starts a process of several clients that each send messages to the peer and get them back.
+    """Starts a process of several clients that each send messages to the peer, which echoes them.
 
-    Without -c each client is a pair, RTP and RTCP, of which the first carries the messages.
+    Without -c each client is a pair of RTP and RTCP, of which the first carries the messages.
     """
     said = tempfile.TemporaryFile("w+", errors="replace")
     process = lab.popen(
@@ -80,12 +80,13 @@ def start(lab, label, server, peer, *options, clients=1, messages=50, interval=2
 
 
 def finish(runs):
-    """Waits for runs and tells of each; those that are not complete, with the end of their output."""
+    """Waits for runs and prints each result. Returns the incomplete runs, with the end of their
+    output."""
     bad = []
     for run in runs:
         run.finish(60 * labs.SLOW)
         if run.drew_twice:
-            print(f"{run.label}: drew one number for two channels, once more")
+            print(f"{run.label}: picked one number for two channels, runs again")
             run = run.again().finish(60 * labs.SLOW)
         verdict = "ok" if run.complete else "NOT COMPLETE"
         print(f"{run.label}: sent {run.sent}, received {run.received}: {verdict}", flush=True)
@@ -96,7 +97,7 @@ def finish(runs):
 
 
 def start_peer(lab, port=3480):
-    """The echo host that uclient talks to, on both families."""
+    """The echo host that uclient sends to, in both families."""
     lab.popen(
         lab.peer,
         *("turnutils_peer", "-p", str(port), "-L", PEER4, "-L", PEER6),
@@ -108,8 +109,8 @@ def start_peer(lab, port=3480):
 
 
 def check(lab, rows):
-    """All of them at once, towards an echo host; every one is complete. A row: label, server, peer,
-    options, clients, messages."""
+    """Runs all rows at once against an echo host; each must be complete. A row: label, server,
+    peer, options, clients, messages."""
     start_peer(lab)
     runs = [
         start(lab, label, server, peer, *options, clients=clients, messages=messages)

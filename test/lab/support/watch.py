@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A server that takes orders to hang and to crash, and the reports that it leaves."""
+"""A server that can be ordered to hang or crash, and its crash reports."""
 
 import os
 import re
@@ -10,7 +10,7 @@ import lab as labs
 
 
 def config(lab, directory="", **more):
-    """Changes to a server's configuration for faults on order. directory: of crash reports."""
+    """Changes to a server's configuration that enable ordered faults. directory: for crash reports."""
     return {
         "debug": {"faults": True},
         "control": {"socket": os.path.join(lab.dir, "control.sock")},
@@ -20,8 +20,8 @@ def config(lab, directory="", **more):
 
 
 def order(server, fault, **fields):
-    """Orders a fault. The server may be gone afterwards, and even before it has answered: the worker
-    that crashes does not wait for the thread that answers.
+    """Orders a fault. The server may exit afterwards, or even before it answers: the worker that
+    crashes does not wait for the thread that answers.
     """
     with control.Control(server.config["control"]["socket"]) as client:
         answer = client.answer("fault", **{"what": fault}, **fields)
@@ -29,14 +29,14 @@ def order(server, fault, **fields):
 
 
 def ended(server, number):
-    """Waits until the server has ended by a signal."""
+    """Waits until a signal has ended the server."""
     server.telemetry.close()
     code = server.process.wait(30 * labs.SLOW)
     assert code == -number, f"ended with {code}, not by {signal.Signals(number).name}"
 
 
 class Report:
-    """A crash report, as anybody may read it: lines of NAME: VALUE."""
+    """A crash report as any user may read it: lines of NAME: VALUE."""
 
     def __init__(self, text):
         self.text = text
@@ -47,11 +47,11 @@ class Report:
         self.rows = dict(line.split(": ", 1) for line in lines[1:] if ": " in line)
 
     def named(self, begin):
-        """The values of rows whose name begins so."""
+        """The values of lines whose name has this prefix."""
         return [value for name, value in self.rows.items() if name.startswith(begin)]
 
     def stack(self):
-        """The functions that are known, from the inmost on."""
+        """The names of known functions, innermost first."""
         return [re.split(r"[+ ]", place)[0] for place in self.named("stack ")]
 
     def headers(self):
