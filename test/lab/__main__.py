@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs a test of the lab.
 
-Usage: python3 test/lab NAME      test_NAME.py, in whichever folder it is
-       python3 test/lab           says which there are
+Usage: python3 test/lab NAME      runs test_NAME.py from its folder
+       python3 test/lab           lists the tests
 
-Every lab test is started this way. It finds the modules of support/, and so does each Python program
-that it starts, by PYTHONPATH, which is set here.
+Every lab test is started by this program. It adds the modules of support/ to PYTHONPATH, so the
+test and the Python programs that it starts find them.
 """
 
 import glob
@@ -16,13 +16,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def tests():
-    """{name: path} of all."""
+    """{name: path} of all tests."""
     paths = glob.glob(os.path.join(HERE, "*/test_*.py"))
     return {os.path.basename(path)[len("test_") : -len(".py")]: path for path in sorted(paths)}
 
 
 def table(found):
-    """The names, a line for each folder."""
+    """The names, one line for each folder."""
     folders = {}
     for name, path in found.items():
         folders.setdefault(os.path.basename(os.path.dirname(path)), []).append(name)
@@ -35,9 +35,9 @@ def main(arguments):
         print(f"{__doc__.strip()}\n\n{table(found)}")
         return 0
     if len(arguments) != 1 or arguments[0] not in found:
-        print(f"no test of the lab: {' '.join(arguments)}\n{table(found)}", file=sys.stderr)
+        print(f"no such lab test: {' '.join(arguments)}\n{table(found)}", file=sys.stderr)
         return 1
-    os.umask(0o022)  # whoever asks: other users are given files by their modes
+    os.umask(0o022)  # other users read files of the test
     before = [path for path in (os.environ.get("PYTHONPATH"),) if path]
     os.environ["PYTHONPATH"] = os.pathsep.join([os.path.join(HERE, "support"), *before])
     os.execv(sys.executable, [sys.executable, found[arguments[0]]])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A configuration in several files, and secrets in files of their own: a running server starts with
-them and reads them again, and tells nothing of what they hold.
+"""A configuration in several files, with secrets in separate files. A running server starts with
+them, reads them again on reload, and never prints their contents.
 """
 
 import os
@@ -14,7 +14,7 @@ from turnlib import SUCCESS
 
 
 def put(path, text, mode=0o600):
-    """As a program should do it: a new file in the place of the old."""
+    """Replaces a file like a program should: a new file takes the place of the old one."""
     with open(os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w") as file:
         file.write(text)
     os.rename(path + ".new", path)
@@ -32,7 +32,7 @@ def allocates(lab, name, password):
 
 
 def files(lab, server, folder):
-    """An account is a file; its password another."""
+    """Each account is a file, and its password is another file."""
     assert allocates(lab, "ivan", "of-ivan") and not allocates(lab, "olga", "of-olga")
     put(os.path.join(folder, "olga"), "of-olga\n")
     put(os.path.join(folder, "60-olga.yaml"), user("olga"))
@@ -49,7 +49,7 @@ def files(lab, server, folder):
 
 
 def wrong(lab, server, folder, path):
-    """What cannot be read changes nothing, and is told with the file and line that name it."""
+    """Unreadable input changes nothing, and the message has the file and line that name it."""
     bad = os.path.join(folder, "70-bad.yaml")
     for text, want in (
         (user("petr"), "70-bad.yaml:1:44: auth.users[1].password-file: the file cannot be opened"),
@@ -66,7 +66,7 @@ def wrong(lab, server, folder, path):
 
 
 def credentials(lab, folder):
-    """What systemd gives a unit: a directory, and a variable that names it."""
+    """The directory and the environment variable that systemd gives a unit."""
     given = os.path.join(lab.dir, "credentials")
     os.mkdir(given, 0o700)
     put(os.path.join(given, "ivan"), "given-to-ivan", 0o400)

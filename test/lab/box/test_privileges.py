@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is left of the privileges of a running server, in each of its threads: no capability that no
-port needs, no way to new ones, a filter of system calls; with process.user another user, who relays,
-reloads and renews certificates as far as that user may read the files, and says so where not.
+"""Privileges of a running server, thread by thread: no capability that no port needs, no way to
+gain new ones, and a system call filter. With process.user the server runs as another user: it
+relays, reloads and renews certificates if that user may read the files, and otherwise reports it.
 """
 
 import ctypes
@@ -39,7 +39,7 @@ def threads(process):
         try:
             with open(path) as file:
                 fields = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
-        except (FileNotFoundError, ProcessLookupError):  # it has ended
+        except (FileNotFoundError, ProcessLookupError):  # the thread has ended
             continue
         found[f"{fields['Name']} {fields['Pid']}"] = fields
     return found
@@ -51,13 +51,12 @@ def confined(s):
 
 
 def keeps(name, s):
-    """Whether a thread has the ports' capabilities while it runs."""
+    """True if a thread keeps the capabilities of the ports while it runs."""
     return int(name.split()[-1]) == s.process.pid or name.startswith(("eal-intr", "dpdk-intr"))
 
 
 def slice_ns(thread):
-    """How long a thread runs before others of its CPU have their turn; 0: as long as any; None: it has
-    ended."""
+    """The time slice of a thread: 0 is the default, None if the thread has ended."""
     attributes = ctypes.create_string_buffer(48)
     if ctypes.CDLL(None, use_errno=True).syscall(SCHED_GETATTR, thread, attributes, 48, 0) != 0:
         assert ctypes.get_errno() == errno.ESRCH, (thread, ctypes.get_errno())
@@ -66,7 +65,7 @@ def slice_ns(thread):
 
 
 def check_slices(found):
-    """Threads that packets wake are asked to be woken promptly, filter of calls or not."""
+    """Threads that packets wake ask for prompt wake-ups, with and without the system call filter."""
     for name in found:
         prompt = any(kind in name for kind in ("worker", "stream-", "exception"))
         length = slice_ns(int(name.split()[-1]))
@@ -91,7 +90,7 @@ def check_threads(s, uid, need, records=True):
 
 
 def need():
-    if SLOW > 1:  # a sanitizer traces
+    if SLOW > 1:  # a sanitizer uses ptrace
         return NET_ADMIN | NET_RAW | SYS_PTRACE
     return NET_ADMIN if os.environ.get("LAB_PORT", "vtap") == "vtap" else NET_ADMIN | NET_RAW
 
@@ -126,7 +125,7 @@ def relays(lab, echo):
 
 
 def told_after(s, number, text, path=None):
-    """What the log says of a signal, the line with a text."""
+    """The log line with this text after a signal."""
     lines = lambda: [line for line in s.log().splitlines() if text in line]
     before = len(lines())
     s.process.send_signal(number)
@@ -134,7 +133,7 @@ def told_after(s, number, text, path=None):
 
 
 def write(s, text, uid, gid, mode):
-    """A file in the place of the old, of this owner and mode."""
+    """Replaces a file, with this owner and mode."""
     with open(os.open(s.path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write(text)
     os.chown(s.path + ".new", uid, gid)
@@ -143,7 +142,7 @@ def write(s, text, uid, gid, mode):
 
 
 def as_root(lab, folder, echo):
-    """The thread that writes records is made by a reload, and has no capability either."""
+    """A reload starts the thread that writes records, which has no capability either."""
     options = config(lab, folder, seccomp="kill")
     records = options.pop("records")
     s = lab.server(options, allow=["no-allocation"])
@@ -159,7 +158,7 @@ def as_root(lab, folder, echo):
 
 
 def credential(folder, text, user):
-    """A secret as systemd gives it to a unit of that user."""
+    """A secret like systemd provides it to a unit of that user."""
     given = os.path.join(folder, "credentials")
     os.makedirs(given, 0o700, exist_ok=True)
     path = os.path.join(given, "rest")
@@ -173,7 +172,7 @@ def credential(folder, text, user):
 
 
 def as_another(lab, folder, echo, user):
-    """Files of root that others may not read are not read again, and nothing else is lost."""
+    """Files of root that others may not read are not read again. Nothing else is lost."""
     options = config(lab, folder, seccomp="kill", user=USER)
     options["auth"] = {"secret-files": ["rest"]}
     os.environ["CREDENTIALS_DIRECTORY"] = credential(folder, "first-of-the-credentials", user)
@@ -185,7 +184,7 @@ def as_another(lab, folder, echo, user):
     assert relays(lab, echo)
     line = told_after(s, signal.SIGHUP, "reload by SIGHUP")
     assert "nothing has changed" in line and "Permission denied" in line, line
-    assert "Permission denied" in told_after(s, signal.SIGUSR2, "tls.key"), "the old one goes on"
+    assert "Permission denied" in told_after(s, signal.SIGUSR2, "tls.key"), "the old one stays in use"
     assert relays(lab, echo)
     write(s, s.text.replace('"password": "pw"', '"password": "pw2"'), 0, user.pw_gid, 0o640)
     assert "1 change is in use" in told_after(s, signal.SIGHUP, "reload by SIGHUP")
@@ -200,7 +199,7 @@ def as_another(lab, folder, echo, user):
 
 
 def asks(lab, s, user):
-    """That user and root may ask by the control socket, nobody else."""
+    """Only that user and root may use the control socket."""
     program = control.for_everybody(lab)
     for uid, code in ((user.pw_uid, 0), (0, 0), (pwd.getpwnam("daemon").pw_uid, 3)):
         done = subprocess.run(
@@ -212,13 +211,13 @@ def asks(lab, s, user):
 
 
 def subject(lab):
-    """Whose certificate is served."""
+    """The certificate that the server presents."""
     shown = lab.dut.run("openssl", "s_client", "-connect", "192.0.2.130:5349", check=False)
     return re.search(r"subject=CN ?= ?(\S+)", shown)[1]
 
 
 def renews(lab, s, user):
-    """A key that is that user's alone, or its group's."""
+    """A key that only that user, or its group, may read."""
     for owner, mode, name in ((user.pw_uid, 0o600, "own.test"), (0, 0o640, "group.test")):
         given = s.config["tls"]["certificate"], s.config["tls"]["key"]
         for made, path in zip(streams.certificate(lab, name, "renewed"), given, strict=True):
@@ -230,7 +229,7 @@ def renews(lab, s, user):
 
 
 def moves_records(s, folder, user):
-    """The files that root has made are that user's, who writes to others and back."""
+    """Files that root has created belong to that user, and the server writes to them, too."""
     first = os.path.join(folder, "records.json")
     for path in (first, labs.refusals(first)):
         assert os.stat(path).st_uid == user.pw_uid and os.stat(path).st_mode & 0o777 == 0o640
@@ -245,7 +244,7 @@ def moves_records(s, folder, user):
 
 
 def check_says(lab, folder, user):
-    """--check, asked by root, names each file that this user cannot read."""
+    """--check as root names each file that this user cannot read."""
     options, secret = config(lab, folder, user=USER), os.path.join(folder, "secret")
     options["auth"] = {"secret-files": [secret]}
     identity = {kind: f"{folder}/own.{end}" for kind, end in (("certificate", "pem"), ("key", "key"))}
@@ -271,7 +270,7 @@ def check_says(lab, folder, user):
     assert f"{USER} cannot read {folder}/tls.pem" not in out, out
     for path in (*files, folder):
         os.chown(path, user.pw_uid, user.pw_gid)
-    os.chmod(lab.dir, 0o700)  # a home
+    os.chmod(lab.dir, 0o700)  # like a home directory
     out = check()
     kept_out = f"because it may not enter {lab.dir} (chmod o+x, or move the file away)"
     for path in (*files, f"{folder}/tls.pem"):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A thread that makes a system call which is no thread's, by order: `kill` ends the process, with
-`log` the call fails and nothing else happens, and without filters it is made.
+"""A thread makes a forbidden system call on order. With `kill` the process ends, with `log` the
+call fails and nothing else happens, and without filters it succeeds.
 """
 
 import signal
@@ -36,7 +36,7 @@ def relays(lab, echo):
 
 
 def goes_round(server):
-    """Waits until the management loop has begun two rounds: it has taken what was ordered before."""
+    """Waits until the management loop has begun two rounds, so that it has handled earlier orders."""
     for _ in range(2):
         before = server.log().count("reload by SIGHUP")
         server.process.send_signal(signal.SIGHUP)
@@ -44,7 +44,7 @@ def goes_round(server):
 
 
 def goes_on(lab):
-    """The worker takes an order before the requests that come after it."""
+    """The worker handles an order before any later request."""
     server, echo = start(lab, "log"), lab.echo()
     for thread in (WORKER, MANAGEMENT):
         watch.order(server, "call", **thread)
@@ -58,7 +58,7 @@ def main(lab):
     labs.need_own_server()
     for thread in (WORKER, MANAGEMENT):
         server = ends(lab, "kill", thread, signal.SIGSYS)
-        assert "crash report" not in server.log(), "it has no chance to do anything more"
+        assert "crash report" not in server.log(), "the process ends at once"
     goes_on(lab)
     ends(lab, "off", WORKER, signal.SIGABRT)
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The site that the files of test/import are for, and who may call whom there.
+"""The site that the files of test/import describe, and the calls that each file allows there.
 
-A conference server on one machine, 10.99.0.1: its media server is a program beside the TURN server, at
-the same address. Other peers are a host of the private network that it is in, 10.99.0.3, and one in
-public, 5.9.0.2, beyond the router.
+A conference server on one machine, 10.99.0.1: its media server is a program on the same machine, at
+the same address as the TURN server. Other peers are a host of its private network, 10.99.0.3, and a
+public host, 5.9.0.2, behind the router.
 """
 
 import os
@@ -18,21 +18,21 @@ from lab import PEER4, PEER6, SERVER4, SERVER6, until
 from turnlib import Client, Silence
 
 PUBLIC = "5.9.0.2"
-PORT = 3480  # of every peer
+PORT = 3480  # port of every peer
 PEERS = {"own": SERVER4, "private": PEER4, "public": PUBLIC}
 FILES = os.path.join(labs.TOP, "test/import")
 TLS, TLS443 = ("-t", "-S", "-p", "5349"), ("-t", "-S", "-p", "443")
 IVAN, REST = ("-u", "ivan", "-w", "pw"), ("-u", "ivan", "-W", "north-of-the-river")
 SLIPRING, COTURN = "slipring", "coturn"
 RUNS, ENDS, ASKS = "runs", "ends", "asks"
-# What concerns coturn's process alone, and is another's business in the lab.
+# Options for coturn's process only, which the lab sets differently.
 PROCESS = re.compile(r"^(daemon|pidfile|proc-\w+|log-file|syslog|simple-log|verbose)\b.*\n", re.M)
 
 
 @dataclass(frozen=True)
 class Site:
-    """denied: which peers a file denies; more: (label, server, peer, options) of further calls, which
-    succeed; coturn: whether it runs with the file, ends at it, or has to be told something first."""
+    """denied: the peers that a file denies; more: (label, server, peer, options) of further calls
+    that succeed; coturn: whether it runs with the file, exits at it, or needs changes first."""
 
     user: tuple = IVAN
     denied: tuple = ()
@@ -40,13 +40,13 @@ class Site:
     coturn: str = RUNS
 
     def calls(self, server_kind):
-        """(label, server, peer, options, whether it is relayed). coturn 4.6 leaves the third connection of
-        a client to its port for TLS waiting, so it gets none of these."""
+        """(label, server, peer, options, True if relayed). coturn 4.6 leaves the third connection
+        of a client to its TLS port waiting, so it gets none of these."""
         rows = [(f"{name} peer", SERVER4, peer, (), name not in self.denied) for name, peer in PEERS.items()]
         return rows + [(*row, True) for row in self.more if server_kind != COTURN or "-S" not in row[-1]]
 
     def expected(self, server_kind):
-        """{label: whether it is relayed}."""
+        """{label: True if relayed}."""
         return {label: ok for label, _, _, _, ok in self.calls(server_kind)}
 
 
@@ -76,7 +76,7 @@ SITES = {
 
 
 def build(lab):
-    """The site: programs that send back what they get, at every peer's address."""
+    """The site: programs at every peer's address that echo."""
     lab.dut.ip("link", "set", "lo", "up")
     lab.dut.ip("route", "add", "default", "via", labs.GATEWAY4)
     lab.far.ip("addr", "add", PUBLIC + "/32", "dev", "r0")
@@ -99,7 +99,7 @@ def text_of(lab, name, pair):
 
 
 def relayed(run):
-    """Whether a call was relayed, all of it; False where its peer was refused."""
+    """True if a call was completely relayed, False if its peer was refused."""
     run.finish(60 * labs.SLOW)
     if run.drew_twice:
         run = run.again().finish(60 * labs.SLOW)
@@ -108,7 +108,7 @@ def relayed(run):
 
 
 def outcomes(lab, name, server_kind):
-    """{label: whether it was relayed} of all calls of a site, at once."""
+    """{label: True if relayed} of all calls of a site, which run at once."""
     site = SITES[name]
     runs = {
         label: uclient.start(lab, f"{name} by {server_kind}: {label}", server, peer, "-c", *options, clients=1,
@@ -122,7 +122,7 @@ def outcomes(lab, name, server_kind):
 
 
 def coturn(lab, name, pair):
-    """coturn with a file as it is, or with the command line that is in its place."""
+    """coturn with an unchanged file, or with the equivalent command line."""
     text, path = PROCESS.sub("", text_of(lab, name, pair)), f"{lab.dir}/coturn.conf"
     with open(path, "w", newline="") as file:
         file.write(text)
@@ -136,17 +136,17 @@ def coturn(lab, name, pair):
 
 
 def by_coturn(lab, name, pair):
-    """The same calls by coturn; that it ends where it is said to."""
+    """Runs the calls through coturn, or checks that it exits where this is expected."""
     process = coturn(lab, name, pair)
     if SITES[name].coturn == ENDS:
-        until(lambda: process.poll() is not None, 15, f"coturn ends at {name}")
+        until(lambda: process.poll() is not None, 15, f"coturn exits at {name}")
         return None
 
     def ready():
-        assert process.poll() is None, f"coturn has ended with {name}"
+        assert process.poll() is None, f"coturn exited with {name}"
         with Client(lab.cli.udp(labs.CLIENT4), (SERVER4, 3478)) as probe:
             try:
-                return probe.binding(waits=(0.2,))  # be it by 401 (secure-stun)
+                return probe.binding(waits=(0.2,))  # a 401 (secure-stun) counts, too
             except Silence:
                 return None
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: the video of calls takes both CPUs
-# long: what the browser does not follow
-# full: alternate has the same with clients of ours
-"""A web browser that is sent to another server by a 300, and what the other server has to know for
-it. Chromium takes its nonce along, over TCP and TLS from another port, and gives up at the 438 of a
-server that does not know it. So both servers have one auth.nonce.secret."""
+# long: limits of the browser with 300 answers
+# full: alternate has this with the lab's own clients
+"""A 300 answer sends a web browser to another server. Chromium sends the nonce of the first server
+to the second one, over TCP and TLS from another port, and gives up if that answers 438. So both
+servers need one auth.nonce.secret."""
 
 import json
 import os
@@ -17,12 +17,12 @@ from lab import SERVER4
 from rereads import reload
 from test_chromium import LATE, PATIENCE
 
-# The other server, and its kernel for TCP and TLS
+# The second server, and its kernel for TCP and TLS.
 OTHER4, OTHER_V4 = "10.99.0.12", "10.99.0.6"
-NONCE = {"secret": "a secret of the whole fleet"}
+NONCE = {"secret": "the secret of all servers"}
 UDP = f"turn:{SERVER4}:3478?transport=udp"
 STREAMS = (f"turn:{streams.V4}:3478?transport=tcp", f"turns:{streams.V4}:5349?transport=tcp")
-SHORT = 2 * labs.SLOW  # for calls that are not made
+SHORT = 2 * labs.SLOW  # for calls that must fail
 
 
 def call(url, seconds):
@@ -31,7 +31,7 @@ def call(url, seconds):
 
 
 def second_server(lab, tls, nonce):
-    """A second slipring on the segment, with a port of its own."""
+    """A second slipring on the segment, with its own port."""
     lab.add_address(lab.dut, "k0", OTHER_V4)
     device = f"vtap:e0,netns={lab.sw.name},mac=02:99:00:00:00:0c,queues=1"
     listeners = [{"transport": "udp", "address": OTHER4, "port": 3478}]
@@ -47,7 +47,7 @@ def second_server(lab, tls, nonce):
 
 
 def follows(page, second, url):
-    """Both ends are at the other server."""
+    """Both endpoints use the second server."""
     before = second.stats()["allocations_total"]
     answer = page.run(call(url, PATIENCE), timeout=3 * PATIENCE)
     print(f"{url}: {answer.get('seen') or answer}")
@@ -60,9 +60,9 @@ def follows(page, second, url):
 
 
 def gives_up(page, server, second):
-    """At a server that has another secret."""
+    """The second server has another secret, and the call fails."""
     before = second.stats()["allocations_total"]
-    assert "in use" in reload(second, {"auth": {"nonce": {"secret": "a secret of that box alone"}}})
+    assert "in use" in reload(second, {"auth": {"nonce": {"secret": "the secret of one server"}}})
     calls = ", ".join(call(url, SHORT) for url in STREAMS)
     for url, answer in zip(STREAMS, page.run(f"Promise.all([{calls}])", timeout=PATIENCE)):
         print(f"{url}: {answer}")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: the video of three calls takes both CPUs
-"""Calls of a web browser through nothing but the relay: a data channel and video over TURN by UDP, TCP
-and TLS. The certificate is one that the browser verifies, signed by a CA that it is told to trust.
+"""Calls of a web browser through the relay only: a data channel and video over TURN by UDP, TCP and
+TLS. The browser verifies the certificate, which is signed by a CA that it trusts.
 """
 
 import json
@@ -21,7 +21,7 @@ CALLS = (
     (f"turn:{SERVER4}:3478?transport=tcp", "tcp"),
     (f"turns:{SERVER4}:5349?transport=tcp", "tls"),
 )
-# Ends that leave while the other still sends, and mDNS (IGMP has an option of IP).
+# Drops of ends that leave while the other still sends, and of mDNS (IGMP has an IP option).
 LATE = {"exception-foreign", "peer-no-permission", "no-permission", "keepalive", "no-allocation",
         "peer-no-allocation", "hairpin-no-allocation", "ip-options"}  # fmt: skip
 
@@ -33,7 +33,7 @@ def call(url, seconds, rsa=0):
 
 
 def distrustful(lab, server):
-    """A browser that knows nothing of the CA does not get as far as TURN."""
+    """A browser without the CA cannot use TURN over TLS."""
     page = browser.start(lab, lab.cli, home=os.path.join(lab.dir, "other"))
     page.open("file://" + browser.CALLS)
     before = streams.counters(server)
@@ -70,7 +70,8 @@ def main(lab):
     begun = {row["id"] for row in server.allocations()}
     assert len(begun) >= 2 * len(CALLS), begun
     assert page.run("hangUp()") == 2 * len(CALLS)
-    # On a busy machine an Allocate that was sent again may come after the end of what it had made
+    # On a busy machine a retransmitted Allocate may arrive after the end of the allocation that it
+    # made.
     left = lambda: [row for row in server.allocations() if row["id"] in begun]
     try:
         until(lambda: not left(), 5, "the calls have ended")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# alone: what a browser has not been answered in 50 ms it sends again
-"""Calls of a web browser over IPv6 whose DTLS flights are too long for the link, so that their Send
-and Data indications are in fragments: they arrive complete and in order, and nothing of a handshake
-has to be sent again. Then the same over TCP and TLS.
+# alone: a browser retransmits if there is no answer within 50 ms
+"""Calls of a web browser over IPv6 whose DTLS flights exceed the MTU, so that their Send and Data
+indications are fragmented. They arrive complete and in order, without DTLS retransmissions. Then
+such calls over TCP and TLS.
 """
 
 import collections
@@ -19,15 +19,15 @@ from lab import CLIENT6, SERVER4, SERVER6, until
 from test_chromium import LATE, PATIENCE, call
 from turnlib import DATA_ATTR, HEADER_LEN, REQUESTED_ADDRESS_FAMILY
 
-# What the link carries. DTLS datagrams of Chromium have 1200 bytes, those of Firefox 1420.
+# The MTU. DTLS datagrams of Chromium have 1200 bytes, those of Firefox 1420.
 MTU = {"chromium": 1280, "firefox": 1500}[browser.NAME]
-RSA = 4096  # a Certificate of 1.3 KB, a CertificateVerify of 0.5 KB
+RSA = 4096  # bits: a Certificate of 1.3 KB, a CertificateVerify of 0.5 KB
 TRIES = 4
 UDP = f"turn:[{SERVER6}]:3478?transport=udp"
 OVER_STREAMS = (
     (f"turn:[{SERVER6}]:3478?transport=tcp", "tcp"),
     (f"turns:[{SERVER6}]:5349?transport=tcp", "tls"),
-)[: 1 if browser.NAME == "firefox" else 2]  # which does not connect to turns: by an address
+)[: 1 if browser.NAME == "firefox" else 2]  # Firefox does not use turns: with an IP address
 ALLOCATE, SEND, DATA = 0x0003, 0x0016, 0x0017
 IPV6_FRAGMENT = 44
 
@@ -60,7 +60,7 @@ def attributes(message):
 
 
 def relayed(message):
-    """What an indication or ChannelData carries, or nothing; and whether it is an indication."""
+    """The payload of an indication or ChannelData, or nothing, and True if it is an indication."""
     kind, length = struct.unpack_from("!HH", message)
     if 0x4000 <= kind < 0x8000:
         return message[4 : 4 + length], False
@@ -70,13 +70,14 @@ def relayed(message):
 
 
 def is_handshake(data):
-    """DTLS of a handshake: in the clear, or of 1.3's epoch 2 (RFC 9147 section 4)."""
+    """True for DTLS of a handshake: plaintext, or epoch 2 of DTLS 1.3 (RFC 9147 section 4)."""
     return data[:1] and (data[0] in (20, 22) or data[0] & 0xE3 == 0x22)
 
 
 class Flights:
-    """The handshakes of a capture: what each port of the client has sent and got, how many of
-    either were indications in fragments, and whether an IPv6 relayed address was asked for."""
+    """The handshakes of a capture: datagrams that each port of the client sent and received, the
+    number of fragmented indications in either direction, and whether an IPv6 relayed address was
+    requested."""
 
     def __init__(self, frames):
         self.sent, self.got = collections.defaultdict(list), collections.defaultdict(list)
@@ -102,14 +103,14 @@ class Flights:
         return self.sent[one] == self.got[second] and self.sent[second] == self.got[one]
 
     def repeated(self):
-        """What an end has sent more than once."""
+        """The datagrams that an endpoint sent more than once."""
         names = [(port, name) for port, all in self.sent.items() for d in all for name in names_of(d)]
         return [name for name, count in collections.Counter(names).items() if count > 1]
 
 
 def names_of(data):
-    """What a datagram has: handshake messages in the clear by type, number and offset. All else by
-    its length: no flight here has two datagrams of one."""
+    """The key of a datagram: type, number and offset of its plaintext handshake messages, and its
+    length otherwise. No flight here has two datagrams of one length."""
     found, offset = [], 0
     while offset + 25 <= len(data) and data[offset] == 22 and not any(data[offset + 3 : offset + 5]):
         found.append((data[offset + 13], data[offset + 17 : offset + 22]))
@@ -118,8 +119,9 @@ def names_of(data):
 
 
 def over_udp(lab, page, server):
-    """A call. Nothing of its handshake is lost. True if it took one go and was in order: where the
-    CPUs are busy, the other end may answer too late, and two CPUs of the client swap datagrams."""
+    """A call in which no handshake datagram is lost. True if there was no retransmission and no
+    reordering: on busy CPUs the other end may answer too late, and two CPUs of the client may
+    reorder datagrams."""
     names = ("fragments_in", "reassembled", "fragments_out")
     before = server.stats()
     with Capture(lab, lab.cli, "c0") as capture:
@@ -129,7 +131,7 @@ def over_udp(lab, page, server):
     verify(answer, "udp", seen.wants_ipv6)
     (one, second) = seen.sent
     for here, there in ((one, second), (second, one)):
-        assert sorted(seen.sent[here]) == sorted(seen.got[there]), "a datagram was lost, or two came"
+        assert sorted(seen.sent[here]) == sorted(seen.got[there]), "a datagram was lost or duplicated"
     counted = {name: after[name] - before[name] for name in names}
     again = seen.repeated()
     print(f"DTLS datagrams of {' and '.join(str([len(d) for d in f]) for f in seen.sent.values())} "
@@ -141,9 +143,9 @@ def over_udp(lab, page, server):
 
 
 def verify(answer, protocol, wants_ipv6=False):
-    """What the browser's own statistics say of a call."""
+    """The browser's statistics of a call."""
     assert answer["ok"] and answer["inOrder"], answer
-    address = SERVER6 if wants_ipv6 else SERVER4  # who does not ask gets IPv4: RFC 8656 7.2
+    address = SERVER6 if wants_ipv6 else SERVER4  # the default is IPv4: RFC 8656 7.2
     for side in (answer["near"], answer["seen"]):
         print(f"{protocol}: {side}")
         assert side["type"] == side["remote"] == "relay" and side["protocol"] == protocol, side
@@ -153,7 +155,7 @@ def verify(answer, protocol, wants_ipv6=False):
 
 
 def link(lab):
-    """A cable that carries no more than MTU. Super-frames would hide what is on it."""
+    """Limits the MTU of the link, without super-frames, which would hide the real frames."""
     for ns in (lab.cli, lab.sw):
         ns.ip("link", "set", "c0", "mtu", str(MTU))
     labs.OFFLOAD = "csum"
@@ -163,7 +165,7 @@ def main(lab):
     labs.need_own_server()
     link(lab)
     home = os.path.join(lab.dir, "home")
-    # one worker: of several, one has the fragments of a flow, and another what comes whole
+    # One worker: with several, one handles the fragments of a flow and another its whole datagrams.
     text = shipped.text(lab, "transports.yaml", workers=1)
     text = text.replace("    addresses:", f"    mtu: {MTU}\n    addresses:", 1)
     browser.trust(home, streams.signed_certificate(lab, f"IP:{SERVER6}", "shipped"))
@@ -172,7 +174,7 @@ def main(lab):
     page.open("file://" + browser.CALLS)
     tries = 1
     while not over_udp(lab, page, server):
-        assert tries < TRIES, "no handshake did without sending again"
+        assert tries < TRIES, "every handshake had retransmissions"
         tries += 1
     calls = ", ".join(call(url, PATIENCE, RSA) for url, _ in OVER_STREAMS)
     answers = page.run(f"Promise.all([{calls}])", timeout=3 * PATIENCE)

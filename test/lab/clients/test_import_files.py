@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of coturn (test/import) are taken over by scripts/import-turnserver-conf on the machine that they
-are for, a conference server with everything on it. slipring --check has nothing against what comes of
-them, once what was to be decided is. turnutils_uclient reaches by it whom it reaches by coturn, the
-programs beside it among them, and nobody else.
+"""scripts/import-turnserver-conf converts files of coturn (test/import) on the machine that they
+are for, a conference server with all its programs. slipring --check accepts the results after the
+operator's decisions. Through slipring turnutils_uclient reaches the same peers as through coturn,
+including programs on the machine, and no others.
 """
 
-# long: every file, each by coturn, too; else five, two of them by coturn
-# full: unit test import_files has what comes of each file
+# long: every file, each also with coturn; otherwise five, two of them with coturn
+# full: unit test import_files has the result of each file
 
 import os
 import re
@@ -35,7 +35,7 @@ crash: {{directory: ""}}
 
 
 def taken_over(lab, name, pair):
-    """The slipring.yaml that the script prints in the namespace of the server, with all decided."""
+    """The slipring.yaml that the script prints in the server's namespace, with all decisions made."""
     path = os.path.join(lab.dir, "turnserver.conf")
     with open(path, "w", newline="") as file:
         file.write(sites.text_of(lab, name, pair))
@@ -48,17 +48,17 @@ def taken_over(lab, name, pair):
 
 
 def prepare(lab, text):
-    """Does what a comment of the file asks for: the kernel keeps off the relay ports."""
+    """Follows the advice in a comment of the file: the kernel avoids the relay ports."""
     comments = re.sub(r"\n# ?", " ", text)
     command = re.search(r"`(sysctl -w net\.ipv4\.ip_local_\w+=[^`]+)`", comments)
     ports = re.search(r"^  ports: (\S+)", text, re.M)[1]
     asked = shlex.split(command[1]) if command else ["sysctl", "-w", RESERVED + ports]
-    lab.dut.run("sysctl", "-w", RESERVED, "net.ipv4.ip_local_port_range=32768 60999")  # as on any machine
+    lab.dut.run("sysctl", "-w", RESERVED, "net.ipv4.ip_local_port_range=32768 60999")  # the usual range
     lab.dut.run(*asked)
 
 
 def finished(lab, text):
-    """With what the lab has otherwise than a machine."""
+    """Applies the differences between the lab and a real machine."""
     more = MORE.format(prefix=f"{lab.prefix}n{len(lab.servers)}", top=labs.TOP)
     if "\nprocess:\n" in text:
         return text.replace("\nprocess:\n", "\nprocess:\n  seccomp: kill\n") + more
@@ -78,14 +78,14 @@ def one(lab, name, pair):
     site, compared = sites.SITES[name], labs.LONG or name in COMPARED
     if compared and site.coturn != sites.ASKS:
         theirs = sites.by_coturn(lab, name, pair)
-        assert theirs in (None, site.expected(sites.COTURN)), f"{name} by coturn: {theirs}"
+        assert theirs in (None, site.expected(sites.COTURN)), f"{name} through coturn: {theirs}"
     made = taken_over(lab, name, pair)
     prepare(lab, made)
     made = finished(lab, made)
     check(lab, name, made)
     server = lab.server(text=made)
     ours = sites.outcomes(lab, name, sites.SLIPRING)
-    assert ours == site.expected(sites.SLIPRING), f"{name} by slipring: {ours}"
+    assert ours == site.expected(sites.SLIPRING), f"{name} through slipring: {ours}"
     server.check()
     server.stop()
 

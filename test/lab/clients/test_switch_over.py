@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""From coturn to this server on one machine, and back, by the steps of doc/coturn.md: beside it on
-another port, then in its place, then coturn again. Calls of the one do not notice the other.
+"""The migration from coturn to slipring on one machine and back, by the steps of doc/coturn.md:
+slipring on another port, then on coturn's port, then coturn again. Calls of one server survive the
+changes of the other.
 """
 
 import lab as labs
@@ -14,7 +15,7 @@ INSTEAD = {"listeners": [{"address": SERVER4}]}
 
 
 def coturn(lab):
-    """Debian's, on 3478, with the lower half of the relay ports."""
+    """Debian's coturn on 3478, with the lower half of the relay ports."""
     process = lab.popen(
         lab.dut, "turnserver", "-n", "-m", "1", "--lt-cred-mech", "--user=ivan:pw", "--realm=lab.example",
         "--no-tls", "--no-dtls", "--no-cli", f"--listening-ip={SERVER4}", f"--relay-ip={SERVER4}",
@@ -50,7 +51,7 @@ def main(lab):
     ours = lab.server(BESIDE)
     new = call(lab, 3479)
     assert new.relayed[1] >= 49152
-    for client in (old, call(lab), new):  # coturn's of before and of now, and ours
+    for client in (old, call(lab), new):  # coturn's old and new client, and slipring's
         goes_on(client)
     ours.finish()
     goes_on(old)

@@ -31,7 +31,7 @@ RUNS = (
 AT_ONCE = 5
 
 
-# Says more than a pipe takes, as a client of ten minutes does.
+# Prints more than a pipe holds, like a client that runs for ten minutes.
 TALKATIVE = """#!/bin/sh
 head -c 100000 /dev/zero | tr '\\0' '\\n'
 echo 'tot_send_msgs=2, tot_recv_msgs=2'
@@ -40,7 +40,7 @@ echo 'Total lost packets 0 (0.000000%)'
 
 
 def talkative(lab):
-    """A client comes to its end though nobody reads what it says before that."""
+    """A client finishes although nothing reads its output before."""
     path = os.path.join(lab.dir, "turnutils_uclient")
     with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o755), "w") as file:
         file.write(TALKATIVE)
@@ -51,7 +51,7 @@ def talkative(lab):
 
 
 def first_call(lab):
-    """README's command works as it is printed, by README's secret and the default rules for peers."""
+    """README's command works as printed, with README's secret and the default peer rules."""
     with open(os.path.join(labs.TOP, "README.md")) as file:
         text = file.read()
     argv = shlex.split(re.search(r"^turnutils_uclient .*$", text, re.M)[0], comments=True)

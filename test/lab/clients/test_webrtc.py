@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# long: a call of eleven minutes, past the refresh of a channel; test_lifetimes has the times
-"""A WebRTC data channel between two endpoints that may use nothing but the relay (aiortc)."""
+# long: a call of eleven minutes, beyond the refresh of a channel; test_lifetimes has the times
+"""A WebRTC data channel between two endpoints that may use only the relay (aiortc)."""
 
 import fcntl
 import hashlib
@@ -18,19 +18,19 @@ from lab import SERVER4
 from turnlib import rest_credentials
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CALL_S = "660"  # aioice binds its channel anew after 500 s, and refreshes no permission
+CALL_S = "660"  # aioice refreshes its channel after 500 s, and refreshes no permission
 CACHE = os.environ.get("LAB_CACHE", "/var/cache/slipring-lab")
 
 
 def environment():
-    """The python of a virtual environment with aiortc, made once per set of requirements."""
+    """The python of a virtual environment with aiortc, created once per set of requirements."""
     requirements = os.path.join(HERE, "requirements.txt")
     with open(requirements, "rb") as file:
         digest = hashlib.sha256(file.read() + sys.version.encode()).hexdigest()[:12]
     home = os.path.join(CACHE, digest)
     python = os.path.join(home, "bin/python")
     os.makedirs(CACHE, exist_ok=True)
-    with open(os.path.join(CACHE, "lock"), "w") as lock:  # another run may be making it
+    with open(os.path.join(CACHE, "lock"), "w") as lock:  # another run may be creating it
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not os.path.exists(os.path.join(home, "complete")):
             make(home, python, requirements)
@@ -57,7 +57,7 @@ def main(lab):
     if own_server:
         streams.join(lab)
         config = streams.config(lab, ("tcp", "tls"))
-        # aioice verifies, as OpenSSL is told to
+        # aioice verifies certificates with OpenSSL's settings.
         trusting["SSL_CERT_FILE"] = streams.signed_certificate(lab, f"IP:{streams.V4}", "cert")
     server = lab.server(config, allow=("peer-no-permission", "keepalive", "no-permission", "no-allocation",
         "peer-no-allocation", "hairpin-no-allocation"))  # fmt: skip
@@ -78,7 +78,7 @@ def main(lab):
         assert not stray, f"relayed frames left the process: {stray[:3]}"
     if own_server:
         ended = lambda: server.stats()["allocations"] == 0
-        labs.until(ended, 2, "both ends have ended their allocations")
+        labs.until(ended, 2, "both ends have released their allocations")
 
 
 if __name__ == "__main__":

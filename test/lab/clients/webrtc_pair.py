@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two WebRTC endpoints (aiortc) that may use nothing but the relay, joined by a data channel.
+"""Two WebRTC endpoints (aiortc) that may use only the relay, joined by a data channel.
 
-Run by test_webrtc.py with the python of its virtual environment, inside the client namespace:
-webrtc_pair.py URL USER PASSWORD SECONDS. Prints what it did; exit 1 with the reason otherwise. The
-call lasts for so many seconds more, with an echo each second; 0: it is over at once.
+test_webrtc.py runs this with the python of its virtual environment, in the client namespace:
+webrtc_pair.py URL USER PASSWORD SECONDS. Prints the result; exits with 1 and the reason on failure.
+The call lasts SECONDS longer, with an echo each second; 0 ends it at once.
 """
 
 import asyncio
@@ -21,13 +21,13 @@ MESSAGES, LARGE = 300, 200_000
 
 
 def candidates(description):
-    """Types of the candidates in an SDP: all have to be relay."""
+    """Types of the candidates in an SDP; all must be relay."""
     lines = [line for line in description.sdp.splitlines() if line.startswith("a=candidate")]
     return {line.split(" typ ")[1].split()[0] for line in lines}
 
 
 async def connect(one, second):
-    """Offer and answer; both sides gather before they tell."""
+    """Offer and answer. Both sides gather all candidates before they send."""
     await one.setLocalDescription(await one.createOffer())
     await second.setRemoteDescription(
         RTCSessionDescription(one.localDescription.sdp, one.localDescription.type)
@@ -41,7 +41,7 @@ async def connect(one, second):
 
 
 async def talk(channel, done):
-    """Sends numbered messages and a large one; the other side sends each back."""
+    """Sends numbered messages and a large one, which the other side echoes."""
     for i in range(MESSAGES):
         channel.send(f"message {i}")
     channel.send("x" * LARGE)
@@ -50,7 +50,8 @@ async def talk(channel, done):
 
 
 async def stay(channel, seconds, got):
-    """Goes on for so long: each second's message is back in time, by the channels that ICE has."""
+    """Keeps the call up for this time. Each second's message returns in time, on the channels that
+    ICE selected."""
     for second in range(seconds):
         assert channel.readyState == "open", f"{channel.readyState} after {second} s"
         channel.send(f"second {second}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# alone: an answer that takes a quarter of a second fails it
-"""20,000 malformed datagrams beside a relaying client: it loses nothing, and all is counted."""
+# alone: fails if an answer takes a quarter of a second
+"""20,000 malformed datagrams while a client relays. The client loses nothing, and all are counted."""
 
 import os
 import random
@@ -29,7 +29,7 @@ from turnlib import (
 )
 
 COUNT = 20_000
-BATCH = 16  # datagrams between two relayed ones: what the port's ring takes at once
+BATCH = 16  # datagrams between two relayed ones: as many as the port's ring takes at once
 SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 32)))
 
 
@@ -49,7 +49,7 @@ def seeds():
 
 
 def mutate(rng, base):
-    """A few random edits of a message: bytes, cuts, growth, or noise altogether."""
+    """A few random edits of a message: changed bytes, cuts, growth, or pure noise."""
     data = bytearray(rng.choice(base))
     for _ in range(rng.randrange(1, 6)):
         kind = rng.randrange(5)
@@ -63,19 +63,19 @@ def mutate(rng, base):
             data[2:4] = rng.randbytes(2)
         elif kind == 4 and rng.random() < 0.1:
             data = bytearray(rng.randbytes(rng.randrange(1400)))
-    return bytes(data[:1400])  # no fragments
+    return bytes(data[:1400])  # without fragments
 
 
 def all_read(server, before, sent):
     read = lambda: server.stats()["rx"] - before
-    labs.until(lambda: read() >= sent, 5, f"all of {sent} are read: the port lost some")
+    labs.until(lambda: read() >= sent, 5, f"all of {sent} are received")
 
 
 def flood(server, attackers, relayed, rng):
-    """Sends it all; the client's datagrams in between all come back."""
+    """Sends everything. All datagrams that the client sends in between come back."""
     base, sent, answers, before = seeds(), 0, 0, server.stats()["rx"]
     while sent < COUNT:
-        if sent % (32 * BATCH) == 0:  # the queue of a worker without a CPU may be half full by now
+        if sent % (32 * BATCH) == 0:  # the queue of a worker that waits for a CPU may be half full by now
             all_read(server, before, sent)
         for _ in range(BATCH):
             sock, address = rng.choice(attackers)
@@ -101,14 +101,14 @@ def main(lab):
         "stun-malformed", "stun-method", "stun-fingerprint", "stun-unknown-attribute", "not-turn",
         "no-allocation", "indication-malformed", "keepalive", "channel-unbound", "channel-length",
         "no-permission", "binding-rate", "peer-denied",
-        # a worker that gets no CPU finds more of them waiting than it lets wait
+        # A worker that gets no CPU time may find more datagrams than its queue holds.
         "request-backlog", "request-client",
     }  # fmt: skip
     server = lab.server(allow=reasons)
     echo = lab.echo()
     client = lab.client()
     assert client.allocate().cls == SUCCESS and client.bind(0x4000, echo.address).cls == SUCCESS
-    # One attacker shares the client's namespace and one has an allocation of its own.
+    # One attacker shares the client's namespace, and one has its own allocation.
     insider = lab.client()
     assert insider.allocate().cls == SUCCESS and insider.bind(0x4000, echo.address).cls == SUCCESS
     attackers = [(insider.sock, (SERVER4, 3478))]

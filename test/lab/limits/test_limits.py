@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What strangers get: no more bytes than three times theirs, few answers a second, then silence.
-
-And the quotas of those who are known.
+"""Limits for unauthenticated senders: answers of at most three times the request's bytes, few
+answers a second, then silence. And the quotas of authenticated users.
 """
 
 import time
@@ -19,12 +18,13 @@ IP_UDP = 28  # bytes of IPv4 and UDP header
 
 
 def answers(client, make, dropped):
-    """Sends FLOOD requests, until each is answered or dropped; (number of answers, seconds)."""
+    """Sends FLOOD requests and waits until each is answered or dropped. Returns (number of answers,
+    seconds)."""
     begin = time.monotonic()
     got = 0
     for i in range(FLOOD):
         client.send_raw(make())
-        if i % 20 == 19:  # no faster than the port's ring takes them
+        if i % 20 == 19:  # no faster than the port's ring can take
             while client.receive(0.001):
                 got += 1
 
@@ -39,11 +39,11 @@ def answers(client, make, dropped):
 
 
 def limited(server, client, make, counter, used=0):
-    """One source is answered BURST times and RATE times a second; the rest is counted.
+    """The server answers one source with BURST answers and RATE a second, and counts the rest.
 
     used: tokens of the burst that earlier requests may have taken.
     """
-    # the others are those of a worker that was kept from its CPU
+    # The remainder are drops of a worker that had no CPU time.
     counters = (counter, "request-backlog", "request-client")
 
     def count():
@@ -67,7 +67,7 @@ def strangers(lab, server):
     victim = lab.client()
     victim.challenge()
     for ip in (CLIENT4, CLIENT6, SECOND4, SECOND6):
-        assert lab.client(ip=ip).binding().cls == SUCCESS  # the way to each is known
+        assert lab.client(ip=ip).binding().cls == SUCCESS  # neighbours are resolved
     for ip, second in ((CLIENT4, SECOND4), (CLIENT6, SECOND6)):
         got = limited(server, lab.client(ip=ip), unsigned, "unauthenticated-rate", used=1)
         print(f"{ip}: {got} answers to {FLOOD} unsigned requests")
@@ -78,19 +78,19 @@ def strangers(lab, server):
         got = len(stranger.fence())
         if ip == CLIENT4:  # another address is another source
             assert got == BURST, got
-        else:  # of IPv6 the /64 is one: there is what has come in since
+        else:  # a /64 of IPv6 is one source: tokens of the elapsed time
             assert got <= 1 + RATE * (time.monotonic() - begin + 1 * labs.SLOW), got
-    # Who has a nonce and the password is not a stranger, flooded or not.
+    # A client with a nonce and the password is authenticated, and a flood does not matter.
     assert victim.allocate().cls == SUCCESS
-    # Another's nonce is nothing: its 438 comes out of the strangers' bucket.
+    # Another client's nonce is worthless: its 438 takes a token from the strangers' bucket.
     auth = labs.ivan()
     thief = lab.client(auth)
     auth.realm, auth.nonce, auth.algorithms = "turn.test", victim.auth.nonce, None
     sign = lambda: thief.signed(ALLOCATE, [(turnlib.REQUESTED_TRANSPORT, UDP)])
     limited(server, thief, sign, "unauthenticated-rate", used=BURST)
-    # One's own, however stale, is told the next one while strangers get nothing.
-    end = time.monotonic() + NONCE_LIFETIME + 1.5  # the stamp is of whole seconds
-    while time.monotonic() < end:  # and nothing is left for strangers meanwhile
+    # A client's own stale nonce is answered with a new one while strangers get no answer.
+    end = time.monotonic() + NONCE_LIFETIME + 1.5  # the timestamp has whole seconds
+    while time.monotonic() < end:  # and strangers use all tokens meanwhile
         for _ in range(50):
             thief.send_raw(sign())
         while thief.receive(0.05):
@@ -101,7 +101,7 @@ def strangers(lab, server):
 
 
 def guesses(lab, server):
-    """A wrong password costs who tries it, with an allocation and without."""
+    """A wrong password takes a token of its client, with an allocation and without."""
     for ip, allocated in ((SECOND4, False), (CLIENT6, True)):
         wrong = lab.client(ip=ip)
         wrong.challenge()
@@ -114,7 +114,7 @@ def guesses(lab, server):
 
 
 def bindings(lab, server):
-    # strangers() has asked twice
+    # strangers() has sent two requests.
     client, ask = lab.client(ip=SECOND4), lambda: build(REQUEST, BINDING)
     got = limited(server, client, ask, "binding-rate", used=2)
     print(f"{SECOND4}: {got} answers to {FLOOD} Binding requests")
@@ -146,7 +146,8 @@ def amplification(lab, realm):
 
 
 def quotas(lab):
-    """486 for the user's, the source's and the total quota; a freed place is free (8656 7.2)."""
+    """486 for the user's, the source's and the total quota. A released allocation frees its place
+    (8656 7.2)."""
     clients = [
         lab.client(auth) for auth in (labs.ivan(), labs.ivan(), turnlib.Auth("olga", "geheim"))
     ]
@@ -168,7 +169,7 @@ def main(lab):
     lab.add_address(lab.cli, "c0", SECOND6)
     bucket = {"rate": RATE, "burst": BURST}
     limits = {"unauthenticated": bucket, "binding": bucket}
-    # One worker: limits are divided by the number of workers.
+    # One worker: limits are divided among the workers.
     config = {"limits": limits, "workers": {"count": 1}}
     server = lab.server(
         config | {"auth": {"nonce": {"lifetime": NONCE_LIFETIME}}},

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rates of relayed datagrams: what passes of a user's clients, whichever transports they use and
-whichever workers they are on, is his rate; what is more is counted by whose limit it was; and another
-user beside him loses nothing. A reload changes rates of live allocations."""
+"""Rate limits of relayed datagrams. All clients of a user share the user's rate, on any transport
+and any worker. The excess is counted under the limit that was exceeded, and another user loses
+nothing. A reload changes the rates of live allocations."""
 
 import json
 import os
@@ -18,9 +18,10 @@ from lab import PEER4, until
 from turnlib import SUCCESS, Auth
 
 SIZE = 1000
-RATE = 2_000_000 // 8 // SIZE  # datagrams a second of the user ivan to his peers
+RATE = 2_000_000 // 8 // SIZE  # datagrams a second from the user ivan to the peers
 FROM_PEERS = 400  # datagrams a second to each allocation
-# A second of the rate may come at once: who is kept from the CPU for less has not lost any of it.
+# A burst of one second is allowed, so a process that waits less than that for the CPU loses
+# nothing.
 BURST = 1000
 SECONDS = 3
 CHANNEL = 0x4001
@@ -28,7 +29,7 @@ NEAR = 0.05
 
 
 class Flow:
-    """A client with a channel, or without one, and its peer: a socket of the kernel that counts."""
+    """A client with or without a channel, and its peer: a kernel socket that counts."""
 
     def __init__(self, lab, client, every, channel=True):
         self.client, self.every, self.channel = client, every, channel
@@ -53,7 +54,7 @@ class Flow:
 
 
 def flood(flows, seconds):
-    """Sends at the flows' rates for so long, later what was not sent in time. Returns when it began."""
+    """Sends at the flows' rates for this time and makes up for delays. Returns the start time."""
     begin = time.monotonic()
     while True:
         now = time.monotonic() - begin
@@ -67,8 +68,8 @@ def flood(flows, seconds):
 
 
 def settle(take, sent, lost):
-    """Waits until each datagram has arrived, or is counted. take() returns how many have arrived.
-    Returns when the last of them did."""
+    """Waits until each datagram has arrived or is counted as lost. take() returns the number that
+    have arrived. Returns the time of the last arrival."""
     got, last = -1, 0.0
 
     def settled():
@@ -77,7 +78,7 @@ def settle(take, sent, lost):
             got, last = now, time.monotonic()
         return got + lost() == sent
 
-    until(settled, 10, "all that is relayed has arrived, and the rest is counted")
+    until(settled, 10, "each relayed datagram has arrived, and the rest is counted")
     return last
 
 
@@ -91,8 +92,8 @@ def arrived(flows, lost):
 
 
 def near(got, rate, seconds, most, label):
-    """What passes in so many seconds of sending by a rate and its burst. The last datagrams may have
-    waited for a CPU, and the limit has allowed more by then: most, in seconds."""
+    """Compares the datagrams that passed with the rate and its burst. The last datagrams may have
+    waited for a CPU while the limit allowed more: most, in seconds."""
     least, most = (rate * (t + BURST / 1000) for t in (seconds, max(seconds, most)))
     print(f"{label}: {got}, {least:.0f} to {most:.0f} by the rate")
     assert (1 - NEAR) * least <= got <= (1 + NEAR) * most, f"{label}: {got}, not {least:.0f} to {most:.0f}"
@@ -103,7 +104,7 @@ def rows(ask, user):
 
 
 def of_a_user(lab, server, ask, path):
-    """Returns his flows without one that has ended, and the flow of the user beside him."""
+    """Returns ivan's flows except one that has ended, and the flow of another user."""
     ivan = [
         Flow(lab, lab.client(), 1 / 100),
         Flow(lab, lab.client(), 1 / 100, channel=False),
@@ -117,7 +118,7 @@ def of_a_user(lab, server, ask, path):
     got, sent = (sum(getattr(flow, name) for flow in ivan) for name in ("got", "sent"))
     near(got, RATE, SECONDS, last - begin, "datagrams of a user's five clients")
     server.published()
-    assert olga.got == olga.sent, f"{olga.got} of {olga.sent} of the user beside him"
+    assert olga.got == olga.sent, f"{olga.got} of {olga.sent} of the other user"
     shown = rows(ask, "ivan")
     assert len(shown) == len(ivan)
     assert sum(row["rx"] for row in shown) == got, shown
@@ -129,7 +130,7 @@ def of_a_user(lab, server, ask, path):
     text = " ".join(ctl(path, "show", most["id"]).split())
     assert f"lost {most['lost']['user_rate']} user_rate" in text, text
     assert "user-rate" in ctl(path, "drops"), ctl(path, "drops")
-    # whoever asks later why it was bad is told
+    # `explain` shows the reason later, too.
     (loser,) = [f for f in ivan if most["relay"].endswith(f":{f.client.relayed[1]}")]
     assert loser.client.refresh(0).cls == SUCCESS
     told = lambda: "limits.rates.user" in ask.ask("explain", user="ivan")["advice"]
@@ -138,7 +139,7 @@ def of_a_user(lab, server, ask, path):
 
 
 def of_an_allocation(server, ask, flow):
-    """From a peer, by number: each allocation has its own."""
+    """A peer sends more than the rate of an allocation: each allocation has its own limit."""
     relay, begin, now, got, sent = flow.client.relayed, time.monotonic(), 0, 0, 0
 
     def take():
@@ -162,7 +163,7 @@ def of_an_allocation(server, ask, flow):
 
 
 def by_reload(lab, server, flows):
-    """Limits go, and everything passes; then there is one of the realm."""
+    """Limits are removed, and everything passes. Then the realm gets a limit."""
 
     def reload(rates):
         server.config["limits"] = {"unauthenticated": {"rate": 0}, "rates": rates}

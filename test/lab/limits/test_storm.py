@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# alone: it shows nothing beside what keeps the server from reading
-"""A storm of authenticated Allocates and Refreshes beside calls: they lose no datagram, and every
-request is answered or counted. First at the pace of the answers, then more than may wait at once."""
+# alone: the server must get its CPU time to read
+"""A storm of authenticated Allocate and Refresh requests during calls. The calls lose no datagram,
+and every request is answered or counted: first at the pace of the answers, then with more requests
+than the queue holds."""
 
 import select
 import time
@@ -24,14 +25,14 @@ from turnlib import (
 
 CONFIG = {"limits": {"requests": 2}, "buffers": {"backlog": 32}, "relay": {"quarantine": 0}}
 CALLS = "--clients 8 --pps 1k --direction both --duration 2 --size 120".split()
-STEADY, CROWD = 24, 192  # clients of the storm; the first fit a backlog
+STEADY, CROWD = 24, 192  # clients of the storm; the first number fits a backlog
 REFUSED = ("request-backlog", "request-known", "request-client")
-SILENCE = 0.25  # after which a client asks again
-GOES = 3  # where others keep the CPUs busy, some frames find a ring full
+SILENCE = 0.25  # seconds after which a client retransmits
+GOES = 3  # on busy CPUs, some frames find a full ring
 
 
 class Stormer:
-    """A client that allocates and releases with the same two requests, again and again."""
+    """A client that allocates and releases repeatedly with two fixed requests."""
 
     def __init__(self, client):
         self.client, self.turn, self.sent_at = client, 0, 0.0
@@ -46,7 +47,7 @@ class Stormer:
         self.client.send_raw(self.requests[self.turn])
 
     def answered(self):
-        """Reads an answer; 0 or its code. A 437 is the answer to what was asked twice."""
+        """Reads an answer. Returns 0 or the error code; 437 answers a retransmitted request."""
         answer = Message(self.client.sock.recv(65536))
         assert answer.cls in (SUCCESS, ERROR) and answer.code in (0, 437), answer
         self.turn ^= answer.tid == self.requests[self.turn][8:20]
@@ -54,7 +55,7 @@ class Stormer:
 
 
 class Storm:
-    """Some clients, each with a request under way."""
+    """Some clients, each with a pending request."""
 
     def __init__(self, lab, count):
         ips = (CLIENT4, CLIENT4, CLIENT4, CLIENT6)
@@ -72,7 +73,7 @@ class Storm:
         self.sent += len(stormers)
 
     def take(self, timeout):
-        """Reads what has come; the clients that have an answer."""
+        """Reads the received answers. Returns the clients that got one."""
         done = [self.by_fd[fd] for fd, _ in self.poller.poll(timeout * 1000)]
         for stormer in done:
             self.refused += stormer.answered() != 0
@@ -80,7 +81,7 @@ class Storm:
         return done
 
     def rage(self, process):
-        """While the process runs. All clients ask at once whenever nobody waits any more."""
+        """Runs while the process runs. All clients send at once whenever no answer is pending."""
         together = len(self.stormers) > STEADY
         self.ask(self.stormers)
         waiting = set(self.stormers)
@@ -104,7 +105,7 @@ class Storm:
 
     def end(self):
         for stormer in self.stormers:
-            stormer.client.refresh(0)  # a 437 where there is nothing
+            stormer.client.refresh(0)  # 437 if there is no allocation
             stormer.client.close()
 
 
@@ -118,8 +119,8 @@ def missed(server):
 
 
 def beside_calls(lab, server, gen, count):
-    """False when frames have found a ring full, of the server or the generator: who is kept from the
-    CPUs for so long shows nothing."""
+    """False if frames found a full ring of the server or the generator: a process without CPU time
+    proves nothing."""
     storm = Storm(lab, count)
     before, missed_before = refused(server), missed(server)
     run = gen.start(*loadgen.media(*loadgen.IVAN, *CALLS))
@@ -134,7 +135,8 @@ def beside_calls(lab, server, gen, count):
         return False
     loadgen.check_clean(result, "up", "down")
     assert result["clients_ready"] == 8 and result["clients_failed"] == 0, result
-    # The calls' requests may have been dropped too: each was repeated, except a caller's last one.
+    # The calls' requests may have been dropped, too: each was retransmitted, except a caller's last
+    # one.
     theirs = result["retransmissions"] + result["clients_ready"]
     known = storm.answers + dropped
     assert storm.sent <= known <= storm.sent + theirs, (storm.sent, known, theirs)
@@ -151,7 +153,7 @@ def main(lab):
     server = lab.server(CONFIG, allow=set(REFUSED))
     gen = loadgen.Generator(lab)
     for count in (STEADY, CROWD):
-        assert any(beside_calls(lab, server, gen, count) for _ in range(GOES)), "never had the CPUs"
+        assert any(beside_calls(lab, server, gen, count) for _ in range(GOES)), "the CPUs were always busy"
 
 
 if __name__ == "__main__":

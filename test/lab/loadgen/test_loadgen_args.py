@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# long: a process each; under ASan loadgen_transports starts it
-"""Bad arguments of the load generator: one clear line, exit code 1, before anything is started."""
+# long: one process each; under ASan loadgen_transports runs the program
+"""Bad arguments of the load generator: one clear line and exit code 1, before anything starts."""
 
 import subprocess
 import time
@@ -89,7 +89,7 @@ def check_refused():
 
 
 def fails(gen, *words, options):
-    """A run that starts, and ends with a clear line."""
+    """A run that starts and exits with a clear message."""
     run = gen.start(*options).finish(30)
     assert run.code == 1 and not run.output, (run.code, run.output, run.log())
     lines = [line for line in run.log().splitlines() if line.startswith("slipring-loadgen: ")]
@@ -100,7 +100,7 @@ def fails(gen, *words, options):
 
 
 def check_failures(lab, gen):
-    """What only shows at run time: ports, servers, passwords."""
+    """Errors that are found only at run time: ports, servers, passwords."""
     hold = ("--mode", "alloc-hold", "--clients", "3", "--duration", "0.2")
     fails(gen, "nosuch", options=(*probes(*IVAN, *hold), "--client-port",
         "net_af_packet0,iface=nosuch"))  # fmt: skip

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# alone: it paces datagrams, and none may be missed or late
-# long: the same against coturn; under ASan it is only the pace that changes
-# full: loadgen_transports has each of its ways, against one server
-"""The load generator against coturn, and beside turnutils_uclient: the same load, the same count."""
+# alone: it paces datagrams, and none may be lost or late
+# long: the modes against coturn; under ASan only the pace would change
+# full: loadgen_transports has each direction, against one server
+"""The load generator against coturn, and compared with turnutils_uclient: both count the same."""
 
 import re
 
@@ -34,7 +34,7 @@ def start_coturn(lab):
 
 
 def ports(number):
-    """Ports of the clients: coturn remembers a 5-tuple for a while after its allocation ended."""
+    """Ports of the clients: coturn remembers a 5-tuple for some time after its allocation ended."""
     return ("--client-ports", f"{20_000 + 1000 * number}-{20_999 + 1000 * number}")
 
 
@@ -55,7 +55,7 @@ def check_requests(gen):
     assert unauth["errors"] == unauth["answered"] > 0, unauth
     invalid = gen.run(*probes(*BRIEF, "--mode", "invalid"))
     assert invalid["alive"] is True, invalid
-    # Again from the same ports, coturn answers 437 for a second: see ports().
+    # coturn answers 437 for a second if the ports are used again: see ports().
     alloc = gen.run(*probes(*IVAN, *"--mode alloc --clients 50 --duration 0.5 --pps 60".split()),
         *ports(9))  # fmt: skip
     assert 25 <= alloc["allocations"] <= 50 and not alloc["error_codes"], alloc
@@ -66,7 +66,7 @@ def check_requests(gen):
 
 
 def check_agreement(lab, gen):
-    """Each client sends a message every 20 ms and gets it back: both tools see all of them."""
+    """Each client sends a message every 20 ms and gets it back. Both tools count all of them."""
     uclient.start_peer(lab)
     theirs = uclient.start(lab, "paced", SERVER4, PEER4, "-c", clients=CLIENTS, messages=MESSAGES,
         interval=INTERVAL_MS, size=160).finish(30 * labs.SLOW)  # fmt: skip
@@ -76,12 +76,12 @@ def check_agreement(lab, gen):
         *("--pps-per-client", str(1000 / INTERVAL_MS), "--size", "160"),
         *("--duration", str(seconds)))  # fmt: skip
     loadgen.check_clean(ours, "up", "echo")
-    # what came too late, for want of a CPU, is not sent and told
+    # Datagrams that are late for want of CPU time are not sent, and are reported.
     due = ours["total_recv"] + ours["generator"]["missed"]
     assert abs(due / ours["seconds"] * seconds / theirs.received - 1) < 0.02, ours
     delays = re.search(r"Average round trip delay ([\d.]+) ms; min = ([\d.]+) ms", theirs.output)
-    # one after the other, they do not see the same machine: the quickest of ours is no slower than
-    # the average of theirs, or somebody's times are not what they say
+    # The runs see different machine loads, so this compares the generator's minimum with uclient's
+    # average: a larger minimum would be a wrong time.
     slowest, quickest = (float(delays[1]) + 5 * labs.SLOW) * 1000, float(delays[2]) * 1000
     latency = ours["ways"]["echo"]["latency_us"]
     assert latency["min"] < slowest and latency["max"] > quickest, (ours, delays[0])

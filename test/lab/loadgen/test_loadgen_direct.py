@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# alone: it paces datagrams, and none may be missed or late
-# long: a trial of each kind; under ASan it is the generator's pace that is tested, loadgen_transports the rest
+# alone: it paces datagrams, and none may be lost or late
+# long: a run of each kind; under ASan it is the generator's pace that is tested, loadgen_transports the rest
 # full: its parts have unit tests (loadgen_track, loadgen_stamp), loadgen_transports the whole
-"""The load generator against its own peers, no server between: every datagram is accounted for."""
+"""The load generator against its own peers, without a server: every datagram is accounted for."""
 
 import re
 
@@ -13,7 +13,7 @@ from lab import CLIENT4, CLIENT6, SLOW
 
 
 def check_ways(gen):
-    """Both ways at a time and the echo, both families: all of it arrives, once and in order."""
+    """Both directions at once, then echo, in both families: everything arrives once and in order."""
     sizes = [28, 29, 160, 1444]
     both = gen.run(*loadgen.direct(*"--direction both --clients 8 --pps 4k --duration 0.6".split()),
         "--size", ",".join(map(str, sizes)))  # fmt: skip
@@ -33,7 +33,7 @@ def check_ways(gen):
 
 
 def check_pace(lab, gen):
-    """The rate is kept to 1 %, and the kernel's hosts can reach the addresses meanwhile."""
+    """The rate is exact to 1 %, and kernel hosts reach the generator's addresses meanwhile."""
     for family, source, pinged in (
         (4, CLIENT4, ("10.99.0.20", "10.99.0.23", "10.99.0.41")),
         (6, CLIENT6, ("fd99::20", "fd99::23", "fd99::41")),
@@ -58,13 +58,13 @@ def check_pace(lab, gen):
 
 
 def check_impaired(gen):
-    """What the reflector does on purpose is found, each fault by its number."""
+    """Each fault that the reflector injects is detected and counted."""
     result = gen.run(
         *loadgen.direct(*"--direction echo --clients 3 --pps 5k --duration 1".split()),
         *("--impair", "loss=2%,duplicate=1%,reorder=1%,corrupt=1%"),
     )
     flow, injected = result["ways"]["echo"], result["injected"]
-    # shares of what a generator that may lack CPU time has sent
+    # Shares of the datagrams that were sent: a generator without CPU time sends fewer.
     share = {key: 100 * number / flow["sent"] for key, number in injected.items()}
     assert flow["sent"] > 1000 and 1.8 <= share["loss"] <= 2.2, (flow, injected)
     assert 0.8 <= share["corrupt"] <= 1.1 and 0.8 <= share["duplicate"] <= 1.1, (flow, injected)
@@ -81,7 +81,7 @@ def check_impaired(gen):
 
 
 def check_delay(gen):
-    """A delay line of known length is what the latency shows."""
+    """The measured latency is that of a delay line of known length."""
     result = gen.run(
         *loadgen.direct(*"--direction echo --pps 2k --duration 1 --impair delay=20000".split())
     )
@@ -90,12 +90,12 @@ def check_delay(gen):
     assert 20_000 * 0.99 <= latency["min"] <= latency["p50"] < 20_000 + 5000 * SLOW, latency
     order = [latency[key] for key in ("min", "p50", "p90", "p99", "p99.9", "max")]
     assert order == sorted(order), latency
-    assert result["ways"]["up"]["latency_us"]["p50"] < 5000 * SLOW, "up is before the delay line"
+    assert result["ways"]["up"]["latency_us"]["p50"] < 5000 * SLOW, "the upward direction has no delay line"
     print(f"ok     20 ms of delay: {latency}")
 
 
 def check_lanes(gen):
-    """Two lcores that both send and receive: nothing is lost between them."""
+    """Two lcores that both send and receive lose nothing."""
     options = loadgen.direct(*"--direction both --clients 16 --pps 4k --duration 0.6".split())
     options = [o.replace("iface", "qpairs=2,iface") for o in options]
     result = gen.run(*options, *"--senders 2 --receivers 2".split(), eal=gen.lanes(2))

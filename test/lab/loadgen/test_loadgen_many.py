@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # long: 100,000 clients; under ASan loadgen_transports starts it
-# full: loadgen_transports has the same with few clients
-"""100,000 clients of the load generator: set up, relaying and released, in less than 1 GiB."""
+# full: loadgen_transports does this with few clients
+"""100,000 clients of the load generator are set up, relay and are released in less than 1 GiB."""
 
 import contextlib
 import re
@@ -19,7 +19,7 @@ LIMIT_KB = 1 << 20
 
 
 def peak_kb(process):
-    """The largest resident set of a process, read until it has ended."""
+    """The largest resident set size of a process, polled until it exits."""
     peak = 0
     while process.poll() is None:
         with contextlib.suppress(OSError), open(f"/proc/{process.pid}/status") as file:

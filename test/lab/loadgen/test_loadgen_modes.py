@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# alone: it paces datagrams, and none may be missed or late
-# long: every mode by turns; under ASan it is the generator's pace that is tested
+# alone: it paces datagrams, and none may be lost or late
+# long: every mode in turn; under ASan it is the generator's pace that is tested
 # full: loadgen_transports has the usual mode
-"""Every mode of the load generator against the server, and nothing left of it afterwards."""
+"""Every mode of the load generator against the server, and a clean server afterwards."""
 
 import lab as labs
 import loadgen
@@ -14,7 +14,7 @@ from loadgen import IVAN, media, probes
 REST = ("--secret", "s3cret", "--user", "load", "--user-per-client")
 BRIEF = "--clients 6 --duration 0.4".split()
 
-# Label, options, ways that have to arrive whole.
+# Label, options, directions that must be complete.
 MEDIA = (
     ("channels up", media(*IVAN, "--direction", "up"), ("up",)),
     ("peer-to-client", media(*IVAN, "--mode", "peer-to-client"), ("down",)),
@@ -70,13 +70,13 @@ def check_probes(gen, server):
 
 
 def check_alloc(gen, server):
-    """Allocations over and over, and held: counted as the server counts them."""
+    """Allocations made and released repeatedly, and allocations held: the server counts the same."""
     before = server.stats()["allocations_total"]
     result = gen.run(*probes(*IVAN, *"--mode alloc --clients 8 --duration 1 --pps 400".split()))
     made = server.stats()["allocations_total"] - before
     assert result["direction"] == "none" and not result["error_codes"], result
     health = result["generator"]
-    # with those that a generator or a server without a CPU let go by
+    # Datagrams that a generator or a server without CPU time skipped are included.
     due = result["allocations_per_s"] + (health["missed"] + health["unstarted"]) / result["seconds"]
     assert 350 <= due <= 410 and result["allocations"] > 100, result
     assert result["allocations"] <= made <= result["allocations"] + 8, (made, result)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# alone: it paces datagrams, and none may be missed or late
+# alone: it paces datagrams, and none may be lost or late
 # long: many trials; under ASan it is the generator's pace that is searched for
 # full: searches have unit tests (loadgen_search, loadgen_search_noise)
-"""Searches of the load generator: within their bounds, and the result says what it found."""
+"""Searches of the load generator stay within their bounds, and the result reports them."""
 
 import lab as labs
 import loadgen
@@ -11,7 +11,7 @@ from loadgen import IVAN, media, probes
 
 
 def check_points(search, low, high):
-    """The trials are as the manual says: within the bounds, the highest first."""
+    """The trials follow the manual: within the bounds, the highest rate first."""
     points = search["points"]
     assert 1 <= len(points) == search["trials"], search
     assert points[0]["rate"] == high and all(low <= p["rate"] <= high for p in points), points
@@ -42,8 +42,8 @@ def check_searches(gen):
 
 
 def check_known_limit(gen):
-    """A way that loses 2 % at any rate: no rate is without loss."""
-    for _ in range(6):  # where the machine kept the generator from its pace there is no verdict
+    """With a constant loss of 2 % no rate is without loss."""
+    for _ in range(6):  # there is no verdict if the generator could not keep its pace
         result = gen.run(
             *loadgen.direct(*"--direction echo --impair loss=2%".split()),
             *"--search ndr --from 500 --to 2000 --duration 0.2 --drain 0.1".split(),

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# alone: it paces datagrams, and none may be missed or late
+# alone: it paces datagrams, and none may be lost or late
 # long: processes one after another; under ASan it is the generator's pace that is tested
 # full: loadgen_transports has both halves in one process
-"""Clients and peers of the load generator as two processes, ended by signals; uclient's peer."""
+"""Clients and peers of the load generator in two processes, stopped by signals; uclient with the
+peer."""
 
 import re
 import signal
@@ -28,8 +29,8 @@ def start_peer(gen, *options):
 
 
 def interrupt(run, sig=signal.SIGINT):
-    """Signals it and reads the summary it prints. It is waited for later, when the other process
-    does not poll any more: some kernels take long to bury a process beside one that yields."""
+    """Signals it and reads the summary that it prints. It is waited for later, after the other
+    process has stopped polling: some kernels need long to reap a process while another one yields."""
     run.process.send_signal(sig)
     words = ("send_pps=", "recv_pps=", "total_sent=", "total_recv=")
     labs.until(lambda: all(word in run.log() for word in words), 10, "the summary is printed")
@@ -41,7 +42,7 @@ def end(run, sig=signal.SIGINT):
 
 
 def check_echo(lab, gen, server):
-    """Up through the server, back from the other process; the client is interrupted."""
+    """Media goes up through the server and back from the other process. The client is interrupted."""
     peer = start_peer(gen)
     options = probes(*IVAN, "--role", "client", "--peer-addr", PEERS4, *"--clients 6".split())
     client = gen.start(*options, *"--voip --duration 60".split())
@@ -54,7 +55,7 @@ def check_echo(lab, gen, server):
     result = client.result()
     loadgen.check_clean(result, "echo")
     assert result["role"] == "client" and result["direction"] == "echo", result
-    due = result["generator"]["due"]  # what came too late, for want of a CPU, is not sent and told
+    due = result["generator"]["due"]  # late datagrams are not sent, and are reported
     assert result["total_sent"] == due - result["generator"]["missed"], result
     assert abs(due / result["seconds"] / 300 - 1) < 0.05, result
     assert seen["role"] == "peer" and seen["ways"]["up"]["received"] == result["total_sent"], seen
@@ -62,7 +63,7 @@ def check_echo(lab, gen, server):
 
 
 def check_interrupted_setup(lab, gen, server):
-    """Interrupted while clients are set up: what is there is released, exit code 0."""
+    """Interrupted during set-up, it releases all allocations and exits with 0."""
     options = probes(*IVAN, *"--mode alloc-hold --clients 5000 --setup-rate 200".split())
     run = gen.start(*options)
     labs.until(lambda: server.stats()["allocations"] > 50, 10, "the set-up is under way")
@@ -73,7 +74,7 @@ def check_interrupted_setup(lab, gen, server):
 
 
 def check_uclient(lab, gen):
-    """uclient counts the losses that the reflector makes on purpose: the same number."""
+    """uclient counts as many losses as the reflector injects."""
     for impair, options in ((None, ("-s",)), ("loss=4%", ())):
         peer = start_peer(gen, *(("--impair", impair) if impair else ()))
         run = uclient.start(

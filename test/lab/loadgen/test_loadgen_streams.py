@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# alone: two that start programs beside polling lcores wait for the kernel, minutes for half a minute
-# long: many trials; under ASan it is the generator's pace that is tested, loadgen_transports the rest
+# alone: two tests that start programs while lcores poll wait minutes instead of half a minute for the kernel
+# long: many runs; under ASan it is the generator's pace that is tested, loadgen_transports the rest
 # full: loadgen_transports has each transport once
-"""The load generator over TCP, TLS and DTLS: every datagram is accounted for, whoever the server is.
+"""The load generator over TCP, TLS and DTLS: every datagram is accounted for, with either server.
 
         gen: g0 10.99.0.30, fd99::30 (clients: its kernel)   dut: k0 (slipring's TCP and TLS, coturn)
              l1 (peers: the generator's own)                      d0 (slipring's relay)
@@ -30,7 +30,7 @@ PROXIES = (5000, 5001)
 STALL = 1.0  # seconds
 
 
-SIZES = ("--size", "28,29,30,31,160,1200")  # of all paddings
+SIZES = ("--size", "28,29,30,31,160,1200")  # of all padding lengths
 CHANNELS = ((*PACE, *SIZES), ("up", "down"))
 INDICATIONS = ((*PACE, *SIZES, "--mode", "send"), ("up", "down"))
 ECHO = ("--clients 3 --direction echo --pps 2k --duration 0.3 --burst 8".split(), ("up", "echo"))
@@ -66,12 +66,12 @@ def check_slipring(lab, gen, server):
         *"--clients 40 --duration 0.1".split()))  # fmt: skip
     assert held["clients_ready"] == held["links"]["up"] == 40, held
     loadgen.check_released(lab, server)
-    until(lambda: streams.counters(server)["connections"] == 0, 3, "all have hung up")
+    until(lambda: streams.counters(server)["connections"] == 0, 3, "all connections are closed")
     print("ok     slipring")
 
 
 def check_certificate(lab, gen, config):
-    """Whose certificate is judged is judged: one of its own root passes, a stranger's fails."""
+    """The server's certificate is verified: the right CA passes, a wrong one fails."""
     port = streams.PORTS["tls"]
     options = alone("tls", port, *IVAN, *"--mode alloc-hold --duration 0.1".split())
     assert gen.run(*options, "--ca", config["tls"]["certificate"])["clients_ready"] == 1
@@ -84,7 +84,7 @@ def check_certificate(lab, gen, config):
 
 
 def check_nobody(gen):
-    """Where nobody listens no client is ready, and it is said why, at once."""
+    """If nothing listens, no client becomes ready, and the generator reports it at once."""
     run = gen.start(*alone("tcp", 9, *IVAN, *"--mode alloc-hold --duration 0.1".split())).finish(10)
     assert run.code == 1 and "the connection to the server failed" in run.log(), run.log()
     knocks = gen.run(*alone("tcp", 9, *"--mode handshake --pps 20 --duration 0.3".split()))
@@ -92,12 +92,12 @@ def check_nobody(gen):
 
 
 def check_impaired(gen):
-    """What the peers do on purpose is found behind a byte stream as well."""
+    """Faults that the peers inject are detected through a byte stream, too."""
     result = gen.run(*over("tls", streams.PORTS["tls"], *"--direction echo --clients 3".split(),
         *"--pps 5k --duration 0.8".split()),
         "--impair", "loss=2%,duplicate=1%,reorder=1%,corrupt=1%")  # fmt: skip
     flow, injected = result["ways"]["echo"], result["injected"]
-    # shares of what a generator that may lack CPU time has sent
+    # Shares of the datagrams that were sent: a generator without CPU time sends fewer.
     share = {key: 100 * number / flow["sent"] for key, number in injected.items()}
     assert flow["sent"] > 1000 and 1.8 <= share["loss"] <= 2.2, (flow, injected)
     assert 0.8 <= share["corrupt"] <= 1.1, (flow, injected)
@@ -109,10 +109,10 @@ def check_impaired(gen):
 
 
 class Proxy:
-    """Between clients and the server over TCP: does to their ChannelData what it is told to."""
+    """A proxy between clients and the server over TCP. It drops, repeats or corrupts ChannelData."""
 
     def __init__(self, lab, port, stall=None):
-        self.stall = stall  # number of the connection that is not read for a while
+        self.stall = stall  # number of the connection that is not read for some time
         self.lost = self.duplicated = self.corrupted = self.seen = 0
         self.lab, self.lock = lab, threading.Lock()
         with lab.cli.enter():
@@ -133,7 +133,7 @@ class Proxy:
                 number += 1
 
     def carry(self, source, target, number):
-        """One way of a connection; number: of that from a client."""
+        """One direction of a connection; number: its number if the data comes from a client."""
         data, channels = b"", 0
         with contextlib.suppress(OSError):
             while more := source.recv(65536):
@@ -167,7 +167,7 @@ class Proxy:
 
 
 def length(data):
-    """The length of the message that data begins with, padding included; 0 while it is not known."""
+    """The length of the message at the start of data with padding, or 0 if it is not known yet."""
     if len(data) < 4:
         return 0
     size = struct.unpack_from("!H", data, 2)[0] + (20 if data[0] < 4 else 4)
@@ -175,7 +175,8 @@ def length(data):
 
 
 def check_proxy(lab, gen):
-    """Losses, duplicates and corruption on the way to the server are found, each by its number."""
+    """Losses, duplicates and corruption on the route to the server are detected and counted
+    exactly."""
     proxy = Proxy(lab, PROXIES[0])
     result = gen.run(*over("tcp", PROXIES[0], *"--clients 3 --pps 2k --duration 0.7".split(),
         server=CLIENT4))  # fmt: skip
@@ -189,14 +190,14 @@ def check_proxy(lab, gen):
 
 
 def check_stalled(lab, gen):
-    """A connection that is not read holds back its own media, counted as such, and no other's."""
+    """A connection that is not read delays only its own media, which is counted as held back."""
     proxy = Proxy(lab, PROXIES[1], stall=1)
     result = gen.run(*over("tcp", PROXIES[1], *"--clients 4 --pps 6k --size 1200".split(),
         *f"--duration {STALL} --drain 1.5".split(), server=CLIENT4))  # fmt: skip
     flow, held, health = result["ways"]["up"], result["links"]["held_back"], result["generator"]
     due = health["due"] - health["missed"]
     assert held > 0 and flow["sent"] + held == due, (flow, held, health)
-    assert flow["delivered"] == flow["sent"] > 0.75 * due, "what waited has come, and all others"
+    assert flow["delivered"] == flow["sent"] > 0.75 * due, "the held media arrives, and that of all others"
     proxy.listener.close()
     print(f"ok     one of four stalled: {held} of {due} held back")
 
@@ -207,7 +208,7 @@ def running(run):
 
 
 def check_ended(lab, gen, server):
-    """A server that goes away ends its clients, not the generator."""
+    """A server that stops ends the clients, but not the generator."""
     run = gen.start(*over("tls", streams.PORTS["tls"], *"--clients 5 --duration 300".split()))
     until(lambda: running(run) and server.stats()["channels"] == 5, 10, "clients are there")
     until(lambda n=server.stats()["rx"]: server.stats()["rx"] > n + 100, 10, "media flows")
@@ -222,7 +223,7 @@ def check_ended(lab, gen, server):
 
 
 def start_coturn(lab):
-    """coturn with TLS and DTLS on the kernel's address of the server's namespace."""
+    """coturn with TLS and DTLS on the kernel's address in the server's namespace."""
     cert, key = streams.certificate(lab, "coturn", "coturn")
     log = open(os.path.join(lab.dir, "coturn-streams.log"), "wb")
     lab.cleanup.callback(log.close)

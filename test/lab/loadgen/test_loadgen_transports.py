@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# alone: two that start programs beside polling lcores wait for the kernel, minutes for half a minute
-# long: ways by which other lab tests go under ASan too
-"""slipring-loadgen over every transport, on relay ports of the allocation's own and on shared ones, over
-IPv4 and over IPv6, as the example files of conf/ set them up: every datagram counted, none lost.
+# alone: two tests that start programs while lcores poll wait minutes instead of half a minute for the kernel
+# long: transports that other lab tests use under ASan, too
+"""slipring-loadgen over every transport, with exclusive and with shared relay ports, over IPv4 and
+IPv6, on servers with the example files of conf/: every datagram is counted and none is lost.
 """
 
 import lab as labs
@@ -15,7 +15,8 @@ from links import over
 
 TRANSPORTS = (("udp", 3478), ("tcp", 3478), ("tls", 5349), ("dtls", 5349), ("tls", 443))
 PACE = "--clients 4 --pps 2k --duration 0.25 --direction both --size 120,333".split()
-# What the kernel behind the exception port says unasked, and answers to clients that have said goodbye
+# Drops of unsolicited traffic of the kernel behind the exception port, and of its answers to
+# clients that have closed.
 OWN = ("exception-foreign", "dtls-ended")
 
 
@@ -29,7 +30,7 @@ def options_of(transport, port, family):
 
 
 def check_all(lab, gen, name):
-    """Shared ports, and under ASan all, are tried over IPv4 and IPv6 by turns, unless all is asked for."""
+    """Without LAB_LONG, shared ports, and under ASan all, alternate between IPv4 and IPv6."""
     server = lab.server(text=shipped.text(lab, name), allow=OWN)
     for number, (transport, port) in enumerate(TRANSPORTS):
         both = labs.LONG or (name == "transports.yaml" and labs.SLOW == 1)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# alone: it paces datagrams, and none may be missed or late
-# long: a trial of each kind; under ASan it is the generator's pace that is tested
+# alone: it paces datagrams, and none may be lost or late
+# long: a run of each kind; under ASan it is the generator's pace that is tested
 # full: loadgen_super and coalesce are its unit tests
-"""Super-frames of the load generator: bursts that leave as one frame, and what it receives whole.
+"""Super-frames of the load generator: bursts that leave as one frame, and received super-frames.
 
         sw: br0 ── t0 (clients), t1 (peers): the kernel's ends of the generator's vtaps
 """
@@ -18,13 +18,13 @@ from lab import CLIENT4, PEER4, SLOW, until
 from loadgen import CLIENTS4, CLIENTS6, IVAN, PEERS4, PEERS6
 
 SO_RCVBUFFORCE = 33
-UDP_SEGMENT = 103  # socket option: what is sent is cut into datagrams of this size
+UDP_SEGMENT = 103  # socket option: the kernel cuts a payload into datagrams of this size
 REFLECTOR = ("10.99.0.40", 10000)
 NO_USO = "the port offers no UDP segmentation"
 
 
 class Taps:
-    """The generator on vtaps that are plugged into the lab's bridge."""
+    """The generator on vtaps that are in the lab's bridge."""
 
     def __init__(self, lab, gen):
         self.lab, self.gen = lab, gen
@@ -34,7 +34,7 @@ class Taps:
         return f"vtap:t{number},netns={self.lab.sw.name},mac={mac},offload={offload}"
 
     def plugged(self, name):
-        """Plugs the kernel's end into the bridge once it is there."""
+        """Adds the kernel's end to the bridge once it exists."""
         self.lab.sw.ip(*f"link set {name} master br0 up".split(), check=False)
         return "master br0" in self.lab.sw.ip("link", "show", name, check=False)
 
@@ -50,7 +50,7 @@ class Taps:
             assert run.process.poll() is None, run.log()[-2000:]
             return all(self.plugged(name) for name in names)
 
-        until(plugged, 10, "its ports are plugged in")
+        until(plugged, 10, "its ports are in the bridge")
         return run
 
     def run(self, *options, **kwargs):
@@ -64,7 +64,7 @@ def traffic(*options, family=4, drain="0.2"):
 
 
 def check_used(result):
-    """All that was sent left in super-frames, and is counted by its datagrams."""
+    """Everything that was sent left in super-frames, and its datagrams are counted."""
     sent = result["super_sent"]
     assert result["uso"] is True and result["uso_why"] is None, result
     assert sent["datagrams"] == result["total_sent"], result
@@ -75,7 +75,8 @@ def check_used(result):
 
 
 def check_direct(taps):
-    """Both ways at a time between two vtaps: every datagram of a super-frame arrives by itself."""
+    """Both directions at once between two vtaps: each datagram of a super-frame is received
+    separately."""
     for family, burst, sizes in ((4, 16, "160,1200"), (6, 64, "28,1444")):
         result = taps.run(*traffic(*"--mode direct --direction both --clients 4".split(),
             *f"--pps 20k --burst {burst} --size {sizes}".split(), family=family))  # fmt: skip
@@ -90,7 +91,7 @@ def check_direct(taps):
 
 
 def check_echo(taps):
-    """The reflector sends them back as they came: in super-frames too."""
+    """The reflector sends super-frames back as super-frames."""
     result = taps.run(*traffic(*"--mode direct --direction echo --pps 10k --burst 8".split()))
     loadgen.check_clean(result, "up", "echo")
     sent, received = result["super_sent"], result["super_received"]
@@ -99,9 +100,9 @@ def check_echo(taps):
 
 
 def check_server(lab, taps):
-    """Through the server, whose egress makes super-frames again."""
+    """Through the server, whose egress builds super-frames again."""
     server = lab.server({"workers": {"count": 1}}, queues=1)
-    # on a busy machine it is the server's turn again after half a second
+    # On a busy machine the server may get its next turn after half a second.
     result = taps.run(*traffic("--server", labs.SERVER4, *IVAN, "--direction", "both",
         *"--clients 3 --pps 8k --burst 16 --size 1180".split(), drain="2"))  # fmt: skip
     loadgen.check_clean(result, "up", "down")
@@ -114,15 +115,14 @@ def check_server(lab, taps):
 
 
 def check_kernel_peer(lab, taps):
-    """A kernel's host cuts them, verifies every checksum and sends each datagram back."""
+    """A kernel host cuts them, verifies every checksum and echoes each datagram."""
     echo = lab.echo(PEER4)
     echo.sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 16 << 20)
-    # no offload of the veth: the super-frame is cut by the kernel on the way, and checksums are
-    # those that it has computed
+    # The veth has no offloads: the kernel cuts the super-frame and computes the checksums.
     result = taps.run(*traffic(*"--role client --mode direct --direction echo --burst 16".split(),
         *"--clients 4 --pps 3k --size 1200".split(), "--peer-addr", PEER4, "--peer-ports",
         str(echo.address[1])), peers=False)  # fmt: skip
-    # the host that sends them back moves between CPUs, each of which has a queue to the veth
+    # The host that echoes them moves between CPUs, and each CPU has its own queue to the veth.
     result["ways"]["echo"]["reordered"] = 0
     loadgen.check_clean(result, "echo")
     check_used(result)
@@ -132,7 +132,7 @@ def check_kernel_peer(lab, taps):
 
 
 def segmented(sock, dst, payloads):
-    """Sends payloads of one size in one call. False when this kernel does not do it here."""
+    """Sends payloads of one size in one call. False if this kernel cannot do it here."""
     sock.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, len(payloads[0]))
     try:
         sock.sendto(b"".join(payloads), dst)
@@ -169,7 +169,7 @@ def check_kernel_client(lab, taps):
 
 
 def check_not_used(taps, gen):
-    """Why not: the port, the kernel, the command line. The datagrams arrive all the same."""
+    """USO is not used because of the port, the kernel or the command line. All datagrams arrive."""
     burst = "--direction up --pps 4k --burst 8 --duration 0.2".split()
     plain = gen.run(*loadgen.direct(*burst))
     several = traffic("--mode", "direct", *burst)

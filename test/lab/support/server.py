@@ -185,7 +185,7 @@ class Slipring(Process):
     def ready(self):
         self.running()
         with contextlib.suppress(OSError):
-            info = self.telemetry.ask("/slipring/info")  # None until the command is registered
+            info = self.telemetry.ask("/slipring/info")  # the answer is None until the command is registered
             return info and info["ready"]
         return False
 
