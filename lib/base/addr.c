@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses, prefixes and endpoints: from text and to text, classes of addresses, comparing.
+// Addresses, prefixes and endpoints: conversion from and to text, classes of addresses, comparison.
 #include "addr.h"
 #include "bytes.h"
 
@@ -27,7 +27,7 @@ static struct addr from_number(u128 v)
 	return a;
 }
 
-// The low n bits set.
+// Returns a number with the low n bits set.
 static u128 low_bits(unsigned int n)
 {
 	return n >= 128 ? ~(u128)0 : ((u128)1 << n) - 1;
@@ -37,7 +37,7 @@ struct addr addr_canonical(struct addr a)
 {
 	static const uint8_t compatible[12];
 	// RFC 6052 section 2.1. The local-use prefix 64:ff9b:1::/48 of RFC 8215 has no fixed place
-	// for the IPv4 address: such an address stays as it is and gets class ADDR_TRANSITION
+	// for the IPv4 address: such an address stays unchanged and gets class ADDR_TRANSITION
 	static const uint8_t nat64[12] = {0x00, 0x64, 0xff, 0x9b};
 
 	if (memcmp(a.b, nat64, 12) == 0)
@@ -47,7 +47,7 @@ struct addr addr_canonical(struct addr a)
 	return a;
 }
 
-#define NAT64_ZERO 8 // the byte that RFC 6052 section 2.2 keeps zero: no part of the IPv4 address
+#define NAT64_ZERO 8 // byte that is zero by RFC 6052 section 2.2: no part of the IPv4 address
 
 bool addr_nat64_prefix(const struct prefix *p)
 {
@@ -99,7 +99,7 @@ enum addr_class addr_class(const struct addr *a)
 	// a tunnel
 	if ((lo >> 32 & ~0x02000000ull) == 0x5efe)
 		return ADDR_TRANSITION;
-	// fe80::/10, and fec0::/10 of old (RFC 3879)
+	// fe80::/10, and the deprecated fec0::/10 (RFC 3879)
 	if (a->b[0] == 0xfe && a->b[1] >= 0x80)
 		return ADDR_LINK_LOCAL;
 	if (hi >> 32 == 0x20010000 || hi >> 48 == 0x2002 || hi >> 16 == 0x0064ff9b0001)
@@ -154,7 +154,7 @@ struct addr addr_next(const struct addr *a)
 	return from_number(to_number(a) + 1);
 }
 
-// Copies text up to its end or to stop, whichever comes first. -EINVAL when it is too long for an
+// Copies text up to its end or to stop, whichever comes first. -EINVAL if it is too long for an
 // address.
 static int copy_addr(const char *text, const char *stop, char out[ADDR_TEXT_LEN])
 {
@@ -167,7 +167,8 @@ static int copy_addr(const char *text, const char *stop, char out[ADDR_TEXT_LEN]
 	return 0;
 }
 
-// Reads one to three digits up to the end of text, a number of at most max; -EINVAL for all else.
+// Reads one to three digits up to the end of text, a number of at most max; -EINVAL for any other
+// text.
 static int parse_len(const char *text, int max)
 {
 	const size_t digits = strspn(text, "0123456789");
@@ -206,7 +207,7 @@ int addr_prefix_parse(const char *text, struct prefix *out)
 
 bool addr_prefix_contains(const struct prefix *p, const struct addr *a)
 {
-	// ::/0 is all of IPv6; only in the 128-bit form do IPv4 addresses seem to lie in it
+	// ::/0 is all IPv6 addresses; only the 128-bit form makes IPv4 addresses appear to be in it
 	if (p->len < V4_BITS && addr_is_v4(a))
 		return false;
 	return ((to_number(a) ^ to_number(&p->addr)) & ~low_bits(128u - p->len)) == 0;
@@ -261,7 +262,7 @@ unsigned int addr_range_prefixes(const struct addr_range *r, struct prefix *out,
 	u128 lo = to_number(&r->lo);
 	unsigned int n = 0;
 
-	// each step takes the largest aligned block that begins at lo and ends by hi
+	// each step takes the largest aligned block that begins at lo and ends at or before hi
 	while (lo <= hi) {
 		unsigned int host = trailing_zeros(lo);
 

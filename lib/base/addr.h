@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One value type for IPv4 and IPv6 addresses, so that every table, list and comparison has one
-// path.
-// PURE: nothing here allocates, logs, or reads a clock.
+// One value type for IPv4 and IPv6 addresses, so that every table, list and comparison has one code
+// path. PURE: nothing here allocates, logs, or reads a clock.
 #pragma once
 
 #include <stdbool.h>
@@ -41,8 +40,7 @@ struct addr_range {
 	struct addr lo, hi;
 };
 
-// What the bits of an address alone say about it, whatever a policy says. ADDR_UNICAST is
-// everything else.
+// Class of an address by its bits, independent of any policy. ADDR_UNICAST is everything else.
 enum addr_class {
 	ADDR_UNICAST,
 	ADDR_UNSPECIFIED, // 0.0.0.0/8, ::
@@ -53,17 +51,17 @@ enum addr_class {
 	ADDR_TRANSITION, // Teredo 2001::/32, 6to4 2002::/16, ISATAP, 64:ff9b:1::/48
 };
 
-#define ADDR_TEXT_LEN 46 // longest text form with its NUL
+#define ADDR_TEXT_LEN 46 // longest text form, with its NUL
 
-// From the 4 (addr_from_v6: 16) bytes of an address as they lie in a packet, at any alignment.
-// addr_from_v6 takes an IPv4-mapped address as it is: the result then counts as IPv4.
+// Make an address from its 4 (addr_from_v6: 16) bytes in a packet, at any alignment. addr_from_v6
+// does not change an IPv4-mapped address: the result then counts as IPv4.
 static inline struct addr addr_from_v4(const void *be4)
 {
 	uint32_t v4;
 
 	memcpy(&v4, be4, 4);
-	// built of whole words (the CPU is little-endian): byte stores would stall a comparison
-	// that soon follows
+	// built from whole words (the CPU is little-endian): byte stores would stall a comparison
+	// that follows soon
 	return (struct addr){.d = {0, (uint64_t)v4 << 32 | 0xffff0000}};
 }
 
@@ -75,7 +73,7 @@ static inline struct addr addr_from_v6(const void *be16)
 	return a;
 }
 
-// addr_from_v4 for an address that is only stored.
+// Like addr_from_v4, for an address that is only stored.
 static inline void addr_store_v4(struct addr *dst, const void *be4)
 {
 #ifdef __SSE4_1__
@@ -94,7 +92,7 @@ static inline bool addr_eq(const struct addr *a, const struct addr *b)
 	return ((a->d[0] ^ b->d[0]) | (a->d[1] ^ b->d[1])) == 0;
 }
 
-// The same for two addresses that lie in memory.
+// Like addr_eq, for two addresses in memory.
 static inline bool addr_eq_stored(const struct addr *a, const struct addr *b)
 {
 #ifdef __SSE4_1__
@@ -107,7 +105,7 @@ static inline bool addr_eq_stored(const struct addr *a, const struct addr *b)
 #endif
 }
 
-// True when the address is IPv4, that is in ::ffff:0:0/96.
+// True if the address is IPv4, that is, in ::ffff:0:0/96.
 static inline bool addr_is_v4(const struct addr *a)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
@@ -115,14 +113,14 @@ static inline bool addr_is_v4(const struct addr *a)
 	return memcmp(a->b, mapped, 12) == 0;
 }
 
-// The part of an address that tells one host from others: of IPv6 the /64, because one host can use
+// Returns the part of an address that identifies a host: for IPv6 the /64, because one host can use
 // all of it. The rest is zero.
 static inline struct addr addr_source(const struct addr *a)
 {
 	return addr_is_v4(a) ? *a : (struct addr){.d = {a->d[0], 0}};
 }
 
-// The part of an address that tells one site from others: of IPv6 the /48, which has 65,536 of /64.
+// Returns the part of an address that identifies a site: for IPv6 the /48, which has 65,536 /64s.
 static inline struct addr addr_network(const struct addr *a)
 {
 	struct addr network = addr_source(a);
@@ -137,24 +135,24 @@ static inline bool endpoint_eq(const struct endpoint *a, const struct endpoint *
 	return addr_eq(&a->addr, &b->addr) && a->port == b->port;
 }
 
-// The one form in which policy, permissions and channels see a peer (RFC 8656 section 21.4 and the
-// lessons of CVE-2020-26262 and CVE-2026-27624). IPv4-mapped, IPv4-compatible (but not :: and ::1)
-// and NAT64 64:ff9b::/96 addresses become the IPv4 address they carry; every other address is
-// returned unchanged. Idempotent.
+// Returns the canonical form of a peer's address for policy, permissions and channels (RFC 8656
+// section 21.4 and the lessons of CVE-2020-26262 and CVE-2026-27624). IPv4-mapped, IPv4-compatible
+// (but not :: and ::1) and NAT64 64:ff9b::/96 addresses become the IPv4 address that they contain;
+// every other address is returned unchanged. Idempotent.
 struct addr addr_canonical(struct addr a);
 
-// Whether p can be the prefix of a NAT64 translator: it is IPv6, has one of the lengths that RFC
-// 6052 section 2.2 lists (32, 40, 48, 56, 64, 96) and no bit set from 64 to 71.
+// True if p can be the prefix of a NAT64 translator: it is IPv6, has one of the lengths of RFC 6052
+// section 2.2 (32, 40, 48, 56, 64, 96) and no bit set from 64 to 71.
 bool addr_nat64_prefix(const struct prefix *p);
-// Writes to *v4 the IPv4 address that *a carries for the translator with prefix *p (RFC 6052
-// section 2.2); the bits behind it do not count. False when *a is not under that prefix.
+// Writes to *v4 the IPv4 address that *a contains for the translator with prefix *p (RFC 6052
+// section 2.2); ignores the bits after it. False if *a is not under that prefix.
 bool addr_nat64(const struct prefix *p, const struct addr *a, struct addr *v4);
 
-// Class of an address that addr_canonical has returned.
+// Returns the class of an address that addr_canonical has returned.
 enum addr_class addr_class(const struct addr *a);
 
-// Text to address; no brackets, ports, zones or surrounding blanks. 0, or -EINVAL and *out is left
-// as it was.
+// Text to address; no brackets, ports, zones or surrounding blanks. Returns 0, or -EINVAL with *out
+// unchanged.
 int addr_parse(const char *text, struct addr *out);
 // Address to text (RFC 5952 for IPv6). len, the size of buf, is at least ADDR_TEXT_LEN. Returns
 // buf.
@@ -166,20 +164,20 @@ char *addr_format_endpoint(const struct endpoint *e, char *buf, size_t len);
 int addr_cmp(const struct addr *a, const struct addr *b);
 
 // Reads "addr/len" or "addr" (a host prefix). The length counts in the notation used: "10.0.0.0/8"
-// gives len 104. 0, or -EINVAL when the text is malformed or host bits are set.
+// gives len 104. Returns 0, or -EINVAL if the text is malformed or host bits are set.
 int addr_prefix_parse(const char *text, struct prefix *out);
-// Whether the address is under the prefix. An IPv6 prefix never contains an IPv4 address, not even
+// True if the address is under the prefix. An IPv6 prefix never contains an IPv4 address, not even
 // ::/0.
 bool addr_prefix_contains(const struct prefix *p, const struct addr *a);
-// The prefix of len bits (of the 128-bit form) that an address lies in.
+// Returns the prefix of len bits (of the 128-bit form) that contains an address.
 struct prefix addr_prefix_at(const struct addr *a, uint8_t len);
-// First and last address of a prefix.
+// Returns the first and last address of a prefix.
 struct addr_range addr_prefix_range(const struct prefix *p);
 
-// Reads "a", "a-b" (same family, a <= b) or a prefix. 0 or -EINVAL.
+// Reads "a", "a-b" (same family, a <= b) or a prefix. Returns 0 or -EINVAL.
 int addr_range_parse(const char *text, struct addr_range *out);
 // Splits a range into the smallest set of prefixes that covers exactly it. Returns their number (at
 // most 254) and writes at most max of them, in ascending order.
 unsigned int addr_range_prefixes(const struct addr_range *r, struct prefix *out, unsigned int max);
-// The address that follows a. Undefined for the all-ones address.
+// Returns the address after a. Undefined for the all-ones address.
 struct addr addr_next(const struct addr *a);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes base64, and reads its characters.
+// Writes base64, and decodes its characters.
 #include "base64.h"
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-// The nonce of every challenge and of every request goes through here.
+// This runs for the nonce of every challenge and every request.
 void base64_encode(const uint8_t *in, size_t len, uint8_t *out)
 {
 	uint32_t v;

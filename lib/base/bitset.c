@@ -11,7 +11,8 @@ static size_t div_round_up(uint32_t n, uint32_t size)
 	return n / size + (n % size != 0);
 }
 
-// Each array begins at a multiple of 8 bytes; the bits fill whole blocks.
+// Returns the bytes of the bits, which fill whole blocks. Each array begins at a multiple of 8
+// bytes.
 static size_t words_len(uint32_t n)
 {
 	return div_round_up(n, BLOCK) * (BLOCK / 8);
@@ -44,7 +45,7 @@ bool bitset_put(struct bitset *b, uint32_t i, bool member)
 	if (bitset_has(b, i) == member)
 		return false;
 	b->word[i / WORD] ^= UINT64_C(1) << i % WORD;
-	// adds 1, or UINT32_MAX, which takes 1 away
+	// adds 1, or UINT32_MAX, which subtracts 1
 	b->block[i / BLOCK] = (uint16_t)(b->block[i / BLOCK] + (member ? 1 : -1));
 	b->range[i / RANGE] += member ? 1u : UINT32_MAX;
 	b->used += member ? 1u : UINT32_MAX;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Token buckets: turns tokens into time and back.
+// Token buckets: converts tokens to time and back.
 #include "bucket.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-// Debts are counted in thousandths of a token: at times in whole milliseconds they are whole.
+// Debts are counted in thousandths of a token, which makes them whole at times in whole
+// milliseconds.
 #define TOKEN 1000u
-#define PART_NS (SECOND_NS / TOKEN) // nanoseconds of a thousandth, at a rate of 1
+#define PART_NS (SECOND_NS / TOKEN) // nanoseconds per thousandth of a token, at a rate of 1
 
 static uint32_t worker_part(uint32_t whole, uint32_t parts)
 {
@@ -30,7 +31,8 @@ static uint64_t full_credit(const struct limit *l)
 	return (uint64_t)TOKEN * (l->burst > 0 ? l->burst : 1);
 }
 
-// Thousandths of a token that are owed, rounded down. More than any burst: too many to count.
+// Returns the thousandths of a token owed, rounded down; more than any burst if they are too many
+// to count.
 static uint64_t tokens_owed(const struct bucket *b, uint32_t rate, uint64_t now_ns)
 {
 	unsigned __int128 owed;
@@ -41,7 +43,7 @@ static uint64_t tokens_owed(const struct bucket *b, uint32_t rate, uint64_t now_
 	return owed >> 64 == 0 ? (uint64_t)owed / PART_NS : UINT64_MAX / PART_NS;
 }
 
-// Nanoseconds that so many nanoseconds at a rate of 1 are at another, rounded up.
+// Converts nanoseconds at a rate of 1 to another rate, rounded up.
 static uint64_t at_rate(uint64_t ns, uint32_t rate)
 {
 	return ns / rate + (ns % rate != 0);

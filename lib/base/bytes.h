@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Unaligned big-endian loads and stores: the only way wire bytes are read and written. Raw loads
-// take words as they lie in memory, for sums and for comparing.
+// read words in memory order, for sums and comparisons.
 #pragma once
 
 #include <stdint.h>

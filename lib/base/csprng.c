@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random bytes out of a buffer that the generator behind it fills.
+// Random bytes from a buffer that the generator fills.
 #include "csprng.h"
 
 #include <string.h>
@@ -11,8 +11,8 @@ void csprng_init(struct csprng *r, void (*fill)(void *ctx, void *buf, size_t len
 	r->ctx = ctx;
 }
 
-// Hands out n <= sizeof(buf) bytes and wipes them here: bytes that became a nonce or a token must
-// not be found in memory later.
+// Copies n <= sizeof(buf) bytes and wipes them here: bytes that became a nonce or a token must not
+// remain in memory.
 static void take_bytes(struct csprng *r, void *out, size_t n)
 {
 	uint8_t *src;
@@ -29,7 +29,7 @@ static void take_bytes(struct csprng *r, void *out, size_t n)
 
 void csprng_bytes(struct csprng *r, void *out, size_t len)
 {
-	// a long request would only pass through the buffer
+	// a long request would gain nothing from the buffer
 	if (len > sizeof(r->buf) / 2)
 		r->fill(r->ctx, out, len);
 	else
@@ -52,8 +52,8 @@ static uint32_t draw_u32(struct csprng *r)
 	return v;
 }
 
-// Multiply-shift with rejection (Lemire 2019): the low half of draw * bound tells whether the draw
-// is one of the 2^32 mod bound surplus ones that would make some results more likely.
+// Multiply-shift with rejection (Lemire 2019): the low half of draw * bound tells if the draw is
+// one of the 2^32 mod bound surplus draws that would make some results more likely.
 uint32_t csprng_below(struct csprng *r, uint32_t bound)
 {
 	uint64_t m = (uint64_t)draw_u32(r) * bound;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The signals that every thread takes: those of a crash, because a thread that blocks them dies of
-// a fault without a report; SIGURG, by which the watchdog asks whether a thread runs; and the one
-// by which each thread is asked to give up its privileges (lib/mgmt/confine).
+// The signals that every thread handles: those of a crash, because a thread that blocks them dies
+// of a fault without a report; SIGURG, with which the watchdog checks that a thread runs; and the
+// signal that makes each thread drop its privileges (lib/mgmt/confine).
 #pragma once
 
 #include <signal.h>
 
-// The kernel keeps privileges for each thread by itself. The first real-time signals are net_tap's.
+// The kernel keeps separate privileges for each thread. net_tap uses the first real-time signals.
 #define CONFINE_SIGNAL (SIGRTMAX - 1)
 
 // Makes a set of all signals except these.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Entries of folded events: whose they are, and in which order they end.
+// Entries of folded events: their keys, counts and queue.
 #include "fold.h"
 
-#define EXPIRE_BUDGET 8 // entries a call
+#define EXPIRE_BUDGET 8 // entries per call
 #define NONE UINT16_MAX
 
 void fold_init(struct fold *f, struct fold_entry *entry)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Folds events by a key: the first is told at once, then in FOLD_MS one that says how many more
-// there were. Entries are found in sets of a few, and those in use form a queue by their beginning.
-// What the last event of an entry was its user keeps, by number of the entry. PURE; one thread at a
-// time.
+// Folds events by a key: reports the first one at once, and after FOLD_MS the number of later ones.
+// The entry of a key is in a set of a few entries. Entries in use form a queue by their start time.
+// The user keeps the last event of each entry, by index. PURE; one thread at a time.
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +12,7 @@
 struct fold_entry {
 	uint64_t key;
 	uint64_t since_ms;
-	uint32_t more; // events since the one that was told
+	uint32_t more; // events since the reported one
 	uint16_t older, newer;
 	bool used;
 };
@@ -21,24 +20,25 @@ struct fold_entry {
 struct fold {
 	struct fold_entry *entry;
 	uint16_t oldest, newest;
-	// Tells what an entry has counted, above 0; its last event is still the user's.
+	// Reports the count of an entry, above 0. The user still has its last event.
 	void (*tell)(void *ctx, uint16_t entry, uint32_t more);
 	void *ctx;
 };
 
-// Sets a fold up over zeroed entries, at most UINT16_MAX - 1, that outlive it; the user sets tell
-// and ctx.
+// Sets up a fold over zeroed entries, at most UINT16_MAX - 1, which must outlive it. The user sets
+// tell and ctx.
 void fold_init(struct fold *f, struct fold_entry *entry);
-// The entry of a key, a keyed hash, among `ways` from first on, else a free one, else the oldest.
+// Returns the entry of a key, a keyed hash, among `ways` entries from first on, else a free one,
+// else the oldest.
 uint16_t fold_find(const struct fold *f, uint16_t first, uint16_t ways, uint64_t key);
-// True if an entry is the key's, is free or is past its time.
+// True if an entry belongs to the key, is free or has expired.
 bool fold_has_room(const struct fold *f, uint16_t i, uint64_t key, uint64_t now_ms);
-// Counts an event in an entry, which ends first if it is another key's or past its time. True: it
-// is the first one, and the caller tells it.
+// Counts an event in an entry. First ends the entry if it belongs to another key or has expired.
+// True if the event is the first one: the caller reports it.
 bool fold_count(struct fold *f, uint16_t i, uint64_t key, uint64_t now_ms);
-// Ends what is older than FOLD_MS, a few entries a call. True when more is due.
+// Ends entries older than FOLD_MS, a few per call. True if more are due.
 bool fold_expire(struct fold *f, uint64_t now_ms);
-// When fold_expire has something to end next; UINT64_MAX: never, as it is now.
+// Returns the time at which the next entry expires; UINT64_MAX if no entry is in use.
 uint64_t fold_next_ms(const struct fold *f);
-// Ends all.
+// Ends all entries.
 void fold_flush(struct fold *f);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A keyed 64-bit hash for tables that strangers can fill: AES rounds under a secret where the CPU
-// has them, a multiply-mix elsewhere. (A CRC with a secret seed would be no keyed hash: its
+// A keyed 64-bit hash for tables with keys chosen by untrusted hosts: AES rounds with a secret key
+// if the CPU has them, else a multiply-mix. (A CRC with a secret seed is not a keyed hash: its
 // collisions are the same for every seed.) It is not a MAC: a hash may leave the process only if
-// nothing else is hashed under its key.
+// its key is used for nothing else.
 #pragma once
 
 #include "addr.h"
 
 struct hash_key {
-	uint64_t k[4]; // from the CSPRNG, fixed for the life of the table
+	uint64_t k[4]; // from the CSPRNG, fixed for the lifetime of the table
 };
 
 #ifdef __AES__
@@ -30,7 +30,7 @@ static inline uint64_t hash_addr(const struct hash_key *key, const struct addr *
 	return (uint64_t)_mm_cvtsi128_si64(hash_block(key, a, extra));
 }
 
-// The same with 128 bits; the first 64 of them are those of hash_addr.
+// Like hash_addr, with 128 bits; the first 64 bits are those of hash_addr.
 static inline void hash_addr_wide(
 	const struct hash_key *key, const struct addr *a, uint64_t extra, uint8_t out[16])
 {
@@ -62,5 +62,5 @@ static inline void hash_addr_wide(
 }
 #endif
 
-// Hash of len bytes under the key, a chain of hash_addr steps; for control paths.
+// Returns the hash of len bytes, a chain of hash_addr steps; for control paths.
 uint64_t hash_bytes(const struct hash_key *key, const void *data, size_t len);

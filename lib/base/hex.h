@@ -2,7 +2,7 @@
 // Hexadecimal text.
 #pragma once
 
-// The value of a digit, in either case; -1: it is none.
+// Returns the value of a digit, in upper or lower case, or -1 if it is not a digit.
 static inline int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')

@@ -21,7 +21,7 @@ struct ilist {
 
 #define ILIST_EMPTY ((struct ilist){ILIST_NONE, ILIST_NONE})
 
-// The links of the elements of an array: that of element 0, and the bytes from one to the next.
+// The links of the elements of an array: the link of element 0, and the bytes from one to the next.
 struct ilist_links {
 	void *link;
 	size_t stride;
@@ -34,13 +34,13 @@ static inline struct ilist_link *ilist_link(struct ilist_links s, uint32_t i)
 	return (struct ilist_link *)((char *)s.link + i * s.stride);
 }
 
-// The element that follows another one, or ILIST_NONE.
+// Returns the element after element i, or ILIST_NONE.
 static inline uint32_t ilist_next(struct ilist_links s, uint32_t i)
 {
 	return ilist_link(s, i)->next;
 }
 
-// Appends an element that is not in a list by this link.
+// Appends an element whose link is not in use.
 static inline void ilist_append(struct ilist *l, struct ilist_links s, uint32_t i)
 {
 	*ilist_link(s, i) = (struct ilist_link){ILIST_NONE, l->last};
@@ -48,7 +48,7 @@ static inline void ilist_append(struct ilist *l, struct ilist_links s, uint32_t 
 	l->last = i;
 }
 
-// Removes an element from the list that it is in.
+// Removes an element from its list.
 static inline void ilist_remove(struct ilist *l, struct ilist_links s, uint32_t i)
 {
 	const struct ilist_link old = *ilist_link(s, i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes tokens of a source and of its network.
+// Takes tokens of sources and networks.
 #include "limiter.h"
 
 void limiter_init(struct limiter *l, void *mem, uint32_t sources, uint32_t networks)

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes prefixes into ranges: sorted, those that hold each other are open at the same time, and the
-// innermost of them says what a range has.
+// Converts prefixes to ranges: in sorted order, nested prefixes are open at the same time, and the
+// innermost one determines the value of a range.
 #include "prefixes.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>
 
 #define V4_BITS 96 // an IPv4 prefix is this much longer in the 128-bit form
-#define DEPTH_MAX 129 // prefixes that hold each other
+#define DEPTH_MAX 129 // depth of nested prefixes
 
-// The ranges of one family cover it from its first address to its last. Where each begins stands
-// apart from what is in it, so that a search touches little memory.
+// The ranges of one family cover it from its first address to its last. Their starts are stored
+// apart from their values, so that a search touches little memory.
 struct family {
 	uint32_t nb;
 	struct prefixes_hit *in;
-	uint32_t *v4; // IPv4 alone, host byte order
-	struct addr *v6; // IPv6 alone
+	uint32_t *v4; // starts: IPv4 only, host byte order
+	struct addr *v6; // starts: IPv6 only
 };
 
 struct prefixes {
@@ -32,7 +32,8 @@ static bool same_hit(const struct prefixes_hit *a, const struct prefixes_hit *b)
 
 // --- making --------------------------------------------------------------------------------------
 
-// A prefix comes before those that it holds, and the entry that wins before others of its prefix.
+// Sorts a prefix before those that it contains, and the winning entry before others with the same
+// prefix.
 static int by_prefix(const void *a, const void *b)
 {
 	const struct prefixes_entry *x = a, *y = b;
@@ -67,7 +68,7 @@ static bool begins_at(const struct family *f, const struct addr *addr)
 			     : addr_eq(&f->v6[f->nb - 1], addr);
 }
 
-// From this address on there is this. It stands in the place of what was to begin there.
+// Begins a range at an address, and replaces a range that begins there already.
 static void begin_range(struct family *f, const struct addr *addr, struct prefixes_hit in)
 {
 	if (begins_at(f, addr))
@@ -81,14 +82,14 @@ static void begin_range(struct family *f, const struct addr *addr, struct prefix
 	f->in[f->nb++] = in;
 }
 
-// The prefixes that are open at an address, each in the one before it.
+// The open prefixes at an address, each nested in the one before it.
 struct open {
 	struct addr last[DEPTH_MAX];
 	struct prefixes_hit in[DEPTH_MAX];
 	unsigned int depth;
 };
 
-// Ends the innermost: behind it there is what holds it.
+// Closes the innermost prefix: after it the enclosing prefix continues.
 static void close_one(struct family *f, struct open *o)
 {
 	static const struct addr end = {.d = {UINT64_MAX, UINT64_MAX}};
@@ -115,7 +116,7 @@ static void sweep_prefixes(struct family *f, const struct prefixes_entry *list, 
 		while (o.depth > 0 && addr_cmp(&o.last[o.depth - 1], &r.lo) < 0)
 			close_one(f, &o);
 		if (o.depth > 0 && o.in[o.depth - 1].len == p->len)
-			continue; // it is there already
+			continue; // listed more than once
 		o.last[o.depth] = r.hi;
 		o.in[o.depth] = (struct prefixes_hit){p->len, list[i].value};
 		begin_range(f, &r.lo, o.in[o.depth++]);
@@ -124,7 +125,7 @@ static void sweep_prefixes(struct family *f, const struct prefixes_entry *list, 
 		close_one(f, &o);
 }
 
-// Gives back what a family has too much of. Shrinking cannot do harm: where it fails, all stays.
+// Frees unused memory of a family. If shrinking fails, the arrays keep their sizes.
 static void shrink_family(struct family *f)
 {
 	void *in = realloc(f->in, f->nb * sizeof(*f->in));
@@ -184,8 +185,8 @@ void prefixes_free(struct prefixes *p)
 
 // --- finding -------------------------------------------------------------------------------------
 
-// The range that holds an address: the last one that does not begin behind it. Ranges halve until
-// one is left, without a branch that a CPU would have to guess.
+// Returns the range that contains an address: the last one that begins at or before it. The search
+// halves the ranges without a branch that the CPU would have to predict.
 static uint32_t find_v4(const struct family *f, uint32_t a)
 {
 	uint32_t base = 0;

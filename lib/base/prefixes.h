@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds the longest of many prefixes that holds an address, by one binary search: the prefixes are
-// made into ranges that do not overlap. Pure; any thread, as prefixes_make alone writes.
+// Finds the longest of many prefixes that contains an address, by one binary search: the prefixes
+// are converted to ranges that do not overlap. Pure; any thread, because only prefixes_make writes.
 #pragma once
 
 #include <stdbool.h>
@@ -10,15 +10,15 @@
 
 struct prefixes;
 
-// A prefix and what is kept with it. Host bits do not count.
+// A prefix and its value. Host bits are ignored.
 struct prefixes_entry {
 	struct prefix prefix;
-	uint8_t value; // below 255; the lowest wins where a prefix is there more than once
+	uint8_t value; // below 255; the lowest value wins if a prefix is listed more than once
 };
 
-// What was found.
+// The result of a search.
 struct prefixes_hit {
-	uint8_t len; // of the prefix, over the 128-bit form
+	uint8_t len; // length of the prefix, in the 128-bit form
 	uint8_t value;
 };
 
@@ -27,8 +27,8 @@ struct prefixes_hit {
 struct prefixes *prefixes_make(struct prefixes_entry *list, uint32_t nb);
 // NULL is fine.
 void prefixes_free(struct prefixes *p);
-// The longest prefix that holds *a. An IPv6 prefix never holds an IPv4 address, not even ::/0.
-// False when there is none.
+// Finds the longest prefix that contains *a. An IPv6 prefix never contains an IPv4 address, not
+// even ::/0. False if no prefix contains it.
 bool prefixes_find(const struct prefixes *p, const struct addr *a, struct prefixes_hit *hit);
-// Whether both find the same for every address.
+// True if both give the same result for every address.
 bool prefixes_same(const struct prefixes *a, const struct prefixes *b);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A table of some routes, searched from its longest prefix on: boxes have a handful of them.
+// A table of a few routes, searched linearly from its longest prefix on.
 #include "routes.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages for secrets: left out of core dumps, and wiped when they are given back.
+// Pages for secrets: excluded from core dumps, and wiped when they are freed.
 #include "secret.h"
 
 #include <malloc.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define HEAD 64 // room for the length in front; a cache line, so that callers get aligned memory
+#define HEAD 64 // room for the length in front: a cache line, so that callers get aligned memory
 
 void *secret_alloc(size_t len)
 {
@@ -20,7 +20,7 @@ void *secret_alloc(size_t len)
 	p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return NULL;
-	madvise(p, len, MADV_DONTDUMP); // if the kernel lacks this, the pages are in core dumps
+	madvise(p, len, MADV_DONTDUMP); // if the kernel lacks this, core dumps contain the pages
 	*p = len;
 	return (char *)p + HEAD;
 }

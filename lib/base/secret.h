@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory for secrets: wiped before it is given back, and kept out of core dumps.
+// Memory for secrets: wiped before it is freed, and excluded from core dumps.
 #pragma once
 
 #include <stddef.h>
 
-// len zeroed bytes on pages of their own that are left out of core dumps. NULL when there is no
-// memory. Each allocation takes at least a page: for few and long-lived secrets. Free it with
-// secret_free.
+// Allocates len zeroed bytes on separate pages that are excluded from core dumps. NULL without
+// memory. Each allocation takes at least a page, so use it for few and long-lived secrets. Free it
+// with secret_free.
 void *secret_alloc(size_t len);
-// A copy of a text in such memory; NULL when there is none.
+// Copies a text to such memory; NULL without memory.
 char *secret_copy(const char *text);
 // Wipes and frees memory of secret_alloc or secret_copy.
 void secret_free(void *p); // NULL is fine

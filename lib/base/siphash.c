@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SipHash, by the paper of Aumasson and Bernstein (2012) and, for 128 bits, their reference code's
-// constants.
+// SipHash by the paper of Aumasson and Bernstein (2012); for 128 bits, with the constants of their
+// reference code.
 #include <string.h>
 
 #include "siphash.h"
 
-#define ROUNDS 2 // of each block of 8 bytes
+#define ROUNDS 2 // rounds per block of 8 bytes
 #define LAST_ROUNDS 4
 
 struct state {

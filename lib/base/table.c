@@ -3,9 +3,9 @@
 // table.h.
 #include "table.h"
 
-// A bucket at least this full sends a new entry to the emptier of its two buckets. Simulated at
-// full capacity with churn over 131,072 buckets: 7 fails one insert in six million and leaves 69 %
-// of the entries where the first cache line finds them.
+// If the first bucket has at least this many entries, a new entry goes to the emptier of its two
+// buckets. Simulated at full capacity with churn over 131,072 buckets: with 7, one insert in six
+// million fails, and 69 % of the entries are in their first bucket.
 #define FIRST_FILL 7
 #define FILL_QUARTERS 25 // entries in four buckets of a full table
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fixed-capacity hash index: 64-byte buckets of ten 16-bit tags and ten 32-bit values. Keys are not
-// stored: a look-up yields candidate values, and the caller verifies the key in its own record.
-// Each key has two buckets to choose from, and entries never move. Sized for at most 62 % load,
-// where an insert practically never fails: 10.3 bytes an entry. Single writer, no locks; the caller
+// stored: a look-up returns candidate values, and the caller verifies the key in its record. Each
+// key has two possible buckets, and entries never move. Sized for at most 62 % load, where an
+// insert practically never fails: 10.3 bytes per entry. Single writer, no locks; the caller
 // provides the memory.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 struct table_bucket {
 	uint16_t tag[TABLE_WAYS]; // 0 = free
-	uint16_t displaced; // entries that belong here but live in their second bucket
+	uint16_t displaced; // entries whose first bucket is this, but that are in their second one
 	uint16_t pad;
 	uint32_t value[TABLE_WAYS];
 } __attribute__((aligned(64)));
@@ -35,7 +35,7 @@ struct table_iter {
 	uint8_t next_way, second;
 };
 
-// Bytes of bucket memory (64-byte aligned) for up to capacity entries.
+// Returns the bytes of bucket memory (64-byte aligned) for up to capacity entries.
 size_t table_size(uint32_t capacity);
 // Makes an empty table in mem, which is table_size(capacity) bytes, zeroed by the caller, and
 // outlives the table.
@@ -43,7 +43,7 @@ void table_init(struct table *t, void *mem, uint32_t capacity);
 
 static inline uint16_t table_tag(uint64_t hash)
 {
-	return (uint16_t)(hash >> 48) | 1; // 0 is that of a free way
+	return (uint16_t)(hash >> 48) | 1; // 0 marks a free way
 }
 
 static inline struct table_bucket *table_first(const struct table *t, uint64_t hash)
@@ -56,11 +56,11 @@ static inline void table_prefetch(const struct table *t, uint64_t hash)
 	__builtin_prefetch(table_first(t, hash));
 }
 
-// Bit w is set where tag[w] equals tag.
+// Returns a mask: bit w is set if tag[w] equals tag.
 static inline uint32_t table_match(const struct table_bucket *b, uint16_t tag)
 {
 #ifdef __SSE2__
-	// the second half has two tags, and what lies behind them in the bucket
+	// the second half has two tags, and the next fields of the bucket
 	const __m128i wanted = _mm_set1_epi16((short)tag), *half = (const __m128i *)b;
 	const __m128i lo = _mm_cmpeq_epi16(_mm_load_si128(half), wanted);
 	const __m128i hi = _mm_cmpeq_epi16(_mm_load_si128(half + 1), wanted);
@@ -75,8 +75,8 @@ static inline uint32_t table_match(const struct table_bucket *b, uint16_t tag)
 #endif
 }
 
-// The other bucket of a hash. It is never the first one: the distance is at least 1 and less than
-// nb_buckets.
+// Returns the second bucket of a hash. It is never the first one: the distance is at least 1 and
+// less than nb_buckets.
 static inline struct table_bucket *table_second(const struct table *t, uint64_t hash)
 {
 	const uint32_t mixed = (uint32_t)(hash >> 32) * 0x9e3779b1u;
@@ -86,8 +86,8 @@ static inline struct table_bucket *table_second(const struct table *t, uint64_t 
 	return &t->bucket[pos < t->nb_buckets ? pos : pos - t->nb_buckets];
 }
 
-// First candidate value for hash, or absent. The same as the first table_next gives, but inline. b
-// is table_first(t, hash).
+// Returns the first candidate value for hash, or absent: the first result of table_next, but
+// inline. b is table_first(t, hash).
 static inline uint32_t table_guess(
 	const struct table *t, const struct table_bucket *b, uint64_t hash, uint32_t absent)
 {
@@ -101,9 +101,10 @@ static inline uint32_t table_guess(
 	return hits != 0 ? b->value[(unsigned int)__builtin_ctz(hits)] : absent;
 }
 
-// Next candidate value for hash, or false when there are no more: at most 20 in all.
+// Gets the next candidate value for hash, or returns false if there are no more: at most 20 in
+// total.
 bool table_next(const struct table *t, uint64_t hash, struct table_iter *it, uint32_t *value);
-// Inserts an entry, whose key must not be in the table. False when both its buckets are full.
+// Inserts an entry, whose key must not be in the table. False if both its buckets are full.
 bool table_insert(struct table *t, uint64_t hash, uint32_t value);
-// Removes the entry with exactly this hash and value; false when there is none.
+// Removes the entry with exactly this hash and value; false if it is not in the table.
 bool table_remove(struct table *t, uint64_t hash, uint32_t value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads vtap:NAME[,key=value]... and says why where it cannot.
+// Parses vtap:NAME[,key=value]... and reports malformed strings.
 #include "vtap_spec.h"
 
 #include <ctype.h>
@@ -16,7 +16,7 @@ static const char *const offloads[] = {[VTAP_OFFLOAD_NONE] = "none",
 	[VTAP_OFFLOAD_TSO] = "tso",
 	[VTAP_OFFLOAD_USO] = "uso"};
 
-// Where the reason of a refusal goes.
+// The buffer for the reason of a refusal.
 struct reason {
 	char *text;
 	size_t len;
@@ -44,8 +44,8 @@ static bool is_word(const struct piece *p, const char *word)
 	return strlen(word) == p->len && strncmp(p->text, word, p->len) == 0;
 }
 
-// Reads the name of an interface or a namespace. It allows only what the kernel takes and what
-// needs no quoting in a shell or a path.
+// Reads the name of an interface or a namespace. It allows only names that the kernel accepts and
+// that need no quoting in a shell or a path.
 static bool read_name(
 	const struct piece *p, char *name, size_t room, const char *label, const struct reason *r)
 {
@@ -62,7 +62,8 @@ static bool read_name(
 				"%s '%.*s' may hold only letters, digits, '.', '_' and '-'", label,
 				shown, p->text);
 	if (is_word(p, ".") || is_word(p, ".."))
-		return refuse_spec(r, "%s '%.*s' is none: choose another", label, shown, p->text);
+		return refuse_spec(
+			r, "%s '%.*s' is not valid: choose another", label, shown, p->text);
 	memcpy(name, p->text, p->len);
 	name[p->len] = '\0';
 	return true;
@@ -105,11 +106,11 @@ static bool read_mac(const struct piece *p, struct vtap_spec *s, const struct re
 		return refuse_spec(
 			r, "mac=%.*s: must be like 02:00:00:00:00:01", (int)p->len, p->text);
 	if (zero || (s->mac[0] & 1) != 0)
-		return refuse_spec(r, "mac=%.*s: is not that of one host", (int)p->len, p->text);
+		return refuse_spec(r, "mac=%.*s: is not the MAC of a host", (int)p->len, p->text);
 	return true;
 }
 
-// Index of a word in a list of n, or n.
+// Returns the index of a word in a list of n, or n.
 static unsigned int find_word(const struct piece *p, const char *const *words, unsigned int n)
 {
 	unsigned int i = 0;

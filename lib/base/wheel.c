@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The timer wheel: where a node lies, and how it comes down to its tick.
+// The timer wheel: the place of a node, and its way down to its tick.
 #include "wheel.h"
 
 #define DIGIT_BITS 6
 #define LIST_DUE (WHEEL_LEVELS * WHEEL_SLOTS)
-#define FIRST (UINT32_C(1) << 31) // flag in prev: the rest names a list
-#define CASCADE_MAX 512 // nodes that a call moves down: the slot of a minute may hold 100,000
+#define FIRST (UINT32_C(1) << 31) // flag in prev: the rest identifies a list
+#define CASCADE_MAX 512 // nodes that a call moves down: a slot of a minute may have 100,000
 
-// A tick is a number in base 64, and a level is one digit of it. A node lies on the level of the
-// highest digit in which its tick differs from the wheel's tick, in the slot of its own digit
-// there. So every node of a level comes before every node of the levels above, a slot of level 0
-// holds one tick, and one bit scan finds the next event however long the gap. The top level wraps
-// around: its slots are the next 63 periods.
+// A tick is a number in base 64, and a level is one digit of it. A node is on the level of the
+// highest digit in which its tick differs from the wheel's tick, in the slot of its tick's digit
+// there. So every node of a level expires before every node of the levels above, a slot of level 0
+// has one tick, and one bit scan finds the next event after a gap of any length. The top level
+// wraps around: its slots are the next 63 periods.
 
 _Static_assert(WHEEL_SLOTS == 1 << DIGIT_BITS, "a slot is a digit");
 
@@ -39,7 +39,7 @@ static void link_node(struct wheel *w, uint32_t id, uint32_t list)
 		w->occupied[list / WHEEL_SLOTS] |= 1ull << list % WHEEL_SLOTS;
 }
 
-// Only the first node of a list knows which list it is on; no other node needs to.
+// Only the first node of a list stores its list; no other node needs it.
 static void unlink_node(struct wheel *w, uint32_t id)
 {
 	struct wheel_node *n = &w->node[id];
@@ -57,7 +57,7 @@ static void unlink_node(struct wheel *w, uint32_t id)
 	n->prev = WHEEL_NONE;
 }
 
-// The list where a tick belongs, seen from the wheel's present tick.
+// Returns the list of a tick, relative to the wheel's current tick.
 static uint32_t list_for(const struct wheel *w, uint64_t tick)
 {
 	const unsigned int top = WHEEL_LEVELS - 1;
@@ -70,8 +70,7 @@ static uint32_t list_for(const struct wheel *w, uint64_t tick)
 	level = diff == 0 ? 0 : (63 - (unsigned int)__builtin_clzll(diff)) / DIGIT_BITS;
 	if (level < top)
 		return level * WHEEL_SLOTS + tick_digit(tick, level);
-	// further away than the wheel reaches: into its last period, where the node will be placed
-	// anew
+	// beyond the range of the wheel: use its last period, where the node will be placed again
 	periods = (tick >> (top * DIGIT_BITS)) - (w->tick >> (top * DIGIT_BITS));
 	if (periods >= WHEEL_SLOTS)
 		periods = WHEEL_SLOTS - 1;
@@ -79,7 +78,7 @@ static uint32_t list_for(const struct wheel *w, uint64_t tick)
 		((tick_digit(w->tick, top) + (uint32_t)periods) & (WHEEL_SLOTS - 1));
 }
 
-// The whole tick of a node, from its low half. It is within 2^31 ticks of the wheel's own.
+// Returns the full tick of a node, from its low half. It is within 2^31 ticks of the wheel's tick.
 static uint64_t tick_of(const struct wheel *w, uint32_t id)
 {
 	return w->tick + (uint64_t)(int64_t)(int32_t)(w->node[id].tick - (uint32_t)w->tick);
@@ -90,8 +89,8 @@ static void place_node(struct wheel *w, uint32_t id)
 	link_node(w, id, list_for(w, tick_of(w, id)));
 }
 
-// The tick to fire at, rounded up: a timer may be late by a tick, never early. A time that has
-// passed is due now.
+// Returns the tick at which a timer fires, rounded up: it may be late by a tick, never early. A
+// time in the past is due now.
 static uint64_t tick_for(const struct wheel *w, uint64_t when_ms)
 {
 	const uint64_t tick = when_ms / WHEEL_TICK_MS + (when_ms % WHEEL_TICK_MS != 0);
@@ -142,12 +141,12 @@ void wheel_set_sooner(struct wheel *w, uint32_t id, uint64_t when_ms)
 
 bool wheel_later(const struct wheel *w, uint32_t id, uint64_t now_ms)
 {
-	// the timer's time lies in the tick before the one that it fires at
+	// the timer's time is in the tick before the one at which it fires
 	return wheel_armed(w, id) && now_ms / WHEEL_TICK_MS + 1 < tick_of(w, id);
 }
 
-// The first tick, the present one included, at which a slot begins that holds nodes; all levels
-// below that slot's are empty. UINT64_MAX when the wheel is empty.
+// Returns the first tick, from the current one on, at which a slot with nodes begins; all levels
+// below that slot are empty. UINT64_MAX if the wheel is empty.
 static uint64_t next_event(const struct wheel *w)
 {
 	for (unsigned int level = 0; level < WHEEL_LEVELS; level++) {
@@ -156,7 +155,7 @@ static uint64_t next_event(const struct wheel *w)
 		const unsigned int shift = level * DIGIT_BITS;
 
 		if (slots != 0) {
-			// rotated so that bit 0 is the slot we are in
+			// rotated so that bit 0 is the current slot
 			const uint64_t ahead = slots >> slot | slots << (-slot & (WHEEL_SLOTS - 1));
 
 			return ((w->tick >> shift) + (uint64_t)__builtin_ctzll(ahead)) << shift;
@@ -165,9 +164,9 @@ static uint64_t next_event(const struct wheel *w)
 	return UINT64_MAX;
 }
 
-// Spreads the slots that begin at the present tick over the levels below. False when the budget
-// runs out first. Only such leftovers make a node above level 0 lie in the slot of the present
-// digit, so the next call finds them there.
+// Spreads the slots that begin at the current tick over the levels below. False if the budget runs
+// out first. Only such leftovers are nodes above level 0 in the slot of the current digit, so the
+// next call finds them there.
 static bool cascade_slots(struct wheel *w, unsigned int *budget)
 {
 	for (unsigned int level = WHEEL_LEVELS - 1; level > 0; level--) {
@@ -203,7 +202,7 @@ unsigned int wheel_expire(struct wheel *w, uint64_t now_ms, uint32_t *ids, unsig
 	const uint64_t now = now_ms / WHEEL_TICK_MS;
 	unsigned int n = take_nodes(w, &w->due, ids, max), budget = CASCADE_MAX;
 
-	// the slots of a tick are spread before any other is looked for: next_event() relies on
+	// the slots of a tick are spread before the search for the next one: next_event() relies on
 	// that
 	while (n < max && w->tick <= now && cascade_slots(w, &budget)) {
 		const uint64_t event = next_event(w);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads packet:NAME[,queues=N] and says why where it cannot.
+// Parses packet:NAME[,queues=N] and reports malformed strings.
 #include "devices/packet_spec.h"
 
 #include <ctype.h>
@@ -26,7 +26,7 @@ static bool read_name(const char *name, size_t n, struct packet_spec *out, char 
 			shown, name, PACKET_NAME_LEN - 1);
 	else if (memchr(name, '/', n) != NULL || memchr(name, ' ', n) != NULL ||
 		(name[0] == '.' && (n == 1 || (n == 2 && name[1] == '.'))))
-		snprintf(error, len, "interface name '%.*s' is none of the kernel's", shown, name);
+		snprintf(error, len, "interface name '%.*s' is not valid", shown, name);
 	else {
 		memcpy(out->name, name, n);
 		out->name[n] = '\0';

@@ -12,12 +12,12 @@
 #define PACKET_QUEUES_MAX 64
 
 struct packet_spec {
-	char name[PACKET_NAME_LEN]; // of the interface
-	uint16_t queues; // at most so many; 0 = as many as there are workers
+	char name[PACKET_NAME_LEN]; // name of the interface
+	uint16_t queues; // upper limit; 0 = the number of workers
 };
 
-// Whether a device string means a packet port, well-formed or not.
+// True if a device string means a packet port, well-formed or not.
 bool packet_spec_is(const char *device);
-// Reads a device string for which packet_spec_is holds. False when it is malformed: error (of len
-// bytes) then has the reason, worded to stand behind the name of the configuration key.
+// Reads a device string for which packet_spec_is is true. False if it is malformed, with the reason
+// in error (len bytes), worded to follow the name of the configuration key.
 bool packet_spec_parse(const char *device, struct packet_spec *out, char *error, size_t len);

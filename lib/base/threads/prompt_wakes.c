@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a thread asks the kernel to be woken in time (prompt_wakes.h).
+// Sets timer slack and time slice of a thread (prompt_wakes.h).
 #include "threads/prompt_wakes.h"
 
 #include <sched.h>

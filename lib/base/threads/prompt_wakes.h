@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that sleep for microseconds, and are late where the kernel takes its time to wake them.
+// Prompt wakes for threads that sleep for microseconds.
 #pragma once
 
 #include <stdint.h>
 
-#define PROMPT_WAKES_SLACK_NS 1000 // of the kernel's timers; by itself it lets them be 50 us late
-// What a woken thread runs for before others of its CPU have their turn: the least that there is.
-// Whoever has the shorter slice goes first. By itself a thread has 1.4 to 2.8 ms, and waits for the
-// end of another one's.
+#define PROMPT_WAKES_SLACK_NS 1000 // slack of the kernel's timers; the default is 50 us
+// Time slice of the thread: the kernel's minimum. A woken thread with a shorter slice preempts
+// others. The default slice is 1.4 to 2.8 ms, and a woken thread waits for the end of another
+// thread's slice.
 #define PROMPT_WAKES_SLICE_NS 100000
 
-// sched_attr of sched_setattr(2) in its first form. The headers of Linux that have it cannot be had
-// beside sched.h, and glibc's have it from 2.41 on.
+// First version of sched_attr of sched_setattr(2). Linux's header with it conflicts with sched.h,
+// and glibc's headers have it from 2.41 on.
 struct prompt_wakes_attr {
 	uint32_t size, policy;
 	uint64_t flags;
@@ -20,6 +20,7 @@ struct prompt_wakes_attr {
 	uint64_t runtime, deadline, period;
 };
 
-// Has the kernel wake the calling thread promptly. Linux gives slices from 6.12 on, under its fair
-// policies; a thread of a real-time policy needs none. What the kernel refuses stays as it is.
+// Makes the kernel wake the calling thread promptly. Linux supports slices from 6.12 on, with its
+// fair policies; threads with a real-time policy need no slice. Settings that the kernel refuses
+// stay unchanged.
 void prompt_wakes(void);

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a sleep takes of the CPU, as a thread learns it from its own: 3 to 5 us on iron, 10 to 50 in
-// a virtual machine. Pure arithmetic: the caller reads the clock of its CPU time.
+// The CPU time of a sleep, which a thread measures: 3 to 5 us on bare metal, 10 to 50 us in a
+// virtual machine. Pure arithmetic: the caller reads its CPU clock.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SLEEP_COST_SHARE 4 // the last cost is one part in so many of the average
-#define SLEEP_COST_FIRST 16 // sleeps: from 5 us to within 5 % of ten times as much
-#define SLEEP_COST_EVERY 64 // sleeps, from then on
+#define SLEEP_COST_SHARE 4 // weight of the last cost in the average: one part in 4
+#define SLEEP_COST_FIRST 16 // sleeps measured first: from 5 us to within 5 % of 50 us
+#define SLEEP_COST_EVERY 64 // later, one sleep in this many is measured
 
-// One thread's. Set ns to what is believed at first.
+// State of one thread. Set ns to the initial estimate.
 struct sleep_cost {
 	uint64_t ns; // CPU time of a sleep: a moving average
-	uint32_t sleeps; // how many have been asked about
+	uint32_t sleeps; // number of sleeps
 };
 
-// To be asked before every sleep: whether to measure the CPU time that it takes, which is a system
-// call before it and one behind it. The first sleeps are measured each, then few.
+// Call it before every sleep. True if the CPU time of the sleep should be measured, which takes a
+// system call before and after it. All of the first sleeps are measured, then few.
 static inline bool sleep_cost_measures(struct sleep_cost *c)
 {
 	const uint32_t n = c->sleeps++;
@@ -25,14 +25,14 @@ static inline bool sleep_cost_measures(struct sleep_cost *c)
 	return n < SLEEP_COST_FIRST || n % SLEEP_COST_EVERY == 0;
 }
 
-// To be told of each that was measured. Some measurements are far off, in both directions:
-// interrupts and the hypervisor add to them, and a sleep whose time is over before it has begun
-// costs next to nothing. A minimum would believe the latter, a plain average the former. So none
-// counts for more than twice the average: one alone moves it by a quarter at most, and those that
-// follow take it back.
+// Adds a measurement to the average. Some measurements are far off, in both directions: interrupts
+// and the hypervisor add to them, and a sleep whose time is over before it begins costs almost
+// nothing. A minimum would follow the latter, a plain average the former. So no measurement counts
+// for more than twice the average: a single one moves it by at most a quarter, and later ones
+// correct it.
 static inline void sleep_cost_learn(struct sleep_cost *c, uint64_t ns)
 {
-	const uint64_t most = 2 * c->ns + 1000; // from 0, it could not rise again
+	const uint64_t most = 2 * c->ns + 1000; // + 1000: from 0 it could not rise again
 
 	c->ns = (c->ns * (SLEEP_COST_SHARE - 1) + (ns < most ? ns : most)) / SLEEP_COST_SHARE;
 }

@@ -131,8 +131,8 @@ static const struct {
 	{"vtap:t0,mac=02:00:00:00:00:0g", "must be like 02:00"},
 	{"vtap:t0,mac=02-00-00-00-00-01", "must be like 02:00"},
 	{"vtap:t0,mac=02:00:00:00:00:01:02", "must be like 02:00"},
-	{"vtap:t0,mac=01:00:5e:00:00:01", "not that of one host"},
-	{"vtap:t0,mac=00:00:00:00:00:00", "not that of one host"},
+	{"vtap:t0,mac=01:00:5e:00:00:01", "is not the MAC of a host"},
+	{"vtap:t0,mac=00:00:00:00:00:00", "is not the MAC of a host"},
 };
 
 static void test_wrong(void **state)

@@ -24,7 +24,7 @@ static void test_wrong(void **state)
 {
 	static const struct conf_file_mistake list[] = {
 		{"net_a", "'packet:'", "7:13: ports[0].device: interface name is empty: write"},
-		{"net_a", "packet:a/b", "7:13: ports[0].device: interface name 'a/b' is none of"},
+		{"net_a", "packet:a/b", "7:13: ports[0].device: interface name 'a/b' is not valid"},
 		{"net_a", "'packet:a234567890123456'",
 			"7:13: ports[0].device: interface name 'a234567890123456' is too long"},
 		{"net_a", "'packet:e0,queues=65'",
