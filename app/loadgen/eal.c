@@ -121,7 +121,7 @@ int eal_begin(int argc, char **argv, char *error, size_t len)
 		memcpy(eal, chosen, (size_t)n * sizeof(*eal));
 	}
 	if (rte_eal_init(n, eal) < 0) {
-		snprintf(error, len, "DPDK does not start: %s (its own words are above)",
+		snprintf(error, len, "DPDK does not start: %s (its messages are above)",
 			rte_strerror(rte_errno));
 		return -1;
 	}

@@ -70,8 +70,8 @@ static void set_pps(struct prompt *p, const char *text)
 static void print_help(struct prompt *p)
 {
 	fputs("start            send, at the rate set\n"
-	      "stop             stop, and tell the result\n"
-	      "show stats       a row of the table, of what went since the last\n"
+	      "stop             stop, and print the result\n"
+	      "show stats       a row of the table, for the time since the last row\n"
 	      "set pps N        rate of all clients together: N, 10k, 2.5M, flood; at once\n"
 	      "quit             stop, release the allocations, end\n",
 		p->s->out);
@@ -101,7 +101,7 @@ static void run_command(struct prompt *p, char *line)
 	else if (strcmp(text, "help") == 0)
 		print_help(p);
 	else
-		fprintf(p->s->out, "'%s' is no command; help lists them\n", text);
+		fprintf(p->s->out, "'%s' is not a command; help lists them\n", text);
 }
 
 // Reads the input and carries out whole lines. The end of the input means "quit".

@@ -85,7 +85,7 @@ static int check_relays(struct session *s)
 				continue;
 			return session_fail(
 				"the relayed address %s is neither on the peers' link nor "
-				"behind a gateway of theirs: see --peer-addr, "
+				"behind their gateway: see --peer-addr, "
 				"--peer-gateway",
 				addr_format(&c->relay.addr, text, sizeof(text)));
 		}

@@ -10,14 +10,15 @@
 		"answer with an attribute missing, malformed or unknown, or of the wrong family") \
 	X(CLIENT_FAULT_INTEGRITY, "integrity",                                                    \
 		"all answers to a request had no integrity or a wrong one")                       \
-	X(CLIENT_FAULT_LOST, "lost", "437: the server has ended the allocation before its time")  \
+	X(CLIENT_FAULT_LOST, "lost",                                                              \
+		"437: the server has deleted the allocation before it expired")                   \
 	X(CLIENT_FAULT_STALE_NONCE, "stale-nonce", "every new nonce was called stale at once")    \
 	X(CLIENT_FAULT_REALM, "realm-changed",                                                    \
 		"challenge with another realm, or other algorithms, than before")                 \
 	X(CLIENT_FAULT_NO_SHA256, "no-sha256",                                                    \
 		"SHA-256 asked for, but PASSWORD-ALGORITHMS is missing or lacks it")              \
 	X(CLIENT_FAULT_CONNECTION, "connection",                                                  \
-		"the connection to the server failed, or has ended")                              \
+		"the connection to the server failed or was closed")                              \
 	X(CLIENT_FAULT_REQUEST, "request",                                                        \
 		"request longer than the MTU, or libcrypto failed (MD5 in FIPS mode)")
 

@@ -178,13 +178,13 @@ static void judge_uso(const struct engine *e, uint64_t cut, struct result *r)
 	else if (c->uso == USO_OFF)
 		r->uso_why = "switched off with --uso";
 	else if (cut > 0)
-		r->uso_why = "the port found that it cannot, and cut what it was given";
+		r->uso_why = "the port found that it cannot, and cut the frames itself";
 	else if (!can)
 		r->uso_why = "the port offers no UDP segmentation";
 	else if (c->role != ROLE_PEER && c->burst < 2)
 		r->uso_why = "every burst is one datagram (--burst)";
 	else
-		r->uso_why = "no datagrams that could leave as one";
+		r->uso_why = "no datagrams that could leave as one frame";
 }
 
 // Finds the generator's own limits. resent: requests that needed another transmission. Without such

@@ -16,7 +16,7 @@
 	X(BOUND_RX_MISSED, "rx-missed", "the port dropped datagrams before they were read")      \
 	X(BOUND_NO_MBUF, "no-mbuf", "packet pool empty")                                         \
 	X(BOUND_FLOOD, "flood-not-lossy",                                                        \
-		"a flood that the server relayed whole: it could take more than was offered")
+		"a flood that the server relayed whole: it could take more")
 
 enum result_bound {
 #define X(id, name, text) id,

@@ -27,7 +27,7 @@ int option_word(struct opts *o, const char *text, const char *const *names, int 
 		len += (size_t)snprintf(
 			all + len, sizeof(all) - len, "%s%s", i > 0 ? ", " : "", names[i]);
 	}
-	return option_fail(o, o->now, "none of %s", all);
+	return option_fail(o, o->now, "not one of %s", all);
 }
 
 static int take_role(struct opts *o, const struct opt_row *row, const char *text)

@@ -122,9 +122,10 @@ int opts_addr_range(struct opts *o, const struct opt_row *row, const char *text)
 	s->addrs = (struct addr_range){.lo = lo, .hi = hi};
 	s->prefix_len = 0; // not given: peers in another process do not need it
 	if (addr_is_v4(&lo) != addr_is_v4(&hi) || addr_cmp(&lo, &hi) > 0)
-		return option_fail(o, o->now, "FROM-TO: two addresses of a family, in order");
+		return option_fail(
+			o, o->now, "FROM-TO: two addresses of one family, in ascending order");
 	if (text[run] == '/' && !prefix_length(text + run + 1, addr_is_v4(&lo), &s->prefix_len))
-		return option_fail(o, o->now, "no prefix length: %s", text + run + 1);
+		return option_fail(o, o->now, "not a prefix length: %s", text + run + 1);
 	return check_range(o, s);
 }
 
@@ -186,13 +187,13 @@ static int check_own(struct opts *o, const struct side *s, enum opt addrs, enum 
 	if (!has_gateway(s))
 		return 0;
 	if (addr_is_v4(&s->gateway) != addr_is_v4(&s->addrs.lo))
-		return option_fail(o, gateway, "of another family than the addresses it is for");
+		return option_fail(o, gateway, "its family is not that of the side's addresses");
 	if (!on_link(s, &s->gateway))
 		return option_fail(o, gateway, "not on the link: it must be in the prefix of %s",
 			addr_format(&s->addrs.lo, text, sizeof(text)));
 	if (side_has(s, &s->gateway))
 		return option_fail(
-			o, gateway, "is one of the addresses it is to be the gateway of");
+			o, gateway, "is an address of its own side, so it cannot be the gateway");
 	return 0;
 }
 
@@ -218,7 +219,7 @@ static int check_server(struct opts *o)
 	if (!is_host(&c->server.addr))
 		return option_fail(o, OPT_SERVER, "no address that a host can have");
 	if (addr_is_v4(&c->server.addr) != addr_is_v4(&c->client.addrs.lo))
-		return option_fail(o, OPT_SERVER, "of another family than --client-addr %s",
+		return option_fail(o, OPT_SERVER, "its family is not that of --client-addr %s",
 			o->text[OPT_CLIENT_ADDR]);
 	if (side_has(&c->client, &c->server.addr))
 		return option_fail(o, OPT_SERVER, "is an address of the clients (--client-addr)");
@@ -233,7 +234,7 @@ static int check_direct(struct opts *o)
 
 	if (addr_is_v4(&c->client.addrs.lo) != addr_is_v4(&c->peer.addrs.lo))
 		return option_fail(o, OPT_PEER_ADDR,
-			"of another family than --client-addr: only a server joins families");
+			"its family is not that of --client-addr: only a server joins families");
 	if (check_way(o, &c->client, &c->peer.addrs.lo, OPT_PEER_ADDR) != 0)
 		return -1;
 	if ((c->role & ROLE_PEER) == 0)

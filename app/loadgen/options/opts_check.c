@@ -68,9 +68,10 @@ static int check_use(struct opts *o)
 			continue;
 		if ((use & USE_CLIENT) != 0 && (c->role & ROLE_CLIENT) == 0)
 			return option_fail(
-				o, id, "for clients; --role peer has none: leave it out");
+				o, id, "for clients; --role peer has no clients: leave it out");
 		if ((use & USE_MEDIA) != 0 && !config_media(c))
-			return option_fail(o, id, "for media; --mode %s has none: leave it out",
+			return option_fail(o, id,
+				"for media; --mode %s sends no media: leave it out",
 				config_mode_name(c->mode));
 		if ((use & USE_PEER) != 0 && (c->role & ROLE_PEER) == 0 && config_media(c))
 			return option_fail(o, id, "for peers of this process: needs --role both");
@@ -234,13 +235,13 @@ static int check_credentials(struct opts *o)
 	if (option_given(o, OPT_PASSWORD) && option_given(o, OPT_SECRET))
 		return option_fail(o, OPT_PASSWORD, "not together with --secret, which makes them");
 	if (option_given(o, OPT_PASSWORD) && !option_given(o, OPT_USER))
-		return option_fail(o, OPT_PASSWORD, "whose? Give --user");
+		return option_fail(o, OPT_PASSWORD, "whose password? Give --user");
 	if (option_given(o, OPT_USER) && !option_given(o, OPT_PASSWORD) &&
 		!option_given(o, OPT_SECRET))
 		return option_fail(o, OPT_USER, "needs --password (or --secret, for a REST name)");
 	if (option_given(o, OPT_USER_PER_CLIENT) && !option_given(o, OPT_USER))
 		return option_fail(
-			o, OPT_USER_PER_CLIENT, "numbers are put behind --user: give it");
+			o, OPT_USER_PER_CLIENT, "numbers are appended to --user: give it");
 	return 0;
 }
 
@@ -274,13 +275,13 @@ static int check_search(struct opts *o)
 	if (c->search == WANT_ALLOC_RATE && !option_given(o, OPT_TO))
 		c->search_hi = 1e6;
 	if (option_given(o, OPT_LOSS) && c->search != WANT_PDR)
-		return option_fail(o, OPT_LOSS, "--search %s accepts none: use --search pdr",
+		return option_fail(o, OPT_LOSS, "--search %s accepts no loss: use --search pdr",
 			o->text[OPT_SEARCH]);
 	if (c->search != WANT_PDR)
 		c->search_loss = 0;
 	if (c->search_lo >= c->search_hi)
 		return option_fail(o, option_given(o, OPT_FROM) ? OPT_FROM : OPT_TO,
-			"searched is from %.10g to %.10g: nothing is between", c->search_lo,
+			"the search is from %.10g to %.10g: nothing is between", c->search_lo,
 			c->search_hi);
 	if (c->search_repeats % 2 == 0)
 		return option_fail(o, OPT_REPEATS, "an odd number, for the majority decides");

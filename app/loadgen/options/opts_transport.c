@@ -39,7 +39,7 @@ static int check_mode(struct opts *o)
 		break;
 	default:
 		return option_fail(o, option_given(o, OPT_MODE) ? OPT_MODE : OPT_TRANSPORT,
-			"over %s there are channel, send, alloc-hold and handshake", name);
+			"over %s only channel, send, alloc-hold and handshake are possible", name);
 	}
 	if (c->search != WANT_NO_SEARCH)
 		return option_fail(o, OPT_SEARCH,
@@ -84,7 +84,7 @@ int opts_transport_check(struct opts *o)
 		return -1;
 	if (option_given(o, OPT_RECEIVERS) && c->receivers != c->senders)
 		return option_fail(o, OPT_RECEIVERS,
-			"a connection is read by who writes to it: as many as --senders");
+			"the lane that writes to a connection also reads it: as many as --senders");
 	c->receivers = c->senders;
 	if (tls && !o->server_port)
 		c->server.port = TLS_PORT;

@@ -205,7 +205,7 @@ static void result_health(FILE *f, const struct config *c, const struct result *
 	if (!result_generator_bound(r))
 		fputs("kept up: the result is the server's and the wire's\n", f);
 	else
-		fputs("BOUND: what was measured is (also) the generator's own limit\n", f);
+		fputs("BOUND: the result shows (also) the generator's own limit\n", f);
 	for (unsigned int b = 0; b < RESULT_NB_BOUNDS; b++)
 		if (r->bound[b])
 			bound_line(f, r, b);
@@ -216,7 +216,7 @@ static void result_health(FILE *f, const struct config *c, const struct result *
 		fprintf(f, "%-10s %s frames received with errors (or fragments)\n", "",
 			text_count(r->bad_frames).s);
 	if (r->stray > 0)
-		fprintf(f, "%-10s %s datagrams received that are not of this run\n", "",
+		fprintf(f, "%-10s %s datagrams received from other runs or senders\n", "",
 			text_count(r->stray).s);
 	if (r->uso)
 		fprintf(f, "%-10s USO used: %s datagrams left in %s super-frames\n", "",

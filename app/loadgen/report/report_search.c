@@ -11,7 +11,7 @@ void report_search_trial(FILE *f, const struct search_trial *t, unsigned int num
 	static const char *const verdicts[] = {
 		[SEARCH_PASSED] = "passed",
 		[SEARCH_FAILED] = "failed",
-		[SEARCH_BOUND] = "generator-bound: says nothing of the server",
+		[SEARCH_BOUND] = "generator-bound: says nothing about the server",
 		[SEARCH_REPEATED] = "disturbed: repeated",
 	};
 

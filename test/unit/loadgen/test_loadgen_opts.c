@@ -102,7 +102,7 @@ static void test_bad_addresses(void **state)
 	REFUSED("not a port", BASE, "--server", "10.0.0.1:");
 	REFUSED("[ADDRESS]:PORT", BASE, "--server", "[fd00::1]3478");
 	REFUSED("[ADDRESS]:PORT", BASE, "--server", "[fd00::1");
-	REFUSED("another family than --client-addr", BASE, "--server", "fd00::1");
+	REFUSED("family is not that of --client-addr", BASE, "--server", "fd00::1");
 	REFUSED("no address that a host can have", BASE, "--server", "127.0.0.1");
 	REFUSED("an address of the clients", BASE, "--server", "10.0.0.5");
 	REFUSED("an address of the peers", BASE, "--server", "10.0.1.2", "--client-gateway",
@@ -112,10 +112,10 @@ static void test_bad_addresses(void **state)
 	assert_accepted(READ(BASE, "--server", "10.9.0.1", "--client-gateway", "10.0.0.254"));
 	REFUSED("prefix length of the link is missing: 10.0.0.2/24", BASE, "--client-addr",
 		"10.0.0.2");
-	REFUSED("no prefix length: 33", BASE, "--client-addr", "10.0.0.2/33");
-	REFUSED("no prefix length", BASE, "--client-addr", "10.0.0.2/");
-	REFUSED("in order", BASE, "--client-addr", "10.0.0.9-10.0.0.2/24");
-	REFUSED("of a family", BASE, "--client-addr", "10.0.0.9-fd00::1/24");
+	REFUSED("not a prefix length: 33", BASE, "--client-addr", "10.0.0.2/33");
+	REFUSED("not a prefix length", BASE, "--client-addr", "10.0.0.2/");
+	REFUSED("in ascending order", BASE, "--client-addr", "10.0.0.9-10.0.0.2/24");
+	REFUSED("of one family", BASE, "--client-addr", "10.0.0.9-fd00::1/24");
 	REFUSED("not ADDRESS/LENGTH", BASE, "--client-addr", "10.0.0/24");
 	REFUSED("not ADDRESS/LENGTH", BASE, "--client-addr", "10.0.0.1-/24");
 	REFUSED("leaves its subnet", BASE, "--client-addr", "10.0.0.2-10.0.1.3/24");
@@ -130,8 +130,8 @@ static void test_bad_addresses(void **state)
 	REFUSED("not PORT or FROM-TO", BASE, "--client-ports", "1-");
 	REFUSED("above its end", BASE, "--client-ports", "6-5");
 	REFUSED("not on the link", BASE, "--client-gateway", "10.0.1.1");
-	REFUSED("another family", BASE, "--peer-gateway", "fd00::1");
-	REFUSED("one of the addresses", BASE, "--client-gateway", "10.0.0.9");
+	REFUSED("family is not that of", BASE, "--peer-gateway", "fd00::1");
+	REFUSED("an address of its own side", BASE, "--client-gateway", "10.0.0.9");
 	REFUSED("not the address of a host", BASE, "--client-gateway", "0.0.0.0");
 	REFUSED("8 addresses x 2 ports are too few for 17 clients", BASE, "--client-ports", "7-8",
 		"--clients", "17");

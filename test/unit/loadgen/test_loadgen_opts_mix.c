@@ -37,7 +37,7 @@ static void test_roles(void **state)
 	REFUSED("--server 10.0.0.1: for clients", PEER, "--server", "10.0.0.1");
 	REFUSED("--role peer has nothing to do", PEER, "--mode", "alloc");
 	REFUSED("prefix length", "--role", "peer", "--peer-addr", "10.0.1.2");
-	REFUSED("none of client, peer, both", "--role", "server");
+	REFUSED("not one of client, peer, both", "--role", "server");
 }
 
 static void test_modes(void **state)
@@ -75,7 +75,7 @@ static void test_modes(void **state)
 		"--peer-addr", "10.0.1.2/24");
 	REFUSED("give --peer-gateway", "--mode", "direct", "--client-addr", "10.0.0.2/24",
 		"--client-gateway", "10.0.0.1", "--peer-addr", "10.0.1.2/24");
-	REFUSED("none of channel, send, direct", BASE, "--mode", "flood");
+	REFUSED("not one of channel, send, direct", BASE, "--mode", "flood");
 }
 
 // What is only of use for media is refused elsewhere; addresses of peers are not (one command line
@@ -86,8 +86,8 @@ static void test_modes_without_media(void **state)
 	assert_int_equal(read_config.role, ROLE_CLIENT);
 	assert_accepted(READ(BASE, "--mode", "alloc", "--peer-addr", "fd00::2/64"));
 	assert_false(addr_is_v4(&read_config.peer.addrs.lo)); // IPv6 relayed addresses
-	REFUSED("--size 500: for media; --mode alloc has none", BASE, "--mode", "alloc", "--size",
-		"500");
+	REFUSED("--size 500: for media; --mode alloc sends no media", BASE, "--mode", "alloc",
+		"--size", "500");
 	REFUSED("--direction down: for media", BASE, "--mode", "binding", "--direction", "down");
 	REFUSED("for media", BASE, "--mode", "unauth", "--voip");
 	REFUSED("for media", BASE, "--mode", "invalid", "--mbps", "3");
@@ -204,7 +204,7 @@ static void test_sizes(void **state)
 	assert_int_equal(read_config.uso, USO_OFF);
 	assert_accepted(READ(BASE, "--uso", "on"));
 	assert_int_equal(read_config.uso, USO_ON);
-	REFUSED("none of auto, on, off", BASE, "--uso", "yes");
+	REFUSED("not one of auto, on, off", BASE, "--uso", "yes");
 	REFUSED("--uso", BASE, "--mode", "binding", "--uso", "on");
 }
 
@@ -228,10 +228,10 @@ static void test_clients(void **state)
 		"s");
 	REFUSED("Give --user", BASE, "--password", "p");
 	REFUSED("needs --password", BASE, "--user", "u");
-	REFUSED("numbers are put behind --user", BASE, "--secret", "s", "--user-per-client");
+	REFUSED("numbers are appended to --user", BASE, "--secret", "s", "--user-per-client");
 	REFUSED("must not be empty", BASE, "--user", "", "--password", "p");
 	REFUSED("1048576 at most", BASE, "--clients", "2M");
-	REFUSED("none of sha1, sha256", BASE, "--integrity", "md5");
+	REFUSED("not one of sha1, sha256", BASE, "--integrity", "md5");
 	REFUSED("127 bytes at most", BASE, "--user",
 		"0123456789012345678901234567890123456789012345678901234567890123"
 		"0123456789012345678901234567890123456789012345678901234567890123");
@@ -266,7 +266,7 @@ static void test_searches(void **state)
 	REFUSED("not with --search pdr", BASE, "--search", "pdr", "--mode", "invalid");
 	REFUSED("give --from and --to", BASE, "--search", "ndr", "--pps", "1000");
 	REFUSED("give --from and --to", BASE, "--search", "ndr", "--voip");
-	REFUSED("--search ndr accepts none", BASE, "--search", "ndr", "--loss", "1%");
+	REFUSED("--search ndr accepts no loss", BASE, "--search", "ndr", "--loss", "1%");
 	REFUSED("--from 5k: for searches", BASE, "--from", "5k");
 	REFUSED("--plot x.svg: for searches", BASE, "--plot", "x.svg");
 	REFUSED("nothing is between", BASE, "--search", "ndr", "--from", "20M");

@@ -159,7 +159,7 @@ static void test_uso(void **state)
 	w.config.burst = 8;
 	assert_reason("the port offers no UDP segmentation");
 	p.uso.segments = 64;
-	assert_reason("no datagrams that could leave as one");
+	assert_reason("no datagrams that could leave as one frame");
 	w.config.burst = 1;
 	assert_reason("every burst is one datagram (--burst)");
 	p.uso.segments = 0;
@@ -182,7 +182,7 @@ static void test_uso(void **state)
 	snapshot_result(w.engine, w.first, w.last, true, w.result);
 	assert_true(w.result->uso); // one of them was not
 	w.last->port[SIDE_CLIENT].tx_cut = 6;
-	assert_reason("the port found that it cannot, and cut what it was given");
+	assert_reason("the port found that it cannot, and cut the frames itself");
 }
 
 int main(void)
