@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""slipring-exporter: metrics of a running slipring for Prometheus, asked of DPDK's telemetry socket by
-a process of its own that needs no privilege (doc/monitoring.md).
+"""slipring-exporter: serves metrics of a running slipring to Prometheus. It reads DPDK's telemetry socket
+from a separate process that needs no privileges (doc/monitoring.md).
 """
 
 import argparse
@@ -22,7 +22,7 @@ from share import share
 from telemetry import UNIT, USUAL, socket_paths
 from web import TEXT, Shared, Web, listener
 
-TAKEN = "; coturn's exporter has port 9641, too: give another to --listen, or to prometheus-port of coturn"
+TAKEN = "; coturn's exporter uses port 9641, too: set another in --listen, or in prometheus-port of coturn"
 DEFAULT = ("127.0.0.1:9641", "[::1]:9641")
 SHARE_S = 60  # how long --share waits for a socket that answers
 
@@ -37,7 +37,7 @@ def address(text):
 
 def prefix(text):
     if not re.fullmatch(r"[\w.-]+", text) or text in (".", ".."):
-        raise argparse.ArgumentTypeError(f"{text!r} is no --file-prefix of EAL")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a --file-prefix of EAL")
     return text
 
 
@@ -61,26 +61,26 @@ def options(argv):
         epilog="exit codes: 0 ended by SIGTERM or SIGINT, 1 cannot run, 2 wrong options",
     )  # fmt: skip
     parser.add_argument("--listen", metavar="ADDRESS:PORT", action="append", type=address,
-        help=f"where to answer HTTP; more than once for several (default: {', '.join(DEFAULT)})")
+        help=f"address to serve HTTP on; may be repeated (default: {', '.join(DEFAULT)})")
     parser.add_argument("--file-prefix", metavar="NAME", type=prefix, default="slipring",
         help="eal.file-prefix of the slipring to ask (default: slipring)")
     parser.add_argument("--socket-dir", metavar="DIR",
-        help=f"EAL's runtime directory (default: {UNIT}, of the unit, or {USUAL})")
+        help=f"EAL's runtime directory (default: {UNIT}, that of the unit, or {USUAL})")
     parser.add_argument("--timeout", metavar="SECONDS", type=seconds(0.05), default=2.0,
-        help="for all of slipring's answers to one scrape (default: 2)")
+        help="limit for all of slipring's answers to one scrape (default: 2)")
     parser.add_argument("--cache", metavar="SECONDS", type=seconds(0), default=1.0,
-        help="how long slipring's answers to one scrape serve others: a storm of scrapes costs it"
+        help="how long slipring's answers are reused for other scrapes, so that many scrapes cost it"
         " nothing (default: 1)")
     parser.add_argument("--coturn-names", action="store_true",
-        help="also coturn's names for what slipring counts too")
+        help="also export counters under coturn's names, where it has the same ones")
     parser.add_argument("--share", metavar="GROUP",
-        help="as root: give that group the socket once it answers, and end")
+        help="as root: give that group access to the socket once it answers, and exit")
     parser.add_argument("--version", action="version", version=f"slipring-exporter {VERSION}")
     return parser.parse_args(argv)  # fmt: skip
 
 
 class Registry(CollectorRegistry):
-    """What prometheus_client is to write: given, not collected."""
+    """A registry for prometheus_client with given metrics, instead of collected ones."""
 
     def __init__(self, metrics):
         super().__init__()
@@ -94,25 +94,25 @@ def pages(slipring, web, cache):
     fetched, probed = Shared(slipring.metrics, cache), Shared(slipring.health, cache)
 
     def metrics(accept):
-        own = Families()
-        own.add("c", "exporter_connections_refused", "Connections closed: too many at a time.",
+        counts = Families()
+        counts.add("c", "exporter_connections_refused", "Connections closed: too many at a time.",
             web().refused)  # fmt: skip
         encode, kind = choose_encoder(accept)
-        return 200, kind, encode(Registry([*own.metrics.values(), *fetched.get()]))
+        return 200, kind, encode(Registry([*counts.metrics.values(), *fetched.get()]))
 
     def health(accept):
         alive, _ = probed.get()
         return (200, TEXT, b"ok\n") if alive else (503, TEXT, b"the socket does not answer\n")
 
     def ready(accept):
-        _, why = probed.get()
-        return (503, TEXT, f"{why}\n".encode()) if why else (200, TEXT, b"ready\n")
+        _, reason = probed.get()
+        return (503, TEXT, f"{reason}\n".encode()) if reason else (200, TEXT, b"ready\n")
 
     return {"/metrics": metrics, "/healthz": health, "/livez": health, "/readyz": ready}
 
 
 def listeners(wanted):
-    """A default address that the host does not have (no IPv6) is left out."""
+    """Opens the listening sockets. Skips a default address that the host does not have (no IPv6)."""
     sockets, missing = [], None
     for host, port in wanted or map(address, DEFAULT):
         try:
@@ -139,7 +139,7 @@ def main(argv):
         threading.Thread(target=web.serve, args=(sock,), daemon=True).start()
     slipring.metrics()
     if slipring.error:
-        print(f"slipring-exporter: {slipring.error}; asked again at every scrape", file=sys.stderr)
+        print(f"slipring-exporter: {slipring.error}; every scrape tries again", file=sys.stderr)
     signal.sigwait(ends)
     return 0
 

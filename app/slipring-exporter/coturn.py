@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""coturn's names for what slipring counts too (--coturn-names). coturn gives its counters no _total,
-so all of them are untyped here. doc/coturn.md says which names there cannot be, and why.
+"""Counters that coturn has, too, under its names (--coturn-names). coturn's counters have no _total, so
+all of them are untyped here. doc/coturn.md lists the names that have no counterpart, and why.
 """
 
 from prometheus_client.core import Metric
 
 
 def traffic(realms):
-    """What was relayed, by realm and in all. coturn adds a session's when it has ended, and counts
-    headers of TURN too.
+    """Relayed datagrams, by realm and in total. coturn adds those of a session when it ends, and also
+    counts TURN headers.
     """
-    for way, field, what in (
+    for direction, field, meaning in (
         ("rcv", "rx", "received from clients"), ("sent", "tx", "sent to clients"),
         ("peer_rcv", "tx", "received from peers"), ("peer_sent", "rx", "sent to peers"),
     ):  # fmt: skip
-        for unit, of, word in (("p", field, "Datagrams"), ("b", field + "_bytes", "Bytes")):
-            text = f"{word} {what}."
-            counts = {str(row.get("realm", ""))[:160]: row.get(of) for row in realms}
+        for unit, counter, word in (("p", field, "Datagrams"), ("b", field + "_bytes", "Bytes")):
+            text = f"{word} {meaning}."
+            counts = {str(row.get("realm", ""))[:160]: row.get(counter) for row in realms}
             counts = {realm: count for realm, count in counts.items() if isinstance(count, int)}
             for realm, count in counts.items():
-                yield f"turn_traffic_{way}{unit}", text, count, {"realm": realm}
+                yield f"turn_traffic_{direction}{unit}", text, count, {"realm": realm}
             if counts:
-                yield f"turn_total_traffic_{way}{unit}", text, sum(counts.values()), {}
+                yield f"turn_total_traffic_{direction}{unit}", text, sum(counts.values()), {}
 
 
 def families(answers):
@@ -35,13 +35,13 @@ def families(answers):
         ("turn_udp_recvmmsg_packets", "Datagrams received.", stats.get("rx"), {}),
         (
             "turn_unauthenticated_401_responses",
-            "Requests without credentials that were asked for them.",
+            "Requests without credentials, answered with a challenge.",
             refusals.get("challenge"),
             {},
         ),
         (
             "turn_unauthenticated_401_dropped_responses",
-            "Such answers that a limit has held back.",
+            "Challenges not sent because of a limit.",
             drops.get("unauthenticated_rate"),
             {},
         ),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From slipring's answers to metrics. Numbers of series are bounded, whatever is answered."""
+"""Converts slipring's answers to metrics. The number of series is bounded, whatever the answers are."""
 
 import math
 import re
@@ -11,10 +11,10 @@ from prometheus_client.core import Metric
 from telemetry import Bad, Dead, Telemetry
 
 TYPES = {"c": "counter", "g": "gauge", "u": "unknown", "h": "histogram"}
-MOST = 512  # rows of one answer that are taken: workers, ports, reasons, statistics of a device
+MOST = 512  # rows used of one answer: workers, ports, reasons, statistics of a device
 REALMS = 16  # rows of a page of /slipring/realms
-CERTIFICATES = 32  # of one of /slipring/certificates
-WAYS = (("rx", "rx"), ("tx", "tx"), ("hand", "handed_in"))  # histogram, the sum of its bursts
+CERTIFICATES = 32  # rows of a page of /slipring/certificates
+DIRECTIONS = (("rx", "rx"), ("tx", "tx"), ("hand", "handed_in"))  # histogram, the sum of its bursts
 
 
 def is_number(value):
@@ -22,12 +22,12 @@ def is_number(value):
 
 
 def plain(value):
-    """A label's value: printable, not long."""
+    """A label's value, made printable and cut."""
     return re.sub(r"[^ -~]", "?", str(value))[:160]
 
 
 class Families:
-    """Metrics by their names, as they are found."""
+    """Metrics by name, in the order in which they were found."""
 
     def __init__(self):
         self.metrics = {}
@@ -47,9 +47,9 @@ class Families:
         self.add("g", name + "_info", text, 1, **labels)
 
     def histogram(self, name, text, bounds, counts, total, **labels):
-        """counts: of each class; bounds: what each class has at most."""
+        """counts: of each class; bounds: the upper bound of each class."""
         metric, sum_ = self.family("h", name, text), 0
-        for bound, count in zip([*map(float, bounds), math.inf], [*counts, 0]):  # a 0, or the last
+        for bound, count in zip([*map(float, bounds), math.inf], [*counts, 0]):  # the last class may have no count
             sum_ += count
             le = "+Inf" if math.isinf(bound) else str(bound)
             metric.add_sample(metric.name + "_bucket", {**labels, "le": le}, sum_)
@@ -61,7 +61,7 @@ class Fetch:
     """One conversation with slipring."""
 
     def __init__(self, telemetry, known, on_bad):
-        """known: meanings by pid, of the fetches before; on_bad(command): an answer was of no use."""
+        """known: meanings by pid, from earlier fetches; on_bad(command): called for an unusable answer."""
         self.telemetry, self.on_bad = telemetry, on_bad
         self.out, self.answers = Families(), {}
         self.commands = set(map(str, self.ask("/", list)))
@@ -71,30 +71,30 @@ class Fetch:
         self.meanings = self.known_meanings(known)
 
     def ask(self, command, kind):
-        """The answer, or an empty one of its kind."""
+        """The answer, or an empty one of its type."""
         if command.split(",")[0] not in getattr(self, "commands", {"/", "/slipring/info"}):
             return kind()
         try:
             answer = self.telemetry.ask(command)
             if not isinstance(answer, kind):
-                raise Bad("of another kind")
+                raise Bad("wrong type")
         except Bad:
             self.on_bad(command.split(",")[0])
             return kind()
         return answer
 
     def known_meanings(self, known):
-        """Those that were not answered are asked for again next time."""
+        """The meanings of counters. Lists without an answer are requested again next time."""
         pid = self.telemetry.greeting.get("pid")
         if pid not in known:
             known.clear()
-        of_all = known.setdefault(pid, {})
-        for of in ("drops", "refusals", "streams", "dtls"):
-            of_all[of] = of_all.get(of) or self.ask(f"/slipring/meanings,{of}", dict)
-        return of_all
+        meanings = known.setdefault(pid, {})
+        for name in ("drops", "refusals", "streams", "dtls"):
+            meanings[name] = meanings.get(name) or self.ask(f"/slipring/meanings,{name}", dict)
+        return meanings
 
     def add_table(self, answer, table, prefix, command, **labels):
-        """The fields of one object."""
+        """Adds the fields of one object."""
         meanings = self.meanings.get(command.rpartition("/")[2], {})
         for field, value in list(answer.items())[:MOST]:
             row = table.get(field)
@@ -109,7 +109,7 @@ class Fetch:
                 self.out.add(row.kind, prefix + row.name, text, value, **dict(row.labels), **labels)
 
     def add_other(self, command, field, value, **labels):
-        """What a newer slipring has."""
+        """Adds a field that only a newer slipring has."""
         labels = {"worker": labels.get("worker", ""), "port": labels.get("port", "")}
         if re.fullmatch(r"\w{1,64}", field):
             self.out.add("u", "other", "A field of telemetry that this exporter does not know.",
@@ -129,17 +129,17 @@ class Fetch:
         config = self.answers["/slipring/config"]
         if config:
             labels = {name: config.get(name, "") for name in ("realm", "relay_mode", "idle")}
-            self.out.info("config", "Of the configuration.", **labels)
+            self.out.info("config", "Facts of the configuration.", **labels)
 
     def add_reasons(self):
-        """Drops and refusals, and what each means."""
+        """Adds drops and refusals, and the meaning of each reason."""
         drops = self.answers["drops"] = self.ask("/slipring/drops", dict)
         for field, value in list(drops.items())[:MOST]:
             reason = field.replace("_", "-")
             self.out.add("c", "drops", "Datagrams dropped, by reason.", value, reason=reason)
             if field in self.meanings["drops"]:
                 meaning = self.meanings["drops"][field]
-                self.out.info("drop_reason", "What a reason means.", reason=reason, meaning=meaning)
+                self.out.info("drop_reason", "The meaning of a reason.", reason=reason, meaning=meaning)
         refusals = self.answers["refusals"] = self.ask("/slipring/refusals", dict)
         for field, value in list(refusals.items())[:MOST]:
             reason = field.replace("_", "-")
@@ -147,7 +147,7 @@ class Fetch:
             labels = {"reason": reason, "error_code": "none" if code == "0" else code}
             self.out.add("c", "refusals", "Requests refused, by the code of the answer and reason.",
                 value, **labels)  # fmt: skip
-            self.out.info("refusal_reason", "What a reason means.", meaning=meaning, **labels)
+            self.out.info("refusal_reason", "The meaning of a reason.", meaning=meaning, **labels)
 
     def add_workers(self):
         for worker in self.ask("/slipring/workers", list)[:MOST]:
@@ -162,7 +162,7 @@ class Fetch:
             self.add_histograms(f"/slipring/histograms,{worker}", True, worker=str(worker))
 
     def add_histograms(self, command, of_worker, **labels):
-        """Those of one worker, or of all together."""
+        """Adds the histograms of one worker, or of all together."""
         answer = self.ask(command, dict)
         try:
             for field, unit, name, scale, by_worker, text in rows.HISTOGRAMS:
@@ -186,13 +186,13 @@ class Fetch:
     def add_bursts(self, answer, worker):
         try:
             bounds = [int(c.split("-")[-1]) for c in answer["classes"]]
-            for way, total in WAYS:
-                counts = [int(n) for n in answer[way + "_hist"]]
+            for direction, total in DIRECTIONS:
+                counts = [int(n) for n in answer[direction + "_hist"]]
                 self.out.histogram(
                     "burst_datagrams",
-                    "Bursts by their number of frames; the sum is of datagrams, of which a super-frame"
-                    " has many. way: received, sent, taken from other workers.",
-                    bounds[:MOST], counts[:MOST], int(answer[total]), worker=worker, way=way,
+                    "Bursts by their number of frames; the sum counts datagrams, of which a super-frame"
+                    " has many. way: received, sent, handed over by other workers.",
+                    bounds[:MOST], counts[:MOST], int(answer[total]), worker=worker, **{"way": direction},
                 )  # fmt: skip
         except (KeyError, TypeError, ValueError, AttributeError):
             if answer:
@@ -202,7 +202,7 @@ class Fetch:
         return [row for row in self.ask(command, list)[:MOST] if isinstance(row, dict) and row]
 
     def pages(self, command, size):
-        """All rows of a command that answers with so many at a time."""
+        """All rows of a command that answers in pages of `size` rows."""
         found = self.objects(command)
         while found and len(found) % size == 0 and len(found) < MOST:
             more = self.objects(f"{command},{len(found) // size}")
@@ -222,7 +222,7 @@ class Fetch:
         for row in ports:
             port = row.get("name", "")
             labels = {name: row.get(name, "") for name in ("kind", "driver", "mac", "on", "offloads")}
-            self.out.info("port", "What a port is.", port=port, **labels)
+            self.out.info("port", "Facts of a port.", port=port, **labels)
             self.add_table(row, rows.PORT, "port_", "/slipring/ports", port=port)
         for row in self.objects("/slipring/steering"):
             labels = {"port": row.get("port", ""), "family": row.get("family", "")}
@@ -235,12 +235,12 @@ class Fetch:
             self.add_table(row, rows.EXCEPTION, "exception_", "/slipring/exception", port=port)
         for row in self.objects("/slipring/addresses"):
             labels = {name: row.get(name, "") for name in ("port", "interface", "address")}
-            text = "1 when the network has taken an address that it had given."
+            text = "1 when the network has withdrawn an assigned address."
             self.out.add("g", "address_lost", text, row.get("lost"), **labels)
         self.add_devices(ports)
 
     def add_devices(self, ports):
-        """The statistics of each device of DPDK, beside the port that has its MAC."""
+        """Adds the statistics of each DPDK device, with the name of the port that has its MAC address."""
         by_mac = {}
         for row in ports:
             by_mac.setdefault(str(row.get("mac")).lower(), []).append(row.get("name", ""))
@@ -271,7 +271,7 @@ STARTS = "slipring is not ready"
 
 
 def why_not_ready(telemetry, info):
-    """What a slipring that answers says."""
+    """The reason that a slipring which answers is not ready."""
     drain = telemetry.ask("/slipring/drain") if isinstance(info, dict) and "ready" in info else None
     if not isinstance(drain, dict) or drain.get("draining") != 1:
         return STARTS
@@ -281,7 +281,7 @@ def why_not_ready(telemetry, info):
 
 
 class Slipring:
-    """All that is asked of one slipring, whether it lives or not."""
+    """The metrics and the health of one slipring, also while it is down."""
 
     def __init__(self, paths, timeout, version, with_coturn=False):
         self.paths, self.timeout, self.version = paths, timeout, version
@@ -292,7 +292,7 @@ class Slipring:
         self.bad[command] = self.bad.get(command, 0) + 1
 
     def metrics(self):
-        """Never fails. slipring_up tells whether the rest is there."""
+        """Never fails. slipring_up tells whether there are more metrics."""
         begin, found = time.monotonic(), []
         try:
             with Telemetry(self.paths, self.timeout) as telemetry:
@@ -300,18 +300,18 @@ class Slipring:
                 self.error = ""
         except (Dead, Bad) as dead:
             self.error = str(dead)
-        own = Families()
-        own.add("g", "up", "1 when slipring has answered.", 0 if self.error else 1)
-        own.info("exporter_build", "The release of the exporter.", version=self.version)
-        own.add("g", "exporter_fetch_seconds", "Time that slipring's answers have taken.",
+        exporter = Families()
+        exporter.add("g", "up", "1 when slipring has answered.", 0 if self.error else 1)
+        exporter.info("exporter_build", "The release of the exporter.", version=self.version)
+        exporter.add("g", "exporter_fetch_seconds", "Time that slipring's answers took.",
             time.monotonic() - begin)  # fmt: skip
         for command, count in self.bad.items() or (("none", 0),):
-            own.add("c", "exporter_bad_answers", "Answers that were of no use.", count,
+            exporter.add("c", "exporter_bad_answers", "Answers that were unusable.", count,
                 command=command)  # fmt: skip
-        return [*own.metrics.values(), *found]
+        return [*exporter.metrics.values(), *found]
 
     def health(self):
-        """(whether the socket answers, why slipring is not ready): "" when it is."""
+        """(True if the socket answers, the reason that slipring is not ready or "")."""
         try:
             with Telemetry(self.paths, self.timeout) as telemetry:
                 try:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""pack.py OUT VERSION MODULE...: one executable file of modules, the same for the same sources."""
+"""pack.py OUT VERSION MODULE...: packs modules into one executable file, reproducibly."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ def main(out, version, *modules):
     files = {os.path.basename(path): open(path, "rb").read() for path in modules}
     files["build.py"] = f'VERSION = "{version}"\n'.encode()
     with open(out, "wb") as file:
-        file.write(b"#!/usr/bin/python3\n")  # the system's: it has the packages
+        file.write(b"#!/usr/bin/python3\n")  # the system's Python, which has the packages
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for name in sorted(files):
                 archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), files[name])

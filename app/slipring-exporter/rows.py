@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What becomes of each field of slipring's telemetry: name, type, labels and HELP of its metric.
+"""Maps the fields of slipring's telemetry to metrics: name, type, labels and HELP.
 
 A table has a line for each field: the field, c (counter) or g (gauge), the metric without
-"slipring_", and what it is. A metric may have labels: NAME{label=value}. "-" leaves a field out: it
-is a text, or told by another metric. The text "." is what slipring itself says of the field
-(/slipring/meanings), or for further values of a label that of the first.
+"slipring_", and its HELP text. A metric may have labels: NAME{label=value}. "-" leaves a field out:
+it is a text, or another metric has it. The text "." stands for slipring's own text about the field
+(/slipring/meanings), or, for further values of a label, for the text of the first one.
 """
 
 import re
@@ -33,58 +33,58 @@ def table(text):
 
 # All workers together, and one of them (as slipring_worker_...)
 STATS = table("""
-rx                    c rx_datagrams         Datagrams received, as they are on the wire.
-tx                    c tx_datagrams         Datagrams sent, as they are on the wire.
+rx                    c rx_datagrams         Datagrams received, counted as on the wire.
+tx                    c tx_datagrams         Datagrams sent, counted as on the wire.
 rx_bytes              c rx_bytes             Bytes of the frames received.
 tx_bytes              c tx_bytes             Bytes of the frames sent.
-drops                 c dropped_datagrams    Datagrams dropped, for whatever reason.
-made                  c made_datagrams       Datagrams made here: answers, fragments, neighbour questions.
-consumed              c consumed_datagrams   Datagrams that ended here as they should: requests, ARP, fragments.
-held                  g held_datagrams       Datagrams that wait for a neighbour or for their other fragments.
-handed_in             c handed_in_datagrams  Datagrams taken from other workers.
-handed_out            c handed_out_datagrams Datagrams given to other workers.
+drops                 c dropped_datagrams    Datagrams dropped, for any reason.
+made                  c made_datagrams       Datagrams created here: answers, fragments, neighbour requests.
+consumed              c consumed_datagrams   Datagrams consumed here: requests, ARP, fragments.
+held                  g held_datagrams       Datagrams that wait for a neighbour or for other fragments.
+handed_in             c handed_in_datagrams  Datagrams handed over by other workers.
+handed_out            c handed_out_datagrams Datagrams handed over to other workers.
 fragments_in          c fragments_received   Fragments kept until their datagram is whole.
-reassembled           c reassembled_datagrams Datagrams made of fragments.
-fragments_out         c fragments_sent       Fragments made for sending.
+reassembled           c reassembled_datagrams Datagrams reassembled from fragments.
+fragments_out         c fragments_sent       Fragments created for sending.
 allocations           g allocations          Live allocations.
 allocations_total     c allocations_made     Allocations made.
 permissions           g permissions          Live permissions.
 channels              g channels             Live channels.
 endpoints             g shared_peers         Peers registered on shared relay ports.
 redirects             g redirects            Notes that a client's allocation lives on another worker.
-relay_ports_ipv4      g relay_ports{family=ipv4}      Relay ports that there are; none where ports are shared.
+relay_ports_ipv4      g relay_ports{family=ipv4}      Number of relay ports; absent with shared ports.
 relay_ports_ipv6      g relay_ports{family=ipv6}      .
-relay_ports_free_ipv4 g relay_ports_free{family=ipv4} Relay ports that no allocation has; those that rest are among them.
+relay_ports_free_ipv4 g relay_ports_free{family=ipv4} Relay ports without an allocation, including those in quarantine.
 relay_ports_free_ipv6 g relay_ports_free{family=ipv6} .
 auth_failures         c auth_failures        Requests whose credentials were wrong.
-port_reused_early     c ports_reused_early   Relay ports given out again before relay.quarantine has passed.
+port_reused_early     c ports_reused_early   Relay ports reused before relay.quarantine had passed.
 pool_refused          c pool_refusals        Permissions, channels and peers refused: no room in pool or share.
-half_family           c half_family          Allocates for both families given one: no address of the other.
-half_capacity         c half_capacity        Allocates for both families given one: no room for the other.
-moves                 c moves                Clients that have moved to another 5-tuple by a ticket.
-moves_lapsed          c moves_lapsed         Moves that no client has completed in time.
-outlived              c outlived_connections Allocations with a ticket that have outlived their client's connection.
-unreachable           c unreachable_refusals Requests refused because no route leads to their peer.
-relay_lost            c relay_lost_refusals  Allocations refused because the network has taken the relay addresses.
+half_family           c half_family          Allocates for both families that got only one: no address of the other.
+half_capacity         c half_capacity        Allocates for both families that got only one: no room for the other.
+moves                 c moves                Clients that moved to another 5-tuple with a ticket.
+moves_lapsed          c moves_lapsed         Moves that were not completed in time.
+outlived              c outlived_connections Allocations with a ticket that outlived their client's connection.
+unreachable           c unreachable_refusals Requests refused because no route leads to the peer.
+relay_lost            c relay_lost_refusals  Allocations refused because the network withdrew the relay addresses.
 icmp_errors_sent      c icmp_errors_sent     ICMP errors sent.
-icmp_errors_held_back c icmp_errors_held_back ICMP errors not sent: past icmp.errors-out or icmp.errors-out-each.
-path_mtus             c path_mtus_learnt     Paths whose MTU was found to be less than what was known.
-path_mtus_refused     c path_mtus_refused    Paths whose MTU was not learnt, as their user has had too many new ones.
-events_lost           c events_lost          Events for the log that found their ring full.
-session_events_lost   c session_events_lost  Events of sessions that found their ring full.
-buffers               g buffers              Packet buffers that there are (buffers.mbufs).
-buffers_free          g buffers_free         Packet buffers that nobody has.
+icmp_errors_held_back c icmp_errors_held_back ICMP errors not sent: above icmp.errors-out or icmp.errors-out-each.
+path_mtus             c path_mtus_learnt     Paths whose MTU was found to be smaller than known.
+path_mtus_refused     c path_mtus_refused    Paths whose MTU was not learned, because their user had too many new ones.
+events_lost           c events_lost          Events for the log lost because their ring was full.
+session_events_lost   c session_events_lost  Events of sessions lost because their ring was full.
+buffers               g buffers              Number of packet buffers (buffers.mbufs).
+buffers_free          g buffers_free         Packet buffers that are free.
 """)
 # One worker only
 WORKER = table("""
 lcore         g lcore              The lcore of the worker.
 busy_cycles   c busy_cycles        CPU cycles (TSC) spent on rounds that found something to do.
 total_cycles  c cycles             CPU cycles (TSC) in all.
-sleep_cost_ns g sleep_cost_seconds CPU time of one sleep of late; 0 when none was measured.
-waits         c waits              Times that the worker has blocked until something came or was due.
-woken_by_port c woken_by_port      Of these, ended by a frame at a port.
-woken_by_kick c woken_by_kick      Of these, ended by another worker or thread, or by a question.
-woken_by_time c woken_by_time      Of these, ended by what was due by time.
+sleep_cost_ns g sleep_cost_seconds CPU time of a recent sleep; 0 until one was measured.
+waits         c waits              Times that the worker blocked until a frame, message or deadline.
+woken_by_port c woken_by_port      Waits that a frame at a port ended.
+woken_by_kick c woken_by_kick      Waits that another worker, a thread or a query ended.
+woken_by_time c woken_by_time      Waits that a deadline ended.
 rx_bursts     -
 rx_empty      -
 uso_frames    -
@@ -94,14 +94,14 @@ rx_hist       -
 tx_hist       -
 """)
 SCALES = {"sleep_cost_ns": 1e-9, "away_ms": 1e-3, "took_ms": 1e-3}
-# Bursts of one worker; metrics.py takes classes and histograms apart
+# Bursts of one worker; metrics.py parses classes and histograms
 BURSTS = table("""
 rx_empty     c empty_polls      Polls of a queue that found nothing.
-tx_short     c tx_short_bursts  Bursts of which a port did not take all at once.
-tx_retried   c tx_retries       Times the rest of such a burst was offered again.
+tx_short     c tx_short_bursts  Bursts that a port did not take as a whole.
+tx_retried   c tx_retries       Times the rest of such a burst was retried.
 uso_frames   c uso_frames       Super-frames sent.
 uso_segments c uso_datagrams    Datagrams sent in super-frames.
-whole_frames c whole_frames     Super-frames received whole and sent whole.
+whole_frames c whole_frames     Super-frames received and sent without cutting.
 polls        -
 rx_bursts    -
 rx           -
@@ -125,7 +125,7 @@ on        -
 offloads  -
 members   -
 link      g link_up        1 when the link is up.
-trouble   g trouble        1 when something else keeps the port from its work; status says what.
+trouble   g trouble        1 when another problem keeps the port from working; see slipringctl status.
 mtu       g mtu_bytes      MTU of the port.
 vlan      g vlan           VLAN id of the port; 0 = untagged.
 rx_queues g rx_queues      Receive queues.
@@ -133,11 +133,11 @@ tx_queues g tx_queues      Transmit queues.
 rx_ring   g rx_ring_slots  Descriptors of a receive queue.
 tx_ring   g tx_ring_slots  Descriptors of a transmit queue.
 rss       g rss            1 when the NIC spreads packets over the queues.
-rx_missed c rx_missed      Frames lost because nobody fetched them in time.
-rx_errors c rx_errors      Frames that arrived damaged.
+rx_missed c rx_missed      Frames lost because the worker did not poll in time.
+rx_errors c rx_errors      Frames received damaged.
 rx_nombuf c rx_no_mbuf     Times a receive queue found no packet buffer.
 tx_errors c tx_errors      Frames that the port could not send.
-tx_cut    c tx_cut_frames  Super-frames that had to be cut by us.
+tx_cut    c tx_cut_frames  Super-frames that had to be cut in software.
 """)
 STEERING = table("""
 port        -
@@ -145,9 +145,9 @@ family      -
 step        -
 why         -
 rules       g rules                  Rules in the NIC.
-hits        c home_datagrams         Datagrams of peers that came in on their worker's queue.
-handed_over c handed_over_datagrams  Datagrams of peers that came in on another worker's queue.
-degraded    g degraded               1 when rules are in use and packets come in elsewhere all the same.
+hits        c home_datagrams         Datagrams from peers received on the queue of their worker.
+handed_over c handed_over_datagrams  Datagrams from peers received on the queue of another worker.
+degraded    g degraded               1 when rules are in use, but packets still arrive on other queues.
 """)
 TO, FROM = "to_kernel_datagrams", "from_kernel_datagrams"
 EXCEPTION = table(f"""
@@ -156,7 +156,7 @@ interface -
 netns     -
 offloads  -
 link      g link_up      1 when the interface of the exception port is up.
-trouble   g trouble      1 when something keeps the exception port from its work; status says what.
+trouble   g trouble      1 when a problem keeps the exception port from working; see slipringctl status.
 to_kernel_tcp    c {TO}{{class=tcp}}    Datagrams given to the kernel.
 to_kernel_udp    c {TO}{{class=udp}}    .
 to_kernel_icmp   c {TO}{{class=icmp}}   .
@@ -171,25 +171,25 @@ to_kernel_super_frames     c to_kernel_super_frames     Super-frames of TCP give
 to_kernel_super_segments   c to_kernel_super_segments   Segments in them.
 from_kernel_super_frames   c from_kernel_super_frames   Super-frames of TCP taken from the kernel.
 from_kernel_super_segments c from_kernel_super_segments Segments in them.
-to_kernel_denied     c to_kernel_denied     Datagrams for the kernel that exception.allow does not name.
-to_kernel_rate       c to_kernel_rate       Datagrams for the kernel past exception.rate, or faster than it takes them.
-to_kernel_lost       c to_kernel_lost       Datagrams given to the kernel, which did not take them.
-from_kernel_foreign  c from_kernel_foreign  Datagrams of the kernel with an address or of a kind that is not its own.
-from_kernel_answered c from_kernel_answered Answers of the kernel to ARP and ND that the data path answers.
-from_kernel_cut      c from_kernel_cut      Super-frames of the kernel that had to be cut by us.
-from_kernel_missed   c from_kernel_missed   Datagrams that the kernel could not queue, since nobody read them in time.
+to_kernel_denied     c to_kernel_denied     Datagrams for the kernel that exception.allow does not permit.
+to_kernel_rate       c to_kernel_rate       Datagrams for the kernel above exception.rate, or faster than it accepts them.
+to_kernel_lost       c to_kernel_lost       Datagrams given to the kernel, which did not accept them.
+from_kernel_foreign  c from_kernel_foreign  Datagrams of the kernel with an address or a type that is not the kernel's.
+from_kernel_answered c from_kernel_answered Answers of the kernel to ARP and ND requests that the data path answers.
+from_kernel_cut      c from_kernel_cut      Super-frames of the kernel that had to be cut in software.
+from_kernel_missed   c from_kernel_missed   Datagrams that the kernel could not queue, because they were not read in time.
 """)
 REFUSED, CLOSED, PROXY = "refused", "closed", "proxy_refused"
 STREAMS = table(f"""
-connections      g connections           Connections that are open.
-tls              g tls_connections       Connections that are open, with TLS.
-accepted         c accepted              Connections in all, without those refused.
-refused_total    c {REFUSED}{{limit=total}}   Connections refused, by the limit that they met.
+connections      g connections           Open connections.
+tls              g tls_connections       Open connections with TLS.
+accepted         c accepted              Connections accepted in total, without those refused.
+refused_total    c {REFUSED}{{limit=total}}   Connections refused, by limit.
 refused_source   c {REFUSED}{{limit=source}}  .
 refused_network  c {REFUSED}{{limit=network}} .
 refused_rate     c {REFUSED}{{limit=rate}}    .
 refused_files    c {REFUSED}{{limit=files}}   .
-refused_proxy    c {PROXY}{{reason=source}}   Connections to listeners for balancers that came to nothing, and why.
+refused_proxy    c {PROXY}{{reason=source}}   Failed connections to listeners for balancers, by reason.
 proxy_none       c {PROXY}{{reason=none}}     .
 proxy_bad        c {PROXY}{{reason=bad}}      .
 proxy_long       c {PROXY}{{reason=long}}     .
@@ -197,9 +197,9 @@ proxy_slow       c {PROXY}{{reason=slow}}     .
 proxy_gave_way   c {PROXY}{{reason=gave_way}} .
 proxy_taken      c {PROXY}{{reason=taken}}    .
 proxy_closed     c {PROXY}{{reason=closed}}   .
-proxy_own        c proxy_own             Connections that balancers have made for themselves.
+proxy_own        c proxy_own             Connections that balancers made for their own purposes.
 handshakes       c handshakes            .
-handshake_failed c {CLOSED}{{reason=handshake_failed}} Connections closed, and why.
+handshake_failed c {CLOSED}{{reason=handshake_failed}} Connections closed, by reason.
 slow             c {CLOSED}{{reason=slow}}     .
 gave_way         c {CLOSED}{{reason=gave_way}} .
 idle             c {CLOSED}{{reason=idle}}     .
@@ -209,9 +209,9 @@ failed           c {CLOSED}{{reason=failed}}   .
 closed           c {CLOSED}{{reason=closed}}   .
 rx               c rx_messages           .
 tx               c tx_messages           .
-rx_bytes         c rx_bytes              Bytes received, TLS taken off.
+rx_bytes         c rx_bytes              Bytes received, without TLS.
 tx_bytes         c tx_bytes              Bytes written, before TLS.
-writes           c writes                Writes: those of one time left together.
+writes           c writes                Writes; messages of one moment are written together.
 oversize         c oversize_messages     .
 queue_full       c queue_full_messages   .
 untold           c untold_refusals       .
@@ -224,12 +224,12 @@ dtls_refused_total   -
 dtls_refused_source  -
 dtls_refused_network -
 dtls_overrun     -
-relay_ports       g relay_ports           Ports of TCP allocations that are open.
-relay_connections g relay_connections     Connections with peers that are open.
-relay_connected   c relay_connections_made{{by=client}} Connections with peers that were made, and by whom.
+relay_ports       g relay_ports           Open ports of TCP allocations.
+relay_connections g relay_connections     Open connections with peers.
+relay_connected   c relay_connections_made{{by=client}} Connections made with peers, by initiator.
 relay_accepted    c relay_connections_made{{by=peer}}   .
-relay_bound       c relay_bound           Connections with peers that a client has bound.
-relay_failed      c relay_refused{{reason=failed}}    Connects and connections of peers that came to nothing, and why.
+relay_bound       c relay_bound           Connections with peers bound by a client.
+relay_failed      c relay_refused{{reason=failed}}    Failed Connect requests and connections of peers, by reason.
 relay_refused     c relay_refused{{reason=limit}}     .
 relay_hasty       c relay_refused{{reason=rate}}      .
 relay_strangers   c relay_refused{{reason=permission}} .
@@ -245,11 +245,11 @@ relay_to_clients  c relay_bytes{{to=client}}  .
 """)
 DTLS = table(f"""
 open              g sessions              Sessions whose handshake is complete.
-half_open         g handshakes_under_way  Handshakes under way.
+half_open         g handshakes_under_way  Handshakes in progress.
 verify            c hello_verify_requests .
 gave_way          c handshakes_given_up   .
-opened            c sessions_made         Sessions in all.
-replaced          c ended{{reason=replaced}} Sessions ended, and why.
+opened            c sessions_made         Sessions established in total.
+replaced          c ended{{reason=replaced}} Sessions ended, by reason.
 closed            c ended{{reason=closed}}   .
 failed            c ended{{reason=failed}}   .
 idle              c ended{{reason=idle}}     .
@@ -258,11 +258,11 @@ tx                c tx_messages           .
 again             c handshake_repeats     .
 unsealed          c unsealed_records      .
 handshakes        c handshakes            DTLS handshakes completed.
-handshake_failed  c handshakes_failed     DTLS handshakes given up: failed, or past dtls.handshake.
-refused_total     c {REFUSED}{{limit=total}}   DTLS handshakes refused, by the limit that they met.
+handshake_failed  c handshakes_failed     DTLS handshakes given up: failed, or longer than dtls.handshake.
+refused_total     c {REFUSED}{{limit=total}}   DTLS handshakes refused, by limit.
 refused_source    c {REFUSED}{{limit=source}}  .
 refused_network   c {REFUSED}{{limit=network}} .
-handshake_overrun c handshake_overruns    Datagrams of DTLS handshakes dropped: too many waited.
+handshake_overrun c handshake_overruns    Datagrams of DTLS handshakes dropped because too many waited.
 """)
 CONFIG = table("""
 path                 -
@@ -274,17 +274,17 @@ ports                g ports                 Ports.
 listeners            g listeners             Listeners.
 relay_addresses      g relay_addresses       Relay addresses.
 relay_pools          g relay_pools           Pools of relay addresses.
-external_addresses   g external_addresses    Addresses with an external one.
+external_addresses   g external_addresses    Addresses that have an external address.
 routes               g routes                Routes of all ports.
 relay_port_low       g relay_port_low        First relay port.
 relay_port_high      g relay_port_high       Last relay port.
-quarantine           g quarantine_seconds    How long a relay port rests (relay.quarantine).
+quarantine           g quarantine_seconds    Quarantine of a relay port (relay.quarantine).
 realms               g realms                Realms.
 users                g users                 Users of auth.realm.
-secrets              g secrets               Secrets of REST names; how many, nothing else.
+secrets              g secrets               Number of secrets for REST names.
 token_keys           g token_keys            Keys of access tokens of auth.realm.
-nonce_lifetime       g nonce_lifetime_seconds How long a nonce is taken.
-hairpin              g hairpin               1 when peers may be own relay addresses.
+nonce_lifetime       g nonce_lifetime_seconds How long a nonce is valid.
+hairpin              g hairpin               1 when peers may be relay addresses of this server.
 allow                g peer_rules{list=allow} Rules of peers.allow and peers.deny.
 deny                 g peer_rules{list=deny}  .
 limit_allocations    g limit_allocations     limits.allocations.
@@ -292,10 +292,10 @@ limit_per_user       g limit_per_user        limits.per-user; 0 = no limit.
 limit_per_source     g limit_per_source      limits.per-source; 0 = no limit.
 limit_connections    g limit_connections     streams.connections.
 limit_sessions       g limit_sessions        dtls.sessions.
-lifetime_default     g lifetime_default_seconds Lifetime of an allocation whose client asks for none.
+lifetime_default     g lifetime_default_seconds Lifetime of an allocation whose client requests none.
 lifetime_max         g lifetime_max_seconds  Longest lifetime of an allocation.
 unauthenticated_rate g limit_unauthenticated_per_second limits.unauthenticated; 0 = no limit.
-stale_nonce_rate     g limit_stale_nonce_per_second Answers 438 a source may get in a second; 0 = no limit.
+stale_nonce_rate     g limit_stale_nonce_per_second 438 answers per second to one source; 0 = no limit.
 guess_rate           g limit_guesses_per_second limits.guesses; 0 = no limit.
 binding_rate         g limit_binding_per_second limits.binding; 0 = no limit.
 """)
@@ -303,9 +303,9 @@ REALM = table("""
 realm             -
 allocations       g realm_allocations      Live allocations.
 allocations_total c realm_allocations_made Allocations made.
-rx                c realm_datagrams{from=client} Datagrams relayed, by who sent them.
+rx                c realm_datagrams{from=client} Datagrams relayed, by sender.
 tx                c realm_datagrams{from=peers}  .
-rx_bytes          c realm_bytes{from=client}     Bytes of data relayed, without headers, by who sent them.
+rx_bytes          c realm_bytes{from=client}     Bytes of data relayed, without headers, by sender.
 tx_bytes          c realm_bytes{from=peers}      .
 lost_permission   c realm_lost_datagrams{class=permission} Datagrams of allocations dropped, by class.
 lost_size         c realm_lost_datagrams{class=size}       .
@@ -316,47 +316,47 @@ lost_allocation_rate c realm_lost_datagrams{class=allocation_rate} .
 lost_user_rate       c realm_lost_datagrams{class=user_rate}       .
 lost_realm_rate      c realm_lost_datagrams{class=realm_rate}      .
 """)
-# Histograms: (their fields begin with this, unit in these names, metric, its scale, of each worker)
+# Histograms: (prefix of the fields, unit in their names, metric, scale, True if per worker)
 HISTOGRAMS = (
     ("time", "_ns", "datagram_seconds", 1e-9, True,
-        "Time from receiving a datagram until what became of it was sent, of one in 1,024."),
+        "Time from receiving a datagram until its relayed datagram or answer was sent, for one in 1,024."),
     ("lifetime", "_s", "allocation_lifetime_seconds", 1, False,
         "Lifetimes of allocations that have ended."),
     ("bytes", "", "allocation_bytes", 1, False,
-        "Bytes of data, of both directions, of allocations that have ended."),
+        "Bytes of data, in both directions, of allocations that have ended."),
 )  # fmt: skip
 RECORDS = table("""
 written c written       Records of sessions written.
 lost    c lost          Records of sessions lost.
 unsent  c unsent        Records of sessions that could not be sent.
-waiting g waiting       Records of sessions that wait to be written.
+waiting g waiting       Records of sessions waiting to be written.
 """)
 AREAS = "start config ports addresses streams auth sessions workers dpdk control".split()
 LOG = table("\n".join((
-    "lost c lost Lines that who reads standard error, journald or syslog did not take.",
+    "lost c lost Lines that the reader of standard error, journald or syslog did not accept.",
     *(f"{area}_level -" for area in AREAS),
-    *(f"{area}_lines c lines{{area={area}}} Lines written, by their area." for area in AREAS),
-    *(f"{area}_suppressed c suppressed{{area={area}}} Lines left out, past log.rate." for area in AREAS),
+    *(f"{area}_lines c lines{{area={area}}} Lines written, by area." for area in AREAS),
+    *(f"{area}_suppressed c suppressed{{area={area}}} Lines suppressed above log.rate." for area in AREAS),
 )))  # fmt: skip
-# The state area: all of it is of the start
+# The state area, as found at the start
 STATE = table("""
 start        -
 why          -
 version      -
-kept         g state_kept         1: a restart keeps the calls of this process; 0: there was no room for its area.
+kept         g state_kept         1: a restart keeps the calls of this process; 0: there was no room for the area.
 bytes        g state_bytes        Size of the state area.
-bytes_each   g state_bytes_each   Of that, for each allocation that can exist.
-away_ms      g state_away_seconds Time from when the last process was there until its calls were taken up.
-took_ms      g state_took_seconds How long taking up calls took.
-deaths       g state_deaths       Processes in a row before this one that have died within a minute of their start.
-allocations  g state_allocations  Allocations taken up at the start.
-permissions  g state_permissions  Permissions taken up at the start.
-channels     g state_channels     Channels taken up at the start.
-endpoints    g state_shared_peers Peers on shared relay ports taken up at the start.
-reservations g state_reservations Reserved ports taken up at the start.
-redirects    g state_redirects    Of these allocations, those that live on another worker than their client.
-resting      g state_resting      Relay ports that go on resting.
-lost_expired       g state_lost{reason=expired} Records of the last process that were not taken up, by reason.
+bytes_each   g state_bytes_each   Size of the state area per possible allocation.
+away_ms      g state_away_seconds Time from the end of the last process until its calls were restored.
+took_ms      g state_took_seconds Time taken to restore calls.
+deaths       g state_deaths       Number of consecutive processes before this one that died within a minute of their start.
+allocations  g state_allocations  Allocations restored at the start.
+permissions  g state_permissions  Permissions restored at the start.
+channels     g state_channels     Channels restored at the start.
+endpoints    g state_shared_peers Peers on shared relay ports restored at the start.
+reservations g state_reservations Reserved ports restored at the start.
+redirects    g state_redirects    Restored allocations that live on another worker than their client.
+resting      g state_resting      Relay ports that remain in quarantine.
+lost_expired       g state_lost{reason=expired} Records of the last process that were not restored, by reason.
 lost_stream        g state_lost{reason=stream} .
 lost_listener      g state_lost{reason=listener} .
 lost_relay         g state_lost{reason=relay} .
@@ -373,37 +373,37 @@ lost_damaged       g state_lost{reason=damaged} .
 """)
 RELOADS = table("""
 ended        c reloads             Reloads that have ended.
-refused      c reloads_refused     Of these, those refused: nothing was changed.
-last_refused g reload_last_refused 1 when the last one was refused.
-at           g reload_last_seconds Unix time at which the last one ended; 0 = there was none.
+refused      c reloads_refused     Reloads that were refused and changed nothing.
+last_refused g reload_last_refused 1 when the last reload was refused.
+at           g reload_last_seconds Unix time at which the last reload ended; 0 = no reload yet.
 """)
 CERTIFICATE = table("""
 certificate -
-not_after   g not_after_seconds Unix time at which a certificate in use ends, or what stands behind it.
-renew       g renew_seconds     Unix time by which it should have been renewed and read again.
+not_after   g not_after_seconds Unix time at which a certificate in use, or one of its chain, expires.
+renew       g renew_seconds     Unix time by which the certificate should be renewed and read again.
 """)
 WATCHDOG = table("""
 alarms_workers    c alarms{of=workers}    Times that workers, management or other threads made no progress.
 alarms_management c alarms{of=management} .
 alarms_threads    c alarms{of=threads}    .
-ticks             c ticks                 Looks of the watchdog.
-late_ticks        c late_ticks            Looks that came too late to count: the machine was full, or stood still.
-crash_reports     g crash_reports         Reports of crashes that are kept.
+ticks             c ticks                 Ticks of the watchdog.
+late_ticks        c late_ticks            Ticks that came too late to count: the machine was overloaded or stopped.
+crash_reports     g crash_reports         Crash reports that are kept.
 """)
 DRAIN = table("""
-draining    g active           1 while the box drains: it makes no new allocations.
-deadline    g deadline_seconds Time until a box that drains ends at the latest.
-below       g below            Allocations at which a box that drains ends.
+draining    g active           1 while the server drains: it makes no new allocations.
+deadline    g deadline_seconds Time until a draining server ends at the latest.
+below       g below            Number of allocations at which a draining server ends.
 since       -
 allocations -
 refused     -
 """)
 ALTERNATE = table("""
-servers          g servers                    Other servers that clients may be sent to.
-sends            g active                     1 while new clients are sent to other servers, and the box does not drain.
+servers          g servers                    Other servers that clients may be redirected to.
+sends            g active                     1 while new clients are redirected to other servers, and the server does not drain.
 sent             -
-allocations_from g from_allocations           Allocations from which new clients are sent to other servers.
-datagrams_from   g from_datagrams_per_second  Datagrams relayed in a second from which they are.
+allocations_from g from_allocations           Number of allocations from which new clients are redirected.
+datagrams_from   g from_datagrams_per_second  Datagrams relayed per second from which new clients are redirected.
 datagrams        g datagrams_per_second       Datagrams relayed in the last second.
 """)
 # The commands whose answer is one object of numbers: (table, prefix of the metrics)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A client of DPDK's telemetry socket: one SOCK_SEQPACKET exchange per question, all of them before
-one deadline, nothing taken on trust."""
+"""A client of DPDK's telemetry socket: one SOCK_SEQPACKET exchange per question, all of them within
+one deadline. Every answer is checked."""
 
 import json
 import os
@@ -8,20 +8,20 @@ import socket
 import time
 
 ANSWER_MAX = 1 << 17  # bytes; DPDK sends 16 KiB at most
-UNIT, USUAL = "/run/slipring/dpdk", "/var/run/dpdk"  # EAL's directories: of conf/slipring.service, and else
+UNIT, USUAL = "/run/slipring/dpdk", "/var/run/dpdk"  # EAL's directories: conf/slipring.service, default
 
 
 class Dead(Exception):
-    """Nobody answers, or not in time."""
+    """There is no answer, or not in time."""
 
 
 class Bad(Exception):
-    """One answer is of no use; the next one may be."""
+    """One answer is unusable; the next one may be good."""
 
 
 def socket_paths(directory, prefix):
-    """Where the socket may be, best first. EAL goes by $RUNTIME_DIRECTORY, which systemd sets for a unit
-    with RuntimeDirectory=; --share in that unit has the same."""
+    """The possible paths of the socket, best first. EAL uses $RUNTIME_DIRECTORY, which systemd sets for a unit
+    with RuntimeDirectory=; --share runs in that unit, too."""
     places = [directory] if directory else [UNIT, USUAL]
     if not directory and os.environ.get("RUNTIME_DIRECTORY"):
         places.insert(0, os.environ["RUNTIME_DIRECTORY"] + "/dpdk")
@@ -29,7 +29,7 @@ def socket_paths(directory, prefix):
 
 
 class Telemetry:
-    """One connection, to the first of these paths where somebody answers. Use as a context manager."""
+    """A connection to the first of these paths where a server answers. Use it as a context manager."""
 
     def __init__(self, paths, timeout):
         self.deadline = time.monotonic() + timeout
@@ -64,7 +64,7 @@ class Telemetry:
         self.sock.close()
 
     def limit(self):
-        """Lets the next call last until the deadline."""
+        """Limits the next call by the deadline."""
         left = self.deadline - time.monotonic()
         if left <= 0:
             raise Dead("no answer in time")
@@ -80,13 +80,13 @@ class Telemetry:
         try:
             value = json.loads(answer)
         except (ValueError, RecursionError) as error:
-            raise Bad(f"no JSON: {error}") from None
+            raise Bad(f"not JSON: {error}") from None
         if not isinstance(value, dict):
-            raise Bad("no object")
+            raise Bad("not an object")
         return value
 
     def ask(self, command):
-        """The value of the answer. Bad when it is none, or says that there is an error."""
+        """The value of the answer. Bad if the answer is invalid, or reports an error."""
         try:
             self.limit()
             self.sock.send(command.encode())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""HTTP for scrapers: few requests at a time, each before a deadline, a GET and its answer, no more."""
+"""A minimal HTTP server for scrapers: GET only, a limited number of requests, each with a deadline."""
 
 import contextlib
 import socket
@@ -9,7 +9,7 @@ import traceback
 
 HEAD_MAX = 8192  # bytes of a request
 AT_A_TIME = 32
-REQUEST_S, ANSWER_S = 5, 10  # to send a request, to take its answer
+REQUEST_S, ANSWER_S = 5, 10  # for the client to send a request, and to read the answer
 HELP = b"slipring-exporter: /metrics for Prometheus, /livez, /readyz\n"
 TEXT = "text/plain; charset=utf-8"
 PHRASES = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed"}
@@ -17,7 +17,7 @@ PHRASES |= {500: "Internal Server Error", 503: "Service Unavailable"}
 
 
 class Shared:
-    """One call serves all who ask while it is under way, and those who ask so many seconds later."""
+    """Shares the result of a call with all callers that come while it runs, and for `seconds` afterwards."""
 
     def __init__(self, call, seconds):
         self.call, self.seconds, self.changed = call, seconds, threading.Condition()
@@ -45,7 +45,7 @@ class Shared:
 
 
 def listener(address, port):
-    """A listening socket; OSError when the address is not to be had."""
+    """A listening socket; OSError if the address is unavailable."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -61,7 +61,7 @@ def listener(address, port):
 
 
 def read_head(conn):
-    """What stands before the empty line, or None."""
+    """The head of a request, up to the empty line, or None."""
     head, end = b"", time.monotonic() + REQUEST_S
     while b"\r\n\r\n" not in head and b"\n\n" not in head:
         left = end - time.monotonic()
@@ -90,30 +90,30 @@ class Web:
 
     def __init__(self, pages):
         self.pages = {"/": lambda accept: (200, TEXT, HELP), **pages}
-        self.lock = threading.Lock()  # of what follows
-        self.count = 0  # connections that are served
-        self.silent = {}  # those of them that have not asked yet, the oldest first
-        self.refused = 0  # connections, since there was no room
+        self.lock = threading.Lock()  # guards the fields below
+        self.count = 0  # open connections
+        self.silent = {}  # connections without a request yet, the oldest first
+        self.refused = 0  # connections closed for want of room
 
     def serve(self, sock):
-        """Accepts for ever."""
+        """Accepts connections in an endless loop."""
         while True:
             try:
                 conn, _ = sock.accept()
             except OSError:
-                time.sleep(0.1)  # no descriptor left, or a connection that is gone already
+                time.sleep(0.1)  # no free descriptor, or the client has disconnected
                 continue
             if not self.enter(conn):
                 conn.close()
                 continue
             try:
                 threading.Thread(target=self.one, args=(conn,), daemon=True).start()
-            except RuntimeError:  # no thread to be had
+            except RuntimeError:  # no thread available
                 self.leave(self.heard(conn))
                 conn.close()
 
     def enter(self, conn):
-        """Takes a connection in. Where there is no room the oldest that says nothing gives way."""
+        """Admits a connection. If there is no room, closes the oldest one without a request."""
         with self.lock:
             if self.count < AT_A_TIME:
                 self.count += 1
@@ -124,12 +124,12 @@ class Web:
                 oldest = next(iter(self.silent))
                 del self.silent[oldest]
                 with contextlib.suppress(OSError):
-                    oldest.shutdown(socket.SHUT_RDWR)  # its thread reads the end
+                    oldest.shutdown(socket.SHUT_RDWR)  # its thread reads end of file
             self.silent[conn] = None
             return True
 
     def heard(self, conn):
-        """It has asked, or ended. False when it has given way, and its place is another's."""
+        """The connection sent its request, or ended. False if it was closed to make room for another."""
         with self.lock:
             return self.silent.pop(conn, self) is None
 
@@ -157,7 +157,7 @@ class Web:
     def answer(self, head):
         words = head.splitlines()[0].split() if head.splitlines() else []
         if len(words) != 3 or not words[2].startswith("HTTP/1."):
-            return 400, TEXT, b"no request of HTTP/1\n"
+            return 400, TEXT, b"not a request of HTTP/1\n"
         if words[0] not in ("GET", "HEAD"):
             return 405, TEXT, b"GET only\n"
         page = self.pages.get(words[1].partition("?")[0])

@@ -48,7 +48,7 @@ bool check_drivers(const struct conf *c, struct conf_report *r)
 
 // --- lcores --------------------------------------------------------------------------------------
 
-// True when that CPU is online. EAL takes an offline CPU for missing.
+// True if that CPU is online. EAL treats an offline CPU as missing.
 static bool cpu_is_there(const char *cpus, unsigned int cpu)
 {
 	char path[PATH_MAX];
@@ -103,7 +103,7 @@ void check_lcores(const struct conf *c, const char *cpus, struct conf_report *r)
 	forbidden = find_forbidden(&l);
 	if (high < CONF_LCORES_MAX)
 		conf_tell(r, CONF_ERROR, place,
-			"there is no lcore %u, DPDK has 0 to %u: name the CPU behind an '@', like "
+			"there is no lcore %u, DPDK has 0 to %u: name the CPU after an '@', like "
 			"1@%u",
 			high, RTE_MAX_LCORE - 1, high);
 	else if (missing < CONF_LCORES_MAX)
@@ -120,7 +120,7 @@ void check_lcores(const struct conf *c, const char *cpus, struct conf_report *r)
 
 // --- devices -------------------------------------------------------------------------------------
 
-// True when DPDK can use a device under that kernel driver: the driver hands the device over or
+// True if DPDK can use a device under that kernel driver: the driver hands the device over or
 // shares it.
 static bool driver_suits(const char *name)
 {
@@ -133,7 +133,8 @@ static bool driver_suits(const char *name)
 	return false;
 }
 
-// Compares one device of a port with the PCI devices in a directory. at is where the file names it.
+// Compares one device of a port with the PCI devices in a directory. place is where the file names
+// the device.
 static void check_device(
 	struct conf_at place, const char *device, const char *pci, struct conf_report *r)
 {
@@ -162,7 +163,7 @@ static void check_device(
 			bdf, driver[0] != '\0' ? "the kernel's driver " : "no driver", driver, bdf);
 }
 
-// Before 24.11 the driver says "up" whatever the state of its interface.
+// Before 24.11 the driver reports "up" in any state of its interface.
 static void check_links(const struct conf *c, uint32_t port, struct conf_report *r)
 {
 	const struct conf_bond *b = &c->ports[port].bond;
@@ -171,12 +172,12 @@ static void check_links(const struct conf *c, uint32_t port, struct conf_report 
 	if (RTE_VERSION < RTE_VERSION_NUM(24, 11, 0, 0) && b->nb_members > 0 &&
 		strncmp(b->members[0], "net_af_packet", 13) == 0)
 		conf_tell(r, CONF_WARNING, place,
-			"net_af_packet of this DPDK does not tell when its link goes down: no "
+			"net_af_packet of this DPDK does not report that its link is down: no "
 			"other member takes over then");
 }
 
-// With several queues the driver has the kernel put fragments together. What comes of that is
-// longer than the MTU, and often than a slot of the ring, which cuts it.
+// With several queues the driver lets the kernel reassemble fragments. The result is longer than
+// the MTU, and often than a slot of the ring, which cuts it.
 static void check_af_packet(struct conf_at place, const char *device, struct conf_report *r)
 {
 	const char *queues = strstr(device, ",qpairs=");
@@ -186,8 +187,8 @@ static void check_af_packet(struct conf_at place, const char *device, struct con
 	if (strncmp(device, "net_af_packet", 13) != 0 || queues == NULL || atoi(queues + 8) < 2)
 		return;
 	conf_tell(r, CONF_WARNING, place,
-		"with several queues (qpairs) the kernel puts fragments together, and datagrams "
-		"that come in fragments are lost: qpairs=1 takes them, or packet:%.*s",
+		"with several queues (qpairs) the kernel reassembles fragments, and fragmented "
+		"datagrams are lost: use qpairs=1, or packet:%.*s",
 		len > 0 ? len : 4, len > 0 ? iface + 7 : "NAME");
 }
 
@@ -211,8 +212,8 @@ void check_devices(const struct conf *c, const char *pci, struct conf_report *r)
 
 // --- namespaces ----------------------------------------------------------------------------------
 
-// Warns when a namespace does not exist. It may still be made before the start; without it the
-// start fails.
+// Warns if a namespace does not exist. It may still be created before the start, which fails
+// without it.
 static void check_netns(
 	struct conf_at place, const char *name, const char *netns, struct conf_report *r)
 {
@@ -271,12 +272,12 @@ static bool kernel_has(const struct ifaddrs *list, const struct addr *a)
 }
 
 // Warns of listener addresses that the kernel does not have. They are bound all the same, because
-// DHCP may bring them later. A mistyped address looks like that, too.
+// DHCP may assign them later. A mistyped address looks like that, too.
 void check_listeners(const struct conf *c, struct conf_report *r)
 {
 	struct ifaddrs *list;
 
-	// nobody here knows the addresses of another namespace
+	// the addresses of another namespace are unknown here
 	if (c->streams.netns != NULL || getifaddrs(&list) != 0)
 		return;
 	for (uint32_t i = 0; i < c->turn.nb_listeners; i++) {
@@ -296,7 +297,7 @@ void check_listeners(const struct conf *c, struct conf_report *r)
 
 // --- records -------------------------------------------------------------------------------------
 
-// The file itself is made at the start. What is said here is known before.
+// The start creates the file. These problems are visible before.
 void check_records(const struct conf *c, struct conf_report *r)
 {
 	const struct conf_at place = AT(c, records.file, "records.file");
@@ -311,18 +312,19 @@ void check_records(const struct conf *c, struct conf_report *r)
 	*(strrchr(dir, '/') + 1) = '\0';
 	if (stat(dir, &st) != 0)
 		conf_tell(r, CONF_WARNING, place,
-			"%s: %s: records are lost until it is there, make the directory", dir,
+			"%s: %s: records are lost until it exists, create the directory", dir,
 			strerror(errno));
 	else if (lstat(file, &st) == 0 && !S_ISREG(st.st_mode))
-		conf_tell(r, CONF_ERROR, place, "%s is no regular file: name one", file);
+		conf_tell(r, CONF_ERROR, place, "%s is not a regular file: name one", file);
 	else if (c->records.refusals && lstat(refusals, &st) == 0 && !S_ISREG(st.st_mode))
 		conf_tell(r, CONF_ERROR, place,
-			"%s, where refusals go, is no regular file: take it away", refusals);
+			"%s, the file of refusals, is not a regular file: remove it", refusals);
 }
 
 // --- the state area -----------------------------------------------------------------------------
 
-// That another process has the file is no matter of a check: it may be the one that runs.
+// The file may be locked by another process: that is probably the running server, so a check
+// ignores it.
 void check_state(const struct conf *c, struct conf_report *r)
 {
 	char error[256];
@@ -338,14 +340,14 @@ void check_state(const struct conf *c, struct conf_report *r)
 
 // --- draining ------------------------------------------------------------------------------------
 
-// It may still be made before the first change.
+// The program may still be created before the first change.
 static void check_drain(const struct conf *c, struct conf_report *r)
 {
 	const struct conf_drain *d = &c->drain;
 
 	if (d->nb_on_change > 0 && access(d->on_change[0], X_OK) != 0)
 		conf_tell(r, CONF_WARNING, AT(c, drain.on_change, "drain.on-change"),
-			"%s: %s: nobody will be told of a drain", d->on_change[0], strerror(errno));
+			"%s: %s: a drain will not be reported", d->on_change[0], strerror(errno));
 }
 
 // --- TLS -----------------------------------------------------------------------------------------
@@ -355,7 +357,7 @@ struct tls_ctx {
 	struct conf_report *report;
 };
 
-// Where the file has a key of tls.
+// The place of a key of tls in the file.
 static const void *tls_field(
 	const struct conf *c, const struct stream_tls *tls, enum stream_tls_key key)
 {

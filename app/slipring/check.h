@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tells where a configuration does not fit this machine: files, CPUs, devices, addresses.
+// Reports where a configuration does not fit this machine: files, CPUs, devices, addresses.
 #pragma once
 
 #include "conf.h"
 
-// Tells all problems of a configuration that was read without errors: those of conf_warnings and
-// those of this machine. lcores: eal.lcores is in force, because no EAL argument names lcores.
+// Reports all problems of a configuration that was read without errors: those of conf_warnings and
+// those of this machine. lcores: eal.lcores is in effect, because no EAL argument names lcores.
 void check_all(const struct conf *c, bool lcores, struct conf_report *r);
 
-// True when the directory named by the key drivers, if any, can be read. Else tells why not.
+// True if the directory of the key drivers, if set, is readable. Otherwise reports why not.
 bool check_drivers(const struct conf *c, struct conf_report *r);
 
-// --- the parts, for tests, which have other directories to look in -------------------------------
+// --- the parts, for tests, which use other directories -------------------------------------------
 
 void check_lcores(const struct conf *c, const char *cpus, struct conf_report *r);
 void check_devices(const struct conf *c, const char *pci, struct conf_report *r);

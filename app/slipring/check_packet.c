@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An interface that both have: its addresses are the kernel's, and each has UDP ports of its own.
+// Checks interfaces that slipring shares with the kernel: addresses must be the kernel's, and each
+// side needs separate UDP ports.
 #include "check_packet.h"
 
 #include <ifaddrs.h>
@@ -49,8 +50,8 @@ static void check_addresses(
 	for (uint32_t i = 0; i < p->nb_addresses; i++)
 		if (!p->addresses[i].pending && !has_address(list, name, &p->addresses[i].addr))
 			conf_tell(r, CONF_WARNING, AT(c, ports[port].addresses, "ports"),
-				"%s is not on interface %s (yet), and nobody answers for it: add "
-				"it there (`ip addr add %s/%u dev %s`)",
+				"%s is not on interface %s (yet), so nobody answers ARP or ND: "
+				"add it there (`ip addr add %s/%u dev %s`)",
 				addr_format(&p->addresses[i].addr, text, sizeof(text)), name, text,
 				p->addresses[i].prefix_len -
 					(addr_is_v4(&p->addresses[i].addr) ? 96 : 0),
@@ -58,7 +59,7 @@ static void check_addresses(
 	freeifaddrs(list);
 }
 
-// --- programs of others --------------------------------------------------------------------------
+// --- other BPF programs --------------------------------------------------------------------------
 
 static void check_ingress(
 	const struct conf *c, uint32_t port, const char *name, struct conf_report *r)
@@ -67,12 +68,12 @@ static void check_ingress(
 
 	if (port_ingress_others(name, names, sizeof(names)) > 0)
 		conf_tell(r, CONF_WARNING, AT(c, ports[port].device, "ports"),
-			"others have programs at the ingress of %s (%s): ours goes before them, so "
-			"that they neither see nor judge the UDP that is ours (see `bpftool net`)",
+			"there are other programs at the ingress of %s (%s): ours runs first, so "
+			"that they neither see nor judge our UDP datagrams (see `bpftool net`)",
 			name, names);
 }
 
-// --- ports that programs have --------------------------------------------------------------------
+// --- UDP ports of other programs -----------------------------------------------------------------
 
 static bool is_relay_port(const struct turn_config *t, unsigned int port)
 {
@@ -88,8 +89,8 @@ static bool is_listener_port(const struct turn_config *t, unsigned int port)
 	return false;
 }
 
-// A line of /proc/net/udp: "123: 00000000:0035 00000000:0000 07 ...". Sockets of the loopback have
-// nothing to lose.
+// Parses a line of /proc/net/udp: "123: 00000000:0035 00000000:0000 07 ...". Sockets of the
+// loopback lose nothing.
 static bool read_socket(const char *line, unsigned int *port, bool *loopback)
 {
 	char address[33];
@@ -112,18 +113,18 @@ static void check_sockets(
 	snprintf(path, sizeof(path), "%s/%s", net, name);
 	f = fopen(path, "re");
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
-		// a program with many sockets of one port is told once; so it is of both families
+		// warn once of a program with many sockets on one port, also for both families
 		if (!read_socket(line, &port, &loopback) || loopback || port == last)
 			continue;
 		last = port;
 		if (is_relay_port(&c->turn, port))
 			conf_tell(r, CONF_WARNING, AT(c, turn.port_lo, "relay.ports"),
-				"a program or tunnel of this machine has udp port %u, and will get "
+				"a program or tunnel of this machine uses UDP port %u, and gets "
 				"nothing there: see `ss -ulnp`, and choose other relay ports",
 				port);
 		else if (is_listener_port(&c->turn, port))
 			conf_tell(r, CONF_WARNING, AT(c, turn.listeners, "listeners"),
-				"a program of this machine has udp port %u, and will get nothing "
+				"a program of this machine uses UDP port %u, and gets nothing "
 				"there: see `ss -ulnp`",
 				port);
 	}

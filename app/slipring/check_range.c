@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The range that the kernel chooses ports from, what it leaves out of that, and what to change so
-// that it keeps off ours and has enough of its own.
+// Checks the range from which the kernel chooses ports and its reserved ports, and advises a change
+// that keeps the kernel off our ports and leaves it enough.
 #include "check_range.h"
 
 #include <inttypes.h>
@@ -10,17 +10,17 @@
 #include "link/kernel_ports.h"
 
 #define AT(c, f, k) ((struct conf_at){c, &(c)->f, 0, k})
-#define LEAST_LEFT 4096u // ports that a machine needs for sockets of its own
+#define LEAST_LEFT 4096u // ports that a machine needs for its own sockets
 #define LEAST_USUAL 10000u // many services listen below
-#define LIST_LEN 160 // of the kernel's list as text that a command can hold and still be read
+#define LIST_LEN 160 // limit of the kernel's list as text, so that a command with it stays readable
 
-// What the kernel chooses from, and what would keep it off our ports.
+// The kernel's range, and the ports to reserve in it.
 struct chosen {
 	struct kernel_ports kernel;
-	char list[256]; // what it is to leave out besides
+	char list[256]; // further ports to reserve, as text
 };
 
-// A line to be told: where, and what is lost.
+// A problem to report: its place, and the loss.
 struct loss {
 	enum conf_weight weight;
 	struct conf_at place;
@@ -32,7 +32,7 @@ static bool is_relay_port(const struct turn_config *t, unsigned int port)
 	return t->nb_relay > 0 && port >= t->port_lo && port <= t->port_hi;
 }
 
-// Whether a port is one to relay from, or to listen on, of any transport.
+// True for a relay port or listener port, over any transport.
 static bool is_ours(const struct turn_config *t, unsigned int port)
 {
 	if (is_relay_port(t, port) ||
@@ -44,7 +44,7 @@ static bool is_ours(const struct turn_config *t, unsigned int port)
 	return false;
 }
 
-// Adds [lo, hi] to what it is to leave out. True: it may choose one of them now.
+// Adds [lo, hi] to the ports to reserve. True if the kernel may choose one of them now.
 static bool leave_out(struct chosen *k, unsigned int lo, unsigned int hi)
 {
 	const size_t len = strlen(k->list), room = sizeof(k->list) - len;
@@ -58,12 +58,12 @@ static bool leave_out(struct chosen *k, unsigned int lo, unsigned int hi)
 	else
 		n = snprintf(k->list + len, room, "%s%u-%u", comma, lo, hi);
 	if (n < 0 || (size_t)n >= room)
-		k->list[len] = '\0'; // the next look tells of it
+		k->list[len] = '\0'; // the next check reports the rest
 	return true;
 }
 
-// A range for the kernel: the most ports in a row that are none of ours, from LEAST_USUAL on where
-// those are enough. The first is above the last where there are none.
+// Finds a range for the kernel: the longest range without our ports, starting at LEAST_USUAL if the
+// rest is long enough. It is empty (first above last) if there is no such range.
 static void widest_gap(const struct turn_config *t, unsigned int gap[2])
 {
 	unsigned int first = 1024;
@@ -85,7 +85,7 @@ static void widest_gap(const struct turn_config *t, unsigned int gap[2])
 		gap[0] += (gap[1] - gap[0]) % 2 == 0; // the kernel wants one even, one odd
 }
 
-// What keeps the kernel off our ports and leaves it enough for its own sockets.
+// Advises a change that keeps the kernel off our ports and leaves it enough for its own sockets.
 static void write_advice(const struct turn_config *t, const struct chosen *k, char *buf, size_t len)
 {
 	const unsigned int range[2] = {k->kernel.lo, k->kernel.hi};
@@ -97,13 +97,13 @@ static void write_advice(const struct turn_config *t, const struct chosen *k, ch
 	in_gap = kernel_ports_left(k->kernel.reserved, "", gap);
 	if (left < LEAST_LEFT && in_gap < LEAST_LEFT)
 		snprintf(buf, len,
-			"to reserve ours would leave it %u: make relay.ports smaller, so "
+			"reserving ours would leave it %u: make relay.ports smaller, so "
 			"that it has %u in a row",
 			left, LEAST_LEFT);
 	else if (left < LEAST_LEFT)
 		snprintf(buf, len,
 			"leave it %u by `sysctl -w net.ipv4.ip_local_port_range=\"%u "
-			"%u\"`, and the same in /etc/sysctl.d (to reserve ours would leave it %u)",
+			"%u\"`, and the same in /etc/sysctl.d (reserving ours would leave it %u)",
 			in_gap, gap[0], gap[1], left);
 	else if (strlen(k->kernel.reserved) > LIST_LEN)
 		snprintf(buf, len, "leave it %u by adding %s to net.ipv4.ip_local_reserved_ports",
@@ -134,8 +134,8 @@ static bool is_on_packet(const struct conf *c, const struct addr *a)
 	return p != NULL && kernel_ports_shared(p);
 }
 
-// Whether what comes to a listener over UDP or DTLS may be lost to the kernel's choice, where the
-// relay ports and listeners before it are not told of for the same port.
+// True if datagrams to a UDP or DTLS listener may be lost because the kernel chooses its port.
+// False if a relay port or an earlier listener reports the same port.
 static bool is_exposed(const struct conf *c, const struct chosen *k, uint32_t i)
 {
 	const struct turn_listener *l = c->turn.listeners;
@@ -150,7 +150,8 @@ static bool is_exposed(const struct conf *c, const struct chosen *k, uint32_t i)
 	return true;
 }
 
-// Who has reserved what an earlier advice said may have left nearly none.
+// Warns if few ports are left for the kernel, because someone has followed an earlier advice to
+// reserve ours.
 static void check_left(const struct conf *c, const struct chosen *k, struct conf_report *r)
 {
 	const struct turn_config *t = &c->turn;
@@ -167,9 +168,9 @@ static void check_left(const struct conf *c, const struct chosen *k, struct conf
 		left, advice);
 }
 
-// Its own sockets as a client (DNS, NTP) get ports out of a range. What comes back to one of ours
-// would be lost to them. Relay ports are so many that it is sure to happen; a listener is one port.
-// Over TCP the relay ports are the kernel's as ours: one that it has given away cannot be opened.
+// The kernel chooses client ports (DNS, NTP) from a range. If it chooses one of our UDP ports, the
+// replies are lost. With thousands of relay ports this is certain to happen; a listener is a single
+// port. TCP relay ports are shared: a port that the kernel has chosen cannot be opened.
 void check_range(const struct conf *c, const char *sysctl, struct conf_report *r)
 {
 	const struct turn_config *t = &c->turn;
@@ -186,21 +187,21 @@ void check_range(const struct conf *c, const char *sysctl, struct conf_report *r
 	if (relay)
 		tell_loss(c, &k,
 			(struct loss){CONF_ERROR, AT(c, turn.port_lo, "relay.ports"),
-				"would lose what comes to relay ports"},
+				"would lose datagrams to relay ports"},
 			r);
 	else
 		check_left(c, &k, r);
 	if (tcp)
 		tell_loss(c, &k,
 			(struct loss){CONF_WARNING, AT(c, turn.tcp.ports_lo, "relay.tcp.ports"),
-				"no client can be given one that it has given away"},
+				"no client can get a port that it has given away"},
 			r);
 	for (uint32_t i = 0; i < t->nb_listeners; i++)
 		if (is_exposed(c, &k, i))
 			tell_loss(c, &k,
 				(struct loss){CONF_WARNING,
 					AT(c, turn.listeners[i].endpoint.port, "listeners"),
-					"would lose what comes to this one, if it gives that away"},
+					"would lose datagrams to this port, if it gives that away"},
 				r);
 	kernel_ports_free(&k.kernel);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tells where the kernel of this machine may choose a port of ours for a socket of its own, on an
-// interface that both have.
+// Reports where the kernel of this machine may choose one of our ports for its own socket, on a
+// shared interface.
 #pragma once
 
 #include "conf.h"

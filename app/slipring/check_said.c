@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps the problems of a file, and sorts them by file, line and column.
+// Collects the problems of a configuration, and sorts them by file, line and column.
 #include "check_said.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// A line is "FILE:LINE:COL: reason"; what has no place stands at line 0.
+// A line is "FILE:LINE:COL: reason"; the line number is 0 without a place.
 struct said_line {
 	enum conf_weight weight;
 	size_t file_len;
@@ -64,8 +64,7 @@ static int by_place(const void *a, const void *b)
 		order = by_number(x->line, y->line);
 	if (order == 0)
 		order = by_number(x->col, y->col);
-	return order != 0 ? order
-			  : strcmp(x->text, y->text); // those that are the same are together
+	return order != 0 ? order : strcmp(x->text, y->text); // identical lines come together
 }
 
 void check_said_print(struct check_said *s, const char *file, FILE *out,

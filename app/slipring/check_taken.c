@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tries the TCP ports of listeners as the start does, short of listening, and looks for the program
-// that has one.
+// Tries the TCP ports of listeners like the start, without listening, and looks for the program
+// that uses one.
 #include "check_taken.h"
 
 #include <dirent.h>
@@ -18,7 +18,7 @@
 
 // --- the port ------------------------------------------------------------------------------------
 
-// Whether an address and port cannot be bound, because others have it.
+// True if an address and port cannot be bound, because another socket uses it.
 static bool is_taken(const struct endpoint *endpoint)
 {
 	const bool v4 = addr_is_v4(&endpoint->addr);
@@ -49,7 +49,7 @@ struct inodes {
 	unsigned int nb;
 };
 
-// Adds the sockets that listen on a port, by a file of /proc/net.
+// Adds the sockets that listen on a port, from a file of /proc/net.
 static void find_sockets(const char *path, unsigned int port, struct inodes *found)
 {
 	FILE *f = fopen(path, "re");
@@ -69,7 +69,7 @@ static void find_sockets(const char *path, unsigned int port, struct inodes *fou
 		fclose(f);
 }
 
-// Whether a process has one of the sockets open.
+// True if a process has one of the sockets open.
 static bool has_socket(const char *pid, const struct inodes *sockets)
 {
 	char path[64], target[64];
@@ -109,7 +109,7 @@ static void name_of(const char *pid, char name[32])
 	name[strcspn(name, "\n")] = '\0';
 }
 
-// Finds a program that listens on a TCP port; false where none may be seen.
+// Finds a program that listens on a TCP port; false if it is not visible.
 static bool find_program(unsigned int port, char name[32], char pid[16])
 {
 	struct inodes sockets = {.nb = 0};
@@ -137,7 +137,7 @@ void check_taken(const struct conf *c, struct conf_report *r)
 {
 	char name[32], pid[16];
 
-	// nobody here knows the ports of another namespace
+	// the ports of another namespace are unknown here
 	for (uint32_t i = 0; i < c->turn.nb_listeners && c->streams.netns == NULL; i++) {
 		const struct turn_listener *l = &c->turn.listeners[i];
 		const struct conf_at place = {
@@ -147,13 +147,13 @@ void check_taken(const struct conf *c, struct conf_report *r)
 			continue;
 		if (!find_program(l->endpoint.port, name, pid))
 			conf_tell(r, CONF_WARNING, place,
-				"a program of another user has tcp port %u: stop it, or choose "
-				"another port (`ss -tlnp`)",
+				"a program of another user listens on TCP port %u: stop it, or "
+				"choose another port (`ss -tlnp`)",
 				l->endpoint.port);
 		else if (strcmp(name, OWN) != 0)
 			conf_tell(r, CONF_ERROR, place,
-				"%s (pid %s) has tcp port %u: stop it, or choose another port (`ss "
-				"-tlnp`)",
+				"%s (pid %s) listens on TCP port %u: stop it, or choose another "
+				"port (`ss -tlnp`)",
 				name, pid, l->endpoint.port);
 	}
 }

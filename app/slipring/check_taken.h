@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP ports of listeners that another program has.
+// TCP ports of listeners that another program uses.
 #pragma once
 
 #include "conf.h"
 
-// Tells an error for each listener over TCP whose port the start could not take, and which program
-// has it. A slipring that runs is no matter of a check.
+// Reports an error for each TCP listener whose port cannot be bound, and the program that uses the
+// port. A running slipring is no error.
 void check_taken(const struct conf *c, struct conf_report *r);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tries what the server may do with files once it has given up its privileges.
+// Checks which files the server can still use once it has given up its privileges.
 #include <grp.h>
 #include <limits.h>
 #include <linux/capability.h>
@@ -16,13 +16,13 @@
 #include "check_user.h"
 #include "conf.h"
 
-#define USUAL_CRASHES "/var/log/slipring" // crash.directory, if it is there
+#define USUAL_CRASHES "/var/log/slipring" // default of crash.directory, if it exists
 
 #define WHY_SIZE (PATH_MAX + 128)
 #define AT(c, f, key) ((struct conf_at){c, &(c)->f, 0, key})
 
-// Somebody, and a process that has become that one and answers what it may, because nothing else
-// knows all rules.
+// A user, and a process that runs as this user and answers which files it may access, because
+// nothing else knows all rules.
 struct account {
 	const char *name;
 	pid_t child;
@@ -30,14 +30,14 @@ struct account {
 	bool became;
 };
 
-// A question; its answer is one byte, whether that is so.
+// A question. Its answer is one byte: 1 for yes.
 struct question {
 	int mode;
 	char path[PATH_MAX];
 };
 #define QUESTION_LEN(path) (offsetof(struct question, path) + strlen(path) + 1)
 
-// p: NULL = root goes on as root, but what others alone may it may not.
+// p NULL: root remains root, but without its privileges over other users' files.
 static bool drop_privileges(const struct passwd *p)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -116,7 +116,7 @@ static bool can_access(struct account *w, const char *path, int mode)
 	return send(w->fd, &q, QUESTION_LEN(path), MSG_NOSIGNAL) < 0 || receive_answer(w);
 }
 
-// Puts the first directory of an absolute path that somebody may not enter into dir, if any.
+// Finds the first directory of an absolute path that the user may not enter, and writes it to dir.
 static bool is_kept_out(struct account *w, const char *path, char dir[PATH_MAX])
 {
 	const char *end = path;
@@ -129,8 +129,8 @@ static bool is_kept_out(struct account *w, const char *path, char dir[PATH_MAX])
 	return false;
 }
 
-// Puts ", because it may not enter DIRECTORY ..." into text if that keeps somebody from a file,
-// else nothing. Links are followed: the directories that they lead through count.
+// Writes ", because it may not enter DIRECTORY ..." to text if that keeps the user from a file,
+// otherwise "". Follows links: the directories on their way count, too.
 static void explain_denial(struct account *w, const char *path, char text[WHY_SIZE])
 {
 	char real[PATH_MAX], dir[PATH_MAX];
@@ -160,7 +160,7 @@ static void check_file(
 			w->name, path);
 }
 
-// Certificates and keys, of all listeners and of one.
+// Certificates and keys, of all listeners and of single ones.
 static void check_certificates(struct account *w, const struct conf *c, struct conf_report *r)
 {
 	check_file(w, c->tls.certificate, AT(c, tls.certificate, "tls.certificate"), r);
@@ -177,7 +177,8 @@ static void check_certificates(struct account *w, const struct conf *c, struct c
 	}
 }
 
-// Whether a user may make and remove files where a file is, if that directory is there.
+// True if the user may create and remove files in the directory of a file, or that directory does
+// not exist.
 static bool may_change(struct account *w, const char *file, char dir[PATH_MAX])
 {
 	char *slash;
@@ -200,11 +201,11 @@ static void check_records(struct account *w, const struct conf *c, struct conf_r
 		return;
 	explain_denial(w, dir, reason);
 	conf_tell(r, CONF_WARNING, AT(c, records.file, "records.file"),
-		"%s cannot make files in %s%s, so records are not rotated%s", w->name, dir, reason,
-		reason[0] == '\0' ? ": chown it" : "");
+		"%s cannot create files in %s%s, so records are not rotated%s", w->name, dir,
+		reason, reason[0] == '\0' ? ": chown it" : "");
 }
 
-// The reports themselves become that user's.
+// The reports themselves are given to that user.
 static void check_crash(struct account *w, const struct conf *c, struct conf_report *r)
 {
 	const char *dir = c->crash.directory != NULL ? c->crash.directory : USUAL_CRASHES;
@@ -248,14 +249,14 @@ void check_user(const struct conf *c, struct conf_report *r)
 	if ((name != NULL && p == NULL) || geteuid() != 0)
 		return;
 	if (p != NULL && p->pw_uid == 0)
-		p = NULL; // root goes on as root
+		p = NULL; // root remains root
 	if (p != NULL)
 		snprintf(text, sizeof(text), "user %s", name);
 	account_open(&account, p);
-	// root of a unit has what its CapabilityBoundingSet= leaves
+	// root in a unit has only the capabilities of its CapabilityBoundingSet=
 	if (p != NULL && !account.became)
 		conf_tell(r, CONF_ERROR, AT(c, process.user, "process.user"),
-			"this root may not become user %s, which takes CAP_SETUID and CAP_SETGID: "
+			"this root may not become user %s, which needs CAP_SETUID and CAP_SETGID: "
 			"see process-user.conf of conf/slipring.service.d; or have the unit start "
 			"it as that user, by own-user.conf",
 			name);

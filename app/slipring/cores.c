@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Switches core dumps on or off, and keeps packet buffers out of them.
+// Enables or disables core dumps, and keeps packet buffers out of them.
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
@@ -24,5 +24,5 @@ void cores_spare(void)
 	if (rte_memseg_list_walk(spare_memseg, NULL) != 0)
 		LOG(START, WARNING,
 			"packets and keys of allocations are part of core dumps: the kernel "
-			"does not leave them out");
+			"cannot exclude them");
 }

@@ -71,7 +71,7 @@ size_t eal_memory_mb(void)
 	return pages > 0 && size > 0 ? ((size_t)pages * (size_t)size) >> 20 : SIZE_MAX;
 }
 
-// Normal pages are had one by one, until the machine has none left for others.
+// Normal pages are allocated one by one, until the machine has no memory for other processes.
 static bool has_room(const struct eal *e, const struct eal_params *p, char *error, size_t len)
 {
 	if (e->args.memory != EAL_MEMORY_NORMAL || p->normal_mb <= p->all_mb)
@@ -103,8 +103,7 @@ static void tell_memory(struct eal *e, const struct eal_params *p)
 	}
 }
 
-// Takes the first worker lcores that EAL really has, whether the configuration or the operator
-// named them.
+// Takes the first worker lcores that EAL has, whether the configuration or the operator chose them.
 static int take_lcores(struct eal *e, const struct conf *c, char *error, size_t len)
 {
 	unsigned int lcore, n = 0;
@@ -117,7 +116,7 @@ static int take_lcores(struct eal *e, const struct conf *c, char *error, size_t 
 	if (n == c->workers)
 		return 0;
 	snprintf(error, len,
-		"%u workers need as many lcores besides the main one, EAL has %u: name more in "
+		"%u workers need as many lcores besides the main lcore, EAL has %u: name more in "
 		"eal.lcores, or lower workers.count",
 		c->workers, n);
 	return -1;
@@ -132,8 +131,8 @@ static bool asks_for_help(const struct eal_args *a)
 	return false;
 }
 
-// At an argument that it does not know EAL prints all that it knows, a hundred lines, to standard
-// output, and the reason is lost among them. Reasons go to standard error.
+// EAL reacts to an unknown argument with its whole help, a hundred lines, on standard output, and
+// the reason is lost among them. The reason goes to standard error.
 static int init_quietly(struct eal *e)
 {
 	const int none = asks_for_help(&e->args) ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -169,7 +168,7 @@ static int init_eal(struct eal *e, char *error, size_t len)
 	}
 	memcpy(e->argv, a->argv, (a->argc + 1) * sizeof(*e->argv));
 	if (init_quietly(e) < 0) {
-		snprintf(error, len, "DPDK does not start: %s (its own words are above)",
+		snprintf(error, len, "DPDK does not start: %s (see its messages above)",
 			rte_strerror(rte_errno));
 		return -1;
 	}

@@ -39,7 +39,7 @@ __attribute__((format(printf, 2, 3))) static int add_arg(struct eal_args *a, con
 	return 0;
 }
 
-// True when arg is the option: "--x" matches "--x" and "--x=..."; "-x" matches "-x..." too.
+// True if arg is the option: "--x" matches "--x" and "--x=..."; "-x" matches "-x..." too.
 static bool is_option(const char *arg, const char *name)
 {
 	const size_t n = strlen(name);
@@ -161,8 +161,8 @@ static int add_memory(struct eal_args *a, const struct eal_params *p, bool pci)
 			? -1
 			: 0;
 	}
-	// In-memory mode needs no hugetlbfs mount and leaves nothing behind; vhost-user peers want
-	// one file.
+	// In-memory mode needs no hugetlbfs mount and leaves no files; vhost-user peers want one
+	// file.
 	a->memory = EAL_MEMORY_HUGE;
 	if (add_arg(a, "--in-memory") != 0 || add_arg(a, "--single-file-segments") != 0)
 		return -1;
@@ -186,8 +186,8 @@ static void find_prefix(struct eal_args *a)
 
 int eal_args_build(struct eal_args *a, const struct eal_params *p)
 {
-	// At its "info" level DPDK logs a lot that matters only for debugging; telemetry even warns
-	// that a socket of former days is missing. Where several patterns fit a log that does not
+	// At its "info" level DPDK logs much that matters only for debugging; telemetry even warns
+	// that the socket of older releases is missing. If several patterns fit a log that does not
 	// exist yet, the first pattern counts.
 	const bool debug = conf_area_level(&p->conf->log, CONF_AREA_DPDK) >= LOG_DEBUG;
 	const bool ports = conf_area_level(&p->conf->log, CONF_AREA_PORTS) >= LOG_DEBUG;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allows one process per file prefix. Two would share a telemetry socket, and the operator would
-// not know which one answers.
+// Allows one process per file prefix. Two processes would share a telemetry socket, and the
+// operator would not know which one answers.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 
 #include "eal.h"
 
-// Where EAL keeps its runtime files. EAL tells the place only once it runs, and then the socket is
-// there already, so its rule is repeated here.
+// The directory of EAL's runtime files. EAL tells it only once it runs, and then the socket exists
+// already, so its rule is repeated here.
 static const char *runtime_base(void)
 {
 	const char *dir = getenv("RUNTIME_DIRECTORY");
@@ -37,7 +37,7 @@ static int make_dirs(const char *prefix, char path[PATH_MAX])
 	return mkdir(path, 0700) != 0 && errno != EEXIST ? -1 : 0;
 }
 
-// Says who holds the lock, as far as the file tells.
+// Reports the holder of the lock, as far as the file tells.
 static void fail_locked(int fd, const char *prefix, char *error, size_t len)
 {
 	char pid[16] = "";
@@ -74,7 +74,7 @@ int instance_lock(const char *file_prefix, char *error, size_t len)
 		close(fd);
 		return -1;
 	}
-	// The process number is for people; only the lock counts.
+	// The pid is for people; only the lock counts.
 	if (ftruncate(fd, 0) != 0 || dprintf(fd, "%d\n", (int)getpid()) < 0) {
 		snprintf(error, len, "%s: %s", path, strerror(errno));
 		close(fd);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The appliance in one straight line: arguments, configuration, EAL, data path, management. The end
-// goes the same way backwards.
+// The whole server in one straight line: arguments, configuration, EAL, data path, management. The
+// end runs through the same steps backwards.
 
 #include <errno.h>
 #include <inttypes.h>
@@ -43,8 +43,8 @@ static void print_problem(void *ctx, enum conf_weight weight, const char *line)
 		weight == CONF_WARNING ? "warning" : "error", line);
 }
 
-// Loads the driver profiles that are asked for, or else those of the installation. The
-// installation's may be missing: *d is then NULL. 0, or -1 with the reason in error.
+// Loads the driver profiles of the configuration, or else those of the installation. The latter may
+// be missing: then *d is NULL. 0, or -1 with the reason in error.
 static int load_drivers(const struct opts *o, const struct conf *c, struct conf_drivers **d,
 	char error[CONF_ERROR_LEN])
 {
@@ -57,7 +57,7 @@ static int load_drivers(const struct opts *o, const struct conf *c, struct conf_
 	return *d != NULL || (asked == NULL && errno == ENOENT) ? 0 : -1;
 }
 
-// Loads the configuration with its driver profiles. Returns NULL once the reasons have been told.
+// Loads the configuration with its driver profiles. Returns NULL after reporting the reasons.
 static struct conf *load_conf(const struct opts *o, struct conf_report *r)
 {
 	char error[CONF_ERROR_LEN];
@@ -66,7 +66,7 @@ static struct conf *load_conf(const struct opts *o, struct conf_report *r)
 
 	if (getrandom(&hash, sizeof(hash), 0) != sizeof(hash)) {
 		r->nb[CONF_ERROR]++;
-		r->say(r->ctx, CONF_ERROR, "no randomness to be had from the kernel");
+		r->say(r->ctx, CONF_ERROR, "the kernel has no random numbers");
 		return NULL;
 	}
 	c = conf_load_said(o->config, r, &hash);
@@ -106,7 +106,7 @@ static void check_memory(struct conf *c, struct conf_report *r)
 			need_mb, eal_memory_mb());
 }
 
-// All that is said goes to standard error, so that it stays in order.
+// All output goes to standard error, so that it remains in order.
 static int check_config(const struct opts *o)
 {
 	const char *note = mgmt_log_prefix(LOG_NOTICE);
@@ -121,8 +121,7 @@ static int check_config(const struct opts *o)
 	}
 	check_said_print(&said, o->config, stderr, prefix_of, nb);
 	if (c != NULL && conf_pending(c))
-		fprintf(stderr,
-			"%s%s: what the network gives for dhcp and slaac is checked at the start\n",
+		fprintf(stderr, "%s%s: addresses from dhcp and slaac are checked at the start\n",
 			note, o->config);
 	fprintf(stderr, "%s%s: ", note, o->config);
 	if (nb[CONF_ERROR] > 0)
@@ -154,8 +153,8 @@ static int show_driver(const struct opts *o)
 	return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-// Tells why the start failed. Whoever started us reads standard error; with syslog the reason must
-// be found there as well.
+// Reports why the start failed. The caller of the program reads standard error; with another log
+// target the log needs the reason, too.
 static int start_failed(const struct conf *c, const char *error)
 {
 	LOG(START, ERR, "%s", error);
@@ -172,7 +171,7 @@ static void log_problem(void *ctx, enum conf_weight weight, const char *line)
 		LOG(CONFIG, WARNING, "%s", line);
 }
 
-// The first error is told with the failure of the start.
+// The failure of the start reports the first error.
 static void log_warning(void *ctx, enum conf_weight weight, const char *line)
 {
 	if (weight == CONF_WARNING)
@@ -186,7 +185,7 @@ static void resolve_workers(struct conf *c, unsigned int nb_cpus)
 		LOG(WORKERS, WARNING, "%u workers share %u CPUs", c->workers, nb_cpus);
 }
 
-// Megabytes with one digit behind the point.
+// Megabytes with one decimal.
 static json_t *json_megabytes(double bytes)
 {
 	return json_real((double)(uint64_t)(bytes / 1e5 + 0.5) / 10);
@@ -198,7 +197,7 @@ static json_t *pool_needs(uint32_t sure, uint32_t pool, double bytes)
 		"memory_mb", json_megabytes(bytes));
 }
 
-// The pools of allocations, and how much of all memory they may take.
+// The pools of allocations, and the memory that they may take.
 static json_t *allocation_needs(const struct conf *c)
 {
 	struct dp_pools d;
@@ -279,7 +278,7 @@ static bool stop_asked(void *ctx)
 	return mgmt_stop_asked();
 }
 
-// NULL once the reason has been told, at its place in the file.
+// Returns NULL after reporting the reason at its place in the file.
 static struct mgmt_events *open_events(const struct conf *c)
 {
 	struct conf_report r = {.say = log_problem, .ctx = (void *)(uintptr_t)c};
@@ -355,7 +354,7 @@ static int run_configured(const struct opts *o, struct conf *c)
 	p.normal_mb = dp_memory_normal_mb(c);
 	p.free_mb = eal_hugepages_free_mb(HUGEPAGES);
 	p.all_mb = eal_memory_mb();
-	if (mgmt_stop_asked()) { // while the file was read
+	if (mgmt_stop_asked()) { // a signal came while the file was read
 		LOG(START, NOTICE, "stopped before the start");
 		return EXIT_SUCCESS;
 	}
@@ -377,13 +376,13 @@ static void tell_drivers(const struct opts *o, const struct conf *c)
 	if (c->drivers != NULL)
 		LOG(START, INFO, "driver profiles: %u in %s", c->drivers->nb, c->drivers->dir);
 	else
-		LOG(START, INFO, "driver profiles: none%s: ports run on what they report",
+		LOG(START, INFO, "driver profiles: none%s: ports use the values that they report",
 			c->drivers_dir == NULL && o->drivers == NULL
 				? ", there is no " SLIPRING_DRIVERS_DIR
 				: "");
 }
 
-// Tells the process that runs drain.on-change what that is. forked: what its making has returned.
+// Sends drain.on-change to the process that runs it. forked: the result of mgmt_hook_fork().
 static bool tell_hook(const struct conf *c, int forked)
 {
 	const int rc = mgmt_hook_command(&c->drain);
@@ -400,28 +399,29 @@ static bool tell_hook(const struct conf *c, int forked)
 static int run_server(const struct opts *o)
 {
 	struct conf_report unread = {.say = print_problem}, r = {.say = log_problem};
-	const int forked = mgmt_hook_fork(); // while there is nothing in the memory
+	const int forked = mgmt_hook_fork(); // while the memory has no secrets
 	struct conf *c;
 	int rc = EXIT_FAILURE;
 
-	// Before there are threads, which inherit the mask: only the management loop takes signals,
-	// and those that come while the file is read wait for it. The hook's process has its own.
+	// Before there are threads, which inherit the mask: only the management loop handles
+	// signals, and signals that arrive while the file is read wait for it. The hook's process
+	// has its own mask.
 	if (mgmt_signals_block() != 0) {
 		fprintf(stderr, "slipring: signals cannot be blocked\n");
 		return EXIT_FAILURE;
 	}
-	cores_allow(false); // from here on the memory holds secrets
+	cores_allow(false); // from here on the memory has secrets
 	c = load_conf(o, &unread);
 	if (c == NULL)
-		return EX_CONFIG; // which the unit does not try again (RestartPreventExitStatus=)
+		return EX_CONFIG; // the unit does not restart it then (RestartPreventExitStatus=)
 	r.ctx = c;
 	mgmt_log_open(&c->log);
 	if (c->debug.core_dumps) {
 		cores_allow(true);
-		LOG(START, NOTICE, "core dumps are on (debug.core-dumps): they hold keys of TLS");
+		LOG(START, NOTICE, "core dumps are on (debug.core-dumps): they contain TLS keys");
 	}
 	check_all(c, !eal_args_lcores(o->eal, o->nb_eal), &r);
-	if (!conf_pending(c)) // else conf_resolve needs them
+	if (!conf_pending(c)) // otherwise conf_resolve needs them
 		conf_forget_places(c);
 	if (r.nb[CONF_ERROR] == 0 && tell_hook(c, forked)) {
 		tell_drivers(o, c);
@@ -433,7 +433,7 @@ static int run_server(const struct opts *o)
 	return rc;
 }
 
-// The first line says whether two builds have the same layout; the fields say where they differ.
+// The first line shows whether two builds have the same layout; the fields show the differences.
 static int show_layout(void)
 {
 	unsigned int nb;

@@ -36,17 +36,17 @@ void opts_help(FILE *out)
 		"  -c, --config FILE  configuration (YAML)\n"
 		"      --drivers DIR  driver profiles; wins over the key drivers of the\n"
 		"                     configuration\n"
-		"  -- EAL-ARGS        handed to DPDK after eal.args of the configuration; they "
+		"  -- EAL-ARGS        passed to DPDK after eal.args of the configuration; they "
 		"win\n"
 		"                     over what slipring would choose (lcores, memory, prefix)\n"
 		"Looking:\n"
-		"      --check        tell all errors and warnings of the configuration, and\n"
-		"                     what of it does not fit this machine; change nothing\n"
+		"      --check        print all errors and warnings of the configuration, and\n"
+		"                     where it does not fit this machine; change nothing\n"
 		"      --show-driver NAME\n"
-		"                     print as YAML what holds for ports of a driver (net_ice, "
+		"                     print as YAML the settings for ports of a driver (net_ice, "
 		"ice,\n"
 		"                     net_af_packet0) and where each value comes from\n"
-		"      --show-needs   print as JSON what a configuration needs of this machine: "
+		"      --show-needs   print as JSON the needs of a configuration on this machine: "
 		"lcores,\n"
 		"                     memory, devices (scripts/tune reads it)\n"
 		"      --manual       print the reference of all configuration keys (Markdown)\n"
@@ -56,7 +56,7 @@ void opts_help(FILE *out)
 		"  -h, --help         print this\n"
 		"\n"
 		"Signals: SIGTERM, SIGINT stop; SIGHUP reads the configuration and certificates\n"
-		"again, SIGUSR2 certificates alone.\n"
+		"again, SIGUSR2 certificates only.\n"
 		"Exit status: 0 after a clean stop or a configuration without errors (it may have\n"
 		"warnings), else 1.\n"
 		"\n"
@@ -77,7 +77,7 @@ static int usage(char *error, size_t len, const char *reason, const char *arg)
 	return -1;
 }
 
-// Takes one option that getopt found; 0 or -1.
+// Handles one option that getopt has found; 0 or -1.
 static int take_option(struct opts *o, int option, char **argv, char *error, size_t len)
 {
 	switch (option) {
@@ -129,7 +129,7 @@ int opts_parse(struct opts *o, int argc, char **argv, char *error, size_t len)
 		o->eal = &argv[own_argc + 1];
 		o->nb_eal = (unsigned int)(argc - own_argc - 1);
 	}
-	optind = 0; // makes glibc start afresh
+	optind = 0; // makes glibc start again
 	while ((option = getopt_long(own_argc, argv, "+:c:h", long_options, NULL)) != -1) {
 		if (take_option(o, option, argv, error, len) != 0)
 			return -1;

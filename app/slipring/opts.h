@@ -19,12 +19,12 @@ enum opts_action {
 struct opts {
 	enum opts_action action;
 	const char *config; // path; NULL unless the action needs a file
-	const char *drivers; // directory of driver profiles; NULL = as the configuration says
+	const char *drivers; // directory of driver profiles; NULL = that of the configuration
 	const char *driver; // driver whose values OPTS_DRIVER shows
-	char **eal; // the arguments behind --
+	char **eal; // the arguments after --
 	unsigned int nb_eal;
 };
 
-// Reads the command line. 0, or -1 with a reason in error. o points into argv.
+// Parses the command line. 0, or -1 with a reason in error. o points into argv.
 int opts_parse(struct opts *o, int argc, char **argv, char *error, size_t len);
 void opts_help(FILE *out);

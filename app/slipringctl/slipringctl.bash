@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Completion of slipringctl for bash. slipringctl itself knows what may stand where.
+# Completion of slipringctl for bash. slipringctl itself finds the candidates.
 
 _slipringctl()
 {

@@ -119,7 +119,7 @@ static bool wants_certificates(const struct mgmt_reload *r)
 	denied = r->tls ? NULL : files_unreadable(&all);
 	if (denied != NULL) {
 		LOG(STREAMS, WARNING,
-			"reload: certificates stay as they are: %s may no longer be read: give it "
+			"reload: certificates are not renewed: %s is no longer readable: give it "
 			"to the user that slipring runs as",
 			denied);
 		return false;
@@ -142,7 +142,7 @@ static bool renew_in_use(struct mgmt_reload *r)
 	dp_identities(r->running, &all);
 	stream_review_all(&all, &review);
 	if (dp_streams_reload(r->parts.dp, error, sizeof(error)) != 0) {
-		LOG(STREAMS, ERR, "%s: the certificate stays as it was: %s", r->requester, error);
+		LOG(STREAMS, ERR, "%s: the certificate remains unchanged: %s", r->requester, error);
 		note_refusal(r, error);
 		return false;
 	}

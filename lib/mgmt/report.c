@@ -91,7 +91,7 @@ static void report_profile(const struct dp *d, const struct conf *c, unsigned in
 		conf_driver_of_device(c->drivers, cp->device) != v)
 		LOG(PORTS, WARNING,
 			"port %s: devargs of %s are for devices that are named by driver: write "
-			"'%s' behind the address in ports[].device",
+			"'%s' after the address in ports[].device",
 			p->name, v->path, v->devargs);
 }
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The modules of slipringctl: the wire, tables for people, a view of each answer."""
+"""The modules of slipringctl: the connection, tables, and a view of each answer."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""capture: frames of allocations, of an address or a drop reason, as a pcapng file."""
+"""capture: writes frames of allocations, of an address or of a drop reason to a pcapng file."""
 
 import argparse
 import base64
@@ -15,7 +15,7 @@ import time
 
 from ctl import pcapng
 
-PAUSE = 0.02  # seconds between questions, where there was nothing
+PAUSE = 0.02  # seconds between requests, after an empty answer
 MADE_UP = "its headers are made up"
 WITHIN = {"dtls": "DTLS", "stream": "TLS or TCP", "tls": "TLS", "tcp": "TCP", "auto": "TLS or TCP"}
 DONE = {
@@ -29,34 +29,34 @@ DONE = {
 def positive(text):
     value = int(text)
     if value < 1:
-        raise argparse.ArgumentTypeError("a number from 1 on is wanted")
+        raise argparse.ArgumentTypeError("must be a number from 1 on")
     return value
 
 
 def add(command):
-    """The subcommand and its options."""
+    """Adds the subcommand and its options."""
     capture = command(
         "capture",
         "Captures frames of an allocation, a user, a client's address or a drop reason, as pcapng."
-        " Headers alone, unless --payload says otherwise.",
+        " Only headers, unless --payload is given.",
     )
-    what = capture.add_mutually_exclusive_group(required=True)
-    what.add_argument("id", metavar="ID", nargs="?", help="of this allocation")
-    what.add_argument("--user", metavar="NAME", help="of all allocations of this user, new ones too")
-    what.add_argument(
+    subject = capture.add_mutually_exclusive_group(required=True)
+    subject.add_argument("id", metavar="ID", nargs="?", help="frames of this allocation")
+    subject.add_argument("--user", metavar="NAME", help="frames of all allocations of this user, including new ones")
+    subject.add_argument(
         "--client",
         metavar="ADDRESS[/LEN]",
-        help="all from and to there, and the peers' side of allocations whose client is there",
+        help="frames from and to this address, and the peers' side of allocations of its clients",
     )
-    what.add_argument("--drop", metavar="REASON", help="what is dropped for this reason")
-    capture.add_argument("--realm", metavar="REALM", help="of the user, where there are several")
+    subject.add_argument("--drop", metavar="REASON", help="frames dropped for this reason")
+    capture.add_argument("--realm", metavar="REALM", help="realm of the user, if there are several")
     capture.add_argument("-w", "--write", metavar="FILE", help="a new file; - is standard output, the default")
     capture.add_argument("--payload", action="store_true", default=None, help="whole frames")
     capture.add_argument(
         "--decrypted",
         action="store_true",
         default=None,
-        help="also the messages within DTLS, TLS and TCP",
+        help="also the messages inside DTLS, TLS and TCP",
     )
     capture.add_argument("--seconds", type=positive, metavar="N", help="default 60, at most 3600")
     capture.add_argument("--datagrams", type=positive, metavar="N", help="frames; default 10000")
@@ -80,7 +80,7 @@ def add_up(data):
 
 
 def headers(source, destination, size):
-    """Ethernet, IP and UDP in front of a message of size bytes. No UDP checksum: it needs all of it."""
+    """Ethernet, IP and UDP headers of a message of size bytes. No UDP checksum: it needs all bytes."""
     (src, sport), (dst, dport) = source, destination
     udp = struct.pack("!HHHH", sport, dport, min(size + 8, 65535), 0)
     if src.version == 6:
@@ -96,7 +96,7 @@ NOWHERE = (ipaddress.ip_address("0.0.0.0"), 0)
 
 
 def framed(row, data):
-    """A message without headers as a frame, and that frame's length."""
+    """Turns a message without headers into a frame; returns it and its length."""
     client = endpoint(row["client"]) if "client" in row else NOWHERE
     server = endpoint(row["listener"]) if "listener" in row else NOWHERE
     ends = (server, client) if row["kind"].endswith("-out") else (client, server)
@@ -105,7 +105,7 @@ def framed(row, data):
 
 
 def retagged(row, data):
-    """A frame with the VLAN tag that its port took off, and its length."""
+    """Puts back the VLAN tag that the port removed; returns the frame and its length."""
     if "tag" not in row:
         return data, row["len"]
     tag = struct.pack("!HH", 0x8100, row["tag"])
@@ -113,33 +113,33 @@ def retagged(row, data):
 
 
 def place(row):
-    """The interface that a frame is shown on, and which way it went."""
+    """The interface that a frame is shown on, and its direction."""
     kind = row["kind"]
     if kind in ("rx", "tx"):
         return row["port"], pcapng.INBOUND if kind == "rx" else pcapng.OUTBOUND
     if kind == "drop":
         return "drops", 0
-    name, way = kind.split("-")
-    return name, pcapng.INBOUND if way == "in" else pcapng.OUTBOUND
+    name, direction = kind.split("-")
+    return name, pcapng.INBOUND if direction == "in" else pcapng.OUTBOUND
 
 
 def comment(row, known):
-    """What is said of a frame: whose it is, and what is not as on the wire."""
+    """The comment of a frame: its allocation, and differences from the wire."""
     parts = []
     if "drop" in row:
         parts.append(f"dropped: {row['drop']}")
     if "id" in row:
-        of = known.get(row["id"])
-        who = f" of {of['user']}, client {of['client']} over {of['transport']}" if of else ""
-        parts.append(f"allocation {row['id']}{who}")
+        a = known.get(row["id"])
+        owner = f" of {a['user']}, client {a['client']} over {a['transport']}" if a else ""
+        parts.append(f"allocation {row['id']}{owner}")
     if row.get("message"):
         name = row["kind"].split("-")[0]
         within = WITHIN.get(row.get("transport", name), WITHIN.get(name))
-        parts.append(f"message within {within}, {MADE_UP}" if within else f"message, {MADE_UP}")
+        parts.append(f"message inside {within}, {MADE_UP}" if within else f"message, {MADE_UP}")
     if "frames" in row:
         parts.append(f"super-frame of {row['frames']} datagrams")
     if "tag" in row:
-        parts.append("the port took its VLAN tag off")
+        parts.append("the port removed its VLAN tag")
     return "; ".join(parts)
 
 
@@ -154,10 +154,10 @@ def put(writer, row, known):
 
 
 def about(fields):
-    """What the file says of itself."""
-    what = next(f"{name} {fields[name]}" for name in ("id", "user", "client", "drop") if fields[name])
+    """The comment of the file."""
+    subject = next(f"{name} {fields[name]}" for name in ("id", "user", "client", "drop") if fields[name])
     return (
-        f"slipring, {what}, {'whole frames' if fields['payload'] else 'headers alone'}"
+        f"slipring, {subject}, {'whole frames' if fields['payload'] else 'headers only'}"
         f"{', decrypted messages too' if fields['decrypted'] else ''}"
     )
 
@@ -167,7 +167,7 @@ def tell(line):
 
 
 class Stop:
-    """Whether somebody has asked for the end: then the file is made whole."""
+    """True in `asked` once a signal has ended the capture: then the file is completed."""
 
     def __init__(self):
         self.asked = False
@@ -183,17 +183,17 @@ def opened(path):
     if path == "-":
         yield sys.stdout.buffer
         return
-    # what is captured is nobody else's to read: neither by a link nor in a file that is theirs
+    # other users must not be able to read it: neither through a link nor in their own file
     try:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     except FileExistsError:
-        raise OSError(errno.EEXIST, "is there already: remove it, or name a new file") from None
+        raise OSError(errno.EEXIST, "exists already: remove it, or name a new file") from None
     with os.fdopen(fd, "wb") as file:
         yield file
 
 
 def rows(server, first, stop):
-    """All answers from the first to the last."""
+    """Yields all answers from the first to the last."""
     yield first
     answer = first
     while "end" not in answer:
@@ -205,39 +205,39 @@ def rows(server, first, stop):
 
 
 def begun(fields, first):
-    """What to know before anything is there."""
+    """Prints the state of the capture at its start."""
     n = len(first["allocations"])
     if fields["drop"] is None:
         tell(f"capturing {n} allocation{'' if n == 1 else 's'}; Ctrl-C ends it")
         if n == 0 and fields["user"]:
-            tell("this user has none yet: waiting for new ones")
+            tell("this user has no allocations yet: waiting for new ones")
     else:
         tell("capturing; Ctrl-C ends it")
     if first["left_out"]:
-        tell("there are more allocations than a capture has: the others are left out")
+        tell("there are more allocations than a capture can follow: the others are left out")
     if first["shared"] and fields["drop"] is None:
-        tell("relay ports are shared: of allocations the clients' side is captured alone")
+        tell("relay ports are shared: only the clients' side of allocations is captured")
 
 
 def write(answers, fields, file):
-    writer, known, frames, lost, why = pcapng.Writer(file, about(fields)), {}, 0, 0, "?"
+    writer, known, frames, lost, end = pcapng.Writer(file, about(fields)), {}, 0, 0, "?"
     for answer in answers:
         known.update((a["id"], a) for a in answer["allocations"])
         for row in answer.get("rows", ()):
             put(writer, row, known)
             frames += 1
         file.flush()
-        lost, why = answer.get("lost", lost), answer.get("end", why)
-    tell(f"{frames} frame{'' if frames == 1 else 's'}, {lost} lost: {DONE.get(why, why)}")
+        lost, end = answer.get("lost", lost), answer.get("end", end)
+    tell(f"{frames} frame{'' if frames == 1 else 's'}, {lost} lost: {DONE.get(end, end)}")
 
 
 def run(server, args):
-    """Captures until it ends; the exit code."""
+    """Captures until the end; returns the exit code."""
     names = "id user realm client drop payload decrypted seconds datagrams bytes snap".split()
     fields = {name: getattr(args, name) for name in names}
     path = args.write or "-"
     if path == "-" and not args.json and sys.stdout.isatty():
-        tell("this would go to the terminal: say -w FILE, or pipe it: ... | tshark -r -")
+        tell("this would go to the terminal: use -w FILE, or pipe it: ... | tshark -r -")
         return 2
     first = server.ask("capture", **fields)
     stop = Stop()

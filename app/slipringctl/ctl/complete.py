@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What bash offers at the Tab key: subcommands, options and values as argparse knows them, and what a
-running slipring has, if it says so at once. bash asks by slipringctl --complete LINE BREAKS: the line
-up to the cursor, and the characters at which readline begins a new word."""
+"""Completion for bash: subcommands, options and values from argparse, and names from a running
+slipring if it answers at once. bash calls slipringctl --complete LINE BREAKS: the line up to the
+cursor, and the characters at which readline begins a new word."""
 
 import argparse
 import os
@@ -14,17 +14,17 @@ from ctl.wire import NoServer, Refused, Server, printable
 OPTION = "--complete"
 WAIT_S = 0.5  # for each answer of the server
 END_S = 2  # for all
-FILES = 10  # exit code: bash is to offer files
-ROWS = 512  # ids, users or addresses that are offered at most
-FEW = 50000  # allocations up to which all users are counted for it
+FILES = 10  # exit code: bash should offer files
+ROWS = 512  # limit of the ids, users or addresses that are offered
+FEW = 50000  # up to this number of allocations, all users are listed
 AREAS = ("start config ports addresses streams auth sessions workers dpdk control").split()
 LEVELS = ["error", "warning", "notice", "info", "debug"]
-SAFE = re.compile(r"[^\w@%+=:,./-]", re.ASCII)  # all else is quoted
+SAFE = re.compile(r"[^\w@%+=:,./-]", re.ASCII)  # other characters are quoted
 
 
 def words_of(line, breaks):
-    """(words before the cursor, the word at it, how much of that readline keeps): None where quotes
-    make it hard to say."""
+    """(words before the cursor, the word at the cursor, how much of that readline keeps), or None after
+    a quote, which is not supported."""
     words, word, kept, begun = [], "", 0, False
     chars = iter(line)
     for char in chars:
@@ -44,11 +44,11 @@ def words_of(line, breaks):
 
 
 def quoted(text):
-    """A text as a shell takes it for itself alone."""
+    """Quotes a text for the shell."""
     return SAFE.sub(lambda found: "\\" + found[0], text)
 
 
-# --- what the server has -----------------------------------------------------
+# --- values from the server --------------------------------------------------
 
 
 def asked(path, command, **fields):
@@ -61,7 +61,7 @@ def ids(path):
 
 
 def users(path):
-    """All users, or those of the first page where counting all would cost the box something."""
+    """All users, or those of the first page if listing all would cost the server much time."""
     few = asked(path, "status")["allocations"] <= FEW
     rows = asked(path, "users" if few else "allocations", rows=ROWS)["rows"]
     return [row["user"] for row in rows]
@@ -103,7 +103,7 @@ def live(source, path):
         return []
 
 
-# --- what argparse knows -----------------------------------------------------
+# --- values from argparse ----------------------------------------------------
 
 
 def options_of(parser):
@@ -129,7 +129,7 @@ def takes_value(action):
 
 
 class Line:
-    """What of a command line has been said before the word at the cursor."""
+    """The parsed command line before the word at the cursor."""
 
     def __init__(self, parser, words):
         self.parser, self.socket = parser, None
@@ -173,13 +173,13 @@ def argument_at(line):
 
 
 def values(action, line, default):
-    """What an argument may be; None: files."""
+    """The possible values of an argument; None: files."""
     path = line.socket or os.environ.get("SLIPRING_SOCKET", default)
     if action.choices:
         return list(action.choices)
     if action.metavar in ("PATH", "FILE"):
         return None
-    if action.dest == "what":
+    if action.dest == "words":
         return [[*AREAS, "reopen"], LEVELS][line.place] if line.place < 2 else []
     if action.dest == "worker":
         return live(workers, path)
@@ -187,7 +187,7 @@ def values(action, line, default):
 
 
 def candidates(line, word, default):
-    """All that may stand at the cursor, whatever has been typed of it; None: files."""
+    """All possible words at the cursor, regardless of its typed beginning; None: files."""
     if line.wants is not None:
         return values(line.wants, line, default)
     options = options_of(line.parser)
@@ -208,8 +208,8 @@ def candidates(line, word, default):
 
 
 def run(parser, arguments, default):
-    """Prints the words, one a line, without what readline keeps of them."""
-    signal.setitimer(signal.ITIMER_REAL, END_S)  # which ends us, silently enough
+    """Prints the words, one per line, without the part that readline keeps."""
+    signal.setitimer(signal.ITIMER_REAL, END_S)  # ends the process, almost silently
     text, breaks = (arguments + ["", ""])[:2]
     split = words_of(text, set(breaks) - set(" \t\n\"'\\"))
     if split is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""config: what has become of reloads, what one would change, and the order for one."""
+"""config: the result of the last reload, the changes that a reload would make, and the order to reload."""
 
 import json
 import time
@@ -7,15 +7,15 @@ import time
 from ctl.tables import Style, table
 from ctl.wire import cleaned
 
-PAUSE = 0.02  # seconds between two looks at a reload that is under way
+PAUSE = 0.02  # seconds between two checks of a running reload
 
 
 def add(command):
-    """The subcommand and its options."""
+    """Adds the subcommand and its options."""
     config = command(
         "config",
-        "How the last reload has ended. diff: what one would change; reload: takes up the file,"
-        " whole or not at all.",
+        "The result of the last reload. diff: the changes that a reload would make; reload: applies the"
+        " file, whole or not at all.",
     )
     config.add_argument("do", metavar="diff | reload", nargs="?", choices=("diff", "reload"))
 
@@ -25,7 +25,7 @@ def shown(value):
 
 
 def cells(row):
-    """A changed key: what it was, what it will be, and whether that takes a restart."""
+    """The row of a changed key: old value, new value, and whether it needs a restart."""
     known = "from" in row
     told = [shown(row["from"]), shown(row["to"])] if known else [f"({row['change']})", ""]
     return [row["key"], *told, "restart" if row["restart"] else ""]
@@ -53,7 +53,7 @@ def state(answer, style):
 
 
 def reloaded(server):
-    """Orders a reload; the state when it has ended."""
+    """Orders a reload; returns the state after its end."""
     answer = server.ask("config", do="reload")
     asked = answer["asked"]
     while answer["ended"] < asked:
@@ -63,7 +63,7 @@ def reloaded(server):
 
 
 def run(server, args):
-    """True when what was asked for is done."""
+    """True unless a reload was refused."""
     answer = reloaded(server) if args.do == "reload" else server.ask("config", do=args.do)
     if args.json:
         print(json.dumps(answer))

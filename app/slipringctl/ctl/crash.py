@@ -9,13 +9,13 @@ from ctl.wire import cleaned
 
 
 def add(command):
-    """The subcommand and its options."""
+    """Adds the subcommand and its options."""
     crash = command("crash", "Reports of crashes. NAME, or newest: shows one.")
     crash.add_argument("name", metavar="NAME | newest", nargs="?")
 
 
-def why(lines):
-    """In a few words: the reason, or the signal, and where it was."""
+def summary(lines):
+    """Summary of a report: the reason, or the signal, and its place in the code."""
     rows = dict(line.split(": ", 1) for line in lines if ": " in line)
     place = rows.get("at", "?").split(" (")[0]
     return f"{rows.get('reason') or rows.get('signal', '?')}; in {place}"
@@ -30,18 +30,18 @@ def listed(server, answer, style):
     for row in answer["rows"]:
         lines = cleaned(server.ask("crash", name=row["name"]))["lines"]
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row["at"]))
-        out += [style("bold", f"{when}  {row['name']}"), *wrapped(why(lines), 4)]
+        out += [style("bold", f"{when}  {row['name']}"), *wrapped(summary(lines), 4)]
     return out
 
 
 def newest(server):
-    """Its name; None where there is none."""
+    """The name of the newest report, or None."""
     rows = server.ask("crash")["rows"]
     return rows[0]["name"] if rows else None
 
 
 def run(server, args):
-    """True when there is what was asked for."""
+    """True if the requested reports exist."""
     name = newest(server) if args.name == "newest" else args.name
     if args.name == "newest" and name is None:
         print("no reports")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What top knows of a server. Facts cost it nothing and come every second. Talkers cost it a look at
-every allocation: they come one list at a time, and the longer that takes, the more seldom."""
+"""The data that top has of a server. Facts cost the server nothing and come every second. Talkers make it
+read every allocation: they come one list at a time, and the longer that takes, the less often."""
 
 import collections
 import dataclasses
@@ -9,53 +9,53 @@ import time
 
 from ctl.wire import NoServer, Refused, Server, cleaned
 
-LOOK_S = 1.0  # between looks at the facts
-KEPT = 60  # looks that a sparkline has
-REST_S = 1.0  # between two lists of talkers, at least
-SHARE = 10  # and so many times as long as the server has worked at one
-FACTS_S, TALKERS_S = 5, 120  # how long an answer may take
+LOOK_S = 1.0  # interval of the facts
+KEPT = 60  # samples of a sparkline
+REST_S = 1.0  # least pause between two lists of talkers
+SHARE = 10  # pause as a multiple of the server's time for a list
+FACTS_S, TALKERS_S = 5, 120  # limits for an answer
 LISTS = ("allocations", "users")
 SORTS = ("rate", "bitrate", "datagrams", "bytes")
-RATE_S = 1  # the server waits so long between the two looks of a rate
+RATE_S = 1  # the server waits this long between the two samples of a rate
 
 
 @dataclasses.dataclass
 class Talkers:
     rows: list
     sort: str
-    at: float  # when they came, by time.monotonic
+    came: float  # when they came, by time.monotonic
     took: float
 
 
 @dataclasses.dataclass
 class Known:
-    """All of it at one time."""
+    """All data at one time."""
 
     now: float
     clock: float = 0  # when the facts came, by time.time
     status: dict = None
     workers: list = ()
     drops: list = ()
-    history: list = ()  # (received bits, sent bits, drops) a second, or None, the newest last
+    history: list = ()  # (received bits, sent bits, drops) per second, or None, the newest last
     talkers: dict = dataclasses.field(default_factory=dict)  # by list
-    error: str = None  # why there is no server
-    lost_s: float = 0  # since when
-    anew: float = None  # when it was found to be another process, by time.time
+    error: str = None  # reason that the server is unreachable
+    lost_s: float = 0  # for how long it has been
+    anew: float = None  # when a restart was noticed, by time.time
 
 
-def rest_of(took, sort):
-    """How long the server is left in peace after a list."""
+def pause_after(took, sort):
+    """The pause after a list, in seconds."""
     worked = took - (RATE_S if sort in ("rate", "bitrate") else 0)
     return max(REST_S, SHARE * worked)
 
 
 class Feed:
-    """Threads that ask; wake is called when there is something new."""
+    """Threads that query the server; they call wake when there is news."""
 
     def __init__(self, path, rows, sort, wake):
         self.path, self.rows, self.wake = path, rows, wake
         self.sort, self.paused = sort, False
-        self.failed = None  # an error of our own, in a thread
+        self.failed = None  # a bug in a thread of the feed
         self.lock = threading.Lock()
         self.known = Known(now=0)
         self.history = collections.deque(maxlen=KEPT)
@@ -73,7 +73,7 @@ class Feed:
     def guarded(self, work):
         try:
             work()
-        except Exception as error:  # what is wrong with us is not to be silent
+        except Exception as error:  # a bug must not go unnoticed
             self.failed = error
             self.wake()
 
@@ -86,7 +86,7 @@ class Feed:
                 talkers=dict(self.known.talkers))  # fmt: skip
 
     def complete(self):
-        """Whether there is all that a frame has."""
+        """True if there is data for a whole frame."""
         known = self.known
         return known.status is not None and (not self.rows or len(known.talkers) == len(LISTS))
 
@@ -103,14 +103,14 @@ class Feed:
             self.known = Known(0, time.time(), status, workers, drops, talkers=talkers, anew=anew)
             self.lost_at = None
 
-    def miss(self, why):
+    def miss(self, reason):
         with self.lock:
             self.history.append(None)
-            self.known = dataclasses.replace(self.known, error=why)
+            self.known = dataclasses.replace(self.known, error=reason)
             self.lost_at = self.lost_at or time.monotonic()
 
     def look(self, server):
-        """One look, by a connection or a new one; the connection, or None when it is lost."""
+        """Queries the facts over server, or a new connection. Returns the connection, or None if it is lost."""
         try:
             server = server or Server(self.path, FACTS_S)
             answers = [cleaned(server.ask(command)) for command in ("status", "workers", "drops")]
@@ -135,25 +135,25 @@ class Feed:
     # --- talkers -------------------------------------------------------------
 
     def sort_by(self, sort):
-        """Another order: the next list comes at once."""
+        """Sets another order: the next list comes at once."""
         self.sort = sort
         self.hurry.set()
 
     def talk(self, name):
-        """Asks for one list; how long to rest then, or None when it has not come."""
+        """Queries one list. Returns the pause after it, or None if it did not come."""
         sort, begin = self.sort, time.monotonic()
         pid = self.known.status["pid"]
         try:
             with Server(self.path, TALKERS_S) as server:
                 rows = cleaned(server.ask(name, sort=sort, rows=self.rows)["rows"])
         except (NoServer, Refused):
-            return None  # facts say so
+            return None  # the facts report the error
         took = time.monotonic() - begin
         with self.lock:
             if self.known.status["pid"] == pid:
                 self.known.talkers[name] = Talkers(rows, sort, time.monotonic(), took)
         self.wake()
-        return rest_of(took, sort)
+        return pause_after(took, sort)
 
     def ask_talkers(self):
         lists = list(LISTS)
@@ -165,6 +165,6 @@ class Feed:
                 if rest is None:
                     rest = REST_S
                 elif len(self.known.talkers) < len(LISTS):
-                    rest = 0  # the first of each at once
+                    rest = 0  # the first of each comes at once
             self.hurry.wait(rest)
             self.hurry.clear()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A frame of top: lines of (style, text) that fit so many columns, made of what is known."""
+"""Builds a frame of top from the known data: lines of (style, text) that fit the columns."""
 
 import dataclasses
 import math
@@ -11,49 +11,49 @@ from ctl.tables import count, cut, seconds, table
 from ctl.views import places
 
 BLOCKS, LETTERS = "▁▂▃▄▅▆▇█", "_.:-=+*#"
-BAR = 10  # columns of a load
-BUSY, FULL = 80, 95  # percent of load that is yellow, red
-DEFAULT_ROWS = 10  # of a section, where there is no terminal
-NEWS_S = 60  # how long a start of the server is told
+BAR = 10  # columns of a load bar
+BUSY, FULL = 80, 95  # percent of load shown in yellow, red
+DEFAULT_ROWS = 10  # of a section, without a terminal
+NEWS_S = 60  # how long a restart of the server is shown
 VIEWS = ("all", "workers", "drops", "users", "allocations")
 WORDS = {"rate": "/S", "bitrate": "BIT/S", "datagrams": "DATAGRAMS", "bytes": "BYTES"}
 HELP = """\
 Keys
-  q           ends top; so does Ctrl-C
-  p, space    pauses: the frame stays as it is, and no talkers are asked for
-  s, S        sorts talkers by rate (datagrams a second), bitrate, datagrams
-              or bytes: the next, the one before
-  v           shows all, or workers, drops, users or allocations alone
-  +, -        a longer or shorter interval
+  q           quits; so does Ctrl-C
+  p, space    pauses: the frame does not change, and no talkers are queried
+  s, S        sorts talkers by the next or previous of rate (datagrams a second),
+              bitrate, datagrams, bytes
+  v           shows all, or only workers, drops, users or allocations
+  +, -        sets a longer or shorter interval
   h, ?        this page; any key leaves it
 
-What is shown
-  in, out     datagrams and bits a second, with the last minute; drop: what
-              was dropped. A bar is as high as its share of the highest.
-  talkers     come by counting all allocations, which costs the server
-              something: one list at a time, and the more there are, the more
-              seldom. The line says how old they are.
-  load        of the last second or two; 100% is a worker that has no time left.
+Display
+  in, out     datagrams and bits a second, with the last minute; drop: those
+              dropped. The height of a bar is relative to the highest one.
+  talkers     need a count of all allocations, which costs the server time: one
+              list at a time, and the more allocations, the less often. The
+              line says how old they are.
+  load        of the last second or two; 100% is a worker without idle time.
 """
 
 
 @dataclasses.dataclass
 class Look:
-    """How a frame is to look."""
+    """The display settings of a frame."""
 
     columns: int = 80
-    lines: int = None  # None: as many as there are
+    lines: int = None  # no limit if None
     view: str = "all"
     sort: str = "rate"
-    rows: int = None  # of a section, where lines are None; 0: no talkers
+    rows: int = None  # of a section, if lines is None; 0: no talkers
     interval: float = 1
     paused: bool = False
     blocks: str = LETTERS
-    keys: bool = False  # with the line that names them
+    keys: bool = False  # with the line of keys at the bottom
 
 
 def spark(values, columns, blocks):
-    """The last minute in so many columns, the newest at the right; None is a gap."""
+    """The last minute in `columns` columns, the newest at the right; None is a gap."""
     each = math.ceil(KEPT / max(1, columns))
     values = [None] * (KEPT - len(values)) + list(values)
     groups = [values[max(0, end - each) : end] for end in range(len(values), 0, -each)]
@@ -69,7 +69,7 @@ def bar(percent, blocks):
 
 
 def ends(left, right, columns):
-    """A line with one text at either end, or as much of the left one as there is room for."""
+    """A line with one text at either end, or as much of the left one as fits."""
     room = columns - len(right) - 1
     if room < len(left) // 2:
         return left.ljust(columns)[:columns]
@@ -90,13 +90,13 @@ def heading(known, look):
 
 
 def notices(known, look):
-    """What has to be told first: the most urgent alone."""
+    """The most urgent warning, if there is one."""
     if known.error:
         text = f"! no server for {seconds(int(known.lost_s))}: {known.error}"
         return [("red", line) for line in textwrap.wrap(text, max(20, look.columns))[:3]]
     if known.anew is not None and known.clock - known.anew < NEWS_S:
-        at = time.strftime("%H:%M:%S", time.localtime(known.anew))
-        return [("yellow", f"! slipring was started anew (seen {at}, pid {known.status['pid']})")]
+        clock = time.strftime("%H:%M:%S", time.localtime(known.anew))
+        return [("yellow", f"! slipring was restarted (seen {clock}, pid {known.status['pid']})")]
     warnings = known.status["warnings"] if known.status else []
     if not warnings:
         return []
@@ -118,15 +118,15 @@ def totals(known, look):
         ("out", f"{count(rates['tx'])}/s", f"{count(8 * rates['tx_bytes'])}bit/s", 1),
         ("drop", f"{count(rates['drops'])}/s", f"{count(s['drops'])} in all", 2),
     )
-    for name, rate, more, at in rows:
+    for name, rate, more, index in rows:
         text = f"{name:<4} {rate:>7} {more:<12} "
-        values = [sample and sample[at] for sample in known.history]
+        values = [sample and sample[index] for sample in known.history]
         line = text + spark(values, look.columns - len(text), look.blocks)
         lines.append(("red" if name == "drop" and rates["drops"] else None, line))
     return lines
 
 
-# --- sections: a line of heads, and rows, the most important first -----------
+# --- sections: a line of titles, and rows, the most important first ----------
 
 
 def plain(style, text):
@@ -134,7 +134,7 @@ def plain(style, text):
 
 
 def part(name, shown, total):
-    """The head of the first column: says when not all is there."""
+    """The title of the first column: says if rows are missing."""
     return f"{name} ({shown} of {total})" if shown < total else name
 
 
@@ -169,25 +169,25 @@ def ages(known, look, names):
     parts = []
     for name in names:
         got = known.talkers.get(name)
-        age = f"{seconds(int(known.now - got.at))} old" if got else "being counted"
+        age = f"{seconds(int(known.now - got.came))} old" if got else "being counted"
         parts.append(f"{name} {age}" + (f", by {got.sort}" if got and got.sort != look.sort else ""))
     return ("dim", f"talkers by {look.sort}: {'; '.join(parts)}")
 
 
-def of(known, name):
+def talkers_of(known, name):
     got = known.talkers.get(name)
     return (got.rows, got.sort) if got else ([], "rate")
 
 
 def users(known, look, most):
-    rows, sort = of(known, "users")
+    rows, sort = talkers_of(known, "users")
     cells = [[r["user"], r["allocations"], count(r[sort])] for r in rows[:most]]
     lines = table(["USER", "ALLOCATIONS", WORDS[sort]], cells, plain, (0,), (1, 2), look.columns)
     return lines[0], [(None, line) for line in lines[1:]]
 
 
 def allocations(known, look, most):
-    rows, sort = of(known, "allocations")
+    rows, sort = talkers_of(known, "allocations")
     both = lambda r: r["rx_bytes"] + r["tx_bytes"]
     value = {"datagrams": lambda r: r["rx"] + r["tx"], "bytes": both}.get(sort, lambda r: r[sort])
     head = ["ID", "USER", "CLIENT", "OVER", "AGE", "BYTES", WORDS[sort]]
@@ -204,7 +204,7 @@ SECTIONS = {"workers": workers, "drops": drops, "users": users, "allocations": a
 
 
 def wanted(known, name):
-    """Rows that a section has to show."""
+    """Number of rows that a section could show."""
     if name in ("workers", "drops"):
         return len(getattr(known, name))
     got = known.talkers.get(name)
@@ -212,7 +212,7 @@ def wanted(known, name):
 
 
 def share(room, rows):
-    """How many of its rows each section gets of so many lines; None: not even the line of its heads."""
+    """Distributes room (lines): the number of rows of each section; None: not even its line of titles."""
     got = [None] * len(rows)
     for i in range(len(rows)):
         if room >= 2 or (room == 1 and rows[i] == 0):
@@ -247,7 +247,7 @@ def sections(known, look, room):
 
 
 def frame(known, look):
-    """All lines: no longer than look.columns, and no more than look.lines."""
+    """All lines of a frame: at most look.lines, of at most look.columns."""
     top = [heading(known, look), *notices(known, look)]
     if known.status is not None:
         top += totals(known, look)

@@ -20,7 +20,7 @@ def text(code, value):
 
 
 class Writer:
-    """One section. Each block is written whole, so a file that ends early has whole blocks only."""
+    """Writes one section, in whole blocks: a truncated capture has only whole blocks, too."""
 
     def __init__(self, file, comment):
         self.file, self.interfaces = file, {}
@@ -35,7 +35,7 @@ class Writer:
         self.file.write(struct.pack("<I", kind) + size + body + size)
 
     def interface(self, name):
-        """The number of an interface, which is written when it is first used."""
+        """The number of an interface. Its block is written at its first use."""
         if name not in self.interfaces:
             head = struct.pack("<HHI", ETHERNET, 0, 0)
             options = [text(IF_NAME, name), option(IF_TSRESOL, b"\x09")]
@@ -44,7 +44,7 @@ class Writer:
         return self.interfaces[name]
 
     def packet(self, name, ns, data, size, comment, flags=0):
-        """A packet of size bytes of which data is there; ns since 1970."""
+        """Writes a packet of size bytes, of which data was captured; ns since 1970."""
         number = self.interface(name)
         head = struct.pack("<IIIII", number, ns >> 32, ns & 0xFFFFFFFF, len(data), size)
         options = [text(COMMENT, comment)] if comment else []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""stop: ends slipring, and says what becomes of calls. What status shows of the state area."""
+"""stop: stops slipring, and decides whether calls are kept. Also the state area's row in status."""
 
 import json
 
@@ -7,26 +7,26 @@ from ctl.tables import Style, count, wrapped
 
 
 def add(command):
-    """The subcommand and its options."""
-    stop = command("stop", "Stops slipring. Calls are kept or ended as state.on-stop says.")
+    """Adds the subcommand and its options."""
+    stop = command("stop", "Stops slipring. state.on-stop decides whether calls are kept.")
     calls = stop.add_mutually_exclusive_group()
     calls.add_argument("--keep", action="store_true", default=None,
-        help="the next process takes calls up, if it starts in time")  # fmt: skip
+        help="the next process continues the calls, if it starts in time")  # fmt: skip
     calls.add_argument("--forget", action="store_true", default=None, help="all calls end")
 
 
 def state(answer):
-    """The row of status on the state area, if there is one."""
+    """The state area's row in status, if there is an area."""
     told = answer.get("state")
     if not told:
         return []
     if told["start"] == "empty":
-        text = "nothing was there at the start"
+        text = "it was empty at the start"
     elif told["start"] in ("refused", "crashed"):
-        text = f"not taken up at the start: {told['why']}"
+        text = f"not restored at the start: {told['why']}"
     else:
         lost = sum(told["lost"].values())
-        text = f"{told['allocations']} taken up in {told['took_ms']} ms, {lost} records lost"
+        text = f"{told['allocations']} restored in {told['took_ms']} ms, {lost} records lost"
     if told["unkept"]:
         text += f". Calls end with this process: {told['unkept']}"
     return [("state", f"{told['file']}, {count(told['bytes'])}B; {text}")]
@@ -34,8 +34,8 @@ def state(answer):
 
 def told(answer, style):
     n, kept = answer["allocations"], answer["kept"]
-    what = "are kept for the next process" if kept else "end"
-    return wrapped(f"slipring stops; {n} allocations {style('green' if kept else 'yellow', what)}", 0)
+    fate = "are kept for the next process" if kept else "end"
+    return wrapped(f"slipring stops; {n} allocations {style('green' if kept else 'yellow', fate)}", 0)
 
 
 def run(server, args):

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables, numbers and times for people; colours only where a terminal shows them."""
+"""Tables, numbers and times for people; colours only on a terminal."""
 
 import os
 import shutil
 import sys
 import textwrap
 
-NARROW = 6  # columns that a text is never cut below
+NARROW = 6  # least columns of a text that is cut
 
 
 def width():
-    """Columns there are: those of the terminal, else 80."""
+    """Columns of the terminal, or 80 without one."""
     return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 80
 
 
 class Style:
-    """Colours, or none."""
+    """Adds colours to text, or nothing."""
 
     CODES = {"bold": "1", "dim": "2", "reverse": "7", "red": "31", "green": "32", "yellow": "33"}
 
@@ -29,7 +29,7 @@ class Style:
 
 
 def count(number):
-    """A number in 5 columns: 950, 1.2k, 35M."""
+    """A number in at most 5 columns: 950, 1.2k, 35M."""
     for unit in ("", "k", "M", "G", "T"):
         if number < 1000 or unit == "T":
             break
@@ -40,7 +40,7 @@ def count(number):
 
 
 def seconds(number):
-    """A time in 4 columns: 45s, 12m, 3h, 8d."""
+    """A time in about 4 columns: 45s, 12m, 3h, 8d."""
     for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
         if number >= 2 * size:
             return f"{number // size}{unit}"
@@ -48,7 +48,7 @@ def seconds(number):
 
 
 def cut(text, size):
-    """A text in so many columns; what is left out is in its middle."""
+    """A text of at most size columns; the middle of a longer one is left out."""
     if len(text) <= size:
         return text
     front = (size - 1) // 2
@@ -56,7 +56,7 @@ def cut(text, size):
 
 
 def fit(widths, soft, most):
-    """Narrows the widest of the columns that may be cut until all fit."""
+    """Narrows the widest column that may be cut, until all columns fit."""
     widths = list(widths)
     while sum(widths) + 2 * (len(widths) - 1) > most:
         wide = max(soft, key=lambda i: widths[i], default=None)
@@ -67,8 +67,8 @@ def fit(widths, soft, most):
 
 
 def table(head, rows, style, soft=(), right=(), most=None):
-    """Lines of a table. soft: columns that may be cut; right: that are set to the right; most: columns
-    of the terminal."""
+    """Lines of a table. soft: columns that may be cut; right: right-aligned columns; most: columns of the
+    terminal."""
     cells = [[str(cell) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in [head, *cells]) for i in range(len(head))]
     widths = fit(widths, soft, most or width())
@@ -90,6 +90,6 @@ def pairs(rows):
 
 
 def wrapped(text, indent):
-    """A text in lines that fit, indented."""
+    """A text in indented lines that fit."""
     space = " " * indent
     return textwrap.wrap(text, max(width() - 1, 40), initial_indent=space, subsequent_indent=space)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The whole of a terminal: keys without Enter, frames without flicker. It is put back however the
-program ends, unless by SIGKILL."""
+"""Takes over a terminal: keys without Enter, frames without flicker. The terminal is restored however
+the program ends, except by SIGKILL."""
 
 import atexit
 import contextlib
@@ -12,15 +12,15 @@ import sys
 import termios
 import tty
 
-ENTER = "\033[?1049h\033[?25l\033[?7l"  # the other screen, no cursor, no wrapping of lines
+ENTER = "\033[?1049h\033[?25l\033[?7l"  # alternate screen, no cursor, no line wrapping
 LEAVE = "\033[0m\033[?7h\033[?25h\033[?1049l"
 KEY = re.compile(rb"\033[\[O][0-9;?]*[A-Za-z~]|.", re.DOTALL)
 ENDS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-LOST = (OSError, termios.error)  # the terminal has gone
+LOST = (OSError, termios.error)  # the terminal is closed
 
 
 def usable():
-    """Whether there is a terminal that can be drawn on, and has keys."""
+    """True if there is a terminal with a screen and keys."""
     able = os.environ.get("TERM", "") not in ("", "dumb", "unknown")
     return able and sys.stdin.isatty() and sys.stdout.isatty()
 
@@ -28,7 +28,7 @@ def usable():
 class Terminal:
     def __init__(self):
         self.keys, self.screen = sys.stdin.fileno(), sys.stdout.fileno()
-        self.before = None  # its settings, while it is ours
+        self.before = None  # its original settings, while we use it
         self.drawn, self.area = [], None
         self.woken, self.waker = os.pipe()
         for fd in (self.woken, self.waker):
@@ -42,11 +42,11 @@ class Terminal:
     def enter(self):
         self.before = termios.tcgetattr(self.keys)
         tty.setcbreak(self.keys, termios.TCSANOW)
-        self.area = None  # all is drawn anew
+        self.area = None  # redraw everything
         self.write(ENTER)
 
     def leave(self):
-        """Gives the terminal back; more than once does no harm."""
+        """Restores the terminal; may be called again."""
         before, self.before = self.before, None
         if before is None:
             return
@@ -55,7 +55,7 @@ class Terminal:
             self.write(LEAVE)
 
     def stopped(self, number, frame):
-        """Ctrl-Z: the shell gets its terminal, and later we get it again."""
+        """Ctrl-Z: gives the terminal back to the shell until we continue."""
         self.leave()
         signal.signal(signal.SIGTSTP, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGTSTP)
@@ -73,14 +73,14 @@ class Terminal:
         signal.signal(signal.SIGTSTP, self.stopped)
         for number in ENDS:
             signal.signal(number, ended)
-        atexit.register(self.leave)  # where a signal comes before there is somebody to catch it
+        atexit.register(self.leave)  # for a signal before the with block has begun
         self.enter()
         return self
 
     def __exit__(self, *_):
         try:
             for number in (*ENDS, signal.SIGINT, signal.SIGTSTP):
-                signal.signal(number, signal.SIG_IGN)  # nothing may come between
+                signal.signal(number, signal.SIG_IGN)  # nothing may interrupt the restore
         finally:
             self.leave()
 
@@ -90,7 +90,7 @@ class Terminal:
             os.write(self.waker, b"\0")
 
     def wait(self, seconds):
-        """Waits for keys, a wake or the end of a time; the keys, or None when the terminal has gone."""
+        """Waits for keys, a wake or a timeout. Returns the keys, or None if the terminal is closed."""
         ready, _, _ = select.select([self.keys, self.woken], [], [], max(0, seconds))
         if self.woken in ready:
             with contextlib.suppress(BlockingIOError):
@@ -104,7 +104,7 @@ class Terminal:
         return [key.decode("latin-1") for key in KEY.findall(data)] if data else None
 
     def size(self):
-        """(columns, lines) that there are now."""
+        """The current (columns, lines)."""
         try:
             columns, lines = os.get_terminal_size(self.screen)
         except OSError:
@@ -112,7 +112,7 @@ class Terminal:
         return (columns or 80, lines or 24)
 
     def draw(self, lines):
-        """Shows lines, one a row: writes those that are not there yet."""
+        """Shows lines, one per row: writes only those that have changed."""
         area = self.size()
         fresh = area != self.area
         before = [] if fresh else self.drawn

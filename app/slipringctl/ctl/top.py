@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""slipringctl top: on a terminal a picture that changes, elsewhere frames of plain lines or JSON."""
+"""slipringctl top: a live display on a terminal, otherwise frames of plain lines or JSON."""
 
 import argparse
 import json
@@ -15,7 +15,7 @@ from ctl.wire import Server
 
 INTERVALS = (1, 2, 5, 10, 30, 60)
 MOST_S = 3600
-EARLY_S = 0.3  # a frame is drawn when facts come, if it is due so soon
+EARLY_S = 0.3  # new facts are drawn at once if the next frame is due within this time
 OK, NO_SERVER = 0, 3
 
 
@@ -25,37 +25,37 @@ def interval(text):
     except ValueError:
         value = 0
     if not 1 <= value <= MOST_S:
-        raise argparse.ArgumentTypeError(f"from 1 to {MOST_S} seconds are wanted")
+        raise argparse.ArgumentTypeError(f"must be from 1 to {MOST_S} seconds")
     return value
 
 
 def whole(low, high):
     def number(text):
         if not text.isascii() or not text.isdigit() or not low <= int(text) <= high:
-            raise argparse.ArgumentTypeError(f"a number from {low} to {high} is wanted")
+            raise argparse.ArgumentTypeError(f"must be a number from {low} to {high}")
         return int(text)
 
     return number
 
 
 def add_to(command):
-    """The options of top."""
+    """Adds the options of top."""
     parser = command(
         "top",
-        "Live: workers, rates, drops, who relays most. Frames of plain lines where there is no"
-        " terminal.",
+        "Live: workers, rates, drops, and the busiest users and allocations. Frames of plain lines"
+        " without a terminal.",
     )
     parser.add_argument("-i", "--interval", type=interval, default=1.0, metavar="SECONDS",
         help="between frames, 1 to 3600; default 1")
     parser.add_argument("-n", "--count", type=whole(1, 10**9), metavar="COUNT",
-        help="ends after so many frames")
+        help="end after COUNT frames")
     parser.add_argument("--once", action="store_const", const=1, dest="count",
-        help="one frame of plain lines; the same as -n 1")
+        help="one frame of plain lines; like -n 1")
     parser.add_argument("--sort", choices=SORTS, default="rate",
-        help="of talkers: datagrams or bits a second, or in all; default rate")
+        help="order of talkers: datagrams or bits a second, or totals; default rate")
     parser.add_argument("--rows", type=whole(0, 512), metavar="N",
-        help="talkers of each list, 0 to 512, where there is no terminal; default 10. 0: none are"
-        " asked for")  # fmt: skip
+        help="talkers of each list without a terminal, 0 to 512; default 10. 0: none are"
+        " queried")  # fmt: skip
 
 
 def blocks():
@@ -73,13 +73,13 @@ def as_json(known):
     for name in LISTS:
         got = known.talkers.get(name)
         if got:
-            ago = round(known.now - got.at, 3)
+            ago = round(known.now - got.came, 3)
             frame_of[name] = {"sort": got.sort, "ago": ago, "took": round(got.took, 3), "rows": got.rows}
     return json.dumps(frame_of)
 
 
 def await_all(feed, news):
-    """Waits until there is all that the first frame has, or no server any more."""
+    """Waits until there is data for the first frame, or the server is lost."""
     while not feed.complete() and not feed.snapshot().error:
         news.wait(0.5)
         news.clear()
@@ -115,13 +115,13 @@ def plain_frames(args, feed, news):
 
 
 class Live:
-    """What keys have chosen, and when the next frame is due."""
+    """The settings made by keys, and the time of the next frame."""
 
     def __init__(self, args, feed, terminal):
         self.feed, self.terminal, self.style = feed, terminal, Style(args.color)
         self.look = Look(sort=feed.sort, interval=args.interval, rows=args.rows, blocks=blocks(), keys=True)
         self.left = args.count
-        self.known = feed.snapshot()  # what is shown
+        self.known = feed.snapshot()  # the data on the screen
         self.due = time.monotonic()
         self.help = self.ended = False
 
@@ -136,8 +136,8 @@ class Live:
         elif key in ("p", " "):
             look.paused = not look.paused
         elif key in ("s", "S"):
-            at = SORTS.index(look.sort) + (1 if key == "s" else -1)
-            look.sort = SORTS[at % len(SORTS)]
+            index = SORTS.index(look.sort) + (1 if key == "s" else -1)
+            look.sort = SORTS[index % len(SORTS)]
             self.feed.sort_by(look.sort)
         elif key == "v":
             look.view = VIEWS[(VIEWS.index(look.view) + 1) % len(VIEWS)]
@@ -160,7 +160,7 @@ class Live:
         self.terminal.draw([self.style(name, text) if name else text for name, text in lines])
 
     def step(self):
-        """Waits for a key, news or the time of a frame, and draws if there is a reason."""
+        """Waits for a key, news or the time of the next frame, and draws if needed."""
         keys = self.terminal.wait(self.due - time.monotonic())
         if keys is None:
             self.ended = True
@@ -195,7 +195,7 @@ def live(args, feed, terminal):
 
 
 def run(args):
-    with Server(args.socket) as server:  # whoever may not ask is told so at once, as by any command
+    with Server(args.socket) as server:  # a lack of permission fails at once, as with any command
         server.ask("status")
     drawn = usable() and not args.json and args.count != 1
     terminal, news = Terminal() if drawn else None, threading.Event()

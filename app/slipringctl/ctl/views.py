@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What people are shown of each answer: lines of text."""
+"""The display of each answer: lines of text."""
 
 from ctl import drain as drains
 from ctl.attempts import explain  # noqa: F401
@@ -7,8 +7,8 @@ from ctl.stop import state
 from ctl.tables import count, pairs, seconds, table, wrapped
 
 
-def of_leg(leg, whom):
-    """Live allocations count in steps of 64 datagrams and 64 KiB: what has made none yet is no 0."""
+def leg_text(leg, whom):
+    """Live allocations count in steps of 64 datagrams and 64 KiB, so a count of 0 does not mean nothing."""
     datagrams, size = count(leg["datagrams"]), f"{count(leg['bytes'])}B"
     if leg["datagrams"] and not leg["bytes"]:
         size = "under 64KiB each"
@@ -17,15 +17,15 @@ def of_leg(leg, whom):
     return f"{datagrams} from {whom} ({size})"
 
 
-def of_realm(realm, named):
-    """In all, of its allocations."""
+def realm_text(realm, named):
+    """The totals of a realm's allocations."""
     several = f"{realm['realm']}: {realm['allocations']} allocations, " if named else ""
-    legs = of_leg(realm["from_client"], "clients"), of_leg(realm["from_peers"], "peers")
+    legs = leg_text(realm["from_client"], "clients"), leg_text(realm["from_peers"], "peers")
     return several + ", ".join((*legs, f"{count(sum(realm['lost'].values()))} lost"))
 
 
 def places(answer):
-    """How many allocations there are, and of how many where limits.allocations says that."""
+    """Number of allocations, with the limit of limits.allocations if that applies."""
     most = f" of {answer['allocations_most']}" if "allocations_most" in answer else ""
     return f"{answer['allocations']}{most}"
 
@@ -57,7 +57,7 @@ def status(answer, style):
         ("received", f"{count(rates['rx'])}/s, {count(8 * rates['rx_bytes'])}bit/s"),
         ("sent", f"{count(rates['tx'])}/s, {count(8 * rates['tx_bytes'])}bit/s"),
         ("dropped", f"{count(rates['drops'])}/s, {count(answer['drops'])} in all"),
-        *(("relayed", of_realm(r, len(answer["realms"]) > 1)) for r in answer["realms"]),
+        *(("relayed", realm_text(r, len(answer["realms"]) > 1)) for r in answer["realms"]),
         ("refused", f"{count(rates['auth_failures'])} wrong passwords/s"),
         *state(answer),
     ]
@@ -73,19 +73,19 @@ def status(answer, style):
 
 
 def paged(answer, lines, style):
-    """With a line that says how to see more."""
+    """Adds a line that says how to see more pages."""
     if "next" in answer:
         lines.append(style("dim", f"more: --page {answer['next']}, or --all"))
     return lines
 
 
-def of_several(answer):
-    """Whether there are several realms, so that a row does not go without its own."""
+def has_realms(answer):
+    """True if there are several realms, so that a row needs its realm."""
     return answer.get("realms", 1) > 1
 
 
 def over(row):
-    """How the client came, and by what peers are reached where that is not UDP."""
+    """The client's transport, and the protocol to peers unless that is UDP."""
     return row["transport"] + (f", {row['protocol']}" if "protocol" in row else "")
 
 
@@ -95,8 +95,8 @@ def allocations(answer, style):
         return ["no allocations"]
     by_bytes = answer.get("sort") == "bytes"
     rx, tx = ("rx_bytes", "tx_bytes") if by_bytes else ("rx", "tx")
-    ways = ["RX-B", "TX-B"] if by_bytes else ["RX", "TX"]
-    head = ["ID", "USER", "CLIENT", "OVER", "AGE", "LEFT", *ways]
+    columns = ["RX-B", "TX-B"] if by_bytes else ["RX", "TX"]
+    head = ["ID", "USER", "CLIENT", "OVER", "AGE", "LEFT", *columns]
     cells = [
         [r["id"], r["user"], r["client"], over(r), seconds(r["age"]),
          seconds(r["expires"]), count(r[rx]), count(r[tx])]
@@ -108,7 +108,7 @@ def allocations(answer, style):
             for cell, r in zip(cells, rows):
                 cell.append(count(r[name]))
     right, soft = range(4, len(head)), (1, 2)
-    if of_several(answer):
+    if has_realms(answer):
         soft = (*soft, len(head))
         head.append("REALM")
         for cell, r in zip(cells, rows):
@@ -127,14 +127,14 @@ def lost(a):
 
 def show(answer, style):
     a = answer["allocation"]
-    way = a["way"]
+    route = a["way"]
     rows = [
         ("id", a["id"]),
         ("user", a["user"] + (" (REST)" if a["rest"] else "")),
         ("realm", a["realm"]),
         ("client", f"{a['client']} over {a['transport']}"),
-        ("way", f"port {way['port']} via {way['via']}" if way["port"] else "no route"),
-        ("relay", a["relay"] + (f", told {a['told']}" if a["told"] != a["relay"] else "")),
+        ("route", f"port {route['port']} via {route['via']}" if route["port"] else "no route"),
+        ("relay", a["relay"] + (f", announced as {a['told']}" if a["told"] != a["relay"] else "")),
         *([("dual with", a["sibling"])] if "sibling" in a else []),
         *([("over", f"{a['protocol']}, {a['connections']} connections")] if "protocol" in a else []),
         ("worker", str(a["worker"])),
@@ -170,7 +170,7 @@ def users(answer, style):
     value = next(name for name in titles if name in answer["rows"][0])
     cells = [[r["user"], r["allocations"], count(r[value])] for r in answer["rows"]]
     head = ["USER", "ALLOCATIONS", titles[value]]
-    if of_several(answer):
+    if has_realms(answer):
         head.append("REALM")
         cells = [[*cell, r["realm"]] for cell, r in zip(cells, answer["rows"])]
     lines = table(head, cells, style, (0, 3)[: len(head) - 2], (1, 2))
@@ -216,9 +216,9 @@ def steering(answer, style):
     ]  # fmt: skip
     out = table(head, cells, style, (0,), (3, 4, 5))
     for r in answer["rows"]:
-        for step, why in (("t1", r["why_t1"]), (r["step"], r["why"])):
-            if why:
-                out += wrapped(f"{r['port']} {r['family']}: {step}: {why}", 0)
+        for step, reason in (("t1", r["why_t1"]), (r["step"], r["why"])):
+            if reason:
+                out += wrapped(f"{r['port']} {r['family']}: {step}: {reason}", 0)
     return out
 
 
@@ -249,11 +249,11 @@ def drops(answer, style):
 
 def log(answer, style):
     if "reopened" in answer:
-        return [f"{answer['reopened']} is opened anew"]
+        return [f"{answer['reopened']} is reopened"]
     cells = [[r["area"], r["level"], count(r["lines"]), count(r["suppressed"])] for r in answer["rows"]]
     out = table(["AREA", "LEVEL", "LINES", "SUPPRESSED"], cells, style, (), (2, 3))
     if answer["lost"]:
-        out.append(style("yellow", f"{answer['lost']} lines were not taken by who reads the log"))
+        out.append(style("yellow", f"{answer['lost']} lines were lost: the reader of the log did not accept them"))
     return out
 
 
@@ -262,7 +262,7 @@ def records(answer, style):
         ("file", answer.get("file", "none: see records.file")),
         ("refusals", answer.get("refusals", "in no file")),
         ("written", f"{answer['written']} lines in the files"),
-        ("lost", f"{answer['lost']} that should be there: files or queue could not take them"),
-        ("unsent", f"{answer['unsent']} that journald or syslog did not take"),
+        ("lost", f"{answer['lost']} that should be in files: files or queue could not take them"),
+        ("unsent", f"{answer['unsent']} that journald or syslog did not accept"),
         ("waiting", f"{answer['waiting']} in the queue now"),
     ])  # fmt: skip

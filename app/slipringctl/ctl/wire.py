@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The control socket: one JSON object a line each way."""
+"""The client of the control socket: one JSON object per line in each direction."""
 
 import errno
 import grp
@@ -12,15 +12,15 @@ LONGEST = 4 * 1024 * 1024  # bytes of an answer; the server sends 1 MB at most
 
 
 class NoServer(Exception):
-    """Nobody answers; the text says why and what to do."""
+    """There is no answer; the text has the reason and advice."""
 
 
 class Refused(Exception):
-    """The server has refused the request, by the text."""
+    """The server has refused the request; the text has the reason."""
 
 
 def printable(text):
-    """A text that steers no terminal: what is not printable becomes %XX for each of its bytes."""
+    """A text that is safe for terminals: the bytes of characters that are not printable become %XX."""
     if text.isprintable():
         return text
     parts = []
@@ -31,7 +31,7 @@ def printable(text):
 
 
 def cleaned(answer):
-    """An answer all of whose texts are printable."""
+    """An answer with all texts made printable."""
     if isinstance(answer, str):
         return printable(answer)
     if isinstance(answer, list):
@@ -42,7 +42,7 @@ def cleaned(answer):
 
 
 def group_of(path):
-    """The group that may use the socket, as far as its folder lets us see."""
+    """The group that may use the socket; None if there is no group or it is not visible."""
     try:
         there = os.stat(path)
         return grp.getgrgid(there.st_gid).gr_name if there.st_mode & 0o060 else None
@@ -51,11 +51,11 @@ def group_of(path):
 
 
 def why_not(path, error):
-    """What keeps us from the server, and what to do."""
+    """The reason that the server is unreachable, and advice."""
     if error.errno == errno.ENOENT:
         return (
             f"{path}: there is no such socket: slipring does not run, or its control.socket is"
-            " another path (say which by --socket)"
+            " another path (see --socket)"
         )
     if error.errno in (errno.EACCES, errno.EPERM):
         group = group_of(path)
@@ -104,17 +104,17 @@ class Server:
         return line
 
     def ask(self, command, **fields):
-        """The answer to a command; fields that are None are left out."""
+        """Sends a command and returns its answer; fields that are None are left out."""
         request = {"v": VERSION, "cmd": command}
         request.update((name, value) for name, value in fields.items() if value is not None)
         try:
             self.sock.sendall(json.dumps(request).encode() + b"\n")
         except OSError:
-            pass  # a server that refuses us has said why before it closed
+            pass  # a server that refuses the connection has sent a reason before it closed
         try:
             answer = json.loads(self.line())
         except ValueError as error:
-            raise NoServer(f"{self.path}: what answers there is no slipring: {error}") from error
+            raise NoServer(f"{self.path}: the program that answers there is not slipring: {error}") from error
         if not isinstance(answer, dict) or not answer.get("ok"):
             raise Refused(answer.get("error", "?") if isinstance(answer, dict) else "?")
         return answer

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections of the control socket. Each has one request under way at a time: while an answer is
-// made or sent, nothing more is read. So a client that never reads costs one answer, for ten
-// seconds.
+// Connections of the control socket. Each has one request at a time: nothing more is read while the
+// answer is made or sent. So a client that never reads costs one answer, for ten seconds.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,9 +15,9 @@
 
 #define READ_BYTES 16384
 #define EVENTS 32
-#define LINES_A_TURN 16 // of one client: then it is the others' turn
-#define DEAF_MS 100 // how long nobody is accepted when there is no descriptor
-#define TELL_MS 10000 // between lines of the log about clients that were refused
+#define LINES_A_TURN 16 // lines of one client per turn, then it is the others' turn
+#define DEAF_MS 100 // pause of accepting when no descriptor is free
+#define TELL_MS 10000 // between lines of the log about refused clients
 
 // --- one client ----------------------------------------------------------------------------------
 
@@ -33,7 +32,8 @@ static void update_events(const struct clients *cs, struct client *c)
 	epoll_ctl(cs->epoll, EPOLL_CTL_MOD, c->fd, &e);
 }
 
-// It is freed at the end of the turn, as events of it may be waiting.
+// Marks a client as closed. It is freed at the end of the turn, because events of it may be
+// pending.
 static void end_client(struct clients *cs, struct client *c)
 {
 	if (c->dead)
@@ -85,7 +85,7 @@ static void send_more(struct clients *cs, struct client *c)
 		end_client(cs, c);
 }
 
-// Gives out lines that are there, until one is not answered at once.
+// Serves the lines that have arrived, until one is not answered at once.
 static void lines_serve(struct clients *cs, struct client *c)
 {
 	unsigned int left = LINES_A_TURN;
@@ -158,7 +158,7 @@ static void read_some(struct clients *cs, struct client *c)
 
 static void client_ready(struct clients *cs, struct client *c, uint32_t events)
 {
-	// lines that have come have their turn first: no more is kept than a read brings
+	// buffered lines come first: the buffer never holds more than one read brings
 	const bool waits_turn = c->out == NULL && !c->waits && lines_wait(&c->in);
 
 	if (c->dead)
@@ -166,7 +166,7 @@ static void client_ready(struct clients *cs, struct client *c, uint32_t events)
 	if (c->out != NULL && (events & EPOLLOUT) != 0)
 		send_more(cs, c);
 	else if (waits_turn)
-		cs->more = true; // as it may have been before
+		cs->more = true; // keep the turn that it was waiting for
 	else if ((events & EPOLLIN) != 0 && !c->waits && c->out == NULL)
 		read_some(cs, c);
 	else if ((events & (EPOLLHUP | EPOLLERR)) != 0)
@@ -181,9 +181,9 @@ static int spare_open(void)
 	return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-// --- all of them ---------------------------------------------------------------------------------
+// --- all clients ---------------------------------------------------------------------------------
 
-// Tells a client that it is one too many, as far as its socket takes that.
+// Tells a client that there are too many, if its socket takes the message.
 static void refuse_client(struct clients *cs, int fd)
 {
 	static const char full[] = "{\"v\":1,\"ok\":false,\"error\":\"too many connections: close "
@@ -195,7 +195,7 @@ static void refuse_client(struct clients *cs, int fd)
 	close(fd);
 }
 
-// Ends the client that has been idle for longest, if that is long.
+// Closes the client that has been idle longest, if that is long enough.
 static void make_room(struct clients *cs)
 {
 	const uint64_t now_ms = clock_monotonic_ms();
@@ -248,7 +248,7 @@ static void watch_listener(struct clients *cs, bool on)
 	cs->deaf_ms = on ? 0 : clock_monotonic_ms();
 }
 
-// Nobody can be accepted: who waits there would keep us awake for nothing.
+// Accepting fails: without a pause, waiting clients would keep this thread busy.
 static void accept_failed(struct clients *cs, int error)
 {
 	if (error != EAGAIN && error != EINTR && error != ECONNABORTED)
@@ -261,12 +261,13 @@ static void accept_all(struct clients *cs)
 		int fd = accept4(cs->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE) && cs->spare >= 0) {
-			// else it would wait there for ever, and we would never sleep again
+			// otherwise the client would stay in the backlog, and this loop would never
+			// sleep
 			close(cs->spare);
 			fd = accept4(cs->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 			if (fd >= 0)
 				refuse_client(cs, fd);
-			cs->spare = spare_open(); // another thread may have been quicker
+			cs->spare = spare_open(); // another thread may have taken the descriptor
 			continue;
 		}
 		if (fd < 0) {
@@ -277,8 +278,8 @@ static void accept_all(struct clients *cs)
 	}
 }
 
-// Closes who does not read, accepts again, and tells the log now and then of all that were closed
-// or refused.
+// Closes clients that do not read, resumes accepting, and logs now and then how many were closed or
+// refused.
 static void look_after(struct clients *cs, uint64_t now_ms)
 {
 	uint64_t all;
@@ -300,12 +301,12 @@ static void look_after(struct clients *cs, uint64_t now_ms)
 	cs->told_ms = now_ms;
 	LOG(CONTROL, WARNING,
 		"clients in all: %ju refused (control.connections), %ju closed that did "
-		"not read, %ju closed that sent no requests, %ju idle ones that gave way",
+		"not read, %ju closed that sent no requests, %ju idle ones closed for others",
 		(uintmax_t)cs->refused, (uintmax_t)cs->unread, (uintmax_t)cs->broken,
 		(uintmax_t)cs->idle);
 }
 
-// Lines that nobody will be woken for, as they have been read already.
+// Serves lines that were read already, for which epoll reports no event.
 static void serve_rest(struct clients *cs)
 {
 	cs->more = false;

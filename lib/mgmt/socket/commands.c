@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands of the control socket: their names, their fields, and the form of requests and
+// The commands of the control socket: their names and fields, and the format of requests and
 // answers.
 #include <stdarg.h>
 #include <stdlib.h>
@@ -18,46 +18,49 @@
 
 static enum command_end show_help(struct command *c);
 
-// fields: those that a request may have beside v and cmd, each between spaces.
+// fields: the allowed fields of a request besides v and cmd, each between spaces.
 static const struct {
 	const char *name;
 	enum command_end (*run)(struct command *c);
 	const char *fields, *help;
 } commands[] = {
 	{"help", show_help, " ", "The commands, and the fields of each."},
-	{"status", facts_status, " ", "The box: links, load, limits, rates, warnings."},
+	{"status", facts_status, " ", "The server: links, load, limits, rates, warnings."},
 	{"allocations", listings_allocations,
 		" user realm client peer transport worker sort page rows ",
 		"Live allocations. sort: rate, bitrate, age, datagrams, bytes."},
 	{"show", listings_show, " id page ", "All about one allocation."},
 	{"kill", listings_kill, " id user realm source peer ",
-		"Ends allocations; answers how many."},
+		"Ends allocations; answers their number."},
 	{"capture", captures_command,
 		" id user realm client drop payload decrypted seconds datagrams bytes snap more "
 		"stop ",
-		"Frames of allocations, of an address or a drop reason; more: what there is by "
-		"now."},
+		"Frames of allocations, of an address or a drop reason; more: the frames captured "
+		"yet."},
 	{"users", listings_users, " user realm sort page rows ",
 		"Users that have allocations. sort: allocations, rate, bitrate, datagrams, bytes."},
 	{"ports", facts_ports, " xstats ",
 		"Ports, their links and counters. xstats: the driver's, too."},
 	{"workers", facts_workers, " ", "Workers, their load and counters."},
-	{"steering", facts_steering, " ", "How packets of peers come home."},
-	{"neighbours", listings_neighbours, " worker page rows ", "ARP and ND of a worker."},
-	{"drops", facts_drops, " all ", "Dropped datagrams, what that means, and what to do."},
+	{"steering", facts_steering, " ", "Steering of packets from peers."},
+	{"neighbours", listings_neighbours, " worker page rows ",
+		"ARP and ND entries of a worker."},
+	{"drops", facts_drops, " all ",
+		"Dropped datagrams by reason, with explanation and advice."},
 	{"explain", explain, " user realm source rows ",
-		"The last attempts of a user or an address, and what is likely wrong."},
+		"The last attempts of a user or an address, and the likely cause of trouble."},
 	{"log", logs_log, " area level reopen ",
 		"Areas of the log. area and level: sets one. reopen: the files of records."},
 	{"config", configs_config, " do ",
-		"How the last reload has ended. do: diff, what one would change; reload."},
+		"The result of the last reload. do: diff, the changes that a reload would make; "
+		"reload."},
 	{"stop", stop_command, " keep forget ",
-		"Stops slipring. keep: the next process takes calls up; forget: they end."},
+		"Stops slipring. keep: the next process continues the calls; forget: they end."},
 	{"drain", drains_drain, " deadline below keep ",
-		"Empties the box: no new allocations; the end is at below, or after deadline s. "
-		"keep: the next process takes up what is left then."},
-	{"undrain", drains_undrain, " ", "Takes a drain back."},
-	{"records", logs_records, " ", "What was written of records, and lost."},
+		"Drains the server: no new allocations; it ends at below, or after deadline s. "
+		"keep: the next process continues the remaining calls."},
+	{"undrain", drains_undrain, " ", "Cancels a drain."},
+	{"records", logs_records, " ", "Records written and lost."},
 	{"crash", crashes_crash, " name ", "Reports of crashes; name: the lines of one."},
 	{"fault", crashes_fault, " what worker ms burst ",
 		"Has a worker, or without it management, hang or crash: for tests (debug.faults)."},
@@ -70,7 +73,7 @@ static enum command_end show_help(struct command *c)
 	json_t *rows = json_array();
 
 	for (size_t i = 0; i < NB; i++) {
-		// without the space at either end
+		// skip the space at either end
 		const char *fields = commands[i].fields + 1;
 		const size_t len = strlen(fields);
 
@@ -131,16 +134,17 @@ void commands_answer(struct control *k, struct client *c, json_t *out, const cha
 	clients_answer(&k->clients, c, line, len + 1);
 }
 
-#define QUOTED 32 // bytes of a name that a refusal tells
+#define QUOTED 32 // bytes of a name that a refusal quotes
 
-// The beginning of a name out of a request: half a character of UTF-8 would spoil the answer.
+// Quotes the beginning of a name in a request: it is escaped, because half a UTF-8 character would
+// spoil the answer.
 static const char *quote_name(const char *name, char buf[3 * QUOTED + 1])
 {
 	mgmt_escape(name, strnlen(name, QUOTED), buf, 3 * QUOTED + 1);
 	return buf;
 }
 
-// A field that the command does not have, or NULL.
+// Returns the first field that the command does not have, or NULL.
 static const char *strange_field(const json_t *in, const char *fields)
 {
 	const char *key;
@@ -169,7 +173,7 @@ static enum command_end run_command(struct command *c)
 	if (v != NULL && json_integer_value(v) != COMMANDS_VERSION)
 		return commands_refuse(c, "v: this server speaks version 1");
 	if (name == NULL)
-		return commands_refuse(c, "cmd: missing, or no text");
+		return commands_refuse(c, "cmd: missing, or not a string");
 	for (size_t i = 0; i < NB; i++) {
 		if (strcmp(name, commands[i].name) != 0)
 			continue;
@@ -182,7 +186,7 @@ static enum command_end run_command(struct command *c)
 	return commands_refuse(c, "cmd: %s: no such command; see help", quote_name(name, text));
 }
 
-// Reads a request. NULL with the reason in error when it is none.
+// Parses a request. NULL with the reason in error if it is not valid.
 static json_t *read_request(struct client *c, const char *line, size_t len, char *error)
 {
 	json_error_t parse_error;
@@ -197,7 +201,7 @@ static json_t *read_request(struct client *c, const char *line, size_t len, char
 	if (json_is_object(in))
 		return in;
 	snprintf(error, COMMANDS_ERROR, "no request: %.160s",
-		in == NULL ? parse_error.text : "a JSON object is wanted, one a line");
+		in == NULL ? parse_error.text : "must be a JSON object, one per line");
 	json_decref(in);
 	return NULL;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The configuration that is in use, and the file.
+// The command config: the running configuration and the file.
 #include "socket/configs.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "socket/diffs.h"
 #include "socket/shown.h"
 
-// How the last reload has ended, and whether one is under way.
+// The result of the last reload, and whether one is running.
 static enum command_end show_state(struct command *c)
 {
 	static const char *const ends[] = {[MGMT_RELOAD_NONE] = "none",
@@ -42,7 +42,7 @@ enum command_end configs_config(struct command *c)
 	if (text != NULL && strcmp(text, "diff") == 0)
 		return diffs_begin(c);
 	if (text == NULL || strcmp(text, "reload") != 0)
-		return commands_refuse(c, "do: reload or diff is wanted");
+		return commands_refuse(c, "do: must be reload or diff");
 	order = commands_order(c);
 	if (order == NULL)
 		return commands_refuse(c, "no memory");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command about the configuration: what has become of reloads, what one would change, and the
-// order for one. Private to lib/mgmt. The control thread only.
+// The command config: results of reloads, the changes that a reload would make, and the order to
+// reload. Private to lib/mgmt. The control thread only.
 #pragma once
 
 #include "socket/commands.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands crash, which tells of reports, and fault, which makes what they tell of.
+// The command crash, which lists crash reports, and the command fault, which causes faults for
+// tests.
 #include "socket/crashes.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ static json_t *row_of(const struct crash_file *f)
 	return o;
 }
 
-// A report has printable ASCII alone.
+// A report consists of printable ASCII.
 static json_t *lines_of(char *text)
 {
 	json_t *lines = json_array();
@@ -65,7 +66,7 @@ enum command_end crashes_crash(struct command *c)
 	int n;
 
 	if (name != NULL && json_string_value(name) == NULL)
-		return commands_refuse(c, "name: a text is wanted");
+		return commands_refuse(c, "name: must be a string");
 	if (name != NULL)
 		return show_report(c, json_string_value(name));
 	rows = calloc(ROWS, sizeof(*rows));
@@ -112,7 +113,7 @@ static enum command_end order_fault(struct command *c, int worker, const struct 
 	if (worker < 0) {
 		if (o->fault != DP_FAULT_CALL && (o->fault != DP_FAULT_BLOCK || o->ms == 0))
 			return commands_refuse(
-				c, "management: block, with ms, and call are all there is");
+				c, "management: only block, with ms, and call are supported");
 		watch_fault(o);
 		return COMMAND_DONE;
 	}
@@ -130,7 +131,7 @@ enum command_end crashes_fault(struct command *c)
 	char *text;
 
 	if (!c->control->conf->debug.faults)
-		return commands_refuse(c, "no faults by order: debug.faults is false");
+		return commands_refuse(c, "faults are disabled: debug.faults is false");
 	if (!read_fault(c, &o) || !fields_worker(c, &worker))
 		return COMMAND_REFUSED;
 	if (o.fault == DP_FAULT_END)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reports of crashes, and faults on order. Private to lib/mgmt. The control thread only.
+// Crash reports, and faults for tests. Private to lib/mgmt. The control thread only.
 #pragma once
 
 #include "socket/commands.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loads the file beside everything else, and tells what is different in it.
+// Loads the file without applying it, and reports the differences.
 #include "socket/diffs.h"
 
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "socket/commands.h"
 #include "socket/shown.h"
 
-#define LOOK_US 2000 // between two looks at the thread
+#define LOOK_US 2000 // interval of checks of the thread
 
-#define ROWS 1000 // changes that are answered
+#define ROWS 1000 // changes in an answer
 
 static json_t *text_or_null(const char *text)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a reload would change: the file is loaded by a thread of its own, as that may take seconds,
-// and nobody else is to wait for it. One at a time. Private to lib/mgmt. The control thread only.
+// Finds the changes that a reload would make. A separate thread loads the file, as that may take
+// seconds and would delay other clients. One diff at a time. Private to lib/mgmt. The control
+// thread only.
 #pragma once
 
 #include <pthread.h>
@@ -15,21 +16,22 @@ struct control;
 struct mgmt_reload;
 
 struct diffs {
-	bool runs; // the thread has been started, and not been joined
-	bool done; // written by the thread, which no longer uses what follows then
+	bool runs; // the thread was started, and not joined yet
+	bool done; // the thread sets it, and then no longer uses the fields below
 	pthread_t thread;
 	struct mgmt_reload *reload;
 	json_t *rows;
-	int changes; // -1: the file is refused, for that error
+	int changes; // -1: the file is refused, for the reason in error
 	char error[512];
-	struct client *client; // NULL: has gone
+	struct client *client; // NULL: disconnected
 	json_t *out;
 };
 
 enum command_end diffs_begin(struct command *c);
-// Answers when it is there. Returns in how many microseconds to call again; -1: there is none.
+// Answers once the thread is done. Returns in how many microseconds to call it again; -1 without a
+// diff.
 int64_t diffs_step(struct control *k);
-// Forgets a client that has gone.
+// Forgets a client that has disconnected.
 void diffs_gone(struct control *k, const struct client *c);
-// Waits for the thread; nobody is answered.
+// Waits for the thread, without an answer.
 void diffs_close(struct control *k);

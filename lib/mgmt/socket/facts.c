@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Status, drops, workers, steering.
+// The commands status, drops, workers and steering.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,10 +24,10 @@
 #include "watch/clock_rate.h"
 #include "watch/watch.h"
 
-#define BUFFERS_FEW 20 // of so many packet buffers one is free
-#define REFUSED_S 60 // that a refusal is told in the status
+#define BUFFERS_FEW 20 // warn when fewer than 1/20 of the packet buffers are free
+#define REFUSED_S 60 // how long the status shows a refusal
 
-// --- looks at the counters -----------------------------------------------------------------------
+// --- samples of the counters ---------------------------------------------------------------------
 
 static bool look_make(struct facts_look *l, unsigned int workers)
 {
@@ -96,7 +96,7 @@ static uint64_t sum_growth(const struct control *k, int worker, size_t offset)
 	return sum;
 }
 
-// How much the counter at an offset grows in a second, of one worker, or, with -1, of all.
+// Growth per second of the counter at an offset, for one worker, or, with -1, for all.
 static uint64_t counter_rate(const struct control *k, int worker, size_t offset)
 {
 	const uint64_t ms = k->facts.now.at_ms - k->facts.before.at_ms;
@@ -118,7 +118,7 @@ static uint64_t drops_rate(const struct control *k, int worker)
 	return sum;
 }
 
-// Percent of its time that a worker was busy.
+// Percentage of its time that a worker was busy.
 static double load_of(const struct control *k, int worker)
 {
 	const uint64_t total = sum_growth(k, worker, offsetof(struct dp_stats, total_cycles));
@@ -149,8 +149,8 @@ static void add_rates(json_t *o, const struct control *k, int worker)
 	json_object_set_new(o, "rates", rates);
 }
 
-// How many allocations limits.allocations lets be. 0: as many as there are relay ports, of which
-// one family may have none left long before.
+// The limit of limits.allocations. 0 if the number of relay ports is lower: then one family may run
+// out long before the other.
 static uint64_t allocations_most(const struct control *k, const struct dp_stats *s)
 {
 	const uint64_t most = k->conf->turn.limits.allocations;
@@ -168,7 +168,7 @@ __attribute__((format(printf, 2, 3))) static void add_warning(json_t *list, cons
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	json_array_append_new(list, json_string(text)); // names of ports are words
+	json_array_append_new(list, json_string(text)); // names of ports are plain words
 }
 
 static void warn_trouble(struct port *p, json_t *list)
@@ -189,7 +189,8 @@ static void warn_ports(const struct control *k, json_t *list)
 		if (dp_exception(k->dp, i, &e))
 			warn_trouble(e.port, list);
 		if (!p->ops->link(p))
-			add_warning(list, "port %s: its link is down: see the cable or the switch",
+			add_warning(list,
+				"port %s: its link is down: check the cable or the switch",
 				p->name);
 		for (int is_v4 = 0; is_v4 < 2; is_v4++) {
 			struct dp_steering s;
@@ -236,7 +237,7 @@ static void warn_reload(const struct control *k, json_t *list)
 			mgmt_rows_text(s.text, text, sizeof(text)));
 }
 
-// Those in use: a file that was renewed may not have been read.
+// Checks the certificates in use: a renewed file may not have been read yet.
 static void warn_certificates(const struct control *k, json_t *list)
 {
 	char text[160], path[3 * STREAM_PATH_LEN];
@@ -248,7 +249,7 @@ static void warn_certificates(const struct control *k, json_t *list)
 				mgmt_rows_text(c.path, path, sizeof(path)), text);
 }
 
-// Only drops about which somebody can do something.
+// Warns only of drops that the operator can prevent.
 static void warn_drops(const struct control *k, json_t *list)
 {
 	for (unsigned int i = 0; i < DP_DROP_END; i++) {
@@ -260,7 +261,7 @@ static void warn_drops(const struct control *k, json_t *list)
 	}
 }
 
-// Clients that are refused for what they share with others: nobody tells them why.
+// Warns of clients that are refused for a limit that they share with others, as they get no reason.
 static void warn_refused(const struct control *k, json_t *list)
 {
 	static const enum stream_refusal about[] = {STREAM_REFUSED_TOTAL, STREAM_REFUSED_SOURCE,
@@ -274,7 +275,8 @@ static void warn_refused(const struct control *k, json_t *list)
 		const struct stream_refusal_info *r = stream_refusal_info(about[i]);
 
 		if (mgmt_events_refused(k->events, about[i], since_ms, &client))
-			add_warning(list, "connections are refused (%s), of %s at last: %s: %s",
+			add_warning(list,
+				"connections are refused (%s), most recently from %s: %s: %s",
 				r->name, addr_format(&client, text, sizeof(text)), r->text,
 				r->advice);
 	}
@@ -294,7 +296,7 @@ static void warn_watch(json_t *list)
 			n.workers, n.management, n.threads);
 }
 
-// What there is no more of soon: relay ports of a family, places, packet buffers.
+// Warns of resources that will soon run out: relay ports of a family, allocations, packet buffers.
 static void warn_full(const struct control *k, const struct dp_stats *s, json_t *list)
 {
 	const uint64_t most = allocations_most(k, s);
@@ -303,7 +305,7 @@ static void warn_full(const struct control *k, const struct dp_stats *s, json_t 
 		if (s->turn.ports_free[is_v4] * 10 < s->turn.ports[is_v4])
 			add_warning(list,
 				"%" PRIu64 " of %" PRIu64
-				" relay ports of %s are free: more relay.addresses, or a larger "
+				" relay ports of %s are free: add relay.addresses, or enlarge "
 				"relay.ports",
 				s->turn.ports_free[is_v4], s->turn.ports[is_v4],
 				is_v4 ? "IPv4" : "IPv6");
@@ -313,7 +315,7 @@ static void warn_full(const struct control *k, const struct dp_stats *s, json_t 
 			" allocations: the limit is near; see limits.allocations",
 			s->turn.allocations, most);
 	if (dp_buffers_free(k->dp) < k->conf->mbufs / BUFFERS_FEW)
-		add_warning(list, "%u of %u packet buffers are free: more buffers.mbufs",
+		add_warning(list, "%u of %u packet buffers are free: raise buffers.mbufs",
 			dp_buffers_free(k->dp), k->conf->mbufs);
 }
 
@@ -367,7 +369,7 @@ static void add_counters(json_t *o, const struct dp_stats *s)
 		json_object_set_new(o, rows[i].name, shown_number(rows[i].value));
 }
 
-// What a realm has relayed and lost, in the words of records.
+// Datagrams that a realm has relayed and lost, with the names of records.
 static json_t *realm_of(const char *name, const struct dp_realm *r)
 {
 	static const char *const legs[] = {
@@ -404,7 +406,7 @@ static json_t *list_realms(const struct control *k, const struct dp_stats *s)
 	return list;
 }
 
-// By family; none where they are shared.
+// By family; empty with shared ports.
 static json_t *relay_ports(const struct dp_stats *s)
 {
 	json_t *list = json_array();
@@ -432,7 +434,7 @@ static json_t *list_links(const struct control *k)
 	return list;
 }
 
-static json_t *own_clients(const struct control *k)
+static json_t *control_clients(const struct control *k)
 {
 	const struct clients *cs = &k->clients;
 	json_t *o = json_object();
@@ -473,7 +475,7 @@ enum command_end facts_status(struct command *c)
 	json_object_set_new(o, "load", load);
 	json_object_set_new(o, "realms", list_realms(k, &total));
 	json_object_set_new(o, "links", list_links(k));
-	json_object_set_new(o, "control", own_clients(k));
+	json_object_set_new(o, "control", control_clients(k));
 	json_object_set_new(o, "state", state_facts_shown(k->dp));
 	json_object_set_new(o, "alternate", drains_alternate(k->drain));
 	json_object_set_new(o, "drain", drains_shown(k->drain));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands that are answered at once, from counters and what the data path tells any thread.
-// Rates are those of the last second or two, whoever asks how often. Private to lib/mgmt. The
-// control thread only.
+// The commands that are answered at once, from counters and other data that any thread may read.
+// Rates cover the last second or two, however often they are read. Private to lib/mgmt. The control
+// thread only.
 #pragma once
 
 #include "dp.h"
@@ -18,10 +18,10 @@ struct facts_look {
 struct facts {
 	uint64_t started_ms;
 	struct facts_look last, before; // a second apart
-	struct facts_look now; // for the request under way
+	struct facts_look now; // for the current request
 };
 
-// open takes memory for the counters: 0 or -ENOMEM. tick: about once a second.
+// open allocates the counters: 0 or -ENOMEM. tick: call it about once a second.
 int facts_open(struct control *k);
 void facts_tick(struct control *k);
 void facts_close(struct control *k);

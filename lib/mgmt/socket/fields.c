@@ -27,7 +27,7 @@ bool fields_number(
 	if (!json_is_integer(v) || json_integer_value(v) < 0 ||
 		(uint64_t)json_integer_value(v) < range->lo ||
 		(uint64_t)json_integer_value(v) > range->hi) {
-		commands_refuse(c, "%s: a number from %" PRIu64 " to %" PRIu64 " is wanted", name,
+		commands_refuse(c, "%s: must be a number from %" PRIu64 " to %" PRIu64, name,
 			range->lo, range->hi);
 		return false;
 	}
@@ -35,7 +35,7 @@ bool fields_number(
 	return true;
 }
 
-// The id of an allocation: a text of digits, or a number. *has: there is one.
+// Reads the id of an allocation, as a string of digits or a number. *has: the field exists.
 static bool field_id(struct command *c, bool *has, uint64_t *id)
 {
 	const json_t *v = json_object_get(c->in, "id");
@@ -54,11 +54,11 @@ static bool field_id(struct command *c, bool *has, uint64_t *id)
 		*id = strtoull(text, &end, 10);
 	if (end != NULL && *end == '\0' && errno == 0)
 		return true;
-	commands_refuse(c, "id: the number of an allocation is wanted, as allocations shows it");
+	commands_refuse(c, "id: must be the number of an allocation, as shown by allocations");
 	return false;
 }
 
-// Reads a name as answers write it: %XX stands for a byte.
+// Reads a name as answers write it: %XX is an escaped byte.
 static bool name_read(const char *text, char *out, size_t len)
 {
 	size_t n = 0;
@@ -89,8 +89,8 @@ bool fields_name(struct command *c, bool *has, char out[FIELDS_NAME_LEN])
 	if (v == NULL || (text != NULL && name_read(text, out, FIELDS_NAME_LEN)))
 		return true;
 	commands_refuse(c,
-		"user: a name is wanted, as allocations shows it: %%XX stands for "
-		"a byte that is not printable, and %%25 for %%");
+		"user: must be a name, as shown by allocations: %%XX is "
+		"a byte that is not printable, and %%25 is %%");
 	return false;
 }
 
@@ -106,7 +106,7 @@ bool fields_realm(struct command *c, bool *has, uint8_t *number)
 		(text != NULL && name_read(text, name, sizeof(name)) &&
 			dp_realm_find(c->control->dp, name, number)))
 		return true;
-	commands_refuse(c, "realm: there is none of that name: status shows their names");
+	commands_refuse(c, "realm: there is no realm of that name: status shows their names");
 	return false;
 }
 
@@ -120,7 +120,7 @@ uint32_t fields_realms(const struct control *k)
 	return nb;
 }
 
-// Users of one name in two realms have nothing in common.
+// Users with one name in two realms are different users.
 bool fields_whose(struct command *c, bool in_realm)
 {
 	const uint32_t others = fields_realms(c->control);
@@ -128,7 +128,7 @@ bool fields_whose(struct command *c, bool in_realm)
 	if (in_realm || others == 0)
 		return true;
 	commands_refuse(c,
-		"realm: say of which realm the user is: there are %u, and status shows their names",
+		"realm: missing: a user needs a realm, as there are %u; status shows their names",
 		others + 1);
 	return false;
 }
@@ -162,7 +162,7 @@ static bool field_client(struct command *c, const char *name, struct turn_filter
 	f->wants |= TURN_FILTER_CLIENT;
 	if (text != NULL && addr_prefix_parse(text, &f->client) == 0)
 		return true;
-	commands_refuse(c, "%s: an address or prefix is wanted, such as 192.0.2.0/24", name);
+	commands_refuse(c, "%s: must be an address or prefix, such as 192.0.2.0/24", name);
 	return false;
 }
 
@@ -199,11 +199,11 @@ static bool field_peer(struct command *c, struct turn_filter *f)
 	if (text == NULL ||
 		(addr_parse(text, &f->peer.addr) != 0 && !endpoint_read(text, &f->peer))) {
 		commands_refuse(c,
-			"peer: an address is wanted, or with the port of a channel: "
+			"peer: must be an address, or an address and port of a channel: "
 			"192.0.2.1:5000, [2001:db8::1]:5000");
 		return false;
 	}
-	f->peer.addr = addr_canonical(f->peer.addr); // as permissions have it
+	f->peer.addr = addr_canonical(f->peer.addr); // in the form of permissions
 	return true;
 }
 
@@ -224,7 +224,7 @@ bool fields_word(struct command *c, const char *name, const char *const *words, 
 			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
 				list[0] != '\0' ? ", " : "", words[i]);
 	}
-	commands_refuse(c, "%s: one of %s is wanted", name, list);
+	commands_refuse(c, "%s: must be one of %s", name, list);
 	return false;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests out of a stream of bytes, with bounds on what a client can make us keep.
+// Splits a stream of bytes into requests, with limits on the memory that a client can use.
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ enum lines_put lines_put(struct lines *l, const void *data, size_t len)
 	const char *end = memchr(data, '\n', len);
 	const size_t rest = l->len - l->taken;
 
-	// What is there is at most the beginning of a line; the line ends in data, or does not end.
+	// The buffered bytes are at most the beginning of a line, which ends in data, or later.
 	if (rest + (end != NULL ? (size_t)(end - (const char *)data) : len) > LINES_MAX)
 		return LINES_LONG;
 	if (!make_room(l, len))

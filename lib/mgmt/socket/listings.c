@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The commands that ask workers. A sorted listing asks for the keys of all allocations, keeps the
-// largest as far as its page reaches, and then asks for the rows of these. By a rate, it asks for
-// the keys twice, a second apart. Users are a sum of keys each.
+// largest ones up to the end of its page, and then asks for their rows. To sort by a rate, it asks
+// for the keys twice, a second apart. A user's value is the sum of the user's keys.
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +12,10 @@
 #include "socket/listings.h"
 #include "socket/shown.h"
 
-#define SORTED_MAX 65536 // rows that a sorted listing reaches
-#define ROOM_MS 5 // an order that finds no room for events rests so long
-#define ROOM_MAX_MS 10000 // and ends when there is none for so long
-#define RATE_MS 1000 // between the two looks that a rate is made of
+#define SORTED_MAX 65536 // rows that a sorted listing can reach
+#define ROOM_MS 5 // pause of an order that finds no room for events
+#define ROOM_MAX_MS 10000 // it fails when there is no room for this time
+#define RATE_MS 1000 // interval of the two samples of a rate
 
 enum listing_sort {
 	SORT_NONE,
@@ -55,7 +55,7 @@ static void add_next(struct scan *s)
 
 // --- rows in the order of slots ------------------------------------------------------------------
 
-// The number of realms with a listing: where there are several, people are shown whose each row is.
+// Adds the number of realms to a listing: with several, the display needs a column for them.
 static void add_realms(struct scan *s)
 {
 	json_object_set_new(s->out, "realms", shown_number(fields_realms(s->control) + 1));
@@ -98,8 +98,8 @@ static bool by_rate(unsigned int sort)
 	return sort == SORT_RATE || sort == SORT_BITRATE;
 }
 
-// A key whose value is what it grows by in a second, in datagrams or in bits. Both walks go by
-// worker and slot, as ids do, so one look forward finds what there was before.
+// Makes a key whose value is the growth per second, in datagrams or bits. Both samples are in the
+// order of worker and slot, like ids, so one pass forward finds the earlier values.
 static struct turn_key rate_of(struct scan *s, const struct turn_key *key, uint64_t at_ms)
 {
 	const uint64_t unit = s->sort == SORT_BITRATE ? 8 : 1;
@@ -111,10 +111,10 @@ static struct turn_key rate_of(struct scan *s, const struct turn_key *key, uint6
 		s->at_sample++;
 	b = &s->sample[s->at_sample];
 	if (s->at_sample == s->nb_samples || b->id != key->id) {
-		rate.value = unit * key->value * 1000 / RATE_MS; // it is younger than that
+		rate.value = unit * key->value * 1000 / RATE_MS; // younger than the interval
 	} else {
 		ms = (uint32_t)at_ms - b->at_ms;
-		// a count falls when what waited for a neighbour is lost
+		// a count falls when packets that waited for a neighbour are lost
 		rate.value = ms > 0 && key->value > b->value
 			? unit * (key->value - b->value) * 1000 / ms
 			: 0;
@@ -129,7 +129,7 @@ static bool keys_take(struct scan *s, const struct dp_answer *a)
 
 		if (s->phase == PHASE_SAMPLES) {
 			if (!sample_put(s, &key, a->at_ms))
-				return fail_scan(s, "no memory for rates of so many allocations");
+				return fail_scan(s, "no memory for the rates of all allocations");
 			continue;
 		}
 		if (s->phase == PHASE_RATES)
@@ -137,18 +137,18 @@ static bool keys_take(struct scan *s, const struct dp_answer *a)
 		if (!s->by_user)
 			ranking_put(&s->ranking, &key);
 		else if (!tally_put(&s->tally, &key))
-			return fail_scan(s, "no memory for so many users");
+			return fail_scan(s, "no memory for all users");
 	}
 	return true;
 }
 
-// The row that is fetched next.
+// The key of the row to fetch next.
 static struct turn_key *fetched_key(const struct scan *s)
 {
 	return &s->ranking.key[s->page * s->rows + s->got];
 }
 
-// Asks for the next row of the page. True when there is none.
+// Asks for the next row of the page. True if the page is complete.
 static bool fetch_next(struct scan *s)
 {
 	const unsigned int rank = s->page * s->rows + s->got;
@@ -172,7 +172,7 @@ static bool sorted_take(struct scan *s, const struct dp_answer *a)
 		return rows_take(s, a);
 	if (s->phase != PHASE_FETCH)
 		return keys_take(s, a);
-	if (a->nb > 0) { // else it has ended since
+	if (a->nb > 0) { // otherwise it has ended since
 		row = shown_allocation(s->control->dp, &a->rows[0]);
 		if (by_rate(s->sort))
 			json_object_set_new(
@@ -267,7 +267,8 @@ static bool user_take(struct scan *s, const struct dp_answer *a)
 
 	if (t == NULL)
 		return true;
-	if (a->nb == 0) { // it has ended since: perhaps another one of the user's has not
+	if (a->nb == 0) { // it has ended since; another one of the user's allocations may still
+		// exist
 		s->again = t->last != fetched_key(s)->id;
 		fetched_key(s)->id = t->last;
 		return true;
@@ -388,7 +389,7 @@ enum command_end listings_show(struct command *c)
 
 // --- ending allocations --------------------------------------------------------------------------
 
-// Their ends leave records, for which there has to be room: management makes some, soon.
+// Each end writes a record, which needs room in the event ring: management soon makes room.
 static bool kill_take(struct scan *s, const struct dp_answer *a)
 {
 	const uint64_t now_ms = clock_monotonic_ms();
@@ -401,9 +402,9 @@ static bool kill_take(struct scan *s, const struct dp_answer *a)
 	s->rest_until_ms = now_ms + ROOM_MS;
 	if (now_ms - s->begun_ms < ROOM_MAX_MS)
 		return true;
-	LOG(CONTROL, ERR, "%u allocations ended, and no more: no room for events: order %s", s->got,
+	LOG(CONTROL, ERR, "%u allocations ended, but not all: no room for events: order %s", s->got,
 		s->order);
-	return fail_scan(s, "not all are ended: there is no room for events");
+	return fail_scan(s, "not all allocations were ended: there is no room for events");
 }
 
 static bool kill_end(struct scan *s)

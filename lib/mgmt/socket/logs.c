@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log: its areas, their levels, and what was written; the files of records, and new ones.
+// The log command: areas, their levels and counts of lines. The records command, and the order to
+// reopen the files of records.
 #include "socket/logs.h"
 
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static enum command_end show_areas(struct command *c)
 	return COMMAND_DONE;
 }
 
-// Tells the log who has ordered what: before it is done, as it may be the end of such lines.
+// Logs an order and its sender, before it is executed, because it may disable such lines.
 static bool log_order(const struct command *c, const char *action)
 {
 	char *order = commands_order(c);
@@ -41,7 +42,7 @@ static bool log_order(const struct command *c, const char *action)
 	return true;
 }
 
-// Names that exist, separated by commas.
+// The existing names, separated by commas.
 static const char *list_names(const char *(*name)(unsigned int i), unsigned int n, char buf[160])
 {
 	buf[0] = '\0';
@@ -68,12 +69,12 @@ static enum command_end set_level(struct command *c)
 	char names[160];
 
 	if (area < 0)
-		return commands_refuse(c, "area: one of %s is wanted",
+		return commands_refuse(c, "area: must be one of %s",
 			list_names(conf_area_name, CONF_AREA_END, names));
 	if (level < 0)
-		return commands_refuse(c, "level: one of %s is wanted",
+		return commands_refuse(c, "level: must be one of %s",
 			list_names(level_name, LOG_DEBUG + 1, names));
-	if (!log_order(c, "level of the log set"))
+	if (!log_order(c, "log level set"))
 		return commands_refuse(c, "no memory");
 	mgmt_log_set((unsigned int)area, level);
 	return show_areas(c);
@@ -86,10 +87,11 @@ static enum command_end reopen_files(struct command *c)
 	const char *file = records_path(r, RECORDS_SESSIONS, buf, sizeof(buf));
 
 	if (!json_is_true(json_object_get(c->in, "reopen")))
-		return commands_refuse(c, "reopen: true is wanted");
+		return commands_refuse(c, "reopen: must be true");
 	if (file == NULL)
-		return commands_refuse(c, "reopen: no file has records: see records.file");
-	if (!log_order(c, "files of records opened anew"))
+		return commands_refuse(
+			c, "reopen: records are not written to a file: see records.file");
+	if (!log_order(c, "files of records reopened"))
 		return commands_refuse(c, "no memory");
 	records_reopen(r);
 	json_object_set_new(c->out, "reopened", shown_text(file));
@@ -104,7 +106,7 @@ enum command_end logs_log(struct command *c)
 	if (json_object_get(c->in, "reopen") == NULL)
 		return sets ? set_level(c) : show_areas(c);
 	if (sets)
-		return commands_refuse(c, "reopen: not beside area and level");
+		return commands_refuse(c, "reopen: not together with area and level");
 	return reopen_files(c);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands about the log and the records. Private to lib/mgmt. The control thread only.
+// The commands log and records. Private to lib/mgmt. The control thread only.
 #pragma once
 
 #include "socket/commands.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes and removes the file of the control socket.
+// Creates and removes the file of the control socket.
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -21,7 +21,7 @@
 #define LOCK_MS 1000 // how long another process may hold the lock
 #define LOCK_LOOK_MS 10
 
-// The path that is used: what the key says, else one by the name of the instance.
+// Sets the path: that of the configuration, or a default with the name of the instance.
 static int path_of(struct place *p, const struct conf *c)
 {
 	const char *prefix = c->eal_file_prefix;
@@ -44,8 +44,8 @@ static struct sockaddr_un address_of(const struct place *p)
 	return a;
 }
 
-// Locks a file beside the socket, so that of two processes that find a dead socket one replaces it.
-// Nobody else can open that file, so nobody else can hold the start up. -errno.
+// Locks a file next to the socket, so that only one of two processes replaces a dead socket. Other
+// users cannot open that file, so they cannot block a start. Returns the descriptor or -errno.
 static int place_lock(const struct place *p, bool make)
 {
 	char copy[sizeof(p->path)], name[sizeof(p->path) + 8];
@@ -69,7 +69,8 @@ static int place_lock(const struct place *p, bool make)
 	return fd;
 }
 
-// Removes what a dead process has left. -EADDRINUSE: somebody listens; -ENOTSOCK: another file.
+// Removes the socket of a dead process. -EADDRINUSE: a process listens there; -ENOTSOCK: it is
+// another kind of file.
 static int clear_stale(const struct place *p)
 {
 	const struct sockaddr_un a = address_of(p);
@@ -85,15 +86,15 @@ static int clear_stale(const struct place *p)
 		return -errno;
 	rc = connect(fd, (const struct sockaddr *)&a, sizeof(a)) == 0 ? 0 : errno;
 	close(fd);
-	// EAGAIN: its backlog is full, so somebody has it
+	// EAGAIN: its backlog is full, so a process listens there
 	if (rc != ECONNREFUSED)
 		return -EADDRINUSE;
 	return unlink(p->path) == 0 ? 0 : -errno;
 }
 
-// Gives the socket to a user or a group, (uid_t)-1 or (gid_t)-1 to none, and then sets its mode; 0
-// leaves that. Who may write to its folder could put another file in its place, so what is given is
-// what was made. 0 or -errno.
+// Gives the socket to a user or a group ((uid_t)-1 or (gid_t)-1: no change), and then sets its mode
+// (0: no change). A user who may write to the directory could replace the file, so this acts on the
+// file that was created. 0 or -errno.
 static int give_socket(const struct place *p, uid_t uid, gid_t gid, mode_t mode)
 {
 	const int fd = open(p->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -151,8 +152,8 @@ static int give_to_user(const struct place *p, const char *name, char *error, si
 	return rc;
 }
 
-// To the group first: who has given the socket away may set its mode no longer. Nobody but who has
-// started the process could open it until then.
+// Sets the group first, because a process that gave the socket away may no longer set its mode.
+// Until then only the user that started the process can open it.
 static int give_away(const struct place *p, const struct conf *c, char *error, size_t len)
 {
 	int rc = 0;
@@ -168,11 +169,11 @@ static const char *error_advice(int rc)
 {
 	switch (-rc) {
 	case EADDRINUSE:
-		return "another process listens there; give this one another control.socket";
+		return "another process listens there; set another control.socket for this one";
 	case ENOTSOCK:
-		return "a file that is no socket lies there; remove it";
+		return "a file that is not a socket is there; remove it";
 	case ENOENT:
-		return "its folder is missing; make it, or RuntimeDirectory= in the unit";
+		return "its directory is missing; create it, or set RuntimeDirectory= in the unit";
 	default:
 		return strerror(-rc);
 	}
@@ -183,7 +184,7 @@ static int bind_there(struct place *p)
 	const struct sockaddr_un a = address_of(p);
 
 	p->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	// the mode before there is a file: it is never open to others
+	// set the mode before the file exists: it is never open to others
 	if (p->fd < 0 || fchmod(p->fd, 0600) != 0 ||
 		bind(p->fd, (const struct sockaddr *)&a, sizeof(a)) != 0 ||
 		lstat(p->path, &p->made) != 0 || chmod(p->path, 0600) != 0 ||

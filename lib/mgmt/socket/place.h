@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The control socket as a file: who may open it, and whose it is. Private to lib/mgmt.
+// The control socket as a file: its path, owner and mode. Private to lib/mgmt.
 #pragma once
 
 #include <stddef.h>
@@ -14,10 +14,9 @@ struct place {
 	struct stat made; // the file
 };
 
-// Makes the socket that the configuration names: of process.user if given, mode 0600, or 0660
-// for the group that it names. One that a dead process has left is replaced; one that somebody
-// listens on is not. 0; 1: the configuration wants none; -errno with a reason in error, which says
-// what to do.
+// Creates the configured socket: owned by process.user if that is set, mode 0600, or 0660 for the
+// configured group. It replaces the socket of a dead process, but not one that a process listens
+// on. 0; 1: no socket is configured; -errno with a reason in error, which says what to do.
 int place_open(struct place *p, const struct conf *c, char *error, size_t len);
-// Closes it, and removes the file if it is still ours.
+// Closes it, and removes the file if it is still the one that was created.
 void place_close(struct place *p);

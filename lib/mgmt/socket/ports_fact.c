@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command ports: links, queues and counters of the ports, and on request what their drivers
-// count.
+// The command ports: links, queues and counters of the ports, and on request the counters of their
+// drivers.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@
 
 #define XSTATS_MAX 1024
 
-// What the driver counts and is not 0.
+// Counters of the driver that are not 0.
 static json_t *read_xstats(const struct port *p)
 {
 	const int n = rte_eth_xstats_get(p->dpdk_id, NULL, 0);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A heap of the largest, and a hash table of sums by user.
+// A heap of the largest keys, and a hash table of sums by user.
 #include <stdlib.h>
 
 #include "socket/ranking.h"
 
-// Whether a comes behind b in a sorted listing.
+// True if a follows b in a sorted listing.
 static bool is_behind(const struct turn_key *a, const struct turn_key *b)
 {
 	return a->value != b->value ? a->value < b->value : a->id > b->id;
@@ -24,7 +24,7 @@ static void swap_keys(struct ranking *r, unsigned int a, unsigned int b)
 	r->key[b] = k;
 }
 
-// The root is what comes last of all that is kept.
+// Sinks the root into place. The root is the last of the kept keys.
 static void sink_root(struct ranking *r)
 {
 	unsigned int i = 0;
@@ -76,7 +76,7 @@ void ranking_free(struct ranking *r)
 
 // --- sums ----------------------------------------------------------------------------------------
 
-// The user's place, or the free one where it belongs. The user is a keyed hash already.
+// The user's row, or the free row where it belongs. The user is a keyed hash already.
 static struct tally_row *find_row(const struct tally *t, uint64_t user)
 {
 	uint32_t i = (uint32_t)user & (t->size - 1);

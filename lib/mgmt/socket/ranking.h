@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The largest of many, and sums by user: what sorted listings need to keep of a million
-// allocations. Pure, except that it allocates. Private to lib/mgmt.
+// The largest keys, and sums by user: sorted listings keep these of a million allocations. Pure,
+// except that it allocates. Private to lib/mgmt.
 #pragma once
 
 #include "turn_listing.h"
 
-// The max keys with the largest values; of equal ones those with the smallest ids.
+// The max keys with the largest values; among equal ones those with the smallest ids.
 struct ranking {
 	struct turn_key *key;
 	unsigned int n, max;
@@ -13,21 +13,21 @@ struct ranking {
 
 bool ranking_init(struct ranking *r, unsigned int max); // false without memory
 void ranking_put(struct ranking *r, const struct turn_key *k);
-// Puts what is kept in order, largest first. No ranking_put afterwards.
+// Sorts the kept keys, the largest first. Do not call ranking_put afterwards.
 void ranking_sort(struct ranking *r);
 void ranking_free(struct ranking *r);
 
 struct tally_row {
 	uint64_t user;
-	uint64_t id, last; // of the user's allocations: the first one put, and the last
+	uint64_t id, last; // ids of the user's first and last allocation
 	uint64_t sum; // of their values
-	uint32_t count; // of allocations; 0 = a free place
+	uint32_t count; // number of allocations; 0 = a free row
 };
 
-// One row for each user; all zero at the beginning.
+// One row for each user. Zero-initialised.
 struct tally {
 	struct tally_row *row;
-	uint32_t size, used; // places, a power of two, and how many are taken
+	uint32_t size, used; // number of rows, a power of two, and of used ones
 };
 
 bool tally_put(struct tally *t, const struct turn_key *k); // false without memory

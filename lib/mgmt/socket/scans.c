@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The scans under way. Each has one question out at a time; workers answer it over their rounds.
+// Runs the scans. Each scan has one question at a time; workers answer it over several rounds.
 #include <stdlib.h>
 
 #include "clock.h"
 #include "socket/commands.h"
 #include "socket/scans.h"
 
-#define LOOK_US 50 // between looks for an answer
-#define SOON_MS 5 // it may come within that; later looks are rarer
+#define LOOK_US 50 // interval of checks for an answer
+#define SOON_MS 5 // the answer usually comes within that; later checks are rarer
 #define LATER_US 1000
 #define ANSWER_MS 30000 // a worker that takes longer does not run
 
@@ -30,12 +30,12 @@ void scans_begin(struct scan *s)
 {
 	struct scan **slot = &s->control->scans.first;
 
-	while (*slot != NULL) // the last one: they take turns in the order in which they came
+	while (*slot != NULL) // append: scans run in the order of their arrival
 		slot = &(*slot)->next;
 	*slot = s;
 }
 
-// Takes it off the list, answers and frees it.
+// Removes the scan from the list, answers and frees it.
 static void finish_scan(struct scan *s)
 {
 	struct control *k = s->control;
@@ -58,7 +58,8 @@ static void finish_scan(struct scan *s)
 	free(s);
 }
 
-// The worker has answered, or all have been asked: what is next. True when the scan is complete.
+// Continues after an answer with the same worker, the next worker, or the end of the phase. True if
+// the scan is complete.
 static bool go_on(struct scan *s, const struct turn_walk *walk)
 {
 	s->question.walk = *walk;
@@ -85,8 +86,8 @@ static bool give_up(struct scan *s)
 	return true;
 }
 
-// Asks, unless the worker has not yet answered what somebody else has asked and given up. True when
-// the scan is complete.
+// Asks the worker, unless it still has an unanswered question of an abandoned scan. True if the
+// scan is complete.
 static bool ask_worker(struct scan *s)
 {
 	if (s->since_ms == 0)
@@ -95,7 +96,7 @@ static bool ask_worker(struct scan *s)
 	return !s->asked && is_late(s) && give_up(s);
 }
 
-// Looks for the answer. True when the scan is complete.
+// Checks for the answer. True if the scan is complete.
 static bool check_answer(struct scan *s)
 {
 	const struct dp_answer *a = dp_answered(s->control->dp, s->worker, s->question.kind);
@@ -117,7 +118,7 @@ static bool check_answer(struct scan *s)
 	return !ok || go_on(s, &walk);
 }
 
-// One step of one scan. True when there is nothing to wait for before the next.
+// One step of a scan. True if the next step need not wait.
 static bool step_scan(struct scan *s, bool *complete)
 {
 	struct scans *all = &s->control->scans;
@@ -140,7 +141,7 @@ static bool step_scan(struct scan *s, bool *complete)
 	return false;
 }
 
-// How long to wait for what a scan waits for.
+// How long to wait before the next step of a scan.
 static int64_t pause_us(const struct scan *s, uint64_t now_ms)
 {
 	return s->since_ms + SOON_MS > now_ms ? LOOK_US : LATER_US;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answers that take many questions to workers: a few questions at a time, and everybody's in turn,
-// so that neither workers nor other clients wait for one. Private to lib/mgmt. The control thread
-// only.
+// Answers that need many questions to workers. Each scan asks a few at a time, and scans take
+// turns, so that neither workers nor other clients wait for one scan. Private to lib/mgmt. The
+// control thread only.
 #pragma once
 
 #include <jansson.h>
@@ -9,7 +9,7 @@
 #include "dp.h"
 #include "socket/ranking.h"
 
-#define SCANS_HEAVY 2 // at a time, of those that keep something of every allocation
+#define SCANS_HEAVY 2 // limit of concurrent scans that keep data about every allocation
 #define SCANS_ERROR 128
 
 struct client;
@@ -19,13 +19,14 @@ struct scan;
 
 struct scan_kind {
 	bool heavy;
-	bool orders; // goes on when its client has gone
-	// Takes an answer of the worker s->worker. False: it fails, by s->error.
+	bool orders; // continues when its client has disconnected
+	// Handles an answer of the worker s->worker. False: the scan fails with s->error.
 	bool (*take)(struct scan *s, const struct dp_answer *a);
-	// All workers from s->first to s->last have been asked, or s->enough. True: s->out is the
-	// answer, or s->error is. False: go on; question and workers say how.
+	// All workers from s->first to s->last have been asked, or s->enough is set. True: s->out
+	// or s->error is the answer. False: the scan continues with s->question.
 	bool (*end)(struct scan *s);
-	// It is complete, or has failed by s->error, and its client is answered next. May be NULL.
+	// The scan is complete, or has failed with s->error, and its client is answered next. May
+	// be NULL.
 	void (*done)(struct scan *s);
 };
 
@@ -38,19 +39,19 @@ struct scan {
 	struct scan *next;
 	const struct scan_kind *kind;
 	struct control *control;
-	struct client *client; // NULL: has gone
+	struct client *client; // NULL: disconnected
 	json_t *out;
 	char error[SCANS_ERROR];
-	// The questions: to workers first to last, one after the other.
+	// The questions, to the workers first to last, one after the other.
 	struct dp_question question;
 	unsigned int first, last, worker;
 	bool begun, asked, enough;
-	uint64_t since_ms; // when the worker was to be asked; 0 = nothing is waited for
+	uint64_t since_ms; // when the worker was first asked; 0 = not waiting
 	uint64_t rest_until_ms;
-	// For the kinds.
+	// Used by the kinds of scans.
 	unsigned int page, rows, got, phase, sort;
-	bool by_user; // sums, not allocations
-	bool again; // the row is to be fetched by another id
+	bool by_user; // sums by user, not allocations
+	bool again; // fetch the row again with another id
 	json_t *list; // rows, borrowed from out
 	char *order; // an order, for the log
 	struct ranking ranking;
@@ -62,17 +63,17 @@ struct scan {
 
 struct scans {
 	struct scan *first;
-	unsigned int heavy; // that have begun
+	unsigned int heavy; // number of started heavy scans
 };
 
-// A scan of a kind that answers c, which gives it its out; workers: one, or -1 for all. NULL
-// without memory.
+// Creates a scan that answers c, and takes its out. worker: one worker, or -1 for all. NULL without
+// memory.
 struct scan *scans_new(struct command *c, const struct scan_kind *kind, int worker);
-// Begins it, or, when there are heavy ones enough, later.
+// Starts it, or queues it while SCANS_HEAVY heavy ones run.
 void scans_begin(struct scan *s);
-// Goes on with all. Returns in how many microseconds to call again; -1: there is none.
+// Advances all scans. Returns in how many microseconds to call it again; -1 without scans.
 int64_t scans_step(struct control *k);
-// Forgets a client that has gone.
+// Forgets a client that has disconnected.
 void scans_gone(struct control *k, const struct client *c);
-// Gives all up: nobody is answered.
+// Gives all scans up, without answers.
 void scans_close(struct control *k);

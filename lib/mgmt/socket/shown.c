@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Structures of the data path as JSON.
+// Converts structures of the data path to JSON.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

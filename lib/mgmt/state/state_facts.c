@@ -102,7 +102,7 @@ void state_facts_log(const struct dp *d)
 			"state: the state of the last process is not restored, and its calls have "
 			"ended: %s, and this state may be the cause; %s%s%s: slipringctl crash "
 			"shows why they died; please report it",
-			s.reason, s.aside ? "it lies in " : "it could not be renamed",
+			s.reason, s.aside ? "it is in " : "it could not be renamed",
 			s.aside ? s.file : "", s.aside ? ".crashed" : "");
 	else if (s.deaths > 0)
 		LOG(START, WARNING,
@@ -112,7 +112,7 @@ void state_facts_log(const struct dp *d)
 		LOG(START, WARNING,
 			"state: the state of the last process cannot be restored, and its calls "
 			"have ended: %s%s%s%s",
-			s.reason, s.aside ? "; it lies in " : "", s.aside ? s.file : "",
+			s.reason, s.aside ? "; it is in " : "", s.aside ? s.file : "",
 			s.aside ? ".refused, which may be removed" : "");
 }
 

@@ -264,7 +264,7 @@ def check_says(lab, folder, user):
     files = s.path, *(os.path.join(folder, f"{name}.key") for name in ("tls", "own")), secret
     for path in files:
         assert f"user {USER} cannot read {path}" in out, out
-    assert f"records.file: user {USER} cannot make files in {folder}/" in out, out
+    assert f"records.file: user {USER} cannot create files in {folder}/" in out, out
     assert f"crash.directory: user {USER} cannot list {folder} " in out, out
     assert f"listeners[2].tls.key: user {USER} cannot read {folder}/own.key" in out, out
     assert f"{USER} cannot read {folder}/tls.pem" not in out, out
@@ -275,7 +275,7 @@ def check_says(lab, folder, user):
     kept_out = f"because it may not enter {lab.dir} (chmod o+x, or move the file away)"
     for path in (*files, f"{folder}/tls.pem"):
         assert f"user {USER} cannot read {path} again, {kept_out}" in out, out
-    assert f"cannot make files in {folder}/, {kept_out}, so records" in out, out
+    assert f"cannot create files in {folder}/, {kept_out}, so records" in out, out
     os.chmod(lab.dir, 0o711)
     out = check()
     os.chown(folder, 0, 0)

@@ -63,7 +63,7 @@ def profiles(lab):
     check(lab, {}, (1024, 1024, 1024, shipped))
     port = {**CONFIG["ports"][0], "device": DEVICE + ",framecnt=256", "rx-ring": 128}
     check(lab, {"ports": [port]}, (256, 128, 1024, "rings rx 128 tx 1024, profile"))
-    none = "driver profiles: none: ports run on what they report(?s:.*)no profile of driver net_af"
+    none = "driver profiles: none: ports use the values that they report(?s:.*)no profile of driver net_af"
     check(lab, {"drivers": ""}, (512, 1024, 1024, none))
     folder = write(lab, "own.yaml", "drivers: [net_af_packet]\ntested: here\nrx-ring: 256\n"
                 "devargs: framecnt=2048\n")  # fmt: skip

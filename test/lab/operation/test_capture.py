@@ -336,12 +336,12 @@ def new_only(lab, path, row):
     for plant in (os.symlink, os.link, shutil.copy):
         plant(victim, planted)
         said = ctl(path, "capture", row["id"], "-w", planted, "--seconds", "1", code=1)
-        assert "is there already" in said, said
+        assert "exists already" in said, said
         with open(planted) as file:
             assert file.read() == "precious", plant
         os.unlink(planted)
     os.symlink(os.path.join(lab.dir, "nowhere"), planted)
-    assert "is there already" in ctl(path, "capture", row["id"], "-w", planted, code=1)
+    assert "exists already" in ctl(path, "capture", row["id"], "-w", planted, code=1)
     assert not os.path.exists(os.path.join(lab.dir, "nowhere"))
 
 

@@ -145,7 +145,7 @@ def again(lab, server, directory):
         assert watch.Report("\n".join(lines)).whole
         for bad in ("../../../etc/passwd", "", "crash-x.txt"):
             assert "no such report" in client.refused("crash", name=bad)
-        assert "text" in client.refused("crash", name=1)
+        assert "string" in client.refused("crash", name=1)
     assert server.telemetry.ask("/slipring/watchdog")["crash_reports"] == 1
     server.stop()
     left = os.listdir(directory)

@@ -305,7 +305,7 @@ def check_taken():
             timeout=20,
         )  # fmt: skip
     assert done.returncode == 1 and f"127.0.0.1 port {port}: Address already in use" in done.stderr, done
-    assert "coturn's exporter has port 9641, too: give another to --listen" in done.stderr, done
+    assert "coturn's exporter uses port 9641, too: set another in --listen" in done.stderr, done
 
 
 def check_options():

@@ -168,7 +168,7 @@ def restarted(lab, server, path, config):
         server.kill()
         screen.until(r"(?s)no server for .*slipring\s+does\s+not\s+run")
         again = lab.server(config)
-        screen.until("was started anew", 20)
+        screen.until("was restarted", 20)
         assert "no server" not in screen.text()
         screen.key("q")
         screen.end(0)

@@ -123,7 +123,7 @@ def starved(lab, server):
 def refused(lab, server):
     """Orders that make no sense, and any order where they are not allowed."""
     with watch.control.Control(server.config["control"]["socket"]) as client:
-        assert "is wanted" in client.refused("fault", **{"what": "dance"})
+        assert "must be one of" in client.refused("fault", **{"what": "dance"})
         assert "what: missing" in client.refused("fault", worker=0)
         assert "management" in client.refused("fault", **{"what": "segv"})
         assert "worker" in client.refused("fault", **{"what": "spin"}, worker=99)

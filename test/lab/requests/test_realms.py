@@ -98,10 +98,10 @@ def operator(path):
 def users_apart(ask, path):
     rows = {row["realm"]: row["allocations"] for row in ask.ask("users")["rows"]}
     assert rows == {"turn.test": 1, "a.test": 1, "b.test": 1}, rows
-    assert "say of which realm" in ask.refused("allocations", user="ivan")
+    assert "a user needs a realm" in ask.refused("allocations", user="ivan")
     rows = ask.ask("allocations", user="ivan", realm="a.test")["rows"]
     assert [row["realm"] for row in rows] == ["a.test"], rows
-    assert "there is none of that name" in ask.refused("kill", user="ivan", realm="x.test")
+    assert "there is no realm of that name" in ask.refused("kill", user="ivan", realm="x.test")
     assert ask.ask("kill", user="ivan", realm="b.test")["killed"] == 1
     text = ctl(path, "allocations")
     assert "REALM" in text and "a.test" in text and "b.test" not in text, text

@@ -52,7 +52,7 @@ def orders(server, calls):
     server.start()
     calls.check()
     out = ctl(server.control, "status")
-    assert "taken up in" in out and server.area in out, out
+    assert "restored in" in out and server.area in out, out
     assert not keep.ended(server)
     ctl(server.control, "stop", "--keep", "--forget", code=2)
     out = ordered(server, "--forget")

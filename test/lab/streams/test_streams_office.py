@@ -35,7 +35,7 @@ def relays(lab, echo):
 def told(path):
     """What status and explain say of the address."""
     status = " ".join(control.ctl(path, "status").split())
-    assert f"! connections are refused (connections-source), of {CLIENT4} at last" in status, status
+    assert f"! connections are refused (connections-source), most recently from {CLIENT4}" in status, status
     answer = control.Control(path).ask("explain", source=CLIENT4)
     assert "without an allocation" in answer["cause"] and "streams.trusted" in answer["advice"], answer
 

@@ -69,7 +69,7 @@ static void assert_refused(const char *text, const char *reason)
 static void reasons_are_told(void **state)
 {
 	assert_refused("{\"cmd\":\"status\",\"v\":2}", "v: this server speaks version 1");
-	assert_refused("{\"v\":1}", "cmd: missing, or no text");
+	assert_refused("{\"v\":1}", "cmd: missing, or not a string");
 	assert_refused("{\"cmd\":\"delete\"}", "cmd: delete: no such command; see help");
 	assert_refused("{\"cmd\":\"status\",\"user\":\"ivan\"}",
 		"user: status has no such field; see help");
@@ -119,7 +119,7 @@ static void peers_that_are_none(void **state)
 
 		snprintf(line, sizeof(line), "{\"cmd\":\"kill\",\"peer\":\"%s\"}", wrong[i]);
 		error = refused(line);
-		assert_memory_equal(json_string_value(error), "peer: an address", 16);
+		assert_memory_equal(json_string_value(error), "peer: must be an address", 24);
 		json_decref(error);
 	}
 }

@@ -151,7 +151,7 @@ static void a_file_that_is_no_socket_stays(void **state)
 	assert_non_null(file);
 	fclose(file);
 	assert_true(place_open(&p, &conf, error, sizeof(error)) < 0);
-	assert_non_null(strstr(error, "no socket"));
+	assert_non_null(strstr(error, "not a socket"));
 	assert_int_equal(access(path, F_OK), 0);
 }
 

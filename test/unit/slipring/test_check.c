@@ -139,7 +139,7 @@ static void test_lcore_numbers(void **state)
 	assert_heard(&h, 0, 0, "");
 	snprintf(text, sizeof(text), "0@0,1@0,%d@0", RTE_MAX_LCORE);
 	snprintf(wanted, sizeof(wanted),
-		"2:11: eal.lcores: there is no lcore %d, DPDK has 0 to %d: name the CPU behind an "
+		"2:11: eal.lcores: there is no lcore %d, DPDK has 0 to %d: name the CPU after an "
 		"'@', like 1@%d",
 		RTE_MAX_LCORE, RTE_MAX_LCORE - 1, RTE_MAX_LCORE);
 	h = lcores(text);
@@ -225,9 +225,8 @@ static void test_devices(void **state)
 	assert_heard(&h, 0, 0, "");
 	h = device("'net_af_packet0,iface=eth1,qpairs=2,framecnt=1024'");
 	assert_heard(&h, 0, 1,
-		"7:13: ports[0].device: with several queues (qpairs) the kernel puts fragments "
-		"together, and datagrams that come in fragments are lost: qpairs=1 takes them, or "
-		"packet:eth1");
+		"7:13: ports[0].device: with several queues (qpairs) the kernel reassembles "
+		"fragments, and fragmented datagrams are lost: use qpairs=1, or packet:eth1");
 }
 
 static void test_members(void **state)
@@ -250,7 +249,7 @@ static void test_members(void **state)
 	check_devices(c, dir, &r);
 	conf_free(c);
 	assert_heard(&h, 0, 1,
-		"7:22: ports[0].bond.members[0]: net_af_packet of this DPDK does not tell when");
+		"7:22: ports[0].bond.members[0]: net_af_packet of this DPDK does not report");
 }
 
 static struct heard namespaces(const char *piece, const char *replacement)
@@ -339,11 +338,11 @@ static void test_packet_sockets(void **state)
 	static const struct {
 		const char *line, *says;
 	} rows[] = {
-		{" 12: 00000000:CA6C 00000000:0000 07 00000000:00000000\n", "has udp port 51820"},
-		{" 12: 0100000A:0D96 00000000:0000 07 00000000:00000000\n", "has udp port 3478"},
+		{" 12: 00000000:CA6C 00000000:0000 07 00000000:00000000\n", "uses UDP port 51820"},
+		{" 12: 0100000A:0D96 00000000:0000 07 00000000:00000000\n", "uses UDP port 3478"},
 		{" 12: 0100007F:CA6C 00000000:0000 07 00000000:00000000\n", NULL},
 		{" 12: 00000000000000000000000001000000:CA6C 0:0000 07\n", NULL},
-		{" 12: 00000000000000000000000000000000:CA6C 0:0000 07\n", "has udp port 51820"},
+		{" 12: 00000000000000000000000000000000:CA6C 0:0000 07\n", "uses UDP port 51820"},
 		{" 12: 00000000:0035 00000000:0000 07 00000000:00000000\n", NULL},
 		{"  sl  local_address rem_address   st tx_queue\n", NULL},
 		{" 12: :\n", NULL},
@@ -422,12 +421,12 @@ static void test_records(void **state)
 	check_records(c, &r);
 	assert_heard(&h, 0, 1,
 		"15:17: records.file: /nonexistent/: No such file or directory: records are lost "
-		"until it is there, make the directory");
+		"until it exists, create the directory");
 	conf_free(c);
 	c = load("listeners:", "records: {file: /dev/null}\nlisteners:");
 	h = (struct heard){{0}};
 	check_records(c, &r);
-	assert_heard(&h, 1, 0, "15:17: records.file: /dev/null is no regular file: name one");
+	assert_heard(&h, 1, 0, "15:17: records.file: /dev/null is not a regular file: name one");
 	conf_free(c);
 	snprintf(piece, sizeof(piece), "records: {file: %s/r.json}\nlisteners:", dir);
 	c = load("listeners:", piece);
@@ -438,8 +437,8 @@ static void test_records(void **state)
 	assert_int_equal(mkdir(piece, 0700), 0);
 	check_records(c, &r);
 	assert_int_equal(rmdir(piece), 0);
-	snprintf(piece, sizeof(piece), "15:17: records.file: %s/r-refusals.json, where refusals go",
-		dir);
+	snprintf(piece, sizeof(piece),
+		"15:17: records.file: %s/r-refusals.json, the file of refusals", dir);
 	assert_heard(&h, 1, 0, piece);
 	conf_free(c);
 }
@@ -492,7 +491,7 @@ static void a_tcp_port_that_another_program_has_is_an_error(void **state)
 	check_taken(c, &(struct conf_report){.say = hear, .ctx = &h});
 	assert_heard(&h, 1, 0, "16:");
 	assert_non_null(strstr(h.text, "test_check (pid "));
-	assert_non_null(strstr(h.text, "has tcp port"));
+	assert_non_null(strstr(h.text, "listens on TCP port"));
 	// a slipring that runs is none
 	prctl(PR_SET_NAME, "slipring");
 	h = (struct heard){0};

@@ -105,7 +105,7 @@ static void test_ports_left(void **state)
 	} rows[] = {
 		{"32769-65535", USUAL, "\n", 1,
 			"leave it 22768 by " BY_RANGE(
-				"10001 32768") "/etc/sysctl.d (to reserve ours would leave it 1)"},
+				"10001 32768") "/etc/sysctl.d (reserving ours would leave it 1)"},
 		{"32769-65535", USUAL, NODE_PORTS "\n", 1,
 			"leave it 20000 by " BY_RANGE("10001 32768")},
 		{"49152-65535", USUAL, "\n", 1, "leave it 16384 by "},
@@ -116,7 +116,7 @@ static void test_ports_left(void **state)
 		{"1024-40000", "32768\t40100\n", "\n", 1,
 			"leave it 15534 by " BY_RANGE("50002 65535")},
 		{"1024-63000", USUAL, "\n", 1,
-			"relay ports: to reserve ours would leave it 0: make relay.ports smaller, "
+			"relay ports: reserving ours would leave it 0: make relay.ports smaller, "
 			"so that it has 4096 in a row"},
 		// a list that is too long for a line is nothing to be copied in part
 		{"49152-65535", USUAL, many, 1,

@@ -73,13 +73,13 @@ class Frames(unittest.TestCase):
         lines = texts(frames.frame(known(2, 3, 20), frames.Look(80, rows=0)))
         self.assertNotIn("talkers", "\n".join(lines))
 
-    def test_lost_and_started_anew(self):
+    def test_lost_and_restarted(self):
         lines = frames.frame(known(error="/run/x: nobody listens there", lost_s=7), frames.Look(80))
         self.assertEqual(lines[1], ("red", "! no server for 7s: /run/x: nobody listens there"))
         lines = frames.frame(known(anew=1e9 - 5), frames.Look(80))
-        self.assertIn("started anew", lines[1][1])
+        self.assertIn("was restarted", lines[1][1])
         lines = frames.frame(known(anew=1e9 - 61), frames.Look(80))
-        self.assertNotIn("started anew", lines[1][1])
+        self.assertNotIn("was restarted", lines[1][1])
 
     def test_a_sparkline_of_the_last_minute(self):
         self.assertEqual(frames.spark([], 60, BLOCKS), " " * 60)
@@ -134,9 +134,9 @@ class Asking(unittest.TestCase):
         self.assertEqual(set(lists()[:2]), set(feeds.LISTS), "one of each first")
 
     def test_the_longer_a_list_takes_the_longer_the_rest(self):
-        self.assertEqual(feeds.rest_of(1.0, "rate"), 1.0)
-        self.assertEqual(feeds.rest_of(4.0, "rate"), 30.0)  # a million: 3 s of work
-        self.assertEqual(feeds.rest_of(3.0, "bytes"), 30.0)
+        self.assertEqual(feeds.pause_after(1.0, "rate"), 1.0)
+        self.assertEqual(feeds.pause_after(4.0, "rate"), 30.0)  # a million: 3 s of work
+        self.assertEqual(feeds.pause_after(3.0, "bytes"), 30.0)
 
     def test_nothing_is_asked_that_is_not_shown(self):
         with world.Box() as box:
