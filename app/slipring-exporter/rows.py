@@ -258,7 +258,7 @@ tx                c tx_messages           .
 again             c handshake_repeats     .
 unsealed          c unsealed_records      .
 handshakes        c handshakes            DTLS handshakes completed.
-handshake_failed  c handshakes_failed     DTLS handshakes given up: failed, or longer than dtls.handshake.
+handshake_failed  c handshakes_failed     DTLS handshakes given up: failed, or longer than 10 seconds.
 refused_total     c {REFUSED}{{limit=total}}   DTLS handshakes refused, by limit.
 refused_source    c {REFUSED}{{limit=source}}  .
 refused_network   c {REFUSED}{{limit=network}} .

@@ -78,7 +78,7 @@ static bool has_room(const struct eal *e, const struct eal_params *p, char *erro
 		return true;
 	snprintf(error, len,
 		"%zu MB are needed, and this machine has %zu MB: lower limits.allocations, "
-		"limits.pool or buffers, see `slipring --show-needs`",
+		"workers.count, see `slipring --show-needs`",
 		p->normal_mb, p->all_mb);
 	return false;
 }

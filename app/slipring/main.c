@@ -98,11 +98,12 @@ static void check_memory(struct conf *c, struct conf_report *r)
 	size_t need_mb;
 
 	c->turn.workers = c->workers = count_workers(c, eal_cpus_allowed(cpus));
+	conf_derive_mbufs(c);
 	need_mb = dp_memory_normal_mb(c);
 	if (dp_memory_mb(c) > eal_hugepages_free_mb(HUGEPAGES) && need_mb > eal_memory_mb())
 		conf_tell(r, CONF_WARNING, place,
 			"%zu MB are needed in all, and this machine has %zu MB: lower it, or "
-			"limits.pool or buffers, see `slipring --show-needs`",
+			"workers.count, see `slipring --show-needs`",
 			need_mb, eal_memory_mb());
 }
 
@@ -181,6 +182,7 @@ static void log_warning(void *ctx, enum conf_weight weight, const char *line)
 static void resolve_workers(struct conf *c, unsigned int nb_cpus)
 {
 	c->turn.workers = c->workers = count_workers(c, nb_cpus);
+	conf_derive_mbufs(c);
 	if (c->workers > nb_cpus)
 		LOG(WORKERS, WARNING, "%u workers share %u CPUs", c->workers, nb_cpus);
 }

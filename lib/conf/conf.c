@@ -12,6 +12,7 @@
 #include "checks/bonds.h"
 #include "checks/validate.h"
 #include "expanding/beside.h"
+#include "expanding/derive.h"
 #include "expanding/state_place.h"
 #include "expanding/vlans.h"
 #include "reading/ctx.h"
@@ -35,6 +36,8 @@ static struct conf *load_file(struct conf_ctx *x)
 		rc = conf_bonds_decide(x);
 	if (rc == 0)
 		rc = conf_vlans_expand(x);
+	if (rc == 0)
+		conf_derive(c);
 	if (rc == 0)
 		rc = conf_beside_expand(x);
 	if (rc == 0)

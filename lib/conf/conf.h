@@ -20,7 +20,6 @@ struct hash_key;
 
 #define CONF_ERROR_LEN 512
 #define CONF_PORTS_MAX 16
-#define CONF_VERSION 1 // of the configuration file
 
 // Where an address of a port comes from.
 enum conf_learn {
@@ -113,7 +112,6 @@ struct conf_port {
 	bool tagged_only; // there are vlans, and no addresses without a tag
 	enum conf_steering steering;
 	enum conf_uso uso;
-	uint16_t rx_ring, tx_ring; // descriptors; 0 = the driver's profile decides
 	struct conf_exception exception;
 };
 
@@ -199,7 +197,6 @@ struct conf {
 	char *path; // the file that was read
 	struct conf_node *root; // for lib/conf alone: where each value stands in the file
 	struct conf_said *said; // for lib/conf alone: what it says; NULL = nobody has asked
-	uint32_t version; // of the file
 	char *include; // as the file has it; NULL = nothing
 	uint8_t include_holds; // enum conf_include_holds
 	char **included; // the files that were included, in their order
@@ -226,8 +223,11 @@ struct conf {
 	// ports:
 	struct conf_port *ports;
 	uint32_t nb_ports;
-	uint32_t mbufs; // buffers in the packet pool
-	// descriptors of a queue, where neither port nor driver profile says
+	uint32_t learn_wait_s; // of all ports
+	struct conf_exception exception; // of all ports: the numbers alone
+	uint32_t mbufs; // buffers in the packet pool; conf_derive_mbufs
+	uint32_t mbufs_fixed; // by a test; 0 = nothing is said
+	// descriptors of a queue, where the driver profile does not say
 	uint32_t rx_ring, tx_ring;
 	uint32_t requests; // requests that a worker answers in one round
 	uint32_t backlog; // requests that may wait at one worker
@@ -250,6 +250,7 @@ struct conf {
 	// enum turn_listen_on: what relay.addresses stands for. ONE, as in turn.listeners, once
 	// turn.relay has the addresses.
 	uint8_t relay_on;
+	uint16_t proxy_size; // of all listeners
 	bool lower_ends; // limits.on-lower: a reload ends allocations that a quota leaves over
 	struct limit handshakes; // of TLS handshakes, and the same again of DTLS handshakes
 	struct conf_streams streams;
@@ -303,6 +304,12 @@ void conf_tell(struct conf_report *r, enum conf_weight weight, struct conf_at lo
 
 // How many ports of the relay range listeners leave on a relay address.
 uint32_t conf_relay_left(const struct turn_config *t, const struct addr *a);
+
+// Decides c->mbufs. conf_load has done so, for one worker where the file does not say how many:
+// call it again once workers and drivers are known.
+void conf_derive_mbufs(struct conf *c);
+// The longest rings that a port may have: which driver it has is known only once it is open.
+void conf_rings_longest(const struct conf *c, uint32_t *rx, uint32_t *tx);
 
 // Reads and checks the file at path. Returns the configuration, to be freed with conf_free. Returns
 // NULL on error, with the text of the first error in error.
@@ -376,8 +383,7 @@ const struct conf_driver *conf_driver_find(const struct conf_drivers *d, const c
 // device's name begins with. NULL for a PCI address, because it does not tell the driver.
 const struct conf_driver *conf_driver_of_device(const struct conf_drivers *d, const char *device);
 // Writes, as YAML, the values that hold for a driver and where each comes from. name is that of a
-// driver, a vdev, or a file without .yaml. c may be NULL: buffers.* then have the defaults of the
-// manual.
+// driver, a vdev, or a file without .yaml. c may be NULL.
 void conf_driver_show(
 	FILE *out, const struct conf_drivers *d, const struct conf *c, const char *name);
 

@@ -250,11 +250,12 @@ static void put_text(FILE *out, const char *key, const char *text)
 }
 
 static void show_ring(FILE *out, const struct conf_driver *d, const uint16_t *field,
-	const struct conf *c, const char *key)
+	const struct conf *c, const char *constant)
 {
-	const struct conf_key *buffers = conf_schema_child(&conf_file_keys, NULL, "buffers");
-	const struct conf_key *k = conf_schema_child(&conf_file_keys, buffers, key);
-	char origin[320];
+	const struct conf_table *t = &conf_file_keys;
+	const struct conf_key *constants = conf_schema_child(t, NULL, CONF_TEST_CONSTANTS);
+	const struct conf_key *k = conf_schema_child(t, constants, constant);
+	const char *key = strchr(constant, '.') + 1;
 
 	fprintf(out, "%s: ", key);
 	if (d != NULL && *field != 0)
@@ -263,11 +264,7 @@ static void show_ring(FILE *out, const struct conf_driver *d, const uint16_t *fi
 		fprintf(out, "%u", key[0] == 'r' ? c->rx_ring : c->tx_ring);
 	else
 		fputs(k->def, out);
-	if (c != NULL)
-		snprintf(origin, sizeof(origin), "%.250s: %s, or its default", c->path, k->path);
-	else
-		snprintf(origin, sizeof(origin), "default of %s", k->path);
-	end_line(out, d, field, origin);
+	end_line(out, d, field, "default");
 }
 
 static void show_unknown(FILE *out, const struct conf_drivers *d, const char *name)
@@ -302,8 +299,8 @@ void conf_driver_show(
 		step++;
 	fprintf(out, "steering: %s", step->name);
 	end_line(out, d, &v->steering, "default");
-	show_ring(out, d, &v->rx_ring, c, "rx-ring");
-	show_ring(out, d, &v->tx_ring, c, "tx-ring");
+	show_ring(out, d, &v->rx_ring, c, "buffers.rx-ring");
+	show_ring(out, d, &v->tx_ring, c, "buffers.tx-ring");
 	put_text(out, "devargs", v->devargs != NULL ? v->devargs : "");
 	end_line(out, d, &v->devargs, "default");
 	fprintf(out, "interrupts: %s", v->interrupts ? "true" : "false");

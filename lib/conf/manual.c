@@ -9,8 +9,21 @@
 #include "reading/value.h"
 #include "schema.h"
 
+static void write_names(FILE *out, const struct conf_key *section)
+{
+	const struct conf_key *k = NULL;
+
+	fputs("a mapping of", out);
+	while ((k = conf_schema_next(&conf_file_keys, section, k)) != NULL)
+		fprintf(out, " `%s`", conf_schema_name(k));
+}
+
 static void write_range(FILE *out, const struct conf_key *k)
 {
+	if ((k->flags & CONF_ALIKE) != 0) {
+		write_names(out, k);
+		return;
+	}
 	switch (k->type) {
 	case CONF_NUMBER:
 		fprintf(out, "number, %u to %u", k->min, k->max);
@@ -79,7 +92,8 @@ static void write_row(FILE *out, const struct conf_key *k)
 	if (k->type != CONF_SECTION)
 		write_default(out, k);
 	fprintf(out, " | %s%s |\n", k->help, !holds && hot_is_hot(k->path) ? " *Reload.*" : "");
-	write_rows(out, k);
+	if (k->like == NULL && (k->flags & CONF_ALIKE) == 0)
+		write_rows(out, k);
 }
 
 // Writes the rows of all values below parent, including those of sections inside it.
@@ -133,6 +147,8 @@ void conf_manual(FILE *out)
 
 	fputs(intro, out);
 	while ((k = conf_schema_next(&conf_file_keys, NULL, k)) != NULL) {
+		if ((k->flags & CONF_HIDDEN) != 0)
+			break;
 		fprintf(out, "\n## %s\n\n", k->path);
 		if (conf_value_kind(k->type) == CONF_SCALAR) {
 			fputs(table_head, out);

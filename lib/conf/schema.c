@@ -10,9 +10,6 @@
 // two files; the order is that of the manual.
 // clang-format off
 static const struct conf_key rows[] = {
-{"version", CONF_NUMBER, ONE(conf, version), RANGE(1, CONF_VERSION), .def = "1",
-	.help = "What the file is written for. There is version 1 alone so far. A file of a later "
-	"version than slipring knows is refused."},
 {"include", CONF_TEXT, ONE(conf, include), RANGE(1, 1023),
 	.help = "A directory, of which all files `*.yaml` are read in the order of their names, "
 	"but for those that begin with a dot; or one file. Their keys are joined with those of "
@@ -50,20 +47,14 @@ static const struct conf_key rows[] = {
 	.help = "`busy` polls without a pause: lowest latency, a CPU fully used at any load. "
 	"`adaptive` polls on where datagrams come less than 20 us apart, and sleeps between them "
 	"where they do not. It measures the CPU time of its sleeps: where one takes more than 5 "
-	"us, as in virtual machines, it sleeps for ten times as long at least, within "
-	"`idle-sleep`, and the 20 us shrink in proportion. `saving` sleeps for `idle-sleep` "
-	"whenever there is nothing: the least CPU, for boxes that share it, as with TCP and TLS "
-	"clients. Where all ports of a worker can wake it (a vtap, `net_af_packet`, what a driver "
-	"profile says) it is woken by what comes in place of sleeping, except where so many "
+	"us, as in virtual machines, it sleeps for ten times as long at least, 250 us at most, and "
+	"the 20 us shrink in proportion. `saving` sleeps for 50 us, or 1 ms where its ports can "
+	"wake it, whenever there is nothing: the least CPU, for boxes that share it, as with TCP "
+	"and TLS clients. Where all ports of a worker can wake it (a vtap, `net_af_packet`, what a "
+	"driver profile says) it is woken by what comes in place of sleeping, except where so many "
 	"datagrams come in one sleep that this is cheaper: 16 and more with `adaptive`, two with "
 	"`saving`. Two messages of clients over TCP, TLS or DTLS are enough for `adaptive`, too; a "
 	"stream thread ends such a sleep that has something for the worker."},
-{"workers.idle-sleep", CONF_NUMBER, ONE(conf, idle_sleep_us), RANGE(10, 1000),
-	.help = "Microseconds of the longest sleep of an `adaptive` worker, and of each of a "
-	"`saving` one and of busy stream threads beside it (there at least what pays, 50 to 200): "
-	"what a datagram may have to wait more, and the receive ring has to hold. Without it: 50, "
-	"and up to 250 for an `adaptive` worker where a sleep takes more than 5 us of the CPU; up "
-	"to 1000 for a `saving` one whose ports can wake it."},
 
 {"ports", CONF_ITEMS, MANY(conf, ports, nb_ports), REQUIRED, RANGE(1, CONF_PORTS_MAX),
 	.help = "Network ports taken over from the kernel or shared with it, with the addresses "
@@ -121,9 +112,6 @@ static const struct conf_key rows[] = {
 	"box: clients reach each other by either, and nothing is sent to it. Where an entry of "
 	"`peers.allow` is this one address, hosts that share it by port forwards are peers at its "
 	"ports that are none of the box's."},
-{"ports[].addresses-wait", CONF_TIME, ONE(conf_port, learn_wait_s), RANGE(0, 86400), .def = "60",
-	.help = "Seconds that the start waits for the addresses `dhcp` and `slaac`, and then "
-	"fails; 0 = it waits until they come."},
 {"ports[].gateway", CONF_ADDRS, MANY(conf_port, gateways, nb_gateways), RANGE(0, 2),
 	.help = "Routers for all that is neither on-link nor behind a route, at most one per "
 	"family: on a subnet of the port, or an IPv6 link-local address. Where all addresses of "
@@ -146,51 +134,25 @@ static const struct conf_key rows[] = {
 	"addresses and routes name its addresses, logs and telemetry its name. No frame "
 	"with another's tag is one of its own; a datagram for an address of one may come in by "
 	"another, by which its source is reached. Not together with `vlan`; at most 16 ports and "
-	"VLANs in all. `addresses-wait`, `steering`, `uso` and the rings are those of the port."},
+	"VLANs in all. `steering` and `uso` are those of the port."},
 {"ports[].vlans[].id", CONF_NUMBER, ONE(conf_port, vlan), REQUIRED, RANGE(1, 4094),
 	.help = "802.1Q VLAN id."},
 {"ports[].vlans[].name", CONF_TEXT, ONE(conf_port, name), .flags = CONF_WORD, RANGE(1, 32),
 	.help = "What logs and telemetry call it; unique. Without it: the port's name and the id, "
 	"as in `wan.100`."},
 {"ports[].vlans[].addresses", CONF_PORT_ADDRS, MANY(conf_port, addresses, nb_addresses), REQUIRED,
-	RANGE(1, CONF_ADDRESSES_MAX), .help = "Own addresses, as `ports[].addresses`."},
-{"ports[].vlans[].addresses[].address", CONF_PORT_RUN, ONE(conf_port_run, local), REQUIRED,
-	.help = "As `ports[].addresses[].address`."},
-{"ports[].vlans[].addresses[].external", CONF_EXTERNAL, ONE(conf_port_run, external),
-	.help = "As `ports[].addresses[].external`."},
+	RANGE(1, CONF_ADDRESSES_MAX), .like = "ports[].addresses",
+	.help = "Own addresses, as `ports[].addresses`."},
 {"ports[].vlans[].gateway", CONF_ADDRS, MANY(conf_port, gateways, nb_gateways), RANGE(0, 2),
 	.help = "Routers, as `ports[].gateway`."},
 {"ports[].vlans[].routes", CONF_ITEMS, MANY(conf_port, routes, nb_routes), RANGE(0, 64),
-	.help = "Routers for some destinations, as `ports[].routes`."},
-{"ports[].vlans[].routes[].to", CONF_PREFIX, ONE(conf_route, dst), REQUIRED,
-	.help = "The destinations."},
-{"ports[].vlans[].routes[].via", CONF_ADDR, ONE(conf_route, via), REQUIRED,
-	.help = "The router."},
+	.like = "ports[].routes", .help = "Routers for some destinations, as `ports[].routes`."},
 {"ports[].vlans[].mtu", CONF_NUMBER, ONE(conf_port, mtu), RANGE(576, 9216),
 	.help = "Largest IP packet, in bytes, without the tag; not above the port's. Without it: "
 	"the port's."},
-{"ports[].vlans[].exception", CONF_SECTION, .help = "An exception port of the VLAN, as "
-	"`ports[].exception`. The kernel's end is untagged."},
-{"ports[].vlans[].exception.name", CONF_TEXT, ONE(conf_port, exception.name), .flags = CONF_WORD,
-	RANGE(1, 15), .help = "Name of the interface."},
-{"ports[].vlans[].exception.netns", CONF_TEXT, ONE(conf_port, exception.netns),
-	.flags = CONF_WORD, RANGE(1, 127), .help = "Network namespace of the interface."},
-{"ports[].vlans[].exception.allow", CONF_SERVICES,
-	MANY(conf_port, exception.allow, exception.nb_allow), RANGE(0, 256),
-	.help = "What is carried."},
-{"ports[].vlans[].exception.client-ports", CONF_PORT_RANGE,
-	.offset = offsetof(struct conf_port, exception.client_lo),
-	.count = offsetof(struct conf_port, exception.client_hi), .size = 2, RANGE(1, 65535),
-	.def = "32768-60999", .help = "UDP ports that the kernel asks from."},
-{"ports[].vlans[].exception.rate", CONF_NUMBER, ONE(conf_port, exception.rate),
-	RANGE(1, 10000000), .def = "100000", .help = "Packets per second each way."},
-{"ports[].vlans[].exception.buffers", CONF_NUMBER, ONE(conf_port, exception.buffers),
-	RANGE(64, 65536), .def = "512", .help = "Packet buffers that may wait."},
-{"ports[].vlans[].exception.tso", CONF_CHOICE, ONE(conf_port, exception.tso),
-	.choices = conf_uso_choices, .def = "auto",
-	.help = "Whether super-frames of TCP leave whole."},
-{"ports[].vlans[].exception.device", CONF_TEXT, ONE(conf_port, exception.device), RANGE(1, 255),
-	.help = "A DPDK vdev string to use instead of a vtap."},
+{"ports[].vlans[].exception", CONF_SECTION, .like = "ports[].exception",
+	.help = "An exception port of the VLAN, as `ports[].exception`. The kernel's end is "
+	"untagged."},
 {"ports[].mtu", CONF_NUMBER, ONE(conf_port, mtu), RANGE(576, 9216), .def = "1500",
 	.help = "Largest IP packet, in bytes; at least 1280 on a port with IPv6. All hosts of its "
 	"network have to have the same one. 9000 is usual for jumbo frames: the packet buffers of "
@@ -208,12 +170,6 @@ static const struct conf_key rows[] = {
 	"(UDP segmentation offload). `auto`: where it costs nothing, so not on a NIC; `on`: also "
 	"on a NIC whose driver offers it, of which most then send without their vectorised "
 	"function; `off`: nowhere."},
-{"ports[].rx-ring", CONF_NUMBER, ONE(conf_port, rx_ring), RANGE(64, 32768),
-	.help = "Receive descriptors of a queue of this port. Without it: what the profile of its "
-	"driver says, else `buffers.rx-ring`."},
-{"ports[].tx-ring", CONF_NUMBER, ONE(conf_port, tx_ring), RANGE(64, 32768),
-	.help = "Transmit descriptors of a queue of this port. Without it: what the profile of its "
-	"driver says, else `buffers.tx-ring`."},
 {"ports[].exception", CONF_SECTION, .help = "The exception port: an interface of the kernel with "
 	"the MAC, addresses and gateways of this port, there while slipring runs, for what the "
 	"data path does not own. Without the section, or without `name`, there is none."},
@@ -235,30 +191,8 @@ static const struct conf_key rows[] = {
 	"alone. ARP and ND, and ICMP errors about what is carried, always are; all else is "
 	"dropped and counted. No connections are tracked: with `tcp-to/179` whatever comes from "
 	"port 179 and begins no connection reaches any port of the kernel, and with `udp-to/53` "
-	"whatever comes from port 53, asked for or not, every port of `client-ports`. Let only "
+	"whatever comes from port 53, asked for or not, UDP ports 32768 to 60999. Let only "
 	"what needs it listen there, or filter on the interface."},
-{"ports[].exception.client-ports", CONF_PORT_RANGE,
-	.offset = offsetof(struct conf_port, exception.client_lo),
-	.count = offsetof(struct conf_port, exception.client_hi), .size = 2, RANGE(1, 65535),
-	.def = "32768-60999",
-	.help = "UDP ports that the kernel asks from where `udp-to` lets it, and so that answers "
-	"reach: what `sysctl net.ipv4.ip_local_port_range` says in its namespace. "
-	"Listeners' and relay ports are none of them. A client on another port (ntpd on 123) needs "
-	"that port too: `udp/123`."},
-{"ports[].exception.rate", CONF_NUMBER, ONE(conf_port, exception.rate), RANGE(1, 10000000),
-	.def = "100000", .help = "Packets per second each way, as they are on the wire. What is "
-	"for the kernel beyond it is dropped as `exception-rate`; what comes from the kernel "
-	"waits in its interface."},
-{"ports[].exception.buffers", CONF_NUMBER, ONE(conf_port, exception.buffers), RANGE(64, 65536),
-	.def = "512", .help = "Packet buffers that may wait: for the kernel on each worker, out of "
-	"`buffers.mbufs`; from the kernel in all, out of a pool of their own. A super-frame takes "
-	"up to 34."},
-{"ports[].exception.tso", CONF_CHOICE, ONE(conf_port, exception.tso), .choices = conf_uso_choices,
-	.def = "auto", .help = "Whether super-frames of TCP leave the kernel and this port whole "
-	"(TCP segmentation offload). `auto`: where it costs nothing, so not on a NIC; `on`: also "
-	"on a NIC whose driver offers it, of which most then send without their vectorised "
-	"function; `off`: nowhere. Where the port cannot, the kernel is not asked for them and "
-	"cuts itself."},
 {"ports[].exception.device", CONF_TEXT, ONE(conf_port, exception.device), RANGE(1, 255),
 	.help = "A DPDK vdev string to use instead of a vtap, for boxes with `/dev/vhost-net`: "
 	"`virtio_user0,path=/dev/vhost-net,queues=1,queue_size=1024`. The names of interface and "

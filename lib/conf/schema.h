@@ -2,6 +2,7 @@
 // The one table of all keys, and how a key is found in it.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,6 +48,11 @@ struct conf_choice {
 #define CONF_WORD 2 // text that holds letters, digits and ._- only
 #define CONF_OPAQUE 8 // text that is prepared by the OpaqueString profile (reading/opaque.h)
 #define CONF_SHORT 4 // an entry of CONF_ITEMS may be the value of its first key alone
+// The section of constants, behind all keys: no manual and no advice names it, and the names in it
+// have dots.
+#define CONF_HIDDEN 16
+#define CONF_ALIKE 32 // a section whose keys all mean the same: the manual names them in one row
+#define CONF_TEST_CONSTANTS "test-constants"
 
 struct conf_key {
 	const char *path; // "ports[].name"
@@ -56,6 +62,9 @@ struct conf_key {
 	// struct conf. At count stands the number of elements, or the upper end of a range.
 	uint16_t offset, count;
 	uint16_t size; // bytes of the field, or of one element
+	// Path of another key: the keys below that one are those below this one, too. For a section
+	// offset and count are those of the two structs that these keys lie in.
+	const char *like;
 	uint32_t min, max; // bounds of a number, of a text's bytes, or of a list's elements
 	const struct conf_choice *choices;
 	const char *def; // default, as the file would spell it; NULL = none (zero, empty)
@@ -75,6 +84,7 @@ struct conf_table {
 const struct conf_key *conf_schema_at(const struct conf_table *t, unsigned int i);
 
 extern const struct conf_table conf_file_keys; // the configuration
+extern const bool conf_test_constants; // true if this build takes CONF_TEST_CONSTANTS in a file
 extern const struct conf_choice conf_level_choices[]; // conf_log.c
 // schema_choices.c
 extern const struct conf_choice conf_include_choices[];

@@ -17,11 +17,34 @@ const struct conf_key *conf_schema_at(const struct conf_table *t, unsigned int i
 	return NULL;
 }
 
+// The name of a constant, which has dots; NULL for other keys.
+static const char *constant_name(const struct conf_key *key)
+{
+	static const char prefix[] = CONF_TEST_CONSTANTS ".";
+
+	return strncmp(key->path, prefix, sizeof(prefix) - 1) == 0 ? key->path + sizeof(prefix) - 1
+								   : NULL;
+}
+
 const char *conf_schema_name(const struct conf_key *key)
 {
 	const char *dot = strrchr(key->path, '.');
 
+	if (constant_name(key) != NULL)
+		return constant_name(key);
 	return dot != NULL ? dot + 1 : key->path;
+}
+
+// The key whose keys are those of parent: itself, or the one that it is like.
+static const struct conf_key *find_source(const struct conf_table *t, const struct conf_key *parent)
+{
+	const struct conf_key *k = parent;
+
+	if (parent != NULL && parent->like != NULL)
+		for (unsigned int i = 0;
+			strcmp((k = conf_schema_at(t, i))->path, parent->like) != 0;)
+			i++;
+	return k;
 }
 
 // The key that stands behind another one; NULL when that is the last.
@@ -51,12 +74,13 @@ const struct conf_key *conf_schema_next(
 {
 	const char *path;
 
+	parent = find_source(t, parent);
 	if (key == NULL)
 		key = parent;
 	do {
 		key = key != NULL ? key_behind(t, key) : t->key;
 		path = key == NULL ? NULL : parent != NULL ? path_below(parent, key) : key->path;
-	} while (path != NULL && strchr(path, '.') != NULL);
+	} while (path != NULL && strchr(path, '.') != NULL && path != constant_name(key));
 	return path != NULL ? key : NULL;
 }
 
@@ -102,7 +126,8 @@ static void list_keys(
 	size_t n = (size_t)snprintf(buf, len, "known here:");
 	const struct conf_key *k = NULL;
 
-	while (n < len && (k = conf_schema_next(t, parent, k)) != NULL)
+	while (n < len && (k = conf_schema_next(t, parent, k)) != NULL &&
+		(k->flags & CONF_HIDDEN) == 0)
 		n += (size_t)snprintf(buf + n, len - n, " %s", conf_schema_name(k));
 }
 
@@ -115,7 +140,11 @@ const char *conf_schema_suggest(const struct conf_ctx *x, const struct conf_key 
 	const struct conf_key *k = NULL;
 	const char *near = NULL;
 
-	while ((k = conf_schema_next(t, parent, k)) != NULL) {
+	if (parent != NULL && (parent->flags & CONF_HIDDEN) != 0) {
+		snprintf(buf, len, "lib/conf/schema_constants.c has the names");
+		return NULL;
+	}
+	while ((k = conf_schema_next(t, parent, k)) != NULL && (k->flags & CONF_HIDDEN) == 0) {
 		const unsigned int d = edit_distance(name, conf_schema_name(k));
 
 		if (d < best) {
@@ -127,7 +156,8 @@ const char *conf_schema_suggest(const struct conf_ctx *x, const struct conf_key 
 		snprintf(buf, len, "did you mean '%s'?", near);
 		return near;
 	}
-	for (unsigned int i = 0; (k = conf_schema_at(t, i)) != NULL; i++) {
+	for (unsigned int i = 0;
+		(k = conf_schema_at(t, i)) != NULL && (k->flags & CONF_HIDDEN) == 0; i++) {
 		if (strcmp(conf_schema_name(k), name) == 0) {
 			snprintf(buf, len, "'%s' is known: it belongs there", k->path);
 			return NULL;

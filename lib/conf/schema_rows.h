@@ -28,3 +28,4 @@
 extern const struct conf_table conf_schema_turn; // schema_turn.c: what lib/turn serves, and whom
 extern const struct conf_table conf_schema_limits; // schema_limits.c: how much, and with whom
 extern const struct conf_table conf_schema_box; // schema_box.c: the log, records, memory
+extern const struct conf_table conf_schema_constants; // schema_constants.c, behind all others

@@ -51,18 +51,13 @@ static const struct conf_key rows[] = {
 	.help = "PEM file with its private key. Both, or none of the two."},
 {"listeners[].tls.alpn", CONF_TEXTS, MANY(turn_listener, tls.alpn, tls.nb_alpn), RANGE(0, 16),
 	.absent = "`tls.alpn`", .help = "As `tls.alpn`, which it replaces."},
-{"listeners[].proxy", CONF_SECTION, .help = "For one listener with `transport: tcp`, `tls` or "
-	"`auto`: clients come by balancers, which write a header of the PROXY protocol, of version "
-	"1 or 2, in front of each connection. The address and port in it are the client's for all "
-	"that the server does and tells. Nobody else may connect. Connections that are open stay "
-	"as they are when a reload changes it."},
-{"listeners[].proxy.from", CONF_PREFIXES, MANY(turn_listener, proxy.sources, proxy.nb_from),
-	RANGE(0, 4096), .help = "Addresses that balancers connect from: single ones, `a-b` and "
-	"prefixes, 64 prefixes at most. Whoever connects from there can say whose address he has."},
-{"listeners[].proxy.size", CONF_NUMBER, ONE(turn_listener, proxy.size), RANGE(52, 4096),
-	.def = "536", .help = "Bytes of the longest header of version 2 that is taken. The default "
-	"is what the specification has every sender keep to; more only where a balancer adds long "
-	"TLVs."},
+{"listeners[].proxy", CONF_PREFIXES, MANY(turn_listener, proxy.sources, proxy.nb_from),
+	RANGE(0, 4096), .help = "For one listener with `transport: tcp`, `tls` or `auto`: the "
+	"addresses that balancers connect from, single ones, `a-b` and prefixes, 64 prefixes at "
+	"most. Clients come by them: they write a header of the PROXY protocol, of version 1 or 2, "
+	"in front of each connection. The address and port in it are the client's for all that the "
+	"server does and tells. Nobody else may connect. Whoever connects from there can say whose "
+	"address they have. Open connections stay as they are when a reload changes it."},
 
 {"tls", CONF_SECTION, .help = "For listeners with `transport: tls`, `auto` or `dtls`. SIGUSR2, "
 	"SIGHUP and `slipringctl config reload` read the files again, for connections and "
@@ -108,56 +103,24 @@ static const struct conf_key rows[] = {
 	.def = "500", .help = "Connections at a time of one client address (IPv6: of its /64) that "
 	"have no allocation; 0 = no limit. So whole offices come from one address; what it "
 	"bounds is who connects and does nothing."},
-{"streams.per-network", CONF_NUMBER, ONE(conf, streams.per_network), RANGE(0, 1048576),
-	.def = "1000", .help = "The same of one IPv6 /48, which is what one site may have, with "
-	"65,536 of /64; 0 = no limit."},
 {"streams.trusted", CONF_PREFIXES, MANY(conf, streams.trusted, streams.nb_trusted),
-	RANGE(0, 4096), .help = "Addresses whose connections `per-source` and `per-network` do not "
+	RANGE(0, 4096), .help = "Addresses whose connections `per-source` does not "
 	"count: single ones, `a-b` and prefixes, 64 prefixes at most. For what connects for many "
 	"clients and cannot say for whom: a multiplexer by SNI, a carrier's NAT. A balancer that "
-	"speaks the PROXY protocol wants `listeners[].proxy` instead. `connections` and "
-	"`limits.handshakes` hold for them, too."},
-{"streams.handshake", CONF_TIME, ONE(conf, streams.handshake_s), RANGE(1, 3600), .def = "10",
-	.help = "Seconds for a TLS handshake and the first whole message, and for the rest of any "
-	"message that has begun. So long is a ConnectionBind waited for whose answer is lost."},
-{"streams.headers", CONF_NUMBER, ONE(conf, streams.headers), RANGE(1, 65536), .def = "1024",
-	.help = "Connections of `listeners[].proxy` that may wait for the rest of their header, in "
-	"each thread, beside `connections`. For one more the oldest gives way. A header has "
-	"`handshake` seconds, and what follows it has them again."},
-{"streams.idle", CONF_TIME, ONE(conf, streams.idle_s), RANGE(1, 86400), .def = "120",
-	.help = "Seconds without a message after which a connection without an allocation is "
-	"closed; one with an allocation stays until that has expired."},
-{"streams.queue", CONF_NUMBER, ONE(conf, streams.queue), RANGE(8192, 16777216), .def = "65536",
-	.help = "Bytes that may wait for a client that reads slower than it is sent to, here and "
-	"again in the kernel. Past it the oldest media is dropped."},
-{"streams.ring", CONF_NUMBER, ONE(conf, streams.ring), RANGE(64, 65536), .def = "1024",
-	.help = "Messages that may wait between a stream thread and a worker, each way, rounded up "
-	"to a power of two; each holds a packet buffer."},
+	"speaks the PROXY protocol wants `listeners[].proxy` instead. `connections` "
+	"holds for them, too."},
 {"streams.netns", CONF_TEXT, ONE(conf, streams.netns), RANGE(1, 63), .flags = CONF_WORD,
 	.help = "Network namespace (`ip netns`) of the TCP listeners; that of the exception ports "
 	"they are on. Without it: that of the process."},
 
 {"dtls", CONF_SECTION, .help = "DTLS clients. Handshakes are made by the threads of "
-	"`streams.threads`, over rings of `streams.ring`; the records of a session are the "
-	"worker's. A session takes 3 KB of memory outside of EAL's, a handshake up to 56 and one "
-	"whose client means harm up to 400. Those of `tls.ciphers` with AES-GCM or "
-	"ChaCha20-Poly1305 are used."},
+	"`streams.threads`; the records of a session are the worker's. A session takes 3 KB of "
+	"memory outside of EAL's, a handshake up to 56 KB, and one whose client means harm up to "
+	"400 KB. Those of `tls.ciphers` with AES-GCM or ChaCha20-Poly1305 are used."},
 {"dtls.sessions", CONF_NUMBER, ONE(conf, dtls.sessions), RANGE(1, 1048576), .def = "10000",
 	.help = "Sessions at a time, handshakes included. What is more is not answered."},
 {"dtls.per-source", CONF_NUMBER, ONE(conf, dtls.per_source), RANGE(0, 1048576), .def = "500",
 	.help = "Sessions at a time of one client address (IPv6: of its /64); 0 = no limit."},
-{"dtls.per-network", CONF_NUMBER, ONE(conf, dtls.per_network), RANGE(0, 1048576),
-	.def = "1000", .help = "Sessions at a time of one IPv6 /48; 0 = no limit."},
-{"dtls.half-open", CONF_NUMBER, ONE(conf, dtls.half_open), RANGE(1, 65536), .def = "256",
-	.help = "Handshakes at a time, of clients whose address has been verified by a cookie. "
-	"Divided by the number of workers, at least 1 each, of which an IPv6 /48 may have half. "
-	"For one more the oldest gives way, once it is half a second old; before, what is more is "
-	"dropped and comes again."},
-{"dtls.handshake", CONF_TIME, ONE(conf, dtls.handshake_s), RANGE(1, 3600), .def = "10",
-	.help = "Seconds for a handshake."},
-{"dtls.idle", CONF_TIME, ONE(conf, dtls.idle_s), RANGE(1, 86400), .def = "120",
-	.help = "Seconds without a message of the client after which a session without an "
-	"allocation is closed; one with an allocation stays until that has expired."},
 
 {"relay", CONF_SECTION, REQUIRED, .help = "Where relayed transport addresses come from."},
 {"relay.addresses", CONF_RELAY_ADDRS, MANY(conf, turn.relay, turn.nb_relay), REQUIRED,
@@ -207,27 +170,6 @@ static const struct conf_key rows[] = {
 	"its own sockets: they are out of `net.ipv4.ip_local_port_range`, or in "
 	"`net.ipv4.ip_local_reserved_ports`. Exception ports let them through, without an entry in "
 	"`allow`."},
-{"relay.tcp.connections", CONF_NUMBER, ONE(conf, turn.tcp.connections), RANGE(1, 65536),
-	.def = "1024", .help = "Connections with peers at a time. Each takes an open file, and its "
-	"client's connection another one (`streams.connections`)."},
-{"relay.tcp.per-user", CONF_NUMBER, ONE(conf, turn.tcp.per_user), RANGE(1, 65536),
-	.def = "128", .help = "Of these, of one user in all allocations."},
-{"relay.tcp.per-allocation", CONF_NUMBER, ONE(conf, turn.tcp.per_allocation), RANGE(1, 65536),
-	.def = "32", .help = "Of these, of one allocation. For one more a Connect gets 486, and a "
-	"peer is refused by a reset."},
-{"relay.tcp.connects", CONF_SECTION, .help = "Connects of one user, in all allocations: what he "
-	"may have the box send to others. For one more he gets 486 (`relay_hasty`)."},
-{"relay.tcp.connects.rate", CONF_NUMBER, ONE(conf, turn.tcp.connects.rate), RANGE(0, 1000000),
-	.def = "20", .help = "Per second; 0 = no limit."},
-{"relay.tcp.connects.burst", CONF_NUMBER, ONE(conf, turn.tcp.connects.burst),
-	RANGE(1, 1000000), .def = "100", .help = "At once."},
-{"relay.tcp.timeout", CONF_TIME, ONE(conf, turn.tcp.timeout_s), RANGE(1, 3600), .def = "30",
-	.help = "Seconds in which a peer has to answer a Connect, and a client to bind a "
-	"connection; and that a connection lives on when one side has ended it and the other one "
-	"is silent. RFC 6062 wants 30."},
-{"relay.tcp.buffer", CONF_NUMBER, ONE(conf, turn.tcp.buffer), RANGE(16384, 1048576),
-	.def = "32768", .help = "Bytes that may wait in each direction of each connection. Who "
-	"does not read keeps the other side from sending."},
 {"relay.default-family", CONF_CHOICE, ONE(conf, turn.default_family),
 	.choices = conf_family_choices, .def = "ipv4",
 	.help = "Family of the relayed transport address where an Allocate has neither "
@@ -240,25 +182,12 @@ static const struct conf_key rows[] = {
 	.help = "On shared ports: addresses and ports of peers that an allocation can have "
 	"registered, by a channel or by sending to them. They stay as long as its permission for "
 	"the address, or a channel, lives."},
-{"relay.peer-share", CONF_NUMBER, ONE(conf, turn.limits.peer_share), RANGE(1, 100),
-	.help = "Shared ports: percent of a worker's shared addresses of a family on which the "
-	"allocations of one user may have one and the same peer, so that nobody can take a "
-	"conference server for himself. Users of one name in two realms are two. Without it: 50, "
-	"but 100 where there is one configured user, no secret and no `realms`."},
 {"relay.mobility", CONF_SECTION, .help = "Clients that change their address, port or connection "
 	"and keep their allocation (RFC 8016)."},
 {"relay.mobility.enabled", CONF_BOOL, ONE(conf, turn.mobility), .def = "false",
 	.help = "Whether a client that asks for a ticket (MOBILITY-TICKET) gets one. Else it gets "
-	"405. What there is memory for grows by 56 bytes for each relay port, and by "
-	"`limits.pool.moves`."},
-{"relay.mobility.grace", CONF_TIME, ONE(conf, turn.grace_s), RANGE(0, 3600), .def = "60",
-	.help = "Seconds that an allocation with a ticket outlives its client's connection (TCP, "
-	"TLS or DTLS), for the client to come back by another; 0: none. What peers send meanwhile "
-	"is lost."},
-{"relay.quarantine", CONF_TIME, ONE(conf, turn.quarantine_s), RANGE(0, 86400), .def = "120",
-	.help = "Seconds a freed relay port rests before it is given out again, so that late "
-	"packets of a former peer reach nobody. When no rested port is left, the one that has "
-	"rested longest (1 s at least) is taken and counted. Shared ports never rest."},
+	"405. What there is memory for grows by 56 bytes for each relay port, and by 95 "
+	"for each allocation that can exist."},
 
 {"auth", CONF_SECTION, REQUIRED,
 	.help = "Long-term credentials (RFC 8489 section 9.2). At least one user, one secret "
@@ -303,18 +232,9 @@ static const struct conf_key rows[] = {
 {"auth.oauth.keys[].kid", CONF_TEXT, ONE(turn_oauth_key, kid), REQUIRED, RANGE(1, 508),
 	.help = "Name of the key, which clients send as USERNAME; unique, and no user's name."},
 {"auth.oauth.keys[].secret", CONF_TEXT, ONE(turn_oauth_key, secret), RANGE(1, 127),
-	.help = "The key: 32 bytes, or 16 for `A128GCM`, in base64 or hexadecimal."},
+	.help = "The key, in base64 or hexadecimal: 32 bytes for A256GCM, 16 for A128GCM."},
 {"auth.oauth.keys[].secret-file", CONF_SECRET_FILE, ONE(turn_oauth_key, secret), RANGE(1, 127),
 	.help = "Instead of `secret`: a file that has it, as `auth.secret-files`."},
-{"auth.oauth.keys[].algorithm", CONF_CHOICE, ONE(turn_oauth_key, algorithm),
-	.choices = conf_token_choices, .def = "A256GCM",
-	.help = "What seals the tokens: `A256GCM` or `A128GCM`, AES-GCM with such a key."},
-{"auth.oauth.keys[].timestamp", CONF_NUMBER, ONE(turn_oauth_key, timestamp_s),
-	RANGE(0, UINT32_MAX), .def = "0",
-	.help = "When the key was made, in seconds since 1970, for `lifetime`."},
-{"auth.oauth.keys[].lifetime", CONF_TIME, ONE(turn_oauth_key, lifetime_s), RANGE(0, UINT32_MAX),
-	.def = "0", .help = "Seconds from `timestamp` on, after which no token of the key is taken "
-	"any more; 0 = ever. Sessions that live go on until their tokens end."},
 {"auth.rest-expiry", CONF_CHOICE, ONE(conf, turn.rest_expiry),
 	.choices = conf_rest_expiry_choices, .def = "ignored",
 	.help = "What the time in the name of a time-limited user means to an allocation that was "
@@ -348,41 +268,17 @@ static const struct conf_key rows[] = {
 	.help = "Web origins, such as `https://app.example.org`: a request without credentials "
 	"whose ORIGIN is one of them is asked for those of this realm, if its listener serves "
 	"it. Letter case does not count, nor the usual port of http and https."},
-{"realms[].users", CONF_ITEMS, MANY(turn_realm, users, nb_users), RANGE(0, 65536),
+{"realms[].users", CONF_ITEMS, .like = "auth.users", MANY(turn_realm, users, nb_users),
+	RANGE(0, 65536),
 	.help = "Configured users, as `auth.users`. A realm has at least one user, one "
 	"secret or one key of `oauth`."},
-{"realms[].users[].name", CONF_TEXT, ONE(turn_user, name), OPAQUE_REQUIRED, RANGE(1, 508),
-	.help = "User name; unique in its realm."},
-{"realms[].users[].password", CONF_TEXT, ONE(turn_user, password), OPAQUE, RANGE(1, 1023),
-	.help = "Password."},
-{"realms[].users[].password-file", CONF_SECRET_FILE, ONE(turn_user, password), OPAQUE,
-	RANGE(1, 1023),
-	.help = "Instead of a password: a file that has it."},
-{"realms[].users[].key", CONF_HEX, ONE(turn_user, md5), RANGE(16, 16),
-	.help = "Instead of a password: MD5 of `name:realm:password`."},
-{"realms[].users[].key-sha256", CONF_HEX, ONE(turn_user, sha256), RANGE(32, 32),
-	.help = "Instead of a password: SHA-256 of `name:realm:password`."},
 {"realms[].secrets", CONF_TEXTS, MANY(turn_realm, secrets, nb_secrets), RANGE(0, 16),
 	.help = "Secrets of the realm's web service, as `auth.secrets`."},
 {"realms[].secret-files", CONF_SECRET_FILES, MANY(turn_realm, secrets, nb_secrets), RANGE(0, 16),
 	.help = "Files with one more such secret each, as `auth.secret-files`."},
-{"realms[].oauth", CONF_SECTION, .help = "Access tokens of the realm, as `auth.oauth`."},
-{"realms[].oauth.server-name", CONF_TEXT, ONE(turn_realm, oauth.server_name), RANGE(1, 255),
-	.help = "As `auth.oauth.server-name`. Without it: the realm."},
-{"realms[].oauth.keys", CONF_ITEMS, MANY(turn_realm, oauth.keys, oauth.nb_keys),
-	RANGE(0, TURN_OAUTH_KEYS_MAX), .help = "As `auth.oauth.keys`."},
-{"realms[].oauth.keys[].kid", CONF_TEXT, ONE(turn_oauth_key, kid), REQUIRED, RANGE(1, 508),
-	.help = "Name of the key; unique in its realm, and no user's name there."},
-{"realms[].oauth.keys[].secret", CONF_TEXT, ONE(turn_oauth_key, secret), RANGE(1, 127),
-	.help = "The key."},
-{"realms[].oauth.keys[].secret-file", CONF_SECRET_FILE, ONE(turn_oauth_key, secret),
-	RANGE(1, 127), .help = "Instead of `secret`: a file that has it."},
-{"realms[].oauth.keys[].algorithm", CONF_CHOICE, ONE(turn_oauth_key, algorithm),
-	.choices = conf_token_choices, .def = "A256GCM", .help = "`A256GCM` or `A128GCM`."},
-{"realms[].oauth.keys[].timestamp", CONF_NUMBER, ONE(turn_oauth_key, timestamp_s),
-	RANGE(0, UINT32_MAX), .def = "0", .help = "When the key was made."},
-{"realms[].oauth.keys[].lifetime", CONF_TIME, ONE(turn_oauth_key, lifetime_s),
-	RANGE(0, UINT32_MAX), .def = "0", .help = "Seconds from then on; 0 = ever."},
+{"realms[].oauth", CONF_SECTION, .like = "auth.oauth",
+	.offset = offsetof(struct turn_realm, oauth), .count = offsetof(struct conf, turn.oauth),
+	.help = "Access tokens of the realm, as `auth.oauth`."},
 {"realms[].limits", CONF_SECTION, .help = "Quotas of the realm, beside those of all."},
 {"realms[].limits.allocations", CONF_NUMBER, ONE(turn_realm, allocations), RANGE(1, 16777216),
 	.help = "Allocations of the realm in all. Without it: as many as `limits.allocations` "

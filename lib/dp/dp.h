@@ -24,7 +24,7 @@
 		"no room to hold it until the neighbour answers")                                  \
 	X(DP_DROP_NEIGH_FULL, "neighbour-table-full", "no free neighbour entry")                   \
 	X(DP_DROP_NEIGH_RATE, "neighbour-rate",                                                    \
-		"to a neighbour not known yet, past neighbours.ask-rate")                          \
+		"to a neighbour not known yet, past 1000 a second")                                \
 	X(DP_DROP_NEIGH_FAILED, "neighbour-failed", "the neighbour did not answer")                \
 	X(DP_DROP_HANDOVER_FULL, "handover-full", "ring to the home worker full")                  \
 	X(DP_DROP_TX_FULL, "tx-full", "the port did not accept it")                                \
@@ -33,7 +33,7 @@
 	X(DP_DROP_ICMP_QUOTE, "icmp-quote",                                                        \
 		"ICMP error that quotes a datagram we cannot have sent")                           \
 	X(DP_DROP_ICMP_TOTAL, "icmp-error-total",                                                  \
-		"ICMP error that could be passed to a client, past icmp.errors-in")                \
+		"ICMP error that could be passed to a client, past 1000 a second")                 \
 	X(DP_DROP_ARP, "arp", "ARP that does not ask for our address (learned from, if valid)")    \
 	X(DP_DROP_HEADROOM, "headroom", "no room in front of the payload for the new headers")     \
 	X(DP_DROP_NO_MBUF, "no-mbuf", "packet pool or pool of long buffers empty")                 \
@@ -51,8 +51,9 @@
 	X(DP_DROP_DTLS_FRAGMENT, "dtls-fragment",                                                  \
 		"fragment of a ClientHello without a valid cookie before it")                      \
 	X(DP_DROP_DTLS_FULL, "dtls-full",                                                          \
-		"ClientHello with its cookie, past dtls.half-open or dtls.sessions")               \
-	X(DP_DROP_DTLS_RATE, "dtls-rate", "ClientHello with its cookie, past limits.handshakes")   \
+		"ClientHello with its cookie, past dtls.sessions or 256 handshakes")               \
+	X(DP_DROP_DTLS_RATE, "dtls-rate",                                                          \
+		"ClientHello with its cookie, past 200 a second of its source")                    \
 	X(DP_DROP_DTLS_RECORD, "dtls-record",                                                      \
 		"DTLS record forged, replayed, or of no use to its session")                       \
 	X(DP_DROP_DTLS_MANY, "dtls-many",                                                          \
@@ -66,8 +67,8 @@
 	X(DP_DROP_EXC_FOREIGN, "exception-foreign",                                                \
 		"from the kernel: not its address, or exception.allow does not name it")           \
 	X(DP_DROP_EXC_RATE, "exception-rate",                                                      \
-		"for the kernel: past exception.rate, or faster than the kernel reads")            \
-	X(DP_DROP_FRAGMENT_RATE, "fragment-rate", "fragment of a source past fragments.rate")      \
+		"for the kernel: past 100,000 a second, or faster than the kernel reads")          \
+	X(DP_DROP_FRAGMENT_RATE, "fragment-rate", "fragment of a source past 10,000 a second")     \
 	X(DP_DROP_STOPPING, "stopping", "in flight when slipring stopped")
 
 // All reasons in one numbering: those of lib/net, then those of lib/turn, then those of the data

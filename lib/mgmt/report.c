@@ -81,11 +81,10 @@ static void report_profile(const struct dp *d, const struct conf *c, unsigned in
 	}
 	LOG(START, INFO, "port %s: rings rx %u tx %u, profile %s (%s)", p->name, p->rx_ring,
 		p->tx_ring, v->path, v->tested);
-	if ((cp->rx_ring == 0 && p->rx_ring < v->rx_ring) ||
-		(cp->tx_ring == 0 && p->tx_ring < v->tx_ring))
+	if (p->rx_ring < v->rx_ring || p->tx_ring < v->tx_ring)
 		LOG(PORTS, WARNING,
 			"port %s: %s asks for rings of %u and %u: the device has fewer "
-			"descriptors, or buffers.mbufs is too small for them",
+			"descriptors, or there are too few packet buffers for them",
 			p->name, v->path, v->rx_ring, v->tx_ring);
 	if (v->devargs != NULL && v->devargs[0] != '\0' &&
 		conf_driver_of_device(c->drivers, cp->device) != v)

@@ -21,21 +21,20 @@
 	X(NET_DROP_IP_OPTIONS, "ip-options", "IPv4 options present")                              \
 	X(NET_DROP_IP_LENGTH, "ip-length", "IP length larger than the frame")                     \
 	X(NET_DROP_IP_CHECKSUM, "ip-checksum", "IPv4 header checksum wrong")                      \
-	X(NET_DROP_FRAGMENT, "fragment",                                                          \
-		"IP fragment not of UDP, or any fragment with fragments.flows: 0")                \
+	X(NET_DROP_FRAGMENT, "fragment", "IP fragment not of UDP")                                \
 	X(NET_DROP_FRAGMENT_MALFORMED, "fragment-malformed",                                      \
 		"fragment with an invalid length, or one that contradicts others")                \
 	X(NET_DROP_FRAGMENT_LONG, "fragment-long",                                                \
-		"fragment of a datagram longer than fragments.datagram, or with more than 64")    \
+		"fragment of a datagram longer than 9000 bytes, or with more than 64")            \
 	X(NET_DROP_FRAGMENT_OVERLAP, "fragment-overlap",                                          \
 		"fragment of a datagram whose fragments overlap (RFC 5722)")                      \
 	X(NET_DROP_FRAGMENT_DUPLICATE, "fragment-duplicate", "fragment received already")         \
 	X(NET_DROP_FRAGMENT_TIMEOUT, "fragment-timeout",                                          \
-		"the other fragments did not arrive within fragments.timeout")                    \
+		"the other fragments did not arrive within a second")                             \
 	X(NET_DROP_FRAGMENT_SOURCE, "fragment-source",                                            \
-		"replaced by a newer datagram of its source: fragments.per-source")               \
+		"replaced by a newer datagram of its source, which has four")                     \
 	X(NET_DROP_FRAGMENT_FULL, "fragment-full",                                                \
-		"replaced by a newer datagram: fragments.flows")                                  \
+		"replaced by a newer datagram: all places taken")                                 \
 	X(NET_DROP_PROTOCOL, "ip-protocol", "neither UDP nor ICMP")                               \
 	X(NET_DROP_UDP_LENGTH, "udp-length", "UDP length does not match the IP length")           \
 	X(NET_DROP_UDP_CHECKSUM, "udp-checksum", "UDP or ICMP checksum wrong, or zero over IPv6") \

@@ -204,67 +204,67 @@ struct stream_config {
 };
 
 // Counters: X(field, meaning). The first one is a level.
-#define STREAM_COUNTERS(X)                                                                \
-	X(connections, "open")                                                            \
-	X(tls, "open, with TLS")                                                          \
-	X(accepted, "accepted in total, refused connections excluded")                    \
-	X(refused_total, "refused: streams.connections")                                  \
-	X(refused_source, "refused: streams.per-source")                                  \
-	X(refused_network, "refused: streams.per-network")                                \
-	X(refused_rate, "refused: limits.handshakes")                                     \
-	X(refused_files, "refused: no file descriptor, or no kernel memory, left")        \
-	X(refused_proxy, "refused: not from an address of listeners[].proxy.from")        \
-	X(proxy_own, "of balancers themselves: LOCAL, or an unusable address family")     \
-	X(proxy_none, "refused: no PROXY header")                                         \
-	X(proxy_bad, "refused: PROXY header violates the specification")                  \
-	X(proxy_long, "refused: listeners[].proxy.size")                                  \
-	X(proxy_slow, "closed: no complete PROXY header in streams.handshake seconds")    \
-	X(proxy_gave_way, "closed as the oldest without a PROXY header: streams.headers") \
-	X(proxy_taken, "refused: the PROXY header names a connected client")              \
-	X(proxy_closed, "closed by the balancer before its PROXY header was complete")    \
-	X(handshakes, "TLS handshakes completed")                                         \
-	X(handshake_failed, "closed: TLS handshake failed")                               \
-	X(slow, "closed: no complete message in streams.handshake seconds")               \
-	X(gave_way, "closed as the oldest without a message: streams.connections")        \
-	X(idle, "closed: streams.idle")                                                   \
-	X(garbage, "closed: neither STUN nor ChannelData")                                \
-	X(rekeys, "closed: client asked for new TLS keys too often")                      \
-	X(failed, "closed: reset, or an error of TCP or TLS")                             \
-	X(closed, "closed by the client")                                                 \
-	X(rx, "messages from clients passed to workers")                                  \
-	X(tx, "messages from workers written to clients")                                 \
-	X(rx_bytes, "received, after TLS decryption")                                     \
-	X(tx_bytes, "written, before TLS encryption")                                     \
-	X(writes, "writes to clients, each of one or more messages")                      \
-	X(oversize, "messages from clients skipped: too long for a datagram")             \
-	X(queue_full, "messages to clients dropped: streams.queue")                       \
-	X(late, "messages to clients dropped: connection closed")                         \
-	X(stalled, "times that reading paused for the workers")                           \
-	X(dtls_sessions, "DTLS sessions open, handshakes included")                       \
-	X(dtls_handshakes, "DTLS handshakes completed")                                   \
-	X(dtls_failed, "DTLS handshakes given up: failed, or longer than dtls.handshake") \
-	X(dtls_refused_total, "DTLS handshakes refused: dtls.sessions")                   \
-	X(dtls_refused_source, "DTLS handshakes refused: dtls.per-source")                \
-	X(dtls_refused_network, "DTLS handshakes refused: dtls.per-network")              \
-	X(dtls_overrun, "datagrams of DTLS handshakes dropped: queue full")               \
-	X(untold, "refusals of any kind that no event reports")                           \
-	X(relay_ports, "open ports of TCP allocations")                                   \
-	X(relay_connections, "open connections with peers")                               \
-	X(relay_connected, "connections made to peers")                                   \
-	X(relay_accepted, "connections of peers with a permission accepted")              \
-	X(relay_bound, "connections with peers bound to a client's connection")           \
-	X(relay_failed, "Connects answered with 447")                                     \
-	X(relay_refused, "Connects refused: relay.tcp, or the peer is this host")         \
-	X(relay_hasty, "Connects refused: relay.tcp.connects")                            \
-	X(relay_strangers, "connections of peers closed: no permission")                  \
-	X(relay_full, "connections of peers closed: limits of relay.tcp")                 \
-	X(relay_files, "connections with peers closed: no file descriptor left")          \
-	X(relay_unbound, "connections of peers closed: not bound in time")                \
-	X(relay_denied, "connections with peers closed: peer denied by a reload")         \
-	X(relay_unknown, "ConnectionBinds without a waiting connection of the user")      \
-	X(relay_unopened, "ports of TCP allocations that the kernel could not open")      \
-	X(relay_held, "times that relaying paused for limits.rates")                      \
-	X(relay_to_peers, "bytes written to peers")                                       \
+#define STREAM_COUNTERS(X)                                                              \
+	X(connections, "open")                                                          \
+	X(tls, "open, with TLS")                                                        \
+	X(accepted, "accepted in total, refused connections excluded")                  \
+	X(refused_total, "refused: streams.connections")                                \
+	X(refused_source, "refused: streams.per-source")                                \
+	X(refused_network, "refused: connections of its IPv6 /48")                      \
+	X(refused_rate, "refused: handshakes of its source")                            \
+	X(refused_files, "refused: no file descriptor, or no kernel memory, left")      \
+	X(refused_proxy, "refused: not from an address of listeners[].proxy")           \
+	X(proxy_own, "of balancers themselves: LOCAL, or an unusable address family")   \
+	X(proxy_none, "refused: no PROXY header")                                       \
+	X(proxy_bad, "refused: PROXY header violates the specification")                \
+	X(proxy_long, "refused: PROXY header too long")                                 \
+	X(proxy_slow, "closed: no complete PROXY header in 10 seconds")                 \
+	X(proxy_gave_way, "closed as the oldest without a PROXY header: too many wait") \
+	X(proxy_taken, "refused: the PROXY header names a connected client")            \
+	X(proxy_closed, "closed by the balancer before its PROXY header was complete")  \
+	X(handshakes, "TLS handshakes completed")                                       \
+	X(handshake_failed, "closed: TLS handshake failed")                             \
+	X(slow, "closed: no complete message in 10 seconds")                            \
+	X(gave_way, "closed as the oldest without a message: streams.connections")      \
+	X(idle, "closed: idle, without an allocation")                                  \
+	X(garbage, "closed: neither STUN nor ChannelData")                              \
+	X(rekeys, "closed: client asked for new TLS keys too often")                    \
+	X(failed, "closed: reset, or an error of TCP or TLS")                           \
+	X(closed, "closed by the client")                                               \
+	X(rx, "messages from clients passed to workers")                                \
+	X(tx, "messages from workers written to clients")                               \
+	X(rx_bytes, "received, after TLS decryption")                                   \
+	X(tx_bytes, "written, before TLS encryption")                                   \
+	X(writes, "writes to clients, each of one or more messages")                    \
+	X(oversize, "messages from clients skipped: too long for a datagram")           \
+	X(queue_full, "messages to clients dropped: too many wait")                     \
+	X(late, "messages to clients dropped: connection closed")                       \
+	X(stalled, "times that reading paused for the workers")                         \
+	X(dtls_sessions, "DTLS sessions open, handshakes included")                     \
+	X(dtls_handshakes, "DTLS handshakes completed")                                 \
+	X(dtls_failed, "DTLS handshakes given up: failed, or longer than 10 seconds")   \
+	X(dtls_refused_total, "DTLS handshakes refused: dtls.sessions")                 \
+	X(dtls_refused_source, "DTLS handshakes refused: dtls.per-source")              \
+	X(dtls_refused_network, "DTLS handshakes refused: sessions of its IPv6 /48")    \
+	X(dtls_overrun, "datagrams of DTLS handshakes dropped: queue full")             \
+	X(untold, "refusals of any kind that no event reports")                         \
+	X(relay_ports, "open ports of TCP allocations")                                 \
+	X(relay_connections, "open connections with peers")                             \
+	X(relay_connected, "connections made to peers")                                 \
+	X(relay_accepted, "connections of peers with a permission accepted")            \
+	X(relay_bound, "connections with peers bound to a client's connection")         \
+	X(relay_failed, "Connects answered with 447")                                   \
+	X(relay_refused, "Connects refused: relay.tcp, or the peer is this host")       \
+	X(relay_hasty, "Connects refused: more than 20 a second")                       \
+	X(relay_strangers, "connections of peers closed: no permission")                \
+	X(relay_full, "connections of peers closed: limits of relay.tcp")               \
+	X(relay_files, "connections with peers closed: no file descriptor left")        \
+	X(relay_unbound, "connections of peers closed: not bound in time")              \
+	X(relay_denied, "connections with peers closed: peer denied by a reload")       \
+	X(relay_unknown, "ConnectionBinds without a waiting connection of the user")    \
+	X(relay_unopened, "ports of TCP allocations that the kernel could not open")    \
+	X(relay_held, "times that relaying paused for limits.rates")                    \
+	X(relay_to_peers, "bytes written to peers")                                     \
 	X(relay_to_clients, "bytes written from peers to clients")
 
 struct stream_stats {

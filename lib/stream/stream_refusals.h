@@ -17,14 +17,14 @@
 		"or raise streams.per-source; else a client that connects and sends nothing")    \
 	X(STREAM_REFUSED_NETWORK, "connections-network",                                         \
 		"too many connections without an allocation from its /48",                       \
-		"raise streams.per-network where many clients share a network")                  \
+		"raise streams.per-source where many clients share a network")                   \
 	X(STREAM_REFUSED_RATE, "handshake-rate", "more handshakes than an address may begin",    \
-		"a flood, or many clients behind one address: limits.handshakes")                \
+		"a flood, or many clients behind one address")                                   \
 	X(STREAM_REFUSED_FILES, "files", "no file descriptor, or no kernel memory, left",        \
 		"raise the limit of open files (LimitNOFILE=)")                                  \
 	STREAM_TLS_REFUSALS(X)                                                                   \
 	X(STREAM_REFUSED_SLOW, "slow", "no complete message in time",                            \
-		"a port scan, or a slow client: streams.handshake")                              \
+		"a port scan, or a slow client")                                                 \
 	X(STREAM_REFUSED_GAVE_WAY, "gave-way", "closed as the oldest without a message",         \
 		"a flood of connections, or streams.connections is too low")                     \
 	X(STREAM_REFUSED_GARBAGE, "garbage", "neither STUN nor ChannelData",                     \
@@ -35,7 +35,7 @@
 	X(STREAM_REFUSED_DTLS_SOURCE, "dtls-source", "too many DTLS sessions from its address",  \
 		"raise dtls.per-source where many clients share an address")                     \
 	X(STREAM_REFUSED_DTLS_NETWORK, "dtls-network", "too many DTLS sessions from its /48",    \
-		"raise dtls.per-network where many clients share a network")                     \
+		"raise dtls.per-source where many clients share a network")                      \
 	X(STREAM_REFUSED_DTLS_HANDSHAKE, "dtls-handshake-failed",                                \
 		"the DTLS handshake failed, or was not complete in time",                        \
 		"the client does not trust the certificate, has no common cipher, or "           \
@@ -79,7 +79,7 @@
 #define STREAM_PROXY_REFUSALS(X)                                                               \
 	X(STREAM_REFUSED_PROXY_SOURCE, "proxy-source", "not from a balancer of the listener",  \
 		"a client that bypasses the balancer, or a balancer that is missing in "       \
-		"listeners[].proxy.from")                                                      \
+		"listeners[].proxy")                                                           \
 	X(STREAM_REFUSED_PROXY_NONE, "proxy-none", "no PROXY header",                          \
 		"let the balancer send it (haproxy: send-proxy-v2, nginx: proxy_protocol on)") \
 	X(STREAM_REFUSED_PROXY_BAD, "proxy-bad",                                               \
@@ -87,13 +87,13 @@
 		"client can have",                                                             \
 		"a fault of the balancer: capture its bytes")                                  \
 	X(STREAM_REFUSED_PROXY_LONG, "proxy-long", "PROXY header too long",                    \
-		"raise listeners[].proxy.size, or let the balancer send fewer TLVs")           \
+		"let the balancer send fewer TLVs")                                            \
 	X(STREAM_REFUSED_PROXY_SLOW, "proxy-slow", "no complete PROXY header in time",         \
 		"a silent client, where the balancer waits for its first bytes (NLB), "        \
-		"or health checks without a header: streams.handshake")                        \
+		"or health checks without a header")                                           \
 	X(STREAM_REFUSED_PROXY_GAVE_WAY, "proxy-gave-way",                                     \
 		"closed as the oldest without a complete PROXY header",                        \
-		"a flood through the balancer, or streams.headers is too low")                 \
+		"a flood through the balancer")                                                \
 	X(STREAM_REFUSED_PROXY_TAKEN, "proxy-taken",                                           \
 		"a connection with this client address and port is open already",              \
 		"the client reaches one listener through two balancer addresses: give each a " \
@@ -103,12 +103,11 @@
 // source address is unverified.
 #define STREAM_DTLS_REFUSALS(X)                                                                    \
 	X(STREAM_REFUSED_DTLS_RATE, "dtls-rate", "more handshakes than an address may begin",      \
-		"a flood, or many clients behind one address: limits.handshakes")                  \
+		"a flood, or many clients behind one address")                                     \
 	X(STREAM_REFUSED_DTLS_FULL, "dtls-full", "too many DTLS handshakes",                       \
-		"a flood of handshakes, or dtls.half-open or dtls.sessions is too low")            \
+		"a flood of handshakes, or dtls.sessions is too low")                              \
 	X(STREAM_REFUSED_DTLS_GAVE_WAY, "dtls-gave-way",                                           \
-		"dropped as the oldest DTLS handshake, for a new one",                             \
-		"a flood of handshakes, or dtls.half-open is too low")                             \
+		"dropped as the oldest DTLS handshake, for a new one", "a flood of handshakes")    \
 	X(STREAM_REFUSED_DTLS_HELLO, "dtls-hello",                                                 \
 		"ClientHello malformed, or not alone in its datagram", "a broken client")          \
 	X(STREAM_REFUSED_DTLS_UNKNOWN, "dtls-unknown", "DTLS record without a session",            \

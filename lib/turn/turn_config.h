@@ -23,8 +23,6 @@ struct turn_oauth_key {
 	char *kid; // its name, and the USERNAME of requests
 	char *secret; // in hexadecimal or base64
 	uint8_t algorithm; // enum stun_token_alg
-	// The key is valid for lifetime_s from then on; lifetime 0 = always.
-	uint32_t timestamp_s, lifetime_s;
 };
 
 #define TURN_OAUTH_KEYS_MAX 64

@@ -35,7 +35,7 @@
 		"Send to more peers than relay.peers-per-allocation or the memory allows")         \
 	X(TURN_DROP_SHARED_SHARE, "shared-share",                                                  \
 		"Send to a peer that the user's other allocations have on as many shared "         \
-		"relay ports as relay.peer-share allows")                                          \
+		"relay ports as one user may have")                                                \
 	X(TURN_DROP_PEER_OVERSIZE, "peer-oversize",                                                \
 		"peer datagram too long for a Data indication")                                    \
 	X(TURN_DROP_HAIRPIN_NO_ALLOCATION, "hairpin-no-allocation",                                \
@@ -47,7 +47,7 @@
 		"request that would get an unauthenticated answer, above "                         \
 		"limits.unauthenticated")                                                          \
 	X(TURN_DROP_GUESS_RATE, "guess-rate",                                                      \
-		"request from an address with more wrong signatures than limits.guesses")          \
+		"request from an address with too many wrong signatures")                          \
 	X(TURN_DROP_BINDING_RATE, "binding-rate", "Binding request above limits.binding")          \
 	X(TURN_DROP_BINDING_OFF, "binding-off",                                                    \
 		"Binding request of a kind that listeners[].binding does not answer")              \
@@ -59,10 +59,11 @@
 		"ICMP error about an allocation's datagram, to a kind of client that "             \
 		"icmp.tell excludes")                                                              \
 	X(TURN_DROP_ICMP_RATE, "icmp-error-rate",                                                  \
-		"ICMP error about an allocation's datagram, above limits.icmp")                    \
-	X(TURN_DROP_ALLOCATION_RATE, "allocation-rate", "datagram above limits.rates.allocation")  \
-	X(TURN_DROP_USER_RATE, "user-rate", "datagram above limits.rates.user")                    \
-	X(TURN_DROP_REALM_RATE, "realm-rate", "datagram above limits.rates.realm")                 \
+		"ICMP error about an allocation's datagram, above 10 a second")                    \
+	X(TURN_DROP_ALLOCATION_RATE, "allocation-rate",                                            \
+		"datagram above limits.rates of its allocation")                                   \
+	X(TURN_DROP_USER_RATE, "user-rate", "datagram above limits.rates of its user")             \
+	X(TURN_DROP_REALM_RATE, "realm-rate", "datagram above limits.rates of its realm")          \
 	X(TURN_DROP_KEEPALIVE, "keepalive", "Binding indication: a keepalive needs no answer")     \
 	X(TURN_DROP_INTERNAL, "turn-internal", "answer did not fit or libcrypto failed")
 

@@ -52,9 +52,6 @@
 	X(TURN_REFUSED_ACCESS_KEY, 401, "access-key-unknown", "",                                  \
 		"USERNAME with the ACCESS-TOKEN is not a key of this realm",                       \
 		"compare the kid of the authorization server with auth.oauth.keys")                \
-	X(TURN_REFUSED_ACCESS_KEY_EXPIRED, 401, "access-key-expired", "",                          \
-		"the key that sealed the access token has expired",                                \
-		"give the authorization server and auth.oauth.keys a new key")                     \
 	X(TURN_REFUSED_ACCESS_MALFORMED, 401, "access-token-malformed", "",                        \
 		"the lengths in ACCESS-TOKEN are not those of a token",                            \
 		"the authorization server or the client is broken: RFC 7635 defines the "          \
@@ -76,7 +73,7 @@
 		"the client must send a token with every Refresh (RFC 7635)")                      \
 	X(TURN_REFUSED_GUESSES, 0, "guesses", "",                                                  \
 		"too many wrong signatures from that address: not answered",                       \
-		"see the earlier refusals; limits.guesses sets the limit")                         \
+		"see the earlier refusals")                                                        \
 	X(TURN_REFUSED_UNANSWERED, 0, "unauthenticated", "",                                       \
 		"above the limit of unauthenticated answers to an address: not answered",          \
 		"a flood, or many clients behind one address: limits.unauthenticated")             \
@@ -107,7 +104,7 @@
 		"used a ticket twice")                                                             \
 	X(TURN_REFUSED_MOVES, 508, "moves-full", "",                                               \
 		"no room for another moving client: in the user's share or the pool",              \
-		"see limits.pool.moves and limits.pool.per-user")                                  \
+		"many clients move at once: raise limits.allocations")                             \
 	X(TURN_REFUSED_FAMILY, 440, "family", "", "no relay address of the requested family",      \
 		"add an address of that family to relay.addresses")                                \
 	X(TURN_REFUSED_TRANSPORT, 442, "transport", "",                                            \
@@ -133,10 +130,10 @@
 		"if the client does not arrive there: check that server, and if the client "       \
 		"follows a 300")                                                                   \
 	X(TURN_REFUSED_ALTERNATE_ALLOCATIONS, 300, "alternate-allocations", "",                    \
-		"alternate.when.allocations is reached: sent to another server",                   \
+		"alternate.allocations is reached: sent to another server",                        \
 		"raise that limit, or check if the client follows a 300 and arrives there")        \
 	X(TURN_REFUSED_ALTERNATE_DATAGRAMS, 300, "alternate-datagrams", "",                        \
-		"alternate.when.datagrams-per-second is reached: sent to another server",          \
+		"alternate.datagrams-per-second is reached: sent to another server",               \
 		"raise that limit, or check if the client follows a 300 and arrives there")        \
 	X(TURN_REFUSED_DRAINING, 508, "draining", "Draining",                                      \
 		"this box is draining, and no alternate has an address of the client's family",    \
@@ -159,14 +156,14 @@
 		"raise the limit that is reached, or let the client ask for one port")             \
 	X(TURN_REFUSED_PORT_SHARE, 486, "port-share", "",                                          \
 		"the user has as many relay ports of a worker as one user may have",               \
-		"see limits.per-user; for relay.tcp.ports limits.pool.per-user")                   \
+		"see limits.per-user; of relay.tcp.ports a quarter is for one user")               \
 	X(TURN_REFUSED_REDIRECTS, 508, "redirects-full", "",                                       \
 		"no room for another client with an allocation on another worker: in the "         \
 		"user's share or the pool",                                                        \
 		"widen relay.ports: the ports of the client's worker are used up; "                \
-		"limits.pool.per-user sets the share")                                             \
+		"a quarter of the pool is for one user")                                           \
 	X(TURN_REFUSED_NO_PORT, 508, "no-port", "", "no relay port is free",                       \
-		"add relay addresses, widen relay.ports, or shorten relay.quarantine")             \
+		"add relay addresses, widen relay.ports, or wait two minutes")                     \
 	X(TURN_REFUSED_RELAY_LOST, 508, "relay-lost", "",                                          \
 		"the network has taken the relay addresses from this box",                         \
 		"see /slipring/addresses, and the DHCP server or router")                          \
@@ -194,10 +191,10 @@
 		"no route leads to the peer", "add a route or gateway to a port")                  \
 	X(TURN_REFUSED_PERMISSIONS, 508, "permissions-full", "",                                   \
 		"no room for the permission: in the allocation, the user's share or the pool",     \
-		"see limits.permissions, limits.sure and limits.pool")                             \
+		"one allocation has 256; else raise limits.allocations")                           \
 	X(TURN_REFUSED_CHANNELS, 508, "channels-full", "",                                         \
 		"no room for the channel: in the allocation, the user's share or the pool",        \
-		"see limits.channels, limits.sure and limits.pool")                                \
+		"one allocation has 256; else raise limits.allocations")                           \
 	X(TURN_REFUSED_CHANNEL_NUMBER, 400, "channel-number", "", "channel number out of range",   \
 		"the client is broken; for old ones see peers.rfc5766-channels")                   \
 	X(TURN_REFUSED_CHANNEL_CLASH, 400, "channel-clash", "",                                    \
@@ -214,11 +211,11 @@
 	X(TURN_REFUSED_SHARED_SHARE, 508, "shared-share",                                          \
 		"Peer In Use By Other Allocations Of This User",                                   \
 		"the user's other allocations have the peer on as many shared ports as allowed",   \
-		"see relay.peer-share")                                                            \
+		"add relay addresses: one user may have a peer on half of them")                   \
 	X(TURN_REFUSED_SHARED_FULL, 508, "shared-full", "",                                        \
 		"no room for the peer on the shared port: in the allocation, the user's "          \
 		"share or the pool",                                                               \
-		"see relay.peers-per-allocation, limits.sure and limits.pool")                     \
+		"see relay.peers-per-allocation and limits.allocations")                           \
 	X(TURN_REFUSED_INTERNAL, 0, "internal", "",                                                \
 		"libcrypto failed, or the answer did not fit: not answered",                       \
 		"report it, with the log")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 WIDTH = 100
 PLAIN = re.compile(r"(?:packet:)?[A-Za-z_/][\w./@%+-]*|\d+(?:\.\d+){3}(?:/\d+)?")
 WORDS = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
-ORDER = ("version", "workers", "ports", "listeners", "tls", "relay", "auth", "limits", "peers", "log",
+ORDER = ("workers", "ports", "listeners", "tls", "relay", "auth", "limits", "peers", "log",
          "alternate", "drain", "process")  # fmt: skip
 
 

@@ -19,8 +19,8 @@ STDERR = "lines go to standard error, and from there to systemd's journal"
 SERVERS = ("alternate.servers[].address", "alternate.servers[].port")
 TLS_SERVERS = ("alternate.servers[].address", "alternate.servers[].tls-port")
 BITS = "bytes a second for coturn, whole kilobits here: only the data, without headers"
-EACH = ("limits.rates.allocation.to-peers.bits", "limits.rates.allocation.from-peers.bits")
-ALL = ("limits.rates.realm.to-peers.bits", "limits.rates.realm.from-peers.bits")
+EACH = ("limits.rates.allocation-to-peers", "limits.rates.allocation-from-peers")
+ALL = ("limits.rates.realm-to-peers", "limits.rates.realm-from-peers")
 TLS_SPOKEN = "TLS 1.2 and 1.3 are supported"
 RSA_DH = "key exchange is only by ECDHE (X25519, P-256, P-384)"
 
@@ -46,13 +46,12 @@ LISTENERS = (
     Key("alt-listening-port", NOT, NO_5780, port, same=0),
     Key("alt-tls-listening-port", NOT, "`nat-discovery` is only over UDP", port, same=0),
     Key("tcp-proxy-port", HERE, "a TCP listener on that port with `proxy`. "
-        "coturn believes any sender: name the balancers in `from`", port, "listeners[].proxy"),
+        "coturn believes any sender: name the balancers there", port, "listeners[].proxy"),
     Key("udp-self-balance", ALWAYS, "workers share the clients of every listener"),
     Key("acme-redirect", NOT, "listeners speak no HTTP: let the web server answer ACME "
         "requests", str, same="", told=DO),
     Key("respond-http-unsupported", NOT, "listeners speak no HTTP"),
-    Key("sock-buf-size", ALWAYS, "the port has rings instead of socket buffers "
-        "(`ports[].rx-ring`)", number),
+    Key("sock-buf-size", ALWAYS, "the port has rings instead of socket buffers", number),
 )  # fmt: skip
 RELAY = (
     Key("relay-ip", HERE, "`all` without this key and `listening-ip`", address,
@@ -234,8 +233,8 @@ WATCHING = (
 )  # fmt: skip
 SYSTEM_CALLS = (
     Key("udp-recvmmsg", ALWAYS, NO_SOCKETS),
-    Key("udp-recvmmsg-log", ALWAYS, NO_SOCKETS + "; `log.bursts` logs how full they are"),
-    Key("udp-sendmmsg-log", ALWAYS, NO_SOCKETS + "; `log.bursts` logs how full they are"),
+    Key("udp-recvmmsg-log", ALWAYS, NO_SOCKETS + "; telemetry has how full they are (`/slipring/bursts`)"),
+    Key("udp-sendmmsg-log", ALWAYS, NO_SOCKETS + "; telemetry has how full they are (`/slipring/bursts`)"),
     Key("udp-gso", ALWAYS, "where it costs nothing (`ports[].uso`)"),
 )
 GROUPS = (

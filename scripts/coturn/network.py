@@ -234,7 +234,7 @@ class Network:
             rows += [(str(local), (kind, port)) for kind in kinds]
         if self.proxied() and any(kind == "tcp" for _, (kind, _) in rows):
             self.settings.tell(self.settings.line("tcp-proxy-port"),
-                "write the addresses of the balancers into listeners[].proxy.from: coturn believes"
+                "write the addresses of the balancers into listeners[].proxy: coturn believes"
                 " any sender. They must send version 2")  # fmt: skip
         off = self.settings.line("no-udp") or self.settings.line("no-tcp")
         if not rows and off:
@@ -244,7 +244,7 @@ class Network:
         for word, (transport, port) in dict.fromkeys(rows):
             row = {"transport": transport, "address": word, "port": port}
             if transport == "tcp" and self.proxied():
-                row["proxy"] = {"from": BALANCERS}
+                row["proxy"] = BALANCERS
             if self.binding():
                 row["binding"] = self.binding()
             self.document.add("listeners", row)

@@ -36,13 +36,6 @@ def put_whole(settings, document):
             " key", NOTE)  # fmt: skip
 
 
-def put_lifetime(settings, document):
-    """slipring's default lifetime is 600 s; it must not exceed the maximum."""
-    longest = settings.get("max-allocate-lifetime")
-    if longest is not None and 1 <= longest < 600:
-        document.put("limits.lifetime.default", longest, settings.where("max-allocate-lifetime"))
-
-
 def put_answers(settings, document):
     """The rate of answers to unauthenticated requests."""
     rate, line = settings.get("unauthorized-ratelimit-rps"), settings.line("unauthorized-ratelimit-rps")
@@ -53,7 +46,6 @@ def put_answers(settings, document):
     rate = 10 if rate is None or rate <= 0 else rate
     where = settings.where("unauthorized-ratelimit", "unauthorized-ratelimit-rps")
     document.put("limits.unauthenticated.rate", min(rate, 1000000), where)
-    document.put("limits.unauthenticated.burst", min(rate, 1000000), where)
 
 
 def found_file(settings, name, folder):
@@ -127,7 +119,6 @@ class Import:
         self.settings, self.document = settings, Document()
         self.path = path
         folder = os.path.dirname(os.path.abspath(path))
-        self.document.put("version", 1)
         self.network = Network(settings, box, options, self.document)
         put_tls(settings, self.document, self.network, folder)
         streams = self.network.put_listeners()
@@ -137,7 +128,7 @@ class Import:
         local = self.network.local_addresses()
         denied = rules.put(settings, self.document, local, options.private_peers)
         alternates.put(settings, self.document, self.network.secure)
-        for put in (put_taken, put_whole, put_lifetime, put_answers, put_workers, put_log):
+        for put in (put_taken, put_whole, put_answers, put_workers, put_log):
             put(settings, self.document)
         if not self.complete:
             settings.tell(None, NOBODY)

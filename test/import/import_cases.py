@@ -55,7 +55,7 @@ CASES = {
         "per-user: 12 ", "allocations: 1200 ", "{transport: auto, address: all, port: 5349}")),
     "kernels-ports": Case(keys=("ports: 32768-65535 ", "ip_local_port_range=\"10000 32767\"", IVAN)),
     "keys": Case(keys=("{name: ivan, key: acb99881c170b573eacc63b95f74bfce}",
-        '{name: olga, key: "8e4f0f8b9c09f72dcaa587cdc6eed404"}', "bits: 512000 ", "per-user: 24 ")),
+        '{name: olga, key: "8e4f0f8b9c09f72dcaa587cdc6eed404"}', "to-peers: 512000 ", "per-user: 24 ")),
     "meetings": Case(keys=(
         OUTSIDE, "{transport: tls, address: all, port: 5349}", "allow:\n    - 10.99.0.1 # line 25\n",
         "- 10.0.0.0/8 ", SECRET, "to: syslog "), absent=("transport: tcp", "transport: auto")),
@@ -64,7 +64,7 @@ CASES = {
         "- 10.0.0.0/8 # line 5\n", "- 10.99.0.0/24 # line 10\n", "- 10.99.0.1 # line 10: programs", IVAN)),
     "remarks": Case(("3: lt-cred-mech", "4: min-port", "8: no-cli;"),
         (("ports: 49152-51000", "ports: 50000-51000"),), (IVAN,)),
-    "talk": Case(keys=(SECRET, "allocations: 0 ", "bits: 0 "), absent=("\npeers:",)),
+    "talk": Case(keys=(SECRET, "allocations: 0 ", "to-peers: 0 "), absent=("\npeers:",)),
     "template": Case(
         ("it has no users and no secrets", "4: static-auth-secret", "5: realm", "6: external-ip"),
         (USERS,), ("- 192.168.0.0/16 ",), ("turn_secret", "REALM")),

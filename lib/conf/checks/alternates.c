@@ -156,7 +156,7 @@ void conf_alternates_warn(const struct conf *c, struct conf_report *r)
 	const struct conf_drain *d = &c->drain;
 	const struct conf_at servers = {c, &a->servers, 0, "alternate.servers"};
 	const struct conf_at alternates = {c, &d->alternates, 0, "drain.alternates"};
-	const struct conf_at allocations = {c, &a->allocations, 0, "alternate.when.allocations"};
+	const struct conf_at allocations = {c, &a->allocations, 0, "alternate.allocations"};
 	const uint32_t most = c->turn.limits.allocations;
 
 	warn_families(r, servers, &(struct servers){a->servers, a->nb_servers},

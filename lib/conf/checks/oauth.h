@@ -9,5 +9,5 @@ struct turn_oauth;
 struct turn_user;
 
 // Those of one realm, whose users these are. 0, or -EINVAL with the errors told.
-int conf_oauth_check(struct conf_ctx *x, const struct turn_oauth *o, const struct turn_user *users,
-	uint32_t nb_users);
+int conf_oauth_check(
+	struct conf_ctx *x, struct turn_oauth *o, const struct turn_user *users, uint32_t nb_users);

@@ -17,21 +17,20 @@ int conf_proxies_check_listener(struct conf_ctx *x, uint32_t i)
 	const struct turn_config *t = &x->conf->turn;
 	const struct turn_listener *l = &t->listeners[i];
 	const struct conf_node *entry = conf_node_of(x->root, &t->listeners, i);
-	const struct conf_node *section = conf_node_child(entry, "proxy");
-	const struct conf_node *from_node = conf_node_child(section, "from");
+	const struct conf_node *proxy = conf_node_child(entry, "proxy");
 
-	if (section == NULL || entry->first != i)
+	if (proxy == NULL || entry->first != i)
 		return 0;
 	if (!turn_listener_is_stream(l))
-		return conf_fail(x, section,
+		return conf_fail(x, proxy,
 			"is for transport: tcp, tls or auto: over UDP a client is whom a datagram "
 			"comes from. Let the balancer keep the addresses of clients, and remove "
 			"this");
 	if (l->proxy.nb_from == 0)
-		return conf_fail(x, from_node != NULL ? from_node : section,
-			"names no balancer: write the addresses that they connect from under from");
+		return conf_fail(
+			x, proxy, "names no balancer: write the addresses that they connect from");
 	if (l->proxy.nb_from > PROXIES_MAX)
-		return conf_fail(x, from_node,
+		return conf_fail(x, proxy,
 			"comes to %u prefixes, at most %u are possible: write larger ones",
 			l->proxy.nb_from, PROXIES_MAX);
 	return 0;

@@ -51,7 +51,7 @@ struct login {
 	const char *key; // where users and secrets stand, such as "auth"
 	struct turn_user *const *users; // the field of the array
 	uint32_t nb_users, nb_secrets;
-	const struct turn_oauth *oauth;
+	struct turn_oauth *oauth;
 	const struct conf_node *place; // of all of it
 };
 
@@ -100,7 +100,7 @@ static int check_login(struct conf_ctx *x, const struct login *l)
 // Where there are other realms, the first may be nobody's.
 static int check_first(struct conf_ctx *x)
 {
-	const struct turn_config *t = &x->conf->turn;
+	struct turn_config *t = &x->conf->turn;
 	const struct login l = {"auth", &t->users, t->nb_users, t->nb_secrets, &t->oauth,
 		conf_node_of(x->root, &t->realm, 0)->parent};
 
@@ -111,11 +111,11 @@ static int check_first(struct conf_ctx *x)
 
 static int check_others(struct conf_ctx *x)
 {
-	const struct turn_config *t = &x->conf->turn;
+	struct turn_config *t = &x->conf->turn;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < t->nb_realms && !conf_fail_enough(x); i++) {
-		const struct turn_realm *r = &t->realms[i];
+		struct turn_realm *r = &t->realms[i];
 		char key[32];
 		const struct login l = {key, &r->users, r->nb_users, r->nb_secrets, &r->oauth,
 			conf_node_of(x->root, &t->realms, i)};

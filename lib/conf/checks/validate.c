@@ -75,20 +75,6 @@ static int check_eal_args(struct conf_ctx *x)
 	return 0;
 }
 
-static int check_lifetime(struct conf_ctx *x)
-{
-	const struct turn_limits *l = &x->conf->turn.limits;
-	const struct conf_node *n = conf_node_of(x->root, &l->lifetime_default_s, 0);
-
-	if (l->lifetime_default_s <= l->lifetime_max_s)
-		return 0;
-	// Tell the one of the two that the file gives
-	if (n == NULL)
-		n = conf_node_of(x->root, &l->lifetime_max_s, 0);
-	return conf_fail(x, n, "the default of %u s is above the maximum of %u s",
-		l->lifetime_default_s, l->lifetime_max_s);
-}
-
 // The number of shared addresses of a family that listeners leave over.
 static uint32_t shared_count(const struct turn_config *t, bool is_v4, bool *any)
 {
@@ -150,38 +136,6 @@ static int check_family(struct conf_ctx *x)
 		"no relay address is IPv6: add one to relay.addresses, or most clients get none");
 }
 
-static int check_neighbours(struct conf_ctx *x)
-{
-	const struct conf *c = x->conf;
-
-	if (c->neigh_held_each > c->neigh_held) {
-		const struct conf_node *n = conf_node_of(x->root, &c->neigh_held_each, 0);
-
-		if (n == NULL)
-			n = conf_node_of(x->root, &c->neigh_held, 0);
-		return conf_fail(x, n, "%u packets held for one neighbour are more than %u in all",
-			c->neigh_held_each, c->neigh_held);
-	}
-	return 0;
-}
-
-static int check_fragments(struct conf_ctx *x)
-{
-	const struct conf_fragments *f = &x->conf->fragments;
-
-	if (f->flows != 0 && f->per_source > f->flows) {
-		const struct conf_node *n = conf_node_of(x->root, &f->per_source, 0);
-
-		if (n == NULL)
-			n = conf_node_of(x->root, &f->flows, 0);
-		return conf_fail(x, n,
-			"%u datagrams of one source are more than %u in all: set "
-			"fragments.per-source and fragments.flows",
-			f->per_source, f->flows);
-	}
-	return 0;
-}
-
 // The directory that slipring runs in says nothing to who reads the file.
 static int check_records(struct conf_ctx *x)
 {
@@ -217,22 +171,6 @@ static int check_state(struct conf_ctx *x)
 	return 0;
 }
 
-// A worker that hangs is to be told of before it ends the process.
-static int check_watch(struct conf_ctx *x)
-{
-	const struct conf_watch *w = &x->conf->watch;
-	const struct conf_node *n = conf_node_of(x->root, &w->abort_ms, 0);
-
-	if (w->abort_ms == 0 || w->abort_ms > w->alarm_ms)
-		return 0;
-	if (n == NULL)
-		n = conf_node_of(x->root, &w->alarm_ms, 0);
-	return conf_fail(x, n,
-		"%u ms until the end are not more than %u ms until the alarm: set "
-		"watchdog.abort-ms and watchdog.alarm-ms",
-		w->abort_ms, w->alarm_ms);
-}
-
 static int check_crash(struct conf_ctx *x)
 {
 	const char *path = x->conf->crash.directory;
@@ -248,9 +186,8 @@ int conf_validate(struct conf_ctx *x)
 	static int (*const checks[])(struct conf_ctx *) = {check_lcores, check_eal_args,
 		conf_ports_gather, check_shared, conf_places_fill, check_family, conf_ports_check,
 		conf_packets_check, conf_identities_check, conf_pools_check, conf_exceptions_check,
-		conf_realms_check, check_lifetime, check_neighbours, check_fragments, check_records,
-		check_control, check_state, check_watch, check_crash, conf_alternates_check,
-		conf_discovery_check};
+		conf_realms_check, check_records, check_control, check_state, check_crash,
+		conf_alternates_check, conf_discovery_check};
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && !conf_fail_enough(x); i++)

@@ -143,21 +143,6 @@ static void warn_auth(const struct conf *c, struct conf_report *r)
 		warn_secret(r, AT(c, turn.secrets, i, "auth.secrets"), t->secrets[i]);
 	if (t->nonce_secret[0] != '\0')
 		warn_secret(r, AT(c, turn.nonce_secret, 0, "auth.nonce.secret"), t->nonce_secret);
-	if (t->limits.guesses.rate == 0)
-		conf_tell(r, CONF_WARNING,
-			AT(c, turn.limits.guesses.rate, 0, "limits.guesses.rate"),
-			"0 is no limit: passwords can be guessed as fast as requests come, write "
-			"how many a second of one source (20)");
-}
-
-// Packets that may wait in the backlog of a worker: requests of known clients, requests of
-// strangers, and as many datagrams behind each. Clients over TCP and TLS add one backlog more.
-static uint32_t backlog_packets(const struct conf *c)
-{
-	for (uint32_t i = 0; i < c->turn.nb_listeners; i++)
-		if (turn_listener_is_stream(&c->turn.listeners[i]))
-			return 5 * c->backlog;
-	return 4 * c->backlog;
 }
 
 // An lcore too many costs a thread that waits, and perhaps somebody counted wrong.
@@ -175,34 +160,11 @@ static void warn_lcores(const struct conf *c, struct conf_report *r)
 static void warn_workers(const struct conf *c, struct conf_report *r)
 {
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	const uint64_t workers = c->workers > 0 ? c->workers : 1;
-	const uint64_t waiting = workers * backlog_packets(c);
-	uint64_t each = 0; // descriptors of one queue of every device
-	uint32_t devices = 0;
 
-	for (uint32_t i = 0; i < c->nb_ports; i++) {
-		const struct conf_port *p = &c->ports[i];
-
-		devices += conf_port_devices(p);
-		each += conf_port_devices(p) *
-			((p->rx_ring != 0 ? p->rx_ring : c->rx_ring) +
-				(p->tx_ring != 0 ? p->tx_ring : c->tx_ring));
-	}
 	if (cpus > 0 && (long)c->workers > cpus)
 		conf_tell(r, CONF_WARNING, AT(c, workers, 0, "workers.count"),
 			"%u workers on %ld CPU%s: they will take turns", c->workers, cpus,
 			cpus == 1 ? "" : "s");
-	if (each * workers > c->mbufs)
-		conf_tell(r, CONF_WARNING, AT(c, mbufs, 0, "buffers.mbufs"),
-			"%u buffers cannot fill the rings of %u port%s, %u worker%s and %" PRIu64
-			" descriptors for each: packets may be dropped for want of buffers",
-			c->mbufs, devices, devices == 1 ? "" : "s", (uint32_t)workers,
-			workers == 1 ? "" : "s", each);
-	else if (each * workers + waiting > c->mbufs)
-		conf_tell(r, CONF_WARNING, AT(c, mbufs, 0, "buffers.mbufs"),
-			"%u buffers fill the descriptors of all workers, but not %u for each that "
-			"wait in its backlog: a storm of requests may leave none for packets",
-			c->mbufs, backlog_packets(c));
 }
 
 // True when the data path owns UDP to that address and port.
@@ -239,21 +201,9 @@ static void warn_taken(const struct conf *c, uint32_t port, struct conf_report *
 
 static void warn_exceptions(const struct conf *c, struct conf_report *r)
 {
-	const uint64_t workers = c->workers > 0 ? c->workers : 1;
-	uint64_t waiting = 0;
-
-	for (uint32_t i = 0; i < c->nb_ports; i++)
-		if (c->ports[i].exception.name != NULL)
-			waiting += workers * c->ports[i].exception.buffers;
 	for (uint32_t i = 0; i < c->nb_ports; i++)
 		if (c->ports[i].exception.name != NULL)
 			warn_taken(c, i, r);
-	if (waiting > c->mbufs / 2)
-		conf_tell(r, CONF_WARNING, AT(c, mbufs, 0, "buffers.mbufs"),
-			"of %u buffers %" PRIu64
-			" may wait for exception ports: a flood for the kernel may "
-			"leave few for packets to be relayed",
-			c->mbufs, waiting);
 }
 
 // Warns of ports whose packets the kernel sees, too.
@@ -294,29 +244,12 @@ static void warn_limits(const struct conf *c, struct conf_report *r)
 		const struct turn_flow_rate *realm = &l->rates.flow[TURN_RATE_REALM][leg];
 		const struct turn_flow_rate *user = &l->rates.flow[TURN_RATE_USER][leg];
 
-		if ((realm->kbits == 0 && realm->datagrams == 0) || user->kbits != 0 ||
-			user->datagrams != 0 || conf_warned(r))
+		if (realm->kbits == 0 || user->kbits != 0 || conf_warned(r))
 			continue;
 		conf_tell(r, CONF_WARNING,
-			AT(c, turn.limits.rates.flow[TURN_RATE_REALM][leg], 0,
-				"limits.rates.realm"),
-			"one user alone can use it up for all others: limit limits.rates.user, "
-			"too");
-	}
-}
-
-// What is relayed over TCP has no datagrams.
-static void warn_tcp_rates(const struct conf *c, struct conf_report *r)
-{
-	for (unsigned int i = 0; c->turn.tcp.enabled && i < 2 * TURN_RATE_OF_END; i++) {
-		const struct turn_flow_rate *rate = &c->turn.limits.rates.flow[i / 2][i % 2];
-
-		if (rate->datagrams != 0 && rate->kbits == 0)
-			conf_tell(r, CONF_WARNING,
-				AT(c, turn.limits.rates.flow[i / 2][i % 2].datagrams, 0,
-					"limits.rates"),
-				"what is relayed over TCP (relay.tcp) has no datagrams, and is not "
-				"limited: limit bits, too");
+			AT(c, turn.limits.rates.flow[TURN_RATE_REALM][leg].kbits, 0,
+				"limits.rates"),
+			"one user alone can use it up for all others: limit users, too");
 	}
 }
 
@@ -353,18 +286,9 @@ static void warn_log(const struct conf *c, struct conf_report *r)
 			"to: stderr");
 }
 
-static void warn_debug(const struct conf *c, struct conf_report *r)
-{
-	if (c->debug.faults)
-		conf_tell(r, CONF_WARNING, AT(c, debug.faults, 0, "debug.faults"),
-			"whoever may use the control socket can have slipring hang and crash: for "
-			"tests alone");
-}
-
 void conf_warnings(const struct conf *c, struct conf_report *r)
 {
 	warn_log(c, r);
-	warn_debug(c, r);
 	conf_alternates_warn(c, r);
 	warn_lcores(c, r);
 	warn_workers(c, r);
@@ -372,7 +296,6 @@ void conf_warnings(const struct conf *c, struct conf_report *r)
 	warn_seen_twice(c, r);
 	conf_places_warn(c, r);
 	warn_limits(c, r);
-	warn_tcp_rates(c, r);
 	conf_proxies_warn(c, r);
 	conf_warn_files(c, r);
 	conf_warn_writable(c, r);

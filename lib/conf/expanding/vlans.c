@@ -116,11 +116,8 @@ static bool inherit_port(struct conf *c, uint32_t port, uint32_t on)
 
 	v->shares = true;
 	v->on = (uint8_t)on;
-	v->learn_wait_s = p->learn_wait_s;
 	v->steering = p->steering;
 	v->uso = p->uso;
-	v->rx_ring = p->rx_ring;
-	v->tx_ring = p->tx_ring;
 	if (v->mtu == 0)
 		v->mtu = p->mtu;
 	snprintf(name, sizeof(name), "%s.%u", p->name, v->vlan);

@@ -164,6 +164,12 @@ static int read_items(
 	return rc;
 }
 
+// Where the keys of a section lie, which may be those of another one (conf_key.like).
+static void *struct_of(const struct conf_key *section, void *base)
+{
+	return (char *)base + section->offset - section->count;
+}
+
 static int read_value(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
 	int rc = check_kind(x, k, n);
@@ -171,7 +177,7 @@ static int read_value(struct conf_ctx *x, const struct conf_key *k, struct conf_
 	if (rc != 0)
 		return rc;
 	if (k->type == CONF_SECTION)
-		return conf_read_map(x, k, n, base);
+		return conf_read_map(x, k, n, struct_of(k, base));
 	if (k->type == CONF_ITEMS)
 		return read_items(x, k, n, base);
 	return conf_value_read(x, k, n, base);
@@ -194,7 +200,7 @@ static int read_absent(
 			x, map, n.key, "missing, give it %s", conf_value_form(k->type));
 	if (k->type == CONF_SECTION) {
 		n.kind = CONF_MAP;
-		return conf_read_map(x, k, &n, base);
+		return conf_read_map(x, k, &n, struct_of(k, base));
 	}
 	return k->def != NULL ? conf_value_read_default(x, k, &n, base) : 0;
 }
@@ -264,21 +270,16 @@ struct conf_node *conf_read_tree(struct conf_ctx *x)
 	return NULL;
 }
 
-// Refuses a file of a later version than this library knows. Before anything else of the tree is
-// looked at, because unknown keys would only hide the reason.
-static int check_version(struct conf_ctx *x)
+// Refuses constants in a build that has no tests.
+static int check_constants(struct conf_ctx *x)
 {
-	const struct conf_node *n = conf_node_child(x->root, "version");
-	uint32_t version;
+	const struct conf_node *n = conf_node_child(x->root, CONF_TEST_CONSTANTS);
 
-	// What is no number is told when the key is read
-	if (n == NULL || n->kind != CONF_SCALAR || !n->plain ||
-		!conf_value_decimal(n->text, strlen(n->text), &version) || version <= CONF_VERSION)
+	if (n == NULL || conf_test_constants)
 		return 0;
 	return conf_fail(x, n,
-		"the file is of version %u, and this slipring knows versions up to %u: install a "
-		"later slipring, or write the file for this one (doc/configuration.md)",
-		version, CONF_VERSION);
+		"is for tests alone, and this slipring is built without them "
+		"(-Dtests=false): remove it");
 }
 
 int conf_read_file(struct conf_ctx *x, void *base)
@@ -286,7 +287,7 @@ int conf_read_file(struct conf_ctx *x, void *base)
 	x->root = conf_read_tree(x);
 	if (x->root == NULL)
 		return -EINVAL;
-	if (x->conf != NULL && (check_version(x) != 0 || conf_include(x) != 0))
+	if (x->conf != NULL && (conf_include(x) != 0 || check_constants(x) != 0))
 		return -EINVAL;
 	return conf_read_map(x, NULL, x->root, base);
 }
@@ -306,7 +307,7 @@ void conf_read_free(const struct conf_table *t, const struct conf_key *parent, v
 		const uint32_t *count = (const uint32_t *)((char *)base + k->count);
 
 		if (k->type == CONF_SECTION)
-			conf_read_free(t, k, base);
+			conf_read_free(t, k, struct_of(k, base));
 		for (uint32_t n = 0; k->type == CONF_ITEMS && n < *count; n++)
 			conf_read_free(t, k, *(char **)field + (size_t)n * k->size);
 		for (uint32_t n = 0; is_texts(k) && n < *count; n++)

@@ -22,13 +22,12 @@ static const char *const advice[DP_DROP_END] = {
 	NET(NET_DROP_IP_CHECKSUM) = "a faulty link, NIC or router; see rx_errors of the ports",
 	NET(NET_DROP_FRAGMENT) = "",
 	NET(NET_DROP_FRAGMENT_MALFORMED) = "an attack, if there are many",
-	NET(NET_DROP_FRAGMENT_LONG) = "raise fragments.datagram if clients need it",
+	NET(NET_DROP_FRAGMENT_LONG) = "a client or peer sends longer datagrams than any MTU needs",
 	NET(NET_DROP_FRAGMENT_OVERLAP) = "an attack, if there are many",
 	NET(NET_DROP_FRAGMENT_DUPLICATE) = "",
-	NET(NET_DROP_FRAGMENT_TIMEOUT) = "packet loss before this host; fragments.timeout",
-	NET(NET_DROP_FRAGMENT_SOURCE) =
-		"raise fragments.per-source where many clients share an address",
-	NET(NET_DROP_FRAGMENT_FULL) = "raise fragments.flows, or look for a flood",
+	NET(NET_DROP_FRAGMENT_TIMEOUT) = "packet loss before this host",
+	NET(NET_DROP_FRAGMENT_SOURCE) = "many clients that send fragments share an address",
+	NET(NET_DROP_FRAGMENT_FULL) = "look for a flood of fragments",
 	NET(NET_DROP_PROTOCOL) =
 		"name the service under exception.allow if the kernel should get it",
 	NET(NET_DROP_UDP_LENGTH) = "an attack, if there are many",
@@ -62,8 +61,8 @@ static const char *const advice[DP_DROP_END] = {
 		"spoofed, or a peer in the wrong pool: relay.pools[].for, realms[].relay-pools",
 	TURN(TURN_DROP_SHARED_UNKNOWN_PEER) = "normal while ICE tries its candidates",
 	TURN(TURN_DROP_SHARED_COLLISION) = "add relay addresses, or widen relay.ports",
-	TURN(TURN_DROP_SHARED_FULL) = "raise relay.peers-per-allocation, or limits.pool",
-	TURN(TURN_DROP_SHARED_SHARE) = "raise relay.peer-share, or add relay addresses",
+	TURN(TURN_DROP_SHARED_FULL) = "raise relay.peers-per-allocation",
+	TURN(TURN_DROP_SHARED_SHARE) = "add relay addresses",
 	TURN(TURN_DROP_PEER_OVERSIZE) = "the client should bind a channel to that peer",
 	TURN(TURN_DROP_HAIRPIN_NO_ALLOCATION) = "normal just after the other allocation has ended",
 	TURN(TURN_DROP_PEER_OWN) =
@@ -71,8 +70,7 @@ static const char *const advice[DP_DROP_END] = {
 		"peers.allow; for other hosts behind the external address, list that address",
 	TURN(TURN_DROP_UNAUTHENTICATED_RATE) =
 		"a flood, or many clients behind one address: limits.unauthenticated",
-	TURN(TURN_DROP_GUESS_RATE) =
-		"guessed passwords, or a client with a wrong password: limits.guesses",
+	TURN(TURN_DROP_GUESS_RATE) = "guessed passwords, or a client with a wrong password",
 	TURN(TURN_DROP_BINDING_RATE) =
 		"a flood, or many clients behind one address: limits.binding",
 	TURN(TURN_DROP_BINDING_OFF) = "as configured: listeners[].binding",
@@ -81,14 +79,14 @@ static const char *const advice[DP_DROP_END] = {
 	TURN(TURN_DROP_ICMP_UNTOLD) = "",
 	TURN(TURN_DROP_ICMP_RATE) = "",
 	TURN(TURN_DROP_ALLOCATION_RATE) =
-		"a client or its peer sends more than limits.rates.allocation: slipringctl "
+		"a client or its peer sends more than limits.rates of an allocation: slipringctl "
 		"allocations shows which",
 	TURN(TURN_DROP_USER_RATE) =
-		"a user's clients or their peers send more than limits.rates.user: slipringctl "
+		"a user's clients or their peers send more than limits.rates: slipringctl "
 		"allocations shows which user",
 	TURN(TURN_DROP_REALM_RATE) =
-		"all clients together send more than limits.rates.realm, or one of them does: set "
-		"limits.rates.user, or raise it",
+		"all clients together send more than limits.rates, or one of them does: limit "
+		"users, or raise it",
 	TURN(TURN_DROP_KEEPALIVE) = "",
 	TURN(TURN_DROP_INTERNAL) = "report it, with the log",
 
@@ -100,30 +98,30 @@ static const char *const advice[DP_DROP_END] = {
 		"raise ports[].mtu to that of the network; with net_af_packet and several queues "
 		"the kernel puts fragments together: qpairs=1, or device packet:NAME",
 	[DP_DROP_NO_ROUTE] = "add ports[].gateway or ports[].routes",
-	[DP_DROP_NEIGH_HELD] = "see which neighbours do not answer; neighbours.held",
-	[DP_DROP_NEIGH_FULL] = "raise neighbours.entries, or look for a scan of the subnet",
-	[DP_DROP_NEIGH_RATE] = "a scan of the subnet by clients, or raise neighbours.ask-rate",
+	[DP_DROP_NEIGH_HELD] = "see which neighbours do not answer",
+	[DP_DROP_NEIGH_FULL] = "look for a scan of the subnet",
+	[DP_DROP_NEIGH_RATE] = "a scan of the subnet by clients",
 	[DP_DROP_NEIGH_FAILED] = "see neighbours: that host or gateway is down",
-	[DP_DROP_HANDOVER_FULL] = "a worker is overloaded: see workers; buffers.handover-ring",
-	[DP_DROP_TX_FULL] = "the link is full, or buffers.tx-ring too small",
+	[DP_DROP_HANDOVER_FULL] = "a worker is overloaded: see workers",
+	[DP_DROP_TX_FULL] = "the link is full, or the tx-ring of the driver profile too short",
 	[DP_DROP_ICMP] = "",
-	[DP_DROP_ICMP_RATE] = "a flood of pings; icmp.rate",
+	[DP_DROP_ICMP_RATE] = "a flood of pings",
 	[DP_DROP_ICMP_QUOTE] = "forged, if there are many",
-	[DP_DROP_ICMP_TOTAL] = "a flood of ICMP errors; icmp.errors-in",
+	[DP_DROP_ICMP_TOTAL] = "a flood of ICMP errors",
 	[DP_DROP_ARP] = "",
 	[DP_DROP_HEADROOM] = "report it, with the kind of port",
-	[DP_DROP_NO_MBUF] = "raise buffers.mbufs, or fragments.buffers",
+	[DP_DROP_NO_MBUF] = "overload: see workers; or packets are kept: see ports",
 	[DP_DROP_SEGMENTED] = "set the MTU of the port below its buffers, or report it",
-	[DP_DROP_BACKLOG] = "a flood of requests; else raise buffers.backlog or add workers",
-	[DP_DROP_BACKLOG_KNOWN] = "overload: see workers; else raise buffers.backlog",
+	[DP_DROP_BACKLOG] = "a flood of requests; else add workers",
+	[DP_DROP_BACKLOG_KNOWN] = "overload: see workers; else add workers",
 	[DP_DROP_BACKLOG_CLIENT] = "a client that sends too many requests",
 	[DP_DROP_STREAM_FULL] = "overload of the stream threads: give management more CPUs",
 	[DP_DROP_DTLS_PLAIN] = "a client configured for UDP on a port for DTLS only",
 	[DP_DROP_DTLS_UNKNOWN] = "normal after a restart: the client makes a new session",
 	[DP_DROP_DTLS_HELLO] = "a broken client",
 	[DP_DROP_DTLS_FRAGMENT] = "normal where ClientHellos are longer than a datagram",
-	[DP_DROP_DTLS_FULL] = "raise dtls.sessions or dtls.half-open, or look for a flood",
-	[DP_DROP_DTLS_RATE] = "a flood, or many clients behind one address: limits.handshakes",
+	[DP_DROP_DTLS_FULL] = "raise dtls.sessions, or look for a flood",
+	[DP_DROP_DTLS_RATE] = "a flood, or many clients behind one address",
 	[DP_DROP_DTLS_RECORD] = "",
 	[DP_DROP_DTLS_MANY] = "a client that sends many small records in a datagram, or a flood",
 	[DP_DROP_DTLS_ENDED] = "",
@@ -132,8 +130,8 @@ static const char *const advice[DP_DROP_END] = {
 	[DP_DROP_EXC_DENIED] = "name the service under exception.allow if the kernel should get it",
 	[DP_DROP_EXC_FOREIGN] =
 		"name the service under exception.allow, or check what the kernel sends",
-	[DP_DROP_EXC_RATE] = "a flood towards the kernel, or raise exception.rate",
-	[DP_DROP_FRAGMENT_RATE] = "a flood of fragments, or raise fragments.rate",
+	[DP_DROP_EXC_RATE] = "a flood towards the kernel",
+	[DP_DROP_FRAGMENT_RATE] = "a flood of fragments",
 	[DP_DROP_STOPPING] = "",
 };
 

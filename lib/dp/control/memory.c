@@ -98,31 +98,15 @@ void dp_pools(const struct conf *c, struct dp_pools *out)
 	turn_relay_map_free(map);
 }
 
-// The longest rings that ports without explicit ring sizes can have: the driver of a port is known
-// only once it is open.
-static void rings_longest(const struct conf *c, uint32_t *rx, uint32_t *tx)
-{
-	*rx = c->rx_ring;
-	*tx = c->tx_ring;
-	for (uint32_t i = 0; c->drivers != NULL && i < c->drivers->nb; i++) {
-		*rx = RTE_MAX(*rx, c->drivers->list[i].rx_ring);
-		*tx = RTE_MAX(*tx, c->drivers->list[i].tx_ring);
-	}
-}
-
 // Upper limit of the descriptors of one queue per device.
 static size_t queue_descriptors(const struct conf *c)
 {
 	uint32_t rx, tx;
 	size_t sum = 0;
 
-	rings_longest(c, &rx, &tx);
-	for (uint32_t i = 0; i < c->nb_ports; i++) {
-		const struct conf_port *p = &c->ports[i];
-
-		sum += conf_port_devices(p) *
-			((p->rx_ring != 0 ? p->rx_ring : rx) + (p->tx_ring != 0 ? p->tx_ring : tx));
-	}
+	conf_rings_longest(c, &rx, &tx);
+	for (uint32_t i = 0; i < c->nb_ports; i++)
+		sum += conf_port_devices(&c->ports[i]) * (size_t)(rx + tx);
 	return sum;
 }
 
@@ -132,13 +116,12 @@ static size_t bonds_size(const struct conf *c)
 	uint32_t rx, tx;
 	size_t sum = 0;
 
-	rings_longest(c, &rx, &tx);
+	conf_rings_longest(c, &rx, &tx);
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
 		const struct conf_port *p = &c->ports[i];
 
 		if (p->bond.nb_members > 0 && p->bond.mode == CONF_BOND_LACP)
-			sum += p->bond.nb_members * (size_t)c->workers *
-				(p->tx_ring != 0 ? p->tx_ring : tx) * SLOW_BUFFER;
+			sum += p->bond.nb_members * (size_t)c->workers * tx * SLOW_BUFFER;
 	}
 	return sum;
 }
@@ -148,10 +131,9 @@ static size_t exceptions_size(const struct conf *c)
 	uint32_t rx, tx;
 	size_t sum = 0;
 
-	rings_longest(c, &rx, &tx);
+	conf_rings_longest(c, &rx, &tx);
 	for (uint32_t i = 0; i < c->nb_ports; i++)
-		sum += exception_pool_bytes(
-			c, i, c->ports[i].tx_ring != 0 ? c->ports[i].tx_ring : tx);
+		sum += exception_pool_bytes(c, i, tx);
 	return sum;
 }
 

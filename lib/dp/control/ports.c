@@ -172,8 +172,6 @@ static struct port_config port_wanted(struct dp *d, uint32_t i, struct wanted *w
 		.vlan = p->vlan,
 		.uso = uso_of[p->uso],
 		.tso = tso_wanted(d->conf, i),
-		.rx_ring = p->rx_ring,
-		.tx_ring = p->tx_ring,
 		.rss_key = keep_key ? w->rss_key : NULL,
 		.owned = w->owned,
 		.nb_own = w->nb_own,

@@ -217,7 +217,7 @@ static int give_up(
 	char text[300];
 
 	describe_wait(d, k, l, text, sizeof(text));
-	snprintf(error, len, "%s: given up after %u s (ports[].addresses-wait)", text,
+	snprintf(error, len, "%s: given up after %u s", text,
 		d->conf->ports[l->e->port].learn_wait_s);
 	return -1;
 }

@@ -144,8 +144,7 @@ static int poll_interface(struct waiting *w, struct port_kernel_watch *watch,
 		return 1;
 	describe_wait(w, text, sizeof(text));
 	if (limit_ms != 0 && now - w->begun_ms >= limit_ms && w->since_ms == 0) {
-		snprintf(error, len, "%s: given up after %u s (ports[].addresses-wait)", text,
-			w->port->learn_wait_s);
+		snprintf(error, len, "%s: given up after %u s", text, w->port->learn_wait_s);
 		return -1;
 	}
 	if (l->stop(l->ctx)) {

@@ -31,7 +31,7 @@ struct mgmt_alternates {
 	// Management lcore
 	struct given given;
 	bool anew; // the configuration has changed
-	bool past; // the rate is above alternate.when.datagrams-per-second
+	bool past; // the rate is above alternate.datagrams-per-second
 	uint64_t measured_ms, relayed; // time of the last measurement, and the total then
 };
 

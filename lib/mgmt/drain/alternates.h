@@ -14,7 +14,7 @@ struct mgmt_alternates;
 
 struct mgmt_alternates_state {
 	uint32_t servers; // in alternate.servers; 0: all other fields are 0, too
-	uint32_t allocations_from, datagrams_from; // of alternate.when
+	uint32_t allocations_from, datagrams_from; // of alternate
 	bool sends; // new clients are redirected now, without a drain
 	enum turn_alternates_when reason; // the reason while `sends` is true
 	uint64_t datagrams; // relayed in the last second; 0 unless the rule needs it

@@ -163,9 +163,8 @@ static void tell_report(const struct helper_report *r)
 			hook.program, state, r->code, r->took_ms);
 		break;
 	case HELPER_TIMEOUT:
-		LOG(CONFIG, ERR,
-			"drain.on-change: %s %s: killed after %u ms, see drain.on-change-timeout",
-			hook.program, state, r->took_ms);
+		LOG(CONFIG, ERR, "drain.on-change: %s %s: killed after %u ms", hook.program, state,
+			r->took_ms);
 		break;
 	case HELPER_FAILED:
 		LOG(CONFIG, ERR, "drain.on-change: %s %s: cannot be run: %s", hook.program, state,

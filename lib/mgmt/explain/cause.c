@@ -111,15 +111,15 @@ static bool is_overcome(const struct attempt *a, unsigned int i)
 // Advice on media that was held back, by the rate that did it.
 static const char *const held_advice[] = {
 	[TURN_LOSS_ALLOCATION - TURN_LOSS_KEPT] =
-		"it sent or was sent more than limits.rates.allocation, and the rest was dropped: "
+		"it sent or was sent more than limits.rates, and the rest was dropped: "
 		"raise that, or have the application send less; slipringctl show ID and the "
 		"records show how much",
 	[TURN_LOSS_USER - TURN_LOSS_KEPT] =
-		"all of the user's allocations together had more than limits.rates.user, and the "
+		"all of the user's allocations together had more than limits.rates, and the "
 		"rest was dropped: slipringctl allocations --user NAME shows how much each has",
 	[TURN_LOSS_REALM - TURN_LOSS_KEPT] =
-		"all users of the realm together had more than limits.rates.realm, and the rest "
-		"was dropped: slipringctl users shows how much each has; limits.rates.user keeps "
+		"all users of the realm together had more than limits.rates, and the rest "
+		"was dropped: slipringctl users shows how much each has; a rate of users keeps "
 		"one from using it up",
 };
 
@@ -153,7 +153,7 @@ static const struct cause nothing = {-1, true,
 	"nothing is known: no attempt was granted or refused since the start, or the room for it "
 	"went to others",
 	"slipringctl ports and drops tell whether packets arrive at all, and whether "
-	"limits.unauthenticated or limits.guesses hold somebody back; the records have "
+	"limits.unauthenticated or the limit of guesses hold somebody back; the records have "
 	"earlier attempts; a client that was asked for credentials and gave none is not kept"};
 
 struct cause cause_find(const struct attempt *a, unsigned int n)

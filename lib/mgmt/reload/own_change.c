@@ -40,7 +40,7 @@ void own_change_take(struct own_change *o, const struct own_parts *p, const stru
 		mgmt_bursts_stop(p->bursts);
 		if (mgmt_bursts_start(
 			    p->bursts, p->dp, fresh->log.bursts_s, clock_monotonic_ms()) != 0)
-			LOG(WORKERS, ERR, "log.bursts: out of memory: these lines are disabled");
+			LOG(WORKERS, ERR, "out of memory: lines on bursts are disabled");
 	}
 	mgmt_log_change(&running->log, &fresh->log);
 }

@@ -187,7 +187,7 @@ static int spare_open(void)
 static void refuse_client(struct clients *cs, int fd)
 {
 	static const char full[] = "{\"v\":1,\"ok\":false,\"error\":\"too many connections: close "
-				   "some, or raise control.connections\"}\n";
+				   "some\"}\n";
 
 	cs->refused++;
 	if (send(fd, full, sizeof(full) - 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)

@@ -63,7 +63,7 @@ static const struct {
 	{"records", logs_records, " ", "Records written and lost."},
 	{"crash", crashes_crash, " name ", "Reports of crashes; name: the lines of one."},
 	{"fault", crashes_fault, " what worker ms burst ",
-		"Has a worker, or without it management, hang or crash: for tests (debug.faults)."},
+		"Has a worker, or without it management, hang or crash: for tests alone."},
 };
 
 #define NB (sizeof(commands) / sizeof(commands[0]))

@@ -54,7 +54,7 @@ static void end_process(struct watched *t, const struct watch_about *a)
 	snprintf(reason, sizeof(reason), "watchdog: %s made no progress for %llu ms", a->name,
 		(unsigned long long)stalled_ms(t));
 	crash_reason(reason);
-	LOG(WORKERS, ERR, "%s: the process ends (watchdog.abort-ms)", reason);
+	LOG(WORKERS, ERR, "%s: the process ends", reason);
 	tgkill(getpid(), t->tid, SIGABRT);
 	nanosleep(&wait, NULL);
 	abort(); // the thread handles no signals

@@ -25,9 +25,6 @@ static int make_key(struct oauth_key *k, const struct turn_oauth_key *src, const
 		return EIO;
 	memcpy(k->ident, userhash, sizeof(k->ident));
 	k->key.alg = src->algorithm;
-	k->until_s = src->lifetime_s != 0
-		? src->timestamp_s + (uint64_t)src->lifetime_s + OAUTH_DELTA_S
-		: UINT64_MAX;
 	return stun_token_key_read(src->secret, &k->key) == (int)stun_token_key_len(k->key.alg)
 		? 0
 		: EINVAL;
@@ -147,8 +144,6 @@ enum turn_refusal oauth_verify(const struct turn_policy *p, struct stun_crypto *
 	out->guess = true;
 	if (k == NULL)
 		return TURN_REFUSED_ACCESS_KEY;
-	if (wall_s >= k->until_s)
-		return TURN_REFUSED_ACCESS_KEY_EXPIRED;
 	refusal = open_token(p->oauth, k, c, m, &t);
 	if (refusal == TURN_GRANTED && !is_signed(c, m, &t.mac, &key))
 		refusal = TURN_REFUSED_ACCESS_SIGNATURE;

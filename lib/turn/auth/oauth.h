@@ -13,7 +13,6 @@ struct oauth_key {
 	char *kid; // USERNAME of the requests whose tokens this key seals
 	uint8_t ident[TURN_IDENT_LEN]; // that of a user with this name
 	struct stun_token_key key;
-	uint64_t until_s; // time of day from which it opens no token any more
 };
 
 // The part of a realm's policy for access tokens; immutable.

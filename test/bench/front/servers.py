@@ -88,7 +88,8 @@ class Slipring(Server):
                 {"name": "peers", "device": self.device.format(1), "addresses": [relay + "/24"]},
             ],
             "listeners": [{"address": SERVER}],
-            "relay": {"addresses": [relay], "quarantine": self.quarantine},
+            "relay": {"addresses": [relay]},
+            "test-constants": {"relay.quarantine": self.quarantine},
             "auth": {"realm": REALM, "users": [{"name": USER, "password": PASSWORD}]},
             "limits": {
                 "allocations": self.allocations,

@@ -43,7 +43,8 @@ LOSSY = 0.001  # a load that loses or holds back more is not carried
 KNOCKERS = 16
 HELD = 1000
 CONNECTIONS = 4000
-SAVING = {"idle": "saving", "idle-sleep": 1000}  # the least CPU, a millisecond later
+SAVING = {"idle": "saving"}
+SLEEP = 1000  # microseconds: the least CPU, a millisecond later
 DENOMINATORS = ("process", "cpu0")
 SECONDS = 240  # for the rounds of one load
 FETCH_NS = 100_000
@@ -174,9 +175,10 @@ class StreamSlipring(Slipring):
             config["streams"] = {"connections": CONNECTIONS, "per-source": CONNECTIONS}
         else:
             config["dtls"] = {"sessions": CONNECTIONS, "per-source": CONNECTIONS}
-        config["limits"]["handshakes"] = {"rate": 0}  # all clients have one address
+        config["test-constants"]["limits.handshakes.rate"] = 0  # all clients have one address
         if self.saving:
             config["workers"].update(SAVING)
+            config["test-constants"]["workers.idle-sleep"] = SLEEP
         if self.transport != "tcp":
             config["tls"] = {"certificate": self.cert, "key": self.key}
         return config

@@ -105,7 +105,7 @@ static void conf_write(FILE *out, const struct options *o)
 		"listeners: [{address: \"%s\", port: %u}]\n"
 		"auth: {realm: bench, users: [{name: bench, password: bench}]}\n"
 		"peers: {allow: [\"%s\"]}\n"
-		"buffers: {mbufs: %u}\n",
+		"test-constants: {buffers.mbufs: %u}\n",
 		o->workers, o->workers, o->verified ? ",checksums=verified" : "", server, last,
 		o->is_v4 ? 16 : 64, o->is_v4 ? "198.51.99.254" : "2001:db8::ffff", server,
 		FLOWS_SERVER_PORT, o->is_v4 ? "198.19.0.0/16" : "2001:db8:2::/64", o->mbufs);

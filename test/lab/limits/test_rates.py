@@ -4,13 +4,13 @@
 and any worker. The excess is counted under the limit that was exceeded, and another user loses
 nothing. A reload changes the rates of live allocations."""
 
-import json
 import os
 import select
 import signal
 import time
 
 import dtls
+from constants import document
 import lab as labs
 import streams
 from control import Control, ctl
@@ -133,7 +133,7 @@ def of_a_user(lab, server, ask, path):
     # `explain` shows the reason later, too.
     (loser,) = [f for f in ivan if most["relay"].endswith(f":{f.client.relayed[1]}")]
     assert loser.client.refresh(0).cls == SUCCESS
-    told = lambda: "limits.rates.user" in ask.ask("explain", user="ivan")["advice"]
+    told = lambda: "limits.rates" in ask.ask("explain", user="ivan")["advice"]
     until(told, 15, "the user's limit explains it")
     return [flow for flow in ivan if flow is not loser], olga
 
@@ -168,7 +168,7 @@ def by_reload(lab, server, flows):
     def reload(rates):
         server.config["limits"] = {"unauthenticated": {"rate": 0}, "rates": rates}
         with open(server.path, "w", encoding="utf-8") as file:
-            file.write(lab.device(json.dumps(server.config, indent=1)))
+            file.write(lab.device(document(server.config)))
         told = lambda: server.log().count("reload by SIGHUP: ")
         before = told()
         server.process.send_signal(signal.SIGHUP)
@@ -184,7 +184,7 @@ def by_reload(lab, server, flows):
     reload({"burst": BURST})
     _, got, sent = again(0.5)
     assert got == sent, f"{got} of {sent} without limits"
-    reload({"burst": BURST, "realm": {"to-peers": {"datagrams": 100}}})
+    reload({"burst": BURST, "realm-to-peers": {"datagrams": 100}})
     most, got, sent = again(1)
     near(got, 100, 1, most, "datagrams of the realm")
     assert server.drops()["realm-rate"] == sent - got
@@ -200,8 +200,8 @@ def main(lab):
     config["limits"] = {
         "rates": {
             "burst": BURST,
-            "user": {"to-peers": {"bits": "2M"}},
-            "allocation": {"from-peers": {"datagrams": FROM_PEERS}},
+            "user-to-peers": "2M",
+            "allocation-from-peers": {"datagrams": FROM_PEERS},
         }
     }
     server = lab.server(config, allow={"user-rate", "allocation-rate", "realm-rate"})

@@ -252,7 +252,7 @@ def make(lab, bond, networks=None, allow=(), **more):
                    "peers": {"allow": ["10.100.0.0/24"]}}  # fmt: skip
     made = servers.Slipring(lab, config, allow=allow)
     made.config["ports"] = [port]
-    made.text = servers.json.dumps(made.config)
+    made.text = servers.document(made.config)
     lab.servers.append(made)
     lab.cleanup.callback(made.kill)
     return made
@@ -362,7 +362,7 @@ def lacp_learns(lab):
                   ("exception-foreign",), exception={"name": "sr0", "netns": exc.name})  # fmt: skip
     server.config["listeners"] = [{"address": "all"}]
     server.config["relay"]["addresses"] = "all"
-    server.text = servers.json.dumps(server.config)
+    server.text = servers.document(server.config)
     starting = threading.Thread(target=server.start, daemon=True)
     starting.start()
     labs.until(lambda: "waiting for an IPv4 address" in server.log(), 20, "it waits")

@@ -61,8 +61,9 @@ def profiles(lab):
     """What becomes of the port with and without profiles."""
     shipped = r"port wan: rings rx 1024 tx 1024, profile \S+/drivers-config/af_packet.yaml \(in the lab"
     check(lab, {}, (1024, 1024, 1024, shipped))
-    port = {**CONFIG["ports"][0], "device": DEVICE + ",framecnt=256", "rx-ring": 128}
-    check(lab, {"ports": [port]}, (256, 128, 1024, "rings rx 128 tx 1024, profile"))
+    port = {**CONFIG["ports"][0], "device": DEVICE + ",framecnt=256"}
+    rings = {"buffers": {"rx-ring": 128}}
+    check(lab, {"ports": [port], **rings}, (256, 128, 1024, "rings rx 128 tx 1024, profile"))
     none = "driver profiles: none: ports use the values that they report(?s:.*)no profile of driver net_af"
     check(lab, {"drivers": ""}, (512, 1024, 1024, none))
     folder = write(lab, "own.yaml", "drivers: [net_af_packet]\ntested: here\nrx-ring: 256\n"
@@ -70,7 +71,8 @@ def profiles(lab):
     check(lab, {"drivers": folder}, (2048, 256, 1024, r"driver profiles: 1 in .*drivers\n"))
     # more than the pool has: not taken, and told
     write(lab, "own.yaml", "drivers: [net_af_packet]\ntested: here\nrx-ring: 32768\n")
-    check(lab, {"drivers": folder}, (512, 1024, 1024, "warn .* asks for rings of 32768 and 0: "))
+    pool = {"buffers": {"mbufs": 16384}}
+    check(lab, {"drivers": folder, **pool}, (512, 1024, 1024, "warn .* asks for rings of 32768 and 0: "))
 
 
 def statistics(lab):
@@ -117,8 +119,8 @@ def vtap(lab):
     """A vtap's ring is the queue of its interface."""
     labs.need_own_server()
     folder = write(lab, "own.yaml", "drivers: [vtap]\ntested: here\nrx-ring: 300\n")
-    own_port = {"ports": [{**CONFIG["ports"][0], "rx-ring": 200}]}
-    for config, want in (({"drivers": ""}, 1024), ({}, 300), (own_port, 200)):
+    rings = {"drivers": "", "buffers": {"rx-ring": 200}}
+    for config, want in (({"drivers": ""}, 1024), ({}, 300), (rings, 200)):
         server = lab.server({"drivers": folder, **config})
         (port,) = server.telemetry.ask("/slipring/ports")
         assert (port["rx_ring"], port["tx_ring"]) == (want, 0), port

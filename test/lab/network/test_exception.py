@@ -29,12 +29,12 @@ def family(address):
     return socket.AF_INET6 if ":" in address else socket.AF_INET
 
 
-def start(lab, allow, offload="uso", **more):
-    """A server with an exception port in the namespace exc."""
+def start(lab, allow, offload="uso", **constants):
+    """A server with an exception port in the namespace exc. constants: those of exception ports."""
     labs.OFFLOAD = offload
     port = dict(servers.CONFIG["ports"][0])
-    port["exception"] = {"name": "sr0", "netns": lab.exc.name, "allow": allow, **more}
-    return lab.server({"ports": [port]}, allow={"exception-foreign"})
+    port["exception"] = {"name": "sr0", "netns": lab.exc.name, "allow": allow}
+    return lab.server({"ports": [port], "exception": constants}, allow={"exception-foreign"})
 
 
 def counters(made):

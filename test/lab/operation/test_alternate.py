@@ -71,7 +71,7 @@ def followers(lab, server):
 
 
 def from_allocations(lab, server):
-    line = reload(server, {"alternate": {"servers": [OTHER], "when": {"allocations": 2}}})
+    line = reload(server, {"alternate": {"servers": [OTHER], "allocations": 2}})
     assert "1 change is in use" in line, line
     until(lambda: state(server)["sends"] == 0, 5, "there is none yet")
     first, second, third = (lab.client() for _ in range(3))
@@ -88,7 +88,7 @@ def from_allocations(lab, server):
 
 def from_datagrams(lab, server, client):
     when = {"allocations": 0, "datagrams-per-second": 100}
-    line = reload(server, {"alternate": {"servers": [OTHER], "when": when}})
+    line = reload(server, {"alternate": {"servers": [OTHER], **when}})
     assert "changes are in use" in line or "change is in use" in line, line
     echo = lab.echo()
     assert client.bind(0x4000, echo.address).cls == SUCCESS
@@ -131,7 +131,7 @@ def mistakes(server):
     """What a reload refuses."""
     line = reload(server, {"alternate": {"servers": [SERVER4]}})
     assert "is an address of this server: name another server's" in server.log(), line
-    line = reload(server, {"alternate": {"servers": [], "when": {"allocations": 5}}})
+    line = reload(server, {"alternate": {"servers": [], "allocations": 5}})
     assert "there are no servers to send clients to" in server.log(), line
     assert state(server)["servers"] == 1
 

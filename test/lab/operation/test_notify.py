@@ -4,12 +4,12 @@
 it relays, that it reloads and stops, that a start takes long, and that it is well, as long as it is.
 """
 
-import json
 import os
 import signal
 import socket
 import time
 
+from constants import document
 import lab as labs
 import watch
 from lab import until
@@ -73,7 +73,7 @@ def feeding(systemd, server):
 
 
 def reloading(systemd, server):
-    for text in (json.dumps(server.config), "no: configuration\n"):
+    for text in (document(server.config), "no: configuration\n"):
         begin = time.monotonic()
         with open(server.path, "w") as file:
             file.write(server.lab.device(text))

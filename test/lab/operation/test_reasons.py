@@ -43,7 +43,6 @@ ELSEWHERE = {
     "challenge": "how every client begins: counted only (test_exporter)",
     "nonce-stale": "how long sessions go on: counted only (test_limits)",
     "quota-realm": "there have to be several realms (test_realms)",
-    "access-key-expired": "a key has to have had its time (unit test refusals)",
     **dict.fromkeys(
         (
             "access-key-unknown",

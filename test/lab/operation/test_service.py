@@ -58,7 +58,6 @@ CHANGES = (
     ("packet:eth0", "packet:s9"),
     ("count: 8, idle: busy", "count: 2"),
     ("allocations: 1000000", "allocations: 1000"),
-    ("mbufs: 131072, rx-ring: 2048, tx-ring: 2048", "mbufs: 65536"),
     (" connections: 20000", " connections: 1000"),
     ("to: syslog, level: notice", "to: stderr"),
 )

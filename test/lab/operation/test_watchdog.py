@@ -133,7 +133,7 @@ def refused(lab, server):
 def not_allowed(lab):
     server = lab.server({**watch.config(lab), "debug": {"faults": False}})
     with watch.control.Control(server.config["control"]["socket"]) as client:
-        assert "debug.faults" in client.refused("fault", **{"what": "segv"}, worker=0)
+        assert "for tests alone" in client.refused("fault", **{"what": "segv"}, worker=0)
     server.finish()
 
 
@@ -145,7 +145,7 @@ def hangs_for_ever(lab, fault):
     watch.ended(server, signal.SIGABRT)
     took = time.monotonic() - begin
     log = server.log()
-    assert "watchdog: worker 1 " in log and "the process ends (watchdog.abort-ms)" in log, log
+    assert "watchdog: worker 1 " in log and "the process ends" in log, log
     report = watch.Report(log[log.index("slipring crash report") :])
     assert report.whole and "worker 1 " in report.rows["reason"], report.text
     assert "dp_fault_now" in report.stack() and "worker_run" in report.stack(), report.text

@@ -6,10 +6,10 @@ One family ends and the other goes on; an operator's kill and a connection's end
 of one family gives one address and says why. relay.default-family is taken up by a reload.
 """
 
-import json
 import os
 import re
 
+from constants import document
 import lab as labs
 import streams
 from control import Control, ctl
@@ -140,7 +140,7 @@ def given(lab, client_ip):
 def defaults(lab, server, path):
     assert [given(lab, ip) for ip in (CLIENT4, CLIENT6)] == [IPV4, IPV4]
     for value, want in (("client", [IPV4, IPV6]), ("ipv6", [IPV6, IPV6])):
-        text = json.dumps(merge(server.config, {"relay": {"default-family": value}}))
+        text = document(merge(server.config, {"relay": {"default-family": value}}))
         with open(os.open(server.path + ".new", os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
             file.write(lab.device(text))
         os.rename(server.path + ".new", server.path)

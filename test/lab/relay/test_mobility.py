@@ -7,10 +7,10 @@ Between the Refresh and the first datagram on the new way the old one goes on. A
 its TCP connection for the time that the file says. Tickets of others, and old ones, are refused.
 """
 
-import json
 import os
 
 import dtls
+from constants import document
 import lab as labs
 import streams
 import uclient
@@ -129,7 +129,7 @@ def between_transports(lab, server, echo):
 
 def soon(lab, server, path):
     """A reload: from now on nothing outlives its connection by more than a second."""
-    text = json.dumps(merge(server.config, {"relay": {"mobility": {"enabled": True, "grace": 1}}}))
+    text = document(merge(server.config, {"relay": {"mobility": {"enabled": True, "grace": 1}}}))
     with open(os.open(server.path + ".new", os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
         file.write(lab.device(text))
     os.rename(server.path + ".new", server.path)

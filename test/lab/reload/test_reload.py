@@ -121,7 +121,7 @@ def refused(lab, server, ivan):
     assert "the file matches the running configuration" in before, before
     change = {"limits": {"per-user": 1}}
     for wrong, message in (
-        ({**change, "workers": {"count": 1}, "buffers": {"mbufs": 8192}}, "buffers.mbufs takes a restart"),
+        ({**change, "workers": {"count": 1}, "dtls": {"sessions": 9000}}, "dtls.sessions takes a restart"),
         ({**change, "listeners": [{"address": "10.99.0.1", "port": 3479}]}, "takes a restart"),
         ({**change, "auth": {"realm": "other.test"}}, "auth.realm takes a restart"),
         ({**change, "peers": {"deny": ["10.1.2.3/99"]}}, "peers.deny"),
@@ -151,16 +151,16 @@ def program(server, path):
     out = control.ctl(path, "config", "reload")
     assert "2 changes are in use; 0 allocations ended" in out and "done" in out, out
     print(out)
-    write(server, {"buffers": {"mbufs": 8192}, "auth": {"secrets": ["planted-secret-of-this-test"]}})
+    write(server, {"dtls": {"sessions": 9000}, "auth": {"secrets": ["planted-secret-of-this-test"]}})
     out = control.ctl(path, "config", "diff")
-    assert "buffers.mbufs" in out and "restart" in out and "auth.secrets" in out, out
+    assert "dtls.sessions" in out and "restart" in out and "auth.secrets" in out, out
     print(out)
     assert "planted" not in out + server.log(), "secrets are not told"
     out = control.ctl(path, "config", "reload", code=1)
-    assert "refused" in out and "buffers.mbufs takes a restart, which ends calls" in out, out
+    assert "refused" in out and "dtls.sessions takes a restart, which ends calls" in out, out
     assert control.ctl(path, "config", code=0) == out
     rows = json.loads(control.ctl(path, "config", "diff", "--json"))["rows"]
-    assert {row["key"]: row["restart"] for row in rows}["buffers.mbufs"] is True, rows
+    assert {row["key"]: row["restart"] for row in rows}["dtls.sessions"] is True, rows
     write(server, "{")
     assert "nothing has changed" in control.ctl(path, "config", "reload", code=1)
     reload(server, {})

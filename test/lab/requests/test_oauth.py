@@ -30,8 +30,7 @@ KEYS = {
 
 
 def key(kid):
-    algorithm = "A128GCM" if len(KEYS[kid]) == 16 else "A256GCM"
-    return {"kid": kid, "secret": base64.b64encode(KEYS[kid]).decode(), "algorithm": algorithm}
+    return {"kid": kid, "secret": base64.b64encode(KEYS[kid]).decode()}
 
 
 OAUTH = {"server-name": NAME, "keys": [key(kid) for kid in KEYS]}

@@ -104,7 +104,7 @@ def locked(lab, server):
     config = servers.merge(server.config, {"eal": {"file-prefix": server.prefix + "x"}})
     path = os.path.join(lab.dir, "second.yaml")
     with open(path, "w") as file:
-        file.write(lab.device(servers.json.dumps(config)))
+        file.write(lab.device(servers.document(config)))
     done = subprocess.run(lab.dut.argv(servers.BINARY, "-c", path), capture_output=True, text=True,
         timeout=60, check=False)  # fmt: skip
     assert done.returncode == 1, done

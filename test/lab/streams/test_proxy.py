@@ -230,7 +230,7 @@ def changed(lab, server):
     listeners = [dict(row) for row in server.config["listeners"]]
     for row in listeners:
         if "proxy" in row:
-            row["proxy"] = {**row["proxy"], "from": ["10.99.252.2"]}
+            row["proxy"] = ["10.99.252.2"]
     said = rereads.reload(server, {"listeners": listeners})
     assert "4 changes are in use; 0 allocations ended" in said, said
     before = streams.counters(server)["refused_proxy"]
@@ -249,7 +249,8 @@ def main(lab):
     config["streams"] |= {"threads": 2, "per-source": PER_SOURCE}
     for row in config["listeners"]:
         if row["transport"] != "udp":
-            row["proxy"] = {"from": BALANCERS, "size": SIZE}
+            row["proxy"] = BALANCERS
+    config["proxy"] = {"size": SIZE}
     server = lab.server(reasons.config(lab, "proxy", **config), allow=("no-allocation",))
     assert f"listener: tcp {streams.V4}:{PLAIN}, by balancers\n" in server.log()
     with Control(server.config["control"]["socket"]) as ask:

@@ -432,7 +432,7 @@ def rated(lab, server):
     rate, size = 1_000_000, 1_500_000  # bytes a second; bytes
     sink, control = Echo(lab, silent=True), allocated(lab)
     sock = dialled(lab, control, sink.address)
-    server.config["limits"]["rates"] = {"allocation": {"to-peers": {"bits": "8M"}}}
+    server.config["limits"]["rates"] = {"allocation-to-peers": "8M"}
     reload(server, {})
     data, began = os.urandom(size), time.monotonic()
     sock.settimeout(60 * labs.SLOW)

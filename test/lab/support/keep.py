@@ -4,7 +4,6 @@ process."""
 
 import contextlib
 import glob
-import json
 import os
 import shutil
 import signal
@@ -12,6 +11,7 @@ import tempfile
 import threading
 import time
 
+from constants import document
 import lab as labs
 import server as servers
 import turnlib
@@ -49,7 +49,7 @@ def start(lab, config=None, **kwargs):
 def change(server, changes):
     """Writes the configuration of the next process."""
     config = servers.merge(server.config, changes)
-    server.text = server.lab.device(json.dumps(config, indent=1))
+    server.text = server.lab.device(document(config))
 
 
 def die(server):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Changes to the file of a running server, and reloads."""
 
-import json
 import os
 import signal
 
+from constants import document
 from lab import until
 from server import merge
 
@@ -12,7 +12,7 @@ from server import merge
 def write(server, change):
     """Writes the file with these changes like an editor: a new file replaces the old one."""
     with open(os.open(server.path + ".new", os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
-        text = change if isinstance(change, str) else json.dumps(merge(server.config, change))
+        text = change if isinstance(change, str) else document(merge(server.config, change))
         file.write(server.lab.device(text))
     os.rename(server.path + ".new", server.path)
 

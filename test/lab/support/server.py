@@ -14,6 +14,7 @@ import subprocess
 import time
 
 import lab as labs
+from constants import document
 from lab import SERVER4, SERVER6, SLOW, until
 
 BINARY = os.path.join(labs.BUILD, "app/slipring/slipring")
@@ -159,7 +160,7 @@ class Slipring(Process):
         for address in more:
             port["addresses"].append(address)
             self.config["listeners"].append({"address": address.split("/")[0]})
-        self.text = lab.device(text or json.dumps(self.config, indent=1))
+        self.text = lab.device(text or document(self.config))
         if text:
             found = re.search(r"file-prefix: *([\w-]+)", text)
             self.prefix = found[1] if found else "slipring"

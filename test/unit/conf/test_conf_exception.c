@@ -37,10 +37,7 @@ static void test_the_section_belongs_to_its_port(void **state)
 static void test_each_key_is_taken(void **state)
 {
 	char error[CONF_ERROR_LEN];
-	struct conf *c = load(AT,
-		"exception: {name: sr0, netns: host, rate: 5, buffers: 64, tso: off,"
-		" client-ports: 1024-65535}",
-		error);
+	struct conf *c = load(AT, "exception: {name: sr0, netns: host}\n    uso: off", error);
 	const struct conf_exception *e;
 
 	if (c == NULL)
@@ -49,10 +46,10 @@ static void test_each_key_is_taken(void **state)
 	assert_string_equal(e->name, "sr0");
 	assert_string_equal(e->netns, "host");
 	assert_null(e->device);
-	assert_int_equal(e->rate, 5);
-	assert_int_equal(e->buffers, 64);
-	assert_int_equal(e->client_lo, 1024);
-	assert_int_equal(e->client_hi, 65535);
+	assert_int_equal(e->rate, 100000);
+	assert_int_equal(e->buffers, 512);
+	assert_int_equal(e->client_lo, 32768);
+	assert_int_equal(e->client_hi, 60999);
 	assert_int_equal(e->tso, CONF_USO_OFF);
 	conf_free(c);
 }
@@ -124,10 +121,6 @@ static void test_refused(void **state)
 	static const struct {
 		const char *piece, *replacement, *error;
 	} list[] = {
-		{AT, "exception: {name: sr0, client-ports: 0-9}",
-			"10:42: ports[0].exception.client-ports: "},
-		{AT, "exception: {name: sr0, client-ports: 9-8}",
-			"10:42: ports[0].exception.client-ports: "},
 		{ALLOW("ssh"), NONE_OF "ssh' is none of: tcp/PORT, tcp-to/PORT"},
 		{ALLOW("TCP/22"), NONE_OF "TCP/22' is none of"},
 		{ALLOW("/22"), NONE_OF "/22' is none of"},
@@ -149,10 +142,6 @@ static void test_refused(void **state)
 			"10:23: ports[0].exception.name: 16 bytes are too long, at most 15"},
 		{AT, "exception: {name: a/b}", "10:23: ports[0].exception.name: may hold only"},
 		{AT, "exception: {name: '..'}", "10:23: ports[0].exception.name: '..' is no name"},
-		{AT, "exception: {name: sr0, rate: 0}", "10:34: ports[0].exception.rate: 0 is out"},
-		{AT, "exception: {name: sr0, buffers: 63}",
-			"10:37: ports[0].exception.buffers: 63 is out"},
-		{AT, "exception: {name: sr0, tso: yes}", "10:33: ports[0].exception.tso: 'yes'"},
 		{AT, "exception: {name: sr0, alow: []}",
 			"10:28: ports[0].exception.alow: unknown key, did you mean 'allow'?"},
 		{AT, "exception: {name: sr0, device: 'vtap:x'}",
@@ -259,73 +248,6 @@ static void test_relaying_over_tcp(void **state)
 	free(text);
 }
 
-static void say_unlimited(void *ctx, enum conf_weight weight, const char *line)
-{
-	*(unsigned int *)ctx +=
-		strstr(line,
-			"limits.rates.user.to-peers.datagrams: what is relayed over "
-			"TCP (relay.tcp) has no datagrams") != NULL;
-}
-
-// A limit of datagrams does not hold what is relayed over TCP.
-static void test_rates_of_tcp(void **state)
-{
-#define RATES(rates) "  allocations: 1000\n", "  rates: {user: {to-peers: {" rates "}}}\n"
-	static const struct {
-		const char *pieces[11];
-		unsigned int warnings;
-	} list[] = {
-		{{ON, OVER(3478), BY_KERNEL, ONE_PORT, RATES("datagrams: 100")}, 1},
-		{{ON, OVER(3478), BY_KERNEL, ONE_PORT, RATES("datagrams: 100, bits: 1M")}, 0},
-		{{ON, OVER(3478), BY_KERNEL, ONE_PORT, RATES("bits: 1M")}, 0},
-		{{RATES("datagrams: 100")}, 0},
-	};
-
-	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
-		char *text = edited(list[i].pieces), error[CONF_ERROR_LEN];
-		struct conf *c = conf_file_load(text, strlen(text), error);
-		unsigned int n = 0;
-		struct conf_report r = {.say = say_unlimited, .ctx = &n};
-
-		if (c == NULL)
-			fail_msg("%s", error);
-		conf_warnings(c, &r);
-		assert_int_equal(n, list[i].warnings);
-		conf_free(c);
-		free(text);
-	}
-}
-
-static void say(void *ctx, enum conf_weight weight, const char *line)
-{
-	*(unsigned int *)ctx += strstr(line, ": buffers.mbufs: of 16384 buffers ") != NULL;
-}
-
-// More than half of the buffers may wait for the kernel.
-static void test_warning(void **state)
-{
-	static const struct {
-		const char *replacement;
-		unsigned int warnings;
-	} list[] = {
-		{"exception: {name: sr0, buffers: 4096}", 0}, // on each of two workers
-		{"exception: {name: sr0, buffers: 4097}", 1},
-		{"exception: # name: sr0", 0},
-	};
-
-	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
-		char error[CONF_ERROR_LEN];
-		struct conf *c = load(AT, list[i].replacement, error);
-		unsigned int n = 0;
-		struct conf_report r = {.say = say, .ctx = &n};
-
-		assert_non_null(c);
-		conf_warnings(c, &r);
-		assert_int_equal(n, list[i].warnings);
-		conf_free(c);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -336,8 +258,6 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_streams_of_ports),
 		cmocka_unit_test(test_relaying_over_tcp),
-		cmocka_unit_test(test_rates_of_tcp),
-		cmocka_unit_test(test_warning),
 	};
 
 	return cmocka_run_group_tests(tests, conf_file_open, NULL);

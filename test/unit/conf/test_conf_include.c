@@ -166,10 +166,12 @@ static void mappings_are_joined_and_lists_appended(void **state)
 		"ports:\n  - {name: dmz, device: net_c, addresses: [10.2.0.1/24]}\n"
 		"listeners: [{address: 10.2.0.1}]\n"
 		"auth: {secrets: [hunter7hunter7hunter7]}\n"
-		"limits: {per-user: 3, stale-nonce: {rate: 5}}\n"
+		"limits: {per-user: 3, lifetime: {permission: 400}}\n"
 		"peers: {allow: [192.0.2.0/24]}\n"
-		"fragments: {flows: 0}\n");
-	conf_dir_put("d/b.yaml", "limits: {stale-nonce: {burst: 6}}\nfragments: {timeout: 900}\n");
+		"test-constants: {fragments.flows: 0}\n");
+	conf_dir_put("d/b.yaml",
+		"limits: {lifetime: {channel: 700}}\n"
+		"test-constants: {fragments.timeout: 900}\n");
 	c = load();
 	assert_int_equal(c->nb_ports, 3);
 	assert_string_equal(c->ports[2].name, "dmz");
@@ -178,8 +180,8 @@ static void mappings_are_joined_and_lists_appended(void **state)
 	assert_string_equal(c->turn.secrets[1], "hunter7hunter7hunter7");
 	assert_int_equal(c->turn.limits.allocations, 1000);
 	assert_int_equal(c->turn.limits.per_user, 3);
-	assert_int_equal(c->turn.limits.stale_nonce.rate, 5);
-	assert_int_equal(c->turn.limits.stale_nonce.burst, 6);
+	assert_int_equal(c->turn.limits.permission_s, 400);
+	assert_int_equal(c->turn.limits.channel_s, 700);
 	assert_int_equal(c->turn.nb_allow, 6);
 	assert_int_equal(c->fragments.flows, 0);
 	assert_int_equal(c->fragments.timeout_ms, 900);
@@ -211,7 +213,7 @@ static void a_name_is_relative_to_the_file(void **state)
 static void what_is_given_twice_is_told_with_both_places(void **state)
 {
 	refused_twice("auth:\n  realm: x\n", "2:10: auth.realm:", "23:3");
-	refused_twice("limits: {lifetime: {max: 5}}\n", "1:26: limits.lifetime.max:", "31:28");
+	refused_twice("limits: {lifetime: {max: 5}}\n", "1:26: limits.lifetime.max:", "31:14");
 	refused_twice("relay: {addresses: all}\n", "1:20: relay.addresses:", "19:3");
 	refused_twice("peers: [10.0.0.0/8]\n", "1:8: peers:", "33:1");
 	refused_twice("auth:\n  realm:\n", "2:9: auth.realm:", "23:3");
@@ -234,12 +236,12 @@ static void one_file_may_not_have_it_twice(void **state)
 	conf_dir_put("d/a.yaml", "auth: {secrets: [hunter8]}\n\nauth: {secrets: [hunter9]}\n");
 	assert_null(load_with(conf_dir_path("d")));
 	assert_non_null(strstr(lines, "a.yaml:3:7: auth: given twice"));
-	conf_dir_put("d/a.yaml", "fragments: {flows: 1}\nfragments: {flows: 2}\n");
+	conf_dir_put("d/a.yaml", "state: {file: /a}\nstate: {file: /b}\n");
 	assert_null(load_with(conf_dir_path("d")));
-	assert_non_null(strstr(lines, "a.yaml:2:12: fragments: given twice"));
-	conf_dir_put("d/a.yaml", "fragments: {flows: 1, flows: 2}\n");
+	assert_non_null(strstr(lines, "a.yaml:2:8: state: given twice"));
+	conf_dir_put("d/a.yaml", "state: {file: /a, file: /b}\n");
 	assert_null(load_with(conf_dir_path("d")));
-	assert_non_null(strstr(lines, "a.yaml:1:30: fragments.flows: given twice"));
+	assert_non_null(strstr(lines, "a.yaml:1:25: state.file: given twice"));
 }
 
 static void errors_name_the_included_file(void **state)
@@ -259,7 +261,6 @@ static void errors_name_the_included_file(void **state)
 		{"- a\n", "1:1: yaml: the file must be a mapping of keys"},
 		{"listening-port=3478\n", "1:1: yaml: keys take a ':'"},
 		{"include: x\n", "1:10: include: an included file includes none"},
-		{"version: 1\n", "1:10: version: stands in the file that includes"},
 		{"listeners: [{address: 10.9.9.9}]\n", "1:23: listeners[2].address: "},
 	};
 
@@ -288,11 +289,11 @@ static void what_cannot_be_read_is_refused(void **state)
 	assert_null(load_with("/nonexistent/conf.d"));
 	assert_int_equal(strncmp(lines, conf_path, main_at), 0);
 	assert_string_equal(lines + main_at,
-		":39:10: include: /nonexistent/conf.d: No such file or directory\n");
+		":38:10: include: /nonexistent/conf.d: No such file or directory\n");
 	assert_null(load_with("[d]"));
-	assert_non_null(strstr(lines, ":39:10: include: must be text"));
+	assert_non_null(strstr(lines, ":38:10: include: must be text"));
 	assert_null(load_with("''"));
-	assert_non_null(strstr(lines, ":39:10: include: must not be empty"));
+	assert_non_null(strstr(lines, ":38:10: include: must not be empty"));
 	assert_null(load_with("/dev/null"));
 	assert_non_null(strstr(lines, "/dev/null is no regular file"));
 	conf_dir_put("d/sub.yaml/x", "");

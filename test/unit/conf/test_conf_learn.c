@@ -114,7 +114,7 @@ static void what_is_learned_stands_wherever_the_word_was_meant(void **state)
 // A VLAN learns as a port does, and waits as long as the one whose device it is.
 static void a_vlan_learns_too(void **state)
 {
-	struct conf *c = load("[dhcp]\n    addresses-wait: 7\n    vlans:\n"
+	struct conf *c = load("[dhcp]\n    vlans:\n"
 			      "      - id: 100\n        addresses: [dhcp, slaac]\n"
 			      "        exception: {name: sr100}");
 	struct conf_learned l[] = {learned(0, "10.7.0.9", 120, NULL),
@@ -124,8 +124,8 @@ static void a_vlan_learns_too(void **state)
 
 	assert_int_equal(c->nb_ports, 3);
 	assert_int_equal(c->ports[2].vlan, 100);
-	assert_int_equal(c->ports[0].learn_wait_s, 7);
-	assert_int_equal(c->ports[2].learn_wait_s, 7);
+	assert_int_equal(c->ports[0].learn_wait_s, 60);
+	assert_int_equal(c->ports[2].learn_wait_s, 60);
 	l[1].port = l[2].port = 2;
 	assert_int_equal(conf_resolve(c, l, 3, &r, error), 0);
 	assert_false(conf_pending(c));
@@ -239,9 +239,6 @@ static void mistakes_are_told_at_their_places(void **state)
 		{WAN "    mtu: 1500\n",
 			"    addresses: [10.0.0.1/24, 'fd00::1/64', slaac]\n    mtu: 1000\n" KERNEL,
 			"9:10: ports[0].mtu: 1000 is too small"},
-		{"    addresses: [10.1.0.1-10.1.0.9/16]\n",
-			"    addresses: [10.1.0.1-10.1.0.9/16]\n    addresses-wait: 90000\n",
-			"15:21: ports[1].addresses-wait: 90000 is out of range"},
 	};
 
 	CHECK(list);

@@ -16,7 +16,9 @@ static void keys_of_a_section_stand_together(void **state)
 {
 	const struct conf_key *k;
 
-	for (unsigned int i = 0; (k = conf_schema_at(&conf_file_keys, i)) != NULL; i++) {
+	// the names of constants have dots
+	for (unsigned int i = 0; (k = conf_schema_at(&conf_file_keys, i))->flags != CONF_HIDDEN;
+		i++) {
 		const struct conf_key *found = NULL;
 		char path[128];
 
@@ -38,7 +40,8 @@ static void no_number_is_of_seconds(void **state)
 	const struct conf_key *k;
 
 	for (unsigned int i = 0; (k = conf_schema_at(&conf_file_keys, i)) != NULL; i++)
-		if (k->type == CONF_NUMBER && strncmp(k->help, "Seconds ", 8) == 0)
+		if (k->type == CONF_NUMBER && k->help != NULL &&
+			strncmp(k->help, "Seconds ", 8) == 0)
 			fail_msg("%s has seconds, and no CONF_TIME", k->path);
 }
 

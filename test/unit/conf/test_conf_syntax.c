@@ -20,7 +20,7 @@ static void test_syntax(void **state)
 			": indent with blanks, never with tabs"},
 		{{"  ports: 49152-65535\n", "\tports: 49152-65535\n", "20:1: yaml: syntax: "},
 			": indent with blanks, never with tabs"},
-		{{"  quarantine", "  \tquarantine", "21:3: yaml: syntax: "},
+		{{"  default-family", "  \tdefault-family", "21:3: yaml: syntax: "},
 			": indent with blanks, never with tabs"},
 		{{"realm: turn.test", "realm: @REALM@", "23:10: yaml: syntax: "}, " needs quotes"},
 		{{"[hunter3]", "[${hunter3}]", "27:14: yaml: syntax: "},
@@ -57,12 +57,12 @@ static void test_syntax(void **state)
 			": a ',' is missing, or the '}', or quotes around the text"},
 		{{"[hunter3]", "['hunter3'", "28:3: yaml: syntax: "},
 			": a ',' is missing, or the ']', or quotes around the text"},
-		{{"log: {", "log\nbuffers: {}\nlog: {", "37:1: yaml: "},
+		{{"log: {", "log\nstate: {}\nlog: {", "37:1: yaml: "},
 			": a key takes a ':' and a blank behind it"},
 		{{"realm: turn.test", "realm: turn: test", "23:14: yaml: syntax: "},
 			"text with ': ' in it needs quotes, and the keys of one section the same "
 			"indentation"},
-		{{"  quarantine", " quarantine", "21:2: yaml: syntax: "},
+		{{"  default-family", " default-family", "21:2: yaml: syntax: "},
 			": the keys of one section need the same indentation, and nothing may "
 			"follow a closing quote"},
 		{{"realm: turn.test", "realm: \"a\\dx\"", "23:12: yaml: syntax: "},
@@ -248,38 +248,6 @@ static void test_all_errors(void **state)
 	assert_told(text, checked, sizeof(checked) / sizeof(checked[0]));
 }
 
-// Nothing but the version is told: the rest may be unknown because it is of that version.
-static void test_a_later_version_alone(void **state)
-{
-	static const char later[] = "1:10: version: the file is of version 2, and this slipring "
-				    "knows versions up to 1: install a later";
-	static const char far[] = "# of the year 2040\nversion:  4294967295\n";
-	static const char *const want[] = {later};
-
-	assert_told("version: 2\nnonsense: 1\n", want, 1);
-	conf_file_refused(far, strlen(far), "2:11: version: the file is of version 4294967295");
-}
-
-static void test_no_version(void **state)
-{
-	static const char *const bad[][2] = {
-		{"version: 0\n", "1:10: version: 0 is out of range"},
-		{"version: '1'\n", "1:10: version: must be a number"},
-		{"version: 1.0\n", "1:10: version: must be a decimal number"},
-		{"version: [1]\n", "1:10: version: must be a number: remove the brackets"},
-		{"version: -1\n", "1:10: version: must be a decimal number"},
-	};
-	struct conf *c = conf_file_changed("eal:\n", "version: 1\neal:\n");
-
-	assert_int_equal(c->version, 1);
-	conf_free(c);
-	c = conf_file_changed("eal:\n", "eal:\n");
-	assert_int_equal(c->version, 1);
-	conf_free(c);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		conf_file_refused(bad[i][0], strlen(bad[i][0]), bad[i][1]);
-}
-
 // A file that is none of ours is not gone through to its end.
 static void test_enough_errors(void **state)
 {
@@ -302,8 +270,6 @@ int main(void)
 		cmocka_unit_test(test_turnserver),
 		cmocka_unit_test(test_editors),
 		cmocka_unit_test(test_all_errors),
-		cmocka_unit_test(test_a_later_version_alone),
-		cmocka_unit_test(test_no_version),
 		cmocka_unit_test(test_enough_errors),
 	};
 

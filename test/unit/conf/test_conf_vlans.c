@@ -19,7 +19,7 @@
 static void each_vlan_becomes_a_port(void **state)
 {
 	struct conf *c = conf_file_changed(AT,
-		"    steering: t2\n    rx-ring: 256\n    vlans:\n"
+		"    steering: t2\n    uso: off\n    vlans:\n"
 		"      - {id: 100, addresses: [10.2.0.1/24], gateway: [10.2.0.254]}\n"
 		"      - id: 4094\n        name: voice\n        mtu: 1400\n"
 		"        addresses: [10.3.0.1-10.3.0.4/24, 'fd03::1/64']\n"
@@ -41,7 +41,7 @@ static void each_vlan_becomes_a_port(void **state)
 		assert_int_equal(p[i].on, 0);
 		assert_string_equal(p[i].device, "net_a");
 		assert_int_equal(p[i].steering, CONF_STEERING_T2);
-		assert_int_equal(p[i].rx_ring, 256);
+		assert_int_equal(p[i].uso, CONF_USO_OFF);
 	}
 	assert_int_equal(p[2].vlan, 100);
 	assert_int_equal(p[2].mtu, 1500);
@@ -150,7 +150,7 @@ static void mistakes_are_told_at_their_places(void **state)
 		VLANS("{" OK ", name: 'a b'}", "55: ports[0].vlans[0].name: "),
 		VLANS("{" OK ", name: wan.101}, {id: 101, addresses: [10.3.0.1/24]}",
 			"70: ports[0].vlans[1].id: another port has the name 'wan.101'"),
-		VLANS("{" OK ", exception: {rate: 5}}",
+		VLANS("{" OK ", exception: {allow: [icmp]}}",
 			"60: ports[0].vlans[0].exception.name: missing"),
 		VLANS("{" OK ", exception: {name: sr0}}, {id: 101, addresses: [10.3.0.1/24], "
 		      "exception: {name: sr0}}",

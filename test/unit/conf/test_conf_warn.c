@@ -41,7 +41,7 @@ static const char clean[] = "eal:\n" // 1
 			    "peers:\n"
 			    "  allow: [10.0.0.0/24, 10.1.0.1-10.1.0.6]\n"
 			    "  deny: ['fd00:1::/32']\n"
-			    "buffers: {mbufs: 16384}\n"; // 30
+			    "state: {}\n"; // 30
 
 struct heard {
 	unsigned int nb;
@@ -191,11 +191,6 @@ static void test_lcores(void **state)
 static void test_sizes(void **state)
 {
 	static const struct dubious list[] = {
-		{"mbufs: 16384", "mbufs: 8191",
-			"30:18: buffers.mbufs: 8191 buffers cannot fill "
-			"the rings of 2 ports, 2 workers and 4096 descriptors for each"},
-		// 2 workers: of wan 2 x (8192 + 1024), of lan 2 x (1024 + 1024)
-		{"vlan: 0", "rx-ring: 8192", "30:18: buffers.mbufs: 16384 buffers cannot fill"},
 		{"device: net_a\n", "device: net_af_packet0,iface=e\n    exception: {name: sr0}\n",
 			"8:23: ports[0].exception.name: with net_af_packet the kernel receives"},
 		{"device: net_a\n",
@@ -207,29 +202,9 @@ static void test_sizes(void **state)
 			"         exception: {name: sr0}}\n",
 			"10:28: ports[0].vlans[0].exception.name: with net_af_packet the kernel "
 			"receives"},
-		// 2 workers: of wan 2 x 4 x (1024 + 1024), of lan 2 x (1024 + 1024)
-		{"device: net_a\n", "bond: {members: [net_c, net_d, net_e, net_f]}\n",
-			"30:18: buffers.mbufs: 16384 buffers cannot fill"},
 	};
 
 	CHECK(list);
-}
-
-static void test_one_of_each(void **state)
-{
-	static const struct edit edits[] = {{"0@(0-1),1@0,2@1", "0@(0-1),1@0"},
-		{"count: 2", "count: 1"},
-		{"    vlan: 0\n"
-		 "  - name: lan\n    device: net_b\n    addresses: [203.0.113.1-203.0.113.9/24]\n"
-		 "    gateway: [203.0.113.254]\n",
-			"\n"},
-		{", 203.0.113.2-203.0.113.4", ""}, {"mbufs: 16384", "mbufs: 2047"}};
-	const struct heard h = warned_all(edits, 5);
-
-	assert_int_equal(h.nb, 1);
-	assert_non_null(strstr(h.text,
-		": buffers.mbufs: 2047 buffers cannot fill the rings of 1 port, 1 worker and 2048 "
-		"descriptors for each"));
 }
 
 #define LAN_SR0 "device: net_b\n    exception: {name: sr0, allow: "
@@ -262,15 +237,13 @@ static void test_auth(void **state)
 			"26:19: auth.nonce.secret: shorter than 16"},
 		{"hunter3hunter3hunter3", "0123456789abcde",
 			"25:13: auth.secrets[0]: shorter than 16 characters: it may be guessed"},
-		{"buffers:", "limits: {lifetime: {permission: 60}}\nbuffers:",
+		{"state:", "limits: {lifetime: {permission: 60}}\nstate:",
 			"30:33: limits.lifetime.permission: clients know the 300 s of RFC 8656"},
-		{"buffers:", "limits: {lifetime: {channel: 60}}\nbuffers:",
+		{"state:", "limits: {lifetime: {channel: 60}}\nstate:",
 			"30:30: limits.lifetime.channel: clients know the 600 s of RFC 8656"},
-		{"buffers:", "limits: {rates: {realm: {from-peers: {bits: 1G}}}}\nbuffers:",
-			"30:45: limits.rates.realm.from-peers.bits: one user alone can use it up "
+		{"state:", "limits: {rates: {realm-from-peers: 1G}}\nstate:",
+			"30:36: limits.rates.realm-from-peers: one user alone can use it up "
 			"for all others"},
-		{"buffers:", "limits: {guesses: {rate: 0}}\nbuffers:",
-			"30:26: limits.guesses.rate: 0 is no limit: passwords can be guessed as"},
 	};
 
 	CHECK(list);
@@ -544,7 +517,6 @@ int main(void)
 		cmocka_unit_test(test_workers),
 		cmocka_unit_test(test_lcores),
 		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_one_of_each),
 		cmocka_unit_test(test_taken),
 		cmocka_unit_test(test_auth),
 		cmocka_unit_test(test_placeholders),

@@ -31,8 +31,8 @@ static void what_it_says(void **state)
 {
 	struct conf *c = load_section(
 		"servers: [203.0.113.9, {address: 'fd07::9', port: 3479, tls-port: 443, "
-		"name: turn2.example.org}], when: {allocations: 90000, "
-		"datagrams-per-second: 1500000}");
+		"name: turn2.example.org}], allocations: 90000, "
+		"datagrams-per-second: 1500000");
 	const struct addr first = addr_text("203.0.113.9"), second = addr_text("fd07::9");
 
 	assert_int_equal(c->alternate.nb_servers, 2);
@@ -71,19 +71,17 @@ static void mistakes_are_told_at_their_places(void **state)
 			"38:56: alternate.servers[0].tls-port: 0 is out of range"),
 		WRONG("servers: [{address: 203.0.113.9, name: turn_2.example.org}]",
 			"38:52: alternate.servers[0].name: must be the DNS name"),
-		WRONG("when: {allocations: 5}",
-			"38:33: alternate.when.allocations: there are no servers to send clients "
+		WRONG("allocations: 5",
+			"38:26: alternate.allocations: there are no servers to send clients "
 			"to: name some in alternate.servers, or leave it out"),
-		WRONG("when: {datagrams-per-second: 5}",
-			"38:42: alternate.when.datagrams-per-second: there are no servers"),
-		WRONG("servers: [203.0.113.9], when: {allocations: 16777217}",
-			"38:57: alternate.when.allocations: 16777217 is out of range"),
-		WRONG("servers: [203.0.113.9], when: {allocations: -1}",
-			"38:57: alternate.when.allocations: must be a decimal number"),
-		WRONG("servers: [203.0.113.9], when: {datagrams-per-second: 1000000001}",
-			"38:66: alternate.when.datagrams-per-second: 1000000001 is out of range"),
-		WRONG("servers: [203.0.113.9], when: always",
-			"38:43: alternate.when: must be a mapping"),
+		WRONG("datagrams-per-second: 5",
+			"38:35: alternate.datagrams-per-second: there are no servers"),
+		WRONG("servers: [203.0.113.9], allocations: 16777217",
+			"38:50: alternate.allocations: 16777217 is out of range"),
+		WRONG("servers: [203.0.113.9], allocations: -1",
+			"38:50: alternate.allocations: must be a decimal number"),
+		WRONG("servers: [203.0.113.9], datagrams-per-second: 1000000001",
+			"38:59: alternate.datagrams-per-second: 1000000001 is out of range"),
 		WRONG("server: 203.0.113.9", "38:13: alternate.server: unknown key"),
 	};
 
@@ -99,9 +97,9 @@ static void doubts(void **state)
 			"the load, and get 508 while this server drains"},
 		{"servers: ['2001:db8::9']", "none is of IPv4"},
 		{"servers: [203.0.113.9, '2001:db8::9']", ""},
-		{"servers: [203.0.113.9, '2001:db8::9'], when: {allocations: 1001}",
+		{"servers: [203.0.113.9, '2001:db8::9'], allocations: 1001",
 			"1001 are more than limits.allocations (1000): clients get 486"},
-		{"servers: [203.0.113.9, '2001:db8::9'], when: {allocations: 1000}", ""},
+		{"servers: [203.0.113.9, '2001:db8::9'], allocations: 1000", ""},
 	};
 
 	conf_section_doubts("alternate", t, sizeof(t) / sizeof(t[0]));
@@ -117,14 +115,14 @@ static void assert_changes(const char *before, const char *after, unsigned int n
 static void a_reload_takes_all_of_it(void **state)
 {
 	struct conf *running = conf_section_said("alternate", "servers: [203.0.113.9]");
-	struct conf *fresh = conf_section_said(
-		"alternate", "servers: [203.0.113.8, 10.7.0.1], when: {allocations: 3}");
+	struct conf *fresh =
+		conf_section_said("alternate", "servers: [203.0.113.8, 10.7.0.1], allocations: 3");
 
 	assert_changes("servers: [203.0.113.9]", "servers: [{address: 203.0.113.9}]", 0);
 	assert_changes("servers: [203.0.113.9]", "servers: [203.0.113.9, 10.7.0.1]", 1);
 	assert_changes("servers: [203.0.113.9]", "servers: [{address: 203.0.113.9, port: 1}]", 1);
-	assert_changes("servers: [203.0.113.9], when: {allocations: 3}",
-		"servers: [203.0.113.9], when: {datagrams-per-second: 3}", 2);
+	assert_changes("servers: [203.0.113.9], allocations: 3",
+		"servers: [203.0.113.9], datagrams-per-second: 3", 2);
 	conf_section_adopt(running, fresh);
 	assert_int_equal(running->alternate.nb_servers, 2);
 	assert_int_equal(running->alternate.allocations, 3);

@@ -27,12 +27,13 @@
 	"auth:\n"                                             \
 	"  realm: turn.test\n"                                \
 	"  users: [{name: ivan, password: Kestrel7Quartz}]\n" \
-	"limits: {on-lower: keep, requests: 8}\n"             \
+	"limits: {on-lower: keep}\n"                          \
 	"workers: {count: 2, idle: adaptive}\n"               \
-	"icmp: {rate: 100, errors-in: 200}\n"                 \
+	"icmp: {unreachable: false}\n"                        \
 	"log: {level: info}\n"                                \
 	"records: {rotate: 64M}\n"                            \
-	"streams: {idle: 120, per-source: 7}\n"
+	"streams: {per-source: 7}\n"                          \
+	"test-constants: {limits.requests: 8, icmp.rate: 100, streams.idle: 120}\n"
 
 static const char base[] = "ports:\n" WAN LAN "listeners:\n" FIRST SECOND REST;
 
@@ -70,12 +71,13 @@ static unsigned int adopt(struct conf **running, const char *text)
 
 static void numbers_are_taken(void **state)
 {
-	char *a = conf_text_edit(base, "keep, requests: 8", "end, requests: 3");
-	char *b = conf_text_edit(a, "rate: 100, errors-in: 200", "rate: 0, errors-in: 5");
+	char *a = conf_text_edit(base, "on-lower: keep", "on-lower: end");
+	char *b = conf_text_edit(a, "requests: 8, icmp.rate: 100, streams.idle: 120",
+		"requests: 3, icmp.rate: 0, streams.idle: 60, icmp.errors-in: 5");
 	char *c = conf_text_edit(b, "idle: adaptive", "idle: saving");
 	char *d = conf_text_edit(c, "level: info", "level: debug");
 	char *e = conf_text_edit(d, "rotate: 64M", "rotate: 1M, file: /var/log/a");
-	char *f = conf_text_edit(e, "idle: 120, per-source: 7", "idle: 60, per-source: 8");
+	char *f = conf_text_edit(e, "per-source: 7", "per-source: 8");
 	struct conf *r;
 
 	assert_int_equal(adopt(&r, f), 10);

@@ -220,9 +220,9 @@ class Lines(unittest.TestCase):
         numbers = [int(found[1]) for found in (re.match(r"t\.conf:(\d+):", line) for line in said) if found]
         self.assertEqual(numbers, [4, 5, 3, 6, 1, 2])
         lines = done.lines()
-        version = lines.index("version: 1")
+        first = lines.index("listeners:")
         places = [lines.index("# " + heading) for heading in headings]
-        self.assertEqual(sorted([*places, version]), [*places[:2], version, *places[2:]])
+        self.assertEqual(sorted([*places, first]), [*places[:2], first, *places[2:]])
 
     def test_keys_given_again(self):
         self.has("min-port=50000\nmin-port=51000\n", "t.conf:1: min-port: line 2 repeats the key")
@@ -388,7 +388,7 @@ class Network(unittest.TestCase):
 
     def test_balancers(self):
         text = "listening-ip=192.0.2.5\ntcp-proxy-port=99\n" + BASE
-        self.assertIn('port: 99, proxy: {from: [127.0.0.1, "::1"]}}', made(text))
+        self.assertIn('port: 99, proxy: [127.0.0.1, "::1"]}', made(text))
         self.assertIn("t.conf:2: tcp-proxy-port: write the addresses of the balancers", "\n".join(told(text)))
 
     def test_no_listener(self):
@@ -690,8 +690,8 @@ class Documents(unittest.TestCase):
     def test_sections_in_their_order(self):
         document = Document()
         document.put("auth.realm", "a")
-        document.put("version", 1)
-        self.assertEqual(document.lines(), ["version: 1", "auth:", "  realm: a"])
+        document.put("workers.count", 1)
+        self.assertEqual(document.lines(), ["workers:", "  count: 1", "auth:", "  realm: a"])
 
 
 if __name__ == "__main__":

@@ -170,7 +170,7 @@ static void test_more_memory_than_there_is(void **state)
 	assert_int_equal(eal_start(&e, &p, error, sizeof(error)), -1);
 	assert_string_equal(error,
 		"400 MB are needed, and this machine has 399 MB: lower limits.allocations, "
-		"limits.pool or buffers, see `slipring --show-needs`");
+		"workers.count, see `slipring --show-needs`");
 	assert_true(eal_memory_mb() > 16);
 }
 

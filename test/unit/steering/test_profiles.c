@@ -98,16 +98,6 @@ static void test_rings_and_pool(void **state)
 	assert_int_equal(asked.by_driver.tx_ring, 512);
 }
 
-static void test_port_wins(void **state)
-{
-	list[0].rx_ring = 1024;
-	world.ports[0].rx_ring = 256;
-	world.ports[0].tx_ring = 4096; // the operator's own risk
-	ask("net_x0", &drivers);
-	assert_int_equal(asked.rx_ring, 256);
-	assert_int_equal(asked.tx_ring, 4096);
-}
-
 static void test_devargs(void **state)
 {
 	list[0].devargs = "a=1";
@@ -151,9 +141,6 @@ static void test_memory(void **state)
 	assert_int_equal(dp_memory_mb(&c), before);
 	list[1].rx_ring = 32768; // 4 workers x 32256 more descriptors of 64 bytes: 7.9 MB
 	assert_in_range(dp_memory_mb(&c), before + 7, before + 10);
-	world.ports[0].rx_ring = 64;
-	// 0.1 MB less, of which both the sum and the eighth of it are rounded
-	assert_in_range(dp_memory_mb(&c), before - 2, before);
 }
 
 // A buffer is longer than half a page, and crosses none.
@@ -175,7 +162,6 @@ int main(void)
 		WITH_WORLD(test_none),
 		WITH_WORLD(test_rings),
 		WITH_WORLD(test_rings_and_pool),
-		WITH_WORLD(test_port_wins),
 		WITH_WORLD(test_devargs),
 		WITH_WORLD(test_memory_in_normal_pages),
 		WITH_WORLD(test_profile),

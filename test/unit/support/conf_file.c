@@ -37,7 +37,7 @@ const char conf_good[] = "eal:\n" // 1
 			 "relay:\n"
 			 "  addresses: [10.0.0.1, 'fd00::1', 10.1.0.2-10.1.0.4]\n"
 			 "  ports: 49152-65535\n" // 20
-			 "  quarantine: 120\n"
+			 "  default-family: ipv4\n"
 			 "auth:\n"
 			 "  realm: turn.test\n"
 			 "  users:\n"
@@ -47,14 +47,13 @@ const char conf_good[] = "eal:\n" // 1
 			 "  nonce: {lifetime: 600, secret: hunter4hunter4hunter4}\n"
 			 "limits:\n"
 			 "  allocations: 1000\n" // 30
-			 "  lifetime: {default: 600, max: 3600}\n"
-			 "  binding: {rate: 1000, burst: 2000}\n"
+			 "  lifetime: {max: 3600}\n"
+			 "  binding: {rate: 1000}\n"
 			 "peers:\n"
 			 "  allow: [10.0.0.0/24, 10.1.0.1-10.1.0.6]\n"
 			 "  deny: ['fd00:1::/32']\n" // 35
 			 "  hairpin: true\n"
-			 "log: {to: stderr, level: info}\n"
-			 "buffers: {mbufs: 16384, handover-ring: 1024}\n";
+			 "log: {to: stderr, level: info}\n";
 
 int conf_fd;
 char conf_path[32];
