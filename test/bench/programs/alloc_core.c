@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an allocation costs the state machine alone, without packets or data path. Clients allocate
-// and release with requests that are built and signed before the clock runs. Time is the CPU time
-// of this thread. Between cycles the shard's clock moves past the quarantine, so that every port
-// rests as long as configured.
+// The cost of an allocation in the state machine alone, without packets or data path. Clients
+// allocate and release with requests that are built and signed before the clock runs. Time is the
+// CPU time of this thread. Between cycles the shard's clock moves past the quarantine, so that
+// every port rests as long as configured.
 //
 //	alloc_core [--allocations N] [--relay-addresses N] [--quarantine S] [--cycles N] [--state]
 //
-// --state: the shard writes a state area, too, in ordinary memory.
-// Prints one JSON object.
+// --state: the shard writes a state area, too, in ordinary memory. Prints one JSON object.
 #include <errno.h>
 #include <getopt.h>
 #include <netinet/in.h>
@@ -39,7 +38,7 @@
 #define NOW_MS 1000000
 #define WALL_S 1700000000
 #define REQUEST_MAX 256
-#if __has_attribute(noclone) // clang has none, and clones none
+#if __has_attribute(noclone) // clang neither has the attribute nor clones
 #define WHOLE __attribute__((noinline, noclone))
 #else
 #define WHOLE __attribute__((noinline))
@@ -257,7 +256,7 @@ static void close_all(struct bench *b)
 	free(b->config.local);
 }
 
-// Moves the shard's clock, and lets the shard do what is due.
+// Moves the shard's clock, and lets the shard do its due work.
 static void advance(struct bench *b, uint64_t ms)
 {
 	b->now_ms += ms;
@@ -335,7 +334,7 @@ static void prepare(struct bench *b, struct client *c)
 	}
 }
 
-// --- what is measured ---------------------------------------------------------------------------
+// --- measurements -------------------------------------------------------------------------------
 
 // Ends the process when the last answer is not a success.
 static void check(const struct bench *b)
@@ -345,8 +344,8 @@ static void check(const struct bench *b)
 		die("a request was refused");
 }
 
-// Sends one request of every client, in bursts as a worker gets them. Returns the CPU seconds.
-// Exactly one function of this name: valgrind counts in it.
+// Sends one request of every client, in bursts as a worker gets them. Returns the CPU seconds. No
+// other function has this name: valgrind counts in it.
 WHOLE static double route_all(struct bench *b, bool release)
 {
 	const unsigned int n = b->o.allocations;

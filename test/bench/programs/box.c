@@ -49,12 +49,12 @@ void box_die(const char *fmt, ...)
 	_exit(1);
 }
 
-// More than is offered by a clock of rounds.
+// More than a clock of rounds can offer.
 #define RATE_HIGH ((struct turn_flow_rate){.kbits = 400000000, .datagrams = 400000000})
 
 // --- configuration ------------------------------------------------------------------------------
 
-// Writes our address with that number.
+// Writes the text of our address with that number.
 static const char *address(const struct options *o, unsigned int number, char text[32])
 {
 	if (o->is_v4)
@@ -65,7 +65,7 @@ static const char *address(const struct options *o, unsigned int number, char te
 }
 
 // As few relay addresses as hold all allocations; the same number for each worker, so that each has
-// room for its share. One where its ports are shared.
+// room for its share. One address if workers share its ports.
 static unsigned int relay_addresses(const struct options *o)
 {
 	const unsigned int addresses = (o->allocations - 1) / RELAY_PORTS + 1;
@@ -88,8 +88,8 @@ static void conf_write_relay(
 			first, last);
 }
 
-// Writes the configuration, with limits so high that no benchmark meets them, since one user makes
-// every allocation and every client asks for its nonce within seconds.
+// Writes the configuration, with limits so high that no benchmark reaches them, since one user
+// makes every allocation and every client asks for its nonce within seconds.
 static void conf_write(FILE *out, const struct options *o)
 {
 	char server[32], first[32], last[32];
@@ -230,7 +230,7 @@ void box_answer_worker(struct box *b, unsigned int worker)
 	memcpy(l2.dst, b->port->mac, 6);
 	memcpy(l2.src, visits_gateway_mac, 6);
 	len = net_write_answer(frame, &l2, &b->flows->gateway, &local_addr);
-	// the result does not matter: when this answer has no room, another one still waits
+	// the result does not matter: if this answer has no room, another one still waits
 	port_replay_inject(b->port, (uint16_t)worker, frame, len);
 }
 
@@ -246,7 +246,7 @@ static bool gateway_known(const struct box *b, struct worker *w)
 
 	if (n == NEIGH_NONE)
 		return false;
-	neigh_mac(w->neigh, n, w->now_ms); // counts as a use: an old entry is asked for again
+	neigh_mac(w->neigh, n, w->now_ms); // counts as a use: an old entry is requested again
 	return neigh_state(w->neigh, n) == NEIGH_REACHABLE;
 }
 
@@ -316,7 +316,7 @@ static void check_turn(const struct turn_stats *t, const struct options *o)
 			(unsigned long long)t->permissions, (unsigned long long)t->channels);
 }
 
-// Checks that packets were handed over as asked for: all of them or none.
+// Checks that packets were handed over as configured: all of them or none.
 static void check_handed(const struct box *b, const struct dp_stats *s, const struct options *o)
 {
 	if (s->handed_in != s->handed_out)
@@ -334,7 +334,7 @@ struct dp_stats box_check(struct box *b, const struct options *o)
 	for (unsigned int w = 0; w < b->workers; w++)
 		stats_publish(b->dp->worker[w]);
 	dp_total_stats(b->dp, &s);
-	// an answer of ARP or ND that tells nobody anything new is dropped, not consumed
+	// an answer of ARP or ND without news is dropped, not consumed
 	s.consumed += s.drop[DP_DROP_ARP] + s.drop[DP_DROP_ICMP];
 	s.drop[DP_DROP_ARP] = s.drop[DP_DROP_ICMP] = 0;
 	check_drops(&s);

@@ -2,7 +2,7 @@
 // The server under measurement: the data path on a replay port, with one worker, configured as an
 // operator would. The benchmark runs its rounds. With several workers each has a queue, and flow i
 // lives on worker i modulo their number. One lcore runs all of them in turn, except in the timed
-// runs of lcores.c, where each has an lcore of its own.
+// runs of lcores.c, where each has its own lcore.
 #pragma once
 
 #include <rte_cycles.h>
@@ -22,12 +22,13 @@ struct box {
 	unsigned int workers;
 	struct port *port;
 	struct flows *flows;
-	// The workers' clock: the TSC less the cycles it stood still, or a count of rounds.
+	// The workers' clock: the TSC without the cycles while it stood still, or a count of
+	// rounds.
 	bool fixed_clock; // it counts rounds
 	uint64_t tsc_lost, tsc_stopped;
 	uint64_t rounds;
 	uint64_t refreshed_ms; // the workers' time when the clients last refreshed everything
-	uint64_t made[OPTIONS_WORKERS_MAX]; // frames that each worker had made when last answered
+	uint64_t made[OPTIONS_WORKERS_MAX]; // frames that each worker had made at its last answer
 };
 
 // Prints the reason as {"error":...} on stdout and as text on stderr, and exits with status 1.
@@ -36,10 +37,10 @@ __attribute__((noreturn, format(printf, 1, 2))) void box_die(const char *fmt, ..
 // Returns the lcore of a worker. With options.one_lcore it is always the caller's, as it is for
 // worker 0.
 unsigned int box_lcore(const struct options *o, unsigned int worker);
-// Returns the megabytes of EAL memory that the box will take. Call it before EAL starts. Like every
+// Returns the megabytes of EAL memory that the box needs. Call it before EAL starts. Like every
 // function here it ends the process on failure.
 uint32_t box_memory_mb(const struct options *o);
-// Opens the box; its clock runs from here on.
+// Opens the box and starts its clock.
 void box_open(struct box *b, const struct options *o, struct flows *f);
 // Stops and frees everything.
 void box_close(struct box *b);
@@ -69,19 +70,19 @@ static inline struct worker *box_home(const struct box *b, uint32_t flow)
 }
 
 // Answers a worker that has asked for its gateway's MAC. Call it every few rounds; the worker asks
-// once a second only. The next round takes the answer.
+// only once a second. The next round takes the answer.
 void box_answer_worker(struct box *b, unsigned int worker);
-void box_answer(struct box *b); // the same for all workers
+void box_answer(struct box *b); // answers all workers
 // Runs rounds without traffic until the gateway's MAC is known.
 void box_settle(struct box *b);
-// Runs rounds without traffic until nothing is left between workers.
+// Runs rounds without traffic until no packet is left between workers.
 void box_drain(struct box *b);
 // Lets the queues receive this many more frames in all, then none.
 void box_limit(struct box *b, uint64_t frames);
 
-// What an open box has taken from EAL, and for how many allocations.
+// EAL memory of an open box, and its number of allocations.
 struct box_memory {
-	uint64_t bytes; // of EAL's heaps, the packet pool included, the frames of the port not
+	uint64_t bytes; // in EAL's heaps, with the packet pool, without the port's frames
 	uint64_t pool; // of the packet pool
 	uint64_t slots; // allocations that can exist
 };
@@ -89,5 +90,5 @@ struct box_memory {
 struct box_memory box_memory(const struct box *b);
 
 // Returns the counters. Ends the process when a packet was dropped, is held or is missing, when the
-// counters do not balance, or when an allocation, permission or channel has gone.
+// counters do not balance, or when an allocation, permission or channel has ended.
 struct dp_stats box_check(struct box *b, const struct options *o);

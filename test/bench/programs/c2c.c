@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Core-to-core probe: how long a cache line takes from one CPU to another and back. It shows where
-// a hypervisor has put two virtual CPUs (hyperthreads of one core, one cache, two caches). A time
-// of microseconds shows that somebody else is using one of them.
+// Core-to-core probe: the time that a cache line takes from one CPU to another and back. It shows
+// where a hypervisor has put two virtual CPUs (hyperthreads of one core, one cache, two caches). A
+// time of microseconds shows that another program or guest is using one of them.
 //
 //	c2c CPU CPU [WINDOWS [MILLISECONDS]]
 //
@@ -19,9 +19,9 @@
 #define WINDOWS_MAX 1000
 #define BATCH 64 // round trips between two looks at the clock
 
-// On cache lines of their own, and not on the pair of lines that is fetched together.
+// Each is on its own pair of cache lines, as pairs are fetched together.
 static _Alignas(256) atomic_uint ping; // written by the main thread
-static _Alignas(256) atomic_uint pong; // written by the other
+static _Alignas(256) atomic_uint pong; // written by the other thread
 static _Alignas(256) atomic_bool stop;
 
 static uint64_t now_ns(void)

@@ -19,7 +19,7 @@ struct clients {
 	const struct options *o;
 	struct stun_crypto *crypto;
 	struct stun_key key;
-	uint32_t requests; // sent so far: each has its own transaction id
+	uint32_t requests; // number sent: each has its own transaction id
 	uint32_t flow; // the flow whose client sends now
 	uint8_t nonce[STUN_TEXT_MAX];
 	uint16_t nonce_len;
@@ -37,7 +37,7 @@ static void begin(struct clients *c, enum stun_method method)
 	stun_begin(&c->w, c->message, sizeof(c->message), STUN_REQUEST, (uint16_t)method, tid);
 }
 
-// Sends what is in the writer and parses the answer. Returns 0 or its error code.
+// Sends the message in the writer and parses the answer. Returns 0 or its error code.
 static unsigned int exchange(struct clients *c)
 {
 	const struct endpoint client = flows_client(c->b->flows, c->flow);
@@ -118,7 +118,7 @@ static void refresh(struct clients *c)
 	sign_and_send(c, "Refresh");
 }
 
-// Opens the way to the peer: ChannelBind installs the permission too (RFC 8656 12).
+// Permits traffic to the peer: ChannelBind installs the permission too (RFC 8656 12).
 static void open_way(struct clients *c)
 {
 	const struct endpoint peer = flows_peer(c->b->flows, c->flow);

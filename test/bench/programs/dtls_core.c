@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dtls_core: what one worker spends on DTLS clients, without any port of the kernel. Clients of
+// dtls_core: the cost of DTLS clients for one worker, without any port of the kernel. Clients of
 // libssl, each with an allocation and a channel, talk to a data path on a software port (the worlds
 // of test/unit). Three things are timed, each in bursts of 32:
 //
@@ -7,8 +7,8 @@
 //	records: opening and sealing the burst's records with the worker's sessions, nothing else
 //	port: receiving and sending a burst, nothing else
 //
-// The clock stands while records are sealed, frames are put before the port, and everything that
-// came out is compared with what went in: no datagram may be missing, wrong or come twice.
+// The clock stands still while records are sealed, frames are put into the port, and all output is
+// compared with the input: no datagram may be missing, wrong or come twice.
 //
 //	dtls_core [CLIENTS [SECONDS]]
 //
@@ -27,7 +27,7 @@
 
 #define SIZE 120 // bytes of a payload
 #define MESSAGE (CHANNEL_HEADER_LEN + SIZE)
-#define CHUNK (60 * DP_BURST) // datagrams between two looks at what came out
+#define CHUNK (60 * DP_BURST) // datagrams between two checks of the output
 #define ROUNDS_PER_MS 25
 #define SAMPLES (1 << 16)
 
@@ -37,7 +37,7 @@ enum direction { UP, DOWN, MIXED, WAYS };
 static const char *const part_names[] = {"relay", "records", "port"};
 static const char *const way_names[] = {"up", "down", "mixed"};
 
-// A datagram that is to come in.
+// A datagram that will be received.
 struct item {
 	unsigned int client;
 	bool up; // from the client
@@ -46,7 +46,7 @@ struct item {
 	uint8_t frame[2048];
 };
 
-// One for the records alone: first what goes in, then what comes out.
+// A datagram for the measurement of records alone: first its input, then its output.
 struct shot {
 	struct dtls_session *session;
 	bool up;
@@ -70,9 +70,9 @@ static struct cell cell[PARTS][WAYS];
 static uint32_t chunks;
 static char cipher[64];
 
-// --- what goes in --------------------------------------------------------------------------------
+// --- input --------------------------------------------------------------------------------------
 
-// ChannelData by which a datagram is known.
+// ChannelData by which a datagram is recognized.
 static void message_make(unsigned int j, uint8_t message[MESSAGE])
 {
 	store_be16(message, CLIENT_CHANNEL);
@@ -82,7 +82,7 @@ static void message_make(unsigned int j, uint8_t message[MESSAGE])
 	store_be32(message + 8, chunks);
 }
 
-// A client's record is sealed here, and goes in once.
+// A client's record is sealed here, and received once.
 static void item_make(unsigned int j, enum direction direction)
 {
 	struct item *t = &item[j];
@@ -108,7 +108,7 @@ static void item_make(unsigned int j, enum direction direction)
 	t->len = (uint16_t)world_frame(&world, &d, t->frame);
 }
 
-// A burst that waits at the port, as behind a NIC that verifies checksums.
+// A burst that waits at the port, as on a NIC that verifies checksums.
 static void put_burst(const struct item *t)
 {
 	for (unsigned int i = 0; i < DP_BURST; i++) {
@@ -138,9 +138,9 @@ static void put_shots(const struct item *t)
 	}
 }
 
-// --- the clock -----------------------------------------------------------------------------------
+// --- the clock ----------------------------------------------------------------------------------
 
-// Never inlined: callgrind is told by name what to count.
+// Never inlined: callgrind counts this function by its name.
 static __rte_noinline uint64_t run_relay(void)
 {
 	const uint64_t tsc = world.dp->tsc_start + world.ms * world.dp->tsc_per_ms;
@@ -179,9 +179,9 @@ static uint64_t run_port(void)
 	return took;
 }
 
-// --- what came out -------------------------------------------------------------------------------
+// --- output -------------------------------------------------------------------------------------
 
-// What the records alone have come to, where verify looks for what was relayed.
+// Puts the results of the records alone where verify looks for relayed datagrams.
 static void show_shots(const struct item *t)
 {
 	for (unsigned int i = 0; i < DP_BURST; i++) {
@@ -266,7 +266,7 @@ static void run_chunk(enum part part, enum direction direction, bool counts)
 		c->cycles += took;
 	}
 	if (part == RELAY)
-		world_run(&world); // what was sent is received, and ARP answered
+		world_run(&world); // sent packets are received, and ARP is answered
 	if (part != PORT)
 		verify();
 }
@@ -297,10 +297,10 @@ static void measure(void **state)
 	uint64_t start = 0, dropped;
 
 	open_clients();
-	dropped = world_drops(&world); // parts of handshakes that came twice
+	dropped = world_drops(&world); // parts of handshakes that arrived twice
 	port = world.dp->port[0].port;
 	snprintf(cipher, sizeof(cipher), "%s", SSL_get_cipher_name(end[0].ssl));
-	// the first time round warms up
+	// the first pass warms up
 	for (unsigned int n = 0; n < 2 || rte_rdtsc() - start < length; n++) {
 		if (n == 1)
 			start = rte_rdtsc();

@@ -8,7 +8,7 @@
 #include "bytes.h"
 #include "stun.h"
 
-#define PICK_SLACK 1024 // clients looked at per home, beyond twice as many as are wanted
+#define PICK_SLACK 1024 // clients tried per home, beyond twice the wanted number
 
 static struct addr addr_of(const char *text)
 {

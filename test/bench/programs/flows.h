@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who talks to whom in a benchmark. Flow i is a client, its allocation, and the one peer it talks
-// to. All addresses follow from the client's number, except the relayed transport address, which
-// the server chooses. Client i has number i, unless clients are picked by the worker they live on.
-// All clients and peers are behind one gateway.
+// The endpoints of a benchmark. Flow i is a client, its allocation, and its one peer. All addresses
+// follow from the client's number, except the relayed transport address, which the server chooses.
+// Client i has number i, unless clients are picked by the worker they live on. All clients and
+// peers are behind one gateway.
 #pragma once
 
 #include "addr.h"
@@ -27,8 +27,8 @@ struct flows {
 	uint32_t nb_numbers; // entries of by_number
 };
 
-// Picks clients so that flow i lives on worker i modulo homes; home() tells the worker of a client.
-// Call it before anything else is done with the flows. Returns 0, -ENOMEM, or -ERANGE when some
+// Picks clients so that flow i lives on worker i modulo homes; home() returns the worker of a
+// client. Call it before any other use of the flows. Returns 0, -ENOMEM, or -ERANGE when some
 // worker has hardly any clients.
 int flows_pick(struct flows *f, unsigned int homes,
 	unsigned int (*home)(void *ctx, const struct endpoint *client), void *ctx);
@@ -44,8 +44,8 @@ struct endpoint flows_peer(const struct flows *f, uint32_t i);
 struct endpoint flows_relay(const struct flows *f, uint32_t i);
 // Returns the channel number of flow i for its peer.
 uint16_t flows_channel(const struct flows *f, uint32_t i);
-// Returns the flow whose client, or peer, has this endpoint; UINT32_MAX when there is none.
+// Returns the flow whose client, or peer, has this endpoint; UINT32_MAX if no flow has it.
 uint32_t flows_of_client(const struct flows *f, const struct endpoint *e);
 uint32_t flows_of_peer(const struct flows *f, const struct endpoint *e);
-// Notes the relayed transport address of flow i. False when it is not one of the server's.
+// Stores the relayed transport address of flow i. False if it is not one of the server's.
 bool flows_set_relay(struct flows *f, uint32_t i, const struct endpoint *e);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Workers on lcores of their own. A NIC drops what a worker does not fetch, and a worker drops what
-// another one does not take from its ring. Nothing may be dropped here, so a queue waits instead.
+// Workers on their own lcores. A NIC drops frames that a worker does not fetch, and a worker drops
+// packets that another one does not take from its ring. Nothing may be dropped here, so a queue
+// waits instead.
 #include "lcores.h"
 #include "datapath.h"
 #include "dp_burst.h"
@@ -14,11 +15,11 @@
 
 #define CHUNK 64 // rounds between looks at the clock and the gateway
 #define HAND_CHUNK 8 // rounds between looks at the rings to other workers
-#define HAND_ROOM (HAND_CHUNK * DP_BURST + 64) // what they put there at most, messages included
+#define HAND_ROOM (HAND_CHUNK * DP_BURST + 64) // most entries they put there, messages included
 
 // Written by all runners.
 struct gates {
-	unsigned int waiting; // to begin
+	unsigned int waiting; // runners that have yet to begin
 	unsigned int receiving;
 };
 
@@ -29,10 +30,10 @@ struct runner {
 	struct gates *gates;
 	uint16_t queue;
 	bool handover;
-	unsigned int waiting_most; // in all rings that it hands packets to
+	unsigned int waiting_most; // in all rings to which it hands packets
 	uint64_t length; // TSC cycles to run
-	uint64_t cycles; // that it ran
-	uint64_t held; // of these cycles: without its queue
+	uint64_t cycles; // that it actually ran
+	uint64_t held; // part of these cycles without its queue
 } __rte_cache_aligned;
 
 static void rounds(struct runner *r, unsigned int n)
@@ -41,8 +42,8 @@ static void rounds(struct runner *r, unsigned int n)
 		worker_round(r->w, rte_rdtsc() - r->b->tsc_lost);
 }
 
-// Whether every other worker's ring has room for what the next rounds hand over, and not too many
-// buffers wait in them.
+// True if every other worker's ring has room for the next rounds, and not too many buffers wait in
+// the rings.
 static bool room(const struct runner *r)
 {
 	unsigned int waiting = 0;
@@ -68,7 +69,7 @@ static void hand_rounds(struct runner *r)
 		r->held += rte_rdtsc() - start;
 }
 
-// Ends when no worker receives any more and this one has what was handed to it.
+// Ends when no worker receives any more and this one has all packets handed to it.
 static void hand_end(struct runner *r)
 {
 	bool empty = false;
@@ -117,7 +118,7 @@ uint64_t lcores_run(struct box *b, const struct options *o, double seconds, doub
 	struct runner r[OPTIONS_WORKERS_MAX];
 	uint64_t cycles = 0, all = 0, without = 0;
 
-	// the first worker runs on this lcore, at last
+	// the first worker runs on this lcore, last of all
 	for (unsigned int w = b->workers; w-- > 0;) {
 		const unsigned int lcore = box_lcore(o, w);
 

@@ -13,17 +13,17 @@
 #include <rte_cycles.h>
 
 #define CHUNK 64 // rounds between looks at the clock and the gateway
-#define PACKET_CHUNK 16384 // the same for runs that count packets, of all workers together
+#define PACKET_CHUNK 16384 // chunk of runs that count packets, of all workers together
 #define WARM_UP_S 0.1
 #define PARTS_MAX (1u << 20)
-// Exactly one function of this name: valgrind counts in it. Clang clones no external function.
+// No other function has this name: valgrind counts in it. Clang clones no external function.
 #if __has_attribute(noclone)
 #define WHOLE __attribute__((noinline, noclone))
 #else
 #define WHOLE __attribute__((noinline))
 #endif
 
-// Counted by the port when nothing stands between its two ends.
+// Counted by the port when its two ends are connected directly.
 static uint64_t forwarded, lost;
 
 static void forward_round(struct box *b)
@@ -102,7 +102,7 @@ bool measure_possible(const struct options *o, bool forward, bool by_packets)
 
 // --- a run --------------------------------------------------------------------------------------
 
-// Returns the media packets relayed so far, after everything has come out and been checked.
+// Returns the number of media packets relayed, after all output has been received and checked.
 static uint64_t through(struct box *b, const struct options *o, bool forward)
 {
 	struct dp_stats s;
@@ -114,7 +114,7 @@ static uint64_t through(struct box *b, const struct options *o, bool forward)
 	return forward ? forwarded : s.rx - s.consumed;
 }
 
-// Runs exactly so many packets, in full bursts. Returns the cycles it took.
+// Runs exactly `packets` packets, in full bursts. Returns the cycles it took.
 static uint64_t run_packets(struct box *b, bool forward, uint64_t packets)
 {
 	const uint64_t rounds = packets / DP_BURST / b->workers, chunk = PACKET_CHUNK / b->workers;

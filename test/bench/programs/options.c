@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The arguments behind EAL's, read and checked.
+// The arguments after EAL's, read and checked.
 #include "options.h"
 
 #include <errno.h>
@@ -174,7 +174,7 @@ static bool take_number(struct options *o, int option, const char *text)
 	}
 }
 
-// One option that getopt found; false when its value is none.
+// Reads one option that getopt found; false if its value is invalid.
 static bool take(struct options *o, int option, const char *text)
 {
 	int i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The verified pass: takes each relayed frame apart and compares it with what it has to be.
+// The verified pass: takes each relayed frame apart and compares it with the expected one.
 #include "bytes.h"
 #include "dp_burst.h"
 #include "net.h"
@@ -17,7 +17,7 @@
 struct proof {
 	struct box *b;
 	const struct options *o;
-	int32_t *due; // frames that have come in but not gone out, for each flow, up and down
+	int32_t *due; // frames received but not sent yet, for each flow, up and down
 	uint64_t in, out;
 	uint8_t media[2][OPTIONS_SIZE_MAX]; // down, up
 };
@@ -107,7 +107,7 @@ static bool take_apart(struct seen *s, const uint8_t *frame, size_t len)
 	return true;
 }
 
-// --- what has to come out -----------------------------------------------------------------------
+// --- expected output ----------------------------------------------------------------------------
 
 static void check_ends(const struct seen *s, const struct endpoint *src, const struct endpoint *dst,
 	const char *label)
@@ -193,7 +193,7 @@ static void check_sent(struct proof *p, const struct seen *s)
 	p->out++;
 }
 
-// Notes whose frame has come in: what has to come out follows from that.
+// Stores which frame was received: the expected output follows from that.
 static void note_received(struct proof *p, const struct seen *s)
 {
 	const struct flows *f = p->b->flows;

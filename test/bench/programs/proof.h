@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The verified pass. Every relayed frame is compared, bit by bit and with checksums computed the
-// slow way, with what its client or peer has to get by RFC 8656. A benchmark of wrong packets
-// measures nothing.
+// slow way, with the datagram that its client or peer must get by RFC 8656. A benchmark of wrong
+// packets measures nothing.
 #pragma once
 
 #include "box.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// record_core: what workers of one process make of DTLS records, and nothing else. A thread on each
-// CPU has sessions of its own. It seals a burst of messages with them, opens the records with the
+// record_core: the cost of DTLS records in workers of one process, and nothing else. A thread on
+// each CPU has its own sessions. It seals a burst of messages with them, opens the records with the
 // sessions of the other end, and compares.
 //
 //	record_core CPU... [-r CIPHER/BYTES SECONDS]
 //
-// CIPHER is aes128, aes256 or chacha; BYTES are those of a message. Without -r it reads lines "run
-// CIPHER/BYTES SECONDS". All threads work through each at the same time; the answer is a line of
-// JSON.
+// CIPHER is aes128, aes256 or chacha; BYTES is the length of a message. Without -r it reads lines
+// "run CIPHER/BYTES SECONDS". All threads work through each at the same time; the answer is a line
+// of JSON.
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 
 #define BURST 32
 #define CHUNK 64 // bursts between two looks at the clock
-#define MESSAGE_MIN 8 // bytes: its number
+#define MESSAGE_MIN 8 // bytes: the number of the message
 #define MESSAGE_MAX 1500
 #define SESSIONS 10 // of a thread
 #define THREADS_MAX 64
@@ -37,7 +37,7 @@ struct runner {
 	int cpu;
 	enum aead aead;
 	unsigned int size; // of a message
-	double seconds; // to run; what it took
+	double seconds; // of a run: requested; taken
 	uint64_t records; // sealed and opened
 	pthread_barrier_t *begin;
 	struct direction direction[SESSIONS];
@@ -157,7 +157,7 @@ static void run_all(enum aead a, unsigned int size, double seconds)
 	fflush(stdout);
 }
 
-// What is "aes128/124", for so many seconds.
+// Runs a command such as "aes128/124", for `amount` seconds.
 static bool command(const char *spec, const char *amount)
 {
 	char *end, cipher[16], more[2];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// relay_core: what one core relays, and what receiving and sending alone cost it. It makes the
+// relay_core: the cost of relaying on one core, and of receiving and sending alone. It makes the
 // allocations once and proves that frames are relayed correctly. Then it measures whenever a line
 // on stdin tells it to, and sleeps in between, so that several programs can take turns.
 
@@ -156,7 +156,7 @@ static void bench_close(struct bench *n)
 	flows_fini(&n->flows);
 }
 
-// Returns the index of "--", behind which our options are; argc when there is none.
+// Returns the index of "--", after which our options are; argc if there is no "--".
 static int separator(int argc, char **argv)
 {
 	int i = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// request_core: what an allocation costs a whole worker, frames in and frames out. Clients allocate
+// request_core: the cost of an allocation in a whole worker, from frame to frame. Clients allocate
 // and release with requests that are built and signed before the clock runs. Time is the CPU time
-// of this thread. No relayed transport address is given twice.
+// of this thread. No relayed transport address is used twice.
 //
 //	request_core EAL_ARGS -- [--clients N] [--cycles N] [--burst N]
 //
@@ -135,7 +135,7 @@ static void frames_make(struct bench *n)
 	}
 }
 
-// --- what is measured ---------------------------------------------------------------------------
+// --- measurements -------------------------------------------------------------------------------
 
 // Sends one request of every client. Returns the CPU seconds, copying of frames included.
 static double send_all(struct bench *n, int kind)
@@ -275,7 +275,7 @@ static void bench_close(struct bench *n)
 
 int main(int argc, char **argv)
 {
-	// behind a full burst requests wait, because more may come: one fewer
+	// after a full burst requests wait, because more may come: one fewer
 	static struct bench n = {.clients = 4096, .cycles = 24, .burst = DP_BURST - 1};
 	const int eal_argc = rte_eal_init(argc, argv);
 

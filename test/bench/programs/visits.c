@@ -38,7 +38,7 @@ void visits_payload(bool up, uint8_t *buf, uint16_t size)
 
 // --- templates ----------------------------------------------------------------------------------
 
-// Adds a window of bytes that may differ. They stay as they are until map() says otherwise.
+// Adds a window of bytes that may differ. They are constant until map() maps them.
 static void window_add(struct port_replay_template *t, uint16_t offset)
 {
 	struct port_replay_window *w = &t->window[t->nb_windows++];
@@ -47,7 +47,7 @@ static void window_add(struct port_replay_template *t, uint16_t offset)
 	memset(w->patch_idx, PORT_REPLAY_KEEP, sizeof(w->patch_idx));
 }
 
-// Takes byte `at` of the frame from byte `from` of the patch.
+// Takes byte `pos` of the frame from byte `patch_off` of the patch.
 static void map(struct port_replay_template *t, uint16_t pos, uint8_t patch_off)
 {
 	for (unsigned int i = 0; i < t->nb_windows && i < PORT_REPLAY_WINDOWS; i++)
@@ -61,7 +61,7 @@ static void map_word(struct port_replay_template *t, uint16_t pos, uint8_t patch
 	map(t, (uint16_t)(pos + 1), (uint8_t)(patch_off + 1));
 }
 
-// Writes what the client sends, without what differs for each flow. Returns its length.
+// Writes the client's message, without the parts that differ for each flow. Returns its length.
 static uint16_t client_payload(const struct flows *f, const struct options *o, uint8_t *buf)
 {
 	static const uint8_t tid[STUN_TID_LEN] = "relay bench";
@@ -99,7 +99,8 @@ static void template_write(struct port_replay_template *t, const struct endpoint
 	t->len = (uint16_t)(headers + payload_len);
 }
 
-// Maps what both directions share: two windows hold everything in the headers that differs.
+// Maps the fields that both directions share: two windows hold everything in the headers that
+// differs.
 static void map_headers(struct port_replay_template *t, bool is_v4, bool up)
 {
 	const uint16_t udp = (uint16_t)(NET_ETH_LEN + (is_v4 ? NET_IP4_LEN : NET_IP6_LEN));
@@ -124,7 +125,7 @@ static void up_make(struct port_replay_template *t, const struct flows *f, const
 {
 	const struct endpoint src = {.addr = f->client}, dst = flows_server(f);
 	const uint16_t payload = net_headers_len(f->is_v4, 0);
-	// type, length and family of XOR-PEER-ADDRESS, the first attribute, stand before its port
+	// type, length and family of XOR-PEER-ADDRESS, the first attribute, come before its port
 	const uint16_t peer = (uint16_t)(payload + STUN_HEADER_LEN + 6);
 
 	template_write(t, &src, &dst, client_payload(f, o, t->frame + payload), port_mac);
@@ -210,7 +211,7 @@ uint32_t visits_order(uint32_t *state, uint32_t nb)
 	return x;
 }
 
-// The queue that a flow comes in on. Worker i modulo their number is its home.
+// The queue on which a flow arrives. Worker i modulo their number is its home.
 static uint32_t queue_of(const struct options *o, uint32_t flow)
 {
 	const uint32_t home = flow % o->workers, turn = flow / o->workers;

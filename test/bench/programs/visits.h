@@ -16,22 +16,22 @@ struct visits {
 
 // Makes templates and patches for the flows that a queue receives, whose relays are known: those of
 // worker `queue`, which are the flows queue, queue + o->workers, ... With o->handover it receives
-// an equal share of the flows of every other worker instead. Each flow comes in on one queue. The
+// an equal share of the flows of every other worker instead. Each flow arrives on one queue. The
 // frames are addressed to port_mac. Returns 0 or -ENOMEM. Takes memory of the socket from EAL
 // (hugepages if it has them).
 int visits_make(struct visits *v, const struct flows *f, const struct options *o,
 	const uint8_t port_mac[6], uint32_t queue, int socket);
 void visits_free(struct visits *v);
-// Gives the visits to a queue of a replay port, for the direction asked for. Returns 0 or -errno.
+// Gives the visits to a queue of a replay port, for the configured direction. Returns 0 or -errno.
 int visits_replay(
 	const struct visits *v, const struct options *o, struct port *port, uint16_t queue);
-// Returns the megabytes that visits_make takes.
+// Returns the megabytes that visits_make needs.
 uint32_t visits_memory_mb(uint32_t flows);
 
 // Writes the media payload of a direction, size bytes.
 void visits_payload(bool up, uint8_t *buf, uint16_t size);
 
-// MAC of the gateway, which all frames come from.
+// MAC of the gateway, from which all frames come.
 extern const uint8_t visits_gateway_mac[6];
 
 // Returns one number after the other of a permutation of 0..nb-1. Start with *state = 0; after nb
