@@ -57,7 +57,7 @@ relay_ports_ipv6      g relay_ports{family=ipv6}      .
 relay_ports_free_ipv4 g relay_ports_free{family=ipv4} Relay ports without an allocation, including those in quarantine.
 relay_ports_free_ipv6 g relay_ports_free{family=ipv6} .
 auth_failures         c auth_failures        Requests whose credentials were wrong.
-port_reused_early     c ports_reused_early   Relay ports reused before relay.quarantine had passed.
+port_reused_early     c ports_reused_early   Relay ports reused before they had rested.
 pool_refused          c pool_refusals        Permissions, channels and peers refused: no room in pool or share.
 half_family           c half_family          Allocates for both families that got only one: no address of the other.
 half_capacity         c half_capacity        Allocates for both families that got only one: no room for the other.
@@ -67,12 +67,12 @@ outlived              c outlived_connections Allocations with a ticket that outl
 unreachable           c unreachable_refusals Requests refused because no route leads to the peer.
 relay_lost            c relay_lost_refusals  Allocations refused because the network withdrew the relay addresses.
 icmp_errors_sent      c icmp_errors_sent     ICMP errors sent.
-icmp_errors_held_back c icmp_errors_held_back ICMP errors not sent: above icmp.errors-out or icmp.errors-out-each.
+icmp_errors_held_back c icmp_errors_held_back ICMP errors not sent: above 100 a second, or 10 to one address.
 path_mtus             c path_mtus_learnt     Paths whose MTU was found to be smaller than known.
 path_mtus_refused     c path_mtus_refused    Paths whose MTU was not learned, because their user had too many new ones.
 events_lost           c events_lost          Events for the log lost because their ring was full.
 session_events_lost   c session_events_lost  Events of sessions lost because their ring was full.
-buffers               g buffers              Number of packet buffers (buffers.mbufs).
+buffers               g buffers              Number of packet buffers.
 buffers_free          g buffers_free         Packet buffers that are free.
 """)
 # One worker only
@@ -172,7 +172,7 @@ to_kernel_super_segments   c to_kernel_super_segments   Segments in them.
 from_kernel_super_frames   c from_kernel_super_frames   Super-frames of TCP taken from the kernel.
 from_kernel_super_segments c from_kernel_super_segments Segments in them.
 to_kernel_denied     c to_kernel_denied     Datagrams for the kernel that exception.allow does not permit.
-to_kernel_rate       c to_kernel_rate       Datagrams for the kernel above exception.rate, or faster than it accepts them.
+to_kernel_rate       c to_kernel_rate       Datagrams for the kernel above 100,000 a second, or faster than it accepts them.
 to_kernel_lost       c to_kernel_lost       Datagrams given to the kernel, which did not accept them.
 from_kernel_foreign  c from_kernel_foreign  Datagrams of the kernel with an address or a type that is not the kernel's.
 from_kernel_answered c from_kernel_answered Answers of the kernel to ARP and ND requests that the data path answers.
@@ -278,7 +278,7 @@ external_addresses   g external_addresses    Addresses that have an external add
 routes               g routes                Routes of all ports.
 relay_port_low       g relay_port_low        First relay port.
 relay_port_high      g relay_port_high       Last relay port.
-quarantine           g quarantine_seconds    Quarantine of a relay port (relay.quarantine).
+quarantine           g quarantine_seconds    Quarantine of a relay port.
 realms               g realms                Realms.
 users                g users                 Users of auth.realm.
 secrets              g secrets               Number of secrets for REST names.
@@ -296,7 +296,7 @@ lifetime_default     g lifetime_default_seconds Lifetime of an allocation whose 
 lifetime_max         g lifetime_max_seconds  Longest lifetime of an allocation.
 unauthenticated_rate g limit_unauthenticated_per_second limits.unauthenticated; 0 = no limit.
 stale_nonce_rate     g limit_stale_nonce_per_second 438 answers per second to one source; 0 = no limit.
-guess_rate           g limit_guesses_per_second limits.guesses; 0 = no limit.
+guess_rate           g limit_guesses_per_second Wrong passwords per second of one source; 0 = no limit.
 binding_rate         g limit_binding_per_second limits.binding; 0 = no limit.
 """)
 REALM = table("""
@@ -336,7 +336,7 @@ LOG = table("\n".join((
     "lost c lost Lines that the reader of standard error, journald or syslog did not accept.",
     *(f"{area}_level -" for area in AREAS),
     *(f"{area}_lines c lines{{area={area}}} Lines written, by area." for area in AREAS),
-    *(f"{area}_suppressed c suppressed{{area={area}}} Lines suppressed above log.rate." for area in AREAS),
+    *(f"{area}_suppressed c suppressed{{area={area}}} Lines suppressed above the rate of an area." for area in AREAS),
 )))  # fmt: skip
 # The state area, as found at the start
 STATE = table("""

@@ -300,7 +300,7 @@ static void look_after(struct clients *cs, uint64_t now_ms)
 	cs->told = all;
 	cs->told_ms = now_ms;
 	LOG(CONTROL, WARNING,
-		"clients in all: %ju refused (control.connections), %ju closed that did "
+		"clients in all: %ju refused, %ju closed that did "
 		"not read, %ju closed that sent no requests, %ju idle ones closed for others",
 		(uintmax_t)cs->refused, (uintmax_t)cs->unread, (uintmax_t)cs->broken,
 		(uintmax_t)cs->idle);

@@ -131,7 +131,7 @@ enum command_end crashes_fault(struct command *c)
 	char *text;
 
 	if (!c->control->conf->debug.faults)
-		return commands_refuse(c, "faults are disabled: debug.faults is false");
+		return commands_refuse(c, "faults are disabled: they are for tests alone");
 	if (!read_fault(c, &o) || !fields_worker(c, &worker))
 		return COMMAND_REFUSED;
 	if (o.fault == DP_FAULT_END)

@@ -315,7 +315,7 @@ static void warn_full(const struct control *k, const struct dp_stats *s, json_t 
 			" allocations: the limit is near; see limits.allocations",
 			s->turn.allocations, most);
 	if (dp_buffers_free(k->dp) < k->conf->mbufs / BUFFERS_FEW)
-		add_warning(list, "%u of %u packet buffers are free: raise buffers.mbufs",
+		add_warning(list, "%u of %u packet buffers are free: workers are overloaded",
 			dp_buffers_free(k->dp), k->conf->mbufs);
 }
 

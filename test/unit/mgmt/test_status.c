@@ -87,7 +87,7 @@ static void it_warns_of_few_packet_buffers(void **state)
 	n = take(taken, MBUFS / 20);
 	assert_int_equal(warnings("packet buffers"), 0);
 	n += take(&taken[n], MBUFS / 20 - 1);
-	snprintf(text, sizeof(text), "%u of %u packet buffers are free: raise buffers.mbufs",
+	snprintf(text, sizeof(text), "%u of %u packet buffers are free: workers are overloaded",
 		MBUFS / 20 - 1, MBUFS);
 	assert_int_equal(warnings(text), 1);
 	rte_pktmbuf_free_bulk(taken, n);
