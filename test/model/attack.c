@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An attacker beside the model's clients, on a fake clock. A thousand live allocations and a
+// An attacker next to the model's clients, on a fake clock. A thousand live allocations and a
 // hundred clients that hold a nonce use UDP, TCP, TLS and DTLS, all behind one address. The
-// attacker is off the path and spoofs that address over UDP with all that he can know. He must not
-// cost any of them anything. The test prints how many *new* UDP clients still get through. The
-// limits are the configuration's defaults. A second test looks at the other side of these limits:
-// an office of 5,000 clients comes back at once.
+// attacker is off the path and spoofs that address over UDP with everything that they can know.
+// None of these clients may lose anything. The test prints how many *new* UDP clients still get
+// through. The limits are the configuration's defaults. A second test looks at the other side of
+// these limits: an office of 5,000 clients comes back at once.
 #include <limits.h>
 
 #include "conf.h"
@@ -57,20 +57,20 @@ struct client {
 	uint64_t next_ms;
 };
 
-// A shard under attack, the clients it serves already, and those that come meanwhile.
+// A shard under attack, the clients it already serves, and those that come meanwhile.
 struct attack_world {
 	struct fixture f;
 	struct test_rand rand;
 	struct client client[CLIENTS + HOLDERS];
-	uint64_t lost; // their transactions that were given up
+	uint64_t lost; // transactions of these clients that were given up
 	struct client newcomer[NEWCOMERS]; // in their first transaction; WANT_NOTHING: unused
-	// New clients that came; those that were challenged at once; those challenged at all.
+	// New clients that came; that were challenged at once; that were challenged at all.
 	uint64_t came[TRANSPORTS], at_once[TRANSPORTS], challenged[TRANSPORTS];
 	uint64_t spoofed, reflected, reflected_bytes;
-	uint16_t port; // the next new client's
+	uint16_t port; // of the next new client
 };
 
-// Sends one request for what a client wants. Returns the code, or UINT_MAX for no answer.
+// Sends one request of a client, by its `want`. Returns the code, or UINT_MAX for no answer.
 static unsigned int ask(struct attack_world *w, struct client *c)
 {
 	struct fixture *f = &w->f;
@@ -94,7 +94,8 @@ static unsigned int ask(struct attack_world *w, struct client *c)
 	return code;
 }
 
-// Makes one try. True when the transaction is over. After a challenge the next one begins at once.
+// Makes one attempt. True when the transaction is over. After a challenge the next one begins at
+// once.
 static bool try(struct attack_world *w, struct client *c)
 {
 	unsigned int code = ask(w, c);
@@ -119,7 +120,7 @@ static void go_on(struct attack_world *w, struct client *c, bool holds)
 	c->next_ms = w->f.now_ms + 1000 * (60 + test_rand_below(&w->rand, holds ? 840 : 240));
 	if (!holds) {
 		c->want = WANT_TO_KEEP_IT;
-	} else if (c->want == WANT_ALLOCATION) { // gives it back, and only keeps a nonce
+	} else if (c->want == WANT_ALLOCATION) { // releases it, and only keeps a nonce
 		c->want = WANT_NOTHING;
 		c->next_ms = w->f.now_ms;
 	} else {
@@ -186,8 +187,8 @@ static void newcomers_step(struct attack_world *w)
 
 // --- the attacker --------------------------------------------------------------------------------
 
-// Sends an unsolicited UDP request from an address and a port that the attacker chooses. He knows
-// the realm, the users, every port of the clients, and nonces of his own address.
+// Sends an unsolicited UDP request from an address and a port that the attacker chooses. The
+// attacker knows the realm, the users, every port of the clients, and nonces of their own address.
 static void spoof(struct attack_world *w, const struct fixture_client *attacker)
 {
 	static const enum stun_method methods[] = {STUN_ALLOCATE, STUN_ALLOCATE, STUN_REFRESH,
@@ -205,7 +206,7 @@ static void spoof(struct attack_world *w, const struct fixture_client *attacker)
 		c.nonce_len = attacker->nonce_len;
 		memcpy(c.nonce, attacker->nonce, attacker->nonce_len);
 		c.password = "guess";
-		if (kind >= 2) // made up by him: stale, fresh, from the future
+		if (kind >= 2) // made up by the attacker: stale, fresh, from the future
 			c.nonce[13 + test_rand_below(&w->rand, 19)] =
 				(uint8_t)('A' + test_rand_below(&w->rand, 26));
 		fixture_sign(f, &c);
@@ -225,7 +226,7 @@ static void open_world(struct attack_world *w, uint64_t seed)
 
 	*w = (struct attack_world){.rand = {seed}, .port = 1024};
 	fixture_open(&w->f, &c, seed);
-	// spread over a minute, since so many do not come at once
+	// spread over a minute: a thousand clients do not come at once
 	for (unsigned int i = 0; i < CLIENTS + HOLDERS; i++) {
 		w->client[i] = client_new(w, (uint8_t)(i % TRANSPORTS));
 		assert_true(try(w, &w->client[i]));
@@ -248,13 +249,13 @@ static void siege(unsigned int rate, uint64_t minutes)
 	struct client attacker;
 	const uint64_t steps = minutes * MINUTE_MS / STEP_MS;
 	const uint32_t each = rate * STEP_MS / 1000;
-	uint32_t before; // spoofed requests of a step that come before the clients' requests
+	uint32_t before; // spoofed requests of a step that arrive before the clients' requests
 	struct turn_stats stats;
 
 	open_world(&w, rate);
 	attacker = client_new(&w, 0);
 	attacker.base.endpoint.addr = fixture_endpoint("203.0.113.66", 0).addr;
-	assert_true(try(&w, &attacker)); // he has a nonce, and an allocation while it lasts
+	assert_true(try(&w, &attacker)); // now it has a nonce, and an allocation while it lasts
 	for (uint64_t step = 0; step < steps; step++) {
 		fixture_advance(&w.f, STEP_MS);
 		before = test_rand_below(&w.rand, each + 1);
@@ -361,8 +362,8 @@ static void test_office_comes_back(void **state)
 	}
 }
 
-// What an attacker can make the server send to a spoofed address, with a realm as long as
-// turn.example: the burst, and at most so many bytes in each second after it.
+// Traffic that an attacker can make the server send to a spoofed address, with a realm as long as
+// turn.example: the burst, and a bounded number of bytes in each second after it.
 static void test_reflection(void **state)
 {
 	static struct fixture f;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For everything that one user can fill: he takes what he can get, with clients that he has picked
-// so that all of them come to one worker. A hundred other users of that worker then ask for their
-// part, and lose nothing. The table is printed.
+// Each resource that one user can fill: the user takes as much as possible, with clients chosen so
+// that all of them come to one worker. A hundred other users of that worker then ask for their
+// share, and lose nothing. The table is printed.
 #include <netinet/in.h>
 #include <stdio.h>
 
@@ -10,8 +10,8 @@
 
 #define OTHERS 100
 #define WORKERS 2
-#define AIMED 0 // the worker that the greedy user has picked
-#define IN_VAIN 40 // so many refusals in a row, and he has all that he can get
+#define AIMED 0 // the worker that the greedy user has chosen
+#define IN_VAIN 40 // refusals in a row after which the greedy user has everything that it can get
 #define MUCH 100000
 
 static struct restart r;
@@ -38,7 +38,7 @@ static void make_others(void)
 	stun_crypto_free(crypto);
 }
 
-// A new client of eve's, or of one of the others, whose home is a worker.
+// A new client of eve or of another user, whose home is worker `home`.
 static struct fixture_client client_of(int user, unsigned int home)
 {
 	struct fixture_client c;
@@ -79,7 +79,7 @@ static bool allocate(struct fixture_client *c)
 	return finish(c, &f) == 0;
 }
 
-// Whether the greedy user goes on after such an attempt.
+// True if the greedy user continues after such an attempt.
 static bool goes_on(bool got)
 {
 	held += got;
@@ -140,7 +140,7 @@ static bool takes_both(int user)
 
 // --- redirects -----------------------------------------------------------------------------------
 
-// No limit of allocations: all ports of the worker go, and then redirects.
+// No limit of allocations: the worker's ports are used up, and then its redirects.
 static void redirects_config(void)
 {
 	config.port_hi = (uint16_t)(config.port_lo + 2047);
@@ -150,7 +150,7 @@ static void redirects_config(void)
 static bool takes_token(int user)
 {
 	struct fixture_client owner, c = client_of(user, AIMED);
-	uint8_t token[8] = {1, 1, 2, 3, 4, 5, 6, 7}; // of the other worker, and of nobody
+	uint8_t token[8] = {1, 1, 2, 3, 4, 5, 6, 7}; // the other worker's; nobody holds it
 	struct fixture *f;
 
 	if (user >= 0) {
@@ -164,7 +164,7 @@ static bool takes_token(int user)
 	stun_put(&f->w, STUN_RESERVATION_TOKEN, token, 8);
 	if (user >= 0)
 		return finish(&c, &f) == 0;
-	fixture_sign(f, &c); // the other worker's no is on its way for as long as it takes
+	fixture_sign(f, &c); // the other worker's refusal is on its way meanwhile
 	return fixture_send(f, &c)->verdict == TURN_HANDOVER;
 }
 
@@ -241,7 +241,7 @@ static bool binds(struct fixture_client *c, unsigned int n)
 	return restart_ask(&r, c, NULL) == 0;
 }
 
-// Eve has one allocation for all of it, the others one each, with three.
+// Eve has one allocation for everything, the other users have one each, with three records.
 static bool takes_permission(int user)
 {
 	static struct fixture_client eve;
@@ -305,7 +305,7 @@ static bool takes_move(int user)
 static const struct row {
 	const char *pool;
 	void (*config)(void);
-	bool (*takes)(int user); // one more; who: one of the others, or eve (-1). False: refused
+	bool (*takes)(int user); // one more for `user`, which is -1 for eve. False: refused
 } rows[] = {
 	{"relay ports", ports_config, takes_port},
 	{"relay ports of both families", both_config, takes_both},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A hundred thousand allocations on one shard, each with a permission and a channel, every tenth
-// with two, all refreshed over 20 minutes of the shard's clock. None may end early, and all have to
-// end when their time is over. Prints the memory of an allocation and the requests per second (for
-// information; the client's half is in it). HOLD_ALLOCATIONS=n sets the number.
+// with two, all refreshed over 20 minutes of the shard's clock. No allocation may end early, and
+// all must end when they expire. Prints the memory of an allocation and the requests per second
+// (for information; the client's half is in it). HOLD_ALLOCATIONS=n sets the number.
 #include "turn_fixture.h"
 
 #include <stdio.h>
@@ -111,7 +111,7 @@ static void relay(struct hold *h, unsigned int i)
 	}
 }
 
-// Does something for each allocation in turn, evenly over span_ms, and sweeps as a worker would.
+// Calls action for each allocation in turn, evenly over span_ms, and sweeps as a worker would.
 static void for_all(
 	struct hold *h, void (*action)(struct hold *h, unsigned int i), uint64_t span_ms)
 {
@@ -158,7 +158,7 @@ static void print_memory(const struct hold *h)
 	const double shard = (double)turn_shard_size(&h->f.params) / h->n;
 
 	printf("memory: %.1f bytes an allocation\n", shard);
-	// With fewer allocations, memory that does not grow with their number would count too much.
+	// With fewer allocations, memory that does not grow with their number would weigh too much.
 	if (h->n >= ALLOCATIONS)
 		assert_true(shard <= BYTES_MAX);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory that a million allocations on 62 relay addresses take, each with two permissions and
-// one channel. First a computed table of parts for 1, 8 and 16 workers. Then one shard for all of
-// them is started and timed, and the allocations are made in it while the process grows. Not a
-// test: it takes half a minute. MEMORY_ALLOCATIONS=n sets the number.
+// The memory of a million allocations on 62 relay addresses, each with two permissions and one
+// channel. First a computed table of parts for 1, 8 and 16 workers. Then one shard for all of them
+// is started and timed, and the allocations are made in it while the process grows. Not a test: it
+// takes half a minute. MEMORY_ALLOCATIONS=n sets the number.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -112,8 +112,8 @@ static double parts_of(uint32_t workers, double bytes[PARTS])
 static void test_parts(void **state)
 {
 	static const uint32_t workers[] = {1, 8, 16};
-	// Bytes an allocation, everything counted. 16 workers have twice as much as 8 of what does
-	// not grow with allocations: 0.7 MB each, limiters and counts of users.
+	// Bytes per allocation, everything counted. The memory that does not grow with allocations
+	// is twice as large with 16 workers as with 8: 0.7 MB each, limiters and counts of users.
 	static const double goals[] = {400, 400, 407};
 	double bytes[3][PARTS], sum[3];
 
@@ -131,7 +131,7 @@ static void test_parts(void **state)
 		assert_true(sum[i] <= goals[i]);
 }
 
-// --- made ---------------------------------------------------------------------------------------
+// --- measured -----------------------------------------------------------------------------------
 
 static void make(struct fixture *f, unsigned int i)
 {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random operations on a shard, as data. An op says what a client or peer does; an outcome says
-// what happened. world.c invents ops. wire.c turns ops into datagrams, and plans into outcomes.
-// naive.c judges outcomes and never sees a byte of a message.
+// Random operations on a shard, as data. An op is the action of a client or peer; an outcome is its
+// result. world.c invents ops. wire.c turns ops into datagrams, and plans into outcomes. naive.c
+// judges outcomes and never sees a byte of a message.
 #pragma once
 
 #include "turn_fixture.h"
 
 #define MODEL_CLIENTS 24
 #define MODEL_PEERS 19
-#define MODEL_BESIDE 18 // in a world with a common address: who has it, too
+#define MODEL_BESIDE 18 // in a world with a common address: another host that has it
 #define MODEL_USERS 9
-#define MODEL_REALM "b.test" // beside the fixture's; its one user is also called ivan
+#define MODEL_REALM "b.test" // in addition to the fixture's realm; its one user is also called ivan
 #define MODEL_OTHER 5 // that user
-#define MODEL_TOKENS 6 // the first of those who bring access tokens
+#define MODEL_TOKENS 6 // the first user with access tokens
 #define MODEL_NONCE_LEN 32
 #define MODEL_OP_PEERS 4 // most peers in one CreatePermission
 #define MODEL_DATAGRAM 512 // longest datagram, bytes
@@ -53,7 +53,7 @@ enum op_style {
 	STYLE_SHA1, // PASSWORD-ALGORITHM MD5, MESSAGE-INTEGRITY
 	STYLE_MD5, // PASSWORD-ALGORITHM MD5, MESSAGE-INTEGRITY-SHA256
 	STYLE_SHA256, // PASSWORD-ALGORITHM SHA-256, MESSAGE-INTEGRITY-SHA256
-	STYLE_USERHASH, // as STYLE_SHA256, with USERHASH in place of USERNAME
+	STYLE_USERHASH, // like STYLE_SHA256, with USERHASH instead of USERNAME
 	STYLE_KINDS
 };
 
@@ -62,14 +62,14 @@ enum op_access {
 	ACCESS_NONE,
 	ACCESS_GOOD,
 	ACCESS_CUT,
-	ACCESS_FORGED, // a bit is another
+	ACCESS_FORGED, // one bit is changed
 	ACCESS_NAME, // made for another server
 	ACCESS_FUTURE,
 	ACCESS_EXPIRED,
 	ACCESS_KINDS
 };
 
-// An otherwise proper request may have one attribute of an impossible length.
+// An otherwise correct request may have one attribute of an impossible length.
 enum op_malformed {
 	WELL_FORMED,
 	BAD_TRANSPORT,
@@ -83,7 +83,7 @@ enum op_malformed {
 // Datagrams that no TURN server can use.
 enum op_garbage {
 	GARBAGE_NOT_TURN, // first byte 4..63 or 80..255
-	GARBAGE_STUN, // first byte of STUN, random bytes behind it
+	GARBAGE_STUN, // first byte of STUN, random bytes after it
 	GARBAGE_LENGTH, // the length field does not fit the datagram
 	GARBAGE_COOKIE,
 	GARBAGE_METHOD, // a method that does not exist
@@ -95,19 +95,19 @@ enum op_garbage {
 };
 
 #define MODEL_TICKET 32 // characters of a ticket
-#define MODEL_TICKETS 64 // that the world remembers
+#define MODEL_TICKETS 64 // number that the world remembers
 
 // The MOBILITY-TICKET of an Allocate or Refresh.
 enum op_ticket {
 	TICKET_NONE,
-	TICKET_EMPTY, // as an Allocate asks for one
-	TICKET_WRONG, // of another length than any has
+	TICKET_EMPTY, // as Allocate asks for one
+	TICKET_WRONG, // of a length that no ticket has
 	TICKET_TEXT // op.ticket_text
 };
 
 struct op_nonce {
 	uint8_t text[MODEL_NONCE_LEN];
-	struct endpoint client; // that got it
+	struct endpoint client; // the client that got it
 	uint64_t wall_s; // when the client got it
 	bool junk; // invented, not the server's
 };
@@ -122,7 +122,7 @@ struct op {
 	enum op_access access;
 	struct op_nonce nonce;
 	bool unknown; // has an unknown comprehension-required attribute
-	bool optional; // has one that belongs to other methods: MOBILITY-TICKET
+	bool optional; // has an attribute of other methods: MOBILITY-TICKET
 	enum op_ticket ticket;
 	char ticket_text[MODEL_TICKET + 1];
 	bool fingerprint;
@@ -131,7 +131,7 @@ struct op {
 
 	int transport; // Allocate: protocol number, or -1 = not sent
 	int family; // Allocate, Refresh: 0 = not sent, 1, 2, or a family that does not exist
-	int additional; // ADDITIONAL-ADDRESS-FAMILY: as family
+	int additional; // ADDITIONAL-ADDRESS-FAMILY: like family
 	int even; // EVEN-PORT: -1 = not sent, 0, or 1 = reserve the next port too
 	bool has_lifetime, has_token;
 	uint32_t lifetime_s;
@@ -143,12 +143,12 @@ struct op {
 	uint16_t channel;
 
 	uint16_t len; // bytes of the data
-	int slack; // ChannelData: bytes behind the data (padding); negative = bytes are missing
-	bool hairpin; // OP_PEER: comes from one of the server's own relay addresses
+	int slack; // ChannelData: bytes after the data (padding); negative = bytes are missing
+	bool hairpin; // OP_PEER: comes from one of the server's relay addresses
 	struct endpoint relay; // OP_PEER: where the datagram goes
 };
 
-// PEER_FAR: no route leads to it, where there are routes; open where all is reached.
+// PEER_FAR: no route leads to it, if there are routes; PEER_OPEN if everything is reachable.
 enum peer_class { PEER_OPEN, PEER_FAR, PEER_FORBIDDEN, PEER_OWN, PEER_BESIDE };
 
 struct model_peer {
@@ -164,7 +164,7 @@ struct model_user {
 	const char *realm;
 	bool known;
 	uint64_t expires_s; // 0 = never
-	bool token; // brings access tokens; name is the kid
+	bool token; // uses access tokens; name is the kid
 	struct stun_key mac;
 	uint64_t token_end_s;
 };
@@ -172,15 +172,15 @@ struct model_user {
 struct model_client {
 	struct endpoint endpoint;
 	uint8_t listener;
-	unsigned int user; // whose name it usually gives
+	unsigned int user; // the user whose name it usually sends
 	struct op_nonce nonce, old_nonce;
 	bool has_nonce, has_relay;
-	struct endpoint relay[2]; // from its last Allocate; twice the same where that gave one
+	struct endpoint relay[2]; // from its last Allocate; both equal if that gave one
 	struct op last; // its last request
 	bool has_last;
 };
 
-// What clients and peers know: enough to invent ops that mostly make sense.
+// Knowledge of clients and peers: enough to invent ops that mostly make sense.
 struct model_world {
 	struct test_rand rand;
 	struct turn_config config;
@@ -195,23 +195,23 @@ struct model_world {
 	uint8_t token[8]; // last reservation token seen
 	bool has_token;
 	uint32_t tids;
-	struct turn_listener listener[3]; // that config points to
+	struct turn_listener listener[3]; // config points to them
 	struct turn_local
-		local[2]; // config points to them, too; both or none have an external address
-	struct route route[2]; // and to these, if to any
+		local[2]; // config points to them, too; both or neither have an external address
+	struct route route[2]; // config points to them, if there are routes
 	bool common; // peers.allow names the external address of IPv4
 	struct prefix allow[4]; // config points to them then
 };
 
-// What came of an op.
+// The result of an op.
 struct outcome {
 	enum turn_verdict verdict;
 	enum turn_drop reason;
 	unsigned int code; // of a reply: error code, 0 = success
-	// relayed2 is the second of two, of IPv6, and relayed then of IPv4. It has port 0 where
-	// there is one.
+	// relayed2 is the second of two, an IPv6 address, and relayed is then an IPv4 address. It
+	// has port 0 if there is only one.
 	struct endpoint relayed, relayed2;
-	unsigned int address_error, error_family; // of ADDRESS-ERROR-CODE; 0 = there is none
+	unsigned int address_error, error_family; // in ADDRESS-ERROR-CODE; 0 = no such attribute
 	uint8_t token[8];
 	bool has_token;
 	char ticket[MODEL_TICKET + 1]; // "" = none
@@ -219,8 +219,8 @@ struct outcome {
 	struct endpoint src, dst; // of a relayed datagram
 	uint16_t channel; // 0: sent to a peer, or in a Data indication
 	bool data_indication, df;
-	struct endpoint peer; // that the Data indication names
-	struct endpoint alternate[2]; // that a 300 names
+	struct endpoint peer; // named in the Data indication
+	struct endpoint alternate[2]; // named in a 300
 	unsigned int nb_alternates;
 	const uint8_t *payload;
 	uint16_t len;
@@ -233,9 +233,9 @@ static inline uint8_t model_data(const struct op *op, size_t i)
 }
 
 // --- tokens.c
-// Makes the keys of tokens, and those who bring them.
+// Makes the keys of tokens, and the users of these tokens.
 void model_tokens_init(struct model_world *w);
-// Appends the token of an op, if it has any.
+// Appends the token of an op, if it has a token.
 void model_tokens_put(const struct model_world *w, struct stun_writer *writer, const struct op *op);
 
 // --- world.c
@@ -243,16 +243,16 @@ void model_tokens_put(const struct model_world *w, struct stun_writer *writer, c
 void model_world_init(struct model_world *w, uint64_t seed);
 // Invents the next op.
 struct op model_op(struct model_world *w);
-// Keeps what a client learns from the outcome of its op.
+// Stores the knowledge that a client gains from the outcome of its op.
 void model_learn(struct model_world *w, const struct op *op, const struct outcome *o);
-// Keeps the nonce that a client was sent.
+// Stores the nonce that a client received.
 void model_learn_nonce(
 	struct model_world *w, const struct op *op, const uint8_t *nonce, uint64_t wall_s);
-// Prints an op for whoever reads a failure.
+// Prints an op for the reader of a failure.
 void model_print(const struct model_world *w, const struct op *op);
 
 // --- wire.c
-// Whether an op names its peer i, an address of the server's own, as clients are told it.
+// True if an op names its peer i, an address of the server, by the address that clients see.
 bool model_peer_public(const struct model_world *w, const struct op *op, unsigned int i);
 // Builds the datagram of an op in buf; returns its length.
 uint16_t model_encode(
@@ -260,7 +260,7 @@ uint16_t model_encode(
 // Builds the view of an op, without view->data, which is the caller's buf.
 void model_view(const struct model_world *w, const struct fixture *f, const struct op *op,
 	struct turn_view *v);
-// Turns view, plan and side i of the fixture's burst into an outcome. Returns NULL, or what is
-// wrong with them.
+// Turns view, plan and side i of the fixture's burst into an outcome. Returns NULL, or a text that
+// says what is wrong with them.
 const char *model_decode(struct model_world *w, struct fixture *f, unsigned int i,
 	const struct op *op, struct outcome *o);

@@ -6,7 +6,7 @@
 #include <netinet/in.h>
 #include <stdio.h>
 
-#define RESERVATION_MS 60000 // 7.2: "at least 30 seconds"; ours lasts 60
+#define RESERVATION_MS 60000 // 7.2: "at least 30 seconds"; slipring's lasts 60
 
 void naive_may(struct naive_set *s, unsigned int member)
 {
@@ -85,7 +85,7 @@ uint32_t naive_lifetime(const struct naive *n, const struct op *op)
 	return expires_s > n->wall_s ? (uint32_t)(expires_s - n->wall_s) : 1;
 }
 
-// The alternate of the family by which a client comes; NULL when there is none.
+// The alternate server of the client's own address family; NULL if there is no such server.
 static const struct turn_alternate *alternate_of(const struct naive *n, const struct op *op)
 {
 	const bool is_v4 = addr_is_v4(&n->w->client[op->client].endpoint.addr);
@@ -96,8 +96,8 @@ static const struct turn_alternate *alternate_of(const struct naive *n, const st
 	return NULL;
 }
 
-// RFC 8489 10: first the one of the client's family, then that of the other. Each has the port that
-// the client came to.
+// RFC 8489 10: first the alternate of the client's family, then that of the other family. Each has
+// the port that the client came to.
 static const char *judge_alternates(
 	const struct naive *n, const struct op *op, const struct outcome *o)
 {
@@ -114,8 +114,8 @@ static const char *judge_alternates(
 	return NULL;
 }
 
-// Whether an Allocate that is right so far is to be made elsewhere: 1 = surely, 0 = surely not,
-// -1 = unsure.
+// Returns 1 if an otherwise correct Allocate must surely be redirected, 0 if surely not, -1 if
+// unsure.
 static int is_sent(const struct naive *n, const struct op *op)
 {
 	uint32_t least = 0, most = 0;
@@ -135,11 +135,11 @@ static int is_sent(const struct naive *n, const struct op *op)
 	return least >= n->rule.min_allocations ? 1 : most >= n->rule.min_allocations ? -1 : 0;
 }
 
-// What may become of one address of the two that an Allocate asks for (7.2 (9)), where so many are
-// counted already for the other one.
+// Possible results for one of the two addresses that an Allocate asks for (7.2 (9)), with `beside`
+// already counted for the other address.
 struct half {
 	bool may_have, may_miss;
-	struct naive_set codes; // why it is missing
+	struct naive_set codes; // reasons why it is missing
 };
 
 static struct op op_for(const struct op *op, bool is_v4)
@@ -235,7 +235,7 @@ static struct naive_hold *hold_new(
 	return h;
 }
 
-// Which relayed transport address of a family an answer has; NULL = none.
+// The relayed transport address of a family in an answer; NULL if there is no such address.
 static const struct endpoint *told(const struct outcome *o, bool is_v4)
 {
 	if (o->relayed2.port != 0 && !is_v4)
@@ -243,7 +243,7 @@ static const struct endpoint *told(const struct outcome *o, bool is_v4)
 	return addr_is_v4(&o->relayed.addr) == is_v4 ? &o->relayed : NULL;
 }
 
-// RFC 8656 7.2 (9): both families are there, so one that is missing is 508.
+// RFC 8656 7.2 (9): both families are available, so a missing one is 508.
 static const char *judge_missing(const struct outcome *o)
 {
 	const bool missing_v4 = told(o, true) == NULL;
@@ -298,7 +298,7 @@ static struct naive_hold *hold_granted(
 	return h;
 }
 
-// Judges and makes what an Allocate for both families was given.
+// Judges an Allocate for both families and applies its result.
 static const char *apply_both(struct naive *n, const struct op *op, const struct outcome *o)
 {
 	const bool has_both = o->relayed2.port != 0;
@@ -367,7 +367,8 @@ static const char *apply_allocate(struct naive *n, const struct op *op, const st
 	return NULL;
 }
 
-// RFC 8656 8.1, 8.2: a family that the client has; without one it is about all that it has.
+// RFC 8656 8.1, 8.2: a family that the client has; without a family it concerns all of its
+// allocations.
 static void refresh_codes(struct naive *n, const struct op *op, struct naive_set *allowed)
 {
 	const bool mine = op->family == 0 ||
@@ -405,7 +406,7 @@ static bool nonce_good(const struct naive *n, const struct op *op)
 		n->wall_s <= op->nonce.wall_s + n->config->nonce_lifetime_s;
 }
 
-// RFC 8489 9.2.4, with the nonce checked first. Returns 0 when the user has proved who they are.
+// RFC 8489 9.2.4, with the nonce checked first. Returns 0 when the user is authenticated.
 unsigned int naive_stranger_code(const struct naive *n, const struct op *op)
 {
 	const struct model_user *u = &n->w->user[op->user];
@@ -429,7 +430,7 @@ unsigned int naive_stranger_code(const struct naive *n, const struct op *op)
 		return naive_token_reason(n, op) != TURN_GRANTED ? 401 : 0;
 	if (op->sign != SIGN_GOOD || !u->known)
 		return 401;
-	// REST users can prove who they are until they expire, and have no USERHASH.
+	// REST users can authenticate until they expire, and have no USERHASH.
 	if (naive_rest_past(n, op) || (u->expires_s != 0 && op->style == STYLE_USERHASH))
 		return 401;
 	return 0;
@@ -519,12 +520,12 @@ static const char *judge_garbage(struct naive *n, const struct op *op, const str
 	if (o->verdict != TURN_DROP)
 		return "garbage has to be dropped";
 	n->drops[o->reason]++;
-	if (op->garbage != GARBAGE_KEEPALIVE) // which asks for nothing, so nothing is lost
+	if (op->garbage != GARBAGE_KEEPALIVE) // it asks for nothing, so nothing is lost
 		naive_lost(naive_allocation(n, op->client), o->reason);
 	if (o->reason == reason[op->garbage])
 		return NULL;
-	// First bytes 80..127 were ChannelData once (RFC 5766 11.4), on channels that nobody can
-	// bind now.
+	// First bytes 80..127 were ChannelData once (RFC 5766 11.4), on channels that cannot be
+	// bound now.
 	if (op->garbage == GARBAGE_NOT_TURN &&
 		(o->reason == TURN_DROP_NO_ALLOCATION || o->reason == TURN_DROP_CHANNEL_LENGTH ||
 			o->reason == TURN_DROP_CHANNEL_UNBOUND))
@@ -539,9 +540,9 @@ const char *naive_judge_own(struct naive *n, const struct op *op, const struct o
 	return op->kind <= OP_BIND ? judge_request(n, op, o) : naive_judge_data(n, op, o);
 }
 
-// --- time, and the whole
+// --- time and listings
 
-// A reserved port of a realm that is served no longer: nobody can ask for it.
+// A reserved port of a realm that is not served any more: nobody can ask for it.
 static bool is_of_gone_realm(const struct naive *n, const struct naive_hold *h)
 {
 	return h->reservation && h->user == MODEL_OTHER && n->config->nb_realms == 0;
@@ -553,7 +554,7 @@ unsigned int naive_restarted(struct naive *n, uint64_t now_ms, uint64_t wall_s, 
 
 	naive_clock(n, now_ms, wall_s);
 	n->adopted = adopted;
-	n->moves = 0; // counted anew
+	n->moves = 0; // counted from zero again
 	for (unsigned int i = 0; i < NAIVE_HOLDS; i++) {
 		struct naive_hold *h = &n->hold[i];
 
@@ -567,8 +568,8 @@ unsigned int naive_restarted(struct naive *n, uint64_t now_ms, uint64_t wall_s, 
 			continue;
 		h->mobile.has_path = false;
 		h->mobile.before[0] = '\0';
-		// An Allocate that comes again is answered without its token. Of what was relayed,
-		// whole batches of 64 datagrams and of 64 KiB are known.
+		// A repeated Allocate is answered without its token. Only whole batches of 64
+		// datagrams and of 64 KiB are known of the relayed traffic.
 		h->has_token = false;
 		memset(h->token, 0, sizeof(h->token));
 		for (unsigned int leg = 0; leg < 2; leg++) {
@@ -618,7 +619,7 @@ uint64_t naive_edge(const struct naive *n)
 	return edge;
 }
 
-// Whether a row of the listing matches the model's allocation.
+// Judges if a row of the listing matches the model's allocation.
 static const char *judge_row(
 	const struct naive *n, const struct naive_hold *h, const struct turn_info *row)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A TURN server as RFC 8656 describes it, with lists that are searched from end to end, exact
-// clocks and no network. It judges what the real server did. Where the RFC leaves a choice (which
-// port, which of two errors) it accepts any allowed one and goes on from there.
+// clocks and no network. It judges the actions of the real server. Where the RFC leaves a choice
+// (which port, which of two errors) it accepts any allowed one and continues from there.
 //
 // A hold that has expired but was not swept yet may or may not still occupy its port and count in a
-// quota. The model keeps such a hold until it has surely gone, and allows both.
+// quota. The model keeps such a hold until it has surely been freed, and allows both.
 #pragma once
 
 #include "model.h"
@@ -23,12 +23,12 @@ struct naive_channel {
 	uint16_t number;
 	struct endpoint peer;
 	uint64_t until_ms;
-	bool public; // how the client has last named the peer
+	bool public; // how the client named the peer last
 };
 
-// What an allocation that may move has (RFC 8016).
+// State of an allocation that may move (RFC 8016).
 struct naive_mobile {
-	uint32_t group; // of its tickets; 0 = it may not move
+	uint32_t group; // group of its tickets; 0 = it may not move
 	char ticket[MODEL_TICKET + 1], before[MODEL_TICKET + 1]; // "" = none
 	uint64_t before_until_ms;
 	bool has_path;
@@ -42,7 +42,7 @@ struct naive_mobile {
 struct naive_hold {
 	bool used, reservation;
 	unsigned int client, user;
-	unsigned int key; // whose password, or access token, it has now
+	unsigned int key; // user of its current password or access token
 	struct addr source;
 	struct endpoint relay;
 	uint64_t expires_ms;
@@ -53,13 +53,13 @@ struct naive_hold {
 	struct naive_permission permission[NAIVE_RECORDS];
 	struct naive_channel channel[NAIVE_RECORDS];
 	struct turn_usage usage;
-	struct naive_mobile mobile; // of a dual allocation both have the same
-	// It is or was one of a dual allocation: which of the two has lost what found neither is
-	// not said.
+	struct naive_mobile mobile; // equal for both halves of a dual allocation
+	// It is or was half of a dual allocation: losses that belong to neither half may be counted
+	// for either.
 	bool dual;
 };
 
-// When a port became free: at some time from lo to hi.
+// Time at which a port became free: between lo and hi.
 struct naive_port {
 	uint64_t lo_ms, hi_ms;
 };
@@ -70,20 +70,20 @@ struct naive {
 	uint64_t now_ms, wall_s;
 	struct naive_hold hold[NAIVE_HOLDS];
 	struct naive_port port[2][MODEL_PORTS]; // by family (IPv4 first) and number
-	// Whether the server sends clients elsewhere, when, and where to: to nobody, by one family,
-	// by both.
+	// Redirection of clients: if the server redirects, when, and to which servers of each
+	// family.
 	bool sends;
 	struct turn_alternates_rule rule;
 	struct turn_alternate alternate[2];
 	unsigned int nb_alternates;
 	int early; // last Allocate reused a port early: 1 = surely, 0 = surely not, -1 = unsure
 	uint64_t successes, errors[700], drops[TURN_DROP_END], relayed, indications;
-	// Refused requests by reason, and those of them that were not sent again. last_tid is the
-	// newest transaction id.
+	// Refused requests by reason, and those among them that are no retransmissions. last_tid is
+	// the newest transaction id.
 	uint64_t refused[TURN_REFUSAL_END], fresh[TURN_REFUSAL_END];
 	uint32_t last_tid;
 	uint64_t adopted; // by naive_restarted
-	enum turn_refusal token_reason; // of the op that is judged
+	enum turn_refusal token_reason; // for the op that is being judged
 	struct naive_ticket {
 		char text[MODEL_TICKET + 1];
 		uint32_t group;
@@ -91,10 +91,10 @@ struct naive {
 	uint32_t nb_tickets, groups;
 	uint64_t moves; // of this process
 	uint64_t all_moves;
-	uint64_t duals, halves; // Allocates for both families that were given both, or one
+	uint64_t duals, halves; // Allocates for both families that got both, or one
 };
 
-// A set of answers or drops that are allowed.
+// A set of allowed answers or drops.
 struct naive_set {
 	unsigned int n, member[8];
 };
@@ -103,59 +103,61 @@ struct naive_set {
 void naive_init(struct naive *n, const struct model_world *w, uint64_t now_ms, uint64_t wall_s);
 // Moves the clocks.
 void naive_clock(struct naive *n, uint64_t now_ms, uint64_t wall_s);
-// Tells that the process has died and another one has taken up what it left, at this time. adopted:
-// how many allocations it has taken up, or told to have ended. Returns how many reserved ports it
-// cannot take up.
+// Reports that the process has died and another process has restored its state at this time.
+// adopted: number of allocations that it has restored, or reported as ended. Returns how many
+// reserved ports it cannot restore.
 unsigned int naive_restarted(struct naive *n, uint64_t now_ms, uint64_t wall_s, uint64_t adopted);
-// Tells that the server has swept all that was due.
+// Reports that the server has swept everything that was due.
 void naive_swept(struct naive *n);
-// Judges the outcome of an op. Returns NULL when the RFC allows it, else what is wrong.
+// Judges the outcome of an op. Returns NULL when the RFC allows it, else a text that says what is
+// wrong.
 const char *naive_judge(struct naive *n, const struct op *op, const struct outcome *o);
-// Judges the listing that the shard gives of its allocations. Returns NULL, or what is wrong.
+// Judges the shard's listing of its allocations. Returns NULL, or a text that says what is wrong.
 const char *naive_judge_listing(struct naive *n, const struct turn_shard *s, uint32_t quota_total);
-// Judges what an op has added to the counters, which were before, and to the events of the shard.
+// Judges the changes that an op made to the counters, which were `before`, and to the events of the
+// shard.
 const char *naive_judge_told(struct naive *n, const struct op *op, const struct outcome *o,
 	const struct turn_stats *before, const struct fixture *f);
-// Judges all that a shard has told, once it is closed.
+// Judges all events and counters of a shard, once it is closed.
 const char *naive_judge_end(const struct naive *n, const struct fixture_told *told);
 // Returns the next time at which something expires; UINT64_MAX = never.
 uint64_t naive_edge(const struct naive *n);
 
 // --- naive_tokens.c
-// Whether an op is refused because the time in its REST name has passed, and whether that is open.
+// True if an op is refused because the time in its REST name has passed; and if that is uncertain.
 bool naive_rest_past(const struct naive *n, const struct op *op);
 bool naive_rest_unsure(const struct naive *n, const struct op *op);
-// Whether an op is judged by access tokens, and not by a password.
+// True if an op is authenticated by an access token, not by a password.
 bool naive_by_token(const struct naive *n, const struct op *op);
-// Looks at an op that is judged next: what comes of it may be another allocation of its client.
+// Looks at an op before it is judged: its result may be another allocation of its client.
 void naive_token_look(struct naive *n, const struct op *op);
-// Why such an op is refused unsigned; TURN_GRANTED when it is not.
+// The reason why such an op is refused unsigned; TURN_GRANTED if it is not.
 enum turn_refusal naive_token_reason(const struct naive *n, const struct op *op);
 // A Refresh that does not end them has given the client's allocations another key.
 void naive_rekey(struct naive *n, const struct op *op, bool end);
-// What is granted of a lifetime.
+// Returns the granted part of a lifetime.
 uint32_t naive_token_lifetime(const struct naive *n, const struct op *op, uint32_t asked);
-// Whether an Allocate that is sent again is of the name that an allocation has now.
+// True if a repeated Allocate has the user name that an allocation has now.
 bool naive_is_same(const struct naive *n, const struct naive_hold *h, const struct op *op);
-// Whether an allocation is none of the user of an op.
+// True if an allocation does not belong to the user of an op.
 bool naive_is_other(const struct naive *n, const struct naive_hold *h, const struct op *op);
 
 // --- reload.c
-// Gives the shard another policy, at random, and has it judged. Returns how many have ended.
+// Gives the shard another policy, at random, and applies it. Returns how many allocations it ends.
 unsigned int model_reload(struct model_world *w, struct fixture *f);
-// Whether it is sure what the server has swept.
+// True if it is certain which allocations the server has swept.
 bool naive_sure(const struct naive *n);
-// Ends whom the policy would not have let in; returns how many.
+// Ends the allocations that the policy would not allow; returns how many.
 unsigned int naive_reload(struct naive *n);
 
 // --- shared by naive.c, naive_ports.c and naive_peers.c
-// Whether a hold has not expired yet.
+// True if a hold has not expired yet.
 bool naive_live(const struct naive *n, const struct naive_hold *h);
 // Returns the hold that occupies a port, expired or not; NULL = none.
 struct naive_hold *naive_holder(struct naive *n, const struct endpoint *e);
 // Ends a hold; its port becomes free.
 void naive_release(struct naive *n, struct naive_hold *h);
-// Ports that may be resting do so anew from now, or go on as they were.
+// Ports that may be resting start to rest again from now, or continue as before.
 void naive_rest_anew(struct naive *n);
 // Adds the error codes that a lack of ports or of quota allows. Clears *success where an Allocate
 // cannot succeed.
@@ -163,11 +165,12 @@ void naive_port_codes(
 	struct naive *n, const struct op *op, struct naive_set *allowed, bool *success);
 struct naive_count {
 	const struct naive_hold *taken_up; // a reservation, or NULL
-	unsigned int beside; // so many are counted that are no holds yet
+	unsigned int beside; // number of counted allocations that are not holds yet
 };
 void naive_quota_codes(struct naive *n, const struct op *op, const struct naive_count *c,
 	struct naive_set *allowed, bool *success);
-// Judges whether the port that the server gave was allowed. Returns NULL, or what is wrong.
+// Judges if the port that the server gave was allowed. Returns NULL, or a text that says what is
+// wrong.
 const char *naive_judge_port(struct naive *n, const struct op *op, const struct endpoint *e);
 // Adds a member to a set.
 void naive_may(struct naive_set *s, unsigned int member);
@@ -176,34 +179,35 @@ bool naive_has(const struct naive_set *s, unsigned int member);
 struct naive_hold *naive_allocation(struct naive *n, unsigned int client);
 struct naive_hold *naive_of_family(struct naive *n, unsigned int client, bool is_v4);
 bool naive_permitted(const struct naive *n, const struct naive_hold *h, const struct addr *peer);
-// The codes add what CreatePermission and ChannelBind of a client with an allocation may answer
-// (0 = success). naive_permit and naive_bind do what their success does.
+// The codes add the possible answers to CreatePermission and ChannelBind of a client with an
+// allocation (0 = success). naive_permit and naive_bind apply their success.
 void naive_permit_codes(struct naive *n, const struct op *op, struct naive_set *allowed);
 void naive_bind_codes(struct naive *n, const struct op *op, struct naive_set *allowed);
 void naive_permit(struct naive *n, const struct op *op);
 void naive_bind(struct naive *n, const struct op *op);
-// Forgets permissions and channels that the server has surely swept.
+// Deletes permissions and channels that the server has surely swept.
 void naive_purge(const struct naive *n, struct naive_hold *h);
 void naive_lost(struct naive_hold *h, unsigned int reason);
 // --- naive_mobile.c
 // The allocation that a client is about to move to by its 5-tuple; NULL = none.
 struct naive_hold *naive_path(struct naive *n, unsigned int client);
-// All of an allocation that may move is another client's from now on.
+// Gives all holds of an allocation that may move to another client.
 void naive_give(struct naive *n, uint32_t group, unsigned int client);
 // The allocation has moved to its path.
 void naive_moved(struct naive *n, uint32_t group);
-// The ticket of an Allocate: codes, and what its success has to have.
+// The ticket of an Allocate: codes, and requirements of its success.
 bool naive_ticket_codes(const struct naive *n, const struct op *op, struct naive_set *allowed);
 const char *naive_judge_ticket(struct naive *n, const struct op *op, const struct outcome *o);
-// A Refresh with a ticket: codes, and what its success does.
+// A Refresh with a ticket: codes, and effects of its success.
 void naive_move_codes(struct naive *n, const struct op *op, struct naive_set *allowed);
 const char *naive_judge_move(struct naive *n, const struct op *op, const struct outcome *o);
-// Judges what comes from a 5-tuple that has an allocation, or none.
+// Judges an op from a 5-tuple with or without an allocation.
 const char *naive_judge_own(struct naive *n, const struct op *op, const struct outcome *o);
-// The code for who has not proved who they are; 0 when they have.
+// The code for a user who is not authenticated; 0 for an authenticated one.
 unsigned int naive_stranger_code(const struct naive *n, const struct op *op);
 // The lifetime that an Allocate or Refresh is granted.
 uint32_t naive_lifetime(const struct naive *n, const struct op *op);
 
-// Judges the outcome of Send, ChannelData and peer datagrams. Returns NULL, or what is wrong.
+// Judges the outcome of Send, ChannelData and peer datagrams. Returns NULL, or a text that says
+// what is wrong.
 const char *naive_judge_data(struct naive *n, const struct op *op, const struct outcome *o);

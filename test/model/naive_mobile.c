@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tickets and moves (RFC 8016 3): a ticket is a text that was given, and belongs to a group, which
-// is one allocation or the two of a dual one.
+// Tickets and moves (RFC 8016 3): a ticket is a text that the server gave. It belongs to a group,
+// which is one allocation or the two of a dual one.
 #include "naive.h"
 
-#define PATH_MS 30000 // the RFC says nothing; ours waits so long
+#define PATH_MS 30000 // the RFC says nothing; slipring waits this long
 
-// Holds of a group that live.
+// Live holds of a group.
 static unsigned int members(struct naive *n, uint32_t group, struct naive_hold *out[2])
 {
 	unsigned int nb = 0;
@@ -72,7 +72,7 @@ static uint32_t group_of(const struct naive *n, const char *text)
 	return 0;
 }
 
-// Keeps a ticket that was given. False when there was one of this text.
+// Stores a ticket that was given. False if there was already one with this text.
 static bool keep(struct naive *n, const char *text, uint32_t group)
 {
 	struct naive_ticket *t = &n->ticket[n->nb_tickets % NAIVE_TICKETS];
@@ -99,7 +99,7 @@ const char *naive_judge_ticket(struct naive *n, const struct op *op, const struc
 {
 	struct naive_hold *h = naive_allocation(n, op->client), *sibling;
 
-	if (h->mobile.group != 0) // sent again
+	if (h->mobile.group != 0) // a retransmission
 		return strcmp(o->ticket, h->mobile.ticket) == 0 || op->ticket == TICKET_NONE
 			? NULL
 			: "retransmission got another ticket";
@@ -124,7 +124,7 @@ static bool is_family(const struct naive_hold *h, int family)
 	return family == 0 || addr_is_v4(&h->relay.addr) == (family == 1);
 }
 
-// What the client of a 5-tuple has or is about to have.
+// The hold that the client of a 5-tuple has or will have.
 static struct naive_hold *own_of(struct naive *n, unsigned int client)
 {
 	struct naive_hold *h = naive_allocation(n, client);
@@ -132,7 +132,8 @@ static struct naive_hold *own_of(struct naive *n, unsigned int client)
 	return h != NULL ? h : naive_path(n, client);
 }
 
-// Whether a ticket of an allocation is its last one, or that before it for some time.
+// True if a ticket of an allocation is its latest, or the one before that, which stays valid for
+// some time.
 static bool is_good(const struct naive *n, const struct naive_hold *h, const char *text)
 {
 	return strcmp(text, h->mobile.ticket) == 0 ||
@@ -166,7 +167,7 @@ void naive_move_codes(struct naive *n, const struct op *op, struct naive_set *al
 		naive_may(allowed, 508);
 }
 
-// The client of an allocation, or somebody at another 5-tuple, shows its ticket.
+// The client of an allocation, or another host at another 5-tuple, sends its ticket.
 static const char *shown(
 	struct naive *n, const struct op *op, const struct outcome *o, struct naive_mobile *m)
 {
@@ -224,10 +225,10 @@ const char *naive_judge_move(struct naive *n, const struct op *op, const struct 
 	return wrong;
 }
 
-// --- what comes by a path
+// --- input on a path
 
-// Whether what came by the path of an allocation makes that its client's way: media that is
-// relayed, and requests of its user that need an allocation.
+// True if an op on the path of an allocation makes the path permanent: media that is relayed, and
+// requests of its user that need an allocation.
 static bool is_used(const struct naive *n, const struct op *op, const struct outcome *o,
 	const struct naive_hold *h)
 {
@@ -239,7 +240,7 @@ static bool is_used(const struct naive *n, const struct op *op, const struct out
 		o->code != 401;
 }
 
-// Whether a request asks, where the client of own is, for another allocation.
+// True if a request from a 5-tuple with an allocation concerns another allocation.
 static bool asks_for_another(struct naive *n, const struct op *op, const struct outcome *o,
 	const struct naive_hold *occupant)
 {
@@ -280,7 +281,7 @@ const char *naive_judge(struct naive *n, const struct op *op, const struct outco
 		naive_moved(n, group);
 		return naive_judge_own(n, op, o);
 	}
-	naive_give(n, group, op->client); // as long as this is looked at
+	naive_give(n, group, op->client); // for this check only
 	wrong = naive_judge_own(n, op, o);
 	naive_give(n, group, was);
 	return wrong;

@@ -55,7 +55,7 @@ static bool out_of_reach(const struct naive *n, const struct model_peer *p)
 	return p->class == PEER_FAR && n->config->nb_routes > 0;
 }
 
-// Whether peer i of a request is named by an address that others than the server have, too.
+// True if peer i of a request is named by an address that other hosts have, too.
 static bool is_common(const struct naive *n, const struct op *op, unsigned int i)
 {
 	const struct model_peer *p = &n->w->peer[op->peer[i]];
@@ -65,7 +65,7 @@ static bool is_common(const struct naive *n, const struct op *op, unsigned int i
 			(addr_is_v4(&p->canonical) && model_peer_public(n->w, op, i)));
 }
 
-// The addresses that peer i of a request is to be permitted by: of a common one its relays, too.
+// The addresses that permit peer i of a request: for a common address also its relay addresses.
 static unsigned int permitted_by(
 	const struct naive *n, const struct op *op, unsigned int i, struct addr out[2])
 {
@@ -81,7 +81,7 @@ static unsigned int permitted_by(
 	return nb;
 }
 
-// Permissions are for all ports of an address, of which others have some if it is common.
+// Permissions cover all ports of an address; other hosts have some of these ports if it is common.
 static bool is_refused(const struct naive *n, const struct op *op, unsigned int i)
 {
 	const struct model_peer *p = &n->w->peer[op->peer[i]];
@@ -92,7 +92,7 @@ static bool is_refused(const struct naive *n, const struct op *op, unsigned int 
 }
 
 // Adds the codes that refuse peer i of a request, for any method. An IPv4 address written as an
-// IPv6 address may be taken for what it means or refused for what it looks like.
+// IPv6 address may be accepted for its meaning or refused for its form.
 static void peer_codes(
 	struct naive *n, const struct op *op, unsigned int i, struct naive_set *allowed)
 {
@@ -123,8 +123,8 @@ static bool encoded_only(struct naive *n, const struct op *op)
 	return any;
 }
 
-// How many permissions there are and how many a request adds, as least and most: expired ones may
-// not have been swept.
+// Number of existing permissions and of those that a request adds, as minimum and maximum: expired
+// ones may not have been swept.
 struct room {
 	unsigned int sure, most;
 };
@@ -156,14 +156,14 @@ static struct room permissions_after(
 	return r;
 }
 
-// Whether a pool may refuse. Fairness: no allocation is refused what every allocation is sure of,
-// whatever others have taken; beyond that a pool may be used up.
+// True if a pool may refuse. Fairness: no allocation is refused its guaranteed records, whatever
+// others have taken; beyond that a pool may be used up.
 static bool pool_may_refuse(const struct naive *n, struct room r, unsigned int sure)
 {
 	return n->config->pools.permissions != MODEL_POOL_AMPLE && r.most > sure;
 }
 
-// All or none: both halves of a dual allocation have to have room.
+// All or nothing: both halves of a dual allocation must have room.
 static void permission_codes(struct naive *n, const struct op *op, struct naive_set *allowed)
 {
 	const unsigned int limit = n->config->limits.permissions;
@@ -200,8 +200,8 @@ static bool number_valid(const struct naive *n, const struct op *op)
 	return op->has_channel && op->channel >= 0x4000 && op->channel <= (old ? 0x7fff : 0x4fff);
 }
 
-// RFC 8656 12.2: the number is not bound to another peer, nor the peer to another number. Whoever
-// has bound the peer by its other address has not asked for that, and gets "some capacity limit or
+// RFC 8656 12.2: the number is not bound to another peer, nor the peer to another number. A client
+// that bound the peer by its other address did not ask for that, and gets "some capacity limit or
 // similar".
 static void clash_codes(struct naive *n, const struct op *op, const struct endpoint *peer,
 	struct naive_set *allowed)
@@ -239,7 +239,7 @@ void naive_bind_codes(struct naive *n, const struct op *op, struct naive_set *al
 	if (p->wire.port == 0)
 		naive_may(allowed, 403);
 	clash_codes(n, op, &peer, allowed);
-	// Good, except that it looks like an IPv6 address: may be refused for that.
+	// Correct, except for the form of an IPv6 address: may be refused for that.
 	if (allowed->n != 0 && !(allowed->n == 1 && naive_has(allowed, 443) && encoded_only(n, op)))
 		return;
 	for (unsigned int i = 0; i < h->nb_channels; i++)
@@ -253,7 +253,7 @@ void naive_bind_codes(struct naive *n, const struct op *op, struct naive_set *al
 		permission_codes(n, op, allowed);
 }
 
-// Permits an address for so long at least.
+// Permits an address for at least lifetime_s.
 static void permit_one(
 	struct naive *n, struct naive_hold *h, const struct addr *peer, uint32_t lifetime_s)
 {
@@ -366,8 +366,8 @@ static const char *judge_to_peer(struct naive *n, struct naive_hold *h, const st
 	return check_payload(op, o);
 }
 
-// What a drop of a client's or peer's datagram costs the allocation, by its class; h is NULL where
-// there is none.
+// Counts a drop of a client's or peer's datagram for its allocation, by class; h is NULL without an
+// allocation.
 void naive_lost(struct naive_hold *h, unsigned int reason)
 {
 	const bool refused = reason == TURN_DROP_NO_PERMISSION ||
@@ -420,8 +420,8 @@ static const char *judge_send(struct naive *n, const struct op *op, const struct
 			naive_may(&allowed, TURN_DROP_INDICATION);
 			naive_may(&allowed, TURN_DROP_PEER_DENIED);
 		}
-		// Good, except that it looks like an IPv6 address: may be refused for that. Where
-		// the client has an IPv6 one, nobody is permitted there by an IPv4 address.
+		// Correct, except for the form of an IPv6 address: may be refused for that. With an
+		// IPv6 allocation of the client, no permission there comes from an IPv4 address.
 		if (p->encoded && allowed.n == 0 && o->verdict == TURN_DROP)
 			naive_may(&allowed, TURN_DROP_PEER_DENIED);
 		if (p->encoded && allowed.n > 0)

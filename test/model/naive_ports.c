@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an allocation takes: a relay port (RFC 8656 7.2), and a place in the quotas.
+// The resources of an allocation: a relay port (RFC 8656 7.2), and a place in the quotas.
 #include "naive.h"
 
 static struct naive_port *port_at(struct naive *n, const struct endpoint *e)
@@ -34,7 +34,7 @@ void naive_release(struct naive *n, struct naive_hold *h)
 	h->used = false;
 }
 
-// When the port became free, as far as that is known; false when it is not free.
+// Time at which the port became free, as far as known; false if it is not free.
 static bool port_freed(struct naive *n, const struct endpoint *e, struct naive_port *freed)
 {
 	const struct naive_hold *h = naive_holder(n, e);
@@ -49,7 +49,8 @@ static bool port_freed(struct naive *n, const struct endpoint *e, struct naive_p
 
 enum port_kind { PORT_ANY, PORT_EVEN, PORT_PAIR };
 
-// The same for what an Allocate asks for at e: of a pair of ports the later time counts.
+// Like port_freed for the ports that an Allocate asks for at e: for a pair of ports the later time
+// counts.
 static bool choice_freed(
 	struct naive *n, const struct endpoint *e, enum port_kind kind, struct naive_port *freed)
 {
@@ -74,9 +75,9 @@ static enum port_kind kind_of(const struct op *op)
 	return op->even < 0 ? PORT_ANY : op->even == 0 ? PORT_EVEN : PORT_PAIR;
 }
 
-// A port rests for the quarantine (rest_ms). When none has rested that long, the one that has
-// rested longest may be used, if it has rested for a second: this least rest. A port is never used
-// in the millisecond in which it became free.
+// A port rests for the quarantine (rest_ms). If no port has rested that long, the one that has
+// rested longest may be used after a second: this minimum. A port is never used in the millisecond
+// in which it became free.
 static uint64_t rest_least_ms(const struct naive *n)
 {
 	return n->config->quarantine_s == 0 ? 1 : 1000;
@@ -108,7 +109,7 @@ void naive_rest_anew(struct naive *n)
 		}
 }
 
-// Which family an Allocate for one gets (7.2 (7), relay.default-family).
+// True if an Allocate for one family gets IPv6 (7.2 (7), relay.default-family).
 static bool is_v6(const struct naive *n, const struct op *op)
 {
 	if (op->family != 0)
@@ -137,7 +138,7 @@ void naive_port_codes(
 	*success = *success && perhaps;
 }
 
-// Judges whether the port given was allowed.
+// Judges if the port given was allowed.
 const char *naive_judge_port(struct naive *n, const struct op *op, const struct endpoint *e)
 {
 	struct endpoint candidate = {.addr = e->addr};
@@ -181,7 +182,7 @@ static bool same_network(const struct addr *a, const struct addr *b)
 	return !addr_is_v4(a) && !addr_is_v4(b) && memcmp(a, b, 6) == 0;
 }
 
-// RFC 8656 7.2: a pair of which one would fit is refused as a pair (8), not for the quota (10).
+// RFC 8656 7.2: if only half of a pair fits, it is refused as a pair (8), not for the quota (10).
 static void limit_code(uint32_t limit, const unsigned int count[2], unsigned int add,
 	struct naive_set *allowed, bool *success)
 {
@@ -195,8 +196,8 @@ static void limit_code(uint32_t limit, const unsigned int count[2], unsigned int
 		*success = false;
 }
 
-// Counts the allocations of a quota together with the one asked for, as least and most. A
-// reservation counts for its maker until it is taken up.
+// Counts the allocations of a quota together with the requested one, as minimum and maximum. A
+// reservation counts for its maker until it is claimed.
 void naive_quota_codes(struct naive *n, const struct op *op, const struct naive_count *c,
 	struct naive_set *allowed, bool *success)
 {
@@ -222,6 +223,6 @@ void naive_quota_codes(struct naive *n, const struct op *op, const struct naive_
 	limit_code(n->config->limits.per_source, per_source, add, allowed, success);
 	if (!addr_is_v4(source))
 		limit_code(8 * n->config->limits.per_source, network, add, allowed, success);
-	if (op->user == MODEL_OTHER) // the one user of his realm
+	if (op->user == MODEL_OTHER) // the only user of its realm
 		limit_code(n->config->realms[0].allocations, user, add, allowed, success);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What RFC 7635 grants and refuses to those who bring access tokens.
+// Grants and refusals of RFC 7635 for users with access tokens.
 #include "naive.h"
 
 bool naive_by_token(const struct naive *n, const struct op *op)
@@ -7,8 +7,8 @@ bool naive_by_token(const struct naive *n, const struct op *op)
 	return op->access != ACCESS_NONE || n->w->user[op->user].token;
 }
 
-// A request without a token is signed with the key of the token that the allocation has, and cannot
-// prolong that.
+// A request without a token is signed with the key of the allocation's token, and cannot prolong
+// that token.
 static enum turn_refusal without(const struct naive *n, const struct op *op)
 {
 	const struct model_user *u = &n->w->user[op->user];
@@ -95,8 +95,8 @@ bool naive_is_other(const struct naive *n, const struct naive_hold *h, const str
 
 // --- REST names
 
-// Whether it is open if a REST name is past its time: it ends in this very second; or the Allocate
-// may be one that is sent again, which the server tells by how it is signed.
+// True if it is uncertain that a REST name has expired: it expires in this very second; or the
+// Allocate may be a retransmission, which the server recognizes by its signature.
 bool naive_rest_unsure(const struct naive *n, const struct op *op)
 {
 	const struct model_user *u = &n->w->user[op->user];
@@ -109,7 +109,7 @@ bool naive_rest_unsure(const struct naive *n, const struct op *op)
 			h->user == op->user);
 }
 
-// Whether an op is refused because the time in its REST name has passed.
+// True if an op is refused because the time in its REST name has passed.
 bool naive_rest_past(const struct naive *n, const struct op *op)
 {
 	const uint64_t expires_s = n->w->user[op->user].expires_s;

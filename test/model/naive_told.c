@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters and events: each refused request has one reason, which fits its answer and what the
-// model knows of the request, and what is told of allocations adds up to what there is.
+// Counters and events: each refused request has one reason, which fits its answer and the model's
+// knowledge of the request, and the events of allocations add up to the existing allocations.
 #include "naive.h"
 
 #include <stdio.h>
 
-// The reason to refuse somebody who has not proved who they are (RFC 8489 9.2.4), TURN_GRANTED when
-// the model has none.
+// The reason to refuse an unauthenticated user (RFC 8489 9.2.4), TURN_GRANTED if the model knows no
+// reason.
 static enum turn_refusal stranger_reason(const struct naive *n, const struct op *op)
 {
 	const struct model_user *u = &n->w->user[op->user];
@@ -30,7 +30,7 @@ static enum turn_refusal stranger_reason(const struct naive *n, const struct op 
 	if (op->sign == SIGN_LIST_ONLY || op->sign == SIGN_CHOICE_ONLY ||
 		op->sign == SIGN_LIST_OTHER)
 		return TURN_REFUSED_ALGORITHMS;
-	if (!u->known && op->user == MODEL_OTHER) // and his realm is not, either
+	if (!u->known && op->user == MODEL_OTHER) // and its realm is not known, either
 		return TURN_REFUSED_REALM;
 	if (naive_by_token(n, op))
 		return naive_token_reason(n, op);
@@ -43,8 +43,8 @@ static enum turn_refusal stranger_reason(const struct naive *n, const struct op 
 	return TURN_GRANTED;
 }
 
-// Whether a reason is one that the model can do without a word about. Those of strangers it knows
-// exactly, except in the second in which a REST name expires.
+// True if the model can accept a reason. It knows the reasons for unauthenticated users exactly,
+// except in the second in which a REST name expires.
 static bool reason_fits(const struct naive *n, const struct op *op, enum turn_refusal refusal)
 {
 	const enum turn_refusal stranger =
@@ -57,7 +57,7 @@ static bool reason_fits(const struct naive *n, const struct op *op, enum turn_re
 	return refusal >= TURN_REFUSED_ATTRIBUTE && refusal != TURN_REFUSED_INTERNAL;
 }
 
-// The one reason that has been counted; TURN_GRANTED when none has, TURN_REFUSAL_END when several.
+// The one reason that was counted; TURN_GRANTED if none was, TURN_REFUSAL_END if several were.
 static enum turn_refusal counted(const struct turn_stats *before, const struct turn_stats *after)
 {
 	enum turn_refusal refusal = TURN_GRANTED;
@@ -84,8 +84,7 @@ static const char *judge_refusal(struct naive *n, const struct op *op, const str
 	const bool refused = o->verdict == TURN_REPLY && o->code != 0;
 	const bool half = o->verdict == TURN_REPLY && o->address_error != 0;
 	static char text[80];
-	// a bit that is changed after signing may be one of the transaction id, which then is an
-	// old one
+	// a bit changed after signing may be in the transaction id, which then is an old one
 	const bool fresh = op->tid > n->last_tid && op->sign != SIGN_TAMPERED;
 
 	if (after->half_family != 0 ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Another policy at random moments: a peer is denied or no longer, a user is gone or back. The
-// naive server knows whom that ends.
+// Another policy at random moments: a peer is denied or allowed again, a user is removed or added.
+// The naive server knows which allocations that ends.
 #include "naive.h"
 
 #include "turn_judge.h"
@@ -32,7 +32,7 @@ static void toggle_peer(struct model_world *w)
 	}
 }
 
-// Without REST secrets nonces would have other features, and all of before would be stale.
+// Without REST secrets nonces would have other features, and all earlier nonces would be stale.
 static void toggle_user(struct model_world *w)
 {
 	w->user[1].known = !w->user[1].known;
@@ -138,7 +138,7 @@ unsigned int naive_reload(struct naive *n)
 			continue;
 		naive_release(n, h);
 		ended++;
-		h = naive_allocation(n, h->client); // the other one of a dual allocation
+		h = naive_allocation(n, h->client); // the other half of a dual allocation
 		if (h == NULL)
 			continue;
 		naive_release(n, h);

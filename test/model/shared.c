@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A million allocations on eight shared ports, made by whole requests, each with a channel to a
-// peer of its own. Every peer reaches its client. Ending some costs only the time for what they
-// had. Prints memory and time. Not a test with that many: it takes half a minute.
-// SHARED_ALLOCATIONS=n sets the number; with some thousands it is one.
+// A million allocations on eight shared ports, made by whole requests, each with a channel to its
+// own peer. Every peer reaches its client. Ending some of them costs only the time for their
+// records. Prints memory and time. Not a test with that many: it takes half a minute.
+// SHARED_ALLOCATIONS=n sets the number; with some thousands it is a test.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 #include "shard.h"
 
 #define ALLOCATIONS 1000000
-#define ENDS 1000 // allocations whose end is timed, once among few others and once among all
+#define ENDS 1000 // allocations whose release is timed, once among few others and once among all
 
 static struct fixture f;
 
@@ -23,7 +23,7 @@ static struct fixture_client client_nth(unsigned int i)
 	return c;
 }
 
-// The peer of client i. Every eighth client has the same one: as many as there are shared ports.
+// The peer of client i. Every eighth client has the same peer, one for each shared port.
 static struct endpoint peer_nth(unsigned int i, uint32_t ports)
 {
 	const unsigned int n = i / ports;
@@ -58,7 +58,7 @@ static void check(unsigned int i, uint32_t ports, const struct endpoint *relay)
 	assert_true(endpoint_eq(&path.dst, &c.endpoint));
 }
 
-// Ends the allocations [from, from + ENDS). Returns the seconds it took.
+// Ends the allocations [first, first + ENDS). Returns the seconds it took.
 static double end(unsigned int first)
 {
 	uint32_t slots[ENDS];

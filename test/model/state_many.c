@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long it takes to take up many allocations, each with two permissions and a channel, and what
-// they take in the area. With a million not a test: it takes half a minute. STATE_ALLOCATIONS=n
-// sets the number, STATE_WORKERS=n the number of workers afterwards.
+// The time to restore many allocations, each with two permissions and a channel, and their size in
+// the state area. Not a test with a million: it takes half a minute. STATE_ALLOCATIONS=n sets the
+// number, STATE_WORKERS=n the number of workers afterwards.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random operations of RFC 6062 on one shard, as far as that decides: Allocate for TCP beside those
-// for UDP, Connect, ConnectionBind, peers that connect, bytes that threads have relayed, time. A
-// naive list of what each client has judges every answer and every order. TEST_SEED=n repeats a
-// run, TEST_OPS=n sets its length.
+// Random operations of RFC 6062 on one shard, as far as the shard decides: Allocate for TCP and
+// UDP, Connect, ConnectionBind, peers that connect, bytes relayed by threads, time. A naive list of
+// each client's state judges every answer and every order. TEST_SEED=n repeats a run, TEST_OPS=n
+// sets its length.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,13 +19,13 @@
 #define PORTS 6
 #define PER_USER 5
 #define PERMISSION_MS 300000
-#define SWEEP_MS 16 // by which sweeping lags behind, at most
+#define SWEEP_MS 16 // maximum by which sweeping lags behind
 #define IDS 4096 // CONNECTION-IDs that are remembered
 #define WANT UINT32_MAX // ask() has got an order
 
 enum kind { NOTHING, UDP, TCP };
 
-// What a peer is to the server; peers from FIRST_OWN on are addresses of its own.
+// The server's view of a peer; peers from FIRST_OWN on are the server's own addresses.
 static const struct peer {
 	const char *ip;
 	uint16_t port;
@@ -48,7 +48,7 @@ static struct client {
 	bool eve, by_tcp;
 	enum kind has;
 	uint64_t expires_ms;
-	struct turn_order listen; // of its allocation of TCP
+	struct turn_order listen; // of its TCP allocation
 	uint64_t until_ms[PEERS]; // of permissions, by address
 	uint64_t moved[2];
 	uint32_t connections;
@@ -110,7 +110,7 @@ static void end(struct client *c)
 	ended++;
 }
 
-// Goes on until it is certain who is there.
+// Continues until it is certain which allocations exist.
 static void sweep(void)
 {
 	bool unsure = true;
@@ -224,7 +224,7 @@ static void refresh(struct client *c)
 		end(c);
 }
 
-// Permissions are of addresses, whichever ports.
+// Permissions cover addresses with all their ports.
 static void permit(struct client *c)
 {
 	const unsigned int i = test_rand_below(&rand_of, 4);
@@ -341,10 +341,10 @@ static void time_passes(void)
 		one_in(8) ? test_rand_below(&rand_of, 300000) : test_rand_below(&rand_of, 2000));
 	sweep();
 	for (unsigned int i = 0; i < CLIENTS; i++)
-		client[i].c.nonce_len = 0; // whose time may be over
+		client[i].c.nonce_len = 0; // its time may be over
 }
 
-// --- the whole -----------------------------------------------------------------------------------
+// --- the whole test ------------------------------------------------------------------------------
 
 static void check_row(const struct client *c, const struct turn_info *row)
 {
@@ -422,7 +422,7 @@ static void open_world(void)
 					    : fixture_client(ip, (uint16_t)(5000 + i));
 		client[i].c.listener = client[i].by_tcp ? 2 : 0;
 	}
-	for (unsigned int i = 0; i < 2; i++) { // who asks is known by no name, but always by one
+	for (unsigned int i = 0; i < 2; i++) { // a client has any name, but always one
 		struct client *c2 = &client[2 + i];
 
 		fixture_begin(&f, STUN_REQUEST, STUN_CONNECTION_BIND);
@@ -449,7 +449,7 @@ static void test_tcp_model(void **state)
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		if (live(&client[i]))
 			assert_int_equal(fixture_refresh(&f, &client[i].c, 0), 0);
-	fixture_close(&f); // finds what is left in the quota
+	fixture_close(&f); // finds leftovers in the quota
 }
 
 int main(void)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Any operations in one burst give the same plans and answers as in bursts of one. Two shards with
-// the same seed get the same datagrams: one in bursts of up to 32, finished in chunks; the other
-// one by one, each in a round of its own. The numbers of flows may differ (a record freed in a
-// round is not reused until the round is over), so the paths of flows are compared. The paths of a
-// burst are compared twice: when the data path uses them, and when the burst is over.
+// equal seeds get equal datagrams: one in bursts of up to 32, finished in chunks; the other one by
+// one, each in its own round. The numbers of flows may differ (a record freed in a round is not
+// reused until the round is over), so the paths of flows are compared. The paths of a burst are
+// compared twice: when the data path uses them, and when the burst is over.
 #include "model.h"
 #include "shard_rows.h"
 
@@ -22,7 +22,7 @@ struct twin {
 	uint64_t datagrams, relayed, replies, busy; // busy: bursts that changed what they looked up
 };
 
-// What a plan amounts to.
+// The effect of a plan.
 struct effect {
 	struct turn_plan plan; // its flow zeroed
 	struct turn_path path; // of a relayed or sent datagram
@@ -56,7 +56,7 @@ static void effect_of(struct fixture *f, unsigned int i, struct effect *e)
 
 	*e = (struct effect){.plan = *p, .path = path_of(f, p, side)};
 	if (p->verdict == TURN_RELAY || p->verdict == TURN_SEND) {
-		// the shard may choose among ways to the same path
+		// the shard may choose among flows with the same path
 		e->plan.verdict = TURN_RELAY;
 		e->plan.flow = 0;
 	}
@@ -102,7 +102,7 @@ static void route_single(struct twin *t, unsigned int i, struct effect *e)
 	turn_shard_round(t->singles.shard, t->singles.now_ms, t->singles.wall_s);
 	fixture_route(t->singles.shard, b);
 	effect_of(&t->singles, 0, e);
-	// What the clients learn here goes into later bursts.
+	// The knowledge that clients gain here goes into later bursts.
 	if (model_decode(&t->w, &t->singles, 0, &t->op[i], &o) == NULL)
 		model_learn(&t->w, &t->op[i], &o);
 	t->replies += o.verdict == TURN_REPLY;

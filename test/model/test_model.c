@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define OPS 400000
-#define WORLDS 40 // configurations a run goes through
+#define WORLDS 40 // configurations in a run
 #define LISTING_EVERY 64
 #define RESTART_EVERY 500
 #define RELOAD_EVERY 500
@@ -17,7 +17,7 @@ struct run {
 	struct model_world w;
 	struct restart s;
 	struct naive n;
-	struct fixture_told told; // of servers that are gone
+	struct fixture_told told; // of servers that have ended
 	struct test_rand rand; // of the run itself: seeds of worlds, time jumps, alternates
 	struct turn_alternates *alternates;
 	uint64_t ops, early, restarts, taken_up;
@@ -41,7 +41,7 @@ static void complain(const struct run *r, const struct op *op, const char *wrong
 	fail_msg("%s", wrong);
 }
 
-// How far the clock goes before the next operation: mostly not at all; sometimes to just before, at
+// Time that the clock advances before the next operation: mostly none; sometimes to just before, at
 // or just after an expiry, or far.
 static uint64_t pick_jump(struct run *r)
 {
@@ -65,12 +65,12 @@ static void step_clock(struct run *r)
 {
 	restart_advance(&r->s, pick_jump(r));
 	naive_clock(&r->n, r->s.boot_ms, r->s.wall_s);
-	// Sweeping may lag; what has expired is gone even so.
+	// Sweeping may lag; expired holds end even so.
 	if (test_rand_below(&r->rand, 4) == 0 && !turn_shard_expire(f_of(r)->shard))
 		naive_swept(&r->n);
 }
 
-// Clients are sent elsewhere no more; a shard that goes on has been told.
+// Clients are redirected no more; a shard that continues has been notified.
 static void no_alternates(struct run *r)
 {
 	turn_alternates_free(r->alternates);
@@ -78,8 +78,8 @@ static void no_alternates(struct run *r)
 	r->n.sends = false;
 }
 
-// Now and then the server drains for a while, or sends clients elsewhere for another reason, with
-// the alternates that it has then.
+// Now and then the server drains for a while, or redirects clients for another reason, with its
+// current alternates.
 static void step_alternates(struct run *r)
 {
 	static const char *const alternates[2] = {"203.0.113.9", "2001:db8:9::9"};
@@ -114,7 +114,7 @@ static void route(struct run *r, const struct op *op)
 
 	assert_non_null(datagram);
 	len = model_encode(&r->w, f_of(r), op, datagram);
-	datagram = realloc(datagram, len > 0 ? len : 1); // reads beyond the end are found by ASan
+	datagram = realloc(datagram, len > 0 ? len : 1); // ASan finds reads beyond the end
 	assert_non_null(datagram);
 	free(f_of(r)->datagram);
 	f_of(r)->datagram = datagram;
@@ -160,7 +160,7 @@ static void step(struct run *r)
 	r->ops++;
 }
 
-// Everything that has expired is swept first, so that it is sure who is there.
+// Everything expired is swept first, so that the existing holds are certain.
 static void reload(struct run *r)
 {
 	unsigned int ended, expected;
@@ -204,7 +204,7 @@ static void told_add(struct run *r)
 		r->told.refused[i] += t->refused[i];
 }
 
-// Now and then the process goes, and another one takes up what it leaves.
+// Now and then the process ends, and another one restores its state.
 static void step_restart(struct run *r)
 {
 	const struct turn_state_adopted *a = &r->s.adopted;
@@ -223,7 +223,7 @@ static void step_restart(struct run *r)
 	for (unsigned int i = 0; i < TURN_STATE_LOST_END; i++)
 		if (a->lost[i] != lost[i])
 			complain(r, NULL, turn_state_loss_text(i));
-	no_alternates(r); // it is of a process
+	no_alternates(r); // belongs to a process
 }
 
 static void run_world(struct run *r, uint64_t ops)
@@ -244,7 +244,7 @@ static void run_world(struct run *r, uint64_t ops)
 		step(r);
 	}
 	no_alternates(r);
-	restart_close(&r->s); // finds what is left in the quota
+	restart_close(&r->s); // finds leftovers in the quota
 	told_add(r);
 	wrong = naive_judge_end(&r->n, &r->told);
 	if (wrong != NULL)
@@ -252,7 +252,7 @@ static void run_world(struct run *r, uint64_t ops)
 	sum_up(r);
 }
 
-// Refusals of what one shard and these worlds do not have.
+// Refusals by features that one shard and these worlds do not have.
 static bool is_not_here(enum turn_refusal refusal)
 {
 	switch (refusal) {

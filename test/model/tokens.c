@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Users who bring access tokens (RFC 7635): two of one key, and one of another. Each has one token
-// as long as the world lives.
+// Users with access tokens (RFC 7635): two of one key, and one of another. Each has one token as
+// long as the world lives.
 #include "model.h"
 #include "token_seal.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turns ops into datagrams, and plans into outcomes. It also checks what every answer has to look
-// like (class, attributes, and who signs it with which key).
+// Turns ops into datagrams, and plans into outcomes. It also checks the form of every answer
+// (class, attributes, and the key that signs it).
 #include "model.h"
 
 #include <netinet/in.h>
@@ -21,7 +21,7 @@ static void put_raw(struct stun_writer *w, uint16_t type, const void *value, siz
 	store_be16(w->buf + start, type);
 }
 
-// The external address of an own one; NULL when there is none.
+// The external address of a local address, or NULL.
 static const struct addr *external_of(const struct model_world *m, const struct addr *local)
 {
 	static const struct addr none;
@@ -32,8 +32,8 @@ static const struct addr *external_of(const struct model_world *m, const struct 
 	return NULL;
 }
 
-// Turns an address that a client was told into what it stands for. False when the client should
-// have been told the external address.
+// Turns an address that clients see into the address inside. False if the client should have
+// received the external address.
 static bool inside_of(const struct model_world *m, struct endpoint *e)
 {
 	struct addr *const a = &e->addr;
@@ -50,12 +50,13 @@ static bool inside_of(const struct model_world *m, struct endpoint *e)
 
 bool model_peer_public(const struct model_world *w, const struct op *op, unsigned int i)
 {
-	// a channel to one of a common address has two permissions, so it is always named by that
+	// a channel to a peer of a common address has two permissions, so it is always named by
+	// that address
 	return ((op->tid & 1) != 0 || (w->common && op->kind == OP_BIND)) &&
 		external_of(w, &w->peer[op->peer[i]].wire.addr) != NULL;
 }
 
-// public: an address of the server's own is written as clients are told it.
+// public: an address of the server is written as clients see it.
 static void put_peer(
 	const struct model_world *m, struct stun_writer *w, const struct model_peer *p, bool public)
 {
@@ -244,7 +245,7 @@ static void begin(struct stun_writer *w, uint8_t *buf, const struct op *op, enum
 	stun_begin(w, buf, MODEL_DATAGRAM, cls, method, tid);
 }
 
-// Writes a message that differs from a proper one in one thing.
+// Writes a message that differs from a correct one in one thing.
 static uint16_t encode_garbage(struct model_world *m, const struct op *op, uint8_t *buf)
 {
 	// only Binding may come without the cookie (RFC 3489)
@@ -351,7 +352,8 @@ static bool is_realm(const struct stun_msg *m, const char *realm)
 		memcmp(m->data + m->off[STUN_REALM], realm, strlen(realm)) == 0;
 }
 
-// Checks what a 401 or 438 has to carry (RFC 8489 9.2.4) and what it must not tell a stranger.
+// Checks the required contents of a 401 or 438 (RFC 8489 9.2.4) and that it reveals nothing to
+// strangers.
 static const char *check_challenge(
 	struct model_world *w, struct fixture *f, const struct stun_msg *m, const struct op *op)
 {
@@ -363,7 +365,7 @@ static const char *check_challenge(
 		return "challenge without a REALM of ours";
 	if (foreign_realm && w->config.nb_realms == 0)
 		return "challenge with a REALM that is no longer";
-	// without credentials it may be that of the allocation
+	// without credentials it may be the realm of the allocation
 	if (op->sign != SIGN_NONE && foreign_realm != (named && w->config.nb_realms > 0))
 		return "challenge with another REALM than the request's";
 	if (stun_has(m, STUN_THIRD_PARTY_AUTHORIZATION) == foreign_realm) // that realm has no keys
@@ -379,7 +381,7 @@ static const char *check_challenge(
 	return NULL;
 }
 
-// Checks who signed the answer, if anybody, and what has to go with it.
+// Checks the signature of the answer, if any, and the attributes that go with it.
 static const char *check_signature(
 	struct model_world *w, struct fixture *f, const struct stun_msg *m, const struct op *op)
 {
@@ -419,7 +421,7 @@ static bool get_addr(const struct stun_msg *m, enum stun_attr a, struct endpoint
 		family == (addr_is_v4(&e->addr) ? 4 : 6);
 }
 
-// Reads the relayed transport addresses of an Allocate response: one, or of both families where the
+// Reads the relayed transport addresses of an Allocate response: one, or both families if the
 // client has asked for both; then IPv4 is the first. If one is missing, the answer says why (RFC
 // 8656 18.12).
 static const char *read_relayed(
@@ -530,7 +532,7 @@ static const char *read_error(struct model_world *w, struct fixture *f, const st
 		return check_unknown(m);
 	if (o->code == 300 && read_alternates(m, o) != NULL)
 		return "300 with alternates that are none";
-	// Malformed, not wrongly signed: nobody has been authenticated.
+	// Malformed, not wrongly signed: no user has been authenticated.
 	if (o->code == 400 && op->sign != SIGN_GOOD)
 		return stun_has(m, STUN_NONCE) || is_signed ? "400 with NONCE or integrity" : NULL;
 	return check_signature(w, f, m, op);

@@ -20,7 +20,7 @@ static const struct {
 	{"10.99.0.1", 50002, PEER_OWN, false}, {"fd99::1", 50002, PEER_OWN, false},
 	{"192.168.1.1", 7000, PEER_FORBIDDEN, false}, {"127.0.0.1", 7000, PEER_FORBIDDEN, false},
 	{"fc00::1", 7000, PEER_FORBIDDEN, false},
-	{"10.98.0.1", 0, PEER_OPEN, false}, // port 0: good for a permission only
+	{"10.98.0.1", 0, PEER_OPEN, false}, // port 0: only good for a permission
 	{"10.98.0.1", 7000, PEER_OPEN, true}, // ::ffff:10.98.0.1
 	{"64:ff9b::127.0.0.1", 7000, PEER_FORBIDDEN, true},
 	{"10.98.0.6", 7000, PEER_FAR, false}, // or MODEL_BESIDE
@@ -54,7 +54,8 @@ static void routes_init(struct model_world *w)
 	w->config.nb_routes = w->config.routes != NULL ? 2 : 0;
 }
 
-// In some worlds others have the external address, too: a peer at a port that is none of the box's.
+// In some worlds other hosts have the external address, too: a peer at a port that is not the
+// box's.
 static void common_init(struct model_world *w)
 {
 	struct turn_config *c = &w->config;
@@ -68,7 +69,7 @@ static void common_init(struct model_world *w)
 	w->common = true;
 }
 
-// The secret is the same, so that nonces of one realm are good in the other.
+// The secret is common, so that nonces of one realm are valid in the other.
 static void realms_init(struct turn_config *c, uint32_t allocations)
 {
 	static struct turn_user users[1];
@@ -141,7 +142,7 @@ static void config_init(struct model_world *w)
 	c->limits.permission_s = ONE_OF(w, 300, 300, 120);
 	c->limits.channel_s = ONE_OF(w, 600, 600, 200);
 	c->nonce_lifetime_s = ONE_OF(w, 300, 600, 3600);
-	c->nonce_secret = (char *)"the same for all policies"; // that a world gets
+	c->nonce_secret = (char *)"the same for all policies"; // number that a world gets
 }
 
 static void rest_user(struct model_user *u, uint64_t expires_s, const char *id)
@@ -168,7 +169,7 @@ static void users_init(struct model_world *w)
 		w->user[i].realm = i == MODEL_OTHER ? MODEL_REALM : FIXTURE_REALM;
 }
 
-// Each has a /64 of its own, most of them of one /48.
+// Each has its own /64, most of them in one /48.
 static void site_client(struct model_client *c, unsigned int i)
 {
 	c->endpoint = fixture_endpoint("2001:db8:1::1", (uint16_t)(5000 + i));
@@ -178,8 +179,8 @@ static void site_client(struct model_client *c, unsigned int i)
 	c->listener = 1;
 }
 
-// In some worlds a site with IPv6, whose limit is that of the /48. Else few sources with several
-// ports each, on every listener. IPv4 clients 2n and 2n + 1 differ in the listener only.
+// In some worlds a site with IPv6, limited by its /48. Otherwise few sources with several ports
+// each, on every listener. IPv4 clients 2n and 2n + 1 differ only in the listener.
 static void clients_init(struct model_world *w)
 {
 	static const char *const v4[] = {"198.51.100.1", "198.51.100.2", "203.0.113.9"};
@@ -234,7 +235,7 @@ static void pick_auth(struct model_world *w, struct op *op)
 
 	op->user = percent(w, 96) ? c->user : below(w, MODEL_USERS);
 	if (w->user[op->user].token) {
-		if (percent(w, 30)) // a token of another one, and often of another key
+		if (percent(w, 30)) // another user's token, and often of another key
 			op->user = MODEL_TOKENS + below(w, MODEL_USERS - MODEL_TOKENS);
 		op->access = percent(w, 75) ? ACCESS_GOOD : below(w, ACCESS_KINDS);
 	} else if (op->user != MODEL_OTHER && percent(w, 1)) {
@@ -297,8 +298,7 @@ static void pick_allocate(struct model_world *w, struct op *op)
 		op->malformed = 1 + below(w, BAD_KINDS - 1);
 }
 
-// A Refresh with one of the tickets that there were: of whoever got it, mostly, and from any
-// client's 5-tuple.
+// A Refresh with an earlier ticket, mostly the client's own, and from any client's 5-tuple.
 static void pick_ticket(struct model_world *w, struct op *op)
 {
 	const uint32_t back = below(w, percent(w, 80) ? 3 : MODEL_TICKETS);
@@ -350,7 +350,7 @@ static uint16_t pick_len(struct model_world *w)
 	return (uint16_t)(percent(w, 10) ? 0 : below(w, 200));
 }
 
-// Picks a relayed transport address that a client has or had, or another one of the server's.
+// Picks a relayed transport address that a client has or had, or another one of the server.
 static struct endpoint pick_relay(struct model_world *w)
 {
 	const struct model_client *c = &w->client[below(w, MODEL_CLIENTS)];
@@ -429,7 +429,7 @@ static struct op again(struct model_world *w, const struct model_client *c)
 
 	if (percent(w, 5))
 		op.user = below(w, MODEL_USERS);
-	if (op.user == MODEL_OTHER) // whose realm knows no tokens
+	if (op.user == MODEL_OTHER) // its realm knows no tokens
 		op.access = ACCESS_NONE;
 	return op;
 }
