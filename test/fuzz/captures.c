@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In every second configuration somebody captures: what comes in, leaves and is dropped is looked
-// at and copied as well. Its random numbers are its own, so that frames are the same without.
+// In every second configuration there is a capture: frames that are received, sent and dropped are
+// examined and copied as well. It has its own random numbers, so that frames are the same without
+// it.
 #include "capture/capture.h"
 #include "datapath.h"
 #include "fuzz.h"

@@ -12,9 +12,9 @@
 
 static uint8_t frame[FUZZ_FRAME], message[FUZZ_FRAME];
 
-// --- who there is --------------------------------------------------------------------------------
+// --- participants --------------------------------------------------------------------------------
 
-// Picks a listener of that transport which the world has.
+// Picks a listener of that transport in this world.
 static uint8_t pick_listener(enum fuzz_via via)
 {
 	const struct dp_world *w = &fuzz.world;
@@ -92,7 +92,7 @@ struct fuzz_client *fuzz_client_at(const struct endpoint *endpoint)
 	return NULL;
 }
 
-// --- what they hear ------------------------------------------------------------------------------
+// --- received messages ---------------------------------------------------------------------------
 
 static void keep(uint8_t *dst, size_t cap, size_t *len, const struct stun_msg *m, enum stun_attr a)
 {
@@ -118,7 +118,7 @@ static void refused(struct fuzz_client *c, const struct stun_msg *m)
 		c->allocated = !c->allocated;
 }
 
-// What is ours inside has its own address; clients are told the external one, if there is one.
+// Our addresses as they are inside; clients see the external address, if there is one.
 static struct addr inside_of(const struct addr *told)
 {
 	static const struct addr none;
@@ -139,7 +139,7 @@ static struct addr inside_of(const struct addr *told)
 	return *told;
 }
 
-// A client that has shown the ticket of any other, and whose it was before.
+// A client has shown the ticket of any client, and takes over its allocation.
 static void has_moved(struct fuzz_client *c, const struct stun_msg *m)
 {
 	struct fuzz_ticket *t = &fuzz.ticket[c->shown];
@@ -204,8 +204,8 @@ static void padding_is_zero(const uint8_t *data, size_t len)
 	}
 }
 
-// Asserts that a client knows all that it has to. The parser does not know PADDING (RFC 5780 7.6),
-// which is in answers to those that discover NATs.
+// Asserts that a client knows every attribute that it must know. The parser does not know PADDING
+// (RFC 5780 7.6), which is in answers to clients that discover NATs.
 static void nothing_is_unknown(const struct stun_msg *m)
 {
 	uint16_t pos = 0, type;
@@ -216,7 +216,7 @@ static void nothing_is_unknown(const struct stun_msg *m)
 	}
 }
 
-// An answer to a client of RFC 3489: as any, except for the id in the place of the cookie.
+// An answer to a client of RFC 3489: like any answer, except that the id replaces the cookie.
 static void without_cookie(const uint8_t *data, size_t len)
 {
 	uint8_t copy[TURN_SIDE_LEN];
@@ -289,7 +289,7 @@ void fuzz_datagram(
 		fuzz_message(c, data, len);
 }
 
-// --- what they do --------------------------------------------------------------------------------
+// --- actions -------------------------------------------------------------------------------------
 
 void fuzz_client_acts(void)
 {

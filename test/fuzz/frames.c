@@ -103,7 +103,7 @@ size_t fuzz_udp(uint8_t *buf, unsigned int port, const struct endpoint *src,
 	return (size_t)(payload - buf) + len;
 }
 
-// Writes a packet of another protocol, with at least 8 bytes behind the IP header.
+// Writes a packet of another protocol, with at least 8 bytes after the IP header.
 static size_t packet(unsigned int port, const struct addr *src, const struct addr *dst,
 	uint8_t proto, const uint8_t *l4, size_t len)
 {
@@ -126,7 +126,7 @@ void fuzz_send(const char *kind, unsigned int port, uint8_t *buf, size_t len)
 
 	if (mutated)
 		len = fuzz_mutate(buf, len, port % FUZZ_KERNEL);
-	// what is too long for the link comes in fragments, and some of all else
+	// frames too long for the link are sent in fragments, and some other frames, too
 	if (port != FUZZ_KERNEL &&
 		(len > NET_ETH_LEN + (size_t)fuzz_port(port)->mtu || chance(3)) &&
 		fuzz_in_pieces("pieces", port, buf, len))
@@ -138,7 +138,7 @@ void fuzz_send(const char *kind, unsigned int port, uint8_t *buf, size_t len)
 // --- kinds ---------------------------------------------------------------------------------------
 
 struct ends {
-	struct addr src, dst; // dst is ours; when the kernel sends, src is
+	struct addr src, dst; // dst is our address; when the kernel sends, src is
 };
 
 static struct ends ends(unsigned int port)
@@ -178,8 +178,8 @@ static void echo(unsigned int port)
 			8 + below(chance(80) ? 64 : sizeof(icmp) - 8)));
 }
 
-// The ends of a datagram that the data path may have sent from e->dst: to a client, or from one to
-// its peer. Nothing is changed when the client that chance has picked is of another family.
+// The ends of a datagram that the data path may have sent from e->dst: to a client, or from a
+// client to its peer. Unchanged if the randomly picked client has another address family.
 static void live_flow(const struct ends *e, struct endpoint *ours, struct endpoint *theirs)
 {
 	const struct fuzz_client *c = &fuzz.client[below(fuzz.nb_clients)];
@@ -191,7 +191,7 @@ static void live_flow(const struct ends *e, struct endpoint *ours, struct endpoi
 	ours->port = remote == &c->c.endpoint ? c->c.server.port : c->c.relay.port;
 }
 
-// Writes what an ICMP error quotes: a packet that we or the kernel may have sent.
+// Writes the quoted packet of an ICMP error: a packet that we or the kernel may have sent.
 static size_t quote(const struct ends *e, uint8_t *quoted)
 {
 	struct endpoint ours = {e->dst, fuzz_our_port()}, theirs = {e->src, fuzz_their_port()};
@@ -224,7 +224,7 @@ static void icmp_error(unsigned int port)
 	icmp[1] = (uint8_t)below(6);
 	if (chance(40))
 		store_be32(icmp + 4, chance(30) ? fuzz_edge() : 500 + below(1000));
-	// a few of them are more than a client is told of
+	// some of them more than a client is notified of
 	for (unsigned int n = chance(15) ? 12 : 1; n > 0; n--)
 		fuzz_send("icmp error", port, frame,
 			packet(port, chance(70) || port == FUZZ_KERNEL ? &e.src : &router, &e.dst,

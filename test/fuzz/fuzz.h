@@ -15,9 +15,9 @@
 #define FUZZ_PEERS 4 // of each client
 #define FUZZ_RECENT 32
 #define FUZZ_TOKENS 4
-#define FUZZ_KERNEL CONF_PORTS_MAX // as a port number: the kernel behind port 0
+#define FUZZ_KERNEL CONF_PORTS_MAX // as a port number: the kernel at port 0
 
-// These bytes are in the buffer behind the end of every frame. Nothing may ever send them.
+// These bytes are in the buffer after the end of every frame. Nothing may ever send them.
 #define FUZZ_CANARY 0x5c
 #define FUZZ_CANARY_RUN 6
 
@@ -25,7 +25,7 @@ struct dtls_client;
 
 enum fuzz_via { VIA_UDP, VIA_STREAM, VIA_DTLS };
 
-// A client. The answers that it gets decide what it does next.
+// A client. The answers that it gets decide its next actions.
 struct fuzz_client {
 	struct world_client c;
 	struct stun_key eve;
@@ -34,14 +34,14 @@ struct fuzz_client {
 	const char *realm; // of its credentials
 	uint8_t listener;
 	bool allocated, shaken;
-	bool by_token; // brings access tokens, whose MAC key is c.key
-	struct endpoint second; // of a dual allocation: the relayed address beside c.relay; port 0
-	unsigned int shown; // ticket that its last Refresh had; FUZZ_TOKENS = none
-	struct endpoint peer[FUZZ_PEERS]; // channel 0x4000 + i is peer i's
+	bool by_token; // uses access tokens, with c.key as MAC key
+	struct endpoint second; // of a dual allocation, besides c.relay; port 0 = none
+	unsigned int shown; // ticket of its last Refresh; FUZZ_TOKENS = none
+	struct endpoint peer[FUZZ_PEERS]; // channel 0x4000 + i belongs to peer i
 	struct dtls_client *end; // VIA_DTLS
 };
 
-// A frame that was put into the world, kept to be printed after a failure.
+// A frame that was put into the world, stored to be printed after a failure.
 struct fuzz_frame {
 	const char *kind;
 	uint64_t number, ms;
@@ -55,7 +55,7 @@ struct fuzz_frame {
 #define FUZZ_ORIGIN "https://app.b.test"
 #define FUZZ_KID "north"
 
-// What the run has reached, summed over all configurations.
+// Counts of everything that the run has reached, summed over all configurations.
 struct fuzz_seen {
 	struct dp_stats stats;
 	uint64_t to_classes[EXC_CLASSES], from_classes[EXC_CLASSES], to_supers, from_supers,
@@ -66,8 +66,8 @@ struct fuzz_seen {
 	uint64_t via[3]; // messages to clients, by enum fuzz_via
 	uint64_t echoes, neighbours, fragments, reloads;
 	uint64_t orders[STREAM_ORDER_REKEY + 1]; // to stream threads, by enum stream_order_kind
-	uint64_t relayed; // times that bytes of an allocation of TCP were
-	uint64_t tickets, shown; // given to Allocates, and to Refreshes with one
+	uint64_t relayed; // times that bytes of a TCP allocation were
+	uint64_t tickets, shown; // given to Allocates, and to Refreshes with a ticket
 	uint64_t duals; // dual allocations made, or answered again
 };
 
@@ -78,22 +78,22 @@ struct fuzz {
 	struct conf_exception exception;
 	uint32_t mbufs;
 	unsigned int mutate; // percent of frames to mutate
-	unsigned int same_queue; // queue, plus 1, that all frames come in on; 0 = any
+	unsigned int same_queue; // queue, plus 1, on which all frames arrive; 0 = any
 	struct fuzz_client client[FUZZ_CLIENTS];
 	unsigned int nb_clients;
 	uint16_t next_port;
-	uint8_t token[FUZZ_TOKENS][8]; // of reservations of any client
+	uint8_t token[FUZZ_TOKENS][8]; // reservation tokens of any client
 	struct fuzz_ticket {
 		uint8_t text[32];
 		struct endpoint relay, second;
-	} ticket[FUZZ_TOKENS]; // of allocations of any client
+	} ticket[FUZZ_TOKENS]; // tickets of allocations of any client
 	uint64_t ns, nb_frames, nb_before, configuration; // nb_before: in earlier configurations
 	bool is_open;
 	bool rerouted; // routes have changed
-	struct turn_user users[2]; // ivan, and eve, who has no right to his allocations
-	struct turn_user others[1]; // another ivan, of the realm below
+	struct turn_user users[2]; // ivan, and eve, who has no right to ivan's allocations
+	struct turn_user others[1]; // another ivan, in the realm below
 	struct turn_realm realms[1]; // in some configurations
-	struct turn_oauth_key oauth[1]; // of the first realm, in some
+	struct turn_oauth_key oauth[1]; // of the first realm, in some configurations
 	struct fuzz_frame recent[FUZZ_RECENT]; // the last frames of this configuration
 	struct fuzz_seen seen;
 };
@@ -106,7 +106,7 @@ static inline uint32_t below(uint32_t bound)
 	return test_rand_below(&fuzz.rand, bound);
 }
 
-// True with a probability of so many percent.
+// Returns true with a probability of `percent`.
 static inline bool chance(unsigned int percent)
 {
 	return below(100) < percent;
@@ -122,9 +122,9 @@ static inline struct port *fuzz_port(unsigned int port)
 	return fuzz.world.dp->port[port].port;
 }
 
-// --- clock.c: time, and what is random, are the fuzzer's -------------------------------------
+// --- clock.c: the fuzzer's time and random numbers -----------------------------------------------
 
-// Takes over the clocks and the random numbers of the libraries.
+// Replaces the clocks and the random numbers of the libraries.
 void fuzz_clock_start(void);
 // Seeds all random numbers that do not come from fuzz.rand.
 void fuzz_clock_seed(uint64_t seed);
@@ -135,34 +135,34 @@ double fuzz_clock_real(void);
 
 // Opens a world in a configuration that fuzz.rand chooses.
 void fuzz_open(void);
-// Closes the world, asserts that no packet buffer is missing, and adds up what was reached.
+// Closes the world, asserts that no packet buffer is missing, and adds up the counts.
 void fuzz_close(void);
 // Prints the configuration.
 void fuzz_describe(void);
 
-// --- world.c: in and out -------------------------------------------------------------------------
+// --- world.c: input and output -------------------------------------------------------------------
 
 // Puts a frame on a receive queue of a port, or has the kernel send it. good: the port reports its
 // checksums as right.
 void fuzz_put(const char *kind, unsigned int port, const uint8_t *frame, size_t len, bool mutated,
 	bool good);
-// The same for a frame in several buffers, which belongs to the port from then on.
+// Like fuzz_put for a frame in several buffers, which then belongs to the port.
 void fuzz_put_mbuf(const char *kind, struct port *port, struct rte_mbuf *m);
 // Returns a buffer of a pool that holds the bytes with canaries around them; NULL = pool empty.
 struct rte_mbuf *fuzz_mbuf(struct rte_mempool *pool, const uint8_t *data, size_t len);
-// Keeps a copy of a frame in fuzz.recent.
+// Stores a copy of a frame in fuzz.recent.
 void fuzz_remember(const char *kind, unsigned int port, const uint8_t *frame, size_t len, bool mut);
-const struct fuzz_frame *fuzz_recent(void); // one of them at random; NULL: there is none yet
-// Runs all workers, the threads and the kernel once, and judges what comes out.
+const struct fuzz_frame *fuzz_recent(void); // a random one of them; NULL if there is no frame yet
+// Runs all workers, the threads and the kernel once, and judges their output.
 void fuzz_round(void);
 // Judges the next frame that left a port; it is world_setup.receive.
 bool fuzz_receive(struct dp_world *w, unsigned int port);
 
-// --- captures.c: somebody looks on ---------------------------------------------------------------
+// --- captures.c: captures ------------------------------------------------------------------------
 
 // Begins a capture in some configurations. It ends with the world.
 void fuzz_captures_open(void);
-// Takes what was captured, and changes what is captured as allocations come and go.
+// Reads captured frames, and changes the captured clients as allocations come and go.
 void fuzz_captures_round(void);
 
 // --- reloads.c: the configuration changes --------------------------------------------------------
@@ -171,7 +171,7 @@ void fuzz_captures_round(void);
 void fuzz_reloads_open(void);
 void fuzz_reloads_round(void);
 
-// --- alone.c: parsers in blocks of just the length ----------------------------------------------
+// --- alone.c: parsers in blocks of the exact length ----------------------------------------------
 
 // The pure parsers read the frame or message in a block of exactly its length.
 void fuzz_frame_alone(const uint8_t *frame, size_t len, unsigned int port);
@@ -182,26 +182,26 @@ void fuzz_message_alone(const uint8_t *data, size_t len);
 // Reads headers of the PROXY protocol, good and mutated, piece by piece.
 void fuzz_proxies(void);
 
-// --- frames.c: frames of hosts that are no clients -----------------------------------------------
+// --- frames.c: frames of hosts that are not clients ----------------------------------------------
 
 // Writes a whole UDP datagram: from a host to a port or, with FUZZ_KERNEL, from our kernel to a
 // host. Returns the frame's length.
 size_t fuzz_udp(uint8_t *frame, unsigned int port, const struct endpoint *src,
 	const struct endpoint *dst, const void *data, size_t len);
-// Return an address of ours, mostly of that port, and an address of a host.
+// Return one of our addresses, mostly of that port, and an address of a host.
 struct addr fuzz_own(unsigned int port);
 struct addr fuzz_host(bool is_v4);
-// Return a port of ours that may be in use, and a port of a host.
+// Return one of our ports that may be in use, and a port of a host.
 uint16_t fuzz_our_port(void);
 uint16_t fuzz_their_port(void);
-// Sends a frame of any kind into the world, by a port or from the kernel.
+// Sends a frame of any kind into the world, through a port or from the kernel.
 void fuzz_any_frame(void);
 // Sends a frame as it is or mutated, sometimes more than once.
 void fuzz_send(const char *kind, unsigned int port, uint8_t *frame, size_t len);
 
 // --- pieces.c: fragments that belong together ----------------------------------------------------
 
-// Sends a frame of UDP in fragments, or returns false: it is no such frame.
+// Sends a UDP frame in fragments. False if it is not a UDP frame.
 bool fuzz_in_pieces(const char *kind, unsigned int port, const uint8_t *frame, size_t len);
 
 // --- supers.c: frames in several buffers ---------------------------------------------------------
@@ -213,7 +213,7 @@ void fuzz_any_super(void);
 
 // Mutates a frame in place. Returns its new length.
 size_t fuzz_mutate(uint8_t *frame, size_t len, unsigned int port);
-// The same for a message without headers.
+// Mutates a message without headers, like fuzz_mutate.
 size_t fuzz_mutate_message(uint8_t *m, size_t len, size_t cap);
 // Corrects the checksums of a frame as far as it has any; with lengths, corrects its lengths first.
 void fuzz_repair(uint8_t *frame, size_t len, bool lengths);
@@ -227,19 +227,19 @@ void fuzz_clients_close(void);
 // A client, or one of its peers, does something.
 void fuzz_client_acts(void);
 void fuzz_peer_acts(void);
-// A relayed transport address that a client has or had: one of both, of a dual allocation.
+// A relayed transport address that a client has or had: one of the two of a dual allocation.
 const struct endpoint *fuzz_relay_of(const struct fuzz_client *c);
 struct endpoint fuzz_peer(void);
-// Takes and judges a datagram that a host has received.
+// Processes and judges a datagram that a host has received.
 void fuzz_datagram(
 	const struct endpoint *src, const struct endpoint *dst, const uint8_t *data, size_t len);
-// Takes and judges a message that a client has received, after decryption.
+// Processes and judges a message that a client has received, after decryption.
 void fuzz_message(struct fuzz_client *c, const uint8_t *data, size_t len);
 struct fuzz_client *fuzz_client_at(const struct endpoint *endpoint);
 // Gives a client another 5-tuple; it forgets everything.
 void fuzz_client_renew(struct fuzz_client *c);
 
-// --- message.c: what clients say -----------------------------------------------------------------
+// --- message.c: messages of clients --------------------------------------------------------------
 
 // Writes a message of the client, mostly a well-formed one. Returns the length.
 size_t fuzz_client_message(struct fuzz_client *c, uint8_t *buf, size_t cap);
@@ -251,10 +251,10 @@ void fuzz_threads_stop(void); // before the world closes
 void fuzz_threads_close(void);
 void fuzz_threads_round(void);
 void fuzz_dtls_renew(struct fuzz_client *c);
-// Begins another DTLS session on the same 5-tuple, whether or not the old one was closed.
+// Begins another DTLS session on the same 5-tuple, even if the old one was not closed.
 void fuzz_dtls_again(struct fuzz_client *c);
 void fuzz_dtls_free(struct fuzz_client *c);
-// Continues the client's handshake, reads, and sends what waits.
+// Continues the client's handshake, reads, and sends waiting messages.
 void fuzz_dtls_acts(struct fuzz_client *c);
 void fuzz_dtls_write(struct fuzz_client *c, const uint8_t *data, size_t len);
 void fuzz_stream_send(struct fuzz_client *c, uint8_t *data, size_t len);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A whole data path under mutated frames of every kind, with clients that live in it: one world
 // after the other, each with a random configuration. After every round the balance of every worker
-// holds, every packet buffer is accounted for, and every frame sent is well-formed, ours, and no
-// longer than its port allows. At the end of a world no buffer is missing. It finds most when built
-// with ASan and UBSan.
+// holds, every packet buffer is accounted for, and every frame sent is well-formed, from our
+// addresses, and no longer than its port allows. At the end of a world no buffer is missing. It
+// finds most when built with ASan and UBSan.
 //
 //	fuzz_worker [--seconds N | --frames N] [--seed S] [--from CONFIGURATION] [--verbose]
 //
@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SHOWN 8 // last frames that are printed
+#define SHOWN 8 // number of last frames that are printed
 #define COVERED_FRAMES 400000 // a longer run must have reached everything expected
 
 struct fuzz fuzz;
@@ -32,7 +32,7 @@ static struct {
 	bool verbose;
 } options = {.frames = UINT64_MAX, .seconds = 1e9};
 
-// --- when it fails -------------------------------------------------------------------------------
+// --- failures ------------------------------------------------------------------------------------
 
 static void show(const struct fuzz_frame *f)
 {
@@ -83,7 +83,7 @@ static void ask_sanitizers(void)
 	signal(SIGABRT, aborted);
 }
 
-// The sanitizers handle signals themselves; otherwise cmocka would catch what they find.
+// The sanitizers handle signals themselves; otherwise cmocka would catch their reports.
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -178,9 +178,9 @@ static void run_one(void)
 			(unsigned long long)fuzz.seen.stats.tx);
 }
 
-// --- what has been reached -----------------------------------------------------------------------
+// --- coverage ------------------------------------------------------------------------------------
 
-// Whether a drop is too rare to be demanded, or cannot be caused from outside.
+// True if a drop is too rare to be demanded, or cannot be caused from outside.
 static bool drop_is_rare(unsigned int reason)
 {
 	static const unsigned int rare[] = {DP_DROP_TURN + TURN_DROP_INTERNAL - 1,

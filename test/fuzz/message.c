@@ -8,7 +8,7 @@
 
 static const uint8_t algorithms[8] = {0, 2, 0, 0, 0, 1, 0, 0}; // RFC 8489 14.11: SHA-256, MD5
 
-// An address of the box as it is inside, or as clients are told it.
+// An address of the box as it is inside, or as clients see it.
 static struct endpoint either_form(struct endpoint e)
 {
 	static const struct addr none;
@@ -32,7 +32,7 @@ struct endpoint fuzz_peer(void)
 	if (chance(4)) {
 		struct endpoint box = either_form(sibling->c.server);
 
-		if (chance(50)) // others', if they have the external address, too
+		if (chance(50)) // other hosts, if they have the external address, too
 			box.port = (uint16_t)(7000 + below(4));
 		return box;
 	}
@@ -96,7 +96,7 @@ static void put_allocate(struct fuzz_client *c, struct stun_writer *w)
 				<< 24);
 	if (chance(25))
 		stun_put(w, STUN_EVEN_PORT, &even, 1);
-	if (chance(20) && !c->allocated && c->c.nonce_len > 0) // may be of another worker
+	if (chance(20) && !c->allocated && c->c.nonce_len > 0) // may belong to another worker
 		stun_put(w, STUN_RESERVATION_TOKEN, fuzz.token[below(FUZZ_TOKENS)], 8);
 	if (chance(10))
 		stun_put(w, STUN_DONT_FRAGMENT, NULL, 0);
@@ -158,7 +158,7 @@ static void put_body(struct fuzz_client *c, struct stun_writer *w, enum stun_met
 		put_body(c, w, STUN_CHANNEL_BIND);
 }
 
-// --- who it is -----------------------------------------------------------------------------------
+// --- credentials ---------------------------------------------------------------------------------
 
 // A token that is nearly always good, with a method that needs none in some cases.
 static void put_token(struct fuzz_client *c, struct stun_writer *w, enum stun_method method)
@@ -248,7 +248,7 @@ static size_t request(struct fuzz_client *c, uint8_t *buf, size_t cap)
 	test_rand_fill(&fuzz.rand, tid, sizeof(tid));
 	stun_begin(&w, buf, cap, class, method, tid);
 	put_body(c, &w, method);
-	if (method == STUN_BINDING && chance(40)) // RFC 3489: the cookie is a part of the id
+	if (method == STUN_BINDING && chance(40)) // RFC 3489: the cookie is part of the id
 		store_be32(buf + 4, below(UINT32_MAX));
 	if (chance(5))
 		stun_put(&w, STUN_ORIGIN, FUZZ_ORIGIN, strlen(FUZZ_ORIGIN));

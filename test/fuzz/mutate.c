@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Mutates messages, and frames with knowledge of their fields. Corrects checksums afterwards, so
-// that the mutation is found deeper in the code and not by its checksum.
+// that deeper code finds the mutation, not the checksum.
 #include "fuzz.h"
 
 #include "net_int.h"
@@ -18,10 +18,10 @@ uint16_t fuzz_edge(void)
 	return edges[below(RTE_DIM(edges))];
 }
 
-// --- where things are ----------------------------------------------------------------------------
+// --- positions of headers ------------------------------------------------------------------------
 
 struct layout {
-	size_t l3, l4, end; // end: of the IP packet, as far as the frame holds it
+	size_t l3, l4, end; // end of the IP packet, as far as the frame holds it
 	uint8_t proto;
 	bool is_v4, is_ip;
 };
@@ -186,7 +186,7 @@ static void change_field(uint8_t *f, size_t len, const struct layout *y, unsigne
 		poke(f, len, y->l3 + (y->is_v4 ? 2 : 4),
 			chance(50) ? fuzz_edge() : (uint16_t)(len - y->l3 + below(17) - 8));
 		break;
-	case 1: // of UDP, or what is there in ICMP and TCP
+	case 1: // of UDP, or the bytes there in ICMP and TCP
 		poke(f, len, y->l4 + 4,
 			chance(50) ? fuzz_edge() : (uint16_t)(len - y->l4 + below(17) - 8));
 		break;
@@ -228,11 +228,11 @@ static size_t change_tag(uint8_t *f, size_t len, const struct layout *y)
 	const uint16_t id = fuzz_port(below(fuzz.world.conf.nb_ports))->vlan;
 	uint8_t tag[4] = {0x81, 0};
 
-	if (y->l3 == 18 && chance(50)) { // takes it away
+	if (y->l3 == 18 && chance(50)) { // removes it
 		memmove(f + 12, f + 16, len - 16);
 		return len - 4;
 	}
-	if (y->l3 == 18 && chance(50)) { // a network's, maybe another one's
+	if (y->l3 == 18 && chance(50)) { // the tag of a network, maybe of another one
 		store_be16(f + 14, (uint16_t)(below(8) << 13 | id));
 		return len;
 	}
@@ -284,7 +284,7 @@ static size_t mutate_once(uint8_t *f, size_t len, unsigned int port)
 		return len;
 	case 2:
 	case 3:
-	case 4: // what the transport carries
+	case 4: // payload of the transport
 		if (y.is_ip && y.l4 + 8 < len)
 			return change(f, len, FUZZ_FRAME, y.l4 + (chance(80) ? 8 : 0));
 		return change(f, len, FUZZ_FRAME, 0);
@@ -304,7 +304,7 @@ static size_t mutate_once(uint8_t *f, size_t len, unsigned int port)
 		test_rand_fill(&fuzz.rand, f + len, more);
 		return len + more;
 	}
-	case 9: // ends in the middle of what the transport needs
+	case 9: // ends in the middle of the transport header
 		if (y.is_ip && y.l4 + 24 < len) {
 			len = y.l4 + below(24);
 			fuzz_repair(f, len, true);

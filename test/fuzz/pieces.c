@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datagrams in fragments that belong together: whole ones, in any order, cut at any place, and such
-// that overlap, contradict each other, come twice or not at all.
+// Datagrams in fragments that belong together: whole ones, in any order, cut at any place, and
+// those that overlap, contradict each other, arrive twice or never.
 #include "fragment.h"
 #include "fuzz.h"
 #include "net_int.h"
@@ -22,7 +22,7 @@ struct piece {
 static struct piece piece[PIECES_MAX];
 static unsigned int nb_pieces;
 
-// Cuts len bytes into pieces that fit the MTU, most of the time into as many as it takes.
+// Cuts len bytes into pieces that fit the MTU, mostly as few as possible.
 static void cut(size_t len, size_t most)
 {
 	const size_t each = chance(60) ? most : 8 * (1 + below((uint32_t)most / 8));
@@ -38,7 +38,7 @@ static void spoil(void)
 	struct piece *p = &piece[below(nb_pieces)];
 
 	switch (below(8)) {
-	case 0: // it comes twice
+	case 0: // it is sent twice
 		if (nb_pieces < PIECES_MAX)
 			piece[nb_pieces++] = *p;
 		break;
@@ -80,7 +80,7 @@ static void shuffle(void)
 	}
 }
 
-// Writes a fragment of a frame. What is beyond the frame's end is noise.
+// Writes a fragment of a frame. Bytes beyond the frame's end are noise.
 static size_t write_piece(uint8_t *out, const struct whole *w, const struct piece *p)
 {
 	const size_t l3 = w->l3;
@@ -130,7 +130,7 @@ bool fuzz_in_pieces(const char *kind, unsigned int port, const uint8_t *frame, s
 		shuffle();
 	fuzz.same_queue = chance(95) ? 1 + below(fuzz_port(port)->nb_rxq) : 0;
 	for (unsigned int i = 0; i < nb_pieces; i++) {
-		// what a NIC says of a checksum counts only where the datagram is whole
+		// a NIC's verdict on a checksum counts only if the datagram is whole
 		const bool whole = piece[i].off == 0 && !piece[i].more;
 
 		fuzz_put(kind, port, out, write_piece(out, &w, &piece[i]), true,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Headers of the PROXY protocol as a thread reads them: the first part, then what its length says,
-// cut anywhere. Each piece is in a block of exactly its length.
+// Headers of the PROXY protocol as a thread reads them: the first part, then as many bytes as its
+// length says, cut anywhere. Each piece is in a block of exactly its length.
 #include "fuzz.h"
 #include "proxy/proxy_header.h"
 
 #include <stdlib.h>
 
 #define ROOM 536
-#define OF_ROUNDS 4 // percent of rounds that read one
+#define OF_ROUNDS 4 // percent of rounds that read a header
 
 static size_t put_tlvs(uint8_t *p, size_t pos)
 {
@@ -70,6 +70,6 @@ void fuzz_proxies(void)
 		assert_true(answer != PROXY_HEADER_SHORT || have < h.len);
 	}
 	if (answer == PROXY_HEADER_CLIENT || answer == PROXY_HEADER_OWN)
-		assert_int_equal(have, h.len); // not a byte of what follows was taken
+		assert_int_equal(have, h.len); // no byte after the header was taken
 	assert_true(answer != PROXY_HEADER_CLIENT || h.client.port != 0);
 }

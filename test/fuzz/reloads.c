@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In every second configuration somebody reloads another one at random moments: users, realms,
-// quotas, peers, limits of answers, DSCP, routes. Its random numbers are its own, so that frames
-// are the same without.
+// In every second configuration there are reloads of another configuration at random moments:
+// users, realms, quotas, peers, limits of answers, DSCP, routes. They have their own random
+// numbers, so that frames are the same without them.
 #include "datapath.h"
 #include "fuzz.h"
 
@@ -24,7 +24,7 @@ void fuzz_reloads_open(void)
 	fuzz.rerouted = false;
 }
 
-// A peer of somebody's is denied, or eve is gone, or quotas are lower.
+// A user's peer is denied, or eve is removed, or quotas are lower.
 static void pick_policy(struct conf *c)
 {
 	static struct prefix deny;
@@ -42,7 +42,7 @@ static void pick_policy(struct conf *c)
 		c->turn.oauth.nb_keys = 0;
 	if (reloads_below(3) == 0)
 		c->turn.nb_realms = c->turn.nb_realms > 0 ? 0 : c->turn.realms != NULL;
-	// with the realms goes what is apart
+	// separate networks come and go with the realms
 	fuzz.rerouted = fuzz.rerouted || c->turn.nb_realms != fuzz.world.conf.turn.nb_realms;
 	c->lower_ends = reloads_below(2) == 0;
 	if (reloads_below(4) == 0)
@@ -72,7 +72,8 @@ static void pick_answers(struct conf *c)
 	c->dtls.idle_s = 5 + reloads_below(100);
 }
 
-// With or without the second port's. What waits for a neighbour may leave by the old way later on.
+// With or without the second port's routes. Packets that wait for a neighbour may leave by the old
+// route later.
 static void pick_routes(struct conf *c)
 {
 	static struct conf_port ports[2];

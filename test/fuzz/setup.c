@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random configurations: every switch that changes the way of a packet, and sizes so small that all
-// of them are used up.
+// Random configurations: every switch that changes the path of a packet, and sizes so small that
+// all of them are used up.
 #include "datapath.h"
 #include "exception/exception.h"
 #include "fuzz.h"
@@ -67,8 +67,8 @@ static void pick_dscp(struct dp_world *w)
 	}
 }
 
-// Some addresses are translated 1:1 by the network, and some of what they are translated to is
-// others' as well.
+// The network translates some addresses 1:1, and other hosts have some of these external addresses,
+// too.
 static void pick_externals(struct dp_world *w)
 {
 	static struct prefix allowed[64];
@@ -91,7 +91,8 @@ static void pick_externals(struct dp_world *w)
 	}
 }
 
-// The first listener and that of the second port answer for each other (RFC 5780), by one port.
+// The first listener and that of the second port answer for each other (RFC 5780), through one
+// port.
 static void pick_discovery(struct dp_world *w)
 {
 	static struct addr addresses[2];
@@ -105,7 +106,7 @@ static void pick_discovery(struct dp_world *w)
 	w->conf.turn.discovery_ports[0] = w->conf.turn.discovery_ports[1] = 3478;
 }
 
-// The second port leads somewhere, and its address may stand for the first relay addresses.
+// The second port leads somewhere, and its address may replace the first relay addresses.
 static void pick_routes(struct dp_world *w)
 {
 	static struct conf_route route;
@@ -200,7 +201,7 @@ static void pick_pools(struct dp_world *w)
 		l->endpoints = PICK(2, 16);
 }
 
-// The pool is one realm's alone, and its network apart.
+// Only one realm uses the pool, and its network is separate.
 static void pick_tenants(struct turn_config *t)
 {
 	static char *of_first[1], *of_other[1];
@@ -327,7 +328,7 @@ static void pick_offloads(void)
 		return;
 	if (chance(p->rx_super ? 70 : 30)) {
 		softport_uso(p, &limits, PICK(0, 0, 20));
-		if (p->shared) // a VLAN takes over what its device can when it is opened
+		if (p->shared) // a VLAN inherits the offloads of its device when it is opened
 			fuzz_port(1)->uso = limits;
 	}
 	if (fuzz_exception() == NULL)
@@ -342,7 +343,7 @@ static void pick_side(struct world_setup *s)
 {
 	if (chance(40))
 		s->side_mtu = (uint16_t)PICK(1280, 1500);
-	if (chance(50)) { // a VLAN on the same device, whose MTU is as long at least
+	if (chance(50)) { // a VLAN on the same device, with an MTU at least as long
 		s->side_vlan = (uint16_t)PICK(1, 100, 4000);
 		s->side_mtu = RTE_MIN(s->side_mtu, s->mtu);
 	}
@@ -422,8 +423,8 @@ static void add_up(void)
 	add((uint64_t *)&fuzz.seen.stats, (const uint64_t *)&s, sizeof(s) / sizeof(uint64_t));
 }
 
-// No allocation claims to have relayed what no worker has received. What is delivered in process is
-// relayed twice, and handed in once more. Bytes over TCP come by no worker.
+// No allocation claims to have relayed more than workers received. Datagrams delivered in the
+// process are relayed twice, and enter once more. Bytes over TCP do not pass workers.
 static void usage_is_possible(void)
 {
 	struct dp_stats total;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames in several buffers: UDP and TCP super-frames as a port with rx_super or the kernel gives
-// them, with lies in their headers and in what their driver says; and chains that are none.
+// Frames in several buffers: UDP and TCP super-frames as a port with rx_super or the kernel
+// delivers them, with false values in their headers and in their driver's reports; and chains that
+// are not super-frames.
 #include "datapath.h"
 #include "fuzz.h"
 
@@ -34,7 +35,7 @@ static struct rte_mbuf *chain(struct rte_mempool *pool, size_t len, size_t first
 	return head;
 }
 
-// Who sends the super-frames of a call: a line has to vouch for them to leave whole.
+// Sender of the super-frames of a call: they leave whole only if a line vouches for them.
 static struct {
 	const struct fuzz_client *client;
 	bool up;
@@ -68,7 +69,7 @@ static size_t udp_super(uint16_t size, unsigned int n)
 	test_rand_fill(&fuzz.rand, payload, 64);
 	for (uint32_t offset = 0; up && offset + 4 <= len; offset += size) {
 		const uint32_t left =
-			chance(50) ? len - offset : size; // the last one's length, or a lie
+			chance(50) ? len - offset : size; // the rest, or a false length
 
 		store_be16(payload + offset, 0x4000);
 		store_be16(payload + offset + 2, (uint16_t)(RTE_MIN(left, (uint32_t)size) - 4));
@@ -146,7 +147,7 @@ static void any_super(void)
 void fuzz_any_super(void)
 {
 	const struct port *p = fuzz_port(0);
-	// those that may leave whole take a port that takes them, and much else besides
+	// super-frames that may leave whole need a port that takes them, and more
 	const unsigned int n = p->rx_super && p->uso.segments > 1 ? 24 : 1;
 
 	for (unsigned int i = 0; i < n; i++) {

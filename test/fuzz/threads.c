@@ -16,8 +16,8 @@
 
 static struct streams streams;
 static struct thread *thread;
-static unsigned int asleep; // for so many rounds
-// The last order about an allocation of TCP.
+static unsigned int asleep; // rounds that it still sleeps
+// The last order about a TCP allocation.
 static struct {
 	struct stream_order o;
 	uint64_t conn;
@@ -74,11 +74,11 @@ static void to_connection(const struct stream_message *m)
 	assert_int_equal(
 		stun_framing_scan(m->data, m->len, CHANNEL_MAX_RFC5766, &f), STUN_FRAMING_WHOLE);
 	assert_int_equal(f.size, m->len);
-	if (c->c.conn == m->conn) // otherwise the connection has ended since
+	if (c->c.conn == m->conn) // otherwise the connection has closed meanwhile
 		fuzz_message(c, m->data, m->len);
 }
 
-// Bytes of some allocation are relayed, or would be. Nothing else is drawn differently for it.
+// Bytes of some allocation are relayed, or would be. It does not change other random numbers.
 static void relay(void)
 {
 	static uint32_t turns;
@@ -87,7 +87,7 @@ static void relay(void)
 		.owner = about.o.owner, .worker = about.o.worker, .to_client = (n & 1) != 0};
 	uint32_t allowed;
 
-	if (f.worker >= fuzz.world.dp->nb_workers) // of a configuration before
+	if (f.worker >= fuzz.world.dp->nb_workers) // from an earlier configuration
 		return;
 	allowed = streams_ops.allow(fuzz.world.dp, &f, want);
 	assert_true(allowed <= want);
@@ -114,7 +114,7 @@ static void news(void)
 	about.conn = 0;
 }
 
-// Takes an order, and one of its answers at random; the others are whole as well.
+// Takes an order, and gives one of its answers at random; the other answers are well-formed, too.
 static void to_order(const struct stream_message *m)
 {
 	struct fuzz_client *c = &fuzz.client[(uint32_t)m->conn % FUZZ_CLIENTS];
@@ -189,8 +189,7 @@ static struct stream_from from_of(const struct fuzz_client *c)
 		.client = c->c.endpoint, .listener = c->listener, .conn = c->c.conn};
 }
 
-// Hands over what a stream thread would: whole messages, as framing has cut them out, none too
-// long.
+// Hands over messages like a stream thread: whole, as framing has cut them, and not too long.
 void fuzz_stream_send(struct fuzz_client *c, uint8_t *data, size_t len)
 {
 	const struct stream_from origin = from_of(c);

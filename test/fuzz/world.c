@@ -15,9 +15,9 @@
 
 #include <rte_mempool.h>
 
-#define RECEIVED RTE_MBUF_F_RX_FDIR // as softport.c has it: may not be there when it is sent
+#define RECEIVED RTE_MBUF_F_RX_FDIR // like softport.c: must not be set when the frame is sent
 
-// --- in ------------------------------------------------------------------------------------------
+// --- input ---------------------------------------------------------------------------------------
 
 void fuzz_remember(const char *kind, unsigned int port, const uint8_t *frame, size_t len, bool mut)
 {
@@ -109,9 +109,9 @@ void fuzz_put_mbuf(const char *kind, struct port *port, struct rte_mbuf *m)
 		softport_put_mbuf(port, 0, m);
 }
 
-// --- out -----------------------------------------------------------------------------------------
+// --- output --------------------------------------------------------------------------------------
 
-// Asserts that nothing from behind the end of a frame was sent with it.
+// Asserts that no byte from behind the end of a frame was sent with it.
 static void no_canaries(const uint8_t *data, size_t len)
 {
 	unsigned int run = 0;
@@ -137,7 +137,7 @@ static void answer(unsigned int port, const struct net_neigh_msg *msg)
 		false, false);
 }
 
-// Judges a datagram that the data path has made: whole, from us, to somebody.
+// Judges a datagram that the data path has made: whole, from our address, to a host.
 static void judge_datagram(const struct port *p, const uint8_t *frame, size_t len,
 	const struct net_rx *rx, const struct net_frame *f)
 {
@@ -159,7 +159,7 @@ static void judge_datagram(const struct port *p, const uint8_t *frame, size_t le
 	fuzz_datagram(&src, &dst, frame + f->payload_off, f->payload_len);
 }
 
-// The kernel's own, by which it keeps its addresses: no frame that net_frame_parse takes.
+// True for the kernel's own frames about its addresses, which net_frame_parse does not take.
 static bool is_learning(unsigned int port, const uint8_t *frame, size_t len)
 {
 	const struct exception *e = fuzz.world.dp->exception[port];
@@ -178,7 +178,8 @@ static bool is_learning(unsigned int port, const uint8_t *frame, size_t len)
 	return true;
 }
 
-// Judges a fragment that the data path has made: from us, within the MTU, and not of the kernel's.
+// Judges a fragment that the data path has made: from our address, within the MTU, and not from the
+// kernel.
 static void judge_fragment(
 	unsigned int port, const uint8_t *frame, size_t len, const struct net_frame *f)
 {
@@ -208,7 +209,7 @@ static void judge(unsigned int port, const uint8_t *frame, size_t len)
 		return;
 	memcpy(strict.mac, frame, 6);
 	rx = strict;
-	rx.l4_checksum_good = true; // the kernel answers for what it sends
+	rx.l4_checksum_good = true; // the kernel is responsible for its own frames
 	parsed = net_frame_parse(frame, len, &rx, &f);
 	if (parsed == NET_DROP_FRAGMENT) {
 		judge_fragment(port, frame, len, &f);
@@ -305,7 +306,7 @@ static void count_buffers(void)
 		for (uint16_t q = 0; d->port[p].port->on == NULL && q < d->port[p].port->nb_rxq;
 			q++)
 			if (softport_waiting(d->port[p].port, q) > 0)
-				return; // of how many buffers each, nobody says
+				return; // the number of buffers of each is unknown
 	in_use = rte_mempool_in_use_count(d->pool);
 	if (d->datagrams == NULL)
 		assert_int_equal(in_use, n);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is expected of each file beside this one, by the unit and the lab test import_files.
+"""Expected results of each file in this folder, for the unit and the lab test import_files.
 
-The machine that the files are for is the lab's: 10.99.0.1 and fd99::1, and in front of it a router that
-translates. One file has a second address.
+The files are for a machine in the lab: 10.99.0.1 and fd99::1, behind a router that translates addresses.
+One file has a second address.
 """
 
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ OUTSIDE = "- {address: 10.99.0.1/24, external: 203.0.113.7} "
 
 @dataclass
 class Case:
-    """decide: the lines to be decided, as NUMBER: KEY, or the beginning of what is told of the file;
-    decided: what is then written in the result, (before, after); keys: what is in it."""
+    """decide: the lines that need a decision, as NUMBER: KEY, or the beginning of a message about the file;
+    decided: edits of the result, (before, after); keys: texts in it; absent: texts not in it."""
 
     decide: tuple = ()
     decided: tuple = ()
@@ -25,7 +25,7 @@ class Case:
     absent: tuple = ()
 
     def decide_in(self, text):
-        """A result in which all is decided."""
+        """The result after these edits."""
         for before, after in self.decided:
             assert before in text, (before, text)
             text = text.replace(before, after)
