@@ -27,12 +27,12 @@ BUILD_S = 900
 
 
 def git(*arguments):
-    # A clone that belongs to its user is also root's to read.
+    # root may read a clone that belongs to its user, too.
     return ["git", "-C", TOP, "-c", f"safe.directory={TOP}", *arguments]
 
 
 def commit_of(revision):
-    """Full name of the commit that a revision means."""
+    """Full name of the commit of a revision."""
     if revision.startswith("-"):
         raise BenchError(f"{revision}: not a revision")
     try:
@@ -82,7 +82,7 @@ def copy_of(bench, binary):
 
 
 def changed():
-    """Whether the working tree differs from HEAD."""
+    """True if the working tree differs from HEAD."""
     return bool(run(*git("status", "--porcelain", "--untracked-files=no")).stdout.strip())
 
 
@@ -92,7 +92,7 @@ def describe():
 
 
 def report(bench, metric, compared, load, against, **more):
-    """One line; value above 1: the working tree is the faster one."""
+    """One line; a value above 1 means that the working tree is faster."""
     line = {
         "bench": relaycore.NAME,
         "metric": "ratio_against",
@@ -114,7 +114,7 @@ def report(bench, metric, compared, load, against, **more):
 
 
 def need_memory(bench, binaries, loads):
-    """Pages for both programs at their largest."""
+    """Number of pages that both programs need at most."""
     most = max(
         sum(relaycore.memory_mb(binary, load) for binary in binaries.values()) for load in loads
     )
@@ -122,10 +122,10 @@ def need_memory(bench, binaries, loads):
 
 
 def pair(bench, binaries, load):
-    """A round: both programs started anew, then windows in the order A B B A.
+    """A round: both programs are started again, then windows in the order A B B A.
 
-    A process keeps its luck with memory for life, which is worth a percent or two. So the processes
-    are what is sampled, not the windows of two that happen to be there.
+    The memory layout of a process is a matter of luck, and worth a percent or two. So the rounds
+    sample processes, not windows of the same two processes.
     """
 
     def measure(number):
@@ -184,7 +184,7 @@ def main(bench, revision, names):
     if bench.rounds and bench.rounds < ROUNDS_LEAST and not bench.quick:
         raise BenchError(f"--against takes {ROUNDS_LEAST} rounds at least")
     commit = commit_of(revision)
-    # The length of its own name moves a program's stack: both get one of the same length.
+    # The length of a program's name moves its stack: both names have the same length.
     binaries = {
         "tree": copy_of(bench, bench.machine.binary(relaycore.BINARY)),
         "against": copy_of(bench, build(bench, commit)),

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """alloc: authenticated allocations per second of CPU, and the memory that an allocation takes.
 
-An allocation here is Allocate and Refresh with lifetime 0 by a client that has its nonce already.
+An allocation here is Allocate and Refresh with lifetime 0 by a client that already has its nonce.
 slipring-loadgen sends them to the servers. request_core sends them to a worker on a replay port,
-frames in and frames out. alloc_core gives them to the state machine alone. The latter two sign
-their requests beforehand. What a million allocations take is model_memory's to say.
+from frame to frame. alloc_core gives them only to the state machine. The latter two sign their
+requests beforehand. model_memory measures the memory of a million allocations.
 """
 
 import json
@@ -21,8 +21,8 @@ from veths import Road, resident_bytes
 
 NAME = "alloc"
 CLIENTS = 8192  # coturn keeps a client's address and port for a second after the release
-WINDOW = 256  # in set-up at a time
-TEARDOWN_S = 45  # all clients leave at once, and those that are not heard wait up to 16 s
+WINDOW = 256  # clients in set-up at a time
+TEARDOWN_S = 45  # all clients leave at once, and those without an answer wait up to 16 s
 HELD = 10_000
 CORE = "test/bench/alloc_core"
 CORE_CYCLES = 40
@@ -30,9 +30,9 @@ WORKER = "test/bench/request_core"
 WORKER_CYCLES = 24
 WORKER_MB = 512
 CORE_QUARANTINES = (0, 120)
-COUNTED, COUNTED_CYCLES, COUNTED_IN = 200, (2, 6), "route_all"  # by callgrind
+COUNTED, COUNTED_CYCLES, COUNTED_IN = 200, (2, 6), "route_all"  # counted by callgrind
 MEMORY = "test/model/model_memory"
-RELAYS, RELAY_PORTS, QUARANTINE = 32, 16384, 120  # of slipring: ports for a run, all rest
+RELAYS, RELAY_PORTS, QUARANTINE = 32, 16384, 120  # slipring: ports for a run, all of which rest
 DENOMINATORS = ("process", "cpu0")
 
 
@@ -59,7 +59,7 @@ def alloc_case(bench, road, make):
 
 
 def held_bytes(bench, road, server):
-    """Growth of a server's memory by HELD allocations, for one of them."""
+    """Growth of a server's memory per allocation, with HELD allocations."""
     options = [
         "--mode", "alloc-hold", "--clients", str(HELD), "--setup-rate", "0", "--window",
         str(WINDOW), "--duration", "1", "--warmup", "0",
@@ -94,7 +94,7 @@ def report_held(bench, road, makers):
 
 
 def core(bench, quarantine):
-    """What alloc_core prints."""
+    """The output of alloc_core."""
     cycles = 5 if bench.quick else CORE_CYCLES
     done = run(
         "taskset", "-c", str(bench.work_cpu), bench.machine.binary(CORE),
@@ -125,7 +125,7 @@ def report_core(bench):
 
 
 def report_ir(bench):
-    """Instructions of the state machine for a request: those of two run lengths subtracted."""
+    """Instructions of the state machine for a request: the difference of two run lengths."""
 
     def counted(cycles):
         return callgrind(COUNTED_IN, bench.machine.binary(CORE), "--quarantine", "0",
@@ -139,7 +139,7 @@ def report_ir(bench):
 
 
 def memory_of(text):
-    """({workers: bytes that a million allocations have been given, each}, by what a process grew)."""
+    """({workers: bytes per allocation, of a million}, growth of the process)."""
     workers = re.search(r"^workers((?: +\d+)+)$", text, re.MULTILINE)
     sums = re.search(r"^together((?: +[\d.]+)+)$", text, re.MULTILINE)
     grown = re.search(r"grown by ([\d.]+) bytes each", text)
@@ -150,7 +150,7 @@ def memory_of(text):
 
 
 def report_memory(bench):
-    """All that a shard has and the quotas, of a million allocations."""
+    """Memory of a shard and of the quotas, with a million allocations."""
     sums, grown = memory_of(run(bench.machine.binary(MEMORY), timeout=300).stdout)
     add, more = bench.results.add, {"server": "slipring", "allocations": 1_000_000}
     for workers, value in sums.items():
@@ -159,7 +159,7 @@ def report_memory(bench):
 
 
 def worker(bench):
-    """What request_core prints."""
+    """The output of request_core."""
     cycles = 4 if bench.quick else WORKER_CYCLES
     done = run(
         bench.machine.binary(WORKER), "--lcores", f"0@{bench.work_cpu}", "--no-huge",
@@ -170,7 +170,7 @@ def worker(bench):
 
 
 def report_worker(bench):
-    """One worker: its rate, were it a core's only work. No request of it is dropped."""
+    """One worker: its rate with a core of its own. It drops no request."""
     cases = {"one": lambda: worker(bench)}
     found = Alternation({"worker": cases}, bench.gate, bench.plan(60), bench.say).run()
     series = found["worker"]

@@ -37,21 +37,21 @@ import report  # noqa: E402
 
 @dataclass(frozen=True)
 class Entry:
-    """A benchmark, and how long it takes on two quiet CPUs: in seconds, so roughly."""
+    """A benchmark, and the approximate seconds it takes on two quiet CPUs."""
 
     main: object
     text: str
     once: int  # set-up, searches of rates, counting of instructions
-    each: int  # a round
-    quick: int  # all of it, with --quick
+    each: int  # one round
+    quick: int  # everything, with --quick
 
     def seconds(self, args):
-        rounds = (args.rounds or ROUNDS) + 1  # the first one only warms up
+        rounds = (args.rounds or ROUNDS) + 1  # the first round only warms up
         return self.quick if args.quick else self.once + rounds * self.each
 
 
 ROUNDS = 7
-BENCHES = {  # in this order: what README.md speaks of comes first
+BENCHES = {  # in this order: benchmarks in README.md come first
     relaycore.NAME: Entry(
         relaycore.main, "one core, beside testpmd and beside forwarding alone", 180, 33, 60),
     scale.NAME: Entry(
@@ -76,14 +76,14 @@ BENCHES = {  # in this order: what README.md speaks of comes first
 
 
 def spoken(seconds):
-    """A time as one says it."""
+    """A time in words."""
     minutes = max(1, round(seconds / 60))
     hours, rest = divmod(minutes, 60)
     return f"{hours} h {rest:02} min" if hours else f"{rest} min"
 
 
 class Bench:
-    """What a benchmark is given."""
+    """The context of a benchmark."""
 
     def __init__(self, machine, results, args):
         self.machine, self.results = machine, results
@@ -164,11 +164,11 @@ def parse(argv):
     return args
 
 
-OPTIONS = ("quick", "full", "rounds", "window", "accept_noise")  # that a report depends on
+OPTIONS = ("quick", "full", "rounds", "window", "accept_noise")  # options that change the results of a report
 
 
 def open_report(args, results, build):
-    """The Report that is asked for, or None. Lines go there from now on."""
+    """The Report of --report, or None. It gets all lines from now on."""
     if not args.report:
         return None
     options = {name: getattr(args, name) for name in OPTIONS}
@@ -180,7 +180,7 @@ def open_report(args, results, build):
 
 
 def work_of(args, bench, done):
-    """{name: function} of what is to be run."""
+    """{name: function} of the wanted benchmarks."""
     if args.against:
         names = args.names or list(against.SUPPORTED)
         return {"against": lambda: against.main(bench, args.against, names)}
@@ -189,7 +189,7 @@ def work_of(args, bench, done):
 
 
 def forecast(args, names):
-    """What is going to be done, and how long that takes."""
+    """Names of the wanted benchmarks, and their duration."""
     if args.against:
         return "the working tree beside a revision: half an hour at most"
     times = [BENCHES[name].seconds(args) for name in names]
@@ -200,7 +200,7 @@ def forecast(args, names):
 
 
 def progress(args, names, at):
-    """Where one is, when a benchmark begins."""
+    """The heading of a benchmark that begins, with the remaining time."""
     if args.against:
         return f"--- {names[at]}"
     left = sum(BENCHES[name].seconds(args) for name in names[at:])
@@ -208,7 +208,7 @@ def progress(args, names, at):
 
 
 def attempt(name, function, results):
-    """Runs one benchmark; why it could not be done, or None. No error of one ends the others."""
+    """Runs one benchmark; returns the reason of its failure, or None. A failure does not stop the others."""
     try:
         function()
     except report.Unkept:
@@ -216,7 +216,7 @@ def attempt(name, function, results):
     except (BenchError, Noisy, RuntimeError) as error:
         results.say(f"{name} FAILED: {error}")
         return error
-    except Exception as error:  # a fault of ours, whose place is wanted
+    except Exception as error:  # a bug: print where it is
         traceback.print_exc()
         results.say(f"{name} FAILED: {type(error).__name__}: {error}")
         return f"{type(error).__name__}: {error}"
@@ -224,7 +224,7 @@ def attempt(name, function, results):
 
 
 def run_all(args, results, bench, kept):
-    """{name: why it could not be done} of all that is to be done."""
+    """Runs all benchmarks; returns {name: reason} of those that failed."""
     work = work_of(args, bench, kept.done if kept else ())
     names, failed = list(work), {}
     if names:
@@ -241,10 +241,10 @@ def run_all(args, results, bench, kept):
 
 
 def perform(args, results):
-    """Runs what was asked for; False when a benchmark could not be done."""
+    """Runs the wanted benchmarks; False if one of them failed."""
     build = os.path.abspath(os.environ.get("BENCH_BUILD", os.path.join(TOP, "build")))
     if os.environ.get("COTURN"):
-        servers.version_of(os.environ["COTURN"])  # better now than after minutes
+        servers.version_of(os.environ["COTURN"])  # fail now, not after minutes
     kept = open_report(args, results, build)
     try:
         with Machine(build) as machine:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""coturn: the best rate that slipring and coturn relay with one CPU, and what it costs.
+"""coturn: the best rate that slipring and coturn relay with one CPU, and its cost.
 
-Both servers get the same road, the same generator and the same CPU. A datagram counts when it
+Both servers use the same road, the same generator and the same CPU. A datagram counts when it
 arrives at the far end with a valid stamp. Both directions are loaded at the same time and summed.
 In the first round the rate rises until a server no longer follows. The rounds that count are
 measured around that rate and at an open flood, and the best of them is the result.
 
 The cost of a relayed datagram has two denominators: the time that the server's CPU was busy
 (process and softirqs), and the time that the whole machine was busy less the generator's own
-threads. The one less favourable for slipring is marked as the one to quote.
+threads. The denominator that is less favourable for slipring is marked as the one to quote.
 """
 
 import itertools
@@ -25,22 +25,22 @@ NAME = "coturn"
 SIZE = 120
 VOIP_SIZE = 160
 RATE_FIRST, RATE_LAST, RATE_STEP = 20_000, 3_000_000, 1.5
-FOLLOWS = 0.9  # of what is offered; less is beyond the knee
+FOLLOWS = 0.9  # share of the offered rate; less is beyond the knee
 BELOW, CLIMB, CLIMBS = 0.85, 1.2, 8  # rounds begin below the knee and climb past it
 KNEE_TRIES = 3
 SAVING = servers.SlipringSaving.kind
 DENOMINATORS = ("cpu0", "machine")
-QUANTILES = {"p50": 0.5, "p99": 0.99}  # of the slower way
+QUANTILES = {"p50": 0.5, "p99": 0.99}  # of the slower direction
 
 
 @dataclass(frozen=True)
 class Workload:
-    """Who sends how."""
+    """A load: senders and their rates."""
 
     name: str
     clients: int
     size: int
-    fixed: bool = False  # 50 pps for each client and way; else as much as is relayed
+    fixed: bool = False  # 50 pps for each client and direction; else as much as is relayed
 
     def options(self, rate, duration):
         pace = ["--voip"] if self.fixed else ["--pps", rate if rate == "flood" else f"{rate:.0f}"]
@@ -69,7 +69,7 @@ def trial(bench, road, server, workload, rate, duration):
         "machine": relayed / max(cost.machine, 1e-3),
         "busy": cost.cpu,
         "threads": cost.server,
-        # of what was delivered: came in super-frames
+        # share of the delivered datagrams that came in super-frames
         "whole": result["super_received"]["datagrams"] / max(result["total_recv"], 1),
         "bound": float(result["generator"]["bound"]),
         **{q: max(generator.latency(w, q) for w in result["ways"].values()) for q in QUANTILES},
@@ -92,14 +92,14 @@ def climb(measure, rate, step, most):
 
 
 def best_of(trials):
-    """The trial that relayed most. Where others sent more, the generator was not its limit."""
+    """The trial that relayed most. If other trials sent more, the generator did not limit it."""
     best = max(trials, key=lambda found: found["relay_pps"])
     topped = any(found["send_pps"] > best["send_pps"] for found in trials)
     return {**best, "bound": 0.0 if topped else best["bound"]}
 
 
 def find_knee(bench, road, make, workload):
-    """About the highest rate that a server relays: where rounds begin to look for it."""
+    """The approximate highest rate of a server, near which rounds search."""
 
     def measure(rate):
         found = trial(bench, road, server, workload, rate, 1.5)
@@ -132,7 +132,7 @@ def case(bench, road, make, workload, knee):
 
     def one():
         with make().started() as server:
-            # what a server does for the first time is not measured
+            # work that a server does only once is not measured
             warm = generator.on_road(bench, road, *workload.options(RATE_FIRST, 0.5))
             generator.plain(bench, warm, 0.5)
             measure = lambda rate: trial(bench, road, server, workload, rate, duration)
@@ -207,7 +207,7 @@ def main(bench):
             cases = {}
             for name, make in makers.items():
                 if name == SAVING and not workload.fixed:
-                    continue  # a load that never pauses leaves it nothing to save
+                    continue  # without pauses in the load it cannot save anything
                 knee = 0 if workload.fixed else find_knee(bench, road, make, workload)
                 cases[name] = case(bench, road, make, workload, knee)
             plan = bench.plan(seconds=150 * len(cases))

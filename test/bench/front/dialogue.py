@@ -9,7 +9,7 @@ from machine import BenchError
 
 
 class Dialogue:
-    """A child that is asked by lines and answers; its stdin and stdout are unbuffered pipes."""
+    """A child that answers lines; its stdin and stdout are unbuffered pipes."""
 
     def __init__(self, process, name):
         self.process, self.name = process, name
@@ -23,7 +23,7 @@ class Dialogue:
             raise BenchError(f"{self.name} has ended before it was told: {line}") from None
 
     def until(self, end, timeout):
-        """What it says up to and with the bytes `end`."""
+        """Its output up to and including the bytes `end`."""
         limit = time.monotonic() + timeout
         file = self.process.stdout.fileno()
         while end not in self.pending:
@@ -38,7 +38,7 @@ class Dialogue:
         return said.decode(errors="replace")
 
     def obituary(self):
-        """Why it is silent for ever."""
+        """The reason why it does not answer any more."""
         code = self.process.wait(10)
         last = self.pending.decode(errors="replace").strip()[-1000:]
         return f"{self.name} ended with status {code}" + (f": {last}" if last else "")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""dtls-core: what a DTLS client's datagram costs one worker, without any port of the kernel.
+"""dtls-core: the cost of a DTLS client's datagram for one worker, without any port of the kernel.
 
 dtls_core has clients of libssl in its own process and a software port. It times a worker's rounds,
 then the records alone with the same sessions, then the port alone. The clients' sealing and
 checking are not timed. The port's time is subtracted; the records' time shows how much of the rest
-is ours.
+is slipring's.
 """
 
 import json
@@ -21,7 +21,7 @@ LINES = (  # metric, key of figures(), unit, server
     ("ns_per_datagram", "records", "ns", "records"),
     ("ns_median_burst", "relay_median", "ns", "slipring"),
     ("ns_median_burst", "records_median", "ns", "records"),
-    ("ns_beside_records", "ours", "ns", "slipring"),  # of median bursts, as the ratio
+    ("ns_beside_records", "ours", "ns", "slipring"),  # from median bursts, like the ratio
     ("ratio_records", "share", "ratio", "slipring"),
     ("ns_per_datagram", "port", "ns", "port"),
     ("datagrams_per_cpu_s", "rate", "1/s", "slipring"),
@@ -29,7 +29,7 @@ LINES = (  # metric, key of figures(), unit, server
 
 
 def figures(answer):
-    """{way: {key: value}} of what dtls_core prints, the port taken off."""
+    """{direction: {key: value}} of the output of dtls_core, without the port."""
     found = {}
     for way in WAYS:
         relay, records, port = (answer[way][part] for part in ("relay", "records", "port"))
@@ -48,7 +48,7 @@ def figures(answer):
 
 
 def core(bench, clients):
-    """One run of dtls_core: its answer is the last line, behind those of the tests' worlds."""
+    """One run of dtls_core: its answer is the last line, after those of the tests' worlds."""
     done = run(
         "taskset", "-c", str(bench.work_cpu), bench.machine.binary(BINARY), str(clients),
         str(bench.window), timeout=120,

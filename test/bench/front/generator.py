@@ -14,14 +14,14 @@ from machine import BenchError, Disturbed, wait_until
 from veths import CLIENT_NET, PEER_NET, SERVER
 
 BINARY = "app/loadgen/slipring-loadgen"
-MARGIN_S = 0.3  # of a run's begin and end that the meter leaves out
+MARGIN_S = 0.3  # seconds at both ends of a run that the meter leaves out
 SETUP_S = 15  # start, set-up and release together
 PREFIX = f"bench{os.getpid()}-gen"  # its name among DPDK processes: one runs at a time
-SETUP_FRAMES = 10  # of one client, generously
+SETUP_FRAMES = 10  # for one client, generously
 
 
 def eal(cpu):
-    """Its lanes on one CPU; memory without hugepages, which af_packet ports do not need."""
+    """EAL arguments: lanes on one CPU; no hugepages, which af_packet ports do not need."""
     return [
         "--lcores", f"0@{cpu},1@{cpu}", "--no-huge", "--no-shconf", "-m", "768",
         "--iova-mode=va", "--no-pci", "--no-telemetry", "--log-level=error",
@@ -29,7 +29,7 @@ def eal(cpu):
 
 
 def road_options(road):
-    """Ports and addresses on a Road."""
+    """Options for ports and addresses on a Road."""
     return [
         *road.ports(), "--client-addr", f"{CLIENT_NET}.2-{CLIENT_NET}.9/24", "--peer-addr",
         f"{PEER_NET}.100-{PEER_NET}.107/24", "--server", SERVER, "--user", servers.USER,
@@ -38,7 +38,7 @@ def road_options(road):
 
 
 def parse_result(text):
-    """The JSON object that a run has left."""
+    """The JSON object of a finished run."""
     try:
         result = json.loads(text)
     except json.JSONDecodeError:
@@ -51,7 +51,7 @@ def parse_result(text):
 class Run:
     """One slipring-loadgen, from its start to its result."""
 
-    late = 0  # seconds that it may take beside what it is expected to
+    late = 0  # seconds that it may take beyond the expected time
 
     def __init__(self, bench, *options, netns=(), eal_args=None, plugged=None):
         self.machine = bench.machine
@@ -77,7 +77,7 @@ class Run:
                         wait_until(ready, SETUP_S, "ports of slipring-loadgen")
                     yield self
             finally:
-                shutil.rmtree(f"/var/run/dpdk/{PREFIX}", ignore_errors=True)  # EAL leaves it
+                shutil.rmtree(f"/var/run/dpdk/{PREFIX}", ignore_errors=True)  # EAL does not remove it
 
     def result(self, timeout):
         """Waits for its end."""
@@ -109,7 +109,7 @@ def on_road(bench, road, *options):
 
 
 def measured(bench, road, run, server, duration, clients):
-    """(result, Cost) of a run whose traffic lasts for a duration; the cost is that of its middle.
+    """(result, Cost) of a run with traffic for `duration`; the cost is that of its middle.
 
     The traffic has begun when more frames go out than the set-up of all clients takes.
     """
@@ -127,7 +127,7 @@ def measured(bench, road, run, server, duration, clients):
 
 
 def latency(way, name):
-    """A quantile of a way of a result, us. Where nothing has come there is none."""
+    """A quantile of a direction of a result, us; None if nothing arrived."""
     found = way["latency_us"][name]
     if found is None:
         raise Disturbed("no datagram has come through")
@@ -135,6 +135,6 @@ def latency(way, name):
 
 
 def plain(bench, run, duration):
-    """The result of a run that is not measured."""
+    """The result of a run whose cost is not measured."""
     with run.started():
         return run.result(duration + SETUP_S)

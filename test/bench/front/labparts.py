@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the benchmarks take from the lab: its namespaces, and its way to a server's telemetry."""
+"""Parts of the lab that the benchmarks use: its namespaces, and its access to a server's telemetry."""
 
 import os
 import sys
 
 from machine import TOP
 
-# Behind our own folder, which has modules of the same names.
+# After this folder, which has modules of the same names.
 sys.path.append(os.path.join(TOP, "test/lab/support"))
 
 from lab import Namespace, command, reap_stale  # noqa: E402, F401

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""latency: how long a server holds a datagram at 10 %, 50 % and 90 % of what it can take.
+"""latency: the time that a datagram takes through a server at 10 %, 50 % and 90 % of its capacity.
 
-What a server can take is its partial drop rate: the highest rate with at most 0.5 % loss, which
-slipring-loadgen searches for once. The shares are shares of each server's own rate. Beside them
-all servers run at the same rates, which are shares of the lowest of these. The time is from the
+The capacity is the partial drop rate: the highest rate with at most 0.5 % loss, which
+slipring-loadgen searches for once. The shares are shares of each server's own rate. In addition
+all servers run at equal rates, which are shares of the lowest of these. The time is from the
 generator to the server and on to the far end, with kernel or driver and veths.
 """
 
@@ -32,7 +32,7 @@ def options(*more):
 
 
 def planned(pdrs):
-    """By server, the rate of each load: shares of its own, and then of the lowest of all."""
+    """By server, the rate of each load: shares of its own capacity, then of the lowest of all."""
     lowest = min(pdrs.values())
     return {
         name: {share: pdr * share for share in SHARES}
@@ -52,7 +52,7 @@ def find_pdr(bench, road, make):
             found = generator.plain(bench, run, SEARCH_S)["search"]
         if not found["rate"]:
             text = f"no rate of {server.name} has a loss below {LOSS}: {found['state']}"
-            raise Disturbed(text)  # a host that takes its CPUs away looks like that, too
+            raise Disturbed(text)  # a host that withholds its CPUs looks like that, too
         return found
 
     found = persistent(search_once, bench.say)

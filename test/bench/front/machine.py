@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a benchmark takes from the machine and gives back: hugepages, processes, files.
+"""Resources that a benchmark takes from the machine and returns: hugepages, processes, files.
 
-Everything is undone when the Machine is left, whatever the reason.
+Everything is undone at the end of the Machine block, whatever the reason.
 """
 
 import contextlib
@@ -18,15 +18,15 @@ PAGE_MB = 2
 
 
 class BenchError(Exception):
-    """The benchmark cannot be done; the text says why and what to do."""
+    """The benchmark cannot run; the text says why and what to do."""
 
 
 class Disturbed(BenchError):
-    """A measurement went wrong as it may on a busy machine: worth another try."""
+    """A measurement failed, as can happen on a busy machine: it is tried again."""
 
 
 def run(*argv, timeout=60, **kwargs):
-    """Runs a command to its end; BenchError with what it said when it fails."""
+    """Runs a command to its end; raises BenchError with its output if it fails."""
     kwargs.setdefault("stdin", subprocess.DEVNULL)
     try:
         done = subprocess.run(
@@ -69,7 +69,7 @@ def write_number(path, value):
 
 
 class Hugepages:
-    """More 2 MB pages for as long as they are needed."""
+    """Additional 2 MB pages, as long as they are needed."""
 
     def __init__(self, folder=HUGEPAGES):
         self.folder = folder
@@ -82,11 +82,11 @@ class Hugepages:
         return read_number(self.folder + "nr_hugepages")
 
     def kept(self):
-        """Pages that stay when nobody uses them: the number that can be set."""
+        """The permanent pages: the number that can be set."""
         return self.total() - read_number(self.folder + "surplus_hugepages")
 
     def need(self, megabytes):
-        """Sees to it that so much is free; what is missing is added."""
+        """Adds missing pages until that many are free."""
         wanted = -(-megabytes // PAGE_MB)
         if self.free() >= wanted:
             return
@@ -107,14 +107,14 @@ class Hugepages:
             raise BenchError(f"{path}: {error.strerror}: run it as root") from None
 
     def restore(self):
-        """Takes away what was added; what others have changed meanwhile stays changed."""
+        """Removes the added pages; changes by others remain."""
         if self.added:
             self.set(max(0, self.kept() - self.added))
             self.added = 0
 
 
 class Machine:
-    """Resources of one run. Use as a context manager; SIGTERM and SIGHUP leave it in order."""
+    """Resources of one run. Use as a context manager; SIGTERM and SIGHUP end it cleanly."""
 
     def __init__(self, build):
         self.build = build
@@ -125,7 +125,7 @@ class Machine:
     def __enter__(self):
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, terminated)
-        # A shell that starts us in the background has told us to ignore it.
+        # A shell that starts this in the background makes it ignore SIGINT.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         self.dir = tempfile.mkdtemp(prefix="slipring-bench-")
         self.stack.callback(shutil.rmtree, self.dir, ignore_errors=True)
@@ -134,7 +134,7 @@ class Machine:
         return self
 
     def __exit__(self, *_):
-        # An impatient second Ctrl-C does not leave things behind.
+        # A second Ctrl-C must not interrupt the clean-up.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         self.stack.close()
@@ -153,7 +153,7 @@ class Machine:
 
     @contextlib.contextmanager
     def process(self, argv, patience=5, **kwargs):
-        """A child that ends with the block: told to, and killed when its patience is over."""
+        """A child that ends with the block: by SIGTERM, then killed after `patience`."""
         try:
             child = subprocess.Popen(argv, **kwargs)
         except FileNotFoundError:

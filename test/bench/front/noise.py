@@ -2,7 +2,7 @@
 """Is the machine quiet enough to measure? Foreign load, stolen time, a core-to-core probe.
 
 On a shared machine a figure depends on what else the machine did. A Watch looks at /proc before and
-after a measurement and runs the probe at both ends. It gives a reason in words for what is unfit.
+after a measurement and runs the probe at both ends. It gives a reason in words for an unfit measurement.
 """
 
 import os
@@ -12,21 +12,21 @@ from dataclasses import dataclass, field
 from machine import run
 
 TICK = os.sysconf("SC_CLK_TCK")
-PF_KTHREAD = 0x00200000  # flags of /proc/PID/stat: threads of the kernel work for everybody
+PF_KTHREAD = 0x00200000  # flags of /proc/PID/stat: kernel threads work for all processes
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Above these a measurement is dropped."""
+    """Limits above which a measurement is dropped."""
 
-    foreign: float = 0.03  # CPUs that processes other than ours took
+    foreign: float = 0.03  # CPUs used by other processes
     stolen: float = 0.05  # CPUs that the hypervisor took
-    probe_ns: float = 1000  # a cache line's way to the other core and back: placement is below
+    probe_ns: float = 1000  # round trip of a cache line to the other core; normal placements are below
 
 
 @dataclass(frozen=True)
 class Process:
-    """CPU time of a process in ticks: its own, and that of children it has waited for."""
+    """CPU time of a process in ticks: its own, and that of children that it has waited for."""
 
     parent: int
     name: str
@@ -53,7 +53,7 @@ def parse_process(text):
 def parse_cpus(text):
     """{cpu number: (busy, stolen) ticks} from the text of /proc/stat.
 
-    Busy is all that is neither idle nor waiting; time of guests is within that of users already.
+    Busy is all time except idle and iowait; guest time is already within user time.
     """
     cpus = {}
     for line in text.splitlines():
@@ -76,10 +76,10 @@ def family(processes, root):
 
 
 def foreign_ticks(before, after, ours):
-    """CPU time that others took between two readings of all processes, and who took most.
+    """CPU time of other processes between two readings, and the one that used most.
 
-    Sums are compared, not processes one by one: what ended in between has left its time with the
-    parent that waited for it.
+    Sums are compared, not processes one by one: the parent of a process that ended in between has its
+    time.
     """
     totals = []
     for processes in (before, after):
@@ -98,7 +98,7 @@ def foreign_ticks(before, after, ours):
 
 
 def judge(limits, *, foreign=0.0, top="", stolen=0.0, probes=()):
-    """Why a measurement beside this is unfit, or None."""
+    """The reason why a measurement meanwhile is unfit, or None."""
     if foreign > limits.foreign:
         who = f", most of it {top}" if top else ""
         return f"other processes took {foreign:.1%} of a CPU{who}"
@@ -130,7 +130,7 @@ def read_cpus():
 
 @dataclass
 class Reading:
-    """The machine at one moment."""
+    """A reading of the machine at one moment."""
 
     time: float = field(default_factory=time.monotonic)
     processes: dict = field(default_factory=read_processes)
@@ -138,7 +138,7 @@ class Reading:
 
 
 class Watch:
-    """Beside one measurement: `with gate.watch() as w: ...`, then w.reason (None = fit)."""
+    """Around one measurement: `with gate.watch() as w: ...`, then w.reason (None = fit)."""
 
     def __init__(self, gate):
         self.gate = gate
@@ -171,7 +171,7 @@ class Gate:
     def __init__(self, probe=None, cpus=(0, 1), limits=Limits()):
         self.limits = limits
         self.argv = probe and [probe, *(str(cpu) for cpu in cpus)]
-        self.seen = []  # round trips of the probe so far, ns
+        self.seen = []  # all round trips of the probe, ns
         self.log = []  # of each watch: (foreign, stolen, worst round trip, reason)
 
     def watch(self):
@@ -185,7 +185,7 @@ class Gate:
         return self.seen[-1]
 
     def load(self, begin, end):
-        """(CPUs that others took, CPUs that were stolen, name of the worst)."""
+        """(CPUs used by others, stolen CPUs, name of the worst process)."""
         elapsed = max(end.time - begin.time, 1 / TICK)
         ours = family({**begin.processes, **end.processes}, os.getpid())
         ticks, top = foreign_ticks(begin.processes, end.processes, ours)
@@ -193,13 +193,13 @@ class Gate:
         return ticks / TICK / elapsed, max(0, stolen) / TICK / elapsed, top
 
     def wait(self, seconds, step=0.5):
-        """Returns once the others have been quiet for a moment; False if they were not in time."""
+        """Returns once other processes have been quiet for a moment; False if they were not in time."""
         end = time.monotonic() + seconds
         while True:
             begin = Reading()
             time.sleep(step)
             foreign, stolen, _ = self.load(begin, Reading())
-            # One tick is 2 % of such a short moment: more is wanted as a sign of load.
+            # One tick is 2 % of such a short moment: a sign of load must be more.
             quiet = foreign <= self.limits.foreign + 2 / TICK / step
             if quiet and stolen <= self.limits.stolen:
                 return True

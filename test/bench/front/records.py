@@ -17,7 +17,7 @@ def name(load):
 
 
 class Driver:
-    """A record_core that waits until it is asked to run."""
+    """A record_core that waits for a command to run."""
 
     def __init__(self, process, binary):
         self.dialogue = Dialogue(process, binary)

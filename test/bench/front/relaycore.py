@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""relay-core: what relaying costs one core, beside testpmd and beside forwarding alone.
+"""relay-core: the cost of relaying on one core, next to testpmd and to forwarding alone.
 
 One worker runs on one CPU with a port that replays prepared frames and copies them out. In each
 round the same CPU relays, then forwards the same frames without relaying, then runs testpmd's
@@ -23,18 +23,18 @@ from rounds import Alternation, each_part
 NAME = "relay-core"
 BINARY = "test/bench/relay_core"
 MBUFS = 16384
-MBUFS_EACH = 2048  # for each worker, where there are more than eight
+MBUFS_EACH = 2048  # for each worker, with more than eight of them
 COUNTS = (1, 1_000, 100_000, 1_000_000)
-IR_COUNTS = (1, 1_000)  # valgrind is slow: set-up of many would take longer than all the rest
+IR_COUNTS = (1, 1_000)  # valgrind is slow: set-up of many would take longer than the rest
 IR_PACKETS = (32_000, 96_000)
-FIGURES = ("mpps", "ns_per_packet", "held")  # an older program knows no hand-over that holds
+FIGURES = ("mpps", "ns_per_packet", "held")  # an older program cannot hold back hand-overs
 IR_RESOLUTION = 1  # instructions per packet
 SETUP_S, SETUPS_PER_S = 120, 16_000
 
 
 @dataclass(frozen=True)
 class Load:
-    """What is relayed."""
+    """A load."""
 
     allocations: int
     size: int = 120
@@ -42,17 +42,17 @@ class Load:
     mode: str = "channel"
     family: int = 4
     workers: int = 1
-    handover: bool = False  # every packet comes in on another worker's queue
-    one_lcore: bool = False  # it runs the rounds of all workers in turn
+    handover: bool = False  # every packet arrives on another worker's queue
+    one_lcore: bool = False  # one lcore runs the rounds of all workers in turn
     relay: str = "own"  # relay ports, or "shared"
-    verified: bool = False  # the port has verified the checksums, as every NIC does
+    verified: bool = False  # the port has verified the checksums, like every NIC
 
     def options(self):
         return [
             *("--allocations", str(self.allocations), "--size", str(self.size)),
             *("--direction", self.direction, "--mode", self.mode, "--family", str(self.family)),
             *("--mbufs", str(max(MBUFS, MBUFS_EACH * self.workers))),
-            # a program of an older revision knows nothing of these
+            # a program of an older revision does not know these
             *(["--workers", str(self.workers)] if self.workers > 1 else []),
             *(["--handover"] if self.handover else []),
             *(["--one-lcore"] if self.one_lcore else []),
@@ -80,12 +80,12 @@ def headline():
 
 
 def software():
-    """What is added when the port leaves the checksums to us, as virtual ones do."""
+    """Additional loads in which the port leaves the checksums to slipring, like virtual ports."""
     return [Load(count) for count in COUNTS[:2]]
 
 
 def matrix():
-    """Everything else that --full measures, by groups that are alive at the same time."""
+    """The other loads of --full, in groups that are alive at the same time."""
     groups = []
     for mode in ("channel", "indication"):
         for size in (120, 1200):
@@ -97,18 +97,18 @@ def matrix():
                     groups.append(group)
     groups.append([Load(count, family=6, verified=True) for count in COUNTS])
     groups.append([Load(count) for count in COUNTS[2:]])
-    # both workers' sides on one core: what step T4 of the steering ladder costs
+    # both workers' sides on one core: the cost of step T4 of the steering ladder
     groups.append([handed_over(max(count, 2)) for count in COUNTS])
     return groups
 
 
 def handed_over(count):
-    """Two workers on one core, each with what belongs to the other."""
+    """Two workers on one core, each of which receives the packets of the other."""
     return Load(count, workers=2, handover=True, one_lcore=True, verified=True)
 
 
 def counted():
-    """Loads whose instructions are counted, without --full too."""
+    """Loads whose instructions are counted, also without --full."""
     return [
         *(Load(count, verified=True) for count in IR_COUNTS),
         Load(1, family=6, verified=True),
@@ -119,24 +119,24 @@ def counted():
 
 
 def parse_answer(text, binary):
-    """The object of an answer line; what the program complains of becomes an error."""
+    """The object of an answer line; raises an error if the program reports one."""
     try:
         answer = json.loads(text)
     except json.JSONDecodeError:
-        raise BenchError(f"{binary} said what is no JSON: {text[:200]}") from None
+        raise BenchError(f"{binary} did not print JSON: {text[:200]}") from None
     if "error" in answer:
         raise BenchError(f"{binary}: {answer['error']}")
     return answer
 
 
 def memory_mb(binary, load):
-    """What the program needs, MB."""
+    """Memory that the program needs, MB."""
     text = machines.run(binary, "--", *load.options(), "--memory", timeout=30).stdout
     return parse_answer(text, binary)["memory_mb"]
 
 
 class Driver:
-    """A relay_core that has its allocations and sleeps until it is asked to run."""
+    """A relay_core that has its allocations and sleeps until a command to run."""
 
     def __init__(self, process, binary, load):
         self.binary = binary
@@ -163,7 +163,7 @@ class Driver:
 
 @contextlib.contextmanager
 def driver(machine, binary, load, *cpus):
-    """A started Driver. Its CPUs are given by EAL; its progress is not shown."""
+    """A started Driver. EAL arguments give its CPUs; its progress is not shown."""
     argv = [
         binary, "--lcores", ",".join(f"{i}@{cpu}" for i, cpu in enumerate(cpus)), *testpmd.eal_memory(), "--log-level=error", "--",
         *load.options(),
@@ -180,7 +180,7 @@ def driver(machine, binary, load, *cpus):
 
 
 def callgrind(function, *argv):
-    """Instructions that callgrind counts in a function and all that it calls."""
+    """Instructions that callgrind counts in a function and its callees."""
     done = machines.run(
         "valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
         f"--toggle-collect={function}", *argv, timeout=300,
@@ -251,7 +251,7 @@ def label(load):
 
 
 def report(bench, load, series):
-    """Lines of one load; those that the headline is made of come first."""
+    """Lines of one load; those of the headline come first."""
     add, parameters = bench.results.add, {**load.parameters(), "server": "slipring"}
     if series.noisy:
         parameters["noisy"] = True
@@ -262,7 +262,7 @@ def report(bench, load, series):
 
 
 def report_others(bench, load, series):
-    """What the ratios were made with."""
+    """The conditions of the ratios."""
     for case, server in (("forward", "null"), ("testpmd", "testpmd")):
         parameters = {**load.parameters(), "server": server}
         values = series.values(case, "ns_per_packet")
@@ -280,7 +280,7 @@ def report_ir(bench, load):
 
 
 def measure(bench, loads):
-    """Rounds of loads that live side by side, and their lines."""
+    """Rounds of loads that are alive together, and their lines."""
     with group(bench, loads) as groups:
         named = {label(load): cases for load, cases in groups.items()}
         found = Alternation(named, bench.gate, bench.plan(seconds=420), bench.say).run()
@@ -291,7 +291,7 @@ def measure(bench, loads):
 
 
 def main(bench):
-    """The headline; with --full the whole matrix behind it."""
+    """The headline; with --full followed by the whole matrix."""
     times = [headline()[:2]] if bench.quick else [headline(), software()]
     counts = counted()[:1] if bench.quick else counted()
     if bench.full:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""relay-wire: end to end over a wire of shared memory (memif), beside testpmd on the same wire.
+"""relay-wire: end to end over a wire of shared memory (memif), next to testpmd on the same wire.
 
-slipring-loadgen floods from one CPU. On the other, slipring relays what comes in to the loadgen's
+slipring-loadgen floods from one CPU. On the other, slipring relays received datagrams to the loadgen's
 peers, or testpmd swaps addresses and returns it (5tswap). With either, every datagram crosses the
 wire twice. Such rates vary by large factors between two virtual CPUs that share no cache, without
-any cause in the programs. So the rounds are many and short, the spread is printed, and only the
-ratio means much.
+any cause in the programs. So there are many short rounds, the spread is printed, and only the ratio
+means much.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ MBUFS = 16384
 MEMORY_MB = 2048  # both processes
 WARMUP_S = 1.5  # testpmd changes from answering ARP to swapping meanwhile
 QUEUE = "socket-abstract=no,rsize=10,bsize=2048"
-FULL = 0.01  # of what was due; so often the ring was full
+FULL = 0.01  # share of the due datagrams: how often the ring was full
 SEEN = 100  # packets after which neighbours have been resolved
 
 
@@ -88,7 +88,7 @@ def over_slipring(bench):
 
 
 def over_testpmd(bench):
-    """5tswap answers no ARP: icmpecho does until the first packets of the warm-up are there."""
+    """5tswap answers no ARP: icmpecho does until the first packets of the warm-up arrive."""
     socket = bench.machine.path("wire.sock")
     run = wire_run(bench, socket, "--role", "client", "--mode", "direct", "--direction", "echo")
     cpu = bench.rest_cpu

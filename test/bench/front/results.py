@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a benchmark prints: JSON lines on stdout, a table and progress on stderr."""
+"""The output of a benchmark: JSON lines on stdout, a table and progress on stderr."""
 
 import json
 import sys
@@ -53,7 +53,7 @@ class Results:
             self.table(bench)
 
     def table(self, bench):
-        """Everything a bench has found, aligned; what all lines have in common stands on top."""
+        """A table of all results of a benchmark; members common to all lines are on top."""
         common, rows = rows_of([line for line in self.lines if line["bench"] == bench])
         print(f"\n{bench} ({common})" if common else f"\n{bench}", file=self.err)
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
@@ -67,7 +67,7 @@ class Results:
 
 
 def rows_of(lines):
-    """(what all lines have in common, rows of cells with their head)."""
+    """(members common to all lines, rows of cells with their head)."""
     details = [{k: v for k, v in line.items() if k not in FIXED} for line in lines]
     common = {
         k: v for k, v in details[0].items() if all(d.get(k) == v for d in details)
@@ -81,7 +81,7 @@ def rows_of(lines):
 
 
 def members(found):
-    """name=value of parameters; the most telling first, marks by their name alone."""
+    """name=value of parameters; the most important first, flags by their name alone."""
     names = [name for name in PARAMETERS if name in found]
     names += [name for name in found if name not in names]
     return " ".join(name if found[name] is True else f"{name}={found[name]}" for name in names)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Alternating rounds: what is compared is measured side by side, again and again.
+"""Alternating rounds: compared cases are measured side by side, again and again.
 
 A *case* is one thing to measure: a function that returns its figures, {metric: value}. The cases of
 a *group* are compared with each other, so one round measures all of them. A round disturbed by
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import stats
 from machine import BenchError, Disturbed
 
-TRIES = 3  # of a measurement without rounds
+TRIES = 3  # attempts of a measurement without rounds
 
 
 class Noisy(Exception):
@@ -27,14 +27,14 @@ class Plan:
     keep: int = 5  # rounds wanted of each group
     discard: int = 1  # rounds before them
     repeats: int = 10  # disturbed rounds of one group before giving up
-    tolerant: bool = False  # keep disturbed rounds when nothing better is to be had
+    tolerant: bool = False  # keep disturbed rounds if there are no better ones
     seconds: float = 600  # no round begins after this time
-    least: int = 5  # rounds that will do when the time is over
+    least: int = 5  # rounds that suffice when the time is over
     quiet_s: float = 30  # how long to wait for a quiet moment before a round
 
 
 def each_part(parts, say):
-    """Runs all of {name: function}. One that fails is said and does not keep the others from it."""
+    """Runs all of {name: function}. A failure is reported and does not stop the others."""
     failed = []
     for name, function in parts.items():
         try:
@@ -48,7 +48,7 @@ def each_part(parts, say):
 
 
 def persistent(measure, say, tries=TRIES):
-    """What a measurement without rounds finds. One that is disturbed is tried again."""
+    """The result of a measurement without rounds. Repeats a disturbed one."""
     for left in reversed(range(tries)):
         try:
             return measure()
@@ -74,12 +74,12 @@ class Series:
 
 
 def in_order(names, number):
-    """Every second round goes backwards: a drift of the machine favours nobody."""
+    """Every second round goes backwards: a drift of the machine favours no case."""
     return list(names) if number % 2 == 0 else list(reversed(names))
 
 
 def measure(cases, number, gate):
-    """One round of one group: (figures by case, why it is unfit or None)."""
+    """One round of one group: (figures by case, reason why it is unfit or None)."""
     try:
         with gate.watch() as watch:
             if callable(cases):
@@ -92,7 +92,7 @@ def measure(cases, number, gate):
 
 
 def brief(values, most=5):
-    """A case's first figures, for the progress. Keys that are no names are details."""
+    """A case's first figures, for the progress. Keys that are not identifiers are details."""
     named = [(key, value) for key, value in values.items() if isinstance(key, str)]
     return " ".join(f"{key}={value:,.5g}" for key, value in named[:most])
 
@@ -106,7 +106,7 @@ class Alternation:
         self.end = clock() + plan.seconds
 
     def run(self):
-        """{group: Series}. Raises Noisy when too few rounds were fit."""
+        """{group: Series}. Raises Noisy if too few rounds were fit."""
         total = self.plan.discard + self.plan.keep
         for number in range(total):
             if self.over():
@@ -144,7 +144,7 @@ class Alternation:
             return
 
     def accept(self, name, figures):
-        """Whether a disturbed round has to do; counts it when not."""
+        """True if a disturbed round must suffice; otherwise counts it."""
         series = self.series[name]
         if series.dropped < self.plan.repeats:
             series.dropped += 1

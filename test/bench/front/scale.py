@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scale: what 1, 2, 4 ... workers of one process relay on as many CPUs.
+"""scale: the rate of 1, 2, 4 ... workers of one process on as many CPUs.
 
 Every worker has a CPU, a queue of one replay port and the same number of allocations. Two things
 are varied: whether relay ports are shared (doc/decisions/0008-shared-relay-ports.md), and whether
-packets come in on their home's queue or all of them on other workers' and are handed over between
-CPUs. Beside them, in the same rounds, one worker runs alone, and as many processes of one worker
-each, which share nothing but the machine. No CPU is needed for anything else.
+packets arrive on the queue of their home or on those of other workers, which hand them over between
+CPUs. In the same rounds one worker runs alone, and as many processes with one worker each, which
+share only the machine. No CPU is needed for anything else.
 """
 
 import contextlib
@@ -20,13 +20,13 @@ from workers import at_once
 
 NAME = "scale"
 EACH = (1_000, 100_000)  # allocations of each worker
-PARTS = 5  # of a window; their median is what counts
+PARTS = 5  # of a window; their median counts
 MB = 1 << 20
 
 
 @dataclass(frozen=True)
 class Case:
-    """One way to run so many workers."""
+    """One way to run a number of workers."""
 
     name: str
     workers: int
@@ -55,7 +55,7 @@ def one(relay):
 
 
 def cases(workers):
-    """What is measured in the same rounds; one worker alone is always among it."""
+    """The cases of the same rounds, always including one worker alone."""
     found = [one("own"), one("shared")]
     if workers > 1:
         for relay in ("own", "shared"):
@@ -76,15 +76,15 @@ def memory_needed(binary, some, each):
 def in_parts(run, window):
     """The middle one of several short runs by its rate.
 
-    Workers that hand over to each other stand still when one of them is kept from its CPU. In most
-    short runs none is.
+    Workers that hand over to each other stand still when one of them loses its CPU. In most short runs
+    no worker does.
     """
     parts = sorted((run(window / PARTS) for _ in range(PARTS)), key=lambda found: found["mpps"])
     return parts[PARTS // 2]
 
 
 def start(bench, stack, case, each, cpus):
-    """Starts a case's processes. (function that measures, what the first says of itself)."""
+    """Starts a case's processes. Returns (function that measures, first process's report on itself)."""
     binary, load = bench.machine.binary(BINARY), case.load(each)
     if not case.apart:
         single = stack.enter_context(driver(bench.machine, binary, load, *cpus[: case.workers]))
@@ -95,7 +95,7 @@ def start(bench, stack, case, each, cpus):
 
 
 def has_memory(bench, cpus, some, each):
-    """Sees to it that there is memory. Where there is none for many allocations, they are left out."""
+    """Adds memory. Cases with many allocations are left out if there is not enough."""
     need = memory_needed(bench.machine.binary(BINARY), some, each)
     try:
         # Linux takes pages from all nodes alike
@@ -113,7 +113,7 @@ def label(cpus, each):
 
 
 def measure(bench, cpus, some, each):
-    """The rounds on these CPUs: (their series, what the cases have said of themselves)."""
+    """The rounds on these CPUs: (their series, the cases' reports on themselves)."""
     name = label(cpus, each)
     with contextlib.ExitStack() as stack:
         functions, ready = {}, {}
@@ -128,7 +128,7 @@ def measure(bench, cpus, some, each):
 
 
 def memory_lines(case, ready):
-    """(metric, value, unit) of what a process has taken of EAL's memory."""
+    """(metric, value, unit) of the EAL memory of a process."""
     taken, pool = ready["memory_bytes"], ready["pool_bytes"]
     return (
         ("memory_mb", taken / MB, "MB"),
@@ -138,7 +138,7 @@ def memory_lines(case, ready):
 
 
 def ratios_of(case):
-    """(metric, the case that it is compared with)."""
+    """(metric, case to compare with)."""
     found = [("ratio_one", one(case.relay).name)]
     if case.handover:
         found.append(("ratio_direct", case.relay))
@@ -148,7 +148,7 @@ def ratios_of(case):
 
 
 def report(bench, cpus, each, series, ready):
-    """Lines of all cases; of one worker alone where there is nothing else."""
+    """Lines of all cases, or of one worker if there are no others."""
     add = bench.results.add
     for case in cases(len(cpus)):
         if case.workers != len(cpus):
@@ -163,7 +163,7 @@ def report(bench, cpus, each, series, ready):
         if case.handover:
             add(NAME, "held_share", series.values(case.name, "held"), "of time", **more)
         if case.apart or case.handover:
-            continue  # the memory is that of one worker, or of what is not handed over
+            continue  # the memory of one worker, or of the case without hand-over
         for metric, value, unit in memory_lines(case, ready[case.name]):
             add(NAME, metric, [value], unit, **more)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The servers that are compared on a Road: slipring, and turnserver on the kernel's network."""
+"""The compared servers on a Road: slipring, and turnserver on the kernel's network."""
 
 import contextlib
 import functools
@@ -20,9 +20,9 @@ BEST_FLAGS = ("--multiplex-peer", "--udp-gso")  # of coturn 4.14 and later
 
 
 class Server:
-    """A server process at its end of the road; pid once it is started."""
+    """A server process at its end of the road; pid is set once it is started."""
 
-    patience = 5  # seconds that it gets for its end
+    patience = 5  # seconds that it may take to end
 
     def __init__(self, bench, road):
         self.bench, self.road = bench, road
@@ -43,7 +43,7 @@ class Server:
         return True
 
     def inside(self, *argv):
-        """A command as it is run where the server lives."""
+        """A command to run in the server's namespace."""
         return self.road.srv.argv(*argv)
 
     @contextlib.contextmanager
@@ -118,7 +118,7 @@ class Slipring(Server):
             shutil.rmtree(f"/var/run/dpdk/{self.prefix}", ignore_errors=True)
 
     def settled(self):
-        """Its ports' addresses are read."""
+        """Waits until it has read its ports' addresses."""
         self.road.aside()
 
     def ready(self):
@@ -132,14 +132,14 @@ class Slipring(Server):
 
 
 class SlipringSaving(Slipring):
-    """The same, told to save CPU time at the price of latency."""
+    """slipring in its mode that saves CPU time at the price of latency."""
 
     kind = name = "slipring-saving"
     idle = "saving"
 
 
 class SlipringBeside(Slipring):
-    """The same on interfaces that stay the kernel's, with the addresses on them."""
+    """slipring on interfaces that remain with the kernel, with the addresses on them."""
 
     kind = name = "slipring-packet"
     device = "packet:s{0}"
@@ -149,14 +149,14 @@ class SlipringBeside(Slipring):
         self.road.srv.run("sysctl", "-qw", "net.ipv4.ip_local_reserved_ports=49152-65535")
 
     def settled(self):
-        """The kernel loses at once what is not its own."""
+        """The kernel drops frames for slipring at once."""
 
 
 class Coturn(Server):
-    """turnserver with one relay thread, and the flags that are fastest where it knows them."""
+    """turnserver with one relay thread, and the fastest flags that it knows."""
 
     kind = "coturn"
-    patience = 0.5  # it takes some seconds, and has nothing to tell
+    patience = 0.5  # it takes some seconds, and prints nothing
     tls = ("--no-tls", "--no-dtls")
 
     def __init__(self, bench, road):
@@ -201,12 +201,12 @@ def help_of(binary):
 
 
 def flags_of(text):
-    """The flags that a turnserver's help speaks of."""
+    """The fast flags in a turnserver's help."""
     return set(re.findall(r"--[a-z0-9-]+", text))
 
 
 def missing_flags(text):
-    """The best flags that a turnserver's help does not speak of."""
+    """The fast flags missing from a turnserver's help."""
     return [flag for flag in BEST_FLAGS if flag not in flags_of(text)]
 
 
@@ -223,18 +223,18 @@ def version_of(binary):
 
 
 def files_limit():
-    """As many open files as may be had."""
+    """Raises the limit of open files to the maximum."""
     hard = int(run("sh", "-c", "ulimit -Hn | sed 's/unlimited/1048576/'").stdout)
     return min(hard, FILES_MAX)
 
 
 def turnserver():
-    """The turnserver to compare with: as the environment names it, else the system's."""
+    """The turnserver to compare with: from the environment, else the system's."""
     return os.environ.get("COTURN") or "turnserver"
 
 
 def able(bench, makers, look=lambda server: None):
-    """The servers that start and bear a look. Who does not is said and left out; slipring has to."""
+    """The servers that start and pass a check. Others are reported and left out; slipring must pass."""
     found = {}
     for name, make in makers.items():
         server = None

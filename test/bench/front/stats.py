@@ -2,7 +2,7 @@
 """Statistics of repeated measurements. Pure: no clock, no files, no machine.
 
 Rates on a shared machine are not normally distributed: they have several levels and long tails.
-So everything here is made of ranks: medians, extremes, and the order-statistic interval of the
+So everything here uses ranks: medians, extremes, and the order-statistic interval of the
 median, which holds whatever the distribution is.
 """
 
@@ -44,7 +44,7 @@ def coverage(count, cut):
 def median_interval(values, confidence=CONFIDENCE):
     """(low, high): the narrowest pair of values that holds the median with that confidence.
 
-    None when there are too few values: 95 % takes 6.
+    Returns None if there are too few values: 95 % needs 6.
     """
     ordered = sorted(values)
     best = None
@@ -56,7 +56,7 @@ def median_interval(values, confidence=CONFIDENCE):
 
 
 def verdict(interval):
-    """What an interval of a speed ratio says; above 1 the numerator is the faster one."""
+    """The verdict of an interval of a speed ratio; above 1 the numerator is faster."""
     if interval is None or interval[0] <= 1 <= interval[1]:
         return "no difference"
     return "faster" if interval[0] > 1 else "slower"
@@ -70,7 +70,7 @@ def per_unit(short, long):
 
 
 def round_to(value, digits=6):
-    """The value with so many significant digits, as a number JSON shows without noise."""
+    """The value rounded to significant digits, so that JSON shows it without noise."""
     if not math.isfinite(value):
         raise ValueError(f"not a number: {value}")
     rounded = float(f"{value:.{digits}g}")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""streams: clients over TCP, TLS and DTLS, beside coturn: what a second of CPU relays.
+"""streams: clients over TCP, TLS and DTLS, next to coturn: work per second of CPU.
 
 The paced loads are such that both servers carry them. An unpaced flood over TCP measures which
 server stops reading first. The clients are connections of the generator's kernel, the peers are the
 generator's own, and both directions are loaded at the same time. For TCP and TLS the servers' end
-of the clients' veth belongs to their kernel, like a kernel NIC beside slipring's
+of the clients' veth belongs to their kernel, like a kernel NIC next to slipring's
 (conf/streams.yaml); for DTLS it belongs to slipring. The end of the peers' veth is slipring's port,
 or belongs to coturn's kernel.
 
@@ -16,8 +16,8 @@ work.
 Three questions for each transport: datagrams and payload bytes per second of CPU; handshakes per
 second of CPU (connect, handshake, one Binding, close); and the memory of an idle client with an
 allocation. There are two denominators: the time that all threads of the server ran, workers' looks
-at empty queues included, and the time that its CPU was busy, softirqs included. The one less
-favourable for slipring is marked as the one to quote.
+at empty queues included, and the time that its CPU was busy, softirqs included. The one
+that is less favourable for slipring is marked as the one to quote.
 """
 
 import contextlib
@@ -39,21 +39,21 @@ from veths import CLIENT_NET, PEER_NET, SERVER, Road
 NAME = "streams"
 PORTS = {"tcp": 3478, "tls": 5349, "dtls": 5349}
 SIZE = 120
-LOSSY = 0.001  # a load that loses or holds back more is not carried
+LOSSY = 0.001  # a load with more lost or held back is not carried
 KNOCKERS = 16
 HELD = 1000
 CONNECTIONS = 4000
 SAVING = {"idle": "saving"}
 SLEEP = 1000  # microseconds: the least CPU, a millisecond later
 DENOMINATORS = ("process", "cpu0")
-SECONDS = 240  # for the rounds of one load
+SECONDS = 240  # seconds for the rounds of one load
 FETCH_NS = 100_000
-ALWAYS = 0x7FFFFFFF  # times that nothing has come before there are interrupts again
+ALWAYS = 0x7FFFFFFF  # empty polls before interrupts are enabled again
 
 
 @dataclass(frozen=True)
 class Way:
-    """How clients come. tls: the latest version that they speak, where that is to be chosen."""
+    """Transport of clients. tls: the latest version that they speak, if it can be chosen."""
 
     transport: str
     tls: str = ""
@@ -78,7 +78,7 @@ WAYS = (Way("tcp"), Way("tls", "1.2"), Way("tls", "1.3"), Way("dtls"))
 
 @dataclass(frozen=True)
 class Load:
-    """So many clients at a rate, both ways together."""
+    """A number of clients at a rate, both directions together."""
 
     name: str
     clients: int
@@ -104,7 +104,7 @@ LOADS = (
 
 
 def fetchers(interface):
-    """Kernel threads that fetch what comes for an interface of that name, in any namespace."""
+    """Kernel threads that poll an interface of that name, in any namespace."""
     found = set()
     for path in glob.glob("/proc/[0-9]*/comm"):
         with contextlib.suppress(OSError), open(path) as file:
@@ -114,27 +114,27 @@ def fetchers(interface):
 
 
 class StreamRoad(Road):
-    """The clients' end of the road is the generator's kernel's."""
+    """The clients' end of the road belongs to the generator's kernel."""
 
-    begun = 1500  # frames of so many acknowledgements and records go out before any media
+    begun = 1500  # number of frames with acknowledgements and records before any media
 
     def steer(self, ns, interface, cpu):
-        """On a veth, who sends a frame does the kernel's work of its receiver, or interrupts the
-        other CPU for each, for 2 to 6 us of a virtual machine's. No server with a NIC has either.
-        So what a server sends is fetched by a thread on the generator's CPU that looks for it
-        every so often, as behind a NIC that moderates its interrupts. What the generator sends
-        it receives for the server; that spares both servers.
+        """On a veth, the sender of a frame does the kernel's receive work, or interrupts the other
+        CPU for each frame, for 2 to 6 us in a virtual machine. A server with a NIC has neither cost.
+        So a thread on the generator's CPU polls for the server's frames at intervals, like a NIC
+        that moderates its interrupts. The generator's CPU also receives for the server; that spares
+        both servers.
         """
         if ns is not self.gen:
             return
         before = fetchers(interface)
-        ns.run("ethtool", "-K", interface, "gro", "on")  # else a veth has no such thread
+        ns.run("ethtool", "-K", interface, "gro", "on")  # without it a veth has no such thread
         settings = {"threaded": 1, "gro_flush_timeout": FETCH_NS, "napi_defer_hard_irqs": ALWAYS}
         for name, value in settings.items():
             ns.run("sh", "-c", f"echo {value} >/sys/class/net/{interface}/{name}")
         for thread in fetchers(interface) - before:
             run("taskset", "-pc", str(cpu), str(thread))
-            run("chrt", "-f", "-p", "1", str(thread))  # short of the generator's own work
+            run("chrt", "-f", "-p", "1", str(thread))  # without the generator's own work
 
     def make(self):
         super().make()
@@ -146,7 +146,7 @@ class StreamRoad(Road):
         self.port_ends = Road.port_ends
 
     def to_both(self):
-        """Clients come to the server's kernel, peers to its port."""
+        """Clients reach the server's kernel, peers its port."""
         self.to_dpdk()
         self.port_ends = ("s1",)
         self.srv.ip("addr", "replace", SERVER + "/24", "dev", "s0")
@@ -193,7 +193,7 @@ class StreamSlipring(Slipring):
         return {"server": self.kind, "idle": "saving" if self.saving else "adaptive"}
 
     def refused(self):
-        """What is wrong with such a listener; None when nothing is."""
+        """The reason why slipring has no such listener; None if it has one."""
         path = self.bench.machine.path("check.yaml")
         with open(path, "w") as file:
             json.dump(self.config(), file)
@@ -202,7 +202,7 @@ class StreamSlipring(Slipring):
         return done.stderr.strip() if done.returncode else None
 
     def cycles(self):
-        """(busy, all) cycles that the worker has counted."""
+        """(busy, all) cycles counted by the worker."""
         telemetry = Telemetry(self.prefix)
         try:
             worker = telemetry.ask("/slipring/worker,0")
@@ -220,7 +220,7 @@ class StreamCoturn(Coturn):
         cert, key = certificate
         port = PORTS["tls"]
         self.tls = (f"--cert={cert}", f"--pkey={key}", f"--tls-listening-port={port}")
-        # 4.17.1 listens for DTLS only when told to
+        # 4.17.1 listens for DTLS only with this flag
         if transport == "dtls" and "--dtls" in servers.flags_of(servers.help_of(self.binary)):
             self.tls += ("--dtls",)
 
@@ -252,7 +252,7 @@ def make_certificate(bench):
 
 
 def all_servers(bench, road, transport, certificate):
-    """{name: function that makes one}; only coturn where slipring has no such listener."""
+    """{name: function that makes one}; only coturn if slipring has no such listener."""
     args = bench, road, transport, certificate
     return {
         "slipring": lambda: StreamSlipring(*args),
@@ -284,7 +284,7 @@ def per_cpu(name, value, cost):
 
 
 def unfit(result):
-    """Share of what was due that did not arrive: lost, or held back by a full connection."""
+    """Share of the due datagrams that did not arrive: lost, or held back by a full connection."""
     held = result["links"]["held_back"]
     lost = sum(way["lost"] for way in result["ways"].values())
     return (held + lost) / max(result["total_sent"] + held, 1)
@@ -306,13 +306,13 @@ def relay_figures(result, cost):
 
 
 def check_version(way, cipher):
-    """Servers are compared at the same version of TLS. cipher: "TLSv1.3 NAME", as it was agreed."""
+    """Servers are compared at the same version of TLS. cipher: "TLSv1.3 NAME", as negotiated."""
     if way.tls and not (cipher or "").startswith(f"TLSv{way.tls} "):
         raise BenchError(f"it speaks no TLS {way.tls}, but {cipher}")
 
 
 def looked_at(bench, road, way, ciphers):
-    """A function that looks at a server that has just started, and notes its cipher."""
+    """A function that checks a server that has just started, and stores its cipher."""
 
     def look(server):
         run = start(bench, road, way, *LOADS[0].options(0.3))
@@ -363,7 +363,7 @@ def knock_case(bench, road, make, way):
 
 
 def held_case(bench, road, make, way, count):
-    """Growth of a server's memory by idle clients, for one of them."""
+    """Growth of a server's memory per idle client."""
     options = ["--mode", "alloc-hold", "--setup-rate", "500", "--warmup", "0"]
 
     def one():
@@ -390,13 +390,13 @@ def held_case(bench, road, make, way, count):
 
 
 def pairs(named):
-    """Each of ours and each other."""
+    """Pairs of each slipring and each other server."""
     ours = [name for name in named if name.startswith("slipring")]
     return [(mine, other) for mine in ours for other in named if other not in ours]
 
 
 def report_costs(bench, series, named, metric, common):
-    """Lines of what a second of CPU does, by both denominators, and the ratios to every other."""
+    """Lines of the work per second of CPU, by both denominators, and the ratios to all others."""
     add = bench.results.add
     for name, server in named.items():
         for cpu in DENOMINATORS:
@@ -450,7 +450,7 @@ def report_held(bench, series, named, common):
         add(NAME, "bytes_per_client", values, "bytes", how="anonymous memory", **server, **common)
 
 
-# --- all of it ------------------------------------------------------------------------------------
+# --- the whole benchmark --------------------------------------------------------------------------
 
 
 def loads(bench):
@@ -463,7 +463,7 @@ def rounds_of(bench, name, cases, plan):
 
 @dataclass(frozen=True)
 class Compared:
-    """Who is compared, on which road and way."""
+    """The compared servers, on a road and with a transport."""
 
     bench: object
     road: Road
@@ -500,7 +500,7 @@ def parameters(way, series, **more):
 
 
 def measure(bench, road, way, certificate):
-    """All that is asked of one way in which clients come."""
+    """All measurements of one transport."""
     makers = all_servers(bench, road, way.transport, certificate)
     why = makers["slipring"]().refused()
     if why:

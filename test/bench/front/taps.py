@@ -4,7 +4,7 @@
     loadgen: c0 (clients 10.77.1.2-) ── brc 10.77.1.1 ── s0 :slipring
              p0 (peers   10.77.2.2-) ── brp 10.77.2.1 ── s1
 
-The generator's ports are vtaps, made anew by every run, and so are slipring's. For a turnserver the
+The generator's ports are vtaps, made again by every run, and so are slipring's. For a turnserver the
 bridges are the interfaces of its host. A link passes super-frames whole, like a NIC that cuts them
 for its host. With wire="cut" the link to the clients does not: the kernel cuts them there, on the
 server's CPU. With ingress="plain" the peers send datagram by datagram.
@@ -22,12 +22,12 @@ SUPERS_BEGUN = 25
 class TapRoad(Road):
     port_ends = ()
     begun = SUPERS_BEGUN
-    wire = "whole"  # of runs started from now on
+    wire = "whole"  # for runs started from now on
 
     def make(self):
         srv = self.srv
         srv.run("sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1")
-        # else a TAP that is not plugged in yet answers for the bridge's address, with its own MAC
+        # otherwise a TAP that is not plugged in yet answers for the bridge's address, with its own MAC
         srv.run("sysctl", "-qw", "net.ipv4.conf.all.arp_ignore=1")
         for table in ("iptables", "ip6tables", "arptables"):
             srv.run("sysctl", "-qw", f"net.bridge.bridge-nf-call-{table}=0", check=False)
@@ -46,19 +46,19 @@ class TapRoad(Road):
         return ["--client-port", devices[0], "--peer-port", devices[1]]
 
     def plug(self, tap, bridge):
-        """Plugs in a TAP; False while it is not there."""
+        """Plugs in a TAP; False while it does not exist."""
         self.srv.ip("link", "set", tap, "master", bridge, check=False)
         return f"master {bridge}" in self.srv.ip("link", "show", tap, check=False)
 
     def plugged(self):
         if not all(self.plug(tap, bridge) for tap, _, bridge, _ in LEGS):
             return False
-        for tap, _, _, _ in LEGS:  # what the generator writes is received by the server's host
+        for tap, _, _, _ in LEGS:  # the server's host receives the generator's frames
             self.steer(self.srv, tap, self.server_cpu)
         return True
 
     def server_plugged(self):
-        """The same of slipring's ports; what is written to them is its own CPU's work anyway."""
+        """Plugs in slipring's ports; its own CPU does the work of their frames anyway."""
         return all(self.plug(tap, bridge) for _, tap, bridge, _ in LEGS)
 
     def to_kernel(self):

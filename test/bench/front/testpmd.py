@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""dpdk-testpmd as the measure of what moving packets costs, driven by its prompt."""
+"""dpdk-testpmd as the measure of the cost of moving packets, driven by its prompt."""
 
 import contextlib
 import re
@@ -11,7 +11,7 @@ from dialogue import Dialogue
 
 PROMPT = b"testpmd> "
 SETTLE_S = 0.1  # from the start of forwarding to the first reading
-MEMORY_MB = 64  # what it needs beside the pool of the headline, in 2 MB pages
+MEMORY_MB = 64  # its needs in addition to the pool of the headline, in 2 MB pages
 
 
 class Testpmd:
@@ -28,7 +28,7 @@ class Testpmd:
         return self.dialogue.until(PROMPT, timeout)
 
     def received(self):
-        """(packets received by port 0 so far, when)."""
+        """(packets received by port 0, time)."""
         begin = time.monotonic()
         text = self.command("show port stats 0")
         end = time.monotonic()
@@ -58,7 +58,7 @@ def eal_memory():
 
 @contextlib.contextmanager
 def started(machine, lcores, vdev, *, mbufs, netns=(), more=()):
-    """A testpmd that is ready and idle. lcores: as EAL takes them, the first one is the prompt's."""
+    """A testpmd that is ready and idle. lcores: in EAL's syntax; the first runs the prompt."""
     argv = [
         *netns, "stdbuf", "-o0", "dpdk-testpmd", "--lcores", lcores, *eal_memory(),
         "--vdev", vdev, "--", "-i", "--nb-cores=1", "--forward-mode=5tswap", "--burst=32",

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which CPUs workers get, and how many workers are tried: from what the machine consists of.
+"""CPUs of workers, and numbers of workers to try, from the topology of the machine.
 
-A core is taken before the second hyper-thread of any, and a NUMA node whole before the next one:
-so would an operator. Only CPUs that this process may use are looked at.
+Cores are used before second hyper-threads, and a whole NUMA node before the next one, as an
+operator would do. Only CPUs that this process may use count.
 """
 
 import os
 from dataclasses import dataclass
 
 ROOT = "/sys/devices/system"
-WORKERS_MAX = 64  # of slipring
+WORKERS_MAX = 64  # limit of slipring
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Cpu:
 
     number: int
     node: int = 0
-    core: int = 0  # number of the first CPU of its core, whether it may be used or not
+    core: int = 0  # number of the first CPU of its core, even if it may not be used
     thread: int = 0
 
 
@@ -32,7 +32,7 @@ def parse_list(text):
 
 
 def format_list(numbers):
-    """The same the other way round, in ascending order."""
+    """The list of CPU numbers as Linux writes it, in ascending order."""
     runs = []
     for number in sorted(numbers):
         if runs and runs[-1][1] == number - 1:
@@ -61,7 +61,7 @@ def read_list(path):
 
 
 def read(numbers, root=ROOT):
-    """Cpus of the machine. Where it does not tell, each is a core, and all are on node 0."""
+    """Cpus of the machine. Without information each is a core, and all are on node 0."""
     cores, nodes = {}, {}
     for number in numbers:
         siblings = read_list(f"{root}/cpu/cpu{number}/topology/thread_siblings_list")
@@ -80,7 +80,7 @@ def in_turn(cpus):
 
 
 def counts(cpus, most=WORKERS_MAX):
-    """How many workers to try: 1, 2, 4 ..., and where a node, all cores, or all CPUs are used up."""
+    """Numbers of workers to try: 1, 2, 4 ..., and those that fill a node, all cores, or all CPUs."""
     turn = in_turn(cpus)
     cores = [cpu for cpu in turn if cpu.thread == 0]
     ends = {len([c for c in cores if c.node == turn[0].node]), len(cores), len(turn)}

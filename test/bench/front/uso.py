@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""uso: what super-frames save on the way to the clients, compared with single datagrams.
+"""uso: CPU time saved by super-frames to the clients, compared with single datagrams.
 
 The downlink of a conference: each of a few clients gets bursts of one size from its peer. slipring
 has a vtap towards the clients, with ports[].uso auto and off. coturn reaches the same TAPs through
@@ -25,7 +25,7 @@ RATIOS = (
     ("auto", "coturn", "ratio_coturn"),
     ("packet", "coturn", "ratio_coturn"),
 )
-SECONDS = 150  # for the rounds of one load, for each server
+SECONDS = 150  # seconds for the rounds of one load, for each server
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Downlink(coturn.Workload):
     """Bursts to each client in turn."""
 
     burst: int = 16
-    ingress: str = "whole"  # how bursts come to the server
+    ingress: str = "whole"  # how bursts reach the server
     wire: str = "whole"  # how they leave it
 
     def options(self, rate, duration):
@@ -57,7 +57,7 @@ def downlink(size, burst, **ways):
 
 
 def loads(quick, full):
-    """What is measured: a video frame's packets and a batch of voice."""
+    """The loads: a video frame's packets and a batch of voice."""
     found = [downlink(1200, 16), downlink(160, 32), downlink(1200, 16, ingress="plain")]
     if quick:
         return found[:1]
@@ -94,7 +94,7 @@ class TapSlipring(Slipring):
 
 
 class TapBeside(SlipringBeside):
-    """slipring on the bridges, as interfaces that stay the kernel's."""
+    """slipring on the bridges, as interfaces that remain with the kernel."""
 
     def config(self):
         config = super().config()
@@ -128,7 +128,7 @@ def report(bench, workload, named, series):
             add(NAME, "relay_pps_per_cpu_s", values, "1/s", cpu=what, **more)
         add(NAME, "whole_share", series.values(name, "whole"), "share", **more)
     for one, other, metric in RATIOS:
-        if not {one, other} <= set(named):  # one could not be had
+        if not {one, other} <= set(named):  # one could not be built
             continue
         more = {**named[other], **named[one], "against": named[other]["server"], **common}
         for of in ("relay_pps", *coturn.DENOMINATORS):

@@ -27,8 +27,8 @@ ENDS = (("gen", "c0", 2), ("srv", "s0", 1), ("gen", "p0", 4), ("srv", "s1", 3))
 class Road:
     """The namespaces and their interfaces. Use as a context manager."""
 
-    port_ends = ("s0", "s1")  # of a server without the kernel
-    begun = 400  # frames out, beside those of the set-up, that tell that the traffic has begun
+    port_ends = ("s0", "s1")  # for a server without the kernel
+    begun = 400  # sent frames, in addition to the set-up, that show that the traffic has begun
 
     def __init__(self, server_cpu, generator_cpu):
         self.server_cpu, self.generator_cpu = server_cpu, generator_cpu
@@ -68,7 +68,7 @@ class Road:
 
     @staticmethod
     def steer(ns, interface, cpu):
-        """Receive work of an interface is done by one CPU."""
+        """Gives the receive work of an interface to one CPU."""
         mask = f"{1 << cpu:x}"
         ns.run("sh", "-c",
             f'for q in /sys/class/net/{interface}/queues/rx-*/rps_cpus; do echo {mask} >"$q"; done')
@@ -79,7 +79,7 @@ class Road:
             "net_af_packet1,iface=p0"]  # fmt: skip
 
     def plugged(self):
-        """Whether the ports of a generator that has just been started are on the road."""
+        """True if the ports of a newly started generator are on the road."""
         return True
 
     def to_kernel(self):
@@ -90,30 +90,29 @@ class Road:
             self.srv.ip("link", "set", interface, "arp", "on")
 
     def to_dpdk(self):
-        """The server's kernel is silent."""
+        """Silences the server's kernel."""
         self.aside(False)
         for interface in ("s0", "s1"):
             self.srv.ip("link", "set", interface, "arp", "off")
             self.srv.ip("addr", "flush", "dev", interface)
 
     def aside(self, yes=True):
-        """What comes for the ports of a server that runs is for another host in the eyes of its
-        kernel, which then drops it at once, and not when it has looked for a route: a cost that no
-        NIC has.
+        """Makes the kernel see frames for the ports of a running server as frames for another host. It
+        then drops them at once, not after a route look-up: a cost that no NIC has.
         """
         for _, interface, number in ENDS:
             if interface in self.port_ends:
                 self.srv.ip("link", "set", interface, "address", MAC.format(int(yes), number))
 
     def sent(self):
-        """Frames that the generator has sent so far."""
+        """Number of frames that the generator has sent."""
         with self.gen.enter(), open("/proc/thread-self/net/dev") as file:
             seen = parse_counters(file.read())
         return seen["c0"][1] + seen["p0"][1]
 
 
 def thread_seconds(pid):
-    """[(name, CPU time so far)] of the threads of a process."""
+    """[(name, CPU time)] of the threads of a process."""
     found = []
     for task in os.listdir(f"/proc/{pid}/task"):
         path = f"/proc/{pid}/task/{task}/"
@@ -124,7 +123,7 @@ def thread_seconds(pid):
 
 
 def run_seconds(pid):
-    """CPU time of all threads of a process so far."""
+    """CPU time of all threads of a process."""
     return sum(seconds for _, seconds in thread_seconds(pid))
 
 
@@ -137,8 +136,8 @@ def resident_bytes(pid):
 
 
 def anonymous_bytes(pid):
-    """Memory of its own: heap and stacks. PSS would move with whoever maps the same libraries, and
-    RSS with a pool's buffers that are touched for the first time.
+    """Private memory of a process: heap and stacks. PSS depends on other users of the same libraries, and
+    RSS on first uses of a pool's buffers.
     """
     with open(f"/proc/{pid}/smaps_rollup") as file:
         for line in file:
@@ -148,7 +147,7 @@ def anonymous_bytes(pid):
 
 
 def idle_seconds():
-    """{cpu: idle time so far}."""
+    """{cpu: idle time}."""
     idle = {}
     with open("/proc/stat") as file:
         for line in file:
@@ -173,12 +172,12 @@ class Cost:
     """CPUs in use while something ran."""
 
     cpu: float  # the server's CPU: its process and softirqs
-    machine: float  # all CPUs, less the generator's threads
+    machine: float  # all CPUs, without the generator's threads
     server: float  # the server's threads
 
 
 class Meter:
-    """What the machine spends between begin() and end()."""
+    """CPU time of the machine between begin() and end()."""
 
     def __init__(self, server_cpu, server_pid, generator_pid):
         self.server_cpu = server_cpu
@@ -190,7 +189,7 @@ class Meter:
         return time.monotonic(), idle_seconds(), server, generator
 
     def cost(self):
-        """Cost since it was made."""
+        """Cost since begin()."""
         (t0, idle0, server0, gen0), (t1, idle1, server1, gen1) = self.first, self.read()
         elapsed = t1 - t0
         busy = {cpu: max(0.0, elapsed - (idle1[cpu] - idle0[cpu])) for cpu in idle1}

@@ -3,11 +3,11 @@
 
 Two workers on two CPUs, each with a queue of one replay port and half of the allocations, are
 compared with two processes of one worker each on the same CPUs with the same halves. The difference
-is the cost of what two workers share (packet pool, relay map, quota, counters side by side). No
+is the cost of sharing between two workers (packet pool, relay map, quota, counters side by side). No
 packet is handed over here; relay-core's `handover` measures the cost of that.
 
-The same is asked of DTLS records alone (record_core), as a frame of a replay port is the same each
-time and a record is not.
+DTLS records are also measured alone (record_core), as frames of a replay port repeat and records
+do not.
 """
 
 import contextlib

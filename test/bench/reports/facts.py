@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a report has to say of the machine and the programs, so that its figures mean something."""
+"""Facts about the machine and the programs, without which figures mean nothing."""
 
 import glob
 import json
@@ -24,7 +24,7 @@ def read_text(path):
 
 
 def said(*argv):
-    """What a command says on stdout; nothing when it cannot."""
+    """The standard output of a command; "" if it fails."""
     try:
         return run(*argv).stdout.strip()
     except BenchError:
@@ -32,13 +32,13 @@ def said(*argv):
 
 
 def cpu_model(cpuinfo):
-    """From the text of /proc/cpuinfo."""
+    """The CPU model from the text of /proc/cpuinfo."""
     found = re.search(r"^(?:model name|Model|CPU part)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
     return found[1].strip() if found else platform.machine()
 
 
 def hypervisor(cpuinfo, virt, vendor):
-    """Who else decides when a CPU runs. virt: the word of systemd-detect-virt --vm."""
+    """The hypervisor, if any. virt: the output of systemd-detect-virt --vm."""
     if virt and virt != "none":
         return f"{virt}, {vendor}" if vendor else virt
     flags = re.search(r"^flags\s*:(.*)$", cpuinfo, re.MULTILINE)
@@ -69,13 +69,13 @@ def memory(meminfo):
 
 
 def openssl(text):
-    """The version in what `openssl version` says: of the library, which may be another's."""
+    """The library's version from `openssl version`; it may differ from the program's."""
     found = re.search(r"Library: OpenSSL (\S+)", text) or re.search(r"OpenSSL (\S+)", text)
     return found[1] if found else UNKNOWN
 
 
 def coturn():
-    """Version of the turnserver that is compared with, and what it lacks of the fastest flags."""
+    """Version of the compared turnserver, and the fast flags that it lacks."""
     try:
         version = servers.version_of(servers.turnserver())
     except BenchError:
@@ -102,7 +102,7 @@ def commit():
 
 
 def gather(folder):
-    """All of it, in the order in which it is told. folder: the build's."""
+    """All facts, in the order of the report. folder: of the build."""
     cpuinfo = read_text("/proc/cpuinfo")
     vendor = read_text("/sys/class/dmi/id/sys_vendor").strip()
     return {

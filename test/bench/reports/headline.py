@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The first table of a report: one figure for each question, found among the result lines.
 
-A row is (what, slipring, beside it, benchmark). What has not been measured has no row.
+A row is (question, slipring, comparison, benchmark). Missing measurements have no row.
 """
 
 LATENCY_LOADS = (
@@ -17,7 +17,7 @@ KINDS = {
 
 
 def matches(line, wanted):
-    """Whether a line has these members; None means that it does not have one."""
+    """True if a line has these members; None means that it must not have one."""
     return all(line.get(name) == value for name, value in wanted.items())
 
 
@@ -32,12 +32,12 @@ def first(lines, bench, metric, **wanted):
 
 
 def digits(value):
-    """Three digits that count."""
+    """Three significant digits."""
     return f"{float(f'{value:.3g}'):,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def told(line, unit=""):
-    """median (least-most), and what is to be known of the rounds."""
+    """median (least-most), and notes on the rounds."""
     marks = [name for name in ("noisy", "lossy", "generator_bound") if line.get(name)]
     text = digits(line["value"]) + (f" {unit}" if unit else "")
     if line["rounds"] > 1:
@@ -122,7 +122,7 @@ def streams(lines):
 
 
 def p50_p99(lines, bench, **wanted):
-    """p50 / p99 of the lines that are the same otherwise; nothing where one is missing."""
+    """p50 / p99 of otherwise equal lines; "" if one is missing."""
     found = [first(lines, bench, "latency_us", quantile=q, **wanted) for q in (0.5, 0.99)]
     return " / ".join(map(told, found)) if all(found) else ""
 

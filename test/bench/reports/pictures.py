@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Pictures of benchmarks, from their result lines. scripts/plot --bench draws them.
 
-What is to be drawn is worked out without matplotlib: a Chart is all that the drawing knows.
+Charts are computed without matplotlib: the drawing code knows only a Chart.
 """
 
 from dataclasses import dataclass, field
 
 COLOURS = ("#2a6fbb", "#e08214", "#2e8b57", "#8e44ad", "#c0392b", "#16a085", "#7f6000")
 GREY = "#777777"
-NAMES = {  # of servers, as a reader knows them
+NAMES = {  # names of servers for readers
     "slipring": "slipring",
     "slipring-packet": "slipring, packet: port",
     "slipring-saving": "slipring, idle: saving",
     "null": "forwarding alone",
     "processes": "as many processes",
 }
-BESIDE = "beside-coturn"  # the picture of README.md: all transports, of these benchmarks
+BESIDE = "beside-coturn"  # the picture of README.md: all transports, from these benchmarks
 BESIDE_OF = ("coturn", "streams")
 
 
@@ -96,7 +96,7 @@ def scale_chart(each, lines):
         one.values.append((line["workers"], *spread(line)))
     alone = [line["value"] for line in lines if line["workers"] == 1 and line["relay"] == "own"]
     ends = sorted({line["workers"] for line in lines})
-    for name, one in series.items():  # what is handed over begins with two workers
+    for name, one in series.items():  # hand-over begins with two workers
         one.values.sort()
     if alone and len(ends) > 1:
         ideal = [(n, n * alone[0], n * alone[0], n * alone[0]) for n in ends]
@@ -126,7 +126,7 @@ def coturn_version(lines):
 
 
 def bars(lines, place_of):
-    """Bars of quoted ratios at their places, in the colours of the servers."""
+    """Bars of quoted ratios in the servers' colours."""
     places = list(dict.fromkeys(map(place_of, lines)))
     series = {}
     for line in lines:
@@ -165,7 +165,7 @@ def beside(lines):
 
 
 def ratios(lines):
-    """Any benchmark's: a bar for each, called by what it does not have in common with the others."""
+    """Any benchmark: a bar for each line, named by the members in which it differs."""
     from results import FIXED, members
 
     found = [line for line in lines if is_ratio(line)]
@@ -187,13 +187,13 @@ MAKERS = {"relay-core": relay_core, "scale": scale, "coturn": coturn, BESIDE: be
 
 
 def charts(name, lines):
-    """What is drawn of a benchmark; nothing where there is nothing."""
+    """The charts of a benchmark, or []."""
     some = of_bench(name, lines)
     return MAKERS.get(name, ratios)(some) if some else []
 
 
 def has_picture(name, lines):
-    """Whether there is something to draw. Lines of another version have nothing."""
+    """True if there is something to draw. Lines of another version have no charts."""
     try:
         return bool(charts(name, lines))
     except (KeyError, TypeError):
@@ -201,7 +201,7 @@ def has_picture(name, lines):
 
 
 def remark(name, lines):
-    """What has to be said below."""
+    """The note below a chart."""
     some = of_bench(name, lines)
     found = ["medians of rounds, with their least and most"]
     found += [word for word in ("quick", "noisy") if any(line.get(word) for line in some)]
@@ -233,7 +233,7 @@ def draw_lines(axes, chart):
 
 
 def heights(series):
-    """Where bars are, [[y]] of each series: those that a place has lie around it. And how high."""
+    """Positions of bars, [[y]] of each series, around their places; and their height."""
     height = 0.8 / len(series)
     at = {place: [one for one in series if place in [v[0] for v in one.values]]
         for place in {v[0] for one in series for v in one.values}}  # fmt: skip

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""--report DIR: the results of a run, with all that one has to know to believe them.
+"""--report DIR: the results of a run, with the facts that make them credible.
 
-DIR/results.jsonl has a JSON object a line, written as they come: first the facts, then the result
-lines, and behind those of each benchmark how it ended and what noise there was. DIR/report.md and
-the pictures are made of it. So an interrupted run keeps what it has, and the same command goes on
-where it was. It does so only for the same machine, programs and options.
+DIR/results.jsonl has a JSON object per line, written as they come: first the facts, then the result
+lines, and after those of each benchmark its outcome and the noise. DIR/report.md and the pictures
+are made from it. So an interrupted run keeps its results, and the same command continues it. It does
+so only for the same machine, programs and options.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ FAILURE_TOLD = 400  # characters
 
 
 class Unkept(Exception):
-    """A report cannot be written any more: nothing that is measured from now on would stay."""
+    """The report cannot be written any more: further results would be lost."""
 
 
 def is_result(line):
@@ -37,7 +37,7 @@ def is_result(line):
 
 
 def noise_of(seen):
-    """What a gate has seen beside a benchmark: [(foreign, stolen, probe ns, reason)]."""
+    """Readings of a gate during a benchmark: [(foreign, stolen, probe ns, reason)]."""
     found = {"measurements": len(seen)}
     if not seen:
         return found
@@ -53,7 +53,7 @@ def noise_of(seen):
 
 
 def load(path):
-    """Objects of a file. A last line that was cut off is not there."""
+    """Objects of a file, without a last line that was cut off."""
     found = []
     with open(path, encoding="utf-8", errors="replace") as file:
         for number, text in enumerate(file, 1):
@@ -72,12 +72,12 @@ def load(path):
 
 
 def finished(lines):
-    """Benchmarks that came to their end."""
+    """Benchmarks that were completed."""
     return [line["end"] for line in lines if line.get("end") and not line.get("failed")]
 
 
 def differences(old, new):
-    """What two headers do not have in common, in words."""
+    """The differences of two headers, in words."""
     found = []
     for part in ("machine", "options"):
         a, b = old.get(part, {}), new[part]
@@ -88,7 +88,7 @@ def differences(old, new):
 
 
 def kept(lines):
-    """The header, and the lines of benchmarks that came to their end: the rest is run anew."""
+    """The header, and the lines of completed benchmarks: the others are run again."""
     done = set(finished(lines))
     return [
         line for line in lines
@@ -127,12 +127,12 @@ def noise_text(noise):
 
 
 def chapter(name, told, lines, end, picture):
-    """The part of one benchmark. told: what it measures."""
+    """The part of one benchmark. told: its description."""
     yield from ("", f"## {name}", "")
     if told:
         yield from (f"{told[0].upper()}{told[1:]}.", "")
     if end is None:
-        yield from ("**Not finished.** The same command runs it anew.", "")
+        yield from ("**Not finished.** The same command runs it again.", "")
     elif end.get("failed"):
         yield from (f"**Failed:** {' '.join(end['failed'].split())[:FAILURE_TOLD]}", "")
     if picture:
@@ -149,7 +149,7 @@ def chapter(name, told, lines, end, picture):
 
 
 def first_table(lines):
-    """What a reader looks for first."""
+    """The summary at the top."""
     try:
         found = headline.rows([line for line in lines if is_result(line)])
     except (KeyError, TypeError, AttributeError):  # lines of another version
@@ -167,22 +167,22 @@ READING = """
 ## How to read it
 
 * A figure is the median of the rounds, with the least and the most of them; `n` is their number.
-* What is compared took turns in the same rounds. A ratio is the median of the rounds' ratios, not a
-  ratio of medians. Figures of two benchmarks, or of two machines, say nothing beside each other.
+* Compared programs took turns in the same rounds. A ratio is the median of the rounds' ratios, not a
+  ratio of medians. Figures of two benchmarks, or of two machines, cannot be compared.
 * An interval that contains 1 is no difference.
-* "For each second of CPU" counts in two ways: busy time of the server's CPU, and all CPUs but for
+* "For each second of CPU" counts in two ways: busy time of the server's CPU, and all CPUs except
   the generator's threads (streams: the server's own threads). The one that is less favourable for
-  slipring says `quoted` and stands in the first table.
+  slipring says `quoted` and is in the first table.
 * On veths most of the work is the kernel's, the same for all servers. `relay-core` has no kernel.
 * `noisy`: rounds in which something else disturbed the machine are among them. `lossy`: more than
   0.1 % was lost or held back, so a ratio means nothing. `generator_bound`: the generator was the
   limit, not the server. `missing`: flags that this coturn does not know.
-* `results.jsonl` beside this page has every line; doc/performance.md has the method.
+* `results.jsonl` next to this page has every line; doc/performance.md has the method.
 """.strip()
 
 
 def page(lines, shown=()):
-    """report.md. shown: names of pictures that there are."""
+    """report.md. shown: names of existing pictures."""
     head = lines[0]
     names = dict.fromkeys(line.get("end", line.get("bench")) for line in lines[1:])
     ends = {line["end"]: line for line in lines if "end" in line}
@@ -208,7 +208,7 @@ def page(lines, shown=()):
 
 
 def replace(path, texts):
-    """Writes a file anew, whole or not at all."""
+    """Replaces a file, whole or not at all."""
     with open(path + ".new", "w", encoding="utf-8") as file:
         file.writelines(text + "\n" for text in texts)
     os.replace(path + ".new", path)
@@ -262,7 +262,7 @@ class Report:
         self.write()
 
     def write(self):
-        """report.md of what there is."""
+        """Writes report.md from the current results."""
         try:
             shown = [name for name in os.listdir(self.folder) if name.endswith(".svg")]
             replace(os.path.join(self.folder, PAGE), page(self.lines, shown))
@@ -271,7 +271,7 @@ class Report:
 
     def close(self):
         """Pictures and page."""
-        with contextlib.suppress(OSError):  # what could not be written has been said
+        with contextlib.suppress(OSError):  # failed writes have been reported
             self.file.close()
         results = [line for line in self.lines if is_result(line)]
         for name in (*dict.fromkeys(line["bench"] for line in results), pictures.BESIDE):
@@ -283,7 +283,7 @@ class Report:
     def draw(self, name):
         out = os.path.join(self.folder, f"{name}.svg")
         why = ""
-        # Debian's matplotlib is of Debian's Python, which another one may stand before
+        # Debian's matplotlib needs Debian's Python, which may not be the first in PATH
         for python in dict.fromkeys((sys.executable, PYTHON)):
             argv = [python, PLOT, "--bench", name, out, self.path]
             try:
@@ -300,7 +300,7 @@ class Report:
 
 
 def header(machine, options, benchmarks=None):
-    """benchmarks: what each measures."""
+    """benchmarks: {name: description}."""
     now = datetime.datetime.now(datetime.timezone.utc)
     return {
         "report": VERSION,

@@ -195,7 +195,7 @@ class Noise(unittest.TestCase):
         gate = noise.Gate()
         me = os.getpid()
         with gate.watch() as watch:
-            end = time.process_time() + 0.05  # several ticks of ours
+            end = time.process_time() + 0.05  # several of our ticks
             while time.process_time() < end:
                 pass
         begin, end = watch.begin, noise.Reading()
@@ -206,7 +206,7 @@ class Noise(unittest.TestCase):
 
 
 class QuietGate:
-    """A gate whose reasons are given, one for each measurement."""
+    """A gate with given reasons, one for each measurement."""
 
     def __init__(self, reasons=(), quiet=()):
         self.reasons = itertools.chain(reasons, itertools.repeat(None))
@@ -268,7 +268,7 @@ class AlternatingRounds(unittest.TestCase):
 
     def test_a_disturbed_round_is_repeated_and_said(self):
         groups = {"g": {"a": self.case("a")}}
-        # A disturbed warm-up does not matter; the second and third measurement are dropped.
+        # A disturbed warm-up does not matter; the second and third measurements are dropped.
         reasons = ["busy", "make took it", "make took it"]
         found = self.alternate(groups, rounds.Plan(keep=2, discard=1), reasons)
         self.assertEqual(found["g"].values("a", "mpps"), [4, 5])
@@ -278,7 +278,7 @@ class AlternatingRounds(unittest.TestCase):
 
     def test_a_round_waits_for_quiet(self):
         groups = {"g": {"a": self.case("a")}}
-        # The warm-up is done anyway; the first round is put off twice.
+        # The warm-up runs anyway; the first round is delayed twice.
         found = self.alternate(groups, rounds.Plan(keep=2), quiet=[False, False, False])
         self.assertEqual(found["g"].values("a", "mpps"), [2, 3])
         self.assertEqual(found["g"].dropped, 2)
@@ -364,7 +364,7 @@ class Climbing(unittest.TestCase):
 
 
 class SuperFrames(unittest.TestCase):
-    """What the uso benchmark puts on the road, and what it says of it."""
+    """Traffic of the uso benchmark, and its result lines."""
 
     def test_loads(self):
         usual, full = uso.loads(False, False), uso.loads(False, True)
@@ -475,7 +475,7 @@ class Streams(unittest.TestCase):
             self.assertEqual(listener["transport"], transport)
             self.assertEqual(listener["port"], streams.PORTS[transport])
             self.assertEqual("tls" in config, transport != "tcp")
-            # DTLS comes in by a port of its own, TCP by the kernel
+            # DTLS arrives on its own port, TCP through the kernel
             names = [port["name"] for port in config["ports"]]
             self.assertEqual(names, ["clients", "peers"] if transport == "dtls" else ["peers"])
 
@@ -549,7 +549,7 @@ class Costs(unittest.TestCase):
 
         cost = Meter(0, 1, 2).cost()
         self.assertAlmostEqual(cost.cpu, 0.75)  # 1.5 of 2 s
-        self.assertAlmostEqual(cost.machine, 1.0)  # 1.5 + 2 s, less 1.5
+        self.assertAlmostEqual(cost.machine, 1.0)  # 1.5 + 2 s, minus 1.5
         self.assertAlmostEqual(cost.server, 0.5)
 
     def test_own_threads(self):
@@ -564,7 +564,7 @@ class Costs(unittest.TestCase):
         self.assertEqual(relaywire.figures(result)["bound"], 0)
 
     def test_a_run_that_is_done_too_early(self):
-        """On a machine so busy that nobody saw it begin: worth another try. Not one that failed."""
+        """On a machine too busy to see its begin, a run is tried again; a failed run is not."""
         for code, error in ((0, Disturbed), (1, BenchError)):
             run = object.__new__(generator.Run)
             run.child = type("C", (), {"poll": lambda self, code=code: code})()
@@ -605,13 +605,13 @@ class Pages(unittest.TestCase):
             write_number(folder + "free_hugepages", 10)
             write_number(folder + "surplus_hugepages", 0)
             pages = Hugepages(folder)
-            pages.need(20)  # they are there
+            pages.need(20)  # they exist
             pages.restore()
             self.assertEqual(read_number(folder + "nr_hugepages"), 10)
             with self.assertRaises(BenchError):  # files do not become free pages
                 pages.need(100)
             self.assertEqual(read_number(folder + "nr_hugepages"), 50)
-            write_number(folder + "nr_hugepages", 53)  # somebody else has added some
+            write_number(folder + "nr_hugepages", 53)  # another program has added some
             pages.restore()
             self.assertEqual(read_number(folder + "nr_hugepages"), 13)
             pages.restore()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What scripts/bench does with its benchmarks: list, times, those that fail, who is compared."""
+"""scripts/bench and its benchmarks: list, times, failures, compared servers."""
 
 import contextlib
 import io
@@ -79,7 +79,7 @@ def working(results):
 
 
 class Runs(unittest.TestCase):
-    """All of a run but the machine."""
+    """A run without the machine."""
 
     def setUp(self):
         place = tempfile.TemporaryDirectory()
@@ -258,7 +258,7 @@ class Able(unittest.TestCase):
 
 
 class Coturn(unittest.TestCase):
-    """The turnserver that is compared with."""
+    """The compared turnserver."""
 
     def setUp(self):
         place = tempfile.TemporaryDirectory()
@@ -309,7 +309,7 @@ class Coturn(unittest.TestCase):
 
 
 class Memory(unittest.TestCase):
-    """What model_memory prints."""
+    """The output of model_memory."""
 
     def test_good(self):
         text = (
@@ -332,7 +332,7 @@ class Headline(unittest.TestCase):
         self.asked = mock.Mock(results=Results(io.StringIO(), io.StringIO()))
 
     def series(self, **figures):
-        """Five rounds alike: {server: {metric: value}}."""
+        """Five equal rounds: {server: {metric: value}}."""
         made = rounds.Series()
         made.rounds = [figures] * 5
         return made
@@ -390,7 +390,7 @@ class Headline(unittest.TestCase):
         self.assertIn("3,000 a second of CPU", found["handshakes over DTLS, `idle: saving`"][0])
 
     def test_memory_and_instructions(self):
-        """What has no rounds has no interval, and a row without a ratio."""
+        """Results without rounds have no interval, and a row without a ratio."""
         add = self.asked.results.add
         add("alloc", "bytes_per_allocation", [385.7], "bytes", how="all parts", workers=1)
         add("relay-core", "ir_per_packet", [289.6], "instructions", server="slipring",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reports of benchmarks: what is kept, when one goes on, its page, and what pictures are made of."""
+"""Reports of benchmarks: kept lines, continued runs, the page, and the data of pictures."""
 
 import contextlib
 import importlib.util
@@ -25,7 +25,7 @@ from results import Results
 
 MACHINE = {"commit": "0123456789ab", "CPU": "AMD | Zen", "DPDK": "22.11.7"}
 OPTIONS = {"quick": False, "rounds": 5}
-PUBLISHED = os.path.join(TOP, "doc/pictures/coturn")  # .jsonl, and what is drawn of it
+PUBLISHED = os.path.join(TOP, "doc/pictures/coturn")  # .jsonl, and its picture
 
 
 def line(bench, metric, value, **more):
@@ -51,7 +51,7 @@ def ratio(load, value, server="slipring", quoted=True, **more):
 
 
 def stream(transport, value, tls="", pps=40_000, idle="adaptive", quoted=True, **more):
-    """A line of the streams benchmark: of what a second of CPU relays, if nothing else is said."""
+    """A line of the streams benchmark, by default of the rate per second of CPU."""
     mark = {"quoted": True} if quoted else {}
     more = {"of": "relay_pps_per_cpu_s", **more}
     if "load" not in more and more["of"] == "relay_pps_per_cpu_s":
@@ -97,7 +97,7 @@ class Folder(unittest.TestCase):
             return file.read()
 
     def shut(self, kept):
-        """As it is closed where no picture can be drawn."""
+        """Closes it as if no picture could be drawn."""
         kept.draw = lambda name: None
         kept.close()
 
@@ -128,7 +128,7 @@ class Keeping(Folder):
         kept.keep(line("alloc", "mpps", 30))
         kept.end("alloc", {"measurements": 0}, BenchError("no turnserver"))
         kept.keep(line("scale", "mpps", 30))
-        kept.file.close()  # as one that was killed
+        kept.file.close()  # like a killed run
         with open(kept.path, "a") as file:
             file.write('{"bench": "scale", "met')
         again = self.open()
@@ -162,7 +162,7 @@ class Keeping(Folder):
                 self.assertEqual(file.read(), text)
 
     def test_files_that_were_cut_off(self):
-        """What was written whole stays. Without a header, or with rubbish, nothing is touched."""
+        """Complete lines are kept. Without a header, or with rubbish, the file is not touched."""
         kept = self.open()
         kept.keep(line("workers", "mpps", 30))
         kept.end("workers", {"measurements": 0})
@@ -209,7 +209,7 @@ class Page(Folder):
         self.assertIn("1 of 3 rounds were disturbed", text)
         self.assertIn("Reasons: make took it", text)
         self.assertIn("Lines that say `noisy`", text)
-        for row in text.splitlines():  # a table's rows have as many cells as its head
+        for row in text.splitlines():  # the rows of a table have as many cells as its head
             if row.startswith("| "):
                 self.assertIn(row.replace("\\|", "").count("|"), (3, 5, 8), row)
 
@@ -274,7 +274,7 @@ class Charts(unittest.TestCase):
         found = {one.name: one for one in chart.series}
         self.assertEqual(found["slipring"].values[0][:2], (1, 25))
         self.assertAlmostEqual(found["slipring"].values[1][3], 1e3 / 45)  # the fastest round
-        self.assertEqual(len(found["slipring"].values), 2)  # software checksums are another thing
+        self.assertEqual(len(found["slipring"].values), 2)  # software checksums are a different load
         self.assertTrue(found["testpmd"].grey)
 
     def test_scale(self):
@@ -305,7 +305,7 @@ class Charts(unittest.TestCase):
         self.assertEqual(pictures.beside_lines(CANNED[::-1])[0]["bench"], "coturn")
         ys, height = pictures.heights(chart.series)
         self.assertAlmostEqual(height, 0.4)
-        self.assertAlmostEqual(ys[0][0], 0)  # alone at its place
+        self.assertAlmostEqual(ys[0][0], 0)  # the only one at its place
         self.assertAlmostEqual(ys[1][0] - ys[0][1], height)
 
     def test_others(self):
@@ -376,7 +376,7 @@ class Plot(Folder):
             self.assertLess(len(first), 60_000)
 
     def test_of_a_report(self):
-        """README's picture by one command. Its lines lie beside it, and draw it again."""
+        """README's picture by one command. Its lines are next to it, and draw it again."""
         python = with_matplotlib()
         if python is None:
             self.skipTest("no matplotlib")
@@ -392,7 +392,7 @@ class Plot(Folder):
                 self.drawn(python, pictures.BESIDE, os.path.join(self.folder, "out.jsonl")))  # fmt: skip
 
     def test_published(self):
-        """The picture in doc/ is small and speaks of what lies beside it."""
+        """The picture in doc/ is small and matches the lines next to it."""
         with open(f"{PUBLISHED}.svg", encoding="utf-8") as file:
             text = file.read()
         self.assertLess(len(text.encode()), 60_000)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which CPUs the scale benchmark takes on machines of all sizes, and what it says of a run."""
+"""CPUs of the scale benchmark on machines of all sizes, and its report on a run."""
 
 import io
 import json
@@ -24,7 +24,7 @@ from topology import Cpu
 
 def box(sockets, cores, threads, far=True):
     """CPUs of a machine as Linux numbers them: all first threads, then all second ones (far), or
-    both of a core side by side."""
+    those of a core in sequence."""
     total = sockets * cores
     first, nodes = {}, {}
     for number in range(total * threads):
@@ -44,7 +44,7 @@ def numbers(cpus):
 
 
 class Records(unittest.TestCase):
-    """DTLS records of two workers beside two processes (scripts/bench workers)."""
+    """DTLS records of two workers and of two processes (scripts/bench workers)."""
 
     def test_processes_at_the_same_time(self):
         said = []
@@ -120,14 +120,14 @@ class Order(unittest.TestCase):
         self.assertEqual(topology.counts(turn), [1, 2, 4, 8, 16, 24, 32, 48, 64])
         self.assertTrue(topology.told(turn[:64])["hyper_threads"])
         self.assertEqual(topology.told(turn[:64])["cores"], 48)
-        # 2 x 16 with hyper-threads: all of it are 64
+        # 2 x 16 with hyper-threads: 64 in all
         turn = topology.in_turn(made(2, 16, 2))
         self.assertEqual(topology.counts(turn), [1, 2, 4, 8, 16, 32, 64])
         self.assertEqual(topology.counts(topology.in_turn(made(1, 6, 2))), [1, 2, 4, 6, 8, 12])
         self.assertEqual(topology.counts(topology.in_turn(made(1, 1, 1))), [1])
 
     def test_only_what_is_allowed(self):
-        # both threads of core 3, one of core 4, and the second thread of core 9 alone
+        # both threads of core 3, one of core 4, and only the second thread of core 9
         cpus = made(1, 16, 2, allowed=[3, 19, 4, 25])
         turn = topology.in_turn(cpus)
         self.assertEqual(numbers(turn), [3, 4, 25, 19])
@@ -177,7 +177,7 @@ class Loads(unittest.TestCase):
         apart = some["processes"]
         self.assertEqual((apart.load(1000).workers, apart.load(1000).allocations), (1, 1000))
         self.assertEqual(apart.processes(), 16)
-        # a worker's share is the same everywhere
+        # a worker's share is equal everywhere
         for case in some.values():
             self.assertEqual(case.load(1000).allocations // case.load(1000).workers, 1000)
 
@@ -198,7 +198,7 @@ class Loads(unittest.TestCase):
 
 
 def series(count):
-    """Rounds in which hand-over costs a fifth and nothing else anything."""
+    """Rounds in which only hand-over costs something: a fifth."""
     found = rounds.Series()
     each = {"own": 20.0, "shared": 10.0}
     one = {"held": 0.0}
