@@ -201,8 +201,8 @@ def report(bench, makers, series):
             add(NAME, "allocs_per_cpu_s", values, "1/s", cpu=cpu, **named[name])
     for name, make in makers.items():
         if name != "slipring":
-            other = make().parameters()
-            more = {**other, "server": "slipring", "against": other["server"], "clients": CLIENTS}
+            rival = make().parameters()
+            more = {**rival, "server": "slipring", "against": rival["server"], "clients": CLIENTS}
             for cpu in DENOMINATORS:
                 values = series.ratios("slipring", name, cpu)
                 add(NAME, "ratio_coturn", values, "ratio", of="allocs_per_cpu_s", cpu=cpu, **more)

@@ -199,12 +199,12 @@ def forecast(args, names):
     return f"{number}, about {spoken(sum(times))}{longer}: {each}"
 
 
-def progress(args, names, at):
+def progress(args, names, index):
     """The heading of a benchmark that begins, with the remaining time."""
     if args.against:
-        return f"--- {names[at]}"
-    left = sum(BENCHES[name].seconds(args) for name in names[at:])
-    return f"--- {names[at]}: {at + 1} of {len(names)}, about {spoken(left)} left"
+        return f"--- {names[index]}"
+    left = sum(BENCHES[name].seconds(args) for name in names[index:])
+    return f"--- {names[index]}: {index + 1} of {len(names)}, about {spoken(left)} left"
 
 
 def attempt(name, function, results):
@@ -229,8 +229,8 @@ def run_all(args, results, bench, kept):
     names, failed = list(work), {}
     if names:
         results.say(forecast(args, names))
-    for at, (name, function) in enumerate(work.items()):
-        results.say(progress(args, names, at))
+    for index, (name, function) in enumerate(work.items()):
+        results.say(progress(args, names, index))
         error = attempt(name, function, results)
         if error is not None:
             failed[name] = error

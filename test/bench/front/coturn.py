@@ -166,20 +166,20 @@ def report(bench, workload, named, series):
             more["generator_bound"] = True
         for metric in ("relay_pps", "send_pps"):
             add(NAME, metric, series.values(name, metric), "1/s", **more)
-        for what in DENOMINATORS:
-            values = series.values(name, what)
-            add(NAME, "relay_pps_per_cpu_s", values, "1/s", cpu=what, **more)
+        for denominator in DENOMINATORS:
+            values = series.values(name, denominator)
+            add(NAME, "relay_pps_per_cpu_s", values, "1/s", cpu=denominator, **more)
         for key, quantile in QUANTILES.items():
             add(NAME, "latency_us", series.values(name, key), "us", quantile=quantile, **more)
     ours = [name for name in named if named[name]["server"] != "coturn"]
-    for one, other in itertools.product(ours, [name for name in named if name not in ours]):
-        more = {**named[other], **common, "server": one, "against": named[other]["server"]}
-        report_ratios(bench, workload, (one, other), series, more)
+    for one, rival in itertools.product(ours, [name for name in named if name not in ours]):
+        more = {**named[rival], **common, "server": one, "against": named[rival]["server"]}
+        report_ratios(bench, workload, (one, rival), series, more)
 
 
 def report_ratios(bench, workload, pair, series, more):
-    found = {what: series.ratios(*pair, what) for what in DENOMINATORS}
-    worst = min(DENOMINATORS, key=lambda what: stats.median(found[what]))
+    found = {denominator: series.ratios(*pair, denominator) for denominator in DENOMINATORS}
+    worst = min(DENOMINATORS, key=lambda denominator: stats.median(found[denominator]))
     add = bench.results.add
     if workload.fixed:
         for key, quantile in QUANTILES.items():
@@ -188,9 +188,9 @@ def report_ratios(bench, workload, pair, series, more):
     else:
         rates = series.ratios(*pair, "relay_pps")
         add(NAME, "ratio_coturn", rates, "ratio", of="relay_pps", **more)
-    for what in DENOMINATORS:
-        mark = {"quoted": True} if what == worst else {}
-        add(NAME, "ratio_coturn", found[what], "ratio", of="relay_pps_per_cpu_s", cpu=what,
+    for denominator in DENOMINATORS:
+        mark = {"quoted": True} if denominator == worst else {}
+        add(NAME, "ratio_coturn", found[denominator], "ratio", of="relay_pps_per_cpu_s", cpu=denominator,
             **mark, **more)  # fmt: skip
 
 

@@ -31,10 +31,10 @@ LINES = (  # metric, key of figures(), unit, server
 def figures(answer):
     """{direction: {key: value}} of the output of dtls_core, without the port."""
     found = {}
-    for way in WAYS:
-        relay, records, port = (answer[way][part] for part in ("relay", "records", "port"))
+    for direction in WAYS:
+        relay, records, port = (answer[direction][part] for part in ("relay", "records", "port"))
         ns, median = (relay[key] - port[key] for key in ("ns", "median"))
-        found[way] = {
+        found[direction] = {
             "relay": ns,
             "records": records["ns"],
             "relay_median": median,
@@ -60,10 +60,10 @@ def report(bench, series, answer):
     more = {"transport": "dtls", **{key: answer[key] for key in ("clients", "size", "cipher")}}
     if series.noisy:
         more["noisy"] = True
-    for way in WAYS:
+    for direction in WAYS:
         for metric, key, unit, server in LINES:
-            values = series.values(way, key)
-            bench.results.add(NAME, metric, values, unit, server=server, direction=way, **more)
+            values = series.values(direction, key)
+            bench.results.add(NAME, metric, values, unit, server=server, direction=direction, **more)
 
 
 def main(bench):

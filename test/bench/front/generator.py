@@ -126,9 +126,9 @@ def measured(bench, road, run, server, duration, clients):
         return run.result(duration + SETUP_S), cost
 
 
-def latency(way, name):
+def latency(side, name):
     """A quantile of a direction of a result, us; None if nothing arrived."""
-    found = way["latency_us"][name]
+    found = side["latency_us"][name]
     if found is None:
         raise Disturbed("no datagram has come through")
     return found

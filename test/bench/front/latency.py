@@ -69,9 +69,9 @@ def case(bench, road, make, rates):
                 more = ["--pps", f"{rate:.0f}", "--duration", str(duration), "--warmup", "0.5"]
                 run = generator.on_road(bench, road, *options(*more))
                 result = generator.plain(bench, run, duration)
-                for way in WAYS:
-                    found = result["ways"][way]
-                    figures.update({(load, way, q): generator.latency(found, q) for q in QUANTILES})
+                for side in WAYS:
+                    found = result["ways"][side]
+                    figures.update({(load, side, q): generator.latency(found, q) for q in QUANTILES})
         median = "p50_us at half"
         return {median: figures[SHARES[1], "up", "p50"], **figures}
 
@@ -81,12 +81,12 @@ def case(bench, road, make, rates):
 def report(bench, named, rates, series):
     for name, server in named.items():
         for load, rate in rates[name].items():
-            for way in WAYS:
+            for side in WAYS:
                 for key, quantile in QUANTILES.items():
-                    values = series.values(name, (load, way, key))
+                    values = series.values(name, (load, side, key))
                     bench.results.add(
                         NAME, "latency_us", values, "us", quantile=quantile, load=load,
-                        pps=round(rate), direction=way, mode="channel", size=SIZE,
+                        pps=round(rate), direction=side, mode="channel", size=SIZE,
                         clients=CLIENTS, **server,
                     )  # fmt: skip
 

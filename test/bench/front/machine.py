@@ -168,11 +168,11 @@ def terminated(*_):
     raise SystemExit(143)
 
 
-def wait_until(condition, timeout, what):
+def wait_until(condition, timeout, awaited):
     """Polls until condition() is true and returns its value."""
     end = time.monotonic() + timeout
     while not (value := condition()):
         if time.monotonic() > end:
-            raise Disturbed(f"not within {timeout:g} s: {what}")
+            raise Disturbed(f"not within {timeout:g} s: {awaited}")
         time.sleep(0.02)
     return value

@@ -30,7 +30,7 @@ class Process:
 
     parent: int
     name: str
-    own: int
+    own_ticks: int
     children: int
     kernel: bool
 
@@ -84,14 +84,14 @@ def foreign_ticks(before, after, ours):
     totals = []
     for processes in (before, after):
         others = [p for pid, p in processes.items() if pid not in ours and not p.kernel]
-        totals.append(sum(p.own + p.children for p in others))
+        totals.append(sum(p.own_ticks + p.children for p in others))
     grown = {}
     for pid, process in after.items():
         if pid not in ours and not process.kernel:
             old = before.get(pid)
-            new_time = process.own + process.children
+            new_time = process.own_ticks + process.children
             grown[process.name] = grown.get(process.name, 0) + (
-                new_time - (old.own + old.children if old else 0)
+                new_time - (old.own_ticks + old.children if old else 0)
             )
     top = max(grown, key=grown.get, default="")
     return max(0, totals[1] - totals[0]), top if grown.get(top, 0) > 0 else ""
@@ -100,8 +100,8 @@ def foreign_ticks(before, after, ours):
 def judge(limits, *, foreign=0.0, top="", stolen=0.0, probes=()):
     """The reason why a measurement meanwhile is unfit, or None."""
     if foreign > limits.foreign:
-        who = f", most of it {top}" if top else ""
-        return f"other processes took {foreign:.1%} of a CPU{who}"
+        culprit = f", most of it {top}" if top else ""
+        return f"other processes took {foreign:.1%} of a CPU{culprit}"
     if stolen > limits.stolen:
         return f"the hypervisor took {stolen:.1%} of a CPU"
     worst = max(probes, default=0)

@@ -146,9 +146,9 @@ class Driver:
     def answer(self, timeout):
         return parse_answer(self.dialogue.until(b"\n", timeout), self.binary)
 
-    def start(self, what, seconds):
+    def start(self, activity, seconds):
         """Begins a run; finish() waits for its end."""
-        self.dialogue.send(f"run {what} {seconds}")
+        self.dialogue.send(f"run {activity} {seconds}")
 
     def finish(self, seconds):
         answer = self.answer(seconds + 30)
@@ -156,8 +156,8 @@ class Driver:
             raise BenchError(f"{self.binary} dropped {answer['drops']} packets")
         return {name: answer[name] for name in FIGURES if name in answer}
 
-    def run(self, what, seconds):
-        self.start(what, seconds)
+    def run(self, activity, seconds):
+        self.start(activity, seconds)
         return self.finish(seconds)
 
 
@@ -191,22 +191,22 @@ def callgrind(function, *argv):
     return int(found[1])
 
 
-def instructions(binary, load, what, packets):
+def instructions(binary, load, activity, packets):
     """Instructions that callgrind counts in the measured rounds of one run."""
     need = memory_mb(binary, load) + 64
     return callgrind(
         "measure_rounds", binary, "--lcores", "0@0", "--no-huge", "-m", str(need),
         "--no-shconf", "--iova-mode=va", "--no-pci", "--no-telemetry", "--log-level=error", "--",
-        *load.options(), "--clock", "fixed", "--run", what, "--packets", str(packets),
+        *load.options(), "--clock", "fixed", "--run", activity, "--packets", str(packets),
     )  # fmt: skip
 
 
 def ir_per_packet(binary, load):
     """{"relay", "forward"}: instructions per packet of a whole turn."""
     counts = {}
-    for what in ("relay", "forward"):
-        ends = [(n, instructions(binary, load, what, n)) for n in IR_PACKETS]
-        counts[what] = stats.per_unit(*ends)
+    for activity in ("relay", "forward"):
+        ends = [(n, instructions(binary, load, activity, n)) for n in IR_PACKETS]
+        counts[activity] = stats.per_unit(*ends)
     return counts
 
 
@@ -225,13 +225,13 @@ def group(bench, loads):
         size = drivers[loads[0]].ready["frame"]
         vdev = f"net_null0,copy=1,size={size:.0f}"
         lcores = f"0@{bench.rest_cpu},1@{cpu}"
-        other = stack.enter_context(testpmd.started(machine, lcores, vdev, mbufs=MBUFS))
+        swapper = stack.enter_context(testpmd.started(machine, lcores, vdev, mbufs=MBUFS))
 
         def cases(load):
             return {
                 "relay": lambda: drivers[load].run("relay", bench.window),
                 "forward": lambda: drivers[load].run("forward", bench.window),
-                "testpmd": lambda: in_mpps(other.rate(bench.window)),
+                "testpmd": lambda: in_mpps(swapper.rate(bench.window)),
             }
 
         yield {load: cases(load) for load in loads}

@@ -94,18 +94,18 @@ def over_testpmd(bench):
     cpu = bench.rest_cpu
     vdev = device("server", socket)
     with contextlib.ExitStack() as stack:
-        other = stack.enter_context(
+        swapper = stack.enter_context(
             testpmd.started(
                 bench.machine, f"0@{cpu},1@{cpu}", vdev, mbufs=MBUFS, more=["--disable-link-check"]
             )
         )
-        other.command("set fwd icmpecho")
-        other.command("start")
+        swapper.command("set fwd icmpecho")
+        swapper.command("start")
         stack.enter_context(run.started())
-        wait_until(lambda: run.alive() and other.received()[0] > SEEN, 15, "packets at testpmd")
-        other.command("stop")
-        other.command("set fwd 5tswap")
-        other.command("start")
+        wait_until(lambda: run.alive() and swapper.received()[0] > SEEN, 15, "packets at testpmd")
+        swapper.command("stop")
+        swapper.command("set fwd 5tswap")
+        swapper.command("start")
         return figures(run.result(bench.window + WARMUP_S + generator.SETUP_S))
 
 

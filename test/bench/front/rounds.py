@@ -69,8 +69,8 @@ class Series:
     def values(self, case, metric):
         return [kept[case][metric] for kept in self.rounds]
 
-    def ratios(self, case, other, metric):
-        return stats.ratios(self.values(case, metric), self.values(other, metric))
+    def ratios(self, case, reference, metric):
+        return stats.ratios(self.values(case, metric), self.values(reference, metric))
 
 
 def in_order(names, number):

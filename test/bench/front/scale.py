@@ -157,8 +157,8 @@ def report(bench, cpus, each, series, ready):
         if series.noisy:
             more["noisy"] = True
         add(NAME, "mpps", series.values(case.name, "mpps"), "Mpps", **more)
-        for metric, other in ratios_of(case) if case.workers > 1 else ():
-            values = series.ratios(case.name, other, "mpps")
+        for metric, reference in ratios_of(case) if case.workers > 1 else ():
+            values = series.ratios(case.name, reference, "mpps")
             add(NAME, metric, values, "ratio", **more)
         if case.handover:
             add(NAME, "held_share", series.values(case.name, "held"), "of time", **more)

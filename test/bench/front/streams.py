@@ -264,17 +264,17 @@ def all_servers(bench, road, transport, certificate):
 # --- runs -----------------------------------------------------------------------------------------
 
 
-def start(bench, road, way, *options):
+def start(bench, road, variant, *options):
     """A run with peers."""
     peers = ("--peer-port", "net_af_packet0,iface=p0", "--peer-addr",
         f"{PEER_NET}.100-{PEER_NET}.107/24")  # fmt: skip
-    argv = (*way.options(), *peers, *options)
+    argv = (*variant.options(), *peers, *options)
     return generator.Run(bench, *argv, netns=road.gen.argv(), plugged=road.plugged)
 
 
-def alone(bench, road, way, *options):
+def alone(bench, road, variant, *options):
     """A run of clients without peers."""
-    argv = (*way.options(), *options)
+    argv = (*variant.options(), *options)
     return generator.Run(bench, *argv, netns=road.gen.argv(), plugged=road.plugged)
 
 
@@ -286,13 +286,13 @@ def per_cpu(name, value, cost):
 def unfit(result):
     """Share of the due datagrams that did not arrive: lost, or held back by a full connection."""
     held = result["links"]["held_back"]
-    lost = sum(way["lost"] for way in result["ways"].values())
+    lost = sum(variant["lost"] for variant in result["ways"].values())
     return (held + lost) / max(result["total_sent"] + held, 1)
 
 
 def relay_figures(result, cost):
     seconds = result["seconds"]
-    payload = sum(way["received_bytes"] for way in result["ways"].values()) / seconds
+    payload = sum(variant["received_bytes"] for variant in result["ways"].values()) / seconds
     return {
         "relay_pps": result["recv_pps"],
         "unfit": unfit(result),
@@ -305,32 +305,32 @@ def relay_figures(result, cost):
     }
 
 
-def check_version(way, cipher):
+def check_version(variant, cipher):
     """Servers are compared at the same version of TLS. cipher: "TLSv1.3 NAME", as negotiated."""
-    if way.tls and not (cipher or "").startswith(f"TLSv{way.tls} "):
-        raise BenchError(f"it speaks no TLS {way.tls}, but {cipher}")
+    if variant.tls and not (cipher or "").startswith(f"TLSv{variant.tls} "):
+        raise BenchError(f"it speaks no TLS {variant.tls}, but {cipher}")
 
 
-def looked_at(bench, road, way, ciphers):
+def looked_at(bench, road, variant, ciphers):
     """A function that checks a server that has just started, and stores its cipher."""
 
     def look(server):
-        run = start(bench, road, way, *LOADS[0].options(0.3))
+        run = start(bench, road, variant, *LOADS[0].options(0.3))
         found = generator.plain(bench, run, 0.3)["links"]["cipher"]
-        check_version(way, found)
+        check_version(variant, found)
         ciphers[server.kind] = {"cipher": found} if found else {}
 
     return look
 
 
-def relay_case(bench, road, make, way, load):
+def relay_case(bench, road, make, variant, load):
     duration = bench.window * 1.5 + 1
 
     def one():
         with make().started() as server:
-            warm = start(bench, road, way, *load.options(0.3))
+            warm = start(bench, road, variant, *load.options(0.3))
             generator.plain(bench, warm, 0.3)
-            again = start(bench, road, way, *load.options(duration))
+            again = start(bench, road, variant, *load.options(duration))
             figures = {}
             with busy_share(server, figures):
                 result, cost = generator.measured(
@@ -341,7 +341,7 @@ def relay_case(bench, road, make, way, load):
     return one
 
 
-def knock_case(bench, road, make, way):
+def knock_case(bench, road, make, variant):
     duration = bench.window * 1.5 + 1
     options = [
         "--mode", "handshake", "--clients", str(KNOCKERS), "--duration", str(duration),
@@ -350,7 +350,7 @@ def knock_case(bench, road, make, way):
 
     def one():
         with make().started() as server:
-            knocks = alone(bench, road, way, *options)
+            knocks = alone(bench, road, variant, *options)
             result, cost = generator.measured(bench, road, knocks, server, duration, 0)
         return {
             "rate": result["recv_pps"],
@@ -362,16 +362,16 @@ def knock_case(bench, road, make, way):
     return one
 
 
-def held_case(bench, road, make, way, count):
+def held_case(bench, road, make, variant, count):
     """Growth of a server's memory per idle client."""
     options = ["--mode", "alloc-hold", "--setup-rate", "500", "--warmup", "0"]
 
     def one():
         with make().started() as server:
-            few = alone(bench, road, way, *options, "--clients", "20", "--duration", "0.3")
+            few = alone(bench, road, variant, *options, "--clients", "20", "--duration", "0.3")
             generator.plain(bench, few, 0.3)
             before = most = veths.anonymous_bytes(server.pid)
-            many = alone(bench, road, way, *options, "--clients", str(count),
+            many = alone(bench, road, variant, *options, "--clients", str(count),
                 "--duration", "1.5")  # fmt: skip
             with many.started():
                 while many.child.poll() is None:
@@ -392,7 +392,7 @@ def held_case(bench, road, make, way, count):
 def pairs(named):
     """Pairs of each slipring and each other server."""
     ours = [name for name in named if name.startswith("slipring")]
-    return [(mine, other) for mine in ours for other in named if other not in ours]
+    return [(mine, rival) for mine in ours for rival in named if rival not in ours]
 
 
 def report_costs(bench, series, named, metric, common):
@@ -402,10 +402,10 @@ def report_costs(bench, series, named, metric, common):
         for cpu in DENOMINATORS:
             values = series.values(name, (metric, cpu))
             add(NAME, f"{metric}_per_cpu_s", values, "1/s", cpu=cpu, **server, **common)
-    for mine, other in pairs(named):
-        found = {c: series.ratios(mine, other, (metric, c)) for c in DENOMINATORS}
+    for mine, rival in pairs(named):
+        found = {c: series.ratios(mine, rival, (metric, c)) for c in DENOMINATORS}
         worst = min(DENOMINATORS, key=lambda cpu: stats.median(found[cpu]))
-        more = {**named[other], **named[mine], "against": named[other]["server"], **common}
+        more = {**named[rival], **named[mine], "against": named[rival]["server"], **common}
         for cpu in DENOMINATORS:
             mark = {"quoted": True} if cpu == worst else {}
             add(NAME, "ratio_coturn", found[cpu], "ratio", of=f"{metric}_per_cpu_s", cpu=cpu,
@@ -423,15 +423,15 @@ def report_relay(bench, series, named, common):
         add(NAME, "relay_pps", series.values(name, "relay_pps"), "1/s", **more)
         add(NAME, "not_delivered", series.values(name, "unfit"), "share", **more)
         add(NAME, "latency_p99", series.values(name, "p99_us"), "us", direction="down", **more)
-        for what, metric in (("process", "threads"), ("cpu0", "busy")):
-            add(NAME, "cpu_in_use", series.values(name, metric), "share", cpu=what, **more)
+        for label, metric in (("process", "threads"), ("cpu0", "busy")):
+            add(NAME, "cpu_in_use", series.values(name, metric), "share", cpu=label, **more)
         if server["server"] == "slipring":
             add(NAME, "worker_busy", series.values(name, "worker_busy"), "share", **more)
     for metric in ("relay_pps", "relay_bytes"):
         report_costs(bench, series, named, metric, common)
-    for mine, other in pairs(named):
-        more = {**named[other], **named[mine], "against": named[other]["server"], **common}
-        bench.results.add(NAME, "ratio_coturn", series.ratios(mine, other, "p99_us"), "ratio",
+    for mine, rival in pairs(named):
+        more = {**named[rival], **named[mine], "against": named[rival]["server"], **common}
+        bench.results.add(NAME, "ratio_coturn", series.ratios(mine, rival, "p99_us"), "ratio",
             of="latency_p99", direction="down", **more)  # fmt: skip
 
 
@@ -467,59 +467,59 @@ class Compared:
 
     bench: object
     road: Road
-    way: Way
+    variant: Way
     makers: dict
     named: dict
 
-    def rounds(self, what, case, plan, *more):
+    def rounds(self, label, case, plan, *more):
         cases = {
-            name: case(self.bench, self.road, make, self.way, *more)
+            name: case(self.bench, self.road, make, self.variant, *more)
             for name, make in self.makers.items()
         }
-        return rounds_of(self.bench, f"{self.way.name}: {what}", cases, plan)
+        return rounds_of(self.bench, f"{self.variant.name}: {label}", cases, plan)
 
     def relay(self, load):
         series = self.rounds(load.name, relay_case, self.bench.plan(SECONDS), load)
         more = {"load": load.name, "pps": load.pps, "size": SIZE, "clients": load.clients}
-        report_relay(self.bench, series, self.named, parameters(self.way, series, **more))
+        report_relay(self.bench, series, self.named, parameters(self.variant, series, **more))
 
     def knocks(self):
         series = self.rounds("handshakes", knock_case, self.bench.plan(SECONDS))
-        common = parameters(self.way, series, clients=KNOCKERS)
+        common = parameters(self.variant, series, clients=KNOCKERS)
         report_knocks(self.bench, series, self.named, common)
 
     def held(self):
         count = HELD // 5 if self.bench.quick else HELD
         plan = self.bench.plan(SECONDS, keep=3, least=3)
         series = self.rounds("memory", held_case, plan, count)
-        report_held(self.bench, series, self.named, parameters(self.way, series, clients=count))
+        report_held(self.bench, series, self.named, parameters(self.variant, series, clients=count))
 
 
-def parameters(way, series, **more):
-    return {**way.parameters(), **more, **({"noisy": True} if series.noisy else {})}
+def parameters(variant, series, **more):
+    return {**variant.parameters(), **more, **({"noisy": True} if series.noisy else {})}
 
 
-def measure(bench, road, way, certificate):
+def measure(bench, road, variant, certificate):
     """All measurements of one transport."""
-    makers = all_servers(bench, road, way.transport, certificate)
-    why = makers["slipring"]().refused()
-    if why:
-        bench.say(f"{way.name}: left out, slipring has no such listener: {why}")
+    makers = all_servers(bench, road, variant.transport, certificate)
+    refusal = makers["slipring"]().refused()
+    if refusal:
+        bench.say(f"{variant.name}: left out, slipring has no such listener: {refusal}")
         return
     ciphers = {}
-    makers = servers.able(bench, makers, looked_at(bench, road, way, ciphers))
+    makers = servers.able(bench, makers, looked_at(bench, road, variant, ciphers))
     named = {name: make().parameters() for name, make in makers.items()}
     named = {name: {**found, **ciphers[found["server"]]} for name, found in named.items()}
-    compared = Compared(bench, road, way, makers, named)
+    compared = Compared(bench, road, variant, makers, named)
     parts = {load.name: lambda load=load: compared.relay(load) for load in loads(bench)}
     parts |= {"handshakes": compared.knocks, "memory": compared.held}
-    each_part({f"{way.name}: {name}": part for name, part in parts.items()}, bench.say)
+    each_part({f"{variant.name}: {name}": part for name, part in parts.items()}, bench.say)
 
 
 def main(bench):
     certificate = make_certificate(bench)
     with StreamRoad(bench.rest_cpu, bench.work_cpu) as road:
         each_part(
-            {way.name: lambda way=way: measure(bench, road, way, certificate) for way in WAYS},
+            {v.name: lambda v=v: measure(bench, road, v, certificate) for v in WAYS},
             bench.say,
         )

@@ -123,17 +123,17 @@ def report(bench, workload, named, series):
             more["generator_bound"] = True
         for metric in ("relay_pps", "send_pps"):
             add(NAME, metric, series.values(name, metric), "1/s", **more)
-        for what in coturn.DENOMINATORS:
-            values = series.values(name, what)
-            add(NAME, "relay_pps_per_cpu_s", values, "1/s", cpu=what, **more)
+        for denominator in coturn.DENOMINATORS:
+            values = series.values(name, denominator)
+            add(NAME, "relay_pps_per_cpu_s", values, "1/s", cpu=denominator, **more)
         add(NAME, "whole_share", series.values(name, "whole"), "share", **more)
-    for one, other, metric in RATIOS:
-        if not {one, other} <= set(named):  # one could not be built
+    for one, rival, metric in RATIOS:
+        if not {one, rival} <= set(named):  # one could not be built
             continue
-        more = {**named[other], **named[one], "against": named[other]["server"], **common}
-        for of in ("relay_pps", *coturn.DENOMINATORS):
-            what = {"of": of} if of == "relay_pps" else {"of": "relay_pps_per_cpu_s", "cpu": of}
-            add(NAME, metric, series.ratios(one, other, of), "ratio", **what, **more)
+        more = {**named[rival], **named[one], "against": named[rival]["server"], **common}
+        for key in ("relay_pps", *coturn.DENOMINATORS):
+            part = {"of": key} if key == "relay_pps" else {"of": "relay_pps_per_cpu_s", "cpu": key}
+            add(NAME, metric, series.ratios(one, rival, key), "ratio", **part, **more)
 
 
 def main(bench):

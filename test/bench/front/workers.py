@@ -26,10 +26,10 @@ def label(count):
     return f"2 workers x {count:,}"
 
 
-def at_once(drivers, seconds, what="relay", figure="mpps"):
+def at_once(drivers, seconds, activity="relay", figure="mpps"):
     """All of them work at the same time: the sum of their rates."""
     for one in drivers:
-        one.start(what, seconds)
+        one.start(activity, seconds)
     return {figure: sum(one.finish(seconds)[figure] for one in drivers)}
 
 

@@ -65,8 +65,8 @@ def relay_core(lines):
         cost = first(lines, "relay-core", "ns_per_packet", **same)
         beside = first(lines, "relay-core", "ratio_testpmd", **same)
         text = told(rate, "Mpps") + (f", {digits(cost['value'])} ns a datagram" if cost else "")
-        what = f"one core, {count:,} allocation{'s' if count > 1 else ''}"
-        yield what, text, times(beside, "testpmd's rate"), "relay-core"
+        title = f"one core, {count:,} allocation{'s' if count > 1 else ''}"
+        yield title, text, times(beside, "testpmd's rate"), "relay-core"
 
 
 def instructions(lines):
@@ -87,8 +87,8 @@ def scale(lines):
         ]
         if any(ratios):
             each = rate["allocations"] // rate["workers"]
-            what = f"{rate['workers']} workers, {each:,} allocations each"
-            yield what, told(rate, "Mpps"), ", ".join(filter(None, ratios)), "scale"
+            title = f"{rate['workers']} workers, {each:,} allocations each"
+            yield title, told(rate, "Mpps"), ", ".join(filter(None, ratios)), "scale"
 
 
 def coturn(lines):
@@ -96,9 +96,9 @@ def coturn(lines):
     for ratio in some(lines, "coturn", "ratio_coturn", of="relay_pps_per_cpu_s", quoted=True):
         same = {"server": ratio["server"], "load": ratio["load"], "cpu": ratio["cpu"]}
         rate = first(lines, "coturn", "relay_pps_per_cpu_s", **same)
-        what = f"UDP, {ratio['load']}{KINDS.get(ratio['server'], '')}"
+        title = f"UDP, {ratio['load']}{KINDS.get(ratio['server'], '')}"
         text = told(rate, "a second of CPU") if rate else ""
-        yield what, text, times(ratio, coturn_of(ratio)), "coturn"
+        yield title, text, times(ratio, coturn_of(ratio)), "coturn"
 
 
 def way_of(line):
@@ -107,18 +107,18 @@ def way_of(line):
 
 
 def streams(lines):
-    for of in ("relay_pps_per_cpu_s", "handshakes_per_cpu_s"):
-        for ratio in some(lines, "streams", "ratio_coturn", of=of, quoted=True):
+    for metric in ("relay_pps_per_cpu_s", "handshakes_per_cpu_s"):
+        for ratio in some(lines, "streams", "ratio_coturn", of=metric, quoted=True):
             same = {
                 name: ratio.get(name) for name in ("transport", "tls", "load", "cpu", "idle")
             }
-            rate = first(lines, "streams", of, server="slipring", **same)
-            what = f"handshakes over {way_of(ratio)}"
+            rate = first(lines, "streams", metric, server="slipring", **same)
+            title = f"handshakes over {way_of(ratio)}"
             if "pps" in ratio:
-                what = f"{way_of(ratio)}, {ratio['pps']:,} a second"
-            what += ", `idle: saving`" if ratio.get("idle") == "saving" else ""
+                title = f"{way_of(ratio)}, {ratio['pps']:,} a second"
+            title += ", `idle: saving`" if ratio.get("idle") == "saving" else ""
             text = told(rate, "a second of CPU") if rate else ""
-            yield what, text, times(ratio, coturn_of(ratio)), "streams"
+            yield title, text, times(ratio, coturn_of(ratio)), "streams"
 
 
 def p50_p99(lines, bench, **wanted):
@@ -132,33 +132,33 @@ def calls(lines):
         if line["server"] not in KINDS:
             continue
         text = p50_p99(lines, "coturn", load="100 calls", server=line["server"])
-        other = p50_p99(lines, "coturn", load="100 calls", server="coturn")
-        what = f"latency of 100 calls, p50 / p99, us{KINDS[line['server']]}"
-        yield what, text, f"coturn: {other}" if other else "", "coturn"
+        rival = p50_p99(lines, "coturn", load="100 calls", server="coturn")
+        title = f"latency of 100 calls, p50 / p99, us{KINDS[line['server']]}"
+        yield title, text, f"coturn: {rival}" if rival else "", "coturn"
 
 
 def latency(lines):
     slowest = min(some(lines, "latency", "pdr_pps"), key=lambda l: l["value"], default=None)
     for load, name in LATENCY_LOADS if slowest else ():
-        mine, other = (
+        mine, rival = (
             p50_p99(lines, "latency", load=load, direction="up", server=server)
             for server in ("slipring", "coturn")
         )
         if mine:
-            what = f"latency at {name.format(slowest=slowest['server'])}, p50 / p99, us"
-            yield what, mine, f"coturn: {other}" if other else "", "latency"
+            title = f"latency at {name.format(slowest=slowest['server'])}, p50 / p99, us"
+            yield title, mine, f"coturn: {rival}" if rival else "", "latency"
 
 
 def uso(lines):
     usual = {"of": "relay_pps_per_cpu_s", "cpu": "cpu0"}
-    for other in some(lines, "uso", "ratio_off", **usual):
-        same = {name: other.get(name) for name in ("size", "burst", "ingress", "wire", "uso")}
+    for ratio in some(lines, "uso", "ratio_off", **usual):
+        same = {name: ratio.get(name) for name in ("size", "burst", "ingress", "wire", "uso")}
         rate = first(lines, "uso", "relay_pps_per_cpu_s", server="slipring", cpu="cpu0", **same)
         beside = first(lines, "uso", "ratio_coturn", **usual, **same)
-        ratios = [times(other, "the same without"), beside and times(beside, coturn_of(beside))]
-        what = f"super-frames, {other['burst']} x {other['size']} bytes, {other['ingress']} in"
+        ratios = [times(ratio, "the same without"), beside and times(beside, coturn_of(beside))]
+        title = f"super-frames, {ratio['burst']} x {ratio['size']} bytes, {ratio['ingress']} in"
         text = told(rate, "a second of CPU") if rate else ""
-        yield what, text, ", ".join(filter(None, ratios)), "uso"
+        yield title, text, ", ".join(filter(None, ratios)), "uso"
 
 
 def alloc(lines):
@@ -173,8 +173,8 @@ def alloc(lines):
         yield "allocations over veths", text, times(ratio, coturn_of(ratio)), "alloc"
     memory = first(lines, "alloc", "bytes_per_allocation", how="all parts", workers=1)
     if memory:
-        other = first(lines, "alloc", "bytes_per_allocation", server="coturn")
-        beside = f"coturn: {told(other)}" if other else ""
+        rival = first(lines, "alloc", "bytes_per_allocation", server="coturn")
+        beside = f"coturn: {told(rival)}" if rival else ""
         yield "memory of an allocation", told(memory, "bytes"), beside, "alloc"
 
 

@@ -235,10 +235,10 @@ def draw_lines(axes, chart):
 def heights(series):
     """Positions of bars, [[y]] of each series, around their places; and their height."""
     height = 0.8 / len(series)
-    at = {place: [one for one in series if place in [v[0] for v in one.values]]
+    sharing = {place: [one for one in series if place in [v[0] for v in one.values]]
         for place in {v[0] for one in series for v in one.values}}  # fmt: skip
     found = [
-        [v[0] + (at[v[0]].index(one) - (len(at[v[0]]) - 1) / 2) * height for v in one.values]
+        [v[0] + (sharing[v[0]].index(one) - (len(sharing[v[0]]) - 1) / 2) * height for v in one.values]
         for one in series
     ]
     return found, height

@@ -42,8 +42,8 @@ def noise_of(seen):
     if not seen:
         return found
     found["disturbed"] = sum(reason is not None for *_, reason in seen)
-    for at, name in enumerate(("foreign_cpus", "stolen_cpus", "probe_ns")):
-        values = [one[at] for one in seen]
+    for index, name in enumerate(("foreign_cpus", "stolen_cpus", "probe_ns")):
+        values = [one[index] for one in seen]
         found[name] = [stats.round_to(f(values), 3) for f in (stats.median, max)]
     reasons = list(dict.fromkeys(reason for *_, reason in seen if reason))
     return {**found, "reasons": reasons[:REASONS_TOLD]} if reasons else found
@@ -232,11 +232,11 @@ class Report:
         os.makedirs(self.folder, exist_ok=True)
         if os.path.exists(self.path):
             old = load(self.path)
-            other = differences(old[0], header)
-            if other:
+            changes = differences(old[0], header)
+            if changes:
                 raise BenchError(
                     f"--report: {self.folder} is of something else: take another directory\n  "
-                    + "\n  ".join(other)
+                    + "\n  ".join(changes)
                 )
             self.lines, self.done = kept(old), finished(old)
             self.say(f"{self.folder}: goes on; it has {', '.join(self.done) or 'nothing'}")
@@ -282,7 +282,7 @@ class Report:
 
     def draw(self, name):
         out = os.path.join(self.folder, f"{name}.svg")
-        why = ""
+        reason = ""
         # Debian's matplotlib needs Debian's Python, which may not be the first in PATH
         for python in dict.fromkeys((sys.executable, PYTHON)):
             argv = [python, PLOT, "--bench", name, out, self.path]
@@ -291,12 +291,12 @@ class Report:
                     argv, capture_output=True, text=True, check=False, timeout=120
                 )
             except (OSError, subprocess.TimeoutExpired) as error:
-                why = str(error)
+                reason = str(error)
                 continue
             if done.returncode == 0:
                 return
-            why = done.stderr.strip()[-500:]
-        self.say(f"no picture of {name}: {why}")
+            reason = done.stderr.strip()[-500:]
+        self.say(f"no picture of {name}: {reason}")
 
 
 def header(machine, options, benchmarks=None):

@@ -143,8 +143,8 @@ class Statistics(unittest.TestCase):
 STAT = "{} ({}) S {} 1 1 0 -1 {} 0 0 0 0 {} {} {} {} 20 0 1 0 100 0 0 0"
 
 
-def process(parent, name, own, children=0, kernel=False):
-    return noise.Process(parent, name, own, children, kernel)
+def process(parent, name, own_ticks, children=0, kernel=False):
+    return noise.Process(parent, name, own_ticks, children, kernel)
 
 
 class Noise(unittest.TestCase):
@@ -452,7 +452,7 @@ class Streams(unittest.TestCase):
 
     def test_ways(self):
         """TLS twice, each with the latest version that clients speak."""
-        found = {way.name: way.options() for way in streams.WAYS}
+        found = {variant.name: variant.options() for variant in streams.WAYS}
         self.assertEqual(list(found), ["tcp", "tls 1.2", "tls 1.3", "dtls"])
         self.assertEqual(found["tls 1.3"][:2], ["--tls-max", "1.3"])
         self.assertNotIn("--tls-max", found["dtls"] + found["tcp"])
@@ -522,7 +522,7 @@ class DtlsCore(unittest.TestCase):
             "records": {"ns": 800.0, "median": 720.0},
             "port": {"ns": 10.0, "median": 5.0},
         }
-        found = dtlscore.figures({way: one for way in dtlscore.WAYS})
+        found = dtlscore.figures({direction: one for direction in dtlscore.WAYS})
         self.assertEqual(set(found), {"up", "down", "mixed"})
         self.assertEqual(
             found["up"],

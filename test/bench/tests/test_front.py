@@ -343,9 +343,9 @@ class Headline(unittest.TestCase):
     def test_coturn(self):
         mine = {"relay_pps": 1e4, "send_pps": 1e4, "cpu0": 2e4, "machine": 3e4, "bound": 0.0,
             "p50": 60.0, "p99": 300.0}  # fmt: skip
-        other = {**mine, "cpu0": 1e4, "machine": 2e4, "p50": 58.0, "p99": 368.0}
+        rival = {**mine, "cpu0": 1e4, "machine": 2e4, "p50": 58.0, "p99": 368.0}
         named = {"slipring": {"server": "slipring"}, "coturn": {"server": "coturn", "version": "4"}}
-        series = self.series(slipring=mine, coturn=other)
+        series = self.series(slipring=mine, coturn=rival)
         for workload in coturn.WORKLOADS:
             coturn.report(self.asked, workload, named, series)
         found = self.rows()
@@ -359,7 +359,7 @@ class Headline(unittest.TestCase):
     def test_latency(self):
         named = {name: {"server": name} for name in ("slipring", "coturn")}
         rates = latency.planned({"slipring": 2e5, "coturn": 1e5})
-        one = {(load, way, quantile): 80.0 for load in rates["coturn"] for way in latency.WAYS
+        one = {(load, side, quantile): 80.0 for load in rates["coturn"] for side in latency.WAYS
             for quantile in latency.QUANTILES}  # fmt: skip
         for name, rate in (("slipring", 2e5), ("coturn", 1e5)):
             self.asked.results.add("latency", "pdr_pps", [rate], "1/s", **named[name])
@@ -378,12 +378,12 @@ class Headline(unittest.TestCase):
             "slipring-saving": {"server": "slipring", "idle": "saving"},
             "coturn": {"server": "coturn", "version": "4"}}  # fmt: skip
         series = self.series(**{name: one for name in named})
-        for way in streams.WAYS:
+        for variant in streams.WAYS:
             more = {"load": "x", "pps": 40_000}
             streams.report_relay(
-                self.asked, series, named, streams.parameters(way, series, **more)
+                self.asked, series, named, streams.parameters(variant, series, **more)
             )
-            streams.report_knocks(self.asked, series, named, streams.parameters(way, series))
+            streams.report_knocks(self.asked, series, named, streams.parameters(variant, series))
         found = self.rows()
         self.assertEqual(len(found), 2 * 2 * len(streams.WAYS))
         self.assertEqual(found["TLS 1.3, 40,000 a second"][1], "1 (1-1) times coturn 4")
