@@ -135,7 +135,7 @@ static struct addr inside_of(const struct addr *told)
 			return local->addr;
 		}
 	}
-	fail_msg("an address that is none of ours was told");
+	fail_msg("a client was told an address that is not ours");
 	return *told;
 }
 

@@ -119,8 +119,8 @@ static void no_canaries(const uint8_t *data, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		run = data[i] == FUZZ_CANARY ? run + 1 : 0;
 		if (run == FUZZ_CANARY_RUN)
-			fail_msg(
-				"a packet of %zu bytes holds what nobody has sent, at %zu", len, i);
+			fail_msg("a packet of %zu bytes contains bytes that nobody sent, at %zu",
+				len, i);
 	}
 }
 

@@ -105,7 +105,7 @@ static const char *judge_alternates(
 	const uint16_t port = n->config->listeners[n->w->client[op->client].listener].endpoint.port;
 
 	if (o->nb_alternates != n->nb_alternates)
-		return "other alternates than there are";
+		return "alternates that are not configured";
 	for (unsigned int i = 0; i < o->nb_alternates; i++) {
 		if (!addr_eq(&o->alternate[i].addr, &a->addr) || o->alternate[i].port != port)
 			return "another alternate than the client's";
@@ -343,7 +343,7 @@ static const char *apply_allocate(struct naive *n, const struct op *op, const st
 	if (o->lifetime_s != naive_lifetime(n, op))
 		return "wrong LIFETIME";
 	if (o->has_token != (op->even == 1))
-		return "RESERVATION-TOKEN missing or unasked for";
+		return "RESERVATION-TOKEN missing or not requested";
 	if (op->additional == 2)
 		return apply_both(n, op, o);
 	if (r == NULL)
@@ -472,7 +472,7 @@ static const char *judge_request(struct naive *n, const struct op *op, const str
 	size_t used;
 
 	if (o->verdict != TURN_REPLY)
-		return "a request has to be answered";
+		return "a request must be answered";
 	request_codes(n, op, &codes);
 	if (!naive_has(&codes, o->code)) {
 		used = (size_t)snprintf(text, sizeof(text), "answer is %u, allowed:", o->code);
@@ -518,7 +518,7 @@ static const char *judge_garbage(struct naive *n, const struct op *op, const str
 	};
 
 	if (o->verdict != TURN_DROP)
-		return "garbage has to be dropped";
+		return "garbage must be dropped";
 	n->drops[o->reason]++;
 	if (op->garbage != GARBAGE_KEEPALIVE) // it asks for nothing, so nothing is lost
 		naive_lost(naive_allocation(n, op->client), o->reason);
@@ -688,7 +688,7 @@ const char *naive_judge_listing(struct naive *n, const struct turn_shard *s, uin
 			if (row[k].id == row[i].id || endpoint_eq(&row[k].relay, &row[i].relay))
 				return "listing: two rows of one allocation";
 		if (h == NULL || h->reservation)
-			return "listing: an allocation that there is not";
+			return "listing: an allocation that does not exist";
 		found += naive_live(n, h);
 		wrong = judge_row(n, h, &row[i]);
 	}

@@ -104,7 +104,7 @@ const char *naive_judge_ticket(struct naive *n, const struct op *op, const struc
 			? NULL
 			: "retransmission got another ticket";
 	if ((o->ticket[0] != '\0') != (op->ticket == TICKET_EMPTY && n->config->mobility))
-		return "a ticket unasked for, or none where one was asked for";
+		return "a ticket that was not requested, or no ticket on request";
 	if (o->ticket[0] == '\0')
 		return NULL;
 	h->mobile.group = ++n->groups;
@@ -114,7 +114,7 @@ const char *naive_judge_ticket(struct naive *n, const struct op *op, const struc
 		if (sibling != NULL)
 			sibling->mobile = h->mobile;
 	}
-	return keep(n, o->ticket, h->mobile.group) ? NULL : "a ticket that there was before";
+	return keep(n, o->ticket, h->mobile.group) ? NULL : "a ticket that was given before";
 }
 
 // --- Refresh
@@ -180,7 +180,7 @@ static const char *shown(
 			return "the same Refresh got another ticket";
 	} else {
 		if (!keep(n, o->ticket, m->group))
-			return "a ticket that there was before, or none";
+			return "a ticket that was given before, or no ticket";
 		memcpy(m->before, op->ticket_text, sizeof(m->before));
 		memcpy(m->ticket, o->ticket, sizeof(m->ticket));
 		m->before_until_ms = n->now_ms + PATH_MS;
@@ -211,7 +211,7 @@ const char *naive_judge_move(struct naive *n, const struct op *op, const struct 
 	if (!end || (op->family != 0 && nb == 2))
 		wrong = shown(n, op, o, &m);
 	else if (o->ticket[0] != '\0')
-		wrong = "a ticket of what has ended";
+		wrong = "a ticket of an ended allocation";
 	for (unsigned int i = 0; i < nb && wrong == NULL; i++) {
 		if (!is_family(h[i], op->family))
 			continue;

@@ -335,8 +335,8 @@ static const char *not_relayed(const struct outcome *o, const char *target)
 {
 	static char text[80];
 
-	snprintf(text, sizeof(text), "has to go to the %s (verdict %d, drop %s)", target,
-		o->verdict, o->reason != TURN_OK ? turn_drop_name(o->reason) : "none");
+	snprintf(text, sizeof(text), "must go to the %s (verdict %d, drop %s)", target, o->verdict,
+		o->reason != TURN_OK ? turn_drop_name(o->reason) : "none");
 	return text;
 }
 
@@ -384,7 +384,7 @@ static const char *judge_drop(struct naive *n, struct naive_hold *h,
 	static char text[80];
 
 	if (o->verdict != TURN_DROP)
-		return "has to be dropped";
+		return "must be dropped";
 	if (!naive_has(allowed, o->reason)) {
 		snprintf(text, sizeof(text), "dropped for the wrong reason: %s, not %s",
 			turn_drop_name(o->reason), turn_drop_name(allowed->member[0]));
@@ -482,9 +482,9 @@ static const char *judge_to_client(struct naive *n, struct naive_hold *h, const 
 	if (!df_right(n, h, op, o->df))
 		return "wrong DF";
 	if (c != NULL && o->channel != c->number) // 12.5: "MUST use the ChannelData message"
-		return "has to go by its channel";
+		return "must use its channel";
 	if (c == NULL && (!o->data_indication || !endpoint_eq(&o->peer, peer)))
-		return "has to go in a Data indication that names the peer";
+		return "must use a Data indication that names the peer";
 	h->usage.leg[TURN_FROM_PEER].datagrams++;
 	h->usage.leg[TURN_FROM_PEER].bytes += op->len;
 	n->relayed++;

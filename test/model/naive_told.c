@@ -94,7 +94,7 @@ static const char *judge_refusal(struct naive *n, const struct op *op, const str
 	n->halves += after->half_capacity - before->half_capacity;
 	if (!refused)
 		return refusal == TURN_GRANTED && failures == 0 ? NULL
-								: "a refusal that there is not";
+								: "a refusal that did not happen";
 	if (refusal == TURN_GRANTED || refusal == TURN_REFUSAL_END)
 		return "a refusal without one reason";
 	snprintf(text, sizeof(text), "refused as %s", turn_refusal_info(refusal)->name);
@@ -113,11 +113,11 @@ static const char *judge_made(const struct naive *n, const struct op *op, const 
 	const struct turn_event *e = &told->event[(told->nb - 1) % FIXTURE_EVENTS];
 
 	if (o->verdict != TURN_REPLY || op->kind != OP_ALLOCATE || o->code != 0)
-		return "an allocation told that there is not";
+		return "an event of an allocation that does not exist";
 	if (e->kind != TURN_EVENT_MADE ||
 		!endpoint_eq(&e->client, &n->w->client[op->client].endpoint) ||
 		e->relay.port != o->relayed.port || e->lifetime_s != o->lifetime_s)
-		return "an allocation told wrongly";
+		return "a wrong event of an allocation";
 	return NULL;
 }
 
@@ -136,9 +136,9 @@ const char *naive_judge_told(struct naive *n, const struct op *op, const struct 
 	if (wrong == NULL &&
 		(t->made != after.allocations_total ||
 			t->made + n->adopted - ended != after.allocations))
-		wrong = "other allocations told than there are";
+		wrong = "events of other allocations than exist";
 	if (wrong == NULL && (after.moves != n->moves || t->roamed != n->moves))
-		wrong = "other moves counted, or told, than there were";
+		wrong = "counts or events of other moves than happened";
 	if (wrong == NULL && after.allocations_total != before->allocations_total)
 		wrong = judge_made(n, op, o, t);
 	return wrong;
@@ -151,14 +151,14 @@ const char *naive_judge_end(const struct naive *n, const struct fixture_told *to
 	for (unsigned int i = 0; i < TURN_END_END; i++)
 		ended += told->ended[i];
 	if (ended != told->made)
-		return "an allocation whose end was not told";
+		return "an allocation without an event for its end";
 	for (unsigned int refusal = 0; refusal < TURN_REFUSAL_END; refusal++) {
 		const bool usual =
 			refusal == TURN_REFUSED_CHALLENGE || refusal == TURN_REFUSED_NONCE_STALE;
 
 		if (told->refused[refusal] < (usual ? 0 : n->fresh[refusal]) ||
 			told->refused[refusal] > (usual ? 0 : n->refused[refusal]))
-			return "refusals told that do not add up";
+			return "events of refusals that do not add up";
 	}
 	return NULL;
 }

@@ -62,9 +62,9 @@ static void test_many(void **state)
 	c.workers = number("STATE_WORKERS", 1);
 	start = fixture_seconds();
 	restart_up(&r, &c, 1000);
-	printf("%u allocations taken up by %u workers: %.3f s, with all that is made before\n", n,
-		c.workers, fixture_seconds() - start);
-	printf("of these %.3f s for taking them up; %llu redirects\n", r.took_s,
+	printf("%u allocations restored by %u workers: %.3f s, set-up included\n", n, c.workers,
+		fixture_seconds() - start);
+	printf("of these %.3f s for restoring them; %llu redirects\n", r.took_s,
 		(unsigned long long)r.adopted.redirects);
 	assert_int_equal(r.adopted.allocations, n);
 	assert_int_equal(r.adopted.permissions, 2 * (uint64_t)n);

@@ -308,7 +308,7 @@ static void check_coverage(const struct run *r)
 	       "early\n",
 		(unsigned long long)r->ops, (unsigned long long)r->relayed,
 		(unsigned long long)r->indications, (unsigned long long)r->early);
-	printf("  %llu restarts, %llu allocations taken up\n", (unsigned long long)r->restarts,
+	printf("  %llu restarts, %llu allocations restored\n", (unsigned long long)r->restarts,
 		(unsigned long long)r->taken_up);
 	printf("  %llu dual allocations, %llu halves\n", (unsigned long long)r->duals,
 		(unsigned long long)r->halves);

@@ -362,9 +362,9 @@ static const char *check_challenge(
 	const bool named = op->sign != SIGN_NONE && op->user == MODEL_OTHER;
 
 	if (!foreign_realm && !is_realm(m, FIXTURE_REALM))
-		return "challenge without a REALM of ours";
+		return "challenge without our REALM";
 	if (foreign_realm && w->config.nb_realms == 0)
-		return "challenge with a REALM that is no longer";
+		return "challenge with a removed REALM";
 	// without credentials it may be the realm of the allocation
 	if (op->sign != SIGN_NONE && foreign_realm != (named && w->config.nb_realms > 0))
 		return "challenge with another REALM than the request's";
@@ -393,10 +393,11 @@ static const char *check_signature(
 
 	if (stun_has(m, STUN_NONCE) || stun_has(m, STUN_REALM) || stun_has(m, STUN_USERNAME) ||
 		stun_has(m, STUN_USERHASH))
-		return "REALM, NONCE or USERNAME where none belongs";
+		return "REALM, NONCE or USERNAME where they do not belong";
 	if (op->sign != SIGN_GOOD || op->kind == OP_BINDING)
-		return stun_has(m, have) || stun_has(m, unexpected) ? "signed for a stranger"
-								    : NULL;
+		return stun_has(m, have) || stun_has(m, unexpected)
+			? "signed for an unauthenticated client"
+			: NULL;
 	op_key(w, f, op, &key);
 	if (!stun_has(m, have) || stun_has(m, unexpected))
 		return "not signed with the kind of integrity that the request had";
@@ -444,7 +445,7 @@ static const char *read_relayed(
 	if (nb == 2 &&
 		(op->additional != 2 || !addr_is_v4(&o->relayed.addr) ||
 			addr_is_v4(&o->relayed2.addr)))
-		return "two relayed transport addresses, unasked for or not of both families";
+		return "two relayed transport addresses, not requested or not of both families";
 	if (stun_has(m, STUN_ADDRESS_ERROR_CODE) != (op->additional == 2 && nb == 1))
 		return "ADDRESS-ERROR-CODE missing or out of place";
 	if (!stun_has(m, STUN_ADDRESS_ERROR_CODE))
@@ -481,7 +482,7 @@ static const char *read_success(
 		return read_relayed(w, m, op, o);
 	if (stun_has(m, STUN_MOBILITY_TICKET)) {
 		if (op->ticket == TICKET_NONE || m->alen[STUN_MOBILITY_TICKET] != MODEL_TICKET)
-			return "MOBILITY-TICKET unasked for or malformed";
+			return "MOBILITY-TICKET not requested or malformed";
 		memcpy(o->ticket, m->data + m->off[STUN_MOBILITY_TICKET], MODEL_TICKET);
 	}
 	o->has_token = stun_has(m, STUN_RESERVATION_TOKEN);
@@ -522,7 +523,7 @@ static const char *read_error(struct model_world *w, struct fixture *f, const st
 		return "ERROR-CODE missing or malformed";
 	o->code = value[2] * 100u + value[3];
 	if (!is_signed && (m->alen[STUN_ERROR_CODE] > 4 || stun_has(m, STUN_SOFTWARE)))
-		return "an answer to a stranger with a reason phrase or SOFTWARE";
+		return "reason phrase or SOFTWARE for an unauthenticated client";
 	if (o->code == 401 || o->code == 438) {
 		if (is_signed)
 			return "signed 401 or 438";
@@ -531,7 +532,7 @@ static const char *read_error(struct model_world *w, struct fixture *f, const st
 	if (o->code == 420 && check_unknown(m) != NULL)
 		return check_unknown(m);
 	if (o->code == 300 && read_alternates(m, o) != NULL)
-		return "300 with alternates that are none";
+		return "300 with malformed alternates";
 	// Malformed, not wrongly signed: no user has been authenticated.
 	if (o->code == 400 && op->sign != SIGN_GOOD)
 		return stun_has(m, STUN_NONCE) || is_signed ? "400 with NONCE or integrity" : NULL;
@@ -548,7 +549,7 @@ static const char *decode_reply(struct model_world *w, struct fixture *f, unsign
 	if (stun_parse(f->burst.side.front, f->burst.plan.front_len, &m) != 0)
 		return "reply is not STUN";
 	if (stun_parse(data, f->burst.view[i].len, &asked) != 0 || asked.cls != STUN_REQUEST)
-		return "reply to what is no request";
+		return "reply to a message that is not a request";
 	if (m.method != asked.method || memcmp(stun_tid(&m), stun_tid(&asked), STUN_TID_LEN) != 0)
 		return "reply of another transaction";
 	if (m.nb_unknown != 0 || m.fingerprint_bad)
@@ -627,6 +628,6 @@ const char *model_decode(struct model_world *w, struct fixture *f, unsigned int 
 	case TURN_SEND:
 		return decode_relay(w, f, i, op, o);
 	default:
-		return "a verdict that one worker alone cannot have";
+		return "a verdict that a single worker cannot give";
 	}
 }

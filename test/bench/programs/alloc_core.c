@@ -222,7 +222,7 @@ static void open_all(struct bench *b)
 	configure(b);
 	b->crypto = stun_crypto_create();
 	if (b->crypto == NULL)
-		die("libcrypto is of no use");
+		die("libcrypto does not work");
 	b->policy = turn_policy_create(&b->config, b->crypto, boot_key);
 	b->map = turn_relay_map_create(&b->config);
 	b->quota = turn_quota_create(b->o.relay_addresses * PORTS, &hash);
@@ -246,7 +246,7 @@ static void close_all(struct bench *b)
 	free(b->shard);
 	free(b->params.state);
 	if (turn_quota_total(b->quota) != 0)
-		die("the quota was not given back");
+		die("the quota was not released");
 	turn_policy_free(b->policy);
 	turn_relay_map_free(b->map);
 	turn_quota_free(b->quota);
@@ -429,7 +429,7 @@ static unsigned int number(const char *name, const char *text, unsigned long lo,
 	errno = 0;
 	value = strtoul(text, &end, 10);
 	if (errno != 0 || end == text || *end != '\0' || value < lo || value > hi)
-		die("--%s %s: a number from %lu to %lu is wanted", name, text, lo, hi);
+		die("--%s %s: must be a number from %lu to %lu", name, text, lo, hi);
 	return (unsigned int)value;
 }
 

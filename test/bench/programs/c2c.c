@@ -92,7 +92,7 @@ static int number(const char *text, unsigned long lo, unsigned long hi, unsigned
 	const unsigned long value = strtoul(text, &end, 10);
 
 	if (end == text || *end != '\0' || value < lo || value > hi) {
-		fprintf(stderr, "c2c: %s: a number from %lu to %lu is wanted\n", text, lo, hi);
+		fprintf(stderr, "c2c: %s: must be a number from %lu to %lu\n", text, lo, hi);
 		return -1;
 	}
 	*out = (unsigned int)value;
@@ -115,7 +115,7 @@ int main(int argc, char **argv)
 		(argc > 4 && number(argv[4], 1, 10000, &length_ms) != 0))
 		return 1;
 	if (cpu[0] == cpu[1]) {
-		fprintf(stderr, "c2c: two different CPUs are wanted\n");
+		fprintf(stderr, "c2c: it needs two different CPUs\n");
 		return 1;
 	}
 	if (pin(cpu[0]) != 0) {

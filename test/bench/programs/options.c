@@ -244,7 +244,7 @@ static int check_run(const struct options *o, char *error, size_t len)
 static int check_workers(const struct options *o, char *error, size_t len)
 {
 	if (o->handover && o->workers == 1) {
-		snprintf(error, len, "--handover takes --workers of two or more");
+		snprintf(error, len, "--handover needs --workers of two or more");
 		return -1;
 	}
 	if (o->workers > o->allocations) {
@@ -254,7 +254,7 @@ static int check_workers(const struct options *o, char *error, size_t len)
 	}
 	if (o->workers > 1 && !o->one_lcore && (o->fixed_clock || o->run == RUN_FORWARD)) {
 		snprintf(error, len,
-			"workers on lcores of their own take neither --clock fixed nor forward");
+			"workers on their own lcores support neither --clock fixed nor forward");
 		return -1;
 	}
 	return 0;

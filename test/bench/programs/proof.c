@@ -145,7 +145,7 @@ static void check_indication(const struct proof *p, const struct seen *s, uint32
 	if (!stun_decode_xor_addr(&m, m.off[STUN_XOR_PEER_ADDRESS], m.alen[STUN_XOR_PEER_ADDRESS],
 		    &sender, &family) ||
 		!endpoint_eq(&sender, &peer))
-		box_die("client %u was told another peer", flow);
+		box_die("client %u was given another peer", flow);
 	end = m.off[STUN_DATA_ATTR] + (size_t)m.alen[STUN_DATA_ATTR];
 	for (; end < s->payload_len; end++)
 		if (s->payload[end] != 0 || s->payload_len - end > 3)
@@ -172,7 +172,7 @@ static void check_sent(struct proof *p, const struct seen *s)
 	if (!up)
 		flow = flows_of_client(f, &s->dst);
 	if (flow == UINT32_MAX)
-		box_die("a frame went to nobody we know");
+		box_die("a frame went to an unknown address");
 	src = up ? flows_relay(f, flow) : flows_server(f);
 	dst = up ? flows_peer(f, flow) : flows_client(f, flow);
 	check_ends(s, &src, &dst, up ? "media to a peer" : "media to a client");
@@ -202,7 +202,7 @@ static void note_received(struct proof *p, const struct seen *s)
 	struct endpoint dst;
 
 	if (flow == UINT32_MAX)
-		box_die("a frame comes from nobody we know");
+		box_die("a frame comes from an unknown address");
 	dst = up ? flows_server(f) : flows_relay(f, flow);
 	check_ends(s, &s->src, &dst, "a prepared frame");
 	p->due[2 * (size_t)flow + up]++;

@@ -101,7 +101,7 @@ static void burst(struct runner *r)
 		if (dtls_session_read(r->direction[i % SESSIONS].reader, &w, &got) !=
 				(int)r->size ||
 			load_be64(got) != r->records + i)
-			die("what was opened is not what was sealed");
+			die("an opened record differs from the sealed one");
 	}
 	r->records += BURST;
 }

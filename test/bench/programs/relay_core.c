@@ -75,7 +75,7 @@ static void command_run(struct bench *n, bool by_time, const char *kind, const c
 	if (!forward && strcmp(kind, options_runs[RUN_RELAY]) != 0)
 		complain("a run is relay or forward");
 	else if (!measure_possible(&n->o, forward, !by_time))
-		complain("workers on lcores of their own relay by time only");
+		complain("workers on their own lcores relay by time only");
 	else if (by_time && !options_seconds(amount, &seconds))
 		complain("seconds are 0.01 to 60");
 	else if (!by_time && !options_packets(amount, &packets))

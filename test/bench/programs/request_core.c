@@ -216,7 +216,7 @@ static unsigned int number(const char *name, const char *text, unsigned long lo,
 	errno = 0;
 	value = strtoul(text, &end, 10);
 	if (errno != 0 || end == text || *end != '\0' || value < lo || value > hi)
-		box_die("--%s %s: a number from %lu to %lu is wanted", name, text, lo, hi);
+		box_die("--%s %s: must be a number from %lu to %lu", name, text, lo, hi);
 	return (unsigned int)value;
 }
 
