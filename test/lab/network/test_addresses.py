@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Addresses that the network gives: a DHCP server and router advertisements (dnsmasq) on the
+"""Addresses that the network assigns: a DHCP server and router advertisements (dnsmasq) on the
 segment, a DHCP client (udhcpc) on the kernel's interface of the port, and clients that get
-allocations on what came of it.
+allocations on the assigned addresses.
 
         per: dnsmasq ── bridge ── vtap d0 ── slipring ── vtap sr0 :exc udhcpc, the kernel's SLAAC
 """
@@ -22,14 +22,16 @@ from trunk import Trunk
 from turnlib import REQUESTED_ADDRESS_FAMILY, SUCCESS, Client
 
 SLAAC6 = "fd99::99:ff:fe00:1"  # fd99::/64 and the MAC of the port
-HOST6 = "fe80::99:ff:fe00:3"  # of dnsmasq's host: the router that it advertises
+HOST6 = "fe80::99:ff:fe00:3"  # of dnsmasq's host, the router that it advertises
 OTHER4 = "10.99.0.77"
-CROWD = ["10.99.0.128-10.99.0.191/24", "fd98::1-fd98::14/64"]  # 64 of IPv4, 20 of IPv6
-OWN100, OWN100_6 = "10.100.0.1", "fd64::99:ff:fe00:1"  # on VLAN 100, the same way
-HOST100, HOST100_6, PEER100 = "10.100.0.2", "fd64::2", "10.100.0.3"  # all of one host
-# What the kernel says on its own, and the addresses it has beside those the data path knows
+CROWD = ["10.99.0.128-10.99.0.191/24", "fd98::1-fd98::14/64"]  # 64 IPv4 addresses, 20 IPv6 addresses
+OWN100, OWN100_6 = "10.100.0.1", "fd64::99:ff:fe00:1"  # on VLAN 100, assigned in the same way
+HOST100, HOST100_6, PEER100 = "10.100.0.2", "fd64::2", "10.100.0.3"  # all on one host
+# Drops of traffic that the kernel sends by itself, and of its addresses that the data path does not
+# know.
 KERNEL = {"exception-foreign"}
-# A slow client: the default router comes some time after the address, and has to be waited for.
+# A slow client: the default router comes some time after the address, and the server must wait for
+# it.
 UDHCPC = """#!/bin/sh
 case $1 in
 deconfig) ip -4 addr flush dev $interface; ip link set $interface up;;
@@ -39,7 +41,7 @@ esac
 
 
 class Network:
-    """dnsmasq on a host, a DHCP client for as long as there is the interface, and their logs."""
+    """dnsmasq on a host, a DHCP client as long as the interface exists, and their logs."""
 
     def __init__(self, lab, host, lease, router, exc, interface):
         self.lab, self.exc, self.interface = lab, exc, interface
@@ -49,9 +51,9 @@ class Network:
             file.write(UDHCPC)
         self.client = None
         ns, name = host
-        # A router says so in its neighbour advertisements, too. By one that does not, the kernel
-        # takes its default route away (RFC 4861, 7.2.5): when the data path has asked for it, or
-        # when it has itself, 5 s after it told this host its own address.
+        # A router sets the router flag in its neighbour advertisements, too. Without the flag, the
+        # kernel removes its default route (RFC 4861, 7.2.5): after the data path resolved the
+        # address, or after the kernel did, 5 s after it announced its own address to this host.
         ns.run("sysctl", "-qw", f"net.ipv6.conf.{name}.forwarding=1")
         files = os.path.join(lab.dir, interface)
         with open(self.log_path, "ab") as out:
@@ -69,7 +71,7 @@ class Network:
 
     @contextlib.contextmanager
     def silent(self):
-        """The router advertises nothing meanwhile: so it takes back no word of another."""
+        """The router sends no advertisements meanwhile, so that it does not contradict another one."""
         self.server.send_signal(signal.SIGSTOP)
         try:
             yield
@@ -77,13 +79,13 @@ class Network:
             self.server.send_signal(signal.SIGCONT)
 
     def show(self, made):
-        """What both ends and the server have to say, of a lease that does not come."""
+        """The logs of both ends and the server, for a lease that does not come."""
         with open(self.log_path) as file:
             print(file.read())
         print(self.exc.ip("addr"), made.telemetry.ask("/slipring/exception"), made.drops())
 
     def run_client(self):
-        """Waits for the interface that the server makes, and asks for an address on it."""
+        """Waits for the interface that the server creates, and requests an address on it."""
         there = lambda: self.interface in self.exc.ip("-br", "link")
         until(there, 20, f"{self.interface} is there")
         argv = ["udhcpc", "-f", "-i", self.interface, "-s", self.script, "-t", "100", "-T", "1"]
@@ -119,7 +121,7 @@ def echoed(turn, payload):
 
 
 def relays(lab, ip, server, peer):
-    """An allocation on the address that came, and data by it to a peer and back."""
+    """An allocation on the assigned address, and data through it to a peer and back."""
     turn = client(lab, ip, server)
     family = b"\2\0\0\0" if ":" in server else b"\1\0\0\0"
     answer = turn.allocate([(REQUESTED_ADDRESS_FAMILY, family)])
@@ -131,7 +133,7 @@ def relays(lab, ip, server, peer):
 
 
 def learned(lab, made):
-    """Both families, with the default routers that came along."""
+    """Both families, with the default routers that were announced."""
     rows = addresses(made)
     assert set(rows) == {SERVER4, SLAAC6}, rows
     assert rows[SERVER4]["gateway"] == GATEWAY4 and rows[SLAAC6]["gateway"] == HOST6, rows
@@ -143,13 +145,13 @@ def learned(lab, made):
 
 
 def renewed(made, net, port, address):
-    """Leases and advertisements go on, though the file allows nothing of the kind."""
+    """Leases and advertisements continue, although the configuration allows no such traffic."""
     before = net.said("DHCPACK")
     net.client.send_signal(signal.SIGUSR1)
     until(lambda: net.said("DHCPACK") > before, 10, "the lease is renewed")
     net.client.send_signal(signal.SIGUSR2)  # released
     until(lambda: addresses(made)[address]["lost"], 5, "the address is gone")
-    net.client.send_signal(signal.SIGUSR1)  # and asked for anew, by broadcast
+    net.client.send_signal(signal.SIGUSR1)  # and requested again, by broadcast
     try:
         until(lambda: not addresses(made)[address]["lost"], 20, "the address is there again")
     except AssertionError:
@@ -162,7 +164,7 @@ def renewed(made, net, port, address):
 
 
 def lost(lab, made):
-    """No new allocations on an address that the interface has lost; old ones go on."""
+    """No new allocations on an address that the interface has lost. Existing allocations continue."""
     peer = lab.echo(PEER4)
     old = relays(lab, CLIENT4, SERVER4, peer)
     refused = made.stats()["relay_lost"]
@@ -189,7 +191,7 @@ def lost(lab, made):
 
 
 def advertise(lab, made, *prefixes):
-    """A router advertisement of anybody: prefixes, and seconds that their addresses are valid."""
+    """A router advertisement from any host: prefixes, and seconds that their addresses are valid."""
     attacker = "fe80::99:ff:fe00:2"
     message = struct.pack("!BBHBBHII", 134, 0, 0, 64, 0x08, 1800, 0, 0)  # preference: high
     message += struct.pack("!BB", 1, 1) + frames.mac(MAC.format(2))
@@ -201,11 +203,11 @@ def advertise(lab, made, *prefixes):
     with contextlib.closing(lab.cli.raw("c0")) as raw:
         raw.send(frame)
     seen = lambda: made.telemetry.ask("/slipring/exception")[0]["to_kernel_nd"] > before
-    until(seen, 5, "the kernel is given it")
+    until(seen, 5, "the kernel receives it")
 
 
 def forged(lab, made, net):
-    """The kernel may believe anybody's advertisement: the data path is not moved."""
+    """The kernel may accept an advertisement of any host: the data path does not follow it."""
     with net.silent():
         advertise(lab, made, ("fd99::", 0))  # ends the prefix
         until(lambda: "deprecated" in lab.exc.ip("addr", "show", "sr0"), 5, "and believes it")
@@ -215,13 +217,13 @@ def forged(lab, made, net):
 
 
 def removed(lab, made, net):
-    """The kernel's interface is made again, and gets both addresses as it got them first."""
+    """The kernel's interface is created again, and gets both addresses in the same way as before."""
     peer = lab.echo(PEER4)
     old = relays(lab, CLIENT4, SERVER4, peer)
     lab.exc.ip("link", "del", "sr0")
     until(lambda: addresses(made)[SERVER4]["lost"], 5, "the loss is seen")
     until(lambda: not addresses(made)[SLAAC6]["lost"], 10, "the kernel has made it again")
-    assert addresses(made)[SERVER4]["lost"], "that is the DHCP client's"
+    assert addresses(made)[SERVER4]["lost"], "only the DHCP client restores it"
     net.run_client()
     until(lambda: not addresses(made)[SERVER4]["lost"], 20, "the client has it again")
     echoed(old, b"as before")
@@ -229,7 +231,7 @@ def removed(lab, made, net):
 
 
 def crowd(lab, net):
-    """Addresses beside many of the file, and beside those that somebody makes the kernel have."""
+    """Addresses next to many configured ones, and many further ones of the kernel."""
     crowded = config(lab, [*CROWD, "dhcp", "slaac"])
     crowded["relay"]["ports"] = "49152-49407"
     made = start(lab, crowded, net)
@@ -240,15 +242,15 @@ def crowd(lab, net):
     others = lambda: lab.exc.ip("-6", "-o", "addr", "show", "sr0", "-tentative").count("fdaa:")
     until(lambda: others() >= 14, 10, "the kernel has 14 more")
     lab.exc.ip("addr", "del", SERVER4 + "/24", "dev", "sr0")
-    until(lambda: addresses(made)[SERVER4]["lost"], 5, "that is looked at")
+    until(lambda: addresses(made)[SERVER4]["lost"], 5, "the loss is noticed")
     assert not addresses(made)[SLAAC6]["lost"], addresses(made)
     lab.exc.ip("addr", "del", SLAAC6 + "/64", "dev", "sr0")
-    until(lambda: addresses(made)[SLAAC6]["lost"], 5, "the loss is seen among them")
+    until(lambda: addresses(made)[SLAAC6]["lost"], 5, "the loss is noticed among them")
     made.finish()
 
 
 def on_vlan(lab, exc, port):
-    """A file with a VLAN 100 that learns, beside what the port itself has."""
+    """A file with a VLAN 100 that adopts addresses, in addition to those of the port itself."""
     made = config(lab, ["dhcp", "slaac"])
     made["ports"][0].update(port)
     entry = {"id": 100, "addresses": ["dhcp", "slaac"]}
@@ -258,12 +260,12 @@ def on_vlan(lab, exc, port):
 
 
 def waiting(seconds):
-    """How long the start waits for addresses; 0: without end."""
+    """Seconds that the start waits for addresses; 0: without limit."""
     return {"test-constants": {"ports.addresses-wait": seconds}}
 
 
 def vlan_in_vain(lab, exc):
-    """Nobody answers on a VLAN: the time ends that, too."""
+    """No answer on a VLAN: the time limit applies there, too."""
     made = servers.make(lab, on_vlan(lab, exc, {"addresses": [SERVER4 + "/24"]}) | waiting(3))
     lab.cleanup.callback(made.kill)
     with_port(made, lab)
@@ -273,7 +275,7 @@ def vlan_in_vain(lab, exc):
 
 
 def vlans(lab, net):
-    """A VLAN learns beside the untagged network, each of its own hosts, and alone."""
+    """A VLAN adopts addresses next to the untagged network, each from its own hosts, and alone."""
     exc = lab.namespace(lab.cleanup, "exc100")
     vlan_in_vain(lab, exc)
     host = Trunk(lab).host(100, 0x64, (HOST100, HOST100_6, PEER100))
@@ -287,7 +289,7 @@ def vlans(lab, net):
     renewed(made, tagged, "wan.100", OWN100)
     assert client(lab, CLIENT4, SERVER4).binding().cls == SUCCESS
     made.finish()
-    # no untagged network at all
+    # without an untagged network
     only = on_vlan(lab, exc, {})
     for key in ("addresses", "exception"):
         del only["ports"][0][key]
@@ -302,7 +304,7 @@ def vlans(lab, net):
 
 
 def in_vain(lab):
-    """Nobody answers: the log says what is waited for, and then the start fails."""
+    """No answer: the log says which address the start waits for, and it fails after the time limit."""
     made = servers.make(lab, config(lab, ["dhcp"]) | waiting(3))
     lab.cleanup.callback(made.kill)
     with_port(made, lab)
@@ -314,7 +316,7 @@ def in_vain(lab):
 
 
 def stopped(lab):
-    """A stop ends the waiting, cleanly."""
+    """A stop ends the wait cleanly."""
     made = servers.make(lab, config(lab, ["dhcp"]) | waiting(0))
     lab.cleanup.callback(made.kill)
     with_port(made, lab)
@@ -325,7 +327,7 @@ def stopped(lab):
 
 
 def start(lab, text, *nets, allow=frozenset()):
-    """A server that gets its addresses while clients ask for them."""
+    """A server that gets its addresses while clients send requests."""
     asking = [threading.Thread(target=net.run_client, daemon=True) for net in nets]
     for thread in asking:
         thread.start()
@@ -336,7 +338,7 @@ def start(lab, text, *nets, allow=frozenset()):
 
 
 def with_port(made, lab):
-    """Starts a server that will not get ready."""
+    """Starts a server that will not become ready."""
     made.ready = made.running
     made.start()
 
@@ -352,7 +354,7 @@ def main(lab):
     made = start(lab, config(lab, ["dhcp", "slaac"]), net)
     learned(lab, made)
     renewed(made, net, "wan", SERVER4)
-    net.client.send_signal(signal.SIGKILL)  # nobody puts the address back
+    net.client.send_signal(signal.SIGKILL)  # so that the address is not restored
     lost(lab, made)
     forged(lab, made, net)
     removed(lab, made, net)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The peer is a program of the server's own machine, at the address that both have: a conference
-server beside it. Where peers.allow names the address, what they send each other goes by the
-loopback. Where it does not, the client is told, and nothing gets to the program.
+"""The peer is a program on the server's own machine and address, like a conference server. If
+peers.allow contains the address, relayed data uses the loopback interface. Otherwise the client
+gets an error, and no data reaches the program.
 """
 
 import os
@@ -30,7 +30,7 @@ def allocated(client, ip):
 
 
 def talks(client, program, label):
-    """Indications and a channel, there and back; the program sees the relayed address."""
+    """Indications and a channel, in both directions. The program sees the relayed address."""
     assert client.permit(program.address).cls == SUCCESS
     for i in range(5):
         client.send(program.address, b"%s %d" % (label, i))
@@ -44,7 +44,7 @@ def talks(client, program, label):
 
 
 def calls_first(lab, client, ip):
-    """A program that speaks first, from another port than the client has named."""
+    """A program that sends first, from a port that the client has not named."""
     assert client.permit((ip, 9)).cls == SUCCESS
     with lab.dut.udp(ip) as sock:
         sock.sendto(b"hello", client.relayed)
@@ -56,14 +56,14 @@ def calls_first(lab, client, ip):
 
 def relays(lab, server, programs):
     for ip, program in programs.items():
-        for i in range(6):  # whichever worker has the allocation
+        for i in range(6):  # on each worker that may own the allocation
             client = allocated(lab.client(ip=(CLIENT4, CLIENT6)[i % 2]), ip)
             talks(client, program, b"udp %d" % i)
             calls_first(lab, client, ip)
         stream = allocated(streams.client(lab, "tcp", CLIENT4, server=SERVER4), ip)
         talks(stream, program, b"tcp")
     assert all(w["allocations"] for w in server.workers()), server.workers()
-    # two clients of the box still meet, and what is beside it is no concern of others
+    # Two clients of the server still reach each other; a local program makes no difference to them.
     one, two = allocated(lab.client(), PEER4), allocated(lab.client(), PEER4)
     for a, b in ((one, two), (two, one)):
         assert a.permit(b.relayed).cls == SUCCESS
@@ -76,13 +76,14 @@ def relays(lab, server, programs):
 
 
 def guards(lab, server):
-    """The listeners of the box are no peers, nor are its other addresses; a source is not believed."""
+    """The listeners of the server are not peers, nor are its other addresses. A forged source is
+    dropped."""
     client = allocated(lab.client(), SERVER4)
     assert client.bind(0x4001, (SERVER4, 3478)).code == 403
     assert client.permit("127.0.0.1").code == 403
     assert client.permit((SERVER4, PROGRAM)).cls == SUCCESS
     before = server.drops().get("martian-source", 0)
-    # from the link, in the name of the program
+    # from the link, with the program's address as source
     lab.cli.raw("c0").send(
         frames.udp4(b"a liar's", SERVER4, SERVER4, sport=PROGRAM, dport=client.relayed[1])
     )
@@ -91,13 +92,13 @@ def guards(lab, server):
 
 
 def unnamed(lab, program):
-    """Without the rule, or with a network that the address happens to be in."""
+    """Without the rule, or with a network that happens to contain the address."""
     server = lab.server(BOTH)
     assert len(server.telemetry.ask("/slipring/ports")) == 1
     client = allocated(lab.client(), SERVER4)
     answer = client.bind(0x4001, program.address)
     assert answer.code == 403, answer
-    assert client.permit(program.address).cls == SUCCESS  # of its relay ports
+    assert client.permit(program.address).cls == SUCCESS  # it has relay ports
     client.send(program.address, b"nobody's")
     until(lambda: server.drops().get("peer-own", 0) == 1, 5, "the drop")
     seen = len(program.seen)

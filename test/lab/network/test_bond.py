@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# long: waits for LACP, also of DPDK
+# long: waits for LACP, with DPDK's partner, too
 # full: unit tests bond and bond_dp have its rules
-"""A bond of two links under load: one fails, comes back, and the other fails.
+"""A bond of two links under load: one fails and recovers, then the other one fails.
 
         slipring ── m0 ═ w0 ── s0: brA ──┐
                                          ├── br0 of the lab: clients, peers
                  ── m1 ═ w1 ── s1: brB ──┘
 
-For active-backup the links are on two switches, and br0 is a third one, which sees no link fail: it
-finds the server again only when something tells it. For LACP both are on br0, and a partner written
-from IEEE 802.1AX speaks for it. Then the partner is dpdk-testpmd, whose bond is the driver that the
-server has, but which passes frames only on links that LACP has brought into use:
+For active-backup the links go to two switches, and br0 is a third one, which sees no link fail: it
+finds the server again only after an announcement. For LACP both links go to br0, and a partner
+written from IEEE 802.1AX speaks for it. Then the partner is dpdk-testpmd. Its bond is the driver
+that the server uses, too, and it passes frames only on links that LACP has activated:
 
         slipring ── m0 ═ w0 ── bond of
                  ── m1 ═ w1 ── testpmd ── t2: br0
 
-m0 and m1 (and w0 and w1 of testpmd) are TAPs of net_tap, which tells its link. A bridge would take
-in for itself what is for a TAP's MAC, so cables of tc lie between.
+m0 and m1 (and w0 and w1 of testpmd) are TAPs of net_tap, which reports the link state. A bridge
+would keep frames for the MAC of its TAP, so tc redirects between them.
 """
 
 import contextlib
@@ -47,7 +47,7 @@ IN_SYNC = 0x3D  # active, long timeout, aggregation, synchronization, collecting
 
 
 class Partner:
-    """What the switch says on one link of a group: IEEE 802.1AX, 6.4.2.3."""
+    """The switch's LACP on one link of a group: IEEE 802.1AX, 6.4.2.3."""
 
     def __init__(self, lab, interface, number):
         self.number, self.stop = number, False
@@ -58,7 +58,7 @@ class Partner:
         self.thread.start()
 
     def loop(self):
-        self.say(bytes(18))  # an active end speaks first; the server may be silent for 29 s
+        self.say(bytes(18))  # an active end sends first; the server may be silent for 29 s
         while not self.stop:
             try:
                 frame, sender = self.sock.recvfrom(2048)
@@ -75,7 +75,7 @@ class Partner:
             self.say(frame[18:36])
 
     def say(self, partner):
-        """other: what the other end has said of itself."""
+        """partner: the last information that the other end sent about itself."""
         actor = struct.pack(">H6sHHHB3x", 0x8000, SYSTEM, 7, 0x8000, self.number, IN_SYNC)
         frame = SLOW_MAC + SYSTEM + LACP
         frame += b"\x01\x14" + actor + b"\x02\x14" + partner
@@ -117,12 +117,13 @@ class Testpmd:
         self.thread.start()
 
     def log(self):
-        assert self.process.poll() is None, f"testpmd ended with {self.process.returncode}"
+        assert self.process.poll() is None, f"testpmd exited with {self.process.returncode}"
         with open(self.log_path, errors="replace") as log:
             return log.read()
 
     def tick(self, sock):
-        """Its bond speaks LACP as often as it sends, and it sends only what it has received."""
+        """Its bond sends LACP only when it sends frames, and it sends only frames that it has
+        received."""
         with sock, contextlib.suppress(OSError):  # a failed test has removed t2
             while not self.stop:
                 sock.send(bytes.fromhex("02bbbbbbbbbb02cccccccccc88b5") + bytes(46))
@@ -136,11 +137,11 @@ class Testpmd:
 
 
 class Load:
-    """Numbered datagrams from a client to an echoing peer; what comes back is noted."""
+    """Numbered datagrams from a client to an echo peer. Records when each comes back."""
 
     def __init__(self, client):
         self.client, self.stop = client, False
-        self.sent, self.back = 0, {}  # number: when it came back
+        self.sent, self.back = 0, {}  # number: time of its return
         self.threads = [threading.Thread(target=f, daemon=True) for f in (self.send, self.receive)]
         client.sock.settimeout(0.1)
         for thread in self.threads:
@@ -166,7 +167,7 @@ class Load:
         return any(t > since for t in list(self.back.values()))
 
     def gap(self, since):
-        """The longest silence, in seconds, of what came back after a time."""
+        """The longest silence, in seconds, between returned datagrams after this time."""
         times = [since, *sorted(t for t in list(self.back.values()) if t > since), time.monotonic()]
         return max(b - a for a, b in zip(times, times[1:]))
 
@@ -180,7 +181,7 @@ class Load:
 
 
 def switches(lab, two):
-    """The other ends of the links, s0 and s1: on two switches, or both on the lab's."""
+    """The other ends of the links, s0 and s1: on two switches, or both on the lab's switch."""
     for i, bridge in enumerate(("brA", "brB") if two else ("br0", "br0")):
         if two:
             sides = f"t{bridge}", f"u{bridge}"
@@ -194,7 +195,7 @@ def switches(lab, two):
             "netns", lab.dut.name)  # fmt: skip
         lab.sw.ip("link", "set", f"s{i}", "master", bridge, "up")
         lab.dut.ip("link", "set", f"w{i}", "promisc", "on", "up")
-        if not two:  # links of one group: nothing goes from one to the other
+        if not two:  # links of one group: no frame goes from one to the other
             lab.sw.run("bridge", "link", "set", "dev", f"s{i}", "isolated", "on")
 
 
@@ -204,7 +205,7 @@ def no_switches(lab):
 
 
 def cable(lab, i):
-    """Whatever comes in at either end of a link goes out at the other."""
+    """Each frame that arrives at one end of a link leaves at the other."""
     unplug(lab, i)
     for a, b in ((f"m{i}", f"w{i}"), (f"w{i}", f"m{i}")):
         lab.dut.run("tc", "qdisc", "add", "dev", a, "ingress")
@@ -220,9 +221,9 @@ def unplug(lab, i):
 def cut(lab, i, order):
     """Takes a link down or up, at both ends.
 
-    A TAP stays up and is no longer running. Were it set down, net_tap could undo that: it is told
-    before the kernel is done, reads all flags and writes them back. Without a carrier it would find
-    out up to a second later. The server's end comes up last: what it announces has to get through.
+    A TAP stays up and loses its carrier. If it were set down, net_tap could undo that: it is
+    notified before the kernel is done, reads all flags and writes them back. net_tap polls the
+    carrier only once a second, so the server's end comes up last: its announcement must arrive.
     """
     taps = lab.dut.ip("-brief", "link", "show", "type", "tun").split()
     (unplug if order == "down" else cable)(lab, i)
@@ -242,7 +243,7 @@ def await_members(server, first, second):
 
 
 def make(lab, bond, networks=None, allow=(), **more):
-    # no gateway: asking for it would tell the switches, too
+    # No gateway: resolving it would announce the server to the switches, too.
     networks = networks or {"addresses": [SERVER4 + "/24", SERVER6 + "/64"]}
     port = {"name": "wan", **networks, **more,
             "bond": {"members": ["net_tap0,iface=m0", "net_tap1,iface=m1"], **bond}}  # fmt: skip
@@ -267,7 +268,8 @@ def start(lab, bond, networks=None, allow=()):
 
 
 def fail_over(lab, server, states, client=None, echo=None):
-    """Takes m0 down and up, then m1, under load; states: the members', after each step wanted."""
+    """Takes m0 down and up, then m1, under load. states: the expected states of the members after
+    each step."""
     echo = echo or lab.echo()
     client = client or lab.client()
     assert client.allocate().cls == SUCCESS and client.bind(CHANNEL, echo.address).cls == SUCCESS
@@ -282,8 +284,8 @@ def fail_over(lab, server, states, client=None, echo=None):
         lost, gap = load.lost(first, load.sent - 250), load.gap(begin)
         print(f"link {link} {order}: {lost} datagrams of {load.sent - first} lost, "
               f"silence of {1000 * gap:.0f} ms at most")  # fmt: skip
-        # It takes 0.1 s; without an announcement it would not end. There are three, a second apart: a
-        # busy switch may not forward yet when the first one comes.
+        # It takes 0.1 s, and without an announcement it would not end. There are three
+        # announcements, one second apart: a busy switch may not forward the first one yet.
         assert gap < 2.5 * labs.SLOW, f"link {link} {order}: nothing came for {gap} s"
     load.close()
     echo.close()
@@ -301,8 +303,8 @@ def active_backup(lab):
 
 
 def preferred(lab):
-    """The preferred member is not the first; it takes over again when it is back. Its argument, the
-    interface, is left out."""
+    """The preferred member is not the first one. It takes over again after it recovers. The
+    interface argument is omitted."""
     server = start(lab, {"mode": "active-backup", "primary": "net_tap1"})
     await_members(server, "up", "used")
     fail_over(lab, server, [("down", "used"), ("up", "used"), ("used", "down"), ("up", "used")])
@@ -310,7 +312,7 @@ def preferred(lab):
 
 
 def tagged(lab):
-    """All networks are VLANs: switches learn where they are from tagged announcements alone."""
+    """All networks are VLANs: switches learn from tagged announcements only."""
     trunk = Trunk(lab)
     host = trunk.host(100, 0x64, (HOST100, PEER100))
     server = start(lab, {"mode": "active-backup"},
@@ -328,11 +330,12 @@ def tagged(lab):
 
 def lacp(lab):
     switches(lab, two=False)
-    # a switch with a group learns nothing from LACP, and sends nothing to a link not in it yet
+    # A switch with a group learns nothing from LACP, and sends nothing to a link that is not active
+    # yet.
     lab.sw.ip("link", "set", "br0", "type", "bridge", "no_linklocal_learn", "1")
     server = start(lab, {"mode": "lacp"})
     time.sleep(3)
-    assert set(members(server).values()) == {"up"}, members(server)  # nobody answers yet
+    assert set(members(server).values()) == {"up"}, members(server)  # no partner answers yet
     partners = [Partner(lab, f"s{i}", i + 1) for i in range(2)]
     await_members(server, "used", "used")
     both, one, second = ("used", "used"), ("down", "used"), ("used", "down")
@@ -356,7 +359,7 @@ def lacp_of_dpdk(lab):
 
 
 def lacp_learns(lab):
-    """The start waits for an address, and nothing is sent on its behalf: LACP agrees meanwhile."""
+    """The start waits for an address and sends no data: LACP agrees meanwhile."""
     exc = lab.namespace(lab.cleanup, "exc")
     server = make(lab, {"mode": "lacp"}, {"addresses": [SERVER4 + "/24", "dhcp"]},
                   ("exception-foreign",), exception={"name": "sr0", "netns": exc.name})  # fmt: skip
@@ -371,7 +374,7 @@ def lacp_learns(lab):
     partners = [Partner(lab, f"s{i}", i + 1) for i in range(2)]
     labs.until(lambda: all(p.agreed for p in partners), 20, "both links distribute")
     assert "ready" not in server.log()
-    exc.ip(*f"addr add {OTHER4}/24 dev sr0".split())  # what a DHCP client does in the end
+    exc.ip(*f"addr add {OTHER4}/24 dev sr0".split())  # like a DHCP client does later
     starting.join()
     (row,) = server.telemetry.ask("/slipring/addresses")
     assert row["address"] == OTHER4 and not row["lost"], row
@@ -384,7 +387,7 @@ def lacp_learns(lab):
 def main(lab):
     labs.need_own_server()
     if not lab.vtap:
-        raise labs.Skip("makes its links itself")
+        raise labs.Skip("creates its own links")
     for ns in (lab.dut, lab.sw):
         ns.run("sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1")
     active_backup(lab)

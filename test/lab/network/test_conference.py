@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""conf/conference.yaml: public peers behind one port, conference servers on a private net behind
-another, and one allocation for both.
+"""conf/conference.yaml: public peers behind one port, conference servers on a private network
+behind another, and one allocation for both.
 
-Beyond port lan there are the router 10.1.0.1 and a conference server 10.2.0.9 behind it. It knows
-nothing of the public network.
+Behind port lan are the router 10.1.0.1 and, behind that, a conference server 10.2.0.9. It has no
+route to the public network.
 """
 
 import os
@@ -42,7 +42,7 @@ def private_net(lab):
 
 
 def configuration(lab):
-    """The file as it is shipped, with the lab's addresses and devices."""
+    """The file as shipped, with the lab's addresses and devices."""
     with open(os.path.join(labs.TOP, "conf/conference.yaml")) as file:
         text = file.read()
     for old, new in (
@@ -50,7 +50,7 @@ def configuration(lab):
         ("192.0.2.254", labs.GATEWAY4), ("192.0.2.1", SERVER4),
         ("allow: [10.2.0.0/16]", "allow: [10.2.0.0/16, 10.98.0.0/24]"),
         ("via: 10.1.0.1}]", "via: 10.1.0.1}]\n    mtu: 1500"),
-        # the lab's own networks are in 10/8 too
+        # The lab's own networks are in 10/8, too.
         ("for: [10.0.0.0/8]", "for: [10.2.0.0/16]"), ("to: 10.0.0.0/8", "to: 10.2.0.0/16"),
     ):  # fmt: skip
         assert old in text, old
@@ -63,7 +63,7 @@ log: {{to: stderr, level: info}}
 
 
 def talk(client, echo, channel, source):
-    """By indication and by channel; the peer sees where it comes from."""
+    """By indication and by channel; the peer sees the relayed address."""
     assert client.permit(echo.address).cls == SUCCESS
     client.send(echo.address, b"indication")
     assert client.wait("data") == ("data", echo.address, b"indication")
@@ -85,7 +85,7 @@ def main(lab):
         assert client.relayed[0] == SERVER4, client.relayed
         talk(client, public, 0x4000, SERVER4)
         talk(client, private, 0x4001, LAN)
-        # both at once: the line changes its peer with every datagram
+        # Both at once: the destination port changes with every datagram.
         for i in range(MESSAGES):
             for channel in (0x4000, 0x4001):
                 client.send_channel(channel, b"both %d" % i)

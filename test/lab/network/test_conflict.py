@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A host whose kernel has addresses of the server, and announces them: the log names address and MAC,
-once a minute, and the server serves on.
+"""A host whose kernel has addresses of the server and announces them: the log has address and MAC
+once a minute, and the server continues.
 """
 
 import itertools
@@ -11,15 +11,15 @@ import lab as labs
 from lab import MAC, SERVER4, SERVER6, until
 from turnlib import SUCCESS
 
-# Further addresses of the server: of one that is claimed after another the log has a line only after
-# the other has been judged, too.
+# Further addresses of the server. One worker handles claims in order: a line about a later claim
+# proves that it has handled the earlier one.
 MORE = ("10.99.0.31/24", "10.99.0.32/24", "fd99::31/64", "fd99::32/64")
-MINUTE = 60  # within it an address is not told again
+MINUTE = 60  # seconds without a second line about an address
 
 
 class Twin:
-    """A kernel that has addresses of the server for a moment. A change of its MAC announces them: by
-    gratuitous ARP, and by unsolicited neighbour advertisements.
+    """A kernel that has addresses of the server for a moment. A change of its MAC announces them by
+    gratuitous ARP and unsolicited neighbour advertisements.
     """
 
     def __init__(self, lab, server):
@@ -29,7 +29,7 @@ class Twin:
         self.numbers = itertools.count(67)
 
     def claim(self, address):
-        """Its kernel gets the address and announces it; the MAC that it then has."""
+        """Its kernel gets the address and announces it. Returns its new MAC."""
         mac = MAC.format(next(self.numbers))
         before = self.heard()
         labs.Lab.add_address(self.ns, "t0", address)
@@ -44,14 +44,14 @@ class Twin:
 
 
 def told(server, address):
-    """The lines of the log on a conflict about an address."""
+    """The log lines about a conflict over an address."""
     lines = server.log().splitlines()
     return [line for line in lines if f"has our address {address}," in line]
 
 
 def main(lab):
     labs.need_own_server()
-    # one queue, so one worker hears all claims, in their order
+    # One queue, so one worker receives all claims in their order.
     server = lab.server(queues=1, more=MORE, allow=("martian-source",))
     twin = Twin(lab, server)
     others = iter([a.split("/")[0] for a in MORE])
@@ -67,7 +67,7 @@ def main(lab):
         lines = told(server, address)
         assert f" port wan: another host, {mac}, has" in lines[0], lines
         assert "warn" in lines[0], lines
-        # a machine that lost its CPU for a minute proves nothing
+        # If the machine had no CPU time for a minute, this proves nothing.
         assert len(lines) == 1 or time.monotonic() - begin >= MINUTE, lines
     client = lab.client()
     assert client.allocate().cls == SUCCESS, "it serves"

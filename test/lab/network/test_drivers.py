@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Driver profiles at work: what they change on a port, who wins, what is said of them."""
+"""Driver profiles: their effect on a port, their precedence, and the messages about them."""
 
 import os
 import re
@@ -17,8 +17,8 @@ DEVICE = "net_af_packet0,iface=d0,qpairs=2"
 
 
 def ring_frames(server):
-    """Frames of one ring of af_packet, from the memory it shares with the kernel: two rings to a
-    socket, one socket to a queue."""
+    """Frames of one ring of af_packet, from the memory that it shares with the kernel: two rings
+    per socket, one socket per queue."""
     with open(f"/proc/{server.process.pid}/maps") as file:
         maps = re.findall(r"^([0-9a-f]+)-([0-9a-f]+) .* socket:", file.read(), re.M)
     sizes = {int(end, 16) - int(begin, 16) for begin, end in maps}
@@ -58,7 +58,7 @@ def write(lab, name, text):
 
 
 def profiles(lab):
-    """What becomes of the port with and without profiles."""
+    """The port's settings with and without profiles."""
     shipped = r"port wan: rings rx 1024 tx 1024, profile \S+/drivers-config/af_packet.yaml \(in the lab"
     check(lab, {}, (1024, 1024, 1024, shipped))
     port = {**CONFIG["ports"][0], "device": DEVICE + ",framecnt=256"}
@@ -69,14 +69,14 @@ def profiles(lab):
     folder = write(lab, "own.yaml", "drivers: [net_af_packet]\ntested: here\nrx-ring: 256\n"
                 "devargs: framecnt=2048\n")  # fmt: skip
     check(lab, {"drivers": folder}, (2048, 256, 1024, r"driver profiles: 1 in .*drivers\n"))
-    # more than the pool has: not taken, and told
+    # More than the pool has: rejected with a warning.
     write(lab, "own.yaml", "drivers: [net_af_packet]\ntested: here\nrx-ring: 32768\n")
     pool = {"buffers": {"mbufs": 16384}}
     check(lab, {"drivers": folder, **pool}, (512, 1024, 1024, "warn .* asks for rings of 32768 and 0: "))
 
 
 def statistics(lab):
-    """What the driver counts is shown, within 80 columns, and is what the workers have counted."""
+    """The driver's statistics are shown within 80 columns, and equal the workers' counters."""
     path = os.path.join(lab.dir, "control.sock")
     server = lab.server({"control": {"socket": path}})
     relays(lab)
@@ -88,7 +88,7 @@ def statistics(lab):
         assert shown and all(len(line) <= 80 for line in text.splitlines()), text
         return shown == {direction: str(before[direction]) for direction in ("rx", "tx")}
 
-    until(same, 5, "xstats are as the counters")
+    until(same, 5, "xstats equal the counters")
     assert "_good_packets" not in ctl(path, "ports")
     server.finish()
 
@@ -98,11 +98,11 @@ def slipring(*args):
 
 
 def refusals(lab):
-    """What is wrong with a profile is found before anything is started, and by --check."""
+    """Errors in a profile are found before anything starts, and by --check."""
     config = os.path.join(labs.TOP, "conf/minimal.yaml")
     folder = write(lab, "own.yaml", "drivers: [net_x]\ntested: no\nrings: 7\n")
     for args in (("--check", "-c", config), ("-c", config), ("--show-driver", "net_x")):
-        bad = 78 if args[0] == "-c" else 1  # a start, which the unit does not try again
+        bad = 78 if args[0] == "-c" else 1  # a start, which the unit does not repeat
         done = slipring(*args, "--drivers", folder)
         assert done.returncode == bad and f"{folder}/own.yaml:3:1: rings: unknown key" in done.stderr, done
         done = slipring(*args, "--drivers", folder + "/nowhere")

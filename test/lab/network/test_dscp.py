@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""DSCP and ECN through the relay between kernels: copied, or a listener's own; over TCP too."""
+"""DSCP and ECN through the relay between kernels: copied, or set by a listener; over TCP, too."""
 
 import socket
 
@@ -15,12 +15,12 @@ CHANNEL = 0x4001
 EF, AF41, CS1 = 46, 34, 8
 OWN = {SERVER4: EF, SERVER6: AF41}  # of the listeners on port 3479
 NOT_ECT, ECT1, ECT0, CE = range(4)
-# What a sender may write: every value of ECN, and the outermost of DSCP.
+# Values that a sender may set: every value of ECN, and extremes of DSCP.
 CLASSES = [dscp << 2 | ecn for dscp in (0, CS1, AF41, EF, 63) for ecn in (NOT_ECT, ECT1, ECT0, CE)]
 
 
 def options(sock):
-    """Level, and the options to set the class with and to be told of it."""
+    """The socket level, and the options that set the class and report it."""
     if sock.family == socket.AF_INET6:
         return socket.IPPROTO_IPV6, socket.IPV6_TCLASS, socket.IPV6_RECVTCLASS
     return socket.IPPROTO_IP, socket.IP_TOS, socket.IP_RECVTOS
@@ -66,7 +66,7 @@ def open_peer(lab, ip):
 
 
 def both_ways(client, peer, expected):
-    """Sends with every class, on a channel and as indications, and reads what the kernels got."""
+    """Sends with every class, on a channel and as indications, and reads the received values."""
     for tos in CLASSES:
         set_class(client.sock, tos)
         set_class(peer, tos)
@@ -109,7 +109,7 @@ def tcp_client(lab, ip, port, tos):
 
 
 def over_tcp(lab):
-    """A connection's DSCP is that of the listener, or of the client's SYN; ECN is TCP's own."""
+    """A connection has the DSCP of the listener, or of the client's SYN. TCP itself sets ECN."""
     for ip, port, tos, want in (
         (CLIENT4, 3478, CS1 << 2, CS1), (CLIENT6, 3478, EF << 2, EF), (CLIENT4, 3478, 0, 0),
         (CLIENT4, 3479, CS1 << 2, EF), (CLIENT6, 3479, 0, AF41),
@@ -128,7 +128,7 @@ def over_tcp(lab):
             client.close()
         server = (streams.V4, streams.V6)
         sent = [f for f in capture.frames if f.proto == 6 and f.src in server]
-        # until the connection is accepted the kernel answers on its own
+        # Until the connection is accepted, the kernel answers with its own value.
         sent = [f for f in sent if port == 3479 or len(f.l4) > (f.l4[12] >> 4) * 4]
         assert len(sent) > 2 and {f.tos >> 2 for f in sent} == {want}, [f.tos for f in sent]
         peer.close()
@@ -136,7 +136,7 @@ def over_tcp(lab):
 
 
 def answers(lab):
-    """Those to a stranger have the listener's, and never the stranger's own."""
+    """Answers to an unauthenticated client have the listener's DSCP, never the client's."""
     for ip in (CLIENT4, CLIENT6):
         for port in (3478, 3479):
             client = udp_client(lab, ip, port)

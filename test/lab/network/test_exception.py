@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The exception port: the kernel of the box behind the addresses of the port, in a namespace of its
-own (exc), reached from the client's kernel across the data path.
+"""The exception port: the box's kernel at the port's addresses, in its own namespace (exc), reached
+from the client's kernel through the data path.
 
         cli: c0 10.99.0.2 ── bridge ── vtap d0 ── slipring ── vtap sr0 10.99.0.1, fd99::1 :exc
 """
@@ -20,7 +20,7 @@ from lab import CLIENT4, CLIENT6, GATEWAY4, PEER4, PEER6, SERVER4, SERVER6, SLOW
 from turnlib import SUCCESS
 
 SSH, CLOSED, BGP = 22, 23, 179
-MEGABYTES = 12  # of each family, each way
+MEGABYTES = 12  # of each family, in each direction
 ALLOW = ["tcp/22", "tcp-to/179", "udp/161", "udp-to/53", "icmp"]
 ADDRESSES = ((CLIENT4, SERVER4), (CLIENT6, SERVER6))
 
@@ -47,7 +47,7 @@ def interfaces(ns):
 
 
 class Echo:
-    """A TCP server that sends back all it gets, in any namespace."""
+    """A TCP server that echoes, in any namespace."""
 
     def __init__(self, ns, address, port):
         with ns.enter():
@@ -79,7 +79,7 @@ def connect(ns, address, port, timeout=10):
 
 
 def bulk(connection, megabytes=MEGABYTES):
-    """So many there and as many back, at the same time; they have to be the same."""
+    """Megabytes in both directions at once; both ends must receive the same bytes."""
     block = os.urandom(1 << 20)
     sent, got = hashlib.sha256(), hashlib.sha256()
 
@@ -108,7 +108,7 @@ def pings(ns, *addresses):
 
 
 def set_up(lab, made):
-    """What slipring has made of the interface."""
+    """The interface that slipring has created."""
     link = lab.exc.ip("-d", "link", "show", "sr0")
     assert labs.DUT_MAC in link and "mtu 1500" in link and "UP" in link, link
     addresses = lab.exc.ip("-br", "addr", "show", "sr0").split()[2:]
@@ -119,7 +119,7 @@ def set_up(lab, made):
 
 
 def transfer(lab, made, offload):
-    """Megabytes of TCP both ways, both families; what is a super-frame on the wire stays one."""
+    """Megabytes of TCP in both directions and families. Super-frames on the wire stay super-frames."""
     for _, address in ADDRESSES:
         echo = Echo(lab.exc, address, SSH)
         with connect(lab.cli, address, SSH) as connection:
@@ -133,7 +133,7 @@ def transfer(lab, made, offload):
     assert (after["to_kernel_super_segments"] > least / 2) == whole, after
     assert (after["from_kernel_super_segments"] > least / 2) == whole, after
     assert ("tso" in after["offloads"]) == whole, after
-    made.allow.add("exception-rate")  # as on any link: TCP finds its pace by what is lost
+    made.allow.add("exception-rate")  # as on any link, TCP adapts its rate to losses
     made.check()
     print(f"{offload}: {after['to_kernel_tcp']} segments to the kernel, "
           f"{after['to_kernel_super_frames']} super-frames; {after['from_kernel_tcp']} from it, "
@@ -141,7 +141,7 @@ def transfer(lab, made, offload):
 
 
 def echoes(lab, made):
-    """Pings of the kernel's and to it; ARP and ND reach both."""
+    """Pings from the kernel and to it. ARP and ND reach both."""
     before = counters(made)
     pings(lab.cli, SERVER4, SERVER6)
     pings(lab.exc, CLIENT4, CLIENT6, PEER4, PEER6)
@@ -153,7 +153,7 @@ def echoes(lab, made):
 
 
 def client_of_others(lab, made):
-    """The kernel as a client, where tcp-to and udp-to let it, and nowhere else."""
+    """The kernel as a client, to destinations of tcp-to and udp-to only."""
     for address, kernel_ip in ADDRESSES:
         echo = Echo(lab.cli, address, BGP)
         with connect(lab.exc, address, BGP) as connection:
@@ -177,12 +177,13 @@ def client_of_others(lab, made):
     foreign = made.drops().get("exception-foreign", 0)
     with lab.exc.udp(SERVER4, 40054) as resolver:
         resolver.sendto(b"question", (CLIENT4, 54))
-    until(lambda: made.drops().get("exception-foreign", 0) > foreign, 2, "what is not allowed stays here")
+    until(lambda: made.drops().get("exception-foreign", 0) > foreign, 2, "forbidden frames are dropped")
     from_server_port(lab, made)
 
 
 def from_server_port(lab, made):
-    """Sent from port 53: no way to a service of the kernel, nor for it from there."""
+    """Datagrams from port 53 reach no service of the kernel, and its services cannot send to that
+    port."""
     drops = made.drops()
     with lab.cli.udp(CLIENT4, 53) as dns, lab.exc.udp(SERVER4, 20053) as service:
         service.settimeout(0.3 * SLOW)
@@ -201,17 +202,17 @@ def from_server_port(lab, made):
 
 
 def closed(lab, made):
-    """TCP that is not allowed: no answer and a counter, be there a server or not."""
+    """Forbidden TCP gets no answer and a counter, with and without a server."""
     echo = Echo(lab.exc, SERVER4, CLOSED)
     try:
         connect(lab.cli, SERVER4, CLOSED, 0.3).close()
-        raise AssertionError("connected to what is not allowed")
+        raise AssertionError("a forbidden connection succeeded")
     except TimeoutError:
         pass
     echo.close()
     dropped = lambda: made.drops().get("exception-denied", 0)
     until(lambda: 1 <= dropped() == counters(made)["to_kernel_denied"], 3, "both counters say so")
-    # a port that others serve on lets answers in, not connections
+    # A port of tcp-to lets answers in, but not connections.
     with lab.cli.enter():
         sock = socket.socket()
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -226,7 +227,7 @@ def closed(lab, made):
 
 
 def relaying(lab, made):
-    """Nothing relayed is lost while TCP fills the exception port."""
+    """No relayed datagram is lost while TCP fills the exception port."""
     echo = Echo(lab.exc, SERVER4, SSH)
     media = lab.echo(PEER4)
     client = lab.client()
@@ -243,7 +244,7 @@ def relaying(lab, made):
     thread.start()
     until(lambda: counters(made)["to_kernel_tcp"] > before + 1000, 3, "TCP is under way")
     count, worst, start = 0, 0, time.monotonic()
-    # for a second, or until there are enough of them where these have no CPU of their own
+    # For a second, or longer on a busy machine until there are enough datagrams.
     while (lasts := time.monotonic() - start) < 1 or (count <= 100 and lasts < 10 * labs.SLOW):
         payload = count.to_bytes(4, "big") * 40
         begin = time.monotonic()
@@ -270,7 +271,7 @@ def relay_once(lab):
 
 
 def answered_by_data_path(lab, made):
-    """Pings that are not the kernel's are still answered."""
+    """Pings to addresses that the kernel does not have are still answered."""
     before = counters(made)
     pings(lab.cli, SERVER4, SERVER6)
     after = counters(made)
@@ -280,8 +281,8 @@ def answered_by_data_path(lab, made):
 
 
 def bounded(lab):
-    """Past the rate nothing reaches the kernel, or leaves it, and TCP lives with that. Then somebody
-    takes the interface away: neither relaying nor the end minds.
+    """Above the rate nothing passes to or from the kernel, and TCP adapts. Then the interface is
+    removed: neither relaying nor the stop fails.
     """
     rate = 2000
     made = start(lab, ["tcp/22", "icmp"], rate=rate)
@@ -294,7 +295,7 @@ def bounded(lab):
     row = counters(made)
     for direction in ("to", "from"):
         sent = sum(row[f"{direction}_kernel_{c}"] for c in ("tcp", "udp", "icmp", "arp", "nd"))
-        # the burst, a super-frame of debt, and what still waits for the kernel
+        # The burst, a super-frame of debt, and frames in the queue to the kernel.
         assert sent <= rate * took + 64 + 50 + 512, (direction, sent, took)
     echo.close()
     lab.exc.ip("link", "del", "sr0")
@@ -303,7 +304,7 @@ def bounded(lab):
 
 
 def gone(lab):
-    """The interface goes with the process, however that ends, and is there again after it."""
+    """The interface disappears with the process, in every kind of exit, and a restart creates it."""
     made = start(lab, ALLOW)
     assert "sr0" in interfaces(lab.exc)
     made.telemetry.close()
@@ -318,7 +319,7 @@ def gone(lab):
 
 
 def other_device(lab):
-    """Another device that makes an interface, in the namespace of the process, instead of a vtap."""
+    """A device other than a vtap that creates an interface, in the namespace of the process."""
     port = dict(servers.CONFIG["ports"][0])
     port["exception"] = {"name": "sr0", "device": "net_tap0", "allow": ["tcp/22", "icmp"]}
     made = lab.server({"ports": [port]}, allow={"exception-foreign", "exception-rate"})
@@ -335,7 +336,7 @@ def other_device(lab):
 
 
 def refusals(lab):
-    """What cannot be set up is said, and nothing stays behind."""
+    """A failed setup is reported and leaves nothing."""
     lab.exc.ip("tuntap", "add", "taken", "mode", "tap", "multi_queue", "vnet_hdr")
     for more, reason in (
         ({"netns": "lab-nowhere"}, "network namespace lab-nowhere: No such file"),

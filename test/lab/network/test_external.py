@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A box behind a 1:1 translation of addresses, as in a cloud: clients and peers before and behind it.
+"""A server behind 1:1 address translation, as in a cloud: clients and peers on both sides of it.
 
-The gateway of the lab translates: beyond it 10.99.0.1 is 203.0.113.1, and fd99::1 is 2001:db8:5::1.
+The gateway of the lab translates: outside, 10.99.0.1 is 203.0.113.1, and fd99::1 is 2001:db8:5::1.
 """
 
 import json
@@ -36,13 +36,14 @@ PORT = {
     "gateway": ["10.99.0.254", "fd99::fe"],
 }
 ALLOW = ["10.99.0.0/24", "10.98.0.0/24", "fd99::/64", "fd98::/64"]
-# Ends that leave while the other still sends; what nobody has a relay for is refused by name.
+# Drops of ends that leave while the other still sends. Data for relay ports without allocation has
+# its own drop.
 EXPECTED = {"peer-no-permission", "no-permission", "keepalive", "no-allocation",
             "peer-no-allocation", "hairpin-no-allocation", "peer-own"}  # fmt: skip
 
 
 def client(lab, ip, relay6=False):
-    """A client of either side of the translation, with an allocation."""
+    """A client on either side of the translation, with an allocation."""
     outside = ip in (FAR4, FAR6)
     v6 = ":" in ip
     server = (PUBLIC6 if v6 else PUBLIC4) if outside else (SERVER6 if v6 else SERVER4)
@@ -57,7 +58,7 @@ def client(lab, ip, relay6=False):
 
 
 def peers(lab):
-    """Clients and peers on either side: what is relayed comes back, and says where it comes from."""
+    """Clients and peers on both sides: relayed data comes back from the right source."""
     for ip, peer, ns in (
         (FAR4, FAR4, lab.far), (FAR4, PEER4, lab.peer), (CLIENT4, FAR4, lab.far),
         (FAR6, FAR6, lab.far), (FAR6, PEER6, lab.peer), (CLIENT6, FAR6, lab.far),
@@ -71,7 +72,7 @@ def peers(lab):
         for i in range(20):
             one.send_channel(0x4000, b"%d" % i)
             assert one.wait("channel") == ("channel", 0x4000, b"%d" % i)
-        # beyond the gateway the relay is known by its public address alone
+        # outside the gateway only the public address is visible
         inside = SERVER6 if ":" in peer else SERVER4
         source = one.relayed if ns is lab.far else (inside, one.relayed[1])
         assert {s for s, _ in echo.seen} == {source}, echo.seen[:3]
@@ -80,7 +81,8 @@ def peers(lab):
 
 
 def pairs(lab):
-    """Two clients of the box: by the public relayed address as by the private one, in process."""
+    """Two clients of the server reach each other by the public and the private relayed address, in
+    process."""
     for one_ip, other_ip, v6 in (
         (FAR4, FAR4, False), (FAR4, CLIENT4, False), (CLIENT4, CLIENT6, False),
         (FAR6, CLIENT6, True), (FAR4, FAR6, True),
@@ -95,7 +97,7 @@ def pairs(lab):
                 assert second.wait("data") == ("data", one.relayed, b"there %d" % i)
                 second.send(private, b"back %d" % i)
                 assert one.wait("channel") == ("channel", 0x4000, b"back %d" % i)
-            # no second channel for the same peer, but what is sent without one arrives
+            # A second channel for this peer is refused, but indications arrive.
             answer = one.bind(0x4001, (private[0], second.relayed[1]))
             assert answer.code == 508 and "Another" in answer.reason, answer
             one.send((private[0], second.relayed[1]), b"by the other form")
@@ -106,11 +108,12 @@ def pairs(lab):
 
 
 def refused(lab, server):
-    """What is for the box itself is a named drop, and never comes back by the public address."""
+    """Data for the server's own sockets is a named drop, and never returns through the public
+    address."""
     one = client(lab, FAR4)
     before = server.drops()
     with Capture(lab, lab.sw, "d0") as capture:
-        assert one.permit((PUBLIC4, 22)).cls == SUCCESS  # the address is that of relays, too
+        assert one.permit((PUBLIC4, 22)).cls == SUCCESS  # relays use this address, too
         one.send((PUBLIC4, 22), b"ssh")
         one.send((PUBLIC4, 3478), b"a listener")
         assert one.bind(0x4000, (PUBLIC4, 50)).code == 403, "no relay port"
@@ -122,7 +125,7 @@ def refused(lab, server):
 
 
 def foreign_clients(lab):
-    """turnutils_uclient and Chromium know nothing of the translation."""
+    """turnutils_uclient and Chromium do not know about the translation."""
     uclient.start_peer(lab)
     runs = [
         uclient.start(lab, "uclient before the gateway", PUBLIC4, PEER4, "-c", ns=lab.far),
@@ -147,8 +150,8 @@ def foreign_clients(lab):
     page.close()
 
 
-# The conference server of the site, on PEER4: the gateway forwards a port of the box's public
-# address to it, for those beyond and, with a public source, for those behind.
+# The conference server of the site, on PEER4: the gateway forwards a port of the public address to
+# it, for outside clients and, with a public source, for inside clients.
 SFU = 10000
 FORWARDS = f"""
 table ip forwards {{
@@ -160,8 +163,8 @@ table ip forwards {{
 
 
 def forwarded(lab, sfu):
-    """A port that is none of the box's at its public address: by the gateway, there and back; the
-    relayed address there is still the box's."""
+    """A port of the public address that the server does not use: data passes the gateway in both
+    directions. The relayed address there still belongs to the server."""
     one, second = client(lab, FAR4), client(lab, CLIENT4)
     sfu_addr = (PUBLIC4, SFU)
     with Capture(lab, lab.sw, "d0") as capture:
@@ -173,19 +176,19 @@ def forwarded(lab, sfu):
             one.send_channel(0x4000, b"%d" % i)
             assert one.wait("channel") == ("channel", 0x4000, b"%d" % i)
         assert sfu.seen[-1][0] == (PUBLIC4, one.relayed[1]), sfu.seen[-1]
-        # another client of the box has the same address, and the one permission is for both
+        # another client has the same address, so one permission covers both
         assert second.permit(one.relayed).cls == SUCCESS
         one.send(second.relayed, b"across")
         assert second.wait("data") == ("data", one.relayed, b"across")
         assert one.bind(0x4001, (PUBLIC4, 3478)).code == 403, "a listener"
-        assert one.bind(0x4001, (SERVER4, SFU)).code == 403, "the own address is nobody else's"
+        assert one.bind(0x4001, (SERVER4, SFU)).code == 403, "a private address is the server's alone"
     out = {f.dport for f in from_server(capture.frames) if f.dst == PUBLIC4 and f.dport}
     assert out == {SFU}, out
     print("ok     a conference server behind the same public address")
 
 
 def beside(lab):
-    """Without an entry of its own the public address is the box's alone."""
+    """Without such an entry the public address belongs to the server alone."""
     lab.gw.run("nft", "-f", "-", input=FORWARDS)
     lab.peer.ip("route", "add", PUBLIC4, "via", labs.GATEWAY4)
     sfu = lab.echo(PEER4, SFU)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames no host should send: each is dropped, and counted once under its own reason."""
+"""Invalid frames: each is dropped, and counted once under its own reason."""
 
 import struct
 
@@ -12,8 +12,8 @@ from turnlib import BINDING, REQUEST, SUCCESS, build
 
 BIND = build(REQUEST, BINDING)
 
-# (name, frame, counter). No IPv4 fragments here: the kernel under net_af_packet reassembles them
-# (PACKET_FANOUT_FLAG_DEFRAG) before the port sees them; test_frame.c of test/unit has those.
+# (name, frame, counter). IPv4 fragments are in test_frame.c of test/unit: here the kernel under
+# net_af_packet would reassemble them (PACKET_FANOUT_FLAG_DEFRAG).
 FRAMES = (
     # Ethernet
     ("another ethertype", eth(bytes(60), 0x88B5), "ethertype"),
@@ -37,7 +37,7 @@ FRAMES = (
     ("source 240/4", udp4(BIND, src="240.0.0.1"), "martian-source"),
     ("source broadcast", udp4(BIND, src="255.255.255.255"), "martian-source"),
     ("source subnet broadcast", udp4(BIND, src="10.99.0.255"), "martian-source"),
-    ("source of ours (LAND)", udp4(BIND, src=SERVER4), "martian-source"),
+    ("the server's address as source (LAND)", udp4(BIND, src=SERVER4), "martian-source"),
     ("L2 broadcast", udp4(BIND, frame={"dst": BROADCAST}), "martian-destination"),
     # UDP
     ("a UDP length too small", udp4(BIND, length=4), "udp-length"),
@@ -62,7 +62,7 @@ FRAMES = (
     ("source ::1", udp6(BIND, src="::1"), "martian-source"),
     ("source ff02::1", udp6(BIND, src="ff02::1"), "martian-source"),
     ("a v4-mapped source", udp6(BIND, src="::ffff:10.99.0.2"), "martian-source"),
-    ("source of ours over IPv6", udp6(BIND, src=SERVER6), "martian-source"),
+    ("the server's address as source over IPv6", udp6(BIND, src=SERVER6), "martian-source"),
     ("another IPv6 address", udp6(BIND, dst="fd99::200"), "not-for-us"),
 )  # fmt: skip
 GOOD = (
@@ -86,7 +86,7 @@ def counted(server, name, frame, counter, sock):
 def main(lab):
     labs.need_own_server()
     server = lab.server(allow={counter for _, _, counter in FRAMES})
-    for ip in (CLIENT4, CLIENT6):  # the way back is known
+    for ip in (CLIENT4, CLIENT6):  # so that neighbours are resolved
         assert lab.client(ip=ip).binding().cls == SUCCESS
     sock = lab.cli.raw("c0")
     bad = []
@@ -94,7 +94,7 @@ def main(lab):
         for name, frame, counter in FRAMES:
             try:
                 times = counted(server, name, frame, counter, sock)
-                # The kernels' chatter may count under these as well: IGMP has an option.
+                # The kernels' own traffic may increment these counters, too: IGMP has an option.
                 assert times == 1 or counter in ("not-for-us", "ip-options"), f"{name}: {counter} {times} times"
                 print(f"ok     {name} ({counter})", flush=True)
             except AssertionError as error:

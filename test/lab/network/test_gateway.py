@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Clients and peers behind the gateway; what has no way to it is a named drop. TTL, DSCP, DF."""
+"""Clients and peers behind the gateway. Unreachable peers are a named drop. TTL, DSCP, DF."""
 
 import socket
 
@@ -23,7 +23,7 @@ def both_ways(client, echo, count=50):
 
 
 def far_peer(lab, ip):
-    """A near client, a peer that is reached by the gateway of the family."""
+    """A client on the link, a peer behind the gateway of the family."""
     echo = lab.echo(ip, ns=lab.far if ip in (FAR4, FAR6) else lab.peer)
     client = lab.client()
     family = bytes([2 if ":" in ip else 1, 0, 0, 0])
@@ -37,7 +37,7 @@ def far_peer(lab, ip):
 
 
 def far_client(lab):
-    """A client behind the gateway, a near peer."""
+    """A client behind the gateway, a peer on the link."""
     echo = lab.echo(PEER4)
     client = turnlib.Client(lab.far.udp(FAR4), (SERVER4, 3478), labs.ivan())
     assert client.allocate().cls == SUCCESS and client.bind(0x4000, echo.address).cls == SUCCESS
@@ -48,19 +48,21 @@ def far_client(lab):
 
 
 def no_route(lab, server):
-    """There is no IPv6 gateway: a peer elsewhere cannot be reached, and that is said and counted."""
+    """Without an IPv6 gateway a remote peer is unreachable: the client gets an error, and it is
+    counted."""
     client = lab.client()
     assert client.allocate([(REQUESTED_ADDRESS_FAMILY, b"\2\0\0\0")]).cls == SUCCESS
     for answer in (client.bind(0x4000, ("fd98::1", 9)), client.permit(("fd98::1", 9))):
         assert answer.code == 403 and answer.reason == "No Route To Peer", answer
     labs.until(lambda: server.stats()["unreachable"] >= 2, 2, "both are counted")
     server.published()
-    # one that is asked again counts again
+    # each retry counts again
     assert 2 <= server.refusals()["peer-unreachable"] <= 2 + client.retransmissions
 
 
 def header_fields(lab):
-    """8656 14: TTL less one, DSCP and ECN copied, a DF of its own, both ways and families."""
+    """8656 14: TTL is decremented, DSCP and ECN are copied, DF is set separately, both directions
+    and families."""
     for peer_ip, v6 in ((PEER4, False), (PEER6, True)):
         echo = lab.echo(peer_ip)
         client = lab.client()
@@ -101,7 +103,7 @@ def copied_df(lab, client, peer_ip):
 
 
 def ttl_expires(lab, server):
-    """A datagram that arrives with TTL 1 is not relayed (loops die)."""
+    """A datagram that arrives with TTL 1 is not relayed, which ends loops."""
     echo = lab.echo(PEER4)
     client = lab.client()
     assert client.allocate().cls == SUCCESS and client.bind(0x4000, echo.address).cls == SUCCESS
@@ -115,17 +117,18 @@ def ttl_expires(lab, server):
 
 
 def mtu(lab, server):
-    """What would leave longer than the MTU leaves in fragments, or with DF is a named drop."""
+    """Packets above the MTU leave in fragments, or are a named drop with DF."""
     echo = lab.echo(PEER4)
     client = lab.client()
     assert client.allocate().cls == SUCCESS and client.permit(echo.address).cls == SUCCESS
-    # The Data indication back is 36 bytes longer than the datagram: 1472 fits one way only.
+    # The returning Data indication is 36 bytes longer than the datagram: 1472 fits in one direction
+    # only.
     client.send(echo.address, b"x" * 1400)
     assert client.wait("data") == ("data", echo.address, b"x" * 1400)
     labs.path_mtu(echo.sock, "dont")
     echo.sock.sendto(b"y" * 1472, client.relayed)
     assert client.wait("data") == ("data", echo.address, b"y" * 1472)
-    # Its kernel is told of a smaller MTU: a probe does not mind.
+    # The peer's kernel believes in a smaller MTU: a probe ignores that.
     labs.path_mtu(echo.sock, "probe")
     echo.sock.sendto(b"y" * 1472, client.relayed)
     labs.until(lambda: server.drops().get("mtu-exceeded") == 1, 2, f"counted: {server.drops()}")
@@ -136,7 +139,7 @@ def mtu(lab, server):
 
 
 def fragments(lab, server):
-    """Longer datagrams are relayed whole, also by a router."""
+    """Longer datagrams are relayed completely, through a router, too."""
     echo = lab.echo(PEER4)
     client = lab.client()
     assert client.allocate().cls == SUCCESS and client.bind(0x4000, echo.address).cls == SUCCESS
@@ -148,12 +151,13 @@ def fragments(lab, server):
 
 
 def lone(lab, allow):
-    """Clouds give out lone addresses: all else, the link's hosts too, is reached by the gateway."""
+    """Clouds assign single addresses: everything, including hosts on the link, is behind the
+    gateway."""
     host = lab.namespace(lab.cleanup, "host")
     exception = {"name": "sr0", "netns": host.name, "allow": ["icmp-to"]}
     port = {**servers.CONFIG["ports"][0], "gateway": ["10.99.0.254", "fd99::fe"]}
     port = {**port, "addresses": ["10.99.0.1/32", "fd99::1/128"], "exception": exception}
-    expected = ("exception-foreign",)  # of the kernel, which reports its multicast groups
+    expected = ("exception-foreign",)  # the kernel reports its multicast groups
     lab.server({"ports": [port], "peers": {"allow": allow}}, allow=expected)
     for ip in (FAR4, FAR6, PEER4):
         far_peer(lab, ip)
@@ -174,7 +178,7 @@ def main(lab):
     mtu(lab, server)
     fragments(lab, server)
     server.finish()
-    # An IPv6 gateway known by its link-local address, as routers are.
+    # An IPv6 gateway with a link-local address, the usual case.
     port = {**servers.CONFIG["ports"][0], "gateway": ["10.99.0.254", "fe80::fe"]}
     lab.server({"ports": [port], "peers": {"allow": allow}})
     server = lab.servers[-1]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""ICMP errors of real kernels: what clients are told of them (RFC 8656 11.5), what the server learns
-of a path, and what kernels believe of the server's own errors. Multicast listener discovery through
-a bridge that snoops."""
+"""ICMP errors of real kernels: the errors that clients receive (RFC 8656 11.5), the path MTUs that
+the server learns, and the server's errors that kernels accept. Multicast listener discovery through
+a snooping bridge."""
 
 import errno
 import socket
@@ -21,14 +21,14 @@ HEADERS = 28  # IPv4 and UDP
 def told(client, peer, kind, code, data=0, timeout=5):
     """The client gets a Data indication with an ICMP attribute and no data, about this peer."""
     item = client.wait("stun", timeout, lambda item: item[1].has(ICMP))
-    assert item is not None, "nobody has told the client"
+    assert item is not None, "the client got no error"
     message = item[1]
     assert message.address(XOR_PEER_ADDRESS) == peer, message.address(XOR_PEER_ADDRESS)
     assert message.get(ICMP) == struct.pack("!HBBI", 0, kind, code, data), message.get(ICMP)
 
 
 def newer(lab):
-    """A client that sends PASSWORD-ALGORITHMS back, as RFC 8489 wants it."""
+    """A client that sends PASSWORD-ALGORITHMS back, as RFC 8489 requires."""
     return lab.client(labs.ivan(sha256=True))
 
 
@@ -47,7 +47,7 @@ def closed_ports(lab):
 
 
 def untold(lab, server):
-    """A client that does not show that it knows RFC 8489 gets what its peers send, and no errors."""
+    """A client that shows no support of RFC 8489 gets data of its peers, but no errors."""
     client, echo = lab.client(), lab.echo(PEER4)
     assert client.allocate().cls == SUCCESS and client.permit(PEER4).cls == SUCCESS
     client.send((PEER4, 9), b"anybody?")
@@ -58,7 +58,7 @@ def untold(lab, server):
 
 
 def told_all(lab):
-    """Where the configuration says so, older clients are told too."""
+    """With the configuration option, older clients get errors, too."""
     lab.server({"icmp": {"tell": "all"}})
     client = lab.client()
     assert client.allocate().cls == SUCCESS and client.permit(PEER4).cls == SUCCESS
@@ -81,8 +81,8 @@ def errors_of(sock):
 
 
 def narrow_hop(lab, server):
-    """Behind the gateway the MTU is less: its kernel says so, the client is told, and from then on
-    the server does what the gateway did. The client's kernel believes it."""
+    """Behind the gateway the MTU is smaller: its kernel reports it, the client gets an error, and
+    from then on the server sends the error itself. The client's kernel accepts it."""
     lab.gw.ip("link", "set", "f0", "mtu", str(NARROW))
     lab.far.ip("link", "set", "r0", "mtu", str(NARROW))
     echo = lab.echo(FAR4, ns=lab.far)
@@ -95,14 +95,14 @@ def narrow_hop(lab, server):
     told(client, echo.address, 3, 4, NARROW)
     until(lambda: server.stats()["path_mtus"] == 1, 3, "the path is known")
     client.send_channel(0x4000, too_long)
-    found = until(lambda: errors_of(client.sock), 3, "the client's kernel has got an error")
+    found = until(lambda: errors_of(client.sock), 3, "the client's kernel received an error")
     assert found == [(3, 4, NARROW + 4)], found
     try:
         client.send_channel(0x4000, too_long)
-        raise AssertionError("the client's kernel does not believe it")
+        raise AssertionError("the client's kernel ignores it")
     except OSError as error:
         assert error.errno == errno.EMSGSIZE, error
-    errors_of(client.sock)  # that one is queued too
+    errors_of(client.sock)  # takes that error from the queue, too
     fits = bytes(NARROW - HEADERS)
     client.send_channel(0x4000, fits)
     assert client.wait("channel") == ("channel", 0x4000, fits)
@@ -110,19 +110,19 @@ def narrow_hop(lab, server):
 
 
 def last_hop(lab):
-    """Who sends with one hop left is told so, as traceroute wants it."""
+    """A datagram with one hop left is answered with an error, for traceroute."""
     echo = lab.echo(PEER4)
     client = lab.client()
     assert client.allocate().cls == SUCCESS and client.bind(0x4000, echo.address).cls == SUCCESS
     client.sock.setsockopt(socket.SOL_IP, IP_RECVERR, 1)
     client.sock.setsockopt(socket.SOL_IP, socket.IP_TTL, 1)
     client.send_channel(0x4000, b"here?")
-    found = until(lambda: errors_of(client.sock), 3, "the client's kernel has got an error")
+    found = until(lambda: errors_of(client.sock), 3, "the client's kernel received an error")
     assert found == [(11, 0, 0)], found
 
 
 def mld_query(source_mac):
-    """A general query of version 2, of a router on the segment (RFC 3810 5.1)."""
+    """A general query of version 2, from a router on the segment (RFC 3810 5.1)."""
     source = bytes.fromhex("fe80000000000000000000000000aaaa")
     group = bytes.fromhex("ff020000000000000000000000000001")
     icmp = struct.pack("!BBHHH16sBBH", 130, 0, 0, 100, 0, bytes(16), 2, 125, 0)
@@ -138,8 +138,8 @@ def mld_query(source_mac):
 
 
 def snooping(lab):
-    """A switch that snoops learns from the answer to a query where the solicited-node group of
-    fd99::1 is, and a peer that knows no neighbour finds the server through it."""
+    """From the answer to a query, a snooping switch learns the port of fd99::1's solicited-node
+    group, so a peer without a neighbour entry finds the server through it."""
     lab.sw.ip("link", "set", "br0", "type", "bridge", "mcast_snooping", "1")
     with lab.peer.raw("p0") as router:
         router.send(mld_query(bytes.fromhex("0299000000aa")))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs of others at the ingress of the interface that server and kernel share, as those of a
-container network are. One that lets every frame pass keeps what is the server's from the kernel
-neither if it was there before the server nor if it comes while media flow. Who insists on being the
-first is told of.
+"""Programs of other owners at the ingress of the interface that server and kernel share, like those
+of a container network. A program that passes every frame does not expose the server's frames to the
+kernel, neither if it is older than the server's program nor if it comes while media flow. A program
+that insists on the first place is reported.
 """
 
 import contextlib
@@ -28,13 +28,13 @@ def order(lab):
 
 
 def unreachable(capture):
-    """ICMP errors that the kernel has sent about ports of ours."""
+    """ICMP errors that the kernel has sent about ports of the server."""
     return [f for f in capture.frames if f.data[12:14] == b"\x08\x00" and f.data[23] == 1
             and f.data[26:30] == frames.packed(SERVER4) and f.data[34] == 3]  # fmt: skip
 
 
 def relayed(lab, client, number=20):
-    """Datagrams there and back, about none of which the kernel says a word."""
+    """Datagrams in both directions, without any ICMP error of the kernel."""
     with Capture(lab, lab.sw, "d0") as capture:
         for i in range(number):
             payload = os.urandom(40 + i)
@@ -61,7 +61,7 @@ def warned(server):
 
 
 def before(lab):
-    """One that is there already stands behind ours."""
+    """An older program comes after the server's."""
     with tcx.Other(lab.dut, "d0"):
         server = lab.server()
         assert order(lab) == [OURS, "other"], order(lab)
@@ -73,7 +73,7 @@ def before(lab):
 
 
 def meanwhile(lab):
-    """One that is put in front is behind ours in a moment, and who only leaves is no matter."""
+    """A program that is put first is soon second again, and one that leaves makes no difference."""
     path = os.path.join(lab.dir, "control.sock")
     server = lab.server({"control": {"socket": path}})
     client = client_of(lab)
@@ -94,7 +94,8 @@ def meanwhile(lab):
 
 
 def insists(lab, server, client):
-    """Two that go to the front in turn: ours does not do so without end, and is there in the end."""
+    """Two programs that compete for the first place: the server stops competing, and is first in
+    the end."""
     held = []
     try:
 
@@ -105,14 +106,14 @@ def insists(lab, server, client):
                     held.pop(0).close()
             return port(server)["trouble"]
 
-        until(displaced, 40, "it is told that others are before ours", pause=0.1)
+        until(displaced, 40, "status reports the programs in front", pause=0.1)
         assert server.log().count("ours cannot stay the first") == 1
         (warning,) = warned(server)
         assert "bpftool net" in warning, warning
     finally:
         for holder in held:
             holder.close()
-    until(lambda: not port(server)["trouble"], 30, "ours is the first, and it is told")
+    until(lambda: not port(server)["trouble"], 30, "the server's is first, and status says so")
     assert not warned(server)
     relayed(lab, client)
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The life of an interface that server and kernel share, while media flow: another MAC, another MTU,
-down and up, away to another namespace and back, removed and made again, by one queue and by two. Each
-is followed within a second and told by its name, and allocations live on.
+"""The life of an interface that server and kernel share, while media flow: another MAC, another
+MTU, down and up, away to another namespace and back, removed and created again, with one queue and
+with two. The server follows each change within a second and logs it, and allocations stay.
 """
 
 import os
@@ -23,7 +23,7 @@ def port(server):
 
 
 def forget(lab):
-    """Client and peer learn the server's MAC anew, as from an announcement."""
+    """Client and peer learn the server's new MAC, as from an announcement."""
     for ns, interface in ((lab.cli, "c0"), (lab.peer, "p0")):
         for family in ("-4", "-6"):
             ns.ip(family, "neigh", "flush", "dev", interface)
@@ -46,7 +46,7 @@ def mac(lab, server, media):
 
 
 def arrives(lab, client_ip, peer_ip, size):
-    """Whether a datagram of a peer arrives at a new client by a channel, whose header makes it longer."""
+    """True if a datagram of a peer reaches a new client on a channel, whose header makes it longer."""
     client, peer = lab.client(ip=client_ip), lab.peer.udp(peer_ip)
     with client, peer:
         assert client.allocate([family(peer_ip)]).cls == SUCCESS
@@ -59,8 +59,8 @@ def arrives(lab, client_ip, peer_ip, size):
 
 
 def mtu(lab, server, media):
-    """A lower MTU is obeyed: what is longer goes in fragments or is a drop by its name, and nothing is
-    lost without one."""
+    """A lower MTU applies: longer packets are fragmented or are a named drop, and no other datagram
+    is lost."""
     errors = port(server)["tx_errors"]
     lab.dut.ip("link", "set", "d0", "mtu", "1400")
     until(lambda: port(server)["mtu"] == 1400, 1, "the port has the MTU")
@@ -87,7 +87,7 @@ def down(lab, server, media):
 
 
 def removed(lab, server, media, number):
-    """A number of times: removed, and made again."""
+    """Removed and created again, several times."""
     for _ in range(number):
         lab.dut.ip("link", "del", "d0")
         until(lambda: port(server)["trouble"] and not port(server)["link"], 1, "it is missed")
@@ -95,12 +95,12 @@ def removed(lab, server, media, number):
         lab.share(lab.dut, "d0")
         until(lambda: tcx.programs(lab.dut, "d0") == [OURS], 2, "the program is at its ingress")
         for each in media:
-            each.flows("by the new interface")
+            each.flows("through the new interface")
         assert port(server)["link"] == 1 and port(server)["trouble"] == 0
 
 
 def moved(lab, server, media):
-    """Into another namespace and back: the index may be the same."""
+    """Moved to another namespace and back; the index may be the same."""
     lab.dut.ip("link", "set", "d0", "netns", lab.peer.name)
     lab.peer.ip("link", "set", "d0", "netns", lab.dut.name)
     for address in (SERVER4, SERVER6):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The addresses of an interface that server and kernel share. Those that the file asks for are waited
-for and taken from it, and the gateway. What it loses while the server runs gets no new allocations and
-is told by name, until it is back; and a duplicate is as good as lost. (What the network puts in the
-place of one that the file has asked for is followed: renumbered.)
+"""The addresses of an interface that server and kernel share. The server waits for the configured
+addresses, and uses them and the gateway of the kernel. An address that it loses gets no new
+allocations and is reported until it is back. A duplicate address counts as lost. (renumbered tests
+addresses that replace a configured one.)
 """
 
 import contextlib
@@ -33,7 +33,7 @@ def warnings(server):
 
 
 def allocated(lab, client_ip, peer_ip):
-    """The answer to a new client's Allocate, of a peer's family."""
+    """The answer to a new client's Allocate, for a peer family."""
     family = bytes([IPV6 if ":" in peer_ip else IPV4, 0, 0, 0])
     with lab.client(ip=client_ip) as client:
         return client.allocate([(REQUESTED_ADDRESS_FAMILY, family)])
@@ -48,8 +48,7 @@ def relays(lab, client_ip, peer_ip):
 
 
 def lost(lab, server, instead):
-    """IPv4 is gone, maybe with another in its place, and comes back; clients are at the address of
-    IPv6."""
+    """IPv4 is removed, sometimes replaced, and comes back. Clients use the IPv6 address."""
     assert allocated(lab, CLIENT6, PEER4).cls == SUCCESS
     refused = server.stats()["relay_lost"]
     if instead:
@@ -58,7 +57,7 @@ def lost(lab, server, instead):
     until(lambda: rows(server)[SERVER4]["lost"], 1, "it is lost")
     assert not rows(server)[SERVER6]["lost"]
     if instead:
-        until(lambda: rows(server)[SERVER4]["instead"] == OTHER4, 1, "and what there is instead")
+        until(lambda: rows(server)[SERVER4]["instead"] == OTHER4, 1, "and the address that replaces it")
     answer = allocated(lab, CLIENT6, PEER4)
     assert answer.code == 508, answer
     assert server.stats()["relay_lost"] > refused
@@ -79,7 +78,7 @@ def lost(lab, server, instead):
 
 
 def duplicate(lab, server):
-    """An IPv6 address that another host on the link has, as the kernel finds out."""
+    """The kernel finds out that another host on the link has an IPv6 address."""
     lab.dut.run("sysctl", "-qw", "net.ipv6.conf.d0.accept_dad=1", "net.ipv6.conf.d0.dad_transmits=1")
     lab.dut.ip("-6", "addr", "del", SERVER6 + "/64", "dev", "d0")
     lab.add_address(lab.peer, "p0", SERVER6)
@@ -91,11 +90,11 @@ def duplicate(lab, server):
     lab.dut.ip("-6", "addr", "del", SERVER6 + "/64", "dev", "d0")
     lab.add_address(lab.dut, "d0", SERVER6)
     until(lambda: not rows(server)[SERVER6]["lost"], 1, "it is back")
-    lab.cli.ip("-6", "neigh", "flush", "dev", "c0")  # the peer has told all that it is its own
+    lab.cli.ip("-6", "neigh", "flush", "dev", "c0")  # the peer announced all of them as its own
 
 
 def asked(lab):
-    """The file asks for addresses that the interface gets later."""
+    """The interface gets the configured addresses after the start."""
     path = os.path.join(lab.dir, "asked.sock")
     for ip, length in ((SERVER4, "/24"), (SERVER6, "/64")):
         lab.dut.ip("addr", "del", ip + length, "dev", "d0")
@@ -112,7 +111,7 @@ def asked(lab):
 
 
 def comes(lab):
-    """What a DHCP client and router advertisements do, one after the other."""
+    """The steps of a DHCP client and of router advertisements, in their order."""
     if "10.99.0.1/" not in lab.dut.ip("addr", "show", "dev", "d0"):
         lab.add_address(lab.dut, "d0", SERVER4)
         lab.dut.ip("route", "add", "default", "via", GATEWAY4, "dev", "d0")
@@ -122,7 +121,7 @@ def comes(lab):
 
 def main(lab):
     labs.need_own_server()
-    lab.dut.run("sysctl", "-qw", "net.ipv4.conf.d0.promote_secondaries=1")  # else all go at once
+    lab.dut.run("sysctl", "-qw", "net.ipv4.conf.d0.promote_secondaries=1")  # else all are removed at once
     path = os.path.join(lab.dir, "named.sock")
     server = lab.server({"control": {"socket": path}})
     lost(lab, server, True)

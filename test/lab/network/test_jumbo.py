@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jumbo frames: datagrams up to the MTU of 9000 bytes, over every transport, in both forms, alone and
-in super-frames, by IPv4 and IPv6; and the exception port's interface.
+"""Jumbo frames: datagrams up to the MTU of 9000 bytes, over every transport, on channels and as
+indications, alone and in super-frames, over IPv4 and IPv6; and the exception port's interface.
 """
 
 import os
@@ -18,8 +18,8 @@ from turnlib import REQUESTED_ADDRESS_FAMILY, SUCCESS
 MTU = 9000
 CHANNEL = 0x4000
 SIZES = (1200, 1473, 2048, 4096, 8900)
-RECORD = 50  # less over DTLS, whose records have headers
-# What a datagram takes beside its payload: IP and UDP, a ChannelData header, a Data indication.
+RECORD = 50  # bytes less over DTLS, whose records have headers
+# Overhead of a datagram: IP and UDP, a ChannelData header, a Data indication.
 HEADERS = {4: 28, 6: 48}
 CHANNEL_HEADER = 4
 INDICATION = {4: 20 + 12 + 4, 6: 20 + 24 + 4}
@@ -43,7 +43,7 @@ def allocate(client, peer_ip):
 
 
 def exchange(lab, client, peer_ip, less=0):
-    """Channel and indications, there and back."""
+    """Channel and indications, in both directions."""
     bound, second = lab.echo(peer_ip), lab.echo(peer_ip)
     allocate(client, peer_ip)
     assert client.bind(CHANNEL, bound.address).cls == SUCCESS
@@ -60,10 +60,10 @@ def exchange(lab, client, peer_ip, less=0):
 
 
 def longest(lab, server, client_ip, peer_ip):
-    """To the byte: the longest payload that reaches a client in one piece, and one more."""
+    """Exact to the byte: the longest payload that reaches a client unfragmented, and one byte more."""
     sender = lab.peer.udp(peer_ip)
     labs.path_mtu(sender, "probe")
-    cut = (version(client_ip), version(peer_ip)) == (4, 6)  # RFC 8656 section 13: no DF then
+    cut = (version(client_ip), version(peer_ip)) == (4, 6)  # RFC 8656 section 13: no DF in this case
     client = lab.client(ip=client_ip)
     allocate(client, peer_ip)
     assert client.permit(sender.getsockname()[:2]).cls == SUCCESS
@@ -75,7 +75,7 @@ def longest(lab, server, client_ip, peer_ip):
         sender.sendto(payload, client.relayed)
         assert client.wait(step)[2] == payload, (step, most)
         if most + 1 > MTU - HEADERS[version(peer_ip)]:
-            pass  # it does not even get here
+            pass  # the local kernel refuses it
         elif cut:
             sender.sendto(payload + b"x", client.relayed)
             assert client.wait(step)[2] == payload + b"x", (step, most)
@@ -88,7 +88,7 @@ def longest(lab, server, client_ip, peer_ip):
 
 
 def supers(lab, client_ip, peer_ip):
-    """Seven jumbo datagrams in one frame, both ways."""
+    """Seven jumbo datagrams in one frame, in both directions."""
     peer = lab.peer.udp(peer_ip)
     client = lab.client(ip=client_ip)
     allocate(client, peer_ip)
@@ -105,7 +105,7 @@ def supers(lab, client_ip, peer_ip):
 
 
 def pings(lab):
-    """The kernel behind the exception port answers pings as long as the MTU, in one piece."""
+    """The kernel behind the exception port answers pings of the MTU's length without fragments."""
     for address in (SERVER4, SERVER6):
         length = MTU - 28 if version(address) == 4 else MTU - 48
         out = lab.cli.run(*f"ping -c 3 -i 0.2 -w 5 -M do -s {length} {address}".split())

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A host on the link that says, some thousand times a second, that it is the router: what clients of
-either worker send to a peer behind the router goes to the router.
+"""A host on the link claims a thousand times a second to be the router. Data of clients of either
+worker to a peer behind the router still goes to the router.
 """
 
 import time
@@ -17,7 +17,7 @@ CLIENTS, SECONDS = 8, 6
 
 
 def callers(lab, server, echo):
-    """Clients, of whom each worker has some."""
+    """Clients of both workers."""
     clients = []
     while len(clients) < CLIENTS or 0 in [w["allocations"] for w in server.workers()]:
         clients.append(lab.client())
@@ -52,7 +52,7 @@ def main(lab):
                 client.send_channel(0x4000, b"media")
             time.sleep(0.02)
         for client in clients:
-            until(lambda c=client: relays(c), 20, "media of each goes on")
+            until(lambda c=client: relays(c), 20, "media of each continues")
     wire.close()
     media = [f for f in from_server(capture.frames) if f.dst == FAR4 and f.sport]
     told = [f for f in capture.frames if f.from_mac == LIAR]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames that found the port's ring full: nobody has read them, and still they are counted."""
+"""Frames that found the port's ring full were never read, but are counted."""
 
 import signal
 
@@ -11,8 +11,8 @@ FRAMES = 4000  # more than the rings of two queues hold
 
 
 def received(lab):
-    """Frames the kernel has put on the wire to the port, by its own count."""
-    if lab.vtap:  # what it could give us, and what it could not
+    """Frames that the kernel has put on the wire to the port, by its own counters."""
+    if lab.vtap:  # frames that it delivered, and that it dropped
         ns, counters = lab.sw, ("tx_packets", "tx_dropped")
     else:
         ns, counters = lab.dut, ("rx_packets",)
@@ -25,8 +25,8 @@ def counted(server):
 
 
 def steady(lab, server):
-    """(frames of the interface, frames read, frames missed) once nothing moves: between two
-    readings every worker has looked at its queues, and found nothing."""
+    """(frames of the interface, frames read, frames missed) once they are stable: every worker has
+    polled its queues between two readings and found nothing."""
 
     def read():
         before = received(lab), *counted(server)
@@ -36,8 +36,8 @@ def steady(lab, server):
 
 
 def trickle(lab):
-    """A frame to the port every millisecond, where the start is not slow: some arrive between the
-    opening of the driver's sockets and everything else the start does, and a queue holds them."""
+    """A frame to the port every millisecond during the start: some arrive between the opening of
+    the driver's sockets and the rest of the start, and a queue holds them."""
     sock = lab.cli.raw("c0")
     lab.cleanup.callback(sock.close)
     frame = bytes.fromhex("029900000001 029900000002 88b5") + bytes(50)
@@ -47,7 +47,7 @@ def trickle(lab):
 def main(lab):
     with trickle(lab):
         server = lab.server(allow=["ethertype"])
-    lab.client().binding()  # the way there is known
+    lab.client().binding()  # resolves the neighbour
     frames, read, missed = steady(lab, server)
     assert missed == 0, f"{missed} missed before anything was lost"
     server.process.send_signal(signal.SIGSTOP)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The server and the kernel on one interface, and on the same addresses:
+"""Server and kernel on one interface and the same addresses:
 
         cli: c0 10.99.0.2 ── bridge ── d0 10.99.0.1, fd99::1 :dut  the kernel, and slipring beside it
 
-The server relays, the kernel has TCP, pings, ARP and its own UDP, and answers nothing that is the
-server's, neither while it runs nor with an error. However the server ends, nothing of it is left.
+The server relays. The kernel has TCP, pings, ARP and its own UDP, and does not answer the server's
+packets, neither while the server runs nor with an error. After any kind of exit the server leaves
+nothing behind.
 """
 
 import ctypes
@@ -36,7 +37,7 @@ STREAMS = {"listeners": [
 
 
 def programs(lab):
-    """How many programs the kernel has at the interface's ingress (TCX)."""
+    """The number of programs at the interface's ingress (TCX)."""
     with lab.dut.enter():
         attr = bytearray(64)
         ids = (ctypes.c_uint32 * 16)()
@@ -58,7 +59,7 @@ def family(ip):
 
 
 def relays(lab, client_ip, peer_ip, number=40):
-    """Datagrams there and back, by one channel."""
+    """Datagrams in both directions, on one channel."""
     echo, client = lab.echo(peer_ip), lab.client(ip=client_ip)
     assert client.allocate([family(peer_ip)]).cls == SUCCESS
     assert client.bind(0x4001, echo.address).cls == SUCCESS
@@ -71,8 +72,8 @@ def relays(lab, client_ip, peer_ip, number=40):
 
 
 class Beside:
-    """What the kernel does on the same interface: bytes over TCP, as ssh's, and questions over UDP to
-    a host beyond, as a DNS client's, each from a new port of the kernel's choice."""
+    """The kernel's traffic on the same interface: bytes over TCP, like ssh, and queries over UDP to
+    a host beyond, like a DNS client, each from a new port that the kernel chooses."""
 
     def __init__(self, lab):
         self.lab, self.stop, self.copies, self.questions = lab, False, 0, 0
@@ -139,7 +140,7 @@ def read_all(sock):
 
 
 def side_by_side(lab, server):
-    """Relaying in every pair of families, over TCP too, while the kernel has traffic of its own."""
+    """Relaying in every pair of families, over TCP, too, while the kernel has its own traffic."""
     with Beside(lab) as beside:
         for client_ip in (CLIENT4, CLIENT6):
             for peer_ip in (PEER4, PEER6):
@@ -153,11 +154,12 @@ def side_by_side(lab, server):
         until(lambda: beside.copies > 1 and beside.questions > 10, 30, "the kernel's traffic")
         for ip, command in ((SERVER4, "ping"), (SERVER6, "ping")):
             lab.cli.run(command, "-c3", "-i0.1", "-W5", ip)
-    print(f"beside it {beside.copies} copies over TCP, {beside.questions} questions over UDP")
+    print(f"meanwhile {beside.copies} copies over TCP, {beside.questions} questions over UDP")
 
 
 def silent(lab, server):
-    """The kernel neither answers what is ours nor sends an error; of what is its own it does."""
+    """The kernel neither answers the server's packets nor sends errors for them, but does for its
+    own."""
     client = lab.cli.udp(CLIENT4)
     with Capture(lab, lab.sw, "d0") as capture:
         for port in (3478, 49152, 60000, 65535):
@@ -178,12 +180,12 @@ def silent(lab, server):
 def neighbours(lab, server):
     """One answer to each ARP request and solicitation: the kernel's."""
     wire = lab.cli.raw("c0")
-    for ip in (SERVER4, SERVER6):  # the client's kernel asks nothing itself
+    for ip in (SERVER4, SERVER6):  # the client's kernel sends no requests meanwhile
         lab.cli.ip("neigh", "replace", ip, "lladdr", labs.DUT_MAC, "dev", "c0", "nud", "permanent")
     with Capture(lab, lab.sw, "d0") as capture:
         wire.send(frames.arp(1, labs.MAC.format(2), CLIENT4, SERVER4))
         wire.send(frames.solicitation(SERVER6))
-        lab.cli.run("ping", "-c1", "-W5", SERVER4)  # what came before has been seen
+        lab.cli.run("ping", "-c1", "-W5", SERVER4)  # earlier frames have been captured then
         relays(lab, CLIENT4, PEER4, 1)
     port_mac = bytes.fromhex(labs.DUT_MAC.replace(":", ""))
     answers = [f for f in capture.frames if f.data[12:14] == b"\x08\x06" and f.data[6:12] == port_mac
@@ -196,7 +198,8 @@ def neighbours(lab, server):
 
 
 def fragments(lab, server):
-    """Datagrams in fragments reach us whole, and the kernel says nothing of the rest that it sees."""
+    """The server receives fragmented datagrams whole, and the kernel sends no error about its
+    fragments."""
     for client_ip, peer_ip in ((CLIENT4, PEER4), (CLIENT6, PEER6)):
         echo, client = lab.echo(peer_ip), lab.client(ip=client_ip)
         assert client.allocate([family(peer_ip)]).cls == SUCCESS
@@ -208,7 +211,7 @@ def fragments(lab, server):
 
 
 def supers(lab, server):
-    """Super-frames, as from a virtual machine's interface that leaves cutting to the NIC."""
+    """Super-frames, like from a virtual machine's interface that leaves segmentation to the NIC."""
     lab.cli.run("ethtool", "-K", "c0", "gso", "on", "tx", "on", "tx-udp-segmentation", "on")
     lab.sw.run("ethtool", "-K", "c0", "gso", "on", "tx", "on", "rx", "on", "tx-udp-segmentation", "on")
     lab.sw.run("ethtool", "-K", "d0", "gso", "on", "tx", "on", "tx-udp-segmentation", "on")
@@ -230,9 +233,9 @@ def supers(lab, server):
 
 
 def ends(lab, sig):
-    """A server that has been killed leaves nothing on the interface."""
+    """A killed server leaves nothing on the interface."""
     server = lab.servers[-1]
-    # two queues, and as many spare sockets four times, for when the interface is made anew
+    # two queues, and four times as many spare sockets for when the interface is created again
     assert programs(lab) == 1 and sockets(lab) == 10, (programs(lab), sockets(lab))
     if sig == signal.SIGKILL:
         server.process.kill()
@@ -251,12 +254,12 @@ def ends(lab, sig):
 
 
 def check(lab, server):
-    """What --check says of the configuration of a server."""
+    """The output of --check for the configuration of a server."""
     return lab.dut.run(servers.BINARY, "--check", "-c", server.path, check=False)
 
 
 def mistakes(lab, server):
-    """What cannot be shared is refused in words."""
+    """A configuration that cannot be shared is refused with a message."""
     lab.dut.ip(*"link add down0 type veth peer name part0".split())
     lab.dut.ip("link", "add", "br9", "type", "bridge")
     lab.dut.ip("link", "set", "part0", "master", "br9", "up")
@@ -282,14 +285,14 @@ def mistakes(lab, server):
 
 
 def ranges(lab, server):
-    """Ports that the kernel would give to its own sockets are no relay ports."""
+    """Ports that the kernel may choose for its own sockets are not relay ports."""
     sysctl = lambda setting: lab.dut.run("sysctl", "-qw", "net.ipv4." + setting)
     sysctl("ip_local_port_range=32768 60999")
     done = subprocess.run(lab.dut.argv(servers.BINARY, "--check", "-c", server.path),
         capture_output=True, text=True, check=False)  # fmt: skip
     said = done.stdout + done.stderr
     assert done.returncode == 1 and "ip_local_reserved_ports=49152-65535" in said, said
-    until(lambda: "gives ports 32768 to 60999" in server.log(), 30, "the warning of one that runs")
+    until(lambda: "gives ports 32768 to 60999" in server.log(), 30, "the warning of a running server")
     sysctl("ip_local_reserved_ports=49152-65535")
     done = subprocess.run(lab.dut.argv(servers.BINARY, "--check", "-c", server.path),
         capture_output=True, text=True, check=False)  # fmt: skip

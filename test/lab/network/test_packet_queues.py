@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two workers on an interface that is the kernel's: a program brings what clients and peers send to
-the worker that has their allocation. Without the capability that it takes datagrams are handed over,
-and none is lost.
+"""Two workers on an interface that the kernel shares. A BPF program sends client and peer data to
+the worker that owns the allocation. Without the capability for that, datagrams are handed over, and
+none is lost.
 """
 
 import struct
@@ -13,7 +13,7 @@ from lab import CLIENT4, CLIENT6, PEER4, PEER6, SERVER4, SERVER6, until
 from turnlib import IPV4, IPV6, REQUESTED_ADDRESS_FAMILY, SUCCESS
 
 CLIENTS, DATAGRAMS = 12, 15
-MOST = 0.05  # of what comes in is handed over
+MOST = 0.05  # share of received datagrams that is handed over
 CONFIG = {"listeners": [
     {"transport": "udp", "address": SERVER4}, {"transport": "udp", "address": SERVER6},
     {"transport": "tcp", "address": SERVER4},
@@ -40,18 +40,18 @@ def echoed(clients, label):
 
 
 def handed(server):
-    """How many datagrams have come in, and were handed over."""
+    """The numbers of datagrams received and handed over."""
     server.published()
     workers = server.workers()
     return sum(w["rx"] for w in workers), sum(w["handed_in"] for w in workers)
 
 
 def share(server, clients, label):
-    """The part of the clients' datagrams that is handed over."""
+    """The share of the clients' datagrams that is handed over."""
     before = handed(server)
     echoed(clients, label)
     rx, moved = (b - a for a, b in zip(before, handed(server)))
-    assert rx >= 2 * len(clients) * DATAGRAMS, rx  # there and back
+    assert rx >= 2 * len(clients) * DATAGRAMS, rx  # both directions
     return moved / rx
 
 
@@ -66,7 +66,8 @@ def connected(lab, echoes):
 
 
 def home(lab, echoes):
-    """All come home, and do when the interface has been down. Clients over TCP are the kernel's."""
+    """All arrive at their home worker, also after the interface was down. Clients over TCP belong
+    to the kernel."""
     server = lab.server(CONFIG, queues=2)
     assert WARNING not in server.log()
     assert steps(server) == {"ipv4": "t2", "ipv6": "t2"}, steps(server)
@@ -75,10 +76,10 @@ def home(lab, echoes):
     clients = connected(lab, echoes)
     parts = [share(server, clients, b"first")]
     shares = [w["allocations"] for w in server.workers()]
-    assert sum(shares) == CLIENTS and all(shares), shares  # a chance of 2^-11 that one has none
+    assert sum(shares) == CLIENTS and all(shares), shares  # with a probability of 2^-11 a worker has no client
     stream = allocated(streams.client(lab, "tcp", CLIENT4, server=SERVER4), echoes[0].address)
     echoed([stream], b"by TCP")
-    server.allow.add("tx-full")  # what was to go out while the link was down
+    server.allow.add("tx-full")  # frames to send while the link was down
     lab.dut.ip("link", "set", "d0", "down")
     until(lambda: not server.telemetry.ask("/slipring/ports")[0]["link"], 3, "the link is down")
     lab.dut.ip("link", "set", "d0", "up")
@@ -94,7 +95,7 @@ def home(lab, echoes):
 
 
 def without(lab, echoes):
-    """Without CAP_PERFMON the kernel's own hash says which queue, and one warning that it does."""
+    """Without CAP_PERFMON the kernel's own hash selects the queue, and one warning says so."""
     server = lab.server(CONFIG, queues=2, under=WITHOUT)
     log = server.log()
     assert log.count(WARNING) == 1 and "CAP_PERFMON" in log, log[-1500:]

@@ -15,7 +15,7 @@ VLAN = 7
 
 
 def second_segment(lab):
-    """A veth straight from the dut to the peer namespace: d1 -- p1."""
+    """A veth directly from the dut to the peer namespace: d1 -- p1."""
     lab.peer.ip("link", "add", "p1", "type", "veth", "peer", "name", "d1", "address",
         labs.MAC.format(0x11), "netns", lab.dut.name)  # fmt: skip
     lab.quiet(lab.dut, "d1")
@@ -29,7 +29,7 @@ def second_segment(lab):
 
 
 def relay(lab, client_ip, peer_ip, source):
-    """Relays both ways and checks where the relayed address is."""
+    """Relays in both directions and checks the port of the relayed address."""
     echo = lab.echo(peer_ip)
     client = lab.client(ip=client_ip)
     family = bytes([2 if ":" in peer_ip else 1, 0, 0, 0])
@@ -54,7 +54,7 @@ def two_ports(lab):
     for client_ip in (CLIENT4, CLIENT6):
         relay(lab, client_ip, BEHIND4, RELAY4)
         relay(lab, client_ip, BEHIND6, RELAY6)
-    # A peer on the other port's subnet is reached by that port. It has no route back.
+    # A peer on the other port's subnet is reached through that port. It has no route back.
     lab.peer.ip("route", "add", "10.97.0.0/24", "via", SERVER4, "dev", "p0", "metric", "1")
     echo = lab.echo(PEER4)
     client = lab.client()
@@ -62,7 +62,7 @@ def two_ports(lab):
     client.send(echo.address, b"across")
     labs.until(lambda: echo.seen, 2, "the peer has it")
     assert echo.seen[0] == (client.relayed, b"across"), echo.seen
-    # What neither a subnet nor a gateway leads to is refused at once.
+    # A peer without a subnet or gateway is refused at once.
     answer = client.permit(("10.96.0.9", 9))
     assert answer.code == 403 and answer.reason == "No Route To Peer", answer
     ports = server.telemetry.ask("/slipring/ports")
@@ -72,7 +72,8 @@ def two_ports(lab):
 
 
 def one_vlan(lab):
-    """A port with a VLAN id takes and sends nothing but that. The host here is made of frames."""
+    """A port with a VLAN id receives and sends only that VLAN. This test plays the host with raw
+    frames."""
     port = {**servers.CONFIG["ports"][0], "vlan": VLAN}
     server = lab.server({"ports": [port]}, allow=("vlan",))
     wire = lab.cli.raw("c0")
@@ -98,7 +99,7 @@ def one_vlan(lab):
             seen(lambda f, ip=ip: f.asks_for() == ip)
             wire.send(reply)
             seen(answered(ip))
-        # The same question without a tag or with another stays unanswered.
+        # A request without a tag or with another tag stays unanswered.
         for vlan in (None, VLAN + 1):
             before = server.drops().get("vlan", 0)
             wire.send(arp(1, mine, CLIENT4, SERVER4, vlan=vlan))

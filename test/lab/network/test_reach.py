@@ -10,11 +10,11 @@ from frames import arp, packed, solicitation
 from lab import CLIENT4, CLIENT6, DUT_MAC, MAC, PEER4, SERVER4, SERVER6
 from turnlib import SUCCESS
 
-GONE = "10.99.0.77"  # on the segment, but nobody
+GONE = "10.99.0.77"  # on the segment, but unused
 
 
 def announced(lab):
-    """At link up the server tells the segment where its addresses are."""
+    """At link up the server announces its addresses to the segment."""
     wanted = {packed(SERVER4), packed(SERVER6)}
     with Capture(lab, lab.sw, "c0") as capture:
         lab.server(allow=("neighbour-failed", "neighbour-hold-full", "icmp-rate"))
@@ -35,12 +35,13 @@ def ping(lab):
 
 
 def questions(lab):
-    """ARP and ND for our addresses are answered by unicast, for other addresses not at all."""
+    """ARP and ND for the server's addresses are answered by unicast, for other addresses not at
+    all."""
     sock = lab.cli.raw("c0")
     with Capture(lab, lab.sw, "d0") as capture:
         sock.send(arp(1, MAC.format(2), CLIENT4, "10.99.0.9"))
         sock.send(solicitation("fd99::9"))
-        sock.send(solicitation(SERVER6, hops=64))  # RFC 4861 7.1.1: hop limit 255 or nothing
+        sock.send(solicitation(SERVER6, hops=64))  # RFC 4861 7.1.1: the hop limit must be 255
         sock.send(arp(1, MAC.format(2), "0.0.0.0", SERVER4))  # a probe (RFC 5227)
         sock.send(arp(1, MAC.format(2), CLIENT4, SERVER4))
         sock.send(solicitation(SERVER6))
@@ -51,14 +52,14 @@ def questions(lab):
     replies = [f for f in sent if f.ethertype == 0x0806 and f.data[20:22] == b"\0\2"]
     assert len(replies) == 2 and all(f.to_mac == MAC.format(2) for f in replies), replies
     advertised = [f for f in sent if f.proto == 58 and f.l4[0] == 136]
-    # One for the question, maybe more for those of the client's kernel.
+    # One for the request, maybe more for those of the client's kernel.
     assert advertised and all(f.l4[8:24].endswith(b"\1") for f in advertised), advertised
     flags = [f.l4[4] for f in advertised if f.dst == CLIENT6]
     assert flags and all(x & 0x60 == 0x60 for x in flags), flags  # solicited, override
 
 
 def spoofed(lab, server):
-    """An unasked-for ARP reply does not move a neighbour that is known to be reachable."""
+    """An unsolicited ARP reply does not change a neighbour that is known to be reachable."""
     echo = lab.echo()
     client = lab.client()
     assert client.allocate().cls == SUCCESS and client.bind(0x4000, echo.address).cls == SUCCESS
@@ -69,7 +70,7 @@ def spoofed(lab, server):
     before = seen()
     for _ in range(20):
         thief.send(arp(2, "02:99:00:00:00:66", PEER4, SERVER4, dst_mac=DUT_MAC, target_mac=DUT_MAC))
-    # one that comes while we ask the owner may be taken for his answer: ARP has no way to tell
+    # one that arrives while the server asks the owner may look like the owner's answer in ARP
     labs.until(lambda: seen() >= before + 20, 3, "all of them have been heard")
     for i in range(20):
         client.send_channel(0x4000, b"after %d" % i)
@@ -79,7 +80,8 @@ def spoofed(lab, server):
 
 
 def unreachable(lab, server):
-    """Datagrams to a neighbour that does not answer are held, bounded, then counted."""
+    """Datagrams to a neighbour that does not answer are held up to a limit, then dropped and
+    counted."""
     before = server.drops()
     client = lab.client()
     assert client.allocate().cls == SUCCESS and client.bind(0x4000, (GONE, 9)).cls == SUCCESS
@@ -94,8 +96,8 @@ def unreachable(lab, server):
     labs.until(lambda: sum(lost()) == 100, 6, f"100 datagrams to nobody are counted: {lost()}")
     failed, full = lost()
     assert failed > 0 and full > 0, lost()
-    labs.until(server.settled, 2, "nothing is held for ever")
-    # It appears: the next datagrams reach it.
+    labs.until(server.settled, 2, "nothing stays held")
+    # The neighbour appears: the next datagrams reach it.
     lab.add_address(lab.peer, "p0", GONE)
     echo = lab.echo(GONE, 9)
 
@@ -108,7 +110,7 @@ def unreachable(lab, server):
 
 
 def ping_flood(lab, server):
-    """Echo requests are answered up to a rate; relaying is not disturbed."""
+    """Echo requests are answered up to a rate. Relaying is not disturbed."""
     echo = lab.echo()
     client = lab.client()
     assert client.allocate().cls == SUCCESS and client.bind(0x4000, echo.address).cls == SUCCESS

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Somebody removes an interface that the server has made, while media flow: the kernel's end of its
-vtap, or of an exception port. A vtap is made again at once, with the addresses and routes of an
-exception port, and allocations live on. Where that cannot be, log, status and telemetry tell.
+"""An interface that the server has created is removed while media flow: the kernel's end of its
+vtap, or of an exception port. The vtap is created again at once, with the addresses and routes of
+an exception port, and allocations stay. If that is impossible, log, status and telemetry say so.
 """
 
 import os
@@ -27,25 +27,25 @@ def start(lab, exception):
 
 
 def row(server, command):
-    """What telemetry says of the port, or of its exception port."""
+    """Telemetry of the port, or of its exception port."""
     return server.telemetry.ask("/slipring/" + command)[0]
 
 
 def index(ns, name):
-    """The index of an interface; None when there is none."""
+    """The index of an interface, or None if it does not exist."""
     text = ns.ip("-o", "link", "show", name, check=False)
     return int(text.split(":")[0]) if text else None
 
 
 def told(server, command, port, interface):
-    """That it was removed, within a second."""
+    """Waits for the report of the removal, within a second."""
     until(lambda: row(server, command)["trouble"] == 1, 1, f"{interface} is missed")
     assert any(w.startswith(f"port {port}: interface {interface} was") for w in warnings(server))
     assert f"port {port}: interface {interface} was removed" in server.log()
 
 
 def well(server):
-    """There is nothing to tell."""
+    """No removal is reported."""
     assert not any("was removed" in w for w in warnings(server)), warnings(server)
     assert row(server, "ports")["trouble"] == row(server, "exception")["trouble"] == 0
 
@@ -56,14 +56,14 @@ def handed(server):
 
 
 def removed(ns, name):
-    """It is there again within a second, another one."""
+    """Removes it. A new one exists within a second."""
     before = index(ns, name)
     ns.ip("link", "del", name)
     until(lambda: index(ns, name) not in (None, before), 1, f"there is {name} again")
 
 
 def replaced(ns, name):
-    """Removed, and before it can be made again another interface has its name."""
+    """Removes it, and gives its name to another interface before it can be created again."""
     ns.ip("link", "add", "other", "type", "veth", "peer", "name", "end")
 
     def quicker():
@@ -86,8 +86,8 @@ def vtap(lab, server, media):
         assert "numtxqueues" in lab.sw.ip("-d", "link", "show", "d0")
         mac = lab.sw.ip("-br", "link", "show", "d0").split()[2]
         removed(lab.sw, "d0")
-        until(lab.plugged, 1, "somebody puts it into the bridge, as he has done before")
-        flow("by the new interface")
+        until(lab.plugged, 1, "it is added to the bridge again")
+        flow("through the new interface")
         assert handed(server) == handed_before, "the program of the queues is in use"
         assert row(server, "ports") | counted(link) == link, (link, row(server, "ports"))
         assert lab.sw.ip("-br", "link", "show", "d0").split()[2] == mac
@@ -108,13 +108,13 @@ def counted(row):
 
 
 def host(lab):
-    """What the kernel's end of an exception port is."""
+    """The addresses, routes and settings of the kernel's end of an exception port."""
     routes = lab.exc.ip("-4", "route") + lab.exc.ip("-6", "route")
     return lab.exc.ip("-br", "addr", "show", "sr0").split()[2:] + routes.splitlines()
 
 
 def exception(lab, server):
-    """A connection to a service there lives on; new ones and pings find it."""
+    """A connection to a service there stays, and new ones and pings reach it."""
     before = host(lab)
     assert any(f"default via {GATEWAY4}" in line for line in before), before
     with lab.exc.enter():
@@ -142,7 +142,7 @@ def exception(lab, server):
 
 
 def net_tap(lab):
-    """A device that cannot be made again is told of."""
+    """A device that cannot be created again is reported."""
     server = start(lab, NET_TAP)
     with Media(lab) as media:
         well(server)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# long: an address of the Internet beside a unique local one, and an address that flaps beside two queues
+# long: a global address next to a unique local one, and an address that flaps with two queues
 # full: unit tests move and addr_settled have its rules
-"""The network gives an interface that server and kernel share other addresses while media flow, as
-lines at home and prefixes of IPv6 do: the server has them within seconds, by one queue and by two. What
-was on the old address has ended and is told so; all else goes on without the loss of a datagram. An
-address that comes back is taken again, and one that comes and goes all the time costs nothing.
+"""The network changes the addresses of an interface that server and kernel share while media flow,
+as home routers and IPv6 prefixes do. The server adopts them within seconds, with one queue and with
+two. Allocations on the old address end with a record, and no other datagram is lost. An address
+that comes back is adopted again, and one that flaps causes no harm.
 """
 
 import contextlib
@@ -21,11 +21,11 @@ from lab import CLIENT4, CLIENT6, GATEWAY4, PEER4, PEER6, SERVER4, SERVER6, unti
 from media import Media, family
 from turnlib import SUCCESS
 
-OTHER4, OTHER6 = "10.99.0.77", "fd97::1"  # what comes in place of the server's
+OTHER4, OTHER6 = "10.99.0.77", "fd97::1"  # the addresses that replace the server's
 NEW_CLIENT6, NEW_PEER6 = "fd97::2", "fd97::3"
 GLOBAL6 = "2001:db9::1"
 ROUTER4 = "10.99.0.253"
-SECONDS = 6  # until it has followed
+SECONDS = 6  # until the server has adopted it
 
 
 def config(lab, queues):
@@ -45,7 +45,7 @@ def config(lab, queues):
 
 
 class Seen(Media):
-    """Media of a client at some address of the server, which are counted to the end."""
+    """Media of a client at some address of the server. Every datagram is counted."""
 
     def __init__(self, lab, ip=CLIENT4, peer=PEER4, server=SERVER4):
         super().__init__(lab, ip, peer, server)
@@ -67,14 +67,15 @@ def has(server, address):
 
 
 def client_at(lab, address, ip, transport="udp"):
-    """A client of one transport towards an address of the server."""
+    """A client of one transport to an address of the server."""
     if transport == "udp":
         return turnlib.Client(lab.cli.udp(ip), (address, 3478), labs.ivan())
     return streams.client(lab, transport, ip=ip, server=address)
 
 
 def relays(lab, address, ip, peer_ip, transport="udp"):
-    """A new client at an address of the server relays to a peer of a family; its relay address."""
+    """A new client at an address of the server relays to a peer of a family. Returns its relayed
+    address."""
     with contextlib.closing(client_at(lab, address, ip, transport)) as client:
         assert client.allocate([family(peer_ip)]).cls == SUCCESS
         client.relay(lab.echo(peer_ip))
@@ -92,14 +93,14 @@ def ended(server, relay):
 
 
 def replace(lab, old, new):
-    """What a DHCP client or router advertisements do: the new one comes, the old one goes."""
+    """A DHCP client or router advertisements: the new address comes, the old one is removed."""
     length = "/64" if ":" in old else "/24"
     lab.add_address(lab.dut, "d0", new)
     lab.dut.ip("addr", "del", old + length, "dev", "d0")
 
 
 def prefix(lab, server):
-    """Another prefix of IPv6, beside media over IPv4, a connection over TLS, and a dual allocation."""
+    """Another IPv6 prefix, during media over IPv4, a connection over TLS, and a dual allocation."""
     old = client_at(lab, SERVER6, CLIENT6)
     assert old.allocate([family(PEER6)]).cls == SUCCESS
     dual = client_at(lab, SERVER4, CLIENT4)
@@ -112,7 +113,7 @@ def prefix(lab, server):
         media.flows("beside it")
     until(lambda: media.drained(), 3, "all media have come back")
     assert SERVER6 not in rows(server)
-    until(lambda: len(ended(server, f"[{SERVER6}]")) == 2, 3, "both are told to have ended")
+    until(lambda: len(ended(server, f"[{SERVER6}]")) == 2, 3, "both have a record of their end")
     assert {r["why"] for r in ended(server, f"[{SERVER6}]")} == {"address-gone"}
     assert relays(lab, OTHER6, NEW_CLIENT6, NEW_PEER6) == OTHER6
     assert relays(lab, OTHER6, NEW_CLIENT6, PEER4) == SERVER4
@@ -127,7 +128,7 @@ def prefix(lab, server):
 
 
 def line(lab, server, new, old, router, beside=(NEW_CLIENT6, NEW_PEER6, OTHER6)):
-    """Another address of IPv4, and with it another router."""
+    """Another IPv4 address, and another router with it."""
     with Seen(lab, *beside) as media:
         lab.dut.ip("route", "replace", "default", "via", router, "dev", "d0")
         replace(lab, old, new)
@@ -141,7 +142,7 @@ def line(lab, server, new, old, router, beside=(NEW_CLIENT6, NEW_PEER6, OTHER6))
 
 
 def flaps(lab, server):
-    """An address that comes and goes ten times a second, and another beside it at those times."""
+    """An address that flaps ten times a second, and another one at the same times."""
     told = server.log().count("no longer")
     with Seen(lab, NEW_CLIENT6, NEW_PEER6, OTHER6) as media:
         for _ in range(20):
@@ -158,7 +159,7 @@ def flaps(lab, server):
 
 
 def deprecated(lab, server):
-    """An old prefix that a router takes back stays at the interface for two hours, unused."""
+    """An old prefix that a router withdraws stays on the interface for two hours, unused."""
     lab.add_address(lab.dut, "d0", SERVER6)
     lab.dut.ip(*f"-6 addr change {OTHER6}/64 dev d0 preferred_lft 0 valid_lft 7200".split())
     until(lambda: has(server, SERVER6), 12, "the one that is not deprecated is in use")
@@ -167,7 +168,7 @@ def deprecated(lab, server):
 
 
 def better(lab, server):
-    """A unique local address gives way to one of the Internet, and serves where that is gone."""
+    """A unique local address is replaced by a global one, and is used again when that is gone."""
     lab.add_address(lab.dut, "d0", GLOBAL6)
     until(lambda: has(server, GLOBAL6), 12, "an address of the Internet is in use")
     lab.dut.ip("-6", "addr", "del", GLOBAL6 + "/64", "dev", "d0")
@@ -175,7 +176,7 @@ def better(lab, server):
 
 
 def restart(lab, server):
-    """What is on addresses that were not there at the start is kept by the next process."""
+    """Allocations on addresses that were adopted after the start survive a restart."""
     address = next(a for a in (SERVER4, OTHER4) if a in rows(server))
     client = client_at(lab, address, CLIENT4)
     assert client.allocate([family(PEER4)]).cls == SUCCESS
@@ -209,7 +210,7 @@ def life(lab, queues):
 
 def main(lab):
     labs.need_own_server()
-    lab.dut.run("sysctl", "-qw", "net.ipv4.conf.d0.promote_secondaries=1")  # else all go at once
+    lab.dut.run("sysctl", "-qw", "net.ipv4.conf.d0.promote_secondaries=1")  # else all are removed at once
     lab.dut.ip("route", "add", "default", "via", GATEWAY4, "dev", "d0")
     lab.add_address(lab.cli, "c0", NEW_CLIENT6)
     lab.add_address(lab.peer, "p0", NEW_PEER6)

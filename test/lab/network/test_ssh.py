@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The box stays reachable: OpenSSH's server behind the exception port of a port that relays, reached
-by ssh and ping across the data path, on a port with TSO and on ports without it.
+"""The machine stays reachable: OpenSSH's server behind the exception port of a relay port, reached
+by ssh and ping through the data path, on a port with TSO and on ports without it.
 """
 
 import hashlib
@@ -32,12 +32,12 @@ Subsystem sftp internal-sftp
 
 
 def serve(lab):
-    """sshd with keys and a configuration of its own, in the namespace of the exception port."""
+    """sshd with its own keys and configuration, in the namespace of the exception port."""
     for name in ("host", "user"):
         path = os.path.join(lab.dir, name)
         labs.command(*"ssh-keygen -q -t ed25519 -N".split(), "", "-f", path)
     with open("/etc/shadow") as file:
-        locked = any(line.startswith("root:!") for line in file)  # what sshd without PAM minds
+        locked = any(line.startswith("root:!") for line in file)  # sshd without PAM refuses locked accounts
     config = os.path.join(lab.dir, "sshd_config")
     with open(config, "w") as file:
         file.write(SSHD.format(v4=SERVER4, v6=SERVER6, dir=lab.dir, pam="yes" if locked else "no"))
@@ -45,7 +45,7 @@ def serve(lab):
         kind, text = key.read().split()[:2]
     with open(os.path.join(lab.dir, "known"), "w") as known:
         known.writelines(f"{address} {kind} {text}\n" for address in (SERVER4, SERVER6))
-    os.makedirs("/run/sshd", mode=0o755, exist_ok=True)  # sshd's own, of no consequence
+    os.makedirs("/run/sshd", mode=0o755, exist_ok=True)  # sshd requires it
     log = os.path.join(lab.dir, "sshd.log")
     daemon = lab.popen(lab.exc, "/usr/sbin/sshd", "-D", "-f", config, "-E", log)
     listening = lambda: len(lab.exc.run("ss", "-lntH", "sport = 22").splitlines()) == 2
@@ -54,7 +54,7 @@ def serve(lab):
 
 
 def ssh(lab, address, command, **kwargs):
-    """A command on the box; the host key has to be the one we know."""
+    """Runs a command on the server's machine. The host key must match."""
     options = ("BatchMode=yes", "StrictHostKeyChecking=yes", f"UserKnownHostsFile={lab.dir}/known",
                "GSSAPIAuthentication=no", "IdentitiesOnly=yes")  # fmt: skip
     argv = ["ssh", "-F", "none", "-i", os.path.join(lab.dir, "user"), "-l", "root"]
@@ -65,7 +65,7 @@ def ssh(lab, address, command, **kwargs):
 
 
 def bulk(lab, address):
-    """A file there and back; both ends agree on every byte."""
+    """A file in both directions; both ends verify every byte."""
     path = os.path.join(lab.dir, "file")
     data = os.urandom(1 << 20) * MEGABYTES
     with open(path, "wb") as file:
@@ -79,14 +79,14 @@ def bulk(lab, address):
 
 
 def beside(lab):
-    """Somebody with an allocation."""
+    """A client with an allocation."""
     media, client = lab.echo(PEER4), lab.client()
     assert client.allocate().cls == SUCCESS and client.bind(0x4000, media.address).cls == SUCCESS
     return media, client
 
 
 def reached(lab, offload, addresses=(SERVER4, SERVER6)):
-    """All of it on one kind of port."""
+    """All steps on one kind of port."""
     made = start(lab, ["tcp/22", "icmp"], offload)
     daemon = serve(lab)
     media, client = beside(lab)
@@ -107,7 +107,7 @@ def reached(lab, offload, addresses=(SERVER4, SERVER6)):
     labs.end_process(daemon)
     client.close()
     media.close()
-    made.allow.add("exception-rate")  # as on any link: TCP finds its pace by what is lost
+    made.allow.add("exception-rate")  # as on any link, TCP adapts its rate to losses
     made.finish()
     for name in ("host", "host.pub", "user", "user.pub"):
         os.remove(os.path.join(lab.dir, name))

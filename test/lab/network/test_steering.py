@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The steering ladder where the kernel is the NIC: net_tap says that it takes flow rules and is then
-refused them, af_packet knows none. Both fall to hand-over by software, say why, and relay.
+"""The steering ladder with the kernel as NIC: net_tap claims flow rules, which the kernel then
+refuses, and af_packet knows no rules. Both fall back to software hand-over, report the reason, and relay.
 """
 
 import os
@@ -15,8 +15,8 @@ RELAYS = ["10.99.0.5", "10.99.0.6", "fd99::5", "fd99::6"]
 
 
 def bridge(lab):
-    """The kernel end of the TAP becomes a cable to the segment. Its MAC is the port's, and a bridge
-    would keep for itself what comes for that, so it gets another."""
+    """The kernel end of the TAP becomes a cable to the segment. A bridge would keep frames for the
+    port's MAC, so the kernel end gets another MAC."""
     dut = lab.dut
     dut.ip("link", "set", "t0", "address", labs.MAC.format(0x77))
     dut.ip("link", "add", "b0", "type", "bridge", "mcast_snooping", "0", "stp_state", "0")
@@ -26,7 +26,7 @@ def bridge(lab):
 
 
 def relay(lab, server, echoes):
-    """Clients of both families to peers of both; what came from peers is counted by family."""
+    """Clients of both families to peers of both. Datagrams from peers are counted by family."""
     clients = []
     for i in range(CLIENTS):
         peer = echoes[i // 2 % 2].address
@@ -50,7 +50,7 @@ def started(lab, changes, count=2):
     rows = server.telemetry.ask("/slipring/steering")
     assert [(r["port"], r["family"]) for r in rows] == [("wan", "ipv4"), ("wan", "ipv6")], rows
     assert all(r["degraded"] == 0 for r in rows), rows
-    # telemetry answers a moment before the log is written
+    # telemetry answers slightly before the log line is written
     lines = lambda: [line for line in server.log().splitlines() if " steering " in line]
     return server, rows, labs.until(lines, 3, "the port's line is in the log")[0]
 
@@ -62,7 +62,7 @@ def port(**changes):
 
 
 def net_tap(lab, echoes):
-    """Whole addresses, so that T1's rules are tried: its driver validates them, the kernel says no."""
+    """Address rules of T1: the driver accepts them, the kernel refuses them."""
     lab.dut.run("sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1")
     addresses = [labs.SERVER4 + "/24", labs.SERVER6 + "/64"]
     addresses += [a + ("/64" if ":" in a else "/24") for a in RELAYS]
@@ -73,7 +73,7 @@ def net_tap(lab, echoes):
         assert row["step"] == "t4" and row["rules"] == 0, row
         assert row["why"].startswith("rule 1 of 2: net_tap says "), row
     assert "t4 (t1: rule 1 of 2: net_tap says " in line and "; t2: rule 1 of 2: " in line, line
-    # it is the kernel that refused, so the driver did believe in its rule
+    # the refusal came from the kernel, after the driver accepted the rule
     assert "Kernel refused TC filter rule creation" in server.log()
     relay(lab, server, echoes)
     server.finish()
@@ -115,4 +115,4 @@ def main(lab):
 
 
 if __name__ == "__main__":
-    labs.run(main, port="af_packet")  # its interface is what net_tap is bridged to
+    labs.run(main, port="af_packet")  # net_tap is bridged to its interface

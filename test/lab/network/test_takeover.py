@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A peer on the link, and a router, whose address goes to another MAC, which announces itself."""
+"""The address of a peer on the link, and of a router, moves to another MAC, which announces itself."""
 
 import threading
 import time
@@ -15,7 +15,7 @@ PAUSE = 0.01
 
 
 class Media(threading.Thread):
-    """Datagrams to an echo peer, all the time; when each arrived there."""
+    """Datagrams to an echo peer all the time, with the time of each arrival."""
 
     def __init__(self, client, echo):
         super().__init__(daemon=True)
@@ -44,7 +44,7 @@ def relayed(lab, echo):
 
 
 def take_over(lab, host, echo, number, announce):
-    """The host has another MAC from now on, and says so once."""
+    """The host gets another MAC, and announces it once."""
     ns, interface, address = host
     client = relayed(lab, echo)
     mac = labs.MAC.format(number)
@@ -62,7 +62,7 @@ def take_over(lab, host, echo, number, announce):
     media.join()
     print(f"{address}: a gap of {media.gap() * 1000:.0f} ms")
     asked = [f.to_mac for f in from_server(capture.frames) if f.asks_for() == address]
-    # the owner that is known, and alone, but once and not three times; times are of the unit test
+    # The server asks the known owner by unicast, here at least once; a unit test checks the times.
     assert asked and not is_for_all(asked[0]), asked
     assert any(map(is_for_all, asked[:3])), asked
     assert client.refresh(0).cls == SUCCESS

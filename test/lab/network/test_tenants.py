@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two tenants with realms, pools and networks of their own, in which peers have the same addresses.
-What one's client sends reaches his own network only, and what the other's network sends, by whatever
-address of the box, reaches no client of his. Inside the box the tenants' clients are each other's
-peers if they want to be."""
+"""Two tenants with their own realms, pools and networks, in which peers have the same addresses.
+Data of a tenant's client reaches only the tenant's network. Data from the other network reaches no
+client of the tenant at any address of the server. Clients of both tenants on the server may still
+be peers of each other."""
 
 import lab as labs
 from lab import MAC, SERVER4, until
@@ -11,14 +11,14 @@ from realms import client_of
 from turnlib import SUCCESS
 
 PEER = "10.50.0.9"  # one in each network
-ONLY_B = "10.50.7.7"  # in the other's subnet alone, which is longer
+ONLY_B = "10.50.7.7"  # only in the other tenant's subnet, which has a longer prefix
 OWN = {"a": "10.50.0.1", "b": "10.50.0.2"}
 LEN = {"a": 24, "b": 16}
 ROUNDS = 5
 
 
 def network(lab, name, number):
-    """A host behind a port of its own. It takes the box for a router to wherever we want."""
+    """A host behind its own port. The server is its router to all destinations of the test."""
     ns = lab.namespace(lab.cleanup, name)
     port, host = f"t{name}", f"h{name}"
     ns.ip("link", "add", host, "type", "veth", "peer", "name", port, "address", MAC.format(number),
@@ -60,7 +60,8 @@ def config():
 
 
 def relay_own(client, echo, others, name):
-    """By indications and by a channel: the own peer has all of it, the other's none."""
+    """By indications and by a channel: the tenant's own peer receives everything, the other's
+    nothing."""
     before = [len(neighbour.seen) for neighbour in others]
     echo.seen.clear()
     assert client.permit(echo.address).cls == SUCCESS
@@ -76,24 +77,25 @@ def relay_own(client, echo, others, name):
 
 
 def refused(server, client, sock, dst, reason):
-    """A datagram of a socket to an address of the box is dropped, and the client hears nothing."""
+    """A datagram from a socket to an address of the server is dropped, and the client receives
+    nothing."""
     before = server.drops().get(reason, 0)
     for _ in range(ROUNDS):
         sock.sendto(b"from elsewhere", dst)
     dropped = lambda: server.drops().get(reason, 0) - before
     until(lambda: dropped() >= ROUNDS, 5, f"{sock.getsockname()} to {dst} is {reason}")
-    assert not client.fence(), "it has come through"
+    assert not client.fence(), "it was relayed"
 
 
 def walls(lab, server, nets, clients, echoes):
-    """The other's network, and the public one, speak as the permitted peer."""
+    """Hosts of the other tenant's network, and of the public one, use the permitted peer's address."""
     for name, tenant in (("a", "b"), ("b", "a")):
         client = clients[name]
         port = client.relayed[1]
         sock = echoes[tenant].sock
         refused(server, client, sock, (OWN[name], port), "not-for-us")
         refused(server, client, sock, (SERVER4, port), "not-for-us")
-        # to its own tenant's address, with the relay port of the other's client
+        # to the own tenant's address, with the relay port of the other tenant's client
         if port != clients[tenant].relayed[1]:
             refused(server, client, sock, (OWN[tenant], port), "peer-other-pool")
     lab.cli.ip("addr", "add", PEER + "/32", "dev", "lo")
@@ -126,7 +128,7 @@ def main(lab):
     clients["b"].permit((ONLY_B, 7000))
     clients["b"].send((ONLY_B, 7000), b"alone")
     assert clients["b"].wait("data") == ("data", (ONLY_B, 7000), b"alone")
-    with client_of(lab, "turn.test", "pw") as first:  # of no pool
+    with client_of(lab, "turn.test", "pw") as first:  # not in a pool
         assert first.allocate().cls == SUCCESS
         assert first.permit((PEER, 7000)).code == 403
     walls(lab, server, nets, clients, echoes)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Super-frames through the server: kernels on both sides get the same datagrams in the same order
-with them and without, whether they were sent in super-frames or one by one.
+"""Super-frames through the server: kernels on both sides receive the same datagrams in the same
+order with and without them, whether they were sent in super-frames or one by one.
 """
 
 import errno
@@ -14,16 +14,16 @@ from lab import CLIENT4, CLIENT6, PEER4, PEER6, SLOW, until
 from turnlib import REQUESTED_ADDRESS_FAMILY, SUCCESS
 
 SO_RCVBUFFORCE = 33
-UDP_SEGMENT = 103  # socket option: what is sent is cut into datagrams of this size
+UDP_SEGMENT = 103  # socket option: the kernel cuts a payload into datagrams of this size
 CHANNEL = 0x4000
 SIZES = ((1000, 40), (1200, 20), (172, 64), (1, 30))  # payload, datagrams in a burst
 ROUNDS = 4
 PAIRS = ((CLIENT4, PEER4), (CLIENT6, PEER6), (CLIENT4, PEER6))
-DATAGRAMS = len(PAIRS) * 4 * ROUNDS * sum(number for _, number in SIZES)  # both ways, twice
+DATAGRAMS = len(PAIRS) * 4 * ROUNDS * sum(number for _, number in SIZES)  # both directions, twice
 
 
 def burst(size, number):
-    """Payloads of one burst: the last one shorter, as the end of a video frame is."""
+    """Payloads of one burst. The last one is shorter, like the end of a video frame."""
     last = size // 2 + 1 if size > 1 else size
     return [os.urandom(size) for _ in range(number - 1)] + [os.urandom(last)]
 
@@ -33,14 +33,14 @@ def channel(payload):
 
 
 def send(sock, dst, messages, whole):
-    """Sends a burst in one call, which a kernel may leave whole, or one by one."""
+    """Sends a burst in one call, which a kernel may leave as one frame, or one by one."""
     sock.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, len(messages[0]) if whole else 0)
     try:
         for data in [b"".join(messages)] if whole else messages:
             sock.sendto(data, dst)
         return
     except OSError as error:
-        # before Linux 6.11 only towards interfaces that complete checksums
+        # Before Linux 6.11 only to interfaces with checksum offload.
         if error.errno != errno.EIO:
             raise
     send(sock, dst, messages, False)
@@ -57,7 +57,7 @@ def one_way(sender, dst, receiver, messages, expected):
 
 
 def pair(lab, client_ip, peer_ip):
-    """A client and its peer: bursts both ways, of every size."""
+    """A client and its peer: bursts of every size in both directions."""
     peer = lab.peer.udp(peer_ip)
     client = lab.client(ip=client_ip)
     family = bytes([2 if ":" in peer_ip else 1, 0, 0, 0])
@@ -67,11 +67,12 @@ def pair(lab, client_ip, peer_ip):
         sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 16 << 20)
         sock.settimeout(2 * SLOW)
     relay, server = client.relayed, client.server
-    client.send_channel(CHANNEL, b"first")  # once neighbours are known nothing is held
+    client.send_channel(CHANNEL, b"first")  # when neighbours are resolved, nothing is held
     assert receive(peer, 1) == [b"first"]
     for size, number in SIZES * ROUNDS:
         up, down = burst(size, number), burst(size, number)
-        # ChannelData over UDP needs no padding (RFC 8656 12.4): messages of one length but the last
+        # ChannelData over UDP needs no padding (RFC 8656 12.4): all messages but the last have one
+        # length
         one_way(client.sock, server, peer, [channel(data) for data in up], up)
         one_way(peer, relay, client.sock, down, [channel(data) for data in down])
     peer.close()
@@ -80,7 +81,7 @@ def pair(lab, client_ip, peer_ip):
 def uso(lab, choice):
     """Counters of a server with this choice of ports[].uso after all bursts."""
     ports = [{**servers.CONFIG["ports"][0], "uso": choice}]
-    # one worker: a kernel may send one flow to another queue at any time, and order is compared
+    # One worker: a kernel may move a flow to another queue at any time, and the order is checked.
     server = lab.server({"workers": {"count": 1}, "ports": ports}, queues=1)
     for client_ip, peer_ip in PAIRS:
         pair(lab, client_ip, peer_ip)
@@ -99,14 +100,15 @@ def main(lab):
         ns.run("ethtool", "-K", name, *"tx on gso on tx-udp-segmentation on".split())
     on, off = uso(lab, "auto"), uso(lab, "off")
     for counters in (on, off):
-        # datagrams, however they came and left; beside them requests, neighbours, noise of kernels
+        # The datagrams, however they were received and sent, plus requests, neighbours, traffic of
+        # kernels.
         assert DATAGRAMS <= counters["tx"] < DATAGRAMS + 200, counters
         assert DATAGRAMS <= counters["rx"] < DATAGRAMS + 200, counters
     assert off["uso_frames"] == off["uso_segments"] == 0, off
     share = on["uso_segments"] / on["tx"]
     if on["uso_frames"] == 0 and tuple(map(int, os.uname().release.split(".")[:2])) < (6, 2):
         raise labs.Skip("this kernel has no tap with USO")
-    # what leaves an IPv6 side towards IPv4 has no DF and leaves alone: one way in six
+    # Data from IPv6 to IPv4 has no DF and is sent alone: one direction of six.
     assert share > 0.3, on
     assert on["whole_frames"] > 0 and off["whole_frames"] == 0, (on, off)
     print(f"{on['uso_segments']} of {on['tx']} datagrams left in {on['uso_frames']} super-frames, "

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A virtio port, with clients and peers in virtual machines of the same host: these leave the
-checksums of UDP to a NIC that there is none of. What is relayed has whole ones, for the kernels at
-the ends look at them.
+"""A virtio port, with clients and peers in virtual machines of the same host, which leave UDP
+checksums to a NIC that does not exist. Relayed packets have complete checksums, which the kernels
+at both ends verify.
 
     slipring net_virtio_user ── vhost-user ── net_vhost vtap_wire net_af_packet ── d0
 """
@@ -21,7 +21,7 @@ FAMILY = {4: b"\x01\0\0\0", 6: b"\x02\0\0\0"}
 
 
 def host(lab, path):
-    """The other side of the virtio device; its answer to a line is a list of what both ends have seen."""
+    """The other side of the virtio device. Its answer to a line lists the frames at both ends."""
     devices = (f"net_vhost0,iface={path},queues=1", "net_af_packet0,iface=d0,framecnt=1024")
     process = subprocess.Popen(
         lab.dut.argv(WIRE, lab.prefix + "w", *devices, "unfinished"),

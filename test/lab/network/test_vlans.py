@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two VLANs beside the untagged addresses of one device, with kernel hosts on each of them."""
+"""Two VLANs and the untagged addresses of one device, with kernel hosts on each of them."""
 
 import contextlib
 import os
@@ -43,7 +43,7 @@ CONFERENCE, ROUTER = "10.20.0.70", "10.20.0.1"
 
 
 def shipped_file(lab, v200):
-    """conf/vlans.yaml: a conference server that has no route but its subnet, and not on the VLAN of
+    """conf/vlans.yaml: a conference server with no route beyond its subnet, on another VLAN than
     the relay address.
     """
     with open(os.path.join(labs.TOP, "conf/vlans.yaml")) as file:
@@ -75,7 +75,7 @@ def client_on(lab, ns, ip, server):
 
 
 def relay(client, echo, size=100):
-    """Relays both ways; the echo peer sees nothing but the relayed address."""
+    """Relays in both directions. The echo peer sees only the relayed address."""
     assert client.allocate().cls == SUCCESS
     client.relay(echo, size)
     assert all(source == client.relayed for source, _ in echo.seen), echo.seen[0]
@@ -83,12 +83,13 @@ def relay(client, echo, size=100):
 
 
 def media(lab, v100, v200):
-    """Between all networks. Hosts on a VLAN reach the relay address by the box's address there."""
+    """Between all networks. Hosts on a VLAN reach the relay address through the server's address
+    there."""
     v100.ip("route", "add", "10.99.0.0/24", "via", OWN100)
     v200.ip("route", "add", "10.99.0.0/24", "via", OWN200)
     v200.ip("addr", "add", BEHIND200 + "/32", "dev", "lo")
     echo = lambda ns, ip: lab.echo(ip, ns=ns)
-    relay(lab.client(), echo(v100, HOST100), 1468)  # the longest that 1500 bytes take
+    relay(lab.client(), echo(v100, HOST100), 1468)  # the longest for an MTU of 1500
     relay(lab.client(), echo(v200, HOST200))
     relay(client_on(lab, v100, HOST100, OWN100), echo(v200, HOST200), 1300)
     relay(client_on(lab, v200, HOST200, OWN200), echo(lab.peer, labs.PEER4))
@@ -96,7 +97,7 @@ def media(lab, v100, v200):
 
 
 def ping(ns, address):
-    """Whether it is answered; one second is a long time here."""
+    """True if it is answered. One second is a long time here."""
     with contextlib.suppress(RuntimeError):
         ns.run("ping", "-c", "1", "-W", "1", address)
         return True
@@ -104,14 +105,14 @@ def ping(ns, address):
 
 
 def hosts(v100, v200):
-    """Each network is a host with its own addresses, and with no other."""
+    """Each network has its own addresses of the server, and no others."""
     assert ping(v100, OWN100) and ping(v100, OWN100_6) and ping(v200, OWN200)
     v100.ip("route", "add", "10.200.0.0/24", "dev", "h0")
     assert not ping(v100, OWN200)
 
 
 def kernel(lab, v100):
-    """The exception port of a VLAN: TCP of the kernel, with a tag on the wire."""
+    """The exception port of a VLAN: TCP of the kernel, tagged on the wire."""
     with lab.dut.enter():
         listener = socket.create_server((OWN100, TCP))
     with v100.enter():
@@ -129,7 +130,7 @@ def kernel(lab, v100):
 
 
 def strangers(trunk, server):
-    """What names another network's host, or comes on a VLAN of nobody's."""
+    """Packets to another network's address, or on an unknown VLAN."""
     def counted(reason, frame, vlan):
         before = server.drops().get(reason, 0)
         trunk.send(vlan, frame)
@@ -142,12 +143,12 @@ def strangers(trunk, server):
     # a host of the other VLAN, and one of the untagged network, as source
     counted("martian-source", udp4(ask, src=HOST200, dst=OWN100), 100)
     counted("martian-source", udp4(ask, src=CLIENT4, dst=OWN200), 200)
-    # an untagged address, on a VLAN by which its source is not reached
+    # an untagged address, on a VLAN that does not lead to the source
     counted("not-for-us", udp4(ask, src=CLIENT4, dst=SERVER4), 100)
 
 
 def check_tags(frames):
-    """Everything that left has the tag of the network it is for."""
+    """Every frame that left has the tag of its network."""
     nets = {"10.100": 100, "fd64:": 100, "10.200": 200, "10.201": 200, "10.99.": None}
     seen = set()
     for frame in from_server(frames):
@@ -175,7 +176,7 @@ def main(lab):
         kernel(lab, v100)
         strangers(trunk, server)
     check_tags(capture.frames)
-    # nobody has heard of an address of another network
+    # no frame asked for an address of another network
     for ns, foreign in ((v100, (SERVER4, OWN200)), (v200, (SERVER4, OWN100)), (lab.cli, (OWN100, OWN200))):
         known = ns.ip("neigh")
         assert not any(f"{ip} dev" in known and "lladdr" in known.split(f"{ip} dev")[1].split("\n")[0]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# alone: an answer that takes a quarter of a second fails it
-# long: a wire and a port, which all lab tests have under ASan too
+# alone: fails if an answer takes a quarter of a second
+# long: a wire and a port; all lab tests use vtaps under ASan, too
 """vtaps with real kernels at their ends: a wire of two of them between namespaces, and the server.
 
         lft: t0 10.96.0.1, fd96::1 ── vtap_wire ── t1 10.96.0.2, fd96::2 :rgt
@@ -23,7 +23,7 @@ from turnlib import REQUESTED_ADDRESS_FAMILY, SUCCESS
 WIRE = os.path.join(labs.BUILD, "test/unit/vtap_wire")
 LEFT4, LEFT6, RIGHT4, RIGHT6 = "10.96.0.1", "fd96::1", "10.96.0.2", "fd96::2"
 SO_RCVBUFFORCE = 33
-UDP_SEGMENT = 103  # socket option: what is sent is cut into datagrams of this size
+UDP_SEGMENT = 103  # socket option: the kernel cuts a payload into datagrams of this size
 SEGMENT, SEGMENTS = 1200, 50
 BURSTS = 8
 FLOWS = 12
@@ -40,7 +40,7 @@ def interfaces(ns):
 
 
 def learn(lab):
-    """What this kernel grants: before Linux 6.2 a TAP has no USO."""
+    """The offloads that this kernel grants: before Linux 6.2 a TAP has no USO."""
     wire = Wire(lab, "offload=uso", "offload=tso")
     left, right = (end["offloads"] for end in wire.first)
     log = wire.end()
@@ -50,7 +50,7 @@ def learn(lab):
         return
     assert left == OFFLOADS["tso"] and "this kernel grants offload tso, not uso" in log, (left, log)
     OFFLOADS["uso"] = left
-    print("this kernel has no USO: TSO in its place")
+    print("this kernel has no USO: TSO instead")
 
 
 class Wire:
@@ -78,7 +78,7 @@ class Wire:
                 lab.add_address(ns, name, address)
 
     def status(self):
-        """Counters of both ends, and what the port says of itself."""
+        """Counters of both ends, and the port's description of itself."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())
@@ -92,7 +92,8 @@ class Wire:
                 stream.close()
 
     def end(self):
-        """The program's own end: no buffer is missing, the interfaces are gone. Its stderr."""
+        """The program exits by itself: no mbuf is missing, the interfaces are removed. Returns its
+        stderr."""
         log = self.process.communicate(timeout=10 * SLOW)[1]
         assert self.process.returncode == 0, log
         assert "Sanitizer" not in log and "runtime error" not in log, log
@@ -108,7 +109,7 @@ def ping(ns, *addresses):
 
 
 def send_bursts(sock, dst):
-    """Sends payloads of SEGMENTS datagrams each, in one call each where the kernel can."""
+    """Sends payloads of SEGMENTS datagrams each, in one call each if the kernel can."""
     sent = []
     sock.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, SEGMENT)
     for _ in range(BURSTS):
@@ -116,7 +117,7 @@ def send_bursts(sock, dst):
         try:
             sock.sendto(payload, dst)
         except OSError as error:
-            # before Linux 6.11 only towards interfaces that complete checksums
+            # Before Linux 6.11 only to interfaces with checksum offload.
             if error.errno != errno.EIO:
                 raise
             sock.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, 0)
@@ -167,7 +168,7 @@ def stream(wire):
 
 
 def traffic(lab, left, right):
-    """Everything there and back between ports of these offloads, nothing lost or changed."""
+    """All traffic in both directions between ports with these offloads: nothing is lost or changed."""
     wire = Wire(lab, f"offload={left}", f"offload={right},role=exception")
     assert [end["offloads"] for end in wire.first] == [OFFLOADS[left], OFFLOADS[right]], wire.first
     assert [end["queues"] for end in wire.first] == [2, 2], wire.first
@@ -176,13 +177,13 @@ def traffic(lab, left, right):
     datagrams(wire)
     before = wire.status()[0]
     assert before["rx_missed"] == 0, before
-    stream(wire)  # may overrun what may wait, and repeats what was missed
+    stream(wire)  # may overrun a queue, and retransmits
     after = wire.status()
     for end in after:
         assert end["unsent"] == end["rx_errors"] == end["tx_errors"] == 0, after
     if "uso" in OFFLOADS[left]:
         assert before["supers"] >= 2 * BURSTS and before["longest"] > 60000, before
-        # the other end cuts what it cannot take
+        # the other end cuts frames that it cannot accept
         assert (after[1]["tx_cut"] > 0) == (OFFLOADS[left] != OFFLOADS[right]), after
     else:
         assert before["supers"] == 0 and before["longest"] <= 1514, before
@@ -193,7 +194,7 @@ def traffic(lab, left, right):
 
 
 def order(lab):
-    """A flow stays on its queue whatever comes back by another; all flows use all queues."""
+    """A flow stays on its queue, whichever queue the answers use. All flows use all queues."""
     wire = Wire(lab, "offload=uso", "offload=uso")
     ping(wire.lft, RIGHT4, RIGHT6)
     used, strays = [0, 0], 0
@@ -212,17 +213,18 @@ def order(lab):
             used[got[1] > got[0]] += 1
             strays += min(got)
     assert all(used), f"all flows on one queue: {used}"
-    assert strays <= 3, f"{strays} frames beside their flow's queue"  # those of the kernels' own
+    assert strays <= 3, f"{strays} frames beside their flow's queue"  # the kernels' own frames
     print(f"{2 * FLOWS} flows on two queues {used}, {strays} frames beside theirs")
     wire.end()
 
 
 def refused(lab):
-    """More segments than the kernel takes at once: it refuses, they leave one by one, for good."""
+    """More segments than the kernel accepts at once: it refuses, and from then on they leave one by
+    one."""
     if OFFLOADS["uso"] == OFFLOADS["tso"]:
         return
     wire = Wire(lab, "offload=uso", "offload=uso", "300")
-    ping(wire.lft, RIGHT4, RIGHT6)  # few bytes may wait for a neighbour to answer
+    ping(wire.lft, RIGHT4, RIGHT6)  # few bytes may wait for an unresolved neighbour
     datagrams(wire, size=300)
     left, right = wire.status()
     assert left["unsent"] == right["tx_errors"] == 0, (left, right)
@@ -237,7 +239,7 @@ def refused(lab):
 
 
 def links(lab):
-    """The link follows the interface; an interface removed by somebody harms nobody."""
+    """The link follows the interface. The removal of the interface does no harm."""
     wire = Wire(lab, "mac=02:96:00:00:00:01", "role=exception,mac=02:96:00:00:00:02")
     assert [end["link"] for end in wire.status()] == [1, 1]
     assert "02:96:00:00:00:01" not in wire.lft.ip("link", "show", "t0"), "another host's MAC"
@@ -255,7 +257,7 @@ def links(lab):
 
 
 def refusals(lab):
-    """What cannot be opened, and what is said of it."""
+    """Devices that cannot be opened, and their messages."""
     lab.lft.ip("tuntap", "add", "taken", "mode", "tap", "multi_queue", "vnet_hdr")
     ns = f"netns={lab.lft.name}"
     without = lambda cap: ["setpriv", f"--bounding-set=-{cap}"]
@@ -293,7 +295,7 @@ def relay(lab, client_ip, peer_ip):
 
 
 def server(lab, offload):
-    """The server on a vtap, its clients' kernels leaving the checksums to a device."""
+    """The server on a vtap. Its clients' kernels leave checksums to the device."""
     labs.OFFLOAD = offload
     made = lab.server()
     ping(lab.cli, SERVER4, SERVER6)
@@ -303,8 +305,8 @@ def server(lab, offload):
     assert port["kind"] == port["driver"] == "vtap" and port["link"] == 1, port
     assert port["offloads"] == OFFLOADS[offload] and port["mac"] == labs.DUT_MAC, port
     assert port["rx_errors"] == port["tx_errors"] == port["tx_cut"] == 0, port
-    assert "offloads " + OFFLOADS[offload] in made.log(), "the start says what was granted"
-    made.allow.add("tx-full")  # what was to go out while the link was down
+    assert "offloads " + OFFLOADS[offload] in made.log(), "the log has the granted offloads"
+    made.allow.add("tx-full")  # frames to send while the link was down
     lab.sw.ip("link", "set", "d0", "down")
     until(lambda: not made.telemetry.ask("/slipring/ports")[0]["link"], 2, "the link is down")
     lab.sw.ip("link", "set", "d0", "up")

@@ -56,9 +56,9 @@ def hungry(systemd, server, **fault):
     alarm = time.monotonic()
     until(lambda: "goes on" in server.log()[log_end:], 10, "it goes on")
     goes_on = time.monotonic()
-    fed = [log_end for log_end in systemd.feeds() if alarm + 0.1 < log_end < goes_on - 0.3]
+    fed = [when for when in systemd.feeds() if alarm + 0.1 < when < goes_on - 0.3]
     assert not fed, f"it is fed while it hangs: {fault}"
-    until(lambda: any(log_end > goes_on for log_end in systemd.feeds()), 10, "it is fed again")
+    until(lambda: any(when > goes_on for when in systemd.feeds()), 10, "it is fed again")
 
 
 def feeding(systemd, server):

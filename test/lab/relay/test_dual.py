@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Dual allocations (RFC 8656 7.2 (9), 8.1): peers of both families on one 5-tuple, over UDP and TCP.
 
-One family ends and the other goes on; an operator's kill and a connection's end are of both. A box
-of one family gives one address and says why. relay.default-family is taken up by a reload.
+One family is deleted and the other continues. An operator's kill and the end of a connection apply
+to both. A server with one family gives one address and the reason. A reload applies
+relay.default-family.
 """
 
 import os
@@ -36,7 +37,7 @@ def only(family):
 
 
 def allocate(client):
-    """Both relayed transport addresses, IPv4 and IPv6; the same when the request comes again."""
+    """Both relayed transport addresses, IPv4 and IPv6. A repeated request gets the same ones."""
     tid = new_tid()
     for _ in range(2):
         answer = client.allocate([BOTH], tid=tid)
@@ -48,7 +49,7 @@ def allocate(client):
 
 
 def exchange(client, echo, number=None):
-    """Twenty datagrams there and back, in order: by a channel or by indications."""
+    """Twenty datagrams in both directions, in order, on a channel or as indications."""
     for i in range(20):
         payload = b"%d" % i
         if number is None:
@@ -77,7 +78,7 @@ def relays(lab, client):
 
 
 def halves(lab, client_ip, family):
-    """What is deleted is gone, with its peers; what is left goes on, until it is deleted, too."""
+    """The deleted family is gone with its peers. The other one continues until it is deleted, too."""
     client = lab.client(ip=client_ip)
     echoes = relays(lab, client)
     left = echoes[1 if family == IPV4 else 0]
@@ -130,7 +131,7 @@ def connection(lab, path):
 
 
 def given(lab, client_ip):
-    """The family of what a client gets that asks for none."""
+    """The family for a client that requests none."""
     client = lab.client(ip=client_ip)
     assert client.allocate().cls == SUCCESS
     assert client.refresh(0).cls == SUCCESS
@@ -149,7 +150,7 @@ def defaults(lab, server, path):
 
 
 def one_family(lab):
-    """Where the box has one family, a client gets that, and 440 for the other."""
+    """A server with one family gives a client that family, and 440 for the other."""
     for relay, missing in ((SERVER4, IPV6), (SERVER6, IPV4)):
         server = lab.server({"relay": {"addresses": [relay]}})
         client = lab.client()

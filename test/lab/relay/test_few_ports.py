@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# alone: an answer that takes a quarter of a second fails it
-"""Few relay ports and several workers, as containers and routers have them: every port serves a
-client, whatever workers the two belong to, over UDP, TCP, TLS and DTLS; then 508.
+# alone: fails if an answer takes a quarter of a second
+"""Few relay ports and several workers, as in containers and behind routers: every port serves a
+client on any worker, over UDP, TCP, TLS and DTLS; then the answer is 508.
 """
 
 import dtls
@@ -51,7 +51,7 @@ def few(lab, workers, ports):
         assert answer.cls == SUCCESS, (i, answer.code)
         clients.append(one)
     assert sorted(one.relayed[1] for one in clients) == list(range(FIRST, FIRST + ports))
-    for i in range(5):  # every transport is told so
+    for i in range(5):  # every transport gets the error
         more = client(lab, i)
         assert more.allocate().code == 508
         more.close()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: it counts fragments a second
-"""Kernel clients and peers send datagrams that are longer than the MTU, both ways, in every pair of
-families; then a flood of fragments that belong to nothing, beside them."""
+"""Kernel clients and peers send datagrams above the MTU, in both directions and every pair of
+families; then with a flood of incomplete fragments at the same time."""
 
 import random
 import struct
@@ -15,11 +15,11 @@ from turnlib import IPV4, IPV6, REQUESTED_ADDRESS_FAMILY, SUCCESS
 
 SIZES = (1473, 1600, 2953, 4000, 8900)
 FLOOD = 100_000  # fragments
-BATCH = 256  # between two relayed datagrams: what the port's queue takes at once
+BATCH = 256  # between two relayed datagrams: as many as the port's queue takes at once
 
 
 def both_ways(lab, server):
-    """Every size by ChannelData and by Send, there and back."""
+    """Every size as ChannelData and Send indication, in both directions."""
     count = 0
     for ip in (CLIENT4, CLIENT6):
         for peer_ip, family in ((PEER4, IPV4), (PEER6, IPV6)):
@@ -65,7 +65,7 @@ def bomb(rng):
 
 
 def flood(lab, server):
-    """Relayed datagrams, short and in fragments, come back meanwhile."""
+    """Relayed datagrams, short ones and fragmented ones, come back meanwhile."""
     rng = random.Random(1)
     frames = bomb(rng)
     echo, client = lab.echo(), lab.client()
@@ -79,14 +79,14 @@ def flood(lab, server):
         sent += BATCH
         rounds += 1
         payload = rng.randbytes(4000 if rounds % 16 == 0 else 100)
-        if rounds % 16 == 0:  # the queue of a worker without a CPU may be full by now
-            labs.until(lambda: read() >= sent, 5, f"all of {sent} are read: the port lost some")
+        if rounds % 16 == 0:  # the queue of a worker without CPU time may be full by now
+            labs.until(lambda: read() >= sent, 5, f"all of {sent} are received")
         client.send_channel(0x4000, payload)
         item = client.wait("channel")
         assert item == ("channel", 0x4000, payload), (rounds, item and len(item[2]))
     took = time.monotonic() - start
-    labs.until(lambda: read() >= sent, 5, f"all of {sent} are read: the port lost some")
-    labs.until(lambda: server.stats()["held"] == 0, 5, "nothing is kept of the flood")
+    labs.until(lambda: read() >= sent, 5, f"all of {sent} are received")
+    labs.until(lambda: server.stats()["held"] == 0, 5, "no fragment of the flood is held")
     print(f"{sent} fragments in {took:.1f} s, {sent / took:.0f} a second, {rounds} datagrams "
         f"relayed meanwhile, none lost; {server.drops()}")  # fmt: skip
     wire.close()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two clients of one server reach each other by their relayed addresses, inside the process."""
+"""Two clients of one server reach each other by their relayed addresses, in process."""
 
 import itertools
 
@@ -20,7 +20,7 @@ def relay(lab, client_ip, is_v6):
 
 
 def talk(one, second):
-    """Both ways by indication, then by channel, then mixed: nothing is lost or out of order."""
+    """Both directions by indication, then by channel, then mixed: no loss and no reordering."""
     for client, peer in ((one, second), (second, one)):
         assert client.permit(peer.relayed).cls == SUCCESS
     for i in range(ROUNDS):
@@ -42,7 +42,7 @@ def talk(one, second):
 
 
 def usage(server, client):
-    """What the listing says of a client's allocation: its losses, by class without those of none."""
+    """The losses in a client's allocation listing, without zero counters."""
     rows = [r for r in server.allocations() if r["relay"].endswith(f":{client.relayed[1]}")]
     assert len(rows) == 1, rows
     row = rows[0]
@@ -51,12 +51,12 @@ def usage(server, client):
 
 
 def refused(lab, server):
-    """Dead relayed addresses, and receivers that have not permitted the sender."""
+    """Released relayed addresses, and receivers that have not permitted the sender."""
     one, second = relay(lab, CLIENT4, False), relay(lab, CLIENT4, False)
     dead = relay(lab, CLIENT4, False)
     gone = dead.relayed
     assert dead.refresh(0).cls == SUCCESS
-    assert one.permit(second.relayed).cls == SUCCESS  # one address: permits gone as well
+    assert one.permit(second.relayed).cls == SUCCESS  # same address: permits the released one, too
     before = server.drops()
     one.send(second.relayed, b"not permitted there")
     one.send(gone, b"nobody there")
@@ -69,7 +69,7 @@ def refused(lab, server):
 
     labs.until(lambda: sum(dropped()) >= 3, 3, "all three are dropped")
     assert dropped() == (1, 1, 1), dropped()
-    # What goes to a relay port has been relayed, whoever is there; other has lost one of them.
+    # Data to a relay port counts as relayed, and the second client lost one datagram.
     assert usage(server, one) == (2, 19 + 12, 0, 0, {"permission": 1}), usage(server, one)
     assert usage(server, second) == (0, 0, 0, 0, {"permission": 1}), usage(server, second)
     assert not one.fence() and not second.fence()
@@ -87,7 +87,7 @@ def main(lab):
             for one_ip, other_ip in itertools.product((CLIENT4, CLIENT6), repeat=2):
                 talk(relay(lab, one_ip, is_v6), relay(lab, other_ip, is_v6))
                 print(f"{one_ip} <-> {other_ip} over {'IPv6' if is_v6 else 'IPv4'}: ok")
-        for _ in range(8):  # ports are random: some of these pairs live on two workers
+        for _ in range(8):  # ports are random: some of these pairs use two workers
             talk(relay(lab, CLIENT4, False), relay(lab, CLIENT4, False))
     stray = [f for f in from_server(capture.frames) if f.sport and f.sport != 3478]
     assert not stray, f"hairpin frames on the wire: {stray[:3]}"

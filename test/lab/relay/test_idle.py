@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: it measures CPU time
-"""How much of a CPU a worker takes at low rates: adaptive ones sleep between datagrams and lose
-none for it, busy ones never sleep."""
+"""CPU usage of a worker at low rates: adaptive workers sleep between datagrams without losing any,
+busy ones never sleep."""
 
 import os
 import time
@@ -28,7 +28,7 @@ def scheduled(pid):
 
 
 def measured(pid, seconds):
-    """(share of the time that it could have run, sleeps a second)."""
+    """(share of the available CPU time, sleeps a second)."""
     begin, before = time.monotonic(), scheduled(pid)
     time.sleep(seconds)
     took, after = time.monotonic() - begin, scheduled(pid)
@@ -46,7 +46,7 @@ def main(lab):
     result = run.result()
     loadgen.check_clean(result, "up")
     print(f"ok     adaptive: {share:.0%} of a CPU at 5,000 datagrams a second, {sleeps:.0f} sleeps")
-    assert sleeps > 100, sleeps  # the packet wakes it, and several may have come by then
+    assert sleeps > 100, sleeps  # a packet wakes it, and several may have arrived by then
     assert share < 0.7 or labs.SANITIZED, share
     server.check()
     server.stop()

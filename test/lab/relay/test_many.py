@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# alone: an answer that takes a quarter of a second fails it
+# alone: fails if an answer takes a quarter of a second
 # long: four times as many
-"""Thousands of allocations at once: all different, listed, relaying, and gone at the end."""
+"""Thousands of allocations at once: all unique, listed, relaying, and released at the end."""
 
 import random
 import resource

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Mobility (RFC 8016): clients in the kernel change their port, address, family, home worker and
-transport in the middle of a stream, and turnutils_uclient -M does it over UDP and TCP.
+"""Mobility (RFC 8016): kernel clients change their port, address, family, home worker and transport
+in the middle of a stream, and turnutils_uclient -M does so over UDP and TCP.
 
-Between the Refresh and the first datagram on the new way the old one goes on. An allocation outlives
-its TCP connection for the time that the file says. Tickets of others, and old ones, are refused.
+Between the Refresh and the first datagram on the new path, data still uses the old path. An
+allocation outlives its TCP connection for the configured time. Other clients' tickets and old
+tickets are refused.
 """
 
 import os
@@ -54,9 +55,9 @@ def move(client, ticket):
 
 
 def streaming(lab, echo, ways):
-    """From one 5-tuple to the next while the peer sends: nothing is lost, and nothing comes twice.
+    """Moves from one 5-tuple to the next while the peer sends: no loss and no duplicates.
 
-    What the peer sends between the Refresh and the first datagram of the new way goes the old way.
+    Peer data between the Refresh and the first datagram on the new path uses the old path.
     """
     old, seen = ways[0], len(echo.seen)
     ticket = ready(old, echo)
@@ -66,7 +67,7 @@ def streaming(lab, echo, ways):
         for i in range(20):
             echo.sock.sendto(b"old%d.%d" % (turn, i), relay)
             assert old.wait("channel") == ("channel", CHANNEL, b"old%d.%d" % (turn, i))
-        exchange(old, b"still")  # and is heard
+        exchange(old, b"still")  # and the client receives it
         exchange(new, b"first")
         for i in range(20):
             echo.sock.sendto(b"new%d.%d" % (turn, i), relay)
@@ -84,7 +85,7 @@ def over_udp(lab, server, echo):
     last, ticket = streaming(lab, echo, ways)
     labs.until(lambda: server.stats()["moves"] == len(ways) - 1, 10, "all moves are counted")
     assert server.stats()["allocations"] == 1
-    # the old tickets are none, and so is the last without its owner
+    # old tickets are refused, and so is the last one without its owner
     stranger = lab.client(auth=Auth("olga", "geheim"))
     assert show(stranger, ticket).code == 441
     assert move(lab.client(), ticket) != ticket
@@ -94,8 +95,8 @@ def over_udp(lab, server, echo):
 
 
 def left_ports(lab, server, echo):
-    """The kernel gives a port that a client has left to the next, who gets an allocation or comes
-    there with one, before the first has sent from where it is now. Ports of every home worker."""
+    """The kernel gives a client's old port to another client, which allocates or moves there before
+    the first client has sent from its new port. With ports of every home worker."""
     for turn in range(16):
         first, moved = lab.client(), lab.client(ip=(CLIENT4, CLIENT6)[turn % 2])
         ticket = ready(first, echo)
@@ -118,7 +119,7 @@ def left_ports(lab, server, echo):
 
 
 def between_transports(lab, server, echo):
-    """From UDP to TCP, TLS and DTLS, from each to another connection of its own kind, and back."""
+    """From UDP to TCP, TLS and DTLS, from each to another connection of the same kind, and back."""
     over_stream = lambda kind: streams.client(lab, kind)
     ways = [lab.client(), over_stream("tcp"), lab.client(), over_stream("tcp"), over_stream("tcp")]
     ways += [over_stream("tls"), over_stream("tls"), dtls.client(lab), dtls.client(lab)]
@@ -128,7 +129,7 @@ def between_transports(lab, server, echo):
 
 
 def soon(lab, server, path):
-    """A reload: from now on nothing outlives its connection by more than a second."""
+    """A reload: from now on no allocation outlives its connection by more than a second."""
     text = document(merge(server.config, {"relay": {"mobility": {"enabled": True, "grace": 1}}}))
     with open(os.open(server.path + ".new", os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
         file.write(lab.device(text))
@@ -137,7 +138,7 @@ def soon(lab, server, path):
 
 
 def lost_connections(lab, server, echo, path):
-    """A connection ends, and its client is back by another, by UDP or not at all."""
+    """A connection ends, and its client continues on another one, by UDP, or not at all."""
     first = streams.client(lab, "tcp")
     ticket = ready(first, echo)
     first.close()
@@ -158,11 +159,11 @@ def lost_connections(lab, server, echo, path):
     soon(lab, server, path)
     fourth.close()
     labs.until(lambda: server.stats()["outlived"] == 3, 10, "the allocation outlives it once more")
-    labs.until(lambda: server.stats()["allocations"] == 0, 10, "nobody comes, and it ends")
+    labs.until(lambda: server.stats()["allocations"] == 0, 10, "no client comes, and it expires")
 
 
 def told(lab, path, server):
-    """The records have every move, and slipringctl explain the last ones."""
+    """The records have every move, and slipringctl explain has the last ones."""
 
     def roamed():
         rows = labs.records(os.path.join(lab.dir, "records"))
@@ -174,7 +175,7 @@ def told(lab, path, server):
 
 
 def unmodified(lab):
-    """coturn's client moves each of its clients once, with its old socket closed or not."""
+    """coturn's client moves each of its clients once, with and without closing its old socket."""
     uclient.start_peer(lab)
     runs = [
         uclient.start(lab, label, server, PEER4, *options, "-M", clients=6, messages=30)

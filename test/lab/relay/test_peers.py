@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which peers nobody may reach: every method, family and notation, and not one frame on the wire.
+"""Forbidden peers: every method, family and notation, and not one frame on the wire.
 
-Runs twice: with the allow list of an ordinary configuration, and with everything allowed, where
-what no key opens must stay shut. The one exception are relay addresses of the server itself: the
-permission is granted, and what is sent there stays in the process.
+Runs twice: with a usual allow list, and with everything allowed, where addresses that no key opens
+must stay refused. The only exception are relay addresses of the server itself: the permission is
+granted, and the data stays in the process.
 """
 
 import ipaddress
@@ -14,7 +14,7 @@ from capture import Capture, from_server
 from lab import CLIENT4, CLIENT6, GATEWAY4, PEER4, PEER6, SERVER4, SERVER6
 from turnlib import ADDITIONAL_ADDRESS_FAMILY, REQUESTED_ADDRESS_FAMILY, SUCCESS
 
-OTHER4, OTHER6 = "10.99.0.5", "fd99::5"  # own, with a listener, but no relay address
+OTHER4, OTHER6 = "10.99.0.5", "fd99::5"  # the server's, with a listener, but no relay address
 
 # No key opens these.
 NEVER4 = (
@@ -38,7 +38,7 @@ OWN4, OWN6 = (SERVER4,), (SERVER6,)
 
 
 def embeddings(ip):
-    """IPv6 notations of an IPv4 address that must not dodge a rule about it."""
+    """IPv6 notations of an IPv4 address, which must not bypass a rule about it."""
     value = int(ipaddress.IPv4Address(ip))
     for prefix in ("::ffff:0:0", "::", "64:ff9b::", "64:ff9b:1::"):
         yield str(ipaddress.IPv6Address(int(ipaddress.IPv6Address(prefix)) | value))
@@ -63,7 +63,7 @@ class Matrix:
         self.lab, self.server, self.count, self.wrong = lab, server, 0, []
 
     def refuse(self, client, ip, codes, port=9999):
-        """Each method refuses the peer; nothing comes back."""
+        """Each method refuses the peer, and no data comes back."""
         answers = [client.permit((ip, port)).code] if port else []
         answers.append(client.bind(0x4000 + self.count % 0x1000, (ip, port)).code)
         client.send((ip, port), b"leak")
@@ -72,7 +72,7 @@ class Matrix:
         self.count += 1 + len(answers)
 
     def pass_own(self, client, ip):
-        """A relay address of ours without allocation: permitted, dropped in the process."""
+        """A relay address of the server without allocation: permitted, dropped in the process."""
         assert client.permit((ip, 50000)).cls == SUCCESS, ip
         client.send((ip, 50000), b"hairpin")
         client.send((ip, 3478), b"to the listener")
@@ -81,7 +81,7 @@ class Matrix:
 
 
 def run_matrix(lab, server, denied):
-    """All targets for one client family and relay family after the other."""
+    """All targets for each client family and relay family."""
     matrix = Matrix(lab, server)
     for client_ip in (CLIENT4, CLIENT6):
         v4 = allocation(lab, client_ip, relay_is_v6=False)
@@ -91,7 +91,7 @@ def run_matrix(lab, server, denied):
             matrix.refuse(v4, ip, (403,))
             matrix.refuse(both, ip, (403,))
             for embedded in embeddings(ip):
-                # Another family than the relay address has: 443 is as good a refusal.
+                # The family differs from that of the relay address: 443 is a valid refusal, too.
                 matrix.refuse(v6, embedded, (403, 443))
                 matrix.refuse(v4, embedded, (403, 443))
             matrix.refuse(both, next(embeddings(ip)), (403, 443))
@@ -109,13 +109,13 @@ def run_matrix(lab, server, denied):
 
 
 def leaked(frames):
-    """Frames of the server that are neither answers to the client nor the way to it."""
+    """Frames of the server except answers to the client and resolution of its address."""
     out = []
     for frame in from_server(frames):
         to_client = frame.dst in (CLIENT4, CLIENT6)
         listener = frame.sport == 3478 and frame.src in (SERVER4, SERVER6)
-        # The server keeps its gateway known, whether there is anything for it or not: what it
-        # leaks goes there and is seen itself.
+        # The server keeps its gateway resolved at all times: leaked data would go there and be
+        # captured itself.
         about = frame.asks_for() in (CLIENT4, CLIENT6, GATEWAY4)
         # Neighbour advertisements and ARP replies to the client's kernel.
         answer = (frame.proto == 58 and to_client) or (frame.ethertype == 0x0806 and
@@ -135,16 +135,16 @@ def check(lab, allow, denied):
     answers = sum(f.sport == 3478 for f in from_server(capture.frames))
     print(f"allow {allow}: {count} attempts, {answers} answers to the client, 0 frames leaked")
     assert answers >= count // 2, "the capture missed the answers"
-    # of our own addresses the worker that owns the port counts: after the answer of the client's
+    # the owning worker counts drops of the server's own addresses: after the answer of the client's
     inside = lambda: sum(server.drops().get(n, 0) for n in ("hairpin-no-allocation", "peer-own"))
-    labs.until(lambda: inside() >= 8, 3, "what was for ourselves is dropped")
+    labs.until(lambda: inside() >= 8, 3, "data for the server itself is dropped")
     drops = server.drops()
     refused = drops["peer-denied"] + drops["no-permission"]
     assert inside() == 8 and refused > count // 4, drops
 
 
 def control(lab):
-    """The same capture does show a frame to a peer that is allowed."""
+    """This capture does see a frame to an allowed peer."""
     echo = lab.echo()
     client = allocation(lab, CLIENT4, relay_is_v6=False)
     assert client.permit(echo.address).cls == SUCCESS

@@ -40,7 +40,7 @@ def check_pair(lab, client_ip, peer_ip):
         item = client.wait("channel")
         assert item == ("channel", 0x4001, payload), (size, item)
 
-    # Without a UDP checksum over IPv4: what comes out has none, or over IPv6 a right one.
+    # Without a UDP checksum over IPv4: the relayed datagram has no checksum, or over IPv6 a valid one.
     if ":" not in client_ip:
         client.sock.setsockopt(socket.SOL_SOCKET, SO_NO_CHECK, 1)
         client.send_channel(0x4001, b"unchecked")
@@ -48,8 +48,8 @@ def check_pair(lab, client_ip, peer_ip):
         client.sock.setsockopt(socket.SOL_SOCKET, SO_NO_CHECK, 0)
         echo.seen.pop()
 
-    # A Send to a peer with a channel arrives all the same, and comes back on the channel
-    # (RFC 8656 12.5).
+    # A Send indication to a peer with a channel arrives, too, and the echo uses the channel (RFC
+    # 8656 12.5).
     client.send(echo.address, b"mixed")
     assert client.wait("channel") == ("channel", 0x4001, b"mixed")
     assert all(source == client.relayed for source, _ in echo.seen), echo.seen[:3]

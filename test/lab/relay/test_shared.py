@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# alone: an answer that takes a quarter of a second fails it
+# alone: fails if an answer takes a quarter of a second
 """Relay ports that all allocations share: kernel clients and peers of both families, one conference
-server for many clients, and what is refused."""
+server for many clients, and refusals."""
 
 import lab as labs
 from lab import CLIENT4, CLIENT6, PEER4, PEER6, until
@@ -24,20 +24,20 @@ def allocated(lab, ip=CLIENT4, peer_ip=PEER4):
 
 
 def end(client):
-    """On a busy machine the request may have been sent twice: the second finds nothing."""
+    """On a busy machine the request may have been sent twice: the second finds no allocation."""
     answer = client.refresh(0)
     assert answer.cls == SUCCESS or (answer.code == 437 and client.retransmissions), answer
     client.close()
 
 
 def registered(server, count):
-    """So many endpoints of peers are registered on all workers together."""
+    """Number of peer endpoints that are registered on all workers together."""
     until(lambda: server.stats()["endpoints"] == count, 2, f"{count} endpoints")
     assert sum(w["endpoints"] for w in server.workers()) == count
 
 
 def relay(lab, server):
-    """Clients of all family pairs, each with peers of its own."""
+    """Clients of all family pairs, each with its own peers."""
     pairs = []
     for i in range(CLIENTS):
         echo = lab.echo((PEER4, PEER6)[i // 2 % 2])
@@ -65,7 +65,7 @@ def relay(lab, server):
 
 
 def conference(lab, server):
-    """As many clients of one endpoint as there are shared addresses, whoever their home is."""
+    """As many clients of one endpoint as there are shared addresses, on any home worker."""
     echo = lab.echo(PEER4)
     inside, outside = [], []
     for _ in range(CROWD):
@@ -81,7 +81,7 @@ def conference(lab, server):
     for i, client in enumerate(inside):
         client.send_channel(0x4000, b"%d" % i)
         assert client.wait("channel") == ("channel", 0x4000, b"%d" % i)
-    # one hangs up: any one of those on the same address takes its place
+    # One client leaves: any waiting client on the same address takes its place.
     gone = inside.pop()
     end(gone)
     heir = next(c for c in outside if c.relayed == gone.relayed)
@@ -95,7 +95,7 @@ def conference(lab, server):
 
 
 def strangers(lab, server):
-    """A permission alone lets nobody in, nor does another port of a registered peer."""
+    """A permission alone lets no data in, nor does another port of a registered peer."""
     echo, client = lab.echo(PEER4), allocated(lab)
     stranger = lab.peer.udp(PEER4)
     assert client.permit(echo.address).cls == SUCCESS
@@ -115,7 +115,7 @@ def refused(lab, server):
     echo, first = lab.echo(PEER4), allocated(lab)
     assert first.bind(0x4000, echo.address).cls == SUCCESS
     second = allocated(lab)
-    while second.relayed != first.relayed:  # those before it fill the others up
+    while second.relayed != first.relayed:  # the earlier ones use up the other addresses
         second.bind(0x4000, echo.address)
         second = allocated(lab)
     before = server.drops()
@@ -152,7 +152,7 @@ def hog(lab):
                 inside.append(client.auth.user)
             elif client.auth.user == "ivan":
                 assert answer.code == 508 and "This User" in answer.reason, answer
-            else:  # where ivan has it, or she has her half
+            else:  # ivan has the address, or olga has half of it
                 assert answer.code == 508, answer
         assert inside.count(client.auth.user) == len(PORTS) // 2, inside
     for client in clients:

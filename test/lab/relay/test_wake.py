@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: it measures times
-# full: idle has workers that sleep and lose nothing
-"""Workers that wait are woken by each datagram that comes, and take next to nothing of a CPU while
-nothing does.
+# full: idle has workers that sleep without losses
+"""Each datagram wakes a waiting worker, and workers use almost no CPU time while nothing arrives.
 
-A wake that is lost shows as a datagram that waits for the next thing that is due by time, up to 100
-ms. One that comes at any time of a wait would wait for 50 ms on average, and most of them for more
-than 20. A machine that is busy with others delays some, too. How much is seen by datagrams in
-between that a thread on the workers' CPUs echoes without the server. Where even these are late, the
-times say nothing, and what has ended the waits has to: the server counts that.
+If a wake is lost, the datagram waits for the next timer, up to 100 ms. A datagram at a random time
+would wait 50 ms on average, and usually more than 20. A busy machine delays some datagrams, too. To
+see by how much, a thread on the workers' CPUs echoes datagrams without the server in between. If
+even these are late, the times say nothing, and the test checks the server's counters of wakes
+instead.
 """
 
 import os
@@ -25,15 +24,15 @@ from turnlib import SUCCESS
 
 WIRE = os.path.join(labs.BUILD, "test/unit/vtap_wire")
 LATE = 0.02 * labs.SLOW  # seconds
-QUIET = 0.001  # within which a datagram comes back without the server, where there are CPUs for all
+QUIET = 0.001  # seconds in which a datagram comes back without the server on an idle machine
 ROUNDS = 60 if labs.LONG else 8
-GOES = 3  # a machine that others keep busy now and then makes some late
+GOES = 3  # a machine that is busy now and then delays some
 CLIENTS = 3
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def cpu(pid):
-    """Seconds of CPU time of a process, its kernel part included."""
+    """Seconds of CPU time of a process, including kernel time."""
     with open(f"/proc/{pid}/stat") as file:
         fields = file.read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
@@ -62,7 +61,7 @@ def direct(sock, address, payload):
 
 
 class PinnedEcho(labs.EchoPeer):
-    """An echo that has to run where a worker does."""
+    """An echo that must run on a worker's CPUs."""
 
     def __init__(self, sock, cpus):
         self.cpus = cpus
@@ -104,11 +103,12 @@ def text(times):
 
 
 def check(lab, name, config, ready=lambda: None, slack=1, allow=()):
-    """slack: how much longer the way of a datagram may take, where others make it longer."""
+    """slack: additional time that a datagram may take if the machine is busy."""
     rng = random.Random(7)
     server, echo = lab.server(config, allow=allow), lab.echo(PEER4)
     ready()
-    # of several clients, some are another worker's than the one that their datagrams come in on
+    # with several clients, some datagrams arrive on a queue of a worker that does not own the
+    # client
     clients = [connected(lab, echo) for _ in range(CLIENTS)]
     pinned = [PinnedEcho(lab.peer.udp(PEER4), cpus) for cpus in cpus_of_workers(server)]
     plain = lab.cli.udp(CLIENT4)
@@ -120,11 +120,11 @@ def check(lab, name, config, ready=lambda: None, slack=1, allow=()):
             without += [timed(rng, direct, plain, pinned_echo.address) for pinned_echo in pinned]
         after = {key: value - before[key] for key, value in woken(server).items()}
         print(f"{name}: {len(times)} relayed: {text(times)}; without the server: {text(without)}; {after}")
-        # each comes in twice; on a busy machine a worker may be woken by time just then
+        # each arrives twice; on a busy machine a timer may wake a worker just then
         assert after["woken_by_port"] >= len(times), after
         few = sum(t > LATE for t in without) <= len(without) // 20
         if not few or statistics.median(without) >= QUIET:
-            print("this machine is busy with others: the times are not judged")
+            print("this machine is busy: the times are not judged")
             break
         late = sum(t > slack * LATE for t in times) > len(times) // 6
         if not late and statistics.median(times) < slack * LATE / 2:
@@ -137,7 +137,7 @@ def check(lab, name, config, ready=lambda: None, slack=1, allow=()):
 
 
 def idle_box(server):
-    """The CPU time that a box takes where nothing comes."""
+    """The CPU time of a server without traffic."""
     length = 10 if labs.LONG else 3
     begin, before, waits = time.monotonic(), cpu(server.process.pid), woken(server)
     time.sleep(length)
@@ -154,14 +154,14 @@ def net_tap(lab):
     tap = {**CONFIG["ports"][0], "device": "net_tap0,iface=t0"}
 
     def bridge():
-        # a bridge would keep for itself what comes for the MAC of one of its members
+        # a bridge would keep frames for the MAC of one of its members
         lab.dut.ip("link", "set", "t0", "address", labs.MAC.format(0x77))
         lab.dut.ip(*"link add b0 type bridge mcast_snooping 0 stp_state 0".split())
         for name in ("t0", "d0"):
             lab.dut.ip("link", "set", name, "master", "b0", "up")
         lab.dut.ip("link", "set", "b0", "up")
         for ns, name in ((lab.cli, "c0"), (lab.peer, "p0")):
-            ns.ip("neigh", "flush", "dev", name)  # the server before had another MAC
+            ns.ip("neigh", "flush", "dev", name)  # the previous server had another MAC
 
     lab.dut.run("sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1")
     server = check(lab, "net_tap", {"ports": [tap], "workers": {"count": 1}}, bridge)
@@ -170,8 +170,8 @@ def net_tap(lab):
 
 
 def virtio_user(lab):
-    """A virtio device, whose interrupts are eventfds. Its host is a wire between it and d0, which
-    sleeps between two looks."""
+    """A virtio device, whose interrupts are eventfds. Its host is a wire between it and d0 that
+    sleeps between two polls."""
     path = os.path.join(lab.dir, "vhost")
     devices = (f"net_vhost0,iface={path},queues=2", "net_af_packet0,iface=d0,qpairs=2,framecnt=1024")
     host = subprocess.Popen(
@@ -186,19 +186,19 @@ def virtio_user(lab):
     server = check(lab, "virtio_user", {"ports": [port]}, slack=3)
     idle_box(server)
     server.finish()
-    host.kill()  # d0 is another port's next
+    host.kill()  # the next port uses d0
     host.wait()
 
 
 def bond(lab, mode):
-    """Two links of af_packet as one port: what comes in on either wakes its worker."""
+    """Two links of af_packet as one port: a frame on either wakes its worker."""
     devices = [f"net_af_packet{i},iface=d{i},qpairs=2,framecnt=1024" for i in range(2)]
     addresses = CONFIG["ports"][0]["addresses"]
     port = {"name": "wan", "bond": {"members": devices, "mode": mode}, "addresses": addresses}
     for ns, name in ((lab.cli, "c0"), (lab.peer, "p0")):
-        ns.ip("neigh", "flush", "dev", name)  # the server before had another MAC
+        ns.ip("neigh", "flush", "dev", name)  # the previous server had another MAC
     before = {i: received(lab, i) for i in range(2)}
-    # what a bond is given before it has a link in use is lost
+    # frames to a bond without an active link are lost
     server = check(lab, f"bond, {mode}", {"ports": [port]}, allow=("tx-full",))
     took = [received(lab, i) - before[i] for i in range(2)]
     print(f"bond, {mode}: frames of the links: {took}")
@@ -215,7 +215,7 @@ def bonds(lab):
     lab.attach(lab.dut, "d1", 0x51)
     lab.quiet(lab.dut, "d1")
     lab.dut.ip("link", "set", "d1", "arp", "off", "up")
-    for name in ("d0", "d1"):  # links of one group: nothing goes from one to the other
+    for name in ("d0", "d1"):  # links of one group: no frame goes from one to the other
         lab.sw.run("bridge", "link", "set", "dev", name, "isolated", "on")
     for mode in ("balance", "active-backup"):
         bond(lab, mode)

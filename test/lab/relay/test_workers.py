@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# alone: an answer that takes a quarter of a second fails it
-"""1, 2 and 4 workers on 1 and 2 queues: the same relaying, whatever queue a packet comes in on."""
+# alone: fails if an answer takes a quarter of a second
+"""1, 2 and 4 workers on 1 and 2 queues: they relay alike, whichever queue a packet arrives on."""
 
 import lab as labs
 import server as servers
@@ -19,7 +19,7 @@ def family(ip):
 
 
 def relay(lab, server, echoes):
-    """Clients of all family pairs at once, in bursts; every datagram comes back, in order."""
+    """Clients of all family pairs at once, in bursts. Every datagram comes back, in order."""
     clients = []
     for i in range(CLIENTS):
         client_ip = (CLIENT4, CLIENT6)[i % 2]
@@ -27,7 +27,7 @@ def relay(lab, server, echoes):
         client = lab.client(ip=client_ip)
         assert client.allocate([family(peer[0])]).cls == SUCCESS
         assert client.bind(0x4000, peer).cls == SUCCESS
-        # One by itself: until the peer's MAC is known no more than 16 packets are held.
+        # A single one first: until the peer's MAC is known at most 16 packets are held.
         client.send_channel(0x4000, b"first")
         assert client.wait("channel") == ("channel", 0x4000, b"first")
         clients.append((client, peer))
@@ -41,7 +41,7 @@ def relay(lab, server, echoes):
                     client.send(peer, payload)
         for client, _ in clients:
             got = [client.wait("channel") for _ in payloads]
-            # af_packet may change the queue of a flow; within a worker order is kept.
+            # af_packet may change the queue of a flow; the order holds within a worker.
             assert None not in got and sorted(got) == sorted(
                 ("channel", 0x4000, p) for p in payloads
             ), got
@@ -72,7 +72,8 @@ def reservations(lab, echo):
 
 
 def whole_addresses(lab):
-    """A relay address of each family for each worker, none of them a listener's: rules by address."""
+    """A relay address of each family for each worker, separate from the listeners' addresses: rules
+    by address."""
     port = servers.CONFIG["ports"][0]
     more = [f"{address}/{64 if ':' in address else 24}" for address in RELAYS]
     ports = [{**port, "addresses": [*port["addresses"], *more]}]
@@ -93,7 +94,7 @@ def check(lab, workers, queues):
     counters = server.workers()
     moved = sum(w["handed_in"] for w in counters)
     assert len(counters) == workers and sum(shares) == CLIENTS, shares
-    home = lab.vtap and queues == workers  # the kernel's program brings all home, as a NIC would
+    home = lab.vtap and queues == workers  # the kernel's program distributes by home worker, like a NIC
     if home:
         (steps,) = {row["step"] for row in server.telemetry.ask("/slipring/steering")}
         assert steps == ("none" if workers == 1 else "t2"), steps
@@ -101,7 +102,7 @@ def check(lab, workers, queues):
         assert moved == 0, f"{moved} handed over"
         assert workers == 1 or sum(s > 0 for s in shares) > 1, shares
     else:
-        # 16 random 5-tuples all at home on one worker: a chance of 2^-15.
+        # with a probability of 2^-15 all 16 random 5-tuples have one home worker
         assert moved > 0 and sum(s > 0 for s in shares) > 1, (moved, shares)
     assert sum(len(e.seen) for e in echoes) == CLIENTS * (MESSAGES + 1)
     reservations(lab, echoes[0])
