@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""confine.py UNIT [DROP-IN...] -- COMMAND...: runs a command under what a systemd unit says of
-capabilities, system calls and limits, as root, without systemd. A directive that is not known here is
-an error: whoever adds one to the unit says here what it does. Filters are made by libseccomp.
+"""confine.py UNIT [DROP-IN...] -- COMMAND...: runs a command as root without systemd, under the
+capabilities, system call filters and limits of a systemd unit. A directive that is not known here
+is an error: a new directive of the unit needs its effect here. libseccomp makes the filters.
 """
 
 import ctypes
@@ -14,21 +14,22 @@ import shutil
 import subprocess
 import sys
 
-# What starts and ends the service, and the texts about it
+# Directives that start and stop the service, and descriptive ones.
 NO_RESTRICTION = set(
     """Description After Wants StartLimitIntervalSec StartLimitBurst Type ExecStart
     ExecStartPost RestartPreventExitStatus ExecReload WatchdogSec Restart RestartSec RuntimeDirectory RuntimeDirectoryPreserve LogsDirectory
     TimeoutStopSec WantedBy""".split()
 )
-# Views of the file system, which take a mount namespace: not applied here
+# Views of the file system, which need a mount namespace: not applied here.
 MOUNTS = {"ProtectSystem", "ProtectHome", "PrivateTmp", "ProtectControlGroups", "PrivateDevices"}
 MOUNTS |= {"ProtectProc", "ProcSubset", "ProtectKernelTunables", "PrivateMounts"}
-# Rules of the service's control group: not applied here
+# Rules for the service's control group: not applied here.
 CGROUP = {"IPAddressDeny", "IPAddressAllow", "TasksMax", "MemoryMax", "DevicePolicy", "DeviceAllow"}
-# Repeated directives of these are joined (systemd.exec(5)), and an empty one forgets those before
+# Repeated directives of these are joined (systemd.exec(5)), and an empty one clears the earlier
+# ones.
 LISTS = {"CapabilityBoundingSet", "RestrictAddressFamilies", "RestrictNamespaces", "SystemCallFilter"}
 
-ELSEWHERE = {"AmbientCapabilities", "SystemCallErrorNumber"}  # see main(); EPERM it is
+ELSEWHERE = {"AmbientCapabilities", "SystemCallErrorNumber"}  # see main(); the error number is EPERM
 
 CAPABILITIES = """CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP
     LINUX_IMMUTABLE NET_BIND_SERVICE NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE
@@ -52,9 +53,9 @@ ALLOW, REFUSE, CTL_NNP = 0x7FFF0000, 0x00050000, 3
 PROT_WRITE, PROT_EXEC = 2, 4
 EQUAL, MASKED_EQUAL, UNEQUAL = 4, 7, 1
 SET_ID = (0o4000, 0o2000)
-NOBODY = 65534  # whom a dynamic user is here
+NOBODY = 65534  # the user that a dynamic user gets here
 UNKNOWN_GROUP = 64999  # a group that this machine does not have
-# What systemd's groups of system calls are about (systemd-analyze syscall-filter)
+# The main system calls of systemd's groups (systemd-analyze syscall-filter).
 CALL_SETS = {
     "@mount": "mount umount2 pivot_root chroot fsopen fsmount move_mount open_tree".split(),
     "@swap": "swapon swapoff".split(),
@@ -68,7 +69,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def directives(paths):
-    """{name: value} of the [Service] sections, drop-ins laid over the unit; lists joined."""
+    """{name: value} of the [Service] sections: drop-ins override the unit, lists are joined."""
     found = {}
     for path in paths:
         with open(path) as file:
@@ -85,7 +86,7 @@ def directives(paths):
 
 def is_on(value):
     if value not in ("yes", "no"):
-        sys.exit(f"neither yes nor no: {value}")
+        sys.exit(f"not a boolean: {value}")
     return value == "yes"
 
 
@@ -101,8 +102,8 @@ class Argument(ctypes.Structure):
 
 
 class Filter:
-    """System calls: all are allowed except what is refused, or the other way round with another
-    default. Other architectures' end the process.
+    """System call filter: all calls are allowed except refused ones, or the reverse with another
+    default. Calls of other architectures end the process.
     """
 
     def __init__(self, default=ALLOW):
@@ -115,7 +116,7 @@ class Filter:
         """where: (number of the argument, comparison, a, b)."""
         number = self.lib.seccomp_syscall_resolve_name(call.encode())
         if number < 0:
-            return  # this architecture has no such call
+            return  # this architecture does not have the call
         arguments = (Argument * max(1, len(where)))(*(Argument(*w) for w in where))
         rc = self.lib.seccomp_rule_add_array(
             self.handle, 0x00050000 | error, number, len(where), arguments
@@ -154,7 +155,7 @@ def limit(which):
         most = resource.RLIM_INFINITY if value == "infinity" else int(value)
         try:
             resource.setrlimit(which, (most, most))
-        except ValueError:  # a container whose root may not raise it
+        except ValueError:  # a container in which root may not raise it
             hard = resource.getrlimit(which)[1]
             resource.setrlimit(which, (hard, hard))
 
@@ -175,7 +176,7 @@ def namespaces(value, filter_):
             filter_.refuse("clone", errno.EPERM, (0, MASKED_EQUAL, flag, flag))
             filter_.refuse("setns", errno.EPERM, (1, MASKED_EQUAL, flag, flag))
     filter_.refuse("setns", errno.EPERM, (1, EQUAL, 0, 0))
-    filter_.refuse("clone3", errno.ENOSYS)  # its flags are where no filter can see them
+    filter_.refuse("clone3", errno.ENOSYS)  # a filter cannot see its flags
 
 
 def set_ids(value, filter_):
@@ -204,7 +205,7 @@ def personality(value, filter_):
 
 
 def members(name):
-    """The system calls of one of systemd's groups, as this machine's systemd has them."""
+    """The system calls of one of systemd's groups, according to this machine's systemd."""
     if not name.startswith("@"):
         return {name}
     out = subprocess.run(
@@ -215,9 +216,9 @@ def members(name):
 
 
 def only(names):
-    """Nothing but these, and what the program is started by."""
+    """Allows only these calls, and those that start the program."""
     if not shutil.which("systemd-analyze"):
-        return print("SystemCallFilter is not applied: no systemd-analyze says what it has")
+        return print("SystemCallFilter is not applied: systemd-analyze is missing")
     filter_ = Filter(REFUSE | errno.EPERM)
     for call in sorted(set().union(*map(members, names))):
         filter_.allow(call)
@@ -258,7 +259,7 @@ def dynamic_user(value, filter_):
 
 
 def user(value, filter_):
-    """Keeps capabilities, for ambient()."""
+    """Keeps capabilities for ambient()."""
     if value == "root":
         return
     libc.prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0)
@@ -267,7 +268,7 @@ def user(value, filter_):
 
 
 def ambient(value):
-    """Gives these to a process that is no longer root."""
+    """Gives these capabilities to a process that is no longer root."""
     bits = sum(1 << CAPABILITIES.index(name.removeprefix("CAP_")) for name in value.split())
     header = (ctypes.c_uint32 * 2)(CAP_VERSION, 0)
     low, high = bits & 0xFFFFFFFF, bits >> 32
@@ -303,7 +304,7 @@ HANDLERS = {
     "SupplementaryGroups": groups,
     "MemoryDenyWriteExecute": no_writable_code,
     "User": user,
-    "DynamicUser": dynamic_user,  # the last: the others take root
+    "DynamicUser": dynamic_user,  # last, because the others need root
 }
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Clients that are sent to another server (a coturn) without a drain: always, from so many allocations
-or so many datagrams a second on; who is served here all the same; and over which transports an
-unmodified client follows."""
+"""Clients that are sent to another server (a coturn) without a drain: always, or above a number of
+allocations or a rate of datagrams. Clients that are served here in spite of that, and the
+transports over which an unmodified client follows."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ from rereads import reload
 from turnlib import SUCCESS
 
 OTHER = {"address": PEER4, "name": "turn2.example.org"}
-# Each has where turnutils_uclient begins, and its options. It follows over all of them.
+# The listener that turnutils_uclient uses, and its options. It follows over all transports.
 TRANSPORTS = (
     ("udp", SERVER4, ()),
     ("tcp", streams.V4, ("-t",)),
@@ -35,8 +35,8 @@ def state(server):
 
 
 def always(lab, server, path):
-    """Each transport is told its port there, and TLS and DTLS the name; nobody is told without a password;
-    a client whose family has no other server is served."""
+    """Each transport gets its port of the other server, and TLS and DTLS its name. Without a
+    password no client gets them. A client of a family without another server is served."""
     assert state(server) == {"servers": 1, "sends": 1, "sent": 0}, state(server)
     clients = {"udp": lab.client(), "tcp": streams.client(lab, "tcp"), "tls": streams.client(lab, "tls"),
                "dtls": dtls.client(lab)}  # fmt: skip
@@ -53,7 +53,7 @@ def always(lab, server, path):
     six = lab.client(ip=CLIENT6)
     assert six.allocate().cls == SUCCESS and six.refresh(0).cls == SUCCESS
     server.published()
-    # one that is asked again counts again
+    # each retry counts again
     assert 4 <= server.refusals()["alternate-always"] <= 4 + clients["udp"].retransmissions
     out = control.ctl(path, "status")
     assert "1 servers, new clients are sent to them: always; 4 sent" in out, out
@@ -62,7 +62,7 @@ def always(lab, server, path):
 
 
 def followers(lab, server):
-    """turnutils_uclient over each transport, once they have been sent away."""
+    """turnutils_uclient over each transport, after a 300 answer."""
     uclient.start_peer(lab)
     runs = [uclient.start(lab, t, where, PEER4, "-c", *options, messages=10)
             for t, where, options in TRANSPORTS]  # fmt: skip
@@ -73,7 +73,7 @@ def followers(lab, server):
 def from_allocations(lab, server):
     line = reload(server, {"alternate": {"servers": [OTHER], "allocations": 2}})
     assert "1 change is in use" in line, line
-    until(lambda: state(server)["sends"] == 0, 5, "there is none yet")
+    until(lambda: state(server)["sends"] == 0, 5, "no client is sent away")
     first, second, third = (lab.client() for _ in range(3))
     assert first.allocate().cls == second.allocate().cls == SUCCESS
     assert third.allocate().code == 300
@@ -99,7 +99,7 @@ def from_datagrams(lab, server, client):
             assert client.wait("channel", timeout=2)
         return state(server)["sends"] == 1
 
-    until(busy, 10, "so many are relayed")
+    until(busy, 10, "the rate is exceeded")
     assert state(server)["datagrams"] >= 100, state(server)
     denied = lab.client()
     assert denied.allocate().code == 300
@@ -112,7 +112,7 @@ def from_datagrams(lab, server, client):
 
 
 def measured(lab, server):
-    """What an exporter makes of it."""
+    """The metrics of an exporter."""
     try:
         exporters.need()
     except labs.Skip as reason:
@@ -128,7 +128,7 @@ def measured(lab, server):
 
 
 def mistakes(server):
-    """What a reload refuses."""
+    """Configurations that a reload refuses."""
     line = reload(server, {"alternate": {"servers": [SERVER4]}})
     assert "is an address of this server: name another server's" in server.log(), line
     line = reload(server, {"alternate": {"servers": [], "allocations": 5}})
@@ -155,7 +155,7 @@ def main(lab):
     measured(lab, server)
     mistakes(server)
     assert client.refresh(0).cls == SUCCESS
-    assert uclient.finish(runs) == [], "who was sent away has relayed all through the other server"
+    assert uclient.finish(runs) == [], "all media went through the other server"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Batching as telemetry and the log tell it: of bursts really sent, and without contradiction."""
+"""Burst statistics of telemetry and of the log: they match the bursts sent and do not contradict
+each other."""
 
 import re
 
@@ -15,7 +16,7 @@ HISTS = ("rx_hist", "tx_hist", "hand_hist")
 
 
 def relay(lab):
-    """Datagrams through a channel and back; how many frames the server has got of them."""
+    """Datagrams through a channel and back. Returns the number of frames that the server received."""
     echo = lab.echo(PEER4)
     client = lab.client(ip=CLIENT4)
     assert client.allocate().cls == SUCCESS
@@ -31,7 +32,7 @@ def relay(lab):
 
 
 def within(hist, packets):
-    """As many packets as a histogram allows."""
+    """The smallest number of packets that fits a histogram."""
     least = sum(n * low for n, (low, _) in zip(hist, BOUNDS, strict=True))
     most = sum(n * high for n, (_, high) in zip(hist, BOUNDS, strict=True))
     return least <= packets <= most
@@ -42,9 +43,9 @@ def consistent(b):
     assert b["classes"] == CLASSES, b
     assert b["polls"] == b["rx_bursts"] + b["rx_empty"], b
     assert sum(b["rx_hist"]) == b["rx_bursts"], b
-    frames = b["tx"] - b["uso_segments"] + b["uso_frames"]  # a super-frame is one
+    frames = b["tx"] - b["uso_segments"] + b["uso_frames"]  # a super-frame counts as one
     assert within(b["rx_hist"], b["rx"]) and within(b["tx_hist"], frames + b["tx_full"]), b
-    # messages between workers are in the bursts of a ring, but are no datagrams
+    # messages between workers are in the bursts of a ring, but are not datagrams
     assert b["handed_in"] <= sum(n * high for n, (_, high) in zip(b["hand_hist"], BOUNDS)), b
     average = b["rx"] / b["rx_bursts"] if b["rx_bursts"] else 0
     assert abs(float(b["rx_average"]) - average) <= 0.0005, b
@@ -57,11 +58,11 @@ def check_telemetry(server, frames):
         total = server.counters("/slipring/bursts")
         each = [server.telemetry.ask(f"/slipring/bursts,{w}") for w in (0, 1)]
         workers = [server.telemetry.ask(f"/slipring/worker,{w}") for w in (0, 1)]
-        after = server.counters("/slipring/bursts")  # a neighbour may have been asking
+        after = server.counters("/slipring/bursts")  # an ARP or ND request may have come
         same = all(after[name] == total[name] for name in (*HISTS, "rx", "tx"))
         return same and total["tx"] >= frames and server.settled() and (total, each, workers)
 
-    total, each, workers = labs.until(quiet, 5, "the counters stand still")
+    total, each, workers = labs.until(quiet, 5, "the counters do not change")
     for b in (total, *each):
         consistent(b)
     for key in ("rx", "tx", "rx_bursts", "handed_in", "tx_short", "no_mbuf"):
@@ -73,7 +74,7 @@ def check_telemetry(server, frames):
     for worker, b in zip(workers, each):
         for key in ("rx", "rx_bursts", "rx_hist", "tx_hist", "handed_in"):
             assert worker[key] == b[key], (key, worker, b)
-        # more polls since, never fewer
+        # there were more polls since, never fewer
         assert worker["rx_empty"] >= b["rx_empty"] > 0
     for wrong in ("/slipring/bursts,2", "/slipring/bursts,x", "/slipring/bursts,0,0"):
         assert "error" in server.telemetry.ask(wrong), wrong
@@ -81,16 +82,16 @@ def check_telemetry(server, frames):
 
 
 def check_log(server, total):
-    """A line of each worker every second; those until now add up to what telemetry says."""
+    """A line of each worker every second. Together they add up to the counters of telemetry."""
     shown = r"info +workers: worker (\d): \S+ polls, (\d+\.\d) % empty, else (\d+\.\d) packets; rx (.*?); tx "
 
     def told():
         lines = re.findall(shown, server.log())
         per = [[l for l in lines if l[0] == w] for w in "01"]
-        # the last line of each worker must be of a second in which nothing came any more
+        # the last line of each worker must be of a second without packets
         return all(len(p) >= 2 and p[-1][3] == "none" for p in per) and lines
 
-    lines = labs.until(told, 8, "the log tells of bursts")
+    lines = labs.until(told, 8, "the log has all bursts")
     rx = 0
     for line in lines:
         assert 0 <= float(line[1]) <= 100, line
@@ -111,7 +112,7 @@ def main(lab):
     server.finish()
     quiet = lab.server()
     quiet.stop()
-    assert " polls, " not in quiet.log(), "off unless asked for"
+    assert " polls, " not in quiet.log(), "off by default"
 
 
 if __name__ == "__main__":

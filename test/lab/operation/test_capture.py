@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# long: a client that asks for nothing is given up after ten seconds
-"""slipringctl capture: the same frames as tcpdump has on the wire, no payload unless it is asked for,
-what is within DTLS and TLS, drops, limits, and captures whose client is gone."""
+# long: a capture ends ten seconds after its client stops reading
+"""slipringctl capture: the frames that tcpdump sees on the wire, no payload by default, the
+plaintext of DTLS and TLS, drops, limits, and captures whose client is gone."""
 
 import contextlib
 import os
@@ -53,7 +53,7 @@ class Packet:
 
 
 def read(path, growing=False):
-    """Packets of a file, in which every block has to be whole, unless it is being written."""
+    """Packets of a file. Every block must be complete, unless the file is being written."""
     with open(path, "rb") as file:
         data = file.read()
     offset, names, packets = 0, [], []
@@ -77,11 +77,11 @@ def read(path, growing=False):
     return packets
 
 
-# --- running it ----------------------------------------------------------------------------------
+# --- running a capture ----------------------------------------------------------------------------------
 
 
 class Running:
-    """slipringctl capture in the background; `with` ends it by Ctrl-C and reads its file."""
+    """slipringctl capture in the background. `with` stops it by Ctrl-C and reads its file."""
 
     def __init__(self, lab, path, *args, name="capture"):
         self.file = os.path.join(lab.dir, name + ".pcapng")
@@ -129,11 +129,11 @@ def is_of(frame, client, relayed):
     return client in ends or relayed in ends
 
 
-# --- what is captured ----------------------------------------------------------------------------
+# --- captured packets ----------------------------------------------------------------------------
 
 
 def whole(lab, path, row, client, echo):
-    """With payload: the frames that tcpdump has on the wire, byte for byte, in their order."""
+    """With payload: the frames that tcpdump sees on the wire, byte for byte, in order."""
     bystander = lab.client()
     assert bystander.allocate().cls == SUCCESS and bystander.bind(0x4002, echo.address).cls == SUCCESS
     with Capture(lab, lab.sw, "d0") as wire, Running(lab, path, row["id"], "--payload") as ours:
@@ -158,7 +158,7 @@ def whole(lab, path, row, client, echo):
 
 
 def headers(lab, path, row, client, echo):
-    """Without payload: headers alone, and of STUN no name, nonce, integrity or data."""
+    """Without payload: headers only, and from STUN no name, nonce, integrity or data."""
     with Running(lab, path, row["id"]) as ours:
         talk(client, echo, PLANTED)
         assert client.refresh().cls == SUCCESS
@@ -177,7 +177,7 @@ def headers(lab, path, row, client, echo):
     assert len(peers) == 3 and all(len(p.data) == HEADER < p.len for p in peers)
     channel = [p for p, f in frames if p.data[HEADER : HEADER + 2] == b"\x40\x01"]
     assert len(channel) == 6 and all(len(p.data) == HEADER + 4 < p.len for p in channel)
-    # what is left of a request says what was asked: ChannelBind with its number (RFC 8656 18.1)
+    # The rest of a request still shows its kind: ChannelBind with its number (RFC 8656 18.1).
     binds = [p for p, _ in frames if p.data[HEADER : HEADER + 2] == b"\x00\x09"]
     assert binds and all(struct.pack("!HHH", 0x0C, 4, 0x4009) in p.data for p in binds)
     sends = [p for p, _ in frames if p.data[HEADER : HEADER + 2] == b"\x00\x16"]
@@ -195,11 +195,11 @@ def within(lab, path, kind, make):
         assert client.bind(0x4001, echo.address).cls == SUCCESS
 
         def known():
-            """All workers know of the allocation, a moment after it was made."""
+            """All workers learn of the allocation shortly after it was made."""
             talk(client, echo, PLANTED)
             return planted(read(ours.file, growing=True)) == {"in", "out"}
 
-        until(known, 3, "messages are captured both ways")
+        until(known, 3, "messages of both directions are captured")
         assert client.refresh(0).cls == SUCCESS
     assert "waiting for new ones" in ours.said, ours.said
     messages = [p for p in ours.packets if p.on == name]
@@ -217,7 +217,7 @@ def is_client(packet, client):
 
 
 def dropped(lab, path, server, client):
-    """A drop reason, whoever's the datagram was, with the reason's name."""
+    """A drop reason, for datagrams of any client, with the reason's name."""
     with Running(lab, path, "--drop", "peer-no-permission") as ours, lab.cli.udp(CLIENT4) as stranger:
         before = server.drops().get("peer-no-permission", 0)
         for _ in range(5):
@@ -230,7 +230,7 @@ def dropped(lab, path, server, client):
 
 
 def sources(lab, path, client):
-    """An address: what it asks without an allocation, too."""
+    """An address: includes its requests without an allocation."""
     with Running(lab, path, "--client", CLIENT4 + "/32") as ours, lab.client() as stranger:
         assert stranger.binding().cls == SUCCESS
         assert stranger.challenge().code == 401
@@ -239,7 +239,7 @@ def sources(lab, path, client):
         assert kind in kinds, (kind, kinds)
 
 
-# --- how it ends ---------------------------------------------------------------------------------
+# --- the end of a capture ---------------------------------------------------------------------------------
 
 
 def limits(lab, path, row, client, echo):
@@ -250,7 +250,7 @@ def limits(lab, path, row, client, echo):
     begin = time.monotonic()
     ours = Running(lab, path, row["id"], "--seconds", "1")
     assert ours.end(None) == 0 and "0 frames" in ours.said and "--seconds" in ours.said, ours.said
-    assert 0.9 < time.monotonic() - begin < 30  # and not the 60 without that
+    assert 0.9 < time.monotonic() - begin < 30  # and not the 60 s without the limit
     ours = Running(lab, path, row["id"], "--payload", "--bytes", "100", "--snap", "64")
     talk(client, echo, PLANTED)
     assert ours.end(None) == 0 and "--bytes" in ours.said, ours.said
@@ -259,7 +259,7 @@ def limits(lab, path, row, client, echo):
 
 
 def ends(lab, path, server):
-    """With its allocation; and with its client, however that goes. There is one at a time."""
+    """It ends with its allocation, and with its client in every case. Only one runs at a time."""
     client = lab.client()
     assert client.allocate().cls == SUCCESS
     with Control(path) as ask:
@@ -277,7 +277,7 @@ def ends(lab, path, server):
     if labs.LONG:
         with Control(path) as ask:
             ask.ask("capture", user="nobody")
-            until(lambda: "its client asks for nothing" in server.log(), 15, "it is given up")
+            until(lambda: "its client asks for nothing" in server.log(), 15, "the capture ends")
     orders = [line for line in server.log().splitlines() if "capture, " in line]
     assert any("with payload, by order" in line and "uid 0, pid" in line for line in orders), orders
     assert any("with payload, decrypted" in line for line in orders), orders
@@ -285,10 +285,10 @@ def ends(lab, path, server):
 
 
 def why_not(ask, fields):
-    """Why a capture is refused; workers need a moment to forget the one before."""
+    """The error of a refused capture. Workers need a moment to end the previous one."""
     return until(
         lambda: [reason for reason in [ask.refused("capture", **fields)] if "one at a time" not in reason],
-        *(3, "the capture before is forgotten"),
+        *(3, "the previous capture has ended"),
     )[0]
 
 
@@ -329,7 +329,7 @@ def wrong(lab, path, row):
 
 
 def new_only(lab, path, row):
-    """Who may write in the directory, as in /tmp, has put a link or a file of his own there."""
+    """A user who may write in the directory, as in /tmp, has put a link or a file there."""
     victim, planted = os.path.join(lab.dir, "victim"), os.path.join(lab.dir, "planted")
     with open(victim, "w") as file:
         file.write("precious")
@@ -356,7 +356,7 @@ def main(lab):
     server = lab.server(config, allow=allow)
     echo, client = lab.echo(PEER4), lab.client()
     assert client.allocate().cls == SUCCESS and client.bind(0x4001, echo.address).cls == SUCCESS
-    until(lambda: os.path.exists(path), 5, "there is a control socket")
+    until(lambda: os.path.exists(path), 5, "the control socket exists")
     with Control(path) as ask:
         row = row_of(ask, client)
     whole(lab, path, row, client, echo)

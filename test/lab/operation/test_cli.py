@@ -10,7 +10,7 @@ import lab as labs
 import streams
 from server import BINARY
 
-NO_RESTART = 78  # EX_CONFIG of sysexits.h: an error of the file
+NO_RESTART = 78  # EX_CONFIG of sysexits.h: an error in the file
 GOOD = """\
 ports:
   - {name: wan, device: "net_null0", addresses: [10.99.0.1/24, "fd99::1/64"]}
@@ -19,7 +19,8 @@ listeners:
 relay: {addresses: [10.99.0.1]}
 auth: {realm: turn.test, users: [{name: ivan, password: pw}]}
 """
-# (what to replace, by what, line, key, word of the reason); no line: as found by the parser.
+# (text to replace, replacement, line, key, word of the reason); without line: as found by the
+# parser.
 BAD = (
     ("relay:", "relais:", 5, "relais", ""),
     ("realm: turn.test", "realm: turn.test, realm: again", 6, "realm", ""),
@@ -58,7 +59,7 @@ def write(lab, text):
 
 
 def refused(lab, old, new, line, key, word):
-    """The changed file is refused, with the place of the error and the exit code."""
+    """The changed file is refused, with the position of the error and the exit code."""
     assert old in GOOD
     path = write(lab, GOOD.replace(old, new))
     for args in (("--check", "-c", path), ("-c", path)):
@@ -71,7 +72,7 @@ def refused(lab, old, new, line, key, word):
 
 
 def example(lab, name):
-    """A file of conf/ has no errors, except about its certificate, which is to be put there."""
+    """A file of conf/ has no errors, except for its certificate, which the operator provides."""
     path = os.path.join(labs.TOP, "conf", name)
     with open(path) as file:
         text = file.read()
@@ -89,7 +90,7 @@ def example(lab, name):
 
 
 def problems(done, weight):
-    """Errors or warnings told by --check, from the line number on, in the order of the lines."""
+    """Errors or warnings of --check, from the line number on, in the order of the lines."""
     rows = [re.match(r"(error|warning): ([^:]+:(\d+):(\d+): .+)", s) for s in done.stderr.splitlines()]
     places = [(int(m[3]), int(m[4])) for m in rows if m]
     assert places == sorted(places), done.stderr
@@ -97,7 +98,7 @@ def problems(done, weight):
     return [m[2].split(":", 1)[1] for m in rows if m and m[1] == weight]
 
 
-# What starts, or seems to, and will not do what it should.
+# Configurations that start, or seem to, and do not work as intended.
 DUBIOUS = GOOD.replace("wan,", 'wan, gateway: ["fe80::1"],').replace(
     "users: [{name: ivan, password: pw}]", 'secrets: ["${SECRET}", "change me"]'
 ) + "peers: {allow: [127.0.0.0/8, 192.168.0.0/16], deny: []}\n"
@@ -112,7 +113,7 @@ WARNINGS = (
 
 
 def several(lab):
-    """All problems are told in one run, and at a start as well."""
+    """One run reports all problems, and a start does, too."""
     done = slipring("--check", "-c", write(lab, DUBIOUS))
     told = problems(done, "warning")
     assert done.returncode == 0 and not problems(done, "error"), done
@@ -128,7 +129,7 @@ def several(lab):
 
 
 def machine(lab):
-    """What this machine lacks is told by name, and not by 100 lines of EAL's usage."""
+    """The message names a missing CPU or file, instead of 100 lines of EAL's usage."""
     text = GOOD + 'eal: {lcores: "0@0,1@1000"}\nworkers: {count: 1}\n'
     text = text.replace("transport: udp,", "transport: dtls,")
     text += f"tls: {{certificate: {lab.dir}/none.pem, key: {lab.dir}/none.key}}\n"
@@ -142,7 +143,8 @@ def machine(lab):
 
 
 def eal_argument(lab):
-    """One that DPDK does not know is told alone; what it does know, where that is asked for."""
+    """An argument that DPDK does not know gives one error line. DPDK's help is printed if
+    requested."""
     good = GOOD + f"eal: {{file-prefix: {lab.prefix}, args: [ARGUMENT]}}\n"
     done = slipring("-c", write(lab, good.replace("ARGUMENT", "--no-such-thing")))
     assert done.returncode == 1 and "unrecognized option '--no-such-thing'" in done.stderr, done
@@ -152,7 +154,7 @@ def eal_argument(lab):
 
 
 def journal(lab):
-    """Where standard error is the journal each line has its level, and no time of its own."""
+    """If standard error is the journal, each line has its level, and no time of its own."""
     path = write(lab, GOOD + 'eal: {lcores: "0@0,1@1000"}\nworkers: {count: 1}\n')
     for args, right in ((("-c", path), True), (("-c", path), False), (("--check", "-c", path), True)):
         with open(os.path.join(lab.dir, "journal"), "w+") as file:
@@ -184,7 +186,7 @@ def main(lab):
     broken = write(lab, GOOD + "colour: red\n")
     for code, args in (
         (1, ()), (1, ("--colour",)), (1, ("-c",)),
-        # the file is at fault: the unit does not try again
+        # an error in the file: the unit does not restart
         (NO_RESTART, ("-c", "/nowhere/slipring.yaml")), (NO_RESTART, ("-c", lab.dir)),
         (NO_RESTART, ("-c", broken)), (1, ("--check", "-c", broken)),
     ):  # fmt: skip
@@ -199,7 +201,7 @@ def main(lab):
     machine(lab)
     eal_argument(lab)
     journal(lab)
-    # 8489: a realm beyond 16 bytes amplifies; it works, and --check says so.
+    # 8489: a realm beyond 16 bytes amplifies. It works, and --check warns.
     done = slipring("--check", "-c", write(lab, GOOD.replace("turn.test", "r" * 40)))
     assert done.returncode == 0 and "realm" in done.stdout + done.stderr, done
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# alone: allocations have to be gone within 100 ms of an order
-# long: what it asks is asked by the unit tests under ASan too
-"""The control socket and slipringctl: each command's answer is the truth, orders are carried out, and
-clients of the socket that behave badly take nothing from others."""
+# alone: allocations must be gone within 100 ms of an order
+# long: unit tests ask the same commands under ASan
+"""The control socket and slipringctl: each answer is correct, orders are carried out, and
+misbehaving clients of the socket do not affect others."""
 
 import contextlib
 import json
@@ -35,7 +35,7 @@ def rest_user(name):
 
 
 def people(lab):
-    """Clients: of two users, one of them by REST too, over UDP and TCP, with peers and traffic."""
+    """Clients of two users, one of them by REST, too, over UDP and TCP, with peers and traffic."""
     echo = lab.echo(PEER4)
     all_of = {
         "ivan4": lab.client(),
@@ -64,7 +64,7 @@ def relay_of(client):
 
 
 def listed(ask, people_by_name, echo):
-    """allocations and users: who is there, by every filter, page and order."""
+    """allocations and users: every filter, page and order."""
     rows = ask.all("allocations")
     assert relays(rows) == {relay_of(c) for c in people_by_name.values()}, rows
     by_relay = {row["relay"]: row for row in rows}
@@ -107,9 +107,9 @@ def listed(ask, people_by_name, echo):
 
 
 def rated(ask, client, second):
-    """By a rate: who relays now stands first, with about what it relays."""
+    """Sorted by a rate: the client that relays now is first, with about its rate."""
     end = time.monotonic() + 2.5
-    sent = []  # when
+    sent = []  # times of the datagrams
     with contextlib.closing(client), contextlib.closing(second):
         client.sock.sendall(b'{"v":1,"cmd":"allocations","sort":"rate","rows":1}\n')
         second.sock.sendall(b'{"v":1,"cmd":"users","sort":"bitrate","rows":1}\n')
@@ -120,7 +120,7 @@ def rated(ask, client, second):
         (row,) = client.line()["rows"]
         (user,) = second.line()["rows"]
     assert row["relay"] == relay_of(ask), row
-    # the second or more that was looked at is somewhere in there; nobody is as fast in each
+    # The server measured over a second or more of these; no other client is as fast in any second.
     starts = [sent[0] + 0.1 * n for n in range(int(10 * (sent[-1] - sent[0] - 1)) + 1)]
     each = [2 * sum(t <= u < t + 1 for u in sent) for t in starts]
     seen = lambda rate: min(each) / 2 <= rate <= 2 * max(each) and rate > 0
@@ -130,7 +130,7 @@ def rated(ask, client, second):
 
 
 def shown(ask, row, echo):
-    """show: permissions and channels with the time that RFC 8656 9 and 12 give them."""
+    """show: permissions and channels with the lifetimes of RFC 8656 9 and 12."""
     answer = ask.ask("show", id=row["id"])["allocation"]
     assert answer["relay"] == row["relay"] and answer["id"] == row["id"]
     (permission,), (channel,) = answer["permissions"], answer["bound"]
@@ -144,7 +144,7 @@ def shown(ask, row, echo):
 
 
 def boxed(lab, ask, server, echo):
-    """What the box is and has, beside what telemetry and the wire say."""
+    """Status commands, compared with telemetry and the wire."""
     status = ask.ask("status")
     stats = server.stats()
     assert status["allocations"] == stats["allocations"] == 5, (status, stats)
@@ -165,7 +165,7 @@ def boxed(lab, ask, server, echo):
 
 
 def dropped(lab, ask, relayed):
-    """A drop that we make is counted under its name, with what it means."""
+    """A provoked drop is counted under its name, with its meaning."""
     before = {r["drop"]: r["count"] for r in ask.ask("drops", all=True)["rows"]}
     with contextlib.closing(lab.cli.udp(CLIENT4)) as stranger:
         for _ in range(7):
@@ -177,7 +177,7 @@ def dropped(lab, ask, relayed):
 
 
 def killed(ask, people_by_name, rows):
-    """An order is carried out at once: the client's next request gets 437 (RFC 8656 5)."""
+    """An order takes effect at once: the client's next request gets 437 (RFC 8656 5)."""
     took = []
 
     def gone(client, answer, begin):
@@ -195,7 +195,7 @@ def killed(ask, people_by_name, rows):
     begin = time.monotonic()
     assert gone(people_by_name["tcp"], ask.ask("kill", user="ivan"), begin) == 3
     assert people_by_name["rest"].refresh(600).code == 437
-    assert people_by_name["tcp"].allocate().cls == SUCCESS, "the connection is still there"
+    assert people_by_name["tcp"].allocate().cls == SUCCESS, "the connection still exists"
     assert people_by_name["ivan4"].allocate().cls == SUCCESS
     begin = time.monotonic()
     assert gone(people_by_name["ivan4"], ask.ask("kill", source=CLIENT4 + "/32"), begin) == 2
@@ -211,7 +211,7 @@ def killed(ask, people_by_name, rows):
 
 
 def wrong(path):
-    """What is no request is answered as such; who sends nothing else is closed."""
+    """Invalid requests get an error. A client that sends nothing else is disconnected."""
     with Control(path) as one:
         for fields, word in (
             ({"user": 5}, "user:"),
@@ -229,7 +229,7 @@ def wrong(path):
             ({"usr": "ivan"}, "usr:"),
         ):
             assert one.refused("allocations", **fields).startswith(word), fields
-        assert one.refused("kill").startswith("say which"), "nobody ends all by mistake"
+        assert one.refused("kill").startswith("say which"), "a kill needs a filter"
         assert "no such command" in one.refused("delete")
         assert "version 1" in one.refused("status", v=2)
         assert one.raw(b'{"v":2,"cmd":"status"}\n')["ok"] is False
@@ -250,7 +250,8 @@ def wrong(path):
 
 
 def crowd(path, ask):
-    """A thousand connections: as many as configured and a few of root's; the others are told."""
+    """A thousand connections: the configured number and a few of root's are accepted, the others
+    get an error."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4096)), hard))
     with contextlib.ExitStack() as stack:
@@ -259,9 +260,9 @@ def crowd(path, ask):
             sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             stack.callback(sock.close)
             sock.settimeout(20)
-            labs.until(lambda s=sock: s.connect_ex(path) == 0, 5, "the backlog is worked off")
+            labs.until(lambda s=sock: s.connect_ex(path) == 0, 5, "the backlog has room")
             all_of.append(sock)
-        most = CONNECTIONS + 4 - 1  # one is ask's
+        most = CONNECTIONS + 4 - 1  # ask has one of them
         for sock in all_of[most:]:
             answer = json.loads(sock.recv(4096))
             assert "too many connections" in answer["error"], answer
@@ -271,7 +272,7 @@ def crowd(path, ask):
 
 
 def deaf(path, ask):
-    """A client that never reads is closed; others are answered meanwhile."""
+    """A client that never reads is disconnected. Others are served meanwhile."""
     with Control(path) as one:
         one.sock.setblocking(False)
         with contextlib.suppress(BlockingIOError):
@@ -289,7 +290,7 @@ def deaf(path, ask):
 
 
 def program(lab, path, row):
-    """slipringctl: tables of 80 columns, JSON, exit codes, what to do about errors."""
+    """slipringctl: tables of 80 columns, JSON, exit codes, advice on errors."""
     for word in (*WORDS, "show", "drops", "explain"):
         args = [word, *{"show": [row["id"]], "explain": ["ivan"]}.get(word, [])]
         args += ["--all"] if word == "drops" else []
@@ -319,7 +320,7 @@ def program(lab, path, row):
 
 
 def second_server(lab, path, **keys):
-    """What a second slipring says that is to have this socket."""
+    """The error of a second slipring that is configured with this socket."""
     port = {"name": "wan", "device": "net_null0", "addresses": ["10.99.0.1/24"]}
     text = {
         "eal": {"file-prefix": lab.prefix + "other", "args": "--no-huge -m 256 --no-pci".split()},
@@ -362,21 +363,22 @@ def main(lab):
     for text in (r'ended by order \{"v":1,"cmd":"kill","user":"olga"\} of uid 0', r"\d+ refused \("):
         assert re.search(text, log), text
     assert "another process listens" in second_server(lab, path)
-    assert os.path.exists(path), "that of a live process stays"
+    assert os.path.exists(path), "the socket of a live process stays"
     server.kill()
     assert os.path.exists(path)
     assert "nobody listens" in ctl(path, "status", code=3)
     assert "no group" in second_server(lab, path, group="no-such-group")
     again = lab.server({"control": {"socket": path, "group": "daemon"}})
-    # telemetry answers before there is a control socket, and until then the dead one's is there
+    # Telemetry answers before the control socket exists. Until then the dead process's socket is
+    # there.
     access = lambda: (stat.S_IMODE(os.stat(path).st_mode), os.stat(path).st_gid)
     labs.until(lambda: os.path.exists(path) and access() == (0o660, 1), 5, "the group's socket is there")
     assert "allocations" in ctl(path, "status")
-    with Control(path) as one:  # a scan under way is no reason to stay
+    with Control(path) as one:  # a scan in progress does not delay the stop
         one.sock.sendall(b'{"cmd":"allocations","sort":"rate"}\n')
         again.stop()
         assert one.line() is None
-    assert not os.path.exists(path), "removed at the end"
+    assert not os.path.exists(path), "removed when the server stops"
 
 
 if __name__ == "__main__":

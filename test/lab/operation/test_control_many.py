@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# alone: times are taken
+# alone: it measures times
 # long: a million allocations
-# full: control has the same with few allocations
-"""Listings of many allocations while they relay: complete, in time, and at no datagram's cost; and the
-end of all by one order, each with its record.
+# full: control has this with few allocations
+"""Listings of many allocations while they relay: complete, in time, without lost datagrams. Then
+one order ends all of them, and each has its record.
 """
 
 import os
@@ -18,12 +18,12 @@ from loadgen import IVAN, PEERS4, probes
 
 COUNT = 1_000_000 if labs.LONG else 5_000
 RELAYS = [f"10.99.0.{i}" for i in range(200, 216)]  # 64,511 ports each
-UNSORTED, SORTED = 0.2, 5.0  # seconds that a page may take
+UNSORTED, SORTED = 0.2, 5.0  # most seconds for a page
 
 
 def timed(label, most, ask):
-    """The answer and what it took; what is over the bound on a machine that others use is asked
-    again."""
+    """The answer and its duration. It repeats the request if that took too long, as on a busy
+    machine."""
     best = None
     for _ in range(5):
         begin = time.monotonic()
@@ -57,7 +57,7 @@ def pages(ask):
 
 
 def clients(gen, seconds):
-    """COUNT of them, which relay."""
+    """COUNT allocations, which relay."""
     return gen.start(
         *probes(*IVAN, clients="10.99.0.20-10.99.0.39/24"),
         *("--peer-port", "net_af_packet1,iface=l1", "--peer-addr", PEERS4),
@@ -73,7 +73,7 @@ def live_all(ask):
 
 
 def killed(server, ask, path):
-    """An order to end all is quicker than the rings of events are emptied, and loses none of them."""
+    """An order to end all is faster than the rings of events are emptied, and loses no event."""
     lost = server.stats()["session_events_lost"]
     begin = time.monotonic()
     answer = ask.ask("kill", user="ivan")
@@ -114,7 +114,7 @@ def main(lab):
             assert flow["delivered"] == flow["sent"] > 4000 and flow["corrupted"] == 0, (name, flow)
         labs.until(lambda: ask.ask("status")["allocations"] == 0, 60, "all are released")
         server.check()
-        server.allow |= {"no-allocation", "peer-no-allocation"}  # of the clients that are ended
+        server.allow |= {"no-allocation", "peer-no-allocation"}  # from clients whose allocations were ended
         again = clients(gen, 600)
         live_all(ask)
         killed(server, ask, records)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Crashes: each kind ends the process as ever, and leaves a report with its stack, what the workers
-were doing and the headers of the burst; the next start keeps it, slipringctl shows it, and nothing of
-payloads and secrets is in it.
+"""Crashes: each kind ends the process with the usual signal and leaves a report with its stack, the
+state of the workers and the headers of the burst. The next start keeps it and slipringctl shows it.
+It has no payload and no secret.
 """
 
 import os
@@ -56,8 +56,8 @@ def assert_no_secret(text):
 
 
 def burst(lab, directory):
-    """A worker that faults with a burst in its hands. Its report, the marker's headers in that, and
-    the client's port. None: another frame of the lab was first.
+    """A worker that crashes while it handles a burst. Returns its report, the marker's headers in
+    it, and the client's port, or None if another frame of the lab was first.
     """
     server = start(lab, directory)
     auth = labs.turnlib.Auth("ivan", PASSWORD)
@@ -65,7 +65,7 @@ def burst(lab, directory):
     client = lab.client(auth)
     assert client.allocate().cls == SUCCESS and client.bind(0x4000, echo.address).cls == SUCCESS
     client.send_channel(0x4000, MARKER)
-    assert client.wait("channel") == ("channel", 0x4000, MARKER)  # nobody asks by ARP any more
+    assert client.wait("channel") == ("channel", 0x4000, MARKER)  # neighbours are resolved by now
     watch.order(server, "segv", worker=0, burst=True)
     while server.process.poll() is None:
         client.send_channel(0x4000, MARKER)
@@ -85,27 +85,27 @@ def burst(lab, directory):
     frame = frames[0]
     assert frame[26:34] == labs.socket.inet_aton(CLIENT4) + labs.socket.inet_aton(SERVER4)
     assert struct.unpack("!HH", frame[34:38]) == (port, 3478)
-    assert frame[42:] == channel_data(0x4000, MARKER)[:4], "the header of ChannelData, and nothing more"
+    assert frame[42:] == channel_data(0x4000, MARKER)[:4], "only the header of ChannelData"
     assert_no_secret(report.text)
     print(report.text)
     return server
 
 
 def bursts(lab, directory):
-    """The first of several tries that shows it: the server, ended."""
+    """Tries several times until the marker is first. Returns the server, which has crashed."""
     for _ in range(5):
         server = burst(lab, directory)
         if server is not None:
             return server
         os.unlink(os.path.join(directory, f"crash-{lab.servers[-1].prefix}.waiting"))
-    raise AssertionError("always another frame was first")
+    raise AssertionError("another frame was first each time")
 
 
 def kinds(lab):
-    """Each way to crash, to standard error."""
+    """Each kind of crash, with the report on standard error."""
     for kind, number in KINDS.items():
         if labs.SANITIZED and kind == "stack":
-            continue  # its own stack is elsewhere
+            continue  # it has no stack here
         server = start(lab, "")
         watch.order(server, kind, worker=0)
         watch.ended(server, number)
@@ -119,7 +119,7 @@ def kinds(lab):
 
 
 def by_signal(lab):
-    """Somebody else's signal ends it as ever, and the report says whose."""
+    """A signal from another process ends it as usual, and the report names the sender."""
     server = start(lab, "")
     os.kill(server.process.pid, signal.SIGSEGV)
     watch.ended(server, signal.SIGSEGV)
@@ -131,7 +131,7 @@ def by_signal(lab):
 
 
 def again(lab, server, directory):
-    """The next start: the log tells of the report, and slipringctl shows it."""
+    """The next start: the log mentions the report, and slipringctl shows it."""
     name = server.prefix
     server.start()
     socket = server.config["control"]["socket"]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # long: scripts/demo; under ASan the tests of its parts run
-"""The demo does what it promises, on either kind of port: every transport, nothing lost, exit 0."""
+"""The demo works as documented, on either kind of port: every transport, nothing lost, exit 0."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ def main(lab):
     told = labs.command(*argv, "--help")
     assert all(option in told for option in ("--seconds", "--keep", "--port")), told
     runs = []
-    for port in ("vtap", "af_packet"):  # each has a lab of its own
+    for port in ("vtap", "af_packet"):  # each has its own lab
         process = subprocess.Popen(
             [*argv, "--seconds", str(SECONDS), "--port", port], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Drain: calls that live go on without loss while new ones are sent to another server (a coturn, to
-which an unmodified client follows), the program of drain.on-change and /readyz say so, and the process
-ends when it is empty, at its deadline, or is taken back."""
+"""Drain: live calls continue without loss while new ones are sent to another server (a coturn,
+which an unmodified client follows). The program of drain.on-change and /readyz report it. The
+process ends when it is empty or at its deadline, and a drain can be cancelled."""
 
 import contextlib
 import os
@@ -35,14 +35,14 @@ def relays(client, number):
 
 
 def told(path):
-    """What the program has been told."""
+    """The states that the program was called with."""
     with contextlib.suppress(FileNotFoundError), open(path) as file:
         return file.read().splitlines()
     return []
 
 
 def hook(lab, name):
-    """A program that notes what it is told, and where."""
+    """A program that records its arguments in a file."""
     path, note = os.path.join(lab.dir, name), os.path.join(lab.dir, name + ".told")
     with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o755), "w") as file:
         file.write(HOOK.format(note))
@@ -50,14 +50,14 @@ def hook(lab, name):
 
 
 def drains(lab, server, path, note, exporter):
-    """The order, and who is told of it."""
+    """The order, and the programs and pages that report it."""
     out = control.ctl(path, "drain", "--deadline", "10m")
     assert "3 allocations left" in out and "0 refused" in out, out
-    until(lambda: len(told(note)) == 2, 10, "the program is told")
+    until(lambda: len(told(note)) == 2, 10, "the program runs")
     assert told(note)[1] == "draining draining 1", told(note)
     until(lambda: "draining: allocations left: 3" in server.log(), 5, "workers have it")
     assert server.telemetry.ask("/slipring/info")["ready"] == 0
-    until(lambda: "draining: exit code 0 after" in server.log(), 5, "its end is told")
+    until(lambda: "draining: exit code 0 after" in server.log(), 5, "its exit is logged")
     if exporter:
         code, body = exporter.get("/readyz")
         assert code == 503 and body.startswith("slipring drains: 3 allocations left, ends in "), body
@@ -66,7 +66,7 @@ def drains(lab, server, path, note, exporter):
 
 
 def refused(lab, server, path):
-    """New allocations, by family; an unmodified client goes where it is sent, and is under way then."""
+    """New allocations, by family. An unmodified client follows the answer and is running then."""
     client = lab.client()
     answer = client.allocate()
     assert answer.code == 300 and alternate.named(answer) == [(PEER4, 3478)], (answer, alternate.named(answer))
@@ -95,7 +95,7 @@ def control_of(path, refusals):
 
 
 def wrong(path):
-    """Bad arguments change nothing."""
+    """Invalid arguments change nothing."""
     for option, value in (("--deadline", "soon"), ("--deadline", "-1"), ("--below", "-1"), ("--below", "x")):
         assert option in control.ctl(path, "drain", f"{option}={value}", code=2)
     with Control(path) as c:
@@ -109,7 +109,7 @@ def wrong(path):
 def undrained(lab, server, path, note, exporter):
     out = control.ctl(path, "undrain")
     assert "new allocations are made" in out, out
-    until(lambda: len(told(note)) == 3, 10, "the program is told")
+    until(lambda: len(told(note)) == 3, 10, "the program runs")
     assert told(note)[2] == "ready ready 1", told(note)
     assert not exporter or exporter.get("/readyz") == (200, "ready\n")
     client = lab.client()
@@ -118,14 +118,14 @@ def undrained(lab, server, path, note, exporter):
 
 
 def empties(lab):
-    """The whole way, with media of two calls that were there before. uclient begins with an allocation
-    that it never uses, and leaves that behind."""
+    """A complete drain, with media of two calls that existed before. uclient begins with an
+    allocation that it never uses and leaves behind."""
     path = os.path.join(lab.dir, "control.sock")
     program, note = hook(lab, "hook")
     server = lab.server(
         {"control": {"socket": path}, "drain": {"alternates": [PEER4], "on-change": program}})
     exporter = metrics(lab, server)
-    until(lambda: told(note) == ["ready ready 1"], 10, "it is told at the start")
+    until(lambda: told(note) == ["ready ready 1"], 10, "it runs at the start")
     wrong(path)
     uclient.start_peer(lab)
     media = uclient.start(lab, "before the drain", SERVER4, PEER4, "-c", messages=150 * labs.SLOW,
@@ -143,7 +143,7 @@ def empties(lab):
     assert client.permit(PEER4).cls == SUCCESS and client.refresh().cls == SUCCESS
     for number in range(50):
         assert relays(client, number), number
-    assert uclient.finish([media, elsewhere]) == [], "a call that was there lost something"
+    assert uclient.finish([media, elsewhere]) == [], "an existing call lost a message"
     server.check()
     server.telemetry.close()
     assert client.refresh(0).cls == SUCCESS
@@ -153,7 +153,7 @@ def empties(lab):
 
 
 def metrics(lab, server):
-    """An exporter of the server, where there can be one."""
+    """An exporter of the server, if it can run here."""
     try:
         exporters.need()
     except labs.Skip as reason:
@@ -176,7 +176,7 @@ def ends_at_the_deadline(lab):
     until(lambda: "ready: killed after" in server.log(), 10, "a program that hangs is killed")
     assert len(children(server.process)) == 1, children(server.process)
     os.kill(children(server.process)[0], signal.SIGKILL)
-    until(lambda: "has died: changes are not reported" in server.log(), 5, "who runs it is missed")
+    until(lambda: "has died: changes are not reported" in server.log(), 5, "the loss of its parent is logged")
     client = lab.client()
     assert client.allocate().cls == SUCCESS
     begin = time.monotonic()
@@ -191,7 +191,8 @@ def ends_at_the_deadline(lab):
 
 
 def ends_what_is_left(lab):
-    """At the end what is left ends, although there is a state file, unless it is to be kept."""
+    """At the end the remaining allocations end, although there is a state file, unless --keep is
+    given."""
     server = keep.start(lab)
     for option, left, reasons in ((), 0, ["stopped"]), (("--keep",), 1, ["stopped"]):
         client = lab.client()
@@ -209,7 +210,7 @@ def ends_what_is_left(lab):
 
 
 def refused_over(client, port):
-    """The answer to a client of TLS or DTLS has the name of the other certificate."""
+    """The answer to a client of TLS or DTLS has the certificate name of the other server."""
     answer = client.allocate()
     assert answer.code == 300 and alternate.named(answer) == [(PEER4, port)], (answer, alternate.named(answer))
     assert answer.get(turnlib.ALTERNATE_DOMAIN) == (None if port == 3478 else b"turn2.example.org")
@@ -217,8 +218,8 @@ def refused_over(client, port):
 
 
 def stops_at_once(lab):
-    """Connections are taken while it drains. SIGTERM ends a drain that waits; a server without a program
-    has no process for it."""
+    """Connections are accepted during a drain. SIGTERM ends a waiting drain. A server without a
+    program has no process for it."""
     streams.join(lab)
     config = streams.config(lab, ("tcp", "tls"))
     config["listeners"].append({"transport": "dtls", "address": SERVER4, "port": dtls.PORT})

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""slipringctl explain: real clients fail, each for another reason, and the operator finds by their names
-and by their address why, and what to do. Also the log's levels, new files of records, the record
-of an allocation that an operator has ended, and orders by bytes."""
+"""slipringctl explain: real clients fail for different reasons, and the operator finds cause and
+advice by user name and by address. Also log levels, reopened record files, the record of an
+allocation that an operator has ended, and sorting by bytes."""
 
 import json
 import os
@@ -16,11 +16,11 @@ from turnlib import SUCCESS, Auth, rest_credentials
 REST = "s3cret"
 PER_USER = 2
 DENIED = ("10.1.2.3", 9)
-OTHER4 = "10.99.0.40"  # a client's address that nothing has come from
+OTHER4 = "10.99.0.40"  # a client address that has sent nothing
 
 
 def known(ask, reason, **whom):
-    """Waits until the newest attempt is this one; the answer."""
+    """Waits until the newest attempt has this reason. Returns the answer."""
 
     def there():
         answer = ask.ask("explain", **whom)
@@ -30,7 +30,7 @@ def known(ask, reason, **whom):
 
 
 def page(path, *whom):
-    """What people see: 80 columns, and the cause at the end, in one sentence."""
+    """The printed form: 80 columns, with the cause at the end, in one sentence."""
     text = ctl(path, "explain", *whom)
     assert all(len(line) <= 80 for line in text.splitlines()), text
     body, _, cause = text.rpartition("\n\n")
@@ -39,7 +39,7 @@ def page(path, *whom):
 
 
 def fails(lab, ask, path, name, auth, reason, code, advice, ip):
-    """A client that is refused its allocation, found by its user and by its address."""
+    """A client whose allocation is refused, found by user and by address."""
     lab.add_address(lab.cli, "c0", ip)
     client = lab.client(auth, ip=ip)
     assert client.allocate().code == code
@@ -71,7 +71,7 @@ def failures(lab, ask, path):
 
 
 def peers(lab, ask, path):
-    """The allocation is made, and the peer denied; another user at the address is no matter."""
+    """The allocation is made, and the peer denied. Another user at the address makes no difference."""
     ip = "10.99.0.45"
     lab.add_address(lab.cli, "c0", ip)
     client = lab.client(Auth("olga", "geheim"), ip=ip)
@@ -93,7 +93,7 @@ def peers(lab, ask, path):
 
 
 def killed(ask, path, file, client):
-    """Who was ended by an operator is told so: by explain and by the record."""
+    """explain and the record say that an operator ended it."""
     (row,) = ask.ask("allocations", user="olga")["rows"]
     assert ask.ask("kill", id=row["id"])["killed"] == 1
     assert client.refresh().code == 437
@@ -110,7 +110,7 @@ def killed(ask, path, file, client):
 
 
 def nothing(ask, path):
-    """Nothing is known: what to look at. And what is asked wrongly."""
+    """No attempt is known: the answer has advice. Invalid requests get an error."""
     for whom in ("who", OTHER4, "fd99::77"):
         text = " ".join(ctl(path, "explain", whom).split())
         for word in ("nothing is known", "drops", "records", "limits."):
@@ -129,12 +129,12 @@ def nothing(ask, path):
 
 
 def logs(ask, server, path, file):
-    """Levels are set while it runs; the files of records are opened anew."""
+    """Levels are set at run time. Record files are reopened."""
     rows = {row["area"]: row for row in ask.ask("log")["rows"]}
     assert rows["auth"]["level"] == "info" and rows["auth"]["lines"] >= 4, rows
     text = ctl(path, "log", "sessions", "debug")
     assert any(line.split()[:2] == ["sessions", "debug"] for line in text.splitlines()), text
-    until(lambda: "area sessions from level info to debug" in server.log(), 5, "it is told")
+    until(lambda: "area sessions from level info to debug" in server.log(), 5, "it is logged")
     assert '"area":"sessions"' in server.log() and "by order" in server.log()
     assert "sessions" in ctl(path, "log", "colour", "debug", code=1)
     assert "warning" in ctl(path, "log", "auth", "colour", code=1)
@@ -154,7 +154,8 @@ def logs(ask, server, path, file):
 
 
 def by_bytes(lab, ask, path):
-    """Few long datagrams come before many short ones, by bytes; show tells legs and losses."""
+    """Sorted by bytes, a few long datagrams come before many short ones. show has both legs and
+    losses."""
     echo = lab.echo()
     few, many = lab.client(Auth(*rest_credentials(REST, time.time() + 600, "few"))), lab.client()
     for client, count, size in ((few, 5, 1000), (many, 50, 10)):

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# long: a program of Python; under ASan the log and secrets ask telemetry
-"""slipring-exporter: every field of telemetry is there with its value, as nobody and under its unit; a
-slipring that is gone, comes back, or answers nonsense; scrapers that are many, slow or rude.
+# long: a Python program; under ASan the log and secrets tests query telemetry
+"""slipring-exporter: every field of telemetry has a metric with its value, as an unprivileged user
+and under its unit. A slipring that stops, restarts, or answers nonsense. Scrapers that are many,
+slow or invalid.
 """
 
 import contextlib
@@ -26,12 +27,12 @@ WORKERS = 2
 
 
 class Fake:
-    """The socket of a slipring that answers what a test wants."""
+    """The socket of a slipring with the answers that a test chooses."""
 
     def __init__(self, lab, prefix):
         self.directory = os.path.join(lab.dir, prefix)
         os.makedirs(self.directory)
-        for directory in (lab.dir, self.directory):  # whatever the umask
+        for directory in (lab.dir, self.directory):  # with any umask
             os.chmod(directory, 0o755)
         self.path = os.path.join(self.directory, "dpdk_telemetry.v2")
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -116,7 +117,7 @@ def good():
 
 
 def check_values(fake, exporter):
-    """What the small slipring says, sample by sample."""
+    """The metrics of the small slipring, sample by sample."""
     fake.answers = good()
     found = exporter.scrape()
     wanted = {
@@ -170,7 +171,7 @@ def check_values(fake, exporter):
 
 
 def check_meanings(fake, exporter):
-    """What was not answered is asked for again, what was is not."""
+    """Commands without an answer are repeated, answered ones are not."""
     fake.greeting = b'{"pid":7}'
     fake.answers = good() | {"/slipring/meanings,drops": None}
     info = [name for name, _ in exporter.scrape() if name.endswith("_reason_info")]
@@ -182,7 +183,7 @@ def check_meanings(fake, exporter):
 
 
 def check_nonsense(fake, exporter):
-    """No answer, however bad, ends the exporter; the others are there."""
+    """No answer, however invalid, ends the exporter, and the other metrics remain."""
     deep = b"[" * 90000
     wrong = (b"", b"{", b"\xff\xfe", b"{} x", b"[]", deep, b"x" * 150000, b'{"/slipring/stats":7}',
         b'{"/slipring/stats":{"rx":"many","tx":true,"held":NaN,"drops":1e999}}',
@@ -191,7 +192,7 @@ def check_nonsense(fake, exporter):
         fake.answers = good() | {"/slipring/stats": answer}
         found = exporter.scrape()
         assert ("slipring_rx_datagrams_total", "") not in found, answer[:60]
-        # nothing at all is an end of the conversation: the rest of the queue is not to be trusted
+        # without an answer the conversation ends: the rest of the queue is not valid
         assert found["slipring_up", ""] == (0 if answer == b"" else 1), answer[:60]
     assert found["slipring_exporter_bad_answers_total", 'command="/slipring/stats"'] >= 7, found
     many = {f"reason_{i}": i for i in range(4000)}
@@ -217,7 +218,7 @@ def check_nonsense(fake, exporter):
 
 
 def check_draining(fake, exporter):
-    """Why it is not ready, as far as it says so."""
+    """The reason why it is not ready, if slipring reports one."""
     drain = {"draining": 1, "since": 1, "deadline": 7, "below": 0, "allocations": 3, "refused": 9}
     not_ready = good() | {"/slipring/info": {"version": "9", "ready": 0}}
     without = {name: value for name, value in drain.items() if name != "deadline"}
@@ -235,7 +236,8 @@ def check_draining(fake, exporter):
 
 
 def check_slow(fake, exporter):
-    """A slipring that hardly answers: the scrape does, and many scrapes are one conversation."""
+    """A slipring that hardly answers: the scrape completes, and many scrapes share one
+    conversation."""
     fake.pause = 0.2
     before, begin, results = fake.conversations, time.monotonic(), []
     threads = [
@@ -253,7 +255,7 @@ def check_slow(fake, exporter):
 
 
 def check_storm(lab, fake):
-    """Scrapes one after the other for a second and a half: slipring is asked once a second at most."""
+    """Scrapes in sequence for a second and a half: slipring is queried once a second at most."""
     exporter = Exporter(lab, "--socket-dir", lab.dir, "--file-prefix", "fake", port=9643, cache=1)
     for path in ("/metrics", "/livez"):
         before, begin, asked = fake.conversations, time.monotonic(), 0
@@ -263,14 +265,14 @@ def check_storm(lab, fake):
         told = fake.conversations - before
         assert told <= 2 + (time.monotonic() - begin), (path, asked, told)
     fake.answers = good() | {"/slipring/info": {"version": "9", "ready": 0}}
-    labs.until(lambda: exporter.get("/readyz")[0] == 503, 5, "what is new is told after that time")
+    labs.until(lambda: exporter.get("/readyz")[0] == 503, 5, "a change is visible after that time")
     fake.answers = good()
     exporter.process.terminate()
     exporter.process.wait()
 
 
 def check_rude(exporter):
-    """Requests that are none, and clients that say nothing."""
+    """Invalid requests, and clients that send nothing."""
     for request, status in (
         (b"\r\n\r\n", b"400"), (b"GET /metrics\r\n\r\n", b"400"), (b"GET / HTTP/2\r\n\r\n", b"400"),
         (b"POST /metrics HTTP/1.1\r\n\r\n", b"405"), (b"GET /../etc HTTP/1.1\r\n\r\n", b"404"),
@@ -283,19 +285,19 @@ def check_rude(exporter):
         answer = exporter.exchange(b"GET / HTTP/1.1\r\nX: " + b"x" * 9000 + b"\r\n\r\n")
         assert answer == b"", "8 KiB at most"
     before = exporter.scrape()["slipring_exporter_connections_refused_total", ""]
-    silent = [exporter.connect() for _ in range(40)]  # more than there is room for
-    found = exporter.scrape()  # whoever asks has room: the oldest give way
+    silent = [exporter.connect() for _ in range(40)]  # more than the limit
+    found = exporter.scrape()  # a new request has room: the oldest connections are closed
     refused = found["slipring_exporter_connections_refused_total", ""] - before
     assert refused == 9, f"40 and a scrape, room for 32, {refused} gave way"
     for i, sock in enumerate(silent):
-        sock.setblocking(i < 9)  # those have been closed, the others have 5 s
+        sock.setblocking(i < 9)  # the first ones were closed, the others have 5 s
         with contextlib.suppress(BlockingIOError):
             assert sock.recv(1) == b"" and i < 9, i
         sock.close()
 
 
 def check_taken():
-    """A port that somebody has: who may have it, and what to do."""
+    """A port in use: the message has a likely owner and advice."""
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
         holder.listen()
@@ -325,19 +327,20 @@ def check_options():
 
 
 def check_share(fake):
-    """It waits for a socket that answers, no longer than there is a slipring."""
+    """It waits for a socket that answers, but only as long as a slipring exists."""
     where = ("--socket-dir", os.path.dirname(fake.directory))
     begin = time.monotonic()
     os.environ["MAINPID"] = str(1 << 30)
     done = exporters.share("nobody-here", *where)
     del os.environ["MAINPID"]
     assert done.returncode == 1 and "--share:" in done.stderr, done
-    assert time.monotonic() - begin < 10 * labs.SLOW, "its slipring is gone"
+    assert time.monotonic() - begin < 10 * labs.SLOW, "its slipring has exited"
     check_links(fake, where)
 
 
 def check_links(fake, where):
-    """Root gives nobody what a link of the server's user leads to, nor what is no socket of its own."""
+    """Root does not open up the target of a link of the server's user, nor a file that is not its
+    socket."""
     socket_path = os.path.join(fake.directory, "dpdk_telemetry.v2")
     name = os.path.basename(fake.directory)
     around = os.path.dirname(fake.directory)
@@ -364,7 +367,7 @@ def check_links(fake, where):
     os.unlink(socket_path)
     os.symlink("elsewhere", os.path.join(around, "linked"))
     refused("linked")
-    # a directory on the way that is a link of somebody's
+    # a directory on the path that is another user's link
     os.mkdir(os.path.join(around, "open"), 0o755)
     os.chown(os.path.join(around, "open"), 65534, -1)
     os.symlink(around, os.path.join(around, "open/dpdk"))
@@ -388,7 +391,7 @@ def relay(lab):
 
 
 def check_real(lab, server, exporter):
-    """Every field of the tree's own telemetry has its metric, with slipring's value."""
+    """Every field of this tree's telemetry has its metric, with slipring's value."""
     status, body = exporter.get("/metrics")
     found, kinds = exporters.samples(body), exporters.types(body)
     assert status == 200 and found["slipring_up", ""] == 1
@@ -418,7 +421,7 @@ def check_real(lab, server, exporter):
 
 
 def check_commands(fake, exporter, server):
-    """Every command of the tree's own telemetry is asked, except the one that walks allocations."""
+    """It queries every command of this tree's telemetry, except the one that walks allocations."""
     commands = server.telemetry.ask("/")
     fake.answers, fake.asked = good() | {"/": commands}, set()
     exporter.scrape()
@@ -428,11 +431,11 @@ def check_commands(fake, exporter, server):
 
 
 def check_sums(found):
-    """Histograms and sums of what relay() has done: 700 datagrams each way end with an allocation, and
-    of the live one all but 63.
+    """Histograms and sums after relay(): 700 datagrams in each direction end with an allocation,
+    and all except 63 of the live one's are counted.
     """
     timed = sum(found["slipring_datagram_seconds_count", f'worker="{i}"'] for i in range(WORKERS))
-    assert 1 <= timed <= 2 * WORKERS + 1, timed  # of 2,800, and not of those handed over
+    assert 1 <= timed <= 2 * WORKERS + 1, timed  # of 2,800, without those handed over
     assert found["slipring_allocation_lifetime_seconds_count", ""] == 1
     assert found["slipring_allocation_bytes_sum", ""] == 2 * 7000
     assert found["slipring_allocation_bytes_bucket", 'le="4096.0"'] == 0
@@ -453,7 +456,7 @@ def check_promtool(body):
 
 
 def check_access(server):
-    """The socket and its directories: their owner's, and nobody's beside the group."""
+    """The socket and its directories belong to their owner and group only."""
     path = server.telemetry.path
     for place, mode in ((path, 0o760), (os.path.dirname(path), 0o710)):
         found = os.stat(place)
@@ -462,7 +465,7 @@ def check_access(server):
 
 
 def check_restart(lab, server, exporter):
-    """A slipring that dies and comes back."""
+    """A slipring that crashes and restarts."""
     server.telemetry.close()
     server.process.send_signal(signal.SIGKILL)
     server.process.wait()
@@ -479,7 +482,7 @@ def check_restart(lab, server, exporter):
 
 
 def check_revived(lab, server, exporter):
-    """An exporter that is killed; slipring goes on, and the next one takes the port at once."""
+    """An exporter that is killed: slipring continues, and the next exporter gets the port at once."""
     exporter.process.kill()
     exporter.process.wait()
     revived = Exporter(lab, "--file-prefix", server.prefix)
@@ -488,18 +491,19 @@ def check_revived(lab, server, exporter):
 
 
 def check_unit(lab, server):
-    """By RuntimeDirectory= of the unit EAL makes its directory elsewhere: nobody has to be told."""
+    """With RuntimeDirectory= of the unit EAL's directory is elsewhere: the exporter finds it by
+    itself."""
     with open(os.path.join(labs.TOP, "conf/slipring.service")) as file:
         assert "\nRuntimeDirectory=slipring\n" in file.read()
     server.stop()
     runtime = os.path.dirname(exporters.UNIT_RUN)
     exporters.keep(lab, runtime)
-    os.chmod(runtime, 0o755)  # as systemd makes it, whoever has made it here
+    os.chmod(runtime, 0o755)  # the mode that systemd sets
     exporters.keep(lab, exporters.UNIT_RUN)
     run_folder = f"{exporters.UNIT_RUN}/{server.prefix}"
     lab.cleanup.callback(shutil.rmtree, run_folder, ignore_errors=True)
     server.telemetry.path = f"{run_folder}/dpdk_telemetry.v2"
-    os.environ["RUNTIME_DIRECTORY"] = runtime  # as systemd sets it
+    os.environ["RUNTIME_DIRECTORY"] = runtime  # systemd sets it
     try:
         server.start()
     finally:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# long: what it asks is asked by other tests under ASan too
-"""doc/incidents.md tells the truth: each symptom is provoked, the command of the page is run, and what the
-page shows under it as the sign of a cause is there.
+# long: other tests query the same commands under ASan
+"""doc/incidents.md is correct: each symptom is provoked, the command of the page is run, and its
+output has the sign that the page shows for the cause.
 
-A command of the page is a line "$ sudo slipringctl ..." in a fence, its answer what follows. A sign is
-a pattern; it has to be in both. Ids of allocations stand for any.
+A command of the page is a line "$ sudo slipringctl ..." in a fence, followed by its output. A sign
+is a pattern that must be in both. Ids of allocations match any id.
 """
 
 import os
@@ -24,7 +24,7 @@ LOST, WRONG, FLOOD = "10.99.0.60", "10.99.0.61", "10.99.0.62"  # clients
 
 
 def answers():
-    """{command: [what the page shows under it]} of all fences."""
+    """{command: [its output on the page]} of all fences."""
     with open(PAGE) as file:
         fences = re.findall(r"^```\n(.*?)^```", file.read(), re.M | re.S)
     found = {}
@@ -40,13 +40,13 @@ def any_id(text):
 
 
 class Page:
-    """Commands are run as the page has them."""
+    """Runs commands as the page has them."""
 
     def __init__(self, path):
         self.path, self.answers, self.checked = path, answers(), 0
 
     def sign(self, command, pattern, wait=8):
-        """The sign is on the page under this command, and comes when it is run."""
+        """The sign is on the page under this command, and in the command's output."""
         shown = self.answers.get(any_id("sudo slipringctl " + command))
         assert shown, f"{command} is not on the page: {list(self.answers)}"
         assert any(re.search(pattern, text) for text in shown), (pattern, shown)
@@ -64,7 +64,7 @@ class Page:
 
 
 def connects_not(lab, page):
-    """To a port where nobody listens; with a wrong password."""
+    """Requests to a port where nothing listens, and with a wrong password."""
     lab.add_address(lab.cli, "c0", LOST)
     with lab.cli.udp(LOST) as sock:
         sock.sendto(build(REQUEST, ALLOCATE), (SERVER4, 3487))
@@ -77,7 +77,7 @@ def connects_not(lab, page):
 
 
 def one_way(lab, page):
-    """The client has permitted somebody else; it sends where nobody answers."""
+    """The client has permitted another peer, and sends to one that does not answer."""
     client, peer = lab.client(), lab.peer.udp(PEER4)
     assert client.allocate().cls == SUCCESS and client.permit("10.99.0.77").cls == SUCCESS
     for _ in range(3):
@@ -94,13 +94,13 @@ def one_way(lab, page):
 
 
 def unanswered(page, show):
-    """The host that the last one was for is not there: that takes some seconds."""
+    """The previous peer's host does not exist: resolution takes some seconds."""
     page.sign("neighbours --worker 0", r"10\.99\.0\.77 .* failed")
     page.sign(show, r"lost .* 1 way")
 
 
 def too_long(lab, page):
-    """What a peer sends with DF does not fit behind the header of a channel."""
+    """A peer's datagram with DF does not fit with the header of a channel."""
     client, peer = lab.client(), lab.peer.udp(PEER4)
     labs.path_mtu(peer, "probe")
     assert client.allocate().cls == SUCCESS
@@ -115,7 +115,7 @@ def too_long(lab, page):
 
 
 def lossy(lab, server, page):
-    """Workers that do not come to read: the port misses frames."""
+    """Workers without CPU time: the port misses frames."""
     server.process.send_signal(signal.SIGSTOP)
     try:
         with lab.cli.udp(LOST) as sock:
@@ -129,13 +129,13 @@ def lossy(lab, server, page):
 def down(lab, server, page):
     lab.sw.ip("link", "set", "d0", "down")
     page.sign("status", r"port wan: its link is down")
-    until(lambda: "port wan: link down" in server.log(), 5, "it is in the log")
+    until(lambda: "port wan: link down" in server.log(), 5, "it is logged")
     lab.sw.ip("link", "set", "d0", "up")
-    until(lambda: "port wan: link up" in server.log(), 5, "that is, too")
+    until(lambda: "port wan: link up" in server.log(), 5, "that is logged, too")
 
 
 def attacked(lab, page):
-    """Requests without credentials, of one address, past what it is answered."""
+    """Requests without credentials from one address, above the rate of answers."""
     lab.add_address(lab.cli, "c0", FLOOD)
     with lab.cli.udp(FLOOD) as sock:
         sock.connect((SERVER4, 3478))
@@ -168,7 +168,7 @@ def main(lab):
         "limits": {"allocations": MOST, "unauthenticated": {"rate": 10, "burst": 20}},
     }
     allow = {"no-listener", "peer-no-permission", "no-permission", "mtu-exceeded", "not-turn"}
-    allow |= {"neighbour-failed", "neighbour-hold-full", "tx-full"}  # while its link is down, too
+    allow |= {"neighbour-failed", "neighbour-hold-full", "tx-full"}  # also while the link is down
     allow |= {"unauthenticated-rate", "request-backlog", "request-client"}
     server = lab.server(config, allow=allow)
     page = Page(path)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# long: under ASan unit tests write to stand-ins of journald (test_log_sinks, test_records)
-"""The log and the records with a real journald: standard error as systemd gives it, records with native
-fields and by syslog, and a journald that is stuck, dies and comes back.
+# long: under ASan unit tests write to substitutes of journald (test_log_sinks, test_records)
+"""The log and the records with a real journald: standard error as systemd provides it, records with
+native fields and by syslog, and a journald that hangs, dies and restarts.
 
-journald runs in a mount namespace of its own, with /run/systemd, /run/log/journal and /dev/log of its
-own, and the server joins that. The host's journald, if there is one, sees nothing of it.
+journald runs in its own mount namespace, with its own /run/systemd, /run/log/journal and /dev/log,
+and the server joins it. The host's journald, if any, is not involved.
 """
 
 import json
@@ -26,8 +26,8 @@ mount -t tmpfs none /run/log/journal && mkdir /run/log/journal/$(cat /etc/machin
 mount -t overlay none -o lowerdir=/dev,upperdir="$1/up",workdir="$1/work" /dev &&
 ln -sf /run/systemd/journal/dev-log /dev/log && echo ready && exec sleep infinity
 """
-# What systemd does for a unit (man systemd-journald.service, "stdout"; man systemd.exec, JOURNAL_STREAM):
-# identifier, unit, default priority, level prefixes, three times no.
+# The header that systemd writes for a unit (man systemd-journald.service, "stdout"; man
+# systemd.exec, JOURNAL_STREAM): identifier, unit, default priority, level prefixes, three times no.
 AS_SYSTEMD = r"""
 import os, socket, sys
 s = socket.socket(socket.AF_UNIX)
@@ -41,7 +41,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 
 class Journald:
-    """A real one, in a mount namespace that lives as long as the test."""
+    """A real journald, in a mount namespace that lives as long as the test."""
 
     def __init__(self, lab):
         if not os.path.exists(JOURNALD):
@@ -50,7 +50,7 @@ class Journald:
         work = os.path.join(lab.dir, "journald")
         os.mkdir(work)
         os.chmod(lab.dir, 0o755)
-        labs.command("mount", "-t", "tmpfs", "none", work)  # overlays want one of their own
+        labs.command("mount", "-t", "tmpfs", "none", work)  # overlays need their own file system
         lab.cleanup.callback(labs.command, "umount", "-l", work, check=False)
         self.holder = subprocess.Popen(["unshare", "-m", "sh", "-ec", PREPARE, "sh", work],
             stdout=subprocess.PIPE, text=True)  # fmt: skip
@@ -74,7 +74,7 @@ class Journald:
             self.process.wait()
 
     def entries(self, *matches):
-        """What journalctl shows, an object each."""
+        """The output of journalctl, one object per entry."""
         argv = self.within("journalctl", "--no-pager", "-q", "-o", "json", *matches)
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         return [json.loads(line) for line in done.stdout.splitlines()]
@@ -90,7 +90,7 @@ def link(lab, state):
 
 
 def standard_error(lab, journald):
-    """Priorities of the lines, and no time or level of our own in the text."""
+    """Lines have priorities, and no time or level in the text."""
     link(lab, "down")
     (down,) = until(lambda: journald.entries("MESSAGE=ports: port wan: link down"), 5, "link down")
     link(lab, "up")
@@ -115,7 +115,7 @@ def session(lab):
 
 
 def recorded(journald, client):
-    """Both records of it, with fields, and as the same objects by syslog."""
+    """Both records of it, with fields, and as identical objects by syslog."""
     ended = until(lambda: journald.entries("SLIPRING_EVENT=ended", f"SLIPRING_CLIENT={client}"), 5,
         "a record in the journal")[0]  # fmt: skip
     assert (ended["_TRANSPORT"], ended["PRIORITY"]) == ("journal", "6"), ended
@@ -130,7 +130,7 @@ def recorded(journald, client):
 
 
 def away(lab, server, journald, signals):
-    """While journald does not read, or is not there, sessions go on; what it misses is counted."""
+    """While journald does not read, or does not run, sessions continue. Lost records are counted."""
     unsent = lambda: server.telemetry.ask("/slipring/records")["unsent"]
     before, missed = unsent(), []
     journald.signal(signals)
@@ -138,7 +138,7 @@ def away(lab, server, journald, signals):
         missed.append(session(lab))
         if unsent() > before:
             break
-    assert unsent() > before, "what is not taken is counted"
+    assert unsent() > before, "lost records are counted"
     link(lab, "down")
     link(lab, "up")
     assert server.ready()
@@ -156,7 +156,7 @@ def main(lab):
     journald.signal(signal.SIGCONT)
     recorded(journald, session(lab))
     told = {entry["SLIPRING_CLIENT"] for entry in journald.entries("SLIPRING_EVENT=ended")}
-    assert told & set(stuck), "what has waited in its socket"
+    assert told & set(stuck), "records that waited in its socket arrive"
     dead = away(lab, server, journald, signal.SIGKILL)
     journald.start()
     recorded(journald, session(lab))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The log of a running server: fields for the journal, objects of JSON, levels of areas; a journal
-that is not there, and one that does not read, cost lines at most.
+"""The log of a running server: fields for the journal, JSON objects, levels of areas. If the
+journal is missing or does not read, only lines are lost.
 """
 
 import collections
@@ -25,7 +25,7 @@ LEVELS = {"error": 3, "warning": 4, "notice": 5, "info": 6, "debug": 7}
 
 
 class Journal:
-    """Takes the place of journald: the socket of its native protocol."""
+    """Replaces journald: the socket of its native protocol."""
 
     def __init__(self, lab, name, reads=True):
         self.path = os.path.join(lab.dir, name)
@@ -48,14 +48,14 @@ class Journal:
                 self.entries.append(self.sock.recv(65536))
 
     def read(self):
-        """All entries so far: mappings of names to bytes."""
+        """All entries received: mappings of names to bytes."""
         if not self.thread:
             self.take()
         return [self.parse(data) for data in self.entries]
 
     @staticmethod
     def parse(data):
-        """https://systemd.io/JOURNAL_NATIVE_PROTOCOL, strictly."""
+        """Parses https://systemd.io/JOURNAL_NATIVE_PROTOCOL strictly."""
         entry = {}
         while data:
             line, feed, rest = data.partition(b"\n")
@@ -83,7 +83,7 @@ class Journal:
 
 
 def journal(lab):
-    """All lines of a run, at debug: with their level and area, and facts in fields."""
+    """All lines of a run, at debug, have their level and area, and facts in fields."""
     stand_in = Journal(lab, "journal")
     config = {"log": {"to": "journal", "journal": stand_in.path, "level": "info",
         "areas": {"start": "debug", "control": "error"}}}  # fmt: skip
@@ -110,7 +110,7 @@ def journal(lab):
     assert {e["PRIORITY"] for e in entries if e["SLIPRING_AREA"] == b"ports"} <= {b"4", b"5", b"6"}
     assert (down[0]["SLIPRING_PORT"], down[0]["SLIPRING_LINK"]) == (b"wan", b"down"), down
     assert (down[0]["SLIPRING_AREA"], down[0]["PRIORITY"]) == (b"ports", b"4"), down
-    assert server.log() == "", "nothing beside the journal"
+    assert server.log() == "", "only the journal has the log"
     stand_in.close()
     count = collections.Counter(e["SLIPRING_AREA"].decode() for e in entries)
     print("journal:", ", ".join(f"{n} of {area}" for area, n in sorted(count.items())))
@@ -121,8 +121,8 @@ def reloads(server):
 
 
 def journal_away(lab):
-    """Without a journal the lines go to standard error, with one that does not read they are lost;
-    the server relays on.
+    """Without a journal the lines go to standard error. If the journal does not read they are lost,
+    and the server continues to relay.
     """
     path = os.path.join(lab.dir, "away")
     server = lab.server({"log": {"to": "journal", "journal": path, "bursts": 1, "rate": 0}})
@@ -132,16 +132,16 @@ def journal_away(lab):
     until(lambda: "workers: worker 0" in server.log(), 5, "bursts are told")
     lab.dut.run("sysctl", "-qw", "net.unix.max_dgram_qlen=10")
     with lab.dut.enter():
-        stand_in = Journal(lab, "away", reads=False)  # it comes, and reads nothing
+        stand_in = Journal(lab, "away", reads=False)  # it appears and reads nothing
     before = len(server.log())
-    for i in range(30):  # one reload at a time: signals that come during one make one more
+    for i in range(30):  # one reload at a time: several signals during one cause only one more
         server.process.send_signal(signal.SIGHUP)
         until(lambda i=i: reloads(server) == i + 1, 5, "the file is read again")
         assert server.ready()
     client = lab.client()
-    assert client.allocate().cls == SUCCESS, "it serves while nobody reads"
+    assert client.allocate().cls == SUCCESS, "it serves while the journal does not read"
     until(lambda: len(stand_in.read()) > 10 and stand_in.told(b"lost: the journal did not take"),
-        8, "what was lost is told")  # fmt: skip
+        8, "the loss is reported")  # fmt: skip
     lost = stand_in.told(b"lost: the journal did not take")[0]
     assert int(lost["SLIPRING_LOST"]) > 0 and lost["PRIORITY"] == b"4", lost
     assert len(server.log()) == before, "nothing more on standard error"
@@ -156,7 +156,7 @@ def journal_away(lab):
 
 
 def objects(lab):
-    """Each line on standard error is an object, whoever wrote it."""
+    """Each line on standard error is an object, from every source."""
     server = lab.server({"log": {"format": "json", "level": "debug", "areas": {"auth": "error"}}})
     lab.sw.ip("link", "set", "d0", "down")
     until(lambda: "link down" in server.log(), 5, "the link is told")
@@ -169,13 +169,13 @@ def objects(lab):
     assert [r["time"] for r in rows] == sorted(r["time"] for r in rows)
     (down,) = [r for r in rows if r["text"] == "port wan: link down"]
     assert (down["port"], down["link"], down["level"]) == ("wan", "down", "warning"), down
-    assert any(r["area"] == "dpdk" for r in rows), "DPDK's own words at debug"
+    assert any(r["area"] == "dpdk" for r in rows), "DPDK's own messages at debug"
     assert rows[-1]["text"] == "stopped", rows[-1]
     print(f"json: {len(rows)} objects of {len({r['area'] for r in rows})} areas")
 
 
 def mistakes(lab):
-    """--check says what areas and levels there are."""
+    """--check lists the areas and levels."""
     path = os.path.join(lab.dir, "mistakes.yaml")
     for log, want in (({"areas": {"aut": "info"}}, "log.areas.aut: unknown key, did you mean 'auth'?"),
             ({"areas": {"all": "info"}}, "log.areas.all: unknown key, known here: start config"),

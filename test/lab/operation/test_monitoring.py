@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # long: starts Prometheus
-"""conf/monitoring beside a box that relays: Debian's Prometheus scrapes slipring-exporter, and every
-query of every panel and rule has an answer. What needs more than the lab has is named here. Scrapes
-lose no datagram.
+"""conf/monitoring with a server that relays: Debian's Prometheus scrapes slipring-exporter, and
+every query of every panel and rule has an answer. Queries that the lab cannot answer are listed
+here. Scrapes lose no datagram.
 """
 
 import glob
@@ -26,8 +26,8 @@ from turnlib import SUCCESS
 
 HOME = os.path.join(labs.TOP, "conf/monitoring")
 PROMETHEUS = "127.0.0.1:9090"
-SCRAPES = 5  # before there are rates
-# Metrics that this box does not have: {metric: the command it comes from, or what a box has with it}
+SCRAPES = 5  # needed for rates
+# Metrics that this server does not have: {metric: its command, or the required feature}.
 ELSEWHERE = {
     "slipring_refusals_total": "/slipring/refusals",
     "slipring_refusal_reason_info": "/slipring/refusals",
@@ -37,7 +37,7 @@ ELSEWHERE = {
     "slipring_certificate_renew_seconds": "tls",
 }
 MEASURED = "slipring_exporter_fetch_seconds"
-SCRAPE_S = 0.1  # at most, the best of some
+SCRAPE_S = 0.1  # limit for the fastest of several scrapes
 
 
 def promtool(*args):
@@ -46,7 +46,7 @@ def promtool(*args):
 
 
 def queries():
-    """(where, query, may be empty) of all panels, annotations and rules, for the lab's only box."""
+    """(where, query, may be empty) of all panels, annotations and rules, for the lab's only server."""
     found = []
     for path in sorted(glob.glob(HOME + "/*.json")):
         with open(path) as file:
@@ -63,7 +63,7 @@ def queries():
     with open(os.path.join(HOME, "slipring.rules.yaml")) as file:
         text = file.read()
     with_names = re.findall(r"- alert: (\w+)\n +expr: (?:>-\n)?((?:.*\n)+?) +(?:for|labels):", text)
-    assert len(with_names) == text.count("- alert:"), "rules that this does not read"
+    assert len(with_names) == text.count("- alert:"), "rules that this test cannot parse"
     with open(os.path.join(labs.TOP, "doc/monitoring.md")) as file:
         runbook = file.read()
     for name, expr in with_names:
@@ -81,7 +81,7 @@ def filled(query):
 
 
 def refusal(text):
-    """What an answer that is none says. One that is not ready yet says so in words, not in JSON."""
+    """Parses an answer. If Prometheus is not ready, its answer is text instead of JSON."""
     try:
         return json.loads(text)
     except json.JSONDecodeError:
@@ -89,7 +89,7 @@ def refusal(text):
 
 
 class Prometheus:
-    """Debian's, in the namespace of the server, without its service."""
+    """Debian's Prometheus, in the namespace of the server, without its service."""
 
     def __init__(self, lab):
         self.lab = lab
@@ -137,7 +137,7 @@ def check_queries(server, prometheus):
     for where, query, may_be_empty in queries():
         names = set(re.findall(r"\bslipring_\w+", query))
         if names & elsewhere:
-            prometheus.query(filled(query))  # no mistake in it at least
+            prometheus.query(filled(query))  # a valid query at least
             continue
         seen |= names
         result = prometheus.query(filled(query))
@@ -164,7 +164,7 @@ def check_target(prometheus):
 
 
 def check_cost(lab, exporter):
-    """The time of slipring's answers; and all scrapes lose nothing (server.finish, uclient)."""
+    """The duration of slipring's answers. All scrapes lose nothing (server.finish, uclient)."""
     took = min(exporter.scrape()[MEASURED, ""] for _ in range(20))
     assert took < SCRAPE_S * labs.SLOW, f"{took} s"
     print(f"a scrape takes {1000 * took:.1f} ms of slipring's answers", flush=True)
@@ -190,22 +190,22 @@ def main(lab):
     stranger = lab.cli.udp(CLIENT4)
 
     echo = lab.echo(PEER4)
-    # many flows: what one worker hands to another is not timed
+    # many flows: datagrams that workers hand over are not timed
     steady = [lab.client(ip=CLIENT4) for _ in range(8)]
     for client in steady:
         assert client.allocate().cls == SUCCESS
         assert client.bind(0x4000, echo.address).cls == SUCCESS
 
     def traffic():
-        with lab.client(ip=CLIENT4) as brief:  # a lifetime
+        with lab.client(ip=CLIENT4) as brief:  # a complete lifetime
             assert brief.allocate().cls == SUCCESS and brief.refresh(0).cls == SUCCESS
         for _ in range(200):
             for client in steady:
                 client.send_channel(0x4000, b"x" * 100)
             assert all(client.wait("channel") for client in steady)
-        stranger.sendto(b"\xffnothing that is known", (SERVER4, 3478))  # something to be dropped
+        stranger.sendto(b"\xffnothing that is known", (SERVER4, 3478))  # to be dropped
 
-    with labs.meanwhile(traffic, 0.2):  # queries are about the last seconds, and so many take some
+    with labs.meanwhile(traffic, 0.2):  # queries cover the last seconds, so traffic must continue for some
         labs.until(lambda: prometheus.has_scraped(SCRAPES), 30, "Prometheus has scraped", pause=0.2)
         check_queries(server, prometheus)
     check_rules(prometheus)

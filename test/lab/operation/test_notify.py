@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What systemd is told (sd_notify(3)), on a socket of the test's own: that the service is ready when
-it relays, that it reloads and stops, that a start takes long, and that it is well, as long as it is.
+"""Messages to systemd (sd_notify(3)), on the test's own socket: ready once it relays, reloading,
+stopping, a longer start timeout, and the watchdog as long as the service works.
 """
 
 import os
@@ -18,7 +18,7 @@ WATCHDOG_US = 600000
 
 
 class Systemd:
-    """The receiving end, and what a service is given to find it."""
+    """The receiving socket, and the environment that points a service to it."""
 
     def __init__(self, path):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -31,7 +31,7 @@ class Systemd:
         return ("env", *(f"{name}={value}" for name, value in variables.items()))
 
     def listen(self):
-        """Reads what has come. Returns all that was ever told."""
+        """Reads the received messages. Returns all received messages."""
         try:
             while True:
                 text = self.sock.recv(4096).decode()
@@ -41,7 +41,7 @@ class Systemd:
         return self.told
 
     def has(self, name, after=0):
-        """What was told with this name, since a time."""
+        """Messages with this name since a time."""
         return [row for when, row in self.listen() if name in row and when > after]
 
     def feeds(self):
@@ -49,12 +49,12 @@ class Systemd:
 
 
 def hungry(systemd, server, **fault):
-    """A service that hangs for a while says nothing meanwhile, and goes on afterwards."""
+    """A service that hangs sends nothing meanwhile, and resumes afterwards."""
     log_end = len(server.log())
     watch.order(server, "block", **fault)
     until(lambda: "makes no progress" in server.log()[log_end:], 10, "it hangs")
     alarm = time.monotonic()
-    until(lambda: "goes on" in server.log()[log_end:], 10, "it goes on")
+    until(lambda: "makes progress again" in server.log()[log_end:], 10, "it goes on")
     goes_on = time.monotonic()
     fed = [when for when in systemd.feeds() if alarm + 0.1 < when < goes_on - 0.3]
     assert not fed, f"it is fed while it hangs: {fault}"
@@ -62,7 +62,7 @@ def hungry(systemd, server, **fault):
 
 
 def feeding(systemd, server):
-    """WATCHDOG=1 comes twice in its time, and not from a service that hangs."""
+    """WATCHDOG=1 comes twice per interval, and not from a service that hangs."""
     begin = time.monotonic()
     until(lambda: len([when for when in systemd.feeds() if when > begin]) >= 6, 10, "it is fed")
     gaps = sorted(b - a for a, b in zip(systemd.feeds()[:-1], systemd.feeds()[1:]))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # long: unit tests provoke each reason under ASan (test_refusals)
-"""Each reason for which a request is refused, provoked by a real client: what it is answered (RFC 8656,
-RFC 8489), and that the operator finds the reason by its user and its address, and in the records.
-Reasons of connections: test_reasons_streams.
+"""Each reason for which a request is refused, provoked by a real client: its answer (RFC 8656, RFC
+8489), and the operator finds the reason by user and by address, and in the records.
+test_reasons_streams has the reasons of connections.
 """
 
 import itertools
@@ -33,7 +33,7 @@ from turnlib import (
     build,
 )
 
-# What no client can provoke here, or makes no event, and which test has it.
+# Reasons that no client can provoke here, or that cause no event, and the test that has them.
 ELSEWHERE = {
     "draining": "an operator has to ask for it (test_drain)",
     "alternate": "an operator has to ask for it (test_drain)",
@@ -69,7 +69,7 @@ ASK = (REQUESTED_TRANSPORT, UDP)
 MOBILITY_TICKET = 0x8030
 ASKED = [(MOBILITY_TICKET, b"")]
 PEER = (PEER4, 5000)
-FAR = "198.51.100.7"  # behind no route
+FAR = "198.51.100.7"  # without a route
 PUBLIC4 = "203.0.113.1"
 
 wide, narrow, shared = Cases(), Cases(), Cases()
@@ -77,7 +77,7 @@ wide, narrow, shared = Cases(), Cases(), Cases()
 # --- credentials ----------------------------------------------------------------------------------
 
 
-@wide.case(438, proved=False, named=False)  # whose address is not proved may give any name
+@wide.case(438, proved=False, named=False)  # on an unproved address any name is possible
 def nonce_foreign(me):
     client = me.challenged()
     nonce = client.auth.nonce
@@ -132,7 +132,7 @@ def rest_expired(me):
 
 @wide.case(401)
 def rest_name_wrong(me):
-    """The time is in milliseconds."""
+    """The timestamp is in milliseconds."""
     me.user = "1795911616000:rest-name-wrong"
     return me.client(auth=Auth(me.user, "pw")).allocate()
 
@@ -165,7 +165,7 @@ def binding(me):
         client.send_raw(build(REQUEST, BINDING))
 
 
-# --- what is asked --------------------------------------------------------------------------------
+# --- requests --------------------------------------------------------------------------------
 
 
 @wide.case(420)
@@ -280,7 +280,7 @@ def channel_clash(me):
     return client.bind(0x4000, (PEER4, 5001))
 
 
-# --- quotas; the last of them fills the box -------------------------------------------------------
+# --- quotas; the last case fills the server -------------------------------------------------------
 
 
 @wide.case(486)
@@ -303,7 +303,7 @@ def quota_source(me):
 
 @wide.case(486)
 def quota_total(me):
-    """Each of the others has an address of its own, so no other quota is in the way."""
+    """Each of the others has its own address, so no other quota applies."""
     for number in itertools.count():
         filler = me.lab.client(rest(f"filler {number}"), ip=reasons.address(me.lab))
         if filler.allocate().code:
@@ -311,12 +311,13 @@ def quota_total(me):
     return me.client().allocate()
 
 
-# --- where relay ports are few, and the network translates them -----------------------------------
+# --- few relay ports, and translated ones -----------------------------------
 
 
 @narrow.case(508, "ChannelBind")
 def channel_form(me):
-    """By the peer's external address and by its own: it has one channel (508: nothing is wrong)."""
+    """By the peer's external address and by its own: it has one channel (508: no error of the
+    client)."""
     peer, client = me.allocated(user="peer"), me.allocated()
     assert client.bind(0x4000, peer.relayed).cls == SUCCESS
     return client.bind(0x4001, (SERVER4, peer.relayed[1]))
@@ -325,14 +326,14 @@ def channel_form(me):
 @narrow.case(508)
 def no_port(me):
     for number in range(64):
-        # users of their own: one may have a share of the ports alone
+        # separate users, since each may have only a share of the ports
         answer = me.client(user=f"one of {number}").allocate()
         if answer.code:
             break
     return answer
 
 
-# --- where allocations share relay ports ----------------------------------------------------------
+# --- shared relay ports ----------------------------------------------------------
 
 
 @shared.case(508)
@@ -342,7 +343,7 @@ def shared_no_pair(me):
 
 @shared.case(508, "ChannelBind")
 def shared_peer(me):
-    """As many have a peer as there are shared addresses, and one more."""
+    """One peer on each shared address, and one more."""
     for number in range(16):
         client = me.allocated(user=f"user {number}")
         answer = client.bind(0x4000, (PEER4, 7000))
@@ -353,7 +354,7 @@ def shared_peer(me):
 
 @shared.case(508, "ChannelBind")
 def shared_share(me):
-    """One user has it on more than half of the shared addresses."""
+    """One user has the peer on more than half of the shared addresses."""
     for _ in range(16):
         answer = me.allocated().bind(0x4000, (PEER4, 7001))
         if answer.code:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # long: unit tests provoke each reason under ASan (test_stream_refused, test_dtls_limits)
-"""Each reason for which a connection over TCP, TLS or DTLS is refused, provoked by a real client, and
-found by the operator by its address, and in the records. Reasons of requests: test_reasons; of
-handshakes of TLS: test_reasons_tls.
+"""Each reason for which a connection over TCP, TLS or DTLS is refused, provoked by a real client,
+and found by the operator by address and in the records. test_reasons has the reasons of requests,
+test_reasons_tls those of TLS handshakes.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from server import CONFIG
 from turnlib import BINDING, REQUEST, SUCCESS, build
 
 PER_SOURCE, PER_NETWORK, TOTAL, BURST = 3, 4, 6, 8
-HALF_OPEN = 4  # fewer than TOTAL, or threads would refuse before workers do
+HALF_OPEN = 4  # less than TOTAL, so that workers refuse before threads do
 ELSEWHERE = {}
 
 NUMBERS = itertools.count(1)  # of subnets
@@ -30,13 +30,13 @@ tcp, datagrams, workers = Cases(), Cases(), Cases()
 
 
 def none_left(me):
-    """What cases before have made is gone."""
+    """Waits until the connections of earlier cases are gone."""
     gone = lambda: streams.counters(me.server)["connections"] == 0
     until(gone, 10, "no connection is left")
 
 
 def held(me, ip, count):
-    """Connections that have said something, so that they do not give way to others."""
+    """Connections that have sent data, so that they are not closed for others."""
     clients = [streams.client(me.lab, ip=ip) for _ in range(count)]
     assert all(client.binding().cls == SUCCESS for client in clients)
     return clients
@@ -48,8 +48,8 @@ def close(clients):
 
 
 def subnets(lab, count):
-    """Addresses of the client host in as many /64 of one /48, with a way back; others each time, so
-    that a source that shares its place with another one is not met again."""
+    """Addresses of the client host in different /64 of one /48, with a route back. They are new
+    each time, so that a source is not folded with the same other source again."""
     lab.dut.ip("-6", "route", "replace", "fd99:0:0::/48", "dev", "k0")
     for number in itertools.islice(NUMBERS, count):
         ip = f"fd99:0:0:{number:x}::2"
@@ -99,7 +99,7 @@ def connections_total(me):
 
 @tcp.case(named=False)
 def gave_way(me):
-    """The first of as many as there are places, none of which has said anything."""
+    """The first connection of a full table, in which none has sent data."""
     none_left(me)
     first = streams.connect(me.lab, ip=me.ip)
     places = [me.ip] * (PER_SOURCE - 1) + [reasons.address(me.lab)] * (TOTAL - PER_SOURCE)
@@ -115,14 +115,14 @@ def handshake_rate(me):
         none_left(me)
         try:
             streams.client(me.lab, "tls", ip=me.ip).close()
-        except OSError:  # reset in its handshake
+        except OSError:  # reset during the handshake
             return
     raise AssertionError("no handshake is one too many")
 
 
 @tcp.case(named=False)
 def files(me):
-    """Out of file descriptors, until the limit is raised again."""
+    """Without free file descriptors, until the limit is raised again."""
     none_left(me)
     pid = str(me.server.process.pid)
     limit = re.search(r"NOFILE\s.*?(\d+)\s+(\d+)", labs.command("prlimit", "-p", pid, "-n"))
@@ -174,7 +174,7 @@ def dtls_total(me):
 
 @datagrams.case(named=False)
 def dtls_handshake_failed(me):
-    """Its cookie is good, and then it says nothing more."""
+    """Its cookie is valid, and then it sends nothing more."""
     none_open(me)
     begun(me)
 
@@ -193,7 +193,7 @@ def begun(me, ip=None):
 
 
 def unanswered(me):
-    """One session too many: the first flight of its handshake is not answered."""
+    """One session too many: the first flight of its handshake gets no answer."""
     before = dtls.counters(me.server)
     sock = begun(me)
     refused = lambda c: sum(c[f"refused_{limit}"] for limit in ("total", "source", "network"))
@@ -222,7 +222,7 @@ def dtls_unknown(me):
 
 @workers.case(named=False, proved=False)
 def dtls_hello(me):
-    """Too short to be one."""
+    """Too short for a ClientHello."""
     hello = b"\x01\0\0\x20" + bytes(5) + b"\0\0\x20" + bytes(32)
     sent(me, b"\x16\xfe\xff" + bytes(9) + bytes([len(hello)]) + hello)
 
@@ -234,7 +234,7 @@ def dtls_rate(me):
 
 
 def others_begun(me, count):
-    """By addresses that may have no more than PER_SOURCE each."""
+    """Addresses with at most PER_SOURCE sessions each."""
     places = [reasons.address(me.lab) for _ in range(2)]
     for number in range(count):
         begun(me, places[number % 2])
@@ -253,7 +253,7 @@ def dtls_full(me):
 
 @workers.case(named=False)
 def dtls_gave_way(me):
-    """The first of as many as there may be, once it has had half a second."""
+    """The oldest session of a full table, after half a second."""
     none_begun(me)
     begun(me)
     others_begun(me, HALF_OPEN - 1)

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# long: a process for some clients; unit tests have the same errors under ASan (test_tls_offer)
-"""Each reason for which a handshake of TLS fails, provoked by a real client (openssl, Python's ssl), and
-found by the operator by its address, in the records and in the log, with what the client has
-offered.
+# long: one process per client; unit tests have these errors under ASan (test_tls_offer)
+"""Each reason for which a TLS handshake fails, provoked by a real client (openssl, Python's ssl),
+and found by the operator by address, in the records and in the log, with the client's offer.
 """
 
 import contextlib
@@ -22,23 +21,23 @@ NAME = "turn.example"
 
 
 def fails(me, context, name=NAME):
-    """A client that trusts nobody, unless its context says whom, gives up or is refused."""
+    """A client that trusts no CA except those of its context gives up or is refused."""
     sock = streams.connect(me.lab, "tls", ip=me.ip)
     with contextlib.suppress(ssl.SSLError, ConnectionError):
         sock = context.wrap_socket(sock, server_hostname=name)
-        sock.recv(1)  # of TLS 1.3 the client is done before the server
+        sock.recv(1)  # with TLS 1.3 the client finishes before the server
         raise AssertionError("the handshake is complete")
     sock.close()
 
 
 def offered(me, text):
-    """What the record says that the client has offered."""
+    """The client's offer in the record."""
     labs.until(lambda: [r for r in labs.records(me.server.config["records"]["file"])
         if r.get("client", "").startswith(me.ip + ":") and r.get("offered") == text], 5, text)  # fmt: skip
 
 
 def openssl(me, *options):
-    """openssl s_client, with an error where the certificate is none that it wants."""
+    """openssl s_client, with an error if it rejects the certificate."""
     where = ("-connect", f"{streams.V4}:{streams.PORTS['tls']}", "-bind", me.ip)
     me.lab.cli.run("openssl", "s_client", *where, "-verify_return_error", *options, check=False, input="Q\n")
 
@@ -57,7 +56,7 @@ def tls_unknown_ca(me):
 
 @tls.case(named=False)
 def tls_bad_certificate(me):
-    """It is for another name."""
+    """The certificate is for another name."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.load_verify_locations(file(me, "cert.pem"))
     fails(me, context, "other.example")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Records of what was refused, with a real server: connections of real clients, each reason with its
-record and its line in the log; what becomes of the file when somebody removes it, fills its disk or
-takes the directory away; that a flood of them rotates no session away; and no secret in any of it.
-Records of sessions: test_sessions.
+"""Records of refusals, with a real server: connections of real clients, each reason with its record
+and its log line. The file when it is moved, its disk is full or its directory is removed. A flood
+of refusals rotates no session away. No secret is in any record. test_sessions has the records of
+sessions.
 """
 
 import contextlib
@@ -35,14 +35,14 @@ addresses = (f"10.99.0.{host}" for host in range(10, 250))
 
 
 def address(lab):
-    """One more of the client host."""
+    """One more socket of the client host."""
     ip = next(addresses)
     lab.add_address(lab.cli, "c0", ip)
     return ip
 
 
 def garbage(lab, ip=None):
-    """One refusal, of an address that has had none. Returns the client's address and port."""
+    """A refused connection from a new address. Returns the client's address and port."""
     sock = streams.connect(lab, ip=ip or address(lab))
     sock.sendall(b"GET / HTTP/1.1\r\n\r\n")
     assert streams.is_closed(sock)
@@ -55,8 +55,8 @@ def records_of(path, ip):
 
 
 def refusal(lab, path, reason, provoke):
-    """What provoke(ip) returns, and the record of what was refused there. Two refusals may share a
-    place where they are folded (lib/stream/refused.h): then another source's is told.
+    """Returns the result of provoke(ip) and the record of the refusal. Two refusals may be folded
+    into one if they share a slot (lib/stream/refused.h): then it repeats from another source.
     """
     for _ in range(5):
         ip = address(lab)
@@ -68,7 +68,7 @@ def refusal(lab, path, reason, provoke):
 
 
 def connections(lab, server, path):
-    """Each way for a connection to come to nothing is told: to whom, by which listener, why."""
+    """Each failed connection has a record with client, listener and reason."""
     (ip, port), row = refusal(lab, path, "garbage", lambda ip: garbage(lab, ip))
     assert row["event"] == "connection-refused" and row["transport"] == "tcp", row
     assert row["client"] == f"{ip}:{port}", row
@@ -95,7 +95,7 @@ def connections(lab, server, path):
 
     (ip, held, before), first = refusal(lab, path, "connections-source", too_many)
     assert first["transport"] == "tcp", first
-    # one at once, and the others as a number: 10 s later
+    # one at once, and the others as a count 10 s later
     rows = until(lambda: len(found := records_of(path, ip)) >= 2 and found, 15, "the others")
     told = sum(row.get("times", 1) for row in rows)
     counted = streams.counters(server)["refused_source"] - before
@@ -105,9 +105,10 @@ def connections(lab, server, path):
 
 
 def datagrams(lab, path, control):
-    """What workers refuse of DTLS, also by explain: only who has shown its cookie is named as proved."""
+    """DTLS refusals of workers, also in explain: only a client with a valid cookie is marked as
+    proved."""
     sock = lab.cli.udp(CLIENT4)
-    hello = b"\x01\0\0\x20" + bytes(5) + b"\0\0\x20" + bytes(32)  # too short to be one
+    hello = b"\x01\0\0\x20" + bytes(5) + b"\0\0\x20" + bytes(32)  # too short for a ClientHello
     for reason, message in (
         ("dtls-plain", build(REQUEST, BINDING)),
         ("dtls-unknown", b"\x17\xfe\xfd" + bytes(9) + b"\x10" + bytes(16)),
@@ -120,7 +121,7 @@ def datagrams(lab, path, control):
         assert row["proved"] is False, row
 
     def refused():
-        with contextlib.suppress(Silence):  # whoever is refused asks again, for some seconds
+        with contextlib.suppress(Silence):  # a refused client retransmits for some seconds
             dtls.client(lab, CLIENT4, dtls.PORT).close()
         return [row for row in labs.records(path) if row.get("why") == "dtls-rate"]
 
@@ -135,8 +136,8 @@ def datagrams(lab, path, control):
 
 
 def recorded(lab, path):
-    """Waits until refusals have records in a file: one of those made here, as two of them may share
-    a place where they are folded."""
+    """Waits until refusals have records in a file. One of these suffices, as two of them may be
+    folded into one."""
     used = []
 
     def again():
@@ -148,7 +149,7 @@ def recorded(lab, path):
 
 
 def the_file(lab, server, path):
-    """Moved, and its directory gone and back."""
+    """The file is moved, and its directory is removed and restored."""
     file, moved = labs.refusals(path), labs.refusals(path) + ".moved"
     os.rename(file, moved)
     until(lambda: os.path.exists(file), 15, "a new file")
@@ -158,7 +159,7 @@ def the_file(lab, server, path):
 
     log = os.path.dirname(path)
     os.rename(log, log + "-away")
-    until(lambda: "records are lost until that is fixed" in server.log(), 15, "it is told")
+    until(lambda: "records are lost until that is fixed" in server.log(), 15, "it is logged")
     before = server.telemetry.ask("/slipring/records")["lost"]
 
     def lost():
@@ -167,13 +168,13 @@ def the_file(lab, server, path):
 
     until(lost, 15, "it is counted", pause=0.3)
     os.rename(log + "-away", log)
-    # the thread looks at the path once a second; what comes before that is lost, and counted
+    # The thread checks the path once a second. Earlier records are lost, and counted.
     recorded(lab, path)
     until(lambda: "is written again" in server.log(), 5, "that is told")
 
 
 def full(lab, server, path):
-    """A disk without room: the server serves, and the file goes on once there is some."""
+    """A full disk: the server serves, and the file continues once there is space."""
     ballast = os.path.join(os.path.dirname(path), "ballast")
     free = os.statvfs(os.path.dirname(path))
     with open(ballast, "wb") as file:
@@ -186,14 +187,14 @@ def full(lab, server, path):
         if server.telemetry.ask("/slipring/records")["lost"] > before:
             break
     else:
-        raise AssertionError("nothing is ever lost")
+        raise AssertionError("no record was lost")
     os.remove(ballast)
     recorded(lab, path)
 
 
 def flood(lab, config):
-    """Strangers are refused until the first of them is rotated away. The session that was before them
-    keeps its records, in a file that is never rotated."""
+    """Strangers are refused until the first refusal is rotated away. The records of an earlier
+    session remain, in a file that refusals do not rotate."""
     path = os.path.join(lab.dir, "flood.json")
     server = lab.server({**config, "records": {"file": path, "rotate": ROTATE, "keep": 1}})
     client = lab.client(Auth("ivan", PASSWORD))
@@ -245,7 +246,7 @@ def main(lab):
     full(lab, server, path)
     with open(labs.refusals(path)) as file:
         written = file.read() + server.log()
-    assert "planted.realm" not in written  # not secret, but nothing asks for it
+    assert "planted.realm" not in written  # not secret, but never recorded
     for text in (PASSWORD, REST, NONCE):
         assert text not in written, text
     server.stop()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Start and stop: in a second, under traffic, again at once, with nothing left; signals."""
+"""Start and stop: within a second, under traffic, immediately again, without remains; signals."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ def relaying(lab):
 
 
 def left_behind(server):
-    """What of a stopped server is still there."""
+    """The remains of a stopped server."""
     left = [name for name in os.listdir(RUN) if name == server.prefix]
     sockets = server.lab.dut.run("cat", "/proc/net/packet").splitlines()[1:]
     return [f"{RUN}/{name}/{f}" for name in left for f in os.listdir(f"{RUN}/{name}")
@@ -33,12 +33,12 @@ def left_behind(server):
 
 
 def stop_and_start(lab):
-    """Five times: stops in under a second with traffic on its way, and starts again at once."""
+    """Five times: stops within a second under traffic, and starts again at once."""
     nonce, took = None, []
     for _ in range(5):
         server = lab.server(FLEET)
         client, echo = relaying(lab)
-        if nonce:  # the fleet's secret keeps nonces good over a restart (same client address)
+        if nonce:  # with a shared secret nonces stay valid over a restart (same client address)
             again = lab.client(port=40000)
             again.auth.realm, again.auth.nonce = "turn.test", nonce
             answer = again.exchange(again.signed(3, [(0x0019, b"\x11\0\0\0")]))
@@ -55,12 +55,12 @@ def stop_and_start(lab):
         client.close()
         echo.close()
     print("stopped in", " ".join(f"{t:.2f}" for t in took), "s")
-    # One of five may meet a busy machine; the limit is for what it does by itself.
+    # One of five may meet a busy machine; the limit is for the fastest.
     assert sorted(took)[2] < (10 if labs.SANITIZED else 1), took
 
 
 def signals(lab):
-    """SIGHUP, SIGUSR1 and SIGUSR2 are told in the log; SIGINT stops. What SIGHUP changes: test_reload."""
+    """SIGHUP, SIGUSR1 and SIGUSR2 are logged; SIGINT stops. test_reload has the changes of SIGHUP."""
     server = lab.server()
     client, _ = relaying(lab)
     for sig in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
@@ -82,7 +82,7 @@ def early(lab, *signals):
     lab.cleanup.callback(server.kill)
     os.mkfifo(server.path)
     server.spawn(*server.argv())
-    with open(server.path, "w") as pipe:  # opened once the other end is
+    with open(server.path, "w") as pipe:  # opens once the server reads
         with open(os.open(server.path + ".new", os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
             file.write(server.text)
         os.rename(server.path + ".new", server.path)
@@ -93,7 +93,7 @@ def early(lab, *signals):
 
 
 def early_signals(lab):
-    """Signals that come while the file is read are for who has read it."""
+    """Signals during the read of the file are handled after it."""
     server = early(lab, signal.SIGHUP, signal.SIGUSR2)
     until(lambda: server.running() and lab.plugged(), 15, "the port is there")
     until(server.ready, 60, "it is ready")
@@ -108,7 +108,7 @@ def early_signals(lab):
 
 
 def second_instance(lab):
-    """The same file prefix twice: the second one gives up with a reason, the first goes on."""
+    """Two servers with one file prefix: the second one exits with a reason, the first continues."""
     server = lab.server()
     client, _ = relaying(lab)
     done = subprocess.run(lab.dut.argv(servers.BINARY, "-c", server.path), capture_output=True,

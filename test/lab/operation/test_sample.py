@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The configuration of the documentation, started as it stands, and read with DPDK's own tool."""
+"""The sample configuration of the documentation, unchanged, queried with DPDK's own tool."""
 
 import json
 import os
@@ -21,7 +21,7 @@ WORKER = COUNTERS | {
 
 
 def dpdk_telemetry(question):
-    """One question asked with dpdk-telemetry.py -f slipring."""
+    """One query with dpdk-telemetry.py -f slipring."""
     out = labs.command("dpdk-telemetry.py", "-f", "slipring", input=question + "\n")
     answers = [json.loads(line) for line in out.splitlines() if line.startswith('{"/')]
     assert answers, out
@@ -29,7 +29,7 @@ def dpdk_telemetry(question):
 
 
 def telemetry(server, client):
-    """The commands of design section 10 and what they are made of."""
+    """The commands of design section 10 and their fields."""
     info = dpdk_telemetry("/slipring/info")
     assert {"name", "version", "pid", "uptime", "workers", "ready"} <= set(info), info
     assert info["pid"] == server.process.pid and info["workers"] == 2, info
@@ -39,7 +39,7 @@ def telemetry(server, client):
     for worker in workers:
         answer = server.telemetry.ask(f"/slipring/worker,{worker}")
         assert WORKER <= set(answer), WORKER - set(answer)
-    assert 0 in server.telemetry.ask("/slipring/drops").values(), "reasons never seen are told too"
+    assert 0 in server.telemetry.ask("/slipring/drops").values(), "reasons without a count are listed, too"
     rows = server.allocations()
     assert len(rows) == 2, rows
     keys = {"id", "client", "relay", "user", "expires", "rx", "tx", "peers"}
@@ -77,4 +77,4 @@ def main(lab):
 
 
 if __name__ == "__main__":
-    labs.run(main, port="af_packet")  # as it stands
+    labs.run(main, port="af_packet")  # unchanged

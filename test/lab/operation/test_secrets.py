@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the secrets of a configuration are in a server that runs, and in what it leaves when it
-crashes: the text of the file is gone, a password has become a key, a REST secret is in one place.
-A crash leaves no core dump unless debug.core-dumps asks for one, and then without any of them.
-Nothing that a server or --check tells, at whatever level, has a piece of a secret.
+"""Secrets of a configuration in the memory of a running server, and in its crash files: the text of
+the file is gone, a password has become a key, a REST secret is in one place. A crash leaves no core
+dump unless debug.core-dumps requests one, and then without secrets. No output of a server or
+--check, at any level, contains a piece of a secret.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ import server as servers
 import streams
 from turnlib import SUCCESS
 
-PIECE = 8  # characters in a row that tell too much
+PIECE = 8  # length of a run of characters that reveals too much
 PASSWORD, REST, NONCE = "planted-password-0a1b", "planted-rest-secret-2c3d", "planted-nonce-4e5f"
 CONFIG = {
     "auth": {
@@ -34,7 +34,7 @@ CONFIG = {
 
 
 def copies(pid, texts):
-    """How often each text is in what a process may write to."""
+    """The number of occurrences of each text in the process's writable memory."""
     found = dict.fromkeys(texts, 0)
     with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
         for line in maps:
@@ -55,7 +55,7 @@ def copies(pid, texts):
 
 
 def crash(lab, config):
-    """Aborts a server: whether the kernel has made a core dump, and the core when it is a file."""
+    """Aborts a server. Returns whether the kernel made a core dump, and the core if it is a file."""
     server = lab.server(config)
     resource.prlimit(server.process.pid, resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2)
     server.telemetry.close()
@@ -73,7 +73,7 @@ def in_core(path, text):
 
 
 def planted(lab):
-    """A configuration with a secret in every key that can hold one, and all these secrets."""
+    """A configuration with a secret in every key that can hold one, and these secrets."""
     _, key = streams.certificate(lab, "turn")
     with open(key) as file:
         pem = [line for line in file.read().splitlines() if not line.startswith("-----")]
@@ -98,7 +98,7 @@ def planted(lab):
 
 
 def assert_none(secrets, text, where):
-    """No piece of a secret, in any case and also where it is escaped."""
+    """Checks that no piece of a secret occurs, in any case or escaped."""
     text = text.lower()
     for secret in secrets:
         for offset in range(len(secret) - PIECE + 1):
@@ -107,7 +107,7 @@ def assert_none(secrets, text, where):
 
 
 def ask_control(path):
-    """What the control socket answers to everything that it lists."""
+    """The control socket's answers to all commands that list something."""
     client = control.Control(path)
     rows = client.all("allocations")
     facts = ("status", "ports", "workers", "steering", "neighbours", "drops")
@@ -116,7 +116,7 @@ def ask_control(path):
 
 
 def run_and_tell(lab):
-    """All that a server says while it starts, serves clients good and bad, and ends."""
+    """All output of a server while it starts, serves valid and invalid clients, and stops."""
     config, secrets = planted(lab)
     server = lab.server(config)
     good = lab.client(labs.turnlib.Auth("ivan", secrets[0]))
@@ -126,7 +126,7 @@ def run_and_tell(lab):
     for sig in (signal.SIGHUP, signal.SIGUSR2, signal.SIGUSR1):
         before = len(server.log())
         server.process.send_signal(sig)
-        labs.until(lambda n=before: len(server.log()) > n, 5, f"{sig.name} is told")
+        labs.until(lambda n=before: len(server.log()) > n, 5, f"{sig.name} is logged")
     commands = [c for c in server.telemetry.ask("/") if c.startswith("/slipring/")]
     assert len(commands) > 10, commands
     answers = json.dumps([server.telemetry.ask(c + p) for c in commands for p in ("", ",0", ",0,0", ",1,0")])
@@ -140,7 +140,7 @@ def run_and_tell(lab):
             assert_none(secrets, file.read(), name)
     server.stop()
     log = server.log()
-    assert '"level":"debug"' in log and '"area":"dpdk"' in log, "it tells all it can"
+    assert '"level":"debug"' in log and '"area":"dpdk"' in log, "the log has its most verbose level"
     assert_none(secrets, log, "the log")
     records = ""
     for path in (config["records"]["file"], labs.refusals(config["records"]["file"])):
@@ -153,7 +153,7 @@ def run_and_tell(lab):
 
 
 def check_and_tell(lab, text, secrets):
-    """What --check, --show-needs and a start say of a file with an error at each of its places."""
+    """The output of --check, --show-needs and a start for a file with an error at each position."""
     path = os.path.join(lab.dir, "broken.yaml")
     spots = [m.start() for m in re.finditer(r'"(?:password|key|key-sha256|secrets?|nonce)"', text)]
     spots += [m.end() for m in re.finditer("|".join(map(re.escape, secrets[:6])), text)]
@@ -175,26 +175,26 @@ def main(lab):
     labs.need_own_server()
     text, secrets = run_and_tell(lab)
     check_and_tell(lab, text, secrets)
-    os.chdir(lab.dir)  # where the kernel puts a core dump with the pattern "core"
+    os.chdir(lab.dir)  # the kernel puts core dumps with the pattern "core" here
     server = lab.server(CONFIG)
     client = lab.client(labs.turnlib.Auth("ivan", PASSWORD))
-    client.allocate()  # the key is there
+    client.allocate()  # creates the key
     found = copies(server.process.pid, [PASSWORD, REST, NONCE, "planted.realm"])
-    assert found.pop("planted.realm") > 0, "the search finds nothing at all"
+    assert found.pop("planted.realm") > 0, "the search works"
     assert found == {PASSWORD: 0, REST: 1, NONCE: 0}, found
     client.close()
     server.finish()
 
     if labs.SANITIZED:
-        return  # they make no core dumps
+        return  # no core dumps
     dumped, _ = crash(lab, CONFIG)
-    assert not dumped, "a core dump that nobody has asked for"
+    assert not dumped, "an unrequested core dump"
     dumped, core = crash(lab, {**CONFIG, "debug": {"core-dumps": True}})
-    assert dumped, "no core dump, though it is asked for"
+    assert dumped, "a requested core dump is missing"
     if core is None:
         print("core dumps go elsewhere on this machine: not searched")
         return
-    assert in_core(core, "planted.realm"), "the search finds nothing at all"
+    assert in_core(core, "planted.realm"), "the search works"
     for text in (PASSWORD, REST, NONCE):
         assert not in_core(core, text), f"{text} in the core dump"
     print(f"core dump: {os.stat(core).st_blocks // 2} KB")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The systemd unit and its drop-ins: every file of conf/ starts under what they say (confine.py).
-Without the drop-in that it takes it does not, or with a warning (several queues of a vtap), in words
-that name the capability.
+"""The systemd unit and its drop-ins: every file of conf/ starts under them (confine.py). Without a
+required drop-in it fails, or starts with a warning (several queues of a vtap), and the message
+names the capability.
 """
 
 import glob
@@ -22,13 +22,13 @@ CONF = os.path.join(labs.TOP, "conf")
 UNIT = os.path.join(CONF, "slipring.service")
 CONFINE = os.path.join(labs.TOP, "test/lab/operation/confine.py")
 PORTS, QUEUES, NAMESPACES = "ports-below-1024", "vtap-queues", "namespaces"
-PACKET = "packet"  # programs of the kernel beside packet sockets
-METRICS = "metrics"  # what it does is for test_exporter
+PACKET = "packet"  # BPF programs next to packet sockets
+METRICS = "metrics"  # test_exporter tests it
 USER = "own-user"
-BECOME = "process-user"  # root becomes another
+BECOME = "process-user"  # root changes to another user
 EXPOSED_MOST = 3.0
-LEAKS = ("env", "ASAN_OPTIONS=detect_leaks=0")  # to look for them takes ptrace(2), which the unit refuses
-NEEDS = {  # drop-ins of each file, which are all that there are
+LEAKS = ("env", "ASAN_OPTIONS=detect_leaks=0")  # leak detection needs ptrace(2), which the unit refuses
+NEEDS = {  # drop-ins of each file, all that exist
     "minimal.yaml": (),
     "cloud.yaml": (),
     "cloud-dhcp.yaml": (),
@@ -47,13 +47,13 @@ NEEDS = {  # drop-ins of each file, which are all that there are
 }
 NAMES = {PORTS: "CAP_NET_BIND_SERVICE", QUEUES: "CAP_BPF", NAMESPACES: "CAP_SYS_ADMIN", PACKET: "CAP_BPF"}
 NAMES[BECOME] = "CAP_SETUID"
-# To the place, and to the size of a machine of the lab
+# Adapts them to the site, and to the size of a lab machine.
 CHANGES = (
     ("0000:3b:00.0", "vtap:s0,queues=1"),
     ("0000:3b:00.1", "vtap:s1,queues=1"),
     ("0000:00:06.0", "vtap:s0,queues=1"),
-    ("{address: dhcp, external: 203.0.113.5}, slaac", "10.0.0.5/24"),  # nobody gives them here
-    ("f8615163-0001-1000-2000-000d3a123456", "vtap:s0,queues=1"),  # a device on VMBus
+    ("{address: dhcp, external: 203.0.113.5}, slaac", "10.0.0.5/24"),  # no DHCP and SLAAC here
+    ("f8615163-0001-1000-2000-000d3a123456", "vtap:s0,queues=1"),  # a VMBus device
     ("vtap:d0", "vtap:s0"),
     ("packet:eth0", "packet:s9"),
     ("count: 8, idle: busy", "count: 2"),
@@ -68,12 +68,12 @@ def drop_in(name):
 
 
 def text(lab, name, device=None):
-    """A file of conf/ for this place."""
+    """A file of conf/ for this site."""
     with open(os.path.join(CONF, name)) as file:
         out = file.read()
     for old, new in CHANGES:
         out = out.replace(old, new)
-    if name == "packet.yaml":  # a program more than of one worker
+    if name == "packet.yaml":  # a BPF program needs more than one worker
         out = out.replace("workers: {", "workers: {count: 2, ")
     if device:
         out = out.replace("vtap:s0", device)
@@ -88,7 +88,7 @@ def text(lab, name, device=None):
 
 
 def start(lab, config, drop_ins):
-    """Under the unit and drop-ins: the server, ready."""
+    """Starts the server under the unit and drop-ins. Returns it when ready."""
     units = [UNIT, *map(drop_in, drop_ins)]
     return lab.server(
         text=config,
@@ -124,7 +124,7 @@ def assert_told(lab, capability):
 
 
 def check_confine(lab):
-    """What confine.py does not know is an error, and what it takes away is gone."""
+    """An unknown directive is an error for confine.py, and removed privileges are gone."""
     odd = os.path.join(lab.dir, "odd.conf")
     with open(odd, "w") as file:
         file.write("[Service]\nProtectFromRain=yes\n")
@@ -148,7 +148,7 @@ def check_confine(lab):
 
 
 def as_a_user(lab):
-    """With own-user it is never root: ambient capabilities open the port, and then are given up."""
+    """With own-user it never is root: ambient capabilities open the port, and are given up then."""
     print(f"minimal.yaml: starts as another user with {USER}", flush=True)
     nobody = pwd.getpwnam("nobody")
     under = (*LEAKS, sys.executable, CONFINE, UNIT, drop_in(USER), "--")
@@ -157,7 +157,7 @@ def as_a_user(lab):
     s.binary = lab.public(s.binary)
     lab.servers.append(s)
     lab.cleanup.callback(s.kill)
-    # as RuntimeDirectory= makes it, in memory
+    # RuntimeDirectory= creates it, in memory.
     runtime = lab.cleanup.enter_context(tempfile.TemporaryDirectory(dir="/dev/shm"))
     os.chmod(runtime, 0o755)
     open(s.path, "w").close()
@@ -176,7 +176,7 @@ def as_a_user(lab):
 
 
 def becomes_a_user(lab):
-    """process.user under the unit: refused with the way out, or done."""
+    """process.user under the unit: refused with advice, or applied."""
     config = text(lab, "minimal.yaml") + "process: {user: nobody}\n"
     refused(lab, "process.user", config, (), NAMES[BECOME])
     assert "process-user.conf" in lab.servers[-1].log()
@@ -187,13 +187,13 @@ def becomes_a_user(lab):
 
 
 def exposure(*drop_ins):
-    """What systemd-analyze says of the unit with these."""
+    """The exposure that systemd-analyze reports for the unit with these drop-ins."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(UNIT, folder)
         os.mkdir(os.path.join(folder, "slipring.service.d"))
         for name in drop_ins:
             shutil.copy(drop_in(name), os.path.join(folder, "slipring.service.d"))
-        # The tool reads drop-ins of units that it is given by path from beside them
+        # The tool reads drop-ins of a unit given by path from the unit's folder.
         done = subprocess.run(
             ["systemd-analyze", "security", "--offline=true", "--no-pager", os.path.join(folder, "slipring.service")],
             capture_output=True, text=True, check=False, env={**os.environ, "LANG": "C.UTF-8"},
@@ -203,16 +203,16 @@ def exposure(*drop_ins):
 
 def check_exposure():
     if not shutil.which("systemd-analyze"):
-        return print("no systemd-analyze here: the exposure is not judged")
+        return print("no systemd-analyze here: the exposure is not checked")
     alone = exposure()
     assert alone <= EXPOSED_MOST, alone
     each = {name: exposure(name) for name in (*NAMES, METRICS, USER)}
     print(f"exposure: {alone}; with {each}", flush=True)
-    assert each[USER] < alone < each[NAMESPACES], each  # the tool has seen them
+    assert each[USER] < alone < each[NAMESPACES], each  # the tool has read them
 
 
 def share(lab):
-    """The interface that packet.yaml finds, with its addresses, and the ports it asks for."""
+    """The interface for packet.yaml, with its addresses, and the ports that it requests."""
     lab.dut.ip(*"link add s9 type veth peer name s8".split())
     for interface in ("s8", "s9"):
         lab.dut.ip("link", "set", interface, "up")
@@ -229,7 +229,7 @@ def main(lab):
     assert {os.path.basename(f) for f in glob.glob(CONF + "/*.yaml")} == set(NEEDS)
     assert set(glob.glob(CONF + "/slipring.service.d/*")) == {*map(drop_in, (*NAMES, METRICS, USER))}
     check_confine(lab)
-    lab.dut.ip("addr", "add", "192.0.2.130/32", "dev", "lo")  # the kernel's own, of streams.yaml
+    lab.dut.ip("addr", "add", "192.0.2.130/32", "dev", "lo")  # the kernel's own address, for streams.yaml
     share(lab)
     for name, drop_ins in NEEDS.items():
         for missing in drop_ins:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# long: waits for lifetimes; under ASan unit tests tell events
-"""Records of sessions and refusals of requests, with real clients: a record for each allocation made,
-refreshed and ended, whose numbers are those of the client; one for each reason that a client can be
-refused for, with its line in the log; and none lost at the stop of a server with many allocations.
+# long: waits for lifetimes; unit tests check events under ASan
+"""Records of sessions and refused requests, with real clients: a record for each allocation made,
+refreshed and ended, with the client's own numbers; one for each reason of a refusal, with its log
+line; and no loss when a server with many allocations stops.
 """
 
 import os
@@ -36,7 +36,7 @@ def address_of(client):
 
 
 def session(lab, server, path):
-    """From its allocation to its end: the same id, and the client's own numbers."""
+    """A session from its allocation to its end: one id, and the client's own numbers."""
     echo = lab.echo()
     client = lab.client()
     assert client.allocate().cls == SUCCESS
@@ -65,7 +65,7 @@ def session(lab, server, path):
 
 
 def expired(lab, path):
-    """Nobody refreshes it."""
+    """The client does not refresh it."""
     server = lab.server({"records": {"file": path}, "limits": {"lifetime": {"default": LIFETIME}}})
     client = lab.client()
     assert client.allocate().cls == SUCCESS
@@ -75,7 +75,7 @@ def expired(lab, path):
 
 
 def refusal(server, path, client, answer, reason, code, method="Allocate"):
-    """What the client was answered, the record of it, and the line."""
+    """Checks the client's answer, its record, and the log line."""
     assert answer.cls == ERROR and answer.code == code, answer
     (row,) = wanted(path, event="refused", client=address_of(client), **{"why": reason})
     assert row["code"] == code and row["method"] == method and row["proved"], row
@@ -86,7 +86,7 @@ def refusal(server, path, client, answer, reason, code, method="Allocate"):
 
 
 def refusals(lab, server, path):
-    """Each for another reason, by a client of its own."""
+    """Each client is refused for another reason."""
     for auth, reason in (
         (Auth("ivan", "wrong"), "password-wrong"),
         (Auth("nobody", "pw"), "user-unknown"),
@@ -119,7 +119,7 @@ def refusals(lab, server, path):
 
 
 def coturns_client(lab, server, path):
-    """turnutils_uclient: as many sessions as it makes, and all of them end."""
+    """turnutils_uclient: it makes this number of sessions, and all of them end."""
     before = len([r for r in labs.records(path) if r["event"] == "made"])
     uclient.start_peer(lab)
     run = uclient.start(lab, "records", SERVER4, PEER4, "-c", clients=2)
@@ -129,7 +129,7 @@ def coturns_client(lab, server, path):
 
 
 def stop(lab, path):
-    """All that live when the server stops have a record that says so."""
+    """All live sessions have a record of their end when the server stops."""
     server = lab.server({
         "auth": {"realm": "r", "secrets": [REST]},
         "records": {"file": path},
@@ -157,7 +157,7 @@ def main(lab):
         "limits": {"per-user": PER_USER},
     }, allow=("no-permission",))  # fmt: skip
     if server.telemetry.ask("/slipring/refusals") is None:
-        raise labs.Skip("workers tell of no requests")
+        raise labs.Skip("workers report no requests")
     session(lab, server, path)
     refusals(lab, server, path)
     coturns_client(lab, server, path)

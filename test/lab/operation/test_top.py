@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""slipringctl top on a terminal and without one: keys, sizes, a server that starts anew, and a terminal
-that is left as it was; and completion of what a running slipring has."""
+"""slipringctl top with a terminal and without one: keys, sizes, a server that restarts, and a
+terminal whose settings are restored; and shell completion from a running slipring."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ from lab import PEER4
 from screen import Screen
 from turnlib import SUCCESS
 
-HOSTILE = "e\x1b[2J;$(a)"  # a name that clears screens, and does worse in a shell
+HOSTILE = "e\x1b[2J;$(a)"  # a name that clears screens, and is dangerous in a shell
 SHOWN = "e%1B[2J;$(a"  # the server keeps 20 bytes, with the expiry
 
 
@@ -57,7 +57,7 @@ def people(lab):
 
 
 def started(path):
-    """Without a terminal: what takes seconds runs beside the rest of the test."""
+    """Without a terminal: slow commands run during the rest of the test."""
     argv = {
         "two": ("-n", "2", "--json"),
         "bits": ("--once", "--json", "--sort", "bitrate", "--rows", "1"),
@@ -78,7 +78,7 @@ def plain(path):
 
 
 def rates(running):
-    """JSON, a line a frame: who relays stands first, with what it relays."""
+    """JSON, one line per frame: the relaying client is first, with its rate."""
     output = {name: process.communicate(timeout=30)[0] for name, process in running.items()}
     assert all(process.returncode == 0 for process in running.values()), output
     first, second = map(json.loads, output["two"].splitlines())
@@ -86,7 +86,7 @@ def rates(running):
     row, user = first["allocations"]["rows"][0], first["users"]["rows"][0]
     assert row["user"] == user["user"] == "ivan", first
     for rate in (row["rate"], user["rate"]):
-        assert 20 < rate < 1000, first  # about 100 a second each way
+        assert 20 < rate < 1000, first  # about 100 a second in each direction
     assert first["time"] < second["time"], (first, second)
     bits = json.loads(output["bits"])
     for name in ("allocations", "users"):
@@ -95,7 +95,7 @@ def rates(running):
 
 
 def keys(path):
-    """Each key does what the line at the bottom says; every size is filled and not overrun."""
+    """Each key works as the line at the bottom says. Output fits each terminal size."""
     with Screen([PROGRAM, "--socket", path, "top"]) as screen:
         text = screen.until(r"WORKER")
         assert screen.modes == {1049: True, 25: False, 7: False}, screen.modes
@@ -133,7 +133,7 @@ def keys(path):
 
 
 def ends(path):
-    """However it ends, the terminal is as it was."""
+    """After any exit the terminal is as before."""
     argv = [PROGRAM, "--socket", path, "top", "--rows", "0"]
     job = ["bash", "-c", 'set -m; "$@"; echo "$? has stopped"; read -r; fg >/dev/null', "bash", *argv]
     with contextlib.ExitStack() as stack:
@@ -151,7 +151,7 @@ def ends(path):
         ctrl_z.key("\x1a")
         ctrl_z.until("148 has stopped")  # 128 + SIGTSTP
         assert ctrl_z.modes == {1049: False, 25: True, 7: True}, ctrl_z.modes
-        assert termios.tcgetattr(ctrl_z.slave)[3] & termios.ECHO, "it is given back"
+        assert termios.tcgetattr(ctrl_z.slave)[3] & termios.ECHO, "the terminal is restored"
         ctrl_z.key("\n")
         labs.until(lambda: ctrl_z.read(0) and ctrl_z.modes[1049], 5, "it goes on")
         ctrl_z.until("WORKER")
@@ -162,7 +162,7 @@ def ends(path):
 
 
 def restarted(lab, server, path, config):
-    """A server that goes and comes again: top says so and stays."""
+    """A server that stops and restarts: top reports it and continues."""
     with Screen([PROGRAM, "--socket", path, "top"]) as screen:
         screen.until("WORKER")
         server.kill()
@@ -176,7 +176,7 @@ def restarted(lab, server, path, config):
 
 
 def completed(path, line):
-    """What bash offers at the Tab key."""
+    """The completions of bash at the Tab key."""
     text = (
         'source "$1"; COMP_LINE=$2; COMP_POINT=${#COMP_LINE}; _slipringctl "$3"'
         '; [ ${#COMPREPLY[@]} -eq 0 ] || printf "%s\\n" "${COMPREPLY[@]}"'
@@ -195,7 +195,7 @@ def completion(path):
         ("kill --user ", {"ivan", "olga", r"e%1B\[2J\;\$\(a"}),
         ("allocations --worker=", {"0", "1"}),
     ):
-        # a server that does not answer at once is not waited for
+        # completion does not wait for a slow server
         there = lambda line=line, words=words: set(completed(path, f"slipringctl {line}")) == words
         labs.until(there, 10, f"{line!r} is completed by {words}")
 
@@ -205,7 +205,7 @@ def main(lab):
     path = os.path.join(lab.dir, "control.sock")
     config = {"control": {"socket": path}}
     server = lab.server(config)
-    labs.until(lambda: os.path.exists(path), 5, "the control socket is there")
+    labs.until(lambda: os.path.exists(path), 5, "the control socket exists")
     with contextlib.closing(Traffic(people(lab))):
         running = started(path)
         plain(path)

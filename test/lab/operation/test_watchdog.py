@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The watchdog: a worker that hangs is an alarm with its stack, and goes on or ends the process; one
-that has no CPU, or a process that stands still, is none; without management datagrams are relayed as
-ever, and what it has missed it does afterwards.
+"""The watchdog: a worker that hangs causes an alarm with its stack, and continues or ends the
+process. No alarm for a worker without CPU time or a stopped process. Without management datagrams
+are still relayed, and management catches up afterwards.
 """
 # long: management frozen for a minute
 
@@ -42,7 +42,7 @@ def relays(client, text=b"x"):
 
 
 def worker_hangs(lab, server, fault, ms):
-    """For a while: the log tells who, where, and that it goes on."""
+    """For a while: the log has the worker, the place, and that it continues."""
     before = alarms(server)
     log_end = len(server.log())
     watch.order(server, fault, worker=0, ms=ms)
@@ -56,20 +56,20 @@ def worker_hangs(lab, server, fault, ms):
 
 
 def stopped(lab, server, client):
-    """SIGSTOP of the whole process, as a machine that is paused: nobody has hung."""
+    """SIGSTOP of the whole process, like a paused machine: no thread hangs."""
     before = alarms(server)
     os.kill(server.process.pid, signal.SIGSTOP)
     time.sleep(STOPPED_S)
     os.kill(server.process.pid, signal.SIGCONT)
     until(lambda: relays(client), 5, "it relays again")
     ticks = counters(server)["ticks"]
-    until(lambda: counters(server)["ticks"] > ticks + 20, 10, "the watchdog looks on")
-    assert alarms(server) == before, "the process stood still, and that is no alarm"
+    until(lambda: counters(server)["ticks"] > ticks + 20, 10, "the watchdog runs again")
+    assert alarms(server) == before, "a stopped process causes no alarm"
     assert counters(server)["late_ticks"] > 0
 
 
 def received(client, n, timeout=0.1):
-    """How many of n datagrams come, each within a time: a busy machine lets them wait."""
+    """The number of n datagrams that come back, each within a time: a busy machine delays them."""
     got = 0
     while got < n and client.wait("channel", timeout=timeout * labs.SLOW) is not None:
         got += 1
@@ -77,14 +77,14 @@ def received(client, n, timeout=0.1):
 
 
 def frozen(lab, server, client, echo):
-    """Management stands still: not one datagram is lost, and later it has missed nothing."""
+    """Management hangs: no datagram is lost, and later it has missed no event."""
     before = alarms(server)
     log_end = len(server.log())
     watch.order(server, "block", ms=int(FROZEN_S * 1000))
     told = lambda: server.log()[log_end:]
     until(lambda: "management makes no progress" in told(), 10, "management is frozen")
     assert "dp_fault_now+" in told()
-    end = time.monotonic() + FROZEN_S - 1.5  # well before it goes on
+    end = time.monotonic() + FROZEN_S - 1.5  # well before it continues
     sent, got = 0, 0
     with relaying(lab, echo) as short:  # made and ended meanwhile
         assert relays(short)
@@ -101,14 +101,14 @@ def frozen(lab, server, client, echo):
     text = told()
     assert "sessions" not in text or "management goes on" in text, text
     until(lambda: "management goes on" in told(), 10, "management goes on")
-    until(lambda: "ended" in told() and "made" in told(), 10, "what happened meanwhile is told")
+    until(lambda: "ended" in told() and "made" in told(), 10, "events of that time are logged")
     assert alarms(server) == (before[0], before[1] + 1)
     assert "worker" not in re.sub(r"fault by order.*", "", told()).replace("workers:", ""), told()
     print(f"management frozen for {FROZEN_S} s: {sent} datagrams, none lost")
 
 
 def starved(lab, server):
-    """Others take all the CPUs there are: that is no alarm, and no end."""
+    """Others use all CPUs: no alarm, and the process does not end."""
     before = alarms(server)
     stop = threading.Event()
     busy = [labs.subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2 * os.cpu_count())]
@@ -121,7 +121,7 @@ def starved(lab, server):
 
 
 def refused(lab, server):
-    """Orders that make no sense, and any order where they are not allowed."""
+    """Invalid orders, and any order while they are disabled."""
     with watch.control.Control(server.config["control"]["socket"]) as client:
         assert "must be one of" in client.refused("fault", **{"what": "dance"})
         assert "what: missing" in client.refused("fault", worker=0)
@@ -138,7 +138,7 @@ def not_allowed(lab):
 
 
 def hangs_for_ever(lab, fault):
-    """The process ends, and its last words are whose fault it was."""
+    """The process ends, and its last log lines name the cause."""
     server = lab.server(watch.config(lab, watchdog={"alarm-ms": 100, "abort-ms": 400}))
     begin = time.monotonic()
     watch.order(server, fault, worker=1)
@@ -149,7 +149,7 @@ def hangs_for_ever(lab, fault):
     report = watch.Report(log[log.index("slipring crash report") :])
     assert report.whole and "worker 1 " in report.rows["reason"], report.text
     assert "dp_fault_now" in report.stack() and "worker_run" in report.stack(), report.text
-    print(f"{fault} for ever: ended after {took:.2f} s")
+    print(f"{fault} without end: exited after {took:.2f} s")
 
 
 def main(lab):
