@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reload of a running server: users, secrets, quotas, peers change and no call that may go on notices;
-what a file has that takes a restart, or is wrong, changes nothing."""
+"""Reload of a running server: users, secrets, quotas and peers change, and calls that remain
+allowed continue. If the file has an error or a change that needs a restart, nothing changes."""
 
 import json
 import os
@@ -39,13 +39,13 @@ def users(lab, server, echo):
     petr = client_of(lab, "petr", "of-petr", echo)
     line = reload(server, {"auth": {"users": [USERS[0], {"name": "petr", "password": "of-petr"}]}})
     assert "1 change is in use; 1 allocation ended" in line, line
-    assert not relays(olga), "her allocation has ended"
-    assert olga.refresh().code == 401, "and nobody knows her"
+    assert not relays(olga), "olga's allocation has ended"
+    assert olga.refresh().code == 401, "and the user is unknown"
     for client in (ivan, petr):
         assert relays(client) and client.refresh().cls == SUCCESS
     line = reload(server, {"auth": {"users": [USERS[0], {"name": "petr", "password": "other"}]}})
     assert "auth.users[petr].password: changed" in server.log() and "of-petr" not in server.log()
-    assert relays(petr) and petr.refresh().code == 401, "his password is another now"
+    assert relays(petr) and petr.refresh().code == 401, "the password has changed"
     assert "1 allocation ended" in reload(server, {})
     return ivan
 
@@ -73,7 +73,7 @@ def quotas(lab, server):
     clients = [lab.client(turnlib.Auth("petr", "of-petr")) for _ in range(3)]
     assert [client.allocate().cls for client in clients] == [SUCCESS] * 3
     line = reload(server, {**users, "limits": {"per-user": 2}})
-    assert "0 allocations ended" in line, f"{line}: he keeps what he has"
+    assert "0 allocations ended" in line, f"{line}: existing allocations stay"
     line = reload(server, {**users, "limits": {"per-user": 1, "on-lower": "end"}})
     assert "2 allocations ended" in line, line
     assert sorted(client.refresh().code for client in clients) == [0, 437, 437]
@@ -83,8 +83,8 @@ def quotas(lab, server):
 
 
 def externals(lab, server, ivan, echo):
-    """The first external address of the box comes and its last one goes: channels of before and after
-    relay, and who makes an allocation is told what holds then."""
+    """The server's first external address is added and its last one removed: channels from before
+    and after relay, and a new allocation gets the current address."""
     port, public = server.config["ports"][0], "203.0.113.1"
     assert f"{SERVER4}/24" in port["addresses"]
     translated = [
@@ -116,7 +116,7 @@ def externals(lab, server, ivan, echo):
 
 
 def refused(lab, server, ivan):
-    """What cannot be taken: nothing is, not even what could be."""
+    """A file that cannot be applied changes nothing, not even its valid parts."""
     before = reload(server)
     assert "the file matches the running configuration" in before, before
     change = {"limits": {"per-user": 1}}
@@ -135,13 +135,13 @@ def refused(lab, server, ivan):
     os.remove(server.path)
     assert "nothing has changed: " in reload(server)
     second = lab.client()
-    assert second.allocate().cls == SUCCESS, "the limit is none of those that were refused"
+    assert second.allocate().cls == SUCCESS, "no limit of a refused file applies"
     second.close()
     assert relays(ivan)
 
 
 def program(server, path):
-    """slipringctl config: what a reload would change, the order for one, and what became of it."""
+    """slipringctl config: the changes that a reload would make, the order for one, and its result."""
     reload(server, {})
     assert "the file matches the running configuration" in control.ctl(path, "config", "diff")
     write(server, {"limits": {"per-user": 5}, "auth": {"users": [*USERS, {"name": "a", "password": "planted-of-a"}]}})
@@ -155,7 +155,7 @@ def program(server, path):
     out = control.ctl(path, "config", "diff")
     assert "dtls.sessions" in out and "restart" in out and "auth.secrets" in out, out
     print(out)
-    assert "planted" not in out + server.log(), "secrets are not told"
+    assert "planted" not in out + server.log(), "secrets are not printed"
     out = control.ctl(path, "config", "reload", code=1)
     assert "refused" in out and "dtls.sessions takes a restart, which ends calls" in out, out
     assert control.ctl(path, "config", code=0) == out
@@ -167,7 +167,7 @@ def program(server, path):
 
 
 def slow_file(lab, server, path):
-    """A diff of a file that takes its time keeps nobody else waiting. The file is a pipe here."""
+    """A diff of a file that is slow to read delays no other client. The file is a pipe here."""
     reload(server, {})
     with open(server.path) as file:
         text = file.read()
@@ -175,10 +175,10 @@ def slow_file(lab, server, path):
     os.mkfifo(server.path)
     with control.Control(path) as client, control.Control(path) as second:
         client.sock.sendall(b'{"v":1,"cmd":"config","do":"diff"}\n')
-        assert "one at a time" in until(lambda: second.refused("config", do="diff"), 5, "it is under way")
+        assert "one at a time" in until(lambda: second.refused("config", do="diff"), 5, "it is running")
         assert second.ask("status")["allocations"] >= 0
         server.process.send_signal(signal.SIGUSR2)
-        until(lambda: "SIGUSR2: no listener has a certificate" in server.log(), 10, "management goes on")
+        until(lambda: "SIGUSR2: no listener has a certificate" in server.log(), 10, "management continues")
         with open(server.path, "w") as pipe:
             pipe.write(text)
         answer = client.line()

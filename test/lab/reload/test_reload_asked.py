@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Orders beside readers of metrics: as many connections as telemetry takes ask for lists one after the
-other, and neither a reload nor a drain nor the end of an allocation waits for a gap between them."""
+"""Orders during telemetry queries: as many connections as telemetry accepts query lists without a
+pause, and no reload, drain or end of an allocation waits for a gap."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ READERS, RELOADS = 9, 20  # telemetry takes ten connections, one of which is the
 
 
 class Reader:
-    """Asks for a list, and again as soon as it has it."""
+    """Queries a list, and again as soon as it has the answer."""
 
     def __init__(self, server, stop):
         self.telemetry, self.stop, self.answers = Telemetry(server.prefix), stop, 0
@@ -28,14 +28,14 @@ class Reader:
 
     def read(self):
         while not self.stop.is_set():
-            with contextlib.suppress(OSError, ValueError):  # there may be ten, and one that has left may count
+            with contextlib.suppress(OSError, ValueError):  # a closed one may still count
                 while not self.stop.is_set():
                     self.answers += bool(self.telemetry.ask("/slipring/allocations,0,0"))
             self.telemetry.close()
 
 
 def reloads(server, first, n):
-    """How long each of n reloads took; all change something."""
+    """The durations of n reloads, each with a change."""
     took = []
     for i in range(first, first + n):
         begin = time.monotonic()
@@ -81,7 +81,7 @@ def main(lab):
         reader.thread.join()
     print(f"a reload alone took {alone:.3f} s at most, beside {READERS} readers {max(beside):.3f} s; "
           f"other orders {took:.3f} s; answers to readers: {answers}")  # fmt: skip
-    # ten readings of the log; in the queue of readers a single one took 9.8 s
+    # ten polls of the log; in the readers' queue a single order took 9.8 s
     assert max(beside) < (1 + 2 * alone) * labs.SLOW, beside
     assert min(answers) > 0, answers
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reload of what is no policy: the log, records, certificates, DSCP, limits of connections, the idle
-mode, and a gateway, beside a client who relays all the time."""
+"""Reload of settings other than policy: the log, records, certificates, DSCP, limits of
+connections, the idle mode, and a gateway, while a client relays all the time."""
 
 import contextlib
 import json
@@ -19,13 +19,13 @@ from turnlib import SUCCESS
 
 
 def order(server, path, change, code=0):
-    """slipringctl config reload of the file with these changes, and what it says."""
+    """slipringctl config reload of the file with these changes. Returns its output."""
     write(server, change)
     return control.ctl(path, "config", "reload", code=code)
 
 
 def certificate_name(lab):
-    """Whom openssl s_client finds at the TLS listener."""
+    """The name in the certificate that openssl s_client gets from the TLS listener."""
     said = lab.cli.run("openssl", "s_client", "-connect", f"{streams.V4}:5349", check=False, input="Q\n")
     return re.search(r"subject=CN ?= ?(\S+)", said)[1]
 
@@ -47,12 +47,12 @@ def log_and_records(lab, server, path, client):
     out = order(server, path, {"records": {"file": away}, "limits": {"per-user": 1}}, code=1)
     assert away in out and "no such directory" in out, out
     with lab.client() as newcomer:
-        assert newcomer.allocate().cls == SUCCESS, "of a file that is refused nothing is taken"
+        assert newcomer.allocate().cls == SUCCESS, "a refused file changes nothing"
     assert relays(client)
 
 
 def certificates(lab, server, path, client):
-    """Other files, and the same with other contents; one that is of no use refuses all."""
+    """Other files, and the old names with new contents. One unusable file refuses the reload."""
     assert certificate_name(lab) == "first"
     streams.certificate(lab, "second", "second")
     files = {"certificate": os.path.join(lab.dir, "second.pem"), "key": os.path.join(lab.dir, "second.key")}
@@ -62,7 +62,7 @@ def certificates(lab, server, path, client):
     streams.certificate(lab, "third", "second")
     out = order(server, path, {"tls": files, "streams": {"per-source": 3}})
     assert "the file matches the running configuration" in out, out
-    assert certificate_name(lab) == "third", "read again, as it was asked for"
+    assert certificate_name(lab) == "third", "the files were read again"
     with open(files["certificate"], "w") as file:
         file.write("no certificate")
     out = order(server, path, {"tls": files, "limits": {"per-user": 1}}, code=1)
@@ -74,10 +74,10 @@ def certificates(lab, server, path, client):
 
 
 def by_signal(lab, server):
-    """SIGUSR2 reads the files of the configuration in use, also after a reload that was about others."""
+    """SIGUSR2 reads the files of the current configuration, also after a reload with other changes."""
     write(server, {"limits": {"per-user": 7}})
     server.process.send_signal(signal.SIGHUP)
-    until(lambda: "reload by SIGHUP: 1 change is in use" in server.log(), 10, "the limit is taken up")
+    until(lambda: "reload by SIGHUP: 1 change is in use" in server.log(), 10, "the limit applies")
     streams.certificate(lab, "again")
     server.process.send_signal(signal.SIGUSR2)
     until(lambda: "SIGUSR2: " in server.log(), 10, "the files are read")
@@ -88,7 +88,7 @@ def by_signal(lab, server):
 
 
 def connections(lab, server, path):
-    """streams.per-source, for who comes from then on."""
+    """streams.per-source, for later connections."""
     clients = [streams.client(lab, "tcp") for _ in range(3)]
     assert [c.binding().cls for c in clients] == [SUCCESS] * 3
     out = order(server, path, {"streams": {"per-source": 2}, "workers": {"idle": "saving"}})
@@ -96,7 +96,7 @@ def connections(lab, server, path):
     with contextlib.suppress(ConnectionResetError):
         streams.connect(lab)
     streams.counted(server, "refused_source")
-    assert clients[0].binding().cls == SUCCESS, "who is there stays"
+    assert clients[0].binding().cls == SUCCESS, "an existing connection stays"
     order(server, path, {})
     for c in clients:
         c.close()

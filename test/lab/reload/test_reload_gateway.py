@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Another router by reload, for the data path and for the kernel behind the exception port: a client of
-UDP and one of TLS, both behind routers, go on by the new one, and the old one is switched off.
+"""A reload changes the router, for the data path and for the kernel behind the exception port: a
+UDP client and a TLS client, both behind routers, continue through the new one, and the old one is
+switched off.
 
         far 10.98.0.2 ─┬─ r0 ── gw 10.99.0.254, fd99::fe ──┬─ bridge ── slipring ── sr0 (kernel)
                        └─ r1 ── new 10.99.0.253, fd99::fd ─┘
@@ -27,7 +28,7 @@ CHANGED = [{"to": "192.0.2.0/24", "via": NEW[0]}, {"to": "203.0.113.0/24", "via"
 
 
 def second_router(lab):
-    """Another way to the far host, which it does not use yet."""
+    """Another route to the far host, which the host does not use yet."""
     lab.new = lab.host(lab.cleanup, "new", "g1", 253, tuple(NEW))
     lab.far.ip(*"link add r1 type veth peer name f1 netns".split(), lab.new.name)
     for ns, interface, addresses in (
@@ -47,7 +48,7 @@ def second_router(lab):
 
 
 def kernel_routes(lab):
-    """The routes by way of routers that the kernel of the server has, as {destination: router}."""
+    """The routes through routers in the server's kernel, as {destination: router}."""
     found = {}
     for family in "-4", "-6":
         for line in lab.exc.ip(family, "route", "show", "dev", "sr0").splitlines():
@@ -64,7 +65,7 @@ def expected(gateways, routes):
 
 
 def over_tls(lab, ip):
-    """A TLS client in the far network, on the addresses of the port itself."""
+    """A TLS client in the far network, to the addresses of the port itself."""
     with lab.far.enter():
         sock = socket.socket(socket.AF_INET6 if ":" in ip else socket.AF_INET)
     lab.cleanup.callback(sock.close)
@@ -93,7 +94,7 @@ def work(clients):
 
 
 def refused(lab, path, server, port):
-    """A route that the kernel does not take: nothing of the file is in use, and no route is another."""
+    """A route that the kernel refuses: nothing of the file applies, and no route changes."""
     route = "203.0.113.0/24 via 10.99.0.2 dev sr0 onlink metric 1024".split()
     lab.exc.ip("route", "add", *route)
     before = kernel_routes(lab)

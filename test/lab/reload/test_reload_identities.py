@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Certificates and ALPN of one listener, beside those of all: over TLS and DTLS, changed beside media
-of which nothing is lost, and refused as a whole where a file is of no use."""
+"""Certificates and ALPN of one listener and of all listeners, over TLS and DTLS. Changes lose no
+media, and an unusable file refuses the whole reload."""
 
 import os
 import re
@@ -20,7 +20,7 @@ from test_reload_box import order
 from turnlib import SUCCESS
 
 OWN_DTLS = 5350
-# Where openssl s_client finds each listener, with its options: of all, and with its own.
+# Arguments of openssl s_client for each listener: with the common settings, and with its own.
 ALL = ((f"{streams.V4}:5349",), (f"{SERVER4}:{dtls.PORT}", "-dtls"))
 OWN = ((f"{streams.V4}:443",), (f"{SERVER4}:{OWN_DTLS}", "-dtls"))
 
@@ -42,7 +42,7 @@ class Media(threading.Thread):
             self.came += self.client.wait("channel", timeout=5 * labs.SLOW)[2] == b"%d" % self.sent
 
     def goes_on(self):
-        """Waits until it has relayed more."""
+        """Waits until it has relayed more datagrams."""
         before = self.came
         until(lambda: self.came > before + 2, 10, "media goes on")
 
@@ -64,7 +64,7 @@ def name(lab, listener):
 
 
 def takes(lab, listener, offer, chosen):
-    """What a listener makes of an offer; None: it refuses it."""
+    """The listener's choice for an ALPN offer, or None if it refuses."""
     out = s_client(lab, listener, "-alpn", offer)
     if chosen is None:
         assert "Cipher is (NONE)" in out, out
@@ -80,7 +80,7 @@ def files(lab, file):
 
 
 def listeners(tls, over_dtls):
-    """Four that clients have, and UDP; two have these in place of what all have."""
+    """Four TLS and DTLS listeners, and UDP. Two have these settings instead of the common ones."""
     return [
         {"transport": "udp", "address": SERVER4},
         {"transport": "tls", "address": streams.V4, "port": 5349},
@@ -91,7 +91,7 @@ def listeners(tls, over_dtls):
 
 
 def tickets(lab):
-    """They are good where they come from, and nowhere else."""
+    """Tickets are valid at their own listener only."""
     for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
         tls = streams.context(minimum_version=version, maximum_version=version)
         for transport, again in (("tls", True), ("auto", False)):
@@ -124,7 +124,7 @@ def of_one_and_of_all(lab):
 
 
 def changed(lab, server, path, media):
-    """Other files, other names, nothing of its own any more."""
+    """Other files, other names, and no separate settings any more."""
     streams.certificate(lab, "third", "third")
     change = listeners({**files(lab, "third"), "alpn": ["stun.turn", "my.turn"]}, {"alpn": ["h2"]})
     out = order(server, path, {"listeners": change, "tls": {"alpn": []}})
@@ -142,7 +142,7 @@ def changed(lab, server, path, media):
 
 
 def renewed(lab, server):
-    """SIGUSR2 reads those of one listener again, too."""
+    """SIGUSR2 reads the files of a single listener again, too."""
     cert, key = streams.certificate(lab, "fourth", "fourth")
     for kind, made in (("pem", cert), ("key", key)):
         shutil.move(made, os.path.join(lab.dir, f"third.{kind}"))
@@ -153,7 +153,7 @@ def renewed(lab, server):
 
 
 def expired(lab, server):
-    """A certificate in use that has ended is told of by status and telemetry, until another is read."""
+    """status and telemetry report an expired certificate in use until another one is read."""
     identity = files(lab, "third")
     box = control.Control(os.path.join(lab.dir, "control.sock"))
     wrong = lambda: [w for w in box.ask("status")["warnings"] if "certificate" in w]
@@ -175,7 +175,7 @@ def expired(lab, server):
 
 
 def refused(lab, server, path, running):
-    """A file of no use, and an entry that is none: nothing is taken, not even what could be."""
+    """An unusable file, or an invalid entry: nothing changes, not even valid parts."""
     away = {**files(lab, "third"), "certificate": os.path.join(lab.dir, "away.pem")}
     change = {"limits": {"per-user": 1}, "tls": {"alpn": []}, "listeners": listeners(away, away)}
     out = order(server, path, change, code=1)
@@ -193,7 +193,7 @@ def refused(lab, server, path, running):
     assert "the last reload was refused: " in warning and "its certificate is not named" in warning
     assert [name(lab, end) for end in (*ALL, *OWN)] == ["first", "first", "fourth", "first"]
     clients = [dtls.client(lab) for _ in range(2)]
-    assert [client.allocate().cls for client in clients] == [SUCCESS] * 2, "no limit of such a file"
+    assert [client.allocate().cls for client in clients] == [SUCCESS] * 2, "no limit of a refused file"
     for client in clients:
         client.close()
 

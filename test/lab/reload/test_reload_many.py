@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# alone: a time is taken
+# alone: it measures a time
 # long: 100,000 allocations
-# full: reload has the same with few allocations
-"""A user of very many allocations is gone with a reload: all of them end, within a second of the order,
-each with that reason in its record, and the calls of others go on."""
+# full: reload does this with few allocations
+"""A reload removes a user with very many allocations: all of them end within a second of the order,
+each with that reason in its record, and other users' calls continue."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ OLGA = {"name": "olga", "password": "of-olga"}
 
 
 def clients(gen):
-    """COUNT of them, which relay until they are told that they have no allocation."""
+    """COUNT allocations, which relay until the clients are told that they have no allocation."""
     return gen.start(
         *probes(*IVAN, clients="10.99.0.20-10.99.0.39/24"),
         *("--peer-port", "net_af_packet1,iface=l1", "--peer-addr", PEERS4),
@@ -34,7 +34,8 @@ def clients(gen):
 
 
 def gone(server):
-    """Seconds from the order until the last one has ended, less those that others had the CPU."""
+    """Seconds from the order until the last one has ended, without the time that others had the
+    CPU."""
     told = lambda: [line for line in server.log().splitlines() if "reload by SIGHUP: " in line]
     write(server, {"auth": {"users": [OLGA]}})
     begin, waited = time.monotonic(), keep.waited(server)
@@ -68,7 +69,7 @@ def main(lab):
         there = lambda: ask.ask("status")["allocations"] == COUNT + 1
         until(there, 60 + COUNT / 1000, f"{COUNT} allocations", pause=0.2)
         server.check()
-        # what a user who is gone still sends and asks is a stranger's
+        # further data and requests of a removed user count as a stranger's
         server.allow |= {"peer-no-allocation", "no-allocation", "guess-rate", "unauthenticated-rate"}
         took = gone(server)
         assert ask.ask("status")["allocations"] == 1
@@ -76,7 +77,7 @@ def main(lab):
     assert not labs.LONG or took < 1.0 * labs.SLOW, took
     assert relays(olga)
     until(lambda: reasons(records).count("user-gone") == COUNT, 60, "each has its record")
-    run.process.kill()  # its clients would ask for long
+    run.process.kill()  # its clients would retransmit for a long time
     server.finish()
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`systemctl reload slipring`, without systemd: the line ExecReload= of the unit, as it is and under what
-the unit says of privileges. It succeeds with a good file, and fails with one that is refused."""
+"""`systemctl reload slipring`, without systemd: the unit's line ExecReload= unchanged, under the
+unit's privileges. It succeeds with a valid file, and fails with a refused one."""
 
 import os
 import re
@@ -17,7 +17,7 @@ from turnlib import SUCCESS
 
 UNIT = os.path.join(labs.TOP, "conf/slipring.service")
 CONFINE = os.path.join(labs.TOP, "test/lab/operation/confine.py")
-# The places that the unit names, for one command: the socket of the server, and slipringctl
+# Replacements for the unit's paths, for one command: the server's socket, and slipringctl.
 PLACES = """mount -t tmpfs none /run && mkdir /run/slipring && mount --bind "$1" /run/slipring &&
     mount --bind "$2" /usr/local/bin && shift 2 && exec "$@" """
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # long: a thousand reloads
-"""Reload after reload beside media, every other one of a file that is refused: nothing is lost, and
-no more datagrams take long than in the spans without reloads between them.
+"""Many reloads during media, every other one with a refused file: nothing is lost, and no more
+datagrams are slow than in the periods without reloads.
 
-LAB_PPS=20k media at another rate.
+LAB_PPS=20k selects another rate.
 """
 
 import os
@@ -20,11 +20,11 @@ from loadgen import IVAN, media
 from test_reload import write
 
 SPANS, RELOADS = (10, 100) if labs.LONG else (1, 30)
-LONG_NS = 1_048_576  # the class of times from about a millisecond on
+LONG_NS = 1_048_576  # the bucket of times from about a millisecond on
 
 
 def times(server):
-    """How many datagrams were timed since the start, and how many of them took over a millisecond."""
+    """The number of datagrams timed since the start, and the number that took over a millisecond."""
     timed = slow = 0
     for worker in server.telemetry.ask("/slipring/workers"):
         h = server.telemetry.ask(f"/slipring/histograms,{worker}")
@@ -35,7 +35,7 @@ def times(server):
 
 
 def change(n):
-    """Something of all that a reload gives to workers, and of the management side."""
+    """Changes that reach the workers, and changes for management."""
     return {
         "limits": {"per-user": 100 + n, "requests": 1 + n % 32},
         "peers": {"deny": [f"192.0.2.{n % 200}/32"]},
@@ -54,7 +54,7 @@ def reload(server, ask, n):
 
 
 def span(server, work):
-    """The seconds that work takes, and what of times() falls into them."""
+    """The seconds that work takes, and the increase of times() meanwhile."""
     start, before = time.monotonic(), times(server)
     work()
     return time.monotonic() - start, [b - a for a, b in zip(before, times(server))]

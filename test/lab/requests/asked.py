@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Some hundred things that a client may say, right, at the edge and wrong, each with a name.
+"""Some hundred messages that a client may send, valid, borderline and invalid, each with a name.
 
-build(talker) makes the bytes once the talker has reached the state of the case. A case whose framing is
-a lie, so that nobody knows where the next message begins, is for UDP alone.
+build(talker) makes the bytes once the talker has reached the state of the case. A case whose
+framing is wrong, so that the start of the next message is unknown, is for UDP only.
 """
 
 import struct
@@ -47,7 +47,7 @@ TRANSPORT = (REQUESTED_TRANSPORT, UDP)
 UNKNOWN = (0x7F01, b"1234")
 OPTIONAL = (0xFF01, b"odd")
 LIFETIMES = (0, 1, 599, 600, 601, 3599, 3600, 3601, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
-LENGTHS = (0, 1, 2, 3, 5, 8)  # of what has four bytes
+LENGTHS = (0, 1, 2, 3, 5, 8)  # for an attribute of four bytes
 PEERS = ("0.0.0.0", "0.0.0.1", "10.99.0.9", "100.64.0.1", "127.0.0.1", "127.255.255.255", "169.254.1.1",
          "192.0.2.1", "192.168.1.1", "198.18.0.1", "203.0.113.1", "8.8.8.8", "224.0.0.1",
          "239.255.255.255", "240.0.0.1", "255.255.255.255", "10.99.0.255", "10.99.0.0", "172.16.0.1",
@@ -68,7 +68,7 @@ class Case:
 
 
 def plain(data, *_):
-    """A build that needs no talker."""
+    """A build that ignores the talker."""
     return lambda talker: data
 
 
@@ -78,7 +78,7 @@ def said(method, *attrs, cls=REQUEST, **changes):
 
 
 def of_method(method):
-    """What a request has to have, whatever else it has."""
+    """Attributes that every request of this method needs."""
     return [TRANSPORT] if method == ALLOCATE else []
 
 
@@ -104,7 +104,7 @@ def asked_of(method, *peers, attrs=(), number=None):
 
 
 def sent(peer, payload=b"x", attrs=()):
-    """A build of a Send indication; None leaves an attribute out."""
+    """A build of a Send indication. None omits an attribute."""
 
     def make(talker):
         tid = new_tid()
@@ -120,7 +120,7 @@ def sent(peer, payload=b"x", attrs=()):
 
 
 def twice(first, second):
-    """A build whose first message is said, and answered, before."""
+    """A build that first sends another message and waits for its answer."""
 
     def make(talker):
         talker.outcome(first(talker))
@@ -147,7 +147,7 @@ def framing():
         name = f"framing: attribute of length {length} where four bytes are"
         yield Case(name, "", patched(22, struct.pack("!H", length)))
     for cookie in (b"\0\0\0\0", b"\x21\x12\xa4\x43", b"\xff\xff\xff\xff"):
-        message = build(REQUEST, ALLOCATE)  # Binding may come without: RFC 3489
+        message = build(REQUEST, ALLOCATE)  # Binding does not need the cookie: RFC 3489
         message = message[:4] + cookie + message[8:]
         yield Case(f"framing: magic cookie {cookie.hex()}", "", plain(message), True)
     for first in (0x04, 0x10, 0x40, 0x80, 0xC0, 0xFF):
@@ -197,7 +197,7 @@ def methods():
     """Every method in every class, unsigned and signed."""
     for method in (*range(16), 0x10, 0x7F, 0x80, 0xFF, 0x100, 0xFFF):
         for cls, name in enumerate(CLASSES):
-            udp_only = method >= 0x80  # a first byte that is not STUN's over a stream
+            udp_only = method >= 0x80  # over a stream its first byte is not STUN's
             for state in ("", "challenged"):
                 attrs = of_method(method)
                 make = said(method, *attrs, cls=cls) if state else plain(build(cls, method, attrs))
@@ -424,6 +424,6 @@ def data():
 
 
 def all_cases():
-    # what makes a server deaf takes longest to be heard, and comes first
+    # cases after which a server is silent take longest, and come first
     makers = (data, framing, bindings, methods, credentials, allocates, refreshes, permissions, channels)
     return [case for make in makers for case in make()]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of small cases that run against one server, each with clients of its own.
+"""Tables of small cases that run against one server, each with its own clients.
 
-A case returns what the server answered (a turnlib.Message, or None for silence); the table says
-what the RFC wants, and what coturn answers where it differs (doc/coturn.md).
+A case returns the server's answer (a turnlib.Message, or None for silence). The table has the
+answer that the RFC requires, and coturn's answer if it differs (doc/coturn.md).
 """
 
 import os
@@ -11,7 +11,7 @@ import traceback
 import turnlib
 
 ON_COTURN = os.environ.get("LAB_SERVER") == "coturn"
-DIFFERS = "differs"  # coturn does something else that a code does not tell
+DIFFERS = "differs"  # coturn differs in something other than the code
 SIGNED = {turnlib.MESSAGE_INTEGRITY, turnlib.MESSAGE_INTEGRITY_SHA256}
 cases = []
 
@@ -30,7 +30,7 @@ def case(expect, clause, coturn=None):
 
 
 def judge(lab, function, wanted, signed):
-    """Runs one case; the text of what is wrong, or an empty string."""
+    """Runs one case. Returns a description of the failure, or an empty string."""
     try:
         answer = function(lab)
     except Exception:
@@ -48,9 +48,9 @@ def judge(lab, function, wanted, signed):
 
 
 def run_all(lab, signed=False):
-    """Runs every registered case; fails with the list of those that went wrong.
+    """Runs every registered case and fails with the list of failures.
 
-    signed: every answer follows on authentication, so it has to carry MESSAGE-INTEGRITY.
+    signed: every answer follows authentication, so it must contain MESSAGE-INTEGRITY.
     """
     bad = 0
     for function, wanted, clause in cases:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where this server answers otherwise than Debian's coturn (4.6.1), why, and by which clause.
+"""Differences between this server's answers and those of Debian's coturn (4.6.1), with their
+reasons and clauses.
 
-A difference that is not here fails the test, and so does an entry that no longer occurs. doc/coturn.md
-tells operators what matters to them.
+A difference that is not listed fails the test, and so does an entry that no longer occurs.
+doc/coturn.md describes those that matter to operators.
 """
 
 import fnmatch
@@ -16,7 +17,7 @@ GRANTS = ("success",)
 
 @dataclass(frozen=True)
 class Attribute:
-    """One that our answers with these verdicts have, and coturn's have not."""
+    """An attribute in our answers with these verdicts that coturn's answers do not have."""
 
     kind: int
     verdicts: tuple
@@ -26,8 +27,8 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Difference:
-    """cases: patterns of names. ours, theirs: verdicts, the latter several, with what was granted if the
-    verdicts are the same. over: the transport, if it is so over one alone."""
+    """cases: patterns of names. ours, theirs: verdicts, the latter several, with the granted values
+    if the verdicts are equal. over: the transport, if the difference occurs on one only."""
 
     cases: tuple
     ours: str
@@ -138,10 +139,10 @@ DIFFERENCES = (
 
 
 class Judge:
-    """Sorts what was seen into what is alike, what is listed, and what is not."""
+    """Sorts outcomes into equal ones, listed differences, and unlisted ones."""
 
     def __init__(self, over):
-        """over: {transport: whether all of its cases are seen}."""
+        """over: {transport: True if all of its cases run}."""
         self.over = over
         self.seen = 0
         self.used = {}
@@ -171,7 +172,7 @@ class Judge:
         return bool(patterns)
 
     def without_ours(self, ours, theirs):
-        """True when the answers are alike except for attributes that are listed."""
+        """True if the answers are equal except for listed attributes."""
         more = ours.attrs - theirs.attrs
         listed = [a for a in ATTRIBUTES if a.kind in more and ours.verdict in a.verdicts]
         for entry in listed:
@@ -179,10 +180,10 @@ class Judge:
         return theirs.attrs == ours.attrs - {a.kind for a in listed} or None
 
     def unused(self):
-        """Texts of entries, and of their patterns, that nothing was seen of."""
+        """Texts of entries and patterns that did not occur."""
         for entry in ATTRIBUTES:
             if entry not in self.used:
-                yield f"an attribute {entry.kind:#06x} of ours alone"
+                yield f"an attribute {entry.kind:#06x} in our answers only"
         for entry in DIFFERENCES:
             if self.over.get(entry.over, True):
                 for pattern in set(entry.cases) - self.used.get(entry, set()):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A client of one server that says one thing and tells what comes back of it, silence included.
+"""A client of one server that sends one message and returns the outcome, silence included.
 
-Silence is proved by an answer to what was asked later on the same 5-tuple: a Binding request first, and
-then a request that needs credentials, because a server may look those up beside its other work.
+An answer to a later request on the same 5-tuple proves silence: first to a Binding request, then to
+a request with credentials, because a server may look up users in parallel.
 """
 
 import contextlib
@@ -44,9 +44,9 @@ WAIT, TRIES, ROUNDS = 1.0, 4, 2
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a server made of something. verdict: "error 401", "success", "silence", "closed", "deaf" (it
-    answers nothing more), or what it relayed. attrs: the types of the answer's attributes. granted: the
-    lifetime, and the family of the relayed address."""
+    """The outcome of a message. verdict: "error 401", "success", "silence", "closed", "deaf" (the
+    server has stopped answering), or the relayed data. attrs: the types of the answer's attributes.
+    granted: the lifetime, and the family of the relayed address."""
 
     verdict: str
     attrs: frozenset = frozenset()
@@ -54,7 +54,7 @@ class Outcome:
 
     @property
     def said(self):
-        """The verdict, and what was granted."""
+        """The verdict, and the granted values."""
         return " ".join([self.verdict, *self.granted])
 
     def __str__(self):
@@ -67,8 +67,8 @@ SILENCE, CLOSED, DEAF = Outcome("silence"), Outcome("closed"), Outcome("deaf")
 
 @dataclass(frozen=True)
 class Server:
-    """Where one of the two is: addresses of UDP and of TCP by family; its own relay address; the first of
-    the ports that clients ask it from."""
+    """The endpoints of one of the two servers: addresses of UDP and of TCP by family; its relay
+    address; the first of the ports that clients use with it."""
 
     name: str
     udp: dict
@@ -78,7 +78,7 @@ class Server:
 
 
 class Talker:
-    """One 5-tuple towards one server: end is the client's, (ip, port)."""
+    """One 5-tuple to one server. end is the client's (ip, port)."""
 
     def __init__(self, lab, server, transport, end):
         family = 6 if ":" in end[0] else 4
@@ -99,14 +99,14 @@ class Talker:
     def close(self):
         self.sock.close()
 
-    # -- getting into a state
+    # -- states
 
     def reach(self, state):
-        """States that come one after the other: "", challenged, allocated, permitted, bound."""
+        """Consecutive states: "", challenged, allocated, permitted, bound."""
         self.state = state
         if state:
             self.client.challenge()
-            assert self.client.refresh().code == 437  # from here on its key is at hand
+            assert self.client.refresh().code == 437  # from here on its key is cached
         if state in ("allocated", "permitted", "bound"):
             assert self.client.allocate().cls == SUCCESS
         if state in ("permitted", "bound"):
@@ -114,12 +114,12 @@ class Talker:
         if state == "bound":
             assert self.client.bind(CHANNEL, PEER).cls == SUCCESS
 
-    # -- saying something
+    # -- messages
 
     def message(self, method, attrs=(), cls=REQUEST, **changes):
-        """A signed message. changes: name, password, realm, nonce in place of the right ones (None: the
-        attribute is left out), signed=False, behind: attributes after the integrity, tid, mark: with a
-        FINGERPRINT of these bytes, or True for a right one."""
+        """A signed message. changes: name, password, realm, nonce instead of the correct ones (None
+        omits the attribute), signed=False, behind: attributes after the integrity, tid, mark: a
+        FINGERPRINT with these bytes, or True for a correct one."""
         values = {"name": self.auth.user, "realm": self.auth.realm, "nonce": self.auth.nonce}
         values.update({name: changes[name] for name in values if name in changes})
         encoded = {n: v.encode() if isinstance(v, str) else v for n, v in values.items()}
@@ -140,7 +140,7 @@ class Talker:
             data += attr(turnlib.FINGERPRINT, right if changes["mark"] is True else changes["mark"])
         return data
 
-    # -- hearing what comes of it
+    # -- outcomes
 
     def outcome(self, data):
         with contextlib.suppress(ConnectionError, BrokenPipeError):
@@ -150,8 +150,9 @@ class Talker:
         return CLOSED
 
     def fences(self):
-        """What is always answered. The last, where there is a permission, comes back from the peer. A
-        server that looks users up in several threads may answer out of turn, so they are repeated."""
+        """Requests that are always answered. The last one, if there is a permission, goes to the
+        peer and back. A server that looks up users in several threads may reorder answers, so they
+        are repeated."""
         for _ in range(ROUNDS):
             yield build(REQUEST, BINDING)
             if self.auth.nonce:
@@ -164,7 +165,7 @@ class Talker:
             yield build(turnlib.INDICATION, SEND, named, tid)
 
     def heard(self, tid):
-        """The first thing that came of a message, or silence once all fences are answered."""
+        """The first reaction to a message, or silence once all fences are answered."""
         relayed = None
         for fence in self.fences():
             item = self.fenced(fence, tid)
@@ -174,7 +175,7 @@ class Talker:
         return relayed or SILENCE
 
     def fenced(self, fence, tid):
-        """An outcome, what was relayed before the fence was answered, or None."""
+        """An outcome, relayed data that arrived before the fence's answer, or None."""
         over_udp, fence_tid = self.transport == "udp", fence[8:20]
         relayed = None
         for _ in range(TRIES if over_udp else 1):

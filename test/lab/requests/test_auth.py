@@ -51,7 +51,7 @@ def raw(client, attrs, **kwargs):
 
 
 def is_challenge(answer):
-    """8489 9.2.4: what a 401 or 438 has and has not; and it says no more than it must."""
+    """8489 9.2.4: the attributes that a 401 or 438 must have and must not have."""
     assert answer.get(REALM) == b"turn.test" and answer.has(NONCE), answer
     for unwanted in (USERNAME, USERHASH, MESSAGE_INTEGRITY, MESSAGE_INTEGRITY_SHA256):
         assert not answer.has(unwanted), answer
@@ -154,7 +154,7 @@ def sha256_methods(lab):
 
 
 def with_algorithms(lab, *algorithms):
-    """An Allocate signed with SHA-256 whose algorithm attributes are these."""
+    """An Allocate signed with SHA-256 with these algorithm attributes."""
     client = challenged(lab, ivan(sha256=True))
     user, realm, nonce, *_ = client.auth.attrs()
     data = [user, realm, nonce, *algorithms]
@@ -186,7 +186,7 @@ def algorithm_unknown(lab):
 
 
 def md5_chosen(lab, sha256):
-    """The kind of integrity that the request had, and no other, is in the answer."""
+    """The answer has the request's kind of integrity, and no other."""
     client = challenged(lab)
     data = client.auth.attrs() + [(PASSWORD_ALGORITHMS, BOTH), (PASSWORD_ALGORITHM, MD5_ONLY)]
     answer = raw(client, data, key=client.auth.key(), sha256=sha256)
@@ -346,13 +346,13 @@ def soon(seconds=60):
 
 
 def rest_cases(lab):
-    """These run against coturn too, in a server of its own (it has either users or secrets)."""
+    """These run against coturn, too, in a separate server (it has either users or secrets)."""
     assert rest(lab, "s3cret", soon()).allocate().cls == SUCCESS
     assert rest(lab, "older", soon()).allocate().cls == SUCCESS, "the second secret"
     assert rest(lab, "s3cret", soon(), None).allocate().cls == SUCCESS, "expiry alone"
     assert rest(lab, "unknown", soon()).allocate().code == 401
     assert rest(lab, "s3cret", soon(-5)).allocate().code == 401, "expired"
-    # Past its time a name makes no allocation; the one that it has made goes on.
+    # An expired name makes no allocation. Its existing allocation continues.
     end = int(time.time()) + 2
     client = rest(lab, "s3cret", end)
     assert client.allocate().cls == SUCCESS
@@ -371,8 +371,9 @@ def rest_cases(lab):
 
 
 def prepared(lab):
-    """8489 9.2.2, 14.3, 14.4: a file written with marks of their own and another space, and clients
-    that send what OpaqueString makes of the same. A client that does not prepare is another one."""
+    """8489 9.2.2, 14.3, 14.4: a configuration with combining marks and another space character, and
+    clients that send the OpaqueString form of it. A client that does not prepare its strings is
+    another user."""
     name, password, realm = "Zoe\u0308", "pa\u0308ss\u3000word", "re\u0301alm.test"
     user = {"name": name, "password": password}
     lab.server({"auth": {"realm": realm, "users": [user], "secrets": []}})

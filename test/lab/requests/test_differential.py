@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The same requests to this server and to Debian's coturn, side by side, over UDP and TCP: they are
-answered alike, except for the differences of differences.py, each of which occurs.
+"""Identical requests to this server and to Debian's coturn, over UDP and TCP: the answers are
+equal, except for the entries of differences.py, each of which occurs.
 
         cli ── bridge ── d0 10.99.0.1, k0 10.99.0.5 :dut   (this server)
                       └─ t0 10.99.0.7               :cot   (coturn, as 4.17 is by default)
 """
 
-# long: every case over both transports; else those of TCP are one in SAMPLE
+# long: every case over both transports; otherwise a sample of those over TCP
 
 import concurrent.futures
 import sys
@@ -34,7 +34,7 @@ THEIRS = Server("coturn", {4: COTURN4, 6: COTURN6}, {4: COTURN4, 6: COTURN6}, CO
 
 
 def start_coturn(lab):
-    """One relay thread. Its defaults are those of 4.17 where 4.6 has others."""
+    """coturn with one relay thread, and with the defaults of 4.17 where 4.6 differs."""
     host = lab.host(lab.cleanup, "cot", "t0", 7, (COTURN4, COTURN6))
     said = open(f"{lab.dir}/coturn.log", "wb")
     lab.cleanup.callback(said.close)
@@ -60,7 +60,7 @@ def start_coturn(lab):
 
 
 def heard(lab, server, job, again=0):
-    """What one server makes of a case."""
+    """The outcome of a case on one server."""
     case, transport, number = job
     talker = Talker(lab, server, transport, (case.ip, server.ports + again * PORTS + number))
     try:
@@ -71,8 +71,8 @@ def heard(lab, server, job, again=0):
 
 
 def compare(lab, job):
-    """Both outcomes. coturn looks up a user whose password is wrong in a thread of its own, at times for
-    longer than the fences take, so a silence that would be a difference is heard again."""
+    """Both outcomes. coturn looks up a user with a wrong password in another thread, sometimes for
+    longer than the fences take, so an unexpected silence is tested again."""
     ours, theirs = heard(lab, OURS, job), heard(lab, THEIRS, job)
     for again in range(1, AGAIN + 1):
         if theirs == SILENCE != ours:
@@ -81,8 +81,8 @@ def compare(lab, job):
 
 
 def jobs():
-    """(case, transport, number), no number twice: servers remember at which port of a client there is
-    an allocation."""
+    """(case, transport, number), each number once: servers remember the client ports that have an
+    allocation."""
     cases = all_cases()
     over_tcp = [case for case in cases if not case.udp_only]
     pairs = [(case, "udp") for case in cases]
@@ -101,7 +101,7 @@ def main(lab):
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         for row in pool.map(lambda job: compare(lab, job), jobs()):
             judge.look(*row)
-    server.allow = set(server.drops())  # what is dropped is what the cases are about
+    server.allow = set(server.drops())  # the cases provoke all kinds of drops
     judge.verdict()
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""NAT behaviour discovery (RFC 5780): an unmodified client, turnutils_natdiscovery, and each row of table
-1 as the wire has it; a reload takes it away."""
+"""NAT behaviour discovery (RFC 5780): an unmodified client, turnutils_natdiscovery, and each row of
+table 1 on the wire. A reload switches it off."""
 
 import shutil
 import socket
@@ -21,14 +21,14 @@ RESPONSE_ORIGIN, OTHER_ADDRESS, MAPPED_ADDRESS = 0x802B, 0x802C, 0x0001
 
 
 def plain(value):
-    """(address, port) of MAPPED-ADDRESS's form."""
+    """(address, port) in the format of MAPPED-ADDRESS."""
     _, family, port = struct.unpack("!BBH", value[:4])
     return socket.inet_ntop(socket.AF_INET if family == 1 else socket.AF_INET6, value[4:]), port
 
 
 def ask(sock, server, *attrs, reply_sock=None):
-    """The answer to a Binding request, and where it came from; None for silence. to: the socket that
-    hears it."""
+    """The answer to a Binding request and its source, or (None, None) for silence. reply_sock: the
+    socket that receives it."""
     message = turnlib.build(turnlib.REQUEST, turnlib.BINDING, attrs)
     hears = reply_sock or sock
     hears.settimeout(2 * labs.SLOW)
@@ -56,7 +56,7 @@ def table_1(lab, client, addresses):
 
 
 def long_and_aside(lab):
-    """PADDING comes and goes in fragments; RESPONSE-PORT sends the answer to another socket."""
+    """PADDING is fragmented in both directions. RESPONSE-PORT sends the answer to another socket."""
     sock, aside = lab.cli.udp(CLIENT4), lab.cli.udp(CLIENT4)
     answer, _ = ask(sock, (SERVER4, 3478), (PADDING, bytes(1500)))
     assert answer.get(PADDING) == bytes(1500), answer
@@ -68,12 +68,12 @@ def long_and_aside(lab):
 
 
 def discovers(lab, *options):
-    """What turnutils_natdiscovery says."""
+    """The output of turnutils_natdiscovery."""
     return lab.cli.run("turnutils_natdiscovery", *options, SERVER4, check=False)
 
 
 def client_of_coturn(lab):
-    """There is no NAT: the mapping and the filter are nobody's."""
+    """There is no NAT, so no mapping and no filtering."""
     out = discovers(lab, "-m", "-f")
     print(out)
     assert "NAT with Endpoint Independent Mapping" in out or "No NAT" in out, out

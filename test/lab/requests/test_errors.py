@@ -173,7 +173,7 @@ def even_port(lab):
 def even_port_pair(lab):
     first = allocated(lab, (EVEN_PORT, PAIR))
     assert first.relayed[1] % 2 == 0 and len(first.token) == 8, first.relayed
-    for ip in (labs.CLIENT4, labs.CLIENT6):  # the second one finds the token used up
+    for ip in (labs.CLIENT4, labs.CLIENT6):  # the second one finds the token used
         second = lab.client(ip=ip)
         answer = second.allocate([(RESERVATION_TOKEN, first.token)])
         if ip == labs.CLIENT4:
@@ -239,7 +239,7 @@ def channel_without_allocation(lab):
 
 
 def as_olga(client):
-    """The client goes on with other valid credentials."""
+    """The client continues with other valid credentials."""
     client.auth = Auth("olga", "geheim", realm=client.auth.realm, nonce=client.auth.nonce)
     return client
 
@@ -350,7 +350,7 @@ def permission_cap(lab):
     for i in range(PERMISSIONS):
         assert client.permit((f"10.99.0.{100 + i}", 0)).cls == SUCCESS
     answer = client.permit(("10.99.0.200", 0))
-    assert client.permit(("10.99.0.100", 0)).cls == SUCCESS  # those installed are intact
+    assert client.permit(("10.99.0.100", 0)).cls == SUCCESS  # the installed ones are intact
     return answer
 
 
@@ -393,7 +393,8 @@ for number in (0x4FFF, 0x5000, 0x7FFF, 0x8000, 0x3FFF, 0, 0xFFFF):
     channel_of_8656.__name__ = f"channel_0x{number:04x}"
     channel_of_5766.__name__ = f"channel_0x{number:04x}_of_an_older_client"
     case(0 if number == 0x4FFF else 400, "8656 12.2", coturn=DIFFERS)(channel_of_8656)
-    # Who does not send PASSWORD-ALGORITHMS back has not read RFC 8489 (doc/decisions).
+    # A client that does not send PASSWORD-ALGORITHMS back does not support RFC 8489
+    # (doc/decisions).
     case(0 if 0x4000 <= number <= 0x7FFF else 400, "5766 11")(channel_of_5766)
 
 
@@ -450,7 +451,7 @@ def channel_cap(lab):
 
 
 def check_nothing_left(lab, server):
-    """8656 7.2: an Allocate that is refused leaves no state (conformance 50)."""
+    """8656 7.2: a refused Allocate leaves no state (conformance 50)."""
     for attrs in (
         [(0x7F01, b"")],
         [(RESERVATION_TOKEN, bytes(8))],
@@ -459,7 +460,7 @@ def check_nothing_left(lab, server):
     ):
         assert lab.client().allocate(attrs).code
     rows = server.allocations()
-    assert rows == [], rows  # made by the workers themselves, after their answers
+    assert rows == [], rows  # the workers fill them in after their answers
 
 
 def main(lab):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lifetimes in real time: allocations end when they said, a refresh moves the end, ports rest.
+"""Lifetimes in real time: allocations end at their time, a refresh moves it, ports rest.
 
-(Permissions and channels have lifetimes fixed by the RFC, 300 and 600 s: test/unit has those,
-with a clock of its own.)
+(The RFC fixes the lifetimes of permissions and channels at 300 and 600 s: test/unit tests them with
+its own clock.)
 """
 
 import time
@@ -11,12 +11,12 @@ import time
 import lab as labs
 from turnlib import LIFETIME, SUCCESS, u32
 
-LATE = 1.0  # an end may come up to a second late, never early
+LATE = 1.0  # an end may be up to a second late, never early
 
 
 def end(server, client, begin, limit):
-    """Sends on the channel until the allocation has gone; seconds from begin to when it was seen to be
-    gone, and to the last datagram that came back."""
+    """Sends on the channel until the allocation has ended. Returns the seconds from begin to the
+    detection of the end, and to the last datagram that came back."""
     items, gone = [], 0.0
     while server.stats()["allocations"] > 0:
         assert gone < limit, f"still there after {gone:.2f} s"
@@ -29,7 +29,7 @@ def end(server, client, begin, limit):
 
 
 def relaying(lab, echo, attrs=()):
-    """A client with an allocation and a channel, and when it was allocated at the earliest."""
+    """A client with an allocation and a channel, and its earliest allocation time."""
     client = lab.client()
     client.challenge()
     begin = time.monotonic()
@@ -39,7 +39,7 @@ def relaying(lab, echo, attrs=()):
 
 
 def ends(lab, server):
-    """An allocation lives as long as granted, with traffic or not."""
+    """An allocation lives for the granted time, with and without traffic."""
     echo = lab.echo()
     client, begin = relaying(lab, echo)
     assert client.granted == 2, client.granted
@@ -49,9 +49,9 @@ def ends(lab, server):
     assert client.refresh().code == 437
     client.send_channel(0x4000, b"old allocation")
     late = lambda: server.drops().get("no-allocation", 0)
-    labs.until(late, 2, "it relays no more")
+    labs.until(late, 2, "it relays no longer")
     print(f"granted 2 s, relayed for {last:.2f} s")
-    # The 5-tuple is free: a new allocation, with nothing of the old one left.
+    # The 5-tuple is free: a new allocation has no state of the old one.
     assert client.allocate().cls == SUCCESS
     before, names = server.drops(), ("channel-unbound", "no-permission")
     client.send_channel(0x4000, b"old channel")
@@ -63,7 +63,7 @@ def ends(lab, server):
 
 
 def refreshed(lab, server):
-    """Refresh counts from when it was made; LIFETIME may ask for more than the default."""
+    """The lifetime counts from the refresh. LIFETIME may exceed the default."""
     client, begin = relaying(lab, lab.echo(), [(LIFETIME, u32(3))])
     assert client.granted == 3, client.granted
     time.sleep(1)
@@ -77,7 +77,7 @@ def refreshed(lab, server):
 
 
 def exhaustion(lab):
-    """A freed port rests; with none rested the longest-rested one is taken, after a second."""
+    """A freed port rests. If all ports rest, the one that rested longest is used, after a second."""
     clients = [lab.client() for _ in range(4)]
     for client in clients:
         assert client.allocate().cls == SUCCESS
@@ -87,10 +87,10 @@ def exhaustion(lab):
     freed = time.monotonic()  # at the earliest
     assert clients[0].refresh(0).cls == SUCCESS
     assert extra.allocate().code == 508, "the freed port rests"
-    labs.until(lambda: extra.allocate().cls == SUCCESS, 4, "the resting port is given out")
+    labs.until(lambda: extra.allocate().cls == SUCCESS, 4, "the resting port is used")
     rested = time.monotonic() - freed
     assert rested > 1 - labs.GRAIN and extra.relayed == clients[0].relayed, rested
-    print(f"the only freed port was given out again after {rested:.2f} s")
+    print(f"the only freed port was used again after {rested:.2f} s")
 
 
 def main(lab):

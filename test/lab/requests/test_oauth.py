@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Third-party authorization (RFC 7635): coturn's client brings access tokens that it seals itself, a
-client of our own brings those of turnutils_oauth; what is wrong is refused and counted, and a reload
-takes a key away."""
+"""Third-party authorization (RFC 7635): coturn's client with access tokens that it seals itself,
+and our client with tokens of turnutils_oauth. Invalid tokens are refused and counted, and a reload
+removes a key."""
 
 import base64
 import os
@@ -21,7 +21,7 @@ from turnlib import SUCCESS, Auth
 
 ACCESS_TOKEN, THIRD_PARTY_AUTHORIZATION = 0x001B, 0x802E
 NAME = "relay.test"
-# Those that turnutils_uclient -J has, as coturn takes them: of 33 bytes and of 17 the first ones.
+# The keys of turnutils_uclient -J; coturn uses the first bytes of its 33 and 17.
 KEYS = {
     "north": b"01234567890123456789012345678901",
     "union": b"1234567890123456",
@@ -38,7 +38,7 @@ OAUTH = {"server-name": NAME, "keys": [key(kid) for kid in KEYS]}
 
 @dataclass
 class Token(Auth):
-    """An access token and its key. Without access the key alone signs."""
+    """An access token and its key. Without the token only the key signs."""
 
     access: bytes = b""
     mac: bytes = b""
@@ -54,8 +54,8 @@ class Token(Auth):
 
 
 def token(kid, name=NAME, made=None, lifetime=3600):
-    """A token that turnutils_oauth has sealed."""
-    mac = os.urandom(20).replace(b"\0", b"\1")  # at which it would end
+    """A token sealed by turnutils_oauth."""
+    mac = os.urandom(20).replace(b"\0", b"\1")  # it would end at a zero byte
     made = int(time.time()) if made is None else made
     text = lambda value: base64.b64encode(value).decode()
     out = subprocess.run(
@@ -64,13 +64,13 @@ def token(kid, name=NAME, made=None, lifetime=3600):
          "-q", str(made << 16), "-r", str(lifetime)],
         check=True, capture_output=True, timeout=20,
     ).stdout  # fmt: skip
-    access = re.search(rb'"access_token":"([^"]+)"', out)[1]  # the key beside it is raw bytes
+    access = re.search(rb'"access_token":"([^"]+)"', out)[1]  # the key next to it is raw bytes
     return Token(kid, "", access=base64.b64decode(access), mac=mac)
 
 
 def real_clients(lab):
-    """coturn's client: each Allocate and Refresh with another token, of a key that it draws. It signs
-    with 16 bytes of the 20, as its server does."""
+    """coturn's client: each Allocate and Refresh has another token, of a random key. It signs with
+    16 bytes of the 20, like coturn's server."""
     uclient.start_peer(lab)
     runs = [
         uclient.start(lab, label, server, peer, *options, clients=2, messages=30, user=user)
@@ -91,12 +91,12 @@ def relays(client):
 
 
 def session(lab, echo):
-    """A challenge names the server; the token bounds the allocation; the key alone signs what
-    prolongs nothing."""
+    """A challenge names the server. The token limits the allocation's lifetime. The key alone signs
+    requests that do not extend it."""
     client = lab.client(token("north", lifetime=60))
     answer = client.challenge()
     assert answer.get(THIRD_PARTY_AUTHORIZATION) == NAME.encode(), answer
-    assert client.allocate().cls == SUCCESS and 55 <= client.granted <= 61, client.granted  # begun seconds count
+    assert client.allocate().cls == SUCCESS and 55 <= client.granted <= 61, client.granted
     client.auth.access = b""
     assert client.bind(0x4000, echo.address).cls == SUCCESS
     assert relays(client)
@@ -128,13 +128,13 @@ def refusals(lab, server):
         with lab.client(auth) as client:
             answer = client.allocate()
             assert answer.code == 401 and answer.has(THIRD_PARTY_AUTHORIZATION), answer
-    # more than once where a busy machine has had a client ask again
+    # more than once if a client retransmitted on a busy machine
     counted = lambda now: all(now.get(reason, 0) > before.get(reason, 0) for reason in cases)
     until(lambda: counted(server.refusals()), 10, "each reason is counted")
 
 
 def operator(path, client):
-    """A session is called as the key of its token."""
+    """A session's user name is the key id of its token."""
     with Control(path) as ask:
         rows = ask.ask("allocations", user="union")["rows"]
         assert [row["user"] for row in rows] == ["union"], rows
@@ -144,7 +144,7 @@ def operator(path, client):
 
 
 def keys_go(lab, server, client, echo):
-    """The sessions of a key that is gone end; those of others do not notice."""
+    """The sessions of a removed key end. Those of other keys continue."""
     second = lab.client(token("oldempire"))
     assert second.allocate().cls == SUCCESS and second.bind(0x4000, echo.address).cls == SUCCESS
     line = reload(server, {"auth": {"oauth": {"keys": [key("north"), key("oldempire")]}}})
@@ -174,7 +174,7 @@ def main(lab):
     refusals(lab, server)
     operator(path, client)
     keys_go(lab, server, client, echo)
-    reload(server, {})  # back to all keys
+    reload(server, {})  # restores all keys
     real_clients(lab)
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Several realms: users of one name with another password in each. coturn's client is asked by its
-ORIGIN for the right one's, requests of our own cross realms, a reload brings and takes one, and what
-an operator sees tells them apart."""
+"""Several realms with equal user names and different passwords. The server chooses the realm for
+coturn's client by its ORIGIN, requests of our client mix realms, a reload adds and removes one, and
+the operator can tell the realms apart."""
 
 import os
 
@@ -46,16 +46,16 @@ def origins(lab):
             ("x" * 700, b"turn.test"),
         ):
             assert challenge(client, origin).get(REALM) == realm, origin
-    with lab.client(ip=labs.CLIENT6) as client:  # this listener serves b.test and no other
+    with lab.client(ip=labs.CLIENT6) as client:  # this listener serves only b.test
         for origin in (None, "https://app.a.test", "http://app.b.test:8080"):
             assert challenge(client, origin).get(REALM) == b"b.test", origin
 
 
 def passwords(lab, echo):
-    """Each is good in its own realm; what is made there stays there."""
+    """Each is valid in its own realm, and an allocation stays in its realm."""
     first = client_of(lab, "turn.test", "pw")
     a = client_of(lab, "a.test", "of-a", "https://app.a.test")
-    b = client_of(lab, "b.test", "of-b")  # by its REALM alone
+    b = client_of(lab, "b.test", "of-b")  # selected by its REALM
     for client in (first, a, b):
         assert client.allocate().cls == SUCCESS
     for realm, password in (("a.test", "pw"), ("turn.test", "of-a"), ("b.test", "of-a")):
@@ -75,14 +75,14 @@ def passwords(lab, echo):
 
 
 def quotas(lab, path):
-    """Three in the realm, of which the first is there already; others have their own."""
+    """Three in the realm, one of which exists already. Others have their own quota."""
     more = [client_of(lab, "a.test", "of-a") for _ in range(3)]
     assert [client.allocate().code for client in more] == [0, 0, 486]
     with client_of(lab, "turn.test", "pw") as bystander:
         assert bystander.allocate().cls == SUCCESS and bystander.refresh(0).cls == SUCCESS
     with Control(path) as ask:
         rows = lambda: ask.ask("explain", user="ivan", realm="a.test")["rows"]
-        until(lambda: "quota-realm" in [row.get("why") for row in rows()], 10, "the reason is told")
+        until(lambda: "quota-realm" in [row.get("why") for row in rows()], 10, "the reason is recorded")
     for client in more:
         if client.relayed:
             client.refresh(0)
@@ -90,7 +90,7 @@ def quotas(lab, path):
 
 
 def operator(path):
-    """Users of one name are two users, and it has to be said whose is meant."""
+    """Equal names in two realms are two users, and an order must name the realm."""
     with Control(path) as ask:
         users_apart(ask, path)
 
@@ -125,8 +125,8 @@ def reloads(lab, server, first, a):
     assert relays(first) and c.refresh().cls == SUCCESS
     rows = lambda: labs.records(server.config["records"]["file"])
     told = lambda: [row for row in rows() if row.get("why") == "user-gone"]
-    until(told, 10, "the record of his end")
-    assert told()[0]["realm"] == "a.test", "it tells the realm that is gone"
+    until(told, 10, "the record of the end")
+    assert told()[0]["realm"] == "a.test", "it has the removed realm"
     alike = [{"name": "x" * 700 + last, "users": C["users"]} for last in "yz"]
     reload(server, {"realms": [*alike, B]})
     names = [row["realm"] for row in server.telemetry.ask("/slipring/realms")]
@@ -137,7 +137,7 @@ def reloads(lab, server, first, a):
 
 
 def real_clients(lab):
-    """coturn's client knows no realm: its ORIGIN has the server ask for the right one's."""
+    """coturn's client knows no realm: the server chooses by its ORIGIN."""
     uclient.start_peer(lab)
     runs = [
         uclient.start(lab, label, SERVER4, PEER6, *options, messages=5,

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What gets no answer, with the counter that names why: malformed messages, indications, data.
+"""Messages without an answer, and the counter that names the reason: malformed messages,
+indications, data.
 
-After each datagram the client sends a Binding request: what arrives before its answer is what the
-server had to say, so silence is proved without waiting.
+After each datagram the client sends a Binding request. Everything before its answer is the server's
+reaction to the datagram, which proves silence without a wait.
 """
 
 import struct
@@ -50,7 +51,7 @@ def broken(offset, value):
 
 
 def uncooked(method):
-    """A request without the magic cookie, which only Binding of RFC 3489 may be."""
+    """A request without the magic cookie, which only Binding of RFC 3489 allows."""
     data = build(REQUEST, method)
     return data[:4] + b"\0\0\0\1" + data[8:]
 
@@ -124,7 +125,7 @@ WITHOUT_ALLOCATION = (
 
 
 def silent(server, client, name, data, counter):
-    """One datagram that is dropped for a named reason and answered by nothing."""
+    """One datagram that is dropped for a named reason and not answered."""
     before = server.drops().get(counter, 0)
     client.send_raw(data)
     got = client.fence()
@@ -149,7 +150,7 @@ def main(lab):
         silent(server, stranger, name, data, counter)
     assert echo.seen == [], "nothing of all this reached the peer"
 
-    # After all that the client still has its channel, and the counters have not moved by more.
+    # The client still has its channel, and each counter has increased once.
     client.send_channel(CHANNEL, b"alive")
     assert client.wait("channel") == ("channel", CHANNEL, b"alive")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A restart keeps calls: after a stop and after kill -9, in whatever moment. Media by the same relayed
-addresses, no client authenticates again, lifetimes go on."""
+"""A restart keeps calls: after a stop and after SIGKILL, at any moment. Media use the same relayed
+addresses, no client authenticates again, and lifetimes continue."""
 
 import os
 import time
@@ -13,7 +13,7 @@ from turnlib import ALLOCATE, EVEN_PORT, REQUESTED_TRANSPORT, RESERVATION_TOKEN,
 
 
 def lifetimes(lab, server):
-    """An allocation that nobody refreshes ends when it was to end, and so does its permission."""
+    """An allocation without refresh ends at its original time, and so does its permission."""
     client = lab.client()
     client.challenge()
     begin = time.monotonic()
@@ -37,7 +37,7 @@ def reserve(lab):
 
 
 def use_reservation(lab, even):
-    """The odd one is there for whoever has the token, on whichever worker he is."""
+    """The odd port is reserved for the client with the token, on any worker."""
     with lab.client() as client:
         client.challenge()
         attrs = [(REQUESTED_TRANSPORT, UDP), (RESERVATION_TOKEN, even.token)]
@@ -55,7 +55,7 @@ def planned(lab, server, calls):
     media.close()
     print(f"planned: media after {took:.2f} s, {keep.told(server)}")
     until(lambda: keep.shown(server) >= calls.relayed(), 1, "the same relayed addresses")
-    # a slow restart outlives the allocation that nobody refreshes
+    # A slow restart outlives the allocation without refresh.
     assert keep.ended(server) in ([], ["expired"]), keep.ended(server)
     use_reservation(lab, even)
     calls.check()
@@ -78,7 +78,7 @@ def crashed(server, calls):
 
 
 def dies_while_it_starts(server, calls):
-    """The old area is as good as it was, however far the start has come."""
+    """The old state area stays intact, at every stage of the start."""
     keep.die(server)
     for moment in (0.0, 0.15, 0.3, 0.45):
         server.spawn(*server.argv())

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# long: 100 deaths
-"""kill -9 at random moments while clients allocate, refresh, bind and end: what was answered before a
-death holds after it. A request that no answer came to is sent again, as clients do, and is answered as
-if nothing had been."""
+# long: 100 kills
+"""SIGKILL at random moments while clients allocate, refresh, bind and delete: state that was
+confirmed before a kill exists after it. Clients repeat a request without an answer, and it is
+answered as usual."""
 
 import random
 import threading
@@ -16,11 +16,11 @@ from turnlib import CHANNEL_NUMBER, CREATE_PERMISSION, LIFETIME, REFRESH, SUCCES
 
 DEATHS = 100 if labs.LONG else 4
 CLIENTS = 12
-WAITS = (0.1, 0.2, 0.4, *[0.5] * 40)  # a start may take long on a busy machine
+WAITS = (0.1, 0.2, 0.4, *[0.5] * 40)  # a start may be slow on a busy machine
 
 
 class Caller:
-    """A client that does one thing after the other, and knows what it was answered."""
+    """A client that does one thing after the other, and remembers the confirmed state."""
 
     def __init__(self, lab, echo, seed):
         self.lab, self.echo, self.random = lab, echo, random.Random(seed)
@@ -29,7 +29,7 @@ class Caller:
         self.thread = threading.Thread(target=self.loop, daemon=True)
 
     def ask(self, method, attrs=(), tid=None):
-        """The answer to a request, which nobody challenges."""
+        """The answer to a request, which must not be challenged."""
         answer = self.client.exchange(self.client.signed(method, attrs, tid), WAITS)
         assert answer.code not in (401, 438), answer
         return answer
@@ -61,7 +61,7 @@ class Caller:
         self.bound.add(number)
 
     def relay(self):
-        """Its first channel is to the echo host; datagrams may be lost while nobody is there."""
+        """Its first channel leads to the echo host. Datagrams may be lost while no process runs."""
         for _ in range(100):
             self.client.send_channel(0x4000, b"%d" % self.done)
             if self.client.wait("channel", 0.2) is not None:
@@ -69,7 +69,7 @@ class Caller:
         raise AssertionError("no media")
 
     def end(self):
-        """Sent again after a death, it may find that it has been done."""
+        """A request that is repeated after a kill may find its effect in place."""
         assert self.ask(REFRESH, [(LIFETIME, u32(0))]).code in (0, 437)
         self.client.close()
         self.relayed = None
@@ -87,7 +87,7 @@ class Caller:
             try:
                 self.step()
                 self.done += 1
-            except Exception as error:  # told by the test
+            except Exception as error:  # the test reports it
                 self.wrong = error
                 return
 
@@ -97,7 +97,7 @@ class Caller:
 
 
 def deaths(server, callers, chance):
-    """Kills it while it runs or while it starts."""
+    """Kills the server while it runs or while it starts."""
     sums = {}
     for number in range(DEATHS):
         time.sleep(chance.uniform(0, 0.5))
@@ -109,7 +109,7 @@ def deaths(server, callers, chance):
         server.start()
         told = keep.told(server)
         lost = {name[5:]: n for name, n in told.items() if name.startswith("lost_") and n}
-        # each worker dies in one place
+        # each worker has one place to be killed
         assert set(lost) <= {"half_written"} and sum(lost.values()) <= 2, (number, lost)
         assert told["start"] == "taken", told
         for name, n in {**lost, "allocations": told["allocations"]}.items():
@@ -125,7 +125,7 @@ def main(lab):
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
     config = {"relay": {"quarantine": 1}, "auth": {"nonce": {"lifetime": 3600}}}
-    config["state"] = {"crashes": 0}  # a hundred in a row
+    config["state"] = {"crashes": 0}  # a hundred kills in sequence are allowed
     server = keep.start(lab, config)
     echo = lab.echo()
     callers = [Caller(lab, echo, seed + i) for i in range(CLIENTS)]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# long: every way to spoil an area
-"""A restart with another configuration ends only what has no place in it. An area that is none, or
-another process's, is refused with a reason."""
+# long: every kind of damage to an area
+"""A restart with another configuration ends only the allocations that it excludes. An invalid state
+area, or one in use by another process, is refused with a reason."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ IPV6 = [(REQUESTED_ADDRESS_FAMILY, bytes([2, 0, 0, 0]))]
 
 
 def of_olga(lab, calls):
-    """A client over IPv4 with a relayed address of IPv6, of another user."""
+    """A client over IPv4 with an IPv6 relayed address, of another user."""
     client = lab.client(turnlib.Auth("olga", "geheim"))
     assert client.allocate(keep.LONG_LIFE + IPV6).cls == SUCCESS
     client.family, client.channel = 6, True
@@ -28,13 +28,13 @@ def of_olga(lab, calls):
 
 
 def places(lab, server, calls):
-    """A listener is gone, then a relay address, then a user."""
+    """The configuration loses a listener, then a relay address, then a user."""
     clients_of = lambda family: [client for client in calls.clients if client.family == family]
     keep.change(server, {"listeners": [{"address": SERVER4, "port": 3478}]})
     keep.restart(server)
     assert keep.told(server)["lost_listener"] == len(clients_of(6)), keep.told(server)
     # their thread writes records when it gets its turn
-    until(lambda: keep.ended(server) == ["restart"] * len(clients_of(6)), 5, "the records tell of it")
+    until(lambda: keep.ended(server) == ["restart"] * len(clients_of(6)), 5, "the records are written")
     calls.check(clients_of(4))
     olga = of_olga(lab, calls)
     keep.change(server, {"relay": {"addresses": [SERVER4]}})
@@ -46,7 +46,7 @@ def places(lab, server, calls):
     keep.change(server, {"auth": {"users": [{"name": "olga", "password": "geheim"}]}})
     keep.restart(server)
     assert keep.told(server)["lost_user"] == len(clients_of(4)), keep.told(server)
-    until(lambda: keep.ended(server).count("user-gone") == len(clients_of(4)), 5, "the records tell of it")
+    until(lambda: keep.ended(server).count("user-gone") == len(clients_of(4)), 5, "the records are written")
     assert not server.allocations()
     keep.change(server, {})
 
@@ -62,7 +62,7 @@ def foreign(path):
 
 
 def flip(offset):
-    """Another bit in the header: at 8 the number of the layout is, further on the check tells."""
+    """Flips a bit in the header: at 8 is the number of the layout, later bytes break the checksum."""
 
     def change(path):
         with open(path, "r+b") as file:
@@ -75,7 +75,7 @@ def flip(offset):
 
 
 def refused(lab, server):
-    """The box starts empty, says why, and keeps aside what it has found."""
+    """The server starts empty, logs the reason, and keeps the old file aside."""
     ways = (
         (truncate, "it is shorter than its header says"),
         (flip(8), "it was written by a version with another layout"),
@@ -100,7 +100,7 @@ def refused(lab, server):
 
 
 def locked(lab, server):
-    """Two processes never share it: the second one does not start."""
+    """Two processes never share an area: the second one does not start."""
     config = servers.merge(server.config, {"eal": {"file-prefix": server.prefix + "x"}})
     path = os.path.join(lab.dir, "second.yaml")
     with open(path, "w") as file:

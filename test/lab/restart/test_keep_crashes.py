@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A client that ends every process which takes up his call: after three the next one starts without what
-they left, says why, and serves all others."""
+"""A client whose datagram crashes every process that restores its call: after three crashes the
+next process starts without the state, logs the reason, and serves all others."""
 
 import contextlib
 import os
@@ -26,7 +26,7 @@ def poison(server, client):
 
 
 def three(server, calls):
-    """The first three deaths cost nothing."""
+    """The first three crashes lose nothing."""
     for deaths in range(1, 4):
         poison(server, calls.clients[0])
         before = len(server.log())
@@ -40,7 +40,7 @@ def three(server, calls):
 
 
 def fourth(server, calls, told, log):
-    """The area lies aside, and the box is empty and serves."""
+    """The area is put aside, and the server is empty and serves."""
     assert told["start"] == "crashed" and not server.allocations(), told
     assert "error start: state: " in log and "3 processes in a row have died" in log, log
     assert f"{server.area}.crashed" in log and "slipringctl crash" in log, log
@@ -57,11 +57,11 @@ def main(lab):
     calls = keep.Calls(lab, 2)
     fourth(server, calls, *three(server, calls))
     calls = keep.Calls(lab, 2)
-    poison(server, calls.clients[0])  # the count begins anew
+    poison(server, calls.clients[0])  # the count starts again
     server.start()
     told = keep.told(server)
     assert told["start"] == "taken" and told["deaths"] == 1, told
-    keep.restart(server)  # and an ordinary stop ends it
+    keep.restart(server)  # and an ordinary stop resets it
     told = keep.told(server)
     assert told["start"] == "taken" and told["deaths"] == 0, told
     calls.check()

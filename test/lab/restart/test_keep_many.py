@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # long: 100,000 allocations
-# full: keep has the same with few allocations
-"""Many allocations over a stop and over kill -9: all are taken up, by the same relayed addresses, and
-relay again within the time that is promised."""
+# full: keep does this with few allocations
+"""Many allocations over a stop and over SIGKILL: all are restored with the same relayed addresses,
+and relay again within the documented time."""
 
 import signal
 import time
@@ -23,7 +23,7 @@ SECONDS = 600  # of media, at most
 
 
 def listed(server, *keys):
-    """Those facts of all allocations, by their clients."""
+    """These fields of all allocations, by client."""
     with Control(server.control, timeout=60) as ask:
         rows = ask.all("allocations", rows=512)
     return {row["client"]: [row[key] for key in keys] for row in rows}
@@ -35,7 +35,7 @@ def relays(server):
 
 
 def all_relay(server, clients):
-    """Waits until ENOUGH of the clients have relayed something more, each way."""
+    """Waits until ENOUGH clients have relayed more, in each direction."""
     first = listed(server, "rx", "tx")
 
     def more():
@@ -47,7 +47,7 @@ def all_relay(server, clients):
 
 
 def clients(gen):
-    """COUNT of them, which relay and are there until they release their allocations."""
+    """COUNT allocations, which relay and exist until the clients release them."""
     return gen.start(
         *probes(*IVAN, clients="10.99.0.20-10.99.0.39/24"),
         *("--peer-port", "net_af_packet1,iface=l1", "--peer-addr", PEERS4),
@@ -90,7 +90,7 @@ def campaign(lab):
     begin = time.monotonic()
     all_relay(server, before)
     print(f"all have relayed again after {time.monotonic() - begin:.1f} s")
-    run.process.send_signal(signal.SIGINT)  # they release what they have
+    run.process.send_signal(signal.SIGINT)  # the clients release their allocations
     result = run.result(120 + COUNT / 1000)
     for name, flow in result["ways"].items():
         assert flow["corrupted"] == 0 and flow["delivered"] > 0, (name, flow)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What becomes of calls at a restart with another number of workers, and where slipringctl stop says
-that they are kept, or that they end."""
+"""Calls over a restart with another number of workers, and the output of slipringctl stop about
+calls that are kept or end."""
 
 import collections
 import os
@@ -12,7 +12,7 @@ from control import ctl
 
 
 def followed(server):
-    """Ids of the allocations that live, by the records alone: made, moved and ended."""
+    """Ids of the live allocations, from the records only: made, moved and ended."""
     ids = collections.Counter()
     for row in labs.records(server.records_path):
         if row["event"] in ("made", "moved"):
@@ -23,19 +23,19 @@ def followed(server):
 
 
 def workers(server, calls):
-    """Another number of them: homes and owners differ, redirects are made anew, ids are told."""
+    """Another number of workers: homes and owners differ, redirects are created again, ids stay."""
     for count in (3, 1):
         keep.change(server, {"workers": {"count": count}})
         keep.restart(server)
         calls.check()
         live = collections.Counter(str(row["id"]) for row in server.allocations())
         assert len(live) == len(calls.clients), live
-        labs.until(lambda: followed(server) == live, 5, "the records tell of it")  # noqa: B023
+        labs.until(lambda: followed(server) == live, 5, "the records are written")  # noqa: B023
         print(f"{count} workers: {keep.told(server)['redirects']} redirects")
 
 
 def ordered(server, option):
-    """slipringctl stop; what it says."""
+    """slipringctl stop. Returns its output."""
     out = ctl(server.control, "stop", option)
     server.telemetry.close()
     assert server.process.wait(20 * labs.SLOW) == 0
@@ -43,7 +43,7 @@ def ordered(server, option):
 
 
 def orders(server, calls):
-    """slipringctl stop says what becomes of calls, whatever the file says."""
+    """slipringctl stop prints what happens to calls, with every setting of the file."""
     keep.change(server, {"state": {"on-stop": "forget"}})
     keep.restart(server)
     keep.change(server, {})

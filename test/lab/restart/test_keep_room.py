@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A file system with room for one area and not for two: the box starts all the same, goes on with the
-calls that there are, and says that it keeps none."""
+"""A file system with room for one state area but not for two: the server still starts, continues
+existing calls, and reports that it cannot keep them."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ import server as servers
 
 
 def mount(lab):
-    """A tmpfs of its own."""
+    """A separate tmpfs."""
     path = tempfile.mkdtemp(prefix="lab-", dir="/dev/shm")
     lab.cleanup.callback(os.rmdir, path)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m,mode=0700", "lab", path], check=True)
@@ -28,7 +28,7 @@ def resize(path, size):
 
 
 def check(lab, server):
-    """What slipring --check says."""
+    """The output of slipring --check."""
     argv = lab.dut.argv(servers.BINARY, "--check", "-c", server.path)
     done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done
@@ -36,7 +36,7 @@ def check(lab, server):
 
 
 def too_small(lab, server, calls, path):
-    """Calls go on, and end with the process that had no room to keep them in."""
+    """Calls continue, and end with the process that had no room to store them."""
     size = keep.told(server)["bytes"]
     assert "room for" not in server.log() and "room for" not in check(lab, server)
     resize(path, size * 3 // 2)
@@ -60,7 +60,7 @@ def too_small(lab, server, calls, path):
 
 
 def spared(lab, server, path, size):
-    """What was put aside makes room."""
+    """Deleting the file that was put aside makes room."""
     resize(path, size * 5 // 2)
     with open(server.area + ".refused", "wb") as file:
         file.write(b"x" * size)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # long: a build with another layout
-# full: it builds the tree twice; keep and upgrade have the rule
-"""An upgrade to another version with the same layout, and back, keeps calls; over another layout they
-end, with a reason. scripts/upgrade-check says so before."""
+# full: it builds the tree twice; keep and upgrade test the rule
+"""An upgrade to another version with the same layout, and back, keeps calls. With another layout
+they end, with a reason. scripts/upgrade-check predicts it."""
 
 import os
 import re
@@ -25,11 +25,11 @@ def version(binary):
 
 
 def patched(lab):
-    """The program of this tree with the text of another version."""
+    """The program of this tree with another version text."""
     with open(servers.BINARY, "rb") as file:
         data = file.read()
     old = version(servers.BINARY).encode() + b"\0"
-    new = b"9" + old[1:]  # its front: other texts may share its end, as the linker has it
+    new = b"9" + old[1:]  # the linker may share the end of the text with others
     assert data.count(b"\0" + old) == 1, data.count(b"\0" + old)
     path = os.path.join(lab.dir, "newer")
     with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o755), "wb") as file:
@@ -39,7 +39,7 @@ def patched(lab):
 
 
 def rebuilt(lab):
-    """This tree built anew, with another layout."""
+    """Builds this tree again, with another layout."""
     tree = os.path.join(lab.dir, "tree")
     of_top = lambda folder, names: [
         name for name in names if folder == labs.TOP and name.startswith(("build", ".git"))
@@ -58,7 +58,7 @@ def rebuilt(lab):
 
 
 def check(new, code, words):
-    """What upgrade-check says of this program and a new one, and the other way round."""
+    """The verdicts of upgrade-check for this program and a new one, in both directions."""
     for pair in ((servers.BINARY, new), (new, servers.BINARY)):
         done = subprocess.run([CHECK, *pair], capture_output=True, text=True, check=False)
         assert done.returncode == code and words in done.stdout, done
@@ -74,7 +74,7 @@ def upgrade(server, calls, newer):
 
 
 def other_layout(server, calls, rebuilt_binary):
-    """The box starts empty, and so it does on the way back."""
+    """The server starts empty, and again after the downgrade."""
     for binary in (rebuilt_binary, servers.BINARY):
         server.binary = binary
         keep.restart(server)

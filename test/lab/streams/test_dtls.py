@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""DTLS clients: unmodified ones, every way of relaying, limits, certificates, strangers."""
+"""DTLS clients: unmodified ones, every kind of relaying, limits, certificates, invalid packets."""
 
 import os
 import random
@@ -18,8 +18,8 @@ import uclient
 from lab import CLIENT4, CLIENT6, PEER4, PEER6, SERVER4, SERVER6, until
 from turnlib import BINDING, EVEN_PORT, REQUEST, SUCCESS, Silence, build
 
-# Label, server, peer, options, clients, messages. uclient tries DTLS 1.0 and 1.2 by chance, until it
-# is content.
+# Label, server, peer, options, clients, messages. uclient tries DTLS 1.0 and 1.2 at random until
+# one works.
 RUNS = (
     ("channels", SERVER4, PEER4, ("-S", "-c", "-p", "5349"), 2, 60),
     ("pairs, beside UDP", SERVER4, PEER4, ("-S",), 2, 60),
@@ -35,7 +35,7 @@ THIRD4 = "10.99.0.4"
 
 
 def allocations(server, count):
-    """Waits until there are so many."""
+    """Waits until the counter has this value."""
     until(lambda: server.stats()["allocations"] == count, 3, f"{count} allocations")
 
 
@@ -47,7 +47,7 @@ def s_client(lab, *options, port=dtls.PORT, server=SERVER4):
 
 
 def negotiated(lab):
-    """1.2 alone, ALPN as over TLS (RFC 7443), no renegotiation, on both kinds of port."""
+    """Only version 1.2, ALPN as over TLS (RFC 7443), no renegotiation, on both kinds of port."""
     for port, server in ((dtls.PORT, SERVER4), (3478, SERVER4), (dtls.PORT, SERVER6)):
         out = s_client(lab, "-dtls", "-alpn", "stun.turn", port=port, server=server)
         assert re.search(r"New, .*Cipher is ECDHE", out), out
@@ -59,7 +59,7 @@ def negotiated(lab):
 
 
 def relaying(lab, ip, port, peer_ip):
-    """Channels and indications of all sizes, in order; the longest that the MTU holds."""
+    """Channels and indications of all sizes, in order, up to the longest that the MTU allows."""
     echo = lab.echo(peer_ip)
     client = dtls.client(lab, ip, port)
     assert client.session.version() == "DTLSv1.2"
@@ -71,7 +71,7 @@ def relaying(lab, ip, port, peer_ip):
     for payload in payloads:
         client.send_channel(0x4001, payload)
         assert client.wait("channel")[2] == payload
-    for payload in payloads:  # a bound channel is used all the same (RFC 8656 12.5)
+    for payload in payloads:  # a bound channel is used anyway (RFC 8656 12.5)
         client.send(echo.address, payload)
     assert [client.wait("channel")[2] for _ in payloads] == payloads
     second = lab.echo(peer_ip)
@@ -84,9 +84,9 @@ def relaying(lab, ip, port, peer_ip):
 
 
 def oversize(lab, server):
-    """What no longer fits the MTU as a record is dropped like any other datagram too long for it."""
+    """A record above the MTU is dropped like any other long datagram."""
     sender = lab.peer.udp(PEER4)
-    # Its kernel is told of a smaller MTU, and would cut the second: a probe does not mind.
+    # The kernel believes in a smaller MTU, and would fragment the second: a probe ignores that.
     labs.path_mtu(sender, "probe")
     client = dtls.client(lab)
     assert client.allocate().cls == SUCCESS
@@ -101,7 +101,7 @@ def oversize(lab, server):
 
 
 def one_port(lab, server):
-    """UDP and DTLS of one client, from one port to one port, are two clients."""
+    """UDP and DTLS of one client, with equal ports, are two clients."""
     udp = lab.client(port=40404)
     assert udp.allocate().cls == SUCCESS
     udp.close()
@@ -111,11 +111,11 @@ def one_port(lab, server):
     client.close()
     allocations(server, 1)
     udp = lab.client(port=40404)
-    assert udp.refresh(0).cls == SUCCESS, "the other is there"
+    assert udp.refresh(0).cls == SUCCESS, "the other allocation exists"
 
 
 def ends(lab, server):
-    """close_notify ends session and allocation; idleness ends a session that has none."""
+    """close_notify ends session and allocation. An idle session without allocation ends."""
     for notify in (True, False):
         client = dtls.client(lab)
         assert client.allocate().cls == SUCCESS
@@ -130,7 +130,7 @@ def ends(lab, server):
             until(lambda: dtls.counters(server)["idle"] == idle + 1, IDLE + 3, "it is idle")
             try:
                 client.session.receive(1)
-                raise AssertionError("its client has not been told")
+                raise AssertionError("its client got no close_notify")
             except dtls.Closed:
                 pass
         assert dtls.counters(server)["open"] == 0
@@ -138,12 +138,12 @@ def ends(lab, server):
 
 
 def again(lab, server):
-    """A client that forgot its session makes another from the same port; the old one ends then."""
+    """A client that lost its session opens another from the same port, which ends the old one."""
     ticket = None
     for resumed in (False, False, True):
         client = dtls.client(lab, port=40500, resume=ticket if resumed else None)
         assert client.session.resumed() == resumed
-        assert client.allocate().cls == SUCCESS  # no 437: the one before is gone
+        assert client.allocate().cls == SUCCESS  # no 437: the previous allocation is gone
         allocations(server, 1)
         ticket = client.session.ticket()
         client.close(notify=resumed)
@@ -151,7 +151,7 @@ def again(lab, server):
 
 
 def pairs(lab, server):
-    """EVEN-PORT with a reservation, taken by another session: often of another worker."""
+    """EVEN-PORT with a reservation that another session uses, often on another worker."""
     elsewhere = 0
     for _ in range(6):
         first, second = dtls.client(lab), dtls.client(lab)
@@ -168,12 +168,12 @@ def pairs(lab, server):
         for client in (second, first):
             client.close()
         allocations(server, 0)
-        until(lambda: server.stats()["redirects"] == 0, 3, "nothing is left of it")
+        until(lambda: server.stats()["redirects"] == 0, 3, "no redirect is left")
     print(f"{elsewhere} of 6 reservations were another worker's")
 
 
 def reload(lab, server):
-    """SIGHUP: the new certificate for new sessions, those that are open go on."""
+    """SIGHUP: new sessions get the new certificate, open ones continue."""
     name = lambda: re.search(r"subject=CN ?= ?(\S+)", s_client(lab, "-dtls"))[1]
     client, echo = relaying(lab, CLIENT4, dtls.PORT, PEER4)
     assert name() == "first"
@@ -189,7 +189,7 @@ def reload(lab, server):
 
 
 def strangers(lab, server):
-    """What is no session's is dropped by name, without an answer and without a trace."""
+    """Packets without a session are dropped under a named reason, without an answer or state."""
     with lab.cli.udp(CLIENT4) as sock:
         before, state = server.drops(), dtls.counters(server)
         texts = {
@@ -204,12 +204,12 @@ def strangers(lab, server):
         for reason, list_ in texts.items():
             seen = lambda: server.drops().get(reason, 0) - before.get(reason, 0) == len(list_)
             until(seen, 3, f"{len(list_)} times {reason}")
-        # the first that is answered is a good one: HelloVerifyRequest
+        # the first answer is for a valid ClientHello: HelloVerifyRequest
         sock.sendto(dtls.hello(), (SERVER4, dtls.PORT))
         assert (first := sock_read(sock))[0] == 22 and first[13] == 3, "an answer to the others"
         sock.sendto(dtls.hello(), (SERVER4, 3478))
         answer = sock_read(sock)
-        assert len(answer) < len(dtls.hello()), "it is shorter than what it answers"
+        assert len(answer) < len(dtls.hello()), "the answer is shorter than the request"
         forged = dtls.hello(cookie=b"\0" * 24)
         sock.sendto(forged, (SERVER4, 3478))
         assert len(sock_read(sock)) == len(answer), "asked again"
@@ -224,7 +224,7 @@ def sock_read(sock):
 
 
 def forgers(lab, server):
-    """Records in a client's name: dropped, and the session does not care."""
+    """Forged records with a client's address: dropped, and the session continues."""
     client, _ = relaying(lab, CLIENT4, dtls.PORT, PEER4)
     before = server.drops().get("dtls-record", 0)
     rng, count = random.Random(7), 200
@@ -233,7 +233,7 @@ def forgers(lab, server):
         body = rng.randbytes(rng.randrange(1, 200))
         epoch = rng.choice((0, 1, 1, 2))
         client.sock.send(dtls.record(kinds[i % len(kinds)], body, epoch, rng.randrange(1 << 20)))
-    client.sock.send(dtls.record(21, b"\2\0", 0, 1 << 20))  # a fatal alert in the clear
+    client.sock.send(dtls.record(21, b"\2\0", 0, 1 << 20))  # an unencrypted fatal alert
     until(lambda: server.drops().get("dtls-record", 0) >= before + count, 3, "they are dropped")
     client.send_channel(0x4001, b"unmoved")
     assert client.wait("channel")[2] == b"unmoved"
@@ -241,7 +241,7 @@ def forgers(lab, server):
 
 
 def cookied(lab, ip):
-    """A socket whose handshake has begun and never ends."""
+    """A socket whose handshake begins and never ends."""
     sock = lab.cli.udp(ip)
     lab.cleanup.callback(sock.close)
     nonce = os.urandom(32)
@@ -255,22 +255,22 @@ def cookied(lab, ip):
 
 
 def caps(lab, server):
-    """Half-open ones, sessions of one source, sessions in all: so many and not one more."""
+    """Limits of half-open sessions, of sessions per source, and of all sessions are exact."""
     failed = dtls.counters(server)["handshake_failed"]
     begun = [cookied(lab, CLIENT4) for _ in range(4 * HALF_OPEN)]
-    gone = lambda: dtls.counters(server)["gave_way"]  # where this machine is slow
+    gone = lambda: dtls.counters(server)["gave_way"]  # on a slow machine
     full = lambda: server.drops().get("dtls-full", 0) + gone()
 
     def counted():
         seen = dtls.counters(server)
-        given_up = seen["handshake_failed"] - failed  # the first, where the last took so long
+        given_up = seen["handshake_failed"] - failed  # of the first ones, if the last took long
         assert seen["half_open"] <= HALF_OPEN, seen
         return seen["half_open"] + given_up + full() == len(begun)
 
     until(counted, 3, "all are counted")
-    assert full() > 0, "some are too many"
-    assert len(sock_read(begun[0])) > 100, "its handshake goes on"
-    until(lambda: dtls.counters(server)["half_open"] == 0, HANDSHAKE + 3, "they are given up")
+    assert full() > 0, "the limit was reached"
+    assert len(sock_read(begun[0])) > 100, "its handshake continues"
+    until(lambda: dtls.counters(server)["half_open"] == 0, HANDSHAKE + 3, "they time out")
     assert dtls.counters(server)["handshake_failed"] == failed + len(begun) - full()
     clients = []
     many(lab, clients, CLIENT4, PER_SOURCE)
@@ -284,7 +284,7 @@ def caps(lab, server):
 
 
 def many(lab, clients, ip, count):
-    """Opens sessions, and keeps all there are from becoming idle."""
+    """Opens sessions, and keeps existing ones from becoming idle."""
     for i in range(count):
         clients.append(dtls.client(lab, ip))
         for client in clients if i % 6 == 5 or i == count - 1 else ():
@@ -295,14 +295,15 @@ def refused(lab, server, ip, name):
     before, session = dtls.counters(server)[name], dtls.session(lab, ip)
     try:
         session.shake(0.3)
-        raise AssertionError("one more than there may be")
+        raise AssertionError("more sessions than the limit")
     except Silence:
         session.close()
     until(lambda: dtls.counters(server)[name] > before, 3, f"it is counted as {name}")
 
 
 def flood(lab, server):
-    """Spoofed ClientHellos from everywhere while others relay: no state, and nobody loses anything."""
+    """ClientHellos with forged sources while others relay: no state is created, and no client loses
+    data."""
     wire, echo, udp = lab.cli.raw("c0"), lab.echo(PEER4), lab.client()
     lab.cleanup.callback(wire.close)
     client, _ = relaying(lab, CLIENT4, 3478, PEER4)
@@ -314,7 +315,7 @@ def flood(lab, server):
     hellos = [frames.udp4(dtls.hello(), src=ip, sport=1024 + i, dport=dtls.PORT)
               for i, ip in enumerate(spoofed)]  # fmt: skip
     while sent < FLOOD:
-        if sent % (32 * BATCH) == 0:  # the queue of a worker without a CPU may be half full by now
+        if sent % (32 * BATCH) == 0:  # the queue of a worker without CPU time may be half full by now
             answered()
         for i in range(BATCH):
             wire.send(hellos[(sent + i) % len(hellos)])
@@ -332,7 +333,7 @@ def flood(lab, server):
 
 
 def shared_ports(lab):
-    """Relay ports that all share; and a stranger who asks and asks uses up nobody's answers."""
+    """Relay ports that all share. A stranger's many requests do not use up other clients' answers."""
     config = dtls.config(lab)
     config["relay"] = {"mode": "shared", "ports": "3480-3487"}
     config["limits"] = {"unauthenticated": {"rate": 1, "burst": 40}, "allocations": 1000}
@@ -342,7 +343,7 @@ def shared_ports(lab):
     before = dtls.counters(server)["verify"]
     with lab.cli.udp(CLIENT4) as sock:
         sock.settimeout(5 * labs.SLOW)
-        for _ in range(200):  # one after the other: they wait as strangers' requests do
+        for _ in range(200):  # in sequence: they are rate limited like strangers' requests
             sock.sendto(dtls.hello(), (SERVER4, dtls.PORT))
             sock.recv(2048)
         seen = lambda: dtls.counters(server)["verify"]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Clients behind balancers that speak the PROXY protocol: they are told, counted, limited
-and listed by their own addresses, and who is no balancer is nobody."""
+"""Clients behind load balancers that speak the PROXY protocol: answers, counters, limits and
+listings use their own addresses. Connections from other sources are refused."""
 
 import shutil
 import socket
@@ -27,11 +27,11 @@ ELSEWHERE = {}
 faults = Cases()
 
 
-# --- what balancers do wrong, or who is none ------------------------------------------------------
+# --- errors, and sources that are not balancers ------------------------------------------------------
 
 
 def connection(me, ip=None, data=b""):
-    """A host whose address is a balancer's connects."""
+    """A connection from a host with a balancer's address."""
     sock = streams.connect(me.lab, ip=ip or me.ip)
     sock.sendall(data)
     return sock
@@ -46,7 +46,7 @@ def is_refused(me, data=b"", ip=None):
 
 @faults.case(named=False)
 def proxy_source(me):
-    """A client that goes past the balancer, and says that it is one."""
+    """A client that bypasses the balancer and sends a header itself."""
     me.ip = "10.99.251.2"
     me.lab.add_address(me.lab.cli, "c0", me.ip)
     is_refused(me, header(("203.0.113.1", 1), ("203.0.113.2", 2)))
@@ -67,13 +67,13 @@ def proxy_bad(me):
 
 @faults.case(named=False)
 def proxy_long(me):
-    """Refused by its length: nothing of what it announces is waited for."""
+    """Refused because of its length: the server does not wait for the announced bytes."""
     is_refused(me, header(("203.0.113.1", 1), ("203.0.113.2", 2))[:14] + b"\xff\xff")
 
 
 @faults.case(named=False)
 def proxy_slow(me):
-    """Half a header, on the way for ever."""
+    """Half a header, without an end."""
     begin, sock = time.monotonic(), connection(me, data=header((me.ip, 1), (me.ip, 2))[:20])
     assert streams.is_closed(sock)
     assert time.monotonic() - begin >= HANDSHAKE - labs.GRAIN
@@ -81,7 +81,7 @@ def proxy_slow(me):
 
 @faults.case(named=False)
 def proxy_gave_way(me):
-    """The first of as many as may wait in its thread, of two. Nobody waits for these."""
+    """The oldest of the connections that may wait in its thread, of two. Newer ones replace it."""
     first = connection(me)
     others = [connection(me) for _ in range(10 * HEADERS)]
     assert streams.is_closed(first)
@@ -93,7 +93,7 @@ def proxy_gave_way(me):
 
 @faults.case(named=False)
 def proxy_taken(me):
-    """One address and port, by two balancers: the first of them has it."""
+    """One address and port through two balancers: the first one keeps it."""
     text = header((me.ip, 4711), ("203.0.113.2", 2))
     first = streams.Client(connection(me, data=text))
     assert first.allocate().cls == SUCCESS
@@ -102,7 +102,7 @@ def proxy_taken(me):
     first.close()
 
 
-# --- what they do right ---------------------------------------------------------------------------
+# --- correct headers ---------------------------------------------------------------------------
 
 
 def connect_through(lab, balancer, ip, tls=False):
@@ -122,7 +122,8 @@ def mapped(client):
 
 
 def is_served(lab, server, ask, balancer, ip, tls=False):
-    """What it is told of itself is what it sees; media goes both ways; and it is listed so."""
+    """The mapped address is its own, media flow in both directions, and the listing has its
+    address."""
     client, echo = connect_through(lab, balancer, ip, tls), lab.echo(PEER4)
     assert client.allocate().cls == SUCCESS
     sock_addr = client.sock.getsockname()[:2]
@@ -140,8 +141,7 @@ def is_served(lab, server, ask, balancer, ip, tls=False):
 
 
 def served(lab, server, ask):
-    """Every family of the client by every family of the balancer, plain and with TLS behind the
-    header."""
+    """Every family of the client and of the balancer, plain and with TLS after the header."""
     for balancer_ip, dst_ip in ((PEER4, streams.V4), (PEER6, streams.V6), (PEER6, streams.V4)):
         for tls in (False, True):
             balancer = Balancer(lab, lab.peer, (balancer_ip, 0), (dst_ip, TLS if tls else PLAIN))
@@ -149,7 +149,7 @@ def served(lab, server, ask):
 
 
 def pieces(lab):
-    """A header in as many segments as it has bytes, and one with all that may be in it."""
+    """A header in as many segments as it has bytes, and one of the maximum length."""
     full = header((CLIENT4, 99), (PEER4, 3478), tlvs=b"\x04\0" + bytes([SIZE - 31]) + bytes(SIZE - 31))
     assert len(full) == SIZE
     for text in (header((CLIENT6, 99), (PEER6, 3478)), full):
@@ -164,8 +164,8 @@ def pieces(lab):
 
 
 def limits(lab, server):
-    """A client has no more than it may have, whichever balancer it comes by; a balancer has as many
-    as it has clients."""
+    """A client's limit covers its connections through all balancers. A balancer has no limit of its
+    own."""
     until(lambda: streams.counters(server)["connections"] == 0, 5, "all others are gone")
     mine = [Balancer(lab, lab.peer, (PEER4, 0), (streams.V4, PLAIN)) for _ in range(2)]
     some = [connect_through(lab, mine[number % 2], CLIENT4) for number in range(PER_SOURCE)]
@@ -181,7 +181,7 @@ def limits(lab, server):
 
 
 def local_command(lab, server):
-    """LOCAL: the balancer asks for itself, by a request of its own, and is answered."""
+    """LOCAL: the balancer sends its own request and gets an answer."""
     before = streams.counters(server)["proxy_own"]
     for command, family in ((LOCAL, 0), (LOCAL, 0x11), (PROXY, 0)):
         text = header(("203.0.113.1", 1), ("203.0.113.2", 2), command, family)
@@ -193,23 +193,21 @@ def local_command(lab, server):
 
 
 def real_clients(lab):
-    """coturn's client, which knows of no balancer."""
+    """coturn's client, which does not know about the balancer."""
     balancer = Balancer(lab, lab.peer, (PEER4, 0), (streams.V4, PLAIN))
     options = ("-t", "-c", "-p", str(balancer.address[1]))
     uclient.check(lab, [("TCP, by a balancer", PEER4, PEER4, options, 2, 30)])
 
 
 def real_balancer(lab, server, ask, send, port):
-    """haproxy, with a checksum and TLVs in version 2, which looks all the time whether the server is
-    there.
-    """
+    """haproxy, with a checksum and TLVs in version 2, which checks the server periodically."""
     if not shutil.which("haproxy"):
         print("no haproxy: left out")
         return
     before = streams.counters(server)["proxy_own"]
     address = (PEER4, port)
     process = proxy.haproxy(lab, lab.peer, address, (streams.V4, PLAIN), send)
-    if send == proxy.V2:  # of version 1 its checks look like a client's
+    if send == proxy.V2:  # with version 1 its checks look like a client's
         until(lambda: streams.counters(server)["proxy_own"] > before + 2, 5, "it is checked")
 
     class At:
@@ -218,12 +216,12 @@ def real_balancer(lab, server, ask, send, port):
     connected = At()
     connected.address = address
     is_served(lab, server, ask, connected, CLIENT4)
-    labs.end_process(process)  # its looks would count among what comes next
+    labs.end_process(process)  # its checks would count in the next steps
 
 
 def changed(lab, server):
-    """Another balancer, by a reload: connections that there are stay, and direct listeners are
-    nobody's business."""
+    """A reload changes the balancers: existing connections stay, and direct listeners are
+    unaffected."""
     client = streams.Client(streams.connect(lab, ip="10.99.250.2"))
     client.sock.sendall(header((CLIENT4, 4712), (PEER4, 3478)))
     assert client.allocate().cls == SUCCESS

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""TCP and TLS with unmodified clients, and what a byte stream may do to messages."""
+"""TCP and TLS with unmodified clients, and messages that are split and joined in a byte stream."""
 
 import contextlib
 import os
@@ -30,7 +30,7 @@ RUNS = (
 
 
 def relaying(lab, transport, ip, tls=None):
-    """Every length of padding both ways, and indications, in order."""
+    """Every padding length in both directions, and indications, in order."""
     echo = lab.echo(PEER6 if ":" in ip else PEER4)
     client = streams.client(lab, transport, ip, tls)
     family = [(0x17, bytes([2, 0, 0, 0]))] if ":" in ip else []
@@ -42,7 +42,7 @@ def relaying(lab, transport, ip, tls=None):
         client.send_channel(0x4001, payload)
     got = [client.wait("channel")[2] for _ in payloads]
     assert got == payloads, [len(p) for p in got]
-    for payload in payloads:  # a bound channel is used all the same (RFC 8656 12.5)
+    for payload in payloads:  # a bound channel is used anyway (RFC 8656 12.5)
         client.send(echo.address, payload)
     assert [client.wait("channel")[2] for _ in payloads] == payloads
     second = lab.echo(PEER6 if ":" in ip else PEER4)
@@ -54,7 +54,7 @@ def relaying(lab, transport, ip, tls=None):
 
 
 def bytewise(lab):
-    """A message byte by byte, and many in one segment: the stream has no borders."""
+    """A message byte by byte, and many in one segment: the stream has no message boundaries."""
     client, echo = relaying(lab, "tcp", CLIENT4)
     text = b"".join(streams.pad(channel_data(0x4001, b"%d" % i)) for i in range(40))
     for i in range(60):
@@ -62,13 +62,14 @@ def bytewise(lab):
     client.sock.sendall(text[60:] + build(REQUEST, BINDING))
     assert [client.wait("channel")[2] for _ in range(40)] == [b"%d" % i for i in range(40)]
     assert client.wait("stun")[1].cls == SUCCESS
-    # TCP to UDP (RFC 8656 15): no DF, TTL of our own; the kernel of the peer has taken them all
+    # TCP to UDP (RFC 8656 15): no DF, our own TTL; the peer's kernel has accepted all datagrams
     assert echo.seen[-1][1] == b"39"
     client.close()
 
 
 def records(lab):
-    """Records of TLS have no borders in TCP either: whole handshakes' ends and many at a time."""
+    """TLS records are split and joined in TCP, too: the end of a handshake, and several records at
+    once."""
     into, out = ssl.MemoryBIO(), ssl.MemoryBIO()
     tls = streams.context().wrap_bio(into, out, server_side=False)
     sock = streams.connect(lab, "tls")
@@ -80,7 +81,7 @@ def records(lab):
             sock.sendall(out.read())
             into.write(sock.recv(65536))
     answers, asked = b"", 0
-    for burst in (3, 20, 1, 30):  # the first of them with the client's Finished
+    for burst in (3, 20, 1, 30):  # the first one with the client's Finished
         for _ in range(burst):
             tls.write(build(REQUEST, BINDING))
         asked += burst
@@ -97,7 +98,7 @@ def records(lab):
 
 
 def pairs(lab, server):
-    """EVEN-PORT with a reservation, taken by another connection: often of another worker."""
+    """EVEN-PORT with a reservation that another connection uses, often on another worker."""
     until(lambda: server.stats()["allocations"] == 0, 5, "all others are gone")
     elsewhere = 0
     for _ in range(6):
@@ -110,10 +111,10 @@ def pairs(lab, server):
         second.send_channel(0x4002, b"rtcp")
         assert second.wait("channel")[2] == b"rtcp"
         elsewhere += server.stats()["redirects"]
-        for client in (second, first):  # the end is told to the worker that has the allocation
+        for client in (second, first):  # the worker with the allocation learns of the end
             client.close()
             until(lambda: server.stats()["allocations"] == (client is second), 3, "it has ended")
-        until(lambda: server.stats()["redirects"] == 0, 3, "nothing is left of it")
+        until(lambda: server.stats()["redirects"] == 0, 3, "no redirect is left")
     print(f"{elsewhere} of 6 reservations were another worker's")
 
 
@@ -137,7 +138,7 @@ def own_addresses(lab):
         assert client.allocate().cls == SUCCESS
         assert client.bind(0x4001, echo.address).cls == SUCCESS
         client.send_channel(0x4001, b"here")
-        assert client.wait("channel")[2] == b"here"  # the way to the peer is known
+        assert client.wait("channel")[2] == b"here"  # the peer is resolved
         payloads = [b"%d" % i * 100 for i in range(50)]
         for payload in payloads:
             client.send_channel(0x4001, payload)

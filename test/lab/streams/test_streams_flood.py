@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""TLS handshakes as fast as a CPU can, beside calls over UDP and a client over TLS, while the
-certificate changes again and again: no datagram is lost, no session ends, no handshake fails.
+"""TLS handshakes at the maximum rate of a CPU, during calls over UDP and a client over TLS, while
+the certificate changes repeatedly: no datagram is lost, no session ends, no handshake fails.
 
-The worker has a CPU of its own; the stream thread, who floods and who calls share the other.
+The worker has its own CPU. The stream thread, the flooding and the calling clients share the other
+one.
 """
 
 import os
@@ -21,13 +22,13 @@ from lab import PEER4, until
 from turnlib import SUCCESS
 
 SECONDS = 4
-RELOADS = 5 if labs.SLOW == 1 else 2  # at the least
+RELOADS = 5 if labs.SLOW == 1 else 2  # at least
 CALLS = f"--clients 8 --pps 1k --direction both --duration {SECONDS} --size 160".split()
 FLOODERS = 2
 
 
 def flood(lab, cpu):
-    """openssl s_time: a new connection and a full handshake, again and again."""
+    """openssl s_time: new connections with full handshakes, repeatedly."""
     return lab.popen(
         lab.cli, "taskset", "-c", str(cpu), "openssl", "s_time", "-new", "-time", str(SECONDS),
         "-connect", f"{streams.V4}:5349", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -47,7 +48,7 @@ def der(path):
 
 
 def renew(lab, server, number, talker, worst):
-    """Another certificate for new connections; the session that is open goes on, at any moment."""
+    """Changes the certificate for new connections. The open session continues at any moment."""
     pair = streams.certificate(lab, f"number-{number}", "next")
     certificate = der(pair[0])
     for path, name in zip(pair, ("cert.pem", "cert.key")):
@@ -93,12 +94,12 @@ def main(lab):
         said = flooder.communicate(timeout=30 * labs.SLOW)[0]
         assert flooder.returncode == 0, said
         done += int(re.search(r"(\d+) connections in [\d.]+ real seconds", said)[1])
-    # a client of TLS 1.3 is done with its handshake before the server is
+    # with TLS 1.3 a client finishes its handshake before the server
     handshakes = lambda: streams.counters(server)["handshakes"] - before["handshakes"]
     until(lambda: handshakes() >= done, 5, f"{done} handshakes are counted")
     after, seen = streams.counters(server), handshakes()
     assert done > 100 / labs.SLOW, (seen, done)
-    # s_time leaves without reading its tickets, which resets: counted as failed
+    # s_time exits without reading its tickets, which causes a reset: counted as failed
     for name in ("handshake_failed", "slow", "idle", "refused_total", "refused_source", "queue_full"):
         assert after[name] == before[name], (name, after)
     assert talker.refresh().cls == SUCCESS

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: it measures milliseconds
-# long: rounds of two seconds; under ASan it is the slowness of handshakes that is seen
-# full: unit test stream_handshake has who comes first, and the limit
-"""1,000 TLS handshakes a second that nobody completes, beside the media of 100 TLS clients: none of it
-is lost, and it is not much later than in the rounds between without them. Then the limit of a source.
+# long: rounds of two seconds; under ASan handshakes are too slow
+# full: unit test stream_handshake has the priorities, and the limit
+"""1,000 incomplete TLS handshakes a second, during the media of 100 TLS clients: nothing is lost,
+and it is not much later than in the rounds without handshakes. Then the limit per source.
 """
 
 import contextlib
@@ -23,14 +23,14 @@ from links import join, over
 CLIENTS, SECONDS, ROUNDS = 100, 2 if labs.LONG else 1, 3
 PPS = 5000 // labs.SLOW
 MEDIA = f"--clients {CLIENTS} --direction echo --pps {PPS} --size 160 --duration {SECONDS}".split()
-# What is late is not lost: on a busy machine half a second passes before a thread has its turn.
+# Late data is not lost: on a busy machine a thread may wait half a second for its turn.
 DRAIN = ("--drain", str(labs.SLOW))
 RATE = 1000
 LATER_US = 20000
 SPARE_US = 5000  # p99 of the media alone, on a machine with CPU time to spare
-QUEUE = 1000  # packets that wait at a tap for their reader
+QUEUE = 1000  # packets that a tap queues for its reader
 TRIES = 5
-BUSY_S = 0.05  # waits that are others' doing, of half a second that every CPU is asked for
+BUSY_S = 0.05  # seconds of waiting caused by other processes, in half a second of demand on every CPU
 SPINNER = """
 import time
 end = time.monotonic() + 0.5
@@ -40,8 +40,8 @@ with open("/proc/self/schedstat") as stat:
     print(stat.read().split()[1])
 """
 
-# Connects, says hello, waits for the server's flight, which is what costs, and resets. It does not
-# wait for one before it begins the next.
+# Connects, sends a ClientHello, waits for the server's flight, which is the expensive part, and
+# resets. It does not wait for one before it begins the next.
 FLOODER = """
 import select, socket, struct, sys, time
 host, port, rate, hello = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), bytes.fromhex(sys.argv[4])
@@ -81,7 +81,7 @@ def client_hello():
 
 
 class Flood:
-    """Until it is ended; how many handshakes a second it has had."""
+    """Runs until it is stopped. Returns the rate of handshakes."""
 
     def __init__(self, lab):
         argv = (sys.executable, "-c", FLOODER, streams.V4, str(streams.PORTS["tls"]), str(RATE), client_hello())
@@ -94,7 +94,7 @@ class Flood:
 
 
 def waits(server):
-    """Seconds that each thread of a server has waited for a CPU that others had."""
+    """Seconds that each thread of a server has waited for a CPU."""
     seconds = {}
     for task in glob.glob(f"/proc/{server.process.pid}/task/*"):
         with contextlib.suppress(OSError), open(task + "/schedstat") as stat:
@@ -103,7 +103,7 @@ def waits(server):
 
 
 class Media:
-    """A run: what came of it, and how long the thread waited for a CPU that waited longest."""
+    """A run: its result, and the longest time that a thread waited for a CPU."""
 
     def __init__(self, gen, server, handshakes):
         before = waits(server)
@@ -113,7 +113,7 @@ class Media:
         print(f"{handshakes}: p99 {self.p99 / 1000:.1f} ms, waited {self.waited * 1000:.0f} ms for a CPU")
 
     def lost(self):
-        """What is wrong with it, if anything is."""
+        """The failed check, or None."""
         try:
             loadgen.check_clean(self.result, "up", "echo")
         except AssertionError as error:
@@ -122,15 +122,15 @@ class Media:
 
 
 def is_busy():
-    """Whether others take CPU time from whoever wants it, now that neither media nor handshakes do."""
+    """True if other processes use the CPUs, measured without media and handshakes."""
     count = len(os.sched_getaffinity(0))
     spinning = [subprocess.Popen([sys.executable, "-c", SPINNER], stdout=subprocess.PIPE) for _ in range(count)]
     return max(int(spinner.communicate()[0]) for spinner in spinning) / 1e9 > BUSY_S
 
 
 def judged(run):
-    """Runs of media without loss, and the rate beside them. A thread that waits for others' sake longer
-    than a queue lasts loses what comes then: such runs are made again.
+    """Runs of media without loss, and the rate of handshakes. A thread that waits for the CPU
+    longer than a queue lasts loses packets: such runs are repeated.
     """
     for _ in range(TRIES):
         runs, rate = run()
@@ -139,7 +139,7 @@ def judged(run):
             return runs, rate
         if any(media.waited < QUEUE / PPS for media in lost) or not is_busy():
             raise lost[0].lost()
-        print("the machine is busy: once more")
+        print("the machine is busy: again")
     print("the machine is too busy to tell what is lost")
     return runs, rate
 
@@ -159,8 +159,8 @@ def beside_media(lab, gen, server):
         rates.append(rate)
     print(f"{min(rates):.0f} to {max(rates):.0f} handshakes a second beside {CLIENTS} clients")
     assert streams.counters(server)["queue_full"] == 0
-    # What else runs on this machine is in one round or the other. Where it takes so much that the
-    # media alone is late, all that is done beside it takes as many times longer.
+    # Other load of this machine is in one round or the other. If the media alone is late,
+    # everything else takes as many times longer.
     busy = max(1, min(quiet) / (SPARE_US * labs.SLOW))
     late = min(storm) - min(quiet)
     assert late < LATER_US * labs.SLOW * busy or is_busy(), (quiet, storm)
@@ -168,7 +168,7 @@ def beside_media(lab, gen, server):
 
 
 def limited(lab, gen):
-    """The same with the limit of a source: it is held to that, and other addresses are not."""
+    """Handshakes above the limit of a source: it is limited, and other addresses are not."""
     config = streams.config(lab, ("tls",), **{"per-source": 0})
     config["limits"] = {"handshakes": {"rate": 5, "burst": CLIENTS + 20}}
     server = lab.server(config)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""TCP clients that do what they should not: every limit holds, is counted, and hurts nobody else."""
+"""TCP clients that misbehave: every limit holds, is counted, and affects no other client."""
 
 import contextlib
 import os
@@ -22,11 +22,11 @@ SECOND4 = "10.99.0.4"
 
 
 def garbage(lab, server):
-    """Neither STUN nor ChannelData: closed, as there is no telling where the next message begins."""
+    """Neither STUN nor ChannelData: closed, since the start of the next message is unknown."""
     wrong_cookie = build(REQUEST, BINDING)[:4] + b"\0\0\0\0" + b"x" * 12
     odd_length = b"\0\1\0\3" + build(REQUEST, BINDING)[4:] + b"xyz"
     after = build(REQUEST, BINDING) + b"\xff"
-    get = b"GET / HTTP/1.1\r\n\r\n"  # begins like ChannelData
+    get = b"GET / HTTP/1.1\r\n\r\n"  # looks like ChannelData
     texts = (get, b"\x80", b"\x16\x03\x01", wrong_cookie, odd_length, after)
     for text in texts:
         sock = streams.connect(lab)
@@ -36,7 +36,7 @@ def garbage(lab, server):
 
 
 def oversize(lab, server):
-    """What no datagram holds is skipped, and what follows is understood."""
+    """A message too long for a datagram is skipped, and the next one is handled."""
     client = streams.client(lab)
     assert client.binding().cls == SUCCESS
     client.sock.sendall(streams.pad(channel_data(0x4000, b"x" * 65535)))
@@ -48,7 +48,7 @@ def oversize(lab, server):
 
 
 def slow(lab, server):
-    """No whole message in time, from the start or later; one that trickles is no better."""
+    """No complete message in time, at the start or later, even if bytes arrive slowly."""
     begin = time.monotonic()
     silent, trickling, later = (streams.connect(lab) for _ in range(3))
     request = build(REQUEST, ALLOCATE)
@@ -65,7 +65,7 @@ def slow(lab, server):
 
 
 def idle(lab, server):
-    """Without an allocation silence ends a connection, with one only its expiry does."""
+    """Without an allocation silence ends a connection. With one only its expiry does."""
     begin = time.monotonic()
     idler, holder, leaver = (streams.client(lab) for _ in range(3))
     assert idler.binding().cls == SUCCESS
@@ -76,12 +76,12 @@ def idle(lab, server):
     took = time.monotonic() - begin
     assert IDLE - labs.GRAIN <= took < (IDLE + 1.5) * labs.SLOW, took
     streams.counted(server, "idle", 2)
-    assert holder.refresh().cls == SUCCESS  # it has been as silent as they
+    assert holder.refresh().cls == SUCCESS  # it was silent as long as they were
     holder.close()
 
 
 def caps(lab, server):
-    """So many of one source, so many in all; a place is free again once one is closed."""
+    """Limits per source and in total. A closed connection frees its place."""
     until(lambda: streams.counters(server)["connections"] == 0, 5, "all others are gone")
     mine = [streams.client(lab) for _ in range(PER_SOURCE)]
     assert all(client.binding().cls == SUCCESS for client in mine)
@@ -100,7 +100,7 @@ def caps(lab, server):
 
 
 def descriptors(lab, server):
-    """Out of open files: refused at once, and no harm to those who are connected."""
+    """Out of open files: refused at once, without harm to existing connections."""
     until(lambda: streams.counters(server)["connections"] == 0, 5, "all others are gone")
     client = streams.client(lab)
     assert client.binding().cls == SUCCESS
@@ -108,7 +108,7 @@ def descriptors(lab, server):
     limit = re.search(r"NOFILE\s.*?(\d+)\s+(\d+)", labs.command("prlimit", "-p", pid, "-n"))
     used = max(int(fd) for fd in os.listdir(f"/proc/{pid}/fd"))
     labs.command("prlimit", "-p", pid, f"--nofile={used + 1}:{limit[2]}")
-    taken = []  # by those who get what is still free below
+    taken = []  # by clients that use the remaining places below
     dealt_with = lambda: sum(streams.counters(server)[n] for n in ("accepted", "refused_files"))
     while streams.counters(server)["refused_files"] < 3:
         before = dealt_with()
@@ -124,13 +124,13 @@ def descriptors(lab, server):
 
 
 def ends_with_connection(lab, server):
-    """The allocation goes when the connection does, closed or reset, and its relay port with it."""
+    """The allocation ends with its connection, closed or reset, and its relay port is freed."""
     echo = lab.echo(PEER4)
     for reset in (False, True):
         client = streams.client(lab)
         assert client.allocate().cls == SUCCESS and client.permit(PEER4).cls == SUCCESS
-        until(lambda: server.stats()["allocations"] == 1, 3, "the allocation is there")
-        if reset:  # with something unread close() sends RST
+        until(lambda: server.stats()["allocations"] == 1, 3, "the allocation exists")
+        if reset:  # close() with unread data sends RST
             client.send_raw(build(REQUEST, BINDING))
             until(lambda: client.poller.poll(0), 3, "the answer is there")
         client.close()
@@ -161,7 +161,7 @@ class Flood:
         until(lambda: self.routed() == self.number, 5, f"{self.number} are routed", pause=0.001)
 
     def routed(self):
-        # what found the ring full is the allocation's loss
+        # datagrams that found the ring full are the allocation's loss
         return sum(row["tx"] + row["lost_limit"] for row in self.server.allocations())
 
     def ring_full(self):
@@ -171,16 +171,17 @@ class Flood:
         return streams.counters(self.server)["queue_full"]
 
     def given(self):
-        """How many the stream thread was given: the others found its ring full."""
+        """The number that the stream thread got: the others found its ring full."""
         return self.number - self.ring_full() + self.before[0]
 
     def dropped(self):
-        """How many of these had to leave the queue for others."""
+        """The number of these that had to leave the queue for later ones."""
         return self.queue_full() - self.before[1]
 
 
 def slow_reader(lab, server):
-    """Who does not read costs a bounded queue; what is lost is the oldest, and whole messages."""
+    """A client that does not read costs a bounded queue. The oldest messages are dropped, as whole
+    messages."""
     until(lambda: server.stats()["allocations"] == 0, 5, "all others are gone")
     client = streams.Client(streams.connect(lab, rcvbuf=4096))
     assert client.allocate().cls == SUCCESS
@@ -189,13 +190,13 @@ def slow_reader(lab, server):
         flood.send(100)
         assert flood.number < 100000, streams.counters(server)
     grown = memory(server) - before
-    # a sanitizer keeps what is freed for a while
+    # a sanitizer keeps freed memory for some time
     assert grown < 4096 or labs.SANITIZED, f"{grown} kB more"
     given = flood.given()
-    while given == flood.given():  # nothing but the queue is in the way of the last one
+    while given == flood.given():  # only the queue delays the last one
         flood.send(1)
     seen = streams.counters(server)
-    client.send_raw(build(REQUEST, BINDING))  # its answer is behind all of them
+    client.send_raw(build(REQUEST, BINDING))  # its answer comes after all of them
     got = []
     while (item := client.receive(5 * labs.SLOW))[0] == "channel":
         assert len(item[2]) == 1008
@@ -209,7 +210,7 @@ def slow_reader(lab, server):
 
 
 def deaf(lab, server):
-    """Who asks and asks and reads no answer is not read from any more."""
+    """The server stops reading from a client that sends requests and reads no answers."""
     client = streams.Client(streams.connect(lab, rcvbuf=4096))
     assert client.binding().cls == SUCCESS
     before, sent = memory(server), 0
@@ -223,18 +224,18 @@ def deaf(lab, server):
     grown = memory(server) - before
     print(f"{sent} bytes of requests, {grown} kB more")
     assert sent < 50e6 and (grown < 1024 or labs.SANITIZED), (sent, grown)
-    assert streams.client(lab).binding().cls == SUCCESS  # and nobody else suffers
+    assert streams.client(lab).binding().cls == SUCCESS  # and no other client suffers
 
 
 def fast_sender(lab, server):
-    """More than the workers take: the sender waits, and not a message is lost on the way."""
+    """More than the workers accept: the sender waits, and no message is lost."""
     echo = lab.peer.udp(PEER4)
     client = streams.client(lab)
     assert client.allocate().cls == SUCCESS
     assert client.bind(0x4000, echo.getsockname()[:2]).cls == SUCCESS
     client.send_channel(0x4000, b"here")
     echo.settimeout(5 * labs.SLOW)
-    assert echo.recvfrom(100)[0] == b"here"  # the way to the peer is known
+    assert echo.recvfrom(100)[0] == b"here"  # the peer is resolved
     before = streams.counters(server)
     count = 30000
     text = streams.pad(channel_data(0x4000, b"abc")) * count
@@ -250,8 +251,8 @@ def fast_sender(lab, server):
 
 
 def pipelined(lab, server):
-    """Requests by the thousand in one go: every one is answered, in order, as TCP asks once; and
-    another client of the same kind, who talks meanwhile, waits for none of them.
+    """Thousands of requests at once: each is answered, in order, as TCP does not retransmit
+    requests. Another client waits for none of them meanwhile.
     """
     echo = lab.echo(PEER4)
     talker, asker = streams.client(lab), streams.client(lab)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # long: ten times as many
-# full: streams has the same with few clients
-"""Many TLS clients at a time: what an idle one costs, and that all others are served meanwhile.
+# full: streams does this with few clients
+"""Many TLS clients at once: the memory of an idle one, and service for all others meanwhile.
 
-LAB_CLIENTS=5000 makes it as many (default 1000, 10000 when LAB_LONG is set).
+LAB_CLIENTS=5000 sets their number (default 1000, 10000 when LAB_LONG is set).
 """
 
 import os
@@ -29,8 +29,8 @@ def memory(server):
 
 
 def idle_client(lab, tls):
-    """One that has shaken hands and asked something. Only its socket is kept: libssl's half of the
-    client would be larger than the server's.
+    """A client that has finished its handshake and sent a request. Only its socket is kept:
+    libssl's state of the client would be larger than the server's.
     """
     sock = streams.over_tls(streams.connect(lab, "tls"), tls)
     assert streams.Client(sock).binding().cls == SUCCESS
@@ -54,7 +54,7 @@ def main(lab):
     idle = []
     for i in range(CLIENTS):
         idle.append(idle_client(lab, tls))
-        if i % 100 == 0:  # nobody else has to wait
+        if i % 100 == 0:  # other clients do not wait
             active.send_channel(0x4000, b"%d" % i)
             assert active.wait("channel")[2] == b"%d" % i
     took = time.monotonic() - begin

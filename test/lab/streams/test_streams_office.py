@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""An office: many clients over TCP behind one address. All that have an allocation relay, however few
-connections of one address there may be; who is refused beside them is told by status and explain;
-an address that is trusted is not counted. And when the office's line is cut, its places are free
-again within 30 seconds.
+"""An office: many clients over TCP with one address. All that have an allocation relay, whatever
+the limit of connections per address. status and explain report refused ones. A trusted address is
+not counted. If the office's line fails, its places are free again within 30 seconds.
 """
 
 import os
@@ -18,7 +17,7 @@ from server import merge
 from turnlib import SUCCESS
 
 CLIENTS = 150
-PER_SOURCE = 20  # a fraction of these
+PER_SOURCE = 20  # a fraction of the clients
 GONE_S = 30
 
 
@@ -33,7 +32,7 @@ def relays(lab, echo):
 
 
 def told(path):
-    """What status and explain say of the address."""
+    """The reports of status and explain about the address."""
     status = " ".join(control.ctl(path, "status").split())
     assert f"! connections are refused (connections-source), most recently from {CLIENT4}" in status, status
     answer = control.Control(path).ask("explain", source=CLIENT4)
@@ -50,11 +49,11 @@ def trusted(lab, server, path):
 
 
 def cut(lab, server):
-    """The line goes, and nobody says so."""
+    """The line fails without notice."""
     assert streams.counters(server)["connections"] >= CLIENTS
     lab.cli.ip("link", "set", "c0", "down")
     begin = time.monotonic()
-    until(lambda: streams.counters(server)["connections"] == 0, 2 * GONE_S, "all are found to be gone")
+    until(lambda: streams.counters(server)["connections"] == 0, 2 * GONE_S, "all connections are found dead")
     took = time.monotonic() - begin
     assert took <= GONE_S * labs.SLOW, took
     lab.cli.ip("link", "set", "c0", "up")
@@ -83,7 +82,7 @@ def main(lab):
         client.send_channel(0x4000, b"still")
         assert client.wait("channel", 5 * labs.SLOW)[2] == b"still"
     print(f"{CLIENTS} clients of an address that may have {PER_SOURCE} without an allocation relay; "
-          f"cut off, they were found to be gone after {cut(lab, server):.0f} s")  # fmt: skip
+          f"cut off, they were found dead after {cut(lab, server):.0f} s")  # fmt: skip
 
 
 if __name__ == "__main__":

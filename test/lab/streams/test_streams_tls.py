@@ -19,7 +19,7 @@ ABANDONED = 50
 
 
 def s_client(lab, *options, text=b""):
-    """What openssl s_client says of a connection with these options."""
+    """The output of openssl s_client with these options."""
     return lab.cli.run(
         "openssl", "s_client", "-connect", f"{streams.V4}:5349", *options, check=False, input="Q\n"
     )
@@ -47,7 +47,7 @@ def alpn(lab):
 
 
 def versions(lab):
-    """TLS 1.2 with ECDHE and AEADs, 1.3, and nothing below; neither compression nor renegotiation."""
+    """TLS 1.2 with ECDHE and AEADs, 1.3, and nothing lower; neither compression nor renegotiation."""
     for version in ("1_2", "1_3"):
         out = s_client(lab, f"-tls{version}")
         assert re.search(rf"New, TLSv{version.replace('_', '.')}, Cipher is [A-Z]", out), out
@@ -63,7 +63,7 @@ def versions(lab):
 
 
 def ciphers(lab, path):
-    """slipringctl show tells what the client's own library says of its connection."""
+    """slipringctl show has the connection properties of the client's own library."""
     with Control(path) as ask:
         for version, transport in (
             (ssl.TLSVersion.TLSv1_2, "tls"), (ssl.TLSVersion.TLSv1_3, "tls"),
@@ -79,7 +79,7 @@ def ciphers(lab, path):
 
 
 def resumption(lab):
-    """Tickets are kept by clients, and good for a short handshake."""
+    """Clients keep tickets, which allow a short handshake."""
     for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
         tls = streams.context(minimum_version=version, maximum_version=version)
         first = streams.over_tls(streams.connect(lab, "tls"), tls)
@@ -95,8 +95,8 @@ def certificate_name(lab):
 
 
 def reload(lab, server):
-    """SIGUSR2, as coturn's, and SIGHUP: the new certificate for new connections, those that are open
-    go on.
+    """SIGUSR2, like with coturn, and SIGHUP: new connections get the new certificate, open ones
+    continue.
     """
     echo = lab.echo(PEER4)
     client = streams.client(lab, "tls")
@@ -106,10 +106,10 @@ def reload(lab, server):
     cert, key = streams.certificate(lab, "second", "new")
     shutil.move(cert, os.path.join(lab.dir, "cert.pem"))
     shutil.move(key, os.path.join(lab.dir, "cert.key"))
-    assert certificate_name(lab) == "first", "not before it is told"
+    assert certificate_name(lab) == "first", "not before the signal"
     server.process.send_signal(signal.SIGUSR2)
     until(lambda: certificate_name(lab) == "second", 5, "the new certificate is used")
-    assert "the file matches the running configuration" not in server.log(), "nobody has asked for the file"
+    assert "the file matches the running configuration" not in server.log(), "the configuration is not read"
     for text in ("no certificate", None, "key of another"):
         spoil(lab, text)
         for sig in (signal.SIGUSR2, signal.SIGHUP):
@@ -129,7 +129,7 @@ def reload(lab, server):
 
 
 def renew_again(lab, server):
-    """Once the files are good again they are taken; that everybody can read the key is told."""
+    """Valid files are used again. A key that everybody can read causes a warning."""
     cert, key = streams.certificate(lab, "fifth", "fifth")
     shutil.move(cert, os.path.join(lab.dir, "cert.pem"))
     shutil.move(key, os.path.join(lab.dir, "cert.key"))
@@ -155,7 +155,7 @@ def spoil(lab, text):
 
 
 def bad_handshakes(lab, server):
-    """Plain text where TLS is wanted, silence, and half a handshake."""
+    """Plain text instead of TLS, silence, and half a handshake."""
     before = streams.counters(server)
     plain = streams.connect(lab, "tls")
     plain.sendall(build(REQUEST, BINDING))
@@ -163,7 +163,7 @@ def bad_handshakes(lab, server):
     streams.counted(server, "handshake_failed", before["handshake_failed"] + 1)
     silent, half = streams.connect(lab, "tls"), streams.connect(lab, "tls")
     half.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
-    quiet = streams.over_tls(streams.connect(lab, "tls"))  # shakes hands, then nothing
+    quiet = streams.over_tls(streams.connect(lab, "tls"))  # finishes the handshake, then silence
     detected = streams.connect(lab, "auto")
     for sock in (silent, half, quiet, detected):
         assert streams.is_closed(sock)
@@ -171,7 +171,7 @@ def bad_handshakes(lab, server):
 
 
 class RawTls:
-    """TLS of which the records are in our hands, on a connected socket."""
+    """TLS on a connected socket, with access to its records."""
 
     def __init__(self, sock, tls):
         self.sock = sock
@@ -193,14 +193,14 @@ class RawTls:
 
 
 def begun(lab, first):
-    """A connection on which these bytes are the first."""
+    """A connection that starts with these bytes."""
     sock = streams.connect(lab, "tls")
     sock.sendall(first)
     return sock
 
 
 def established(lab, spoil, version):
-    """One that shakes hands and then sends what spoil makes of a record of a good request."""
+    """A connection that finishes the handshake and then sends a record modified by spoil()."""
     tls = streams.context(minimum_version=version, maximum_version=version)
     raw = RawTls(streams.connect(lab, "tls"), tls)
     raw.sock.sendall(spoil(raw.record(build(REQUEST, BINDING))))
@@ -213,14 +213,14 @@ def bad_mac(record):
 
 
 def ended(server, name, make):
-    """What make connects is closed and counted, once."""
+    """The connection of make() is closed and counted once."""
     before = streams.counters(server)[name]
     assert streams.is_closed(make()), name
     streams.counted(server, name, before + 1)
 
 
 def hostile_records(lab, server):
-    """Each is closed under its own counter, and a client beside them notices nothing."""
+    """Each is closed under its own counter, and another client notices nothing."""
     echo = lab.echo(PEER4)
     beside = streams.client(lab, "tls")
     assert beside.allocate().cls == SUCCESS and beside.bind(0x4000, echo.address).cls == SUCCESS
@@ -254,7 +254,7 @@ def hostile_records(lab, server):
         streams.context().wrap_bio(ssl.MemoryBIO(), hello).do_handshake()
     except ssl.SSLWantReadError:
         hello = hello.read()
-    for i in range(ABANDONED):  # begun, in part or as a whole, and left
+    for i in range(ABANDONED):  # begun, partly or completely, and abandoned
         begun(lab, hello[: None if i % 2 else 100]).close()
     streams.counted(server, "handshake_failed", before + ABANDONED)
     until(lambda: streams.counters(server)["tls"] == 1, 3, "they are gone")
@@ -275,7 +275,7 @@ def ends(lab, server):
 
 
 def refused_at_start(lab):
-    """Errors of the configuration say what to do."""
+    """Errors of the configuration have advice."""
     good = streams.config(lab, ("tls",))
     for change, word in (
         ({"certificate": "/nonexistent.pem"}, "tls.certificate: /nonexistent.pem: No such file"),
@@ -288,7 +288,7 @@ def refused_at_start(lab):
 
 
 def late_addresses(lab):
-    """Addresses that the kernel is given once the server runs, as by DHCP at boot."""
+    """Addresses that the kernel gets after the start of the server, like from DHCP at boot."""
     late = {"10.99.0.77": "32", "fd99::77": "128"}
     listeners = [{"address": SERVER4}] + [{"transport": "tcp", "address": a} for a in late]
     server = lab.server({"listeners": listeners})
@@ -306,8 +306,8 @@ def late_addresses(lab):
 
 
 def fresh_address(lab):
-    """An IPv6 address of which the kernel is not sure yet that it is its own: the server starts, and
-    serves there once the kernel is."""
+    """A tentative IPv6 address: the server starts, and listens on it once duplicate address
+    detection is done."""
     fresh = "fd99::6"
     lab.dut.run("sysctl", "-qw", "net.ipv6.conf.k0.accept_dad=1", "net.ipv6.conf.k0.dad_transmits=100")
     in_doubt = lambda: "tentative" in lab.dut.ip("-6", "addr", "show", "dev", "k0", "to", fresh)
@@ -315,7 +315,7 @@ def fresh_address(lab):
     assert in_doubt()
     tcp = [{"transport": "tcp", "address": address} for address in (streams.V4, fresh)]
     server = lab.server({"listeners": [{"address": SERVER4}, *tcp]})
-    assert in_doubt(), "the server has waited for the kernel"
+    assert in_doubt(), "the server waited for the kernel"
     lab.dut.ip("-6", "addr", "del", fresh + "/64", "dev", "k0")
     lab.dut.ip("-6", "addr", "add", fresh + "/64", "dev", "k0", "nodad")
     client = streams.Client(streams.connect(lab, "tcp", CLIENT6, server=fresh))

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Beside 100 connections of strangers that send empty ChannelData as fast as they can, a client
-over TCP has its answers at once: it waits for a turn of each of them and not for all that they send.
+"""During 100 connections of strangers that send empty ChannelData at the maximum rate, a client
+over TCP gets its answers at once: it waits for one turn of each of them and not for all their data.
 
-test_stream_fair counts the messages that it waits for. Here is what that is in time. A machine that
-does other things meanwhile has five goes: the fault that this is about made all of them ten times as
-long.
+test_stream_fair counts the messages in between, and this test measures the time. A busy machine has
+five attempts: the fault that this detects made all of them ten times as long.
 """
 
 import statistics
@@ -42,7 +41,7 @@ while True:
 
 
 def waits(client):
-    """Milliseconds that Bindings take."""
+    """Milliseconds that Binding requests take."""
     out = []
     for _ in range(ASKED):
         begin = time.monotonic()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""TCP between clients and peers (RFC 6062) beside a packet port: the kernel has the interface and its
-addresses, and TCP with clients and peers goes past the server's port.
+"""TCP between clients and peers (RFC 6062) with a packet port: the kernel has the interface and its
+addresses, and TCP with clients and peers does not pass the server's port.
 
         cli 10.99.0.2 ── TCP, TLS ── d0 10.99.0.1, fd99::1 :dut ── TCP ── per 10.99.0.3
 """

@@ -5,7 +5,7 @@ turnutils_uclient.
 
         cli 10.99.0.2 ── TCP, TLS ── d0 of slipring, sr0 of the kernel: 10.99.0.1 ── TCP ── per 10.99.0.3
 
-All of it goes through the exception port: clients' connections, and those of peers.
+All TCP passes the exception port: clients' connections, and those of peers.
 """
 
 import contextlib
@@ -37,8 +37,8 @@ BULK = 3 << 20
 
 
 def config(lab, host, **tcp):
-    """TCP and TLS on the addresses of the port itself, by its exception port. Beside a packet port
-    the kernel has the interface anyway."""
+    """TCP and TLS on the addresses of the port itself, through its exception port. With a packet
+    port the kernel has the interface anyway."""
     where = {} if lab.packet else {"netns": host.name}
     out = streams.config(lab, ("tcp", "tls"), **{**where, "per-source": 0})
     for listener in out["listeners"]:
@@ -54,7 +54,7 @@ def config(lab, host, **tcp):
 
 
 class Echo:
-    """A TCP server of a peer that sends back what comes, or (silent) only accepts."""
+    """A TCP server of a peer that echoes, or (silent) only accepts."""
 
     def __init__(self, lab, ip=PEER4, port=0, silent=False, ns=None):
         with (ns or lab.peer).enter():
@@ -111,7 +111,7 @@ def client(lab, transport="tcp", ip=CLIENT4, auth=None):
 
 
 def allocated(lab, transport="tcp", auth=None, attrs=()):
-    """A client with an allocation of TCP."""
+    """A client with an allocation for TCP."""
     control = client(lab, transport, auth=auth)
     answer = control.allocate(attrs, transport=TCP)
     assert answer.cls == SUCCESS, answer
@@ -122,7 +122,7 @@ def allocated(lab, transport="tcp", auth=None, attrs=()):
 
 
 def connect(control, peer):
-    """The answer to a Connect, which is not sent twice."""
+    """The answer to a Connect, without retransmission."""
     attrs = lambda tid: [(XOR_PEER_ADDRESS, xor_address(peer, tid))]
     return control.request(CONNECT, attrs, new_tid(), (10 * labs.SLOW,))
 
@@ -135,7 +135,7 @@ def bind(lab, control, number, transport="tcp", auth=None):
 
 
 def dialled(lab, control, peer, transport="tcp", auth=None):
-    """A data connection to a peer: the socket, from which bytes come as they are."""
+    """A data connection to a peer: the socket, with plain bytes."""
     answer = connect(control, peer)
     assert answer.cls == SUCCESS, answer
     number = answer.get(CONNECTION_ID)
@@ -156,7 +156,7 @@ def read(sock, size):
 
 
 def echoes(sock, size):
-    """Bytes go there and come back; over TCP both sides send at a time."""
+    """Bytes pass in both directions; over TCP both sides send at once."""
     data = os.urandom(size)
     sock.settimeout(30 * labs.SLOW)
     sender = threading.Thread(target=sock.sendall, args=(data,))
@@ -171,8 +171,8 @@ def echoes(sock, size):
 
 
 def dial(lab):
-    """RFC 6062 4.3: both transports of a client, both families of a peer, much and little. To one
-    of them with the nonce of the control connection, as pion does, which is not asked for another."""
+    """RFC 6062 4.3: both transports of a client, both families of a peer, much and little data. One
+    connection uses the nonce of the control connection, like pion, and is not challenged."""
     for transport in ("tcp", "tls"):
         for ip in (PEER4, PEER6):
             echo = Echo(lab, ip)
@@ -184,7 +184,7 @@ def dial(lab):
             for size in (1, 5, 20000):
                 echoes(sock, size)
             assert echo.accepted[0][1] == control.relayed, (echo.accepted, control.relayed)
-            # an end of stream is passed on behind all that came before it, and then back
+            # an end of stream is forwarded after all earlier data, and then answered
             if transport == "tcp":
                 sock.sendall(b"last words")
                 sock.shutdown(socket.SHUT_WR)
@@ -196,8 +196,8 @@ def dial(lab):
 
 
 def redial(lab):
-    """The same peer again as soon as its connection is closed, and in the same moment: a peer that
-    closes, too, and one that keeps its side open."""
+    """A new connection to a peer right after the end of the last one, and at that moment: with a
+    peer that closes, too, and with one that keeps its side open."""
     for transport in ("tcp", "tls"):
         for silent in (False, True):
             echo = Echo(lab, silent=silent)
@@ -222,7 +222,7 @@ def accept(lab, server):
     """RFC 6062 4.4: a peer with a permission connects, one without is reset."""
     for transport in ("tcp", "tls"):
         control = allocated(lab, transport)
-        with lab.peer.enter(), contextlib.suppress(ConnectionError):  # reset while it is made, or after
+        with lab.peer.enter(), contextlib.suppress(ConnectionError):  # reset during connect or later
             assert streams.is_closed(socket.create_connection(control.relayed, 5 * labs.SLOW))
         assert control.permit(PEER4).cls == SUCCESS
         with lab.peer.enter():
@@ -244,25 +244,25 @@ def accept(lab, server):
 
 
 def pressure(lab):
-    """Who does not read keeps the other side from sending; nothing is lost, and little is kept."""
+    """A receiver that does not read stops the sender: nothing is lost, and little is buffered."""
     silent = Echo(lab, silent=True)
     control = allocated(lab)
     sock = dialled(lab, control, silent.address)
     sock.setblocking(False)
     data, sent = os.urandom(1 << 20), 0
     still = time.monotonic()
-    while time.monotonic() < still + 1:  # until nothing has been taken for a second
+    while time.monotonic() < still + 1:  # until nothing was accepted for a second
         if not select.select([], [sock], [], 0.1)[1]:
             continue
         with contextlib.suppress(BlockingIOError):
             sent += sock.send(data[sent % len(data) :])
             still = time.monotonic()
-        assert sent < 64 << 20, "somebody keeps all of it"
+        assert sent < 64 << 20, "all of it is buffered"
     peer = silent.accepted[0][0]
     peer.settimeout(10 * labs.SLOW)
     got = read(peer, sent)
     whole = data * (sent // len(data) + 1)
-    assert got == whole[:sent], "bytes have changed on the way"
+    assert got == whole[:sent], "bytes have changed"
     control.close()
 
 
@@ -287,7 +287,7 @@ def refused(lab):
     number = [(CHANNEL_NUMBER, b"\x40\0\0\0")]
     peer = lambda tid: [*number, (XOR_PEER_ADDRESS, xor_address(echo.address, tid))]
     assert control.request(CHANNEL_BIND, peer, new_tid()).code == 403
-    assert connect(control, (PEER4, 9)).code == 447  # nobody listens there
+    assert connect(control, (PEER4, 9)).code == 447  # nothing listens there
     answer = connect(control, echo.address)
     assert connect(control, echo.address).code == 446
     assert bind(lab, control, b"none")[1].code == 400
@@ -300,7 +300,7 @@ def refused(lab):
     echoes(data.sock, 100)
     assert connect(control, echo.address).code == 446
     assert bind(lab, control, answer.get(CONNECTION_ID))[1].code == 400  # twice
-    # the end of the allocation ends what it has
+    # the end of the allocation ends its connections
     assert control.refresh(0).cls == SUCCESS
     assert streams.is_closed(data.sock)
     for one in (plain, control, over_udp):
@@ -308,8 +308,8 @@ def refused(lab):
 
 
 def own_services(lab, host):
-    """No address of the box is a peer, whichever peers are allowed: not those of the port, nor those
-    of other interfaces in the namespace, whether they were there at the start or not."""
+    """No address of the server is a peer, whichever peers are allowed: neither those of the port,
+    nor those of other interfaces in the namespace, added before or after the start."""
     host.ip("link", "add", "other", "type", "veth", "peer", "name", "end")
     host.ip("addr", "add", "10.99.0.77/32", "dev", "other")
     host.ip("link", "set", "other", "up")
@@ -327,12 +327,13 @@ def own_services(lab, host):
 
 
 def patience(lab, server):
-    """What nobody binds is closed, and a peer that does not answer is given up; all at once."""
+    """A connection that is not bound is closed, and a Connect without an answer times out; all at
+    once."""
     before = streams.counters(server)
     least = LIMITS["timeout"] - labs.GRAIN
     echo, control, second = Echo(lab, silent=True), allocated(lab), allocated(lab)
     answers, began = [], time.monotonic()
-    asks = lambda: answers.append(connect(second, ("10.99.0.200", 999)))  # nobody is there
+    asks = lambda: answers.append(connect(second, ("10.99.0.200", 999)))  # no host
     asking = threading.Thread(target=asks)
     asking.start()
     number = connect(control, echo.address).get(CONNECTION_ID)
@@ -353,13 +354,13 @@ def patience(lab, server):
 
 
 def row_of(server, control):
-    """The listed allocation of a client."""
+    """The listing of a client's allocation."""
     port = control.relayed[1]
     return next(r for r in server.allocations() if r["relay"].endswith(f":{port}"))
 
 
 def counted(lab, server):
-    """What an allocation relays over TCP is its usage, as over UDP."""
+    """Data over TCP counts as the allocation's usage, like UDP."""
     control = allocated(lab)
     echoes(dialled(lab, control, Echo(lab).address), 100000)
     has = lambda name: row_of(server, control)[name] == 100000
@@ -368,18 +369,18 @@ def counted(lab, server):
 
 
 def assert_cut(sock):
-    """It ends as what is not whole: by a reset, over TLS without close_notify."""
+    """It ends like an incomplete stream: with a reset, over TLS without close_notify."""
     sock.settimeout(5 * labs.SLOW)
     if isinstance(sock, ssl.SSLSocket):
-        sock.suppress_ragged_eofs = False  # an end without a word is told
+        sock.suppress_ragged_eofs = False  # reports an end without close_notify
     with contextlib.suppress(ConnectionResetError, ssl.SSLEOFError):
-        assert not sock.recv(1), "bytes that nobody has sent"
-        raise AssertionError("cut off, it looks as if the peer had said all")
+        assert not sock.recv(1), "unexpected bytes"
+        raise AssertionError("it looks like a complete stream")
 
 
 def ended(lab):
-    """RFC 6062 5.5: the end of an allocation closes what it has, and no download is a whole one by
-    that; nor is an upload, for the peer."""
+    """RFC 6062 5.5: the end of an allocation closes its connections, and neither a download nor an
+    upload then looks complete."""
     for transport in ("tcp", "tls"):
         echo, control = Echo(lab), allocated(lab, transport)
         silent = Echo(lab, silent=True)
@@ -397,9 +398,9 @@ def ended(lab):
 
 
 def denied(lab, server):
-    """A reload that denies a peer ends the connections with it, whoever has made them, and nothing
+    """A reload that denies a peer ends the connections with it, in either direction, and nothing
     else: the allocations have no permission for it."""
-    until(lambda: streams.counters(server)["relay_connections"] == 0, 5, "what was before is closed")
+    until(lambda: streams.counters(server)["relay_connections"] == 0, 5, "earlier connections are closed")
     gone, kept = Echo(lab), Echo(lab, CLIENT4, ns=lab.cli)
     controls, cut, whole = [], [], []
     for transport in ("tcp", "tls"):
@@ -412,7 +413,7 @@ def denied(lab, server):
     reload(server, {})
     for sock in cut:
         assert_cut(sock)
-    until(lambda: all(conn.fileno() < 0 for conn, _ in gone.accepted), 5, "the peer has seen the ends")
+    until(lambda: all(conn.fileno() < 0 for conn, _ in gone.accepted), 5, "the peer has seen the resets")
     streams.counted(server, "relay_denied", 2)
     for control, sock in zip(controls, whole):
         echoes(sock, 20000)
@@ -428,7 +429,7 @@ def denied(lab, server):
 
 
 def rated(lab, server):
-    """limits.rates holds TCP back, whole and in order, from the reload on that brings a rate."""
+    """limits.rates slows TCP down, complete and in order, from the reload that sets a rate."""
     rate, size = 1_000_000, 1_500_000  # bytes a second; bytes
     sink, control = Echo(lab, silent=True), allocated(lab)
     sock = dialled(lab, control, sink.address)
@@ -449,7 +450,7 @@ def rated(lab, server):
 
 
 def limits(lab, server):
-    """Connections of an allocation and of a user; ports."""
+    """Limits of connections per allocation and per user; ports."""
     echoes_of, control = [Echo(lab) for _ in range(7)], allocated(lab)
     answers = [connect(control, echo.address) for echo in echoes_of]
     assert [a.code for a in answers] == [0] * 6 + [486], answers
@@ -462,17 +463,18 @@ def limits(lab, server):
         one = client(lab)
         code = one.allocate(transport=TCP).code
         controls.append(one)
-    assert code == 508, code  # of 16 ports each worker has eight
+    assert code == 508, code  # each worker has eight of the 16 ports
     for one in controls:
         one.close()
     until(lambda: streams.counters(server)["relay_ports"] == 0, 5, "all ports are closed")
 
 
 def foreign(lab):
-    """turnutils_uclient over TCP and TLS. Its peers speak UDP only, so its clients are each other's."""
+    """turnutils_uclient over TCP and TLS. Its peers speak UDP only, so its clients are each other's
+    peers."""
     runs = [
-        # one pair: it has one nonce for all of its clients, repeats a Connect that gets 438 towards
-        # another peer, and where it wants more than one connection then waits for 35 seconds
+        # One pair: it has one nonce for all of its clients, repeats a Connect that got 438 to
+        # another peer, and waits 35 seconds if it needs more than one connection.
         uclient.start(lab, label, SERVER4, PEER4, *options, clients=2, messages=60)
         for label, options in (
             ("TCP to TCP", ("-T",)),

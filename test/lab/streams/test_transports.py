@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every transport of a client's leg, on relay ports of its own and on shared ones, over IPv4 and over
-IPv6, as the example files of conf/ set them up: TCP and TLS on the port's own addresses.
+"""Every transport of a client, with exclusive and with shared relay ports, over IPv4 and IPv6, like
+in the example files of conf/: TCP and TLS use the port's own addresses.
 """
 
 import os
@@ -28,7 +28,8 @@ TRANSPORTS = (
 FAMILIES = ((CLIENT4, SERVER4, PEER4, ()), (CLIENT6, SERVER6, PEER6, ("-x",)))
 UCLIENT = ("-u", "lab", "-W", shipped.SECRET)
 CLIENTS, MESSAGES = 2, 50
-# What the kernel behind the exception port says unasked, and answers to clients that have said goodbye
+# Drops of unsolicited traffic of the kernel behind the exception port, and of its answers to
+# clients that have closed.
 OWN = ("exception-foreign", "dtls-ended")
 
 
@@ -53,7 +54,7 @@ def own_ports(lab, server):
 
 
 def client_of(lab, listener, port, tls, family):
-    """A client of ours on any transport."""
+    """The lab's own client on any transport."""
     ip, address, _, _ = family
     if listener == "udp":
         return lab.client(shipped.credentials(), ip=ip)
@@ -65,7 +66,7 @@ def client_of(lab, listener, port, tls, family):
 
 
 def shared_ports(lab, server):
-    """The same on eight ports for all, where pairs are refused (EVEN-PORT gets 508)."""
+    """All transports on eight ports shared by all, where pairs are refused (EVEN-PORT gets 508)."""
     for label, listener, port, tls, _, family in rows():
         echo = lab.echo(family[2])
         client = client_of(lab, listener, port, tls, family)
@@ -97,7 +98,7 @@ def main(lab):
         server = lab.server(text=shipped.text(lab, name), allow=OWN)
         test(lab, server)
         seen = streams.counters(server)
-        # turnutils_uclient tries versions of TLS in no order, and leaves before the last answer
+        # turnutils_uclient tries versions of TLS in random order, and leaves before the last answer
         lost = ("queue_full", "oversize", "garbage", "slow", "idle")
         assert not any(seen[reason] for reason in lost), seen
         server.finish()
