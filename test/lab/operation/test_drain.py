@@ -85,7 +85,7 @@ def refused(lab, server, path):
 
 def explained(path):
     out = control.ctl(path, "explain", "ivan")
-    return "Allocate answered 300: alternate" in out and "this box drains" in out
+    return "Allocate answered 300: alternate" in out and "this box is draining" in out
 
 
 def control_of(path, refusals):

@@ -104,7 +104,7 @@ def asked_of(method, *peers, attrs=(), number=None):
 
 
 def sent(peer, payload=b"x", attrs=()):
-    """A build of a Send indication. None omits an attribute."""
+    """A build of a Send indication. A value of None omits the attribute."""
 
     def make(talker):
         tid = new_tid()

@@ -121,7 +121,7 @@ def reloads(lab, server, first, a):
     line = reload(server, {"realms": [C, B]})
     assert "1 allocation ended" in line, line
     assert "reload: realms[a.test]: removed" in server.log()
-    assert not relays(a) and a.refresh().code == 401, "nobody knows him"
+    assert not relays(a) and a.refresh().code == 401, "the user is unknown"
     assert relays(first) and c.refresh().cls == SUCCESS
     rows = lambda: labs.records(server.config["records"]["file"])
     told = lambda: [row for row in rows() if row.get("why") == "user-gone"]

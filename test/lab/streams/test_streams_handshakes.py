@@ -140,7 +140,7 @@ def judged(run):
         if any(media.waited < QUEUE / PPS for media in lost) or not is_busy():
             raise lost[0].lost()
         print("the machine is busy: again")
-    print("the machine is too busy to tell what is lost")
+    print("the machine is too busy to measure losses")
     return runs, rate
 
 

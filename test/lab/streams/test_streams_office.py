@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""An office: many clients over TCP with one address. All that have an allocation relay, whatever
+"""An office: many clients over TCP with one address. All clients with an allocation relay, whatever
 the limit of connections per address. status and explain report refused ones. A trusted address is
 not counted. If the office's line fails, its places are free again within 30 seconds.
 """
