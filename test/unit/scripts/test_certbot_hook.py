@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The hook that gives slipring what certbot has renewed, with a slipringctl that the test plays."""
+"""The hook that hands certificates renewed by certbot to slipring, with a fake slipringctl."""
 
 import os
 import stat
@@ -35,7 +35,7 @@ class Hook(unittest.TestCase):
             return file.read()
 
     def answer(self, code):
-        """What slipringctl ends with; what it was asked goes to a file."""
+        """The exit code of the fake slipringctl; it writes its arguments to a file."""
         self.write("bin/slipringctl", f'#!/bin/sh\necho "$@" >>{self.path("asked")}\nexit {code}\n', 0o755)
 
     def run_hook(self, lineage="live/turn.example", **settings):
@@ -45,7 +45,7 @@ class Hook(unittest.TestCase):
             env["RENEWED_LINEAGE"] = self.path(lineage)
         return subprocess.run(["sh", HOOK], env=env, capture_output=True, text=True, check=False)
 
-    def test_takes_it_over(self):
+    def test_installs_the_certificate(self):
         done = self.run_hook()
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.read("asked"), "config reload\n")
@@ -55,22 +55,22 @@ class Hook(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(self.path("tls"))), ["fullchain.pem", "privkey.pem"])
 
     @unittest.skipUnless(os.geteuid() == 0, "gives files away")
-    def test_gives_it_to_the_user(self):
+    def test_sets_the_owner(self):
         self.assertEqual(self.run_hook(SLIPRING_USER="nobody").returncode, 0)
         self.assertNotEqual(os.stat(self.path("tls/privkey.pem")).st_uid, 0)
 
-    def test_fails_where_it_is_refused(self):
+    def test_fails_if_slipring_refuses(self):
         self.answer(1)
         done = self.run_hook()
         self.assertEqual(done.returncode, 1)
         self.assertIn("still uses the old one", done.stderr)
 
-    def test_leaves_others_alone(self):
+    def test_ignores_other_certificates(self):
         self.assertEqual(self.run_hook(SLIPRING_CERT="www.example").returncode, 0)
         self.assertEqual(self.read("tls/privkey.pem"), "old privkey.pem")
         self.assertFalse(os.path.exists(self.path("asked")))
 
-    def test_what_is_wrong_is_told(self):
+    def test_reports_errors(self):
         self.assertIn("RENEWED_LINEAGE", self.run_hook(lineage=None).stderr)
         self.assertIn("no such directory", self.run_hook(SLIPRING_TLS=self.path("away")).stderr)
         self.assertEqual(self.run_hook(lineage="live/none").returncode, 1)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pure parts of the scripts that check sources, documents and messages: each check finds what it is for."""
+"""The functions of the scripts that check sources, documents and messages: each check finds its
+faults."""
 
 import importlib.machinery
 import importlib.util
@@ -14,7 +15,7 @@ sys.dont_write_bytecode = True
 
 
 def script(name):
-    """A script without the ending .py, as a module."""
+    """Loads a script without the ending .py as a module."""
     loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), os.path.join(SCRIPTS, name))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)
@@ -33,7 +34,7 @@ class Refusals(unittest.TestCase):
     def found(self, rows):
         return [number for number, _ in docs.unlike_refusals(self.HEADER, self.TABLE + rows)]
 
-    def test_a_table_that_says_what_the_list_says(self):
+    def test_a_correct_table(self):
         self.assertEqual(len(docs.refusals(self.HEADER)), 2)
         self.assertEqual(self.found("".join(self.GOOD)), [])
 
@@ -56,13 +57,13 @@ class Compat(unittest.TestCase):
 
 
 class Layers(unittest.TestCase):
-    def test_a_cycle_is_told_with_its_way(self):
+    def test_a_cycle_is_printed_with_its_path(self):
         graph = {"a.h": ["b.h"], "b.h": ["c.h"], "c.h": ["b.h"], "d.h": ["a.h"]}
         self.assertEqual(
             list(layers.check_cycles(graph)), [("b.h", 1, "includes itself: b.h -> c.h -> b.h")]
         )
 
-    def test_two_ways_to_a_header_are_no_cycle(self):
+    def test_two_paths_to_a_header_are_no_cycle(self):
         self.assertEqual(list(layers.check_cycles({"a.h": ["b.h", "c.h"], "b.h": ["c.h"], "c.h": []})), [])
 
     def test_private_headers_stay_inside(self):
@@ -78,18 +79,18 @@ class Names(unittest.TestCase):
     def found(self, text, words=("turn_plan", "test_line", "test_stripped", "peers")):
         return list(docs.unknown_identifiers(text, set(words)))
 
-    def test_what_no_source_has(self):
+    def test_unknown_names(self):
         self.assertEqual(self.found("a\n`rewrite_reply` and turn_plan"), [(2, "rewrite_reply")])
         self.assertEqual(self.found("in plain words: rewrite_reply"), [(1, "rewrite_reply")])
 
-    def test_what_is_there(self):
+    def test_existing_names(self):
         self.assertEqual(self.found("`struct turn_plan`, test_line, test_peers, `stripped_x`"), [(1, "stripped_x")])
         self.assertEqual(self.found("test_NAME.c, `rte_hash`, lib/dp/rewrite_reply.c"), [])
 
-    def test_fences_are_no_prose(self):
+    def test_fences_are_skipped(self):
         self.assertEqual(self.found("```sh\nnet_memif9 rewrite_reply\n```\nrewrite_reply"), [(4, "rewrite_reply")])
 
-    def test_the_margin_is_for_prose(self):
+    def test_the_margin_applies_to_prose(self):
         long = "word " * 21
         self.assertEqual(list(docs.long_lines(f"short\n{long}\n| {long} |\n```\n{long}\n```")), [2])
 
@@ -105,7 +106,7 @@ class Names(unittest.TestCase):
         self.assertEqual(list(docs.unknown_tests(table, paths)), [(3, "lab gone")])
         self.assertEqual(list(docs.unknown_tests("| rule | what |\n|---|---|\n| a | gone |", paths)), [])
 
-    def test_an_old_build_is_told_by_its_sources(self):
+    def test_an_old_build_is_older_than_its_sources(self):
         with tempfile.TemporaryDirectory() as folder:
             built, one, header = (os.path.join(folder, name) for name in ("built", "one.c", "other.h"))
             for path, second in ((built, 10), (one, 9), (header, 10)):
@@ -126,7 +127,7 @@ class Names(unittest.TestCase):
             with open(source, "w") as file:
                 file.write("// doc/datapath.md, doc/decisions/0007\n// doc/lost.md\n// (doc/decisions/0007-lost.md, doc/decisions/9999)\n")
             home = os.getcwd()
-            os.chdir(os.path.join(SCRIPTS, ".."))  # where the pages are
+            os.chdir(os.path.join(SCRIPTS, ".."))  # the pages are there
             lost = [reason.split(": ", 1) for reason in docs.lost_pages([source])]
             os.chdir(home)
         self.assertEqual([page for _, page in lost], [
@@ -148,15 +149,15 @@ class Rooms(unittest.TestCase):
     def found(self, text=TEXT, tree=()):
         return list(docs.unlike_rooms(text, [*self.TREE, *tree]))
 
-    def test_what_is_there(self):
+    def test_existing_files(self):
         self.assertEqual(self.found(), [])
         self.assertEqual(self.found(self.TEXT + "lib/b/d has it all\n", ["lib/b/d/six.c"]), [])
 
-    def test_what_is_gone(self):
+    def test_removed_files(self):
         text = self.TEXT.replace("two.c", "two.c, old.c").replace("in/", "in/ |\n| out/")
         self.assertEqual(self.found(text), ["lib/a/old.c does not exist any more", "lib/a/out/ does not exist any more"])
 
-    def test_what_is_not_named(self):
+    def test_files_that_are_not_named(self):
         self.assertEqual(self.found(tree=["lib/a/new.c"]), ["lib/a/new.c is not in the table of lib/a"])
         self.assertEqual(self.found(tree=["lib/b/d/six.c"]), ["the folder lib/b/d is not named"])
         self.assertEqual(self.found(self.TEXT + "lib/b/deep\n", ["lib/b/d/six.c"]), ["the folder lib/b/d is not named"])
@@ -166,7 +167,7 @@ class Sentences(unittest.TestCase):
     def found(self, text):
         return [sentence for _, sentence in words.sentences(text)]
 
-    def test_where_one_ends(self):
+    def test_ends_of_sentences(self):
         self.assertEqual(self.found("It is one. Here is\ntwo! And (as said) three."), [
             "It is one.", "Here is two!", "And (as said) three."])
         self.assertEqual(self.found("An end e.g. here is none. `code.c` begins one."), [
@@ -174,7 +175,7 @@ class Sentences(unittest.TestCase):
         self.assertEqual(self.found("it ends (with this.) But not in 10.99.0.1 or at a: colon; or so"), [
             "it ends (with this.)", "But not in 10.99.0.1 or at a: colon; or so"])
 
-    def test_what_is_no_prose(self):
+    def test_text_that_is_not_prose(self):
         text = "# One two three four\n\n```\none two three\n```\n\n    one two three\n\n| one two three |\n\nOne two.\n"
         self.assertEqual(self.found(text), [])
 
@@ -290,7 +291,7 @@ class Messages(unittest.TestCase):
         self.assertEqual(self.bad("dp: relay it" + self.BODY + "word " * 17), 1)
         self.assertEqual(self.bad("dp: relay it" + self.BODY + "x" * 100 + "\n    " + "word " * 17), 0)
 
-    def test_what_git_adds(self):
+    def test_lines_that_git_adds(self):
         text = "dp: relay it" + self.BODY + "# Please enter the commit message for your changes, and so on and on " \
             "and on\n" + commits.SCISSORS + " --\n" + "diff " * 30
         self.assertEqual(commits.faults(text), [])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/import-turnserver-conf: lines and values as coturn reads them, what becomes of each key, and
-that slipring takes what comes of it.
+"""scripts/import-turnserver-conf: it parses lines and values like coturn, converts each key or
+reports it, and slipring accepts the results.
 
 Argument: the slipring program, which checks the results.
 """
@@ -58,18 +58,18 @@ def imported(text, links=LINKS, routes=ROUTES, **given):
 
 
 def made(text, **given):
-    """What is printed, without comments."""
+    """The printed result, without comments."""
     lines = [re.sub(r" *# .*| *#$", "", line) for line in imported(text, **given).lines()]
     return "".join(line + "\n" for line in lines if line)
 
 
 def told(text, **given):
-    """What is told of lines."""
+    """The messages about lines."""
     return [one.shown("t.conf") for one in imported(text, **given).told if one.line]
 
 
 def beside(text, **given):
-    """What is to be done beside the file."""
+    """The advice on steps outside the file."""
     return "\n".join(one.shown("t.conf") for one in imported(text, **given).told if not one.line)
 
 
@@ -101,7 +101,7 @@ class Syntax(unittest.TestCase):
         self.assertEqual([(l.name, len(l.value), l.cut) for l in lines],
             [("realm", 1017, True), ("no-udp", 0, True), ("realm", 1017, False)])  # fmt: skip
 
-    def test_bytes_that_are_no_utf8(self):
+    def test_bytes_that_are_not_utf8(self):
         self.assertIn("it is not UTF-8", told(b"user=a:\xff\n" + BASE.encode())[0])
 
 
@@ -142,7 +142,7 @@ class Values(unittest.TestCase):
 
 
 class Lines(unittest.TestCase):
-    """What is told, line by line."""
+    """The messages, line by line."""
 
     def has(self, text, *parts):
         said = "\n".join(told(text + BASE))
@@ -155,23 +155,23 @@ class Lines(unittest.TestCase):
         self.has("no-loopback-peers\n", "a key up to coturn 4.5.0; here always so: no peer is a loopback")
         self.has("no-stun-backward-compatibility\n", "a key up to coturn 4.6; here requests of RFC 3489")
 
-    def test_a_value_at_which_coturn_ends(self):
+    def test_a_value_at_which_coturn_exits(self):
         self.has("lt-cred-mech # for old ones\n", "coturn exits at the value", "needs a line of its own")
         self.has("listening-port=70000\n", "coturn exits at '70000'")
         self.has("denied-peer-ip=10.0.0.0/99\n", "coturn exits at '10.0.0.0/99'")
 
-    def test_what_is_plainly_meant_is_taken(self):
+    def test_clear_intent_is_accepted(self):
         text = "denied-peer-ip=10.0.0.0/8\nallowed-peer-ip=10.1.2.0/24\n" + BASE
         self.assertIn("deny:\n    - 10.0.0.0/8\n", made(text))
         self.assertIn("allow:\n    - 10.1.2.0/24\n", made(text))
         self.assertIn("coturn accepts no prefix: the prefix is taken as meant", "\n".join(told(text)))
         self.assertFalse(imported(text).lost)
-        # a byte order mark, which with coturn loses the first key
+        # a byte order mark, with which coturn ignores the first key
         self.assertNotIn("transport: tcp", made("\ufeffno-tcp\n" + BASE))
         self.assertEqual(told("\ufeff" + BASE), [])
         self.assertIn("realm: turn.test\n", made("\ufeff" + BASE))
 
-    def test_variables_ask(self):
+    def test_variables_need_a_decision(self):
         for name, value in (("static-auth-secret", "${TURN_SECRET}"), ("realm", "${REALM:-x}"),
                 ("realm", "$REALM"), ("static-auth-secret", "{{ turn_secret }}"),
                 ("user", "ivan:${PASSWORD}"), ("listening-ip", "$(hostname -i)")):  # fmt: skip
@@ -211,8 +211,9 @@ class Lines(unittest.TestCase):
         self.assertEqual([(l.number, l.name) for l in lines], [(2, "realm"), (2, "no-udp"), (5, "no-tcp")])
         self.assertIn("bad quotes", told("-a -u 'x\n" + BASE)[0])
 
-    def test_what_matters_comes_first(self):
-        """One heading for each kind, wherever the lines are; the result has the first two before it."""
+    def test_important_lines_come_first(self):
+        """One heading for each kind, wherever the lines are. The result starts with the first two
+        kinds."""
         text = "fingerprint\nno-tlsv1\nmin-port=50000\nno-auth\npkey-pwd=x\npidfile=/p\nmin-port=50000\n"
         done = imported(text + BASE, private_peers=True)
         said, headings = done.report(), list(settings.HEADINGS.values())
@@ -234,15 +235,15 @@ class Lines(unittest.TestCase):
     def test_a_semicolon_is_kept(self):
         self.has("server-name=a;\n", "the semicolon at the end is a part of the value")
 
-    def test_secrets_are_not_told(self):
+    def test_secrets_are_not_printed(self):
         text = "user=a:geheim\nuser=geheim\nstatic-auth-secret=\ncli-password=geheim\npkey-pwd=geheim\n"
         self.assertNotIn("geheim", "\n".join(told(text + BASE)))
 
-    def test_what_asks_for_nothing_is_silent(self):
+    def test_defaults_cause_no_message(self):
         self.assertEqual(told("mobility=no\nmax-bps=0\nchannel-lifetime=600\n" + BASE), [])
 
-    def test_every_line_is_told_or_taken(self):
-        """Each key of coturn's, with a value that asks for something, leaves a trace."""
+    def test_every_line_is_converted_or_reported(self):
+        """Each key of coturn, with a value that needs an action, leaves a trace."""
         for name, text in settings_in_turn():
             done = imported(text)
             taken = [line for line in done.lines() if re.search(r"\bline \d", line)]
@@ -250,8 +251,8 @@ class Lines(unittest.TestCase):
             self.assertTrue(found or name in SHOWN_OTHERWISE, text)
 
 
-# What appears in the result without its name: transports that are there or not, and what coturn itself
-# only uses beside another key.
+# Keys that appear in the result without their name: transports that exist or not, and keys that
+# coturn itself uses only together with another one.
 SHOWN_OTHERWISE = {
     "no-udp", "no-tcp", "no-tls", "dtls", "no-dtls", "listening-port", "tls-listening-port",
     "listening-device", "relay-device", "user", "allowed-peer-ip", "denied-peer-ip", "no-stun",
@@ -269,7 +270,7 @@ class Network(unittest.TestCase):
         self.assertIn("- {transport: tcp, address: all, port: 3478}", text)
         self.assertIn("relay:\n  addresses: all\n  ports: 49152-65535", text)
 
-    def test_what_to_do_beside_the_file(self):
+    def test_advice_outside_the_file(self):
         said = beside(BASE)
         self.assertIn("`sysctl -w net.ipv4.ip_local_reserved_ports=49152-65535`, which leaves it 16384",
             said)  # fmt: skip
@@ -291,8 +292,8 @@ class Network(unittest.TestCase):
         self.assertIn("the unit needs process-user.conf of conf/slipring.service.d", said)
         self.assertNotIn("process-user", beside("proc-user=root\n" + BASE))
 
-    def test_private_peers_are_told_of(self):
-        """Unless the file itself denies them, and the programs of this machine."""
+    def test_private_peers_are_reported(self):
+        """Unless the file itself denies them and the programs of this machine."""
         advice = "peers.allow` has no private peers and no programs of this machine (192.0.2.5, 2001:db8::5"
         self.assertIn(advice, beside(BASE))
         self.assertIn("# t.conf: `" + advice.split(" and")[0], "\n".join(imported(BASE).lines()))
@@ -315,11 +316,11 @@ class Network(unittest.TestCase):
         self.assertIn("- name: wan2\n    device: packet:eth1", text)
         self.assertIn("addresses: [10.0.0.5]", text)
 
-    def test_an_address_of_nobody(self):
+    def test_an_address_without_interface(self):
         with self.assertRaisesRegex(box.NoPort, "no interface of this machine has 192.0.2.77"):
             imported("listening-ip=192.0.2.77\n" + BASE)
 
-    def test_a_device_that_is_told(self):
+    def test_a_device_option(self):
         given = {"port": "0000:3b:00.0", "addresses": ["192.0.2.77/25"], "gateways": ["192.0.2.1"]}
         text = made("listening-ip=192.0.2.77\n" + BASE, **given)
         self.assertIn('device: "0000:3b:00.0"', text)
@@ -421,7 +422,7 @@ class Accounts(unittest.TestCase):
         self.assertNotIn("ivan", made(text))
         self.assertIn("t.conf:4: user: coturn ignores users if there are secrets", "\n".join(told(text)))
 
-    def test_nobody(self):
+    def test_no_users(self):
         done = imported("realm=r\nno-auth\n")
         self.assertFalse(done.complete)
         self.assertTrue(done.lost)
@@ -434,7 +435,7 @@ class Accounts(unittest.TestCase):
         self.assertIn("keys are made for one", "\n".join(told("user=a:0x" + "1" * 32 + "\n")))
 
     def test_access_tokens(self):
-        """Their keys are in a database."""
+        """The keys are in a database."""
         text = made("oauth\nserver-name=relay.test\n" + BASE)
         self.assertIn("  oauth:\n    server-name: relay.test\n    keys: []", text)
         self.assertIn("t.conf:1: oauth: the keys of access tokens are in a database", "\n".join(told("oauth\n" + BASE)))
@@ -456,7 +457,7 @@ class Peers(unittest.TestCase):
         return found[1] if found else ""
 
     def allows(self, text, ip):
-        """As slipring judges: the longest prefix, and deny wins a tie; None: no rule."""
+        """slipring's verdict: the longest prefix, and deny wins a tie. Returns None if no rule matches."""
         best = None
         for kind in ("allow", "deny"):
             part = re.search(rf"  {kind}:\n((?:    - .*\n?)*)", text)
@@ -470,7 +471,7 @@ class Peers(unittest.TestCase):
                         best = max(best or rank, rank)
         return None if best is None else not best[1]
 
-    def test_what_is_allowed_wins(self):
+    def test_allow_wins(self):
         text = self.rules("allowed-peer-ip=10.0.0.0-10.0.255.255\ndenied-peer-ip=10.0.1.0-10.1.0.255\n")
         for ip, expected in (("10.0.1.7", True), ("10.0.0.7", True), ("10.1.0.7", False),
                 ("10.1.1.0", None)):  # fmt: skip
@@ -480,8 +481,8 @@ class Peers(unittest.TestCase):
         self.assertEqual(self.rules("denied-peer-ip=10.0.0.1\nallowed-peer-ip=10.0.0.1\n"),
             "  allow:\n    - 10.0.0.1\n")  # fmt: skip
 
-    def test_any_rules_mean_what_they_meant(self):
-        """Drawn at random: every address is judged as coturn would, where a rule names it."""
+    def test_rules_keep_their_meaning(self):
+        """Random rules: every address has coturn's verdict, if a rule names it."""
         import random
 
         draw = random.Random(4711)
@@ -511,7 +512,7 @@ class Peers(unittest.TestCase):
         self.assertIn("- 192.168.0.0/16\n", text)
 
     def test_programs_of_this_machine(self):
-        """A prefix allows nothing of it, so an own address that coturn allows stands there by itself."""
+        """A prefix does not allow a local address, so one that coturn allows is listed separately."""
         text = self.rules("allowed-peer-ip=192.0.2.0-192.0.2.255\n")
         self.assertEqual(text, "  allow:\n    - 192.0.2.0/24\n    - 192.0.2.5\n")
         self.assertEqual(self.rules("allowed-peer-ip=192.0.2.5\n"), "  allow:\n    - 192.0.2.5\n")
@@ -555,7 +556,7 @@ class Table(unittest.TestCase):
             "    - {address: 203.0.113.9, port: 3478, tls-port: 443}\n"
             '    - {address: "2001:db8::9", port: 3479}\n', out)  # fmt: skip
 
-    def test_alternates_that_are_told_of(self):
+    def test_alternates_that_are_reported(self):
         for lines, want in (
             ("alternate-server=203.0.113.9\nalternate-server=203.0.113.9:99\n", "an address has one port"),
             ("alternate-server=203.0.113.9\ncert=/c\npkey=/k\n", "clients of TLS and DTLS are sent there"),
@@ -575,7 +576,7 @@ class Table(unittest.TestCase):
                 self.assertIn(path, known, key.name)
 
 
-# Keys that need a value of some form.
+# Keys that need a value of a certain format.
 VALUES = {
     "listening-ip": "192.0.2.5", "relay-ip": "2001:db8::5", "external-ip": "203.0.113.5/192.0.2.5",
     "aux-server": "192.0.2.5:3490", "listening-device": "eth0", "relay-device": "eth1",
@@ -610,7 +611,7 @@ def value_of(key, certificate=("/c", "/k")):
 
 
 def settings_in_turn(certificate=("/c", "/k")):
-    """(name, text of a file) for every key of coturn's, and for every flag that is false."""
+    """(name, text of a file) for every key of coturn, and for every flag that is false."""
     tls = f"cert={certificate[0]}\npkey={certificate[1]}\n"
     for name, key in keys.KEYS.items():
         beside = BESIDE.get(name, "").replace("TLS", tls)
@@ -621,7 +622,7 @@ def settings_in_turn(certificate=("/c", "/k")):
 
 @unittest.skipUnless(PROGRAM, "needs the slipring program as its argument")
 class Checked(unittest.TestCase):
-    """What comes of a file with each key in turn is taken by slipring --check."""
+    """slipring --check accepts the result of a file with each key in turn."""
 
     def setUp(self):
         self.dir = tempfile.TemporaryDirectory()
@@ -633,7 +634,7 @@ class Checked(unittest.TestCase):
         )  # fmt: skip
 
     def checked(self, number, text):
-        """The errors of a result. The device is one that needs no machine to be there."""
+        """The errors of a result. Its device needs no hardware."""
         lines = imported(text, port="vtap:x0", gateways=["192.0.2.1", "fe80::1"],
             addresses=["192.0.2.5/24", "2001:db8::5/64"]).lines()  # fmt: skip
         path = os.path.join(self.dir.name, f"{number}.yaml")

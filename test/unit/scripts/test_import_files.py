@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files of the kinds that are found in public (test/import), on the machine that they are for: exit code,
-the lines that are to be decided, what becomes of the keys that matter. slipring --check takes each
-result, once what was to be decided is.
+"""Typical public configuration files (test/import), on the machines that they are for: exit code,
+the lines that need a decision, the results for important keys. slipring --check accepts each result
+after the decisions.
 
 Argument: the slipring program, which checks the results.
 """
@@ -29,20 +29,20 @@ importer = importlib.util.module_from_spec(importlib.util.spec_from_loader("impo
 loader.exec_module(importer)
 
 sys.path.insert(0, FILES)
-from coturn import box, settings  # noqa: E402: the importer knows where
+from coturn import box, settings  # noqa: E402: after sys.path is set
 from import_cases import CASES  # noqa: E402
 
 ADDRESSES = {"10.99.0.1": 24, "10.99.0.9": 24, "fd99::1": 64}
 ROUTES = [{"dst": "default", "gateway": "10.99.0.254", "dev": "eth0"}]
 def machine(name):
-    """The machine of the lab: one address of each family, and a second one where a file names it."""
+    """The lab's machine: one address of each family, and a second one if a file names it."""
     addresses = [a for a in ADDRESSES if a != "10.99.0.9" or name == "two-externals"]
     infos = [{"local": a, "prefixlen": ADDRESSES[a], "scope": "global"} for a in addresses]
     return addresses, box.Box([{"ifname": "eth0", "flags": ["UP"], "addr_info": infos}], ROUTES)
 
 
 def imported(name, *options, path=None):
-    """(exit code, what is printed, what is said) of a file."""
+    """(exit code, standard output, standard error) for a file."""
     out, err, here = io.StringIO(), io.StringIO(), machine(name)[1]
     argv = [SCRIPT, *options, path or os.path.join(FILES, name + ".conf")]
     with (
@@ -63,7 +63,7 @@ class Files(unittest.TestCase):
             self.assertRegex(first, rb"^# [A-Z].*", name)
 
     def to_decide(self, said, name):
-        """What stands under that heading, without the file's name."""
+        """The text under that heading, without the file's name."""
         heading, next_heading = (settings.HEADINGS[kind] + "\n" for kind in ("decide", "do"))
         if not said.startswith(heading):
             return []
@@ -85,7 +85,8 @@ class Files(unittest.TestCase):
                     self.assertNotIn(text, out)
 
     def test_programs_of_this_machine(self):
-        """The file says nothing of peers. coturn relays to its own address, and to no local one of IPv6."""
+        """The file has no peer rules. coturn relays to its own IPv4 address, and to no local IPv6
+        address."""
         _, out, said = imported("talk")
         self.assertIn("no programs of this machine (10.99.0.1). coturn allows them", said)
         self.assertNotIn("allow:", out)
@@ -98,7 +99,7 @@ class Files(unittest.TestCase):
 @unittest.skipUnless(PROGRAM, "needs the slipring program as its argument")
 class Checked(unittest.TestCase):
     def test_each(self):
-        """On a device that needs no machine to be there. The lab has the interface."""
+        """With a device that needs no hardware. The lab has the interface."""
         with tempfile.TemporaryDirectory() as folder:
             pair = [os.path.join(folder, name) for name in ("cert.pem", "key.pem")]
             subprocess.run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 60"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/quick: which tests a changed file selects."""
+"""scripts/quick: the tests that a changed file selects."""
 
 import importlib.machinery
 import importlib.util

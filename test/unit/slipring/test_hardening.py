@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""test_hardening.py WHAT PROGRAM...: that programs are built as meson.build asks for.
-WHAT: words of what this compiler has ("fortify cet"), the rest is asked of all.
+"""test_hardening.py FEATURES PROGRAM...: programs are built with the options of meson.build.
+FEATURES: optional features of this compiler ("fortify cet"); the others are always checked.
 """
 
 import re
@@ -33,7 +33,8 @@ def missing(program, features):
     if "fortify" in features:
         found["_FORTIFY_SOURCE"] = re.search(r"__(?!stack)\w+_chk\b", symbols)
     if "cet" in features:
-        # the mark of the whole program takes a libc that has it too, so: where functions begin
+        # A program has the mark only if its libc has it, too, so this checks the start of
+        # functions.
         with open(program, "rb") as file:
             found["CET"] = file.read().count(ENDBR64) > 300
     return [name for name, good in found.items() if not good]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/tune on made-up machines: what it finds, what it advises, how it ends.
+"""scripts/tune on simulated machines: findings, advice, exit status.
 
 Argument: the slipring program, which reads configurations for it.
 """
@@ -35,7 +35,7 @@ VFIO = ("->", "../../../bus/pci/drivers/vfio-pci")
 
 
 def good_box():
-    """8 CPUs on 2 nodes, hyperthreads n and n + 4, a NIC on node 0, all as it should be."""
+    """8 CPUs on 2 nodes, hyperthreads n and n + 4, a NIC on node 0, in an ideal configuration."""
     box = {
         "proc/cpuinfo": f"vendor_id\t: GenuineIntel\nflags\t\t: fpu {FLAGS}\n",
         "proc/meminfo": "MemTotal:  8000000 kB\nMemAvailable:    4000000 kB\n",
@@ -83,7 +83,7 @@ def good_needs():
 
 
 class MemoryBox(tune.Box):
-    """A machine without files: most tests ask many of them."""
+    """A machine in memory: most tests create many of them."""
 
     def __init__(self, files):
         super().__init__("")
@@ -123,7 +123,7 @@ class Tune(unittest.TestCase):
         return root
 
     def program(self, answer, code=0):
-        """A stand-in for slipring that gives this answer."""
+        """A fake slipring that prints this answer."""
         path = os.path.join(self.dir, "program")
         with open(path, "w") as file:
             file.write(f"#!/bin/sh\ncat <<'END'\n{answer}\nEND\nexit {code}\n")
@@ -150,7 +150,7 @@ class Tune(unittest.TestCase):
                 return self.run_tune("-c", "x.yaml")
 
     def after(self, box=None, needs=None, without=(), ssh=None):
-        """Findings on a good machine with changes: {(level, what it is about): [text, command]}."""
+        """Findings on a good machine with changes: {(level, topic): [text, command]}."""
         machine = {k: v for k, v in {**good_box(), **(box or {})}.items() if k not in without}
         code, text = self.tune(machine, {**good_needs(), **(needs or {})}, ssh)
         found, last = {}, None
@@ -174,7 +174,7 @@ class Tune(unittest.TestCase):
             self.assertIn(word, " ".join(bad[level, about]))
         return bad[level, about]
 
-    # -- what is found
+    # -- findings
 
     def test_good(self):
         found = self.after()
@@ -211,7 +211,7 @@ class Tune(unittest.TestCase):
         self.expect("fix", "workers", ["CPU 1 has more than one"], needs=needs)
         needs["idle"] = "adaptive"
         self.expect("warn", "workers", ["CPU 1 has more than one"], needs=needs)
-        # two that float over the same CPUs are not said to collide
+        # two threads that float over the same CPUs do not count as a collision
         needs = {"workers": 2, "lcores": "0@0,(1-2)@(1,5)", "idle": "adaptive"}
         self.expect("warn", "hyperthreads", ["1,5"], needs=needs)
 
@@ -229,7 +229,7 @@ class Tune(unittest.TestCase):
     def test_interrupts(self):
         words = ["1 of 2 go", "echo 0,2-7 >"]
         self.expect("warn", "interrupts", words, {"proc/irq/24/smp_affinity_list": "0-1"})
-        # where one may go counts only while it is not known where it does
+        # the allowed CPUs count only while the current one is unknown
         self.expect("warn", "interrupts", words, {"proc/irq/25/effective_affinity_list": "1"})
         self.expect("warn", "interrupts", words, {"proc/irq/25/effective_affinity_list": ""})
         # irqbalance leaves isolated CPUs alone
@@ -242,7 +242,7 @@ class Tune(unittest.TestCase):
         box = {f"{CPU}/cpu1/cpufreq/scaling_governor": "powersave"}
         self.expect("warn", "frequency", ["CPUs 1 ", "for c in 1;"], box)
         box = {f"{CPU}/cpu2/cpufreq/scaling_governor": "powersave"}
-        self.assertIn(("ok", "frequency"), self.after(box))  # no worker's
+        self.assertIn(("ok", "frequency"), self.after(box))  # no worker runs there
         found = self.after({f"{CPU}/intel_pstate/no_turbo": "0"})
         self.assertIn("on:", found["ok", "turbo"][0])
         self.assertIn("off:", self.after()["ok", "turbo"][0])
@@ -254,17 +254,17 @@ class Tune(unittest.TestCase):
     def test_hugepages(self):
         free = NODE.format(0) + "/free_hugepages"
         command = f"echo 278 > /{NODE.format(0)}/nr_hugepages"
-        # 300 MB wanted, 256 free: 44 more, 22 pages, beside the 256 there are
+        # 300 MB needed, 256 free: 44 more, 22 pages, in addition to the existing 256
         self.expect("fix", "hugepages", ["256 MB free on node 0", command], {free: "128"})
         self.assertEqual(self.after({free: "150"})["ok", "hugepages"][0][:6], "node 0")
-        # those of the other node do not help
+        # pages of the other node do not help
         box = {free: "0", NODE.format(1) + "/free_hugepages": "999"}
         self.expect("fix", "hugepages", ["0 MB free on node 0"], box)
-        # without a NIC it runs all the same
+        # without a NIC it works, too
         needs = {"ports": [{"name": "wan", "device": "net_af_packet0,iface=e"}]}
         box = {free: "0", "sys/class/net/e/mtu": "1500"}
         self.expect("warn", "hugepages", ["0 MB free"], box, needs)
-        # large ones, and a kernel without nodes
+        # large pages, and a kernel without nodes
         big = "sys/kernel/mm/hugepages/hugepages-1048576kB"
         box = {k: v for k, v in good_box().items() if "/node/" not in k}
         box[f"{big}/nr_hugepages"] = box[f"{big}/free_hugepages"] = "1"
@@ -273,7 +273,7 @@ class Tune(unittest.TestCase):
         self.assertIn("node 0: 1 of 1024 MB, 1 free", text)
 
     def test_memory(self):
-        # what is free of hugepages, 512 MB, counts beside the rest
+        # free hugepages, 512 MB, count in addition to the rest
         small = {"proc/meminfo": "MemAvailable: 89088 kB\n"}
         self.assertIn(("ok", "memory"), self.after(small, {"memory_mb": 599}))
         found = self.after(small, {"memory_mb": 600})
@@ -310,7 +310,7 @@ class Tune(unittest.TestCase):
         needs = {"ports": [{"name": "wan", "device": "0000:3b:00.1"}]}
         self.expect("fix", "port wan", ["no PCI device 0000:3b:00.1"], needs=needs)
 
-    # -- what must not be taken
+    # -- ports that must not be taken
 
     KERNELS = {f"{NIC}/driver": ("->", "../ice"), f"{NIC}/net/ens1/mtu": "1500"}
     HEAD = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n"
@@ -321,7 +321,7 @@ class Tune(unittest.TestCase):
         return {"proc/net/route": self.HEAD + "".join(lines)}
 
     def binding(self, box, ssh=None, **kwargs):
-        """What is said of the port, and what is advised."""
+        """The text about the port, and the advice."""
         return self.after({**self.KERNELS, **box}, ssh=ssh, **kwargs)["fix", "port wan"]
 
     def assert_loud(self, found, *words):
@@ -338,29 +338,29 @@ class Tune(unittest.TestCase):
         default = ("ens1", "00000000", "FE0200C0", "00000000")
         subnet = ("ens1", "000200C0", "00000000", "00FFFFFF")
         self.assert_loud(self.binding(self.table(default, subnet)), "(ens1)", "THE DEFAULT ROUTE")
-        # by no gateway, as of PPP and some clouds
+        # without a gateway, like with PPP and some clouds
         default_on_link = ("ens1", "00000000", "00000000", "00000000")
         self.assert_loud(self.binding(self.table(default_on_link)), "THE DEFAULT ROUTE")
         rows = [("ens2", *row[1:]) for row in (default, subnet)]
         self.assert_quiet(self.binding(self.table(*rows)))
-        # a subnet alone is no lifeline
+        # a subnet alone is not critical
         self.assert_quiet(self.binding(self.table(subnet)))
         zero = "0" * 32
         v6 = f"{zero} 00 {zero} 00 fe80{'0' * 27}1 00000400 00000001 00000000 00000003"
         self.assert_loud(self.binding({"proc/net/ipv6_route": f"{v6}     ens1\n"}), "DEFAULT ROUTE")
         self.assert_quiet(self.binding({"proc/net/ipv6_route": f"{v6}     ens2\n"}))
-        # where there is no route at all
+        # without any route
         none = f"{zero} 00 {zero} 00 {zero} ffffffff 00000001 00000000 00200200       lo\n"
         self.assert_quiet(self.binding({"proc/net/ipv6_route": none}))
 
     def test_layers(self):
-        """A default route by a VLAN on a bond of two NICs is by both of them."""
+        """A default route through a VLAN on a bond of two NICs uses both of them."""
         box = self.table(("bond0.7", "00000000", "FE0200C0", "00000000"))
         box["sys/class/net/bond0.7/lower_bond0"] = ("->", "../bond0")
         box["sys/class/net/bond0/lower_ens1"] = ("->", "../ens1")
         box["sys/class/net/bond0/lower_ens2"] = ("->", "../ens2")
         self.assert_loud(self.binding(box), "THE DEFAULT ROUTE")
-        box["sys/class/net/ens1/lower_bond0"] = ("->", "../bond0")  # a ring must not hang it
+        box["sys/class/net/ens1/lower_bond0"] = ("->", "../bond0")  # a cycle must not hang it
         self.assert_loud(self.binding(box), "THE DEFAULT ROUTE")
 
     def test_ssh(self):
@@ -371,7 +371,7 @@ class Tune(unittest.TestCase):
         self.assert_quiet(self.binding(box))
         self.assert_loud(self.binding(box, "10.1.2.3 50000 10.0.0.1 22"), "THIS SSH SESSION")
         self.assert_loud(self.binding(box, "::ffff:10.1.2.3 50000 ::ffff:10.0.0.1 22"), "SSH")
-        # a client from afar that has come to an address of this NIC
+        # a remote client that has connected to an address of this NIC
         self.assert_loud(self.binding(box, "203.0.113.9 50000 10.0.0.1 22"), "THIS SSH SESSION")
         self.assert_quiet(self.binding(box, "203.0.113.9 50000 192.0.2.1 22"))
         for rubbish in ("", "x", "a b c d", "10.1.2.3 1 10.0.0.1"):
@@ -384,9 +384,9 @@ class Tune(unittest.TestCase):
         self.assert_loud(found, "THE DEFAULT ROUTE AND THIS SSH SESSION")
 
     def test_ssh_under_sudo(self):
-        """sudo takes SSH_CONNECTION away; the shell above it has it."""
+        """sudo removes SSH_CONNECTION; the shell above it has it."""
         box = self.table(("ens1", "0000000A", "00000000", "000000FF"))
-        me = 4711  # in a namespace of its own a test's parent may be process 1
+        me = 4711  # in its own namespace a test's parent may be process 1
         box |= {
             f"proc/{me}/environ": "PATH=/bin\0SUDO_USER=olga\0",
             f"proc/{me}/stat": f"{me} (sudo) S 4242 1 1",
@@ -408,7 +408,7 @@ class Tune(unittest.TestCase):
         self.assertIn(f"NIC {BDF}: driver virtio-pci, node 0, eth0; it CARRIES THE DEFAULT", text)
 
     def test_guest(self):
-        """Microcode, slots and IOMMU are the host's."""
+        """Microcode, slots and IOMMU belong to the host."""
         guests = (
             {"proc/cpuinfo": f"flags : {FLAGS} hypervisor\n"},
             {"sys/class/dmi/id/sys_vendor": "QEMU"},
@@ -452,16 +452,16 @@ class Tune(unittest.TestCase):
         code, text = self.tune(good_box())
         self.assertEqual(code, 0, text)
         self.assertIn(f"NIC {BDF}: driver vfio-pci, node 0", text)
-        # the same of files
+        # the files give an equal result
         self.assertEqual(self.run_tune("--root", self.write(good_box())), (code, text))
-        # a bare machine is no reason to fail, and a kernel that says nothing none to crash
+        # bare hardware, or a kernel without information, causes no error and no crash
         self.assertEqual(self.tune({})[0], 0)
         code, text = self.tune({}, good_needs())
         self.assertEqual(code, 1)
         self.assertNotIn("Traceback", text)
 
     def test_rubbish(self):
-        """Whatever stands in the files, there is an answer."""
+        """Any content of the files gives an answer."""
         for rubbish in ("", "\n", "-", "0-", "x" * 5000, "99999999999999999999", "[", "\0\1"):
             box = {k: v if isinstance(v, tuple) else rubbish for k, v in good_box().items()}
             code, text = self.tune(box, good_needs())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/upgrade-check: what it says of two programs, real ones and some that the test writes."""
+"""scripts/upgrade-check: its verdicts on two programs, real ones and fake ones."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ class Upgrade(unittest.TestCase):
         self.addCleanup(self.dir.cleanup)
 
     def program(self, name, says, status=0):
-        """A program that runs, and says this of its state area."""
+        """A program that runs and prints this layout of its state area."""
         path = os.path.join(self.dir.name, name)
         with open(path, "w") as file:
             file.write(
@@ -52,14 +52,14 @@ class Upgrade(unittest.TestCase):
         self.assertNotIn("state_alloc.realm", said)
 
     def test_none(self):
-        """A program that is older than state areas ends on the unknown option."""
+        """A program without state areas exits at the unknown option."""
         old = self.program("old", "", 1)
         for pair in ((old, SLIPRING), (SLIPRING, old)):
             status, said = self.check(*pair)
             self.assertEqual(status, 1, said)
             self.assertIn("no state area", said)
 
-    def test_wrong_use(self):
+    def test_wrong_usage(self):
         odd = self.program("odd", "state layout: ask later\n")
         for programs in ((), (SLIPRING,), (SLIPRING, "/nonexistent"), (SLIPRING, odd), ("/", "/")):
             status, said = self.check(*programs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""For the tests of slipringctl: its modules, and a control socket whose answers the test gives."""
+"""Helpers for the tests of slipringctl: its modules, and a control socket with chosen answers."""
 
 import importlib.machinery
 import importlib.util
@@ -103,7 +103,7 @@ class Box:
             pass
 
     def close(self):
-        """Dies as a process does: connections end, the socket stays."""
+        """Like the death of a process: connections end, the socket file stays."""
         if self.listener.fileno() < 0:
             return
         self.listener.shutdown(socket.SHUT_RDWR)

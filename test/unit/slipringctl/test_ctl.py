@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""slipringctl without a server of ours: nothing that an answer has steers a terminal, exit codes and
---json hold, each subcommand and option is known to completion and to the manual page."""
+"""slipringctl without a real server: no byte of an answer controls a terminal, exit codes and
+--json work, and completion and the manual page know each subcommand and option."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def run(path, *args, env=None):
 
 
 def evil(answer):
-    """An answer with hostile bytes behind each text."""
+    """An answer with hostile bytes after each text."""
     if isinstance(answer, str):
         return answer + EVIL
     if isinstance(answer, list):
@@ -39,7 +39,7 @@ def evil(answer):
 
 
 def steers(data):
-    """What of some output a terminal would obey."""
+    """The control sequences in an output that a terminal would execute."""
     return re.findall(rb"[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]", data)
 
 
@@ -77,7 +77,7 @@ ARGUMENTS = {"show": ["1"], "kill": ["1"], "explain": ["ivan"], "top": ["--once"
 
 
 class Answers(unittest.TestCase):
-    def test_no_answer_steers_a_terminal(self):
+    def test_no_answer_controls_a_terminal(self):
         with world.Box() as box:
             box.answers = {name: evil(answer) for name, answer in {**box.answers, **ANSWERS}.items()}
             for name in (*box.answers, "top"):
@@ -89,7 +89,7 @@ class Answers(unittest.TestCase):
                 self.assertEqual((done.returncode, steers(done.stdout)), (0, []), name)
                 json.loads(done.stdout)
 
-    def test_no_error_does(self):
+    def test_no_error_controls_a_terminal(self):
         refusal = json.dumps({"v": 1, "ok": False, "error": "no: " + EVIL}).encode()
         with world.Box(status=lambda request: refusal) as box:
             done = run(box.path, "status")
@@ -106,7 +106,7 @@ class Answers(unittest.TestCase):
         self.assertEqual(wire.printable("a\x1b\u202eb"), "a%1B%E2%80%AEb")
         self.assertEqual(wire.cleaned({"\n": ["\t", 1, None]}), {"%0A": ["%09", 1, None]})
 
-    def test_a_terminal_that_knows_no_utf8(self):
+    def test_a_terminal_without_utf8(self):
         rows = {"rows": [world.allocation(1, user="a" * 200)]}
         with world.Box(allocations=rows) as box:
             done = run(box.path, "allocations", env={"PYTHONIOENCODING": "ascii"})
@@ -132,7 +132,7 @@ class ExitCodes(unittest.TestCase):
             for command in ("status", "top"):
                 self.assertEqual(run(box.path, command).returncode, 3)
 
-    def test_a_page_behind_the_last_is_not_nothing(self):
+    def test_a_page_after_the_last_is_reported(self):
         empty = {"rows": [], "users": 7, "realms": 1}
         with world.Box(allocations=empty, users=empty, neighbours=empty) as box:
             for command in ("allocations", "users", "neighbours"):
@@ -140,7 +140,7 @@ class ExitCodes(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stdout), (0, b"there is no page 9\n"))
                 self.assertNotIn(b"page", run(box.path, command).stdout)
 
-    def test_a_capture_has_begun_once_its_file_is_there(self):
+    def test_a_capture_has_begun_once_its_file_exists(self):
         with world.Box(capture={"allocations": [], "left_out": 0, "shared": False, "rows": []}) as box:
             done = run(box.path, "capture", "1", "-w", "/nowhere/x")
         self.assertEqual((done.returncode, done.stderr),
@@ -162,15 +162,15 @@ class Drain(unittest.TestCase):
                     box.asked, [{"v": 1, "cmd": "drain", "deadline": seconds, "below": 4, "keep": True}])
                 self.assertIn(b"2 allocations left (ends at 1), 3 refused, ends in 5s", done.stdout)
 
-    def test_what_is_left_out_is_not_said(self):
+    def test_omitted_options_are_not_sent(self):
         with world.Box(drain=ANSWERS["drain"], undrain=ANSWERS["undrain"]) as box:
             self.assertEqual(run(box.path, "drain").returncode, 0)
             done = run(box.path, "undrain")
             self.assertEqual(box.asked, [{"v": 1, "cmd": "drain"}, {"v": 1, "cmd": "undrain"}])
             self.assertEqual(done.stdout, b"new allocations are made\n")
 
-    def test_status_tells_what_is_left(self):
-        """By family; limits.allocations only where that says how many there may be."""
+    def test_status_shows_free_room(self):
+        """By family; limits.allocations only if it sets a limit."""
         with world.Box() as box:
             said = run(box.path, "status").stdout
             self.assertIn(b"allocations  3, ", said)
@@ -180,8 +180,8 @@ class Drain(unittest.TestCase):
             self.assertIn(b"allocations  3 of 20, ", said)
             self.assertNotIn(b"relay ports", said)
 
-    def test_a_count_without_a_step_is_no_zero(self):
-        """Live allocations count in steps of 64 datagrams and 64 KiB: one may come before the other."""
+    def test_a_count_below_a_step_is_not_zero(self):
+        """Live allocations count in steps of 64 datagrams and 64 KiB: either one may appear first."""
         answer = world.status()
         (realm,) = answer["realms"]
         realm["from_client"], realm["from_peers"] = {"datagrams": 128, "bytes": 0}, {"datagrams": 0, "bytes": 65536}
@@ -192,13 +192,13 @@ class Drain(unittest.TestCase):
         with world.Box(status=answer) as box:
             self.assertIn(b"relayed      0 from clients (0B), 0 from peers (0B)", run(box.path, "status").stdout)
 
-    def test_status_tells_it(self):
+    def test_status_shows_a_drain(self):
         with world.Box(status=world.status(drain=ANSWERS["drain"]["drain"])) as box:
             self.assertIn(b"2 allocations left", run(box.path, "status").stdout)
 
 
 def all_options():
-    """(command or "", option) of all that argparse takes."""
+    """(command or "", option) of everything that argparse accepts."""
     parser = ctl.arguments()
     for name, one in {"": parser, **complete.commands_of(parser)}.items():
         for option in complete.options_of(one):
@@ -206,7 +206,7 @@ def all_options():
 
 
 class Completion(unittest.TestCase):
-    BREAKS = " \t\n\"'@><=;|&(:"  # bash's own
+    BREAKS = " \t\n\"'@><=;|&(:"  # the default of bash
 
     def offered(self, line, path="/nonexistent"):
         done = subprocess.run(
@@ -269,7 +269,7 @@ class Completion(unittest.TestCase):
             box.answers["status"] = world.status(allocations=10**6)
             del box.asked[:]
             self.assertEqual(len(self.offered("slipringctl explain ", box.path)), 4)
-            self.assertNotIn("users", [r["cmd"] for r in box.asked], "that looks at a million allocations")
+            self.assertNotIn("users", [r["cmd"] for r in box.asked], "that reads a million allocations")
 
     def test_each_kind_of_value_has_a_source(self):
         with world.Box(drops={"rows": [world.drop("no-route"), world.drop("martian-source")]}) as box:
@@ -312,8 +312,8 @@ class Manual(unittest.TestCase):
         for option in options:
             self.assertRegex(text, rf"(?m)^\.B.*{option}(?![\w-])")
 
-    @unittest.skipUnless(shutil.which("man"), "there is no man")
-    def test_man_has_nothing_to_say(self):
+    @unittest.skipUnless(shutil.which("man"), "man is not installed")
+    def test_man_has_no_warnings(self):
         for name in ("slipringctl/slipringctl.1", "slipring-exporter/slipring-exporter.1"):
             done = subprocess.run(
                 ["man", "--warnings", "-l", "-Tutf8", "-Z", os.path.join(world.TOP, "app", name)],

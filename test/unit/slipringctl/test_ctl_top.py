@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""slipringctl top: frames fit every terminal, the server is asked as little as promised, and the terminal
-is put back, whatever ends the program."""
+"""slipringctl top: frames fit every terminal, the server gets few requests, and the terminal is
+restored, however the program ends."""
 
 import os
 import pty
@@ -41,7 +41,7 @@ def texts(lines):
 
 
 class Frames(unittest.TestCase):
-    def test_none_is_larger_than_its_terminal(self):
+    def test_no_frame_is_larger_than_its_terminal(self):
         for size in ((80, 24), (80, 10), (132, 50), (40, 12), (20, 5), (10, 3), (1, 1), (250, 100)):
             for counts in ((1, 0, 0), (2, 3, 5), (64, 40, 200)):
                 for view in frames.VIEWS:
@@ -51,14 +51,14 @@ class Frames(unittest.TestCase):
                         self.assertEqual(len(lines), size[1], (size, counts, view))
                         self.assertLessEqual(max(map(len, lines)), size[0], (size, counts, view))
 
-    def test_all_is_there_at_80_by_24(self):
+    def test_everything_fits_80_by_24(self):
         text = "\n".join(texts(frames.frame(known(), frames.Look(80, 24, blocks=BLOCKS, keys=True))))
         for word in ("turn.test", "3 allocations", "in  ", "out ", "drop", "WORKER", "DROP ", "USER", "ID ", "q quit"):
             self.assertIn(word, text)
         self.assertIn("reason-2", text)
         self.assertIn("talkers by rate: users 10s old; allocations 10s old", text)
 
-    def test_a_section_says_when_it_is_not_all(self):
+    def test_a_section_says_that_it_is_cut(self):
         text = "\n".join(texts(frames.frame(known(64, 40, 200), frames.Look(80, 24, keys=True))))
         self.assertRegex(text, r"(?m)^\d OF 64 ")
         self.assertRegex(text, r"DROP \(\d of 40\)")
@@ -91,7 +91,7 @@ class Frames(unittest.TestCase):
             line = frames.spark(list(range(60)), columns, BLOCKS)
             self.assertLessEqual(len(line), min(60, columns))
 
-    def test_rows_are_dealt_out(self):
+    def test_rows_are_shared_out(self):
         self.assertEqual(frames.share(8, [2, 2, 0]), [2, 2, 0])
         self.assertEqual(frames.share(7, [9, 9]), [3, 2])
         self.assertEqual(frames.share(3, [9, 9]), [2, None])
@@ -126,38 +126,38 @@ class Asking(unittest.TestCase):
         with world.Box(users=listed, allocations=listed) as box:
             feed = self.feed(box, 10)
             lists = lambda: [r["cmd"] for r in box.asked if r["cmd"] in feeds.LISTS]
-            for sort in ("rate", "bytes") * 4:  # an impatient person
+            for sort in ("rate", "bytes") * 4:  # an impatient user
                 feed.sort_by(sort)
                 time.sleep(0.02)
-            self.until(lambda: len(lists()) >= 4, "lists are asked for")
+            self.until(lambda: len(lists()) >= 4, "lists are requested")
         self.assertEqual(most, [1])
         self.assertEqual(set(lists()[:2]), set(feeds.LISTS), "one of each first")
 
-    def test_the_longer_a_list_takes_the_longer_the_rest(self):
+    def test_a_slow_list_is_requested_less_often(self):
         self.assertEqual(feeds.pause_after(1.0, "rate"), 1.0)
         self.assertEqual(feeds.pause_after(4.0, "rate"), 30.0)  # a million: 3 s of work
         self.assertEqual(feeds.pause_after(3.0, "bytes"), 30.0)
 
-    def test_nothing_is_asked_that_is_not_shown(self):
+    def test_hidden_lists_are_not_requested(self):
         with world.Box() as box:
             feed = self.feed(box, 0)
             self.until(feed.complete, "facts are there")
             self.until(lambda: len(box.asked) > 3, "and again")
             self.assertLessEqual({r["cmd"] for r in box.asked}, {"status", "workers", "drops"})
 
-    def test_a_server_that_goes_and_another_that_comes(self):
+    def test_a_server_is_replaced(self):
         with world.Box() as box, world.Box(status=world.status(pid=2)) as second:
             feed = self.feed(box, 5)
             self.until(feed.complete, "all is there")
             box.close()
-            self.until(lambda: feed.snapshot().error, "that it has gone is told")
-            self.assertIsNotNone(feed.snapshot().status, "what was known is kept")
+            self.until(lambda: feed.snapshot().error, "the loss of the server is shown")
+            self.assertIsNotNone(feed.snapshot().status, "known values are kept")
             os.rename(second.path, box.path)
-            self.until(lambda: not feed.snapshot().error, "that it is back is seen")
+            self.until(lambda: not feed.snapshot().error, "its return is noticed")
             self.assertIsNotNone(feed.snapshot().anew)
             self.assertIn(None, feed.snapshot().history, "a gap in the sparkline")
 
-    def test_our_own_errors_are_not_silent(self):
+    def test_internal_errors_are_shown(self):
         with world.Box(status={"nothing": 1}) as box:
             feed = self.feed(box, 0)
             self.until(lambda: feed.failed, "the error is there")
@@ -193,7 +193,7 @@ class OnATerminal(unittest.TestCase):
         self.assertIn(b"\033[?25h", data)
         return process.stderr.read().decode()
 
-    def test_put_back_after_an_error_of_our_own(self):
+    def test_restored_after_an_internal_error(self):
         with world.Box() as box:
             process, master, slave = self.start(box)
             data = self.read_until(master, b"WORKER")
