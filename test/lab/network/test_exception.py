@@ -340,7 +340,7 @@ def refusals(lab):
     lab.exc.ip("tuntap", "add", "taken", "mode", "tap", "multi_queue", "vnet_hdr")
     for more, reason in (
         ({"netns": "lab-nowhere"}, "network namespace lab-nowhere: No such file"),
-        ({"name": "taken"}, "there is an interface taken already"),
+        ({"name": "taken"}, "interface taken exists already"),
         ({"device": "net_null0", "netns": None}, "net_null0,iface=sr0,mac=" + labs.DUT_MAC),
         ({}, "address fd99::1 (switched off: sysctl net.ipv6.conf.default.disable_ipv6=0)"),
     ):

@@ -91,7 +91,7 @@ def removed(lab, server, media, number):
     for _ in range(number):
         lab.dut.ip("link", "del", "d0")
         until(lambda: port(server)["trouble"] and not port(server)["link"], 1, "it is missed")
-        assert any("d0 is gone" in w for w in warnings(server))
+        assert any("d0 was removed" in w for w in warnings(server))
         lab.share(lab.dut, "d0")
         until(lambda: tcx.programs(lab.dut, "d0") == [OURS], 2, "the program is at its ingress")
         for each in media:

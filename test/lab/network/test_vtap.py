@@ -264,7 +264,7 @@ def refusals(lab):
     no_device = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /dev/net && exec "$@"', "sh"]
     for device, reason, prefix in (
         ("vtap:t0,netns=lab-nowhere", "network namespace lab-nowhere: No such file", []),
-        (f"vtap:taken,{ns}", "there is an interface taken already", []),
+        (f"vtap:taken,{ns}", "interface taken exists already", []),
         (f"vtap:t0,{ns},queues=300", "queues=300: must be a number from 1 to 64", []),
         (f"vtap:t0,{ns}", "CAP_NET_ADMIN", without("net_admin")),
         (f"vtap:t0,{ns}", "CAP_SYS_ADMIN", without("sys_admin")),

@@ -123,7 +123,7 @@ def reload(lab, server):
     client.send_channel(0x4000, b"still here")
     assert client.wait("channel")[2] == b"still here"
     assert client.refresh().cls == SUCCESS
-    for reason in ("tls.certificate: ", "tls.key: ", "No such file", "is no PEM file",
+    for reason in ("tls.certificate: ", "tls.key: ", "No such file", "is not a PEM file",
             "is not the key of"):  # fmt: skip
         assert reason in server.log(), reason
 
