@@ -11,9 +11,9 @@ def leg_text(leg, whom):
     """Live allocations count in steps of 64 datagrams and 64 KiB, so a count of 0 does not mean nothing."""
     datagrams, size = count(leg["datagrams"]), f"{count(leg['bytes'])}B"
     if leg["datagrams"] and not leg["bytes"]:
-        size = "under 64KiB each"
+        size = "<64KiB"
     if leg["bytes"] and not leg["datagrams"]:
-        datagrams = "under 64 each"
+        datagrams = "<64"
     return f"{datagrams} from {whom} ({size})"
 
 
