@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DTLS clients against a data path, the stream thread's part played here in turn with the workers.
+// DTLS clients against a data path. This file runs the stream thread's code in turn with the
+// workers.
 #include "clients/sessions.h"
 #include "clients/streams.h"
 #include "datapath.h"
@@ -140,10 +141,10 @@ uint64_t sum_half_open(void)
 	return n;
 }
 
-// --- clients that nothing happens to -------------------------------------------------------------
+// --- undisturbed clients -------------------------------------------------------------------------
 
-// The clients' timers run by the clock on the wall: what has been lost is sent again only when the
-// rounds are no faster than that.
+// The clients' timers use the wall clock, so lost messages are sent again only if the rounds do not
+// run faster than that clock.
 void shake_all(void)
 {
 	unsigned int done = 0;
@@ -161,7 +162,7 @@ void shake_all(void)
 	assert_int_equal(sum_half_open(), 0);
 }
 
-// Sends what is in client[i].w and reads the answer: 0 or the error code.
+// Sends the request in client[i].w and reads the answer. Returns 0 or the error code.
 unsigned int exchange(unsigned int i)
 {
 	struct world_client *c = &client[i];
@@ -231,7 +232,7 @@ unsigned int bind_channel(unsigned int i)
 	return ask(i);
 }
 
-// What begin_allocate and more has begun; the client has a nonce.
+// Completes an allocation that begin_allocate started; the client has a nonce.
 void finish_allocate(unsigned int i)
 {
 	struct world_client *c = &client[i];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A cipher that fails while a DTLS client has media and answers coming: nothing of them goes out,
-// each is counted, and the session goes on when the cipher does. With one worker and several.
+// A cipher that fails while a DTLS client has media and answers to receive: none of these messages
+// leaves, each is counted, and the session continues when the cipher works again. Runs with one
+// worker and with several.
 #include <openssl/err.h>
 
 #include "clients/sessions.h"
@@ -44,7 +45,7 @@ static void from_peers(void)
 	settle(4);
 }
 
-// What the clients have got, in all.
+// Returns the number of datagrams that all clients received.
 static unsigned int received(void)
 {
 	uint8_t got[256];
@@ -78,7 +79,7 @@ static void test_media(void **state)
 	clients_world_close();
 }
 
-// An answer, and the alert that answers close_notify.
+// Answers to requests, and the alert that answers close_notify.
 static void test_others(void **state)
 {
 	struct world_client *c = &client[0];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DTLS clients of libssl against the whole data path, with a stream thread's code that the test
-// calls: on a port of UDP and DTLS and on ports of DTLS alone, with frames that workers recognize
-// in either way, with one worker and more; then with all that a bad wire or a stranger can do.
+// DTLS clients of libssl against the whole data path; the test calls the stream thread's code.
+// Covers ports with UDP and DTLS and ports with DTLS alone, frames on both paths that classify
+// them, one worker and several, and then a lossy wire and hostile strangers.
 #include <stdlib.h>
 
 #include <openssl/err.h>
@@ -18,7 +18,7 @@
 
 #define CLIENTS 12
 
-static unsigned int harm; // of so many datagrams in a thousand
+static unsigned int harm; // of this many datagrams in a thousand
 
 // --- the wire ------------------------------------------------------------------------------------
 
@@ -31,12 +31,12 @@ static void send_datagram(const struct world_datagram *d)
 {
 	struct world_datagram copy = *d;
 
-	// the long way of a frame
+	// without a checksum the frame takes the slow path
 	copy.no_checksum = addr_is_v4(&d->src.addr) && chance(300);
 	world_send(&world, &copy);
 }
 
-// What an attacker makes of a datagram.
+// Changes a datagram as an attacker could.
 static void spoil(struct world_datagram *d)
 {
 	static struct world_datagram old; // of any client
@@ -49,17 +49,17 @@ static void spoil(struct world_datagram *d)
 	case 1:
 		d->len = pos;
 		break;
-	case 2: // as much again behind it
+	case 2: // twice the length
 		if (2 * d->len <= 1400) {
 			memcpy(d->data + d->len, d->data, d->len);
 			d->len = (uint16_t)(2 * d->len);
 		}
 		break;
-	case 3: // another's
+	case 3: // another client's record
 		d->len = old.len;
 		memcpy(d->data, old.data, old.len);
 		break;
-	case 4: // a header at random, of a small record
+	case 4: // a random header of a small record
 		test_rand_fill(&world.rand, d->data + 3, 8);
 		break;
 	case 5:
@@ -112,12 +112,12 @@ static void open_world(const struct world_setup *s)
 
 	clients_world_open(s);
 	on_the_wire = from_client;
-	// on the way to 10.99.0.1:3478 and fd99::1:5349 as on that to 10.99.0.1:5349
+	// clients send to 10.99.0.1:3478 and fd99::1:5349 as well as to 10.99.0.1:5349
 	for (unsigned int i = 0; i < CLIENTS; i++)
 		client_place(i % 3 == 1 ? hosts[2] : hosts[i % 2], world.dtls + i % 3);
 }
 
-// --- clients that nothing happens to -------------------------------------------------------------
+// --- undisturbed clients -------------------------------------------------------------------------
 
 static void data_out(unsigned int i, uint8_t mark)
 {
@@ -127,7 +127,7 @@ static void data_out(unsigned int i, uint8_t mark)
 	assert_int_equal(SSL_write(end[i].ssl, data, sizeof(data)), sizeof(data));
 }
 
-// Its peer has n of them; on several queues they have overtaken each other.
+// Asserts that client i's peer has n datagrams. Several queues may have reordered them.
 static void take_data(unsigned int i, unsigned int n)
 {
 	const struct endpoint peer = peer_of(i);
@@ -144,7 +144,7 @@ static void take_data(unsigned int i, unsigned int n)
 	assert_int_equal(seen, (1u << n) - 1);
 }
 
-// Both ways through an allocation.
+// Relays in both directions through an allocation.
 static void relay(unsigned int i)
 {
 	const struct endpoint peer = peer_of(i);
@@ -160,7 +160,7 @@ static void relay(unsigned int i)
 	assert_memory_equal(got + 4, "hello", 5);
 }
 
-// The clients' messages meet in the same bursts.
+// Relays for all clients at once, so their messages share bursts.
 static void relay_at_once(void)
 {
 	for (uint8_t k = 0; k < 8; k++)
@@ -184,7 +184,7 @@ static void close_all(void)
 		for (uint32_t k = 0; k < w->sessions->used; k++)
 			assert_int_equal(w->sessions->session[k].state, SESSION_FREE);
 	}
-	for (unsigned int i = 0; i < CLIENTS; i++) { // nothing is relayed to it any more
+	for (unsigned int i = 0; i < CLIENTS; i++) { // nothing is relayed to the client any more
 		const struct endpoint peer = peer_of(i);
 		const uint64_t tx = world_stats(&world).dtls.tx;
 
@@ -208,7 +208,8 @@ static void test_clean(void **state)
 	clients_world_close();
 }
 
-// Each pair's second allocation is where the first one's is: mostly not at its client's home.
+// Each pair's second allocation is on the worker of the first one, which is usually not its
+// client's home.
 static void test_token(void **state)
 {
 	unsigned int away = 0;
@@ -226,7 +227,8 @@ static void test_token(void **state)
 			away += w->sessions->session[k].away != 0;
 	}
 	print_message("%u clients have theirs elsewhere\n", away);
-	// their sessions know it, or the end of one would leave its allocation there
+	// the sessions know about it; otherwise the end of a session would leave its allocation
+	// there
 	assert_int_equal(away, world_stats(&world).turn.redirects);
 	close_all();
 	settle(3);
@@ -236,7 +238,7 @@ static void test_token(void **state)
 
 // --- a thread that does not keep up --------------------------------------------------------------
 
-// However many datagrams of handshakes there are, the answers to TCP clients find room.
+// Any number of handshake datagrams leaves room for the answers to TCP clients.
 static void test_thread_full(void **state)
 {
 	open_world(*state);
@@ -277,13 +279,13 @@ static void fill_ring(struct worker *w)
 		assert_non_null(m);
 		mbuf_meta_of(m)->kind = MBUF_META_DTLS_NOTE;
 		mbuf_meta_of(m)->dtls.kind = STREAM_GONE;
-		mbuf_meta_of(m)->dtls.conn = 0; // nobody's
+		mbuf_meta_of(m)->dtls.conn = 0; // belongs to no connection
 		mbuf_meta_of(m)->dtls.session = NULL;
 	} while (streams_give(w, 0, m));
 	rte_pktmbuf_free(m);
 }
 
-// A request that is answered when its session has ended, of which the thread cannot be told yet.
+// A request is answered after its session ended, while the thread cannot be notified yet.
 static void test_ended(void **state)
 {
 	struct world_client *c = &client[0];
@@ -308,9 +310,9 @@ static void test_ended(void **state)
 	clients_world_close();
 }
 
-// --- clients that anything happens to ------------------------------------------------------------
+// --- disturbed clients ---------------------------------------------------------------------------
 
-// One that cannot go on begins again, on the same port.
+// Lets client i continue; a client that cannot continue starts again on its port.
 static void go_on(unsigned int i)
 {
 	uint8_t message[1500];
@@ -351,7 +353,7 @@ static void test_harmed(void **state)
 	}
 	harm = 0;
 	wire_harmed = false;
-	// what has not been completed ends by time, and nothing of it is on its way any more
+	// incomplete handshakes time out, and none of their datagrams is on its way any more
 	for (unsigned int n = 0; n < 12; n++) {
 		world_wait(&world, 1000);
 		settle(20);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of a DTLS client's datagrams at their edges: several records in one, a message and
-// the session's end in one, more messages than a burst has, and a datagram that comes back from the
-// thread because the handshake had ended when it came there.
+// Edge cases of a DTLS client's datagrams: several records in one, a message and the session's end
+// in one, more messages than a burst has, and a datagram that the thread returns because the
+// handshake had ended when it arrived there.
 #include <openssl/err.h>
 
 #include "bytes.h"
@@ -25,7 +25,7 @@ static void open_world(void **state)
 	joined.len = 0;
 }
 
-// What the client has sealed goes to the end of the datagram.
+// Appends the records that the client has sealed to the datagram.
 static void join(void)
 {
 	struct datagram d;
@@ -45,7 +45,7 @@ static void join_data(uint8_t mark)
 	join();
 }
 
-// Takes what its peer has got: n datagrams, numbered from first.
+// Takes the datagrams that client i's peer received: n of them, numbered from first.
 static void take_data(unsigned int first, unsigned int n)
 {
 	const struct endpoint peer = peer_of(0);
@@ -60,7 +60,7 @@ static void take_data(unsigned int first, unsigned int n)
 	assert_false(world_take(&world, &peer, &d));
 }
 
-// Each record is a message, what is behind the last one is nothing, and the datagram is not lost.
+// Each record is a message, bytes after the last record are ignored, and the datagram is not lost.
 static void test_several(void **state)
 {
 	for (unsigned int n = 1; n <= 20; n++) {
@@ -82,7 +82,7 @@ static void test_several(void **state)
 	}
 }
 
-// A datagram of which nothing can be used is a drop.
+// A datagram without any usable record is a drop.
 static void test_none(void **state)
 {
 	uint64_t lost;
@@ -98,8 +98,8 @@ static void test_none(void **state)
 	clients_world_close();
 }
 
-// Three bursts' worth of messages in a few datagrams of one burst: each has one, and all of them
-// SESSIONS_MORE.
+// Three bursts' worth of messages in a few datagrams of one burst: each datagram gives one message,
+// and all of them together SESSIONS_MORE more.
 static void test_many(void **state)
 {
 	static const uint8_t last[] = {40, 60, 80};
@@ -136,8 +136,8 @@ static uint64_t sum_rx(void)
 	return n;
 }
 
-// A burst full of datagrams that are full of records, which are good or forged, costs no more
-// than two of datagrams, and another client's message behind them arrives.
+// A burst full of datagrams that are full of records, valid or forged, costs no more than two
+// bursts of datagrams, and another client's message after them arrives.
 static void test_flood(void **state)
 {
 	enum { GOOD, FORGED, KINDS };
@@ -166,7 +166,7 @@ static void test_flood(void **state)
 		step();
 		settle(3);
 		assert_true(sum_rx() - before <= DP_BURST + SESSIONS_MORE);
-		// all but the first are cut short
+		// every datagram after the first is cut short
 		assert_int_equal(world_dropped(&world, DP_DROP_DTLS_MANY), DP_BURST - 2);
 		assert_true(world_take(&world, &peer, &got));
 		assert_memory_equal(got.data, "last", 4);
@@ -174,7 +174,7 @@ static void test_flood(void **state)
 	}
 }
 
-// What came before close_notify is relayed, and close_notify is answered (RFC 5246 7.2.1).
+// Data that came before close_notify is relayed, and close_notify is answered (RFC 5246 7.2.1).
 static void test_last_words(void **state)
 {
 	open_world(state);
@@ -192,7 +192,7 @@ static void test_last_words(void **state)
 	clients_world_close();
 }
 
-// The thread gives a datagram back that has come to it behind the end of the handshake.
+// The thread returns a datagram that reached it after the end of the handshake.
 static void test_came_back(void **state)
 {
 	const struct endpoint *src = &client[0].endpoint;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ClientHellos in fragments (RFC 6347 4.2.3), as clients send them whose path is narrow or whose
-// key shares are long: libssl's own, in whatever order they come, and those of people who are no
-// clients.
+// ClientHellos in fragments (RFC 6347 4.2.3), as clients with a narrow path or with long key shares
+// send them: those of libssl, in any order, and those of strangers.
 #include "bytes.h"
 #include "clients/sessions.h"
 #include "dtls_clients_world.h"
 #include "thread.h"
 
-#define LONG 1500 // bytes of names of ALPN, about what key shares of ML-KEM take
+#define LONG 1500 // bytes of ALPN names, about the length of ML-KEM key shares
 #define FIRST_PORT 1024
 
 // A client whose ClientHello does not fit its path.
@@ -58,7 +57,7 @@ static bool is_part(const struct datagram *d)
 	return dtls_hello_fragment(d->data, d->len, &f) && f.len < f.total;
 }
 
-// Each fragment but the first comes twice, and behind the next one.
+// Each fragment except the first comes twice, and after the next one.
 static void swaps(unsigned int i, const struct datagram *d)
 {
 	static struct datagram held[CLIENTS_MAX];
@@ -87,7 +86,7 @@ static void test_disordered(void **state)
 	clients_world_close();
 }
 
-// What fits goes in one datagram.
+// Joins fragments that fit into one datagram.
 static void joins(unsigned int i, const struct datagram *d)
 {
 	static struct datagram joined[CLIENTS_MAX];
@@ -116,10 +115,10 @@ static void test_joined(void **state)
 	clients_world_close();
 }
 
-// --- people who are no clients -------------------------------------------------------------------
+// --- strangers -----------------------------------------------------------------------------------
 
-// A fragment of a ClientHello with a cookie, or NULL: bytes [off, off + len) of 200. Returns the
-// length of the datagram.
+// A fragment of a ClientHello with `cookie`, or without one if it is NULL: bytes [off, off + len)
+// of 200. Returns the length of the datagram.
 static uint16_t part_write(uint8_t *out, uint32_t off, uint16_t len, const uint8_t *cookie)
 {
 	uint8_t hello[200] = {0xfe, 0xfd, 7};
@@ -151,8 +150,8 @@ static void send_part(uint16_t port, uint32_t off, uint16_t len, const uint8_t *
 	world_run(&world);
 }
 
-// The first fragment is answered if it has what a cookie needs, with no more than it has; all
-// others are counted, and nothing of them is kept.
+// The first fragment is answered if it has all fields that a cookie covers, with an answer no
+// longer than the fragment; all others are counted, and no part of them is kept.
 static void test_first(void **state)
 {
 	const struct endpoint src = world_endpoint("10.99.0.20", FIRST_PORT);
@@ -182,8 +181,8 @@ static void test_first(void **state)
 	clients_world_close();
 }
 
-// One that never becomes whole is one handshake under way, whatever is sent of it, and ends in
-// time.
+// A ClientHello that never becomes whole counts as one handshake under way, no matter how many
+// fragments of it are sent, and it times out.
 static void test_never_whole(void **state)
 {
 	const struct endpoint src = world_endpoint("10.99.0.20", FIRST_PORT);

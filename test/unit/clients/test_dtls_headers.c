@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DTLS runs over UDP, so RFC 8656 sections 13 and 14 say what header fields its messages leave with
-// in both directions: for IPv4 and IPv6 clients, one record to a datagram and two. With
-// listeners[].dscp they have that of the DTLS listener, also where a UDP listener shares its port.
+// DTLS runs over UDP, so RFC 8656 sections 13 and 14 define the header fields of its messages in
+// both directions: for IPv4 and IPv6 clients, one record to a datagram and two. With
+// listeners[].dscp, messages carry the value of the DTLS listener, even where a UDP listener shares
+// its port.
 #include <openssl/ssl.h>
 
 #include "clients/sessions.h"
@@ -16,7 +17,7 @@ static const struct world_setup setup = {
 static uint8_t tos, ttl;
 static bool df, in_pairs;
 
-// One datagram of a client, or two in one, with the fields above.
+// Sends one datagram of a client, or two in one, with the fields above.
 static void with_fields(unsigned int i, const struct datagram *sent)
 {
 	static struct datagram both;

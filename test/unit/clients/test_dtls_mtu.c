@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is too long for the way to a DTLS client: cut where it may be, reported where it may not.
-// The server's certificate is an RSA key's, so its flight is longer than the shortest path.
+// Messages that are too long for the path to a DTLS client: fragmented where this is allowed,
+// reported where it is not. The server has an RSA certificate, so its flight is longer than the
+// shortest path MTU.
 #include <unistd.h>
 
 #include "bytes.h"
@@ -26,9 +27,9 @@ static const struct world_setup setups[] = {
 	{.workers = 2, .rx_queues = 2, .tx_queues = 2, .dtls = true, .change = change},
 };
 
-static unsigned int in_fragments; // datagrams that clients have got so
+static unsigned int in_fragments; // datagrams that clients received in fragments
 
-// What has come in fragments, for its client.
+// Hands datagrams that came in fragments to their clients.
 static void take_longs(void)
 {
 	static struct ip_long got;
@@ -71,8 +72,8 @@ static void too_big(const struct endpoint *src, const struct endpoint *dst, uint
 	assert_int_equal(world_stats(&world).path_mtus, before + 1);
 }
 
-// Whoever knows a client can have a short path believed. The same client then comes back with a new
-// handshake, all of whose datagrams may be cut.
+// Anyone who knows a client can forge a report of a short path. The client then comes back with a
+// new handshake, and all datagrams of that handshake may be fragmented.
 static void a_short_path_stops_no_handshake(void **state)
 {
 	clients_world_open(*state);
@@ -100,8 +101,8 @@ static void place(unsigned int cipher)
 	assert_true(shakes(nb_clients - 1));
 }
 
-// The second client's allocation is where the first one's is: with two workers mostly away from
-// its session.
+// The second client's allocation is on the worker of the first one: with two workers, usually not
+// the worker of its own session.
 static void allocate_pair(unsigned int cipher)
 {
 	const unsigned int i = nb_clients;
@@ -132,7 +133,7 @@ static bool is_any_away(void)
 	return false;
 }
 
-// Whether a datagram of so much data from its peer reaches client i.
+// True if a datagram with `len` bytes of data from its peer reaches client i.
 static bool arrives(unsigned int i, uint16_t len, uint8_t ttl, bool df)
 {
 	struct world_datagram d = {
@@ -155,7 +156,7 @@ static bool arrives(unsigned int i, uint16_t len, uint8_t ttl, bool df)
 	return true;
 }
 
-// The last frame is an ICMP error to the peer, sent for the last datagram.
+// Asserts that the last frame is an ICMP error to the peer about the last datagram.
 static void assert_told(unsigned int before, uint8_t type, uint8_t code, uint32_t mtu)
 {
 	const uint8_t *icmp = world.last + 14 + 20;
@@ -166,8 +167,8 @@ static void assert_told(unsigned int before, uint8_t type, uint8_t code, uint32_
 	assert_int_equal(load_be32(icmp + 4), mtu);
 }
 
-// RFC 8656 sections 13 and 14: with DF a peer is told, and what it is told then fits. Not a record
-// is made for nothing.
+// RFC 8656 sections 13 and 14: with DF a peer gets a report, and datagrams of the reported length
+// fit. No record is sealed in vain.
 static void peers_are_told(void **state)
 {
 	const bool is_more = ((const struct world_setup *)*state)->workers > 1;
@@ -208,7 +209,7 @@ static void peers_are_told(void **state)
 	clients_world_close();
 }
 
-// Without DF the record is cut, wherever the session is.
+// Without DF the record is fragmented, on whichever worker the session is.
 static void without_df_records_are_cut(void **state)
 {
 	clients_world_open(*state);

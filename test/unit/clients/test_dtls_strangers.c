@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What people who are no clients can do to those who are, with ClientHellos: a whole data path, and
-// a stream thread's code that the test calls.
+// Harm that strangers can try to do to clients with ClientHellos: a whole data path, and a stream
+// thread's code that the test calls.
 #include "bytes.h"
 #include "clients/sessions.h"
 #include "drop_of.h"
@@ -10,15 +10,16 @@
 
 #define CLIENTS 12
 #define TRIES 20000
-#define BATCH 50 // a neighbour not known yet holds some more
+#define BATCH 50 // a neighbour that is not known yet holds some more
 #define WHOLE_MAX 200
 #define FIRST_PORT 1024
 #define SITE "2001:db8:1::1"
-#define HELLO_LEN 64 // the shortest that is well-formed: no cookie, suites or extensions
+#define HELLO_LEN 64 // the shortest well-formed one: no cookie, suites or extensions
 
-// --- ClientHellos of our own ---------------------------------------------------------------------
+// --- hand-made ClientHellos ----------------------------------------------------------------------
 
-// With a cookie, or NULL; of random only the first byte differs. Returns its length.
+// Writes a ClientHello with `cookie`, or without one if it is NULL. Only the first byte of its
+// random differs. Returns its length.
 static uint16_t hello_write(uint8_t *out, uint8_t random, const uint8_t *cookie)
 {
 	const uint8_t cookie_len = cookie != NULL ? DTLS_COOKIE_LEN : 0;
@@ -40,7 +41,7 @@ static uint16_t hello_write(uint8_t *out, uint8_t random, const uint8_t *cookie)
 	return len;
 }
 
-// A ClientHello with all that it takes to be answered by a ServerHello.
+// Writes a ClientHello with everything that a ServerHello needs.
 static uint16_t hello_write_whole(uint8_t *out, uint8_t random, const uint8_t *cookie)
 {
 	// a suite, no compression; groups, formats of points, signatures
@@ -56,9 +57,9 @@ static uint16_t hello_write_whole(uint8_t *out, uint8_t random, const uint8_t *c
 	return len;
 }
 
-// --- what is told --------------------------------------------------------------------------------
+// --- reports -------------------------------------------------------------------------------------
 
-// Refusals for a reason that events have told so far; a fold counts as many as it says.
+// Refusals that events have reported, by reason; a folded event counts as the number it carries.
 static unsigned int told[STREAM_REFUSAL_END];
 static struct turn_event last_told;
 
@@ -78,7 +79,7 @@ static void hear(void)
 	}
 }
 
-// Also what was folded until now.
+// Also reads the refusals that were folded until now.
 static void hear_all(void)
 {
 	for (unsigned int i = 0; i < 11; i++) {
@@ -87,10 +88,10 @@ static void hear_all(void)
 	}
 }
 
-// --- before a cookie -----------------------------------------------------------------------------
+// --- without a cookie ----------------------------------------------------------------------------
 
-// The shortest that is understood is longer than what it is answered; what is shorter still is not,
-// and has a name.
+// The shortest ClientHello that is understood is longer than its answer; shorter ones get no
+// answer, and have a drop name.
 static void test_length(void **state)
 {
 	const struct endpoint src = world_endpoint("10.99.0.20", 7000);
@@ -106,7 +107,7 @@ static void test_length(void **state)
 		uint64_t lost;
 
 		hello_write(hello, 0, NULL);
-		// all lengths in it are right but that it is too short for what has to be in it
+		// all lengths in it are right, but it is too short for the mandatory fields
 		store_be16(hello + 11, (uint16_t)(len - 13));
 		store_be16(hello + 15, (uint16_t)(len > 25 ? len - 25 : 0));
 		store_be16(hello + 23, (uint16_t)(len > 25 ? len - 25 : 0));
@@ -130,8 +131,9 @@ static void test_length(void **state)
 	clients_world_close();
 }
 
-// What is no ClientHello is told where somebody may have meant it: STUN in the clear, a record of a
-// session that is no more. Nobody is proved by it, and a flood of it is told in part.
+// Datagrams other than ClientHellos are reported where a client may have sent them by mistake: STUN
+// in the clear, a record of a session that no longer exists. They prove no address, and a
+// flood of them is reported in part.
 static void test_told(void **state)
 {
 	static const uint8_t stun[20] = {0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42};
@@ -163,13 +165,14 @@ static void test_told(void **state)
 	assert_int_equal(world_dropped(&world, DP_DROP_DTLS_UNKNOWN), 1000);
 	hear_all();
 	assert_int_equal(told[STREAM_REFUSED_DTLS_PLAIN], 1);
-	// a second's worth of each worker, and what the time of the test adds
+	// one second's worth of each worker, and some more for the time that the test takes
 	assert_in_range(told[STREAM_REFUSED_DTLS_UNKNOWN], 90, 150 * world.conf.workers);
 	assert_false(last_told.proved);
 	clients_world_close();
 }
 
-// Thousands a second that claim to be from the clients' addresses: every client is there in time.
+// Thousands of spoofed ClientHellos a second with the clients' addresses: every client connects in
+// time.
 static void test_spoofed(void **state)
 {
 	const char *const hosts[] = {"10.99.0.20", "198.51.100.5", "fd99::20"};
@@ -193,7 +196,7 @@ static void test_spoofed(void **state)
 		for (unsigned int i = 0; i < nb_clients; i++)
 			done += dtls_client_shake(&end[i]);
 		step();
-		world.nb_seen = 0; // the answers that nobody waits for
+		world.nb_seen = 0; // the answers that no client waits for
 		world_wait(&world, 1);
 	}
 	assert_int_equal(done, CLIENTS);
@@ -242,8 +245,8 @@ static void cookies_get(struct endpoint src, uint8_t cookies[TRIES][DTLS_COOKIE_
 	}
 }
 
-// 10,000 handshakes a second that one source begins, each from another port: it may begin so many,
-// and another source's is none of these.
+// One source begins 10,000 handshakes a second, each from another port: it gets its limit, and
+// another source keeps its own.
 static void test_rate(void **state)
 {
 	static uint8_t cookies[TRIES][DTLS_COOKIE_LEN];
@@ -267,14 +270,14 @@ static void test_rate(void **state)
 	client_place("198.51.100.5", world.dtls + 2);
 	shake_all();
 	hear_all();
-	assert_int_equal(told[STREAM_REFUSED_DTLS_RATE], TRIES - begun); // whoever sent them
+	assert_int_equal(told[STREAM_REFUSED_DTLS_RATE], TRIES - begun); // whichever host sent them
 	assert_true(last_told.proved);
 	assert_true(addr_eq(&last_told.client.addr, &src.addr));
 	assert_int_equal(last_told.listener, world.dtls + 2);
 	clients_world_close();
 }
 
-// Begins a handshake from each of so many /64 of the /48 of an address.
+// Begins a handshake from each of n /64 of the /48 of an address, from `first` on.
 static void begin_site(const char *site, unsigned int first, unsigned int nb)
 {
 	const struct endpoint *server = &world.listeners[world.dtls + 1].endpoint;
@@ -292,7 +295,8 @@ static void begin_site(const char *site, unsigned int first, unsigned int nb)
 	settle(2);
 }
 
-// A /48 may begin what five sources may, from however many of its /64; another /48 has its own.
+// A /48 may begin as many as five sources may, from any number of its /64; another /48 has its own
+// limit.
 static void test_rate_network(void **state)
 {
 	const struct limit *most = &((struct world_setup *)*state)->handshakes;
@@ -307,13 +311,13 @@ static void test_rate_network(void **state)
 	clients_world_close();
 }
 
-// --- again ---------------------------------------------------------------------------------------
+// --- repeated ClientHellos -----------------------------------------------------------------------
 
 static struct restart {
 	struct endpoint src;
 	uint8_t cookie[2][DTLS_COOKIE_LEN];
 	uint8_t last[32]; // random of the last ServerHello
-	unsigned int begun, asked; // ServerHellos with a new one, HelloVerifyRequests
+	unsigned int begun, asked; // ServerHellos with a new random, HelloVerifyRequests
 } again;
 
 static void again_send(uint8_t random, const uint8_t *cookie)
@@ -324,7 +328,7 @@ static void again_send(uint8_t random, const uint8_t *cookie)
 		hello_write_whole(hello, random, cookie));
 }
 
-// Rounds, and what comes back.
+// Runs rounds, and counts the answers.
 static void again_settle(void)
 {
 	struct world_datagram got;
@@ -357,7 +361,7 @@ static void again_begin(void **state)
 	again.asked = 0;
 }
 
-// Two cookies of one client, used in turn: the first begins a handshake, and that is all.
+// Two cookies of one client, used in turn: the first begins a handshake, and no other one begins.
 static void test_alternated(void **state)
 {
 	uint8_t first[DTLS_COOKIE_LEN];
@@ -369,7 +373,7 @@ static void test_alternated(void **state)
 		again_settle();
 	}
 	assert_int_equal(again.begun, 1);
-	assert_int_equal(again.asked, 100); // the other one is told what it needs
+	assert_int_equal(again.asked, 100); // the other cookie gets a HelloVerifyRequest
 	clients_world_close();
 }
 
@@ -385,8 +389,8 @@ static void test_alternated_at_once(void **state)
 	clients_world_close();
 }
 
-// A cookie that has led to a handshake leads to no other when that has ended; one made since does,
-// and takes the place of a handshake that is under way.
+// A cookie that started a handshake starts no other one after that handshake ended. A cookie made
+// later does, and its handshake replaces one that is under way.
 static void test_spent(void **state)
 {
 	static const uint8_t alert[] = {21, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 9, 0, 2, 2, 40};
@@ -403,11 +407,11 @@ static void test_spent(void **state)
 	for (unsigned int i = 0; i < 2; i++) {
 		again_send(0, again.cookie[0]);
 		again_settle();
-		// at first spent; what has been answered is fresh
+		// first a spent cookie; the cookie of the HelloVerifyRequest is fresh
 		assert_int_equal(again.begun, 1 + i);
 		assert_int_equal(again.asked, 1);
 	}
-	again_send(5, NULL); // its client has been started anew
+	again_send(5, NULL); // its client has started again
 	again_settle();
 	again_send(5, again.cookie[0]);
 	again_settle();
@@ -416,8 +420,8 @@ static void test_spent(void **state)
 	clients_world_close();
 }
 
-// One that has led to nothing, as there was no room, is as good as new: its client will use it
-// again.
+// A cookie that started no handshake, because there was no room, stays valid: its client will use
+// it again.
 static void test_not_spent(void **state)
 {
 	const uint32_t max = 1000;
@@ -437,7 +441,7 @@ static void test_not_spent(void **state)
 	clients_world_close();
 }
 
-// --- half-open -----------------------------------------------------------------------------------
+// --- half-open handshakes ------------------------------------------------------------------------
 
 static void begin_some(unsigned int first, unsigned int nb, uint8_t cookies[][DTLS_COOKIE_LEN])
 {
@@ -453,8 +457,8 @@ static void begin_some(unsigned int first, unsigned int nb, uint8_t cookies[][DT
 	settle(2);
 }
 
-// As many handshakes as there may be, that nobody goes on with: the oldest gives way, but not
-// before it has had its time.
+// The maximum number of handshakes, none of which continues: the oldest one gives way, but not
+// before its time is over.
 static void test_half_open(void **state)
 {
 	const unsigned int most = ((struct world_setup *)*state)->half_open;
@@ -492,7 +496,7 @@ static void test_half_open(void **state)
 	clients_world_close();
 }
 
-// A /48 has half of the places: others begin theirs at once, and go on, whatever it does.
+// A /48 gets half of the places: other clients begin at once and continue, whatever it does.
 static void test_half_open_network(void **state)
 {
 	const unsigned int half = ((struct world_setup *)*state)->half_open / 2;
@@ -504,7 +508,7 @@ static void test_half_open_network(void **state)
 	cookie_take(
 		&(struct endpoint){world_endpoint("10.99.0.20", 0).addr, FIRST_PORT}, cookies[0]);
 	settle(1);
-	begin_some(0, 1, cookies); // who is slow, and the oldest
+	begin_some(0, 1, cookies); // the slow client, and the oldest
 	for (unsigned int i = 0; i < 2; i++) {
 		begin_site(SITE, 40 * i, 40);
 		assert_int_equal(sum_half_open(), half + 1);
@@ -519,7 +523,7 @@ static void test_half_open_network(void **state)
 	clients_world_close();
 }
 
-// A place that the /48 has for long goes to another of its own.
+// A place that the /48 has held for long goes to another handshake of that /48.
 static void test_half_open_site(void **state)
 {
 	const unsigned int half = ((struct world_setup *)*state)->half_open / 2;
@@ -536,7 +540,8 @@ static void test_half_open_site(void **state)
 
 // --- on the thread -------------------------------------------------------------------------------
 
-// What waits is worked off one by one, in turn; too much is dropped, and what ends meanwhile goes.
+// Waiting datagrams are processed one by one, in turn; an excess is dropped, and those of
+// handshakes that end meanwhile are freed.
 static void test_waiting(void **state)
 {
 	const uint8_t none[DTLS_COOKIE_LEN] = {0}; // the thread does not ask
@@ -554,20 +559,20 @@ static void test_waiting(void **state)
 		m.kind = STREAM_SHAKE;
 		for (unsigned int k = 0; k < 20; k++)
 			handshake_take(thread, 0, &m);
-		memset(hello, 0xff, sizeof(hello)); // it was no more than lent
+		memset(hello, 0xff, sizeof(hello)); // it was only borrowed
 	}
 	assert_int_equal(thread->stats.dtls_overrun, nb * (20 - 7));
 	m.kind = STREAM_GONE;
 	m.conn = (UINT64_C(7) << 32) + 1;
 	handshake_take(thread, 0, &m);
-	assert_true(handshake_work(thread)); // the first one's
+	assert_true(handshake_work(thread)); // the first handshake's
 	m.conn = UINT64_C(7) << 32;
 	handshake_take(thread, 0, &m);
 	for (unsigned int left = 8 * (nb - 2); left > 0; left--)
 		assert_int_equal(handshake_work(thread), left > 1);
 	assert_int_equal(thread->stats.dtls_sessions, nb - 2);
 	assert_int_equal(thread->stats.dtls_failed, 0);
-	clients_world_close(); // what waits there is freed
+	clients_world_close(); // closing frees the waiting datagrams
 }
 
 static struct world_setup setups[] = {
@@ -602,7 +607,7 @@ int main(void)
 		WORLD_CASE(test_waiting, setups, 0),
 	};
 
-	dtls_client_timer_us = 1000000; // nothing is lost here
+	dtls_client_timer_us = 1000000; // no datagram is lost here
 	world_eal();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ends of sessions and handshakes that cannot be told at once, to another worker or by the thread:
-// they are told later, and nothing is left behind.
+// Ends of sessions and handshakes that cannot be reported at once, to another worker or by the
+// thread: they are reported later, and nothing leaks.
 #include "clients/dtls_clients.h"
 #include "clients/sessions.h"
 #include "clients/streams.h"
@@ -12,11 +12,11 @@
 #include "workers/mbuf_meta.h"
 #include "workers/messages.h"
 
-#define CLIENTS 36 // of half as many pairs at least one has its ends apart
+#define CLIENTS 36 // of half as many pairs, at least one has its ends on different workers
 #define REPLIES 3
-#define SCAN_MS 1100 // in which every session is looked at
-#define GIVEN_UP_MS 20000 // after its beginning a handshake is given up; the thread is told again
-#define AGAIN_MS 10000 // so long after that
+#define SCAN_MS 1100 // in which every session is checked once
+#define GIVEN_UP_MS 20000 // age at which a handshake is abandoned; the thread is notified again
+#define AGAIN_MS 10000 // this long after that
 
 static void open_world(void **state, unsigned int clients)
 {
@@ -27,7 +27,7 @@ static void open_world(void **state, unsigned int clients)
 
 // --- an allocation on another worker -------------------------------------------------------------
 
-// A session whose allocation is on another worker.
+// Finds a session with an allocation on another worker.
 static struct session *find_away(struct worker **home)
 {
 	for (unsigned int i = 0; i < world.dp->nb_workers; i++) {
@@ -55,7 +55,7 @@ static void fill_ring(struct worker *w, unsigned int target)
 		;
 }
 
-// An answer that comes from the worker with the allocation.
+// Sends an answer from the worker with the allocation.
 static void reply(struct worker *w, const struct turn_view *client_view, unsigned int owner)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(world.dp->pool);
@@ -75,7 +75,7 @@ static void reply(struct worker *w, const struct turn_view *client_view, unsigne
 	dtls_clients_reply_for(w, m);
 }
 
-// An allocation that was made after its worker had been told of the session's end.
+// An allocation that was made after its worker had been notified of the session's end.
 static void test_end_owed(void **state)
 {
 	struct worker *w = NULL;
@@ -102,14 +102,14 @@ static void test_end_owed(void **state)
 	for (unsigned int i = 0; i < REPLIES; i++)
 		reply(w, &client_view, owner);
 	assert_int_equal(w->sessions->nb_owed, 1);
-	settle(60); // what lies in the ring before it comes in bursts
+	settle(60); // messages in the ring before it come in bursts
 	assert_int_equal(w->sessions->nb_owed, 0);
 	assert_int_equal(world_dropped(&world, DP_DROP_DTLS_ENDED), dropped + REPLIES);
 	assert_int_equal(world_stats(&world).turn.allocations, CLIENTS - 1);
 	clients_world_close();
 }
 
-// However many there are, no more are kept than there is room for.
+// However many ends there are, only as many are kept as there is room for.
 static void test_many_owed(void **state)
 {
 	struct worker *w;
@@ -134,7 +134,7 @@ static void test_many_owed(void **state)
 
 // --- the thread ----------------------------------------------------------------------------------
 
-// The thread loses what has been given to it.
+// The thread loses everything that has been handed to it.
 static void forget(void)
 {
 	struct stream_message m[STREAM_BURST];
@@ -145,7 +145,7 @@ static void forget(void)
 		streams_ops.release(world.dp, 0, 0, m[i].buf);
 }
 
-// A handshake of which the thread knows nothing, and whose end it could not tell.
+// A handshake that the thread does not know, and that had no room to report its end.
 static void test_never_told(void **state)
 {
 	const struct session *c;
@@ -170,7 +170,7 @@ static void test_never_told(void **state)
 	clients_world_close();
 }
 
-// A thread may tell an end twice. The session that it has given goes back to it all the same.
+// A thread may report an end twice. The session that it handed over still goes back to it.
 static void test_told_twice(void **state)
 {
 	struct rte_mbuf *m;
@@ -183,12 +183,12 @@ static void test_told_twice(void **state)
 	w = world.dp->worker[0];
 	c = w->sessions->session;
 	conn = sessions_conn(w, c);
-	do { // until there is no room for it to go back
+	do { // until there is no room for it to return
 		m = rte_pktmbuf_alloc(world.dp->pool);
 		assert_non_null(m);
 		mbuf_meta_of(m)->kind = MBUF_META_DTLS_NOTE;
 		mbuf_meta_of(m)->dtls.kind = STREAM_GONE;
-		mbuf_meta_of(m)->dtls.conn = 0; // nobody's
+		mbuf_meta_of(m)->dtls.conn = 0; // belongs to no connection
 		mbuf_meta_of(m)->dtls.session = NULL;
 	} while (streams_give(w, 0, m));
 	rte_pktmbuf_free(m);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rings between workers and stream threads where they are full: buffers find their way back.
+// Full rings between workers and stream threads: buffers still return to the pool.
 #include "clients/stream_rings.h"
 #include "clients/streams.h"
 #include "datapath.h"
@@ -25,13 +25,13 @@ void __wrap_stream_wake(struct streams *s, unsigned int thread)
 {
 }
 
-// A client with a channel, and three messages on their way to it. Returns the ring up.
+// A client with a channel, and three messages on their way to it. Returns the ring to the thread.
 static const struct rte_ring *open_world(struct world_client *c)
 {
 	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
 
 	world_open(&world, &setup);
-	world.dp->streams = (struct streams *)1; // only ever given to the two above
+	world.dp->streams = (struct streams *)1; // only ever passed to the two functions above
 	world_stream_client(&world, c, "203.0.113.5", 40000);
 	assert_int_equal(client_allocate(&world, c, 4), 0);
 	assert_int_equal(client_bind(&world, c, CHANNEL, &peer), 0);
@@ -41,7 +41,7 @@ static const struct rte_ring *open_world(struct world_client *c)
 	return world.dp->stream_rings[0].up;
 }
 
-// All buffers are back in the pool.
+// Asserts that all buffers are back in the pool.
 static void close_world(void)
 {
 	world.dp->streams = NULL;
@@ -62,8 +62,8 @@ static void give_back_shared(const struct stream_message *m, unsigned int n)
 	}
 }
 
-// Buffers that are not the thread's alone (a NIC may have given a part of its own) go back by the
-// ring to the worker: no more are taken than it has room for.
+// Buffers that the thread does not own alone (a NIC may have attached a segment of its own) return
+// to the worker by the ring: the thread takes no more of them than the ring has room for.
 static void test_shared_buffers(void **state)
 {
 	struct stream_message m[STREAM_BURST];
@@ -84,7 +84,7 @@ static void test_shared_buffers(void **state)
 }
 
 // A thread may send more messages between the two (the end of a handshake is one), as many as leave
-// room for what it gives back.
+// room for the buffers that it returns.
 static void test_sends_before_it_gives_back(void **state)
 {
 	struct stream_message m[STREAM_BURST];

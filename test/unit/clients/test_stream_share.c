@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a worker has for the clients of a stream thread that does not keep up: one client's media
-// takes no other's place, nor that of handshakes and orders.
+// Queues of a worker for the clients of a slow stream thread: one client's media takes no room from
+// other clients, from handshakes or from orders.
 #include "clients/stream_rings.h"
 #include "clients/streams.h"
 #include "datapath.h"
@@ -12,7 +12,7 @@
 #define RING 1024
 #define MS 500
 #define FLOOD 240 // datagrams a millisecond of one client's peer
-#define CALL 5 // and of another one's
+#define CALL 5 // and of another client's peer
 #define TAKEN 100 // that the thread takes in a millisecond
 
 static const struct world_setup setup = {
@@ -36,7 +36,7 @@ static void open_world(void)
 {
 	peer = world_endpoint("10.99.0.30", 7000);
 	world_open(&world, &setup);
-	world.dp->streams = (struct streams *)1; // only ever given to the two above
+	world.dp->streams = (struct streams *)1; // only ever passed to the two functions above
 }
 
 static void close_world(void)
@@ -63,7 +63,7 @@ static void peers_send(const struct world_client *c, unsigned int n)
 	worker_round(world.dp->worker[0], world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
 }
 
-// The thread takes up to n messages. Returns how many of them are a connection's.
+// The thread takes up to n messages. Returns how many of them belong to connection `conn`.
 static unsigned int take(unsigned int n, uint64_t conn, unsigned int *all)
 {
 	struct stream_message m[STREAM_BURST];
@@ -78,7 +78,7 @@ static unsigned int take(unsigned int n, uint64_t conn, unsigned int *all)
 	return matching;
 }
 
-// What comes of a call beside a flood that is more than the thread takes: all of it.
+// All datagrams of a call arrive while a flood sends more than the thread takes.
 static void test_call_beside_flood(void **state)
 {
 	struct world_client flooded, calling;
@@ -95,7 +95,7 @@ static void test_call_beside_flood(void **state)
 		taken += all;
 		world.ms++;
 	}
-	assert_int_equal(taken, MS * TAKEN); // the thread is kept busy all the same
+	assert_int_equal(taken, MS * TAKEN); // the thread is still kept busy
 	do {
 		got += take(TAKEN, calling.conn, &all);
 	} while (all > 0);
@@ -114,7 +114,7 @@ static struct rte_mbuf *packet(enum mbuf_meta_kind kind)
 	return m;
 }
 
-// Fills the way of handshakes with datagrams. Returns how many there is room for.
+// Fills the queue of handshakes with datagrams. Returns how many there is room for.
 static unsigned int fill_shakes(void)
 {
 	struct rte_mbuf *m = packet(MBUF_META_DTLS);
@@ -126,7 +126,7 @@ static unsigned int fill_shakes(void)
 	return n;
 }
 
-// Behind a flood of media a handshake's datagram is among the next that the thread takes.
+// After a flood of media, a handshake's datagram is among the next that the thread takes.
 static void test_handshake_beside_flood(void **state)
 {
 	struct stream_message m[STREAM_BURST];
@@ -146,7 +146,7 @@ static void test_handshake_beside_flood(void **state)
 	close_world();
 }
 
-// Handshakes take no room of media, of orders, or of sessions that are to be freed.
+// Handshakes take no room from media, from orders, or from sessions that the thread must free.
 static void test_flood_of_handshakes(void **state)
 {
 	struct world_client calling;
@@ -165,7 +165,7 @@ static void test_flood_of_handshakes(void **state)
 	close_world();
 }
 
-// However many clients' media there is, an order to admit a peer has a place.
+// However much media all clients have, there is room for an order to admit a peer.
 static void test_order_beside_floods(void **state)
 {
 	enum { CLIENTS = 24 };

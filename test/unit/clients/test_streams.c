@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients over streams as the workers serve them; the world plays the stream thread, which is all
-// that lib/stream is to them.
+// Clients over streams as the workers serve them; the world plays the stream thread, the only part
+// of lib/stream that workers deal with.
 #include "bytes.h"
 #include "clients/streams.h"
 #include "datapath.h"
@@ -13,7 +13,7 @@
 #define PIPELINED 400
 
 static struct dp_world world;
-static bool dead; // what is said of every connection
+static bool dead; // all connections have ended
 
 bool __wrap_stream_alive(const struct streams *s, uint64_t conn);
 void __wrap_stream_wake(struct streams *s, unsigned int thread);
@@ -36,7 +36,7 @@ static void open_world(unsigned int workers)
 		.stream_ring = RING};
 
 	world_open(&world, &s);
-	world.dp->streams = (struct streams *)1; // only ever given to the two above
+	world.dp->streams = (struct streams *)1; // only ever passed to the two functions above
 }
 
 static void close_world(void)
@@ -53,7 +53,8 @@ static uint64_t allocations(void)
 
 // --- relaying -----------------------------------------------------------------------------------
 
-// RFC 8656 15: what the peer gets has the DSCP of the connection, and nothing else of TCP's.
+// RFC 8656 15: the peer's datagram has the DSCP of the connection, and no other header field of
+// TCP's.
 static void expect_at_peer(const struct world_client *c, const struct endpoint *peer,
 	const uint8_t *data, uint16_t len, bool df)
 {
@@ -70,7 +71,7 @@ static void expect_at_peer(const struct world_client *c, const struct endpoint *
 	assert_false(got.no_checksum);
 }
 
-// RFC 8656 12.5: padded, with zeros.
+// RFC 8656 12.5: padded with zeros.
 static void expect_channel(const struct world_client *c, const uint8_t *data, uint16_t len)
 {
 	static const uint8_t zero[3];
@@ -172,7 +173,7 @@ static void test_relay(void **state)
 	}
 }
 
-// One over a stream and one over UDP as each other's peers.
+// A client over a stream and a client over UDP that are each other's peers.
 static void test_hairpin(void **state)
 {
 	struct world_client a, b;
@@ -195,7 +196,7 @@ static void test_hairpin(void **state)
 	close_world();
 }
 
-// The same on relay ports that all share.
+// A client over a stream and a client over UDP as peers, on relay ports that all clients share.
 static void test_shared(void **state)
 {
 	const struct world_setup s = {
@@ -215,7 +216,7 @@ static void test_shared(void **state)
 	world_close(&world);
 }
 
-// A slot that had a stream client is a UDP client's, and the other way round.
+// A slot that had a stream client gets a UDP client, and vice versa.
 static void test_slot_changes_hands(void **state)
 {
 	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
@@ -265,7 +266,7 @@ static void test_end(void **state)
 	assert_int_equal(client_allocate(&world, &second, 4), 0);
 	assert_int_equal(client_allocate(&world, &udp, 4), 0);
 	assert_int_equal(client_bind(&world, &c, CHANNEL, &peer), 0);
-	// its last words are in the same burst
+	// its last data is in this burst, too
 	client_channel_data(&world, &c, CHANNEL, "bye", 3);
 	world_stream_end(&world, &c);
 	expect_at_peer(&c, &peer, (const uint8_t *)"bye", 3, false);
@@ -276,7 +277,7 @@ static void test_end(void **state)
 	close_world();
 }
 
-// The 5-tuple is another connection's by now: the news of the first one's end comes too late.
+// Another connection has the 5-tuple by now: the report of the first one's end comes too late.
 static void test_late_end(void **state)
 {
 	struct world_client c;
@@ -295,7 +296,7 @@ static void test_late_end(void **state)
 	close_world();
 }
 
-// A request that waited while its connection ended leaves no allocation behind.
+// A request that waited while its connection ended leaves no allocation.
 static void test_made_after_end(void **state)
 {
 	struct world_client c;
@@ -311,8 +312,8 @@ static void test_made_after_end(void **state)
 	close_world();
 }
 
-// Two clients, of whom the second has the port that the first has reserved; false when that is no
-// other worker's than its home.
+// Makes two clients; the second one uses the port that the first one reserved. False if the worker
+// of that port is the second client's home.
 static bool make_elsewhere(struct world_client *first, struct world_client *second, uint16_t port)
 {
 	world_stream_client(&world, first, "203.0.113.5", port);
@@ -332,8 +333,8 @@ static bool make_elsewhere(struct world_client *first, struct world_client *seco
 	return world_stats(&world).turn.redirects > 0;
 }
 
-// A reserved port of another worker: the allocation is there, the connection here, and its end is
-// the end of both allocation and redirect.
+// A reserved port of another worker: the allocation is there, the connection here, and its end
+// closes both allocation and redirect.
 static void test_end_elsewhere(void **state)
 {
 	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
@@ -361,8 +362,8 @@ static void test_end_elsewhere(void **state)
 
 // --- back-pressure ------------------------------------------------------------------------------
 
-// A thread that takes nothing: what finds no room is dropped, counted, and the rest comes later.
-// One allocation leaves as much room as it takes.
+// A thread that takes nothing: messages without room are dropped and counted, and the rest comes
+// later. One allocation uses no more than its share of the room.
 static void test_thread_is_slow(void **state)
 {
 	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
@@ -390,7 +391,7 @@ static void test_thread_is_slow(void **state)
 	close_world();
 }
 
-// Workers that take nothing: the thread is told to wait, and nothing is lost.
+// Workers that take nothing: the thread waits, and nothing is lost.
 static void test_worker_is_slow(void **state)
 {
 	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
@@ -414,7 +415,7 @@ static void test_worker_is_slow(void **state)
 }
 
 // Empty buffers that wait for the threads leave the pool to packets, and each worker has some, even
-// where the pool is as small as the configuration allows.
+// with the smallest pool that the configuration allows.
 static void packets_find_buffers_beside_idle_threads(void **state)
 {
 	static const struct world_setup s = {.workers = 2,
@@ -436,8 +437,8 @@ static void packets_find_buffers_beside_idle_threads(void **state)
 	close_world();
 }
 
-// TCP does not send a request again: of those that come faster than they are answered none is
-// dropped, what a client sends behind them is done in its turn, and a call goes on meanwhile.
+// TCP does not send a request again: requests that come faster than they are answered are not
+// dropped, messages after them are processed in order, and a call continues meanwhile.
 static void test_pipelined(void **state)
 {
 	const struct world_setup s = {.workers = 1,
@@ -469,7 +470,7 @@ static void test_pipelined(void **state)
 		}
 		client_channel_data(&world, &call, CHANNEL, "call", 4);
 		world_round(&world);
-		assert_true(world_take(&world, &call_peer, &got)); // in the round it came in
+		assert_true(world_take(&world, &call_peer, &got)); // in the round in which it came
 		while (world_take(&world, &c.endpoint, &got))
 			answers++;
 		for (; world_take(&world, &peer, &got); media++)
@@ -479,7 +480,7 @@ static void test_pipelined(void **state)
 	world_close(&world);
 }
 
-// Worker of the allocation that a UDP client makes.
+// Returns the worker of the allocation that a UDP client makes.
 static unsigned int allocate_udp(struct world_client *c, uint16_t port)
 {
 	uint64_t before[4];
@@ -496,8 +497,8 @@ static unsigned int allocate_udp(struct world_client *c, uint16_t port)
 	return 0;
 }
 
-// A thread that takes no answers while media fills the way down: it asks no more than what answers
-// there is room for, and none is dropped.
+// A thread that takes no answers while media fills the ring to it: it asks only as much as there is
+// room for answers, and no answer is dropped.
 static void test_answers_have_room(void **state)
 {
 	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
@@ -529,8 +530,8 @@ static void test_answers_have_room(void **state)
 	close_world();
 }
 
-// The same where they are handed over, to workers that relay a call and so take their time, by one
-// that does not: they have waited at home, and do not wait again.
+// Pipelined requests that an idle worker hands to workers that are slow because they relay a call:
+// the requests have waited at home, and do not wait again.
 static void test_pipelined_elsewhere(void **state)
 {
 	const struct world_setup s = {.workers = 4,
@@ -547,7 +548,7 @@ static void test_pipelined_elsewhere(void **state)
 	struct world_datagram got;
 
 	world_open(&world, &s);
-	for (unsigned int i = 0; i < RTE_DIM(call); i++) { // some of them with every worker
+	for (unsigned int i = 0; i < RTE_DIM(call); i++) { // some of them on every worker
 		owner[i] = allocate_udp(&call[i], (uint16_t)(30000 + i));
 		assert_int_equal(client_bind(&world, &call[i], CHANNEL, &peer), 0);
 	}
@@ -566,13 +567,13 @@ static void test_pipelined_elsewhere(void **state)
 		world_round(&world);
 		while (world_take(&world, &c.endpoint, &got))
 			answers++;
-		world.nb_seen = 0; // what the calls' peer has got
+		world.nb_seen = 0; // datagrams that the calls' peer received
 	}
 	assert_int_equal(world_dropped(&world, DP_DROP_BACKLOG), 0);
 	world_close(&world);
 }
 
-// Longer than a datagram may be: it leaves in fragments, unless the client does not want that (RFC
+// A message longer than a datagram may be leaves in fragments, unless the client forbids that (RFC
 // 8656 section 15).
 static void test_oversize(void **state)
 {

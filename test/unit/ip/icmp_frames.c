@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes ICMP errors by the figures of RFC 792, RFC 1191 and RFC 4443, with sums of its own.
+// Writes ICMP errors by the layouts of RFC 792, RFC 1191 and RFC 4443, with checksums of its own.
 #include "icmp_frames.h"
 #include "bytes.h"
 #include "datapath.h"

@@ -4,7 +4,7 @@
 
 #include "dp_world.h"
 
-// An error about a UDP datagram that has left the world, or that somebody says has.
+// An error about a UDP datagram that has left the world, or that the sender claims has.
 struct icmp_frame {
 	const char *reporter; // the router or host that reports
 	struct endpoint src, dst; // of the datagram
@@ -16,6 +16,6 @@ struct icmp_frame {
 
 // Writes the frame; it quotes 8 bytes of UDP. Returns its length.
 size_t icmp_frame_write(struct dp_world *w, const struct icmp_frame *e, uint8_t frame[2048]);
-// Sends it into a port, or into port 0.
+// Sends it to port `port`, or to port 0.
 void icmp_frame_send_by(struct dp_world *w, unsigned int port, const struct icmp_frame *e);
 void icmp_frame_send(struct dp_world *w, const struct icmp_frame *e);

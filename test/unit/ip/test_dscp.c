@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// listeners[].dscp: what clients of such a listener send and get leaves with its DSCP, by whichever
-// way and over however many workers, with the ECN that it came with (RFC 8656 14). Nobody
-// else's does, not even in the same burst.
+// listeners[].dscp: datagrams from and to clients of such a listener leave with its DSCP, on every
+// path and with any number of workers, and with the ECN that they came with (RFC 8656 14).
+// Datagrams of other clients keep their DSCP, even in the same burst.
 #include "bytes.h"
 #include "datapath.h"
 #include "line_world.h"
@@ -11,7 +11,7 @@
 #define AF41 34
 #define TOS_OF(dscp, tos) ((unsigned int)(dscp) << 2 | ((tos)&3))
 
-// Listeners of the world: 0 is IPv4, 1 is IPv6, 2 is that of the second port.
+// Listeners of the world: 0 is IPv4, 1 is IPv6, 2 is on the second port.
 static const uint8_t dscp_of[2] = {EF, AF41};
 
 static void with_dscp(struct dp_world *w)
@@ -60,7 +60,7 @@ static uint8_t class_of(const uint8_t *frame)
 
 // --- one frame ----------------------------------------------------------------------------------
 
-// Every class that it may come with.
+// Tries every traffic class that a datagram may come with.
 static void every_class(unsigned int i, struct world_datagram *d, enum line_way path)
 {
 	for (unsigned int tos = 0; tos < 256; tos++) {
@@ -70,13 +70,13 @@ static void every_class(unsigned int i, struct world_datagram *d, enum line_way 
 
 		d->tos = (uint8_t)tos;
 		len = world_frame(&world, d, frame);
-		if (frame[14] >> 4 == 6) // a flow label beside it, which is not passed on
+		if (frame[14] >> 4 == 6) // also a flow label, which is not passed on
 			store_be16(frame + 16, 0xbcde);
 		o = line_pass(path, &client[i], 0, frame, len);
 		assert_int_not_equal(o.len, 0);
 		frame_check(o.frame);
 		assert_int_equal(class_of(o.frame), TOS_OF(dscp_of_client(i), tos));
-		// marking is no reason to leave the line's way
+		// marking is no reason to leave the line's path
 		assert_int_equal(o.by_line, path == LINE_BY_LINE && same_family(i));
 	}
 }
@@ -135,7 +135,7 @@ static void test_indications(void **state)
 
 // --- bursts, workers, tags ----------------------------------------------------------------------
 
-// Client 4 is of a listener without a DSCP: its datagrams keep theirs, among those of others.
+// Client 4 uses a listener without a DSCP: its datagrams keep theirs, among those of other clients.
 static void expect_all(unsigned int tos)
 {
 	struct world_datagram got;
@@ -175,7 +175,7 @@ static void test_bursts(void **state)
 	world_close(&world);
 }
 
-// --- what is no relayed datagram ----------------------------------------------------------------
+// --- datagrams that are not relayed -------------------------------------------------------------
 
 static uint8_t class_of_answer(const char *address, unsigned int listener)
 {
@@ -206,12 +206,12 @@ static void test_answers(void **state)
 	world_open(&world, &s);
 	assert_int_equal(class_of_answer("10.99.0.50", 0), EF << 2);
 	assert_int_equal(class_of_answer("fd99::50", 1), AF41 << 2);
-	// a stranger does not choose the class of answers to it
+	// a stranger does not choose the class of answers to their requests
 	assert_int_equal(class_of_answer("10.98.0.50", 2), 0);
 	world_close(&world);
 }
 
-// From relay to relay in process: each client gets what its own listener says.
+// From relay to relay in process: each client gets the DSCP of its own listener.
 static void test_hairpin(void **state)
 {
 	struct world_setup s = *(const struct world_setup *)*state;
@@ -222,7 +222,7 @@ static void test_hairpin(void **state)
 	s.change = with_dscp;
 	line_open(&s, 0);
 	line_client(0); // EF
-	line_client(4); // as it comes
+	line_client(4); // unchanged
 	assert_int_equal(client_bind(&world, &client[0], LINE_CHANNEL, &client[4].relay), 0);
 	assert_int_equal(client_bind(&world, &client[4], LINE_CHANNEL, &client[0].relay), 0);
 	for (unsigned int n = 0; n < 4; n++) {
@@ -243,7 +243,7 @@ static void test_hairpin(void **state)
 	world_close(&world);
 }
 
-// What is dropped is dropped as without: datagrams to no allocation, empty ones, one byte.
+// Drops are the same as without a DSCP: datagrams to no allocation, empty ones, one byte.
 static void test_dropped(void **state)
 {
 	struct world_setup s = line_one;
@@ -254,7 +254,7 @@ static void test_dropped(void **state)
 		struct world_datagram d = datagram(i, 1);
 		const struct dp_stats before = world_stats(&world);
 
-		d.dst.port ^= 1; // nobody's
+		d.dst.port ^= 1; // no allocation's port
 		world_send(&world, &d);
 		for (uint16_t len = 0; len < 2; len++) {
 			d = line_up(i);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datagrams that are longer than the MTU through the whole data path: what clients and peers send
-// in fragments arrives as it was, for every pair of families, whichever worker has what; what may
-// not be fragmented does not leave; and every fragment and datagram is accounted for.
+// Datagrams longer than the MTU through the whole data path: fragmented datagrams of clients and
+// peers arrive complete, for every pair of families and every assignment to workers; those that may
+// not be fragmented do not leave; and every fragment and datagram is accounted for.
 #include "bytes.h"
 #include "datapath.h"
 #include "drop_of.h"
@@ -40,7 +40,8 @@ static const struct world_setup two_with_nic = {.workers = 2,
 	.relays = 2,
 	.change = with_fragments};
 
-// Client i and its peer: every pair of families. With a channel, or with a permission alone.
+// Opens client i and its peer for every pair of families, with a channel or with a permission
+// alone.
 static void open_world(const struct world_setup *s, bool channels)
 {
 	static const char *const clients[] = {"10.99.0.20", "fd99::20"};
@@ -70,8 +71,8 @@ static void address(const struct endpoint *src, const struct endpoint *dst, uint
 	in.id = (uint32_t)test_rand(&world.rand);
 }
 
-// in is what client i sends to its peer: len random bytes in ChannelData or a Send indication.
-// Returns where they begin.
+// Writes the datagram that client i sends to its peer into `in`: len random bytes in ChannelData or
+// a Send indication. Returns the offset of these bytes.
 static uint32_t make_up(unsigned int i, uint32_t len, bool channel)
 {
 	struct stun_writer w;
@@ -186,7 +187,8 @@ static void indications(void **state)
 	both_ways(&two_with_nic, false);
 }
 
-// The shortest that come in fragments: they leave whole where they fit, without a Fragment header.
+// The shortest datagrams that come in fragments: they leave whole where they fit, without a
+// Fragment header.
 static void short_ones(void **state)
 {
 	struct world_datagram got;
@@ -205,13 +207,13 @@ static void short_ones(void **state)
 		assert_false(got.df);
 	}
 	assert_int_equal(world_drops(&world), 0);
-	// all long buffers are back at the flows: such datagrams need none
+	// all long buffers are back at the flows: such datagrams need no long buffer
 	assert_in_range(rte_mempool_in_use_count(world.dp->datagrams), 1, 32);
 	world_close(&world);
 }
 
-// What came behind the fragments of a datagram does not overtake it, nor does what came before them
-// fall behind: whole ones and such take turns, in one burst.
+// Datagrams that came after the fragments of a datagram do not overtake it, and those that came
+// before do not fall behind: whole and fragmented datagrams alternate in one burst.
 static void in_order(void **state)
 {
 	static const struct world_setup one_queue = {
@@ -242,7 +244,7 @@ static void drops_with(enum net_drop reason, uint64_t before)
 	assert_int_equal(world_dropped(&world, drop_of_net(reason)), before + 1);
 }
 
-// A datagram that is whole but wrong is found out like any other.
+// A reassembled but invalid datagram is recognized like any other.
 static void wrong_wholes(void **state)
 {
 	open_world(&one, true);
@@ -276,7 +278,8 @@ static void wrong_wholes(void **state)
 	world_close(&world);
 }
 
-// What is for nobody is not kept: the first fragment says it. The others wait in vain.
+// A datagram to nobody is not kept: its first fragment shows that. The other fragments wait in
+// vain.
 static void for_nobody(void **state)
 {
 	open_world(&one, true);
@@ -303,7 +306,7 @@ static void for_nobody(void **state)
 	world_close(&world);
 }
 
-// With fragments.flows 0 nothing of this is there.
+// With fragments.flows 0 none of this is active.
 static void off(void **state)
 {
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
@@ -319,7 +322,7 @@ static void off(void **state)
 	world_close(&world);
 }
 
-// A datagram that came whole and becomes too long by the header of a Data indication: RFC 8656
+// A datagram that came whole and becomes too long through the header of a Data indication: RFC 8656
 // sections 13 and 14. To IPv4 it leaves in fragments unless it had DF, and to IPv6 if it was IPv4
 // without DF. Between IPv6 addresses it is dropped.
 static void grown(void **state)
@@ -352,7 +355,7 @@ static void grown(void **state)
 	world_close(&world);
 }
 
-// DONT-FRAGMENT of a Send indication that came in fragments itself: it binds between IPv4
+// DONT-FRAGMENT of a Send indication that came in fragments itself: it applies between IPv4
 // addresses, and is ignored where one side is IPv6 (RFC 8656 sections 13 and 14).
 static void dont_fragment(void **state)
 {
@@ -377,8 +380,8 @@ static void dont_fragment(void **state)
 	world_close(&world);
 }
 
-// To a peer that is another client's relayed address, in process: it stays whole on the way, and
-// leaves in fragments at the other client.
+// To a peer that is another client's relayed transport address, in process: the datagram stays
+// whole inside, and leaves in fragments to the other client.
 static void hairpin(void **state)
 {
 	for (unsigned int workers = 1; workers <= 2; workers++) {
@@ -386,7 +389,8 @@ static void hairpin(void **state)
 		for (unsigned int pair = 0; pair < 2; pair++) { // over IPv4, then IPv6
 			const unsigned int a = 3 * pair, b = 2 * pair + !pair;
 
-			// b is the other client with a relayed address of the family
+			// b is the other client, with a relayed transport address of the same
+			// family
 			assert_int_equal(client_permit(&world, &client[a], &client[b].relay), 0);
 			assert_int_equal(client_permit(&world, &client[b], &client[a].relay), 0);
 			peer[a] = client[b].relay;
@@ -400,8 +404,8 @@ static void hairpin(void **state)
 	}
 }
 
-// A client over TCP gets as one message what its peer sends in fragments, and its long buffer does
-// not stay with the thread.
+// A client over TCP gets a peer's fragmented datagram as one message, and the thread does not keep
+// the long buffer.
 static void stream(void **state)
 {
 	struct world_setup s = two;
@@ -431,7 +435,7 @@ static void stream(void **state)
 	world_close(&world);
 }
 
-// Datagrams in fragments to one host: no identification comes back, and they are not counted up.
+// Fragmented datagrams to one host: no identification is repeated, and they are not sequential.
 static void identifications(void **state)
 {
 	static uint32_t id[400];
@@ -454,7 +458,8 @@ static void identifications(void **state)
 	world_close(&world);
 }
 
-// All fragments leave or none: seven come in and leave their buffers, eight would have to leave.
+// All fragments leave or none does: seven come in and leave their buffers, eight would have to
+// leave.
 static void no_buffers(void **state)
 {
 	static struct rte_mbuf *taken[8191];
@@ -477,7 +482,7 @@ static void no_buffers(void **state)
 	world_close(&world);
 }
 
-// To a neighbour that has to be asked for all fragments wait, or none: it holds 16.
+// To a neighbour that must be resolved first, all fragments wait, or none does: it holds 16.
 static void unknown_neighbour(void **state)
 {
 	const struct endpoint deaf_peer = world_endpoint("10.99.0.77", 7000);
@@ -511,7 +516,7 @@ static void unknown_neighbour(void **state)
 	world_close(&world);
 }
 
-// What is under way when the appliance stops is dropped as all else is.
+// Fragments under way when the appliance stops are dropped like all other packets.
 static void stopping(void **state)
 {
 	static struct ip_pieces p;

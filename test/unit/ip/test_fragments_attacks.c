@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What strangers do with fragments beside flooding (test_fragments_bomb.c): fragments by a way that
-// their source is not behind, and long requests that take buffers for long datagrams.
+// Attacks with fragments other than floods (test_fragments_bomb.c): fragments that come from a
+// network that does not lead to their source, and long requests that take buffers for long
+// datagrams.
 #include "bytes.h"
 #include "datapath.h"
 #include "drop_of.h"
@@ -14,8 +15,8 @@
 #define SIDE_ID 100
 #define FLOWS 16
 #define LENT 8 // fragments.buffers
-#define FLOOD 4 // long requests a round
-#define LONG 3000 // bytes of one
+#define FLOOD 4 // long requests per round
+#define LONG 3000 // bytes of one request
 
 static struct dp_world world;
 static struct world_client client;
@@ -33,7 +34,7 @@ static void with_fragments(struct dp_world *w)
 		.rate = 10000};
 }
 
-// --- ways ----------------------------------------------------------------------------------------
+// --- networks ------------------------------------------------------------------------------------
 
 static const struct world_setup vlans = {.workers = 1,
 	.rx_queues = 1,
@@ -42,7 +43,7 @@ static const struct world_setup vlans = {.workers = 1,
 	.side_vlan = SIDE_ID,
 	.change = with_fragments};
 
-// A Binding request of a host to the listener of wan, in two fragments; both untagged.
+// Sends a host's Binding request to the listener of wan, in two fragments, both untagged.
 static void cut_binding(const char *source, uint32_t id)
 {
 	const uint8_t tid[STUN_TID_LEN] = {1};
@@ -93,8 +94,8 @@ static uint64_t dropped(enum net_drop reason)
 	return world_dropped(&world, drop_of_net(reason));
 }
 
-// Either fragment comes by a VLAN that the source is not behind. Then the datagram does not come
-// about, whichever comes last.
+// One of the two fragments comes by a VLAN that does not lead to the source. Then the datagram is
+// not reassembled, whichever fragment comes last.
 static void fragments_come_the_way_of_their_source(void **state)
 {
 	world_open(&world, &vlans);
@@ -102,7 +103,7 @@ static void fragments_come_the_way_of_their_source(void **state)
 	put(pieces.frame[0], pieces.len[0]);
 	put(pieces.frame[1], pieces.len[1]);
 	assert_int_equal(answers(), 1);
-	for (unsigned int first = 0; first < 2; first++) { // by the wrong way
+	for (unsigned int first = 0; first < 2; first++) { // by the wrong VLAN
 		cut_binding("10.99.0.20", 2 + first);
 		put_tagged(pieces.frame[first], pieces.len[first]);
 		assert_int_equal(dropped(NET_DROP_NOT_FOR_US), first + 1);
@@ -111,14 +112,15 @@ static void fragments_come_the_way_of_their_source(void **state)
 		assert_int_equal(answers(), 0);
 		assert_int_equal(world_stats(&world).held, first + 1);
 	}
-	// from behind side, to an address of wan, by wan: it is wan's, but not from there
+	// from a host of side, to an address of wan, on wan: the address is right, the source is
+	// not there
 	cut_binding("10.98.0.20", 9);
 	put(pieces.frame[0], pieces.len[0]);
 	assert_int_equal(dropped(NET_DROP_MARTIAN_SOURCE), 1);
 	world_close(&world);
 }
 
-// Eight bytes by another way would be an overlap.
+// Eight bytes from another network would be an overlap.
 static void nobody_spoils_what_comes_by_another_way(void **state)
 {
 	uint8_t junk[1600];
@@ -156,7 +158,7 @@ static void cut_and_inject(void)
 		world_inject(&world, 0, pieces.frame[i], pieces.len[i]);
 }
 
-// An Allocate request that is long by an attribute which nobody has to understand.
+// Sends an Allocate request that is long because of a comprehension-optional attribute.
 static void send_long_request(const struct endpoint *src, uint32_t id)
 {
 	memset(&in, 0, offsetof(struct ip_long, data));
@@ -183,7 +185,7 @@ static void send_spoofed(uint32_t n)
 	send_long_request(&spoofed, n);
 }
 
-// What the peer sends in two fragments.
+// Sends media of the peer in two fragments.
 static void send_media(uint32_t id, uint32_t len)
 {
 	memset(&in, 0, offsetof(struct ip_long, data));
@@ -210,8 +212,8 @@ static unsigned int long_in_use(void)
 	return rte_mempool_in_use_count(world.dp->datagrams);
 }
 
-// Rounds in which strangers ask more than is answered, and the call goes on. Returns how many
-// datagrams of len bytes of 50 came through.
+// Runs rounds in which strangers ask more than is answered while a call continues. Returns how many
+// of 50 datagrams of len bytes came through.
 static unsigned int under_long_requests(uint32_t len)
 {
 	unsigned int came = 0;
@@ -239,13 +241,13 @@ static void long_requests_take_nothing_from_datagrams_in_fragments(void **state)
 	assert_int_equal(under_long_requests(4000), 50); // these need long buffers themselves
 	assert_int_equal(dropped(NET_DROP_FRAGMENT_FULL), 0);
 	assert_int_equal(world_dropped(&world, DP_DROP_NO_MBUF), 0);
-	// all that were too many are counted
+	// all excess requests are counted
 	assert_in_range(world_dropped(&world, DP_DROP_BACKLOG), 1000, 1600);
 	world_close(&world);
 }
 
-// A long request is answered as any other. What waits behind it may be long as well, and finds the
-// place taken.
+// A long request is answered like any other. The request that waits after it may be long as well,
+// and finds the place taken.
 static void a_long_request_is_answered(void **state)
 {
 	const struct endpoint client_end = world_endpoint("10.99.0.40", 40001);
@@ -257,7 +259,7 @@ static void a_long_request_is_answered(void **state)
 		assert_int_equal(answers(), 1);
 	}
 	assert_int_equal(world_drops(&world), 0);
-	// a client we know has a place of its own
+	// a known client has a place of its own
 	for (uint32_t n = 21; n <= 23; n++)
 		send_spoofed(n);
 	send_long_request(&client.endpoint, 24);
@@ -270,7 +272,7 @@ static void a_long_request_is_answered(void **state)
 	world_close(&world);
 }
 
-// When all buffers to be lent are out, only what needs one is dropped.
+// When all buffers to be lent are in use, only datagrams that need one are dropped.
 static void lent_buffers_are_not_those_of_flows(void **state)
 {
 	static struct rte_mbuf *taken[FLOWS + LENT + 8];

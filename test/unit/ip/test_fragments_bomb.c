@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A million fragments a second of those who want nothing but harm, for a simulated second beside
-// relaying: relaying loses nothing, no packet buffer is kept from it, and honest datagrams of other
-// sources still come through in fragments.
+// A million hostile fragments a second, for one simulated second of relaying: relaying loses
+// nothing, attackers hold no packet buffer, and honest datagrams of other sources still come
+// through in fragments.
 #include "bytes.h"
 #include "datapath.h"
 #include "drop_of.h"
@@ -14,7 +14,7 @@
 #define CHANNEL 0x4001
 #define ROUNDS 1000 // of a millisecond
 #define PER_ROUND 1000
-#define CALLS 20 // relayed datagrams a round
+#define CALLS 20 // relayed datagrams per round
 #define BURST 256 // frames put at a time: a round of the worker takes 32
 
 static struct dp_world world;
@@ -38,7 +38,7 @@ static const struct world_setup setup = {
 
 enum kind { ONE_SOURCE, MANY_SOURCES, FIRSTS, LASTS, OVERLAPS, KINDS };
 
-// One fragment of the bomb.
+// Writes one hostile fragment.
 static size_t bomb(uint8_t *frame, enum kind kind, uint32_t n)
 {
 	static struct ip_long d;
@@ -86,7 +86,7 @@ static void count_calls(uint64_t *up, uint64_t *down)
 		(*down)++;
 }
 
-// A datagram of 4,000 bytes of the client, its fragments one behind the other.
+// Sends a datagram of 4,000 bytes of the client, its fragments back to back.
 static void send_honest(uint32_t n)
 {
 	honest.src = client.endpoint;
@@ -116,7 +116,7 @@ static void under(enum kind kind)
 				send_honest(round);
 				sent++;
 			}
-			// the clock moves by a millisecond in a round of the world
+			// one round of the world advances the clock by a millisecond
 			for (unsigned int k = 0; k < BURST / DP_BURST + 2; k++)
 				worker_round(world.dp->worker[0],
 					world.dp->tsc_start + world.ms * world.dp->tsc_per_ms);
@@ -127,7 +127,7 @@ static void under(enum kind kind)
 			assert_int_equal(got.len, 4000);
 			came++;
 		}
-		// nothing of it is in packet buffers
+		// no hostile fragment is in a packet buffer
 		assert_in_range(rte_mempool_in_use_count(world.dp->pool), 0, 1);
 	}
 	world_run(&world);
@@ -149,13 +149,13 @@ static void bomb_beside_calls(void **state)
 	world_client(&world, &client, "10.99.0.20", 40000);
 	assert_int_equal(client_allocate(&world, &client, 4), 0);
 	assert_int_equal(client_bind(&world, &client, CHANNEL, &peer), 0);
-	store_be16(l4 + 2, 3478); // every fragment begins as if it were for the listener
+	store_be16(l4 + 2, 3478); // every fragment begins as if it were a datagram to the listener
 	for (unsigned int kind = 0; kind < KINDS; kind++)
 		under(kind);
 	world_close(&world);
 }
 
-// Who bombs from the honest one's own address takes from him, and only from him.
+// An attacker at the honest client's own address takes room from that client only.
 static void bomb_of_a_neighbour(void **state)
 {
 	struct dp_stats s;
@@ -175,7 +175,7 @@ static void bomb_of_a_neighbour(void **state)
 	}
 	world_run(&world);
 	s = world_stats(&world);
-	// a tenth of a second's worth at once, and 10 a millisecond behind it
+	// a tenth of a second's worth at once, and 10 a millisecond after that
 	assert_in_range(s.fragments_in, 1000, 1200);
 	assert_in_range(s.drop[DP_DROP_FRAGMENT_RATE], 800, 1000);
 	assert_int_equal(s.held, 4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ICMP errors about relayed datagrams, from the wire to the client (RFC 8656 sections 11.5, 12.5):
-// whatever worker they come in on, whatever the client speaks, and each that is refused.
+// on any worker, for any transport of the client, and each error that is refused.
 #include "bytes.h"
 #include "datapath.h"
 #include "drop_of.h"
@@ -21,7 +21,7 @@ static struct world_setup setups[] = {
 	{.workers = 2, .rx_queues = 2, .tx_queues = 2, .stream_ring = 256},
 };
 
-// The client has got one datagram, an indication about this peer.
+// Asserts that the client has one datagram, an indication about this peer.
 static void told(const struct world_client *c, const struct endpoint *peer, uint8_t type,
 	uint8_t code, uint32_t data)
 {
@@ -46,7 +46,7 @@ static void told(const struct world_client *c, const struct endpoint *peer, uint
 	assert_int_equal(world.nb_seen, 0);
 }
 
-// It has been dropped for one reason, and nobody has heard of it.
+// Asserts that the error was dropped for one reason, and that no client was notified.
 static void refused(const struct icmp_frame *e, unsigned int reason)
 {
 	const uint64_t before = world_dropped(&world, reason), all = world_drops(&world);
@@ -115,7 +115,7 @@ static void clients_are_told(void **state)
 	world_close(&world);
 }
 
-// The network translates 10.99.0.1 to 203.0.113.1, in packets and in what errors quote.
+// The network translates 10.99.0.1 to 203.0.113.1, in packets and in the packets that errors quote.
 static void translate(struct dp_world *w)
 {
 	w->addresses[0].external = world_endpoint("203.0.113.1", 0).addr;
@@ -155,7 +155,7 @@ static void what_quotes_no_flow_of_ours_is_refused(void **state)
 	e = good; // another relay port, without an allocation
 	e.src.port = (uint16_t)(e.src.port + (e.src.port < 50256 ? 128 : -128));
 	refused(&e, drop_of_turn(TURN_DROP_ICMP_NO_ALLOCATION));
-	e = good; // a port that nobody relays from, and that is no listener's
+	e = good; // a port that no client relays from, and that is not a listener's
 	e.src.port = 22;
 	refused(&e, DP_DROP_ICMP_QUOTE);
 	e = good; // a peer without permission
@@ -165,13 +165,13 @@ static void what_quotes_no_flow_of_ours_is_refused(void **state)
 	e.src.addr.b[15] = 77;
 	e.target = c->relay.addr;
 	refused(&e, DP_DROP_ICMP_QUOTE);
-	e = good; // ours, but not the one that the error came to
+	e = good; // our address, but not the one that the error came to
 	e.target = world_endpoint("10.99.0.2", 0).addr;
 	refused(&e, drop_of_net(NET_DROP_NOT_FOR_US));
-	e = good; // in a name that no host has
+	e = good; // to an address that no host has
 	e.reporter = "10.99.0.255";
 	refused(&e, drop_of_net(NET_DROP_MARTIAN_SOURCE));
-	e = good; // types that tell nothing, or that only routers are told
+	e = good; // types that mean nothing to us, or that only routers receive
 	for (uint8_t type = 4; type <= 5; type++) {
 		e.type = type;
 		refused(&e, DP_DROP_ICMP);
@@ -182,7 +182,7 @@ static void what_quotes_no_flow_of_ours_is_refused(void **state)
 	world_close(&world);
 }
 
-// From one client of the box to another nothing leaves the process.
+// Between two clients of the box no datagram leaves the process.
 static void an_error_about_a_datagram_between_clients_is_a_lie(void **state)
 {
 	struct icmp_frame e = {.reporter = "203.0.113.77", .type = 3, .code = 3};
@@ -194,7 +194,7 @@ static void an_error_about_a_datagram_between_clients_is_a_lie(void **state)
 	e.src = client[0].relay;
 	e.dst = client[1].relay;
 	e.target = client[0].relay.addr;
-	// one relay address: the same source and destination
+	// one relay address: source and destination are equal
 	e.dst.port = client[1].relay.port;
 	refused(&e, DP_DROP_ICMP_QUOTE);
 	world_close(&world);
@@ -219,7 +219,7 @@ static void permission_and_allocation_have_to_be_live(void **state)
 	world_close(&world);
 }
 
-// What has been damaged on its way says nothing.
+// A damaged error proves nothing.
 static void a_wrong_checksum_is_refused(void **state)
 {
 	const struct endpoint peer = world_endpoint("198.51.100.30", 7000);
@@ -239,12 +239,12 @@ static void a_wrong_checksum_is_refused(void **state)
 	world_close(&world);
 }
 
-// A client is told of what became of datagrams to its peers, not to itself.
+// A client is notified of errors about datagrams to its peers, not about datagrams to itself.
 static void errors_about_what_clients_are_sent_end_here(void **state)
 {
 	struct icmp_frame e = {.reporter = "203.0.113.77", .type = 3, .code = 3};
 
-	for (unsigned int i = 0; i < 2; i++) { // of a client, of a stranger
+	for (unsigned int i = 0; i < 2; i++) { // about datagrams of a client, of a stranger
 		open_client(*state);
 		e.src = client[0].server;
 		e.dst = client[0].endpoint;
@@ -269,8 +269,8 @@ static void tell_nobody(struct dp_world *w)
 	w->conf.icmp_errors_in = 0;
 }
 
-// A flood of errors, spoofed or not, about one client's flow: it is told of 20 and then 10 a
-// second, and another client of its own all the same.
+// A flood of errors, spoofed or not, about one client's flow: the client is notified of 20 and then
+// 10 a second, and another client still gets its own notifications.
 static void a_flood_about_one_allocation_leaves_the_others_theirs(void **state)
 {
 	const struct endpoint peer = world_endpoint("198.51.100.30", 7000);

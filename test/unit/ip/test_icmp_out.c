@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ICMP errors of ours, byte by byte by the figures of RFC 792, RFC 1191 and RFC 4443; what they are
-// about, and what never (RFC 1122 section 3.2.2, RFC 4443 section 2.4); and how many.
+// ICMP errors that we send, byte by byte by the layouts of RFC 792, RFC 1191 and RFC 4443; the
+// packets that cause them and those that never do (RFC 1122 section 3.2.2, RFC 4443 section 2.4);
+// and the rate limits.
 #include "bytes.h"
 #include "datapath.h"
 #include "drop_of.h"
@@ -12,7 +13,7 @@
 static struct dp_world world;
 static struct world_client client;
 static struct endpoint peer;
-static uint8_t frame[2048]; // the last one that was sent
+static uint8_t frame[2048]; // the last frame that was sent
 
 static void report(struct dp_world *w)
 {
@@ -85,7 +86,7 @@ static struct world_datagram of_peer(uint16_t len, uint8_t ttl, bool df)
 		.src = peer, .dst = client.relay, .len = len, .ttl = ttl, .df = df};
 }
 
-// The last frame that the world has got is an error about the one in `frame`.
+// Asserts that the world's last frame is an error about the one in `frame`.
 static void last_is(uint8_t type, uint8_t code, uint32_t field)
 {
 	const size_t l2 = world.ports[0].vlan != 0 ? 18 : 14;
@@ -139,7 +140,7 @@ static void the_last_hop_is_reported(void **state)
 	}
 }
 
-// Towards a peer: 48 bytes less than the link to the client has (RFC 8656 section 13.2).
+// To a peer: the MTU of the link to the client less 48 bytes (RFC 8656 section 13.2).
 static void a_peers_packet_that_is_too_big_is_reported(void **state)
 {
 	for (unsigned int v4 = 0; v4 < 2; v4++) {
@@ -153,7 +154,7 @@ static void a_peers_packet_that_is_too_big_is_reported(void **state)
 		world_send(&world, &d);
 		world_run(&world);
 		assert_true(world_take(&world, &client.endpoint, &got));
-		if (v4) { // without DF routers would cut it: no report
+		if (v4) { // without DF, routers would fragment it: no report
 			d = of_peer(1500 - 28, 64, false);
 			assert_int_equal(errors_about(&d), 0);
 		}
@@ -161,7 +162,7 @@ static void a_peers_packet_that_is_too_big_is_reported(void **state)
 	}
 }
 
-// Towards a client: what its packet may have, with the header that comes off.
+// To a client: the longest packet that its peer can get, plus the header that is removed.
 static void a_clients_packet_that_is_too_big_is_reported(void **state)
 {
 	for (unsigned int v4 = 0; v4 < 2; v4++) {
@@ -199,7 +200,7 @@ static void ports_that_nobody_has_are_silent_unless_asked(void **state)
 		struct world_datagram d;
 
 		open_with(s, v4);
-		d = of_peer(5, 64, false); // a port of ours that is no relay port
+		d = of_peer(5, 64, false); // our port, but not a relay port
 		d.dst.port = 1234;
 		assert_int_equal(errors_about(&d), reported);
 		if (reported)
@@ -235,7 +236,7 @@ static void some_things_are_never_reported(void **state)
 	e.src.port = 1234;
 	e.dst = peer;
 	expect_silence(icmp_frame_write(&world, &e, frame));
-	d = of_peer(5, 64, false); // to many
+	d = of_peer(5, 64, false); // to a multicast address
 	d.dst = world_endpoint("10.99.0.255", 1234);
 	len = world_frame(&world, &d, frame);
 	expect_silence(len);
@@ -251,7 +252,7 @@ static void some_things_are_never_reported(void **state)
 	store_be16(frame + 24, 0);
 	store_be16(frame + 24, (uint16_t)~slow_sum(0, frame + 14, 20));
 	expect_silence(len);
-	for (unsigned int i = 0; i < 3; i++) { // from nobody
+	for (unsigned int i = 0; i < 3; i++) { // from no host
 		static const char *const sources[] = {"127.0.0.1", "10.99.0.255", "10.99.0.1"};
 
 		d = of_peer(5, 64, false);
@@ -262,7 +263,7 @@ static void some_things_are_never_reported(void **state)
 	world_close(&world);
 }
 
-// What a client has sent over a stream came in no packet that could be quoted.
+// Data that a client sent over a stream came in no packet that could be quoted.
 static void a_client_over_a_stream_has_no_packet(void **state)
 {
 	struct icmp_frame e = {
@@ -288,7 +289,7 @@ static void a_client_over_a_stream_has_no_packet(void **state)
 	world_close(&world);
 }
 
-// Whoever is spoofed is sent ten a second, and all together a hundred.
+// A spoofed source is sent ten a second, and all sources together a hundred.
 static void errors_are_bounded(void **state)
 {
 	struct world_datagram d;
@@ -313,7 +314,7 @@ static void errors_are_bounded(void **state)
 	world_close(&world);
 }
 
-// A /48 has 65,536 of those who may have ten a second. It may have half of what all have.
+// A /48 has 65,536 /64, each of which may have ten a second. It may have half of the limit for all.
 static void a_network_leaves_errors_to_others(void **state)
 {
 	struct world_datagram d;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which clients are told of ICMP errors (icmp.tell), whatever they speak, and what is done with an
-// error all the same.
+// Which clients are notified of ICMP errors (icmp.tell), for every transport, and the effects that
+// an error has in any case.
 #include "bytes.h"
 #include "datapath.h"
 #include "drop_of.h"
@@ -66,7 +66,7 @@ static void open_door(enum door door)
 	assert_int_equal(client_bind(&world, c, CLIENT_CHANNEL, &peer), 0);
 }
 
-// Takes what the client has got, if anything. Returns its length.
+// Takes the client's message, if there is one. Returns its length.
 static size_t take(enum door door, uint8_t message[2048])
 {
 	struct world_datagram got;
@@ -108,7 +108,7 @@ static void one_row(enum door door)
 	assert_int_equal(
 		world_dropped(&world, drop_of_turn(TURN_DROP_ICMP_UNTOLD)), row->told ? 0 : 1);
 	assert_int_equal(world_drops(&world), drops + (row->told ? 0 : 1));
-	assert_int_equal(world_stats(&world).path_mtus, 1); // it is learnt for all
+	assert_int_equal(world_stats(&world).path_mtus, 1); // the path MTU is learnt in any case
 	if (door == DTLS)
 		clients_world_close();
 	else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What we tell switches and routers of the groups that we listen to (RFC 3810; RFC 2710), byte by
-// byte, and which queries are answered, how often and in which version.
+// MLD reports of the groups that we listen to (RFC 3810; RFC 2710), byte by byte, and which queries
+// are answered, how often and in which version.
 #include "bytes.h"
 #include "datapath.h"
 #include "dp_world.h"
@@ -13,7 +13,7 @@ static uint8_t seen[FRAMES][2048];
 static size_t seen_len[FRAMES];
 static unsigned int nb_seen;
 
-// Takes the next frame that has left a port; reports are kept, all else is forgotten.
+// Takes the next frame that left a port; keeps reports and ignores all other frames.
 static bool receive(struct dp_world *w, unsigned int port)
 {
 	const size_t l2 = w->ports[0].vlan != 0 ? 18 : 14;
@@ -54,7 +54,7 @@ static void group_of(const struct addr *a, uint8_t group[16])
 	memcpy(group + 13, a->b + 13, 3);
 }
 
-// The headers of a report to dst, with so many bytes of ICMPv6. Returns those.
+// Checks the headers of a report to dst with `len` bytes of ICMPv6. Returns the ICMPv6 message.
 static const uint8_t *is_report(unsigned int i, const uint8_t dst[16], size_t len)
 {
 	const size_t l2 = world.ports[0].vlan != 0 ? 18 : 14;
@@ -79,7 +79,7 @@ static const uint8_t *is_report(unsigned int i, const uint8_t dst[16], size_t le
 
 static const uint8_t to_routers[16] = {0xff, 0x02, [15] = 0x16};
 
-// A report of version 2 about the link-local address and fd99::1 (and nothing of IPv4).
+// A report of version 2 about the link-local address and fd99::1 (and no IPv4 group).
 static void is_whole(unsigned int i, uint8_t record)
 {
 	const uint8_t *icmp = is_report(i, to_routers, 8 + 2 * 20);
@@ -135,11 +135,11 @@ static void many_groups_take_several_reports(void **state)
 	world_close(&world);
 }
 
-// A query, whose parts a test may spoil.
+// A query; a test may make its parts invalid.
 struct query {
 	struct addr src, group;
-	uint16_t len; // of ICMPv6
-	uint16_t code; // Maximum Response
+	uint16_t len; // length of the ICMPv6 message
+	uint16_t code; // Maximum Response Code
 	uint8_t hops;
 	bool no_alert;
 };
@@ -201,14 +201,14 @@ static void queries_are_answered_within_their_time(void **state)
 	q = good(false);
 	q.code = 0x8000 | 0x7fff; // hours
 	ask(&q);
-	q.code = 100; // the sooner time counts
+	q.code = 100; // the earlier time counts
 	ask(&q);
 	world_wait(&world, 1200);
 	assert_int_equal(nb_seen, 4);
 	world_close(&world);
 }
 
-// RFC 3810 section 6.2: a group is answered for within the time of the query for it, however late
+// RFC 3810 section 6.2: a group is answered for within the time of its own query, however late
 // another answer is due.
 static void a_late_answer_delays_none_that_is_due_sooner(void **state)
 {
@@ -247,11 +247,11 @@ static void a_router_of_version_1_is_answered_in_its_own(void **state)
 		assert_memory_equal(icmp + 8, group, 16);
 	}
 	nb_seen = 0;
-	link_comes_up(); // also the news
+	link_comes_up(); // also the change report
 	world_wait(&world, 500);
 	assert_int_equal(nb_seen, 2);
 	nb_seen = 0;
-	world_wait(&world, 261 * 1000); // it has gone
+	world_wait(&world, 261 * 1000); // the older querier has timed out
 	nb_seen = 0;
 	link_comes_up();
 	world_wait(&world, 500);
@@ -269,7 +269,7 @@ static void some_queries_are_not_believed(void **state)
 	q.src = world_endpoint("fd99::77", 0).addr;
 	ask(&q);
 	q = good(false);
-	q.hops = 2; // it came by a router
+	q.hops = 2; // a router forwarded it
 	ask(&q);
 	q = good(false);
 	q.no_alert = true;
@@ -279,14 +279,14 @@ static void some_queries_are_not_believed(void **state)
 	ask(&q);
 	assert_int_equal(world_dropped(&world, DP_DROP_ICMP), 4);
 	q = good(false);
-	q.group = world_endpoint("ff02::1:ff12:3456", 0).addr; // nobody's here
+	q.group = world_endpoint("ff02::1:ff12:3456", 0).addr; // no host here listens to it
 	ask(&q);
 	world_wait(&world, 5000);
 	assert_int_equal(nb_seen, 0);
 	world_close(&world);
 }
 
-// However often somebody on the link asks, there is an answer a second.
+// However often a host on the link asks, there is one answer a second.
 static void a_flood_of_queries_is_answered_once_a_second(void **state)
 {
 	struct query q;
@@ -295,7 +295,7 @@ static void a_flood_of_queries_is_answered_once_a_second(void **state)
 	q = good(false);
 	q.code = 0;
 	for (unsigned int i = 0; i < 500; i++)
-		ask(&q); // a few milliseconds each
+		ask(&q); // a delay of a few milliseconds each
 	world_wait(&world, 2000);
 	assert_in_range(nb_seen, 2, 8);
 	world_close(&world);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Path MTU discovery on both legs: what is learnt, by whom, for how long, and what it costs others.
+// Path MTU discovery on both legs: which values are learnt, from which errors, how long they last,
+// and what they cost others.
 #include "bytes.h"
 #include "datapath.h"
 #include "drop_of.h"
@@ -15,7 +16,7 @@
 
 static struct dp_world world;
 static struct world_client client[CLIENTS];
-static struct endpoint peer; // of all of them
+static struct endpoint peer; // the peer of all clients
 
 static struct world_setup setups[] = {
 	{.workers = 1, .rx_queues = 1, .tx_queues = 1},
@@ -36,8 +37,8 @@ static void open_with(const struct world_setup *s, bool is_v4, unsigned int nb)
 	}
 }
 
-// A client sends so much that the packet to the peer has len bytes. Whether it gets there; if not
-// it is mtu-exceeded.
+// A client sends data that makes a packet of len bytes to the peer. True if it arrives; otherwise
+// it is dropped as mtu-exceeded.
 static bool reaches_peer(const struct world_client *c, const struct endpoint *dst, uint16_t channel,
 	uint16_t len, bool df)
 {
@@ -59,7 +60,7 @@ static bool reaches_peer(const struct world_client *c, const struct endpoint *ds
 	return came;
 }
 
-// The same without DF, which our own fragments bring there.
+// Sends such data without DF, and asserts that our own fragments deliver it.
 static void assert_cut(const struct world_client *c, uint16_t len)
 {
 	struct world_datagram d = {.src = c->endpoint, .dst = c->server};
@@ -80,7 +81,7 @@ static bool reaches(const struct world_client *c, uint16_t len, bool df)
 	return reaches_peer(c, &peer, CHANNEL, len, df);
 }
 
-// A router on the way says that a packet of len bytes was too big.
+// A router on the path reports that a packet of len bytes was too big.
 static void too_big(
 	const struct endpoint *src, const struct endpoint *dst, uint32_t mtu, uint16_t len)
 {
@@ -95,7 +96,7 @@ static void too_big(
 
 	icmp_frame_send(&world, &e);
 	world_run(&world);
-	world.nb_seen = 0; // what clients are told is another test's
+	world.nb_seen = 0; // another test covers what clients are sent
 }
 
 static uint64_t learnt(void)
@@ -103,7 +104,7 @@ static uint64_t learnt(void)
 	return world_stats(&world).path_mtus;
 }
 
-// Whether the line of a client has a note on the way to its peer, without which it does not vouch.
+// True if the line of a client has a path note for its peer; a line without one does not vouch.
 static bool is_noted(const struct world_client *c)
 {
 	for (unsigned int i = 0; i < world.dp->nb_workers; i++) {
@@ -156,11 +157,11 @@ static void datagrams_to_a_client_obey(void **state)
 		assert_int_equal(world_take(&world, &client[0].endpoint, &got), i == 0);
 		assert_int_equal(world_dropped(&world, DP_DROP_MTU), i);
 	}
-	assert_true(reaches(&client[0], 1490, true)); // the other way is another path
+	assert_true(reaches(&client[0], 1490, true)); // the other direction is another path
 	world_close(&world);
 }
 
-// Whether what a peer sends gets to a client, as a packet of len bytes.
+// True if a packet of len bytes from a peer reaches a client.
 static bool reaches_client(const struct world_client *c, uint16_t len)
 {
 	struct world_datagram d = {.src = peer,
@@ -174,7 +175,8 @@ static bool reaches_client(const struct world_client *c, uint16_t len)
 	return world_take(&world, &c->endpoint, &got);
 }
 
-// What goes to the client of a dual allocation goes one path, whichever of the two it comes by.
+// Packets to the client of a dual allocation take one path, whichever relayed transport address
+// they came by.
 static void both_of_a_dual_allocation_obey(void **state)
 {
 	const struct endpoint peers[] = {
@@ -199,7 +201,8 @@ static void both_of_a_dual_allocation_obey(void **state)
 	for (uint16_t i = 0; i < 2; i++)
 		assert_int_equal(client_bind(&world, c, CHANNEL + i, &peers[i]), 0);
 	for (unsigned int n = 0; n < 44; n++) {
-		// both vouch by now, where they do; of late it has used the one that is translated
+		// both lines vouch by now, where they can; the recent datagrams used the translated
+		// one
 		for (unsigned int i = 0; n == 40 && i < 80; i++)
 			assert_true(reaches_peer(c, &peers[1], CHANNEL + 1, 100, false));
 		if (n == 40)
@@ -214,22 +217,22 @@ static void both_of_a_dual_allocation_obey(void **state)
 	world_close(&world);
 }
 
-// A lie about one's own flow is believed of that flow: to the same peer, a conference server, all
-// others' packets go on as they were, and their lines vouch. So they do for clients behind one
-// address.
+// A false error about one's own flow is believed for that flow only: to the same peer, a conference
+// server, all other clients' packets pass as before, and their lines vouch. Clients that share one
+// address are separate, too.
 static void it_is_one_allocations(void **state)
 {
-	open_with(*state, true, 3); // behind one address
+	open_with(*state, true, 3); // that share one address
 	for (unsigned int i = 0; i < 3; i++) {
 		assert_true(reaches(&client[i], 1490, true));
 		assert_true(reaches_client(&client[i], 1490));
 		assert_true(is_noted(&client[i]));
 	}
-	for (uint32_t mtu = 1400; mtu >= 600; mtu -= 200) { // each is news
+	for (uint32_t mtu = 1400; mtu >= 600; mtu -= 200) { // each value is new
 		too_big(&client[0].relay, &peer, mtu, 1490);
 		too_big(&client[0].server, &client[0].endpoint, mtu, 1490);
 		for (unsigned int i = 1; i < 3; i++)
-			assert_true(is_noted(&client[i])); // not a datagram of theirs is slow
+			assert_true(is_noted(&client[i])); // every datagram of theirs is fast
 	}
 	assert_int_equal(learnt(), 2 * 5);
 	assert_false(is_noted(&client[0]));
@@ -249,8 +252,9 @@ static void it_is_one_allocations(void **state)
 	world_close(&world);
 }
 
-// To all ports of a peer's address: who knows one permission cannot fill the table by ports. On
-// shared relay ports the peer's port tells whose the path is.
+// A path applies to all ports of a peer's address, so a user with one permission cannot fill the
+// table with ports. On shared relay ports the peer's port tells which allocation the path belongs
+// to.
 static void a_peers_ports_share_a_path_unless_allocations_share_ours(void **state)
 {
 	const struct world_setup *s = *state;
@@ -280,8 +284,8 @@ static void one_error_a_second(struct dp_world *w)
 	w->conf.turn.icmp_tell = TURN_ICMP_TELL_ALL;
 }
 
-// Lies that use up what a client may be told leave its paths to be learnt: a value that is no news
-// costs nobody anything.
+// False errors that use up the client's notifications do not stop path learning: a value that is
+// not new costs nothing.
 static void lies_do_not_hide_the_truth(void **state)
 {
 	struct world_setup s = *(const struct world_setup *)*state;
@@ -302,8 +306,8 @@ static void lies_do_not_hide_the_truth(void **state)
 	world_close(&world);
 }
 
-// An allocation on a reserved port is not always on its client's worker, which is where errors
-// about what the client is sent come in.
+// An allocation on a reserved port is not always on its client's worker, and errors about datagrams
+// to the client come in on that worker.
 static void the_worker_that_sends_to_a_redirected_client_learns(void **state)
 {
 	uint64_t redirected = 0;
@@ -314,7 +318,8 @@ static void the_worker_that_sends_to_a_redirected_client_learns(void **state)
 		struct world_client *a = &client[0], *b = &client[1];
 
 		world_client(&world, a, "10.99.0.20", (uint16_t)(42000 + 2 * i));
-		// Toeplitz is linear: of neighbours the homes would differ for all pairs or none
+		// Toeplitz is linear: with adjacent ports, the homes would differ for all pairs or
+		// for none
 		world_client(&world, b, "10.99.0.20", (uint16_t)(43001 + 37 * i));
 		client_begin(&world, a, STUN_ALLOCATE);
 		stun_put_u32(&a->w, STUN_REQUESTED_TRANSPORT, 17u << 24);
@@ -357,12 +362,12 @@ static void what_is_not_plausible_is_not_believed(void **state)
 	target.port = (uint16_t)(target.port + (target.port < 50256 ? 128 : -128)); // no allocation
 	too_big(&target, &peer, 1400, 1490);
 	target = client[0].endpoint;
-	target.port++; // nobody's client
+	target.port++; // not our client
 	too_big(&client[0].server, &target, 1400, 1490);
 	assert_int_equal(learnt(), 0);
 	assert_true(reaches(&client[0], 1490, true));
 	assert_true(is_noted(&client[0]));
-	// never more than is known
+	// never more than the known value
 	too_big(&client[0].relay, &peer, 1300, 1490);
 	too_big(&client[0].relay, &peer, 1400, 1490);
 	assert_int_equal(learnt(), 1);
@@ -404,8 +409,8 @@ static void remember_none(struct dp_world *w)
 	w->conf.path_mtus = 0;
 }
 
-// One user has errors sent about his own peers until the table is full of them: a path that
-// somebody else needs is forgotten, so routers report it again; his flow goes on.
+// One user causes errors about their own peers until these fill the table: it then forgets a path
+// that another user needs, so routers report that path again; the other user's flow continues.
 static void a_user_who_fills_the_table_makes_others_learn_again(void **state)
 {
 	struct world_setup s = *(const struct world_setup *)*state;
@@ -426,7 +431,7 @@ static void a_user_who_fills_the_table_makes_others_learn_again(void **state)
 		too_big(&client[1].relay, &target, 600, 1490);
 	}
 	assert_int_equal(learnt(), 5);
-	assert_true(reaches(&client[0], 1490, true)); // as before it was known
+	assert_true(reaches(&client[0], 1490, true)); // like before the path was known
 	too_big(&client[0].relay, &peer, 1400, 1490);
 	assert_false(reaches(&client[0], 1490, true));
 	assert_true(reaches(&client[0], 1400, true));
@@ -439,7 +444,7 @@ static void a_user_who_fills_the_table_makes_others_learn_again(void **state)
 	world_close(&world);
 }
 
-// One for each client.
+// One user for each client.
 static struct turn_user people[CLIENTS] = {{.name = "ivan", .password = "pw"},
 	{.name = "olga", .password = "pw"}, {.name = "anna", .password = "pw"},
 	{.name = "otto", .password = "pw"}};
@@ -461,9 +466,9 @@ static void lie(unsigned int peer_nb, uint32_t mtu)
 	too_big(&client[0].relay, &target, mtu, 1490);
 }
 
-// New paths of a user are learnt at 10 a second, 50 at once: each may push out another one. What
-// others need to know is learnt all the same, unless their users share a bucket: of three hardly
-// ever all do.
+// New paths of a user are learnt at 10 a second, 50 at once: each may replace another one. Paths
+// that other users need are still learnt, unless their users share a bucket: three users rarely all
+// do.
 static void new_paths_are_learnt_at_a_bounded_rate(void **state)
 {
 	struct world_setup s = *(const struct world_setup *)*state;
@@ -486,14 +491,14 @@ static void new_paths_are_learnt_at_a_bounded_rate(void **state)
 	}
 	world_wait(&world, 100 * 1000);
 	for (unsigned int i = 0; i < 100; i++) {
-		for (unsigned int again = 0; again < 2; again++) // lower: not new
+		for (unsigned int again = 0; again < 2; again++) // a lower value is not a new path
 			lie(i, 1400 - again);
 	}
 	assert_in_range(learnt(), 2 * 50, 2 * 60);
 	refused = world_stats(&world).path_mtus_refused;
 	assert_int_equal(refused, 2 * 100 - learnt());
 	for (unsigned int i = 99; world_stats(&world).path_mtus_refused == refused; i--)
-		lie(i, 1398); // until none is left
+		lie(i, 1398); // until no token is left
 	before = learnt();
 	for (unsigned int i = 1; i < CLIENTS; i++) {
 		too_big(&client[i].relay, &peer, 1400, 1490);

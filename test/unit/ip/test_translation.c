@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The header fields of RFC 8656 sections 13 and 14, a row of doc/protocol.md each. Every row runs
-// over all pairs of families, in both directions, for ChannelData and for indications, and by each
-// of the three ways that a datagram may take. What is expected is the RFC's, read from the bytes of
-// the frame that leaves.
+// The header fields of RFC 8656 sections 13 and 14, one row of doc/protocol.md each. Every row runs
+// over all pairs of families, in both directions, for ChannelData and for indications, and on each
+// of the three paths that a datagram may take. Expected values follow the RFC and are read from the
+// bytes of the frame that leaves.
 #include "bytes.h"
 #include "datapath.h"
 #include "drop_of.h"
@@ -12,7 +12,7 @@
 #define MTU 1500
 #define INDICATION_FRONT(is_v4) ((is_v4) ? 36u : 48u) // RFC 8656 11.3: header, peer, DATA
 
-// One of the ways through the appliance.
+// One of the paths through the appliance.
 struct trial {
 	unsigned int i; // client
 	unsigned int leg;
@@ -20,7 +20,7 @@ struct trial {
 	enum line_way path;
 };
 
-// What a row says about one trial.
+// Checks a row for one trial.
 typedef void trial_fn(const struct trial *t);
 
 static bool from_v4(const struct trial *t)
@@ -48,7 +48,7 @@ static void put_send(struct world_datagram *d, unsigned int i, bool dont_fragmen
 	d->len = stun_end(&w);
 }
 
-// 20 bytes of data, from a client as it sends them in this trial.
+// Returns a datagram with 20 bytes of data, as its sender sends it in this trial.
 static struct world_datagram datagram(const struct trial *t)
 {
 	struct world_datagram d = t->leg == 0 ? line_up(t->i) : line_down(t->i);
@@ -124,7 +124,8 @@ static uint16_t fragment_field(const struct trial *t, const struct line_outcome 
 
 // --- rows ---------------------------------------------------------------------------------------
 
-// RFC 7915 4.1, 5.1 and RFC 8656 13.2: as a router, one less; what has none left goes nowhere.
+// RFC 7915 4.1, 5.1 and RFC 8656 13.2: one hop less, like a router; a packet without hops left is
+// dropped.
 static void row_hops(const struct trial *t)
 {
 	static const uint8_t in[] = {1, 2, 3, 64, 128, 255};
@@ -172,7 +173,7 @@ static void row_flow_label(const struct trial *t)
 		assert_int_equal(load_be32(ip_of(t, &o)) & 0xfffff, 0);
 }
 
-// RFC 8656 14: DF as it came. 13.3: what comes from IPv6 has none.
+// RFC 8656 14: DF is copied. 13.3: a packet that came by IPv6 has no DF.
 static void row_df(const struct trial *t)
 {
 	for (unsigned int df = 0; df < 2; df++) {
@@ -204,7 +205,7 @@ static void row_dont_fragment(const struct trial *t)
 		ip_of(t, &o);
 }
 
-// RFC 8656 14: the identification is the server's own. Without DF it means something (RFC 6864).
+// RFC 8656 14: the server chooses the identification. Without DF it must be unique (RFC 6864).
 static void row_identification(const struct trial *t)
 {
 	const struct world_datagram d = datagram(t);
@@ -215,7 +216,7 @@ static void row_identification(const struct trial *t)
 	if (!to_v4(t))
 		return;
 	for (unsigned int n = 0; n < RTE_DIM(id); n++) {
-		const struct line_outcome o = pass_frame(t, frame, len); // the same one each time
+		const struct line_outcome o = pass_frame(t, frame, len); // an equal frame each time
 
 		id[n] = load_be16(ip_of(t, &o) + 4);
 	}
@@ -238,7 +239,7 @@ static void row_reserved_flag(const struct trial *t)
 	assert_int_equal(fragment_field(t, &o), 0);
 }
 
-// Puts len bytes, made, behind the fixed header of IPv4 or IPv6. Returns the new length.
+// Inserts `made`, len bytes, after the fixed header of IPv4 or IPv6. Returns the new length.
 static size_t insert(uint8_t *frame, size_t offset, const uint8_t *made, size_t len, size_t all)
 {
 	memmove(frame + offset + len, frame + offset, all - offset);
@@ -246,7 +247,7 @@ static size_t insert(uint8_t *frame, size_t offset, const uint8_t *made, size_t 
 	return all + len;
 }
 
-// RFC 8656 14: the system's options, which are none.
+// RFC 8656 14: the system's IPv4 options; there are no such options.
 static void options_of_ip4(const struct trial *t)
 {
 	static const uint8_t nops[4] = {1, 1, 1, 1};
@@ -267,7 +268,7 @@ static void options_of_ip4(const struct trial *t)
 	assert_dropped(&o, drop_of_net(NET_DROP_IP_OPTIONS));
 }
 
-// RFC 8656 13.1, 13.2: the system's extension headers, which are none.
+// RFC 8656 13.1, 13.2: the system's extension headers; there are no such headers.
 static void extensions_of_ip6(const struct trial *t)
 {
 	static const uint8_t types[] = {NET_PROTO_HOP_BY_HOP, NET_PROTO_DESTINATION};
@@ -295,13 +296,14 @@ static void row_options(const struct trial *t)
 		extensions_of_ip6(t);
 }
 
-// RFC 768, RFC 8200 8.1, RFC 7915 4.5: absent over IPv4 stays absent, and is made over IPv6.
+// RFC 768, RFC 8200 8.1, RFC 7915 4.5: an absent checksum stays absent over IPv4, and is computed
+// over IPv6.
 static void row_checksum(const struct trial *t)
 {
 	struct world_datagram d = datagram(t);
 	struct line_outcome o = pass(t, &d);
 
-	assert_int_not_equal(load_be16(frame_udp(o.frame) + 6), 0); // frame_check: and right
+	assert_int_not_equal(load_be16(frame_udp(o.frame) + 6), 0); // frame_check verified it
 	if (!from_v4(t))
 		return;
 	d.no_checksum = true;
@@ -313,8 +315,8 @@ static void row_checksum(const struct trial *t)
 		assert_int_not_equal(load_be16(frame_udp(o.frame) + 6), 0);
 }
 
-// RFC 8656 14 (RFC 1122), 13.2: with DF, or over IPv6, what has grown past the MTU is not sent; one
-// byte less is, whole.
+// RFC 8656 14 (RFC 1122), 13.2: with DF, or over IPv6, a packet that has grown past the MTU is not
+// sent; one that is a byte shorter is sent whole.
 static void row_mtu(const struct trial *t)
 {
 	const uint16_t headers = (to_v4(t) ? NET_IP4_LEN : NET_IP6_LEN) + NET_UDP_LEN;
@@ -362,7 +364,7 @@ static void open_clients(bool indications)
 	}
 }
 
-// Asserts that the way is the one that was asked for.
+// Asserts that the datagram took the path that the trial asks for.
 static void assert_way(const struct trial *t)
 {
 	const struct world_datagram d = datagram(t);
