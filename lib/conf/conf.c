@@ -21,7 +21,7 @@
 #include "reading/yaml.h"
 #include "schema.h"
 
-// NULL with the reason in x->error.
+// Returns NULL, with the reason in x->error, on failure.
 static struct conf *load_file(struct conf_ctx *x)
 {
 	struct conf *c = calloc(1, sizeof(*c));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names of the log's areas and levels, for the schema and for whoever changes them while we run.
+// Names of the log's areas and levels, for the schema and for changing them at run time.
 #include <string.h>
 #include <syslog.h>
 

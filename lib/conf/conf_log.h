@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the configuration says of the log, and the names of its areas and levels.
+// Configuration of the log, and the names of its areas and levels.
 #pragma once
 
 #include <stdint.h>
@@ -32,18 +32,18 @@ struct conf_log {
 	enum conf_log_format format;
 	char *journal; // socket of journald
 	int level; // syslog's LOG_ERR .. LOG_DEBUG
-	int areas[CONF_AREA_END]; // the same, of one area; 0 = as level
-	uint32_t rate; // lines a second of an area; 0 = no limit
-	uint32_t bursts_s; // seconds between log lines on batching; 0 = none
+	int areas[CONF_AREA_END]; // level of each area; 0 = the common level
+	uint32_t rate; // lines per second of an area; 0 = no limit
+	uint32_t bursts_s; // seconds between log lines on batching; 0 = no lines
 };
 
-// The name of an area as the file spells it; NULL for a number that is none.
+// The name of an area as the file spells it, or NULL for an invalid number.
 const char *conf_area_name(unsigned int area);
 // The area of that name, or -1.
 int conf_area_find(const char *name);
-// The name of a level of the log; NULL for one that no key can have.
+// The name of a level, or NULL for a level that no key can have.
 const char *conf_level_name(int level);
 // The level of that name (syslog's number), or -1.
 int conf_level_find(const char *name);
-// The level that an area has by the configuration.
+// The configured level of an area.
 int conf_area_level(const struct conf_log *l, enum conf_area area);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the configuration says of records: where they go.
+// Configuration of records: their destinations.
 #pragma once
 
 #include <stdbool.h>
@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CONF_RECORDS_PATH 1088 // bytes of the path of any of their files, with its NUL
+#define CONF_RECORDS_PATH 1088 // maximum path length of their files, with the NUL
 
 struct conf_records {
-	char *file; // of sessions; NULL = to no file
-	uint32_t rotate; // bytes of each file; 0 = never
-	uint32_t keep; // files beside each present one
+	char *file; // records of sessions; NULL = no file
+	uint32_t rotate; // maximum size of each file in bytes; 0 = never rotated
+	uint32_t keep; // number of rotated files kept for each file
 	bool journal, syslog;
 	bool refusals;
 };

@@ -69,7 +69,7 @@ static int check_devargs(struct conf_ctx *x, const struct conf_driver *d)
 	}
 }
 
-// Fails when a driver has two profiles.
+// Fails if a driver has two profiles.
 static int check_names(
 	struct conf_ctx *x, const struct conf_drivers *all, const struct conf_driver *d)
 {
@@ -206,7 +206,7 @@ const struct conf_driver *conf_driver_of_device(const struct conf_drivers *d, co
 
 // --- showing -------------------------------------------------------------------------------------
 
-// True when name is the profile's file name without path and ending: "ice" for ".../ice.yaml".
+// True if name is the profile's file name without path and suffix: "ice" for ".../ice.yaml".
 static bool is_file_name(const struct conf_driver *d, const char *name)
 {
 	const char *base = strrchr(d->path, '/') + 1;
@@ -227,8 +227,8 @@ static const struct conf_driver *find_any(const struct conf_drivers *d, const ch
 	return found;
 }
 
-// Ends a line with the place where the value of a field stands. fallback says who decides when the
-// profile does not.
+// Ends a line with the place of a field's value. fallback says what decides if the profile does
+// not.
 static void end_line(
 	FILE *out, const struct conf_driver *d, const void *field, const char *fallback)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes over from a file that was read again what a running server can take up: the keys of hot.c.
+// Moves the hot keys (hot.c) of a file that was read again into the running configuration.
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "conf_changes.h"
 #include "tell.h"
 
-// --- what hot.c names ----------------------------------------------------------------------------
+// --- the keys of hot.c ---------------------------------------------------------------------------
 
 static void take_turn(struct turn_config *dst, const struct turn_config *src)
 {
@@ -47,7 +47,7 @@ static void take_turn(struct turn_config *dst, const struct turn_config *src)
 	dst->limits = src->limits;
 }
 
-// All that stands in the structs themselves, with what it points to.
+// Copies all values in the structs themselves, and the pointers to what they refer to.
 static void take_values(struct conf *dst, const struct conf *src)
 {
 	take_turn(&dst->turn, &src->turn);
@@ -75,7 +75,7 @@ static void take_values(struct conf *dst, const struct conf *src)
 	dst->log = src->log;
 	dst->records = src->records;
 	dst->alternate = src->alternate;
-	// the command stays as it was: the process that runs it was told at the start
+	// The command does not change: the process that runs it got it at the start.
 	dst->drain.alternates = src->drain.alternates;
 	dst->drain.nb_alternates = src->drain.nb_alternates;
 	dst->drain.deadline_s = src->drain.deadline_s;
@@ -83,7 +83,7 @@ static void take_values(struct conf *dst, const struct conf *src)
 	dst->said = src->said;
 }
 
-// --- what stands in arrays: entries may have another order in the other file ---------------------
+// --- arrays: the two files may have the entries in different order -------------------------------
 
 static void take_listener(struct turn_listener *dst, const struct turn_listener *src)
 {
@@ -146,7 +146,7 @@ static void take_hot_keys(struct conf *dst, const struct conf *src)
 	}
 }
 
-// --- both together -------------------------------------------------------------------------------
+// --- values and arrays together ------------------------------------------------------------------
 
 void *copies_of(const void *list, size_t n, size_t size)
 {
@@ -237,8 +237,9 @@ void conf_adopt(struct conf *running, struct conf *fresh, struct conf *merged)
 
 // --- loading -------------------------------------------------------------------------------------
 
-// What the network has given to running, in the places of fresh that wait for it. A gateway of its
-// family stays where fresh names none. Returns how many.
+// Lists the addresses that the network has given to running, for the pending entries of fresh that
+// match them. Includes the gateway of that family if fresh names no gateway. Returns the number of
+// addresses.
 static uint32_t list_learned(const struct conf *running, const struct conf *fresh,
 	struct conf_learned list[2 * CONF_PORTS_MAX])
 {
@@ -281,7 +282,7 @@ struct conf *conf_learn_again(const struct conf *running, struct conf *c, struct
 		return c;
 	n = list_learned(running, c, list);
 	if (n == 0 || conf_resolve(c, list, n, NULL, error) == 0)
-		return c; // what waits still is a change that takes a restart
+		return c; // addresses that are still pending are a change that takes a restart
 	if (r != NULL)
 		conf_tell_report(r, CONF_ERROR, error);
 	conf_free(c);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compares what two files say.
+// Compares two configuration files key by key.
 #include "conf_changes.h"
 
 #include <stdio.h>
@@ -13,13 +13,13 @@
 #include "reading/value.h"
 #include "schema.h"
 
-#define SHOWN LACKING_LEN // bytes of a value that are told
+#define SHOWN LACKING_LEN // bytes of a value that are shown
 
 struct telling {
 	void (*tell)(void *ctx, const struct conf_change *c);
 	void *ctx;
 	unsigned int nb;
-	const char *under; // an entry that is new or gone: nothing below it is told
+	const char *under; // an entry that was added or removed: no key below it is reported
 };
 
 static const char *cut_text(const char *text, char buf[SHOWN])
@@ -30,7 +30,7 @@ static const char *cut_text(const char *text, char buf[SHOWN])
 	return buf;
 }
 
-// Tells of a key that only one of the two has, or that they have in two ways.
+// Reports a key that only one file has, or that has another value in each.
 static void tell_change(struct telling *t, const struct said *old, const struct said *new)
 {
 	const struct said *any = old != NULL ? old : new;
@@ -52,7 +52,7 @@ static void tell_change(struct telling *t, const struct said *old, const struct 
 				      : NULL;
 		if (old != NULL && new != NULL && c.before == NULL &&c.after == NULL)
 			c.after = "(the same, in another order)";
-		// a list without elements is not the same as none
+		// a list without elements differs from a missing list
 		if (new == NULL && c.before == NULL)
 			c.before = "[]";
 		if (old == NULL && c.after == NULL)
@@ -78,7 +78,7 @@ static void only_in(struct telling *t, const struct said *old, const struct said
 		tell_change(t, old, new);
 }
 
-// peers.allow is hot, except for what it takes of the start: a port on the loopback.
+// peers.allow is hot, except where it needs a port on the loopback: that is made at the start.
 static void tell_beside(struct telling *t, const struct conf *before, const struct conf *after)
 {
 	const struct conf_change c = {.key = "peers.allow",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The keys that take no restart, and those that are secrets.
+// The keys that take effect without a restart, and the keys that are secrets.
 #include "changes/hot.h"
 
 #include <stddef.h>
@@ -7,8 +7,8 @@
 
 #include "schema.h"
 
-// Each with all keys below it. What else there is decides over memory, devices, threads and
-// sockets, which are made at the start.
+// Each includes all keys below it. All other keys determine memory, devices, threads and sockets,
+// which are made at the start.
 static const char *const hot[] = {
 	"alternate",
 	"auth.nonce",
@@ -31,7 +31,7 @@ static const char *const hot[] = {
 	"icmp.rate",
 	"icmp.tell",
 	"icmp.unreachable",
-	"include", // what is included is compared itself
+	"include", // included files are compared themselves
 	"include-holds",
 	"limits.allocations",
 	"limits.binding",
@@ -77,7 +77,8 @@ static const char *const hot[] = {
 	"workers.idle-sleep",
 };
 
-// What is not, below those: peers know allocations by the addresses that these keys have chosen.
+// Exceptions below the hot keys: peers know allocations by the addresses that these keys have
+// chosen.
 static const char *const cold[] = {"realms[].relay-pools"};
 
 static const char *const secrets[] = {"realms[].users[].password", "realms[].users[].password-file",
@@ -88,7 +89,7 @@ static const char *const secrets[] = {"realms[].users[].password", "realms[].use
 	"auth.oauth.keys[].secret-file", "realms[].oauth.keys[].secret",
 	"realms[].oauth.keys[].secret-file"};
 
-// Whether path is key, or below it.
+// True if path is key, or lies below it.
 static bool is_in(const char *path, const char *key)
 {
 	const size_t len = strlen(key);

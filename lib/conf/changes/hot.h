@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which keys a running server can take up anew. Private to lib/conf.
+// Tells which keys a reload can change in a running server. Private to lib/conf.
 #pragma once
 
 #include <stdbool.h>
 
-// path: of the schema, as "ports[].name".
+// True if a reload can change the key. path is a path in the schema, such as "ports[].name".
 bool hot_is_hot(const char *path);
-// Whether what the key has is a secret.
+// True if the value of the key is a secret.
 bool hot_is_secret(const char *path);

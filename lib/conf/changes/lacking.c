@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks the elements of one list up in a sorted copy of the other: either may have many thousands.
+// Looks up each element of one list in a sorted copy of the other. Either may have many thousands.
 #include "changes/lacking.h"
 
 #include <stdbool.h>
@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// An element where it stands: it ends with '\n' or the text.
+// An element within the text: it ends at '
+// ' or at the end of the text.
 struct element {
 	const char *text;
 	size_t len;
@@ -21,7 +22,7 @@ static int by_text(const void *a, const void *b)
 	return order != 0 ? order : (x->len > y->len) - (x->len < y->len);
 }
 
-// The next element, from at on; at is then behind it. False at the end.
+// Gets the element at *cursor and moves *cursor past it. False at the end.
 static bool next_element(const char **cursor, struct element *e)
 {
 	if (**cursor == '\0')
@@ -33,7 +34,7 @@ static bool next_element(const char **cursor, struct element *e)
 	return true;
 }
 
-// Sorts the elements of a text. The caller frees the result; NULL without memory.
+// Returns the elements of a text, sorted. The caller frees the result. NULL without memory.
 static struct element *sort_elements(const char *text, size_t *nb)
 {
 	struct element e, *list;

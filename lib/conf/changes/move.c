@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts other addresses in the place of those that the network has given to a running server.
+// Replaces addresses that the network has given to a running server with newer ones.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static bool is_none(const struct addr *a)
 	return (a->d[0] | a->d[1]) == 0;
 }
 
-// What stands in the place of an address of running.
+// Returns the address that replaces an address of running.
 static struct addr find_moved(const struct conf *running, const struct conf_learned *list,
 	uint32_t nb, const struct addr *was)
 {
@@ -25,7 +25,7 @@ static struct addr find_moved(const struct conf *running, const struct conf_lear
 	return *was;
 }
 
-// The router that an address has come with, unless the file names one. p has room for it.
+// Sets the router that came with an address, unless the file names one. p has room for it.
 static void put_gateway(struct conf_port *p, const struct addr *gateway)
 {
 	const bool is_v4 = addr_is_v4(gateway);
@@ -41,7 +41,7 @@ static void put_gateway(struct conf_port *p, const struct addr *gateway)
 	p->gateways[p->nb_gateways++] = *gateway;
 }
 
-// Gives m arrays of its own where running and m would have the same.
+// Gives m its own copies of the arrays that it would otherwise share with running.
 static bool own_arrays(struct conf *m)
 {
 	bool good = true;
@@ -76,7 +76,7 @@ static void put_addresses(
 		m->turn.relay[i] = find_moved(running, list, nb, &running->turn.relay[i]);
 }
 
-// Why an address, or the router that it has come with, cannot be in use; NULL when it can.
+// Returns why an address, or the router that came with it, cannot be used, or NULL if it can.
 static const char *addr_fault(const struct conf *m, const struct conf_learned *l)
 {
 	const struct turn_config *t = &m->turn;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Walks the tree of a file along the schema, as reading it does, and notes what it says.
+// Walks the tree of a file along the schema, as reading does, and records the value of every key.
 #include "changes/said.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 
 #define PATH_MAX_LEN 768 // user names have up to 508 bytes
 
-// What tells the entries of a list apart, where it is not their number.
+// Lists whose entries are told apart by the value of a key, not by their index.
 static const struct {
 	const char *list, *keys[3];
 } ids[] = {
@@ -45,8 +45,8 @@ static const struct conf_node *child_of(const struct conf_node *map, const char 
 
 // --- spelling ------------------------------------------------------------------------------------
 
-// The one spelling of an address, with what stands behind it; other texts as they are. False when
-// there is no room.
+// Writes the canonical spelling of an address and of the text after it. Other texts are copied
+// unchanged. False if buf has no room.
 static bool spell_addr(const char *text, char *buf, size_t len)
 {
 	const size_t n = strcspn(text, "/-");
@@ -87,7 +87,7 @@ static bool spell_bits(const char *text, char *buf, size_t len)
 	return conf_value_bits(text, &bits) && (size_t)snprintf(buf, len, "%" PRIu64, bits) < len;
 }
 
-// A copy of text as it compares; the caller frees it.
+// Returns a copy of text in the form that is compared. The caller frees it.
 static char *spell_value(const struct conf_key *k, const char *text)
 {
 	char buf[128];
@@ -105,9 +105,9 @@ static char *spell_value(const struct conf_key *k, const char *text)
 	return strdup(spelled ? buf : text);
 }
 
-// --- notes ---------------------------------------------------------------------------------------
+// --- records -------------------------------------------------------------------------------------
 
-// Takes text.
+// Takes ownership of text.
 static void add_said(struct conf_said *s, const struct conf_key *k, const char *path, char *text)
 {
 	if (s->nb == s->room) {
@@ -137,13 +137,14 @@ static char *hash_text(const struct conf_said *s, const char *text)
 	return hex;
 }
 
-// A list that grows: elements with a '\n' between them.
+// A list that grows: its elements are separated by '
+// '.
 struct text {
-	char *data; // NULL: there is no element yet
+	char *data; // NULL if there is no element yet
 	size_t len, room;
 };
 
-// Appends an element; takes it. False without memory.
+// Appends an element and takes ownership of it. False without memory.
 static bool append_element(struct text *list, char *element)
 {
 	const size_t len = element != NULL ? strlen(element) : 0;
@@ -167,7 +168,7 @@ static bool append_element(struct text *list, char *element)
 	return good;
 }
 
-// The list that a key has where the file says nothing; the caller frees it.
+// Returns the default of a list key. The caller frees it.
 static char *spell_default(const struct conf_key *k)
 {
 	struct text list = {0};
@@ -184,7 +185,7 @@ static char *spell_default(const struct conf_key *k)
 	return NULL;
 }
 
-// The list that the file has for a key; the caller frees it. NULL without memory.
+// Returns the list that the file has for a key. The caller frees it. NULL without memory.
 static char *spell_list(
 	const struct conf_said *s, const struct conf_key *k, const struct conf_node *list)
 {
@@ -226,7 +227,7 @@ static void note_value(
 static void walk_map(struct conf_said *s, const struct conf_table *t, const struct conf_key *parent,
 	const struct conf_node *map, const char *path);
 
-// What an entry has for a key, or the default; NULL when there is neither.
+// Returns the value of a key of an entry, or the default, or NULL if there is neither.
 static const char *text_of(const struct conf_table *t, const struct conf_key *list,
 	const struct conf_node *n, const char *name)
 {
@@ -235,7 +236,7 @@ static const char *text_of(const struct conf_table *t, const struct conf_key *li
 	return c != NULL ? c->text : conf_schema_child(t, list, name)->def;
 }
 
-// Writes the path of an entry of a list: what the file says it is, or its number.
+// Writes the path of a list entry: with the value that identifies it, or with its index.
 static void entry_path(const struct conf_table *t, const struct conf_key *list,
 	const struct conf_node *n, const char *path, char buf[PATH_MAX_LEN])
 {
@@ -269,7 +270,7 @@ static void walk_items(struct conf_said *s, const struct conf_table *t, const st
 	}
 }
 
-// Each is an address, or a mapping that begins with one.
+// Each entry is an address, or a mapping that begins with one.
 static void walk_addresses(struct conf_said *s, const struct conf_table *t,
 	const struct conf_key *k, const struct conf_node *list, const char *path)
 {

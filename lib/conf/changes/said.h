@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a file says, one key after the other, with the defaults of what it leaves out. Of secrets
-// only a keyed hash is kept. Private to lib/conf.
+// The values of a file, key by key, with the defaults of keys that it leaves out. Secrets are kept
+// only as a keyed hash. Private to lib/conf.
 #pragma once
 
 #include <stdbool.h>
@@ -15,20 +15,21 @@ struct conf_table;
 struct said {
 	const struct conf_key *key;
 	char *path; // "ports[wan].mtu"
-	// In the spelling that compares equal where the values are. Elements of a list have a '\n'
-	// between them. NULL: an entry of a list, whose keys follow.
+	// In canonical spelling: equal values compare equal. Elements of a list are separated by '
+	// '. NULL for an entry of a list, whose keys follow.
 	char *text;
 	bool secret; // text is a hash
 };
 
 struct conf_said {
-	struct said *list; // by path
+	struct said *list; // sorted by path
 	uint32_t nb, room;
 	struct hash_key hash; // of secrets
-	bool failed; // memory has run out
+	bool failed; // out of memory
 };
 
-// Notes what the tree of a file without errors says, while it has its texts. NULL without memory.
+// Records the values of a file without errors, while its tree still has its texts. NULL without
+// memory.
 struct conf_said *said_take(
 	const struct conf_table *t, const struct conf_node *root, const struct hash_key *hash);
 // NULL is fine.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks where clients are sent, and who is told of a drain.
+// Checks the servers that clients are sent to, and the program that is run on a drain.
 #include "checks/alternates.h"
 
 #include <ctype.h>
@@ -23,7 +23,7 @@ static bool is_own(const struct turn_config *t, const struct addr *a)
 	return false;
 }
 
-// Servers that a section of the file names.
+// The servers that one section of the file names.
 struct servers {
 	const struct turn_alternate *list;
 	uint32_t nb;
@@ -49,7 +49,7 @@ static int check_address(struct conf_ctx *x, const struct servers *s, uint32_t i
 	return 0;
 }
 
-// RFC 8489 14.16: a DNS name as RFC 1123 has it.
+// True for a DNS name of RFC 1123, as RFC 8489 14.16 demands.
 static bool is_dns_name(const char *name)
 {
 	const size_t all = strlen(name);
@@ -121,7 +121,7 @@ int conf_alternates_check(struct conf_ctx *x)
 	return check_command(x) != 0 ? -EINVAL : rc;
 }
 
-// --- doubts --------------------------------------------------------------------------------------
+// --- warnings ------------------------------------------------------------------------------------
 
 static bool has_family(const struct servers *s, bool is_v4)
 {
@@ -131,7 +131,8 @@ static bool has_family(const struct servers *s, bool is_v4)
 	return false;
 }
 
-// Warns of each family of a listener that none of the servers has. fate: what becomes of clients.
+// Warns of each address family of a listener that no server has. fate says what happens to its
+// clients.
 static void warn_families(
 	struct conf_report *r, struct conf_at location, const struct servers *s, const char *fate)
 {

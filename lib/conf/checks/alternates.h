@@ -8,5 +8,5 @@ struct conf_report;
 
 // 0 or -EINVAL. Own addresses have been gathered.
 int conf_alternates_check(struct conf_ctx *x);
-// Tells what is dubious.
+// Warns of doubtful values.
 void conf_alternates_warn(const struct conf *c, struct conf_report *r);

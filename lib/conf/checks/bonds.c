@@ -14,8 +14,8 @@
 #include "reading/node.h"
 #include "vtap_spec.h"
 
-// The port that has the device besides member k of port i, if it comes earlier in the file or is no
-// bond; NULL when there is none.
+// Returns a port that uses the device of member k of port i, too, if it comes earlier in the file
+// or is not a bond. NULL if there is no such port.
 static const struct conf_port *other_owner(const struct conf *c, uint32_t i, uint32_t k)
 {
 	const char *device = c->ports[i].bond.members[k];
@@ -88,7 +88,7 @@ static int check_bond(struct conf_ctx *x, uint32_t i)
 	return rc;
 }
 
-// Checks that a port is either one device or a bond, which gets its device.
+// Checks that a port is either one device or a bond, and sets the device of a bond.
 static int resolve_device(struct conf_ctx *x, uint32_t i)
 {
 	struct conf_port *p = &x->conf->ports[i];

@@ -5,8 +5,8 @@
 struct conf_ctx;
 
 // Checks that each port of the file has either a device or members. A bond gets the device
-// "bond:NAME". Called once, before VLANs become ports: from then on every port has a device. 0, or
-// -EINVAL after each error has been told.
+// "bond:NAME". Call it once, before VLANs become ports: from then on every port has a device.
+// Returns 0, or -EINVAL after reporting each error.
 int conf_bonds_decide(struct conf_ctx *x);
-// Checks the members of all bonds. Returns 0, or -EINVAL after each error has been told.
+// Checks the members of all bonds. Returns 0, or -EINVAL after reporting each error.
 int conf_bonds_check(struct conf_ctx *x);

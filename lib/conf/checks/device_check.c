@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tells device strings that DPDK cannot know, and what the operator may have meant.
+// Finds device strings that DPDK cannot know, and suggests what the operator may have meant.
 #include "checks/device_check.h"
 
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include "hex.h"
 #include "vtap_spec.h"
 
-// A part of a PCI address: the hexadecimal digits that it may have, and the largest number.
+// A part of a PCI address: its maximum number of hexadecimal digits, and its maximum value.
 struct part {
 	unsigned int most;
 	unsigned long top;
@@ -45,8 +45,8 @@ static bool parse_pci(const char *text, unsigned long out[4])
 	return take_hex(&text, (struct part){1, 7}, &out[3]) && (*text == '\0' || *text == ',');
 }
 
-// True when text names DPDK's bonding driver, which cannot tell what its members can before it is
-// configured.
+// True if text names DPDK's bonding driver, which does not know the features of its members before
+// it is configured.
 static bool is_bond(const char *text)
 {
 	return strncmp(text, "net_bonding", 11) == 0 || strncmp(text, "eth_bond", 8) == 0 ||
@@ -64,7 +64,7 @@ bool conf_device_check(const char *device, char *reason, size_t len)
 			"[...]}");
 		return false;
 	}
-	// Digits and ':' alone are no name of a driver
+	// Digits and ':' alone are not a driver's name
 	if (strspn(device, "0123456789abcdefABCDEF:.") == end && memchr(device, ':', end) != NULL) {
 		if (parse_pci(device, pci))
 			return true;
@@ -85,7 +85,8 @@ bool conf_device_check(const char *device, char *reason, size_t len)
 	return false;
 }
 
-// The value of an argument, which ends at a comma or with the text; NULL where there is none.
+// Returns the value of a device argument, which ends at a comma or at the end. NULL if there is no
+// such argument.
 static const char *arg_of(const char *device, const char *key)
 {
 	const size_t len = strlen(key);
@@ -96,7 +97,7 @@ static const char *arg_of(const char *device, const char *key)
 	return NULL;
 }
 
-// True when both have the argument with one value, or neither has it.
+// True if both have the argument with one value, or neither has it.
 static bool same_arg(const char *a, const char *b, const char *key)
 {
 	const char *l = arg_of(a, key), *r = arg_of(b, key);
@@ -113,7 +114,7 @@ static bool is_ours(const char *device)
 	return vtap_spec_is(device) || packet_spec_is(device) || strncmp(device, "replay:", 7) == 0;
 }
 
-// The interface of the kernel that a device shares; NULL where it is none of those.
+// Returns the kernel interface that a device shares, or NULL if it shares no interface.
 static const char *interface_of(const char *device)
 {
 	if (packet_spec_is(device))

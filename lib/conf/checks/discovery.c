@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks that NAT behaviour discovery has what RFC 5780 6 wants: two addresses of a family, and the
-// same two ports on each.
+// Checks that NAT behaviour discovery has what RFC 5780 section 6 demands: two addresses of a
+// family, with two ports that are equal on both.
 #include "checks/discovery.h"
 
 #include <errno.h>

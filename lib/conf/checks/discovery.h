@@ -4,5 +4,5 @@
 
 struct conf_ctx;
 
-// 0 or -EINVAL. The listeners are all there.
+// Returns 0 or -EINVAL. Call it after listeners have been expanded.
 int conf_discovery_check(struct conf_ctx *x);

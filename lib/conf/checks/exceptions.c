@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks exception ports, and that streams have one where they need it.
+// Checks exception ports, and that TCP listeners have one where they need it.
 #include "checks/exceptions.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static const struct conf_node *section_of(const struct conf_ctx *x, uint32_t por
 	return NULL;
 }
 
-// Fails when two interfaces have one name in one namespace. Both exception ports and vtap ports
+// Fails if two interfaces have one name in one namespace. Exception ports and vtap ports both
 // count.
 static int check_name(struct conf_ctx *x, uint32_t port)
 {
@@ -77,8 +77,8 @@ static int check_one(struct conf_ctx *x, uint32_t port)
 	return check_name(x, port);
 }
 
-// TCP is the kernel's. The kernel has the address of a port only through an exception port, or on
-// an interface that the port shares with it.
+// TCP listeners are kernel sockets. The kernel has the address of a port only through an exception
+// port, or on an interface that the port shares with it.
 static int check_stream(struct conf_ctx *x, const struct addr *a, const struct conf_node *n)
 {
 	const struct conf_port *p = conf_port_find(x->conf, a);
@@ -106,7 +106,7 @@ static int check_stream(struct conf_ctx *x, const struct addr *a, const struct c
 	return 0;
 }
 
-// Fails when a listener has a port of the range on a relay address.
+// Fails if a stream listener on a relay address has a port of relay.tcp.ports.
 static int check_apart(struct conf_ctx *x, const struct turn_listener *l)
 {
 	const struct turn_config *t = &x->conf->turn;
@@ -123,7 +123,7 @@ static int check_apart(struct conf_ctx *x, const struct turn_listener *l)
 	return 0;
 }
 
-// TCP with peers is the kernel's, too.
+// TCP connections with peers are kernel sockets, too.
 static int check_relay(struct conf_ctx *x)
 {
 	const struct turn_config *t = &x->conf->turn;

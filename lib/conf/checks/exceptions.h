@@ -4,5 +4,5 @@
 
 struct conf_ctx;
 
-// Checks each exception port, and that a TCP listener on a port has one. 0 or -EINVAL.
+// Checks each exception port, and that each TCP listener on a port has one. 0 or -EINVAL.
 int conf_exceptions_check(struct conf_ctx *x);

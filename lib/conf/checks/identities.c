@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks that each listener of TLS or DTLS has a certificate with its key, and names of ALPN that a
-// client can send.
+// Checks that each TLS or DTLS listener has a certificate and its key, and ALPN names that a client
+// can send.
 #include "checks/identities.h"
 
 #include <stdbool.h>
@@ -35,7 +35,7 @@ static bool has_tls(const struct turn_listener *l)
 	return l->transport != TURN_OVER_UDP && l->transport != TURN_OVER_TCP;
 }
 
-// What an entry says for itself.
+// Checks the certificate, key and ALPN of the listener's own entry.
 static int check_own(
 	struct conf_ctx *x, const struct turn_listener *l, const struct conf_node *entry)
 {
@@ -54,7 +54,7 @@ static int check_own(
 	return check_alpn(x, (char *const *const *)&tls->alpn, tls->nb_alpn);
 }
 
-// What it has from all.
+// Checks the values that the listener takes from `tls`.
 static int check_shared(struct conf_ctx *x, const struct turn_listener *l)
 {
 	const struct conf_tls *tls = &x->conf->tls;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks entries of ports[].addresses that the network gives an address to.
+// Checks entries of ports[].addresses whose address the network gives.
 #include "checks/learns.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 static const char *const words[] = {[CONF_LEARN_DHCP] = "dhcp", [CONF_LEARN_SLAAC] = "slaac"};
 
-// 0.PORT.INDEX and ::1.PORT.INDEX, of which the index has 16 bits: conf_addrs_nobodys.
+// Returns 0.PORT.INDEX or ::1.PORT.INDEX, with an index of 16 bits: see conf_addrs_nobodys.
 static struct addr stand_in(uint8_t learn, uint32_t port, uint32_t index)
 {
 	uint8_t b[4] = {0, (uint8_t)(port + 1), (uint8_t)(index >> 8), (uint8_t)index};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys of access tokens: whether each is one, and whether names tell them apart. No reason quotes a
+// Checks the keys of access tokens: their lengths and that their names differ. No error quotes a
 // key.
 #include "checks/oauth.h"
 
@@ -12,7 +12,7 @@
 #include "reading/node.h"
 #include "token.h"
 
-// Decides what a key is for: its length tells the two algorithms apart.
+// Decides which algorithm a key is for, by its length.
 static int check_secret(struct conf_ctx *x, struct turn_oauth *o, uint32_t i)
 {
 	static const enum stun_token_alg algorithms[] = {STUN_TOKEN_A128GCM, STUN_TOKEN_A256GCM};

@@ -8,6 +8,7 @@ struct conf_ctx;
 struct turn_oauth;
 struct turn_user;
 
-// Those of one realm, whose users these are. 0, or -EINVAL with the errors told.
+// Checks the keys of one realm; users are the realm's users. Returns 0, or -EINVAL after reporting
+// the errors.
 int conf_oauth_check(
 	struct conf_ctx *x, struct turn_oauth *o, const struct turn_user *users, uint32_t nb_users);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks the addresses that are this box's: none is given twice, externals are none of them, and
+// Checks this box's addresses: each is given once, external addresses are not among them, and
 // listeners and relay addresses are.
 #include "checks/own_addrs.h"
 
@@ -17,7 +17,7 @@
 #include "reading/fail.h"
 #include "reading/node.h"
 
-// An address, and where the file gives it.
+// An address, and its place in the file.
 struct owned {
 	struct addr addr;
 	const void *field;
@@ -103,7 +103,7 @@ static int check_on_port(struct conf_ctx *x, const struct owned *owned, const st
 		text);
 }
 
-// The entry of the file that a listener comes from.
+// Returns the entry of the file that a listener comes from.
 static const struct conf_node *entry_of(const struct conf_ctx *x, const struct turn_listener *l)
 {
 	const struct turn_config *t = &x->conf->turn;
@@ -116,8 +116,8 @@ static bool over_udp(const struct turn_listener *l)
 	return !turn_listener_is_stream(l);
 }
 
-// Fails when two listeners with one address and port cannot be told apart. The kernel tells TCP
-// from UDP, and the first byte of a datagram tells plain TURN from DTLS. Nothing tells more.
+// Fails if two listeners with one address and port cannot be told apart. The kernel separates TCP
+// from UDP, and the first byte of a datagram separates plain TURN from DTLS. No other pair works.
 static int check_pair(
 	struct conf_ctx *x, const struct turn_listener *l, const struct turn_listener *earlier)
 {
@@ -161,7 +161,7 @@ static int check_listener(struct conf_ctx *x, const struct owned *owned, uint32_
 		rc = conf_identities_check_listener(x, i);
 	if (rc == 0)
 		rc = conf_proxies_check_listener(x, i);
-	// over TCP the kernel will say whether it has the address
+	// for TCP, the kernel reports whether it has the address
 	if (rc == 0 && over_udp(l))
 		rc = check_on_port(
 			x, owned, &l->endpoint.addr, conf_node_of(x->root, &l->endpoint.addr, 0));
@@ -180,7 +180,7 @@ static int check_listeners(struct conf_ctx *x, const struct owned *owned)
 	return rc;
 }
 
-// Checks that the relay range has ports left where listeners take some of them.
+// Checks that listeners leave at least one port of the relay range.
 static int check_relay_ports(struct conf_ctx *x)
 {
 	const struct turn_config *t = &x->conf->turn;
@@ -228,7 +228,7 @@ static bool is_router(const struct turn_config *t, const struct addr *a)
 	return false;
 }
 
-// An external address belongs to one own address, and is none itself.
+// An external address belongs to one own address, and is not an own address itself.
 static int check_externals(struct conf_ctx *x, const struct owned *owned)
 {
 	static const struct addr none;

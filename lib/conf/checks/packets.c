@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks packet ports. The interface stays the kernel's, with its VLANs, its addresses and its TCP.
+// Checks packet ports. The kernel keeps the interface, with its VLANs, addresses and TCP.
 #include "checks/packets.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static bool shares_interface(const struct conf_port *p)
 	return !p->shares && p->bond.nb_members == 0 && packet_spec_is(p->device);
 }
 
-// Fails when an earlier port has the interface.
+// Fails if an earlier port uses the interface.
 static int check_interface(struct conf_ctx *x, uint32_t port, const struct packet_spec *this)
 {
 	const struct conf_port *p = x->conf->ports;

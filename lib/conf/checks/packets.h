@@ -4,6 +4,6 @@
 
 struct conf_ctx;
 
-// Checks the device string of each packet port, and that the port has nothing that is the kernel's
-// there. 0 or -EINVAL.
+// Checks the device string of each packet port, and that the port has no key for something that the
+// kernel keeps on such an interface. 0 or -EINVAL.
 int conf_packets_check(struct conf_ctx *x);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Limits that follow from the relay ports and from who there is.
+// Derives limits from the relay ports and the number of users.
 #include "checks/places.h"
 #include "checks/ports.h"
 #include "conf.h"
@@ -7,10 +7,10 @@
 #include "reading/node.h"
 #include "tell.h"
 
-#define SHARED_PLACES 100000 // allocations that shared ports have memory for
-#define PLACES_MOST 16777216 // of limits.allocations
-#define USER_PART 4 // one user may have one part in so many,
-#define USER_LEAST 2 // and a pair, or one of each family, in any case
+#define SHARED_PLACES 100000 // allocations that memory is reserved for with shared ports
+#define PLACES_MOST 16777216 // maximum of limits.allocations
+#define USER_PART 4 // one user may have one part in this number of parts,
+#define USER_LEAST 2 // and always a pair, or one allocation of each family
 
 uint32_t conf_relay_left(const struct turn_config *t, const struct addr *a)
 {
@@ -35,7 +35,8 @@ static uint64_t ports_of(const struct turn_config *t, bool is_v4)
 	return nb;
 }
 
-// What users share: the allocations of the family that has fewest, or all where ports are shared.
+// Counts the allocations that users share: those of the family with the fewest ports, or all
+// allocations where ports are shared.
 static uint64_t count_places(const struct turn_config *t)
 {
 	const uint64_t v4 = ports_of(t, true), v6 = ports_of(t, false);

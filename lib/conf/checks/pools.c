@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks the pools of relay addresses that peers see.
+// Checks relay.pools: the relay addresses that some peers see.
 #include "checks/pools.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static bool is_among(const struct addr *list, uint32_t nb, const struct addr *a)
 	return false;
 }
 
-// Why an address of a pool cannot be one, in words; NULL when it can.
+// Returns why an address of a pool is not usable, or NULL if it is.
 static const char *addr_fault(const struct turn_config *t, uint32_t pool, uint32_t i)
 {
 	const struct addr *a = &t->relay_pools[pool].addresses[i];

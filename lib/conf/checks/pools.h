@@ -4,6 +4,6 @@
 
 struct conf_ctx;
 
-// Checks that the addresses of pools are on ports and stand for relay addresses one for one. 0 or
+// Checks that the addresses of pools are on ports, and that each replaces one relay address. 0 or
 // -EINVAL.
 int conf_pools_check(struct conf_ctx *x);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks ports, and gathers what they have: addresses, gateways and routes.
+// Checks ports, and gathers their addresses, gateways and routes.
 #include "checks/ports.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 
 static int check_mtu(struct conf_ctx *x, const struct conf_port *p)
 {
-	const struct conf_port *said = p; // by whose key the MTU is
+	const struct conf_port *said = p; // the port whose key gives the MTU
 	bool v6 = false;
 
 	for (uint32_t i = 0; i < p->nb_addresses; i++)
@@ -37,13 +37,14 @@ static int check_mtu(struct conf_ctx *x, const struct conf_port *p)
 	return 0;
 }
 
-// Neither a VLAN nor a bond, whose members are looked at by themselves.
+// True for a port that is one device: not a VLAN, and not a bond, whose members are checked by
+// themselves.
 static bool is_device(const struct conf_port *p)
 {
 	return !p->shares && p->bond.nb_members == 0;
 }
 
-// Checks the device strings of vtaps (packets.c has those of packet ports). DPDK checks all others
+// Checks the device strings of vtaps. packets.c checks those of packet ports, and DPDK all others
 // when it opens them.
 static int check_device(struct conf_ctx *x, uint32_t port)
 {
@@ -90,7 +91,7 @@ static int check_port_names(struct conf_ctx *x, uint32_t port)
 	return 0;
 }
 
-// Addresses and routers in the order of the file.
+// Lists addresses and routers in the order of the file.
 bool conf_ports_list(struct conf *c)
 {
 	const bool beside = conf_beside_loopback(c) >= 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks listeners[].proxy: where a header can stand, and who may send one.
+// Checks listeners[].proxy: which transports take a header, and which hosts may send it.
 #include "checks/proxies.h"
 
 #include "checks/warn.h"
@@ -9,8 +9,8 @@
 #include "reading/node.h"
 #include "tell.h"
 
-#define PROXIES_MAX 64 // as many as lib/stream takes
-#define V4_BITS 96 // leading bits of the 128-bit form that are not IPv4's own
+#define PROXIES_MAX 64 // the limit of lib/stream
+#define V4_BITS 96 // leading bits of the 128-bit form that precede the IPv4 address
 
 int conf_proxies_check_listener(struct conf_ctx *x, uint32_t i)
 {

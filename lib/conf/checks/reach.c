@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Warns of what works but reaches less than the operator may think: ports without gateways, private
-// relay addresses, peer rules that never apply.
+// Warns of values that work but reach less than the operator may think: ports without gateways,
+// private relay addresses, peer rules that never apply.
 #include "checks/reach.h"
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ static bool has_family(const struct conf_port *p, bool is_v4)
 	return false;
 }
 
-// Writes what the file calls a port: "ports[0]" or "ports[0].vlans[1]".
+// Writes the path of a port in the file: "ports[0]" or "ports[0].vlans[1]".
 static void path_of(const struct conf *c, uint32_t port, char path[CONF_PATH_LEN])
 {
 	const struct conf_node *n = conf_node_of(c->root, &c->ports, port);
@@ -73,8 +73,8 @@ static void warn_gateways(const struct conf *c, struct conf_report *r)
 	}
 }
 
-// Names the private, shared or unique local range an address is in; NULL when the Internet may
-// reach it.
+// Names the private, shared or unique local range of an address, or returns NULL if the address can
+// be reached from the Internet.
 static const char *private_text(const struct addr *a)
 {
 	static const struct {
@@ -94,7 +94,7 @@ static const char *private_text(const struct addr *a)
 	return NULL;
 }
 
-// What the network translates an own address to; NULL when nothing.
+// Returns the external address of an own address, or NULL if it is not translated.
 static const struct addr *external_of(const struct turn_config *t, const struct addr *a)
 {
 	static const struct addr none;
@@ -144,8 +144,8 @@ static void reach_ports(const struct conf *c, struct conf_report *r)
 
 // --- peers ---------------------------------------------------------------------------------------
 
-// True when p lies in a prefix that carries IPv4 addresses. Peers are judged by the IPv4 address
-// inside, so a rule for the carrier never matches.
+// True if p lies in a prefix that carries IPv4 addresses. Peers are judged by the IPv4 address
+// inside, so a rule for the prefix never matches.
 static bool is_carrier(const struct prefix *p)
 {
 	const struct addr first = addr_canonical(p->addr);
@@ -155,8 +155,8 @@ static bool is_carrier(const struct prefix *p)
 	return !addr_eq(&last, &r.hi) && addr_is_v4(&first) == addr_is_v4(&last);
 }
 
-// True when p lies behind one of the operator's translators and in no entry of peers.deny. A rule
-// to allow it never matches either; a rule inside a denied prefix does, as an exception from it.
+// True if p lies in the prefix of one of the operator's translators and in no entry of peers.deny.
+// A rule to allow it never matches either; inside a denied prefix it is an exception, and matches.
 static bool is_behind(const struct turn_config *t, const struct prefix *p)
 {
 	bool behind = false;
@@ -177,9 +177,9 @@ static bool is_own(const struct conf *c, const struct addr *a)
 	return false;
 }
 
-// Why nobody in p is ever a peer, whatever is allowed; NULL when somebody may be. The first and the
-// last address are enough to tell: no refused class begins and ends inside a prefix that holds
-// others.
+// Returns why no address in p can ever be a peer, whatever is allowed, or NULL if one can. Checking
+// the first and the last address is enough: no refused class begins and ends inside a prefix that
+// holds others.
 static const char *never_text(const struct conf *c, const struct prefix *p)
 {
 	static const char *const text[] = {[ADDR_UNSPECIFIED] = "unspecified addresses are",
@@ -199,11 +199,11 @@ static const char *never_text(const struct conf *c, const struct prefix *p)
 	return NULL;
 }
 
-// What is looked up for each of many peer rules.
+// Values that are computed once for many peer rules.
 struct judge {
 	const struct conf *conf;
 	bool sends[POOLS_MAX + 1][CONF_PORTS_MAX][2]; // by pool (0: none), port and [is_v4]
-	struct prefix *deny; // of peers.deny and of files, sorted; nobody asks without peers.allow
+	struct prefix *deny; // peers.deny and its files, sorted; only used with peers.allow
 	uint32_t nb_deny;
 };
 
@@ -215,7 +215,7 @@ static int prefix_cmp(const void *a, const void *b)
 	return diff != 0 ? diff : l->len - r->len;
 }
 
-// Whether a pool (0: the relay addresses themselves) has an address of a family on this port.
+// True if a pool (0: the relay addresses themselves) has an address of a family on this port.
 static bool sends_from(const struct conf *c, uint32_t pool, const struct conf_port *p, bool is_v4)
 {
 	for (uint32_t i = 0; i < c->turn.nb_relay; i++) {
@@ -246,7 +246,7 @@ static bool judge_make(struct judge *g, const struct conf *c)
 	return true;
 }
 
-// The pool that these peers are of; 0 when they are of none.
+// Returns the pool that these peers see, or 0 if they see no pool.
 static uint32_t pool_of(const struct turn_config *t, const struct prefix *peers)
 {
 	uint32_t found = 0;
@@ -267,7 +267,7 @@ static uint32_t pool_of(const struct turn_config *t, const struct prefix *peers)
 	return found;
 }
 
-// Whether a route is for addresses that peers of this pool see.
+// True if a route is for addresses that peers of this pool see.
 static bool serves_pool(const struct judge *g, const struct route *r, uint32_t pool, bool is_v4)
 {
 	for (uint32_t i = 0; i < g->conf->nb_ports; i++)
@@ -276,8 +276,8 @@ static bool serves_pool(const struct judge *g, const struct route *r, uint32_t p
 	return false;
 }
 
-// Whether a packet reaches some of these peers from the addresses of a pool: by a subnet or a route
-// of any port that serves them, or by the gateway of the address's own.
+// True if a packet reaches some of these peers from the addresses of a pool: by a subnet or a route
+// of any port that serves them, or by the gateway of the port that has the address.
 static bool is_reached(const struct judge *g, const struct prefix *peers, uint32_t pool)
 {
 	const struct turn_config *t = &g->conf->turn;
@@ -296,7 +296,7 @@ static bool is_reached(const struct judge *g, const struct prefix *peers, uint32
 	return false;
 }
 
-// True when an entry of peers.allow has a fault; text then says which.
+// True if an entry of peers.allow has a fault, which text then describes.
 static bool allow_fault(const struct judge *g, const struct prefix *p, char *text, size_t len)
 {
 	const char *never = never_text(g->conf, p);
@@ -330,8 +330,8 @@ static bool allow_fault(const struct judge *g, const struct prefix *p, char *tex
 	return true;
 }
 
-// Tells the fault of an entry of peers.allow (allow) or peers.deny. An entry that is denied behind
-// a translator is judged as it stands.
+// Describes the fault of an entry of peers.allow (allow) or peers.deny. An entry behind a
+// translator that is denied is judged as written.
 static bool carrier_fault(
 	const struct turn_config *t, const struct prefix *p, bool allow, char *text, size_t len)
 {
@@ -355,8 +355,8 @@ static bool is_among(const struct prefix *p, const struct prefix *list, uint32_t
 	return false;
 }
 
-// Whether some of these peers may be peers in some realm: what is private only as far as
-// peers.allow says, or a realm's.
+// True if some of these peers may be peers in some realm. Private addresses are only as far as
+// peers.allow, or that of a realm, says so.
 static bool is_allowed(const struct turn_config *t, const struct prefix *p)
 {
 	bool allowed = private_text(&p->addr) == NULL || is_among(p, t->allow, t->nb_allow);
@@ -366,7 +366,7 @@ static bool is_allowed(const struct turn_config *t, const struct prefix *p)
 	return allowed;
 }
 
-// A pool says what peers see. It neither allows them nor leads to them.
+// A pool decides which address peers see. It neither allows the peers nor adds a route to them.
 static void warn_pools(const struct judge *g, struct conf_report *r)
 {
 	const struct conf *c = g->conf;
@@ -407,7 +407,7 @@ static void reach_peers(const struct conf *c, struct conf_report *r)
 		if (!carrier_fault(t, p, i < t->nb_allow, text, sizeof(text)) &&
 			(i >= t->nb_allow || !allow_fault(&g, p, text, sizeof(text))))
 			continue;
-		// a range is many prefixes; tell of one of them only
+		// a range is many prefixes; report only one of them
 		if (last != NULL && last->field == location.field && k - last->first < last->count)
 			continue;
 		conf_tell(r, CONF_WARNING, location, "%s", text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Realms: whoever can log in to each, and what names them. Names of tenants are long lists, so they
-// are sorted to find those that are there twice.
+// Checks realms: the users and secrets of each, and their names and origins. Tenants have long
+// lists of names, so lists are sorted to find duplicates.
 #include "checks/realms.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "reading/node.h"
 #include "turn_origin.h"
 
-// --- names that have to differ -------------------------------------------------------------------
+// --- names that must be unique -------------------------------------------------------------------
 
 struct named {
 	const char *name;
@@ -30,8 +30,8 @@ static int named_cmp(const void *a, const void *b)
 	return diff != 0 ? diff : (l->index > r->index) - (l->index < r->index);
 }
 
-// The first in the file whose name an earlier one has, with the one before it in list; NULL when
-// all differ. Sorts the list.
+// Sorts the list. Returns the first entry of the file whose name an earlier entry has, which then
+// stands just before it in list. NULL if all names differ.
 static const struct named *twin_of(struct named *list, size_t nb)
 {
 	const struct named *twin = NULL;
@@ -48,11 +48,11 @@ static const struct named *twin_of(struct named *list, size_t nb)
 
 // Users and secrets of one realm.
 struct login {
-	const char *key; // where users and secrets stand, such as "auth"
+	const char *key; // section of users and secrets, such as "auth"
 	struct turn_user *const *users; // the field of the array
 	uint32_t nb_users, nb_secrets;
 	struct turn_oauth *oauth;
-	const struct conf_node *place; // of all of it
+	const struct conf_node *place; // node of the whole realm
 };
 
 static int check_names(struct conf_ctx *x, const struct login *l)
@@ -97,7 +97,7 @@ static int check_login(struct conf_ctx *x, const struct login *l)
 	return rc;
 }
 
-// Where there are other realms, the first may be nobody's.
+// The first realm may lack users and secrets if there are others.
 static int check_first(struct conf_ctx *x)
 {
 	struct turn_config *t = &x->conf->turn;
@@ -162,7 +162,8 @@ static bool is_realm(const struct turn_config *t, const char *name)
 	return found;
 }
 
-// The index of the first entry that is there before; nb when all differ. Lists are short.
+// Returns the index of the first entry that repeats an earlier one, or nb if all differ. Lists are
+// short.
 static uint32_t find_repeat(char *const *list, uint32_t nb)
 {
 	for (uint32_t i = 1; i < nb; i++)
@@ -188,7 +189,7 @@ static int check_listener(struct conf_ctx *x, uint32_t listener)
 	return 0;
 }
 
-// Listeners of one entry that stands for many addresses have one list: it is told once.
+// Listeners that were expanded from one entry share its list: an error is reported once.
 static int check_listeners(struct conf_ctx *x)
 {
 	const struct turn_config *t = &x->conf->turn;
@@ -203,13 +204,13 @@ static int check_listeners(struct conf_ctx *x)
 
 // --- origins -------------------------------------------------------------------------------------
 
-// Where one stands: its node is looked for when it is told of, as that takes all of the tree.
+// Place of an origin. Its node is looked up only for an error, as that walks the whole tree.
 struct origin_place {
 	const void *field;
 	uint32_t index;
 };
 
-// All origins of the file, in the form in which they compare.
+// All origins of the file, in the form that is compared.
 struct origins {
 	struct named *list;
 	char (*text)[TURN_ORIGIN_MAX + 1];
@@ -339,7 +340,7 @@ static int check_pools(struct conf_ctx *x)
 	return rc;
 }
 
-// --- all -----------------------------------------------------------------------------------------
+// --- all checks ----------------------------------------------------------------------------------
 
 int conf_realms_check(struct conf_ctx *x)
 {
@@ -351,7 +352,7 @@ int conf_realms_check(struct conf_ctx *x)
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && !conf_fail_enough(x); i++)
 		if (checks[i](x) != 0)
 			rc = -EINVAL;
-	// in the order of the file, until a process gives them numbers that last
+	// in the order of the file, until a process assigns lasting numbers
 	for (uint32_t i = 0; i < t->nb_realms; i++)
 		t->realms[i].number = (uint8_t)(i + 1);
 	return rc;

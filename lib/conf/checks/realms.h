@@ -7,7 +7,7 @@
 struct conf_ctx;
 struct turn_config;
 
-// 0, or -EINVAL with the errors told.
+// Returns 0, or -EINVAL after reporting the errors.
 int conf_realms_check(struct conf_ctx *x);
-// Whether the peers of some realm can be in both of two relay pools, by their names.
+// True if the peers of some realm can be in both of two relay pools, given by name.
 bool conf_realms_share(const struct turn_config *t, const char *pool, const char *other_pool);

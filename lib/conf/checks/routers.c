@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks routers: those of gateways and of routes.
+// Checks the routers of gateways and routes.
 #include "checks/routers.h"
 
 #include <errno.h>
@@ -11,8 +11,9 @@
 #include "reading/fail.h"
 #include "reading/node.h"
 
-// The subnets of a port that the network is yet to name, and the router that it has named, which
-// the kernel reaches even where it is in no subnet (the /32 of some clouds).
+// True if a router cannot be checked: the network has yet to give some subnet of the port, or has
+// named the router itself. The kernel reaches that one even outside all subnets (the /32 of some
+// clouds).
 static bool is_taken_on_trust(const struct conf_port *p, const struct addr *a, bool in_file)
 {
 	if (!conf_learns(p, addr_is_v4(a)))
@@ -23,8 +24,8 @@ static bool is_taken_on_trust(const struct conf_port *p, const struct addr *a, b
 	return !in_file;
 }
 
-// A port whose addresses of a family are each a subnet of their own (/32, /128), as many clouds and
-// hosters give them out, has its routers on-link, wherever they are.
+// True if a router is on-link wherever it is: each address of the port in that family is a subnet
+// of its own (/32, /128), as many clouds and hosters assign them.
 static bool is_on_link(const struct conf_port *p, const struct addr *a)
 {
 	uint32_t total = 0, lone = 0; // addresses of the family
@@ -47,7 +48,7 @@ static bool is_on_link(const struct conf_port *p, const struct addr *a)
 	return total > 0 && lone == total;
 }
 
-// A router is another host on a subnet of the port.
+// Fails unless a router is another host on a subnet of the port.
 static int check_router(struct conf_ctx *x, const struct conf_port *p, const struct addr *a,
 	const struct conf_node *n)
 {
@@ -68,7 +69,7 @@ static int check_route(struct conf_ctx *x, const struct conf_port *p, uint32_t i
 	const struct conf_node *n = conf_node_of(x->root, &r->dst, 0);
 	const bool is_v4 = addr_is_v4(&r->via);
 
-	// An IPv6 prefix shorter than 96 bits begins like no IPv4 address
+	// An IPv6 prefix shorter than 96 bits never looks like an IPv4 address
 	if (is_v4 != addr_is_v4(&r->dst.addr))
 		return conf_fail(x, conf_node_of(x->root, &r->via, 0),
 			"is IPv%c, and 'to' IPv%c: a router and its destinations are of one family",
@@ -117,7 +118,7 @@ int conf_routers_check_port(struct conf_ctx *x, const struct conf_port *p)
 	return gateways != 0 ? gateways : routes;
 }
 
-// True when an address is the broadcast address of a subnet of the port.
+// True if an address is the broadcast address of a subnet of the port.
 static bool is_broadcast(const struct conf_port *p, const struct addr *a)
 {
 	for (uint32_t i = 0; i < p->nb_addresses; i++) {
@@ -131,7 +132,7 @@ static bool is_broadcast(const struct conf_port *p, const struct addr *a)
 	return false;
 }
 
-// A router is neither a broadcast address nor this box.
+// Fails if a router is a broadcast address or an address of this box.
 static int check_host(struct conf_ctx *x, const struct conf_port *p, const struct addr *a,
 	const struct conf_node *n)
 {

@@ -5,8 +5,9 @@
 struct conf_ctx;
 struct conf_port;
 
-// Checks what a port's own keys tell: routers are on its subnets, one gateway a family, no route
-// twice. 0 or -EINVAL.
+// Checks by the port's own keys that routers are on its subnets, with one gateway per family and no
+// route twice. 0 or -EINVAL.
 int conf_routers_check_port(struct conf_ctx *x, const struct conf_port *p);
-// Checks that the routers of a port are other hosts; turn.local has been gathered. 0 or -EINVAL.
+// Checks that the routers of a port are other hosts. Call it after turn.local has been gathered. 0
+// or -EINVAL.
 int conf_routers_check_hosts(struct conf_ctx *x, const struct conf_port *p);

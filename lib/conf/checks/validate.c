@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks that take more than one key. Each error names the place that the operator should change.
+// Checks that involve more than one key. Each error names the place that the operator should
+// change.
 #include "checks/validate.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@
 #include "reading/node.h"
 #include "turn_relay_map.h"
 
-// Where the incumbent has them
+// coturn's ports
 #define SHARED_PORT_LO 3480
 #define SHARED_PORT_HI 3487
 
@@ -46,12 +47,12 @@ static int check_lcores(struct conf_ctx *x)
 	return 0;
 }
 
-// Fails on an argument that is given to EAL twice, because EAL refuses that.
+// Fails if EAL gets an argument twice, because EAL refuses that.
 static int check_eal_args(struct conf_ctx *x)
 {
 	static const struct {
 		const char *arg, *key;
-		bool attached; // the value may follow without a blank
+		bool attached; // the value may follow without a space
 	} ours[] = {
 		{"-l", "eal.lcores", true},
 		{"-c", "eal.lcores", true},
@@ -75,7 +76,7 @@ static int check_eal_args(struct conf_ctx *x)
 	return 0;
 }
 
-// The number of shared addresses of a family that listeners leave over.
+// Counts the shared addresses of a family that listeners leave free.
 static uint32_t shared_count(const struct turn_config *t, bool is_v4, bool *any)
 {
 	uint32_t nb = 0;
@@ -136,7 +137,7 @@ static int check_family(struct conf_ctx *x)
 		"no relay address is IPv6: add one to relay.addresses, or most clients get none");
 }
 
-// The directory that slipring runs in says nothing to who reads the file.
+// A relative path would say nothing to the reader of the file.
 static int check_records(struct conf_ctx *x)
 {
 	const char *file = x->conf->records.file;

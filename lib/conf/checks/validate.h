@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks that take more than one key.
+// Checks that involve more than one key.
 #pragma once
 
 struct conf_ctx;
 
-// Checks what one key alone cannot tell, and gathers turn.local and turn.gateways. 0 or -EINVAL.
+// Checks rules that involve more than one key, and gathers turn.local and turn.gateways. 0 or
+// -EINVAL.
 int conf_validate(struct conf_ctx *x);

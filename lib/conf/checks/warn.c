@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Warns of what works but the operator should know.
+// Warns of values that work but may surprise the operator.
 #include "checks/warn.h"
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@
 // Realm bytes up to which a 401 is at most 3 times as long as the shortest Allocate, counted in
 // whole IP packets.
 #define REALM_SHORT 16
-// The same for the name in THIRD-PARTY-AUTHORIZATION, beside such a realm.
+// Maximum length of the name in THIRD-PARTY-AUTHORIZATION with the same effect, with such a realm.
 #define SERVER_NAME_SHORT 32
 #define SECRET_SHORT 16
 #define RFC_PERMISSION_S 300u // RFC 8656 9
@@ -29,11 +29,11 @@
 // A place in the configuration, as conf_tell takes it.
 #define AT(c, f, i, k) ((struct conf_at){c, &(c)->f, i, k})
 
-// Why the operator cannot have meant a text as it is, or NULL.
+// Returns why the operator cannot have meant a text as it is, or NULL.
 static const char *placeholder_fault(const char *text)
 {
 	static const char *const change[] = {"change me", "changeme", "change-me", "change_me"};
-	// curly quotes, U+2018 to U+201F: they are no quotes to YAML
+	// curly quotes, U+2018 to U+201F, are not quotes in YAML
 	const char *curly = strstr(text, "\xe2\x80");
 
 	for (size_t i = 0; i < sizeof(change) / sizeof(change[0]); i++)
@@ -63,7 +63,7 @@ static void warn_secret(struct conf_report *r, struct conf_at location, const ch
 			"shorter than %u characters: it may be guessed", SECRET_SHORT);
 }
 
-// Users of one realm; field is what points to them, and key names the place.
+// Warns of users of one realm. field is the array's field, and key names the place.
 static void warn_users(const struct conf *c, struct conf_report *r, struct turn_user *const *field,
 	uint32_t nb, const char *key)
 {
@@ -145,7 +145,7 @@ static void warn_auth(const struct conf *c, struct conf_report *r)
 		warn_secret(r, AT(c, turn.nonce_secret, 0, "auth.nonce.secret"), t->nonce_secret);
 }
 
-// An lcore too many costs a thread that waits, and perhaps somebody counted wrong.
+// A surplus lcore costs an idle thread, and may be a mistake in counting.
 static void warn_lcores(const struct conf *c, struct conf_report *r)
 {
 	const int lcores = c->eal_lcores != NULL ? conf_lcores_count(c->eal_lcores) : 0;
@@ -167,7 +167,7 @@ static void warn_workers(const struct conf *c, struct conf_report *r)
 			cpus == 1 ? "" : "s");
 }
 
-// True when the data path owns UDP to that address and port.
+// True if the data path owns UDP at that address and port.
 static bool is_taken(const struct turn_config *t, const struct addr *a, uint16_t port)
 {
 	for (uint32_t i = 0; i < t->nb_listeners; i++)
@@ -206,7 +206,7 @@ static void warn_exceptions(const struct conf *c, struct conf_report *r)
 			warn_taken(c, i, r);
 }
 
-// Warns of ports whose packets the kernel sees, too.
+// Warns of ports whose packets the kernel sees as well.
 static void warn_seen_twice(const struct conf *c, struct conf_report *r)
 {
 	for (uint32_t i = 0; i < c->nb_ports; i++) {
@@ -223,7 +223,7 @@ static void warn_seen_twice(const struct conf *c, struct conf_report *r)
 	}
 }
 
-// Warns of what clients do not expect, and of a limit that one user can use up for all.
+// Warns of limits that clients do not expect, and of a limit that one user can exhaust for all.
 static void warn_limits(const struct conf *c, struct conf_report *r)
 {
 	const struct turn_limits *l = &c->turn.limits;
@@ -253,8 +253,8 @@ static void warn_limits(const struct conf *c, struct conf_report *r)
 	}
 }
 
-// Addresses of IPv4 in the form of IPv6, which other servers have been told to deny: here they are
-// the IPv4 addresses, and so these are all of them.
+// Warns of IPv4-mapped prefixes, which operators deny in other servers: here they mean the IPv4
+// addresses, so these entries mean all of IPv4.
 static void warn_mapped(
 	const struct conf *c, struct conf_report *r, struct prefix *const *field, uint32_t nb)
 {
@@ -301,6 +301,6 @@ void conf_warnings(const struct conf *c, struct conf_report *r)
 	conf_warn_writable(c, r);
 	warn_auth(c, r);
 	warn_denied(c, r);
-	if (!conf_pending(c)) // conf_resolve does it
+	if (!conf_pending(c)) // otherwise conf_resolve does it
 		conf_reach_all(c, r);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Warns of secrets that everybody on the host can read.
+// Warns of secrets that every user of the host can read.
 #include "checks/warn_files.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ static bool is_secret(const struct conf_node *n)
 		strcmp(n->parent->key, "secrets") == 0;
 }
 
-// The first secret, at n or behind or below it, that stands in a file; NULL = in the file itself.
+// Returns the first secret that `file` contains (NULL = the main file), at n, after it or below it.
 static const struct conf_node *secret_in(const struct conf_node *n, const char *file)
 {
 	for (; n != NULL; n = n->next) {
@@ -37,7 +37,7 @@ static const struct conf_node *secret_in(const struct conf_node *n, const char *
 	return NULL;
 }
 
-// The same where passwords are written: auth and realms.
+// Searches auth and realms, where secrets are written.
 static const struct conf_node *secret_of(const struct conf *c, const char *file)
 {
 	static const char *const sections[] = {"auth", "realms"};

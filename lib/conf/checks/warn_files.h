@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Warnings of secrets in files that everybody can read.
+// Warnings of secrets in files that every user of the host can read.
 #pragma once
 
 struct conf;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Warns of files that others may change. Whoever writes the configuration has what slipring has at
-// its start, which is root's as a rule.
+// Warns of files that other users may change. The configuration decides about a process that starts
+// with privileges, usually as root.
 #include "checks/writable.h"
 
 #include <limits.h>
@@ -19,7 +19,7 @@
 struct looking {
 	const struct conf *c;
 	struct conf_report *r;
-	char told[PATH_MAX]; // what the last warning is about
+	char told[PATH_MAX]; // the path of the last warning
 };
 
 static bool is_others(const struct stat *st)
@@ -28,8 +28,8 @@ static bool is_others(const struct stat *st)
 		((st->st_mode & S_IWOTH) != 0 || ((st->st_mode & S_IWGRP) != 0 && st->st_gid != 0));
 }
 
-// Whether others may change what a directory has under a name. In a sticky one that is for the
-// owner of that alone.
+// True if others may replace an entry of a directory. In a sticky directory only the owner of the
+// entry, and of the directory, may.
 static bool may_change(const struct stat *dir, const struct stat *entry)
 {
 	return is_others(dir) &&
@@ -37,7 +37,8 @@ static bool may_change(const struct stat *dir, const struct stat *entry)
 			(entry->st_uid != 0 && entry->st_uid != geteuid()));
 }
 
-// Puts what others may write, of an absolute path and the directories on the way, into what.
+// Checks an absolute path and all its parent directories. Writes the first that others may write to
+// `writable`.
 static bool find_writable(const char *path, char writable[PATH_MAX])
 {
 	struct stat entry, dir;
@@ -69,7 +70,7 @@ static void warn_writable(
 		writable, path);
 }
 
-// A link's directories count, and those of what it leads to.
+// Checks the directories of a link, and those of its target.
 static void check_path(struct looking *l, struct conf_at location, const char *path)
 {
 	char real[PATH_MAX], writable[PATH_MAX];
@@ -80,7 +81,7 @@ static void check_path(struct looking *l, struct conf_at location, const char *p
 		warn_writable(l, location, writable, path);
 }
 
-// Whoever may add to an included directory need not change what is there.
+// Others may also add files to an included directory.
 static void look_at_included(struct looking *l)
 {
 	const struct conf_at location = AT(l->c, include, "include");
