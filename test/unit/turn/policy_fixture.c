@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A box, policies with a crypto and a boot key of the test's, and what they say of a peer's
-// address.
+// Fixture of the tests of peer rules: a box, policies with the test's own crypto and boot key, and
+// their class of a peer's address.
 #include "policy_fixture.h"
 
 #include <setjmp.h>

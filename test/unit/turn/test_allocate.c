@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allocate and Refresh against RFC 8656 sections 7.2 and 8.2: every attribute, every refusal, and
-// nothing left behind by a refusal.
+// Allocate and Refresh against RFC 8656 sections 7.2 and 8.2: every attribute and every refusal. A
+// refusal leaves no state.
 #include "turn_fixture.h"
 
 #include <stdio.h>
@@ -50,7 +50,7 @@ static uint32_t answer_lifetime(void)
 	return v;
 }
 
-// By family, as one may have none left while the other has many.
+// Counted by family: one may have no free port while the other has many.
 static void free_ports_are_told_by_family(void **state)
 {
 	const struct turn_stats before = fixture_stats(&f);
@@ -75,7 +75,7 @@ static void success_has_what_section_7_2_lists(void **state)
 	relay = fixture_answer_addr(&f, STUN_XOR_RELAYED_ADDRESS);
 	mapped = fixture_answer_addr(&f, STUN_XOR_MAPPED_ADDRESS);
 	assert_true(endpoint_eq(&mapped, &ivan.endpoint));
-	// without REQUESTED-ADDRESS-FAMILY it is IPv4
+	// without REQUESTED-ADDRESS-FAMILY the client gets an IPv4 address
 	assert_true(addr_eq(&relay.addr, &f.config.relay[0]));
 	assert_in_range(relay.port, f.config.port_lo, f.config.port_hi);
 	assert_int_equal(answer_lifetime(), 600);
@@ -123,9 +123,9 @@ static void who_names_no_family_gets_the_default(void **state)
 	assert_true(gets_v4("198.51.100.1"));
 	assert_false(gets_v4("2001:db8::1"));
 	ivan = fixture_client("2001:db8::2", 1);
-	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0); // as it asks
+	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0); // the family that it asks for
 	assert_true(addr_is_v4(&ivan.relay.addr));
-	c.nb_relay = 1; // IPv4 alone
+	c.nb_relay = 1; // only IPv4
 	reopen(&c);
 	assert_true(gets_v4("198.51.100.1") && gets_v4("2001:db8::1"));
 }
@@ -147,7 +147,7 @@ static void retransmission_gets_the_same_answer(void **state)
 	assert_memory_equal(f.burst.side.front, first, len);
 	assert_int_equal(fixture_stats(&f).allocations, 1);
 
-	// later only LIFETIME differs: what is left of it
+	// later only LIFETIME differs: it has the remaining time
 	fixture_advance(&f, 10000);
 	fixture_resend(&f, &ivan);
 	assert_int_equal(fixture_code(&f), 0);
@@ -155,7 +155,7 @@ static void retransmission_gets_the_same_answer(void **state)
 	assert_int_equal(fixture_stats(&f).allocations, 1);
 }
 
-// RFC 8656 7.2 (4): DF can be set, so DONT-FRAGMENT is no unknown attribute.
+// RFC 8656 7.2 (4): DF can be set, so DONT-FRAGMENT is a known attribute.
 static void dont_fragment_is_understood(void **state)
 {
 	begin_allocate();
@@ -237,7 +237,7 @@ static void family_without_addresses_is_440(void **state)
 	fixture_open(&f, &c, 2);
 	assert_int_equal(fixture_allocate(&f, &ivan, 6), 440);
 	fixture_close(&f);
-	c.relay++; // IPv6 only: absent means IPv4, which there is not
+	c.relay++; // IPv6 only: without the attribute IPv4 is meant, which the box does not have
 	fixture_open(&f, &c, 2);
 	ivan.nonce_len = 0;
 	assert_int_equal(fixture_allocate(&f, &ivan, 0), 440);
@@ -274,13 +274,13 @@ static void expiry_is_exact(void **state)
 	assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
 	fixture_advance(&f, 600000);
 	ivan.nonce_len = 0;
-	assert_int_equal(fixture_refresh(&f, &ivan, 600), 437); // gone, swept or not
+	assert_int_equal(fixture_refresh(&f, &ivan, 600), 437); // expired, swept or not
 	assert_int_equal(fixture_stats(&f).allocations, 0);
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 }
 
-// RFC 8656 3.2, 8: neither data nor any other request prolongs it. What comes when it has ended, on
-// time, is dropped.
+// RFC 8656 3.2, 8: neither data nor any request except Refresh prolongs it. Data that arrives after
+// the expiry is dropped.
 static void nothing_but_refresh_prolongs(void **state)
 {
 	const struct endpoint peer = fixture_endpoint("10.99.0.9", 7000);
@@ -318,7 +318,8 @@ static void nothing_but_refresh_prolongs(void **state)
 	assert_int_equal(fixture_drop(fixture_send(&f, &ivan)), TURN_DROP_NO_ALLOCATION);
 }
 
-// Whatever expires at once: a call ends about 64 objects, or one allocation with all its own.
+// A call frees about 64 objects, or one allocation with all its objects, however many expire at
+// once.
 static void expiry_is_bounded(void **state)
 {
 	struct turn_config c = fixture_config();
@@ -326,7 +327,7 @@ static void expiry_is_bounded(void **state)
 	bool more = true;
 
 	fixture_close(&f);
-	c.pools.per_user = 100; // it is one user who has all of this
+	c.pools.per_user = 100; // one user has all of these
 	fixture_open(&f, &c, 1);
 	for (uint16_t i = 0; i < 40; i++) {
 		struct fixture_client one = fixture_client("198.51.100.7", (uint16_t)(7000 + i));
@@ -461,7 +462,7 @@ static void ports_run_out_with_508(void **state)
 	}
 	assert_int_equal(fixture_allocate(&f, &last, 4), 508);
 	assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
-	// freed in this very round: not before the next
+	// freed in this round: it may be reused from the next one on
 	assert_int_equal(fixture_allocate(&f, &last, 4), 508);
 	fixture_advance(&f, 1);
 	assert_int_equal(fixture_allocate(&f, &last, 4), 0);
@@ -480,13 +481,13 @@ static void quotas_are_486(void **state)
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 	assert_int_equal(fixture_allocate(&f, &two, 4), 0);
 	assert_int_equal(fixture_allocate(&f, &three, 4), 486);
-	assert_int_equal(fixture_allocate(&f, &eve, 4), 0); // by user, not in total
+	assert_int_equal(fixture_allocate(&f, &eve, 4), 0); // the user's quota, not the total
 	assert_int_equal(fixture_refresh(&f, &two, 0), 0);
 	assert_int_equal(fixture_allocate(&f, &three, 4), 0);
 }
 
-// RFC 8656 7.2 (8): a pair that there is no room for is 508, and 7.4 then lets the client ask for
-// one port at once. Who may have none gets 486.
+// RFC 8656 7.2 (8): a pair for which there is no room is 508, and 7.4 then lets the client ask for
+// one port at once. A client over its quota gets 486.
 static void a_pair_with_one_place_left_is_508(void **state)
 {
 	struct turn_config c = fixture_config();
@@ -508,7 +509,7 @@ static void a_pair_with_one_place_left_is_508(void **state)
 	}
 }
 
-// The quota of REST users is that of the id behind the expiry: new credentials are no new person.
+// The quota of REST users counts the id after the expiry: new credentials do not make a new user.
 static void rest_quota_is_by_id(void **state)
 {
 	struct turn_config c = fixture_config();
@@ -532,8 +533,8 @@ static void rest_quota_is_by_id(void **state)
 	assert_int_equal(codes[1], 486);
 }
 
-// The credentials of an allocation serve it to their end, even when their secret would be asked for
-// last; signing another name with their password serves nothing.
+// An allocation accepts its own credentials until it ends, even when their secret comes last in the
+// list. Another name signed with their password is refused.
 static void rest_credentials_do_not_prolong_themselves(void **state)
 {
 	static const char name[] = "1700003600:ivan7", later[] = "1800003600:ivan7";
@@ -548,7 +549,7 @@ static void rest_credentials_do_not_prolong_themselves(void **state)
 	n.user = later;
 	assert_int_equal(fixture_refresh(&f, &n, 3600), 401);
 	assert_true(stun_rest_password(f.crypto, "s3cret", later, strlen(later), password));
-	assert_int_equal(fixture_refresh(&f, &n, 3600), 441); // genuine, but another's
+	assert_int_equal(fixture_refresh(&f, &n, 3600), 441); // a valid name of another user
 	n.user = name;
 	assert_int_equal(fixture_refresh(&f, &n, 600), 401);
 	assert_true(stun_rest_password(f.crypto, "s3cret", name, strlen(name), password));

@@ -36,14 +36,14 @@ static const struct turn_plan *ask(const struct fixture_client *c)
 	return fixture_from_client(&f, c, message, message_len);
 }
 
-// The answer's attributes, behind a header of this type with the whole id of the request.
+// The attributes of the answer, after a header of this type with the whole id of the request.
 static const uint8_t *answer(const struct fixture_client *c, uint16_t type, uint16_t len)
 {
 	const struct turn_plan *plan = ask(c);
 	const uint8_t *a = f.burst.side.front;
 
 	assert_int_equal(plan->verdict, TURN_REPLY);
-	assert_int_equal(plan->flags, 0); // back to where it came from
+	assert_int_equal(plan->flags, 0); // back to the client's address
 	assert_int_equal(plan->front_len, len);
 	assert_int_equal(load_be16(a), type);
 	assert_int_equal(load_be16(a + 2), len - 20);
@@ -63,12 +63,12 @@ static void test_mapped(void **state)
 	begin(STUN_BINDING);
 	assert_memory_equal(answer(&ivan, 0x0101, 32), v4, sizeof(v4));
 	assert_memory_equal(answer(&six, 0x0101, 44), v6, sizeof(v6));
-	put(CHANGE_REQUEST, 0); // nothing is to be changed
+	put(CHANGE_REQUEST, 0); // asks for no change
 	assert_memory_equal(answer(&ivan, 0x0101, 32), v4, sizeof(v4));
 	fixture_close(&f);
 }
 
-// Nobody is answered from elsewhere, nor has anything sent to somebody else.
+// No request makes us answer from another address or send to a third party.
 static void test_unknown(void **state)
 {
 	static const struct {
@@ -91,7 +91,7 @@ static void test_unknown(void **state)
 	fixture_close(&f);
 }
 
-// Without the cookie there is nothing but this request.
+// Without the cookie only this request is understood.
 static void test_nothing_else(void **state)
 {
 	static const uint16_t types[] = {0x0003, 0x0004, 0x0008, 0x0009, 0x0011, 0x0016, 0x0101,
@@ -104,7 +104,7 @@ static void test_nothing_else(void **state)
 		assert_int_equal(fixture_drop(ask(&ivan)), TURN_DROP_MALFORMED);
 	}
 	begin(STUN_BINDING);
-	message[3] = 4; // a length that is not the datagram's
+	message[3] = 4; // differs from the datagram's length
 	assert_int_equal(fixture_drop(ask(&ivan)), TURN_DROP_MALFORMED);
 	begin(STUN_BINDING);
 	put(CHANGE_REQUEST, 0);
@@ -116,7 +116,7 @@ static void test_nothing_else(void **state)
 	fixture_close(&f);
 }
 
-// Over streams and DTLS there is none (RFC 8489 11).
+// Over streams and DTLS such a request is not answered (RFC 8489 11).
 static void test_over_udp_alone(void **state)
 {
 	static const uint8_t transports[] = {TURN_OVER_TCP, TURN_OVER_TLS, TURN_OVER_DTLS};
@@ -134,7 +134,7 @@ static void test_over_udp_alone(void **state)
 	}
 }
 
-// An attacker who spoofs an address gets as few bytes there as by any Binding request.
+// An attacker who spoofs an address directs as few bytes there as by any Binding request.
 static void test_limit(void **state)
 {
 	struct turn_config c = fixture_config();
@@ -164,7 +164,7 @@ static unsigned int with_cookie(const struct fixture_client *c)
 	return fixture_drop(fixture_send(&f, c));
 }
 
-// A listener that is no STUN server still is a TURN server; the other one goes by its own.
+// A listener with STUN off is still a TURN server; the other listener has its own setting.
 static void test_listeners(void **state)
 {
 	struct turn_config c = fixture_config();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What strangers get: RFC 8489 9.2.4 and the budget of bytes and answers for those who have not
-// proved who they are.
+// Answers to strangers: RFC 8489 9.2.4, and the budget of bytes and answers for clients that have
+// not been authenticated.
 #include "turn_fixture.h"
 
 #define IP_UDP_V4 28
@@ -27,7 +27,7 @@ static void without_integrity_401(void **state)
 		assert_int_equal(fixture_code(&f), 401);
 		fixture_assert_challenge(&f);
 	}
-	assert_int_equal(fixture_stats(&f).auth_failures, 0); // to be challenged is no failure
+	assert_int_equal(fixture_stats(&f).auth_failures, 0); // a challenge is no failure
 }
 
 static void nonce_differs_for_every_source(void **state)
@@ -100,12 +100,12 @@ static void nonce_of_another_source_438(void **state)
 	struct fixture_client thief = ivan;
 
 	assert_int_equal(fixture_allocate(&f, &ivan, 0), 0);
-	thief = ivan; // nonce and all
+	thief = ivan; // with the nonce
 	thief.endpoint.port++;
 	assert_int_equal(fixture_allocate(&f, &thief, 0), 438);
 }
 
-// One that has a byte more or less than ours is not ours, whatever it begins with.
+// A nonce that is a byte longer or shorter than our nonces is stale, whatever it begins with.
 static void nonce_of_another_length_438(void **state)
 {
 	assert_int_equal(fixture_allocate(&f, &ivan, 0), 0);
@@ -131,13 +131,13 @@ static void sha256_and_userhash(void **state)
 	eve.password = "evil";
 	eve.userhash = true;
 	assert_int_equal(fixture_allocate(&f, &eve, 0), 0);
-	// One user whatever the algorithm: it is not 441 to change it.
+	// The user is the same with either algorithm: a change of it is not 441.
 	ivan.alg = STUN_ALG_MD5;
 	assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
 }
 
-// An answer has the kind of integrity that its request had, whatever algorithm the key is made by:
-// clients look for the kind that they sent.
+// An answer has the integrity attribute that its request had, whichever algorithm made the key:
+// clients look for the one that they sent.
 static void answers_are_signed_as_requests_are(void **state)
 {
 	static const uint8_t algorithms[] = {0, 2, 0, 0, 0, 1, 0, 0};
@@ -190,14 +190,14 @@ static void unknown_attributes_420_after_authentication(void **state)
 	assert_int_equal(f.answer.alen[STUN_UNKNOWN_ATTRIBUTES], 4);
 	assert_memory_equal(
 		f.answer.data + f.answer.off[STUN_UNKNOWN_ATTRIBUTES], list, sizeof(list));
-	// from a stranger: 401 first
+	// from an unauthenticated client: 401 comes first
 	fixture_begin(&f, STUN_REQUEST, STUN_REFRESH);
 	memcpy(f.w.buf + f.w.len, two, sizeof(two));
 	f.w.len += sizeof(two);
 	store_be16(f.w.buf + 2, (uint16_t)(f.w.len - STUN_HEADER_LEN));
 	fixture_send(&f, &ivan);
 	assert_int_equal(fixture_code(&f), 401);
-	// optional ones are ignored: one that nobody has, ADDITIONAL-ADDRESS-FAMILY in a Refresh
+	// optional ones are ignored: an unassigned one, ADDITIONAL-ADDRESS-FAMILY in a Refresh
 	fixture_begin(&f, STUN_REQUEST, STUN_REFRESH);
 	stun_put_u32(&f.w, STUN_ADDITIONAL_ADDRESS_FAMILY, 2u << 24);
 	memcpy(f.w.buf + f.w.len, (const uint8_t[]){0x80, 0xff, 0, 4, 2, 0, 0, 0}, 8);
@@ -236,7 +236,7 @@ static void silence_past_the_limit(void **state)
 	c.limits.binding = (struct limit){.rate = 5, .burst = 5};
 	fixture_open(&f, &c, 7);
 	for (uint16_t i = 0; i < 1000; i++) {
-		ivan.endpoint.port = (uint16_t)(1 + i); // of an address, whatever the port
+		ivan.endpoint.port = (uint16_t)(1 + i); // per address, whatever the port
 		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
 		if (fixture_send(&f, &ivan)->verdict == TURN_REPLY)
 			answers++;
@@ -244,7 +244,7 @@ static void silence_past_the_limit(void **state)
 			assert_int_equal(f.burst.plan.reason, TURN_DROP_UNAUTHENTICATED_RATE);
 	}
 	assert_int_equal(answers, 20);
-	assert_int_equal(fixture_allocate(&f, &bystander, 0), 0); // nobody else is harmed
+	assert_int_equal(fixture_allocate(&f, &bystander, 0), 0); // no other client is harmed
 	fixture_advance(&f, 1000);
 	for (answers = 0; answers < 100; answers++) {
 		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
@@ -261,7 +261,7 @@ static void silence_past_the_limit(void **state)
 	assert_int_equal(f.burst.plan.reason, TURN_DROP_BINDING_RATE);
 }
 
-// No message that ends in 4xx or in nothing leaves a trace in the shard.
+// A message that is answered by 4xx or not at all leaves no state in the shard.
 static void strangers_leave_no_state(void **state)
 {
 	struct turn_stats s;
@@ -291,7 +291,7 @@ struct shape {
 	const char *name;
 	enum stun_method method;
 	bool transport; // the usual attribute of an Allocate
-	bool stale; // credentials with a nonce that is no more: 438
+	bool stale; // credentials with an expired nonce: 438
 };
 
 static unsigned int shape_lengths(const struct shape *s, size_t realm_len, unsigned int *in)
@@ -322,7 +322,7 @@ static unsigned int shape_lengths(const struct shape *s, size_t realm_len, unsig
 }
 
 // Counted in whole IP packets a 401 or 438 is at most three times the request that asked for it,
-// with a realm of up to 16 bytes: whoever spoofs sources gains next to nothing.
+// with a realm of up to 16 bytes: a sender with spoofed sources gains next to nothing.
 static void amplification_is_bounded(void **state)
 {
 	static const struct shape shapes[] = {
@@ -371,8 +371,8 @@ static void carry_notes(struct fixture *src, struct fixture *dst)
 		turn_redirect_apply(dst->shard, &note[i]);
 }
 
-// The token leads the client from its home worker (0) to the one that holds the port (1), and a
-// redirect leads what follows there, as long as the allocation lives.
+// The token leads the client from its home worker (0) to the one that holds the port (1). A
+// redirect leads later datagrams there while the allocation lives.
 static void token_of_another_worker(void **state)
 {
 	struct turn_config c = fixture_config();

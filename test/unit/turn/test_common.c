@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Other hosts behind an external address of the box: where peers.allow names it, its ports that are
-// none of the box's are peers like others, and those of the box are what they are without.
+// Other hosts that share an external address of the box: if peers.allow names it, ports that do not
+// belong to the box are ordinary peers. The box's own ports are treated as without the rule.
 #include "addr_text.h"
 #include "judged.h"
 #include "stun.h"
@@ -79,7 +79,7 @@ static const struct turn_plan *from_outside(uint16_t port)
 	return fixture_from_peer(&f, &relay, &peer, "hello", 5);
 }
 
-// Where a Send of ivan's leaves to; NULL: it is dropped.
+// Destination of a Send indication of ivan's, or NULL if it is dropped.
 static const struct endpoint *sent_to(const char *addr, uint16_t port)
 {
 	const struct endpoint target = fixture_endpoint(addr, port);
@@ -90,7 +90,7 @@ static const struct endpoint *sent_to(const char *addr, uint16_t port)
 	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &target);
 	stun_put(&f.w, STUN_DATA_ATTR, "hello", 5);
 	plan = fixture_send(&f, &ivan);
-	if (plan->verdict == TURN_RELAY) { // by the line
+	if (plan->verdict == TURN_RELAY) { // on the fast path of the line
 		turn_route_path(f.shard, plan->flow, &path);
 		return &path.dst;
 	}
@@ -113,11 +113,11 @@ static void one_permission_is_for_all_of_its_ports(void **state)
 	assert_sent(PUBLIC, 10000, PUBLIC);
 	assert_sent(PUBLIC, 22, PUBLIC);
 	assert_sent(PUBLIC, eve.relay.port, OWN);
-	assert_sent(PUBLIC, 3478, OWN); // where the data path drops it: it is no relay port
+	assert_sent(PUBLIC, 3478, OWN); // the data path drops it: it is no relay port
 	assert_sent(PUBLIC, 50001, OWN);
 	assert_int_equal(fixture_drop(from_outside(10000)), TURN_OK);
 	assert_int_equal(across(&eve, &ivan), TURN_OK);
-	// the own address is nobody else's
+	// no other host has the own address
 	assert_sent(OWN, 22, OWN);
 }
 
@@ -156,7 +156,7 @@ static void a_channel_relays_to_the_wire_and_back(void **state)
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, PUBLIC, 10000), 0);
 }
 
-// Data indications name whom it came from, as the client may answer.
+// Data indications name the external address, to which the client may answer.
 static void data_names_the_external_address(void **state)
 {
 	const struct turn_plan *plan;
@@ -176,7 +176,7 @@ static void data_names_the_external_address(void **state)
 	assert_int_equal(peer.port, 10000);
 }
 
-// What it is without the rule: relay ports, listeners, and the own address.
+// Relay ports, listeners and the own address are treated as without the rule.
 static void ports_of_the_box_stay_the_box(void **state)
 {
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, PUBLIC, 3478), 403);
@@ -187,7 +187,8 @@ static void ports_of_the_box_stay_the_box(void **state)
 	assert_int_equal(fixture_stats(&f).permissions, 0);
 }
 
-// A network that holds the address has not named it, as with gateways; and who denies it denies.
+// Only a rule for the address itself opens it, as with gateways, not one for a network that holds
+// it. A deny rule closes it.
 static void only_an_entry_of_its_own_opens_it(void **state)
 {
 	struct prefix deny = addr_text_prefix(PUBLIC "/32");
@@ -201,7 +202,7 @@ static void only_an_entry_of_its_own_opens_it(void **state)
 		c.hairpin = true;
 		open_with(&c);
 		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, PUBLIC, 10000), 403);
-		assert_int_equal(fixture_permit(&f, &ivan, PUBLIC), 0); // of relay ports
+		assert_int_equal(fixture_permit(&f, &ivan, PUBLIC), 0); // permits its relay ports
 		assert_sent(PUBLIC, 10000, OWN);
 		assert_int_equal(fixture_drop(from_outside(10000)), TURN_DROP_PEER_NO_PERMISSION);
 	}
@@ -241,7 +242,7 @@ static void behind_nat64_it_is_no_peer(void **state)
 	assert_int_equal(fixture_bind(&f, &six, 0x4000, "2001:db8:64::203.0.113.1", 10000), 403);
 }
 
-// As many as there is room for, both for the address, are made, or none; each is counted once.
+// CreatePermission makes both permissions for the address, or neither; each is counted once.
 static void both_permissions_fit_or_none(void **state)
 {
 	struct turn_config c;
@@ -265,7 +266,7 @@ static void both_permissions_fit_or_none(void **state)
 	assert_int_equal(fixture_stats(&f).permissions, 5);
 }
 
-// A channel permits the address as CreatePermission does: with both, or it is not bound.
+// A channel permits the address as CreatePermission does: with both permissions, or the bind fails.
 static void a_channel_has_both_permissions_or_is_none(void **state)
 {
 	const uint16_t ports[] = {10000, eve.relay.port};
@@ -276,7 +277,7 @@ static void a_channel_has_both_permissions_or_is_none(void **state)
 		c = behind_one_address(PUBLIC "/32");
 		if (i % 2 == 0)
 			c.limits.permissions = 3;
-		else // each is sure of two; of two more ivan has one
+		else // two are guaranteed to each; of the two further ones ivan has one
 			c.pools = (struct turn_pools){.sure_permissions = 2,
 				.sure_channels = 1,
 				.permissions = 2,
@@ -314,7 +315,7 @@ static void a_line_vouches_for_it(void **state)
 	assert_true(found);
 }
 
-// Who uses it when the rule is taken away has a peer who is denied.
+// When the rule is removed, allocations with such a peer end: the peer is denied now.
 static void without_the_rule_its_users_end(void **state)
 {
 	struct turn_config c = behind_one_address("203.0.113.0/24");

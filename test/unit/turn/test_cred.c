@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who signed a request: configured users, REST credentials, USERHASH, bid-down (RFC 8489 9.2.4).
+// Verified signatures: configured users, REST credentials, USERHASH, bid-down (RFC 8489 9.2.4).
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ bool __real_stun_rest_mac(struct stun_crypto *c, const char *secret, const void 
 bool __wrap_stun_rest_mac(struct stun_crypto *c, const char *secret, const void *user,
 	size_t user_len, uint8_t out[STUN_REST_MAC_LEN]);
 
-// The linker puts it in front of the real one: every REST password is derived by it.
+// The linker calls it instead of the real function: every REST password is derived by it.
 bool __wrap_stun_rest_mac(struct stun_crypto *c, const char *secret, const void *user,
 	size_t user_len, uint8_t out[STUN_REST_MAC_LEN])
 {
@@ -114,11 +114,11 @@ static int teardown(void **state)
 // --- requests ------------------------------------------------------------------------------------
 
 struct request {
-	const char *user; // USERNAME, NULL = none
-	const char *realm; // NULL = ours
-	const uint8_t *userhash; // NULL = none
+	const char *user; // USERNAME, or NULL
+	const char *realm; // NULL = our realm
+	const uint8_t *userhash; // or NULL
 	size_t userhash_len;
-	const uint8_t *list, *chosen; // PASSWORD-ALGORITHMS, PASSWORD-ALGORITHM, NULL = none
+	const uint8_t *list, *chosen; // PASSWORD-ALGORITHMS and PASSWORD-ALGORITHM, or NULL
 	size_t list_len, chosen_len;
 	struct stun_key key;
 	bool sha256; // MESSAGE-INTEGRITY-SHA256
@@ -127,11 +127,11 @@ struct request {
 	enum stun_method method; // 0 = Allocate
 };
 
-static struct turn_cred cred; // result of the last one
+static struct turn_cred cred; // result of the last call
 static uint8_t bytes[2048];
 static uint16_t bytes_len;
 
-// What cred_verify says of an exact-size copy; derivations counts from zero.
+// Result of cred_verify for an exact-size copy of the request. derivations counts from zero.
 static enum turn_refusal verify_with(const struct turn_policy *p, const struct request *r)
 {
 	struct stun_writer w;
@@ -165,7 +165,7 @@ static enum turn_refusal verify_with(const struct turn_policy *p, const struct r
 	refusal = cred_verify(p, crypto, &m, r->wall_s != 0 ? r->wall_s : WALL, r->known, &cred);
 	free(exact);
 	if (refusal !=
-		TURN_GRANTED) { // nothing of a failed attempt is left, but whether it was a guess
+		TURN_GRANTED) { // a failed attempt sets nothing except whether it was a guess
 		const struct turn_cred zero = {.guess = cred.guess};
 
 		assert_memory_equal(&cred, &zero, sizeof(cred));
@@ -181,7 +181,7 @@ static enum turn_refusal verify(const struct request *r)
 static const uint8_t list[8] = {0, 2, 0, 0, 0, 1, 0, 0}; // RFC 8489 14.11, 18.5.1: SHA-256, MD5
 static const uint8_t sha256[4] = {0, 2, 0, 0}, md5[4] = {0, 1, 0, 0};
 
-// A request of a name with a password, old style or as RFC 8489 has it.
+// A request with a name and a password, as RFC 5389 or RFC 8489 has it.
 static struct request request(const char *user, const char *password, bool modern)
 {
 	struct request r = {
@@ -232,7 +232,7 @@ static void test_user(void **state)
 		assert_int_equal(verify(&r), 0);
 		assert_cred(&r, modern ? STUN_ALG_SHA256 : STUN_ALG_MD5, "alice");
 		assert_int_equal(derivations, 0);
-		r.sha256 = !r.sha256; // either integrity goes with either key
+		r.sha256 = !r.sha256; // either integrity attribute works with either key
 		assert_int_equal(verify(&r), 0);
 		assert_cred(&r, modern ? STUN_ALG_SHA256 : STUN_ALG_MD5, "alice");
 
@@ -245,7 +245,7 @@ static void test_user(void **state)
 		r = request("", "pw", modern);
 		assert_int_equal(verify(&r), TURN_REFUSED_USER_UNKNOWN);
 		r = request("alice", "pw", modern);
-		r.key = request("onlymd5", "pw", modern).key; // another's
+		r.key = request("onlymd5", "pw", modern).key; // another user's
 		assert_int_equal(verify(&r), TURN_REFUSED_PASSWORD);
 	}
 }
@@ -297,7 +297,7 @@ static void test_userhash(void **state)
 			hash[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		}
 	}
-	// A USERHASH cannot tell a REST name: 401, and no work done.
+	// A USERHASH does not tell a REST name: 401, and nothing is derived.
 	r = rest_request("1800000000:bob", "north", true);
 	userhash_of(r.user, hash);
 	r.user = NULL;
@@ -315,8 +315,7 @@ static void test_realm(void **state)
 
 	for (size_t i = 0; i < sizeof(realms) / sizeof(realms[0]); i++) {
 		r.realm = realms[i];
-		assert_int_equal(
-			verify(&r), TURN_REFUSED_REALM); // signed with our realm all the same
+		assert_int_equal(verify(&r), TURN_REFUSED_REALM); // with our realm in the key
 		r.key = key_of(STUN_ALG_MD5, "alice", realms[i], "pw");
 		assert_int_equal(verify(&r), TURN_REFUSED_REALM);
 		r.key = key_of(STUN_ALG_MD5, "alice", REALM, "pw");
@@ -328,7 +327,7 @@ static void test_name_lengths(void **state)
 	char name[800];
 	struct request r;
 
-	// RFC 8489 14.3: up to 763 bytes are taken for what they are.
+	// RFC 8489 14.3: names of up to 763 bytes are valid.
 	for (size_t len = 750; len < 780; len++) {
 		memset(name, 'n', len);
 		name[len] = '\0';
@@ -336,7 +335,7 @@ static void test_name_lengths(void **state)
 		assert_int_equal(verify(&r),
 			len <= 763 ? TURN_REFUSED_USER_UNKNOWN : TURN_REFUSED_NAME_LONG);
 	}
-	memset(name, 'n', 763); // the longest is not cut: it verifies whole
+	memset(name, 'n', 763); // the longest is verified in full
 	memcpy(name, "1800000000:", 11);
 	name[763] = '\0';
 	r = rest_request(name, "north", true);
@@ -351,7 +350,7 @@ static void test_name_lengths(void **state)
 #define ALG(...) (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
 #define NONE NULL, 0
 
-// RFC 8489 9.2.4, third point, for requests that are signed right.
+// RFC 8489 9.2.4, third point, for correctly signed requests.
 static void test_bid_down(void **state)
 {
 	const struct {
@@ -365,11 +364,11 @@ static void test_bid_down(void **state)
 		{NONE, NONE, STUN_ALG_MD5, 0},
 		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(0, 2, 0, 0), STUN_ALG_SHA256, 0},
 		{ALG(0, 2, 0, 0, 0, 1, 0, 0), ALG(0, 1, 0, 0), STUN_ALG_MD5, 0},
-		// one of the pair
+		// one attribute of the two
 		{NONE, ALG(0, 2, 0, 0), STUN_ALG_SHA256, TURN_REFUSED_ALGORITHMS},
 		{NONE, ALG(0, 1, 0, 0), STUN_ALG_MD5, TURN_REFUSED_ALGORITHMS},
 		{ALG(0, 2, 0, 0, 0, 1, 0, 0), NONE, STUN_ALG_MD5, TURN_REFUSED_ALGORITHMS},
-		// another list than we sent: SHA-256 taken out, the order turned, more, less
+		// not the list that we sent: without SHA-256, in another order, longer, shorter
 		{ALG(0, 1, 0, 0), ALG(0, 1, 0, 0), STUN_ALG_MD5, TURN_REFUSED_ALGORITHMS},
 		{ALG(0, 2, 0, 0), ALG(0, 2, 0, 0), STUN_ALG_SHA256, TURN_REFUSED_ALGORITHMS},
 		{ALG(0, 1, 0, 0, 0, 2, 0, 0), ALG(0, 1, 0, 0), STUN_ALG_MD5,
@@ -413,7 +412,7 @@ static void test_bid_down(void **state)
 			assert_int_equal(verify(&r), t[i].refusal);
 			if (t[i].refusal == 0)
 				assert_cred(&r, t[i].alg, "alice");
-			r.user = "nobody"; // comes before the name in the order of the text
+			r.user = "nobody"; // the RFC checks this before the name
 			assert_int_equal(verify(&r),
 				t[i].refusal == 0 ? TURN_REFUSED_USER_UNKNOWN
 						  : TURN_REFUSED_ALGORITHMS);
@@ -421,7 +420,7 @@ static void test_bid_down(void **state)
 	}
 }
 
-// The key is the one of the chosen algorithm, not whichever fits.
+// The chosen algorithm decides on the key, not the one that happens to match.
 static void test_wrong_algorithm(void **state)
 {
 	struct request r = request("alice", "pw", true);
@@ -454,7 +453,7 @@ static void test_rest(void **state)
 			assert_int_equal(verify(&r), 0);
 			assert_cred(&r, modern ? STUN_ALG_SHA256 : STUN_ALG_MD5, names[i]);
 			assert_int_equal(derivations, 2);
-			r = rest_request(names[i], "west", modern); // not a secret of ours
+			r = rest_request(names[i], "west", modern); // not one of our secrets
 			assert_int_equal(verify(&r), TURN_REFUSED_REST_PASSWORD);
 			assert_int_equal(derivations, 2);
 		}
@@ -478,8 +477,7 @@ static void test_rest_expired(void **state)
 	assert_int_equal(derivations, 0);
 }
 
-// Past its time a name makes no allocation. What else it asks for is judged by the password, and
-// counts as a try.
+// An expired name makes no allocation. Other requests with it are judged as attempts.
 static void test_rest_past(void **state)
 {
 	struct request r = rest_request("1700000000:bob", "south", false);
@@ -500,7 +498,7 @@ static void test_rest_past(void **state)
 	policy->rest_expiry = TURN_REST_IGNORED;
 }
 
-// What is not a number of seconds is not a REST name, whoever signs it.
+// A name without a number of seconds is no REST name, whatever signs it.
 static void test_rest_malformed(void **state)
 {
 	static const char *const names[] = {"", ":", "bob", "0x6b49d200:bob", "1.8e9:bob",
@@ -527,7 +525,7 @@ static void test_no_secrets(void **state)
 	assert_int_equal(derivations, 0);
 	r = rest_request("1800000000:bob", "", false);
 	assert_int_equal(verify_with(p, &r), TURN_REFUSED_USER_UNKNOWN);
-	// All secrets withdrawn: an allocation made with one of them does not help.
+	// All secrets are withdrawn: an allocation that was made with one of them does not help.
 	r = rest_request("1800000000:bob", "north", false);
 	assert_int_equal(verify(&r), 0);
 	known = cred;
@@ -538,7 +536,7 @@ static void test_no_secrets(void **state)
 	turn_policy_free(p);
 }
 
-// A configured user with a name like that is what the configuration says, not what a secret says.
+// A configured user whose name looks like a REST name keeps its password.
 static void test_shadowed(void **state)
 {
 	struct request r = request("1800000000:static", "own", false);
@@ -566,11 +564,11 @@ static void test_known(void **state)
 		known = cred;
 		r.known = &known;
 		assert_int_equal(verify(&r), 0);
-		assert_int_equal(derivations, 0); // that is what it is for
+		assert_int_equal(derivations, 0); // the allocation's credentials save it
 		assert_cred(&r, modern ? STUN_ALG_SHA256 : STUN_ALG_MD5, "1800000000:bob");
 		r.wall_s = 1800000000;
 		assert_int_equal(verify(&r), 0);
-		r.wall_s = 1800000001; // an Allocate that is sent again
+		r.wall_s = 1800000001; // a retransmitted Allocate
 		assert_int_equal(verify(&r), 0);
 		assert_int_equal(derivations, 0);
 		policy->rest_expiry = TURN_REST_REFRESH_REFUSED;
@@ -579,7 +577,7 @@ static void test_known(void **state)
 		assert_int_equal(derivations, 0);
 		policy->rest_expiry = TURN_REST_IGNORED;
 
-		// A new password of the same name (a secret was added), and a wrong one.
+		// A new password of the name (a secret was added), and a wrong password.
 		r = rest_request("1800000000:bob", "north", modern);
 		r.known = &known;
 		assert_int_equal(verify(&r), 0);
@@ -590,15 +588,15 @@ static void test_known(void **state)
 		assert_int_equal(verify(&r), TURN_REFUSED_REST_PASSWORD);
 		assert_int_equal(derivations, 2);
 
-		// The same name with the other algorithm has another key.
+		// With the other algorithm the name has another key.
 		r = rest_request("1800000000:bob", "south", !modern);
 		r.known = &known;
 		assert_int_equal(verify(&r), 0);
 		assert_int_equal(derivations, 2);
 		assert_cred(&r, modern ? STUN_ALG_MD5 : STUN_ALG_SHA256, "1800000000:bob");
 	}
-	// Somebody else's allocation lends nobody its key: neither to a name it does not belong
-	// to, nor to one without a secret.
+	// Another user's allocation lends its key to no request: neither to a name that it does not
+	// belong to, nor to one without a secret.
 	kept = known;
 	for (int i = 0; i < 2; i++) {
 		struct request r = request(i == 0 ? "1800000000:eve" : "alice", "whatever",
@@ -610,7 +608,7 @@ static void test_known(void **state)
 			verify(&r), i == 0 ? TURN_REFUSED_REST_PASSWORD : TURN_REFUSED_PASSWORD);
 	}
 	assert_memory_equal(&known, &kept, sizeof(known));
-	// Nor does its password prolong itself: signed with it, but under a name that ends later.
+	// Nor does its password prolong its own time: here it signs a name that expires later.
 	for (int modern = 0; modern < 2; modern++) {
 		char password[STUN_REST_PASSWORD_SIZE];
 		struct request r;
@@ -620,7 +618,7 @@ static void test_known(void **state)
 		r.known = &known;
 		assert_int_equal(verify(&r), TURN_REFUSED_REST_PASSWORD);
 	}
-	// A configured user needs no help and takes none.
+	// A configured user does not need the allocation's credentials.
 	struct request r = request("alice", "pw", true);
 	r.known = &known;
 	assert_int_equal(verify(&r), 0);
@@ -640,7 +638,7 @@ static void assert_quota_ident(const char *name)
 	assert_memory_equal(ident, userhash, TURN_IDENT_LEN);
 }
 
-// New credentials of one id count for the same person; configured users for themselves.
+// New credentials of one id count for one user. Configured users count for themselves.
 static void test_quota_ident(void **state)
 {
 	static const struct {
@@ -663,7 +661,7 @@ static void test_quota_ident(void **state)
 	r = request("alice", "pw", false);
 	assert_int_equal(verify(&r), 0);
 	assert_quota_ident("alice");
-	r = request("1800000000:static", "own", false); // the colon means nothing here
+	r = request("1800000000:static", "own", false); // the colon has no meaning here
 	assert_int_equal(verify(&r), 0);
 	assert_quota_ident("1800000000:static");
 	r = request("alice", "pw", false);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients dealt over shards by their hash: each burst is sorted by whose they are, none is lost or
-// moved past another, and what the hash decides first does not crowd the tables that it indexes.
+// Clients distributed over shards by their hash: each burst is sorted by home, no datagram is lost
+// or overtakes another, and the bits of the hash that choose the home do not crowd the tables that
+// it indexes.
 #include <stdlib.h>
 
 #include "turn_fixture.h"
@@ -15,7 +16,7 @@ static struct hash_key random_key(struct test_rand *r)
 	return key;
 }
 
-// A view as accept makes it: of a client, or of a peer without an allocation.
+// A view as accept makes it: for a client, or for a peer without an allocation.
 static void random_view(struct test_rand *r, const struct fixture *f, struct turn_view *v)
 {
 	static const uint8_t data[4] = {0x40};
@@ -33,7 +34,7 @@ static void random_view(struct test_rand *r, const struct fixture *f, struct tur
 		v->slot = (uint32_t)test_rand_below(r, 256);
 }
 
-// What the burst's lists have to be, from the definition.
+// The expected lists of the burst, from the definition.
 static void check_sorted(const struct turn_burst *b, const struct hash_key *key, uint8_t worker)
 {
 	unsigned int nb[2] = {0, 0}, away = 0;
@@ -79,11 +80,11 @@ static void test_sorted(void **state)
 		check_sorted(&f.burst, &key, 0);
 		away += f.burst.nb_elsewhere;
 	}
-	assert_in_range(away, bursts, bursts * TURN_BURST); // of both there were many
+	assert_in_range(away, bursts, bursts * TURN_BURST); // both cases were frequent
 	fixture_close(&f);
 }
 
-// Every home gets its part, to six standard deviations.
+// Every home gets its share, within six standard deviations.
 static void test_even(void **state)
 {
 	static const unsigned int homes[] = {2, 3, 7, 64};
@@ -104,7 +105,7 @@ static void test_even(void **state)
 	}
 }
 
-// A shard's table takes as many clients as it is made for, though all hash to one home.
+// A shard's table holds the number of clients it is made for, even if all hash to one home.
 static void test_room(void **state)
 {
 	static const unsigned int homes[] = {1, 2, 16, 64};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any relay port that is free serves any client, whichever workers the two belong to: few ports
-// with several workers, pairs, both families, ports for TCP; media both ways; a restart. What one
-// user can take of a worker, and that nobody else is refused for it.
+// Any free relay port serves any client, whichever workers own the two: few ports with several
+// workers, pairs, both families, ports for TCP, media in both directions, a restart. The share of a
+// worker that one user can take, and that no other user is refused for it.
 #include "relayed/relay_map.h"
 #include "restart_world.h"
 
@@ -13,7 +13,7 @@
 static struct restart r;
 static struct turn_config config;
 static struct fixture_client client[CLIENTS];
-static uint16_t next_port; // of clients
+static uint16_t next_port; // of the clients
 
 static void open(unsigned int workers, uint16_t nb_ports)
 {
@@ -36,7 +36,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-// A client of a user whose home is a worker; any when that is -1.
+// A client of a user whose home is the given worker, or any worker if home is -1.
 static struct fixture_client client_of(const char *user, int home)
 {
 	struct fixture_client c;
@@ -58,7 +58,7 @@ static struct fixture *begin(const struct fixture_client *c)
 	return f;
 }
 
-// Sends the Allocate begun at a client's home. The answer's code.
+// Sends the prepared Allocate to the client's home. Returns the code of the answer.
 static unsigned int finish(struct fixture_client *c)
 {
 	struct fixture *f;
@@ -108,8 +108,8 @@ static uint64_t allocations_of(const struct turn_stats *s)
 
 // --- media ---------------------------------------------------------------------------------------
 
-// Binds a channel, and relays through it both ways: what the client sends comes to its home first,
-// what the peer sends to the worker that owns the port.
+// Binds a channel, and relays through it in both directions: the client's data comes to its home
+// first, the peer's data to the worker that owns the port.
 static void assert_relays(struct fixture_client *c)
 {
 	const struct endpoint peer = fixture_endpoint("10.98.0.1", 7000);
@@ -135,7 +135,7 @@ static void assert_relays(struct fixture_client *c)
 // --- few ports -----------------------------------------------------------------------------------
 
 // All ports of a small range are given out, to clients of one home or of any; then 508. Each can be
-// used, and given back.
+// used and returned.
 static void serve_all(unsigned int workers, uint16_t ports, int home)
 {
 	const unsigned int one = ports / 2u;
@@ -172,12 +172,12 @@ static void test_few_ports(void **state)
 		serve_all(4, 41, home);
 		serve_all(4, 16, home);
 		serve_all(3, 5, home);
-		serve_all(4, 1, home); // three workers have none at all
+		serve_all(4, 1, home); // three workers have no port at all
 	}
 	open(1, 1);
 }
 
-// A family that the box does not have is another matter.
+// A family that the box does not have is refused with another code.
 static void test_family(void **state)
 {
 	struct fixture_client c;
@@ -205,7 +205,7 @@ static unsigned int allocate_even(struct fixture_client *c, uint8_t reserve)
 	return finish(c);
 }
 
-// Every even port, and every pair, is found wherever it is; the token leads to its port.
+// Every even port and every pair is found on whichever worker it is. The token leads to its port.
 static void test_pairs(void **state)
 {
 	struct fixture_client second;
@@ -231,7 +231,7 @@ static void test_pairs(void **state)
 	assert_int_equal(allocate_even(&second, 0), 508);
 }
 
-// Seven even ports are taken. The eighth is another worker's, beside odd ones of all workers.
+// Seven even ports are taken. The eighth belongs to another worker, and all workers have odd ones.
 static void test_even(void **state)
 {
 	struct fixture_client c;
@@ -267,13 +267,13 @@ static unsigned int addresses(const struct fixture *f)
 	return n;
 }
 
-// As long as a worker has both, a client gets both; then what there is.
+// While a worker has both families, a client gets both; then it gets the one that is left.
 static void test_dual(void **state)
 {
 	struct fixture_client c;
 	struct fixture *f;
 
-	open(4, 8); // two of each family a worker
+	open(4, 8); // two of each family on each worker
 	for (unsigned int i = 0; i < 3; i++) {
 		c = client_of("ivan", 1);
 		stun_put_u32(&begin(&c)->w, STUN_REQUESTED_ADDRESS_FAMILY, 2u << 24);
@@ -300,7 +300,7 @@ static void test_dual(void **state)
 
 // --- what crosses --------------------------------------------------------------------------------
 
-// Lets an Allocate go as far as the worker that the home of its client has chosen.
+// Lets an Allocate reach the worker that the client's home has chosen.
 static struct fixture *send_first(struct fixture_client *c, struct fixture **home)
 {
 	*home = begin(c);
@@ -310,7 +310,7 @@ static struct fixture *send_first(struct fixture_client *c, struct fixture **hom
 	return &r.worker[(*home)->burst.plan.flow];
 }
 
-// Takes all ports of a worker for clients of its own.
+// Takes all ports of a worker for its own clients.
 static void fill(unsigned int worker)
 {
 	struct fixture_client c;
@@ -321,15 +321,15 @@ static void fill(unsigned int worker)
 	} while (restart_owner(&r, &c.relay)->params.worker == worker);
 }
 
-// The last port of the worker that was chosen is gone when the request arrives. It goes back, and
-// to another one.
+// The last port of the chosen worker is taken before the request arrives. The request goes back to
+// the home, which chooses another worker.
 static void test_given_back(void **state)
 {
 	struct fixture_client c, more;
 	struct fixture *home, *chosen;
 
 	open(4, 16);
-	for (unsigned int i = 0; i < 4; i++) { // the home has none left
+	for (unsigned int i = 0; i < 4; i++) { // the home has no ports left
 		more = client_of("ivan", 0);
 		assert_int_equal(allocate(&more), 0);
 	}
@@ -345,7 +345,7 @@ static void test_given_back(void **state)
 	assert_int_equal(refresh(&c, 0), 0);
 }
 
-// Where nobody has a port by then, the client is told so, and no redirect is left.
+// If no worker has a port by then, the client gets an error, and no redirect remains.
 static void test_given_back_in_vain(void **state)
 {
 	struct fixture_client c, more;
@@ -370,7 +370,7 @@ static void test_given_back_in_vain(void **state)
 	assert_int_equal(total(redirects_of), 3);
 }
 
-// A request that is sent again finds the allocation that the first one has made.
+// A retransmitted request finds the allocation that the first one has made.
 static void test_sent_again(void **state)
 {
 	struct fixture_client c;
@@ -391,7 +391,7 @@ static void test_sent_again(void **state)
 	assert_int_equal(total(allocations_of), 1);
 }
 
-// The process dies; the next one leads clients to where their ports are.
+// The process dies. Its successor leads clients to the workers of their ports.
 static void test_restart(void **state)
 {
 	open(4, 16);
@@ -433,7 +433,7 @@ static void test_lost(void **state)
 
 // --- shared ports --------------------------------------------------------------------------------
 
-// Places are a worker's, too.
+// Places on shared ports belong to workers, too.
 static void test_shared(void **state)
 {
 	struct fixture_client c;
@@ -483,7 +483,7 @@ static void test_tcp_ports(void **state)
 	assert_int_equal(allocate_tcp(&c), 508);
 }
 
-// One user takes no more than a part of them, however many he asks for (limits.pool.per-user).
+// One user takes at most a share of them, whatever number they ask for (limits.pool.per-user).
 static void test_tcp_share(void **state)
 {
 	unsigned int of_ivan = 0, of_eve = 0;
@@ -495,7 +495,7 @@ static void test_tcp_share(void **state)
 		c = client_of("ivan", -1);
 		of_ivan += allocate_tcp(&c) == 0;
 	}
-	assert_int_equal(of_ivan, 24); // a quarter of 50, of each worker
+	assert_int_equal(of_ivan, 24); // a quarter of 50, on each worker
 	assert_int_equal(allocate_tcp(&c), 486);
 	for (unsigned int i = 0; i < 24; i++) {
 		c = client_of("eve", -1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Own addresses that the network translates 1:1: clients are told the public form wherever an own
-// address stands in a message, and may use either form for a peer (RFC 8656 sections 7.3, 11).
+// Own addresses that the network translates 1:1: clients see the public form wherever a message has
+// an own address, and may use either form for a peer (RFC 8656 sections 7.3, 11).
 #include "addr_text.h"
 #include "stun.h"
 #include "turn_fixture.h"
@@ -9,8 +9,8 @@ static struct fixture f;
 static struct turn_local local[3];
 static struct fixture_client ivan, eve;
 
-// The usual box behind a translator: relay addresses 10.99.0.1 and fd99::1, and 10.99.0.2 without a
-// relay.
+// The usual box behind a translator: relay addresses 10.99.0.1 and fd99::1, and 10.99.0.2, which is
+// no relay address.
 static struct turn_config behind_translator(void)
 {
 	struct turn_config c = fixture_config();
@@ -51,13 +51,13 @@ static int teardown(void **state)
 	return 0;
 }
 
-// The relayed transport address of a client as it is inside.
+// The relayed transport address of a client, in its inside form.
 static struct endpoint own_relay(const struct fixture_client *c)
 {
 	return (struct endpoint){addr_text("10.99.0.1"), c->relay.port};
 }
 
-// A datagram that one client has sent to the relayed transport address of another, in process.
+// A datagram that one client sends to the relayed transport address of another, inside the process.
 static const struct turn_plan *across(
 	const struct fixture_client *sender, const struct fixture_client *receiver)
 {
@@ -85,7 +85,7 @@ static void relayed_address_is_told_in_its_public_form(void **state)
 	assert_int_equal(fixture_code(&f), 0);
 	again = fixture_answer_addr(&f, STUN_XOR_RELAYED_ADDRESS);
 	assert_true(endpoint_eq(&again, &eve.relay));
-	// the mapped address is the client's, not ours
+	// the mapped address is the client's, not one of our addresses
 	again = fixture_answer_addr(&f, STUN_XOR_MAPPED_ADDRESS);
 	assert_true(endpoint_eq(&again, &eve.endpoint));
 }
@@ -111,7 +111,8 @@ static void an_address_without_a_public_one_is_told_as_it_is(void **state)
 	assert_addr(&ivan.relay.addr, "10.99.0.1");
 }
 
-// What leaves has the own address as its source, whichever form the client has used for its peer.
+// Datagrams leave with the own address as their source, whichever form the client has used for its
+// peer.
 static void packets_have_the_own_address(void **state)
 {
 	struct turn_path path;
@@ -155,7 +156,7 @@ static void data_of_another_client_names_its_public_address(void **state)
 	plan = across(&eve, &ivan);
 	assert_int_equal(plan->verdict, TURN_RELAY);
 	assert_int_equal(plan->front_len, 36);
-	// the front lacks the data: its length counts it already
+	// the front does not contain the data, but its length counts it
 	memcpy(f.burst.side.front + 36, "hello\0\0\0", 8);
 	assert_int_equal(stun_parse(f.burst.side.front, 44, &m), 0);
 	assert_true(stun_decode_xor_addr(
@@ -171,7 +172,7 @@ static void assert_reason(const char *text)
 }
 
 // RFC 8656 section 12.2: a peer has one channel, and both forms are one peer. A client need not
-// know the latter: a 400 would tell it to start afresh (12.3).
+// know the latter: a 400 would tell it to start over (12.3).
 static void both_forms_are_one_peer_to_channels(void **state)
 {
 	const char *const form[] = {"203.0.113.1", "10.99.0.1"};
@@ -183,7 +184,7 @@ static void both_forms_are_one_peer_to_channels(void **state)
 		assert_int_equal(fixture_bind(&f, &ivan, 0x4001, second, eve.relay.port), 508);
 		assert_reason("Peer Has A Channel By Another Of Its Addresses");
 		assert_int_equal(fixture_stats(&f).channels, 1);
-		// its data is welcome all the same, and answers come by the channel
+		// its data is accepted nevertheless, and the answers use the channel
 		assert_int_equal(fixture_permit(&f, &ivan, second), 0);
 		assert_int_equal(fixture_drop(send_to(second, eve.relay.port)), TURN_OK);
 		assert_int_equal(across(&eve, &ivan)->channel, 0x4000);
@@ -193,7 +194,7 @@ static void both_forms_are_one_peer_to_channels(void **state)
 	}
 }
 
-// What a client can see in its own requests is its own mistake.
+// A clash that a client can see in its own requests is the client's mistake.
 static void a_clash_in_the_clients_own_words_is_400(void **state)
 {
 	const char *const form[] = {"203.0.113.1", "10.99.0.1"};
@@ -207,10 +208,10 @@ static void a_clash_in_the_clients_own_words_is_400(void **state)
 		assert_reason("Bad Request");
 		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, bound, port ^ 2), 400);
 		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, second, port ^ 2), 400);
-		// the number and the peer each have another partner
+		// the number is bound to another peer, and the peer to another number
 		assert_int_equal(fixture_bind(&f, &ivan, 0x4002, "10.99.0.9", 7000), 0);
 		assert_int_equal(fixture_bind(&f, &ivan, 0x4002, second, port), 400);
-		// the channel goes by the form in which it was renewed
+		// the channel uses the form in which it was renewed
 		assert_int_equal(fixture_bind(&f, &ivan, 0x4000, second, port), 0);
 		assert_int_equal(fixture_bind(&f, &ivan, 0x4001, second, port), 400);
 		assert_int_equal(fixture_bind(&f, &ivan, 0x4001, bound, port), 508);
@@ -219,7 +220,7 @@ static void a_clash_in_the_clients_own_words_is_400(void **state)
 	}
 }
 
-// A record that is used again has forgotten the form of the peer before.
+// A reused record does not keep the form of its earlier peer.
 static void a_new_channel_has_its_own_form(void **state)
 {
 	const uint16_t port = eve.relay.port;
@@ -260,7 +261,7 @@ static void public_address_is_no_peer_behind_nat64(void **state)
 	assert_int_equal(fixture_permit(&f, &six, "2001:db8:64::203.0.113.2"), 403);
 }
 
-// The rules for peers name others; peers.hairpin alone decides on addresses of ours.
+// The rules for peers are about other hosts; peers.hairpin alone decides on our own addresses.
 static void hairpin_alone_decides_on_either_form(void **state)
 {
 	struct prefix denied[] = {{.addr = addr_text("203.0.113.0"), .len = 96 + 24}};
@@ -279,7 +280,7 @@ static void hairpin_alone_decides_on_either_form(void **state)
 	}
 }
 
-// A line would vouch for a packet from a port with such a source, which nobody else may have.
+// A line would accept datagrams from such a source without a check, but no other host may have it.
 static void no_line_has_a_public_address(void **state)
 {
 	const struct addr inside = addr_text("10.99.0.1"), public = addr_text("203.0.113.1");
@@ -295,7 +296,7 @@ static void no_line_has_a_public_address(void **state)
 	}
 }
 
-// What a shard takes does not depend on it: a reload may bring the first external address.
+// The memory of a shard does not depend on it: a reload may bring the first external address.
 static void a_shard_has_room_for_the_first_form(void **state)
 {
 	const struct turn_config external = behind_translator(), without = fixture_config();

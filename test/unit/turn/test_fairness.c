@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One user against all others, over what a shard has for all: permissions, channels, and the pools
-// that they come from.
+// One user against all others, over the resources that a shard shares: permissions, channels, and
+// the pools that hold them.
 #include "turn_fixture.h"
 
 #include <stdio.h>
 
 #define GREEDY 9 // allocations of the greedy user
 #define PORTS 8 // shared ones
-#define EACH 256 // permissions and channels that each may have
+#define EACH 256 // permissions and channels that each allocation may have
 
 static struct fixture f;
 static struct fixture_client eve[GREEDY];
@@ -51,7 +51,7 @@ static unsigned int permit_nth(struct fixture_client *c, unsigned int n)
 	return fixture_permit(&f, c, peer);
 }
 
-// All that eve's allocations can get; how many that were.
+// Takes the maximum for all of eve's allocations. Returns the number taken.
 static unsigned int grab(unsigned int (*one)(struct fixture_client *c, unsigned int n))
 {
 	unsigned int got = 0;
@@ -67,7 +67,7 @@ static unsigned int grab(unsigned int (*one)(struct fixture_client *c, unsigned 
 	return got;
 }
 
-// Everybody else: every allocation that can still be made gets two permissions and a channel.
+// Every other user: every allocation that can still be made gets two permissions and a channel.
 static unsigned int others_get_theirs(void)
 {
 	unsigned int n = 0;
@@ -90,7 +90,7 @@ static void a_greedy_user_takes_nobodys_channels(void **state)
 
 	open_world(&c);
 	got = grab(bind_nth);
-	// one of each allocation, and a quarter of those beyond
+	// one for each allocation, and a quarter of the rest of the pool
 	assert_int_equal(got, GREEDY + pools().channels / 4);
 	assert_int_equal(fixture_stats(&f).channels, got);
 	assert_int_equal(fixture_stats(&f).pool_refused, GREEDY * EACH - got);
@@ -111,8 +111,8 @@ static void a_greedy_user_takes_nobodys_permissions(void **state)
 	fixture_close(&f);
 }
 
-// Several greedy users together have all of the pool, to the last one, and still nothing of what
-// others are sure of.
+// Several greedy users together take the whole shared part of the pool, and still nothing that is
+// guaranteed to others.
 static void the_pool_is_used_to_the_last_one(void **state)
 {
 	struct turn_config c = config();
@@ -128,14 +128,14 @@ static void the_pool_is_used_to_the_last_one(void **state)
 	assert_int_equal(n, 2 + 8);
 	assert_int_equal(grab(permit_nth), 2 * GREEDY + 12); // renewals need no room
 	assert_int_equal(fixture_stats(&f).permissions, 2 * GREEDY + 2 + 20);
-	// a CreatePermission is atomic: three at once where two are left get none
+	// a CreatePermission is atomic: three at once fail where two are left
 	assert_int_equal(fixture_refresh(&f, &eve[GREEDY - 1], 0), 0);
 	fixture_advance(&f, 1);
 	assert_int_equal(others_get_theirs(), 1088 - GREEDY);
 	fixture_close(&f);
 }
 
-// With one user, and nobody else who could come, there is nobody to protect.
+// With a single user, and no other who could come, no user needs protection.
 static void the_only_user_has_all(void **state)
 {
 	struct turn_config c = config();
@@ -149,7 +149,7 @@ static void the_only_user_has_all(void **state)
 	fixture_close(&f);
 }
 
-// What ends is there again: the shares are given back with permissions, channels and allocations.
+// Shares are returned with permissions, channels and allocations that end.
 static void shares_come_back(void **state)
 {
 	struct turn_config c = config();
@@ -172,8 +172,8 @@ static void shares_come_back(void **state)
 	fixture_close(&f);
 }
 
-// Who has an allocation on every shared address does not get one peer's transport address on all of
-// them: so others can reach a conference server, too.
+// A user with an allocation on every shared address cannot register one peer's transport address on
+// all of them, so that others reach a conference server, too.
 static void a_peer_is_not_one_users_alone(void **state)
 {
 	struct turn_config c = fixture_config();
@@ -204,14 +204,14 @@ static void a_peer_is_not_one_users_alone(void **state)
 	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &peer);
 	stun_put(&f.w, STUN_DATA_ATTR, "x", 1);
 	assert_int_equal(fixture_send(&f, &hog[PORTS - 1])->reason, TURN_DROP_SHARED_SHARE);
-	// others have the other half, however many allocations the hog has
+	// the other half is left to others, however many allocations the greedy user has
 	for (unsigned int i = 0; i < PORTS / 2; i++) {
 		struct fixture_client rival = fixture_client("198.51.100.9", (uint16_t)(1 + i));
 
 		assert_int_equal(fixture_allocate(&f, &rival, 4), 0);
 		assert_int_equal(fixture_bind(&f, &rival, 0x4000, "10.99.0.9", 7000), 0);
 	}
-	// what it gives back it may have again, and another port of that peer is another one
+	// a released address can be taken again, and another port of that peer counts separately
 	for (unsigned int i = 0; bound == PORTS / 2 && i < PORTS; i++)
 		if (fixture_bind(&f, &hog[i], 0x4000, "10.99.0.9", 7000) == 0) { // a renewal
 			assert_int_equal(fixture_refresh(&f, &hog[i], 0), 0);

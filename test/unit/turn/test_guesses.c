@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Guesses at passwords beside clients that know theirs: who has signed well is served whatever
-// others of his address, or of his name, get wrong; and who guesses is bounded by address, by
+// Password guesses next to clients that know their password: correctly signed requests are served,
+// whatever others with that address or that name get wrong. Guesses are limited by address, by
 // network and by name.
 #include "turn_fixture.h"
 
@@ -19,7 +19,7 @@ static int setup(void **state)
 	return 0;
 }
 
-// A client that has its challenge: what it asks next is judged by its password.
+// A client that has its challenge: its next request is judged by its password.
 static struct fixture_client challenged(const char *addr, uint16_t port)
 {
 	struct fixture_client c = fixture_client(addr, port);
@@ -32,7 +32,7 @@ static struct fixture_client challenged(const char *addr, uint16_t port)
 	return c;
 }
 
-// Asks once for an allocation. True when it was answered.
+// Asks once for an allocation. True if it was answered.
 static bool ask(struct fixture_client *c)
 {
 	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
@@ -46,8 +46,8 @@ static unsigned int failures(void)
 	return (unsigned int)fixture_stats(&f).auth_failures;
 }
 
-// An application with a wrong secret, and clients of another one, whose balancer gives all of them
-// one address.
+// An application with a wrong secret, and clients of another application; a load balancer gives all
+// of them one address.
 static void beside_a_wrong_secret(unsigned int tries_a_second)
 {
 	struct fixture_client wrong = challenged("198.51.100.7", 1000), good;
@@ -71,7 +71,7 @@ static void beside_a_wrong_secret(unsigned int tries_a_second)
 			good.password = password;
 			assert_true(ask(&good));
 			assert_int_equal(fixture_code(&f), 0);
-			good.user = "nobody"; // and gives it back
+			good.user = "nobody"; // and releases it
 			good.user = name;
 			assert_int_equal(fixture_refresh(&f, &good, 0), 0);
 		}
@@ -86,7 +86,7 @@ static void good_clients_beside_a_wrong_secret(void **state)
 	beside_a_wrong_secret(250);
 }
 
-// Who guesses at one name from one address gets no more of it than before.
+// Guesses at one name from one address have the same limit as before.
 static void an_address_has_its_guesses(void **state)
 {
 	struct fixture_client c = challenged("198.51.100.7", 1000);
@@ -100,7 +100,7 @@ static void an_address_has_its_guesses(void **state)
 	}
 	assert_in_range(answered, 250, 100 + 10 * 20 + 10 * 2 + 10);
 	assert_int_equal(failures(), answered);
-	// at many names it is bounded too
+	// guesses at many names are limited, too
 	for (unsigned int ms = 0; ms < 10000; ms++) {
 		char name[32];
 
@@ -112,7 +112,7 @@ static void an_address_has_its_guesses(void **state)
 	assert_in_range(answered, 2000, 8000);
 }
 
-// A site with 65,536 of /64 is a network.
+// A site with 65,536 prefixes of /64 is one network.
 static void a_network_has_its_guesses(void **state)
 {
 	unsigned int answered = 0, ms;
@@ -130,7 +130,7 @@ static void a_network_has_its_guesses(void **state)
 			fixture_advance(&f, 1);
 	}
 	assert_in_range(answered, 400 * 5, 2000 + 400 * 5 + 100);
-	// others are not concerned, in the name or in another, at new addresses
+	// others are not affected, with the name or another one, at new addresses
 	for (ms = 0; ms < 100; ms++) {
 		char addr[64];
 
@@ -144,9 +144,9 @@ static void a_network_has_its_guesses(void **state)
 	}
 }
 
-// From everywhere at once a name is guessed at as often as a name may be. Meanwhile its owner gets
-// on from where he has been of late, and keeps his allocation; from elsewhere he has to wait.
-// Nobody else notices.
+// Guesses at a name from many addresses at once are limited by the name's budget. Meanwhile the
+// name's owner is served at recently used addresses, and keeps the allocation; at other addresses
+// the owner has to wait. No other user is affected.
 static void a_name_has_its_guesses(void **state)
 {
 	struct fixture_client home = challenged("203.0.113.1", 1000), away, guesser;

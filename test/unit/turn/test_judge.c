@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What another policy does to allocations that live: those that break it end, the others do not
-// notice.
+// Effects of another policy on live allocations: those that violate it end, the others do not
+// change.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -33,7 +33,7 @@ static int teardown(void **state)
 	return rc;
 }
 
-// Gives the shard a policy of c, and has it judged to the end; returns how many have ended.
+// Gives the shard a policy of c and has all allocations judged. Returns the number that ended.
 static unsigned int reload(const struct turn_config *c, bool lower)
 {
 	unsigned int ended;
@@ -88,7 +88,7 @@ static void a_user_who_is_gone_ends(void **state)
 	assert_int_equal(fixture_event(&f, 0)->name_len, 3);
 	assert_memory_equal(fixture_event(&f, 0)->name, "eve", 3);
 	eve.nonce_len = 0;
-	assert_int_equal(fixture_refresh(&f, &eve, 600), 401); // nobody of that name
+	assert_int_equal(fixture_refresh(&f, &eve, 600), 401); // no user has that name
 	ivan.nonce_len = 0;
 	assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
 }
@@ -107,7 +107,7 @@ static void without_secrets_rest_users_end(void **state)
 	assert_int_equal(fixture_stats(&f).allocations, 1);
 }
 
-// It is found among any number of peers, wherever in the tree.
+// A denied peer is found among any number of peers, wherever it is in the tree.
 static void a_peer_who_is_denied_ends(void **state)
 {
 	struct fixture_client a = fixture_client("198.51.100.7", 5000);
@@ -161,7 +161,7 @@ static void a_lower_quota_ends_by_choice(void **state)
 	assert_int_equal(reload(&c, true), 0);
 }
 
-// Nine /64 of one /48 have one each, which is what each may have.
+// Nine /64 of one /48 have one allocation each, which is what each may have.
 static void a_lower_quota_is_of_a_network_too(void **state)
 {
 	struct turn_config c = f.config;
@@ -178,7 +178,7 @@ static void a_lower_quota_is_of_a_network_too(void **state)
 	assert_int_equal(fixture_stats(&f).allocations, 8);
 }
 
-// A call ends no more than its budget.
+// A call ends no more than its budget allows.
 static void a_call_does_bounded_work(void **state)
 {
 	struct turn_config c = f.config;
@@ -211,9 +211,9 @@ static void a_call_does_bounded_work(void **state)
 
 // --- how long it takes ---------------------------------------------------------------------------
 
-#define MANY 8000 // calls grow with them
+#define MANY 8000 // the number of calls grows with it
 #define CALLS (MANY / 100) // a call a millisecond: 100,000 within a second
-#define ROOM 768 // for events, at most, as a ring has
+#define ROOM 768 // for events; a ring has at most this
 
 static struct turn_user crowd[2] = {{.name = (char *)"ivan", .password = (char *)"pw"},
 	{.name = (char *)"eve", .password = (char *)"evil"}};
@@ -238,7 +238,7 @@ static int setup_many(void **state)
 	return 0;
 }
 
-// Calls until all are judged by a policy of c; *ended tells how many of them it has ended.
+// Calls until all are judged by a policy of c. *ended is the number of allocations that they ended.
 static unsigned int calls_of(const struct turn_config *c, bool lower, unsigned int *ended)
 {
 	struct turn_walk w = {0};
@@ -291,7 +291,7 @@ static void all_past_a_quota_end_within_a_second(void **state)
 	assert_int_equal(ended, MANY - 10);
 }
 
-// What has not changed costs nothing, and what nobody has broken little.
+// Unchanged rules cost nothing, and rules that no allocation violates cost little.
 static void what_is_the_same_is_not_judged(void **state)
 {
 	struct turn_config c = f.config;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Another address in the place of a relay address and of a listener's: what was on the old ones
-// ends, nothing else does, and the new one is as if it had been there from the start.
+// Another address replaces a relay address and a listener's address: allocations on the old one
+// end, nothing else ends, and the new one works as if it had been there from the start.
 #include "addr_text.h"
 #include "turn_fixture.h"
 #include "turn_leave.h"
 #include "turn_listing.h"
 
-#define V6 1 // relay address and listener of IPv6
+#define V6 1 // index of the IPv6 relay address and listener
 
 static struct fixture f;
 static struct addr relay[2];
@@ -61,7 +61,7 @@ static void only_what_is_there_ends(void **state)
 	fixture_close(&f);
 }
 
-// The events of what has ended name the address that it was on.
+// The events of ended allocations name their old address.
 static void the_new_address_is_used(void **state)
 {
 	struct fixture_client old = fixture_client("2001:db8::8", 5000), c = old;
@@ -103,7 +103,7 @@ static void the_new_address_is_used(void **state)
 	fixture_close(&f);
 }
 
-// Realms have policies of their own, which know the addresses, too; users are in memory once.
+// Realms have their own policies, which know the addresses, too. Users are in memory once.
 static void realms_move_as_well(void **state)
 {
 	struct turn_user user = {.name = (char *)"eva", .password = (char *)"pw2"};
@@ -139,7 +139,7 @@ static void realms_move_as_well(void **state)
 	fixture_close(&f);
 }
 
-// One call is a part of a round, during which datagrams wait: it ends a part of many allocations.
+// A call is part of a round, during which datagrams wait. It ends only some of many allocations.
 static void a_call_is_bounded(void **state)
 {
 	const struct turn_leave relays = of_v6(true, false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long permissions and channels live where the configuration says so, and what the time in a
-// REST name means to the allocation that was made by it.
+// Configured lifetimes of permissions and channels, and the effect of a REST name's expiry on the
+// allocation made with it.
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #define CHANNEL 0x4000
 #define PEER "10.99.0.9"
 #define PEER_PORT 7000
-#define EXPIRES_S 500 // of the name, from the start on
+#define EXPIRES_S 500 // expiry of the name, after the start
 
 static struct fixture f;
 
@@ -40,7 +40,7 @@ static unsigned int from_peer(const struct fixture_client *c)
 	return fixture_drop(fixture_from_peer(&f, &c->relay, &peer, "x", 1));
 }
 
-// A ChannelBind's permission lives as long as the channel at least.
+// The permission of a ChannelBind lives at least as long as the channel.
 static void assert_lives(uint32_t permission_s, uint32_t channel_s)
 {
 	struct turn_config c = fixture_config();
@@ -50,7 +50,7 @@ static void assert_lives(uint32_t permission_s, uint32_t channel_s)
 	c.limits.channel_s = channel_s;
 	fixture_open(&f, &c, 1);
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
-	for (unsigned int round = 0; round < 2; round++) { // bound again it lives as long
+	for (unsigned int round = 0; round < 2; round++) { // bound again it lives just as long
 		ivan.nonce_len = 0;
 		assert_int_equal(fixture_bind(&f, &ivan, CHANNEL, PEER, PEER_PORT), 0);
 		wait_s(&ivan, channel_s - 1);
@@ -76,7 +76,7 @@ static void lives_as_long_as_configured(void **state)
 	assert_lives(7000, 7000);
 }
 
-// What has expired stays expired for hours. A line's times go round after 70 minutes.
+// Expired objects stay expired for hours. The times of a line wrap after 70 minutes.
 static void no_copy_comes_round(void **state)
 {
 	struct fixture_client ivan = fixture_open_ivan(&f);
@@ -97,8 +97,8 @@ static void no_copy_comes_round(void **state)
 	fixture_close(&f);
 }
 
-// aioice, older pjnath and others bind their channel anew after 500 seconds and refresh no
-// permission: whoever was bound is heard all the time, 11 minutes of an echo a second.
+// aioice, older pjnath and others bind their channel again after 500 seconds and refresh no
+// permission: data of the bound peer arrives throughout, 11 minutes of an echo a second.
 static void channels_alone_keep_a_call(void **state)
 {
 	struct fixture_client ivan = fixture_open_ivan(&f);
@@ -120,8 +120,8 @@ static void channels_alone_keep_a_call(void **state)
 	fixture_close(&f);
 }
 
-// A CreatePermission does not shorten what a ChannelBind has made, nor the other way round, and
-// each lengthens.
+// A CreatePermission does not shorten the permission of a ChannelBind, nor the reverse. Each can
+// lengthen it.
 static void the_longer_permission_counts(void **state)
 {
 	struct fixture_client ivan = fixture_open_ivan(&f);
@@ -143,7 +143,7 @@ static void the_longer_permission_counts(void **state)
 	fixture_close(&f);
 }
 
-// Without a word of the configuration a CreatePermission's is that of RFC 8656, 9.
+// Unless configured, the lifetime of a CreatePermission's permission is that of RFC 8656, 9.
 static void lives_as_the_rfc_says(void **state)
 {
 	struct fixture_client ivan = fixture_open_ivan(&f);
@@ -201,7 +201,7 @@ static void refresh_is_refused(void **state)
 	fixture_close(&f);
 }
 
-// Unless the configuration says otherwise a call goes on whose name has expired two seconds ago.
+// By default a call goes on although its name expired two seconds ago.
 static void calls_outlive_the_name(void **state)
 {
 	struct fixture_client n = open_rest(TURN_REST_IGNORED);
@@ -217,7 +217,7 @@ static void calls_outlive_the_name(void **state)
 	fixture_close(&f);
 }
 
-// Without an allocation such a name is good for nothing, and a wrong password is wrong.
+// Without an allocation an expired name is useless, and a wrong password is refused.
 static void an_expired_name_makes_nothing(void **state)
 {
 	struct fixture_client n = open_rest(TURN_REST_IGNORED);
@@ -233,8 +233,8 @@ static void an_expired_name_makes_nothing(void **state)
 	fixture_close(&f);
 }
 
-// The allocation goes on as long as it is refreshed, with all that it can ask for. No other is made
-// with the name, neither here nor by another client, and nobody else's password serves it.
+// The allocation lives while it is refreshed, and can be used in full. The name makes no further
+// allocation, neither here nor for another client, and another user's password is refused.
 static void expiry_is_ignored(void **state)
 {
 	struct fixture_client n = open_rest(TURN_REST_IGNORED), newcomer, wrong;
@@ -255,7 +255,7 @@ static void expiry_is_ignored(void **state)
 	newcomer.user = n.user;
 	newcomer.password = n.password;
 	assert_int_equal(fixture_allocate(&f, &newcomer, 4), 401);
-	// another name that has expired, on the same 5-tuple
+	// another expired name, on that 5-tuple
 	wrong = n;
 	wrong.nonce_len = 0;
 	wrong.user = "1700000001:ann";
@@ -267,7 +267,7 @@ static void expiry_is_ignored(void **state)
 	fixture_close(&f);
 }
 
-// No lifetime goes beyond the time, and the client is told so.
+// No lifetime exceeds the expiry. The client gets the shorter lifetime.
 static void session_ends(void **state)
 {
 	struct fixture_client n = open_rest(TURN_REST_ENDS), ivan;
@@ -282,7 +282,7 @@ static void session_ends(void **state)
 	assert_int_equal(fixture_stats(&f).allocations, 1);
 	assert_int_equal(fixture_refresh(&f, &n, 3600), 0);
 	assert_int_equal(n.lifetime_s, 1);
-	// a configured user's has no such end
+	// a configured user has no expiry
 	ivan = fixture_client("198.51.100.7", 5000);
 	assert_int_equal(fixture_allocate(&f, &ivan, 4), 0);
 	assert_int_equal(ivan.lifetime_s, 600);

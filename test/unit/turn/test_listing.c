@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an operator asks a shard: walks with filters, pages and budgets, all about one allocation,
-// and ending some.
+// Queries and orders of an operator to a shard: walks with filters, pages and budgets, details of
+// one allocation, and ending allocations.
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #include "turn_listing.h"
 
-#define MANY 1500 // more than a call looks at, twice
+#define MANY 1500 // more than two calls look at
 
 static struct fixture f;
 
@@ -43,7 +43,7 @@ static void allocate_many(void)
 		allocate(i % 3 == 0 ? "198.51.100.7" : "203.0.113.9", (uint16_t)(1000 + i));
 }
 
-// All rows of a walk, by calls that have room for max. Returns how many.
+// All rows of a walk, in calls with room for max rows each. Returns the number of rows.
 static unsigned int walk(
 	const struct turn_filter *filter, uint32_t skip, struct turn_info *out, unsigned int max)
 {
@@ -76,7 +76,7 @@ static void everything_once_by_any_page(void **state)
 		memset(all, 0, sizeof(all));
 		assert_int_equal(walk(&(struct turn_filter){0}, 0, all, pages[i]), MANY);
 		for (unsigned int k = 1; k < MANY; k++)
-			assert_true(all[k].id > all[k - 1].id); // by slot: each once
+			assert_true(all[k].id > all[k - 1].id); // by slot: each appears once
 	}
 }
 
@@ -105,7 +105,7 @@ static void skipping_is_by_what_the_filter_lets_through(void **state)
 	}
 }
 
-// RFC 8656 has no word for it: a call may take so long only as the budget says.
+// No RFC covers it: the budget bounds the time of a call.
 static void a_call_looks_at_512_at_most(void **state)
 {
 	const struct turn_filter none = {
@@ -120,7 +120,7 @@ static void a_call_looks_at_512_at_most(void **state)
 	assert_in_range(calls, MANY / TURN_WALK_BUDGET + 1, MANY / TURN_WALK_BUDGET + 2);
 }
 
-// A user is who a quota counts as one: of REST names the id, with any expiry.
+// A user is defined as for quotas: REST names count by their id, with any expiry.
 static void users_as_quota_counts_them(void **state)
 {
 	static const char *const names[] = {
@@ -142,12 +142,12 @@ static void users_as_quota_counts_them(void **state)
 		assert_int_equal(fixture_allocate(&f, &c, 4), 0);
 	}
 	filter = by_user("ivan");
-	assert_int_equal(walk(&filter, 0, rows, 8), 2); // the configured one, and by REST
+	assert_int_equal(walk(&filter, 0, rows, 8), 2); // the configured user and the REST user
 	assert_int_equal(rows[0].quota_user, rows[1].quota_user);
 	assert_int_equal(rows[0].rest + rows[1].rest, 1);
 	filter = by_user("olga");
 	assert_int_equal(walk(&filter, 0, rows, 8), 2);
-	filter = by_user("1799999999:olga"); // whatever the expiry
+	filter = by_user("1799999999:olga"); // with any expiry
 	assert_int_equal(walk(&filter, 0, rows, 8), 2);
 	filter = by_user("eve");
 	assert_int_equal(walk(&filter, 0, rows, 8), 1);
@@ -172,7 +172,7 @@ static void by_peer_id_and_two_at_once(void **state)
 	filter = (struct turn_filter){.wants = TURN_FILTER_ID, .id = id};
 	assert_int_equal(walk(&filter, 0, rows, 4), 1);
 	assert_int_equal(rows[0].id, id);
-	filter.id++; // what the slot will have next
+	filter.id++; // the id of the slot's next allocation
 	assert_int_equal(walk(&filter, 0, rows, 4), 0);
 	filter.id = UINT64_MAX;
 	assert_int_equal(walk(&filter, 0, rows, 4), 0);
@@ -182,7 +182,7 @@ static void by_peer_id_and_two_at_once(void **state)
 	assert_int_equal(walk(&filter, 0, rows, 4), 0);
 }
 
-// RFC 8656 9: a permission is of an address; 12: a channel is bound to address and port.
+// RFC 8656 9: a permission is for an address; 12: a channel is bound to address and port.
 static void by_peer_with_a_port(void **state)
 {
 	struct fixture_client a = allocate("198.51.100.7", 1), b = allocate("203.0.113.9", 2);
@@ -192,7 +192,7 @@ static void by_peer_with_a_port(void **state)
 	struct turn_walk w = {0};
 
 	assert_int_equal(fixture_permit(&f, &a, "10.99.0.9"), 0);
-	assert_int_equal(walk(&filter, 0, rows, 4), 0); // a permission knows no port
+	assert_int_equal(walk(&filter, 0, rows, 4), 0); // a permission has no port
 	assert_int_equal(fixture_bind(&f, &b, 0x4000, "10.99.0.9", 7000), 0);
 	assert_int_equal(walk(&filter, 0, rows, 4), 1);
 	assert_true(endpoint_eq(&rows[0].client, &b.endpoint));
@@ -243,8 +243,7 @@ static void all_about_one(void **state)
 	static struct turn_detail d;
 	static struct turn_info row;
 
-	fixture_advance(
-		&f, 5000000); // longer than 16 bits of ticks: a line keeps no more of the time
+	fixture_advance(&f, 5000000); // longer than 16 bits of ticks, the range of a line
 	fixture_expire(&f);
 	a = allocate("198.51.100.7", 1);
 	assert_int_equal(fixture_permit(&f, &a, "10.99.0.8"), 0);
@@ -319,7 +318,7 @@ static void a_call_ends_64_at_most(void **state)
 	assert_int_equal(turn_quota_total(f.quota), 0);
 }
 
-// What an allocation has costs as much as itself.
+// An object of an allocation costs as much as the allocation.
 static void permissions_count_in_a_kill(void **state)
 {
 	struct turn_walk w = {0};
@@ -336,7 +335,7 @@ static void permissions_count_in_a_kill(void **state)
 		}
 	}
 	n = turn_listing_kill(f.shard, &(struct turn_filter){0}, &w, UINT_MAX);
-	assert_in_range(n, 1, 7); // nine records each, of 64 a call
+	assert_in_range(n, 1, 7); // nine objects each, at most 64 a call
 	assert_int_equal(turn_listing_kill(f.shard, &(struct turn_filter){0}, &w, UINT_MAX), 8 - n);
 }
 

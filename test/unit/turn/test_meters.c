@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rates of relayed datagrams: how much passes in a second, whose limit what is more is counted for,
-// and that nobody else loses anything. The clock is the test's.
+// Rates of relayed datagrams: the amount that passes in a second, the limit that the rest is
+// counted for, and that no other user loses anything. The test has its own clock.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,13 +23,13 @@
 #define PEER_PORT 7000
 #define LONG_LEN 1000
 
-// One server with its workers, each with meters.
+// A server with its workers, each with meters.
 static struct world {
 	struct fixture fixtures[WORKERS];
 	struct turn_accounts *accounts;
 	void *mem[WORKERS];
 	unsigned int workers;
-	struct turn_policy *fresh; // of the last reload
+	struct turn_policy *fresh; // policy of the last reload
 } world;
 
 static void meters_give(unsigned int worker)
@@ -123,14 +123,14 @@ static void pass_ms(uint64_t ms)
 
 // --- how much passes -----------------------------------------------------------------------------
 
-// What load there is on each worker in a millisecond, and how long its datagrams are.
+// Load on each worker in each millisecond, and the length of its datagrams.
 struct load {
 	enum turn_rate_of scope;
 	struct turn_flow_rate rate;
 	unsigned int workers, offered[WORKERS], len;
 };
 
-// Offers the load for a second. Returns what has passed.
+// Offers the load for a second. Returns the traffic that passed.
 static void offer(const struct load *l, const uint32_t slot[], uint64_t *bytes, uint64_t *datagrams)
 {
 	*bytes = *datagrams = 0;
@@ -184,7 +184,7 @@ static void run_load(const struct load *l)
 	close_world(NULL);
 }
 
-// However a user's or a realm's datagrams fall on the workers, as many pass as are to.
+// However the datagrams of a user or realm are spread over the workers, the configured rate passes.
 static void test_second(void **state)
 {
 	static const struct load loads[] = {
@@ -210,7 +210,7 @@ static void test_second(void **state)
 	world.workers = 0;
 }
 
-// What is offered below the rate passes, all of it, on whichever workers it is.
+// Load below the rate passes completely, on whichever workers it is.
 static void test_below(void **state)
 {
 	static const struct load l = {TURN_RATE_USER, {.kbits = 16800}, 2, {1, 1}, 1000};
@@ -234,8 +234,8 @@ static void test_below(void **state)
 	}
 }
 
-// After a pause a burst passes at once, and not much more; one datagram passes a full bucket
-// whatever its length.
+// After a pause one burst passes at once, and not much more. A full bucket lets one datagram of any
+// length pass.
 static void test_burst(void **state)
 {
 	struct turn_rates rates = {.burst_ms = 200};
@@ -272,7 +272,7 @@ static void test_longer_than_burst(void **state)
 
 // --- whose limit it is ---------------------------------------------------------------------------
 
-// Each way has buckets of its own, and each owner a reason and a class of its own.
+// Each direction has its own buckets, and each scope its own drop reason and class.
 static void assert_whose(enum turn_rate_of scope, unsigned int drop, enum turn_loss loss)
 {
 	struct turn_rates rates = {.burst_ms = 100};
@@ -312,8 +312,8 @@ static void test_whose(void **state)
 	assert_string_equal(turn_loss_name(TURN_LOSS_USER), "user_rate");
 }
 
-// A user past his rate takes nothing of another's, nor of what the realm has: what a user's own
-// rate holds back is not counted for the realm.
+// A user over the limit takes nothing from another user or from the realm: datagrams that the
+// user's own rate drops are not counted for the realm.
 static void test_beside(void **state)
 {
 	struct turn_rates rates = {.burst_ms = 100};
@@ -344,7 +344,7 @@ static void test_beside(void **state)
 
 // --- all ways of a datagram ----------------------------------------------------------------------
 
-// Send and Data indications count as ChannelData does, by their data.
+// Send and Data indications count like ChannelData, by the length of their data.
 static void test_indications(void **state)
 {
 	struct turn_rates rates = {.burst_ms = 1000};
@@ -374,7 +374,7 @@ static void test_indications(void **state)
 	assert_int_equal(info_of(0, &c).usage.lost[TURN_LOSS_ALLOCATION] > 170, 1);
 }
 
-// What is dropped for another reason costs nothing: a stranger's datagrams take nobody's share.
+// Datagrams dropped for another reason cost nothing: a stranger's datagrams use no user's share.
 static void test_not_relayed(void **state)
 {
 	struct turn_rates rates = {.burst_ms = 1000};
@@ -426,8 +426,8 @@ static unsigned int in_a_second(const struct fixture_client *c)
 	return passed;
 }
 
-// Rates of live allocations change at once, lowered ones too: nothing drawn before is used up. With
-// none left everything passes, and limits come back.
+// Rates of live allocations change at once, lowered ones too: bytes drawn earlier are not used up.
+// Without limits everything passes, and limits can come back.
 static void test_reload(void **state)
 {
 	static const uint32_t datagrams[] = {0, 5000, 100, 10000, 0, 50};
@@ -443,7 +443,7 @@ static void test_reload(void **state)
 			memset(rates.flow, 0, sizeof(rates.flow));
 			rates.flow[scope][TURN_FROM_CLIENT].datagrams = datagrams[i];
 			reload(&rates);
-			in_a_second(&c); // what is due of before, and the burst
+			in_a_second(&c); // the rest of earlier credit, and the burst
 			if (datagrams[i] == 0)
 				assert_int_equal(in_a_second(&c), 20000);
 			else
@@ -453,8 +453,8 @@ static void test_reload(void **state)
 	assert_non_null(turn_shard_meters(world.fixtures[0].shard));
 }
 
-// Who ends an allocation and makes another has no new bucket of his user's, and a new one of the
-// allocation's.
+// A user who ends an allocation and makes another does not get a new bucket for the user, only one
+// for the allocation.
 static void test_again(void **state)
 {
 	struct turn_rates rates = {.burst_ms = 1000};
@@ -471,14 +471,13 @@ static void test_again(void **state)
 		for (unsigned int k = 0; k < 100; k++)
 			passed += to_peer(0, &c, 100) == TURN_OK;
 		assert_int_equal(fixture_refresh(f, &c, 0), 0);
-		assert_int_equal(f->shard->meters->head != 0, 1); // the party is free again
+		assert_int_equal(f->shard->meters->head != 0, 1); // the account can be reused
 	}
-	// 50 times 20 of their own, and 100 of the user, with what is drawn at once
+	// 50 times 20 of their own, and 100 of the user, with the credit drawn in advance
 	assert_in_range(passed, 100, 150);
 }
 
-// Accounts of more users than there is room for: those that nobody has open make room, oldest
-// first, and those that are open keep theirs.
+// More users than accounts: closed accounts are reused, oldest first. Open accounts are kept.
 static void test_accounts(void **state)
 {
 	static const struct hash_key key = {{1, 2, 3, 4}};
@@ -501,7 +500,7 @@ static void test_accounts(void **state)
 	assert_int_equal(accounts_due(a, account)[0][0], 77);
 	accounts_close(a, account);
 	accounts_close(a, account);
-	// closed, and still there: what it owes it goes on owing
+	// closed, but kept: its debt remains
 	assert_int_equal(accounts_open(a, mine), account);
 	assert_int_equal(accounts_due(a, account)[0][0], 77);
 	turn_accounts_free(a);

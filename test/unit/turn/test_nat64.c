@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers behind a NAT64 of the operator's: judged by the IPv4 address that theirs carries.
+// Peers behind the operator's NAT64 are judged by their embedded IPv4 address.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,8 +13,8 @@
 #include "test_rand.h"
 #include "auth/policy.h"
 
-// All that RFC 6052 has, one in what is denied, one in what is never reached; where its IPv4
-// address lies by figure 1 of the RFC, in bytes.
+// All prefix lengths of RFC 6052, one inside a denied prefix, one inside a prefix that is never
+// allowed. Positions of the IPv4 address are those of figure 1 of the RFC, in bytes.
 static const struct {
 	const char *prefix;
 	uint8_t offsets[4];
@@ -47,8 +47,8 @@ static struct addr nat64_encode(size_t i, const struct addr *v4)
 	return a;
 }
 
-// Who is refused by his IPv4 address is refused behind the translator, for the same reason; of the
-// others he is reached who is no address of ours.
+// A peer whose IPv4 address is refused is refused behind the translator, for that reason. All other
+// peers are reachable, except our own addresses.
 static void test_random(void **state)
 {
 	static const char *const near[] = {"10.99.0.0", "8.8.8.0", "127.0.0.0", "192.168.1.0",
@@ -72,7 +72,7 @@ static void test_random(void **state)
 		plain = policy_fixture_judge(p, v4);
 		a = nat64_encode(i % NB_NAT64, &v4);
 		if (i % NB_NAT64 < 5)
-			a.b[15] = (uint8_t)test_rand(&r); // behind it: nobody looks there
+			a.b[15] = (uint8_t)test_rand(&r); // after the IPv4 address: not examined
 		c = policy_fixture_judge(p, a);
 		assert_int_equal(c, plain == TURN_PEER_OWN ? TURN_PEER_NEVER : plain);
 		seen[c]++;
@@ -92,17 +92,17 @@ static void test_targets(void **state)
 		{"2a00:6400:808:808::", TURN_PEER_ALLOW}, {"2a00:6400:a00:1::", TURN_PEER_DENY},
 		{"2a00:6400:7f00:1::", TURN_PEER_NEVER},
 		{"2a00:6400:a63:3::", TURN_PEER_ALLOW}, // 10.99.0.3, which is allowed
-		{"2a00:6400:a63:1::", TURN_PEER_NEVER}, // ours: a way around through the translator
+		{"2a00:6400:a63:1::", TURN_PEER_NEVER}, // ours: a detour through the translator
 		{"2a00:6400:a63:2::", TURN_PEER_NEVER},
 		{"2a00:6400:a63:ff::", TURN_PEER_NEVER}, // broadcast
 		{"2a00:6400:a63:fe::", TURN_PEER_DENY}, // gateway
 		{"2a00:6400:808:808:100::", TURN_PEER_NEVER}, // bits 64 to 71 are zero
 		{"2a00:6401:108:808:8::", TURN_PEER_ALLOW}, {"2a00:6401:10a:0:1::", TURN_PEER_DENY},
 		{"64:ff9b:1::808:808", TURN_PEER_ALLOW}, {"64:ff9b:1::a00:1", TURN_PEER_DENY},
-		{"64:ff9b:1:1::808:808", TURN_PEER_NEVER}, // the next prefix is nobody's
+		{"64:ff9b:1:1::808:808", TURN_PEER_NEVER}, // the next prefix has no translator
 		{"fd00:64:1:108:8:808::", TURN_PEER_ALLOW}, // private, but a translator
 		{"fd00:64:1:208:8:808::", TURN_PEER_DENY},
-		{"2a00:6403:1:2:8:808:800:0", TURN_PEER_ALLOW}, // as any other
+		{"2a00:6403:1:2:8:808:800:0", TURN_PEER_ALLOW}, // like any other address
 	};
 	struct prefix list[NB_NAT64],
 		allow[] = {addr_text_prefix("::/0"), addr_text_prefix("10.99.0.0/24")};
@@ -120,7 +120,7 @@ static void test_targets(void **state)
 			fail_msg("%s: class %d, not %d", targets[i].addr, c, targets[i].expected);
 	}
 	turn_policy_free(p);
-	// the prefix being allowed opens nothing of IPv4; a deny of either kind holds
+	// an allow rule for the prefix opens no IPv4 address; deny rules of both families hold
 	b.c.allow = allow;
 	b.c.nb_allow = 2;
 	b.c.deny = deny;
@@ -132,7 +132,7 @@ static void test_targets(void **state)
 	assert_int_equal(
 		policy_fixture_judge(p, addr_text("2a00:6400:808:808::")), TURN_PEER_ALLOW);
 	turn_policy_free(p);
-	// of two prefixes, one in the other, the stricter word counts
+	// of two nested prefixes, the stricter rule counts
 	list[1] = addr_text_prefix("2a00:6400:808::/48");
 	p = policy_fixture_create(&b.c);
 	assert_int_equal(
@@ -142,7 +142,7 @@ static void test_targets(void **state)
 	turn_policy_free(p);
 }
 
-// A gateway and our own addresses are what they are, also where a translator is said to be.
+// A gateway and our own addresses keep their class, even inside a translator's prefix.
 static void test_own(void **state)
 {
 	struct prefix list[] = {addr_text_prefix("fd99::/32")};
@@ -165,7 +165,7 @@ static void test_own(void **state)
 	turn_policy_free(p);
 }
 
-// A prefix that no translator can have is refused.
+// A prefix length that no translator can have is refused.
 static void test_bad(void **state)
 {
 	struct prefix list[] = {addr_text_prefix("2a00::/33")};

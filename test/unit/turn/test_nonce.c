@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stateless nonce: its form (RFC 8489 9.2, 18.1), whom it is good for, and for how long.
+// The stateless nonce: its form (RFC 8489 9.2, 18.1), the clients it is valid for, and its
+// lifetime.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +21,7 @@
 #define LIFETIME 600u
 
 static struct stun_crypto *crypto;
-static struct turn_policy policy; // only what a nonce depends on
+static struct turn_policy policy; // has only the fields that a nonce depends on
 static struct endpoint ivan;
 
 static int setup(void **state)
@@ -51,7 +52,7 @@ static void make(const struct endpoint *client, uint64_t wall_s, uint8_t nonce[N
 static enum nonce_state check(
 	const struct endpoint *client, uint64_t wall_s, const uint8_t nonce[NONCE_LEN])
 {
-	// over UDP a port matters to everybody
+	// over UDP the port always matters
 	const struct nonce_client c = {.endpoint = *client, .any_port = wall_s % 2};
 
 	return nonce_check(&policy, crypto, &c, wall_s, nonce);
@@ -62,7 +63,7 @@ static bool valid(const struct endpoint *client, uint64_t wall_s, const uint8_t 
 	return check(client, wall_s, nonce) == NONCE_VALID;
 }
 
-// What the nonce has to be, computed with libcrypto's one-shot calls.
+// The expected nonce, computed with libcrypto's one-shot calls.
 static void expect(const struct endpoint *client, uint32_t stamp, char out[NONCE_LEN + 2])
 {
 	const uint8_t text[22] = {(uint8_t)(stamp >> 24), (uint8_t)(stamp >> 16),
@@ -112,8 +113,9 @@ static void test_random_clients(void **state)
 	}
 }
 
-// RFC 8489 9.2.5: with the username anonymity bit a client must not send USERNAME, which is all a
-// REST credential has. The password algorithms bit (bit 0, the most significant) is always set.
+// RFC 8489 9.2.5: with the username anonymity bit a client must not send USERNAME, the only
+// identity in REST credentials. The password algorithms bit (bit 0, the most significant) is always
+// set.
 static void test_features(void **state)
 {
 	uint8_t nonce[NONCE_LEN], rest[NONCE_LEN];
@@ -124,14 +126,14 @@ static void test_features(void **state)
 	assert_memory_equal(rest, "obMatJos2gAAA", 13);
 	assert_memory_equal(rest + 13, nonce + 13, NONCE_LEN - 13);
 	assert_true(valid(&ivan, WALL, rest));
-	// Features that we did not send: somebody changed them on the way.
+	// Features that we did not send: an attacker changed them in transit.
 	assert_false(valid(&ivan, WALL, nonce));
 	policy.needs_names = false;
 	assert_true(valid(&ivan, WALL, nonce));
 	assert_false(valid(&ivan, WALL, rest));
 }
 
-// RFC 8489 9.2.4: not the same for two source addresses or ports; good for its own only.
+// RFC 8489 9.2.4: differs for two source addresses or ports, and is valid for its own only.
 static void test_bound_to_client(void **state)
 {
 	uint8_t nonce[NONCE_LEN], second[NONCE_LEN];
@@ -152,9 +154,9 @@ static void test_bound_to_client(void **state)
 	}
 }
 
-// Over TCP and TLS a nonce is another one for another port, too, and good for its own only. For a
-// ConnectionBind (RFC 6062 4.3: with the credentials of the control connection) that of any
-// connection from the address is good.
+// Over TCP and TLS, nonces of two ports differ as well, and each is valid for its own port only.
+// For a ConnectionBind (RFC 6062 4.3: with the credentials of the control connection) the nonce of
+// any connection from that address is valid.
 static void test_streams(void **state)
 {
 	uint8_t nonce[NONCE_LEN], udp[NONCE_LEN], second[NONCE_LEN];
@@ -212,13 +214,13 @@ static void test_lifetime(void **state)
 	assert_true(stale(&ivan, WALL - 6, nonce));
 	assert_true(stale(&ivan, WALL - LIFETIME, nonce));
 	assert_true(stale(&ivan, 0, nonce));
-	// Its own lifetime is the policy's now, not when it was made.
+	// Its lifetime is that of the current policy, not of the policy that it was made under.
 	policy.nonce_lifetime_s = 60;
 	assert_true(valid(&ivan, WALL + 60, nonce));
 	assert_true(stale(&ivan, WALL + 61, nonce));
 	policy.nonce_lifetime_s = LIFETIME;
 
-	// The 32 bits of the stamp run over in 2106.
+	// The 32-bit time stamp overflows in 2106.
 	make(&ivan, UINT32_MAX, nonce);
 	assert_true(valid(&ivan, UINT64_C(0x100000000) + 100, nonce));
 	assert_true(stale(&ivan, UINT64_C(0x100000000) + LIFETIME, nonce));
@@ -229,7 +231,7 @@ static void test_lifetime(void **state)
 	assert_true(stale(&ivan, UINT32_MAX - 3, nonce));
 }
 
-// Any other character in any place, among them other ways to write the same bits.
+// Any other character in any position, including alternative encodings of the same bits.
 static void test_forged(void **state)
 {
 	uint8_t nonce[NONCE_LEN];
@@ -242,12 +244,12 @@ static void test_forged(void **state)
 			nonce[i] = (uint8_t)c;
 			assert_int_equal(check(&ivan, WALL, nonce),
 				c == right ? NONCE_VALID : NONCE_FOREIGN);
-			// nor is it one that was ours once
+			// nor is it a nonce that we once issued
 			assert_int_equal(stale(&ivan, WALL + LIFETIME + 1, nonce), c == right);
 		}
 		nonce[i] = right;
 	}
-	// A younger stamp with the MAC of an older one.
+	// A later time stamp with the MAC of an earlier one.
 	make(&ivan, WALL + 1, nonce);
 	for (uint32_t later = 2; later < 1000; later++) {
 		uint8_t fresh[NONCE_LEN];
@@ -266,7 +268,7 @@ static void test_garbage(void **state)
 	make(&ivan, WALL, right);
 	for (int i = 0; i < 100000; i++) {
 		memcpy(nonce, right, NONCE_LEN);
-		// From some place on, so that the cheap checks are passed as well.
+		// From some position on, so that the cheap checks pass as well.
 		for (size_t pos = test_rand_below(&rnd, NONCE_LEN - 2); pos < NONCE_LEN; pos++)
 			nonce[pos] = (uint8_t)(32 + test_rand_below(&rnd, 96));
 		assert_int_equal(valid(&ivan, WALL, nonce), memcmp(nonce, right, NONCE_LEN) == 0);
@@ -285,8 +287,8 @@ static void test_other_key(void **state)
 	}
 }
 
-// A fleet shares its nonces by the secret alone; without one they are good for this process, and
-// live through a reload.
+// Servers of a fleet accept each other's nonces if they share a secret. Without a secret, nonces
+// are valid for this process, and survive a reload.
 static void test_fleet(void **state)
 {
 	static const uint8_t boot[2][32] = {{1}, {2}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A line with a copy of a peer without a channel: each single thing it says yes for, of the
-// client's Send indications and the peer's datagrams.
+// A line with the copy of a peer without a channel: each field that it checks, for the client's
+// Send indications and the peer's datagrams.
 #include "turn_fixture.h"
 
 #include "bytes.h"
@@ -18,14 +18,14 @@ static uint32_t tick(void)
 	return (uint32_t)(f.now_ms / TURN_LINE_MS);
 }
 
-// A view of each leg, as the data path has it, and the allocation's line.
+// A view of each leg, as the data path makes it, and the line of the allocation.
 static struct turn_view from_client(void)
 {
 	struct turn_view v;
 
 	fixture_from_client(&f, &ivan, message, message_len);
 	v = f.burst.view[0];
-	v.data = message; // which stays
+	v.data = message; // the buffer is static
 	return v;
 }
 
@@ -97,7 +97,7 @@ static void a_send_of_this_client_on_this_listener(void **state)
 		v.src.b[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		assert_false(sends(l, &v, tick()));
 	}
-	for (unsigned int bit = 0; bit < 32; bit++) { // port, listener, and that it is live
+	for (unsigned int bit = 0; bit < 32; bit++) { // port, listener, and the live flag
 		struct turn_view v = good;
 
 		v.mark ^= UINT32_C(1) << bit;
@@ -124,7 +124,7 @@ static void a_datagram_of_this_peer(void **state)
 	}
 }
 
-// Not a millisecond longer than the permission (RFC 8656 9), whatever the units of a line.
+// Not a millisecond longer than the permission (RFC 8656 9), despite the coarse units of a line.
 static void no_longer_than_the_permission(void **state)
 {
 	const uint64_t end_ms = f.now_ms + 300 * 1000;
@@ -150,8 +150,8 @@ static void no_longer_than_the_allocation(void **state)
 	assert_false(answers(&down, (uint32_t)(end_ms / TURN_LINE_MS)));
 }
 
-// A channel for the peer, or for another, takes the line; what goes as an indication is then said
-// no to, and the peer's data has to have the channel's header.
+// A channel for this or another peer occupies the line. Indications are then rejected, and the
+// peer's data must have the channel's header.
 static void not_with_a_channel(void **state)
 {
 	const struct turn_view up = from_client(), down = from_peer();
@@ -166,7 +166,7 @@ static void not_with_a_channel(void **state)
 	assert_false(answers(&down, tick()));
 }
 
-// Once the channel has lapsed the line is free for its peer, or any other, again.
+// Once the channel has expired, the line is free again for its peer or another one.
 static void again_when_the_channel_has_gone(void **state)
 {
 	struct turn_view up, down;
@@ -183,8 +183,8 @@ static void again_when_the_channel_has_gone(void **state)
 	assert_true(answers(&down, tick()));
 }
 
-// A channel that no line may have a copy of, since its peer is one of our own addresses, leaves the
-// line free; but not for a peer that has a channel, whose data has to go on that.
+// A channel that may not be in a line, because its peer is one of our own addresses, leaves the
+// line free; but not for a peer that has a channel, because its data must use that channel.
 static void not_of_a_peer_that_has_one(void **state)
 {
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.1", 50001), 0);
@@ -209,7 +209,7 @@ static void not_when_it_has_ended(void **state)
 	assert_int_equal(fixture_refresh(&f, &ivan, 0), 0);
 	assert_false(sends(l, &up, tick()));
 	assert_false(answers(&down, tick()));
-	// another client on the slot it may be
+	// another client, if it may use the slot
 	fixture_advance(&f, 1);
 	for (unsigned int i = 0; i < 300; i++) {
 		struct fixture_client eve = fixture_client("198.51.100.8", (uint16_t)(6000 + i));
@@ -221,7 +221,7 @@ static void not_when_it_has_ended(void **state)
 	}
 }
 
-// A datagram that no Data indication can hold: its length would say something else.
+// A datagram too long for a Data indication: the length field would overflow.
 static void not_what_is_too_long(void **state)
 {
 	struct turn_view v = from_peer();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CreatePermission, ChannelBind and the data they let through: RFC 8656 sections 9 to 12.
+// CreatePermission, ChannelBind and the data that they permit: RFC 8656 sections 9 to 12.
 #include "turn_fixture.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ static int setup(void **state)
 	return 0;
 }
 
-// Verdict for a datagram of the peer: TURN_OK when it is relayed.
+// Verdict for a datagram of the peer: TURN_OK if it is relayed.
 static unsigned int from_peer(void)
 {
 	return fixture_drop(fixture_from_peer(&f, &ivan.relay, &peer, "hello", 5));
@@ -39,7 +39,7 @@ static unsigned int send_to(const struct endpoint *target, const char *data)
 	return fixture_drop(fixture_send(&f, &ivan));
 }
 
-// Renews the nonce where a test outlives it.
+// Renews the nonce in tests that last longer than it.
 static void fresh(void)
 {
 	ivan.nonce_len = 0;
@@ -64,7 +64,7 @@ static void permission_lasts_300_seconds(void **state)
 {
 	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
 	fixture_advance(&f, 299999);
-	assert_int_equal(from_peer(), TURN_OK); // and traffic does not renew it
+	assert_int_equal(from_peer(), TURN_OK); // traffic does not renew it
 	assert_int_equal(send_to(&peer, "x"), TURN_OK);
 	fixture_advance(&f, 1);
 	assert_int_equal(from_peer(), TURN_DROP_PEER_NO_PERMISSION);
@@ -108,12 +108,12 @@ static void create_permission_takes_several_and_ignores_the_port(void **state)
 		struct endpoint e;
 
 		snprintf(text, sizeof(text), "10.99.0.%d", 10 + i / 2); // each one twice
-		e = fixture_endpoint(text, i); // port 0 among them
+		e = fixture_endpoint(text, i); // port 0 included
 		stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &e);
 	}
 	assert_int_equal(fixture_ask(&f, &ivan), 0);
 	assert_int_equal(fixture_stats(&f).permissions, 3);
-	assert_int_equal(f.answer.len, 20 + 24); // nothing but the integrity
+	assert_int_equal(f.answer.len, 20 + 24); // only the integrity attribute
 }
 
 static void caps_are_508_and_hurt_nobody(void **state)
@@ -137,7 +137,7 @@ static void caps_are_508_and_hurt_nobody(void **state)
 	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.100"), 0);
 }
 
-// Begins a CreatePermission for so many peers, which go round after so many different ones.
+// Begins a CreatePermission for nb peers, of which `different` are different.
 static void begin_permit(unsigned int nb, unsigned int different)
 {
 	fixture_begin(&f, STUN_REQUEST, STUN_CREATE_PERMISSION);
@@ -180,7 +180,7 @@ static void one_request_may_name_as_many_peers_as_are_allowed(void **state)
 	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &bad);
 	assert_int_equal(fixture_ask(&f, &ivan), 403);
 	assert_int_equal(fixture_stats(&f).permissions, 0);
-	assert_int_equal(permit_many(800, 256), 0); // each counts once
+	assert_int_equal(permit_many(800, 256), 0); // each peer counts once
 	assert_int_equal(fixture_stats(&f).permissions, 256);
 	fixture_advance(&f, 200000);
 	assert_int_equal(permit_many(256, 256), 0);
@@ -193,8 +193,7 @@ static void one_request_may_name_as_many_peers_as_are_allowed(void **state)
 	assert_int_equal(fixture_stats(&f).permissions, 0);
 }
 
-// A request that fails has renewed nothing, and one that names old peers and new ones counts the
-// new ones alone.
+// A failed request renews nothing. A request with known and new peers counts only the new ones.
 static void a_refused_request_renews_nothing(void **state)
 {
 	open_with_permissions(256);
@@ -271,8 +270,8 @@ static void channel_bind_refusals(void **state)
 	assert_int_equal(fixture_ask(&f, &ivan), 400);
 }
 
-// A client that authenticates as RFC 5389 says may use the numbers of RFC 5766, where that is
-// allowed.
+// A client that authenticates by RFC 5389 may use the channel numbers of RFC 5766, if the
+// configuration allows it.
 static void channel_numbers_of_rfc_5766(void **state)
 {
 	struct turn_config c = fixture_config();
@@ -285,12 +284,12 @@ static void channel_numbers_of_rfc_5766(void **state)
 	assert_int_equal(fixture_bind(&f, &ivan, 0x7fff, "10.99.0.9", 7000), 0);
 	assert_int_equal(to_peer(0x7fff), TURN_OK);
 	assert_int_equal(fixture_bind(&f, &ivan, 0x8000, "10.99.0.9", 7001), 400);
-	ivan.alg = STUN_ALG_SHA256; // this one speaks RFC 8489
+	ivan.alg = STUN_ALG_SHA256; // this client uses RFC 8489
 	assert_int_equal(fixture_bind(&f, &ivan, 0x5000, "10.99.0.9", 7001), 400);
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4fff, "10.99.0.9", 7001), 0);
 }
 
-// A deviation: the permission of RFC 8656 9 would be over after 300 s.
+// A deviation: the permission of RFC 8656 9 would expire after 300 s.
 static void channel_keeps_its_permission(void **state)
 {
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.9", 7000), 0);
@@ -300,7 +299,7 @@ static void channel_keeps_its_permission(void **state)
 		fixture_expire(&f);
 		assert_int_equal(to_peer(0x4000), TURN_OK);
 		assert_int_equal(from_peer(), TURN_OK);
-		assert_int_equal(f.burst.plan.front_len, 4); // by the channel
+		assert_int_equal(f.burst.plan.front_len, 4); // on the channel
 	}
 	fixture_advance(&f, 1); // 600 s: channel and permission end
 	assert_int_equal(to_peer(0x4000), TURN_DROP_CHANNEL_UNBOUND);
@@ -315,7 +314,7 @@ static void expired_channel_may_be_bound_anew(void **state)
 	fresh();
 	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
 	assert_int_equal(from_peer(), TURN_OK);
-	assert_int_equal(f.burst.plan.front_len, 36); // no channel: Data indication
+	assert_int_equal(f.burst.plan.front_len, 36); // no channel: a Data indication
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.10", 7000), 0);
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4001, "10.99.0.9", 7000), 0);
 }
@@ -419,7 +418,7 @@ static void send_indication_rules(void **state)
 	turn_route_path(f.shard, f.burst.plan.flow, &path);
 	assert_true(endpoint_eq(&path.src, &ivan.relay));
 	assert_true(endpoint_eq(&path.dst, &peer));
-	// to a second one, whose way is not kept
+	// to a second peer, whose path is not kept
 	assert_int_equal(send_to(&second, ""), TURN_OK);
 	assert_int_equal(f.burst.plan.verdict, TURN_SEND);
 	assert_true(endpoint_eq(&f.burst.side.src, &ivan.relay));
@@ -451,7 +450,7 @@ static void send_indication_rules(void **state)
 static void indications_are_never_answered(void **state)
 {
 	fixture_begin(&f, STUN_INDICATION, STUN_SEND);
-	f.w.buf[f.w.len++] = 0x7f; // an unknown attribute that must be understood
+	f.w.buf[f.w.len++] = 0x7f; // an unknown comprehension-required attribute
 	f.w.buf[f.w.len++] = 0x01;
 	f.w.buf[f.w.len++] = 0;
 	f.w.buf[f.w.len++] = 0;
@@ -461,7 +460,7 @@ static void indications_are_never_answered(void **state)
 	assert_int_equal(fixture_drop(fixture_send(&f, &ivan)), TURN_DROP_KEEPALIVE);
 	fixture_begin(&f, STUN_INDICATION, STUN_ALLOCATE);
 	assert_int_equal(fixture_drop(fixture_send(&f, &ivan)), TURN_DROP_METHOD);
-	fixture_begin(&f, STUN_SUCCESS, STUN_BINDING); // a response to nothing
+	fixture_begin(&f, STUN_SUCCESS, STUN_BINDING); // a response without a request
 	assert_int_equal(fixture_drop(fixture_send(&f, &ivan)), TURN_DROP_METHOD);
 	fixture_begin(&f, STUN_REQUEST, (enum stun_method)0x0ff);
 	assert_int_equal(fixture_drop(fixture_send(&f, &ivan)), TURN_DROP_METHOD);
@@ -489,7 +488,8 @@ static void assert_no_line_has(const struct addr *a)
 		assert_false(l[i].channel != 0 && addr_eq(&l[i].end[TURN_FROM_PEER], a));
 }
 
-// A line would vouch for what comes from a port with such a source, which nobody else may have.
+// A line would accept datagrams with such a source port without a check, but no other host may have
+// it.
 static void no_line_has_an_own_address(void **state)
 {
 	static const uint8_t key[32];
@@ -503,14 +503,14 @@ static void no_line_has_an_own_address(void **state)
 	assert_int_equal(fixture_bind(&f, &ivan, 0x4000, "10.99.0.1", 50001), 0);
 	fixture_channel_data(&f, &ivan, 0x4000, "x", 1);
 	assert_no_line_has(&local.addr);
-	turn_shard_set_policy(f.shard, strict); // which no longer calls it a peer at all
+	turn_shard_set_policy(f.shard, strict); // the new policy does not treat it as a peer at all
 	fixture_channel_data(&f, &ivan, 0x4000, "x", 1);
 	assert_no_line_has(&local.addr);
 	turn_shard_set_policy(f.shard, f.policy);
 	turn_policy_free(strict);
 }
 
-// Each single thing that a line vouches for.
+// Each field that a line checks.
 static void a_line_vouches_for_one_datagram(void **state)
 {
 	static const uint8_t data[] = {0x40, 0x02, 0, 4, 1, 2, 3, 4};
@@ -543,7 +543,7 @@ static void a_line_vouches_for_one_datagram(void **state)
 			v.mark ^= UINT32_C(1) << bit;
 			assert_false(turn_line_vouches(&line, &v, leg, 99));
 		}
-		for (unsigned int bit = 0; bit < 64; bit++) { // of a client the header too
+		for (unsigned int bit = 0; bit < 64; bit++) { // of a client: the header, too
 			v = good;
 			memcpy(changed, data, sizeof(changed));
 			changed[bit / 8] ^= (uint8_t)(1 << bit % 8);
@@ -574,7 +574,7 @@ static struct endpoint one_of_many(unsigned int i)
 	return (struct endpoint){addr_from_v4(ip), (uint16_t)(7000 + i % 3)};
 }
 
-// Binds or renews the channels from `from` on, every step-th.
+// Binds or renews the channels from first on, every step-th.
 static void bind_many(unsigned int first, unsigned int step)
 {
 	for (unsigned int i = first; i < MANY; i += step) {
@@ -587,7 +587,7 @@ static void bind_many(unsigned int first, unsigned int step)
 	}
 }
 
-// Each is found by its number and by its peer, and by no other; those that are gone are not.
+// Each is found only by its own number and peer. Expired ones are not found.
 static void check_many(bool (*bound)(unsigned int i))
 {
 	unsigned int left = 0;
@@ -619,7 +619,7 @@ static bool bound_some(unsigned int i)
 	return i % 4 == 0 || i % 7 == 0;
 }
 
-// As many as a hostile client may have, of which some end and come again.
+// The largest number of channels that a hostile client may have, some of which expire and return.
 static void hundreds_of_channels_are_told_apart(void **state)
 {
 	struct turn_config c = fixture_config();
@@ -638,7 +638,7 @@ static void hundreds_of_channels_are_told_apart(void **state)
 	fixture_advance(&f, 400000);
 	bind_many(0, 4);
 	bind_many(0, 7);
-	fixture_advance(&f, 200000); // 600 s after the first time, 200 s after the second
+	fixture_advance(&f, 200000); // 600 s after the first bind, 200 s after the second
 	fixture_expire(&f);
 	check_many(bound_some);
 	bind_many(0, 1);

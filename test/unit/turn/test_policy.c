@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may be a peer: the lists of the configuration, what is never allowed, and every way to hide
-// an address in another. And the users of a configuration, and the key of its nonces.
+// Permitted peers: the lists of the configuration, addresses that are never allowed, and every way
+// to hide an address in another one. Also the users of a configuration, and its nonce key.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #include "auth/denied.h"
 #include "auth/policy.h"
 
-// The configuration of the issue, with a second own address, a public subnet, and a public gateway.
+// The configuration of the tests, with a second own address, a public subnet and a public gateway.
 static void box_init(struct policy_fixture_box *b)
 {
 	policy_fixture_box(b);
@@ -32,12 +32,12 @@ static void box_init(struct policy_fixture_box *b)
 	b->c.nb_local = 6;
 }
 
-// --- the ways to write an IPv4 address in IPv6 --------------------------------------------------
+// --- encodings of an IPv4 address in IPv6 -------------------------------------------------------
 
 struct encoding {
-	const char *name, *prefix; // the IPv4 address goes over the bytes from at on
+	const char *name, *prefix; // the IPv4 address overwrites the bytes from offset on
 	uint8_t offset;
-	bool same; // means the IPv4 address; otherwise it must be refused whatever it carries
+	bool same; // means the IPv4 address; otherwise always refused
 };
 
 static const struct encoding encodings[] = {
@@ -90,24 +90,25 @@ static const struct target {
 	const char *addr;
 	enum turn_peer_class expected;
 } matrix[] = {
-	// own addresses: the one exception, in process only, and those that are no relay address
+	// own relay addresses are the one exception, only inside the process; other own addresses
+	// are not
 	{"10.99.0.1", TURN_PEER_OWN},
 	{"fd99::1", TURN_PEER_OWN},
 	{"10.99.0.2", TURN_PEER_NEVER},
 	{"fd99::2", TURN_PEER_NEVER},
 	{"8.8.8.2", TURN_PEER_NEVER},
 	{"9.9.9.0", TURN_PEER_NEVER},
-	// gateways, though the first two lie in an allowed prefix
+	// gateways, although the first two are in an allowed prefix
 	{"10.99.0.254", TURN_PEER_DENY},
 	{"fd99::fe", TURN_PEER_DENY},
 	{"8.8.8.1", TURN_PEER_DENY},
-	// subnet broadcasts, the first in an allowed prefix; 9.9.9.0/31 has none
+	// subnet broadcasts, the first in an allowed prefix; 9.9.9.0/31 has no broadcast address
 	{"10.99.0.255", TURN_PEER_NEVER},
 	{"10.99.0.0", TURN_PEER_NEVER},
 	{"8.8.8.15", TURN_PEER_NEVER},
 	{"8.8.8.0", TURN_PEER_NEVER},
 	{"9.9.9.1", TURN_PEER_ALLOW},
-	// never
+	// never allowed
 	{"0.0.0.0", TURN_PEER_NEVER},
 	{"0.0.0.1", TURN_PEER_NEVER},
 	{"0.255.255.255", TURN_PEER_NEVER},
@@ -129,7 +130,7 @@ static const struct target {
 	{"2001::1", TURN_PEER_NEVER},
 	{"2002:808:808::1", TURN_PEER_NEVER},
 	{"64:ff9b:1::808:808", TURN_PEER_NEVER},
-	// denied by default, first and last address, and the neighbours that are not
+	// denied by default: first and last address, and their neighbours that are not denied
 	{"9.255.255.255", TURN_PEER_ALLOW},
 	{"10.0.0.0", TURN_PEER_DENY},
 	{"10.255.255.255", TURN_PEER_DENY},
@@ -175,13 +176,13 @@ static const struct target {
 	{"5f00::1", TURN_PEER_DENY},
 	{"::1:0:0:1", TURN_PEER_DENY},
 	{"ff:ffff::1", TURN_PEER_DENY},
-	// anycast addresses of own subnets: of routers, and RFC 2526's
+	// anycast addresses of own subnets: the routers', and those of RFC 2526
 	{"fd99::", TURN_PEER_DENY},
 	{"fd99::fdff:ffff:ffff:ff7f", TURN_PEER_ALLOW},
 	{"fd99::fdff:ffff:ffff:ff80", TURN_PEER_DENY},
 	{"fd99::fdff:ffff:ffff:ffff", TURN_PEER_DENY},
 	{"fd99::fe00:0:0:0", TURN_PEER_ALLOW},
-	// what clouds answer to their instances
+	// service addresses of clouds
 	{"168.63.129.15", TURN_PEER_ALLOW},
 	{"168.63.129.16", TURN_PEER_DENY},
 	{"168.63.129.17", TURN_PEER_ALLOW},
@@ -202,7 +203,7 @@ static const struct target {
 	{"100.100.100.200", TURN_PEER_DENY},
 	{"192.0.0.192", TURN_PEER_DENY},
 	{"fd00:ec2::254", TURN_PEER_DENY},
-	// everyone else, and what the operator allows
+	// all other addresses, and those that the operator allows
 	{"8.8.8.8", TURN_PEER_ALLOW},
 	{"8.8.8.16", TURN_PEER_ALLOW},
 	{"2606:4700::1111", TURN_PEER_ALLOW},
@@ -237,11 +238,11 @@ static void test_p1(void **state)
 		}
 	}
 	printf("P1: %u cases\n", cases);
-	assert_int_equal(owned, 2); // the issue's exception (b) and nothing else
+	assert_int_equal(owned, 2); // exception (b) and nothing else
 	turn_policy_free(p);
 }
 
-// Without hairpin the exception is gone; nothing else changes.
+// Without hairpin the exception does not apply; nothing else changes.
 static void test_p1_no_hairpin(void **state)
 {
 	struct policy_fixture_box b;
@@ -259,7 +260,7 @@ static void test_p1_no_hairpin(void **state)
 	turn_policy_free(p);
 }
 
-// V1: no allow opens what is never open.
+// V1: no allow rule opens an address that is never allowed.
 static void test_never_is_never(void **state)
 {
 	struct prefix all[] = {addr_text_prefix("0.0.0.0/0"), addr_text_prefix("::/0"),
@@ -324,7 +325,7 @@ static void test_equal_length(void **state)
 	b.c.deny = deny;
 	b.c.nb_deny = sizeof(deny) / sizeof(deny[0]);
 	p = policy_fixture_create(&b.c);
-	// an allow beats the built-in deny of its own prefix, but not a longer one
+	// an allow beats the built-in deny of an equal prefix, but not of a longer one
 	assert_int_equal(policy_fixture_judge(p, addr_text("10.1.2.3")), TURN_PEER_ALLOW);
 	assert_int_equal(policy_fixture_judge(p, addr_text("10.99.0.254")), TURN_PEER_DENY);
 	assert_int_equal(policy_fixture_judge(p, addr_text("8.8.8.1")), TURN_PEER_ALLOW);
@@ -332,20 +333,18 @@ static void test_equal_length(void **state)
 	assert_int_equal(policy_fixture_judge(p, addr_text("fd99::3")), TURN_PEER_DENY);
 	// the operator's deny beats the operator's allow
 	assert_int_equal(policy_fixture_judge(p, addr_text("20.1.2.3")), TURN_PEER_DENY);
-	// longer wins either way
+	// the longer prefix wins, both allow and deny
 	assert_int_equal(policy_fixture_judge(p, addr_text("30.2.0.1")), TURN_PEER_DENY);
 	assert_int_equal(policy_fixture_judge(p, addr_text("30.1.1.1")), TURN_PEER_ALLOW);
 	assert_int_equal(policy_fixture_judge(p, addr_text("30.1.2.1")), TURN_PEER_DENY);
-	// ::/0 is IPv6 and only that
+	// ::/0 covers IPv6 only
 	assert_int_equal(policy_fixture_judge(p, addr_text("2606:4700::1111")), TURN_PEER_DENY);
 	assert_int_equal(policy_fixture_judge(p, addr_text("1.1.1.1")), TURN_PEER_ALLOW);
 	turn_policy_free(p);
 }
 
-// Who allows a prefix for the sake of his peers opens no cloud's services in it, nor an anycast
-// address of his own subnet; who names them does.
-// As many allocations as there are relay ports, or more, are no quota: who comes when the ports are
-// used up finds none (508, not 486).
+// A limit of allocations that is not below the number of relay ports is no quota: a client that
+// comes when all ports are in use gets 508, not 486.
 static void test_as_many_as_ports(void **state)
 {
 	static const struct {
@@ -368,6 +367,8 @@ static void test_as_many_as_ports(void **state)
 	}
 }
 
+// A rule that allows a wide prefix opens no cloud service in it, and no anycast address of an own
+// subnet. A rule that names one does.
 static void test_services(void **state)
 {
 	static const char *const services[] = {"168.63.129.16", "161.26.0.10", "166.9.1.1",
@@ -402,7 +403,7 @@ static void test_services(void **state)
 	turn_policy_free(p[1]);
 }
 
-// A link of two routers has no anycast address of its own, a longer subnet than /121 none reserved.
+// A link of two routers has no anycast address, and a subnet longer than /121 has no reserved ones.
 static void test_anycast(void **state)
 {
 	struct policy_fixture_box b;
@@ -425,8 +426,8 @@ static void test_anycast(void **state)
 
 #define NB_RULES 600
 
-// Rank of a rule among those that hold an address: longer first, then the operator's deny, allow,
-// and the built-in deny.
+// Rank of a rule among those that match an address: the longer first, then the operator's deny,
+// allow, and the built-in deny.
 struct verdict {
 	int rank;
 	bool allow;
@@ -512,7 +513,7 @@ static void test_longest_match(void **state)
 		}
 		turn_policy_free(p);
 	}
-	// the rules did decide both ways
+	// the rules decided both ways
 	assert_in_range(allowed, n / 10, n - n / 10);
 }
 
@@ -541,7 +542,7 @@ static const struct policy_user *check_user(const struct turn_policy *p, const c
 	assert_string_equal(u->name, name);
 	assert_true(stun_userhash(policy_fixture_crypto, name, strlen(name), "turn.test", hash));
 	assert_ptr_equal(policy_user_by_hash(p, hash), u);
-	hash[31] ^= 1; // behind what the table hashes
+	hash[31] ^= 1; // after the bytes that the table hashes
 	assert_null(policy_user_by_hash(p, hash));
 	return u;
 }
@@ -566,7 +567,7 @@ static void test_users(void **state)
 	users[7].password = NULL;
 	users[7].md5 = (struct stun_key){.bytes = {9, 9}, .len = 16};
 	p = policy_fixture_create(&c);
-	memset(users, 0xa5, sizeof(users)); // it has copied all it needs
+	memset(users, 0xa5, sizeof(users)); // it has copied everything that it needs
 	memset(secret, 'x', 3);
 	memset(password, 'x', 2);
 	assert_string_equal(p->secrets[0], "s3cret");

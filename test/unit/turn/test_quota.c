@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The quota of allocations in total, of a user and of a source: against a model, and from many
+// The quota of allocations in total, per user and per source: against a model, and from many
 // threads at once.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,7 +69,7 @@ static void test_limits(void **state)
 
 	for (int c = 0; c < 3; c++) {
 		for (uint32_t i = 0; i < 5; i++) {
-			// the others of the three are all different
+			// the other two of the three all differ
 			const struct party w = make_party(c == 0 ? 1 : i, c == 1 ? 1 : i);
 
 			assert_int_equal(why_not(q, &cases[c], &w, &ref[i]), i == 3 ? which[c] : 0);
@@ -99,15 +99,15 @@ static void test_refusal_counts_nothing(void **state)
 
 	assert_true(take(q, &user, &a1, &ref[0]));
 	for (int i = 0; i < 10; i++)
-		assert_false(take(q, &user, &a2, &ref[1])); // by user: source 2 is not charged
+		assert_false(take(q, &user, &a2, &ref[1])); // user's limit: source 2 is not charged
 	assert_true(take(q, &user, &b1, &ref[1]));
 	for (int i = 0; i < 10; i++)
-		assert_false(take(q, &user, &c1, &ref[2])); // by source: user 3 is not charged
+		assert_false(take(q, &user, &c1, &ref[2])); // source's limit: user 3 is not charged
 	quota_give(q, &ref[1]);
 	assert_true(take(q, &user, &c1, &ref[1]));
 	quota_give(q, &ref[1]);
 	for (int i = 0; i < 10; i++)
-		assert_false(take(q, &total, &d4, &ref[1])); // in total: neither is
+		assert_false(take(q, &total, &d4, &ref[1])); // total limit: neither is charged
 	quota_give(q, &ref[0]);
 	assert_true(take(q, &total, &d4, &ref[0]));
 	quota_give(q, &ref[0]);
@@ -115,7 +115,7 @@ static void test_refusal_counts_nothing(void **state)
 	turn_quota_free(q);
 }
 
-// Counting goes on without limits, so that one set by a reload is exact.
+// Allocations are counted without limits, too, so that a limit set by a reload is exact.
 static void test_reload(void **state)
 {
 	const struct turn_limits none = {0}, two = {.per_user = 2};
@@ -149,7 +149,7 @@ static void test_ipv6_source(void **state)
 	turn_quota_free(q);
 }
 
-// A /48, whatever /64 and users they are, has eight times what a source may have.
+// A /48, with whatever /64 and users, has eight times the limit of a source.
 static void test_ipv6_network(void **state)
 {
 	const struct turn_limits l = {.per_source = 2}, user = {.per_user = 1};
@@ -165,7 +165,7 @@ static void test_ipv6_network(void **state)
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(why_not(q, &l, &w, &spare), TURN_REFUSED_QUOTA_SOURCE);
 	assert_int_equal(turn_quota_total(q), 16);
-	w = make_party_v6(100, 1, 0xffff); // another /48; and the user was not charged
+	w = make_party_v6(100, 1, 0xffff); // another /48; the user was not charged
 	assert_int_equal(why_not(q, &user, &w, &spare), TURN_GRANTED);
 	quota_give(q, &spare);
 	w = make_party_v6(100, 1, 0xffff);
@@ -178,12 +178,12 @@ static void test_ipv6_network(void **state)
 	assert_int_equal(why_not(q, &l, &w, &spare), TURN_REFUSED_QUOTA_SOURCE);
 	for (uint32_t i = 0; i < 16; i++)
 		quota_give(q, &ref[i]);
-	for (uint32_t i = 0; i < 16; i++) // nothing is left of what was refused
+	for (uint32_t i = 0; i < 16; i++) // refused attempts leave no trace
 		assert_true(take(q, &l, &w, &spare) == (i < 2));
 	turn_quota_free(q);
 }
 
-// IPv4 addresses have nothing in common, though all look like one IPv6 network.
+// IPv4 addresses share nothing, although all look like one IPv6 network.
 static void test_ipv4_network(void **state)
 {
 	const struct turn_limits l = {.per_source = 1};
@@ -198,7 +198,7 @@ static void test_ipv4_network(void **state)
 	turn_quota_free(q);
 }
 
-// A lower limit finds who is past it, and a table of the next process counts the same.
+// A lower limit finds those above it, and a table of the next process has equal counts.
 static void test_ipv6_network_over(void **state)
 {
 	const struct turn_limits none = {0}, one = {.per_source = 1};
@@ -223,8 +223,8 @@ static void test_ipv6_network_over(void **state)
 	turn_quota_free(q);
 }
 
-// Capacity means that many with all users and sources different; past the memory it refuses. The
-// networks of IPv6 take nobody's place: they are different, too.
+// The table holds `capacity` allocations with all users and sources different, and refuses when its
+// memory is full. IPv6 networks, which are different as well, take no room from them.
 static void capacity(bool is_v6)
 {
 	static const uint32_t sizes[] = {0, 1, 2, 159, 160, 255, 256, 5000, 100000};
@@ -249,7 +249,7 @@ static void capacity(bool is_v6)
 		while (n > 0)
 			quota_give(q, &ref[--n]);
 		assert_int_equal(turn_quota_total(q), 0);
-		// nothing was left behind
+		// nothing remains
 		for (uint32_t i = 0; i < sizes[s]; i++) {
 			const uint32_t k = i + 7777777;
 			const struct party w =
@@ -277,7 +277,7 @@ static bool is_v6(uint32_t source)
 	return source % 4 == 3;
 }
 
-// Against plain counters, in a table small enough for entries to be displaced and moved back.
+// Compared with plain counters, in a table small enough for entries to be displaced and moved back.
 static void test_model(void **state)
 {
 	struct test_rand r = test_rand_start("quota");
@@ -285,7 +285,7 @@ static void test_model(void **state)
 		.allocations = NB_HELD - 50, .per_user = 20, .per_source = 15};
 	struct turn_quota *q = turn_quota_create(200, &key);
 	uint32_t users[NB_WHO] = {0}, sources[NB_WHO] = {0}, network = 0, n = 0;
-	uint32_t full = 0; // how often the network was
+	uint32_t full = 0; // refusals by the network's limit
 	struct {
 		struct quota_ref ref;
 		uint32_t user, source;
@@ -335,11 +335,11 @@ static void test_model(void **state)
 #define HELD_EACH 200
 
 static const struct turn_limits tight = {.allocations = 60, .per_user = 10, .per_source = 13};
-// two networks: their sources together may have more than they
+// two networks: the limits of their sources add up to more than the network's
 static const struct turn_limits tight_v6 = {.allocations = 60, .per_user = 10, .per_source = 1};
 
-// What is counted, kept by the threads around the calls: raised after a take has succeeded and
-// lowered before a give, so that it never exceeds what the quota counts.
+// Lower bounds of the counts, kept by the threads around the calls: raised after a take has
+// succeeded and lowered before a give, so that they never exceed the quota's counts.
 static struct {
 	struct turn_quota *q;
 	bool is_v6;
@@ -347,7 +347,7 @@ static struct {
 	_Atomic uint32_t excess, refused;
 	uint64_t seed;
 	int rounds;
-	pthread_barrier_t start; // the threads run at the same time, or they test nothing
+	pthread_barrier_t start; // without concurrency the threads test nothing
 } shared;
 
 struct held {
@@ -434,7 +434,7 @@ static void threads(bool is_v6)
 	assert_int_equal(shared.excess, 0);
 	assert_true(shared.refused > 0);
 	assert_int_equal(turn_quota_total(shared.q), 0);
-	// every count is back at 0: the full limits can be had again
+	// every count is 0 again: the full limits are available
 	for (uint32_t i = 0; is_v6 && i < 16; i++) {
 		const struct party w = make_party_v6(i, i / 8, i);
 
@@ -463,7 +463,7 @@ static void test_threads(void **state)
 	threads(true);
 }
 
-// Everyone reaches for the same limit at once: exactly that many get through, whichever it is.
+// All threads compete for one limit at once: exactly that number gets through, for each limit.
 #define RACE_EACH 20000
 #define RACE_LIMIT 50000
 
@@ -506,8 +506,8 @@ static void test_race(void **state)
 	}
 }
 
-// Thread 0 comes and goes where there is always room for one more. The others are refused without
-// end, by turns for their user and in total: that must never make the room seem taken.
+// Thread 0 takes and gives where there is always room for one more. The others are constantly
+// refused, for their user and in total by turns: that must never make the room seem taken.
 static void *come_and_go(void *arg)
 {
 	static const struct turn_limits room = {.allocations = 2, .per_user = 1, .per_source = 2};
@@ -538,8 +538,8 @@ static void test_no_false_refusal(void **state)
 
 	memset(&shared, 0, sizeof(shared));
 	shared.rounds = 200000;
-	shared.q = turn_quota_create(100000, &key); // room for them to be under different locks
-	assert_true(take(shared.q, &none, &w, &ref)); // one is held throughout
+	shared.q = turn_quota_create(100000, &key); // room for users under different locks
+	assert_true(take(shared.q, &none, &w, &ref)); // one allocation is held throughout
 	run(come_and_go);
 	assert_int_equal(shared.refused, 0);
 	assert_int_equal(shared.excess, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers to whom no route leads are refused when a permission or a channel is asked for.
+// Permissions and channels for peers without a route are refused.
 #include "addr_text.h"
 #include "stun.h"
 #include "turn_fixture.h"
@@ -83,7 +83,7 @@ static void what_is_denied_is_not_said_to_lack_a_route(void **state)
 	assert_int_equal(fixture_stats(&f).refused[TURN_REFUSED_PEER_UNREACHABLE], 0);
 }
 
-// Its datagrams stay inside.
+// The datagrams stay inside.
 static void own_relay_address_needs_no_route(void **state)
 {
 	struct turn_config c;
@@ -108,8 +108,8 @@ static void one_peer_of_many_without_a_route_refuses_all(void **state)
 	assert_int_equal(fixture_stats(&f).permissions, 0);
 }
 
-// The gateway of port 1 serves the addresses of that port. One of them is the pool's, which its
-// peers see.
+// The gateway of port 1 serves the addresses of that port. One of them belongs to the pool; peers
+// see it.
 static void the_address_that_a_peer_sees_needs_the_route(void **state)
 {
 	struct addr lan[] = {addr_text("10.1.0.2")};

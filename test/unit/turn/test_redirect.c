@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Redirects: what the worker that has an allocation tells the one that leads its client there, and
-// what becomes of that when requests and such words cross on their ways.
+// Redirects: the messages from the worker that has an allocation to the worker that leads its
+// client there, and what happens when requests and these messages cross.
 #include "turn_fixture.h"
 
-static struct fixture home, f; // the client's worker (0), and that of the allocation (1)
+static struct fixture home, f; // the worker of the client (0), and of the allocation (1)
 
 static int setup(void **state)
 {
 	struct turn_config c = fixture_config();
 
-	c.workers = 3; // nothing comes to the third
+	c.workers = 3; // the third receives nothing
 	c.nonce_lifetime_s = 3600;
 	fixture_open(&home, &c, 9);
 	fixture_open_worker(&f, &home, 1);
@@ -23,7 +23,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-// Sends the message once more, as one that has come by a redirect. Returns the answer's code.
+// Sends the message again, as redirected. Returns the code of the answer.
 static unsigned int redirected(void)
 {
 	f.burst.view[0].via = 0;
@@ -31,7 +31,7 @@ static unsigned int redirected(void)
 	return fixture_code(&f);
 }
 
-// A request without the attributes that it needs, by a redirect.
+// A redirected request without its required attributes.
 static unsigned int refused(struct fixture_client *c, enum stun_method method)
 {
 	fixture_begin(&f, STUN_REQUEST, method);
@@ -51,7 +51,7 @@ static void assert_ended(const struct turn_redirect_note *note, const struct fix
 	assert_int_equal(note->until_ms, 0);
 }
 
-// What fails while the allocation lives leaves the redirect to it; so does any other method.
+// A failed request leaves the redirect while the allocation lives; so does any other method.
 static void test_kept(void **state)
 {
 	struct fixture_client ivan = fixture_client("198.51.100.7", 5000);
@@ -69,7 +69,8 @@ static void test_kept(void **state)
 	assert_ended(note, &stranger);
 }
 
-// Who has less room than there are notes gets the oldest, and the others next time, in order.
+// A caller with room for fewer notes than there are gets the oldest, and the rest next time, in
+// order.
 static void test_notes_in_order(void **state)
 {
 	struct fixture_client c[5];
@@ -90,7 +91,8 @@ static void test_notes_in_order(void **state)
 
 // --- a client that goes on ----------------------------------------------------------------------
 
-// Sends the request in home.w, and hands it over as the data path does. The answer's code.
+// Sends the request in home.w, and hands it over as the data path does. Returns the code of the
+// answer.
 static unsigned int ask(struct fixture_client *c)
 {
 	fixture_sign(&home, c);
@@ -119,7 +121,7 @@ static unsigned int refresh(struct fixture_client *c, uint32_t lifetime_s)
 	return ask(c);
 }
 
-// Reserves a port of worker 1 for somebody.
+// Reserves a port of worker 1 for another client.
 static void reserve(uint16_t port, uint8_t token[8])
 {
 	struct fixture_client owner = fixture_client("198.51.100.9", port);
@@ -131,7 +133,7 @@ static void reserve(uint16_t port, uint8_t token[8])
 	memcpy(token, f.answer.data + f.answer.off[STUN_RESERVATION_TOKEN], 8);
 }
 
-// Notes arrive, those of worker 1 in their order.
+// Delivers notes; those of worker 1 stay in order.
 static void carry(void)
 {
 	struct turn_redirect_note note[8];
@@ -146,7 +148,7 @@ static struct fixture_client led(void)
 	struct fixture_client ivan = fixture_client("198.51.100.7", 5000);
 	uint8_t token[8];
 
-	assert_int_equal(allocate(&ivan, NULL), 0); // for a nonce
+	assert_int_equal(allocate(&ivan, NULL), 0); // gets a nonce
 	assert_int_equal(refresh(&ivan, 0), 0);
 	reserve(1, token);
 	assert_int_equal(allocate(&ivan, token), 0);
@@ -160,7 +162,7 @@ static void advance(uint64_t ms)
 	fixture_advance(&f, ms);
 }
 
-// What the client sends goes to its allocation on worker 1.
+// The client's datagrams go to its allocation on worker 1.
 static void assert_led(const struct fixture_client *c)
 {
 	assert_int_equal(fixture_stats(&home).redirects, 1);
@@ -169,7 +171,7 @@ static void assert_led(const struct fixture_client *c)
 }
 
 // A client ends its allocation and asks for another one without a pause: both requests are handed
-// over before home has been told of either.
+// over before home hears of either.
 static void test_made_anew_at_once(void **state)
 {
 	struct fixture_client ivan = led();
@@ -177,7 +179,7 @@ static void test_made_anew_at_once(void **state)
 	assert_int_equal(refresh(&ivan, 0), 0);
 	assert_int_equal(allocate(&ivan, NULL), 0);
 	carry();
-	assert_int_equal(fixture_stats(&f).allocations, 2); // with the owner's
+	assert_int_equal(fixture_stats(&f).allocations, 2); // including the owner's
 	assert_led(&ivan);
 	advance(590000);
 	fixture_expire(&home);
@@ -188,7 +190,7 @@ static void test_made_anew_at_once(void **state)
 }
 
 // An Allocate that is handed over in the last millisecond of an allocation and handled after it:
-// nobody has swept the old one.
+// the old one has not been swept.
 static void test_made_anew_before_swept(void **state)
 {
 	struct fixture_client ivan = led();
@@ -200,7 +202,7 @@ static void test_made_anew_before_swept(void **state)
 	assert_led(&ivan);
 }
 
-// A Refresh that is handed over in the last millisecond: the redirect ends before home is told that
+// A Refresh that is handed over in the last millisecond: the redirect ends before home hears that
 // the allocation lives on.
 static void test_refreshed_at_last(void **state)
 {
@@ -218,11 +220,11 @@ static void test_refreshed_at_last(void **state)
 	assert_led(&ivan);
 }
 
-// Its old allocation is swept, and tells so, after home has led the client to another worker.
+// The old allocation is swept, and reported, after home has led the client to another worker.
 static void test_led_elsewhere(void **state)
 {
 	struct fixture_client ivan = led();
-	uint8_t token[8] = {2}; // of worker 2, wherever that may be
+	uint8_t token[8] = {2}; // a token of worker 2, wherever that worker is
 
 	advance(600000);
 	fixture_begin(&home, STUN_REQUEST, STUN_ALLOCATE);
@@ -239,7 +241,7 @@ static void test_led_elsewhere(void **state)
 	assert_int_equal(home.burst.plan.flow, 2);
 }
 
-// Its old allocation tells so after home has made one of its own.
+// The end of the old allocation is reported after home has made a new one.
 static void test_home_again(void **state)
 {
 	struct fixture_client ivan = led();
@@ -253,7 +255,7 @@ static void test_home_again(void **state)
 	assert_int_equal(refresh(&ivan, 600), 0);
 }
 
-// Word of an allocation that is past its time makes no redirect.
+// A note about an expired allocation makes no redirect.
 static void test_word_too_late(void **state)
 {
 	struct fixture_client ivan = led();

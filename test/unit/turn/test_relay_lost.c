@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Relay addresses that the box has lost: no new allocation gets one, and all else goes on.
+// Relay addresses that the box has lost: they get no new allocations, and everything else
+// continues.
 #include "turn_fixture.h"
 
 static struct fixture f;
@@ -31,7 +32,7 @@ static struct fixture_client client(uint16_t port)
 	return fixture_client("198.51.100.7", port);
 }
 
-// All that there are on the other address, then no more.
+// Takes all ports of the other address, then gets no more.
 static void new_allocations_are_on_the_other(void **state)
 {
 	open(false);
@@ -62,10 +63,10 @@ static void with_none_left_it_is_508_and_counted(void **state)
 	assert_int_equal(fixture_allocate(&f, &c, 4), 508);
 	turn_shard_stats(f.shard, &stats);
 	assert_int_equal(stats.refused[TURN_REFUSED_RELAY_LOST], 1);
-	// what there was goes on
+	// existing allocations continue
 	assert_int_equal(fixture_refresh(&f, &old, 600), 0);
 	assert_int_equal(fixture_bind(&f, &old, 0x4000, "10.99.0.9", 7000), 0);
-	// and no port has been used up by those who asked in vain
+	// and vain attempts have used up no port
 	lose(0, false);
 	lose(1, false);
 	for (uint16_t i = 0; i < 11; i++) {

@@ -27,7 +27,7 @@ static struct addr nth(bool is_v4, uint32_t i)
 	return a;
 }
 
-// The families of a configuration lie mixed.
+// The families of a configuration are mixed.
 static void fill(struct turn_config *c, struct addr *relay, uint32_t nb_v4, uint32_t nb_v6)
 {
 	uint32_t v4 = 0, v6 = 0;
@@ -46,7 +46,7 @@ static void fill(struct turn_config *c, struct addr *relay, uint32_t nb_v4, uint
 	c->nb_relay = nb_v4 + nb_v6;
 }
 
-// Who should own a port, by the words of the contract; i: number of the address in its family.
+// The expected owner of a port, from the contract; i: number of the address in its family.
 static unsigned int expected_worker(
 	const struct turn_config *c, uint32_t nb, uint32_t i, uint16_t port)
 {
@@ -56,8 +56,8 @@ static unsigned int expected_worker(
 }
 
 struct case_counts {
-	uint32_t nb[2]; // addresses by family: IPv6, IPv4
-	uint32_t i[2]; // so far
+	uint32_t nb[2]; // addresses of each family: IPv6, IPv4
+	uint32_t i[2]; // addresses of each family up to here
 	uint8_t *seen[TURN_WORKERS_MAX];
 	uint32_t usable[TURN_WORKERS_MAX];
 };
@@ -91,7 +91,7 @@ static void check_port(const struct turn_relay_map *m, const struct turn_config 
 	assert_int_equal(found, port);
 }
 
-// Every transport address has one home, every slot one transport address or none.
+// Every transport address has one home, every slot at most one transport address.
 static void check_case(const struct turn_config *c, uint32_t nb_v4, uint32_t nb_v6)
 {
 	struct turn_relay_map *m = turn_relay_map_create(c);
@@ -122,7 +122,7 @@ static void check_case(const struct turn_config *c, uint32_t nb_v4, uint32_t nb_
 		total += usable;
 		free(n.seen[w]);
 	}
-	// complete: nobody's ports do not exist
+	// complete: every port has an owner
 	assert_int_equal(total, (uint64_t)c->nb_relay * (c->port_hi - c->port_lo + 1u));
 	turn_relay_map_free(m);
 }
@@ -175,7 +175,7 @@ static void test_bijection_wide(void **state)
 	}
 }
 
-// Workers have as many slices of a cut address, or whole addresses, as each other, or one more.
+// Workers have equally many slices of a cut address, or whole addresses, or differ by one.
 static void test_fair(void **state)
 {
 	struct addr relay[ADDRS_MAX];
@@ -193,7 +193,7 @@ static void test_fair(void **state)
 	}
 }
 
-// How many ports of a range each of some workers has.
+// Counts the ports of a range that each worker has.
 static void count_ports(const struct turn_config *c, uint32_t nb[TURN_WORKERS_MAX])
 {
 	struct turn_relay_map *m = turn_relay_map_create(c);
@@ -209,8 +209,8 @@ static void count_ports(const struct turn_config *c, uint32_t nb[TURN_WORKERS_MA
 	turn_relay_map_free(m);
 }
 
-// However few ports there are, and wherever they begin: no worker has more than a pair more than
-// another, or what a slice more makes of many ports.
+// However few ports there are, and wherever they begin, two workers differ by at most a pair, or by
+// one slice if there are many ports.
 static void test_fair_few(void **state)
 {
 	struct addr relay[ADDRS_MAX];
@@ -234,7 +234,7 @@ static void test_fair_few(void **state)
 			}
 }
 
-// What containers and routers publish.
+// Ranges that containers and routers publish.
 static void test_fair_small(void **state)
 {
 	static const struct {
@@ -300,7 +300,7 @@ static void test_listeners(void **state)
 	turn_relay_map_free(free_m);
 }
 
-// The ports of address a are one run of a worker's slots, those that turn_relay_map_home() gives.
+// The ports of address a are one run of a worker's slots, as turn_relay_map_home() says.
 static void check_run(const struct turn_relay_map *m, const struct turn_config *c, uint32_t a)
 {
 	struct turn_relay_map_run run;
@@ -317,7 +317,7 @@ static void check_run(const struct turn_relay_map *m, const struct turn_config *
 	}
 }
 
-// Whole addresses are runs, whatever the range; those cut into slices are none.
+// Whole addresses are runs, whatever the range; addresses cut into slices are not.
 static void test_runs(void **state)
 {
 	static const uint16_t range[][2] = {
@@ -345,8 +345,8 @@ static void test_runs(void **state)
 	}
 }
 
-// As configured mostly: the listener is on the relay address, and its port outside the range. One
-// inside takes the run from its address alone.
+// The usual configuration: the listener is on the relay address, and its port outside the range. A
+// listener inside the range removes the run of its address only.
 static void test_runs_beside_listeners(void **state)
 {
 	struct addr relay[2] = {nth(true, 0), nth(false, 0)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pools of relay addresses: what a peer sees, and that an allocation stays one allocation.
+// Pools of relay addresses: the address that a peer sees. An allocation remains one allocation.
 #include "addr_text.h"
 #include "stun.h"
 #include "turn_fixture.h"
@@ -7,7 +7,7 @@
 static struct fixture f;
 static struct fixture_client ivan, eve;
 
-// Relay addresses 10.99.0.1 and fd99::1. Peers in 10.0.0.0/8 see 10.1.0.2 in place of the first;
+// Relay addresses 10.99.0.1 and fd99::1. Peers in 10.0.0.0/8 see 10.1.0.2 instead of the first one;
 // those in 10.98.0.0/16 see 10.2.0.2.
 static struct turn_config pooled(void)
 {
@@ -53,7 +53,7 @@ static int setup(void **state)
 	return 0;
 }
 
-// What the peer of a channel sees as the source of ivan's data.
+// The source of ivan's data that the peer of a channel sees.
 static struct endpoint seen_by(const char *peer, uint16_t channel)
 {
 	const struct turn_plan *plan;
@@ -112,7 +112,7 @@ static void a_send_goes_out_from_the_pool_of_its_peer(void **state)
 	}
 }
 
-// Whatever its peers see, the allocation is the same, and so is its address.
+// Whatever its peers see, the allocation has one address.
 static void the_client_is_told_one_address(void **state)
 {
 	assert_addr(&ivan.relay.addr, "203.0.113.1");
@@ -131,7 +131,7 @@ static void data_of_a_pools_peer_comes_by_its_channel(void **state)
 	assert_int_equal(fixture_from_peer(&f, &relay, &peer, "hello", 5)->channel, 0x4000);
 }
 
-// Between clients of the box there is one address of each, by whatever form it is named.
+// Between clients of the box each has one address, whichever form names it.
 static void other_clients_are_in_no_pool(void **state)
 {
 	static const char *const forms[] = {
@@ -152,8 +152,8 @@ static void other_clients_are_in_no_pool(void **state)
 	}
 }
 
-// So it has one channel (RFC 8656 section 12.2), which another form does not get. A client that
-// knows nothing of pools has asked for nothing wrong then.
+// So it has one channel (RFC 8656 section 12.2), and another form gets no second one. A client that
+// knows nothing of pools has made no mistake then.
 static void another_form_gets_no_second_channel(void **state)
 {
 	static const char *const forms[] = {

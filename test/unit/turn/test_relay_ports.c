@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A worker's relay ports: taking and giving back against a naive model, their rest before they are
-// reused, pairs, and a random choice.
+// A worker's relay ports: taking and giving back, against a simple model; the quarantine before
+// they are reused, pairs, and the random choice.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,16 +17,16 @@
 
 #define QUARANTINE_S 120
 #define QUARANTINE_MS (QUARANTINE_S * 1000)
-#define REST_STRIDE 40 // of the memory that ports have while they rest
+#define REST_STRIDE 40 // bytes of memory of each port in quarantine
 
-// One worker's ports on an IPv4 and an IPv6 address, a listener on the former.
+// One worker's ports on an IPv4 and an IPv6 address, with a listener on the former.
 struct set {
 	struct test_rand rand;
 	struct csprng rng;
 	struct turn_relay_map *map;
 	struct relay_ports_memory mem;
 	struct relay_ports *p;
-	uint32_t nb_slots, usable[2]; // usable: of IPv6, of IPv4
+	uint32_t nb_slots, usable[2]; // usable: by family, IPv6, IPv4
 	uint64_t early;
 };
 
@@ -72,7 +72,7 @@ static bool take(
 	const struct relay_ports_want want = {is_v4, kind, QUARANTINE_S, now_ms};
 	const bool taken = relay_ports_take(s->p, &want, slot, &s->early);
 
-	// whoever has a port has its memory
+	// the owner of a port owns its memory
 	if (taken)
 		memset((uint8_t *)s->mem.rest + *slot * REST_STRIDE, 0xa5, REST_STRIDE);
 	return taken;
@@ -88,13 +88,13 @@ static uint32_t drain(struct set *s, bool is_v4, uint64_t now_ms)
 	return n;
 }
 
-// --- against a naive model ----------------------------------------------------------------------
+// --- against a simple model ---------------------------------------------------------------------
 
 enum state { UNUSABLE, TAKEN, FREE };
 
 struct model {
 	enum state *state;
-	uint64_t *freed_ms; // of a FREE port; FREE_ALWAYS when it was never taken
+	uint64_t *freed_ms; // of a FREE port; FREE_ALWAYS if it was never taken
 	uint32_t nb_slots, nb_v4;
 };
 
@@ -108,7 +108,7 @@ static bool model_rested(const struct model *m, uint32_t slot, uint64_t now_ms, 
 		(now_ms > m->freed_ms[slot] && now_ms - m->freed_ms[slot] >= rest_ms);
 }
 
-// Whether a slot would do for a kind when ports need this rest.
+// True if a slot is suitable for a kind when ports need this rest.
 static bool model_fits(const struct model *m, uint32_t slot, enum relay_ports_kind kind,
 	uint64_t now_ms, uint64_t rest_ms)
 {
@@ -146,7 +146,7 @@ static uint64_t model_oldest(const struct model *m, bool is_v4, enum relay_ports
 	return oldest;
 }
 
-// Checks one take against the model: the slot, or its absence, and the count of early ones.
+// Checks one take against the model: the slot, or its absence, and the count of early reuses.
 static bool check_take(struct set *s, struct model *m, const struct relay_ports_want *want)
 {
 	const bool is_v4 = want->is_v4;
@@ -203,7 +203,8 @@ static void give_random(struct set *s, struct model *m, struct test_rand *r, uin
 	}
 }
 
-// One phase leans to taking, the next to giving, so that the set is empty and full by turns.
+// Phases that mostly take and phases that mostly give alternate, so that the set gets empty and
+// full.
 static void run_model(struct set *s, struct model *m, uint32_t quarantine_s, int steps)
 {
 	struct test_rand r = {test_rand(&s->rand)};
@@ -231,7 +232,7 @@ static void run_model(struct set *s, struct model *m, uint32_t quarantine_s, int
 			check_counts(s, m);
 	}
 	assert_true(failed > 0);
-	assert_int_equal(quarantine_s > 1, s->early > 0); // up to 1 s every reusable port is rested
+	assert_int_equal(quarantine_s > 1, s->early > 0); // up to 1 s, all reusable ports rested
 }
 
 static void test_model(void **state)
@@ -292,17 +293,18 @@ static void test_quarantine_exact(void **state)
 	set_open(&s, "quarantine", 50000, 50003);
 	drain(&s, false, 0);
 	relay_ports_give(s.p, 0 + relay_map_slots_v4(s.map, 0) + 64,
-		0); // not taken, not even usable: no effect
+		0); // not taken, or not even usable: no effect
 	assert_int_equal(relay_ports_free(s.p, false), 0);
 	slot = relay_map_slots_v4(s.map, 0);
 	while (!turn_relay_map_usable(s.map, 0, slot))
 		slot++;
 	relay_ports_give(s.p, slot, 1000);
-	relay_ports_give(s.p, slot, 1000); // twice is once
+	relay_ports_give(s.p, slot, 1000); // the second call has no effect
 	assert_int_equal(relay_ports_free(s.p, false), 1);
 	assert_false(take(&s, false, RELAY_PORTS_ANY, 1000, &slot));
 	assert_false(take(&s, false, RELAY_PORTS_ANY, 1999, &slot));
-	assert_true(take(&s, false, RELAY_PORTS_ANY, 2000, &slot)); // rested 1 s, for want of any
+	assert_true(
+		take(&s, false, RELAY_PORTS_ANY, 2000, &slot)); // rested 1 s, for lack of others
 	assert_int_equal(s.early, 1);
 	assert_false(take(&s, false, RELAY_PORTS_ANY, 1u << 30, &slot));
 	relay_ports_give(s.p, slot, 3000);
@@ -311,7 +313,7 @@ static void test_quarantine_exact(void **state)
 	relay_ports_give(s.p, slot, 500000);
 	assert_true(take(&s, false, RELAY_PORTS_ANY, 500000 + QUARANTINE_MS, &slot));
 	assert_int_equal(s.early, 2);
-	// no quarantine: not in the same round, but in the next
+	// no quarantine: reused in the next round, not in this one
 	relay_ports_give(s.p, slot, 900000);
 	assert_false(relay_ports_take(s.p, &want, &slot, &s.early));
 	want.now_ms++;
@@ -320,7 +322,7 @@ static void test_quarantine_exact(void **state)
 	set_close(&s);
 }
 
-// While one rested port is left, no resting one is taken, however long it has rested.
+// While a rested port is left, no resting one is taken, however long it has rested.
 static void test_no_needless_reuse(void **state)
 {
 	struct set s;
@@ -343,7 +345,7 @@ static void test_no_needless_reuse(void **state)
 	set_close(&s);
 }
 
-// For want of rested ports they come back in the order in which they were freed.
+// Without rested ports they are reused in the order in which they were freed.
 static void test_reuse_order(void **state)
 {
 	struct set s;
@@ -399,7 +401,7 @@ static void test_reuse_pair(void **state)
 	set_close(&s);
 }
 
-// Many ports end their rest at once: none of them is missed, and pairs far apart are found.
+// The rest of many ports ends at once: no port is missed, and pairs far apart are found.
 static void test_backlog(void **state)
 {
 	struct set s;
@@ -408,7 +410,7 @@ static void test_backlog(void **state)
 	set_open(&s, "backlog", 20000, 59999);
 	v4 = relay_map_slots_v4(s.map, 0);
 	assert_int_equal(drain(&s, false, 0), 40000);
-	// all even ports, then all odd ones the other way round
+	// all even ports, then all odd ones in reverse order
 	for (slot = v4; slot < s.nb_slots; slot += 2)
 		relay_ports_give(s.p, slot, 1);
 	for (slot = s.nb_slots - 1; slot > v4; slot -= 2)
@@ -425,7 +427,7 @@ static void test_backlog(void **state)
 
 #define DRAWS_EACH 200
 
-// Whether draws over n cells may be uniform: chi-square within six standard deviations.
+// True if draws over n cells may be uniform: chi-square within six standard deviations.
 static void check_uniform(const uint32_t *count, const uint8_t *cell, uint32_t nb, uint32_t draws)
 {
 	uint32_t n = 0;
@@ -445,7 +447,7 @@ static void check_uniform(const uint32_t *count, const uint8_t *cell, uint32_t n
 		fail_msg("chi-square %f of %u draws over %u cells", chi2, draws, n);
 }
 
-// Draws and gives back until each of the free ports of a kind should have come DRAWS_EACH times.
+// Draws and gives back until each free port of a kind is expected to have come DRAWS_EACH times.
 static void check_choice(
 	struct set *s, enum relay_ports_kind kind, const uint8_t *cell, uint64_t *now_ms)
 {
@@ -468,7 +470,7 @@ static void check_choice(
 	free(count);
 }
 
-// With whole pairs, pairs with one port of either kind, and taken pairs in the set.
+// The set has whole pairs, half pairs of either kind, and taken pairs.
 static void test_choice(void **state)
 {
 	struct set s;

@@ -45,8 +45,8 @@ static void test_names(void **state)
 	}
 }
 
-// A time in milliseconds would be good for 50,000 years. What looks like a REST name is told as
-// such.
+// A time in milliseconds would be valid for 50,000 years. A name that looks like a REST name is
+// reported as one.
 static void test_no_names(void **state)
 {
 	static const struct {
@@ -62,7 +62,7 @@ static void test_no_names(void **state)
 		{"100000000000:ivan", true},
 		{"18446744073709551617:ivan", true},
 		{"99999999999999999999999999:ivan", true},
-		{"42:1795911616", true}, // with coturn, too, expired in 1970
+		{"42:1795911616", true}, // coturn, too, takes it for a name that expired in 1970
 		{":1795911616", true},
 		{"a:b:1795911616", true},
 		{"ivan:1795911616:x", true},
@@ -84,7 +84,7 @@ static void test_no_names(void **state)
 	}
 }
 
-// Not a byte beyond its length is read.
+// No byte beyond its length is read.
 static void test_cut(void **state)
 {
 	static const char name[] = "1795911616.25:ivan";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shares of a pool, as pure arithmetic: what is sure stays sure, whatever others hold.
+// Shares of a pool, as pure arithmetic: guaranteed shares stay available, whatever others hold.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static void close_share(void)
 	free(s.of_user);
 }
 
-// Takes one after the other for an allocation that has some; how many there were.
+// Takes units one by one for an allocation that has `has`. Returns the number taken.
 static uint32_t take_all(uint64_t user, uint32_t has)
 {
 	uint32_t n = 0;
@@ -56,8 +56,8 @@ static void sure_ones_are_always_there(void **state)
 	close_share();
 }
 
-// One place of two is no matter, neither the first nor the second. Both are, and nobody can aim at
-// that.
+// One of the two hash places does not matter, neither the first nor the second. A collision in both
+// does, and an attacker cannot aim at it.
 static void who_meets_a_greedy_one_loses_nothing(void **state)
 {
 	const uint64_t greedy = 5 | 7 << 16;
@@ -70,7 +70,7 @@ static void who_meets_a_greedy_one_loses_nothing(void **state)
 	close_share();
 }
 
-// By one allocation or by many: it is the user's share.
+// The user's share is the limit, with one allocation or with many.
 static void many_allocations_are_one_user(void **state)
 {
 	uint32_t n = 0;
@@ -83,7 +83,7 @@ static void many_allocations_are_one_user(void **state)
 	close_share();
 }
 
-// All of a request or nothing: nb at once fit exactly when they fit one by one.
+// A request gets all or nothing: nb at once fit exactly if they fit one by one.
 static void several_at_once(void **state)
 {
 	for (uint32_t size = 0; size < 40; size++) {
@@ -96,7 +96,7 @@ static void several_at_once(void **state)
 	}
 }
 
-// What is given back may be taken at once, but the records of one round's end are not endless.
+// A returned unit may be taken at once, but records freed within one round are limited.
 static void given_back_in_a_round(void **state)
 {
 	open_share(2, 100, 60);
@@ -108,7 +108,7 @@ static void given_back_in_a_round(void **state)
 		share_give(&s, 2, has);
 	assert_int_equal(s.held, 0);
 	close_share();
-	// in records: what is held and what lies there till the round is over never exceed the pool
+	// records: those held and those that wait for the end of the round never exceed the pool
 	open_share(2, 1000, 1000);
 	for (int again = 0; again < 10; again++) {
 		const uint32_t n = take_all(1, 2);
@@ -127,8 +127,8 @@ struct alloc {
 	uint32_t has;
 };
 
-// Random users and allocations: the counts are those of a naive account, nobody who has less than
-// what is sure is refused, and the records in use never exceed the pool.
+// Random users and allocations: the counts match a plain account, no user below the guaranteed
+// share is refused, and the records in use never exceed the pool.
 static void random_account(void **state)
 {
 	struct test_rand r = test_rand_start("share");

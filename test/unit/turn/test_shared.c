@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Relay ports that allocations share: whose a peer is, what collides with what and what does not,
-// where new allocations go, and that nothing outlives what it hangs from.
+// Relay ports that allocations share: the owner of a peer, collisions, the placement of new
+// allocations, and that no object outlives its parent.
 #include <errno.h>
 #include <netinet/in.h>
 
@@ -8,7 +8,7 @@
 
 #define PORT_LO 3480
 #define PORTS 8
-#define ENDPOINTS 4 // of an allocation
+#define ENDPOINTS 4 // endpoints of an allocation
 
 static struct fixture f;
 static struct fixture_client ivan, olga;
@@ -37,7 +37,7 @@ static void open_with(uint32_t nb_ports)
 	peer = fixture_endpoint("10.99.0.9", 7000);
 }
 
-// Ivan and Olga on one and the same relayed transport address.
+// Ivan and Olga on one relayed transport address.
 static int setup(void **state)
 {
 	*state = &f;
@@ -63,7 +63,7 @@ static unsigned int send_peer_data(const struct endpoint *p)
 	return fixture_drop(fixture_from_peer(&f, &ivan.relay, p, "hello", 5));
 }
 
-// The client that a datagram of the peer reaches; asserts that it reaches one.
+// The client that receives a datagram of the peer. Asserts that there is one.
 static struct endpoint client_of(const struct endpoint *relay, const struct endpoint *p)
 {
 	const struct turn_plan *plan = fixture_from_peer(&f, relay, p, "hello", 5);
@@ -90,13 +90,13 @@ static unsigned int bind_as(
 		&f, c, channel, addr_format(&target->addr, text, sizeof(text)), target->port);
 }
 
-// Renews the nonces where a test outlives them.
+// Renews the nonces in tests that last longer than they do.
 static void fresh(void)
 {
 	ivan.nonce_len = olga.nonce_len = 0;
 }
 
-// --- whose a peer is -----------------------------------------------------------------------------
+// --- the owner of a peer -------------------------------------------------------------------------
 
 static void only_registered_peers_get_in(void **state)
 {
@@ -149,7 +149,7 @@ static void both_families(void **state)
 	assert_reaches(&ivan, &peer);
 }
 
-// A permission that is gone takes the peer out although it is registered by a channel.
+// An expired permission blocks the peer although a channel registers it.
 static void permissions_still_count(void **state)
 {
 	assert_int_equal(fixture_refresh(&f, &ivan, 3600), 0);
@@ -169,10 +169,10 @@ static void channel_bind_collides(void **state)
 	struct endpoint second = peer;
 
 	assert_int_equal(bind_as(&ivan, 0x4000, &peer), 0);
-	// 400 would tell her that what she takes for bound is wrong, and to start afresh (RFC 8656
+	// 400 would tell the client that its known binding is wrong, and to start over (RFC 8656
 	// 12.3)
 	assert_int_equal(bind_as(&olga, 0x4000, &peer), 508);
-	assert_true(f.answer.alen[STUN_ERROR_CODE] > 4 + 10); // says why
+	assert_true(f.answer.alen[STUN_ERROR_CODE] > 4 + 10); // has a reason phrase
 	assert_memory_equal(f.answer.data + f.answer.off[STUN_ERROR_CODE] + 4, "Peer In Use", 11);
 	assert_int_equal(fixture_stats(&f).permissions, 1); // nothing is half done
 	assert_int_equal(fixture_stats(&f).channels, 1);
@@ -180,10 +180,10 @@ static void channel_bind_collides(void **state)
 	assert_int_equal(fixture_drop(fixture_channel_data(&f, &olga, 0x4000, "x", 1)),
 		TURN_DROP_CHANNEL_UNBOUND);
 	assert_reaches(&ivan, &peer);
-	assert_int_equal(bind_as(&ivan, 0x4000, &peer), 0); // one's own is none
+	assert_int_equal(bind_as(&ivan, 0x4000, &peer), 0); // an own registration is no collision
 	second.port++;
 	assert_int_equal(bind_as(&olga, 0x4000, &second), 0);
-	// her own mistake: the peer has another number
+	// the client's own mistake: the peer has another number
 	assert_int_equal(bind_as(&olga, 0x4001, &second), 400);
 	assert_memory_equal(f.answer.data + f.answer.off[STUN_ERROR_CODE] + 4, "Bad Request", 11);
 }
@@ -195,12 +195,12 @@ static void send_collides(void **state)
 	assert_int_equal(send_as(&ivan, &peer), TURN_OK);
 	assert_int_equal(send_as(&olga, &peer), TURN_DROP_SHARED_COLLISION);
 	assert_int_equal(bind_as(&olga, 0x4000, &peer), 508);
-	assert_int_equal(fixture_permit(&f, &olga, "10.99.0.9"), 0); // still
+	assert_int_equal(fixture_permit(&f, &olga, "10.99.0.9"), 0); // still true
 	assert_int_equal(send_as(&olga, &peer), TURN_DROP_SHARED_COLLISION);
 	assert_int_equal(send_as(&ivan, &peer), TURN_OK);
 	assert_reaches(&ivan, &peer);
 	assert_int_equal(fixture_stats(&f).endpoints, 1);
-	assert_int_equal(bind_as(&ivan, 0x4000, &peer), 0); // what a Send has registered
+	assert_int_equal(bind_as(&ivan, 0x4000, &peer), 0); // a Send has registered it
 	assert_int_equal(fixture_stats(&f).endpoints, 1);
 }
 
@@ -215,11 +215,11 @@ static void limit_of_endpoints(void **state)
 	assert_int_equal(fixture_stats(&f).channels, ENDPOINTS);
 	assert_int_equal(fixture_stats(&f).endpoints, ENDPOINTS);
 	p.port--;
-	assert_int_equal(bind_as(&ivan, 0x4000 + ENDPOINTS - 1, &p), 0); // those one has
+	assert_int_equal(bind_as(&ivan, 0x4000 + ENDPOINTS - 1, &p), 0); // those it already has
 	assert_int_equal(send_as(&ivan, &p), TURN_OK);
 	p.port++;
-	assert_int_equal(bind_as(&olga, 0x4000, &p), 0); // of one allocation
-	// those past their time count no more
+	assert_int_equal(bind_as(&olga, 0x4000, &p), 0); // endpoints of one allocation
+	// expired ones do not count
 	fixture_advance(&f, 599000);
 	fresh();
 	assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
@@ -310,7 +310,7 @@ static void as_many_clients_of_one_peer(void **state)
 		assert_int_equal(bind_as(&c[PORTS], 0x4000, &peer), 508);
 		for (unsigned int i = 0; i < PORTS; i++)
 			assert_reaches(&c[i], &peer);
-		// one goes, and there is room for one that comes
+		// one ends, and there is room for a new one
 		assert_int_equal(fixture_refresh(&f, &c[3], 0), 0);
 		fixture_advance(&f, 1);
 		assert_int_equal(fixture_refresh(&f, &c[PORTS], 0), 0);
@@ -322,7 +322,7 @@ static void as_many_clients_of_one_peer(void **state)
 	}
 }
 
-// Endpoints decide before allocations do.
+// The number of endpoints decides before the number of allocations.
 static void where_fewest_endpoints_are(void **state)
 {
 	struct fixture_client c[9];
@@ -342,7 +342,7 @@ static void where_fewest_endpoints_are(void **state)
 	fixture_close(&f);
 }
 
-// Who comes when there are no endpoints yet goes where allocations have ended.
+// Before there are endpoints, a new client goes where allocations have ended.
 static void where_fewest_allocations_are(void **state)
 {
 	struct fixture_client c[9];
@@ -365,7 +365,8 @@ static void where_fewest_allocations_are(void **state)
 	fixture_close(&f);
 }
 
-// Any of equals is taken: each of 8 about 100 times in 800; chi-square of 7 degrees, one in 10^6.
+// Ties are broken at random: each of 8 about 100 times in 800; chi-square of 7 degrees, one in
+// 10^6.
 static void ties_are_drawn(void **state)
 {
 	unsigned int n[PORTS] = {0};
@@ -398,7 +399,7 @@ static void refresh_to_zero_frees(void **state)
 	assert_reaches(&olga, &peer);
 }
 
-// What is past its time is in nobody's way, swept or not.
+// An expired registration blocks no client, swept or not.
 static void expired_is_free(void **state)
 {
 	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
@@ -410,7 +411,7 @@ static void expired_is_free(void **state)
 	assert_int_equal(bind_as(&olga, 0x4000, &peer), 0);
 	fixture_expire(&f);
 	assert_reaches(&olga, &peer);
-	// a channel keeps it for 600 seconds, the allocation at most for its own time
+	// a channel keeps it for 600 seconds, the allocation at most for its own lifetime
 	fixture_advance(&f, 299999);
 	fresh();
 	assert_int_equal(fixture_refresh(&f, &olga, 900), 0);
@@ -446,7 +447,7 @@ static void expired_allocation_is_free(void **state)
 	assert_reaches(&olga, &peer);
 }
 
-// A burst in which the peer's owner changes: each datagram finds the one of its turn.
+// The peer's owner changes within a burst: each datagram goes to the owner of its turn.
 static void owner_changes_within_a_burst(void **state)
 {
 	struct turn_burst *b = &f.burst;
@@ -459,7 +460,7 @@ static void owner_changes_within_a_burst(void **state)
 	assert_int_equal(bind_as(&olga, 0x4001, &(struct endpoint){peer.addr, 1}), 0);
 	fixture_from_peer(&f, &ivan.relay, &peer, "hello", 5);
 	hello = b->view[0];
-	hello.slot = hello.shared; // as before it was looked up
+	hello.slot = hello.shared; // its state before the look-up
 	hello.data = (const uint8_t *)"hello";
 	fixture_begin(&f, STUN_REQUEST, STUN_REFRESH);
 	stun_put_u32(&f.w, STUN_LIFETIME, 0);
@@ -502,7 +503,7 @@ static void owner_changes_within_a_burst(void **state)
 	assert_true(endpoint_eq(&path.dst, &olga.endpoint));
 }
 
-// Allocations, and endpoints, that come and go leave all memory as it was.
+// Allocations and endpoints that are created and freed leave all memory as it was.
 static void nothing_is_lost(void **state)
 {
 	for (unsigned int i = 0; i < 3000; i++) { // more than slots, or endpoints, there are
@@ -528,7 +529,7 @@ static void memory_is_bounded(void **state)
 	struct fixture_client anna = fixture_client("198.51.100.9", 5000);
 
 	c.limits.allocations = 2;
-	c.pools.endpoints = 1; // and two of each allocation
+	c.pools.endpoints = 1; // and each allocation has two
 	c.pools.channels = 8;
 	c.pools.per_user = 100;
 	fixture_open(&f, &c, 1);
@@ -550,7 +551,7 @@ static void memory_is_bounded(void **state)
 
 // --- the map -------------------------------------------------------------------------------------
 
-// Every shared address has one worker and a number of its own there; listeners keep their ports.
+// Every shared address has one worker and its own number there; listeners keep their ports.
 static void check_map(const struct turn_config *c)
 {
 	struct turn_relay_map *m = turn_relay_map_create(c);
@@ -594,7 +595,7 @@ static void every_worker_has_some(void **state)
 
 	for (c.workers = 1; c.workers <= PORTS; c.workers++)
 		check_map(&c);
-	c.port_lo = 3470; // with the listeners' port among them
+	c.port_lo = 3470; // includes the listeners' port
 	for (c.workers = 1; c.workers <= 17; c.workers++)
 		check_map(&c);
 	assert_null(turn_relay_map_create(&c));

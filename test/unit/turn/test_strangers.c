@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may have how many answers without a password, and how many guesses at one: what a request
-// proves, and whose budget it spends (stranger.h).
+// Limits of answers without a password and of password guesses: what a request proves, and which
+// budget it uses (stranger.h).
 #include "turn_fixture.h"
 
 #include <stdio.h>
@@ -15,8 +15,8 @@ static int setup(void **state)
 	return 0;
 }
 
-// Failed verifications are counted apart from answers: who spoofs a source spends its answers, but
-// only the source itself, with a nonce of ours, can spend its verifications.
+// Failed verifications are counted apart from answers: a sender that spoofs a source uses up its
+// answers, but only the source itself, with a nonce of this server, can use up its verifications.
 static void forged_integrity_is_not_verified_for_ever(void **state)
 {
 	struct turn_config c = fixture_config();
@@ -37,8 +37,9 @@ static void forged_integrity_is_not_verified_for_ever(void **state)
 		fixture_send(&f, &forger);
 	}
 	assert_int_equal(f.burst.plan.reason, TURN_DROP_GUESS_RATE);
-	assert_int_equal(fixture_stats(&f).auth_failures, 20); // the rest was not looked at
-	// who has an allocation keeps it, another one waits until the failures are forgotten
+	assert_int_equal(fixture_stats(&f).auth_failures, 20); // the rest was not verified
+	// a client with an allocation keeps it; another client waits until the failures are
+	// forgotten
 	assert_int_equal(fixture_refresh(&f, &neighbour, 600), 0);
 	fixture_advance(&f, 3000);
 	assert_int_equal(fixture_allocate(&f, &late, 0), 0);
@@ -67,8 +68,8 @@ static unsigned int guess(unsigned int nb)
 	return answered;
 }
 
-// A hundred guesses at another user's password, then silence, to the right one as well; an
-// allocation of one's own makes no difference, and the answers of strangers neither.
+// A hundred guesses at another user's password, then no answer, even to the right one. An
+// allocation of the client's own makes no difference, nor do the answers to strangers.
 static void guesses_are_bounded(bool allocated)
 {
 	struct turn_config c = fixture_config();
@@ -88,7 +89,7 @@ static void guesses_are_bounded(bool allocated)
 	fixture_sign(&f, &eve);
 	assert_int_equal(fixture_send(&f, &eve)->verdict, TURN_DROP);
 	assert_int_equal(f.burst.plan.reason, TURN_DROP_GUESS_RATE);
-	// his own credentials are spared, right or wrong, by name or by hash
+	// the client's own credentials are unaffected, right or wrong, by name or by hash
 	if (allocated) {
 		ivan.password = "wrong";
 		for (int i = 0; i < 200; i++)
@@ -112,7 +113,7 @@ static void guesses_are_bounded_with_an_allocation(void **state)
 	guesses_are_bounded(true);
 }
 
-// A nonce is 32 characters: what is longer or shorter is none of ours.
+// A nonce has 32 characters: a longer or shorter one was not made by this server.
 static void nonce_of_another_length_438(void **state)
 {
 	for (size_t len = 0; len <= 64; len++) {
@@ -132,8 +133,8 @@ static void nonce_of_another_length_438(void **state)
 	}
 }
 
-// A 438 to a nonce that was ours is no stranger's answer: of an allocation so many a second, of
-// another 5-tuple as limits.stale-nonce says, and beyond that what strangers have left.
+// A 438 to an expired nonce of this server is not charged to strangers: an allocation has its own
+// rate, another 5-tuple has limits.stale-nonce, and after that the rest of the strangers' budget.
 static void stale_nonces_have_a_budget_of_their_own(void **state)
 {
 	struct turn_config c = fixture_config();
@@ -150,7 +151,7 @@ static void stale_nonces_have_a_budget_of_their_own(void **state)
 	assert_int_equal(fixture_allocate(&f, &second, 0), 0);
 	assert_int_equal(fixture_refresh(&f, &second, 0), 0); // a nonce, no allocation
 	fixture_advance(&f, 1000000);
-	for (int i = 0; i < 10; i++) { // a stranger spends all that strangers get
+	for (int i = 0; i < 10; i++) { // a stranger uses up the budget of strangers
 		fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
 		fixture_send(&f, &ivan);
 	}
@@ -176,7 +177,7 @@ static void stale_nonces_have_a_budget_of_their_own(void **state)
 	assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
 }
 
-// Over TCP, TLS and DTLS a handshake has shown the address: no budget of strangers.
+// Over TCP, TLS and DTLS a handshake has proved the address: strangers have no budget.
 static void handshakes_prove_the_address(void **state)
 {
 	static const uint8_t transports[] = {
@@ -201,8 +202,8 @@ static void handshakes_prove_the_address(void **state)
 	}
 }
 
-// Credentials that have expired are refused before any password is tried: an office whose web page
-// was open overnight does not shut itself out.
+// Credentials that have expired are refused before any password is tried, so that an office with a
+// web page open overnight does not lock itself out.
 static void expired_names_are_no_guesses(void **state)
 {
 	struct turn_config c = fixture_config();
@@ -219,7 +220,7 @@ static void expired_names_are_no_guesses(void **state)
 		assert_int_equal(fixture_allocate(&f, &late, 0), 401);
 	assert_int_equal(fixture_stats(&f).auth_failures, 100);
 	assert_int_equal(fixture_allocate(&f, &ivan, 0), 0);
-	// nobody of that name: that is one
+	// no user has that name: this is a guess
 	late.user = "nobody";
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(fixture_allocate(&f, &late, 0), 401);
@@ -228,7 +229,7 @@ static void expired_names_are_no_guesses(void **state)
 	assert_int_equal(fixture_send(&f, &late)->reason, TURN_DROP_GUESS_RATE);
 }
 
-// Strangers without a nonce, spoofing the address, spend answers only.
+// Strangers without a nonce that spoof the address use up answers only.
 static void spoofed_requests_lock_nobody_out(void **state)
 {
 	struct turn_config c = fixture_config();
@@ -255,7 +256,8 @@ static void spoofed_requests_lock_nobody_out(void **state)
 	assert_int_equal(fixture_code(&f), 0);
 }
 
-// All of one IPv6 /48 have a hundred times what a source has, and take nothing from another one.
+// All clients of one IPv6 /48 have a hundred times the limit of a source, and take nothing from
+// another /48.
 static void a_network_of_strangers(void **state)
 {
 	struct turn_config c = fixture_config();

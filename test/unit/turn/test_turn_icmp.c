@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whose an ICMP error is, and what its client is told (RFC 8656 sections 11.5 and 18.13).
+// The allocation that an ICMP error belongs to, and the indication to its client (RFC 8656 sections
+// 11.5 and 18.13).
 #include "bytes.h"
 #include "stun.h"
 #include "turn_fixture.h"
@@ -119,13 +120,13 @@ static void it_takes_a_live_allocation(void **state)
 	missing.port = (uint16_t)(missing.port ^ 64);
 	assert_int_equal(judge(&missing, PEER, 7000), TURN_DROP_ICMP_NO_ALLOCATION);
 	assert_int_equal(judge(&ivan.relay, PEER, 7000), TURN_OK);
-	fixture_advance(&f, 600000); // nobody has swept it yet
+	fixture_advance(&f, 600000); // not swept yet
 	assert_int_equal(judge(&ivan.relay, PEER, 7000), TURN_DROP_ICMP_NO_ALLOCATION);
 	fixture_expire(&f);
 	assert_int_equal(judge(&ivan.relay, PEER, 7000), TURN_DROP_ICMP_NO_ALLOCATION);
 }
 
-// A peer of a pool sees another address of ours: errors quote that one.
+// A peer of a pool sees another address of the server: errors quote that address.
 static void a_peer_of_a_pool_has_seen_the_pools_address(void **state)
 {
 	struct turn_config c = fixture_config();
@@ -157,7 +158,8 @@ static void a_peer_of_a_pool_has_seen_the_pools_address(void **state)
 	assert_int_equal(turn_icmp_judge(f.shard, &e), TURN_DROP_ICMP_NO_ALLOCATION);
 }
 
-// Several allocations have one address: the peer's address and port say whose the error is.
+// Several allocations share one address: the peer's address and port tell which of them the error
+// belongs to.
 static void on_a_shared_address_the_peer_tells(void **state)
 {
 	struct turn_config c = fixture_config();
@@ -200,7 +202,7 @@ static void each_allocation_has_its_own_budget(void **state)
 	assert_int_equal(fixture_allocate(&f, &eve, 4), 0);
 	assert_int_equal(fixture_permit(&f, &ivan, PEER), 0);
 	assert_int_equal(fixture_permit(&f, &eve, PEER), 0);
-	// what is refused for another reason takes nothing of it
+	// errors refused for another reason do not count
 	for (unsigned int i = 0; i < 5; i++)
 		assert_int_equal(
 			judge(&ivan.relay, "10.99.0.10", 7000), TURN_DROP_ICMP_NO_PERMISSION);
@@ -221,7 +223,7 @@ static bool tells(const struct fixture_client *c)
 	return turn_icmp_tells(f.shard, e.slot);
 }
 
-// RFC 8489 9.2.5: a client that knows it sends back the PASSWORD-ALGORITHMS of the challenge.
+// RFC 8489 9.2.5: a client that knows it returns the PASSWORD-ALGORITHMS of the challenge.
 static void who_is_told_is_chosen(void **state)
 {
 	static const struct {
@@ -248,7 +250,7 @@ static void who_is_told_is_chosen(void **state)
 	}
 }
 
-// Who has a slot next is another client: nothing is left of what the last one knew.
+// The next user of a slot is another client: nothing is left of the knowledge about the last one.
 static void the_next_on_a_slot_is_judged_anew(void **state)
 {
 	struct turn_config c = fixture_config();

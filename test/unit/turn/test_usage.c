@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an allocation's listing says it has relayed and lost: exact, whichever way a datagram went,
-// and a line's copy that never seems good again because its 16-bit time has come round.
+// The relayed and lost datagrams in an allocation's listing: exact, whichever path a datagram took.
+// A line's copy never becomes valid again when its 16-bit time wraps.
 #include "turn_fixture.h"
 
 #include "bytes.h"
@@ -8,7 +8,7 @@
 #include "shard_rows.h"
 
 #define CHANNEL 0x4000
-#define ROUND_MS ((uint64_t)65536 * TURN_LINE_MS) // until has gone round once: 70 minutes
+#define ROUND_MS ((uint64_t)65536 * TURN_LINE_MS) // until has wrapped once: 70 minutes
 
 static struct fixture f;
 static struct fixture_client ivan;
@@ -69,7 +69,7 @@ static void lost(enum turn_loss loss, unsigned int reason, const struct turn_pla
 	expected.lost[loss]++;
 }
 
-// All four ways of data, with sizes from none to the longest that each can have.
+// All four kinds of data, with sizes from 0 to the longest that each can have.
 static void relay(unsigned int direction, uint16_t len)
 {
 	switch (direction) {
@@ -108,7 +108,7 @@ static void exact_whichever_way(void **state)
 	check();
 }
 
-// A leg whose counts spill takes nothing from the other, nor from the time beside them.
+// A leg whose counts overflow changes neither the other leg nor the time next to them.
 static void one_leg_leaves_the_other(void **state)
 {
 	const struct turn_line *l;
@@ -153,7 +153,7 @@ static void losses_have_classes(void **state)
 	check();
 }
 
-// What is lost after it was counted was not relayed, also when its count has spilled meanwhile.
+// A datagram lost after it was counted was not relayed, even if its count has overflowed meanwhile.
 static void taken_back(void **state)
 {
 	struct turn_relayed r = {.slot = 0, .bytes = 0};
@@ -175,7 +175,7 @@ static void taken_back(void **state)
 	}
 }
 
-// The next allocation of a slot begins with nothing.
+// The next allocation of a slot begins at zero.
 static void begins_anew(void **state)
 {
 	const struct endpoint relay_addr = ivan.relay;
@@ -193,7 +193,7 @@ static void begins_anew(void **state)
 	check();
 }
 
-// A count that stands where it stops.
+// A count that stops at its maximum.
 static void losses_stop(void **state)
 {
 	const uint32_t slot = (relay(0, 1), f.burst.view[0].slot);
@@ -235,8 +235,7 @@ static void open_for_a_day(void)
 	assert_int_equal(fixture_bind(&f, &ivan, CHANNEL, "10.99.0.9", 7000), 0);
 }
 
-// Nobody renews the channel: in no second of the three times that its time goes round may the
-// line vouch.
+// No request renews the channel: in no second while its time wraps three times may the line match.
 static void no_copy_comes_round(void **state)
 {
 	uint64_t began;
@@ -249,12 +248,12 @@ static void no_copy_comes_round(void **state)
 		fixture_expire(&f);
 		if (f.now_ms < began + 600 * 1000)
 			continue;
-		assert_false(vouches()); // RFC 8656 12: 600 seconds, if it is not refreshed
+		assert_false(vouches()); // RFC 8656 12: 600 seconds, unless refreshed
 		assert_int_not_equal(fixture_drop(&f.burst.plan), TURN_OK);
 	}
 }
 
-// The process stood still for half a round of the time, and for a whole one: 35 and 70 minutes.
+// The process was suspended for half a cycle of the time, and for a whole one: 35 and 70 minutes.
 static void no_copy_survives_a_standstill(void **state)
 {
 	for (unsigned int i = 1; i < 9; i++) {
@@ -265,7 +264,7 @@ static void no_copy_survives_a_standstill(void **state)
 	}
 }
 
-// Any time at which a copy is made, 0 of its low half among them: it is good to the tick, and no
+// A copy made at any time, including those whose low half is 0, is valid to the tick, and no
 // longer.
 static void any_time_is_good(void **state)
 {
@@ -290,7 +289,7 @@ static void any_time_is_good(void **state)
 	}
 }
 
-// A permission that is kept alive for a day: the channel is relayed by the line all the time.
+// A permission that is kept alive for a day: the line relays the channel all the time.
 static void good_for_a_day(void **state)
 {
 	open_for_a_day();
