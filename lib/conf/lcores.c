@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads EAL's --lcores syntax: "SET[@CPUS],..." where a set is 3, 1-4 or (0,2-3). Without CPUS, the
-// lcores of a set run on the CPUs of the same numbers.
+// Parses EAL's --lcores syntax: "SET[@CPUS],..." where a set is 3, 1-4 or (0,2-3). Without CPUS,
+// the lcores of a set run on the CPUs with these numbers.
 #include <errno.h>
 #include <stdlib.h>
 
 #include "conf.h"
 
-// Each of these functions takes its part off the front of text and returns the rest; NULL when the
-// part is not there.
+// Each of these functions consumes its part at the front of text and returns the rest, or NULL if
+// the part is missing.
 
 static const char *take_number(const char *text, unsigned int *out)
 {

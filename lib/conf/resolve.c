@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts addresses that the network has given in the place of the words that ask for them. From then
-// on the configuration is one with these addresses in its file.
+// Replaces `dhcp` and `slaac` by the addresses that the network has given. The result equals a
+// configuration with these addresses in its file.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -32,7 +32,7 @@ bool conf_pending(const struct conf *c)
 	return false;
 }
 
-// Listeners and relay addresses that `all` has made of the address that stood in.
+// Replaces a placeholder address in the listeners and relay addresses that `all` expanded to.
 static void replace_addr(struct turn_config *t, const struct addr *old, const struct addr *new)
 {
 	for (uint32_t i = 0; i < t->nb_listeners; i++)

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of routes of a configuration: what is on-link, behind a route or behind a gateway.
-//
-// A port that realms have relay pools on is a network of its own ("apart"): its routes serve its
-// addresses alone, and its addresses have no others. So networks of tenants may have equal
-// addresses.
+// The routing table of a configuration: on-link subnets, routes and gateways.
+// A port with relay pools of realms is a separate network ("apart"): its routes apply only to its
+// own addresses, and its addresses use no other routes. So networks of tenants may overlap.
 #include <stdlib.h>
 #include <string.h>
 
 #include "conf.h"
 #include "routes.h"
 
-// Many addresses of one subnet make one route. A subnet of one address makes none: who is there is
-// this box.
+// Several addresses of one subnet make one route. A subnet of a single address makes no route: the
+// only host there is this box.
 static void add_route(struct turn_config *t, struct route r)
 {
 	if (r.direct && r.dst.len == 128)
@@ -59,7 +57,7 @@ static bool is_named(char *const *names, uint32_t nb, const char *pool)
 	return false;
 }
 
-// Whether some realm has a list of pools, and this one in it.
+// True if a realm's list of pools contains this pool.
 static bool is_of_realms(const struct turn_config *t, const char *pool)
 {
 	bool listed = is_named(t->relay_pool_names, t->nb_relay_pool_names, pool);
@@ -72,7 +70,7 @@ static bool is_of_realms(const struct turn_config *t, const char *pool)
 	return listed;
 }
 
-// The port that has an own address, as a bit; 0 when none has.
+// The port that has an own address, as a bit, or 0 if no port has it.
 static uint32_t port_of(const struct conf *c, const struct addr *a)
 {
 	const struct conf_port *p = conf_port_find(c, a);
@@ -80,7 +78,7 @@ static uint32_t port_of(const struct conf *c, const struct addr *a)
 	return p != NULL ? UINT32_C(1) << (p - c->ports) : 0;
 }
 
-// A port with relay addresses of all realms is nobody's own.
+// A port with relay addresses that all realms use is not apart.
 static uint32_t ports_apart(const struct conf *c)
 {
 	const struct turn_config *t = &c->turn;

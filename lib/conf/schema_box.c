@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The keys of the box: its log and records, the control socket, memory, neighbours, fragments,
-// ICMP.
+// The keys of logs and records, the control socket, memory, neighbours, fragments and ICMP.
 #include "reading/ctx.h"
 #include "schema_rows.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The words that keys with a choice take, each list with a NULL behind it.
+// The words that keys with a choice accept; NULL ends each list.
 #include "conf.h"
 #include "schema.h"
 #include "token.h"

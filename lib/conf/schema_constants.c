@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Constants of the server: numbers by which no site differs, each with its reason. Builds with
-// -Dtests=true take other values in test-constants, where tests make small pools, short times and
-// low rates of them. No other build does, and no manual names them.
+// Constants of the server: numbers that do not differ between sites, each with its reason. Builds
+// with -Dtests=true accept other values in test-constants, which tests use for small pools, short
+// times and low rates. Other builds refuse that section, and the manual leaves it out.
 #include "conf_build.h"
 #include "schema_rows.h"
 #include "turn.h"
@@ -14,54 +14,56 @@ const bool conf_test_constants = CONF_TESTS != 0;
 static const struct conf_key rows[] = {
 {CONF_TEST_CONSTANTS, CONF_SECTION, .flags = CONF_HIDDEN},
 
-// Microseconds of a worker's longest sleep. Without it idle.h decides: 50, longer where a sleep
-// costs more CPU time.
+// Microseconds of a worker's longest sleep. If unset, idle.h decides: 50, more where a sleep costs
+// more CPU time.
 {TESTS "workers.idle-sleep", CONF_NUMBER, ONE(conf, idle_sleep_us), RANGE(10, 1000)},
 
 // Seconds that the start waits for DHCP or router advertisements; then systemd starts it again.
 {TESTS "ports.addresses-wait", CONF_TIME, ONE(conf, learn_wait_s), RANGE(0, 86400), .def = "60"},
 
-// UDP ports of the kernel as a client: Linux's default of net.ipv4.ip_local_port_range.
+// UDP source ports of the kernel as a client: Linux's default of net.ipv4.ip_local_port_range.
 {TESTS "exception.client-ports", CONF_PORT_RANGE,
 	.offset = offsetof(struct conf, exception.client_lo),
 	.count = offsetof(struct conf, exception.client_hi), .size = 2, RANGE(1, 65535),
 	.def = "32768-60999"},
-// Packets a second each way: more than any management traffic needs, less than a core relays.
+// Packets per second in each direction: more than any management traffic needs, less than a core
+// relays.
 {TESTS "exception.rate", CONF_NUMBER, ONE(conf, exception.rate), RANGE(1, 10000000),
 	.def = "100000"},
-// Packet buffers that may wait each way: 15 super-frames of 34 buffers.
+// Packet buffers that may wait in each direction: 15 super-frames of 34 buffers.
 {TESTS "exception.buffers", CONF_NUMBER, ONE(conf, exception.buffers), RANGE(64, 65536),
 	.def = "512"},
 
 // Bytes of the longest header of PROXY version 2. The specification keeps senders to 536.
 {TESTS "proxy.size", CONF_NUMBER, ONE(conf, proxy_size), RANGE(52, 4096), .def = "536"},
 
-// Connections of an IPv6 /48. Without it: twice as many as of a /64.
+// Connections of an IPv6 /48. If unset: twice the number of a /64.
 {TESTS "streams.per-network", CONF_NUMBER, ONE(conf, streams.per_network), RANGE(0, 1048576)},
 // Seconds for a TLS handshake and the first message: a slow phone needs three round trips.
 {TESTS "streams.handshake", CONF_TIME, ONE(conf, streams.handshake_s), RANGE(1, 3600),
 	.def = "10"},
-// Connections of each thread that wait for a PROXY header: what a balancer opens in one round trip.
+// Connections of each thread that wait for a PROXY header: as many as a balancer opens in one round
+// trip.
 {TESTS "streams.headers", CONF_NUMBER, ONE(conf, streams.headers), RANGE(1, 65536),
 	.def = "1024"},
-// Seconds without a message that a connection without an allocation stays open.
+// Seconds without a message after which a connection without an allocation is closed.
 {TESTS "streams.idle", CONF_TIME, ONE(conf, streams.idle_s), RANGE(1, 86400), .def = "120"},
-// Bytes that wait for a slow client: a quarter of a second of 2 Mbit/s.
+// Bytes that wait for a slow client: a quarter of a second at 2 Mbit/s.
 {TESTS "streams.queue", CONF_NUMBER, ONE(conf, streams.queue), RANGE(8192, 16777216),
 	.def = "65536"},
 // Messages between a stream thread and a worker: as long as a NIC's ring.
 {TESTS "streams.ring", CONF_NUMBER, ONE(conf, streams.ring), RANGE(64, 65536), .def = "1024"},
 
-// Sessions of an IPv6 /48. Without it: twice as many as of a /64.
+// Sessions of an IPv6 /48. If unset: twice the number of a /64.
 {TESTS "dtls.per-network", CONF_NUMBER, ONE(conf, dtls.per_network), RANGE(0, 1048576)},
-// Handshakes at a time: at 56 KB each they take 14 MB.
+// Concurrent handshakes: at 56 KB each they take 14 MB.
 {TESTS "dtls.half-open", CONF_NUMBER, ONE(conf, dtls.half_open), RANGE(1, 65536), .def = "256"},
 // Seconds for a handshake: four transmissions of RFC 6347's timer, which begins at one second.
 {TESTS "dtls.handshake", CONF_TIME, ONE(conf, dtls.handshake_s), RANGE(1, 3600), .def = "10"},
-// Seconds without a message that a session without an allocation stays.
+// Seconds without a message after which a session without an allocation is freed.
 {TESTS "dtls.idle", CONF_TIME, ONE(conf, dtls.idle_s), RANGE(1, 86400), .def = "120"},
 
-// Connections with peers at a time. Without it: as many as relay.tcp.ports, and 1024 at least.
+// Concurrent connections with peers. If unset: the number of relay.tcp.ports, but at least 1024.
 {TESTS "relay.tcp.connections", CONF_NUMBER, ONE(conf, turn.tcp.connections), RANGE(1, 65536)},
 // Connections with peers of one user: an eighth of all.
 {TESTS "relay.tcp.per-user", CONF_NUMBER, ONE(conf, turn.tcp.per_user), RANGE(1, 65536),
@@ -69,19 +71,19 @@ static const struct conf_key rows[] = {
 // Connections with peers of one allocation.
 {TESTS "relay.tcp.per-allocation", CONF_NUMBER, ONE(conf, turn.tcp.per_allocation),
 	RANGE(1, 65536), .def = "32"},
-// Connects of one user, a second and at once: too few for a port scan.
+// Connects of one user, per second and in a burst: too few for a port scan.
 {TESTS "relay.tcp.connects.rate", CONF_NUMBER, ONE(conf, turn.tcp.connects.rate),
 	RANGE(0, 1000000), .def = "20"},
 {TESTS "relay.tcp.connects.burst", CONF_NUMBER, ONE(conf, turn.tcp.connects.burst),
 	RANGE(1, 1000000), .def = "100"},
-// RFC 6062 section 5.2 wants 30 seconds for a peer to answer and for a client to bind.
+// RFC 6062 section 5.2 gives a peer 30 seconds to answer and a client 30 seconds to bind.
 {TESTS "relay.tcp.timeout", CONF_TIME, ONE(conf, turn.tcp.timeout_s), RANGE(1, 3600),
 	.def = "30"},
-// Bytes that wait each way of a connection.
+// Bytes that wait in each direction of a connection.
 {TESTS "relay.tcp.buffer", CONF_NUMBER, ONE(conf, turn.tcp.buffer), RANGE(16384, 1048576),
 	.def = "32768"},
-// Percent of shared addresses on which a user may have one peer. Without it: 50, and 100 for the
-// only user.
+// Percent of shared addresses on which a user may have one peer. If unset: 50, or 100 for the only
+// user.
 {TESTS "relay.peer-share", CONF_NUMBER, ONE(conf, turn.limits.peer_share), RANGE(1, 100)},
 // Seconds that an allocation with a ticket outlives its client's connection: a change of network
 // takes ten.
@@ -96,57 +98,58 @@ static const struct conf_key rows[] = {
 // Channels that every allocation can have.
 {TESTS "limits.sure.channels", CONF_NUMBER, ONE(conf, turn.pools.sure_channels), RANGE(1, 16),
 	.def = "1"},
-// Permissions beyond these. Without it: one for each allocation.
+// Permissions beyond these. If unset: one for each allocation.
 {TESTS "limits.pool.permissions", CONF_NUMBER, ONE(conf, turn.pools.permissions),
 	RANGE(1, 268435456)},
-// Channels beyond these. Without it: one for each allocation.
+// Channels beyond these. If unset: one for each allocation.
 {TESTS "limits.pool.channels", CONF_NUMBER, ONE(conf, turn.pools.channels), RANGE(1, 268435456)},
-// Peers on shared relay ports. Without it: two for each allocation.
+// Peers on shared relay ports. If unset: two for each allocation.
 {TESTS "limits.pool.peers", CONF_NUMBER, ONE(conf, turn.pools.endpoints), RANGE(1, 268435456)},
-// Clients that moved between workers. Without it: one for each allocation.
+// Clients that moved between workers. If unset: one for each allocation.
 {TESTS "limits.pool.moves", CONF_NUMBER, ONE(conf, turn.pools.moves), RANGE(1, 268435456)},
-// Percent of each pool for one user. Without it: 25, and 100 for the only user.
+// Percent of each pool for one user. If unset: 25, or 100 for the only user.
 {TESTS "limits.pool.per-user", CONF_NUMBER, ONE(conf, turn.pools.per_user), RANGE(1, 100)},
-// RFC 8656 section 7.2. Less where limits.lifetime.max is less.
+// RFC 8656 section 7.2. Less if limits.lifetime.max is less.
 {TESTS "limits.lifetime.default", CONF_TIME, ONE(conf, turn.limits.lifetime_default_s),
 	RANGE(1, 86400)},
-// Without it: five seconds of limits.unauthenticated.rate, for an office that comes back at once.
+// If unset: five seconds of limits.unauthenticated.rate, for an office that comes back at once.
 {TESTS "limits.unauthenticated.burst", CONF_NUMBER, ONE(conf, turn.limits.unauthenticated.burst),
 	RANGE(1, 1000000)},
-// Answers 438 to one 5-tuple without an allocation: a second, and at once.
+// Answers 438 to one 5-tuple without an allocation, per second and in a burst.
 {TESTS "limits.stale-nonce.rate", CONF_NUMBER, ONE(conf, turn.limits.stale_nonce.rate),
 	RANGE(0, 1000000), .def = "10"},
 {TESTS "limits.stale-nonce.burst", CONF_NUMBER, ONE(conf, turn.limits.stale_nonce.burst),
 	RANGE(1, 1000000), .def = "20"},
-// Wrong passwords of one source, a second and at once: an office may make them, a dictionary not.
+// Wrong passwords from one source, per second and in a burst: enough for an office, too few for a
+// dictionary attack.
 {TESTS "limits.guesses.rate", CONF_NUMBER, ONE(conf, turn.limits.guesses.rate), RANGE(0, 1000000),
 	.def = "20"},
 {TESTS "limits.guesses.burst", CONF_NUMBER, ONE(conf, turn.limits.guesses.burst),
 	RANGE(1, 1000000), .def = "100"},
-// Without it: two seconds of limits.binding.rate.
+// If unset: two seconds of limits.binding.rate.
 {TESTS "limits.binding.burst", CONF_NUMBER, ONE(conf, turn.limits.binding.burst),
 	RANGE(1, 1000000)},
-// ICMP errors that a client is told of, a second and at once: one for each flow says enough.
+// ICMP errors reported to a client, per second and in a burst: one for each flow is enough.
 {TESTS "limits.icmp.rate", CONF_NUMBER, ONE(conf, turn.limits.icmp.rate), RANGE(0, 1000000),
 	.def = "10"},
 {TESTS "limits.icmp.burst", CONF_NUMBER, ONE(conf, turn.limits.icmp.burst), RANGE(1, 1000000),
 	.def = "20"},
-// Handshakes of one source, a second and at once: 5,000 clients of an office take 15 seconds.
+// Handshakes of one source, per second and in a burst: 5,000 clients of an office take 15 seconds.
 {TESTS "limits.handshakes.rate", CONF_NUMBER, ONE(conf, handshakes.rate), RANGE(0, 1000000),
 	.def = "200"},
 {TESTS "limits.handshakes.burst", CONF_NUMBER, ONE(conf, handshakes.burst), RANGE(1, 1000000),
 	.def = "2000"},
 // Requests that a worker answers between two bursts: a few microseconds each.
 {TESTS "limits.requests", CONF_NUMBER, ONE(conf, requests), RANGE(1, 32), .def = "8"},
-// Permissions and channels of one allocation: no client has more peers, nor takes more memory.
+// Permissions and channels of one allocation: this bounds the peers and the memory of a client.
 {TESTS "limits.permissions", CONF_NUMBER, ONE(conf, turn.limits.permissions), RANGE(1, 4096),
 	.def = "256"},
 {TESTS "limits.channels", CONF_NUMBER, ONE(conf, turn.limits.channels), RANGE(1, 4096),
 	.def = "256"},
-// Milliseconds of a rate that may come at once: a key frame is several times the average.
+// Milliseconds of a rate that may come in a burst: a key frame is several times the average.
 {TESTS "limits.rates.burst", CONF_NUMBER, ONE(conf, turn.limits.rates.burst_ms), RANGE(10, 10000),
 	.def = "100"},
-// Datagrams a second of limits.rates: bits limit them, too.
+// Datagrams per second of limits.rates: bits limit them, too.
 {TESTS "limits.rates.allocation-to-peers.datagrams", CONF_NUMBER,
 	ONE(conf, turn.limits.rates.flow[TURN_RATE_ALLOCATION][TURN_FROM_CLIENT].datagrams),
 	RANGE(0, 1000000000)},
@@ -166,25 +169,25 @@ static const struct conf_key rows[] = {
 	ONE(conf, turn.limits.rates.flow[TURN_RATE_REALM][TURN_FROM_PEER].datagrams),
 	RANGE(0, 1000000000)},
 
-// journald's socket, which systemd fixes.
+// journald's socket; systemd fixes its path.
 {TESTS "log.journal", CONF_TEXT, ONE(conf, log.journal), RANGE(1, 107),
 	.def = "/run/systemd/journal/socket"},
-// Lines a second of each area.
+// Lines per second of each area.
 {TESTS "log.rate", CONF_NUMBER, ONE(conf, log.rate), RANGE(0, 100000), .def = "200"},
-// Seconds between lines on how full bursts are; telemetry has it always.
+// Seconds between log lines on how full bursts are; telemetry always has it.
 {TESTS "log.bursts", CONF_TIME, ONE(conf, log.bursts_s), RANGE(0, 86400), .def = "0"},
 
-// Files kept beside either file of records.
+// Rotated files kept of each file of records.
 {TESTS "records.keep", CONF_NUMBER, ONE(conf, records.keep), RANGE(1, 1000), .def = "5"},
 
-// Clients of the control socket at a time.
+// Concurrent clients of the control socket.
 {TESTS "control.connections", CONF_NUMBER, ONE(conf, control.connections), RANGE(1, 1024),
 	.def = "64"},
 
-// Processes that died within a minute, after which the next one starts without their calls.
+// Number of processes that die within a minute before the next one starts without their calls.
 {TESTS "state.crashes", CONF_NUMBER, ONE(conf, state.crashes), RANGE(0, 200), .def = "3"},
 
-// Milliseconds without progress until the log has a worker's stack: far above what a round takes.
+// Milliseconds without progress until a worker's stack is logged: far above the time of a round.
 {TESTS "watchdog.alarm-ms", CONF_NUMBER, ONE(conf, watch.alarm_ms), RANGE(0, 60000),
 	.def = "200"},
 // Milliseconds without progress until the process ends: calls survive two seconds of silence.
@@ -210,9 +213,9 @@ static const struct conf_key rows[] = {
 {TESTS "buffers.rx-ring", CONF_NUMBER, ONE(conf, rx_ring), RANGE(64, 32768), .def = "1024"},
 // Transmit descriptors of a queue where the driver profile says nothing.
 {TESTS "buffers.tx-ring", CONF_NUMBER, ONE(conf, tx_ring), RANGE(64, 32768), .def = "1024"},
-// Requests that wait on a worker: of clients it knows, and as many of strangers.
+// Requests that wait at a worker: from known clients, and an equal number from unknown ones.
 {TESTS "buffers.backlog", CONF_NUMBER, ONE(conf, backlog), RANGE(32, 8192), .def = "512"},
-// Packets that wait between two workers: as long as a NIC's ring.
+// Packets that wait between two workers: the length of a NIC's ring.
 {TESTS "buffers.handover-ring", CONF_NUMBER, ONE(conf, handover_ring), RANGE(64, 65536),
 	.def = "1024"},
 // Events of each worker that wait for management.
@@ -221,45 +224,45 @@ static const struct conf_key rows[] = {
 // Neighbours of each worker: a /20 full of hosts.
 {TESTS "neighbours.entries", CONF_NUMBER, ONE(conf, neigh_entries), RANGE(16, 65535),
 	.def = "4096"},
-// Packets of each worker that wait for neighbours.
+// Packets of each worker that wait for a neighbour's MAC address.
 {TESTS "neighbours.held", CONF_NUMBER, ONE(conf, neigh_held), RANGE(1, 65535), .def = "1024"},
 // Packets that wait for one neighbour.
 {TESTS "neighbours.held-each", CONF_NUMBER, ONE(conf, neigh_held_each), RANGE(1, 1024),
 	.def = "16"},
-// ARP and ND requests a second for addresses that nobody has answered for.
+// ARP and ND requests per second for addresses that have never answered.
 {TESTS "neighbours.ask-rate", CONF_NUMBER, ONE(conf, neigh_ask_rate), RANGE(0, 1000000),
 	.def = "1000"},
 
-// Datagrams under way at a time, of all workers: 64 of 9 KB take 600 KB.
+// Concurrent datagrams of all workers: 64 of 9 KB take 600 KB.
 {TESTS "fragments.flows", CONF_NUMBER, ONE(conf, fragments.flows), RANGE(0, 16384), .def = "64"},
-// Datagrams under way of one source, on each worker.
+// Concurrent datagrams of one source, on each worker.
 {TESTS "fragments.per-source", CONF_NUMBER, ONE(conf, fragments.per_source), RANGE(1, 256),
 	.def = "4"},
-// Bytes of the longest datagram: a jumbo frame's.
+// Bytes of the longest datagram: that of a jumbo frame.
 {TESTS "fragments.datagram", CONF_NUMBER, ONE(conf, fragments.longest), RANGE(1280, 65000),
 	.def = "9000"},
-// Buffers for whole datagrams that are too long for a packet buffer.
+// Buffers for reassembled datagrams that are too long for a packet buffer.
 {TESTS "fragments.buffers", CONF_NUMBER, ONE(conf, fragments.buffers), RANGE(8, 65536),
 	.def = "16"},
-// Milliseconds for all fragments of a datagram to come: media is of no use later.
+// Milliseconds until all fragments of a datagram must have come: media is useless later.
 {TESTS "fragments.timeout", CONF_NUMBER, ONE(conf, fragments.timeout_ms), RANGE(10, 60000),
 	.def = "1000"},
-// Fragments a second of one source on a worker.
+// Fragments per second of one source on a worker.
 {TESTS "fragments.rate", CONF_NUMBER, ONE(conf, fragments.rate), RANGE(0, 10000000),
 	.def = "10000"},
 
-// Echo replies a second.
+// Echo replies per second.
 {TESTS "icmp.rate", CONF_NUMBER, ONE(conf, icmp_rate), RANGE(0, 1000000), .def = "1000"},
-// ICMP errors a second, of all workers, that clients are told of.
+// ICMP errors per second, of all workers, that are reported to clients.
 {TESTS "icmp.errors-in", CONF_NUMBER, ONE(conf, icmp_errors_in), RANGE(0, 1000000),
 	.def = "1000"},
-// ICMP errors sent a second, of all workers: Linux has 1,000 for a host and 1 for a peer.
+// ICMP errors sent per second, of all workers: Linux allows 1,000 for a host and 1 for a peer.
 {TESTS "icmp.errors-out", CONF_NUMBER, ONE(conf, icmp_errors_out), RANGE(0, 1000000),
 	.def = "100"},
-// ICMP errors sent to one address a second.
+// ICMP errors sent per second to one address.
 {TESTS "icmp.errors-out-each", CONF_NUMBER, ONE(conf, icmp_errors_each), RANGE(0, 1000000),
 	.def = "10"},
-// Paths of each worker whose MTU is learnt.
+// Paths of each worker with a known MTU.
 {TESTS "icmp.path-mtu", CONF_NUMBER, ONE(conf, path_mtus), RANGE(0, 65536), .def = "1024"},
 };
 // clang-format on

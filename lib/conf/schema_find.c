@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looking keys up in a table of them, and advice about those that are in none.
+// Looks up keys in a table, and gives advice on unknown keys.
 #include "schema.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ const struct conf_key *conf_schema_at(const struct conf_table *t, unsigned int i
 	return NULL;
 }
 
-// The name of a constant, which has dots; NULL for other keys.
+// The name of a constant, which has dots, or NULL for other keys.
 static const char *constant_name(const struct conf_key *key)
 {
 	static const char prefix[] = CONF_TEST_CONSTANTS ".";
@@ -35,7 +35,7 @@ const char *conf_schema_name(const struct conf_key *key)
 	return dot != NULL ? dot + 1 : key->path;
 }
 
-// The key whose keys are those of parent: itself, or the one that it is like.
+// The key that has the keys of parent: parent itself, or the key that it refers to by `like`.
 static const struct conf_key *find_source(const struct conf_table *t, const struct conf_key *parent)
 {
 	const struct conf_key *k = parent;
@@ -47,7 +47,7 @@ static const struct conf_key *find_source(const struct conf_table *t, const stru
 	return k;
 }
 
-// The key that stands behind another one; NULL when that is the last.
+// The key after another one, or NULL if that is the last.
 static const struct conf_key *key_behind(const struct conf_table *t, const struct conf_key *key)
 {
 	while ((uintptr_t)key < (uintptr_t)t->key || (uintptr_t)key >= (uintptr_t)(t->key + t->nb))
@@ -57,7 +57,7 @@ static const struct conf_key *key_behind(const struct conf_table *t, const struc
 	return t->more != NULL ? t->more->key : NULL;
 }
 
-// The path of a key behind that of a section or list it lies in; NULL where it lies elsewhere.
+// The path of a key relative to a section or list that contains it, or NULL if it lies elsewhere.
 static const char *path_below(const struct conf_key *parent, const struct conf_key *key)
 {
 	const size_t len = strlen(parent->path);
@@ -97,7 +97,7 @@ const struct conf_key *conf_schema_child(
 
 #define WORD_MAX 32
 
-// Levenshtein distance of two words, b of at most WORD_MAX characters.
+// Levenshtein distance of two words; b has at most WORD_MAX characters.
 static unsigned int edit_distance(const char *a, const char *b)
 {
 	const size_t len = strlen(b);
@@ -135,7 +135,7 @@ const char *conf_schema_suggest(const struct conf_ctx *x, const struct conf_key 
 	const char *name, char *buf, size_t len)
 {
 	const struct conf_table *t = x->keys;
-	// A word with up to this many wrong letters is taken for a slip of the pen
+	// Up to this number of wrong letters counts as a typing error
 	unsigned int best = strlen(name) > 4 ? 3 : 2;
 	const struct conf_key *k = NULL;
 	const char *near = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The keys of what clients may have, and with whom: limits, nat-discovery and peers.
+// The keys of limits, nat-discovery and peers.
 #include "schema_rows.h"
 #include "turn.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a row of the table of keys is written. For schema.c and the files of its parts alone.
+// Macros for the rows of the table of keys. Only for schema.c and its parts.
 #pragma once
 
 #include <stddef.h>
@@ -19,13 +19,13 @@
 #define OPAQUE_REQUIRED .flags = CONF_REQUIRED | CONF_OPAQUE
 #define RANGE(lo, hi) .min = lo, .max = hi
 
-// The rows of an array as a table, with those of others behind them.
+// The rows of an array as a table, followed by another table.
 #define TABLE(rows, behind)                                                         \
 	{                                                                           \
 		.key = rows, .nb = sizeof(rows) / sizeof((rows)[0]), .more = behind \
 	}
 
-extern const struct conf_table conf_schema_turn; // schema_turn.c: what lib/turn serves, and whom
-extern const struct conf_table conf_schema_limits; // schema_limits.c: how much, and with whom
+extern const struct conf_table conf_schema_turn; // schema_turn.c: listeners, relay, users
+extern const struct conf_table conf_schema_limits; // schema_limits.c: limits and peers
 extern const struct conf_table conf_schema_box; // schema_box.c: the log, records, memory
-extern const struct conf_table conf_schema_constants; // schema_constants.c, behind all others
+extern const struct conf_table conf_schema_constants; // schema_constants.c, the last table

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The keys of what is served, and to whom: listeners, relay addresses, users.
+// The keys of listeners, relay addresses and users.
 #include "reading/ctx.h"
 #include "schema_rows.h"
 

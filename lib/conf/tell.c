@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Formats problems: what is wrong and where, as FILE:LINE:COL: key: reason.
+// Formats problems as FILE:LINE:COL: key: reason.
 #include "tell.h"
 
 #include <stdarg.h>
@@ -23,7 +23,7 @@ void conf_tell_report(struct conf_report *r, enum conf_weight weight, const char
 	r->say(r->ctx, weight, line);
 }
 
-// Where a node stands, or the first line of c (NULL). path has room for CONF_PATH_LEN bytes.
+// The place of a node, or the first line of c if n is NULL. path has room for CONF_PATH_LEN bytes.
 static struct conf_place place_of(
 	const struct conf *c, const struct conf_node *n, const char *key, char *path)
 {

@@ -29,7 +29,7 @@ static bool is_others(const struct stat *st)
 }
 
 // True if others may replace an entry of a directory. In a sticky directory only the owner of the
-// entry, and of the directory, may.
+// entry may.
 static bool may_change(const struct stat *dir, const struct stat *entry)
 {
 	return is_others(dir) &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs of this machine as peers: where peers.allow names an address of a packet port, a port on
-// the loopback is added behind all others. What such programs and relay ports send each other goes
-// by it, as the kernel lets nothing of that out to an interface.
+// Makes programs of this machine usable as peers: if peers.allow names an address of a packet port,
+// a port on the loopback is appended to the ports. Traffic between such programs and relay ports
+// uses it, because the kernel sends none of it out of an interface.
 #include "expanding/beside.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "reading/node.h"
 
 #define NAME "lo"
-#define HOST 128 // bits of a prefix that is one address
+#define HOST 128 // prefix length of a single address
 
 bool conf_beside_may(const struct conf_port *p)
 {
@@ -40,7 +40,7 @@ static bool is_named(const struct addr *a, const struct prefix *allow, uint32_t 
 	return false;
 }
 
-// Whether some realm names the address.
+// True if some realm names the address.
 static bool is_named_by_any(const struct turn_config *t, const struct addr *a)
 {
 	bool named = is_named(a, t->allow, t->nb_allow);
@@ -50,7 +50,7 @@ static bool is_named_by_any(const struct turn_config *t, const struct addr *a)
 	return named;
 }
 
-// The first port with an address that is named; -1 = none.
+// Returns the first port with an address that is named, or -1.
 static int first_named(const struct conf *c)
 {
 	for (uint32_t i = 0; i < c->nb_ports; i++) {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Derives numbers from what the file says: packet buffers, bursts of rates, limits of networks.
+// Derives numbers from the file: packet buffers, bursts of rates, limits per network.
 #include "expanding/derive.h"
 
 #include "conf.h"
 
-#define MBUFS_LEAST 16384 // of one port with up to four workers, and its rings of 1024 descriptors
+#define MBUFS_LEAST 16384 // one port with up to four workers, and its rings of 1024 descriptors
 #define MBUFS_MOST 4194304
 #define BURST_MOST 1000000
 #define LIFETIME_S 600 // RFC 8656 section 7.2
-// How many times of a second's answers may be given at once. An office comes back at once: 2,500
-// clients of one address with the default of limits.unauthenticated.
+// Seconds of the rate that may come at once. An office comes back at once: 2,500 clients of one
+// address with the default of limits.unauthenticated.
 #define UNAUTHENTICATED_BURST 5
 #define BINDING_BURST 2
-#define TCP_CONNECTIONS_LEAST 1024 // with peers: each takes an open file
-#define NETWORK_SOURCES 2 // an IPv6 /48 may have as much as this number of /64
+#define TCP_CONNECTIONS_LEAST 1024 // connections with peers; each takes an open file
+#define NETWORK_SOURCES 2 // an IPv6 /48 may have as much as this number of /64s
 
 static uint32_t min_of(uint64_t a, uint32_t b)
 {
@@ -58,8 +58,8 @@ void conf_rings_longest(const struct conf *c, uint32_t *rx, uint32_t *tx)
 	}
 }
 
-// Requests that wait at one worker: of known clients and of strangers, as many datagrams behind
-// each, and those of streams.
+// Requests that wait at one worker: from known clients and from unknown ones, with an equal number
+// of datagrams behind each, and requests of streams.
 static uint32_t backlog_packets(const struct conf *c)
 {
 	for (uint32_t i = 0; i < c->turn.nb_listeners; i++)
@@ -68,9 +68,9 @@ static uint32_t backlog_packets(const struct conf *c)
 	return 4 * c->backlog;
 }
 
-// A pool that is too small drops packets for want of buffers. Full rings hold a buffer for each
-// descriptor. A storm of requests fills the backlogs, a flood towards the kernel what waits for
-// exception ports. All of it can happen at once, and on every worker.
+// A pool that is too small drops packets for lack of buffers. Full rings hold a buffer for each
+// descriptor. A burst of requests fills the backlogs. A flood towards the kernel fills the queues
+// of exception ports. All of this can happen at once, and on every worker.
 void conf_derive_mbufs(struct conf *c)
 {
 	uint64_t each = backlog_packets(c), need;
@@ -98,7 +98,7 @@ void conf_derive(struct conf *c)
 		p->exception.client_hi = c->exception.client_hi;
 		p->exception.rate = c->exception.rate;
 		p->exception.buffers = c->exception.buffers;
-		// whoever lets a port cut super-frames of UDP has paid for those of TCP, too
+		// a port that cuts UDP super-frames can cut those of TCP at no further cost
 		p->exception.tso = p->uso;
 	}
 	for (uint32_t i = 0; i < c->turn.nb_listeners; i++)

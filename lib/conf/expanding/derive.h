@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers that follow from what the file says. Private to lib/conf.
+// Numbers that follow from the file. Private to lib/conf.
 #pragma once
 
 struct conf;
 
-// Sets them. Call it once all entries of ports are there, and before these are checked.
+// Sets these numbers. Call it once all entries of ports exist, before they are checked.
 void conf_derive(struct conf *c);

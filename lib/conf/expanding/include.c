@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the files that the key include names, and joins their trees with that of the file.
+// Reads the files that the key include names, and merges their trees into that of the main file.
 #include "expanding/include.h"
 
 #include <dirent.h>
@@ -19,11 +19,11 @@
 #include "reading/yaml.h"
 
 #define SUFFIX ".yaml"
-#define CHILDREN_MAX 256 // of a mapping; no section has half as many keys
+#define CHILDREN_MAX 256 // of a mapping; no section has half that number of keys
 
-// --- joining two trees ---------------------------------------------------------------------------
+// --- merging two trees ---------------------------------------------------------------------------
 
-// Fails on a node of an included file whose key stands elsewhere already.
+// Fails on a node of an included file whose key another file has already.
 static int fail_twice(struct conf_ctx *x, const struct conf_node *n, const struct conf_node *first)
 {
 	return conf_fail(x, n, "given twice, first at %s:%u:%u: remove one",
@@ -32,10 +32,10 @@ static int fail_twice(struct conf_ctx *x, const struct conf_node *n, const struc
 
 static int join_maps(struct conf_ctx *x, struct conf_node *into, struct conf_node *src);
 
-// Joins n, of an included file, with what has its key already. What is left of n goes.
+// Merges node n of an included file into the node that has its key already. Frees the rest of n.
 static int join_entry(struct conf_ctx *x, struct conf_node *has, struct conf_node *n)
 {
-	// All of a section may be commented out
+	// All lines of a section may be commented out
 	const bool empty = conf_value_none(n) && has->kind == CONF_MAP;
 	const bool again = has->file == n->file || has->added == n->file;
 	int rc = 0;
@@ -52,7 +52,7 @@ static int join_entry(struct conf_ctx *x, struct conf_node *has, struct conf_nod
 	return rc;
 }
 
-// Moves what stands below one mapping into another.
+// Moves the children of one mapping into another.
 static int join_maps(struct conf_ctx *x, struct conf_node *into, struct conf_node *src)
 {
 	struct conf_node *next;
@@ -80,7 +80,7 @@ static int join_maps(struct conf_ctx *x, struct conf_node *into, struct conf_nod
 
 // --- the files -----------------------------------------------------------------------------------
 
-// Whether a key of accounts, by the names above it: sections as auth, lists as realms.
+// True if a key is about accounts, by the section or list that contains it (auth, realms).
 static bool is_account(const char *section, const char *key)
 {
 	static const char *const keys[][2] = {{"", "auth"}, {"", "realms"}, {"auth", "users"},
@@ -94,14 +94,14 @@ static bool is_account(const char *section, const char *key)
 	return false;
 }
 
-// Whether a file anywhere is named: not a credential, nor one beside the file that has the name.
+// True if a text names a file by a path: not a credential, nor a file beside the one that names it.
 static bool is_path(const struct conf_node *n)
 {
 	return strcmp(n->key, "password-file") == 0 && n->kind == CONF_SCALAR &&
 		strchr(n->text, '/') != NULL;
 }
 
-// Fails on the keys below a node that are none of accounts. DEPTH_MAX of yaml.c bounds it.
+// Fails on keys below a node that are not about accounts. DEPTH_MAX of yaml.c bounds the recursion.
 static int check_accounts(struct conf_ctx *x, const struct conf_node *n, const char *section)
 {
 	int rc = 0;
@@ -119,7 +119,7 @@ static int check_accounts(struct conf_ctx *x, const struct conf_node *n, const c
 	return rc;
 }
 
-// Whether the file itself says that others may hold all.
+// True if the main file says that included files may hold all keys.
 static bool may_hold_all(const struct conf_ctx *x)
 {
 	const struct conf_node *n = conf_node_child(x->root, "include-holds");
@@ -127,7 +127,7 @@ static bool may_hold_all(const struct conf_ctx *x)
 	return n != NULL && n->kind == CONF_SCALAR && strcmp(n->text, "all") == 0;
 }
 
-// Fails on what only the file itself may have.
+// Fails on keys that only the main file may have.
 static int check_keys(struct conf_ctx *x, const struct conf_node *root)
 {
 	const struct conf_node *include = conf_node_child(root, "include");
@@ -146,7 +146,7 @@ static int check_keys(struct conf_ctx *x, const struct conf_node *root)
 	return may_hold_all(x) ? 0 : check_accounts(x, root, "");
 }
 
-// Notes the name of an included file, which nodes and reports refer to. NULL without memory.
+// Stores the name of an included file, which nodes and reports point to. NULL without memory.
 static const char *keep_name(struct conf *c, const char *path)
 {
 	char **names = realloc(c->included, (c->nb_included + 1) * sizeof(*names));
@@ -160,7 +160,7 @@ static const char *keep_name(struct conf *c, const char *path)
 	return names[c->nb_included++];
 }
 
-// The size of a file that can be included; -1 with the reason told at the node that names it.
+// The size of a file that can be included, or -1 after an error at the node that names it.
 static off_t size_of(struct conf_ctx *x, const struct conf_node *n, const char *path)
 {
 	struct stat st;
@@ -174,7 +174,7 @@ static off_t size_of(struct conf_ctx *x, const struct conf_node *n, const char *
 	return -1;
 }
 
-// total: bytes of all so far.
+// total: bytes of all files read by now.
 static int add_file(struct conf_ctx *x, const struct conf_node *n, const char *path, off_t *total)
 {
 	const off_t size = size_of(x, n, path);
@@ -196,7 +196,7 @@ static int add_file(struct conf_ctx *x, const struct conf_node *n, const char *p
 	if (root != NULL)
 		rc = check_keys(x, root) != 0 ? -EINVAL : join_maps(x, x->root, root);
 	else if (x->errors == before)
-		rc = 0; // it is empty
+		rc = 0; // the file is empty
 	conf_yaml_free(root);
 	x->included = NULL;
 	return rc;
@@ -209,7 +209,7 @@ static int is_ours(const struct dirent *e)
 	return e->d_name[0] != '.' && len > end && strcmp(e->d_name + len - end, SUFFIX) == 0;
 }
 
-// By bytes: the same on every host, whatever its language.
+// Compares bytes, so that the order is equal on every host, whatever its locale.
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
@@ -259,7 +259,7 @@ int conf_include(struct conf_ctx *x)
 	off_t total = 0;
 	struct stat st;
 
-	// What is no text is told when the key is read
+	// A node that is not a text is reported when the key is read
 	if (n == NULL || n->kind != CONF_SCALAR || n->text[0] == '\0')
 		return 0;
 	if (!conf_include_path(x->path, n->text, path))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turns `address: all` into a listener for each address. The tree of the file is told where they
-// are now, so that later errors point at the entry.
+// Turns `address: all` into a listener for each address. It also updates the places in the file's
+// tree, so that later errors point at the entry.
 #include "expanding/listeners.h"
 
 #include <errno.h>
@@ -15,17 +15,17 @@
 #include "reading/read.h"
 #include "schema.h"
 
-// turn_view.listener is a byte, and lib/dp keeps its last value for itself.
+// turn_view.listener is a byte, and lib/dp reserves its last value.
 #define LISTENERS_MAX 255
 
-// The listeners of the file, and where those that stand for them begin.
+// The listeners of the file, and the first listener of each after expansion.
 struct expansion {
 	struct turn_listener *old, *new;
 	uint32_t nb_old, nb_new;
 	uint32_t *first; // nb_old + 1
 };
 
-// Whether the kernel has the addresses of a port, in the namespace where it listens.
+// True if the kernel has the addresses of a port, in the namespace where it listens.
 static bool is_of_kernel(const struct conf *c, const struct conf_port *p)
 {
 	const char *there = p->exception.netns != NULL ? p->exception.netns : "";
@@ -36,8 +36,8 @@ static bool is_of_kernel(const struct conf *c, const struct conf_port *p)
 	return p->exception.name != NULL && strcmp(there, here) == 0;
 }
 
-// TCP is the kernel's: it has the addresses of ports with an exception port, and of those that
-// share its interface.
+// True if a listener applies to an address. TCP listeners are kernel sockets: the kernel has the
+// addresses of ports with an exception port, and of those that share its interface.
 static bool is_wanted(
 	const struct conf *c, const struct turn_listener *l, const struct turn_local *a)
 {
@@ -89,7 +89,8 @@ static bool copy_prefixes(struct prefix **list, uint32_t *nb)
 	return true;
 }
 
-// Gives an entry strings and lists of its own. Without memory some are missing, and false.
+// Gives an entry its own strings and lists. Returns false if memory runs out; some are missing
+// then.
 static bool own_lists(struct turn_listener *l)
 {
 	struct turn_listener_tls *t = &l->tls;
@@ -112,7 +113,7 @@ static uint32_t put_all(
 		if (!is_wanted(c, l, &c->turn.local[i]))
 			continue;
 		out[n] = *l;
-		if (n > 0 && !own_lists(&out[n])) // the first has those of the entry
+		if (n > 0 && !own_lists(&out[n])) // the first keeps those of the entry
 			conf_fail_memory(x);
 		out[n].endpoint.addr = c->turn.local[i].addr;
 		out[n++].on = TURN_LISTEN_ONE;

@@ -4,6 +4,6 @@
 
 struct conf_ctx;
 
-// Puts a listener on each address in place of one on all of them. turn.local has been gathered. 0
-// or -EINVAL.
+// Replaces each listener on all addresses by one for each address. Call it after turn.local has
+// been gathered. 0 or -EINVAL.
 int conf_listeners_expand(struct conf_ctx *x);

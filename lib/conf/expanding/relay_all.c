@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turns `relay: {addresses: all}` into addresses: all of the ports, except those that stand in for
+// Turns `relay: {addresses: all}` into addresses: all addresses of ports, except those that replace
 // relay addresses in a pool.
 #include "expanding/relay_all.h"
 
@@ -11,7 +11,7 @@
 #include "reading/fail.h"
 #include "reading/node.h"
 
-#define RELAY_MAX 4096 // as many as a list may have
+#define RELAY_MAX 4096 // the limit of a list
 
 static bool is_of_pool(const struct turn_config *t, const struct addr *a)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A unit of systemd keeps calls over a restart without a key in the file.
+// Sets the place of the state area: under systemd, calls survive a restart without a key in the
+// file.
 #include "expanding/state_place.h"
 
 #include <linux/magic.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes a port of every entry of ports[].vlans, behind all ports of the file. What comes later
-// needs to know of ports alone. The tree of the file is told where the entries are now, so that
-// later errors point at them.
+// Turns every entry of ports[].vlans into a port, after all ports of the file, so that later code
+// only knows ports. It also updates the places in the file's tree, so that later errors point at
+// the entries.
 #include "expanding/vlans.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static const struct conf_node *entry_of(const struct conf_ctx *x, uint32_t port,
 	return NULL;
 }
 
-// A port without untagged addresses is no network: what serves addresses has no place there.
+// A port without untagged addresses is no network: keys that serve addresses are errors there.
 static int check_untagged(struct conf_ctx *x, uint32_t port)
 {
 	static const char *const keys[] = {"gateway", "routes", "exception"};
@@ -81,18 +81,18 @@ static int check_port(struct conf_ctx *x, uint32_t port)
 	return rc;
 }
 
-// --- the move ------------------------------------------------------------------------------------
+// --- moving --------------------------------------------------------------------------------------
 
-// Where arrays of ports were, and where their elements are now: those of the file, or the vlans of
-// one of these.
+// Where an array of ports was, and where its elements are now: the ports of the file, or the vlans
+// of one port.
 struct move {
 	const struct conf_port *old;
-	uint32_t nb, first; // elements, and the index that the first one has now
-	const void *list; // the field that the array was read into
+	uint32_t nb, first; // number of elements, and the new index of the first
+	const void *list; // field that the array was read into
 };
 
-// Moves the places of all values to the new array. Only the file's own ports have vlans, and so the
-// first move has that field.
+// Moves the places of all values to the new array. Only the file's own ports have vlans, so only
+// the first move has that field.
 static void move_places(struct conf_node *n, const struct conf *c, const struct move *m)
 {
 	for (; n != NULL; n = n->next) {
@@ -127,7 +127,7 @@ static bool inherit_port(struct conf *c, uint32_t port, uint32_t on)
 	return v->name != NULL && v->device != NULL;
 }
 
-// Appends the VLANs of a port to all ports; there is room.
+// Appends the VLANs of a port to the array of ports, which has room for them.
 static bool append_vlans(struct conf_ctx *x, uint32_t port)
 {
 	struct conf *c = x->conf;

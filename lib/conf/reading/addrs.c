@@ -13,7 +13,7 @@
 #include "reading/value.h"
 #include "schema.h"
 
-#define V4_BITS 96 // leading bits of the 128-bit form that are not IPv4's own
+#define V4_BITS 96 // leading bits of the 128-bit form that precede the IPv4 address
 
 int conf_addrs_fail(struct conf_ctx *x, const struct conf_node *n, const char *form)
 {
@@ -52,7 +52,7 @@ int conf_addrs_read_one(
 	return check_host(x, n, out);
 }
 
-// What a word stands for; TURN_LISTEN_ONE for any other text.
+// Returns the meaning of a word, or TURN_LISTEN_ONE for any other text.
 static uint8_t parse_word(const char *text)
 {
 	static const char *const words[] = {[TURN_LISTEN_ALL] = "all",
@@ -117,7 +117,7 @@ bool conf_addrs_split(const char *text, struct addr *a, uint8_t *len)
 	return *end == '\0' && v <= 128;
 }
 
-// One easy mistake gets an error of its own.
+// A prefix with bits set after its length, an easy mistake, gets its own error.
 int conf_addrs_range(struct conf_ctx *x, const struct conf_node *n, struct addr_range *r)
 {
 	char shown[CONF_SHOWN_LEN], text[ADDR_TEXT_LEN];
@@ -238,7 +238,7 @@ int conf_addrs_read_prefix(
 int conf_addrs_read_prefixes(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
-	struct prefix prefixes[254]; // the most that one range can need
+	struct prefix prefixes[254]; // the maximum for one range
 	struct addr_range r;
 	struct prefix *out;
 	unsigned int nb;

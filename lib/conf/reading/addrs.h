@@ -27,18 +27,18 @@ int conf_addrs_read_prefix(
 int conf_addrs_read_prefixes(
 	struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
 
-// Reads the text of a node: "a", "a-b" or a prefix. 0, or -EINVAL with the reason told.
+// Reads the text of a node: "a", "a-b" or a prefix. 0, or -EINVAL after reporting the reason.
 int conf_addrs_range(struct conf_ctx *x, const struct conf_node *n, struct addr_range *r);
-// Fails at a node whose text is not `form`, in words. -EINVAL.
+// Reports that the text of a node lacks the form that `form` describes. Returns -EINVAL.
 int conf_addrs_fail(struct conf_ctx *x, const struct conf_node *n, const char *form);
-// Splits "addr/len"; len is that of the 128-bit form. False when text is not of that form.
+// Splits "addr/len"; len counts bits of the 128-bit form. False if text does not have that form.
 bool conf_addrs_split(const char *text, struct addr *a, uint8_t *len);
-// Why no host of the Internet can have an address, in words; NULL when one can.
+// Returns why no host of the Internet can have an address, in words, or NULL if one can.
 const char *conf_addrs_class(const struct addr *a);
-// True for addresses that no host can have, which stand in for those that the network gives:
-// 0.0.0.0/8 without 0.0.0.0, and ::1.0.0.0/104. No address of a file is one of these.
+// True for addresses that no host can have, used as placeholders for those that the network gives:
+// 0.0.0.0/8 without 0.0.0.0, and ::1.0.0.0/104. No file may contain them.
 bool conf_addrs_nobodys(const struct addr *a);
-// The number of addresses in a range; 0 with an error when they would make the list of key k too
+// The number of addresses in a range, or 0 after an error if they would make the list of key k too
 // long.
 uint32_t conf_addrs_room(struct conf_ctx *x, const struct conf_key *k, const struct conf_node *n,
 	const void *base, const struct addr_range *r);

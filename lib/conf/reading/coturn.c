@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Recognises files and keys of coturn, because many operators come from it.
+// Recognises files and keys of coturn, because many operators migrate from it.
 #include "reading/coturn.h"
 
 #include <stdio.h>
@@ -63,7 +63,7 @@ bool conf_coturn_key(const char *name, char *buf, size_t len)
 
 // --- files ---------------------------------------------------------------------------------------
 
-// True when a line, given without its leading blanks, is "key=value" or one of the keys alone.
+// True if a line, given without its leading blanks, is "key=value" or a known key without a value.
 static bool is_setting(const char *line, size_t len)
 {
 	size_t word = 0, end;

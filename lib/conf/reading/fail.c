@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tells the errors of a file while it is read and checked.
+// Reports the errors of a file while it is read and checked.
 #include "reading/fail.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "reading/node.h"
 #include "tell.h"
 
-// The file that a node stands in; of none, the one that is being read.
+// The file that a node stands in. Without a node: the file that is being read.
 static const char *file_of(const struct conf_ctx *x, const struct conf_node *n)
 {
 	const char *included = n != NULL ? n->file : x->included;
@@ -102,6 +102,6 @@ int conf_fail_yaml(struct conf_ctx *x, size_t line, size_t col, const char *fmt,
 int conf_fail_memory(struct conf_ctx *x)
 {
 	conf_fail(x, NULL, "out of memory");
-	x->errors = CONF_ERRORS_MAX; // nothing that follows would tell more
+	x->errors = CONF_ERRORS_MAX; // later errors would add nothing
 	return -EINVAL;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The nodes of a file's tree: which of them a field was read from, and what they are called.
+// The nodes of a file's tree: the fields they were read into, and their paths.
 #include "reading/node.h"
 
 #include <stdio.h>

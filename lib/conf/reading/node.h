@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tree that the text of a file becomes: every key and value with its place in the file.
+// The tree of a file: every key and value with its place in the file.
 #pragma once
 
 #include <stdbool.h>
@@ -14,37 +14,37 @@ enum conf_kind { CONF_SCALAR, CONF_LIST, CONF_MAP };
 struct conf_node {
 	enum conf_kind kind;
 	bool plain; // a scalar without quotes
-	bool as_ipv6; // an entry of a list of prefixes that is written as IPv6, whatever it is
-	uint32_t line, col; // where the value stands, from 1
-	uint32_t key_line, key_col; // where the key stands, when there is one
+	bool as_ipv6; // an item of a list of prefixes in IPv6 notation, even if it means IPv4
+	uint32_t line, col; // place of the value, from 1
+	uint32_t key_line, key_col; // place of the key, if there is one
 	uint32_t index; // position among its siblings
-	char *key; // NULL when the node is no entry of a mapping
-	// The known key that an unknown one was most likely meant to be, or that a key is given in
-	// place of; NULL = none
+	char *key; // NULL if the node is not an entry of a mapping
+	// The known key that an unknown one most likely means, or that this key replaces; NULL = no
+	// such key
 	const char *meant;
 	char *text; // text of a scalar, without NUL and control characters
 	struct conf_node *parent, *child, *last, *next;
-	// The node was read into elements [first, first + count) of field. value.c and read.c
-	// write this; conf_node_of reads it, so that a later check can point at the node.
+	// The node was read into elements [first, first + count) of field. value.c and read.c write
+	// this; conf_node_of reads it, so that later checks can point at the node.
 	const void *field;
 	uint32_t first, count;
-	// Where not all is of one file: the included file that the node stands in (NULL = the one
-	// that includes), and the one that has added to it last (NULL = none).
+	// With included files: the included file that the node stands in (NULL = the main file),
+	// and the last file that added to it (NULL = no file).
 	const char *file, *added;
-	bool open; // everybody on the host can read the file that its text has come from
+	bool open; // every user of the host can read the file that the text came from
 };
 
-// The child of a mapping under that key; NULL where there is none, or where map is no mapping.
+// The child of a mapping with that key, or NULL, also if map is not a mapping.
 struct conf_node *conf_node_child(const struct conf_node *map, const char *key);
-// Puts a node behind the last child of another; takes it out of where it is.
+// Unlinks a node from its parent and appends it to the children of another.
 void conf_node_append(struct conf_node *parent, struct conf_node *n);
 void conf_node_remove(struct conf_node *n);
 
-// The node that element index of a field was read from; NULL when the value is a default.
+// The node that element index of a field was read from, or NULL if the value is a default.
 const struct conf_node *conf_node_of(
 	const struct conf_node *root, const void *field, uint32_t index);
-// Writes the path of a node to buf, such as "ports[0].name". Returns its length, even where it does
-// not fit. Only names in the schema ever get here.
+// Writes the path of a node to buf, such as "ports[0].name". Returns its length, even if it does
+// not fit. Only names in the schema may be passed.
 size_t conf_node_path(const struct conf_node *n, char *buf, size_t len);
-// True when the node lies where passwords are written (auth, realms).
+// True if the node lies in a section with passwords (auth, realms).
 bool conf_node_in_auth(const struct conf_node *n);

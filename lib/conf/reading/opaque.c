@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OpaqueString: what Unicode says of characters is libunistring's, which of them may stand where is
-// written here, by RFC 8264 section 9 and RFC 5892 appendix A.
+// OpaqueString. Properties of Unicode characters come from libunistring; the rules for characters
+// are in this file, by RFC 8264 section 9 and RFC 5892 appendix A.
 #include "reading/opaque.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 #define ZWNJ 0x200c
 #define ZWJ 0x200d
 
-// A text as characters.
+// A text as an array of characters.
 struct chars {
 	const uint32_t *c;
 	size_t n;
@@ -43,9 +43,9 @@ static bool is_in(const struct range *list, size_t nb, uint32_t c)
 
 #define IS_IN(list, c) is_in(list, sizeof(list) / sizeof((list)[0]), c)
 
-// --- characters that may stand anywhere ----------------------------------------------------------
+// --- characters that are always valid ------------------------------------------------------------
 
-// RFC 8264 9.6 (exceptions) and 9.9 (conjoining jamo, which composition has left over).
+// RFC 8264 9.6 (exceptions) and 9.9 (conjoining jamo that composition left over).
 static bool is_excluded(uint32_t c)
 {
 	static const struct range no[] = {{0x0640, 0x0640}, {0x07fa, 0x07fa}, {0x302e, 0x302f},
@@ -55,9 +55,9 @@ static bool is_excluded(uint32_t c)
 	return IS_IN(no, c);
 }
 
-// FreeformClass (RFC 8264 4.3.1), without those that it depends on the context to allow: letters,
-// marks, numbers, symbols, punctuation and spaces, also with compatibility equivalents. What is
-// unassigned, a control, or ignored by who shows it, is none of these.
+// FreeformClass (RFC 8264 4.3.1), without characters that depend on the context: letters, marks,
+// numbers, symbols, punctuation and spaces, also with compatibility equivalents. Unassigned,
+// control and default-ignorable characters are not in it.
 static bool is_free(uint32_t c)
 {
 	static const uint32_t kinds = UC_CATEGORY_MASK_L | UC_CATEGORY_MASK_M | UC_CATEGORY_MASK_N |
@@ -68,7 +68,7 @@ static bool is_free(uint32_t c)
 		!uc_is_property_not_a_character(c);
 }
 
-// --- characters that depend on others (RFC 5892 appendix A) --------------------------------------
+// --- characters that depend on their neighbours (RFC 5892 appendix A) ----------------------------
 
 static bool is_script(uint32_t c, const char *name)
 {
@@ -82,7 +82,8 @@ static bool is_virama_before(const struct chars *t, size_t i)
 	return i > 0 && uc_combining_class(t->c[i - 1]) == UC_CCC_VR;
 }
 
-// Whether it parts two letters that would join, with marks around it that join nothing (A.1).
+// True if the character separates two letters that would join, with transparent marks around it
+// (A.1).
 static bool is_between_joining(const struct chars *t, size_t i)
 {
 	size_t before = i, behind = i + 1;
@@ -129,7 +130,7 @@ static enum verdict judge_context(const struct chars *t, size_t i)
 		good = is_virama_before(t, i) || is_between_joining(t, i);
 	else if (c == ZWJ)
 		good = is_virama_before(t, i);
-	else if (c == 0x00b7) // between two l, as in Catalan
+	else if (c == 0x00b7) // only between two l, as in Catalan
 		good = i > 0 && i + 1 < t->n && t->c[i - 1] == 'l' && t->c[i + 1] == 'l';
 	else if (c == 0x0375)
 		good = i + 1 < t->n && is_script(t->c[i + 1], "Greek");
@@ -137,7 +138,7 @@ static enum verdict judge_context(const struct chars *t, size_t i)
 		good = i > 0 && is_script(t->c[i - 1], "Hebrew");
 	else if (c == 0x30fb)
 		good = has_japanese(t);
-	else if (c >= 0x0660 && c <= 0x0669) // digits of two kinds that look alike
+	else if (c >= 0x0660 && c <= 0x0669) // two kinds of digits that look alike
 		good = !has_range(t, 0x06f0, 0x06f9);
 	else if (c >= 0x06f0 && c <= 0x06f9)
 		good = !has_range(t, 0x0660, 0x0669);
@@ -146,7 +147,7 @@ static enum verdict judge_context(const struct chars *t, size_t i)
 	return good ? ALLOWED : OUT_OF_PLACE;
 }
 
-// --- all of it -----------------------------------------------------------------------------------
+// --- the whole text ------------------------------------------------------------------------------
 
 static bool is_plain(const char *text)
 {
@@ -160,7 +161,7 @@ static void set_fault(struct opaque_fault *f, enum opaque_fault_kind kind, uint3
 	*f = (struct opaque_fault){.kind = kind, .character = c};
 }
 
-// Whether every character may stand where it does.
+// True if every character is valid at its place.
 static bool check_chars(const struct chars *t, struct opaque_fault *f)
 {
 	for (size_t i = 0; i < t->n; i++) {
@@ -181,15 +182,15 @@ static void map_spaces(uint32_t *c, size_t n)
 			c[i] = ' ';
 }
 
-// Buffers for a text of len bytes, each long enough: libunistring would else make longer ones, and
-// leave what is in the old ones.
+// Buffers for a text of len bytes, each large enough: otherwise libunistring allocates larger ones
+// and leaves copies in the old ones.
 struct room {
 	uint32_t *c; // its characters
-	uint32_t *nfc; // these, composed
-	uint8_t *out; // as UTF-8
+	uint32_t *nfc; // the characters after composition (NFC)
+	uint8_t *out; // the result as UTF-8
 };
 
-#define NFC_GROWS 4 // times, in characters (Unicode Standard Annex 15)
+#define NFC_GROWS 4 // factor, in characters (Unicode Standard Annex 15)
 #define UTF8_LONGEST 4
 
 static bool room_make(struct room *r, size_t len)
@@ -207,7 +208,7 @@ static void room_wipe(struct room *r)
 	secret_wipe(r->out);
 }
 
-// What becomes of the text is in r->out. Where a character is at fault, its place is told.
+// Leaves the result in r->out. If a character is invalid, f gets its position.
 static void apply_profile(struct room *r, const uint8_t *text, size_t len, struct opaque_fault *f)
 {
 	size_t n = len, out_len = len * NFC_GROWS * UTF8_LONGEST;
@@ -264,7 +265,7 @@ char *opaque_string(const char *text, struct opaque_fault *f)
 	return out;
 }
 
-// What is at fault is nothing that a password that works can have, so it is quoted.
+// A fault cannot occur in a working password, so the error may quote it.
 static int report_fault(struct conf_ctx *x, const struct conf_node *n, const struct opaque_fault *f)
 {
 	char place[40] = "";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the entries of ports[].addresses: single addresses and runs of them, alone or in a mapping
-// with the external addresses that the network translates them to.
+// Reads the entries of ports[].addresses: single addresses and ranges, alone or in a mapping with
+// the external addresses that the network translates them to.
 #include "reading/port_addrs.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@ static bool parse_run(const char *text, struct addr_range *r, uint8_t *len)
 	return conf_addrs_split(text, &hi, len) && (*len > 96 || !addr_is_v4(&hi)) && *len > 0;
 }
 
-// Fails unless all of a run can be addresses of hosts on its subnet.
+// Fails unless hosts of the subnet can have all addresses of a range.
 static int check_run(struct conf_ctx *x, const struct conf_node *n, const struct conf_port_run *run)
 {
 	const struct prefix p = addr_prefix_at(&run->local.lo, run->prefix_len);
@@ -121,7 +121,7 @@ int conf_port_addrs_external(
 	return 0;
 }
 
-// Both runs have as many addresses, of one family.
+// Fails unless both ranges have one family and an equal number of addresses.
 static int check_external(
 	struct conf_ctx *x, const struct conf_node *n, const struct conf_port_run *run)
 {
@@ -132,7 +132,7 @@ static int check_external(
 		return conf_fail(x, n,
 			"is IPv%c, and the address IPv%c: a translation keeps the family",
 			addr_is_v4(&external) ? '4' : '6', addr_is_v4(&local) ? '4' : '6');
-	// Longer ones are refused, whatever they are translated to
+	// Longer ranges are refused, whatever they are translated to
 	while (most-- > 0 && !addr_eq(&local, &run->local.hi) &&
 		!addr_eq(&external, &run->external.hi)) {
 		local = addr_next(&local);
@@ -166,7 +166,7 @@ static int read_run(struct conf_ctx *x, const struct conf_key *k, struct conf_no
 		return conf_port_addrs_own(x, k, n, run);
 	rc = conf_read_map(x, k, n, run);
 	for (struct conf_node *m = n->child; m != NULL; m = m->next)
-		m->field = NULL; // *run is gone when later checks look for places
+		m->field = NULL; // *run no longer exists when later checks look for places
 	if (rc != 0)
 		return rc;
 	external = entry_of(n, "external");

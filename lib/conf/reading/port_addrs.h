@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The addresses of a port: runs with the length of their subnet, and what the network translates
-// them to.
+// The addresses of a port: ranges with the prefix length of their subnet, and their external
+// addresses.
 #pragma once
 
 #include "addr.h"
@@ -9,11 +9,11 @@ struct conf_ctx;
 struct conf_key;
 struct conf_node;
 
-// One entry of ports[].addresses while it is read; it becomes one conf_address for each address.
+// One entry of ports[].addresses while it is read. It becomes one conf_address per address.
 struct conf_port_run {
-	struct addr_range local, external; // external.lo is :: when nothing is translated
+	struct addr_range local, external; // external.lo is :: without translation
 	uint8_t prefix_len; // of the 128-bit form
-	uint8_t learn; // enum conf_learn: the network gives the address; own is 0.0.0.0 or ::
+	uint8_t learn; // enum conf_learn; if the network gives the address, local is 0.0.0.0 or ::
 };
 
 // Reads one entry, a scalar or a mapping, into the list of base. 0 or -EINVAL.

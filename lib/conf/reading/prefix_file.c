@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads a file of prefixes: one a line, '#' begins a comment, empty lines are skipped.
+// Reads a file of prefixes: one per line, '#' begins a comment, empty lines are skipped.
 #include "reading/prefix_file.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@
 
 // --- the file ------------------------------------------------------------------------------------
 
-// A relative name is one beside the file that has it.
+// Resolves the file's name. A relative name belongs to the directory of the file that contains it.
 static bool resolve_path(const struct conf_ctx *x, const struct conf_node *n, char path[PATH_MAX])
 {
 	const char *in = n->file != NULL ? n->file : x->path, *slash = strrchr(in, '/');
@@ -35,10 +35,10 @@ static bool resolve_path(const struct conf_ctx *x, const struct conf_node *n, ch
 	return snprintf(path, PATH_MAX, "%.*s%s", dir, in, n->text) < PATH_MAX;
 }
 
-// Opens a file that can be one; -1 with the reason told.
+// Opens a regular file, or returns -1 after reporting the reason.
 static int open_file(struct conf_ctx *x, const struct conf_node *n, const char *path, off_t *size)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); // FIFOs wait
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); // FIFOs block
 	struct stat st;
 
 	if (fd < 0) {
@@ -58,7 +58,7 @@ static int open_file(struct conf_ctx *x, const struct conf_node *n, const char *
 	return -1;
 }
 
-// Reads all of it; the caller frees the text. NULL with the reason told.
+// Reads the whole file. The caller frees the text. NULL after reporting the reason.
 static char *read_text(struct conf_ctx *x, const struct conf_node *n, const char *path)
 {
 	off_t size = 0, len = 0;
@@ -87,7 +87,7 @@ static char *read_text(struct conf_ctx *x, const struct conf_node *n, const char
 
 // --- its lines -----------------------------------------------------------------------------------
 
-// What is read of a file. It grows by doubling.
+// Prefixes read from a file. The array grows by doubling.
 struct list {
 	struct prefix *prefixes;
 	uint32_t nb, room, most;
@@ -108,14 +108,14 @@ static bool make_room(struct list *l)
 	return true;
 }
 
-// Whether a line of an IPv6 list means all of IPv4 to us.
+// True if a line of an IPv6 list covers all IPv4-mapped addresses.
 static bool is_all_mapped(const char *text, const struct addr_range *r)
 {
 	return strchr(text, ':') != NULL && addr_is_v4(&r->lo) && r->lo.w[3] == 0 &&
 		r->hi.w[3] == UINT32_MAX;
 }
 
-// Appends what a line has. at: the line, with its place.
+// Appends the prefixes of a line. line_node: the line, with its place.
 static int add_line(struct conf_ctx *x, struct list *l, const struct conf_node *line_node)
 {
 	struct addr_range r;
@@ -162,7 +162,7 @@ static int read_lines(struct conf_ctx *x, struct list *l, struct conf_node *line
 
 static uint64_t hash_of(const struct list *l)
 {
-	static const struct hash_key key; // everybody may know which prefixes there are
+	static const struct hash_key key; // a zero key is fine: prefixes are not secret
 	uint64_t hash = 0;
 
 	for (uint32_t i = 0; i < l->nb; i++) {
@@ -176,8 +176,8 @@ static uint64_t hash_of(const struct list *l)
 	return hash;
 }
 
-// Adds to the name how many prefixes the file has, and which: a comparison of texts then finds that
-// they are others.
+// Appends the number of prefixes and a hash of them to the name, so that comparing the texts finds
+// changes of the file.
 static int append_summary(struct conf_ctx *x, struct conf_node *n, const struct list *l)
 {
 	char *text;

@@ -21,8 +21,8 @@
 
 // --- the walk ------------------------------------------------------------------------------------
 
-// What is odd about a key itself, or NULL. Merge keys belong to YAML. Some characters look like a
-// blank and are none to YAML.
+// Describes what is odd about a key, or returns NULL. Merge keys belong to YAML. Some characters
+// look like a space but are not one in YAML.
 static const char *key_fault(const char *key)
 {
 	if (strcmp(key, "<<") == 0)
@@ -34,8 +34,8 @@ static const char *key_fault(const char *key)
 	return NULL;
 }
 
-// Finds "key value" without the ':' between the two, as in {realm turn.example}. Returns the known
-// key that n begins with, or NULL.
+// Finds "key value" without the ':' between them, as in {realm turn.example}. Returns the known key
+// that n begins with, or NULL.
 static const struct conf_key *find_colonless(
 	const struct conf_ctx *x, const struct conf_key *parent, const struct conf_node *n)
 {
@@ -49,8 +49,8 @@ static const struct conf_key *find_colonless(
 }
 
 // Fails on a key that is not in the schema. Its text is cut at the first odd character: a password
-// may follow a ':' that lacks its blank. Where passwords are written, a key is shown only when it
-// nearly is a known one.
+// may follow a ':' without a space. In sections with passwords, a key is shown only if it is close
+// to a known one.
 static int fail_unknown(struct conf_ctx *x, const struct conf_key *parent, struct conf_node *n)
 {
 	const struct conf_key *known = find_colonless(x, parent, n);
@@ -67,7 +67,7 @@ static int fail_unknown(struct conf_ctx *x, const struct conf_key *parent, struc
 	}
 	if (fault != NULL)
 		return conf_fail_unknown(x, n, n->key[0] == '<' ? "<<" : "?", "%s", fault);
-	// realm is a key of ours too; it has only been put into another section
+	// realm is also a key of slipring: here it is only in the wrong section
 	if (x->conf != NULL && (parent == NULL || strcmp(n->key, "realm") != 0) &&
 		conf_coturn_key(n->key, advice, sizeof(advice)))
 		return conf_fail_unknown(x, n, n->key, "%s", advice);
@@ -80,7 +80,7 @@ static int fail_unknown(struct conf_ctx *x, const struct conf_key *parent, struc
 	return conf_fail_unknown(x, n, name, "unknown key, %s", advice);
 }
 
-// Advice for a value of one kind that stands in the place of another.
+// Returns advice on a value of the wrong kind.
 static const char *kind_advice(const struct conf_key *k, const struct conf_node *n)
 {
 	if (n->kind == CONF_LIST)
@@ -108,7 +108,7 @@ static int check_kind(struct conf_ctx *x, const struct conf_key *k, const struct
 	return 0;
 }
 
-// Writes out an entry that is the value of its first key alone. False without memory.
+// Expands an entry that consists of the value of its first key. False without memory.
 static bool write_out(const struct conf_ctx *x, const struct conf_key *list, struct conf_node *n)
 {
 	struct conf_node *value = calloc(1, sizeof(*value));
@@ -144,7 +144,7 @@ static int read_items(
 	if (nb < k->min || nb > k->max)
 		return conf_fail(
 			x, list, "has %u entries, it must have from %u to %u", nb, k->min, k->max);
-	// Grow the array once: the checks remember where the elements are
+	// Grow the array only once: the checks remember the places of its elements
 	array = conf_value_grow(x, k, list, base, nb);
 	if (array == NULL)
 		return -EINVAL;
@@ -164,7 +164,8 @@ static int read_items(
 	return rc;
 }
 
-// Where the keys of a section lie, which may be those of another one (conf_key.like).
+// Returns the struct that contains the keys of a section; with conf_key.like, that of another
+// section.
 static void *struct_of(const struct conf_key *section, void *base)
 {
 	return (char *)base + section->offset - section->count;
@@ -205,7 +206,7 @@ static int read_absent(
 	return k->def != NULL ? conf_value_read_default(x, k, &n, base) : 0;
 }
 
-// True when a key is in the file, even under a name that has been reported as wrong.
+// True if a key is in the file, even under a name that has been reported as wrong.
 static bool is_given(const struct conf_node *map, const char *key)
 {
 	for (const struct conf_node *n = map->child; n != NULL; n = n->next)
@@ -270,7 +271,7 @@ struct conf_node *conf_read_tree(struct conf_ctx *x)
 	return NULL;
 }
 
-// Refuses constants in a build that has no tests.
+// Refuses constants in a build without tests.
 static int check_constants(struct conf_ctx *x)
 {
 	const struct conf_node *n = conf_node_child(x->root, CONF_TEST_CONSTANTS);
@@ -297,7 +298,7 @@ static bool is_texts(const struct conf_key *k)
 	return k->type == CONF_TEXTS || k->type == CONF_COMMAND;
 }
 
-// Wipes and frees what the keys below parent own: any of it may be a secret.
+// Wipes and frees all values of the keys below parent: any of them may be a secret.
 void conf_read_free(const struct conf_table *t, const struct conf_key *parent, void *base)
 {
 	const struct conf_key *k = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads secrets out of files of their own.
+// Reads secrets from separate files.
 #include "reading/secret_file.h"
 
 #include <errno.h>
@@ -21,9 +21,9 @@
 #include "secret.h"
 
 #define SECRET_MAX 1023 // bytes
-#define CREDENTIALS "CREDENTIALS_DIRECTORY" // systemd sets it where a unit has LoadCredential=
+#define CREDENTIALS "CREDENTIALS_DIRECTORY" // systemd sets it for a unit with LoadCredential=
 
-// Writes the path of the file to buf, and where a relative name is looked for to place, for errors.
+// Writes the path of the file to path. For errors, place says where a relative name was looked for.
 static bool resolve_path(const struct conf_ctx *x, const struct conf_node *n, char path[PATH_MAX],
 	const char **place)
 {
@@ -45,7 +45,7 @@ static bool resolve_path(const struct conf_ctx *x, const struct conf_node *n, ch
 	return len < PATH_MAX;
 }
 
-// For those who ask whether another user may read it. False without memory.
+// Records the path, for warnings about files that other users can read. False without memory.
 static bool note_path(struct conf *c, const char *path)
 {
 	char **paths = realloc(c->secret_files, (c->nb_secret_files + 1) * sizeof(*paths));
@@ -60,7 +60,7 @@ static bool note_path(struct conf *c, const char *path)
 	return true;
 }
 
-// Opens the file; -1 with the reason told.
+// Opens the file, or returns -1 after reporting the reason.
 static int open_file(struct conf_ctx *x, struct conf_node *n)
 {
 	char path[PATH_MAX];
@@ -91,7 +91,7 @@ static int open_file(struct conf_ctx *x, struct conf_node *n)
 	return -1;
 }
 
-// Tells what a secret of len bytes cannot be.
+// Reports why a text of len bytes cannot be a secret.
 static int check_secret(struct conf_ctx *x, const struct conf_node *n, const char *text, size_t len)
 {
 	if (len == 0)
@@ -109,10 +109,10 @@ static int check_secret(struct conf_ctx *x, const struct conf_node *n, const cha
 	return 0;
 }
 
-// Puts what the file has in the place of its name.
+// Replaces the file's name by the secret in it.
 static int load_secret(struct conf_ctx *x, struct conf_node *n)
 {
-	const size_t most = SECRET_MAX + 2; // a line feed, and one byte that is too many
+	const size_t most = SECRET_MAX + 2; // a line feed, and one byte too many
 	const int fd = open_file(x, n);
 	char *text = fd >= 0 ? calloc(1, most + 1) : NULL;
 	size_t len = 0;
@@ -139,7 +139,7 @@ static int load_secret(struct conf_ctx *x, struct conf_node *n)
 	return 0;
 }
 
-// The key that a text is of which key k reads from a file: the one without "-file".
+// Returns the name of the key whose text key k reads from a file: its name without "-file".
 static const char *other_key(const struct conf_ctx *x, const struct conf_key *k)
 {
 	const size_t len = strlen(k->path) - strlen("-file");

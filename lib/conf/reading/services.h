@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel's traffic that an exception port carries, as the file names it.
+// Parses the kernel's traffic that an exception port carries.
 #pragma once
 
 struct conf_ctx;

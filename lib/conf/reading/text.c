@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the text of a file, and leaves no copy of it.
+// Reads the text of a file without leaving copies of it in memory.
 #include "reading/text.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 void conf_text_wipe(char *text, size_t len)
 {
 	if (text != NULL)
-		explicit_bzero(text, len); // what is behind was never touched
+		explicit_bzero(text, len); // the rest was never touched
 	free(text);
 }
 

@@ -36,8 +36,8 @@ bool conf_value_none(const struct conf_node *n)
 		(n->text[0] == '\0' || strcmp(n->text, "~") == 0 || strcmp(n->text, "null") == 0);
 }
 
-// Elements that there is room for where there are so many: a list that grows one by one is copied
-// seldom.
+// Returns the capacity of a list of nb elements: it doubles, so that a list that grows one by one
+// is rarely copied.
 static size_t room_of(uint32_t nb)
 {
 	size_t room = nb > 0 ? 1 : 0;
@@ -55,7 +55,7 @@ void *conf_value_grow(struct conf_ctx *x, const struct conf_key *k, struct conf_
 	const size_t room = room_of(*count + n);
 	char *grown = *array, *fresh;
 
-	// One byte more: an empty list then is not NULL, which would look like a failure
+	// One extra byte: an empty list is then not NULL, which would look like a failure
 	if (grown == NULL || room != room_of(*count))
 		grown = realloc(*array, room * k->size + 1);
 	if (grown == NULL) {
@@ -133,7 +133,7 @@ static int read_number(
 	return 0;
 }
 
-// Bytes: a number, or one of K, M and G of 1024 behind it.
+// Reads bytes: a number, which K, M or G may follow (powers of 1024).
 static int read_size(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
 	static const char units[] = "KMG";
@@ -169,14 +169,14 @@ bool conf_value_bits(const char *text, uint64_t *bits)
 	return true;
 }
 
-// Bits a second, kept in kilobits.
+// Reads bits per second and stores kilobits.
 static int read_bits(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
 	const size_t len = strlen(n->text);
 	char shown[CONF_SHOWN_LEN];
 	uint64_t bits;
 
-	// with a unit it is a text to YAML, whose quotes change nothing
+	// with a unit it is a text in YAML, and quotes change nothing
 	if ((!n->plain && isdigit((unsigned char)n->text[len > 0 ? len - 1 : 0])) ||
 		!conf_value_bits(n->text, &bits))
 		return conf_fail(x, n,
@@ -192,7 +192,7 @@ static int read_bits(struct conf_ctx *x, const struct conf_key *k, struct conf_n
 	return 0;
 }
 
-// Seconds: a number, or one with s, m, h or d behind it.
+// Reads seconds: a number, which s, m, h or d may follow.
 static int read_time(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
 	const size_t len = strlen(n->text);
@@ -201,7 +201,7 @@ static int read_time(struct conf_ctx *x, const struct conf_key *k, struct conf_n
 	uint64_t seconds;
 	uint32_t value;
 
-	// with a unit it is a text to YAML, whose quotes change nothing
+	// with a unit it is a text in YAML, and quotes change nothing
 	if ((!n->plain && unit == 0) || !conf_value_decimal(n->text, len - (unit != 0), &value))
 		return conf_fail(x, n,
 			"must be a number of seconds like 600, or like 600s, 10m, 2h or 1d, not "
@@ -263,7 +263,7 @@ static int read_choice(
 	return conf_fail(x, n, "'%s' is not one of: %s", conf_value_shown(n, shown), names);
 }
 
-// Checks a text. It may be a secret, so no reason quotes it.
+// Checks a text. It may be a secret, so errors do not quote it.
 static int check_text(struct conf_ctx *x, const struct conf_key *k, const struct conf_node *n)
 {
 	const size_t len = strlen(n->text);
@@ -319,7 +319,7 @@ static int read_texts(struct conf_ctx *x, const struct conf_key *k, struct conf_
 	return item != NULL ? conf_value_set_text(x, n, item) : -EINVAL;
 }
 
-// Reads a command that is one text: blanks part its words, and nothing quotes them.
+// Reads a command given as one text: spaces separate its words, and there is no quoting.
 static int read_words(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
 	char *text = strdup(n->text), *save = NULL;
@@ -355,7 +355,7 @@ static int read_command(
 	return n->key != NULL ? read_words(x, k, n, base) : read_texts(x, k, n, base);
 }
 
-// Reads a key in hexadecimal. It is a secret, so the reason does not quote it.
+// Reads a key in hexadecimal. It is a secret, so the error does not quote it.
 static int read_hex(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base)
 {
 	struct stun_key *key = (struct stun_key *)((char *)base + k->offset);
@@ -405,8 +405,8 @@ static const struct value_type {
 	const char *form;
 	// Reads the value of a scalar type, or one item of a list type.
 	int (*read)(struct conf_ctx *x, const struct conf_key *k, struct conf_node *n, void *base);
-	bool maps; // read takes items that are mappings, too
-	bool word; // a list type: read takes a scalar in place of the list, too
+	bool maps; // read accepts items that are mappings, too
+	bool word; // a list type: read accepts a scalar instead of the list, too
 } types[] = {
 	[CONF_SECTION] = {CONF_MAP, "a mapping of keys", NULL},
 	[CONF_ITEMS] = {CONF_LIST, "a list of mappings", NULL},
@@ -477,7 +477,7 @@ static int read_list(
 	}
 	if (rc == 0 && *count < k->min)
 		return conf_fail(x, list, "must not be empty");
-	// NULL is a list that the file does not have
+	// NULL means that the file does not have the list
 	if (rc == 0 && *count == 0 && k->type == CONF_TEXTS)
 		return conf_value_grow(x, k, list, base, 0) != NULL ? 0 : -EINVAL;
 	return rc;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text to tree. YAML has far more than a configuration file needs. The parser refuses by name what
-// invites surprises: anchors, tags, several documents, values over several lines.
+// Turns text into a tree. YAML is far larger than a configuration file needs. The parser refuses
+// features that cause surprises, by name: anchors, tags, several documents, values over several
+// lines.
 #include "reading/yaml.h"
 
 #include <errno.h>
@@ -17,11 +18,11 @@
 
 #define DEPTH_MAX 16
 
-// --- what libyaml frees --------------------------------------------------------------------------
+// --- memory of libyaml ---------------------------------------------------------------------------
 
-// These replace libyaml's own functions of the same names, so that memory is wiped before it is
-// freed: libyaml held the whole file in it, and secrets piece by piece. (The symbols are weak: when
-// libyaml is linked in statically its own stay, and wipe nothing.)
+// These replace libyaml's functions of these names, so that memory is wiped before it is freed:
+// libyaml held the whole file and its secrets there. (The symbols are weak: if libyaml is linked
+// statically, its own functions remain, and wipe nothing.)
 void yaml_free(void *p);
 void *yaml_realloc(void *p, size_t len);
 
@@ -54,7 +55,7 @@ struct reader {
 	struct conf_node *open; // the list or mapping being filled
 	unsigned int depth; // depth of open
 	unsigned int documents;
-	char *key; // a key that was read and has no value yet
+	char *key; // a key that waits for its value
 	yaml_mark_t key_mark;
 };
 
@@ -63,7 +64,7 @@ static int fail_at(struct reader *r, const yaml_mark_t *m, const char *reason)
 	return conf_fail_yaml(r->x, m->line + 1, m->column + 1, "%s", reason);
 }
 
-// libyaml reports bytes that are not UTF-8 only by their offset.
+// For bytes that are not UTF-8, libyaml reports only the offset.
 static int fail_encoding(struct reader *r)
 {
 	const size_t end = r->parser.problem_offset < r->len ? r->parser.problem_offset : r->len;
@@ -82,8 +83,8 @@ static int fail_encoding(struct reader *r)
 		r->parser.problem != NULL ? r->parser.problem : "unreadable");
 }
 
-// What most often causes an error of libyaml; the first hint that fits is taken. at: the characters
-// one of which stands at the problem; NULL = any.
+// The most frequent causes of libyaml's errors; the first match is used. chars: one of these
+// characters must stand at the problem; NULL = any.
 static const struct hint {
 	const char *problem, *chars, *advice;
 } hints[] = {
@@ -146,7 +147,7 @@ static int fail_syntax(struct reader *r)
 	if (p->error == YAML_READER_ERROR)
 		return fail_encoding(r);
 	hint = find_hint(r, problem);
-	// for a key without ':' libyaml marks what follows it, which may be lines below
+	// for a key without ':' libyaml marks the next token, which may be lines below
 	if (strstr(problem, "expected ':'") != NULL)
 		mark = &p->context_mark;
 	if (p->context == NULL)
@@ -157,7 +158,7 @@ static int fail_syntax(struct reader *r)
 		p->context_mark.line + 1, hint);
 }
 
-// Adds a new node at its place in the tree; it takes over the pending key. NULL: out of memory.
+// Adds a node at its place in the tree, with the pending key. NULL without memory.
 static struct conf_node *add_node(struct reader *r, enum conf_kind kind, const yaml_mark_t *m)
 {
 	struct conf_node *n = calloc(1, sizeof(*n));
@@ -183,7 +184,7 @@ static struct conf_node *add_node(struct reader *r, enum conf_kind kind, const y
 	return n;
 }
 
-// The key, of whichever section, that a text begins with, or NULL.
+// Returns the key, of any section, that a text begins with, or NULL.
 static const char *find_key(const struct conf_ctx *x, const char *text)
 {
 	const size_t len = strcspn(text, " =");
@@ -202,7 +203,7 @@ static int check_scalar(struct reader *r, const yaml_event_t *e)
 {
 	const unsigned char *s = e->data.scalar.value;
 
-	// Without the blank after its ':' an entry would silently become part of the value above
+	// Without a space after its ':' an entry would silently become part of the previous value
 	if (e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
 		e->end_mark.line != e->start_mark.line) {
 		const char *key = find_key(r->x, (const char *)s);
@@ -366,7 +367,7 @@ void conf_yaml_free(struct conf_node *n)
 		struct conf_node *next = n->next;
 
 		conf_yaml_free(n->child);
-		secret_wipe(n->key); // it holds a password where a blank is missing
+		secret_wipe(n->key); // it contains a password if a space is missing
 		secret_wipe(n->text);
 		free(n);
 		n = next;

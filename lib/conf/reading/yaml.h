@@ -7,10 +7,10 @@
 struct conf_ctx;
 struct conf_node;
 
-// Builds the tree of a file. Returns NULL with x->error set on failure. An included file may be
-// empty: NULL without an error.
+// Builds the tree of a file. Returns NULL with x->error set on failure. An empty included file
+// gives NULL without an error.
 struct conf_node *conf_yaml_parse(struct conf_ctx *x, const char *text, size_t len);
 // Wipes and frees the tree. NULL is fine.
 void conf_yaml_free(struct conf_node *root);
-// Wipes the texts of the tree, because some are secrets. Keys and their places stay.
+// Wipes the texts of the tree, because some are secrets. Keys and places are kept.
 void conf_yaml_strip(struct conf_node *root);
