@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The last attempts of users and addresses: what is found, and who can push out whom.
+// The last attempts of users and addresses: look-up, and which attempts can displace others.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static unsigned int of_source(const char *text)
 	return attempts_of_source(store, &a, out, MAX);
 }
 
-// The last eight, newest first, and found by name as by address.
+// The last eight, newest first, found by name and by address.
 static void test_found(void **state)
 {
 	assert_int_equal(of_user("ivan"), 0);
@@ -84,13 +84,13 @@ static void test_found(void **state)
 	assert_memory_equal(out[0].name, "ivan", 4);
 	assert_int_equal(of_user("iva"), 0);
 	assert_int_equal(of_source("192.0.2.8"), 0);
-	// no more than there is room for
+	// no more than the caller has room for
 	assert_int_equal(attempts_of_user(store, &(struct attempts_who){"ivan", 4, 0}, out, 3), 3);
 	assert_int_equal(out[2].wall_ms, 1000 + 29 - 2);
 	assert_int_equal(attempts_of_user(store, &(struct attempts_who){"ivan", 4, 0}, out, 0), 0);
 }
 
-// The application hands out "time:user": each name is another, the user is one.
+// The application issues "time:user": the names differ, the user is one.
 static void test_rest_names(void **state)
 {
 	note("192.0.2.7", "1700000000:anna", TURN_REFUSED_QUOTA_USER, 1);
@@ -98,7 +98,7 @@ static void test_rest_names(void **state)
 	assert_int_equal(of_user("anna"), 2);
 	assert_int_equal(of_user("1700009999:anna"), 2);
 	assert_int_equal(out[0].reason, TURN_REFUSED_REST_EXPIRED);
-	// no user behind the time: all of it is the name
+	// no user after the time: the whole text is the name
 	note("192.0.2.7", "1700000000", TURN_REFUSED_QUOTA_USER, 3);
 	note("192.0.2.7", "1700000000:", TURN_REFUSED_QUOTA_USER, 4);
 	assert_int_equal(of_user("1700000000"), 1);
@@ -106,7 +106,7 @@ static void test_rest_names(void **state)
 	assert_int_equal(of_user(""), 0);
 }
 
-// Any bytes are a name, zeros among them, and it may be cut at 64.
+// A name has any bytes, including zeros, and may be cut at 64.
 static void test_names(void **state)
 {
 	struct turn_event e = event_of("192.0.2.7", "", TURN_REFUSED_QUOTA_USER);
@@ -120,14 +120,14 @@ static void test_names(void **state)
 		1);
 	assert_int_equal(out[0].name_len, TURN_EVENT_NAME_LEN);
 	assert_int_equal(of_user("x"), 0);
-	e.name_len = 255; // more than there is
+	e.name_len = 255; // more than the event has
 	attempts_note(store, &e, 2);
 	assert_int_equal(attempts_of_user(store,
 				 &(struct attempts_who){e.name, TURN_EVENT_NAME_LEN, 0}, out, MAX),
 		2);
 }
 
-// What succeeds is an attempt too; a refresh that is recorded from time to time is none.
+// Successes are attempts, too. A refresh that is recorded from time to time is not.
 static void test_kinds(void **state)
 {
 	struct turn_event e = event_of("2001:db8::1", "ivan", TURN_GRANTED);
@@ -139,7 +139,7 @@ static void test_kinds(void **state)
 	attempts_note(store, &e, 2);
 	assert_int_equal(of_user("ivan"), 1);
 	assert_int_equal(out[0].held, 0);
-	e.usage.lost[TURN_LOSS_LIMIT] = 9; // no rate's
+	e.usage.lost[TURN_LOSS_LIMIT] = 9; // not by a rate
 	e.usage.lost[TURN_LOSS_USER] = 1;
 	attempts_note(store, &e, 2);
 	assert_int_equal(of_user("ivan"), 1);
@@ -162,8 +162,7 @@ static void test_kinds(void **state)
 	assert_int_equal(of_source("2001:db8:0:1::1"), 0);
 }
 
-// Somebody who forges addresses fills the part of those who are not proved, and no other; nor does
-// he make users.
+// A sender that forges addresses fills only the part of unproved addresses, and creates no users.
 static void test_forged(void **state)
 {
 	char client[64], name[32];
@@ -176,18 +175,18 @@ static void test_forged(void **state)
 		snprintf(name, sizeof(name), "forged%u", i);
 		e = event_of(client, name, TURN_REFUSED_CHALLENGE);
 		e.proved = false;
-		if (i % 2 == 0) // a datagram to a port of DTLS
+		if (i % 2 == 0) // a datagram to a DTLS port
 			e.kind = TURN_EVENT_CONNECTION;
 		attempts_note(store, &e, 2 + i);
 	}
 	assert_int_equal(of_user("ivan"), 1);
 	assert_int_equal(of_source("192.0.2.7"), 1);
 	assert_int_equal(of_user("forged199999"), 0);
-	assert_int_equal(of_source(client), 1); // the last one is there
+	assert_int_equal(of_source(client), 1); // the newest one is there
 	assert_false(out[0].proved);
 }
 
-// A Binding is never signed. Over TCP its sender is proved, and may give any name.
+// A Binding is never signed. Over TCP its sender's address is proved, and it may give any name.
 static void test_binding_names_nobody(void **state)
 {
 	struct turn_event e = event_of("192.0.2.9", "ivan", TURN_REFUSED_ATTRIBUTE);
@@ -198,7 +197,7 @@ static void test_binding_names_nobody(void **state)
 	assert_int_equal(of_source("192.0.2.9"), 1);
 }
 
-// One network that invents names, from all its addresses, pushes out names and addresses of its own
+// A network that invents names, from all its addresses, displaces names and addresses of its own
 // set, and no user.
 static void test_invented(void **state)
 {
@@ -221,7 +220,7 @@ static void test_invented(void **state)
 	for (unsigned int i = 0; i < 100; i++) {
 		snprintf(client, sizeof(client), "10.%u.1.1", i);
 		snprintf(name, sizeof(name), "stranger%u", i);
-		// one set of 64 is the network's, and one of 256 for addresses
+		// the network has one set of 64, and one of 256 for addresses
 		kept += of_user(name) == 1 && of_source(client) == 1;
 	}
 	assert_in_range(kept, 85, 100);
@@ -252,7 +251,7 @@ static void note_life(enum turn_event_kind kind, uint64_t id, uint64_t now_ms)
 	attempts_note(store, &e, now_ms);
 }
 
-// Who tries again and again makes and ends allocations: what was refused in between stays known.
+// A client that retries constantly makes and ends allocations: refusals in between are kept.
 static void test_ends_push_out_no_refusal(void **state)
 {
 	bool found = false;
@@ -261,7 +260,7 @@ static void test_ends_push_out_no_refusal(void **state)
 	note("192.0.2.7", "ivan", TURN_REFUSED_PEER_DENIED, 1);
 	for (unsigned int i = 1; i <= 100; i++) {
 		note_life(TURN_EVENT_MADE, i, 1000 * i);
-		note_life(TURN_EVENT_ENDED, i, 1000 * i); // of the same time, and later
+		note_life(TURN_EVENT_ENDED, i, 1000 * i); // at one time, and later
 	}
 	n = of_user("ivan");
 	assert_int_equal(n, 1 + ATTEMPTS_LIVES);
@@ -272,7 +271,7 @@ static void test_ends_push_out_no_refusal(void **state)
 			out[i].reason == TURN_REFUSED_PEER_DENIED;
 	assert_true(found);
 	assert_int_equal(of_source("192.0.2.7"), 1 + ATTEMPTS_LIVES);
-	// and refusals push out nothing that was made
+	// and refusals displace no allocation's start
 	for (unsigned int i = 0; i < 100; i++)
 		note("192.0.2.7", "ivan", TURN_REFUSED_PASSWORD, 200000 + i);
 	assert_int_equal(of_user("ivan"), ATTEMPTS_EACH + ATTEMPTS_LIVES);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Batching as it is counted, and as it is told: classes of burst sizes, what each worker counts of
-// bursts it was really given, the line in the log.
+// Burst statistics: classes of burst sizes, each worker's counts of the bursts that it received,
+// and the line in the log.
 #include "bytes.h"
 #include "datapath.h"
 #include "dp_burst.h"
@@ -32,7 +32,7 @@ static void test_classes(void **state)
 	for (unsigned int class = 0; class < DP_BURST_CLASSES; class ++) {
 		unsigned int begin = 0;
 
-		// no burst is in two classes or in none
+		// no burst is in two classes or in no class
 		assert_int_equal(sscanf(mgmt_bursts_classes[class], "%u", &begin), 1);
 		assert_int_equal(begin, n);
 		for (; n <= class_end(class); n++)
@@ -41,9 +41,9 @@ static void test_classes(void **state)
 	assert_int_equal(n, DP_BURST + 1);
 }
 
-// --- what is counted ----------------------------------------------------------------------------
+// --- counted bursts -----------------------------------------------------------------------------
 
-// A round of a worker, and what it has added to the counters.
+// Runs a round of a worker. Returns the growth of the counters.
 static void round_of(unsigned int worker, struct dp_stats *grown)
 {
 	struct worker *w = world.dp->worker[worker];
@@ -58,7 +58,7 @@ static void round_of(unsigned int worker, struct dp_stats *grown)
 	dp_stats_since(&now, &before, grown);
 }
 
-// Exactly these bursts, in the class of each and in no other.
+// Expects these bursts, each in its class, and no others.
 static void assert_hist(const uint64_t hist[DP_BURST_CLASSES], unsigned int class, uint64_t bursts)
 {
 	for (unsigned int i = 0; i < DP_BURST_CLASSES; i++)
@@ -76,7 +76,7 @@ static void put_bindings(unsigned int n)
 		world_send_bytes(&world, &src, &server, message, sizeof(message));
 }
 
-// Behind a full burst requests wait: 31 are all answered in their round.
+// After a full burst requests wait: 31 are all answered in their round.
 static const struct {
 	unsigned int n, class;
 } sizes[] = {{1, 0}, {2, 1}, {3, 2}, {4, 2}, {5, 3}, {8, 3}, {9, 4}, {16, 4}, {17, 5}, {31, 5}};
@@ -131,7 +131,7 @@ static void test_short_tx(void **state)
 	assert_hist(grown.tx_hist, 5, 1);
 	assert_int_equal(grown.tx_short, 1);
 	assert_in_range(grown.tx_retried, 1, 20);
-	// a port that takes all is offered nothing again
+	// a port that accepts everything is offered nothing twice
 	softport_limit(world.dp->port[0].port, UINT32_MAX);
 	put_bindings(20);
 	round_of(0, &grown);
@@ -141,7 +141,7 @@ static void test_short_tx(void **state)
 	world_close(&world);
 }
 
-// Two workers on one queue: whoever has no queue gets all by ring, and answers by ring.
+// Two workers on one queue: the worker without a queue gets and answers everything by ring.
 static void test_handover_bursts(void **state)
 {
 	const struct world_setup s = {.workers = 2, .rx_queues = 1, .tx_queues = 1};
@@ -177,7 +177,7 @@ static void test_handover_bursts(void **state)
 	world_close(&world);
 }
 
-// --- what is told -------------------------------------------------------------------------------
+// --- the log line -------------------------------------------------------------------------------
 
 static void assert_line(const struct dp_stats *s, unsigned int worker, const char *want)
 {
@@ -213,7 +213,7 @@ static void test_line(void **state)
 		"3, retried 5; uso 100 frames of 2.5, 25.0 % of tx");
 }
 
-// The longest there can be stays a line of the log; a short buffer gets the beginning.
+// The longest text fits into a line of the log; a short buffer gets its beginning.
 static void test_line_lengths(void **state)
 {
 	char whole[MGMT_LOG_LINE_LEN], buf[MGMT_LOG_LINE_LEN];
@@ -223,7 +223,7 @@ static void test_line_lengths(void **state)
 	for (size_t i = 0; i < sizeof(s) / sizeof(uint64_t); i++)
 		((uint64_t *)&s)[i] = UINT64_MAX;
 	len = mgmt_bursts_line(whole, sizeof(whole), UINT32_MAX, &s);
-	assert_true(len < sizeof(whole) - 64); // time and level stand before it
+	assert_true(len < sizeof(whole) - 64); // time and level precede it
 	for (size_t cut = 1; cut < len + 2; cut++) {
 		memset(buf, 'x', sizeof(buf));
 		assert_true(mgmt_bursts_line(buf, cut, UINT32_MAX, &s) < cut);
@@ -239,7 +239,7 @@ static void test_ratio(void **state)
 		mgmt_bursts_ratio(1, 4) == 0.25);
 }
 
-// Told each time what has happened since the last, and not again before the interval is over.
+// Reports the events since the last report, and not before the interval is over.
 static void test_interval(void **state)
 {
 	const struct world_setup s = {.workers = 2, .rx_queues = 1, .tx_queues = 1};
@@ -258,7 +258,7 @@ static void test_interval(void **state)
 	mgmt_bursts_tick(&b, world.dp, 11000);
 	assert_true(b.before[0].rx >= 3);
 	assert_int_equal(b.due_ms, 21000);
-	// a late one does not move those that follow
+	// a late one does not shift the next ones
 	mgmt_bursts_tick(&b, world.dp, 21070);
 	assert_int_equal(b.due_ms, 31000);
 	mgmt_bursts_tick(&b, world.dp, 55000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The filters of system calls: what a thread of each role may do and may not, tried by processes
-// that end after it.
+// System call filters: calls that a thread of each role may and may not make, tried in child
+// processes.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@
 
 static struct calls calls;
 
-// How a child ends that makes a call under the filter: 0 it may, EPERM it may not, -SIGNAL.
+// Exit status of a child that makes a call under the filter: 0 allowed, EPERM refused, -SIGNAL.
 static int try(long (*call)(void))
 {
 	const pid_t child = fork();
@@ -161,7 +161,7 @@ static long names_itself(void)
 }
 
 #ifdef __x86_64__
-// The same number as a call of x32.
+// The number as a call of x32.
 static long calls_as_x32(void)
 {
 	return syscall(0x40000000 | SYS_getpid);
@@ -186,7 +186,7 @@ static void a_worker_may_do_what_its_ports_do(void **state)
 		assert_may(sets_slice_of_another, false);
 		assert_may(writes_to_a_vtap, (kinds[i] & (CALLS_VTAP | CALLS_TAP)) != 0);
 		assert_may(receives, (kinds[i] & CALLS_SOCKET) != 0);
-		assert_may(sends, true); // a line of DPDK's to the log
+		assert_may(sends, true); // a log line of DPDK
 		assert_may(names_itself, false);
 		assert_may(makes_a_socket, false);
 		assert_may(renames, false);
@@ -234,7 +234,7 @@ static void nobody_may_go_further(void **state)
 #endif
 }
 
-// They keep a program before others, and neither load one nor ask for those of others.
+// Such a port keeps its program first, and neither loads one nor queries those of others.
 static void a_packet_port_may_attach_what_it_has(void **state)
 {
 	assert_int_equal(calls_make(&calls, CALLS_OTHER, CALLS_PACKET, false), 0);
@@ -248,7 +248,7 @@ static void a_packet_port_may_attach_what_it_has(void **state)
 	assert_may(attaches_a_program, false);
 }
 
-// A driver of which nothing is known: its worker may do what all others may.
+// An unknown driver: its worker may make all calls that any other worker may.
 static void a_worker_of_an_unknown_driver_may_do_more(void **state)
 {
 	assert_int_equal(calls_make(&calls, CALLS_WORKER, CALLS_DRIVER | CALLS_VTAP, false), 0);

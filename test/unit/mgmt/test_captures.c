@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A capture whose workers are to be told of a change, while there is no memory to tell them.
+// A capture whose workers must be notified of a change while there is no memory for it.
 #include <string.h>
 
 #include "capture/capture.h"
@@ -15,7 +15,7 @@
 static struct dp_world world;
 static struct control control;
 static struct client client;
-static unsigned int fails; // so many scans cannot be made
+static unsigned int fails; // this number of scans cannot be created
 
 struct scan *__real_scans_new(struct command *c, const struct scan_kind *kind, int worker);
 struct scan *__wrap_scans_new(struct command *c, const struct scan_kind *kind, int worker);
@@ -34,7 +34,7 @@ static const struct capture_filter *workers_have(void)
 	return world.dp->worker[0]->capture->filter;
 }
 
-// Steps until workers have answered what they are asked.
+// Steps until workers have answered the questions.
 static void settle(void)
 {
 	for (unsigned int n = 0; control.captures.asking; n++) {
@@ -86,7 +86,7 @@ static void a_change_waits_for_memory(void **state)
 	assert_false(control.captures.dirty);
 	assert_true(control.captures.asking);
 	assert_ptr_equal(workers_have(), used);
-	assert_memory_equal(used, &before, sizeof(before)); // nobody writes what is read
+	assert_memory_equal(used, &before, sizeof(before)); // workers still read it
 	settle();
 	assert_ptr_not_equal(workers_have(), used);
 	assert_int_equal(workers_have()->nb, 1);
@@ -94,7 +94,7 @@ static void a_change_waits_for_memory(void **state)
 	world_close(&world);
 }
 
-// Its end needs memory, too.
+// The end of a capture needs memory, too.
 static void an_end_waits_for_memory(void **state)
 {
 	open_capture();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of the last attempts tells why somebody cannot connect.
+// The attempt that explains why a client cannot connect.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static struct attempt row(
 #define REFUSED(name, reason) row("192.0.2.7", name, TURN_EVENT_REFUSED, TURN_REFUSED_##reason)
 #define MADE(name) row("192.0.2.7", name, TURN_EVENT_MADE, 0)
 #define ENDED(name, reason) row("192.0.2.7", name, TURN_EVENT_ENDED, TURN_END_##reason)
-// The attempt that is the cause among those given, the newest first.
+// The attempt that is the cause among the given ones, newest first.
 #define CAUSE(...)                                  \
 	cause_find((struct attempt[]){__VA_ARGS__}, \
 		sizeof((struct attempt[]){__VA_ARGS__}) / sizeof(struct attempt))
@@ -47,7 +47,7 @@ static void test_none(void **state)
 	assert_non_null(strstr(c.advice, "limits."));
 }
 
-// A refusal tells in its own words, and the newest tells.
+// A refusal has its own text, and the newest one counts.
 static void test_refused(void **state)
 {
 	const struct cause c = CAUSE(REFUSED("", CHALLENGE), REFUSED("ivan", PASSWORD),
@@ -58,7 +58,7 @@ static void test_refused(void **state)
 	assert_string_equal(c.advice, turn_refusal_info(TURN_REFUSED_PASSWORD)->advice);
 }
 
-// What a client goes through at first is no cause.
+// The steps that every client goes through at first are no cause.
 static void test_challenge(void **state)
 {
 	const struct cause alone = CAUSE(REFUSED("", CHALLENGE), REFUSED("", NONCE_STALE));
@@ -68,7 +68,7 @@ static void test_challenge(void **state)
 	assert_int_equal(CAUSE(REFUSED("", CHALLENGE), MADE("ivan")).row, 1);
 }
 
-// An allocation at the same address by the same user ends a refusal's time; other people's do not.
+// An allocation by that user at that address supersedes a refusal; those of others do not.
 static void test_overcome(void **state)
 {
 	const struct attempt elsewhere = row("192.0.2.8", "ivan", TURN_EVENT_MADE, 0);
@@ -79,12 +79,12 @@ static void test_overcome(void **state)
 	assert_int_equal(CAUSE(MADE("olga"), REFUSED("ivan", PASSWORD)).row, 1);
 	assert_int_equal(CAUSE(elsewhere, REFUSED("ivan", PASSWORD)).row, 1);
 	assert_int_equal(CAUSE(REFUSED("ivan", QUOTA_USER), MADE("ivan")).row, 0);
-	// each REST name is another, the user is one
+	// the REST names differ, the user is one
 	assert_int_equal(
 		CAUSE(MADE("1700000600:anna"), REFUSED("1700000000:anna", REST_EXPIRED)).row, 0);
 	assert_int_equal(
 		CAUSE(MADE("1700000600:anna"), REFUSED("1700000000:olga", REST_EXPIRED)).row, 1);
-	// a connection has not told its user
+	// a connection has not named its user
 	assert_int_equal(CAUSE(MADE("ivan"),
 				 row("192.0.2.7", "", TURN_EVENT_CONNECTION, STREAM_REFUSED_SLOW))
 				 .row,
@@ -102,7 +102,7 @@ static void test_peers(void **state)
 	assert_int_equal(CAUSE(MADE("ivan"), denied).row, 1);
 }
 
-// What a rate has held back is told where nothing else is wrong, and by whose limit.
+// Losses by a rate are reported if nothing else is wrong, with the scope of the limit.
 static void test_held(void **state)
 {
 	struct attempt made = MADE("ivan"), ended = ENDED("ivan", CLIENT);
@@ -118,7 +118,7 @@ static void test_held(void **state)
 	assert_string_equal(CAUSE(ended).advice, "");
 }
 
-// A call that was had and has ended is no fault, however it was hung up.
+// A call that took place and has ended is no fault, however it was closed.
 static void test_nothing_wrong(void **state)
 {
 	struct attempt closed = ENDED("ivan", CONNECTION);
@@ -134,14 +134,14 @@ static void test_nothing_wrong(void **state)
 	assert_true(CAUSE(ENDED("ivan", KILLED)).wrong);
 }
 
-// What follows from something else gives way to it.
+// A consequence of another fault gives way to it.
 static void test_follows(void **state)
 {
 	assert_int_equal(CAUSE(REFUSED("ivan", GUESSES), REFUSED("ivan", PASSWORD)).row, 1);
 	assert_int_equal(CAUSE(REFUSED("ivan", GUESSES)).row, 0);
 	assert_int_equal(CAUSE(REFUSED("ivan", NO_ALLOCATION), ENDED("ivan", EXPIRED)).row, 1);
 	assert_int_equal(CAUSE(REFUSED("ivan", NO_ALLOCATION), ENDED("ivan", CLIENT)).row, 0);
-	// records of a session that has gone with a restart
+	// records of a session that ended with a restart
 	assert_int_equal(
 		CAUSE(row("192.0.2.7", "", TURN_EVENT_CONNECTION, STREAM_REFUSED_DTLS_UNKNOWN),
 			row("192.0.2.7", "", TURN_EVENT_CONNECTION, STREAM_REFUSED_DTLS_RATE))
@@ -149,8 +149,8 @@ static void test_follows(void **state)
 		1);
 }
 
-// Who is refused for what others of his address have is not told that all is well, because one of
-// these has got through since; nor that somebody else has gone.
+// A client that is refused because of others at its address is not told that all is well when one
+// of these succeeds; nor that another user's session ended.
 static void test_shared_address(void **state)
 {
 	const struct attempt refused =
@@ -174,7 +174,7 @@ static void test_ended(void **state)
 	assert_int_equal(CAUSE(ENDED("ivan", CLIENT), MADE("ivan")).row, 0);
 	assert_int_equal(CAUSE(ENDED("ivan", EXPIRED), MADE("ivan")).row, 0);
 	assert_int_equal(CAUSE(MADE("ivan"), ENDED("ivan", KILLED)).row, 0);
-	// it keeps 20 bytes of a name
+	// the record keeps 20 bytes of a name
 	assert_int_equal(
 		CAUSE(MADE("1700000600:anna.longer"), ENDED("1700000000:anna.long", KILLED)).row,
 		0);

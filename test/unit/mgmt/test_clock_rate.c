@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The workers' clock beside the system's: another rate is told, and nothing else is.
+// The workers' clock against the system's: a different rate is reported, and nothing else.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,13 +13,13 @@
 #define TICK_MS 100
 #define MINUTE 600 // ticks
 
-// Two clocks, of which the workers' gains some thousandths.
+// Two clocks; that of the workers runs some thousandths faster.
 static struct clocks {
 	struct clock_rate rate;
 	uint64_t worker_us, system_ms;
 } c;
 
-// Runs them for so many ticks. How often something was to be told.
+// Runs them for `ticks`. Returns the number of reports.
 static unsigned int run(int faster, unsigned int ticks)
 {
 	unsigned int n = 0;
@@ -53,7 +53,7 @@ static void test_another_rate_is_told_once(void **state)
 	}
 }
 
-// NTP slews, and a thread loses its CPU.
+// NTP slews the clock, and a thread loses its CPU.
 static void test_what_passes_is_not(void **state)
 {
 	for (int faster = -19; faster <= 19; faster++) {
@@ -66,7 +66,7 @@ static void test_what_passes_is_not(void **state)
 		run(0, MINUTE);
 		c.worker_us += (uint64_t)(jump_ms * 1000);
 		assert_int_equal(run(0, MINUTE), 0);
-		c.system_ms += 3600000; // the machine stood still, or the counter did
+		c.system_ms += 3600000; // the machine was suspended, or the counter was
 		assert_int_equal(run(0, MINUTE), 0);
 	}
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Giving up privileges in a process of several threads: each of them can do afterwards what its
-// role says and no more. The processes are children of this one, because there is no way back.
+// Giving up privileges in a process with several threads: afterwards each thread can do what its
+// role needs, and no more. The processes are children of this one, because privileges cannot be
+// regained.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,11 +38,11 @@ static const struct {
 
 #define NB (sizeof(roles) / sizeof(roles[0]))
 
-static unsigned int there; // threads
-static bool go; // all have given up
-static unsigned int can[NB]; // what each thread could do then
-static bool deaf; // one thread does not open the signal
-static bool fertile; // one makes another thread once it has had its turn
+static unsigned int there; // number of threads
+static bool go; // all have given up their privileges
+static unsigned int can[NB]; // calls that each thread could make then
+static bool deaf; // one thread blocks the signal
+static bool fertile; // a thread creates another one after its turn
 
 static struct conf_port port = {.name = "p", .device = "vtap:p"};
 
@@ -68,7 +69,8 @@ static void *late(void *arg)
 	return NULL;
 }
 
-// As DPDK's telemetry does for a client: what comes while others still have to give up.
+// Like DPDK's telemetry for a client: a thread that is created while others still have to give up
+// their privileges.
 static void beget(void)
 {
 	const long uid = syscall(SYS_geteuid);
@@ -98,7 +100,7 @@ static void *thread(void *arg)
 	return NULL;
 }
 
-// Starts the threads, with all signals blocked as ours are.
+// Starts the threads with all signals blocked, as in our threads.
 static void start(pthread_t id[NB])
 {
 	sigset_t all;
@@ -112,7 +114,7 @@ static void start(pthread_t id[NB])
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
-// The value of a field of a thread's status.
+// The value of a field in a thread's status file.
 static uint64_t status(const char *tid, const char *field, int base)
 {
 	char path[300], line[256];
@@ -131,7 +133,8 @@ static uint64_t status(const char *tid, const char *field, int base)
 	return value;
 }
 
-// What the kernel says of all threads but the first, before they end. 0, or the number of a check.
+// Checks what the kernel reports of all threads except the first, before they end. Returns 0, or
+// the number of the failed check.
 static int check_status(uid_t uid, bool filters)
 {
 	DIR *d = opendir("/proc/self/task");
@@ -155,7 +158,7 @@ static int check_status(uid_t uid, bool filters)
 	return 0;
 }
 
-// 0, 100 when privileges could not be given up, or what is wrong.
+// Returns 0, 100 if privileges could not be given up, or the number of the failed check.
 static int live(const struct conf *c, uid_t uid)
 {
 	const bool filters = c->process.seccomp != CONF_SECCOMP_OFF;
@@ -244,7 +247,7 @@ static void who_is_not_root_becomes_nobody_else(void **state)
 	assert_int_equal(result(&c, 0), 100);
 }
 
-// A worker that nobody finds is one without a filter.
+// A worker that is not found has no filter.
 static void a_worker_that_is_not_found_is_an_error(void **state)
 {
 	struct conf c = conf_with(CONF_SECCOMP_LOG);
@@ -253,7 +256,7 @@ static void a_worker_that_is_not_found_is_an_error(void **state)
 	assert_int_equal(result(&c, geteuid()), 100);
 }
 
-// eal.lcores may name more lcores than there are workers for.
+// eal.lcores may name more lcores than there are workers.
 static void an_idle_lcore_is_none(void **state)
 {
 	struct conf c = conf_with(CONF_SECCOMP_LOG);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Of address conflicts the log has one line for each address and minute, and no more than it may.
+// The log has one line for each address and minute with address conflicts, within its limit.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections of the control socket where there is no room: who gives way and who does not, and
-// that a process without descriptors sleeps, and accepts again when it has some.
+// Control socket connections when there is no room: clients that are closed and clients that are
+// kept. A process without descriptors sleeps, and accepts again when it has some.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,11 +21,11 @@
 #define MAX 3 // connections
 #define DESCRIPTORS 64
 #define WAIT_MS 20
-#define PIPELINED 20000 // requests that do not wait for answers: more than two buffers of them
+#define PIPELINED 20000 // requests sent without waiting for answers, more than two buffers
 
 static char dir[] = "/tmp/clients.XXXXXX", path[64];
 static struct clients clients;
-static struct client *asked; // of the line that came last
+static struct client *asked; // the client of the last line
 static int listener, sock[MAX + CLIENTS_FOR_ROOT + 1];
 static unsigned int all; // connections that this process may have
 
@@ -85,7 +85,7 @@ static void say(int fd, const char *text)
 	serve();
 }
 
-// What has come: its length, 0 = closed, -1 = nothing.
+// Received length, or 0 = closed, -1 = nothing.
 static ssize_t got(int fd)
 {
 	char buf[256];
@@ -93,7 +93,7 @@ static ssize_t got(int fd)
 	return recv(fd, buf, sizeof(buf), MSG_DONTWAIT);
 }
 
-// All the room is taken. All have been silent for more than a minute, and sock[0] for longest.
+// Fills all places. All clients have been silent for more than a minute, sock[0] for longest.
 static void fill(void)
 {
 	const uint64_t now_ms = clock_monotonic_ms();
@@ -123,7 +123,7 @@ static void the_longest_idle_gives_way(void **state)
 	assert_int_equal(got(sock[all]), 5);
 }
 
-// Nobody gives way who has asked within the last minute, or waits for an answer.
+// A client that has asked within the last minute, or waits for an answer, is not closed.
 static void who_is_served_does_not_give_way(void **state)
 {
 	uint64_t before;
@@ -131,21 +131,21 @@ static void who_is_served_does_not_give_way(void **state)
 	fill();
 	for (unsigned int i = 0; i < all; i++)
 		say(sock[i], i == 0 ? "later\n" : "answer\n");
-	clients.first->asked_ms -= CLIENTS_IDLE_MS - 1000; // a second is missing
+	clients.first->asked_ms -= CLIENTS_IDLE_MS - 1000; // a second less than needed
 	for (struct client *c = clients.first; c != NULL; c = c->next)
 		if (c->waits)
 			c->asked_ms -= 10 * CLIENTS_IDLE_MS;
 	before = clients.refused;
 	sock[all] = join();
 	serve();
-	assert_true(got(sock[all]) > 0); // why not
+	assert_true(got(sock[all]) > 0); // the reason
 	assert_int_equal(got(sock[all]), 0);
 	assert_int_equal(clients.refused, before + 1);
 	assert_int_equal(clients.idle, 0);
 	assert_int_equal(clients.nb, all);
 }
 
-// The last descriptor that was kept for this has gone to somebody else.
+// The spare descriptor has been taken by another user of descriptors.
 static void without_descriptors_it_sleeps(void **state)
 {
 	const uint64_t begin = clock_monotonic_ms();
@@ -177,7 +177,8 @@ static void without_descriptors_it_sleeps(void **state)
 	assert_int_equal(got(sock[0]), 5);
 }
 
-// Who sends faster than it is answered, and reads all answers, has no line that is too long.
+// A client that sends faster than it is answered, and reads all answers, has no line that is too
+// long.
 static void requests_may_be_many(void **state)
 {
 	static const char request[] = "answer\n";

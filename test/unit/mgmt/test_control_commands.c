@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the control socket answers to requests that it refuses: a JSON line that can be read, with
-// the reason, whatever bytes the request names.
+// Answers of the control socket to refused requests: a readable JSON line with the reason, whatever
+// bytes the request has.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-// The reason why a line is refused, which the caller frees.
+// The reason why a line is refused. The caller frees it.
 static json_t *refused(const char *text)
 {
 	char *line = strdup(text), answer[1024];
@@ -77,7 +77,7 @@ static void reasons_are_told(void **state)
 		"{\"cmd\":\"kill\"}", "say which allocations: by id, user, realm, source or peer");
 }
 
-// %XX stands for a byte that is not printable ASCII, as in all answers.
+// %XX replaces a byte that is not printable ASCII, as in all answers.
 static void strange_names_are_escaped(void **state)
 {
 	assert_refused("{\"cmd\":\"status\",\"f\xc3\xbc\":1}",
@@ -86,7 +86,7 @@ static void strange_names_are_escaped(void **state)
 	assert_refused("{\"cmd\":\"\\\"%\\\\\"}", "cmd: %22%25%5C: no such command; see help");
 }
 
-// A long name is cut at 32 bytes, in whatever character that is.
+// A long name is cut at 32 bytes, even within a character.
 static void a_cut_character_leaves_an_answer(void **state)
 {
 	for (unsigned int ascii = 20; ascii < 40; ascii++) {
@@ -124,7 +124,7 @@ static void peers_that_are_none(void **state)
 	}
 }
 
-// Lines that are no JSON: five in a row, then the client is closed.
+// Five consecutive lines that are no JSON: then the client is closed.
 static void no_request_is_answered(void **state)
 {
 	static const char *const lines[] = {"{\"f\xc3\xbc\":", "\xff\xfe{}", "{\"a\":1,\"a\":2}",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the control socket keeps of its clients' bytes, and of a million allocations: lines in
-// pieces of any size, bounds, the largest of many against sorting them all, sums by user.
+// The control socket's memory of its clients' bytes, and queries over a million allocations: lines
+// in pieces of any size, bounds, the largest of many compared with a full sort, sums by user.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,7 +61,7 @@ static void the_longest_line_and_one_more(void **state)
 	free(text);
 }
 
-// Nobody makes us keep more than a line and what one read brings.
+// No client makes the server keep more than a line and the bytes of one read.
 static void memory_is_bounded(void **state)
 {
 	struct lines l = {0};
@@ -112,7 +112,7 @@ static void the_largest_are_kept(void **state)
 	for (unsigned int round = 0; round < 300; round++) {
 		const unsigned int n = (unsigned int)test_rand_below(&r, 400);
 		const unsigned int max = 1 + (unsigned int)test_rand_below(&r, 300);
-		const uint64_t values = 1 + test_rand_below(&r, 500); // few: there are equal ones
+		const uint64_t values = 1 + test_rand_below(&r, 500); // few, so that some are equal
 		struct turn_key *all = calloc(n + 1, sizeof(*all));
 		struct ranking k;
 

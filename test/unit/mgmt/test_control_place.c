@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The control socket as a file: its mode, a dead process's and a live one's, what is not ours.
+// The control socket as a file: its mode, the file of a dead process and of a live one, and foreign
+// files.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,7 +71,7 @@ static void its_group_may_when_there_is_one(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 }
 
-// process.user, which the process is not yet, can ask it afterwards.
+// The members of process.user, which the process has not adopted yet, can use it afterwards.
 static void it_belongs_to_the_user_that_the_process_becomes(void **state)
 {
 	struct place p;
@@ -97,7 +98,7 @@ static void it_belongs_to_the_user_that_the_process_becomes(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 }
 
-// A user who may read the folder can lock it. That holds no start up.
+// A user who may read the folder can lock it. This does not block a start.
 static void a_lock_on_the_folder_holds_nobody_up(void **state)
 {
 	const int fd = open(folder, O_RDONLY | O_DIRECTORY);
@@ -113,7 +114,7 @@ static void a_lock_on_the_folder_holds_nobody_up(void **state)
 	close(fd);
 }
 
-// Another start that stands still in the middle is not waited for either.
+// A start does not wait forever for another one that is stopped in the middle.
 static void a_lock_that_stays_is_an_error(void **state)
 {
 	struct place p;
@@ -135,7 +136,7 @@ static void a_dead_process_is_replaced_and_a_live_one_is_not(void **state)
 
 	memcpy(a.sun_path, path, sizeof(path));
 	assert_int_equal(bind(fd, (const struct sockaddr *)&a, sizeof(a)), 0);
-	close(fd); // and the file stays
+	close(fd); // and the file is kept
 	assert_int_equal(place_open(&live, &conf, error, sizeof(error)), 0);
 	assert_true(place_open(&late, &conf, error, sizeof(error)) < 0);
 	assert_non_null(strstr(error, "another process"));
@@ -155,7 +156,7 @@ static void a_file_that_is_no_socket_stays(void **state)
 	assert_int_equal(access(path, F_OK), 0);
 }
 
-// Whoever has taken the path since keeps it.
+// A process that has taken the path since keeps it.
 static void what_is_not_ours_any_more_stays(void **state)
 {
 	struct place p;

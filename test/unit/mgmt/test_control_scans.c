@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scans of a worker that does not answer: they end, they look for an answer more rarely then, and
-// leave nothing behind for the next.
+// Scans of a worker that does not answer: they end, then poll for an answer more rarely, and leave
+// nothing behind for the next.
 #include <string.h>
 
 #include "datapath.h"
@@ -28,7 +28,7 @@ static bool end(struct scan *s)
 	return true;
 }
 
-// Goes on without a client, as an order does.
+// Continues without a client, as an order does.
 static const struct scan_kind kind = {.orders = true, .take = take, .end = end};
 
 static int setup(void **state)
@@ -66,7 +66,7 @@ static void round_once(void)
 static void an_answer_ends_it(void **state)
 {
 	begin();
-	assert_in_range(scans_step(&control), 1, REST_US); // less, unless we were kept from it
+	assert_in_range(scans_step(&control), 1, REST_US); // less, if this thread was preempted
 	round_once();
 	assert_int_equal(scans_step(&control), -1);
 	assert_null(control.scans.first);
@@ -77,13 +77,13 @@ static void without_an_answer_it_ends(void **state)
 {
 	struct scan *s = begin();
 
-	assert_in_range(scans_step(&control), 1, REST_US); // less, unless we were kept from it
+	assert_in_range(scans_step(&control), 1, REST_US); // less, if this thread was preempted
 	s->since_ms -= 100;
 	assert_int_equal(scans_step(&control), REST_US);
 	s->since_ms -= PATIENCE_MS;
 	assert_int_equal(scans_step(&control), -1);
 	assert_null(control.scans.first);
-	// the worker answers late: nobody is confused, and the next scan has its own answer
+	// the worker answers late: it is not confused, and the next scan gets its own answer
 	round_once();
 	begin();
 	scans_step(&control);
@@ -92,7 +92,7 @@ static void without_an_answer_it_ends(void **state)
 	assert_int_equal(taken + ended, 2);
 }
 
-// What somebody else has asked and given up keeps it from asking: that has an end, too.
+// An abandoned question of another scan blocks this one: the wait for it ends, too.
 static void behind_a_question_without_answer_it_ends(void **state)
 {
 	const struct dp_question q = {.kind = DP_ASK_ROWS, .max = 1};
@@ -100,7 +100,7 @@ static void behind_a_question_without_answer_it_ends(void **state)
 
 	assert_int_equal(dp_ask(world.dp, 0, &q), 0);
 	dp_answer_done(world.dp, 0, q.kind);
-	assert_in_range(scans_step(&control), 1, REST_US); // less, unless we were kept from it
+	assert_in_range(scans_step(&control), 1, REST_US); // less, if this thread was preempted
 	assert_false(s->asked);
 	s->since_ms -= 100;
 	assert_int_equal(scans_step(&control), REST_US);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The list of users while allocations end between the look at all of them and the fetch of a row.
-// The control socket's scans and the rounds of a worker take turns here.
+// The list of users while allocations end between the walk and the fetch of a row. The control
+// socket's scans and the worker's rounds take turns here.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +23,8 @@ static struct control control;
 static struct client asker;
 static int peer_fd;
 
-// Puts the clients in the order in which a walk meets their allocations: the first and the last one
-// that it has met of a user are those that are asked for.
+// Sorts the clients in the order in which a walk meets their allocations: rows are fetched by the
+// first and the last allocation of a user.
 static void sort_clients(void)
 {
 	struct turn_info rows[CLIENTS];
@@ -65,7 +65,7 @@ static void close_all(void)
 	world_close(&world);
 }
 
-// One step of the scans, and rounds of the worker. True while there is a scan. A scan rests by the
+// One step of the scans, and rounds of the worker. True while there is a scan. Scans rest by the
 // machine's clock.
 static bool step(void)
 {
@@ -77,7 +77,7 @@ static bool step(void)
 	return us >= 0;
 }
 
-// All users have been counted; the rows are still to be fetched.
+// True if all users have been counted; the rows are not fetched yet.
 static bool counted(void)
 {
 	return control.scans.first != NULL && control.scans.first->ranking.n > 0;
@@ -90,8 +90,8 @@ static void end(unsigned int i)
 	assert_int_equal(client_ask(&world, &client[i]), 0);
 }
 
-// The rows of the answer, which the caller frees, when the allocations from first to last have
-// ended in the middle of the scan.
+// The rows of the answer, which the caller frees, if the allocations from first to last end in the
+// middle of the scan.
 static json_t *listed(unsigned int first, unsigned int last)
 {
 	char text[] = "{\"cmd\":\"users\"}", answer[4096];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The time of day of events is in their order, whenever they are taken, and follows the clock.
+// Events get times of day in their order, whenever they are taken, and these follow the clock.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,16 +9,16 @@
 
 #include "records/event_time.h"
 
-#define WALL_US UINT64_C(1795000000000700) // its milliseconds begin 700 us before the other's
+#define WALL_US UINT64_C(1795000000000700) // a millisecond began 700 us before
 #define CLOCK_US UINT64_C(5000000)
 
-// What an event is given that is taken so many microseconds later.
+// The time of an event that is taken later_us microseconds later.
 static uint64_t wall_of(struct event_time *t, uint64_t at_ms, uint64_t later_us)
 {
 	return event_time_wall(t, at_ms, (CLOCK_US + later_us) / 1000, (WALL_US + later_us) / 1000);
 }
 
-// Two events of the same or of the next millisecond, taken at any moments one after the other.
+// Two events of equal or adjacent milliseconds, taken at any moments one after the other.
 static void test_order(void **state)
 {
 	for (uint64_t first = 0; first < 3000; first += 50)
@@ -40,7 +40,7 @@ static void test_near(void **state)
 	assert_in_range(wall_of(&t, 9000, 0), WALL_US / 1000 - 1, WALL_US / 1000 + 1); // not yet
 }
 
-// Somebody sets the clock; and it runs away from the other one by a little at a time.
+// The operator sets the clock; and it drifts from the other clock.
 static void test_clock_set(void **state)
 {
 	struct event_time t = {0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Certificates that end while the server runs: a line a day, from the day on which a third of what
-// they are valid for is left.
+// Certificates that end while the server runs: a line a day, starting when a third of the validity
+// is left.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,8 +15,8 @@
 #include "reload/expiry_told.h"
 
 #define DAY 86400
-#define TICK_S 60 // between two ticks; the server has shorter ones
-#define START 1900000000 // of the time of day
+#define TICK_S 60 // between two ticks; the server's are shorter
+#define START 1900000000 // time of day
 
 bool __wrap_dp_certificate(const struct dp *d, unsigned int index, struct stream_certificate *out);
 void __wrap_mgmt_log_fields(enum conf_area area, int level, const struct mgmt_log_field *fields,
@@ -47,7 +47,7 @@ void __wrap_mgmt_log_fields(enum conf_area area, int level, const struct mgmt_lo
 	lines++;
 }
 
-// A certificate in the middle of nothing: just issued at the start, for so many days.
+// Gives identity i a certificate that is just issued at the start and valid for `days` days.
 static void has(unsigned int i, const char *path, unsigned int days)
 {
 	struct stream_certificate *c = &certs[i];
@@ -58,7 +58,7 @@ static void has(unsigned int i, const char *path, unsigned int days)
 	c->validity.renew = stream_expiry_renew(&c->validity, c->validity.until);
 }
 
-// Runs from one day to another, and returns how many lines there were.
+// Runs from one day to another. Returns the number of lines.
 static unsigned int run(struct expiry_told *t, unsigned int first_day, unsigned int end_day)
 {
 	lines = 0;
@@ -70,7 +70,7 @@ static unsigned int run(struct expiry_told *t, unsigned int first_day, unsigned 
 static void a_line_a_day_from_a_third_on(void **state)
 {
 	static const struct {
-		unsigned int days, quiet; // valid for; days without a word
+		unsigned int days, quiet; // validity; days without a line
 	} rows[] = {{6, 4}, {20, 13}, {45, 30}, {90, 60}, {398, 368}};
 
 	(void)state;
@@ -103,7 +103,7 @@ static void each_is_told(void **state)
 	assert_int_equal(run(&t, 0, 10), 5);
 	assert_non_null(strstr(line, "/etc/short.pem"));
 	assert_int_equal(run(&t, 70, 75), 10);
-	nb_own = 0; // no listener has one
+	nb_own = 0; // no listener has a certificate
 	assert_int_equal(run(&t, 75, 90), 0);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ports that the kernel gives to its own sockets, and changes of them while the server runs.
+// Ports that the kernel uses for its own sockets, and changes of them while the server runs.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +66,7 @@ static void the_list_is_read_as_the_kernel_writes_it(void **state)
 	}
 }
 
-// Another package's file of sysctl.d, and the operator who puts it right.
+// Another package's file in sysctl.d, and the operator who corrects it.
 static void a_change_is_told_once(void **state)
 {
 	struct kernel_ports_told told = {0};
@@ -79,7 +79,7 @@ static void a_change_is_told_once(void **state)
 	put("ip_local_port_range", "32768\t60999\n");
 	assert_true(wrong());
 	kernel_ports_tick(&told, &conf, dir, KERNEL_PORTS_MS - 1);
-	assert_false(told.wrong); // nobody has looked yet
+	assert_false(told.wrong); // not checked yet
 	kernel_ports_tick(&told, &conf, dir, KERNEL_PORTS_MS);
 	assert_true(told.wrong);
 	put("ip_local_reserved_ports", "49152-65535\n");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The log: rate limit, the journal behind standard error, the report, and what telemetry makes of
-// names and strings.
+// The log: rate limit, detection of the journal on standard error, the report, and telemetry's form
+// of names and strings.
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static void test_limit(void **state)
 		assert_false(mgmt_log_allow(&l, 5999, &suppressed));
 		assert_int_equal(suppressed, 0);
 	}
-	// The next second tells once how many are missing, and has its full share.
+	// The next second reports the number of missing lines once, and has its full share.
 	assert_true(mgmt_log_allow(&l, 6000, &suppressed));
 	assert_int_equal(suppressed, 7);
 	for (unsigned int i = 1; i < LINES; i++) {
@@ -54,8 +54,8 @@ static void test_no_limit(void **state)
 	}
 }
 
-// Standard error is the journal where both numbers are right: systemd's variable is inherited by
-// whoever is started, standard error may have been given to a file.
+// Standard error is the journal if both numbers match: child processes inherit systemd's variable,
+// and standard error may be redirected to a file.
 static void test_is_journal(void **state)
 {
 	int fd[2];
@@ -88,7 +88,7 @@ static void assert_relay(const struct turn_config *t, const char *want)
 	assert_string_equal(mgmt_report_relay(t, buf, sizeof(buf)), want);
 }
 
-// What can be had is the smaller of what ports and limits allow.
+// The possible number is the smaller of the ports and the limits.
 static void test_relay_text(void **state)
 {
 	struct addr a[2];
@@ -108,7 +108,7 @@ static void test_relay_text(void **state)
 		l[i].endpoint = (struct endpoint){a[0], 3478};
 	assert_relay(
 		&t, "1 address with 16384 ports each (49152-65535), 16384 allocations at most");
-	// one port of the range is two listeners', of the one address
+	// one port of the range belongs to two listeners, on that address
 	l[0].endpoint.port = l[1].endpoint.port = 50000;
 	t.nb_relay = 2;
 	assert_relay(
@@ -134,16 +134,16 @@ static void test_telemetry_strings(void **state)
 	assert_string_equal(mgmt_rows_text("1767323045:ivan", buf, sizeof(buf)), "1767323045:ivan");
 	assert_string_equal(
 		mgmt_rows_text("a\"b\\c%\n\xc3\xa9", buf, sizeof(buf)), "a%22b%5Cc%25%0A%C3%A9");
-	// Never half an escape, and no digits where there is no room for them
+	// Never half an escape, and no digits without room for them
 	assert_string_equal(mgmt_rows_text("ab\n\n", buf, 7), "ab%0A");
 }
 
-// A reason without a name would be lost from /slipring/drops, and two of one name would clash.
+// A reason without a name would be missing in /slipring/drops, and two equal names would clash.
 static void test_drop_names(void **state)
 {
 	char a[64], b[64];
 
-	assert_true(DP_DROP_END < 256); // entries of a telemetry object
+	assert_true(DP_DROP_END < 256); // limit of a telemetry object
 	for (unsigned int i = 0; i < DP_DROP_END; i++) {
 		assert_non_null(dp_drop_name(i));
 		mgmt_rows_name(dp_drop_name(i), a, sizeof(a));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The forms of a line of the log: text, JSON, the journal's datagram. Whatever a stranger is
-// called, a line stays one line, an object one object, and a field one field.
+// The formats of a log line: text, JSON, the journal's datagram. Whatever bytes a stranger sends, a
+// line remains one line, an object one object, and a field one field.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static void assert_form(
 	assert_int_equal(n, strlen(want));
 }
 
-// journald takes the level off the line, and has the time itself (sd-daemon(3)); syslog has both.
+// journald strips the level from the line and adds the time (sd-daemon(3)); syslog has both.
 static void test_text(void **state)
 {
 	struct log_record r = record("link up");
@@ -85,7 +85,7 @@ static void test_json(void **state)
 		"\"rate\":18446744073709551615,\"user\":\"a%22b%0A%25%00z\"}\n");
 	log_form(buf, &r, CONF_LOG_JSON, LOG_HEAD_TIME);
 	assert_member(buf, "user", "\"a%22b%0A%25%00z\"");
-	r.level = LOG_CRIT; // no level of ours, but DPDK has it
+	r.level = LOG_CRIT; // slipring does not use this level, but DPDK does
 	log_form(buf, &r, CONF_LOG_JSON, LOG_HEAD_PRIORITY);
 	assert_memory_equal(buf, "<2>{", 4);
 	assert_member(buf + 3, "level", "\"error\"");
@@ -94,7 +94,7 @@ static void test_json(void **state)
 	assert_int_equal(buf[n - 1], '}');
 }
 
-// The longest text and fields without number: the object ends where it should all the same.
+// The longest text, and too many fields: the object is still closed.
 static void test_json_full(void **state)
 {
 	static char text[MGMT_LOG_LINE_LEN], name[4000];
@@ -112,7 +112,7 @@ static void test_json_full(void **state)
 		assert_true(log_form(buf, &r, CONF_LOG_JSON, LOG_HEAD_PRIORITY) < LOG_FORM_LEN);
 		free(json_reader_find(buf + 3, "text"));
 	}
-	// one that is too long is left out, and those behind it are not
+	// an overlong one is left out, and the next ones are not
 	fields[0] = mgmt_log_bytes("user", name, sizeof(name));
 	fields[1] = mgmt_log_number("more", 7);
 	r.nb = 2;
@@ -121,7 +121,7 @@ static void test_json_full(void **state)
 	assert_null(json_reader_find(buf, "user"));
 }
 
-// What is no UTF-8 (RFC 3629), and what changes the line that it stands in.
+// Invalid UTF-8 (RFC 3629), and characters that would change the line around them.
 static void test_clean(void **state)
 {
 	static const char *const rows[][2] = {
@@ -178,7 +178,7 @@ static void test_escape(void **state)
 	assert_string_equal(buf, "");
 }
 
-// Names of which there is one row each, as realms in telemetry: no two are told alike.
+// Names with one row each, such as realms in telemetry: different names get different labels.
 static void test_labels(void **state)
 {
 	char a[764], b[764], la[128], lb[128];
@@ -204,15 +204,15 @@ static void test_labels(void **state)
 		assert_int_equal(strcmp(a, b) != 0, strcmp(ra.realm, rb.realm) != 0);
 	}
 	memset(a, 'x', sizeof(a));
-	a[125] = '\0'; // as much as is left as it is
+	a[125] = '\0'; // the longest that is left unchanged
 	mgmt_label(a, la, sizeof(la));
 	assert_string_equal(la, a);
 }
 
 // --- the journal ---------------------------------------------------------------------------------
 
-// Reads a datagram as the protocol says, and finds a field's value. NULL when it is not there.
-// Fails on what journald would not take.
+// Parses a datagram by the protocol, and finds a field's value, or NULL if there is no such field.
+// Fails on input that journald would not accept.
 static const char *journal_find(const char *data, size_t len, const char *name, size_t *value_len)
 {
 	const char *cursor = data, *end = data + len, *found = NULL;
@@ -281,7 +281,7 @@ static void test_journal(void **state)
 	assert_field(buf, n, "SLIPRING_USER", hostile, sizeof(hostile));
 }
 
-// Fields of all lengths and bytes: what is there is whole.
+// Fields of all lengths and bytes: each field that is included is whole.
 static void test_journal_full(void **state)
 {
 	struct test_rand rnd = test_rand_start("log_forms");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where lines go: standard error and a stand-in for the journal's socket, whole, stuck and gone;
-// the level and the limit of each area.
+// Destinations of lines: standard error and a stand-in for the journal's socket, writable, blocked
+// and closed; the level and the limit of each area.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@
 #include "port.h"
 
 static char dir[32], path[64];
-static int real_stderr, file; // file: standard error while a test runs
+static int real_stderr, file; // file: standard error during a test
 static struct conf_log conf;
 
 static int setup(void **state)
@@ -48,7 +48,7 @@ static int teardown(void **state)
 	return rmdir(dir);
 }
 
-// Waits for the next second of those that limits count by.
+// Waits for the next second, the unit of the limits.
 static void fresh_second(void)
 {
 	struct timespec begin, now;
@@ -59,7 +59,7 @@ static void fresh_second(void)
 	while (now.tv_sec == begin.tv_sec);
 }
 
-// What has been written to standard error since the last call; in a buffer of its own.
+// Text written to standard error since the last call, in a static buffer.
 static const char *written(void)
 {
 	static char buf[1 << 20];
@@ -92,7 +92,7 @@ static int journal_make(void)
 	return fd;
 }
 
-// The next datagram as text; NULL when there is none.
+// The next datagram as text, or NULL.
 static const char *journal_next(int fd)
 {
 	static char buf[8192];
@@ -151,7 +151,8 @@ static void test_set(void **state)
 	mgmt_log_close();
 }
 
-// A reload: another place, form and level; an area that was set by hand stays, unless it is meant.
+// A reload changes destination, form and level. An area that was set by hand keeps its level,
+// unless the reload names it.
 static void test_change(void **state)
 {
 	struct conf_log changed = conf;
@@ -201,7 +202,7 @@ static void test_set_refused(void **state)
 	mgmt_log_close();
 }
 
-// DPDK's lines are of its own area, lib/port's of ports. At debug, and only there, DPDK says more:
+// DPDK's lines belong to their own area, lib/port's to ports. Only at debug DPDK is asked for more:
 // its level info.
 static void test_dpdk(void **state)
 {
@@ -235,7 +236,7 @@ static void test_dpdk(void **state)
 
 // --- limits --------------------------------------------------------------------------------------
 
-// A storm in one area costs lines of that one.
+// A storm in one area costs only lines of that area.
 static void test_storm(void **state)
 {
 	struct mgmt_log_area a;
@@ -296,7 +297,7 @@ static void test_journal(void **state)
 	close(fd);
 }
 
-// journald may be away at the start, come, and be started anew with another socket.
+// journald may be absent at the start, appear, and be restarted with another socket.
 static void test_journal_gone(void **state)
 {
 	const char *text;
@@ -314,7 +315,7 @@ static void test_journal_gone(void **state)
 	LOG(START, INFO, "three");
 	assert_non_null(strstr(journal_next(fd), "MESSAGE=three\n"));
 	assert_string_equal(written(), "");
-	close(fd); // the file is there, and nobody behind it
+	close(fd); // the file is there, without a reader
 	LOG(START, INFO, "four");
 	text = written();
 	assert_int_equal(lines_with(text, "no journal at "), 1);
@@ -327,7 +328,8 @@ static void test_journal_gone(void **state)
 	close(fd);
 }
 
-// A journald that does not read costs lines and no time, and they are told when it reads again.
+// A journald that does not read costs lines and no time. Their number is reported when it reads
+// again.
 static void test_journal_stuck(void **state)
 {
 	const int fd = journal_make();
@@ -342,7 +344,7 @@ static void test_journal_stuck(void **state)
 		LOG(START, INFO, "line %u", i);
 	lost = mgmt_log_lost();
 	assert_in_range(lost, 1, 4999);
-	mgmt_log_tick(); // in vain
+	mgmt_log_tick(); // fails
 	assert_int_equal(mgmt_log_lost(), lost);
 	while ((data = journal_next(fd)) != NULL) {
 		assert_non_null(strstr(data, "MESSAGE=line "));
@@ -365,9 +367,9 @@ static void test_journal_stuck(void **state)
 	close(fd);
 }
 
-// --- who does not read ---------------------------------------------------------------------------
+// --- no reader -----------------------------------------------------------------------------------
 
-// A pipe that nobody reads costs lines and no time, and they are told when it is read again.
+// A pipe without a reader costs lines and no time. Their number is reported when it is read again.
 static void test_stderr_stuck(void **state)
 {
 	static char text[1 << 20];
@@ -385,14 +387,14 @@ static void test_stderr_stuck(void **state)
 		LOG(START, INFO, "line %u", i);
 	lost = mgmt_log_lost();
 	assert_in_range(lost, 1, 4999);
-	mgmt_log_tick(); // in vain
+	mgmt_log_tick(); // fails
 	assert_int_equal(mgmt_log_lost(), lost);
 	n = read(pipes[0], text, sizeof(text) - 1);
 	assert_true(n > 0);
 	text[n] = '\0';
 	taken = lines_with(text, "start: line ");
 	assert_int_equal(taken + lost, 5000);
-	assert_int_equal(lines_with(text, "\n"), taken); // each whole
+	assert_int_equal(lines_with(text, "\n"), taken); // each is whole
 	mgmt_log_tick();
 	LOG(START, INFO, "line 5000");
 	mgmt_log_tick();
@@ -432,7 +434,7 @@ static void test_syslog(void **state)
 	snprintf(head, sizeof(head), " slipring[%d]: auth: refused 401", (int)getpid());
 	assert_string_equal(data + head_len, head);
 	assert_string_equal(written(), "");
-	// it does not read: that costs lines
+	// it does not read, which costs lines
 	for (unsigned int i = 0; i < 5000; i++)
 		LOG(START, ERR, "line %u", i);
 	assert_in_range(mgmt_log_lost(), 1, 4999);

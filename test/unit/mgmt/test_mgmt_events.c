@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events from the rings of workers to records, log and attempts, and the end of it all. The log is
+// Events from the rings of workers to records, log and attempts, and the shutdown. The log is
 // standard error, which goes to a file here.
 #include <fcntl.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ static void put(unsigned int worker, struct turn_event e, const char *name)
 	events_put(world.dp->worker[worker], &e);
 }
 
-// Records in a file, all whole; last: the newest, the caller's.
+// Number of records in a file, all whole. *last: the newest, owned by the caller.
 static unsigned int records_in(const char *path, json_t **last)
 {
 	FILE *f = fopen(path, "r");
@@ -86,7 +86,7 @@ static unsigned int records_in(const char *path, json_t **last)
 	return n;
 }
 
-// Lines of the log that have a text, in all.
+// Total number of log lines that contain a text.
 static unsigned int lines_with(const char *text)
 {
 	FILE *f = fopen(log_path, "r");
@@ -122,7 +122,7 @@ static void test_sinks(void **state)
 	assert_int_equal(found[0].id, 7);
 	assert_in_range(found[0].wall_ms / 1000, before, before + 60);
 	assert_int_equal(mgmt_events_of_source(events, &client, found, 8), 2);
-	// the words of doc/operations.md
+	// the text of doc/operations.md
 	assert_int_equal(
 		lines_with("auth: ev%0Ail%25 at 192.0.2.7:5000 (udp): Allocate answered "
 			   "401: password-wrong: the user is known, but the signature does "
@@ -147,7 +147,7 @@ static void test_no_refusals(void **state)
 	assert_int_equal(records_in(file, NULL), 1);
 }
 
-// However many refusals there are, the log has some of them, and the number of the others.
+// However many refusals there are, the log has some of them, and the number of the rest.
 static void test_log_bound(void **state)
 {
 	const unsigned int before = lines_with("answered 403");
@@ -173,7 +173,7 @@ static void test_log_bound(void **state)
 	close_all();
 }
 
-// Refusals of addresses that nobody has shown to be his leave most of the lines to others.
+// Refusals of unproved addresses leave most of the lines to others.
 static void test_log_unproved(void **state)
 {
 	const unsigned int before = lines_with("answered 437");
@@ -190,7 +190,7 @@ static void test_log_unproved(void **state)
 	close_all();
 }
 
-// What every client goes through is no news at level info.
+// Steps that every client goes through are not logged at level info.
 static void test_log_usual(void **state)
 {
 	const unsigned int before = lines_with("challenge");
@@ -203,7 +203,8 @@ static void test_log_usual(void **state)
 	close_all();
 }
 
-// Who is told that many came looks again soon: a ring fills up faster than ten times a second.
+// A reader that finds many events looks again soon: a ring can fill up more often than ten times a
+// second.
 static void test_soon(void **state)
 {
 	open_all(false);
@@ -217,8 +218,8 @@ static void test_soon(void **state)
 	assert_int_equal(records_in(file, NULL), 1501);
 }
 
-// What is on the rings at the stop, and what the shards' end brings, which is more than any queue
-// has room for.
+// Events on the rings at the stop, and the shards' last ones, which are more than any queue has
+// room for.
 static void test_stop(void **state)
 {
 	const struct turn_event ended = {.kind = TURN_EVENT_ENDED, .reason = TURN_END_STOPPED};

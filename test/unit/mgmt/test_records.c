@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records of sessions: what a line has, and what becomes of them where the disk does not do its
-// part. Lines are read by jansson, as those who get them would.
+// Session records: the fields of a line, and their fate when the disk fails. Lines are parsed by
+// jansson, as their consumers would do.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -117,7 +117,8 @@ static void put(uint64_t id)
 		}                                                                                \
 	} while (0)
 
-// The ids of a file's lines, each of which has to be one whole JSON object. Returns how many.
+// Fills in the ids of a file's lines, each of which must be one whole JSON object. Returns their
+// number.
 static unsigned int ids_of(const char *path, uint64_t *ids, unsigned int max)
 {
 	FILE *f = fopen(path, "r");
@@ -140,7 +141,7 @@ static unsigned int ids_of(const char *path, uint64_t *ids, unsigned int max)
 	return n;
 }
 
-// --- what a line has -----------------------------------------------------------------------------
+// --- fields of a line ----------------------------------------------------------------------------
 
 static json_t *object_of(const struct record *r)
 {
@@ -214,7 +215,7 @@ static void test_taken_up(void **state)
 	assert_null(json_object_get(o, "why"));
 	assert_null(json_object_get(o, "lost"));
 	json_decref(o);
-	r.event.kind = TURN_EVENT_ROAMED; // by its client
+	r.event.kind = TURN_EVENT_ROAMED; // by the client
 	r.event.old_client = (struct endpoint){r.event.client.addr, 6000};
 	o = object_of(&r);
 	assert_string_equal(text_of(o, "event"), "roamed");
@@ -252,7 +253,7 @@ static void test_refused(void **state)
 	json_decref(o);
 }
 
-// Every value that a field can have makes a line, also those that nobody sends.
+// Every value that a field can have makes a line, even values that are never sent.
 static void test_values(void **state)
 {
 	for (unsigned int kind = 0; kind < 8; kind++) {
@@ -269,7 +270,7 @@ static void test_values(void **state)
 	}
 }
 
-// A name is any bytes. Nothing of it breaks out of its field, and it can be had back.
+// A name has any bytes. None of them breaks out of its field, and the name can be restored.
 static void test_names(void **state)
 {
 	static const char nasty[] = "a\"b\\c\n\r\t\0\x7f\xff\xc3\xa9%41,\"id\":1}";
@@ -311,7 +312,7 @@ static void test_file(void **state)
 	put(1);
 	put(2);
 	stop();
-	// what is there stays
+	// existing lines are kept
 	start(NULL);
 	put(3);
 	UNTIL(c.written == 1);
@@ -380,7 +381,7 @@ static void test_rotation(void **state)
 	assert_int_equal(stat(path, &st), -1);
 }
 
-// A place that rotation cannot use: the file grows on, and nothing is lost.
+// A path that rotation cannot use: the file keeps growing, and nothing is lost.
 static void test_rotation_fails(void **state)
 {
 	char path[96], inner[128];
@@ -388,7 +389,7 @@ static void test_rotation_fails(void **state)
 
 	snprintf(path, sizeof(path), "%s.2", file);
 	close(open(path, O_WRONLY | O_CREAT, 0600));
-	snprintf(path, sizeof(path), "%s.3", file); // no file takes the place of a directory
+	snprintf(path, sizeof(path), "%s.3", file); // no file replaces a directory
 	assert_int_equal(mkdir(path, 0700), 0);
 	snprintf(inner, sizeof(inner), "%s/x", path);
 	assert_int_equal(mkdir(inner, 0700), 0);
@@ -401,7 +402,7 @@ static void test_rotation_fails(void **state)
 	assert_int_equal(ids_of(file, ids, 64), 20);
 }
 
-// Somebody removes or moves the file, or asks for another: the next record makes it anew.
+// An operator removes or moves the file, or asks for another: the next record creates it again.
 static void test_moved(void **state)
 {
 	uint64_t ids[8];
@@ -417,13 +418,13 @@ static void test_moved(void **state)
 	records_reopen(records);
 	put(next);
 	UNTIL(c.written == 2);
-	// the record may have come before the thread was asked: then the next is in the new file
+	// the record may have come before the request: then the next one is in the new file
 	while (stat(file, &st) != 0 || st.st_size == 0) {
 		put(++next);
 		UNTIL(c.written == next);
 	}
 	assert_int_equal(ids_of(path, ids, 8), next - 1);
-	// nobody asks: it is seen within a second or two
+	// without a request: it is noticed within a second or two
 	assert_int_equal(unlink(file), 0);
 	for (const uint64_t end = clock_monotonic_ms() + DEADLINE_MS; stat(file, &st) != 0;) {
 		const struct timespec pause = {.tv_nsec = 20000000};
@@ -438,7 +439,7 @@ static void test_moved(void **state)
 	stop();
 }
 
-// The directory goes, and comes back: what came between is lost, and counted.
+// The directory is removed and comes back: records in between are lost, and counted.
 static void test_directory_gone(void **state)
 {
 	char path[96];
@@ -468,7 +469,8 @@ static void test_directory_gone(void **state)
 	stop();
 }
 
-// A file system of 16 KB: whole lines or none, all counted, and it goes on when there is room.
+// A file system of 16 KB: only whole lines are written, the lost ones are counted, and it continues
+// when there is room.
 static void test_full(void **state)
 {
 	static uint64_t ids[4096];
@@ -533,7 +535,7 @@ static void test_slow(void **state)
 	put(1);
 	while (sem_wait(&entered) != 0)
 		;
-	// nobody waits for the disk: it never answers while this goes on
+	// no thread waits for the disk, which does not answer during this
 	before = clock_monotonic_ms();
 	for (unsigned int i = 2; i <= 1001; i++)
 		put(i);
@@ -550,11 +552,11 @@ static void test_slow(void **state)
 	stop();
 }
 
-// At the end nobody waits for it either, for longer than was said.
+// At the end there is no wait for the disk either, beyond the given time.
 static void test_stuck_at_end(void **state)
 {
-	static struct records *volatile left; // what the thread has: no leak
-	static char own_path[sizeof(file)]; // its file, also while other tests run
+	static struct records *volatile left; // referenced by the thread: no leak
+	static char own_path[sizeof(file)]; // the thread's file, also while other tests run
 	const struct records_hooks hooks = {.write = slow_write, .queue = 10};
 	const uint64_t before = clock_monotonic_ms();
 	struct record r = record_of(2);
@@ -576,13 +578,13 @@ static void test_stuck_at_end(void **state)
 	records_close(records, 100);
 	assert_in_range(clock_monotonic_ms() - before, 300, DEADLINE_MS / 2);
 	assert_non_null(left);
-	sem_post(&go_on); // lets the thread go, which nobody waits for
+	sem_post(&go_on); // lets the thread continue, without a wait for it
 	records = left;
-	UNTIL(c.written == 11); // it has made its file, and leaves the directory alone
+	UNTIL(c.written == 11); // it has created its file, and does not touch the directory
 	records = NULL;
 }
 
-// At the end of the appliance there is room for more than the queue has.
+// At shutdown there is room for more records than the queue holds.
 static void test_put_until(void **state)
 {
 	const struct records_hooks hooks = {.queue = 10};
@@ -645,7 +647,7 @@ static void test_sockets(void **state)
 	got[n] = '\0';
 	assert_int_equal(strncmp(got, "<30>", 4), 0); // daemon 3 * 8 + info 6
 	assert_non_null(strstr(got, "]: {\"time\":"));
-	// nobody there: counted
+	// no reader: counted
 	close(fd[0]);
 	close(fd[1]);
 	put(10);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The file of records, where somebody else has written to it.
+// The file of records when another program has written to it.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static int end(void **state)
 	return rmdir(dir);
 }
 
-// A disk that is full takes half of a write.
+// A full disk takes half of a write.
 static ssize_t write_half(int fd, const void *data, size_t len)
 {
 	static bool half;
@@ -43,8 +43,8 @@ static ssize_t write_half(int fd, const void *data, size_t len)
 	return -1;
 }
 
-// logrotate with copytruncate: the file is as long as it is, so it is not rotated too early, and
-// what had no room as a whole leaves no hole.
+// logrotate with copytruncate: the file's current length counts, so it is not rotated too early,
+// and a line that had no room as a whole leaves no hole.
 static void test_shortened(void **state)
 {
 	static struct records_file f;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many records wait for a file, and for how long at the end: an order or a reload can end very
-// many allocations at once.
+// The number of records that wait for a file, and the time they get at the end: an order or a
+// reload can end very many allocations at once.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,7 +68,7 @@ static void test_room(void **state)
 	records_close(records, 20000);
 }
 
-// While the disk stands still strangers fill half of the queue, and leave the rest to sessions.
+// While the disk does not answer, strangers fill half of the queue, and leave the rest to sessions.
 static void test_flood(void **state)
 {
 	const struct records_hooks hooks = {.write = stuck_write, .queue = 1000};
@@ -86,7 +86,7 @@ static void test_flood(void **state)
 		records_put(records, &refused);
 	assert_int_equal(records_counters(records).waiting, 500);
 	assert_int_equal(records_counters(records).lost, 4500);
-	// at the stop of the appliance it waits for its half
+	// at shutdown the queue waits for its half
 	until_ms = clock_monotonic_ms() + 100;
 	assert_false(records_put_until(records, &refused, until_ms));
 	assert_true(clock_monotonic_ms() >= until_ms);
@@ -97,7 +97,7 @@ static void test_flood(void **state)
 	records_close(records, 20000);
 }
 
-static unsigned int written; // by the thread, until it has been joined
+static unsigned int written; // by the thread, until it is joined
 
 static ssize_t steady_write(int fd, const void *data, size_t len)
 {
@@ -107,7 +107,7 @@ static ssize_t steady_write(int fd, const void *data, size_t len)
 	return (ssize_t)len;
 }
 
-// A disk that takes its time gets it, as long as it goes on.
+// A slow disk gets the time it needs, as long as it makes progress.
 static void test_slow_at_end(void **state)
 {
 	const struct records_hooks hooks = {.write = steady_write};

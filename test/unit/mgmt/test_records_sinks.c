@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records where a sink is slow or stuck, and which file a record belongs to: daemons that take
-// their time lose nothing, those that take nothing cost the others nothing, and the file is opened
-// anew between the records before the order and those after it.
+// Records with a slow or blocked sink, and the file that a record belongs to. Slow daemons lose
+// nothing, blocked ones cost the other sinks nothing, and the file is reopened between the records
+// before the order and those after it.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@
 #include "records/records.h"
 
 #define DEADLINE_MS 20000
-#define MANY 500 // more than the queue of a datagram socket has room for
+#define MANY 500 // more than the queue of a datagram socket holds
 #define SLOW_READS 100
 
 static char dir[] = "/tmp/records.XXXXXX";
@@ -81,7 +81,7 @@ static void put(uint64_t first, uint64_t last)
 	}
 }
 
-// Ids of a file's lines. Asserts that each is the next after the one before.
+// Number of ids in a file's lines. Asserts that they are consecutive.
 static unsigned int ids_of(const char *path, uint64_t first)
 {
 	FILE *f = fopen(path, "r");
@@ -128,7 +128,7 @@ static void *read_slowly(void *fd)
 	return (void *)(intptr_t)MANY;
 }
 
-// It takes ten or some hundred at once and the others a little later: nothing is lost.
+// The daemon takes some records at once and the rest later: nothing is lost.
 static void a_daemon_may_take_its_time(void **state)
 {
 	const struct records_hooks hooks = {
@@ -152,7 +152,7 @@ static void a_daemon_may_take_its_time(void **state)
 	assert_int_equal(ids_of(file, 1), MANY);
 }
 
-// It takes nothing: that is waited for once, and costs the file no record.
+// It takes nothing: the thread waits for it once, and the file loses no record.
 static void a_stuck_daemon_is_waited_for_once(void **state)
 {
 	const struct records_hooks hooks = {
@@ -169,7 +169,7 @@ static void a_stuck_daemon_is_waited_for_once(void **state)
 		assert_true(clock_monotonic_ms() - begin < DEADLINE_MS);
 		nap();
 	}
-	// once is 0.3 s, each time would be minutes
+	// one wait is 0.3 s, a wait for each would be minutes
 	assert_true(clock_monotonic_ms() - begin >= 300);
 	records_close(records, DEADLINE_MS);
 	while (recv(fd, got, sizeof(got), MSG_DONTWAIT) > 0)
@@ -182,9 +182,9 @@ static void a_stuck_daemon_is_waited_for_once(void **state)
 // --- which file ----------------------------------------------------------------------------------
 
 static sem_t entered, go_on;
-static unsigned int lines[2]; // written before the file was opened anew, and after
+static unsigned int lines[2]; // written before the file was reopened, and after
 
-// The first file loses O_NONBLOCK, by which it is known.
+// The first file loses O_NONBLOCK, which identifies it.
 static ssize_t held_write(int fd, const void *data, size_t len)
 {
 	static bool marked;
@@ -201,7 +201,7 @@ static ssize_t held_write(int fd, const void *data, size_t len)
 	return write(fd, data, len);
 }
 
-// However many records come behind the order, it is done between those before and those after it.
+// However many records follow the order, it is carried out between those before and those after it.
 static void the_file_is_opened_anew_where_it_was_ordered(void **state)
 {
 	const struct records_hooks hooks = {.write = held_write};
@@ -222,7 +222,7 @@ static void the_file_is_opened_anew_where_it_was_ordered(void **state)
 	assert_int_equal(ids_of(file, 1), 1000);
 }
 
-// Other sinks get the records that come from then on, and counters count on. No file is one, too.
+// Other sinks get the records from then on, and the counters continue. "No file" is a sink, too.
 static void other_sinks_follow_where_it_was_ordered(void **state)
 {
 	const struct records_hooks none = {.write = NULL};
@@ -255,7 +255,7 @@ static void other_sinks_follow_where_it_was_ordered(void **state)
 	assert_int_equal(ids_of(second, 201), 300);
 }
 
-// --- what was refused ----------------------------------------------------------------------------
+// --- refusals ------------------------------------------------------------------------------------
 
 static void put_kind(enum turn_event_kind kind, uint64_t id)
 {
@@ -269,8 +269,8 @@ static void path_of(char buf[96], const char *base, unsigned int number)
 	snprintf(buf, 96, number > 0 ? "%s.%u" : "%s", base, number);
 }
 
-// Strangers by the thousand rotate each other away. The history of sessions stays whole, over
-// several files, and so does what comes meanwhile.
+// Thousands of refused strangers only rotate their own files. The history of sessions stays whole,
+// over several files, and so do new sessions.
 static void refusals_rotate_their_own_files_alone(void **state)
 {
 	static const enum turn_event_kind refused[] = {TURN_EVENT_REFUSED, TURN_EVENT_CONNECTION};
@@ -309,7 +309,7 @@ static void refusals_rotate_their_own_files_alone(void **state)
 	}
 }
 
-// Who wants none has no file for them.
+// Without records of refusals there is no file for them.
 static void no_refusals_no_file(void **state)
 {
 	char path[96], buf[128];
@@ -347,7 +347,7 @@ static void the_file_of_refusals_has_its_name(void **state)
 	assert_int_equal(strlen(buf), strlen(longest) + strlen("-refusals"));
 }
 
-// Nothing is opened that cannot be.
+// A sink that cannot be opened is refused.
 static void sinks_that_cannot_be_opened_are_refused(void **state)
 {
 	const struct records_hooks none = {.write = NULL};
@@ -358,7 +358,7 @@ static void sinks_that_cannot_be_opened_are_refused(void **state)
 	changed.file = away;
 	assert_null(records_sinks_open(&changed, &none, error, sizeof(error)));
 	assert_non_null(strstr(error, away));
-	changed = conf.records; // beside the first a directory is in the way
+	changed = conf.records; // a directory is in the way of the second file
 	changed.refusals = true;
 	snprintf(away, sizeof(away), "%s/records-refusals.json", dir);
 	assert_int_equal(mkdir(away, 0700), 0);
@@ -366,8 +366,8 @@ static void sinks_that_cannot_be_opened_are_refused(void **state)
 	assert_non_null(strstr(error, away));
 }
 
-// A disk that is not there, or may not be written, does not keep anybody from starting: the file is
-// made as soon as it can be. What somebody has mistaken is an error.
+// A disk that is missing or read-only does not prevent a start: the file is created as soon as
+// possible. A wrong path is an error.
 static void a_file_is_opened_later(void **state)
 {
 	static const struct records_hooks later = {.later = true};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the control socket's status says of a data path: a warning where packet buffers are few, and
-// where its clock is wrong.
+// The control socket's status of a data path: a warning if packet buffers are few, and if its clock
+// is wrong.
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-// How many warnings of the status have a text.
+// Number of the status's warnings that contain a text.
 static unsigned int warnings(const char *text)
 {
 	struct command c = {.control = &control, .in = json_object(), .out = json_object()};
@@ -65,7 +65,7 @@ static unsigned int warnings(const char *text)
 	return n;
 }
 
-// Takes buffers until so many are left.
+// Takes buffers until `left` are left.
 static unsigned int take(struct rte_mbuf **taken, uint32_t left)
 {
 	unsigned int n = 0;

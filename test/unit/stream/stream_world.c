@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stream threads with workers' rings of the test's, a certificate, and messages between them.
+// Fixture: stream threads with the test's workers' rings and a certificate; it exchanges messages
+// with them.
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,21 +12,21 @@
 #include "stream_world.h"
 #include "held_port.h"
 
-#define POOL 6 // buffers that a worker has for all threads
+#define POOL 6 // buffers of a worker, for all threads
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of the next four
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // protects the next four
 static struct stream_world_message *up, **up_end = &up;
 static struct stream_world_message *down[STREAM_WORLD_THREADS][STREAM_WORLD_WORKERS];
 static unsigned int taken[STREAM_WORLD_WORKERS];
 static unsigned int roused[STREAM_WORLD_WORKERS];
 static bool held;
-static int left = -1; // the worker whose messages stay where they are
+static int left = -1; // the worker whose messages are left on the ring, or -1
 
 static char dir[] = "/tmp/test-stream-XXXXXX", cert[64], key[64];
 
 SSL_CTX *stream_world_tls;
 
-// --- the way to the workers ----------------------------------------------------------------------
+// --- the path to the workers ---------------------------------------------------------------------
 
 static unsigned int home(void *ctx, const struct endpoint *client, uint8_t listener)
 {
@@ -47,7 +48,7 @@ static bool take(void *ctx, unsigned int t, unsigned int w, struct stream_messag
 	return p != NULL;
 }
 
-// Requests find the worker full before others do.
+// For requests the worker is full earlier than for other messages.
 static bool may_ask(void *ctx, unsigned int t, unsigned int w)
 {
 	bool yes;
@@ -170,7 +171,7 @@ void stream_world_leave(int worker)
 void stream_world_answer(struct streams *s, struct stream_world_message *p)
 {
 	struct stream_world_message **end = &down[p->thread][p->worker];
-	const unsigned int thread = p->thread; // which frees it
+	const unsigned int thread = p->thread; // the call frees it
 
 	while (p->len % 4 != 0)
 		p->data[p->len++] = 0;
@@ -232,7 +233,7 @@ unsigned int stream_world_open_files(void)
 
 struct streams *stream_world_start(struct stream_config c, struct sockaddr_in *addr)
 {
-	const int holder = held_port(addr); // until theirs are bound
+	const int holder = held_port(addr); // until the threads have bound their sockets
 	struct stream_listener listener =
 		c.listeners != NULL ? *c.listeners : (struct stream_listener){0};
 	char *const paths[] = {strdup(cert), strdup(key)}; // they need not outlive the start

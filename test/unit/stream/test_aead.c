@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ciphers of DTLS records, by published vectors and by libcrypto. Compiled for each of the two
-// ways that there are of doing it (test_aead_evp.c).
+// The ciphers of DTLS records, checked with published vectors and with libcrypto. Compiled for each
+// of the two implementations (test_aead_evp.c).
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "test_rand.h"
 
 #define LEN_MAX 1500
-#define LONG_MAX_LEN 16384 // of a record
+#define LONG_MAX_LEN 16384 // payload of a record
 
 struct vector {
 	enum aead aead;
@@ -90,7 +90,7 @@ static void test_vectors(void **state)
 	}
 }
 
-// What libcrypto makes of it.
+// The result of libcrypto.
 static void reference(
 	enum aead a, const uint8_t *key, const struct aead_with *params, uint8_t *data, size_t len)
 {
@@ -137,8 +137,8 @@ static void test_all_lengths(void **state)
 	}
 }
 
-// Messages of this length, of every place in a block, with as much along as there may be. Nothing
-// around them is touched, and an opened one still has its tag.
+// Messages of this length, at every offset in a block, with every length of additional data.
+// Nothing around them is changed, and an opened message still has its tag.
 static void try_places(enum aead a, size_t len)
 {
 	static uint8_t plain[LONG_MAX_LEN], sealed[LONG_MAX_LEN + AEAD_TAG_LEN];
@@ -182,7 +182,7 @@ static void test_places(void **state)
 			try_places(a, lens[i]);
 }
 
-// One bit of what is sealed, of what goes along, or of the nonce.
+// One changed bit of the ciphertext, of the additional data, or of the nonce.
 static void test_any_bit(void **state)
 {
 	for (enum aead a = 0; a < AEAD_NB; a++) {

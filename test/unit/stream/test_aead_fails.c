@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A cipher of libcrypto that fails, at each of its calls: nothing of the message goes out, and the
-// session goes on with numbers that have not been used. dtls_session.c over aead_evp.c, on any
-// machine.
+// A libcrypto cipher that fails, at each of its calls: no part of the message is sent, and the
+// session continues with unused numbers. Runs dtls_session.c over aead_evp.c, on any machine.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +16,7 @@
 
 #define SEAL_CALLS 5 // nonce, AAD, text, end, tag
 
-static unsigned int calls, fail_at; // the call that fails, from 1; 0 = none
+static unsigned int calls, fail_at; // the call that fails, from 1; 0 = no failure
 
 static bool failing(void)
 {
@@ -78,7 +77,7 @@ static void test_seal(void **state)
 		}
 		fail_next(0);
 		memcpy(data, "text", 4);
-		assert_true(aead_seal(k, &params, data, 4)); // it is as good as new
+		assert_true(aead_seal(k, &params, data, 4)); // it works as if new
 		assert_int_equal(calls, SEAL_CALLS);
 		assert_true(aead_open(k, &params, data, 4));
 		assert_memory_equal(data, "text", 4);
@@ -139,7 +138,7 @@ static void test_alert(void **state)
 	dtls_session_free(s);
 }
 
-// A Finished with a sequence number, of either end: all keys are zero. Returns its length.
+// A Finished with a sequence number, from either end: all keys are zero. Returns its length.
 static size_t finished(uint64_t seq, uint8_t *record)
 {
 	static const uint8_t zero[AEAD_KEY_MAX];
@@ -161,7 +160,7 @@ static size_t finished(uint64_t seq, uint8_t *record)
 	return 21 + 2 + AEAD_TAG_LEN;
 }
 
-// Our last flight, of a record in the clear and a Finished: what can be sent of it is.
+// Our last flight, of a plaintext record and a Finished: the part that can be sent is sent.
 static void test_flight(void **state)
 {
 	static const uint8_t ccs[] = {20, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 1};
@@ -178,9 +177,9 @@ static void test_flight(void **state)
 	assert_non_null(s);
 	w.in_len = (uint16_t)finished(9, asked);
 	sent = 0;
-	fail_next(2); // after the tag of what it reads
+	fail_next(2); // after the check of the received tag
 	assert_int_equal(dtls_session_read(s, &w, &message), IO_LATER);
-	assert_int_equal(sent, 1); // of CCS alone
+	assert_int_equal(sent, 1); // only the CCS
 	assert_int_equal(w.unsealed, 1);
 	dtls_session_free(s);
 }

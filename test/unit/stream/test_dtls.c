@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handshakes by a stream thread's code and sessions after them, with libssl's client at the other
-// end of a wire that loses, repeats and reorders. The test plays the worker, that client's home.
+// Handshakes by a stream thread's code, and sessions after them. The peer is libssl's client on a
+// wire that loses, repeats and reorders. The test acts as the worker that is the client's home.
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,15 +12,15 @@
 #include "test_rand.h"
 
 #define CONN ((UINT64_C(1) << 32) + 7)
-#define HALF_OPEN_BYTES (352 * 1024) // more than that
+#define HALF_OPEN_BYTES (352 * 1024) // a half-open handshake uses less
 #define SOURCE_MAX 40
 
-// --- memory that libssl takes at our end ---------------------------------------------------------
+// --- memory that libssl allocates at our end -----------------------------------------------------
 
 static bool ours;
 static size_t taken;
 
-// In front of what is given out: whose it is, and how much.
+// In front of each allocation: its owner and its size.
 struct head {
 	size_t len;
 	bool ours;
@@ -66,9 +66,9 @@ static struct streams streams;
 static struct thread *thread;
 static struct dtls_client client;
 static struct dtls_cookies cookies;
-static struct dtls_session *session; // the worker's
-static struct datagram opened; // by it, the last one
-static struct dtls_wire left; // of that
+static struct dtls_session *session; // of the worker
+static struct datagram opened; // the last datagram that it opened
+static struct dtls_wire left; // the rest of that datagram
 static const struct endpoint client_at = {{.b = {[15] = 2}}, 40000}, server_at = {.port = 5349};
 static uint64_t conn;
 static bool begun, full;
@@ -135,7 +135,7 @@ static void to_thread(const struct datagram *d, enum stream_kind kind)
 	ours = false;
 }
 
-// The next message of d, or of what is left of the one before.
+// The next message of d, or of the rest of the previous datagram.
 static int session_read(const struct datagram *d, uint8_t *buf, size_t len)
 {
 	uint8_t *message;
@@ -153,7 +153,7 @@ static int session_read(const struct datagram *d, uint8_t *buf, size_t len)
 	return n;
 }
 
-// What a worker does with a datagram.
+// A worker's handling of a datagram.
 static void serve(const struct datagram *d)
 {
 	uint8_t answer[DTLS_VERIFY_LEN], buf[DATAGRAM_MAX];
@@ -245,7 +245,7 @@ static bool step(void)
 	return done && session != NULL;
 }
 
-// What a timer has sent again is on the wire when both ends are done.
+// Removes retransmissions that are still on the wire when both ends are done.
 static void settle(void)
 {
 	uint8_t buf[DATAGRAM_MAX];
@@ -277,7 +277,7 @@ static void from_client(const void *data, size_t len, struct datagram *d)
 	assert_true(wire_take(&client.out, d));
 }
 
-// The record lies over the message, as a worker has it.
+// The record is built around the message in place, as a worker does it.
 static void write_session(const void *message, size_t len)
 {
 	uint8_t buf[DATAGRAM_MAX + 64];
@@ -289,7 +289,7 @@ static void write_session(const void *message, size_t len)
 	wire_put(&client.in, buf + 7, (size_t)n);
 }
 
-// Both ways, one record each, in place as a worker does it.
+// One record in each direction, in place as a worker does it.
 static void exchange(size_t len)
 {
 	uint8_t data[DATAGRAM_MAX], got[DATAGRAM_MAX];
@@ -319,7 +319,7 @@ static void test_session(void **state)
 	}
 }
 
-// Nothing that a stranger writes does anything to a session, in its client's name or not.
+// Nothing that a stranger sends changes a session, in its client's name or not.
 static void test_forged(void **state)
 {
 	for (unsigned int i = 0; i < CIPHERS; i++) {
@@ -401,7 +401,7 @@ static void test_renegotiation(void **state)
 	assert_int_equal(client.in.n, 1);
 	assert_int_equal(client.in.d[0].data[0], DTLS_ALERT);
 	client.in.n = 0;
-	// and it goes on as if nothing had been
+	// and it continues as if nothing had happened
 	for (unsigned int i = 0; i < 5; i++)
 		write_session("still", 5);
 	close_world();
@@ -420,7 +420,7 @@ static void test_close(void **state)
 	assert_int_equal(session_read(&d, buf, sizeof(buf)), IO_CLOSED);
 	dtls_session_close(session, &w);
 	assert_int_equal(client.in.n, 1);
-	assert_int_equal(SSL_shutdown(client.ssl), 1); // it has seen ours
+	assert_int_equal(SSL_shutdown(client.ssl), 1); // it has seen our close_notify
 	close_world();
 }
 
@@ -430,7 +430,7 @@ static void test_memory(void **state)
 	size_t before;
 
 	if (mallinfo2().uordblks == 0)
-		skip(); // another allocator
+		skip(); // needs the test's allocator
 	open_world(NULL);
 	shake();
 	before = mallinfo2().uordblks;
@@ -459,9 +459,9 @@ static void test_memory(void **state)
 
 // --- handshakes on bad wires ---------------------------------------------------------------------
 
-// What becomes of datagram number i of both directions.
+// The fate of datagram number i of both directions.
 struct fate {
-	int lost; // -1: none
+	int lost; // or -1
 	bool twice, shuffled;
 };
 
@@ -488,7 +488,7 @@ static void pass(struct wire *w, const struct fate *f, int *number)
 	free(out);
 }
 
-// Returns how many datagrams it took.
+// Returns the number of datagrams that it took.
 static int shake_badly(const struct fate *f)
 {
 	static const struct timespec pause = {.tv_nsec = 2000000};
@@ -541,7 +541,7 @@ static void begin(void)
 	assert_true(begun);
 }
 
-// What is repeated is our last flight alone, also where libssl's timer had just run out.
+// Only our last flight is repeated, even if libssl's timer has just expired.
 static void test_late_answer(void **state)
 {
 	open_world(NULL);
@@ -556,7 +556,7 @@ static void test_late_answer(void **state)
 	close_world();
 }
 
-// --- what a thread keeps of them -----------------------------------------------------------------
+// --- state that a thread keeps -------------------------------------------------------------------
 
 static void test_given_up(void **state)
 {
@@ -572,13 +572,13 @@ static void test_given_up(void **state)
 	assert_int_equal(ended, 1);
 	assert_int_equal(thread->stats.dtls_failed, 1);
 	assert_int_equal(thread->stats.dtls_sessions, 0);
-	// what comes too late is the worker's again
+	// late datagrams go back to the worker
 	to_thread(&hello, STREAM_SHAKE);
 	assert_int_equal(bounced, 1);
 	close_world();
 }
 
-// What comes behind the end of a handshake is the worker's, which hears of that end first.
+// Datagrams after the end of a handshake go to the worker, which hears of that end first.
 static void test_behind_the_end(void **state)
 {
 	struct datagram d = {.len = 60, .data = {DTLS_APPLICATION, 0xfe, 0xfd}};
@@ -598,8 +598,8 @@ static void test_behind_the_end(void **state)
 	close_world();
 }
 
-// A fragment of every message that a handshake may be ahead by, each of a message that is as long
-// as libssl believes, and then as many records of the next epoch as a worker lets through.
+// A fragment of every message number that a handshake may be ahead by, each of a message of the
+// greatest length that libssl accepts, then as many records of the next epoch as a worker passes.
 static void test_half_open_memory(void **state)
 {
 	size_t before;
@@ -636,7 +636,7 @@ static void test_abandoned(void **state)
 	assert_false(handshake_tell(thread));
 	full = false;
 	assert_true(handshake_tell(thread));
-	handshake_take(thread, 3, &gone); // nothing is there any more: its worker may not know
+	handshake_take(thread, 3, &gone); // nothing is left: its worker may not know yet
 	assert_int_equal(ended, 2);
 	assert_int_equal(thread->stats.dtls_failed, 0);
 	close_world();

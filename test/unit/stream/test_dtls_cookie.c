@@ -10,7 +10,7 @@
 static struct dtls_client client;
 static struct datagram hello;
 static struct dtls_cookies cookies;
-static struct test_rand keys; // no two are alike, also where the seed is given
+static struct test_rand keys; // all keys differ, even with a given seed
 static const struct endpoint server = {{.b = {1}}, 3478};
 
 static void fill(uint8_t *key)
@@ -37,8 +37,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-// Has libssl's client bring back a cookie made for this end. On a slow machine its timer may have
-// had it say the first hello again before that.
+// Makes libssl's client return a cookie made for this end. On a slow machine its timer may make it
+// repeat the first hello before that.
 static void ask(const struct endpoint *src, struct datagram *second)
 {
 	uint8_t answer[DTLS_VERIFY_LEN];
@@ -71,13 +71,13 @@ static void test_exchange(void **state)
 	assert_true(dtls_hello_read(second.data, second.len, &h));
 	assert_int_equal(h.cookie_len, DTLS_COOKIE_LEN);
 	assert_true(dtls_cookie_good(&cookies, &h, &src, &server));
-	assert_true(dtls_cookie_good(&cookies, &h, &src, &server)); // and nothing is used up
+	assert_true(dtls_cookie_good(&cookies, &h, &src, &server)); // and nothing is consumed
 	assert_false(dtls_cookie_good(&cookies, &h, &src, &elsewhere));
 	for (unsigned int i = 0; i < 3; i++)
 		assert_false(dtls_cookie_good(&cookies, &h, &others[i], &server));
 }
 
-// The answer has the number of what it answers: nobody has counted.
+// The answer has the record number of the hello: we keep no count.
 static void test_number(void **state)
 {
 	uint8_t answer[DTLS_VERIFY_LEN];
@@ -110,7 +110,7 @@ static void test_rotate(void **state)
 	assert_false(dtls_cookie_good(&cookies, &h, &src, &server));
 }
 
-// Its number tells whether a cookie was made before or after a moment.
+// The number tells if a cookie was made before or after a moment.
 static void test_count(void **state)
 {
 	const struct endpoint src = addr_text_endpoint("192.0.2.1", 40000);
@@ -131,7 +131,7 @@ static void test_count(void **state)
 	}
 }
 
-// What a client may not change between its two ClientHellos, and the cookie itself.
+// Changes that a client may not make between its two ClientHellos, and changes of the cookie.
 static void test_changed(void **state)
 {
 	const struct endpoint src = addr_text_endpoint("192.0.2.1", 40000);
@@ -143,7 +143,7 @@ static void test_changed(void **state)
 	assert_true(dtls_hello_read(second.data, second.len, &h));
 	bytes[0] = second.data + (h.random - second.data) + 31;
 	bytes[1] = second.data + (h.cookie - second.data) + 15;
-	bytes[2] = second.data + (h.cookie - second.data); // of its number
+	bytes[2] = second.data + (h.cookie - second.data); // the cookie of the record
 	for (unsigned int i = 0; i < 3; i++) {
 		*bytes[i] ^= 1;
 		assert_true(dtls_hello_read(second.data, second.len, &h));
@@ -153,8 +153,8 @@ static void test_changed(void **state)
 	assert_true(dtls_cookie_good(&cookies, &h, &src, &server));
 }
 
-// dimpl 0.7.6 offers the suites of DTLS 1.3 and 1.2 at first, and those of 1.2 alone with the
-// cookie. The rest of its first ClientHello is padding.
+// dimpl 0.7.6 first offers the suites of DTLS 1.3 and 1.2, and with the cookie only those of 1.2.
+// The rest of its first ClientHello is padding.
 static void test_fewer_suites(void **state)
 {
 	static const uint8_t first[1150] = {0x16, 0xfe, 0xfd, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
@@ -191,13 +191,13 @@ static void test_fewer_suites(void **state)
 	memcpy(second, with_cookie, sizeof(second));
 	assert_true(dtls_hello_read(second, sizeof(second), &h));
 	assert_int_equal(h.cookie_len, DTLS_COOKIE_LEN);
-	assert_false(dtls_cookie_good(&cookies, &h, &src, &server)); // it is another server's
+	assert_false(dtls_cookie_good(&cookies, &h, &src, &server)); // made by another server
 	memcpy(second + (h.cookie - second), answer + DTLS_VERIFY_LEN - DTLS_COOKIE_LEN,
 		DTLS_COOKIE_LEN);
 	assert_true(dtls_cookie_good(&cookies, &h, &src, &server));
 }
 
-// In memory that ends where the datagram does.
+// Reads from memory that ends where the datagram does.
 static bool reads(const uint8_t *data, size_t len)
 {
 	uint8_t *copy = malloc(len > 0 ? len : 1);
@@ -230,7 +230,8 @@ static void test_malformed(void **state)
 	}
 }
 
-// RFC 6347 4.2.3: it may come in pieces. The first one is read if it has the cookie, or its place.
+// RFC 6347 4.2.3: it may come in fragments. The first one is read if it contains the cookie, or its
+// place.
 static void test_fragment(void **state)
 {
 	struct dtls_fragment f;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a configuration may ask of DTLS, and what libssl's handshake hands on to a session.
+// DTLS options of a configuration, and the state that libssl's handshake hands over to a session.
 #include "bytes.h"
 #include "dtls_world.h"
 #include "thread.h"
 
-// Ciphers that are asked for count if they have an AEAD; there has to be one.
+// Only configured ciphers that are AEADs are used; at least one is required.
 static void test_ciphers(void **state)
 {
 	const struct stream_dtls c = {.message = 1200};
@@ -37,8 +37,8 @@ static void test_ciphers(void **state)
 
 static const struct stream_dtls config = {.mtu = 1232, .message = 1400};
 static struct dtls_client client;
-static struct datagram finished; // by which the handshake was complete
-static uint64_t next[2], nonce; // of records that our end has sent
+static struct datagram finished; // completed the handshake
+static uint64_t next[2], nonce; // of records that our end sent
 
 static void send_out(void *ctx, const uint8_t *data, size_t len)
 {
@@ -47,7 +47,7 @@ static void send_out(void *ctx, const uint8_t *data, size_t len)
 		const uint64_t number = load_be64(data + offset + 3), seq = number << 16 >> 16;
 
 		assert_true(number >> 48 <= 1 && seq >= next[number >> 48]);
-		if (number >> 48 == 1) { // RFC 5288 3: never the same, so ours go on one by one
+		if (number >> 48 == 1) { // RFC 5288 3: never repeated, so ours count up
 			assert_true(seq == 0 || load_be64(data + offset + 13) == nonce + 1);
 			nonce = load_be64(data + offset + 13);
 		}
@@ -56,7 +56,7 @@ static void send_out(void *ctx, const uint8_t *data, size_t len)
 	wire_put(&client.in, data, len);
 }
 
-// With a cookie, and the first answer to it.
+// Begins a handshake with a cookie, and its first answer.
 static struct dtls_handshake *begin(SSL_CTX *ctx)
 {
 	static const uint8_t key[DTLS_COOKIE_KEY_LEN] = {1};
@@ -74,7 +74,7 @@ static struct dtls_handshake *begin(SSL_CTX *ctx)
 	dtls_cookie_ask(&cookies, &hello, &client_addr, &client_addr, answer);
 	wire_put(&client.in, answer, sizeof(answer));
 	dtls_client_shake(&client);
-	do // its timer may have had it say the first one again
+	do // its timer may have made it repeat the first hello
 		assert_true(wire_take(&client.out, &d) && dtls_hello_read(d.data, d.len, &hello));
 	while (hello.cookie_len == 0);
 	w.in = d.data;
@@ -110,8 +110,8 @@ static struct dtls_session *shake(SSL_CTX *ctx)
 	return s;
 }
 
-// Numbers and nonces go on where libssl stopped, and only where our flight was the last one is
-// there anything to repeat; a repeated Finished as it was is answered once at most (window).
+// Numbers and nonces continue where libssl stopped. There is a flight to repeat only if ours was
+// the last one. A repeated Finished, byte for byte, is answered once at most (window).
 static void hand_over(SSL_CTX *ctx, bool resumed)
 {
 	struct dtls_session *s = shake(ctx);
@@ -144,7 +144,7 @@ static void test_hand_over(void **state)
 	dtls_client_open(&client, "ECDHE-ECDSA-AES128-GCM-SHA256");
 	hand_over(ctx, false);
 	earlier = SSL_get1_session(client.ssl);
-	SSL_set_shutdown(client.ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN); // not spoilt
+	SSL_set_shutdown(client.ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN); // stays valid
 	dtls_client_close(&client);
 	dtls_client_open(&client, "ECDHE-ECDSA-AES128-GCM-SHA256");
 	assert_int_equal(SSL_set_session(client.ssl, earlier), 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Headers of the PROXY protocol, version 2, by sections 2 and 2.2 of HAProxy's proxy-protocol.txt:
-// each field with all that it may and may not be, cut at every byte. Every header is read from a
-// block of exactly its length, so that a sanitizer sees a byte too many.
+// PROXY protocol headers, version 2, by sections 2 and 2.2 of HAProxy's proxy-protocol.txt: each
+// field with all valid and invalid values, cut at every byte. Every header is read from a block of
+// exactly its length, so that a sanitizer detects reads beyond it.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,15 +25,15 @@
 enum { LOCAL = 0x20, PROXY = 0x21 };
 enum { TCP4 = 0x11, UDP4 = 0x12, TCP6 = 0x21, UDP6 = 0x22, UNIX_STREAM = 0x31, UNIX_DGRAM = 0x32 };
 
-// As an NLB of AWS writes it: CRC32C, the endpoint of a VPC, padding. The checksum was worked out
-// with a table, by another program.
+// As an NLB of AWS writes it: CRC32C, the endpoint of a VPC, padding. Another program, which uses a
+// table, computed the checksum.
 static const uint8_t nlb[] = {0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54,
 	0x0a, 0x21, 0x11, 0x00, 0x38, 0xcb, 0x00, 0x71, 0x09, 0x0a, 0x00, 0x00, 0x05, 0x9c, 0x40,
 	0x01, 0xbb, 0x03, 0x00, 0x04, 0xba, 0x90, 0x37, 0x44, 0xea, 0x00, 0x17, 0x01, 0x76, 0x70,
 	0x63, 0x65, 0x2d, 0x30, 0x38, 0x64, 0x32, 0x62, 0x66, 0x31, 0x35, 0x66, 0x61, 0x63, 0x35,
 	0x30, 0x30, 0x31, 0x63, 0x39, 0x04, 0x00, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
 	0x00};
-#define NLB_TYPE 28 // of the checksum
+#define NLB_TYPE 28 // type of the checksum TLV
 
 // --- headers -------------------------------------------------------------------------------------
 
@@ -105,7 +105,7 @@ static enum proxy_header_answer read_in(
 	return answer;
 }
 
-// Reads a header as it comes, byte by byte: every answer is that more is missing, till the last.
+// Reads a header byte by byte: every answer except the last is that more is missing.
 static enum proxy_header_answer read_text(const struct text *t)
 {
 	enum proxy_header_answer answer = PROXY_HEADER_SHORT;
@@ -119,7 +119,7 @@ static enum proxy_header_answer read_text(const struct text *t)
 					    : FIRST + (size_t)load_be16(t->b + 14));
 		assert_true(answer != PROXY_HEADER_SHORT || n < h.len);
 	}
-	// what follows the header is the client's, whatever it is
+	// bytes after the header are the client's, whatever they are
 	if (t->len < sizeof(t->b))
 		assert_int_equal(read_in(t->b, t->len + 1, ROOM, &h), answer);
 	return answer;
@@ -146,7 +146,7 @@ static void test_addresses(void **state)
 
 	is_client(&v4, "203.0.113.9", 40000);
 	is_client(&v6, "2001:db8::9", 65535);
-	// IPv6 to the balancer's IPv4, as sockets of both families tell it: the client is of IPv4
+	// an IPv4-mapped address, as dual-stack sockets report it: the client is an IPv4 client
 	is_client(&mapped, "198.51.100.7", 9);
 	is_client(&here, "127.0.0.1", 1);
 }
@@ -167,7 +167,7 @@ static void test_no_client(void **state)
 	assert_int_equal(read_text(&t), PROXY_HEADER_BAD);
 }
 
-// Whatever does not begin as it should is told by the first byte that is wrong.
+// A wrong signature is recognized at the first wrong byte.
 static void test_signature(void **state)
 {
 	static const uint8_t stun[] = {0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42}, tls[] = {0x16, 3, 1};
@@ -185,7 +185,7 @@ static void test_signature(void **state)
 	assert_int_equal(read_in(tls, sizeof(tls), ROOM, &h), PROXY_HEADER_NONE);
 }
 
-// 2.2: which values of the fields there are, and what becomes of those that we do not use.
+// 2.2: the valid values of the fields, and how fields that we do not use are treated.
 static void test_fields(void **state)
 {
 	static const uint8_t lens[] = {0, PROXY_HEADER_INET, PROXY_HEADER_INET6, UNIX_LEN};
@@ -201,7 +201,7 @@ static void test_fields(void **state)
 			if (command > 1 || (command == 1 && (family >> 4 > 3 || (family & 15) > 2)))
 				wanted = PROXY_HEADER_BAD;
 			else if (command == 1 && (family == TCP4 || family == TCP6))
-				wanted = PROXY_HEADER_BAD; // for the address, 0
+				wanted = PROXY_HEADER_BAD; // for address 0
 			assert_int_equal(read_text(&t), wanted);
 		}
 	}
@@ -212,7 +212,7 @@ static void test_local(void **state)
 	struct text t = first(LOCAL, 0);
 
 	assert_int_equal(read_text(&t), PROXY_HEADER_OWN);
-	// what it has is skipped, and must not be taken for an address (2.2)
+	// its address is skipped, and must not be used (2.2)
 	t = tcp4("203.0.113.9", 40000);
 	t.b[12] = LOCAL;
 	assert_int_equal(read_text(&t), PROXY_HEADER_OWN);
@@ -234,7 +234,7 @@ static void test_lengths(void **state)
 	for (unsigned int i = 0; i < sizeof(least) / sizeof(least[0]); i++) {
 		t = first(PROXY, least[i].family);
 		add(&t, block, least[i].len - 1u);
-		// no byte of it is waited for
+		// the reader waits for no byte of it
 		assert_int_equal(read_in(t.b, FIRST, ROOM, &h), PROXY_HEADER_BAD);
 		t = first(PROXY, least[i].family);
 		add(&t, block, least[i].len);
@@ -259,20 +259,20 @@ static void test_tlvs(void **state)
 	add_tlv(&t, 4, value, 0);
 	add_tlv(&t, 0xea, value, sizeof(value));
 	is_client(&t, "203.0.113.9", 40000);
-	for (uint8_t rest = 1; rest <= 2; rest++) { // no whole header of a TLV
+	for (uint8_t rest = 1; rest <= 2; rest++) { // shorter than a TLV header
 		struct text cut = t;
 
 		add(&cut, value, rest);
 		assert_int_equal(read_text(&cut), PROXY_HEADER_BAD);
 	}
-	add(&t, "\x20\0\3ab", 5); // a byte less than its value has
+	add(&t, "\x20\0\3ab", 5); // one byte shorter than its value
 	assert_int_equal(read_text(&t), PROXY_HEADER_BAD);
 	t = tcp6("2001:db8::9", 9);
 	add(&t, "\x20\xff\xff", 3);
 	assert_int_equal(read_text(&t), PROXY_HEADER_BAD);
 }
 
-// As many bytes as a header may have, all of them TLVs.
+// A header of the greatest length, full of TLVs.
 static void test_many_tlvs(void **state)
 {
 	struct text t = tcp4("203.0.113.9", 40000);
@@ -282,7 +282,7 @@ static void test_many_tlvs(void **state)
 	is_client(&t, "203.0.113.9", 40000);
 }
 
-// 2.2.3
+// The CRC32C of section 2.2.3.
 static void test_checksum(void **state)
 {
 	struct text t = {.len = sizeof(nlb)};
@@ -293,7 +293,7 @@ static void test_checksum(void **state)
 		struct text bad = t;
 
 		bad.b[i] ^= 1;
-		if (i != NLB_TYPE) // no checksum, then
+		if (i != NLB_TYPE) // a header without checksum
 			assert_int_equal(read_text(&bad), PROXY_HEADER_BAD);
 	}
 	t = tcp4("203.0.113.9", 40000);
@@ -305,8 +305,8 @@ static void test_checksum(void **state)
 	assert_int_equal(read_text(&t), PROXY_HEADER_BAD);
 }
 
-// Anything, and good headers with a few bytes changed: the answer to the whole is the answer to its
-// beginning, or that more was missing.
+// Random bytes, and good headers with a few bytes changed: the answer to the whole equals the
+// answer to its beginning, unless that was that more is missing.
 static void test_random(void **state)
 {
 	struct test_rand r = test_rand_start("proxy_header");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Headers of the PROXY protocol, version 1, by section 2.1 of HAProxy's proxy-protocol.txt. Each is
-// read as a connection is: as many bytes as the reader says that the header has in any case, from a
-// block of exactly that length.
+// PROXY protocol headers, version 1, by section 2.1 of HAProxy's proxy-protocol.txt. Each is read
+// like a connection: as many bytes as the reader says that the header has at least, from a block of
+// exactly that length.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,12 +16,13 @@
 #include "proxy/proxy_header.h"
 #include "test_rand.h"
 
-#define ROOM 52 // is for version 2 alone
+#define ROOM 52 // needed by version 2 only
 #define BEHIND "\x16\x03\x01 and more of the client's"
 #define ROUNDS 200000
-#define READS 60 // that a whole line takes at most
+#define READS 60 // upper bound for a whole line
 
-// Reads a connection's first bytes, at most a few at a time. What was read is in *used.
+// Reads a connection's first bytes, at most a few at a time. Sets *used to the number of bytes
+// read.
 static enum proxy_header_answer read_as(
 	const char *text, size_t len, size_t at_once, struct proxy_header *h, size_t *used)
 {
@@ -44,8 +45,8 @@ static enum proxy_header_answer read_as(
 	}
 }
 
-// A whole line with the client's bytes behind it: in whatever pieces it comes, none of them is
-// read where the line is good.
+// A whole line followed by the client's bytes, in pieces of any length. No byte of the client is
+// read if the line is good.
 static enum proxy_header_answer whole(const char *line, struct proxy_header *h)
 {
 	enum proxy_header_answer answer = PROXY_HEADER_SHORT;
@@ -86,7 +87,7 @@ static void test_clients(void **state)
 		const struct addr want = addr_text(good[i].addr);
 		struct proxy_header h;
 
-		if (i == 2) { // reserved: no client can have it
+		if (i == 2) { // reserved: no client has it
 			assert_int_equal(whole(good[i].line, &h), PROXY_HEADER_BAD);
 			continue;
 		}
@@ -96,7 +97,7 @@ static void test_clients(void **state)
 	}
 }
 
-// Who is unknown is the balancer itself; what else its line has is not looked at.
+// With UNKNOWN the balancer itself is the client; the rest of its line is ignored.
 static void test_unknown(void **state)
 {
 	static const char *const good[] = {
@@ -156,7 +157,7 @@ static void test_bad(void **state)
 			fail_msg("%s", none[i]);
 }
 
-// A line without end is bad at its 107th byte, wherever the rest of it would go.
+// A line without end is refused at its 107th byte, whatever follows.
 static void test_longest(void **state)
 {
 	char text[300] = "PROXY UNKNOWN ";
@@ -169,7 +170,7 @@ static void test_longest(void **state)
 	memcpy(text + PROXY_TEXT_LONGEST - 2, "\r\n", 2);
 	assert_int_equal(read_as(text, sizeof(text), 1, &h, &used), PROXY_HEADER_OWN);
 	assert_int_equal(used, PROXY_TEXT_LONGEST);
-	// nobody has asked for so much, but it may be there
+	// the reader did not ask for this many, but they may be there
 	memset(text + 14, 'x', sizeof(text) - 14);
 	assert_int_equal(
 		proxy_header_read((uint8_t *)text, sizeof(text), ROOM, &h), PROXY_HEADER_BAD);
@@ -179,7 +180,7 @@ static void test_longest(void **state)
 		proxy_header_read((uint8_t *)text, sizeof(text), ROOM, &h), PROXY_HEADER_BAD);
 }
 
-// Whatever is changed in a line, no byte behind its end is read if it is good.
+// Whatever is changed in a line, no byte after its end is read if it is good.
 static void test_mutated(void **state)
 {
 	static const char *const lines[] = {"PROXY TCP4 203.0.113.9 10.0.0.5 40000 443\r\n",

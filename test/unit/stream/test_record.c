@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records of DTLS sessions without a handshake: two sessions with each other's keys are the two
-// ends. Expectations are RFC 6347's.
+// Records of DTLS sessions without a handshake: two sessions, each with the other's keys, are the
+// two ends. Expectations come from RFC 6347.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,12 +15,12 @@
 #include "test_rand.h"
 
 #define RECORD_MAX 2048
-#define NONCE (UINT64_MAX - 1) // first one of ours: those before are libssl's
-#define SEQ_END ((UINT64_C(1) << 48) - 1) // last sequence number that there is
+#define NONCE (UINT64_MAX - 1) // our first one: libssl used those before
+#define SEQ_END ((UINT64_C(1) << 48) - 1) // last sequence number
 
 static struct dtls_session *ours, *theirs;
 static struct test_rand rnd;
-static uint8_t sent[RECORD_MAX]; // by ours, of its own accord
+static uint8_t sent[RECORD_MAX]; // sent by ours on its own
 static size_t sent_len;
 
 static void send_out(void *ctx, const uint8_t *data, size_t len)
@@ -87,8 +87,8 @@ static int receive(struct dtls_session *s, const uint8_t *record, size_t len, ui
 
 // --- the form of a record ------------------------------------------------------------------------
 
-// Type, version, epoch 1, sequence numbers one by one, length (4.1), and behind it what the cipher
-// adds (RFC 5288 3: 8 bytes of the nonce, one by one and so never the same; RFC 7905 2: none).
+// Type, version, epoch 1, sequence numbers one by one, length (4.1), followed by the fields of the
+// cipher (RFC 5288 3: 8 bytes of the nonce, counted up and so never repeated; RFC 7905 2: none).
 static void test_form(void **state)
 {
 	for (enum aead a = 0; a < AEAD_NB; a++) {
@@ -132,7 +132,7 @@ static void test_any_place(void **state)
 	close_both();
 }
 
-// --- what is no record of this session -----------------------------------------------------------
+// --- records of another session, and no records --------------------------------------------------
 
 static void test_not_ours(void **state)
 {
@@ -158,12 +158,12 @@ static void test_not_ours(void **state)
 			}
 		}
 		assert_int_equal(sent_len, 0);
-		assert_int_equal(receive(ours, record, len, got), 10); // none of that was believed
+		assert_int_equal(receive(ours, record, len, got), 10); // none of those was accepted
 		close_both();
 	}
 }
 
-// A record of the other end comes back.
+// A reflected record of our own end.
 static void test_reflected(void **state)
 {
 	uint8_t record[RECORD_MAX], got[RECORD_MAX];
@@ -175,7 +175,7 @@ static void test_reflected(void **state)
 	close_both();
 }
 
-// An empty message says nothing (RFC 5246 6.2.1), and one behind it does.
+// An empty message delivers nothing (RFC 5246 6.2.1), and the one after it does.
 static void test_empty(void **state)
 {
 	uint8_t record[RECORD_MAX], got[RECORD_MAX];
@@ -192,7 +192,7 @@ static void test_empty(void **state)
 
 #define SHIFTS 400
 
-// 64 numbers back are told apart, older ones are refused, and none is taken twice.
+// Up to 64 numbers back are distinguished, older ones are refused, and no number is accepted twice.
 static void test_window(void **state)
 {
 	static uint8_t record[SHIFTS][64];
@@ -209,7 +209,7 @@ static void test_window(void **state)
 
 		if (i > 19000 || number < 0 || number >= SHIFTS)
 			number = (int)test_rand_below(&rnd, SHIFTS);
-		if (i < 15000 && number > (int)(i / 40)) // slowly upwards
+		if (i < 15000 && number > (int)(i / 40)) // slowly increasing
 			number = (int)(i / 40);
 		fresh = number > top || (top - number < 64 && !seen[number]);
 		assert_int_equal(
@@ -221,7 +221,7 @@ static void test_window(void **state)
 	close_both();
 }
 
-// The window moves by its whole length: nothing is left in it, and the last number is 63 back.
+// The window moves by its whole length: it is empty then, and the last number is 63 back.
 static void test_window_ends(void **state)
 {
 	static const struct {
@@ -277,7 +277,7 @@ static void test_last_number(void **state)
 
 // --- alerts --------------------------------------------------------------------------------------
 
-// A record of any type, sealed by one of the two: the client of ours is 0, ours 1.
+// A record of any type, sealed by one of the two ends: 0 is the client, 1 is our end.
 static size_t seal_as(
 	unsigned int sender, uint8_t type, const uint8_t *data, size_t len, uint8_t *record)
 {
@@ -304,7 +304,7 @@ static size_t seal_as(
 	return 21 + len + 16;
 }
 
-// What one of them has sealed, in the clear; its length.
+// Decrypts a record that `sender` sealed. Returns its length.
 static size_t unseal_as(unsigned int sender, const uint8_t *record, uint8_t *out)
 {
 	struct dtls_keys k = keys_of(AEAD_AES_128_GCM, 0);
@@ -330,7 +330,7 @@ static int receive_as(uint8_t type, const uint8_t *data, size_t len)
 	return receive(ours, record, seal_as(0, type, data, len, record), got);
 }
 
-// RFC 5246 7.2: close_notify ends, and so does what is fatal; a warning does not.
+// RFC 5246 7.2: close_notify and fatal alerts end the session; a warning does not.
 static void test_alerts(void **state)
 {
 	uint8_t record[RECORD_MAX], got[RECORD_MAX];
@@ -358,9 +358,9 @@ static void test_alerts(void **state)
 
 // --- handshake messages --------------------------------------------------------------------------
 
-#define RECORDS 4 // of a last flight
+#define RECORDS 4 // in a last flight
 
-// A ticket in two records, CCS, Finished (type 20, in a record of ours).
+// A ticket in two records, CCS, Finished (type 20, in one of our records).
 static size_t flight(uint8_t *out)
 {
 	static const uint8_t plain[] = {22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 2, 0, 3, 4, 'a', 'b',
@@ -391,8 +391,8 @@ static void open_after(const uint8_t *bytes, size_t len)
 	open_at(9, bytes, len);
 }
 
-// The client repeats its Finished, so it has not got ours: the same messages come in records that
-// there have not been (4.2.2, 4.2.4).
+// The client repeats its Finished, so it has not received ours: the flight is sent again in records
+// with new numbers (4.2.2, 4.2.4).
 static void test_flight(void **state)
 {
 	uint8_t bytes[FLIGHT_MAX], text[64];
@@ -423,7 +423,8 @@ static void test_flight(void **state)
 	close_both();
 }
 
-// One with a long ticket comes in datagrams that IPv4 carries anywhere: of 576 bytes with headers.
+// A flight with a long ticket is split into datagrams that any IPv4 path carries: 576 bytes with
+// headers.
 static void test_long_flight(void **state)
 {
 	uint8_t bytes[FLIGHT_MAX] = {22, 0xfe, 0xfd, [11] = 500 >> 8, [12] = 500 & 255}, record[64];
@@ -435,13 +436,13 @@ static void test_long_flight(void **state)
 	open_after(bytes, len);
 	assert_int_equal(dtls_session_read(ours, &w, &message), IO_LATER);
 	assert_int_equal(w.outs, 2);
-	assert_int_equal(sent_len, len - 513); // the other one
+	assert_int_equal(sent_len, len - 513); // the second one
 	assert_in_range(sent_len, 1, 548);
 	close_both();
 }
 
-// However often a client says that it has not got it, and be it in one datagram: a flight is longer
-// than what asks for it.
+// A limit on retransmissions, even if a client asks often, and several times in one datagram: a
+// flight is longer than the message that asks for it.
 static void test_flight_limit(void **state)
 {
 	uint8_t bytes[FLIGHT_MAX], records[RECORD_MAX], *message;
@@ -466,7 +467,7 @@ static void test_flight_limit(void **state)
 	close_both();
 }
 
-// No number is used twice for it.
+// A retransmission uses no number twice.
 static void test_flight_worn_out(void **state)
 {
 	uint8_t bytes[FLIGHT_MAX];
@@ -477,7 +478,7 @@ static void test_flight_worn_out(void **state)
 	close_both();
 }
 
-// An empty one is none, whatever its tag begins with (RFC 5246 6.2.1).
+// An empty handshake record is no message, whatever its tag begins with (RFC 5246 6.2.1).
 static void test_no_handshake(void **state)
 {
 	uint8_t bytes[FLIGHT_MAX];
@@ -505,7 +506,7 @@ static void test_hello(void **state)
 	close_both();
 }
 
-// Bytes that are no flight of ours are not sent again.
+// Bytes that are not our flight are not sent again.
 static void test_no_flight(void **state)
 {
 	uint8_t bytes[FLIGHT_MAX];
@@ -513,8 +514,8 @@ static void test_no_flight(void **state)
 
 	for (unsigned int i = 0; i < 3; i++) {
 		flight(bytes);
-		bytes[len - 1] ^= i == 0; // of the tag
-		bytes[len - 50 + 4] = i == 1 ? 2 : 1; // an epoch
+		bytes[len - 1] ^= i == 0; // in the tag
+		bytes[len - 50 + 4] = i == 1 ? 2 : 1; // the epoch
 		open_after(bytes, i == 2 ? len - 1 : len);
 		assert_int_equal(receive_as(DTLS_HANDSHAKE, (const uint8_t *)"\x14...", 4), 0);
 		assert_int_equal(sent_len, 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stream threads as a whole, over the loopback interface: clients that cut their bytes anywhere,
-// with TLS and without, and leave in every way; workers that have no room now and then; the
-// certificate read again all the while. Every message arrives once, in order and whole, and nothing
-// after the news of the end. Under sanitizers it finds what threads do to each other.
+// with TLS and without, and leave in every possible way; workers that are full now and then; a
+// certificate that is reloaded all the time. Every message arrives once, in order and whole, and
+// none after the news of the end. Under sanitizers the test finds races between threads.
 #include "stream_world.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "test_rand.h"
 
 #define CLIENTS 16
-#define LIVES 4 // connections of a client, one after the other
+#define LIVES 4 // connections of a client, one after another
 #define MESSAGES 40
 #define STUN_HEADER 20
 #define GARBAGE 8
@@ -32,14 +32,14 @@ struct client {
 	int fd;
 	SSL *ssl;
 	uint16_t port;
-	unsigned int lives; // still to come
+	unsigned int lives; // remaining ones
 	enum leaving leaving;
-	uint8_t out[BYTES], echo[BYTES]; // what it sends; what of it comes back
-	size_t out_len, out_at, echo_len, back, seen; // seen: of echo, by workers
+	uint8_t out[BYTES], echo[BYTES]; // sent bytes, and their echo
+	size_t out_len, out_at, echo_len, back, seen; // seen: the part of echo seen by workers
 	size_t halfway;
-	size_t again; // libssl wants the same length once more
-	uint64_t conn; // 0: nothing of it has come to a worker
-	unsigned int told; // a bit for each worker that knows of its end
+	size_t again; // libssl wants the length repeated
+	uint64_t conn; // 0: no byte of it has reached a worker
+	unsigned int told; // a bit for each worker that knows its end
 	bool left;
 };
 
@@ -85,7 +85,7 @@ static void work(struct stream_world_message *p)
 	stream_world_answer(streams, p);
 }
 
-// Takes a few, or none.
+// Handles a few messages, or no message.
 static bool workers_round(void)
 {
 	const unsigned int most = test_rand_below(&rnd, 4);
@@ -108,7 +108,7 @@ static void add_message(struct client *c, unsigned int i)
 		? STREAM_WORLD_ROOM - 24 + test_rand_below(&rnd, 2 * STREAM_WORLD_ROOM)
 		: test_rand_below(&rnd, 200);
 
-	// the first is STUN: nobody begins with ChannelData
+	// the first is STUN: a connection cannot begin with ChannelData
 	if (i == 0 || kind % 2 == 1) {
 		len &= ~3u;
 		test_rand_fill(&rnd, p, STUN_HEADER + len);
@@ -125,7 +125,7 @@ static void add_message(struct client *c, unsigned int i)
 	}
 	c->out_len += (len + 3) & ~3u;
 	if (len > STREAM_WORLD_ROOM)
-		return; // such are skipped
+		return; // those are skipped
 	memcpy(c->echo + c->echo_len, p, (len + 3) & ~3u);
 	c->echo_len += (len + 3) & ~3u;
 }
@@ -154,7 +154,7 @@ static void begin(struct client *c)
 	SSL_set_connect_state(c->ssl);
 }
 
-// More than 0: bytes; 0: not now; -1: the server has closed.
+// More than 0: bytes; 0: would block; -1: the server has closed.
 static ssize_t result(const struct client *c, ssize_t rc)
 {
 	const int e = c->ssl != NULL && rc <= 0 ? SSL_get_error(c->ssl, (int)rc) : 0;
@@ -240,11 +240,11 @@ static bool wants_to_leave(const struct client *c)
 {
 	if (c->leaving == LEAVE_HALFWAY)
 		return c->out_at >= c->halfway && c->conn != 0;
-	// garbage lies right behind the last message
+	// garbage follows the last message directly
 	return c->out_at == c->out_len && (c->back == c->echo_len || c->leaving == LEAVE_GARBAGE);
 }
 
-// False when it has nothing to do any more.
+// False if it has nothing left to do.
 static bool client_round(struct client *c)
 {
 	if (c->fd < 0) {
@@ -284,7 +284,7 @@ static void start(void)
 		.queue = 1u << 20};
 
 	streams = stream_world_start(c, &server);
-	block_pipe(); // of this thread's clients: the others have to know what to do
+	block_pipe(); // only of this thread: clients have to get the error
 	rnd = test_rand_start("test_stream");
 	messages = connections = 0;
 	memset(nb_left, 0, sizeof(nb_left));
@@ -293,7 +293,7 @@ static void start(void)
 			.fd = -1, .told = (1u << STREAM_WORLD_WORKERS) - 1, .lives = LIVES};
 }
 
-// A round of everybody. False when all clients have gone for good.
+// A round of all clients and workers. False if all clients have finished.
 static bool round_of_all(void)
 {
 	static const struct timespec pause = {.tv_nsec = 50 * 1000};
@@ -314,7 +314,7 @@ static bool round_of_all(void)
 
 static bool renewing;
 
-// Reads the certificate again at the same time as the other thread that does.
+// Reloads the certificate concurrently with the other thread that does so.
 static void *renew(void *arg)
 {
 	char error[256];
@@ -327,7 +327,8 @@ static void *renew(void *arg)
 	return NULL;
 }
 
-// Also the content and the order of messages, and the news of the end: see work() and read_some().
+// Also the content and the order of messages, and the news of the end: see workers_round() and
+// read_some().
 static void test_whatever_arrives_and_ends_is_counted(void **state)
 {
 	const unsigned int files = stream_world_open_files();
@@ -356,7 +357,7 @@ static void test_whatever_arrives_and_ends_is_counted(void **state)
 	assert_int_equal(stream_world_open_files(), files);
 }
 
-// It ends in the middle of everything.
+// Stops in the middle of the traffic.
 static void test_stop(void **state)
 {
 	const unsigned int files = stream_world_open_files();

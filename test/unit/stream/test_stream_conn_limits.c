@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Limits of connections: in total, of a source and of its network.
+// Limits of connections: in total, per source and per network.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static void test_source(void **state)
 	conn_limits_fini(&c);
 }
 
-// Who has a /56 or a /48 has many a /64: all of them are counted together, too.
+// A /56 or a /48 contains many /64: they are counted together, too.
 static void test_network(void **state)
 {
 	const struct addr other_net = addr_text("2001:db8:1::1"), v4 = addr_text("192.0.2.1");
@@ -100,7 +100,7 @@ static void test_network(void **state)
 	conn_limits_fini(&c);
 }
 
-// Against plain counters.
+// Compared with plain counters.
 static void test_random(void **state)
 {
 	struct test_rand r = test_rand_start("conn_limits");
@@ -132,8 +132,8 @@ static void test_random(void **state)
 	conn_limits_fini(&c);
 }
 
-// Who has an allocation makes room for others of his address, and counts again without one, even
-// past the limit.
+// A client with an allocation makes room for others with its address. Without an allocation it
+// counts again, even above the limit.
 static void test_spared(void **state)
 {
 	const struct addr a = addr_text("192.0.2.7");
@@ -157,7 +157,7 @@ static void test_spared(void **state)
 	conn_limits_fini(&c);
 }
 
-// Those of a trusted address count in all alone.
+// Connections of a trusted address count only in total.
 static void test_trusted(void **state)
 {
 	const struct prefix trusted[] = {{addr_text("192.0.2.0"), 96 + 24}};

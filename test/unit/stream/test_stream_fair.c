@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turns of connections: whoever sends as much as he likes keeps nobody waiting for more than a turn
-// of each connection, and a worker that takes no news of ends keeps only its own clients waiting.
+// Fairness between connections: a client that sends without pause delays others by at most one turn
+// of each connection. A worker that takes no news of ends delays only its own clients.
 #include "stream_world.h"
 
 #include <stdlib.h>
@@ -11,11 +11,11 @@
 #include "bytes.h"
 #include "in/turns.h"
 
-#define HOSTILE 64 // connections of strangers beside the honest one, at its thread and worker
-#define MADE 512 // to have so many there
+#define HOSTILE 64 // strangers' connections at the honest one's thread and worker
+#define MADE 512 // made to get that number there
 #define EMPTY 4 // bytes of ChannelData without data
-#define FLOOD (STREAM_CHUNK + EMPTY) // what each has sent: more than one read
-#define TURNS 4 // of each connection that are looked at
+#define FLOOD (STREAM_CHUNK + EMPTY) // bytes that each has sent: more than one read
+#define TURNS 4 // that are checked of each connection
 
 static struct sockaddr_in server;
 static struct streams *streams;
@@ -67,7 +67,7 @@ static void put(int fd, const void *data, size_t len)
 	assert_int_equal(send(fd, data, len, MSG_NOSIGNAL), len);
 }
 
-// A Binding indication waits for no room for its answer.
+// A Binding indication needs no room for an answer.
 static void put_first(int fd)
 {
 	static const uint8_t indication[20] = {0, 0x11, 0, 0, 0x21, 0x12, 0xa4, 0x42};
@@ -88,7 +88,7 @@ static struct stream_world_message *next(void)
 	return p;
 }
 
-// Waits until a thread has looked at its sockets and come round again.
+// Waits until a thread has polled its sockets and come round again.
 static void wait_rounds(unsigned int thread)
 {
 	struct stream_progress before, now;
@@ -100,7 +100,7 @@ static void wait_rounds(unsigned int thread)
 	} while (now.rounds < before.rounds + MADE / 64 + 3);
 }
 
-// The client's first message comes to a thread and a worker.
+// Gets the client's first message, which names its thread and worker.
 static struct stream_world_message first_of(int fd)
 {
 	struct stream_world_message *p, m;
@@ -113,7 +113,7 @@ static struct stream_world_message first_of(int fd)
 	return m;
 }
 
-// Opens connections until so many are at the thread and worker of one.
+// Opens connections until HOSTILE are at the thread and worker of `one`.
 static void gather(const struct stream_world_message *one)
 {
 	unsigned int n = 0;
@@ -143,7 +143,7 @@ static void flood(void)
 		put(hostile[i], data, sizeof(data));
 }
 
-// Beside connections that send empty ChannelData without end, a message waits for one turn of each.
+// While other connections send empty ChannelData without end, a message waits for one turn of each.
 static void test_one_turn_of_each(void **state)
 {
 	struct stream_world_message *p, like;
@@ -181,7 +181,7 @@ static unsigned int place(uint16_t port)
 	return 0;
 }
 
-// Nobody loses his turn: all go on alike, whatever the worker has room for.
+// No connection loses its turn: all make equal progress, whatever room the worker has.
 static void test_all_go_on_alike(void **state)
 {
 	unsigned int got[HOSTILE] = {0}, all = 0;
@@ -213,19 +213,20 @@ static int client_of(unsigned int worker, struct stream_world_message *m)
 		const int fd = socket(AF_INET, SOCK_STREAM, 0);
 		const struct sockaddr_in any = {.sin_family = AF_INET};
 
-		// the kernel gives even ports to who connects and odd ones to who binds, or the
-		// other way round
+		// the kernel gives even ports to connecting sockets and odd ones to bound ones, or
+		// the other way round
 		if (tries % 2 != 0)
 			assert_int_equal(bind(fd, (const struct sockaddr *)&any, sizeof(any)), 0);
 		assert_int_equal(connect(fd, (struct sockaddr *)&server, sizeof(server)), 0);
 		*m = first_of(fd);
 		if (m->worker == worker)
 			return fd;
-		hostile[nb_hostile++] = fd; // its end is no news yet
+		hostile[nb_hostile++] = fd; // its end has not been reported
 	}
 }
 
-// A worker that takes nothing has not been told of an end: clients of the others are read.
+// A worker that takes no messages has not been notified of an end: clients of other workers are
+// read.
 static void test_untold_keeps_others(void **state)
 {
 	struct stream_world_message a, b, *p;

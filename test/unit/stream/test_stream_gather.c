@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that came together, in a chain for each connection: whatever is written of one comes
-// once, in order, in writes that keep to their bounds.
+// Messages gathered in a chain for each connection: bytes are written once, in order, in writes
+// within the bounds.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -63,7 +63,7 @@ static void test_chains(void **state)
 	assert_ptr_equal(v[1].iov_base, bytes + 300);
 }
 
-// No message is cut, none is beyond the bytes of a write unless it is the only one, and there are
+// No message is cut. A write exceeds the limit of bytes only if it has a single message. There are
 // no more pieces than there is room for.
 static void test_bounds(void **state)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handshakes of TLS on stream threads, over the loopback interface: how many a source may begin,
-// and that who has an open connection does not wait for them.
+// TLS handshakes on stream threads, over the loopback interface: the number that a source may
+// begin, and that open connections do not wait for them.
 #include "stream_world.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ static int dial(void)
 	return fd;
 }
 
-// Whether its handshake is completed, and not refused by a reset.
+// True if the handshake is completed, not refused by a reset.
 static bool shakes(int fd)
 {
 	SSL *ssl = SSL_new(stream_world_tls);
@@ -65,8 +65,8 @@ static struct stream_stats counters(void)
 	return s;
 }
 
-// Those within the limit are completed, whatever threads they are on, the others are told at once;
-// and who does not speak TLS is none of these.
+// Those within the limit are completed, whatever threads they are on. The others are refused at
+// once. Connections without TLS do not count.
 static void test_rate(void **state)
 {
 	const struct stream_config c = {.connections = 2 * TRIES,
@@ -98,7 +98,7 @@ static void test_rate(void **state)
 	stream_world_drain();
 }
 
-// --- who comes first -----------------------------------------------------------------------------
+// --- priority ------------------------------------------------------------------------------------
 
 static unsigned int steps; // of handshakes
 
@@ -114,7 +114,8 @@ int __wrap_SSL_accept(SSL *ssl)
 	return __real_SSL_accept(ssl);
 }
 
-// A Binding request of an open connection, and its echo: steps of handshakes made meanwhile.
+// A Binding request of an open connection, and its echo. Returns the handshake steps made
+// meanwhile.
 static unsigned int ping(int fd)
 {
 	static const uint8_t request[20] = {0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42};
@@ -123,7 +124,7 @@ static unsigned int ping(int fd)
 	uint8_t echo[20];
 
 	assert_int_equal(write(fd, request, sizeof(request)), sizeof(request));
-	// the news of others' ends is none of ours
+	// news of the end of other clients is skipped
 	while ((p = stream_world_take()) == NULL || p->ended) {
 		free(p);
 		usleep(100);
@@ -133,7 +134,7 @@ static unsigned int ping(int fd)
 	return __atomic_load_n(&steps, __ATOMIC_RELAXED) - before;
 }
 
-// Another byte of a record that never ends, of everybody.
+// Each client sends another byte of a record that never ends.
 static void shake_all(const int *fd)
 {
 	for (unsigned int i = 0; i < SHAKERS; i++)
@@ -147,8 +148,8 @@ static int by_size(const void *a, const void *b)
 	return (l > r) - (l < r);
 }
 
-// Both threads have a long line of handshakes to go on with; who is through is served between two
-// portions of them, and not behind all.
+// Both threads have a long queue of handshakes. Open connections are served between two portions of
+// it, not after all.
 static void test_first(void **state)
 {
 	const struct stream_config c = {.connections = 2 * SHAKERS,
@@ -172,7 +173,7 @@ static void test_first(void **state)
 	qsort(meanwhile, PINGS, sizeof(meanwhile[0]), by_size);
 	print_message("steps meanwhile: %u to %u, half of the times no more than %u\n",
 		meanwhile[0], meanwhile[PINGS - 1], meanwhile[PINGS / 2]);
-	// two ways in a round each, and both threads' steps are counted
+	// two trips in a round each, and the steps of both threads count
 	assert_in_range(meanwhile[PINGS / 2], 0, 16);
 	for (unsigned int i = 0; i < SHAKERS; i++)
 		close(fd[i]);
@@ -181,7 +182,7 @@ static void test_first(void **state)
 	stream_world_drain();
 }
 
-// --- who gives way -------------------------------------------------------------------------------
+// --- closed to make room -------------------------------------------------------------------------
 
 static bool is_closed(int fd)
 {
@@ -190,8 +191,8 @@ static bool is_closed(int fd)
 	return recv(fd, &byte, 1, MSG_DONTWAIT) == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
-// A connection that its thread has taken. One that lags would have none of its own to close once
-// the other has filled all places.
+// Opens a connection and waits until its thread has taken it. A late thread would have no silent
+// connection to close once the other has filled all places.
 static int dial_taken(void)
 {
 	const uint64_t before = counters().accepted;
@@ -204,9 +205,9 @@ static int dial_taken(void)
 	return fd;
 }
 
-// However many there are that say nothing, there is room for one that does, and none is closed that
-// has said something. There are so many that no thread's part of them comes to nothing by chance:
-// with 24 places that was one run in 8,000.
+// However many connections are silent, there is room for one that speaks, and no connection that
+// has spoken is closed. The number is large so that no thread gets no part of them by chance: with
+// 24 places that was one run in 8,000.
 static void test_gives_way(void **state)
 {
 	const struct stream_config c = {.connections = SILENT,
@@ -222,7 +223,7 @@ static void test_gives_way(void **state)
 		fd[i] = dial_taken();
 		if (i % 2 == 1)
 			assert_int_equal(write(fd[i], "\x16\x03\x01\x40\0", 5), 5);
-		// both threads have some by then: each has one of its own that gives way
+		// both threads have some by then: each has a silent one to close
 		if (i >= 2 * SILENT && i % 8 == 0) {
 			const int late = dial_taken();
 
@@ -240,7 +241,7 @@ static void test_gives_way(void **state)
 	stream_world_drain();
 }
 
-// Sends what a client has written to memory, a byte at a time.
+// Sends the bytes that a client has written to memory, one at a time.
 static void carry(SSL *ssl, int fd)
 {
 	uint8_t buf[16384];
@@ -275,7 +276,7 @@ static void ping_over(SSL *ssl, int fd)
 
 // --- long ones -----------------------------------------------------------------------------------
 
-// A record of a handshake that begins a ClientHello of so many bytes.
+// A handshake record that begins a ClientHello of `len` bytes.
 static void begin_hello(uint8_t out[9], uint32_t len)
 {
 	static const uint8_t record[] = {0x16, 3, 1, 0x40, 0};
@@ -284,7 +285,7 @@ static void begin_hello(uint8_t out[9], uint32_t len)
 	store_be32(out + 5, 1u << 24 | len);
 }
 
-// Goes on with a client's handshake until it has nothing more to say: true once it is complete.
+// Continues a client's handshake until it has nothing more to send. True once it is complete.
 static bool goes_on(SSL *ssl, int fd)
 {
 	uint8_t buf[16384];
@@ -324,8 +325,8 @@ static void start_for_hellos(void)
 	streams = stream_world_start(c, &server);
 }
 
-// In pieces, of either version, resumed or not, and where the first ClientHello had not the right
-// key (RFC 8446 4.1.4).
+// Handshakes in pieces, in both versions, resumed or not, and with a first ClientHello without the
+// right key share (RFC 8446 4.1.4).
 static void test_pieces(void **state)
 {
 	static const struct {
@@ -359,8 +360,8 @@ static void test_pieces(void **state)
 	stream_world_drain();
 }
 
-// Nobody waits for the rest of a ClientHello that no client has, nor makes room for it: neither of
-// the first nor of the second.
+// A thread does not wait for the rest of an overlong ClientHello, nor allocates memory for it:
+// neither for the first one nor for the second.
 static void test_long(void **state)
 {
 	uint8_t hello[9];
@@ -387,7 +388,7 @@ static void test_long(void **state)
 	close(fd);
 	ssl = client(TLS1_3_VERSION, "P-521:P-256");
 	fd = dial();
-	assert_false(goes_on(ssl, fd)); // a HelloRetryRequest has come
+	assert_false(goes_on(ssl, fd)); // HelloRetryRequest received
 	assert_int_equal(write(fd, hello, sizeof(hello)), sizeof(hello));
 	while (counters().handshake_failed < 3)
 		usleep(1000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The certificate and ALPN that clients of each listener meet, in handshakes of libssl with itself,
-// and that no session goes from one identity to another.
+// The certificate and ALPN that clients get at each listener, in handshakes of libssl with itself.
+// No session moves from one identity to another.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -110,7 +110,7 @@ static struct identities *load(const struct stream_identities *all)
 
 struct outcome {
 	bool done, resumed;
-	char name, alpn[32]; // of the server's certificate, and the protocol
+	char name, alpn[32]; // from the server's certificate, and the protocol
 };
 
 static int keep_session(SSL *ssl, SSL_SESSION *s)
@@ -139,8 +139,8 @@ static void look(SSL *s, SSL *c, struct outcome *o)
 	memcpy(o->alpn, alpn != NULL ? (const char *)alpn : "", len);
 }
 
-// A client's handshake at a context; offer: its ALPN as it goes over the wire. *session: the
-// client's, and its new one; NULL: it keeps none.
+// A client's handshake with a context; offer: its ALPN in wire format. *session: the client's old
+// session and then its new one; NULL: it keeps no session.
 static struct outcome shake(SSL_CTX *sc, int version, const char *offer, SSL_SESSION **session)
 {
 	SSL_CTX *cc = SSL_CTX_new(TLS_client_method());
@@ -179,7 +179,8 @@ static struct outcome shake(SSL_CTX *sc, int version, const char *offer, SSL_SES
 #define H2 "\x02h2"
 #define DISCOVERY "\x12stun.nat-discovery"
 
-// The server's order decides. Who offers others alone is refused, who offers none is not.
+// The server's order decides. A client that offers only unknown protocols is refused; one that
+// offers no ALPN is not.
 static void test_alpn(void **state)
 {
 	struct stream_identities all = two();
@@ -213,7 +214,7 @@ static void test_certificates(void **state)
 	assert_int_equal(X509_cmp(SSL_CTX_get0_certificate(identities_dtls(i, 9)),
 				 SSL_CTX_get0_certificate(identities_tls(i, 9))),
 		0);
-	// the files again, of the paths that it keeps
+	// loads the files again, by the paths that it keeps
 	again = identities_load(identities_from(i), &dtls, error, sizeof(error));
 	identities_free(i);
 	assert_non_null(again);
@@ -234,7 +235,7 @@ static void no_way_across(const struct stream_identities *all, int version)
 	identities_free(i);
 }
 
-// A ticket of one identity begins no session of another, whichever part of it differs.
+// A ticket of one identity resumes no session of another, whichever part differs.
 static void test_tickets_stay(void **state)
 {
 	struct stream_identities all = two();
@@ -247,7 +248,7 @@ static void test_tickets_stay(void **state)
 	no_way_across(&all, TLS1_3_VERSION);
 }
 
-// Also where both had the same keys: the names of their sessions differ.
+// Not even with equal keys: the names of their sessions differ.
 static void test_sessions_have_names(void **state)
 {
 	static const int versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
@@ -271,7 +272,7 @@ static void test_sessions_have_names(void **state)
 	identities_free(i);
 }
 
-// --- files of no use -----------------------------------------------------------------------------
+// --- unusable files ------------------------------------------------------------------------------
 
 static void refused(const struct stream_identities *all, const char *want)
 {
@@ -282,7 +283,7 @@ static void refused(const struct stream_identities *all, const char *want)
 		fail_msg("wanted: %s\n   got: %s", want, error);
 }
 
-// The reason names whose file it is.
+// The reason names the listener and the file.
 static void test_refused(void **state)
 {
 	struct stream_identities all = two();
@@ -300,7 +301,7 @@ static void test_refused(void **state)
 	refused(&all, "tls.chain: /nonexistent: ");
 }
 
-// What is in use is told, with its dates: each file once, and by what ends first.
+// Reports the files in use with their dates: each file once, by the certificate that ends first.
 static void test_in_use(void **state)
 {
 	struct stream_identities all = two();
@@ -308,7 +309,7 @@ static void test_in_use(void **state)
 	struct identities *i;
 	time_t now;
 
-	all.list[2] = all.list[0]; // another listener's, with other names of ALPN
+	all.list[2] = all.list[0]; // of another listener, with other ALPN names
 	all.list[2].alpn = http_alpn;
 	all.list[2].nb_alpn = 1;
 	all.nb = 3;
@@ -324,7 +325,7 @@ static void test_in_use(void **state)
 	identities_free(i);
 	all = two();
 	all.nb = 1;
-	write_until(2, 20); // stands behind the first
+	write_until(2, 20); // follows the first certificate
 	all.list[0].chain = cert[2];
 	i = load(&all);
 	assert_true(identities_certificate(i, 0, &c));
@@ -362,7 +363,7 @@ static struct heard review(const struct stream_identities *all)
 	return h;
 }
 
-// Each file is told of once, at the key that names it.
+// Each file is reported once, at the key that names it.
 static void test_review(void **state)
 {
 	struct stream_identities all = two();
@@ -378,7 +379,7 @@ static void test_review(void **state)
 	assert_string_equal(h.text, want);
 	assert_int_equal(h.fatal, 0);
 	all.list[0].key = all.list[1].key = key[2];
-	all.list[1].certificate = cert[0]; // one identity more by its ALPN alone
+	all.list[1].certificate = cert[0]; // an identity that differs only in its ALPN
 	h = review(&all);
 	snprintf(want, sizeof(want),
 		"tls.key: %s: is not the key of %s: name two files that belong together\n", key[2],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a stream thread sleeps between its rounds: with many messages in a nap, and only then; and
-// for how long: by what its naps have cost.
+// When a stream thread naps between its rounds, which it does only with many messages in a nap; and
+// for how long, which depends on the measured cost of a nap.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "nap.h"
 
-#define RATE 6 // messages in a millisecond that are enough for naps of 300 us
+#define RATE 6 // messages per millisecond that suffice for naps of 300 us
 
 static struct nap begin(void)
 {
@@ -20,7 +20,7 @@ static struct nap begin(void)
 	return n;
 }
 
-// Rounds for so long, each with so many messages; so many rounds a millisecond.
+// Runs rounds for `ms`, `rounds` per millisecond, with `each` messages in each.
 static void run(struct nap *n, uint64_t *now_ms, uint64_t ms, unsigned int rounds, uint32_t each,
 	uint32_t told_us)
 {
@@ -58,7 +58,7 @@ static void test_little(void **state)
 	assert_false(n.on);
 }
 
-// It ends within two milliseconds of silence, and one heap does not begin it.
+// Naps stop after two milliseconds of silence, and one burst does not start them.
 static void test_changes(void **state)
 {
 	struct nap n = begin();
@@ -75,8 +75,8 @@ static void test_changes(void **state)
 	assert_false(n.on);
 }
 
-// A nap lasts for 20 times what it costs, between 50 and 300 us. So many messages come in it that
-// it is cheaper than a wake for each.
+// A nap lasts for 20 times its cost, between 50 and 300 us, and needs so many messages that it is
+// cheaper than a wake for each of them.
 static void test_cost(void **state)
 {
 	static const struct {
@@ -99,7 +99,7 @@ static void test_cost(void **state)
 	}
 }
 
-// Whoever is told for how long sleeps for that, and for no less than it is worth.
+// A thread with a given duration sleeps for that long, and not less than is worthwhile.
 static void test_told(void **state)
 {
 	struct nap n = begin();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections by way of balancers, over the loopback interface: who is told to workers as the
-// client, which thread has him, and every way in which such a connection is refused.
+// Connections through balancers, over the loopback interface: the client that workers see, the
+// thread that gets it, and every way in which such a connection is refused.
 #include "stream_world.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #define HEADER 28 // bytes: IPv4, no TLVs
 #define MESSAGE 20
 #define ROOM 100
-#define HEADERS 4 // of each thread
+#define HEADERS 4 // per thread
 
 static const struct prefix lo = {{{.b = {[10] = 0xff, [11] = 0xff, 127}}}, 96 + 24};
 static struct stream_listener balanced;
@@ -84,13 +84,13 @@ static int connected(const char *address)
 	memcpy(&local.sin_addr, a.b + 12, 4);
 	assert_int_equal(bind(fd, (struct sockaddr *)&local, sizeof(local)), 0);
 	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
-	// a refusal may be quicker than the system call
+	// a reset may arrive before the system call returns
 	if (connect(fd, (struct sockaddr *)&server, sizeof(server)) != 0)
 		assert_int_equal(errno, ECONNRESET);
 	return fd;
 }
 
-// A header for a client's port, and behind it a message of his.
+// A header for a client's port, followed by a message of this client.
 static void write_both(uint8_t both[HEADER + MESSAGE], uint16_t port)
 {
 	static const uint8_t first[] = {0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49,
@@ -126,7 +126,7 @@ static struct stream_world_message *taken(void)
 	return p;
 }
 
-// A client's message comes, and its answer goes back to him. Returns the thread that has him.
+// A client's message arrives, and its answer goes back. Returns the client's thread.
 static unsigned int served(int fd, uint16_t port)
 {
 	struct stream_world_message *p = taken();
@@ -152,7 +152,7 @@ static void gone(void)
 	}
 }
 
-// A counter of all threads, by its place in the struct.
+// A counter summed over all threads, by its offset in the struct.
 static uint64_t counted(size_t offset)
 {
 	const struct stream_stats s = stats();
@@ -160,7 +160,7 @@ static uint64_t counted(size_t offset)
 	return *(const uint64_t *)((const char *)&s + offset);
 }
 
-// The count comes right behind the reset.
+// The counter is raised right after the reset.
 static void refused(const void *data, size_t len, size_t counter)
 {
 	const int fd = connected("127.0.0.1");
@@ -175,7 +175,7 @@ static void refused(const void *data, size_t len, size_t counter)
 
 // --- tests ---------------------------------------------------------------------------------------
 
-// The client is whom the header names, however it is cut, and what follows is all his.
+// The client is the one that the header names, however it is cut, and all later bytes belong to it.
 static void test_client(void **state)
 {
 	uint8_t both[HEADER + MESSAGE];
@@ -198,8 +198,8 @@ static void test_client(void **state)
 	UNTIL(stats().accepted == 2);
 }
 
-// The kernel deals the connections of balancers to all threads. One client always has the same one,
-// so that the news of an end comes before what follows; different ones have all.
+// The kernel spreads balancers' connections over all threads. A client always gets the same thread,
+// so that news of an end precedes what follows. Different clients use all threads.
 static void test_thread(void **state)
 {
 	unsigned int seen = 0, moved = 0;
@@ -227,7 +227,7 @@ static void test_thread(void **state)
 	assert_int_equal(stats().proxy_taken, 0);
 }
 
-// TLS begins behind the header.
+// TLS begins after the header.
 static void test_tls(void **state)
 {
 	uint8_t both[HEADER + MESSAGE];
@@ -249,7 +249,7 @@ static void test_tls(void **state)
 	gone();
 }
 
-// LOCAL, and addresses of another kind: the balancer itself is the client.
+// LOCAL, and unsupported address families: the balancer itself is the client.
 static void test_own(void **state)
 {
 	static const uint8_t commands[][2] = {
@@ -272,7 +272,8 @@ static void test_own(void **state)
 	UNTIL(stats().proxy_own == 4);
 }
 
-// Two at a time with one address and port would be one client to workers. The first stays.
+// Two simultaneous connections with one address and port would be one client to workers. The first
+// stays.
 static void test_taken(void **state)
 {
 	uint8_t both[HEADER + MESSAGE];
@@ -338,7 +339,7 @@ static void test_bad(void **state)
 	refused(both, sizeof(both), COUNTER(proxy_bad));
 }
 
-// None of the many bytes that it announces is waited for.
+// A header that announces too many bytes is refused without waiting for them.
 static void test_long(void **state)
 {
 	uint8_t both[HEADER + MESSAGE];
@@ -365,7 +366,7 @@ static void test_longest(void **state)
 	gone();
 }
 
-// Half a header, and none at all.
+// Half a header, and no header at all.
 static void test_slow(void **state)
 {
 	uint8_t both[HEADER + MESSAGE];
@@ -384,7 +385,7 @@ static void test_slow(void **state)
 	assert_int_equal(stats().accepted, 0);
 }
 
-// A balancer that looks whether the port is open.
+// A balancer that checks if the port is open.
 static void test_closed(void **state)
 {
 	uint8_t both[HEADER + MESSAGE];
@@ -400,8 +401,8 @@ static void test_closed(void **state)
 	assert_int_equal(stats().accepted, 0);
 }
 
-// Many that say nothing give way, and one that says all at once is served. They cost no place among
-// the connections.
+// Silent connections give way, and one that sends everything at once is served. They use no place
+// of the connections.
 static void test_flood(void **state)
 {
 	uint8_t both[HEADER + MESSAGE];
@@ -421,7 +422,7 @@ static void test_flood(void **state)
 	gone();
 }
 
-// Who may send headers, and whether anybody may, changes while threads run.
+// The list of trusted balancers, and whether there is one, changes while threads run.
 static void test_change(void **state)
 {
 	const struct prefix trusted = {{{.b = {[10] = 0xff, [11] = 0xff, 127, 0, 1}}}, 96 + 24};
@@ -452,7 +453,7 @@ static void test_change(void **state)
 	free(taken());
 	close(fd);
 	gone();
-	put(old, both + HEADER, MESSAGE); // and who was there stays who he is
+	put(old, both + HEADER, MESSAGE); // existing connections keep their client
 	served(old, 40007);
 	close(old);
 	gone();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The queue of a client that does not read: bounded, oldest media first, never a piece of a
-// message.
+// The queue of a client that does not read: bounded, drops the oldest media first, and never a part
+// of a message.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -24,7 +24,7 @@ static unsigned int put(struct queue *q, uint32_t max, uint8_t mark, bool media)
 	return queue_put(q, max, &(struct queue_message){.data = data, .len = LEN, .media = media});
 }
 
-// Takes the next one whole and tells its mark; 0 when there is none.
+// Takes the next message whole. Returns its mark, or 0 if the queue is empty.
 static uint8_t take(struct queue *q)
 {
 	const uint8_t *data;
@@ -42,7 +42,7 @@ static uint8_t take(struct queue *q)
 	return mark;
 }
 
-// Expects the next piece to begin with a mark, and to have so many bytes.
+// Expects the next piece to begin with a mark and to have `len` bytes.
 static void expect_piece(const struct queue *q, uint8_t mark, size_t len)
 {
 	struct iovec v;
@@ -83,7 +83,7 @@ static void test_drops_oldest_media(void **state)
 	assert_int_equal(take(&q), 0);
 }
 
-// There is nothing that may go: the new one does not come in.
+// No message may be dropped: the new one is refused.
 static void test_full_of_answers(void **state)
 {
 	struct queue q = {0};
@@ -98,7 +98,7 @@ static void test_full_of_answers(void **state)
 	assert_int_equal(take(&q), 0);
 }
 
-// Half of it is on its way: it has to be finished, whatever it is.
+// A message half of which is written has to be finished, whatever it is.
 static void test_begun_stays(void **state)
 {
 	struct queue q = {0};
@@ -118,7 +118,7 @@ static void test_begun_stays(void **state)
 	assert_int_equal(take(&q), 0);
 }
 
-// Begun in the queue, by a part of it being written, is no different.
+// A message in the queue that is partly written is treated alike.
 static void test_begun_later(void **state)
 {
 	struct queue q = {0};
@@ -135,7 +135,7 @@ static void test_begun_later(void **state)
 	assert_int_equal(q.bytes, 0);
 }
 
-// What is written together ends behind a message, and a write within any.
+// A gathered write ends after a message, and the part that is written may end inside one.
 static void test_pieces(void **state)
 {
 	struct queue q = {0};
@@ -160,8 +160,8 @@ static void test_pieces(void **state)
 	assert_int_equal(q.bytes + q.kept, 0);
 }
 
-// libssl has the rest of the first message: it is offered this again, and no more, and it does not
-// go for a newer one. It has room whatever there is.
+// libssl has the rest of the first message: it gets this again, and no more, and the message is not
+// dropped for newer ones. There is room for it in any case.
 static void test_offered(void **state)
 {
 	const uint8_t data[LEN] = {1};
@@ -180,7 +180,7 @@ static void test_offered(void **state)
 	assert_int_equal(take(&q), 0);
 }
 
-// Offered in the queue, by a write that has to come again, is no different.
+// A message in the queue whose write has to be repeated is treated alike.
 static void test_offered_later(void **state)
 {
 	struct queue q = {0};
@@ -191,7 +191,7 @@ static void test_offered_later(void **state)
 	q.offered = true;
 	assert_int_equal(put(&q, 2 * WEIGHT, 3, true), 1);
 	assert_int_equal(queue_pieces(&q, v, 8, SIZE_MAX), 1);
-	assert_int_equal(queue_wrote(&q, 10), 0); // a record shorter than what was offered
+	assert_int_equal(queue_wrote(&q, 10), 0); // a record shorter than the offered bytes
 	assert_false(q.offered);
 	assert_int_equal(queue_pieces(&q, v, 8, SIZE_MAX), 2);
 	expect_piece(&q, 1, LEN - 10);
@@ -203,7 +203,8 @@ static void test_offered_later(void **state)
 	assert_false(q.offered);
 }
 
-// Whatever is put and written: within the bound, in order, nothing counted away that is there.
+// Random messages and writes: within the bound, in order, and no message counted as dropped is
+// there.
 static void test_random(void **state)
 {
 	struct test_rand r = test_rand_start("queue");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records of TLS that come together: they are read together, and none is left in libssl, of which
-// epoll tells nothing, whatever its worker has room for. Those that ask for new keys are few, or
-// the connection ends.
+// TLS records that arrive together are read together. No record is left in libssl, of which epoll
+// tells nothing, whatever room the worker has. A connection with too many key updates is closed.
 #include "stream_world.h"
 
 #include <fcntl.h>
@@ -14,14 +13,14 @@
 #define FEW 6 // messages that a worker has buffers for
 #define MANY 200
 #define MESSAGE 28 // an indication with an attribute of 4 bytes
-#define REKEYS_FEW 3 // new keys that a client may well ask for at once
+#define REKEYS_FEW 3 // key updates that a client may well send at once
 #define REKEYS_MANY 500
 #define RECORDS_MAX 16384 // bytes of one read
 
 static struct sockaddr_in server;
 static struct streams *streams;
-static unsigned int reads; // of sockets, by stream threads
-static unsigned int asked; // libssl for a record, by them
+static unsigned int reads; // on sockets, by stream threads
+static unsigned int asked; // calls into libssl for a record
 
 ssize_t __real_recv(int fd, void *buf, size_t len, int flags);
 ssize_t __wrap_recv(int fd, void *buf, size_t len, int flags);
@@ -54,7 +53,7 @@ static SSL *connected(int fd)
 	return ssl;
 }
 
-// Messages with numbers, a record each, in one piece.
+// Numbered messages, a record each, sent in one piece.
 static void send_records(SSL *ssl, int fd, uint32_t first, uint32_t nb)
 {
 	uint8_t m[MESSAGE] = {0, 0x11, 0, MESSAGE - 20, 0x21, 0x12, 0xa4, 0x42};
@@ -105,10 +104,10 @@ static void test_records(void **state)
 	expect(1, FEW);
 	before = __atomic_load_n(&reads, __ATOMIC_RELAXED) - before;
 	assert_in_range(before, 1, 2);
-	// once for each record, and no more than once for each read that brought a part of one
+	// one call for each record, and at most one for each read that brought a part of one
 	before_asked = __atomic_load_n(&asked, __ATOMIC_RELAXED) - before_asked;
 	assert_in_range(before_asked, FEW, FEW + before - 1);
-	send_records(ssl, fd, 1 + FEW, MANY); // the worker has no room for so many at a time
+	send_records(ssl, fd, 1 + FEW, MANY); // the worker has no room for all of them at once
 	expect(1 + FEW, MANY);
 	SSL_free(ssl);
 	close(fd);
@@ -116,7 +115,7 @@ static void test_records(void **state)
 	stream_world_drain();
 }
 
-// Has libssl write so many KeyUpdates to memory.
+// Makes libssl write `nb` KeyUpdates to memory.
 static void rekey(SSL *ssl, unsigned int nb, int kind)
 {
 	char *sealed;
@@ -136,7 +135,7 @@ static struct stream_stats counters(void)
 	return s;
 }
 
-// New keys cost a thread more than messages do, and nobody needs them often.
+// Key updates cost a thread more than messages do, and no client needs them often.
 static void rekeys(int kind)
 {
 	const struct stream_config c = {
@@ -154,7 +153,7 @@ static void rekeys(int kind)
 	expect(1, 1);
 	assert_int_equal(counters().rekeys, 0);
 	rekey(ssl, REKEYS_MANY, kind);
-	send_records(ssl, fd, 2, 1); // behind them, in the same read
+	send_records(ssl, fd, 2, 1); // after them, in the same read
 	while ((p = stream_world_take()) == NULL)
 		usleep(1000);
 	assert_true(p->ended);
@@ -177,7 +176,7 @@ static void test_rekeys_of_both(void **state)
 	rekeys(SSL_KEY_UPDATE_REQUESTED);
 }
 
-// Waits until the thread has made so many rounds. Where nothing comes, each is a tenth of a second.
+// Waits until the thread has made `nb` rounds. Without traffic each takes a tenth of a second.
 static void go_round(uint64_t nb)
 {
 	struct stream_progress begun, now;
@@ -189,7 +188,7 @@ static void go_round(uint64_t nb)
 	} while (now.rounds < begun.rounds + nb);
 }
 
-// A connection of days may have new keys every hour.
+// A connection that lasts for days may change its keys every hour.
 static void test_rekeys_in_time(void **state)
 {
 	const struct stream_config c = {
@@ -212,7 +211,7 @@ static void test_rekeys_in_time(void **state)
 	stream_world_drain();
 }
 
-// TLS 1.2 has no new keys without another handshake, which nobody gets.
+// TLS 1.2 changes keys only by another handshake, which is refused.
 static void test_another_handshake(void **state)
 {
 	const struct stream_config c = {

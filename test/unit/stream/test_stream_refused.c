@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stream threads tell of clients they have refused: the first of a source and reason at once,
-// the others as a number, and all are counted.
+// Events of stream threads about refused clients: the first of a source and reason at once, the
+// others as a number. All are counted.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static void test_folded(void **state)
 	for (uint16_t i = 0; i < 4211; i++, thread.now_ms++)
 		note("192.0.2.7", (uint16_t)(1001 + i), STREAM_REFUSED_RATE);
 	assert_int_equal(nb_got, 1);
-	// its time is over: the next one is told at once, behind the number
+	// its interval has passed: the next one is reported at once, with the number
 	thread.now_ms = 100000 + FOLD_MS;
 	note("192.0.2.7", 9, STREAM_REFUSED_RATE);
 	assert_int_equal(nb_got, 3);
@@ -82,7 +82,7 @@ static void test_folded(void **state)
 	assert_int_equal(thread.stats.untold, 0);
 }
 
-// Nobody comes back: what was left out is told all the same, once.
+// The client does not return: the folded refusals are reported nevertheless, once.
 static void test_tick(void **state)
 {
 	for (unsigned int i = 0; i < 10; i++)
@@ -101,7 +101,8 @@ static void test_tick(void **state)
 	assert_int_equal(nb_got, 2);
 }
 
-// Sixteen clients with a trouble of their own, by any key: each is told, none is only counted.
+// Sixteen clients, each with its own reason, in any hash order: each is reported, and none is only
+// counted.
 static void test_few(void **state)
 {
 	for (uint64_t key = 0; key < 1000; key++) {
@@ -119,7 +120,7 @@ static void test_few(void **state)
 	}
 }
 
-// More sources than places: bounded, and whatever is not told is counted.
+// More sources than places: bounded, and refusals that are not reported are counted.
 static void test_many(void **state)
 {
 	uint64_t sum = 0;
@@ -140,15 +141,14 @@ static void test_many(void **state)
 	for (unsigned int i = 0; i < nb_got; i++)
 		sum += got[i].more > 0 ? got[i].more : 1;
 	assert_int_equal(sum + thread.stats.untold, 100000);
-	// no room on the ring: counted, with all that it stands for
+	// no room on the ring: counted, including the folded ones
 	begin(NULL);
 	room = false;
 	note("192.0.2.7", 1, STREAM_REFUSED_SOURCE);
 	assert_int_equal(thread.stats.untold, 1);
 }
 
-// Handshakes of TLS that have failed have one counter, and their reasons are told with what the
-// client has offered.
+// Failed TLS handshakes have one counter. Their reasons are reported with the client's offer.
 static bool has_counter(unsigned int refusal)
 {
 	return refusal < STREAM_REFUSED_TLS_CA ||
@@ -158,13 +158,14 @@ static bool has_counter(unsigned int refusal)
 static void test_offered(void **state)
 {
 	note("192.0.2.7", 1000, STREAM_REFUSED_TLS_CA);
-	note("192.0.2.7", 1001, STREAM_REFUSED_TLS_VERSION); // each reason has a place of its own
+	note("192.0.2.7", 1001, STREAM_REFUSED_TLS_VERSION); // each reason has its own place
 	assert_int_equal(nb_got, 2);
 	assert_string_equal(got[0].offered, "1.2");
 	assert_string_equal(got[1].offered, "1.2");
 }
 
-// By the counter that was raised: every other refusal has one, and no other counter is one.
+// Finds it by the counter that was raised: every other refusal has a counter, and every counter a
+// refusal.
 static void test_counters(void **state)
 {
 	const unsigned int counted =
@@ -179,7 +180,7 @@ static void test_counters(void **state)
 		refused_init(&thread);
 		refused_by_counter(&thread, &e, 4, &counter[i]);
 	}
-	assert_int_equal(nb_got, counted); // from DTLS_RATE on they are workers'
+	assert_int_equal(nb_got, counted); // workers count those from DTLS_RATE on
 	for (unsigned int i = 0; i < nb_got; i++)
 		seen[got[i].reason]++;
 	for (unsigned int i = 0; i < STREAM_REFUSAL_END; i++) {
@@ -188,7 +189,7 @@ static void test_counters(void **state)
 		assert_true(strlen(stream_refusal_info(i)->advice) > 0);
 	}
 	assert_null(stream_refusal_info(STREAM_REFUSAL_END));
-	// nobody wants to know
+	// without a listener for events
 	streams.conf.ops = &deaf;
 	note("192.0.2.9", 1, STREAM_REFUSED_SOURCE);
 	assert_int_equal(nb_got, counted);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is wrong with the files of TLS is told before the start: which file, what, and what to do.
+// Faults in the files of TLS are reported before the start: the file, the fault, and a remedy.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ static struct heard review(const struct stream_tls *tls)
 	char error[512];
 
 	stream_review_tls(tls, &context);
-	// what is fatal here is so at the start, and the other way round
+	// a fatal fault here stops the start, and the reverse
 	assert_int_equal(h.fatal > 0, stream_tls_check(tls, error, sizeof(error)) != 0);
 	assert_int_equal(ERR_peek_error(), 0);
 	return h;
@@ -70,7 +70,7 @@ static void assert_one(const struct heard h, bool fatal, const char *text)
 		fail_msg("wanted: %s   got: %s", want, h.text);
 }
 
-// fmt takes the path that is wrong, once or twice.
+// fmt takes the path of the faulty file, once or twice.
 #define ASSERT_ONE(fatal, ...)                               \
 	do {                                                 \
 		char text_[512];                             \
@@ -116,7 +116,7 @@ static X509 *make(EVP_PKEY *k, long begin_s, long end_s)
 	return x;
 }
 
-// Writes both files of a certificate that is valid from and to so many seconds after now.
+// Writes both files of a certificate that is valid from begin_s to end_s seconds after now.
 static void write_pair(EVP_PKEY *k, long begin_s, long end_s)
 {
 	X509 *x = make(k, begin_s, end_s);
@@ -247,7 +247,7 @@ static void test_pkcs12(void **state)
 	EVP_PKEY_free(k);
 }
 
-// An encrypted key, in both forms in which openssl writes one.
+// An encrypted key, in both formats in which openssl writes one.
 static void test_encrypted(void **state)
 {
 	EVP_PKEY *k = new_key();
@@ -342,11 +342,12 @@ static void test_dates(void **state)
 	EVP_PKEY_free(k);
 }
 
-// From a third of what a certificate is valid for on; of long ones not earlier than 30 days.
+// Warns from the last third of a certificate's validity on, for long ones at most 30 days before
+// its end.
 static void test_soon(void **state)
 {
 	static const struct {
-		long days, left; // valid for; left when it is told, in hours
+		long days, left; // validity in days, time left at the warning in hours
 		const char *told;
 	} rows[] = {{6, 48, "2030-03-19 16:46 UTC, in less than 48 hours"},
 		{20, 160, "2030-03-24 08:46 UTC, in less than 7 days"},
@@ -367,8 +368,8 @@ static void test_soon(void **state)
 	EVP_PKEY_free(k);
 }
 
-// What stands behind a certificate is valid for years: it is soon too late for it when it is for
-// the certificate.
+// Intermediate certificates are valid for years: the warning comes at the time at which it would
+// come for the certificate itself.
 static void test_soon_behind(void **state)
 {
 	EVP_PKEY *k = new_key();
@@ -450,7 +451,7 @@ static void test_ciphers(void **state)
 	assert_int_equal(review(&tls).nb, 0);
 }
 
-// What only libssl knows to be wrong is told in its words, of the right key.
+// Faults that only libssl finds are reported in its words, with the right key.
 static void test_rest(void **state)
 {
 	struct stream_tls tls = {

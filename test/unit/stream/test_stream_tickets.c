@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What TLS offers by itself, and the keys of its session tickets: on a fake clock alone, and in
-// handshakes of libssl with itself.
+// Options of TLS that are always offered, and the keys of its session tickets: on a fake clock, and
+// in handshakes of libssl with itself.
 #include "dtls_world.h"
 
 #include <time.h>
@@ -12,7 +12,7 @@
 
 #define HOUR TICKET_PERIOD_MS
 
-static uint64_t later_s; // what the clock is ahead
+static uint64_t later_s; // the clock's advance
 
 int __real_clock_gettime(clockid_t id, struct timespec *ts);
 int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
@@ -36,7 +36,7 @@ static void test_periods(void **state)
 	assert_true(tickets_seal(t, begin + HOUR - 1, &k));
 	assert_memory_equal(&k, &first, sizeof(k));
 	assert_int_equal(tickets_open(t, begin + HOUR - 1, first.name, &k), 1);
-	// a new one, and the old one is still taken: for an hour and no longer
+	// a new key; the old one is accepted for an hour and no longer
 	assert_true(tickets_seal(t, begin + HOUR, &second));
 	assert_memory_not_equal(second.name, first.name, sizeof(first.name));
 	assert_memory_not_equal(second.aes, first.aes, sizeof(first.aes));
@@ -47,7 +47,7 @@ static void test_periods(void **state)
 	assert_int_equal(tickets_open(t, begin + 2 * HOUR, first.name, &k), 0);
 	assert_int_equal(tickets_open(t, begin + 2 * HOUR, second.name, &k), 2);
 	tickets_free(t);
-	// nobody comes for long
+	// no client comes for a long time
 	t = tickets_create();
 	assert_true(tickets_seal(t, begin, &first));
 	assert_int_equal(tickets_open(t, begin + 10 * HOUR, first.name, &k), 0);
@@ -77,8 +77,8 @@ static int keep_session(SSL *ssl, SSL_SESSION *s)
 	return 1;
 }
 
-// A handshake and a byte back. 1, 2: it was resumed; 0: it failed. *session: the client's, and its
-// new one.
+// A handshake and a byte back. Returns 1, or 2 if the session was resumed, or 0 on failure.
+// *session: the client's old session and then its new one.
 static int handshake(SSL_CTX *sc, SSL_CTX *cc, SSL_SESSION **session)
 {
 	SSL *s = SSL_new(sc), *c = SSL_new(cc);
@@ -116,7 +116,7 @@ static int handshake(SSL_CTX *sc, SSL_CTX *cc, SSL_SESSION **session)
 	return rc;
 }
 
-// Tickets of an hour ago resume a session and are renewed; those of longer ago do not.
+// Tickets of an hour ago resume a session and are renewed; older ones do not.
 static void resumption(int version)
 {
 	SSL_CTX *sc = server_ctx(), *cc = SSL_CTX_new(TLS_client_method());
@@ -130,7 +130,7 @@ static void resumption(int version)
 	assert_int_equal(handshake(sc, cc, &session), 2);
 	later_s += 3600;
 	assert_int_equal(handshake(sc, cc, &session), 2);
-	later_s += 3590; // that one is ten seconds short of its end, its renewal is an hour old
+	later_s += 3590; // that key is ten seconds from its end, its renewal is an hour old
 	assert_int_equal(handshake(sc, cc, &session), 2);
 	later_s += 11;
 	assert_int_equal(handshake(sc, cc, &old), 1);
@@ -146,7 +146,7 @@ static void test_resumption(void **state)
 	resumption(TLS1_3_VERSION);
 }
 
-// RFC 9325 4.2 and what it says not to offer.
+// RFC 9325 4.2: the recommended suites, and those not to offer.
 static void test_offered(void **state)
 {
 	SSL_CTX *sc = server_ctx(), *cc = SSL_CTX_new(TLS_client_method());

@@ -57,7 +57,7 @@ static int option(const union address *addr)
 	return addr->any.sa_family == AF_INET ? IP_TOS : IPV6_TCLASS;
 }
 
-// A client with a class connects. Returns what tos_accepted says; the kernel has to send that.
+// A client with a class connects. Returns the result of tos_accepted, which the kernel has to send.
 static int connect_with(const struct stream_listener *l, int tos)
 {
 	union address addr;

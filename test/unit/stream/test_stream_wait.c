@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Connections of stream threads that wait: for workers that take nothing, for clients that do not
-// read, for a thread that naps. It costs nobody a message, and is held against nobody.
+// read, for a thread that naps. No message is lost, and no connection is closed for it.
 #include "stream_world.h"
 
 #include <stdlib.h>
@@ -12,12 +12,12 @@
 
 #define MESSAGE 1000 // bytes of a STUN message here
 #define MANY 12 // more messages than workers have buffers
-#define QUEUE 65536 // bytes that may wait for a client, and half of them without harm
+#define QUEUE 65536 // bytes that may wait for a client; half of them are harmless
 #define QUEUED (QUEUE * 3 / 4 / MESSAGE)
-#define LOTS 300 // more messages than that and the kernel take
+#define LOTS 300 // more messages than the queue and the kernel take
 #define HANDSHAKE_S 1
-#define NAP_US (2 * STREAM_WORLD_DEADLINE_S * 1000000u) // whoever waits for its end comes too late
-#define CLOCK_US 20000 // enough for some answers, one behind the other, in a nap
+#define NAP_US (2 * STREAM_WORLD_DEADLINE_S * 1000000u) // longer than any test may take
+#define CLOCK_US 20000 // enough for some answers, one after another, in a nap
 #define BATCH 5 // small messages, as many as workers have buffers
 
 static struct sockaddr_in server;
@@ -52,7 +52,7 @@ static void wait_ms(unsigned int ms)
 	nanosleep(&t, NULL);
 }
 
-// What it receives without reading is little.
+// Connects with a small receive buffer.
 static int connected(void)
 {
 	static const int little = 4096;
@@ -78,7 +78,7 @@ static void put(int fd, const void *data, size_t len)
 	assert_int_equal(send(fd, data, len, MSG_NOSIGNAL), len);
 }
 
-// Messages that wait for buffers, and behind them what ends the connection.
+// Messages that wait for buffers, followed by bytes that end the connection.
 static void test_garbage_behind_waiting(void **state)
 {
 	uint8_t all[(MANY + 1) * MESSAGE];
@@ -110,7 +110,7 @@ static void test_garbage_behind_waiting(void **state)
 	stop();
 }
 
-// Takes n messages of workers.
+// Takes n messages for workers.
 static void take_all(struct stream_world_message **p, unsigned int n)
 {
 	for (unsigned int i = 0; i < n;) {
@@ -130,13 +130,13 @@ static uint64_t rounds(unsigned int thread)
 	return r.rounds;
 }
 
-// Answers until neither the kernel nor the client takes more, and then so many that the server no
-// longer reads. Returns how many answers.
+// Answers until neither the kernel nor the client takes more, and then until the server stops
+// reading. Returns the number of answers.
 static unsigned int answer_too_many(struct stream_world_message **p)
 {
 	const unsigned int thread = p[0]->thread;
 	unsigned int n = 0, waited = 0;
-	uint64_t tried = 0; // the thread has taken the last answer and written what it can by then
+	uint64_t tried = 0; // by then the thread has taken the last answer and written what it can
 
 	while (waited < 50 || rounds(thread) < tried) {
 		if (stats().tx == n) {
@@ -153,7 +153,8 @@ static unsigned int answer_too_many(struct stream_world_message **p)
 	return n;
 }
 
-// Who does not read answers is not read from. What he has begun to say meanwhile he may end after.
+// A client that does not read its answers is not read from. It may finish its partial message
+// afterwards.
 static void test_reader_comes_back(void **state)
 {
 	static uint8_t all[(LOTS + 1) * MESSAGE], buf[MESSAGE];
@@ -173,7 +174,7 @@ static void test_reader_comes_back(void **state)
 	wait_ms(HANDSHAKE_S * 1500);
 	for (unsigned int i = 0; i < answers; i++)
 		assert_int_equal(recv(fd, buf, MESSAGE, MSG_WAITALL), MESSAGE);
-	wait_ms(HANDSHAKE_S * 500); // every connection has been looked at
+	wait_ms(HANDSHAKE_S * 500); // every connection has been checked
 	assert_int_equal(stats().slow, 0);
 	put(fd, all, MESSAGE / 2);
 	take_all(&p[LOTS], 1);
@@ -186,8 +187,8 @@ static void test_reader_comes_back(void **state)
 
 // --- main ----------------------------------------------------------------------------------------
 
-// A thread that naps for longer than this test may take writes what a worker has for it meanwhile,
-// once, and ends when it is told to.
+// A thread that naps longer than this test may take still writes a worker's messages, once, and
+// ends when asked to.
 static void test_nap_is_broken(void **state)
 {
 	const struct stream_config c = {
@@ -218,8 +219,8 @@ static void test_nap_is_broken(void **state)
 	close(fd);
 }
 
-// A thread that naps ends the dozes of the worker that has messages for its clients, though it has
-// none for the worker; and of no other.
+// A thread that naps ends the dozes of the worker that has messages for its clients, even without
+// messages for the worker; and of no other worker.
 static void test_nap_is_a_clock(void **state)
 {
 	const struct stream_config c = {.connections = 4,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What comes together for a client is written together: one system call over TCP, and over TLS one
-// for each record, of which the kernel is told that others follow. A record has one message: there
-// are clients (turnutils_uclient) that take what one read gives for one. A socket that takes a part
-// of it, or nothing now, loses none of it, and the order stays.
+// Messages for a client that arrive together are written together: with one system call over TCP,
+// and with one for each record over TLS, where the kernel is told that more follow. A record has
+// one message, because some clients (turnutils_uclient) take the result of one read for one.
+// Partial and refused writes lose nothing and keep the order.
 #include "stream_world.h"
 
 #include <errno.h>
@@ -17,23 +17,23 @@
 #define MESSAGE 28 // an indication with an attribute of 4 bytes
 #define FEW 100
 #define MANY 1500 // more than a thread takes at a time
-#define MEDIA 150 // messages of a connection that has no room for them all
+#define MEDIA 150 // messages for a connection that has no room for all of them
 
 struct client {
 	int fd;
 	SSL *ssl;
-	struct stream_world_message like; // whose thread, worker and number it has
+	struct stream_world_message like; // has its thread, worker and number
 };
 
 static struct sockaddr_in server;
 static struct streams *streams;
-static unsigned int writes, pushes; // by stream threads; those behind which nothing follows
-static bool cuts; // writes are cut short
-static bool full; // the kernel takes nothing,
-static unsigned int takes; // but so many writes
+static unsigned int writes, pushes; // by stream threads; pushes: those without more to follow
+static bool cuts; // writes are shortened
+static bool full; // the kernel takes nothing
+static unsigned int takes; // except this number of writes
 static __thread bool is_test;
 
-// --- what is wrapped -----------------------------------------------------------------------------
+// --- wrapped functions ---------------------------------------------------------------------------
 
 static bool taken(void)
 {
@@ -43,7 +43,7 @@ static bool taken(void)
 	return true;
 }
 
-// How many bytes of a write the kernel is to take, at random; 0: none now.
+// Random number of bytes of a write that the kernel takes; 0: none now.
 static size_t cut(size_t len)
 {
 	static __thread unsigned int seed;
@@ -80,7 +80,7 @@ ssize_t __wrap_send(int fd, const void *buf, size_t len, int flags)
 	return n > 0 ? __real_send(fd, buf, n, flags) : -1;
 }
 
-// Cuts behind a piece, too: the pieces are tried one by one until they are full.
+// May also cut between pieces: they are counted one by one up to the limit.
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *m, int flags)
 {
 	struct iovec v[1024];
@@ -107,7 +107,7 @@ ssize_t __wrap_sendmsg(int fd, const struct msghdr *m, int flags)
 
 // --- a client ------------------------------------------------------------------------------------
 
-// The next message, past news of clients that have ended.
+// The next message, skipping news of ended clients.
 static struct stream_world_message *wait_message(void)
 {
 	struct stream_world_message *p;
@@ -146,7 +146,7 @@ static void end(struct client *c)
 	close(c->fd);
 }
 
-// Messages of len bytes for a client, with numbers from first on.
+// Adds nb messages of len bytes for a client, numbered from first on.
 static void add(const struct client *c, uint32_t first, unsigned int nb, uint16_t len)
 {
 	for (uint32_t i = 0; i < nb; i++) {
@@ -160,7 +160,7 @@ static void add(const struct client *c, uint32_t first, unsigned int nb, uint16_
 	}
 }
 
-// What was added while the threads were held comes together.
+// The messages that were added while the threads were held arrive together.
 static void release(const struct client *c)
 {
 	stream_world_hold(false);
@@ -183,7 +183,7 @@ static size_t read_some(const struct client *c, uint8_t *buf, size_t len)
 	return (size_t)n;
 }
 
-// Reads them all. Returns in how many reads: of records, over TLS.
+// Reads all messages. Returns the number of reads, which over TLS are records.
 static unsigned int expect(const struct client *c, unsigned int nb, uint16_t len)
 {
 	static uint8_t buf[MANY * 64];
@@ -198,7 +198,7 @@ static unsigned int expect(const struct client *c, unsigned int nb, uint16_t len
 	return reads;
 }
 
-// Waits until so many messages are counted: a client has them before they are.
+// Waits until `messages` are counted: a client gets them before that.
 static void expect_counted(uint64_t messages)
 {
 	struct stream_stats s;
@@ -221,7 +221,7 @@ static unsigned int pushed(void)
 	return __atomic_exchange_n(&pushes, 0, __ATOMIC_RELAXED);
 }
 
-// Together, and over TLS in a record each.
+// Expects them together, and over TLS in a record each.
 static void expect_together(const struct client *c, unsigned int nb, uint16_t len)
 {
 	assert_int_equal(expect(c, nb, len), c->ssl != NULL ? nb : 1);
@@ -273,7 +273,7 @@ static void test_together(void **state)
 	stop();
 }
 
-// Each of both has its own.
+// Each of two clients gets its own messages.
 static void test_two_clients(void **state)
 {
 	struct client c[2];
@@ -304,7 +304,7 @@ static void test_two_clients(void **state)
 	stop();
 }
 
-// As many as a thread takes at a time are more than a write has: none is cut for that.
+// A thread takes more messages at a time than fit into a write: none is cut.
 static void test_full_writes(void **state)
 {
 	enum { LONG = 200, EACH = GATHER_BYTES / LONG };
@@ -348,7 +348,7 @@ static uint64_t dropped(void)
 	return s.queue_full;
 }
 
-// No two messages in a row have the same length: what stands for another one is cut.
+// Consecutive messages differ in length, so that a message in another's place would be cut.
 static uint16_t length(uint32_t i)
 {
 	return (uint16_t)(40 + 4 * (i % 3));
@@ -372,7 +372,7 @@ static uint32_t read_number(const struct client *c)
 	return load_be32(m);
 }
 
-// Waits until the thread has tried to write so often since it was asked last.
+// Waits until the thread has tried `times` writes since the last call.
 static void wait_written(unsigned int times)
 {
 	while (__atomic_load_n(&writes, __ATOMIC_RELAXED) < times)
@@ -389,8 +389,7 @@ static void begin_full(struct client *c)
 	stream_world_hold(true);
 }
 
-// Reads on behind number last until that of the last one of nb, of which those that are not there
-// were dropped.
+// Reads from the message after `last` to number nb, some of which were dropped.
 static void expect_rest(const struct client *c, uint32_t last, uint32_t nb)
 {
 	uint32_t missing = last > 0 ? last - 1 : 0;
@@ -406,8 +405,8 @@ static void expect_rest(const struct client *c, uint32_t last, uint32_t nb)
 	assert_int_equal(dropped(), missing);
 }
 
-// What libssl has been offered is the client's: it has made a record of it. What is dropped for
-// newer media comes behind, whether it came together or not.
+// Bytes offered to libssl belong to the client, because libssl has made a record of them. Messages
+// dropped for newer media come after them, gathered or not.
 static void offered_stays(bool together)
 {
 	struct client c;
@@ -435,7 +434,7 @@ static void test_offered_stays(void **state)
 	offered_stays(true);
 }
 
-// So is what was offered of the queue.
+// Bytes offered from the queue stay, too.
 static void test_offered_of_queue(void **state)
 {
 	struct client c;
@@ -449,7 +448,7 @@ static void test_offered_of_queue(void **state)
 	__atomic_store_n(&takes, 1, __ATOMIC_RELAXED);
 	assert_int_equal(read_number(&c), 0);
 	written();
-	wait_written(3); // one of them, at least, is of the next message
+	wait_written(3); // at least one of them is of the next message
 	first = (uint32_t)dropped();
 	add_media(&c, 1 + MEDIA, MEDIA);
 	while (dropped() == first)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether an end can be said to a client, plain or over TLS: who is there, who has no room, who has
-// reset the connection.
+// If an end can be reported to a client, plain or over TLS: a client that is connected, one that
+// has no room, one that has reset the connection.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@
 static int client;
 static SSL *client_ssl;
 
-// Two ends of a TCP connection that do not block.
+// Two ends of a non-blocking TCP connection.
 static void connect_both(struct conn *c)
 {
 	struct sockaddr_in addr;
@@ -121,7 +121,7 @@ static void test_reset(void **state)
 		assert_int_equal(setsockopt(client, SOL_SOCKET, SO_LINGER, &now, sizeof(now)), 0);
 		close(client);
 		p.fd = c.fd;
-		assert_int_equal(poll(&p, 1, DEADLINE_S * 1000), 1); // the reset is there
+		assert_int_equal(poll(&p, 1, DEADLINE_S * 1000), 1); // the reset has arrived
 		assert_false(tls_io_finish(&c));
 		finish(&c);
 	}

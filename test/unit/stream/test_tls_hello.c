@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lengths that a client's handshake tells, in records whole and cut (RFC 8446 4, 5.1).
+// The length fields in a client's handshake, in whole and cut records (RFC 8446 4, 5.1).
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static void record(uint8_t type, const void *data, uint16_t len)
 	nb_sent += 5u + len;
 }
 
-// A message that says how long it is, of which the first len bytes are there.
+// A message that announces a length, of which the first len bytes are there.
 static void message(uint8_t *out, uint32_t says, size_t len)
 {
 	memset(out, 0xff, len);
@@ -42,7 +42,7 @@ static void handshake(uint32_t says, uint16_t len)
 	record(HANDSHAKE, m, len);
 }
 
-// Whether all fits that was sent, come in pieces of any length, which changes nothing.
+// True if the sent messages fit. The length of the pieces in which they come must not matter.
 static bool fits(bool is_12)
 {
 	bool whole = false;
@@ -72,8 +72,8 @@ static void test_length(void **state)
 	assert_false(fits(true));
 }
 
-// The one behind it is looked at, too: in the same record, in the next one, and where a record ends
-// in the middle of its first bytes.
+// The message after it is checked, too: in that record, in the next one, and where a record ends
+// within its header.
 static void test_second(void **state)
 {
 	uint8_t two[64];
@@ -92,8 +92,8 @@ static void test_second(void **state)
 	assert_true(fits(false));
 }
 
-// Behind a HelloRetryRequest a client of TLS 1.3 sends a ChangeCipherSpec that means nothing (RFC
-// 8446 D.4), and another ClientHello in the clear. In TLS 1.2 all is sealed behind it.
+// After a HelloRetryRequest a client of TLS 1.3 sends a ChangeCipherSpec without effect (RFC 8446
+// D.4), and another ClientHello in the clear. In TLS 1.2 everything after it is encrypted.
 static void test_change_cipher_spec(void **state)
 {
 	for (unsigned int is_12 = 0; is_12 < 2; is_12++) {
@@ -104,7 +104,7 @@ static void test_change_cipher_spec(void **state)
 	}
 }
 
-// Records of other types have no messages of a handshake, whatever is in them.
+// Records of other types contain no handshake messages, whatever their bytes are.
 static void test_others(void **state)
 {
 	static const uint8_t others[] = {CHANGE_CIPHER_SPEC, ALERT, APPLICATION_DATA};

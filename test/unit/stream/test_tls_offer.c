@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a client of TLS has offered, in words, and why its handshake has failed: clients of libssl's
-// over a pair of BIOs, and ClientHellos that no library makes.
+// The offer of a TLS client, in words, and the reason why its handshake failed: libssl clients over
+// a pair of BIOs, and ClientHellos that no library makes.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,8 +69,8 @@ static SSL *peer(SSL_CTX *ctx, BIO *b)
 	return ssl;
 }
 
-// Has both go on until the server has an end of it. Returns why it has failed, or
-// STREAM_REFUSAL_END: it has not.
+// Runs both ends until the server is done. Returns the reason of the failure, or STREAM_REFUSAL_END
+// if it succeeded.
 static enum stream_refusal shake(SSL *ours, SSL *theirs, bool left)
 {
 	for (unsigned int i = 0; i < 20; i++) {
@@ -90,7 +90,7 @@ static enum stream_refusal shake(SSL *ours, SSL *theirs, bool left)
 	return STREAM_REFUSAL_END;
 }
 
-// A client, as prepared, that the server talks to.
+// Runs a prepared client against the server.
 static void expect(SSL *theirs, BIO *b, enum stream_refusal expected, const char *offered)
 {
 	struct conn c = {.fd = -1};
@@ -148,11 +148,11 @@ static void test_ciphers(void **state)
 
 	SSL_set_min_proto_version(theirs, TLS1_2_VERSION);
 	SSL_set_max_proto_version(theirs, TLS1_2_VERSION);
-	SSL_set_cipher_list(theirs, "AES128-GCM-SHA256"); // needs a key of RSA
+	SSL_set_cipher_list(theirs, "AES128-GCM-SHA256"); // requires an RSA key
 	expect(theirs, b, STREAM_REFUSED_TLS_CIPHER, "1.2 sni=" NAME);
 }
 
-// Bytes of a stranger's stay plain text.
+// A stranger's bytes are printed as plain text.
 static void test_alpn(void **state)
 {
 	static const unsigned char names[] = "\x02h2\x07\\x',\n\x80=";
@@ -165,7 +165,7 @@ static void test_alpn(void **state)
 		"1.3 alpn=h2,\\x5cx\\x27\\x2c\\x0a\\x80\\x3d sni=" NAME);
 }
 
-// What is too long ends so.
+// An overlong text ends with an ellipsis.
 static void test_long(void **state)
 {
 	unsigned char names[256] = {255};
@@ -179,7 +179,7 @@ static void test_long(void **state)
 		"1.3 alpn=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...");
 }
 
-// A client that verifies, of one version, and says what it finds wrong.
+// A client of one version that verifies the certificate, and reports the fault.
 static void verifies(int version, void (*wants)(SSL *), enum stream_refusal expected)
 {
 	BIO *b;
@@ -227,7 +227,7 @@ static void test_certificates(void **state)
 	}
 }
 
-// Bytes that are no client of libssl's.
+// Bytes that no libssl client sends.
 static enum stream_refusal bytes(const char *p, int len, bool closed)
 {
 	struct conn c = {.fd = -1};
