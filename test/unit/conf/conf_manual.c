@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes the reference of all configuration keys; with a file name, tells whether that file is it.
+// Writes the reference of all configuration keys, or, with a file name, compares it with that file.
 #include "conf.h"
 
 #include <stdlib.h>

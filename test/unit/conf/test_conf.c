@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a good file becomes.
+// The configuration that valid files produce.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -112,7 +112,7 @@ static void test_issue_file(void **state)
 	assert_true(t->hairpin);
 	assert_int_equal(c->log.target, CONF_LOG_STDERR);
 	assert_int_equal(c->log.level, LOG_INFO);
-	// gathered
+	// gathered from the ports
 	assert_int_equal(t->nb_local, 2);
 	assert_addr(&t->local[1].addr, "fd99::1");
 	assert_prefix(&t->local[1].subnet, "fd99::/64");
@@ -126,7 +126,7 @@ static void assert_same_limits(const struct conf *c, const struct conf *d)
 {
 	const struct turn_limits *l = &c->turn.limits, *m = &d->turn.limits;
 
-	assert_int_equal(l->allocations, 2 * m->allocations); // one address, and one of each family
+	assert_int_equal(l->allocations, 2 * m->allocations); // one, against one of each family
 	assert_int_equal(l->per_user, m->per_user);
 	assert_int_equal(l->per_source, m->per_source);
 	assert_int_equal(l->permissions, m->permissions);
@@ -139,7 +139,8 @@ static void assert_same_limits(const struct conf *c, const struct conf *d)
 	assert_memory_equal(&l->binding, &m->binding, sizeof(l->binding));
 }
 
-// conf/slipring.yaml says what the defaults are: leaving the keys out must come to the same.
+// conf/slipring.yaml gives the defaults: a file without these keys must produce the same
+// configuration.
 static void test_reference_file_tells_defaults(void **state)
 {
 	struct conf *c = load("conf/slipring.yaml"), *d = load("conf/minimal.yaml");
@@ -217,7 +218,8 @@ static void test_reference_file_tells_defaults(void **state)
 	conf_free(d);
 }
 
-// TCP and TLS are the kernel's: on addresses of no port, and beside UDP. DTLS shares UDP's port.
+// TCP and TLS are handled by the kernel: their listeners may be on addresses of no port, and next
+// to UDP. DTLS shares UDP's port.
 static void test_stream_example(void **state)
 {
 	static const enum turn_transport transports[] = {TURN_OVER_UDP, TURN_OVER_DTLS,
@@ -249,7 +251,7 @@ static void test_defaults(void **state)
 	assert_int_equal(d->turn.limits.channels, 256);
 	assert_int_equal(d->turn.limits.lifetime_default_s, 600); // RFC 8656 section 3.2
 	assert_int_equal(d->turn.limits.lifetime_max_s, 3600); // RFC 8656 section 7.2
-	assert_int_equal(d->turn.limits.allocations, 16384); // as many as relay ports
+	assert_int_equal(d->turn.limits.allocations, 16384); // the number of relay ports
 	assert_int_equal(d->turn.limits.per_user, 4096); // a quarter
 	assert_int_equal(d->turn.listeners[0].endpoint.port, 3478); // RFC 8656 section 6
 	assert_int_equal(d->turn.port_lo, 49152); // RFC 6335 section 6
@@ -280,7 +282,7 @@ static void test_example_files_load(void **state)
 	globfree(&g);
 }
 
-// Every key of the manual stands in the reference file, by name.
+// Every key of the manual appears in the reference file, by name.
 static void test_reference_file_is_whole(void **state)
 {
 	char *page = NULL, *file = calloc(1, 65536), *line, *save;
@@ -311,7 +313,7 @@ static void test_reference_file_is_whole(void **state)
 	free(file);
 }
 
-// How the manual writes the bounds of a value; "" = it has none.
+// The manual's text of the bounds of a value; "" = no bounds.
 static void bounds_of(const struct conf_key *k, char buf[48])
 {
 	buf[0] = '\0';
@@ -324,8 +326,8 @@ static void bounds_of(const struct conf_key *k, char buf[48])
 			k->max);
 }
 
-// Whoever reads the manual knows how many entries a list may have, wherever it stands, and how
-// large or long a value may be: what is past that is an error.
+// The manual gives the greatest number of entries of every list, and the bounds of every value:
+// anything beyond is an error.
 static void test_manual_has_all_bounds(void **state)
 {
 	char *page = NULL, bounds[48], head[80];
@@ -397,7 +399,7 @@ static struct conf *load_edit(const char *piece, const char *replacement)
 
 static void test_relay_prefix(void **state)
 {
-	// all hosts of 10.1.0.0/29: network and broadcast address are nobody's
+	// all hosts of 10.1.0.0/29: network and broadcast address are not used
 	struct conf *c = load_edit("10.1.0.2-10.1.0.4", "10.1.0.0/29");
 
 	assert_int_equal(c->turn.nb_relay, 8);
@@ -511,7 +513,7 @@ static void test_values(void **state)
 	assert_string_equal(c->log.journal, "/tmp/socket");
 	assert_int_equal(c->log.rate, 0);
 	conf_free(c);
-	// text that looks like something else is still text
+	// text that looks like another type is still text
 	c = load_edit("password: hunter2", "password: 123456");
 	assert_string_equal(c->turn.users[0].password, "123456");
 	conf_free(c);
@@ -542,8 +544,7 @@ static void test_values(void **state)
 	conf_free(c);
 }
 
-// An area has its own level, or that of all.
-// One unit for all times: what is true of one key in seconds is true of all.
+// Each time accepts the units: one key stands for all.
 static void test_seconds_take_units(void **state)
 {
 	struct conf *c = load_edit("log:",
@@ -615,7 +616,7 @@ static void test_realm_lengths(void **state)
 	conf_free(load_edit("realm: turn.test", realm));
 }
 
-// systemd sets the variable for a unit with RuntimeDirectory=. /dev/shm is on tmpfs as /run is.
+// systemd sets the variable for a unit with RuntimeDirectory=. /dev/shm is a tmpfs like /run.
 static void test_state_of_the_unit(void **state)
 {
 	struct conf *c;
@@ -636,7 +637,7 @@ static void test_state_of_the_unit(void **state)
 	c = load_edit("log: {", "state: {file: ''}\nlog: {");
 	assert_null(c->state.file);
 	conf_free(c);
-	// a disk keeps no keys, and what is not there keeps nothing
+	// a disk must not hold keys, and a missing directory holds nothing
 	setenv("RUNTIME_DIRECTORY", "/proc", 1);
 	c = load_text(conf_good);
 	assert_null(c->state.file);

@@ -50,7 +50,7 @@ static void a_mode_and_a_preferred_member_may_be_given(void **state)
 	conf_free(c);
 }
 
-// Which member is preferred is said in any spelling that names it.
+// The preferred member may be named in any spelling.
 static void a_preferred_member_may_be_spelled_in_other_ways(void **state)
 {
 	static const struct {
@@ -63,7 +63,7 @@ static void a_preferred_member_may_be_spelled_in_other_ways(void **state)
 		{"'3b:00.0', '0000:3B:0.1'", "0000:3b:00.1", 1},
 		{"'net_tap0,iface=a', 'net_tap1,iface=b'", "net_tap1", 1},
 		{"'net_af_packet0,iface=a', 'net_af_packet1,iface=b'", "net_af_packet0", 0},
-		// one NIC, told apart by an argument
+		// one NIC, distinguished by an argument
 		{"'3b:00.0,mac=02:00:00:00:00:01', '3b:00.0,mac=02:00:00:00:00:02'",
 			"0000:3b:00.0,mac=02:00:00:00:00:02", 1},
 	};
@@ -86,7 +86,7 @@ static void a_preferred_member_may_be_spelled_in_other_ways(void **state)
 	"      - {id: 7, addresses: [10.7.0.1/24], mtu: 1400}\n" \
 	"      - {id: 8, addresses: [dhcp], exception: {name: sr8}}\n"
 
-// They have the device of their port, whatever that is.
+// VLANs use the device of their port, which may be a bond.
 static void a_bond_may_have_vlans(void **state)
 {
 	struct conf *c = load("    bond: {members: [" TWO "], mode: active-backup}\n" VLANS);
@@ -104,7 +104,7 @@ static void a_bond_may_have_vlans(void **state)
 	conf_free(c);
 }
 
-// What is learned is checked as if the file had it: the whole file once more.
+// Learned addresses are checked as if they were in the file: the whole file is checked again.
 static void addresses_of_a_bond_may_be_learned(void **state)
 {
 	char *text = conf_file_edit("    gateway: [10.0.0.254]\n", "    exception: {name: sr0}\n");
@@ -145,7 +145,7 @@ static void mistakes_are_told_at_their_places(void **state)
 {
 	static const struct conf_file_mistake list[] = {
 		WRONG("{}", "6:5: ports[0].device: missing, give it text, or several devices as"),
-		// whatever else asks for the device
+		// whatever else needs the device
 		{DEVICE, VLANS, "6:5: ports[0].device: missing, give it text, or several"},
 		{DEVICE, "    exception: {name: sr0}\n", "6:5: ports[0].device: missing, give it"},
 		{DEVICE, "    bond: {mode: lacp}\n    exception: {name: sr0}\n",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is told to be different between two files.
+// The reported differences between two files.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,7 +82,7 @@ static void assert_one(const char *key, const char *before, const char *after, b
 	assert_told(0, key, before, after, hot);
 }
 
-// A default that is written out, and the same in other words.
+// A default that is written out, and a value in another spelling.
 static void what_means_the_same_is_no_change(void **state)
 {
 	static const char *const same[][2] = {{"rotate: 64M", "rotate: 65536K"},
@@ -167,7 +167,7 @@ static void secrets_are_not_told(void **state)
 #define SECURE "listeners: [{address: 10.0.0.1}, {transport: tls, address: 192.0.2.7, tls: {"
 #define FILES "certificate: /c, key: /k"
 
-// Certificates and ALPN of one listener, and of all. What is written out is no change.
+// Certificates and ALPN of one listener, and of all. Writing out a default is no change.
 static void identities_are_hot(void **state)
 {
 	char *one = conf_text_edit(base, LISTENER, SECURE FILES "}}]");

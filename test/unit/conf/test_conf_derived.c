@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What follows from the keys of a file: packet buffers, bursts, limits of networks.
+// Values derived from the keys of a file: packet buffers, bursts, limits of networks.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include "conf_file.h"
 
-// Enough packet buffers for all rings and backlogs at once, and never fewer than there were.
+// Enough packet buffers for all rings and queues at once, and never fewer than the former default.
 static void buffers_follow_from_ports_and_workers(void **state)
 {
 	struct conf_driver driver = {.rx_ring = 4096};

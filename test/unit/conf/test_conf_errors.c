@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is wrong in a file is refused, at its place, by its key, without telling a secret; and no
-// file whatever harms the reader. Mistakes of ports and addresses are in test_conf_port_errors.c.
+// Errors in a file are refused with their position and key, without showing a secret, and no file
+// harms the reader. Errors of ports and addresses are in test_conf_port_errors.c.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,13 +31,13 @@ static void test_keys(void **state)
 			"11:11: ports[0].vlan: given twice, first at "
 			"line 10"},
 		{"log: {", "log: {}\nlog: {", "38:6: log: given twice, first at line 37"},
-		// a key with a dot or an index is none of the schema
+		// a key with a dot or an index is unknown to the schema
 		{"log: {", "log.to: stderr\nlog: {", "37:1: log: unknown key"},
 		{"log: {", "'ports[0].mtu': 9\nlog: {", "37:1: ports: unknown key"},
 		{"log: {", "'': 9\nlog: {", "37:1: ?: unknown key"},
 		{"log: {", "<<: {}\nlog: {", "37:1: <<: merge keys are not supported: write out"},
 		{"log: {", "l\xc2\xa0og: 9\nlog: {", "37:1: ?: has a character beyond ASCII"},
-		// the ':' is missing; what follows may be a secret
+		// the ':' is missing; the next word may be a secret
 		{"log: {to: stderr", "log: {to stderr",
 			"37:7: log.to: there is no ':' behind the key: write 'to: VALUE'"},
 		{"password: hunter2", "password hunter2",
@@ -296,7 +296,7 @@ static void test_auth(void **state)
 		{"password: hunter2", "password: [hunter2]",
 			"25:30: auth.users[0].password: must be"},
 		{"password: hunter2", "password: ''", "25:30: auth.users[0].password: must not be"},
-		// what may be a password is not shown
+		// a possible password is not shown
 		{"password: hunter2", "password:hunter2",
 			"25:20: auth.users[0].password: unknown key, "
 			"a blank must follow the ':'"},
@@ -380,7 +380,7 @@ static void test_files(void **state)
 	free(big);
 }
 
-// A file of the largest size made of one odd thing must not take long or much memory.
+// A file of the largest size made of one odd construct must not take long or much memory.
 static void test_large_files(void **state)
 {
 	static const char *const units[] = {
@@ -398,7 +398,7 @@ static void test_large_files(void **state)
 	free(text);
 }
 
-// FILE:LINE:COL: key: reason, of one line, with LINE and COL from 1.
+// FILE:LINE:COL: key: reason, in one line, with LINE and COL from 1.
 static void assert_form(const char *error)
 {
 	const char *place = error + strlen(conf_path);
@@ -432,10 +432,10 @@ static size_t mutate(struct test_rand *r, char *text, size_t len)
 			memmove(text + pos, text + pos + run, len - pos - run);
 			len -= run;
 			break;
-		case 3: // copy another place's bytes
+		case 3: // copy bytes from elsewhere
 			memmove(text + pos, text + test_rand_below(r, (uint32_t)len - 4), run);
 			break;
-		default: // cut off
+		default: // truncate
 			if (test_rand_below(r, 16) == 0)
 				len = pos;
 		}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exception ports in the file: what they become, and what is refused.
+// Exception ports in the file: their settings, and refused values.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "conf_file.h"
 
-// In the place of the first port's "    vlan: 0".
+// Replaces the first port's " vlan: 0".
 #define AT "vlan: 0"
 
 static struct conf *load(const char *piece, const char *replacement, char error[CONF_ERROR_LEN])
@@ -78,7 +78,8 @@ static void test_services_are_taken_in_their_order(void **state)
 	conf_free(c);
 }
 
-// None without the section, nor with one of which every line is commented out; else defaults.
+// No exception ports without the section, nor if all of its lines are commented out; else the
+// defaults.
 static void test_defaults(void **state)
 {
 	char error[CONF_ERROR_LEN];
@@ -101,7 +102,7 @@ static void test_defaults(void **state)
 	assert_int_equal(c->ports[0].exception.client_hi, 60999);
 	assert_int_equal(c->ports[0].exception.tso, CONF_USO_AUTO);
 	conf_free(c);
-	// of one name, but in two namespaces
+	// with equal names, but in two namespaces
 	c = load("net_b", "net_b\n    exception: {name: t0, netns: a}", error);
 	assert_non_null(c);
 	conf_free(c);
@@ -166,7 +167,7 @@ static void test_refused(void **state)
 	}
 }
 
-// A connection to an address of a port comes to the kernel by an exception port.
+// A connection to an address of a port reaches the kernel through an exception port.
 static void test_streams_of_ports(void **state)
 {
 	static const char listener[] = "  - {transport: udp, address: 10.0.0.1, port: 3478}";
@@ -191,7 +192,7 @@ static void test_streams_of_ports(void **state)
 	free(text);
 }
 
-// Replaces pieces of the good text, each by the one behind it; the last is NULL.
+// Replaces pieces of the good text, each by the next string; the last is NULL.
 static char *edited(const char *const *pieces)
 {
 	char *text = strdup(conf_good);
@@ -205,7 +206,7 @@ static char *edited(const char *const *pieces)
 	return text;
 }
 
-// TCP with peers is the kernel's as well (relay.tcp).
+// The kernel also handles TCP with peers (relay.tcp).
 static void test_relaying_over_tcp(void **state)
 {
 #define ON                        \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ports[].addresses[] as a mapping: own addresses and what the network translates them to.
+// ports[].addresses[] as a mapping: own addresses and their external addresses.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static void single_addresses_have_external_ones(void **state)
 	assert_pair(&c->ports[0].addresses[0], "10.0.0.1", "203.0.113.1");
 	assert_int_equal(c->ports[0].addresses[0].prefix_len, 96 + 24);
 	assert_pair(&c->ports[0].addresses[1], "fd00::1", "2001:db8::1");
-	// what requests are judged by has them, too
+	// the addresses that requests are checked against have them, too
 	assert_true(addr_eq(&c->turn.local[0].external, &c->ports[0].addresses[0].external));
 	assert_true(addr_eq(&c->turn.local[1].external, &c->ports[0].addresses[1].external));
 	conf_free(c);

@@ -27,7 +27,7 @@ static void test_defaults(void **state)
 	conf_free(c);
 }
 
-// A list that is empty is not the same as none.
+// An empty list differs from a missing one.
 static void test_empty_lists(void **state)
 {
 	struct conf *c = conf_file_changed("listeners:\n" FIRST,
@@ -54,7 +54,7 @@ static void test_own(void **state)
 	conf_free(c);
 }
 
-// Each of the listeners that an entry stands for has what the entry says, and is freed by itself.
+// Each listener that an entry expands to has the entry's settings in its own copy.
 static void test_on_all_addresses(void **state)
 {
 	struct conf *c = conf_file_changed("listeners:\n" FIRST,
@@ -124,7 +124,7 @@ static void test_errors(void **state)
 	conf_free(conf_file_changed(FIRST, replacement));
 }
 
-// Without a certificate for all, each needs its own.
+// Without a certificate for all, each listener needs its own.
 static void test_none_for_all(void **state)
 {
 	static const struct conf_file_mistake list[] = {

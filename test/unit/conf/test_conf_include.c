@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a file includes: which files, what becomes of their keys, and where errors are said to be.
+// Included files: which files, the effect of their keys, and the position of errors.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 
 static const struct hash_key hash = {{1, 2, 3, 4}};
 static char main_text[4096]; // conf_good, and what it includes in line 39
-static char lines[8192]; // what was told last
+static char lines[8192]; // the last messages
 static const char *holds = "all";
 
 static void hear(void *ctx, enum conf_weight weight, const char *line)
@@ -30,7 +30,7 @@ static void hear(void *ctx, enum conf_weight weight, const char *line)
 		weight == CONF_WARNING ? "warning: " : "", line);
 }
 
-// Loads conf_good with that include; NULL with what is wrong in lines.
+// Loads conf_good with that include. Returns NULL on an error, which is then in lines.
 static struct conf *load_with(const char *include)
 {
 	struct conf_report r = {.say = hear};
@@ -51,7 +51,7 @@ static struct conf *load(void)
 	return c;
 }
 
-// Asserts that it is refused in these words, the first being a file's name.
+// Asserts that it is refused with this text, which begins with a file's name.
 static void assert_refused(const char *file, const char *want, const char *rest)
 {
 	char line[CONF_ERROR_LEN];
@@ -73,7 +73,7 @@ static void refused_in(const char *text, const char *want)
 	assert_refused(file, want, "");
 }
 
-// The first one: what stands in conf_good at that place.
+// first: the position of the key in conf_good.
 static void refused_twice(const char *text, const char *want, const char *first)
 {
 	char file[128], told[192];
@@ -110,7 +110,7 @@ static int end(void **state)
 	return conf_file_close(state) == 0 ? conf_dir_close(state) : -1;
 }
 
-// --- which files, and what becomes of them -------------------------------------------------------
+// --- which files, and their effect ---------------------------------------------------------------
 
 static void files_come_in_the_order_of_their_names(void **state)
 {
@@ -188,7 +188,8 @@ static void mappings_are_joined_and_lists_appended(void **state)
 	conf_free(c);
 }
 
-// The main file is found by a path of its own, so a relative name is seen to be beside it.
+// The main file is opened by another path, so a relative name must be resolved against its
+// directory.
 static void a_name_is_relative_to_the_file(void **state)
 {
 	char text[2048], error[CONF_ERROR_LEN], path[64];
@@ -208,7 +209,7 @@ static void a_name_is_relative_to_the_file(void **state)
 	}
 }
 
-// --- what is refused, and where ------------------------------------------------------------------
+// --- errors, and their positions -----------------------------------------------------------------
 
 static void what_is_given_twice_is_told_with_both_places(void **state)
 {
@@ -347,7 +348,7 @@ static void a_mapping_of_too_many_keys_is_refused(void **state)
 	free(text);
 }
 
-// --- what else looks at the file -----------------------------------------------------------------
+// --- other readers of the file -------------------------------------------------------------------
 
 static void warnings_name_the_included_file(void **state)
 {
@@ -388,7 +389,7 @@ static void what_is_included_is_compared(void **state)
 	assert_int_equal(conf_changes(before, after, keep, &t), 1);
 	assert_string_equal(t.key, "auth.users[ua]");
 	conf_free(before);
-	// moved to another file it is still the same
+	// a key that moves to another file is unchanged
 	conf_dir_remove("d/a.yaml");
 	put_user("d/b.yaml", "ua");
 	before = load();
@@ -397,7 +398,7 @@ static void what_is_included_is_compared(void **state)
 	conf_free(after);
 }
 
-// No piece of a password is told of a file that is damaged somewhere.
+// No piece of a password is shown of a file that is damaged anywhere.
 static void damaged_files_tell_no_password(void **state)
 {
 	for (size_t pos = 0; pos < strlen(HUNTER_FILE); pos++)
@@ -410,7 +411,7 @@ static void damaged_files_tell_no_password(void **state)
 		}
 }
 
-// What a program that makes accounts can write, it can only make accounts with.
+// A program that may write a file of accounts can only create accounts with it.
 static void accounts_alone_by_default(void **state)
 {
 	static const char *const good[] = {HUNTER_FILE,

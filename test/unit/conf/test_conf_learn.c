@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses that the network gives: `dhcp`, `slaac`, and conf_resolve.
+// Addresses from the network: `dhcp`, `slaac`, and conf_resolve.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,8 @@
 	"  - {transport: udp, address: 'fd00::1', port: 50000}\n"
 #define RELAY "  addresses: [10.0.0.1, 'fd00::1', 10.1.0.2-10.1.0.4]\n"
 
-// Port wan with an entry for `addresses`, all of them for listeners and relaying.
+// Loads a file with entry `wan` for the addresses of port wan. All are used for listeners and
+// relaying.
 static struct conf *load(const char *wan)
 {
 	char error[CONF_ERROR_LEN] = "", port[512];
@@ -74,7 +75,7 @@ static void the_words_ask_for_an_address(void **state)
 	assert_true(conf_learns(p, true) && conf_learns(p, false));
 	assert_false(conf_learns(&c->ports[1], true));
 	assert_int_equal(p->learn_wait_s, 60);
-	// as many listeners and relay addresses as there will be: memory is counted by them
+	// as many listeners and relay addresses as there will be, because memory is sized by them
 	assert_int_equal(c->turn.nb_listeners, 2 + 9);
 	assert_int_equal(c->turn.nb_relay, 2 + 9);
 	conf_free(c);
@@ -105,13 +106,13 @@ static void what_is_learned_stands_wherever_the_word_was_meant(void **state)
 	assert_addr(&c->turn.local[0].addr, "10.7.0.9");
 	assert_addr(&c->turn.local[0].subnet.addr, "10.7.0.0");
 	assert_addr(&c->turn.local[0].external, "203.0.113.5");
-	// both subnets of wan, that of lan, and two gateways
+	// both subnets of wan, the one of lan, and two gateways
 	assert_int_equal(c->turn.nb_routes, 5);
 	assert_int_equal(c->turn.nb_gateways, 2);
 	conf_free(c);
 }
 
-// A VLAN learns as a port does, and waits as long as the one whose device it is.
+// A VLAN learns like a port, and waits as long as the port that has its device.
 static void a_vlan_learns_too(void **state)
 {
 	struct conf *c = load("[dhcp]\n    vlans:\n"
@@ -136,7 +137,7 @@ static void a_vlan_learns_too(void **state)
 	conf_free(c);
 }
 
-// The checks of a file are made again: what they have put into it before is no mistake then.
+// The checks of a file run again: values that the first run filled in are no errors then.
 static void a_bond_learns_too(void **state)
 {
 	char *text = conf_file_edit("    device: net_a\n", "    bond: {members: [net_a, net_c]}\n");
@@ -158,7 +159,7 @@ static void a_bond_learns_too(void **state)
 	free(text);
 }
 
-// What the operator names wins over what the network says.
+// The operator's setting overrides the network's.
 static void a_gateway_of_the_file_stays(void **state)
 {
 	struct conf *c = load("[dhcp, slaac]\n    gateway: [10.7.0.254]");
@@ -174,7 +175,7 @@ static void a_gateway_of_the_file_stays(void **state)
 	conf_free(c);
 }
 
-// Some clouds give a /32 and a router beside it.
+// Some clouds assign a /32 and a router outside it.
 static void a_router_in_no_subnet_is_the_kernels_business(void **state)
 {
 	struct conf *c = load("[dhcp]");
@@ -198,7 +199,7 @@ static void assert_refused(const char *wan, const struct conf_learned *l, const 
 	conf_free(c);
 }
 
-// As errors of a file with that address in it, at the place of the word.
+// Reported like errors of a file with that address, at the position of the word.
 static void addresses_that_do_not_fit_are_told_at_the_word(void **state)
 {
 	const struct conf_learned twice = learned(0, "10.1.0.5", 112, NULL);
@@ -244,7 +245,7 @@ static void mistakes_are_told_at_their_places(void **state)
 	CHECK(list);
 }
 
-// Until it is known an address has one that stands in for it, which is nobody's to name or to see.
+// A pending address has a placeholder, which must not be configured or shown.
 static void what_stands_in_is_no_address_of_the_file(void **state)
 {
 	static const struct conf_file_mistake list[] = {

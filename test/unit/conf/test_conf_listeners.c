@@ -12,7 +12,7 @@
 #include "conf_file.h"
 
 #define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
-// Ports wan (10.0.0.1, fd00::1) and lan (10.1.0.1 to 10.1.0.9); another listener is at fd00::1,
+// Ports wan (10.0.0.1, fd00::1) and lan (10.1.0.1 to 10.1.0.9); another listener is on fd00::1,
 // port 50000
 #define FIRST "  - {transport: udp, address: 10.0.0.1, port: 3478}\n"
 #define SECOND "  - {transport: udp, address: 'fd00::1', port: 50000}\n"
@@ -85,7 +85,7 @@ static void a_dscp_is_copied_unless_there_is_one(void **state)
 		struct conf *c;
 
 		snprintf(text, sizeof(text), "  - {address: all-ipv6%s}\n", list[i].key);
-		c = conf_file_changed(FIRST, text); // for each address that it stands for
+		c = conf_file_changed(FIRST, text); // for each address that it expands to
 		assert_int_equal(c->turn.listeners[0].dscp == TURN_DSCP_COPY, list[i].copied);
 		assert_int_equal(turn_listener_tos(&c->turn.listeners[0]), list[i].tos);
 		assert_int_equal(c->turn.listeners[1].dscp, TURN_DSCP_COPY);
@@ -121,7 +121,7 @@ static void mistakes_are_told_at_their_places(void **state)
 			"16:31: listeners[0].dscp: must be copy, or a DSCP"},
 		{FIRST, "  - {address: 10.0.0.1, dscp: [46]}\n",
 			"16:31: listeners[0].dscp: must be copy or a number"},
-		// places behind an entry that stands for many
+		// positions after an entry that expands to several listeners
 		{SECOND, "  - {address: all}\n  - {address: 10.2.0.1}\n",
 			"17:5: listeners[1]: the same as listeners[0]: remove one"},
 		{FIRST, "  - {address: all}\n  - {address: 10.2.0.1}\n",

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files of odd structure are refused or accepted, and nothing worse. test_conf_errors changes the
-// bytes of one file, in which two plain ports have a device each. Never seen there was a port
-// without one that something else asks for its device: a VLAN, an exception port, another port. Nor
-// was a bond, nor a file that is checked a second time once its addresses have been learned. So
-// these come in all combinations here, and every file of conf/ with each of its nodes left out or
-// something else.
+// bytes of one file, in which two plain ports have a device each. It never has a port without a
+// device that is needed by a VLAN, an exception port or another port, nor a bond, nor a file that
+// is checked a second time once its addresses have been learned. This test combines all of these,
+// and takes every file of conf/ with each of its nodes removed or replaced.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +26,7 @@ static unsigned int nb_good, nb_bad, nb_resolved;
 
 // --- loading -------------------------------------------------------------------------------------
 
-// FILE:LINE:COL: key: reason, of one line.
+// FILE:LINE:COL: key: reason, in one line.
 static void hear(void *ctx, enum conf_weight weight, const char *line)
 {
 	const size_t path = strlen(conf_path);
@@ -40,8 +39,8 @@ static void hear(void *ctx, enum conf_weight weight, const char *line)
 		fail_msg("not FILE:LINE:COL: key: reason: %s\nof\n%s", line, text);
 }
 
-// Every pending address is given by the network. What fits the other addresses of the file is one
-// of its own, what does not is another.
+// Resolves every pending address: to a host address of its own if fits, otherwise to the address of
+// the network.
 static void resolve(struct conf *c, struct conf_report *r, bool fits)
 {
 	struct conf_learned l[64];
@@ -100,13 +99,13 @@ static void try_text(void)
 		try_once(false, &pending);
 }
 
-// --- files with a node that is something else ----------------------------------------------------
+// --- files with a replaced node ------------------------------------------------------------------
 
 static const char *const others[] = {NULL, "~", "7", "''", "[]", "{}", "[{}]"};
 
 struct edit {
 	unsigned int node; // that is replaced, counted in the order of writing
-	const char *replacement; // NULL = left out, with its key
+	const char *replacement; // NULL = removed, with its key
 	unsigned int visited;
 };
 
@@ -136,7 +135,7 @@ static void put(FILE *out, const struct conf_node *n, struct edit *e)
 	}
 }
 
-// Returns false when there is no such node.
+// Returns false if there is no such node.
 static bool write_edited(const struct conf_node *root, struct edit e)
 {
 	FILE *out = fmemopen(text, sizeof(text), "w");
@@ -192,7 +191,7 @@ static void every_file_with_each_of_its_nodes_changed(void **state)
 
 // --- ports of all kinds --------------------------------------------------------------------------
 
-// Each list has the ways to write one key of a port, the first of which leaves it out.
+// Each list has the spellings of one key of a port; the first one leaves the key out.
 static const char *const devices[] = {
 	"", "device: net_a, ", "device: 'vtap:w0', ", "device: ~, ", "device: 'bond:wan', "};
 static const char *const bonds[] = {"", "bond: ~, ", "bond: {}, ", "bond: {members: []}, ",

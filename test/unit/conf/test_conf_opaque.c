@@ -84,7 +84,7 @@ static void one_user_is_not_two(void **state)
 	CHECK(list);
 }
 
-// What it becomes may be longer.
+// The prepared form may be longer.
 static void lengths_are_of_what_it_becomes(void **state)
 {
 	char name[600] = "name: ", error[CONF_ERROR_LEN] = "";

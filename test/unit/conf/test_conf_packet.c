@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ports that share an interface with the kernel: what else they may have.
+// Ports that share an interface with the kernel: their other settings.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,7 +65,7 @@ static void test_wrong(void **state)
 	CHECK(list);
 }
 
-// Two ports may have interfaces of their own, whatever else is alike.
+// Two ports may have separate interfaces, even if everything else is equal.
 static void test_right(void **state)
 {
 	static const char *const pairs[] = {PORTS("packet:e0", "packet:e1"),
@@ -90,7 +90,7 @@ static struct conf *load(const char *listener, const char *more, char error[CONF
 	return c;
 }
 
-// TCP is the kernel's, which has the address without an exception port.
+// The kernel handles TCP, and has the address without an exception port.
 static void test_streams(void **state)
 {
 	static const char *const listeners[] = {"  - {transport: tcp, address: 10.0.0.1}\n",
@@ -115,7 +115,8 @@ static void test_streams(void **state)
 		"of the process: remove streams.netns"));
 }
 
-// Whose address peers.allow is, alone, has a port on the loopback; a network does not name it.
+// Only a peers.allow entry for the address itself needs a port on the loopback interface; a network
+// does not count.
 static void test_beside(void **state)
 {
 	static const char *const allow[] = {"10.0.0.0/24", "10.0.0.0/24, 10.0.0.9", "10.0.0.1"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many allocations there may be and how many of them one user may have, where the file does not
-// say it; and that it is told when one of several users may have all.
+// Default limits of allocations, in total and per user, and the warning when one of several users
+// may have all.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #define OLGA "    - {name: olga, key: 0123456789abcdef0123456789abcdef}\n"
 #define PORTS "  ports: 49152-65535\n"
 
-// Edits a text once more.
+// Edits a text again, and frees it.
 static char *edit_text(char *text, const char *piece, const char *replacement)
 {
 	char *out = conf_text_edit(text, piece, replacement);
@@ -45,7 +45,7 @@ static void assert_limits(char *text, uint32_t allocations, uint32_t per_user)
 	conf_free(c);
 }
 
-// Four addresses of IPv4; one of IPv6, of whose ports a listener has one.
+// Four IPv4 addresses, and one IPv6 address, one of whose ports a listener uses.
 static void as_many_as_there_are_ports(void **state)
 {
 	assert_limits(conf_file_edit(ALLOCATIONS, ""), 4 * 16384 + 16383, 16383 / 4);
@@ -54,13 +54,13 @@ static void as_many_as_there_are_ports(void **state)
 	assert_limits(conf_file_edit(ALLOCATIONS, "  per-user: 7\n"), 4 * 16384 + 16383, 7);
 }
 
-// Nobody needs to be protected from the only user.
+// With a single user nobody needs protection.
 static void no_limit_for_the_only_user(void **state)
 {
 	char *one = edit_text(conf_file_edit(SECRETS, ""), OLGA, "");
 
 	assert_limits(one, 1000, 0);
-	assert_limits(conf_file_edit(OLGA, ""), 1000, 16383 / 4); // beside a secret
+	assert_limits(conf_file_edit(OLGA, ""), 1000, 16383 / 4); // and a secret
 	assert_limits(conf_file_edit(SECRETS, ""), 1000, 16383 / 4); // two users
 }
 
@@ -78,7 +78,7 @@ static void shared_ports(void **state)
 	assert_limits(edit_text(conf_file_edit(PORTS, mode), ALLOCATIONS, ""), 100000, 25000);
 }
 
-// --- what is told --------------------------------------------------------------------------------
+// --- warnings ------------------------------------------------------------------------------------
 
 static void hear(void *ctx, enum conf_weight weight, const char *line)
 {

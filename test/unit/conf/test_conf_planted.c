@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A secret is in every key that can hold one, and the file is damaged in every way at every place:
-// whatever is told of it, errors and warnings alike, no piece of a secret is in it.
+// Every key that can hold a secret has one, and the file is damaged in every way at every place: no
+// message, error or warning, contains a piece of a secret.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,13 +11,13 @@
 #include "conf_file.h"
 #include "emulated.h"
 
-#define PIECE 6 // characters of a secret that no line may have
+#define PIECE 6 // characters of a secret that must not appear in a line
 
 static const char *const secrets[] = {"Kestrel7Quartz", "9f8e7d6c5b4a39281706f5e4d3c2b1a0",
 	"0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f9", "Walnut3Cobalt:Zephyr",
 	"Juniper Granite", "Falcon5Marble#Indigo", "Osprey8Basalt9Lantern2Willow6Heron4PewterZA="};
 
-// As mappings in lines, and in braces: the two break in different ways.
+// As block and as flow mappings: the two break in different ways.
 static const char *const files[] = {
 	"ports:\n"
 	"  - name: wan\n"
@@ -77,7 +77,7 @@ static void hear(void *ctx, enum conf_weight weight, const char *line)
 		}
 }
 
-// Loads a text and warns of it, as --check does. True when there was no error.
+// Loads a text and checks it for warnings, as --check does. True if there was no error.
 static bool check(const char *text)
 {
 	struct heard h = {.text = text};
@@ -100,7 +100,7 @@ static void test_whole(void **state)
 		assert_true(check(files[i]));
 }
 
-// Each byte left out, and each of some put before it or in its place.
+// Each byte removed, and each of some bytes inserted before it or replacing it.
 static void test_damaged(void **state)
 {
 	static const char *const pieces[] = {"", ":", ": ", "'", "\"", "{", "}", "[", "]", ",", "#",
@@ -122,7 +122,7 @@ static void test_damaged(void **state)
 	assert_in_range(good, all / 100, all * 9 / 10);
 }
 
-// Each line left out, given twice, and moved one place in or out.
+// Each line removed, doubled, and moved one level in or out.
 static void test_lines(void **state)
 {
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// relay.pools: addresses that stand for relay addresses one for one.
+// relay.pools: addresses that replace relay addresses one for one.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

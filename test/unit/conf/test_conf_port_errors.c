@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is wrong with ports and their devices, with addresses, listeners and gateways is refused, at
-// its place, by its key.
+// Errors of ports and their devices, of addresses, listeners and gateways are refused, with their
+// position and key.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ static void test_vtap(void **state)
 	assert_string_equal(c->ports[0].device, "vtap:t0,netns=a,role=exception");
 	conf_free(c);
 	free(text);
-	// of one name in two namespaces, and of two names in one
+	// one name in two namespaces, and two names in one
 	for (unsigned int i = 0; i < 2; i++) {
 		char replacement[512];
 
@@ -225,7 +225,8 @@ static void test_gateways(void **state)
 			"this box itself"},
 		{"[10.0.0.254]", "[router]",
 			"9:15: ports[0].gateway[0]: 'router' is not an address"},
-		// a lone address has its router anywhere, but only where all are lone
+		// a single address may have its router anywhere, but only if all addresses are
+		// single
 		{"10.0.0.1/24, 'fd00::1/64']\n    gateway: [10.0.0.254]",
 			"10.0.0.1/32, 10.0.2.1/24, 'fd00::1/64']\n    gateway: [10.0.0.254]",
 			"9:15: ports[0].gateway[0]: 10.0.0.254 is not on-link: it must lie in the "
@@ -237,7 +238,7 @@ static void test_gateways(void **state)
 		{"10.0.0.1/24, 'fd00::1/64']\n    gateway: [10.0.0.254]",
 			"10.0.0.1/32, 'fd00::1/64']\n    gateway: [10.0.0.1]",
 			"9:15: ports[0].gateway[0]: 10.0.0.1 is an address of this box itself"},
-		// on-link of the other port is not enough
+		// on-link on the other port does not suffice
 		{"[10.0.0.254]", "[10.1.0.254]",
 			"9:15: ports[0].gateway[0]: 10.1.0.254 is not "
 			"on-link"},
@@ -289,7 +290,7 @@ static void test_ports_and_eal(void **state)
 	CHECK(list);
 }
 
-// Some drivers make several devices of one NIC, which an argument tells apart.
+// Some drivers make several devices from one NIC, distinguished by an argument.
 static void test_devices_alike(void **state)
 {
 	static const char *const pairs[] = {VTAP_PORTS("3b:00.0", "3b:00.1"),

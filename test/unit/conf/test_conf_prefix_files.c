@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists of prefixes in files of their own: what they may hold, where errors are, what is compared.
+// Lists of prefixes in separate files: their content, the position of errors, and comparison.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,7 +82,7 @@ static void errors_have_file_and_line(void **state)
 	assert_error("10.0.0.1/8\n", ":1:1: ", "has bits set behind the prefix: write 10.0.0.0/8");
 	assert_error("::ffff:0:0/96\n", ":1:1: ", "would deny all IPv4 peers");
 	assert_error("10.0.0.0/8 10.0.0.0/9\n", ":1:1: ", "is not an address");
-	load("x\n10.0.0.0/8\ny\n"); // all of them are told
+	load("x\n10.0.0.0/8\ny\n"); // all errors are reported
 	assert_int_equal(nb_lines, 2);
 	assert_non_null(strstr(lines[1], "list.txt:3:1: "));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Balancers of listeners: what the keys become, where they are refused, what is warned of.
+// Balancers of listeners: their keys, where they are refused, and warnings.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static void keys_become_prefixes(void **state)
 	conf_free(c);
 }
 
-// Each listener of `all` has a list of its own.
+// Each listener of `all` has its own list.
 static void all_listeners_have_them(void **state)
 {
 	char error[CONF_ERROR_LEN] = "";

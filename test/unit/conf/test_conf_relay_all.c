@@ -55,7 +55,8 @@ static void a_family_may_be_chosen(void **state)
 	conf_free(c);
 }
 
-// A pool has as many addresses as there are relay addresses of its family, and none in common.
+// A pool has as many addresses as there are relay addresses of its family, and shares none with
+// them.
 static void addresses_of_pools_are_left_out(void **state)
 {
 	struct conf *c = load("  addresses: all-ipv4\n"
@@ -68,7 +69,7 @@ static void addresses_of_pools_are_left_out(void **state)
 	conf_free(c);
 }
 
-// What is shared by default is looked at with all addresses, as it would be with a list.
+// The default of relay.shared is derived from all addresses, as it would be from a list.
 static void all_may_be_shared(void **state)
 {
 	struct conf *c = load("  addresses: all\n  mode: shared\n");
@@ -96,7 +97,7 @@ static void mistakes_are_told_at_their_places(void **state)
 			"19:14: relay.addresses: no port has an address for this that"},
 		{RELAY PORTS, "  addresses: all\n  mode: shared\n  ports: 40000-41000\n",
 			"21:10: relay.ports: 11 addresses with 1001 ports each are too many"},
-		// the place of an address is that of the word
+		// the position of an address is that of the word
 		{RELAY,
 			"  addresses: all\n"
 			"  pools: [{name: lan, addresses: [10.1.0.5], for: [10.5.0.0/16]}]\n",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ports[].routes, and the table of routes that is gathered from all ports.
+// ports[].routes, and the table of routes gathered from all ports.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 // The addresses of port lan, in 10.1.0.0/16.
 #define LAN "    addresses: [10.1.0.1-10.1.0.9/16]\n"
 
-// The route by which a destination is reached from an address of port wan, 0.
+// The route to a destination from address 0, of port wan.
 static const struct route *find_route(const struct conf *c, const char *dst)
 {
 	const struct addr a = addr_text(dst);
@@ -39,7 +39,7 @@ static void subnets_routes_and_gateways_are_gathered(void **state)
 	assert_true(addr_eq(&find_route(c, "172.16.5.5")->via, &gateway));
 	assert_int_equal(find_route(c, "198.51.100.1")->port, 0);
 	assert_null(find_route(c, "2001:db8::1"));
-	// nobody relays to a router
+	// routers are no peers
 	assert_int_equal(c->turn.nb_gateways, 3);
 	conf_free(c);
 }
@@ -66,7 +66,7 @@ static void the_gateway_of_lone_addresses_may_be_anywhere(void **state)
 	const struct route *r = routes_find(c->turn.routes, c->turn.nb_routes, 1, &lan);
 
 	assert_true(r->port == 1 && !r->direct && addr_eq(&r->via, &router));
-	// what is in the range of its addresses is not on-link
+	// a next hop in the range of the addresses is not on-link
 	assert_addr(&find_route(c, "10.9.1.1")->via, "172.31.1.2");
 	conf_free(c);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the table of all keys has to keep to.
+// Rules for the table of all keys.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include "schema.h"
 
-// A section is gone through to the first key that is not of it.
+// A section is scanned up to the first key of another section.
 static void keys_of_a_section_stand_together(void **state)
 {
 	const struct conf_key *k;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Passwords and secrets out of files: where a name is looked for, and what a file may hold.
+// Passwords and secrets from files: name resolution, and valid contents.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static void hear(void *ctx, enum conf_weight weight, const char *line)
 		snprintf(lines + used, sizeof(lines) - used, "%s\n", line);
 }
 
-// Loads main.yaml of the directory with these names of files.
+// Loads main.yaml of the directory with these file names.
 static struct conf *load(const char *password, const char *secrets, const char *nonce)
 {
 	struct conf_report r = {.say = hear};
@@ -61,7 +61,7 @@ static struct conf *load_good(const char *password, const char *secrets, const c
 	return c;
 }
 
-// Asserts that the file of the password, with these bytes, is refused in these words.
+// Asserts that the password's file is refused with this text if it has these bytes.
 static void refused(const char *bytes, size_t len, const char *want)
 {
 	struct conf *c;
@@ -204,7 +204,7 @@ static void a_relative_name_is_a_credential_where_there_are_any(void **state)
 	assert_string_equal(c->turn.users[0].password, "Kestrel-of-systemd");
 	assert_string_equal(c->turn.secrets[1], "Kestrel-of-systemd-too");
 	conf_free(c);
-	c = load_good(conf_dir_path("p1"), "s1", "n1"); // a whole path is one
+	c = load_good(conf_dir_path("p1"), "s1", "n1"); // an absolute path
 	assert_string_equal(c->turn.users[0].password, "Kestrel7Quartz");
 	conf_free(c);
 	assert_int_equal(setenv(CREDENTIALS, "", 1), 0);
@@ -249,7 +249,7 @@ static void what_is_dubious_about_the_file_or_the_secret_is_told(void **state)
 	conf_free(c);
 }
 
-// With no secret in it the file itself may be read by everybody.
+// Without a secret in it, the file itself may be readable by everybody.
 static void a_file_without_secrets_may_be_open(void **state)
 {
 	struct conf_report r = {.say = hear};
@@ -293,7 +293,7 @@ static void what_has_changed_in_a_file_is_a_change(void **state)
 	assert_int_equal(conf_changes(before, after, keep, &t), 1);
 	assert_string_equal(t.key, "auth.users[ivan].password-file");
 	conf_free(after);
-	conf_dir_put("p1", "Kestrel7Quartz"); // without its line feed it is the same
+	conf_dir_put("p1", "Kestrel7Quartz"); // unchanged without its line feed
 	conf_dir_put("s1", "Kestrel0QuartzJuniper");
 	after = load_good("p1", "s1", "n1");
 	assert_int_equal(conf_changes(before, after, keep, &t), 1);

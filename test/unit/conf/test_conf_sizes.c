@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What reading, checking and comparing a file takes as it grows. Times are those of this thread on
-// a CPU, and bounds are between n log n and n squared: other work on the machine changes neither.
+// Time to read, check and compare a file as it grows. Times are CPU time of this thread, and bounds
+// are between n log n and n squared: other work on the machine changes neither.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +14,8 @@
 #include "conf_file.h"
 
 #define SMALL 2000
-#define TIMES 16 // how much larger the other file is
-#define GROWTH 64 // what that may take as much longer: a square takes 256
+#define TIMES 16 // factor between the file sizes
+#define GROWTH 64 // allowed factor of the time: a square takes 256
 #define RUNS 3 // the best one counts
 
 static void say(void *ctx, enum conf_weight weight, const char *line)
@@ -47,7 +47,7 @@ static void write_prefixes(FILE *f, unsigned int n, bool changed)
 			20 + i / 65536 + (changed && i == n / 2 ? 40 : 0), i / 256 % 256, i % 256);
 }
 
-// Every one is one that never matches.
+// No address ever matches these prefixes.
 static void write_odd_prefixes(FILE *f, unsigned int n, bool changed)
 {
 	fprintf(f, "peers:\n  deny:\n");
@@ -91,10 +91,10 @@ static char *text_of(writer more, unsigned int n, bool changed)
 	return text;
 }
 
-// --- what is measured ----------------------------------------------------------------------------
+// --- measurement --------------------------------------------------------------------------------
 
-// The time of the three that a reload does with a file: it reads it, looks for what is dubious, and
-// compares it with another.
+// The time of the three steps of a reload: reading the file, checking it for warnings, and
+// comparing it with another file.
 static uint64_t time_of(writer more, unsigned int n)
 {
 	char *one = text_of(more, n, false), *two = text_of(more, n, true);

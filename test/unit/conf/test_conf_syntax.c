@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mistakes of YAML, and what is told of them; and that all errors of a file are told at once.
+// Errors of YAML and their messages. All errors of a file are reported at once.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include "conf_file.h"
 
-// What libyaml says, and what to do about it.
+// libyaml's message, and the advice.
 static void test_syntax(void **state)
 {
 	static const struct {
@@ -90,12 +90,12 @@ static void test_syntax(void **state)
 static void test_coturn_keys(void **state)
 {
 	static const struct conf_file_mistake list[] = {
-		// a user's key as coturn writes it
+		// a user's key in coturn's form
 		{"key: 0123456789abcdef", "key: 0x0123456789abcdef",
 			"26:25: auth.users[1].key: must be 32 hexadecimal digits, without 0x"},
 		{"key: 0123456789abcdef", "key: '0Xg'} # ",
 			"26:25: auth.users[1].key: must be 32 hexadecimal digits, without 0x"},
-		// also where the name of a key may be a secret
+		// even if the name of a key may be a secret
 		{"secrets: [hunter3]", "static-auth-secret: hunter3",
 			"27:3: auth.static-auth-secret: is coturn's: write auth: {secrets: [...]} "
 			"(doc/coturn.md)"},
@@ -117,7 +117,7 @@ static void test_coturn_keys(void **state)
 	conf_file_mistakes(list, sizeof(list) / sizeof(list[0]));
 }
 
-// A file of coturn, as it is.
+// An unchanged configuration file of coturn.
 static void test_turnserver(void **state)
 {
 	static const char *const list[] = {
@@ -126,7 +126,7 @@ static void test_turnserver(void **state)
 		"\r\n#\r\nuse-auth-secret\r\nrealm=x\r\n",
 		"\n\nuser = ivan:hunter",
 	};
-	// none is
+	// these are not coturn files
 	static const char *const others[] = {"ports: a=b", "ports", "", "#a=b", "ports: [=]", "=",
 		"\"a\"=b", "lt-cred-mech: true"};
 
@@ -143,7 +143,7 @@ static void test_turnserver(void **state)
 	}
 }
 
-// What editors leave in files does not matter: a byte order mark, line ends of other systems.
+// Traces of editors do not matter: a byte order mark, line ends of other systems.
 static void test_editors(void **state)
 {
 	char *text = malloc(2 * sizeof(conf_good)), error[CONF_ERROR_LEN];
@@ -171,7 +171,7 @@ static void test_editors(void **state)
 	conf_file_refused("\xef\xbb\xbfports: @", 11, "1:8: yaml: syntax: ");
 }
 
-// --- all of them ---------------------------------------------------------------------------------
+// --- all errors ----------------------------------------------------------------------------------
 
 struct heard {
 	unsigned int nb;
@@ -207,7 +207,7 @@ static void assert_told(const char *text, const char *const *want, unsigned int 
 		line = strchr(line, '\n') + 1;
 	}
 	assert_string_equal(line, "");
-	// the first is what conf_load tells
+	// the first is the one that conf_load reports
 	assert_int_equal(strncmp(error + strlen(conf_path) + 1, want[0], strlen(want[0])), 0);
 }
 
@@ -218,7 +218,7 @@ static void test_all_errors(void **state)
 		"8:27: ports[0].addresses[1]: 'fd00::1' is not",
 		"13:5: ports[1].divice: unknown key, did you mean 'device'?",
 		"38:1: logs: unknown key, did you mean 'log'?"};
-	// what takes more than one key is looked at once each is right for itself
+	// checks of several keys run once each key is valid for itself
 	static const char *const checked[] = {"2:11: eal.lcores: names 3 lcores, 4 are needed",
 		"9:15: ports[0].gateway[0]: 10.1.0.254 is not on-link",
 		"13:13: ports[1].device: 'eth1' is no device of DPDK",
@@ -248,7 +248,7 @@ static void test_all_errors(void **state)
 	assert_told(text, checked, sizeof(checked) / sizeof(checked[0]));
 }
 
-// A file that is none of ours is not gone through to its end.
+// A file of another program is not read to its end.
 static void test_enough_errors(void **state)
 {
 	struct heard h = {0};

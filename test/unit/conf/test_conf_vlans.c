@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ports[].vlans: each entry becomes a port on the device of its port, and whatever is wrong with it
-// is told where it stands in the file.
+// ports[].vlans: each entry becomes a port on the device of its port, and its errors are reported
+// at their position in the file.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "conf_file.h"
 
 #define CHECK(list) conf_file_mistakes(list, sizeof(list) / sizeof(list[0]))
-// Of port wan, which has 10.0.0.0/24 and fd00::/64, a gateway and the MTU 1500
+// Replaces a line of port wan, which has 10.0.0.0/24 and fd00::/64, a gateway and the MTU 1500
 #define AT "    vlan: 0\n" // line 10
 #define LAN "    addresses: [10.1.0.1-10.1.0.9/16]\n" // line 14, of port lan, net_b
 
@@ -74,7 +74,7 @@ static void a_port_may_be_of_vlans_alone(void **state)
 	conf_free(c);
 }
 
-// Two devices may have VLANs of one id, and an empty list is none.
+// Two devices may have VLANs with equal ids, and an empty list means no VLAN.
 static void ids_are_of_a_device(void **state)
 {
 	struct conf *c = conf_file_changed(LAN,
@@ -90,7 +90,7 @@ static void ids_are_of_a_device(void **state)
 	conf_free(c);
 }
 
-// What listens and what relays may be on any network.
+// Listeners and relay addresses may be on any network.
 static void listeners_and_relays_may_be_on_a_vlan(void **state)
 {
 	char error[CONF_ERROR_LEN] = "";
@@ -171,7 +171,7 @@ static void mistakes_are_told_at_their_places(void **state)
 			"15:14: ports[1].gateway: is for untagged addresses"},
 		{LAN, "    vlans: [{" OK "}]\n    exception: {name: sr0}\n",
 			"15:16: ports[1].exception: is for untagged addresses"},
-		// later checks know where things stand, in ports before and behind
+		// later checks know the positions, in earlier and later ports
 		{LAN,
 			"    addresses: [10.1.0.1/16]\n    mtu: 600\n"
 			"    vlans: [{id: 3, addresses: ['fd03::1/64']}]\n",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a file without errors is warned of: by name, at its place, and only with a reason.
+// Warnings about a file without errors: with their key and position, and only with a reason.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include "conf_file.h"
 
-// Two ports of the Internet, of which nothing is dubious.
+// Two ports on the Internet, without anything to warn of.
 static const char clean[] = "eal:\n" // 1
 			    "  lcores: 0@(0-1),1@0,2@1\n"
 			    "  args: []\n"
@@ -55,7 +55,7 @@ static void hear(void *ctx, enum conf_weight weight, const char *line)
 	assert_int_equal(weight, CONF_WARNING);
 	assert_int_equal(strncmp(line, conf_path, strlen(conf_path)), 0);
 	assert_null(strstr(line, "hunter"));
-	// the machine of the test may have one CPU
+	// the test machine may have only one CPU
 	if (strstr(line, ": workers.count: ") != NULL)
 		return;
 	snprintf(h->text + strlen(h->text), sizeof(h->text) - strlen(h->text), "%s\n",
@@ -101,7 +101,7 @@ static struct heard warned(const char *piece, const char *replacement)
 	return warned_all(&(struct edit){piece, replacement}, 1);
 }
 
-// One mistake: a piece of clean replaced, and the one warning, from behind "FILE:".
+// One warning: a piece of clean is replaced; text follows "FILE:".
 struct dubious {
 	const char *piece, *replacement, *text;
 };
@@ -136,11 +136,11 @@ static void test_none_without_reason(void **state)
 	assert_silent("eal", "eal");
 	assert_silent("device: net_a\n",
 		"device: net_af_packet0,iface=e\n    exception: {name: sr0, netns: ns}\n");
-	// a realm of 16 bytes is still short enough
+	// a realm of 16 bytes is short enough
 	assert_silent("turn.test", "turn.example.org");
-	// what is next to what is refused, or holds more than that
+	// next to refused ranges, or larger than such a range
 	assert_silent("10.0.0.0/24", "169.253.0.0/16, 0.0.0.0/1, '::/1', 'fe00::/9', 168.0.0.0/6");
-	// behind a translator: what is denied is, except what is taken out of it; and what is none
+	// behind a translator: denied networks, with an exception; and prefixes that do not overlap
 	assert_silent("allow:", "nat64: ['2a00:64::/96']\n  allow:");
 	assert_silent("'fd00:1::/32'", "'2a00:64::a00:1']\n  nat64: ['2a00:64::/96'");
 	assert_silent("10.0.0.0/24, 10.1.0.1-10.1.0.6]\n  deny: ['fd00:1::/32'",
@@ -175,7 +175,7 @@ static void hear_lcores(void *ctx, enum conf_weight weight, const char *line)
 				"management and 2 workers: the last ones are idle") != NULL;
 }
 
-// An lcore that nobody uses.
+// An unused lcore.
 static void test_lcores(void **state)
 {
 	static const struct edit edits[] = {{"0@(0-1),1@0,2@1", "0@(0-1),1@0,2@1,3@0"}};
@@ -209,7 +209,7 @@ static void test_sizes(void **state)
 
 #define LAN_SR0 "device: net_b\n    exception: {name: sr0, allow: "
 
-// What the data path takes never comes to the kernel.
+// Packets that the data path handles never reach the kernel.
 static void test_taken(void **state)
 {
 	static const struct dubious list[] = {
@@ -225,7 +225,7 @@ static void test_taken(void **state)
 	CHECK(list);
 	assert_silent(
 		"vlan: 0", "exception: {name: sr0, allow: [tcp/3478, udp-to/3478, udp/49151]}");
-	// an address that is neither listened on nor relayed from
+	// an address without listener and relay
 	assert_silent("device: net_b\n", LAN_SR0 "[udp/3478, udp/50000]}\n");
 }
 
@@ -253,7 +253,7 @@ static void test_auth(void **state)
 	assert_int_equal(chmod(conf_path, 0600), 0);
 }
 
-// What stands where a secret should, and is none.
+// A placeholder where a secret should be.
 static void test_placeholders(void **state)
 {
 	static const struct dubious list[] = {
@@ -340,7 +340,7 @@ static void test_private_relay(void **state)
 	}
 }
 
-// A range is one entry of the file, and so one warning.
+// A range is one entry of the file, and so gives one warning.
 static void test_private_range(void **state)
 {
 	static const struct edit edits[] = {
@@ -359,7 +359,7 @@ static void test_peers(void **state)
 	static const struct dubious list[] = {
 		{"'fd00:1::/32'", "'64:ff9b::/96'", "29:10: peers.deny[0]: 64:ff9b::/96 never ma"},
 		{"'fd00:1::/32'", "'::10.0.0.0/104'", "29:10: peers.deny[0]: ::10.0.0.0/104 nev"},
-		// all of IPv4, and nobody may have meant that
+		// all of IPv4, which is hardly intended
 		{"'fd00:1::/32'", "'::ffff:0:0/96'", "29:10: peers.deny[0]: denies all IPv4 peers"},
 		{"'fd00:1::/32'", "'::ffff:0.0.0.0-::ffff:255.255.255.255'",
 			"29:10: peers.deny[0]: denies all IPv4 peers"},
@@ -368,7 +368,7 @@ static void test_peers(void **state)
 			"the IPv4 address embedded in it, write that"},
 		{"10.0.0.0/24", "'2a00:64::a00:1', 10.0.0.0/24]\n  nat64: ['2a00:64::/96'] # ",
 			"28:11: peers.allow[0]: 2a00:64::a00:1/128 never matches"},
-		// what is allowed anyway
+		// allowed anyway
 		{"10.0.0.0/24", "0.0.0.0/0",
 			"28:11: peers.allow[0]: opens nothing: private networks are denied by "
 			"longer prefixes; name them, like 10.0.0.0/8"},
@@ -393,14 +393,14 @@ static void test_peers(void **state)
 		{"10.0.0.0/24", "'ff02::/16'", "28:11: peers.allow[0]: never applies: multicast "},
 		{"10.0.0.0/24", "255.255.255.255", "28:11: peers.allow[0]: never applies: reserv"},
 		{"10.0.0.0/24", "'2002::/16'", "28:11: peers.allow[0]: never applies: addresses "},
-		// an address of the box that it does not relay from
+		// an address of the box that is no relay address
 		{"10.0.0.0/24", "203.0.113.9", "28:11: peers.allow[0]: never applies: this box i"},
 	};
 
 	CHECK(list);
 }
 
-// An external address may be others' as well.
+// Other hosts may share an external address.
 static void a_shared_external_address_may_be_allowed(void **state)
 {
 	const struct edit edits[] = {{"[203.0.113.1-203.0.113.9/24]",
@@ -413,9 +413,8 @@ static void a_shared_external_address_may_be_allowed(void **state)
 		fail_msg("unwanted: %s", h.text);
 }
 
-// A subnet or route of any port is reached, and what is behind the gateway of a port that has relay
-// addresses.
-// A pool neither allows its peers nor leads to them.
+// A subnet or route of any port makes peers reachable, and so does the gateway of a port with relay
+// addresses. A pool neither allows its peers nor routes to them.
 static void a_pools_peers_are_allowed_and_reached(void **state)
 {
 #define POOL(for_)                                     \
@@ -465,29 +464,29 @@ static void test_unreached(void **state)
 	};
 	struct heard h = warned_all(none, 4);
 
-	// what is on lan's subnet is reached; all else of IPv4 is not
-	assert_int_equal(h.nb, 3); // with two of gateways
+	// lan's subnet is reachable; no other IPv4 address is
+	assert_int_equal(h.nb, 3); // two of them about gateways
 	assert_non_null(strstr(h.text,
 		"28:27: peers.allow[1]: is reached from no relay address: no port has these peers "
 		"in a subnet or behind a route, and none with the address that they see has an "
 		"IPv4 gateway\n"));
-	// lan has a gateway, but nothing is relayed from its addresses
+	// lan has a gateway, but its addresses are no relay addresses
 	h = warned_all(behind, 4);
 	assert_int_equal(h.nb, 2);
 	assert_non_null(strstr(h.text, "28:25: peers.allow[1]: is reached from no relay add"));
-	// a route is for all addresses
+	// a route serves all addresses
 	h = warned_all(routed, 5);
 	assert_int_equal(h.nb, 1);
 }
 
-// Long lists of the same mistake are not told to their end.
+// Long lists with one kind of mistake are not reported to their end.
 static void test_enough(void **state)
 {
 	char replacement[4096] = "10.0.0.0/24";
 
 	for (unsigned int i = 0; i < 200; i++)
 		sprintf(replacement + strlen(replacement), ", 127.0.0.%u", i);
-	// one may be of the CPUs of this machine, which is not heard
+	// one may be about the CPUs of this machine, and is filtered out
 	assert_in_range(warned("10.0.0.0/24", replacement).nb, 49, 50);
 }
 

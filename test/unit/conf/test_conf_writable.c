@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files of the configuration that others may write, or may put others in the place of.
+// Configuration files that other users may write, or may replace.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "conf.h"
 #include "conf_dir.h"
 
-#define OTHERS 65534 // a group of others'
+#define OTHERS 65534 // a group of other users
 
 static char lines[8192];
 
@@ -26,7 +26,7 @@ static void hear(void *ctx, enum conf_weight weight, const char *line)
 		snprintf(lines + used, sizeof(lines) - used, "%s\n", line);
 }
 
-// What is warned of the file that path names, relative to the directory.
+// The warning about the file at path, relative to the directory.
 static const char *warned_of(const char *path)
 {
 	struct conf_report r = {.say = hear};
@@ -46,7 +46,7 @@ static const char *warned(void)
 	return warned_of("box/main.yaml");
 }
 
-// Asserts one warning, that others may write `what` of the directory and so change `file`.
+// Asserts one warning: others may write `entry` of the directory and so change `file`.
 static void assert_told(const char *got, const char *entry, const char *file)
 {
 	char want[1024], path[512];
@@ -106,7 +106,7 @@ static void each_file_and_directory_is_looked_at(void **state)
 	}
 }
 
-// Root's group is root.
+// Root's group counts as root.
 static void roots_group_is_no_other(void **state)
 {
 	if (getegid() != 0)
@@ -115,7 +115,8 @@ static void roots_group_is_no_other(void **state)
 	assert_string_equal(warned(), "");
 }
 
-// In a sticky directory, as /tmp, nobody can change what is another's. But anybody can add to it.
+// In a sticky directory such as /tmp, users cannot change files of others. But everybody can add
+// files.
 static void a_sticky_directory_is_as_good_as_its_files(void **state)
 {
 	mode("box", 01777);
@@ -136,7 +137,7 @@ static void an_empty_directory_counts(void **state)
 	assert_told(warned(), "box/users", "box/users");
 }
 
-// The directories of a link, and those of what it leads to.
+// The directories of a link, and those of its target.
 static void both_ends_of_a_link_count(void **state)
 {
 	char link_path[512];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Driver profiles: those of the tree, what is refused and where, which one is found, what is shown.
+// Driver profiles: those of the tree, errors and their positions, selection, and output.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +47,7 @@ static struct conf_drivers *load(const char *path)
 	return d;
 }
 
-// --- those of the tree --------------------------------------------------------------------------
+// --- profiles of the tree -----------------------------------------------------------------------
 
 static void test_shipped(void **state)
 {
@@ -83,7 +83,7 @@ static void test_shipped(void **state)
 			fail_msg("no profile of %s", rows[i].name);
 		assert_int_equal(v->steering, rows[i].steering);
 		assert_non_null(v->tested);
-		// nothing has been on hardware yet: whoever runs one there says so here too
+		// no profile is tested on hardware yet: after a test, add its name here
 		if (strcmp(rows[i].name, "net_af_packet") != 0 &&
 			strcmp(rows[i].name, "net_tap") != 0 && strcmp(rows[i].name, "vtap") != 0 &&
 			strcmp(rows[i].name, "packet") != 0 &&
@@ -100,7 +100,7 @@ static void test_shipped(void **state)
 	conf_drivers_free(d);
 }
 
-// --- what is read -------------------------------------------------------------------------------
+// --- reading ------------------------------------------------------------------------------------
 
 static void test_values(void **state)
 {
@@ -133,7 +133,7 @@ static void test_values(void **state)
 	assert_null(conf_driver_find(d, "net_ic"));
 	assert_null(conf_driver_find(d, "net_ice0"));
 	assert_null(conf_driver_find(NULL, "net_ice"));
-	// the longest name that fits, in whatever order
+	// the longest matching name, in any order
 	assert_ptr_equal(conf_driver_of_device(d, "net_y1"), &d->list[0]);
 	assert_ptr_equal(conf_driver_of_device(d, "net_ice1"), &d->list[1]);
 	conf_drivers_free(d);
@@ -176,9 +176,9 @@ static void test_device(void **state)
 	conf_drivers_free(d);
 }
 
-// --- what is refused ----------------------------------------------------------------------------
+// --- errors -------------------------------------------------------------------------------------
 
-// text is refused as the file two.yaml beside a good one.yaml, at this place and for this reason.
+// Text is refused as file two.yaml next to a good one.yaml, at this position and for this reason.
 static void assert_refused(const char *text, const char *want)
 {
 	char path[64];
@@ -215,7 +215,7 @@ static void test_refusals(void **state)
 		{"drivers: []\ntested: no\n", "1:10: drivers: must not be empty"},
 		{"drivers: ['net x']\ntested: no\n", "1:11: drivers[0]: may hold only"},
 		{GOOD "rx_ring: 512\n", "3:1: rx_ring: unknown key, did you mean 'rx-ring'?"},
-		// keys of the configuration are none here
+		// keys of the configuration are unknown here
 		{GOOD "ports: []\n",
 			"3:1: ports: unknown key, known here: drivers tested steering "
 			"rx-ring tx-ring devargs interrupts"},
@@ -255,7 +255,7 @@ static void test_directories(void **state)
 	assert_int_equal(errno, EINVAL);
 	take("a.yaml");
 	conf_drivers_free(NULL);
-	// a directory is no file
+	// a directory is not a file
 	snprintf(file, sizeof(file), "%s/d.yaml", dir);
 	assert_int_equal(mkdir(file, 0700), 0);
 	assert_null(conf_drivers_load(dir, error));
@@ -282,7 +282,7 @@ static void test_too_many(void **state)
 	}
 }
 
-// --- what is shown ------------------------------------------------------------------------------
+// --- output -------------------------------------------------------------------------------------
 
 static char *show(const struct conf_drivers *d, const struct conf *c, const char *name)
 {
@@ -352,7 +352,7 @@ static void test_show(void **state)
 	take("ice.yaml");
 }
 
-// What is shown of a driver is a profile that says the same, of one without too.
+// The output for a driver is a profile of equal content, even for a driver without one.
 static void test_round_trip(void **state)
 {
 	struct conf_drivers *d = load(SOURCE_ROOT "/drivers-config"), *again;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where secrets are in the memory of the process, from the reading of the file to the end: all that
-// is writable is searched for pieces of them. What is searched for is kept in another form.
+// Locations of secrets in the memory of the process, from the reading of the file to the end: all
+// writable memory is searched for pieces of them. The search patterns are kept in another form.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,13 +18,13 @@
 #include "test_rand.h"
 #include "turn_policy.h"
 
-#define LEN 64 // of a secret: libyaml has moved it three times when it is complete
-#define PIECE 16 // of which one is enough, from each of some places
+#define LEN 64 // of a secret: libyaml has moved it three times by its end
+#define PIECE 16 // one is enough, from each of several positions
 #define MASK 0x80
 #define CHUNK 65536
-#define REGION_MAX (UINT64_C(1) << 26) // beyond that are shadows of sanitizers
+#define REGION_MAX (UINT64_C(1) << 26) // larger regions are shadow memory of sanitizers
 
-// A sanitizer binds calls of its own late, and so leaves copies of registers on the stack.
+// A sanitizer resolves some of its calls late, which leaves copies of registers on the stack.
 #ifdef __SANITIZE_ADDRESS__
 #define SANITIZED true
 #else
@@ -48,10 +48,10 @@ static bool is_piece(const uint8_t *bytes, const uint8_t *piece)
 
 static void count_in(const uint8_t *mem, size_t len, unsigned int found[NB][LEN / PIECE])
 {
-	bool begins[256] = {false}; // a piece, with this byte
+	bool begins[256] = {false}; // a piece begins with this byte
 
 	if (mem[0] == 0 && memcmp(mem, mem + 1, len - 1) == 0)
-		return; // nothing has ever been there
+		return; // the memory was never touched
 	for (unsigned int i = 0; i < NB; i++)
 		for (unsigned int k = 0; k < LEN / PIECE; k++)
 			begins[masked[i][k * PIECE] ^ MASK] = true;
@@ -85,7 +85,7 @@ static void count_region(int mem, uint64_t begin, uint64_t end, unsigned int fou
 	}
 }
 
-// Asserts how many copies of each there are, whole or in pieces.
+// Asserts the number of copies of each secret, whole or in pieces.
 static void assert_copies(
 	unsigned int password, unsigned int key, unsigned int rest, unsigned int nonce)
 {
@@ -122,7 +122,7 @@ static void put(const char *text)
 	file_pos += (off_t)len;
 }
 
-// A secret goes there byte by byte, so that it is nowhere in this process.
+// A secret is written byte by byte, so that no copy remains in this process.
 static void put_secret(unsigned int which)
 {
 	for (unsigned int i = 0; i < LEN; i++) {
@@ -172,8 +172,8 @@ static struct turn_policy *make_policy(const struct conf *c)
 	return p;
 }
 
-// The file's text, and what libyaml made of it, is gone with the reading; then the configuration's
-// copies are, of which the policy has what it needs; and in the end nothing is left.
+// The file's text and libyaml's copies are erased after the reading, then the configuration's
+// copies, once the policy has copied what it needs. At the end nothing is left.
 static void test_life(void **state)
 {
 	char error[CONF_ERROR_LEN];
@@ -198,8 +198,8 @@ static void test_life(void **state)
 	conf_free(c);
 }
 
-// A file in memory that holds one of the secrets, and a line feed. Its path is for the life of the
-// descriptor.
+// A file in memory with one of the secrets and a line feed. Its path is valid while the descriptor
+// is open.
 static int secret_file(unsigned int which, char path[32])
 {
 	const int fd = memfd_create("secret", MFD_CLOEXEC);
@@ -214,7 +214,8 @@ static int secret_file(unsigned int which, char path[32])
 	return fd;
 }
 
-// Out of files of their own: the same, and nothing is left of a file with an error either.
+// Secrets from separate files: the result is equal, and nothing is left of a file with an error
+// either.
 static void test_from_files(void **state)
 {
 	char error[CONF_ERROR_LEN], path[3][32], text[512];
@@ -254,7 +255,7 @@ static void test_never_forgotten(void **state)
 	assert_copies(0, 0, 0, 0);
 }
 
-// Files with errors: by the schema, by YAML, and one where secrets stand where they should not.
+// Files with errors: of the schema, of YAML, and one with secrets in wrong places.
 static void test_errors(void **state)
 {
 	const char *const rest[] = {
@@ -324,7 +325,7 @@ static void test_memory(void **state)
 	secret_wipe(NULL);
 }
 
-// From the first byte to the last.
+// Including the first and the last byte.
 static void test_dumps(void **state)
 {
 	static const size_t lens[] = {1, 4095, 4096, 100000};

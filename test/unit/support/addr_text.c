@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses, prefixes and endpoints from text, and an address compared with text.
+// Parses addresses, prefixes and endpoints, and compares an address with text.
 #include "addr_text.h"
 
 #include <setjmp.h>

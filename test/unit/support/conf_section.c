@@ -43,7 +43,7 @@ struct conf *conf_section_said(const char *name, const char *text)
 	return c;
 }
 
-// The warnings about a section.
+// Collected warnings about a section.
 struct heard {
 	const char *name;
 	char text[2048];

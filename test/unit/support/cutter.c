@@ -46,7 +46,7 @@ static void flatten(const struct rte_mbuf *m)
 	MUST(len == m->pkt_len);
 }
 
-// Asserts everything that super.h promises of a super-frame to be sent.
+// Asserts everything that super.h promises of a super-frame for transmission.
 static void check(const struct rte_mbuf *m, const uint8_t *ip, bool v4)
 {
 	const uint8_t *udp = ip + (v4 ? 20 : 40);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A DTLS client of libssl for tests. Its wire is a pair of queues that the test may change at will.
+// A DTLS client of libssl for tests. Its wire is a pair of queues that the test may change.
 #pragma once
 
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 #define WIRE_MAX 256
 #define DATAGRAM_MAX 2048
 
-// Most memory that a session may take, in bytes.
+// Upper bound of a session's memory, in bytes.
 #if __has_include(<intel-ipsec-mb.h>)
 #define SESSION_BYTES 3328 // 2773 with libipsec-mb 1.3; two keys of version 2.0 are 512 more
 #else
@@ -28,7 +28,7 @@ struct datagram {
 	uint8_t data[DATAGRAM_MAX];
 };
 
-// Datagrams under way, in order.
+// Datagrams in transit, in order.
 struct wire {
 	unsigned int n;
 	struct datagram d[WIRE_MAX];
@@ -44,17 +44,17 @@ struct dtls_client {
 };
 
 // Makes files with a certificate for this process; they are removed when it ends. dtls_with_rsa,
-// set before the first call: one of RSA-2048, not of P-256.
+// set before the first call: the certificate has an RSA-2048 key, not P-256.
 extern bool dtls_with_rsa;
 struct stream_tls dtls_files(void);
-// The same, as the identity of all listeners, for TLS and DTLS. ciphers: NULL, or other ones.
+// The identity of all listeners with that certificate, for TLS and DTLS. ciphers: NULL, or a list.
 const struct stream_identities *dtls_identities(const char *ciphers);
-// Time of the wall clock after which a client first sends again what is not answered; doubled each
-// time. 20 ms, for tests that lose datagrams. A test that loses none sets a second (RFC 6347
-// 4.2.4.1), or its clients send again whenever the machine is busy.
+// Wall clock time after which a client first retransmits an unanswered flight; doubled each time.
+// 20 ms, for tests that lose datagrams. Tests that lose none set a second (RFC 6347 4.2.4.1), or
+// their clients retransmit whenever the machine is busy.
 extern unsigned int dtls_client_timer_us;
 // ciphers: NULL = libssl's default.
 void dtls_client_open(struct dtls_client *c, const char *ciphers);
 void dtls_client_close(struct dtls_client *c);
-// Takes what has come and serves the timer. True when the handshake is complete.
+// Processes received datagrams and the timer. True when the handshake is complete.
 bool dtls_client_shake(struct dtls_client *c);

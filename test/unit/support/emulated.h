@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tells tests that they run under qemu-user, which is slow and does not pass on everything to the
-// kernel.
+// Detects qemu-user, which is slow and does not pass every call on to the kernel.
 #pragma once
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-// Returns true where meson runs the tests by qemu-user (exe_wrapper of test/arm64.ini). False on a
-// machine, arm64 too.
+// True if meson runs the tests by qemu-user (exe_wrapper of test/arm64.ini). False on a real
+// machine, also on arm64.
 static inline bool emulated(void)
 {
 	const char *wrapper = getenv("MESON_EXE_WRAPPER");
@@ -16,8 +15,8 @@ static inline bool emulated(void)
 	return wrapper != NULL && strstr(wrapper, "qemu-") != NULL;
 }
 
-// Returns true where code takes many times as long: emulated, or with AddressSanitizer. Tests of
-// very many cases take some of them there.
+// True if code takes many times as long: emulated, or with AddressSanitizer. Tests of very many
+// cases take only some of them then.
 static inline bool slowed(void)
 {
 #ifdef __SANITIZE_ADDRESS__

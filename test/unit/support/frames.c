@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of the frames. Corrects the checksums of those that a test has changed, in the slow and
-// plain way.
+// The bytes of the frames. Corrects the checksums of changed frames, with slow and simple code.
 #include "frames.h"
 
 #include "bytes.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Frames that all tests of lib/net use, and functions that correct their checksums. A script that
-// shares nothing with our code made the frames, and tcpdump -vv has read them back. Host A
-// (02:00:00:00:00:0a) is us, host B is the other.
+// shares nothing with our code made the frames, and tcpdump -vv has decoded them. Host A
+// (02:00:00:00:00:0a) is this server, host B is the other host.
 #pragma once
 
 #include <stdint.h>
@@ -13,7 +13,7 @@ extern const uint8_t mac_b[6];
 // 192.0.2.7:50000 > 198.51.100.1:3478, tos 0xb8, ttl 57, id 0x1234, DF, "turn!"
 extern const uint8_t udp4[47];
 
-// The same with VLAN id 100, priority 3.
+// udp4 with VLAN id 100, priority 3.
 extern const uint8_t udp4_vlan[51];
 
 // [2001:db8::7]:50000 > [2001:db8:1::1]:3478, class 0xb9, hop limit 61, "slipring"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A TCP port for a server that is to share it.
+// Holds a free TCP port for a server that shares it.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

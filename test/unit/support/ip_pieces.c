@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fragments as hosts make them, and as hosts put them together.
+// Fragments as hosts make them, and reassembly as hosts do it.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -130,7 +130,7 @@ static struct ip_open *open_of(
 		if (!slot->used)
 			o = slot;
 	}
-	assert_non_null(o); // many datagrams are missing a fragment
+	assert_non_null(o); // more datagrams are incomplete than there is room for
 	memset(o, 0, sizeof(*o));
 	o->used = true;
 	o->src = *src;

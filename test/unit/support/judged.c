@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Policies that take the place of others.
+// Replaces a policy and judges allocations by the new one.
 #include "judged.h"
 
 #include "turn_judge.h"

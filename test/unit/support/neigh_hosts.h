@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hosts that a neighbour table knows, and what they say. Behind the headers of cmocka.
+// Hosts in a neighbour table, and their messages. Include it after cmocka's headers.
 #pragma once
 
 #include <stdlib.h>
@@ -10,11 +10,12 @@
 #define PORT 3
 
 static const uint8_t mac1[6] = {2, 0, 0, 0, 0, 1}, mac2[6] = {2, 0, 0, 0, 0, 2};
-// As from the CSPRNG: under one of small numbers the hash of a CPU without AES spreads badly.
+// Random, as from the CSPRNG: with small numbers as a key, the hash of a CPU without AES spreads
+// badly.
 static const struct hash_key key = {
 	{0x243f6a8885a308d3, 0x13198a2e03707344, 0xa4093822299f31d0, 0x082efa98ec4e6c89}};
 
-static struct neigh_due due; // what the last tick gave
+static struct neigh_due due; // the result of the last tick
 
 static inline struct neigh_table *make(const struct neigh_config *c)
 {
@@ -85,7 +86,7 @@ static inline uint16_t reach(struct neigh_table *t, uint32_t n, const uint8_t *m
 	return i;
 }
 
-// What the hop of an entry must say in every state, and that a note leads to it.
+// Asserts the contents of an entry's hop in every state, and that a note leads to it.
 static inline void assert_hop(struct neigh_table *t, uint32_t note, const uint8_t *mac)
 {
 	const uint16_t i = neigh_noted(t, note);

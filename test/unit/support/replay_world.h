@@ -10,9 +10,10 @@
 
 extern struct rte_mempool *replay_world_pool;
 
-// Opens and starts a port on a device ("replay:NAME", or any of EAL's). Fails the test on an error.
+// Opens and starts a port on a device ("replay:NAME", or any EAL device). Fails the test on an
+// error.
 struct port *replay_world_open(const char *device);
-// Stops and closes a port; asserts that every buffer has come back.
+// Stops and closes a port. Asserts that every buffer has been returned.
 void replay_world_close(struct port *p);
 // Starts EAL and makes the pool. prefix: "--file-prefix=NAME", different for each test program.
 // Returns 0 or -1.

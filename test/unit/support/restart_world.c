@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Servers that come and go over one state area.
+// Servers that start and die over one state area.
 #include "restart_world.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
 
-#define BOOT_MS UINT64_C(77000000) // the machine was up that long before the first server
+#define BOOT_MS UINT64_C(77000000) // time that the machine was up before the first server
 
 static void *private_memory(size_t size)
 {
@@ -86,7 +86,7 @@ static struct turn_state_adoption adoption(
 		.ctx = r};
 }
 
-// Makes the workers, with so many redirects each.
+// Makes the workers, each with this number of redirects.
 static void workers_open(struct restart *r, const struct turn_config *c, uint32_t redirects)
 {
 	const struct turn_shard_params sizes = {
@@ -97,7 +97,7 @@ static void workers_open(struct restart *r, const struct turn_config *c, uint32_
 		fixture_open_worker(&r->worker[w], &r->worker[0], (uint8_t)w);
 	for (unsigned int w = 0; w < r->nb; w++) {
 		r->worker[w].wall_s = r->wall_s;
-		r->worker[w].tids = ++r->lives << 20; // no transaction id comes again
+		r->worker[w].tids = ++r->lives << 20; // transaction ids are never repeated
 		fixture_advance(&r->worker[w], 0);
 	}
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The short recognition of a Send indication, for a peer of either family.
+// The fast recognition of Send indications, for peers of both families.
 #pragma once
 
 #include "stun_usual.h"
 
-// Returns where the data begins, and its length in *payload_len. 0: stun_usual_send says no.
+// Returns the offset of the data, and its length in *payload_len. Returns 0 if stun_usual_send
+// rejects the message.
 static inline uint16_t send_indication(
 	const uint8_t *data, uint16_t len, const struct endpoint *peer, uint16_t *payload_len)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The allocations of a shard as an operator is shown them.
+// The allocations of a shard as shown to an operator.
 #pragma once
 
 #include "turn_listing.h"
 
-// Writes up to max live allocations to out in the order of slots; returns how many.
+// Writes up to max live allocations to out, in the order of slots. Returns their number.
 static inline unsigned int shard_rows(
 	const struct turn_shard *s, struct turn_info *out, unsigned int max)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Internet checksum byte by byte; each byte's carry is added at once.
+// The Internet checksum byte by byte; each carry is added at once.
 #include "slow_sum.h"
 
 uint16_t slow_sum(uint32_t sum, const uint8_t *p, size_t len)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Internet checksum (RFC 1071), slow and plain, independent of lib/net.
+// The Internet checksum (RFC 1071), slow and simple, independent of lib/net.
 #pragma once
 
 #include <stddef.h>

@@ -15,7 +15,7 @@ uint64_t test_rand(struct test_rand *r);
 uint32_t test_rand_below(struct test_rand *r, uint32_t bound);
 // Fills buf with len random bytes.
 void test_rand_fill(struct test_rand *r, void *buf, size_t len);
-// The same as the source of a csprng, whose ctx is the struct test_rand.
+// test_rand_fill() as the source of a csprng, whose ctx is the struct test_rand.
 void test_rand_source(void *ctx, void *buf, size_t len);
 // Returns a generator seeded from TEST_SEED, else from the clock, and prints the seed with the name
 // of the test.

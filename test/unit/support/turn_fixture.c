@@ -158,7 +158,7 @@ static void shard_open(struct fixture *f, uint8_t worker)
 	memset(mem, 0, size);
 	f->shard = turn_shard_create(mem, &f->params, f->now_ms);
 	assert_non_null(f->shard);
-	assert_ptr_equal(f->shard, mem); // so that freeing mem frees the shard
+	assert_ptr_equal(f->shard, mem); // then freeing mem frees the shard
 	turn_shard_round(f->shard, f->now_ms, f->wall_s);
 }
 
@@ -226,7 +226,7 @@ void fixture_open_worker(struct fixture *f, const struct fixture *first, uint8_t
 void fixture_close(struct fixture *f)
 {
 	turn_shard_close(f->shard);
-	if (f->shares == NULL) // every shard has given back its quota
+	if (f->shares == NULL) // every shard has returned its quota
 		assert_int_equal(turn_quota_total(f->quota), 0);
 	fixture_forget(f);
 }
@@ -333,7 +333,7 @@ const struct turn_plan *fixture_from_client(
 	return route(f);
 }
 
-// Routes a datagram to a relayed transport address: off the wire, or in process.
+// Routes a datagram to a relayed transport address, received from the wire or in process.
 static const struct turn_plan *to_relay(struct fixture *f, const struct endpoint *relay,
 	const struct endpoint *peer, const void *data, size_t len, enum turn_inside inside)
 {
@@ -471,7 +471,7 @@ static void take_nonce(struct fixture *f, struct fixture_client *c)
 	memcpy(c->nonce, m->data + m->off[STUN_NONCE], c->nonce_len);
 }
 
-// Asks for a nonce as a client does, by an Allocate without credentials.
+// Gets a nonce as a client does, by an Allocate without credentials.
 static void ask_nonce(struct fixture *f, struct fixture_client *c)
 {
 	const struct stun_writer w = f->w;

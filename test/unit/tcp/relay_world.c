@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The worker, clients and peers of stream threads that relay TCP.
+// The worker, clients and peers around stream threads that relay TCP.
 #include "relay_world.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "change/stream_change.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct item *up[2], *down[2]; // by thread of down; up has one list: up[0]
+static struct item *up[2], *down[2]; // down: one list for each thread; up has one list, up[0]
 struct relay_world world;
 
 // --- the worker ----------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ static void device(void *ctx, const struct addr *a, char name[STREAM_DEVICE_LEN]
 	strcpy(name, "lo");
 }
 
-// Counts for the calling thread's round.
+// Counts calls in the calling thread's round.
 static void tally(struct relay_tally tallies[2])
 {
 	struct stream_progress p;
@@ -227,7 +227,7 @@ struct item *next(int kind)
 	}
 }
 
-// Gives an order to the thread of a connection; its answers are the numbers of their outcomes.
+// Sends an order to the thread of a connection. Its answers are the numbers of their outcomes.
 void order(uint64_t conn, struct stream_order o)
 {
 	static const char *const texts[STREAM_ANSWER_END] = {
@@ -274,7 +274,7 @@ int dial(const struct sockaddr_in *addr)
 	const int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	assert_true(fd >= 0);
-	// a refusal may be quicker than the system call
+	// a reset may arrive before the system call returns
 	if (connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) != 0)
 		assert_int_equal(errno, ECONNRESET);
 	return fd;
@@ -296,7 +296,7 @@ void assert_reads(int fd, const char *text)
 	assert_string_equal(got, text);
 }
 
-// Waits until the other side has closed.
+// Waits until the other end has closed.
 void assert_closes(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -329,8 +329,8 @@ void assert_is_reset(int fd)
 	assert_last(fd, ECONNRESET);
 }
 
-// A client whose connection the worker knows: *conn is its number. What it sends is a request of
-// this method, and more.
+// A client whose connection the worker knows; *conn is set to its number. It sends a request of
+// this method, followed by `more`.
 int client(uint8_t method, const char *more, uint64_t *conn)
 {
 	uint8_t request[64] = {0, method, 0, 0, 0x21, 0x12, 0xa4, 0x42};
@@ -349,7 +349,7 @@ int client(uint8_t method, const char *more, uint64_t *conn)
 const struct stream_order listening = {
 	.owner = {ALLOCATION, 0}, .ident = "ivan", .kind = STREAM_ORDER_LISTEN};
 
-// A control connection with an open port, of an allocation at a place.
+// A control connection with an open port, for the allocation at a place.
 int control_at(uint64_t *conn, uint32_t place, const struct sockaddr_in *addr)
 {
 	const int fd = client(3, "", conn);
@@ -385,8 +385,8 @@ static uint64_t judged(void)
 	return s.relay_accepted + s.relay_strangers + s.relay_denied;
 }
 
-// A peer that has connected, and is admitted under a number. Another thread than the one of `conn`
-// may bind it at once: the order has been carried out.
+// A connected peer that is admitted under a number. A thread other than that of `conn` may bind it
+// at once: the order has been carried out.
 int admitted(uint64_t conn, uint32_t id)
 {
 	const uint64_t before = judged();
@@ -429,16 +429,16 @@ int joined(uint64_t *conn, int *peer, const char *more, int *data)
 }
 
 static struct stream_listener listener;
-static struct stream_config config; // that world.streams has
+static struct stream_config config; // the configuration of world.streams
 
 void rules_changed(void)
 {
 	stream_change(world.streams, &config);
 }
 
-static int holder[3]; // of the world's ports
+static int holder[3]; // hold the world's ports
 
-static const struct stream_identities *identities; // NULL: clients are plain
+static const struct stream_identities *identities; // or NULL: clients use plain TCP
 
 static int open_world(const struct stream_relay *relay, uint32_t handshake_s)
 {

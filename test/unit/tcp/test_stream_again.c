@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How connections with peers end, and what may begin then: a Connect to the peer of a connection
-// that its client ends at the same time, a cut of TLS, peers that connect and reset, and answers
-// that come while a ConnectionBind waits for its own.
+// The end of connections with peers, and the next steps after it: a Connect to the peer of a
+// connection that its client closes at the same time, a truncation of TLS, peers that connect and
+// reset, and answers that arrive while a ConnectionBind waits for its own.
 #include "relay_world.h"
 
 #include <stdlib.h>
@@ -15,9 +15,9 @@
 #include "dtls_world.h"
 
 #define TIMES 20
-#define HASTE 100 // Connects at once
+#define HASTE 100 // simultaneous Connects
 
-static uint64_t conn, other_conn; // control connections of two allocations of this box
+static uint64_t conn, other_conn; // control connections of two allocations of this server
 static int control_fd[2];
 static uint32_t ids;
 
@@ -47,7 +47,7 @@ static uint32_t connect_inside(void)
 	return o.id;
 }
 
-// Both sides of what a Connect has made: data connections.
+// Joins both ends of a connection that a Connect has made, with data connections.
 static void join_both(uint32_t id, int fd[2])
 {
 	const uint32_t accepted = ++ids;
@@ -59,7 +59,8 @@ static void join_both(uint32_t id, int fd[2])
 	fd[1] = bound(accepted, "");
 }
 
-// The client's end has been seen, and its peer says nothing: it does not stand in the way.
+// The client's close has been seen, and its peer is silent: the old connection does not block the
+// new one.
 static void test_end_first(void **state)
 {
 	int fd[2];
@@ -82,8 +83,8 @@ static void test_end_first(void **state)
 	close_two();
 }
 
-// The Connect comes first: it is answered when the end has come. Another one meanwhile is told that
-// there is one under way.
+// The Connect comes first: it is answered after the old connection's end. A second one in the
+// meantime is told that one is in progress.
 static void test_connect_first(void **state)
 {
 	int fd[2];
@@ -107,7 +108,8 @@ static void test_connect_first(void **state)
 	close_two();
 }
 
-// A connection that lives on: the Connect is told so after a second, and nothing happens to it.
+// A connection that stays open: the Connect gets that answer after a second, and the connection is
+// unaffected.
 static void test_lives_on(void **state)
 {
 	int fd[2];
@@ -117,7 +119,7 @@ static void test_lives_on(void **state)
 	connect_inside();
 	assert_reads(control_fd[0], "same");
 	assert_int_equal(stats().relay_connections, 2);
-	assert_int_equal(shutdown(fd[1], SHUT_WR), 0); // its peer's end is no end of the client's
+	assert_int_equal(shutdown(fd[1], SHUT_WR), 0); // its peer's end is not the client's end
 	assert_ends(dup(fd[0]));
 	connect_inside();
 	assert_reads(control_fd[0], "same");
@@ -128,7 +130,7 @@ static void test_lives_on(void **state)
 	close_two();
 }
 
-// Peers that connect and reset at once keep no place.
+// Peers that connect and reset at once use no place.
 static void test_reset_unbound(void **state)
 {
 	const struct linger now = {.l_onoff = 1};
@@ -141,7 +143,7 @@ static void test_reset_unbound(void **state)
 		if (i % 2 == 0)
 			assert_reads(c, "done");
 		else
-			free(next(ITEM_ATTEMPT)); // and the worker says nothing
+			free(next(ITEM_ATTEMPT)); // and the worker does not answer
 		assert_int_equal(setsockopt(peer, SOL_SOCKET, SO_LINGER, &now, sizeof(now)), 0);
 		close(peer);
 		UNTIL(stats().relay_connections == 0);
@@ -150,7 +152,7 @@ static void test_reset_unbound(void **state)
 	close(c);
 }
 
-// A number that another connection has got by chance: the worker is asked for another one.
+// A number that another connection already has by chance: the worker is asked for another one.
 static void test_taken(void **state)
 {
 	const int c = control(&conn), peer = admitted(conn, 5), second = dial(&world.port);
@@ -169,8 +171,8 @@ static void test_taken(void **state)
 	close(c);
 }
 
-// An answer to a request that was sent before the ConnectionBind does not end its wait: what stands
-// behind it is the peer's.
+// An answer to a request that was sent before the ConnectionBind does not end its wait: the bytes
+// after it are for the peer.
 static void test_other_answer(void **state)
 {
 	const int c = control(&conn), peer = admitted(conn, 5), data = dial(&world.server);
@@ -187,7 +189,7 @@ static void test_other_answer(void **state)
 		data_conn = m->origin.conn;
 		free(m);
 	}
-	tell(data_conn, 20); // the Binding's
+	tell(data_conn, 20); // answers the Binding
 	order(data_conn, binding(5, "ivan"));
 	assert_reads(peer, "early data");
 	assert_int_equal(stats().garbage, 0);
@@ -196,7 +198,7 @@ static void test_other_answer(void **state)
 	close(c);
 }
 
-// A user's Connects, whatever becomes of them: past the rate none is tried.
+// A user's Connects, whatever their results: above the rate no connection is attempted.
 static void test_hasty(void **state)
 {
 	struct stream_order o = {
@@ -242,8 +244,8 @@ static void tls_reads(SSL *s, const char *text)
 	assert_string_equal(got, text);
 }
 
-// The end of the connection without close_notify is a cut, and so a reset for the peer; with it, it
-// is an end.
+// The end of the connection without close_notify is a truncation, and becomes a reset for the peer.
+// With close_notify it is a regular end.
 static void test_cut(void **state)
 {
 	static const uint8_t request[20] = {0, 3, 0, 0, 0x21, 0x12, 0xa4, 0x42};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stream threads relay over TCP is asked for and told byte by byte (limits.rates, usage), who
-// may bind it after another access token, and what becomes of peers when descriptors run out.
+// Bytes that stream threads relay over TCP are requested and reported exactly (limits.rates,
+// usage). Also: who may bind a connection after a new access token, and peers when descriptors run
+// out.
 #include "relay_world.h"
 
 #include <errno.h>
@@ -24,14 +25,15 @@ static void allow(unsigned int to_client, int64_t bytes)
 	__atomic_fetch_add(&world.allowed[to_client], bytes, __ATOMIC_RELAXED);
 }
 
-// From now on so many. What a thread has taken before comes back first: it would read past them.
+// From now on only this number of bytes may pass. Bytes that a thread has requested earlier are
+// returned first: it would read more than allowed.
 static void only(unsigned int to_client, int64_t bytes)
 {
 	allow(to_client, bytes - (INT64_MAX / 2 - relayed(to_client)));
 	UNTIL(__atomic_load_n(&world.allowed[to_client], __ATOMIC_RELAXED) == bytes);
 }
 
-// What is not allowed waits, and nothing of it is lost; the other way goes on.
+// Bytes above the limit wait, and none is lost. The other direction continues.
 static void test_held(void **state)
 {
 	uint64_t conn;
@@ -63,8 +65,8 @@ static void test_held(void **state)
 	close(c);
 }
 
-// What is read when the allocation has just ended is in nobody's usage, and so goes nowhere. It is
-// the same for what came before the binding.
+// Bytes that are read when the allocation has just ended are in no usage record, and so are not
+// relayed. This also applies to bytes that arrived before the binding.
 static void test_uncounted(void **state)
 {
 	uint64_t conn;
@@ -79,7 +81,7 @@ static void test_uncounted(void **state)
 	UNTIL(__atomic_load_n(&world.late[0], __ATOMIC_RELAXED) == 9 &&
 		__atomic_load_n(&world.late[1], __ATOMIC_RELAXED) == 5);
 	__atomic_store_n(&world.alive, 0, __ATOMIC_RELAXED);
-	assert_closes(peer); // without a byte
+	assert_closes(peer); // no byte before it
 	assert_closes(data);
 	assert_closes(second);
 	assert_closes(late_data);
@@ -87,7 +89,7 @@ static void test_uncounted(void **state)
 	close(c);
 }
 
-// What came before the binding was not asked for, and is told all the same.
+// Bytes that arrived before the binding were not requested, but are reported.
 static void test_owed(void **state)
 {
 	uint64_t conn;
@@ -107,7 +109,7 @@ static void test_owed(void **state)
 	close(c);
 }
 
-// A connection that waits is closed with its allocation, or its client.
+// A waiting connection is closed with its allocation, or by its client.
 static void test_held_ends(void **state)
 {
 	uint64_t conn;
@@ -125,11 +127,11 @@ static void test_held_ends(void **state)
 	assert_closes(data);
 	assert_closes(second);
 	UNTIL(stats().relay_connections == 0);
-	assert_int_equal(stats().relay_held, 2); // nothing waits for the rates of what is gone
+	assert_int_equal(stats().relay_held, 2); // no closed connection waits for the rates
 	close(c);
 }
 
-// The server's end of a client's connection: it is one of this process.
+// The server's end of a client's connection, a socket of this process.
 static int far_end(int fd)
 {
 	struct sockaddr_in local, remote;
@@ -155,8 +157,8 @@ static bool is_reset(int fd)
 	return info.tcpi_state == TCP_CLOSE;
 }
 
-// A client that reads nothing resets its connection, of which nothing is read either. The peer's
-// end is what finds that out, and it ends both, once: whether there is more to write or not.
+// A client that reads nothing resets its connection, from which nothing is read either. The peer's
+// close reveals that, and it closes both, once: with or without bytes left to write.
 static void reset_unseen(bool full)
 {
 	uint64_t conn, of_data;
@@ -171,8 +173,8 @@ static void reset_unseen(bool full)
 	UNTIL(stats().relay_bound == 1);
 	assert_int_equal(poll(&answered, 1, PATIENCE_MS), 1);
 	far = far_end(data);
-	close(data); // with bytes that it has not read
-	UNTIL(is_reset(far)); // a busy kernel would have it come after the peer's end
+	close(data); // with unread bytes
+	UNTIL(is_reset(far)); // on a busy kernel it might arrive after the peer's end
 	assert_int_equal(shutdown(peer, SHUT_WR), 0);
 	UNTIL(stats().relay_connections == 0);
 	assert_closes(peer);
@@ -189,7 +191,7 @@ static void test_reset_unseen_idle(void **state)
 	reset_unseen(false);
 }
 
-// The same of a peer, of whom nothing is read: the client's end finds it out.
+// A peer that resets its connection, from which nothing is read: the client's close reveals that.
 static void test_peer_reset_unseen(void **state)
 {
 	uint64_t conn;
@@ -200,7 +202,7 @@ static void test_peer_reset_unseen(void **state)
 	assert_int_equal(poll(&sent, 1, PATIENCE_MS), 1);
 	only(1, 0);
 	far = far_end(peer);
-	close(peer); // with bytes that it has not read
+	close(peer); // with unread bytes
 	UNTIL(is_reset(far));
 	assert_int_equal(shutdown(data, SHUT_WR), 0);
 	UNTIL(stats().relay_connections == 0);
@@ -208,7 +210,7 @@ static void test_peer_reset_unseen(void **state)
 	close(c);
 }
 
-// The newest token binds, and the one before it; an older one does not, nor anybody else's.
+// The newest token can bind, and so can the previous one; an older one cannot, nor another user's.
 static void test_rekeyed(void **state)
 {
 	uint64_t conn, of_data[3];
@@ -237,7 +239,7 @@ static void test_rekeyed(void **state)
 	assert_reads(data, "what");
 	order(of_data[1], binding(6, "second"));
 	assert_reads(data, "done");
-	o.owner.allocation++; // gone: answered all the same
+	o.owner.allocation++; // ended: answered nevertheless
 	order(conn, o);
 	assert_reads(c, "done");
 	for (uint32_t i = 0; i < 2; i++)
@@ -246,7 +248,7 @@ static void test_rekeyed(void **state)
 	close(c);
 }
 
-// Without a descriptor a peer is reset, not left waiting for ever by a thread that never sleeps.
+// Without a descriptor a peer is reset. It must not wait forever for a thread that never sleeps.
 static void test_no_files(void **state)
 {
 	uint64_t conn;
@@ -259,14 +261,14 @@ static void test_no_files(void **state)
 
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
 	none = was;
-	none.rlim_cur = (rlim_t)last + 1; // every descriptor below it is in use, or is taken here
+	none.rlim_cur = (rlim_t)last + 1; // every descriptor below it is used, or is taken here
 	for (int fd = 0; fd >= 0;)
 		fd = setrlimit(RLIMIT_NOFILE, &none) == 0 ? dup(c) : -1;
 	if (connect(last, (struct sockaddr *)&world.port, sizeof(world.port)) != 0)
 		assert_int_equal(errno, ECONNRESET);
 	assert_closes(last);
 	UNTIL(stats().relay_files == 1);
-	UNTIL(dup(c) >= 0); // the place of `last`, which accept() may have for a moment
+	UNTIL(dup(c) >= 0); // the place of `last`, which accept() may hold briefly
 	o.endpoint = (struct endpoint){addr_text("192.0.2.1"), 80};
 	order(conn, o);
 	assert_reads(c, "fail");
@@ -274,7 +276,7 @@ static void test_no_files(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
 }
 
-// Both ends of a connection in process count for their users.
+// Both ends of a connection inside the server count for their users.
 static void test_inside_limit(void **state)
 {
 	uint64_t conn, other_conn;
@@ -296,7 +298,7 @@ static void test_inside_limit(void **state)
 		assert_reads(d, "done");
 	}
 	o.endpoint = (struct endpoint){addr_text("127.0.0.1"), ntohs(world.other_port.sin_port)};
-	order(conn, o); // 5 of 6, and it takes 2
+	order(conn, o); // 5 of 6, and it needs 2
 	assert_reads(c, "fail");
 	assert_int_equal(stats().relay_connections, 5);
 	for (uint32_t i = 0; i < 5; i++)
@@ -305,7 +307,8 @@ static void test_inside_limit(void **state)
 	close(d);
 }
 
-// The word of a worker whose way back was full is lost: it is asked again, and the client told.
+// A worker's answer is lost if the ring back is full: the thread asks again, and the client is
+// notified.
 static void test_lost_word(void **state)
 {
 	uint64_t conn;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Orders of RFC 6062 carried out by stream threads, over the loopback interface: ports, peers that
-// connect, connections that are bound, spliced, refused and forgotten. The worker is this test.
+// connect, and connections that are bound, spliced, refused and released. This test acts as the
+// worker.
 #include "relay_world.h"
 
 #include <pthread.h>
@@ -15,8 +16,8 @@
 
 // --- tests ---------------------------------------------------------------------------------------
 
-// Bytes that came before the binding are the first, on both sides, and an end is passed on behind
-// the last, one way at a time.
+// Bytes that arrived before the binding come first, on both sides, and an end is passed on after
+// the last byte, in each direction separately.
 static void test_bind(void **state)
 {
 	uint64_t conn, data_conn;
@@ -73,7 +74,7 @@ static void assert_bulk(int fd)
 	assert_int_equal(n, BULK);
 }
 
-// Much, both ways at once, to readers that are slow at first.
+// Much data, in both directions at once, to readers that are slow at first.
 static void test_bulk(void **state)
 {
 	uint64_t conn;
@@ -93,7 +94,7 @@ static void test_bulk(void **state)
 	close(c);
 }
 
-// Another user, another number, twice: each is told so, and may go on with messages.
+// Another user, another number, twice: each gets an error, and may continue with messages.
 static void test_unknown(void **state)
 {
 	uint64_t conn, data_conn;
@@ -111,7 +112,7 @@ static void test_unknown(void **state)
 	free(i);
 	order(data_conn, binding(5, "eve"));
 	assert_reads(data, "what");
-	elsewhere.listener = 1; // of a client that has come to another listener
+	elsewhere.listener = 1; // of a client of another listener
 	order(data_conn, elsewhere);
 	assert_reads(data, "what");
 	assert_int_equal(stats().relay_unknown, 3);
@@ -125,7 +126,7 @@ static void test_unknown(void **state)
 	close(c);
 }
 
-// What stands behind a ConnectionBind that is refused are messages.
+// Bytes after a refused ConnectionBind are messages.
 static void test_refused_behind(void **state)
 {
 	uint64_t conn;
@@ -147,8 +148,8 @@ static void test_refused_behind(void **state)
 	close(data);
 }
 
-// A ConnectionBind that gets no answer (a worker drops it, or the answer): what stands behind it is
-// read in a second, and not before.
+// A ConnectionBind that gets no answer (a worker drops it, or the answer): the bytes after it are
+// read a second later, and not before.
 static void test_bind_is_not_answered(void **state)
 {
 	uint8_t both[40] = {0, 11, 0, 0, 0x21, 0x12, 0xa4, 0x42};
@@ -171,7 +172,7 @@ static void test_bind_is_not_answered(void **state)
 	close(data);
 }
 
-// A peer without a permission, and peers past what an allocation may have.
+// A peer without a permission, and peers above the limit of an allocation.
 static void test_strangers(void **state)
 {
 	uint64_t conn;
@@ -193,8 +194,8 @@ static void test_strangers(void **state)
 		assert_closes(peers[i]);
 }
 
-// The end of the allocation closes its port and all connections. Who is joined with another is
-// reset: he may not have got all of the other's bytes.
+// The end of the allocation closes its port and all connections. A connection joined with another
+// is reset, because it may not have received all of the other's bytes.
 static void test_end(void **state)
 {
 	uint64_t conn;
@@ -209,7 +210,7 @@ static void test_end(void **state)
 	close(c);
 }
 
-// Closes by a reset.
+// Closes with a reset.
 static void reset(int fd)
 {
 	const struct linger now = {.l_onoff = 1};
@@ -218,8 +219,8 @@ static void reset(int fd)
 	close(fd);
 }
 
-// Who has got all of the other's bytes, and their end, has an end and no reset when the allocation
-// ends: the client of what it has loaded, and the peer of what it was sent.
+// A side that has received all of the other's bytes and its end gets a close and no reset when the
+// allocation ends: the client after a download, and the peer after an upload.
 static void test_end_of_halves(void **state)
 {
 	uint64_t conn;
@@ -240,7 +241,7 @@ static void test_end_of_halves(void **state)
 	}
 }
 
-// When both ways have ended, what the kernel still has gets to a reader who is slow.
+// When both directions have ended, a slow reader still gets the bytes that the kernel holds.
 static void test_unread(void **state)
 {
 	static char much[1 << 16];
@@ -271,7 +272,7 @@ static void test_unread(void **state)
 	}
 }
 
-// A reset of one side is one of the other.
+// A reset of one side resets the other.
 static void test_reset(void **state)
 {
 	uint64_t conn;
@@ -287,7 +288,7 @@ static void test_reset(void **state)
 	}
 }
 
-// Threads that stop reset what they carry.
+// Threads that stop reset their connections.
 static void test_stop(void **state)
 {
 	uint64_t conn;
@@ -301,7 +302,8 @@ static void test_stop(void **state)
 	close(c);
 }
 
-// Very many of an allocation end in portions, a few in each round, and all of them do.
+// Very many connections of an allocation are closed in portions, a few in each round, and all of
+// them are.
 static void test_end_of_many(void **state)
 {
 	static int peer[RELAY_WORLD_MANY];
@@ -322,7 +324,7 @@ static void test_end_of_many(void **state)
 	close(c);
 }
 
-// A port that somebody else has, and one that is none.
+// A port that another socket has, and a number that is no port.
 static void test_unopened(void **state)
 {
 	uint64_t conn;
@@ -350,7 +352,7 @@ static void test_unopened(void **state)
 	close(c);
 }
 
-// Every address of the loopback interface is one of this namespace.
+// Every address of the loopback interface belongs to this network namespace.
 static void test_own(void **state)
 {
 	uint64_t conn;
@@ -366,13 +368,13 @@ static void test_own(void **state)
 	o.endpoint.addr = addr_text("::1");
 	order(conn, o);
 	assert_reads(c, "deny");
-	o.peer_place = 0; // itself, and none
+	o.peer_place = 0; // itself, and no allocation
 	order(conn, o);
 	assert_reads(c, "fail");
 	o.peer_place = 2;
 	order(conn, o);
 	assert_reads(c, "fail");
-	o.owner.allocation++; // gone
+	o.owner.allocation++; // ended
 	order(conn, o);
 	assert_reads(c, "fail");
 	assert_int_equal(stats().relay_refused, 2);
@@ -380,7 +382,7 @@ static void test_own(void **state)
 	close(c);
 }
 
-// A peer that does not answer is given up in time, and answered for.
+// A peer that does not answer is given up after the timeout, and the Connect is answered.
 static void test_in_vain(void **state)
 {
 	uint64_t conn;
@@ -390,8 +392,7 @@ static void test_in_vain(void **state)
 		.id = 9,
 		.kind = STREAM_ORDER_CONNECT};
 
-	o.endpoint =
-		(struct endpoint){addr_text("192.0.2.1"), 80}; // nobody answers on the loopback
+	o.endpoint = (struct endpoint){addr_text("192.0.2.1"), 80}; // no answer on the loopback
 	order(conn, o);
 	assert_reads(c, "fail"); // after a second
 	UNTIL(stats().relay_connections == 0);
@@ -400,7 +401,7 @@ static void test_in_vain(void **state)
 	close(c);
 }
 
-// Two allocations of this box: the one connects, the other one is asked, and no kernel is between.
+// Two allocations of this server: one connects, the other one accepts, without the kernel.
 static void join_inside(int *data, int *second)
 {
 	uint64_t conn, other_conn, other_data;
@@ -420,14 +421,14 @@ static void join_inside(int *data, int *second)
 	assert_reads(d, "done");
 	order(conn, o);
 	assert_reads(c, "same");
-	// the other one has connected to nobody yet (RFC 6062 5.2): both may do so at once
+	// the other one has no connection to a peer yet (RFC 6062 5.2): both may connect at once
 	o.owner = (struct stream_place){ALLOCATION + 1, 1};
 	o.peer_place = 0;
 	o.id = 11;
 	o.endpoint.port = ntohs(world.port.sin_port);
 	order(other_conn, o);
 	assert_reads(d, "done");
-	i = next(ITEM_ATTEMPT); // and not once more about the first
+	i = next(ITEM_ATTEMPT); // and not a second time about the first
 	assert_int_equal(i->attempt.owner.place, 0);
 	free(i);
 	order(other_conn, o);
@@ -452,7 +453,7 @@ static void test_inside(void **state)
 	assert_ends(second);
 }
 
-// The worker hears nothing of a connection that ends before there is a buffer to ask by.
+// The worker is not notified of a connection that ends before there is a buffer for the question.
 static void test_inside_untold(void **state)
 {
 	uint64_t conn, other_conn;
@@ -469,7 +470,7 @@ static void test_inside_untold(void **state)
 	UNTIL(stats().relay_unbound > 0); // a second later
 	UNTIL(stats().relay_connections == 0);
 	buffers_run_out(false);
-	for (uint32_t k = 0; k < 2; k++) { // in the places of its ends
+	for (uint32_t k = 0; k < 2; k++) { // reusing the places of its ends
 		peer[k] = admitted(conn, 10 + k);
 		assert_reads(c, "done");
 	}
@@ -485,7 +486,7 @@ static void test_inside_untold(void **state)
 	close(d);
 }
 
-// No kernel passes a reset on.
+// Inside the server no kernel passes on a reset.
 static void test_inside_reset(void **state)
 {
 	int data, second;

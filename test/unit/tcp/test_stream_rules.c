@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers that a reload denies while there are connections with them (RFC 6062): each state of a
-// connection, what a worker has judged by the rules of before, and many at once.
+// Peers that a reload denies while they have connections (RFC 6062): each state of a connection,
+// answers that a worker gave under the old rules, and many at once.
 #include "relay_world.h"
 
 #include <errno.h>
@@ -35,8 +35,8 @@ static void assert_echoes(int one, int two)
 	assert_reads(one, "again");
 }
 
-// Bytes go to no denied peer, and none of it come, after the reload; both sides learn of it. The
-// allocation and its other connections stay.
+// After the reload no bytes pass to or from a denied peer; both sides are notified. The allocation
+// and its other connections remain.
 static void test_bound(void **state)
 {
 	uint64_t conn;
@@ -67,9 +67,9 @@ static void test_bound(void **state)
 	close(c);
 }
 
-#define BUFFER 16384 // of ours
+#define BUFFER 16384 // our buffer
 
-// What the kernel still had for the peer is not sent any more.
+// Bytes that the kernel still holds for the peer are not sent.
 static void test_unsent(void **state)
 {
 	static char much[1 << 20];
@@ -79,7 +79,7 @@ static void test_unsent(void **state)
 	ssize_t n, got = 0;
 
 	assert_reads(c, "done");
-	do { // until some of it is in nobody's buffer but the kernel's
+	do { // until only the kernel holds some of it
 		int there;
 
 		while (send(data, much, sizeof(much), MSG_DONTWAIT) > 0)
@@ -101,7 +101,7 @@ static void test_unsent(void **state)
 	close(c);
 }
 
-// One that waits for its client is gone when that comes.
+// A connection that waits for its client is closed when the client comes.
 static void test_pending(void **state)
 {
 	uint64_t conn, of_data;
@@ -124,7 +124,7 @@ static void test_pending(void **state)
 	close(c);
 }
 
-// One that is being made is answered as one that has failed, and once more as a denied one.
+// A connection attempt in progress is answered as failed, and a further one as denied.
 static void test_connecting(void **state)
 {
 	uint64_t conn;
@@ -134,8 +134,7 @@ static void test_connecting(void **state)
 		.id = 9,
 		.kind = STREAM_ORDER_CONNECT};
 
-	o.endpoint =
-		(struct endpoint){addr_text("192.0.2.1"), 80}; // nobody answers on the loopback
+	o.endpoint = (struct endpoint){addr_text("192.0.2.1"), 80}; // no answer on the loopback
 	order(conn, o);
 	UNTIL(stats().relay_connections == 1);
 	assert_int_equal(stats().relay_failed, 0);
@@ -154,7 +153,8 @@ static void test_connecting(void **state)
 	close(c);
 }
 
-// A worker's word by the rules of before comes when the thread has looked at all by the new ones.
+// A worker's answer under the old rules arrives when the thread has checked all connections by the
+// new ones.
 static void test_late_word(void **state)
 {
 	uint64_t conn, of_data;
@@ -180,7 +180,7 @@ static void test_late_word(void **state)
 	close(c);
 }
 
-// One of which the worker has not said anything yet is reset, and its word comes too late.
+// A connection without an answer of the worker yet is reset, and the answer comes too late.
 static void test_unjudged(void **state)
 {
 	uint64_t conn;
@@ -193,12 +193,13 @@ static void test_unjudged(void **state)
 	UNTIL(stats().relay_denied == 1);
 	admit(i, 6);
 	close(admitted(conn, 7));
-	assert_reads(c, "done"); // of 7 alone
+	assert_reads(c, "done"); // only for 7
 	assert_int_equal(stats().relay_accepted, 1);
 	close(c);
 }
 
-// Two allocations of this box are each other's peers no more: both ends are judged.
+// Two allocations of this server are no longer allowed as each other's peers: both ends are
+// checked.
 static void test_inside(void **state)
 {
 	uint64_t conn, other_conn;
@@ -220,7 +221,7 @@ static void test_inside(void **state)
 	close(d);
 }
 
-// Rules are those of the allocation's realm.
+// The rules are those of the allocation's realm.
 static void test_realm(void **state)
 {
 	uint64_t conn, other_conn;
@@ -251,8 +252,8 @@ static void test_realm(void **state)
 
 #define KEPT(i) ((i) % 3 == 0)
 
-// Very many are looked at in portions, and reloads that come one after the other, several in each
-// portion, keep nobody from being looked at.
+// Very many connections are checked in portions. Several reloads within each portion do not keep
+// any from being checked.
 static void test_many(void **state)
 {
 	static int peer[RELAY_WORLD_MANY];

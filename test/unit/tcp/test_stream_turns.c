@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections that are joined to peers take turns with all others of their thread: whatever a
-// client has left half-sent and however fast its peer sends, nobody else waits for that.
+// Connections joined to peers take turns with all other connections of their thread: whatever a
+// client has half-sent and however fast its peer sends, no other client waits for that.
 #include "relay_world.h"
 
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define OTHERS 16 // connections, more than can all be the other thread's
+#define OTHERS 16 // connections; not all of them can be on the other thread
 
-static bool endless; // the peer sends for ever, the client takes all of it
+static bool endless; // the peer sends without end, and the client reads everything
 static in_port_t source, sink; // ports of these two
 
-// What libssl says of a part of a record: there are bytes, but none to be read.
+// libssl's answer for a part of a record: there are bytes, but none can be read.
 bool __wrap_tls_io_pending(const void *c);
 ssize_t __real_recv(int fd, void *buf, size_t len, int flags);
 ssize_t __wrap_recv(int fd, void *buf, size_t len, int flags);
@@ -74,7 +74,7 @@ static void test_turns(void **state)
 	assert_true(send(peer, "x", 1, 0) == 1);
 	UNTIL(stats().relay_to_clients > 1u << 20);
 	for (unsigned int i = 0; i < OTHERS; i++)
-		fd[i] = client(1, "", &other_conn); // its message comes
+		fd[i] = client(1, "", &other_conn); // its message arrives
 	for (unsigned int i = 0; i < OTHERS; i++)
 		close(fd[i]);
 	close(data);

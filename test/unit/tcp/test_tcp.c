@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TCP allocations against RFC 6062: what is judged, what becomes an order, and that nothing of a
-// TCP allocation is ever one of UDP.
+// TCP allocations against RFC 6062: checks of requests, and their orders. Nothing of a TCP
+// allocation is ever usable over UDP.
 #include "turn_fixture.h"
 
 #include <limits.h>
@@ -14,13 +14,13 @@
 static struct fixture f;
 static struct fixture_client ivan, eve;
 
-// The usual configuration, with a listener of TCP, which the clients of this test come to.
+// The usual configuration, with a TCP listener, which the clients of this test use.
 static struct turn_config config(void)
 {
 	struct turn_config c = fixture_config();
 
 	fixture_add_tcp(&c, 61000, 61003);
-	c.pools.per_user = 100; // it is one user who has all of them
+	c.pools.per_user = 100; // one user has all of them
 	return c;
 }
 
@@ -43,8 +43,8 @@ static const struct turn_order *order(void)
 	return &f.burst.side.order;
 }
 
-// Parses an answer of the order that the last request has got, which is signed and is an answer to
-// it. Returns its code.
+// Parses an answer for the order that the last request got. It must be signed and answer that
+// request. Returns its code.
 static unsigned int outcome(const struct fixture_client *c, enum turn_answer which)
 {
 	const uint8_t *answer = f.burst.side.front;
@@ -67,7 +67,7 @@ static unsigned int outcome(const struct fixture_client *c, enum turn_answer whi
 	return value[2] * 100u + value[3];
 }
 
-// Signs and sends the request. Returns the code of an answer, or UINT_MAX: it has got an order.
+// Signs and sends the request. Returns the code of the answer, or UINT_MAX if it got an order.
 static unsigned int ask(struct fixture_client *c)
 {
 	fixture_sign(&f, c);
@@ -81,7 +81,7 @@ static void begin_allocate(void)
 	stun_put_u32(&f.w, STUN_REQUESTED_TRANSPORT, UINT32_C(6) << 24);
 }
 
-// Allocates; c->relay is where peers would connect to.
+// Allocates; peers would connect to c->relay.
 static void allocate(struct fixture_client *c)
 {
 	begin_allocate();
@@ -127,7 +127,7 @@ static void allocate_orders_a_port_to_listen(void **state)
 	assert_int_equal(fixture_stats(&f).allocations, 1);
 	assert_int_equal(f.told.made, 1);
 	assert_true(endpoint_eq(&fixture_event(&f, 0)->relay, &ivan.relay));
-	assert_int_equal(f.lines_made, 0); // the data path knows nothing of it
+	assert_int_equal(f.lines_made, 0); // the data path has no line for it
 }
 
 static void allocate_for_another_protocol_is_refused(void **state)
@@ -206,7 +206,7 @@ static void it_counts_in_quotas(void **state)
 	allocate(&ivan);
 	begin_allocate();
 	assert_int_equal(ask(&second), 486);
-	assert_int_equal(fixture_allocate(&f, &second, 4), 486); // of UDP
+	assert_int_equal(fixture_allocate(&f, &second, 4), 486); // a UDP allocation
 }
 
 static void without_the_key_there_is_none(void **state)
@@ -224,7 +224,7 @@ static void without_the_key_there_is_none(void **state)
 	assert_int_equal(fixture_drop(fixture_send(&f, &ivan)), TURN_DROP_METHOD);
 }
 
-// --- what is not of UDP --------------------------------------------------------------------------
+// --- separation from UDP -------------------------------------------------------------------------
 
 static void no_datagram_is_relayed(void **state)
 {
@@ -240,7 +240,7 @@ static void no_datagram_is_relayed(void **state)
 	stun_put_xor_addr(&f.w, STUN_XOR_PEER_ADDRESS, &peer);
 	stun_put(&f.w, STUN_DATA_ATTR, "x", 1);
 	assert_int_equal(fixture_drop(fixture_send(&f, &ivan)), TURN_DROP_NO_ALLOCATION);
-	// nor does a peer's datagram come through, whatever port of the address it is for
+	// nor is a peer's datagram relayed, to whatever port of the address
 	relay.addr = ivan.relay.addr;
 	for (uint32_t port = f.config.port_lo; port <= f.config.port_hi; port++) {
 		relay.port = (uint16_t)port;
@@ -258,7 +258,7 @@ static void time_passes(void **state)
 	was = *order();
 	assert_int_equal(fixture_permit(&f, &ivan, "10.99.0.9"), 0);
 	fixture_advance(&f, 400000);
-	fixture_expire(&f); // of the permission
+	fixture_expire(&f); // expiry of the permission
 	assert_int_equal(fixture_refresh(&f, &ivan, 600), 0);
 	fixture_advance(&f, 400000);
 	fixture_expire(&f);
@@ -316,7 +316,7 @@ static void connect_is_refused(void **state)
 {
 	assert_int_equal(connect_to(&ivan, "10.99.0.9", 80), 437);
 	assert_int_equal(fixture_allocate(&f, &eve, 4), 0);
-	assert_int_equal(connect_to(&eve, "10.99.0.9", 80), 403); // an allocation of UDP
+	assert_int_equal(connect_to(&eve, "10.99.0.9", 80), 403); // a UDP allocation
 	allocate(&ivan);
 	fixture_begin(&f, STUN_REQUEST, STUN_CONNECT);
 	assert_int_equal(ask(&ivan), 400);
@@ -324,9 +324,9 @@ static void connect_is_refused(void **state)
 	assert_int_equal(connect_to(&ivan, "192.0.2.1", 80), 403); // not allowed
 	assert_int_equal(connect_to(&ivan, "127.0.0.1", 80), 403);
 	assert_int_equal(connect_to(&ivan, "10.99.0.9", 0), 403);
-	assert_int_equal(connect_to(&ivan, "10.99.0.1", 80), 403); // an address of this box
+	assert_int_equal(connect_to(&ivan, "10.99.0.1", 80), 403); // an address of this server
 	assert_int_equal(f.told.refused[TURN_REFUSED_TCP_OWN], 1);
-	// a relayed transport address is a peer like others, and may be nobody's
+	// a relayed transport address is a peer like others, even if it is unused
 	assert_int_equal(connect_to(&ivan, "10.99.0.1", 61003), UINT_MAX);
 	assert_int_equal(order()->peer_place, 3);
 	assert_int_equal(connect_to(&ivan, "10.99.0.1", 61004), 403);
@@ -334,8 +334,9 @@ static void connect_is_refused(void **state)
 	assert_int_equal(order()->peer_place, TURN_NONE);
 }
 
-// Others who share an external address of the box (peers.allow names it) are peers over TCP, too,
-// at ports that are neither listeners of TCP nor relay ports of TCP; those of UDP are theirs.
+// Other hosts that share an external address of the server (peers.allow names it) are peers over
+// TCP, too, at ports that are neither TCP listeners nor TCP relay ports. UDP ports belong to those
+// hosts.
 static void connect_to_others_at_an_external_address(void **state)
 {
 	const struct endpoint peer = fixture_endpoint("203.0.113.1", 50001);
@@ -370,7 +371,7 @@ static void connect_to_others_at_an_external_address(void **state)
 	}
 }
 
-// Threads that have a connection with a peer ask the same, whether or not it has a permission.
+// Threads check a connection's peer by the same rules, with or without a permission.
 static void rules_hold_for_connections(void **state)
 {
 	static const struct {
@@ -402,7 +403,7 @@ static void rules_hold_for_connections(void **state)
 	}
 }
 
-// Numbers name no two connections.
+// No two connections have one number.
 static void numbers_are_not_given_twice(void **state)
 {
 	static uint8_t seen[1 << 13];
@@ -419,7 +420,7 @@ static void numbers_are_not_given_twice(void **state)
 		twice += seen[bit >> 3] >> (bit & 7) & 1;
 		seen[bit >> 3] |= (uint8_t)(1 << (bit & 7));
 	}
-	assert_in_range(twice, 0, 20); // of 16 of 26 bits; 2 are to be expected
+	assert_in_range(twice, 0, 20); // for 16 numbers of 26 bits; about 2 are expected
 }
 
 // --- ConnectionBind (5.4) ------------------------------------------------------------------------
@@ -437,10 +438,10 @@ static void connection_bind_says_who_asks(void **state)
 	assert_int_equal(outcome(&ivan, TURN_ANSWER_UNKNOWN), 400);
 	assert_int_equal(bind_id(&eve, 77), UINT_MAX);
 	assert_memory_not_equal(of_ivan.ident, order()->ident, sizeof(of_ivan.ident));
-	assert_int_equal(fixture_stats(&f).allocations, 0); // and leaves nothing here
+	assert_int_equal(fixture_stats(&f).allocations, 0); // and creates nothing here
 }
 
-// pion's client signs it with the nonce of its control connection, and asks once.
+// pion's client signs it with the nonce of its control connection, without a request for its own.
 static void connection_bind_takes_the_nonce_of_the_control_connection(void **state)
 {
 	struct fixture_client data = fixture_client("198.51.100.7", 5001);
@@ -450,14 +451,14 @@ static void connection_bind_takes_the_nonce_of_the_control_connection(void **sta
 	data.nonce_len = ivan.nonce_len;
 	memcpy(data.nonce, ivan.nonce, ivan.nonce_len);
 	assert_int_equal(bind_id(&data, 77), UINT_MAX);
-	assert_int_equal(connect_to(&data, "10.99.0.9", 80), 438); // it alone
+	assert_int_equal(connect_to(&data, "10.99.0.9", 80), 438); // only that request
 	begin_allocate();
 	assert_int_equal(ask(&data), 438);
 	data.endpoint.addr = eve.endpoint.addr;
-	assert_int_equal(bind_id(&data, 77), 438); // from there alone
+	assert_int_equal(bind_id(&data, 77), 438); // only from that address
 }
 
-// Chromium goes by a 300 to another server of the fleet with the nonce of the first.
+// After a 300, Chromium goes to another server of the fleet with the nonce of the first.
 static void allocate_in_a_fleet_takes_the_nonce_of_another_port(void **state)
 {
 	struct turn_config c = config();
@@ -472,13 +473,13 @@ static void allocate_in_a_fleet_takes_the_nonce_of_another_port(void **state)
 	memcpy(moved.nonce, ivan.nonce, ivan.nonce_len);
 	begin_allocate();
 	assert_int_equal(ask(&moved), UINT_MAX);
-	assert_int_equal(connect_to(&moved, "10.99.0.9", 80), 438); // it alone
+	assert_int_equal(connect_to(&moved, "10.99.0.9", 80), 438); // only that request
 	moved.endpoint.addr = eve.endpoint.addr;
 	begin_allocate();
-	assert_int_equal(ask(&moved), 438); // from there alone
+	assert_int_equal(ask(&moved), 438); // only from that address
 }
 
-// A call whose REST name has expired opens connections for data, too.
+// A call whose REST name has expired still opens data connections.
 static void an_expired_name_binds(void **state)
 {
 	struct fixture_client ann = ivan, data = ivan;

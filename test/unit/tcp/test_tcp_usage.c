@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What TCP allocations relay counts as theirs, and is held to limits.rates, whichever threads carry
-// the bytes.
+// Bytes that TCP allocations relay are counted for them, and are limited by limits.rates, whichever
+// threads carry the bytes.
 #include "turn_fixture.h"
 
 #include <pthread.h>
@@ -80,7 +80,7 @@ static struct fixture_client another(void)
 	return c;
 }
 
-// Allocates; the ways to peers.
+// Allocates. Returns the direction to peers.
 static struct turn_tcp_way allocate(struct fixture_client *c)
 {
 	fixture_begin(&f, STUN_REQUEST, STUN_ALLOCATE);
@@ -100,7 +100,7 @@ static bool moved(const struct turn_tcp_way *w, uint32_t taken, uint32_t bytes)
 	return turn_tcp_moved(f.shard, w, &n, f.now_ms);
 }
 
-// Takes and moves what there is, up to so many bytes.
+// Takes and moves the available bytes, up to `want`.
 static uint32_t relay(const struct turn_tcp_way *w, uint32_t want)
 {
 	const uint32_t n = turn_tcp_take(f.shard, w, want, f.now_ms);
@@ -109,7 +109,7 @@ static uint32_t relay(const struct turn_tcp_way *w, uint32_t want)
 	return n;
 }
 
-// Moves all that may pass for so long.
+// Moves everything that may pass within ms milliseconds.
 static uint64_t relay_for(const struct turn_tcp_way *w, unsigned int ms)
 {
 	uint64_t sum = 0;
@@ -143,12 +143,12 @@ static void bytes_are_the_allocations(void **state)
 	to_client.leg = TURN_FROM_PEER;
 	assert_int_equal(relay(&to_peer, MANY), MANY);
 	assert_int_equal(relay(&to_client, 70000), 70000);
-	assert_true(moved(&to_peer, 5, 3)); // what was not read is given back
+	assert_true(moved(&to_peer, 5, 3)); // bytes that were not read are returned
 	u = usage_of_first();
 	assert_int_equal(u.leg[TURN_FROM_CLIENT].bytes, MANY + 3u);
 	assert_int_equal(u.leg[TURN_FROM_PEER].bytes, 70000);
 	assert_int_equal(u.leg[TURN_FROM_CLIENT].datagrams, 0);
-	for (unsigned int i = 0; i < 5; i++) { // the sums have it soon
+	for (unsigned int i = 0; i < 5; i++) { // the sums include it soon
 		fixture_advance(&f, 100);
 		fixture_expire(&f);
 	}
@@ -180,11 +180,11 @@ static void what_comes_too_late_is_nobodys(void **state)
 	assert_int_equal(usage_of_first().leg[TURN_FROM_CLIENT].bytes, 0);
 }
 
-// A thread that carries bytes of an allocation, and looks up late.
+// A thread that carries bytes of an allocation, and notices its end late.
 struct carrier {
 	pthread_t id;
 	struct turn_tcp_way path;
-	uint64_t allowed; // bytes that it was told it may relay
+	uint64_t allowed; // bytes that it was allowed to relay
 	uint32_t rounds;
 	bool stop;
 };
@@ -208,8 +208,8 @@ static void until_round(const struct carrier *c, uint32_t more)
 		sched_yield();
 }
 
-// While threads carry bytes an allocation ends, and the next one gets its port: each byte that may
-// be relayed is in the usage that the end tells, and the next one has none of them.
+// An allocation ends while threads carry bytes, and the next one gets its port: each byte that may
+// be relayed is in the usage reported at the end, and the next allocation counts none of them.
 static void an_end_counts_to_the_byte(void **state)
 {
 	struct turn_config c = fixture_config();
@@ -262,7 +262,7 @@ static void an_allocation_keeps_to_its_rate(void **state)
 	w.leg = TURN_FROM_PEER; // which is not limited
 	assert_int_equal(relay_for(&w, 100), 100 * 16384);
 	ivan = another();
-	second = allocate(&ivan); // nor is another one held back
+	second = allocate(&ivan); // nor is another one limited
 	n = relay_for(&second, 1000);
 	assert_in_range(n, 1000 * KB, 1110 * KB);
 }
@@ -288,7 +288,7 @@ static void a_user_has_one_rate_for_all_he_has(void **state)
 	assert_int_equal(of_eve, 500 * KB);
 }
 
-// Whoever is past a rate over UDP is so over TCP, too, and the other way round.
+// An account over its rate by UDP is over it by TCP, too, and the reverse.
 static void a_rate_is_one_for_udp_and_tcp(void **state)
 {
 	struct turn_rates r = {.burst_ms = 100};
@@ -332,7 +332,7 @@ static void a_realm_has_one_rate_for_all_users(void **state)
 	assert_in_range(n, 1000 * KB, 1110 * KB);
 }
 
-// What was read before it was asked for is owed; what was asked for in vain is not.
+// Bytes that were read without being requested are owed; bytes requested in vain are not.
 static void accounts_balance(void **state)
 {
 	struct turn_rates r = {.burst_ms = 100};
@@ -342,18 +342,18 @@ static void accounts_balance(void **state)
 	r.flow[TURN_RATE_USER][TURN_FROM_CLIENT].kbits = 4000;
 	open_with(&r);
 	w = allocate(&ivan);
-	for (unsigned int i = 0; i < 1000; i++) { // never more than is there: 50,000 bytes
+	for (unsigned int i = 0; i < 1000; i++) { // never more than the burst: 50,000 bytes
 		const uint32_t n = turn_tcp_take(f.shard, &w, MANY, f.now_ms);
 
 		assert_in_range(n, 49990, 50000);
 		moved(&w, n, 0);
 	}
-	moved(&w, 0, 550000); // of which 50,000 were there
+	moved(&w, 0, 550000); // of which 50,000 were available
 	assert_int_equal(relay_for(&w, 995), 0);
 	assert_in_range(relay_for(&w, 1000), 490 * KB, 510 * KB);
 }
 
-// A rate so low that no read fits into its burst lets one pass from time to time.
+// A rate so low that no read fits into its burst lets one read pass from time to time.
 static void a_low_rate_is_no_standstill(void **state)
 {
 	struct turn_rates r = {.burst_ms = 10};
@@ -380,7 +380,7 @@ static void reload(const struct turn_rates *rates)
 	fixture_expire(&f);
 }
 
-// What was taken when nothing was counted may be more than was ever taken of the new rate.
+// Bytes taken while nothing was counted may exceed everything ever taken at the new rate.
 static void a_reload_between_taking_and_giving_back(void **state)
 {
 	struct turn_rates r = {.burst_ms = 100}, none = {0};
