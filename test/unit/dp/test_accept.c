@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What accept.c lets in: MACs, checksums that the port has not verified, VLAN tags that it has
-// taken off; that what nearly every frame is goes by the short way, which calls nothing; and how
-// many of a burst were relayed, as the backlog is told.
+// Frames that accept.c lets in: MACs, checksums that the port has not verified, VLAN tags that it
+// has stripped. Also that usual frames take the fast path, which calls nothing, and how many
+// datagrams of a burst are reported to the backlog as relayed.
 #include "bytes.h"
 #include "datapath.h"
 #include "drop_of.h"
@@ -15,7 +15,7 @@ static struct dp_world world;
 static struct world_client client[2]; // by [is_v4]
 static struct endpoint peer[2];
 
-// Calls of what only the long ways call are counted.
+// Counts calls of functions that only the slow paths call.
 static unsigned int parsed, described, homes;
 
 enum net_drop __real_net_frame_parse(
@@ -51,7 +51,7 @@ bool __wrap_turn_relay_map_home(const struct turn_relay_map *m, unsigned int add
 	return __real_turn_relay_map_home(m, addr_index, port, worker, slot);
 }
 
-// What fastpath_burst has told.
+// Bursts, and the relayed datagrams that fastpath_burst reported.
 static unsigned int bursts, told;
 
 unsigned int __real_fastpath_burst(struct worker *w, bool may_wait);
@@ -80,7 +80,7 @@ static void open(const struct world_setup *s)
 	assert_int_equal(world_drops(&world), 0);
 }
 
-// ChannelData of a client, or what its peer sends; either way it is relayed if let in.
+// ChannelData of a client, or data of its peer; both are relayed if let in.
 static size_t media(bool up, bool is_v4, uint8_t frame[2048])
 {
 	struct world_datagram d = {.len = 8, .data = {0x40, 0x01, 0, 4, 'd', 'a', 't', 'a'}};
@@ -90,7 +90,7 @@ static size_t media(bool up, bool is_v4, uint8_t frame[2048])
 	return world_frame(&world, &d, frame);
 }
 
-// What a port receives, of which it says so.
+// Receives a frame with the given offload flags.
 static void receive(const uint8_t *frame, size_t len, uint64_t flags, uint16_t tci)
 {
 	struct port *p = world.dp->port[0].port;
@@ -136,7 +136,7 @@ static void judged(
 
 // --- MACs ---------------------------------------------------------------------------------------
 
-// A plain frame that no line vouches for: a request, and a datagram to a peer without permission.
+// A plain frame that no line vouches for: a request, or a datagram to a peer without permission.
 static size_t unvouched(bool request, bool is_v4, uint8_t frame[2048])
 {
 	struct world_datagram d = {.src = client[is_v4].endpoint, .dst = client[is_v4].server};
@@ -166,17 +166,17 @@ static void test_source_mac(void **state)
 		const size_t len = unvouched(request, (i & 1) != 0, frame);
 		const uint8_t first = frame[6];
 
-		// as it is, it is judged by what is in it, and nobody has to look at it twice
+		// unchanged, the frame is judged by its content, and parsed only once
 		parsed = 0;
 		judged(frame, len, 0, 0, request ? DP_OK : drop_of_turn(TURN_DROP_NO_ALLOCATION));
 		assert_int_equal(parsed, request); // the answer, by the world
-		frame[6] = first | 1; // a group
+		frame[6] = first | 1; // a group address
 		judged(frame, len, 0, 0, martian);
 		memset(frame + 6, 0xff, 6);
 		judged(frame, len, 0, 0, martian);
 		memcpy(frame + 6, world.dp->port[0].port->mac, 6); // ours
 		judged(frame, len, 0, 0, martian);
-		frame[11] ^= 1; // nearly ours
+		frame[11] ^= 1; // nearly our address
 		judged(frame, len, 0, 0, request ? DP_OK : drop_of_turn(TURN_DROP_NO_ALLOCATION));
 	}
 	world_close(&world);
@@ -197,11 +197,11 @@ static void test_ip_checksum(void **state)
 		len = media(up != 0, true, frame);
 		judged(frame, len, 0, 0, DP_OK);
 		frame[NET_ETH_LEN + 10] ^= 1;
-		// the port does not verify, whatever an mbuf says
+		// the port does not verify checksums, whatever an mbuf says
 		judged(frame, len, 0, 0, wrong);
 		judged(frame, len, good, 0, wrong);
 		judged(frame, len, bad, 0, wrong);
-		// of one that does nothing but "good" is believed
+		// a port that reports nothing except "good" is believed
 		world.dp->port[0].verified = RTE_MBUF_F_RX_IP_CKSUM_MASK;
 		judged(frame, len, 0, 0, wrong);
 		judged(frame, len, bad, 0, wrong);
@@ -209,7 +209,7 @@ static void test_ip_checksum(void **state)
 		judged(frame, len, good, 0, DP_OK);
 		world.dp->port[0].verified = 0;
 	}
-	// and where the long way is taken for another reason, here padding
+	// also where a frame takes the slow path for another reason, here padding
 	len = media(true, true, frame);
 	memset(frame + len, 0, 8);
 	judged(frame, len + 8, 0, 0, DP_OK);
@@ -218,7 +218,7 @@ static void test_ip_checksum(void **state)
 	world_close(&world);
 }
 
-// Leaves a frame's UDP checksum as the sum of the pseudo-header, as a host does for its NIC.
+// Leaves the sum of the pseudo-header in a frame's UDP checksum, as a host does for its NIC.
 static void unfinish(uint8_t *frame, size_t len, bool is_v4)
 {
 	uint8_t *udp = frame + NET_ETH_LEN + (is_v4 ? NET_IP4_LEN : NET_IP6_LEN);
@@ -230,8 +230,8 @@ static void unfinish(uint8_t *frame, size_t len, bool is_v4)
 		csum_fold(csum_addrs(&src, &dst) + NET_PROTO_UDP + (uint32_t)udp_len));
 }
 
-// What another virtual machine of the same host has sent. It leaves with a whole checksum, which
-// the peers and clients of the world look at.
+// A frame from another virtual machine of this host. It leaves with a complete checksum, which the
+// peers and clients of the world verify.
 static void test_unfinished(void **state)
 {
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
@@ -253,13 +253,13 @@ static void test_unfinished(void **state)
 		judged(frame, len, none, 0, DP_OK);
 		judged(frame, len, bad, 0, wrong);
 		judged(frame, len, 0, 0, wrong);
-		world.dp->port[0].verified = 0; // such a port vouches for nothing
+		world.dp->port[0].verified = 0; // such a port verifies nothing
 		judged(frame, len, none, 0, wrong);
 	}
 	world_close(&world);
 }
 
-// --- tags that the port has taken off -----------------------------------------------------------
+// --- tags that the port has stripped ------------------------------------------------------------
 
 static void test_stripped_untagged(void **state)
 {
@@ -276,17 +276,17 @@ static void test_stripped_untagged(void **state)
 
 		world.dp->port[0].verified =
 			more != 0 ? RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK : 0;
-		judged(frame, len, more, 7, DP_OK); // a number that means nothing
+		judged(frame, len, more, 7, DP_OK); // a number without meaning
 		judged(frame, len, more | strip, 7, wrong);
 		judged(frame, len, more | strip, 0xe007, wrong);
-		judged(frame, len, more | strip, 0xe000, DP_OK); // no VLAN but a priority
+		judged(frame, len, more | strip, 0xe000, DP_OK); // a priority without a VLAN
 		judged(frame, len, more | strip | RTE_MBUF_F_RX_QINQ_STRIPPED, 0, wrong);
 		judged(frame, len, more | RTE_MBUF_F_RX_QINQ_STRIPPED, 0, wrong);
 	}
 	world_close(&world);
 }
 
-// Takes the tag off a frame as a NIC does.
+// Strips the tag of a frame as a NIC does.
 static size_t strip_tag(uint8_t *frame, size_t len)
 {
 	memmove(frame + 12, frame + 12 + NET_VLAN_LEN, len - 12 - NET_VLAN_LEN);
@@ -306,17 +306,17 @@ static void test_stripped_tagged(void **state)
 
 		judged(frame, len, 0, 0, DP_OK);
 		judged(frame, len, strip, 7, wrong); // two tags
-		judged(frame, len, RTE_MBUF_F_RX_QINQ_STRIPPED, 7, wrong); // two as well
+		judged(frame, len, RTE_MBUF_F_RX_QINQ_STRIPPED, 7, wrong); // two tags as well
 		len = strip_tag(frame, len);
-		judged(frame, len, 0, 7, wrong); // it had none
+		judged(frame, len, 0, 7, wrong); // it had no tag
 		judged(frame, len, strip, 8, wrong);
 		judged(frame, len, strip, 0xa007, DP_OK);
 	}
 	world_close(&world);
 }
 
-// ARP and echo are answered on the VLAN they came from; what is too short to have had a tag, and
-// what has no room for it, is dropped.
+// ARP and echo are answered on the VLAN that they came from; a frame that is too short to have had
+// a tag, or without room for one, is dropped.
 static void test_stripped_others(void **state)
 {
 	const struct world_setup s = {
@@ -353,10 +353,10 @@ static void test_stripped_others(void **state)
 	world_close(&world);
 }
 
-// --- the short way ------------------------------------------------------------------------------
+// --- the fast path ------------------------------------------------------------------------------
 
 // Media of both legs and families, by one worker and by several: nothing is parsed, described or
-// looked up in the relay map but what the test itself causes.
+// looked up in the relay map except by the test itself.
 static void test_short_way(void **state)
 {
 	const uint16_t range[] = {512, 16384 - 848}; // from 50000 on; up to 65535
@@ -366,13 +366,13 @@ static void test_short_way(void **state)
 		const struct world_setup s = {.workers = 1 + (i & 1),
 			.rx_queues = 1,
 			.tx_queues = 1 + (i & 1),
-			.relays = i & 1 ? 2 : 0, // as many as workers: they own them whole
+			.relays = i & 1 ? 2 : 0, // one for each worker
 			.relay_ports = range[i / 2]};
 		unsigned int sent = 0;
 
 		open(&s);
 		for (unsigned int k = 0; k < 40; k++) {
-			if (k == 8) // the ways are known
+			if (k == 8) // the routes are known
 				parsed = described = homes = sent = 0;
 			for (unsigned int combo = 0; combo < 4; combo++) {
 				const size_t len = media((combo & 1) != 0, (combo & 2) != 0, frame);
@@ -388,16 +388,16 @@ static void test_short_way(void **state)
 		}
 		assert_int_equal(sent, 128);
 		assert_int_equal(parsed + described + homes, 0);
-		world_run(&world); // the world itself parses what it has received
+		world_run(&world); // the world itself parses the frames that it receives
 		assert_int_equal(relayed(), 160);
 		assert_int_equal(world_drops(&world), 0);
 		world_close(&world);
 	}
 }
 
-// --- what was relayed ---------------------------------------------------------------------------
+// --- number of relayed datagrams ----------------------------------------------------------------
 
-// One round with what the port has received; what it told of its burst is asserted.
+// Runs one round on the received frames; asserts how many datagrams the burst reported as relayed.
 static void told_of(unsigned int relays)
 {
 	bursts = told = 0;
@@ -406,7 +406,7 @@ static void told_of(unsigned int relays)
 	assert_in_range(bursts, 1, 2);
 }
 
-// A spoofed datagram that no line vouches for: of our own MAC.
+// A spoofed datagram that no line vouches for: it has our own MAC.
 static void spoofed(void)
 {
 	uint8_t frame[2048];
@@ -424,8 +424,8 @@ static void usual(bool up, bool is_v4)
 	receive(frame, len, 0, 0);
 }
 
-// Requests, what is dropped and what has no permission are no relaying, in any mixture with what
-// is: by line in front of them, behind them, and by plan.
+// Requests, drops and datagrams without permission do not count as relayed, in any mixture with
+// relayed ones: relayed by line before them, after them, and by plan.
 static void test_told(void **state)
 {
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
@@ -435,7 +435,7 @@ static void test_told(void **state)
 	open(&s);
 	for (unsigned int i = 0; i < 4; i++)
 		usual((i & 1) != 0, (i & 2) != 0);
-	world_run(&world); // the ways are known
+	world_run(&world); // the routes are known
 	for (unsigned int i = 0; i < 7; i++)
 		usual((i & 1) != 0, (i & 2) != 0);
 	told_of(7); // 3 up, 4 down
@@ -452,7 +452,7 @@ static void test_told(void **state)
 	usual(true, false);
 	usual(true, true);
 	told_of(3);
-	len = unvouched(true, true, frame); // a request waits, and is answered behind the burst
+	len = unvouched(true, true, frame); // a request waits, and is answered after the burst
 	receive(frame, len, 0, 0);
 	told_of(0);
 	usual(false, true);
@@ -461,7 +461,7 @@ static void test_told(void **state)
 	told_of(2);
 	for (uint32_t i = 0; i < turn_relay_map_slots(world.dp->map, 0); i++)
 		world.dp->worker[0]->lines[i].until =
-			(uint16_t)(world.ms / TURN_LINE_MS); // no copy is good any more
+			(uint16_t)(world.ms / TURN_LINE_MS); // all copies have expired
 	usual(true, true);
 	usual(false, true);
 	spoofed();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When an address of the network is there to stay, in simulated time.
+// When an address of the network counts as settled, in simulated time.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static void what_stays_is_due_after_two_seconds(void **state)
 	assert_false(addr_settled_look(&s, NULL, now));
 }
 
-// Another candidate, another router, or nothing at all: the time begins anew.
+// Another candidate, another router, or no address at all: the time starts again.
 static void what_changes_is_not_due(void **state)
 {
 	const struct addr_wanted a = wanted("2001:db8:1::9", "fe80::1");
@@ -49,8 +49,8 @@ static void what_changes_is_not_due(void **state)
 	}
 }
 
-// An address that comes and goes ten times a second for an hour is never due, and two that change
-// places every three seconds are so no more often than every ten.
+// An address that comes and goes ten times a second for an hour is never due, and two that
+// alternate every three seconds are due at most every ten seconds.
 static void flapping_is_bounded(void **state)
 {
 	const struct addr_wanted a[] = {
@@ -70,7 +70,7 @@ static void flapping_is_bounded(void **state)
 	assert_in_range(due, 40, 60);
 }
 
-// What could not be taken is tried again, in its time.
+// An address that could not be adopted is tried again later.
 static void what_fails_is_tried_again(void **state)
 {
 	const struct addr_wanted a = wanted("10.0.0.1", "10.0.0.254");

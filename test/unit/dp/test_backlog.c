@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Requests wait while a worker relays: a storm of them makes no round long and loses no relayed
-// datagram, none of them is lost without being counted, and no client's datagrams change places.
+// datagram, every lost request is counted, and no client's datagrams are reordered.
 #include "bytes.h"
 #include "datapath.h"
 #include "dp_burst.h"
@@ -10,7 +10,7 @@
 
 #define STORM 200
 #define CHANNEL 0x4001
-#define PACE 10 // datagrams of the call each round, each way, and of the storm: less than a burst
+#define PACE 10 // datagrams per round, of the call per direction and of the storm: below a burst
 
 static struct dp_world world;
 static struct world_client storm[STORM], call;
@@ -24,7 +24,7 @@ static void sign(struct world_client *c)
 	stun_put_integrity(&c->w, world.crypto, STUN_ALG_MD5, &c->key);
 }
 
-// Sends what is in c->w; nobody waits for the answer.
+// Sends the message in c->w without waiting for an answer.
 static void post(struct world_client *c)
 {
 	const uint16_t len = stun_end(&c->w);
@@ -81,7 +81,7 @@ static uint64_t backlog_drops(void)
 	return world_stats(&world).drop[DP_DROP_BACKLOG];
 }
 
-// Takes all that arrived at an endpoint.
+// Takes all datagrams that arrived at an endpoint. Returns how many.
 static unsigned int take_all(const struct endpoint *dst)
 {
 	struct world_datagram d;
@@ -92,8 +92,8 @@ static unsigned int take_all(const struct endpoint *dst)
 	return n;
 }
 
-// A round with a call going on: every datagram of it leaves in the round it came in. Returns how
-// many answers to requests left.
+// A round during a call: every datagram of the call leaves in the round in which it came. Returns
+// how many answers to requests left.
 static unsigned int round_with_call(void)
 {
 	unsigned int answers = 0;
@@ -112,7 +112,8 @@ static unsigned int round_with_call(void)
 
 // --- order --------------------------------------------------------------------------------------
 
-// A client that does not wait for answers: each datagram finds what those before it have done.
+// A client that does not wait for answers: each datagram sees the effect of all datagrams before
+// it.
 static void test_order(void **state)
 {
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1, .requests = 1};
@@ -123,7 +124,7 @@ static void test_order(void **state)
 	for (unsigned int i = 0; i < 3; i++) {
 		prepare(c, (uint16_t)(41000 + i));
 		post_allocate(c);
-		post_allocate(&storm[1]); // somebody in between
+		post_allocate(&storm[1]); // another client in between
 		post_bind(c, CHANNEL, &peer);
 		client_channel_data(&world, c, CHANNEL, "one", 3);
 		client_channel_data(&world, c, CHANNEL, "two", 3);
@@ -144,7 +145,7 @@ static void test_order(void **state)
 	world_close(&world);
 }
 
-// The first of two requests has been answered and its buffer has gone to somebody else.
+// The first of two requests has been answered, and its buffer has been reused.
 static void test_second_waits(void **state)
 {
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1, .requests = 1};
@@ -174,7 +175,7 @@ static void test_second_waits(void **state)
 
 // --- storms -------------------------------------------------------------------------------------
 
-// All of a storm are answered, a few a round, and the call does not notice.
+// All requests of a storm are answered, a few per round, without an effect on the call.
 static void test_storm(void **state)
 {
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1, .requests = 4};
@@ -196,7 +197,7 @@ static void test_storm(void **state)
 	world_close(&world);
 }
 
-// What finds no room is counted, nothing of the call.
+// Requests that find no room are counted; no datagram of the call is lost.
 static void test_full(void **state)
 {
 	const struct world_setup s = {
@@ -211,14 +212,14 @@ static void test_full(void **state)
 	}
 	for (unsigned int i = 0; i < 32; i++)
 		answers += round_with_call();
-	// two a round, and the 32 that waited at last
+	// two per round, and at the end the 32 that waited
 	assert_in_range(answers, 2 * STORM / PACE + 28, 2 * STORM / PACE + 32);
 	assert_int_equal(answers + backlog_drops(), STORM);
 	assert_int_equal(world_drops(&world), backlog_drops());
 	world_close(&world);
 }
 
-// With nothing to relay a storm is answered by the burst, once it has been received.
+// Without anything to relay, a storm is answered a burst at a time, after each burst was received.
 static void test_alone(void **state)
 {
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1, .requests = 1};
@@ -229,7 +230,7 @@ static void test_alone(void **state)
 		post_allocate(&storm[i]);
 	for (unsigned int i = 1; i <= bursts; i++) {
 		world_round(&world);
-		assert_int_equal(world.nb_seen, i); // more may wait behind a full burst
+		assert_int_equal(world.nb_seen, i); // more may wait after a full burst
 	}
 	for (unsigned int i = 1; i <= bursts; i++) {
 		world_round(&world);
@@ -241,7 +242,7 @@ static void test_alone(void **state)
 	world_close(&world);
 }
 
-// On several workers, with redirects and hand-over in the way: each is answered or counted.
+// On several workers, with redirects and hand-overs: each request is answered or counted.
 static void test_workers(void **state)
 {
 	const struct world_setup s = {.workers = 4, .rx_queues = 2, .tx_queues = 1, .requests = 3};
@@ -261,7 +262,8 @@ static void test_workers(void **state)
 	world_close(&world);
 }
 
-// One client alone cannot take the room of the others, with requests or with what follows them.
+// One client alone cannot take the room of others, neither with requests nor with datagrams after
+// them.
 static void test_one_client(void **state)
 {
 	const struct world_setup s = {
@@ -277,7 +279,7 @@ static void test_one_client(void **state)
 			round_with_call();
 		assert_in_range(world_stats(&world).held, 0, 32);
 	}
-	// of 150; a request and two more went each round
+	// of 150; each round processed a request and two more datagrams
 	assert_in_range(world_stats(&world).drop[DP_DROP_BACKLOG_CLIENT], 50, 100);
 	assert_int_equal(backlog_drops(), 0);
 	for (unsigned int i = 1; i < 20; i++)
@@ -289,9 +291,9 @@ static void test_one_client(void **state)
 	world_close(&world);
 }
 
-// --- the known and strangers --------------------------------------------------------------------
+// --- known clients and strangers ----------------------------------------------------------------
 
-// Answers to the clients [from, to) of the storm among what was seen.
+// Number of answers to the clients [first, end) of the storm among the frames seen.
 static unsigned int answers_to(unsigned int first, unsigned int end)
 {
 	unsigned int n = 0;
@@ -301,7 +303,7 @@ static unsigned int answers_to(unsigned int first, unsigned int end)
 	return n;
 }
 
-// One round beside the call, whose answers stay to be taken.
+// One round during the call; its answers stay queued.
 static void round_beside_call(void)
 {
 	client_channel_data(&world, &call, CHANNEL, "up", 2);
@@ -309,8 +311,8 @@ static void round_beside_call(void)
 	assert_int_equal(take_all(&peer), 1);
 }
 
-// Who has an allocation comes before those who came earlier and have none, who still have their
-// turn; what a client has sent behind its request goes with it.
+// Clients with an allocation come before clients without one that asked earlier, and the latter
+// still have their turn. Datagrams that a client sent after its request go with it.
 static void test_known_first(void **state)
 {
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1, .requests = 4};
@@ -332,7 +334,7 @@ static void test_known_first(void **state)
 		assert_int_equal(answers_to(known, 2 * known), 1);
 		assert_int_equal(take_all(&peer), i == 2 ? 2 : 1);
 	}
-	for (unsigned int i = 0; i < 2; i++) { // nobody else is left
+	for (unsigned int i = 0; i < 2; i++) { // no other client is left
 		round_beside_call();
 		assert_int_equal(answers_to(known, 2 * known), i == 0 ? 4 : 2);
 	}
@@ -340,7 +342,7 @@ static void test_known_first(void **state)
 	world_close(&world);
 }
 
-// So is who has a connection, and as yet no allocation.
+// A client with a connection counts as known even without an allocation.
 static void test_known_stream(void **state)
 {
 	const struct world_setup s = {
@@ -364,7 +366,7 @@ static void test_known_stream(void **state)
 	world_close(&world);
 }
 
-// Known is who has an allocation, whatever the quick look into the table has hit.
+// A client with an allocation is known, whatever slot the quick table lookup hits.
 static void test_known(void **state)
 {
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
@@ -397,8 +399,8 @@ static void test_known(void **state)
 	world_close(&world);
 }
 
-// However many strangers wait, there is room for the known; and however many ask in the name of
-// one, for the others.
+// However many strangers wait, there is room for known clients; and however many requests are
+// spoofed in one client's name, there is room for the others.
 static void test_rooms(void **state)
 {
 	const struct world_setup s = {
@@ -424,7 +426,7 @@ static void test_rooms(void **state)
 	world_close(&world);
 }
 
-// All in the names of many: what is refused is counted as theirs.
+// All requests in the names of many clients: the refused ones are counted for these clients.
 static void test_known_full(void **state)
 {
 	const struct world_setup s = {
@@ -446,7 +448,7 @@ static void test_known_full(void **state)
 
 // --- with too much to relay ---------------------------------------------------------------------
 
-// While every burst is full, requests wait; but not for ever.
+// While every burst is full, requests wait, but not without end.
 static void test_pressed(void **state)
 {
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
@@ -479,7 +481,7 @@ static void test_pressed(void **state)
 	world_close(&world);
 }
 
-// A request that names a peer a hundred times counts as as many as it takes the time of.
+// A request that names a peer a hundred times counts as many requests as its time is worth.
 static void test_long(void **state)
 {
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1, .requests = 8};
@@ -507,7 +509,7 @@ static void test_long(void **state)
 	world_close(&world);
 }
 
-// Packets that wait when it ends go back to the pool.
+// Packets that wait when the worker ends return to the pool.
 static void test_stop(void **state)
 {
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1, .requests = 1};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs of the server's own machine as peers, at an address that both have: by the loopback, and
-// where peers.allow names the address alone.
+// Programs on the server's own machine as peers, at an address that the server shares with them:
+// through the loopback interface, and where peers.allow names the address itself.
 #include "bytes.h"
 #include "datapath.h"
 #include "dp_world.h"
@@ -13,8 +13,8 @@
 static struct dp_world world;
 static struct world_client client;
 
-// Port 0 shares its interface and its addresses, and port 1 is the loopback. 10.99.0.1 and fd99::1
-// are named, 10.99.0.100 and fd99::100 are not.
+// Port 0 shares its interface and its addresses, and port 1 is the loopback interface. 10.99.0.1
+// and fd99::1 are named, 10.99.0.100 and fd99::100 are not.
 static void beside(struct dp_world *w)
 {
 	w->ports[LOOPBACK] = (struct conf_port){
@@ -64,7 +64,7 @@ static void inject(unsigned int port, const struct endpoint *src, const struct e
 	memcpy(d.data, "pong", 4);
 	len = world_frame_by(&world, port, &d, frame);
 	if (port == LOOPBACK)
-		memset(frame, 0, 12); // as the loopback's frames are
+		memset(frame, 0, 12); // like frames of the loopback interface
 	world_inject(&world, port, frame, len);
 	world_run(&world);
 }
@@ -109,7 +109,7 @@ static void a_program_at_a_named_address_is_a_peer(void **state)
 	talk(*state, "fd99::1", 6);
 }
 
-// The address is a peer for its relay ports, and what is beside these is not said by that.
+// The named address is a peer; this says nothing about other addresses of the interface.
 static void a_program_elsewhere_is_none(void **state)
 {
 	const struct endpoint program = world_endpoint("10.99.0.100", PROGRAM);
@@ -141,8 +141,8 @@ static void a_listener_is_none(void **state)
 	world_close(&world);
 }
 
-// An attacker on the link has the program's name alone, and nothing but programs comes by the
-// loopback.
+// An attacker on the link has only the program's address, and only programs come in by the loopback
+// interface.
 static void a_program_is_known_by_the_port_it_comes_by(void **state)
 {
 	const struct endpoint program = world_endpoint("10.99.0.1", PROGRAM);
@@ -163,7 +163,7 @@ static void a_program_is_known_by_the_port_it_comes_by(void **state)
 	world_close(&world);
 }
 
-// peers.hairpin is about relay ports, peers.allow about programs.
+// peers.hairpin applies to relay ports, peers.allow to programs.
 static void relay_ports_stay_closed_without_hairpin(void **state)
 {
 	const struct endpoint program = world_endpoint("10.99.0.1", PROGRAM);

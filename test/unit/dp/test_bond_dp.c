@@ -6,8 +6,8 @@
 static struct dp_world world;
 static const struct world_setup two = {.workers = 2, .rx_queues = 2, .tx_queues = 2};
 
-// A switch knows where we are from what we send. When a bond takes another of its links, or one
-// more, an announcement says so. One less is no news.
+// A switch learns where we are from the frames that we send. When a bond uses another of its links,
+// or one more, it sends an announcement. One link less needs no announcement.
 static void a_bond_announces_when_another_link_carries_its_packets(void **state)
 {
 	struct port *p;
@@ -18,7 +18,7 @@ static void a_bond_announces_when_another_link_carries_its_packets(void **state)
 	dp_tick(world.dp);
 	world_wait(&world, 5000);
 	assert_int_equal(world.announcements, 6);
-	softport_use(p, 2); // active-backup: the other
+	softport_use(p, 2); // active-backup: the other link
 	dp_tick(world.dp);
 	world_wait(&world, 100);
 	assert_int_equal(world.announcements, 8); // both addresses, at once
@@ -27,7 +27,7 @@ static void a_bond_announces_when_another_link_carries_its_packets(void **state)
 	dp_tick(world.dp);
 	world_wait(&world, 5000);
 	assert_int_equal(world.announcements, 12);
-	softport_use(p, 3); // LACP: one more
+	softport_use(p, 3); // LACP: one more link
 	dp_tick(world.dp);
 	world_wait(&world, 5000);
 	assert_int_equal(world.announcements, 18);
@@ -38,7 +38,7 @@ static void a_bond_announces_when_another_link_carries_its_packets(void **state)
 	world_close(&world);
 }
 
-// Behind the new link there are all of its VLANs, and their hosts are behind other switches.
+// The new link carries all VLANs of the bond, and their hosts are reached through other switches.
 static void a_bond_announces_on_its_vlans_too(void **state)
 {
 	static const struct world_setup s = {
@@ -66,7 +66,7 @@ static void a_bond_announces_on_its_vlans_too(void **state)
 	world_close(&world);
 }
 
-// Without a packet to receive or to send a bond still has to speak LACP.
+// A bond without a packet to receive or to send still has to speak LACP.
 static void every_worker_lets_a_bond_tick_once_a_millisecond(void **state)
 {
 	uint64_t before;

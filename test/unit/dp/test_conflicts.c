@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Another host has an address of ours: management is told which, and whose it is, and no flood of
-// such claims costs more than the drops.
+// Another host uses our address: management learns which address and which host, and a flood of
+// such claims costs no more than the drops.
 #include "datapath.h"
 #include "dp_world.h"
 #include "drop_of.h"
@@ -24,7 +24,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-// An answer, or a question of a host for itself as for another.
+// An answer, or a request in which a host asks for its own address.
 static void claim(const struct addr *a, uint8_t host, bool asks)
 {
 	const struct addr third_host =
@@ -72,14 +72,14 @@ static void a_flood_leaves_room_for_others(void **state)
 	for (unsigned int n = 0; n < 1000; n++)
 		claim(&world.addresses[0].addr, (uint8_t)n, false);
 	claim(&world.addresses[1].addr, 0x66, false);
-	told(&world.addresses[0].addr, 0); // the first
+	told(&world.addresses[0].addr, 0); // the first report
 	told(&world.addresses[1].addr, 0x66);
 	assert_false(dp_conflict(world.dp, 0, &c));
-	claim(&world.addresses[0].addr, 0x68, false); // once it was told it may be again
+	claim(&world.addresses[0].addr, 0x68, false); // a report may follow a report
 	told(&world.addresses[0].addr, 0x68);
 }
 
-// Our own announcements: one that a switch has sent back, and one of another port on the same link.
+// Our own announcements: one that a switch has sent back, and one of another port on that link.
 static void what_is_ours_is_no_conflict(void **state)
 {
 	const struct addr *a = &world.addresses[0].addr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The data path end to end on software ports: real STUN in, real frames out, whatever queue each
-// packet comes in on, with 1, 2 and 4 workers on ports of 1 and 2 queues.
+// The data path end to end on software ports: real STUN in, real frames out, on whichever queue
+// each packet comes in, with 1, 2 and 4 workers on ports of 1 and 2 queues.
 #include "bytes.h"
 #include "datapath.h"
 #include "drop_of.h"
@@ -34,7 +34,7 @@ static const struct world_setup setups[] = {
 
 // --- relaying -----------------------------------------------------------------------------------
 
-// Client i and its peer: every pair of families, on-link and behind the gateway.
+// Places client i and its peer: every pair of families, on-link and behind the gateway.
 static void cast(struct dp_world *w, unsigned int i, struct endpoint *peer)
 {
 	static const char *const clients[] = {
@@ -75,7 +75,7 @@ static void check_df(const struct world_datagram *sent, const struct world_datag
 		assert_true(got->no_checksum);
 }
 
-// By Send and Data indications.
+// Relays by Send and Data indications.
 static void relay_indications(
 	struct dp_world *w, struct world_client *c, const struct endpoint *peer)
 {
@@ -120,7 +120,7 @@ static void relay_indications(
 		assert_int_equal(got.data[i], 0);
 }
 
-// By a channel, all clients at once, so that bursts are mixed.
+// Relays by a channel, for all clients at once, so that bursts are mixed.
 static void relay_channels(struct dp_world *w, const struct endpoint peer[CLIENTS])
 {
 	static struct world_datagram up[CLIENTS], down[CLIENTS], got;
@@ -187,7 +187,7 @@ static void check_end(struct dp_world *w)
 	assert_int_equal(w->nb_seen, 0);
 	assert_int_equal(s.handed_in, s.handed_out);
 	assert_int_equal(s.held, 0);
-	if (w->dp->nb_workers > 1) // random queues must have needed it
+	if (w->dp->nb_workers > 1) // with random queues some must have been handed over
 		assert_true(s.handed_out > 0);
 	else
 		assert_int_equal(s.handed_out, 0);
@@ -226,7 +226,7 @@ static void test_relay(void **state)
 	world_close(&world);
 }
 
-// A worker never sends on a queue that belongs to another.
+// A worker never sends on another worker's queue.
 static void test_tx_queues(void **state)
 {
 	const struct world_setup s = {.workers = 4, .rx_queues = 1, .tx_queues = 3};
@@ -248,10 +248,10 @@ static void test_tx_queues(void **state)
 	world_close(&world);
 }
 
-// --- headers kept ready -------------------------------------------------------------------------
+// --- prepared headers ---------------------------------------------------------------------------
 
-// Slots and channels are used again and again, each time by others: so many rounds that every
-// record is reused, and a header kept from its last life would lead to the wrong client or peer.
+// Slots and channels are used again and again, each time by other clients, until every record has
+// been reused: a header kept from an earlier use would lead to the wrong client or peer.
 static void test_reuse(void **state)
 {
 	const struct world_setup s = {
@@ -273,7 +273,7 @@ static void test_reuse(void **state)
 		world_run(&world);
 		assert_true(world_take(&world, &peer, &got));
 		assert_true(world_take(&world, &c->endpoint, &got));
-		// RFC 8445 11: one that comes alone waits for no other
+		// RFC 8445 11: a datagram that comes alone waits for no other one
 		client_channel_data(&world, c, CHANNEL, "", 0);
 		world_round(&world);
 		assert_true(world_take(&world, &peer, &got));
@@ -290,7 +290,7 @@ static void test_reuse(void **state)
 	world_close(&world);
 }
 
-// The neighbour entry of a peer is given to others while a channel's header remembers it.
+// The neighbour entry of a peer is reused by others while a channel's header remembers it.
 static void test_neighbour_moves(void **state)
 {
 	const struct world_setup s = {
@@ -306,7 +306,7 @@ static void test_neighbour_moves(void **state)
 	client_channel_data(&world, c, CHANNEL, "one", 3);
 	world_run(&world);
 	assert_true(world_take(&world, &peer, &got));
-	world_wait(&world, 31 * 1000); // no longer sure of it
+	world_wait(&world, 31 * 1000); // no longer REACHABLE
 	for (unsigned int i = 0; i < 14; i++) {
 		char host[ADDR_TEXT_LEN];
 
@@ -314,15 +314,16 @@ static void test_neighbour_moves(void **state)
 		world_client(&world, &client[1], host, 5000);
 		binding(&world, &client[1]);
 	}
-	world_wait(&world, 31 * 1000); // nor of them: there is room for the peer again
+	world_wait(&world, 31 * 1000); // nor are these: there is room for the peer again
 	client_channel_data(&world, c, CHANNEL, "two", 3);
 	world_run(&world); // asserts the MAC
 	assert_true(world_take(&world, &peer, &got));
 	world_close(&world);
 }
 
-// What a router owes: a hop is counted, and nothing longer than the MTU leaves. The last hop goes
-// through both ways, the largest datagram to the client; both in either family.
+// Duties of a router: it decrements the hop limit, and sends nothing longer than the MTU. The last
+// hop is accepted in both directions, the longest datagram reaches the client; both in either
+// family.
 static void test_edges(void **state)
 {
 	static const char *const hosts[2][2] = {
@@ -395,10 +396,10 @@ static void hairpin_pair(struct dp_world *w, const char *a, const char *b, int f
 	client_channel_data(w, y, CHANNEL + 1, "pong", 4);
 	world_run(w);
 	assert_true(world_take(w, &x->endpoint, &got));
-	// zero frames of the middle leg on the wire
+	// no frame of the middle leg on the wire
 	assert_int_equal(world_stats(w).tx, tx + 21);
 	assert_int_equal(w->nb_seen, 0);
-	// the hop limit counts on both relays
+	// each of the two relays decrements the hop limit
 	down.src = x->endpoint;
 	down.dst = x->server;
 	down.ttl = 2;
@@ -440,7 +441,7 @@ static void test_hairpin(void **state)
 	world_close(&world);
 }
 
-// --- redirects: an allocation whose home is not its client's ------------------------------------
+// --- redirects: an allocation on another worker than its client's home --------------------------
 
 static void test_redirect(void **state)
 {
@@ -511,7 +512,7 @@ static void test_list(void **state)
 
 	world_open(&world, &s);
 	assert_int_equal(dp_list(world.dp, 1, 0, l.rows), -ERANGE);
-	assert_int_equal(dp_list(world.dp, 0, 0, l.rows), -EBUSY); // it does not run
+	assert_int_equal(dp_list(world.dp, 0, 0, l.rows), -EBUSY); // the worker does not run
 	for (unsigned int i = 0; i < CLIENTS; i++) {
 		cast(&world, i, &peer);
 		assert_int_equal(client_allocate(&world, &client[i], 4), 0);
@@ -531,7 +532,7 @@ static void test_list(void **state)
 
 // --- stopping -----------------------------------------------------------------------------------
 
-// With packets received, handed over, held: world_close asserts that none is lost track of.
+// With packets received, handed over and held: world_close asserts that none is lost.
 static void test_stop_in_flight(void **state)
 {
 	const struct world_setup s = {.workers = 2, .rx_queues = 2, .tx_queues = 1};
@@ -559,9 +560,9 @@ static void test_stop_in_flight(void **state)
 
 // --- real threads -------------------------------------------------------------------------------
 
-// Two workers on lcores of their own, hand-overs between them, while this thread reads snapshots
-// (each has to balance) and asks for lists. Nothing is answered on the link: what is to be sent is
-// held.
+// Two workers on their own lcores that hand packets over to each other, while this thread reads
+// snapshots (each has to balance) and asks for lists. No host on the link answers, so packets to
+// send are held.
 static void test_threads(void **state)
 {
 	const struct world_setup s = {
@@ -592,7 +593,7 @@ static void test_threads(void **state)
 			const int n = dp_list(world.dp, worker, 0, rows);
 
 			answered |= (n == 0 ? 1u : 0) << worker;
-			assert_true(n == 0 || n == -EBUSY); // a worker that has no CPU
+			assert_true(n == 0 || n == -EBUSY); // a worker that gets no CPU
 		}
 		clock_gettime(CLOCK_MONOTONIC, &now);
 	} while ((t.rx < packets || t.handed_in != t.handed_out || answered != 3) &&
@@ -607,8 +608,8 @@ static void test_threads(void **state)
 	world_close(&world);
 }
 
-// The longest frame fits one buffer with two tags and an FCS, also where a NIC is told the length
-// in steps of 1024 bytes; the largest MTU of all ports counts.
+// The longest frame fits one buffer with two tags and an FCS, also where a NIC takes the length in
+// steps of 1024 bytes; the largest MTU of all ports counts.
 static void a_buffer_holds_the_longest_frame_of_any_port(void **state)
 {
 	struct conf_port ports[2] = {{.mtu = 1500}, {.mtu = 1280}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events on their way to management: order, fairness, who finds room in a ring when there is
-// little, and that none is forgotten at the end.
+// Events on their way to management: order, fairness, which events get the last room in a ring, and
+// that none is lost at the end.
 #include "control/events.h"
 #include "control/stats.h"
 #include "datapath.h"
@@ -53,7 +53,7 @@ static struct dp_stats stats(unsigned int worker)
 	return s;
 }
 
-// Each worker's come in their order, whatever the pieces they are taken in.
+// Each worker's events come in order, in whatever portions they are taken.
 static void test_order(void **state)
 {
 	uint64_t next[3] = {1, 1, 1};
@@ -78,7 +78,7 @@ static void test_order(void **state)
 	world_close(&world);
 }
 
-// A worker that always has some does not keep those of others waiting.
+// A worker that always has events does not delay those of other workers.
 static void test_fair(void **state)
 {
 	unsigned int seen = 0;
@@ -98,8 +98,8 @@ static void test_fair(void **state)
 	world_close(&world);
 }
 
-// A storm of refusals leaves half of the ring to the allocations; one by forged addresses leaves
-// half of its half to others. What is lost is counted.
+// A storm of refusals leaves half of the ring to allocation events; refusals of spoofed addresses
+// leave half of the other half to other refusals. Lost events are counted.
 static void test_storm(void **state)
 {
 	unsigned int n, counts[3] = {0};
@@ -130,7 +130,7 @@ static void test_storm(void **state)
 	world_close(&world);
 }
 
-// What stream threads refuse comes the same way.
+// Refusals of stream threads take this path, too.
 static void test_streams(void **state)
 {
 	const struct stream_refused r = {.client = world_endpoint("10.99.0.20", 4000),
@@ -166,8 +166,8 @@ static void take(void *ctx, const struct turn_event *e)
 	assert_int_equal(e->id, told);
 }
 
-// Once workers have stopped nothing waits and nothing is lost: neither what is on the rings, nor
-// what the end of the shards brings, however much that is.
+// Once workers have stopped, nothing waits and nothing is lost: neither the events on the rings nor
+// those that closing the shards adds, however many there are.
 static void test_end(void **state)
 {
 	told = 0;
@@ -183,7 +183,7 @@ static void test_end(void **state)
 	assert_int_equal(told, 1000);
 	world_close(&world);
 	assert_int_equal(told, 1000);
-	// nobody has asked for them: that harms nothing
+	// nobody has asked for the events: that does no harm
 	open_world(1);
 	for (unsigned int i = 1; i <= 100; i++)
 		put(0, TURN_EVENT_MADE, true, i);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A box whose addresses the network translates 1:1: from wire to wire the packets have the own
-// addresses, and what is for a public address of the box never leaves it.
+// A box whose addresses are translated 1:1 by the network: on our wire packets have the internal
+// addresses, and packets to a public address of the box never leave it.
 #include "bytes.h"
 #include "dp_world.h"
 #include "drop_of.h"
@@ -10,8 +10,8 @@
 static struct dp_world world;
 static struct world_client client[2];
 
-// 10.99.0.1 is 203.0.113.1 outside, and fd99::1 is 2001:db8:5::1; 10.98.0.1, where no relay is, is
-// 203.0.113.2.
+// 10.99.0.1 is 203.0.113.1 outside, and fd99::1 is 2001:db8:5::1; 10.98.0.1, which has no relay
+// ports, is 203.0.113.2.
 static void translate(struct dp_world *w)
 {
 	w->addresses[0].external = world_endpoint("203.0.113.1", 0).addr;
@@ -42,7 +42,7 @@ static void open_pair(const struct world_setup *s, const char *a, const char *b,
 		assert_int_equal(client_allocate(&world, &client[i], family), 0);
 }
 
-// The relayed transport address of a client as it stands in packets.
+// The relayed transport address of a client as packets on our link have it.
 static struct endpoint own_relay(const struct world_client *c)
 {
 	const bool is_v4 = addr_is_v4(&c->relay.addr);
@@ -72,7 +72,7 @@ static void packets_have_the_own_address_and_messages_the_public_one(void **stat
 	world_close(&world);
 }
 
-// By channel x -> y over the public address, and back over the own one.
+// By channel x -> y to the public address, and back to the internal one.
 static void exchange(const struct world_setup *s, const char *a, const char *b, int family)
 {
 	struct world_datagram got;
@@ -90,7 +90,7 @@ static void exchange(const struct world_setup *s, const char *a, const char *b, 
 		assert_true(world_take(&world, &client[1 - i % 2].endpoint, &got));
 		assert_memory_equal(got.data + CHANNEL_HEADER_LEN, &i, sizeof(i));
 	}
-	assert_int_equal(world_stats(&world).tx, tx + 20); // to the clients and nobody else
+	assert_int_equal(world_stats(&world).tx, tx + 20); // to the clients and to no other host
 	assert_int_equal(world.nb_seen, 0);
 	world_close(&world);
 }
@@ -101,7 +101,7 @@ static void clients_reach_each_other_in_process_by_either_form(void **state)
 	exchange(*state, "fd99::21", "10.99.0.21", 6);
 }
 
-// A public address with a port that nobody relays for: a free relay port, a listener, ssh.
+// A public address with a port that is not an allocation's: a free relay port, a listener, ssh.
 static void nothing_leaves_for_a_public_address_of_the_box(void **state)
 {
 	const struct endpoint side = world_endpoint("203.0.113.2", 22);
@@ -128,7 +128,7 @@ static void nothing_leaves_for_a_public_address_of_the_box(void **state)
 	world_close(&world);
 }
 
-// The network translates both ways: on our link nobody has our public address.
+// The network translates in both directions, so no host on our link has our public address.
 static void a_public_address_of_the_box_is_no_source_and_no_destination(void **state)
 {
 	static const struct {
@@ -155,11 +155,11 @@ static void a_public_address_of_the_box_is_no_source_and_no_destination(void **s
 	world_close(&world);
 }
 
-// --- a public address that others have, too ------------------------------------------------------
+// --- a public address that other programs have, too ----------------------------------------------
 
 static struct prefix named[3];
 
-// As translate, and peers.allow names 203.0.113.1 and 2001:db8:5::1.
+// Translates, and peers.allow names 203.0.113.1 and 2001:db8:5::1.
 static void name_the_addresses(struct dp_world *w)
 {
 	translate(w);
@@ -183,7 +183,7 @@ static struct world_setup common_setups[] = {
 		.change = name_the_addresses},
 };
 
-// A client behind the translation asks: its source is the public address.
+// A request of a client behind the translation: its source is the public address.
 static void a_client_has_the_public_address(const char *public, int family)
 {
 	struct world_client behind;
@@ -192,7 +192,7 @@ static void a_client_has_the_public_address(const char *public, int family)
 	assert_int_equal(client_allocate(&world, &behind, family), 0);
 }
 
-// By indication, by channel and by the line that the channel makes.
+// Other programs as peers, by indication, by channel and by the line of that channel.
 static void others(const struct world_setup *s, const char *a, const char *public, int family)
 {
 	const struct endpoint peer = world_endpoint(public, 10000);
@@ -227,7 +227,8 @@ static void others_at_a_public_address_are_peers(void **state)
 	others(*state, "fd99::20", "2001:db8:5::1", 6);
 }
 
-// To relay ports in process and to listeners not at all, and from neither: whoever says so lies.
+// Relay ports are reached in process and listeners not at all; a packet with one of them as its
+// source is spoofed.
 static void ports_of_the_box_are_not_others(void **state)
 {
 	const struct endpoint listener = world_endpoint("203.0.113.1", 3478);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Super-frames through the whole data path, in and out: what clients and peers get is what was sent
-// to them, in order, whether it came and left in super-frames or one by one; and every datagram is
-// counted as one, also where a super-frame is refused, finds no room or lies.
+// Super-frames through the whole data path, in and out: clients and peers get the datagrams that
+// were sent to them, in order, no matter if they came and left in super-frames or one by one. Every
+// datagram is counted as one, also where a super-frame is refused, finds no room or is malformed.
 #include "bytes.h"
 #include "datapath.h"
 #include "drop_of.h"
@@ -9,12 +9,12 @@
 
 #include <rte_mempool.h>
 
-// --- runs at random -----------------------------------------------------------------------------
+// --- random runs --------------------------------------------------------------------------------
 
 struct variant {
 	struct world_setup setup;
-	const struct port_super *uso; // leaves in super-frames
-	bool super; // comes in super-frames
+	const struct port_super *uso; // the port sends super-frames
+	bool super; // the port receives super-frames
 };
 
 static const struct port_super small = {.segments = 7, .bufs = 5, .bytes = 3000};
@@ -41,7 +41,7 @@ static void random_like(struct world_datagram *d, uint32_t wild)
 		d->df = false;
 }
 
-// A run of one flow; put in as one super-frame, or one by one.
+// Sends a run of one flow, as one super-frame or one by one.
 static void send_run(const struct variant *variant, uint16_t size, uint32_t wild)
 {
 	const unsigned int i = test_rand_below(&world.rand, GSO_CLIENTS);
@@ -68,7 +68,7 @@ static void send_run(const struct variant *variant, uint16_t size, uint32_t wild
 	}
 }
 
-// Flows in turn, one datagram each.
+// Sends one datagram of each flow in turn.
 static void send_mix(uint16_t size, uint32_t wild)
 {
 	struct world_datagram like;
@@ -123,7 +123,7 @@ static void test_random(void **state)
 	}
 	s = world_stats(&world);
 	assert_int_equal(world_drops(&world), 0);
-	// datagrams, however they came and left
+	// counts datagrams, however they came and left
 	assert_int_equal(s.rx, rx);
 	assert_int_equal(s.rx_bytes, rx_bytes);
 	assert_int_equal(s.tx, tx);
@@ -140,7 +140,7 @@ static void test_random(void **state)
 	world_close(&world);
 }
 
-// --- the port finds out that it cannot ----------------------------------------------------------
+// --- a port that turns out not to support super-frames ------------------------------------------
 
 static void refused(bool super)
 {
@@ -171,7 +171,8 @@ static void test_refused(void **state)
 	refused(true);
 }
 
-// A ring without room: what is not sent is dropped by name, each datagram of a super-frame counted.
+// A full ring: datagrams that are not sent are dropped by name, and each datagram of a super-frame
+// counts.
 static void no_room(bool super)
 {
 	const struct variant variant = {.super = super};
@@ -211,9 +212,9 @@ static void test_no_room(void **state)
 	no_room(true);
 }
 
-// --- what is received is refused ----------------------------------------------------------------
+// --- refused super-frames -----------------------------------------------------------------------
 
-// Puts in a super-frame of n, changed; all of it is to be dropped for that reason.
+// Receives a changed super-frame of n datagrams; all of them must be dropped for that reason.
 static void dropped(unsigned int n, uint16_t size, void (*change)(struct rte_mbuf *m),
 	unsigned int reason, unsigned int counted)
 {
@@ -265,7 +266,7 @@ static void unknown_checksum(struct rte_mbuf *m)
 	m->ol_flags = RTE_MBUF_F_RX_LRO;
 }
 
-// Source port and the rest as a TCP header: 20 bytes of it are there.
+// Replaces the UDP header from the source port on by a TCP header of 20 bytes.
 static void tcp(struct rte_mbuf *m)
 {
 	uint8_t *ip;
@@ -291,12 +292,13 @@ static void test_lies(void **state)
 	dropped(5, 100, unknown_checksum, drop_of_net(NET_DROP_UDP_CHECKSUM), 5);
 	dropped(2, 1473, nothing, DP_DROP_RX_OVERSIZE, 2);
 	dropped(8, 200, no_flag, DP_DROP_SEGMENTED, 1);
-	// 12 bytes of the payload are TCP header now
+	// 12 bytes of the payload belong to the TCP header now
 	dropped(4, 100, tcp, drop_of_net(NET_DROP_PROTOCOL), 4);
 	world_close(&world);
 }
 
-// As many as Linux puts in one, of the largest that come in; more than one burst.
+// The largest number that Linux puts in one super-frame, of the largest datagrams that come in;
+// more than one burst.
 static void test_most(void **state)
 {
 	const struct world_datagram like = {.ttl = 60, .df = true};
@@ -318,7 +320,7 @@ static void test_most(void **state)
 	world_close(&world);
 }
 
-// In order with what comes before and behind it in the same burst.
+// In order with datagrams before and after it in the burst.
 static void test_order(void **state)
 {
 	const struct world_datagram like = {.ttl = 60, .df = true};
@@ -341,7 +343,8 @@ static void test_order(void **state)
 	world_close(&world);
 }
 
-// No buffers to cut into: all of it is dropped, nothing else, and the next is relayed again.
+// No buffers for the segments: the whole super-frame is dropped and nothing else, and the next one
+// is relayed again.
 static void test_pool_empty(void **state)
 {
 	const struct world_datagram like = {.ttl = 60, .df = true};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Super-frames that leave whole: those of which every datagram goes the same way, and no others.
+// Super-frames that leave whole: those with all datagrams for one destination, and no others.
 #include "bytes.h"
 #include "datapath.h"
 #include "drop_of.h"
@@ -7,15 +7,15 @@
 
 #include <rte_mempool.h>
 
-// All of one goes the same way: it leaves as it came, whatever its sizes and buffers, in both
-// directions, over both families.
+// All datagrams have one destination: the super-frame leaves as it came, with any sizes and
+// buffers, in both directions, over both families.
 static void test_whole(void **state)
 {
 	static const struct world_setup setups[] = {
 		{.workers = 1, .rx_queues = 1, .tx_queues = 1},
 		{.workers = 2, .rx_queues = 2, .tx_queues = 2},
 	};
-	static const unsigned int pairs[] = {0, 2, 4}; // those of one family
+	static const unsigned int pairs[] = {0, 2, 4}; // pairs of one family
 	const struct world_datagram like = {.ttl = 60, .df = true, .tos = 0xb8};
 
 	for (unsigned int k = 0; k < RTE_DIM(setups); k++) {
@@ -40,7 +40,7 @@ static void test_whole(void **state)
 		}
 		gso_all_counted();
 		assert_int_equal(world_drops(&world), 0);
-		// what came to the other worker's queue was cut to be handed over
+		// super-frames on the other worker's queue were cut before the hand-over
 		if (setups[k].workers == 1)
 			assert_int_equal(world_stats(&world).whole_frames, supers);
 		assert_int_equal(
@@ -49,7 +49,7 @@ static void test_whole(void **state)
 	}
 }
 
-// What is not alike is cut, and each datagram is judged by itself.
+// A super-frame of unlike datagrams is cut, and each datagram is judged by itself.
 static void test_unlike(void **state)
 {
 	static const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
@@ -76,7 +76,7 @@ static void test_unlike(void **state)
 		assert_int_equal(world_stats(&world).drop[drop_of_turn(TURN_DROP_CHANNEL_UNBOUND)],
 			no_channel + 1);
 	}
-	// the last one has no data
+	// the last datagram has no data
 	nb_sent = 0;
 	for (unsigned int i = 0; i < 4; i++)
 		gso_make(0, true, 60, &like);
@@ -84,7 +84,7 @@ static void test_unlike(void **state)
 	softport_put_mbuf(gso_port(), 0, gso_whole(0, 5, 2000));
 	world_run(&world);
 	gso_all_arrive();
-	// it may be fragmented on its way
+	// this datagram may be fragmented on its path
 	nb_sent = 0;
 	for (unsigned int i = 0; i < 5; i++)
 		gso_make(0, true, 60, &like)->in.df = false;
@@ -95,7 +95,8 @@ static void test_unlike(void **state)
 	world_close(&world);
 }
 
-// A port that takes fewer in one, shorter ones, or a shorter chain: they leave cut.
+// A port that takes fewer datagrams per super-frame, shorter ones, or a shorter chain: they leave
+// cut.
 static void test_beyond(void **state)
 {
 	static const struct port_super less[] = {
@@ -123,7 +124,7 @@ static void test_beyond(void **state)
 	}
 }
 
-// Buffers for the first, but none for the others: these are dropped, and counted.
+// There are buffers for the first datagram only: the others are dropped and counted.
 static void test_pool_low(void **state)
 {
 	static const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
@@ -141,7 +142,7 @@ static void test_pool_low(void **state)
 	m = gso_whole(0, 10, 2000);
 	while (n < RTE_DIM(taken) && (taken[n] = rte_pktmbuf_alloc(world.dp->pool)) != NULL)
 		n++;
-	rte_pktmbuf_free_bulk(taken, 2); // three are needed
+	rte_pktmbuf_free_bulk(taken, 2); // three buffers are needed
 	softport_put_mbuf(gso_port(), 0, m);
 	world_run(&world);
 	gso_arrives(&sent[0]);

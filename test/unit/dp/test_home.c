@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every frame of a client is dealt with by the worker that steer_client_home names, whichever way
-// it is recognized: on the first listener of an address or another, on ports of all kinds, with the
-// NIC's hash and without.
+// Every frame of a client is processed by the worker that steer_client_home names, on whichever
+// path it is recognized: on the first listener of an address or another, on all kinds of ports,
+// with the NIC's hash and without.
 #include "bytes.h"
 #include "datapath.h"
 #include "drop_of.h"
@@ -16,8 +16,8 @@ static struct dp_world world;
 
 struct setup {
 	struct world_setup world;
-	bool hash; // the port tells it
-	bool lies; // and it is not the one that we would compute
+	bool hash; // the port delivers the hash
+	bool lies; // and it differs from the one that we would compute
 };
 
 // Queues a frame as a port does, and returns the worker that has to drop it.
@@ -53,7 +53,7 @@ static void test_home(void **state)
 
 		d.src = world_endpoint(hosts[n % 4], (uint16_t)(1024 + n * 7));
 		d.dst = world.listeners[n % 2].endpoint;
-		d.no_checksum = n % 8 == 0; // the long way
+		d.no_checksum = n % 8 == 0; // takes the slow path
 		for (unsigned int i = 0; i < world.dp->nb_workers; i++)
 			drops[i] = world.dp->worker[i]->live.drop[NOT_TURN];
 		len = world_frame(&world, &d, frame);
@@ -70,7 +70,7 @@ static void test_home(void **state)
 
 static struct setup setups[] = {
 	{.world = {.workers = 1, .rx_queues = 1, .tx_queues = 1}},
-	{.world = {.workers = 3, .rx_queues = 2, .tx_queues = 3}}, // keyed
+	{.world = {.workers = 3, .rx_queues = 2, .tx_queues = 3}}, // keyed hash
 	{.world = {.workers = 3, .rx_queues = 3, .tx_queues = 3, .rss = true}},
 	{.world = {.workers = 3, .rx_queues = 3, .tx_queues = 3, .rss = true}, .hash = true},
 	{.world = {.workers = 3, .rx_queues = 3, .tx_queues = 3, .rss = true},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A host on its link: ARP, ND, echo, holds, announcements; and each packet refused, by name.
+// The box as a host on its link: ARP, ND, echo, held packets, announcements, and refused packets
+// with the name of each drop.
 #include "bytes.h"
 #include "datapath.h"
 #include "drop_of.h"
@@ -12,7 +13,7 @@ static const struct world_setup one = {
 	.workers = 1, .rx_queues = 1, .tx_queues = 1, .icmp_rate = 1000};
 static const struct world_setup two = {.workers = 2, .rx_queues = 2, .tx_queues = 2};
 
-// Nothing else has been dropped.
+// Asserts that nothing else has been dropped.
 static void only(unsigned int reason, uint64_t n)
 {
 	assert_int_equal(world_dropped(&world, reason), n);
@@ -41,7 +42,7 @@ static void send_on(unsigned int port, const struct world_datagram *d)
 	world_inject(&world, port, frame, len);
 }
 
-// --- questions to us ----------------------------------------------------------------------------
+// --- requests for our addresses -----------------------------------------------------------------
 
 static const uint8_t asker_mac[6] = {2, 0, 0, 0, 0, 0x77};
 
@@ -55,7 +56,7 @@ static void ask(unsigned int port, const char *sender, const char *target)
 	world_run(&world);
 }
 
-// The last frame is the answer that target has our MAC.
+// Asserts that the last frame is the answer that target has our MAC.
 static void answered(const char *target, const char *asker_text)
 {
 	struct net_l2 l2 = world.dp->port[0].l2;
@@ -88,10 +89,10 @@ static void test_answers(void **state)
 	ask(0, "0.0.0.0", "10.99.0.1"); // address probe (RFC 5227)
 	answered("10.99.0.1", "0.0.0.0");
 	assert_int_equal(world.answers, 4);
-	ask(0, "::", "fd99::1"); // duplicate address detection: answered to all (RFC 4861 7.2.4)
+	ask(0, "::", "fd99::1"); // DAD: answered to all nodes (RFC 4861 7.2.4)
 	assert_int_equal(world.announcements, 1);
 	assert_int_equal(world_drops(&world), 0);
-	// not ours, or not on this port
+	// not our address, or not on this port
 	ask(0, "10.99.0.77", "10.99.0.2");
 	ask(0, "10.99.0.77", "10.98.0.1");
 	ask(1, "10.99.0.77", "10.99.0.1");
@@ -102,7 +103,7 @@ static void test_answers(void **state)
 	world_close(&world);
 }
 
-// The address a question of ours for a target is sent from.
+// Returns the source address of our ARP or ND request for a target.
 static struct addr asks_from(unsigned int port, const char *target)
 {
 	const struct neigh_ask ask = {
@@ -125,10 +126,10 @@ static void test_asker(void **state)
 		unsigned int port;
 		const char *target, *source;
 	} rows[] = {
-		{0, "10.99.0.77", "10.99.0.1"}, // the first that is on its link
-		{0, "10.97.0.77", "10.97.0.1"}, // also when it is the last of all
+		{0, "10.99.0.77", "10.99.0.1"}, // the first address that is on its link
+		{0, "10.97.0.77", "10.97.0.1"}, // also if it is the last of all
 		{0, "fd99::77", "fd99::1"},
-		{0, "203.0.113.7", "10.99.0.1"}, // off-link: the first of its family
+		{0, "203.0.113.7", "10.99.0.1"}, // off-link: the first address of its family
 		{0, "2001:db8::7", "fd99::1"},
 		{1, "203.0.113.7", "10.98.0.1"},
 	};
@@ -186,7 +187,7 @@ static void ping(const char *src_text, const char *dst_text)
 	uint8_t frame[256] = {0};
 	const size_t len = echo_frame(src_text, dst_text, frame);
 
-	// with the padding of a short frame, which must not come back
+	// with the padding of a short frame, which must not be returned
 	world_inject(&world, 0, frame, len + 6);
 	world_run(&world);
 }
@@ -228,7 +229,7 @@ static void test_echo_rate(void **state)
 	for (unsigned int i = 0; i < 300; i++)
 		softport_put(world.dp->port[0].port, i % 2, frame, len);
 	world_run(&world);
-	// a burst of 50 for each worker, and next to nothing in the few milliseconds it took
+	// a burst of 50 for each worker, and almost nothing for the few milliseconds it took
 	assert_in_range(world.echoes, 100, 102);
 	only(DP_DROP_ICMP_RATE, 300 - world.echoes);
 	world_wait(&world, 1000); // 10 tokens more for each
@@ -247,7 +248,7 @@ static void test_echo_rate(void **state)
 
 // --- neighbours ---------------------------------------------------------------------------------
 
-// What arrives before the neighbour is known is held and sent, in order, when it answers.
+// Packets that arrive before the neighbour is known are held, and sent in order when it answers.
 static void test_hold(void **state)
 {
 	struct world_datagram got, d;
@@ -263,7 +264,7 @@ static void test_hold(void **state)
 	assert_int_equal(world.nb_seen, 0);
 	assert_int_equal(world_stats(&world).held, 5);
 	world.deaf = false;
-	world_wait(&world, 1100); // the question is repeated after a second
+	world_wait(&world, 1100); // the request is repeated after a second
 	assert_int_equal(world.nb_seen, 5);
 	assert_int_equal(world_stats(&world).held, 0);
 	for (uint16_t i = 0; i < 5; i++) {
@@ -292,18 +293,18 @@ static void test_hold_bounds(void **state)
 	assert_int_equal(world_stats(&world).held, 4);
 	world.asks = 0;
 	world_wait(&world, 3500);
-	assert_in_range(world.asks, 2, 2); // three questions in all, then it has failed
+	assert_in_range(world.asks, 2, 2); // three requests in all, then resolution has failed
 	assert_int_equal(world_dropped(&world, DP_DROP_NEIGH_FAILED), 4);
 	assert_int_equal(world_stats(&world).held, 0);
 	d = binding("10.99.0.20", 5000);
 	world_send(&world, &d);
 	world_run(&world);
-	assert_int_equal(world_dropped(&world, DP_DROP_NEIGH_FAILED), 5); // believed for a second
+	assert_int_equal(world_dropped(&world, DP_DROP_NEIGH_FAILED), 5); // cached for a second
 	world_close(&world);
 }
 
-// A channel's peer is asked for when the channel is bound: the first burst finds it known, however
-// small the hold.
+// A channel's peer is resolved when the channel is bound, so the first burst finds it known,
+// however few packets can be held.
 static void test_bind_resolves(void **state)
 {
 	const struct endpoint peer = world_endpoint("10.99.0.30", 7000);
@@ -325,8 +326,8 @@ static void test_bind_resolves(void **state)
 	world_close(&world);
 }
 
-// A client with channels to many of a subnet makes the box ask for some of them a second, counted
-// beyond that; another client's peer is found all the same, and so is who is to be answered.
+// With channels to many hosts of a subnet the box resolves some of them a second, counts the rest;
+// another client's peer is still found, and so are hosts that need an answer.
 static void test_ask_rate(void **state)
 {
 	const struct endpoint peer = world_endpoint("10.99.0.250", 7000);
@@ -370,7 +371,7 @@ static void test_ask_rate(void **state)
 	world_close(&world);
 }
 
-// The answer comes in at a worker that has not asked: the one that has gets to know.
+// The answer comes in at a worker that has not asked; the worker that asked learns it, too.
 static void test_answer_elsewhere(void **state)
 {
 	struct world_datagram got, d;
@@ -392,7 +393,7 @@ static void test_answer_elsewhere(void **state)
 	world_close(&world);
 }
 
-// Someone else says that he is the client's host: traffic stays where it was.
+// Another host claims the client's address: traffic stays where it was.
 static void test_spoofed_answer(void **state)
 {
 	const struct net_l2 l2 = {.src = {2, 0, 0, 0, 0, 0x66}};
@@ -446,7 +447,7 @@ static void test_announce(void **state)
 	dp_tick(world.dp);
 	world_wait(&world, 900);
 	assert_int_equal(world.announcements, 2); // both addresses
-	dp_tick(world.dp); // no news
+	dp_tick(world.dp); // nothing changed
 	world_wait(&world, 1000);
 	assert_int_equal(world.announcements, 4);
 	world_wait(&world, 5000);
@@ -460,7 +461,7 @@ static void test_announce(void **state)
 	world_close(&world);
 }
 
-// The gateway is known before the first packet needs it, and stays so.
+// The gateway is known before the first packet needs it, and stays known.
 static void test_gateway_kept(void **state)
 {
 	struct world_datagram d, got;
@@ -478,9 +479,9 @@ static void test_gateway_kept(void **state)
 	world_close(&world);
 }
 
-// --- refused ------------------------------------------------------------------------------------
+// --- refused packets ----------------------------------------------------------------------------
 
-// Another host says that it has our MAC: what was believed of it would be sent to ourselves.
+// Another host claims our MAC: if it was believed, we would send frames to ourselves.
 static void own_mac_claimed(bool v6)
 {
 	const struct addr theirs = world_endpoint(v6 ? "fd99::77" : "10.99.0.77", 0).addr,
@@ -521,7 +522,7 @@ static void test_martians(void **state)
 		{"10.99.0.255", "10.99.0.1", 3478, DP_DROP_NET + NET_DROP_MARTIAN_SOURCE - 1},
 		{"10.99.0.20", "10.99.0.2", 3478, DP_DROP_NET + NET_DROP_NOT_FOR_US - 1},
 		{"10.99.0.20", "10.99.0.255", 3478, DP_DROP_NET + NET_DROP_MARTIAN_DESTINATION - 1},
-		// an address of the other port, by which 198.51.100.9 is not reached
+		// an address of the other port, which does not lead to 198.51.100.9
 		{"198.51.100.9", "10.98.0.1", 3478, DP_DROP_NET + NET_DROP_NOT_FOR_US - 1},
 		{"fd99::20", "fd99::2", 3478, DP_DROP_NET + NET_DROP_NOT_FOR_US - 1},
 		{"10.99.0.20", "10.99.0.1", 3479, DP_DROP_NO_LISTENER},
@@ -559,7 +560,7 @@ static void test_no_route(void **state)
 	send_on(1, &d);
 	world_run(&world);
 	assert_true(world_take(&world, &d.src, &got)); // on-link
-	d = binding("198.51.100.9", 5000); // not, and this port has no gateway
+	d = binding("198.51.100.9", 5000); // off-link, and this port has no gateway
 	d.dst = world.listeners[2].endpoint;
 	send_on(1, &d);
 	world_run(&world);
@@ -580,13 +581,13 @@ static void test_sizes(void **state)
 	assert_int_equal(client_allocate(&world, &c, 4), 0);
 	assert_int_equal(client_permit(&world, &c, &peer), 0);
 	d.dst = c.relay;
-	d.len = 1300 - 28 - 36; // as a Data indication it just fits
+	d.len = 1300 - 28 - 36; // as a Data indication it fits exactly
 	world_send(&world, &d);
 	world_run(&world);
 	assert_true(world_take(&world, &c.endpoint, &got));
 	assert_int_equal(got.len, 1300 - 28);
 	d.len++;
-	d.df = true; // else it would leave in fragments
+	d.df = true; // otherwise it would leave in fragments
 	world_send(&world, &d);
 	world_run(&world);
 	only(DP_DROP_MTU, 1);
@@ -634,14 +635,14 @@ static void test_tx_full(void **state)
 	world_run(&world);
 	assert_int_equal(world.nb_seen, 10);
 	only(DP_DROP_TX_FULL, 15);
-	// eleven answers, ARP for the client and the IPv4 gateway, ND for the other
+	// eleven answers, ARP for the client and the IPv4 gateway, ND for the IPv6 gateway
 	assert_int_equal(world_stats(&world).tx_bytes,
 		11u * (NET_ETH_LEN + NET_IP4_LEN + NET_UDP_LEN + got.len) + 2 * (NET_ETH_LEN + 28) +
 			NET_ETH_LEN + NET_IP6_LEN + 32);
 	world_close(&world);
 }
 
-// Worker 0 receives for worker 1, which does not run: what the ring cannot take is dropped by name.
+// Worker 0 receives for worker 1, which does not run: drops of a full ring have a name.
 static void test_handover_full(void **state)
 {
 	struct world_setup s = two;

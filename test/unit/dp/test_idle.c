@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When an adaptive worker polls and when it sleeps, against a simulated clock of nanoseconds:
-// whatever comes, no datagram waits for longer than the longest sleep, and the CPU is left alone
-// where datagrams are far between and where a sleep takes much of it.
+// When an adaptive worker polls and when it sleeps, on a simulated clock of nanoseconds: with any
+// traffic, no datagram waits longer than the longest sleep, and the CPU stays free where datagrams
+// are rare and where a sleep costs much CPU.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,17 +11,17 @@
 
 #include "idle.h"
 
-#define US 1000 // units of the clock
-#define ROUND (US / 2) // of an empty round
+#define US 1000 // clock units per microsecond
+#define ROUND (US / 2) // time of an empty round
 #define WAKE (5 * US) // from the end of a sleep to the next round
 #define SECOND (1000000 * US)
 
 struct sim {
 	struct idle idle;
-	uint64_t now, next; // the next datagram
-	uint64_t asleep, sleeps, longest; // time, number, the longest one asked for
-	uint64_t latest; // the longest that a datagram waited
-	uint64_t cost; // CPU time of a sleep; 0: as on iron, and not measured
+	uint64_t now, next; // now, and when the next datagram comes
+	uint64_t asleep, sleeps, longest; // total, number, longest one requested
+	uint64_t latest; // the longest time that a datagram waited
+	uint64_t cost; // CPU time of a sleep; 0: as on bare metal, and not measured
 	uint64_t waits;
 };
 
@@ -33,7 +33,7 @@ static struct sim start(uint32_t sleep_max_us)
 	return s;
 }
 
-// Runs for a time with so many datagrams every so often.
+// Runs for `length`, with `together` datagrams at intervals of `every`.
 static void run(struct sim *s, uint64_t length, uint64_t every, unsigned int together)
 {
 	const uint64_t end = s->now + length;
@@ -51,7 +51,7 @@ static void run(struct sim *s, uint64_t length, uint64_t every, unsigned int tog
 		}
 		sleep = idle_after(&s->idle, begin, n > 0, n);
 		assert_true(n == 0 || sleep == 0);
-		if (sleep == IDLE_WAIT) { // until the next one
+		if (sleep == IDLE_WAIT) { // until the next datagram
 			assert_true(s->idle.wakes);
 			s->waits++;
 			s->now = s->next + (s->cost > 0 ? s->cost : WAKE);
@@ -78,11 +78,11 @@ static void test_silence(void **state)
 
 		run(&s, SECOND, 2 * (uint64_t)SECOND, 1);
 		assert_int_equal(s.longest, longest[i] * US);
-		assert_int_equal(s.asleep, s.sleeps * longest[i] * US); // each of them
+		assert_int_equal(s.asleep, s.sleeps * longest[i] * US); // each is longest
 	}
 }
 
-// All that comes waits for a sleep and an empty round at most.
+// Every datagram waits for one sleep and one empty round at most.
 static void test_latency(void **state)
 {
 	const uint64_t every[] = {1, 3, 9, 11, 19, 21, 30, 49, 70, 100, 333, 1000, 20000};
@@ -99,16 +99,16 @@ static void test_latency(void **state)
 	}
 }
 
-// The CPU's share is what the gaps are worth.
+// The CPU's share of time depends on the gaps between datagrams.
 static void test_share(void **state)
 {
 	struct sim s = start(50);
 
 	run(&s, SECOND / 100, 5 * US, 1);
-	run(&s, SECOND, 5 * US, 1); // 200,000 a second: no sleep would be over in time
+	run(&s, SECOND, 5 * US, 1); // 200,000 a second: a sleep would not end in time
 	assert_int_equal(s.sleeps, 0);
 	run(&s, SECOND / 100, 100 * US, 1);
-	run(&s, SECOND, 100 * US, 1); // 10,000: two sleeps for each
+	run(&s, SECOND, 100 * US, 1); // 10,000 a second: two sleeps for each datagram
 	assert_in_range(s.sleeps, 10000, 20000);
 	assert_true(s.asleep > (uint64_t)SECOND * 8 / 10);
 	run(&s, SECOND / 100, 1000 * US, 1);
@@ -116,7 +116,7 @@ static void test_share(void **state)
 	assert_in_range(s.sleeps, 17000, 20000); // of 50 us
 }
 
-// Sleeps are as long as the gaps, within what is worth it and what is allowed.
+// Sleeps are as long as the gaps, if that saves CPU, up to the longest sleep allowed.
 static void test_length(void **state)
 {
 	static const struct {
@@ -134,7 +134,7 @@ static void test_length(void **state)
 	}
 }
 
-// Polling for the next one ends when it does not come.
+// Polling for the next datagram ends if it does not come.
 static void test_end_of_stream(void **state)
 {
 	struct sim s = start(50);
@@ -149,7 +149,7 @@ static void test_end_of_stream(void **state)
 	assert_int_equal(idle_after(&s.idle, now + SECOND, false, 0), 50 * US);
 }
 
-// After whatever silence a stream is noticed within some datagrams; so is its end.
+// After any silence a stream is noticed within a few datagrams; so is its end.
 static void test_changes(void **state)
 {
 	const uint32_t longest[] = {50, 1000};
@@ -167,7 +167,8 @@ static void test_changes(void **state)
 	}
 }
 
-// Whatever comes, a saving worker sleeps as long as it may, and comes back for all of it at once.
+// With any traffic a worker in `saving` mode takes the longest sleep, and then reads everything at
+// once.
 static void test_saving(void **state)
 {
 	const uint64_t every[] = {1, 5, 19, 50, 1000};
@@ -184,7 +185,7 @@ static void test_saving(void **state)
 	}
 }
 
-// What came together counts for as many.
+// Datagrams that came together count one by one.
 static void test_bursts(void **state)
 {
 	struct sim s = start(50);
@@ -193,10 +194,11 @@ static void test_bursts(void **state)
 	assert_in_range(s.idle.gap, 150 * US, 200 * US);
 	run(&s, SECOND / 10, 400 * US, 32);
 	assert_in_range(s.idle.gap, 10 * US, 15 * US);
-	assert_true(s.asleep > SECOND / 10 / 2); // polls for 20 us behind a burst, and then sleeps
+	assert_true(s.asleep > SECOND / 10 / 2); // polls for 20 us after a burst, and then sleeps
 }
 
-// Work that is no datagram (requests that wait, expiry) keeps it awake and says nothing of gaps.
+// Work other than datagrams (waiting requests, expiry) keeps a worker awake, and does not change
+// the measured gaps.
 static void test_other_work(void **state)
 {
 	struct sim s = start(50);
@@ -208,10 +210,10 @@ static void test_other_work(void **state)
 	assert_int_equal(idle_after(&s.idle, s.now + 1000 * ROUND, false, 0), 50 * US);
 }
 
-// How long a worker with nothing to do sleeps.
+// Length of the sleep of a worker with nothing to do.
 static uint64_t shortest(struct idle i)
 {
-	i.gap = i.spin; // that of the longest stream not worth polling for
+	i.gap = i.spin; // the gap of the slowest stream that is worth polling for
 	return idle_after(&i, i.worked + SECOND, false, 0);
 }
 
@@ -221,7 +223,8 @@ static void learn(struct idle *i, uint64_t cost, unsigned int times)
 		idle_learn(i, cost);
 }
 
-// The first sleeps are measured, so that the cost is known soon, and then few: it is a system call.
+// The first sleeps are measured, so that the cost is known soon; later only a few are: it takes a
+// system call.
 static void test_measures(void **state)
 {
 	struct sim s = start(0);
@@ -235,7 +238,8 @@ static void test_measures(void **state)
 	assert_int_equal(later, 100);
 }
 
-// After 20 sleeps, ten times the cost; never longer than allowed, and 250 us where nothing is said.
+// After 20 sleeps, ten times the cost; never longer than allowed, and 250 us without a configured
+// limit.
 static void test_cost_learned(void **state)
 {
 	static const struct {
@@ -253,7 +257,7 @@ static void test_cost_learned(void **state)
 	}
 }
 
-// Whatever is measured, at every moment.
+// The bounds hold at every moment, with any measurements.
 static void test_cost_bounds(void **state)
 {
 	const uint32_t longest[] = {10, 50, 200, 1000};
@@ -272,12 +276,13 @@ static void test_cost_bounds(void **state)
 		assert_int_equal(shortest(s.idle), least * US);
 		assert_int_equal(s.idle.spin, IDLE_SPIN_US * US);
 		learn(&s.idle, 0, 100);
-		learn(&s.idle, 40 * US, 40); // nothing is for good
+		learn(&s.idle, 40 * US, 40); // a cost can be unlearned
 		assert_in_range(s.idle.spin, 2 * US, 3 * US);
 	}
 }
 
-// One measurement in ten is far off, and so is the first: the rest tells, and iron stays iron.
+// One measurement in ten is far off, and so is the first: the others decide, and bare metal is
+// still recognized.
 static void test_cost_outliers(void **state)
 {
 	const uint64_t off[] = {0, 2000 * US, SECOND};
@@ -296,7 +301,7 @@ static void test_cost_outliers(void **state)
 	}
 }
 
-// Where sleeps are cheap, all is as if they had not been measured.
+// Where sleeps are cheap, the worker behaves as if it had not measured them.
 static void test_cost_cheap(void **state)
 {
 	const uint64_t every[] = {1, 5, 15, 19, 21, 49, 100, 333, 5000};
@@ -307,7 +312,7 @@ static void test_cost_cheap(void **state)
 			struct sim s = start(longest[k]);
 			struct sim plain = start(longest[k] > 0 ? longest[k] : 50);
 
-			s.cost = WAKE; // the same time passes in both
+			s.cost = WAKE; // equal times pass in both
 			run(&s, SECOND / 10, every[i] * US, 1);
 			run(&plain, SECOND / 10, every[i] * US, 1);
 			assert_int_equal(s.sleeps, plain.sleeps);
@@ -317,8 +322,8 @@ static void test_cost_cheap(void **state)
 	}
 }
 
-// Where they are costly, a worker leaves most of its CPU alone at moderate rates, and is still no
-// later than the longest sleep. Told to sleep for 50 us at most, it is no later than that.
+// Where sleeps are costly, a worker leaves most of its CPU free at moderate rates, and is still no
+// later than the longest sleep. With a limit of 50 us it is no later than 50 us.
 static void test_cost_share(void **state)
 {
 	const uint64_t every[] = {12, 15, 20, 25, 50, 100, 1000}, cost[] = {24 * US, 49 * US};
@@ -342,7 +347,7 @@ static void test_cost_share(void **state)
 	}
 }
 
-// A stream that comes faster than that is polled for there, too.
+// There, too, a worker polls for a stream that is faster.
 static void test_cost_flood(void **state)
 {
 	struct sim s = start(0);
@@ -354,7 +359,7 @@ static void test_cost_flood(void **state)
 	assert_int_equal(s.sleeps, 0);
 }
 
-// Costs are nothing to a saving worker, which sleeps as told, and for 50 us where nothing is said.
+// Costs do not matter in `saving` mode: a worker sleeps as configured, and 50 us by default.
 static void test_cost_saving(void **state)
 {
 	const uint32_t longest[] = {0, 10, 200};
@@ -380,7 +385,8 @@ static struct sim woken(uint32_t sleep_max_us, bool saving, uint64_t cost)
 	return s;
 }
 
-// Where ports wake and few come, each datagram is a wait: nothing is late, whatever a sleep costs.
+// Where ports wake and datagrams are rare, each datagram is a wait: nothing is late, whatever a
+// sleep costs.
 static void test_woken(void **state)
 {
 	const uint64_t every[] = {40, 70, 100, 333, 1000, 20000}, cost[] = {0, 24 * US, 30 * US};
@@ -400,20 +406,20 @@ static void test_woken(void **state)
 	}
 }
 
-// In a silence it waits; it asks for no sleep.
+// In a silence the worker waits; it requests no sleep.
 static void test_woken_silence(void **state)
 {
 	for (unsigned int i = 0; i < 2; i++) {
 		struct sim s = woken(0, i == 1, 24 * US);
 
 		run(&s, SECOND, 2 * (uint64_t)SECOND, 1);
-		assert_in_range(s.sleeps, 0, 1); // it knows nothing yet
+		assert_in_range(s.sleeps, 0, 1); // it knows no gaps yet
 		assert_int_equal(s.waits, 1);
 		assert_in_range(idle_sleep(&s.idle), 50 * US, 250 * US); // if it cannot wait
 	}
 }
 
-// Where many come it polls, or sleeps for what is worth it: as if nobody woke it.
+// Where datagrams are frequent it polls, or sleeps if that saves CPU, as if ports woke nobody.
 static void test_woken_flood(void **state)
 {
 	const uint64_t every[] = {1, 2, 3, 8, 12};
@@ -422,7 +428,7 @@ static void test_woken_flood(void **state)
 		struct sim s = woken(0, false, 24 * US), plain = start(0);
 
 		plain.cost = 24 * US;
-		run(&s, SECOND / 10, 1000 * US, 1); // it has learned what a sleep costs
+		run(&s, SECOND / 10, 1000 * US, 1); // it has learnt the cost of a sleep
 		run(&plain, SECOND / 10, 1000 * US, 1);
 		run(&s, SECOND / 10, every[i] * US, 1);
 		run(&plain, SECOND / 10, every[i] * US, 1);
@@ -434,7 +440,7 @@ static void test_woken_flood(void **state)
 	}
 }
 
-// At the end of a stream one sleep is in vain, or the rest of its polling, and then it waits.
+// At the end of a stream there is one useless sleep, or the rest of its polling, and then it waits.
 static void test_woken_end_of_stream(void **state)
 {
 	const uint64_t every[] = {2, 10};
@@ -449,8 +455,8 @@ static void test_woken_end_of_stream(void **state)
 	}
 }
 
-// One that saves lets some gather, for no longer than told: 1000 us where nothing is said, and no
-// more than 64 of them.
+// In `saving` mode a worker lets datagrams gather, no longer than configured: 1000 us by default,
+// and at most 64 of them.
 static void test_woken_saving(void **state)
 {
 	static const struct {
@@ -465,7 +471,7 @@ static void test_woken_saving(void **state)
 		run(&s, SECOND / 10, t[i].every * US, 1);
 		run(&s, SECOND, t[i].every * US, 1);
 		if (t[i].sleep == 0) {
-			assert_in_range(s.sleeps, 0, 20); // before it knows
+			assert_in_range(s.sleeps, 0, 20); // before it knows the gaps
 			assert_in_range(s.latest, 0, s.longest + s.cost + ROUND);
 			continue;
 		}
@@ -476,7 +482,7 @@ static void test_woken_saving(void **state)
 	}
 }
 
-// Runs with messages of streams among the datagrams: as idle_streamed and idle_after are told of.
+// Runs with messages of streams among the datagrams, as reported to idle_streamed and idle_after.
 static void run_streamed(
 	struct sim *s, uint64_t length, uint64_t every, bool threads, unsigned int *dozes)
 {
@@ -506,9 +512,9 @@ static void run_streamed(
 	}
 }
 
-// Where clients over streams send enough, a worker that would be woken for each dozes, for 25 times
-// what that costs before a thread should have ended it, and for as long again; with DTLS alone for
-// 20 times; between few it waits, and in a silence.
+// Where clients over streams send enough, a worker that would be woken for each message dozes, for
+// 25 times the cost of a wake until a thread should end the doze, and up to as long again; with
+// DTLS alone for 20 times. If messages are rare it waits, and in a silence, too.
 static void test_streamed(void **state)
 {
 	static const struct {
@@ -533,7 +539,7 @@ static void test_streamed(void **state)
 			assert_true(s.waits > 0);
 			continue;
 		}
-		assert_in_range(s.waits, 0, 10); // the second begins late
+		assert_in_range(s.waits, 0, 10); // the second starts late
 		assert_true(dozes > 1000);
 		assert_in_range(s.longest, t[i].doze * US * 95 / 100, t[i].doze * US);
 		run_streamed(&s, SECOND, 2 * (uint64_t)SECOND, t[i].threads, &dozes);
@@ -542,7 +548,8 @@ static void test_streamed(void **state)
 	}
 }
 
-// Others poll, or sleep as ever: one that saves, and one whose ports wake nobody.
+// Other workers poll or sleep as usual: a worker in `saving` mode, and a worker whose ports wake
+// nobody.
 static void test_streamed_otherwise(void **state)
 {
 	for (unsigned int i = 0; i < 3; i++) {
@@ -550,12 +557,12 @@ static void test_streamed_otherwise(void **state)
 		unsigned int dozes;
 
 		run_streamed(&s, SECOND, i == 2 ? US : 40 * US, true, &dozes);
-		assert_in_range(dozes, 0, i == 2); // before it knows
+		assert_in_range(dozes, 0, i == 2); // before it knows the gaps
 	}
 }
 
-// It does not poll between such messages, however close they come: they come to it in a doze. Where
-// few of the datagrams are such it polls as ever.
+// A worker does not poll between such messages, however frequent they are: it receives them during
+// a doze. Where few of the datagrams are such messages it polls as usual.
 static void test_streamed_closely(void **state)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Indications by the line of their allocation, which has a copy of a peer without a channel: what
-// comes of them is what comes of them by plan and by the trees, and those that are usual, and no
-// others, are relayed without a plan.
+// Indications by the line of their allocation, which has a copy of a peer without a channel: the
+// result equals the result by plan and by the trees, and usual indications, and no others, are
+// relayed without a plan.
 #include "bytes.h"
 #include "datapath.h"
 #include "line_world.h"
@@ -10,7 +10,7 @@
 
 #include <rte_malloc.h>
 
-#define UNKNOWN_REQUIRED 0x7abc // no attribute of any RFC we know
+#define UNKNOWN_REQUIRED 0x7abc // not an attribute of any RFC we know
 #define UNKNOWN_OPTIONAL 0xfabc
 #define DATA_FRONT(is_v4) ((is_v4) ? 36u : 48u) // header, XOR-PEER-ADDRESS, DATA (RFC 8656 11.3)
 
@@ -58,7 +58,7 @@ static struct world_datagram answered(unsigned int i, uint16_t len)
 
 // --- the world ----------------------------------------------------------------------------------
 
-// The ways to the hosts become known, and are noted in the line.
+// Resolves the hosts, and notes their routes in the line.
 static void settle(unsigned int i)
 {
 	for (unsigned int n = 0; n < 3; n++) {
@@ -123,7 +123,7 @@ static bool odd(void)
 
 enum kind {
 	USUAL,
-	PADDING_SET, // to what it likes: RFC 8489 14 has it ignored
+	PADDING_SET, // padding with any value: RFC 8489 14 says to ignore it
 	SWAPPED, // DATA first
 	DONT_FRAGMENT,
 	SOFTWARE,
@@ -133,7 +133,7 @@ enum kind {
 	OPTIONAL,
 	TWO_PEERS, // the first one counts
 	NO_DATA,
-	OTHER_PORT, // of the same address, whose permission is good for any (RFC 8656 9)
+	OTHER_PORT, // on the same address, where a permission covers every port (RFC 8656 9)
 	OTHER_ADDRESS,
 	OTHER_FAMILY,
 	COOKIE,
@@ -153,7 +153,7 @@ static void put_raw(struct stun_writer *w, uint16_t type)
 	store_be16(w->buf + w->len - 8, type);
 }
 
-// Made of other attributes, or in another order.
+// Adds other attributes, or attributes in another order.
 static void put_attributes(
 	struct world_datagram *d, enum kind kind, struct endpoint target, size_t len)
 {
@@ -184,7 +184,7 @@ static void put_attributes(
 	assert_int_not_equal(d->len, 0);
 }
 
-// A usual one in which a field is changed.
+// A usual indication in which a field is changed.
 static void damage(struct world_datagram *d, enum kind kind, unsigned int front)
 {
 	const int delta = (int)test_rand_below(&world.rand, 17) - 8;
@@ -235,8 +235,8 @@ static struct endpoint other_than(unsigned int i, enum kind kind)
 	return changed;
 }
 
-// Whether a message is what RFC 8656 11.1 has a Send indication be at least, and has nothing else:
-// told apart from what was done to it.
+// True if a message has what RFC 8656 11.1 requires of a Send indication and nothing else, judged
+// by its bytes alone.
 static bool still_usual(const struct world_datagram *d, unsigned int front, size_t len)
 {
 	const uint16_t data_len = load_be16(d->data + front - 2);
@@ -248,7 +248,7 @@ static bool still_usual(const struct world_datagram *d, unsigned int front, size
 		((data_len + 3u) & ~3u) == ((len + 3) & ~(size_t)3);
 }
 
-// Makes one; returns whether it is usual as far as its bytes go.
+// Makes an indication; returns true if its bytes are usual.
 static bool put_kind(struct world_datagram *d, unsigned int i, enum kind kind, uint16_t len)
 {
 	const struct endpoint target = other_than(i, kind);
@@ -286,7 +286,7 @@ static uint16_t least_mtu(void)
 	return RTE_MIN(world.ports[0].mtu, world.ports[1].mtu);
 }
 
-// Whether a frame of headers and payload may go by a line at all.
+// True if a line may relay a frame with these headers and payload.
 static bool plain(unsigned int i, const struct world_datagram *d)
 {
 	return d->ttl > 1 && !d->no_checksum && same_family(i) && d->len >= CHANNEL_HEADER_LEN &&
@@ -333,8 +333,7 @@ static void test_send(void **state)
 
 // --- Data indications ---------------------------------------------------------------------------
 
-// What a client has to get (RFC 8656 11.3): one message of XOR-PEER-ADDRESS and DATA, padded with
-// zeros.
+// The client must get (RFC 8656 11.3) one message of XOR-PEER-ADDRESS and DATA, padded with zeros.
 static void check_data(struct line_outcome *o, const struct world_datagram *d)
 {
 	const uint8_t *m = frame_udp(o->frame) + NET_UDP_LEN;
@@ -377,7 +376,7 @@ static void test_data(void **state)
 
 		random_headers(&d);
 		d.src.port ^= odd(); // another one that is permitted
-		d.src.addr.b[15] ^= odd(); // and one that is not
+		d.src.addr.b[15] ^= odd(); // and one that is not permitted
 		usual = tail == 0 && plain(i, &d) && copy_is_of(i, &d.src) &&
 			headers(&d) + d.len + STUN_DATA_FRONT_MAX + pad <= least_mtu();
 		len = world_frame(&world, &d, frame);
@@ -392,8 +391,7 @@ static void test_data(void **state)
 	world_close(&world);
 }
 
-// Every length there is: dropped for the MTU from the same byte on, whichever way. The padding
-// counts.
+// Every possible length: each path drops for the MTU from the same byte on. The padding counts.
 static void test_data_lengths(void **state)
 {
 	const uint16_t mtu = *(const uint16_t *)*state;
@@ -420,7 +418,7 @@ static void test_data_lengths(void **state)
 	world_close(&world);
 }
 
-// Little room in front of the frame or behind it.
+// Little room before the frame or after it.
 static void test_data_room(void **state)
 {
 	unsigned int fits = 0;
@@ -435,7 +433,7 @@ static void test_data_room(void **state)
 
 			line_rx.headroom = n;
 			o = three_ways(i, &d);
-			// IPv4 and IPv6 alike: old and new headers are of one length
+			// IPv4 and IPv6 alike: the old and the new headers are equally long
 			assert_int_equal(o.len != 0, n >= DATA_FRONT(i == 0));
 			assert_int_equal(o.by_line, n >= STUN_DATA_FRONT_MAX);
 			fits += o.len != 0;
@@ -462,7 +460,7 @@ static int tid_cmp(const void *a, const void *b)
 	return memcmp(a, b, STUN_TID_LEN);
 }
 
-// No transaction id comes twice.
+// No transaction id is used twice.
 static void test_transaction_ids(void **state)
 {
 	static uint8_t seen[4096][STUN_TID_LEN];
@@ -486,7 +484,7 @@ static void test_transaction_ids(void **state)
 
 // --- damage -------------------------------------------------------------------------------------
 
-// One bit of a usual frame is wrong, with the checksums made right again or not.
+// One bit of a usual frame is wrong, with the checksums corrected or not.
 static void test_damage(void **state)
 {
 	open_permitted(&line_one, 4);
@@ -502,7 +500,7 @@ static void test_damage(void **state)
 		len = world_frame(&world, &d, frame);
 		do
 			pos = test_rand_below(&world.rand, (uint32_t)len);
-		while (pos >= 6 && pos < 12); // the source MAC, which no line judges
+		while (pos >= 6 && pos < 12); // the source MAC, which lines do not check
 		frame[pos] ^= (uint8_t)(1 << test_rand_below(&world.rand, 8));
 		if (n % 4 < 2 && load_be16(frame_udp(frame) + 4) < 1500)
 			frame_set_checksums(frame);
@@ -513,7 +511,7 @@ static void test_damage(void **state)
 
 // --- checksums that come out as zero ------------------------------------------------------------
 
-// The shard as it is, to go back to: so that an indication gets the same transaction id again.
+// Saves the shard's state to return to, so that an indication gets the same transaction id again.
 static void *keep_shard(size_t *size)
 {
 	void *copy;
@@ -536,9 +534,9 @@ static struct line_outcome again(
 	return o;
 }
 
-// Bytes of the data, and of IPv4 the identification, are chosen so that the relayed frame has to
-// have the checksums 0: 0xffff in UDP (RFC 768), 0 in IPv4 (RFC 1624 section 3). at: of the data in
-// the frame.
+// Chooses data bytes, and with IPv4 the identification, so that the relayed frame must have the
+// checksums 0: 0xffff in UDP (RFC 768), 0 in IPv4 (RFC 1624 section 3). data_off: offset of the
+// data in the frame.
 static void zero_checksums(unsigned int i, struct world_datagram *d, size_t data_off)
 {
 	const bool is_v4 = addr_is_v4(&d->src.addr);
@@ -583,8 +581,8 @@ static void test_zero_checksums(void **state)
 	world_close(&world);
 }
 
-// A checksum that is wrong, and not looked at because the port is trusted, stays wrong by as much:
-// damage is for the receiver to find out.
+// A checksum that is wrong, and not verified because the port is trusted, stays wrong by the same
+// difference, so the receiver finds the damage.
 static void test_wrong_checksum(void **state)
 {
 	open_permitted(&line_one, 2);

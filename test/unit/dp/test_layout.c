@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// No cache line has two writers: what one lcore writes while another reads or writes beside it
-// stands on lines of its own. Offsets by the compiler, addresses from a data path.
+// No cache line has two writers: data that one lcore writes while another reads or writes next to
+// it has its own cache lines. Offsets by the compiler, addresses from a data path.
 #include "datapath.h"
 #include "dp_world.h"
 #include "exception/exception.h"
@@ -16,20 +16,20 @@ static void assert_line(const void *p)
 	assert_int_equal((uintptr_t)p % RTE_CACHE_LINE_SIZE, 0);
 }
 
-// What other threads read of a worker, and what they write to it.
+// Parts of a worker that other threads read, and parts that they write.
 static void test_worker(void **state)
 {
 	STARTS_LINE(worker, steer);
 	STARTS_LINE(worker, page);
 	STARTS_LINE(worker, mailbox);
 	assert_int_equal(sizeof(struct worker) % RTE_CACHE_LINE_SIZE, 0);
-	// counters that are read now and then do not share a line with what changes per packet
+	// counters that are read now and then share no line with fields that change per packet
 	assert_true(LINE(worker, live) < LINE(worker, steer));
 	assert_true(LINE(worker, steer) < LINE(worker, page));
 	assert_true(LINE(worker, page) < LINE(worker, mailbox));
 }
 
-// Asked by the requester, answered by the worker.
+// The requester writes the request, the worker writes the answer.
 static void test_mailbox(void **state)
 {
 	STARTS_LINE(mailbox, answered);
@@ -45,7 +45,7 @@ static void test_stats_page(void **state)
 	assert_int_equal(sizeof(struct stats_page) % RTE_CACHE_LINE_SIZE, 0);
 }
 
-// Workers read what a port is; the management lcore writes its part each tick.
+// Workers read the properties of a port; the management lcore writes its part each tick.
 static void test_port(void **state)
 {
 	STARTS_LINE(dp_port, link_up);
@@ -54,7 +54,7 @@ static void test_port(void **state)
 	assert_int_equal(sizeof(struct dp_port) % RTE_CACHE_LINE_SIZE, 0);
 }
 
-// A worker writes its lane's counters of an exception port, the thread what is its own.
+// A worker writes the counters of its lane of an exception port, the thread writes its own fields.
 static void test_exception(void **state)
 {
 	STARTS_LINE(exception, taken);
@@ -75,7 +75,7 @@ static void test_ring(void **state)
 	assert_true(LINE(rte_ring, name) < LINE(rte_ring, prod));
 }
 
-// The same of what was really allocated, and no two workers are neighbours on a line.
+// Cache lines of real allocations; no two workers share a line.
 static void test_addresses(void **state)
 {
 	const struct world_setup s = {.workers = 4, .rx_queues = 4, .tx_queues = 4};

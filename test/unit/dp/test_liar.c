@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A hostile host on the link, and several workers of which one alone hears ARP and ND: whatever he
-// says, however often, each worker keeps the neighbours whose owners answer, and finds those that
-// move.
+// A hostile host on the link, and several workers, only one of which receives ARP and ND: whatever
+// the attacker claims, however often, each worker keeps the neighbours whose owners answer, and
+// finds those that move.
 #include "bytes.h"
 #include "datapath.h"
 #include "dp_world.h"
@@ -24,13 +24,14 @@ struct call {
 	struct endpoint peer;
 };
 
-// What he says of a target, in a frame to the port: a frame is made once and sent often.
+// A claim of the attacker about a target, in a frame to the port: a frame is made once and sent
+// often.
 struct lie {
 	uint8_t frame[NET_ND_FRAME_MAX];
 	size_t len;
 };
 
-// What he is about to say.
+// The claims that the attacker is about to send.
 static struct {
 	struct lie lie[16];
 	unsigned int nb, left;
@@ -82,7 +83,7 @@ static struct addr ours(const struct addr *target)
 	return world.addresses[addr_is_v4(target) ? 0 : 1].addr;
 }
 
-// An answer that nobody has asked for, unicast as if somebody had; and with to_all an announcement.
+// An unsolicited answer, unicast as if it was solicited; with to_all an announcement.
 static struct lie lie_answer(const struct addr *target, const uint8_t mac[6], bool to_all)
 {
 	const struct addr us = ours(target);
@@ -95,7 +96,7 @@ static struct lie lie_answer(const struct addr *target, const uint8_t mac[6], bo
 	return l;
 }
 
-// The same advertisement, said to be no answer: S is clear, O stays.
+// Makes an advertisement unsolicited: S is clear, O stays set.
 static struct lie unsolicited(struct lie l)
 {
 	uint8_t *icmp = l.frame + NET_ETH_LEN + NET_IP6_LEN;
@@ -106,7 +107,7 @@ static struct lie unsolicited(struct lie l)
 	return l;
 }
 
-// A question to us in the target's name.
+// A request to us in the target's name.
 static struct lie lie_ask(const struct addr *target, const uint8_t mac[6])
 {
 	const struct addr us = ours(target);
@@ -118,7 +119,7 @@ static struct lie lie_ask(const struct addr *target, const uint8_t mac[6])
 	return l;
 }
 
-// Every worker that uses the target knows it by its own MAC, and can use it.
+// Asserts that every worker that uses the target knows its true MAC and can use it.
 static void assert_known(const struct addr *target, unsigned int users)
 {
 	uint8_t mac[6];
@@ -145,7 +146,7 @@ static void assert_known(const struct addr *target, unsigned int users)
 	assert_int_equal(users, 0);
 }
 
-// Media of a call flows, to the right neighbour, as the world asserts.
+// Asserts that media of a call flows, to the right neighbour, which the world checks.
 static void media(struct call *c, unsigned int *lost)
 {
 	struct world_datagram got;
@@ -156,8 +157,8 @@ static void media(struct call *c, unsigned int *lost)
 	*lost += !world_take(&world, &c->peer, &got);
 }
 
-// He says what there is to say in a millisecond: before what the world's hosts answer in it, as
-// receive_liar is asked for the first time in a round, or behind that.
+// Sends the claims of one millisecond: before the answers of the world's hosts, when receive_liar
+// is called for the first time in a round, or after them.
 static void speak(void)
 {
 	for (; talk.left > 0; talk.left--)
@@ -171,7 +172,7 @@ static bool receive_liar(struct dp_world *w, unsigned int port)
 	return talk.receive(w, port);
 }
 
-// Tells his lies, so many of them a millisecond, while a call goes on.
+// Floods with claims, each_ms of them a millisecond, during a call.
 static void flood(struct call *c, unsigned int each_ms, unsigned int ms)
 {
 	const uint64_t end = world.ms + ms;
@@ -193,7 +194,8 @@ static void flood(struct call *c, unsigned int each_ms, unsigned int ms)
 	assert_int_equal(lost, 0);
 }
 
-// "The router is at me": its worker, which does not hear ARP, goes on using the true one.
+// The attacker claims the router's address: the call's worker, which does not receive ARP, keeps
+// using the true one.
 static void router(const char *far, unsigned int family)
 {
 	struct call c;
@@ -232,8 +234,8 @@ static void a_peer_stays_where_it_answers(void **state)
 	peer(PEER6);
 }
 
-// Everything that he can say, of all that is known here and of others, with his MAC, any MAC, and
-// sometimes the owner's; on three workers.
+// Every possible claim, about all known hosts and about others, with the attacker's MAC, any MAC,
+// and sometimes the owner's; on three workers.
 static void say_all(const struct call *c)
 {
 	const struct addr known[] = {world.gateways[0], world.gateways[1], c[0].peer.addr,
@@ -287,7 +289,7 @@ static uint64_t told(void)
 	return n;
 }
 
-// What he says of those for whom nobody has asked is no other worker's business, and is counted.
+// Claims about hosts that nobody has asked for do not reach other workers, and are counted.
 static void nobody_is_told_of_whom_nobody_asks_for(void **state)
 {
 	uint64_t before;
@@ -314,8 +316,8 @@ static void nobody_is_told_of_whom_nobody_asks_for(void **state)
 	world_close(&world);
 }
 
-// A peer that one worker knows goes to another MAC, and announces that where another worker hears
-// it: after some time its media is where it is now.
+// A peer that one worker knows moves to another MAC, and announces that on a queue of another
+// worker: some time later its media goes to the new MAC.
 static void moves(const char *host, bool after_flood)
 {
 	struct world_datagram got;

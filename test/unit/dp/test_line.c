@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a line vouches for and how it is relayed: each frame goes through three ways, by the line of
-// its allocation, by the plan made of that line, and by the plan made of the trees behind it. All
-// three have to give the same frame or the same drop, and the line's way has to be taken by just
-// those datagrams that are usual. rewrite.c, the second way, has a reference in test_rewrite.
+// Datagrams that a line vouches for, and how it relays them: each frame takes three paths, by the
+// line of its allocation, by the plan made of that line, and by the plan made of the trees. All
+// three must give the same frame or the same drop, and exactly the usual datagrams must take the
+// line's path. For rewrite.c, the second path, test_rewrite has a reference.
 #include "bytes.h"
 #include "drop_of.h"
 #include "line_world.h"
@@ -21,7 +21,7 @@ static bool same_family(unsigned int i)
 	return addr_is_v4(&client[i].endpoint.addr) == addr_is_v4(&peer[i].addr);
 }
 
-// What may be unusual about a datagram, one time in eight each.
+// Unusual properties of a datagram, each with a probability of one in eight.
 struct oddity {
 	bool frame_padding, data_padding, data_short, other_channel, other_port;
 };
@@ -40,7 +40,7 @@ static void random_headers(struct world_datagram *d)
 	d->no_checksum = odd() && addr_is_v4(&d->src.addr);
 }
 
-// A datagram of a client (leg 0) or its peer. Returns whether its line should do.
+// A datagram of a client (leg 0) or its peer. Returns true if its line should suffice.
 static bool random_datagram(unsigned int i, unsigned int leg, struct world_datagram *d)
 {
 	const struct oddity o = {odd(), odd(), odd(), odd(), odd()};
@@ -69,7 +69,8 @@ static bool random_datagram(unsigned int i, unsigned int leg, struct world_datag
 		headers + d->len + CHANNEL_HEADER_LEN <= least;
 }
 
-// An IPv6 flow label, which is the sender's and not to be passed on (RFC 6437 section 2).
+// Sets a random IPv6 flow label, which is the sender's and must not be passed on (RFC 6437 section
+// 2).
 static void random_label(uint8_t *frame)
 {
 	if (frame[14] >> 4 != 6)
@@ -110,7 +111,7 @@ static void test_any(void **state)
 	world_close(&world);
 }
 
-// A frame with hardly any room in front of it: there is none to put the header of ChannelData on.
+// A frame with little headroom: there is no room for the header of ChannelData.
 static void test_headroom(void **state)
 {
 	line_open(&line_one, 2);
@@ -140,8 +141,8 @@ static void test_headroom(void **state)
 
 // --- damage -------------------------------------------------------------------------------------
 
-// One bit of a usual frame is wrong, with the checksums made right again or not. The source MAC is
-// left alone: no line judges that.
+// One bit of a usual frame is wrong, with the checksums corrected or not. The source MAC is left
+// alone: lines do not check it.
 static void test_damage(void **state)
 {
 	line_open(&line_one, 4);
@@ -169,8 +170,8 @@ static void test_damage(void **state)
 
 // --- checksums that come out as zero ------------------------------------------------------------
 
-// The sender's last two bytes, and of IPv4 its identification, are chosen so that the relayed frame
-// has to have the checksums 0: 0xffff in UDP (RFC 768), 0 in IPv4 (RFC 1624 section 3).
+// Chooses the sender's last two bytes, and with IPv4 its identification, so that the relayed frame
+// must have the checksums 0: 0xffff in UDP (RFC 768), 0 in IPv4 (RFC 1624 section 3).
 static void zero_checksums(unsigned int i, struct world_datagram *d, bool df)
 {
 	const unsigned int port = world_port_of(&world, &d->dst.addr);
@@ -216,7 +217,7 @@ static void test_zero_checksums(void **state)
 	world_close(&world);
 }
 
-// The same of the checksum of an IPv4 header with an identification of ours.
+// The checksum of an IPv4 header with an identification that we choose comes out as zero, too.
 static void test_zero_fresh(void **state)
 {
 	struct worker *w;
@@ -232,7 +233,7 @@ static void test_zero_fresh(void **state)
 
 		line_data(&d, 8);
 		len = world_frame(&world, &d, frame);
-		if (n == 0) { // what the identification has to be
+		if (n == 0) { // the identification that makes it zero
 			const uint16_t next = w->ip_id;
 			uint16_t sum;
 
@@ -257,8 +258,8 @@ static void test_zero_fresh(void **state)
 
 // --- time ---------------------------------------------------------------------------------------
 
-// Sends both ways every millisecond around the end of something. By line or not, nothing is
-// relayed from the same millisecond on. Returns how many were relayed by the line.
+// Sends in both directions every millisecond around an expiry. With the line and without it,
+// relaying stops in the same millisecond. Returns how many datagrams the line relayed.
 static unsigned int watch_end(uint64_t begin_ms, uint64_t end_ms)
 {
 	unsigned int by_line = 0, dropped_ones = 0;
@@ -303,16 +304,16 @@ static void test_permission_ends(void **state)
 	for (unsigned int n = 1; n <= 2; n++) {
 		world.ms = start + n * 250 * 1000;
 		world_run(&world);
-		line_settle(0); // asks the neighbours again
+		line_settle(0); // resolves the neighbours again
 	}
-	// 600 s after the binding (RFC 8656 12), which was a few rounds before
+	// 600 s after the binding (RFC 8656 12), which was made a few rounds earlier
 	watch_end(start + 600 * 1000 - 300, start + 600 * 1000 + 100);
 	assert_int_equal(client_bind(&world, &client[0], LINE_CHANNEL, &peer[0]), 0);
 	line_settle(0);
 	world_close(&world);
 }
 
-// A renewed channel and permission go on by the line where the first ones would have ended.
+// With a renewed channel and permission the line goes on where the first ones would have expired.
 static void test_permission_renewed(void **state)
 {
 	uint64_t start;
@@ -323,7 +324,7 @@ static void test_permission_renewed(void **state)
 	world.ms += 500 * 1000;
 	assert_int_equal(client_bind(&world, &client[0], LINE_CHANNEL, &peer[0]), 0);
 	world.ms = start + 610 * 1000;
-	line_settle(0); // asks the neighbours again
+	line_settle(0); // resolves the neighbours again
 	for (unsigned int leg = 0; leg < 2; leg++) {
 		struct world_datagram d = leg == 0 ? line_up(0) : line_down(0);
 		uint8_t frame[2048];
@@ -351,11 +352,11 @@ static void test_channel_ends(void **state)
 		line_settle(0);
 	}
 	world.ms = start + 600 * 1000 + 1;
-	world_run(&world); // asks for the gateways
+	world_run(&world); // resolves the gateways
 	d = line_up(0);
 	line_data(&d, 20);
 	line_dropped(&d, unbound);
-	// the permission is left: the peer's come as Data indications
+	// the permission remains: the peer's datagrams come as Data indications
 	d = line_down(0);
 	d.len = 20;
 	world_send(&world, &d);

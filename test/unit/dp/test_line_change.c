@@ -11,11 +11,11 @@
 
 // --- several channels ---------------------------------------------------------------------------
 
-// Sends on a channel; asserts where it comes out, and says whether by the line.
+// Sends on a channel; asserts where the datagram comes out. Returns true if the line relayed it.
 static bool say(uint16_t channel, const struct endpoint *target)
 {
 	struct world_datagram d = line_up(0);
-	uint8_t frame[2048], mac[6] = {2, 0xaa}; // as the world's hosts have them
+	uint8_t frame[2048], mac[6] = {2, 0xaa}; // prefix of the hosts' MACs
 	struct line_outcome o;
 	struct endpoint dst;
 	size_t len;
@@ -34,7 +34,7 @@ static bool say(uint16_t channel, const struct endpoint *target)
 	return o.by_line;
 }
 
-// The line has one channel, takes over another when that is in use, and is never wrong.
+// The line has one channel, adopts another one that is in use, and is never wrong.
 static void test_takeover(void **state)
 {
 	const struct endpoint second_peer = world_endpoint("10.99.0.40", 9000);
@@ -61,7 +61,7 @@ static void test_takeover(void **state)
 	world_close(&world);
 }
 
-// The peer of a channel is asked for when that is bound, and its first datagram does not wait.
+// The peer of a channel is resolved at the binding, so its first datagram does not wait.
 static void test_asked_early(void **state)
 {
 	const struct endpoint second_peer = world_endpoint("10.99.0.40", 9000);
@@ -79,7 +79,7 @@ static void test_asked_early(void **state)
 
 // --- neighbours ---------------------------------------------------------------------------------
 
-// Frames to the peer, and the MAC they have.
+// Relays a frame to the peer; its MAC is in the outcome.
 static struct line_outcome to_peer(void)
 {
 	struct world_datagram d = line_up(0);
@@ -103,7 +103,7 @@ static void peer_answers(const uint8_t mac[6])
 	line_round();
 }
 
-// A neighbour that has moved, one that is silent, one that comes back: the line's note follows.
+// A neighbour that moved, one that is silent, one that comes back: the line's note follows.
 static void test_neighbour(void **state)
 {
 	const uint8_t moved[6] = {2, 0xcc, 1, 2, 3, 4};
@@ -114,11 +114,11 @@ static void test_neighbour(void **state)
 	assert_true(to_peer().by_line);
 	for (unsigned int n = 0; n < 31 * 1000; n++)
 		world_round(&world);
-	o = to_peer(); // STALE: by plan, so that it is asked
+	o = to_peer(); // STALE: by plan, so that it is resolved
 	assert_false(o.by_line);
 	assert_int_not_equal(o.len, 0);
 	assert_true(to_peer().by_line); // PROBE
-	world_round(&world); // asks
+	world_round(&world); // sends the request
 	peer_answers(moved);
 	o = to_peer();
 	assert_true(o.by_line);
@@ -126,7 +126,7 @@ static void test_neighbour(void **state)
 	for (unsigned int n = 0; n < 31 * 1000; n++)
 		world_round(&world);
 	assert_int_not_equal(to_peer().len, 0);
-	for (unsigned int n = 0; n < 6500; n++) // asked as the one that it was, then anew
+	for (unsigned int n = 0; n < 6500; n++) // probed as before, then resolved from the start
 		world_round(&world);
 	o = to_peer();
 	assert_int_equal(o.len, 0);
@@ -139,7 +139,7 @@ static void test_neighbour(void **state)
 	world_close(&world);
 }
 
-// --- many in a round, and requests among them ---------------------------------------------------
+// --- many datagrams in a round, with requests among them ----------------------------------------
 
 // The next frame sent; asserts that there is one.
 static struct line_outcome next_frame(void)
@@ -191,8 +191,8 @@ static void test_full_bursts(void **state)
 	world_close(&world);
 }
 
-// A datagram on a channel does not overtake a request of its client, in the same burst or in the
-// next one; those of others do.
+// A datagram on a channel does not overtake a request of its client, in that burst or in the next
+// one; those of other clients do.
 static void test_order(void **state)
 {
 	const struct world_setup s = {.workers = 1, .rx_queues = 2, .tx_queues = 1};
@@ -222,18 +222,19 @@ static void test_order(void **state)
 	world_close(&world);
 }
 
-// What waits behind a request has not been relayed: the round has time for all requests.
+// Datagrams that wait after a request have not been relayed yet: the round has time for all
+// requests.
 static void test_waiting(void **state)
 {
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1, .requests = 4};
 	unsigned int answers = 0;
 
 	line_open(&s, 1);
-	world_wait(&world, 1100); // nothing has been relayed of late
+	world_wait(&world, 1100); // nothing has been relayed recently
 	for (uint16_t i = 0; i < 20; i++) {
 		struct world_datagram d = line_up(0);
 
-		d.src.port = (uint16_t)(d.src.port + i); // the first one is the client's own
+		d.src.port = (uint16_t)(d.src.port + i); // the first source is the client's own
 		client_begin(&world, &client[0], STUN_BINDING);
 		d.len = stun_end(&client[0].w);
 		memcpy(d.data, client[0].message, d.len);
@@ -253,9 +254,9 @@ static void test_waiting(void **state)
 	world_close(&world);
 }
 
-// --- clients that live elsewhere -----------------------------------------------------------------
+// --- clients with an allocation on another worker ------------------------------------------------
 
-#define MARK 0x80 // in the source MAC of what the owner writes the short way
+#define MARK 0x80 // in the source MAC of frames that the owner writes on the fast path
 #define NO_PLAN 0xff
 
 static struct worker *owner_of(const struct world_client *c)
@@ -273,8 +274,8 @@ static struct worker *owner_of(const struct world_client *c)
 	return NULL;
 }
 
-// Makes clients a and b so that b has the port next to a's, which a's home keeps for it. True when
-// that is not b's home.
+// Makes clients a and b so that b has the port next to a's, which a's home reserves for it. True if
+// b's home is another worker.
 static bool elsewhere(struct world_client *a, struct world_client *b)
 {
 	int family;
@@ -315,7 +316,7 @@ static void passes_by_line(struct worker *owner, const struct world_datagram *d)
 	assert_int_equal(owner->live.handed_in, handed + 1);
 }
 
-// What is handed over to a worker that is not the client's home goes the short way there.
+// Datagrams that are handed over to a worker other than the client's home take the fast path there.
 static void test_redirected(void **state)
 {
 	const struct world_setup s = {.workers = 4, .rx_queues = 1, .tx_queues = 4};
@@ -327,7 +328,7 @@ static void test_redirected(void **state)
 	do {
 		world_client(&world, a, "10.99.0.20", port++);
 		world_client(&world, b, "10.99.0.20", port++);
-	} while (!elsewhere(a, b) || owner_of(b)->id == 0); // who receives, and so hands over
+	} while (!elsewhere(a, b) || owner_of(b)->id == 0); // worker 0 receives, and so hands over
 	owner = owner_of(b);
 	peer[1] = world_endpoint("10.99.0.30", 7000);
 	assert_int_equal(client_bind(&world, b, LINE_CHANNEL, &peer[1]), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The copy in a line while what it is of comes, goes and becomes something else: channels bound for
-// peers that had none, channels and permissions that end, slots that pass to other clients. What is
-// relayed by it is at all times what would be without it.
+// The copy in a line while its channel or permission is made, expires or changes: channels bound
+// for peers that had no channel, channels and permissions that expire, slots that pass to other
+// clients. Datagrams relayed by the copy are at all times those that would be relayed without it.
 #include "bytes.h"
 #include "datapath.h"
 #include "dp_burst.h"
@@ -9,12 +9,12 @@
 #include "shard_rows.h"
 
 #define PEERS 4
-#define BOUND_S 600 // a channel, by RFC 8656 12
-#define PERMITTED_S 300 // and a permission, by 9
+#define BOUND_S 600 // lifetime of a channel (RFC 8656 12)
+#define PERMITTED_S 300 // lifetime of a permission (RFC 8656 9)
 
 // --- requests -----------------------------------------------------------------------------------
 
-// A request of a client who does not mind being refused. A nonce is asked for each time.
+// A client's request, which may be refused. It gets a new nonce each time.
 static unsigned int ask(unsigned int i, enum stun_method method, const struct endpoint *target,
 	uint32_t number, uint32_t lifetime_s)
 {
@@ -81,12 +81,12 @@ static struct world_datagram from_peer(unsigned int i, const struct endpoint *sr
 
 // --- any sequence of events ---------------------------------------------------------------------
 
-// What has to be so of a client, kept by the test.
+// Expected state of a client.
 struct belief {
-	struct endpoint peer[PEERS]; // two addresses, two ports of each
-	uint64_t permitted[PEERS / 2], bound[PEERS]; // until when; 0 = not
-	uint16_t number[PEERS]; // of the channel, as long as it is bound
-	uint64_t until; // of the allocation
+	struct endpoint peer[PEERS]; // two addresses, two ports each
+	uint64_t permitted[PEERS / 2], bound[PEERS]; // expiry times; 0 = not permitted, not bound
+	uint16_t number[PEERS]; // of the channel, while it is bound
+	uint64_t until; // expiry of the allocation
 };
 
 static struct belief belief[2];
@@ -104,8 +104,7 @@ static void begin(unsigned int i)
 	}
 }
 
-// The world's hosts are asked again, whoever has been forgotten; what leaves on the way is of no
-// interest.
+// Resolves the world's hosts again, whichever were forgotten; ignores the frames that this sends.
 static void meet(unsigned int i)
 {
 	for (unsigned int n = 0; n < 3; n++) {
@@ -130,7 +129,7 @@ static void pass_time(void)
 		if (belief[i].until <= world.ms + 1000) {
 			world.ms = RTE_MAX(world.ms, belief[i].until + 1);
 			world_run(&world);
-			begin(i); // of the same transport address
+			begin(i); // on the same transport address
 			continue;
 		}
 		if (belief[i].until < world.ms + 500 * 1000) {
@@ -175,14 +174,14 @@ static void bind(unsigned int i, unsigned int k)
 	meet(i);
 }
 
-// Whether something is past its time, or not for long: then nothing is said of it.
+// State of something with an expiry time; PERHAPS just after it, when the test expects nothing.
 enum believed { NO, YES, PERHAPS };
 
 static enum believed lasts(uint64_t until)
 {
 	if (until > world.ms && until < world.ms + 100)
 		return PERHAPS;
-	// the test is told by the answer, some rounds after the fact
+	// the test learns of an expiry from an answer, some rounds later
 	return until > world.ms ? YES : until + 100 > world.ms ? PERHAPS : NO;
 }
 
@@ -199,7 +198,7 @@ static enum believed both(enum believed a, enum believed b)
 	return a == NO || b == NO ? NO : a == YES && b == YES ? YES : PERHAPS;
 }
 
-// From where and to where a frame is.
+// Asserts the source and the destination of a frame.
 static void assert_ends(
 	struct line_outcome *o, const struct endpoint *src, const struct endpoint *dst)
 {
@@ -214,8 +213,7 @@ static void assert_ends(
 	assert_true(endpoint_eq(&frame_dst, dst));
 }
 
-// A datagram of each kind that there is between a client and a peer. Returns how many went by the
-// line.
+// Sends a datagram of each kind between a client and a peer. Returns how many the line relayed.
 static unsigned int talk(unsigned int i, unsigned int k)
 {
 	struct belief *b = &belief[i];
@@ -288,7 +286,7 @@ static void test_changes(void **state)
 	world_close(&world);
 }
 
-// --- what is listed -----------------------------------------------------------------------------
+// --- listings -----------------------------------------------------------------------------------
 
 static struct turn_usage listed(unsigned int i)
 {
@@ -310,9 +308,9 @@ static void assert_counts(unsigned int i, uint64_t rx, uint64_t tx)
 	assert_int_equal(u.leg[TURN_FROM_PEER].datagrams, tx);
 }
 
-// --- a slot of somebody else's ------------------------------------------------------------------
+// --- reused slots -------------------------------------------------------------------------------
 
-// One slot after the other is another client's, of other families: nothing of the last one is left.
+// Each slot in turn gets another client, with other families: nothing of the last one remains.
 static void test_reuse(void **state)
 {
 	const struct world_setup *s = *state;
@@ -377,8 +375,8 @@ static void frames_make(void)
 	}
 }
 
-// Full bursts, the share of each leg and size at random, until both counts have spilled many times:
-// the list is exact all the time.
+// Full bursts with random shares of each leg and size, until both counts have overflowed many
+// times: the list is exact all the time.
 static void test_counts(void **state)
 {
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1};
@@ -390,7 +388,7 @@ static void test_counts(void **state)
 	assert_int_equal(client_permit(&world, &client[1], &peer[1]), 0);
 	frames_make();
 	count[0] = count[1] = (struct turn_usage){0};
-	for (unsigned int leg = 0; leg < 2; leg++) { // line_open has sent two each way
+	for (unsigned int leg = 0; leg < 2; leg++) { // line_open has sent two in each direction
 		count[0].leg[leg].datagrams = 2;
 		count[0].leg[leg].bytes = listed(0).leg[leg].bytes;
 	}
@@ -407,7 +405,7 @@ static void test_counts(void **state)
 		}
 		line_round();
 		if (n < 3) {
-			world_run(&world); // the neighbours are asked for
+			world_run(&world); // resolves the neighbours
 			world.nb_seen = 0;
 		}
 		while (softport_take(world.dp->port[0].port, sent, sizeof(sent)) > 0)

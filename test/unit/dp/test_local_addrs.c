@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which addresses are ours, against a plain list; listeners, relay indices, broadcast addresses.
+// Recognition of our addresses, against a plain list; listeners, relay indices, broadcast
+// addresses.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,7 +89,8 @@ static void test_few(void **state)
 	turn_relay_map_free(map);
 }
 
-// Named by peers.allow, or a realm's, an external address is others' where no port of ours is.
+// An external address that peers.allow or a realm names belongs to other programs where we have no
+// port.
 static void test_common(void **state)
 {
 	const struct addr a = addr_text("10.99.0.1"), b = addr_text("10.99.0.2"),
@@ -108,7 +110,7 @@ static void test_common(void **state)
 	listeners[1] = (struct turn_listener){{a, 443}, TURN_OVER_TLS};
 	conf.turn.nb_listeners = 2;
 	map = turn_relay_map_create(&conf.turn);
-	for (int i = 0; i < 4; i++) { // none, the first by all realms, both, the second by one
+	for (int i = 0; i < 4; i++) { // neither, the first by all realms, both, the second by one
 		conf.turn.allow = allow;
 		conf.turn.nb_allow = i == 1 || i == 2 ? 2 : 0;
 		realm.allow = &allow[1];
@@ -141,7 +143,7 @@ static void test_many(void **state)
 
 	conf_init(300, 100);
 	for (uint32_t i = 0; i < 400; i++) {
-		// neighbours, as a configured range is
+		// adjacent addresses, like those of a configured range
 		uint8_t v4[4] = {10, 99, (uint8_t)(i >> 8), (uint8_t)i};
 
 		addresses[i] = (struct conf_address){.addr = addr_from_v4(v4), .prefix_len = 128};
@@ -160,7 +162,7 @@ static void test_many(void **state)
 		assert_non_null(l);
 		assert_int_equal(l->port, i < 300 ? 0 : 1);
 	}
-	for (unsigned int i = 0; i < 1000; i++) { // by the short way of IPv4 as by the long one
+	for (unsigned int i = 0; i < 1000; i++) { // on the fast path of IPv4 and on the slow one
 		const uint32_t v4 = (uint32_t)test_rand(&r);
 		const struct addr a = addr_from_v4(&v4);
 
@@ -191,19 +193,19 @@ static void test_refused(void **state)
 	listeners[0] = (struct turn_listener){{addr_text("10.99.0.2"), 3478}, TURN_OVER_UDP};
 	conf.turn.nb_listeners = 1;
 	map = turn_relay_map_create(&conf.turn);
-	assert_null(local_addrs_create(&conf, map)); // on no port
+	assert_null(local_addrs_create(&conf, map)); // not on any port
 	for (uint16_t i = 0; i < 256; i++)
 		listeners[i] = (struct turn_listener){
 			{addr_text("10.99.0.1"), (uint16_t)(1000 + i)}, TURN_OVER_UDP};
 	conf.turn.nb_listeners = 255;
 	local_addrs_free(local_addrs_create(&conf, map));
-	conf.turn.nb_listeners = 256; // more than an index of a byte can name
+	conf.turn.nb_listeners = 256; // more than a one-byte index can name
 	assert_null(local_addrs_create(&conf, map));
 	turn_relay_map_free(map);
 }
 
-// UDP and DTLS on one port are one place for packets, and where there is DTLS alone nothing that a
-// line could vouch for comes in.
+// UDP and DTLS on one port are one destination for packets, and a port with DTLS alone receives
+// nothing that a line could vouch for.
 static void test_dtls(void **state)
 {
 	const struct endpoint a = {addr_text("10.99.0.1"), 3478},

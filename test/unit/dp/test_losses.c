@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drops that are counted for the allocation whose datagram it was: every reason has a class or is
-// of no allocation, and what is lost on its way has not been relayed.
+// Drops that are counted for the allocation of the datagram: every reason has a class or concerns
+// no allocation, and datagrams lost on their way do not count as relayed.
 #include "bytes.h"
 #include "control/losses.h"
 #include "datapath.h"
@@ -12,8 +12,8 @@
 
 // --- reasons ------------------------------------------------------------------------------------
 
-// Reasons that are no loss of an allocation's data, beside all of lib/net, which come before
-// anything is looked up.
+// Reasons that are no loss of an allocation's data, in addition to all of lib/net, which precede
+// every lookup.
 static const unsigned int turn_none[] = {TURN_DROP_NO_ALLOCATION, TURN_DROP_PEER_NO_ALLOCATION,
 	TURN_DROP_SHARED_UNKNOWN_PEER, TURN_DROP_UNAUTHENTICATED_RATE, TURN_DROP_GUESS_RATE,
 	TURN_DROP_BINDING_RATE, TURN_DROP_BINDING_OFF, TURN_DROP_ICMP_NO_ALLOCATION,
@@ -139,7 +139,7 @@ static void what_is_lost_was_not_relayed(void **state)
 		d.ttl = 1;
 		loses(i, &d, DP_DROP_TTL, TURN_LOSS_WAY);
 		d.ttl = 64;
-		d.len = 1472 - 20; // it fits over IPv6 too, but not with a ChannelData header
+		d.len = 1472 - 20; // it fits over IPv6, too, but not with a ChannelData header
 		d.df = true;
 		if (addr_is_v4(&d.src.addr) && addr_is_v4(&client[i].endpoint.addr)) {
 			d.len = 1472;
@@ -152,7 +152,7 @@ static void what_is_lost_was_not_relayed(void **state)
 	world_close(&world);
 }
 
-// A peer that does not answer ARP: some datagrams wait for him, and are lost in the end.
+// A peer that does not answer ARP: some datagrams wait for the answer, and are lost in the end.
 static void what_waits_in_vain_is_lost(void **state)
 {
 	const struct world_setup s = {
@@ -188,7 +188,8 @@ static void what_waits_in_vain_is_lost(void **state)
 	world_close(&world);
 }
 
-// What waited for a neighbour of an allocation that is no more is not the next one's loss.
+// Datagrams of a closed allocation that waited for a neighbour are not losses of the next
+// allocation.
 static void the_next_allocation_has_lost_nothing(void **state)
 {
 	const struct endpoint silent = world_endpoint("10.99.0.77", 7000);
@@ -211,7 +212,7 @@ static void the_next_allocation_has_lost_nothing(void **state)
 	client_begin(&world, c, STUN_REFRESH);
 	stun_put_u32(&c->w, STUN_LIFETIME, 0);
 	assert_int_equal(client_ask(&world, c), 0);
-	assert_int_equal(client_allocate(&world, c, 4), 0); // the only port of IPv4
+	assert_int_equal(client_allocate(&world, c, 4), 0); // the only IPv4 port
 	world_wait(&world, 5000);
 	assert_int_equal(world_dropped(&world, DP_DROP_NEIGH_FAILED), 1);
 	got = usage(c);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Questions to workers: answered over several rounds, given up and asked anew, one requester at a
-// time; and what every drop is explained by.
+// Questions to workers: answered over several rounds, abandoned and asked again, one requester at a
+// time; and the explanation of every drop.
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "turn_quota.h"
 #include "worker.h"
 
-#define CLIENTS 150 // more than an answer has rows, and than one call ends
+#define CLIENTS 150 // more than an answer has rows, and more than one call closes
 
 static struct dp_world world;
 static struct world_client client[CLIENTS];
@@ -73,7 +73,8 @@ static void rows_come_page_by_page(void **state)
 	world_close(&world);
 }
 
-// A round ends 64 allocations at most, and is busy until all are ended: the worker does not sleep.
+// A round closes 64 allocations at most, and is busy until all are closed: the worker does not
+// sleep.
 static void an_order_goes_on_over_rounds(void **state)
 {
 	const struct dp_question q = {.kind = DP_ASK_KILL};
@@ -136,7 +137,7 @@ static void one_question_at_a_time(void **state)
 	assert_int_equal(dp_ask(world.dp, 0, &q), 0);
 	assert_int_equal(dp_ask(world.dp, 0, &q), -EBUSY);
 	assert_null(dp_answered(world.dp, 0, q.kind));
-	// a question that was given up is not overwritten before the worker has seen it
+	// an abandoned question is not overwritten before the worker has seen it
 	assert_int_equal(dp_list(world.dp, 0, 0, rows), -EBUSY);
 	assert_int_equal(dp_list(world.dp, 0, 0, rows), -EBUSY);
 	dp_answer_done(world.dp, 0, q.kind);
@@ -157,7 +158,7 @@ static void *list_thread(void *result)
 	return NULL;
 }
 
-// Has a page asked for by another thread.
+// Asks for a page from another thread.
 static pthread_t list_begin(int *result)
 {
 	const struct mailbox_slot *s = &world.dp->worker[0]->mailbox.slot[MAILBOX_PAGES];
@@ -202,8 +203,8 @@ static void scans_and_pages_take_turns(void **state)
 	world_close(&world);
 }
 
-// Whoever may read metrics asks for pages all the time, one behind the other. Orders wait neither
-// for their turn among these nor for their answers, and those of management for no others.
+// A reader of metrics asks for pages all the time, one after the other. Orders wait neither for a
+// turn among these nor for their answers, and management's orders wait for no others.
 static void orders_wait_for_no_list(void **state)
 {
 	const struct dp_question list = {.kind = DP_ASK_KEYS, .max = 8},
@@ -225,7 +226,7 @@ static void orders_wait_for_no_list(void **state)
 	assert_null(dp_answered(world.dp, 0, list.kind));
 	round_once();
 	round_once();
-	assert_int_equal(dp_answered(world.dp, 0, list.kind)->nb, 0); // what was there has ended
+	assert_int_equal(dp_answered(world.dp, 0, list.kind)->nb, 0); // all were closed
 	pthread_join(thread, NULL);
 	assert_int_equal(result, 0);
 	dp_answer_done(world.dp, 0, drain.kind);
@@ -239,7 +240,7 @@ static void small_ring(struct dp_world *w)
 	w->conf.events = 64;
 }
 
-// Takes what is on the ring; returns how many ends were among it.
+// Takes all events from the ring; returns how many of them close an allocation.
 static unsigned int ends_taken(void)
 {
 	struct turn_event e[64];
@@ -251,8 +252,8 @@ static unsigned int ends_taken(void)
 	return ends;
 }
 
-// Each end has its event: an order of more than the ring has room for waits for management, and the
-// worker waits for nothing.
+// Each closed allocation has its event: an order to close more than the ring has room for waits for
+// management, and the worker waits for nothing.
 static void an_order_leaves_room_for_events(void **state)
 {
 	const struct world_setup small = {.workers = 1,
@@ -278,7 +279,8 @@ static void an_order_leaves_room_for_events(void **state)
 		q.walk = a->walk;
 		end = a->walk.end;
 		dp_answer_done(world.dp, 0, q.kind);
-		// nobody takes events: the next answer comes at once, and says that none was ended
+		// nobody takes events: the next answer comes at once, and says that no allocation
+		// was closed
 		if (!end) {
 			assert_int_equal(ask(&q, &a), 1);
 			assert_int_equal(a->nb, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rates of relayed datagrams through the whole data path: whichever way a datagram takes, it counts
-// once, and what is past a rate is dropped by name and counted for its allocation.
+// Rates of relayed datagrams through the whole data path: on any path a datagram counts once, and
+// those above a rate are dropped by name and counted for their allocation.
 #include <errno.h>
 
 #include "bytes.h"
@@ -12,7 +12,7 @@
 #include "turn_meter.h"
 #include "worker.h"
 
-#define RATE 40 // datagrams a second; so many at once, and half as many drawn before
+#define RATE 40 // datagrams a second; as many at once, and half as many drawn in advance
 #define OFFERED 200
 #define ALLOCATION_RATE drop_of_turn(TURN_DROP_ALLOCATION_RATE)
 #define USER_RATE drop_of_turn(TURN_DROP_USER_RATE)
@@ -26,7 +26,7 @@ static void limit(struct dp_world *w)
 		r->flow[TURN_RATE_ALLOCATION][leg].datagrams = RATE;
 }
 
-// 80 bytes in a burst.
+// A rate in bits, with a burst of 80 bytes.
 static void limit_bits(struct dp_world *w)
 {
 	struct turn_rates *r = &w->conf.turn.limits.rates;
@@ -60,7 +60,7 @@ static unsigned int arrived(const struct endpoint *dst)
 	return n;
 }
 
-// --- by each way ---------------------------------------------------------------------------------
+// --- on each path --------------------------------------------------------------------------------
 
 enum method { BY_CHANNEL, BY_INDICATION };
 
@@ -146,7 +146,7 @@ static void by_each_way(void **state)
 	}
 }
 
-// From one allocation to another inside the box each counts its own.
+// Between two allocations of the box, each counts its own datagrams.
 static void by_hairpin(void **state)
 {
 	static const struct world_setup s = {
@@ -174,8 +174,8 @@ static void by_hairpin(void **state)
 	world_close(&world);
 }
 
-// A burst pays before it is relayed. What is dropped for another reason takes nothing all the same,
-// wherever it stands in the burst.
+// A burst pays before it is relayed. A datagram that is dropped for another reason still costs
+// nothing, wherever it stands in the burst.
 static void what_is_not_relayed_costs_nothing(void **state)
 {
 	static const struct world_setup s = {
@@ -206,7 +206,8 @@ static void what_is_not_relayed_costs_nothing(void **state)
 
 // --- super-frames --------------------------------------------------------------------------------
 
-// All of a super-frame counts. What fits leaves whole; of what does not, as much as one by one.
+// All bytes of a super-frame count. If they fit it leaves whole; otherwise as many datagrams leave
+// as would one by one.
 static void in_super_frames(void **state)
 {
 	static const struct world_setup s = {
@@ -222,7 +223,7 @@ static void in_super_frames(void **state)
 		softport_uso(gso_port(), &gso_granted, 0);
 		world_wait(&world, 2000);
 		before = usage(&client[0]).leg[leg].datagrams;
-		for (unsigned int k = 0; k < 2; k++) { // 20, of what was drawn before or now
+		for (unsigned int k = 0; k < 2; k++) { // 20 tokens, drawn earlier or now
 			nb_sent = 0;
 			for (unsigned int i = 0; i < 10; i++)
 				gso_make(0, up != 0, 600, &like);
@@ -247,7 +248,8 @@ static void in_super_frames(void **state)
 	}
 }
 
-// A super-frame of more than a burst is no datagram, for which a full bucket goes into debt.
+// A super-frame above the burst limit is not a single datagram, for which a full bucket would go
+// into debt.
 static void longer_than_a_burst(void **state)
 {
 	static const struct world_setup s = {
@@ -291,8 +293,8 @@ static void reload(const struct turn_rates *rates)
 	assert_int_equal(rc, 0);
 }
 
-// A reload brings limits to a server that had none, to live allocations, and takes them away; the
-// user's own limit holds for his allocations on all workers together.
+// A reload sets limits on a server that had no limits, for live allocations, too, and removes them;
+// a user's limit holds for their allocations on all workers together.
 static void by_reload(void **state)
 {
 	static const struct world_setup s = {.workers = 3, .rx_queues = 3, .tx_queues = 3};

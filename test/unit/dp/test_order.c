@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bursts of everything mixed: datagrams that lines vouch for, others that take plans, indications,
-// requests, what has to be dropped. Each comes out once, nothing twice; a flow keeps its order, and
-// what a client sends keeps its order with what it asks for.
+// Mixed bursts: datagrams that lines vouch for, others that take plans, indications, requests, and
+// datagrams that must be dropped. Each comes out exactly once; a flow keeps its order, and a
+// client's datagrams keep their order relative to its requests.
 #include "bytes.h"
 #include "dp.h"
 #include "line_world.h"
@@ -10,15 +10,15 @@
 #define OTHER_CHANNEL 0x4100 // of which no line has a copy
 #define UNBOUND 0x4fff
 
-// What a client has with its peer.
+// How a client exchanges data with its peer.
 enum manner {
 	BY_LINE,
-	BY_PLAN, // of two channels it uses in turn the line can have one
+	BY_PLAN, // it uses two channels in turn, and a line can have only one
 	BY_SEND,
-	ACROSS, // families
+	ACROSS, // across families
 };
 
-static struct endpoint second[CLIENTS]; // the peer of its other channel
+static struct endpoint second[CLIENTS]; // the peer of the client's other channel
 static struct world_client clients[CLIENTS];
 static struct endpoint far[CLIENTS];
 
@@ -27,9 +27,9 @@ static enum manner manner_of(unsigned int i)
 	return (enum manner)(i % 4);
 }
 
-// --- what is on its way -------------------------------------------------------------------------
+// --- datagrams under way ------------------------------------------------------------------------
 
-// Numbers given to what was sent, in order, by whom: those of a client go up and, when it asks,
+// Numbers of the datagrams sent, in order, by sender: a client's datagrams go up and, if it asks,
 // back; those of its peers go down.
 struct expected {
 	uint32_t number[4096];
@@ -38,7 +38,7 @@ struct expected {
 
 static struct expected up[CLIENTS], down[CLIENTS];
 static uint32_t next_number;
-static uint64_t to_drop; // datagrams sent that have to be dropped
+static uint64_t to_drop; // datagrams that must be dropped
 
 static uint32_t expect(struct expected *e)
 {
@@ -53,9 +53,9 @@ static void arrived(struct expected *e, uint32_t number)
 	e->seen++;
 }
 
-// --- what is sent -------------------------------------------------------------------------------
+// --- senders ------------------------------------------------------------------------------------
 
-// ChannelData of a number.
+// ChannelData that carries a number.
 static void put_channel(struct world_datagram *d, uint16_t channel, uint32_t number)
 {
 	d->len = (uint16_t)(8 + test_rand_below(&world.rand, 60));
@@ -77,7 +77,7 @@ static void put_send(struct world_datagram *d, const struct endpoint *target, ui
 	d->len = stun_end(&w);
 }
 
-// A request whose transaction id tells its number.
+// A request with its number in the transaction id.
 static void put_request(struct world_datagram *d, unsigned int i, uint32_t number)
 {
 	struct world_client *c = &clients[i];
@@ -109,7 +109,7 @@ static struct world_datagram make_up(unsigned int i)
 		put_channel(&d, OTHER_CHANNEL, number);
 	else
 		put_channel(&d, LINE_CHANNEL, number);
-	d.no_checksum = pick == 2 && addr_is_v4(&d.src.addr); // the long way
+	d.no_checksum = pick == 2 && addr_is_v4(&d.src.addr); // takes the slow path
 	return d;
 }
 
@@ -129,7 +129,7 @@ static struct world_datagram make_down(unsigned int i)
 	return d;
 }
 
-// --- what comes out -----------------------------------------------------------------------------
+// --- receivers ----------------------------------------------------------------------------------
 
 static void see_at_client(unsigned int i, const struct world_datagram *d)
 {
@@ -163,7 +163,7 @@ static void see(const struct world_datagram *d)
 	fail_msg("a datagram for nobody");
 }
 
-// In the order in which they left, which is that of one port.
+// Checks all frames in the order in which they left, which is the order of one port.
 static void see_all(void)
 {
 	for (unsigned int k = 0; k < world.nb_seen; k++)
@@ -231,8 +231,9 @@ static void send_any(void)
 	world_send(&world, &d);
 }
 
-// One queue, so that what was sent is received in that order: a full burst, or a few, or several of
-// them in a round or before the requests of the last one have been answered.
+// One queue, so that datagrams are received in the order in which they were sent: a full burst, or
+// a few datagrams, or several bursts in a round, or before the requests of the last one have been
+// answered.
 static void test_bursts(void **state)
 {
 	const struct world_setup *s = *state;
@@ -265,8 +266,8 @@ static void test_bursts(void **state)
 	world_close(&world);
 }
 
-// Datagrams of one client behind its request, in one burst with all others', requests first, last
-// and everywhere: every mix of three of its own in a burst.
+// Datagrams of one client after its request, in one burst with those of all others, with requests
+// first, last and anywhere: every mix of three of its datagrams in a burst.
 static void test_mixes(void **state)
 {
 	world_open(&world, *state);
@@ -303,7 +304,7 @@ static struct world_setup setups[] = {
 	{.workers = 1, .rx_queues = 1, .tx_queues = 1},
 	{.workers = 1, .rx_queues = 1, .tx_queues = 1, .requests = 1},
 	{.workers = 2, .rx_queues = 1, .tx_queues = 2},
-	{.workers = 2, .rx_queues = 1, .tx_queues = 1}, // one sends by way of the other
+	{.workers = 2, .rx_queues = 1, .tx_queues = 1}, // one worker sends by way of the other
 	{.workers = 2, .rx_queues = 2, .tx_queues = 2, .nic = true},
 };
 

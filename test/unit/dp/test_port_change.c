@@ -25,7 +25,8 @@ static void open_world(void)
 	client_assert_relays(&world, &client, CHANNEL, &peer);
 }
 
-// Frames to the new MAC are taken and those to the old one are not; what leaves has the new one.
+// Frames to the new MAC are accepted and those to the old one are not; frames leave with the new
+// one.
 static void another_mac_is_followed(void **state)
 {
 	static const uint8_t mac[6] = {2, 0x77, 1, 2, 3, 4};
@@ -55,7 +56,7 @@ static void another_mac_is_followed(void **state)
 	world_close(&world);
 }
 
-// A lower one holds for what waits no longer than a tick, and a higher one again.
+// A lower MTU applies after one tick at most, and so does a higher one.
 static void another_mtu_is_obeyed(void **state)
 {
 	struct world_datagram d = {.len = 1000 - 28, .ttl = 64, .df = true}, got;
@@ -70,7 +71,7 @@ static void another_mtu_is_obeyed(void **state)
 			&world.dp->port[0].port->mtu, i == 0 ? 1000 : 1500, __ATOMIC_RELAXED);
 		dp_tick(world.dp);
 		world_wait(&world, 2);
-		world_send(&world, &d); // its ChannelData has 4 bytes more
+		world_send(&world, &d); // its ChannelData is 4 bytes longer
 		world_run(&world);
 		assert_int_equal(world_dropped(&world, DP_DROP_MTU) - dropped, i == 0);
 		assert_int_equal(world_take(&world, &client.endpoint, &got), i == 1);

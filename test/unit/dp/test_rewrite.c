@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rewrite_frame against a reference that builds the outgoing frame from nothing, with every
+// rewrite_frame against a reference that builds the outgoing frame from scratch, with every
 // checksum computed in full: byte for byte equal for every pair of families, front, length and
 // padding.
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 
 // --- the reference ------------------------------------------------------------------------------
 
-// All that goes into a frame.
+// Everything that makes up a frame.
 struct content {
 	struct endpoint src, dst;
 	uint16_t vlan, id;
@@ -124,8 +124,9 @@ static void receive(struct packet *p, const struct content *c)
 	assert_int_equal(net_frame_parse(p->buf + HEADROOM, len, &rx, &p->f), NET_OK);
 }
 
-// first: the first byte of an IPv4 address. Source and destination have different ones: two of 16
-// million addresses are the same once in some hundred runs, and such a frame is rightly dropped.
+// first: the first byte of an IPv4 address, different for source and destination. Otherwise two of
+// 16 million addresses would be equal once in some hundred runs, and such a frame is rightly
+// dropped.
 static struct endpoint random_endpoint(struct test_rand *r, bool is_v4, uint8_t first)
 {
 	struct endpoint e = {.port = (uint16_t)(1 + test_rand_below(r, 65535))};
@@ -261,7 +262,7 @@ static void test_all_shapes(void **state)
 	}
 }
 
-// The shapes that TURN makes, with every length up to a few words.
+// The layouts that TURN uses, with every length up to a few words.
 static void test_turn_shapes(void **state)
 {
 	struct test_rand r = test_rand_start("rewrite");
@@ -270,7 +271,7 @@ static void test_turn_shapes(void **state)
 		bool pad;
 	} kinds[] = {
 		{0, 4, 0, false}, // ChannelData to a peer
-		{0, 4, 3, false}, // with padding of the client
+		{0, 4, 3, false}, // with padding by the client
 		{0, 36, 2, false}, // a Send indication
 		{4, 0, 0, false}, // from a peer to a channel
 		{36, 0, 0, true}, // from a peer to a Data indication
@@ -290,7 +291,7 @@ static void test_turn_shapes(void **state)
 						.pad = kinds[i].pad});
 }
 
-// A payload damaged between reception and sending is found out by the receiver.
+// The receiver detects a payload that was damaged between reception and sending.
 static void test_damage_shows(void **state)
 {
 	struct test_rand r = test_rand_start("rewrite");
@@ -324,7 +325,7 @@ static void test_damage_shows(void **state)
 	}
 }
 
-// --- refusals: nothing is changed then ----------------------------------------------------------
+// --- refusals leave the frame unchanged ---------------------------------------------------------
 
 static void refused(
 	const struct content *in, struct rewrite *rw, uint16_t cut_head, unsigned int reason)
@@ -332,7 +333,7 @@ static void refused(
 	static struct packet p, before;
 
 	receive(&p, in);
-	if (cut_head != 0) { // as if there were less in front
+	if (cut_head != 0) { // as if there was less headroom
 		p.m.buf_addr = p.buf + cut_head;
 		p.m.buf_len = (uint16_t)(p.m.buf_len - cut_head);
 		p.m.data_off = (uint16_t)(p.m.data_off - cut_head);
@@ -362,11 +363,11 @@ static void test_refusals(void **state)
 
 	in.ttl = 64;
 	receive(&p, &in);
-	assert_int_equal(rewrite_frame(&p.m, &p.f, &rw), DP_OK); // the MTU just suffices
+	assert_int_equal(rewrite_frame(&p.m, &p.f, &rw), DP_OK); // the MTU is just large enough
 	rw.mtu--;
 	refused(&in, &rw, 0, DP_DROP_MTU);
 	rw.mtu++;
-	// in front of the kept bytes stand 14 + 20 + 8 bytes and the headroom; 14 + 48 + 48 are
+	// before the kept bytes there are 14 + 20 + 8 bytes and the headroom; 14 + 48 + 48 are
 	// needed
 	receive(&p, &in);
 	p.m.buf_addr = p.buf + HEADROOM - (110 - 42);
@@ -405,7 +406,7 @@ static void test_tailroom(void **state)
 	assert_int_equal(rewrite_frame(&p.m, &p.f, &rw), DP_OK);
 }
 
-// Identifications: no repeats within 65536, and not a counter.
+// Identifications: no repeats within 65536, and not sequential.
 static void test_ip_id(void **state)
 {
 	struct test_rand r = test_rand_start("rewrite");

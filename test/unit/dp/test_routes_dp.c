@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two ports and a route: packets leave by the port of the longest prefix whatever port their source
-// is on, and come in where their sources are reached.
+// Two ports and a route: packets leave by the port of the longest prefix, whichever port has their
+// source address, and come in on the port that leads to their source.
 #include "bytes.h"
 #include "datapath.h"
 #include "dp_world.h"
@@ -12,7 +12,7 @@
 
 static struct dp_world world;
 static struct world_client client;
-static uint16_t channel; // the next one
+static uint16_t channel; // the next channel number
 
 // Port side has the subnet 10.98.0.0/24 and leads to 9.9.9.0/24. All relay addresses and the
 // gateway are on port wan.
@@ -26,7 +26,7 @@ static void lead(struct dp_world *w)
 	w->ports[SIDE].nb_routes = 1;
 }
 
-// The same, and 10.98.0.1 stands for 10.99.0.1 towards peers on that side.
+// The routes of lead(), and 10.98.0.1 replaces 10.99.0.1 towards peers on that side.
 static void lead_with_pool(struct dp_world *w)
 {
 	static struct prefix peers[2];
@@ -44,7 +44,7 @@ static void lead_with_pool(struct dp_world *w)
 	w->conf.turn.nb_relay_pools = 1;
 }
 
-// The same, and this pool is of one realm alone: the network behind it is apart.
+// The configuration of lead_with_pool(), with a pool of one realm only: its network is isolated.
 static void lead_apart(struct dp_world *w)
 {
 	static char *of_first[] = {(char *)"side"}, *none[1];
@@ -103,11 +103,11 @@ static void open_with(const struct world_setup *s)
 	channel = CHANNEL;
 	world_open(&world, s);
 	world_client(&world, &client, "10.99.0.20", 41000);
-	client.rfc8489 = true; // it is told of ICMP errors
+	client.rfc8489 = true; // gets ICMP errors
 	assert_int_equal(client_allocate(&world, &client, 4), 0);
 }
 
-// Sends a datagram to an address of the box by a port of the test's choice.
+// Sends a datagram to an address of the box on a given port.
 static void send_by(unsigned int port, const struct endpoint *src, const struct endpoint *dst,
 	const void *data, size_t data_len)
 {
@@ -122,7 +122,7 @@ static void send_by(unsigned int port, const struct endpoint *src, const struct 
 }
 
 // Data goes to a peer and comes back, by a channel and by indications, through one port. The peer
-// sees it come from an address of ours.
+// sees our address as its source.
 static void both_ways(const char *addr, unsigned int port, const char *seen)
 {
 	const struct endpoint peer = world_endpoint(addr, 7000);
@@ -180,7 +180,8 @@ static void peers_of_a_pool_see_its_address(void **state)
 	world_close(&world);
 }
 
-// What its line knows of the peer is about the pool's address; the checksums must fit all the same.
+// The line's data about the peer is for the pool's address; the checksums must be right all the
+// same.
 static void a_pools_peer_may_send_to_the_relay_address(void **state)
 {
 	const struct endpoint peer = world_endpoint("10.98.0.30", 7000);
@@ -197,8 +198,8 @@ static void a_pools_peer_may_send_to_the_relay_address(void **state)
 	world_close(&world);
 }
 
-// On the public side somebody names a host behind the other port as his source. Neither does its
-// allocation believe him, nor does an answer of ours go there.
+// On the public side a host spoofs the address of a host behind the other port. The allocation does
+// not believe it, and we send no answer there.
 static void a_source_behind_another_port_is_a_martian(void **state)
 {
 	const unsigned int reason = drop_of_net(NET_DROP_MARTIAN_SOURCE);
@@ -218,7 +219,7 @@ static void a_source_behind_another_port_is_a_martian(void **state)
 		client_begin(&world, &c, STUN_BINDING);
 		send_by(0, &c.endpoint, &c.server, c.message, stun_end(&c.w));
 		assert_false(world_take(&world, &c.endpoint, &got));
-		// data of a peer without a channel
+		// data from a peer without a channel
 		send_by(0, &(struct endpoint){host.addr, 7001}, &client.relay, "pong", 4);
 		assert_false(world_take(&world, &client.endpoint, &got));
 		assert_int_equal(world_stats(&world).drop[reason], 2 * (i + 1));
@@ -227,7 +228,7 @@ static void a_source_behind_another_port_is_a_martian(void **state)
 	world_close(&world);
 }
 
-// To the pool's address as to the relay address: both are of one allocation.
+// To the pool's address as well as to the relay address: both belong to one allocation.
 static void a_pools_address_without_an_allocation_is_a_named_drop(void **state)
 {
 	const unsigned int reason = drop_of_turn(TURN_DROP_PEER_NO_ALLOCATION);
@@ -260,7 +261,7 @@ static void clients_are_answered_by_the_port_they_are_behind(void **state)
 	world_close(&world);
 }
 
-// What could not be answered by the port that it came in on is not taken in there.
+// A port does not accept packets that could not be answered through it.
 static void nobody_comes_in_where_he_is_not_reached(void **state)
 {
 	static const char *const hosts[] = {"10.99.0.30", "198.51.100.9"};
@@ -281,7 +282,7 @@ static void nobody_comes_in_where_he_is_not_reached(void **state)
 	world_close(&world);
 }
 
-// Asserts that a datagram that names a peer as its source is dropped for this reason.
+// Asserts that a datagram with a peer's source address is dropped for this reason.
 static void refused(unsigned int port, const struct endpoint *peer, const struct endpoint *target,
 	unsigned int reason)
 {
@@ -295,8 +296,8 @@ static void refused(unsigned int port, const struct endpoint *peer, const struct
 	assert_int_equal(world_drops(&world), all + 1);
 }
 
-// What is behind a port apart comes in by that port and to its addresses alone: to a line, to a
-// permission, and to nobody.
+// Hosts behind an isolated port come in by that port and to its addresses only: to a line, to a
+// permission, and without either.
 static void a_network_apart_has_its_own_addresses_alone(void **state)
 {
 	const unsigned int not_for_us = drop_of_net(NET_DROP_NOT_FOR_US);
@@ -309,10 +310,10 @@ static void a_network_apart_has_its_own_addresses_alone(void **state)
 		const struct endpoint pool = world_endpoint("10.98.0.1", client.relay.port);
 
 		both_ways(hosts[i], SIDE, "10.98.0.1");
-		for (unsigned int k = 0; k < 3; k++) { // of the channel's port, and of others
+		for (unsigned int k = 0; k < 3; k++) { // from the channel's port, and from others
 			refused(SIDE, &peer, &client.relay, not_for_us);
 			refused(0, &peer, &pool, not_for_us);
-			// on the public side somebody else may have that address
+			// on the public side another host may have that address
 			refused(0, &peer, &client.relay, other_pool);
 			peer.port++;
 		}
@@ -323,7 +324,7 @@ static void a_network_apart_has_its_own_addresses_alone(void **state)
 	world_close(&world);
 }
 
-// The same for what somebody there says of what we have sent elsewhere.
+// Errors that a host there reports about datagrams that we sent elsewhere are dropped, too.
 static void errors_are_of_the_own_network(void **state)
 {
 	const unsigned int reason = drop_of_net(NET_DROP_NOT_FOR_US);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shared relay ports from wire to wire: both legs, both families, any number of workers and
-// whatever queue a packet comes in on.
+// Shared relay ports from wire to wire: both legs, both families, any number of workers and any
+// receive queue.
 #include "bytes.h"
 #include "drop_of.h"
 #include "dp_world.h"
@@ -24,7 +24,7 @@ static const char *text_of(const struct endpoint *e)
 	return addr_format_endpoint(e, text, sizeof(text));
 }
 
-// From the peer to the client, which gets it with as many bytes in front.
+// Sends from the peer to the client, and checks how many bytes precede the data there.
 static void down(const struct world_client *c, const struct endpoint *peer, unsigned int i)
 {
 	struct world_datagram got;
@@ -39,7 +39,7 @@ static void down(const struct world_client *c, const struct endpoint *peer, unsi
 	assert_true(endpoint_eq(&got.src, &c->server));
 	assert_true(got.len > sizeof(data));
 	assert_memory_equal(got.data + got.len - sizeof(data), data, sizeof(data));
-	assert_int_equal(world.nb_seen, 0); // nobody else does
+	assert_int_equal(world.nb_seen, 0); // no other client gets it
 }
 
 static void up(struct world_client *c, const struct endpoint *peer, unsigned int i)
@@ -100,7 +100,7 @@ static void test_relay(void **state)
 			down(&client[i], &peer[i], i + round);
 		}
 	}
-	// without a channel, by the long way
+	// without a channel, on the slow path
 	for (unsigned int i = 0; i < CLIENTS; i++) {
 		struct endpoint unbound = {peer[i].addr, (uint16_t)(9000 + i)};
 
@@ -119,7 +119,7 @@ static void test_relay(void **state)
 	world_close(&world);
 }
 
-// Many datagrams a round, of many clients: what is looked up together is kept apart.
+// Many datagrams per round, of many clients: batched lookups do not mix them up.
 static void test_bursts(void **state)
 {
 	const struct world_setup *s = *state;

@@ -27,8 +27,8 @@ static struct port *device(void)
 	return world.dp->port[WAN].port;
 }
 
-// One device: its queues are polled once, a VLAN's clients live where the device's RSS says, and
-// its counters are told once.
+// One device: its queues are polled once, its RSS decides the home of a VLAN's clients, too, and
+// its counters are reported once.
 static void a_vlan_shares_its_device(void **state)
 {
 	const struct world_setup *s = *state;
@@ -52,7 +52,7 @@ static void a_vlan_shares_its_device(void **state)
 	world_close(&world);
 }
 
-// A NIC's table and key are known once it is started, and so those of its VLANs.
+// A NIC's table and key are known once it has started, and with them those of its VLANs.
 static void a_vlan_spreads_as_its_device_does(void **state)
 {
 	const struct port_config pc = {.name = "late", .vlan = 9, .mtu = 1400};
@@ -77,7 +77,7 @@ static void a_vlan_spreads_as_its_device_does(void **state)
 	assert_false(p->ops->link(p));
 	softport_link(device(), true);
 	assert_true(p->ops->link(p));
-	p->ops->stop(p); // the device goes on
+	p->ops->stop(p); // the device keeps running
 	p->ops->close(p);
 	world_inject(&world, WAN, "", 0);
 	world_run(&world);
@@ -85,7 +85,7 @@ static void a_vlan_spreads_as_its_device_does(void **state)
 	world_close(&world);
 }
 
-// What wakes a worker for the device does for its VLANs, and is armed there.
+// A wake for the device is a wake for its VLANs, and is armed on the device.
 static void a_vlan_wakes_as_its_device_does(void **state)
 {
 	for (enum softport_wake wake = SOFTPORT_SILENT; wake <= SOFTPORT_INTERRUPT; wake++) {
@@ -116,7 +116,8 @@ static void relay_on_side(struct dp_world *w)
 	w->conf.turn.nb_relay = 1;
 }
 
-// The NIC's rules are for frames of that VLAN, and bring peers' to the worker of the allocation.
+// The NIC's rules match frames of that VLAN, and steer peers' frames to the worker of the
+// allocation.
 static void rules_name_the_vlan(void **state)
 {
 	struct world_setup s = setups[1];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several VLANs on one device: what came in is sorted by its tags, each network is a host and a way
-// of its own, and nothing of one passes for another's. Port wan is untagged, side is VLAN 100, and
-// lab, 10.97.0.1/24, is VLAN 356 on the same device.
+// Several VLANs on one device: frames are sorted by their tags, the box is a separate host on each
+// network, and a frame of one network never counts as one of another. Port wan is untagged, side is
+// VLAN 100, and lab, 10.97.0.1/24, is VLAN 356 on the same device.
 #include "bytes.h"
 #include "datapath.h"
 #include "drop_of.h"
@@ -15,7 +15,7 @@
 #define SIDE 1
 #define LAB 2
 #define SIDE_ID 100
-#define LAB_ID 356 // its lower byte is that of SIDE_ID
+#define LAB_ID 356 // its lower byte equals that of SIDE_ID
 #define STRIP (RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED)
 
 static struct dp_world world;
@@ -55,7 +55,7 @@ static void add_lab(struct dp_world *w)
 static struct world_setup setups[] = {
 	{SETUP(1, 1)}, {SETUP(2, 1)}, {SETUP(3, 3)}, {SETUP(2, 2), .rss = true}};
 
-// --- in ------------------------------------------------------------------------------------------
+// --- receiving -----------------------------------------------------------------------------------
 
 static struct port *device(void)
 {
@@ -76,7 +76,7 @@ static uint64_t all_drops(void)
 	return n;
 }
 
-// What came in and was no answer of a neighbour.
+// Number of frames received, without answers of neighbours.
 static uint64_t received(void)
 {
 	const struct dp_stats s = world_stats(&world);
@@ -101,7 +101,7 @@ static void send_by(
 	world_inject(&world, port, frame, frame_to(port, src, dst, text, frame));
 }
 
-// A Binding request to the listener of a port, as it stands on the wire.
+// A Binding request to the listener of a port, as a frame on the wire.
 static size_t binding(unsigned int port, const char *source, uint8_t frame[2048])
 {
 	static const char *const servers[] = {"10.99.0.1", "10.98.0.1", "10.97.0.1"};
@@ -115,7 +115,8 @@ static size_t binding(unsigned int port, const char *source, uint8_t frame[2048]
 	return world_frame_by(&world, port, &d, frame);
 }
 
-// Gives the device a frame of which it says so. True when it was answered; else it was dropped.
+// Receives a frame on the device with these offload flags. True if it was answered; otherwise it
+// was dropped.
 static bool answered(const uint8_t *frame, size_t len, uint64_t flags, uint16_t tci)
 {
 	struct rte_mbuf *m = softport_mbuf(device(), frame, len);
@@ -146,7 +147,7 @@ static size_t add_tag(uint8_t *frame, size_t len, uint16_t tci)
 	return len + 4;
 }
 
-// --- who a frame is for --------------------------------------------------------------------------
+// --- destination of a frame ----------------------------------------------------------------------
 
 static void tags_say_which_network_a_frame_is_for(void **state)
 {
@@ -160,11 +161,11 @@ static void tags_say_which_network_a_frame_is_for(void **state)
 
 		assert_true(answered(frame, len, 0, 0));
 		if (port != WAN) {
-			frame[14] |= 0xe0; // priority 7 says nothing of the VLAN
+			frame[14] |= 0xe0; // priority 7 does not change the VLAN
 			assert_true(answered(frame, len, 0, 0));
 			len = strip_tag(frame, len);
 		}
-		// the same without its tag, with another network's, and with nobody's
+		// without its tag, with another network's tag, and with an unknown tag
 		for (unsigned int i = WAN; i <= LAB; i++)
 			assert_int_equal(
 				answered(frame, len, i != WAN ? STRIP : 0, ids[i]), i == port);
@@ -174,7 +175,7 @@ static void tags_say_which_network_a_frame_is_for(void **state)
 		store_be16(frame + 14, 4095);
 		assert_false(answered(frame, len, 0, 0));
 	}
-	assert_int_equal(dropped(NET_DROP_VLAN), 9); // nobody's; a wrong network's is judged there
+	assert_int_equal(dropped(NET_DROP_VLAN), 9); // the other ports judge known tags
 	world_close(&world);
 }
 
@@ -205,12 +206,12 @@ static void two_tags_are_one_too_many(void **state)
 	assert_false(answered(frame, len, 0, 0));
 	store_be16(frame + 12, 0x88a8); // of a provider
 	assert_false(answered(frame, len, 0, 0));
-	len = strip_tag(frame, len); // SIDE_ID in the frame, another taken off
+	len = strip_tag(frame, len); // SIDE_ID in the frame, another tag stripped
 	assert_false(answered(frame, len, STRIP, LAB_ID));
 	assert_false(answered(frame, len, STRIP, SIDE_ID));
 	assert_false(answered(frame, len, STRIP | RTE_MBUF_F_RX_QINQ_STRIPPED, SIDE_ID));
 	assert_int_equal(dropped(NET_DROP_VLAN), 6);
-	// too short for a tag, whatever its type says
+	// too short for a tag, whatever its type is
 	assert_false(answered(frame, 15, 0, 0));
 	assert_false(answered(frame, 17, 0, 0));
 	assert_false(answered(frame, 11, STRIP, LAB_ID));
@@ -218,7 +219,7 @@ static void two_tags_are_one_too_many(void **state)
 	world_close(&world);
 }
 
-// The carrier has no untagged addresses: it is no host at all.
+// The carrier has no untagged addresses: it is not a host.
 static void only_tags(struct dp_world *w)
 {
 	struct turn_config *t = &w->conf.turn;
@@ -253,7 +254,7 @@ static void a_device_may_be_of_vlans_alone(void **state)
 	len = net_write_ask(frame, &l2, &host, &mine, NULL);
 	assert_false(answered(frame, len, 0, 0));
 	assert_int_equal(dropped(NET_DROP_VLAN), 4);
-	l2.vlan = SIDE_ID; // there it has that address
+	l2.vlan = SIDE_ID; // lab has that address
 	len = net_write_ask(frame, &l2, &host, &mine, NULL);
 	world_inject(&world, SIDE, frame, len);
 	world_run(&world);
@@ -263,8 +264,8 @@ static void a_device_may_be_of_vlans_alone(void **state)
 
 // --- relaying ------------------------------------------------------------------------------------
 
-// A client on one VLAN and a peer on another, by a relay address that is on neither. Each host is
-// asked for on its own VLAN, or the world's answers would not be believed.
+// A client on one VLAN and a peer on another, through a relay address that is on neither. Each host
+// is resolved on its own VLAN; otherwise the world's answers would not be believed.
 static void media_goes_from_vlan_to_vlan(void **state)
 {
 	const struct endpoint peer = world_endpoint("10.97.0.30", 7000);
@@ -298,8 +299,8 @@ static void media_goes_from_vlan_to_vlan(void **state)
 	world_close(&world);
 }
 
-// Somebody on one VLAN names a host of another as his source. Neither does an allocation believe
-// him, with a channel or without, nor is a request of his answered.
+// A host on one VLAN spoofs a host of another. An allocation does not believe it, with a channel or
+// without, and its request is not answered.
 static void a_source_behind_one_vlan_is_a_martian_on_another(void **state)
 {
 	const struct endpoint peer = world_endpoint("10.97.0.30", 7000);
@@ -320,7 +321,7 @@ static void a_source_behind_one_vlan_is_a_martian_on_another(void **state)
 		send_by(SIDE, &peer, &c.relay, "false");
 		world_run(&world);
 		assert_int_equal(world_stats(&world).tx, tx);
-		assert_int_equal(dropped(NET_DROP_NOT_FOR_US), i + 1); // the address is on neither
+		assert_int_equal(dropped(NET_DROP_NOT_FOR_US), i + 1); // neither has the address
 		assert_int_equal(client_bind(&world, &c, CHANNEL, &peer), 0);
 	}
 	world_inject(&world, SIDE, frame, binding(SIDE, "10.97.0.20", frame));
@@ -330,7 +331,7 @@ static void a_source_behind_one_vlan_is_a_martian_on_another(void **state)
 	world_close(&world);
 }
 
-// Bursts of all networks, shuffled: nothing is lost or changes its order within a flow.
+// Bursts of all networks, shuffled: nothing is lost or reordered within a flow.
 static void bursts_of_many_networks_keep_the_order_of_flows(void **state)
 {
 	static const char *const hosts[] = {"10.99.0.30", "10.98.0.30", "10.97.0.30"};
@@ -356,13 +357,13 @@ static void bursts_of_many_networks_keep_the_order_of_flows(void **state)
 
 		snprintf(text, sizeof(text), "%06u", sent[net]);
 		len = frame_to(net, &peer[net], &c.relay, text, frame);
-		if (k == 3) { // on a VLAN of nobody's
+		if (k == 3) { // on an unknown VLAN
 			len = add_tag(frame, len, 7);
 			foreign++;
 		} else {
 			sent[net]++;
 		}
-		softport_put(device(), 0, frame, len); // one queue: order is to be kept
+		softport_put(device(), 0, frame, len); // one queue, to keep the order
 	}
 	world_run(&world);
 	while (world_take(&world, &c.endpoint, &got)) {
@@ -379,7 +380,7 @@ static void bursts_of_many_networks_keep_the_order_of_flows(void **state)
 	world_close(&world);
 }
 
-// --- being a host --------------------------------------------------------------------------------
+// --- the box as a host ---------------------------------------------------------------------------
 
 static void neighbours_are_answered_on_their_vlan_alone(void **state)
 {
@@ -400,7 +401,7 @@ static void neighbours_are_answered_on_their_vlan_alone(void **state)
 				&world, on, frame, net_write_ask(frame, &l2, &host, &us, NULL));
 			world_run(&world);
 			assert_int_equal(world.answers - answers, on == owner);
-			if (on == owner) // with the tag that the question had
+			if (on == owner) // with the tag of the request
 				assert_int_equal(sender_of(&world, WAN, world.last), on);
 		}
 	}
@@ -410,7 +411,7 @@ static void neighbours_are_answered_on_their_vlan_alone(void **state)
 
 static unsigned int announced[3]; // by the port of the tag
 
-// Notes gratuitous ARP and NA, each of which has to be of an address of its network.
+// Records gratuitous ARP and NA, each of which must announce an address of its network.
 static bool watch(struct dp_world *w, unsigned int port)
 {
 	uint8_t frame[2048];
@@ -471,7 +472,7 @@ static void every_vlan_has_its_mtu(void **state)
 	struct world_datagram got;
 	struct ip_long whole;
 
-	memset(text, 'x', 1300); // with headers 1328 bytes
+	memset(text, 'x', 1300); // 1328 bytes with headers
 	world_open(&world, &s);
 	ports[LAB].mtu = 1500;
 	world.dp->port[LAB].port->mtu = 1500; // add_lab took side's
@@ -497,7 +498,7 @@ static void every_vlan_has_its_mtu(void **state)
 	world_close(&world);
 }
 
-// Two Binding requests in one super-frame, tagged or with the tag taken off.
+// Two Binding requests in one super-frame, tagged or with the tag stripped.
 static struct rte_mbuf *super_of(unsigned int port, const char *source)
 {
 	uint8_t frame[2048], *ip;
@@ -545,7 +546,7 @@ static void super_frames_are_sorted_whole(void **state)
 	world_close(&world);
 }
 
-// A VLAN sends super-frames as its device does, until that finds out that it cannot.
+// A VLAN sends super-frames like its device does, until the device finds out that it cannot.
 static void a_vlan_sends_super_frames_as_its_device_does(void **state)
 {
 	static const struct port_super limits = {.segments = 64, .bufs = 64, .bytes = 65535};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What no line may vouch for: with allocations and channels at hand, all that the parser or the
-// state machine refuses is still refused, and counted by the same name.
+// Datagrams that no line may vouch for: with allocations and channels present, every datagram that
+// the parser or the state machine refuses is still refused, and counted by the same name.
 #include "bytes.h"
 #include "datapath.h"
 #include "drop_of.h"
 #include "line_world.h"
 #include "worker.h"
 
-// --- what no line vouches for -------------------------------------------------------------------
+// --- datagrams that no line vouches for ---------------------------------------------------------
 
 static const char *const bad_sources[] = {"10.99.0.1", "10.99.0.255", "127.0.0.1", "0.1.2.3",
 	"224.0.0.1", "240.0.0.1", "255.255.255.255", "fd99::1", "::1", "ff02::1", "fe80::5", "::"};
@@ -82,7 +82,7 @@ static void test_strangers(void **state)
 	world_close(&world);
 }
 
-// An address that is relayed from but has no listener: port 0 is none of its either.
+// A relay address without a listener: port 0 is not a listener of it either.
 static void test_no_listener(void **state)
 {
 	const struct world_setup s = {.workers = 1, .rx_queues = 1, .tx_queues = 1, .relays = 1};
@@ -101,7 +101,8 @@ static void test_no_listener(void **state)
 	world_close(&world);
 }
 
-// Addresses that are nobody's, or others': many lie where the table has one of ours.
+// Unknown addresses, and addresses of other hosts: many share a place in the table with one of our
+// addresses.
 static void test_not_for_us(void **state)
 {
 	struct world_datagram d;
@@ -112,12 +113,12 @@ static void test_not_for_us(void **state)
 			d = line_up(i);
 			line_data(&d, 20);
 			d.dst.addr.b[15] = last;
-			if (!addr_eq(&d.dst.addr, &d.src.addr)) // LAND, that would be
+			if (!addr_eq(&d.dst.addr, &d.src.addr)) // otherwise a LAND packet
 				line_dropped(&d, drop_of_net(NET_DROP_NOT_FOR_US));
 			d = line_down(i);
 			d.len = 20;
 			d.dst.addr.b[15] = last;
-			if (!addr_eq(&d.dst.addr, &d.src.addr)) // LAND, that would be
+			if (!addr_eq(&d.dst.addr, &d.src.addr)) // otherwise a LAND packet
 				line_dropped(&d, drop_of_net(NET_DROP_NOT_FOR_US));
 		}
 	}
@@ -148,7 +149,7 @@ static void test_segmented(void **state)
 }
 
 // Our IPv4 addresses, and those of clients and peers, as IPv4-mapped ones in IPv6 (RFC 4291
-// 2.5.5.2): the same to look at, but no such packet may be on a wire.
+// 2.5.5.2): equal in memory, but no such packet may be on a wire.
 static void test_mapped(void **state)
 {
 	struct world_datagram d;
@@ -180,7 +181,7 @@ static void test_mapped(void **state)
 	world_close(&world);
 }
 
-// --- when the short way is closed ---------------------------------------------------------------
+// --- when the fast path is closed ---------------------------------------------------------------
 
 static void test_closed(void **state)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Workers that wait, on lcores of their own: frames, hand-overs, questions and the end wake them,
-// and what is due by time is known. No test relies on how soon a thread gets a CPU: counters say
-// what has ended each wait.
+// Workers that wait, on their own lcores: frames, hand-overs, questions and the end wake them, and
+// the time of the next due work is known. No test relies on how soon a thread gets a CPU: counters
+// show what ended each wait.
 #include <time.h>
 #include <unistd.h>
 
@@ -46,8 +46,8 @@ static struct dp_stats stats_of(unsigned int i)
 	return s;
 }
 
-// Waits for a worker's flag. It need not have blocked yet: whatever comes from now on is to be
-// found.
+// Waits for a worker's flag. It need not have blocked yet: it must find everything that comes from
+// now on.
 static void until_armed(unsigned int i)
 {
 	const struct timespec pause = {.tv_nsec = 50 * 1000};
@@ -93,12 +93,12 @@ static void frames_wake(void **state)
 		assert_true(stats_of(i).waits >= stats_of(i).woken_by_port);
 		assert_false(is_armed(i));
 	}
-	// a few may have come just when the time of a wait was over, or in the last look
+	// a few may have come just when a wait timed out, or during the last look
 	assert_true(woken >= TIMES / 2);
 	world_close(&world);
 }
 
-// Worker 1 has no queue. What it gets comes from worker 0, whose queue wakes it.
+// Worker 1 has no queue. Its packets come from worker 0, whose queue wakes it.
 static void hand_overs_wake(void **state)
 {
 	const struct world_setup s = {.workers = 2, .rx_queues = 1, .tx_queues = 1};
@@ -109,7 +109,7 @@ static void hand_overs_wake(void **state)
 	assert_int_equal(worker(1)->nb_rx, 0);
 	world_client(&world, &client, "10.99.0.20", 20000);
 	assert_int_equal(dp_launch(world.dp), 0);
-	for (unsigned int i = 0; i < 4 * TIMES; i++) { // half of the clients are worker 1's
+	for (unsigned int i = 0; i < 4 * TIMES; i++) { // half of the clients belong to worker 1
 		client_begin(&world, &client, STUN_BINDING);
 		client.endpoint.port = (uint16_t)(20000 + i);
 		until_armed(0);
@@ -133,7 +133,7 @@ static void questions_wake(void **state)
 	assert_int_equal(dp_launch(world.dp), 0);
 	for (unsigned int i = 0; i < TIMES; i++) {
 		until_armed(1);
-		while (dp_list(world.dp, 1, 0, rows) != 0) // it has no CPU
+		while (dp_list(world.dp, 1, 0, rows) != 0) // it gets no CPU
 			;
 	}
 	dp_halt(world.dp);
@@ -158,7 +158,7 @@ static void the_end_wakes(void **state)
 	assert_true(kicks >= TIMES / 4);
 }
 
-// Where one of its queues cannot wake it, a worker goes on sleeping, and nobody kicks it.
+// If one of its queues cannot wake it, a worker goes on sleeping, and nobody kicks it.
 static void silent_ports_do_not_wait(void **state)
 {
 	begin(SOFTPORT_SILENT, &one_queue);
@@ -193,8 +193,8 @@ static void busy_is_busy(void **state)
 	world_close(&world);
 }
 
-// A descriptor that is readable though there is nothing (an error, no buffers) does not make the
-// worker spin: it sleeps once between two such waits.
+// A descriptor that is readable without data (an error, no buffers) does not make the worker spin:
+// it sleeps once between two such waits.
 static void in_vain(void **state)
 {
 	const uint64_t one = 1;
@@ -205,7 +205,7 @@ static void in_vain(void **state)
 	assert_false(waiter_in_vain(w));
 	assert_true(waiter_arm(w));
 	assert_int_equal(write(w->waiter.fd[1].fd, &one, sizeof(one)), sizeof(one));
-	// what is due is due a minute from now, however long this thread has no CPU
+	// the next due work is a minute from now, however long this thread gets no CPU
 	w->now_ms = (rte_rdtsc() - world.dp->tsc_start) / world.dp->tsc_per_ms + 60000;
 	w->ticked_ms = w->now_ms;
 	waiter_block(w);
@@ -213,7 +213,7 @@ static void in_vain(void **state)
 	assert_int_equal(w->live.woken_by_port, 1);
 	assert_true(waiter_in_vain(w));
 	assert_false(waiter_in_vain(w));
-	// a kick that came before is taken and forgotten
+	// a kick from earlier is consumed and ignored
 	assert_true(waiter_arm(w));
 	waiter_kick(&w->waiter);
 	assert_false(is_armed(0));
@@ -236,7 +236,7 @@ static bool port_says(struct port *p, uint16_t queue)
 	return port_is_due;
 }
 
-// A port that can say when its tick has something to do is woken for then alone.
+// A port that knows when its tick is due causes a wake for that tick alone.
 static void due_by_a_port(void **state)
 {
 	struct port_ops ops;
@@ -263,26 +263,26 @@ static void due_by_time(void **state)
 
 	begin(SOFTPORT_LEVEL, &one_queue);
 	w = worker(0);
-	world_wait(&world, 4000); // announcements and routers are done with
+	world_wait(&world, 4000); // announcements and routers are done
 	assert_in_range(due_next_ms(w), w->ticked_ms + 1, w->now_ms + DUE_MS);
 	world.deaf = true;
 	world_client(&world, &client, "10.99.0.20", 20000);
 	neigh_use(w->neigh, &nobody.addr, 0, w->now_ms);
-	assert_int_equal(due_next_ms(w), w->ticked_ms + 1); // it is to be asked for
+	assert_int_equal(due_next_ms(w), w->ticked_ms + 1); // the address must be resolved
 	world_wait(&world, 1);
 	assert_true(due_next_ms(w) > w->ticked_ms + 1);
 	w->nb_notes = 1;
 	assert_int_equal(due_next_ms(w), w->ticked_ms + 1);
 	w->nb_notes = 0;
-	world.dp->port[0].announce++; // as if a link had come up
+	world.dp->port[0].announce++; // as after a link came up
 	assert_int_equal(due_next_ms(w), w->ticked_ms + 1);
 	world_wait(&world, 5000);
-	softport_use(world.dp->port[0].port, 1); // now it is a bond
+	softport_use(world.dp->port[0].port, 1); // now the port is a bond
 	assert_in_range(due_next_ms(w), w->ticked_ms + 1, w->now_ms + DUE_PORTS_MS);
 	world_close(&world);
 }
 
-// Where the kernel is the host it announces, and nothing is due for us.
+// Where the kernel is the host, the kernel announces, and no such work is due for us.
 static void nothing_to_announce(void **state)
 {
 	struct worker *w;
@@ -303,14 +303,14 @@ static int start(void **state)
 	return 0;
 }
 
-// A doze is ended by stream threads, and not by whoever else kicks; or by time.
+// A doze is ended by stream threads or by time, and not by other kicks.
 static void doze_ends(void **state)
 {
 	struct worker *w;
 
 	begin(SOFTPORT_LEVEL, &two);
 	w = worker(0);
-	waiter_kick_stream(&w->waiter); // it is awake: nobody writes
+	waiter_kick_stream(&w->waiter); // it is awake: nobody writes to the eventfd
 	assert_false(waiter_drowse(w));
 	assert_true(waiter_drowse(w));
 	waiter_doze(w, 1000);
@@ -325,7 +325,7 @@ static void doze_ends(void **state)
 	assert_false(waiter_drowse(w));
 	waiter_kick_stream(&w->waiter);
 	assert_false(is_armed(0));
-	assert_true(waiter_drowse(w)); // it has not taken its flag back yet
+	assert_true(waiter_drowse(w)); // it has not lowered its flag yet
 	waiter_doze(w, UINT64_C(3600) * 1000000000);
 	assert_int_equal(w->live.woken_by_kick, 1);
 	assert_int_equal(w->live.woken_by_port, 0);
@@ -343,7 +343,7 @@ static void doze_ends(void **state)
 	world_close(&world);
 }
 
-// One that has begun to doze waits, once that is better, and the other way round.
+// A worker that has begun to doze waits instead once that is better, and vice versa.
 static void doze_and_wait(void **state)
 {
 	struct worker *w;
@@ -357,7 +357,7 @@ static void doze_and_wait(void **state)
 	waiter_disarm(w);
 	assert_true(waiter_arm(w));
 	assert_true(waiter_drowse(w));
-	waiter_doze(w, 1000); // of the kick before
+	waiter_doze(w, 1000); // from the kick before
 	assert_int_equal(w->live.woken_by_kick, 1);
 	assert_false(is_armed(0));
 	world_close(&world);

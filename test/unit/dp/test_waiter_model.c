@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // No wake is lost: a model of waiter.h, in which a worker raises its flag, looks once more and
-// blocks, while two others put something for it and kick it, and an interrupt has to be enabled for
-// frames of a port. Every order of their steps is gone through. A store stays in the buffer of its
-// thread until it is seen to leave it, which may be at any time up to the next fence, as on any CPU
-// that may be met. A state in which nobody can go on and something has been put that the worker has
-// not taken is a lost wake. Nobody is ever woken by time here.
-//
-// A model without one of the fences, or with two steps in the other order, has to lose one: else it
-// would not be seen.
+// blocks, while two other threads enqueue something and kick it, and an interrupt must be enabled
+// for frames of a port. The test explores every order of their steps. A store stays in the buffer
+// of its thread until it becomes visible, which may happen at any time up to the next fence, as on
+// any CPU. A state in which no thread can go on and something enqueued has not been taken is a lost
+// wake. No timeout ever wakes a thread here.
+// A model without one of the fences, or with two steps swapped, must lose a wake: otherwise the
+// test could not detect one.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -20,45 +19,45 @@
 #include <cmocka.h>
 
 #define KICKERS 2
-#define PUTS 2 // of each
+#define PUTS 2 // per kicker
 #define FRAMES 2
-#define STORES 4 // that wait in a buffer
+#define STORES 4 // that fit a store buffer
 #define TABLE (1u << 21)
 
-// What is wrong with a model.
+// Faults that a model can have.
 enum fault {
 	NO_FAULT,
 	NO_FENCE_OF_WORKER,
 	NO_FENCE_OF_KICKER,
 	LOOKS_BEFORE_FLAG, // the worker's last look comes before the flag is up
-	LOOKS_AT_FLAG_FIRST, // who kicks puts it behind looking at the flag
-	ENABLES_LAST, // the interrupt is enabled behind the last look at the port
-	FORGETS_LATE, // old interrupts are forgotten behind the last look
+	LOOKS_AT_FLAG_FIRST, // a kicker enqueues after looking at the flag
+	ENABLES_LAST, // the interrupt is enabled after the last look at the port
+	FORGETS_LATE, // old interrupts are cleared after the last look
 	NO_KICK,
 	FAULTS,
 };
 
-// Stores of one thread to one variable that no other has seen yet, oldest first.
+// Stores of one thread to one variable that no other thread has seen yet, oldest first.
 struct buffer {
 	uint8_t nb, value[STORES];
 };
 
 struct thread {
 	uint8_t step; // its next step
-	uint8_t puts; // a kicker's: how many it has begun
-	bool saw; // a kicker's: the flag was up
+	uint8_t puts; // a kicker: how many enqueues it has begun
+	bool saw; // a kicker: the flag was up
 	struct buffer stores;
 };
 
-// All of a state; compared as bytes.
+// The whole state; compared as bytes.
 struct state {
-	// Memory: what each kicker has put in its ring, and the flag.
+	// Memory: the number of entries that each kicker has put in its ring, and the flag.
 	uint8_t put[KICKERS], armed;
-	// The kernel: kicks that wait in the eventfd; the port's frames, and whether its descriptor
-	// is readable and its interrupt is on.
+	// The kernel: kicks pending in the eventfd; the port's frames, and whether its descriptor
+	// is readable and its interrupt is enabled.
 	uint8_t event, frames;
 	bool readable, enabled;
-	// The worker: what it has taken, and found in its last look.
+	// The worker: what it has taken, and what it found in its last look.
 	uint8_t taken[KICKERS], taken_frames;
 	bool found;
 	struct thread worker, kicker[KICKERS];
@@ -72,7 +71,7 @@ static uint32_t nb_stack, nb_states, lost;
 
 // --- memory --------------------------------------------------------------------------------------
 
-// The last one gives way in a full buffer: nobody need ever see it.
+// In a full buffer the last store is overwritten: no thread need ever see it.
 static void store(struct buffer *b, uint8_t value)
 {
 	if (b->nb == STORES)
@@ -90,7 +89,7 @@ static uint8_t leave(struct buffer *b)
 	return value;
 }
 
-// --- who puts something (waiter_kick behind an enqueue) ------------------------------------------
+// --- a kicker (waiter_kick after an enqueue) -----------------------------------------------------
 
 enum { K_PUT, K_FENCE, K_LOOK, K_TAKE_DOWN, K_WRITE, K_END };
 
@@ -99,13 +98,13 @@ static uint8_t next_put(const struct thread *t)
 	return t->puts < PUTS ? (fault == LOOKS_AT_FLAG_FIRST ? K_LOOK : K_PUT) : K_END;
 }
 
-// What follows the look at the flag.
+// The step after the look at the flag.
 static uint8_t after_look(const struct thread *t, bool up)
 {
 	return up && fault != NO_KICK ? K_TAKE_DOWN : next_put(t);
 }
 
-// Makes the next step. False: it has to wait, or is done.
+// Makes the next step. False if the kicker has to wait, or is done.
 static bool kicker_step(struct state *s, unsigned int k)
 {
 	struct thread *t = &s->kicker[k];
@@ -154,11 +153,11 @@ static bool frame_comes(struct state *s)
 // --- the worker ----------------------------------------------------------------------------------
 
 enum {
-	W_FORGET, // wake_arm: what made the descriptor readable before is forgotten
+	W_FORGET, // wake_arm: earlier causes of readability are cleared
 	W_ENABLE, // wake_arm: the interrupt
 	W_RAISE, // waiter_arm
 	W_FENCE,
-	W_LOOK, // the round: at each ring, then at the port
+	W_LOOK, // the round: looks at each ring, then at the port
 	W_LOOK_PORT = W_LOOK + KICKERS,
 	W_BLOCK, // waiter_block
 	W_READ, // the eventfd
@@ -175,7 +174,7 @@ static bool all_taken(const struct state *s)
 	return s->taken_frames == FRAMES;
 }
 
-// The order of the steps of a model, from one that has been made.
+// The step that follows a given step in the order of a model.
 static uint8_t follow(uint8_t step, bool found)
 {
 	static const uint8_t usual[] = {
@@ -215,7 +214,7 @@ static void look(struct state *s, unsigned int k)
 	s->taken[k] = s->put[k];
 }
 
-// Makes a step of waiting. False: it goes on sleeping.
+// Makes a step of waiting. False if the worker goes on sleeping.
 static bool rest_step(struct state *s, struct thread *t)
 {
 	switch (t->step) {
@@ -266,7 +265,7 @@ static bool worker_step(struct state *s)
 	return true;
 }
 
-// --- all orders ----------------------------------------------------------------------------------
+// --- exploration of all orders -------------------------------------------------------------------
 
 static void visit(const struct state *s)
 {
@@ -284,7 +283,7 @@ static void visit(const struct state *s)
 	stack[nb_stack++] = *s;
 }
 
-// Goes on from a state by each step that can be made in it. False: there is none.
+// Explores each step that is possible in a state. False if there is no such step.
 static bool expand(const struct state *s)
 {
 	unsigned int steps = 0;
@@ -321,7 +320,7 @@ static bool expand(const struct state *s)
 	return steps > 0;
 }
 
-// Goes through all states, up to the first in which a wake is lost.
+// Explores all states, up to the first one with a lost wake.
 static void explore(enum fault f)
 {
 	struct state begin;
@@ -347,7 +346,7 @@ static void no_wake_is_lost(void **state)
 	explore(NO_FAULT);
 	printf("%u states\n", nb_states);
 	assert_int_equal(lost, 0);
-	assert_true(nb_states > 10000); // it has gone through something
+	assert_true(nb_states > 10000); // it has explored something
 }
 
 static void each_fault_loses_one(void **state)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Somebody sets the system's clock: workers have the new time of day at once, by which REST names,
-// tokens and nonces are judged, while lifetimes go on as before.
+// The system's clock is set: workers have the new time of day at once, which decides about REST
+// names, tokens and nonces, while lifetimes continue as before.
 #include "datapath.h"
 #include "dp_world.h"
 #include "worker.h"
@@ -12,7 +12,7 @@
 static struct dp_world world;
 static time_t step_s;
 
-// In the place of the C library's.
+// Replaces the function of the C library.
 int clock_gettime(clockid_t clock, struct timespec *t)
 {
 	const int rc = (int)syscall(SYS_clock_gettime, clock, t);
